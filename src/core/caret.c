@@ -1,0 +1,57 @@
+/*
+ * caret.c - point at the token that is at fault.
+ *
+ *     T x, T y, flaot32 a
+ *               ^~~~~~~
+ *
+ * The caret line repeats the tabs of the line above it and counts a UTF-8 character as one column,
+ * so that the caret stands right in a terminal whatever its tab width.
+ */
+#include "core/core.h"
+
+static bool is_continuation(char c)
+{
+    return ((unsigned char)c & 0xC0) == 0x80;
+}
+
+/* What a terminal may be shown: control characters other than tabs would move the cursor. */
+static char printable(char c)
+{
+    return ((unsigned char)c < 0x20 && c != '\t') || c == 0x7F ? ' ' : c;
+}
+
+char *kiln__caret(const char *text, size_t at, size_t width)
+{
+    kiln__buf out = KILN__BUF_INIT;
+    size_t length = strlen(text);
+    size_t begin = 0, end = 0, stop = 0;
+
+    if (at > length)
+        at = length;
+    begin = at;
+    while (begin > 0 && text[begin - 1] != '\n')
+        begin--;
+    end = at + strcspn(text + at, "\n");
+    if (end > begin && text[end - 1] == '\r')
+        end--;
+    if (at > end)
+        at = end;
+    /* A caret inside a character stands under that character. */
+    while (at > begin && at < end && is_continuation(text[at]))
+        at--;
+    stop = width < end - at ? at + width : end;
+
+    for (size_t k = begin; k < end; k++)
+        kiln__buf_putc(&out, printable(text[k]));
+    kiln__buf_putc(&out, '\n');
+    for (size_t k = begin; k < at; k++) {
+        if (!is_continuation(text[k]))
+            kiln__buf_putc(&out, text[k] == '\t' ? '\t' : ' ');
+    }
+    kiln__buf_putc(&out, '^');
+    for (size_t k = at + 1; k < stop; k++) {
+        if (!is_continuation(text[k]))
+            kiln__buf_putc(&out, '~');
+    }
+    return kiln__buf_take(&out);
+}

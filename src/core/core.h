@@ -1,0 +1,141 @@
+/*
+ * core.h - the one door of src/core: what every other folder stands on.
+ *
+ * Status and error helpers, host allocation, text building, hashing, checked arithmetic, time,
+ * files. Uses nothing but libc and xxHash. Names with two underscores may be used by any folder
+ * of src/ and by no user.
+ */
+#ifndef KILN_CORE_CORE_H
+#define KILN_CORE_CORE_H
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "kiln/base.h"
+#include "kiln/dtype.h"
+#include "kiln/error.h"
+
+/* Jump to `done` on failure; the only macro that jumps. Needs `kiln_status status`. */
+#define KILN_TRY(call)                                                                             \
+    do {                                                                                           \
+        status = (call);                                                                           \
+        if (status != KILN_OK)                                                                     \
+            goto done;                                                                             \
+    } while (0)
+
+#define KILN_COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+#define KILN_PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
+
+/* ---- errors (error.c) ---- */
+
+/* Fill `err` (may be NULL) and return `status`. An explanation already there is replaced. */
+kiln_status kiln__fail(kiln_error *err, kiln_status status, const char *fmt, ...) KILN_PRINTF(3, 4);
+
+/* As kiln__fail, and hand `detail` (heap text from kiln__alloc or NULL) over to the error; it is
+ * freed when err is NULL. */
+kiln_status kiln__fail_detail(kiln_error *err, kiln_status status, char *detail, const char *fmt,
+                              ...) KILN_PRINTF(4, 5);
+
+/* ERR_NO_MEMORY for an allocation of `bytes`. */
+kiln_status kiln__fail_memory(kiln_error *err, size_t bytes);
+
+/* Copy an error (a remembered failure, say) with its texts; `dst` may be NULL. Returns src's
+ * status. Texts that cannot be allocated are left out. */
+kiln_status kiln__error_copy(kiln_error *dst, const kiln_error *src);
+
+/* ---- host memory (alloc.c) ---- All return NULL on failure; kiln__free accepts NULL. Built
+ * with KILN_TEST_HOOKS, the nth allocation can be made to fail. */
+void *kiln__alloc(size_t bytes);
+void *kiln__calloc(size_t count, size_t bytes);
+void *kiln__realloc(void *p, size_t bytes);
+void kiln__free(void *p);
+char *kiln__strdup(const char *text);                /* NULL text gives NULL */
+char *kiln__strndup(const char *text, size_t bytes); /* copies exactly `bytes`, adds a NUL */
+
+#ifdef KILN_TEST_HOOKS
+/* Fail the nth allocation from now on (0 = the next one), once; SIZE_MAX = never. Thread-safe. */
+KILN_API void kiln__test_alloc_fail_at(size_t nth);
+/* Allocations alive now. */
+KILN_API size_t kiln__test_alloc_live(void);
+#endif
+
+/* ---- text (buf.c) ---- A growing NUL-terminated text with a sticky failure: append freely, look
+ * once at the end. `max_bytes` is a hard bound (0: 64 MiB). */
+typedef struct kiln__buf {
+    char *text; /* NULL until something is appended */
+    size_t length;
+    size_t capacity;
+    size_t max_bytes;
+    bool failed;
+} kiln__buf;
+#define KILN__BUF_INIT {NULL, 0, 0, 0, false}
+
+void kiln__buf_put(kiln__buf *b, const char *text, size_t bytes);
+void kiln__buf_puts(kiln__buf *b, const char *text);
+void kiln__buf_putc(kiln__buf *b, char c);
+void kiln__buf_printf(kiln__buf *b, const char *fmt, ...) KILN_PRINTF(2, 3);
+void kiln__buf_vprintf(kiln__buf *b, const char *fmt, va_list ap);
+/* The text (never NULL unless failed), whose ownership moves to the caller; `b` is empty again. */
+char *kiln__buf_take(kiln__buf *b);
+void kiln__buf_clear(kiln__buf *b);
+
+/* Caret text for a one-line or many-line `text`: the line that holds byte `at`, and a caret line
+ * under bytes at..at+width. Tabs and UTF-8 keep their columns. Heap text or NULL. */
+char *kiln__caret(const char *text, size_t at, size_t width);
+
+/* ---- hashing (hash.c), XXH3 ---- */
+typedef struct kiln__hash128 {
+    uint64_t lo, hi;
+} kiln__hash128;
+kiln__hash128 kiln__hash_128(const void *data, size_t bytes);
+uint64_t kiln__hash_64(const void *data, size_t bytes);
+void kiln__hash_hex(kiln__hash128 h, char out[33]); /* 32 lower-case digits, hi first */
+
+/* ---- checked arithmetic ---- true on overflow */
+static inline bool kiln__mul_overflow(int64_t a, int64_t b, int64_t *out)
+{
+    return __builtin_mul_overflow(a, b, out);
+}
+static inline bool kiln__add_overflow(int64_t a, int64_t b, int64_t *out)
+{
+    return __builtin_add_overflow(a, b, out);
+}
+
+/* ---- the world outside (os.c) ---- */
+double kiln__now_us(void); /* monotonic */
+/* Whole file into heap memory, NUL-terminated; at most max_bytes. Returns 0 or an errno value. */
+int kiln__read_file(const char *path, size_t max_bytes, char **data_out, size_t *bytes_out);
+/* The GNU build id of an ELF file as hex, or its XXH3 when it has none; false when unreadable.
+ * Reads headers only: tens of microseconds whatever the file's size. */
+bool kiln__file_identity(const char *path, char out[64]);
+/* How often this process has been forked into (0 in the process that loaded kiln). */
+unsigned kiln__fork_generation(void);
+/* $name, or NULL when unset or empty. */
+const char *kiln__env(const char *name);
+
+/* ---- options structs ---- Copy a caller's options of `given` bytes over defaults of `known`
+ * bytes: shorter is fine, longer must hold zeros beyond what is known. */
+kiln_status kiln__options_read(void *known_opts, size_t known, const void *given_opts, size_t given,
+                               const char *type_name, kiln_error *err);
+
+/* ---- scalars (scalar.c) ---- One value of any dtype, as its bytes in memory. */
+typedef struct kiln__scalar {
+    _Alignas(16) unsigned char bytes[16];
+} kiln__scalar;
+uint16_t kiln__float16_from_float(float v);  /* round to nearest even */
+uint16_t kiln__bfloat16_from_float(float v); /* round to nearest even */
+float kiln__float16_to_float(uint16_t v);
+float kiln__bfloat16_to_float(uint16_t v);
+/* float64 straight to 16 bits, rounded once. */
+uint16_t kiln__float16_from_double(double v);
+uint16_t kiln__bfloat16_from_double(double v);
+
+/* ---- logging ---- */
+typedef struct kiln__log {
+    void (*fn)(void *user, const char *line);
+    void *user;
+} kiln__log;
+void kiln__log_line(const kiln__log *log, const char *fmt, ...) KILN_PRINTF(2, 3);
+
+#endif

@@ -1,0 +1,192 @@
+/*
+ * error.c - how a failing call explains itself.
+ *
+ *     kiln__fail(err, KILN_ERR_SHAPE, "axis %d has ...", ...)  ->  status + caller-owned text
+ *
+ * Rule 1: a message is one line of valid UTF-8 whatever went into it. Names and file paths come
+ *         from the user and may hold any byte.
+ * Rule 2: the new text is complete before an old one is freed, because a message may quote the
+ *         one it replaces: kiln__fail(err, s, "%s (while copying)", err->message).
+ * Rule 3: nothing here fails. A text that finds no memory is left out; the status stays.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "core/core.h"
+
+const char *kiln_status_string(kiln_status status)
+{
+    switch (status) {
+#define STATUS_TEXT(name, value, text)                                                             \
+    case KILN_##name:                                                                              \
+        return text;
+        KILN_STATUS_MAP(STATUS_TEXT)
+#undef STATUS_TEXT
+    }
+    return "unknown status";
+}
+
+const char *kiln_status_name(kiln_status status)
+{
+    switch (status) {
+#define STATUS_NAME(name, value, text)                                                             \
+    case KILN_##name:                                                                              \
+        return "KILN_" #name;
+        KILN_STATUS_MAP(STATUS_NAME)
+#undef STATUS_NAME
+    }
+    return "unknown status";
+}
+
+/* Length of the well-formed UTF-8 sequence that begins at `s` (NUL-terminated); 0 when none does.
+ * Overlong forms, surrogates and values beyond U+10FFFF count as ill-formed, as Unicode says. */
+static size_t utf8_sequence(const unsigned char *s)
+{
+    unsigned char lowest = 0x80, highest = 0xBF;
+    size_t length = 0;
+
+    if (s[0] < 0x80)
+        return 1;
+    if (s[0] >= 0xC2 && s[0] <= 0xDF)
+        length = 2;
+    else if (s[0] >= 0xE0 && s[0] <= 0xEF)
+        length = 3;
+    else if (s[0] >= 0xF0 && s[0] <= 0xF4)
+        length = 4;
+    else
+        return 0;
+
+    if (s[0] == 0xE0)
+        lowest = 0xA0;
+    else if (s[0] == 0xED)
+        highest = 0x9F;
+    else if (s[0] == 0xF0)
+        lowest = 0x90;
+    else if (s[0] == 0xF4)
+        highest = 0x8F;
+    if (s[1] < lowest || s[1] > highest)
+        return 0;
+    for (size_t k = 2; k < length; k++) {
+        if ((s[k] & 0xC0) != 0x80)
+            return 0;
+    }
+    return length;
+}
+
+/* Make any NUL-terminated bytes one line of UTF-8, in place: control characters become blanks and
+ * ill-formed bytes '?'. */
+static void make_one_line(char *text)
+{
+    unsigned char *s = (unsigned char *)text;
+
+    while (*s != 0) {
+        size_t length = utf8_sequence(s);
+        if (length == 0)
+            *s = '?';
+        else if (*s < 0x20 || *s == 0x7F)
+            *s = ' ';
+        s += length == 0 ? 1 : length;
+    }
+}
+
+/* End a text that vsnprintf has truncated with dots, so that a reader sees that something is
+ * missing; they begin where a character begins (at most three bytes back). */
+static void mark_truncation(char *text, size_t room)
+{
+    size_t end = room - 4; /* "..." and the NUL */
+
+    for (int k = 0; k < 3 && ((unsigned char)text[end] & 0xC0) == 0x80; k++)
+        end--;
+    memcpy(text + end, "...", 4);
+}
+
+static void format_message(char *message, kiln_status status, const char *fmt, va_list ap)
+{
+    int length = vsnprintf(message, KILN_ERROR_MESSAGE_BYTES, fmt, ap);
+
+    if (length < 0)
+        snprintf(message, KILN_ERROR_MESSAGE_BYTES, "%s", kiln_status_string(status));
+    else if ((size_t)length >= KILN_ERROR_MESSAGE_BYTES)
+        mark_truncation(message, KILN_ERROR_MESSAGE_BYTES);
+    make_one_line(message);
+}
+
+static void fail_with(kiln_error *err, kiln_status status, char *detail, const char *fmt,
+                      va_list ap)
+{
+    char message[KILN_ERROR_MESSAGE_BYTES];
+
+    format_message(message, status, fmt, ap);
+    kiln_error_clear(err);
+    err->status = status;
+    memcpy(err->message, message, sizeof message);
+    err->detail = detail;
+}
+
+kiln_status kiln__fail(kiln_error *err, kiln_status status, const char *fmt, ...)
+{
+    if (err != NULL) {
+        va_list ap;
+        va_start(ap, fmt);
+        fail_with(err, status, NULL, fmt, ap);
+        va_end(ap);
+    }
+    return status;
+}
+
+kiln_status kiln__fail_detail(kiln_error *err, kiln_status status, char *detail, const char *fmt,
+                              ...)
+{
+    if (err != NULL) {
+        va_list ap;
+        va_start(ap, fmt);
+        fail_with(err, status, detail, fmt, ap);
+        va_end(ap);
+    } else {
+        kiln__free(detail);
+    }
+    return status;
+}
+
+kiln_status kiln__fail_memory(kiln_error *err, size_t bytes)
+{
+    return kiln__fail(err, KILN_ERR_NO_MEMORY, "the host has no memory for %zu bytes", bytes);
+}
+
+kiln_status kiln__error_copy(kiln_error *dst, const kiln_error *src)
+{
+    if (dst == NULL || dst == src)
+        return src->status;
+
+    kiln_error_clear(dst);
+    dst->status = src->status;
+    memcpy(dst->message, src->message, sizeof dst->message);
+    dst->detail = kiln__strdup(src->detail);
+    dst->log = kiln__strdup(src->log);
+    dst->source = kiln__strdup(src->source);
+    return src->status;
+}
+
+void kiln_error_clear(kiln_error *err)
+{
+    if (err == NULL)
+        return;
+    kiln__free(err->detail);
+    kiln__free(err->log);
+    kiln__free(err->source);
+    *err = (kiln_error)KILN_ERROR_INIT;
+}
+
+void kiln_error_print(const kiln_error *err, FILE *out)
+{
+    if (err == NULL || err->status == KILN_OK)
+        return;
+    fprintf(out, "%s\n",
+            err->message[0] != '\0' ? err->message : kiln_status_string(err->status));
+    if (err->detail != NULL && err->detail[0] != '\0') {
+        size_t length = strlen(err->detail);
+        fputs(err->detail, out);
+        if (err->detail[length - 1] != '\n')
+            fputc('\n', out);
+    }
+}

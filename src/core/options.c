@@ -1,0 +1,34 @@
+/*
+ * options.c - option structs that grow from version to version.
+ *
+ * Every options struct begins with its size as its caller compiled it. A caller older than the
+ * library gives fewer bytes: the fields it does not know keep their defaults. A newer caller gives
+ * more: fine as long as what we do not know is zero, which by contract means "default".
+ */
+#include "core/core.h"
+
+/* A size beyond this is an uninitialised struct, not a newer one: reading that far would fault. */
+#define OPTIONS_BYTES_MAX ((size_t)4096)
+
+kiln_status kiln__options_read(void *known_opts, size_t known, const void *given_opts, size_t given,
+                               const char *type_name, kiln_error *err)
+{
+    const unsigned char *bytes = given_opts;
+
+    if (given_opts == NULL)
+        return KILN_OK;
+    if (given < sizeof(size_t) || given > OPTIONS_BYTES_MAX)
+        return kiln__fail(err, KILN_ERR_ARGUMENT,
+                          "%s has struct_size %zu; it must be sizeof(%s), %zu here", type_name,
+                          given, type_name, known);
+    for (size_t k = known; k < given; k++) {
+        if (bytes[k] != 0)
+            return kiln__fail(err, KILN_ERR_ARGUMENT,
+                              "%s sets byte %zu, but this version of kiln knows only %zu bytes",
+                              type_name, k, known);
+    }
+    memcpy(known_opts, given_opts, given < known ? given : known);
+    /* From here on the struct is one of ours. */
+    memcpy(known_opts, &known, sizeof known);
+    return KILN_OK;
+}

@@ -1,0 +1,319 @@
+/*
+ * os.c - the world outside: time, environment, files, forks.
+ *
+ * Rule 1: whatever is read from a file is a claim. Every offset and size in it is checked against
+ *         the file's true size before it is used.
+ * Rule 2: the only mutable state of the process that kiln keeps is here: how often it was forked
+ *         into. A CUDA context does not survive a fork, and a call in the child must say so.
+ */
+#define _GNU_SOURCE
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/core.h"
+
+/* ---- forks ---- */
+
+static atomic_uint fork_count;
+
+static void count_fork(void)
+{
+    atomic_fetch_add_explicit(&fork_count, 1, memory_order_relaxed);
+}
+
+/* Registered when kiln is loaded: a fork before the first call must count too. */
+__attribute__((constructor)) static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, count_fork);
+}
+
+unsigned kiln__fork_generation(void)
+{
+    return atomic_load_explicit(&fork_count, memory_order_relaxed);
+}
+
+/* ---- time and environment ---- */
+
+double kiln__now_us(void)
+{
+    struct timespec now = {0};
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
+}
+
+const char *kiln__env(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value != NULL && value[0] != '\0' ? value : NULL;
+}
+
+/* ---- files ---- */
+
+static int open_to_read(const char *path)
+{
+    int fd = -1;
+
+    do {
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+    } while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
+/* Read until `bytes` are there or the file ends; -1 with errno on an error. */
+static ssize_t read_up_to(int fd, void *data, size_t bytes)
+{
+    size_t done = 0;
+
+    while (done < bytes) {
+        ssize_t got = read(fd, (char *)data + done, bytes - done);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        done += (size_t)got;
+    }
+    return (ssize_t)done;
+}
+
+/* Read an open file into `data_out`. Its size as told by fstat is only where to begin: files of
+ * /proc claim 0 bytes, and a log may grow while it is read. */
+static int read_whole(int fd, size_t max_bytes, char **data_out, size_t *bytes_out)
+{
+    struct stat st;
+    size_t room = 0, length = 0;
+    char *data = NULL;
+
+    if (fstat(fd, &st) != 0)
+        return errno;
+    if (S_ISREG(st.st_mode) && (uint64_t)st.st_size > max_bytes)
+        return EFBIG;
+    room = S_ISREG(st.st_mode) ? (size_t)st.st_size : 0;
+    for (;;) {
+        ssize_t got = 0;
+        /* One byte more than expected shows the file's end without a second round. */
+        char *larger = kiln__realloc(data, room + 2);
+        if (larger == NULL) {
+            kiln__free(data);
+            return ENOMEM;
+        }
+        data = larger;
+        got = read_up_to(fd, data + length, room + 1 - length);
+        if (got < 0) {
+            int why = errno;
+            kiln__free(data);
+            return why;
+        }
+        length += (size_t)got;
+        if (length <= room)
+            break;
+        if (length > max_bytes) {
+            kiln__free(data);
+            return EFBIG;
+        }
+        room = room < 2048 ? 4096 : room * 2;
+        if (room > max_bytes)
+            room = max_bytes;
+    }
+    data[length] = '\0';
+    *data_out = data;
+    *bytes_out = length;
+    return 0;
+}
+
+int kiln__read_file(const char *path, size_t max_bytes, char **data_out, size_t *bytes_out)
+{
+    int fd = -1, why = 0;
+
+    *data_out = NULL;
+    *bytes_out = 0;
+    if (max_bytes > (size_t)PTRDIFF_MAX - 2)
+        max_bytes = (size_t)PTRDIFF_MAX - 2;
+    fd = open_to_read(path);
+    if (fd < 0)
+        return errno;
+    why = read_whole(fd, max_bytes, data_out, bytes_out);
+    close(fd);
+    return why;
+}
+
+/* ---- identity of a file ---- */
+
+/* More than any linker writes; a header that asks for more is not believed. */
+#define ELF_SEGMENTS_MAX 512
+#define ELF_NOTE_BYTES_MAX ((size_t)64 << 10)
+
+/* Read exactly [offset, offset + bytes) of a file of `file_bytes`. */
+static bool read_range(int fd, uint64_t file_bytes, uint64_t offset, void *data, size_t bytes)
+{
+    size_t done = 0;
+
+    if (offset > file_bytes || bytes > file_bytes - offset)
+        return false;
+    while (done < bytes) {
+        ssize_t got = pread(fd, (char *)data + done, bytes - done, (off_t)(offset + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        done += (size_t)got;
+    }
+    return true;
+}
+
+static size_t round_up_to_4(size_t n)
+{
+    return (n + 3) & ~(size_t)3;
+}
+
+/* Walk the notes in `notes`; on the GNU build id write it as hex. */
+static bool find_build_id(const unsigned char *notes, size_t bytes, char out[64])
+{
+    size_t at = 0;
+
+    while (bytes - at >= sizeof(Elf64_Nhdr)) {
+        Elf64_Nhdr note; /* the same three words in 32-bit files */
+        size_t name = at + sizeof note, left = bytes - name, name_room = 0, id_room = 0;
+
+        memcpy(&note, notes + at, sizeof note);
+        if (note.n_namesz > left)
+            return false;
+        name_room = round_up_to_4(note.n_namesz);
+        if (name_room > left)
+            return false;
+        left -= name_room;
+        if (note.n_descsz > left)
+            return false;
+        if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
+            memcmp(notes + name, "GNU", 4) == 0 && note.n_descsz != 0) {
+            const unsigned char *id = notes + name + name_room;
+            if (note.n_descsz > 31) {
+                kiln__hash_hex(kiln__hash_128(id, note.n_descsz), out);
+                return true;
+            }
+            for (size_t k = 0; k < note.n_descsz; k++) {
+                out[2 * k] = "0123456789abcdef"[id[k] >> 4];
+                out[2 * k + 1] = "0123456789abcdef"[id[k] & 15];
+            }
+            out[2 * note.n_descsz] = '\0';
+            return true;
+        }
+        id_room = round_up_to_4(note.n_descsz);
+        if (id_room > left)
+            return false;
+        at = name + name_room + id_room;
+    }
+    return false;
+}
+
+/* One note segment, whatever the class of the file it came from. */
+static bool build_id_in_segment(int fd, uint64_t file_bytes, uint64_t offset, uint64_t bytes,
+                                char out[64])
+{
+    unsigned char *notes = NULL;
+    bool found = false;
+
+    if (bytes > ELF_NOTE_BYTES_MAX)
+        return false;
+    notes = kiln__alloc((size_t)bytes);
+    found = notes != NULL && read_range(fd, file_bytes, offset, notes, (size_t)bytes) &&
+            find_build_id(notes, (size_t)bytes, out);
+    kiln__free(notes);
+    return found;
+}
+
+static bool build_id_64(int fd, uint64_t file_bytes, char out[64])
+{
+    Elf64_Ehdr head;
+
+    if (!read_range(fd, file_bytes, 0, &head, sizeof head) ||
+        head.e_phentsize != sizeof(Elf64_Phdr) || head.e_phnum > ELF_SEGMENTS_MAX)
+        return false;
+    for (unsigned k = 0; k < head.e_phnum; k++) {
+        Elf64_Phdr segment;
+        /* No wrap: e_phoff is at most file_bytes, which is an off_t. */
+        if (head.e_phoff > file_bytes ||
+            !read_range(fd, file_bytes, head.e_phoff + (uint64_t)k * sizeof segment, &segment,
+                        sizeof segment))
+            return false;
+        if (segment.p_type == PT_NOTE &&
+            build_id_in_segment(fd, file_bytes, segment.p_offset, segment.p_filesz, out))
+            return true;
+    }
+    return false;
+}
+
+static bool build_id_32(int fd, uint64_t file_bytes, char out[64])
+{
+    Elf32_Ehdr head;
+
+    if (!read_range(fd, file_bytes, 0, &head, sizeof head) ||
+        head.e_phentsize != sizeof(Elf32_Phdr) || head.e_phnum > ELF_SEGMENTS_MAX)
+        return false;
+    for (unsigned k = 0; k < head.e_phnum; k++) {
+        Elf32_Phdr segment;
+        if (!read_range(fd, file_bytes, (uint64_t)head.e_phoff + (uint64_t)k * sizeof segment,
+                        &segment, sizeof segment))
+            return false;
+        if (segment.p_type == PT_NOTE &&
+            build_id_in_segment(fd, file_bytes, segment.p_offset, segment.p_filesz, out))
+            return true;
+    }
+    return false;
+}
+
+/* The build id of an ELF file of this machine's byte order; false for any other file. */
+static bool build_id_of(int fd, uint64_t file_bytes, char out[64])
+{
+    unsigned char ident[EI_NIDENT];
+    const uint16_t one = 1;
+    const unsigned char native = *(const unsigned char *)&one == 1 ? ELFDATA2LSB : ELFDATA2MSB;
+
+    if (!read_range(fd, file_bytes, 0, ident, sizeof ident) ||
+        memcmp(ident, ELFMAG, SELFMAG) != 0 || ident[EI_DATA] != native)
+        return false;
+    if (ident[EI_CLASS] == ELFCLASS64)
+        return build_id_64(fd, file_bytes, out);
+    if (ident[EI_CLASS] == ELFCLASS32)
+        return build_id_32(fd, file_bytes, out);
+    return false;
+}
+
+/* XXH3 of the whole content. Only files without a build id come here: scripts that wrap a
+ * compiler, and the rare binary linked without one. */
+static bool content_hash(int fd, uint64_t file_bytes, char out[64])
+{
+    char *data = NULL;
+    size_t bytes = 0;
+
+    if (file_bytes > SIZE_MAX / 2 || read_whole(fd, (size_t)file_bytes, &data, &bytes) != 0)
+        return false;
+    kiln__hash_hex(kiln__hash_128(data, bytes), out);
+    kiln__free(data);
+    return true;
+}
+
+bool kiln__file_identity(const char *path, char out[64])
+{
+    struct stat st;
+    int fd = open_to_read(path);
+    bool known = false;
+
+    out[0] = '\0';
+    if (fd < 0)
+        return false;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+        known = build_id_of(fd, (uint64_t)st.st_size, out) ||
+                content_hash(fd, (uint64_t)st.st_size, out);
+    close(fd);
+    return known;
+}
