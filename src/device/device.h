@@ -1,0 +1,172 @@
+/*
+ * device.h - the one door of src/device: two backends (cuda, cpu) behind one table of functions.
+ *
+ *     list > open > { memory pool, streams, events, copies, compile > load > launch }
+ *
+ * Rule 1: nothing here knows what an array, a dtype or a snippet is.
+ * Rule 2: no CUDA library is linked: the driver and NVRTC are loaded at run time, once.
+ * Rule 3: a kiln__device is one device in one context; its primary context (cuda) is retained
+ *         while it lives, made current around calls and put back after.
+ *
+ * Threads: every function may be called from any thread.
+ */
+#ifndef KILN_DEVICE_DEVICE_H
+#define KILN_DEVICE_DEVICE_H
+
+#include "core/core.h"
+#include "kiln/context.h"
+
+typedef struct kiln__device kiln__device;
+typedef struct kiln__module kiln__module;
+typedef struct kiln__event kiln__event;
+typedef struct kiln__block kiln__block;
+
+/* ---- devices (device.c) ---- */
+
+kiln_status kiln__device_list(kiln_device_info *infos, size_t capacity, size_t *count_out,
+                              kiln_error *err);
+
+/* Which device a name ("auto", "cpu", "cuda", "cuda:N", NULL = $KILN_DEVICE else auto) means, and
+ * open it. `cpu_threads` 0 = all cores. */
+kiln_status kiln__device_open(const char *name, int cpu_threads, kiln__device **out,
+                              kiln_error *err);
+/* Waits for all work, frees the pool, releases the primary context. Accepts NULL. */
+void kiln__device_close(kiln__device *device);
+const kiln_device_info *kiln__device_info(const kiln__device *device);
+
+/* ERR_FORK when this process is not the one that opened the device, ERR_FAULT once a kernel has
+ * faulted; else KILN_OK. A few nanoseconds. */
+kiln_status kiln__device_check(kiln__device *device, kiln_error *err);
+
+/* Wait for everything on the device; reports a fault of an earlier kernel as ERR_FAULT. */
+kiln_status kiln__device_synchronize(kiln__device *device, kiln_error *err);
+
+/* ---- streams and events ---- `kiln_stream` (public, opaque) is defined in this folder. It is
+ * made on a device; the context that owns it is kept by the layer above through `owner`. */
+kiln_status kiln__stream_create(kiln__device *device, void *native_or_null, bool wrap,
+                                kiln_stream **out, kiln_error *err);
+/* Enqueued work still completes. Accepts NULL. */
+void kiln__stream_destroy(kiln_stream *stream);
+/* Keep the struct (not the work) valid beyond _destroy, for whoever must name the stream later,
+ * as kiln__pool_free's `used_on` does. Both accept NULL. */
+kiln_stream *kiln__stream_retain(kiln_stream *stream);
+void kiln__stream_release(kiln_stream *stream);
+kiln_stream *kiln__device_stream(kiln__device *device); /* the device's own stream */
+kiln__device *kiln__stream_device(const kiln_stream *stream);
+void *kiln__stream_native(const kiln_stream *stream); /* CUstream, or NULL on cpu */
+void kiln__stream_set_owner(kiln_stream *stream, void *owner);
+void *kiln__stream_owner(const kiln_stream *stream);
+kiln_status kiln__stream_synchronize(kiln_stream *stream, kiln_error *err);
+/* `stream` waits for what is enqueued on `other` now. */
+kiln_status kiln__stream_wait(kiln_stream *stream, kiln_stream *other, kiln_error *err);
+
+/* Timing: events measure device time between two points of a stream (wall time on cpu). */
+kiln_status kiln__event_create(kiln__device *device, kiln__event **out, kiln_error *err);
+void kiln__event_destroy(kiln__event *event);
+kiln_status kiln__event_record(kiln__event *event, kiln_stream *stream, kiln_error *err);
+/* Waits for `end`. */
+kiln_status kiln__event_elapsed_ms(kiln__event *start, kiln__event *end, double *ms_out,
+                                   kiln_error *err);
+
+/* ---- memory: the pool (pool.c) ---- Best fit with coalescing, 512-byte granularity, an arena a
+ * stream, event-tracked reuse across streams. */
+struct kiln__block {
+    void *address;     /* device pointer (cuda) or host pointer (cpu), 512-byte aligned */
+    size_t bytes;      /* usable size, a multiple of 512 */
+    kiln_stream *home; /* the stream whose order governs its reuse */
+};
+/* `bytes` 0 gives a valid block with address NULL. ERR_DEVICE_MEMORY says asked, in use, held,
+ * limit, device free and total. Tries: a free block, the device, trim + the device, waiting for
+ * other streams' blocks. */
+kiln_status kiln__pool_alloc(kiln__device *device, size_t bytes, kiln_stream *stream,
+                             kiln__block **out, kiln_error *err);
+/* Give a block back; reusable at once in its home stream's order. `used_on` names the other
+ * streams (`count`) that still may use it: reuse waits for an event on each. Accepts NULL. */
+void kiln__pool_free(kiln__device *device, kiln__block *block, kiln_stream *const *used_on,
+                     size_t count);
+void kiln__pool_stats(kiln__device *device, kiln_pool_stats *out);
+void kiln__pool_set_limit(kiln__device *device, size_t limit_bytes); /* 0: none */
+size_t kiln__pool_trim(kiln__device *device);
+
+/* ---- copies ---- All enqueue on `stream`. host_to_device is done with `src` when it returns;
+ * device_to_host waits until `dst` is filled. */
+kiln_status kiln__copy_host_to_device(kiln__device *device, void *dst, const void *src,
+                                      size_t bytes, kiln_stream *stream, kiln_error *err);
+kiln_status kiln__copy_device_to_host(kiln__device *device, void *dst, const void *src,
+                                      size_t bytes, kiln_stream *stream, kiln_error *err);
+kiln_status kiln__copy_device_to_device(kiln__device *device, void *dst, const void *src,
+                                        size_t bytes, kiln_stream *stream, kiln_error *err);
+kiln_status kiln__memset(kiln__device *device, void *dst, int byte, size_t bytes,
+                         kiln_stream *stream, kiln_error *err);
+/* True when device memory is host memory (cpu). */
+bool kiln__device_is_host(const kiln__device *device);
+
+/* ---- compilers (compile.c: cuda/nvrtc.c, cpu/cxx.c) ---- need no device and no driver ---- */
+
+/* What a kernel is compiled for. `backend` CUDA: target "sm_75".."sm_121"; CPU: "x86-64-v3", ... */
+typedef struct kiln__target {
+    kiln_backend backend;
+    char name[32];
+} kiln__target;
+
+typedef struct kiln__compile_request {
+    kiln__target target;
+    const char *source;         /* NUL-terminated generated source */
+    const char *const *options; /* the user's, already checked by _compiler_options_check */
+    size_t option_count;
+} kiln__compile_request;
+
+typedef struct kiln__compile_result {
+    unsigned char *binary; /* cubin, or a shared object's bytes; heap */
+    size_t bytes;
+    char *log; /* what the compiler said, also on success (warnings); heap or NULL */
+} kiln__compile_result;
+void kiln__compile_result_clear(kiln__compile_result *result);
+
+/* Identity of the compiler that would compile for `backend`, without loading or running it when
+ * that can be helped: version and build, nothing local to the machine. ERR_NO_NVRTC or
+ * ERR_NO_COMPILER when there is none. Constant text, found once per process. */
+kiln_status kiln__compiler_identity(kiln_backend backend, const char **id_out, kiln_error *err);
+
+/* Compiler, fixed flags and $NVRTC_APPEND_FLAGS etc.: all that changes the binary besides source,
+ * options and target. Appended to a cache key. */
+void kiln__compiler_key(kiln_backend backend, kiln__buf *key);
+
+/* Folders searched for `#include <...>` after the user's -I, ending in NULL; for the include scan. */
+const char *const *kiln__compiler_include_dirs(kiln_backend backend);
+
+/* Compile. ERR_COMPILE fills result->log and leaves explaining to the caller; ERR_NO_NVRTC /
+ * ERR_NO_COMPILER say where was looked. No shell is ever started. */
+kiln_status kiln__compile(const kiln__compile_request *request, kiln__compile_result *result,
+                          kiln_error *err);
+
+/* The targets a backend's compiler can make, e.g. {"sm_75", ...}; count 0 when it is missing. */
+size_t kiln__compiler_targets(kiln_backend backend, kiln__target *targets, size_t capacity);
+
+/* ---- modules ---- */
+kiln_status kiln__module_load(kiln__device *device, const void *binary, size_t bytes,
+                              kiln__module **out, kiln_error *err);
+void kiln__module_unload(kiln__module *module); /* accepts NULL */
+/* A kernel's entry: CUfunction, or the address of a CPU kernel function. */
+kiln_status kiln__module_entry(kiln__module *module, const char *name, void **entry_out,
+                               kiln_error *err);
+
+/* ---- launch ---- */
+
+/* A CPU kernel: does units [begin, end) of the work. `args` is the argument block. */
+typedef void (*kiln__cpu_entry)(const void *args, int64_t begin, int64_t end);
+
+typedef struct kiln__launch_config {
+    int64_t grid_x;       /* cuda: blocks. cpu: number of work units. */
+    uint32_t grid_y, grid_z; /* cuda: blocks, 0 means 1. cpu: not used. */
+    uint32_t block;       /* cuda: threads a block. cpu: units that should stay together (>= 1). */
+    uint32_t shared_bytes;
+} kiln__launch_config;
+
+/* Enqueue. `args` (args_bytes, at most 4096) is copied before the call returns. Takes no lock and
+ * allocates nothing on cuda. A grid of 0 does nothing. */
+kiln_status kiln__launch(kiln__device *device, void *entry, const kiln__launch_config *config,
+                         const void *args, size_t args_bytes, kiln_stream *stream,
+                         kiln_error *err);
+
+#endif
