@@ -73,27 +73,33 @@ static inline void count_out(const void *p)
 
 #endif
 
+/* No object is larger than PTRDIFF_MAX; asking the allocator for one is an error to sanitizers. */
+static bool is_impossible(size_t bytes)
+{
+    return bytes > (size_t)PTRDIFF_MAX;
+}
+
 void *kiln__alloc(size_t bytes)
 {
-    if (must_fail())
+    if (must_fail() || is_impossible(bytes))
         return NULL;
     return count_in(malloc(bytes != 0 ? bytes : 1));
 }
 
 void *kiln__calloc(size_t count, size_t bytes)
 {
-    if (must_fail())
+    size_t total = 0;
+
+    if (must_fail() || __builtin_mul_overflow(count, bytes, &total) || is_impossible(total))
         return NULL;
-    if (count == 0 || bytes == 0)
-        return count_in(calloc(1, 1));
-    return count_in(calloc(count, bytes)); /* calloc checks the product */
+    return count_in(calloc(1, total != 0 ? total : 1));
 }
 
 void *kiln__realloc(void *p, size_t bytes)
 {
     void *moved = NULL;
 
-    if (must_fail())
+    if (must_fail() || is_impossible(bytes))
         return NULL;
     moved = realloc(p, bytes != 0 ? bytes : 1);
     /* An old block that moved was counted already. */
