@@ -1,0 +1,109 @@
+/*
+ * array.h - the one door of src/array: handles, storage, views, host copies, .npy, text.
+ *
+ * Uses core, device, context. Launches nothing: copies that need a kernel on the device live in
+ * src/kernel/array_ops.c.
+ */
+#ifndef KILN_ARRAY_ARRAY_H
+#define KILN_ARRAY_ARRAY_H
+
+#include "context/context.h"
+#include "kiln/array.h"
+
+#define KILN__ARRAY_MAGIC 0x6b61u
+#define KILN__ARRAY_DEAD 0xdeadu
+
+/* Memory that arrays share. Freed (to the pool, or through `release`) with the last view. */
+typedef struct kiln__storage {
+    atomic_uint refs;
+    kiln_context *ctx; /* counted */
+    kiln__block *block; /* pool memory, or NULL when wrapped */
+    void *base;         /* lowest address */
+    size_t bytes;
+    kiln_stream *home;          /* stream in whose order the memory is reused */
+    _Atomic(uintptr_t) used_on; /* managed by kiln__storage_used_on */
+    kiln_release_fn release;
+    void *owner, *owner_data;
+} kiln__storage;
+
+struct kiln_array {
+    uint32_t magic; /* KILN__ARRAY_MAGIC while alive, KILN__ARRAY_DEAD after release */
+    atomic_uint refs;
+    kiln_context *ctx; /* borrowed from storage */
+    kiln__storage *storage;
+    void *data; /* first element */
+    int64_t size;
+    uint64_t layout; /* hash of dtype, rank, shape, strides: equal layouts, equal hashes */
+    kiln_dtype dtype;
+    int rank;
+    bool contiguous;    /* C-order without gaps (also when size <= 1 or 0) */
+    bool self_overlap;  /* two indices may name one element: cannot be written */
+    int64_t *strides;   /* bytes; points into dims */
+    int64_t shape[];    /* rank extents, then rank strides */
+};
+
+/* A new array over fresh pool memory, with the axis order of `order` (rank axis numbers from
+ * slowest to fastest; NULL = C-order). `stream` NULL: the context's own. */
+kiln_status kiln__array_new(kiln_context *ctx, kiln_dtype dtype, int rank, const int64_t *shape,
+                            const int *order, kiln_stream *stream, kiln_array **out,
+                            kiln_error *err);
+
+/* A view of `base` with another dtype-compatible geometry; the caller has checked bounds. */
+kiln_status kiln__array_view(const kiln_array *base, int rank, const int64_t *shape,
+                             const int64_t *strides, void *data, kiln_array **out,
+                             kiln_error *err);
+
+/* NULL, released or foreign handles: ERR_NULL, ERR_RELEASED, ERR_CONTEXT. `what` names it. */
+kiln_status kiln__array_check(const kiln_array *array, const kiln_context *ctx, const char *what,
+                              kiln_error *err);
+
+/* Remember that `stream` (not the storage's home) uses the memory, so that its reuse waits. */
+void kiln__storage_used_on(kiln__storage *storage, kiln_stream *stream);
+
+/* Lowest address and one past the highest address any element touches; equal when size is 0. */
+void kiln__array_extent(const kiln_array *array, uintptr_t *low_out, uintptr_t *high_out);
+
+/* Whether an element of `a` and one of `b` can share a byte: bounds first, then exact up to a
+ * fixed amount of search, beyond which the answer is yes. */
+bool kiln__array_overlap(const kiln_array *a, const kiln_array *b);
+
+/* Broadcast `shape` (rank_io axes, updated) with one more shape, NumPy's rule. False when they do
+ * not go together; `shape` has room for KILN_RANK_MAX. */
+bool kiln__shape_broadcast(int *rank_io, int64_t *shape, int rank, const int64_t *other);
+
+/* "(3, 4)", "(5,)", "()" into `text` (cut when too long). Returns `text`. */
+char *kiln__shape_text(int rank, const int64_t *shape, char *text, size_t bytes);
+
+/* Product of extents. ERR_ARGUMENT for a negative extent or rank, ERR_OVERFLOW beyond INT64_MAX
+ * bytes of `itemsize`. */
+kiln_status kiln__shape_size(int rank, const int64_t *shape, size_t itemsize, int64_t *size_out,
+                             kiln_error *err);
+
+/* Host memory to host memory, any strides on both sides, no cast. */
+void kiln__host_copy(void *dst, const int64_t *dst_strides, const void *src,
+                     const int64_t *src_strides, int rank, const int64_t *shape, size_t itemsize);
+
+/* .npy: parse a header held in memory (at least the whole header) without reading beyond it.
+ * The fuzzer's entry. */
+typedef struct kiln__npy_header {
+    kiln_dtype dtype;
+    bool swap; /* elements are in the other byte order */
+    bool fortran;
+    int rank;
+    int64_t shape[KILN_RANK_MAX];
+    size_t data_offset; /* where elements begin */
+} kiln__npy_header;
+kiln_status kiln__npy_parse(const void *data, size_t bytes, kiln__npy_header *out,
+                            kiln_error *err);
+/* Read a whole .npy file into C- or F-order host memory (heap), byte order put right. */
+kiln_status kiln__npy_read(const char *path, kiln__npy_header *header_out, void **data_out,
+                           kiln_error *err);
+/* Write C-order host memory as .npy, through a temporary file and rename. */
+kiln_status kiln__npy_write(const char *path, kiln_dtype dtype, int rank, const int64_t *shape,
+                            const void *data, kiln_error *err);
+
+/* Format C-order host memory as NumPy's str() does, into heap text. */
+kiln_status kiln__array_format(kiln_dtype dtype, int rank, const int64_t *shape, const void *data,
+                               char **text_out, kiln_error *err);
+
+#endif

@@ -1,0 +1,119 @@
+/*
+ * internal.h - what the files of src/array share with one another and with nobody else.
+ *
+ * Other folders include array.h, the door; this header may change without asking them.
+ */
+#ifndef KILN_ARRAY_INTERNAL_H
+#define KILN_ARRAY_INTERNAL_H
+
+#include "array/array.h"
+
+__extension__ typedef __int128 kiln__int128;
+__extension__ typedef unsigned __int128 kiln__uint128;
+
+/* ---- shape.c ---- */
+
+/* Strides of a gapless layout whose axes run from slowest to fastest as `order` says (NULL:
+ * C-order). The sizes have been checked. */
+void kiln__strides_ordered(int rank, const int64_t *shape, const int *order, size_t itemsize,
+                           int64_t *strides);
+
+/* C-order without gaps, axes of extent 1 ignored; true when there is no element. */
+bool kiln__strides_contiguous(int rank, const int64_t *shape, const int64_t *strides,
+                              size_t itemsize);
+
+/* Bytes touched, relative to the first element: [low, high). Both 0 when there is no element.
+ * Values beyond 2^100 stand for "more than any memory". */
+void kiln__strides_extent(int rank, const int64_t *shape, const int64_t *strides,
+                          size_t itemsize, kiln__int128 *low_out, kiln__int128 *high_out);
+
+/* Whether two indices may name one element. Yes is sure for a stride of 0 and a guess for other
+ * layouts that interleave; no is always sure. */
+bool kiln__strides_self_overlap(int rank, const int64_t *shape, const int64_t *strides,
+                                size_t itemsize);
+
+/* A few multiplications an axis; equal inputs give equal hashes in every process. */
+uint64_t kiln__layout_hash(kiln_dtype dtype, int rank, const int64_t *shape,
+                           const int64_t *strides);
+
+/* ---- overlap.c ---- */
+
+/* kiln__array_overlap() without the arrays: addresses of first elements, and layouts. */
+bool kiln__strides_overlap(uintptr_t a, int a_rank, const int64_t *a_shape,
+                           const int64_t *a_strides, size_t a_itemsize, uintptr_t b, int b_rank,
+                           const int64_t *b_shape, const int64_t *b_strides, size_t b_itemsize);
+
+/* ---- recycle.c: handles and storages, kept for reuse in the context ---- */
+
+typedef struct kiln__recycler kiln__recycler;
+
+/* The recycler of a context, made on first use. */
+kiln_status kiln__recycler_of(kiln_context *ctx, kiln__recycler **out, kiln_error *err);
+
+/* A handle with room for `rank` axes, and a storage when `storage_out` is not NULL. The handle's
+ * fields are unset but for `strides`; its magic still says dead. */
+kiln_status kiln__recycler_take(kiln__recycler *recycler, int rank, kiln_array **array_out,
+                                kiln__storage **storage_out, kiln_error *err);
+
+/* Put a dead handle at the end of the quarantine and a storage on the free list; either may be
+ * NULL. */
+void kiln__recycler_put(kiln__recycler *recycler, kiln_array *array, kiln__storage *storage);
+
+/* ---- storage.c ---- */
+
+/* Give one reference back. True when that was the last: the memory is then returned or released,
+ * and the caller puts the storage back into the recycler and releases its context, in that
+ * order. */
+bool kiln__storage_drop(kiln__storage *storage);
+
+/* ---- number.c: one number as text, in NumPy's manner ---- */
+
+/* Longest text any of the functions below writes, its NUL included: a float64 has at most 309
+ * digits before the point. */
+#define KILN__NUMBER_BYTES 352
+
+/* The same for a lone number: two parts, brackets and a j. */
+#define KILN__SCALAR_BYTES (2 * KILN__NUMBER_BYTES + 8)
+
+/* Digits d.ddd * 10^exponent of a finite magnitude. */
+typedef struct kiln__digits {
+    char text[20]; /* decimal digits, NUL-terminated; no trailing zeros; "0" for zero */
+    int count;
+    int exponent;
+} kiln__digits;
+
+/* The fewest digits that read back as the same value of `dtype` (a floating-point one). */
+void kiln__shortest_digits(kiln_dtype dtype, double magnitude, kiln__digits *out);
+
+/* How a column of numbers is written. */
+typedef struct kiln__number_style {
+    bool plus;           /* a sign on positive numbers too */
+    int digits_min;      /* after the point, at least, all of them exact. 0: the digits before the
+                            point are exact (17728 as float16, where 17730 would do); -1: no
+                            digit needs to be. Positional numbers know these two only. */
+    int digits_max;      /* after the point, at most; then rounded */
+    int exponent_digits; /* 2, or 3 where the column needs it (scientific only) */
+} kiln__number_style;
+
+/* "1.25e+10". The point is always there. */
+void kiln__number_scientific(kiln_dtype dtype, double value, const kiln__number_style *style,
+                             char text[KILN__NUMBER_BYTES]);
+
+/* "12.5" or "12.": the point is always there, zeros at the end are not. */
+void kiln__number_positional(kiln_dtype dtype, double value, const kiln__number_style *style,
+                             char text[KILN__NUMBER_BYTES]);
+
+/* A lone number, as str() of a NumPy scalar: bool, integer, real or complex. */
+void kiln__number_scalar(kiln_dtype dtype, const void *element,
+                         char text[KILN__SCALAR_BYTES]);
+
+/* An integer as decimal digits; also bool, as 0 or 1. */
+void kiln__number_integer(kiln_dtype dtype, const void *element, char text[KILN__NUMBER_BYTES]);
+
+/* A floating-point element as a double, or one part of a complex element. */
+double kiln__element_float(kiln_dtype dtype, const void *element, bool imaginary);
+
+/* The real dtype that a part of a complex number has; any other dtype is itself. */
+kiln_dtype kiln__part_dtype(kiln_dtype dtype);
+
+#endif
