@@ -1,0 +1,99 @@
+/*
+ * test_env.h - the fixture of the tests that run kernels: one device, one context, no leaks.
+ *
+ * A test program is
+ *
+ *     int main(int argc, char **argv)
+ *     {
+ *         const struct CMUnitTest tests[] = {TEST(test_elementwise__adds), ...};
+ *         return test_env_main(argc, argv, "test_elementwise_basic", tests, COUNT(tests));
+ *     }
+ *
+ * and is started as `test_elementwise_basic [DEVICE [FILTER]]`. DEVICE is "cpu", "cuda" or
+ * "cuda:N" ($KILN_TEST_DEVICE when left out, else every usable device in turn); FILTER is
+ * cmocka's pattern of test names. A device that this machine lacks ends the program with exit
+ * status 77 and a line that says why: a skip, never a pass.
+ *
+ * Each test gets a fresh context; all tests of a program share a cache folder of their own in the
+ * temporary folder. After each test the pool must be empty and, in a library built with
+ * KILN_TEST_HOOKS, as many allocations alive as before the test.
+ */
+#ifndef KILN_TEST_ENV_H
+#define KILN_TEST_ENV_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "kiln/kiln.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Exit status that CTest's SKIP_RETURN_CODE knows. */
+#define TEST_EXIT_SKIP 77
+
+typedef struct test_env {
+    const char *device;   /* what selects it: "cpu", "cuda:0" */
+    bool cuda;            /* whether it is a GPU */
+    kiln_context *ctx;    /* fresh for each test */
+    kiln_error err;       /* for OK() and FAILS(); clear between uses */
+    char cache_dir[256];  /* shared by the tests of this program */
+    uint64_t seed;        /* printed by test_env_main; $KILN_TEST_SEED sets it */
+    uint64_t random;      /* state of test_random(), restarted from `seed` for each test */
+    size_t live_before;
+    char last_log[512];   /* the last warning of the context */
+} test_env;
+
+int test_env_main(int argc, char **argv, const char *module, const struct CMUnitTest *tests,
+                  size_t count);
+int test_env_setup(void **state);
+int test_env_teardown(void **state);
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, test_env_setup, test_env_teardown)
+
+/* A further context on the same device. `cache_dir` as in kiln_context_options; the caller
+ * releases it. */
+kiln_context *test_env_context(test_env *t, const char *cache_dir);
+
+/* A new empty folder, removed when the program ends. */
+void test_env_fresh_dir(test_env *t, char *path, size_t path_bytes);
+
+/* Regular files anywhere under `path`. */
+size_t test_env_count_files(const char *path);
+
+/* Whether a compiler for the device is there (a machine may have a driver and no NVRTC). */
+bool test_env_has_compiler(const test_env *t);
+
+/* Next number of the test's own sequence, and one in [0, bound). */
+uint64_t test_random(test_env *t);
+uint64_t test_random_below(test_env *t, uint64_t bound);
+
+/* What OK() and FAILS() stand for: fail the running test with all that `err` tells. */
+void test_expect_ok(test_env *t, kiln_status status, const char *call, const char *file, int line);
+void test_expect_fail(test_env *t, kiln_status got, kiln_status want, const char *const *texts,
+                      const char *call, const char *file, int line);
+
+/* Evaluate a call that must succeed; the call passes &t->err. */
+#define OK(t, call) test_expect_ok((t), (call), #call, __FILE__, __LINE__)
+
+/* Evaluate a call that must fail with `status` and a message (or detail) that holds every one of
+ * the texts that follow. */
+#define FAILS(t, status, call, ...)                                                                \
+    test_expect_fail((t), (call), (status), (const char *const[]){__VA_ARGS__, NULL}, #call,       \
+                     __FILE__, __LINE__)
+
+/* As cmocka's assert_true, with a printed explanation. */
+#define CHECK(cond, ...)                                                                           \
+    do {                                                                                           \
+        if (!(cond)) {                                                                             \
+            print_error("%s:%d: %s: ", __FILE__, __LINE__, #cond);                                 \
+            print_error(__VA_ARGS__);                                                              \
+            print_error("\n");                                                                     \
+            _fail(__FILE__, __LINE__);                                                             \
+        }                                                                                          \
+    } while (0)
+
+#endif
