@@ -27,6 +27,9 @@ typedef struct kiln__arena kiln__arena;
 /* Kernels take one struct by value; CUDA guarantees 4 KiB of parameters on every GPU. */
 #define KILN__ARGS_BYTES_MAX 4096u
 
+/* Stands for "the first device that works" where an ordinal is asked for. */
+#define KILN__ORDINAL_ANY (-1)
+
 /* One device in one context. `device.c` fills everything before it calls `open`, except `info`
  * and `state`, which `open` fills. */
 struct kiln__device {
@@ -73,8 +76,9 @@ struct kiln__backend {
     size_t (*list)(kiln_device_info *infos, size_t capacity);
 
     /*
-     * Open number `ordinal`: fill `device->info` and `device->state`. Must leave nothing behind
-     * on failure. `cpu_threads` 0 means all cores; cuda ignores it.
+     * Open number `ordinal` (KILN__ORDINAL_ANY: the first that works): fill `device->info` and
+     * `device->state`. Must leave nothing behind on failure: ERR_NO_DRIVER, ERR_NO_DEVICE,
+     * ERR_FORK and so on. `cpu_threads` 0 means all cores; cuda ignores it.
      */
     kiln_status (*open)(kiln__device *device, int ordinal, int cpu_threads, kiln_error *err);
 

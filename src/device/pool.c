@@ -1,0 +1,312 @@
+/*
+ * pool.c - device memory that is handed out and taken back without asking the device.
+ *
+ *     array -> [kiln__pool_alloc, kiln__pool_free] -> pool_arena.c -> pool_tree.c
+ *
+ * A hit is: lock the stream's arena, take the best fit out of a tree, put the rest back, unlock.
+ * A miss asks the device for a segment; when there is none left, everything that can be given up
+ * is given up, in the order of what it costs:
+ *     a free block > a pending block whose events have passed > a spare segment or the device, with
+ *     some in advance > the device, no more than needed > the device after trimming every arena >
+ *     the same after waiting for pending blocks > any block that fits > ERR_DEVICE_MEMORY
+ *
+ * Rule 1: no lock is held while another arena is touched (pool.h has the order of the locks).
+ * Rule 2: nothing in here reads or writes the memory it hands out.
+ */
+#include "device/pool.h"
+
+/* A pending block is looked at on every POLL_EVERYth hit; a query costs more than a hit. */
+#define POLL_EVERY 16u
+#define POLL_MOST 4u
+
+static size_t round_up(size_t bytes)
+{
+    return (bytes + KILN__GRANULE - 1) & ~(size_t)(KILN__GRANULE - 1);
+}
+
+/* ---- life ---- */
+
+kiln_status kiln__pool_create(kiln__device *device, kiln__pool **out, kiln_error *err)
+{
+    kiln__pool *pool = kiln__calloc(1, sizeof *pool);
+    *out = NULL;
+    if (pool == NULL)
+        return kiln__fail_memory(err, sizeof *pool);
+    pthread_mutex_init(&pool->list_lock, NULL);
+    pthread_mutex_init(&pool->lock, NULL);
+    pool->device = device;
+    pool->limit_bytes = SIZE_MAX;
+    *out = pool;
+    return KILN_OK;
+}
+
+static void free_segments(kiln__pool *pool, kiln__segment *segment, bool forked)
+{
+    while (segment != NULL) {
+        kiln__segment *next = segment->next;
+        if (!forked)
+            pool->device->backend->raw_free(pool->device, segment->raw, segment->bytes);
+        kiln__stream_release(segment->from);
+        kiln__free(segment);
+        segment = next;
+    }
+}
+
+void kiln__pool_destroy(kiln__pool *pool)
+{
+    if (pool == NULL)
+        return;
+    bool forked = kiln__device_forked(pool->device);
+    for (kiln__arena *arena = pool->arenas, *next; arena != NULL; arena = next) {
+        next = arena->next;
+        if (!forked)
+            kiln__arena_poll(arena, true, SIZE_MAX);
+        free_segments(pool, arena->segments, forked);
+        kiln__arena_free(arena);
+    }
+    free_segments(pool, pool->spares, forked);
+    while (pool->marks != NULL) {
+        kiln__mark *mark = pool->marks;
+        pool->marks = mark->next;
+        if (!forked)
+            pool->device->backend->event_destroy(pool->device, mark->event);
+        kiln__free(mark);
+    }
+    pthread_mutex_destroy(&pool->lock);
+    pthread_mutex_destroy(&pool->list_lock);
+    kiln__free(pool);
+}
+
+/* ---- allocate ---- */
+
+/* "1.50 GiB", "512 B" into `text`. */
+static const char *readable(size_t bytes, char text[32])
+{
+    static const char *const unit[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    double value = (double)bytes;
+    size_t at = 0;
+
+    if (bytes == SIZE_MAX)
+        return strcpy(text, "none");
+    if (bytes < 1024) {
+        snprintf(text, 32, "%zu B", bytes);
+        return text;
+    }
+    for (value /= 1024; value >= 1024 && at + 1 < KILN_COUNT_OF(unit); at++)
+        value /= 1024;
+    snprintf(text, 32, "%.2f %s", value, unit[at]);
+    return text;
+}
+
+static kiln_status fail_full(kiln__pool *pool, size_t bytes, kiln_error *err)
+{
+    kiln__device *device = pool->device;
+    kiln_pool_stats stats;
+    size_t device_free = 0, device_total = 0;
+    char asked[32], used[32], held[32], limit[32], left[32], total[32];
+
+    kiln__pool_stats(device, &stats);
+    device->backend->mem_info(device, &device_free, &device_total);
+    return kiln__fail(err, KILN_ERR_DEVICE_MEMORY,
+                      "%s has no room for %s: in use %s, held by the pool %s, limit %s, free on "
+                      "the device %s of %s",
+                      device->info.id, readable(bytes, asked), readable(stats.used_bytes, used),
+                      readable(stats.held_bytes, held), readable(stats.limit_bytes, limit),
+                      readable(device_free, left), readable(device_total, total));
+}
+
+/* Grow by a segment and take from it. The arena is locked. Memory that is not there is no
+ * failure: *out stays NULL. */
+static kiln_status grow_and_take(kiln__arena *arena, size_t bytes, bool generous,
+                                 kiln__node **out, kiln_error *err)
+{
+    kiln_status status = kiln__arena_grow(arena, bytes, generous, err);
+    if (status == KILN_ERR_DEVICE_MEMORY)
+        return KILN_OK;
+    if (status == KILN_OK)
+        *out = kiln__arena_take(arena, bytes, false);
+    return status;
+}
+
+/* Wait for the pending blocks of every arena. */
+static void wait_for_pending(kiln__pool *pool)
+{
+    pthread_mutex_lock(&pool->list_lock);
+    for (kiln__arena *arena = pool->arenas; arena != NULL; arena = arena->next) {
+        pthread_mutex_lock(&arena->lock);
+        kiln__arena_poll(arena, true, SIZE_MAX);
+        pthread_mutex_unlock(&arena->lock);
+    }
+    pthread_mutex_unlock(&pool->list_lock);
+}
+
+/* Give everything back that is free in any arena. */
+static size_t trim(kiln__pool *pool)
+{
+    size_t bytes = kiln__pool_trim_spares(pool);
+    pthread_mutex_lock(&pool->list_lock);
+    for (kiln__arena *arena = pool->arenas; arena != NULL; arena = arena->next) {
+        pthread_mutex_lock(&arena->lock);
+        kiln__arena_poll(arena, false, SIZE_MAX);
+        bytes += kiln__arena_trim(arena);
+        pthread_mutex_unlock(&arena->lock);
+    }
+    pthread_mutex_unlock(&pool->list_lock);
+    return bytes;
+}
+
+/* The arena has no free block that fits. It is locked on entry and on return, not in between. */
+static kiln_status take_hard(kiln__arena *arena, size_t bytes, kiln__node **out, kiln_error *err)
+{
+    kiln__pool *pool = arena->pool;
+    kiln_status status = KILN_OK;
+
+    kiln__arena_poll(arena, false, SIZE_MAX);
+    *out = kiln__arena_take(arena, bytes, false);
+    if (*out == NULL)
+        status = grow_and_take(arena, bytes, true, out, err);
+    if (*out == NULL && status == KILN_OK)
+        status = grow_and_take(arena, bytes, false, out, err);
+
+    for (int wait = 0; wait < 2 && *out == NULL && status == KILN_OK; wait++) {
+        pthread_mutex_unlock(&arena->lock);
+        if (wait)
+            wait_for_pending(pool);
+        size_t given_back = trim(pool);
+        pthread_mutex_lock(&arena->lock);
+        *out = kiln__arena_take(arena, bytes, wait == 1);
+        if (*out == NULL && given_back > 0)
+            status = grow_and_take(arena, bytes, false, out, err);
+    }
+    if (*out == NULL && status == KILN_OK)
+        status = KILN_ERR_DEVICE_MEMORY;
+    return status;
+}
+
+static void count_used(kiln__pool *pool, size_t bytes)
+{
+    size_t used = atomic_fetch_add_explicit(&pool->used_bytes, bytes, memory_order_relaxed) + bytes;
+    size_t peak = atomic_load_explicit(&pool->peak_used_bytes, memory_order_relaxed);
+    while (used > peak &&
+           !atomic_compare_exchange_weak_explicit(&pool->peak_used_bytes, &peak, used,
+                                                  memory_order_relaxed, memory_order_relaxed)) {
+    }
+}
+
+kiln_status kiln__pool_alloc(kiln__device *device, size_t bytes, kiln_stream *stream,
+                             kiln__block **out, kiln_error *err)
+{
+    kiln__pool *pool = device->pool;
+    kiln__arena *arena = stream->arena;
+    kiln__node *node = NULL;
+    kiln_status status = KILN_OK;
+    size_t rounded = round_up(bytes);
+
+    *out = NULL;
+    if (bytes > PTRDIFF_MAX)
+        return fail_full(pool, bytes, err);
+
+    pthread_mutex_lock(&arena->lock);
+    if (arena->pending != NULL && ++arena->tick % POLL_EVERY == 0)
+        kiln__arena_poll(arena, false, POLL_MOST);
+    if (rounded == 0) {
+        node = kiln__arena_take_zero(arena);
+        if (node == NULL)
+            status = kiln__fail_memory(err, sizeof *node);
+    } else {
+        node = kiln__arena_take(arena, rounded, false);
+        if (node == NULL)
+            status = take_hard(arena, rounded, &node, err);
+    }
+    if (node != NULL)
+        arena->allocation_count++;
+    pthread_mutex_unlock(&arena->lock);
+
+    if (status == KILN_ERR_DEVICE_MEMORY)
+        return fail_full(pool, bytes, err);
+    if (status != KILN_OK)
+        return status;
+    count_used(pool, node->block.bytes);
+    *out = &node->block;
+    return KILN_OK;
+}
+
+/* ---- free ---- */
+
+void kiln__pool_free(kiln__device *device, kiln__block *block, kiln_stream *const *used_on,
+                     size_t count)
+{
+    kiln__node *node = (kiln__node *)block;
+    kiln__mark *marks = NULL;
+
+    if (block == NULL)
+        return;
+    kiln__pool *pool = device->pool;
+    kiln__arena *arena = block->home->arena;
+    for (size_t i = 0; i < count && block->bytes > 0; i++) {
+        if (used_on[i] == NULL || used_on[i] == block->home || kiln__device_forked(device))
+            continue;
+        kiln__mark *mark = kiln__mark_make(pool, used_on[i]);
+        if (mark != NULL) {
+            mark->next = marks;
+            marks = mark;
+        }
+    }
+    atomic_fetch_sub_explicit(&pool->used_bytes, block->bytes, memory_order_relaxed);
+
+    pthread_mutex_lock(&arena->lock);
+    if (marks == NULL) {
+        kiln__arena_put(arena, node);
+    } else {
+        node->marks = marks;
+        node->state = KILN__NODE_PENDING;
+        node->right = NULL;
+        if (arena->pending == NULL)
+            arena->pending = node;
+        else
+            arena->pending_last->right = node;
+        arena->pending_last = node;
+        if (arena->closed)
+            kiln__arena_poll(arena, true, SIZE_MAX);
+    }
+    bool over = kiln__arena_is_over(arena);
+    pthread_mutex_unlock(&arena->lock);
+    if (over)
+        kiln__arena_retire(arena);
+}
+
+/* ---- statistics, limit, trim ---- */
+
+void kiln__pool_stats(kiln__device *device, kiln_pool_stats *out)
+{
+    kiln__pool *pool = device->pool;
+
+    pthread_mutex_lock(&pool->list_lock);
+    out->allocation_count = pool->retired_allocation_count;
+    for (kiln__arena *arena = pool->arenas; arena != NULL; arena = arena->next) {
+        pthread_mutex_lock(&arena->lock);
+        out->allocation_count += arena->allocation_count;
+        pthread_mutex_unlock(&arena->lock);
+    }
+    pthread_mutex_unlock(&pool->list_lock);
+
+    pthread_mutex_lock(&pool->lock);
+    out->held_bytes = pool->held_bytes;
+    out->limit_bytes = pool->limit_bytes;
+    out->device_allocation_count = pool->device_allocation_count;
+    pthread_mutex_unlock(&pool->lock);
+    out->used_bytes = atomic_load_explicit(&pool->used_bytes, memory_order_relaxed);
+    out->peak_used_bytes = atomic_load_explicit(&pool->peak_used_bytes, memory_order_relaxed);
+}
+
+void kiln__pool_set_limit(kiln__device *device, size_t limit_bytes)
+{
+    pthread_mutex_lock(&device->pool->lock);
+    device->pool->limit_bytes = limit_bytes == 0 ? SIZE_MAX : limit_bytes;
+    pthread_mutex_unlock(&device->pool->lock);
+}
+
+size_t kiln__pool_trim(kiln__device *device)
+{
+    return kiln__device_forked(device) ? 0 : trim(device->pool);
+}
