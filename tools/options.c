@@ -1,0 +1,292 @@
+/*
+ * options.c - the command line: one table of options, its parser, its help, its suggestions.
+ *
+ * Rule: an option exists when it has a line in OPTIONS; help, parser and suggestions follow from
+ * there. docs/cli.md and kiln.1 say the same at length; tests/test_cli.c holds them together.
+ */
+#include "tool.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct option {
+    enum option_id id;
+    const char *name;  /* with its dashes */
+    const char *value; /* what follows it, as help shows it; NULL for a flag */
+    int commands;      /* OR of COMMAND_* */
+    bool repeats;
+    const char *help;
+};
+
+static const struct option OPTIONS[] = {
+    {OPTION_IN, "--in", "PARAMS", COMMAND_RUN, false, "input parameters, as in 'T x, float32 a'"},
+    {OPTION_OUT, "--out", "PARAMS", COMMAND_RUN, false, "output parameters, as in 'T z'"},
+    {OPTION_OP, "--op", "CODE", COMMAND_RUN, false, "C++ statements run for every element"},
+    {OPTION_NAME, "--name", "NAME", COMMAND_RUN, false, "the kernel's name (kiln_kernel)"},
+    {OPTION_PREAMBLE, "--preamble", "CODE", COMMAND_RUN, false, "C++ text before the kernel"},
+    {OPTION_LOOP_PREP, "--loop-prep", "CODE", COMMAND_RUN, false,
+     "statements before a thread's first element"},
+    {OPTION_AFTER_LOOP, "--after-loop", "CODE", COMMAND_RUN, false,
+     "statements after a thread's last element"},
+    {OPTION_TYPE, "--type", "T=DTYPE", COMMAND_RUN, true,
+     "the dtype of a placeholder that no array decides"},
+    {OPTION_SIZE, "--size", "N", COMMAND_RUN, false,
+     "elements to run over, where only raw arrays and numbers are given"},
+    {OPTION_DEVICE, "--device", "DEVICE", COMMAND_RUN, false,
+     "auto, cpu, cuda or cuda:N ($KILN_DEVICE, else auto)"},
+    {OPTION_OUTPUT, "-o", "FILE", COMMAND_RUN, true,
+     "write an output to a .npy file; once for each output"},
+    {OPTION_SHOW_SOURCE, "--show-source", NULL, COMMAND_RUN, false,
+     "print the generated source and run nothing"},
+    {OPTION_TIME, "--time", "N", COMMAND_RUN, false,
+     "print the median time of N runs, and GB/s"},
+    {OPTION_JSON, "--json", NULL, COMMAND_INFO, false, "print JSON"},
+    {OPTION_HELP, "--help", NULL, COMMAND_RUN | COMMAND_INFO, false, "print this text"},
+};
+
+struct command {
+    int id;
+    const char *name;
+    const char *usage;
+    const char *summary;
+    const char *text; /* what help says below the summary */
+};
+
+static const struct command COMMANDS[] = {
+    {COMMAND_RUN, "run", "kiln run --in PARAMS --out PARAMS --op CODE [OPTION]... [ARG]...",
+     "run a snippet over arrays and numbers",
+     "One ARG for each input: a .npy file, or a number (3, 2.5, 1+2j, true). ARGs for outputs may\n"
+     "follow: .npy files whose elements the snippet finds there; the files stay as they are.\n"
+     "Outputs are printed unless -o names files for them.\n"
+     "\n"
+     "  kiln run --in 'T x, T y, float32 a' --out 'T z' --op 'z = a * x + y' \\\n"
+     "           x.npy y.npy 2.5 -o z.npy\n"},
+    {COMMAND_INFO, "info", "kiln info [--json]", "tell version, devices, compilers and cache",
+     "A device that cannot be used is listed with the reason.\n"},
+};
+
+static const struct command *find_command(int id)
+{
+    for (size_t k = 0; k < KILN_COUNT_OF(COMMANDS); k++)
+        if (COMMANDS[k].id == id)
+            return &COMMANDS[k];
+    return NULL;
+}
+
+/* ---- suggestions ---- */
+
+/* Edits (insert, delete, replace) between two short words; words too long are "far". */
+static size_t edit_distance(const char *a, const char *b)
+{
+    enum { WORD_MAX = 32 };
+    size_t row[WORD_MAX + 1];
+    size_t a_length = strlen(a), b_length = strlen(b);
+
+    if (a_length > WORD_MAX || b_length > WORD_MAX)
+        return WORD_MAX;
+    for (size_t k = 0; k <= b_length; k++)
+        row[k] = k;
+    for (size_t r = 1; r <= a_length; r++) {
+        size_t diagonal = row[0];
+        row[0] = r;
+        for (size_t k = 1; k <= b_length; k++) {
+            size_t best = diagonal + (a[r - 1] != b[k - 1]);
+            diagonal = row[k];
+            if (row[k] + 1 < best)
+                best = row[k] + 1;
+            if (row[k - 1] + 1 < best)
+                best = row[k - 1] + 1;
+            row[k] = best;
+        }
+    }
+    return row[b_length];
+}
+
+/* Keep `candidate` in *best when it is nearer to `word` than what is there; 2 edits at most. */
+static void consider(const char *word, const char *candidate, size_t *distance, const char **best)
+{
+    size_t d = edit_distance(word, candidate);
+    if (d <= 2 && d < *distance) {
+        *distance = d;
+        *best = candidate;
+    }
+}
+
+const char *command_suggest(const char *word)
+{
+    const char *best = NULL;
+    size_t distance = SIZE_MAX;
+    for (size_t k = 0; k < KILN_COUNT_OF(COMMANDS); k++)
+        consider(word, COMMANDS[k].name, &distance, &best);
+    return best;
+}
+
+static const char *option_suggest(int command, const char *word)
+{
+    const char *best = NULL;
+    size_t distance = SIZE_MAX;
+    for (size_t k = 0; k < KILN_COUNT_OF(OPTIONS); k++)
+        if (OPTIONS[k].commands & command)
+            consider(word, OPTIONS[k].name, &distance, &best);
+    return best;
+}
+
+int command_from_name(const char *word)
+{
+    for (size_t k = 0; k < KILN_COUNT_OF(COMMANDS); k++)
+        if (strcmp(COMMANDS[k].name, word) == 0)
+            return COMMANDS[k].id;
+    return 0;
+}
+
+/* ---- help ---- */
+
+int usage_error(int command, const char *fmt, ...)
+{
+    const struct command *c = find_command(command);
+    va_list ap;
+
+    fputs("kiln: ", stderr);
+    va_start(ap, fmt);
+    vfprintf(stderr, fmt, ap);
+    va_end(ap);
+    fprintf(stderr, "\nTry 'kiln %s%s--help'.\n", c ? c->name : "", c ? " " : "");
+    return TOOL_USAGE;
+}
+
+int tool_error(const kiln_error *err)
+{
+    fputs("kiln: ", stderr);
+    kiln_error_print(err, stderr);
+    return TOOL_FAILED;
+}
+
+void print_command_help(int command)
+{
+    const struct command *c = find_command(command);
+
+    printf("Usage: %s\n\n%c%s.\n\n%s\nOptions:\n", c->usage, c->summary[0] - 'a' + 'A',
+           c->summary + 1, c->text);
+    for (size_t k = 0; k < KILN_COUNT_OF(OPTIONS); k++) {
+        const struct option *o = &OPTIONS[k];
+        char left[48];
+        if (!(o->commands & command))
+            continue;
+        snprintf(left, sizeof left, "%s%s%s", o->name, o->value ? " " : "",
+                 o->value ? o->value : "");
+        printf("  %-19s %s\n", left, o->help);
+    }
+}
+
+void print_program_help(void)
+{
+    puts("Usage: kiln COMMAND [OPTION]... [ARG]...\n\n"
+         "Generate, compile and run kernels from C++ snippets, on CUDA GPUs and on the CPU.\n\n"
+         "Commands:");
+    for (size_t k = 0; k < KILN_COUNT_OF(COMMANDS); k++)
+        printf("  %-8s %s\n", COMMANDS[k].name, COMMANDS[k].summary);
+    puts("\n'kiln COMMAND --help' tells more; 'kiln --version' prints the version.\n"
+         "Exit status: 0 done, 1 failed, 2 wrong usage.");
+}
+
+/* ---- parsing ---- */
+
+/* The option that `word` names, up to a '='; NULL for none. */
+static const struct option *find_option(int command, const char *word)
+{
+    size_t length = strcspn(word, "=");
+    for (size_t k = 0; k < KILN_COUNT_OF(OPTIONS); k++) {
+        const struct option *o = &OPTIONS[k];
+        if ((o->commands & command) && strlen(o->name) == length &&
+            strncmp(o->name, word, length) == 0)
+            return o;
+    }
+    return NULL;
+}
+
+/* Whether a word is an option rather than an ARG: it begins with a dash and is no number. */
+static bool is_option(const char *word)
+{
+    kiln_arg number;
+    return word[0] == '-' && word[1] != '\0' && !number_parse(word, &number);
+}
+
+static int unknown_option(int command, const char *word)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
+    const char *near = option_suggest(command, name);
+    if (near != NULL)
+        return usage_error(command, "unknown option '%s'; did you mean '%s'?", name, near);
+    return usage_error(command, "unknown option '%s'", name);
+}
+
+/* Take the option at argv[*at] and its value; moves *at to the last word taken. */
+static int take_option(struct invocation *v, int argc, char **argv, int *at)
+{
+    const char *word = argv[*at];
+    const struct option *o = find_option(v->command, word);
+    const char *value = strchr(word, '=');
+
+    if (o == NULL)
+        return unknown_option(v->command, word);
+    if (o->value == NULL && value != NULL)
+        return usage_error(v->command, "%s takes no value", o->name);
+    if (o->value == NULL) {
+        value = "";
+    } else if (value != NULL) {
+        value++;
+    } else {
+        if (*at + 1 >= argc)
+            return usage_error(v->command, "%s needs a value: %s %s", o->name, o->name, o->value);
+        value = argv[++*at];
+    }
+
+    struct texts *texts = &v->option[o->id];
+    if (texts->count > 0 && o->value != NULL && !o->repeats)
+        return usage_error(v->command, "%s was given twice", o->name);
+    texts->items[texts->count++] = value;
+    return TOOL_DONE;
+}
+
+int invocation_parse(int command, int argc, char **argv, struct invocation *out)
+{
+    memset(out, 0, sizeof *out);
+    out->command = command;
+    /* Each list may hold every word; one block serves them all. */
+    size_t room = (size_t)argc + 1;
+    const char **items = calloc(room * (OPTION_COUNT + 1), sizeof *items);
+    if (items == NULL) {
+        fputs("kiln: the host is out of memory\n", stderr);
+        return TOOL_FAILED;
+    }
+    out->args.items = items;
+    for (size_t k = 0; k < OPTION_COUNT; k++)
+        out->option[k].items = items + room * (k + 1);
+
+    bool only_args = false;
+    for (int at = 0; at < argc; at++) {
+        if (!only_args && strcmp(argv[at], "--") == 0) {
+            only_args = true;
+        } else if (!only_args && is_option(argv[at])) {
+            int result = take_option(out, argc, argv, &at);
+            if (result != TOOL_DONE)
+                return result;
+        } else {
+            out->args.items[out->args.count++] = argv[at];
+        }
+    }
+    return TOOL_DONE;
+}
+
+void invocation_clear(struct invocation *v)
+{
+    free(v->args.items);
+    memset(v, 0, sizeof *v);
+}
+
+const char *invocation_get(const struct invocation *v, enum option_id id)
+{
+    const struct texts *texts = &v->option[id];
+    return texts->count > 0 ? texts->items[texts->count - 1] : NULL;
+}

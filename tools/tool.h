@@ -1,0 +1,93 @@
+/*
+ * tool.h - what the files of the kiln command share.
+ *
+ *     kiln.c     picks the command            options.c  the one table of options, parsing, help
+ *     run.c      `kiln run`                   values.c   ARGs: .npy files and numbers
+ *     info.c     `kiln info`
+ *
+ * Rule 1: results go to stdout; everything else goes to stderr and begins with "kiln: ".
+ * Rule 2: exit status 0 done, 1 failed, 2 wrong usage; nothing exits but main().
+ */
+#ifndef KILN_TOOLS_TOOL_H
+#define KILN_TOOLS_TOOL_H
+
+#include "codegen/codegen.h"
+#include "kiln/kiln.h"
+
+enum { TOOL_DONE = 0, TOOL_FAILED = 1, TOOL_USAGE = 2 };
+
+/* ---- options.c ---- */
+
+/* A command, as a bit of option.commands. */
+enum { COMMAND_RUN = 1, COMMAND_INFO = 2 };
+
+enum option_id {
+    OPTION_IN,
+    OPTION_OUT,
+    OPTION_OP,
+    OPTION_NAME,
+    OPTION_PREAMBLE,
+    OPTION_LOOP_PREP,
+    OPTION_AFTER_LOOP,
+    OPTION_TYPE,
+    OPTION_SIZE,
+    OPTION_DEVICE,
+    OPTION_OUTPUT,
+    OPTION_SHOW_SOURCE,
+    OPTION_TIME,
+    OPTION_JSON,
+    OPTION_HELP,
+    OPTION_COUNT
+};
+
+/* Texts in the order given; they point into argv. */
+struct texts {
+    const char **items;
+    size_t count;
+};
+
+/* A parsed command line. */
+struct invocation {
+    int command;
+    struct texts option[OPTION_COUNT]; /* one text for each time the option was given */
+    struct texts args;                 /* everything that is no option */
+};
+
+/* Sort `argv` into `out` (argv[0] is the first word after the command). TOOL_DONE, or TOOL_USAGE
+ * after saying why on stderr. Free with invocation_clear() in either case. */
+int invocation_parse(int command, int argc, char **argv, struct invocation *out);
+void invocation_clear(struct invocation *v);
+
+/* The last text given for an option, or NULL. A flag's text is "". */
+const char *invocation_get(const struct invocation *v, enum option_id id);
+
+void print_command_help(int command);
+void print_program_help(void);
+
+/* Say what is wrong with the usage and where help is. Returns TOOL_USAGE. `command` may be 0. */
+int usage_error(int command, const char *fmt, ...) KILN_PRINTF(2, 3);
+
+/* Print a failure on stderr. Returns TOOL_FAILED. */
+int tool_error(const kiln_error *err);
+
+/* The command a word names, 0 for none; and the likeliest one meant, NULL when none is near. */
+int command_from_name(const char *word);
+const char *command_suggest(const char *word);
+
+/* ---- values.c ---- */
+
+/* Parse a number as C and Python write it: 3, 0x1f, 2.5e-3, inf, nan, 1+2j, true, false. False
+ * when the text is none, or an integer beyond 64 bits. */
+bool number_parse(const char *text, kiln_arg *out);
+
+/* Whether an ARG names a .npy file (by its ending). */
+bool is_npy_path(const char *text);
+
+/* A whole number from 1 (or 0 with `zero`) to `max`. */
+bool count_parse(const char *text, bool zero, int64_t max, int64_t *out);
+
+/* ---- the commands ---- */
+int command_run(const struct invocation *v);
+int command_info(const struct invocation *v);
+
+#endif
