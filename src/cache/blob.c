@@ -1,0 +1,147 @@
+/*
+ * blob.c - the format of one cached kernel, and the judge of what a disk gives back.
+ *
+ *     0   "KILNBLOB"
+ *     8   format version (u32), header bytes (u32)
+ *     16  XXH3-128 of everything from byte 32 to the end of the file, low half first
+ *     32  key bytes (u64)
+ *     40  payload bytes (u64)
+ *     48  16 zero bytes
+ *     64  the whole key, zero bytes up to the next multiple of 16
+ *         the payload, to the end of the file
+ *
+ * Integers are little-endian. The payload begins on 16 bytes so that a mapping may be used as is.
+ *
+ * Rule 1: every byte of a file is decided: it is compared, or it is under the checksum. The fuzzer
+ *         and a test that flips each bit hold us to it.
+ * Rule 2: nothing in a file is believed before it is checked against the file's true size; sums
+ *         are formed only of numbers already known to be small.
+ * Rule 3: equal key and payload give equal bytes: no time, host or user is in the file.
+ */
+#include "cache/parts.h"
+
+#define FORMAT_VERSION 1u
+#define CHECKED_FROM 32u
+#define PAYLOAD_ALIGNMENT ((uint64_t)16)
+
+static const unsigned char MAGIC[8] = {'K', 'I', 'L', 'N', 'B', 'L', 'O', 'B'};
+
+static uint64_t get_le(const unsigned char *p, int bytes)
+{
+    uint64_t v = 0;
+
+    for (int k = bytes - 1; k >= 0; k--)
+        v = v << 8 | p[k];
+    return v;
+}
+
+static void put_le(unsigned char *p, int bytes, uint64_t v)
+{
+    for (int k = 0; k < bytes; k++)
+        p[k] = (unsigned char)(v >> (8 * k));
+}
+
+/* Where the payload begins; `key_bytes` is at most KILN__BLOB_FILE_BYTES_MAX. */
+static uint64_t payload_offset(uint64_t key_bytes)
+{
+    uint64_t end = KILN__BLOB_HEADER_BYTES + key_bytes;
+
+    return (end + PAYLOAD_ALIGNMENT - 1) & ~(PAYLOAD_ALIGNMENT - 1);
+}
+
+kiln__verdict kiln__blob_judge_header(const unsigned char header[KILN__BLOB_HEADER_BYTES],
+                                      uint64_t file_bytes, size_t key_bytes)
+{
+    uint64_t key_claim = get_le(header + 32, 8), payload_claim = get_le(header + 40, 8);
+    uint64_t offset = 0;
+
+    if (memcmp(header, MAGIC, sizeof MAGIC) != 0)
+        return KILN__VERDICT_DAMAGED;
+    if (get_le(header + 8, 4) != FORMAT_VERSION)
+        return KILN__VERDICT_OTHER; /* another kiln's; its rules are not known here */
+    if (get_le(header + 12, 4) != KILN__BLOB_HEADER_BYTES ||
+        file_bytes > KILN__BLOB_FILE_BYTES_MAX || key_claim > file_bytes)
+        return KILN__VERDICT_DAMAGED;
+    offset = payload_offset(key_claim);
+    if (offset > file_bytes || payload_claim != file_bytes - offset)
+        return KILN__VERDICT_DAMAGED;
+    return key_claim == key_bytes ? KILN__VERDICT_VALID : KILN__VERDICT_OTHER;
+}
+
+kiln__verdict kiln__blob_judge(const void *file, size_t file_bytes, const void *key,
+                               size_t key_bytes, const void **payload_out,
+                               size_t *payload_bytes_out)
+{
+    const unsigned char *bytes = file;
+    kiln__verdict verdict = KILN__VERDICT_DAMAGED;
+    kiln__hash128 sum = {0, 0};
+    size_t offset = 0;
+
+    if (file_bytes < KILN__BLOB_HEADER_BYTES)
+        return KILN__VERDICT_DAMAGED;
+    verdict = kiln__blob_judge_header(bytes, file_bytes, key_bytes);
+    if (verdict != KILN__VERDICT_VALID)
+        return verdict;
+    sum = kiln__hash_128(bytes + CHECKED_FROM, file_bytes - CHECKED_FROM);
+    if (sum.lo != get_le(bytes + 16, 8) || sum.hi != get_le(bytes + 24, 8))
+        return KILN__VERDICT_DAMAGED;
+    /* A whole blob of another key can only be here when two keys share a 128-bit hash, or when
+     * somebody renamed files. Either way it is not ours to load. */
+    if (key_bytes != 0 && memcmp(bytes + KILN__BLOB_HEADER_BYTES, key, key_bytes) != 0)
+        return KILN__VERDICT_OTHER;
+
+    offset = (size_t)payload_offset(key_bytes);
+    *payload_out = bytes + offset;
+    *payload_bytes_out = file_bytes - offset;
+    return KILN__VERDICT_VALID;
+}
+
+bool kiln__blob_check(const void *file, size_t file_bytes, const void *key, size_t key_bytes,
+                      const void **payload_out, size_t *payload_bytes_out)
+{
+    return kiln__blob_judge(file, file_bytes, key, key_bytes, payload_out, payload_bytes_out) ==
+           KILN__VERDICT_VALID;
+}
+
+unsigned char *kiln__blob_encode(const void *key, size_t key_bytes, const void *data, size_t bytes,
+                                 size_t *file_bytes_out)
+{
+    kiln__hash128 sum = {0, 0};
+    unsigned char *file = NULL;
+    size_t offset = 0, total = 0;
+
+    if (key_bytes > KILN__BLOB_FILE_BYTES_MAX || bytes > KILN__BLOB_FILE_BYTES_MAX)
+        return NULL;
+    offset = (size_t)payload_offset(key_bytes);
+    total = offset + bytes;
+    if (total > KILN__BLOB_FILE_BYTES_MAX)
+        return NULL;
+    file = kiln__alloc(total);
+    if (file == NULL)
+        return NULL;
+
+    memset(file, 0, KILN__BLOB_HEADER_BYTES);
+    memcpy(file, MAGIC, sizeof MAGIC);
+    put_le(file + 8, 4, FORMAT_VERSION);
+    put_le(file + 12, 4, KILN__BLOB_HEADER_BYTES);
+    put_le(file + 32, 8, key_bytes);
+    put_le(file + 40, 8, bytes);
+    if (key_bytes != 0)
+        memcpy(file + KILN__BLOB_HEADER_BYTES, key, key_bytes);
+    memset(file + KILN__BLOB_HEADER_BYTES + key_bytes, 0,
+           offset - KILN__BLOB_HEADER_BYTES - key_bytes);
+    if (bytes != 0)
+        memcpy(file + offset, data, bytes);
+
+    sum = kiln__hash_128(file + CHECKED_FROM, total - CHECKED_FROM);
+    put_le(file + 16, 8, sum.lo);
+    put_le(file + 24, 8, sum.hi);
+    *file_bytes_out = total;
+    return file;
+}
+
+void kiln__blob_clear(kiln__blob *blob)
+{
+    kiln__free(blob->data);
+    *blob = (kiln__blob)KILN__BLOB_INIT;
+}

@@ -1,0 +1,164 @@
+/*
+ * dir.c - which folder holds the cache, and whether it may be trusted.
+ *
+ * A cached kernel is code that this process will run. Whoever can write to the folder can run code
+ * as us, so the folder must be ours (owner = effective user) and closed to writers from group and
+ * others. A refusal names the reason and the way out; nothing is repaired behind the user's back.
+ *
+ * Rule 1: a folder is judged through the descriptor that will be used, never by its name again.
+ *         A symbolic link may lead to the folder; the folder it leads to is what is judged.
+ * Rule 2: folders are made 0700 whatever the umask allows.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cache/parts.h"
+
+/* ---- where ---- */
+
+static char *join(const char *folder, const char *rest)
+{
+    kiln__buf path = KILN__BUF_INIT;
+
+    kiln__buf_printf(&path, "%s/%s", folder, rest);
+    return kiln__buf_take(&path);
+}
+
+/* The working directory may change while the store is open, so a relative path is fixed now. */
+static char *absolute(const char *path, char reason[KILN__REASON_BYTES])
+{
+    char here[PATH_MAX];
+
+    if (path[0] == '/')
+        return kiln__strdup(path);
+    if (getcwd(here, sizeof here) == NULL) {
+        snprintf(reason, KILN__REASON_BYTES, "%s is relative to a working directory that is gone",
+                 path);
+        return NULL;
+    }
+    return join(here, path);
+}
+
+char *kiln__dir_path(const char *dir, char reason[KILN__REASON_BYTES])
+{
+    const char *xdg = NULL, *home = NULL;
+
+    reason[0] = '\0';
+    if (dir == NULL)
+        dir = kiln__env("KILN_CACHE_DIR");
+    if (dir != NULL)
+        return absolute(dir, reason);
+
+    /* The XDG specification: relative paths in its variables are to be ignored. */
+    xdg = kiln__env("XDG_CACHE_HOME");
+    if (xdg != NULL && xdg[0] == '/')
+        return join(xdg, "kiln");
+    home = kiln__env("HOME");
+    if (home != NULL && home[0] == '/')
+        return join(home, ".cache/kiln");
+    snprintf(reason, KILN__REASON_BYTES,
+             "none of KILN_CACHE_DIR, XDG_CACHE_HOME and HOME tells where it should be");
+    return NULL;
+}
+
+/* ---- whether ---- */
+
+static bool is_trusted(int fd, char reason[KILN__REASON_BYTES])
+{
+    struct stat st;
+
+    if (fstat(fd, &st) != 0) {
+        snprintf(reason, KILN__REASON_BYTES, "its owner cannot be read");
+        return false;
+    }
+    if (st.st_uid != geteuid()) {
+        snprintf(reason, KILN__REASON_BYTES,
+                 "it is owned by user %lu, while this process runs as user %lu",
+                 (unsigned long)st.st_uid, (unsigned long)geteuid());
+        return false;
+    }
+    if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+        snprintf(reason, KILN__REASON_BYTES,
+                 "others may write to it (mode %04o), and so run code here; chmod go-w allows it",
+                 (unsigned)st.st_mode & 07777u);
+        return false;
+    }
+    return true;
+}
+
+bool kiln__dir_is_gone(int fd)
+{
+    struct stat st;
+
+    return fstat(fd, &st) != 0 || st.st_nlink == 0;
+}
+
+/* As mkdir -p. A parent that exists may answer with any errno (a read-only file system, an
+ * automounter), so only the outcome counts: whether the folder can be opened afterwards. Returns
+ * the errno of the last step that made nothing, for the message. */
+static int make_folders(const char *path)
+{
+    char part[PATH_MAX];
+    size_t length = strlen(path);
+    int why = 0;
+
+    if (length >= sizeof part)
+        return ENAMETOOLONG;
+    for (size_t k = 1; k <= length; k++) {
+        if (path[k] != '/' && path[k] != '\0')
+            continue;
+        memcpy(part, path, k);
+        part[k] = '\0';
+        if (mkdir(part, 0700) != 0 && errno != EEXIST)
+            why = errno;
+        else
+            why = 0;
+    }
+    return why;
+}
+
+static int open_folder(const char *path)
+{
+    int fd = -1;
+
+    do {
+        fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    } while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
+/* An answer that will be the same tomorrow. What is left (too many open files, say) may pass. */
+static bool is_lasting(int why)
+{
+    return why == ENOTDIR || why == ELOOP || why == ENAMETOOLONG || why == EACCES;
+}
+
+kiln__dir_state kiln__dir_open(const char *path, bool create, int *fd_out,
+                               char reason[KILN__REASON_BYTES])
+{
+    char text[128];
+    int fd = open_folder(path), why = errno;
+
+    if (fd < 0 && why == ENOENT && create) {
+        int made = make_folders(path);
+        fd = open_folder(path);
+        why = made != 0 ? made : errno;
+    }
+    if (fd < 0 && why == ENOENT && !create)
+        return KILN__DIR_ABSENT;
+    if (fd < 0) {
+        snprintf(reason, KILN__REASON_BYTES, "%s", strerror_r(why, text, sizeof text));
+        return !create && is_lasting(why) ? KILN__DIR_REFUSED : KILN__DIR_FAILED;
+    }
+    if (!is_trusted(fd, reason)) {
+        close(fd);
+        return KILN__DIR_REFUSED;
+    }
+    *fd_out = fd;
+    return KILN__DIR_OPEN;
+}
