@@ -1,0 +1,337 @@
+/*
+ * context.c - what a kiln_context ties together, and how long it lives.
+ *
+ *     context = device + cache + log + attachments of the folders above
+ *
+ * Everything made from a context holds a reference to it: arrays, streams, kernels. Attachments
+ * and what they make for themselves do not, or no context would ever end.
+ *
+ * Rule 1: parts go in the order of their needs: work done, attachments (KERNEL, JIT, ARRAY), cache,
+ *         device. Destroyers may still use the context, and may retain and release it.
+ * Rule 2: once an attachment exists, finding it is one atomic load: calls do it.
+ */
+#include <pthread.h>
+
+#include "context/context.h"
+
+/* While a context is being torn down its count stands here, far from 0: what destroyers retain and
+ * release then cannot begin a second teardown. */
+#define TEARDOWN_BIAS (INT64_C(1) << 40)
+
+typedef struct attachment {
+    _Atomic(void *) state;
+    void (*destroy)(void *state);
+    /* One a slot: making one attachment may need another. */
+    pthread_mutex_t mutex;
+} attachment;
+
+struct kiln_context {
+    _Atomic int64_t references;
+    kiln__device *device;
+    kiln__cache *cache;
+    kiln__log log;
+    attachment attachments[KILN__ATTACH_COUNT];
+};
+
+/* ---- options ---- */
+
+void kiln_context_options_init(kiln_context_options *opts, size_t struct_size)
+{
+    if (opts == NULL || struct_size < sizeof(size_t))
+        return;
+    memset(opts, 0, struct_size); /* zero is the default of each field */
+    memcpy(opts, &struct_size, sizeof struct_size);
+}
+
+static kiln_status check_options(const kiln_context_options *o, kiln_error *err)
+{
+    if (o->pool_limit_percent < 0 || o->pool_limit_percent > 100)
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "pool_limit_percent is %d, not 1 to 100",
+                          o->pool_limit_percent);
+    if (o->pool_limit_percent != 0 && o->pool_limit_bytes != 0)
+        return kiln__fail(err, KILN_ERR_ARGUMENT,
+                          "pool_limit_bytes (%zu) and pool_limit_percent (%d) are both set",
+                          o->pool_limit_bytes, o->pool_limit_percent);
+    if (o->cpu_threads < 0)
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "cpu_threads is %d, not 0 or more",
+                          o->cpu_threads);
+    return KILN_OK;
+}
+
+/* `percent` of `bytes`, without overflow and never 0, which would mean "no limit". */
+static size_t percent_of(size_t bytes, int percent)
+{
+    size_t p = (size_t)percent, share = bytes / 100 * p + bytes % 100 * p / 100;
+
+    return share != 0 ? share : 1;
+}
+
+static void set_pool_limit(kiln__device *device, const kiln_context_options *o)
+{
+    size_t limit = o->pool_limit_bytes;
+
+    if (o->pool_limit_percent != 0)
+        limit = percent_of(kiln__device_info(device)->memory_bytes, o->pool_limit_percent);
+    if (limit != 0)
+        kiln__pool_set_limit(device, limit);
+}
+
+/* ---- life ---- */
+
+kiln_status kiln_device_list(kiln_device_info *infos, size_t capacity, size_t *count_out,
+                             kiln_error *err)
+{
+    return kiln__device_list(infos, capacity, count_out, err);
+}
+
+/* A context of no parts yet; NULL without memory. */
+static kiln_context *make_empty(void)
+{
+    kiln_context *ctx = kiln__calloc(1, sizeof *ctx);
+    int made = 0;
+
+    if (ctx == NULL)
+        return NULL;
+    atomic_init(&ctx->references, 1);
+    while (made < KILN__ATTACH_COUNT &&
+           pthread_mutex_init(&ctx->attachments[made].mutex, NULL) == 0)
+        made++;
+    if (made == KILN__ATTACH_COUNT)
+        return ctx;
+    while (made > 0)
+        pthread_mutex_destroy(&ctx->attachments[--made].mutex);
+    kiln__free(ctx);
+    return NULL;
+}
+
+static void destroy(kiln_context *ctx)
+{
+    atomic_store(&ctx->references, TEARDOWN_BIAS);
+    /* Kernels must not be unloaded while they run. A fault was reported to whoever asked. */
+    if (ctx->device != NULL)
+        (void)kiln__device_synchronize(ctx->device, NULL);
+    for (int slot = 0; slot < KILN__ATTACH_COUNT; slot++) {
+        attachment *a = &ctx->attachments[slot];
+        void *state = atomic_load(&a->state);
+        if (state != NULL)
+            a->destroy(state);
+        pthread_mutex_destroy(&a->mutex);
+    }
+    kiln__cache_close(ctx->cache);
+    kiln__device_close(ctx->device);
+    kiln__free(ctx);
+}
+
+kiln_status kiln_context_create(const kiln_context_options *opts, kiln_context **out,
+                                kiln_error *err)
+{
+    kiln_context_options o = KILN_CONTEXT_OPTIONS_INIT;
+    kiln_status status = KILN_OK;
+    kiln_context *ctx = NULL;
+
+    if (out == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "out is NULL");
+    *out = NULL;
+    KILN_TRY(kiln__options_read(&o, sizeof o, opts, opts != NULL ? opts->struct_size : 0,
+                                "kiln_context_options", err));
+    KILN_TRY(check_options(&o, err));
+    ctx = make_empty();
+    if (ctx == NULL) {
+        status = kiln__fail_memory(err, sizeof *ctx);
+        goto done;
+    }
+    ctx->log = (kiln__log){o.log, o.log_user};
+    KILN_TRY(kiln__device_open(o.device, o.cpu_threads, &ctx->device, err));
+    kiln__stream_set_owner(kiln__device_stream(ctx->device), ctx);
+    set_pool_limit(ctx->device, &o);
+    ctx->cache = kiln__cache_open(o.cache_dir, &ctx->log);
+    if (ctx->cache == NULL) {
+        status = kiln__fail(err, KILN_ERR_NO_MEMORY, "the host has no memory for a kernel cache");
+        goto done;
+    }
+
+    *out = ctx;
+    ctx = NULL; /* The caller owns it now. */
+
+done:
+    kiln_context_release(ctx);
+    return status;
+}
+
+kiln_context *kiln_context_retain(kiln_context *ctx)
+{
+    if (ctx != NULL)
+        atomic_fetch_add_explicit(&ctx->references, 1, memory_order_relaxed);
+    return ctx;
+}
+
+void kiln_context_release(kiln_context *ctx)
+{
+    /* Release orders what this thread did before; acquire shows the last one all of it. */
+    if (ctx != NULL &&
+        atomic_fetch_sub_explicit(&ctx->references, 1, memory_order_acq_rel) == 1)
+        destroy(ctx);
+}
+
+/* ---- parts ---- */
+
+const kiln_device_info *kiln_context_device(const kiln_context *ctx)
+{
+    return ctx != NULL ? kiln__device_info(ctx->device) : NULL;
+}
+
+const char *kiln_context_cache_dir(const kiln_context *ctx)
+{
+    return ctx != NULL ? kiln__cache_dir(ctx->cache) : "";
+}
+
+kiln__device *kiln__context_device(const kiln_context *ctx)
+{
+    return ctx->device;
+}
+
+kiln__cache *kiln__context_cache(const kiln_context *ctx)
+{
+    return ctx->cache;
+}
+
+const kiln__log *kiln__context_log(const kiln_context *ctx)
+{
+    return &ctx->log;
+}
+
+kiln_status kiln__context_attachment(kiln_context *ctx, kiln__attachment slot,
+                                     void *(*make)(kiln_context *ctx), void (*destroy_fn)(void *),
+                                     void **out, kiln_error *err)
+{
+    attachment *a = &ctx->attachments[slot];
+    void *state = atomic_load_explicit(&a->state, memory_order_acquire);
+
+    if (state == NULL) {
+        pthread_mutex_lock(&a->mutex);
+        state = atomic_load_explicit(&a->state, memory_order_relaxed);
+        if (state == NULL) {
+            state = make(ctx);
+            a->destroy = destroy_fn;
+            atomic_store_explicit(&a->state, state, memory_order_release);
+        }
+        pthread_mutex_unlock(&a->mutex);
+    }
+    *out = state;
+    if (state == NULL)
+        return kiln__fail(err, KILN_ERR_NO_MEMORY,
+                          "the host has no memory for the context's tables");
+    return KILN_OK;
+}
+
+/* ---- work ---- */
+
+kiln_status kiln_context_synchronize(kiln_context *ctx, kiln_error *err)
+{
+    if (ctx == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "ctx is NULL");
+    return kiln__device_synchronize(ctx->device, err);
+}
+
+kiln_status kiln__context_stream(kiln_context *ctx, kiln_stream *stream, kiln_stream **out,
+                                 kiln_error *err)
+{
+    *out = stream != NULL ? stream : kiln__device_stream(ctx->device);
+    if (kiln__stream_owner(*out) == ctx)
+        return KILN_OK;
+    *out = NULL;
+    return kiln__fail(err, KILN_ERR_CONTEXT,
+                      "the stream belongs to another context (on %s, this one is on %s)",
+                      kiln__device_info(kiln__stream_device(stream))->id,
+                      kiln__device_info(ctx->device)->id);
+}
+
+/* ---- streams ---- */
+
+static kiln_status make_stream(kiln_context *ctx, void *native, bool wrap, kiln_stream **out,
+                               kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+
+    if (out == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "out is NULL");
+    *out = NULL;
+    if (ctx == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "ctx is NULL");
+    status = kiln__stream_create(ctx->device, native, wrap, out, err);
+    if (status == KILN_OK)
+        kiln__stream_set_owner(*out, kiln_context_retain(ctx));
+    return status;
+}
+
+kiln_status kiln_stream_create(kiln_context *ctx, kiln_stream **out, kiln_error *err)
+{
+    return make_stream(ctx, NULL, false, out, err);
+}
+
+kiln_status kiln_stream_wrap(kiln_context *ctx, void *custream, kiln_stream **out, kiln_error *err)
+{
+    return make_stream(ctx, custream, true, out, err);
+}
+
+void *kiln_stream_native(kiln_context *ctx, kiln_stream *stream)
+{
+    if (stream == NULL && ctx != NULL)
+        stream = kiln__device_stream(ctx->device);
+    return stream != NULL ? kiln__stream_native(stream) : NULL;
+}
+
+kiln_status kiln_stream_synchronize(kiln_stream *stream, kiln_error *err)
+{
+    if (stream == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "stream is NULL");
+    return kiln__stream_synchronize(stream, err);
+}
+
+kiln_status kiln_stream_wait(kiln_context *ctx, kiln_stream *stream, kiln_stream *other,
+                             kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+
+    if (ctx == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "ctx is NULL");
+    KILN_TRY(kiln__context_stream(ctx, stream, &stream, err));
+    KILN_TRY(kiln__context_stream(ctx, other, &other, err));
+    status = kiln__stream_wait(stream, other, err);
+
+done:
+    return status;
+}
+
+void kiln_stream_destroy(kiln_stream *stream)
+{
+    kiln_context *ctx = NULL;
+
+    if (stream == NULL)
+        return;
+    ctx = kiln__stream_owner(stream);
+    kiln__stream_destroy(stream);
+    kiln_context_release(ctx);
+}
+
+/* ---- the pool ---- */
+
+void kiln_context_pool_stats(kiln_context *ctx, kiln_pool_stats *stats_out)
+{
+    if (stats_out == NULL)
+        return;
+    memset(stats_out, 0, sizeof *stats_out);
+    if (ctx != NULL)
+        kiln__pool_stats(ctx->device, stats_out);
+}
+
+void kiln_context_pool_set_limit(kiln_context *ctx, size_t limit_bytes)
+{
+    if (ctx != NULL)
+        kiln__pool_set_limit(ctx->device, limit_bytes);
+}
+
+size_t kiln_context_pool_trim(kiln_context *ctx)
+{
+    return ctx != NULL ? kiln__pool_trim(ctx->device) : 0;
+}

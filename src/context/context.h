@@ -1,0 +1,43 @@
+/*
+ * context.h - the one door of src/context: what a kiln_context ties together.
+ *
+ *     context = device + cache + log + what upper folders attach to it
+ *
+ * Uses core, cache and device. jit and kernel keep per-context state here through attachments, so
+ * that this folder need not know them.
+ */
+#ifndef KILN_CONTEXT_CONTEXT_H
+#define KILN_CONTEXT_CONTEXT_H
+
+#include "cache/cache.h"
+#include "device/device.h"
+#include "kiln/context.h"
+
+/* One slot for each upper folder that keeps state in a context. Destroyed in this order, before
+ * the device closes. */
+typedef enum kiln__attachment {
+    KILN__ATTACH_KERNEL, /* src/kernel: built-in kernels (copy, cast, fill) */
+    KILN__ATTACH_JIT,    /* src/jit: programs by key */
+    KILN__ATTACH_ARRAY,  /* src/array: recycled handles */
+    KILN__ATTACH_COUNT
+} kiln__attachment;
+
+kiln__device *kiln__context_device(const kiln_context *ctx);
+kiln__cache *kiln__context_cache(const kiln_context *ctx);
+const kiln__log *kiln__context_log(const kiln_context *ctx);
+
+/* The stream a call means: `stream`, or the context's own. ERR_CONTEXT when `stream` belongs to
+ * another context. */
+kiln_status kiln__context_stream(kiln_context *ctx, kiln_stream *stream, kiln_stream **out,
+                                 kiln_error *err);
+
+/*
+ * The state attached to a slot, made by `make` on first use (at most once, whatever the number of
+ * threads) and freed by `destroy` when the context goes. One atomic load once it exists.
+ * ERR_NO_MEMORY when `make` returned NULL; a later call tries again.
+ */
+kiln_status kiln__context_attachment(kiln_context *ctx, kiln__attachment slot,
+                                     void *(*make)(kiln_context *ctx), void (*destroy)(void *state),
+                                     void **out, kiln_error *err);
+
+#endif
