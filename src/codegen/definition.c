@@ -1,0 +1,155 @@
+/*
+ * definition.c - a checked definition from the texts that a user gives.
+ *
+ *     [definition: name > signature > scan] > bind types > plan > emit
+ *
+ * Everything is copied first, so that messages and later stages can point into the texts.
+ */
+#include "codegen/lexer.h"
+
+/* Longest text of one snippet, and longest kernel name. */
+#define SNIPPET_BYTES_MAX ((size_t)8 << 20)
+#define NAME_BYTES_MAX 255
+
+const char *kiln__snippet_name(kiln__snippet_kind kind)
+{
+    static const char *const NAMES[KILN__SNIPPET_COUNT] = {"preamble", "loop_prep", "op",
+                                                           "after_loop"};
+
+    return (unsigned)kind < KILN__SNIPPET_COUNT ? NAMES[kind] : "snippet";
+}
+
+static kiln_status check_kernel_name(const char *name, kiln_error *err)
+{
+    if (strlen(name) > NAME_BYTES_MAX)
+        return kiln__fail(err, KILN_ERR_NAME,
+                          "a kernel's name of %zu bytes is too long (at most %d)", strlen(name),
+                          NAME_BYTES_MAX);
+    if (!kiln__is_identifier(name))
+        return kiln__fail(err, KILN_ERR_NAME, "the kernel name \"%s\" is no C identifier", name);
+    if (kiln__is_cpp_keyword(name))
+        return kiln__fail(err, KILN_ERR_NAME, "the kernel name \"%s\" is a keyword of C++", name);
+    return KILN_OK;
+}
+
+static kiln_status copy_text(const char *text, char **out, kiln_error *err)
+{
+    *out = kiln__strdup(text);
+    return *out != NULL ? KILN_OK : kiln__fail_memory(err, strlen(text) + 1);
+}
+
+static kiln_status copy_options(const kiln__definition_request *request, kiln__definition *def,
+                                kiln_error *err)
+{
+    if (request->option_count == 0)
+        return KILN_OK;
+    if (request->options == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "kernel \"%s\": the list of options is NULL",
+                          def->name);
+    def->options = kiln__calloc(request->option_count, sizeof *def->options);
+    if (def->options == NULL)
+        return kiln__fail_memory(err, request->option_count * sizeof *def->options);
+    for (size_t k = 0; k < request->option_count; k++) {
+        kiln_status status = KILN_OK;
+
+        if (request->options[k] == NULL)
+            return kiln__fail(err, KILN_ERR_NULL, "kernel \"%s\": compiler option %zu is NULL",
+                              def->name, k + 1);
+        status = copy_text(request->options[k], &def->options[k], err);
+        if (status != KILN_OK)
+            return status;
+        def->option_count++;
+    }
+    return KILN_OK;
+}
+
+static kiln_status copy_request(const kiln__definition_request *request, kiln__definition *def,
+                                kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+
+    KILN_TRY(copy_text(request->name != NULL ? request->name : "kiln_kernel", &def->name, err));
+    KILN_TRY(copy_text(request->in, &def->signature[0], err));
+    KILN_TRY(copy_text(request->out, &def->signature[1], err));
+    for (int k = 0; k < KILN__SNIPPET_COUNT; k++) {
+        const char *text = request->snippet[k] != NULL ? request->snippet[k] : "";
+        if (strlen(text) > SNIPPET_BYTES_MAX) {
+            status = kiln__fail(err, KILN_ERR_ARGUMENT,
+                                "kernel \"%s\": %s is %zu bytes long (at most %zu)", def->name,
+                                kiln__snippet_name((kiln__snippet_kind)k), strlen(text),
+                                SNIPPET_BYTES_MAX);
+            goto done;
+        }
+        KILN_TRY(copy_text(text, &def->snippet[k], err));
+    }
+    def->keep_dims = request->keep_dims;
+    KILN_TRY(copy_options(request, def, err));
+
+done:
+    return status;
+}
+
+kiln_status kiln__definition_create(const kiln__definition_request *request, kiln__definition **out,
+                                    kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    kiln__definition *def = NULL;
+
+    *out = NULL;
+    if (request->in == NULL || request->out == NULL || request->snippet[KILN__SNIPPET_OP] == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "the %s of a kernel definition is NULL",
+                          request->in == NULL    ? "input signature"
+                          : request->out == NULL ? "output signature"
+                                                 : "op snippet");
+    def = kiln__calloc(1, sizeof *def);
+    if (def == NULL)
+        return kiln__fail_memory(err, sizeof *def);
+    if (request->name != NULL)
+        KILN_TRY(check_kernel_name(request->name, err));
+    KILN_TRY(copy_request(request, def, err));
+    KILN_TRY(kiln__signature_parse(def, err));
+    KILN_TRY(kiln__scan_definition(def, err));
+
+    *out = def;
+    def = NULL;
+
+done:
+    kiln__definition_destroy(def);
+    return status;
+}
+
+void kiln__definition_destroy(kiln__definition *def)
+{
+    if (def == NULL)
+        return;
+    for (size_t k = 0; k < def->param_count; k++)
+        kiln__free(def->params[k].name);
+    for (size_t k = 0; k < def->option_count; k++)
+        kiln__free(def->options[k]);
+    for (int k = 0; k < KILN__SNIPPET_COUNT; k++)
+        kiln__free(def->snippet[k]);
+    kiln__free(def->params);
+    kiln__free(def->options);
+    kiln__free(def->words); /* one block with the texts */
+    kiln__free(def->signature[0]);
+    kiln__free(def->signature[1]);
+    kiln__free(def->name);
+    kiln__free(def);
+}
+
+bool kiln__definition_uses(const kiln__definition *def, const char *word)
+{
+    size_t low = 0, high = def->word_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = strcmp(word, def->words[middle]);
+        if (order == 0)
+            return true;
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return false;
+}

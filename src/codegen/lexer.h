@@ -1,0 +1,96 @@
+/*
+ * lexer.h - C++ tokens, and what the front end makes of them. Private to src/codegen.
+ *
+ *     text -> lexer.c -> tokens -> signature.c   parameters
+ *                               -> scan.c        words, uses, addresses taken
+ *                               -> assign.c      which outputs are surely assigned first
+ */
+#ifndef KILN_CODEGEN_LEXER_H
+#define KILN_CODEGEN_LEXER_H
+
+#include "codegen/codegen.h"
+
+typedef enum kiln__token_kind {
+    KILN__TOKEN_END,
+    KILN__TOKEN_WORD,   /* identifier or keyword */
+    KILN__TOKEN_NUMBER, /* a preprocessing number: 1'000, .5e-3f, 0x1p+2 */
+    KILN__TOKEN_TEXT,   /* a string or character literal, of any form */
+    KILN__TOKEN_MARK,   /* operator or punctuation, one of the longest that match */
+    KILN__TOKEN_STRAY   /* what C++ knows no token for; consecutive bytes above 127 are one */
+} kiln__token_kind;
+
+typedef struct kiln__token {
+    kiln__token_kind kind;
+    uint32_t directive; /* 0: code; else the number of the preprocessor line that it stands on */
+    size_t at, bytes;   /* where it stands in the text */
+    size_t text;        /* its spelling in the pool: NUL-terminated, line splices removed */
+} kiln__token;
+
+typedef struct kiln__tokens {
+    kiln__token *items; /* `count` tokens, then one of kind END */
+    size_t count, capacity;
+    kiln__buf pool;
+    bool failed;   /* no memory */
+    bool includes; /* there is an #include */
+    bool doubtful; /* compilers may see other tokens: something is not closed, or ends oddly */
+} kiln__tokens;
+
+/* C++: comments, directives and line splices are understood. PLAIN: none of them exists. */
+typedef enum kiln__lex_mode { KILN__LEX_CPP, KILN__LEX_PLAIN } kiln__lex_mode;
+
+/* Cut `text` into tokens. Never fails but for memory (tokens->failed). */
+void kiln__lex(const char *text, kiln__lex_mode mode, kiln__tokens *out);
+void kiln__tokens_clear(kiln__tokens *tokens);
+
+static inline const char *kiln__token_text(const kiln__tokens *tokens, size_t nth)
+{
+    return tokens->pool.text + tokens->items[nth].text;
+}
+
+/* Whether token `nth` is the word or mark `text`. */
+static inline bool kiln__token_is(const kiln__tokens *tokens, size_t nth, const char *text)
+{
+    kiln__token_kind kind = tokens->items[nth].kind;
+    return (kind == KILN__TOKEN_WORD || kind == KILN__TOKEN_MARK) &&
+           strcmp(kiln__token_text(tokens, nth), text) == 0;
+}
+
+/* Whether `word` is reserved by C++ (up to C++20) or by its alternative tokens (`and`, ...). */
+bool kiln__is_cpp_keyword(const char *word);
+
+/* Whether `word` is an ASCII identifier (keywords are, too). */
+bool kiln__is_identifier(const char *word);
+
+/* ---- what is done with them ---- */
+
+/* Parse both signature texts of `def` into its params. */
+kiln_status kiln__signature_parse(kiln__definition *def, kiln_error *err);
+
+/* The snippets of a definition as tokens, and the macros that its compiler options define (as
+ * #define lines). */
+#define KILN__SCAN_OPTIONS KILN__SNIPPET_COUNT
+#define KILN__SCAN_COUNT (KILN__SNIPPET_COUNT + 1)
+typedef struct kiln__scan {
+    kiln__tokens text[KILN__SCAN_COUNT];
+} kiln__scan;
+
+/* Fill in all that the snippets decide: words, uses_*, cuda_only*, includes, by_address and
+ * read_first. Needs params. */
+kiln_status kiln__scan_definition(kiln__definition *def, kiln_error *err);
+
+/* The part of it that decides read_first (assign.c). ERR_NO_MEMORY leaves nothing behind. */
+kiln_status kiln__assign_scan(kiln__definition *def, const kiln__scan *scan, kiln_error *err);
+
+/* One #define line. */
+typedef struct kiln__macro {
+    const kiln__tokens *tokens;
+    size_t name;        /* index of the name's token */
+    size_t param_begin; /* its parameters lie between these two tokens; equal when it has none */
+    size_t param_end;
+    size_t body_begin, body_end;
+} kiln__macro;
+
+/* Go through the #define lines of a scan: `*at` and `*which` start as 0. False after the last. */
+bool kiln__macro_next(const kiln__scan *scan, size_t *which, size_t *at, kiln__macro *out);
+
+#endif

@@ -1,0 +1,426 @@
+/*
+ * scan.c - what the snippets of a definition use.
+ *
+ *     signature > [scan: words, `i` `n` `_ind`, CUDA-only words, addresses taken] > assign > ...
+ *
+ * The snippets are C++ and are never parsed as such: all answers come from tokens and err on the
+ * side that costs speed, not correctness.
+ *
+ * Rule 1: a word in a comment or a literal is no use; a word in a #define body is one.
+ * Rule 2: `i`, `n` and `_ind` count wherever the word stands, even as a member or as a variable
+ *         that the snippet declares itself.
+ * Rule 3: what only CUDA can do is told by words alone. Words between #if and #endif that ask for
+ *         CUDA's own macros are left to the compiler, so that one definition can serve both.
+ */
+#include <stdlib.h>
+
+#include "codegen/lexer.h"
+
+static const char *word_at(const kiln__tokens *t, size_t nth)
+{
+    return t->items[nth].kind == KILN__TOKEN_WORD ? kiln__token_text(t, nth) : NULL;
+}
+
+static const kiln__param *find_param(const kiln__definition *def, const char *name)
+{
+    for (size_t k = 0; k < def->param_count; k++) {
+        if (strcmp(def->params[k].name, name) == 0)
+            return &def->params[k];
+    }
+    return NULL;
+}
+
+static bool is_placeholder_of(const kiln__definition *def, char letter)
+{
+    for (size_t k = 0; k < def->param_count; k++) {
+        if (def->params[k].placeholder == letter)
+            return true;
+    }
+    return false;
+}
+
+/* ---- words ---- */
+
+/* Whether token `nth` names a directive, as `define` in "#define". */
+static bool is_directive_name(const kiln__tokens *t, size_t nth)
+{
+    return nth != 0 && t->items[nth].directive != 0 &&
+           t->items[nth - 1].directive == t->items[nth].directive &&
+           kiln__token_is(t, nth - 1, "#") &&
+           (nth == 1 || t->items[nth - 2].directive != t->items[nth].directive);
+}
+
+static int compare_words(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* All words sorted, each once, in one block: pointers, then texts. A macro from the compiler's
+ * options may stand for any word, so its body counts, too. */
+static kiln_status collect_words(kiln__definition *def, const kiln__scan *scan, kiln_error *err)
+{
+    const char **found = NULL;
+    char *text = NULL;
+    size_t count = 0, kept = 0, bytes = 0;
+
+    for (int s = 0; s < KILN__SCAN_COUNT; s++)
+        count += scan->text[s].count;
+    found = kiln__alloc((count + 1) * sizeof *found);
+    if (found == NULL)
+        return kiln__fail_memory(err, (count + 1) * sizeof *found);
+    count = 0;
+    for (int s = 0; s < KILN__SCAN_COUNT; s++) {
+        for (size_t k = 0; k < scan->text[s].count; k++) {
+            const char *word = word_at(&scan->text[s], k);
+            if (word != NULL && !is_directive_name(&scan->text[s], k))
+                found[count++] = word;
+        }
+    }
+    qsort(found, count, sizeof *found, compare_words);
+    for (size_t k = 0; k < count; k++) {
+        if (kept == 0 || strcmp(found[k], found[kept - 1]) != 0) {
+            found[kept++] = found[k];
+            bytes += strlen(found[k]) + 1;
+        }
+    }
+    def->words = kiln__alloc((kept + 1) * sizeof *def->words + bytes);
+    if (def->words == NULL) {
+        kiln__free(found);
+        return kiln__fail_memory(err, (kept + 1) * sizeof *def->words + bytes);
+    }
+    text = (char *)(def->words + kept + 1);
+    for (size_t k = 0; k < kept; k++) {
+        size_t length = strlen(found[k]) + 1;
+        memcpy(text, found[k], length);
+        def->words[k] = text;
+        text += length;
+    }
+    def->words[kept] = NULL;
+    def->word_count = kept;
+    kiln__free(found);
+    return KILN_OK;
+}
+
+/* ---- what only CUDA can do ---- */
+
+/* With a '*' at its end: every word that begins so. With a '(': the word, called. */
+static const char *const CUDA_ONLY[] = {
+    "threadIdx",
+    "blockIdx",
+    "blockDim",
+    "gridDim",
+    "warpSize",
+    "__syncthreads*",
+    "__syncwarp",
+    "__shared__",
+    "__constant__",
+    "__global__",
+    "__launch_bounds__",
+    "__shfl*",
+    "__ballot*",
+    "__any_sync",
+    "__all_sync",
+    "__activemask",
+    "__match_*",
+    "__reduce_*",
+    "__nanosleep",
+    "__cvta*",
+    "__isShared",
+    "__isGlobal",
+    "__isLocal",
+    "__isConstant",
+    "cooperative_groups",
+    "cudaTextureObject_t",
+    "cudaSurfaceObject_t",
+    "clock(",
+    "clock64(",
+    "globaltimer(",
+    "asm",
+    "__asm",
+    "__asm__",
+};
+
+static bool is_cuda_only(const kiln__tokens *t, size_t nth)
+{
+    const char *word = kiln__token_text(t, nth);
+
+    for (size_t k = 0; k < KILN_COUNT_OF(CUDA_ONLY); k++) {
+        const char *item = CUDA_ONLY[k];
+        size_t length = strlen(item);
+        char last = item[length - 1];
+
+        if (last == '*' && strncmp(word, item, length - 1) == 0)
+            return true;
+        if (last == '(' && strncmp(word, item, length - 1) == 0 && word[length - 1] == '\0' &&
+            kiln__token_is(t, nth + 1, "("))
+            return true;
+        if (strcmp(word, item) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Whether the condition of the #if line that token `nth` (`if`, `ifdef`, ...) begins asks for
+ * what CUDA's compiler defines. */
+static bool asks_for_cuda(const kiln__tokens *t, size_t nth)
+{
+    uint32_t line = t->items[nth].directive;
+
+    for (size_t k = nth + 1; k < t->count && t->items[k].directive == line; k++) {
+        const char *word = word_at(t, k);
+        if (word != NULL && (strncmp(word, "__CUDA", 6) == 0 || strncmp(word, "__NVCC__", 8) == 0))
+            return true;
+    }
+    return false;
+}
+
+/* The first CUDA-only word of one snippet, or NULL. */
+static const char *find_cuda_only(const kiln__definition *def, const kiln__tokens *t)
+{
+    size_t depth = 0, guarded_from = 0; /* of #if nesting; 0: not guarded */
+
+    for (size_t k = 0; k < t->count; k++) {
+        const char *word = word_at(t, k);
+
+        if (word == NULL)
+            continue;
+        if (is_directive_name(t, k)) {
+            if (strncmp(word, "if", 2) == 0) {
+                depth++;
+                if (guarded_from == 0 && asks_for_cuda(t, k))
+                    guarded_from = depth;
+            } else if (strcmp(word, "endif") == 0 && depth != 0) {
+                if (guarded_from == depth)
+                    guarded_from = 0;
+                depth--;
+            }
+            continue;
+        }
+        if (guarded_from == 0 && is_cuda_only(t, k) && find_param(def, word) == NULL &&
+            (k == 0 || (!kiln__token_is(t, k - 1, ".") && !kiln__token_is(t, k - 1, "->"))))
+            return word;
+    }
+    return NULL;
+}
+
+/* ---- addresses ---- */
+
+/* Words after which an expression begins, so that `&` there takes an address. */
+static bool begins_expression(const char *word)
+{
+    static const char *const WORDS[] = {
+        "return", "sizeof", "case",   "else",      "do",       "throw",    "and",    "or",
+        "not",    "xor",    "bitand", "bitor",     "compl",    "and_eq",   "or_eq",  "xor_eq",
+        "not_eq", "delete", "typeid", "co_return", "co_yield", "co_await", "alignof"};
+
+    for (size_t k = 0; k < KILN_COUNT_OF(WORDS); k++) {
+        if (strcmp(word, WORDS[k]) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The '(' that belongs to the ')' at `close`, or `close` when there is none. */
+static size_t matching_open(const kiln__tokens *t, size_t begin, size_t close)
+{
+    size_t depth = 0;
+
+    for (size_t k = close + 1; k-- > begin;) {
+        if (kiln__token_is(t, k, ")"))
+            depth++;
+        else if (kiln__token_is(t, k, "(") && --depth == 0)
+            return k;
+    }
+    return close;
+}
+
+/* Whether the parentheses that end at `close` may be a cast, "(T *)" or "(size_t)", rather than a
+ * value. Unknown words are taken for types. */
+static bool may_be_cast(const kiln__definition *def, const kiln__tokens *t, size_t begin,
+                        size_t close)
+{
+    size_t open = matching_open(t, begin, close);
+    const char *before = open > begin ? word_at(t, open - 1) : NULL;
+    bool only_values = true;
+
+    if (open == close || (before != NULL && !begins_expression(before)) ||
+        (open > begin && (kiln__token_is(t, open - 1, ")") || kiln__token_is(t, open - 1, "]"))))
+        return open == close;
+    if (kiln__token_is(t, close - 1, "*"))
+        return true;
+    for (size_t k = open + 1; k < close; k++) {
+        const char *word = word_at(t, k);
+        if (word == NULL && !kiln__token_is(t, k, "::") && !kiln__token_is(t, k, "<") &&
+            !kiln__token_is(t, k, ">") && !kiln__token_is(t, k, "*"))
+            return false;
+        if (word != NULL && find_param(def, word) == NULL && strcmp(word, "i") != 0)
+            only_values = false;
+    }
+    return !only_values;
+}
+
+/* Whether token `nth` is an `&` that takes an address. Tokens before `begin` do not count. */
+static bool takes_address(const kiln__definition *def, const kiln__tokens *t, size_t begin,
+                          size_t nth)
+{
+    const char *word = NULL;
+
+    if (!kiln__token_is(t, nth, "&") && !kiln__token_is(t, nth, "bitand"))
+        return false;
+    if (nth == begin)
+        return true;
+    word = word_at(t, nth - 1);
+    if (word != NULL)
+        return begins_expression(word);
+    if (kiln__token_is(t, nth - 1, ")"))
+        return may_be_cast(def, t, begin, nth - 1);
+    return t->items[nth - 1].kind == KILN__TOKEN_MARK && !kiln__token_is(t, nth - 1, "]");
+}
+
+bool kiln__macro_next(const kiln__scan *scan, size_t *which, size_t *at, kiln__macro *out)
+{
+    for (; *which < KILN__SCAN_COUNT; (*which)++, *at = 0) {
+        const kiln__tokens *t = &scan->text[*which];
+
+        for (; *at < t->count; (*at)++) {
+            size_t k = *at;
+            uint32_t line = t->items[k].directive;
+
+            if (!is_directive_name(t, k) || !kiln__token_is(t, k, "define") ||
+                word_at(t, k + 1) == NULL || t->items[k + 1].directive != line)
+                continue;
+            *out = (kiln__macro){.tokens = t, .name = ++k};
+            out->param_begin = out->param_end = ++k;
+            /* Parameters follow the name with no space between. */
+            if (kiln__token_is(t, k, "(") && t->items[k].directive == line &&
+                t->items[k].at == t->items[k - 1].at + t->items[k - 1].bytes) {
+                out->param_begin = k;
+                while (t->items[k].directive == line && !kiln__token_is(t, k, ")"))
+                    k++;
+                out->param_end = k;
+                k += kiln__token_is(t, k, ")");
+            }
+            out->body_begin = k;
+            while (k < t->count && t->items[k].directive == line)
+                k++;
+            out->body_end = k;
+            *at = k;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether some macro takes an address: its argument's, for all we know. */
+static bool macros_take_addresses(const kiln__definition *def, const kiln__scan *scan)
+{
+    kiln__macro macro;
+    size_t which = 0, at = 0;
+
+    while (kiln__macro_next(scan, &which, &at, &macro)) {
+        for (size_t k = macro.body_begin; k < macro.body_end; k++) {
+            if (takes_address(def, macro.tokens, macro.body_begin, k))
+                return true;
+        }
+    }
+    return false;
+}
+
+static void find_addresses(kiln__definition *def, const kiln__scan *scan)
+{
+    const kiln__tokens *op = &scan->text[KILN__SNIPPET_OP];
+    bool everywhere = macros_take_addresses(def, scan);
+
+    for (size_t k = 0; k < op->count; k++) {
+        size_t target = k;
+
+        if (!everywhere) {
+            if (!takes_address(def, op, 0, k))
+                continue;
+            target = k + 1;
+            while (kiln__token_is(op, target, "("))
+                target++;
+        }
+        for (size_t p = 0; p < def->param_count; p++) {
+            if (kiln__token_is(op, target, def->params[p].name))
+                def->params[p].by_address = true;
+        }
+    }
+}
+
+/* ---- everything ---- */
+
+/* The macros that compiler options define, as lines for the lexer. */
+static char *option_macros(const kiln__definition *def)
+{
+    kiln__buf lines = KILN__BUF_INIT;
+
+    for (size_t k = 0; k < def->option_count; k++) {
+        const char *option = def->options[k], *macro = NULL;
+        size_t name_bytes = 0;
+
+        if (strcmp(option, "-D") == 0 || strcmp(option, "--define-macro") == 0)
+            macro = k + 1 < def->option_count ? def->options[++k] : NULL;
+        else if (strncmp(option, "-D", 2) == 0)
+            macro = option + 2;
+        else if (strncmp(option, "--define-macro=", 15) == 0)
+            macro = option + 15;
+        if (macro == NULL)
+            continue;
+        name_bytes = strcspn(macro, "=\n");
+        kiln__buf_puts(&lines, "#define ");
+        kiln__buf_put(&lines, macro, name_bytes);
+        kiln__buf_putc(&lines, ' ');
+        if (macro[name_bytes] == '=')
+            kiln__buf_put(&lines, macro + name_bytes + 1, strcspn(macro + name_bytes + 1, "\n"));
+        kiln__buf_putc(&lines, '\n');
+    }
+    return kiln__buf_take(&lines);
+}
+
+static kiln_status lex_all(const kiln__definition *def, kiln__scan *scan, kiln_error *err)
+{
+    char *macros = option_macros(def);
+    bool failed = macros == NULL;
+
+    for (int s = 0; s < KILN__SNIPPET_COUNT && !failed; s++) {
+        kiln__lex(def->snippet[s], KILN__LEX_CPP, &scan->text[s]);
+        failed = scan->text[s].failed;
+    }
+    if (!failed) {
+        kiln__lex(macros, KILN__LEX_CPP, &scan->text[KILN__SCAN_OPTIONS]);
+        failed = scan->text[KILN__SCAN_OPTIONS].failed;
+    }
+    kiln__free(macros);
+    return failed
+               ? kiln__fail(err, KILN_ERR_NO_MEMORY, "no memory to scan kernel \"%s\"", def->name)
+               : KILN_OK;
+}
+
+kiln_status kiln__scan_definition(kiln__definition *def, kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    kiln__scan scan = {0};
+
+    KILN_TRY(lex_all(def, &scan, err));
+    KILN_TRY(collect_words(def, &scan, err));
+    def->uses_index = kiln__definition_uses(def, "i");
+    def->uses_size = kiln__definition_uses(def, "n") && find_param(def, "n") == NULL &&
+                     !is_placeholder_of(def, 'n');
+    def->uses_indexer = kiln__definition_uses(def, "_ind");
+    for (int s = 0; s < KILN__SNIPPET_COUNT; s++) {
+        const char *word = def->cuda_only ? NULL : find_cuda_only(def, &scan.text[s]);
+        if (word != NULL) {
+            def->cuda_only = true;
+            snprintf(def->cuda_only_word, sizeof def->cuda_only_word, "%s", word);
+        }
+        def->includes = def->includes || scan.text[s].includes;
+    }
+    find_addresses(def, &scan);
+    KILN_TRY(kiln__assign_scan(def, &scan, err));
+
+done:
+    for (int s = 0; s < KILN__SCAN_COUNT; s++)
+        kiln__tokens_clear(&scan.text[s]);
+    return status;
+}
