@@ -1,0 +1,214 @@
+/**
+ * @file kiln/array.h
+ * @brief Strided n-d arrays on a device: creation, views, copies, .npy files, printing.
+ *
+ * Threads: a handle is immutable after creation and may be shared; the elements are as shared as
+ *          the work that touches them. retain/release may be called from any thread.
+ * Units:   shapes count elements, strides count bytes.
+ * Owner:   arrays are counted; whoever receives one through `out` releases it. A view shares its
+ *          base's storage and keeps it alive. Releasing an array while work that uses it is still
+ *          enqueued is allowed: its memory is reused in stream order.
+ * Order:   "K-order" keeps the order of the source's strides, "C-order" has the last axis
+ *          contiguous.
+ *
+ * Any function below fails with ERR_NULL, ERR_NO_MEMORY, ERR_DEVICE_MEMORY, ERR_DRIVER, ERR_FAULT
+ * or ERR_FORK where such a thing can happen; other statuses are named at the function. `*out` is
+ * NULL after any failure. Rank is at most KILN_RANK_MAX (else ERR_ARGUMENT); sizes are checked
+ * for overflow (ERR_OVERFLOW).
+ */
+#ifndef KILN_ARRAY_H
+#define KILN_ARRAY_H
+
+#include "kiln/context.h"
+#include "kiln/dtype.h"
+
+typedef struct kiln_array kiln_array;
+
+/** Stands for a slice bound that is left out, as in x[::2]. */
+#define KILN_SLICE_OPEN INT64_MIN
+
+KILN_EXTERN_C_BEGIN
+
+/* ---- creation ---------------------------------------------------------------------------- */
+
+/** A C-order array of unset elements. `shape` may be NULL when rank is 0. */
+KILN_API KILN_NODISCARD kiln_status kiln_array_empty(kiln_context *ctx, kiln_dtype dtype, int rank,
+                                                     const int64_t *shape, kiln_array **out,
+                                                     kiln_error *err);
+
+/** As kiln_array_empty(), all elements 0 (false). */
+KILN_API KILN_NODISCARD kiln_status kiln_array_zeros(kiln_context *ctx, kiln_dtype dtype, int rank,
+                                                     const int64_t *shape, kiln_array **out,
+                                                     kiln_error *err);
+
+/** As kiln_array_empty(), all elements 1 (true). */
+KILN_API KILN_NODISCARD kiln_status kiln_array_ones(kiln_context *ctx, kiln_dtype dtype, int rank,
+                                                    const int64_t *shape, kiln_array **out,
+                                                    kiln_error *err);
+
+/** As kiln_array_empty(), all elements `value`, which must fit `dtype` (ERR_RANGE). */
+KILN_API KILN_NODISCARD kiln_status kiln_array_full(kiln_context *ctx, kiln_dtype dtype, int rank,
+                                                    const int64_t *shape, double value,
+                                                    kiln_array **out, kiln_error *err);
+
+/** start, start + step, ... up to but without `stop`: max(0, ceil((stop - start) / step))
+ *  elements, computed in float64 as NumPy's arange. A step of 0 is ERR_ARGUMENT. */
+KILN_API KILN_NODISCARD kiln_status kiln_array_arange(kiln_context *ctx, kiln_dtype dtype,
+                                                      double start, double stop, double step,
+                                                      kiln_array **out, kiln_error *err);
+
+/** `count` values evenly spaced from `start` to `stop`, both included (NumPy's linspace). */
+KILN_API KILN_NODISCARD kiln_status kiln_array_linspace(kiln_context *ctx, kiln_dtype dtype,
+                                                        double start, double stop, int64_t count,
+                                                        kiln_array **out, kiln_error *err);
+
+/**
+ * Copy host memory into a new C-order array; the source is free again when the call returns.
+ *
+ * @param data    First element (the one at index 0 on every axis).
+ * @param strides Bytes per step on each axis, of any sign; NULL means C-order.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_array_from_host(kiln_context *ctx, kiln_dtype dtype,
+                                                         int rank, const int64_t *shape,
+                                                         const void *data, const int64_t *strides,
+                                                         kiln_array **out, kiln_error *err);
+
+/** Called once when the last view of wrapped memory is gone and work on it is done. */
+typedef void (*kiln_release_fn)(void *owner, void *data);
+
+/**
+ * Use device memory (host memory on the cpu device) that somebody else owns.
+ *
+ * @param data        First element: a device pointer for cuda.
+ * @param data_bytes  Size of the memory that begins at `base`; strides must stay inside it
+ *                    (ERR_ARGUMENT).
+ * @param base        Where that memory begins; NULL means at `data`.
+ * @param strides     NULL means C-order.
+ * @param release     May be NULL; else called with `owner` and `data` once.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_array_wrap(kiln_context *ctx, kiln_dtype dtype, int rank,
+                                                    const int64_t *shape, const int64_t *strides,
+                                                    void *data, void *base, size_t data_bytes,
+                                                    kiln_release_fn release, void *owner,
+                                                    kiln_array **out, kiln_error *err);
+
+/** Add a reference. Accepts NULL. Returns its argument. */
+KILN_API kiln_array *kiln_array_retain(kiln_array *array);
+
+/** Give a reference back. Accepts NULL. */
+KILN_API void kiln_array_release(kiln_array *array);
+
+/* ---- facts ------------------------------------------------------------------------------- */
+
+KILN_API kiln_dtype kiln_array_dtype(const kiln_array *array);
+KILN_API int kiln_array_rank(const kiln_array *array);
+/** The rank() extents; valid as long as the array. */
+KILN_API const int64_t *kiln_array_shape(const kiln_array *array);
+/** The rank() byte strides; valid as long as the array. */
+KILN_API const int64_t *kiln_array_strides(const kiln_array *array);
+/** Number of elements; 1 for rank 0. */
+KILN_API int64_t kiln_array_size(const kiln_array *array);
+/** Address of the first element on the device (a host pointer on the cpu device). */
+KILN_API void *kiln_array_data(const kiln_array *array);
+/** The context the array belongs to; borrowed. */
+KILN_API kiln_context *kiln_array_context(const kiln_array *array);
+/** Whether the elements lie without gaps in C-order. */
+KILN_API bool kiln_array_is_contiguous(const kiln_array *array);
+
+/* ---- views: no element moves ------------------------------------------------------------- */
+
+/**
+ * x[start:stop:step] on one axis, with Python's rules: bounds are clipped, negative ones count
+ * from the end, KILN_SLICE_OPEN leaves one out. ERR_AXIS for a bad axis or a step of 0.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_array_slice(const kiln_array *array, int axis,
+                                                     int64_t start, int64_t stop, int64_t step,
+                                                     kiln_array **out, kiln_error *err);
+
+/** x[index] on one axis, which disappears. Negative counts from the end. ERR_AXIS. */
+KILN_API KILN_NODISCARD kiln_status kiln_array_index(const kiln_array *array, int axis,
+                                                     int64_t index, kiln_array **out,
+                                                     kiln_error *err);
+
+/** Permute axes; `axes` holds rank() of them, NULL reverses all. ERR_AXIS. */
+KILN_API KILN_NODISCARD kiln_status kiln_array_transpose(const kiln_array *array, const int *axes,
+                                                         kiln_array **out, kiln_error *err);
+
+/**
+ * Same elements in C-order under another shape; one extent may be -1 and is computed. A view
+ * where strides allow, else a copy (kiln_array_data() tells). ERR_SHAPE when sizes differ.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_array_reshape(const kiln_array *array, int rank,
+                                                       const int64_t *shape, kiln_array **out,
+                                                       kiln_error *err);
+
+/** Stretch axes of extent 1 (and add leading ones) with stride 0, NumPy's broadcast_to.
+ *  ERR_SHAPE. The result can be read, but not given as an output (ERR_OUTPUT). */
+KILN_API KILN_NODISCARD kiln_status kiln_array_broadcast_to(const kiln_array *array, int rank,
+                                                            const int64_t *shape,
+                                                            kiln_array **out, kiln_error *err);
+
+/** Insert an axis of extent 1 before `axis` (0..rank, or negative from the end). ERR_AXIS. */
+KILN_API KILN_NODISCARD kiln_status kiln_array_newaxis(const kiln_array *array, int axis,
+                                                       kiln_array **out, kiln_error *err);
+
+/** Reverse the order of the elements on one axis. ERR_AXIS. */
+KILN_API KILN_NODISCARD kiln_status kiln_array_flip(const kiln_array *array, int axis,
+                                                    kiln_array **out, kiln_error *err);
+
+/* ---- copies ------------------------------------------------------------------------------ */
+
+/** A new array with the same elements, K-order. */
+KILN_API KILN_NODISCARD kiln_status kiln_array_copy(const kiln_array *array, kiln_array **out,
+                                                    kiln_error *err);
+
+/** A new K-order array of `dtype`, converted as a C++ static_cast does; float to an integer type
+ *  truncates toward zero, complex to real keeps the real part, anything to bool is `!= 0`. */
+KILN_API KILN_NODISCARD kiln_status kiln_array_cast(const kiln_array *array, kiln_dtype dtype,
+                                                    kiln_array **out, kiln_error *err);
+
+/** The array itself (one more reference) when it is C-contiguous, else a C-order copy. */
+KILN_API KILN_NODISCARD kiln_status kiln_array_contiguous(kiln_array *array, kiln_array **out,
+                                                          kiln_error *err);
+
+/** dst[...] = src with broadcasting; dtypes are cast as kiln_array_cast() does; overlap is safe.
+ *  ERR_SHAPE, ERR_OUTPUT. */
+KILN_API KILN_NODISCARD kiln_status kiln_array_assign(kiln_array *dst, const kiln_array *src,
+                                                      kiln_error *err);
+
+/**
+ * Wait for the array's value and copy it to host memory.
+ *
+ * @param data        Room for the elements.
+ * @param data_bytes  Size of that room, checked (ERR_ARGUMENT).
+ * @param strides     Byte strides to write with, none negative; NULL means C-order.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_array_to_host(const kiln_array *array, void *data,
+                                                       size_t data_bytes, const int64_t *strides,
+                                                       kiln_error *err);
+
+/* ---- .npy files (formats 1.0 to 3.0) ------------------------------------------------------ */
+
+/** Read a .npy file, C or Fortran order, either byte order. ERR_IO; ERR_FORMAT for anything that
+ *  is truncated, lies about its size, or holds objects or structures. */
+KILN_API KILN_NODISCARD kiln_status kiln_array_load_npy(kiln_context *ctx, const char *path,
+                                                        kiln_array **out, kiln_error *err);
+
+/** Write a .npy file (format 1.0, little endian), through a temporary file that is renamed, so
+ *  that `path` holds the old content or the new, never half of it. ERR_IO. */
+KILN_API KILN_NODISCARD kiln_status kiln_array_save_npy(const kiln_array *array, const char *path,
+                                                        kiln_error *err);
+
+/* ---- text --------------------------------------------------------------------------------- */
+
+/**
+ * The array as NumPy's str() prints it: nested brackets, aligned columns, "..." beyond 1000
+ * elements. Waits for the value.
+ * @param text_out Receives NUL-terminated text; free it with kiln_free().
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_array_to_string(const kiln_array *array, char **text_out,
+                                                         kiln_error *err);
+
+KILN_EXTERN_C_END
+
+#endif

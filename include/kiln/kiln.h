@@ -1,0 +1,15 @@
+/**
+ * @file kiln/kiln.h
+ * @brief All of kiln: runtime kernel generation for C. One header per noun; this includes them.
+ */
+#ifndef KILN_KILN_H
+#define KILN_KILN_H
+
+#include "kiln/array.h"
+#include "kiln/base.h"
+#include "kiln/context.h"
+#include "kiln/dtype.h"
+#include "kiln/elementwise.h"
+#include "kiln/error.h"
+
+#endif

@@ -1,0 +1,277 @@
+/*
+ * codegen.h - the one door of src/codegen: from strings to kernel source, pure text in, text out.
+ *
+ *     definition (parse, scan) > bind types > plan > emit
+ *
+ * Rule 1: equal requests give byte-equal source; its hash is the cache key.
+ * Rule 2: no header of CUDA, of a device or of an array is known here; everything is tested on a
+ *         machine without a GPU.
+ * Rule 3: what the emitter may look at is kiln__variant; what differs from call to call (sizes,
+ *         strides, addresses) reaches a kernel through its argument block only.
+ *
+ * Threads: all objects are immutable once made; functions may be called from any thread.
+ */
+#ifndef KILN_CODEGEN_CODEGEN_H
+#define KILN_CODEGEN_CODEGEN_H
+
+#include "core/core.h"
+#include "kiln/context.h"
+
+/* ---- definitions (signature.c, scan.c, definition.c) -------------------------------------- */
+
+/* The texts a user gives, in the order they are emitted. */
+typedef enum kiln__snippet_kind {
+    KILN__SNIPPET_PREAMBLE,
+    KILN__SNIPPET_LOOP_PREP,
+    KILN__SNIPPET_OP,
+    KILN__SNIPPET_AFTER_LOOP,
+    KILN__SNIPPET_COUNT
+} kiln__snippet_kind;
+
+/* "preamble", "loop_prep", "op", "after_loop": also the file name in `#line 1 "op"`. */
+const char *kiln__snippet_name(kiln__snippet_kind kind);
+
+/* One declared parameter, and what the snippets do with it. */
+typedef struct kiln__param {
+    char *name;
+    bool output;
+    bool raw;
+    bool is_const;     /* declared const; inputs are read-only anyway unless raw */
+    bool writable;     /* declared _non_const, CuPy's word: an input that snippets may write */
+    char placeholder;  /* 'T', ...; 0 when `dtype` was declared */
+    kiln_dtype dtype;  /* KILN_DTYPE_NONE for a placeholder */
+    bool by_address;   /* a snippet takes its address (&x): it must be bound to memory itself */
+    bool read_first;   /* an output that some path may read, or leave, before assigning it */
+    uint32_t column;   /* of the declaration in its signature text, 0-based bytes, for carets */
+    uint32_t width;
+} kiln__param;
+
+/* A checked definition. */
+typedef struct kiln__definition {
+    char *name;             /* kernel name, an identifier */
+    char *signature[2];     /* the input and output texts as given, for messages */
+    char *snippet[KILN__SNIPPET_COUNT]; /* "" where none was given */
+    char **options;
+    size_t option_count;
+    kiln__param *params;    /* inputs, then outputs */
+    size_t param_count, input_count;
+    bool keep_dims;
+    bool uses_index;        /* `i` is used (and is no parameter) */
+    bool uses_size;         /* `n` is used (and is no parameter) */
+    bool uses_indexer;      /* `_ind` is used */
+    bool cuda_only;         /* thread indices, shared memory, shuffles, ... */
+    char cuda_only_word[48];
+    bool includes;          /* some snippet holds an #include */
+    char **words;           /* every distinct identifier in the snippets, sorted */
+    size_t word_count;
+} kiln__definition;
+
+typedef struct kiln__definition_request {
+    const char *name; /* NULL: "kiln_kernel" */
+    const char *in, *out;
+    const char *snippet[KILN__SNIPPET_COUNT]; /* NULL = none */
+    const char *const *options;
+    size_t option_count;
+    bool keep_dims;
+} kiln__definition_request;
+
+/* ERR_NULL, ERR_SYNTAX, ERR_NAME, ERR_UNKNOWN_TYPE, ERR_ARGUMENT (too many), ERR_NO_MEMORY; the
+ * error's detail shows the text with a caret. Everything is copied. */
+kiln_status kiln__definition_create(const kiln__definition_request *request,
+                                    kiln__definition **out, kiln_error *err);
+void kiln__definition_destroy(kiln__definition *def); /* accepts NULL */
+
+/* Whether `word` is among the snippets' identifiers (binary search). */
+bool kiln__definition_uses(const kiln__definition *def, const char *word);
+
+/* ---- types (types.c) ----------------------------------------------------------------------- */
+
+/* What is known of one argument before types are bound. */
+typedef enum kiln__given_kind {
+    KILN__GIVEN_NOTHING, /* an output still to be allocated */
+    KILN__GIVEN_ARRAY,   /* dtype is set */
+    KILN__GIVEN_BOOL,    /* scalars: the value is set */
+    KILN__GIVEN_INT,
+    KILN__GIVEN_UINT,
+    KILN__GIVEN_FLOAT,
+    KILN__GIVEN_COMPLEX
+} kiln__given_kind;
+
+typedef struct kiln__given {
+    kiln__given_kind kind;
+    kiln_dtype dtype; /* of an array */
+    union {
+        bool b;
+        int64_t i;
+        uint64_t u;
+        double f;
+        double c[2];
+    } value; /* of a scalar */
+} kiln__given;
+
+/*
+ * Decide the dtype of every parameter: given outputs, then input arrays, then scalars bind a
+ * placeholder; arrays must agree exactly. Scalars only check that they can be converted.
+ * ERR_DTYPE (names the argument, what it has, what is required, and which argument bound it),
+ * ERR_UNBOUND, ERR_ARGUMENT (a scalar given for a raw parameter or an output).
+ */
+kiln_status kiln__bind_types(const kiln__definition *def, const kiln__given *given,
+                             kiln_dtype *dtypes_out, kiln_error *err);
+
+/* Convert a scalar to `dtype`, exactly or with floating-point rounding. ERR_RANGE when an integer
+ * does not fit, a float or complex is given for an integer or bool, a complex for a float, or a
+ * finite float64 overflows a smaller float. `def` and `param` are for the message. */
+kiln_status kiln__convert_scalar(const kiln__definition *def, size_t param,
+                                 const kiln__given *given, kiln_dtype dtype,
+                                 kiln__scalar *out, kiln_error *err);
+
+/* ---- plan (plan.c) --------------------------------------------------------------------------- */
+
+/* How a kernel walks memory. See docs/codegen.md for pictures. */
+typedef enum kiln__layout {
+    KILN__LAYOUT_LINEAR,    /* every operand contiguous, or one element for all */
+    KILN__LAYOUT_INNER,     /* innermost axis contiguous or broadcast everywhere: vectors on it */
+    KILN__LAYOUT_TRANSPOSE, /* operands disagree on the fastest axis: tiles through shared memory */
+    KILN__LAYOUT_GENERAL    /* anything else: one element at a time, magic-number division */
+} kiln__layout;
+
+const char *kiln__layout_name(kiln__layout layout); /* "linear", "inner", ... */
+
+/* How one operand is reached in a variant. */
+typedef enum kiln__access {
+    KILN__ACCESS_SCALAR,  /* passed by value in the argument block */
+    KILN__ACCESS_RAW,     /* a kiln__raw object in the argument block */
+    KILN__ACCESS_ONE,     /* one array element for every index: loaded once a thread */
+    KILN__ACCESS_VECTOR,  /* `vec` neighbours in one access (1 when vec is 1) */
+    KILN__ACCESS_SPLAT,   /* one element for the whole inner axis (stride 0 there) */
+    KILN__ACCESS_STRIDED, /* element by element with a stride on the inner axis */
+    KILN__ACCESS_TILE     /* through the shared tile of a transpose */
+} kiln__access;
+
+/* Everything of a plan that shapes the source. Plain bytes, zero-initialised, compared and hashed
+ * whole: keep it free of padding surprises (memset before filling). */
+typedef struct kiln__variant {
+    uint8_t backend;     /* kiln_backend */
+    uint8_t layout;      /* kiln__layout */
+    uint8_t rank;        /* axes left after sorting and collapsing; 1 for linear */
+    uint8_t index_bits;  /* 32 or 64: of element counts and byte offsets */
+    uint8_t vec;         /* elements a thread takes from one access of the inner axis */
+    uint8_t unroll;      /* such accesses a thread has in flight */
+    uint8_t index_linear;/* `i` equals the kernel's own linear index */
+    uint8_t tile;        /* side of a transpose's tile, in elements */
+    uint16_t block;      /* threads a block (cuda) */
+    uint8_t param_count;
+    uint8_t indexer_rank;                  /* rank of `_ind` when it is used */
+    uint8_t dtype[KILN_PARAM_MAX];         /* kiln_dtype */
+    uint8_t access[KILN_PARAM_MAX];        /* kiln__access */
+    uint8_t raw_rank[KILN_PARAM_MAX];      /* of raw arrays */
+    uint8_t raw_contiguous[KILN_PARAM_MAX];
+} kiln__variant;
+
+/* What the planner needs to know of one argument. */
+typedef struct kiln__operand {
+    bool is_array;
+    bool raw;
+    bool written;
+    bool by_address;
+    bool contiguous; /* raw arrays only: C-order without gaps */
+    uint8_t itemsize;
+    int rank;
+    const int64_t *shape;   /* rank extents (broadcasting against the loop's shape) */
+    const int64_t *strides; /* rank byte strides */
+    uintptr_t address;
+} kiln__operand;
+
+/* One call, planned. Per-parameter rows hold only the first `variant.rank` axes of operands that
+ * walk. `step` and `index_step` are what one step of the walk moves: on the last axis of vector
+ * kernels, `vec` elements. */
+typedef struct kiln__plan {
+    kiln__variant variant;
+    int64_t size;                      /* elements to run over; 0: launch nothing */
+    int64_t shape[KILN_RANK_MAX];      /* axis 0 is the slowest */
+    int64_t walk[KILN_RANK_MAX];       /* the same counted in accesses, tiles or work units */
+    int64_t step[KILN_PARAM_MAX][KILN_RANK_MAX]; /* bytes */
+    int64_t index_step[KILN_RANK_MAX];           /* of `i`, in elements */
+    int64_t indexer_size;
+    int64_t indexer_shape[KILN_RANK_MAX];
+    int64_t grid;                      /* blocks (cuda) or work units (cpu) */
+    uint32_t units_together;           /* cpu: units that should stay on one thread */
+} kiln__plan;
+
+/* Plan a loop over `rank` axes of `shape` for operands already known to broadcast to it. Cannot
+ * fail. `dtypes` as bound; operands in parameter order. */
+void kiln__plan_make(const kiln__definition *def, kiln_backend backend, const kiln_dtype *dtypes,
+                     const kiln__operand *operands, int rank, const int64_t *shape,
+                     kiln__plan *plan);
+
+/* The axis order (slowest first) a new output should have so that it keeps its inputs' layout
+ * (K-order). Only non-raw array operands count. */
+void kiln__plan_k_order(const kiln__operand *operands, size_t count, int rank,
+                        const int64_t *shape, int *order_out);
+
+/* ---- emit (emit.c, template.c, templates/) -------------------------------------------------- */
+
+/* One 8-byte-aligned place in a kernel's argument block. */
+typedef enum kiln__slot_kind {
+    KILN__SLOT_SIZE,        /* elements, 8 bytes */
+    KILN__SLOT_POINTER,     /* of parameter `param`, 8 bytes */
+    KILN__SLOT_SCALAR,      /* of parameter `param`, 8 or 16 bytes */
+    KILN__SLOT_RAW,         /* pointer, size, shape..., strides... of `param`: 8 bytes each */
+    KILN__SLOT_EXTENT,      /* shape[axis], 8 bytes */
+    KILN__SLOT_DIVISOR,     /* for division by walk[axis] (cuda): 16 or 32 bytes */
+    KILN__SLOT_WALK,        /* walk[axis] (cpu), 8 bytes */
+    KILN__SLOT_STRIDE,      /* step[param][axis], 8 bytes */
+    KILN__SLOT_INDEX_STRIDE,/* index_step[axis], 8 bytes */
+    KILN__SLOT_INDEXER      /* size, shape[indexer_rank] of `_ind`, 8 bytes each */
+} kiln__slot_kind;
+
+typedef struct kiln__slot {
+    uint8_t kind;
+    uint8_t param;
+    uint8_t axis;
+    uint16_t offset; /* bytes from the start of the block */
+    uint16_t bytes;
+} kiln__slot;
+
+/* Elements of a row that one work unit of the cpu device covers. */
+#define KILN__CPU_UNIT 4096
+
+/* Most bytes an argument block takes: what every CUDA driver accepts. */
+#define KILN__ARGS_MAX 4000
+
+/* A generated kernel. */
+typedef struct kiln__source {
+    char *text; /* NUL-terminated */
+    size_t bytes;
+    char entry[96]; /* extern "C" name of the kernel */
+    kiln__slot *slots;
+    size_t slot_count;
+    size_t args_bytes;
+    uint32_t shared_bytes;
+} kiln__source;
+#define KILN__SOURCE_INIT {NULL, 0, {0}, NULL, 0, 0, 0}
+void kiln__source_clear(kiln__source *source);
+
+/* Generate the kernel of one variant. ERR_NO_MEMORY; ERR_ARGUMENT when the argument block would
+ * not fit; ERR_UNSUPPORTED for CUDA-only snippets on cpu. */
+kiln_status kiln__emit(const kiln__definition *def, const kiln__variant *variant,
+                       kiln__source *out, kiln_error *err);
+
+/* Fill a block for one call. `pointers[p]` is the address of array parameter p, `scalars[p]` the
+ * converted value, raw operands come from `operands`. */
+void kiln__args_fill(const kiln__source *source, const kiln__plan *plan,
+                     const kiln__operand *operands, const kiln__scalar *scalars, void *block);
+
+/* The constants that replace a division by `d` in a kernel; see templates/prelude (divide). Exact
+ * for numerators below 2^31 and 2^63. d >= 1. (divide.c) */
+void kiln__divisor32_make(uint32_t d, uint32_t words[4]);
+void kiln__divisor64_make(uint64_t d, uint64_t words[4]);
+
+/* ---- diagnose (diagnose.c) ------------------------------------------------------------------ */
+
+/* Turn a compiler's log into the user's error: kernel name, which snippet, line, column, the line
+ * with a caret. Takes over nothing; fills err->message, detail, log and source. */
+kiln_status kiln__diagnose(const kiln__definition *def, const char *source, const char *log,
+                           kiln_error *err);
+
+#endif

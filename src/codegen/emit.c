@@ -1,0 +1,549 @@
+/*
+ * emit.c - turn a definition and a variant into kernel source.
+ *
+ *     plan > [emit] > compile
+ *
+ * The text comes from templates/kernel.cpp and what it inserts; this file answers the names, lists
+ * and conditions that those templates ask for, each from one table below, and lays out the
+ * argument block in the same order as the struct in kernel.cpp.
+ *
+ * Rule 1: nothing here may depend on anything but the definition and the variant.
+ * Rule 2: a new name for the templates is a new row in a table, not a new mechanism.
+ */
+#include "codegen/codegen.h"
+#include "codegen/prelude.h"
+#include "codegen/template.h"
+
+/* What the templates are expanded for; `p` and `axis` are the current items of `for` loops. */
+typedef struct emitter {
+    const kiln__definition *def;
+    const kiln__variant *v;
+    kiln__buf *out;
+    const char *entry;
+    size_t p;
+    int axis;
+} emitter;
+
+/* ---- facts about parameters ---------------------------------------------------------------- */
+
+static uint8_t access_of(const emitter *e, size_t p)
+{
+    return e->v->access[p];
+}
+
+static bool is_scalar(const emitter *e, size_t p)
+{
+    return access_of(e, p) == KILN__ACCESS_SCALAR;
+}
+
+static bool is_raw(const emitter *e, size_t p)
+{
+    return access_of(e, p) == KILN__ACCESS_RAW;
+}
+
+static bool is_one(const emitter *e, size_t p)
+{
+    return access_of(e, p) == KILN__ACCESS_ONE;
+}
+
+static bool is_pointer(const emitter *e, size_t p)
+{
+    return !is_scalar(e, p) && !is_raw(e, p);
+}
+
+static bool is_walking(const emitter *e, size_t p)
+{
+    return is_pointer(e, p) && !is_one(e, p);
+}
+
+static bool is_direct(const emitter *e, size_t p)
+{
+    return e->def->params[p].by_address;
+}
+
+static bool is_register(const emitter *e, size_t p)
+{
+    return is_walking(e, p) && !is_direct(e, p);
+}
+
+static bool is_loaded(const emitter *e, size_t p)
+{
+    const kiln__param *param = &e->def->params[p];
+    return is_register(e, p) && (!param->output || param->read_first);
+}
+
+static bool is_stored(const emitter *e, size_t p)
+{
+    return is_register(e, p) && e->def->params[p].output;
+}
+
+static bool is_tile(const emitter *e, size_t p)
+{
+    return access_of(e, p) == KILN__ACCESS_TILE;
+}
+
+static bool is_tiled_load(const emitter *e, size_t p)
+{
+    return is_tile(e, p) && is_loaded(e, p);
+}
+
+static bool is_plain_load(const emitter *e, size_t p)
+{
+    return !is_tile(e, p) && is_loaded(e, p);
+}
+
+static bool is_tiled_store(const emitter *e, size_t p)
+{
+    return is_tile(e, p) && is_stored(e, p);
+}
+
+static bool is_plain_store(const emitter *e, size_t p)
+{
+    return !is_tile(e, p) && is_stored(e, p);
+}
+
+/* The first parameter of each placeholder stands for it. */
+static bool is_first_of_placeholder(const emitter *e, size_t p)
+{
+    char letter = e->def->params[p].placeholder;
+    if (letter == 0)
+        return false;
+    for (size_t q = 0; q < p; q++)
+        if (e->def->params[q].placeholder == letter)
+            return false;
+    return true;
+}
+
+/* ---- facts about the whole ------------------------------------------------------------------ */
+
+static bool on_cuda(const emitter *e)
+{
+    return e->v->backend == KILN_BACKEND_CUDA;
+}
+
+static bool has_index(const emitter *e)
+{
+    return e->def->uses_index || e->def->uses_indexer;
+}
+
+static bool is_linear(const emitter *e)
+{
+    return e->v->layout == KILN__LAYOUT_LINEAR;
+}
+
+static bool is_transpose(const emitter *e)
+{
+    return e->v->layout == KILN__LAYOUT_TRANSPOSE;
+}
+
+/* `i` has to be computed from strides of its own. */
+static bool has_index_strides(const emitter *e)
+{
+    return has_index(e) && !is_linear(e) && !e->v->index_linear;
+}
+
+/* cpu/strided.cpp: `i` counts the elements in the order of the walk. */
+static bool has_index_natural(const emitter *e)
+{
+    return has_index(e) && !has_index_strides(e);
+}
+
+static bool any_param(const emitter *e, bool (*is)(const emitter *, size_t))
+{
+    for (size_t p = 0; p < e->def->param_count; p++)
+        if (is(e, p))
+            return true;
+    return false;
+}
+
+/* The elements can be worked on in any order and side by side, so a compiler may vectorise even
+ * where it cannot prove that pointers differ: no snippet touches memory or variables that outlive
+ * one element. */
+static bool is_independent(const emitter *e)
+{
+    return e->def->snippet[KILN__SNIPPET_LOOP_PREP][0] == '\0' && !any_param(e, is_raw) &&
+           !e->def->uses_indexer;
+}
+
+/* ---- lists ---------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    bool (*is)(const emitter *, size_t);
+} param_lists[] = {
+    {"scalars", is_scalar},           {"raws", is_raw},
+    {"pointers", is_pointer},         {"ones", is_one},
+    {"walking", is_walking},          {"registers", is_register},
+    {"loaded", is_loaded},            {"stored", is_stored},
+    {"tiles", is_tile},               {"tiled_loads", is_tiled_load},
+    {"plain_loads", is_plain_load},   {"tiled_stores", is_tiled_store},
+    {"plain_stores", is_plain_store}, {"placeholders", is_first_of_placeholder},
+};
+
+/* A run of axes: from, from + step, ... , `count` of them. */
+typedef struct axis_run {
+    int from, step, count;
+} axis_run;
+
+static axis_run all_axes(const emitter *e)
+{
+    return (axis_run){0, 1, e->v->rank};
+}
+
+static axis_run inward_axes(const emitter *e)
+{
+    return (axis_run){e->v->rank - 1, -1, e->v->rank};
+}
+
+static axis_run outer_axes(const emitter *e)
+{
+    return (axis_run){0, 1, e->v->rank - 1};
+}
+
+static axis_run tile_axes(const emitter *e)
+{
+    return (axis_run){e->v->rank - 1, -1, is_transpose(e) ? 2 : 0};
+}
+
+/* Extents that a kernel compares with: of the tiled axes, or of a cpu row. */
+static axis_run extent_axes(const emitter *e)
+{
+    if (is_transpose(e))
+        return tile_axes(e);
+    return (axis_run){e->v->rank - 1, -1, !is_linear(e) && !on_cuda(e)};
+}
+
+/* cuda: axes whose coordinate comes from a magic-number division; axis 0 gets what is left. */
+static axis_run divided_axes(const emitter *e)
+{
+    return (axis_run){e->v->rank - 1, -1, on_cuda(e) && !is_linear(e) ? e->v->rank - 1 : 0};
+}
+
+static axis_run counted_axes(const emitter *e)
+{
+    return (axis_run){0, 1, on_cuda(e) || is_linear(e) ? 0 : e->v->rank};
+}
+
+static const struct {
+    const char *name;
+    axis_run (*run)(const emitter *);
+} axis_lists[] = {
+    {"axes", all_axes},           {"axes_inward", inward_axes},   {"axes_outer", outer_axes},
+    {"tile_axes", tile_axes},     {"extent_axes", extent_axes},   {"divided_axes", divided_axes},
+    {"counted_axes", counted_axes},
+};
+
+static bool same(const char *name, const char *text, size_t bytes)
+{
+    return strlen(name) == bytes && memcmp(name, text, bytes) == 0;
+}
+
+static int item(void *state, const char *list, size_t bytes, int nth)
+{
+    emitter *e = state;
+    for (size_t l = 0; l < KILN_COUNT_OF(param_lists); l++) {
+        if (!same(param_lists[l].name, list, bytes))
+            continue;
+        for (size_t p = nth == 0 ? 0 : e->p + 1; p < e->def->param_count; p++) {
+            if (param_lists[l].is(e, p)) {
+                e->p = p;
+                return 1;
+            }
+        }
+        return 0;
+    }
+    for (size_t l = 0; l < KILN_COUNT_OF(axis_lists); l++) {
+        if (!same(axis_lists[l].name, list, bytes))
+            continue;
+        axis_run run = axis_lists[l].run(e);
+        e->axis = run.from + nth * run.step;
+        return nth < run.count;
+    }
+    return -1;
+}
+
+/* ---- conditions ------------------------------------------------------------------------------ */
+
+static int test_whole(const emitter *e, const char *name, size_t bytes)
+{
+    const kiln__definition *d = e->def;
+    const struct {
+        const char *name;
+        bool holds;
+    } rows[] = {
+        {"cuda", on_cuda(e)},
+        {"walks", !is_linear(e)},
+        {"preamble", d->snippet[KILN__SNIPPET_PREAMBLE][0] != '\0'},
+        {"loop_prep", d->snippet[KILN__SNIPPET_LOOP_PREP][0] != '\0'},
+        {"after_loop", d->snippet[KILN__SNIPPET_AFTER_LOOP][0] != '\0'},
+        {"size", d->uses_size},
+        {"index", has_index(e)},
+        {"indexer", d->uses_indexer},
+        {"index_strides", has_index_strides(e)},
+        {"index_natural", has_index_natural(e)},
+        {"tiled_loads", any_param(e, is_tiled_load)},
+        {"tiled_stores", any_param(e, is_tiled_store)},
+        {"independent", is_independent(e)},
+    };
+    for (size_t r = 0; r < KILN_COUNT_OF(rows); r++)
+        if (same(rows[r].name, name, bytes))
+            return rows[r].holds;
+    return -1;
+}
+
+static int test(void *state, const char *name, size_t bytes)
+{
+    const emitter *e = state;
+    const struct {
+        const char *name;
+        bool holds;
+    } rows[] = {
+        {"p.direct", is_direct(e, e->p)},
+        {"p.vector", access_of(e, e->p) == KILN__ACCESS_VECTOR},
+        {"p.splat", access_of(e, e->p) == KILN__ACCESS_SPLAT},
+    };
+    for (size_t r = 0; r < KILN_COUNT_OF(rows); r++)
+        if (same(rows[r].name, name, bytes))
+            return rows[r].holds;
+    return test_whole(e, name, bytes);
+}
+
+/* ---- values ----------------------------------------------------------------------------------- */
+
+static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__buf *out)
+{
+    const kiln__variant *v = e->v;
+    const int tile = v->tile != 0 ? v->tile : 1;
+    const size_t size = kiln_dtype_size(v->dtype[e->p]);
+    const struct {
+        const char *name;
+        int64_t value;
+    } rows[] = {
+        {"a.n", e->axis},
+        {"p.bytes", (int64_t)size},
+        {"p.align", size > 8 ? 16 : 8},
+        {"p.lanes", access_of(e, e->p) == KILN__ACCESS_SPLAT ? 1 : v->vec},
+        {"p.raw_rank", v->raw_rank[e->p]},
+        {"block", v->block},
+        {"vec", v->vec},
+        {"unroll", v->unroll},
+        {"last", v->rank - 1},
+        {"index_bits", v->index_bits},
+        {"indexer_rank", v->indexer_rank},
+        {"accesses_per_block", v->block * v->unroll},
+        {"accesses_last", v->block * (v->unroll - 1)},
+        {"access_step", v->block * v->vec},
+        {"burst_span", v->block * v->vec * (v->unroll - 1) + v->vec},
+        {"burst_elements", v->unroll * v->vec},
+        {"tile", tile},
+        {"tile_a", v->rank - 1},
+        {"tile_b", v->rank - 2},
+        {"tile_rows", v->block / tile},
+        {"tile_loads", tile * tile / v->block},
+        {"unit", KILN__CPU_UNIT},
+    };
+    for (size_t r = 0; r < KILN_COUNT_OF(rows); r++) {
+        if (same(rows[r].name, name, bytes)) {
+            kiln__buf_printf(out, "%lld", (long long)rows[r].value);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool put_text(const emitter *e, const char *name, size_t bytes, kiln__buf *out)
+{
+    const kiln__param *p = &e->def->params[e->p];
+    const char *ctype = kiln_dtype_ctype(e->v->dtype[e->p]);
+    const char placeholder[2] = {p->placeholder, '\0'};
+    const bool splat = access_of(e, e->p) == KILN__ACCESS_SPLAT;
+    const bool strided = e->v->layout == KILN__LAYOUT_INNER || e->v->layout == KILN__LAYOUT_GENERAL;
+    const struct {
+        const char *name;
+        const char *value;
+    } rows[] = {
+        {"p.name", p->name},
+        {"p.type", p->placeholder != 0 ? placeholder : ctype},
+        {"p.ctype", ctype},
+        {"p.placeholder", placeholder},
+        {"p.const", p->output ? "" : "const "},
+        {"p.lane", splat ? "0" : "kiln__v"},
+        {"p.raw_contiguous", e->v->raw_contiguous[e->p] ? "true" : "false"},
+        {"entry", e->entry},
+        {"index", e->v->index_bits == 32 ? "int" : "long long"},
+        {"layout", is_linear(e) ? "linear" : strided ? "strided" : "transpose"},
+    };
+    for (size_t r = 0; r < KILN_COUNT_OF(rows); r++) {
+        if (same(rows[r].name, name, bytes)) {
+            kiln__buf_puts(out, rows[r].value);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A snippet, verbatim on lines of its own, so that a compiler's messages name the user's text. */
+static void put_snippet(const emitter *e, kiln__snippet_kind kind, kiln__buf *out)
+{
+    size_t line = 1;
+    kiln__buf_printf(out, "#line 1 \"%s\"\n%s\n", kiln__snippet_name(kind), e->def->snippet[kind]);
+    for (size_t k = 0; k < out->length && !out->failed; k++)
+        line += out->text[k] == '\n';
+    kiln__buf_printf(out, "#line %zu \"kiln.generated\"\n", line + 1);
+    if (kind != KILN__SNIPPET_PREAMBLE)
+        kiln__buf_puts(out, ";"); /* CuPy's snippets need not end in one */
+}
+
+static void put_title(const emitter *e, kiln__buf *out)
+{
+    kiln__buf_printf(out, "kiln %s: kernel \"%s\", layout %s;", kiln_version(), e->def->name,
+                     kiln__layout_name(e->v->layout));
+    for (size_t p = 0; p < e->def->param_count; p++)
+        kiln__buf_printf(out, "%s %s %s%s", p == 0 ? "" : ",", kiln_dtype_name(e->v->dtype[p]),
+                         is_raw(e, p) ? "raw " : "", e->def->params[p].name);
+}
+
+static bool value(void *state, const char *name, size_t bytes, kiln__buf *out)
+{
+    const emitter *e = state;
+    if (put_text(e, name, bytes, out) || put_number(e, name, bytes, out))
+        return true;
+    if (same("title", name, bytes)) {
+        put_title(e, out);
+        return true;
+    }
+    if (same("prelude", name, bytes)) {
+        kiln__prelude_put(e->def, e->v, out);
+        return true;
+    }
+    for (int kind = 0; kind < KILN__SNIPPET_COUNT; kind++) {
+        if (same(kiln__snippet_name((kiln__snippet_kind)kind), name, bytes)) {
+            put_snippet(e, (kiln__snippet_kind)kind, out);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- the argument block ------------------------------------------------------------------------ */
+
+typedef struct slot_list {
+    kiln__slot *slots;
+    size_t count, capacity, bytes;
+    bool failed;
+} slot_list;
+
+static void add_slot(slot_list *l, kiln__slot_kind kind, size_t param, int axis, size_t bytes)
+{
+    if (l->count == l->capacity) {
+        size_t capacity = l->capacity == 0 ? 32 : 2 * l->capacity;
+        kiln__slot *slots = kiln__realloc(l->slots, capacity * sizeof *slots);
+        if (slots == NULL) {
+            l->failed = true;
+            return;
+        }
+        l->slots = slots;
+        l->capacity = capacity;
+    }
+    if (kind == KILN__SLOT_SCALAR && bytes == 16)
+        l->bytes = (l->bytes + 15) / 16 * 16;
+    l->slots[l->count++] = (kiln__slot){(uint8_t)kind, (uint8_t)param, (uint8_t)axis,
+                                        (uint16_t)l->bytes, (uint16_t)bytes};
+    l->bytes += bytes;
+    if (l->bytes > KILN__ARGS_MAX) /* keep offsets in range; the caller refuses the whole */
+        l->bytes = KILN__ARGS_MAX + 1;
+}
+
+static void add_axes(slot_list *l, const emitter *e, axis_run run, kiln__slot_kind kind, size_t param,
+                     size_t bytes)
+{
+    (void)e;
+    for (int k = 0; k < run.count; k++)
+        add_slot(l, kind, param, run.from + k * run.step, bytes);
+}
+
+/* The members of kiln__args in templates/kernel.cpp, in order. */
+static void list_slots(const emitter *e, slot_list *l)
+{
+    const size_t count = e->def->param_count;
+    add_slot(l, KILN__SLOT_SIZE, 0, 0, 8);
+    for (size_t p = 0; p < count; p++)
+        if (is_scalar(e, p))
+            add_slot(l, KILN__SLOT_SCALAR, p, 0, kiln_dtype_size(e->v->dtype[p]) > 8 ? 16 : 8);
+    for (size_t p = 0; p < count; p++)
+        if (is_pointer(e, p))
+            add_slot(l, KILN__SLOT_POINTER, p, 0, 8);
+    for (size_t p = 0; p < count; p++)
+        if (is_raw(e, p))
+            add_slot(l, KILN__SLOT_RAW, p, 0, 16 + 16 * (size_t)e->v->raw_rank[p]);
+    if (e->def->uses_indexer)
+        add_slot(l, KILN__SLOT_INDEXER, 0, 0, 8 + 8 * (size_t)e->v->indexer_rank);
+    add_axes(l, e, extent_axes(e), KILN__SLOT_EXTENT, 0, 8);
+    add_axes(l, e, divided_axes(e), KILN__SLOT_DIVISOR, 0, e->v->index_bits == 32 ? 16 : 32);
+    add_axes(l, e, counted_axes(e), KILN__SLOT_WALK, 0, 8);
+    for (size_t p = 0; p < count && !is_linear(e); p++)
+        if (is_walking(e, p))
+            add_axes(l, e, all_axes(e), KILN__SLOT_STRIDE, p, 8);
+    if (has_index_strides(e))
+        add_axes(l, e, all_axes(e), KILN__SLOT_INDEX_STRIDE, 0, 8);
+    bool wide = false;
+    for (size_t k = 0; k < l->count; k++)
+        wide |= l->slots[k].kind == KILN__SLOT_SCALAR && l->slots[k].bytes == 16;
+    if (wide)
+        l->bytes = (l->bytes + 15) / 16 * 16;
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------- */
+
+void kiln__source_clear(kiln__source *source)
+{
+    if (source == NULL)
+        return;
+    kiln__free(source->text);
+    kiln__free(source->slots);
+    *source = (kiln__source)KILN__SOURCE_INIT;
+}
+
+kiln_status kiln__emit(const kiln__definition *def, const kiln__variant *variant,
+                       kiln__source *out, kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    kiln__buf text = KILN__BUF_INIT;
+    slot_list slots = {NULL, 0, 0, 0, false};
+    emitter e = {def, variant, &text, out->entry, 0, 0};
+    const kiln__template_env env = {&e, value, test, item};
+
+    *out = (kiln__source)KILN__SOURCE_INIT;
+    if (def->cuda_only && variant->backend == KILN_BACKEND_CPU) {
+        status = kiln__fail(err, KILN_ERR_UNSUPPORTED,
+                            "kernel \"%s\" uses `%s`, which only a CUDA device has", def->name,
+                            def->cuda_only_word);
+        goto done;
+    }
+    snprintf(out->entry, sizeof out->entry, "%.60s__%s", def->name,
+             kiln__layout_name(variant->layout));
+    list_slots(&e, &slots);
+    if (slots.bytes > KILN__ARGS_MAX) {
+        status = kiln__fail(err, KILN_ERR_ARGUMENT,
+                            "kernel \"%s\": %zu parameters over %d axes need more than the %d bytes "
+                            "of arguments a kernel can take",
+                            def->name, def->param_count, variant->rank, KILN__ARGS_MAX);
+        goto done;
+    }
+    KILN_TRY(kiln__template_expand("kernel.cpp", &env, &text, err));
+    if (text.failed || slots.failed) {
+        status = kiln__fail_memory(err, text.capacity);
+        goto done;
+    }
+    out->bytes = text.length;
+    out->text = kiln__buf_take(&text);
+    out->slots = slots.slots;
+    out->slot_count = slots.count;
+    out->args_bytes = slots.bytes;
+    slots.slots = NULL;
+
+done:
+    kiln__buf_clear(&text);
+    kiln__free(slots.slots);
+    return status;
+}

@@ -1,0 +1,481 @@
+/*
+ * plan.c - decide how one call walks memory.
+ *
+ *     definition > bind types > [plan] > emit > compile > launch
+ *
+ * Steps: collect the axes with more than one index, sort them by the operands' strides, collapse
+ * neighbours that every operand walks as one, then choose the layout class, the vector width and
+ * the offset width. `i` (the C-order index) takes part as one more operand with element strides,
+ * so that sorting axes never changes what a snippet sees.
+ *
+ * Rule 1: planning is pure and cannot fail; equal inputs give byte-equal variants.
+ * Rule 2: only what the source needs goes into the variant; sizes, strides and addresses stay in
+ *         the plan, or every new shape would compile a new kernel.
+ */
+#include <stdlib.h>
+
+#include "codegen/codegen.h"
+
+/* Bytes that one access moves at most, and bytes of loads a thread should have in flight: a GPU
+ * with 2048 threads on each multiprocessor then has 64 KiB in flight there, somewhat more than
+ * Little's law asks of an H200 (48 KiB). Measured in bench/results/. */
+enum { ACCESS_BYTES = 16, FLIGHT_BYTES = 32, UNROLL_MAX = 8, LANE_ELEMENTS_MAX = 32 };
+
+/* Threads a block of each CUDA layout. */
+enum { BLOCK_THREADS = 256 };
+
+/* A transpose pays off when both of its axes fill most of a tile. */
+enum { TILE_LARGE = 64, TILE_SMALL = 32, TILE_EXTENT_MIN = 16, TILE_SHARED_MAX = 40 * 1024 };
+
+/* Fewest elements that a CPU thread should be woken for, and the side of a CPU tile. */
+enum { CPU_TASK_ELEMENTS = 16384, CPU_TILE = 32 };
+
+/* The loop while it is being shaped: axis 0 is the slowest. */
+typedef struct walk {
+    int rank;
+    int count; /* walking operands, `i` included as the last one when it is used */
+    int64_t shape[KILN_RANK_MAX];
+    int64_t stride[KILN_PARAM_MAX + 1][KILN_RANK_MAX];
+    uint8_t param[KILN_PARAM_MAX + 1]; /* which parameter an operand is */
+    uint8_t itemsize[KILN_PARAM_MAX + 1];
+    bool written[KILN_PARAM_MAX + 1];
+    int index; /* position of `i` among the operands, or -1 */
+} walk;
+
+const char *kiln__layout_name(kiln__layout layout)
+{
+    static const char *const names[] = {"linear", "inner", "transpose", "general"};
+    return (unsigned)layout < KILN_COUNT_OF(names) ? names[layout] : "unknown";
+}
+
+static int64_t magnitude(int64_t v)
+{
+    return v < 0 ? -v : v;
+}
+
+/* Stride of an operand on the loop's axis `axis`: 0 where it broadcasts. */
+static int64_t broadcast_stride(const kiln__operand *o, int rank, int axis)
+{
+    int own = axis - (rank - o->rank);
+    return own < 0 || o->shape[own] == 1 ? 0 : o->strides[own];
+}
+
+/* Fill `w` with the axes of more than one index and the operands that walk over them. */
+static void walk_collect(walk *w, const kiln__definition *def, const kiln__operand *operands,
+                         int rank, const int64_t *shape)
+{
+    int64_t index_stride = 1;
+    int64_t index_strides[KILN_RANK_MAX];
+
+    for (int a = rank - 1; a >= 0; a--) {
+        index_strides[a] = index_stride;
+        index_stride *= shape[a];
+    }
+    w->count = 0;
+    for (size_t p = 0; p < def->param_count; p++) {
+        const kiln__operand *o = &operands[p];
+        if (!o->is_array || o->raw)
+            continue;
+        w->param[w->count] = (uint8_t)p;
+        w->itemsize[w->count] = o->itemsize;
+        w->written[w->count] = o->written;
+        w->count++;
+    }
+    w->index = def->uses_index || def->uses_indexer ? w->count : -1;
+    w->rank = 0;
+    for (int a = 0; a < rank; a++) {
+        if (shape[a] == 1)
+            continue;
+        w->shape[w->rank] = shape[a];
+        for (int k = 0; k < w->count; k++)
+            w->stride[k][w->rank] = broadcast_stride(&operands[w->param[k]], rank, a);
+        if (w->index >= 0)
+            w->stride[w->index][w->rank] = index_strides[a];
+        w->rank++;
+    }
+    if (w->index >= 0)
+        w->count++;
+}
+
+/* Whether axis `a` should be inside axis `b`: judged by outputs first (their stores cost most when
+ * scattered), then inputs, each operand only where it walks both axes. 0 when none can tell. */
+static int axis_order(const walk *w, int a, int b)
+{
+    for (int outputs = 1; outputs >= 0; outputs--) {
+        for (int k = 0; k < w->count; k++) {
+            int64_t sa = magnitude(w->stride[k][a]), sb = magnitude(w->stride[k][b]);
+            if (k == w->index || w->written[k] != (outputs == 1) || sa == 0 || sb == 0 || sa == sb)
+                continue;
+            return sa < sb ? 1 : -1;
+        }
+    }
+    return 0;
+}
+
+static void swap_axes(walk *w, int a, int b)
+{
+    int64_t t = w->shape[a];
+    w->shape[a] = w->shape[b];
+    w->shape[b] = t;
+    for (int k = 0; k < w->count; k++) {
+        t = w->stride[k][a];
+        w->stride[k][a] = w->stride[k][b];
+        w->stride[k][b] = t;
+    }
+}
+
+/* Insertion sort, stable: axes that no operand can tell apart keep their C-order. An undecided
+ * neighbour is stepped over, so that a broadcast axis does not hide the order behind it. */
+static void walk_sort(walk *w)
+{
+    for (int a = 1; a < w->rank; a++) {
+        int to = a;
+        for (int b = a - 1; b >= 0; b--) {
+            int order = axis_order(w, b, a);
+            if (order < 0)
+                break;
+            if (order > 0)
+                to = b;
+        }
+        for (int b = a; b > to; b--)
+            swap_axes(w, b, b - 1);
+    }
+}
+
+/* Merge neighbours that every operand walks as one axis. */
+static void walk_collapse(walk *w)
+{
+    int last = 0;
+    for (int a = 1; a < w->rank; a++) {
+        bool merges = true;
+        for (int k = 0; k < w->count && merges; k++)
+            merges = w->stride[k][last] == w->stride[k][a] * w->shape[a];
+        if (merges) {
+            w->shape[last] *= w->shape[a];
+        } else {
+            last++;
+            w->shape[last] = w->shape[a];
+        }
+        for (int k = 0; k < w->count; k++)
+            w->stride[k][last] = w->stride[k][a];
+    }
+    w->rank = w->rank == 0 ? 0 : last + 1;
+    if (w->rank == 0) { /* one element: an axis of extent 1, nothing strides */
+        w->rank = 1;
+        w->shape[0] = 1;
+        for (int k = 0; k < w->count; k++)
+            w->stride[k][0] = k == w->index ? 1 : w->itemsize[k];
+    }
+}
+
+/* Whether operand `k` steps by neighbours, or not at all, on `axis`. */
+static bool is_dense(const walk *w, int k, int axis)
+{
+    return w->stride[k][axis] == 0 || w->stride[k][axis] == w->itemsize[k];
+}
+
+static bool is_constant(const walk *w, int k)
+{
+    for (int a = 0; a < w->rank; a++)
+        if (w->stride[k][a] != 0)
+            return false;
+    return true;
+}
+
+/* The axis, other than the last, on which every operand that is not dense on the last axis is
+ * dense; -1 when there is none that fills a tile. */
+static int transpose_axis(const walk *w, const kiln__definition *def)
+{
+    int last = w->rank - 1;
+    if (w->shape[last] < TILE_EXTENT_MIN)
+        return -1;
+    for (int b = last - 1; b >= 0; b--) {
+        bool fits = w->shape[b] >= TILE_EXTENT_MIN;
+        for (int k = 0; k < w->count && fits; k++) {
+            if (k == w->index || is_dense(w, k, last))
+                continue;
+            fits = w->stride[k][b] == w->itemsize[k] && !def->params[w->param[k]].by_address;
+        }
+        if (fits)
+            return b;
+    }
+    return -1;
+}
+
+/* Shared memory a tile of side `tile` takes for all operands that go through it. */
+static size_t tile_bytes(const walk *w, int tile)
+{
+    size_t bytes = 0;
+    for (int k = 0; k < w->count; k++)
+        if (k != w->index && !is_dense(w, k, w->rank - 1))
+            bytes += (size_t)tile * (size_t)(tile + 1) * w->itemsize[k];
+    return bytes;
+}
+
+static bool choose_transpose(walk *w, const kiln__definition *def, kiln__variant *v)
+{
+    int b = transpose_axis(w, def);
+    if (b < 0)
+        return false;
+    if (v->backend == KILN_BACKEND_CPU) {
+        v->tile = CPU_TILE;
+    } else {
+        bool wide = false;
+        for (int k = 0; k < w->count; k++)
+            wide |= k != w->index && w->itemsize[k] > 4;
+        v->tile = wide ? TILE_SMALL : TILE_LARGE;
+        if (tile_bytes(w, v->tile) > TILE_SHARED_MAX)
+            v->tile = TILE_SMALL;
+        if (tile_bytes(w, v->tile) > TILE_SHARED_MAX)
+            return false;
+    }
+    for (; b < w->rank - 2; b++) /* the second tile axis goes next to the last */
+        swap_axes(w, b, b + 1);
+    v->layout = KILN__LAYOUT_TRANSPOSE;
+    return true;
+}
+
+/* Layout class of a sorted and collapsed walk. */
+static void choose_layout(walk *w, const kiln__definition *def, kiln__variant *v)
+{
+    bool dense = true;
+    int last = w->rank - 1;
+    for (int k = 0; k < w->count; k++)
+        dense &= k == w->index || is_dense(w, k, last);
+    if (dense)
+        v->layout = w->rank == 1 ? KILN__LAYOUT_LINEAR : KILN__LAYOUT_INNER;
+    else if (w->rank == 1 || !choose_transpose(w, def, v))
+        v->layout = KILN__LAYOUT_GENERAL;
+}
+
+static void choose_access(const walk *w, kiln__variant *v)
+{
+    int last = w->rank - 1;
+    for (int k = 0; k < w->count; k++) {
+        uint8_t *access = &v->access[w->param[k]];
+        if (k == w->index)
+            continue;
+        if (is_constant(w, k) && !w->written[k])
+            *access = KILN__ACCESS_ONE;
+        else if (v->layout == KILN__LAYOUT_TRANSPOSE && !is_dense(w, k, last))
+            *access = KILN__ACCESS_TILE;
+        else if (w->stride[k][last] == w->itemsize[k])
+            *access = KILN__ACCESS_VECTOR;
+        else if (w->stride[k][last] == 0)
+            *access = KILN__ACCESS_SPLAT;
+        else
+            *access = KILN__ACCESS_STRIDED;
+    }
+}
+
+/* Widest power of two of neighbours that every vector operand can take in one aligned access. */
+static int choose_vec(const walk *w, const kiln__variant *v, const kiln__operand *operands)
+{
+    int largest = 1, last = w->rank - 1;
+    if (v->layout != KILN__LAYOUT_LINEAR && v->layout != KILN__LAYOUT_INNER)
+        return 1;
+    for (int k = 0; k < w->count; k++)
+        if (k != w->index && v->access[w->param[k]] == KILN__ACCESS_VECTOR)
+            largest = w->itemsize[k] > largest ? w->itemsize[k] : largest;
+    int vec = ACCESS_BYTES / largest;
+    for (int k = 0; k < w->count && vec > 1; k++) {
+        if (k == w->index || v->access[w->param[k]] != KILN__ACCESS_VECTOR)
+            continue;
+        uint64_t low_bits = (uint64_t)operands[w->param[k]].address;
+        for (int a = 0; a < last; a++)
+            low_bits |= (uint64_t)w->stride[k][a];
+        while (vec > 1 && low_bits % (uint64_t)(vec * w->itemsize[k]) != 0)
+            vec /= 2;
+    }
+    while (v->layout == KILN__LAYOUT_INNER && w->shape[last] % vec != 0)
+        vec /= 2;
+    return vec;
+}
+
+/* Accesses a thread should have in flight so that all together cover the memory's latency. */
+static int choose_unroll(const walk *w, const kiln__definition *def, const kiln__variant *v)
+{
+    int loaded = 0, stored = 0, unroll = 1;
+    for (int k = 0; k < w->count; k++) {
+        uint8_t access = k == w->index ? KILN__ACCESS_ONE : v->access[w->param[k]];
+        if (access != KILN__ACCESS_VECTOR && access != KILN__ACCESS_STRIDED)
+            continue;
+        if (!w->written[k] || def->params[w->param[k]].read_first)
+            loaded += w->itemsize[k];
+        else
+            stored += w->itemsize[k];
+    }
+    int bytes = (loaded != 0 ? loaded : stored) * v->vec;
+    while (bytes != 0 && unroll * bytes < FLIGHT_BYTES && unroll < UNROLL_MAX &&
+           2 * unroll * v->vec <= LANE_ELEMENTS_MAX)
+        unroll *= 2;
+    return unroll;
+}
+
+/* 32 when every element count and byte offset fits a signed 32-bit integer with room for one
+ * block's overshoot. */
+static int choose_index_bits(const walk *w, const kiln__variant *v, int64_t size)
+{
+    const int64_t limit = INT32_MAX - (1 << 20);
+    if (v->layout == KILN__LAYOUT_LINEAR || v->backend == KILN_BACKEND_CPU || size > limit)
+        return 64;
+    for (int k = 0; k < w->count; k++) {
+        int64_t extent = 0;
+        for (int a = 0; a < w->rank; a++)
+            extent += (w->shape[a] - 1) * magnitude(w->stride[k][a]);
+        if (extent > limit)
+            return 64;
+    }
+    return 32;
+}
+
+static void choose_grid(kiln__plan *plan)
+{
+    const kiln__variant *v = &plan->variant;
+    int64_t walk_size = 1;
+    int last = v->rank - 1;
+
+    for (int a = 0; a < v->rank; a++)
+        plan->walk[a] = plan->shape[a];
+    if (v->layout == KILN__LAYOUT_TRANSPOSE) {
+        for (int a = last - 1; a <= last; a++)
+            plan->walk[a] = (plan->shape[a] + v->tile - 1) / v->tile;
+    } else if (v->backend == KILN_BACKEND_CPU) {
+        plan->walk[last] = (plan->shape[last] + KILN__CPU_UNIT - 1) / KILN__CPU_UNIT;
+    } else {
+        int64_t vectors = plan->shape[last] / v->vec;
+        plan->index_step[last] *= v->vec;
+        plan->walk[last] = vectors + (v->layout == KILN__LAYOUT_LINEAR &&
+                                      plan->shape[last] % v->vec != 0);
+    }
+    for (int a = 0; a < v->rank; a++)
+        walk_size *= plan->walk[a];
+    plan->grid = walk_size;
+    plan->units_together = 1;
+    if (v->backend == KILN_BACKEND_CPU) {
+        int64_t unit = plan->size / (walk_size > 0 ? walk_size : 1) + 1;
+        int64_t together = CPU_TASK_ELEMENTS / unit;
+        plan->units_together = together < 1 ? 1 : (uint32_t)together;
+    } else if (v->layout != KILN__LAYOUT_TRANSPOSE) {
+        int64_t per_block = (int64_t)v->block * v->unroll;
+        plan->grid = (walk_size + per_block - 1) / per_block;
+    }
+}
+
+/* Facts about `i`, `_ind` and raw arrays. */
+static void fill_environment(kiln__plan *plan, const walk *w, const kiln__definition *def,
+                             const kiln__operand *operands, int rank, const int64_t *shape)
+{
+    kiln__variant *v = &plan->variant;
+    if (w->index >= 0) {
+        int64_t expect = 1;
+        v->index_linear = 1;
+        for (int a = w->rank - 1; a >= 0; a--) {
+            plan->index_step[a] = w->stride[w->index][a];
+            v->index_linear &= plan->index_step[a] == expect;
+            expect *= w->shape[a];
+        }
+        v->index_linear &= v->layout != KILN__LAYOUT_TRANSPOSE;
+    }
+    if (def->uses_indexer) {
+        v->indexer_rank = (uint8_t)rank;
+        plan->indexer_size = plan->size;
+        memcpy(plan->indexer_shape, shape, (size_t)rank * sizeof shape[0]);
+    }
+    for (size_t p = 0; p < def->param_count; p++) {
+        if (!operands[p].raw)
+            continue;
+        v->access[p] = KILN__ACCESS_RAW;
+        v->raw_rank[p] = (uint8_t)operands[p].rank;
+        v->raw_contiguous[p] = operands[p].contiguous;
+    }
+}
+
+/* `_ind` sees axes collapsed as CuPy's reduce_dims does: C-order neighbours that every array walks
+ * as one, nothing sorted. */
+static int reduced_shape(const kiln__definition *def, const kiln__operand *operands, int rank,
+                         const int64_t *shape, int64_t *out)
+{
+    walk w;
+    if (def->keep_dims || !def->uses_indexer) {
+        memcpy(out, shape, (size_t)rank * sizeof shape[0]);
+        return rank;
+    }
+    walk_collect(&w, def, operands, rank, shape);
+    walk_collapse(&w);
+    memcpy(out, w.shape, (size_t)w.rank * sizeof out[0]);
+    return w.rank;
+}
+
+void kiln__plan_make(const kiln__definition *def, kiln_backend backend, const kiln_dtype *dtypes,
+                     const kiln__operand *operands, int rank, const int64_t *shape,
+                     kiln__plan *plan)
+{
+    walk w;
+    int64_t reduced[KILN_RANK_MAX];
+    kiln__variant *v = &plan->variant;
+
+    memset(v, 0, sizeof *v);
+    v->backend = (uint8_t)backend;
+    v->param_count = (uint8_t)def->param_count;
+    for (size_t p = 0; p < def->param_count; p++)
+        v->dtype[p] = (uint8_t)dtypes[p];
+    plan->size = 1;
+    for (int a = 0; a < rank; a++)
+        plan->size *= shape[a];
+
+    walk_collect(&w, def, operands, rank, shape);
+    walk_sort(&w);
+    walk_collapse(&w);
+    choose_layout(&w, def, v);
+    choose_access(&w, v);
+    v->rank = (uint8_t)w.rank;
+    v->block = BLOCK_THREADS;
+    v->vec = 1;
+    v->unroll = 1;
+    if (backend != KILN_BACKEND_CPU) {
+        v->vec = (uint8_t)choose_vec(&w, v, operands);
+        if (v->layout != KILN__LAYOUT_TRANSPOSE)
+            v->unroll = (uint8_t)choose_unroll(&w, def, v);
+    }
+    v->index_bits = (uint8_t)choose_index_bits(&w, v, plan->size);
+    for (int k = 0; k < w.count; k++) {
+        if (k == w.index)
+            continue;
+        memcpy(plan->step[w.param[k]], w.stride[k], (size_t)w.rank * sizeof(int64_t));
+        plan->step[w.param[k]][w.rank - 1] *= v->vec;
+    }
+    memcpy(plan->shape, w.shape, (size_t)w.rank * sizeof(int64_t));
+    int reduced_rank = reduced_shape(def, operands, rank, shape, reduced);
+    fill_environment(plan, &w, def, operands, reduced_rank, reduced);
+    choose_grid(plan);
+}
+
+void kiln__plan_k_order(const kiln__operand *operands, size_t count, int rank,
+                        const int64_t *shape, int *order_out)
+{
+    for (int a = 0; a < rank; a++)
+        order_out[a] = a;
+    for (int a = 1; a < rank; a++) {
+        int axis = order_out[a], to = a;
+        for (int b = a - 1; b >= 0; b--) {
+            int order = 0;
+            for (size_t p = 0; p < count && order == 0; p++) {
+                const kiln__operand *o = &operands[p];
+                if (!o->is_array || o->raw || shape[axis] == 1 || shape[order_out[b]] == 1)
+                    continue;
+                int64_t outer = magnitude(broadcast_stride(o, rank, order_out[b]));
+                int64_t inner = magnitude(broadcast_stride(o, rank, axis));
+                if (outer != 0 && inner != 0 && outer != inner)
+                    order = outer < inner ? 1 : -1;
+            }
+            if (order < 0)
+                break;
+            if (order > 0)
+                to = b;
+        }
+        for (int b = a; b > to; b--)
+            order_out[b] = order_out[b - 1];
+        order_out[to] = axis;
+    }
+}

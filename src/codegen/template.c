@@ -1,0 +1,219 @@
+/*
+ * template.c - expand kernel skeletons: a recursive walk over the lines of a template.
+ *
+ *     plan > [emit: template] > compile
+ *
+ * Rule: no kernel text in this file or in emit.c; what a kernel looks like is in templates/.
+ */
+#include "codegen/template.h"
+
+#include "codegen/templates.h"
+
+enum { INSERT_DEPTH_MAX = 8 };
+
+typedef struct expander {
+    const char *path; /* for messages */
+    const char *text;
+    size_t bytes;
+    int depth; /* of inserts */
+    const kiln__template_env *env;
+    kiln__buf *out;
+    kiln_error *err;
+} expander;
+
+typedef struct line {
+    const char *text; /* without the newline */
+    size_t bytes;
+    size_t next;      /* offset of the following line */
+    const char *word; /* directive's first word, or NULL for a text line */
+    size_t word_bytes;
+    const char *rest; /* what follows it, without surrounding blanks */
+    size_t rest_bytes;
+    bool note; /* a //# line */
+} line;
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+static line read_line(const expander *x, size_t at)
+{
+    line l = {x->text + at, 0, 0, NULL, 0, NULL, 0, false};
+    const char *end = memchr(l.text, '\n', x->bytes - at);
+    const char *stop = end != NULL ? end : x->text + x->bytes;
+    const char *p = l.text;
+
+    l.bytes = (size_t)(stop - l.text);
+    l.next = (size_t)(stop - x->text) + (end != NULL);
+    while (p < stop && is_blank(*p))
+        p++;
+    if (stop - p < 3 || p[0] != '/' || p[1] != '/')
+        return l;
+    l.note = p[2] == '#';
+    if (p[2] != '%')
+        return l;
+    for (p += 3; p < stop && is_blank(*p); p++)
+        ;
+    l.word = p;
+    while (p < stop && !is_blank(*p))
+        p++;
+    l.word_bytes = (size_t)(p - l.word);
+    while (p < stop && is_blank(*p))
+        p++;
+    while (stop > p && is_blank(stop[-1]))
+        stop--;
+    l.rest = p;
+    l.rest_bytes = (size_t)(stop - p);
+    return l;
+}
+
+static bool is_word(const line *l, const char *word)
+{
+    return l->word != NULL && l->word_bytes == strlen(word) &&
+           memcmp(l->word, word, l->word_bytes) == 0;
+}
+
+static kiln_status broken(const expander *x, const line *l, const char *why)
+{
+    size_t number = 1;
+    for (const char *p = x->text; p < l->text; p++)
+        number += *p == '\n';
+    return kiln__fail(x->err, KILN_ERR_INTERNAL, "template %s:%zu: %s: %.*s", x->path, number, why,
+                      (int)(l->bytes > 100 ? 100 : l->bytes), l->text);
+}
+
+/* Offset of the `else` (if `stop_at_else`) or `end` line that closes the block whose body begins
+ * at `at`; SIZE_MAX when there is none. */
+static size_t find_close(const expander *x, size_t at, bool stop_at_else)
+{
+    int depth = 0;
+    while (at < x->bytes) {
+        line l = read_line(x, at);
+        if (is_word(&l, "for") || is_word(&l, "if"))
+            depth++;
+        else if (depth == 0 && stop_at_else && is_word(&l, "else"))
+            return at;
+        else if (is_word(&l, "end") && depth-- == 0)
+            return at;
+        at = l.next;
+    }
+    return SIZE_MAX;
+}
+
+/* Append a line's text with its ${values} put in. */
+static kiln_status substitute(expander *x, const line *l, kiln__buf *out)
+{
+    const char *p = l->text, *stop = l->text + l->bytes;
+    while (p < stop) {
+        const char *mark = memchr(p, '$', (size_t)(stop - p));
+        if (mark == NULL || stop - mark < 3 || mark[1] != '{') {
+            size_t plain = mark == NULL ? (size_t)(stop - p) : (size_t)(mark - p) + 1;
+            kiln__buf_put(out, p, plain);
+            p += plain;
+            continue;
+        }
+        const char *close = memchr(mark, '}', (size_t)(stop - mark));
+        kiln__buf_put(out, p, (size_t)(mark - p));
+        if (close == NULL ||
+            !x->env->value(x->env->state, mark + 2, (size_t)(close - mark - 2), out))
+            return broken(x, l, "unknown value");
+        p = close + 1;
+    }
+    return KILN_OK;
+}
+
+static kiln_status expand_range(expander *x, size_t at, size_t end);
+
+static kiln_status expand_for(expander *x, const line *l, size_t body, size_t close)
+{
+    /* "p in LIST": the variable's name only documents the template. */
+    const char *in = l->rest, *stop = l->rest + l->rest_bytes;
+    while (in < stop && !is_blank(*in))
+        in++;
+    if (stop - in < 4 || memcmp(in, " in ", 4) != 0)
+        return broken(x, l, "expected `for NAME in LIST`");
+    in += 4;
+    for (int nth = 0;; nth++) {
+        int more = x->env->item(x->env->state, in, (size_t)(stop - in), nth);
+        if (more < 0)
+            return broken(x, l, "unknown list");
+        if (more == 0)
+            return KILN_OK;
+        kiln_status status = expand_range(x, body, close);
+        if (status != KILN_OK)
+            return status;
+    }
+}
+
+static kiln_status expand_if(expander *x, const line *l, size_t body, size_t close)
+{
+    bool negate = l->rest_bytes > 0 && l->rest[0] == '!';
+    int answer = x->env->test(x->env->state, l->rest + negate, l->rest_bytes - negate);
+    size_t otherwise = find_close(x, body, true);
+    if (answer < 0)
+        return broken(x, l, "unknown condition");
+    if ((answer != 0) != negate)
+        return expand_range(x, body, otherwise);
+    return otherwise == close ? KILN_OK : expand_range(x, read_line(x, otherwise).next, close);
+}
+
+static kiln_status expand_file(const char *path, int depth, const kiln__template_env *env,
+                               kiln__buf *out, kiln_error *err)
+{
+    for (size_t i = 0; i < kiln__template_file_count; i++) {
+        const struct kiln__template_file *f = &kiln__template_files[i];
+        if (strcmp(f->path, path) == 0) {
+            expander x = {path, f->text, f->bytes, depth, env, out, err};
+            return expand_range(&x, 0, f->bytes);
+        }
+    }
+    return kiln__fail(err, KILN_ERR_INTERNAL, "there is no template %s", path);
+}
+
+static kiln_status expand_insert(expander *x, const line *l)
+{
+    kiln__buf path = KILN__BUF_INIT;
+    line name = {.text = l->rest, .bytes = l->rest_bytes};
+    if (x->depth >= INSERT_DEPTH_MAX)
+        return broken(x, l, "inserts nest too deeply");
+    kiln_status status = substitute(x, &name, &path);
+    if (status == KILN_OK && path.failed)
+        x->out->failed = true;
+    else if (status == KILN_OK)
+        status = expand_file(path.text, x->depth + 1, x->env, x->out, x->err);
+    kiln__buf_clear(&path);
+    return status;
+}
+
+static kiln_status expand_range(expander *x, size_t at, size_t end)
+{
+    kiln_status status = KILN_OK;
+    while (at < end && status == KILN_OK) {
+        line l = read_line(x, at);
+        at = l.next;
+        if (l.word == NULL) {
+            if (l.note)
+                continue;
+            status = substitute(x, &l, x->out);
+            kiln__buf_putc(x->out, '\n');
+        } else if (is_word(&l, "insert")) {
+            status = expand_insert(x, &l);
+        } else if (is_word(&l, "for") || is_word(&l, "if")) {
+            size_t close = find_close(x, at, false);
+            if (close == SIZE_MAX)
+                return broken(x, &l, "no matching end");
+            status = is_word(&l, "for") ? expand_for(x, &l, at, close) : expand_if(x, &l, at, close);
+            at = read_line(x, close).next;
+        } else {
+            status = broken(x, &l, "unknown directive");
+        }
+    }
+    return status;
+}
+
+kiln_status kiln__template_expand(const char *path, const kiln__template_env *env, kiln__buf *out,
+                                  kiln_error *err)
+{
+    return expand_file(path, 0, env, out, err);
+}

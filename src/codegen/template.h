@@ -1,0 +1,36 @@
+/*
+ * template.h - expand kernel skeletons. Private to src/codegen.
+ *
+ * A template is C++ text with two marks that leave it readable as C++:
+ *
+ *     ${name}             replaced by a value
+ *     //% for p in LIST   ... //% end     repeated for each item of a list
+ *     //% if NAME | !NAME ... //% else ... //% end
+ *     //% insert FILE     another template, expanded in place
+ *     //# text            a note to the template's reader; not copied
+ *
+ * Directives stand alone on a line. What names, lists and conditions mean is up to the caller.
+ */
+#ifndef KILN_CODEGEN_TEMPLATE_H
+#define KILN_CODEGEN_TEMPLATE_H
+
+#include "core/core.h"
+
+/* Answers of the caller. `name` is not NUL-terminated. */
+typedef struct kiln__template_env {
+    void *state;
+    /* Append the value of `name`; false when there is no such name. */
+    bool (*value)(void *state, const char *name, size_t bytes, kiln__buf *out);
+    /* 1, 0, or -1 when there is no such condition. */
+    int (*test)(void *state, const char *name, size_t bytes);
+    /* Make item `nth` of a list the current one. 1: done, 0: the list has ended, -1: no such list.
+     * After 0 the item that was current before the loop must be current again. */
+    int (*item)(void *state, const char *list, size_t bytes, int nth);
+} kiln__template_env;
+
+/* Expand the embedded template file `path` onto `out`. ERR_INTERNAL names file and line when a
+ * template is wrong; running out of memory shows in out->failed. */
+kiln_status kiln__template_expand(const char *path, const kiln__template_env *env, kiln__buf *out,
+                                  kiln_error *err);
+
+#endif

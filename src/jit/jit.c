@@ -1,0 +1,232 @@
+/*
+ * jit.c - programs of a context: found in memory, on disk, or compiled, each at most once.
+ *
+ *     emit > [memory table > disk cache > compile > load] > launch
+ *
+ * A program is inserted in the state BUILDING by the first thread that asks; others wait on the
+ * condition until it is READY or REJECTED, or until it was taken out again because its failure was
+ * of a passing kind. The table's lock is held only to look and to change states, never while
+ * reading a disk, compiling or loading.
+ */
+#include "jit/jit.h"
+
+#include <pthread.h>
+
+enum { TABLE_BUCKETS = 256 };
+
+typedef enum program_state {
+    PROGRAM_BUILDING,
+    PROGRAM_READY,
+    PROGRAM_REJECTED /* by the compiler; `error` explains */
+} program_state;
+
+typedef struct program {
+    struct program *next;
+    kiln__hash128 key; /* of the whole key: 128 bits are taken for equality within one process */
+    program_state state;
+    kiln__module *module;
+    void *entry;
+    kiln_error error;
+} program;
+
+typedef struct jit {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    program *buckets[TABLE_BUCKETS];
+    atomic_uint_fast64_t compile_count;
+} jit;
+
+static void *jit_make(kiln_context *ctx)
+{
+    (void)ctx;
+    jit *j = kiln__calloc(1, sizeof *j);
+    if (j == NULL)
+        return NULL;
+    pthread_mutex_init(&j->lock, NULL);
+    pthread_cond_init(&j->changed, NULL);
+    return j;
+}
+
+static void program_destroy(program *p)
+{
+    kiln__module_unload(p->module);
+    kiln_error_clear(&p->error);
+    kiln__free(p);
+}
+
+static void jit_destroy(void *state)
+{
+    jit *j = state;
+    for (size_t b = 0; b < TABLE_BUCKETS; b++) {
+        while (j->buckets[b] != NULL) {
+            program *p = j->buckets[b];
+            j->buckets[b] = p->next;
+            program_destroy(p);
+        }
+    }
+    pthread_cond_destroy(&j->changed);
+    pthread_mutex_destroy(&j->lock);
+    kiln__free(j);
+}
+
+static kiln_status jit_of(kiln_context *ctx, jit **out, kiln_error *err)
+{
+    void *state = NULL;
+    kiln_status status =
+        kiln__context_attachment(ctx, KILN__ATTACH_JIT, jit_make, jit_destroy, &state, err);
+    *out = state;
+    return status;
+}
+
+static program **table_find(jit *j, kiln__hash128 key)
+{
+    program **at = &j->buckets[key.lo % TABLE_BUCKETS];
+    while (*at != NULL && ((*at)->key.lo != key.lo || (*at)->key.hi != key.hi))
+        at = &(*at)->next;
+    return at;
+}
+
+/* A finished program, or a new one in state BUILDING that the caller must finish (`*mine`). NULL
+ * when memory ran out. */
+static program *table_enter(jit *j, kiln__hash128 key, bool *mine)
+{
+    program *p;
+    *mine = false;
+    pthread_mutex_lock(&j->lock);
+    while ((p = *table_find(j, key)) != NULL && p->state == PROGRAM_BUILDING)
+        pthread_cond_wait(&j->changed, &j->lock);
+    if (p == NULL && (p = kiln__calloc(1, sizeof *p)) != NULL) {
+        p->key = key;
+        p->state = PROGRAM_BUILDING;
+        p->next = j->buckets[key.lo % TABLE_BUCKETS];
+        j->buckets[key.lo % TABLE_BUCKETS] = p;
+        *mine = true;
+    }
+    pthread_mutex_unlock(&j->lock);
+    return p;
+}
+
+/* End of BUILDING. A program whose failure may pass is taken out, so that others try again. */
+static void table_finish(jit *j, program *p, kiln_status status)
+{
+    pthread_mutex_lock(&j->lock);
+    if (status == KILN_OK) {
+        p->state = PROGRAM_READY;
+        p = NULL;
+    } else if (status == KILN_ERR_COMPILE) {
+        p->state = PROGRAM_REJECTED;
+        p = NULL;
+    } else {
+        *table_find(j, p->key) = p->next;
+    }
+    pthread_cond_broadcast(&j->changed);
+    pthread_mutex_unlock(&j->lock);
+    if (p != NULL)
+        program_destroy(p);
+}
+
+static kiln_status load(kiln__device *device, program *p, const char *entry, const void *binary,
+                        size_t bytes, kiln_error *err)
+{
+    kiln_status status = kiln__module_load(device, binary, bytes, &p->module, err);
+    if (status == KILN_OK)
+        status = kiln__module_entry(p->module, entry, &p->entry, err);
+    if (status != KILN_OK) {
+        kiln__module_unload(p->module);
+        p->module = NULL;
+    }
+    return status;
+}
+
+static bool load_cached(kiln_context *ctx, program *p, const kiln__source *source,
+                        const kiln__buf *key)
+{
+    kiln__blob blob = KILN__BLOB_INIT;
+    bool ok = kiln__cache_load(kiln__context_cache(ctx), key->text, key->length, &blob) &&
+              load(kiln__context_device(ctx), p, source->entry, blob.data, blob.bytes, NULL) ==
+                  KILN_OK;
+    kiln__blob_clear(&blob);
+    return ok;
+}
+
+static kiln_status compile(kiln_context *ctx, jit *j, program *p, const kiln__definition *def,
+                           const kiln__source *source, const kiln__target *target,
+                           const kiln__buf *key, bool cacheable, kiln_error *err)
+{
+    kiln__compile_result result = {NULL, 0, NULL};
+    const kiln__compile_request request = {.target = *target,
+                                           .source = source->text,
+                                           .options = (const char *const *)def->options,
+                                           .option_count = def->option_count};
+    kiln_status status = KILN_OK;
+
+    atomic_fetch_add(&j->compile_count, 1);
+    status = kiln__compile(&request, &result, err);
+    if (status == KILN_ERR_COMPILE)
+        status = kiln__diagnose(def, source->text, result.log, &p->error);
+    if (status != KILN_OK)
+        goto done;
+    KILN_TRY(load(kiln__context_device(ctx), p, source->entry, result.binary, result.bytes, err));
+    if (cacheable)
+        kiln__cache_store(kiln__context_cache(ctx), key->text, key->length, result.binary,
+                          result.bytes);
+
+done:
+    kiln__compile_result_clear(&result);
+    return status;
+}
+
+static void target_of(kiln_context *ctx, kiln__target *target)
+{
+    const kiln_device_info *info = kiln__device_info(kiln__context_device(ctx));
+    memset(target, 0, sizeof *target);
+    target->backend = info->backend;
+    snprintf(target->name, sizeof target->name, "%s", info->target);
+}
+
+kiln_status kiln__jit_entry(kiln_context *ctx, const kiln__definition *def,
+                            const kiln__source *source, void **entry_out, kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    kiln__buf key = KILN__BUF_INIT;
+    kiln__target target;
+    bool cacheable = false, mine = false;
+    jit *j = NULL;
+
+    *entry_out = NULL;
+    target_of(ctx, &target);
+    KILN_TRY(jit_of(ctx, &j, err));
+    kiln__jit_key(def, source, &target, &key, &cacheable);
+    if (key.failed) {
+        status = kiln__fail_memory(err, source->bytes);
+        goto done;
+    }
+    program *p = table_enter(j, kiln__hash_128(key.text, key.length), &mine);
+    if (p == NULL) {
+        status = kiln__fail_memory(err, sizeof *p);
+        goto done;
+    }
+    if (mine) {
+        if (!(cacheable && load_cached(ctx, p, source, &key)))
+            status = compile(ctx, j, p, def, source, &target, &key, cacheable, err);
+        if (status == KILN_OK)
+            *entry_out = p->entry;
+        else if (status == KILN_ERR_COMPILE)
+            kiln__error_copy(err, &p->error);
+        table_finish(j, p, status);
+    } else if (p->state == PROGRAM_READY) {
+        *entry_out = p->entry;
+    } else {
+        status = kiln__error_copy(err, &p->error);
+    }
+
+done:
+    kiln__buf_clear(&key);
+    return status;
+}
+
+uint64_t kiln__jit_compile_count(kiln_context *ctx)
+{
+    jit *j = NULL;
+    return jit_of(ctx, &j, NULL) == KILN_OK ? atomic_load(&j->compile_count) : 0;
+}

@@ -1,0 +1,37 @@
+/*
+ * jit.h - the one door of src/jit: from generated source to an entry that can be launched.
+ *
+ *     emit > [jit: memory > disk cache > compile > load] > launch
+ *
+ * A program is source + options + target. Each context keeps the programs it has met; the same
+ * source is compiled once whatever the number of kernels and threads that ask. A source that was
+ * rejected stays rejected: asking again costs a lookup and gives the same explanation.
+ *
+ * Uses codegen, cache, device, context.
+ */
+#ifndef KILN_JIT_JIT_H
+#define KILN_JIT_JIT_H
+
+#include "codegen/codegen.h"
+#include "context/context.h"
+
+/*
+ * The entry of `source` on the context's device. Waits when another thread is at it already.
+ * ERR_COMPILE explains in the user's own terms (kiln__diagnose); ERR_NO_COMPILER, ERR_NO_NVRTC,
+ * ERR_DRIVER, ERR_NO_MEMORY are not remembered: a later call tries again.
+ *
+ * @param entry_out What kiln__launch takes; valid as long as the context.
+ */
+kiln_status kiln__jit_entry(kiln_context *ctx, const kiln__definition *def,
+                            const kiln__source *source, void **entry_out, kiln_error *err);
+
+/* Everything the binary depends on and nothing local to the machine, as bytes: the key of both the
+ * memory table and the disk cache. False in `cacheable_out` when an included file was not found,
+ * so that the key cannot vouch for it. Fails like `buf`: look at key->failed. */
+void kiln__jit_key(const kiln__definition *def, const kiln__source *source,
+                   const kiln__target *target, kiln__buf *key, bool *cacheable_out);
+
+/* How many sources this context has handed to a compiler. */
+uint64_t kiln__jit_compile_count(kiln_context *ctx);
+
+#endif

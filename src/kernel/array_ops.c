@@ -1,0 +1,642 @@
+/*
+ * array_ops.c - array functions that need a kernel on a CUDA device: fill, copy, cast, read back.
+ *
+ * The kernels are ordinary definitions, kept by the context (attachment KERNEL) and compiled when
+ * first needed. Where device memory is host memory, small work is done by plain loops instead: a
+ * first call must not wait for a compiler to copy a few elements.
+ */
+#include <math.h>
+
+#include "kernel/kernel.h"
+
+/* On the cpu device: from here on a kernel on all cores beats a plain loop. */
+enum { HOST_LOOP_BYTES = 4 << 20 };
+
+/* Built-in kernels. `T` is always bound by arrays; scalars are converted by kiln itself. */
+typedef enum builtin {
+    BUILTIN_FILL,
+    BUILTIN_ARANGE,
+    BUILTIN_LINSPACE,
+    BUILTIN_CAST,
+    BUILTIN_CAST_BOOL,          /* to bool: anything but zero */
+    BUILTIN_CAST_COMPLEX_BOOL,
+    BUILTIN_CAST_REAL,          /* complex to real: the real part */
+    BUILTIN_COUNT
+} builtin;
+
+static const struct {
+    const char *name, *in, *out, *op;
+} builtins[BUILTIN_COUNT] = {
+    [BUILTIN_FILL] = {"kiln_fill", "T value", "T y", "y = value"},
+    [BUILTIN_ARANGE] = {"kiln_arange", "float64 start, float64 step", "T y",
+                        "y = T(start + (double)i * step)"},
+    [BUILTIN_LINSPACE] = {"kiln_linspace", "float64 start, float64 step, float64 stop", "T y",
+                          "y = T(i + 1 < n ? start + (double)i * step : n > 1 ? stop : start)"},
+    [BUILTIN_CAST] = {"kiln_cast", "S x", "T y", "y = T(x)"},
+    [BUILTIN_CAST_BOOL] = {"kiln_cast_bool", "S x", "T y", "y = x != S(0)"},
+    [BUILTIN_CAST_COMPLEX_BOOL] = {"kiln_cast_complex_bool", "S x", "T y",
+                                   "y = x.real() != 0 || x.imag() != 0"},
+    [BUILTIN_CAST_REAL] = {"kiln_cast_real", "S x", "T y", "y = T(x.real())"},
+};
+
+typedef struct builtin_set {
+    pthread_mutex_t lock;
+    _Atomic(kiln_elementwise *) op[BUILTIN_COUNT];
+} builtin_set;
+
+static void *set_make(kiln_context *ctx)
+{
+    (void)ctx;
+    builtin_set *set = kiln__calloc(1, sizeof *set);
+    if (set != NULL)
+        pthread_mutex_init(&set->lock, NULL);
+    return set;
+}
+
+static void set_destroy(void *state)
+{
+    builtin_set *set = state;
+    for (int b = 0; b < BUILTIN_COUNT; b++)
+        kiln_elementwise_destroy(atomic_load(&set->op[b]));
+    pthread_mutex_destroy(&set->lock);
+    kiln__free(set);
+}
+
+static kiln_status builtin_get(kiln_context *ctx, builtin which, kiln_elementwise **out,
+                               kiln_error *err)
+{
+    void *state = NULL;
+    kiln_status status =
+        kiln__context_attachment(ctx, KILN__ATTACH_KERNEL, set_make, set_destroy, &state, err);
+    if (status != KILN_OK)
+        return status;
+    builtin_set *set = state;
+    *out = atomic_load_explicit(&set->op[which], memory_order_acquire);
+    if (*out != NULL)
+        return KILN_OK;
+    const kiln__definition_request request = {
+        .name = builtins[which].name,
+        .in = builtins[which].in,
+        .out = builtins[which].out,
+        .snippet = {[KILN__SNIPPET_OP] = builtins[which].op},
+    };
+    pthread_mutex_lock(&set->lock);
+    *out = atomic_load(&set->op[which]);
+    if (*out == NULL)
+        status = kiln__elementwise_new(ctx, false, &request, out, err);
+    atomic_store_explicit(&set->op[which], *out, memory_order_release);
+    pthread_mutex_unlock(&set->lock);
+    return status;
+}
+
+static kiln_status builtin_run(kiln_context *ctx, builtin which, const kiln_arg *args,
+                               size_t arg_count, kiln_stream *stream, kiln_error *err)
+{
+    kiln_elementwise *op = NULL;
+    kiln_call_options opts = KILN_CALL_OPTIONS_INIT;
+    kiln_status status = builtin_get(ctx, which, &op, err);
+    opts.stream = stream;
+    return status == KILN_OK ? kiln_elementwise_run(op, args, arg_count, &opts, err) : status;
+}
+
+static bool plain_loop_suits(const kiln_array *a)
+{
+    return kiln__device_is_host(kiln__context_device(a->ctx)) &&
+           a->size * (int64_t)kiln_dtype_size(a->dtype) < HOST_LOOP_BYTES;
+}
+
+/* ---- fill ------------------------------------------------------------------------------------------ */
+
+/* Whether a number can be an element of `dtype`: integers exactly, floats without overflow. */
+static bool number_fits(kiln_dtype dtype, double value)
+{
+    const int bits = 8 * (int)kiln_dtype_size(dtype);
+    switch (kiln_dtype_kind(dtype)) {
+    case 'b':
+        return value == 0 || value == 1;
+    case 'i':
+        return value == floor(value) && value >= -ldexp(1, bits - 1) && value < ldexp(1, bits - 1);
+    case 'u':
+        return value == floor(value) && value >= 0 && value < ldexp(1, bits);
+    default:
+        if (!isfinite(value))
+            return true;
+        if (dtype == KILN_FLOAT16)
+            return isfinite(kiln__float16_to_float(kiln__float16_from_double(value)));
+        if (dtype == KILN_BFLOAT16)
+            return isfinite(kiln__bfloat16_to_float(kiln__bfloat16_from_double(value)));
+        return dtype == KILN_FLOAT64 || dtype == KILN_COMPLEX128 || isfinite((float)value);
+    }
+}
+
+/* A double as the argument that converts to `dtype` exactly. */
+static kiln_arg number_arg(kiln_dtype dtype, double value)
+{
+    const char kind = kiln_dtype_kind(dtype);
+    if (kind == 'f' || kind == 'c')
+        return kiln_arg_float(value);
+    return value < 0x1p63 ? kiln_arg_int((int64_t)value) : kiln_arg_uint((uint64_t)value);
+}
+
+/* One element of `dtype` from a number that is cast as C does. */
+static void store_number(kiln_dtype dtype, double value, void *at)
+{
+    uint16_t bits;
+    switch (dtype) {
+#define STORE(DTYPE, ctype)                                                                        \
+    case KILN_##DTYPE: {                                                                           \
+        ctype v = (ctype)value;                                                                    \
+        memcpy(at, &v, sizeof v);                                                                  \
+        break;                                                                                     \
+    }
+        STORE(INT8, int8_t)
+        STORE(INT16, int16_t)
+        STORE(INT32, int32_t)
+        STORE(INT64, int64_t)
+        STORE(UINT8, uint8_t)
+        STORE(UINT16, uint16_t)
+        STORE(UINT32, uint32_t)
+        STORE(UINT64, uint64_t)
+        STORE(FLOAT32, float)
+        STORE(FLOAT64, double)
+#undef STORE
+    case KILN_BOOL:
+        *(unsigned char *)at = value != 0;
+        break;
+    case KILN_FLOAT16:
+        bits = kiln__float16_from_double(value);
+        memcpy(at, &bits, sizeof bits);
+        break;
+    case KILN_BFLOAT16:
+        bits = kiln__bfloat16_from_double(value);
+        memcpy(at, &bits, sizeof bits);
+        break;
+    case KILN_COMPLEX64:
+        memcpy(at, (float[]){(float)value, 0.0f}, 8);
+        break;
+    case KILN_COMPLEX128:
+        memcpy(at, (double[]){value, 0.0}, 16);
+        break;
+    default:
+        break;
+    }
+}
+
+/* y[k] = start + k * step, the last one `stop` when it is given. */
+static void host_ramp(kiln_array *y, double start, double step, const double *stop)
+{
+    const size_t itemsize = kiln_dtype_size(y->dtype);
+    for (int64_t k = 0; k < y->size; k++) {
+        const bool last = stop != NULL && k > 0 && k + 1 == y->size;
+        store_number(y->dtype, last ? *stop : start + (double)k * step,
+                     (char *)y->data + (size_t)k * itemsize);
+    }
+}
+
+kiln_status kiln_array_zeros(kiln_context *ctx, kiln_dtype dtype, int rank, const int64_t *shape,
+                             kiln_array **out, kiln_error *err)
+{
+    kiln_status status = kiln_array_empty(ctx, dtype, rank, shape, out, err);
+    if (status != KILN_OK)
+        return status;
+    kiln__device *device = kiln__context_device(ctx);
+    status = kiln__memset(device, (*out)->data, 0,
+                          (size_t)(*out)->size * kiln_dtype_size(dtype),
+                          kiln__device_stream(device), err);
+    if (status != KILN_OK) {
+        kiln_array_release(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+kiln_status kiln_array_full(kiln_context *ctx, kiln_dtype dtype, int rank, const int64_t *shape,
+                            double value, kiln_array **out, kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    kiln_array *y = NULL;
+
+    if (out == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "kiln_array_full: `out` is NULL");
+    *out = NULL;
+    KILN_TRY(kiln_array_empty(ctx, dtype, rank, shape, &y, err));
+    if (!number_fits(dtype, value)) {
+        status = kiln__fail(err, KILN_ERR_RANGE, "%.17g does not fit %s", value,
+                            kiln_dtype_name(dtype));
+        goto done;
+    }
+    if (plain_loop_suits(y)) {
+        host_ramp(y, value, 0.0, NULL);
+    } else {
+        const kiln_arg args[] = {number_arg(dtype, value), kiln_arg_array(y)};
+        KILN_TRY(builtin_run(ctx, BUILTIN_FILL, args, KILN_COUNT_OF(args), NULL, err));
+    }
+    *out = y;
+    y = NULL;
+
+done:
+    kiln_array_release(y);
+    return status;
+}
+
+kiln_status kiln_array_ones(kiln_context *ctx, kiln_dtype dtype, int rank, const int64_t *shape,
+                            kiln_array **out, kiln_error *err)
+{
+    return kiln_array_full(ctx, dtype, rank, shape, 1.0, out, err);
+}
+
+kiln_status kiln_array_arange(kiln_context *ctx, kiln_dtype dtype, double start, double stop,
+                              double step, kiln_array **out, kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    kiln_array *y = NULL;
+
+    if (out == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "kiln_array_arange: `out` is NULL");
+    *out = NULL;
+    if (step == 0.0 || !isfinite(start) || !isfinite(stop) || !isfinite(step))
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "arange from %g to %g in steps of %g never ends",
+                          start, stop, step);
+    const double count = ceil((stop - start) / step);
+    if (count >= 0x1p62)
+        return kiln__fail(err, KILN_ERR_OVERFLOW, "arange of %g elements", count);
+    const int64_t shape[] = {count > 0 ? (int64_t)count : 0};
+    KILN_TRY(kiln_array_empty(ctx, dtype, 1, shape, &y, err));
+    if (plain_loop_suits(y)) {
+        host_ramp(y, start, step, NULL);
+    } else {
+        const kiln_arg args[] = {kiln_arg_float(start), kiln_arg_float(step), kiln_arg_array(y)};
+        KILN_TRY(builtin_run(ctx, BUILTIN_ARANGE, args, KILN_COUNT_OF(args), NULL, err));
+    }
+    *out = y;
+    y = NULL;
+
+done:
+    kiln_array_release(y);
+    return status;
+}
+
+kiln_status kiln_array_linspace(kiln_context *ctx, kiln_dtype dtype, double start, double stop,
+                                int64_t count, kiln_array **out, kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    kiln_array *y = NULL;
+    const double step = count > 1 ? (stop - start) / (double)(count - 1) : 0.0;
+
+    if (out == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "kiln_array_linspace: `out` is NULL");
+    *out = NULL;
+    KILN_TRY(kiln_array_empty(ctx, dtype, 1, &count, &y, err));
+    if (plain_loop_suits(y)) {
+        host_ramp(y, start, step, &stop);
+    } else {
+        const kiln_arg args[] = {kiln_arg_float(start), kiln_arg_float(step), kiln_arg_float(stop),
+                                 kiln_arg_array(y)};
+        KILN_TRY(builtin_run(ctx, BUILTIN_LINSPACE, args, KILN_COUNT_OF(args), NULL, err));
+    }
+    *out = y;
+    y = NULL;
+
+done:
+    kiln_array_release(y);
+    return status;
+}
+
+/* ---- copies ----------------------------------------------------------------------------------------- */
+
+static builtin cast_builtin(kiln_dtype from, kiln_dtype to)
+{
+    const bool complex_from = kiln_dtype_kind(from) == 'c';
+    if (to == KILN_BOOL && from != KILN_BOOL)
+        return complex_from ? BUILTIN_CAST_COMPLEX_BOOL : BUILTIN_CAST_BOOL;
+    return complex_from && kiln_dtype_kind(to) != 'c' ? BUILTIN_CAST_REAL : BUILTIN_CAST;
+}
+
+/* dst[...] = src: the caller has checked shapes; overlap is the kernel layer's business. */
+static kiln_status copy_into(kiln_array *dst, const kiln_array *src, kiln_stream *stream,
+                             kiln_error *err)
+{
+    kiln__device *device = kiln__context_device(dst->ctx);
+    const size_t bytes = (size_t)dst->size * kiln_dtype_size(dst->dtype);
+    const bool overlap = dst->size > 0 && kiln__array_overlap(dst, src);
+
+    if (src->dtype == dst->dtype && src->contiguous && dst->contiguous && src->size == dst->size &&
+        !overlap)
+        return kiln__copy_device_to_device(device, dst->data, src->data, bytes, stream, err);
+    if (src->dtype == dst->dtype && plain_loop_suits(dst) && src->rank == dst->rank &&
+        memcmp(src->shape, dst->shape, (size_t)src->rank * sizeof src->shape[0]) == 0 && !overlap) {
+        kiln__host_copy(dst->data, dst->strides, src->data, src->strides, dst->rank, dst->shape,
+                        kiln_dtype_size(dst->dtype));
+        return KILN_OK;
+    }
+    const kiln_arg args[] = {kiln_arg_array(src), kiln_arg_array(dst)};
+    return builtin_run(dst->ctx, cast_builtin(src->dtype, dst->dtype), args, KILN_COUNT_OF(args),
+                       stream, err);
+}
+
+/* A copy with the axis order `order`, enqueued on `stream`. */
+static kiln_status copy_as(const kiln_array *array, kiln_dtype dtype, const int *order,
+                           kiln_stream *stream, kiln_array **out, kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    kiln_array *y = NULL;
+    kiln__device *device = kiln__context_device(array->ctx);
+
+    if (stream == NULL)
+        stream = kiln__device_stream(device);
+    KILN_TRY(kiln__array_new(array->ctx, dtype, array->rank, array->shape, order, stream, &y, err));
+    KILN_TRY(copy_into(y, array, stream, err));
+    if (array->storage->home != stream)
+        kiln__storage_used_on(array->storage, stream);
+    *out = y;
+    y = NULL;
+
+done:
+    kiln_array_release(y);
+    return status;
+}
+
+kiln_status kiln__array_copy_on(const kiln_array *array, kiln_stream *stream, kiln_array **out,
+                                kiln_error *err)
+{
+    *out = NULL;
+    return copy_as(array, array->dtype, NULL, stream, out, err);
+}
+
+static kiln_status check_source(const kiln_array *array, kiln_array **out, kiln_error *err)
+{
+    if (out == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "`out` is NULL");
+    *out = NULL;
+    return kiln__array_check(array, NULL, "array", err);
+}
+
+kiln_status kiln_array_cast(const kiln_array *array, kiln_dtype dtype, kiln_array **out,
+                            kiln_error *err)
+{
+    int order[KILN_RANK_MAX];
+    kiln__operand operand = {.is_array = true};
+    kiln_status status = check_source(array, out, err);
+
+    if (status != KILN_OK)
+        return status;
+    if (kiln_dtype_size(dtype) == 0)
+        return kiln__fail(err, KILN_ERR_DTYPE, "%d is no dtype", (int)dtype);
+    operand.rank = array->rank;
+    operand.shape = array->shape;
+    operand.strides = array->strides;
+    kiln__plan_k_order(&operand, 1, array->rank, array->shape, order);
+    return copy_as(array, dtype, order, NULL, out, err);
+}
+
+kiln_status kiln_array_copy(const kiln_array *array, kiln_array **out, kiln_error *err)
+{
+    kiln_status status = check_source(array, out, err);
+    return status == KILN_OK ? kiln_array_cast(array, array->dtype, out, err) : status;
+}
+
+kiln_status kiln_array_contiguous(kiln_array *array, kiln_array **out, kiln_error *err)
+{
+    kiln_status status = check_source(array, out, err);
+    if (status != KILN_OK)
+        return status;
+    if (array->contiguous) {
+        *out = kiln_array_retain(array);
+        return KILN_OK;
+    }
+    return kiln__array_copy_on(array, NULL, out, err);
+}
+
+kiln_status kiln_array_assign(kiln_array *dst, const kiln_array *src, kiln_error *err)
+{
+    int rank = 0;
+    int64_t shape[KILN_RANK_MAX];
+    char to[160], from[160];
+    kiln_status status = kiln__array_check(dst, NULL, "dst", err);
+
+    if (status == KILN_OK)
+        status = kiln__array_check(src, dst->ctx, "src", err);
+    if (status != KILN_OK)
+        return status;
+    if (!kiln__shape_broadcast(&rank, shape, dst->rank, dst->shape) ||
+        !kiln__shape_broadcast(&rank, shape, src->rank, src->shape) || rank != dst->rank ||
+        memcmp(shape, dst->shape, (size_t)rank * sizeof shape[0]) != 0)
+        return kiln__fail(err, KILN_ERR_SHAPE, "an array of shape %s cannot be assigned to %s",
+                          kiln__shape_text(src->rank, src->shape, from, sizeof from),
+                          kiln__shape_text(dst->rank, dst->shape, to, sizeof to));
+    if (dst->self_overlap)
+        return kiln__fail(err, KILN_ERR_OUTPUT,
+                          "the array assigned to was broadcast and cannot be written");
+    return dst->size == 0 ? KILN_OK : copy_into(dst, src, NULL, err);
+}
+
+/* `shape` with its one -1 replaced. ERR_SHAPE when the sizes differ. */
+static kiln_status reshape_extents(const kiln_array *array, int rank, const int64_t *shape,
+                                   int64_t *full, kiln_error *err)
+{
+    int64_t known = 1;
+    int open = -1;
+    char from[160], to[160];
+
+    if (rank < 0 || rank > KILN_RANK_MAX)
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "rank %d is not between 0 and %d", rank,
+                          KILN_RANK_MAX);
+    if (shape == NULL && rank > 0)
+        return kiln__fail(err, KILN_ERR_NULL, "kiln_array_reshape: `shape` is NULL");
+    for (int a = 0; a < rank; a++) {
+        full[a] = shape[a];
+        if (shape[a] == -1 && open < 0)
+            open = a;
+        else if (shape[a] < 0 || kiln__mul_overflow(known, shape[a], &known))
+            known = -1; /* equals no size */
+        if (known < 0)
+            break;
+    }
+    if (open >= 0 && known > 0 && array->size % known == 0) {
+        full[open] = array->size / known;
+        known = array->size;
+    } else if (open >= 0) {
+        known = -1;
+    }
+    if (known == array->size)
+        return KILN_OK;
+    return kiln__fail(err, KILN_ERR_SHAPE, "an array of shape %s cannot be reshaped to %s",
+                      kiln__shape_text(array->rank, array->shape, from, sizeof from),
+                      kiln__shape_text(rank, shape, to, sizeof to));
+}
+
+kiln_status kiln_array_reshape(const kiln_array *array, int rank, const int64_t *shape,
+                               kiln_array **out, kiln_error *err)
+{
+    int64_t full[KILN_RANK_MAX], strides[KILN_RANK_MAX];
+    kiln_array *copy = NULL;
+    kiln_status status = check_source(array, out, err);
+
+    if (status == KILN_OK)
+        status = reshape_extents(array, rank, shape, full, err);
+    if (status != KILN_OK)
+        return status;
+    const size_t itemsize = kiln_dtype_size(array->dtype);
+    if (kiln__reshape_strides(array->rank, array->shape, array->strides, itemsize, rank, full,
+                              strides))
+        return kiln__array_view(array, rank, full, strides, array->data, out, err);
+    KILN_TRY(kiln__array_copy_on(array, NULL, &copy, err));
+    (void)kiln__reshape_strides(copy->rank, copy->shape, copy->strides, itemsize, rank, full,
+                                strides);
+    KILN_TRY(kiln__array_view(copy, rank, full, strides, copy->data, out, err));
+
+done:
+    kiln_array_release(copy);
+    return status;
+}
+
+/* ---- reading back -------------------------------------------------------------------------------------- */
+
+/* C-order elements into `data`, which has room. */
+static kiln_status read_back(const kiln_array *array, void *data, kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    kiln_array *dense = NULL;
+    kiln__device *device = kiln__context_device(array->ctx);
+    const size_t itemsize = kiln_dtype_size(array->dtype);
+
+    if (array->size == 0)
+        return kiln__device_check(device, err);
+    if (kiln__device_is_host(device) && !array->contiguous) {
+        int64_t strides[KILN_RANK_MAX], step = (int64_t)itemsize;
+        for (int a = array->rank - 1; a >= 0; a--) {
+            strides[a] = step;
+            step *= array->shape[a];
+        }
+        kiln__host_copy(data, strides, array->data, array->strides, array->rank, array->shape,
+                        itemsize);
+        return kiln__device_check(device, err);
+    }
+    /* The value may come from streams that ours does not wait for. */
+    kiln_stream *stream = kiln__device_stream(device);
+    if (array->storage->home != stream || atomic_load(&array->storage->used_on) != 0)
+        KILN_TRY(kiln__device_synchronize(device, err));
+    KILN_TRY(kiln_array_contiguous((kiln_array *)array, &dense, err));
+    KILN_TRY(kiln__copy_device_to_host(device, data, dense->data, (size_t)array->size * itemsize,
+                                       stream, err));
+
+done:
+    kiln_array_release(dense);
+    return status;
+}
+
+/* Heap memory with the C-order elements. */
+static kiln_status read_back_new(const kiln_array *array, void **data_out, kiln_error *err)
+{
+    const size_t bytes = (size_t)array->size * kiln_dtype_size(array->dtype);
+    void *data = kiln__alloc(bytes > 0 ? bytes : 1);
+    if (data == NULL)
+        return kiln__fail_memory(err, bytes);
+    kiln_status status = read_back(array, data, err);
+    if (status != KILN_OK) {
+        kiln__free(data);
+        data = NULL;
+    }
+    *data_out = data;
+    return status;
+}
+
+kiln_status kiln_array_to_host(const kiln_array *array, void *data, size_t data_bytes,
+                               const int64_t *strides, kiln_error *err)
+{
+    void *dense = NULL;
+    kiln_status status = kiln__array_check(array, NULL, "array", err);
+    if (status != KILN_OK)
+        return status;
+    const size_t itemsize = kiln_dtype_size(array->dtype);
+    int64_t need = array->size > 0 ? (int64_t)itemsize : 0, step = (int64_t)itemsize;
+    int64_t c_order[KILN_RANK_MAX];
+
+    for (int a = array->rank - 1; a >= 0; a--) {
+        c_order[a] = step;
+        step *= array->shape[a];
+        const int64_t stride = strides != NULL ? strides[a] : c_order[a];
+        int64_t reach;
+        if (stride < 0 || kiln__mul_overflow(array->shape[a] - 1, stride, &reach) ||
+            (array->size > 0 && kiln__add_overflow(need, reach, &need)))
+            return kiln__fail(err, KILN_ERR_ARGUMENT,
+                              "kiln_array_to_host: stride %lld on axis %d cannot be written",
+                              (long long)stride, a);
+    }
+    if (data == NULL && need > 0)
+        return kiln__fail(err, KILN_ERR_NULL, "kiln_array_to_host: `data` is NULL");
+    if ((uint64_t)need > data_bytes)
+        return kiln__fail(err, KILN_ERR_ARGUMENT,
+                          "kiln_array_to_host: %zu bytes of room, %lld needed", data_bytes,
+                          (long long)need);
+    if (strides == NULL)
+        return read_back(array, data, err);
+    KILN_TRY(read_back_new(array, &dense, err));
+    kiln__host_copy(data, strides, dense, c_order, array->rank, array->shape, itemsize);
+
+done:
+    kiln__free(dense);
+    return status;
+}
+
+kiln_status kiln_array_load_npy(kiln_context *ctx, const char *path, kiln_array **out,
+                                kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    kiln__npy_header header;
+    void *data = NULL;
+    int64_t strides[KILN_RANK_MAX];
+
+    if (out == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "kiln_array_load_npy: `out` is NULL");
+    *out = NULL;
+    if (ctx == NULL || path == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "kiln_array_load_npy: `%s` is NULL",
+                          ctx == NULL ? "ctx" : "path");
+    KILN_TRY(kiln__npy_read(path, &header, &data, err));
+    int64_t step = (int64_t)kiln_dtype_size(header.dtype);
+    for (int k = 0; k < header.rank; k++) {
+        int axis = header.fortran ? k : header.rank - 1 - k;
+        strides[axis] = step;
+        step *= header.shape[axis];
+    }
+    KILN_TRY(kiln_array_from_host(ctx, header.dtype, header.rank, header.shape, data, strides, out,
+                                  err));
+
+done:
+    kiln__free(data);
+    return status;
+}
+
+kiln_status kiln_array_save_npy(const kiln_array *array, const char *path, kiln_error *err)
+{
+    void *data = NULL;
+    kiln_status status = kiln__array_check(array, NULL, "array", err);
+    if (status != KILN_OK)
+        return status;
+    if (path == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "kiln_array_save_npy: `path` is NULL");
+    KILN_TRY(read_back_new(array, &data, err));
+    KILN_TRY(kiln__npy_write(path, array->dtype, array->rank, array->shape, data, err));
+
+done:
+    kiln__free(data);
+    return status;
+}
+
+kiln_status kiln_array_to_string(const kiln_array *array, char **text_out, kiln_error *err)
+{
+    void *data = NULL;
+    kiln_status status = KILN_OK;
+
+    if (text_out == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "kiln_array_to_string: `text_out` is NULL");
+    *text_out = NULL;
+    KILN_TRY(kiln__array_check(array, NULL, "array", err));
+    KILN_TRY(read_back_new(array, &data, err));
+    KILN_TRY(kiln__array_format(array->dtype, array->rank, array->shape, data, text_out, err));
+
+done:
+    kiln__free(data);
+    return status;
+}

@@ -1,0 +1,179 @@
+/*
+ * kernel.h - the one door of src/kernel: kernels on arrays, the top of the library.
+ *
+ *     arguments > [recipe: check, bind, broadcast, plan, compile] > memo > [run: patch, launch]
+ *
+ * elementwise.c  the public object and its call
+ * recipe.c       everything about a call that does not change while layouts stay the same
+ * memo.c         recipes by layout, read without locks
+ * overlap.c      outputs that share memory with inputs
+ * launch.c       prepared launches
+ * array_ops.c    array functions that need a kernel: fill, copy, cast, read back
+ *
+ * Uses codegen, jit, array, context, device.
+ */
+#ifndef KILN_KERNEL_KERNEL_H
+#define KILN_KERNEL_KERNEL_H
+
+#include <pthread.h>
+
+#include "array/array.h"
+#include "codegen/codegen.h"
+#include "jit/jit.h"
+#include "kiln/elementwise.h"
+
+#define KILN__ELEMENTWISE_MAGIC 0x6b65u
+
+/* ---- recipes -------------------------------------------------------------------------------- */
+
+/* What a recipe holds of one argument: enough to recognise the same layout again. */
+typedef struct kiln__recipe_arg {
+    uint8_t kind;        /* kiln_arg_kind; KILN_ARG_OUT only for outputs still to be allocated */
+    uint8_t dtype;       /* bound dtype */
+    uint8_t rank;        /* of an array */
+    uint8_t align;       /* address modulo 16 */
+    bool output, raw;
+    const int64_t *dims; /* rank extents, then rank strides; points into the recipe */
+    int64_t low, high;   /* bytes touched, relative to the first element: [low, high) */
+    uint64_t layout;     /* kiln_array.layout */
+} kiln__recipe_arg;
+
+/* A place in the argument block that changes from call to call. */
+typedef struct kiln__patch {
+    uint16_t offset;
+    uint8_t param;
+    uint8_t bytes; /* 8: pointer or scalar; 16: scalar */
+} kiln__patch;
+
+/* One call, all decided but addresses and scalar values. Immutable once built. */
+typedef struct kiln__recipe {
+    uint64_t hash;
+    size_t arg_count;
+    bool has_size;
+    int64_t size;  /* the caller's `size`, when given */
+    int64_t count; /* elements to run over */
+    int rank;      /* of the loop: shape of outputs to be allocated */
+    int64_t shape[KILN_RANK_MAX];
+    int order[KILN_RANK_MAX]; /* K-order of outputs to be allocated */
+    void *entry;
+    kiln__launch_config config;
+    size_t args_bytes;
+    unsigned char *block;   /* args_bytes, with pointers and scalars unset */
+    kiln__patch *pointers, *scalars;
+    size_t pointer_count, scalar_count;
+    bool allocates; /* some output is to be allocated */
+    bool has_output_arrays, has_input_arrays;
+    kiln__recipe_arg args[];
+} kiln__recipe;
+
+void kiln__recipe_destroy(kiln__recipe *recipe); /* accepts NULL */
+
+/* What a caller asks for, the same for run, prepare and source. */
+typedef struct kiln__call {
+    const kiln_arg *args;
+    size_t arg_count;
+    bool has_size;
+    int64_t size;
+    kiln_stream *stream; /* resolved, never NULL */
+} kiln__call;
+
+/* Hash of a call's layouts. False when an argument is not fit to be looked up (NULL, released,
+ * foreign): recipe_build then explains. */
+bool kiln__call_hash(const kiln_elementwise *op, const kiln__call *call, uint64_t *hash_out);
+
+/* Whether `recipe` was built for a call like this one: everything is compared. */
+bool kiln__recipe_matches(const kiln__recipe *recipe, const kiln__call *call);
+
+kiln_status kiln__recipe_build(kiln_elementwise *op, const kiln__call *call, kiln__recipe **out,
+                               kiln_error *err);
+
+/* The source that the call's variant has; heap text. */
+kiln_status kiln__recipe_source(kiln_elementwise *op, const kiln__call *call, char **text_out,
+                                kiln_error *err);
+
+/* ---- memo ------------------------------------------------------------------------------------- */
+
+/* Most layouts a kernel remembers; what comes later is planned at each call. */
+#define KILN__MEMO_MAX 4096
+
+typedef struct kiln__memo_table kiln__memo_table;
+typedef struct kiln__memo {
+    _Atomic(kiln__memo_table *) table;
+    pthread_mutex_t lock; /* for insertion only */
+    size_t count;
+} kiln__memo;
+
+void kiln__memo_init(kiln__memo *memo);
+void kiln__memo_clear(kiln__memo *memo);
+/* No lock, no allocation. */
+const kiln__recipe *kiln__memo_find(const kiln__memo *memo, uint64_t hash, const kiln__call *call);
+/* Take over `recipe`, or leave it (false) when the memo is full or memory is short. When an equal
+ * one came first, `recipe` is kept as well: it stays valid as long as the memo. */
+bool kiln__memo_insert(kiln__memo *memo, kiln__recipe *recipe);
+
+/* ---- the object ----------------------------------------------------------------------------- */
+
+typedef struct kiln__compiled {
+    struct kiln__compiled *next;
+    kiln__variant variant;
+    kiln__source source; /* its text is dropped once compiled */
+    void *entry;
+} kiln__compiled;
+
+struct kiln_elementwise {
+    uint32_t magic;
+    bool owns_ctx; /* built-in kernels belong to their context and must not keep it alive */
+    kiln_context *ctx;
+    kiln__device *device;
+    kiln__definition *def;
+    kiln__memo memo;
+    pthread_mutex_t lock; /* of `compiled` */
+    kiln__compiled *compiled;
+};
+
+kiln_status kiln__elementwise_new(kiln_context *ctx, bool owns_ctx,
+                                  const kiln__definition_request *request,
+                                  kiln_elementwise **out, kiln_error *err);
+
+/* Read `opts`, resolve the stream, check the object. */
+kiln_status kiln__call_read(const kiln_elementwise *op, const kiln_arg *args, size_t arg_count,
+                            const kiln_call_options *opts, kiln__call *out, kiln_error *err);
+
+/* A recipe for the call from the memo, or built now. `*owned` is set when the caller must destroy
+ * it (the memo was full). */
+kiln_status kiln__recipe_get(kiln_elementwise *op, const kiln__call *call,
+                             const kiln__recipe **out, kiln__recipe **owned, kiln_error *err);
+
+/* ---- running ---------------------------------------------------------------------------------- */
+
+/* The arrays of one call, by parameter; outputs that were allocated now are `fresh`. */
+typedef struct kiln__bound {
+    kiln_array *array[KILN_PARAM_MAX]; /* borrowed, but for fresh ones */
+    bool fresh[KILN_PARAM_MAX];
+} kiln__bound;
+
+/* Collect arrays and allocate outputs. On failure nothing is held. */
+kiln_status kiln__bind_arrays(const kiln_elementwise *op, const kiln__recipe *recipe,
+                              const kiln__call *call, kiln__bound *bound, kiln_error *err);
+void kiln__bound_drop(const kiln__recipe *recipe, kiln__bound *bound); /* release fresh ones */
+
+/* Fill an argument block (recipe->args_bytes of room). ERR_RANGE for a scalar. */
+kiln_status kiln__block_fill(const kiln_elementwise *op, const kiln__recipe *recipe,
+                             const kiln__call *call, const kiln__bound *bound, void *block,
+                             kiln_error *err);
+
+/* KILN_OK when no output overlaps an input or another output in a harmful way; ERR_OVERLAP for
+ * outputs. Inputs that must be copied first are marked. */
+kiln_status kiln__overlap_check(const kiln_elementwise *op, const kiln__recipe *recipe,
+                                const kiln__bound *bound, bool *copy_out, bool *any_copy,
+                                kiln_error *err);
+
+/* Remember on every array's storage that `stream` uses it. */
+void kiln__bound_used_on(const kiln__recipe *recipe, const kiln__bound *bound,
+                         kiln_stream *stream);
+
+/* A C-order copy of `array` enqueued on `stream` (built-in kernel or plain copy). */
+kiln_status kiln__array_copy_on(const kiln_array *array, kiln_stream *stream, kiln_array **out,
+                                kiln_error *err);
+
+#endif

@@ -1,0 +1,125 @@
+/*
+ * launch.c - prepared launches: a call with everything done but the driver's own work.
+ *
+ * A prepared launch holds its arrays and a filled argument block; running it is one call of
+ * kiln__launch. Copies of overlapping inputs cannot be prepared (they would have to be made anew
+ * at each run), so such arguments are refused.
+ */
+#include "kernel/kernel.h"
+
+struct kiln_launch {
+    kiln_context *ctx; /* counted */
+    kiln__device *device;
+    kiln_stream *stream;
+    void *entry;
+    kiln__launch_config config;
+    size_t args_bytes, array_count;
+    kiln_array *arrays[KILN_PARAM_MAX]; /* counted; NULL for scalars */
+    bool foreign; /* some array's home is not `stream`: uses must be noted at each run */
+    _Alignas(16) unsigned char block[];
+};
+
+static void hold_arrays(kiln_launch *launch, const kiln__recipe *recipe, const kiln__bound *bound)
+{
+    launch->array_count = recipe->arg_count;
+    for (size_t p = 0; p < recipe->arg_count; p++) {
+        launch->arrays[p] = kiln_array_retain(bound->array[p]);
+        launch->foreign |= bound->array[p] != NULL && bound->array[p]->storage->home != launch->stream;
+    }
+}
+
+static kiln_status prepare(kiln_elementwise *op, const kiln__recipe *recipe,
+                           const kiln__call *call, kiln__bound *bound, kiln_launch **out,
+                           kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    bool copy[KILN_PARAM_MAX] = {false}, any_copy = false;
+    kiln_launch *launch = kiln__calloc(1, sizeof *launch + recipe->args_bytes);
+
+    if (launch == NULL)
+        return kiln__fail_memory(err, sizeof *launch + recipe->args_bytes);
+    launch->ctx = kiln_context_retain(op->ctx);
+    launch->device = op->device;
+    launch->stream = call->stream;
+    launch->entry = recipe->entry;
+    launch->config = recipe->config;
+    launch->args_bytes = recipe->args_bytes;
+    if (recipe->count > 0) {
+        KILN_TRY(kiln__overlap_check(op, recipe, bound, copy, &any_copy, err));
+        if (any_copy) {
+            status = kiln__fail(err, KILN_ERR_OVERLAP,
+                                "kernel \"%s\": an input overlaps an output, and a prepared launch "
+                                "cannot copy it first; use kiln_elementwise_run()",
+                                op->def->name);
+            goto done;
+        }
+        KILN_TRY(kiln__block_fill(op, recipe, call, bound, launch->block, err));
+    }
+    hold_arrays(launch, recipe, bound);
+    *out = launch;
+    launch = NULL;
+
+done:
+    kiln_launch_destroy(launch);
+    return status;
+}
+
+kiln_status kiln_elementwise_prepare(kiln_elementwise *op, const kiln_arg *args, size_t arg_count,
+                                     const kiln_call_options *opts, kiln_launch **out,
+                                     kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    const kiln__recipe *recipe = NULL;
+    kiln__recipe *owned = NULL;
+    kiln__call call;
+    kiln__bound bound;
+
+    if (out == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "kiln_elementwise_prepare: `out` is NULL");
+    *out = NULL;
+    KILN_TRY(kiln__call_read(op, args, arg_count, opts, &call, err));
+    KILN_TRY(kiln__recipe_get(op, &call, &recipe, &owned, err));
+    KILN_TRY(kiln__bind_arrays(op, recipe, &call, &bound, err));
+    status = prepare(op, recipe, &call, &bound, out, err);
+    if (status != KILN_OK) {
+        kiln__bound_drop(recipe, &bound);
+        goto done;
+    }
+    for (size_t p = 0; p < recipe->arg_count; p++)
+        if (bound.fresh[p])
+            *args[p].value.out = bound.array[p];
+
+done:
+    kiln__recipe_destroy(owned);
+    return status;
+}
+
+kiln_status kiln_launch_run(kiln_launch *launch, kiln_stream *stream, kiln_error *err)
+{
+    kiln_status status;
+    if (launch == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "kiln_launch_run: `launch` is NULL");
+    kiln_stream *on = launch->stream;
+    if (stream != NULL && stream != on) {
+        status = kiln__context_stream(launch->ctx, stream, &on, err);
+        if (status != KILN_OK)
+            return status;
+    }
+    status = kiln__launch(launch->device, launch->entry, &launch->config, launch->block,
+                          launch->args_bytes, on, err);
+    if (status == KILN_OK && (launch->foreign || on != launch->stream))
+        for (size_t p = 0; p < launch->array_count; p++)
+            if (launch->arrays[p] != NULL && launch->arrays[p]->storage->home != on)
+                kiln__storage_used_on(launch->arrays[p]->storage, on);
+    return status;
+}
+
+void kiln_launch_destroy(kiln_launch *launch)
+{
+    if (launch == NULL)
+        return;
+    for (size_t p = 0; p < launch->array_count; p++)
+        kiln_array_release(launch->arrays[p]);
+    kiln_context_release(launch->ctx);
+    kiln__free(launch);
+}

@@ -1,0 +1,95 @@
+/*
+ * memo.c - recipes by layout: an open-addressing table that is read without locks.
+ *
+ * Readers load the table's address and walk slots; a slot goes from NULL to a recipe once and
+ * never changes. Growing publishes a larger table and keeps the old one until the kernel is
+ * destroyed, for a reader may still be in it; all old tables together are smaller than the
+ * newest.
+ */
+#include "kernel/kernel.h"
+
+enum { FIRST_SLOTS = 16 };
+
+struct kiln__memo_table {
+    kiln__memo_table *older;
+    size_t mask;
+    _Atomic(kiln__recipe *) slots[];
+};
+
+void kiln__memo_init(kiln__memo *memo)
+{
+    atomic_init(&memo->table, NULL);
+    memo->count = 0;
+    pthread_mutex_init(&memo->lock, NULL);
+}
+
+void kiln__memo_clear(kiln__memo *memo)
+{
+    kiln__memo_table *t = atomic_load(&memo->table);
+    for (size_t s = 0; t != NULL && s <= t->mask; s++)
+        kiln__recipe_destroy(atomic_load(&t->slots[s]));
+    while (t != NULL) {
+        kiln__memo_table *older = t->older;
+        kiln__free(t);
+        t = older;
+    }
+    pthread_mutex_destroy(&memo->lock);
+}
+
+const kiln__recipe *kiln__memo_find(const kiln__memo *memo, uint64_t hash, const kiln__call *call)
+{
+    const kiln__memo_table *t = atomic_load_explicit(&memo->table, memory_order_acquire);
+    if (t == NULL)
+        return NULL;
+    for (size_t s = hash & t->mask;; s = (s + 1) & t->mask) {
+        const kiln__recipe *r = atomic_load_explicit(&t->slots[s], memory_order_acquire);
+        if (r == NULL || (r->hash == hash && kiln__recipe_matches(r, call)))
+            return r;
+    }
+}
+
+static void place(kiln__memo_table *t, kiln__recipe *recipe)
+{
+    size_t s = recipe->hash & t->mask;
+    while (atomic_load_explicit(&t->slots[s], memory_order_relaxed) != NULL)
+        s = (s + 1) & t->mask;
+    atomic_store_explicit(&t->slots[s], recipe, memory_order_release);
+}
+
+/* A table with room for one more, at most half full. */
+static kiln__memo_table *with_room(kiln__memo *memo)
+{
+    kiln__memo_table *t = atomic_load_explicit(&memo->table, memory_order_relaxed);
+    size_t slots = t == NULL ? 0 : t->mask + 1;
+    if (2 * (memo->count + 1) <= slots)
+        return t;
+    slots = slots == 0 ? FIRST_SLOTS : 2 * slots;
+    kiln__memo_table *grown = kiln__calloc(1, sizeof *grown + slots * sizeof grown->slots[0]);
+    if (grown == NULL)
+        return NULL;
+    grown->older = t;
+    grown->mask = slots - 1;
+    for (size_t s = 0; t != NULL && s <= t->mask; s++) {
+        kiln__recipe *r = atomic_load_explicit(&t->slots[s], memory_order_relaxed);
+        if (r != NULL)
+            place(grown, r);
+    }
+    atomic_store_explicit(&memo->table, grown, memory_order_release);
+    return grown;
+}
+
+bool kiln__memo_insert(kiln__memo *memo, kiln__recipe *recipe)
+{
+    bool taken = false;
+    pthread_mutex_lock(&memo->lock);
+    if (memo->count < KILN__MEMO_MAX) {
+        kiln__memo_table *t = with_room(memo);
+        if (t != NULL) {
+            place(t, recipe);
+            memo->count++;
+            taken = true;
+        }
+    }
+    pthread_mutex_unlock(&memo->lock);
+    return taken;
+}

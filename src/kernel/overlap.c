@@ -1,0 +1,64 @@
+/*
+ * overlap.c - outputs that share memory with inputs.
+ *
+ * A loop is right when no thread writes an element that another thread still has to read. One
+ * array given as input and output with the same layout is (each element is read before it is
+ * written, by the same thread); any other sharing is not, and the input is copied first. Bounds
+ * decide nearly always; the exact test is asked only when they meet.
+ *
+ * Raw arrays are the snippet's own business, as in CuPy.
+ */
+#include "kernel/kernel.h"
+
+typedef struct span {
+    uintptr_t low, high;
+} span;
+
+static span span_of(const kiln__recipe *recipe, const kiln__bound *bound, size_t p)
+{
+    uintptr_t at = (uintptr_t)bound->array[p]->data;
+    return (span){at + (uintptr_t)recipe->args[p].low, at + (uintptr_t)recipe->args[p].high};
+}
+
+static bool same_elements(const kiln_array *a, const kiln_array *b)
+{
+    return a->data == b->data && a->layout == b->layout && a->dtype == b->dtype &&
+           a->rank == b->rank &&
+           memcmp(a->shape, b->shape, 2 * (size_t)a->rank * sizeof a->shape[0]) == 0;
+}
+
+static bool takes_part(const kiln__recipe *recipe, const kiln__bound *bound, size_t p)
+{
+    return bound->array[p] != NULL && !recipe->args[p].raw;
+}
+
+kiln_status kiln__overlap_check(const kiln_elementwise *op, const kiln__recipe *recipe,
+                                const kiln__bound *bound, bool *copy_out, bool *any_copy,
+                                kiln_error *err)
+{
+    const kiln__definition *d = op->def;
+    *any_copy = false;
+    for (size_t w = d->input_count; w < d->param_count; w++) {
+        if (!takes_part(recipe, bound, w) || bound->fresh[w])
+            continue;
+        const span written = span_of(recipe, bound, w);
+        for (size_t p = 0; p < w; p++) {
+            if (!takes_part(recipe, bound, p) || bound->fresh[p])
+                continue;
+            const span other = span_of(recipe, bound, p);
+            if (other.high <= written.low || written.high <= other.low)
+                continue;
+            const bool output = p >= d->input_count;
+            if ((!output && same_elements(bound->array[p], bound->array[w])) ||
+                !kiln__array_overlap(bound->array[p], bound->array[w]))
+                continue;
+            if (output)
+                return kiln__fail(err, KILN_ERR_OVERLAP,
+                                  "kernel \"%s\": outputs `%s` and `%s` share memory", d->name,
+                                  d->params[p].name, d->params[w].name);
+            copy_out[p] = true;
+            *any_copy = true;
+        }
+    }
+    return KILN_OK;
+}

@@ -1,0 +1,41 @@
+//# What a snippet sees by name, then the snippet itself as kiln__op. `continue` ends the element
+//# because the snippet stands in a loop of one round, `return` because it stands in a lambda.
+//% if size
+    const ptrdiff_t n = (ptrdiff_t)kiln__a.size;
+//% end
+//% for p in scalars
+    const ${p.type} ${p.name} = kiln__a.val_${p.name};
+//% end
+//% for p in raws
+    auto &${p.name} = kiln__a.raw_${p.name};
+//% end
+//% for p in ones
+//% if p.direct
+    const ${p.type} &${p.name} = *kiln__a.ptr_${p.name};
+//% else
+    const ${p.type} ${p.name} = *kiln__a.ptr_${p.name};
+//% end
+//% end
+//% if indexer
+    auto _ind = kiln__a.indexer.walker();
+//% end
+//% if loop_prep
+${loop_prep}
+//% end
+    auto kiln__op = [&](
+//% if index
+        const ptrdiff_t i
+//% else
+        const ptrdiff_t
+//% end
+//% for p in walking
+        , ${p.const}${p.type} &${p.name}
+//% end
+    ) {
+//% if indexer
+        _ind.set(i);
+//% end
+        do {
+${op}
+        } while (0);
+    };
