@@ -4,6 +4,8 @@
 # Texts become arrays of character constants: a string literal may hold only 4095 characters in
 # ISO C, and plain numbers above 127 do not fit a signed char.
 
+cmake_minimum_required(VERSION 3.22)
+
 file(STRINGS ${LIST} names)
 set(arrays "")
 set(entries "")

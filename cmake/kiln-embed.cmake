@@ -5,7 +5,7 @@
 
 function(kiln_embed out_var folder)
     file(GLOB_RECURSE files RELATIVE ${folder} CONFIGURE_DEPENDS ${folder}/*)
-    list(FILTER files EXCLUDE REGEX "(^|/)[.#]|~$")
+    list(FILTER files EXCLUDE REGEX "(^|/)[.#]|~$|[.]def$")
     list(SORT files)
     set(output ${PROJECT_BINARY_DIR}/embedded_templates.c)
     list(TRANSFORM files PREPEND ${folder}/ OUTPUT_VARIABLE paths)

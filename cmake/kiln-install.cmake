@@ -20,6 +20,9 @@ install(FILES ${PROJECT_BINARY_DIR}/kiln-config.cmake
               ${PROJECT_BINARY_DIR}/kiln-config-version.cmake
         DESTINATION ${KILN_PACKAGE_DIR})
 
+# The way up from <libdir>/pkgconfig to the prefix, so that an installed tree may be moved.
+file(RELATIVE_PATH KILN_PC_UP /x/${CMAKE_INSTALL_LIBDIR}/pkgconfig /x)
+string(REGEX REPLACE "/$" "" KILN_PC_UP "${KILN_PC_UP}")
 configure_file(cmake/kiln.pc.in ${PROJECT_BINARY_DIR}/kiln.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/kiln.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
