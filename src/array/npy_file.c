@@ -1,0 +1,341 @@
+/*
+ * npy_file.c - .npy files on disk: read whole, written whole or not at all.
+ *
+ *     path > stat > header > room for exactly the elements > elements > byte order > array
+ *     array > temporary file in the same folder > rename > path
+ *
+ * Rule 1: the file's size bounds every allocation, and is asked before the first one; a header
+ *         may lie, a size that fstat gives may not.
+ * Rule 2: every message names the file.
+ * Rule 3: after a failed write the folder is as it was.
+ *
+ * Pipes and devices have no size, so they are refused for reading. They can be written to, in
+ * place: a temporary file renamed over /dev/stdout would destroy it.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "array/internal.h"
+
+/* A single read() or write() moves at most some 2^31 bytes on Linux. */
+#define CHUNK_BYTES ((size_t)1 << 30)
+
+/* Names tried for a temporary file; more than one clash is already odd. */
+#define TEMP_NAMES_MAX 100
+
+/* The end of a path, for a message with bounded room. */
+static const char *path_shown(const char *path)
+{
+    size_t bytes = strlen(path);
+
+    path += bytes > 240 ? bytes - 240 : 0;
+    while ((*path & 0xc0) == 0x80) /* not into the middle of a UTF-8 character */
+        path++;
+    return path;
+}
+
+static kiln_status fail_io(kiln_error *err, const char *path, const char *what, int error)
+{
+    char text[128];
+    return kiln__fail(err, KILN_ERR_IO, "'%s' %s: %s", path_shown(path), what,
+                      strerror_r(error, text, sizeof text));
+}
+
+static kiln_status fail_format(kiln_error *err, const char *path, const kiln_error *why)
+{
+    return kiln__fail(err, KILN_ERR_FORMAT, "'%s' is no usable .npy file: %s", path_shown(path),
+                      why->message);
+}
+
+/* ---- reading ---- */
+
+/* Read exactly `bytes`. ERR_FORMAT when the file ends before. */
+static kiln_status read_all(int fd, const char *path, void *data, size_t bytes, kiln_error *err)
+{
+    unsigned char *at = data;
+
+    while (bytes > 0) {
+        ssize_t got = read(fd, at, bytes < CHUNK_BYTES ? bytes : CHUNK_BYTES);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return fail_io(err, path, "cannot be read", errno);
+        if (got == 0)
+            return kiln__fail(err, KILN_ERR_FORMAT,
+                              "'%s' is no usable .npy file: it ends %zu bytes early (and was longer "
+                              "when it was opened)",
+                              path_shown(path), bytes);
+        at += got;
+        bytes -= (size_t)got;
+    }
+    return KILN_OK;
+}
+
+/* Open a regular file and learn its size. O_NONBLOCK keeps a FIFO from holding us up before it
+ * can be refused; for regular files it means nothing. */
+static kiln_status open_regular(const char *path, int *fd_out, size_t *bytes_out, kiln_error *err)
+{
+    struct stat info;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+    *fd_out = -1;
+    if (fd < 0)
+        return fail_io(err, path, "cannot be opened", errno);
+    if (fstat(fd, &info) != 0) {
+        int error = errno;
+        close(fd);
+        return fail_io(err, path, "cannot be examined", error);
+    }
+    if (!S_ISREG(info.st_mode)) {
+        close(fd);
+        return kiln__fail(err, KILN_ERR_IO, "'%s' is %s, and only regular files can be read",
+                          path_shown(path),
+                          S_ISDIR(info.st_mode)    ? "a folder"
+                          : S_ISFIFO(info.st_mode) ? "a pipe"
+                                                   : "no regular file");
+    }
+    *fd_out = fd;
+    *bytes_out = (size_t)info.st_size;
+    return KILN_OK;
+}
+
+/* Read and parse the header; the file is then at its first element. */
+static kiln_status read_header(int fd, const char *path, size_t file_bytes,
+                               kiln__npy_header *header, kiln_error *err)
+{
+    unsigned char start[12];
+    unsigned char *text = NULL;
+    size_t first = file_bytes < sizeof start ? file_bytes : sizeof start;
+    size_t prefix = 0, length = 0, total;
+    kiln_error why = KILN_ERROR_INIT;
+    kiln_status status = KILN_OK;
+
+    KILN_TRY(read_all(fd, path, start, first, err));
+    if (kiln__npy_prefix(start, first, &prefix, &length, &why) != KILN_OK) {
+        status = fail_format(err, path, &why);
+        goto done;
+    }
+    /* A header longer than the file is cut here, and refused by the parser. */
+    total = prefix + length < file_bytes ? prefix + length : file_bytes;
+    text = kiln__alloc(total);
+    if (text == NULL) {
+        status = kiln__fail_memory(err, total);
+        goto done;
+    }
+    first = first < total ? first : total;
+    memcpy(text, start, first);
+    if (total > first)
+        KILN_TRY(read_all(fd, path, text + first, total - first, err));
+    if (kiln__npy_parse(text, total, header, &why) != KILN_OK)
+        status = fail_format(err, path, &why);
+    else if (lseek(fd, (off_t)header->data_offset, SEEK_SET) < 0)
+        status = fail_io(err, path, "cannot be read", errno);
+
+done:
+    kiln__free(text);
+    kiln_error_clear(&why);
+    return status;
+}
+
+static void swap_bytes(unsigned char *at, size_t bytes, size_t word)
+{
+    for (size_t i = 0; i < bytes; i += word)
+        for (size_t low = 0, high = word - 1; low < high; low++, high--) {
+            unsigned char kept = at[i + low];
+            at[i + low] = at[i + high];
+            at[i + high] = kept;
+        }
+}
+
+/* Elements as kiln wants them: host byte order, and bools that are 0 or 1, since a kernel may not
+ * see any other. */
+static void put_right(const kiln__npy_header *header, unsigned char *data, size_t bytes)
+{
+    size_t word = kiln_dtype_size(header->dtype);
+
+    if (kiln_dtype_kind(header->dtype) == 'c')
+        word /= 2; /* Each part is swapped by itself. */
+    if (header->swap)
+        swap_bytes(data, bytes, word);
+    if (header->dtype == KILN_BOOL)
+        for (size_t i = 0; i < bytes; i++)
+            data[i] = data[i] != 0;
+}
+
+kiln_status kiln__npy_read(const char *path, kiln__npy_header *header_out, void **data_out,
+                           kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    unsigned char *data = NULL;
+    size_t file_bytes = 0, bytes = 0, there = 0;
+    int64_t size = 0;
+    int fd = -1;
+
+    *data_out = NULL;
+    if (path == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "the path is NULL");
+    KILN_TRY(open_regular(path, &fd, &file_bytes, err));
+    KILN_TRY(read_header(fd, path, file_bytes, header_out, err));
+    KILN_TRY(kiln__shape_size(header_out->rank, header_out->shape,
+                              kiln_dtype_size(header_out->dtype), &size, err));
+    bytes = (size_t)size * kiln_dtype_size(header_out->dtype);
+    there = file_bytes - header_out->data_offset;
+    if (bytes != there) {
+        status = kiln__fail(err, KILN_ERR_FORMAT,
+                            "'%s' is no usable .npy file: its header claims %zu bytes of "
+                            "elements, and %s%zu are there",
+                            path_shown(path), bytes, there < bytes ? "only " : "", there);
+        goto done;
+    }
+    data = kiln__alloc(bytes);
+    if (data == NULL) {
+        status = kiln__fail_memory(err, bytes);
+        goto done;
+    }
+    KILN_TRY(read_all(fd, path, data, bytes, err));
+    put_right(header_out, data, bytes);
+    *data_out = data;
+    data = NULL;
+
+done:
+    kiln__free(data);
+    if (fd >= 0)
+        close(fd);
+    return status;
+}
+
+/* ---- writing ---- */
+
+static int write_all(int fd, const void *data, size_t bytes)
+{
+    const unsigned char *at = data;
+
+    while (bytes > 0) {
+        ssize_t put = write(fd, at, bytes < CHUNK_BYTES ? bytes : CHUNK_BYTES);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put < 0)
+            return errno;
+        at += put;
+        bytes -= (size_t)put;
+    }
+    return 0;
+}
+
+/* A name in the folder of `path` that nobody uses yet, and its open file. The permission bits are
+ * those the umask leaves, as for any new file (mkstemp would give 0600). The name does not grow
+ * with that of the file, which may be as long as names can be. */
+static int open_temporary(const char *path, char *name, size_t name_bytes)
+{
+    static atomic_uint counter;
+    const char *slash = strrchr(path, '/');
+    int folder_bytes = slash != NULL ? (int)(slash + 1 - path) : 0, fd = -1;
+
+    for (int attempt = 0; attempt < TEMP_NAMES_MAX && fd < 0; attempt++) {
+        unsigned number = atomic_fetch_add(&counter, 1);
+        snprintf(name, name_bytes, "%.*s.kiln-%ld-%x-%llx.tmp", folder_bytes, path,
+                 (long)getpid(), number, (unsigned long long)kiln__now_us());
+        fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd < 0 && errno != EEXIST)
+            return -1;
+    }
+    return fd;
+}
+
+/* Write the whole file through a temporary one. `target` exists with `mode`, or mode is 0. */
+static kiln_status write_renamed(const char *path, const char *target, mode_t mode,
+                                 const char *header, size_t header_bytes, const void *data,
+                                 size_t bytes, kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    size_t name_bytes = strlen(target) + 64;
+    char *name = kiln__alloc(name_bytes);
+    int fd = -1, error = 0;
+
+    if (name == NULL)
+        return kiln__fail_memory(err, name_bytes);
+    fd = open_temporary(target, name, name_bytes);
+    if (fd < 0) {
+        status = fail_io(err, path, "cannot be written (no new file beside it)", errno);
+        goto done;
+    }
+    if (mode != 0)
+        (void)!fchmod(fd, mode); /* Keep what was chosen for the file; no reason to fail. */
+    error = write_all(fd, header, header_bytes);
+    if (error == 0)
+        error = write_all(fd, data, bytes);
+    if (close(fd) != 0 && error == 0)
+        error = errno; /* Some file systems tell of a full disk only now. */
+    if (error == 0 && rename(name, target) != 0)
+        error = errno;
+    if (error != 0) {
+        unlink(name);
+        status = fail_io(err, path, "cannot be written", error);
+    }
+
+done:
+    kiln__free(name);
+    return status;
+}
+
+/* Write into something that exists and is no file: a device or a pipe. */
+static kiln_status write_in_place(const char *path, const char *header, size_t header_bytes,
+                                  const void *data, size_t bytes, kiln_error *err)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC), error = 0;
+
+    if (fd < 0)
+        return fail_io(err, path, "cannot be opened", errno);
+    error = write_all(fd, header, header_bytes);
+    if (error == 0)
+        error = write_all(fd, data, bytes);
+    if (close(fd) != 0 && error == 0)
+        error = errno;
+    return error == 0 ? KILN_OK : fail_io(err, path, "cannot be written", error);
+}
+
+kiln_status kiln__npy_write(const char *path, kiln_dtype dtype, int rank, const int64_t *shape,
+                            const void *data, kiln_error *err)
+{
+    char header[KILN__NPY_MADE_BYTES_MAX];
+    size_t header_bytes = 0, bytes = 0;
+    kiln_status status = KILN_OK;
+    char *target = NULL;
+    struct stat info;
+    int64_t size = 0;
+    bool exists;
+
+    if (path == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "the path is NULL");
+    KILN_TRY(kiln__shape_size(rank, shape, kiln_dtype_size(dtype), &size, err));
+    header_bytes = kiln__npy_make(dtype, rank, shape, header);
+    bytes = (size_t)size * kiln_dtype_size(dtype);
+    exists = stat(path, &info) == 0;
+    if (exists && S_ISDIR(info.st_mode)) {
+        status = fail_io(err, path, "cannot be written", EISDIR);
+        goto done;
+    }
+    if (exists && !S_ISREG(info.st_mode)) {
+        status = write_in_place(path, header, header_bytes, data, bytes, err);
+        goto done;
+    }
+    if (exists && access(path, W_OK) != 0) { /* rename() would ask the folder only */
+        status = fail_io(err, path, "cannot be written", errno);
+        goto done;
+    }
+    /* A link keeps pointing where it points: the file behind it is replaced. */
+    target = exists ? realpath(path, NULL) : NULL;
+    status = write_renamed(path, target != NULL ? target : path,
+                           exists ? info.st_mode & 0777 : 0, header, header_bytes, data, bytes,
+                           err);
+
+done:
+    free(target); /* from realpath, hence not kiln__free */
+    return status;
+}

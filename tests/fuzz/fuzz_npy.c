@@ -1,0 +1,43 @@
+/*
+ * fuzz_npy.c - the .npy header parser on any bytes at all.
+ *
+ * Built with -fsanitize=fuzzer,address; seeds in corpus/npy (made by ../data/make_npy.py), which
+ * test_npy replays. Besides memory errors, a header that is accepted must keep its promises.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "array/array.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+
+#define PROMISE(cond)                                                                              \
+    do {                                                                                           \
+        if (!(cond)) {                                                                             \
+            fprintf(stderr, "broken promise: %s\n", #cond);                                        \
+            abort();                                                                               \
+        }                                                                                          \
+    } while (0)
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+    kiln__npy_header header;
+    kiln_error err = KILN_ERROR_INIT;
+    kiln_status status = kiln__npy_parse(data, bytes, &header, &err);
+    int64_t size = -1;
+
+    PROMISE(status == KILN_OK || status == KILN_ERR_FORMAT);
+    if (status == KILN_OK) {
+        PROMISE(header.data_offset <= bytes && header.data_offset >= 11);
+        PROMISE(data[header.data_offset - 1] == '\n');
+        PROMISE(kiln_dtype_size(header.dtype) > 0);
+        PROMISE(kiln__shape_size(header.rank, header.shape, kiln_dtype_size(header.dtype), &size,
+                                 NULL) == KILN_OK);
+    } else {
+        PROMISE(err.message[0] != '\0');
+        for (const char *at = err.message; *at != '\0'; at++)
+            PROMISE(*at >= 32 && *at < 127);
+    }
+    kiln_error_clear(&err);
+    return 0;
+}
