@@ -30,6 +30,18 @@ enum { TILE_LARGE = 64, TILE_SMALL = 32, TILE_EXTENT_MIN = 16, TILE_SHARED_MAX =
 /* Fewest elements that a CPU thread should be woken for, and the side of a CPU tile. */
 enum { CPU_TASK_ELEMENTS = 16384, CPU_TILE = 32 };
 
+/* A number that -DKILN_TUNING lets the environment replace, to find better ones on a GPU. */
+static int tuned(const char *name, int value)
+{
+#ifdef KILN_TUNING
+    const char *text = kiln__env(name);
+    return text != NULL ? atoi(text) : value;
+#else
+    (void)name;
+    return value;
+#endif
+}
+
 /* The loop while it is being shaped: axis 0 is the slowest. */
 typedef struct walk {
     int rank;
@@ -223,7 +235,7 @@ static bool choose_transpose(walk *w, const kiln__definition *def, kiln__variant
         bool wide = false;
         for (int k = 0; k < w->count; k++)
             wide |= k != w->index && w->itemsize[k] > 4;
-        v->tile = wide ? TILE_SMALL : TILE_LARGE;
+        v->tile = (uint8_t)tuned("KILN_TUNE_TILE", wide ? TILE_SMALL : TILE_LARGE);
         if (tile_bytes(w, v->tile) > TILE_SHARED_MAX)
             v->tile = TILE_SMALL;
         if (tile_bytes(w, v->tile) > TILE_SHARED_MAX)
@@ -277,7 +289,7 @@ static int choose_vec(const walk *w, const kiln__variant *v, const kiln__operand
     for (int k = 0; k < w->count; k++)
         if (k != w->index && v->access[w->param[k]] == KILN__ACCESS_VECTOR)
             largest = w->itemsize[k] > largest ? w->itemsize[k] : largest;
-    int vec = ACCESS_BYTES / largest;
+    int vec = tuned("KILN_TUNE_ACCESS", ACCESS_BYTES) / largest;
     for (int k = 0; k < w->count && vec > 1; k++) {
         if (k == w->index || v->access[w->param[k]] != KILN__ACCESS_VECTOR)
             continue;
@@ -305,8 +317,9 @@ static int choose_unroll(const walk *w, const kiln__definition *def, const kiln_
         else
             stored += w->itemsize[k];
     }
-    int bytes = (loaded != 0 ? loaded : stored) * v->vec;
-    while (bytes != 0 && unroll * bytes < FLIGHT_BYTES && unroll < UNROLL_MAX &&
+    const int bytes = (loaded != 0 ? loaded : stored) * v->vec;
+    const int flight = tuned("KILN_TUNE_FLIGHT", FLIGHT_BYTES);
+    while (bytes != 0 && unroll * bytes < flight && unroll < UNROLL_MAX &&
            2 * unroll * v->vec <= LANE_ELEMENTS_MAX)
         unroll *= 2;
     return unroll;
@@ -430,7 +443,7 @@ void kiln__plan_make(const kiln__definition *def, kiln_backend backend, const ki
     choose_layout(&w, def, v);
     choose_access(&w, v);
     v->rank = (uint8_t)w.rank;
-    v->block = BLOCK_THREADS;
+    v->block = (uint16_t)tuned("KILN_TUNE_BLOCK", BLOCK_THREADS);
     v->vec = 1;
     v->unroll = 1;
     if (backend != KILN_BACKEND_CPU) {
