@@ -233,6 +233,26 @@ static outcome simple_statement(prover *p)
     return PASSES;
 }
 
+/* Whether a statement inside at..end, a compound one, may be a macro from some header. */
+static bool begins_with_macro(const prover *p, size_t at, size_t end)
+{
+    size_t depth = 0; /* of parentheses: semicolons in them are those of a `for` */
+
+    for (; at + 1 < end; at++) {
+        const char *next = word_at(p, at + 1);
+
+        if (is_at(p, at, "("))
+            depth++;
+        else if (is_at(p, at, ")") && depth != 0)
+            depth--;
+        if (depth == 0 && next != NULL && !begins_assignment(p, at + 1) && may_be_macro(p, next) &&
+            (is_at(p, at, ";") || is_at(p, at, "{") || is_at(p, at, "}") || is_at(p, at, ")") ||
+             is_at(p, at, "else") || is_at(p, at, "do")))
+            return true;
+    }
+    return false;
+}
+
 /* A loop or a switch: its body may run any number of times, so it must not touch the output. */
 static outcome loop(prover *p, bool is_switch)
 {
@@ -243,14 +263,8 @@ static outcome loop(prover *p, bool is_switch)
     /* In a switch, `continue` belongs to the loop over the elements. */
     if (is_switch && mentions(p, begin, end, (const char *const[]){"continue", NULL}))
         return FAILS;
-    if (p->includes) {
-        for (size_t k = begin; k + 1 < end; k++) {
-            const char *word = word_at(p, k + 1);
-            bool begins = is_at(p, k, ";") || is_at(p, k, "{") || is_at(p, k, ")");
-            if (begins && word != NULL && !begins_assignment(p, k + 1) && may_be_macro(p, word))
-                return FAILS;
-        }
-    }
+    if (p->includes && begins_with_macro(p, begin, end))
+        return FAILS;
     p->at = end;
     return PASSES;
 }

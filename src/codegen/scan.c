@@ -267,6 +267,8 @@ static bool takes_address(const kiln__definition *def, const kiln__tokens *t, si
 
     if (!kiln__token_is(t, nth, "&") && !kiln__token_is(t, nth, "bitand"))
         return false;
+    if (word_at(t, nth + 1) == NULL && !kiln__token_is(t, nth + 1, "("))
+        return false; /* `& 255` */
     if (nth == begin)
         return true;
     word = word_at(t, nth - 1);
