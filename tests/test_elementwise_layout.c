@@ -11,7 +11,10 @@
 
 #include "oracle/host.h"
 
-#define AXES(...) {__VA_ARGS__} /* axis numbers + 1, slowest first */
+#define AXES(...)                                                                                  \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    } /* axis numbers + 1, slowest first */
 #define BC HOST_BROADCAST
 
 typedef struct layout_case {
@@ -30,12 +33,24 @@ static const layout_case layout_cases[] = {
     {.name = "x[1:]", .rank = 1, .shape = {4099}, .x = {.offset = 1}},
     {.name = "x[1:], y[3:]", .rank = 1, .shape = {4099}, .x = {.offset = 1}, .y = {.offset = 3}},
     {.name = "z[1:]", .rank = 1, .shape = {2053}, .z = {.offset = 1}},
-    {.name = "all by 5", .rank = 1, .shape = {2053}, .x = {.offset = 5}, .y = {.offset = 5},
+    {.name = "all by 5",
+     .rank = 1,
+     .shape = {2053},
+     .x = {.offset = 5},
+     .y = {.offset = 5},
      .z = {.offset = 5}},
-    {.name = "half aligned", .rank = 1, .shape = {4096}, .x = {.offset = 8}, .y = {.offset = 8},
+    {.name = "half aligned",
+     .rank = 1,
+     .shape = {4096},
+     .x = {.offset = 8},
+     .y = {.offset = 8},
      .z = {.offset = 8}},
-    {.name = "F-order", .rank = 2, .shape = {61, 67}, .x = {.order = AXES(2, 1)},
-     .y = {.order = AXES(2, 1)}, .z = {.order = AXES(2, 1)}},
+    {.name = "F-order",
+     .rank = 2,
+     .shape = {61, 67},
+     .x = {.order = AXES(2, 1)},
+     .y = {.order = AXES(2, 1)},
+     .z = {.order = AXES(2, 1)}},
     {.name = "row broadcast", .rank = 2, .shape = {61, 128}, .y_ones = 1},
     {.name = "row of lower rank", .rank = 2, .shape = {61, 67}, .y_rank = 1},
     {.name = "column broadcast", .rank = 2, .shape = {61, 128}, .y_ones = 2},
@@ -45,48 +60,91 @@ static const layout_case layout_cases[] = {
     {.name = "middle broadcast", .rank = 3, .shape = {7, 11, 64}, .y_ones = 2},
     {.name = "outer broadcasts", .rank = 4, .shape = {3, 5, 7, 32}, .x_ones = 1, .y_ones = 4},
     {.name = "every second", .rank = 1, .shape = {2053}, .x = {.step = {2}}},
-    {.name = "every third of all", .rank = 1, .shape = {2053}, .x = {.step = {3}},
-     .y = {.step = {3}}, .z = {.step = {3}}},
+    {.name = "every third of all",
+     .rank = 1,
+     .shape = {2053},
+     .x = {.step = {3}},
+     .y = {.step = {3}},
+     .z = {.step = {3}}},
     {.name = "every second of z", .rank = 1, .shape = {2053}, .z = {.step = {2}}},
-    {.name = "rows with gaps", .rank = 2, .shape = {37, 64}, .x = {.step = {2, 1}},
+    {.name = "rows with gaps",
+     .rank = 2,
+     .shape = {37, 64},
+     .x = {.step = {2, 1}},
      .z = {.step = {3, 1}}},
-    {.name = "rows with odd gaps", .rank = 2, .shape = {37, 63}, .x = {.step = {2, 1}, .offset = 1}},
+    {.name = "rows with odd gaps",
+     .rank = 2,
+     .shape = {37, 63},
+     .x = {.step = {2, 1}, .offset = 1}},
     {.name = "columns 1::2", .rank = 2, .shape = {37, 65}, .x = {.step = {1, 2}, .offset = 1}},
-    {.name = "both steps", .rank = 2, .shape = {37, 65}, .x = {.step = {2, 3}},
+    {.name = "both steps",
+     .rank = 2,
+     .shape = {37, 65},
+     .x = {.step = {2, 3}},
      .z = {.step = {3, 2}}},
     {.name = "reversed", .rank = 1, .shape = {2053}, .x = {.step = {-1}}},
-    {.name = "all reversed", .rank = 1, .shape = {2053}, .x = {.step = {-1}}, .y = {.step = {-1}},
+    {.name = "all reversed",
+     .rank = 1,
+     .shape = {2053},
+     .x = {.step = {-1}},
+     .y = {.step = {-1}},
      .z = {.step = {-1}}},
     {.name = "rows reversed", .rank = 2, .shape = {37, 64}, .x = {.step = {-1, 1}}},
-    {.name = "columns reversed", .rank = 2, .shape = {37, 64}, .y = {.step = {1, -1}},
+    {.name = "columns reversed",
+     .rank = 2,
+     .shape = {37, 64},
+     .y = {.step = {1, -1}},
      .z = {.step = {1, -2}}},
     {.name = "x transposed", .rank = 2, .shape = {67, 130}, .x = {.order = AXES(2, 1)}},
-    {.name = "x and y transposed", .rank = 2, .shape = {130, 67}, .x = {.order = AXES(2, 1)},
+    {.name = "x and y transposed",
+     .rank = 2,
+     .shape = {130, 67},
+     .x = {.order = AXES(2, 1)},
      .y = {.order = AXES(2, 1)}},
     {.name = "z transposed", .rank = 2, .shape = {64, 64}, .z = {.order = AXES(2, 1)}},
     {.name = "small transpose", .rank = 2, .shape = {16, 17}, .x = {.order = AXES(2, 1)}},
     {.name = "tiny transpose", .rank = 2, .shape = {3, 5}, .x = {.order = AXES(2, 1)}},
     {.name = "long transpose", .rank = 2, .shape = {2, 1031}, .x = {.order = AXES(2, 1)}},
-    {.name = "transpose with gaps", .rank = 2, .shape = {70, 90},
+    {.name = "transpose with gaps",
+     .rank = 2,
+     .shape = {70, 90},
      .x = {.order = AXES(2, 1), .step = {1, 2}, .offset = 3}},
-    {.name = "transposed and reversed", .rank = 2, .shape = {70, 90},
+    {.name = "transposed and reversed",
+     .rank = 2,
+     .shape = {70, 90},
      .x = {.order = AXES(2, 1), .step = {1, -1}}},
-    {.name = "transposed, broadcast y", .rank = 2, .shape = {70, 90}, .x = {.order = AXES(2, 1)},
+    {.name = "transposed, broadcast y",
+     .rank = 2,
+     .shape = {70, 90},
+     .x = {.order = AXES(2, 1)},
      .y_ones = 2},
     {.name = "(0, 2, 1)", .rank = 3, .shape = {5, 33, 40}, .x = {.order = AXES(1, 3, 2)}},
     {.name = "(1, 0, 2)", .rank = 3, .shape = {33, 5, 40}, .x = {.order = AXES(2, 1, 3)}},
     {.name = "(1, 2, 0)", .rank = 3, .shape = {33, 5, 40}, .x = {.order = AXES(2, 3, 1)}},
     {.name = "(2, 0, 1)", .rank = 3, .shape = {33, 5, 40}, .x = {.order = AXES(3, 1, 2)}},
     {.name = "(2, 1, 0)", .rank = 3, .shape = {33, 17, 40}, .x = {.order = AXES(3, 2, 1)}},
-    {.name = "three orders", .rank = 3, .shape = {18, 19, 20}, .x = {.order = AXES(3, 2, 1)},
-     .y = {.order = AXES(2, 3, 1)}, .z = {.order = AXES(1, 3, 2)}},
-    {.name = "7-D permuted", .rank = 7, .shape = {2, 3, 4, 5, 2, 3, 2},
-     .x = {.order = AXES(4, 1, 6, 3, 7, 5, 2)}, .y = {.order = AXES(2, 7, 1, 5, 4, 3, 6)}},
-    {.name = "8-D mixed", .rank = 8, .shape = {2, 1, 3, 2, 4, 1, 3, 2},
+    {.name = "three orders",
+     .rank = 3,
+     .shape = {18, 19, 20},
+     .x = {.order = AXES(3, 2, 1)},
+     .y = {.order = AXES(2, 3, 1)},
+     .z = {.order = AXES(1, 3, 2)}},
+    {.name = "7-D permuted",
+     .rank = 7,
+     .shape = {2, 3, 4, 5, 2, 3, 2},
+     .x = {.order = AXES(4, 1, 6, 3, 7, 5, 2)},
+     .y = {.order = AXES(2, 7, 1, 5, 4, 3, 6)}},
+    {.name = "8-D mixed",
+     .rank = 8,
+     .shape = {2, 1, 3, 2, 4, 1, 3, 2},
      .x = {.order = AXES(8, 7, 6, 5, 4, 3, 2, 1), .step = {1, 1, -1, 2, 1, 1, 1, -1}},
      .y_ones = 1 << 4},
-    {.name = "zero strides and gaps", .rank = 3, .shape = {9, 10, 11},
-     .x = {.step = {BC, 1, BC}}, .y = {.step = {2, BC, 1}}, .z = {.step = {1, 2, 1}}},
+    {.name = "zero strides and gaps",
+     .rank = 3,
+     .shape = {9, 10, 11},
+     .x = {.step = {BC, 1, BC}},
+     .y = {.step = {2, BC, 1}},
+     .z = {.step = {1, 2, 1}}},
     {.name = "no elements", .rank = 3, .shape = {4, 0, 5}, .x = {.order = AXES(3, 2, 1)}},
 };
 
@@ -103,8 +161,8 @@ static void place(test_env *t, host_array *a, kiln_dtype dtype, const layout_cas
     host_make(t, a, dtype, c->rank - skip, shape, layout);
 }
 
-static void check_case(test_env *t, kiln_elementwise *op, const char *snippet,
-                       const layout_case *c, kiln_dtype dtype, host_function want)
+static void check_case(test_env *t, kiln_elementwise *op, const char *snippet, const layout_case *c,
+                       kiln_dtype dtype, host_function want)
 {
     host_array x, y, z, *arrays[] = {&x, &y, &z};
     char what[160];
@@ -310,8 +368,8 @@ static void test_elementwise__rank_zero(void **state)
     host_make(t, &x, KILN_FLOAT32, 0, NULL, NULL);
     host_make(t, &y, KILN_FLOAT32, 0, NULL, NULL);
     host_make(t, &z, KILN_FLOAT32, 0, NULL, NULL);
-    OK(t, kiln_elementwise_create(t->ctx, "T x, T y", "T z", "z = x * y + T(1)", NULL, &op,
-                                  &t->err));
+    OK(t,
+       kiln_elementwise_create(t->ctx, "T x, T y", "T z", "z = x * y + T(1)", NULL, &op, &t->err));
     OK(t, kiln_call(op, &t->err, x.array, y.array, z.array));
     host_apply(arrays, 2, 1, 0, NULL, muladd);
     host_compare(t, &z, 0, "rank 0");
@@ -347,8 +405,8 @@ static void test_elementwise__thirty_two_axes(void **state)
     host_make_strided(t, &x, KILN_FLOAT32, KILN_RANK_MAX, shape, f_strides, 0, (size_t)unit);
     host_make_strided(t, &y, KILN_FLOAT32, KILN_RANK_MAX, shape, c_strides, 0, (size_t)unit);
     host_make_strided(t, &z, KILN_FLOAT32, KILN_RANK_MAX, shape, c_strides, 0, (size_t)unit);
-    OK(t, kiln_elementwise_create(t->ctx, "T x, T y", "T z", "z = x * y + T(1)", NULL, &op,
-                                  &t->err));
+    OK(t,
+       kiln_elementwise_create(t->ctx, "T x, T y", "T z", "z = x * y + T(1)", NULL, &op, &t->err));
     OK(t, kiln_call(op, &t->err, x.array, y.array, z.array));
     host_apply(arrays, 2, 1, KILN_RANK_MAX, shape, muladd);
     host_compare(t, &z, 0, "32 axes");
@@ -364,8 +422,8 @@ static void test_elementwise__thirty_two_axes(void **state)
  * contiguous code over a[::2], or the aligned code over a[1:]. */
 static void test_elementwise__one_kernel_serves_slices_of_one_array(void **state)
 {
-    static const int64_t slices[][3] = {{0, 10, 1},   {0, 20, 2},   {1, 11, 1},  {3, 13, 1},
-                                        {0, 10, 1},   {29, 9, -2},  {0, 1, 1},   {0, 4000, 1},
+    static const int64_t slices[][3] = {{0, 10, 1},   {0, 20, 2},   {1, 11, 1},   {3, 13, 1},
+                                        {0, 10, 1},   {29, 9, -2},  {0, 1, 1},    {0, 4000, 1},
                                         {1, 4000, 1}, {0, 4000, 2}, {4, 4000, 4}, {0, 10, 1}};
     static const int64_t shape[] = {4000};
     test_env *t = *state;
@@ -379,8 +437,8 @@ static void test_elementwise__one_kernel_serves_slices_of_one_array(void **state
         float got[4000];
         int64_t size;
 
-        OK(t, kiln_array_slice(x.array, 0, slices[s][0], slices[s][1], slices[s][2], &view,
-                               &t->err));
+        OK(t,
+           kiln_array_slice(x.array, 0, slices[s][0], slices[s][1], slices[s][2], &view, &t->err));
         OK(t, kiln_call(op, &t->err, view, &z));
         size = kiln_array_size(z);
         OK(t, kiln_array_to_host(z, got, sizeof got, NULL, &t->err));
@@ -409,8 +467,8 @@ static void test_elementwise__one_kernel_serves_changing_dtypes_and_shapes(void 
     OK(t, kiln_elementwise_create(t->ctx, "T x, T y", "T z", snippet, NULL, &op, &t->err));
     for (size_t c = 0; c + 1 < COUNT(layout_cases); c += 2)
         for (size_t d = 0; d < COUNT(dtypes); d++)
-            check_case(t, op, snippet, &layout_cases[(c + 5 * d) % COUNT(layout_cases)],
-                       dtypes[d], muladd);
+            check_case(t, op, snippet, &layout_cases[(c + 5 * d) % COUNT(layout_cases)], dtypes[d],
+                       muladd);
     kiln_elementwise_destroy(op);
 }
 

@@ -158,8 +158,8 @@ static void test_elementwise__overlap_of_different_dtypes(void **state)
     host_view(t, &z, &base, 1, shape, narrow_stride, base.start);
     base.dtype = KILN_INT64;
     host_view(t, &x, &base, 1, shape, wide_stride, base.start);
-    OK(t, kiln_elementwise_create(t->ctx, "int64 x", "int32 z", "z = (int)x + 1", NULL, &op,
-                                  &t->err));
+    OK(t,
+       kiln_elementwise_create(t->ctx, "int64 x", "int32 z", "z = (int)x + 1", NULL, &op, &t->err));
     OK(t, kiln_call(op, &t->err, x.array, z.array));
     host_apply(arrays, 1, 1, 1, shape, add_one);
     host_compare(t, &base, 0, "int64 into int32");
@@ -182,8 +182,8 @@ static void test_elementwise__two_outputs_in_one_memory_are_refused(void **state
     host_make(t, &base, KILN_FLOAT32, 1, shape, NULL);
     host_view(t, &a, &base, 1, part, stride, base.start);
     host_view(t, &b, &base, 1, part, stride, base.start + 40);
-    OK(t, kiln_elementwise_create(t->ctx, "T x", "T first, T second", "first = x; second = x",
-                                  NULL, &op, &t->err));
+    OK(t, kiln_elementwise_create(t->ctx, "T x", "T first, T second", "first = x; second = x", NULL,
+                                  &op, &t->err));
     FAILS(t, KILN_ERR_OVERLAP, kiln_call(op, &t->err, x.array, a.array, b.array), "first",
           "second");
     FAILS(t, KILN_ERR_OVERLAP, kiln_call(op, &t->err, x.array, a.array, a.array), "first",

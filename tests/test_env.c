@@ -156,9 +156,10 @@ static bool warm_up(test_env *t)
     with_include.preamble = "#include <no_such_header_of_kiln.h>\n";
     if (kiln_context_create(&options, &ctx, &t->err) != KILN_OK)
         goto done;
-    if (kiln_elementwise_create(ctx, "float32 x", "float32 z", "z = x", NULL, &op, &t->err) !=
+    if (kiln_array_empty(ctx, KILN_FLOAT32, 0, NULL, &z, &t->err) != KILN_OK ||
+        kiln_elementwise_create(ctx, "float32 x", "float32 z", "z = x", NULL, &op, &t->err) !=
             KILN_OK ||
-        kiln_call(op, &t->err, 1.0f, &z) != KILN_OK)
+        kiln_call(op, &t->err, 1.0f, z) != KILN_OK)
         goto done;
     kiln_elementwise_destroy(op);
     op = NULL;
@@ -260,8 +261,8 @@ void test_expect_fail(test_env *t, kiln_status got, kiln_status want, const char
         right = strstr(t->err.message, *text) != NULL ||
                 (t->err.detail != NULL && strstr(t->err.detail, *text) != NULL);
     if (!right) {
-        print_error("%s:%d: %s\n  gave %s, wanted %s with", file, line, call,
-                    kiln_status_name(got), kiln_status_name(want));
+        print_error("%s:%d: %s\n  gave %s, wanted %s with", file, line, call, kiln_status_name(got),
+                    kiln_status_name(want));
         for (const char *const *text = texts; *text != NULL; text++)
             print_error(" \"%s\"", *text);
         print_error("\n  message: %s\n  detail:\n%s\n", t->err.message,

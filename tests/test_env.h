@@ -36,15 +36,15 @@
 #define TEST_EXIT_SKIP 77
 
 typedef struct test_env {
-    const char *device;   /* what selects it: "cpu", "cuda:0" */
-    bool cuda;            /* whether it is a GPU */
-    kiln_context *ctx;    /* fresh for each test */
-    kiln_error err;       /* for OK() and FAILS(); clear between uses */
-    char cache_dir[256];  /* shared by the tests of this program */
-    uint64_t seed;        /* printed by test_env_main; $KILN_TEST_SEED sets it */
-    uint64_t random;      /* state of test_random(), restarted from `seed` for each test */
+    const char *device;  /* what selects it: "cpu", "cuda:0" */
+    bool cuda;           /* whether it is a GPU */
+    kiln_context *ctx;   /* fresh for each test */
+    kiln_error err;      /* for OK() and FAILS(); clear between uses */
+    char cache_dir[256]; /* shared by the tests of this program */
+    uint64_t seed;       /* printed by test_env_main; $KILN_TEST_SEED sets it */
+    uint64_t random;     /* state of test_random(), restarted from `seed` for each test */
     size_t live_before;
-    char last_log[512];   /* the last warning of the context */
+    char last_log[512]; /* the last warning of the context */
 } test_env;
 
 int test_env_main(int argc, char **argv, const char *module, const struct CMUnitTest *tests,

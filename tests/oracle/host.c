@@ -20,7 +20,7 @@
 
 static size_t size_of(kiln_dtype dtype)
 {
-    static const unsigned char bytes[KILN_DTYPE_COUNT] = {0, 1, 1, 2, 4, 8,  1, 2,
+    static const unsigned char bytes[KILN_DTYPE_COUNT] = {0, 1, 1, 2, 4, 8, 1, 2,
                                                           4, 8, 2, 2, 4, 8, 8, 16};
     return bytes[dtype];
 }
@@ -66,8 +66,8 @@ static void make_view(test_env *t, host_array *a)
                           a->bytes, NULL, NULL, &a->array, &t->err));
 }
 
-void host_make_strided(test_env *t, host_array *a, kiln_dtype dtype, int rank,
-                       const int64_t *shape, const int64_t *strides, int64_t start, size_t bytes)
+void host_make_strided(test_env *t, host_array *a, kiln_dtype dtype, int rank, const int64_t *shape,
+                       const int64_t *strides, int64_t start, size_t bytes)
 {
     int64_t length = (int64_t)bytes;
 
@@ -242,16 +242,16 @@ void host_apply(host_array *const *arrays, size_t input_count, size_t output_cou
         free(before[p]);
 }
 
-static void say_difference(const host_array *a, const char *what, int64_t position,
-                           const void *got, const void *want)
+static void say_difference(const host_array *a, const char *what, int64_t position, const void *got,
+                           const void *want)
 {
     host_value g = host_load(a->dtype, got), w = host_load(a->dtype, want);
 
     print_error("%s: element %lld of shape (", what, (long long)position);
     for (int axis = 0; axis < a->rank; axis++)
         print_error("%lld,", (long long)a->shape[axis]);
-    print_error("), dtype %d: got %.17Lg%+.17Lgi, want %.17Lg%+.17Lgi\n", (int)a->dtype, g.re,
-                g.im, w.re, w.im);
+    print_error("), dtype %d: got %.17Lg%+.17Lgi, want %.17Lg%+.17Lgi\n", (int)a->dtype, g.re, g.im,
+                w.re, w.im);
 }
 
 void host_compare(test_env *t, const host_array *a, uint64_t ulps, const char *what)

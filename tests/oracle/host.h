@@ -65,8 +65,8 @@ uint64_t host_ulps(kiln_dtype dtype, const void *a, const void *b);
 void host_make(test_env *t, host_array *a, kiln_dtype dtype, int rank, const int64_t *shape,
                const host_layout *layout);
 /* As host_make with byte strides and the first element's place given. */
-void host_make_strided(test_env *t, host_array *a, kiln_dtype dtype, int rank,
-                       const int64_t *shape, const int64_t *strides, int64_t start, size_t bytes);
+void host_make_strided(test_env *t, host_array *a, kiln_dtype dtype, int rank, const int64_t *shape,
+                       const int64_t *strides, int64_t start, size_t bytes);
 /* A C-order array of the given elements (as they lie in memory). */
 void host_from(test_env *t, host_array *a, kiln_dtype dtype, int rank, const int64_t *shape,
                const void *elements);
