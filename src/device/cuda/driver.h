@@ -1,0 +1,168 @@
+/*
+ * driver.h - the CUDA driver as the files of this folder see it. Private to src/device/cuda.
+ *
+ * Own declarations instead of cuda.h: kiln builds on a machine that has no toolkit, and one binary
+ * serves CUDA 12 and 13. What is declared here is part of the driver's stable binary interface.
+ *
+ * Rule: every driver call that concerns a device stands between kiln__cuda_enter() and
+ *       kiln__cuda_leave(), which put back the context that the calling thread had.
+ */
+#ifndef KILN_DEVICE_CUDA_DRIVER_H
+#define KILN_DEVICE_CUDA_DRIVER_H
+
+#include <pthread.h>
+
+#include "device/backend.h"
+
+typedef int kiln__cu_result;
+typedef struct kiln__cu_context_st *kiln__cu_context;
+typedef struct kiln__cu_stream_st *kiln__cu_stream;
+typedef struct kiln__cu_event_st *kiln__cu_event;
+typedef struct kiln__cu_module_st *kiln__cu_module;
+typedef struct kiln__cu_function_st *kiln__cu_function;
+typedef unsigned long long kiln__cu_pointer;
+
+/* Results that kiln tells apart; all others go into messages by the driver's own text. */
+enum {
+    KILN__CU_OK = 0,
+    KILN__CU_OUT_OF_MEMORY = 2,
+    KILN__CU_NOT_INITIALIZED = 3,
+    KILN__CU_NO_DEVICE = 100,
+    KILN__CU_INVALID_IMAGE = 200,
+    KILN__CU_NO_BINARY_FOR_GPU = 209,
+    KILN__CU_UNSUPPORTED_PTX_VERSION = 222,
+    KILN__CU_NOT_FOUND = 500,
+    KILN__CU_NOT_READY = 600
+};
+
+/* The driver's entry points. */
+typedef struct kiln__cuda_driver {
+#define KILN_CU(field, symbol, parameters) kiln__cu_result(*field) parameters;
+#include "device/cuda/driver.def"
+#undef KILN_CU
+    int version; /* 13000 for CUDA 13.0: what the driver supports at most */
+} kiln__cuda_driver;
+
+/* Valid once kiln__cuda_init() has succeeded. */
+extern kiln__cuda_driver kiln__cu;
+
+/*
+ * Load and initialise the driver, at most once in a process; the outcome is remembered.
+ * ERR_NO_DRIVER, ERR_NO_DEVICE (a driver but no GPU), ERR_DRIVER; ERR_FORK in a process forked
+ * after the driver was initialised.
+ */
+kiln_status kiln__cuda_init(kiln_error *err);
+
+/* Copies go through page-locked memory of this size, twice, so that filling one half overlaps the
+ * transfer of the other. */
+#define KILN__STAGE_BYTES ((size_t)4 << 20)
+
+typedef struct kiln__cuda_stage {
+    pthread_mutex_t lock;
+    char *half[2]; /* NULL until needed */
+    kiln__cu_event event[2]; /* the last transfer out of each half */
+    bool busy[2];            /* whether the event has to be waited for */
+    int at;                  /* the half being filled */
+    size_t used;             /* bytes of it already taken */
+    kiln__cu_stream stream;  /* its transfers are all on this stream */
+    bool failed;             /* there is no page-locked memory: do without */
+} kiln__cuda_stage;
+
+/* What a kiln__device of this backend has in `state`. */
+typedef struct kiln__cuda {
+    kiln__cu_context context; /* the primary one, retained */
+    int device;
+    kiln__cuda_stage stage;
+} kiln__cuda;
+
+/* ---- context ---- */
+
+static inline kiln__cuda *kiln__cuda_of(const kiln__device *device)
+{
+    return device->state;
+}
+
+kiln_status kiln__cuda_push(kiln__device *device, kiln_error *err);
+void kiln__cuda_pop(void);
+
+/* Make the device's context current unless it is. `*pushed_out` goes to kiln__cuda_leave(). */
+static inline kiln_status kiln__cuda_enter(kiln__device *device, bool *pushed_out, kiln_error *err)
+{
+    kiln__cu_context current = NULL;
+
+    *pushed_out = false;
+    if (kiln__cu.ctx_get_current(&current) == KILN__CU_OK &&
+        current == kiln__cuda_of(device)->context)
+        return KILN_OK;
+    kiln_status status = kiln__cuda_push(device, err);
+    *pushed_out = status == KILN_OK;
+    return status;
+}
+
+static inline void kiln__cuda_leave(bool pushed)
+{
+    if (pushed)
+        kiln__cuda_pop();
+}
+
+/* ---- errors ---- */
+
+/* What a result means, as constant text of the driver. */
+const char *kiln__cuda_text(kiln__cu_result result);
+
+/* Turn a failed call into a status: ERR_FAULT (and the device is marked) for what a kernel did
+ * earlier, ERR_DEVICE_MEMORY, ERR_DRIVER. `call` is the driver's name of the function. */
+kiln_status kiln__cuda_fail(kiln__device *device, kiln__cu_result result, const char *call,
+                            kiln_error *err);
+
+/* KILN_OK, or kiln__cuda_fail(). */
+static inline kiln_status kiln__cuda_status(kiln__device *device, kiln__cu_result result,
+                                            const char *call, kiln_error *err)
+{
+    return result == KILN__CU_OK ? KILN_OK : kiln__cuda_fail(device, result, call, err);
+}
+
+/* ---- parts of the backend's table ---- */
+
+/* memory.c */
+kiln_status kiln__cuda_raw_alloc(kiln__device *device, size_t bytes, void **address_out,
+                                 kiln_error *err);
+void kiln__cuda_raw_free(kiln__device *device, void *address, size_t bytes);
+void kiln__cuda_mem_info(kiln__device *device, size_t *free_out, size_t *total_out);
+kiln_status kiln__cuda_host_to_device(kiln__device *device, void *dst, const void *src,
+                                      size_t bytes, void *native, kiln_error *err);
+kiln_status kiln__cuda_device_to_host(kiln__device *device, void *dst, const void *src,
+                                      size_t bytes, void *native, kiln_error *err);
+kiln_status kiln__cuda_device_to_device(kiln__device *device, void *dst, const void *src,
+                                        size_t bytes, void *native, kiln_error *err);
+kiln_status kiln__cuda_memory_set(kiln__device *device, void *dst, int byte, size_t bytes,
+                                  void *native, kiln_error *err);
+void kiln__cuda_stage_clear(kiln__device *device); /* the context is current */
+
+/* stream.c */
+kiln_status kiln__cuda_stream_create(kiln__device *device, void **native_out, kiln_error *err);
+void kiln__cuda_stream_destroy(kiln__device *device, void *native);
+kiln_status kiln__cuda_stream_wrap(kiln__device *device, void *native, kiln_error *err);
+kiln_status kiln__cuda_stream_synchronize(kiln__device *device, void *native, kiln_error *err);
+kiln_status kiln__cuda_stream_wait_event(kiln__device *device, void *native, void *event,
+                                         kiln_error *err);
+kiln_status kiln__cuda_event_create(kiln__device *device, bool timing, void **event_out,
+                                    kiln_error *err);
+void kiln__cuda_event_destroy(kiln__device *device, void *event);
+kiln_status kiln__cuda_event_record(kiln__device *device, void *event, void *native,
+                                    kiln_error *err);
+bool kiln__cuda_event_done(kiln__device *device, void *event);
+kiln_status kiln__cuda_event_synchronize(kiln__device *device, void *event, kiln_error *err);
+kiln_status kiln__cuda_event_elapsed(kiln__device *device, void *start, void *end, double *ms_out,
+                                     kiln_error *err);
+
+/* module.c */
+kiln_status kiln__cuda_module_load(kiln__device *device, const void *binary, size_t bytes,
+                                   void **module_out, kiln_error *err);
+void kiln__cuda_module_unload(kiln__device *device, void *module);
+kiln_status kiln__cuda_module_entry(kiln__device *device, void *module, const char *name,
+                                    void **entry_out, kiln_error *err);
+kiln_status kiln__cuda_launch(kiln__device *device, void *entry, const kiln__launch_config *config,
+                              const void *args, size_t args_bytes, void *native, kiln_error *err);
+
+#endif

@@ -1,0 +1,292 @@
+/*
+ * memory.c - device memory and copies through the CUDA driver.
+ *
+ *     pool -> [raw_alloc, raw_free]        array -> [copies] -> page-locked stage -> driver
+ *
+ * Why a stage of our own: the driver documents that an asynchronous copy from pageable memory
+ * "might" be done with its source on return, and kiln promises that it is. Copying into
+ * page-locked memory first keeps the promise without waiting for the stream, and in halves it
+ * also overlaps the processor's copy with the transfer.
+ *
+ * Rule 1: a half is filled for one stream at a time, so that the last event recorded on it covers
+ *         all transfers out of it.
+ * Rule 2: no event is recorded later than the transfer it covers: the stream may be gone by then.
+ */
+#include "device/cuda/driver.h"
+
+#define POINTER_ATTRIBUTE_MEMORY_TYPE 2
+#define EVENT_DISABLE_TIMING 0x2u
+
+/* Slices of a half start at multiples of this. */
+#define SLICE_ALIGN ((size_t)256)
+
+/* Copies to the host up to this size go straight to the driver, which is quicker for them. */
+#define DIRECT_MAX ((size_t)1 << 20)
+
+static kiln__cu_pointer device_pointer(const void *address)
+{
+    return (kiln__cu_pointer)(uintptr_t)address;
+}
+
+/* ---- memory ---- */
+
+kiln_status kiln__cuda_raw_alloc(kiln__device *device, size_t bytes, void **address_out,
+                                 kiln_error *err)
+{
+    kiln__cu_pointer address = 0;
+    bool pushed;
+    kiln_status status = kiln__cuda_enter(device, &pushed, err);
+
+    *address_out = NULL;
+    if (status != KILN_OK)
+        return status;
+    status = kiln__cuda_status(device, kiln__cu.mem_alloc(&address, bytes), "cuMemAlloc", err);
+    if (status == KILN_OK && address % 512 != 0) {
+        (void)kiln__cu.mem_free(address);
+        address = 0;
+        status = kiln__fail(err, KILN_ERR_DRIVER, "cuMemAlloc on %s: memory that is not aligned",
+                            device->info.id);
+    }
+    kiln__cuda_leave(pushed);
+    *address_out = (void *)(uintptr_t)address;
+    return status;
+}
+
+void kiln__cuda_raw_free(kiln__device *device, void *address, size_t bytes)
+{
+    bool pushed;
+
+    (void)bytes;
+    if (address == NULL || kiln__cuda_enter(device, &pushed, NULL) != KILN_OK)
+        return;
+    (void)kiln__cu.mem_free(device_pointer(address));
+    kiln__cuda_leave(pushed);
+}
+
+void kiln__cuda_mem_info(kiln__device *device, size_t *free_out, size_t *total_out)
+{
+    bool pushed;
+
+    *free_out = *total_out = 0;
+    if (kiln__cuda_enter(device, &pushed, NULL) != KILN_OK)
+        return;
+    if (kiln__cu.mem_get_info(free_out, total_out) != KILN__CU_OK)
+        *free_out = *total_out = 0;
+    kiln__cuda_leave(pushed);
+}
+
+/* ---- the stage ---- its lock is held and the context is current */
+
+static bool stage_open(kiln__cuda_stage *stage)
+{
+    if (stage->half[0] != NULL || stage->failed)
+        return !stage->failed;
+    for (int i = 0; i < 2; i++) {
+        void *memory = NULL;
+        if (kiln__cu.mem_host_alloc(&memory, KILN__STAGE_BYTES, 0) != KILN__CU_OK ||
+            kiln__cu.event_create(&stage->event[i], EVENT_DISABLE_TIMING) != KILN__CU_OK)
+            stage->failed = true;
+        stage->half[i] = memory;
+    }
+    return !stage->failed;
+}
+
+void kiln__cuda_stage_clear(kiln__device *device)
+{
+    kiln__cuda_stage *stage = &kiln__cuda_of(device)->stage;
+
+    for (int i = 0; i < 2; i++) {
+        if (stage->event[i] != NULL)
+            (void)kiln__cu.event_destroy(stage->event[i]);
+        if (stage->half[i] != NULL)
+            (void)kiln__cu.mem_free_host(stage->half[i]);
+    }
+}
+
+/* Turn to the other half, and wait until nothing is transferred out of it any more. */
+static kiln_status stage_turn(kiln__device *device, kiln_error *err)
+{
+    kiln__cuda_stage *stage = &kiln__cuda_of(device)->stage;
+    int at = stage->at ^ 1;
+
+    if (stage->busy[at]) {
+        kiln_status status = kiln__cuda_status(device, kiln__cu.event_synchronize(stage->event[at]),
+                                               "cuEventSynchronize", err);
+        if (status != KILN_OK)
+            return status;
+        stage->busy[at] = false;
+    }
+    stage->at = at;
+    stage->used = 0;
+    return KILN_OK;
+}
+
+/* Copy at most KILN__STAGE_BYTES to the device through a slice of the stage. */
+static kiln_status stage_send(kiln__device *device, kiln__cu_pointer dst, const void *src,
+                              size_t bytes, kiln__cu_stream stream, kiln_error *err)
+{
+    kiln__cuda_stage *stage = &kiln__cuda_of(device)->stage;
+    kiln_status status = KILN_OK;
+
+    if (stage->used + bytes > KILN__STAGE_BYTES || (stage->used > 0 && stage->stream != stream)) {
+        status = stage_turn(device, err);
+        if (status != KILN_OK)
+            return status;
+    }
+    char *slice = stage->half[stage->at] + stage->used;
+    memcpy(slice, src, bytes);
+    status = kiln__cuda_status(device, kiln__cu.memcpy_htod_async(dst, slice, bytes, stream),
+                               "cuMemcpyHtoDAsync", err);
+    if (status != KILN_OK)
+        return status;
+    stage->stream = stream;
+    stage->used += (bytes + SLICE_ALIGN - 1) & ~(SLICE_ALIGN - 1);
+    stage->busy[stage->at] = true;
+    status = kiln__cuda_status(device, kiln__cu.event_record(stage->event[stage->at], stream),
+                               "cuEventRecord", err);
+    if (status != KILN_OK)
+        (void)kiln__cu.stream_synchronize(stream);
+    return status;
+}
+
+/* Copy from the device, a half being filled by it while the other is emptied here. */
+static kiln_status stage_receive(kiln__device *device, char *dst, kiln__cu_pointer src,
+                                 size_t bytes, kiln__cu_stream stream, kiln_error *err)
+{
+    kiln__cuda_stage *stage = &kiln__cuda_of(device)->stage;
+    kiln_status status = KILN_OK;
+    size_t asked = 0, done = 0, in_flight[2] = {0, 0};
+
+    while (done < bytes) {
+        if (asked < bytes) {
+            KILN_TRY(stage_turn(device, err));
+            size_t part = bytes - asked < KILN__STAGE_BYTES ? bytes - asked : KILN__STAGE_BYTES;
+            KILN_TRY(kiln__cuda_status(
+                device,
+                kiln__cu.memcpy_dtoh_async(stage->half[stage->at], src + asked, part, stream),
+                "cuMemcpyDtoHAsync", err));
+            KILN_TRY(kiln__cuda_status(
+                device, kiln__cu.event_record(stage->event[stage->at], stream), "cuEventRecord",
+                err));
+            stage->used = KILN__STAGE_BYTES; /* nothing may be added to it */
+            in_flight[stage->at] = part;
+            asked += part;
+            if (done == 0 && asked == part && asked < bytes)
+                continue; /* two transfers in flight before the first is waited for */
+        }
+        int oldest = in_flight[stage->at ^ 1] > 0 ? stage->at ^ 1 : stage->at;
+        KILN_TRY(kiln__cuda_status(device, kiln__cu.event_synchronize(stage->event[oldest]),
+                                   "cuEventSynchronize", err));
+        memcpy(dst + done, stage->half[oldest], in_flight[oldest]);
+        done += in_flight[oldest];
+        in_flight[oldest] = 0;
+    }
+
+done:
+    if (status != KILN_OK)
+        (void)kiln__cu.stream_synchronize(stream); /* nothing writes to the stage any more */
+    return status;
+}
+
+/* ---- copies ---- */
+
+/* Whether the driver knows the host memory as page-locked (or managed): it can then be read and
+ * written by the device at any later time, and in full speed. */
+static bool is_known_to_driver(const void *address)
+{
+    int type = 0;
+    return kiln__cu.pointer_get_attribute(&type, POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                          device_pointer(address)) == KILN__CU_OK &&
+           type != 0;
+}
+
+kiln_status kiln__cuda_host_to_device(kiln__device *device, void *dst, const void *src,
+                                      size_t bytes, void *native, kiln_error *err)
+{
+    kiln__cuda_stage *stage = &kiln__cuda_of(device)->stage;
+    kiln__cu_pointer to = device_pointer(dst);
+    bool pushed, staged = false;
+    kiln_status status = kiln__cuda_enter(device, &pushed, err);
+
+    if (status != KILN_OK)
+        return status;
+    if (!is_known_to_driver(src)) {
+        pthread_mutex_lock(&stage->lock);
+        staged = stage_open(stage);
+        for (size_t done = 0; staged && done < bytes && status == KILN_OK;) {
+            size_t part = bytes - done < KILN__STAGE_BYTES ? bytes - done : KILN__STAGE_BYTES;
+            status = stage_send(device, to + done, (const char *)src + done, part, native, err);
+            done += part;
+        }
+        pthread_mutex_unlock(&stage->lock);
+    }
+    if (!staged) {
+        status = kiln__cuda_status(device, kiln__cu.memcpy_htod_async(to, src, bytes, native),
+                                   "cuMemcpyHtoDAsync", err);
+        if (status == KILN_OK)
+            status = kiln__cuda_status(device, kiln__cu.stream_synchronize(native),
+                                       "cuStreamSynchronize", err);
+    }
+    kiln__cuda_leave(pushed);
+    return status;
+}
+
+kiln_status kiln__cuda_device_to_host(kiln__device *device, void *dst, const void *src,
+                                      size_t bytes, void *native, kiln_error *err)
+{
+    kiln__cuda_stage *stage = &kiln__cuda_of(device)->stage;
+    kiln__cu_pointer from = device_pointer(src);
+    bool pushed, staged = false;
+    kiln_status status = kiln__cuda_enter(device, &pushed, err);
+
+    if (status != KILN_OK)
+        return status;
+    if (bytes > DIRECT_MAX && !is_known_to_driver(dst)) {
+        pthread_mutex_lock(&stage->lock);
+        staged = stage_open(stage);
+        if (staged)
+            status = stage_receive(device, dst, from, bytes, native, err);
+        pthread_mutex_unlock(&stage->lock);
+    }
+    if (!staged) {
+        status = kiln__cuda_status(device, kiln__cu.memcpy_dtoh_async(dst, from, bytes, native),
+                                   "cuMemcpyDtoHAsync", err);
+        if (status == KILN_OK)
+            status = kiln__cuda_status(device, kiln__cu.stream_synchronize(native),
+                                       "cuStreamSynchronize", err);
+    }
+    kiln__cuda_leave(pushed);
+    return status;
+}
+
+kiln_status kiln__cuda_device_to_device(kiln__device *device, void *dst, const void *src,
+                                        size_t bytes, void *native, kiln_error *err)
+{
+    bool pushed;
+    kiln_status status = kiln__cuda_enter(device, &pushed, err);
+
+    if (status != KILN_OK)
+        return status;
+    status = kiln__cuda_status(
+        device,
+        kiln__cu.memcpy_dtod_async(device_pointer(dst), device_pointer(src), bytes, native),
+        "cuMemcpyDtoDAsync", err);
+    kiln__cuda_leave(pushed);
+    return status;
+}
+
+kiln_status kiln__cuda_memory_set(kiln__device *device, void *dst, int byte, size_t bytes,
+                                  void *native, kiln_error *err)
+{
+    bool pushed;
+    kiln_status status = kiln__cuda_enter(device, &pushed, err);
+
+    if (status != KILN_OK)
+        return status;
+    status = kiln__cuda_status(
+        device,
+        kiln__cu.memset_d8_async(device_pointer(dst), (unsigned char)byte, bytes, native),
+        "cuMemsetD8Async", err);
+    kiln__cuda_leave(pushed);
+    return status;
+}

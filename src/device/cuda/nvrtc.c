@@ -1,0 +1,404 @@
+/*
+ * nvrtc.c - CUDA C++ text becomes a cubin, with NVRTC loaded on the first compile.
+ *
+ *     jit (a miss in the cache) -> [compile] -> cubin -> cache, module.c
+ *
+ * Rule 1: nothing but kiln__nvrtc_compile and kiln__nvrtc_targets loads the library: that takes
+ *         20 ms and more, and a cache hit must not pay it.
+ * Rule 2: always a real architecture: the result is a cubin, which the driver loads in microseconds
+ *         where it would compile PTX for milliseconds.
+ * Rule 3: whatever kiln itself adds to the options is in kiln__nvrtc_key() or follows from the
+ *         source and the library's version; folders of headers are not, for the cache looks at
+ *         the headers' contents.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "device/cuda/nvrtc.h"
+
+typedef struct nvrtc_program_st *nvrtc_program;
+
+enum {
+    NVRTC_OK = 0,
+    NVRTC_OUT_OF_MEMORY = 1,
+    NVRTC_INVALID_OPTION = 5,
+    NVRTC_COMPILATION = 6,
+    NVRTC_BUILTIN_OPERATION_FAILURE = 7
+};
+
+/* The oldest architecture that kiln makes code for; see cuda.c. */
+#define ARCH_MIN 75
+
+/* More than any version supports (13.0: 11). */
+#define ARCH_COUNT_MAX 64
+
+/* Options a compile may have besides the user's. */
+#define OWN_OPTIONS_MAX 12
+
+/* Options of kiln's own that not every version knows. */
+static const struct {
+    const char *text;
+    int since;         /* 1000 * major + 10 * minor */
+    bool header_free;  /* only for source that includes nothing */
+} own_options[] = {
+    /* No texture functions, no runtime API types: a sixth less time. Headers may need those. */
+    {"--minimal", 12040, true},
+    /* NVRTC's own cache on disk: kiln has one, and timings shall mean something. */
+    {"--no-cache", 12090, false},
+    /* The default raises the stack limit of the whole process during a compile. */
+    {"--modify-stack-limit=false", 11050, false},
+};
+
+#define STANDARD_OPTION "--std=c++17"
+
+/* NVRTC's entry points. */
+typedef struct entry_points {
+#define KILN_NVRTC(type, field, symbol, parameters) type(*field) parameters;
+#include "device/cuda/nvrtc.def"
+#undef KILN_NVRTC
+} entry_points;
+
+static entry_points rtc; /* set by load_entry_points() */
+
+static struct {
+    pthread_mutex_t lock;
+    bool tried;
+    kiln_status status;
+    char reason[512];
+    int version; /* 13000 for 13.0 */
+    int archs[ARCH_COUNT_MAX];
+    int arch_count; /* 0: it did not tell */
+    atomic_uint refused; /* bits of own_options that this library turned out not to know */
+} library = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- load ---- */
+
+static kiln_status load_entry_points(const kiln__nvrtc_place *place)
+{
+    static const struct {
+        const char *symbol;
+        size_t at;
+    } entries[] = {
+#define KILN_NVRTC(type, field, symbol, parameters) {symbol, offsetof(entry_points, field)},
+#include "device/cuda/nvrtc.def"
+#undef KILN_NVRTC
+    };
+    void *handle = dlopen(place->path, RTLD_NOW | RTLD_LOCAL);
+
+    if (handle == NULL) {
+        const char *why = dlerror();
+        snprintf(library.reason, sizeof library.reason, "NVRTC does not load: %s",
+                 why != NULL ? why : place->path);
+        return KILN_ERR_NO_NVRTC;
+    }
+    for (size_t i = 0; i < KILN_COUNT_OF(entries); i++) {
+        void *address = dlsym(handle, entries[i].symbol);
+        if (address == NULL) {
+            snprintf(library.reason, sizeof library.reason, "%.400s lacks %s", place->path,
+                     entries[i].symbol);
+            return KILN_ERR_NO_NVRTC;
+        }
+        memcpy((char *)&rtc + entries[i].at, &address, sizeof address);
+    }
+    return KILN_OK;
+}
+
+static kiln_status load(const kiln__nvrtc_place *place)
+{
+    int major = 0, minor = 0, count = 0;
+    kiln_status status = load_entry_points(place);
+
+    if (status != KILN_OK)
+        return status;
+    if (rtc.version(&major, &minor) == NVRTC_OK)
+        library.version = 1000 * major + 10 * minor;
+    if (rtc.get_num_supported_archs(&count) == NVRTC_OK && count <= ARCH_COUNT_MAX &&
+        rtc.get_supported_archs(library.archs) == NVRTC_OK)
+        library.arch_count = count;
+    return KILN_OK;
+}
+
+static kiln_status ready(kiln_error *err)
+{
+    const kiln__nvrtc_place *place = NULL;
+    kiln_status status = kiln__nvrtc_find(&place, err);
+
+    if (status != KILN_OK)
+        return status;
+    pthread_mutex_lock(&library.lock);
+    if (!library.tried) {
+        library.status = load(place);
+        library.tried = true;
+    }
+    status = library.status;
+    pthread_mutex_unlock(&library.lock);
+    return status == KILN_OK ? KILN_OK : kiln__fail(err, status, "%s", library.reason);
+}
+
+/* ---- options ---- */
+
+static bool starts_with(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* Whether any line of the source can be an #include; a comment that looks like one counts. */
+static bool includes_something(const char *source)
+{
+    for (const char *at = source; (at = strchr(at, '#')) != NULL;) {
+        at++;
+        at += strspn(at, " \t");
+        if (starts_with(at, "include"))
+            return true;
+    }
+    return false;
+}
+
+static bool user_sets_standard(const kiln__compile_request *request)
+{
+    for (size_t i = 0; i < request->option_count; i++)
+        if (starts_with(request->options[i], "-std") || starts_with(request->options[i], "--std"))
+            return true;
+    return false;
+}
+
+/* All options of a compile: kiln's, the user's, folders of headers. */
+typedef struct option_list {
+    const char **options;
+    int count;
+    char arch[64];
+    char include[KILN__NVRTC_INCLUDE_MAX][1040];
+    unsigned own; /* bits of own_options that are in the list */
+} option_list;
+
+static kiln_status options_make(const kiln__compile_request *request, option_list *list,
+                                kiln_error *err)
+{
+    bool includes = includes_something(request->source);
+    unsigned refused = atomic_load(&library.refused);
+
+    list->options = kiln__calloc(request->option_count + OWN_OPTIONS_MAX, sizeof *list->options);
+    if (list->options == NULL)
+        return kiln__fail_memory(err, request->option_count * sizeof *list->options);
+    snprintf(list->arch, sizeof list->arch, "-arch=%s", request->target.name);
+    list->options[list->count++] = list->arch;
+    if (!user_sets_standard(request))
+        list->options[list->count++] = STANDARD_OPTION;
+    for (unsigned i = 0; i < KILN_COUNT_OF(own_options); i++) {
+        if (own_options[i].since > library.version || (refused & 1u << i) != 0 ||
+            (own_options[i].header_free && includes))
+            continue;
+        list->options[list->count++] = own_options[i].text;
+        list->own |= 1u << i;
+    }
+    for (size_t i = 0; i < request->option_count; i++)
+        list->options[list->count++] = request->options[i];
+    const char *const *dirs = kiln__nvrtc_include_dirs();
+    for (size_t i = 0; includes && dirs[i] != NULL; i++) {
+        snprintf(list->include[i], sizeof list->include[i], "-I%s", dirs[i]);
+        list->options[list->count++] = list->include[i];
+    }
+    return KILN_OK;
+}
+
+/* Which of kiln's own options the compiler's log names, as it does when it refuses one. */
+static unsigned options_named(const char *log, unsigned own)
+{
+    unsigned named = 0;
+
+    for (unsigned i = 0; log != NULL && i < KILN_COUNT_OF(own_options); i++) {
+        char name[64];
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(own_options[i].text, "="),
+                 own_options[i].text);
+        if ((own & 1u << i) != 0 && strstr(log, name) != NULL)
+            named |= 1u << i;
+    }
+    return named;
+}
+
+/* ---- compile ---- */
+
+static bool knows_arch(const char *target)
+{
+    if (!starts_with(target, "sm_"))
+        return false;
+    int arch = atoi(target + strlen("sm_"));
+    for (int i = 0; i < library.arch_count; i++)
+        if (library.archs[i] == arch)
+            return true;
+    return library.arch_count == 0 && arch >= ARCH_MIN; /* it did not tell: let it decide */
+}
+
+static kiln_status fail_arch(const char *target, kiln_error *err)
+{
+    kiln__buf known = KILN__BUF_INIT;
+    kiln_status status;
+
+    for (int i = 0; i < library.arch_count; i++)
+        if (library.archs[i] >= ARCH_MIN)
+            kiln__buf_printf(&known, " sm_%d", library.archs[i]);
+    status = kiln__fail(err, KILN_ERR_UNSUPPORTED,
+                        "NVRTC %d.%d makes no code for \"%s\"; it does for%s",
+                        library.version / 1000, library.version % 1000 / 10, target,
+                        known.text != NULL ? known.text : " none that kiln supports");
+    kiln__buf_clear(&known);
+    return status;
+}
+
+static char *take_log(nvrtc_program program)
+{
+    size_t bytes = 0;
+    char *log = NULL;
+
+    if (rtc.get_log_size(program, &bytes) != NVRTC_OK || bytes <= 1)
+        return NULL;
+    log = kiln__alloc(bytes + 1);
+    if (log == NULL)
+        return NULL;
+    if (rtc.get_log(program, log) != NVRTC_OK) {
+        kiln__free(log);
+        return NULL;
+    }
+    log[bytes] = '\0';
+    return log;
+}
+
+static kiln_status take_cubin(nvrtc_program program, kiln__compile_result *result, kiln_error *err)
+{
+    size_t bytes = 0;
+    int code = rtc.get_cubin_size(program, &bytes);
+
+    if (code != NVRTC_OK || bytes == 0)
+        return kiln__fail(err, KILN_ERR_INTERNAL, "NVRTC made no cubin: %s",
+                          rtc.get_error_string(code));
+    result->binary = kiln__alloc(bytes);
+    if (result->binary == NULL)
+        return kiln__fail_memory(err, bytes);
+    code = rtc.get_cubin(program, (char *)result->binary);
+    if (code != NVRTC_OK)
+        return kiln__fail(err, KILN_ERR_INTERNAL, "NVRTC gave no cubin: %s",
+                          rtc.get_error_string(code));
+    result->bytes = bytes;
+    return KILN_OK;
+}
+
+/* What a result other than success means. The log is in place. */
+static kiln_status fail_compile(int code, const kiln__compile_result *result, kiln_error *err)
+{
+    int first = result->log != NULL ? (int)strcspn(result->log, "\n") : 0;
+    const char *line = result->log != NULL ? result->log : "";
+
+    switch (code) {
+    case NVRTC_OUT_OF_MEMORY:
+        return kiln__fail(err, KILN_ERR_NO_MEMORY, "NVRTC ran out of memory");
+    case NVRTC_BUILTIN_OPERATION_FAILURE:
+        return kiln__fail(err, KILN_ERR_NO_NVRTC,
+                          "NVRTC does not find its companion libnvrtc-builtins.so: %.*s", first,
+                          line);
+    case NVRTC_COMPILATION:
+        return kiln__fail(err, KILN_ERR_COMPILE, "NVRTC rejected the source: %.*s", first, line);
+    case NVRTC_INVALID_OPTION:
+        return kiln__fail(err, KILN_ERR_COMPILE, "NVRTC rejected an option: %.*s", first, line);
+    default:
+        return kiln__fail(err, KILN_ERR_COMPILE, "NVRTC stopped: %s %.*s",
+                          rtc.get_error_string(code), first, line);
+    }
+}
+
+/* One attempt. `again_out` tells that an option of kiln's own was refused, and will be left out
+ * from now on. */
+static kiln_status attempt(const kiln__compile_request *request, kiln__compile_result *result,
+                           bool *again_out, kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    nvrtc_program program = NULL;
+    option_list list = {0};
+    int code = NVRTC_OK;
+
+    *again_out = false;
+    KILN_TRY(options_make(request, &list, err));
+    code = rtc.create_program(&program, request->source, "kiln.cu", 0, NULL, NULL);
+    if (code == NVRTC_OK) {
+        code = rtc.compile_program(program, list.count, list.options);
+        result->log = take_log(program);
+    }
+    if (code == NVRTC_INVALID_OPTION) {
+        unsigned named = options_named(result->log, list.own);
+        if (named != 0) {
+            atomic_fetch_or(&library.refused, named);
+            *again_out = true;
+            goto done;
+        }
+    }
+    if (code != NVRTC_OK)
+        status = fail_compile(code, result, err);
+    else
+        status = take_cubin(program, result, err);
+
+done:
+    if (program != NULL)
+        (void)rtc.destroy_program(&program);
+    kiln__free(list.options);
+    return status;
+}
+
+kiln_status kiln__nvrtc_compile(const kiln__compile_request *request,
+                                kiln__compile_result *result, kiln_error *err)
+{
+    bool again = true;
+    kiln_status status = ready(err);
+
+    if (status != KILN_OK)
+        return status;
+    if (!knows_arch(request->target.name))
+        return fail_arch(request->target.name, err);
+    while (again) {
+        kiln__compile_result_clear(result);
+        status = attempt(request, result, &again, err);
+    }
+    if (status != KILN_OK) {
+        kiln__free(result->binary);
+        result->binary = NULL;
+        result->bytes = 0;
+    }
+    return status;
+}
+
+/* ---- key and targets ---- */
+
+void kiln__nvrtc_key(kiln__buf *key)
+{
+    const char *id = "no nvrtc";
+    const char *const around[] = {"NVRTC_PREPEND_FLAGS", "NVRTC_APPEND_FLAGS"};
+
+    (void)kiln__nvrtc_identity(&id, NULL);
+    kiln__buf_printf(key, "compiler %s\nflags %s", id != NULL ? id : "none", STANDARD_OPTION);
+    for (size_t i = 0; i < KILN_COUNT_OF(own_options); i++)
+        kiln__buf_printf(key, " %s", own_options[i].text);
+    kiln__buf_putc(key, '\n');
+    for (size_t i = 0; i < KILN_COUNT_OF(around); i++) {
+        const char *value = kiln__env(around[i]);
+        if (value != NULL)
+            kiln__buf_printf(key, "%s %s\n", around[i], value);
+    }
+}
+
+size_t kiln__nvrtc_targets(kiln__target *targets, size_t capacity)
+{
+    size_t count = 0;
+
+    if (ready(NULL) != KILN_OK)
+        return 0;
+    for (int i = 0; i < library.arch_count; i++) {
+        if (library.archs[i] < ARCH_MIN)
+            continue;
+        if (count < capacity) {
+            targets[count] = (kiln__target){.backend = KILN_BACKEND_CUDA};
+            snprintf(targets[count].name, sizeof targets[count].name, "sm_%d", library.archs[i]);
+        }
+        count++;
+    }
+    return count;
+}

@@ -1,0 +1,271 @@
+/*
+ * nvrtc_find.c - where NVRTC is, and which build it is, without loading 100 MB of it.
+ *
+ *     cache key -> [find, identity]          compile -> [find] -> nvrtc.c
+ *
+ * The order: $KILN_NVRTC; what the loader would find ($LD_LIBRARY_PATH, the system's folders);
+ * $CUDA_HOME and $CUDA_PATH; /usr/local/cuda and /usr/local/cuda-*; the wheels of $VIRTUAL_ENV.
+ * In each of these steps version 13 comes before 12.
+ *
+ * Rule 1: what is identified is what is loaded: nvrtc.c opens the path found here, by its full
+ *         name, and nothing else.
+ * Rule 2: libnvrtc.alt.so is another build (long has 4 bytes in it) and must never be loaded.
+ * Rule 3: the identity is the build id of the file, not its path: equal compilers on two machines
+ *         share cache entries.
+ */
+#define _GNU_SOURCE
+#include <glob.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "device/cuda/nvrtc.h"
+
+#if defined(__aarch64__)
+#define MULTIARCH "aarch64-linux-gnu"
+#define TOOLKIT_TARGET "sbsa-linux"
+#else
+#define MULTIARCH "x86_64-linux-gnu"
+#define TOOLKIT_TARGET "x86_64-linux"
+#endif
+
+static const int majors[] = {13, 12};
+
+static struct {
+    pthread_mutex_t lock;
+    bool found;
+    kiln__nvrtc_place place;
+} nvrtc = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- one candidate ---- */
+
+static bool is_folder_with(const char *folder, const char *file)
+{
+    char path[1200];
+    int length = snprintf(path, sizeof path, "%s/%s", folder, file);
+    return length > 0 && (size_t)length < sizeof path && access(path, R_OK) == 0;
+}
+
+/* "13.0.88" out of ".../libnvrtc.so.13.0.88"; false for names that are not NVRTC's. */
+static bool read_version(const char *real_path, kiln__nvrtc_place *place)
+{
+    const char *name = strrchr(real_path, '/');
+    const char *prefix = "libnvrtc.so.";
+
+    name = name != NULL ? name + 1 : real_path;
+    if (strncmp(name, prefix, strlen(prefix)) != 0)
+        return false;
+    snprintf(place->version, sizeof place->version, "%s", name + strlen(prefix));
+    place->major = atoi(place->version);
+    return place->major >= majors[KILN_COUNT_OF(majors) - 1];
+}
+
+static bool add_include(kiln__nvrtc_place *place, const char *folder)
+{
+    static const char *const within[KILN__NVRTC_INCLUDE_MAX] = {"", "/cccl"};
+
+    if (!is_folder_with(folder, "cuda.h") && !is_folder_with(folder, "cuda_fp16.h"))
+        return false;
+    size_t count = 0;
+    for (size_t i = 0; i < KILN__NVRTC_INCLUDE_MAX; i++) {
+        int length = snprintf(place->include[count], sizeof place->include[count], "%s%s", folder,
+                              within[i]);
+        if (length > 0 && (size_t)length < sizeof place->include[count] &&
+            access(place->include[count], R_OK) == 0) {
+            place->include_dirs[count] = place->include[count];
+            count++;
+        }
+    }
+    place->include_dirs[count] = NULL;
+    return true;
+}
+
+/* Headers: those of the toolkit that the library is part of, else of the one the environment
+ * names, else of the system's. */
+static void find_includes(kiln__nvrtc_place *place, const char *real_path)
+{
+    /* Seen from the library's folder: a toolkit, its targets folder, wheels of CUDA 13 and 12. */
+    static const char *const relative[] = {"../include", "../../include",
+                                           "../../cuda_runtime/include",
+                                           "../targets/" TOOLKIT_TARGET "/include"};
+    const char *const roots[] = {kiln__env("CUDA_HOME"), kiln__env("CUDA_PATH"), "/usr/local/cuda"};
+    char folder[1200];
+
+    const char *slash = strrchr(real_path, '/');
+    int length = slash != NULL ? (int)(slash - real_path) : 0;
+    for (size_t i = 0; i < KILN_COUNT_OF(relative); i++) {
+        snprintf(folder, sizeof folder, "%.*s/%s", length, real_path, relative[i]);
+        if (add_include(place, folder))
+            return;
+    }
+    for (size_t i = 0; i < KILN_COUNT_OF(roots); i++) {
+        snprintf(folder, sizeof folder, "%s/include", roots[i] != NULL ? roots[i] : "");
+        if (roots[i] != NULL && add_include(place, folder))
+            return;
+    }
+}
+
+/* Fill `place` from a library file; false when it is none that can be used. */
+static bool accept(const char *path, kiln__nvrtc_place *place)
+{
+    char build[64];
+    char *real_path = realpath(path, NULL);
+    bool ok = real_path != NULL && strlen(real_path) < sizeof place->path &&
+              read_version(real_path, place) && kiln__file_identity(real_path, build);
+
+    if (ok) {
+        snprintf(place->path, sizeof place->path, "%s", real_path);
+        snprintf(place->identity, sizeof place->identity, "nvrtc-%d-%s", place->major, build);
+        find_includes(place, real_path);
+    }
+    free(real_path);
+    return ok;
+}
+
+/* ---- where to look ---- */
+
+static bool try_folder(const char *folder, size_t length, int major, kiln__nvrtc_place *place)
+{
+    char path[1200];
+    int written = snprintf(path, sizeof path, "%.*s/libnvrtc.so.%d", (int)length, folder, major);
+    return length > 0 && (size_t)written < sizeof path && access(path, R_OK) == 0 &&
+           accept(path, place);
+}
+
+/* The folders of a list with colons between them. */
+static bool try_list(const char *list, int major, kiln__nvrtc_place *place)
+{
+    while (list != NULL && *list != '\0') {
+        size_t length = strcspn(list, ":");
+        if (try_folder(list, length, major, place))
+            return true;
+        list += length + (list[length] == ':');
+    }
+    return false;
+}
+
+/* The folders that match a pattern, the last (the highest version) first. */
+static bool try_pattern(const char *pattern, int major, kiln__nvrtc_place *place)
+{
+    glob_t matches;
+    bool ok = false;
+
+    if (glob(pattern, 0, NULL, &matches) != 0)
+        return false;
+    for (size_t i = matches.gl_pathc; i > 0 && !ok; i--)
+        ok = try_folder(matches.gl_pathv[i - 1], strlen(matches.gl_pathv[i - 1]), major, place);
+    globfree(&matches);
+    return ok;
+}
+
+static bool try_root(const char *root, const char *below, int major, kiln__nvrtc_place *place)
+{
+    char pattern[1200];
+
+    if (root == NULL)
+        return false;
+    int length = snprintf(pattern, sizeof pattern, "%s/%s", root, below);
+    return length > 0 && (size_t)length < sizeof pattern && try_pattern(pattern, major, place);
+}
+
+static bool try_loader(int major, kiln__nvrtc_place *place)
+{
+    return try_list(kiln__env("LD_LIBRARY_PATH"), major, place) ||
+           try_list("/usr/lib/" MULTIARCH ":/lib/" MULTIARCH
+                    ":/usr/lib64:/lib64:/usr/local/lib:/usr/lib:/lib",
+                    major, place);
+}
+
+static bool try_toolkits(int major, kiln__nvrtc_place *place)
+{
+    return try_root(kiln__env("CUDA_HOME"), "lib64", major, place) ||
+           try_root(kiln__env("CUDA_PATH"), "lib64", major, place) ||
+           try_pattern("/usr/local/cuda/lib64", major, place) ||
+           try_pattern("/usr/local/cuda-*/lib64", major, place);
+}
+
+static bool try_wheels(int major, kiln__nvrtc_place *place)
+{
+    const char *root = kiln__env("VIRTUAL_ENV");
+    return try_root(root, "lib/python3*/site-packages/nvidia/cu13/lib", major, place) ||
+           try_root(root, "lib/python3*/site-packages/nvidia/cuda_nvrtc/lib", major, place);
+}
+
+static kiln_status search(kiln__nvrtc_place *place, kiln_error *err)
+{
+    static bool (*const steps[])(int, kiln__nvrtc_place *) = {try_loader, try_toolkits, try_wheels};
+    const char *given = kiln__env("KILN_NVRTC");
+
+    if (given != NULL) {
+        if (accept(given, place))
+            return KILN_OK;
+        return kiln__fail(err, KILN_ERR_NO_NVRTC,
+                          "$KILN_NVRTC: \"%.300s\" is no NVRTC library (a file libnvrtc.so.12 or "
+                          "libnvrtc.so.13)",
+                          given);
+    }
+    for (size_t step = 0; step < KILN_COUNT_OF(steps); step++)
+        for (size_t i = 0; i < KILN_COUNT_OF(majors); i++)
+            if (steps[step](majors[i], place))
+                return KILN_OK;
+    return kiln__fail(err, KILN_ERR_NO_NVRTC,
+                      "no NVRTC library (libnvrtc.so.13 or libnvrtc.so.12) in $LD_LIBRARY_PATH, "
+                      "the system's folders, $CUDA_HOME, $CUDA_PATH, /usr/local/cuda*/lib64 or "
+                      "the nvidia wheels of $VIRTUAL_ENV; $KILN_NVRTC can name the file");
+}
+
+kiln_status kiln__nvrtc_find(const kiln__nvrtc_place **out, kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+
+    *out = NULL;
+    pthread_mutex_lock(&nvrtc.lock);
+    if (!nvrtc.found) {
+        status = search(&nvrtc.place, err);
+        nvrtc.found = status == KILN_OK;
+    }
+    if (nvrtc.found)
+        *out = &nvrtc.place;
+    pthread_mutex_unlock(&nvrtc.lock);
+    return status;
+}
+
+void kiln__nvrtc_describe(char *text, size_t bytes)
+{
+    const kiln__nvrtc_place *place = NULL;
+
+    text[0] = '\0';
+    if (kiln__nvrtc_find(&place, NULL) != KILN_OK)
+        return;
+    snprintf(text, bytes, "NVRTC %s", place->version);
+    if (strchr(place->version, '.') != NULL)
+        return;
+
+    /* A wheel's file tells the major number only; its companion beside it tells both. */
+    char pattern[1200];
+    glob_t matches;
+    int length = (int)(strrchr(place->path, '/') - place->path);
+    snprintf(pattern, sizeof pattern, "%.*s/libnvrtc-builtins.so.%d.*", length, place->path,
+             place->major);
+    if (glob(pattern, 0, NULL, &matches) != 0)
+        return;
+    snprintf(text, bytes, "NVRTC %s", strstr(matches.gl_pathv[0], ".so.") + strlen(".so."));
+    globfree(&matches);
+}
+
+kiln_status kiln__nvrtc_identity(const char **id_out, kiln_error *err)
+{
+    const kiln__nvrtc_place *place = NULL;
+    kiln_status status = kiln__nvrtc_find(&place, err);
+
+    *id_out = status == KILN_OK ? place->identity : NULL;
+    return status;
+}
+
+const char *const *kiln__nvrtc_include_dirs(void)
+{
+    static const char *const none[] = {NULL};
+    const kiln__nvrtc_place *place = NULL;
+
+    return kiln__nvrtc_find(&place, NULL) == KILN_OK ? place->include_dirs : none;
+}
