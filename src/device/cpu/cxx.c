@@ -44,7 +44,7 @@ static const char *const common_flags[] = {
     "-fno-strict-aliasing",
     /* Distributions turn these on; a loop over memory only gets slower by them. */
     "-fno-stack-protector", "-U_FORTIFY_SOURCE",
-    "-fdiagnostics-color=never", "-fdiagnostics-show-column",
+    "-fdiagnostics-color=never",
 };
 /* A unique symbol would keep a module in memory for ever. */
 static const char *const gcc_flags[] = {"-fno-gnu-unique", "-fmax-errors=64"};
