@@ -47,11 +47,6 @@ struct kiln__args {
 };
 
 //% if cuda
-//# A burst of accesses, known when compiled: how many, and how many elements each.
-template <int kiln__N, int kiln__L> struct kiln__burst {
-    static constexpr int accesses = kiln__N, lanes = kiln__L;
-};
-
 //% insert cuda/${layout}.cu
 //% else
 //% insert cpu/${layout}.cpp
