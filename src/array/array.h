@@ -24,6 +24,7 @@ typedef struct kiln__storage {
     _Atomic(uintptr_t) used_on; /* managed by kiln__storage_used_on */
     kiln_release_fn release;
     void *owner, *owner_data;
+    struct kiln__recycler *recycler; /* the context's; where this and its handles came from */
 } kiln__storage;
 
 struct kiln_array {
@@ -78,6 +79,12 @@ char *kiln__shape_text(int rank, const int64_t *shape, char *text, size_t bytes)
  * bytes of `itemsize`. */
 kiln_status kiln__shape_size(int rank, const int64_t *shape, size_t itemsize, int64_t *size_out,
                              kiln_error *err);
+
+/* Whether `new_shape` (of equal size) can be had in C-order without moving an element, and the
+ * strides that it then has. */
+bool kiln__reshape_strides(int rank, const int64_t *shape, const int64_t *strides,
+                           size_t itemsize, int new_rank, const int64_t *new_shape,
+                           int64_t *new_strides);
 
 /* Host memory to host memory, any strides on both sides, no cast. */
 void kiln__host_copy(void *dst, const int64_t *dst_strides, const void *src,
