@@ -136,11 +136,6 @@ kiln_context *test_env_context(test_env *t, const char *cache_dir)
     return ctx;
 }
 
-bool test_env_has_compiler(const test_env *t)
-{
-    return kiln_context_device(t->ctx)->compiler[0] != '\0';
-}
-
 /* Make and use one context, so that whatever the process keeps for good exists. */
 static bool warm_up(test_env *t)
 {

@@ -64,9 +64,6 @@ void test_env_fresh_dir(test_env *t, char *path, size_t path_bytes);
 /* Regular files anywhere under `path`. */
 size_t test_env_count_files(const char *path);
 
-/* Whether a compiler for the device is there (a machine may have a driver and no NVRTC). */
-bool test_env_has_compiler(const test_env *t);
-
 /* Next number of the test's own sequence, and one in [0, bound). */
 uint64_t test_random(test_env *t);
 uint64_t test_random_below(test_env *t, uint64_t bound);
