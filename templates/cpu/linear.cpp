@@ -2,7 +2,7 @@
 //#
 //# unit: ${unit} neighbouring elements; the caller gives each thread a range of units
 //# The loop keeps the form that compilers vectorise: load into locals, call, store.
-extern "C" void ${entry}(const kiln__args *kiln__in, long long kiln__begin, long long kiln__end)
+extern "C" __attribute__((visibility("default"))) void ${entry}(const kiln__args *kiln__in, long long kiln__begin, long long kiln__end)
 {
     const kiln__args kiln__a = *kiln__in;
 //% insert environment.cpp

@@ -2,7 +2,7 @@
 //#
 //# unit: up to ${unit} elements of one row (the last axis); rows are walked by an odometer, so that
 //#       only the first unit of a range pays for divisions
-extern "C" void ${entry}(const kiln__args *kiln__in, long long kiln__begin, long long kiln__end)
+extern "C" __attribute__((visibility("default"))) void ${entry}(const kiln__args *kiln__in, long long kiln__begin, long long kiln__end)
 {
     const kiln__args kiln__a = *kiln__in;
 //% insert environment.cpp

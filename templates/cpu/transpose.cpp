@@ -2,7 +2,7 @@
 //# the lines of every operand in the first-level cache until they are used up.
 //#
 //# unit: one tile of axes A = rank - 1 and B = rank - 2 at one index of the outer axes
-extern "C" void ${entry}(const kiln__args *kiln__in, long long kiln__begin, long long kiln__end)
+extern "C" __attribute__((visibility("default"))) void ${entry}(const kiln__args *kiln__in, long long kiln__begin, long long kiln__end)
 {
     const kiln__args kiln__a = *kiln__in;
 //% insert environment.cpp
