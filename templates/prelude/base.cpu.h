@@ -1,0 +1,14 @@
+// base (CPU): the words that every other part of the prelude is written in, and CUDA's
+// qualifiers, which mean nothing here, so that one preamble serves both devices.
+#define KILN_FN static inline __attribute__((always_inline, unused))
+#define KILN_METHOD inline __attribute__((always_inline))
+#define KILN_UNROLL
+// Before a loop whose rounds may run side by side, whatever the compiler can prove.
+#define KILN_INDEPENDENT _Pragma("omp simd")
+#define __host__
+#define __device__
+#define __global__
+#define __constant__
+#define __forceinline__ inline __attribute__((always_inline))
+typedef __SIZE_TYPE__ size_t;
+typedef __PTRDIFF_TYPE__ ptrdiff_t;
