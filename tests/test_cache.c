@@ -268,6 +268,23 @@ static void test_cache__sizes_that_lie_are_noticed(void **state)
     }
 }
 
+/* Bytes that mean nothing must be zero, or two files would be one blob. */
+static void test_cache__unused_bytes_must_be_zero(void **state)
+{
+    (void)state;
+    for (size_t at = 48; at < 80; at++) {
+        unsigned char file[GOLDEN_BYTES];
+        kiln__hash128 sum = {0, 0};
+        memcpy(file, GOLDEN_FILE, GOLDEN_BYTES);
+        if (at < 64 || at >= 64 + strlen(GOLDEN_KEY))
+            file[at] = 1;
+        sum = kiln__hash_128(file + 32, GOLDEN_BYTES - 32);
+        put_u64(file + 16, sum.lo);
+        put_u64(file + 24, sum.hi);
+        assert_int_equal(check(file, GOLDEN_BYTES), file[at] != 1);
+    }
+}
+
 /* On the disk: each byte changed, each length. Miss, then stored anew, then found. */
 static void test_cache__damaged_entries_are_rebuilt(void **state)
 {
@@ -601,6 +618,7 @@ int main(void)
         CACHE_TEST(test_cache__every_flipped_bit_is_noticed),
         CACHE_TEST(test_cache__every_other_length_is_noticed),
         CACHE_TEST(test_cache__sizes_that_lie_are_noticed),
+        CACHE_TEST(test_cache__unused_bytes_must_be_zero),
         CACHE_TEST(test_cache__damaged_entries_are_rebuilt),
         CACHE_TEST(test_cache__a_blob_of_another_key_is_left_alone),
         CACHE_TEST(test_cache__an_immense_file_is_no_entry),

@@ -12,11 +12,11 @@
  *
  * Integers are little-endian. The payload begins on 16 bytes so that a mapping may be used as is.
  *
- * Rule 1: every byte of a file is decided: it is compared, or it is under the checksum. The fuzzer
- *         and a test that flips each bit hold us to it.
+ * Rule 1: for a key and a payload there is one file, byte for byte, and nothing else is accepted.
+ *         The fuzzer and a test that flips each bit hold us to it.
  * Rule 2: nothing in a file is believed before it is checked against the file's true size; sums
  *         are formed only of numbers already known to be small.
- * Rule 3: equal key and payload give equal bytes: no time, host or user is in the file.
+ * Rule 3: no time, host or user is in a file: it may be copied to another machine.
  */
 #include "cache/parts.h"
 
@@ -68,6 +68,15 @@ kiln__verdict kiln__blob_judge_header(const unsigned char header[KILN__BLOB_HEAD
     return key_claim == key_bytes ? KILN__VERDICT_VALID : KILN__VERDICT_OTHER;
 }
 
+static bool is_zero(const unsigned char *p, uint64_t bytes)
+{
+    for (uint64_t k = 0; k < bytes; k++) {
+        if (p[k] != 0)
+            return false;
+    }
+    return true;
+}
+
 kiln__verdict kiln__blob_judge(const void *file, size_t file_bytes, const void *key,
                                size_t key_bytes, const void **payload_out,
                                size_t *payload_bytes_out)
@@ -91,6 +100,10 @@ kiln__verdict kiln__blob_judge(const void *file, size_t file_bytes, const void *
         return KILN__VERDICT_OTHER;
 
     offset = (size_t)payload_offset(key_bytes);
+    if (!is_zero(bytes + 48, 16) ||
+        !is_zero(bytes + KILN__BLOB_HEADER_BYTES + key_bytes,
+                 offset - KILN__BLOB_HEADER_BYTES - key_bytes))
+        return KILN__VERDICT_DAMAGED;
     *payload_out = bytes + offset;
     *payload_bytes_out = file_bytes - offset;
     return KILN__VERDICT_VALID;

@@ -62,7 +62,7 @@ char *kiln__dir_path(const char *dir, char reason[KILN__REASON_BYTES])
     if (home != NULL && home[0] == '/')
         return join(home, ".cache/kiln");
     snprintf(reason, KILN__REASON_BYTES,
-             "none of KILN_CACHE_DIR, XDG_CACHE_HOME and HOME tells where it should be");
+             "none of KILN_CACHE_DIR, XDG_CACHE_HOME and HOME tells where to put it");
     return NULL;
 }
 
@@ -73,18 +73,19 @@ static bool is_trusted(int fd, char reason[KILN__REASON_BYTES])
     struct stat st;
 
     if (fstat(fd, &st) != 0) {
-        snprintf(reason, KILN__REASON_BYTES, "its owner cannot be read");
+        snprintf(reason, KILN__REASON_BYTES, "the folder's owner cannot be read");
         return false;
     }
     if (st.st_uid != geteuid()) {
         snprintf(reason, KILN__REASON_BYTES,
-                 "it is owned by user %lu, while this process runs as user %lu",
+                 "the folder is owned by user %lu, while this process runs as user %lu",
                  (unsigned long)st.st_uid, (unsigned long)geteuid());
         return false;
     }
     if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
         snprintf(reason, KILN__REASON_BYTES,
-                 "others may write to it (mode %04o), and so run code here; chmod go-w allows it",
+                 "others may write to the folder (mode %04o), and so run code in this process; "
+                 "chmod go-w makes it usable",
                  (unsigned)st.st_mode & 07777u);
         return false;
     }

@@ -45,7 +45,7 @@ typedef enum trouble {
 struct kiln__cache {
     kiln__log log;
     char *path;                           /* absolute; "" when there is no disk */
-    char refusal[KILN__REASON_BYTES + 64]; /* set while opening, constant afterwards */
+    char refusal[2 * KILN__REASON_BYTES]; /* set while opening, constant afterwards */
     pthread_rwlock_t lock;                /* guards `fd` against being replaced while in use */
     int fd;                               /* the folder, or -1 while it does not exist */
     kiln__memory memory;
@@ -91,8 +91,9 @@ static bool is_news(kiln__cache *cache, trouble kind)
 
 static void refuse(kiln__cache *cache, const char *path, const char *reason)
 {
-    snprintf(cache->refusal, sizeof cache->refusal, "%s%s%.*s", path, path[0] != '\0' ? ": " : "",
-             KILN__REASON_BYTES, reason);
+    /* The reason first: a long path may be cut, the reason may not. */
+    snprintf(cache->refusal, sizeof cache->refusal, "%.*s%s%s", KILN__REASON_BYTES, reason,
+             path[0] != '\0' ? ": " : "", path);
     if (is_news(cache, TROUBLE_FOLDER))
         kiln__log_line(&cache->log,
                        "the cache folder is not used, kernels are kept in memory only: %s",
@@ -201,8 +202,8 @@ static bool renew_folder(kiln__cache *cache, bool create)
     pthread_rwlock_unlock(&cache->lock);
 
     if (state != KILN__DIR_OPEN && state != KILN__DIR_ABSENT && is_news(cache, TROUBLE_FOLDER))
-        kiln__log_line(&cache->log, "the cache folder cannot be used now: %s: %s", cache->path,
-                       reason);
+        kiln__log_line(&cache->log, "the cache folder cannot be used now: %s: %s", reason,
+                       cache->path);
     return state == KILN__DIR_OPEN;
 }
 
@@ -492,8 +493,8 @@ static bool store_on_disk(kiln__cache *cache, const place *p, const void *key, s
     }
     kiln__free(file);
     if (why != 0 && is_news(cache, TROUBLE_WRITE))
-        kiln__log_line(&cache->log, "a kernel is kept in memory only, as %s takes none: %s",
-                       cache->path, strerror_r(why, text, sizeof text));
+        kiln__log_line(&cache->log, "a kernel is kept in memory only, not on the disk: %s: %s",
+                       strerror_r(why, text, sizeof text), cache->path);
     return done;
 }
 
