@@ -178,33 +178,6 @@ static kiln_status decide_size(const kiln_elementwise *op, const kiln__call *cal
     return KILN_OK;
 }
 
-/* The loop's shape: the broadcast of all non-raw arrays, or `size`. */
-static kiln_status decide_shape(const kiln_elementwise *op, const kiln__call *call, resolved *r,
-                                kiln_error *err)
-{
-    const kiln__definition *d = op->def;
-    bool any = false;
-    char text[400];
-
-    r->rank = 0;
-    for (size_t p = 0; p < d->param_count; p++) {
-        if (r->array[p] == NULL || d->params[p].raw)
-            continue;
-        if (call->has_size)
-            return kiln__fail(err, KILN_ERR_SIZE,
-                              "kernel \"%s\": size %lld was given, but `%s` is not raw and decides "
-                              "it",
-                              d->name, (long long)call->size, d->params[p].name);
-        any = true;
-        if (!kiln__shape_broadcast(&r->rank, r->shape, r->array[p]->rank, r->array[p]->shape)) {
-            shapes_text(d, r, text, sizeof text);
-            return kiln__fail(err, KILN_ERR_SHAPE,
-                              "kernel \"%s\": shapes do not broadcast together: %s", d->name, text);
-        }
-    }
-    return any ? KILN_OK : decide_size(op, call, r, err);
-}
-
 static kiln_status check_output(const kiln_elementwise *op, const resolved *r, size_t p,
                                 kiln_error *err)
 {
@@ -224,8 +197,7 @@ static kiln_status check_output(const kiln_elementwise *op, const resolved *r, s
         return KILN_OK;
     if (a->rank != r->rank || memcmp(a->shape, r->shape, (size_t)a->rank * sizeof a->shape[0]) != 0)
         return kiln__fail(err, KILN_ERR_OUTPUT,
-                          "kernel \"%s\": output `%s` has shape %s, but the arguments broadcast to "
-                          "%s",
+                          "kernel \"%s\": output `%s` has shape %s, but the inputs broadcast to %s",
                           d->name, d->params[p].name,
                           kiln__shape_text(a->rank, a->shape, have, sizeof have),
                           kiln__shape_text(r->rank, r->shape, need, sizeof need));
@@ -235,6 +207,56 @@ static kiln_status check_output(const kiln_elementwise *op, const resolved *r, s
                           "broadcast) and cannot be written",
                           d->name, d->params[p].name);
     return KILN_OK;
+}
+
+/* An array that takes part in deciding the loop's shape. */
+static bool decides_shape(const kiln__definition *d, const resolved *r, size_t p)
+{
+    return r->array[p] != NULL && !d->params[p].raw;
+}
+
+static kiln_status broadcast_inputs(const kiln__definition *d, resolved *r, kiln_error *err)
+{
+    char text[400];
+    r->rank = 0;
+    for (size_t p = 0; p < d->input_count; p++) {
+        if (!decides_shape(d, r, p) ||
+            kiln__shape_broadcast(&r->rank, r->shape, r->array[p]->rank, r->array[p]->shape))
+            continue;
+        shapes_text(d, r, text, sizeof text);
+        return kiln__fail(err, KILN_ERR_SHAPE,
+                          "kernel \"%s\": shapes do not broadcast together: %s", d->name, text);
+    }
+    return KILN_OK;
+}
+
+/* The loop's shape: what all inputs and given outputs broadcast to, or `size`. A given output may
+ * be larger than the inputs' broadcast, never smaller. */
+static kiln_status decide_shape(const kiln_elementwise *op, const kiln__call *call, resolved *r,
+                                kiln_error *err)
+{
+    const kiln__definition *d = op->def;
+    size_t first = 0;
+
+    while (first < d->param_count && !decides_shape(d, r, first))
+        first++;
+    if (first == d->param_count)
+        return decide_size(op, call, r, err);
+    if (call->has_size)
+        return kiln__fail(err, KILN_ERR_SIZE,
+                          "kernel \"%s\": size %lld was given, but `%s` is not raw and decides it",
+                          d->name, (long long)call->size, d->params[first].name);
+    kiln_status status = broadcast_inputs(d, r, err);
+    int64_t shape[KILN_RANK_MAX];
+    int rank = r->rank;
+    memcpy(shape, r->shape, (size_t)rank * sizeof shape[0]);
+    for (size_t p = d->input_count; p < d->param_count && status == KILN_OK; p++)
+        if (decides_shape(d, r, p) &&
+            !kiln__shape_broadcast(&rank, shape, r->array[p]->rank, r->array[p]->shape))
+            return check_output(op, r, p, err); /* explains with the inputs' shape */
+    r->rank = rank;
+    memcpy(r->shape, shape, (size_t)rank * sizeof shape[0]);
+    return status;
 }
 
 /* ---- operands ------------------------------------------------------------------------------------ */
