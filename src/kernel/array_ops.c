@@ -427,7 +427,8 @@ kiln_status kiln_array_assign(kiln_array *dst, const kiln_array *src, kiln_error
     if (dst->self_overlap)
         return kiln__fail(err, KILN_ERR_OUTPUT,
                           "the array assigned to was broadcast and cannot be written");
-    return dst->size == 0 ? KILN_OK : copy_into(dst, src, NULL, err);
+    kiln_stream *stream = kiln__device_stream(kiln__context_device(dst->ctx));
+    return dst->size == 0 ? KILN_OK : copy_into(dst, src, stream, err);
 }
 
 /* `shape` with its one -1 replaced. ERR_SHAPE when the sizes differ. */
