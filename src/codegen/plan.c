@@ -16,10 +16,10 @@
 
 #include "codegen/codegen.h"
 
-/* Bytes that one access moves at most, and bytes of loads a thread should have in flight: a GPU
- * with 2048 threads on each multiprocessor then has 64 KiB in flight there, somewhat more than
- * Little's law asks of an H200 (48 KiB). Measured in bench/results/. */
-enum { ACCESS_BYTES = 16, FLIGHT_BYTES = 32, UNROLL_MAX = 8, LANE_ELEMENTS_MAX = 32 };
+/* Bytes of its widest operand that a thread takes: in one access where alignment allows, else in
+ * several that are all in flight. On an H200 twice as many cost 3 % (int8 to float32: 6 %), half
+ * as many 20 %; see docs/design.md, "What measurement changed". */
+enum { ACCESS_BYTES = 16, UNROLL_MAX = 8 };
 
 /* Threads a block of each CUDA layout. */
 enum { BLOCK_THREADS = 256 };
@@ -304,25 +304,19 @@ static int choose_vec(const walk *w, const kiln__variant *v, const kiln__operand
     return vec;
 }
 
-/* Accesses a thread should have in flight so that all together cover the memory's latency. */
-static int choose_unroll(const walk *w, const kiln__definition *def, const kiln__variant *v)
+/* Accesses a thread has in flight, so that they come to ACCESS_BYTES of the widest operand. */
+static int choose_unroll(const walk *w, const kiln__variant *v)
 {
-    int loaded = 0, stored = 0, unroll = 1;
+    int widest = 0;
     for (int k = 0; k < w->count; k++) {
-        uint8_t access = k == w->index ? KILN__ACCESS_ONE : v->access[w->param[k]];
-        if (access != KILN__ACCESS_VECTOR && access != KILN__ACCESS_STRIDED)
-            continue;
-        if (!w->written[k] || def->params[w->param[k]].read_first)
-            loaded += w->itemsize[k];
-        else
-            stored += w->itemsize[k];
+        const uint8_t access = k == w->index ? KILN__ACCESS_ONE : v->access[w->param[k]];
+        if ((access == KILN__ACCESS_VECTOR || access == KILN__ACCESS_STRIDED) &&
+            w->itemsize[k] > widest)
+            widest = w->itemsize[k];
     }
-    const int bytes = (loaded != 0 ? loaded : stored) * v->vec;
-    const int flight = tuned("KILN_TUNE_FLIGHT", FLIGHT_BYTES);
-    while (bytes != 0 && unroll * bytes < flight && unroll < UNROLL_MAX &&
-           2 * unroll * v->vec <= LANE_ELEMENTS_MAX)
-        unroll *= 2;
-    return unroll;
+    const int bytes = widest * v->vec;
+    const int unroll = bytes == 0 ? 1 : tuned("KILN_TUNE_ACCESS", ACCESS_BYTES) / bytes;
+    return unroll < 1 ? 1 : unroll > UNROLL_MAX ? UNROLL_MAX : unroll;
 }
 
 /* 32 when every element count and byte offset fits a signed 32-bit integer with room for one
@@ -449,7 +443,7 @@ void kiln__plan_make(const kiln__definition *def, kiln_backend backend, const ki
     if (backend != KILN_BACKEND_CPU) {
         v->vec = (uint8_t)choose_vec(&w, v, operands);
         if (v->layout != KILN__LAYOUT_TRANSPOSE)
-            v->unroll = (uint8_t)choose_unroll(&w, def, v);
+            v->unroll = (uint8_t)choose_unroll(&w, v);
     }
     v->index_bits = (uint8_t)choose_index_bits(&w, v, plan->size);
     for (int k = 0; k < w.count; k++) {
