@@ -657,37 +657,6 @@ static void test_npy__writes_into_a_device_in_place(void **state)
     kiln_error_clear(&err);
 }
 
-/* ---- the fuzzer's seeds ---- */
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
-
-static void test_npy__keeps_its_promises_for_the_fuzzers_corpus(void **state)
-{
-    char path[1024], file[2048];
-    DIR *dir = opendir(test_data("fuzz/corpus/npy", path, sizeof path));
-    struct dirent *entry;
-    int count = 0;
-
-    (void)state;
-    assert_non_null(dir);
-    while ((entry = readdir(dir)) != NULL) {
-        size_t bytes = 0;
-        char *data;
-
-        if (entry->d_name[0] == '.')
-            continue;
-        snprintf(file, sizeof file, "%s/%s", path, entry->d_name);
-        data = read_bytes(file, &bytes);
-        /* Shifted up to the end of the allocation, where reading on is caught. */
-        memmove(data + 1, data, bytes);
-        assert_int_equal(LLVMFuzzerTestOneInput((const uint8_t *)data + 1, bytes), 0);
-        free(data);
-        count++;
-    }
-    closedir(dir);
-    assert_true(count >= 40);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -709,7 +678,6 @@ int main(void)
         cmocka_unit_test(test_npy__writes_behind_a_link_and_leaves_it_one),
         cmocka_unit_test(test_npy__a_failed_write_changes_nothing),
         cmocka_unit_test(test_npy__writes_into_a_device_in_place),
-        cmocka_unit_test(test_npy__keeps_its_promises_for_the_fuzzers_corpus),
     };
     return cmocka_run_group_tests_name("test_npy", tests, make_folder, remove_folder);
 }

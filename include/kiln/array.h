@@ -79,12 +79,14 @@ typedef void (*kiln_release_fn)(void *owner, void *data);
 /**
  * Use device memory (host memory on the cpu device) that somebody else owns.
  *
- * @param data        First element: a device pointer for cuda.
+ * @param data        First element: a device pointer for cuda. It and the strides must be
+ *                    multiples of the element's size (ERR_ARGUMENT).
  * @param data_bytes  Size of the memory that begins at `base`; strides must stay inside it
  *                    (ERR_ARGUMENT).
  * @param base        Where that memory begins; NULL means at `data`.
  * @param strides     NULL means C-order.
- * @param release     May be NULL; else called with `owner` and `data` once.
+ * @param release     May be NULL; else called with `owner` and `data` once. Never called when
+ *                    this function fails.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_array_wrap(kiln_context *ctx, kiln_dtype dtype, int rank,
                                                     const int64_t *shape, const int64_t *strides,

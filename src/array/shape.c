@@ -17,7 +17,7 @@
 kiln_status kiln__shape_size(int rank, const int64_t *shape, size_t itemsize, int64_t *size_out,
                              kiln_error *err)
 {
-    int64_t bytes = (int64_t)itemsize;
+    int64_t bytes = (int64_t)itemsize, size = 1;
     bool empty = false;
 
     *size_out = 0;
@@ -30,16 +30,19 @@ kiln_status kiln__shape_size(int rank, const int64_t *shape, size_t itemsize, in
         if (shape[axis] < 0)
             return kiln__fail(err, KILN_ERR_ARGUMENT, "extent %" PRId64 " of axis %d is negative",
                               shape[axis], axis);
-        if (shape[axis] == 0)
+        if (shape[axis] == 0) {
             empty = true;
-        else if (kiln__mul_overflow(bytes, shape[axis], &bytes)) {
+            continue;
+        }
+        if (kiln__mul_overflow(bytes, shape[axis], &bytes)) {
             char text[160];
             return kiln__fail(err, KILN_ERR_OVERFLOW,
                               "shape %s of %zu-byte elements does not fit 63 bits of bytes",
                               kiln__shape_text(rank, shape, text, sizeof text), itemsize);
         }
+        size *= shape[axis]; /* never more than `bytes`, which fits */
     }
-    *size_out = empty ? 0 : bytes / (int64_t)itemsize;
+    *size_out = empty ? 0 : size;
     return KILN_OK;
 }
 

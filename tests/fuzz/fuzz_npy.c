@@ -1,8 +1,8 @@
 /*
  * fuzz_npy.c - the .npy header parser on any bytes at all.
  *
- * Built with -fsanitize=fuzzer,address; seeds in corpus/npy (made by ../data/make_npy.py), which
- * test_npy replays. Besides memory errors, a header that is accepted must keep its promises.
+ * The seeds in corpus/npy were made by ../data/make_npy.py, and are replayed as a plain test.
+ * Besides memory errors, a header that is accepted must keep its promises.
  */
 #include <stdio.h>
 #include <stdlib.h>
