@@ -15,9 +15,12 @@
  */
 #include "device/pool.h"
 
-/* A pending block is looked at on every POLL_EVERYth hit; a query costs more than a hit. */
+/* Pending blocks are looked at on every POLL_EVERYth hit, up to the first that has not passed: a
+ * query costs more than a hit. */
 #define POLL_EVERY 16u
-#define POLL_MOST 4u
+
+/* Idle memory that is left alone: giving it back makes the stream wait. */
+#define IDLE_PLENTY ((size_t)256 << 20)
 
 static size_t round_up(size_t bytes)
 {
@@ -148,11 +151,25 @@ static size_t trim(kiln__pool *pool)
     for (kiln__arena *arena = pool->arenas; arena != NULL; arena = arena->next) {
         pthread_mutex_lock(&arena->lock);
         kiln__arena_poll(arena, false, SIZE_MAX);
-        bytes += kiln__arena_trim(arena);
+        bytes += kiln__arena_trim(arena, SIZE_MAX);
         pthread_mutex_unlock(&arena->lock);
     }
     pthread_mutex_unlock(&pool->list_lock);
     return bytes;
+}
+
+/* Before the pool grows: when much of what it holds is idle and in pieces too small, give the whole
+ * idle segments back. Without this a program that asks for ever new sizes hoards the old ones. */
+static void shed(kiln__arena *arena, size_t bytes)
+{
+    kiln__pool *pool = arena->pool;
+    size_t used = atomic_load_explicit(&pool->used_bytes, memory_order_relaxed);
+
+    pthread_mutex_lock(&pool->lock);
+    size_t idle = pool->held_bytes > used ? pool->held_bytes - used : 0;
+    pthread_mutex_unlock(&pool->lock);
+    if (idle > IDLE_PLENTY && idle > used / 4)
+        (void)kiln__arena_trim(arena, bytes);
 }
 
 /* The arena has no free block that fits. It is locked on entry and on return, not in between. */
@@ -163,8 +180,10 @@ static kiln_status take_hard(kiln__arena *arena, size_t bytes, kiln__node **out,
 
     kiln__arena_poll(arena, false, SIZE_MAX);
     *out = kiln__arena_take(arena, bytes, false);
-    if (*out == NULL)
+    if (*out == NULL) {
+        shed(arena, bytes);
         status = grow_and_take(arena, bytes, true, out, err);
+    }
     if (*out == NULL && status == KILN_OK)
         status = grow_and_take(arena, bytes, false, out, err);
 
@@ -208,7 +227,7 @@ kiln_status kiln__pool_alloc(kiln__device *device, size_t bytes, kiln_stream *st
 
     pthread_mutex_lock(&arena->lock);
     if (arena->pending != NULL && ++arena->tick % POLL_EVERY == 0)
-        kiln__arena_poll(arena, false, POLL_MOST);
+        kiln__arena_poll(arena, false, 1);
     if (rounded == 0) {
         node = kiln__arena_take_zero(arena);
         if (node == NULL)

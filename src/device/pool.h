@@ -126,13 +126,15 @@ kiln__node *kiln__arena_take(kiln__arena *arena, size_t bytes, bool any_class);
 kiln__node *kiln__arena_take_zero(kiln__arena *arena);
 /* Free a USED or PENDING node (whose marks have passed) and merge it with its neighbours. */
 void kiln__arena_put(kiln__arena *arena, kiln__node *node);
-/* Free pending nodes whose marks have passed (or wait for them), looking at `most` of them. */
+/* Free pending nodes whose marks have passed, oldest first, until `most` were found that have not;
+ * or wait for all. */
 void kiln__arena_poll(kiln__arena *arena, bool wait, size_t most);
 /* Add a segment that can hold `bytes`. ERR_DEVICE_MEMORY without a message when there is no room
  * for it. `generous` may take more than is needed now. */
 kiln_status kiln__arena_grow(kiln__arena *arena, size_t bytes, bool generous, kiln_error *err);
-/* Give whole free segments back to the device; waits for the stream. Returns the bytes. */
-size_t kiln__arena_trim(kiln__arena *arena);
+/* Give whole free segments back to the device until that is `enough` bytes; waits for the stream.
+ * Returns the bytes. */
+size_t kiln__arena_trim(kiln__arena *arena, size_t enough);
 /* Whether the arena has outlived its stream and its blocks: unlock, then kiln__arena_retire(). */
 bool kiln__arena_is_over(const kiln__arena *arena);
 

@@ -15,9 +15,11 @@
 
 #define SLAB_NODES 64u
 
-/* At most this much is asked of the device in advance, so that a large request later finds it. */
-#define GROWTH_MAX ((size_t)512 << 20)
+/* How much is asked of the device when less is needed: the bounds of segment_size(). Measured with
+ * the traces of tests/test_pool.c: larger segments leave more unused at the end, smaller ones
+ * more holes. */
 #define GROWTH_MIN ((size_t)16 << 20)
+#define GROWTH_MAX ((size_t)256 << 20)
 #define SMALL_GROWTH_MAX ((size_t)16 << 20)
 
 typedef struct slab {
@@ -202,7 +204,7 @@ void kiln__arena_poll(kiln__arena *arena, bool wait, size_t most)
     kiln__device *device = arena->pool->device;
     kiln__node **at = &arena->pending, *last = NULL;
 
-    while (*at != NULL && most-- > 0) {
+    while (*at != NULL && most > 0) {
         kiln__node *node = *at;
         while (node->marks != NULL) {
             kiln__mark *mark = node->marks;
@@ -216,6 +218,7 @@ void kiln__arena_poll(kiln__arena *arena, bool wait, size_t most)
         if (node->marks != NULL) {
             last = node;
             at = &node->right;
+            most--;
             continue;
         }
         *at = node->right;
@@ -376,10 +379,11 @@ static void wait_for_stream(kiln_stream *stream)
         (void)device->backend->event_synchronize(device, stream->closing_event, NULL);
 }
 
-size_t kiln__arena_trim(kiln__arena *arena)
+size_t kiln__arena_trim(kiln__arena *arena, size_t enough)
 {
     size_t bytes = 0;
-    for (kiln__segment *segment = arena->segments, *next; segment != NULL; segment = next) {
+    kiln__segment *segment = arena->segments, *next = NULL;
+    for (; segment != NULL && bytes < enough; segment = next) {
         next = segment->next;
         if (!segment_is_free(segment))
             continue;

@@ -53,7 +53,7 @@ static kiln_status load_entry_points(void)
     if (library == NULL) {
         const char *why = dlerror();
         if (why != NULL && strstr(why, "No such file") == NULL)
-            return remember(KILN_ERR_NO_DRIVER, "the CUDA driver does not load: %s", why);
+            return remember(KILN_ERR_NO_DRIVER, "the CUDA driver does not load: %.200s", why);
         return remember(KILN_ERR_NO_DRIVER, "no CUDA driver (libcuda.so.1) on this machine");
     }
     for (size_t i = 0; i < KILN_COUNT_OF(entries); i++) {

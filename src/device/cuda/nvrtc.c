@@ -89,7 +89,7 @@ static kiln_status load_entry_points(const kiln__nvrtc_place *place)
 
     if (handle == NULL) {
         const char *why = dlerror();
-        snprintf(library.reason, sizeof library.reason, "NVRTC does not load: %s",
+        snprintf(library.reason, sizeof library.reason, "NVRTC does not load: %.400s",
                  why != NULL ? why : place->path);
         return KILN_ERR_NO_NVRTC;
     }
