@@ -14,6 +14,11 @@
 #include "codegen/prelude.h"
 #include "codegen/template.h"
 
+/* cpu: bytes of a launch from which on outputs are stored past the caches, and how many elements
+ * are computed before they are stored (a multiple of a vector's for every dtype). */
+#define STREAM_BYTES_MIN ((int64_t)32 << 20)
+#define STREAM_BURST 64
+
 /* What the templates are expanded for; `p` and `axis` are the current items of `for` loops. */
 typedef struct emitter {
     const kiln__definition *def;
@@ -165,6 +170,49 @@ static bool is_independent(const emitter *e)
            !e->def->uses_indexer;
 }
 
+/* What a snippet calls to be busy with arithmetic and not with memory. */
+static bool is_heavy(const emitter *e)
+{
+    static const char *const names[] = {
+        "acos", "acosh", "asin", "asinh", "atan",  "atan2", "atanh", "cbrt",  "cos", "cosh",
+        "erf",  "erfc",  "exp",  "exp10", "exp2",  "expm1", "hypot", "lgamma", "log", "log10",
+        "log1p", "log2", "pow",  "sin",   "sincos", "sinh", "tan",   "tanh",  "tgamma",
+    };
+    char single[16];
+    for (size_t k = 0; k < KILN_COUNT_OF(names); k++) {
+        snprintf(single, sizeof single, "%sf", names[k]);
+        if (kiln__definition_uses(e->def, names[k]) || kiln__definition_uses(e->def, single))
+            return true;
+    }
+    return false;
+}
+
+/* cpu: outputs may be stored past the caches: they are written whole, never read, and memory is
+ * what the kernel waits for. */
+static bool is_streaming(const emitter *e)
+{
+    bool any = false;
+    for (size_t p = 0; p < e->def->param_count; p++) {
+        if (!is_walking(e, p))
+            continue;
+        if (is_direct(e, p) || (is_stored(e, p) && (is_loaded(e, p) ||
+                                                    access_of(e, p) != KILN__ACCESS_VECTOR)))
+            return false;
+        any |= is_stored(e, p);
+    }
+    return any && !on_cuda(e) && is_independent(e) && !is_heavy(e);
+}
+
+/* Elements from which on a launch touches more than any cache is likely to keep. */
+static int64_t stream_size(const emitter *e)
+{
+    int64_t bytes = 0;
+    for (size_t p = 0; p < e->def->param_count; p++)
+        if (is_walking(e, p))
+            bytes += (int64_t)kiln_dtype_size(e->v->dtype[p]);
+    return STREAM_BYTES_MIN / (bytes > 0 ? bytes : 1);
+}
+
 /* ---- lists ---------------------------------------------------------------------------------- */
 
 static const struct {
@@ -284,6 +332,7 @@ static int test_whole(const emitter *e, const char *name, size_t bytes)
         {"tiled_loads", any_param(e, is_tiled_load)},
         {"tiled_stores", any_param(e, is_tiled_store)},
         {"independent", is_independent(e)},
+        {"streams", is_streaming(e)},
     };
     for (size_t r = 0; r < KILN_COUNT_OF(rows); r++)
         if (same(rows[r].name, name, bytes))
@@ -341,6 +390,8 @@ static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__b
         {"tile_rows", v->block / tile},
         {"tile_loads", tile * tile / v->block},
         {"unit", KILN__CPU_UNIT},
+        {"burst", STREAM_BURST},
+        {"stream_size", stream_size(e)},
     };
     for (size_t r = 0; r < KILN_COUNT_OF(rows); r++) {
         if (same(rows[r].name, name, bytes)) {

@@ -1,0 +1,21 @@
+//# Stores that pass the caches, for outputs much larger than these: the line that is about to be
+//# overwritten is not read first, which saves a quarter to a third of the traffic.
+#if defined(__AVX__)
+typedef float kiln__line __attribute__((vector_size(32), may_alias));
+template <class T, int N> KILN_FN void kiln__stream(T *to, const T (&from)[N])
+{
+    for (int k = 0; k < (int)(N * sizeof(T) / 32); k++)
+#if defined(__clang__)
+        __builtin_nontemporal_store(((const kiln__line *)from)[k], (kiln__line *)to + k);
+#else
+        __builtin_ia32_movntps256((float *)((kiln__line *)to + k), ((const kiln__line *)from)[k]);
+#endif
+}
+#define KILN__STREAMS(p) (((size_t)(p) & 31) == 0)
+#define KILN__STREAMED() __builtin_ia32_sfence()
+#else
+#define KILN__STREAMS(p) false
+#define KILN__STREAMED() ((void)0)
+template <class T, int N> KILN_FN void kiln__stream(T *, const T (&)[N]) {}
+#endif
+
