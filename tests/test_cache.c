@@ -166,16 +166,18 @@ static void test_cache__files_are_named_by_hash_and_closed_to_others(void **stat
 }
 
 /* python3: body = struct.pack('<QQ', 13, 21) + bytes(16) + key + bytes(3) + payload
- *          xxhash.xxh3_128_intdigest(body).to_bytes(16, 'little'), xxhash.xxh3_128_hexdigest(key) */
+ *          xxhash.xxh3_128_intdigest(body).to_bytes(16, 'little')
+ *          xxhash.xxh3_128_hexdigest(key) */
 static const char GOLDEN_KEY[] = "kiln test key";
 static const char GOLDEN_PAYLOAD[] = "payload of 21 bytes..";
 static const char GOLDEN_NAME[] = "02e9c1129c0716daf9ba20b49e9f53f1";
-static const unsigned char GOLDEN_FILE[] = "KILNBLOB\x01\0\0\0\x40\0\0\0"
-                                           "\x03\x01\x60\x49\xa1\xc8\x06\xe4\x14\xfb\x95\x1a\xbd\xb7\xb2\x8a"
-                                           "\x0d\0\0\0\0\0\0\0\x15\0\0\0\0\0\0\0"
-                                           "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
-                                           "kiln test key\0\0\0"
-                                           "payload of 21 bytes..";
+static const unsigned char GOLDEN_FILE[] =
+    "KILNBLOB\x01\0\0\0\x40\0\0\0"
+    "\x03\x01\x60\x49\xa1\xc8\x06\xe4\x14\xfb\x95\x1a\xbd\xb7\xb2\x8a"
+    "\x0d\0\0\0\0\0\0\0\x15\0\0\0\0\0\0\0"
+    "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
+    "kiln test key\0\0\0"
+    "payload of 21 bytes..";
 #define GOLDEN_BYTES (sizeof GOLDEN_FILE - 1)
 
 static void test_cache__a_file_is_made_of_exactly_these_bytes(void **state)
@@ -199,8 +201,8 @@ static bool check(const void *file, size_t bytes)
 {
     const void *payload = NULL;
     size_t payload_bytes = 0;
-    bool ok = kiln__blob_check(file, bytes, GOLDEN_KEY, strlen(GOLDEN_KEY), &payload,
-                               &payload_bytes);
+    bool ok =
+        kiln__blob_check(file, bytes, GOLDEN_KEY, strlen(GOLDEN_KEY), &payload, &payload_bytes);
 
     if (ok) {
         assert_int_equal(payload_bytes, strlen(GOLDEN_PAYLOAD));
@@ -246,9 +248,26 @@ static void put_u64(unsigned char *p, uint64_t v)
 /* Sizes that lie under a checksum that is right, as an attacker would write them. */
 static void test_cache__sizes_that_lie_are_noticed(void **state)
 {
-    static const uint64_t lies[] = {0, 1, 12, 14, 16, 20, 22, 37, 48, 64, 101, 1 << 20, INT32_MAX,
-                                    UINT32_MAX, INT64_MAX, UINT64_MAX, UINT64_MAX - 15,
-                                    UINT64_MAX - 63, UINT64_MAX - 80, (uint64_t)1 << 63};
+    static const uint64_t lies[] = {0,
+                                    1,
+                                    12,
+                                    14,
+                                    16,
+                                    20,
+                                    22,
+                                    37,
+                                    48,
+                                    64,
+                                    101,
+                                    1 << 20,
+                                    INT32_MAX,
+                                    UINT32_MAX,
+                                    INT64_MAX,
+                                    UINT64_MAX,
+                                    UINT64_MAX - 15,
+                                    UINT64_MAX - 63,
+                                    UINT64_MAX - 80,
+                                    (uint64_t)1 << 63};
     (void)state;
     for (size_t k = 0; k <= KILN_COUNT_OF(lies); k++) {
         for (size_t j = 0; j <= KILN_COUNT_OF(lies); j++) {
@@ -460,8 +479,8 @@ static void check_threads_on(kiln__cache *cache)
 
     for (unsigned k = 0; k < KILN_COUNT_OF(threads); k++) {
         threads[k] = (hammer_thread){.cache = cache, .seed = k};
-        assert_int_equal(
-            pthread_create(&threads[k].thread, NULL, hammer_in_thread, &threads[k]), 0);
+        assert_int_equal(pthread_create(&threads[k].thread, NULL, hammer_in_thread, &threads[k]),
+                         0);
     }
     for (unsigned k = 0; k < KILN_COUNT_OF(threads); k++) {
         pthread_join(threads[k].thread, NULL);

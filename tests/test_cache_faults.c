@@ -22,12 +22,12 @@
 /* ---- system calls that fail on demand ---- */
 
 static struct {
-    int write_errno;        /* 0: writes work */
-    size_t write_room;      /* bytes that are still written before write_errno */
-    size_t write_piece;     /* most bytes one write takes; 0: all */
-    int interruptions;      /* writes that are interrupted first */
-    int create_errno;       /* openat with O_CREAT */
-    int open_errno;         /* openat without */
+    int write_errno;    /* 0: writes work */
+    size_t write_room;  /* bytes that are still written before write_errno */
+    size_t write_piece; /* most bytes one write takes; 0: all */
+    int interruptions;  /* writes that are interrupted first */
+    int create_errno;   /* openat with O_CREAT */
+    int open_errno;     /* openat without */
     int mkdir_errno;
     int rename_errno;
 } fault;

@@ -371,8 +371,8 @@ static void *make_nothing(kiln_context *ctx)
 static void *attach_in_thread(void *arg)
 {
     void *state = NULL;
-    kiln_status status = kiln__context_attachment(arg, KILN__ATTACH_KERNEL, make_kernel,
-                                                  note_destroy, &state, NULL);
+    kiln_status status =
+        kiln__context_attachment(arg, KILN__ATTACH_KERNEL, make_kernel, note_destroy, &state, NULL);
 
     return status == KILN_OK ? state : NULL;
 }
@@ -387,13 +387,13 @@ static void test_context__attachments_are_made_once_and_end_in_order(void **stat
 
     memset(&seen, 0, sizeof seen);
     seen.ctx = ctx;
-    assert_int_equal(kiln__context_attachment(ctx, KILN__ATTACH_ARRAY, make_nothing, note_destroy,
-                                              &found, &err),
-                     KILN_ERR_NO_MEMORY);
+    assert_int_equal(
+        kiln__context_attachment(ctx, KILN__ATTACH_ARRAY, make_nothing, note_destroy, &found, &err),
+        KILN_ERR_NO_MEMORY);
     assert_null(found);
-    assert_int_equal(kiln__context_attachment(ctx, KILN__ATTACH_ARRAY, make_array, note_destroy,
-                                              &found, &err),
-                     KILN_OK);
+    assert_int_equal(
+        kiln__context_attachment(ctx, KILN__ATTACH_ARRAY, make_array, note_destroy, &found, &err),
+        KILN_OK);
     assert_ptr_equal(found, &states[KILN__ATTACH_ARRAY]);
     for (size_t k = 0; k < KILN_COUNT_OF(threads); k++)
         assert_int_equal(pthread_create(&threads[k], NULL, attach_in_thread, ctx), 0);
@@ -551,8 +551,8 @@ static void test_context__pool_statistics_and_trim(void **state)
     kiln_pool_stats stats;
     size_t held = 0;
 
-    assert_int_equal(
-        kiln__pool_alloc(device, 5000, kiln__device_stream(device), &block, &err), KILN_OK);
+    assert_int_equal(kiln__pool_alloc(device, 5000, kiln__device_stream(device), &block, &err),
+                     KILN_OK);
     kiln_context_pool_stats(ctx, &stats);
     assert_int_equal(stats.used_bytes, 5120); /* 512-byte granularity */
     assert_int_equal(stats.allocation_count, 1);
@@ -594,8 +594,7 @@ static int use_after_fork(kiln_context *ctx, kiln_stream *stream)
     kiln_error err = KILN_ERROR_INIT;
     kiln_stream *another = NULL;
 
-    if (kiln_context_synchronize(ctx, &err) != KILN_ERR_FORK ||
-        strstr(err.message, "fork") == NULL)
+    if (kiln_context_synchronize(ctx, &err) != KILN_ERR_FORK || strstr(err.message, "fork") == NULL)
         return 1;
     if (kiln_stream_create(ctx, &another, &err) != KILN_ERR_FORK || another != NULL)
         return 2;

@@ -211,8 +211,11 @@ static void test_os__a_truncated_elf_is_any_file(void **state)
 static void test_os__lying_elf_headers_are_not_believed(void **state)
 {
     (void)state;
-    static const uint64_t lies[] = {0, 1, 3, UINT32_MAX, INT32_MAX, INT64_MAX, UINT64_MAX,
-                                    UINT64_MAX - 63, 0xFFFF, 0x7FFFFFFFFFFFF000};
+    static const uint64_t lies[] = {0,          1,
+                                    3,          UINT32_MAX,
+                                    INT32_MAX,  INT64_MAX,
+                                    UINT64_MAX, UINT64_MAX - 63,
+                                    0xFFFF,     0x7FFFFFFFFFFFF000};
     char id[64], expected[33];
     size_t hashed = 0;
 

@@ -100,9 +100,8 @@ kiln__verdict kiln__blob_judge(const void *file, size_t file_bytes, const void *
         return KILN__VERDICT_OTHER;
 
     offset = (size_t)payload_offset(key_bytes);
-    if (!is_zero(bytes + 48, 16) ||
-        !is_zero(bytes + KILN__BLOB_HEADER_BYTES + key_bytes,
-                 offset - KILN__BLOB_HEADER_BYTES - key_bytes))
+    if (!is_zero(bytes + 48, 16) || !is_zero(bytes + KILN__BLOB_HEADER_BYTES + key_bytes,
+                                             offset - KILN__BLOB_HEADER_BYTES - key_bytes))
         return KILN__VERDICT_DAMAGED;
     *payload_out = bytes + offset;
     *payload_bytes_out = file_bytes - offset;

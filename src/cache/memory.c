@@ -98,8 +98,8 @@ static void insert(kiln__memory *m, kiln__hash128 hash, const void *key, size_t 
 
     /* Each number alone is checked first, so that the sum cannot wrap. */
     if (key_bytes > MEMORY_BYTES_MAX || bytes > MEMORY_BYTES_MAX ||
-        key_bytes + bytes > MEMORY_BYTES_MAX - m->bytes ||
-        find(m, hash, key, key_bytes) != NULL || !make_room(m))
+        key_bytes + bytes > MEMORY_BYTES_MAX - m->bytes || find(m, hash, key, key_bytes) != NULL ||
+        !make_room(m))
         return;
     e = kiln__alloc(sizeof *e + key_bytes + bytes);
     if (e == NULL)

@@ -27,8 +27,8 @@
 
 #include "cache/parts.h"
 
-#define SHARD_BYTES ((size_t)3)  /* two hex digits, NUL */
-#define NAME_BYTES ((size_t)33)  /* 32 hex digits, NUL */
+#define SHARD_BYTES ((size_t)3) /* two hex digits, NUL */
+#define NAME_BYTES ((size_t)33) /* 32 hex digits, NUL */
 #define TEMP_PREFIX "tmp-"
 #define TEMP_BYTES (sizeof TEMP_PREFIX + 32)
 #define TEMP_TRIES 4
@@ -49,7 +49,7 @@ struct kiln__cache {
     pthread_rwlock_t lock;                /* guards `fd` against being replaced while in use */
     int fd;                               /* the folder, or -1 while it does not exist */
     kiln__memory memory;
-    atomic_uint troubles;      /* kinds already logged */
+    atomic_uint troubles;        /* kinds already logged */
     atomic_uint swept[256 / 32]; /* shards whose old temporary files have been removed */
     _Atomic uint64_t hits, misses, damaged, stores, store_failures;
 };

@@ -168,8 +168,7 @@ kiln_context *kiln_context_retain(kiln_context *ctx)
 void kiln_context_release(kiln_context *ctx)
 {
     /* Release orders what this thread did before; acquire shows the last one all of it. */
-    if (ctx != NULL &&
-        atomic_fetch_sub_explicit(&ctx->references, 1, memory_order_acq_rel) == 1)
+    if (ctx != NULL && atomic_fetch_sub_explicit(&ctx->references, 1, memory_order_acq_rel) == 1)
         destroy(ctx);
 }
 
@@ -240,10 +239,9 @@ kiln_status kiln__context_stream(kiln_context *ctx, kiln_stream *stream, kiln_st
     if (kiln__stream_owner(*out) == ctx)
         return KILN_OK;
     *out = NULL;
-    return kiln__fail(err, KILN_ERR_CONTEXT,
-                      "the stream belongs to another context (on %s, this one is on %s)",
-                      kiln__device_info(kiln__stream_device(stream))->id,
-                      kiln__device_info(ctx->device)->id);
+    return kiln__fail(
+        err, KILN_ERR_CONTEXT, "the stream belongs to another context (on %s, this one is on %s)",
+        kiln__device_info(kiln__stream_device(stream))->id, kiln__device_info(ctx->device)->id);
 }
 
 /* ---- streams ---- */

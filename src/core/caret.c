@@ -17,7 +17,9 @@ static bool is_continuation(char c)
 /* What a terminal may be shown: control characters other than tabs would move the cursor. */
 static char printable(char c)
 {
-    return ((unsigned char)c < 0x20 && c != '\t') || c == 0x7F ? ' ' : c;
+    bool control = ((unsigned char)c < 0x20 && c != '\t') || c == 0x7F;
+
+    return (char)(control ? ' ' : c);
 }
 
 char *kiln__caret(const char *text, size_t at, size_t width)

@@ -17,12 +17,14 @@ typedef struct dtype_facts {
     char kind;
 } dtype_facts;
 
+/* clang-format off */
 static const dtype_facts FACTS[KILN_DTYPE_COUNT] = {
     [KILN_DTYPE_NONE] = {"none", "void", 0, 0},
 #define DTYPE_FACTS(tag, value, text, size, kind, ctype, npy) [value] = {text, ctype, size, kind},
     KILN_DTYPE_MAP(DTYPE_FACTS)
 #undef DTYPE_FACTS
 };
+/* clang-format on */
 
 static const dtype_facts *facts_of(kiln_dtype dtype)
 {

@@ -181,8 +181,7 @@ void kiln_error_print(const kiln_error *err, FILE *out)
 {
     if (err == NULL || err->status == KILN_OK)
         return;
-    fprintf(out, "%s\n",
-            err->message[0] != '\0' ? err->message : kiln_status_string(err->status));
+    fprintf(out, "%s\n", err->message[0] != '\0' ? err->message : kiln_status_string(err->status));
     if (err->detail != NULL && err->detail[0] != '\0') {
         size_t length = strlen(err->detail);
         fputs(err->detail, out);

@@ -204,7 +204,7 @@ static bool find_build_id(const unsigned char *notes, size_t bytes, char out[64]
                 out[2 * k] = "0123456789abcdef"[id[k] >> 4];
                 out[2 * k + 1] = "0123456789abcdef"[id[k] & 15];
             }
-            out[2 * note.n_descsz] = '\0';
+            out[2 * (size_t)note.n_descsz] = '\0';
             return true;
         }
         id_room = round_up_to_4(note.n_descsz);
