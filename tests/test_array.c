@@ -179,8 +179,8 @@ static void test_array__refuses_impossible_shapes_and_dtypes(void **state)
 
     for (int axis = 0; axis <= KILN_RANK_MAX; axis++)
         ones[axis] = 1;
-    FAILS(f, KILN_ERR_ARGUMENT,
-          kiln_array_empty(f->ctx, KILN_INT8, 2, negative, &a, &f->err), "axis 1 is negative");
+    FAILS(f, KILN_ERR_ARGUMENT, kiln_array_empty(f->ctx, KILN_INT8, 2, negative, &a, &f->err),
+          "axis 1 is negative");
     assert_null(a);
     FAILS(f, KILN_ERR_ARGUMENT, kiln_array_empty(f->ctx, KILN_INT8, 33, ones, &a, &f->err),
           "rank 33");
@@ -195,8 +195,8 @@ static void test_array__refuses_impossible_shapes_and_dtypes(void **state)
     FAILS(f, KILN_ERR_DTYPE, kiln_array_empty(f->ctx, (kiln_dtype)99, 0, NULL, &a, &f->err), "99");
     FAILS(f, KILN_ERR_NULL, kiln_array_empty(NULL, KILN_INT8, 0, NULL, &a, &f->err), "ctx");
     FAILS(f, KILN_ERR_NULL, kiln_array_empty(f->ctx, KILN_INT8, 0, NULL, NULL, &f->err), "out");
-    FAILS(f, KILN_ERR_DEVICE_MEMORY,
-          kiln_array_empty(f->ctx, KILN_FLOAT64, 1, &large, &a, &f->err), "no room");
+    FAILS(f, KILN_ERR_DEVICE_MEMORY, kiln_array_empty(f->ctx, KILN_FLOAT64, 1, &large, &a, &f->err),
+          "no room");
     assert_null(a);
 }
 
@@ -367,8 +367,8 @@ static void test_array__wrap_takes_any_strides_inside_the_memory(void **state)
     assert_ptr_equal(kiln_array_data(a), base + 60);
     assert_false(kiln_array_is_contiguous(a));
     kiln_array_release(a);
-    OK(f, kiln_array_wrap(f->ctx, KILN_INT32, 1, none, wild, NULL, NULL, 0, NULL, NULL, &a,
-                          &f->err));
+    OK(f,
+       kiln_array_wrap(f->ctx, KILN_INT32, 1, none, wild, NULL, NULL, 0, NULL, NULL, &a, &f->err));
     assert_int_equal(kiln_array_size(a), 0);
     kiln_array_release(a);
     kiln_array_release(memory);
@@ -410,9 +410,10 @@ static void test_array__wrap_refuses_strides_that_lie(void **state)
               cases[k].text);
         assert_null(a);
     }
-    FAILS(f, KILN_ERR_NULL,
-          kiln_array_wrap(f->ctx, KILN_INT8, 2, shape, NULL, NULL, NULL, 80, NULL, NULL, &a,
-                          &f->err), "data");
+    FAILS(
+        f, KILN_ERR_NULL,
+        kiln_array_wrap(f->ctx, KILN_INT8, 2, shape, NULL, NULL, NULL, 80, NULL, NULL, &a, &f->err),
+        "data");
     assert_int_equal(o.releases, 0);
     kiln_array_release(memory);
 }

@@ -186,8 +186,7 @@ static void test_format__refuses_shapes_that_are_none(void **state)
     assert_int_equal(kiln__array_format(KILN_FLOAT64, 1, &negative, &v, &text, NULL),
                      KILN_ERR_ARGUMENT);
     assert_null(text);
-    assert_int_equal(kiln__array_format(KILN_FLOAT64, 2, huge, &v, &text, NULL),
-                     KILN_ERR_OVERFLOW);
+    assert_int_equal(kiln__array_format(KILN_FLOAT64, 2, huge, &v, &text, NULL), KILN_ERR_OVERFLOW);
 }
 
 int main(void)

@@ -422,7 +422,8 @@ static void test_npy__refuses_every_truncation(void **state)
 static void test_npy__survives_every_changed_header_byte(void **state)
 {
     char path[1024], file[256];
-    size_t bytes = build(file, 1, "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }", 48);
+    size_t bytes =
+        build(file, 1, "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }", 48);
     size_t refused = 0;
 
     (void)state;
@@ -533,8 +534,8 @@ static void test_npy__writes_what_numpy_writes(void **state)
     shape[0] = 5;
     assert_int_equal(kiln__npy_write(path, KILN_INT32, 1, shape, data, NULL), KILN_OK);
     check_same_file(path, test_data("data/npy/rank-1.npy", expected, sizeof expected));
-    assert_int_equal(
-        kiln__npy_write(path, KILN_INT32, 3, (const int64_t[]){3, 0, 2}, NULL, NULL), KILN_OK);
+    assert_int_equal(kiln__npy_write(path, KILN_INT32, 3, (const int64_t[]){3, 0, 2}, NULL, NULL),
+                     KILN_OK);
     check_same_file(path, test_data("data/npy/empty.npy", expected, sizeof expected));
     for (int axis = 0; axis < KILN_RANK_MAX; axis++)
         shape[axis] = axis == 1 || axis == 3 ? 2 : 1;
@@ -597,8 +598,8 @@ static void test_npy__writes_behind_a_link_and_leaves_it_one(void **state)
     assert_int_equal(kiln__npy_write(link_path, KILN_FLOAT64, 1, &one, &v, NULL), KILN_OK);
     assert_int_equal(lstat(link_path, &info), 0);
     assert_true(S_ISLNK(info.st_mode));
-    assert_int_equal(kiln__npy_write(in_folder("other.npy", other), KILN_FLOAT64, 1, &one, &v,
-                                     NULL), KILN_OK);
+    assert_int_equal(
+        kiln__npy_write(in_folder("other.npy", other), KILN_FLOAT64, 1, &one, &v, NULL), KILN_OK);
     check_same_file(path, other);
     unlink(link_path);
     unlink(path);

@@ -117,17 +117,17 @@ static void test_overlap__tells_interleaved_views_of_huge_arrays_apart(void **st
 
     (void)state;
     /* x[:, 0::2] and x[:, 1::2] */
-    assert_false(kiln__strides_overlap(0x10000, 2, pairs, strides, 8, 0x10008, 2, pairs, strides,
-                                       8));
-    assert_true(kiln__strides_overlap(0x10000, 2, pairs, strides, 8, 0x10010, 2, pairs, strides,
-                                      8));
-    assert_true(kiln__strides_overlap(0x10000, 2, pairs, strides, 8, 0x10004, 2, pairs, strides,
-                                      8));
+    assert_false(
+        kiln__strides_overlap(0x10000, 2, pairs, strides, 8, 0x10008, 2, pairs, strides, 8));
+    assert_true(
+        kiln__strides_overlap(0x10000, 2, pairs, strides, 8, 0x10010, 2, pairs, strides, 8));
+    assert_true(
+        kiln__strides_overlap(0x10000, 2, pairs, strides, 8, 0x10004, 2, pairs, strides, 8));
     /* x[:, :n/2] and x[:, n/2:], then one column too many */
-    assert_false(kiln__strides_overlap(0x10000, 2, left, rows, 8,
-                                       0x10000 + 4 * (uintptr_t)n, 2, left, rows, 8));
-    assert_true(kiln__strides_overlap(0x10000, 2, left, rows, 8,
-                                      0x10000 + 4 * (uintptr_t)n - 8, 2, left, rows, 8));
+    assert_false(kiln__strides_overlap(0x10000, 2, left, rows, 8, 0x10000 + 4 * (uintptr_t)n, 2,
+                                       left, rows, 8));
+    assert_true(kiln__strides_overlap(0x10000, 2, left, rows, 8, 0x10000 + 4 * (uintptr_t)n - 8, 2,
+                                      left, rows, 8));
     /* every other 512 bytes of 1024, then from the first gap on, then into it */
     assert_false(kiln__strides_overlap(0x10000, 4, deep, deep_strides, 4, 0x10200, 4, deep,
                                        deep_strides, 4));
@@ -184,8 +184,8 @@ static void test_overlap__self_overlap_is_never_missed(void **state)
 
 /* ---- shapes ---- */
 
-static void check_broadcast(int a_rank, const int64_t *a, int b_rank, const int64_t *b,
-                            int rank, const int64_t *expected)
+static void check_broadcast(int a_rank, const int64_t *a, int b_rank, const int64_t *b, int rank,
+                            const int64_t *expected)
 {
     for (int swapped = 0; swapped < 2; swapped++) {
         int got_rank = swapped ? b_rank : a_rank;

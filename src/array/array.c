@@ -39,10 +39,10 @@ static void array_fill(kiln_array *array, kiln__storage *storage, kiln_dtype dty
     } else {
         for (int axis = 0; axis < rank; axis++)
             array->strides[axis] = strides[axis];
-        array->contiguous =
-            kiln__strides_contiguous(rank, array->shape, array->strides, itemsize);
-        array->self_overlap = !array->contiguous && kiln__strides_self_overlap(
-                                  rank, array->shape, array->strides, itemsize);
+        array->contiguous = kiln__strides_contiguous(rank, array->shape, array->strides, itemsize);
+        array->self_overlap =
+            !array->contiguous &&
+            kiln__strides_self_overlap(rank, array->shape, array->strides, itemsize);
     }
     array->layout = kiln__layout_hash(dtype, rank, array->shape, array->strides);
     array->magic = KILN__ARRAY_MAGIC;
@@ -119,8 +119,8 @@ kiln_status kiln__array_new(kiln_context *ctx, kiln_dtype dtype, int rank, const
     KILN_TRY(check_new(ctx, dtype, rank, shape, &size, err));
     if (order != NULL)
         kiln__strides_ordered(rank, shape, order, kiln_dtype_size(dtype), strides);
-    status = array_new(ctx, dtype, rank, shape, order != NULL ? strides : NULL, size, stream, out,
-                       err);
+    status =
+        array_new(ctx, dtype, rank, shape, order != NULL ? strides : NULL, size, stream, out, err);
 
 done:
     return status;
@@ -135,8 +135,7 @@ kiln_status kiln_array_empty(kiln_context *ctx, kiln_dtype dtype, int rank, cons
 }
 
 kiln_status kiln__array_view(const kiln_array *base, int rank, const int64_t *shape,
-                             const int64_t *strides, void *data, kiln_array **out,
-                             kiln_error *err)
+                             const int64_t *strides, void *data, kiln_array **out, kiln_error *err)
 {
     kiln__storage *storage = base->storage;
     kiln_array *array = NULL;
@@ -165,8 +164,7 @@ static kiln_status upload(kiln_array *array, const void *data, const int64_t *st
     kiln_status status = KILN_OK;
     void *dense = NULL;
 
-    if (strides == NULL ||
-        kiln__strides_contiguous(array->rank, array->shape, strides, itemsize))
+    if (strides == NULL || kiln__strides_contiguous(array->rank, array->shape, strides, itemsize))
         return kiln__copy_host_to_device(device, array->data, data, bytes, array->storage->home,
                                          err);
     if (kiln__device_is_host(device)) {
@@ -179,8 +177,8 @@ static kiln_status upload(kiln_array *array, const void *data, const int64_t *st
     if (dense == NULL)
         return kiln__fail_memory(err, bytes);
     kiln__host_copy(dense, array->strides, data, strides, array->rank, array->shape, itemsize);
-    status = kiln__copy_host_to_device(device, array->data, dense, bytes, array->storage->home,
-                                       err);
+    status =
+        kiln__copy_host_to_device(device, array->data, dense, bytes, array->storage->home, err);
     kiln__free(dense);
     return status;
 }
@@ -233,9 +231,8 @@ static kiln_status check_wrapped(kiln_dtype dtype, int rank, const int64_t *shap
                           "shape %s with these strides leaves the %zu bytes of memory given",
                           kiln__shape_text(rank, shape, text, sizeof text), data_bytes);
     if ((uintptr_t)data % itemsize != 0)
-        return kiln__fail(err, KILN_ERR_ARGUMENT,
-                          "data is not at a multiple of %s's %zu bytes", kiln_dtype_name(dtype),
-                          itemsize);
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "data is not at a multiple of %s's %zu bytes",
+                          kiln_dtype_name(dtype), itemsize);
     for (int axis = 0; axis < rank; axis++)
         if (shape[axis] > 1 && strides[axis] % (int64_t)itemsize != 0)
             return kiln__fail(err, KILN_ERR_ARGUMENT,
@@ -246,8 +243,7 @@ static kiln_status check_wrapped(kiln_dtype dtype, int rank, const int64_t *shap
 
 kiln_status kiln_array_wrap(kiln_context *ctx, kiln_dtype dtype, int rank, const int64_t *shape,
                             const int64_t *strides, void *data, void *base, size_t data_bytes,
-                            kiln_release_fn release, void *owner, kiln_array **out,
-                            kiln_error *err)
+                            kiln_release_fn release, void *owner, kiln_array **out, kiln_error *err)
 {
     int64_t c_order[KILN_RANK_MAX];
     kiln_status status = KILN_OK;

@@ -16,7 +16,7 @@
 /* Memory that arrays share. Freed (to the pool, or through `release`) with the last view. */
 typedef struct kiln__storage {
     atomic_uint refs;
-    kiln_context *ctx; /* counted */
+    kiln_context *ctx;  /* counted */
     kiln__block *block; /* pool memory, or NULL when wrapped */
     void *base;         /* lowest address */
     size_t bytes;
@@ -37,10 +37,10 @@ struct kiln_array {
     uint64_t layout; /* hash of dtype, rank, shape, strides: equal layouts, equal hashes */
     kiln_dtype dtype;
     int rank;
-    bool contiguous;    /* C-order without gaps (also when size <= 1 or 0) */
-    bool self_overlap;  /* two indices may name one element: cannot be written */
-    int64_t *strides;   /* bytes; points into dims */
-    int64_t shape[];    /* rank extents, then rank strides */
+    bool contiguous;   /* C-order without gaps (also when size <= 1 or 0) */
+    bool self_overlap; /* two indices may name one element: cannot be written */
+    int64_t *strides;  /* bytes; points into dims */
+    int64_t shape[];   /* rank extents, then rank strides */
 };
 
 /* A new array over fresh pool memory, with the axis order of `order` (rank axis numbers from
@@ -51,8 +51,7 @@ kiln_status kiln__array_new(kiln_context *ctx, kiln_dtype dtype, int rank, const
 
 /* A view of `base` with another dtype-compatible geometry; the caller has checked bounds. */
 kiln_status kiln__array_view(const kiln_array *base, int rank, const int64_t *shape,
-                             const int64_t *strides, void *data, kiln_array **out,
-                             kiln_error *err);
+                             const int64_t *strides, void *data, kiln_array **out, kiln_error *err);
 
 /* NULL, released or foreign handles: ERR_NULL, ERR_RELEASED, ERR_CONTEXT. `what` names it. */
 kiln_status kiln__array_check(const kiln_array *array, const kiln_context *ctx, const char *what,
@@ -82,9 +81,8 @@ kiln_status kiln__shape_size(int rank, const int64_t *shape, size_t itemsize, in
 
 /* Whether `new_shape` (of equal size) can be had in C-order without moving an element, and the
  * strides that it then has. */
-bool kiln__reshape_strides(int rank, const int64_t *shape, const int64_t *strides,
-                           size_t itemsize, int new_rank, const int64_t *new_shape,
-                           int64_t *new_strides);
+bool kiln__reshape_strides(int rank, const int64_t *shape, const int64_t *strides, size_t itemsize,
+                           int new_rank, const int64_t *new_shape, int64_t *new_strides);
 
 /* Host memory to host memory, any strides on both sides, no cast. */
 void kiln__host_copy(void *dst, const int64_t *dst_strides, const void *src,
@@ -100,8 +98,7 @@ typedef struct kiln__npy_header {
     int64_t shape[KILN_RANK_MAX];
     size_t data_offset; /* where elements begin */
 } kiln__npy_header;
-kiln_status kiln__npy_parse(const void *data, size_t bytes, kiln__npy_header *out,
-                            kiln_error *err);
+kiln_status kiln__npy_parse(const void *data, size_t bytes, kiln__npy_header *out, kiln_error *err);
 /* Read a whole .npy file into C- or F-order host memory (heap), byte order put right. */
 kiln_status kiln__npy_read(const char *path, kiln__npy_header *header_out, void **data_out,
                            kiln_error *err);

@@ -19,8 +19,11 @@
 
 #define PRECISION 8
 #define THRESHOLD 1000
-#define EDGE_ITEMS 3
+#define EDGE_ITEMS INT64_C(3)
 #define LINE_WIDTH 75
+
+/* A number of a column with its padding, which is never wider than another number. */
+#define PADDED_BYTES ((size_t)2 * KILN__NUMBER_BYTES)
 #define TEXT_BYTES_MAX ((size_t)4 << 30)
 
 /* How the numbers of a column are written, once all visible ones have been seen. */
@@ -31,7 +34,7 @@ typedef struct column {
     int right; /* characters after the point */
     kiln__number_style style;
     /* Gathered on the way: */
-    bool any_finite, any_special, any_negative_infinite;
+    bool any_special, any_negative_infinite;
     double largest, smallest; /* magnitudes of what is finite and not 0 */
     int fraction, exponent;   /* most digits seen */
 } column;
@@ -78,7 +81,6 @@ static void column_see_magnitude(column *c, double value)
         c->any_negative_infinite |= isinf(value) && value < 0;
         return;
     }
-    c->any_finite = true;
     if (magnitude != 0) {
         c->largest = magnitude > c->largest ? magnitude : c->largest;
         c->smallest = c->smallest == 0 || magnitude < c->smallest ? magnitude : c->smallest;
@@ -193,8 +195,8 @@ static void choose_style(format_job *job, const unsigned char *data)
         for_each_visible(job, 0, data, see_magnitude);
         for (int k = 0; k < 2; k++)
             parts[k]->exponential = parts[k]->largest >= 1e8 ||
-                                    (parts[k]->smallest != 0 && (parts[k]->smallest < 1e-4 ||
-                                                                 column_ratio(parts[k]) > 1000));
+                                    (parts[k]->smallest != 0 &&
+                                     (parts[k]->smallest < 1e-4 || column_ratio(parts[k]) > 1000));
         for_each_visible(job, 0, data, see_digits);
         for (int k = 0; k < 2; k++)
             column_settle(parts[k]);
@@ -205,16 +207,18 @@ static void choose_style(format_job *job, const unsigned char *data)
 /* ---- writing ---- */
 
 /* One number of a column, padded on both sides so that points line up. Returns its length. */
-static int column_text(const column *c, double value, char text[2 * KILN__NUMBER_BYTES])
+static int column_text(const column *c, double value, char text[PADDED_BYTES])
 {
     char bare[KILN__NUMBER_BYTES];
     int left, right;
 
     if (!isfinite(value)) {
         snprintf(bare, sizeof bare, "%s%s",
-                 !isnan(value) && value < 0 ? "-" : c->style.plus ? "+" : "",
+                 !isnan(value) && value < 0 ? "-"
+                 : c->style.plus            ? "+"
+                                            : "",
                  isnan(value) ? "nan" : "inf");
-        return snprintf(text, 2 * KILN__NUMBER_BYTES, "%*s", c->left + c->right + 1, bare);
+        return snprintf(text, PADDED_BYTES, "%*s", c->left + c->right + 1, bare);
     }
     if (c->exponential)
         kiln__number_scientific(c->dtype, value, &c->style, bare);
@@ -222,17 +226,17 @@ static int column_text(const column *c, double value, char text[2 * KILN__NUMBER
         kiln__number_positional(c->dtype, value, &c->style, bare);
     left = (int)strcspn(bare, ".");
     right = (int)strlen(bare) - left - 1;
-    return snprintf(text, 2 * KILN__NUMBER_BYTES, "%*s%s%*s", c->left - left, "", bare,
+    return snprintf(text, PADDED_BYTES, "%*s%s%*s", c->left - left, "", bare,
                     c->right > right ? c->right - right : 0, "");
 }
 
 static void complex_text(const format_job *job, const unsigned char *element,
-                         char text[4 * KILN__NUMBER_BYTES])
+                         char text[2 * PADDED_BYTES])
 {
     int real = column_text(&job->real, kiln__element_float(job->dtype, element, false), text);
     char *imaginary = text + real;
-    int length = column_text(&job->imaginary, kiln__element_float(job->dtype, element, true),
-                             imaginary);
+    int length =
+        column_text(&job->imaginary, kiln__element_float(job->dtype, element, true), imaginary);
     int digits = length;
 
     /* The j goes behind the last digit, before the padding. */
@@ -260,7 +264,7 @@ static void put_word(format_job *job, int axis, const char *word)
 
 static void put_element(format_job *job, int axis, const unsigned char *element)
 {
-    char text[4 * KILN__NUMBER_BYTES], bare[KILN__NUMBER_BYTES];
+    char text[2 * PADDED_BYTES], bare[KILN__NUMBER_BYTES];
 
     switch (kiln_dtype_kind(job->dtype)) {
     case 'b':

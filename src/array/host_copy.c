@@ -25,11 +25,13 @@ static inline int64_t magnitude(int64_t stride)
 }
 
 #define COPY_LINE(bytes)                                                                           \
-    for (int64_t k = 0; k < count; k++)                                                            \
-        memcpy(dst + k * dst_step, src + k * src_step, bytes)
+    do {                                                                                           \
+        for (int64_t k = 0; k < count; k++)                                                        \
+            memcpy(dst + k * dst_step, src + k * src_step, (bytes));                               \
+    } while (0)
 
-static void copy_line(char *dst, int64_t dst_step, const char *src, int64_t src_step,
-                      int64_t count, size_t itemsize)
+static void copy_line(char *dst, int64_t dst_step, const char *src, int64_t src_step, int64_t count,
+                      size_t itemsize)
 {
     if (dst_step == (int64_t)itemsize && src_step == (int64_t)itemsize) {
         memcpy(dst, src, (size_t)count * itemsize);

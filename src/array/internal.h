@@ -24,8 +24,8 @@ bool kiln__strides_contiguous(int rank, const int64_t *shape, const int64_t *str
 
 /* Bytes touched, relative to the first element: [low, high). Both 0 when there is no element.
  * Values beyond 2^100 stand for "more than any memory". */
-void kiln__strides_extent(int rank, const int64_t *shape, const int64_t *strides,
-                          size_t itemsize, kiln__int128 *low_out, kiln__int128 *high_out);
+void kiln__strides_extent(int rank, const int64_t *shape, const int64_t *strides, size_t itemsize,
+                          kiln__int128 *low_out, kiln__int128 *high_out);
 
 /* Whether two indices may name one element. Yes is sure for a stride of 0 and a guess for other
  * layouts that interleave; no is always sure. */
@@ -77,8 +77,8 @@ bool kiln__storage_drop(kiln__storage *storage);
 
 /* Bytes before the dictionary and length of the dictionary, from the file's first 12 (or fewer)
  * bytes. ERR_FORMAT. */
-kiln_status kiln__npy_prefix(const void *data, size_t bytes, size_t *prefix_out,
-                             size_t *length_out, kiln_error *err);
+kiln_status kiln__npy_prefix(const void *data, size_t bytes, size_t *prefix_out, size_t *length_out,
+                             kiln_error *err);
 
 /* The header of a C-order array in format 1.0, byte for byte as NumPy writes it. Returns its
  * length, a multiple of 64. */
@@ -123,8 +123,7 @@ void kiln__number_positional(kiln_dtype dtype, double value, const kiln__number_
                              char text[KILN__NUMBER_BYTES]);
 
 /* A lone number, as str() of a NumPy scalar: bool, integer, real or complex. */
-void kiln__number_scalar(kiln_dtype dtype, const void *element,
-                         char text[KILN__SCALAR_BYTES]);
+void kiln__number_scalar(kiln_dtype dtype, const void *element, char text[KILN__SCALAR_BYTES]);
 
 /* An integer as decimal digits; also bool, as 0 or 1. */
 void kiln__number_integer(kiln_dtype dtype, const void *element, char text[KILN__NUMBER_BYTES]);

@@ -53,8 +53,7 @@ static bool text_is(const npy_text *text, const char *word)
 
 static void skip_blanks(npy_cursor *c)
 {
-    while (c->at < c->end && (*c->at == ' ' || *c->at == '\t' || *c->at == '\n' ||
-                              *c->at == '\r'))
+    while (c->at < c->end && (*c->at == ' ' || *c->at == '\t' || *c->at == '\n' || *c->at == '\r'))
         c->at++;
 }
 
@@ -149,7 +148,7 @@ static kiln_status parse_descr(npy_cursor *c, kiln__npy_header *out)
     } codes[] = {KILN_DTYPE_MAP(NPY_CODE)};
 #undef NPY_CODE
     char shown[48];
-    npy_text text, code;
+    npy_text text = {NULL, 0}, code;
     char order = '=';
     kiln_status status = KILN_OK;
 
@@ -170,9 +169,8 @@ static kiln_status parse_descr(npy_cursor *c, kiln__npy_header *out)
         if (codes[k].dtype == KILN_BFLOAT16 && order == '>')
             break; /* Raw bytes have no order: nobody who means bfloat16 writes this. */
         out->dtype = codes[k].dtype;
-        out->swap = kiln_dtype_size(out->dtype) > 1 &&
-                    ((order == '>' && !host_is_big_endian()) ||
-                     (order == '<' && host_is_big_endian()));
+        out->swap = kiln_dtype_size(out->dtype) > 1 && ((order == '>' && !host_is_big_endian()) ||
+                                                        (order == '<' && host_is_big_endian()));
         return KILN_OK;
     }
     return kiln__fail(c->err, KILN_ERR_FORMAT, "dtype '%s': %s", printable(&text, shown),
@@ -218,8 +216,8 @@ static kiln_status parse_extent(npy_cursor *c, int axis, int64_t *out)
     for (; c->at < c->end && *c->at >= '0' && *c->at <= '9'; c->at++)
         if (kiln__mul_overflow(value, 10, &value) ||
             kiln__add_overflow(value, *c->at - '0', &value))
-            return kiln__fail(c->err, KILN_ERR_FORMAT,
-                              "the extent of axis %d does not fit 63 bits", axis);
+            return kiln__fail(c->err, KILN_ERR_FORMAT, "the extent of axis %d does not fit 63 bits",
+                              axis);
     if (c->at == start)
         return kiln__fail(c->err, KILN_ERR_FORMAT, "the extent of axis %d is no whole number",
                           axis);
@@ -261,7 +259,7 @@ static kiln_status parse_entry(npy_cursor *c, kiln__npy_header *out, unsigned *s
 {
     static const char *const names[] = {"descr", "fortran_order", "shape"};
     char shown[48];
-    npy_text key;
+    npy_text key = {NULL, 0};
     unsigned which = 0;
     kiln_status status = KILN_OK;
 
@@ -308,8 +306,8 @@ done:
     return status;
 }
 
-kiln_status kiln__npy_prefix(const void *data, size_t bytes, size_t *prefix_out,
-                             size_t *length_out, kiln_error *err)
+kiln_status kiln__npy_prefix(const void *data, size_t bytes, size_t *prefix_out, size_t *length_out,
+                             kiln_error *err)
 {
     const unsigned char *at = data;
 
@@ -333,8 +331,7 @@ kiln_status kiln__npy_prefix(const void *data, size_t bytes, size_t *prefix_out,
     return KILN_OK;
 }
 
-kiln_status kiln__npy_parse(const void *data, size_t bytes, kiln__npy_header *out,
-                            kiln_error *err)
+kiln_status kiln__npy_parse(const void *data, size_t bytes, kiln__npy_header *out, kiln_error *err)
 {
     size_t prefix = 0, length = 0;
     kiln_status status = KILN_OK;

@@ -68,8 +68,7 @@ static kiln_status read_all(int fd, const char *path, void *data, size_t bytes, 
             return fail_io(err, path, "cannot be read", errno);
         if (got == 0)
             return kiln__fail(err, KILN_ERR_FORMAT,
-                              "'%s' is no usable .npy file: it ends %zu bytes early (and was longer "
-                              "when it was opened)",
+                              "'%s' is no usable .npy file: it lost %zu bytes while it was read",
                               path_shown(path), bytes);
         at += got;
         bytes -= (size_t)got;
@@ -239,8 +238,8 @@ static int open_temporary(const char *path, char *name, size_t name_bytes)
 
     for (int attempt = 0; attempt < TEMP_NAMES_MAX && fd < 0; attempt++) {
         unsigned number = atomic_fetch_add(&counter, 1);
-        snprintf(name, name_bytes, "%.*s.kiln-%ld-%x-%llx.tmp", folder_bytes, path,
-                 (long)getpid(), number, (unsigned long long)kiln__now_us());
+        snprintf(name, name_bytes, "%.*s.kiln-%ld-%x-%llx.tmp", folder_bytes, path, (long)getpid(),
+                 number, (unsigned long long)kiln__now_us());
         fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd < 0 && errno != EEXIST)
             return -1;
@@ -331,9 +330,8 @@ kiln_status kiln__npy_write(const char *path, kiln_dtype dtype, int rank, const 
     }
     /* A link keeps pointing where it points: the file behind it is replaced. */
     target = exists ? realpath(path, NULL) : NULL;
-    status = write_renamed(path, target != NULL ? target : path,
-                           exists ? info.st_mode & 0777 : 0, header, header_bytes, data, bytes,
-                           err);
+    status = write_renamed(path, target != NULL ? target : path, exists ? info.st_mode & 0777 : 0,
+                           header, header_bytes, data, bytes, err);
 
 done:
     free(target); /* from realpath, hence not kiln__free */

@@ -15,8 +15,9 @@
  * The search fixes x[0], x[1], ... from the largest coefficient down. At each step only values are
  * tried that leave a remainder which the rest can reach in size (a sum of bounds) and divide (a
  * greatest common divisor). For arrays as they occur, where each axis jumps over what the faster
- * ones span, that leaves one or two values a step. The problem in general is NP-hard, so the number of steps
- * is bounded, and past the bound the answer is "yes": a copy too many, never a race.
+ * ones span, that leaves one or two values a step. The problem in general is NP-hard, so the
+ * number of steps is bounded, and past the bound the answer is "yes": a copy too many, never a
+ * race.
  */
 #include "array/internal.h"
 
@@ -163,8 +164,8 @@ void kiln__array_extent(const kiln_array *array, uintptr_t *low_out, uintptr_t *
 {
     kiln__int128 low, high;
 
-    kiln__strides_extent(array->rank, array->shape, array->strides,
-                         kiln_dtype_size(array->dtype), &low, &high);
+    kiln__strides_extent(array->rank, array->shape, array->strides, kiln_dtype_size(array->dtype),
+                         &low, &high);
     *low_out = (uintptr_t)array->data + (uintptr_t)low;
     *high_out = (uintptr_t)array->data + (uintptr_t)high;
 }

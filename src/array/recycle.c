@@ -122,20 +122,24 @@ static chunk *chunk_make(size_t items_bytes, kiln_error *err)
     return c;
 }
 
+static kiln_array *chunk_handle(chunk *c, const handle_class *class, int k)
+{
+    return (kiln_array *)(void *)(c->items + (size_t)k * class->item_bytes);
+}
+
 static kiln_status add_handles(kiln__recycler *r, handle_class *class, kiln_error *err)
 {
-    kiln_array *first = NULL, *last = NULL;
-    chunk *c = chunk_make((size_t)class->chunk_items * class->item_bytes, err);
+    kiln_array *first = NULL, *last;
+    chunk *c = chunk_make((size_t) class->chunk_items * class->item_bytes, err);
 
     if (c == NULL)
         return KILN_ERR_NO_MEMORY;
+    last = chunk_handle(c, class, class->chunk_items - 1);
     for (int k = class->chunk_items - 1; k >= 0; k--) {
-        kiln_array *array = (kiln_array *)(void *)(c->items + (size_t)k * class->item_bytes);
+        kiln_array *array = chunk_handle(c, class, k);
         array->magic = KILN__ARRAY_DEAD;
         array->data = first;
         first = array;
-        if (last == NULL)
-            last = array;
     }
     lock(r);
     c->next = r->chunks;

@@ -22,8 +22,7 @@ kiln_status kiln__shape_size(int rank, const int64_t *shape, size_t itemsize, in
 
     *size_out = 0;
     if (rank < 0 || rank > KILN_RANK_MAX)
-        return kiln__fail(err, KILN_ERR_ARGUMENT, "rank %d is outside 0..%d", rank,
-                          KILN_RANK_MAX);
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "rank %d is outside 0..%d", rank, KILN_RANK_MAX);
     if (rank > 0 && shape == NULL)
         return kiln__fail(err, KILN_ERR_NULL, "shape is NULL for rank %d", rank);
     for (int axis = 0; axis < rank; axis++) {
@@ -136,9 +135,8 @@ static bool reshape_run(const int64_t *extents, const int64_t *steps, int first,
     return true;
 }
 
-bool kiln__reshape_strides(int rank, const int64_t *shape, const int64_t *strides,
-                           size_t itemsize, int new_rank, const int64_t *new_shape,
-                           int64_t *new_strides)
+bool kiln__reshape_strides(int rank, const int64_t *shape, const int64_t *strides, size_t itemsize,
+                           int new_rank, const int64_t *new_shape, int64_t *new_strides)
 {
     int64_t extents[KILN_RANK_MAX];
     int64_t steps[KILN_RANK_MAX];
@@ -181,8 +179,8 @@ bool kiln__reshape_strides(int rank, const int64_t *shape, const int64_t *stride
     return true;
 }
 
-void kiln__strides_extent(int rank, const int64_t *shape, const int64_t *strides,
-                          size_t itemsize, kiln__int128 *low_out, kiln__int128 *high_out)
+void kiln__strides_extent(int rank, const int64_t *shape, const int64_t *strides, size_t itemsize,
+                          kiln__int128 *low_out, kiln__int128 *high_out)
 {
     kiln__int128 low = 0, high = (kiln__int128)itemsize;
 
@@ -193,7 +191,8 @@ void kiln__strides_extent(int rank, const int64_t *shape, const int64_t *strides
             return;
         }
         /* 32 axes of 2^126 would overflow even here, so a hopeless sum is cut short. */
-        kiln__int128 reach = (kiln__int128)(shape[axis] - 1) * (shape[axis] > 1 ? strides[axis] : 0);
+        kiln__int128 reach =
+            (kiln__int128)(shape[axis] - 1) * (shape[axis] > 1 ? strides[axis] : 0);
         if (reach < 0)
             low = low < -((kiln__int128)1 << 100) ? low : low + reach;
         else
@@ -252,8 +251,7 @@ static inline uint64_t layout_mix(uint64_t a, uint64_t b)
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-uint64_t kiln__layout_hash(kiln_dtype dtype, int rank, const int64_t *shape,
-                           const int64_t *strides)
+uint64_t kiln__layout_hash(kiln_dtype dtype, int rank, const int64_t *shape, const int64_t *strides)
 {
     uint64_t h = layout_mix(LAYOUT_SEED ^ (uint64_t)dtype, LAYOUT_SHAPE ^ (uint64_t)rank << 32);
 

@@ -26,6 +26,8 @@ static kiln_status view_start(const kiln_array *array, geometry *g, kiln_array *
 {
     kiln_status status;
 
+    g->rank = 0;
+    g->data = NULL;
     if (out == NULL)
         return kiln__fail(err, KILN_ERR_NULL, "out is NULL");
     *out = NULL;
@@ -183,10 +185,10 @@ kiln_status kiln_array_broadcast_to(const kiln_array *array, int rank, const int
     for (int back = 1; back <= (rank > array->rank ? rank : array->rank); back++) {
         int64_t had = back <= array->rank ? array->shape[array->rank - back] : 1;
         if (back > rank || (had != 1 && had != shape[rank - back])) {
-            status = kiln__fail(
-                err, KILN_ERR_SHAPE, "an array of shape %s does not broadcast to %s",
-                kiln__shape_text(array->rank, array->shape, from, sizeof from),
-                kiln__shape_text(rank, shape, to, sizeof to));
+            status =
+                kiln__fail(err, KILN_ERR_SHAPE, "an array of shape %s does not broadcast to %s",
+                           kiln__shape_text(array->rank, array->shape, from, sizeof from),
+                           kiln__shape_text(rank, shape, to, sizeof to));
             goto done;
         }
         g.shape[rank - back] = shape[rank - back];
@@ -200,8 +202,7 @@ done:
     return status;
 }
 
-kiln_status kiln_array_newaxis(const kiln_array *array, int axis, kiln_array **out,
-                               kiln_error *err)
+kiln_status kiln_array_newaxis(const kiln_array *array, int axis, kiln_array **out, kiln_error *err)
 {
     kiln_status status = KILN_OK;
     geometry g;

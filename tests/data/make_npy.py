@@ -4,7 +4,8 @@
 Run from any folder with NumPy (1.24 or later):  python3 make_npy.py
 
 npy/NAME-ORDER-ENDIAN.npy holds shape (3, 4); element k in C-order is what sample() says, and
-test_npy.c computes the same in C. The files of ../fuzz/corpus/npy are mostly broken, each in one way.
+test_npy.c computes the same in C. The files of ../fuzz/corpus/npy are mostly broken, each in one
+way.
 """
 import os
 import struct
