@@ -3,7 +3,8 @@
  *
  *     arguments > [recipe: check, bind, broadcast, plan, compile] > memo > [run: patch, launch]
  *
- * elementwise.c  the public object and its call
+ * kernel.c       the object behind every handle, and the path of one call
+ * elementwise.c  the public functions of kiln_elementwise
  * recipe.c       everything about a call that does not change while layouts stay the same
  * memo.c         recipes by layout, read without locks
  * overlap.c      outputs that share memory with inputs
@@ -22,7 +23,9 @@
 #include "jit/jit.h"
 #include "kiln/elementwise.h"
 
-#define KILN__ELEMENTWISE_MAGIC 0x6b65u
+#define KILN__KERNEL_MAGIC 0x6b6bu
+
+typedef struct kiln__kernel kiln__kernel;
 
 /* ---- recipes -------------------------------------------------------------------------------- */
 
@@ -62,11 +65,14 @@ typedef struct kiln__recipe {
     kiln__patch *pointers, *scalars;
     size_t pointer_count, scalar_count;
     bool allocates; /* some output is to be allocated */
-    bool has_output_arrays, has_input_arrays;
+    bool has_output_arrays; /* some output that is not raw was given */
     kiln__recipe_arg args[];
 } kiln__recipe;
 
 void kiln__recipe_destroy(kiln__recipe *recipe); /* accepts NULL */
+
+/* A scalar argument as src/codegen knows it; false when it is no scalar. */
+bool kiln__given_scalar(const kiln_arg *arg, kiln__given *given);
 
 /* What a caller asks for, the same for run, prepare and source. */
 typedef struct kiln__call {
@@ -79,17 +85,17 @@ typedef struct kiln__call {
 
 /* Hash of a call's layouts. False when an argument is not fit to be looked up (NULL, released,
  * foreign): recipe_build then explains. */
-bool kiln__call_hash(const kiln_elementwise *op, const kiln__call *call, uint64_t *hash_out);
+bool kiln__call_hash(const kiln__kernel *op, const kiln__call *call, uint64_t *hash_out);
 
 /* Whether `recipe` was built for a call like this one: everything is compared. */
 bool kiln__recipe_matches(const kiln__recipe *recipe, const kiln__call *call);
 
-kiln_status kiln__recipe_build(kiln_elementwise *op, const kiln__call *call, kiln__recipe **out,
-                               kiln_error *err);
-
-/* The source that the call's variant has; heap text. */
-kiln_status kiln__recipe_source(kiln_elementwise *op, const kiln__call *call, char **text_out,
-                                kiln_error *err);
+/* Check a call and decide everything about it. Exactly one of `out` and `text_out` is not NULL:
+ * a recipe, compiled; or only the source that the call's variant has, as heap text. */
+typedef kiln_status (*kiln__recipe_fn)(kiln__kernel *op, const kiln__call *call,
+                                       kiln__recipe **out, char **text_out, kiln_error *err);
+kiln_status kiln__elementwise_recipe(kiln__kernel *op, const kiln__call *call, kiln__recipe **out,
+                                     char **text_out, kiln_error *err);
 
 /* ---- memo ------------------------------------------------------------------------------------- */
 
@@ -120,28 +126,51 @@ typedef struct kiln__compiled {
     void *entry;
 } kiln__compiled;
 
-struct kiln_elementwise {
-    uint32_t magic;
-    bool owns_ctx; /* built-in kernels belong to their context and must not keep it alive */
+/* What every kind of kernel has in common; the public handles begin with it. */
+struct kiln__kernel {
+    uint32_t magic; /* KILN__KERNEL_MAGIC while alive */
+    bool owns_ctx;  /* built-in kernels belong to their context and must not keep it alive */
     kiln_context *ctx;
     kiln__device *device;
     kiln__definition *def;
+    kiln__recipe_fn build;
     kiln__memo memo;
     pthread_mutex_t lock; /* of `compiled` */
     kiln__compiled *compiled;
 };
 
+struct kiln_elementwise {
+    kiln__kernel kernel;
+};
+
+/* Parse `request` into a zeroed kernel. On failure it can and must be cleared. */
+kiln_status kiln__kernel_init(kiln__kernel *op, kiln_context *ctx, bool owns_ctx,
+                              kiln__recipe_fn build, const kiln__definition_request *request,
+                              kiln_error *err);
+void kiln__kernel_clear(kiln__kernel *op);
+
 kiln_status kiln__elementwise_new(kiln_context *ctx, bool owns_ctx,
                                   const kiln__definition_request *request,
                                   kiln_elementwise **out, kiln_error *err);
 
+/* Run one call: recipe from the memo or built, outputs allocated, block filled, launched. */
+kiln_status kiln__kernel_run(kiln__kernel *op, const kiln__call *call, kiln_error *err);
+
+/* Do all of a call but the launch; see kiln_elementwise_prepare(). */
+kiln_status kiln__kernel_prepare(kiln__kernel *op, const kiln__call *call, kiln_launch **out,
+                                 kiln_error *err);
+
+/* The compiled form of a variant, from the kernel's list or made now. */
+kiln_status kiln__kernel_compiled(kiln__kernel *op, const kiln__variant *variant,
+                                  const kiln__compiled **out, kiln_error *err);
+
 /* Read `opts`, resolve the stream, check the object. */
-kiln_status kiln__call_read(const kiln_elementwise *op, const kiln_arg *args, size_t arg_count,
+kiln_status kiln__call_read(const kiln__kernel *op, const kiln_arg *args, size_t arg_count,
                             const kiln_call_options *opts, kiln__call *out, kiln_error *err);
 
 /* A recipe for the call from the memo, or built now. `*owned` is set when the caller must destroy
  * it (the memo was full). */
-kiln_status kiln__recipe_get(kiln_elementwise *op, const kiln__call *call,
+kiln_status kiln__recipe_get(kiln__kernel *op, const kiln__call *call,
                              const kiln__recipe **out, kiln__recipe **owned, kiln_error *err);
 
 /* ---- running ---------------------------------------------------------------------------------- */
@@ -153,18 +182,20 @@ typedef struct kiln__bound {
 } kiln__bound;
 
 /* Collect arrays and allocate outputs. On failure nothing is held. */
-kiln_status kiln__bind_arrays(const kiln_elementwise *op, const kiln__recipe *recipe,
+kiln_status kiln__bind_arrays(const kiln__kernel *op, const kiln__recipe *recipe,
                               const kiln__call *call, kiln__bound *bound, kiln_error *err);
 void kiln__bound_drop(const kiln__recipe *recipe, kiln__bound *bound); /* release fresh ones */
+void kiln__bound_deliver(const kiln__recipe *recipe, const kiln__call *call,
+                         const kiln__bound *bound); /* or hand them to the caller */
 
 /* Fill an argument block (recipe->args_bytes of room). ERR_RANGE for a scalar. */
-kiln_status kiln__block_fill(const kiln_elementwise *op, const kiln__recipe *recipe,
+kiln_status kiln__block_fill(const kiln__kernel *op, const kiln__recipe *recipe,
                              const kiln__call *call, const kiln__bound *bound, void *block,
                              kiln_error *err);
 
 /* KILN_OK when no output overlaps an input or another output in a harmful way; ERR_OVERLAP for
  * outputs. Inputs that must be copied first are marked. */
-kiln_status kiln__overlap_check(const kiln_elementwise *op, const kiln__recipe *recipe,
+kiln_status kiln__overlap_check(const kiln__kernel *op, const kiln__recipe *recipe,
                                 const kiln__bound *bound, bool *copy_out, bool *any_copy,
                                 kiln_error *err);
 

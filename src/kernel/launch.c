@@ -28,7 +28,7 @@ static void hold_arrays(kiln_launch *launch, const kiln__recipe *recipe, const k
     }
 }
 
-static kiln_status prepare(kiln_elementwise *op, const kiln__recipe *recipe,
+static kiln_status prepare(kiln__kernel *op, const kiln__recipe *recipe,
                            const kiln__call *call, kiln__bound *bound, kiln_launch **out,
                            kiln_error *err)
 {
@@ -64,30 +64,21 @@ done:
     return status;
 }
 
-kiln_status kiln_elementwise_prepare(kiln_elementwise *op, const kiln_arg *args, size_t arg_count,
-                                     const kiln_call_options *opts, kiln_launch **out,
-                                     kiln_error *err)
+kiln_status kiln__kernel_prepare(kiln__kernel *op, const kiln__call *call, kiln_launch **out,
+                                 kiln_error *err)
 {
     kiln_status status = KILN_OK;
     const kiln__recipe *recipe = NULL;
     kiln__recipe *owned = NULL;
-    kiln__call call;
     kiln__bound bound;
 
-    if (out == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "kiln_elementwise_prepare: `out` is NULL");
-    *out = NULL;
-    KILN_TRY(kiln__call_read(op, args, arg_count, opts, &call, err));
-    KILN_TRY(kiln__recipe_get(op, &call, &recipe, &owned, err));
-    KILN_TRY(kiln__bind_arrays(op, recipe, &call, &bound, err));
-    status = prepare(op, recipe, &call, &bound, out, err);
-    if (status != KILN_OK) {
+    KILN_TRY(kiln__recipe_get(op, call, &recipe, &owned, err));
+    KILN_TRY(kiln__bind_arrays(op, recipe, call, &bound, err));
+    status = prepare(op, recipe, call, &bound, out, err);
+    if (status == KILN_OK)
+        kiln__bound_deliver(recipe, call, &bound);
+    else
         kiln__bound_drop(recipe, &bound);
-        goto done;
-    }
-    for (size_t p = 0; p < recipe->arg_count; p++)
-        if (bound.fresh[p])
-            *args[p].value.out = bound.array[p];
 
 done:
     kiln__recipe_destroy(owned);

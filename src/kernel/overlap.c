@@ -32,7 +32,7 @@ static bool takes_part(const kiln__recipe *recipe, const kiln__bound *bound, siz
     return bound->array[p] != NULL && !recipe->args[p].raw;
 }
 
-kiln_status kiln__overlap_check(const kiln_elementwise *op, const kiln__recipe *recipe,
+kiln_status kiln__overlap_check(const kiln__kernel *op, const kiln__recipe *recipe,
                                 const kiln__bound *bound, bool *copy_out, bool *any_copy,
                                 kiln_error *err)
 {

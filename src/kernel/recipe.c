@@ -37,7 +37,7 @@ static uint8_t scalar_kind(const kiln_arg *arg)
                                                                    : (uint8_t)arg->kind;
 }
 
-bool kiln__call_hash(const kiln_elementwise *op, const kiln__call *call, uint64_t *hash_out)
+bool kiln__call_hash(const kiln__kernel *op, const kiln__call *call, uint64_t *hash_out)
 {
     uint64_t h = call->has_size ? (uint64_t)call->size * 0x9e3779b97f4a7c15u + 1 : 0;
     if (call->arg_count != op->def->param_count)
@@ -85,7 +85,7 @@ bool kiln__recipe_matches(const kiln__recipe *recipe, const kiln__call *call)
 
 /* ---- checks ------------------------------------------------------------------------------------ */
 
-static kiln_status check_count(const kiln_elementwise *op, const kiln__call *call, kiln_error *err)
+static kiln_status check_count(const kiln__kernel *op, const kiln__call *call, kiln_error *err)
 {
     const kiln__definition *d = op->def;
     if (call->arg_count == d->param_count)
@@ -100,21 +100,14 @@ static kiln_status check_count(const kiln_elementwise *op, const kiln__call *cal
 static kiln_status take_scalar(const kiln__definition *def, size_t p, const kiln_arg *arg,
                                kiln__given *given, kiln_error *err)
 {
-    static const uint8_t kinds[] = {
-        [KILN_ARG_BOOL] = KILN__GIVEN_BOOL,   [KILN_ARG_INT] = KILN__GIVEN_INT,
-        [KILN_ARG_UINT] = KILN__GIVEN_UINT,   [KILN_ARG_FLOAT] = KILN__GIVEN_FLOAT,
-        [KILN_ARG_COMPLEX] = KILN__GIVEN_COMPLEX,
-    };
-    if ((unsigned)arg->kind >= KILN_COUNT_OF(kinds) || kinds[arg->kind] == 0)
-        return kiln__fail(err, KILN_ERR_ARGUMENT,
-                          "kernel \"%s\": argument %zu (`%s`) has the unknown kind %d", def->name,
-                          p + 1, def->params[p].name, (int)arg->kind);
-    given->kind = (kiln__given_kind)kinds[arg->kind];
-    memcpy(&given->value, &arg->value, sizeof given->value);
-    return KILN_OK;
+    if (kiln__given_scalar(arg, given))
+        return KILN_OK;
+    return kiln__fail(err, KILN_ERR_ARGUMENT,
+                      "kernel \"%s\": argument %zu (`%s`) has the unknown kind %d", def->name, p + 1,
+                      def->params[p].name, (int)arg->kind);
 }
 
-static kiln_status take_arguments(const kiln_elementwise *op, const kiln__call *call, resolved *r,
+static kiln_status take_arguments(const kiln__kernel *op, const kiln__call *call, resolved *r,
                                   kiln_error *err)
 {
     const kiln__definition *d = op->def;
@@ -161,7 +154,7 @@ static void shapes_text(const kiln__definition *d, const resolved *r, char *text
     }
 }
 
-static kiln_status decide_size(const kiln_elementwise *op, const kiln__call *call, resolved *r,
+static kiln_status decide_size(const kiln__kernel *op, const kiln__call *call, resolved *r,
                                kiln_error *err)
 {
     const kiln__definition *d = op->def;
@@ -178,7 +171,7 @@ static kiln_status decide_size(const kiln_elementwise *op, const kiln__call *cal
     return KILN_OK;
 }
 
-static kiln_status check_output(const kiln_elementwise *op, const resolved *r, size_t p,
+static kiln_status check_output(const kiln__kernel *op, const resolved *r, size_t p,
                                 kiln_error *err)
 {
     const kiln__definition *d = op->def;
@@ -232,7 +225,7 @@ static kiln_status broadcast_inputs(const kiln__definition *d, resolved *r, kiln
 
 /* The loop's shape: what all inputs and given outputs broadcast to, or `size`. A given output may
  * be larger than the inputs' broadcast, never smaller. */
-static kiln_status decide_shape(const kiln_elementwise *op, const kiln__call *call, resolved *r,
+static kiln_status decide_shape(const kiln__kernel *op, const kiln__call *call, resolved *r,
                                 kiln_error *err)
 {
     const kiln__definition *d = op->def;
@@ -310,7 +303,7 @@ static kiln_status check_loop_size(const kiln__definition *d, const resolved *r,
     return kiln__shape_size(r->rank, r->shape, itemsize, &size, err);
 }
 
-static kiln_status resolve(kiln_elementwise *op, const kiln__call *call, resolved *r,
+static kiln_status resolve(kiln__kernel *op, const kiln__call *call, resolved *r,
                            kiln_error *err)
 {
     const kiln__definition *d = op->def;
@@ -330,52 +323,6 @@ static kiln_status resolve(kiln_elementwise *op, const kiln__call *call, resolve
                     r->shape, &r->plan);
 
 done:
-    return status;
-}
-
-/* ---- variants -------------------------------------------------------------------------------------- */
-
-static const kiln__compiled *find_compiled(kiln_elementwise *op, const kiln__variant *variant)
-{
-    const kiln__compiled *c;
-    pthread_mutex_lock(&op->lock);
-    for (c = op->compiled; c != NULL; c = c->next)
-        if (memcmp(&c->variant, variant, sizeof *variant) == 0)
-            break;
-    pthread_mutex_unlock(&op->lock);
-    return c;
-}
-
-/* The compiled form of a variant. Threads that arrive together all emit, but the program is
- * compiled once (src/jit). */
-static kiln_status get_compiled(kiln_elementwise *op, const kiln__variant *variant,
-                                const kiln__compiled **out, kiln_error *err)
-{
-    kiln_status status = KILN_OK;
-    kiln__compiled *c = NULL;
-
-    *out = find_compiled(op, variant);
-    if (*out != NULL)
-        return KILN_OK;
-    c = kiln__calloc(1, sizeof *c);
-    if (c == NULL)
-        return kiln__fail_memory(err, sizeof *c);
-    c->variant = *variant;
-    KILN_TRY(kiln__emit(op->def, variant, &c->source, err));
-    KILN_TRY(kiln__jit_entry(op->ctx, op->def, &c->source, &c->entry, err));
-    kiln__free(c->source.text);
-    c->source.text = NULL;
-    pthread_mutex_lock(&op->lock);
-    c->next = op->compiled;
-    op->compiled = c;
-    pthread_mutex_unlock(&op->lock);
-    *out = c;
-    c = NULL;
-
-done:
-    if (c != NULL)
-        kiln__source_clear(&c->source);
-    kiln__free(c);
     return status;
 }
 
@@ -440,7 +387,6 @@ static void fill_args(kiln__recipe *recipe, const kiln__definition *d, const kil
         arg->raw = d->params[p].raw;
         recipe->allocates |= arg->kind == KILN_ARG_OUT;
         recipe->has_output_arrays |= a != NULL && arg->output && !arg->raw;
-        recipe->has_input_arrays |= a != NULL && !arg->output && !arg->raw;
         if (a == NULL)
             continue;
         arg->rank = (uint8_t)a->rank;
@@ -465,62 +411,60 @@ static void fill_patches(kiln__recipe *recipe, const kiln__source *source)
     }
 }
 
-kiln_status kiln__recipe_build(kiln_elementwise *op, const kiln__call *call, kiln__recipe **out,
-                               kiln_error *err)
+static kiln_status make_recipe(kiln__kernel *op, const kiln__call *call, const resolved *r,
+                               kiln__recipe **out, kiln_error *err)
 {
     static const kiln__scalar no_scalars[KILN_PARAM_MAX];
-    kiln_status status = KILN_OK;
     const kiln__compiled *compiled = NULL;
-    kiln__recipe *recipe = NULL;
-    resolved r;
 
-    *out = NULL;
-    KILN_TRY(resolve(op, call, &r, err));
-    if (r.plan.size > 0)
-        KILN_TRY(get_compiled(op, &r.plan.variant, &compiled, err));
-    recipe = recipe_alloc(op->def, &r, compiled != NULL ? compiled->source.args_bytes : 0);
-    if (recipe == NULL) {
-        status = kiln__fail_memory(err, sizeof *recipe);
-        goto done;
+    if (r->plan.size > 0) {
+        kiln_status status = kiln__kernel_compiled(op, &r->plan.variant, &compiled, err);
+        if (status != KILN_OK)
+            return status;
     }
-    fill_args(recipe, op->def, call, &r);
+    kiln__recipe *recipe =
+        recipe_alloc(op->def, r, compiled != NULL ? compiled->source.args_bytes : 0);
+    if (recipe == NULL)
+        return kiln__fail_memory(err, sizeof *recipe);
+    fill_args(recipe, op->def, call, r);
     recipe->has_size = call->has_size;
     recipe->size = call->size;
-    recipe->count = r.plan.size;
-    recipe->rank = r.rank;
-    memcpy(recipe->shape, r.shape, sizeof recipe->shape);
-    memcpy(recipe->order, r.order, sizeof recipe->order);
+    recipe->count = r->plan.size;
+    recipe->rank = r->rank;
+    memcpy(recipe->shape, r->shape, (size_t)r->rank * sizeof r->shape[0]);
+    memcpy(recipe->order, r->order, (size_t)r->rank * sizeof r->order[0]);
     (void)kiln__call_hash(op, call, &recipe->hash);
     if (compiled != NULL) {
-        const kiln__variant *v = &r.plan.variant;
+        const kiln__variant *v = &r->plan.variant;
         recipe->entry = compiled->entry;
         recipe->config = (kiln__launch_config){
-            .grid_x = r.plan.grid,
+            .grid_x = r->plan.grid,
             .grid_y = 1,
             .grid_z = 1,
-            .block = v->backend == KILN_BACKEND_CPU ? r.plan.units_together : v->block,
+            .block = v->backend == KILN_BACKEND_CPU ? r->plan.units_together : v->block,
             .shared_bytes = 0};
-        kiln__args_fill(&compiled->source, &r.plan, r.operand, no_scalars, recipe->block);
+        kiln__args_fill(&compiled->source, &r->plan, r->operand, no_scalars, recipe->block);
         fill_patches(recipe, &compiled->source);
     }
     *out = recipe;
-
-done:
-    return status;
+    return KILN_OK;
 }
 
-kiln_status kiln__recipe_source(kiln_elementwise *op, const kiln__call *call, char **text_out,
-                                kiln_error *err)
+kiln_status kiln__elementwise_recipe(kiln__kernel *op, const kiln__call *call, kiln__recipe **out,
+                                     char **text_out, kiln_error *err)
 {
     kiln_status status = KILN_OK;
     kiln__source source = KILN__SOURCE_INIT;
     resolved r;
 
-    *text_out = NULL;
     KILN_TRY(resolve(op, call, &r, err));
-    KILN_TRY(kiln__emit(op->def, &r.plan.variant, &source, err));
-    *text_out = source.text;
-    source.text = NULL;
+    if (out != NULL) {
+        KILN_TRY(make_recipe(op, call, &r, out, err));
+    } else {
+        KILN_TRY(kiln__emit(op->def, &r.plan.variant, &source, err));
+        *text_out = source.text;
+        source.text = NULL;
+    }
 
 done:
     kiln__source_clear(&source);
