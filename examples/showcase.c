@@ -161,7 +161,7 @@ static size_t step_args(enum step step, struct scene *s, kiln_arg args[KILN_CALL
     case DUOTONE:
         return keep(args, KILN_ARGS(s->shade, s->tone, to[0], to[1], to[2]));
     case HALFTONE:
-        return keep(args, KILN_ARGS(l[0], l[1], l[2], s->w, s->h, 6.0, to[0], to[1], to[2]));
+        return keep(args, KILN_ARGS(l[0], l[1], l[2], s->w, s->h, 4.0, to[0], to[1], to[2]));
     case PAINT:
         return keep(args, KILN_ARGS(l[0], l[1], l[2], s->w, s->h, to[0], to[1], to[2]));
     case STEP_COUNT:
@@ -284,8 +284,8 @@ static double median_ms(const struct work *work)
 {
     double samples[SAMPLES];
     double warm_up = batch_ms(work, 1);
-    int batch = warm_up > 100.0 ? 1 : BATCH;
-    int count = warm_up > 500.0 ? 3 : SAMPLES;
+    int batch = warm_up > 50.0 ? 1 : BATCH;
+    int count = warm_up > 200.0 ? 3 : SAMPLES;
 
     for (int k = 0; k < count; k++)
         samples[k] = batch_ms(work, batch);
@@ -333,7 +333,7 @@ static void print_times(kiln_context *ctx, kiln_elementwise **ops, const image *
     const kiln_device_info *device = kiln_context_device(ctx);
     /* A GPU needs gigabytes before memory decides; a CPU only more than its caches. */
     bool gpu = device->backend == KILN_BACKEND_CUDA;
-    struct scene s = scene_create(ctx, photo, gpu ? 20 : 8, gpu ? 14 : 5);
+    struct scene s = scene_create(ctx, photo, gpu ? 20 : 6, gpu ? 14 : 5);
 
     run_step(ops, DEVELOP, &s);
     for (int c = 0; c < 3; c++)

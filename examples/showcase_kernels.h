@@ -16,16 +16,9 @@
     "    v = clamp01((v - from) / (to - from));\n"                                                 \
     "    return v * v * (3.0f - 2.0f * v);\n"                                                      \
     "}\n"                                                                                          \
-    "// sRGB to linear light and back.\n"                                                          \
-    "__device__ float to_light(float v)\n"                                                         \
-    "{\n"                                                                                          \
-    "    return v <= 0.04045f ? v / 12.92f : powf((v + 0.055f) / 1.055f, 2.4f);\n"                 \
-    "}\n"                                                                                          \
-    "__device__ float to_screen(float v)\n"                                                        \
-    "{\n"                                                                                          \
-    "    v = clamp01(v);\n"                                                                        \
-    "    return v <= 0.0031308f ? 12.92f * v : 1.055f * powf(v, 1.0f / 2.4f) - 0.055f;\n"          \
-    "}\n"                                                                                          \
+    "// Linear light and back: gamma 2 is near enough to a screen's curve, and its inverse is cheap.\n"\
+    "__device__ float to_light(float v) { return v * v; }\n"                                       \
+    "__device__ float to_screen(float v) { return sqrtf(fmaxf(v, 0.0f)); }\n"                      \
     "__device__ unsigned char to_byte(float v)\n"                                                  \
     "{\n"                                                                                          \
     "    return (unsigned char)(255.0f * clamp01(v) + 0.5f);\n"                                    \
@@ -56,11 +49,12 @@
              "}\n"
 #define PRINT_OP                                                                                   \
     "float light = exposure * across * down;\n"                                                    \
-    "float fr = film(r * light), fg = film(g * light), fb = film(b * light);\n"                    \
-    "float warm = smooth(0.05f, 0.7f, 0.2126f * fr + 0.7152f * fg + 0.0722f * fb);\n"              \
-    "red = to_byte(to_screen(fr * mix(0.62f, 1.04f, warm)));\n"                                    \
-    "green = to_byte(to_screen(fg * mix(1.02f, 1.0f, warm) + 0.004f * (1.0f - warm)));\n"          \
-    "blue = to_byte(to_screen(fb * mix(1.5f, 0.88f, warm) + 0.012f * (1.0f - warm)));\n"
+    "float y = light * (0.2126f * r + 0.7152f * g + 0.0722f * b);\n"                               \
+    "float gain = light * film(y) / fmaxf(y, 1e-6f); // one gain for all three keeps the hue\n"    \
+    "float warm = smooth(0.02f, 0.5f, y);\n"                                                       \
+    "red = to_byte(to_screen(r * gain * mix(0.70f, 1.05f, warm)));\n"                              \
+    "green = to_byte(to_screen(g * gain * mix(1.00f, 0.98f, warm) + 0.005f * (1.0f - warm)));\n"   \
+    "blue = to_byte(to_screen(b * gain * mix(1.40f, 0.90f, warm) + 0.025f * (1.0f - warm)));\n"
 
 /* The tones as a landscape: how steep it is, and how the sun from the upper left shades it. */
 #define RELIEF_IN "raw float32 tone, int32 w, int32 h, float32 height"
@@ -101,10 +95,10 @@
              "}\n"
 #define ETCH_OP                                                                                    \
     "int y = (int)(i / w), x = (int)(i - (ptrdiff_t)y * w);\n"                                     \
-    "float ink = smooth(0.15f, 0.9f, steep);\n"                                                    \
-    "ink = fmaxf(ink, line(x + y, 1.6f * smooth(0.72f, 0.40f, tone)));\n"                          \
-    "ink = fmaxf(ink, line(x - y, 1.6f * smooth(0.50f, 0.20f, tone)));\n"                          \
-    "ink = fmaxf(ink, line(2 * y, 1.8f * smooth(0.26f, 0.05f, tone)));\n"                          \
+    "float ink = smooth(0.2f, 1.0f, steep);\n"                                                     \
+    "ink = fmaxf(ink, line(x + y, 1.7f * smooth(0.80f, 0.30f, tone)));\n"                          \
+    "ink = fmaxf(ink, line(x - y, 1.7f * smooth(0.45f, 0.15f, tone)));\n"                          \
+    "ink = fmaxf(ink, line(y, 2.4f * smooth(0.25f, 0.05f, tone)));\n"                              \
     "red = to_byte(mix(0.965f, 0.16f, ink));\n"                                                    \
     "green = to_byte(mix(0.940f, 0.12f, ink));\n"                                                  \
     "blue = to_byte(mix(0.880f, 0.14f, ink));\n"
@@ -127,9 +121,10 @@
     "    ptrdiff_t at = (ptrdiff_t)dot_y * w + dot_x;\n"                                           \
     "    float light[3] = {to_screen(r[at]), to_screen(g[at]), to_screen(b[at])};\n"               \
     "    float black = 1.0f - fmaxf(light[0], fmaxf(light[1], light[2]));\n"                       \
+    "    black *= black; // colours carry the middle tones, black the dark ones\n"                 \
     "    float amount = ink == 3 ? black\n"                                                        \
     "                            : (1.0f - light[ink] - black) / fmaxf(1.0f - black, 1e-3f);\n"    \
-    "    float radius = 0.74f * sqrtf(amount);\n"                                                  \
+    "    float radius = 0.64f * sqrtf(amount);\n"                                                  \
     "    float away = sqrtf((u - cu) * (u - cu) + (v - cv) * (v - cv));\n"                         \
     "    return clamp01((radius - away) * pitch + 0.5f) * (amount > 0.004f);\n"                    \
     "}\n"

@@ -1,0 +1,625 @@
+/*
+ * test_cli.c - the kiln command as a user meets it: the real program, started in an empty folder
+ * on the cpu device, judged by its exit status, its two streams and the files it leaves.
+ *
+ * The program is $KILN_TOOL, else ../kiln beside the folder of this program. .npy files are
+ * written and read here byte by byte, so that kiln's own reader is not its own judge.
+ */
+#define _GNU_SOURCE
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kiln/base.h"
+#include "test_data.h"
+
+enum { TEXT_MAX = 1 << 18, PATH_BYTES = 1024 };
+
+/* What one run of the program left behind. */
+struct outcome {
+    int status;
+    char out[TEXT_MAX];
+    char err[TEXT_MAX];
+};
+
+static struct outcome got;
+static char tool[PATH_BYTES];
+static char folder[] = "/tmp/kiln_test_cli_XXXXXX";
+static const char *stdout_path = "stdout.txt";
+
+/* ---- running ---- */
+
+static void read_text(const char *path, char *text)
+{
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    text[fread(text, 1, TEXT_MAX - 1, f)] = '\0';
+    fclose(f);
+}
+
+static void redirect(int fd, const char *path)
+{
+    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    if (file < 0 || dup2(file, fd) < 0)
+        _exit(99);
+}
+
+static void run_argv(char *const *argv)
+{
+    pid_t pid = fork();
+    int status = 0;
+
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        redirect(1, stdout_path);
+        redirect(2, "stderr.txt");
+        execv(tool, argv);
+        _exit(98);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    got.status = WEXITSTATUS(status);
+    got.out[0] = '\0';
+    if (strcmp(stdout_path, "stdout.txt") == 0)
+        read_text(stdout_path, got.out);
+    read_text("stderr.txt", got.err);
+}
+
+/* Run `kiln` with the words that follow. */
+#define KILN(...) run_argv((char *[]){"kiln", __VA_ARGS__, NULL})
+/* Run `kiln run --device cpu` with the words that follow. */
+#define RUN(...) KILN("run", "--device", "cpu", __VA_ARGS__)
+
+#define EXPECT_DONE()                                                                              \
+    do {                                                                                           \
+        if (got.status != 0)                                                                       \
+            fail_msg("exit status %d: %s", got.status, got.err);                                   \
+        assert_string_equal(got.err, "");                                                          \
+    } while (0)
+
+/* The run ended with `want`, printed no result, and explained itself with `text`. */
+static void expect_refusal(int want, const char *text)
+{
+    if (got.status != want || strstr(got.err, text) == NULL || got.out[0] != '\0')
+        fail_msg("want status %d and '%s', got status %d, stderr '%s', stdout '%s'", want, text,
+                 got.status, got.err, got.out);
+    assert_memory_equal(got.err, "kiln: ", 6);
+}
+
+/* ---- .npy by hand ---- */
+
+/* Write C-order elements; `dtype` and `shape` as in the header: "<f4", "(2, 3)". */
+static void write_npy(const char *path, const char *dtype, const char *shape, const void *data,
+                      size_t bytes)
+{
+    char header[128];
+    int length = snprintf(header, sizeof header,
+                          "{'descr': '%s', 'fortran_order': False, 'shape': %s, }", dtype, shape);
+    FILE *f = fopen(path, "wb");
+
+    assert_non_null(f);
+    /* Padded so that elements begin at a multiple of 64 bytes, as NumPy writes it. */
+    while ((10 + length + 1) % 64 != 0)
+        header[length++] = ' ';
+    header[length++] = '\n';
+    fwrite("\x93NUMPY\x01\x00", 1, 8, f);
+    fputc(length & 0xff, f);
+    fputc(length >> 8, f);
+    fwrite(header, 1, (size_t)length, f);
+    fwrite(data, 1, bytes, f);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* The file must hold exactly this dtype, shape and these elements. */
+static void expect_npy(const char *path, const char *dtype, const char *shape, const void *data,
+                       size_t bytes)
+{
+    static char text[TEXT_MAX];
+    char want[64];
+    FILE *f = fopen(path, "rb");
+
+    assert_non_null(f);
+    size_t size = fread(text, 1, sizeof text - 1, f);
+    fclose(f);
+    text[size] = '\0';
+    assert_true(size > 10);
+    assert_memory_equal(text, "\x93NUMPY\x01\x00", 8);
+    size_t header = (size_t)(unsigned char)text[8] + 256u * (unsigned char)text[9];
+    snprintf(want, sizeof want, "'descr': '%s'", dtype);
+    assert_non_null(strstr(text + 10, want));
+    snprintf(want, sizeof want, "'shape': %s", shape);
+    assert_non_null(strstr(text + 10, want));
+    assert_non_null(strstr(text + 10, "'fortran_order': False"));
+    assert_int_equal(size, 10 + header + bytes);
+    assert_memory_equal(text + 10 + header, data, bytes);
+}
+
+static const float X[3] = {1, 2, 3};
+static const float Y[3] = {10, 20, 30};
+
+static void write_xy(void)
+{
+    write_npy("x.npy", "<f4", "(3,)", X, sizeof X);
+    write_npy("y.npy", "<f4", "(3,)", Y, sizeof Y);
+}
+
+static bool exists(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+/* ---- kiln run ---- */
+
+static void test_cli__runs_axpy_over_files(void **state)
+{
+    const float want[3] = {12.5f, 25.0f, 37.5f};
+    (void)state;
+    RUN("--in", "T x, T y, float32 a", "--out", "T z", "--op", "z = a * x + y", "x.npy", "y.npy",
+        "2.5", "-o", "z.npy");
+    EXPECT_DONE();
+    assert_string_equal(got.out, "");
+    expect_npy("z.npy", "<f4", "(3,)", want, sizeof want);
+}
+
+static void test_cli__prints_outputs_without_o(void **state)
+{
+    const int32_t k[3] = {7, 8, 9};
+    (void)state;
+    write_npy("k.npy", "<i4", "(3,)", k, sizeof k);
+    RUN("--in", "int32 k", "--out", "int32 z", "--op", "z = k + 1", "k.npy");
+    EXPECT_DONE();
+    assert_string_equal(got.out, "[ 8  9 10]\n");
+    RUN("--in", "int32 k", "--out", "int32 z, int32 w", "--op", "z = -k; w = 2 * k", "k.npy");
+    EXPECT_DONE();
+    assert_string_equal(got.out, "z =\n[-7 -8 -9]\nw =\n[14 16 18]\n");
+}
+
+static void test_cli__writes_every_output(void **state)
+{
+    const float sum[3] = {11, 22, 33}, product[3] = {10, 40, 90};
+    (void)state;
+    RUN("--in", "T x, T y", "--out", "T s, T p", "--op", "s = x + y; p = x * y", "x.npy", "y.npy",
+        "-o", "s.npy", "-o", "p.npy");
+    EXPECT_DONE();
+    expect_npy("s.npy", "<f4", "(3,)", sum, sizeof sum);
+    expect_npy("p.npy", "<f4", "(3,)", product, sizeof product);
+}
+
+static void test_cli__broadcasts(void **state)
+{
+    const int64_t column[2] = {100, 200}, row[3] = {1, 2, 3};
+    const int64_t want[6] = {101, 102, 103, 201, 202, 203};
+    (void)state;
+    write_npy("column.npy", "<i8", "(2, 1)", column, sizeof column);
+    write_npy("row.npy", "<i8", "(3,)", row, sizeof row);
+    RUN("--in", "T a, T b", "--out", "T z", "--op", "z = a + b", "column.npy", "row.npy", "-o",
+        "z.npy");
+    EXPECT_DONE();
+    expect_npy("z.npy", "<i8", "(2, 3)", want, sizeof want);
+}
+
+static void test_cli__reads_numbers_of_every_kind(void **state)
+{
+    static const struct {
+        const char *type, *text, *npy;
+        double real, imaginary;
+        size_t count;
+    } cases[] = {
+        {"float64", "2.5", "<f8", 2.5, 0, 1},         {"float64", "-2.5e-3", "<f8", -0.0025, 0, 1},
+        {"float64", "7", "<f8", 7, 0, 1},             {"float64", ".5", "<f8", 0.5, 0, 1},
+        {"float64", "-0x10", "<f8", -16, 0, 1},       {"float64", "true", "<f8", 1, 0, 1},
+        {"complex128", "1+2j", "<c16", 1, 2, 2},      {"complex128", "-1.5-2e1j", "<c16", -1.5, -20, 2},
+        {"complex128", "3j", "<c16", 0, 3, 2},        {"complex128", "-4", "<c16", -4, 0, 2},
+    };
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        char in[32], out[32];
+        const double want[2] = {cases[k].real, cases[k].imaginary};
+        snprintf(in, sizeof in, "%s a", cases[k].type);
+        snprintf(out, sizeof out, "%s z", cases[k].type);
+        RUN("--in", in, "--out", out, "--op", "z = a", "--size", "1", (char *)cases[k].text, "-o",
+            "z.npy");
+        EXPECT_DONE();
+        expect_npy("z.npy", cases[k].npy, "(1,)", want, cases[k].count * sizeof(double));
+    }
+}
+
+static void test_cli__size_runs_without_arrays(void **state)
+{
+    const float want[5] = {0, 1, 4, 9, 16};
+    (void)state;
+    RUN("--out", "float32 z", "--op", "z = i * i", "--size", "5", "-o", "z.npy");
+    EXPECT_DONE();
+    expect_npy("z.npy", "<f4", "(5,)", want, sizeof want);
+    RUN("--out", "float32 z", "--op", "z = i * i", "--size=0", "-o", "z.npy");
+    EXPECT_DONE();
+    expect_npy("z.npy", "<f4", "(0,)", want, 0);
+    RUN("--out", "float32 z", "--op", "z = i");
+    expect_refusal(1, "size");
+}
+
+static void test_cli__given_outputs_are_starting_values(void **state)
+{
+    const int32_t zeros[4] = {0}, counts[4] = {2, 0, 1, 3};
+    const uint8_t values[6] = {3, 0, 3, 2, 0, 3};
+    (void)state;
+    write_npy("values.npy", "|u1", "(6,)", values, sizeof values);
+    write_npy("zeros.npy", "<i4", "(4,)", zeros, sizeof zeros);
+    RUN("--in", "uint8 v", "--out", "raw int32 bins", "--op", "atomicAdd(&bins[v], 1)",
+        "values.npy", "zeros.npy", "-o", "bins.npy");
+    EXPECT_DONE();
+    expect_npy("bins.npy", "<i4", "(4,)", counts, sizeof counts);
+    expect_npy("zeros.npy", "<i4", "(4,)", zeros, sizeof zeros);
+}
+
+static void test_cli__uses_every_snippet(void **state)
+{
+    const float want[3] = {103, 106, 109};
+    (void)state;
+    RUN("--in", "float32 x", "--out", "float32 z", "--name", "triple_plus", "--preamble",
+        "__device__ float triple(float v) { return 3 * v; }", "--loop-prep", "float base = 100;",
+        "--op", "z = triple(x) + base", "--after-loop", "base = 0;", "x.npy", "-o", "z.npy");
+    EXPECT_DONE();
+    expect_npy("z.npy", "<f4", "(3,)", want, sizeof want);
+}
+
+static void test_cli__type_decides_what_arrays_do_not(void **state)
+{
+    const float five[4] = {5, 6, 7, 8};
+    const double one[1] = {0.5}, x64[3] = {2, 4, 6};
+    const uint8_t twice[3] = {14, 16, 18};
+    (void)state;
+    RUN("--in", "T a", "--out", "T z", "--op", "z = a + i", "--size", "4", "--type", "T=float32",
+        "5", "-o", "z.npy");
+    EXPECT_DONE();
+    expect_npy("z.npy", "<f4", "(4,)", five, sizeof five);
+    /* Only inputs are of type T: the number is given with it, so 1 / 2 is no integer division. */
+    RUN("--in", "T a, T b", "--out", "float64 z", "--op", "z = a / b", "--type=T=float64", "1",
+        "2", "-o", "z.npy");
+    EXPECT_DONE();
+    expect_npy("z.npy", "<f8", "()", one, sizeof one);
+    /* An output's type, while an array decides the shape. */
+    RUN("--in", "float32 x", "--out", "U z", "--op", "z = 2 * x", "--type", "U=float64", "x.npy",
+        "-o", "z.npy");
+    EXPECT_DONE();
+    expect_npy("z.npy", "<f8", "(3,)", x64, sizeof x64);
+    RUN("--in", "int32 k, U two", "--out", "U z", "--op", "z = k * two", "--type", "U=uint8",
+        "k.npy", "2", "-o", "z.npy");
+    EXPECT_DONE();
+    expect_npy("z.npy", "|u1", "(3,)", twice, sizeof twice);
+}
+
+static void test_cli__type_conflicts_are_named(void **state)
+{
+    (void)state;
+    RUN("--in", "T x", "--out", "T z", "--op", "z = x", "--type", "T=float64", "x.npy");
+    expect_refusal(1, "T=float64");
+    assert_non_null(strstr(got.err, "float32"));
+    RUN("--in", "T x", "--out", "T z", "--op", "z = x", "--type", "T=int8", "300");
+    expect_refusal(1, "300");
+    /* What agrees is no conflict. */
+    RUN("--in", "T x", "--out", "T z", "--op", "z = x", "--type", "T=float32", "x.npy");
+    EXPECT_DONE();
+}
+
+static void test_cli__shows_source_and_runs_nothing(void **state)
+{
+    (void)state;
+    unlink("z.npy");
+    RUN("--in", "T x, float32 a", "--out", "T z", "--op", "z = a * x - 4321", "--name", "my_kernel",
+        "--show-source", "x.npy", "2", "-o", "z.npy");
+    EXPECT_DONE();
+    assert_non_null(strstr(got.out, "\nz = a * x - 4321\n"));
+    assert_non_null(strstr(got.out, "my_kernel"));
+    assert_false(exists("z.npy"));
+    /* Source needs no compiler: an operation that cannot compile can be looked at, too. */
+    RUN("--in", "T x", "--out", "T z", "--op", "z = no_such_thing", "--show-source", "x.npy");
+    EXPECT_DONE();
+    assert_non_null(strstr(got.out, "no_such_thing"));
+}
+
+static void test_cli__times_runs(void **state)
+{
+    const float want[3] = {2, 4, 6};
+    double ms = -1.0, gb_s = -1.0;
+    (void)state;
+    RUN("--in", "T x", "--out", "T z", "--op", "z = x + x", "--name", "twice", "--time", "3",
+        "x.npy", "-o", "z.npy");
+    EXPECT_DONE();
+    assert_int_equal(
+        sscanf(got.out, "twice on cpu: median of 3 runs %lf ms, %lf GB/s\n", &ms, &gb_s), 2);
+    assert_true(ms > 0.0);
+    /* 3 elements of 4 bytes, read and written: 24 bytes. */
+    assert_true(gb_s > 0.99 * 24e-6 / ms && gb_s < 1.01 * 24e-6 / ms);
+    expect_npy("z.npy", "<f4", "(3,)", want, sizeof want);
+}
+
+static void test_cli__failures_exit_1_and_explain(void **state)
+{
+    const float pair[2] = {1, 2};
+    (void)state;
+    write_npy("pair.npy", "<f4", "(2,)", pair, sizeof pair);
+    unlink("z.npy");
+
+    RUN("--in", "T x", "--out", "T z", "--op", "z = x +\n  wrong_name", "x.npy", "-o", "z.npy");
+    expect_refusal(1, "wrong_name");
+    assert_non_null(strstr(got.err, "op"));
+    assert_non_null(strstr(got.err, "^"));
+    RUN("--in", "T x, T y", "--out", "T z", "--op", "z = x", "x.npy", "pair.npy", "-o", "z.npy");
+    expect_refusal(1, "(2,)");
+    RUN("--in", "T x, , T y", "--out", "T z", "--op", "z = x", "x.npy", "y.npy", "-o", "z.npy");
+    expect_refusal(1, "^");
+    RUN("--in", "T x", "--out", "T z", "--op", "z = x", "absent.npy", "-o", "z.npy");
+    expect_refusal(1, "absent.npy");
+    RUN("--in", "T x", "--out", "T z", "--op", "z = x", "stderr.txt.npy", "-o", "z.npy");
+    expect_refusal(1, "stderr.txt.npy");
+    RUN("--in", "T x", "--out", "T z", "--op", "z = x", "--name", "2nd", "x.npy", "-o", "z.npy");
+    expect_refusal(1, "2nd");
+    RUN("--in", "T x", "--out", "T z", "--op", "z = x", "x.npy", "-o", "no_folder/z.npy");
+    expect_refusal(1, "no_folder/z.npy");
+    KILN("run", "--device", "tape", "--in", "T x", "--out", "T z", "--op", "z = x", "x.npy");
+    expect_refusal(1, "tape");
+    assert_false(exists("z.npy"));
+
+    write_npy("lying.npy", "<f4", "(1000000,)", pair, sizeof pair);
+    RUN("--in", "T x", "--out", "T z", "--op", "z = x", "lying.npy");
+    expect_refusal(1, "lying.npy");
+}
+
+static void test_cli__a_full_disk_is_no_success(void **state)
+{
+    (void)state;
+    if (access("/dev/full", W_OK) != 0)
+        skip();
+    stdout_path = "/dev/full";
+    RUN("--in", "T x", "--out", "T z", "--op", "z = x", "x.npy");
+    stdout_path = "stdout.txt";
+    expect_refusal(1, "standard output");
+}
+
+/* ---- usage ---- */
+
+static void test_cli__wrong_usage_exits_2_and_says_how(void **state)
+{
+    static const struct {
+        const char *words[12];
+        const char *text;
+    } cases[] = {
+        {{NULL}, "command"},
+        {{"rum"}, "did you mean 'run'"},
+        {{"something"}, "no command 'something'"},
+        {{"help", "nothing"}, "no command 'nothing'"},
+        {{"run", "--opp", "z"}, "did you mean '--op'"},
+        {{"run", "--oops=1"}, "unknown option '--oops'"},
+        {{"run", "--zzzzzzzzzz"}, "unknown option '--zzzzzzzzzz'"},
+        {{"run", "--json"}, "unknown option '--json'"},
+        {{"run", "--op"}, "--op needs a value"},
+        {{"run", "--show-source=1"}, "takes no value"},
+        {{"run", "--op", "a", "--op", "b"}, "--op was given twice"},
+        {{"run", "--out", "T z", "1"}, "--op is missing"},
+        {{"run", "--op", "z = 1", "1"}, "--out is missing"},
+        {{"run", "--out", "T z", "--op", "z = 1", "word"}, "'word' is neither"},
+        {{"run", "--out", "T z", "--op", "z = 1", "1.5x"}, "'1.5x' is neither"},
+        {{"run", "--out", "T z", "--op", "z = 1", "99999999999999999999"}, "neither"},
+        {{"run", "--out", "T z", "--op", "z = 1", "--size", "-1"}, "--size -1"},
+        {{"run", "--out", "T z", "--op", "z = 1", "--size", "many"}, "--size many"},
+        {{"run", "--out", "T z", "--op", "z = 1", "--time", "0"}, "--time 0"},
+        {{"run", "--out", "T z", "--op", "z = 1", "--time", "2", "--show-source"}, "exclude"},
+        {{"run", "--in", "T x, T y", "--out", "T z", "--op", "z = x", "1"}, "2 inputs (x, y)"},
+        {{"run", "--in", "T x", "--out", "T z", "--op", "z = x", "1", "2", "3"}, "got 3"},
+        {{"run", "--out", "T z, T w", "--op", "z = 1", "-o", "z.npy"}, "2 outputs (z, w)"},
+        {{"run", "--out", "T z", "--op", "z = 1", "--type", "float32"}, "T=DTYPE"},
+        {{"run", "--out", "T z", "--op", "z = 1", "--type", "T=float33"}, "'float33'"},
+        {{"run", "--out", "T z", "--op", "z = 1", "--type", "U=float32"}, "of type U"},
+        {{"info", "more"}, "'more'"},
+        {{"info", "--op", "x"}, "unknown option '--op'"},
+    };
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        char *argv[14] = {"kiln"};
+        for (size_t w = 0; cases[k].words[w] != NULL; w++)
+            argv[w + 1] = (char *)cases[k].words[w];
+        run_argv(argv);
+        expect_refusal(2, cases[k].text);
+        assert_non_null(strstr(got.err, "--help"));
+    }
+}
+
+/* Every option that `help` lists stands in the manual page and in docs/cli.md. */
+static void expect_documented(const char *help)
+{
+    static char manual[TEXT_MAX], page[TEXT_MAX];
+    char path[PATH_BYTES], plain[64], escaped[128];
+    int count = 0;
+
+    read_text(test_data("../tools/kiln.1", path, sizeof path), manual);
+    read_text(test_data("../docs/cli.md", path, sizeof path), page);
+    for (const char *line = strstr(help, "Options:"); line != NULL; line = strchr(line + 1, '\n')) {
+        size_t length = 0;
+        if (sscanf(line, "\n  %63s", plain) != 1 || plain[0] != '-')
+            continue;
+        for (const char *c = plain; *c != '\0'; c++) {
+            if (*c == '-')
+                escaped[length++] = '\\';
+            escaped[length++] = *c;
+        }
+        escaped[length] = '\0';
+        if (strstr(manual, escaped) == NULL)
+            fail_msg("kiln.1 says nothing of %s", plain);
+        if (strstr(page, plain) == NULL)
+            fail_msg("docs/cli.md says nothing of %s", plain);
+        count++;
+    }
+    assert_true(count >= 2);
+}
+
+static void test_cli__help_is_everywhere(void **state)
+{
+    (void)state;
+    KILN("--help");
+    EXPECT_DONE();
+    assert_non_null(strstr(got.out, "run"));
+    assert_non_null(strstr(got.out, "info"));
+    KILN("run", "--help");
+    EXPECT_DONE();
+    static char help[TEXT_MAX];
+    strcpy(help, got.out);
+    expect_documented(help);
+    KILN("help", "run");
+    EXPECT_DONE();
+    assert_string_equal(got.out, help);
+    KILN("info", "--help");
+    EXPECT_DONE();
+    expect_documented(got.out);
+    KILN("--version");
+    EXPECT_DONE();
+    assert_string_equal(got.out, "kiln " KILN_VERSION_STRING "\n");
+}
+
+/* ---- kiln info ---- */
+
+/* Where the JSON value at `p` ends, NULL for text that is none. */
+static const char *json_value(const char *p)
+{
+    p += strspn(p, " \n");
+    if (*p == '"') {
+        for (p++; *p != '"'; p++) {
+            if (*p == '\\')
+                p++;
+            if ((unsigned char)*p < 0x20)
+                return NULL;
+        }
+        return p + 1;
+    }
+    if (*p == '{' || *p == '[') {
+        char end = *p == '{' ? '}' : ']';
+        p++;
+        p += strspn(p, " \n");
+        while (*p != end) {
+            if (end == '}') {
+                p = json_value(p);
+                if (p == NULL || *p != ':')
+                    return NULL;
+                p++;
+            }
+            p = json_value(p);
+            if (p == NULL)
+                return NULL;
+            p += strspn(p, " \n");
+            if (*p != end && *p++ != ',')
+                return NULL;
+            p += strspn(p, " \n");
+        }
+        return p + 1;
+    }
+    size_t length = strspn(p, "-+.0123456789eEtruefals");
+    return length > 0 ? p + length : NULL;
+}
+
+static void test_cli__info_tells_devices_and_cache(void **state)
+{
+    (void)state;
+    KILN("info");
+    EXPECT_DONE();
+    assert_non_null(strstr(got.out, "kiln " KILN_VERSION_STRING "\n"));
+    assert_non_null(strstr(got.out, "\n  cpu "));
+    assert_non_null(strstr(got.out, "cache_of_test"));
+    KILN("info", "--json");
+    EXPECT_DONE();
+    const char *end = json_value(got.out);
+    assert_non_null(end);
+    assert_string_equal(end, "\n");
+    assert_non_null(strstr(got.out, "\"version\": \"" KILN_VERSION_STRING "\""));
+    assert_non_null(strstr(got.out, "\"id\": \"cpu\""));
+    assert_non_null(strstr(got.out, "cache_of_test"));
+}
+
+/* ---- the fixture ---- */
+
+static int enter_folder(void **state)
+{
+    char self[PATH_BYTES - 16] = "";
+    const char *given = getenv("KILN_TOOL");
+    (void)state;
+
+    if (given != NULL) {
+        snprintf(tool, sizeof tool, "%s", given);
+    } else {
+        if (readlink("/proc/self/exe", self, sizeof self - 1) < 0)
+            return -1;
+        *strrchr(self, '/') = '\0';
+        snprintf(tool, sizeof tool, "%s/../kiln", self);
+    }
+    if (access(tool, X_OK) != 0) {
+        print_error("%s is no program; set KILN_TOOL\n", tool);
+        return -1;
+    }
+    unsetenv("KILN_DEVICE");
+    if (mkdtemp(folder) == NULL || chdir(folder) != 0)
+        return -1;
+    char cache[PATH_BYTES];
+    snprintf(cache, sizeof cache, "%s/cache_of_test", folder);
+    setenv("KILN_CACHE_DIR", cache, 1);
+    write_xy();
+    FILE *f = fopen("stderr.txt.npy", "w"); /* no .npy file, whatever its name */
+    return f != NULL && fputs("not numpy\n", f) >= 0 && fclose(f) == 0 ? 0 : -1;
+}
+
+static void remove_tree(const char *path)
+{
+    DIR *dir = opendir(path);
+    if (dir != NULL) {
+        for (struct dirent *e = readdir(dir); e != NULL; e = readdir(dir)) {
+            char below[PATH_BYTES];
+            if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+                continue;
+            snprintf(below, sizeof below, "%s/%s", path, e->d_name);
+            remove_tree(below);
+        }
+        closedir(dir);
+    }
+    remove(path);
+}
+
+static int leave_folder(void **state)
+{
+    (void)state;
+    remove_tree(folder);
+    return chdir("/");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cli__runs_axpy_over_files),
+        cmocka_unit_test(test_cli__prints_outputs_without_o),
+        cmocka_unit_test(test_cli__writes_every_output),
+        cmocka_unit_test(test_cli__broadcasts),
+        cmocka_unit_test(test_cli__reads_numbers_of_every_kind),
+        cmocka_unit_test(test_cli__size_runs_without_arrays),
+        cmocka_unit_test(test_cli__given_outputs_are_starting_values),
+        cmocka_unit_test(test_cli__uses_every_snippet),
+        cmocka_unit_test(test_cli__type_decides_what_arrays_do_not),
+        cmocka_unit_test(test_cli__type_conflicts_are_named),
+        cmocka_unit_test(test_cli__shows_source_and_runs_nothing),
+        cmocka_unit_test(test_cli__times_runs),
+        cmocka_unit_test(test_cli__failures_exit_1_and_explain),
+        cmocka_unit_test(test_cli__a_full_disk_is_no_success),
+        cmocka_unit_test(test_cli__wrong_usage_exits_2_and_says_how),
+        cmocka_unit_test(test_cli__help_is_everywhere),
+        cmocka_unit_test(test_cli__info_tells_devices_and_cache),
+    };
+    return cmocka_run_group_tests(tests, enter_folder, leave_folder);
+}

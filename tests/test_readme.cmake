@@ -1,0 +1,52 @@
+# The README's C example is examples/axpy.c to the letter, has under 30 lines, and prints what the
+# README says; every command line of the README that begins with build/kiln runs.
+#
+#     cmake -D SOURCE=.. -D BUILD=build -P test_readme.cmake
+
+cmake_minimum_required(VERSION 3.22)
+
+file(READ ${SOURCE}/README.md readme)
+file(READ ${SOURCE}/examples/axpy.c example)
+
+# Semicolons separate list items in CMake; nothing below needs them apart.
+string(FIND "${readme}" "```c\n" begin)
+string(SUBSTRING "${readme}" ${begin} -1 rest)
+string(SUBSTRING "${rest}" 5 -1 rest)
+string(FIND "${rest}" "```" end)
+string(SUBSTRING "${rest}" 0 ${end} code)
+
+# The file has one line more: the comment that says what it is.
+string(REGEX REPLACE "^[^\n]*\n" "" body "${example}")
+if(NOT code STREQUAL body)
+    message(FATAL_ERROR "README.md and examples/axpy.c differ:\n${code}")
+endif()
+string(REGEX REPLACE "[^\n]" "" newlines "${code}")
+string(LENGTH "${newlines}" lines)
+if(lines GREATER_EQUAL 30)
+    message(FATAL_ERROR "the example has ${lines} lines")
+endif()
+
+execute_process(COMMAND ${BUILD}/axpy OUTPUT_VARIABLE printed ERROR_VARIABLE errors
+                RESULT_VARIABLE result)
+string(REGEX MATCH "puts\\(text\\); /\\* ([^\n]*) \\*/" said "${code}")
+if(NOT said)
+    message(FATAL_ERROR "the example does not say what it prints")
+endif()
+if(NOT result EQUAL 0 OR NOT printed STREQUAL "${CMAKE_MATCH_1}\n")
+    message(FATAL_ERROR "axpy printed '${printed}' and '${errors}', not '${CMAKE_MATCH_1}'")
+endif()
+
+string(REGEX MATCHALL "\nbuild/kiln [^\n]*" commands "${readme}")
+list(LENGTH commands count)
+if(count LESS 2)
+    message(FATAL_ERROR "README.md shows ${count} command lines")
+endif()
+foreach(command IN LISTS commands)
+    string(REGEX REPLACE "^\nbuild/kiln" "'${BUILD}/kiln'" command "${command}")
+    execute_process(COMMAND sh -c "${command}" RESULT_VARIABLE result ERROR_VARIABLE errors
+                    OUTPUT_QUIET)
+    if(NOT result EQUAL 0)
+        message(FATAL_ERROR "${command}: ${errors}")
+    endif()
+endforeach()
+message("the example and ${count} command lines do what the README says")
