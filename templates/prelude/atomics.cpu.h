@@ -1,6 +1,7 @@
 // atomics (CPU): CUDA's atomic functions return the old value. Each is a template, so that a user's
-// own overload for a type, of which there are many in the wild, goes first. Exchange the whole word until nobody came between. As on a GPU nothing is said
-// about the order in which other memory becomes visible.
+// own overload for a type, of which there are many in the wild, goes first. The whole word is
+// exchanged until nobody came between; as on a GPU nothing is said about the order in which other
+// memory becomes visible.
 template <int bytes> struct kiln__atom { typedef unsigned long long type; };
 template <> struct kiln__atom<4> { typedef unsigned int type; };
 template <> struct kiln__atom<2> { typedef unsigned short type; };

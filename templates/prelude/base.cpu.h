@@ -2,6 +2,7 @@
 // qualifiers, which mean nothing here, so that one preamble serves both devices.
 #define KILN_FN static inline __attribute__((always_inline, unused))
 #define KILN_METHOD inline __attribute__((always_inline))
+#define KILN_HEAVY static inline __attribute__((unused))
 #define KILN_UNROLL
 // Before a loop whose rounds may run side by side, whatever the compiler can prove. Not omp simd:
 // that makes arrays of a round's own objects, and gcc then gives up on float16.

@@ -2,4 +2,6 @@
 // No `static` before a device function: NVRTC would warn of each one that a kernel leaves unused.
 #define KILN_FN __device__ __forceinline__
 #define KILN_METHOD __device__ __forceinline__
+// For long functions: one copy a kernel, called, where inlining makes one for each unrolled use.
+#define KILN_HEAVY __device__ __noinline__
 #define KILN_UNROLL _Pragma("unroll")

@@ -1,7 +1,7 @@
 // complex_atanh: atanh x + iy has the real part log1p(4x / ((1 - x)^2 + y^2)) / 4; for a large z
 // it is the real part of 1 / z, and where the square underflows a plain logarithm.
 // atan z = -i atanh(iz).
-template <class T> KILN_FN complex<T> atanh(const complex<T> &z)
+template <class T> KILN_HEAVY complex<T> atanh(const complex<T> &z)
 {
     T x = fabs(z.kiln__re), y = z.kiln__im, re, im;
     T size = hypot(x, y), gap = (T(1) - x) * (T(1) - x) + y * y;
@@ -16,7 +16,7 @@ template <class T> KILN_FN complex<T> atanh(const complex<T> &z)
     }
     return complex<T>(copysign(re, z.kiln__re), im);
 }
-template <class T> KILN_FN complex<T> atan(const complex<T> &z)
+template <class T> KILN_HEAVY complex<T> atan(const complex<T> &z)
 {
     complex<T> r = atanh(complex<T>(-z.kiln__im, z.kiln__re));
     return complex<T>(r.kiln__im, -r.kiln__re);

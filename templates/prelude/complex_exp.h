@@ -1,7 +1,8 @@
 // complex_exp: e^x (cos y + i sin y). Where e^x alone overflows, half of x is applied twice.
-template <class T> KILN_FN complex<T> exp(const complex<T> &z)
+template <class T> KILN_HEAVY complex<T> exp(const complex<T> &z)
 {
-    T x = z.kiln__re, y = z.kiln__im, e = exp(x), c = cos(y), s = sin(y);
+    T x = z.kiln__re, y = z.kiln__im, e = exp(x), s, c;
+    sincos(y, &s, &c);
     if (y == T(0))
         return complex<T>(e, y);
     if (e == T(0)) // also for an infinite or undefined y

@@ -1,6 +1,6 @@
 // complex_log: (log |z|, arg z). Near |z| = 1 the logarithm is taken of |z|^2 - 1, whose terms are
 // known exactly; beyond the range of |z| z is halved first.
-template <class T> KILN_FN complex<T> log(const complex<T> &z)
+template <class T> KILN_HEAVY complex<T> log(const complex<T> &z)
 {
     T x = fabs(z.kiln__re), y = fabs(z.kiln__im);
     T big = x > y ? x : y, small = x > y ? y : x, angle = atan2(z.kiln__im, z.kiln__re);

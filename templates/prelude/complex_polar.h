@@ -3,7 +3,9 @@ template <class T> KILN_FN T abs(const complex<T> &z) { return hypot(z.kiln__re,
 template <class T> KILN_FN T arg(const complex<T> &z) { return atan2(z.kiln__im, z.kiln__re); }
 template <class T> KILN_FN complex<T> polar(T r, T angle = T(0))
 {
-    return complex<T>(r * cos(angle), r * sin(angle));
+    T s, c;
+    sincos(angle, &s, &c);
+    return complex<T>(r * c, r * s);
 }
 template <class T> KILN_FN complex<T> proj(const complex<T> &z)
 {

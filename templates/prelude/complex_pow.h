@@ -1,5 +1,5 @@
 // complex_pow: small integer powers by multiplication, the rest as exp(w log z).
-template <class T> KILN_FN complex<T> kiln__power(const complex<T> &z, const complex<T> &w)
+template <class T> KILN_HEAVY complex<T> kiln__power(const complex<T> &z, const complex<T> &w)
 {
     T p = w.kiln__re;
     if (w.kiln__im == T(0) && fabs(p) <= T(64) && p == floor(p)) {

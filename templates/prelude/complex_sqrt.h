@@ -1,7 +1,7 @@
 // complex_sqrt: the root with a real part >= 0; the cut runs along the negative real axis.
 // W. Kahan, "Branch cuts for complex elementary functions" (1987). Both parts are scaled by a
 // power of 4 where their sum would overflow or lose digits.
-template <class T> KILN_FN complex<T> sqrt(const complex<T> &z)
+template <class T> KILN_HEAVY complex<T> sqrt(const complex<T> &z)
 {
     T x = z.kiln__re, y = z.kiln__im, ax = fabs(x), ay = fabs(y);
     if (ax == T(0) && ay == T(0))

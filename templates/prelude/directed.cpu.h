@@ -9,7 +9,9 @@ template <class F> KILN_FN F kiln__directed(F near, F error, int mode)
 {
     F inf = (F)__builtin_inf();
     bool down = mode == 1 || (mode == 0 && near > 0), up = mode == 2 || (mode == 0 && near < 0);
-    return down && error < 0 ? kiln__next(near, -inf) : up && error > 0 ? kiln__next(near, inf) : near;
+    return down && error < 0 ? kiln__next(near, -inf)
+           : up && error > 0 ? kiln__next(near, inf)
+                             : near;
 }
 template <class F> KILN_FN F kiln__sum_error(F a, F b, F s)
 {

@@ -4,7 +4,8 @@ struct kiln__divisor32 {
     unsigned int magic, shift, divisor, pad;
     KILN_METHOD int quotient(int n) const
     {
-        return (int)((unsigned int)(((unsigned long long)magic * (2 * (unsigned int)n)) >> 32) >> shift);
+        unsigned long long product = (unsigned long long)magic * (2 * (unsigned int)n);
+        return (int)((unsigned int)(product >> 32) >> shift);
     }
     KILN_METHOD int divmod(int n, int *rest) const
     {

@@ -22,16 +22,16 @@
     template <> struct kiln__math<H> { typedef float wide; typedef H result, other, half; };       \
     template <> struct kiln__order<H> { typedef float wide; };                                     \
     KILN__HALF_OP(H, +) KILN__HALF_OP(H, -) KILN__HALF_OP(H, *) KILN__HALF_OP(H, /)
-#define KILN__HALF_MEMBERS(H, from, to)                                                            \
+#define KILN__HALF_MEMBERS(H, from, from_int, to)                                                  \
     H() = default;                                                                                 \
     KILN_METHOD H(float v) : kiln__bits(from(v)) {}                                                \
     KILN_METHOD H(double v) : kiln__bits(from(v)) {}                                               \
-    KILN_METHOD H(int v) : kiln__bits(from(float(v))) {}                                           \
-    KILN_METHOD H(unsigned int v) : kiln__bits(from(float(v))) {}                                  \
-    KILN_METHOD H(long v) : kiln__bits(from(float(v))) {}                                          \
-    KILN_METHOD H(unsigned long v) : kiln__bits(from(float(v))) {}                                 \
-    KILN_METHOD H(long long v) : kiln__bits(from(float(v))) {}                                     \
-    KILN_METHOD H(unsigned long long v) : kiln__bits(from(float(v))) {}                            \
+    KILN_METHOD H(int v) : kiln__bits(from_int(v)) {}                                              \
+    KILN_METHOD H(unsigned int v) : kiln__bits(from_int(v)) {}                                     \
+    KILN_METHOD H(long v) : kiln__bits(from_int(v)) {}                                             \
+    KILN_METHOD H(unsigned long v) : kiln__bits(from_int(v)) {}                                    \
+    KILN_METHOD H(long long v) : kiln__bits(from_int(v)) {}                                        \
+    KILN_METHOD H(unsigned long long v) : kiln__bits(from_int(v)) {}                               \
     KILN_METHOD operator float() const { return to(kiln__bits); }                                  \
     template <class U> KILN_METHOD H &operator=(U v) { return *this = H(v); }                      \
     template <class U> KILN_METHOD H &operator+=(U v) { return *this = H(*this + v); }             \

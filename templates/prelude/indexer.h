@@ -8,7 +8,8 @@ template <int N> struct kiln__walker {
     KILN_METHOD const ptrdiff_t *get() const { return kiln__index; }
     KILN_METHOD void set(ptrdiff_t i)
     {
-        kiln__walk(i, kiln__size, kiln__shape, N, [&](int d, ptrdiff_t at) { kiln__index[d] = at; });
+        kiln__walk(i, kiln__size, kiln__shape, N,
+                   [&](int d, ptrdiff_t at) { kiln__index[d] = at; });
     }
 };
 template <> struct kiln__walker<0> {
