@@ -53,6 +53,7 @@
     X(ERR_OVERLAP, -30, "an output overlaps itself or another output")                             \
     X(ERR_OVERFLOW, -31, "a size in bytes does not fit 63 bits")                                   \
     X(ERR_CACHE, -32, "the cache folder cannot be trusted or used")                                \
+    X(ERR_IDENTITY, -34, "an empty reduction has no identity to return")                           \
     X(ERR_INTERNAL, -33, "kiln broke a promise of its own; please report it")
 
 /** What a call returns. Test against KILN_OK; values below zero are failures. */

@@ -1,0 +1,190 @@
+/**
+ * @file kiln/reduction.h
+ * @brief Map / reduce / post kernels over any axes of broadcast, strided arrays.
+ *
+ * A definition is what CuPy's ReductionKernel takes, string for string:
+ *
+ *     kiln_reduction *l2 = NULL;
+ *     kiln_reduction_create(ctx, "T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0", NULL,
+ *                           &l2, &err);
+ *     kiln_array *y = NULL;
+ *     kiln_reduce(l2, KILN_AXES(-1), &err, x, &y);
+ *
+ * `map` is an expression over one element of every input; `reduce` an expression that combines two
+ * mapped values `a` and `b`, which must be associative and commutative; `post` statements that
+ * assign the outputs from the reduced value `a`; `identity` an expression that `reduce` leaves
+ * other values alone with, or "" when there is none (an empty reduction is then ERR_IDENTITY).
+ * `_type_reduce` names the type of `a` and `b`; `_J` is the position of the element along the
+ * reduced axes in C-order; `n` is how many elements each output is reduced from.
+ *
+ * Determinism: the order of combination depends on shapes, strides, dtypes and the device only:
+ *              results are bit-identical from run to run, whatever the stream or the load. Devices
+ *              with other numbers of multiprocessors (or cpu devices with other numbers of threads)
+ *              may round differently.
+ * Threads, units, ownership: as kiln/elementwise.h.
+ */
+#ifndef KILN_REDUCTION_H
+#define KILN_REDUCTION_H
+
+#include "kiln/elementwise.h"
+
+typedef struct kiln_reduction kiln_reduction;
+
+/** Which axes to reduce. NULL where a function takes one means all of them. */
+typedef struct kiln_axes {
+    int count;               /**< How many follow; 0 reduces none. */
+    int axis[KILN_RANK_MAX]; /**< Of the broadcast inputs; negative counts from the end. */
+} kiln_axes;
+
+/** `const kiln_axes *` to the axes listed: KILN_AXES(0, -1). At most KILN_CALL_ARGS_MAX. */
+#ifdef __cplusplus
+template <class... A> static inline kiln_axes kiln_axes_of(A... a)
+{
+    return kiln_axes{(int)sizeof...(a), {(int)a...}};
+}
+namespace kiln_detail {
+struct axes_box {
+    kiln_axes v;
+    operator const kiln_axes *() const { return &v; }
+};
+}
+#define KILN_AXES(...) (kiln_detail::axes_box{kiln_axes_of(__VA_ARGS__)})
+#else
+#define KILN_AXES(...) (&(const kiln_axes){KILN__COUNT(__VA_ARGS__), {__VA_ARGS__}})
+#endif
+
+/** Every axis: what NumPy calls axis=None. */
+#define KILN_ALL_AXES ((const kiln_axes *)0)
+
+/** Choices for kiln_reduction_create(). Zero in a field means its default. */
+typedef struct kiln_reduction_options {
+    size_t struct_size;      /**< sizeof(kiln_reduction_options) as the caller compiled it. */
+    const char *name;        /**< Kernel name, a C identifier; NULL: "kiln_reduction". */
+    const char *reduce_type; /**< C++ type of the accumulator; NULL: float for float16 and bfloat16,
+                                  else the type of the first output. */
+    const char *preamble;    /**< C++ text before the kernel. */
+    const char *const *compiler_options;
+    size_t compiler_option_count;
+} kiln_reduction_options;
+
+#define KILN_REDUCTION_OPTIONS_INIT {sizeof(kiln_reduction_options), NULL, NULL, NULL, NULL, 0}
+
+/** Choices for one call. Zero in a field means its default. */
+typedef struct kiln_reduce_options {
+    size_t struct_size;     /**< sizeof(kiln_reduce_options) as the caller compiled it. */
+    kiln_stream *stream;    /**< NULL: the context's own stream. */
+    const kiln_axes *axes;  /**< NULL: all. */
+    bool keepdims;          /**< Keep reduced axes with extent 1. */
+} kiln_reduce_options;
+
+#define KILN_REDUCE_OPTIONS_INIT {sizeof(kiln_reduce_options), NULL, NULL, false}
+
+KILN_EXTERN_C_BEGIN
+
+/**
+ * Define a reduction; parses and checks, compiles nothing yet. All texts are copied.
+ *
+ * @param in       Input parameters, e.g. "T x, T y"; raw ones are allowed.
+ * @param outputs  Output parameters, e.g. "T y, int64 count"; none may be raw.
+ * @param map      Expression of type `_type_reduce` (or converted to it).
+ * @param reduce   Expression over `a` and `b`.
+ * @param post     Statements; e.g. "y = a".
+ * @param identity Expression, e.g. "0"; "" or NULL for none.
+ * @return ERR_NULL, ERR_SYNTAX, ERR_NAME, ERR_UNKNOWN_TYPE, ERR_ARGUMENT, ERR_UNSUPPORTED,
+ *         ERR_NO_MEMORY.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_reduction_create(
+    kiln_context *ctx, const char *in, const char *outputs, const char *map, const char *reduce,
+    const char *post, const char *identity, const kiln_reduction_options *opts,
+    kiln_reduction **out, kiln_error *err);
+
+/** As the _INIT macros, for languages without them; pass sizeof(*opts). */
+KILN_API void kiln_reduction_options_init(kiln_reduction_options *opts, size_t struct_size);
+KILN_API void kiln_reduce_options_init(kiln_reduce_options *opts, size_t struct_size);
+
+/**
+ * Reduce the broadcast of all non-raw inputs over `opts->axes`: enqueue and return.
+ *
+ * Arguments and dtypes as kiln_elementwise_run(). An output given by the caller must have the
+ * result's shape; `post` converts to its dtype by assignment. Outputs allocated are C-order.
+ * @return The statuses of kiln_elementwise_run(), ERR_AXIS, and ERR_IDENTITY for an empty
+ *         reduction without identity.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_reduction_run(kiln_reduction *op, const kiln_arg *args,
+                                                       size_t arg_count,
+                                                       const kiln_reduce_options *opts,
+                                                       kiln_error *err);
+
+/** The generated source that such a call would compile; free it with kiln_free(). */
+KILN_API KILN_NODISCARD kiln_status kiln_reduction_source(kiln_reduction *op, const kiln_arg *args,
+                                                          size_t arg_count,
+                                                          const kiln_reduce_options *opts,
+                                                          char **text_out, kiln_error *err);
+
+/** Release the handle. Accepts NULL. Work already enqueued still completes. */
+KILN_API void kiln_reduction_destroy(kiln_reduction *op);
+
+/** kiln_reduce(op, axes, err, arguments...): kiln_reduction_run() with plain C values. */
+#define kiln_reduce(op, axes, err, ...)                                                            \
+    kiln__reduce((op), (axes), false, KILN_ARGS(__VA_ARGS__), (err))
+
+/** What kiln_reduce() expands to. */
+KILN_API KILN_NODISCARD kiln_status kiln__reduce(kiln_reduction *op, const kiln_axes *axes,
+                                                 bool keepdims, const kiln_arg *args,
+                                                 size_t arg_count, kiln_error *err);
+
+/* ---- named reductions ------------------------------------------------------------------------ */
+
+/**
+ * X(NAME, value, "name", text): reductions with NumPy's result dtypes and rules for NaN and empty
+ * axes. sum and prod of bool and small integers are int64 (uint64 for unsigned ones); argmin,
+ * argmax and count_nonzero are int64; mean, var, std and the norms of integers are float64;
+ * float16 and bfloat16 accumulate in float32.
+ */
+#define KILN_REDUCE_MAP(X)                                                                         \
+    X(SUM, 1, "sum", "sum of the elements")                                                        \
+    X(PROD, 2, "prod", "product of the elements")                                                  \
+    X(MIN, 3, "min", "smallest element; NaN if there is one")                                      \
+    X(MAX, 4, "max", "largest element; NaN if there is one")                                       \
+    X(ARGMIN, 5, "argmin", "position of the first smallest element (or first NaN)")                \
+    X(ARGMAX, 6, "argmax", "position of the first largest element (or first NaN)")                 \
+    X(ANY, 7, "any", "whether some element is not zero")                                           \
+    X(ALL, 8, "all", "whether every element is not zero")                                          \
+    X(MEAN, 9, "mean", "arithmetic mean")                                                          \
+    X(VAR, 10, "var", "variance (ddof 0), one pass, Chan's merging of means")                      \
+    X(STD, 11, "std", "square root of var")                                                        \
+    X(COUNT_NONZERO, 12, "count_nonzero", "how many elements are not zero")                        \
+    X(NORM1, 13, "norm1", "sum of absolute values")                                                \
+    X(NORM2, 14, "norm2", "square root of the sum of squared absolute values")                     \
+    X(NORMINF, 15, "norminf", "largest absolute value")                                            \
+    X(NANSUM, 16, "nansum", "sum, NaN counting as 0")                                              \
+    X(NANPROD, 17, "nanprod", "product, NaN counting as 1")                                        \
+    X(NANMIN, 18, "nanmin", "smallest element that is not NaN")                                    \
+    X(NANMAX, 19, "nanmax", "largest element that is not NaN")                                     \
+    X(NANMEAN, 20, "nanmean", "mean of the elements that are not NaN")
+
+typedef enum kiln_reduce_op {
+#define KILN_REDUCE_ENUM(name, value, text, doc) KILN_REDUCE_##name = value,
+    KILN_REDUCE_MAP(KILN_REDUCE_ENUM)
+#undef KILN_REDUCE_ENUM
+} kiln_reduce_op;
+
+/**
+ * A named reduction of one array.
+ *
+ * @param axes NULL: all.
+ * @param out  As KILN_ARG_OUT: allocated when it points at NULL, else written (its dtype must be
+ *             the result's).
+ * @return As kiln_reduction_run(); ERR_DTYPE for a dtype the reduction does not take (min and max
+ *         and their relatives take no complex numbers).
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_array_reduce(kiln_reduce_op op, const kiln_array *array,
+                                                      const kiln_axes *axes, bool keepdims,
+                                                      kiln_array **out, kiln_error *err);
+
+/** "sum" etc.; "unknown" for a value not in the table. */
+KILN_API const char *kiln_reduce_op_name(kiln_reduce_op op);
+
+KILN_EXTERN_C_END
+
+#endif
