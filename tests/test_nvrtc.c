@@ -391,6 +391,26 @@ static void test_nvrtc__an_unknown_option_is_named(void **state)
     kiln_error_clear(&err);
 }
 
+static void test_nvrtc__options_that_redirect_are_refused(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"-arch=sm_80", "--gpu-architecture=compute_90", "-dlto", "",
+                                      "--time=/tmp/x", "-I/nonexistent", "file.h", "-rdc=true",
+                                      "--create-pch=x", "-dc"};
+
+    for (size_t i = 0; i < KILN_COUNT_OF(bad); i++) {
+        kiln__compile_result result;
+        kiln_error err = KILN_ERROR_INIT;
+        bool harmless = strncmp(bad[i], "-I", 2) == 0;
+
+        assert_int_equal(compile("sm_80", axpy, &bad[i], 1, &result, &err),
+                         harmless ? KILN_OK : KILN_ERR_ARGUMENT);
+        assert_true(harmless || strstr(err.message, bad[i]) != NULL);
+        kiln__compile_result_clear(&result);
+        kiln_error_clear(&err);
+    }
+}
+
 static void test_nvrtc__headers_of_the_toolkit_are_found(void **state)
 {
     (void)state;
@@ -525,6 +545,7 @@ int main(void)
         cmocka_unit_test(test_nvrtc__a_warning_is_kept_on_success),
         cmocka_unit_test(test_nvrtc__options_of_the_user_are_passed_on),
         cmocka_unit_test(test_nvrtc__an_unknown_option_is_named),
+        cmocka_unit_test(test_nvrtc__options_that_redirect_are_refused),
         cmocka_unit_test(test_nvrtc__headers_of_the_toolkit_are_found),
         cmocka_unit_test(test_nvrtc__built_in_names_need_no_header),
         cmocka_unit_test(test_nvrtc__the_process_keeps_its_stack_limit),

@@ -112,7 +112,7 @@ typedef struct kiln__target {
 typedef struct kiln__compile_request {
     kiln__target target;
     const char *source;         /* NUL-terminated generated source */
-    const char *const *options; /* the user's, already checked by _compiler_options_check */
+    const char *const *options; /* the user's; those that redirect files are ERR_ARGUMENT */
     size_t option_count;
 } kiln__compile_request;
 
