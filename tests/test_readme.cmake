@@ -8,7 +8,6 @@ cmake_minimum_required(VERSION 3.22)
 file(READ ${SOURCE}/README.md readme)
 file(READ ${SOURCE}/examples/axpy.c example)
 
-# Semicolons separate list items in CMake; nothing below needs them apart.
 string(FIND "${readme}" "```c\n" begin)
 string(SUBSTRING "${readme}" ${begin} -1 rest)
 string(SUBSTRING "${rest}" 5 -1 rest)
@@ -16,7 +15,9 @@ string(FIND "${rest}" "```" end)
 string(SUBSTRING "${rest}" 0 ${end} code)
 
 # The file has one line more: the comment that says what it is.
-string(REGEX REPLACE "^[^\n]*\n" "" body "${example}")
+string(FIND "${example}" "\n" end)
+math(EXPR begin "${end} + 1")
+string(SUBSTRING "${example}" ${begin} -1 body)
 if(NOT code STREQUAL body)
     message(FATAL_ERROR "README.md and examples/axpy.c differ:\n${code}")
 endif()
@@ -36,6 +37,7 @@ if(NOT result EQUAL 0 OR NOT printed STREQUAL "${CMAKE_MATCH_1}\n")
     message(FATAL_ERROR "axpy printed '${printed}' and '${errors}', not '${CMAKE_MATCH_1}'")
 endif()
 
+string(REPLACE ";" "<semicolon>" readme "${readme}") # it would cut a list item in two
 string(REGEX MATCHALL "\nbuild/kiln [^\n]*" commands "${readme}")
 list(LENGTH commands count)
 if(count LESS 2)
@@ -43,6 +45,7 @@ if(count LESS 2)
 endif()
 foreach(command IN LISTS commands)
     string(REGEX REPLACE "^\nbuild/kiln" "'${BUILD}/kiln'" command "${command}")
+    string(REPLACE "<semicolon>" ";" command "${command}")
     execute_process(COMMAND sh -c "${command}" RESULT_VARIABLE result ERROR_VARIABLE errors
                     OUTPUT_QUIET)
     if(NOT result EQUAL 0)
