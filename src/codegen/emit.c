@@ -87,6 +87,11 @@ static bool is_tile(const emitter *e, size_t p)
     return access_of(e, p) == KILN__ACCESS_TILE;
 }
 
+static bool is_plain(const emitter *e, size_t p)
+{
+    return is_walking(e, p) && !is_tile(e, p);
+}
+
 static bool is_tiled_load(const emitter *e, size_t p)
 {
     return is_tile(e, p) && is_loaded(e, p);
@@ -225,7 +230,8 @@ static const struct {
     {"loaded", is_loaded},            {"stored", is_stored},
     {"tiles", is_tile},               {"tiled_loads", is_tiled_load},
     {"plain_loads", is_plain_load},   {"tiled_stores", is_tiled_store},
-    {"plain_stores", is_plain_store}, {"placeholders", is_first_of_placeholder},
+    {"plain", is_plain},              {"plain_stores", is_plain_store},
+    {"placeholders", is_first_of_placeholder},
 };
 
 /* A run of axes: from, from + step, ... , `count` of them. */

@@ -27,8 +27,9 @@ enum { BLOCK_THREADS = 256 };
 /* A transpose pays off when both of its axes fill most of a tile. */
 enum { TILE_LARGE = 64, TILE_SMALL = 32, TILE_EXTENT_MIN = 16, TILE_SHARED_MAX = 40 * 1024 };
 
-/* Fewest elements that a CPU thread should be woken for, and the side of a CPU tile. */
-enum { CPU_TASK_ELEMENTS = 16384, CPU_TILE = 32 };
+/* Fewest elements that a CPU thread should be woken for; the side of a CPU tile, which is smaller
+ * where its buffers would leave a core's nearest caches. */
+enum { CPU_TASK_ELEMENTS = 16384, CPU_TILE = 64, CPU_TILE_MIN = 16, CPU_TILE_BYTES = 40 * 1024 };
 
 /* A number that -DKILN_TUNING lets the environment replace, to find better ones on a GPU. */
 static int tuned(const char *name, int value)
@@ -231,6 +232,8 @@ static bool choose_transpose(walk *w, const kiln__definition *def, kiln__variant
         return false;
     if (v->backend == KILN_BACKEND_CPU) {
         v->tile = CPU_TILE;
+        while (v->tile > CPU_TILE_MIN && tile_bytes(w, v->tile) > CPU_TILE_BYTES)
+            v->tile /= 2;
     } else {
         bool wide = false;
         for (int k = 0; k < w->count; k++)

@@ -1,7 +1,7 @@
 //# linear.cpp - every operand lies contiguous, or one element of it serves all.
 //#
-//# unit: ${unit} neighbouring elements; the caller gives each thread a range of units
-//# The loop keeps the form that compilers vectorise: load into locals, call, store.
+//# unit: ${unit} neighbouring elements; the caller gives each thread a range of units, which is one
+//#       long row
 //% if streams
 //% insert cpu/stream.cpp
 //% end
@@ -9,69 +9,23 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const kiln__args
 {
     const kiln__args kiln__a = *kiln__in;
 //% insert environment.cpp
-    const long long kiln__first = kiln__begin * ${unit};
-    const long long kiln__last = kiln__end * ${unit} < kiln__a.size ? kiln__end * ${unit} : kiln__a.size;
+    {
+        const long long kiln__first = kiln__begin * ${unit};
+        const long long kiln__left = kiln__a.size - kiln__first;
+        const long long kiln__most = (kiln__end - kiln__begin) * ${unit};
+        const long long kiln__count = kiln__left < kiln__most ? kiln__left : kiln__most;
 //% for p in walking
-    ${p.const}${p.type} *const kiln__ptr_${p.name} = kiln__a.ptr_${p.name};
+        ${p.const}char *const kiln__row_${p.name} = (${p.const}char *)(kiln__a.ptr_${p.name} + kiln__first);
+        [[maybe_unused]] constexpr long long kiln__step_${p.name} = sizeof(${p.type});
 //% end
-    long long kiln__at = kiln__first;
+//% if index_natural
+        const long long kiln__row_i = kiln__first;
+//% end
+//% insert cpu/row.cpp
+    }
 //% if streams
-    if (kiln__a.size >= ${stream_size}
-//% for p in stored
-        && KILN__STREAMS(kiln__ptr_${p.name} + kiln__first)
+    KILN__STREAMED();
 //% end
-    ) {
-        for (; kiln__at + ${burst} <= kiln__last; kiln__at += ${burst}) {
-//% for p in stored
-            alignas(32) ${p.type} kiln__out_${p.name}[${burst}];
-//% end
-            KILN_INDEPENDENT
-            for (int kiln__j = 0; kiln__j < ${burst}; kiln__j++) {
-//% for p in registers
-                ${p.type} kiln__reg_${p.name};
-//% end
-//% for p in loaded
-                kiln__reg_${p.name} = kiln__ptr_${p.name}[kiln__at + kiln__j];
-//% end
-                kiln__op(kiln__at + kiln__j
-//% for p in walking
-                    , kiln__reg_${p.name}
-//% end
-                );
-//% for p in stored
-                kiln__out_${p.name}[kiln__j] = kiln__reg_${p.name};
-//% end
-            }
-//% for p in stored
-            kiln__stream(kiln__ptr_${p.name} + kiln__at, kiln__out_${p.name});
-//% end
-        }
-        KILN__STREAMED();
-    }
-//% end
-//% if independent
-    KILN_INDEPENDENT
-//% end
-    for (long long kiln__k = kiln__at; kiln__k < kiln__last; kiln__k++) {
-//% for p in registers
-        ${p.type} kiln__reg_${p.name};
-//% end
-//% for p in loaded
-        kiln__reg_${p.name} = kiln__ptr_${p.name}[kiln__k];
-//% end
-        kiln__op(kiln__k
-//% for p in walking
-//% if p.direct
-            , kiln__ptr_${p.name}[kiln__k]
-//% else
-            , kiln__reg_${p.name}
-//% end
-//% end
-        );
-//% for p in stored
-        kiln__ptr_${p.name}[kiln__k] = kiln__reg_${p.name};
-//% end
-    }
 //% if after_loop
 ${after_loop}
 //% end

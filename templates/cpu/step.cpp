@@ -1,11 +1,11 @@
 //# Bytes from one element of a row to the next; a constant where the layout fixes it, so that the
 //# loop can be vectorised.
 //% if p.vector
-        constexpr long long kiln__step_${p.name} = sizeof(${p.type});
+        [[maybe_unused]] constexpr long long kiln__step_${p.name} = sizeof(${p.type});
 //% else
 //% if p.splat
-        constexpr long long kiln__step_${p.name} = 0;
+        [[maybe_unused]] constexpr long long kiln__step_${p.name} = 0;
 //% else
-        const long long kiln__step_${p.name} = kiln__a.stride_${p.name}_${last};
+        [[maybe_unused]] const long long kiln__step_${p.name} = kiln__a.stride_${p.name}_${last};
 //% end
 //% end

@@ -11,10 +11,13 @@ template <class T, int N> KILN_FN void kiln__stream(T *to, const T (&from)[N])
         __builtin_ia32_movntps256((float *)((kiln__line *)to + k), ((const kiln__line *)from)[k]);
 #endif
 }
-#define KILN__STREAMS(p) (((size_t)(p) & 31) == 0)
+// Elements from an address to the next line of the cache; 64 when none begins there. A line that is
+// streamed to in part, or stored to as well, is slower than either.
+#define KILN__STREAM_HEAD(p, size) \
+    ((size_t)(p) % (size) == 0 ? (long long)((-(size_t)(p) & 63) / (size)) : 64)
 #define KILN__STREAMED() __builtin_ia32_sfence()
 #else
-#define KILN__STREAMS(p) false
+#define KILN__STREAM_HEAD(p, size) 64
 #define KILN__STREAMED() ((void)0)
 template <class T, int N> KILN_FN void kiln__stream(T *, const T (&)[N]) {}
 #endif

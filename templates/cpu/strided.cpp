@@ -2,6 +2,9 @@
 //#
 //# unit: up to ${unit} elements of one row (the last axis); rows are walked by an odometer, so that
 //#       only the first unit of a range pays for divisions
+//% if streams
+//% insert cpu/stream.cpp
+//% end
 extern "C" __attribute__((visibility("default"))) void ${entry}(const kiln__args *kiln__in, long long kiln__begin, long long kiln__end)
 {
     const kiln__args kiln__a = *kiln__in;
@@ -38,44 +41,16 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const kiln__args
 //% end
         const long long kiln__row_i = kiln__row_number * kiln__a.extent_${last} + kiln__column;
 //% end
-//% if independent
-        KILN_INDEPENDENT
-//% end
-        for (long long kiln__k = 0; kiln__k < kiln__count; kiln__k++) {
-//% for p in registers
-            ${p.type} kiln__reg_${p.name};
-//% end
-//% for p in loaded
-            kiln__reg_${p.name} = *(${p.const}${p.type} *)(kiln__row_${p.name} + kiln__k * kiln__step_${p.name});
-//% end
-            kiln__op(
-//% if index_strides
-                kiln__row_i + kiln__k * kiln__a.stride_i_${last}
-//% else
-//% if index_natural
-                kiln__row_i + kiln__k
-//% else
-                0
-//% end
-//% end
-//% for p in walking
-//% if p.direct
-                , *(${p.const}${p.type} *)(kiln__row_${p.name} + kiln__k * kiln__step_${p.name})
-//% else
-                , kiln__reg_${p.name}
-//% end
-//% end
-            );
-//% for p in stored
-            *(${p.const}${p.type} *)(kiln__row_${p.name} + kiln__k * kiln__step_${p.name}) = kiln__reg_${p.name};
-//% end
-        }
+//% insert cpu/row.cpp
 //% for a in axes_inward
         if (++kiln__at_${a.n} < kiln__a.walk_${a.n})
             continue;
         kiln__at_${a.n} = 0;
 //% end
     }
+//% if streams
+    KILN__STREAMED();
+//% end
 //% if after_loop
 ${after_loop}
 //% end
