@@ -155,8 +155,8 @@ static void test_scan__loop_variables_count_in_every_snippet_and_option(void **s
     kiln__definition *def = NULL;
 
     (void)state;
-    for (int s = 0; s < KILN__SNIPPET_COUNT; s++) {
-        const char *texts[KILN__SNIPPET_COUNT] = {"", "", "", ""};
+    for (int s = 0; s < 4; s++) {
+        const char *texts[4] = {"", "", "", ""};
         texts[s] = "foo(i)";
         def = define_all("T x", "T z", texts[0], texts[1], texts[2], texts[3]);
         assert_true(def->uses_index);
