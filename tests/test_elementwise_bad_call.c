@@ -258,7 +258,7 @@ static void test_elementwise__scalars_that_do_not_fit(void **state)
         {KILN_INT32, {KILN_ARG_COMPLEX, {.c = {1, 2}}}, "2"},
         {KILN_FLOAT32, {KILN_ARG_COMPLEX, {.c = {1, 2}}}, "2"},
         {KILN_FLOAT32, {KILN_ARG_FLOAT, {.f = 1e39}}, "1e+39"},
-        {KILN_FLOAT16, {KILN_ARG_FLOAT, {.f = 70000}}, "70000"},
+        {KILN_FLOAT16, {KILN_ARG_FLOAT, {.f = 70001.5}}, "70001.5"},
         {KILN_COMPLEX64, {KILN_ARG_FLOAT, {.f = 1e39}}, "1e+39"},
     };
     test_env *t = *state;
@@ -327,13 +327,12 @@ static void test_elementwise__scalars_that_just_fit(void **state)
 
 static void test_elementwise__shapes_that_do_not_broadcast(void **state)
 {
-    static const int64_t five[] = {5}, four[] = {4}, other[] = {2, 4}, fat[] = {2, 3, 4};
+    static const int64_t five[] = {5}, four[] = {4}, other[] = {2, 4};
     test_env *t = *state;
     bench b;
     kiln_array *a5 = new_array(t, t->ctx, KILN_FLOAT32, 1, five);
     kiln_array *a24 = new_array(t, t->ctx, KILN_FLOAT32, 2, other);
     kiln_array *a4 = new_array(t, t->ctx, KILN_FLOAT32, 1, four);
-    kiln_array *a234 = new_array(t, t->ctx, KILN_FLOAT32, 3, fat);
     kiln_array *fresh = NULL;
 
     bench_make(t, &b, "T x, T y", "T z");
@@ -343,13 +342,10 @@ static void test_elementwise__shapes_that_do_not_broadcast(void **state)
     assert_null(fresh);
     FAILS(t, KILN_ERR_OUTPUT, kiln_call(b.op, &t->err, b.x.array, b.y.array, a4), "z", "(4,)",
           "(3, 4)");
-    FAILS(t, KILN_ERR_OUTPUT, kiln_call(b.op, &t->err, b.x.array, b.y.array, a234), "z",
-          "(2, 3, 4)", "(3, 4)");
     bench_end(t, &b);
     kiln_array_release(a5);
     kiln_array_release(a24);
     kiln_array_release(a4);
-    kiln_array_release(a234);
 }
 
 static void test_elementwise__an_output_that_was_broadcast(void **state)
@@ -410,7 +406,7 @@ static void test_elementwise__device_memory_at_its_limit(void **state)
     kiln_context_pool_set_limit(t->ctx, 20 << 20);
     OK(t, kiln_elementwise_create(t->ctx, "T x", "T z", "z = x", NULL, &op, &t->err));
     kiln_context_pool_stats(t->ctx, &before);
-    FAILS(t, KILN_ERR_DEVICE_MEMORY, kiln_call(op, &t->err, x, &z), "16777216", "20971520");
+    FAILS(t, KILN_ERR_DEVICE_MEMORY, kiln_call(op, &t->err, x, &z), "16.00 MiB", "20.00 MiB");
     assert_null(z);
     kiln_context_pool_stats(t->ctx, &after);
     CHECK(after.used_bytes == before.used_bytes, "%zu then %zu bytes in use", before.used_bytes,
@@ -435,7 +431,7 @@ static void test_elementwise__half_of_the_outputs_is_given_back(void **state)
     kiln_context_pool_set_limit(t->ctx, 24 << 20);
     OK(t, kiln_elementwise_create(t->ctx, "uint8 x", "float32 p, float32 q", "p = x; q = x", NULL,
                                   &op, &t->err));
-    FAILS(t, KILN_ERR_DEVICE_MEMORY, kiln_call(op, &t->err, x, &p, &q), "16777216");
+    FAILS(t, KILN_ERR_DEVICE_MEMORY, kiln_call(op, &t->err, x, &p, &q), "16.00 MiB");
     CHECK(p == NULL && q == NULL, "a pointer was set");
     kiln_context_pool_stats(t->ctx, &stats);
     CHECK(stats.used_bytes == 4 << 20, "%zu bytes in use", stats.used_bytes);

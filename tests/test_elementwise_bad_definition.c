@@ -32,7 +32,6 @@ static const bad_case bad_signatures[] = {
     {"T x T y", "T z", KILN_ERR_SYNTAX, "", "T y"},
     {"raw", "T z", KILN_ERR_SYNTAX, "", NULL},
     {"const", "T z", KILN_ERR_SYNTAX, "", NULL},
-    {"raw raw T x", "T z", KILN_ERR_SYNTAX, "", "raw T x"},
     {"T *x", "T z", KILN_ERR_SYNTAX, "", "*x"},
     {"T &x", "T z", KILN_ERR_SYNTAX, "", "&x"},
     {"T x[3]", "T z", KILN_ERR_SYNTAX, "", "[3]"},

@@ -234,6 +234,7 @@ static void test_elementwise__scalars_of_every_c_type(void **state)
         CHECK(got == (want), "%s gave %g", #value, got);                                           \
     } while (0)
 
+    OK(t, kiln_array_empty(t->ctx, KILN_FLOAT64, 0, NULL, &z, &t->err));
     OK(t,
        kiln_elementwise_create(t->ctx, "float64 x", "float64 z", "z = x + 1", NULL, &op, &t->err));
     CHECK_SCALAR((_Bool)1, 2.0);
@@ -275,7 +276,7 @@ static void test_elementwise__scalars_are_weak_beside_arrays_and_bind_alone(void
     } cases[] = {
         {"bool", {KILN_ARG_BOOL, {.b = true}}, KILN_BOOL},
         {"int", {KILN_ARG_INT, {.i = 1}}, KILN_INT64},
-        {"unsigned", {KILN_ARG_UINT, {.u = 1}}, KILN_UINT64},
+        {"unsigned", {KILN_ARG_UINT, {.u = UINT64_C(1) << 63}}, KILN_UINT64},
         {"double", {KILN_ARG_FLOAT, {.f = 1}}, KILN_FLOAT64},
         {"complex", {KILN_ARG_COMPLEX, {.c = {1, 0}}}, KILN_COMPLEX128},
     };
@@ -415,6 +416,28 @@ static void test_elementwise__six_inputs_and_three_outputs(void **state)
     kiln_elementwise_destroy(op);
 }
 
+/* As in NumPy, an output given takes part in broadcasting: inputs stretch to it. */
+static void test_elementwise__inputs_stretch_to_a_larger_output(void **state)
+{
+    static const int64_t row[] = {40}, column[] = {30, 1}, whole[] = {2, 30, 40};
+    test_env *t = *state;
+    host_array x, y, z, *arrays[] = {&x, &y, &z};
+    kiln_elementwise *op = NULL;
+
+    host_make(t, &x, KILN_FLOAT32, 1, row, NULL);
+    host_make(t, &y, KILN_FLOAT32, 2, column, NULL);
+    host_make(t, &z, KILN_FLOAT32, 3, whole, NULL);
+    OK(t,
+       kiln_elementwise_create(t->ctx, "T x, T y", "T z", "z = x * y + T(1)", NULL, &op, &t->err));
+    OK(t, kiln_call(op, &t->err, x.array, y.array, z.array));
+    host_apply(arrays, 2, 1, 3, whole, muladd);
+    host_compare(t, &z, 0, "stretched");
+    kiln_elementwise_destroy(op);
+    host_free(&x);
+    host_free(&y);
+    host_free(&z);
+}
+
 static void test_elementwise__an_out_pointer_is_filled_once_and_then_reused(void **state)
 {
     static const int64_t shape[] = {5, 7};
@@ -473,6 +496,7 @@ int main(int argc, char **argv)
         TEST(test_elementwise__scalars_reach_the_kernel_as_their_dtype),
         TEST(test_elementwise__several_outputs_of_different_dtypes),
         TEST(test_elementwise__six_inputs_and_three_outputs),
+        TEST(test_elementwise__inputs_stretch_to_a_larger_output),
         TEST(test_elementwise__an_out_pointer_is_filled_once_and_then_reused),
         TEST(test_elementwise__zero_elements_launch_nothing),
     };
