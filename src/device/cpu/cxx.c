@@ -295,15 +295,15 @@ void kiln__cxx_key(kiln__buf *key)
     arguments a = {list, 0, KILN_COUNT_OF(list)};
 
     if (kiln__cxx_get(&cxx, NULL) != KILN_OK) {
-        kiln__buf_puts(key, "no compiler\n");
+        kiln__buf_puts(key, "compiler none\n");
         return;
     }
+    kiln__buf_printf(key, "compiler %s\nflags", cxx->id);
     add_fixed(&a, cxx);
     add_all(&a, bare_libs, KILN_COUNT_OF(bare_libs));
-    for (size_t k = 0; k < a.count; k++) {
-        kiln__buf_puts(key, a.list[k]);
-        kiln__buf_putc(key, '\n');
-    }
+    for (size_t k = 0; k < a.count; k++)
+        kiln__buf_printf(key, " %s", a.list[k]);
+    kiln__buf_putc(key, '\n');
 }
 
 /* ---- one run of the compiler ---- */
