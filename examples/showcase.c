@@ -4,7 +4,7 @@
  *     photo (h, w, 3) bytes > develop > four planes > relief > two more planes
  *                                         \_ print, etch, relief, halftone, paint > sheet
  *
- *     showcase [OUT.png [PHOTO.png]]
+ *     showcase [--no-times] [OUT.png [PHOTO.png]]
  *
  * The same kernels first make the sheet from the photograph, writing straight into views of it,
  * and then run over the photograph tiled to a size at which memory decides the time. The device
@@ -16,6 +16,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "image.h"
@@ -349,6 +350,9 @@ static void print_times(kiln_context *ctx, kiln_elementwise **ops, const image *
 
 int main(int argc, char **argv)
 {
+    bool times = argc < 2 || strcmp(argv[1], "--no-times") != 0;
+    argc -= !times;
+    argv += !times;
     const char *out_path = argc > 1 ? argv[1] : "showcase.png";
     const char *photo_path = argc > 2 ? argv[2] : KILN_EXAMPLES_DATA "/coffee.png";
     image photo = {0, 0, NULL}, sheet = {0, 0, NULL};
@@ -367,10 +371,11 @@ int main(int argc, char **argv)
     }
 
     bool ok = make_sheet(ctx, ops, &photo, &sheet) && image_write_png(out_path, &sheet);
-    if (ok) {
+    if (ok && times)
         print_times(ctx, ops, &photo);
-        printf("\nwrote %s, %d x %d pixels\n", out_path, sheet.width, sheet.height);
-    }
+    if (ok)
+        printf("%swrote %s, %d x %d pixels\n", times ? "\n" : "", out_path, sheet.width,
+               sheet.height);
 
     for (int k = 0; k < STEP_COUNT; k++)
         kiln_elementwise_destroy(ops[k]);

@@ -9,21 +9,22 @@
 
 /* What every snippet below may call. */
 #define PREAMBLE                                                                                   \
-    "__device__ float clamp01(float v) { return fminf(fmaxf(v, 0.0f), 1.0f); }\n"                  \
-    "__device__ float mix(float a, float b, float t) { return a + (b - a) * t; }\n"                \
-    "__device__ float smooth(float from, float to, float v)\n"                                     \
+    "__device__ inline float clamp01(float v) { return fminf(fmaxf(v, 0.0f), 1.0f); }\n"           \
+    "__device__ inline float mix(float a, float b, float t) { return a + (b - a) * t; }\n"         \
+    "__device__ inline float smooth(float from, float to, float v)\n"                              \
     "{\n"                                                                                          \
     "    v = clamp01((v - from) / (to - from));\n"                                                 \
     "    return v * v * (3.0f - 2.0f * v);\n"                                                      \
     "}\n"                                                                                          \
-    "// Linear light and back: gamma 2 is near enough to a screen's curve, and its inverse is cheap.\n"\
-    "__device__ float to_light(float v) { return v * v; }\n"                                       \
-    "__device__ float to_screen(float v) { return sqrtf(fmaxf(v, 0.0f)); }\n"                      \
-    "__device__ unsigned char to_byte(float v)\n"                                                  \
+    "// Linear light and back: gamma 2 is near enough to a screen's curve, and its inverse is\n"   \
+    "// cheap.\n"                                                                                  \
+    "__device__ inline float to_light(float v) { return v * v; }\n"                                \
+    "__device__ inline float to_screen(float v) { return sqrtf(fmaxf(v, 0.0f)); }\n"               \
+    "__device__ inline unsigned char to_byte(float v)\n"                                           \
     "{\n"                                                                                          \
     "    return (unsigned char)(255.0f * clamp01(v) + 0.5f);\n"                                    \
     "}\n"                                                                                          \
-    "__device__ int clamp_to(int v, int end) { return v < 0 ? 0 : v < end ? v : end - 1; }\n"
+    "__device__ inline int clamp_to(int v, int end) { return v < 0 ? 0 : v < end ? v : end - 1; }\n"
 
 /* Three strided bytes in, four planes out. */
 #define DEVELOP_IN "uint8 r8, uint8 g8, uint8 b8"
@@ -43,7 +44,7 @@
 #define PRINT_IN "float32 r, float32 g, float32 b, float32 across, float32 down, float32 exposure"
 #define PRINT_OUT "uint8 red, uint8 green, uint8 blue"
 #define PRINT_PREAMBLE                                                                             \
-    PREAMBLE "__device__ float film(float v)\n"                                                    \
+    PREAMBLE "__device__ inline float film(float v)\n"                                             \
              "{\n"                                                                                 \
              "    return v * (2.51f * v + 0.03f) / (v * (2.43f * v + 0.59f) + 0.14f);\n"           \
              "}\n"
@@ -60,7 +61,7 @@
 #define RELIEF_IN "raw float32 tone, int32 w, int32 h, float32 height"
 #define RELIEF_OUT "float32 steep, float32 shade"
 #define RELIEF_OP                                                                                  \
-    "int y = (int)(i / w), x = (int)(i - (ptrdiff_t)y * w);\n"                                     \
+    "int y = (int)i / w, x = (int)i - y * w;\n"                                                    \
     "ptrdiff_t up = (ptrdiff_t)clamp_to(y - 1, h) * w, here = (ptrdiff_t)y * w;\n"                 \
     "ptrdiff_t down = (ptrdiff_t)clamp_to(y + 1, h) * w;\n"                                        \
     "int left = clamp_to(x - 1, w), right = clamp_to(x + 1, w);\n"                                 \
@@ -88,13 +89,13 @@
 #define ETCH_OUT "uint8 red, uint8 green, uint8 blue"
 #define ETCH_PREAMBLE                                                                              \
     PREAMBLE "// 1 on every fifth line, fading to 0 beside it.\n"                                  \
-             "__device__ float line(int at, float width)\n"                                        \
+             "__device__ inline float line(int at, float width)\n"                                 \
              "{\n"                                                                                 \
              "    int off = at % 5 < 0 ? at % 5 + 5 : at % 5;\n"                                   \
              "    return clamp01(width - fabsf((float)off - 2.0f));\n"                             \
              "}\n"
 #define ETCH_OP                                                                                    \
-    "int y = (int)(i / w), x = (int)(i - (ptrdiff_t)y * w);\n"                                     \
+    "int y = (int)i / w, x = (int)i - y * w;\n"                                                    \
     "float ink = smooth(0.2f, 1.0f, steep);\n"                                                     \
     "ink = fmaxf(ink, line(x + y, 1.7f * smooth(0.80f, 0.30f, tone)));\n"                          \
     "ink = fmaxf(ink, line(x - y, 1.7f * smooth(0.45f, 0.15f, tone)));\n"                          \
@@ -108,11 +109,11 @@
 #define HALFTONE_OUT "uint8 red, uint8 green, uint8 blue"
 #define HALFTONE_PREAMBLE                                                                          \
     PREAMBLE                                                                                       \
-    "// How much of ink 0..3 (cyan, magenta, yellow, black) lies on a pixel: the distance to the\n" \
-    "// nearest dot of a screen turned by the angle of (c, s), whose size is the tone under it.\n" \
+    "// How much of ink 0..3 (cyan, magenta, yellow, black) lies on a pixel: how far the nearest\n"\
+    "// dot is of a screen turned by the angle of (c, s), and how large the tone makes it.\n"      \
     "template <class R, class G, class B>\n"                                                       \
-    "__device__ float dots(const R &r, const G &g, const B &b, int w, int h, float pitch, int x,\n" \
-    "                      int y, int ink, float c, float s)\n"                                    \
+    "__device__ inline float dots(const R &r, const G &g, const B &b, int w, int h, float pitch,\n"\
+    "                             int x, int y, int ink, float c, float s)\n"                      \
     "{\n"                                                                                          \
     "    float u = (c * x + s * y) / pitch, v = (c * y - s * x) / pitch;\n"                        \
     "    float cu = floorf(u) + 0.5f, cv = floorf(v) + 0.5f;\n"                                    \
@@ -129,7 +130,7 @@
     "    return clamp01((radius - away) * pitch + 0.5f) * (amount > 0.004f);\n"                    \
     "}\n"
 #define HALFTONE_OP                                                                                \
-    "int y = (int)(i / w), x = (int)(i - (ptrdiff_t)y * w);\n"                                     \
+    "int y = (int)i / w, x = (int)i - y * w;\n"                                                    \
     "float cyan = dots(r, g, b, w, h, pitch, x, y, 0, 0.9659f, 0.2588f);\n"                        \
     "float magenta = dots(r, g, b, w, h, pitch, x, y, 1, 0.2588f, 0.9659f);\n"                     \
     "float yellow = dots(r, g, b, w, h, pitch, x, y, 2, 1.0f, 0.0f);\n"                            \
@@ -144,7 +145,7 @@
 #define PAINT_IN "raw float32 r, raw float32 g, raw float32 b, int32 w, int32 h"
 #define PAINT_OUT "uint8 red, uint8 green, uint8 blue"
 #define PAINT_OP                                                                                   \
-    "int y = (int)(i / w), x = (int)(i - (ptrdiff_t)y * w);\n"                                     \
+    "int y = (int)i / w, x = (int)i - y * w;\n"                                                    \
     "float calmest = 1e30f, best[3] = {0.0f, 0.0f, 0.0f};\n"                                       \
     "for (int window = 0; window < 4; window++) {\n"                                               \
     "    int x0 = x - (window & 1) * 4, y0 = y - (window >> 1) * 4;\n"                             \
