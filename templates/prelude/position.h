@@ -1,0 +1,36 @@
+// position: a value and where it stands, what argmin and argmax accumulate. The first of equal
+// values wins; a NaN wins over every number, and the first NaN over later ones. Both functions
+// are associative and commutative, so elements may be combined in any order.
+template <class T> struct kiln_position {
+    T value;
+    long long index;
+};
+template <class T> KILN_FN kiln_position<T> kiln_position_of(T value, long long index)
+{
+    kiln_position<T> p;
+    p.value = value;
+    p.index = index;
+    return p;
+}
+template <class T>
+KILN_FN kiln_position<T> kiln_position_pick(kiln_position<T> a, kiln_position<T> b, bool before,
+                                            bool equal)
+{
+    bool a_nan = a.value != a.value, b_nan = b.value != b.value;
+    before = before || (b_nan && !a_nan);
+    equal = equal || (a_nan && b_nan);
+    bool take_b = before || (equal && b.index < a.index);
+    a.value = take_b ? b.value : a.value;
+    a.index = take_b ? b.index : a.index;
+    return a;
+}
+template <class T>
+KILN_FN kiln_position<T> kiln_position_least(kiln_position<T> a, kiln_position<T> b)
+{
+    return kiln_position_pick(a, b, b.value < a.value, b.value == a.value);
+}
+template <class T>
+KILN_FN kiln_position<T> kiln_position_greatest(kiln_position<T> a, kiln_position<T> b)
+{
+    return kiln_position_pick(a, b, b.value > a.value, b.value == a.value);
+}
