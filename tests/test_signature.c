@@ -244,6 +244,7 @@ static void test_signature__syntax_errors_are_refused_with_a_caret(void **state)
         {"T x\xFF", "T z", KILN_ERR_SYNTAX, "is not ASCII", NULL},
         {"T x\x01", "T z", KILN_ERR_SYNTAX, "is out of place", NULL},
         {"const raw T x", "T z", KILN_ERR_SYNTAX, "\"raw\" belongs before \"const\"", "      ^~~"},
+        {"raw raw T x", "T z", KILN_ERR_SYNTAX, "\"raw\" is written twice", "    ^~~"},
         {"T raw x", "T z", KILN_ERR_SYNTAX, "\"raw\" belongs before the type", "  ^~~"},
         {"T const x", "T z", KILN_ERR_SYNTAX, "\"const\" belongs before the type", "  ^~~~~"},
         {"const const T x", "T z", KILN_ERR_SYNTAX, "written twice", "      ^~~~~"},

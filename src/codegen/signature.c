@@ -4,11 +4,11 @@
  *     text > lexer > [signature] > bind types > plan > emit
  *
  *     params := param (',' param)*                     or nothing at all
- *     param  := ('raw' | '_non_const')* 'const'? type name
+ *     param  := 'raw'? 'const'? type name
  *     type   := a letter (a placeholder) | a dtype's name, of one or more words
  *
- * CuPy's strings are read unchanged; `const` and C's type names are ours. `_non_const` is CuPy's
- * word for an input that snippets may write.
+ * CuPy's strings are read unchanged; `const` and C's type names are ours. `_non_const`, before or
+ * behind `raw`, is CuPy's word for an input that snippets may write.
  *
  * Rule 1: each refusal names the token at fault and says where it is: kernel, which text, column.
  *         Its detail is that text with a caret.
@@ -330,6 +330,8 @@ static kiln_status parse_qualifiers(const parser *p, size_t *at, size_t end, kil
         if (kiln__token_is(&p->tokens, *at, "raw")) {
             if (param->is_const)
                 return refuse_token(p, KILN_ERR_SYNTAX, *at, "belongs before \"const\"");
+            if (param->raw)
+                return refuse_token(p, KILN_ERR_SYNTAX, *at, "is written twice");
             param->raw = true;
         } else if (kiln__token_is(&p->tokens, *at, "_non_const")) {
             if (param->is_const)
