@@ -1,5 +1,6 @@
-// conversions (CPU): CUDA's named conversions. To an integer they saturate, and a NaN gives 0 (the
-// 64-bit ones give 2^63); the suffix is the rounding: rn nearest even, rz to zero, rd down, ru up.
+// conversions (CPU): CUDA's named conversions. To an integer they saturate; a NaN gives the integer
+// with only the highest bit set, but 0 from float to 32 bits, as PTX has it. The suffix is the
+// rounding: rn to nearest even, rz to zero, rd down, ru up.
 template <class I, class F> KILN_FN I kiln__to_int(F v, F low, F high, I least, I most, I undefined)
 {
     return v != v ? undefined : v < low ? least : v >= high ? most : (I)v;
@@ -8,11 +9,12 @@ template <class I, class F> KILN_FN I kiln__to_int(F v, F low, F high, I least, 
     KILN_FN int __##name##2int_##mode(F v)                                                         \
     {                                                                                              \
         return kiln__to_int<int, F>(round(v), (F)-0x1p31, (F)0x1p31, -0x7fffffff - 1, 0x7fffffff,  \
-                                    0);                                                            \
+                                    sizeof(F) == 4 ? 0 : -0x7fffffff - 1);                         \
     }                                                                                              \
     KILN_FN unsigned int __##name##2uint_##mode(F v)                                               \
     {                                                                                              \
-        return kiln__to_int<unsigned int, F>(round(v), 0, (F)0x1p32, 0, 0xffffffffu, 0);           \
+        return kiln__to_int<unsigned int, F>(round(v), 0, (F)0x1p32, 0, 0xffffffffu,               \
+                                             sizeof(F) == 4 ? 0 : 0x80000000u);                    \
     }                                                                                              \
     KILN_FN long long __##name##2ll_##mode(F v)                                                    \
     {                                                                                              \
