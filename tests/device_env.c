@@ -187,7 +187,7 @@ void *must_entry(kiln__module *module, const char *name)
 }
 
 kiln_status launch(kiln__device *device, void *entry, int64_t blocks, uint32_t threads,
-                          const void *args, size_t bytes, kiln_stream *stream, kiln_error *err)
+                   const void *args, size_t bytes, kiln_stream *stream, kiln_error *err)
 {
     kiln__launch_config config = {.grid_x = blocks, .block = threads};
 
@@ -195,12 +195,13 @@ kiln_status launch(kiln__device *device, void *entry, int64_t blocks, uint32_t t
 }
 
 void spin(kiln__device *device, kiln__module *module, kiln__block *flag, double ms,
-                 kiln_stream *stream)
+          kiln_stream *stream)
 {
     spin_args args = {flag->address, (long long)(ms * 1.5e6)}; /* GPUs run at 1 to 2 GHz */
 
     assert_int_equal(
-        launch(device, must_entry(module, "spin"), 1, 1, &args, sizeof args, stream, NULL), KILN_OK);
+        launch(device, must_entry(module, "spin"), 1, 1, &args, sizeof args, stream, NULL),
+        KILN_OK);
 }
 
 void check_axpy(kiln__device *device, kiln__module *module, size_t n)
@@ -216,12 +217,15 @@ void check_axpy(kiln__device *device, kiln__module *module, size_t n)
         x[i] = (float)(i % 1000); /* small integers: exact in float, fused or not */
         y[i] = (float)(i % 77);
     }
-    assert_int_equal(kiln__copy_host_to_device(device, dx->address, x, n * 4, stream, NULL), KILN_OK);
-    assert_int_equal(kiln__copy_host_to_device(device, dy->address, y, n * 4, stream, NULL), KILN_OK);
+    assert_int_equal(kiln__copy_host_to_device(device, dx->address, x, n * 4, stream, NULL),
+                     KILN_OK);
+    assert_int_equal(kiln__copy_host_to_device(device, dy->address, y, n * 4, stream, NULL),
+                     KILN_OK);
     assert_int_equal(launch(device, must_entry(module, "axpy"), (int64_t)(n + 255) / 256,
                             on_cuda ? 256 : 1, &args, sizeof args, stream, NULL),
                      KILN_OK);
-    assert_int_equal(kiln__copy_device_to_host(device, z, dy->address, n * 4, stream, NULL), KILN_OK);
+    assert_int_equal(kiln__copy_device_to_host(device, z, dy->address, n * 4, stream, NULL),
+                     KILN_OK);
     for (size_t i = 0; i < n; i++)
         if (z[i] != 3 * x[i] + y[i])
             fail_msg("element %zu of %zu: %g", i, n, (double)z[i]);

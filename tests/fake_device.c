@@ -24,9 +24,8 @@ void fake_use(kiln_stream *stream, const kiln__block *block)
         if (f->touches == NULL)
             abort();
     }
-    f->touches[f->touch_count++] =
-        (fake_touch){native, native->enqueued, (uintptr_t)block->address,
-                     (uintptr_t)block->address + block->bytes};
+    f->touches[f->touch_count++] = (fake_touch){native, native->enqueued, (uintptr_t)block->address,
+                                                (uintptr_t)block->address + block->bytes};
 }
 
 /* Unfinished work of any stream but `except` that touches [low, high); forgets finished work. */
@@ -274,4 +273,55 @@ void fake_close(kiln__device *device)
     free(f->touches);
     pthread_mutex_destroy(&f->lock);
     free(device);
+}
+
+/* ---- for tests ---- */
+
+kiln__block *must_alloc(kiln__device *device, size_t bytes, kiln_stream *stream)
+{
+    kiln__block *block = NULL;
+    kiln_error err = KILN_ERROR_INIT;
+
+    if (kiln__pool_alloc(device, bytes, stream, &block, &err) != KILN_OK)
+        fail_msg("%zu bytes: %s", bytes, err.message);
+    assert_non_null(block);
+    assert_false(fake_is_in_use(block));
+    return block;
+}
+
+kiln_stream *must_stream(kiln__device *device)
+{
+    kiln_stream *stream = NULL;
+
+    assert_int_equal(kiln__stream_create(device, NULL, false, &stream, NULL), KILN_OK);
+    return stream;
+}
+
+kiln_pool_stats stats_of(kiln__device *device)
+{
+    kiln_pool_stats stats;
+
+    kiln__pool_stats(device, &stats);
+    return stats;
+}
+
+void close_clean(kiln__device *device)
+{
+    fake *f = fake_of(device);
+
+    assert_int_equal(stats_of(device).used_bytes, 0);
+    fake_close(device);
+    assert_int_equal(f->allocated, 0);
+    assert_int_equal(f->raw_allocs, f->raw_frees);
+    assert_int_equal(f->events_alive, 0);
+    assert_int_equal(f->late_uses, 0);
+    assert_int_equal(f->unsafe_frees, 0);
+}
+
+uint64_t next_random(uint64_t *seed)
+{
+    uint64_t v = *seed += 0x9e3779b97f4a7c15u; /* splitmix64 */
+    v = (v ^ (v >> 30)) * 0xbf58476d1ce4e5b9u;
+    v = (v ^ (v >> 27)) * 0x94d049bb133111ebu;
+    return v ^ (v >> 31);
 }

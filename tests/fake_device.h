@@ -10,7 +10,18 @@
 #ifndef KILN_TESTS_FAKE_DEVICE_H
 #define KILN_TESTS_FAKE_DEVICE_H
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
 #include "device/pool.h"
+
+#define KIB ((size_t)1 << 10)
+#define MIB ((size_t)1 << 20)
+#define GIB ((size_t)1 << 30)
 
 typedef struct fake_stream {
     unsigned enqueued, completed;
@@ -61,5 +72,16 @@ bool fake_is_in_use(const kiln__block *block);
 void fake_finish(kiln_stream *stream);
 /* Also for a stream whose handle is gone: `at` counts the streams made. */
 void fake_finish_at(fake *f, size_t at);
+
+/* ---- for tests: these fail the running test ---- */
+
+kiln__block *must_alloc(kiln__device *device, size_t bytes, kiln_stream *stream);
+kiln_stream *must_stream(kiln__device *device);
+kiln_pool_stats stats_of(kiln__device *device);
+/* Close a device and check that nothing of it is left and that it was used as it must be. */
+void close_clean(kiln__device *device);
+
+/* The next number of a sequence. */
+uint64_t next_random(uint64_t *seed);
 
 #endif

@@ -28,8 +28,7 @@ static void test_device__list_ends_with_the_cpu(void **state)
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(infos[i].usable, infos[i].reason[0] == '\0');
         assert_true(infos[i].name[0] != '\0' && infos[i].id[0] != '\0');
-        assert_int_equal(infos[i].backend,
-                         i + 1 == count ? KILN_BACKEND_CPU : KILN_BACKEND_CUDA);
+        assert_int_equal(infos[i].backend, i + 1 == count ? KILN_BACKEND_CPU : KILN_BACKEND_CUDA);
     }
     assert_string_equal(infos[count - 1].id, "cpu");
     /* One entry of room: the first, and the whole count. */
@@ -44,8 +43,8 @@ static void test_device__list_ends_with_the_cpu(void **state)
 static void test_device__wrong_names_are_refused(void **state)
 {
     (void)state;
-    static const char *const wrong[] = {"",         "gpu",     "CPU",       "cuda:",     "cuda:x",
-                                        "cuda:-1",  "cuda:1x", "cuda: 1",   "cpu:0",     "auto ",
+    static const char *const wrong[] = {"",         "gpu",     "CPU",       "cuda:",  "cuda:x",
+                                        "cuda:-1",  "cuda:1x", "cuda: 1",   "cpu:0",  "auto ",
                                         "cuda:1:2", "cuda 0",  "cuda:9999", "cuda:+1"};
 
     for (size_t i = 0; i < KILN_COUNT_OF(wrong); i++) {
@@ -156,9 +155,9 @@ static void test_device__opens_and_closes_again_and_again(void **state)
         kiln__device_close(first);
         /* The other one still works. */
         block = must_alloc(second, MIB, kiln__device_stream(second));
-        assert_int_equal(kiln__memset(second, block->address, 1, MIB, kiln__device_stream(second),
-                                      NULL),
-                         KILN_OK);
+        assert_int_equal(
+            kiln__memset(second, block->address, 1, MIB, kiln__device_stream(second), NULL),
+            KILN_OK);
         assert_int_equal(kiln__device_synchronize(second, NULL), KILN_OK);
         kiln__pool_free(second, block, NULL, 0);
         kiln__device_close(second);
@@ -270,7 +269,8 @@ static void test_device__many_small_copies_do_not_mix(void **state)
     assert_true(source != NULL && out != NULL);
     for (int i = 0; i < COUNT; i++) {
         fill(source, BYTES, (unsigned)i);
-        assert_int_equal(kiln__copy_host_to_device(device, (char *)block->address + (size_t)i * BYTES,
+        assert_int_equal(kiln__copy_host_to_device(device,
+                                                   (char *)block->address + (size_t)i * BYTES,
                                                    source, BYTES, streams[i / 7 % 3], NULL),
                          KILN_OK);
     }

@@ -121,9 +121,9 @@ static void test_device_cuda__two_devices_work_side_by_side(void **state)
 
     for (int round = 0; round < 4; round++)
         check_axpy(devices[round % 2], modules[round % 2], 100000);
-    assert_int_equal(kiln__stream_wait(kiln__device_stream(devices[0]),
-                                       kiln__device_stream(devices[1]), &err),
-                     KILN_ERR_CONTEXT);
+    assert_int_equal(
+        kiln__stream_wait(kiln__device_stream(devices[0]), kiln__device_stream(devices[1]), &err),
+        KILN_ERR_CONTEXT);
     assert_true(strstr(err.message, infos[0].id) && strstr(err.message, infos[1].id));
     kiln_error_clear(&err);
     kiln_stream *wrapped = NULL;
@@ -252,7 +252,7 @@ static void test_device_cuda__a_stream_waits_for_another(void **state)
     assert_int_equal(kiln__memset(device, flag->address, 0, 4, first, NULL), KILN_OK);
     assert_int_equal(kiln__stream_synchronize(first, NULL), KILN_OK);
     spin(device, module, flag, 50, first);
-    /* Without the wait the second stream overtakes the first, which shows that the test can fail. */
+    /* Without the wait the second stream overtakes the first: the test can fail. */
     assert_int_equal(kiln__copy_device_to_host(device, &before, flag->address, 4, second, NULL),
                      KILN_OK);
     assert_int_equal(kiln__stream_wait(second, first, NULL), KILN_OK);

@@ -159,8 +159,8 @@ static bool is_found_through_library_path(void)
     const kiln__nvrtc_place *place = NULL;
     char folder[128];
 
-    snprintf(folder, sizeof folder, "/nonexistent::%.*s", (int)(strrchr(link_path, '/') - link_path),
-             link_path);
+    snprintf(folder, sizeof folder, "/nonexistent::%.*s",
+             (int)(strrchr(link_path, '/') - link_path), link_path);
     unsetenv("KILN_NVRTC");
     setenv("LD_LIBRARY_PATH", folder, 1);
     return kiln__nvrtc_find(&place, NULL) == KILN_OK && !is_loaded() &&
@@ -394,8 +394,10 @@ static void test_nvrtc__an_unknown_option_is_named(void **state)
 static void test_nvrtc__options_that_redirect_are_refused(void **state)
 {
     (void)state;
-    static const char *const bad[] = {"-arch=sm_80", "--gpu-architecture=compute_90", "-dlto", "",
-                                      "--time=/tmp/x", "-I/nonexistent", "file.h", "-rdc=true",
+    static const char *const bad[] = {"-arch=sm_80",    "--gpu-architecture=compute_90",
+                                      "-dlto",          "",
+                                      "--time=/tmp/x",  "-I/nonexistent",
+                                      "file.h",         "-rdc=true",
                                       "--create-pch=x", "-dc"};
 
     for (size_t i = 0; i < KILN_COUNT_OF(bad); i++) {

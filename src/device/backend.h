@@ -1,7 +1,8 @@
 /*
  * backend.h - what a backend must supply, and what it may know of a device. Private to src/device.
  *
- *     upper folders -> device.h -> device.c stream.c pool*.c compile.c -> [kiln__backend] -> cuda/ cpu/
+ *     upper folders -> device.h -> device.c stream.c pool*.c compile.c -> [kiln__backend] -> cuda/
+ *                                                                                       cpu/
  *
  * A backend is one constant table of functions. The files beside this header do what both backends
  * need - choosing a device, the fork and fault check, streams, the pool - and call the table for
@@ -118,8 +119,9 @@ struct kiln__backend {
 
     /* ---- memory ---- for the pool, which takes large pieces and cuts them up */
 
-    /* 512-byte aligned device memory. ERR_DEVICE_MEMORY when the device has none left (no
-     * explanation needed, the pool writes one); another status for anything else. */
+    /* 512-byte aligned device memory. ERR_DEVICE_MEMORY when the device has none left (its
+     * message is dropped: the pool tries other ways, and writes its own); another status for
+     * anything else. */
     kiln_status (*raw_alloc)(kiln__device *device, size_t bytes, void **address_out,
                              kiln_error *err);
     /* No work uses the memory any more. `bytes` is what was asked for. */
@@ -137,8 +139,8 @@ struct kiln__backend {
                                        size_t bytes, void *native, kiln_error *err);
     kiln_status (*copy_device_to_device)(kiln__device *device, void *dst, const void *src,
                                          size_t bytes, void *native, kiln_error *err);
-    kiln_status (*memory_set)(kiln__device *device, void *dst, int byte, size_t bytes,
-                              void *native, kiln_error *err);
+    kiln_status (*memory_set)(kiln__device *device, void *dst, int byte, size_t bytes, void *native,
+                              kiln_error *err);
 
     /* ---- modules ---- */
 

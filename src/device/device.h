@@ -157,16 +157,15 @@ kiln_status kiln__module_entry(kiln__module *module, const char *name, void **en
 typedef void (*kiln__cpu_entry)(const void *args, int64_t begin, int64_t end);
 
 typedef struct kiln__launch_config {
-    int64_t grid_x;       /* cuda: blocks. cpu: number of work units. */
+    int64_t grid_x;          /* cuda: blocks. cpu: number of work units. */
     uint32_t grid_y, grid_z; /* cuda: blocks, 0 means 1. cpu: not used. */
-    uint32_t block;       /* cuda: threads a block. cpu: units that should stay together (>= 1). */
+    uint32_t block; /* cuda: threads a block. cpu: units that should stay together (>= 1). */
     uint32_t shared_bytes;
 } kiln__launch_config;
 
 /* Enqueue. `args` (args_bytes, at most 4096) is copied before the call returns. Takes no lock and
  * allocates nothing on cuda. A grid of 0 does nothing. */
 kiln_status kiln__launch(kiln__device *device, void *entry, const kiln__launch_config *config,
-                         const void *args, size_t args_bytes, kiln_stream *stream,
-                         kiln_error *err);
+                         const void *args, size_t args_bytes, kiln_stream *stream, kiln_error *err);
 
 #endif

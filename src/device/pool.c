@@ -120,8 +120,8 @@ static kiln_status fail_full(kiln__pool *pool, size_t bytes, kiln_error *err)
 
 /* Grow by a segment and take from it. The arena is locked. Memory that is not there is no
  * failure: *out stays NULL. */
-static kiln_status grow_and_take(kiln__arena *arena, size_t bytes, bool generous,
-                                 kiln__node **out, kiln_error *err)
+static kiln_status grow_and_take(kiln__arena *arena, size_t bytes, bool generous, kiln__node **out,
+                                 kiln_error *err)
 {
     kiln_status status = kiln__arena_grow(arena, bytes, generous, err);
     if (status == KILN_ERR_DEVICE_MEMORY)

@@ -53,10 +53,10 @@ struct kiln__node {
 /* A piece of memory taken from the device. */
 struct kiln__segment {
     kiln__segment *next, *previous;
-    void *raw;     /* as the device handed it out */
-    size_t bytes;  /* as asked of the device */
+    void *raw;    /* as the device handed it out */
+    size_t bytes; /* as asked of the device */
     kiln__node *first;
-    bool small;    /* holds small blocks only */
+    bool small;        /* holds small blocks only */
     kiln_stream *from; /* spare: the closed stream whose end must have passed (retained) */
 };
 

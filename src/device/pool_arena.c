@@ -174,8 +174,8 @@ kiln__mark *kiln__mark_make(kiln__pool *pool, kiln_stream *stream)
             kiln__free(mark);
             mark = NULL;
         }
-        if (mark != NULL && backend->event_record(pool->device, mark->event, stream->native,
-                                                  NULL) != KILN_OK) {
+        if (mark != NULL &&
+            backend->event_record(pool->device, mark->event, stream->native, NULL) != KILN_OK) {
             mark->next = pool->marks;
             pool->marks = mark;
             mark = NULL;
@@ -302,12 +302,11 @@ static kiln__segment *spare_adopt(kiln__pool *pool, size_t bytes, bool small)
 }
 
 /* Take `bytes` from the device within the limit. */
-static kiln_status segment_allocate(kiln__pool *pool, size_t bytes, void **raw_out,
-                                    kiln_error *err)
+static kiln_status segment_allocate(kiln__pool *pool, size_t bytes, void **raw_out, kiln_error *err)
 {
     pthread_mutex_lock(&pool->lock);
-    bool fits = pool->held_bytes <= pool->limit_bytes &&
-                bytes <= pool->limit_bytes - pool->held_bytes;
+    bool fits =
+        pool->held_bytes <= pool->limit_bytes && bytes <= pool->limit_bytes - pool->held_bytes;
     if (fits) {
         pool->held_bytes += bytes; /* reserved, so that two arenas cannot pass the limit together */
         pool->device_allocation_count++;
@@ -316,8 +315,13 @@ static kiln_status segment_allocate(kiln__pool *pool, size_t bytes, void **raw_o
     if (!fits)
         return KILN_ERR_DEVICE_MEMORY;
 
-    kiln_status status = pool->device->backend->raw_alloc(pool->device, bytes, raw_out, err);
+    /* Memory that is not there is no failure yet: the pool has other ways. */
+    kiln_error why = KILN_ERROR_INIT;
+    kiln_status status = pool->device->backend->raw_alloc(pool->device, bytes, raw_out, &why);
     if (status != KILN_OK) {
+        if (status != KILN_ERR_DEVICE_MEMORY)
+            (void)kiln__error_copy(err, &why);
+        kiln_error_clear(&why);
         pthread_mutex_lock(&pool->lock);
         pool->held_bytes -= bytes;
         pthread_mutex_unlock(&pool->lock);

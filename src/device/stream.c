@@ -99,8 +99,7 @@ kiln_stream *kiln__stream_retain(kiln_stream *stream)
 
 void kiln__stream_release(kiln_stream *stream)
 {
-    if (stream == NULL ||
-        atomic_fetch_sub_explicit(&stream->refs, 1, memory_order_acq_rel) != 1)
+    if (stream == NULL || atomic_fetch_sub_explicit(&stream->refs, 1, memory_order_acq_rel) != 1)
         return;
     if (stream->closing_event != NULL && !kiln__device_forked(stream->device))
         stream->device->backend->event_destroy(stream->device, stream->closing_event);
@@ -202,8 +201,10 @@ kiln_status kiln__event_record(kiln__event *event, kiln_stream *stream, kiln_err
     if (status != KILN_OK)
         return status;
     if (stream->device != device)
-        return kiln__fail(err, KILN_ERR_CONTEXT, "an event of %s cannot be recorded on a stream "
-                          "of %s", device->info.id, stream->device->info.id);
+        return kiln__fail(err, KILN_ERR_CONTEXT,
+                          "an event of %s cannot be recorded on a stream "
+                          "of %s",
+                          device->info.id, stream->device->info.id);
     status = device->backend->event_record(device, event->native, stream->native, err);
     event->recorded = event->recorded || status == KILN_OK;
     return status;

@@ -103,10 +103,9 @@ static kiln_status open_ordinal(kiln__device *device, int ordinal, kiln_error *e
     cuda = kiln__calloc(1, sizeof *cuda);
     if (cuda == NULL)
         return kiln__fail_memory(err, sizeof *cuda);
-    KILN_TRY(kiln__cuda_status(device, kiln__cu.device_get(&cuda->device, ordinal), "cuDeviceGet",
-                               err));
-    KILN_TRY(kiln__cuda_status(device,
-                               kiln__cu.primary_retain(&cuda->context, cuda->device),
+    KILN_TRY(
+        kiln__cuda_status(device, kiln__cu.device_get(&cuda->device, ordinal), "cuDeviceGet", err));
+    KILN_TRY(kiln__cuda_status(device, kiln__cu.primary_retain(&cuda->context, cuda->device),
                                "cuDevicePrimaryCtxRetain", err));
     pthread_mutex_init(&cuda->stage.lock, NULL);
     device->state = cuda;

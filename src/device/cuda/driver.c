@@ -169,8 +169,7 @@ kiln_status kiln__cuda_fail(kiln__device *device, kiln__cu_result result, const 
         return kiln__device_fault(device, kiln__cuda_text(result), err);
     if (kiln__cu.get_error_name(result, &name) != KILN__CU_OK || name == NULL)
         name = "no name";
-    return kiln__fail(err,
-                      result == KILN__CU_OUT_OF_MEMORY ? KILN_ERR_DEVICE_MEMORY : KILN_ERR_DRIVER,
-                      "%s on %s: %s (%s, %d)", call, device->info.id, kiln__cuda_text(result),
-                      name, result);
+    return kiln__fail(
+        err, result == KILN__CU_OUT_OF_MEMORY ? KILN_ERR_DEVICE_MEMORY : KILN_ERR_DRIVER,
+        "%s on %s: %s (%s, %d)", call, device->info.id, kiln__cuda_text(result), name, result);
 }

@@ -59,7 +59,7 @@ kiln_status kiln__cuda_init(kiln_error *err);
 
 typedef struct kiln__cuda_stage {
     pthread_mutex_t lock;
-    char *half[2]; /* NULL until needed */
+    char *half[2];           /* NULL until needed */
     kiln__cu_event event[2]; /* the last transfer out of each half */
     bool busy[2];            /* whether the event has to be waited for */
     int at;                  /* the half being filled */

@@ -165,9 +165,9 @@ static kiln_status stage_receive(kiln__device *device, char *dst, kiln__cu_point
                 device,
                 kiln__cu.memcpy_dtoh_async(stage->half[stage->at], src + asked, part, stream),
                 "cuMemcpyDtoHAsync", err));
-            KILN_TRY(kiln__cuda_status(
-                device, kiln__cu.event_record(stage->event[stage->at], stream), "cuEventRecord",
-                err));
+            KILN_TRY(kiln__cuda_status(device,
+                                       kiln__cu.event_record(stage->event[stage->at], stream),
+                                       "cuEventRecord", err));
             stage->used = KILN__STAGE_BYTES; /* nothing may be added to it */
             in_flight[stage->at] = part;
             asked += part;
@@ -268,8 +268,7 @@ kiln_status kiln__cuda_device_to_device(kiln__device *device, void *dst, const v
     if (status != KILN_OK)
         return status;
     status = kiln__cuda_status(
-        device,
-        kiln__cu.memcpy_dtod_async(device_pointer(dst), device_pointer(src), bytes, native),
+        device, kiln__cu.memcpy_dtod_async(device_pointer(dst), device_pointer(src), bytes, native),
         "cuMemcpyDtoDAsync", err);
     kiln__cuda_leave(pushed);
     return status;
@@ -284,8 +283,7 @@ kiln_status kiln__cuda_memory_set(kiln__device *device, void *dst, int byte, siz
     if (status != KILN_OK)
         return status;
     status = kiln__cuda_status(
-        device,
-        kiln__cu.memset_d8_async(device_pointer(dst), (unsigned char)byte, bytes, native),
+        device, kiln__cu.memset_d8_async(device_pointer(dst), (unsigned char)byte, bytes, native),
         "cuMemsetD8Async", err);
     kiln__cuda_leave(pushed);
     return status;

@@ -27,15 +27,15 @@ kiln_status kiln__cuda_module_load(kiln__device *device, const void *binary, siz
     kiln__cu_result result = kiln__cu.module_load_data(&module, binary);
     if (result == KILN__CU_INVALID_IMAGE || result == KILN__CU_NO_BINARY_FOR_GPU ||
         result == KILN__CU_UNSUPPORTED_PTX_VERSION)
-        status = kiln__fail(err, KILN_ERR_DRIVER,
-                            "%s (%s, driver for CUDA %d.%d) refuses a kernel made by %s: %s; an "
-                            "NVRTC newer than the driver makes kernels that it cannot load (see "
-                            "KILN_NVRTC)",
-                            device->info.id, device->info.target, kiln__cu.version / 1000,
-                            kiln__cu.version % 1000 / 10,
-                            device->info.compiler[0] != '\0' ? device->info.compiler
-                                                             : "another machine",
-                            kiln__cuda_text(result));
+        status =
+            kiln__fail(err, KILN_ERR_DRIVER,
+                       "%s (%s, driver for CUDA %d.%d) refuses a kernel made by %s: %s; an "
+                       "NVRTC newer than the driver makes kernels that it cannot load (see "
+                       "KILN_NVRTC)",
+                       device->info.id, device->info.target, kiln__cu.version / 1000,
+                       kiln__cu.version % 1000 / 10,
+                       device->info.compiler[0] != '\0' ? device->info.compiler : "another machine",
+                       kiln__cuda_text(result));
     else
         status = kiln__cuda_status(device, result, "cuModuleLoadData", err);
     kiln__cuda_leave(pushed);
@@ -97,19 +97,19 @@ kiln_status kiln__cuda_launch(kiln__device *device, void *entry, const kiln__lau
     if (status != KILN_OK)
         return status;
     if (config->grid_x > INT32_MAX) {
-        status = kiln__fail(err, KILN_ERR_INTERNAL, "a grid of %lld blocks",
-                            (long long)config->grid_x);
+        status =
+            kiln__fail(err, KILN_ERR_INTERNAL, "a grid of %lld blocks", (long long)config->grid_x);
         goto done;
     }
     if (config->shared_bytes > SHARED_BYTES_PLAIN)
         KILN_TRY(allow_shared(device, entry, config->shared_bytes, err));
-    status = kiln__cuda_status(
-        device,
-        kiln__cu.launch_kernel(entry, (unsigned)config->grid_x,
-                               config->grid_y > 0 ? config->grid_y : 1,
-                               config->grid_z > 0 ? config->grid_z : 1, config->block, 1, 1,
-                               config->shared_bytes, native, params, NULL),
-        "cuLaunchKernel", err);
+    status = kiln__cuda_status(device,
+                               kiln__cu.launch_kernel(entry, (unsigned)config->grid_x,
+                                                      config->grid_y > 0 ? config->grid_y : 1,
+                                                      config->grid_z > 0 ? config->grid_z : 1,
+                                                      config->block, 1, 1, config->shared_bytes,
+                                                      native, params, NULL),
+                               "cuLaunchKernel", err);
 
 done:
     kiln__cuda_leave(pushed);

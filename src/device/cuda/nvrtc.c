@@ -40,8 +40,8 @@ enum {
 /* Options of kiln's own that not every version knows. */
 static const struct {
     const char *text;
-    int since;         /* 1000 * major + 10 * minor */
-    bool header_free;  /* only for source that includes nothing */
+    int since;        /* 1000 * major + 10 * minor */
+    bool header_free; /* only for source that includes nothing */
 } own_options[] = {
     /* No texture functions, no runtime API types: a sixth less time. Headers may need those. */
     {"--minimal", 12040, true},
@@ -69,7 +69,7 @@ static struct {
     char reason[512];
     int version; /* 13000 for 13.0 */
     int archs[ARCH_COUNT_MAX];
-    int arch_count; /* 0: it did not tell */
+    int arch_count;      /* 0: it did not tell */
     atomic_uint refused; /* bits of own_options that this library turned out not to know */
 } library = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -159,10 +159,22 @@ static bool includes_something(const char *source)
 /* Options that would change what kiln asks for, or write files. */
 static bool is_refused(const char *option)
 {
-    static const char *const names[] = {"arch", "gpu-architecture", "gpu-code", "dlto", "gen-opt-lto",
-                                        "rdc", "relocatable-device-code", "dc", "device-c",
-                                        "time", "fdevice-time-trace", "pch", "create-pch",
-                                        "use-pch", "pch-dir", "optix-ir"};
+    static const char *const names[] = {"arch",
+                                        "gpu-architecture",
+                                        "gpu-code",
+                                        "dlto",
+                                        "gen-opt-lto",
+                                        "rdc",
+                                        "relocatable-device-code",
+                                        "dc",
+                                        "device-c",
+                                        "time",
+                                        "fdevice-time-trace",
+                                        "pch",
+                                        "create-pch",
+                                        "use-pch",
+                                        "pch-dir",
+                                        "optix-ir"};
 
     if (option[0] != '-')
         return true;
@@ -265,10 +277,10 @@ static kiln_status fail_arch(const char *target, kiln_error *err)
     for (int i = 0; i < library.arch_count; i++)
         if (library.archs[i] >= ARCH_MIN)
             kiln__buf_printf(&known, " sm_%d", library.archs[i]);
-    status = kiln__fail(err, KILN_ERR_UNSUPPORTED,
-                        "NVRTC %d.%d makes no code for \"%s\"; it does for%s",
-                        library.version / 1000, library.version % 1000 / 10, target,
-                        known.text != NULL ? known.text : " none that kiln supports");
+    status =
+        kiln__fail(err, KILN_ERR_UNSUPPORTED, "NVRTC %d.%d makes no code for \"%s\"; it does for%s",
+                   library.version / 1000, library.version % 1000 / 10, target,
+                   known.text != NULL ? known.text : " none that kiln supports");
     kiln__buf_clear(&known);
     return status;
 }
@@ -370,8 +382,8 @@ done:
     return status;
 }
 
-kiln_status kiln__nvrtc_compile(const kiln__compile_request *request,
-                                kiln__compile_result *result, kiln_error *err)
+kiln_status kiln__nvrtc_compile(const kiln__compile_request *request, kiln__compile_result *result,
+                                kiln_error *err)
 {
     bool again = true;
     kiln_status status = ready(err);

@@ -46,12 +46,12 @@ kiln_status kiln__cuda_stream_wrap(kiln__device *device, void *native, kiln_erro
     if (status != KILN_OK)
         return status;
     /* The default streams (NULL, 1, 2) answer with the current context: this device's. */
-    status = kiln__cuda_status(device, kiln__cu.stream_get_ctx(native, &context), "cuStreamGetCtx",
-                               err);
+    status =
+        kiln__cuda_status(device, kiln__cu.stream_get_ctx(native, &context), "cuStreamGetCtx", err);
     if (status == KILN_OK && context != kiln__cuda_of(device)->context)
-        status = kiln__fail(err, KILN_ERR_CONTEXT,
-                            "the stream does not belong to the primary context of %s",
-                            device->info.id);
+        status =
+            kiln__fail(err, KILN_ERR_CONTEXT,
+                       "the stream does not belong to the primary context of %s", device->info.id);
     kiln__cuda_leave(pushed);
     return status;
 }
@@ -63,8 +63,8 @@ kiln_status kiln__cuda_stream_synchronize(kiln__device *device, void *native, ki
 
     if (status != KILN_OK)
         return status;
-    status = kiln__cuda_status(device, kiln__cu.stream_synchronize(native), "cuStreamSynchronize",
-                               err);
+    status =
+        kiln__cuda_status(device, kiln__cu.stream_synchronize(native), "cuStreamSynchronize", err);
     kiln__cuda_leave(pushed);
     return status;
 }
@@ -146,8 +146,8 @@ kiln_status kiln__cuda_event_synchronize(kiln__device *device, void *event, kiln
 
     if (status != KILN_OK)
         return status;
-    status = kiln__cuda_status(device, kiln__cu.event_synchronize(event), "cuEventSynchronize",
-                               err);
+    status =
+        kiln__cuda_status(device, kiln__cu.event_synchronize(event), "cuEventSynchronize", err);
     kiln__cuda_leave(pushed);
     return status;
 }

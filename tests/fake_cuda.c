@@ -1,0 +1,606 @@
+/*
+ * fake_cuda.c - a shared library with the name and the entry points of the CUDA driver, as far as
+ * kiln uses it; see fake_cuda.h. For one thread at a time.
+ */
+#include "fake_cuda.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/cuda/driver.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+enum { GPU_COUNT = 4, DEPTH = 16, INVALID_VALUE = 1, INVALID_CONTEXT = 201, FAULT = 700 };
+
+struct kiln__cu_context_st {
+    int gpu;
+    int retained;
+    int fault; /* the sticky result, once a kernel has faulted */
+};
+
+typedef struct op {
+    struct op *next;
+    enum { OP_COPY, OP_SET, OP_FAULT, OP_WAIT } kind;
+    unsigned char *dst;
+    const unsigned char *src;
+    size_t bytes;
+    int value;
+    kiln__cu_stream other; /* OP_WAIT: for this stream to have run `position` operations */
+    unsigned long position;
+} op;
+
+struct kiln__cu_stream_st {
+    kiln__cu_context context;
+    op *first, **last;
+    unsigned long queued, run; /* operations so far */
+    kiln__cu_stream next;      /* of all streams */
+    bool alive;
+};
+
+/* Recorded: `stream` had been given `position` operations then. */
+struct kiln__cu_event_st {
+    kiln__cu_context context;
+    kiln__cu_stream stream; /* NULL: never recorded */
+    unsigned long position;
+    bool timing;
+    kiln__cu_event next; /* of all events */
+};
+
+typedef struct memory {
+    struct memory *next;
+    unsigned char *base;
+    size_t bytes;
+    bool host;
+} memory;
+
+static fake_cuda control = {
+    .version = 13000, .gpu_count = GPU_COUNT, .memory_bytes = (size_t)256 << 20, .fail_after = -1};
+
+static struct kiln__cu_context_st contexts[GPU_COUNT];
+static struct kiln__cu_stream_st default_streams[GPU_COUNT];
+static kiln__cu_stream streams;
+static kiln__cu_event events;
+static memory *memories;
+static _Thread_local kiln__cu_context stack[DEPTH];
+static _Thread_local int depth;
+
+EXPORT fake_cuda *fake_cuda_control(void);
+
+fake_cuda *fake_cuda_control(void)
+{
+    return &control;
+}
+
+/* ---- the state of things ---- */
+
+static kiln__cu_context current(void)
+{
+    return depth > 0 ? stack[depth - 1] : NULL;
+}
+
+/* What a call returns before it does anything: an injected failure, a missing context, a fault. */
+static int enter(void)
+{
+    control.calls++;
+    if (control.fail_after >= 0 && control.fail_after-- == 0)
+        return control.fail_result;
+    if (current() == NULL || current()->retained == 0)
+        return INVALID_CONTEXT;
+    return current()->fault;
+}
+
+#define ENTER()                                                                                    \
+    do {                                                                                           \
+        int result = enter();                                                                      \
+        if (result != 0)                                                                           \
+            return result;                                                                         \
+    } while (0)
+
+static kiln__cu_stream resolve(kiln__cu_stream stream)
+{
+    if (stream != NULL)
+        return stream;
+    kiln__cu_stream plain = &default_streams[current()->gpu];
+    if (plain->last == NULL) {
+        *plain = (struct kiln__cu_stream_st){.context = current(), .alive = true};
+        plain->last = &plain->first;
+        plain->next = streams;
+        streams = plain;
+    }
+    return plain;
+}
+
+static void run_until(kiln__cu_stream stream, unsigned long position)
+{
+    while (stream->run < position) {
+        op *o = stream->first;
+
+        stream->first = o->next;
+        if (stream->first == NULL)
+            stream->last = &stream->first;
+        stream->run++;
+        if (stream->context->fault != 0)
+            o->kind = OP_FAULT;
+        switch (o->kind) {
+        case OP_COPY:
+            memmove(o->dst, o->src, o->bytes);
+            break;
+        case OP_SET:
+            memset(o->dst, o->value, o->bytes);
+            break;
+        case OP_FAULT:
+            stream->context->fault = FAULT;
+            break;
+        case OP_WAIT:
+            run_until(o->other, o->position);
+            break;
+        }
+        free(o);
+    }
+}
+
+static void run_context(kiln__cu_context context)
+{
+    for (kiln__cu_stream s = streams; s != NULL; s = s->next)
+        if (s->context == context)
+            run_until(s, s->queued);
+}
+
+static int enqueue(kiln__cu_stream stream, op what)
+{
+    op *o = malloc(sizeof *o);
+
+    stream = resolve(stream);
+    if (o == NULL || !stream->alive || stream->context != current()) {
+        free(o);
+        return INVALID_CONTEXT;
+    }
+    *o = what;
+    o->next = NULL;
+    *stream->last = o;
+    stream->last = &o->next;
+    stream->queued++;
+    if (control.eager)
+        run_until(stream, stream->queued);
+    return stream->context->fault;
+}
+
+static memory *memory_at(const void *address)
+{
+    for (memory *m = memories; m != NULL; m = m->next)
+        if ((uintptr_t)address >= (uintptr_t)m->base &&
+            (uintptr_t)address < (uintptr_t)m->base + m->bytes)
+            return m;
+    return NULL;
+}
+
+static bool on_device(kiln__cu_pointer address, size_t bytes)
+{
+    memory *m = memory_at((void *)(uintptr_t)address);
+    return m != NULL && !m->host && (uintptr_t)address + bytes <= (uintptr_t)m->base + m->bytes;
+}
+
+static unsigned char *memory_new(size_t bytes, bool host)
+{
+    memory *m = calloc(1, sizeof *m);
+
+    m->base = aligned_alloc(512, (bytes + 511) & ~(size_t)511);
+    m->bytes = bytes;
+    m->host = host;
+    m->next = memories;
+    memories = m;
+    return m->base;
+}
+
+static bool memory_drop(const void *base, bool host)
+{
+    for (memory **at = &memories; *at != NULL; at = &(*at)->next) {
+        memory *m = *at;
+        if (m->base != base || m->host != host)
+            continue;
+        *at = m->next;
+        control.allocated_bytes -= host ? 0 : m->bytes;
+        free(m->base);
+        free(m);
+        return true;
+    }
+    return false;
+}
+
+/* ---- CUDA's functions, with the parameters of driver.def ---- */
+
+#define KILN_CU(field, symbol, parameters) EXPORT int fake_##field parameters __asm__(symbol);
+#include "device/cuda/driver.def"
+#undef KILN_CU
+
+int fake_init(unsigned flags)
+{
+    control.calls++;
+    return flags == 0 ? control.init_result : INVALID_VALUE;
+}
+
+int fake_driver_get_version(int *version)
+{
+    *version = control.version;
+    return 0;
+}
+
+int fake_get_error_name(int result, const char **text)
+{
+    *text = result == FAULT ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "CUDA_ERROR_FAKE";
+    return 0;
+}
+
+int fake_get_error_string(int result, const char **text)
+{
+    *text = result == FAULT ? "an illegal memory access was encountered" : "a fake error";
+    return 0;
+}
+
+int fake_device_get_count(int *count)
+{
+    *count = control.gpu_count;
+    return 0;
+}
+
+int fake_device_get(int *device, int ordinal)
+{
+    *device = 100 + ordinal; /* a handle, and no ordinal */
+    return ordinal < control.gpu_count ? 0 : 101;
+}
+
+int fake_device_get_name(char *name, int bytes, int device)
+{
+    (void)device;
+    strncpy(name, "Fake GPU", (size_t)bytes);
+    return 0;
+}
+
+int fake_device_total_mem(size_t *bytes, int device)
+{
+    (void)device;
+    *bytes = control.memory_bytes;
+    return 0;
+}
+
+int fake_device_get_attribute(int *value, int attribute, int device)
+{
+    switch (attribute) {
+    case 16:
+        *value = 132;
+        return 0;
+    case 20:
+        *value = device == 102 ? 2 : 0;
+        return 0;
+    case 75:
+        *value = device == 101 ? 6 : 9;
+        return 0;
+    case 76:
+        *value = device == 101 ? 1 : 0;
+        return 0;
+    default:
+        return INVALID_VALUE;
+    }
+}
+
+int fake_primary_retain(kiln__cu_context *context, int device)
+{
+    control.calls++;
+    if (control.fail_after >= 0 && control.fail_after-- == 0)
+        return control.fail_result;
+    *context = &contexts[device - 100];
+    (*context)->gpu = device - 100;
+    control.contexts += (*context)->retained++ == 0;
+    return 0;
+}
+
+int fake_primary_release(int device)
+{
+    control.contexts -= --contexts[device - 100].retained == 0;
+    return 0;
+}
+
+int fake_ctx_get_current(kiln__cu_context *context)
+{
+    *context = current();
+    return 0;
+}
+
+int fake_ctx_push(kiln__cu_context context)
+{
+    control.calls++;
+    if (control.fail_after >= 0 && control.fail_after-- == 0)
+        return control.fail_result;
+    stack[depth++] = context;
+    return depth < DEPTH ? 0 : INVALID_CONTEXT;
+}
+
+int fake_ctx_pop(kiln__cu_context *context)
+{
+    if (depth == 0)
+        return INVALID_CONTEXT;
+    *context = stack[--depth];
+    return 0;
+}
+
+int fake_ctx_synchronize(void)
+{
+    ENTER();
+    run_context(current());
+    return current()->fault;
+}
+
+int fake_stream_create(kiln__cu_stream *stream, unsigned flags)
+{
+    (void)flags;
+    ENTER();
+    *stream = calloc(1, sizeof **stream);
+    (*stream)->context = current();
+    (*stream)->last = &(*stream)->first;
+    (*stream)->alive = true;
+    (*stream)->next = streams;
+    streams = *stream;
+    control.streams++;
+    return 0;
+}
+
+/* The struct stays (its work goes on), so that a later use is an error and no crash. */
+int fake_stream_destroy(kiln__cu_stream stream)
+{
+    if (!stream->alive || stream->context != current())
+        return INVALID_CONTEXT;
+    stream->alive = false;
+    control.streams--;
+    return 0;
+}
+
+int fake_stream_synchronize(kiln__cu_stream stream)
+{
+    ENTER();
+    stream = resolve(stream);
+    if (!stream->alive || stream->context != current())
+        return INVALID_CONTEXT;
+    run_until(stream, stream->queued);
+    return stream->context->fault;
+}
+
+int fake_stream_wait_event(kiln__cu_stream stream, kiln__cu_event event, unsigned flags)
+{
+    (void)flags;
+    ENTER();
+    if (event->stream == NULL)
+        return 0;
+    return enqueue(stream,
+                   (op){.kind = OP_WAIT, .other = event->stream, .position = event->position});
+}
+
+int fake_stream_get_ctx(kiln__cu_stream stream, kiln__cu_context *context)
+{
+    ENTER();
+    *context = resolve(stream)->context;
+    return 0;
+}
+
+int fake_event_create(kiln__cu_event *event, unsigned flags)
+{
+    ENTER();
+    *event = calloc(1, sizeof **event);
+    (*event)->context = current();
+    (*event)->timing = flags == 0;
+    (*event)->next = events;
+    events = *event;
+    control.events++;
+    return 0;
+}
+
+/* The struct stays: queued work may point at it. */
+int fake_event_destroy(kiln__cu_event event)
+{
+    if (event->context != current())
+        return INVALID_CONTEXT;
+    event->context = NULL;
+    control.events--;
+    return 0;
+}
+
+int fake_event_record(kiln__cu_event event, kiln__cu_stream stream)
+{
+    ENTER();
+    if (event->context != current())
+        return INVALID_CONTEXT;
+    stream = resolve(stream);
+    if (!stream->alive || stream->context != current())
+        return INVALID_CONTEXT;
+    event->stream = stream;
+    event->position = stream->queued;
+    return 0;
+}
+
+int fake_event_query(kiln__cu_event event)
+{
+    ENTER();
+    return event->stream == NULL || event->stream->run >= event->position ? 0 : 600;
+}
+
+int fake_event_synchronize(kiln__cu_event event)
+{
+    ENTER();
+    if (event->stream != NULL)
+        run_until(event->stream, event->position);
+    return current()->fault;
+}
+
+int fake_event_elapsed_time(float *ms, kiln__cu_event start, kiln__cu_event end)
+{
+    ENTER();
+    *ms = 2.5f;
+    return start->timing && end->timing ? 0 : INVALID_VALUE;
+}
+
+int fake_mem_alloc(kiln__cu_pointer *address, size_t bytes)
+{
+    ENTER();
+    if (bytes > control.memory_bytes - control.allocated_bytes)
+        return 2;
+    *address = (kiln__cu_pointer)(uintptr_t)memory_new(bytes, false);
+    control.allocated_bytes += bytes;
+    control.blocks++;
+    return 0;
+}
+
+int fake_mem_free(kiln__cu_pointer address)
+{
+    if (current() == NULL)
+        return INVALID_CONTEXT;
+    run_context(current());
+    if (!memory_drop((void *)(uintptr_t)address, false))
+        return INVALID_VALUE;
+    control.blocks--;
+    return 0;
+}
+
+int fake_mem_get_info(size_t *free_bytes, size_t *total_bytes)
+{
+    ENTER();
+    *free_bytes = control.memory_bytes - control.allocated_bytes;
+    *total_bytes = control.memory_bytes;
+    return 0;
+}
+
+int fake_mem_host_alloc(void **address, size_t bytes, unsigned flags)
+{
+    (void)flags;
+    ENTER();
+    *address = memory_new(bytes, true);
+    control.host_blocks++;
+    return 0;
+}
+
+int fake_mem_free_host(void *address)
+{
+    if (current() == NULL || !memory_drop(address, true))
+        return INVALID_VALUE;
+    control.host_blocks--;
+    return 0;
+}
+
+int fake_pointer_get_attribute(void *value, int attribute, kiln__cu_pointer address)
+{
+    memory *m = memory_at((void *)(uintptr_t)address);
+
+    if (m == NULL || attribute != 2)
+        return INVALID_VALUE;
+    *(int *)value = m->host ? 1 : 2;
+    return 0;
+}
+
+int fake_memcpy_htod_async(kiln__cu_pointer dst, const void *src, size_t bytes,
+                           kiln__cu_stream stream)
+{
+    ENTER();
+    if (!on_device(dst, bytes))
+        return INVALID_VALUE;
+    return enqueue(
+        stream,
+        (op){.kind = OP_COPY, .dst = (unsigned char *)(uintptr_t)dst, .src = src, .bytes = bytes});
+}
+
+int fake_memcpy_dtoh_async(void *dst, kiln__cu_pointer src, size_t bytes, kiln__cu_stream stream)
+{
+    ENTER();
+    if (!on_device(src, bytes))
+        return INVALID_VALUE;
+    return enqueue(stream, (op){.kind = OP_COPY,
+                                .dst = dst,
+                                .src = (const unsigned char *)(uintptr_t)src,
+                                .bytes = bytes});
+}
+
+int fake_memcpy_dtod_async(kiln__cu_pointer dst, kiln__cu_pointer src, size_t bytes,
+                           kiln__cu_stream stream)
+{
+    ENTER();
+    if (!on_device(dst, bytes) || !on_device(src, bytes))
+        return INVALID_VALUE;
+    return enqueue(stream, (op){.kind = OP_COPY,
+                                .dst = (unsigned char *)(uintptr_t)dst,
+                                .src = (const unsigned char *)(uintptr_t)src,
+                                .bytes = bytes});
+}
+
+int fake_memset_d8_async(kiln__cu_pointer dst, unsigned char value, size_t bytes,
+                         kiln__cu_stream stream)
+{
+    ENTER();
+    if (!on_device(dst, bytes))
+        return INVALID_VALUE;
+    return enqueue(stream, (op){.kind = OP_SET,
+                                .dst = (unsigned char *)(uintptr_t)dst,
+                                .value = value,
+                                .bytes = bytes});
+}
+
+int fake_module_load_data(kiln__cu_module *module, const void *image)
+{
+    ENTER();
+    if (memcmp(image, FAKE_CUDA_IMAGE, strlen(FAKE_CUDA_IMAGE)) != 0)
+        return 200;
+    *module = (kiln__cu_module)&control;
+    control.modules++;
+    return 0;
+}
+
+int fake_module_unload(kiln__cu_module module)
+{
+    (void)module;
+    if (current() == NULL)
+        return INVALID_CONTEXT;
+    control.modules--;
+    return 0;
+}
+
+int fake_module_get_function(kiln__cu_function *function, kiln__cu_module module, const char *name)
+{
+    static const char fill[] = "fill", fault[] = "fault";
+
+    (void)module;
+    ENTER();
+    if (strcmp(name, fill) == 0)
+        *function = (kiln__cu_function)(uintptr_t)fill;
+    else if (strcmp(name, fault) == 0)
+        *function = (kiln__cu_function)(uintptr_t)fault;
+    else
+        return 500;
+    return 0;
+}
+
+int fake_func_set_attribute(kiln__cu_function function, int attribute, int value)
+{
+    (void)function;
+    ENTER();
+    if (attribute == 8)
+        control.shared_allowed = value;
+    return 0;
+}
+
+int fake_launch_kernel(kiln__cu_function function, unsigned grid_x, unsigned grid_y,
+                       unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z,
+                       unsigned shared_bytes, kiln__cu_stream stream, void **params, void **extra)
+{
+    ENTER();
+    if (block_x == 0 || block_x > 1024 || block_y != 1 || block_z != 1 || extra != NULL ||
+        grid_x == 0 || grid_y == 0 || grid_z == 0)
+        return INVALID_VALUE;
+    control.grid[0] = grid_x;
+    control.grid[1] = grid_y;
+    control.grid[2] = grid_z;
+    control.block = block_x;
+    control.shared_bytes = shared_bytes;
+    if (strcmp((const char *)function, "fault") == 0)
+        return enqueue(stream, (op){.kind = OP_FAULT});
+    const fake_fill_args *args = params[0];
+    return enqueue(
+        stream, (op){.kind = OP_SET, .dst = args->to, .value = args->value, .bytes = args->count});
+}

@@ -1,0 +1,42 @@
+/*
+ * fake_cuda.h - what a test sees of the driver in fake_cuda.c, besides its CUDA functions.
+ *
+ * The fake has four GPUs: 0 and 3 are usable (sm_90), 1 is too old (sm_61), 2 is prohibited. Their
+ * memory is host memory. It does nothing before it must: copies and kernels are queued, and run
+ * when somebody waits for their stream, or when `eager` is set. It is as strict as a driver may
+ * be: a call on the wrong current context fails, and host memory is read only when the copy runs.
+ */
+#ifndef KILN_TESTS_FAKE_CUDA_H
+#define KILN_TESTS_FAKE_CUDA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct fake_cuda {
+    /* Set by the test. */
+    int version;         /* what cuDriverGetVersion tells */
+    int init_result;     /* what cuInit returns */
+    int gpu_count;       /* at most 4 */
+    size_t memory_bytes; /* of each GPU */
+    long fail_after;     /* calls until one fails, -1: never */
+    int fail_result;     /* with this */
+    bool eager;          /* run everything at once */
+    /* Looked at by the test. */
+    long calls;
+    long contexts, streams, events, blocks, host_blocks, modules; /* alive */
+    size_t allocated_bytes;
+    unsigned grid[3], block, shared_bytes; /* of the last launch */
+    int shared_allowed;                    /* by cuFuncSetAttribute */
+} fake_cuda;
+
+/* A "cubin" of the fake begins with this; its kernels are "fill" and "fault". */
+#define FAKE_CUDA_IMAGE "FAKECUBIN"
+
+/* What "fill" takes: write `value` to `count` bytes from `to` on. */
+typedef struct fake_fill_args {
+    unsigned char *to;
+    size_t count;
+    unsigned char value;
+} fake_fill_args;
+
+#endif
