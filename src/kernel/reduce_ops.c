@@ -308,24 +308,20 @@ static kiln_status get(kiln_context *ctx, const row *r, kiln_dtype dtype, kiln_r
 
 /* ---- the public function --------------------------------------------------------------------- */
 
-/* Whether some result would be reduced from no elements at all. Axes that are no axes are left
- * for kiln_reduction_run() to explain. */
+/* Whether an axis without elements is reduced: as in NumPy, also where no result is asked for. Axes
+ * that are no axes are left for kiln_reduction_run() to explain. */
 static bool reduces_nothing(const kiln_array *x, const kiln_axes *axes)
 {
-    bool nothing = false, reduced[KILN_RANK_MAX] = {false};
-    if (axes != NULL && (axes->count < 0 || axes->count > KILN_RANK_MAX))
+    if (axes == NULL)
+        return x->size == 0;
+    if (axes->count < 0 || axes->count > KILN_RANK_MAX)
         return false;
-    for (int k = 0; axes != NULL && k < axes->count; k++) {
+    bool nothing = false;
+    for (int k = 0; k < axes->count; k++) {
         const int axis = axes->axis[k] < 0 ? axes->axis[k] + x->rank : axes->axis[k];
         if (axis < 0 || axis >= x->rank)
             return false;
-        reduced[axis] = true;
-    }
-    for (int axis = 0; axis < x->rank; axis++) {
-        const bool kept = axes != NULL && !reduced[axis];
-        if (kept && x->shape[axis] == 0)
-            return false;
-        nothing = nothing || (!kept && x->shape[axis] == 0);
+        nothing = nothing || x->shape[axis] == 0;
     }
     return nothing;
 }
