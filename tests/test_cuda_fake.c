@@ -352,6 +352,34 @@ static void test_cuda_fake__a_random_trace_of_copies_keeps_them_apart(void **sta
     close_clean(device);
 }
 
+/* One half of the stage must not carry copies of two streams: the later one's end would say nothing
+ * of the earlier one. */
+static void test_cuda_fake__a_slow_stream_keeps_its_part_of_the_stage(void **state)
+{
+    (void)state;
+    kiln__device *device = must_open("cuda");
+    kiln_stream *slow = NULL;
+    kiln__block *block = must_alloc(device, 32 * MIB, device->stream);
+    char *at = block->address;
+    unsigned char *bytes = malloc(16 * MIB), got[100];
+
+    assert_non_null(bytes);
+    assert_int_equal(kiln__stream_create(device, NULL, false, &slow, NULL), KILN_OK);
+    fill(bytes, sizeof got, 3);
+    assert_int_equal(kiln__copy_host_to_device(device, at, bytes, sizeof got, slow, NULL), KILN_OK);
+    fill(bytes, 16 * MIB, 4);
+    for (int i = 0; i < 3; i++) /* small ones first, then enough to fill both halves twice */
+        assert_int_equal(kiln__copy_host_to_device(device, at + MIB, bytes, i < 2 ? 100 : 16 * MIB,
+                                                   device->stream, NULL),
+                         KILN_OK);
+    assert_int_equal(kiln__copy_device_to_host(device, got, at, sizeof got, slow, NULL), KILN_OK);
+    assert_true(matches(got, sizeof got, 3));
+    kiln__stream_destroy(slow);
+    kiln__pool_free(device, block, NULL, 0);
+    free(bytes);
+    close_clean(device);
+}
+
 static void test_cuda_fake__without_page_locked_memory_copies_still_work(void **state)
 {
     (void)state;
@@ -625,6 +653,7 @@ int main(void)
         cmocka_unit_test(test_cuda_fake__the_callers_context_is_put_back),
         cmocka_unit_test(test_cuda_fake__copies_are_done_with_their_source),
         cmocka_unit_test(test_cuda_fake__a_random_trace_of_copies_keeps_them_apart),
+        cmocka_unit_test(test_cuda_fake__a_slow_stream_keeps_its_part_of_the_stage),
         cmocka_unit_test(test_cuda_fake__without_page_locked_memory_copies_still_work),
         cmocka_unit_test(test_cuda_fake__launches_pass_on_what_they_are_given),
         cmocka_unit_test(test_cuda_fake__a_kernel_of_another_compiler_is_explained),

@@ -301,6 +301,30 @@ static void test_pool__trim_gives_back_what_is_free(void **state)
     close_clean(device);
 }
 
+/* Ever larger requests: what the earlier ones left is too small for any later one. */
+static void test_pool__does_not_hoard_segments_of_old_sizes(void **state)
+{
+    (void)state;
+    fake f;
+    kiln__device *device = fake_open(&f, 64 * GIB);
+
+    f.address_only = true;
+    for (size_t bytes = GIB; bytes <= 2 * GIB; bytes += 64 * MIB) {
+        kiln__block *block = must_alloc(device, bytes, device->stream);
+        kiln__pool_free(device, block, NULL, 0);
+    }
+    assert_true(stats_of(device).held_bytes < 5 * GIB); /* and not 25 */
+    /* A few hundred megabytes are kept: giving them back would cost more than they are worth. */
+    kiln__pool_trim(device);
+    size_t frees = f.raw_frees;
+    for (size_t bytes = 20 * MIB; bytes <= 100 * MIB; bytes += 20 * MIB) {
+        kiln__block *block = must_alloc(device, bytes, device->stream);
+        kiln__pool_free(device, block, NULL, 0);
+    }
+    assert_int_equal(f.raw_frees, frees);
+    close_clean(device);
+}
+
 /* ---- several streams ---- */
 
 static void test_pool__streams_do_not_share_free_blocks(void **state)
@@ -586,6 +610,7 @@ int main(void)
         cmocka_unit_test(test_pool__a_small_block_may_end_up_in_a_large_segment),
         cmocka_unit_test(test_pool__a_failing_device_is_reported_as_it_fails),
         cmocka_unit_test(test_pool__trim_gives_back_what_is_free),
+        cmocka_unit_test(test_pool__does_not_hoard_segments_of_old_sizes),
         cmocka_unit_test(test_pool__streams_do_not_share_free_blocks),
         cmocka_unit_test(test_pool__reuse_waits_for_the_other_users),
         cmocka_unit_test(test_pool__home_and_nobody_are_no_other_users),

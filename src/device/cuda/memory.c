@@ -168,7 +168,6 @@ static kiln_status stage_receive(kiln__device *device, char *dst, kiln__cu_point
             KILN_TRY(kiln__cuda_status(device,
                                        kiln__cu.event_record(stage->event[stage->at], stream),
                                        "cuEventRecord", err));
-            stage->used = KILN__STAGE_BYTES; /* nothing may be added to it */
             in_flight[stage->at] = part;
             asked += part;
             if (done == 0 && asked == part && asked < bytes)
