@@ -78,7 +78,7 @@ static void check(kiln_status status, kiln_error *err)
     exit(1);
 }
 
-/* ---- plain loops ------------------------------------------------------------------------------ */
+/* ---- plain loops ---- */
 
 typedef struct share {
     plain_loop loop;
@@ -121,7 +121,7 @@ static void measure_plain(const setup *s, plain_loop loop, samples *out)
     }
 }
 
-/* ---- kiln ------------------------------------------------------------------------------------- */
+/* ---- kiln ---- */
 
 /* Median time of a prepared launch is what a loop over calls pays; the first run is dropped. */
 static void measure_kiln(const setup *s, const char *op, kiln_array *x, kiln_array *y,
@@ -153,7 +153,8 @@ static void verify_chain(const setup *s)
         const double u = x[k], v = y[k];
         const double expected = sqrt(u * u + v * v) * exp(-u) + tanh(v) / (1.0 + u * u);
         if (!(fabs(z[k] - expected) <= 2e-6 * fabs(expected) + 1e-6)) {
-            fprintf(stderr, "chain: element %lld is %.9g, not %.9g\n", (long long)k, z[k], expected);
+            fprintf(stderr, "chain: element %lld is %.9g, not %.9g\n", (long long)k, z[k],
+                    expected);
             exit(1);
         }
     }
@@ -189,7 +190,7 @@ static void measure_small(const setup *s, samples *compile, samples *call)
     kiln_array_release(z);
 }
 
-/* ---- peers -------------------------------------------------------------------------------------- */
+/* ---- peers ---- */
 
 typedef struct peer {
     char name[24], version[32], what[16];
@@ -254,7 +255,7 @@ static void measure_peers(const setup *s, peer *peers, int *count)
         waitpid(child, NULL, 0);
 }
 
-/* ---- report ------------------------------------------------------------------------------------- */
+/* ---- report ---- */
 
 enum { COPY, PLAIN_AXPY, AXPY, ROW, COLUMN, TRANSPOSED, CHAIN_CASE, RESULTS };
 
@@ -295,7 +296,7 @@ static void report_to(FILE *out, const setup *s, result *r, peer *peers, int pee
             median(compile) * 1e-3, median(call));
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------ */
+/* ---- the whole ---- */
 
 static kiln_array *pattern(const setup *s, int period)
 {

@@ -127,9 +127,10 @@ const char *kiln__cxx_option(const char *option)
 static bool is_refused(const char *option)
 {
     static const char *const exact[] = {"-", "-c", "-S", "-E", "-fsyntax-only"};
-    static const char *const prefix[] = {"-o",       "-x",    "--output",  "-save-temps", "-wrapper",
-                                         "-specs",   "-B",    "-fplugin",  "--specs",     "-dump",
-                                         "-M",       "-fuse-ld",           "-imultilib"};
+    static const char *const prefix[] = {
+        "-o",    "-x",    "--output", "-save-temps", "-wrapper",   "-specs", "--specs",
+        "-B",    "-dump", "-M",       "-fplugin",    "-imultilib", "-fuse-ld",
+    };
 
     if (option[0] != '-')
         return true;
