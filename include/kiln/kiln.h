@@ -11,5 +11,6 @@
 #include "kiln/dtype.h"
 #include "kiln/elementwise.h"
 #include "kiln/error.h"
+#include "kiln/reduction.h"
 
 #endif

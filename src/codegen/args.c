@@ -29,10 +29,10 @@ static void fill_divisor(void *block, const kiln__slot *slot, int64_t extent)
     uint32_t words32[4];
     uint64_t words64[4];
     if (slot->bytes == sizeof words32) {
-        kiln__divisor32_make((uint32_t)extent, words32);
+        kiln__divisor32_make((uint32_t)(extent > 0 ? extent : 1), words32);
         memcpy((char *)block + slot->offset, words32, sizeof words32);
     } else {
-        kiln__divisor64_make((uint64_t)extent, words64);
+        kiln__divisor64_make((uint64_t)(extent > 0 ? extent : 1), words64);
         memcpy((char *)block + slot->offset, words64, sizeof words64);
     }
 }
@@ -60,6 +60,12 @@ static void fill_slot(const kiln__slot *slot, const kiln__plan *plan, const kiln
         break;
     case KILN__SLOT_DIVISOR:
         fill_divisor(block, slot, plan->walk[slot->axis]);
+        break;
+    case KILN__SLOT_SPLITS:
+        fill_divisor(block, slot, plan->word[KILN__WORD_SPLITS]);
+        break;
+    case KILN__SLOT_WORD:
+        put_words(block, slot, 0, &plan->word[slot->axis], 1);
         break;
     case KILN__SLOT_WALK:
         put_words(block, slot, 0, &plan->walk[slot->axis], 1);

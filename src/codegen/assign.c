@@ -21,6 +21,8 @@
  *         proof where it is used; macros of included headers are suspected where a statement
  *         begins with an unknown word.
  */
+#include <stdlib.h>
+
 #include "codegen/lexer.h"
 
 /* Deepest nesting of statements that is followed. */
@@ -401,45 +403,63 @@ static bool is_suspect(const kiln__definition *def, const kiln__macro *macro)
     return depth != 0 || questions != 0;
 }
 
-/* Whether the word stands anywhere in op or in a macro's body. */
-static bool is_used(const kiln__scan *scan, const char *word)
+static int compare_words(const void *a, const void *b)
 {
-    const kiln__tokens *op = &scan->text[KILN__SNIPPET_OP];
-    kiln__macro macro;
-    size_t which = 0, at = 0;
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
 
+/* The words of op and of all macros' bodies, sorted: what a macro must be among to matter. NULL
+ * without memory. */
+static const char **used_words(const kiln__scan *scan, size_t *count_out)
+{
+    const kiln__tokens *op = &scan->text[scan->statements];
+    size_t most = 1, count = 0, which = 0, at = 0;
+    const char **words = NULL;
+    kiln__macro macro;
+
+    for (int s = 0; s < KILN__SCAN_COUNT; s++)
+        most += scan->text[s].count;
+    words = kiln__alloc(most * sizeof *words);
+    if (words == NULL)
+        return NULL;
     for (size_t k = 0; k < op->count; k++) {
-        if (op->items[k].directive == 0 && kiln__token_is(op, k, word))
-            return true;
+        if (op->items[k].directive == 0 && op->items[k].kind == KILN__TOKEN_WORD)
+            words[count++] = kiln__token_text(op, k);
     }
     while (kiln__macro_next(scan, &which, &at, &macro)) {
         for (size_t k = macro.body_begin; k < macro.body_end; k++) {
-            if (kiln__token_is(macro.tokens, k, word))
-                return true;
+            if (macro.tokens->items[k].kind == KILN__TOKEN_WORD)
+                words[count++] = kiln__token_text(macro.tokens, k);
         }
     }
-    return false;
+    qsort(words, count, sizeof *words, compare_words);
+    *count_out = count;
+    return words;
 }
 
 /* Whether macros could make op something else than its tokens say. */
-static bool macros_interfere(const kiln__definition *def, const kiln__scan *scan)
+static kiln_status macros_interfere(const kiln__definition *def, const kiln__scan *scan,
+                                    bool *found_out, kiln_error *err)
 {
+    size_t which = 0, at = 0, count = 0;
+    const char **used = used_words(scan, &count);
+    bool found = false;
     kiln__macro macro;
-    size_t which = 0, at = 0;
 
-    while (kiln__macro_next(scan, &which, &at, &macro)) {
+    if (used == NULL)
+        return kiln__fail(err, KILN_ERR_NO_MEMORY, "no memory to scan kernel \"%s\"", def->name);
+    while (!found && kiln__macro_next(scan, &which, &at, &macro)) {
         const char *name = kiln__token_text(macro.tokens, macro.name);
 
-        if (kiln__is_cpp_keyword(name))
-            return true;
-        for (size_t p = 0; p < def->param_count; p++) {
-            if (strcmp(name, def->params[p].name) == 0)
-                return true;
-        }
-        if (is_suspect(def, &macro) && is_used(scan, name))
-            return true;
+        found = kiln__is_cpp_keyword(name) ||
+                (is_suspect(def, &macro) &&
+                 bsearch(&name, used, count, sizeof *used, compare_words) != NULL);
+        for (size_t p = 0; p < def->param_count; p++)
+            found = found || strcmp(name, def->params[p].name) == 0;
     }
-    return false;
+    kiln__free((void *)used);
+    *found_out = found;
+    return KILN_OK;
 }
 
 /* Whether op's lines depend on more than macros: #if, #include and the like. */
@@ -474,17 +494,21 @@ static bool reads_headers(const kiln__definition *def)
 
 kiln_status kiln__assign_scan(kiln__definition *def, const kiln__scan *scan, kiln_error *err)
 {
-    const kiln__tokens *op = &scan->text[KILN__SNIPPET_OP];
-    bool hopeless = has_other_directives(op) || macros_interfere(def, scan);
-    size_t *order = kiln__alloc((op->count + 1) * sizeof *order);
+    const kiln__tokens *op = &scan->text[scan->statements];
+    bool hopeless = false;
+    kiln_status status = macros_interfere(def, scan, &hopeless, err);
+    size_t *order = status == KILN_OK ? kiln__alloc((op->count + 1) * sizeof *order) : NULL;
     prover p = {.def = def, .t = op, .order = order, .includes = reads_headers(def)};
 
+    if (status != KILN_OK)
+        return status;
     if (order == NULL)
         return kiln__fail_memory(err, (op->count + 1) * sizeof *order);
     for (size_t k = 0; k < op->count; k++) {
         if (op->items[k].directive == 0)
             order[p.count++] = k;
     }
+    hopeless = hopeless || has_other_directives(op);
     for (int s = 0; s < KILN__SCAN_COUNT; s++)
         hopeless = hopeless || scan->text[s].doubtful;
     for (size_t k = 0; k < def->param_count; k++) {

@@ -25,10 +25,15 @@ typedef enum kiln__snippet_kind {
     KILN__SNIPPET_LOOP_PREP,
     KILN__SNIPPET_OP,
     KILN__SNIPPET_AFTER_LOOP,
+    KILN__SNIPPET_MAP, /* reductions: expressions map, reduce and identity, statements post */
+    KILN__SNIPPET_REDUCE,
+    KILN__SNIPPET_POST,
+    KILN__SNIPPET_IDENTITY,    /* "" = none */
+    KILN__SNIPPET_REDUCE_TYPE, /* type of the accumulator; "" = decided by dtypes */
     KILN__SNIPPET_COUNT
 } kiln__snippet_kind;
 
-/* "preamble", "loop_prep", "op", "after_loop": also the file name in `#line 1 "op"`. */
+/* "preamble", "loop_prep", "op", "after_loop", "map", ...: also the file name in `#line 1 "op"`. */
 const char *kiln__snippet_name(kiln__snippet_kind kind);
 
 /* One declared parameter, and what the snippets do with it. */
@@ -56,6 +61,8 @@ typedef struct kiln__definition {
     kiln__param *params;    /* inputs, then outputs */
     size_t param_count, input_count;
     bool keep_dims;
+    bool reduction;         /* map, reduce and post instead of op */
+    bool uses_position;     /* reductions: `_J` is used */
     bool uses_index;        /* `i` is used (and is no parameter) */
     bool uses_size;         /* `n` is used (and is no parameter) */
     bool uses_indexer;      /* `_ind` is used */
@@ -73,6 +80,7 @@ typedef struct kiln__definition_request {
     const char *const *options;
     size_t option_count;
     bool keep_dims;
+    bool reduction;
 } kiln__definition_request;
 
 /* ERR_NULL, ERR_SYNTAX, ERR_NAME, ERR_UNKNOWN_TYPE, ERR_ARGUMENT (too many), ERR_NO_MEMORY; the
@@ -132,7 +140,9 @@ typedef enum kiln__layout {
     KILN__LAYOUT_LINEAR,    /* every operand contiguous, or one element for all */
     KILN__LAYOUT_INNER,     /* innermost axis contiguous or broadcast everywhere: vectors on it */
     KILN__LAYOUT_TRANSPOSE, /* operands disagree on the fastest axis: tiles through shared memory */
-    KILN__LAYOUT_GENERAL    /* anything else: one element at a time, magic-number division */
+    KILN__LAYOUT_GENERAL,   /* anything else: one element at a time, magic-number division */
+    KILN__LAYOUT_ROWS,      /* reductions: neighbouring threads take neighbours along a reduced axis */
+    KILN__LAYOUT_COLUMNS    /* reductions: neighbouring threads take neighbours along a kept axis */
 } kiln__layout;
 
 const char *kiln__layout_name(kiln__layout layout); /* "linear", "inner", ... */
@@ -159,6 +169,12 @@ typedef struct kiln__variant {
     uint8_t unroll;      /* such accesses a thread has in flight */
     uint8_t index_linear;/* `i` equals the kernel's own linear index */
     uint8_t tile;        /* side of a transpose's tile, in elements */
+    /* Reductions: axes are kept ones, then reduced ones. */
+    uint8_t keep_rank;
+    uint8_t split;       /* several blocks (or units) share an output and combine at the end */
+    uint8_t segments;    /* rows: outputs that a group of threads works on side by side */
+    uint8_t lanes;       /* accumulators a thread has for each output */
+    uint16_t group;      /* rows: threads an output; columns: threads along the kept axis */
     uint16_t block;      /* threads a block (cuda) */
     uint8_t param_count;
     uint8_t indexer_rank;                  /* rank of `_ind` when it is used */
@@ -182,6 +198,18 @@ typedef struct kiln__operand {
     uintptr_t address;
 } kiln__operand;
 
+/* Numbers of a reduction that its kernel needs whole. */
+typedef enum kiln__word {
+    KILN__WORD_OUTPUTS,  /* how many results */
+    KILN__WORD_LENGTH,   /* accesses (rows) or elements (columns, cpu) each is reduced from */
+    KILN__WORD_CHUNK,    /* of which one split takes this many */
+    KILN__WORD_SPLITS,
+    KILN__WORD_COUNT_ALL, /* elements each result is reduced from */
+    KILN__WORD_PARTS,    /* address of partial results: outputs * splits accumulators */
+    KILN__WORD_TICKETS,  /* address of one zeroed int per output (rows) or column tile */
+    KILN__WORD_COUNT
+} kiln__word;
+
 /* One call, planned. Per-parameter rows hold only the first `variant.rank` axes of operands that
  * walk. `step` and `index_step` are what one step of the walk moves: on the last axis of vector
  * kernels, `vec` elements. */
@@ -192,6 +220,8 @@ typedef struct kiln__plan {
     int64_t walk[KILN_RANK_MAX];       /* the same counted in accesses, tiles or work units */
     int64_t step[KILN_PARAM_MAX][KILN_RANK_MAX]; /* bytes */
     int64_t index_step[KILN_RANK_MAX];           /* of `i`, in elements */
+    int64_t word[KILN__WORD_COUNT];    /* reductions */
+    int64_t part_count, ticket_count;  /* reductions: what word PARTS and TICKETS must hold */
     int64_t indexer_size;
     int64_t indexer_shape[KILN_RANK_MAX];
     int64_t grid;                      /* blocks (cuda) or work units (cpu) */
@@ -203,6 +233,12 @@ typedef struct kiln__plan {
 void kiln__plan_make(const kiln__definition *def, kiln_backend backend, const kiln_dtype *dtypes,
                      const kiln__operand *operands, int rank, const int64_t *shape,
                      kiln__plan *plan);
+
+/* Plan a reduction of the inputs' broadcast `shape` over the axes marked in `reduced`. Output
+ * operands have the kept axes only. `units` is how many multiprocessors (or threads) there are. */
+void kiln__reduce_plan_make(const kiln__definition *def, kiln_backend backend, int units,
+                            const kiln_dtype *dtypes, const kiln__operand *operands, int rank,
+                            const int64_t *shape, const bool *reduced, kiln__plan *plan);
 
 /* The axis order (slowest first) a new output should have so that it keeps its inputs' layout
  * (K-order). Only non-raw array operands count. */
@@ -222,6 +258,8 @@ typedef enum kiln__slot_kind {
     KILN__SLOT_WALK,        /* walk[axis] (cpu), 8 bytes */
     KILN__SLOT_STRIDE,      /* step[param][axis], 8 bytes */
     KILN__SLOT_INDEX_STRIDE,/* index_step[axis], 8 bytes */
+    KILN__SLOT_WORD,        /* word[axis], 8 bytes */
+    KILN__SLOT_SPLITS,      /* divisor for word[KILN__WORD_SPLITS] (cuda), 16 or 32 bytes */
     KILN__SLOT_INDEXER      /* size, shape[indexer_rank] of `_ind`, 8 bytes each */
 } kiln__slot_kind;
 
@@ -235,6 +273,9 @@ typedef struct kiln__slot {
 
 /* Elements of a row that one work unit of the cpu device covers. */
 #define KILN__CPU_UNIT 4096
+
+/* Most bytes one accumulator of a reduction takes. */
+#define KILN__PART_BYTES_MAX 64
 
 /* Most bytes an argument block takes: what every CUDA driver accepts. */
 #define KILN__ARGS_MAX 4000

@@ -13,8 +13,9 @@
 
 const char *kiln__snippet_name(kiln__snippet_kind kind)
 {
-    static const char *const NAMES[KILN__SNIPPET_COUNT] = {"preamble", "loop_prep", "op",
-                                                           "after_loop"};
+    static const char *const NAMES[KILN__SNIPPET_COUNT] = {
+        "preamble", "loop_prep", "op", "after_loop", "map", "reduce", "post", "identity",
+        "reduce_type"};
 
     return (unsigned)kind < KILN__SNIPPET_COUNT ? NAMES[kind] : "snippet";
 }
@@ -83,10 +84,32 @@ static kiln_status copy_request(const kiln__definition_request *request, kiln__d
         KILN_TRY(copy_text(text, &def->snippet[k], err));
     }
     def->keep_dims = request->keep_dims;
+    def->reduction = request->reduction;
     KILN_TRY(copy_options(request, def, err));
 
 done:
     return status;
+}
+
+/* The texts that every definition of its kind has. */
+static kiln_status check_texts(const kiln__definition_request *request, kiln_error *err)
+{
+    const struct {
+        const char *text, *what;
+        bool needed;
+    } texts[] = {
+        {request->in, "input signature", true},
+        {request->out, "output signature", true},
+        {request->snippet[KILN__SNIPPET_OP], "op snippet", !request->reduction},
+        {request->snippet[KILN__SNIPPET_MAP], "map expression", request->reduction},
+        {request->snippet[KILN__SNIPPET_REDUCE], "reduce expression", request->reduction},
+        {request->snippet[KILN__SNIPPET_POST], "post snippet", request->reduction},
+    };
+    for (size_t k = 0; k < KILN_COUNT_OF(texts); k++)
+        if (texts[k].needed && texts[k].text == NULL)
+            return kiln__fail(err, KILN_ERR_NULL, "the %s of a kernel definition is NULL",
+                              texts[k].what);
+    return KILN_OK;
 }
 
 kiln_status kiln__definition_create(const kiln__definition_request *request, kiln__definition **out,
@@ -96,11 +119,9 @@ kiln_status kiln__definition_create(const kiln__definition_request *request, kil
     kiln__definition *def = NULL;
 
     *out = NULL;
-    if (request->in == NULL || request->out == NULL || request->snippet[KILN__SNIPPET_OP] == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "the %s of a kernel definition is NULL",
-                          request->in == NULL    ? "input signature"
-                          : request->out == NULL ? "output signature"
-                                                 : "op snippet");
+    status = check_texts(request, err);
+    if (status != KILN_OK)
+        return status;
     def = kiln__calloc(1, sizeof *def);
     if (def == NULL)
         return kiln__fail_memory(err, sizeof *def);

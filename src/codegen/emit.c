@@ -112,6 +112,17 @@ static bool is_plain_store(const emitter *e, size_t p)
     return !is_tile(e, p) && is_stored(e, p);
 }
 
+/* Reductions: arrays that are mapped, and arrays that results go to. */
+static bool is_mapped(const emitter *e, size_t p)
+{
+    return is_walking(e, p) && !e->def->params[p].output;
+}
+
+static bool is_result(const emitter *e, size_t p)
+{
+    return is_walking(e, p) && e->def->params[p].output;
+}
+
 /* The first parameter of each placeholder stands for it. */
 static bool is_first_of_placeholder(const emitter *e, size_t p)
 {
@@ -232,6 +243,7 @@ static const struct {
     {"plain_loads", is_plain_load},   {"tiled_stores", is_tiled_store},
     {"plain", is_plain},              {"plain_stores", is_plain_store},
     {"placeholders", is_first_of_placeholder},
+    {"inputs", is_mapped},            {"outputs", is_result},
 };
 
 /* A run of axes: from, from + step, ... , `count` of them. */
@@ -270,6 +282,8 @@ static axis_run extent_axes(const emitter *e)
 /* cuda: axes whose coordinate comes from a magic-number division; axis 0 gets what is left. */
 static axis_run divided_axes(const emitter *e)
 {
+    if (e->def->reduction)
+        return (axis_run){e->v->rank - 1, -1, on_cuda(e) ? e->v->rank : 0};
     return (axis_run){e->v->rank - 1, -1, on_cuda(e) && !is_linear(e) ? e->v->rank - 1 : 0};
 }
 
@@ -278,13 +292,48 @@ static axis_run counted_axes(const emitter *e)
     return (axis_run){0, 1, on_cuda(e) || is_linear(e) ? 0 : e->v->rank};
 }
 
+/* Reductions: kept axes come first, reduced ones follow. "inward" runs from the last to the second,
+ * "divided" the same where a division finds the coordinate. */
+static axis_run keep_axes(const emitter *e)
+{
+    return (axis_run){0, 1, e->v->keep_rank};
+}
+
+static axis_run keep_inward(const emitter *e)
+{
+    return (axis_run){e->v->keep_rank - 1, -1, e->v->keep_rank - 1};
+}
+
+static axis_run keep_outer(const emitter *e)
+{
+    return (axis_run){0, 1, e->v->keep_rank - 1};
+}
+
+static axis_run keep_outer_inward(const emitter *e)
+{
+    return (axis_run){e->v->keep_rank - 2, -1, e->v->keep_rank - 1};
+}
+
+static axis_run reduce_axes(const emitter *e)
+{
+    return (axis_run){e->v->keep_rank, 1, e->v->rank - e->v->keep_rank};
+}
+
+static axis_run reduce_inward(const emitter *e)
+{
+    return (axis_run){e->v->rank - 1, -1, e->v->rank - e->v->keep_rank - 1};
+}
+
 static const struct {
     const char *name;
     axis_run (*run)(const emitter *);
 } axis_lists[] = {
     {"axes", all_axes},           {"axes_inward", inward_axes},   {"axes_outer", outer_axes},
     {"tile_axes", tile_axes},     {"extent_axes", extent_axes},   {"divided_axes", divided_axes},
-    {"counted_axes", counted_axes},
+    {"counted_axes", counted_axes}, {"keep_axes", keep_axes},     {"keep_inward", keep_inward},
+    {"keep_divided", keep_inward},  {"keep_outer", keep_outer},
+    {"keep_outer_inward", keep_outer_inward},                     {"reduce_axes", reduce_axes},
+    {"reduce_inward", reduce_inward},                             {"reduce_divided", reduce_inward},
 };
 
 static bool same(const char *name, const char *text, size_t bytes)
@@ -338,6 +387,10 @@ static int test_whole(const emitter *e, const char *name, size_t bytes)
         {"tiled_loads", any_param(e, is_tiled_load)},
         {"tiled_stores", any_param(e, is_tiled_store)},
         {"independent", is_independent(e)},
+        {"identity", d->snippet[KILN__SNIPPET_IDENTITY][0] != '\0'},
+        {"position", d->uses_position},
+        {"split", e->v->split != 0},
+        {"whole_block", e->v->group == e->v->block},
         {"streams", is_streaming(e)},
     };
     for (size_t r = 0; r < KILN_COUNT_OF(rows); r++)
@@ -354,6 +407,7 @@ static int test(void *state, const char *name, size_t bytes)
         bool holds;
     } rows[] = {
         {"p.direct", is_direct(e, e->p)},
+        {"p.read_first", e->def->params[e->p].read_first},
         {"p.vector", access_of(e, e->p) == KILN__ACCESS_VECTOR},
         {"p.splat", access_of(e, e->p) == KILN__ACCESS_SPLAT},
     };
@@ -383,6 +437,13 @@ static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__b
         {"vec", v->vec},
         {"unroll", v->unroll},
         {"last", v->rank - 1},
+        {"inner", v->layout == KILN__LAYOUT_COLUMNS ? v->keep_rank - 1 : v->rank - 1},
+        {"keep_last", v->keep_rank - 1},
+        {"reduce_first", v->keep_rank},
+        {"group", v->group},
+        {"segments", v->segments},
+        {"lanes", v->lanes},
+        {"part_bytes_max", KILN__PART_BYTES_MAX},
         {"index_bits", v->index_bits},
         {"indexer_rank", v->indexer_rank},
         {"accesses_per_block", v->block * v->unroll},
@@ -408,13 +469,24 @@ static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__b
     return false;
 }
 
+/* The file of templates/ that walks this layout. */
+static const char *skeleton_of(const emitter *e)
+{
+    switch ((kiln__layout)e->v->layout) {
+    case KILN__LAYOUT_INNER:
+    case KILN__LAYOUT_GENERAL:
+        return "strided";
+    default:
+        return kiln__layout_name((kiln__layout)e->v->layout);
+    }
+}
+
 static bool put_text(const emitter *e, const char *name, size_t bytes, kiln__buf *out)
 {
     const kiln__param *p = &e->def->params[e->p];
     const char *ctype = kiln_dtype_ctype(e->v->dtype[e->p]);
     const char placeholder[2] = {p->placeholder, '\0'};
     const bool splat = access_of(e, e->p) == KILN__ACCESS_SPLAT;
-    const bool strided = e->v->layout == KILN__LAYOUT_INNER || e->v->layout == KILN__LAYOUT_GENERAL;
     const struct {
         const char *name;
         const char *value;
@@ -423,12 +495,12 @@ static bool put_text(const emitter *e, const char *name, size_t bytes, kiln__buf
         {"p.type", p->placeholder != 0 ? placeholder : ctype},
         {"p.ctype", ctype},
         {"p.placeholder", placeholder},
-        {"p.const", p->output ? "" : "const "},
+        {"p.const", p->output || p->writable ? "" : "const "},
         {"p.lane", splat ? "0" : "kiln__v"},
         {"p.raw_contiguous", e->v->raw_contiguous[e->p] ? "true" : "false"},
         {"entry", e->entry},
         {"index", e->v->index_bits == 32 ? "int" : "long long"},
-        {"layout", is_linear(e) ? "linear" : strided ? "strided" : "transpose"},
+        {"layout", skeleton_of(e)},
     };
     for (size_t r = 0; r < KILN_COUNT_OF(rows); r++) {
         if (same(rows[r].name, name, bytes)) {
@@ -447,8 +519,9 @@ static void put_snippet(const emitter *e, kiln__snippet_kind kind, kiln__buf *ou
     for (size_t k = 0; k < out->length && !out->failed; k++)
         line += out->text[k] == '\n';
     kiln__buf_printf(out, "#line %zu \"kiln.generated\"\n", line + 1);
-    if (kind != KILN__SNIPPET_PREAMBLE)
-        kiln__buf_puts(out, ";"); /* CuPy's snippets need not end in one */
+    if (kind == KILN__SNIPPET_LOOP_PREP || kind == KILN__SNIPPET_OP ||
+        kind == KILN__SNIPPET_AFTER_LOOP || kind == KILN__SNIPPET_POST)
+        kiln__buf_puts(out, ";"); /* CuPy's statements need not end in one */
 }
 
 static void put_title(const emitter *e, kiln__buf *out)
@@ -460,6 +533,13 @@ static void put_title(const emitter *e, kiln__buf *out)
                          is_raw(e, p) ? "raw " : "", e->def->params[p].name);
 }
 
+/* What a reduction accumulates in when its definition does not say. */
+static kiln_dtype default_reduce_type(const emitter *e)
+{
+    const kiln_dtype dtype = (kiln_dtype)e->v->dtype[e->def->input_count];
+    return dtype == KILN_FLOAT16 || dtype == KILN_BFLOAT16 ? KILN_FLOAT32 : dtype;
+}
+
 static bool value(void *state, const char *name, size_t bytes, kiln__buf *out)
 {
     const emitter *e = state;
@@ -467,6 +547,10 @@ static bool value(void *state, const char *name, size_t bytes, kiln__buf *out)
         return true;
     if (same("title", name, bytes)) {
         put_title(e, out);
+        return true;
+    }
+    if (same("reduce_type", name, bytes) && e->def->snippet[KILN__SNIPPET_REDUCE_TYPE][0] == '\0') {
+        kiln__buf_puts(out, kiln_dtype_ctype(default_reduce_type(e)));
         return true;
     }
     if (same("prelude", name, bytes)) {
@@ -511,15 +595,35 @@ static void add_slot(slot_list *l, kiln__slot_kind kind, size_t param, int axis,
         l->bytes = KILN__ARGS_MAX + 1;
 }
 
-static void add_axes(slot_list *l, const emitter *e, axis_run run, kiln__slot_kind kind, size_t param,
-                     size_t bytes)
+static void add_axes(slot_list *l, axis_run run, kiln__slot_kind kind, size_t param, size_t bytes)
 {
-    (void)e;
     for (int k = 0; k < run.count; k++)
         add_slot(l, kind, param, run.from + k * run.step, bytes);
 }
 
-/* The members of kiln__args in templates/kernel.cpp, in order. */
+/* The members of kiln__args between the raw arrays and the strides: of a reduction, ... */
+static void list_reduce_slots(const emitter *e, slot_list *l)
+{
+    const size_t divisor = e->v->index_bits == 32 ? 16 : 32;
+    for (int word = 0; word < KILN__WORD_COUNT; word++)
+        add_slot(l, KILN__SLOT_WORD, 0, word, 8);
+    add_axes(l, all_axes(e), KILN__SLOT_EXTENT, 0, 8);
+    if (on_cuda(e))
+        add_slot(l, KILN__SLOT_SPLITS, 0, 0, divisor);
+    add_axes(l, divided_axes(e), KILN__SLOT_DIVISOR, 0, divisor);
+}
+
+/* ... and of a loop. */
+static void list_loop_slots(const emitter *e, slot_list *l)
+{
+    if (e->def->uses_indexer)
+        add_slot(l, KILN__SLOT_INDEXER, 0, 0, 8 + 8 * (size_t)e->v->indexer_rank);
+    add_axes(l, extent_axes(e), KILN__SLOT_EXTENT, 0, 8);
+    add_axes(l, divided_axes(e), KILN__SLOT_DIVISOR, 0, e->v->index_bits == 32 ? 16 : 32);
+    add_axes(l, counted_axes(e), KILN__SLOT_WALK, 0, 8);
+}
+
+/* The members of kiln__args in templates/kernel.cpp and templates/reduce/kernel.cpp, in order. */
 static void list_slots(const emitter *e, slot_list *l)
 {
     const size_t count = e->def->param_count;
@@ -533,16 +637,15 @@ static void list_slots(const emitter *e, slot_list *l)
     for (size_t p = 0; p < count; p++)
         if (is_raw(e, p))
             add_slot(l, KILN__SLOT_RAW, p, 0, 16 + 16 * (size_t)e->v->raw_rank[p]);
-    if (e->def->uses_indexer)
-        add_slot(l, KILN__SLOT_INDEXER, 0, 0, 8 + 8 * (size_t)e->v->indexer_rank);
-    add_axes(l, e, extent_axes(e), KILN__SLOT_EXTENT, 0, 8);
-    add_axes(l, e, divided_axes(e), KILN__SLOT_DIVISOR, 0, e->v->index_bits == 32 ? 16 : 32);
-    add_axes(l, e, counted_axes(e), KILN__SLOT_WALK, 0, 8);
+    if (e->def->reduction)
+        list_reduce_slots(e, l);
+    else
+        list_loop_slots(e, l);
     for (size_t p = 0; p < count && !is_linear(e); p++)
         if (is_walking(e, p))
-            add_axes(l, e, all_axes(e), KILN__SLOT_STRIDE, p, 8);
-    if (has_index_strides(e))
-        add_axes(l, e, all_axes(e), KILN__SLOT_INDEX_STRIDE, 0, 8);
+            add_axes(l, all_axes(e), KILN__SLOT_STRIDE, p, 8);
+    if (e->def->reduction ? e->def->uses_position : has_index_strides(e))
+        add_axes(l, all_axes(e), KILN__SLOT_INDEX_STRIDE, 0, 8);
     bool wide = false;
     for (size_t k = 0; k < l->count; k++)
         wide |= l->slots[k].kind == KILN__SLOT_SCALAR && l->slots[k].bytes == 16;
@@ -587,7 +690,7 @@ kiln_status kiln__emit(const kiln__definition *def, const kiln__variant *variant
                             def->name, def->param_count, variant->rank, KILN__ARGS_MAX);
         goto done;
     }
-    KILN_TRY(kiln__template_expand("kernel.cpp", &env, &text, err));
+    KILN_TRY(kiln__template_expand(def->reduction ? "reduce/kernel.cpp" : "kernel.cpp", &env, &text, err));
     if (text.failed || slots.failed) {
         status = kiln__fail_memory(err, text.capacity);
         goto done;

@@ -72,6 +72,7 @@ kiln_status kiln__signature_parse(kiln__definition *def, kiln_error *err);
 #define KILN__SCAN_COUNT (KILN__SNIPPET_COUNT + 1)
 typedef struct kiln__scan {
     kiln__tokens text[KILN__SCAN_COUNT];
+    kiln__snippet_kind statements; /* which snippet assigns the outputs: op or post */
 } kiln__scan;
 
 /* Fill in all that the snippets decide: words, uses_*, cuda_only*, includes, by_address and

@@ -14,7 +14,7 @@
  */
 #include <stdlib.h>
 
-#include "codegen/codegen.h"
+#include "codegen/walk.h"
 
 /* Bytes of its widest operand that a thread takes: in one access where alignment allows, else in
  * several that are all in flight. On an H200 twice as many cost 3 % (int8 to float32: 6 %), half
@@ -43,161 +43,16 @@ static int tuned(const char *name, int value)
 #endif
 }
 
-/* The loop while it is being shaped: axis 0 is the slowest. */
-typedef struct walk {
-    int rank;
-    int count; /* walking operands, `i` included as the last one when it is used */
-    int64_t shape[KILN_RANK_MAX];
-    int64_t stride[KILN_PARAM_MAX + 1][KILN_RANK_MAX];
-    uint8_t param[KILN_PARAM_MAX + 1]; /* which parameter an operand is */
-    uint8_t itemsize[KILN_PARAM_MAX + 1];
-    bool written[KILN_PARAM_MAX + 1];
-    int index; /* position of `i` among the operands, or -1 */
-} walk;
-
 const char *kiln__layout_name(kiln__layout layout)
 {
-    static const char *const names[] = {"linear", "inner", "transpose", "general"};
+    static const char *const names[] = {"linear",  "inner", "transpose",
+                                        "general", "rows",  "columns"};
     return (unsigned)layout < KILN_COUNT_OF(names) ? names[layout] : "unknown";
-}
-
-static int64_t magnitude(int64_t v)
-{
-    return v < 0 ? -v : v;
-}
-
-/* Stride of an operand on the loop's axis `axis`: 0 where it broadcasts. */
-static int64_t broadcast_stride(const kiln__operand *o, int rank, int axis)
-{
-    int own = axis - (rank - o->rank);
-    return own < 0 || o->shape[own] == 1 ? 0 : o->strides[own];
-}
-
-/* Fill `w` with the axes of more than one index and the operands that walk over them. */
-static void walk_collect(walk *w, const kiln__definition *def, const kiln__operand *operands,
-                         int rank, const int64_t *shape)
-{
-    int64_t index_stride = 1;
-    int64_t index_strides[KILN_RANK_MAX];
-
-    for (int a = rank - 1; a >= 0; a--) {
-        index_strides[a] = index_stride;
-        index_stride *= shape[a];
-    }
-    w->count = 0;
-    for (size_t p = 0; p < def->param_count; p++) {
-        const kiln__operand *o = &operands[p];
-        if (!o->is_array || o->raw)
-            continue;
-        w->param[w->count] = (uint8_t)p;
-        w->itemsize[w->count] = o->itemsize;
-        w->written[w->count] = o->written;
-        w->count++;
-    }
-    w->index = def->uses_index || def->uses_indexer ? w->count : -1;
-    w->rank = 0;
-    for (int a = 0; a < rank; a++) {
-        if (shape[a] == 1)
-            continue;
-        w->shape[w->rank] = shape[a];
-        for (int k = 0; k < w->count; k++)
-            w->stride[k][w->rank] = broadcast_stride(&operands[w->param[k]], rank, a);
-        if (w->index >= 0)
-            w->stride[w->index][w->rank] = index_strides[a];
-        w->rank++;
-    }
-    if (w->index >= 0)
-        w->count++;
-}
-
-/* Whether axis `a` should be inside axis `b`: judged by outputs first (their stores cost most when
- * scattered), then inputs, each operand only where it walks both axes. 0 when none can tell. */
-static int axis_order(const walk *w, int a, int b)
-{
-    for (int outputs = 1; outputs >= 0; outputs--) {
-        for (int k = 0; k < w->count; k++) {
-            int64_t sa = magnitude(w->stride[k][a]), sb = magnitude(w->stride[k][b]);
-            if (k == w->index || w->written[k] != (outputs == 1) || sa == 0 || sb == 0 || sa == sb)
-                continue;
-            return sa < sb ? 1 : -1;
-        }
-    }
-    return 0;
-}
-
-static void swap_axes(walk *w, int a, int b)
-{
-    int64_t t = w->shape[a];
-    w->shape[a] = w->shape[b];
-    w->shape[b] = t;
-    for (int k = 0; k < w->count; k++) {
-        t = w->stride[k][a];
-        w->stride[k][a] = w->stride[k][b];
-        w->stride[k][b] = t;
-    }
-}
-
-/* Insertion sort, stable: axes that no operand can tell apart keep their C-order. An undecided
- * neighbour is stepped over, so that a broadcast axis does not hide the order behind it. */
-static void walk_sort(walk *w)
-{
-    for (int a = 1; a < w->rank; a++) {
-        int to = a;
-        for (int b = a - 1; b >= 0; b--) {
-            int order = axis_order(w, b, a);
-            if (order < 0)
-                break;
-            if (order > 0)
-                to = b;
-        }
-        for (int b = a; b > to; b--)
-            swap_axes(w, b, b - 1);
-    }
-}
-
-/* Merge neighbours that every operand walks as one axis. */
-static void walk_collapse(walk *w)
-{
-    int last = 0;
-    for (int a = 1; a < w->rank; a++) {
-        bool merges = true;
-        for (int k = 0; k < w->count && merges; k++)
-            merges = w->stride[k][last] == w->stride[k][a] * w->shape[a];
-        if (merges) {
-            w->shape[last] *= w->shape[a];
-        } else {
-            last++;
-            w->shape[last] = w->shape[a];
-        }
-        for (int k = 0; k < w->count; k++)
-            w->stride[k][last] = w->stride[k][a];
-    }
-    w->rank = w->rank == 0 ? 0 : last + 1;
-    if (w->rank == 0) { /* one element: an axis of extent 1, nothing strides */
-        w->rank = 1;
-        w->shape[0] = 1;
-        for (int k = 0; k < w->count; k++)
-            w->stride[k][0] = k == w->index ? 1 : w->itemsize[k];
-    }
-}
-
-/* Whether operand `k` steps by neighbours, or not at all, on `axis`. */
-static bool is_dense(const walk *w, int k, int axis)
-{
-    return w->stride[k][axis] == 0 || w->stride[k][axis] == w->itemsize[k];
-}
-
-static bool is_constant(const walk *w, int k)
-{
-    for (int a = 0; a < w->rank; a++)
-        if (w->stride[k][a] != 0)
-            return false;
-    return true;
 }
 
 /* The axis, other than the last, on which every operand that is not dense on the last axis is
  * dense; -1 when there is none that fills a tile. */
-static int transpose_axis(const walk *w, const kiln__definition *def)
+static int transpose_axis(const kiln__walk *w, const kiln__definition *def)
 {
     int last = w->rank - 1;
     if (w->shape[last] < TILE_EXTENT_MIN)
@@ -205,7 +60,7 @@ static int transpose_axis(const walk *w, const kiln__definition *def)
     for (int b = last - 1; b >= 0; b--) {
         bool fits = w->shape[b] >= TILE_EXTENT_MIN;
         for (int k = 0; k < w->count && fits; k++) {
-            if (k == w->index || is_dense(w, k, last))
+            if (k == w->index || kiln__walk_dense(w, k, last))
                 continue;
             fits = w->stride[k][b] == w->itemsize[k] && !def->params[w->param[k]].by_address;
         }
@@ -216,16 +71,16 @@ static int transpose_axis(const walk *w, const kiln__definition *def)
 }
 
 /* Shared memory a tile of side `tile` takes for all operands that go through it. */
-static size_t tile_bytes(const walk *w, int tile)
+static size_t tile_bytes(const kiln__walk *w, int tile)
 {
     size_t bytes = 0;
     for (int k = 0; k < w->count; k++)
-        if (k != w->index && !is_dense(w, k, w->rank - 1))
+        if (k != w->index && !kiln__walk_dense(w, k, w->rank - 1))
             bytes += (size_t)tile * (size_t)(tile + 1) * w->itemsize[k];
     return bytes;
 }
 
-static bool choose_transpose(walk *w, const kiln__definition *def, kiln__variant *v)
+static bool choose_transpose(kiln__walk *w, const kiln__definition *def, kiln__variant *v)
 {
     int b = transpose_axis(w, def);
     if (b < 0)
@@ -245,34 +100,34 @@ static bool choose_transpose(walk *w, const kiln__definition *def, kiln__variant
             return false;
     }
     for (; b < w->rank - 2; b++) /* the second tile axis goes next to the last */
-        swap_axes(w, b, b + 1);
+        kiln__walk_swap(w, b, b + 1);
     v->layout = KILN__LAYOUT_TRANSPOSE;
     return true;
 }
 
 /* Layout class of a sorted and collapsed walk. */
-static void choose_layout(walk *w, const kiln__definition *def, kiln__variant *v)
+static void choose_layout(kiln__walk *w, const kiln__definition *def, kiln__variant *v)
 {
     bool dense = true;
     int last = w->rank - 1;
     for (int k = 0; k < w->count; k++)
-        dense &= k == w->index || is_dense(w, k, last);
+        dense &= k == w->index || kiln__walk_dense(w, k, last);
     if (dense)
         v->layout = w->rank == 1 ? KILN__LAYOUT_LINEAR : KILN__LAYOUT_INNER;
     else if (w->rank == 1 || !choose_transpose(w, def, v))
         v->layout = KILN__LAYOUT_GENERAL;
 }
 
-static void choose_access(const walk *w, kiln__variant *v)
+static void choose_access(const kiln__walk *w, kiln__variant *v)
 {
     int last = w->rank - 1;
     for (int k = 0; k < w->count; k++) {
         uint8_t *access = &v->access[w->param[k]];
         if (k == w->index)
             continue;
-        if (is_constant(w, k) && !w->written[k])
+        if (kiln__walk_constant(w, k) && !w->written[k])
             *access = KILN__ACCESS_ONE;
-        else if (v->layout == KILN__LAYOUT_TRANSPOSE && !is_dense(w, k, last))
+        else if (v->layout == KILN__LAYOUT_TRANSPOSE && !kiln__walk_dense(w, k, last))
             *access = KILN__ACCESS_TILE;
         else if (w->stride[k][last] == w->itemsize[k])
             *access = KILN__ACCESS_VECTOR;
@@ -284,7 +139,7 @@ static void choose_access(const walk *w, kiln__variant *v)
 }
 
 /* Widest power of two of neighbours that every vector operand can take in one aligned access. */
-static int choose_vec(const walk *w, const kiln__variant *v, const kiln__operand *operands)
+static int choose_vec(const kiln__walk *w, const kiln__variant *v, const kiln__operand *operands)
 {
     int largest = 1, last = w->rank - 1;
     if (v->layout != KILN__LAYOUT_LINEAR && v->layout != KILN__LAYOUT_INNER)
@@ -308,7 +163,7 @@ static int choose_vec(const walk *w, const kiln__variant *v, const kiln__operand
 }
 
 /* Accesses a thread has in flight, so that they come to ACCESS_BYTES of the widest operand. */
-static int choose_unroll(const walk *w, const kiln__variant *v)
+static int choose_unroll(const kiln__walk *w, const kiln__variant *v)
 {
     int widest = 0;
     for (int k = 0; k < w->count; k++) {
@@ -324,18 +179,14 @@ static int choose_unroll(const walk *w, const kiln__variant *v)
 
 /* 32 when every element count and byte offset fits a signed 32-bit integer with room for one
  * block's overshoot. */
-static int choose_index_bits(const walk *w, const kiln__variant *v, int64_t size)
+static int choose_index_bits(const kiln__walk *w, const kiln__variant *v, int64_t size)
 {
     const int64_t limit = INT32_MAX - (1 << 20);
     if (v->layout == KILN__LAYOUT_LINEAR || v->backend == KILN_BACKEND_CPU || size > limit)
         return 64;
-    for (int k = 0; k < w->count; k++) {
-        int64_t extent = 0;
-        for (int a = 0; a < w->rank; a++)
-            extent += (w->shape[a] - 1) * magnitude(w->stride[k][a]);
-        if (extent > limit)
+    for (int k = 0; k < w->count; k++)
+        if (kiln__walk_reach(w, k) > limit)
             return 64;
-    }
     return 32;
 }
 
@@ -373,7 +224,7 @@ static void choose_grid(kiln__plan *plan)
 }
 
 /* Facts about `i`, `_ind` and raw arrays. */
-static void fill_environment(kiln__plan *plan, const walk *w, const kiln__definition *def,
+static void fill_environment(kiln__plan *plan, const kiln__walk *w, const kiln__definition *def,
                              const kiln__operand *operands, int rank, const int64_t *shape)
 {
     kiln__variant *v = &plan->variant;
@@ -406,13 +257,15 @@ static void fill_environment(kiln__plan *plan, const walk *w, const kiln__defini
 static int reduced_shape(const kiln__definition *def, const kiln__operand *operands, int rank,
                          const int64_t *shape, int64_t *out)
 {
-    walk w;
+    kiln__walk w;
+    int64_t index[KILN_RANK_MAX];
     if (def->keep_dims || !def->uses_indexer) {
         memcpy(out, shape, (size_t)rank * sizeof shape[0]);
         return rank;
     }
-    walk_collect(&w, def, operands, rank, shape);
-    walk_collapse(&w);
+    kiln__index_strides(rank, shape, NULL, index);
+    kiln__walk_collect(&w, def, operands, rank, shape, NULL, index);
+    kiln__walk_collapse(&w);
     memcpy(out, w.shape, (size_t)w.rank * sizeof out[0]);
     return w.rank;
 }
@@ -421,11 +274,12 @@ void kiln__plan_make(const kiln__definition *def, kiln_backend backend, const ki
                      const kiln__operand *operands, int rank, const int64_t *shape,
                      kiln__plan *plan)
 {
-    walk w;
-    int64_t reduced[KILN_RANK_MAX];
+    kiln__walk w;
+    int64_t reduced[KILN_RANK_MAX], index[KILN_RANK_MAX];
     kiln__variant *v = &plan->variant;
 
     memset(v, 0, sizeof *v);
+    plan->part_count = plan->ticket_count = 0;
     v->backend = (uint8_t)backend;
     v->param_count = (uint8_t)def->param_count;
     for (size_t p = 0; p < def->param_count; p++)
@@ -434,9 +288,11 @@ void kiln__plan_make(const kiln__definition *def, kiln_backend backend, const ki
     for (int a = 0; a < rank; a++)
         plan->size *= shape[a];
 
-    walk_collect(&w, def, operands, rank, shape);
-    walk_sort(&w);
-    walk_collapse(&w);
+    kiln__index_strides(rank, shape, NULL, index);
+    kiln__walk_collect(&w, def, operands, rank, shape, NULL,
+                       def->uses_index || def->uses_indexer ? index : NULL);
+    kiln__walk_sort(&w, true);
+    kiln__walk_collapse(&w);
     choose_layout(&w, def, v);
     choose_access(&w, v);
     v->rank = (uint8_t)w.rank;
@@ -474,8 +330,8 @@ void kiln__plan_k_order(const kiln__operand *operands, size_t count, int rank,
                 const kiln__operand *o = &operands[p];
                 if (!o->is_array || o->raw || shape[axis] == 1 || shape[order_out[b]] == 1)
                     continue;
-                int64_t outer = magnitude(broadcast_stride(o, rank, order_out[b]));
-                int64_t inner = magnitude(broadcast_stride(o, rank, axis));
+                int64_t outer = kiln__magnitude(kiln__broadcast_stride(o, rank, order_out[b]));
+                int64_t inner = kiln__magnitude(kiln__broadcast_stride(o, rank, axis));
                 if (outer != 0 && inner != 0 && outer != inner)
                     order = outer < inner ? 1 : -1;
             }

@@ -96,6 +96,20 @@ static bool term_holds(const bool *taken, const kiln__definition *def, const cha
     return true;
 }
 
+/* Whether the preamble includes a header of this name, in whatever folder. */
+static bool includes(const kiln__definition *def, const char *header, size_t bytes)
+{
+    const char *text = def->snippet[KILN__SNIPPET_PREAMBLE];
+    if (!def->includes)
+        return false;
+    for (; *text != '\0'; text++)
+        if ((*text == '<' || *text == '"' || *text == '/') &&
+            strncmp(text + 1, header, bytes) == 0 &&
+            (text[1 + bytes] == '>' || text[1 + bytes] == '"'))
+            return true;
+    return false;
+}
+
 static bool triggered(const bool *taken, const section *s, const kiln__definition *def)
 {
     const char *list = s->triggers, *term;
@@ -104,7 +118,7 @@ static bool triggered(const bool *taken, const section *s, const kiln__definitio
     while (next_word(&list, &term, &bytes)) {
         if (term[0] != '!')
             found = found || term_holds(taken, def, term, bytes);
-        else if (term_holds(taken, def, term + 1, bytes - 1))
+        else if (includes(def, term + 1, bytes - 1))
             return false;
     }
     return found;
@@ -126,7 +140,7 @@ static void take_for_variant(bool *taken, const kiln__definition *def, const kil
     take_name(taken, v, "base");
     if (v->backend == KILN_BACKEND_CUDA) {
         take_name(taken, v, "memory");
-        if (v->layout != KILN__LAYOUT_LINEAR && v->rank > 1)
+        if (def->reduction || (v->layout != KILN__LAYOUT_LINEAR && v->rank > 1))
             take_name(taken, v, v->index_bits == 32 ? "divide32" : "divide64");
     }
     if (raw)

@@ -220,10 +220,16 @@ static bool begins_expression(const char *word)
     return false;
 }
 
-/* The '(' that belongs to the ')' at `close`, or `close` when there is none. */
+/* Tokens that are searched for the beginning of a cast; no type is as long. */
+#define CAST_TOKENS_MAX 64
+
+/* The '(' that belongs to the ')' at `close`, or `close` when none does or it is far away. */
 static size_t matching_open(const kiln__tokens *t, size_t begin, size_t close)
 {
     size_t depth = 0;
+
+    if (close - begin > CAST_TOKENS_MAX)
+        begin = close - CAST_TOKENS_MAX;
 
     for (size_t k = close + 1; k-- > begin;) {
         if (kiln__token_is(t, k, ")"))
@@ -243,9 +249,11 @@ static bool may_be_cast(const kiln__definition *def, const kiln__tokens *t, size
     const char *before = open > begin ? word_at(t, open - 1) : NULL;
     bool only_values = true;
 
-    if (open == close || (before != NULL && !begins_expression(before)) ||
+    if (open == close)
+        return close - begin <= CAST_TOKENS_MAX; /* no '(' at all: a macro may hold it */
+    if ((before != NULL && !begins_expression(before)) ||
         (open > begin && (kiln__token_is(t, open - 1, ")") || kiln__token_is(t, open - 1, "]"))))
-        return open == close;
+        return false; /* a call, or what a call gave */
     if (kiln__token_is(t, close - 1, "*"))
         return true;
     for (size_t k = open + 1; k < close; k++) {
@@ -330,7 +338,7 @@ static bool macros_take_addresses(const kiln__definition *def, const kiln__scan 
 
 static void find_addresses(kiln__definition *def, const kiln__scan *scan)
 {
-    const kiln__tokens *op = &scan->text[KILN__SNIPPET_OP];
+    const kiln__tokens *op = &scan->text[scan->statements];
     bool everywhere = macros_take_addresses(def, scan);
 
     for (size_t k = 0; k < op->count; k++) {
@@ -348,6 +356,9 @@ static void find_addresses(kiln__definition *def, const kiln__scan *scan)
                 def->params[p].by_address = true;
         }
     }
+    /* CuPy's `_non_const` input: what the snippet assigns must reach memory. */
+    for (size_t p = 0; p < def->param_count; p++)
+        def->params[p].by_address |= def->params[p].writable && !def->params[p].raw;
 }
 
 /* ---- everything ---- */
@@ -402,7 +413,7 @@ static kiln_status lex_all(const kiln__definition *def, kiln__scan *scan, kiln_e
 kiln_status kiln__scan_definition(kiln__definition *def, kiln_error *err)
 {
     kiln_status status = KILN_OK;
-    kiln__scan scan = {0};
+    kiln__scan scan = {.statements = def->reduction ? KILN__SNIPPET_POST : KILN__SNIPPET_OP};
 
     KILN_TRY(lex_all(def, &scan, err));
     KILN_TRY(collect_words(def, &scan, err));
@@ -410,6 +421,7 @@ kiln_status kiln__scan_definition(kiln__definition *def, kiln_error *err)
     def->uses_size = kiln__definition_uses(def, "n") && find_param(def, "n") == NULL &&
                      !is_placeholder_of(def, 'n');
     def->uses_indexer = kiln__definition_uses(def, "_ind");
+    def->uses_position = def->reduction && kiln__definition_uses(def, "_J");
     for (int s = 0; s < KILN__SNIPPET_COUNT; s++) {
         const char *word = def->cuda_only ? NULL : find_cuda_only(def, &scan.text[s]);
         if (word != NULL) {

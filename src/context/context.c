@@ -37,10 +37,7 @@ struct kiln_context {
 
 void kiln_context_options_init(kiln_context_options *opts, size_t struct_size)
 {
-    if (opts == NULL || struct_size < sizeof(size_t))
-        return;
-    memset(opts, 0, struct_size); /* zero is the default of each field */
-    memcpy(opts, &struct_size, sizeof struct_size);
+    kiln__options_init(opts, struct_size);
 }
 
 static kiln_status check_options(const kiln_context_options *o, kiln_error *err)

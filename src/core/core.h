@@ -119,6 +119,9 @@ const char *kiln__env(const char *name);
 kiln_status kiln__options_read(void *known_opts, size_t known, const void *given_opts, size_t given,
                                const char *type_name, kiln_error *err);
 
+/* Defaults into a caller's struct of `given` bytes, which begins with its size. Accepts NULL. */
+void kiln__options_init(void *opts, size_t given);
+
 /* ---- scalars (scalar.c) ---- One value of any dtype, as its bytes in memory. */
 typedef struct kiln__scalar {
     _Alignas(16) unsigned char bytes[16];

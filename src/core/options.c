@@ -32,3 +32,11 @@ kiln_status kiln__options_read(void *known_opts, size_t known, const void *given
     memcpy(known_opts, &known, sizeof known);
     return KILN_OK;
 }
+
+void kiln__options_init(void *opts, size_t given)
+{
+    if (opts == NULL || given < sizeof given)
+        return;
+    memset(opts, 0, given); /* zero is the default of each field */
+    memcpy(opts, &given, sizeof given);
+}

@@ -72,20 +72,12 @@ void kiln_elementwise_destroy(kiln_elementwise *op)
 
 void kiln_elementwise_options_init(kiln_elementwise_options *opts, size_t struct_size)
 {
-    const kiln_elementwise_options init = KILN_ELEMENTWISE_OPTIONS_INIT;
-    if (opts == NULL)
-        return;
-    memcpy(opts, &init, struct_size < sizeof init ? struct_size : sizeof init);
-    opts->struct_size = struct_size < sizeof init ? struct_size : sizeof init;
+    kiln__options_init(opts, struct_size);
 }
 
 void kiln_call_options_init(kiln_call_options *opts, size_t struct_size)
 {
-    const kiln_call_options init = KILN_CALL_OPTIONS_INIT;
-    if (opts == NULL)
-        return;
-    memcpy(opts, &init, struct_size < sizeof init ? struct_size : sizeof init);
-    opts->struct_size = struct_size < sizeof init ? struct_size : sizeof init;
+    kiln__options_init(opts, struct_size);
 }
 
 /* The kernel of a handle; NULL stays NULL. */

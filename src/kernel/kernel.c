@@ -105,7 +105,9 @@ kiln_status kiln__call_read(const kiln__kernel *op, const kiln_arg *args, size_t
         return kiln__fail(err, KILN_ERR_RELEASED, "the kernel was destroyed");
     if (args == NULL && arg_count > 0)
         return kiln__fail(err, KILN_ERR_NULL, "kernel \"%s\": `args` is NULL", op->def->name);
-    *out = (kiln__call){args, arg_count, false, 0, kiln__device_stream(op->device)};
+    *out = (kiln__call){.args = args,
+                        .arg_count = arg_count,
+                        .stream = kiln__device_stream(op->device)};
     if (opts == NULL)
         return KILN_OK;
     kiln_call_options o = KILN_CALL_OPTIONS_INIT;
@@ -267,12 +269,30 @@ void kiln__bound_deliver(const kiln__recipe *recipe, const kiln__call *call, con
             *call->args[p].value.out = bound->array[p];
 }
 
+/* Room for a reduction's parts and its zeroed tickets. The block is returned to the pool as soon as
+ * the launch is enqueued: its reuse is ordered behind it on the same stream. */
+static kiln_status make_workspace(kiln__kernel *op, const kiln__recipe *recipe,
+                                  const kiln__call *call, void *block, kiln__block **out,
+                                  kiln_error *err)
+{
+    const size_t parts = (recipe->part_bytes + 511) / 512 * 512;
+    const size_t tickets = (size_t)recipe->ticket_count * sizeof(int);
+    kiln_status status = kiln__pool_alloc(op->device, parts + tickets, call->stream, out, err);
+    if (status != KILN_OK)
+        return status;
+    char *at = (*out)->address, *ticket_at = at + parts;
+    memcpy((char *)block + recipe->parts_offset, &at, sizeof at);
+    memcpy((char *)block + recipe->tickets_offset, &ticket_at, sizeof ticket_at);
+    return kiln__memset(op->device, ticket_at, 0, tickets, call->stream, err);
+}
+
 static kiln_status run_recipe(kiln__kernel *op, const kiln__recipe *recipe,
                               const kiln__call *call, kiln_error *err)
 {
     kiln_status status = KILN_OK;
     kiln__bound bound;
     bool copy[KILN_PARAM_MAX] = {false}, any_copy = false;
+    kiln__block *workspace = NULL;
     _Alignas(16) unsigned char block[KILN__ARGS_MAX];
 
     status = kiln__bind_arrays(op, recipe, call, &bound, err);
@@ -290,13 +310,17 @@ static kiln_status run_recipe(kiln__kernel *op, const kiln__recipe *recipe,
         }
     }
     KILN_TRY(kiln__block_fill(op, recipe, call, &bound, block, err));
+    if (recipe->ticket_count > 0)
+        KILN_TRY(make_workspace(op, recipe, call, block, &workspace, err));
     KILN_TRY(kiln__launch(op->device, recipe->entry, &recipe->config, block, recipe->args_bytes,
                           call->stream, err));
+    kiln__pool_free(op->device, workspace, NULL, 0);
     kiln__bound_used_on(recipe, &bound, call->stream);
     kiln__bound_deliver(recipe, call, &bound);
     return KILN_OK;
 
 done:
+    kiln__pool_free(op->device, workspace, NULL, 0);
     kiln__bound_drop(recipe, &bound);
     return status;
 }

@@ -6,6 +6,10 @@
  * kernel.c       the object behind every handle, and the path of one call
  * elementwise.c  the public functions of kiln_elementwise
  * recipe.c       everything about a call that does not change while layouts stay the same
+ * loop.c         elementwise calls: the loop's shape, its plan
+ * reduction.c    kiln_reduction: axes, shapes, plan, the public functions
+ * reduce_ops.c   named reductions
+ * resolve.c      what loops and reductions do alike with their arguments
  * memo.c         recipes by layout, read without locks
  * overlap.c      outputs that share memory with inputs
  * launch.c       prepared launches
@@ -22,6 +26,7 @@
 #include "codegen/codegen.h"
 #include "jit/jit.h"
 #include "kiln/elementwise.h"
+#include "kiln/reduction.h"
 
 #define KILN__KERNEL_MAGIC 0x6b6bu
 
@@ -65,6 +70,11 @@ typedef struct kiln__recipe {
     kiln__patch *pointers, *scalars;
     size_t pointer_count, scalar_count;
     bool allocates; /* some output is to be allocated */
+    kiln_axes axes; /* reductions: as given; count -1 = all */
+    bool keepdims;
+    size_t part_bytes;     /* reductions: room for parts, and how many tickets behind them */
+    int64_t ticket_count;
+    uint16_t parts_offset, tickets_offset; /* where their addresses go in the block */
     bool has_output_arrays; /* some output that is not raw was given */
     kiln__recipe_arg args[];
 } kiln__recipe;
@@ -81,6 +91,8 @@ typedef struct kiln__call {
     bool has_size;
     int64_t size;
     kiln_stream *stream; /* resolved, never NULL */
+    const kiln_axes *axes; /* reductions: NULL = all */
+    bool keepdims;
 } kiln__call;
 
 /* Hash of a call's layouts. False when an argument is not fit to be looked up (NULL, released,
@@ -148,6 +160,14 @@ kiln_status kiln__kernel_init(kiln__kernel *op, kiln_context *ctx, bool owns_ctx
                               kiln__recipe_fn build, const kiln__definition_request *request,
                               kiln_error *err);
 void kiln__kernel_clear(kiln__kernel *op);
+
+struct kiln_reduction {
+    kiln__kernel kernel;
+};
+
+kiln_status kiln__reduction_new(kiln_context *ctx, bool owns_ctx,
+                                const kiln__definition_request *request, kiln_reduction **out,
+                                kiln_error *err);
 
 kiln_status kiln__elementwise_new(kiln_context *ctx, bool owns_ctx,
                                   const kiln__definition_request *request,

@@ -6,6 +6,6 @@
 //% if p.splat
         [[maybe_unused]] constexpr long long kiln__step_${p.name} = 0;
 //% else
-        [[maybe_unused]] const long long kiln__step_${p.name} = kiln__a.stride_${p.name}_${last};
+        [[maybe_unused]] const long long kiln__step_${p.name} = kiln__a.stride_${p.name}_${inner};
 //% end
 //% end

@@ -1,0 +1,348 @@
+/*
+ * reduce_plan.c - decide how one reduction walks memory.
+ *
+ *     definition > bind types > [plan] > emit > compile > launch
+ *
+ * The loop's axes fall into kept and reduced ones; each half is sorted and collapsed by itself, and
+ * a variant counts the kept axes first. Two classes are left, by the half that holds the fastest
+ * axis of the inputs:
+ *
+ *   rows     along a reduced axis: a thread, a part of a warp, a warp or a block takes each output,
+ *            by how long its row is; several blocks where there are few outputs
+ *   columns  along a kept axis: neighbouring threads take neighbouring outputs and walk down the
+ *            rows; several blocks share the rows where there are few columns
+ *
+ * Rule: everything that decides an order of combination is in the plan and comes from shapes,
+ * strides, dtypes and the number of multiprocessors, never from what runs beside.
+ */
+#include "codegen/walk.h"
+
+enum {
+    BLOCK_THREADS = 256,
+    WARP_THREADS = 32,
+    ACCESS_BYTES = 16,
+    FLIGHT_ACCESSES = 4,      /* loads a thread has in flight */
+    BLOCKS_PER_UNIT = 8,      /* 256-thread blocks that fill a multiprocessor */
+    ROW_ACCESSES_OF_WARP = 512, /* longer rows take a whole block */
+    CPU_LANES = 16,
+    CPU_LANES_LENGTH = 64,    /* shorter rows are not worth merging lanes for */
+    CPU_COLUMNS = 256,        /* accumulators of a column tile: they stay in the first cache */
+    CPU_UNITS_PER_THREAD = 4,
+    CPU_CHUNK_ELEMENTS = 1 << 15
+};
+
+static int64_t divide_up(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static int64_t power_up(int64_t v)
+{
+    int64_t p = 1;
+    while (p < v)
+        p *= 2;
+    return p;
+}
+
+static int64_t product(const kiln__walk *w)
+{
+    int64_t size = 1;
+    for (int a = 0; a < w->rank; a++)
+        size *= w->shape[a];
+    return size;
+}
+
+static bool is_input(const kiln__walk *w, int k)
+{
+    return k != w->index && !w->written[k];
+}
+
+/* Bytes of inputs that run faster along the reduced half than along the kept one, minus the
+ * others: positive means rows. */
+static int64_t rows_weight(const kiln__walk *keep, const kiln__walk *red)
+{
+    int64_t weight = 0;
+    if (product(keep) == 1)
+        return 1;
+    for (int k = 0; k < red->count; k++) {
+        const int64_t kept = kiln__magnitude(keep->stride[k][keep->rank - 1]);
+        const int64_t reduced = kiln__magnitude(red->stride[k][red->rank - 1]);
+        if (!is_input(red, k) || (kept == 0 && reduced == 0))
+            continue;
+        const bool row = kept == 0 || (reduced != 0 && reduced <= kept);
+        weight += row ? red->itemsize[k] : -(int64_t)red->itemsize[k];
+    }
+    return weight;
+}
+
+static uint8_t access_on(const kiln__walk *inner, int k, bool constant)
+{
+    const int64_t stride = inner->stride[k][inner->rank - 1];
+    if (constant)
+        return KILN__ACCESS_ONE;
+    return stride == inner->itemsize[k] ? KILN__ACCESS_VECTOR
+           : stride == 0                ? KILN__ACCESS_SPLAT
+                                        : KILN__ACCESS_STRIDED;
+}
+
+/* Widest vectors along the last axis of `inner` that all inputs' alignment allows. */
+static int choose_vec(const kiln__walk *inner, const kiln__walk *outer,
+                      const kiln__operand *operands, const kiln__variant *v)
+{
+    int vec = ACCESS_BYTES, last = inner->rank - 1;
+    for (int k = 0; k < inner->count; k++) {
+        if (!is_input(inner, k))
+            continue;
+        const uint8_t access = v->access[inner->param[k]];
+        if (access == KILN__ACCESS_STRIDED)
+            return 1;
+        if (access != KILN__ACCESS_VECTOR)
+            continue;
+        uint64_t low_bits = (uint64_t)operands[inner->param[k]].address;
+        for (int a = 0; a < last; a++)
+            low_bits |= (uint64_t)inner->stride[k][a];
+        for (int a = 0; a < outer->rank; a++)
+            low_bits |= outer->shape[a] > 1 ? (uint64_t)outer->stride[k][a] : 0;
+        while (vec > 1 && (vec * inner->itemsize[k] > ACCESS_BYTES ||
+                           low_bits % (uint64_t)(vec * inner->itemsize[k]) != 0))
+            vec /= 2;
+    }
+    while (inner->shape[last] % vec != 0)
+        vec /= 2;
+    return vec;
+}
+
+/* An accumulator of a built-in type of up to 8 bytes: cheap to have several of. */
+static bool small_accumulator(const kiln__definition *def, const kiln_dtype *dtypes)
+{
+    return def->snippet[KILN__SNIPPET_REDUCE_TYPE][0] == '\0' && def->param_count > 0 &&
+           kiln_dtype_size(dtypes[def->input_count]) <= 8;
+}
+
+/* Split `length` among `splits` or a little fewer, in multiples of `step`. */
+static void split_length(kiln__plan *plan, int64_t splits, int64_t length, int64_t step)
+{
+    int64_t chunk = divide_up(divide_up(length, splits < 1 ? 1 : splits), step) * step;
+    plan->word[KILN__WORD_CHUNK] = chunk;
+    plan->word[KILN__WORD_SPLITS] = length > 0 ? divide_up(length, chunk) : 1;
+    plan->variant.split = plan->word[KILN__WORD_SPLITS] > 1;
+}
+
+static void rows_on_cuda(kiln__plan *plan, int units, int64_t outputs, int64_t length)
+{
+    kiln__variant *v = &plan->variant;
+    const int64_t full = (int64_t)units * BLOCKS_PER_UNIT; /* blocks that fill the device */
+    int64_t group;
+
+    if (length <= WARP_THREADS)
+        group = power_up(length);
+    else if (length <= ROW_ACCESSES_OF_WARP && outputs * WARP_THREADS >= full * BLOCK_THREADS / 2)
+        group = WARP_THREADS;
+    else
+        group = BLOCK_THREADS;
+    const int64_t each = divide_up(length, group); /* accesses a thread makes for an output */
+    v->group = (uint16_t)group;
+    v->unroll = (uint8_t)(each >= FLIGHT_ACCESSES ? FLIGHT_ACCESSES : each >= 2 ? 2 : 1);
+    v->segments = 1;
+    while (group <= WARP_THREADS && v->segments * v->unroll < FLIGHT_ACCESSES &&
+           outputs * group / (2 * v->segments) >= full * BLOCK_THREADS)
+        v->segments *= 2;
+    plan->word[KILN__WORD_CHUNK] = length;
+    plan->word[KILN__WORD_SPLITS] = 1;
+    if (group == BLOCK_THREADS && outputs < full / 2)
+        split_length(plan, divide_up(full, outputs), length, (int64_t)BLOCK_THREADS * v->unroll);
+    plan->grid = v->split ? outputs * plan->word[KILN__WORD_SPLITS]
+                          : divide_up(outputs, v->segments * (BLOCK_THREADS / group));
+    plan->part_count = v->split ? outputs * plan->word[KILN__WORD_SPLITS] : 0;
+    plan->ticket_count = v->split ? outputs : 0;
+}
+
+static void columns_on_cuda(kiln__plan *plan, int units, int64_t outputs, int64_t length)
+{
+    kiln__variant *v = &plan->variant;
+    const int64_t full = (int64_t)units * BLOCKS_PER_UNIT;
+    const int64_t columns = plan->shape[v->keep_rank - 1] / v->vec;
+    int64_t rows = 1; /* of threads */
+
+    while (rows < BLOCK_THREADS / WARP_THREADS && rows * 2 * FLIGHT_ACCESSES <= length)
+        rows *= 2;
+    int64_t across = BLOCK_THREADS / rows;
+    while (across > 1 && across / 2 >= columns)
+        across /= 2;
+    rows = BLOCK_THREADS / across;
+    v->group = (uint16_t)across;
+    v->unroll = FLIGHT_ACCESSES;
+    while (v->unroll > 1 && v->unroll * rows > length)
+        v->unroll /= 2;
+    plan->walk[v->keep_rank - 1] = divide_up(columns, across);
+    const int64_t tiles = outputs / plan->shape[v->keep_rank - 1] * plan->walk[v->keep_rank - 1];
+    plan->word[KILN__WORD_CHUNK] = length;
+    plan->word[KILN__WORD_SPLITS] = 1;
+    if (tiles < full)
+        split_length(plan, divide_up(full, tiles), length, rows * v->unroll);
+    plan->grid = tiles * plan->word[KILN__WORD_SPLITS];
+    plan->part_count = v->split ? outputs * plan->word[KILN__WORD_SPLITS] : 0;
+    plan->ticket_count = v->split ? tiles : 0;
+}
+
+static void on_cpu(kiln__plan *plan, int threads, int64_t outputs, int64_t length)
+{
+    kiln__variant *v = &plan->variant;
+    int64_t tiles = outputs, per_unit = length;
+
+    if (v->layout == KILN__LAYOUT_COLUMNS) {
+        const int64_t columns = plan->shape[v->keep_rank - 1];
+        v->group = CPU_COLUMNS;
+        tiles = outputs / columns * divide_up(columns, CPU_COLUMNS);
+        per_unit = length * (columns < CPU_COLUMNS ? columns : CPU_COLUMNS);
+    } else {
+        v->group = 1;
+    }
+    plan->word[KILN__WORD_CHUNK] = length;
+    plan->word[KILN__WORD_SPLITS] = 1;
+    const int64_t wanted = (int64_t)threads * CPU_UNITS_PER_THREAD;
+    if (tiles < wanted && per_unit >= 2 * CPU_CHUNK_ELEMENTS) {
+        int64_t splits = divide_up(wanted, tiles), most = per_unit / CPU_CHUNK_ELEMENTS;
+        split_length(plan, splits < most ? splits : most, length, 1);
+    }
+    plan->grid = tiles * plan->word[KILN__WORD_SPLITS];
+    per_unit = per_unit / plan->word[KILN__WORD_SPLITS] + 1;
+    plan->units_together = (uint32_t)(per_unit >= CPU_CHUNK_ELEMENTS ? 1
+                                      : CPU_CHUNK_ELEMENTS / per_unit);
+    plan->part_count = v->split ? outputs * plan->word[KILN__WORD_SPLITS] : 0;
+    plan->ticket_count = v->split ? tiles : 0;
+}
+
+/* Both halves side by side: kept axes, then reduced ones. */
+static void join(kiln__plan *plan, const kiln__walk *keep, const kiln__walk *red)
+{
+    kiln__variant *v = &plan->variant;
+    const kiln__walk *halves[2] = {keep, red};
+    int at = 0;
+
+    v->keep_rank = (uint8_t)keep->rank;
+    v->rank = (uint8_t)(keep->rank + red->rank);
+    for (int h = 0; h < 2; h++) {
+        for (int a = 0; a < halves[h]->rank; a++, at++) {
+            plan->shape[at] = plan->walk[at] = halves[h]->shape[a];
+            for (int k = 0; k < halves[h]->count; k++) {
+                if (k == halves[h]->index)
+                    plan->index_step[at] = halves[h]->stride[k][a];
+                else
+                    plan->step[halves[h]->param[k]][at] = halves[h]->stride[k][a];
+            }
+        }
+    }
+}
+
+/* Outputs do not move along reduced axes, and an axis made up for an empty half moves nothing. */
+static void still(kiln__walk *keep, kiln__walk *red)
+{
+    for (int k = 0; k < red->count; k++) {
+        for (int a = 0; a < red->rank; a++)
+            if (red->shape[a] == 1 || (k != red->index && red->written[k]))
+                red->stride[k][a] = 0;
+        for (int a = 0; a < keep->rank; a++)
+            if (keep->shape[a] == 1)
+                keep->stride[k][a] = 0;
+    }
+}
+
+static int choose_index_bits(const kiln__plan *plan, const kiln__walk *keep, const kiln__walk *red)
+{
+    const int64_t limit = INT32_MAX - (1 << 20);
+    if (plan->variant.backend == KILN_BACKEND_CPU || product(keep) > limit / 2 ||
+        product(red) > limit / 2 || plan->part_count > limit)
+        return 64;
+    for (int k = 0; k < red->count; k++)
+        if (k != red->index && kiln__walk_reach(keep, k) + kiln__walk_reach(red, k) > limit)
+            return 64;
+    return 32;
+}
+
+static void choose_access(const kiln__walk *keep, const kiln__walk *red, kiln__variant *v)
+{
+    const kiln__walk *inner = v->layout == KILN__LAYOUT_ROWS ? red : keep;
+    for (int k = 0; k < red->count; k++) {
+        if (k == red->index)
+            continue;
+        const bool constant = kiln__walk_constant(red, k) && kiln__walk_constant(keep, k);
+        v->access[red->param[k]] = red->written[k] ? KILN__ACCESS_STRIDED
+                                                   : access_on(inner, k, constant);
+    }
+}
+
+void kiln__reduce_plan_make(const kiln__definition *def, kiln_backend backend, int units,
+                            const kiln_dtype *dtypes, const kiln__operand *operands, int rank,
+                            const int64_t *shape, const bool *reduced, kiln__plan *plan)
+{
+    kiln__walk keep, red;
+    bool kept[KILN_RANK_MAX];
+    int64_t index[KILN_RANK_MAX];
+    kiln__variant *v = &plan->variant;
+
+    memset(v, 0, sizeof *v);
+    v->backend = (uint8_t)backend;
+    v->param_count = (uint8_t)def->param_count;
+    for (size_t p = 0; p < def->param_count; p++)
+        v->dtype[p] = (uint8_t)dtypes[p];
+    for (int a = 0; a < rank; a++)
+        kept[a] = !reduced[a];
+    kiln__index_strides(rank, shape, reduced, index);
+    const int64_t *position = def->uses_position ? index : NULL;
+    kiln__walk_collect(&keep, def, operands, rank, shape, kept, position);
+    kiln__walk_collect(&red, def, operands, rank, shape, reduced, position);
+    kiln__walk_sort(&keep, false);
+    kiln__walk_sort(&red, false);
+    kiln__walk_collapse(&keep);
+    kiln__walk_collapse(&red);
+    still(&keep, &red);
+
+    v->layout = rows_weight(&keep, &red) > 0 ? KILN__LAYOUT_ROWS : KILN__LAYOUT_COLUMNS;
+    const bool rows = v->layout == KILN__LAYOUT_ROWS;
+    choose_access(&keep, &red, v);
+    v->block = BLOCK_THREADS;
+    v->unroll = v->segments = v->lanes = v->vec = 1;
+    if (backend != KILN_BACKEND_CPU)
+        v->vec = (uint8_t)(rows ? choose_vec(&red, &keep, operands, v)
+                                : choose_vec(&keep, &red, operands, v));
+    if (!small_accumulator(def, dtypes) && !rows)
+        v->vec = 1;
+    join(plan, &keep, &red);
+    const int64_t outputs = product(&keep), elements = product(&red);
+    int64_t length = elements;
+    if (rows && v->vec > 1) {
+        const int last = v->rank - 1;
+        plan->walk[last] /= v->vec;
+        plan->index_step[last] *= v->vec;
+        for (int k = 0; k < red.count; k++)
+            if (k != red.index)
+                plan->step[red.param[k]][last] *= v->vec;
+        length /= v->vec;
+    } else if (!rows && v->vec > 1) {
+        for (int k = 0; k < keep.count; k++)
+            if (is_input(&keep, k))
+                plan->step[keep.param[k]][v->keep_rank - 1] *= v->vec;
+    }
+    if (small_accumulator(def, dtypes) && rows)
+        v->lanes = backend == KILN_BACKEND_CPU ? (elements >= CPU_LANES_LENGTH ? CPU_LANES : 1)
+                                               : v->vec;
+    plan->size = outputs;
+    plan->word[KILN__WORD_OUTPUTS] = outputs;
+    plan->word[KILN__WORD_LENGTH] = length;
+    plan->word[KILN__WORD_COUNT_ALL] = elements;
+    if (backend == KILN_BACKEND_CPU)
+        on_cpu(plan, units, outputs, length);
+    else if (rows)
+        rows_on_cuda(plan, units, outputs, length);
+    else
+        columns_on_cuda(plan, units, outputs, length);
+    v->index_bits = (uint8_t)choose_index_bits(plan, &keep, &red);
+    for (size_t p = 0; p < def->param_count; p++) {
+        if (!operands[p].raw)
+            continue;
+        v->access[p] = KILN__ACCESS_RAW;
+        v->raw_rank[p] = (uint8_t)operands[p].rank;
+        v->raw_contiguous[p] = operands[p].contiguous;
+    }
+}

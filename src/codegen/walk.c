@@ -1,0 +1,148 @@
+/*
+ * walk.c - collect, sort and collapse the axes of a loop.
+ *
+ *     [walk] < plan.c, reduce_plan.c
+ */
+#include "codegen/walk.h"
+
+int64_t kiln__magnitude(int64_t v)
+{
+    return v < 0 ? -v : v;
+}
+
+int64_t kiln__broadcast_stride(const kiln__operand *o, int rank, int axis)
+{
+    int own = axis - (rank - o->rank);
+    return own < 0 || o->shape[own] == 1 ? 0 : o->strides[own];
+}
+
+void kiln__index_strides(int rank, const int64_t *shape, const bool *taken, int64_t *out)
+{
+    int64_t stride = 1;
+    for (int a = rank - 1; a >= 0; a--) {
+        const bool counts = taken == NULL || taken[a];
+        out[a] = counts ? stride : 0;
+        stride *= counts ? shape[a] : 1;
+    }
+}
+
+void kiln__walk_collect(kiln__walk *w, const kiln__definition *def, const kiln__operand *operands,
+                        int rank, const int64_t *shape, const bool *taken, const int64_t *index)
+{
+    w->count = 0;
+    for (size_t p = 0; p < def->param_count; p++) {
+        const kiln__operand *o = &operands[p];
+        if (!o->is_array || o->raw)
+            continue;
+        w->param[w->count] = (uint8_t)p;
+        w->itemsize[w->count] = o->itemsize;
+        w->written[w->count] = o->written;
+        w->count++;
+    }
+    w->index = index != NULL ? w->count : -1;
+    w->rank = 0;
+    for (int a = 0; a < rank; a++) {
+        if (shape[a] == 1 || (taken != NULL && !taken[a]))
+            continue;
+        w->shape[w->rank] = shape[a];
+        for (int k = 0; k < w->count; k++)
+            w->stride[k][w->rank] = kiln__broadcast_stride(&operands[w->param[k]], rank, a);
+        if (index != NULL)
+            w->stride[w->index][w->rank] = index[a];
+        w->rank++;
+    }
+    w->count += index != NULL;
+}
+
+/* 1 when axis `a` should be inside axis `b`, -1 for the opposite, 0 when no operand that walks
+ * both can tell. */
+static int axis_order(const kiln__walk *w, int a, int b, bool outputs_first)
+{
+    for (int round = 0; round < 2; round++) {
+        const bool outputs = outputs_first == (round == 0);
+        for (int k = 0; k < w->count; k++) {
+            int64_t sa = kiln__magnitude(w->stride[k][a]), sb = kiln__magnitude(w->stride[k][b]);
+            if (k == w->index || w->written[k] != outputs || sa == 0 || sb == 0 || sa == sb)
+                continue;
+            return sa < sb ? 1 : -1;
+        }
+    }
+    return 0;
+}
+
+void kiln__walk_swap(kiln__walk *w, int a, int b)
+{
+    int64_t t = w->shape[a];
+    w->shape[a] = w->shape[b];
+    w->shape[b] = t;
+    for (int k = 0; k < w->count; k++) {
+        t = w->stride[k][a];
+        w->stride[k][a] = w->stride[k][b];
+        w->stride[k][b] = t;
+    }
+}
+
+/* Insertion sort, stable. An undecided neighbour is stepped over, so that a broadcast axis does
+ * not hide the order behind it. */
+void kiln__walk_sort(kiln__walk *w, bool outputs_first)
+{
+    for (int a = 1; a < w->rank; a++) {
+        int to = a;
+        for (int b = a - 1; b >= 0; b--) {
+            int order = axis_order(w, b, a, outputs_first);
+            if (order < 0)
+                break;
+            if (order > 0)
+                to = b;
+        }
+        for (int b = a; b > to; b--)
+            kiln__walk_swap(w, b, b - 1);
+    }
+}
+
+void kiln__walk_collapse(kiln__walk *w)
+{
+    int last = 0;
+    for (int a = 1; a < w->rank; a++) {
+        bool merges = true;
+        for (int k = 0; k < w->count && merges; k++)
+            merges = w->stride[k][last] == w->stride[k][a] * w->shape[a];
+        if (merges) {
+            w->shape[last] *= w->shape[a];
+        } else {
+            last++;
+            w->shape[last] = w->shape[a];
+        }
+        for (int k = 0; k < w->count; k++)
+            w->stride[k][last] = w->stride[k][a];
+    }
+    if (w->rank > 0) {
+        w->rank = last + 1;
+        return;
+    }
+    w->rank = 1; /* one element: an axis of extent 1, on which any stride will do */
+    w->shape[0] = 1;
+    for (int k = 0; k < w->count; k++)
+        w->stride[k][0] = k == w->index ? 1 : w->itemsize[k];
+}
+
+bool kiln__walk_dense(const kiln__walk *w, int k, int axis)
+{
+    return w->stride[k][axis] == 0 || w->stride[k][axis] == w->itemsize[k];
+}
+
+bool kiln__walk_constant(const kiln__walk *w, int k)
+{
+    for (int a = 0; a < w->rank; a++)
+        if (w->stride[k][a] != 0)
+            return false;
+    return true;
+}
+
+int64_t kiln__walk_reach(const kiln__walk *w, int k)
+{
+    int64_t reach = 0;
+    for (int a = 0; a < w->rank; a++)
+        reach += (w->shape[a] - 1) * kiln__magnitude(w->stride[k][a]);
+    return reach;
+}

@@ -1,0 +1,308 @@
+/*
+ * reduction.c - kiln_reduction: axes, shapes, the plan, and the public functions.
+ *
+ *     arguments > [axes > result's shape > outputs > plan] > recipe > memo > run
+ *
+ * To the planner an output has all axes of the loop, with extent 1 on the reduced ones: what
+ * keepdims does for users, kiln does for itself in any case.
+ */
+#include "kernel/resolve.h"
+
+/* Axes of one call, and its outputs as the planner sees them. */
+typedef struct reduced {
+    bool axis[KILN_RANK_MAX];
+    int64_t shape[KILN_PARAM_MAX][KILN_RANK_MAX];
+    int64_t strides[KILN_PARAM_MAX][KILN_RANK_MAX];
+} reduced;
+
+/* ---- shapes ------------------------------------------------------------------------------------ */
+
+static kiln_status read_axes(const kiln__definition *d, const kiln_axes *axes, int rank, bool *marks,
+                             kiln_error *err)
+{
+    for (int a = 0; a < rank; a++)
+        marks[a] = axes == NULL;
+    if (axes == NULL)
+        return KILN_OK;
+    if (axes->count < 0 || axes->count > KILN_RANK_MAX)
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "kernel \"%s\": %d axes; at most %d can be given",
+                          d->name, axes->count, KILN_RANK_MAX);
+    for (int k = 0; k < axes->count; k++) {
+        const int axis = axes->axis[k] < 0 ? axes->axis[k] + rank : axes->axis[k];
+        if (axis < 0 || axis >= rank)
+            return kiln__fail(err, KILN_ERR_AXIS,
+                              "kernel \"%s\": axis %d is out of range for rank %d", d->name,
+                              axes->axis[k], rank);
+        if (marks[axis])
+            return kiln__fail(err, KILN_ERR_AXIS, "kernel \"%s\": axis %d is given twice", d->name,
+                              axis);
+        marks[axis] = true;
+    }
+    return KILN_OK;
+}
+
+/* The result's shape: kept axes, with 1 in place of reduced ones under keepdims. */
+static int result_shape(const kiln__resolved *r, const bool *marks, bool keepdims, int64_t *shape)
+{
+    int rank = 0;
+    for (int a = 0; a < r->rank; a++)
+        if (!marks[a] || keepdims)
+            shape[rank++] = marks[a] ? 1 : r->shape[a];
+    return rank;
+}
+
+static kiln_status check_empty(const kiln__definition *d, const kiln__resolved *r,
+                               const bool *marks, kiln_error *err)
+{
+    int64_t outputs = 1, elements = 1;
+    char text[160];
+    for (int a = 0; a < r->rank; a++)
+        *(marks[a] ? &elements : &outputs) *= r->shape[a];
+    if (elements > 0 || outputs == 0 || d->snippet[KILN__SNIPPET_IDENTITY][0] != '\0')
+        return KILN_OK;
+    return kiln__fail(err, KILN_ERR_IDENTITY,
+                      "kernel \"%s\": shape %s leaves nothing to reduce, and there is no identity",
+                      d->name, kiln__shape_text(r->rank, r->shape, text, sizeof text));
+}
+
+static kiln_status check_given(const kiln__definition *d, const kiln_array *a, size_t p, int rank,
+                               const int64_t *shape, kiln_error *err)
+{
+    char have[160], need[160];
+    if (a->rank != rank || memcmp(a->shape, shape, (size_t)rank * sizeof shape[0]) != 0)
+        return kiln__fail(err, KILN_ERR_OUTPUT,
+                          "kernel \"%s\": output `%s` has shape %s, but the result has %s", d->name,
+                          d->params[p].name,
+                          kiln__shape_text(a->rank, a->shape, have, sizeof have),
+                          kiln__shape_text(rank, shape, need, sizeof need));
+    if (a->self_overlap)
+        return kiln__fail(err, KILN_ERR_OUTPUT,
+                          "kernel \"%s\": output `%s` was broadcast and cannot be written", d->name,
+                          d->params[p].name);
+    return KILN_OK;
+}
+
+/* ---- operands ---------------------------------------------------------------------------------- */
+
+/* Describe output `p` with all the loop's axes. `strides` are those of the result's shape. */
+static void spread_output(kiln__resolved *r, reduced *red, size_t p, bool keepdims,
+                          const int64_t *strides)
+{
+    kiln__operand *o = &r->operand[p];
+    int own = 0;
+    for (int a = 0; a < r->rank; a++) {
+        const bool there = !red->axis[a] || keepdims;
+        red->shape[p][a] = red->axis[a] ? 1 : r->shape[a];
+        red->strides[p][a] = red->axis[a] ? 0 : strides[own];
+        own += there;
+    }
+    o->is_array = true;
+    o->rank = r->rank;
+    o->shape = red->shape[p];
+    o->strides = red->strides[p];
+}
+
+static void fill_outputs(const kiln__definition *d, kiln__resolved *r, reduced *red, bool keepdims,
+                         int rank, const int64_t *shape)
+{
+    int64_t dense[KILN_RANK_MAX];
+    for (size_t p = d->input_count; p < d->param_count; p++) {
+        int64_t step = (int64_t)kiln_dtype_size(r->dtype[p]);
+        for (int a = rank - 1; a >= 0; a--) {
+            dense[a] = step;
+            step *= shape[a] > 1 ? shape[a] : 1;
+        }
+        spread_output(r, red, p, keepdims, r->array[p] != NULL ? r->array[p]->strides : dense);
+    }
+}
+
+/* Everything about the call but its recipe. On return r->rank and r->shape are the result's. */
+static kiln_status resolve(kiln__kernel *op, const kiln__call *call, kiln__resolved *r,
+                           reduced *red, kiln_error *err)
+{
+    const kiln__definition *d = op->def;
+    const kiln_device_info *info = kiln__device_info(op->device);
+    kiln_status status = KILN_OK;
+    int64_t shape[KILN_RANK_MAX], size;
+    bool any = false;
+
+    KILN_TRY(kiln__resolve_arguments(op, call, r, err));
+    for (size_t p = 0; p < d->input_count; p++)
+        any |= kiln__decides_shape(d, r, p);
+    if (!any) {
+        status = kiln__fail(err, KILN_ERR_UNDECIDED_SIZE,
+                            "kernel \"%s\": no input array that is not raw was given", d->name);
+        goto done;
+    }
+    KILN_TRY(kiln__broadcast_inputs(d, r, err));
+    KILN_TRY(kiln__shape_size(r->rank, r->shape, 16, &size, err));
+    KILN_TRY(read_axes(d, call->axes, r->rank, red->axis, err));
+    KILN_TRY(check_empty(d, r, red->axis, err));
+    const int rank = result_shape(r, red->axis, call->keepdims, shape);
+    for (size_t p = d->input_count; p < d->param_count; p++)
+        if (r->array[p] != NULL)
+            KILN_TRY(check_given(d, r->array[p], p, rank, shape, err));
+    for (size_t p = 0; p < d->param_count; p++)
+        kiln__fill_operand(d, r, p);
+    fill_outputs(d, r, red, call->keepdims, rank, shape);
+    kiln__reduce_plan_make(d, info->backend, info->unit_count, r->dtype, r->operand, r->rank,
+                           r->shape, red->axis, &r->plan);
+    r->rank = rank;
+    memcpy(r->shape, shape, (size_t)rank * sizeof shape[0]);
+    for (int a = 0; a < rank; a++)
+        r->order[a] = a;
+
+done:
+    return status;
+}
+
+static kiln_status reduction_recipe(kiln__kernel *op, const kiln__call *call, kiln__recipe **out,
+                                    char **text_out, kiln_error *err)
+{
+    kiln__resolved r;
+    reduced red;
+    kiln_status status = resolve(op, call, &r, &red, err);
+    if (status != KILN_OK)
+        return status;
+    return out != NULL ? kiln__recipe_make(op, call, &r, out, err)
+                       : kiln__resolved_source(op, &r, text_out, err);
+}
+
+/* ---- the public functions ------------------------------------------------------------------------ */
+
+kiln_status kiln__reduction_new(kiln_context *ctx, bool owns_ctx,
+                                const kiln__definition_request *request, kiln_reduction **out,
+                                kiln_error *err)
+{
+    *out = NULL;
+    kiln_reduction *op = kiln__calloc(1, sizeof *op);
+    if (op == NULL)
+        return kiln__fail_memory(err, sizeof *op);
+    kiln_status status =
+        kiln__kernel_init(&op->kernel, ctx, owns_ctx, reduction_recipe, request, err);
+    if (status == KILN_OK)
+        *out = op;
+    else
+        kiln_reduction_destroy(op);
+    return status;
+}
+
+/* A reduction's outputs cannot be raw, and there must be one. */
+static kiln_status check_outputs(const kiln__definition *d, kiln_error *err)
+{
+    if (d->param_count == d->input_count)
+        return kiln__fail(err, KILN_ERR_SYNTAX, "kernel \"%s\" has no output", d->name);
+    for (size_t p = d->input_count; p < d->param_count; p++)
+        if (d->params[p].raw)
+            return kiln__fail(err, KILN_ERR_SYNTAX,
+                              "kernel \"%s\": output `%s` of a reduction cannot be raw", d->name,
+                              d->params[p].name);
+    return KILN_OK;
+}
+
+kiln_status kiln_reduction_create(kiln_context *ctx, const char *in, const char *outputs,
+                                  const char *map, const char *reduce, const char *post,
+                                  const char *identity, const kiln_reduction_options *opts,
+                                  kiln_reduction **out, kiln_error *err)
+{
+    kiln_reduction_options o = KILN_REDUCTION_OPTIONS_INIT;
+    kiln_status status = KILN_OK;
+
+    if (out == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "kiln_reduction_create: `out` is NULL");
+    *out = NULL;
+    if (ctx == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "kiln_reduction_create: `ctx` is NULL");
+    if (opts != NULL)
+        KILN_TRY(kiln__options_read(&o, sizeof o, opts, opts->struct_size, "kiln_reduction_options",
+                                    err));
+    const kiln__definition_request request = {
+        .name = o.name != NULL ? o.name : "kiln_reduction",
+        .in = in,
+        .out = outputs,
+        .snippet = {[KILN__SNIPPET_PREAMBLE] = o.preamble,
+                    [KILN__SNIPPET_MAP] = map,
+                    [KILN__SNIPPET_REDUCE] = reduce,
+                    [KILN__SNIPPET_POST] = post,
+                    [KILN__SNIPPET_IDENTITY] = identity,
+                    [KILN__SNIPPET_REDUCE_TYPE] = o.reduce_type},
+        .options = o.compiler_options,
+        .option_count = o.compiler_option_count,
+        .reduction = true,
+    };
+    KILN_TRY(kiln__reduction_new(ctx, true, &request, out, err));
+    status = check_outputs((*out)->kernel.def, err);
+    if (status != KILN_OK) {
+        kiln_reduction_destroy(*out);
+        *out = NULL;
+    }
+
+done:
+    return status;
+}
+
+void kiln_reduction_destroy(kiln_reduction *op)
+{
+    if (op == NULL)
+        return;
+    kiln__kernel_clear(&op->kernel);
+    kiln__free(op);
+}
+
+void kiln_reduction_options_init(kiln_reduction_options *opts, size_t struct_size)
+{
+    kiln__options_init(opts, struct_size);
+}
+
+void kiln_reduce_options_init(kiln_reduce_options *opts, size_t struct_size)
+{
+    kiln__options_init(opts, struct_size);
+}
+
+static kiln_status read_call(kiln_reduction *op, const kiln_arg *args, size_t arg_count,
+                             const kiln_reduce_options *opts, kiln__call *call, kiln_error *err)
+{
+    kiln_reduce_options o = KILN_REDUCE_OPTIONS_INIT;
+    kiln_call_options loop = KILN_CALL_OPTIONS_INIT;
+    if (opts != NULL) {
+        kiln_status status = kiln__options_read(&o, sizeof o, opts, opts->struct_size,
+                                                "kiln_reduce_options", err);
+        if (status != KILN_OK)
+            return status;
+    }
+    loop.stream = o.stream;
+    kiln_status status =
+        kiln__call_read(op != NULL ? &op->kernel : NULL, args, arg_count, &loop, call, err);
+    call->axes = o.axes;
+    call->keepdims = o.keepdims;
+    return status;
+}
+
+kiln_status kiln_reduction_run(kiln_reduction *op, const kiln_arg *args, size_t arg_count,
+                               const kiln_reduce_options *opts, kiln_error *err)
+{
+    kiln__call call;
+    kiln_status status = read_call(op, args, arg_count, opts, &call, err);
+    return status == KILN_OK ? kiln__kernel_run(&op->kernel, &call, err) : status;
+}
+
+kiln_status kiln_reduction_source(kiln_reduction *op, const kiln_arg *args, size_t arg_count,
+                                  const kiln_reduce_options *opts, char **text_out,
+                                  kiln_error *err)
+{
+    kiln__call call;
+    if (text_out == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "kiln_reduction_source: `text_out` is NULL");
+    *text_out = NULL;
+    kiln_status status = read_call(op, args, arg_count, opts, &call, err);
+    return status == KILN_OK ? op->kernel.build(&op->kernel, &call, NULL, text_out, err) : status;
+}
+
+kiln_status kiln__reduce(kiln_reduction *op, const kiln_axes *axes, bool keepdims,
+                         const kiln_arg *args, size_t arg_count, kiln_error *err)
+{
+    kiln_reduce_options opts = KILN_REDUCE_OPTIONS_INIT;
+    opts.axes = axes;
+    opts.keepdims = keepdims;
+    return kiln_reduction_run(op, args, arg_count, &opts, err);
+}

@@ -1,0 +1,138 @@
+/*
+ * resolve.c - what every kind of kernel does with its arguments before planning.
+ *
+ *     [count > check arrays > bind types > broadcast] > plan > recipe
+ */
+#include "kernel/resolve.h"
+
+kiln_array *kiln__given_array(const kiln_arg *arg)
+{
+    if (arg->kind == KILN_ARG_ARRAY)
+        return arg->value.array;
+    return arg->kind == KILN_ARG_OUT && arg->value.out != NULL ? *arg->value.out : NULL;
+}
+
+uint8_t kiln__scalar_kind(const kiln_arg *arg)
+{
+    return arg->kind == KILN_ARG_UINT && arg->value.u <= INT64_MAX ? KILN_ARG_INT
+                                                                   : (uint8_t)arg->kind;
+}
+
+static kiln_status check_count(const kiln__kernel *op, const kiln__call *call, kiln_error *err)
+{
+    const kiln__definition *d = op->def;
+    if (call->arg_count == d->param_count)
+        return KILN_OK;
+    return kiln__fail(err, KILN_ERR_ARGUMENT_COUNT,
+                      "kernel \"%s\" takes %zu arguments (%zu inputs \"%s\", %zu outputs \"%s\"), "
+                      "%zu given",
+                      d->name, d->param_count, d->input_count, d->signature[0],
+                      d->param_count - d->input_count, d->signature[1], call->arg_count);
+}
+
+static kiln_status take_scalar(const kiln__definition *def, size_t p, const kiln_arg *arg,
+                               kiln__given *given, kiln_error *err)
+{
+    if (kiln__given_scalar(arg, given))
+        return KILN_OK;
+    return kiln__fail(err, KILN_ERR_ARGUMENT,
+                      "kernel \"%s\": argument %zu (`%s`) has the unknown kind %d", def->name, p + 1,
+                      def->params[p].name, (int)arg->kind);
+}
+
+static kiln_status take_arguments(const kiln__kernel *op, const kiln__call *call, kiln__resolved *r,
+                                  kiln_error *err)
+{
+    const kiln__definition *d = op->def;
+    kiln_status status = KILN_OK;
+    for (size_t p = 0; p < d->param_count && status == KILN_OK; p++) {
+        const kiln_arg *arg = &call->args[p];
+        char what[160];
+        memset(&r->given[p], 0, sizeof r->given[p]);
+        r->array[p] = kiln__given_array(arg);
+        snprintf(what, sizeof what, "kernel \"%.60s\": argument %zu (`%.60s`)", d->name, p + 1,
+                 d->params[p].name);
+        if (arg->kind == KILN_ARG_OUT && !d->params[p].output) {
+            status = kiln__fail(err, KILN_ERR_ARGUMENT,
+                                "%s is an input, but an output pointer was given", what);
+        } else if (arg->kind == KILN_ARG_OUT && arg->value.out == NULL) {
+            status = kiln__fail(err, KILN_ERR_NULL, "%s: the output pointer is NULL", what);
+        } else if (arg->kind == KILN_ARG_ARRAY || r->array[p] != NULL) {
+            status = kiln__array_check(r->array[p], op->ctx, what, err);
+            if (status == KILN_OK) {
+                r->given[p].kind = KILN__GIVEN_ARRAY;
+                r->given[p].dtype = r->array[p]->dtype;
+            }
+        } else if (arg->kind != KILN_ARG_OUT) {
+            status = take_scalar(d, p, arg, &r->given[p], err);
+        }
+    }
+    return status;
+}
+
+/* "x (3, 4), y (5,)" for messages. */
+static void kiln__shapes_text(const kiln__definition *d, const kiln__resolved *r, char *text, size_t bytes)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t p = 0; p < d->param_count && used + 1 < bytes; p++) {
+        char shape[160];
+        if (r->array[p] == NULL || d->params[p].raw)
+            continue;
+        int n = snprintf(text + used, bytes - used, "%s%s %s", used == 0 ? "" : ", ",
+                         d->params[p].name,
+                         kiln__shape_text(r->array[p]->rank, r->array[p]->shape, shape,
+                                          sizeof shape));
+        used += n > 0 ? (size_t)n : 0;
+    }
+}
+
+kiln_status kiln__resolve_arguments(kiln__kernel *op, const kiln__call *call, kiln__resolved *r,
+                                    kiln_error *err)
+{
+    kiln_status status = check_count(op, call, err);
+    if (status == KILN_OK)
+        status = take_arguments(op, call, r, err);
+    if (status == KILN_OK)
+        status = kiln__bind_types(op->def, r->given, r->dtype, err);
+    return status;
+}
+
+bool kiln__decides_shape(const kiln__definition *d, const kiln__resolved *r, size_t p)
+{
+    return r->array[p] != NULL && !d->params[p].raw;
+}
+
+kiln_status kiln__broadcast_inputs(const kiln__definition *d, kiln__resolved *r, kiln_error *err)
+{
+    char text[400];
+    r->rank = 0;
+    for (size_t p = 0; p < d->input_count; p++) {
+        if (!kiln__decides_shape(d, r, p) ||
+            kiln__shape_broadcast(&r->rank, r->shape, r->array[p]->rank, r->array[p]->shape))
+            continue;
+        kiln__shapes_text(d, r, text, sizeof text);
+        return kiln__fail(err, KILN_ERR_SHAPE,
+                          "kernel \"%s\": shapes do not broadcast together: %s", d->name, text);
+    }
+    return KILN_OK;
+}
+
+void kiln__fill_operand(const kiln__definition *d, kiln__resolved *r, size_t p)
+{
+    kiln__operand *o = &r->operand[p];
+    const kiln_array *a = r->array[p];
+    memset(o, 0, sizeof *o);
+    o->raw = d->params[p].raw;
+    o->written = d->params[p].output || d->params[p].writable;
+    o->by_address = d->params[p].by_address;
+    o->itemsize = (uint8_t)kiln_dtype_size(r->dtype[p]);
+    if (a == NULL)
+        return;
+    o->is_array = true;
+    o->contiguous = a->contiguous;
+    o->rank = a->rank;
+    o->shape = a->shape;
+    o->strides = a->strides;
+    o->address = (uintptr_t)a->data;
+}

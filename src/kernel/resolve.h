@@ -1,0 +1,54 @@
+/*
+ * resolve.h - a call on its way to a recipe. Private to src/kernel.
+ *
+ *     [count > check arrays > bind types > broadcast] > plan > recipe
+ *
+ * What loops (loop.c) and reductions (reduction.c) do alike with their arguments.
+ */
+#ifndef KILN_KERNEL_RESOLVE_H
+#define KILN_KERNEL_RESOLVE_H
+
+#include "kernel/kernel.h"
+
+typedef struct kiln__resolved {
+    kiln_array *array[KILN_PARAM_MAX]; /* given arrays, else NULL */
+    kiln__given given[KILN_PARAM_MAX];
+    kiln_dtype dtype[KILN_PARAM_MAX];
+    kiln__operand operand[KILN_PARAM_MAX];
+    int rank;
+    int64_t shape[KILN_RANK_MAX];
+    int order[KILN_RANK_MAX];
+    int64_t fresh_strides[KILN_PARAM_MAX][KILN_RANK_MAX]; /* of outputs to be allocated */
+    kiln__plan plan;
+} kiln__resolved;
+
+/* The array given for a parameter, whichever way it was passed; NULL for scalars and for outputs
+ * still to be allocated. */
+kiln_array *kiln__given_array(const kiln_arg *arg);
+
+/* A scalar's kind as types are bound: a uint that fits int64 is an int. */
+uint8_t kiln__scalar_kind(const kiln_arg *arg);
+
+/* Count and check the arguments, bind types. Fills array, given, dtype. */
+kiln_status kiln__resolve_arguments(kiln__kernel *op, const kiln__call *call, kiln__resolved *r,
+                                    kiln_error *err);
+
+/* Whether parameter `p` is an array that takes part in deciding the loop's shape. */
+bool kiln__decides_shape(const kiln__definition *d, const kiln__resolved *r, size_t p);
+
+/* Broadcast the inputs into rank and shape. ERR_SHAPE. */
+kiln_status kiln__broadcast_inputs(const kiln__definition *d, kiln__resolved *r, kiln_error *err);
+
+/* Describe parameter `p` to the planner. */
+void kiln__fill_operand(const kiln__definition *d, kiln__resolved *r, size_t p);
+
+/* The recipe of a resolved and planned call. `rank` and `shape` are those of outputs still to be
+ * allocated, in the axis order r->order. */
+kiln_status kiln__recipe_make(kiln__kernel *op, const kiln__call *call, const kiln__resolved *r,
+                              kiln__recipe **out, kiln_error *err);
+
+/* The source of a planned call, as heap text. */
+kiln_status kiln__resolved_source(kiln__kernel *op, const kiln__resolved *r, char **text_out,
+                                  kiln_error *err);
+
+#endif

@@ -1,0 +1,72 @@
+//# columns.cpp - the inner loop runs along a kept axis, over accumulators that stay in cache.
+//#
+//# unit: a tile of ${group} columns at one index of the other kept axes; when split, one of `splits`
+//#       chunks of its rows, of which the last to be done combines all parts in their fixed order
+extern "C" __attribute__((visibility("default"))) void ${entry}(const kiln__args *kiln__in, long long kiln__first_unit, long long kiln__last_unit)
+{
+    const kiln__args kiln__a = *kiln__in;
+    constexpr int kiln__X = ${group};
+//% insert reduce/environment.cpp
+    const long long kiln__tiles = (kiln__a.shape_${keep_last} + kiln__X - 1) / kiln__X;
+    for (long long kiln__unit = kiln__first_unit; kiln__unit < kiln__last_unit; kiln__unit++) {
+//% if split
+        const long long kiln__tile = kiln__unit / kiln__a.splits, kiln__split = kiln__unit % kiln__a.splits;
+        const long long kiln__begin = kiln__split * kiln__a.chunk;
+        const long long kiln__end = kiln__begin + kiln__a.chunk < kiln__a.length ? kiln__begin + kiln__a.chunk : kiln__a.length;
+//% else
+        const long long kiln__tile = kiln__unit, kiln__begin = 0, kiln__end = kiln__a.length;
+//% end
+        const long long kiln__column = kiln__tile % kiln__tiles * kiln__X, kiln__outer = kiln__tile / kiln__tiles;
+        const long long kiln__left = kiln__a.shape_${keep_last} - kiln__column;
+        const int kiln__count = (int)(kiln__left < kiln__X ? kiln__left : kiln__X);
+        long long kiln__rest = kiln__outer;
+//% for a in keep_outer_inward
+        const long long kiln__at_${a.n} = kiln__rest % kiln__a.shape_${a.n};
+        kiln__rest /= kiln__a.shape_${a.n};
+//% end
+        kiln__part kiln__acc[kiln__X];
+        for (int kiln__k = 0; kiln__k < kiln__X; kiln__k++)
+            kiln__acc[kiln__k] = kiln__empty();
+        for (long long kiln__j = kiln__begin; kiln__j < kiln__end; kiln__j++) {
+//% insert reduce/locate.cpp
+//% for p in inputs
+            const char *const kiln__row_${p.name} = (const char *)kiln__a.ptr_${p.name} + kiln__along_${p.name}
+                + kiln__column * kiln__a.stride_${p.name}_${keep_last}
+//% for a in keep_outer
+                + kiln__at_${a.n} * kiln__a.stride_${p.name}_${a.n}
+//% end
+                ;
+//% insert cpu/step.cpp
+//% end
+//% if independent
+            KILN_INDEPENDENT
+//% end
+            for (int kiln__k = 0; kiln__k < kiln__count; kiln__k++)
+                kiln__fold(kiln__acc[kiln__k], kiln__map(
+//% if position
+                    kiln__along_J
+//% else
+                    0
+//% end
+//% for p in inputs
+                    , *(const ${p.type} *)(kiln__row_${p.name} + kiln__k * kiln__step_${p.name})
+//% end
+                ));
+        }
+        const long long kiln__first = kiln__outer * kiln__a.shape_${keep_last} + kiln__column;
+//% if split
+        for (int kiln__k = 0; kiln__k < kiln__count; kiln__k++)
+            kiln__a.parts[kiln__split * kiln__a.outputs + kiln__first + kiln__k] = kiln__acc[kiln__k];
+        if (__atomic_add_fetch(&kiln__a.tickets[kiln__tile], 1, __ATOMIC_ACQ_REL) != (int)kiln__a.splits)
+            continue;
+        kiln__a.tickets[kiln__tile] = 0;
+        for (int kiln__k = 0; kiln__k < kiln__count; kiln__k++) {
+            kiln__acc[kiln__k] = kiln__a.parts[kiln__first + kiln__k];
+            for (long long kiln__s = 1; kiln__s < kiln__a.splits; kiln__s++)
+                kiln__acc[kiln__k] = kiln__merge(kiln__acc[kiln__k], kiln__a.parts[kiln__s * kiln__a.outputs + kiln__first + kiln__k]);
+        }
+//% end
+        for (int kiln__k = 0; kiln__k < kiln__count; kiln__k++)
+            kiln__finish(kiln__first + kiln__k, kiln__acc[kiln__k]);
+    }
+}

@@ -1,0 +1,22 @@
+//# Take the number kiln__j of an access along the reduced axes apart; adds to kiln__off_*.
+            ${index} kiln__rest_j = kiln__j;
+//% for a in reduce_divided
+            const ${index} kiln__quot_${a.n} = kiln__a.walk_${a.n}.quotient(kiln__rest_j);
+            const ${index} kiln__at_${a.n} = kiln__rest_j - kiln__quot_${a.n} * (${index})kiln__a.walk_${a.n}.divisor;
+            kiln__rest_j = kiln__quot_${a.n};
+//% end
+            const ${index} kiln__at_${reduce_first} = kiln__rest_j;
+//% for p in inputs
+            const ${index} kiln__along_${p.name} = 0
+//% for a in reduce_axes
+                + kiln__at_${a.n} * (${index})kiln__a.stride_${p.name}_${a.n}
+//% end
+                ;
+//% end
+//% if position
+            const long long kiln__along_J = 0
+//% for a in reduce_axes
+                + (long long)kiln__at_${a.n} * kiln__a.stride_J_${a.n}
+//% end
+                ;
+//% end

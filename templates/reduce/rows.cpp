@@ -1,0 +1,87 @@
+//# rows.cpp - the inner loop runs along a reduced axis.
+//#
+//# unit: one output; when split, one of `splits` chunks of an output's elements, of which the last
+//#       to be done combines all parts in their fixed order
+//# The inner loop keeps `lanes` accumulators side by side, which is the form that compilers turn
+//# into vectors without being allowed to reorder sums.
+extern "C" __attribute__((visibility("default"))) void ${entry}(const kiln__args *kiln__in, long long kiln__first_unit, long long kiln__last_unit)
+{
+    const kiln__args kiln__a = *kiln__in;
+    constexpr int kiln__L = ${lanes};
+//% insert reduce/environment.cpp
+    // Elements [kiln__begin, kiln__end) of output kiln__output.
+    auto kiln__span = [&](const long long kiln__output, const long long kiln__begin, const long long kiln__end) -> kiln__part {
+        long long kiln__rest = kiln__output;
+//% for a in keep_inward
+        const long long kiln__at_${a.n} = kiln__rest % kiln__a.shape_${a.n};
+        kiln__rest /= kiln__a.shape_${a.n};
+//% end
+        const long long kiln__at_0 = kiln__rest;
+        (void)kiln__at_0;
+        kiln__part kiln__acc[kiln__L];
+        for (int kiln__l = 0; kiln__l < kiln__L; kiln__l++)
+            kiln__acc[kiln__l] = kiln__empty();
+        for (long long kiln__j = kiln__begin; kiln__j < kiln__end;) {
+//% insert reduce/locate.cpp
+            const long long kiln__left = kiln__a.shape_${last} - kiln__at_${last};
+            const long long kiln__run = kiln__left < kiln__end - kiln__j ? kiln__left : kiln__end - kiln__j;
+//% for p in inputs
+            const char *const kiln__row_${p.name} = (const char *)kiln__a.ptr_${p.name} + kiln__along_${p.name}
+//% for a in keep_axes
+                + kiln__at_${a.n} * kiln__a.stride_${p.name}_${a.n}
+//% end
+                ;
+//% insert cpu/step.cpp
+//% end
+            long long kiln__k = 0;
+            for (; kiln__k + kiln__L <= kiln__run; kiln__k += kiln__L) {
+//% if independent
+                KILN_INDEPENDENT
+//% end
+                for (int kiln__l = 0; kiln__l < kiln__L; kiln__l++)
+                    kiln__fold(kiln__acc[kiln__l], kiln__map(
+//% if position
+                        kiln__along_J + (kiln__k + kiln__l) * kiln__a.stride_J_${last}
+//% else
+                        0
+//% end
+//% for p in inputs
+                        , *(const ${p.type} *)(kiln__row_${p.name} + (kiln__k + kiln__l) * kiln__step_${p.name})
+//% end
+                    ));
+            }
+            for (; kiln__k < kiln__run; kiln__k++)
+                kiln__fold(kiln__acc[0], kiln__map(
+//% if position
+                    kiln__along_J + kiln__k * kiln__a.stride_J_${last}
+//% else
+                    0
+//% end
+//% for p in inputs
+                    , *(const ${p.type} *)(kiln__row_${p.name} + kiln__k * kiln__step_${p.name})
+//% end
+                ));
+            kiln__j += kiln__run;
+        }
+        for (int kiln__h = kiln__L / 2; kiln__h > 0; kiln__h /= 2)
+            for (int kiln__l = 0; kiln__l < kiln__h; kiln__l++)
+                kiln__acc[kiln__l] = kiln__merge(kiln__acc[kiln__l], kiln__acc[kiln__l + kiln__h]);
+        return kiln__acc[0];
+    };
+    for (long long kiln__unit = kiln__first_unit; kiln__unit < kiln__last_unit; kiln__unit++) {
+//% if split
+        const long long kiln__output = kiln__unit / kiln__a.splits, kiln__split = kiln__unit % kiln__a.splits;
+        const long long kiln__stop = (kiln__split + 1) * kiln__a.chunk;
+        kiln__a.parts[kiln__unit] = kiln__span(kiln__output, kiln__split * kiln__a.chunk, kiln__stop < kiln__a.length ? kiln__stop : kiln__a.length);
+        if (__atomic_add_fetch(&kiln__a.tickets[kiln__output], 1, __ATOMIC_ACQ_REL) != (int)kiln__a.splits)
+            continue;
+        kiln__a.tickets[kiln__output] = 0;
+        kiln__part kiln__whole = kiln__a.parts[kiln__output * kiln__a.splits];
+        for (long long kiln__k = 1; kiln__k < kiln__a.splits; kiln__k++)
+            kiln__whole = kiln__merge(kiln__whole, kiln__a.parts[kiln__output * kiln__a.splits + kiln__k]);
+        kiln__finish(kiln__output, kiln__whole);
+//% else
+        kiln__finish(kiln__unit, kiln__span(kiln__unit, 0, kiln__a.length));
+//% end
+    }
+}
