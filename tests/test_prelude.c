@@ -1,0 +1,219 @@
+/*
+ * test_prelude.c - templates/prelude/ as text: the table of sections is sound, a kernel gets no
+ * more than it needs, and what snippets may write compiles for every target, GPU or not.
+ */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "codegen/templates.h"
+#include "prelude/expressions.h"
+
+enum {
+    KILN__ON_CUDA = 1,
+    KILN__ON_CPU = 2,
+    KILN__ON_BOTH = 3
+};
+
+static const struct {
+    const char *name;
+    int backends;
+    const char *file;
+    const char *needs;
+    const char *triggers;
+} rows[] = {
+#define SECTION(name, backends, file, needs, triggers) {#name, backends, file, needs, triggers},
+#include "../templates/prelude/sections.def"
+#undef SECTION
+};
+
+/* ---- the table -------------------------------------------------------------------------------- */
+
+/* The first row of this name on some of these backends; the number of rows when there is none. */
+static size_t row_of(const char *name, int backends)
+{
+    size_t r = 0;
+    while (r < KILN_COUNT_OF(rows) &&
+           (strcmp(rows[r].name, name) != 0 || (rows[r].backends & backends) == 0))
+        r++;
+    return r;
+}
+
+static bool embedded(const char *file)
+{
+    for (size_t f = 0; f < kiln__template_file_count; f++)
+        if (strncmp(kiln__template_files[f].path, "prelude/", 8) == 0 &&
+            strcmp(kiln__template_files[f].path + 8, file) == 0)
+            return true;
+    return false;
+}
+
+static void test_prelude__every_row_has_its_text(void **state)
+{
+    (void)state;
+    for (size_t r = 0; r < KILN_COUNT_OF(rows); r++)
+        if (rows[r].file[0] != '=' && !embedded(rows[r].file))
+            fail_msg("%s: templates/prelude/%s is not embedded", rows[r].name, rows[r].file);
+}
+
+static void test_prelude__every_file_is_a_row_of_the_table(void **state)
+{
+    (void)state;
+    for (size_t f = 0; f < kiln__template_file_count; f++) {
+        const char *path = kiln__template_files[f].path;
+        bool found = strncmp(path, "prelude/", 8) != 0 || strstr(path, ".def") != NULL;
+        for (size_t r = 0; r < KILN_COUNT_OF(rows); r++)
+            found = found || strcmp(path + 8, rows[r].file) == 0;
+        if (!found)
+            fail_msg("templates/%s is in no row", path);
+    }
+}
+
+/* A section can use only what stands above it. */
+static void test_prelude__needs_are_rows_above(void **state)
+{
+    (void)state;
+    for (size_t r = 0; r < KILN_COUNT_OF(rows); r++) {
+        for (int backend = KILN__ON_CUDA; backend <= KILN__ON_CPU; backend++) {
+            char needs[512], *place = NULL;
+            if ((rows[r].backends & backend) == 0)
+                continue;
+            snprintf(needs, sizeof needs, "%s", rows[r].needs);
+            for (char *n = strtok_r(needs, " ", &place); n; n = strtok_r(NULL, " ", &place)) {
+                const size_t found = row_of(n, backend), anywhere = row_of(n, KILN__ON_BOTH);
+                /* What the other backend alone has is built in here. */
+                if (anywhere == KILN_COUNT_OF(rows))
+                    fail_msg("%s needs %s, which is no section", rows[r].name, n);
+                if (found != KILN_COUNT_OF(rows) && found >= r)
+                    fail_msg("%s needs %s, which stands below it", rows[r].name, n);
+            }
+        }
+    }
+}
+
+static void test_prelude__conditions_name_sections(void **state)
+{
+    (void)state;
+    for (size_t r = 0; r < KILN_COUNT_OF(rows); r++) {
+        char terms[2048], *place = NULL;
+        assert_true(strlen(rows[r].triggers) < sizeof terms);
+        snprintf(terms, sizeof terms, "%s", rows[r].triggers);
+        for (char *a = strtok_r(terms, " &!", &place); a; a = strtok_r(NULL, " &!", &place)) {
+            if (a[0] == '@' && row_of(a + 1, KILN__ON_BOTH) == KILN_COUNT_OF(rows))
+                fail_msg("%s waits for %s, which is no section", rows[r].name, a);
+            if (strlen(a) >= 64)
+                fail_msg("%s: %s is longer than the emitter reads", rows[r].name, a);
+        }
+    }
+}
+
+/* ---- what is emitted ----------------------------------------------------------------------------- */
+
+static bool emits(kiln_backend backend, const char *preamble, const char *op, const char *text)
+{
+    char *source = expressions_source(backend, preamble, op);
+    const bool found = strstr(source, text) != NULL;
+    kiln__free(source);
+    return found;
+}
+
+static void test_prelude__a_plain_kernel_gets_nothing_for_others(void **state)
+{
+    static const char *const others[] = {"kiln__math", "kiln__bits", "complex", "kiln__raw", "namespace",
+                                         "atomic", "extern \"C\" float", "min(", "kiln__bit_cast"};
+    (void)state;
+    for (size_t k = 0; k < KILN_COUNT_OF(others); k++) {
+        if (emits(KILN_BACKEND_CUDA, "", "sum = sum * 2 + 1", others[k]))
+            fail_msg("cuda: %s", others[k]);
+        if (emits(KILN_BACKEND_CPU, "", "sum = sum * 2 + 1", others[k]))
+            fail_msg("cpu: %s", others[k]);
+    }
+}
+
+static void test_prelude__words_and_sections_together_bring_a_section(void **state)
+{
+    (void)state;
+    assert_true(emits(KILN_BACKEND_CUDA, "", "complex<double> w = sum; sum = exp(w).real()",
+                      "complex<T> exp("));
+    assert_false(emits(KILN_BACKEND_CUDA, "", "sum = exp(sum)", "complex<T>"));
+    assert_false(emits(KILN_BACKEND_CUDA, "", "complex<double> w = sum; sum = w.real()",
+                       "complex<T> exp("));
+    assert_true(emits(KILN_BACKEND_CUDA, "", "sum = thrust::norm(thrust::complex<double>(sum))",
+                      "using ::norm;"));
+}
+
+static void test_prelude__a_header_keeps_its_names(void **state)
+{
+    static const char include[] = "#include <cuda_fp16.h>";
+    static const char op[] = "sum = __half2float(__half(sum))";
+    (void)state;
+    assert_true(emits(KILN_BACKEND_CUDA, "", op, "typedef float16 __half;"));
+    assert_false(emits(KILN_BACKEND_CUDA, include, op, "typedef float16 __half;"));
+    assert_true(emits(KILN_BACKEND_CUDA, "", op, "float __half2float("));
+    assert_false(emits(KILN_BACKEND_CUDA, include, op, "float __half2float("));
+    static const char limit[] = "sum = std::numeric_limits<int>::max()";
+    assert_false(emits(KILN_BACKEND_CPU, "#include <limits>", limit, "struct numeric_limits"));
+    assert_true(emits(KILN_BACKEND_CPU, "#include <climits>", limit, "struct numeric_limits"));
+}
+
+/* ---- all expressions in one kernel ----------------------------------------------------------------- */
+
+static void compile_all(kiln_backend backend)
+{
+    static expressions e;
+    kiln__target targets[64];
+    size_t count = kiln__compiler_targets(backend, targets, KILN_COUNT_OF(targets));
+    kiln__buf preamble = KILN__BUF_INIT;
+
+    if (count == 0) {
+        print_message("no compiler for %s\n", backend == KILN_BACKEND_CUDA ? "cuda" : "cpu");
+        skip();
+    }
+    assert_true(count <= KILN_COUNT_OF(targets));
+    expressions_load(&e);
+    for (size_t k = 0; k < e.count; k++) {
+        char name[32];
+        snprintf(name, sizeof name, "expression_%zu", k);
+        expressions_put(e.text[k], name, &preamble);
+    }
+    assert_false(preamble.failed);
+    char *source = expressions_source(backend, preamble.text, "sum = 0");
+    for (size_t k = 0; k < count; k++)
+        assert_true(expressions_compile(&targets[k], source, "all expressions"));
+    kiln__free(source);
+    kiln__buf_clear(&preamble);
+    expressions_free(&e);
+}
+
+static void test_prelude__all_expressions_compile_for_every_gpu(void **state)
+{
+    (void)state;
+    compile_all(KILN_BACKEND_CUDA);
+}
+
+static void test_prelude__all_expressions_compile_for_every_cpu(void **state)
+{
+    (void)state;
+    compile_all(KILN_BACKEND_CPU);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_prelude__every_row_has_its_text),
+        cmocka_unit_test(test_prelude__every_file_is_a_row_of_the_table),
+        cmocka_unit_test(test_prelude__needs_are_rows_above),
+        cmocka_unit_test(test_prelude__conditions_name_sections),
+        cmocka_unit_test(test_prelude__a_plain_kernel_gets_nothing_for_others),
+        cmocka_unit_test(test_prelude__words_and_sections_together_bring_a_section),
+        cmocka_unit_test(test_prelude__a_header_keeps_its_names),
+        cmocka_unit_test(test_prelude__all_expressions_compile_for_every_gpu),
+        cmocka_unit_test(test_prelude__all_expressions_compile_for_every_cpu),
+    };
+    return cmocka_run_group_tests_name("test_prelude", tests, NULL, NULL);
+}
