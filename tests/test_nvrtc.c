@@ -144,6 +144,57 @@ static bool refuses_the_other_build(void)
     return right;
 }
 
+/* Files of one size that differ in one byte (-1: in none, 0: the first, 1: the last). */
+static int differing_byte;
+
+static bool is_told_apart(void)
+{
+    char folder[] = "/tmp/kiln-nvrtc-XXXXXX", path[64], first[128] = "";
+    static char content[300000];
+    bool right = mkdtemp(folder) != NULL;
+
+    snprintf(path, sizeof path, "%s/libnvrtc.so.13", folder);
+    setenv("KILN_NVRTC", path, 1);
+    for (int i = 0; i < 2 && right; i++) {
+        FILE *file = fopen(path, "w");
+        if (file == NULL)
+            return false;
+        if (i == 1 && differing_byte >= 0)
+            content[differing_byte * (sizeof content - 1)] = 1;
+        fwrite(content, 1, sizeof content, file);
+        fclose(file);
+        /* The identity is found once in a process: ask in another. */
+        int channel[2];
+        char got[128] = "";
+        if (pipe(channel) != 0)
+            return false;
+        pid_t child = fork();
+        if (child == 0) {
+            const char *id = "";
+            (void)!kiln__compiler_identity(KILN_BACKEND_CUDA, &id, NULL);
+            _exit(id != NULL && write(channel[1], id, strlen(id)) > 0 ? 0 : 1);
+        }
+        close(channel[1]);
+        right = read(channel[0], got, sizeof got - 1) > 0;
+        close(channel[0]);
+        waitpid(child, NULL, 0);
+        if (i == 0)
+            memcpy(first, got, sizeof got);
+        else
+            right = right && (strcmp(first, got) != 0) == (differing_byte >= 0);
+    }
+    unlink(path);
+    rmdir(folder);
+    return right;
+}
+
+static void test_nvrtc__identity_tells_builds_apart(void **state)
+{
+    (void)state;
+    for (differing_byte = -1; differing_byte <= 1; differing_byte++)
+        in_fresh_process(is_told_apart);
+}
+
 static void test_nvrtc__kiln_nvrtc_must_name_a_library(void **state)
 {
     (void)state;
@@ -537,6 +588,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nvrtc__kiln_nvrtc_must_name_a_library),
+        cmocka_unit_test(test_nvrtc__identity_tells_builds_apart),
         cmocka_unit_test(test_nvrtc__identity_does_not_depend_on_the_path),
         cmocka_unit_test(test_nvrtc__is_identified_without_being_loaded),
         cmocka_unit_test(test_nvrtc__key_holds_what_changes_the_binary),

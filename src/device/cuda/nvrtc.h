@@ -19,7 +19,7 @@ typedef struct kiln__nvrtc_place {
     char path[1024];
     int major;          /* 12 or 13, by the file's name */
     char version[32];   /* "13.0.88" as far as the file's name tells, else "13" */
-    char identity[128]; /* "nvrtc-13-<build id>" */
+    char identity[128]; /* "nvrtc-13-<hash of the build>" */
     char include[KILN__NVRTC_INCLUDE_MAX][1024];
     const char *include_dirs[KILN__NVRTC_INCLUDE_MAX + 1];
 } kiln__nvrtc_place;

@@ -10,13 +10,15 @@
  * Rule 1: what is identified is what is loaded: nvrtc.c opens the path found here, by its full
  *         name, and nothing else.
  * Rule 2: libnvrtc.alt.so is another build (long has 4 bytes in it) and must never be loaded.
- * Rule 3: the identity is the build id of the file, not its path: equal compilers on two machines
+ * Rule 3: the identity is of the file's content, not of its path: equal compilers on two machines
  *         share cache entries.
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <glob.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "device/cuda/nvrtc.h"
@@ -30,6 +32,13 @@
 #endif
 
 static const int majors[] = {13, 12};
+
+/* What identify() reads of a library. */
+#define SAMPLE_COUNT 16
+#define SAMPLE_BYTES ((size_t)2048)
+
+/* Minor versions looked for; CUDA 12 had ten. */
+#define MINOR_MAX 15
 
 static struct {
     pthread_mutex_t lock;
@@ -105,13 +114,44 @@ static void find_includes(kiln__nvrtc_place *place, const char *real_path)
     }
 }
 
+/*
+ * Name a build by its size and by samples spread evenly over the file, its first and last bytes among
+ * them: these hold the ELF headers and the linker's build id, which patched files (those of several
+ * wheels) keep where kiln__file_identity() does not look, so that it would read all 60 MB.
+ */
+static bool identify(const char *path, char out[33])
+{
+    unsigned char sample[SAMPLE_COUNT * SAMPLE_BYTES + sizeof(uint64_t)];
+    size_t filled = sizeof(uint64_t);
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool ok = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+
+    if (ok) {
+        uint64_t size = (uint64_t)st.st_size;
+        off_t last = st.st_size > (off_t)SAMPLE_BYTES ? st.st_size - (off_t)SAMPLE_BYTES : 0;
+        memcpy(sample, &size, sizeof size);
+        for (int i = 0; i < SAMPLE_COUNT && ok; i++) {
+            off_t at = last / (SAMPLE_COUNT - 1) * i;
+            ssize_t got =
+                pread(fd, sample + filled, SAMPLE_BYTES, i + 1 < SAMPLE_COUNT ? at : last);
+            ok = got >= 0;
+            filled += ok ? (size_t)got : 0;
+        }
+        kiln__hash_hex(kiln__hash_128(sample, filled), out);
+    }
+    if (fd >= 0)
+        close(fd);
+    return ok;
+}
+
 /* Fill `place` from a library file; false when it is none that can be used. */
 static bool accept(const char *path, kiln__nvrtc_place *place)
 {
-    char build[64];
+    char build[33];
     char *real_path = realpath(path, NULL);
     bool ok = real_path != NULL && strlen(real_path) < sizeof place->path &&
-              read_version(real_path, place) && kiln__file_identity(real_path, build);
+              read_version(real_path, place) && identify(real_path, build);
 
     if (ok) {
         snprintf(place->path, sizeof place->path, "%s", real_path);
@@ -241,16 +281,18 @@ void kiln__nvrtc_describe(char *text, size_t bytes)
     if (strchr(place->version, '.') != NULL)
         return;
 
-    /* A wheel's file tells the major number only; its companion beside it tells both. */
-    char pattern[1200];
-    glob_t matches;
+    /* A file's name may tell the major number only; its companion beside it tells both. Its name is
+     * guessed: the folder may hold hundreds of others. */
     int length = (int)(strrchr(place->path, '/') - place->path);
-    snprintf(pattern, sizeof pattern, "%.*s/libnvrtc-builtins.so.%d.*", length, place->path,
-             place->major);
-    if (glob(pattern, 0, NULL, &matches) != 0)
-        return;
-    snprintf(text, bytes, "NVRTC %s", strstr(matches.gl_pathv[0], ".so.") + strlen(".so."));
-    globfree(&matches);
+    for (int minor = 0; minor <= MINOR_MAX; minor++) {
+        char path[1200];
+        snprintf(path, sizeof path, "%.*s/libnvrtc-builtins.so.%d.%d", length, place->path,
+                 place->major, minor);
+        if (access(path, F_OK) == 0) {
+            snprintf(text, bytes, "NVRTC %d.%d", place->major, minor);
+            return;
+        }
+    }
 }
 
 kiln_status kiln__nvrtc_identity(const char **id_out, kiln_error *err)
