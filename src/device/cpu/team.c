@@ -29,8 +29,10 @@
 #define PARTS_MAX 64
 /* Pieces a part is taken in. More balance better, fewer touch the counter less. */
 #define PIECES_A_PART 8
-/* Turns a thread looks for new work before it sleeps: some 20 us, about what waking costs. */
-#define SPIN_TURNS 2000
+/* How long a thread looks for what it waits for before it sleeps: about what waking costs. A pause
+ * takes from 10 to 140 cycles by the processor's model, so the clock decides. */
+#define SPIN_US 20.0
+#define PAUSES_A_LOOK 16
 
 typedef struct part {
     _Alignas(64) atomic_int_least64_t next; /* first unit nobody has taken */
@@ -110,13 +112,31 @@ static job *pick(kiln__team *team)
 }
 
 /* Look for a while whether more than `seen` jobs have been listed. */
-static bool spin_for_work(kiln__team *team, unsigned seen)
+static bool spin_for_work(const kiln__team *team, unsigned seen)
 {
-    for (int turn = 0; team->spins && turn < SPIN_TURNS; turn++) {
-        if (atomic_load_explicit(&team->posted, memory_order_relaxed) != seen)
-            return true;
-        relax();
-    }
+    const double end = kiln__now_us() + SPIN_US;
+
+    while (team->spins && kiln__now_us() < end)
+        for (int k = 0; k < PAUSES_A_LOOK; k++) {
+            if (atomic_load_explicit(&team->posted, memory_order_relaxed) != seen)
+                return true;
+            relax();
+        }
+    return false;
+}
+
+/* Look for a while whether all helpers have left. */
+static bool spin_for_helpers(const kiln__team *team, const job *j)
+{
+    const double end = kiln__now_us() + SPIN_US;
+
+    do {
+        for (int k = 0; k < PAUSES_A_LOOK; k++) {
+            if (atomic_load_explicit(&j->helpers, memory_order_acquire) == 0)
+                return true;
+            relax();
+        }
+    } while (team->spins && kiln__now_us() < end);
     return false;
 }
 
@@ -246,11 +266,8 @@ static void finish_job(kiln__team *team, job *j)
             break;
         }
     pthread_mutex_unlock(&team->lock);
-    for (int turn = 0; team->spins && turn < SPIN_TURNS; turn++) {
-        if (atomic_load_explicit(&j->helpers, memory_order_acquire) == 0)
-            return;
-        relax();
-    }
+    if (spin_for_helpers(team, j))
+        return;
     pthread_mutex_lock(&team->lock);
     while (atomic_load_explicit(&j->helpers, memory_order_acquire) != 0)
         pthread_cond_wait(&team->ended, &team->lock);
