@@ -126,12 +126,12 @@ KILN_API void kiln_reduction_destroy(kiln_reduction *op);
 
 /** kiln_reduce(op, axes, err, arguments...): kiln_reduction_run() with plain C values. */
 #define kiln_reduce(op, axes, err, ...)                                                            \
-    kiln__reduce((op), (axes), false, KILN_ARGS(__VA_ARGS__), (err))
+    kiln_reduction_over((op), (axes), KILN_ARGS(__VA_ARGS__), (err))
 
-/** What kiln_reduce() expands to. */
-KILN_API KILN_NODISCARD kiln_status kiln__reduce(kiln_reduction *op, const kiln_axes *axes,
-                                                 bool keepdims, const kiln_arg *args,
-                                                 size_t arg_count, kiln_error *err);
+/** kiln_reduction_run() with axes as its only option; kiln_reduce() expands to it. */
+KILN_API KILN_NODISCARD kiln_status kiln_reduction_over(kiln_reduction *op, const kiln_axes *axes,
+                                                        const kiln_arg *args, size_t arg_count,
+                                                        kiln_error *err);
 
 /* ---- named reductions ------------------------------------------------------------------------ */
 

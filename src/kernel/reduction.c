@@ -298,11 +298,10 @@ kiln_status kiln_reduction_source(kiln_reduction *op, const kiln_arg *args, size
     return status == KILN_OK ? op->kernel.build(&op->kernel, &call, NULL, text_out, err) : status;
 }
 
-kiln_status kiln__reduce(kiln_reduction *op, const kiln_axes *axes, bool keepdims,
-                         const kiln_arg *args, size_t arg_count, kiln_error *err)
+kiln_status kiln_reduction_over(kiln_reduction *op, const kiln_axes *axes, const kiln_arg *args,
+                                size_t arg_count, kiln_error *err)
 {
     kiln_reduce_options opts = KILN_REDUCE_OPTIONS_INIT;
     opts.axes = axes;
-    opts.keepdims = keepdims;
     return kiln_reduction_run(op, args, arg_count, &opts, err);
 }
