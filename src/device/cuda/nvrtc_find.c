@@ -115,7 +115,7 @@ static void find_includes(kiln__nvrtc_place *place, const char *real_path)
 }
 
 /*
- * Name a build by its size and by samples spread evenly over the file, its first and last bytes among
+ * Name a build by its size and by samples spread over the file, its first and last bytes among
  * them: these hold the ELF headers and the linker's build id, which patched files (those of several
  * wheels) keep where kiln__file_identity() does not look, so that it would read all 60 MB.
  */
