@@ -51,8 +51,12 @@ static void test_cpu_compile__a_program_that_is_not_there_is_not_run(void **stat
     int code = 0;
 
     (void)state;
-    assert_int_equal(kiln__cpu_run(&child, &log, &code), KILN__CPU_NOT_RUN);
-    assert_int_equal(code, ENOENT);
+    kiln__cpu_end end = kiln__cpu_run(&child, &log, &code);
+    /* Where vfork is only emulated (valgrind), the child tells by its exit status. */
+    if (end == KILN__CPU_EXITED)
+        assert_int_equal(code, 127);
+    else
+        assert_true(end == KILN__CPU_NOT_RUN && code == ENOENT);
 }
 
 static void test_cpu_compile__a_flood_of_output_is_bounded_and_does_not_block(void **state)

@@ -346,6 +346,9 @@ static kiln_status explain_end(const kiln__cxx *cxx, kiln__cpu_end end, int code
 {
     switch (end) {
     case KILN__CPU_EXITED:
+        /* What is left of a failed exec where vfork is only emulated. */
+        if (code == 127 && log->length == 0)
+            return kiln__fail(err, KILN_ERR_NO_COMPILER, "%.300s could not be started", cxx->path);
         if (code != 0)
             return explain_exit(cxx, log, err);
         break;
