@@ -122,9 +122,9 @@ static void choose_access(const kiln__walk *w, kiln__variant *v)
 {
     int last = w->rank - 1;
     for (int k = 0; k < w->count; k++) {
-        uint8_t *access = &v->access[w->param[k]];
         if (k == w->index)
             continue;
+        uint8_t *access = &v->access[w->param[k]];
         if (kiln__walk_constant(w, k) && !w->written[k])
             *access = KILN__ACCESS_ONE;
         else if (v->layout == KILN__LAYOUT_TRANSPOSE && !kiln__walk_dense(w, k, last))
