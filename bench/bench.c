@@ -29,8 +29,7 @@ static int compare(const void *a, const void *b)
 double bench_median(double *values, size_t count)
 {
     qsort(values, count, sizeof *values, compare);
-    return count % 2 == 1 ? values[count / 2]
-                          : (values[count / 2 - 1] + values[count / 2]) / 2;
+    return count % 2 == 1 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
 double bench_least(const double *values, size_t count)

@@ -21,10 +21,10 @@
 
 /* How a row is judged against the other side's figure. */
 typedef enum bench_rule {
-    BENCH_AT_LEAST,   /* kiln / limit >= target: rates */
-    BENCH_AT_MOST,    /* kiln <= target: absolute times */
-    BENCH_OVER_BY,    /* kiln - limit <= target: times beyond the limit */
-    BENCH_TELLS       /* no target */
+    BENCH_AT_LEAST, /* kiln / limit >= target: rates */
+    BENCH_AT_MOST,  /* kiln <= target: absolute times */
+    BENCH_OVER_BY,  /* kiln - limit <= target: times beyond the limit */
+    BENCH_TELLS     /* no target */
 } bench_rule;
 
 typedef struct bench_row {

@@ -80,7 +80,10 @@ static void run_case(const machine *m, const title *t, kiln_elementwise *op, con
     limit_kernel by_hand;
     kiln_launch *launch = NULL;
     double limit_ms, kiln_ms;
-    bench_row row = {.name = t->name, .label = t->label, .unit = "GB/s", .rule = BENCH_AT_LEAST,
+    bench_row row = {.name = t->name,
+                     .label = t->label,
+                     .unit = "GB/s",
+                     .rule = BENCH_AT_LEAST,
                      .target = t->target};
 
     REQUIRE(kiln_elementwise_prepare(op, args, count, NULL, &launch, &bench_err));
@@ -224,8 +227,7 @@ static void bench_every_second(const machine *m)
     a[2] = filled(m, KILN_FLOAT32, 1, half);
     REQUIRE(kiln_array_slice(a[0], 0, KILN_SLICE_OPEN, KILN_SLICE_OPEN, 2, &x, &bench_err));
     /* Both halves of x pass through the memory, whether the kernel wants them or not. */
-    streams(&limit, 3, 1, 16, m->gib / 2,
-            (kiln_array *const[]){a[0], a[0], a[1], a[2]});
+    streams(&limit, 3, 1, 16, m->gib / 2, (kiln_array *const[]){a[0], a[0], a[1], a[2]});
     limit.address[1] = (char *)kiln_array_data(a[0]) + m->gib / 2;
     run_case(m, &t, op, KILN_ARGS(x, a[1], a[2]), &limit, 2 * m->gib);
     kiln_array_release(x);
@@ -249,8 +251,8 @@ static void bench_six_three(const machine *m)
     for (int p = 0; p < 9; p++)
         a[p] = filled(m, KILN_FLOAT32, 1, shape);
     streams(&limit, 6, 3, 16, m->gib, a);
-    run_case(m, &t, op,
-             KILN_ARGS(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8]), &limit, 9 * m->gib);
+    run_case(m, &t, op, KILN_ARGS(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8]), &limit,
+             9 * m->gib);
     for (int p = 0; p < 9; p++)
         kiln_array_release(a[p]);
     kiln_elementwise_destroy(op);

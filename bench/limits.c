@@ -87,8 +87,9 @@ static void put_kernel(text *t, const limit_case *c, int unroll, int block, bool
         (long long)unroll * block);
     for (int u = 0; u < unroll; u++)
         for (size_t k = 0; k < c->read_count; k++)
-            put(t, hint ? "    %s a%zu_%d = __ldcs(p%zu + i + %d);\n"
-                        : "    %s a%zu_%d = p%zu[i + %d];\n",
+            put(t,
+                hint ? "    %s a%zu_%d = __ldcs(p%zu + i + %d);\n"
+                     : "    %s a%zu_%d = p%zu[i + %d];\n",
                 type_of(c->width[k]), k, u, k, u * block);
     for (int u = 0; u < unroll; u++) {
         put(t, "    {\n        unsigned s = 1u");
