@@ -35,7 +35,8 @@ bool image_read_png(const char *path, image *out)
         return false;
     }
     png.format = PNG_FORMAT_RGB;
-    if (png.width > INT_MAX / 4 / png.height || !image_create((int)png.width, (int)png.height, out)) {
+    if (png.width > INT_MAX / 4 / png.height ||
+        !image_create((int)png.width, (int)png.height, out)) {
         png_image_free(&png);
         return false;
     }

@@ -41,7 +41,7 @@ static const struct panel {
     int step;
     const char *caption;
 } PANELS[] = {
-    {-1, "1 PHOTOGRAPH"}, {PRINT, "2 FILM PRINT"},  {ETCH, "3 ETCHING"},
+    {-1, "1 PHOTOGRAPH"},  {PRINT, "2 FILM PRINT"},  {ETCH, "3 ETCHING"},
     {DUOTONE, "4 RELIEF"}, {HALFTONE, "5 HALFTONE"}, {PAINT, "6 OIL PAINT"},
 };
 enum { PANEL_COUNT = sizeof PANELS / sizeof PANELS[0], COLUMNS = 3, MARGIN = 40, GAP = 28 };
@@ -156,7 +156,8 @@ static size_t step_args(enum step step, struct scene *s, kiln_arg args[KILN_CALL
     case RELIEF:
         return keep(args, KILN_ARGS(s->tone, s->w, s->h, 1.5f, s->steep, s->shade));
     case PRINT:
-        return keep(args, KILN_ARGS(l[0], l[1], l[2], s->across, s->down, 0.9, to[0], to[1], to[2]));
+        return keep(args,
+                    KILN_ARGS(l[0], l[1], l[2], s->across, s->down, 0.9, to[0], to[1], to[2]));
     case ETCH:
         return keep(args, KILN_ARGS(s->steep, s->tone, s->w, to[0], to[1], to[2]));
     case DUOTONE:
@@ -234,8 +235,8 @@ static bool make_sheet(kiln_context *ctx, kiln_elementwise **ops, const image *p
     if (ok) {
         need(kiln_array_to_host(pixels, out->rgb, (size_t)width * (size_t)height * 3, NULL, &err));
         for (int k = 0; k < PANEL_COUNT; k++)
-            image_caption(out, (int)panel_x(&s, k), (int)(panel_y(&s, k) + s.h + 14),
-                          CAPTION_SCALE, PANELS[k].caption, ink);
+            image_caption(out, (int)panel_x(&s, k), (int)(panel_y(&s, k) + s.h + 14), CAPTION_SCALE,
+                          PANELS[k].caption, ink);
     }
     kiln_array_release(sheet);
     kiln_array_release(pixels);

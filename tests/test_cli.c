@@ -217,11 +217,11 @@ static void test_cli__reads_numbers_of_every_kind(void **state)
         double real, imaginary;
         size_t count;
     } cases[] = {
-        {"float64", "2.5", "<f8", 2.5, 0, 1},         {"float64", "-2.5e-3", "<f8", -0.0025, 0, 1},
-        {"float64", "7", "<f8", 7, 0, 1},             {"float64", ".5", "<f8", 0.5, 0, 1},
-        {"float64", "-0x10", "<f8", -16, 0, 1},       {"float64", "true", "<f8", 1, 0, 1},
-        {"complex128", "1+2j", "<c16", 1, 2, 2},      {"complex128", "-1.5-2e1j", "<c16", -1.5, -20, 2},
-        {"complex128", "3j", "<c16", 0, 3, 2},        {"complex128", "-4", "<c16", -4, 0, 2},
+        {"float64", "2.5", "<f8", 2.5, 0, 1},    {"float64", "-2.5e-3", "<f8", -0.0025, 0, 1},
+        {"float64", "7", "<f8", 7, 0, 1},        {"float64", ".5", "<f8", 0.5, 0, 1},
+        {"float64", "-0x10", "<f8", -16, 0, 1},  {"float64", "true", "<f8", 1, 0, 1},
+        {"complex128", "1+2j", "<c16", 1, 2, 2}, {"complex128", "-1.5-2e1j", "<c16", -1.5, -20, 2},
+        {"complex128", "3j", "<c16", 0, 3, 2},   {"complex128", "-4", "<c16", -4, 0, 2},
     };
     (void)state;
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
@@ -286,8 +286,8 @@ static void test_cli__type_decides_what_arrays_do_not(void **state)
     EXPECT_DONE();
     expect_npy("z.npy", "<f4", "(4,)", five, sizeof five);
     /* Only inputs are of type T: the number is given with it, so 1 / 2 is no integer division. */
-    RUN("--in", "T a, T b", "--out", "float64 z", "--op", "z = a / b", "--type=T=float64", "1",
-        "2", "-o", "z.npy");
+    RUN("--in", "T a, T b", "--out", "float64 z", "--op", "z = a / b", "--type=T=float64", "1", "2",
+        "-o", "z.npy");
     EXPECT_DONE();
     expect_npy("z.npy", "<f8", "()", one, sizeof one);
     /* An output's type, while an array decides the shape. */

@@ -38,8 +38,7 @@ static const struct option OPTIONS[] = {
      "write an output to a .npy file; once for each output"},
     {OPTION_SHOW_SOURCE, "--show-source", NULL, COMMAND_RUN, false,
      "print the generated source and run nothing"},
-    {OPTION_TIME, "--time", "N", COMMAND_RUN, false,
-     "print the median time of N runs, and GB/s"},
+    {OPTION_TIME, "--time", "N", COMMAND_RUN, false, "print the median time of N runs, and GB/s"},
     {OPTION_JSON, "--json", NULL, COMMAND_INFO, false, "print JSON"},
     {OPTION_HELP, "--help", NULL, COMMAND_RUN | COMMAND_INFO, false, "print this text"},
 };

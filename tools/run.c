@@ -297,8 +297,8 @@ static int apply_types(struct job *j)
 static kiln_status show_source(struct job *j)
 {
     char *text = NULL;
-    kiln_status status = kiln_elementwise_source(j->op, j->args, j->def->param_count, &j->call,
-                                                 &text, &j->err);
+    kiln_status status =
+        kiln_elementwise_source(j->op, j->args, j->def->param_count, &j->call, &text, &j->err);
     if (status == KILN_OK) {
         size_t length = strlen(text);
         fputs(text, stdout);
@@ -373,8 +373,8 @@ static kiln_status time_runs(struct job *j)
         status = kiln__fail_memory(&j->err, count * sizeof *samples);
         goto done;
     }
-    KILN_TRY(kiln_elementwise_prepare(j->op, j->args, j->def->param_count, &j->call, &launch,
-                                      &j->err));
+    KILN_TRY(
+        kiln_elementwise_prepare(j->op, j->args, j->def->param_count, &j->call, &launch, &j->err));
     KILN_TRY(choose_batch(j, launch, &batch));
     for (size_t k = 0; k < count; k++) {
         KILN_TRY(time_batch(j, launch, batch, &samples[k]));

@@ -19,12 +19,13 @@ int main(void)
     kiln_array *x = NULL, *z = NULL;
 
     opts.device = "cpu";
-    bool ok = strcmp(kiln_version(), KILN_VERSION_STRING) == 0 &&
-              kiln_context_create(&opts, &ctx, &err) == KILN_OK &&
-              kiln_array_from_host(ctx, KILN_FLOAT32, 1, shape, values, NULL, &x, &err) == KILN_OK &&
-              kiln_elementwise_create(ctx, "T x", "T z", "z = x + x", NULL, &op, &err) == KILN_OK &&
-              kiln_call(op, &err, x, &z) == KILN_OK &&
-              kiln_array_to_host(z, doubled, sizeof doubled, NULL, &err) == KILN_OK;
+    bool ok =
+        strcmp(kiln_version(), KILN_VERSION_STRING) == 0 &&
+        kiln_context_create(&opts, &ctx, &err) == KILN_OK &&
+        kiln_array_from_host(ctx, KILN_FLOAT32, 1, shape, values, NULL, &x, &err) == KILN_OK &&
+        kiln_elementwise_create(ctx, "T x", "T z", "z = x + x", NULL, &op, &err) == KILN_OK &&
+        kiln_call(op, &err, x, &z) == KILN_OK &&
+        kiln_array_to_host(z, doubled, sizeof doubled, NULL, &err) == KILN_OK;
     for (int k = 0; k < 4; k++)
         ok = ok && doubled[k] == 2.0f * values[k];
     kiln_error_print(&err, stderr);
