@@ -31,18 +31,6 @@ enum { TILE_LARGE = 64, TILE_SMALL = 32, TILE_EXTENT_MIN = 16, TILE_SHARED_MAX =
  * where its buffers would leave a core's nearest caches. */
 enum { CPU_TASK_ELEMENTS = 16384, CPU_TILE = 64, CPU_TILE_MIN = 16, CPU_TILE_BYTES = 40 * 1024 };
 
-/* A number that -DKILN_TUNING lets the environment replace, to find better ones on a GPU. */
-static int tuned(const char *name, int value)
-{
-#ifdef KILN_TUNING
-    const char *text = kiln__env(name);
-    return text != NULL ? atoi(text) : value;
-#else
-    (void)name;
-    return value;
-#endif
-}
-
 const char *kiln__layout_name(kiln__layout layout)
 {
     static const char *const names[] = {"linear",  "inner", "transpose",
@@ -93,7 +81,7 @@ static bool choose_transpose(kiln__walk *w, const kiln__definition *def, kiln__v
         bool wide = false;
         for (int k = 0; k < w->count; k++)
             wide |= k != w->index && w->itemsize[k] > 4;
-        v->tile = (uint8_t)tuned("KILN_TUNE_TILE", wide ? TILE_SMALL : TILE_LARGE);
+        v->tile = (uint8_t)kiln__tuned("KILN_TUNE_TILE", wide ? TILE_SMALL : TILE_LARGE);
         if (tile_bytes(w, v->tile) > TILE_SHARED_MAX)
             v->tile = TILE_SMALL;
         if (tile_bytes(w, v->tile) > TILE_SHARED_MAX)
@@ -147,7 +135,7 @@ static int choose_vec(const kiln__walk *w, const kiln__variant *v, const kiln__o
     for (int k = 0; k < w->count; k++)
         if (k != w->index && v->access[w->param[k]] == KILN__ACCESS_VECTOR)
             largest = w->itemsize[k] > largest ? w->itemsize[k] : largest;
-    int vec = tuned("KILN_TUNE_ACCESS", ACCESS_BYTES) / largest;
+    int vec = kiln__tuned("KILN_TUNE_ACCESS", ACCESS_BYTES) / largest;
     for (int k = 0; k < w->count && vec > 1; k++) {
         if (k == w->index || v->access[w->param[k]] != KILN__ACCESS_VECTOR)
             continue;
@@ -173,7 +161,7 @@ static int choose_unroll(const kiln__walk *w, const kiln__variant *v)
             widest = w->itemsize[k];
     }
     const int bytes = widest * v->vec;
-    const int unroll = bytes == 0 ? 1 : tuned("KILN_TUNE_ACCESS", ACCESS_BYTES) / bytes;
+    const int unroll = bytes == 0 ? 1 : kiln__tuned("KILN_TUNE_ACCESS", ACCESS_BYTES) / bytes;
     return unroll < 1 ? 1 : unroll > UNROLL_MAX ? UNROLL_MAX : unroll;
 }
 
@@ -296,7 +284,7 @@ void kiln__plan_make(const kiln__definition *def, kiln_backend backend, const ki
     choose_layout(&w, def, v);
     choose_access(&w, v);
     v->rank = (uint8_t)w.rank;
-    v->block = (uint16_t)tuned("KILN_TUNE_BLOCK", BLOCK_THREADS);
+    v->block = (uint16_t)kiln__tuned("KILN_TUNE_BLOCK", BLOCK_THREADS);
     v->vec = 1;
     v->unroll = 1;
     if (backend != KILN_BACKEND_CPU) {

@@ -21,9 +21,11 @@ enum {
     BLOCK_THREADS = 256,
     WARP_THREADS = 32,
     ACCESS_BYTES = 16,
-    FLIGHT_ACCESSES = 4,      /* loads a thread has in flight */
+    FLIGHT_ACCESSES = 4,        /* loads a thread has in flight */
     BLOCKS_PER_UNIT = 8,      /* 256-thread blocks that fill a multiprocessor */
     ROW_ACCESSES_OF_WARP = 512, /* longer rows take a whole block */
+    SPLIT_BLOCKS_PER_UNIT = 16, /* more than fit, so that blocks that end early are replaced */
+    CUDA_LANES = 4,
     CPU_LANES = 16,
     CPU_LANES_LENGTH = 64,    /* shorter rows are not worth merging lanes for */
     CPU_COLUMNS = 256,        /* accumulators of a column tile: they stay in the first cache */
@@ -128,6 +130,11 @@ static void split_length(kiln__plan *plan, int64_t splits, int64_t length, int64
     plan->variant.split = plan->word[KILN__WORD_SPLITS] > 1;
 }
 
+static int64_t split_blocks(int units)
+{
+    return (int64_t)units * kiln__tuned("KILN_TUNE_SPLIT", SPLIT_BLOCKS_PER_UNIT);
+}
+
 static void rows_on_cuda(kiln__plan *plan, int units, int64_t outputs, int64_t length)
 {
     kiln__variant *v = &plan->variant;
@@ -144,13 +151,14 @@ static void rows_on_cuda(kiln__plan *plan, int units, int64_t outputs, int64_t l
     v->group = (uint16_t)group;
     v->unroll = (uint8_t)(each >= FLIGHT_ACCESSES ? FLIGHT_ACCESSES : each >= 2 ? 2 : 1);
     v->segments = 1;
-    while (group <= WARP_THREADS && v->segments * v->unroll < FLIGHT_ACCESSES &&
+    while (group <= WARP_THREADS && v->segments * v->unroll < kiln__tuned("KILN_TUNE_SEGMENTS", FLIGHT_ACCESSES) &&
            outputs * group / (2 * v->segments) >= full * BLOCK_THREADS)
         v->segments *= 2;
     plan->word[KILN__WORD_CHUNK] = length;
     plan->word[KILN__WORD_SPLITS] = 1;
     if (group == BLOCK_THREADS && outputs < full / 2)
-        split_length(plan, divide_up(full, outputs), length, (int64_t)BLOCK_THREADS * v->unroll);
+        split_length(plan, divide_up(split_blocks(units), outputs), length,
+                     (int64_t)BLOCK_THREADS * v->unroll);
     plan->grid = v->split ? outputs * plan->word[KILN__WORD_SPLITS]
                           : divide_up(outputs, v->segments * (BLOCK_THREADS / group));
     plan->part_count = v->split ? outputs * plan->word[KILN__WORD_SPLITS] : 0;
@@ -179,7 +187,7 @@ static void columns_on_cuda(kiln__plan *plan, int units, int64_t outputs, int64_
     plan->word[KILN__WORD_CHUNK] = length;
     plan->word[KILN__WORD_SPLITS] = 1;
     if (tiles < full)
-        split_length(plan, divide_up(full, tiles), length, rows * v->unroll);
+        split_length(plan, divide_up(split_blocks(units), tiles), length, rows * v->unroll);
     plan->grid = tiles * plan->word[KILN__WORD_SPLITS];
     plan->part_count = v->split ? outputs * plan->word[KILN__WORD_SPLITS] : 0;
     plan->ticket_count = v->split ? tiles : 0;
@@ -306,8 +314,6 @@ void kiln__reduce_plan_make(const kiln__definition *def, kiln_backend backend, i
     if (backend != KILN_BACKEND_CPU)
         v->vec = (uint8_t)(rows ? choose_vec(&red, &keep, operands, v)
                                 : choose_vec(&keep, &red, operands, v));
-    if (!small_accumulator(def, dtypes) && !rows)
-        v->vec = 1;
     join(plan, &keep, &red);
     const int64_t outputs = product(&keep), elements = product(&red);
     int64_t length = elements;
@@ -326,7 +332,7 @@ void kiln__reduce_plan_make(const kiln__definition *def, kiln_backend backend, i
     }
     if (small_accumulator(def, dtypes) && rows)
         v->lanes = backend == KILN_BACKEND_CPU ? (elements >= CPU_LANES_LENGTH ? CPU_LANES : 1)
-                                               : v->vec;
+                                               : v->vec < CUDA_LANES ? v->vec : CUDA_LANES;
     plan->size = outputs;
     plan->word[KILN__WORD_OUTPUTS] = outputs;
     plan->word[KILN__WORD_LENGTH] = length;

@@ -5,6 +5,19 @@
  */
 #include "codegen/walk.h"
 
+#include <stdlib.h>
+
+int kiln__tuned(const char *name, int value)
+{
+#ifdef KILN_TUNING
+    const char *text = kiln__env(name);
+    return text != NULL ? atoi(text) : value;
+#else
+    (void)name;
+    return value;
+#endif
+}
+
 int64_t kiln__magnitude(int64_t v)
 {
     return v < 0 ? -v : v;

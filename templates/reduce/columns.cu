@@ -3,13 +3,13 @@
 //# block:  `group` threads along the kept axis, each with `vec` columns, by block / group rows
 //# grid:   column tiles x outer kept indices; when split, `splits` blocks share a tile's rows, and
 //#         the last to arrive combines the parts in their fixed order
-//# shared: one part for each thread and column
+//# shared: one part for each thread
 extern "C" __global__ void __launch_bounds__(${block})
 ${entry}(const __grid_constant__ kiln__args kiln__a)
 {
     constexpr int kiln__X = ${group}, kiln__R = ${block} / kiln__X, kiln__U = ${unroll}, kiln__V = ${vec};
-    __shared__ alignas(16) unsigned char kiln__bytes[kiln__R * kiln__X * kiln__V * sizeof(kiln__part)];
-    kiln__part (*kiln__parts)[kiln__X][kiln__V] = (kiln__part(*)[kiln__X][kiln__V])kiln__bytes;
+    __shared__ alignas(16) unsigned char kiln__bytes[kiln__R * kiln__X * sizeof(kiln__part)];
+    kiln__part (*kiln__parts)[kiln__X] = (kiln__part(*)[kiln__X])kiln__bytes;
 //% insert reduce/environment.cpp
     const int kiln__tx = threadIdx.x % kiln__X, kiln__ty = threadIdx.x / kiln__X;
 //% if split
@@ -66,20 +66,18 @@ ${entry}(const __grid_constant__ kiln__args kiln__a)
     // Rows of the block into one, halving; the order depends on nothing but the block's shape.
     auto kiln__down = [&]() {
         #pragma unroll
-        for (int kiln__v = 0; kiln__v < kiln__V; kiln__v++)
-            kiln__parts[kiln__ty][kiln__tx][kiln__v] = kiln__acc[kiln__v];
-        #pragma unroll
-        for (int kiln__h = kiln__R / 2; kiln__h > 0; kiln__h /= 2) {
-            __syncthreads();
-            if (kiln__ty < kiln__h) {
-                #pragma unroll
-                for (int kiln__v = 0; kiln__v < kiln__V; kiln__v++) {
-                    kiln__acc[kiln__v] = kiln__merge(kiln__acc[kiln__v], kiln__parts[kiln__ty + kiln__h][kiln__tx][kiln__v]);
-                    kiln__parts[kiln__ty][kiln__tx][kiln__v] = kiln__acc[kiln__v];
+        for (int kiln__v = 0; kiln__v < kiln__V; kiln__v++) {
+            kiln__parts[kiln__ty][kiln__tx] = kiln__acc[kiln__v];
+            #pragma unroll
+            for (int kiln__h = kiln__R / 2; kiln__h > 0; kiln__h /= 2) {
+                __syncthreads();
+                if (kiln__ty < kiln__h) {
+                    kiln__acc[kiln__v] = kiln__merge(kiln__acc[kiln__v], kiln__parts[kiln__ty + kiln__h][kiln__tx]);
+                    kiln__parts[kiln__ty][kiln__tx] = kiln__acc[kiln__v];
                 }
             }
+            __syncthreads();
         }
-        __syncthreads();
     };
     kiln__down();
     const ${index} kiln__first = (kiln__outer * kiln__columns + kiln__column) * kiln__V;
@@ -99,11 +97,15 @@ ${entry}(const __grid_constant__ kiln__args kiln__a)
         return;
     __threadfence();
     #pragma unroll
-    for (int kiln__v = 0; kiln__v < kiln__V; kiln__v++) {
+    for (int kiln__v = 0; kiln__v < kiln__V; kiln__v++)
         kiln__acc[kiln__v] = kiln__empty();
-        if (kiln__inside)
-            for (${index} kiln__k = kiln__ty; kiln__k < (${index})kiln__a.splits; kiln__k += kiln__R)
+    if (kiln__inside) {
+        #pragma unroll 4
+        for (${index} kiln__k = kiln__ty; kiln__k < (${index})kiln__a.splits; kiln__k += kiln__R) {
+            #pragma unroll
+            for (int kiln__v = 0; kiln__v < kiln__V; kiln__v++)
                 kiln__acc[kiln__v] = kiln__merge(kiln__acc[kiln__v], kiln__a.parts[kiln__k * (${index})kiln__a.outputs + kiln__first + kiln__v]);
+        }
     }
     kiln__down();
     if (threadIdx.x == 0)

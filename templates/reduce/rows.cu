@@ -69,7 +69,7 @@ ${entry}(const __grid_constant__ kiln__args kiln__a)
             kiln__p = kiln__merge(kiln__p, kiln__acc[kiln__s][kiln__l]);
         #pragma unroll
         for (int kiln__d = (kiln__G < 32 ? kiln__G : 32) / 2; kiln__d > 0; kiln__d /= 2)
-            kiln__p = kiln__merge(kiln__p, kiln__shuffle_down(kiln__p, kiln__d));
+            kiln__p = kiln__merge(kiln__p, kiln__exchange(kiln__p, kiln__d));
         kiln__acc[kiln__s][0] = kiln__p;
     }
 //% if whole_block
@@ -99,11 +99,12 @@ ${entry}(const __grid_constant__ kiln__args kiln__a)
         return;
     __threadfence();
     kiln__whole = kiln__empty();
+    #pragma unroll 4
     for (${index} kiln__k = threadIdx.x; kiln__k < (${index})kiln__a.splits; kiln__k += ${block})
         kiln__whole = kiln__merge(kiln__whole, kiln__a.parts[kiln__output * (${index})kiln__a.splits + kiln__k]);
     #pragma unroll
     for (int kiln__d = 16; kiln__d > 0; kiln__d /= 2)
-        kiln__whole = kiln__merge(kiln__whole, kiln__shuffle_down(kiln__whole, kiln__d));
+        kiln__whole = kiln__merge(kiln__whole, kiln__exchange(kiln__whole, kiln__d));
     kiln__whole = kiln__across(kiln__whole);
     if (threadIdx.x == 0)
         kiln__a.tickets[kiln__output] = 0;
@@ -111,13 +112,17 @@ ${entry}(const __grid_constant__ kiln__args kiln__a)
     if (threadIdx.x == 0)
         kiln__finish(kiln__output, kiln__whole);
 //% else
-    if (kiln__lane != 0)
-        return;
+    // Every lane has every result: the group's lanes share the work of finishing them.
     #pragma unroll
-    for (int kiln__s = 0; kiln__s < kiln__S; kiln__s++) {
-        const ${index} kiln__k = kiln__output + kiln__s * (${block} / kiln__G);
-        if (kiln__k < (${index})kiln__a.outputs)
-            kiln__finish(kiln__k, kiln__acc[kiln__s][0]);
+    for (int kiln__s = 0; kiln__s < kiln__S; kiln__s += kiln__G) {
+        kiln__part kiln__mine = kiln__acc[kiln__s][0];
+        #pragma unroll
+        for (int kiln__t = 1; kiln__t < kiln__G && kiln__s + kiln__t < kiln__S; kiln__t++)
+            if (kiln__lane == kiln__t)
+                kiln__mine = kiln__acc[kiln__s + kiln__t][0];
+        const ${index} kiln__k = kiln__output + (kiln__s + kiln__lane) * (${block} / kiln__G);
+        if (kiln__s + kiln__lane < kiln__S && kiln__k < (${index})kiln__a.outputs)
+            kiln__finish(kiln__k, kiln__mine);
     }
 //% end
 }
