@@ -151,7 +151,9 @@ static void rows_on_cuda(kiln__plan *plan, int units, int64_t outputs, int64_t l
     v->group = (uint16_t)group;
     v->unroll = (uint8_t)(each >= FLIGHT_ACCESSES ? FLIGHT_ACCESSES : each >= 2 ? 2 : 1);
     v->segments = 1;
-    while (group <= WARP_THREADS && v->segments * v->unroll < kiln__tuned("KILN_TUNE_SEGMENTS", FLIGHT_ACCESSES) &&
+    const int flight = kiln__tuned("KILN_TUNE_SEGMENTS", group > 1 ? 2 * FLIGHT_ACCESSES
+                                                                   : FLIGHT_ACCESSES);
+    while (group <= WARP_THREADS && v->segments * v->unroll < flight &&
            outputs * group / (2 * v->segments) >= full * BLOCK_THREADS)
         v->segments *= 2;
     plan->word[KILN__WORD_CHUNK] = length;

@@ -69,10 +69,10 @@ static const row rows[] = {
     {KILN_REDUCE_MAX, "f", RULE_SAME, RULE_SAME, "$", "x", GREATEST, "y = a", "$L", true},
     {KILN_REDUCE_ARGMIN, REALS, RULE_INT64, RULE_SAME, "kiln_position<$>",
      "kiln_position_of<$>(x, _J)", "kiln_position_least(a, b)", "y = a.index",
-     "kiln_position_of<$>($H, 9223372036854775807ll)", true},
+     "kiln_position_of<$>($H, kiln_position_none)", true},
     {KILN_REDUCE_ARGMAX, REALS, RULE_INT64, RULE_SAME, "kiln_position<$>",
      "kiln_position_of<$>(x, _J)", "kiln_position_greatest(a, b)", "y = a.index",
-     "kiln_position_of<$>($L, 9223372036854775807ll)", true},
+     "kiln_position_of<$>($L, kiln_position_none)", true},
 
     {KILN_REDUCE_ANY, ANY_KIND, RULE_BOOL, RULE_BOOL, "$", "x != T(0)", "a | b", "y = a", "false",
      false},

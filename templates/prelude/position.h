@@ -3,9 +3,12 @@
 // are associative and commutative, so elements may be combined in any order.
 template <class T> struct kiln_position {
     T value;
-    long long index;
+    kiln__index index;
 };
-template <class T> KILN_FN kiln_position<T> kiln_position_of(T value, long long index)
+// Behind every position: what a value without one has.
+constexpr kiln__index kiln_position_none =
+    (kiln__index)(sizeof(kiln__index) == 4 ? 0x7fffffffll : 0x7fffffffffffffffll);
+template <class T> KILN_FN kiln_position<T> kiln_position_of(T value, kiln__index index)
 {
     kiln_position<T> p;
     p.value = value;

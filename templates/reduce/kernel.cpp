@@ -1,4 +1,5 @@
 // ${title}
+typedef ${index} kiln__index; // wide enough for every count and offset of this kernel
 ${prelude}
 //% for p in placeholders
 typedef ${p.ctype} ${p.placeholder};
