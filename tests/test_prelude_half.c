@@ -270,6 +270,29 @@ static void test_prelude_half__arithmetic_rounds_after_each_operation(void **sta
     free(x);
 }
 
+/* A double beside a 16-bit float makes a double, as it does beside a float. */
+static void test_prelude_half__wider_operands_decide_the_type(void **state)
+{
+    test_env *t = *state;
+    uint16_t *codes = all_codes();
+    double *got = malloc(CODES * sizeof *got);
+    for (size_t f = 0; f < COUNT(formats); f++) {
+        run(t, "z = x * 0.1", formats[f].dtype, codes, NULL, CODES, KILN_FLOAT64, got);
+        for (int k = 0; k < CODES; k++) {
+            const double want = decode(&formats[f], (uint16_t)k) * 0.1;
+            CHECK(same(got[k], want), "%s %#06x * 0.1 is %a, got %a", formats[f].name, k, want, got[k]);
+        }
+        run(t, "z = 0.1f - x", formats[f].dtype, codes, NULL, CODES, KILN_FLOAT64, got);
+        for (int k = 0; k < CODES; k++) {
+            const float want = (float)(0.1f - decode(&formats[f], (uint16_t)k));
+            CHECK(same(got[k], want), "0.1f - %s %#06x is %a, got %a", formats[f].name, k, (double)want,
+                  got[k]);
+        }
+    }
+    free(got);
+    free(codes);
+}
+
 /* The function in double, rounded; a neighbour is allowed, for float comes in between. */
 static void test_prelude_half__functions_are_rounded_to_the_type(void **state)
 {
@@ -304,6 +327,7 @@ int main(int argc, char **argv)
         TEST(test_prelude_half__floats_and_doubles_are_rounded_once_to_nearest_even),
         TEST(test_prelude_half__integers_are_rounded_once),
         TEST(test_prelude_half__arithmetic_rounds_after_each_operation),
+        TEST(test_prelude_half__wider_operands_decide_the_type),
         TEST(test_prelude_half__functions_are_rounded_to_the_type),
     };
     return test_env_main(argc, argv, "test_prelude_half", tests, COUNT(tests));

@@ -206,6 +206,8 @@ static void check(test_env *t, const function *f, int parts, const char *file, d
         for (size_t k = 0; k < p.count; k++) {
             const double *g = got + parts * (int)k, *w = p.result + parts * (int)k;
             const double *x = p.argument[0] + parts * (int)k, *y = p.argument[1] + parts * (int)k;
+            if (!wide && (float)x[0] != x[0] && !isnan(x[0]))
+                continue; /* meant for float64 */
             const double e =
                 parts == 1 ? error_of(g[0], w[0], wide) : complex_error(g, w, wide);
             worst[wide] = fmax(worst[wide], e);

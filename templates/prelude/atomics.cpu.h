@@ -15,6 +15,8 @@ template <class T, class F> KILN_FN T kiln__atomic_update(T *p, F update)
         __builtin_memcpy(&old, &seen, sizeof old);
         value = update(old);
         __builtin_memcpy(&next, &value, sizeof next);
+        if (next == seen) // nothing to write, as for most of many minima
+            return old;
     } while (!__atomic_compare_exchange_n((word *)p, &seen, next, true, __ATOMIC_RELAXED,
                                           __ATOMIC_RELAXED));
     return old;

@@ -11,7 +11,23 @@ template <class T, class F> KILN_FN T kiln__atomic_update(T *p, F update)
     do {
         expected = seen;
         T value = update(__builtin_bit_cast(T, expected));
-        seen = atomicCAS((word *)p, expected, __builtin_bit_cast(word, value));
+        word next = __builtin_bit_cast(word, value);
+        if (next == expected) // nothing to write, as for most of many minima
+            break;
+        seen = atomicCAS((word *)p, expected, next);
     } while (seen != expected);
-    return __builtin_bit_cast(T, seen);
+    return __builtin_bit_cast(T, expected);
+}
+// Sums of 64-bit integers, whatever their sign, are one instruction. Called with 0ull.
+template <class T> struct kiln__integer64 {};
+template <> struct kiln__integer64<long> { typedef unsigned long long type; };
+template <> struct kiln__integer64<unsigned long> { typedef unsigned long long type; };
+template <> struct kiln__integer64<long long> { typedef unsigned long long type; };
+template <class T> KILN_FN T kiln__atomic_add(T *p, T v, typename kiln__integer64<T>::type)
+{
+    return (T)atomicAdd((unsigned long long *)p, (unsigned long long)v);
+}
+template <class T> KILN_FN T kiln__atomic_add(T *p, T v, int)
+{
+    return kiln__atomic_update(p, [=](T old) -> T { return T(old + v); });
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Make prelude_math.txt and prelude_complex.txt: what the functions that snippets call must give.
 
-Needs mpmath and NumPy. Every argument is exact in float32, so that one table serves both widths;
-every result is computed with 60 digits and rounded once to float64.
+Needs mpmath and NumPy. Most arguments are exact in float32, so that one table serves both widths;
+those that are not serve float64 alone. Every result is computed with 60 digits and rounded once.
 
     python3 make_prelude.py        writes both files beside this script
 """
@@ -109,7 +109,8 @@ def write_math():
     with open(os.path.join(HERE, "prelude_math.txt"), "w") as out:
         out.write("# made by make_prelude.py: function arguments result\n")
         for name, (f, points) in UNARY.items():
-            for x in points:
+            finer = 2.0**-30 if name == "acosh" else -(2.0**-30) # stay inside the domain
+            for x in points + [x * (1 + random.uniform(0.5, 1) * finer) for x in points[::4]]:
                 out.write(f"{name} {x.hex()} {text(f(mp.mpf(x)))}\n")
         for name, (f, points) in BINARY.items():
             for x, y in points:
