@@ -93,7 +93,7 @@ static void test_divide__is_exact_in_64_bits(void **state)
     }
 }
 
-/* ---- the kernels' half ----------------------------------------------------------------------------- */
+/* ---- the kernels' half ----------------------------------------------------------------------- */
 
 static kiln_array *array_of(test_env *t, kiln_dtype dtype, const void *data)
 {
@@ -104,7 +104,8 @@ static kiln_array *array_of(test_env *t, kiln_dtype dtype, const void *data)
 }
 
 /* q, r = divmod(n, d) on the device; all arrays hold CALLS elements of `dtype`. */
-static void run(test_env *t, kiln_dtype dtype, const char *op, void *const host[4], void *q, void *r)
+static void run(test_env *t, kiln_dtype dtype, const char *op, void *const host[4], void *q,
+                void *r)
 {
     const size_t bytes = CALLS * kiln_dtype_size(dtype);
     kiln_array *in[4], *out[2] = {NULL, NULL};
@@ -112,8 +113,8 @@ static void run(test_env *t, kiln_dtype dtype, const char *op, void *const host[
 
     for (int k = 0; k < 4; k++)
         in[k] = array_of(t, dtype, host[k]);
-    OK(t, kiln_elementwise_create(t->ctx, "T n, T magic, T shift, T d", "T q, T r", op, NULL, &kernel,
-                                  &t->err));
+    OK(t, kiln_elementwise_create(t->ctx, "T n, T magic, T shift, T d", "T q, T r", op, NULL,
+                                  &kernel, &t->err));
     OK(t, kiln_call(kernel, &t->err, in[0], in[1], in[2], in[3], &out[0], &out[1]));
     OK(t, kiln_array_to_host(out[0], q, bytes, NULL, &t->err));
     OK(t, kiln_array_to_host(out[1], r, bytes, NULL, &t->err));
@@ -141,8 +142,8 @@ static void test_divide__kernels_divide_in_32_bits(void **state)
         "kiln__divisor32 v = {magic, shift, d, 0}; int rest; q = v.divmod((int)n, &rest); r = rest",
         (void *const[]){n, magic, shift, d}, q, r);
     for (int k = 0; k < CALLS; k++)
-        CHECK(q[k] == n[k] / d[k] && r[k] == n[k] % d[k], "%u / %u gave %u, rest %u", n[k], d[k], q[k],
-              r[k]);
+        CHECK(q[k] == n[k] / d[k] && r[k] == n[k] % d[k], "%u / %u gave %u, rest %u", n[k], d[k],
+              q[k], r[k]);
 }
 
 static void test_divide__kernels_divide_in_64_bits(void **state)

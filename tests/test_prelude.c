@@ -14,11 +14,7 @@
 #include "codegen/templates.h"
 #include "prelude/expressions.h"
 
-enum {
-    KILN__ON_CUDA = 1,
-    KILN__ON_CPU = 2,
-    KILN__ON_BOTH = 3
-};
+enum { KILN__ON_CUDA = 1, KILN__ON_CPU = 2, KILN__ON_BOTH = 3 };
 
 static const struct {
     const char *name;
@@ -32,7 +28,7 @@ static const struct {
 #undef SECTION
 };
 
-/* ---- the table -------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 /* The first row of this name on some of these backends; the number of rows when there is none. */
 static size_t row_of(const char *name, int backends)
@@ -112,7 +108,7 @@ static void test_prelude__conditions_name_sections(void **state)
     }
 }
 
-/* ---- what is emitted ----------------------------------------------------------------------------- */
+/* ---- what is emitted ------------------------------------------------------------------------- */
 
 static bool emits(kiln_backend backend, const char *preamble, const char *op, const char *text)
 {
@@ -124,8 +120,9 @@ static bool emits(kiln_backend backend, const char *preamble, const char *op, co
 
 static void test_prelude__a_plain_kernel_gets_nothing_for_others(void **state)
 {
-    static const char *const others[] = {"kiln__math", "kiln__bits", "complex", "kiln__raw", "namespace",
-                                         "atomic", "extern \"C\" float", "min(", "kiln__bit_cast"};
+    static const char *const others[] = {"kiln__math",         "kiln__bits", "complex",
+                                         "kiln__raw",          "namespace",  "atomic",
+                                         "extern \"C\" float", "min(",       "kiln__bit_cast"};
     (void)state;
     for (size_t k = 0; k < KILN_COUNT_OF(others); k++) {
         if (emits(KILN_BACKEND_CUDA, "", "sum = sum * 2 + 1", others[k]))
@@ -141,8 +138,8 @@ static void test_prelude__words_and_sections_together_bring_a_section(void **sta
     assert_true(emits(KILN_BACKEND_CUDA, "", "complex<double> w = sum; sum = exp(w).real()",
                       "complex<T> exp("));
     assert_false(emits(KILN_BACKEND_CUDA, "", "sum = exp(sum)", "complex<T>"));
-    assert_false(emits(KILN_BACKEND_CUDA, "", "complex<double> w = sum; sum = w.real()",
-                       "complex<T> exp("));
+    assert_false(
+        emits(KILN_BACKEND_CUDA, "", "complex<double> w = sum; sum = w.real()", "complex<T> exp("));
     assert_true(emits(KILN_BACKEND_CUDA, "", "sum = thrust::norm(thrust::complex<double>(sum))",
                       "using ::norm;"));
 }
@@ -161,7 +158,7 @@ static void test_prelude__a_header_keeps_its_names(void **state)
     assert_true(emits(KILN_BACKEND_CPU, "#include <climits>", limit, "struct numeric_limits"));
 }
 
-/* ---- all expressions in one kernel ----------------------------------------------------------------- */
+/* ---- all expressions in one kernel ----------------------------------------------------------- */
 
 static void compile_all(kiln_backend backend)
 {

@@ -57,7 +57,7 @@ static bool same(double a, double b)
     return (isnan(a) && isnan(b)) || (a == b && signbit(a) == signbit(b));
 }
 
-/* Run `op` over host arrays x and y (y may be NULL) of `in_dtype`; out receives `count` elements. */
+/* Run `op` over host arrays x and y (y may be NULL) of `in_dtype`; out gets `count` elements. */
 static void run(test_env *t, const char *op, kiln_dtype in_dtype, const void *x, const void *y,
                 size_t count, kiln_dtype out_dtype, void *out)
 {
@@ -165,9 +165,9 @@ static void test_prelude_half__integers_are_rounded_once(void **state)
     static const int64_t x[] = {
         0, 1, -1, 255, 257, 258, 259, -259, 2049, 2051, 65519, 65520, -65519, 16777217,
         /* halfway for bfloat16 but for the last digit, which float and double drop */
-        0x40400000, 0x4040000000000001, 0x40C0000000000000, 0x40BFFFFFFFFFFFFF,
-        -0x4040000000000001, 0x4040000000000000, INT64_MAX, INT64_MIN, 0x7F80000000000000,
-        0x7F7FFFFFFFFFFFFF, 0x20200000000001, 0x2020000000000000};
+        0x40400000, 0x4040000000000001, 0x40C0000000000000, 0x40BFFFFFFFFFFFFF, -0x4040000000000001,
+        0x4040000000000000, INT64_MAX, INT64_MIN, 0x7F80000000000000, 0x7F7FFFFFFFFFFFFF,
+        0x20200000000001, 0x2020000000000000};
     test_env *t = *state;
     uint16_t got[COUNT(x)];
     for (size_t f = 0; f < COUNT(formats); f++) {
@@ -257,7 +257,8 @@ static void test_prelude_half__arithmetic_rounds_after_each_operation(void **sta
             run(t, op, formats[f].dtype, x, y, PAIRS, formats[f].dtype, got);
             for (int k = 0; k < PAIRS; k++) {
                 const double a = decode(&formats[f], x[k]), b = decode(&formats[f], y[k]);
-                const double want = rows[r].want(&formats[f], a, b), have = decode(&formats[f], got[k]);
+                const double want = rows[r].want(&formats[f], a, b),
+                             have = decode(&formats[f], got[k]);
                 /* Which zero max() returns of two is open, in C as in CUDA. */
                 CHECK(same(have, want) || (rows[r].want == larger && have == 0 && want == 0),
                       "%s: %s: x = %a, y = %a: expected %a, got %a", formats[f].name, rows[r].op, a,
@@ -280,13 +281,14 @@ static void test_prelude_half__wider_operands_decide_the_type(void **state)
         run(t, "z = x * 0.1", formats[f].dtype, codes, NULL, CODES, KILN_FLOAT64, got);
         for (int k = 0; k < CODES; k++) {
             const double want = decode(&formats[f], (uint16_t)k) * 0.1;
-            CHECK(same(got[k], want), "%s %#06x * 0.1 is %a, got %a", formats[f].name, k, want, got[k]);
+            CHECK(same(got[k], want), "%s %#06x * 0.1 is %a, got %a", formats[f].name, k, want,
+                  got[k]);
         }
         run(t, "z = 0.1f - x", formats[f].dtype, codes, NULL, CODES, KILN_FLOAT64, got);
         for (int k = 0; k < CODES; k++) {
             const float want = (float)(0.1f - decode(&formats[f], (uint16_t)k));
-            CHECK(same(got[k], want), "0.1f - %s %#06x is %a, got %a", formats[f].name, k, (double)want,
-                  got[k]);
+            CHECK(same(got[k], want), "0.1f - %s %#06x is %a, got %a", formats[f].name, k,
+                  (double)want, got[k]);
         }
     }
     free(got);
@@ -299,7 +301,7 @@ static void test_prelude_half__functions_are_rounded_to_the_type(void **state)
     static const struct {
         const char *op;
         double (*want)(double x);
-    } rows[] = {{"z = exp(x)", exp}, {"z = sqrt(x)", sqrt},   {"z = tanh(x)", tanh},
+    } rows[] = {{"z = exp(x)", exp},   {"z = sqrt(x)", sqrt},   {"z = tanh(x)", tanh},
                 {"z = fabs(x)", fabs}, {"z = floor(x)", floor}, {"z = abs(x)", fabs}};
     test_env *t = *state;
     uint16_t *codes = all_codes(), *got = malloc(CODES * sizeof *got);
@@ -308,9 +310,11 @@ static void test_prelude_half__functions_are_rounded_to_the_type(void **state)
             run(t, rows[r].op, formats[f].dtype, codes, NULL, CODES, formats[f].dtype, got);
             for (int k = 0; k < CODES; k++) {
                 const double x = decode(&formats[f], (uint16_t)k), exact = rows[r].want(x);
-                const double want = round_to(&formats[f], exact), have = decode(&formats[f], got[k]);
-                const bool near = isfinite(have) && fabs(have - exact) <= 0.505 * fabs(exact) *
-                                                                              ldexp(2, -formats[f].digits);
+                const double want = round_to(&formats[f], exact),
+                             have = decode(&formats[f], got[k]);
+                const bool near =
+                    isfinite(have) &&
+                    fabs(have - exact) <= 0.505 * fabs(exact) * ldexp(2, -formats[f].digits);
                 CHECK(same(have, want) || near, "%s: %s: x = %a: expected %a, got %a",
                       formats[f].name, rows[r].op, x, want, have);
             }

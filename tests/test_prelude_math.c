@@ -30,50 +30,87 @@ typedef struct function {
 } function;
 
 static const function real_functions[] = {
-    {"sin", 1, NULL, 0, 0},       {"cos", 1, NULL, 0, 0},
-    {"tan", 1, NULL, 0, 0},       {"asin", 1, NULL, 0, 0},
-    {"acos", 1, NULL, 0, 0},      {"atan", 1, NULL, 0, 0},
-    {"sinh", 1, NULL, 0, 0},      {"cosh", 1, NULL, 0, 0},
-    {"tanh", 1, NULL, 0, 0},      {"asinh", 1, NULL, 0, 0},
-    {"acosh", 1, NULL, 0, 0},     {"atanh", 1, NULL, 0, 0},
-    {"exp", 1, NULL, 0, 0},       {"exp2", 1, NULL, 0, 0},
-    {"exp10", 1, NULL, 0, 0},     {"expm1", 1, NULL, 0, 0},
-    {"log", 1, NULL, 0, 0},       {"log2", 1, NULL, 0, 0},
-    {"log10", 1, NULL, 0, 0},     {"log1p", 1, NULL, 0, 0},
-    {"sqrt", 1, NULL, 0.5, 0.5},  {"rsqrt", 1, NULL, 2, 2},
-    {"cbrt", 1, NULL, 0, 0},      {"rcbrt", 1, NULL, 0, 0},
-    {"erf", 1, NULL, 0, 0},       {"erfc", 1, NULL, 5, 5},
-    {"erfinv", 1, NULL, 0, 6},    {"erfcinv", 1, NULL, 5, 7},
-    {"erfcx", 1, NULL, 5, 5},     {"tgamma", 1, NULL, 11, 11},
-    {"lgamma", 1, NULL, 6, 6},    {"normcdf", 1, NULL, 6, 6},
-    {"normcdfinv", 1, NULL, 6, 8}, {"j0", 1, NULL, 9, 7},
-    {"j1", 1, NULL, 9, 7},        {"y0", 1, NULL, 9, 7},
-    {"y1", 1, NULL, 9, 7},        {"cyl_bessel_i0", 1, NULL, 6, 6},
-    {"cyl_bessel_i1", 1, NULL, 6, 6}, {"sinpi", 1, NULL, 0, 0},
-    {"cospi", 1, NULL, 0, 0},     {"pow", 2, NULL, 4, 4},
-    {"atan2", 2, NULL, 4, 4},     {"hypot", 2, NULL, 4, 4},
-    {"rhypot", 2, NULL, 4, 4},    {"fmod", 2, NULL, 0.5, 0.5},
-    {"remainder", 2, NULL, 0.5, 0.5}, {"fdim", 2, NULL, 0.5, 0.5},
+    {"sin", 1, NULL, 0, 0},
+    {"cos", 1, NULL, 0, 0},
+    {"tan", 1, NULL, 0, 0},
+    {"asin", 1, NULL, 0, 0},
+    {"acos", 1, NULL, 0, 0},
+    {"atan", 1, NULL, 0, 0},
+    {"sinh", 1, NULL, 0, 0},
+    {"cosh", 1, NULL, 0, 0},
+    {"tanh", 1, NULL, 0, 0},
+    {"asinh", 1, NULL, 0, 0},
+    {"acosh", 1, NULL, 0, 0},
+    {"atanh", 1, NULL, 0, 0},
+    {"exp", 1, NULL, 0, 0},
+    {"exp2", 1, NULL, 0, 0},
+    {"exp10", 1, NULL, 0, 0},
+    {"expm1", 1, NULL, 0, 0},
+    {"log", 1, NULL, 0, 0},
+    {"log2", 1, NULL, 0, 0},
+    {"log10", 1, NULL, 0, 0},
+    {"log1p", 1, NULL, 0, 0},
+    {"sqrt", 1, NULL, 0.5, 0.5},
+    {"rsqrt", 1, NULL, 2, 2},
+    {"cbrt", 1, NULL, 0, 0},
+    {"rcbrt", 1, NULL, 0, 0},
+    {"erf", 1, NULL, 0, 0},
+    {"erfc", 1, NULL, 5, 5},
+    {"erfinv", 1, NULL, 0, 6},
+    {"erfcinv", 1, NULL, 5, 7},
+    {"erfcx", 1, NULL, 5, 5},
+    {"tgamma", 1, NULL, 11, 11},
+    {"lgamma", 1, NULL, 6, 6},
+    {"normcdf", 1, NULL, 6, 6},
+    {"normcdfinv", 1, NULL, 6, 8},
+    {"j0", 1, NULL, 9, 7},
+    {"j1", 1, NULL, 9, 7},
+    {"y0", 1, NULL, 9, 7},
+    {"y1", 1, NULL, 9, 7},
+    {"cyl_bessel_i0", 1, NULL, 6, 6},
+    {"cyl_bessel_i1", 1, NULL, 6, 6},
+    {"sinpi", 1, NULL, 0, 0},
+    {"cospi", 1, NULL, 0, 0},
+    {"pow", 2, NULL, 4, 4},
+    {"atan2", 2, NULL, 4, 4},
+    {"hypot", 2, NULL, 4, 4},
+    {"rhypot", 2, NULL, 4, 4},
+    {"fmod", 2, NULL, 0.5, 0.5},
+    {"remainder", 2, NULL, 0.5, 0.5},
+    {"fdim", 2, NULL, 0.5, 0.5},
 };
 
 static const function complex_functions[] = {
-    {"exp", 1, NULL, 6, 6},     {"log", 1, NULL, 0, 0},
-    {"log10", 1, NULL, 5, 5},   {"log2", 1, NULL, 5, 5},
-    {"sqrt", 1, NULL, 0, 0},    {"sin", 1, NULL, 6, 6},
-    {"cos", 1, NULL, 6, 6},     {"tan", 1, NULL, 10, 10},
-    {"asin", 1, NULL, 8, 8},    {"acos", 1, NULL, 8, 8},
-    {"atan", 1, NULL, 6, 6},    {"sinh", 1, NULL, 6, 6},
-    {"cosh", 1, NULL, 6, 6},    {"tanh", 1, NULL, 10, 10},
-    {"asinh", 1, NULL, 8, 8},   {"acosh", 1, NULL, 8, 8},
-    {"atanh", 1, NULL, 6, 6},   {"expm1", 1, NULL, 8, 8},
-    {"log1p", 1, NULL, 6, 6},   {"conj", 1, NULL, 0, 0.1},
-    {"abs", 1, NULL, 0, 0},     {"arg", 1, NULL, 0, 0},
-    {"norm", 1, NULL, 0, 0},    {"multiply", 2, "z = x * y", 2, 2},
-    {"divide", 2, "z = x / y", 6, 6}, {"pow", 2, NULL, 64, 64},
+    {"exp", 1, NULL, 6, 6},
+    {"log", 1, NULL, 0, 0},
+    {"log10", 1, NULL, 5, 5},
+    {"log2", 1, NULL, 5, 5},
+    {"sqrt", 1, NULL, 0, 0},
+    {"sin", 1, NULL, 6, 6},
+    {"cos", 1, NULL, 6, 6},
+    {"tan", 1, NULL, 10, 10},
+    {"asin", 1, NULL, 8, 8},
+    {"acos", 1, NULL, 8, 8},
+    {"atan", 1, NULL, 6, 6},
+    {"sinh", 1, NULL, 6, 6},
+    {"cosh", 1, NULL, 6, 6},
+    {"tanh", 1, NULL, 10, 10},
+    {"asinh", 1, NULL, 8, 8},
+    {"acosh", 1, NULL, 8, 8},
+    {"atanh", 1, NULL, 6, 6},
+    {"expm1", 1, NULL, 8, 8},
+    {"log1p", 1, NULL, 6, 6},
+    {"conj", 1, NULL, 0, 0.1},
+    {"abs", 1, NULL, 0, 0},
+    {"arg", 1, NULL, 0, 0},
+    {"norm", 1, NULL, 0, 0},
+    {"multiply", 2, "z = x * y", 2, 2},
+    {"divide", 2, "z = x / y", 6, 6},
+    {"pow", 2, NULL, 64, 64},
     {"polar", 2, "z = polar(x.real(), y.real())", 6, 6},
 };
 
-/* The rows of one function: `parts` numbers (1 real, 2 complex) for each argument and the result. */
+/* The rows of one function: `parts` numbers (1 real, 2 complex) an argument, and for the result. */
 typedef struct points {
     size_t count;
     double argument[ARGUMENTS_MAX][2 * POINTS_MAX];
@@ -112,7 +149,7 @@ static void read_points(const char *file, const function *f, int parts, points *
     CHECK(p->count >= 3, "%s has %zu rows in %s", f->name, p->count, file);
 }
 
-/* ---- running a function -------------------------------------------------------------------- */
+/* ---- running a function ---------------------------------------------------------------------- */
 
 /* `count` numbers as an array of `dtype`, which holds float32 or float64 parts. */
 static kiln_array *to_device(test_env *t, const double *values, size_t count, int parts, bool wide)
@@ -120,7 +157,8 @@ static kiln_array *to_device(test_env *t, const double *values, size_t count, in
     float narrow[2 * POINTS_MAX];
     kiln_array *array = NULL;
     const int64_t shape = (int64_t)count;
-    const kiln_dtype dtypes[2][2] = {{KILN_FLOAT32, KILN_FLOAT64}, {KILN_COMPLEX64, KILN_COMPLEX128}};
+    const kiln_dtype dtypes[2][2] = {{KILN_FLOAT32, KILN_FLOAT64},
+                                     {KILN_COMPLEX64, KILN_COMPLEX128}};
     for (size_t k = 0; k < count * (size_t)parts; k++)
         narrow[k] = (float)values[k];
     OK(t, kiln_array_from_host(t->ctx, dtypes[parts - 1][wide], 1, &shape,
@@ -161,7 +199,7 @@ static void run(test_env *t, const function *f, int parts, bool wide, const poin
     kiln_elementwise_destroy(kernel);
 }
 
-/* ---- judging a result ----------------------------------------------------------------------- */
+/* ---- judging a result ------------------------------------------------------------------------ */
 
 /* The unit in the last place of a number as large as `v`. */
 static double unit(double v, bool wide)
@@ -200,7 +238,8 @@ static void check(test_env *t, const function *f, int parts, const char *file, d
     double got[2 * POINTS_MAX];
     read_points(file, f, parts, &p);
     for (int wide = 0; wide < 2; wide++) {
-        const double given = wide ? f->ulps_double : f->ulps_float, allowed = given == 0 ? 4 : given;
+        const double given = wide ? f->ulps_double : f->ulps_float,
+                     allowed = given == 0 ? 4 : given;
         run(t, f, parts, wide, &p, got);
         worst[wide] = 0;
         for (size_t k = 0; k < p.count; k++) {
@@ -208,15 +247,14 @@ static void check(test_env *t, const function *f, int parts, const char *file, d
             const double *x = p.argument[0] + parts * (int)k, *y = p.argument[1] + parts * (int)k;
             if (!wide && (float)x[0] != x[0] && !isnan(x[0]))
                 continue; /* meant for float64 */
-            const double e =
-                parts == 1 ? error_of(g[0], w[0], wide) : complex_error(g, w, wide);
+            const double e = parts == 1 ? error_of(g[0], w[0], wide) : complex_error(g, w, wide);
             worst[wide] = fmax(worst[wide], e);
             CHECK(e <= allowed,
                   "%s, float%d: x = (%a, %a), y = (%a, %a): got (%a, %a), expected (%a, %a): %g "
                   "units, %g allowed",
-                  f->name, wide ? 64 : 32, x[0], parts == 1 ? 0 : x[1], f->arguments == 1 ? 0 : y[0],
-                  f->arguments == 1 || parts == 1 ? 0 : y[1], g[0], parts == 1 ? 0 : g[1], w[0],
-                  parts == 1 ? 0 : w[1], e, allowed);
+                  f->name, wide ? 64 : 32, x[0], parts == 1 ? 0 : x[1],
+                  f->arguments == 1 ? 0 : y[0], f->arguments == 1 || parts == 1 ? 0 : y[1], g[0],
+                  parts == 1 ? 0 : g[1], w[0], parts == 1 ? 0 : w[1], e, allowed);
         }
     }
 }

@@ -31,7 +31,8 @@ static const struct {
 };
 
 static const char variables[] =
-    "double d = sum; float f = (float)d; int i = (int)d; long long ll = i; long l = i; unsigned u = i;\n"
+    "double d = sum; float f = (float)d; int i = (int)d; long long ll = i; long l = i; unsigned u "
+    "= i;\n"
     "unsigned long ul = i; unsigned long long ull = i; short s = i; signed char c = i;\n"
     "unsigned char uc = i; bool b = i != 0;\n";
 static const char sink[] = "sum = f + d + i + ll + l + u + ul + ull + s + c + uc + b;\n";
@@ -88,8 +89,14 @@ char *expressions_source(kiln_backend backend, const char *preamble, const char 
         .in = "",
         .out = "float64 sum",
         .snippet = {[KILN__SNIPPET_PREAMBLE] = preamble, [KILN__SNIPPET_OP] = op}};
-    const kiln__operand sum = {.is_array = true, .written = true, .contiguous = true, .itemsize = 8,
-                             .rank = 1, .shape = shape, .strides = strides, .address = 4096};
+    const kiln__operand sum = {.is_array = true,
+                               .written = true,
+                               .contiguous = true,
+                               .itemsize = 8,
+                               .rank = 1,
+                               .shape = shape,
+                               .strides = strides,
+                               .address = 4096};
     kiln_error err = KILN_ERROR_INIT;
     kiln__definition *def = NULL;
     kiln__plan *plan = kiln__calloc(1, sizeof *plan);

@@ -83,7 +83,7 @@ static const char *vector_library(const kiln__cxx *cxx)
 static const struct {
     const char *from, *to;
 } translations[] = {
-    {"use_fast_math", "-ffast-math"},
+    {"use_fast_math", "-funsafe-math-optimizations"}, /* not -ffast-math: NaN stays NaN on CUDA */
     {"fmad=false", "-ffp-contract=off"},
     {"fmad=true", "-ffp-contract=fast"},
     {"lineinfo", NULL},
