@@ -29,6 +29,16 @@ kiln_axes host_axes(unsigned axes)
     return list;
 }
 
+kiln_status host_run(kiln_reduction *op, const kiln_axes *axes, bool keepdims, const kiln_arg *args,
+                     size_t arg_count, kiln_error *err)
+{
+    kiln_reduce_options options = KILN_REDUCE_OPTIONS_INIT;
+
+    options.axes = axes;
+    options.keepdims = keepdims;
+    return kiln_reduction_run(op, args, arg_count, &options, err);
+}
+
 /* Step the index over the axes of the set in C-order; false after the last one. */
 static bool next_in(unsigned axes, int rank, const int64_t *shape, int64_t *at)
 {

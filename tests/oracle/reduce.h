@@ -45,6 +45,10 @@ void host_reduce(host_array *const *in, size_t in_count, host_array *const *out,
 /* `axes` as kiln takes them. */
 kiln_axes host_axes(unsigned axes);
 
+/* kiln_reduction_run() with axes and keepdims, on the context's own stream. */
+kiln_status host_run(kiln_reduction *op, const kiln_axes *axes, bool keepdims, const kiln_arg *args,
+                     size_t arg_count, kiln_error *err);
+
 /* sum of the first input; sum of its squares, and their root. */
 extern const host_reduction host_sum, host_sum_squares, host_l2;
 
