@@ -30,10 +30,14 @@ KILN_FN kiln_position<T> kiln_position_pick(kiln_position<T> a, kiln_position<T>
 template <class T>
 KILN_FN kiln_position<T> kiln_position_least(kiln_position<T> a, kiln_position<T> b)
 {
+    if (b.value > a.value)
+        return a; // nearly always, once some elements have been seen
     return kiln_position_pick(a, b, b.value < a.value, b.value == a.value);
 }
 template <class T>
 KILN_FN kiln_position<T> kiln_position_greatest(kiln_position<T> a, kiln_position<T> b)
 {
+    if (b.value < a.value)
+        return a;
     return kiln_position_pick(a, b, b.value > a.value, b.value == a.value);
 }
