@@ -1,0 +1,367 @@
+/*
+ * test_reduction_runs.c - what must hold from run to run: the same bits, from any thread and
+ * stream; no leak when an allocation fails; and agreement with plain loops for random shapes,
+ * strides, dtypes, axes and definitions, under a printed seed.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/core.h"
+#include "oracle/reduce.h"
+
+static kiln_reduction *create_sum(test_env *t)
+{
+    kiln_reduction *op = NULL;
+
+    OK(t,
+       kiln_reduction_create(t->ctx, "T x", "T y", "x", "a + b", "y = a", "0", NULL, &op, &t->err));
+    return op;
+}
+
+/* ---- bits ---- */
+
+/* Shapes that are split in different ways; sums of random floats round in every addition. */
+static const struct {
+    int64_t shape[2];
+    unsigned axes;
+} split_shapes[] = {
+    {{1, 700001}, 3}, {{3, 200003}, 2}, {{200003, 3}, 1}, {{700, 900}, 1},
+    {{700, 900}, 2},  {{90001, 7}, 2},  {{5, 7}, 3},
+};
+
+static void check_bits(test_env *t, kiln_reduction *op, const host_array *x, unsigned axes)
+{
+    enum { RUNS = 100, STREAMS = 3, ROOM = 90001 };
+    static float first[ROOM], again[ROOM];
+    kiln_stream *streams[STREAMS] = {NULL};
+    kiln_axes list = host_axes(axes);
+    size_t bytes = 0;
+
+    for (int s = 1; s < STREAMS; s++)
+        OK(t, kiln_stream_create(t->ctx, &streams[s], &t->err));
+    for (int run = 0; run < RUNS; run++) {
+        kiln_reduce_options options = KILN_REDUCE_OPTIONS_INIT;
+        kiln_array *y = NULL;
+
+        options.axes = &list;
+        options.stream = streams[run % STREAMS];
+        OK(t, kiln_reduction_run(op, KILN_ARGS(x->array, &y), &options, &t->err));
+        bytes = (size_t)kiln_array_size(y) * sizeof first[0];
+        OK(t, kiln_context_synchronize(t->ctx, &t->err));
+        OK(t, kiln_array_to_host(y, run == 0 ? first : again, sizeof first, NULL, &t->err));
+        CHECK(run == 0 || memcmp(first, again, bytes) == 0, "run %d differs from the first", run);
+        kiln_array_release(y);
+    }
+    for (int s = 1; s < STREAMS; s++)
+        kiln_stream_destroy(streams[s]);
+}
+
+static void test_reduction__a_hundred_runs_give_the_same_bits(void **state)
+{
+    test_env *t = *state;
+    kiln_reduction *op = create_sum(t);
+
+    for (size_t k = 0; k < COUNT(split_shapes); k++) {
+        host_array x;
+
+        host_make(t, &x, KILN_FLOAT32, 2, split_shapes[k].shape, NULL);
+        host_fill_random(t, &x);
+        host_send(t, &x);
+        check_bits(t, op, &x, split_shapes[k].axes);
+        host_free(&x);
+    }
+    kiln_reduction_destroy(op);
+}
+
+/* ---- threads ---- */
+
+typedef struct work {
+    kiln_reduction *op;
+    const kiln_array *x;
+    unsigned axes;
+    float want;
+    int wrong;
+} work;
+
+static void *reduce_often(void *argument)
+{
+    enum { CALLS = 200, RESULTS = 300 };
+    work *w = argument;
+    kiln_axes list = host_axes(w->axes);
+    float got[RESULTS];
+
+    for (int call = 0; call < CALLS; call++) {
+        kiln_array *y = NULL;
+        bool right = kiln_reduction_over(w->op, &list, KILN_ARGS(w->x, &y), NULL) == KILN_OK &&
+                     kiln_array_to_host(y, got, sizeof got, NULL, NULL) == KILN_OK;
+
+        for (int64_t k = 0; right && k < kiln_array_size(y); k++)
+            right = got[k] == w->want;
+        w->wrong += !right;
+        kiln_array_release(y);
+    }
+    return NULL;
+}
+
+static void test_reduction__many_threads_on_one_object(void **state)
+{
+    enum { THREADS = 8 };
+    static const int64_t shape[] = {300, 200};
+    test_env *t = *state;
+    kiln_reduction *op = create_sum(t);
+    kiln_array *x = NULL;
+    pthread_t threads[THREADS];
+    work works[THREADS];
+
+    OK(t, kiln_array_ones(t->ctx, KILN_FLOAT32, 2, shape, &x, &t->err));
+    for (unsigned k = 0; k < THREADS; k++) {
+        unsigned axes = k % 3 + 1;
+
+        works[k] = (work){op, x, axes, axes == 1 ? 300.0f : axes == 2 ? 200.0f : 60000.0f, 0};
+        assert_int_equal(pthread_create(&threads[k], NULL, reduce_often, &works[k]), 0);
+    }
+    for (int k = 0; k < THREADS; k++) {
+        pthread_join(threads[k], NULL);
+        CHECK(works[k].wrong == 0, "thread %d: %d wrong calls", k, works[k].wrong);
+    }
+    kiln_array_release(x);
+    kiln_reduction_destroy(op);
+}
+
+static void *reduce_by_name(void *argument)
+{
+    work *w = argument;
+
+    for (int op = KILN_REDUCE_SUM; op <= KILN_REDUCE_NANMEAN; op++) {
+        kiln_array *y = NULL;
+        w->wrong += kiln_array_reduce((kiln_reduce_op)op, w->x, NULL, false, &y, NULL) != KILN_OK;
+        kiln_array_release(y);
+    }
+    return NULL;
+}
+
+static void test_reduction__many_threads_make_the_named_reductions(void **state)
+{
+    enum { THREADS = 4 };
+    static const int64_t shape[] = {10};
+    test_env *t = *state;
+    kiln_array *x = NULL;
+    pthread_t threads[THREADS];
+    work works[THREADS];
+
+    OK(t, kiln_array_ones(t->ctx, KILN_FLOAT32, 1, shape, &x, &t->err));
+    for (int k = 0; k < THREADS; k++) {
+        works[k] = (work){NULL, x, 0, 0, 0};
+        assert_int_equal(pthread_create(&threads[k], NULL, reduce_by_name, &works[k]), 0);
+    }
+    for (int k = 0; k < THREADS; k++) {
+        pthread_join(threads[k], NULL);
+        CHECK(works[k].wrong == 0, "thread %d: %d calls failed", k, works[k].wrong);
+    }
+    kiln_array_release(x);
+}
+
+/* ---- allocations that fail ---- */
+
+#ifdef KILN_TEST_HOOKS
+
+/* Every allocation from creation to result fails once, in turn. */
+static void test_reduction__each_allocation_failure_is_survived(void **state)
+{
+    static const int64_t shape[] = {3, 100};
+    test_env *t = *state;
+    kiln_array *x = NULL;
+    kiln_reduction *warm = create_sum(t);
+    kiln_status status = KILN_ERR_NO_MEMORY;
+    size_t nth = 0;
+
+    OK(t, kiln_array_ones(t->ctx, KILN_FLOAT32, 2, shape, &x, &t->err));
+    for (; status != KILN_OK && nth < 3000; nth++) {
+        kiln_reduction *op = NULL;
+        kiln_array *y = NULL;
+
+        kiln__test_alloc_fail_at(nth);
+        status = kiln_reduction_create(t->ctx, "T x", "T y", "x", "a + b", "y = a", "0", NULL, &op,
+                                       &t->err);
+        CHECK((status == KILN_OK) == (op != NULL), "allocation %zu", nth);
+        if (status == KILN_OK)
+            status = kiln_reduce(op, KILN_AXES(1), &t->err, x, &y);
+        kiln__test_alloc_fail_at(SIZE_MAX);
+        CHECK(status == KILN_OK || (status == KILN_ERR_NO_MEMORY && y == NULL),
+              "allocation %zu: %s", nth, kiln_status_name(status));
+        kiln_error_clear(&t->err);
+        kiln_array_release(y);
+        kiln_reduction_destroy(op);
+    }
+    CHECK(nth > 5 && status == KILN_OK, "%zu allocations", nth);
+    kiln_array_release(x);
+    kiln_reduction_destroy(warm);
+}
+
+static void test_reduction__each_allocation_failure_of_a_named_one_is_survived(void **state)
+{
+    static const int64_t shape[] = {3, 100};
+    test_env *t = *state;
+    kiln_array *x = NULL;
+    kiln_status status = KILN_ERR_NO_MEMORY;
+    size_t nth = 0;
+
+    OK(t, kiln_array_ones(t->ctx, KILN_INT32, 2, shape, &x, &t->err));
+    for (; status != KILN_OK && nth < 3000; nth++) {
+        kiln_array *y = NULL;
+
+        kiln__test_alloc_fail_at(nth);
+        status = kiln_array_reduce(KILN_REDUCE_VAR, x, KILN_AXES(1), false, &y, &t->err);
+        kiln__test_alloc_fail_at(SIZE_MAX);
+        CHECK(status == KILN_OK || (status == KILN_ERR_NO_MEMORY && y == NULL),
+              "allocation %zu: %s", nth, kiln_status_name(status));
+        kiln_error_clear(&t->err);
+        kiln_array_release(y);
+    }
+    CHECK(nth > 5 && status == KILN_OK, "%zu allocations", nth);
+    kiln_array_release(x);
+}
+
+#endif
+
+/* ---- random ---- */
+
+static void add_weighed(host_state *s, const host_value *in, int64_t position)
+{
+    s->v.re += in[0].re * (long double)(position % 3 + 1);
+}
+
+static void keep_greatest(host_state *s, const host_value *in, int64_t position)
+{
+    s->v.re = position == 0 || in[0].re > s->v.re ? in[0].re : s->v.re;
+}
+
+static void tell(const host_state *s, int64_t n, host_value *out)
+{
+    (void)n;
+    out[0] = s->v;
+}
+
+static void tell_with_count(const host_state *s, int64_t n, host_value *out)
+{
+    out[0].re = s->v.re + (long double)n;
+}
+
+static const struct {
+    const char *map, *reduce, *post, *identity;
+    host_reduction want;
+} expressions[] = {
+    {"x", "a + b", "y = a", "0", {NULL, tell}}, /* steps of the first two: expression_want() */
+    {"(double)x * (double)x", "a + b", "y = a", "0", {NULL, tell}},
+    {"(double)x * (double)(_J % 3 + 1)", "a + b", "y = a + n", "0", {add_weighed, tell_with_count}},
+    {"x", "max(a, b)", "y = a", "", {keep_greatest, tell}},
+};
+
+static host_reduction expression_want(size_t k)
+{
+    host_reduction want = expressions[k].want;
+
+    if (k == 0)
+        want.step = host_sum.step;
+    if (k == 1)
+        want.step = host_sum_squares.step;
+    return want;
+}
+
+static void random_layout(test_env *t, int rank, host_layout *layout)
+{
+    static const int8_t steps[] = {1, 1, 1, 1, 2, -1, 3, -2, HOST_BROADCAST};
+
+    memset(layout, 0, sizeof *layout);
+    for (int axis = 0; axis < rank; axis++) {
+        layout->order[axis] = (int8_t)(axis + 1);
+        layout->step[axis] = steps[test_random_below(t, COUNT(steps))];
+    }
+    for (int k = rank - 1; k > 0 && test_random_below(t, 2) == 0; k--) {
+        size_t other = test_random_below(t, (uint64_t)k + 1);
+        int8_t kept = layout->order[k];
+
+        layout->order[k] = layout->order[other];
+        layout->order[other] = kept;
+    }
+    layout->offset = (int32_t)test_random_below(t, 4);
+}
+
+/* Up to 4 axes and some 20 000 elements. */
+static int random_shape(test_env *t, int64_t *shape)
+{
+    static const uint64_t extents[] = {2000, 140, 27, 12};
+    int rank = (int)test_random_below(t, 4) + 1;
+
+    for (int axis = 0; axis < rank; axis++)
+        shape[axis] = (int64_t)test_random_below(t, extents[rank - 1]) + 1;
+    return rank;
+}
+
+static void check_random(test_env *t, kiln_reduction *const *ops, int round)
+{
+    static const kiln_dtype dtypes[] = {KILN_BOOL,     KILN_INT8,    KILN_UINT16,
+                                        KILN_INT32,    KILN_INT64,   KILN_FLOAT16,
+                                        KILN_BFLOAT16, KILN_FLOAT32, KILN_FLOAT64};
+    host_array x, want, *in[] = {&x}, *out[] = {&want};
+    host_layout layout;
+    int64_t shape[HOST_AXES], kept[HOST_AXES];
+    int rank = random_shape(t, shape);
+    unsigned axes = (unsigned)test_random_below(t, 1u << rank);
+    bool keepdims = test_random_below(t, 2) == 0;
+    size_t e = test_random_below(t, COUNT(expressions));
+    kiln_dtype dtype = dtypes[test_random_below(t, COUNT(dtypes))];
+    host_reduction reduction = expression_want(e);
+    kiln_axes list = host_axes(axes);
+    kiln_array *y = NULL;
+    char what[200];
+
+    random_layout(t, rank, &layout);
+    snprintf(what, sizeof what, "seed %llu, round %d: %s over %d axes of %s, set %#x",
+             (unsigned long long)t->seed, round, expressions[e].map, rank, kiln_dtype_name(dtype),
+             axes);
+    host_make(t, &x, dtype, rank, shape, &layout);
+    host_fill_small(&x, (unsigned)round);
+    host_send(t, &x);
+    host_make(t, &want, KILN_FLOAT64, host_reduced_shape(rank, shape, axes, keepdims, kept), kept,
+              NULL);
+    host_reduce(in, 1, out, 1, rank, shape, axes, &reduction);
+    OK(t, host_run(ops[e], &list, keepdims, KILN_ARGS(x.array, &y), &t->err));
+    host_compare_elements(t, y, &want, 0, what);
+    kiln_array_release(y);
+    host_free(&x);
+    host_free(&want);
+}
+
+static void test_reduction__random_calls_agree_with_plain_loops(void **state)
+{
+    enum { ROUNDS = 400 };
+    test_env *t = *state;
+    kiln_reduction *ops[COUNT(expressions)] = {NULL};
+
+    for (size_t e = 0; e < COUNT(expressions); e++)
+        OK(t, kiln_reduction_create(t->ctx, "T x", "float64 y", expressions[e].map,
+                                    expressions[e].reduce, expressions[e].post,
+                                    expressions[e].identity, NULL, &ops[e], &t->err));
+    for (int round = 0; round < ROUNDS; round++)
+        check_random(t, ops, round);
+    for (size_t e = 0; e < COUNT(expressions); e++)
+        kiln_reduction_destroy(ops[e]);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_reduction__a_hundred_runs_give_the_same_bits),
+        TEST(test_reduction__many_threads_on_one_object),
+        TEST(test_reduction__many_threads_make_the_named_reductions),
+#ifdef KILN_TEST_HOOKS
+        TEST(test_reduction__each_allocation_failure_is_survived),
+        TEST(test_reduction__each_allocation_failure_of_a_named_one_is_survived),
+#endif
+        TEST(test_reduction__random_calls_agree_with_plain_loops),
+    };
+
+    return test_env_main(argc, argv, "test_reduction_runs", tests, COUNT(tests));
+}
