@@ -534,9 +534,9 @@ static void test_cache_faults__a_load_that_cannot_open_is_a_miss(void **state)
 /* The limit on file sizes fails as a full disk does, but by a signal that ends the process. */
 static int store_beyond_size_limit(cache_env *t)
 {
-    struct rlimit limit = {1000, 1000};
+    struct rlimit limit = {10000, 10000};
     kiln__cache *cache = kiln__cache_open(t->dir, &t->log);
-    static char data[5000];
+    static char data[50000];
 
     kiln__cache_store(cache, "small", 5, data, 100);
     if (setrlimit(RLIMIT_FSIZE, &limit) != 0)

@@ -7,6 +7,7 @@
 
 #include "kiln/array.h"
 #include "kiln/base.h"
+#include "kiln/cache.h"
 #include "kiln/context.h"
 #include "kiln/dtype.h"
 #include "kiln/elementwise.h"

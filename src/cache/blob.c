@@ -18,6 +18,7 @@
  *         are formed only of numbers already known to be small.
  * Rule 3: no time, host or user is in a file: it may be copied to another machine.
  */
+#define _GNU_SOURCE
 #include "cache/parts.h"
 
 #define FORMAT_VERSION 1u
@@ -25,21 +26,6 @@
 #define PAYLOAD_ALIGNMENT ((uint64_t)16)
 
 static const unsigned char MAGIC[8] = {'K', 'I', 'L', 'N', 'B', 'L', 'O', 'B'};
-
-static uint64_t get_le(const unsigned char *p, int bytes)
-{
-    uint64_t v = 0;
-
-    for (int k = bytes - 1; k >= 0; k--)
-        v = v << 8 | p[k];
-    return v;
-}
-
-static void put_le(unsigned char *p, int bytes, uint64_t v)
-{
-    for (int k = 0; k < bytes; k++)
-        p[k] = (unsigned char)(v >> (8 * k));
-}
 
 /* Where the payload begins; `key_bytes` is at most KILN__BLOB_FILE_BYTES_MAX. */
 static uint64_t payload_offset(uint64_t key_bytes)
@@ -52,14 +38,14 @@ static uint64_t payload_offset(uint64_t key_bytes)
 kiln__verdict kiln__blob_judge_header(const unsigned char header[KILN__BLOB_HEADER_BYTES],
                                       uint64_t file_bytes, size_t key_bytes)
 {
-    uint64_t key_claim = get_le(header + 32, 8), payload_claim = get_le(header + 40, 8);
+    uint64_t key_claim = kiln__get_le(header + 32, 8), payload_claim = kiln__get_le(header + 40, 8);
     uint64_t offset = 0;
 
     if (memcmp(header, MAGIC, sizeof MAGIC) != 0)
         return KILN__VERDICT_DAMAGED;
-    if (get_le(header + 8, 4) != FORMAT_VERSION)
+    if (kiln__get_le(header + 8, 4) != FORMAT_VERSION)
         return KILN__VERDICT_OTHER; /* another kiln's; its rules are not known here */
-    if (get_le(header + 12, 4) != KILN__BLOB_HEADER_BYTES ||
+    if (kiln__get_le(header + 12, 4) != KILN__BLOB_HEADER_BYTES ||
         file_bytes > KILN__BLOB_FILE_BYTES_MAX || key_claim > file_bytes)
         return KILN__VERDICT_DAMAGED;
     offset = payload_offset(key_claim);
@@ -92,7 +78,7 @@ kiln__verdict kiln__blob_judge(const void *file, size_t file_bytes, const void *
     if (verdict != KILN__VERDICT_VALID)
         return verdict;
     sum = kiln__hash_128(bytes + CHECKED_FROM, file_bytes - CHECKED_FROM);
-    if (sum.lo != get_le(bytes + 16, 8) || sum.hi != get_le(bytes + 24, 8))
+    if (sum.lo != kiln__get_le(bytes + 16, 8) || sum.hi != kiln__get_le(bytes + 24, 8))
         return KILN__VERDICT_DAMAGED;
     /* A whole blob of another key can only be here when two keys share a 128-bit hash, or when
      * somebody renamed files. Either way it is not ours to load. */
@@ -106,6 +92,27 @@ kiln__verdict kiln__blob_judge(const void *file, size_t file_bytes, const void *
     *payload_out = bytes + offset;
     *payload_bytes_out = file_bytes - offset;
     return KILN__VERDICT_VALID;
+}
+
+bool kiln__blob_judge_any(const void *file, size_t file_bytes, const void **key_out,
+                          size_t *key_bytes_out, kiln__verdict *verdict_out)
+{
+    const unsigned char *bytes = file;
+    const void *payload = NULL;
+    size_t payload_bytes = 0;
+    uint64_t claim = 0;
+
+    *verdict_out = KILN__VERDICT_DAMAGED;
+    if (file_bytes < KILN__BLOB_HEADER_BYTES)
+        return false;
+    claim = kiln__get_le(bytes + 32, 8);
+    if (claim > file_bytes - KILN__BLOB_HEADER_BYTES)
+        claim = 0; /* a lie, or a format with another header: the judge tells which */
+    *key_out = bytes + KILN__BLOB_HEADER_BYTES;
+    *key_bytes_out = (size_t)claim;
+    *verdict_out = kiln__blob_judge(file, file_bytes, *key_out, (size_t)claim, &payload,
+                                    &payload_bytes);
+    return *verdict_out == KILN__VERDICT_VALID;
 }
 
 bool kiln__blob_check(const void *file, size_t file_bytes, const void *key, size_t key_bytes,
@@ -134,10 +141,10 @@ unsigned char *kiln__blob_encode(const void *key, size_t key_bytes, const void *
 
     memset(file, 0, KILN__BLOB_HEADER_BYTES);
     memcpy(file, MAGIC, sizeof MAGIC);
-    put_le(file + 8, 4, FORMAT_VERSION);
-    put_le(file + 12, 4, KILN__BLOB_HEADER_BYTES);
-    put_le(file + 32, 8, key_bytes);
-    put_le(file + 40, 8, bytes);
+    kiln__put_le(file + 8, 4, FORMAT_VERSION);
+    kiln__put_le(file + 12, 4, KILN__BLOB_HEADER_BYTES);
+    kiln__put_le(file + 32, 8, key_bytes);
+    kiln__put_le(file + 40, 8, bytes);
     if (key_bytes != 0)
         memcpy(file + KILN__BLOB_HEADER_BYTES, key, key_bytes);
     memset(file + KILN__BLOB_HEADER_BYTES + key_bytes, 0,
@@ -146,8 +153,8 @@ unsigned char *kiln__blob_encode(const void *key, size_t key_bytes, const void *
         memcpy(file + offset, data, bytes);
 
     sum = kiln__hash_128(file + CHECKED_FROM, total - CHECKED_FROM);
-    put_le(file + 16, 8, sum.lo);
-    put_le(file + 24, 8, sum.hi);
+    kiln__put_le(file + 16, 8, sum.lo);
+    kiln__put_le(file + 24, 8, sum.hi);
     *file_bytes_out = total;
     return file;
 }

@@ -10,6 +10,7 @@
 #define KILN_CACHE_CACHE_H
 
 #include "core/core.h"
+#include "kiln/cache.h"
 
 typedef struct kiln__cache kiln__cache;
 
@@ -31,6 +32,22 @@ void kiln__blob_clear(kiln__blob *blob);
 kiln__cache *kiln__cache_open(const char *dir, const kiln__log *log);
 void kiln__cache_close(kiln__cache *cache);
 
+/* What kiln__cache_open leaves to the environment. Zero in a field means its default. */
+typedef struct kiln__cache_options {
+    const char *dir;      /* as in kiln__cache_open */
+    const char *bundles;  /* paths with ':' between; looked up before those of $KILN_BUNDLES */
+    uint64_t limit_bytes; /* 0: $KILN_CACHE_LIMIT, else 1 GiB; UINT64_MAX: none */
+    kiln__log log;
+} kiln__cache_options;
+kiln__cache *kiln__cache_open_with(const kiln__cache_options *opts);
+
+/* Add a bundle; statuses as kiln_context_add_bundle. */
+kiln_status kiln__cache_add_bundle(kiln__cache *cache, const char *path, kiln_error *err);
+
+/* "200M", "1.5GiB", "1048576": K, M, G, T and KiB... are powers of 1024, KB... of 1000; "none" is
+ * UINT64_MAX. False for anything else. */
+bool kiln__bytes_parse(const char *text, uint64_t *bytes_out);
+
 /* The folder in use, "" for none; and why there is none ("" when there is one). */
 const char *kiln__cache_dir(const kiln__cache *cache);
 const char *kiln__cache_refusal(const kiln__cache *cache);
@@ -47,7 +64,34 @@ bool kiln__cache_load(kiln__cache *cache, const void *key, size_t key_bytes, kil
 void kiln__cache_store(kiln__cache *cache, const void *key, size_t key_bytes, const void *data,
                        size_t bytes);
 
-/* Counters since open. */
+/* As kiln__cache_store, telling the index how long compiling took and where the blob comes from
+ * ("compiled", "imported"). False when it is in memory only. */
+bool kiln__cache_store_as(kiln__cache *cache, const void *key, size_t key_bytes, const void *data,
+                          size_t bytes, double compile_us, const char *origin);
+
+/*
+ * One compilation per key at a time, across processes. After a miss: begin, compile, store, end.
+ * _begin waits while another process (or another cache of this one) is at the same key, but not
+ * for ever, and looks for the blob once more: true when it is there now. It may be ended in either
+ * case. Without a folder, or where locks do not work, it does nothing.
+ */
+typedef struct kiln__flight {
+    int fd;
+} kiln__flight;
+#define KILN__FLIGHT_INIT {-1}
+bool kiln__cache_flight_begin(kiln__cache *cache, const void *key, size_t key_bytes,
+                              kiln__flight *flight, kiln__blob *blob_out);
+void kiln__cache_flight_end(kiln__flight *flight);
+/* How long to wait; for tests. 30 seconds unless set. */
+void kiln__cache_set_wait(kiln__cache *cache, double wait_us);
+
+/* Count a compilation. */
+void kiln__cache_note_compile(kiln__cache *cache, double us);
+
+/* All counters since open. */
+void kiln__cache_get_counters(kiln__cache *cache, kiln_cache_counters *out);
+
+/* Some of them. */
 typedef struct kiln__cache_stats {
     uint64_t hits, misses, damaged, stores, store_failures;
 } kiln__cache_stats;

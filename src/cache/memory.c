@@ -4,6 +4,7 @@
  * A hash table with chains, one mutex, no eviction but a bound: what does not fit is compiled
  * again. Lookups copy, so that the caller owns what it gets, as from a disk.
  */
+#define _GNU_SOURCE
 #include "cache/parts.h"
 
 /* About ten thousand kernels. */

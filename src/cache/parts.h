@@ -1,16 +1,47 @@
 /*
  * parts.h - what the files of src/cache share; no other folder includes it (cache.h is the door).
  *
- *     cache.h <- store.c -> dir.c     which folder, is it ours, make it
- *                        -> blob.c    what a file must look like
- *                        -> memory.c  blobs that no disk would take
+ *     cache.h <- store.c -> dir.c      which folder, is it ours, make it
+ *                        -> blob.c     what a file must look like
+ *                        -> ledger.c   how many bytes the folder holds
+ *                        -> evict.c    which entries go when it is full
+ *                        -> flight.c   one compilation per key, across processes
+ *                        -> bundle.c   many blobs in one read-only file
+ *                        -> journal.c  what happened, for the index
+ *                        -> memory.c   blobs that no disk would take
+ *     kiln/cache.h <- catalog.c -> index.c   SQLite, for the tools
  */
 #ifndef KILN_CACHE_PARTS_H
 #define KILN_CACHE_PARTS_H
 
 #include <pthread.h>
+#include <sys/stat.h>
 
 #include "cache/cache.h"
+
+/* Files of the folder that are no shards: ledger, lock, journal, index. */
+#define KILN__HOUSEKEEPING_PREFIX "kiln-"
+#define KILN__SHARD_COUNT 256u
+#define KILN__TEMP_PREFIX "tmp-"
+
+#define KILN__REASON_BYTES 512
+
+/* ---- integers in files: little-endian, at any address ---- */
+
+static inline uint64_t kiln__get_le(const unsigned char *p, int bytes)
+{
+    uint64_t v = 0;
+
+    for (int k = bytes - 1; k >= 0; k--)
+        v = v << 8 | p[k];
+    return v;
+}
+
+static inline void kiln__put_le(unsigned char *p, int bytes, uint64_t v)
+{
+    for (int k = 0; k < bytes; k++)
+        p[k] = (unsigned char)(v >> (8 * k));
+}
 
 /* ---- blob.c ---- */
 
@@ -22,7 +53,9 @@
 typedef enum kiln__verdict {
     KILN__VERDICT_VALID,  /* every check passed */
     KILN__VERDICT_OTHER,  /* whole, but for another key or of another format: leave it alone */
-    KILN__VERDICT_DAMAGED /* no blob, or not what its header promises: remove it */
+    KILN__VERDICT_DAMAGED, /* no blob, or not what its header promises: remove it */
+    KILN__VERDICT_ABSENT,    /* not from a judge: there is no file */
+    KILN__VERDICT_UNREADABLE /* not from a judge: the disk did not say */
 } kiln__verdict;
 
 /* What the header alone tells of a file of `file_bytes` that should hold a key of `key_bytes`. */
@@ -33,6 +66,10 @@ kiln__verdict kiln__blob_judge_header(const unsigned char header[KILN__BLOB_HEAD
 kiln__verdict kiln__blob_judge(const void *file, size_t file_bytes, const void *key,
                                size_t key_bytes, const void **payload_out,
                                size_t *payload_bytes_out);
+
+/* As kiln__blob_judge, for whatever key the file itself holds; points at it. True when VALID. */
+bool kiln__blob_judge_any(const void *file, size_t file_bytes, const void **key_out,
+                          size_t *key_bytes_out, kiln__verdict *verdict_out);
 
 /* The bytes of a blob file in heap memory; NULL without memory or when it would be too large. */
 unsigned char *kiln__blob_encode(const void *key, size_t key_bytes, const void *data, size_t bytes,
@@ -47,8 +84,6 @@ typedef enum kiln__dir_state {
     KILN__DIR_FAILED   /* could not be made or opened now; later it may work */
 } kiln__dir_state;
 
-#define KILN__REASON_BYTES 512
-
 /* The absolute path of the store as heap text. `dir` as in kiln__cache_open. NULL with a reason
  * when nothing tells where it should be (reason "" for out of memory). */
 char *kiln__dir_path(const char *dir, char reason[KILN__REASON_BYTES]);
@@ -60,6 +95,162 @@ kiln__dir_state kiln__dir_open(const char *path, bool create, int *fd_out,
 
 /* Whether the folder behind an open descriptor has been deleted. */
 bool kiln__dir_is_gone(int fd);
+
+/* ---- ledger.c ---- */
+
+/* The ledger as it lies on the disk; in the byte order of the machine, for which alone it is. */
+typedef struct kiln__ledger_file {
+    char magic[8];
+    uint32_t version, reserved;
+    uint64_t sum; /* of all that follows */
+    int64_t newest_ns;
+    uint64_t bytes[KILN__SHARD_COUNT];
+    uint32_t count[KILN__SHARD_COUNT];
+} kiln__ledger_file;
+
+typedef struct kiln__ledger {
+    int folder; /* borrowed */
+    int fd;     /* locked */
+    kiln__ledger_file file;
+} kiln__ledger;
+
+/* Open and lock the folder's ledger, made or repaired where needed; 0 or an errno value, ETIMEDOUT
+ * when another process keeps it. */
+int kiln__ledger_open(int folder, kiln__ledger *l);
+/* Write what was changed; 0 or an errno value. */
+int kiln__ledger_commit(kiln__ledger *l);
+void kiln__ledger_close(kiln__ledger *l);
+uint64_t kiln__ledger_bytes(const kiln__ledger *l);
+uint64_t kiln__ledger_count(const kiln__ledger *l);
+void kiln__ledger_add(kiln__ledger *l, unsigned shard, uint64_t bytes);
+void kiln__ledger_remove(kiln__ledger *l, unsigned shard, uint64_t bytes);
+void kiln__ledger_recount(kiln__ledger *l, unsigned shard);
+void kiln__ledger_recount_all(kiln__ledger *l);
+
+/* Lock one byte of a file, waiting so long at most; 0, ETIMEDOUT, or what fcntl said. */
+int kiln__lock_byte(int fd, int64_t start, double wait_us);
+/* openat of a file of the cache's own; a link in its place is removed. */
+int kiln__open_housekeeping(int folder, const char *name, int flags);
+
+/* Whether writing a file up to this size would kill the process (SIGXFSZ) rather than fail. */
+bool kiln__is_beyond_process_limit(uint64_t bytes);
+
+void kiln__shard_name(unsigned shard, char name[3]);
+bool kiln__is_entry_name(const char *name);
+/* Call `fn` for each regular file of a shard. False when the shard could not be read. */
+typedef void (*kiln__scan_fn)(void *user, int shard_fd, const char *name, const struct stat *st);
+bool kiln__scan_shard(int folder, unsigned shard, kiln__scan_fn fn, void *user);
+
+/* ---- evict.c ---- */
+
+typedef struct kiln__victim {
+    int64_t stamp_ns;
+    uint64_t bytes;
+    char path[36]; /* "4f/4f1b..." */
+} kiln__victim;
+
+/* Entries to evict, oldest first. Zeros are an empty queue. */
+typedef struct kiln__victims {
+    kiln__victim *items;
+    size_t count, room, next;
+    unsigned cursor; /* the shard to sample next */
+    uint64_t seen_bytes, seen_count;
+} kiln__victims;
+
+int64_t kiln__stamp_of(const struct stat *st);
+void kiln__victims_clear(kiln__victims *v);
+/* Append a shard's entries, and put the ledger right for it. */
+bool kiln__victims_scan(kiln__ledger *l, unsigned shard, kiln__victims *v);
+void kiln__victims_sort(kiln__victims *v);
+/* Remove an entry unless it was used since it was listed. The ledger is not committed. */
+bool kiln__evict_one(kiln__ledger *l, const kiln__victim *victim);
+/* Make room for `need` bytes below `limit`. The ledger is not committed. */
+bool kiln__evict_for(kiln__ledger *l, kiln__victims *v, uint64_t limit, uint64_t need,
+                     uint64_t *evicted);
+
+/* ---- flight.c ---- */
+
+/* A descriptor that holds the key's lock until it is closed; -1 when it could not be had. */
+int kiln__flight_lock(int folder, kiln__hash128 hash, double wait_us, bool *waited);
+
+/* ---- bundle.c ---- */
+
+/* A bundle in memory, checked. */
+typedef struct kiln__bundle {
+    const unsigned char *bytes; /* a mapping, or the caller's */
+    size_t size;
+    size_t count;
+    char *path; /* NULL for one of the caller's memory */
+} kiln__bundle;
+
+/* Whether these bytes are a bundle as far as header and index tell. Blobs are judged when they are
+ * found. On failure writes a reason. */
+kiln_status kiln__bundle_check(const void *bytes, size_t size, kiln__bundle *out,
+                               char reason[KILN__REASON_BYTES]);
+/* Map a file: ERR_IO, ERR_FORMAT, ERR_CACHE (not to be trusted), ERR_NO_MEMORY, with a reason. */
+kiln_status kiln__bundle_open(const char *path, kiln__bundle *out,
+                              char reason[KILN__REASON_BYTES]);
+void kiln__bundle_close(kiln__bundle *b);
+/* The blob file stored under a hash, inside the mapping; NULL when there is none. */
+const void *kiln__bundle_find(const kiln__bundle *b, kiln__hash128 hash, size_t *bytes_out);
+/* The entry at an index below count; NULL when the index lies. */
+const void *kiln__bundle_at(const kiln__bundle *b, size_t index, kiln__hash128 *hash_out,
+                            size_t *bytes_out);
+
+/* One blob file on its way into a bundle. */
+typedef struct kiln__bundle_item {
+    kiln__hash128 hash;
+    uint64_t bytes;
+    char path[36]; /* below the folder */
+} kiln__bundle_item;
+
+/* Write items (sorted by hash here; one entry for each) as a bundle to a descriptor. `read_item`
+ * gives the item's checked bytes, exactly item->bytes of them, freed with kiln__free. 0 or an
+ * errno value. */
+int kiln__bundle_write(int fd, kiln__bundle_item *items, size_t count,
+                       unsigned char *(*read_item)(void *user, const kiln__bundle_item *item),
+                       void *user);
+
+/* ---- journal.c ---- Lines about entries, kept in memory and appended to one file of the folder.
+ * Locks itself; drops what it cannot keep. */
+
+#define KILN__JOURNAL_NAME KILN__HOUSEKEEPING_PREFIX "journal"
+
+typedef struct kiln__journal {
+    pthread_mutex_t mutex;
+    kiln__buf lines;
+} kiln__journal;
+
+bool kiln__journal_init(kiln__journal *j);
+void kiln__journal_clear(kiln__journal *j);
+/* True when it is time to flush. */
+bool kiln__journal_hit(kiln__journal *j, const char name[33], int64_t stamp_ns);
+bool kiln__journal_store(kiln__journal *j, const char name[33], int64_t stamp_ns, uint64_t bytes,
+                         double compile_us, const char *origin, const char *target,
+                         const char *kernel);
+void kiln__journal_flush(kiln__journal *j, int folder);
+
+/* What a key tells of itself: the line "target NAME" and the first text `kernel "NAME"`. "" for
+ * what it does not tell. Printable ASCII without blanks, cut to fit. */
+void kiln__key_labels(const void *key, size_t key_bytes, char target[32], char kernel[64]);
+
+/* ---- index.c ---- */
+
+typedef struct kiln__index_row {
+    char name[33];
+    char target[32], kernel[64], origin[16];
+    uint64_t bytes, hits, compile_us;
+    int64_t created_ns, last_use_ns;
+    bool known; /* the index has this entry */
+} kiln__index_row;
+
+/* Bring the index up to date: take in the journal, and when `rows` is given make it hold exactly
+ * those (sorted by name) and complete them from it. Never waits. False with a note when there is
+ * no index to be had. */
+bool kiln__index_sync(int folder, const char *path, kiln__index_row *rows, size_t count,
+                      char note[128]);
+void kiln__index_remove(int folder);
+bool kiln__is_network_folder(int folder);
 
 /* ---- memory.c ---- A table of blobs by key, each a copy. Locks itself. */
 
@@ -78,5 +269,71 @@ bool kiln__memory_load(kiln__memory *m, kiln__hash128 hash, const void *key, siz
 /* Keeps the first blob of a key. Drops the blob silently when there is no room. */
 void kiln__memory_store(kiln__memory *m, kiln__hash128 hash, const void *key, size_t key_bytes,
                         const void *data, size_t bytes);
+
+/* ---- store.c, publish.c ---- */
+
+#define KILN__SHARD_BYTES ((size_t)3) /* two hex digits, NUL */
+#define KILN__NAME_BYTES ((size_t)33) /* 32 hex digits, NUL */
+
+/* Kinds of trouble, each logged once. */
+typedef enum kiln__trouble {
+    KILN__TROUBLE_FOLDER = 1u << 0, /* the folder cannot be made, opened or trusted */
+    KILN__TROUBLE_WRITE = 1u << 1,  /* an entry cannot be written */
+    KILN__TROUBLE_DAMAGE = 1u << 2, /* an entry was damaged */
+    KILN__TROUBLE_LIMIT = 1u << 3,  /* an entry is larger than the whole cache may be */
+    KILN__TROUBLE_INDEX = 1u << 4   /* the index cannot be used */
+} kiln__trouble;
+
+struct kiln__cache {
+    kiln__log log;
+    char *path;                           /* absolute; "" when there is no disk */
+    char refusal[2 * KILN__REASON_BYTES]; /* set while opening, constant afterwards */
+    pthread_rwlock_t lock;                /* guards `fd` against being replaced while in use */
+    int fd;                               /* the folder, or -1 while it does not exist */
+    uint64_t limit_bytes;                 /* UINT64_MAX: none */
+    double wait_us;                       /* for another process's compilation */
+    kiln__memory memory;
+    kiln__journal journal;
+    pthread_mutex_t victims_mutex;
+    kiln__victims victims;
+    kiln__bundle bundles[KILN_BUNDLE_MAX]; /* constant up to bundle_count */
+    atomic_uint bundle_count;
+    pthread_mutex_t bundles_mutex; /* of whoever adds one */
+    _Atomic int64_t newest_ns;     /* no stamp this cache gives is older */
+    atomic_uint troubles;          /* kinds already logged */
+    atomic_uint swept[KILN__SHARD_COUNT / 32]; /* shards whose old temporary files are gone */
+    _Atomic uint64_t hits, bundle_hits, memory_hits;
+    _Atomic uint64_t misses, miss_absent, miss_damaged, miss_other, miss_unreadable;
+    _Atomic uint64_t damaged, stores, store_failures, evictions, waits, wait_hits;
+    _Atomic uint64_t bytes_read, bytes_written, compiles, compile_us;
+};
+
+/* An entry's place: "4f/4f1b..." below the folder. */
+typedef struct kiln__place {
+    kiln__hash128 hash;
+    unsigned shard_index;
+    char shard[KILN__SHARD_BYTES];
+    char name[KILN__NAME_BYTES];
+    char path[KILN__SHARD_BYTES + KILN__NAME_BYTES];
+} kiln__place;
+kiln__place kiln__place_of(const void *key, size_t key_bytes);
+
+static inline void kiln__count(_Atomic uint64_t *counter)
+{
+    atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+}
+
+/* True for the first caller with this kind. */
+bool kiln__is_news(kiln__cache *cache, kiln__trouble kind);
+/* Open the folder if it is not open, or no longer exists; make it when `create`. True when it is
+ * open now. */
+bool kiln__renew_folder(kiln__cache *cache, bool create);
+/* A descriptor of the folder for the caller to close; -1 while there is none. */
+int kiln__dup_folder(kiln__cache *cache);
+/* The time for an entry's stamp: now, but never before a stamp that was seen already, so that a
+ * clock that was set back turns nothing around. */
+int64_t kiln__next_stamp(kiln__cache *cache);
+void kiln__seen_stamp(kiln__cache *cache, int64_t stamp_ns);
+void kiln__flush_journal(kiln__cache *cache);
 
 #endif

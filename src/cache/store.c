@@ -4,85 +4,45 @@
  *     <folder>/4f/4f1b...32 hex digits      a blob (blob.c)
  *     <folder>/4f/tmp-...                   one being written
  *
- *     load:   openat > fstat > read > judge > close          one file, no lock file, no scan
- *     store:  temporary file beside the target > write > rename
+ *     load:   bundles > openat > fstat > read > judge > stamp > close > memory
+ *     store:  publish.c
  *
- * Rule 1: a reader sees a whole file or none: entries appear by rename only and are never changed.
- *         What a crash leaves is a temporary file, or (without fsync) an entry with holes, which
- *         the checksum finds.
- * Rule 2: no failure leaves this file. Each kind is told to the log once; a blob that no disk takes
- *         is kept in memory.
+ * Rule 1: a hit opens one file: no lock, no scan, no index, no ledger.
+ * Rule 2: no failure leaves this folder of the source. Each kind is told to the log once; a blob
+ *         that no disk takes is kept in memory.
  * Rule 3: the folder is held by a descriptor. Its name is used again only to open it, to make it,
  *         and when it turns out to have been deleted.
  */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/random.h>
-#include <sys/resource.h>
+#include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cache/parts.h"
 
-#define SHARD_BYTES ((size_t)3) /* two hex digits, NUL */
-#define NAME_BYTES ((size_t)33) /* 32 hex digits, NUL */
-#define TEMP_PREFIX "tmp-"
-#define TEMP_BYTES (sizeof TEMP_PREFIX + 32)
-#define TEMP_TRIES 4
-/* No write takes this long: an older temporary file belongs to a process that died. */
-#define TEMP_SECONDS_MAX 3600
+#define LIMIT_BYTES_DEFAULT ((uint64_t)1 << 30)
+#define WAIT_US_DEFAULT 30e6
 
-/* Kinds of trouble, each logged once. */
-typedef enum trouble {
-    TROUBLE_FOLDER = 1u << 0, /* the folder cannot be made, opened or trusted */
-    TROUBLE_WRITE = 1u << 1,  /* an entry cannot be written */
-    TROUBLE_DAMAGE = 1u << 2  /* an entry was damaged */
-} trouble;
-
-struct kiln__cache {
-    kiln__log log;
-    char *path;                           /* absolute; "" when there is no disk */
-    char refusal[2 * KILN__REASON_BYTES]; /* set while opening, constant afterwards */
-    pthread_rwlock_t lock;                /* guards `fd` against being replaced while in use */
-    int fd;                               /* the folder, or -1 while it does not exist */
-    kiln__memory memory;
-    atomic_uint troubles;        /* kinds already logged */
-    atomic_uint swept[256 / 32]; /* shards whose old temporary files have been removed */
-    _Atomic uint64_t hits, misses, damaged, stores, store_failures;
-};
-
-/* An entry's place: "4f/4f1b..." below the folder. */
-typedef struct place {
-    kiln__hash128 hash;
-    char shard[SHARD_BYTES];
-    char name[NAME_BYTES];
-    char path[SHARD_BYTES + NAME_BYTES];
-} place;
-
-static place place_of(const void *key, size_t key_bytes)
+kiln__place kiln__place_of(const void *key, size_t key_bytes)
 {
-    place p;
+    kiln__place p;
 
     p.hash = kiln__hash_128(key, key_bytes);
     kiln__hash_hex(p.hash, p.name);
     memcpy(p.shard, p.name, 2);
     p.shard[2] = '\0';
+    p.shard_index = (unsigned)(p.hash.hi >> 56);
     memcpy(p.path, p.shard, 2);
     p.path[2] = '/';
-    memcpy(p.path + 3, p.name, NAME_BYTES);
+    memcpy(p.path + 3, p.name, KILN__NAME_BYTES);
     return p;
 }
 
-static void count(_Atomic uint64_t *counter)
-{
-    atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
-}
-
-/* True for the first caller with this kind. */
-static bool is_news(kiln__cache *cache, trouble kind)
+bool kiln__is_news(kiln__cache *cache, kiln__trouble kind)
 {
     return (atomic_fetch_or(&cache->troubles, (unsigned)kind) & (unsigned)kind) == 0;
 }
@@ -94,7 +54,7 @@ static void refuse(kiln__cache *cache, const char *path, const char *reason)
     /* The reason first: a long path may be cut, the reason may not. */
     snprintf(cache->refusal, sizeof cache->refusal, "%.*s%s%s", KILN__REASON_BYTES, reason,
              path[0] != '\0' ? ": " : "", path);
-    if (is_news(cache, TROUBLE_FOLDER))
+    if (kiln__is_news(cache, KILN__TROUBLE_FOLDER))
         kiln__log_line(&cache->log,
                        "the cache folder is not used, kernels are kept in memory only: %s",
                        cache->refusal);
@@ -126,39 +86,123 @@ static bool find_folder(kiln__cache *cache, const char *dir)
     return true;
 }
 
-kiln__cache *kiln__cache_open(const char *dir, const kiln__log *log)
+/* Take bundles from a list of paths; each that cannot be used is told to the log. */
+static void add_bundles(kiln__cache *cache, const char *list)
+{
+    while (list != NULL && *list != '\0') {
+        size_t length = strcspn(list, ":");
+        char *path = kiln__strndup(list, length);
+        kiln_error err = KILN_ERROR_INIT;
+        if (length > 0 && path != NULL && kiln__cache_add_bundle(cache, path, &err) != KILN_OK)
+            kiln__log_line(&cache->log, "a bundle is not used: %s", err.message);
+        kiln_error_clear(&err);
+        kiln__free(path);
+        list += length + (list[length] == ':');
+    }
+}
+
+static void set_limit(kiln__cache *cache, uint64_t limit_bytes)
+{
+    const char *text = kiln__env("KILN_CACHE_LIMIT");
+
+    cache->limit_bytes = limit_bytes != 0 ? limit_bytes : LIMIT_BYTES_DEFAULT;
+    if (limit_bytes == 0 && text != NULL && !kiln__bytes_parse(text, &cache->limit_bytes))
+        kiln__log_line(&cache->log,
+                       "KILN_CACHE_LIMIT=%s is no size such as 500M or 2G; the limit is 1 GiB",
+                       text);
+}
+
+/* Locks and tables; false when one cannot be made, with what was made gone again. */
+static bool make_parts(kiln__cache *cache)
+{
+    if (pthread_rwlock_init(&cache->lock, NULL) != 0)
+        return false;
+    if (pthread_mutex_init(&cache->victims_mutex, NULL) != 0)
+        goto no_victims;
+    if (pthread_mutex_init(&cache->bundles_mutex, NULL) != 0)
+        goto no_bundles;
+    if (!kiln__journal_init(&cache->journal))
+        goto no_journal;
+    if (kiln__memory_init(&cache->memory))
+        return true;
+    kiln__journal_clear(&cache->journal);
+no_journal:
+    pthread_mutex_destroy(&cache->bundles_mutex);
+no_bundles:
+    pthread_mutex_destroy(&cache->victims_mutex);
+no_victims:
+    pthread_rwlock_destroy(&cache->lock);
+    return false;
+}
+
+kiln__cache *kiln__cache_open_with(const kiln__cache_options *opts)
 {
     kiln__cache *cache = kiln__calloc(1, sizeof *cache);
 
     if (cache == NULL)
         return NULL;
     cache->fd = -1;
-    if (log != NULL)
-        cache->log = *log;
-    if (pthread_rwlock_init(&cache->lock, NULL) != 0) {
-        kiln__free(cache);
-        return NULL;
-    }
-    if (!kiln__memory_init(&cache->memory)) {
-        pthread_rwlock_destroy(&cache->lock);
+    cache->log = opts->log;
+    cache->wait_us = WAIT_US_DEFAULT;
+    if (!make_parts(cache)) {
         kiln__free(cache);
         return NULL;
     }
     cache->path = kiln__strdup("");
-    if (cache->path == NULL || !find_folder(cache, dir)) {
+    if (cache->path == NULL || !find_folder(cache, opts->dir)) {
         kiln__cache_close(cache);
         return NULL;
     }
+    set_limit(cache, opts->limit_bytes);
+    add_bundles(cache, opts->bundles);
+    add_bundles(cache, kiln__env("KILN_BUNDLES"));
     return cache;
+}
+
+kiln__cache *kiln__cache_open(const char *dir, const kiln__log *log)
+{
+    kiln__cache_options opts = {.dir = dir};
+
+    if (log != NULL)
+        opts.log = *log;
+    return kiln__cache_open_with(&opts);
+}
+
+kiln_status kiln__cache_add_bundle(kiln__cache *cache, const char *path, kiln_error *err)
+{
+    char reason[KILN__REASON_BYTES] = "";
+    kiln_status status = KILN_OK;
+    unsigned count = 0;
+
+    pthread_mutex_lock(&cache->bundles_mutex);
+    count = atomic_load_explicit(&cache->bundle_count, memory_order_relaxed);
+    if (count == KILN_BUNDLE_MAX) {
+        status = KILN_ERR_CACHE;
+        snprintf(reason, sizeof reason, "%d bundles are in use already", KILN_BUNDLE_MAX);
+    } else {
+        status = kiln__bundle_open(path, &cache->bundles[count], reason);
+    }
+    /* Readers see a bundle only after all of it is there. */
+    if (status == KILN_OK)
+        atomic_store_explicit(&cache->bundle_count, count + 1, memory_order_release);
+    pthread_mutex_unlock(&cache->bundles_mutex);
+    return status == KILN_OK ? KILN_OK : kiln__fail(err, status, "bundle %s: %s", path, reason);
 }
 
 void kiln__cache_close(kiln__cache *cache)
 {
     if (cache == NULL)
         return;
+    kiln__flush_journal(cache);
     if (cache->fd >= 0)
         close(cache->fd);
+    for (unsigned k = 0; k < atomic_load(&cache->bundle_count); k++)
+        kiln__bundle_close(&cache->bundles[k]);
+    kiln__victims_clear(&cache->victims);
     kiln__memory_clear(&cache->memory);
+    kiln__journal_clear(&cache->journal);
+    pthread_mutex_destroy(&cache->bundles_mutex);
+    pthread_mutex_destroy(&cache->victims_mutex);
     pthread_rwlock_destroy(&cache->lock);
     kiln__free(cache->path);
     kiln__free(cache);
@@ -174,20 +218,62 @@ const char *kiln__cache_refusal(const kiln__cache *cache)
     return cache->refusal;
 }
 
+static uint64_t value_of(_Atomic uint64_t *counter)
+{
+    return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
 void kiln__cache_get_stats(kiln__cache *cache, kiln__cache_stats *out)
 {
-    out->hits = atomic_load_explicit(&cache->hits, memory_order_relaxed);
-    out->misses = atomic_load_explicit(&cache->misses, memory_order_relaxed);
-    out->damaged = atomic_load_explicit(&cache->damaged, memory_order_relaxed);
-    out->stores = atomic_load_explicit(&cache->stores, memory_order_relaxed);
-    out->store_failures = atomic_load_explicit(&cache->store_failures, memory_order_relaxed);
+    out->hits = value_of(&cache->hits);
+    out->misses = value_of(&cache->misses);
+    out->damaged = value_of(&cache->damaged);
+    out->stores = value_of(&cache->stores);
+    out->store_failures = value_of(&cache->store_failures);
+}
+
+void kiln__cache_get_counters(kiln__cache *cache, kiln_cache_counters *out)
+{
+    *out = (kiln_cache_counters){.hits = value_of(&cache->hits),
+                                 .bundle_hits = value_of(&cache->bundle_hits),
+                                 .memory_hits = value_of(&cache->memory_hits),
+                                 .misses = value_of(&cache->misses),
+                                 .miss_absent = value_of(&cache->miss_absent),
+                                 .miss_damaged = value_of(&cache->miss_damaged),
+                                 .miss_other = value_of(&cache->miss_other),
+                                 .miss_unreadable = value_of(&cache->miss_unreadable),
+                                 .stores = value_of(&cache->stores),
+                                 .store_failures = value_of(&cache->store_failures),
+                                 .evictions = value_of(&cache->evictions),
+                                 .waits = value_of(&cache->waits),
+                                 .wait_hits = value_of(&cache->wait_hits),
+                                 .bytes_read = value_of(&cache->bytes_read),
+                                 .bytes_written = value_of(&cache->bytes_written),
+                                 .compiles = value_of(&cache->compiles),
+                                 .compile_us = value_of(&cache->compile_us)};
+}
+
+void kiln__cache_note_compile(kiln__cache *cache, double us)
+{
+    kiln__count(&cache->compiles);
+    if (us > 0)
+        atomic_fetch_add_explicit(&cache->compile_us, (uint64_t)us, memory_order_relaxed);
 }
 
 /* ---- the folder ---- */
 
-/* Open the folder if it is not open, or no longer exists; make it when `create`. True when it is
- * open now. */
-static bool renew_folder(kiln__cache *cache, bool create)
+int kiln__dup_folder(kiln__cache *cache)
+{
+    int fd = -1;
+
+    pthread_rwlock_rdlock(&cache->lock);
+    if (cache->fd >= 0)
+        fd = fcntl(cache->fd, F_DUPFD_CLOEXEC, 3);
+    pthread_rwlock_unlock(&cache->lock);
+    return fd;
+}
+
+bool kiln__renew_folder(kiln__cache *cache, bool create)
 {
     char reason[KILN__REASON_BYTES] = "";
     kiln__dir_state state = KILN__DIR_OPEN;
@@ -201,10 +287,21 @@ static bool renew_folder(kiln__cache *cache, bool create)
         state = kiln__dir_open(cache->path, create, &cache->fd, reason);
     pthread_rwlock_unlock(&cache->lock);
 
-    if (state != KILN__DIR_OPEN && state != KILN__DIR_ABSENT && is_news(cache, TROUBLE_FOLDER))
+    if (state != KILN__DIR_OPEN && state != KILN__DIR_ABSENT &&
+        kiln__is_news(cache, KILN__TROUBLE_FOLDER))
         kiln__log_line(&cache->log, "the cache folder cannot be used now: %s: %s", reason,
                        cache->path);
     return state == KILN__DIR_OPEN;
+}
+
+void kiln__flush_journal(kiln__cache *cache)
+{
+    int folder = kiln__dup_folder(cache);
+
+    if (folder < 0)
+        return;
+    kiln__journal_flush(&cache->journal, folder);
+    close(folder);
 }
 
 /* openat in the folder, -1 with errno; ENOENT while there is no folder. */
@@ -231,12 +328,56 @@ static bool folder_has_changed(kiln__cache *cache)
     pthread_rwlock_rdlock(&cache->lock);
     stale = cache->fd < 0 || kiln__dir_is_gone(cache->fd);
     pthread_rwlock_unlock(&cache->lock);
-    return stale && renew_folder(cache, false);
+    return stale && kiln__renew_folder(cache, false);
+}
+
+/* ---- stamps ---- */
+
+void kiln__seen_stamp(kiln__cache *cache, int64_t stamp_ns)
+{
+    int64_t newest = atomic_load_explicit(&cache->newest_ns, memory_order_relaxed);
+
+    while (stamp_ns > newest &&
+           !atomic_compare_exchange_weak_explicit(&cache->newest_ns, &newest, stamp_ns,
+                                                  memory_order_relaxed, memory_order_relaxed))
+        continue;
+}
+
+int64_t kiln__next_stamp(kiln__cache *cache)
+{
+    struct timespec now = {0};
+    int64_t newest = atomic_load_explicit(&cache->newest_ns, memory_order_relaxed), stamp = 0;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    do {
+        stamp = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+        /* A microsecond: some file systems keep no finer times. */
+        if (stamp <= newest)
+            stamp = newest + 1000;
+    } while (!atomic_compare_exchange_weak_explicit(&cache->newest_ns, &newest, stamp,
+                                                    memory_order_relaxed, memory_order_relaxed));
+    return stamp;
+}
+
+/* Say that an entry was used now. Where that is not allowed, eviction knows less. */
+static void stamp_entry(kiln__cache *cache, int fd, const kiln__place *p, const struct stat *st)
+{
+    struct timespec times[2] = {{0, UTIME_OMIT}, {0, 0}};
+    int64_t stamp = 0;
+
+    kiln__seen_stamp(cache, kiln__stamp_of(st));
+    stamp = kiln__next_stamp(cache);
+    times[1].tv_sec = (time_t)(stamp / 1000000000);
+    times[1].tv_nsec = (long)(stamp % 1000000000);
+    (void)!futimens(fd, times);
+    if (kiln__journal_hit(&cache->journal, p->name, stamp))
+        kiln__flush_journal(cache);
 }
 
 /* ---- load ---- */
 
-static bool read_exactly(int fd, unsigned char *data, size_t bytes)
+/* An error of the disk is no proof of damage: the entry stays, and is looked at again next time. */
+static kiln__verdict read_exactly(int fd, unsigned char *data, size_t bytes)
 {
     size_t done = 0;
 
@@ -244,40 +385,46 @@ static bool read_exactly(int fd, unsigned char *data, size_t bytes)
         ssize_t got = read(fd, data + done, bytes - done);
         if (got < 0 && errno == EINTR)
             continue;
-        if (got <= 0)
-            return false;
+        if (got < 0)
+            return errno == EISDIR ? KILN__VERDICT_DAMAGED : KILN__VERDICT_UNREADABLE;
+        if (got == 0)
+            return KILN__VERDICT_DAMAGED; /* shorter than it must be */
         done += (size_t)got;
     }
-    return true;
+    return KILN__VERDICT_VALID;
 }
 
 /* Judge an open entry and take its payload. VALID comes with a blob, unless memory ran out. */
-static kiln__verdict read_entry(int fd, const void *key, size_t key_bytes, kiln__blob *blob_out)
+static kiln__verdict read_entry(int fd, const void *key, size_t key_bytes, kiln__blob *blob_out,
+                                struct stat *st)
 {
     unsigned char header[KILN__BLOB_HEADER_BYTES];
     unsigned char *file = NULL;
-    struct stat st;
     kiln__verdict verdict = KILN__VERDICT_DAMAGED;
     const void *payload = NULL;
     size_t file_bytes = 0, payload_bytes = 0;
 
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
-        (st.st_mode & (S_IWGRP | S_IWOTH)) != 0 || !read_exactly(fd, header, sizeof header))
+    if (fstat(fd, st) != 0)
+        return KILN__VERDICT_UNREADABLE;
+    if (!S_ISREG(st->st_mode) || st->st_uid != geteuid() ||
+        (st->st_mode & (S_IWGRP | S_IWOTH)) != 0)
         return KILN__VERDICT_DAMAGED;
-    verdict = kiln__blob_judge_header(header, (uint64_t)st.st_size, key_bytes);
+    verdict = read_exactly(fd, header, sizeof header);
+    if (verdict != KILN__VERDICT_VALID)
+        return verdict;
+    verdict = kiln__blob_judge_header(header, (uint64_t)st->st_size, key_bytes);
     if (verdict != KILN__VERDICT_VALID)
         return verdict;
 
     /* The header agrees with the true size, so the size is what a blob of ours can have. */
-    file_bytes = (size_t)st.st_size;
+    file_bytes = (size_t)st->st_size;
     file = kiln__alloc(file_bytes);
     if (file == NULL)
-        return KILN__VERDICT_VALID;
+        return KILN__VERDICT_UNREADABLE;
     memcpy(file, header, sizeof header);
-    if (read_exactly(fd, file + sizeof header, file_bytes - sizeof header))
+    verdict = read_exactly(fd, file + sizeof header, file_bytes - sizeof header);
+    if (verdict == KILN__VERDICT_VALID)
         verdict = kiln__blob_judge(file, file_bytes, key, key_bytes, &payload, &payload_bytes);
-    else
-        verdict = KILN__VERDICT_DAMAGED;
     if (verdict != KILN__VERDICT_VALID) {
         kiln__free(file);
         return verdict;
@@ -290,224 +437,161 @@ static kiln__verdict read_entry(int fd, const void *key, size_t key_bytes, kiln_
 
 /* Remove an entry that is damaged or not ours. Should a good one have replaced it just now, it is
  * compiled once more. */
-static void remove_entry(kiln__cache *cache, const place *p)
+static void remove_entry(kiln__cache *cache, const kiln__place *p)
 {
-    count(&cache->damaged);
-    if (is_news(cache, TROUBLE_DAMAGE))
+    int folder = kiln__dup_folder(cache);
+    kiln__ledger ledger;
+    bool counted = false;
+
+    kiln__count(&cache->damaged);
+    if (kiln__is_news(cache, KILN__TROUBLE_DAMAGE))
         kiln__log_line(&cache->log, "a damaged cache entry is rebuilt: %s/%s", cache->path,
                        p->path);
-    pthread_rwlock_rdlock(&cache->lock);
-    if (cache->fd >= 0 && unlinkat(cache->fd, p->path, 0) != 0 && errno == EISDIR)
-        unlinkat(cache->fd, p->path, AT_REMOVEDIR);
-    pthread_rwlock_unlock(&cache->lock);
+    if (folder < 0)
+        return;
+    counted = kiln__ledger_open(folder, &ledger) == 0;
+    if (unlinkat(folder, p->path, 0) != 0 && errno == EISDIR)
+        unlinkat(folder, p->path, AT_REMOVEDIR);
+    if (counted) {
+        kiln__ledger_recount(&ledger, p->shard_index);
+        (void)!kiln__ledger_commit(&ledger);
+        kiln__ledger_close(&ledger);
+    }
+    close(folder);
 }
 
-static bool load_from_disk(kiln__cache *cache, const place *p, const void *key, size_t key_bytes,
-                           kiln__blob *blob_out)
+/* VALID with a blob, or why not. */
+static kiln__verdict load_from_disk(kiln__cache *cache, const kiln__place *p, const void *key,
+                                    size_t key_bytes, kiln__blob *blob_out)
 {
     /* O_NONBLOCK: a pipe of that name must not hold us up. */
     const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
-    kiln__verdict verdict = KILN__VERDICT_OTHER;
+    kiln__verdict verdict = KILN__VERDICT_ABSENT;
+    struct stat st;
     int fd = open_below(cache, p->path, flags);
 
     if (fd < 0 && errno == ENOENT && folder_has_changed(cache))
         fd = open_below(cache, p->path, flags);
     if (fd >= 0) {
-        verdict = read_entry(fd, key, key_bytes, blob_out);
+        verdict = read_entry(fd, key, key_bytes, blob_out, &st);
+        if (verdict == KILN__VERDICT_VALID)
+            stamp_entry(cache, fd, p, &st);
         close(fd);
     } else if (errno == ELOOP) {
         verdict = KILN__VERDICT_DAMAGED; /* a symbolic link: nothing of ours */
+    } else if (errno != ENOENT && errno != ENOTDIR) {
+        verdict = KILN__VERDICT_UNREADABLE;
     }
     if (verdict == KILN__VERDICT_DAMAGED)
         remove_entry(cache, p);
-    return blob_out->data != NULL;
+    if (verdict == KILN__VERDICT_VALID)
+        atomic_fetch_add_explicit(&cache->bytes_read, (uint64_t)st.st_size, memory_order_relaxed);
+    return verdict;
+}
+
+static bool load_from_bundles(kiln__cache *cache, kiln__hash128 hash, const void *key,
+                              size_t key_bytes, kiln__blob *blob_out)
+{
+    const unsigned count = atomic_load_explicit(&cache->bundle_count, memory_order_acquire);
+
+    for (unsigned k = 0; k < count; k++) {
+        const void *payload = NULL;
+        size_t file_bytes = 0, payload_bytes = 0;
+        const void *file = kiln__bundle_find(&cache->bundles[k], hash, &file_bytes);
+        if (file == NULL ||
+            !kiln__blob_check(file, file_bytes, key, key_bytes, &payload, &payload_bytes))
+            continue;
+        /* A copy: whoever gets it may keep it longer than the cache. */
+        blob_out->data = kiln__alloc(payload_bytes);
+        if (blob_out->data == NULL)
+            return false;
+        memcpy(blob_out->data, payload, payload_bytes);
+        blob_out->bytes = payload_bytes;
+        atomic_fetch_add_explicit(&cache->bytes_read, file_bytes, memory_order_relaxed);
+        return true;
+    }
+    return false;
+}
+
+static void count_miss(kiln__cache *cache, kiln__verdict verdict)
+{
+    kiln__count(&cache->misses);
+    kiln__count(verdict == KILN__VERDICT_ABSENT    ? &cache->miss_absent
+                : verdict == KILN__VERDICT_DAMAGED ? &cache->miss_damaged
+                : verdict == KILN__VERDICT_OTHER   ? &cache->miss_other
+                                                   : &cache->miss_unreadable);
+}
+
+/* Look through the layers. Counts hits; misses are the caller's to count. */
+static kiln__verdict load(kiln__cache *cache, const void *key, size_t key_bytes,
+                          kiln__blob *blob_out)
+{
+    kiln__place p = kiln__place_of(key, key_bytes);
+    kiln__verdict verdict = KILN__VERDICT_ABSENT;
+    _Atomic uint64_t *layer = NULL;
+
+    *blob_out = (kiln__blob)KILN__BLOB_INIT;
+    if (load_from_bundles(cache, p.hash, key, key_bytes, blob_out)) {
+        layer = &cache->bundle_hits;
+    } else {
+        if (cache->path[0] != '\0')
+            verdict = load_from_disk(cache, &p, key, key_bytes, blob_out);
+        if (verdict != KILN__VERDICT_VALID &&
+            kiln__memory_load(&cache->memory, p.hash, key, key_bytes, blob_out))
+            layer = &cache->memory_hits;
+    }
+    if (layer != NULL) {
+        kiln__count(layer);
+        verdict = KILN__VERDICT_VALID;
+    }
+    if (verdict == KILN__VERDICT_VALID)
+        kiln__count(&cache->hits);
+    return verdict;
 }
 
 bool kiln__cache_load(kiln__cache *cache, const void *key, size_t key_bytes, kiln__blob *blob_out)
 {
-    place p = place_of(key, key_bytes);
-    bool hit = false;
+    kiln__verdict verdict = load(cache, key, key_bytes, blob_out);
+
+    if (verdict != KILN__VERDICT_VALID)
+        count_miss(cache, verdict);
+    return verdict == KILN__VERDICT_VALID;
+}
+
+/* ---- flights ---- */
+
+void kiln__cache_set_wait(kiln__cache *cache, double wait_us)
+{
+    cache->wait_us = wait_us;
+}
+
+bool kiln__cache_flight_begin(kiln__cache *cache, const void *key, size_t key_bytes,
+                              kiln__flight *flight, kiln__blob *blob_out)
+{
+    bool waited = false, found = false;
+    int folder = -1;
 
     *blob_out = (kiln__blob)KILN__BLOB_INIT;
-    hit = (cache->path[0] != '\0' && load_from_disk(cache, &p, key, key_bytes, blob_out)) ||
-          kiln__memory_load(&cache->memory, p.hash, key, key_bytes, blob_out);
-    count(hit ? &cache->hits : &cache->misses);
-    return hit;
-}
-
-/* ---- store ---- */
-
-/* A name that no other process can guess, so that nobody can lay a file or link in its way. */
-static void make_temp_name(char name[TEMP_BYTES])
-{
-    unsigned char noise[16];
-    kiln__hash128 h = {0, 0};
-
-    if (getrandom(noise, sizeof noise, GRND_NONBLOCK) != (ssize_t)sizeof noise) {
-        /* Early at boot only. O_EXCL still keeps us from writing into anything foreign. */
-        double now = kiln__now_us();
-        long pid = (long)getpid();
-        memset(noise, 0, sizeof noise);
-        memcpy(noise, &now, sizeof now);
-        memcpy(noise + 8, &pid, sizeof pid);
-    }
-    h = kiln__hash_128(noise, sizeof noise);
-    memcpy(name, TEMP_PREFIX, sizeof TEMP_PREFIX - 1);
-    kiln__hash_hex(h, name + sizeof TEMP_PREFIX - 1);
-}
-
-/* Make a shard in the open folder. What is there and is no folder (a file or a link that somebody
- * put there) goes away first; the folder is the cache's own. */
-static void make_shard(kiln__cache *cache, const char *shard, bool in_the_way)
-{
-    pthread_rwlock_rdlock(&cache->lock);
-    if (in_the_way)
-        unlinkat(cache->fd, shard, 0);
-    /* Whoever makes it first, opening it tells whether it is there. */
-    (void)!mkdirat(cache->fd, shard, 0700);
-    pthread_rwlock_unlock(&cache->lock);
-}
-
-/* Open the folder of a shard, made where needed; -1 with errno, which is 0 when the log has been
- * told of the reason already. */
-static int open_shard(kiln__cache *cache, const char *shard)
-{
-    const int flags = O_RDONLY | O_DIRECTORY;
-    int fd = open_below(cache, shard, flags), why = errno;
-
-    if (fd >= 0)
-        return fd;
-    if (why == ENOENT && !renew_folder(cache, true)) {
-        errno = 0;
-        return -1;
-    }
-    if (why == ENOENT || why == ENOTDIR || why == ELOOP) {
-        make_shard(cache, shard, why != ENOENT);
-        return open_below(cache, shard, flags);
-    }
-    errno = why;
-    return -1;
-}
-
-/* Remove what killed writers left in a shard: once per shard and store, beside a compilation that
- * took a hundred times as long. `now` is the file system's own clock. */
-static void sweep_shard(kiln__cache *cache, const char *shard, int shard_fd, time_t now)
-{
-    unsigned index = 0;
-    int fd = -1;
-    DIR *dir = NULL;
-    const struct dirent *e = NULL;
-
-    for (int k = 0; k < 2; k++)
-        index = index * 16 + (unsigned)(shard[k] <= '9' ? shard[k] - '0' : shard[k] - 'a' + 10);
-    if ((atomic_fetch_or(&cache->swept[index / 32], 1u << index % 32) >> index % 32 & 1u) != 0)
-        return;
-    fd = openat(shard_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    dir = fd >= 0 ? fdopendir(fd) : NULL;
-    if (dir == NULL) {
-        if (fd >= 0)
-            close(fd);
-        return;
-    }
-    while ((e = readdir(dir)) != NULL) {
-        struct stat st;
-        if (strncmp(e->d_name, TEMP_PREFIX, sizeof TEMP_PREFIX - 1) == 0 &&
-            fstatat(shard_fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-            st.st_mtime < now - TEMP_SECONDS_MAX)
-            unlinkat(shard_fd, e->d_name, 0);
-    }
-    closedir(dir);
-}
-
-/* Write all of `file`; 0 or an errno value. */
-static int write_all(int fd, const unsigned char *file, size_t bytes)
-{
-    struct rlimit limit;
-    size_t done = 0;
-
-    /* Writing past this limit would not fail, it would kill the process (SIGXFSZ). */
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
-        bytes > limit.rlim_cur)
-        return EFBIG;
-    while (done < bytes) {
-        ssize_t put = write(fd, file + done, bytes - done);
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put <= 0)
-            return put < 0 ? errno : EIO;
-        done += (size_t)put;
-    }
-    return 0;
-}
-
-/* Publish `file` under `name` in an open shard; 0 or an errno value, and nothing left behind. */
-static int write_entry(int shard_fd, const char *name, const unsigned char *file, size_t bytes,
-                       time_t *now_out)
-{
-    char temp[TEMP_BYTES];
-    struct stat st;
-    int fd = -1, why = 0;
-
-    for (int k = 0; fd < 0 && k < TEMP_TRIES; k++) {
-        make_temp_name(temp);
-        fd = openat(shard_fd, temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-        if (fd < 0 && errno != EEXIST && errno != EINTR)
-            break;
-    }
-    if (fd < 0)
-        return errno;
-    why = write_all(fd, file, bytes);
-    if (why == 0 && fstat(fd, &st) == 0)
-        *now_out = st.st_mtime;
-    /* Network file systems report a full disk only here. */
-    if (close(fd) != 0 && why == 0 && errno != EINTR)
-        why = errno;
-    if (why == 0 && renameat(shard_fd, temp, shard_fd, name) != 0)
-        why = errno;
-    if (why != 0)
-        unlinkat(shard_fd, temp, 0);
-    return why;
-}
-
-static bool store_on_disk(kiln__cache *cache, const place *p, const void *key, size_t key_bytes,
-                          const void *data, size_t bytes)
-{
-    char text[128];
-    time_t now = 0;
-    size_t file_bytes = 0;
-    int shard_fd = -1, why = 0;
-    bool done = false;
-    unsigned char *file = kiln__blob_encode(key, key_bytes, data, bytes, &file_bytes);
-
-    if (file == NULL)
+    flight->fd = -1;
+    if (cache->path[0] == '\0' || !kiln__renew_folder(cache, true))
         return false;
-    shard_fd = open_shard(cache, p->shard);
-    if (shard_fd >= 0) {
-        why = write_entry(shard_fd, p->name, file, file_bytes, &now);
-        done = why == 0;
-        if (done)
-            sweep_shard(cache, p->shard, shard_fd, now);
-        close(shard_fd);
-    } else {
-        why = errno;
-    }
-    kiln__free(file);
-    if (why != 0 && is_news(cache, TROUBLE_WRITE))
-        kiln__log_line(&cache->log, "a kernel is kept in memory only, not on the disk: %s: %s",
-                       strerror_r(why, text, sizeof text), cache->path);
-    return done;
+    folder = kiln__dup_folder(cache);
+    if (folder < 0)
+        return false;
+    flight->fd = kiln__flight_lock(folder, kiln__hash_128(key, key_bytes), cache->wait_us, &waited);
+    close(folder);
+    /* Between the miss and the lock somebody else may have compiled, stored and gone. */
+    found = load(cache, key, key_bytes, blob_out) == KILN__VERDICT_VALID;
+    if (waited)
+        kiln__count(&cache->waits);
+    if (found)
+        kiln__count(&cache->wait_hits);
+    return found;
 }
 
-void kiln__cache_store(kiln__cache *cache, const void *key, size_t key_bytes, const void *data,
-                       size_t bytes)
+void kiln__cache_flight_end(kiln__flight *flight)
 {
-    place p = place_of(key, key_bytes);
-    bool has_disk = cache->path[0] != '\0';
-
-    if (has_disk && store_on_disk(cache, &p, key, key_bytes, data, bytes)) {
-        count(&cache->stores);
-        return;
-    }
-    kiln__memory_store(&cache->memory, p.hash, key, key_bytes, data, bytes);
-    count(has_disk ? &cache->store_failures : &cache->stores);
+    if (flight->fd >= 0)
+        close(flight->fd); /* which unlocks the key */
+    flight->fd = -1;
 }

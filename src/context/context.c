@@ -181,6 +181,22 @@ const char *kiln_context_cache_dir(const kiln_context *ctx)
     return ctx != NULL ? kiln__cache_dir(ctx->cache) : "";
 }
 
+void kiln_context_cache_counters(kiln_context *ctx, kiln_cache_counters *counters_out)
+{
+    if (counters_out == NULL)
+        return;
+    memset(counters_out, 0, sizeof *counters_out);
+    if (ctx != NULL)
+        kiln__cache_get_counters(ctx->cache, counters_out);
+}
+
+kiln_status kiln_context_add_bundle(kiln_context *ctx, const char *path, kiln_error *err)
+{
+    if (ctx == NULL || path == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "%s is NULL", ctx == NULL ? "ctx" : "path");
+    return kiln__cache_add_bundle(ctx->cache, path, err);
+}
+
 kiln__device *kiln__context_device(const kiln_context *ctx)
 {
     return ctx->device;

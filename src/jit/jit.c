@@ -138,14 +138,12 @@ static kiln_status load(kiln__device *device, program *p, const char *entry, con
     return status;
 }
 
-static bool load_cached(kiln_context *ctx, program *p, const kiln__source *source,
-                        const kiln__buf *key)
+/* Load a module from a blob of the cache; clears the blob. */
+static bool load_blob(kiln_context *ctx, program *p, const kiln__source *source, kiln__blob *blob)
 {
-    kiln__blob blob = KILN__BLOB_INIT;
-    bool ok = kiln__cache_load(kiln__context_cache(ctx), key->text, key->length, &blob) &&
-              load(kiln__context_device(ctx), p, source->entry, blob.data, blob.bytes, NULL) ==
-                  KILN_OK;
-    kiln__blob_clear(&blob);
+    const bool ok = load(kiln__context_device(ctx), p, source->entry, blob->data, blob->bytes,
+                         NULL) == KILN_OK;
+    kiln__blob_clear(blob);
     return ok;
 }
 
@@ -158,21 +156,49 @@ static kiln_status compile(kiln_context *ctx, jit *j, program *p, const kiln__de
                                            .source = source->text,
                                            .options = (const char *const *)def->options,
                                            .option_count = def->option_count};
+    kiln__cache *cache = kiln__context_cache(ctx);
     kiln_status status = KILN_OK;
+    double us = kiln__now_us();
 
     atomic_fetch_add(&j->compile_count, 1);
     status = kiln__compile(&request, &result, err);
+    us = kiln__now_us() - us;
+    kiln__cache_note_compile(cache, us);
     if (status == KILN_ERR_COMPILE)
         status = kiln__diagnose(def, source->text, result.log, &p->error);
     if (status != KILN_OK)
         goto done;
     KILN_TRY(load(kiln__context_device(ctx), p, source->entry, result.binary, result.bytes, err));
     if (cacheable)
-        kiln__cache_store(kiln__context_cache(ctx), key->text, key->length, result.binary,
-                          result.bytes);
+        (void)kiln__cache_store_as(cache, key->text, key->length, result.binary, result.bytes, us,
+                                   "compiled");
 
 done:
     kiln__compile_result_clear(&result);
+    return status;
+}
+
+/* From the cache, or compiled: by one process at a time, the others take its result. */
+static kiln_status build(kiln_context *ctx, jit *j, program *p, const kiln__definition *def,
+                         const kiln__source *source, const kiln__target *target,
+                         const kiln__buf *key, bool cacheable, kiln_error *err)
+{
+    kiln__cache *cache = kiln__context_cache(ctx);
+    kiln__flight flight = KILN__FLIGHT_INIT;
+    kiln__blob blob = KILN__BLOB_INIT;
+    kiln_status status = KILN_OK;
+
+    if (cacheable && kiln__cache_load(cache, key->text, key->length, &blob) &&
+        load_blob(ctx, p, source, &blob))
+        return KILN_OK;
+    if (cacheable &&
+        kiln__cache_flight_begin(cache, key->text, key->length, &flight, &blob) &&
+        load_blob(ctx, p, source, &blob))
+        goto done;
+    status = compile(ctx, j, p, def, source, target, key, cacheable, err);
+
+done:
+    kiln__cache_flight_end(&flight);
     return status;
 }
 
@@ -207,8 +233,7 @@ kiln_status kiln__jit_entry(kiln_context *ctx, const kiln__definition *def,
         goto done;
     }
     if (mine) {
-        if (!(cacheable && load_cached(ctx, p, source, &key)))
-            status = compile(ctx, j, p, def, source, &target, &key, cacheable, err);
+        status = build(ctx, j, p, def, source, &target, &key, cacheable, err);
         if (status == KILN_OK)
             *entry_out = p->entry;
         else if (status == KILN_ERR_COMPILE)

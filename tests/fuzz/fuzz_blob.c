@@ -5,6 +5,7 @@
  * its checksum put right, because no fuzzer finds a checksum and what lies behind it must hold too.
  * Seeds in corpus/blob are made by ../data/make_blob.py.
  */
+#define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
 

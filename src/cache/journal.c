@@ -1,0 +1,124 @@
+/*
+ * journal.c - what happened to entries, on its way to the index.
+ *
+ *     hit, store > lines in memory > one append to kiln-journal > index.c, when somebody looks
+ *
+ *     h NAME STAMP                                                 a hit
+ *     s NAME STAMP BYTES COMPILE-US ORIGIN TARGET KERNEL           a store; "-" for nothing
+ *
+ * A process that only hits opens no SQLite, not even when it ends: one append is all it costs.
+ *
+ * Rule: nobody waits for the journal, and nothing depends on it. What does not fit is dropped.
+ */
+#define _GNU_SOURCE
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cache/parts.h"
+
+/* Flushed when so much has gathered. */
+#define LINES_BYTES ((size_t)16 << 10)
+/* Nobody has looked for a long time: what happened since is not worth more space. */
+#define JOURNAL_BYTES_MAX ((off_t)4 << 20)
+
+bool kiln__journal_init(kiln__journal *j)
+{
+    memset(j, 0, sizeof *j);
+    return pthread_mutex_init(&j->mutex, NULL) == 0;
+}
+
+void kiln__journal_clear(kiln__journal *j)
+{
+    kiln__buf_clear(&j->lines);
+    pthread_mutex_destroy(&j->mutex);
+}
+
+/* Appends are all or nothing, or a half line would spoil the next one. */
+static bool put_line(kiln__journal *j, const char *line, size_t bytes)
+{
+    bool full = false;
+
+    pthread_mutex_lock(&j->mutex);
+    if (j->lines.length < 4 * LINES_BYTES)
+        kiln__buf_put(&j->lines, line, bytes);
+    if (j->lines.failed)
+        kiln__buf_clear(&j->lines);
+    full = j->lines.length >= LINES_BYTES;
+    pthread_mutex_unlock(&j->mutex);
+    return full;
+}
+
+bool kiln__journal_hit(kiln__journal *j, const char name[33], int64_t stamp_ns)
+{
+    char line[96];
+    int bytes = snprintf(line, sizeof line, "h %s %lld\n", name, (long long)stamp_ns);
+
+    return put_line(j, line, (size_t)bytes);
+}
+
+bool kiln__journal_store(kiln__journal *j, const char name[33], int64_t stamp_ns, uint64_t bytes,
+                         double compile_us, const char *origin, const char *target,
+                         const char *kernel)
+{
+    char line[320];
+    int length = snprintf(line, sizeof line, "s %s %lld %llu %.0f %.15s %.31s %.63s\n", name,
+                          (long long)stamp_ns, (unsigned long long)bytes, compile_us, origin,
+                          target[0] != '\0' ? target : "-", kernel[0] != '\0' ? kernel : "-");
+
+    return put_line(j, line, (size_t)length);
+}
+
+void kiln__journal_flush(kiln__journal *j, int folder)
+{
+    kiln__buf lines = KILN__BUF_INIT;
+    struct stat st;
+    int fd = -1;
+
+    pthread_mutex_lock(&j->mutex);
+    lines = j->lines;
+    j->lines = (kiln__buf)KILN__BUF_INIT;
+    pthread_mutex_unlock(&j->mutex);
+    if (lines.length > 0)
+        fd = kiln__open_housekeeping(folder, KILN__JOURNAL_NAME, O_WRONLY | O_APPEND | O_CREAT);
+    /* One write: lines of several processes do not mix. A short one is mended by its reader, who
+     * takes whole lines of the right form only. */
+    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size < JOURNAL_BYTES_MAX &&
+        !kiln__is_beyond_process_limit((uint64_t)st.st_size + lines.length))
+        (void)!write(fd, lines.text, lines.length);
+    if (fd >= 0)
+        close(fd);
+    kiln__buf_clear(&lines);
+}
+
+/* ---- labels ---- */
+
+/* Copy up to a byte that is not printable or is in `stop`; blanks would split a journal line. */
+static void copy_label(const char *from, const char *end, const char *stop, char *to, size_t room)
+{
+    size_t length = 0;
+
+    while (from < end && isgraph((unsigned char)*from) && strchr(stop, *from) == NULL &&
+           length + 1 < room)
+        to[length++] = *from++;
+    to[length] = '\0';
+}
+
+void kiln__key_labels(const void *key, size_t key_bytes, char target[32], char kernel[64])
+{
+    static const char target_mark[] = "\ntarget ", kernel_mark[] = "kernel \"";
+    const char *text = key, *end = text + key_bytes;
+    const char *t = key_bytes > 0 ? memmem(text, key_bytes, target_mark, sizeof target_mark - 1)
+                                  : NULL;
+    const char *k = key_bytes > 0 ? memmem(text, key_bytes, kernel_mark, sizeof kernel_mark - 1)
+                                  : NULL;
+
+    target[0] = kernel[0] = '\0';
+    if (t != NULL)
+        copy_label(t + sizeof target_mark - 1, end, "\"\\", target, 32);
+    if (k != NULL)
+        copy_label(k + sizeof kernel_mark - 1, end, "\"\\", kernel, 64);
+}

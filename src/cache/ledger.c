@@ -1,0 +1,284 @@
+/*
+ * ledger.c - how many bytes a folder holds, shared by every process that stores into it.
+ *
+ *     kiln__ledger_open > look, change > kiln__ledger_commit > change the folder > close
+ *
+ * One small file beside the shards: bytes and files of each, and the newest stamp. It is locked
+ * while it is open, so whoever changes what a shard holds (makes, renames over, or removes a file)
+ * does so with the ledger in hand. A hit needs none of it.
+ *
+ * Rule 1: the account may only err upwards. Growth is committed before it happens, shrinkage after;
+ *         a process that dies in between leaves bytes counted that are not there, until the shard
+ *         is counted anew. So the folder never holds more than its limit.
+ * Rule 2: the ledger is a claim. Missing, damaged or of another version, it is made anew by
+ *         counting the shards.
+ * Rule 3: open file description locks: they die with their holder, and exclude threads as well,
+ *         since everybody opens the file for himself. Waiting is bounded.
+ * Rule 4: no mapping. A file that is cut short under a mapping kills its reader.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cache/parts.h"
+
+#define LEDGER_NAME KILN__HOUSEKEEPING_PREFIX "ledger"
+#define LEDGER_VERSION 1u
+/* Holders need microseconds, and a quarter of a second to count a folder of 100,000. */
+#define LEDGER_WAIT_US 2e6
+#define LEDGER_TRIES 3
+
+static const char MAGIC[8] = {'K', 'I', 'L', 'N', 'L', 'E', 'D', 'G'};
+
+/* ---- locks ---- */
+
+static int try_lock(int fd, int64_t start)
+{
+    struct flock lock = {0};
+
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    lock.l_start = (off_t)start;
+    lock.l_len = 1;
+    if (fcntl(fd, F_OFD_SETLK, &lock) == 0)
+        return 0;
+    return errno == EACCES ? EAGAIN : errno;
+}
+
+int kiln__lock_byte(int fd, int64_t start, double wait_us)
+{
+    double deadline = kiln__now_us() + wait_us;
+    long pause_us = 20;
+    int why = 0;
+
+    /* Polling, since no system call waits for such a lock and also looks at a clock. */
+    while ((why = try_lock(fd, start)) == EAGAIN || why == EINTR) {
+        struct timespec pause = {0, pause_us * 1000};
+        if (kiln__now_us() >= deadline)
+            return ETIMEDOUT;
+        nanosleep(&pause, NULL);
+        pause_us = pause_us < 2000 ? pause_us * 3 / 2 : pause_us;
+    }
+    return why;
+}
+
+int kiln__open_housekeeping(int folder, const char *name, int flags)
+{
+    int fd = -1;
+
+    for (int k = 0; k < LEDGER_TRIES; k++) {
+        do {
+            fd = openat(folder, name, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+        } while (fd < 0 && errno == EINTR);
+        if (fd >= 0 || errno != ELOOP)
+            break;
+        unlinkat(folder, name, 0); /* a link that somebody put here: nothing of ours */
+    }
+    return fd;
+}
+
+bool kiln__is_beyond_process_limit(uint64_t bytes)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+           bytes > limit.rlim_cur;
+}
+
+/* ---- shards ---- */
+
+void kiln__shard_name(unsigned shard, char name[3])
+{
+    name[0] = "0123456789abcdef"[shard >> 4 & 15];
+    name[1] = "0123456789abcdef"[shard & 15];
+    name[2] = '\0';
+}
+
+bool kiln__is_entry_name(const char *name)
+{
+    return strlen(name) == 32 && strspn(name, "0123456789abcdef") == 32;
+}
+
+bool kiln__scan_shard(int folder, unsigned shard, kiln__scan_fn fn, void *user)
+{
+    char name[3];
+    int fd = -1;
+    DIR *dir = NULL;
+    const struct dirent *e = NULL;
+
+    kiln__shard_name(shard, name);
+    fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return errno == ENOENT || errno == ENOTDIR || errno == ELOOP;
+    dir = fdopendir(fd);
+    if (dir == NULL) {
+        close(fd);
+        return false;
+    }
+    errno = 0;
+    while ((e = readdir(dir)) != NULL) {
+        struct stat st;
+        if (e->d_name[0] != '.' && fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(st.st_mode))
+            fn(user, fd, e->d_name, &st);
+        errno = 0;
+    }
+    bool whole = errno == 0;
+    closedir(dir);
+    return whole;
+}
+
+/* ---- the account ---- */
+
+typedef struct tally {
+    uint64_t bytes;
+    uint32_t count;
+} tally;
+
+static void count_file(void *user, int shard_fd, const char *name, const struct stat *st)
+{
+    tally *t = user;
+
+    (void)shard_fd;
+    (void)name;
+    t->bytes += (uint64_t)st->st_size;
+    t->count++;
+}
+
+void kiln__ledger_recount(kiln__ledger *l, unsigned shard)
+{
+    tally t = {0, 0};
+
+    /* A shard that cannot be read keeps what was known of it. */
+    if (!kiln__scan_shard(l->folder, shard, count_file, &t))
+        return;
+    l->file.bytes[shard] = t.bytes;
+    l->file.count[shard] = t.count;
+}
+
+void kiln__ledger_recount_all(kiln__ledger *l)
+{
+    for (unsigned shard = 0; shard < KILN__SHARD_COUNT; shard++)
+        kiln__ledger_recount(l, shard);
+}
+
+uint64_t kiln__ledger_bytes(const kiln__ledger *l)
+{
+    uint64_t total = 0;
+
+    for (unsigned shard = 0; shard < KILN__SHARD_COUNT; shard++)
+        total += l->file.bytes[shard];
+    return total;
+}
+
+uint64_t kiln__ledger_count(const kiln__ledger *l)
+{
+    uint64_t total = 0;
+
+    for (unsigned shard = 0; shard < KILN__SHARD_COUNT; shard++)
+        total += l->file.count[shard];
+    return total;
+}
+
+void kiln__ledger_add(kiln__ledger *l, unsigned shard, uint64_t bytes)
+{
+    l->file.bytes[shard] += bytes;
+    l->file.count[shard]++;
+}
+
+void kiln__ledger_remove(kiln__ledger *l, unsigned shard, uint64_t bytes)
+{
+    uint64_t *have = &l->file.bytes[shard];
+
+    *have = *have > bytes ? *have - bytes : 0;
+    if (l->file.count[shard] > 0)
+        l->file.count[shard]--;
+}
+
+static uint64_t checksum(const kiln__ledger_file *f)
+{
+    const size_t from = offsetof(kiln__ledger_file, newest_ns);
+
+    return kiln__hash_64((const char *)f + from, sizeof *f - from);
+}
+
+static bool is_whole(const kiln__ledger_file *f)
+{
+    return memcmp(f->magic, MAGIC, sizeof MAGIC) == 0 && f->version == LEDGER_VERSION &&
+           f->sum == checksum(f);
+}
+
+int kiln__ledger_commit(kiln__ledger *l)
+{
+    ssize_t put = 0;
+
+    if (kiln__is_beyond_process_limit(sizeof l->file))
+        return EFBIG;
+    memcpy(l->file.magic, MAGIC, sizeof MAGIC);
+    l->file.version = LEDGER_VERSION;
+    l->file.reserved = 0;
+    l->file.sum = checksum(&l->file);
+    do {
+        put = pwrite(l->fd, &l->file, sizeof l->file, 0);
+    } while (put < 0 && errno == EINTR);
+    if (put < 0)
+        return errno;
+    return (size_t)put == sizeof l->file ? 0 : ENOSPC;
+}
+
+/* Open and lock; EAGAIN when the file was deleted meanwhile and another is to be opened. */
+static int open_locked(kiln__ledger *l)
+{
+    struct stat st;
+    int why = 0;
+
+    l->fd = kiln__open_housekeeping(l->folder, LEDGER_NAME, O_RDWR | O_CREAT);
+    if (l->fd < 0)
+        return errno;
+    why = kiln__lock_byte(l->fd, 0, LEDGER_WAIT_US);
+    /* A file system without locks: the account may drift, the next count puts it right. */
+    if (why != 0 && why != ETIMEDOUT)
+        why = 0;
+    if (why == 0 && (fstat(l->fd, &st) != 0 || st.st_nlink == 0))
+        why = EAGAIN;
+    if (why != 0) {
+        close(l->fd);
+        l->fd = -1;
+    }
+    return why;
+}
+
+int kiln__ledger_open(int folder, kiln__ledger *l)
+{
+    ssize_t got = 0;
+    int why = EAGAIN;
+
+    l->folder = folder;
+    l->fd = -1;
+    for (int k = 0; why == EAGAIN && k < LEDGER_TRIES; k++)
+        why = open_locked(l);
+    if (why != 0)
+        return why;
+    do {
+        got = pread(l->fd, &l->file, sizeof l->file, 0);
+    } while (got < 0 && errno == EINTR);
+    if (got != (ssize_t)sizeof l->file || !is_whole(&l->file)) {
+        memset(&l->file, 0, sizeof l->file);
+        kiln__ledger_recount_all(l);
+    }
+    return 0;
+}
+
+void kiln__ledger_close(kiln__ledger *l)
+{
+    if (l->fd >= 0)
+        close(l->fd); /* which unlocks it */
+    l->fd = -1;
+}

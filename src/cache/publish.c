@@ -1,0 +1,334 @@
+/*
+ * publish.c - put a compiled kernel into the folder, within the folder's limit.
+ *
+ *     [ledger: make room, reserve] > temporary file > write > [ledger: rename] > journal
+ *
+ * Rule 1: entries appear by rename only and are never changed. What a crash leaves is a temporary
+ *         file, or (without fsync) an entry with holes, which the checksum finds.
+ * Rule 2: room is made and booked before a byte is written, and a temporary file has its final
+ *         size from the start, so that whoever counts files counts it whole.
+ * Rule 3: the ledger is open for moments only, never while a file is written.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cache/parts.h"
+
+#define TEMP_BYTES (sizeof KILN__TEMP_PREFIX + 32)
+#define TEMP_TRIES 4
+/* No write takes this long: an older temporary file belongs to a process that died. */
+#define TEMP_SECONDS_MAX 3600
+
+/* One file on its way. */
+typedef struct publication {
+    kiln__cache *cache;
+    const kiln__place *place;
+    int folder, shard; /* open */
+    int fd;            /* the temporary file, or -1 */
+    char temp[TEMP_BYTES];
+    const unsigned char *file;
+    size_t bytes;
+    int64_t stamp_ns;
+} publication;
+
+/* A name that no other process can guess, so that nobody can lay a file or link in its way. */
+static void make_temp_name(char name[TEMP_BYTES])
+{
+    unsigned char noise[16];
+    kiln__hash128 h = {0, 0};
+
+    if (getrandom(noise, sizeof noise, GRND_NONBLOCK) != (ssize_t)sizeof noise) {
+        /* Early at boot only. O_EXCL still keeps us from writing into anything foreign. */
+        double now = kiln__now_us();
+        long pid = (long)getpid();
+        memset(noise, 0, sizeof noise);
+        memcpy(noise, &now, sizeof now);
+        memcpy(noise + 8, &pid, sizeof pid);
+    }
+    h = kiln__hash_128(noise, sizeof noise);
+    memcpy(name, KILN__TEMP_PREFIX, sizeof KILN__TEMP_PREFIX - 1);
+    kiln__hash_hex(h, name + sizeof KILN__TEMP_PREFIX - 1);
+}
+
+/* ---- shards ---- */
+
+static int open_shard_now(int folder, const char *shard)
+{
+    int fd = -1;
+
+    do {
+        fd = openat(folder, shard, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    } while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
+/* Open the folder of a shard, made where needed; -1 with errno. What is there and is no folder (a
+ * file or a link that somebody put there) goes away first; the folder is the cache's own. */
+static int open_shard(int folder, const char *shard)
+{
+    int fd = open_shard_now(folder, shard), why = errno;
+
+    if (fd >= 0 || (why != ENOENT && why != ENOTDIR && why != ELOOP)) {
+        errno = why;
+        return fd;
+    }
+    if (why != ENOENT)
+        unlinkat(folder, shard, 0);
+    /* Whoever makes it first, opening it tells whether it is there. */
+    if (mkdirat(folder, shard, 0700) != 0 && errno != EEXIST)
+        why = errno;
+    fd = open_shard_now(folder, shard);
+    if (fd < 0 && errno == ENOENT)
+        errno = why;
+    return fd;
+}
+
+typedef struct sweep {
+    int64_t before_ns;
+} sweep;
+
+static void sweep_file(void *user, int shard_fd, const char *name, const struct stat *st)
+{
+    const sweep *s = user;
+
+    if (strncmp(name, KILN__TEMP_PREFIX, sizeof KILN__TEMP_PREFIX - 1) == 0 &&
+        kiln__stamp_of(st) < s->before_ns)
+        unlinkat(shard_fd, name, 0);
+}
+
+/* Remove what killed writers left in a shard, and put its books right: once per shard and store,
+ * beside a compilation that took a hundred times as long. `now` is the file system's own clock. */
+static void sweep_shard(kiln__cache *cache, kiln__ledger *ledger, unsigned shard, time_t now)
+{
+    const unsigned bit = 1u << shard % 32;
+    sweep s = {((int64_t)now - TEMP_SECONDS_MAX) * 1000000000};
+
+    if ((atomic_fetch_or(&cache->swept[shard / 32], bit) & bit) != 0)
+        return;
+    kiln__scan_shard(ledger->folder, shard, sweep_file, &s);
+    kiln__ledger_recount(ledger, shard);
+}
+
+/* ---- one file ---- */
+
+/* Write all of `file`; 0 or an errno value. */
+static int write_all(int fd, const unsigned char *file, size_t bytes)
+{
+    size_t done = 0;
+
+    while (done < bytes) {
+        ssize_t put = write(fd, file + done, bytes - done);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put <= 0)
+            return put < 0 ? errno : EIO;
+        done += (size_t)put;
+    }
+    return 0;
+}
+
+/* Make room below the limit, oldest entries first; 0, or ENOSPC. */
+static int make_room(publication *p, kiln__ledger *ledger)
+{
+    kiln__cache *cache = p->cache;
+    uint64_t evicted = 0;
+    bool fits = true;
+
+    if (cache->limit_bytes == UINT64_MAX)
+        return 0;
+    pthread_mutex_lock(&cache->victims_mutex);
+    fits = kiln__evict_for(ledger, &cache->victims, cache->limit_bytes, p->bytes, &evicted);
+    pthread_mutex_unlock(&cache->victims_mutex);
+    atomic_fetch_add_explicit(&cache->evictions, evicted, memory_order_relaxed);
+    return fits ? 0 : ENOSPC;
+}
+
+static int make_temp(publication *p)
+{
+    for (int k = 0; p->fd < 0 && k < TEMP_TRIES; k++) {
+        make_temp_name(p->temp);
+        p->fd = openat(p->shard, p->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+                       0600);
+        if (p->fd < 0 && errno != EEXIST && errno != EINTR)
+            break;
+    }
+    if (p->fd < 0)
+        return errno;
+    return ftruncate(p->fd, (off_t)p->bytes) == 0 ? 0 : errno;
+}
+
+/* Close and remove the temporary file. */
+static void drop_temp(publication *p)
+{
+    if (p->fd < 0)
+        return;
+    close(p->fd);
+    p->fd = -1;
+    unlinkat(p->shard, p->temp, 0);
+}
+
+/* Book the bytes and make the temporary file that will hold them; 0 or an errno value. */
+static int reserve(publication *p)
+{
+    kiln__ledger ledger;
+    int why = kiln__ledger_open(p->folder, &ledger);
+
+    if (why != 0)
+        return why;
+    kiln__seen_stamp(p->cache, ledger.file.newest_ns);
+    p->stamp_ns = kiln__next_stamp(p->cache);
+    why = make_room(p, &ledger);
+    if (why == 0) {
+        kiln__ledger_add(&ledger, p->place->shard_index, p->bytes);
+        ledger.file.newest_ns = p->stamp_ns;
+    }
+    /* Evictions are booked even if this file does not come to be. */
+    int committed = kiln__ledger_commit(&ledger);
+    why = why != 0 ? why : committed;
+    if (why == 0) {
+        why = make_temp(p);
+        if (why != 0) {
+            drop_temp(p);
+            kiln__ledger_remove(&ledger, p->place->shard_index, p->bytes);
+            (void)!kiln__ledger_commit(&ledger);
+        }
+    }
+    kiln__ledger_close(&ledger);
+    return why;
+}
+
+/* Give the temporary file its name (`why` 0), or remove it; and balance the books. */
+static int settle(publication *p, int why, time_t now)
+{
+    const unsigned shard = p->place->shard_index;
+    kiln__ledger ledger;
+    struct stat old;
+    const bool counted = kiln__ledger_open(p->folder, &ledger) == 0;
+    const bool replaces = fstatat(p->shard, p->place->name, &old, AT_SYMLINK_NOFOLLOW) == 0 &&
+                          S_ISREG(old.st_mode);
+
+    if (why == 0 && renameat(p->shard, p->temp, p->shard, p->place->name) != 0)
+        why = errno;
+    if (why != 0)
+        unlinkat(p->shard, p->temp, 0);
+    if (!counted)
+        return why; /* too much is booked until the shard is counted again */
+    if (why != 0)
+        kiln__ledger_remove(&ledger, shard, p->bytes);
+    else if (replaces)
+        kiln__ledger_remove(&ledger, shard, (uint64_t)old.st_size);
+    if (why == 0)
+        sweep_shard(p->cache, &ledger, shard, now);
+    (void)!kiln__ledger_commit(&ledger);
+    kiln__ledger_close(&ledger);
+    return why;
+}
+
+/* Publish a file in the open shard; 0 or an errno value, and nothing left behind. */
+static int write_entry(publication *p)
+{
+    struct timespec times[2] = {{0, UTIME_OMIT}, {0, 0}};
+    struct stat st;
+    time_t now = 0;
+    int why = kiln__is_beyond_process_limit(p->bytes) ? EFBIG : reserve(p);
+
+    if (why != 0)
+        return why;
+    why = write_all(p->fd, p->file, p->bytes);
+    if (why == 0 && fstat(p->fd, &st) == 0)
+        now = st.st_mtime;
+    times[1].tv_sec = (time_t)(p->stamp_ns / 1000000000);
+    times[1].tv_nsec = (long)(p->stamp_ns % 1000000000);
+    (void)!futimens(p->fd, times);
+    /* Network file systems report a full disk only here. */
+    if (close(p->fd) != 0 && why == 0 && errno != EINTR)
+        why = errno;
+    p->fd = -1;
+    return settle(p, why, now);
+}
+
+/* ---- store ---- */
+
+/* Tell the index. */
+static void note_store(const publication *p, const void *key, size_t key_bytes, double compile_us,
+                       const char *origin)
+{
+    kiln__cache *cache = p->cache;
+    char target[32], kernel[64];
+
+    kiln__count(&cache->stores);
+    atomic_fetch_add_explicit(&cache->bytes_written, p->bytes, memory_order_relaxed);
+    kiln__key_labels(key, key_bytes, target, kernel);
+    if (kiln__journal_store(&cache->journal, p->place->name, p->stamp_ns, p->bytes, compile_us,
+                            origin, target, kernel))
+        kiln__journal_flush(&cache->journal, p->folder);
+}
+
+/* 0, an errno value, or -1 when the log has been told of the reason already. */
+static int store_file(publication *p)
+{
+    int why = 0;
+
+    if (p->bytes > p->cache->limit_bytes) {
+        if (kiln__is_news(p->cache, KILN__TROUBLE_LIMIT))
+            kiln__log_line(&p->cache->log,
+                           "a kernel of %zu bytes is kept in memory only: the cache may hold %llu",
+                           p->bytes, (unsigned long long)p->cache->limit_bytes);
+        return -1;
+    }
+    /* The folder may have been deleted, or not be there yet. */
+    if (!kiln__renew_folder(p->cache, true))
+        return -1;
+    p->folder = kiln__dup_folder(p->cache);
+    if (p->folder < 0)
+        return errno;
+    p->shard = open_shard(p->folder, p->place->shard);
+    if (p->shard < 0)
+        return errno;
+    why = write_entry(p);
+    return why;
+}
+
+bool kiln__cache_store_as(kiln__cache *cache, const void *key, size_t key_bytes, const void *data,
+                          size_t bytes, double compile_us, const char *origin)
+{
+    const kiln__place place = kiln__place_of(key, key_bytes);
+    const bool has_disk = cache->path[0] != '\0';
+    publication p = {.cache = cache, .place = &place, .folder = -1, .shard = -1, .fd = -1};
+    unsigned char *file = NULL;
+    char text[128];
+    int why = -1;
+
+    if (has_disk)
+        file = kiln__blob_encode(key, key_bytes, data, bytes, &p.bytes);
+    if (file != NULL) {
+        p.file = file;
+        why = store_file(&p);
+    }
+    if (why == 0)
+        note_store(&p, key, key_bytes, compile_us, origin);
+    else if (why > 0 && kiln__is_news(cache, KILN__TROUBLE_WRITE))
+        kiln__log_line(&cache->log, "a kernel is kept in memory only, not on the disk: %s: %s",
+                       strerror_r(why, text, sizeof text), cache->path);
+    if (p.shard >= 0)
+        close(p.shard);
+    if (p.folder >= 0)
+        close(p.folder);
+    kiln__free(file);
+    if (why != 0) {
+        kiln__memory_store(&cache->memory, place.hash, key, key_bytes, data, bytes);
+        kiln__count(has_disk ? &cache->store_failures : &cache->stores);
+    }
+    return why == 0;
+}
+
+void kiln__cache_store(kiln__cache *cache, const void *key, size_t key_bytes, const void *data,
+                       size_t bytes)
+{
+    (void)kiln__cache_store_as(cache, key, key_bytes, data, bytes, 0, "compiled");
+}
