@@ -1,0 +1,126 @@
+/*
+ * test_reduce_plan.c - what the planner of reductions makes of shapes and axes: class, threads an
+ * output, splits.
+ *
+ * Expectations are worked out by hand from the header comment of src/codegen/reduce_plan.c, for a
+ * device of 132 multiprocessors; nothing here runs a kernel.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "codegen/codegen.h"
+
+enum { UNITS = 132 };
+
+typedef struct reduce_case {
+    const char *what;
+    int rank;
+    int64_t shape[3];
+    bool reduced[3];
+    bool transposed; /* F-order input */
+    kiln__layout layout;
+    int group, vec;
+    bool split;
+    int64_t outputs, elements;
+} reduce_case;
+
+static const reduce_case cases[] = {
+    {"all of a long vector is split", 1, {1 << 28}, {true}, false, KILN__LAYOUT_ROWS, 256, 4, true,
+     1, 1 << 28},
+    {"long rows take a block each", 2, {16384, 16384}, {false, true}, false, KILN__LAYOUT_ROWS, 256,
+     4, false, 16384, 16384},
+    {"rows of 256 take a warp each", 2, {1 << 20, 256}, {false, true}, false, KILN__LAYOUT_ROWS, 32,
+     4, false, 1 << 20, 256},
+    {"rows of 16 take 4 threads each", 2, {1 << 24, 16}, {false, true}, false, KILN__LAYOUT_ROWS, 4,
+     4, false, 1 << 24, 16},
+    {"rows of 4 take a thread each", 2, {1 << 26, 4}, {false, true}, false, KILN__LAYOUT_ROWS, 1, 4,
+     false, 1 << 26, 4},
+    {"few long rows are split", 2, {4, 1 << 26}, {false, true}, false, KILN__LAYOUT_ROWS, 256, 4,
+     true, 4, 1 << 26},
+    {"the first axis goes down columns", 2, {16384, 16384}, {true, false}, false,
+     KILN__LAYOUT_COLUMNS, 32, 4, true, 16384, 16384},
+    {"many columns need no split", 2, {256, 1 << 20}, {true, false}, false, KILN__LAYOUT_COLUMNS,
+     32, 4, false, 1 << 20, 256},
+    {"16 columns are 4 vectors wide", 2, {1 << 24, 16}, {true, false}, false, KILN__LAYOUT_COLUMNS,
+     4, 4, true, 16, 1 << 24},
+    {"a middle axis goes down columns", 3, {64, 4096, 1024}, {false, true, false}, false,
+     KILN__LAYOUT_COLUMNS, 32, 4, true, 64 * 1024, 4096},
+    {"F-order turns columns into rows", 2, {16384, 16384}, {true, false}, true, KILN__LAYOUT_ROWS,
+     256, 4, false, 16384, 16384},
+    {"outer and inner axes are rows", 3, {3, 5, 1 << 24}, {true, false, true}, false,
+     KILN__LAYOUT_ROWS, 256, 4, true, 5, 3 << 24},
+    {"rows of odd length lose the vectors", 2, {1 << 16, 1001}, {false, true}, false,
+     KILN__LAYOUT_ROWS, 256, 1, false, 1 << 16, 1001},
+};
+
+static void fill_strides(const reduce_case *k, int64_t *strides)
+{
+    int64_t step = 4;
+    for (int n = 0; n < k->rank; n++) {
+        const int axis = k->transposed ? n : k->rank - 1 - n;
+        strides[axis] = step;
+        step *= k->shape[axis];
+    }
+}
+
+static void check(const reduce_case *k, const kiln__definition *def)
+{
+    static kiln__plan plan;
+    static const int64_t still[3];
+    const kiln_dtype dtypes[] = {KILN_FLOAT32, KILN_FLOAT32};
+    int64_t strides[3], out_shape[3];
+    kiln__operand o[2] = {{.is_array = true, .itemsize = 4, .rank = k->rank, .address = 512}};
+
+    fill_strides(k, strides);
+    for (int a = 0; a < k->rank; a++)
+        out_shape[a] = k->reduced[a] ? 1 : k->shape[a];
+    o[1] = o[0];
+    o[0].shape = k->shape;
+    o[0].strides = strides;
+    o[1].written = true;
+    o[1].shape = out_shape;
+    o[1].strides = still;
+    kiln__reduce_plan_make(def, KILN_BACKEND_CUDA, UNITS, dtypes, o, k->rank, k->shape, k->reduced,
+                           &plan);
+    const kiln__variant *v = &plan.variant;
+    if (v->layout != k->layout || v->group != k->group || v->vec != k->vec ||
+        (v->split != 0) != k->split || plan.word[KILN__WORD_OUTPUTS] != k->outputs ||
+        plan.word[KILN__WORD_COUNT_ALL] != k->elements)
+        fail_msg("%s: %s, %d threads, vec %d, split %d, %lld outputs of %lld", k->what,
+                 kiln__layout_name((kiln__layout)v->layout), v->group, v->vec, v->split,
+                 (long long)plan.word[KILN__WORD_OUTPUTS],
+                 (long long)plan.word[KILN__WORD_COUNT_ALL]);
+    /* Every access belongs to exactly one split. */
+    const int64_t length = plan.word[KILN__WORD_LENGTH], chunk = plan.word[KILN__WORD_CHUNK];
+    const int64_t splits = plan.word[KILN__WORD_SPLITS];
+    assert_true(splits * chunk >= length);
+    assert_true((splits - 1) * chunk < length);
+    assert_int_equal(plan.part_count, k->split ? plan.word[KILN__WORD_OUTPUTS] * splits : 0);
+}
+
+static void test_reduce_plan__classes(void **state)
+{
+    (void)state;
+    const kiln__definition_request request = {.in = "T x",
+                                              .out = "T y",
+                                              .snippet = {[KILN__SNIPPET_MAP] = "x",
+                                                          [KILN__SNIPPET_REDUCE] = "a + b",
+                                                          [KILN__SNIPPET_POST] = "y = a",
+                                                          [KILN__SNIPPET_IDENTITY] = "0"},
+                                              .reduction = true};
+    kiln__definition *def = NULL;
+    assert_int_equal(kiln__definition_create(&request, &def, NULL), KILN_OK);
+    for (size_t c = 0; c < KILN_COUNT_OF(cases); c++)
+        check(&cases[c], def);
+    kiln__definition_destroy(def);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_reduce_plan__classes)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
