@@ -1,0 +1,36 @@
+/*
+ * request.h - a kernel asked for in text: a definition, its arguments, and the source that comes
+ * of it. For tests of what is generated, which need no device.
+ *
+ *     name axpy                          one line a fact; empty lines and lines with # are skipped
+ *     in T x, raw T y, float32 a
+ *     out T z
+ *     preamble / loop_prep / op / after_loop TEXT    given again: one line more
+ *     option -DN=4
+ *     keep_dims
+ *     backend cuda                       or cpu
+ *     shape 64 128                       of the loop; none for rank 0
+ *     arg float32 64x128 512,4 @0        dtype, shape, byte strides, address; one a parameter
+ *     arg float32 scalar
+ */
+#ifndef KILN_TEST_REQUEST_H
+#define KILN_TEST_REQUEST_H
+
+#include "codegen/codegen.h"
+
+enum { REQUEST_TEXT_MAX = 4096, REQUEST_OPTIONS_MAX = 8 };
+
+typedef struct request {
+    kiln__definition *def;
+    kiln__plan plan;
+    kiln__source source;
+    kiln_dtype dtypes[KILN_PARAM_MAX];
+    char why[512]; /* what went wrong */
+} request;
+
+/* Read `text` up to a line "----" or its end, plan and emit. `backend` 0: as the text says. False
+ * with `why` set when something is amiss. Call request_clear() in any case. */
+bool request_emit(request *r, const char *text, int backend);
+void request_clear(request *r);
+
+#endif
