@@ -211,6 +211,12 @@ int kiln__bundle_write(int fd, kiln__bundle_item *items, size_t count,
                        unsigned char *(*read_item)(void *user, const kiln__bundle_item *item),
                        void *user);
 
+/* ---- pack.c ---- as kiln_cache_export and kiln_cache_import */
+kiln_status kiln__pack_export(int folder, const char *path, const char *const *targets,
+                              size_t target_count, uint64_t *count_out, kiln_error *err);
+kiln_status kiln__pack_import(kiln__cache *store, const char *path, uint64_t *count_out,
+                              kiln_error *err);
+
 /* ---- journal.c ---- Lines about entries, kept in memory and appended to one file of the folder.
  * Locks itself; drops what it cannot keep. */
 

@@ -1,0 +1,547 @@
+/*
+ * catalog.c - the public functions on a cache folder: list, show, verify, prune, clear, pack.
+ *
+ *     folder > scan > entries > [index: hits, compile times] > sort
+ *
+ * What is there is what a scan finds; the index only adds what files cannot tell. Every function
+ * works without one.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cache/parts.h"
+
+struct kiln_cache {
+    kiln__cache *store;
+};
+
+/* Entries put away between two looks at the ledger: others wait no longer than these take. */
+#define BATCH 64
+#define ENTRY_FILE_MAX ((size_t)KILN__BLOB_FILE_BYTES_MAX)
+
+kiln_status kiln_cache_open(const char *dir, kiln_cache **out, kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    kiln_cache *cache = NULL;
+
+    if (out == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "out is NULL");
+    *out = NULL;
+    cache = kiln__calloc(1, sizeof *cache);
+    if (cache != NULL)
+        cache->store = kiln__cache_open(dir, NULL);
+    if (cache == NULL || cache->store == NULL)
+        status = kiln__fail_memory(err, sizeof *cache);
+    else if (kiln__cache_dir(cache->store)[0] == '\0')
+        status = kiln__fail(err, KILN_ERR_CACHE, "there is no cache folder: %s",
+                            kiln__cache_refusal(cache->store)[0] != '\0'
+                                ? kiln__cache_refusal(cache->store)
+                                : "kernels are to be kept in memory only");
+    if (status == KILN_OK) {
+        (void)kiln__renew_folder(cache->store, false);
+        *out = cache;
+        cache = NULL;
+    }
+    kiln_cache_close(cache);
+    return status;
+}
+
+void kiln_cache_close(kiln_cache *cache)
+{
+    if (cache == NULL)
+        return;
+    kiln__cache_close(cache->store);
+    kiln__free(cache);
+}
+
+const char *kiln_cache_path(const kiln_cache *cache)
+{
+    return cache != NULL ? kiln__cache_dir(cache->store) : "";
+}
+
+/* ---- scans ---- */
+
+typedef struct listing {
+    kiln__index_row *rows;
+    size_t count, room;
+    uint64_t bytes, foreign;
+    bool failed;
+} listing;
+
+static void list_file(void *user, int shard_fd, const char *name, const struct stat *st)
+{
+    listing *l = user;
+    kiln__index_row *row = NULL;
+
+    (void)shard_fd;
+    l->bytes += (uint64_t)st->st_size;
+    if (!kiln__is_entry_name(name)) {
+        l->foreign += strncmp(name, KILN__TEMP_PREFIX, sizeof KILN__TEMP_PREFIX - 1) != 0;
+        return;
+    }
+    if (l->count == l->room) {
+        size_t room = l->room != 0 ? l->room * 2 : 256;
+        kiln__index_row *larger = kiln__realloc(l->rows, room * sizeof *larger);
+        if (larger == NULL) {
+            l->failed = true;
+            return;
+        }
+        l->rows = larger;
+        l->room = room;
+    }
+    row = &l->rows[l->count++];
+    memset(row, 0, sizeof *row);
+    memcpy(row->name, name, sizeof row->name);
+    row->bytes = (uint64_t)st->st_size;
+    row->last_use_ns = kiln__stamp_of(st);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const kiln__index_row *)a)->name, ((const kiln__index_row *)b)->name);
+}
+
+/* All entries by name; `folder` is -1 when there is none, and then nothing is found. */
+static kiln_status scan(int folder, listing *l, kiln_error *err)
+{
+    memset(l, 0, sizeof *l);
+    for (unsigned shard = 0; folder >= 0 && shard < KILN__SHARD_COUNT; shard++)
+        kiln__scan_shard(folder, shard, list_file, l);
+    if (l->failed) {
+        kiln__free(l->rows);
+        memset(l, 0, sizeof *l);
+        return kiln__fail_memory(err, sizeof *l->rows);
+    }
+    if (l->count > 1)
+        qsort(l->rows, l->count, sizeof *l->rows, by_name);
+    return KILN_OK;
+}
+
+/* The whole file of an entry in heap memory, at most `max` bytes of it; NULL with errno. */
+static unsigned char *read_entry_file(int folder, const char name[33], size_t max,
+                                      size_t *bytes_out)
+{
+    char path[64];
+    struct stat st;
+    unsigned char *data = NULL;
+    size_t want = 0, done = 0;
+    int fd = -1;
+
+    snprintf(path, sizeof path, "%.2s/%.32s", name, name);
+    fd = openat(folder, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return NULL;
+    if (fstat(fd, &st) == 0 && (uint64_t)st.st_size <= ENTRY_FILE_MAX) {
+        want = (size_t)st.st_size < max ? (size_t)st.st_size : max;
+        data = kiln__alloc(want);
+    }
+    while (data != NULL && done < want) {
+        ssize_t got = read(fd, data + done, want - done);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            break;
+        done += (size_t)got;
+    }
+    close(fd);
+    *bytes_out = done;
+    return data;
+}
+
+/* Fill in target and kernel name, from the key, where the index knew neither. */
+static void label(int folder, kiln__index_row *row)
+{
+    size_t bytes = 0;
+    /* Both stand near the beginning of a key. */
+    unsigned char *head = row->target[0] == '\0'
+                              ? read_entry_file(folder, row->name, 8192, &bytes)
+                              : NULL;
+
+    if (head != NULL && bytes > KILN__BLOB_HEADER_BYTES)
+        kiln__key_labels(head + KILN__BLOB_HEADER_BYTES, bytes - KILN__BLOB_HEADER_BYTES,
+                         row->target, row->kernel);
+    kiln__free(head);
+}
+
+static void to_entry(const kiln__index_row *row, kiln_cache_entry *e)
+{
+    memset(e, 0, sizeof *e);
+    memcpy(e->key, row->name, sizeof e->key);
+    memcpy(e->kernel, row->kernel, sizeof e->kernel);
+    memcpy(e->target, row->target, sizeof e->target);
+    memcpy(e->origin, row->origin, sizeof e->origin);
+    e->bytes = row->bytes;
+    e->last_use_ns = row->last_use_ns;
+    e->created_ns = row->created_ns;
+    e->hits = row->hits;
+    e->compile_us = row->compile_us;
+}
+
+/* Scan, complete from the index, label. `note` says why there is no index. */
+static kiln_status list_rows(kiln_cache *cache, listing *l, char note[128], kiln_error *err)
+{
+    int folder = kiln__dup_folder(cache->store);
+    kiln_status status = scan(folder, l, err);
+
+    note[0] = '\0';
+    if (status == KILN_OK && folder >= 0) {
+        for (size_t k = 0; k < l->count; k++)
+            label(folder, &l->rows[k]);
+        (void)kiln__index_sync(folder, kiln__cache_dir(cache->store), l->rows, l->count, note);
+    }
+    if (folder >= 0)
+        close(folder);
+    return status;
+}
+
+/* ---- list, show, stats ---- */
+
+static int compare_u64(uint64_t a, uint64_t b)
+{
+    return a < b ? 1 : a > b ? -1 : 0; /* the larger first */
+}
+
+static int compare(kiln_cache_order order, const kiln_cache_entry *a, const kiln_cache_entry *b)
+{
+    int c = 0;
+
+    switch (order) {
+    case KILN_CACHE_BY_LAST_USE:
+        c = compare_u64((uint64_t)a->last_use_ns, (uint64_t)b->last_use_ns);
+        break;
+    case KILN_CACHE_BY_BYTES:
+        c = compare_u64(a->bytes, b->bytes);
+        break;
+    case KILN_CACHE_BY_HITS:
+        c = compare_u64(a->hits, b->hits);
+        break;
+    case KILN_CACHE_BY_COMPILE_TIME:
+        c = compare_u64(a->compile_us, b->compile_us);
+        break;
+    case KILN_CACHE_BY_KERNEL:
+        c = strcmp(a->kernel, b->kernel);
+        break;
+    case KILN_CACHE_BY_TARGET:
+        c = strcmp(a->target, b->target);
+        break;
+    }
+    return c != 0 ? c : strcmp(a->key, b->key);
+}
+
+/* qsort has no argument for the order, so there is one function for each. */
+#define ORDER_FUNCTION(name, order)                                                                \
+    static int name(const void *a, const void *b)                                                 \
+    {                                                                                              \
+        return compare(order, a, b);                                                               \
+    }
+ORDER_FUNCTION(by_last_use, KILN_CACHE_BY_LAST_USE)
+ORDER_FUNCTION(by_bytes, KILN_CACHE_BY_BYTES)
+ORDER_FUNCTION(by_hits, KILN_CACHE_BY_HITS)
+ORDER_FUNCTION(by_compile_time, KILN_CACHE_BY_COMPILE_TIME)
+ORDER_FUNCTION(by_kernel, KILN_CACHE_BY_KERNEL)
+ORDER_FUNCTION(by_target, KILN_CACHE_BY_TARGET)
+
+static int (*const ORDERS[])(const void *, const void *) = {
+    by_last_use, by_bytes, by_hits, by_compile_time, by_kernel, by_target};
+
+kiln_status kiln_cache_list(kiln_cache *cache, kiln_cache_order order,
+                            kiln_cache_entry **entries_out, size_t *count_out, kiln_error *err)
+{
+    listing l;
+    char note[128];
+    kiln_status status = KILN_OK;
+
+    if (cache == NULL || entries_out == NULL || count_out == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "kiln_cache_list: an argument is NULL");
+    *entries_out = NULL;
+    *count_out = 0;
+    if ((unsigned)order >= KILN_COUNT_OF(ORDERS))
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "there is no order %d", (int)order);
+    status = list_rows(cache, &l, note, err);
+    if (status != KILN_OK || l.count == 0)
+        goto done;
+    *entries_out = kiln__calloc(l.count, sizeof **entries_out);
+    if (*entries_out == NULL) {
+        status = kiln__fail_memory(err, l.count * sizeof **entries_out);
+        goto done;
+    }
+    for (size_t k = 0; k < l.count; k++)
+        to_entry(&l.rows[k], &(*entries_out)[k]);
+    qsort(*entries_out, l.count, sizeof **entries_out, ORDERS[order]);
+    *count_out = l.count;
+
+done:
+    kiln__free(l.rows);
+    return status;
+}
+
+kiln_status kiln_cache_stats(kiln_cache *cache, kiln_cache_summary *summary_out, kiln_error *err)
+{
+    listing l;
+    kiln_cache_summary *s = summary_out;
+    kiln_status status = KILN_OK;
+
+    if (cache == NULL || s == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "kiln_cache_stats: an argument is NULL");
+    memset(s, 0, sizeof *s);
+    status = list_rows(cache, &l, s->index_note, err);
+    if (status != KILN_OK)
+        return status;
+    s->entry_count = l.count;
+    s->bytes = l.bytes;
+    s->limit_bytes = cache->store->limit_bytes;
+    s->has_index = s->index_note[0] == '\0';
+    for (size_t k = 0; k < l.count; k++) {
+        const kiln__index_row *row = &l.rows[k];
+        s->hits += row->hits;
+        s->compile_us += row->compile_us;
+        if (k == 0 || row->last_use_ns < s->oldest_use_ns)
+            s->oldest_use_ns = row->last_use_ns;
+        if (row->compile_us > s->slowest_us) {
+            s->slowest_us = row->compile_us;
+            memcpy(s->slowest_kernel, row->kernel, sizeof s->slowest_kernel);
+        }
+    }
+    kiln__free(l.rows);
+    return KILN_OK;
+}
+
+kiln_status kiln_cache_show(kiln_cache *cache, const char *key, kiln_cache_entry *entry_out,
+                            char **key_text_out, kiln_error *err)
+{
+    listing l = {0};
+    char note[128];
+    const kiln__index_row *found = NULL;
+    const void *text = NULL;
+    kiln__verdict verdict = KILN__VERDICT_DAMAGED;
+    unsigned char *file = NULL;
+    size_t matches = 0, bytes = 0, text_bytes = 0;
+    kiln_status status = KILN_OK;
+    int folder = -1;
+
+    if (key_text_out != NULL)
+        *key_text_out = NULL;
+    if (cache == NULL || key == NULL || entry_out == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "kiln_cache_show: an argument is NULL");
+    KILN_TRY(list_rows(cache, &l, note, err));
+    for (size_t k = 0; k < l.count; k++) {
+        if (strncmp(l.rows[k].name, key, strlen(key)) == 0) {
+            found = &l.rows[k];
+            matches++;
+        }
+    }
+    if (matches != 1 || found == NULL) {
+        status = kiln__fail(err, KILN_ERR_ARGUMENT, "%s%zu entries begin with '%.40s'",
+                            matches > 1 ? "tell more of the name: " : "", matches, key);
+        goto done;
+    }
+    to_entry(found, entry_out);
+    if (key_text_out == NULL)
+        goto done;
+    folder = kiln__dup_folder(cache->store);
+    file = folder >= 0 ? read_entry_file(folder, found->name, ENTRY_FILE_MAX, &bytes) : NULL;
+    if (file == NULL || !kiln__blob_judge_any(file, bytes, &text, &text_bytes, &verdict))
+        status = kiln__fail(err, KILN_ERR_FORMAT, "entry %s is damaged or of another version",
+                            found->name);
+    else if ((*key_text_out = kiln__strndup(text, text_bytes)) == NULL)
+        status = kiln__fail_memory(err, text_bytes);
+
+done:
+    if (folder >= 0)
+        close(folder);
+    kiln__free(file);
+    kiln__free(l.rows);
+    return status;
+}
+
+/* ---- verify, prune, clear ---- */
+
+/* Judge one entry file: also its name must be the hash of its key. */
+static kiln__verdict judge_entry(int folder, const char name[33])
+{
+    kiln__verdict verdict = KILN__VERDICT_DAMAGED;
+    const void *key = NULL;
+    size_t bytes = 0, key_bytes = 0;
+    char hex[33];
+    unsigned char *file = read_entry_file(folder, name, ENTRY_FILE_MAX, &bytes);
+
+    if (file == NULL)
+        return errno == ENOENT ? KILN__VERDICT_ABSENT : KILN__VERDICT_UNREADABLE;
+    if (kiln__blob_judge_any(file, bytes, &key, &key_bytes, &verdict)) {
+        kiln__hash_hex(kiln__hash_128(key, key_bytes), hex);
+        if (strcmp(hex, name) != 0)
+            verdict = KILN__VERDICT_DAMAGED;
+    }
+    kiln__free(file);
+    return verdict;
+}
+
+static void unlink_entry(int folder, const char name[33])
+{
+    char path[64];
+    kiln__ledger ledger;
+    const bool counted = kiln__ledger_open(folder, &ledger) == 0;
+
+    snprintf(path, sizeof path, "%.2s/%.32s", name, name);
+    unlinkat(folder, path, 0);
+    if (!counted)
+        return;
+    path[2] = '\0';
+    kiln__ledger_recount(&ledger, (unsigned)strtoul(path, NULL, 16));
+    (void)!kiln__ledger_commit(&ledger);
+    kiln__ledger_close(&ledger);
+}
+
+kiln_status kiln_cache_verify(kiln_cache *cache, bool remove, kiln_cache_report *report_out,
+                              kiln_error *err)
+{
+    listing l;
+    kiln_status status = KILN_OK;
+    int folder = -1;
+
+    if (cache == NULL || report_out == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "kiln_cache_verify: an argument is NULL");
+    memset(report_out, 0, sizeof *report_out);
+    folder = kiln__dup_folder(cache->store);
+    status = scan(folder, &l, err);
+    report_out->foreign = l.foreign;
+    for (size_t k = 0; status == KILN_OK && k < l.count; k++) {
+        const char *name = l.rows[k].name;
+        switch (judge_entry(folder, name)) {
+        case KILN__VERDICT_VALID:
+            report_out->good++;
+            break;
+        case KILN__VERDICT_OTHER:
+            report_out->other++;
+            break;
+        case KILN__VERDICT_ABSENT: /* evicted meanwhile */
+            break;
+        case KILN__VERDICT_DAMAGED:
+        case KILN__VERDICT_UNREADABLE:
+            if (report_out->damaged++ == 0)
+                snprintf(report_out->first_damaged, sizeof report_out->first_damaged, "%.2s/%s",
+                         name, name);
+            if (remove)
+                unlink_entry(folder, name);
+            break;
+        }
+    }
+    kiln__free(l.rows);
+    if (folder >= 0)
+        close(folder);
+    return status;
+}
+
+/* Evict a batch of the queue, down to `to_bytes`; false when done or stuck. */
+static bool prune_batch(int folder, kiln__victims *v, uint64_t to_bytes, uint64_t *removed)
+{
+    kiln__ledger ledger;
+    bool more = true;
+
+    if (kiln__ledger_open(folder, &ledger) != 0)
+        return false;
+    for (int k = 0; k < BATCH && more; k++) {
+        more = kiln__ledger_bytes(&ledger) > to_bytes && v->next < v->count;
+        if (more)
+            *removed += kiln__evict_one(&ledger, &v->items[v->next++]);
+    }
+    (void)!kiln__ledger_commit(&ledger);
+    kiln__ledger_close(&ledger);
+    return more;
+}
+
+kiln_status kiln_cache_prune(kiln_cache *cache, uint64_t to_bytes, uint64_t *removed_out,
+                             kiln_error *err)
+{
+    kiln__victims v = {0};
+    kiln__ledger ledger;
+    uint64_t removed = 0;
+    int folder = -1, why = 0;
+
+    if (removed_out != NULL)
+        *removed_out = 0;
+    if (cache == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "kiln_cache_prune: the cache is NULL");
+    folder = kiln__dup_folder(cache->store);
+    if (folder < 0)
+        return KILN_OK; /* no folder: nothing is in it */
+    why = kiln__ledger_open(folder, &ledger);
+    if (why != 0) {
+        close(folder);
+        return kiln__fail(err, KILN_ERR_IO, "the cache's ledger cannot be used: %s",
+                          strerror(why));
+    }
+    for (unsigned shard = 0; shard < KILN__SHARD_COUNT; shard++)
+        kiln__victims_scan(&ledger, shard, &v);
+    (void)!kiln__ledger_commit(&ledger);
+    kiln__ledger_close(&ledger);
+    kiln__victims_sort(&v);
+    while (prune_batch(folder, &v, to_bytes, &removed))
+        continue;
+    kiln__victims_clear(&v);
+    close(folder);
+    if (removed_out != NULL)
+        *removed_out = removed;
+    return KILN_OK;
+}
+
+static void unlink_temp(void *user, int shard_fd, const char *name, const struct stat *st)
+{
+    (void)user;
+    (void)st;
+    if (strncmp(name, KILN__TEMP_PREFIX, sizeof KILN__TEMP_PREFIX - 1) == 0)
+        unlinkat(shard_fd, name, 0);
+}
+
+kiln_status kiln_cache_clear(kiln_cache *cache, uint64_t *removed_out, kiln_error *err)
+{
+    kiln_status status = kiln_cache_prune(cache, 0, removed_out, err);
+    int folder = status == KILN_OK ? kiln__dup_folder(cache->store) : -1;
+
+    if (folder < 0)
+        return status;
+    for (unsigned shard = 0; shard < KILN__SHARD_COUNT; shard++) {
+        char name[3];
+        kiln__shard_name(shard, name);
+        kiln__scan_shard(folder, shard, unlink_temp, NULL);
+        unlinkat(folder, name, AT_REMOVEDIR); /* stays while something foreign is in it */
+    }
+    kiln__index_remove(folder);
+    unlinkat(folder, KILN__JOURNAL_NAME, 0);
+    close(folder);
+    return status;
+}
+
+/* ---- bundles ---- */
+
+kiln_status kiln_cache_export(kiln_cache *cache, const char *path, const char *const *targets,
+                              size_t target_count, uint64_t *count_out, kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    int folder = -1;
+
+    if (count_out != NULL)
+        *count_out = 0;
+    if (cache == NULL || path == NULL || (targets == NULL && target_count > 0))
+        return kiln__fail(err, KILN_ERR_NULL, "kiln_cache_export: an argument is NULL");
+    folder = kiln__dup_folder(cache->store);
+    status = kiln__pack_export(folder, path, targets, target_count, count_out, err);
+    if (folder >= 0)
+        close(folder);
+    return status;
+}
+
+kiln_status kiln_cache_import(kiln_cache *cache, const char *path, uint64_t *count_out,
+                              kiln_error *err)
+{
+    if (count_out != NULL)
+        *count_out = 0;
+    if (cache == NULL || path == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "kiln_cache_import: an argument is NULL");
+    return kiln__pack_import(cache->store, path, count_out, err);
+}

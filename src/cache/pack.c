@@ -1,0 +1,179 @@
+/*
+ * pack.c - a folder into a bundle, and a bundle into a folder. The file itself is bundle.c's.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cache/parts.h"
+
+/* What goes into a bundle. */
+typedef struct packing {
+    int folder;
+    const char *const *targets;
+    size_t target_count;
+    kiln__bundle_item *items;
+    size_t count, room;
+    bool failed;
+} packing;
+
+/* A checked entry in heap memory, or NULL. */
+static unsigned char *read_item(void *user, const kiln__bundle_item *item)
+{
+    const packing *p = user;
+    const int fd = openat(p->folder, item->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    unsigned char *data = fd >= 0 ? kiln__alloc((size_t)item->bytes + 1) : NULL;
+    kiln__verdict verdict = KILN__VERDICT_DAMAGED;
+    const void *key = NULL;
+    size_t done = 0, key_bytes = 0;
+
+    /* One byte more than there should be shows a file that was replaced by a longer one. */
+    while (data != NULL && done <= item->bytes) {
+        ssize_t got = read(fd, data + done, (size_t)item->bytes + 1 - done);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            break;
+        done += (size_t)got;
+    }
+    if (fd >= 0)
+        close(fd);
+    if (data != NULL && done == item->bytes &&
+        kiln__blob_judge_any(data, done, &key, &key_bytes, &verdict)) {
+        kiln__hash128 hash = kiln__hash_128(key, key_bytes);
+        if (hash.lo == item->hash.lo && hash.hi == item->hash.hi)
+            return data;
+    }
+    kiln__free(data);
+    return NULL;
+}
+
+static bool is_wanted(const packing *p, const unsigned char *file, size_t bytes)
+{
+    kiln__verdict verdict = KILN__VERDICT_DAMAGED;
+    const void *key = NULL;
+    size_t key_bytes = 0;
+    char target[32], kernel[64];
+
+    if (!kiln__blob_judge_any(file, bytes, &key, &key_bytes, &verdict))
+        return false;
+    kiln__key_labels(key, key_bytes, target, kernel);
+    for (size_t k = 0; k < p->target_count; k++) {
+        if (strcmp(p->targets[k], target) == 0)
+            return true;
+    }
+    return p->target_count == 0;
+}
+
+static void take_file(void *user, int shard_fd, const char *name, const struct stat *st)
+{
+    packing *p = user;
+    kiln__bundle_item item = {{0, 0}, (uint64_t)st->st_size, ""};
+    unsigned char *file = NULL;
+    char half[17] = "";
+
+    (void)shard_fd;
+    if (p->failed || !kiln__is_entry_name(name))
+        return;
+    memcpy(half, name, 16);
+    item.hash.hi = strtoull(half, NULL, 16);
+    item.hash.lo = strtoull(name + 16, NULL, 16);
+    snprintf(item.path, sizeof item.path, "%.2s/%.32s", name, name);
+    file = read_item(p, &item);
+    if (file != NULL && is_wanted(p, file, (size_t)item.bytes)) {
+        if (p->count == p->room) {
+            size_t room = p->room != 0 ? p->room * 2 : 256;
+            kiln__bundle_item *larger = kiln__realloc(p->items, room * sizeof *larger);
+            p->failed = larger == NULL;
+            p->items = larger != NULL ? larger : p->items;
+            p->room = larger != NULL ? room : p->room;
+        }
+        if (!p->failed)
+            p->items[p->count++] = item;
+    }
+    kiln__free(file);
+}
+
+kiln_status kiln__pack_export(int folder, const char *path, const char *const *targets,
+                              size_t target_count, uint64_t *count_out, kiln_error *err)
+{
+    packing p = {.folder = folder, .targets = targets, .target_count = target_count};
+    kiln_status status = KILN_OK;
+    kiln__buf temp = KILN__BUF_INIT;
+    int fd = -1, why = 0;
+
+    for (unsigned shard = 0; folder >= 0 && shard < KILN__SHARD_COUNT; shard++)
+        kiln__scan_shard(folder, shard, take_file, &p);
+    kiln__buf_printf(&temp, "%s.XXXXXX", path);
+    if (p.failed || temp.failed) {
+        status = kiln__fail_memory(err, p.count * sizeof *p.items);
+        goto done;
+    }
+    fd = mkostemp(temp.text, O_CLOEXEC);
+    why = fd >= 0 ? kiln__bundle_write(fd, p.items, p.count, read_item, &p) : errno;
+    /* mkostemp's 0600 would keep a shipped bundle from other users. */
+    if (why == 0 && (chmod(temp.text, 0644) != 0 || rename(temp.text, path) != 0))
+        why = errno;
+    if (why != 0) {
+        if (fd >= 0)
+            unlink(temp.text);
+        status = kiln__fail(err, KILN_ERR_IO, "bundle %s: %s", path, strerror(why));
+        goto done;
+    }
+    if (count_out != NULL)
+        *count_out = p.count;
+
+done:
+    kiln__buf_clear(&temp);
+    kiln__free(p.items);
+    return status;
+}
+
+/* Store one blob of a bundle unless it is there; ERR_FORMAT when it is damaged. */
+static kiln_status import_one(kiln__cache *store, const void *file, size_t bytes, uint64_t *count,
+                              kiln_error *err)
+{
+    kiln__verdict verdict = KILN__VERDICT_DAMAGED;
+    kiln__blob there = KILN__BLOB_INIT;
+    const void *key = NULL, *payload = NULL;
+    size_t key_bytes = 0, payload_bytes = 0;
+
+    if (file == NULL || !kiln__blob_judge_any(file, bytes, &key, &key_bytes, &verdict) ||
+        !kiln__blob_check(file, bytes, key, key_bytes, &payload, &payload_bytes))
+        return kiln__fail(err, KILN_ERR_FORMAT, "a kernel in the bundle is damaged");
+    if (kiln__cache_load(store, key, key_bytes, &there)) {
+        kiln__blob_clear(&there);
+        return KILN_OK;
+    }
+    if (!kiln__cache_store_as(store, key, key_bytes, payload, payload_bytes, 0, "imported"))
+        return kiln__fail(err, KILN_ERR_IO, "the folder %s takes nothing",
+                          kiln__cache_dir(store));
+    ++*count;
+    return KILN_OK;
+}
+
+kiln_status kiln__pack_import(kiln__cache *store, const char *path, uint64_t *count_out,
+                              kiln_error *err)
+{
+    char reason[KILN__REASON_BYTES] = "";
+    kiln__bundle bundle;
+    uint64_t count = 0;
+    kiln_status status = kiln__bundle_open(path, &bundle, reason);
+
+    if (status != KILN_OK)
+        return kiln__fail(err, status, "bundle %s: %s", path, reason);
+    for (size_t k = 0; k < bundle.count && status == KILN_OK; k++) {
+        kiln__hash128 hash;
+        size_t bytes = 0;
+        const void *file = kiln__bundle_at(&bundle, k, &hash, &bytes);
+        status = import_one(store, file, bytes, &count, err);
+    }
+    kiln__bundle_close(&bundle);
+    if (count_out != NULL)
+        *count_out = count;
+    return status;
+}
