@@ -477,6 +477,9 @@ static void test_cli__help_is_everywhere(void **state)
     static char help[TEXT_MAX];
     strcpy(help, got.out);
     expect_documented(help);
+    KILN("reduce", "--help");
+    EXPECT_DONE();
+    expect_documented(got.out);
     KILN("help", "run");
     EXPECT_DONE();
     assert_string_equal(got.out, help);
@@ -600,6 +603,76 @@ static int leave_folder(void **state)
     return chdir("/");
 }
 
+/* ---- kiln reduce ---- */
+
+#define REDUCE(...) KILN("reduce", "--device", "cpu", __VA_ARGS__)
+
+static void test_cli__reduce_writes_the_norm_of_every_row(void **state)
+{
+    (void)state;
+    const float x[] = {3, 4, 0, 0, 5, 12};
+    const float y[] = {5, 13};
+
+    write_npy("rows.npy", "<f4", "(2, 3)", x, sizeof x);
+    REDUCE("--in", "T x", "--out", "T y", "--map", "x * x", "--reduce", "a + b", "--post",
+           "y = sqrt(a)", "--identity", "0", "--axis", "-1", "rows.npy", "-o", "norms.npy");
+    EXPECT_DONE();
+    expect_npy("norms.npy", "<f4", "(2,)", y, sizeof y);
+}
+
+static void test_cli__reduce_prints_several_outputs_and_keeps_dims(void **state)
+{
+    (void)state;
+    const float x[] = {1, 2, 3, 4, 5, 6};
+
+    write_npy("x.npy", "<f4", "(2, 3)", x, sizeof x);
+    REDUCE("--in", "T x, T scale", "--out", "T y, int64 count", "--map", "x * scale", "--post",
+           "y = a; count = n", "--axis=0", "--keepdims", "x.npy", "2");
+    EXPECT_DONE();
+    assert_string_equal(got.out, "y =\n[[10. 14. 18.]]\ncount =\n[[2 2 2]]\n");
+}
+
+static void test_cli__reduce_takes_a_struct_and_shows_its_source(void **state)
+{
+    (void)state;
+    const float x[] = {1, 7, 3};
+
+    write_npy("x.npy", "<f4", "(3,)", x, sizeof x);
+    REDUCE("--in", "T x", "--out", "T low, T high", "--preamble",
+           "struct range { float low, high; };", "--reduce-type", "range", "--map", "range{x, x}",
+           "--reduce", "range{min(a.low, b.low), max(a.high, b.high)}", "--post",
+           "low = a.low; high = a.high", "x.npy");
+    EXPECT_DONE();
+    assert_string_equal(got.out, "low =\n1.0\nhigh =\n7.0\n");
+    REDUCE("--in", "T x", "--out", "T y", "--map", "x * 7", "--post", "y = a", "--name", "shown",
+           "--show-source", "x.npy");
+    EXPECT_DONE();
+    assert_non_null(strstr(got.out, "shown"));
+    assert_non_null(strstr(got.out, "x * 7"));
+}
+
+static void test_cli__reduce_explains_wrong_usage_and_failures(void **state)
+{
+    (void)state;
+    const float x[] = {1, 2, 3};
+
+    write_npy("x.npy", "<f4", "(3,)", x, sizeof x);
+    REDUCE("--out", "T y", "--map", "x", "--post", "y = a", "x.npy");
+    expect_refusal(2, "--in is missing");
+    REDUCE("--in", "T x", "--out", "T y", "--post", "y = a", "x.npy");
+    expect_refusal(2, "--map is missing");
+    REDUCE("--in", "T x", "--out", "T y", "--map", "x", "--post", "y = a", "--axis", "0,", "x.npy");
+    expect_refusal(2, "--axis 0,");
+    REDUCE("--in", "T x", "--out", "T y", "--map", "x", "--post", "y = a");
+    expect_refusal(2, "--in declares 1, but 0 ARGs");
+    REDUCE("--in", "T x", "--out", "T y", "--map", "x", "--post", "y = a", "--op", "z", "x.npy");
+    expect_refusal(2, "--op");
+    REDUCE("--in", "T x", "--out", "T y", "--map", "x", "--post", "y = a", "--axis", "1", "x.npy");
+    expect_refusal(1, "axis 1 is out of range");
+    REDUCE("--in", "T x", "--out", "T y", "--map", "lost", "--post", "y = a", "x.npy");
+    expect_refusal(1, "map, line 1");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -620,6 +693,10 @@ int main(void)
         cmocka_unit_test(test_cli__wrong_usage_exits_2_and_says_how),
         cmocka_unit_test(test_cli__help_is_everywhere),
         cmocka_unit_test(test_cli__info_tells_devices_and_cache),
+        cmocka_unit_test(test_cli__reduce_writes_the_norm_of_every_row),
+        cmocka_unit_test(test_cli__reduce_prints_several_outputs_and_keeps_dims),
+        cmocka_unit_test(test_cli__reduce_takes_a_struct_and_shows_its_source),
+        cmocka_unit_test(test_cli__reduce_explains_wrong_usage_and_failures),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }

@@ -11,7 +11,9 @@ static int run_command(int command, int argc, char **argv)
     if (result == TOOL_DONE && invocation_get(&v, OPTION_HELP) != NULL)
         print_command_help(command);
     else if (result == TOOL_DONE)
-        result = command == COMMAND_RUN ? command_run(&v) : command_info(&v);
+        result = command == COMMAND_RUN      ? command_run(&v)
+                 : command == COMMAND_REDUCE ? command_reduce(&v)
+                                             : command_info(&v);
     invocation_clear(&v);
     return result;
 }
@@ -32,7 +34,7 @@ static int help(const char *word)
 static int dispatch(int argc, char **argv)
 {
     if (argc < 2)
-        return usage_error(0, "a command is missing: run or info");
+        return usage_error(0, "a command is missing: run, reduce or info");
 
     const char *word = argv[1];
     if (strcmp(word, "--version") == 0) {

@@ -18,12 +18,26 @@ struct option {
     const char *help;
 };
 
+/* What the commands that run something have in common. */
+#define BOTH (COMMAND_RUN | COMMAND_REDUCE)
+
 static const struct option OPTIONS[] = {
-    {OPTION_IN, "--in", "PARAMS", COMMAND_RUN, false, "input parameters, as in 'T x, float32 a'"},
-    {OPTION_OUT, "--out", "PARAMS", COMMAND_RUN, false, "output parameters, as in 'T z'"},
+    {OPTION_IN, "--in", "PARAMS", BOTH, false, "input parameters, as in 'T x, float32 a'"},
+    {OPTION_OUT, "--out", "PARAMS", BOTH, false, "output parameters, as in 'T z'"},
     {OPTION_OP, "--op", "CODE", COMMAND_RUN, false, "C++ statements run for every element"},
-    {OPTION_NAME, "--name", "NAME", COMMAND_RUN, false, "the kernel's name (kiln_kernel)"},
-    {OPTION_PREAMBLE, "--preamble", "CODE", COMMAND_RUN, false, "C++ text before the kernel"},
+    {OPTION_MAP, "--map", "CODE", COMMAND_REDUCE, false, "C++ expression for every element"},
+    {OPTION_REDUCE, "--reduce", "CODE", COMMAND_REDUCE, false,
+     "C++ expression that combines `a` and `b` (a + b)"},
+    {OPTION_POST, "--post", "CODE", COMMAND_REDUCE, false,
+     "C++ statements that set the outputs from `a`"},
+    {OPTION_IDENTITY, "--identity", "CODE", COMMAND_REDUCE, false,
+     "C++ expression for no elements (none)"},
+    {OPTION_REDUCE_TYPE, "--reduce-type", "TYPE", COMMAND_REDUCE, false,
+     "C++ type of `a` and `b` (the first output's)"},
+    {OPTION_AXIS, "--axis", "AXES", COMMAND_REDUCE, false, "axes to reduce, as in 0,-1 (all)"},
+    {OPTION_KEEPDIMS, "--keepdims", NULL, COMMAND_REDUCE, false, "keep reduced axes with extent 1"},
+    {OPTION_NAME, "--name", "NAME", BOTH, false, "the kernel's name"},
+    {OPTION_PREAMBLE, "--preamble", "CODE", BOTH, false, "C++ text before the kernel"},
     {OPTION_LOOP_PREP, "--loop-prep", "CODE", COMMAND_RUN, false,
      "statements before a thread's first element"},
     {OPTION_AFTER_LOOP, "--after-loop", "CODE", COMMAND_RUN, false,
@@ -32,15 +46,15 @@ static const struct option OPTIONS[] = {
      "the dtype of a placeholder that no array decides"},
     {OPTION_SIZE, "--size", "N", COMMAND_RUN, false,
      "elements to run over, where only raw arrays and numbers are given"},
-    {OPTION_DEVICE, "--device", "DEVICE", COMMAND_RUN, false,
+    {OPTION_DEVICE, "--device", "DEVICE", BOTH, false,
      "auto, cpu, cuda or cuda:N ($KILN_DEVICE, else auto)"},
-    {OPTION_OUTPUT, "-o", "FILE", COMMAND_RUN, true,
+    {OPTION_OUTPUT, "-o", "FILE", BOTH, true,
      "write an output to a .npy file; once for each output"},
-    {OPTION_SHOW_SOURCE, "--show-source", NULL, COMMAND_RUN, false,
+    {OPTION_SHOW_SOURCE, "--show-source", NULL, BOTH, false,
      "print the generated source and run nothing"},
-    {OPTION_TIME, "--time", "N", COMMAND_RUN, false, "print the median time of N runs, and GB/s"},
+    {OPTION_TIME, "--time", "N", BOTH, false, "print the median time of N runs, and GB/s"},
     {OPTION_JSON, "--json", NULL, COMMAND_INFO, false, "print JSON"},
-    {OPTION_HELP, "--help", NULL, COMMAND_RUN | COMMAND_INFO, false, "print this text"},
+    {OPTION_HELP, "--help", NULL, BOTH | COMMAND_INFO, false, "print this text"},
 };
 
 struct command {
@@ -60,6 +74,14 @@ static const struct command COMMANDS[] = {
      "\n"
      "  kiln run --in 'T x, T y, float32 a' --out 'T z' --op 'z = a * x + y' \\\n"
      "           x.npy y.npy 2.5 -o z.npy\n"},
+    {COMMAND_REDUCE, "reduce",
+     "kiln reduce --in PARAMS --out PARAMS --map CODE --post CODE [OPTION]... ARG...",
+     "reduce arrays over axes with snippets",
+     "One ARG for each input: a .npy file, or a number (3, 2.5, 1+2j, true).\n"
+     "Outputs are printed unless -o names files for them.\n"
+     "\n"
+     "  kiln reduce --in 'T x' --out 'T y' --map 'x * x' --reduce 'a + b' --post 'y = sqrt(a)' \\\n"
+     "              --identity 0 --axis -1 x.npy -o y.npy\n"},
     {COMMAND_INFO, "info", "kiln info [--json]", "tell version, devices, compilers and cache",
      "A device that cannot be used is listed with the reason.\n"},
 };

@@ -3,7 +3,7 @@
  *
  *     kiln.c     picks the command            options.c  the one table of options, parsing, help
  *     run.c      `kiln run`                   values.c   ARGs: .npy files and numbers
- *     info.c     `kiln info`
+ *     reduce.c   `kiln reduce`                info.c     `kiln info`
  *
  * Rule 1: results go to stdout; everything else goes to stderr and begins with "kiln: ".
  * Rule 2: exit status 0 done, 1 failed, 2 wrong usage; nothing exits but main().
@@ -19,7 +19,7 @@ enum { TOOL_DONE = 0, TOOL_FAILED = 1, TOOL_USAGE = 2 };
 /* ---- options.c ---- */
 
 /* A command, as a bit of option.commands. */
-enum { COMMAND_RUN = 1, COMMAND_INFO = 2 };
+enum { COMMAND_RUN = 1, COMMAND_INFO = 2, COMMAND_REDUCE = 4 };
 
 enum option_id {
     OPTION_IN,
@@ -29,6 +29,13 @@ enum option_id {
     OPTION_PREAMBLE,
     OPTION_LOOP_PREP,
     OPTION_AFTER_LOOP,
+    OPTION_MAP,
+    OPTION_REDUCE,
+    OPTION_POST,
+    OPTION_IDENTITY,
+    OPTION_REDUCE_TYPE,
+    OPTION_AXIS,
+    OPTION_KEEPDIMS,
     OPTION_TYPE,
     OPTION_SIZE,
     OPTION_DEVICE,
@@ -89,5 +96,6 @@ bool count_parse(const char *text, bool zero, int64_t max, int64_t *out);
 /* ---- the commands ---- */
 int command_run(const struct invocation *v);
 int command_info(const struct invocation *v);
+int command_reduce(const struct invocation *v);
 
 #endif
