@@ -199,6 +199,38 @@ static void test_prelude__all_expressions_compile_for_every_cpu(void **state)
     compile_all(KILN_BACKEND_CPU);
 }
 
+/* What a preamble includes after us must find nothing in its way. */
+static void test_prelude__headers_stand_beside_it_on_a_cpu(void **state)
+{
+    static const char *const headers[] = {"cmath",  "math.h", "cstdlib", "stdlib.h", "algorithm",
+                                          "limits", "cfloat", "cstdint", "string.h", "assert.h"};
+    static const char op[] =
+        "double s, c; int k; float f = (float)sum; double d[4] = {sum, 1, 2, 3}; sincos(sum, &s, "
+        "&c);"
+        "sum = s + c + sin(f) + sqrt(f) + abs(f) + abs(sum) + abs(k = (int)f) + fabs(f) + pow(f, 2)"
+        " + exp(sum) + fmax(f, f) + fminf(f, 1) + max(k, 2) + floor(f) + hypot(sum, f) + round(f)"
+        " + lround(sum) + isnan(f) + isinf(sum) + ldexp(f, 2) + fma(f, f, f) + frexp(sum, &k)"
+        " + modf(f, &f) + remquo(f, f, &k) + jn(2, f) + erf(f) + tgamma(sum) + rsqrt(f) + "
+        "sinpi(sum)"
+        " + __expf(f) + M_PI + INFINITY + NAN + FLT_MAX + DBL_EPSILON + INT_MAX + SIZE_MAX;"
+        "uint8_t u = 3; int64_t q = u; sum += q; memset(d, 0, 4); memcpy(d, d + 1, 8); assert(k < "
+        "4);"
+        "if (!(sum > 0)) printf(\"%g\", d[0]);";
+    kiln__target targets[64];
+    const size_t count = kiln__compiler_targets(KILN_BACKEND_CPU, targets, KILN_COUNT_OF(targets));
+
+    (void)state;
+    if (count == 0)
+        skip();
+    for (size_t h = 0; h < KILN_COUNT_OF(headers); h++) {
+        char preamble[64];
+        snprintf(preamble, sizeof preamble, "#include <%s>", headers[h]);
+        char *source = expressions_source(KILN_BACKEND_CPU, preamble, op);
+        assert_true(expressions_compile(&targets[0], source, headers[h]));
+        kiln__free(source);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -209,6 +241,7 @@ int main(void)
         cmocka_unit_test(test_prelude__a_plain_kernel_gets_nothing_for_others),
         cmocka_unit_test(test_prelude__words_and_sections_together_bring_a_section),
         cmocka_unit_test(test_prelude__a_header_keeps_its_names),
+        cmocka_unit_test(test_prelude__headers_stand_beside_it_on_a_cpu),
         cmocka_unit_test(test_prelude__all_expressions_compile_for_every_gpu),
         cmocka_unit_test(test_prelude__all_expressions_compile_for_every_cpu),
     };

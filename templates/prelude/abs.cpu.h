@@ -1,6 +1,6 @@
-// abs (CPU): for the types that C++ has it for.
+// abs (CPU): for the types that C++ has it for. Templates, so that a header's own go first.
 extern "C" int abs(int) noexcept;
-KILN_FN long abs(long x) { return x < 0 ? -x : x; }
-KILN_FN long long abs(long long x) { return x < 0 ? -x : x; }
-KILN_FN float abs(float x) { return __builtin_fabsf(x); }
-KILN_FN double abs(double x) { return __builtin_fabs(x); }
+template <class T> KILN_FN typename kiln__is<T, long>::type abs(T x) { return x < 0 ? -x : x; }
+template <class T> KILN_FN typename kiln__is<T, long long>::type abs(T x) { return x < 0 ? -x : x; }
+template <class T> KILN_FN typename kiln__is<T, float>::type abs(T x) { return __builtin_fabsf(x); }
+template <class T> KILN_FN typename kiln__is<T, double>::type abs(T x) { return __builtin_fabs(x); }

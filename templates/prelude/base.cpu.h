@@ -11,6 +11,8 @@
 #else
 #define KILN_INDEPENDENT _Pragma("GCC ivdep")
 #endif
+// The system's <math.h> and <stdlib.h> without the overloads that C++ adds, for ours are there.
+#define _GLIBCXX_INCLUDE_NEXT_C_HEADERS
 #define __host__
 #define __device__
 #define __global__

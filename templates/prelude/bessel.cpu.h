@@ -3,5 +3,5 @@ extern "C" float jnf(int, float) noexcept;
 extern "C" double jn(int, double) noexcept;
 extern "C" float ynf(int, float) noexcept;
 extern "C" double yn(int, double) noexcept;
-KILN_FN float jn(int n, float x) { return jnf(n, x); }
-KILN_FN float yn(int n, float x) { return ynf(n, x); }
+template <class T> KILN_FN typename kiln__is<T, float>::type jn(int n, T x) { return jnf(n, x); }
+template <class T> KILN_FN typename kiln__is<T, float>::type yn(int n, T x) { return ynf(n, x); }

@@ -17,8 +17,20 @@
 #define KILN__LIBM3(how, T, f) extern "C" how T f(T, T, T) noexcept;
 #define KILN__LIBM1_TO(R, T, f) extern "C" KILN__PURE R f(T) noexcept;
 #define KILN__LIBM1_AND(A, T, f) extern "C" KILN__PURE T f(T, A) noexcept;
-#define KILN__FLOAT1(g) KILN_FN float g(float x) { return g##f(x); }
-#define KILN__FLOAT2(g) KILN_FN float g(float x, float y) { return g##f(x, y); }
-#define KILN__FLOAT3(g) KILN_FN float g(float x, float y, float z) { return g##f(x, y, z); }
-#define KILN__FLOAT1_TO(R, g) KILN_FN R g(float x) { return g##f(x); }
-#define KILN__FLOAT1_AND(A, g) KILN_FN float g(float x, A y) { return g##f(x, y); }
+// Overloads for float are templates: a header that a preamble includes may have the same ones, and
+// these then go first.
+template <class T, class U, class R = U> struct kiln__is {};
+template <class U, class R> struct kiln__is<U, U, R> { typedef R type; };
+#define KILN__FLOAT1(g)                                                                            \
+    template <class T> KILN_FN typename kiln__is<T, float>::type g(T x) { return g##f(x); }
+#define KILN__FLOAT2(g)                                                                            \
+    template <class T> KILN_FN typename kiln__is<T, float>::type g(T x, T y) { return g##f(x, y); }
+#define KILN__FLOAT3(g)                                                                            \
+    template <class T> KILN_FN typename kiln__is<T, float>::type g(T x, T y, T z)                  \
+    {                                                                                              \
+        return g##f(x, y, z);                                                                      \
+    }
+#define KILN__FLOAT1_TO(R, g)                                                                      \
+    template <class T> KILN_FN typename kiln__is<T, float, R>::type g(T x) { return g##f(x); }
+#define KILN__FLOAT1_AND(A, g)                                                                     \
+    template <class T> KILN_FN typename kiln__is<T, float>::type g(T x, A y) { return g##f(x, y); }

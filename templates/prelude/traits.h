@@ -1,13 +1,13 @@
 // traits: what mathematics on a T computes in (`wide`) and returns (`result`). `other` marks the
 // types that the built-in functions do not take, so that an overload is made for them. `with<H>`
-// is the type of an operation between a T and a 16-bit float H.
+// is the type of an operation between a T and a 16-bit float H; float and double have `real`.
 template <class T> struct kiln__math {};
 template <> struct kiln__math<float> {
-    typedef float wide, result;
+    typedef float wide, result, real;
     template <class H> struct with { typedef float type; };
 };
 template <> struct kiln__math<double> {
-    typedef double wide, result;
+    typedef double wide, result, real;
     template <class H> struct with { typedef double type; };
 };
 struct kiln__math_integral {
