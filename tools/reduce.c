@@ -97,17 +97,17 @@ static int define(struct job *j)
                     [KILN__SNIPPET_POST] = invocation_get(v, OPTION_POST)},
         .reduction = true,
     };
-    size_t files = v->option[OPTION_OUTPUT].count;
+    size_t files = v->option[OPTION_OUTPUT].count, outputs;
 
     if (kiln__definition_create(&request, &j->def, &j->err) != KILN_OK)
         return TOOL_FAILED;
+    outputs = j->def->param_count - j->def->input_count;
     if (v->args.count != j->def->input_count)
         return usage_error(v->command, "--in declares %zu, but %zu ARGs were given",
-                           j->def->input_count, v->args.count); got %zu", j->def->input_count,
                            j->def->input_count, v->args.count);
-    if (files != 0 && files != j->def->param_count - j->def->input_count)
-        return usage_error(v->command, "--out declares %zu, but -o was given %zu times",
-                           j->def->param_count - j->def->input_count, files);
+    if (files != 0 && files != outputs)
+        return usage_error(v->command, "--out declares %zu, but -o was given %zu times", outputs,
+                           files);
     return TOOL_DONE;
 }
 
