@@ -44,6 +44,8 @@ static int dispatch(int argc, char **argv)
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)
         return help(argc > 2 ? argv[2] : NULL);
 
+    if (strcmp(word, "cache") == 0)
+        return command_cache(argc - 2, argv + 2);
     int command = command_from_name(word);
     if (command != 0)
         return run_command(command, argc - 2, argv + 2);

@@ -96,6 +96,7 @@ bool count_parse(const char *text, bool zero, int64_t max, int64_t *out);
 /* ---- the commands ---- */
 int command_run(const struct invocation *v);
 int command_info(const struct invocation *v);
+int command_cache(int argc, char **argv); /* reads its own words */
 int command_reduce(const struct invocation *v);
 
 #endif

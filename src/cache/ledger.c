@@ -226,7 +226,7 @@ int kiln__ledger_commit(kiln__ledger *l)
     l->file.reserved = 0;
     l->file.sum = checksum(&l->file);
     do {
-        put = pwrite(l->fd, &l->file, sizeof l->file, 0);
+        put = pwrite(l->fd, (const char *)l + offsetof(kiln__ledger, file), sizeof l->file, 0);
     } while (put < 0 && errno == EINTR);
     if (put < 0)
         return errno;
