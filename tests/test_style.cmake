@@ -1,0 +1,77 @@
+# Limits on our own text: files under 800 lines, functions under 70, no tabs or
+# trailing spaces, and no notes to ourselves.
+#
+#     cmake -D SOURCE=.. -P test_style.cmake
+#
+# A function is what stands between a line that is "{" and the next line that is "}", both at the
+# left edge; that is how .clang-format lays ours out. CONTRIBUTING.md has the reasons.
+
+cmake_minimum_required(VERSION 3.22)
+
+set(file_lines_max 799)
+set(function_lines_max 69)
+
+# Data and text that is kept as others wrote it.
+set(foreign "tests/(data|fuzz/corpus)/")
+
+set(patterns "")
+foreach(folder IN ITEMS src include tools templates tests bench examples)
+    foreach(suffix IN ITEMS c h cu cpp def cmake py)
+        list(APPEND patterns ${SOURCE}/${folder}/*.${suffix})
+    endforeach()
+endforeach()
+file(GLOB_RECURSE files RELATIVE ${SOURCE} ${patterns})
+
+set(file_count 0)
+set(function_count 0)
+foreach(file IN LISTS files)
+    if(file MATCHES "${foreign}")
+        continue()
+    endif()
+    math(EXPR file_count "${file_count} + 1")
+    file(READ ${SOURCE}/${file} text)
+    # What CMake's lists take for their own.
+    string(REPLACE ";" "," text "${text}")
+    string(REPLACE "[" "(" text "${text}")
+    string(REPLACE "]" ")" text "${text}")
+    string(REPLACE "\\" "/" text "${text}")
+    if(text MATCHES "\t|[ \r]\n" AND NOT file MATCHES "\\.py$")
+        message(SEND_ERROR "${file}: a tab, a trailing space or a carriage return")
+    endif()
+    string(CONCAT notes "TO" "DO|FIX" "ME|XX" "X:")
+    if(text MATCHES "(${notes})")
+        message(SEND_ERROR "${file}: a note to ourselves: ${CMAKE_MATCH_1}")
+    endif()
+    string(REGEX MATCHALL "\n" newlines "${text}")
+    list(LENGTH newlines line_count)
+    if(line_count GREATER file_lines_max)
+        message(SEND_ERROR "${file}: ${line_count} lines; at most ${file_lines_max}")
+    endif()
+    if(NOT file MATCHES "\\.(c|h)$")
+        continue()
+    endif()
+    # Cut the text at each "\n{\n"; a piece holds one body, up to its "\n}\n".
+    string(REPLACE "\n{\n" ";" pieces "${text}")
+    list(POP_FRONT pieces before)
+    foreach(piece IN LISTS pieces)
+        string(REGEX REPLACE "\n([^\n]*)$" "" rest "${piece}")
+        string(FIND "${piece}" "\n}" end)
+        if(end EQUAL -1)
+            continue()
+        endif()
+        math(EXPR function_count "${function_count} + 1")
+        string(SUBSTRING "${piece}" 0 ${end} body)
+        string(REGEX MATCHALL "\n" body_newlines "${body}")
+        list(LENGTH body_newlines inner)
+        math(EXPR lines "${inner} + 3")
+        if(lines GREATER function_lines_max)
+            string(REGEX REPLACE "\n.*" "" first "${body}")
+            message(SEND_ERROR "${file}: a function of ${lines} lines, at most "
+                    "${function_lines_max}; it begins with: ${first}")
+        endif()
+    endforeach()
+endforeach()
+if(file_count LESS 100 OR function_count LESS 500)
+    message(FATAL_ERROR "only ${file_count} files and ${function_count} functions below ${SOURCE}")
+endif()
+message("${file_count} files and ${function_count} functions keep the limits")
