@@ -49,7 +49,7 @@ static uint64_t bytes_on_disk(const cache_env *t)
     FILE *p = NULL;
 
     snprintf(command, sizeof command,
-             "find %s -mindepth 2 -type f -printf '%%s\\n' | awk '{s+=$1} END {print s+0}'",
+             "find %s -mindepth 2 -type f -printf '%%s\\n' 2>/dev/null | awk '{s+=$1} END {print s+0}'",
              t->dir);
     p = popen(command, "r");
     assert_non_null(p);
@@ -65,6 +65,8 @@ static kiln_cache_counters counters_of(kiln__cache *cache)
     kiln__cache_get_counters(cache, &c);
     return c;
 }
+
+static void fill_named(cache_env *t);
 
 static kiln_cache *open_public(cache_env *t)
 {
@@ -348,6 +350,54 @@ static void test_cache_limit__a_lock_dies_with_its_holder_and_waits_end(void **s
     kiln__cache_close(cache);
 }
 
+/* ---- what a hit touches ---- */
+
+/* A process that only hits opens no index, no ledger and no lock, and loads no library. */
+static void test_cache_limit__a_hit_opens_one_file_of_the_cache(void **state)
+{
+    cache_env *t = *state;
+    char trace[128], entry[256], self[256] = "", command[1024], line[1024];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    bool seen_entry = false;
+    FILE *f = NULL;
+
+    if (length <= 0 || system("strace -o /dev/null true 2>/dev/null") != 0) {
+        print_message("strace is missing or not allowed here\n");
+        skip();
+    }
+    fill_named(t);
+    kiln__cache *cache = cache_env_open(t);
+    put(cache, "traced", 100);
+    kiln__cache_close(cache);
+    cache_entry_path(t, "traced", entry);
+    snprintf(trace, sizeof trace, "%s/trace", t->base);
+    snprintf(command, sizeof command, "strace -f -e trace=openat,open -o %s %s --hit %s", trace,
+             self, t->dir);
+    assert_int_equal(system(command), 0);
+    f = fopen(trace, "r");
+    assert_non_null(f);
+    while (fgets(line, sizeof line, f) != NULL) {
+        seen_entry |= strstr(line, strrchr(entry, '/') + 1) != NULL;
+        if (strstr(line, "sqlite") != NULL || strstr(line, "nvrtc") != NULL ||
+            strstr(line, "kiln-ledger") != NULL || strstr(line, "kiln-lock") != NULL)
+            fail_msg("a hit opened: %s", line);
+    }
+    fclose(f);
+    assert_true(seen_entry);
+}
+
+/* What the traced process does. */
+static int hit_once(const char *dir)
+{
+    kiln__cache *cache = kiln__cache_open(dir, NULL);
+    kiln__blob blob = KILN__BLOB_INIT;
+    bool hit = kiln__cache_load(cache, "traced", 6, &blob);
+
+    kiln__blob_clear(&blob);
+    kiln__cache_close(cache);
+    return !hit;
+}
+
 /* ---- killed writers ---- */
 
 static void test_cache_limit__killed_writers_leave_the_books_right(void **state)
@@ -624,8 +674,11 @@ static void test_cache_limit__damaged_bundles_give_nothing_wrong(void **state)
     kiln__cache_close(store);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (argc == 3 && strcmp(argv[1], "--hit") == 0)
+        return hit_once(argv[2]);
+
     const struct CMUnitTest tests[] = {
         CACHE_TEST(test_cache_limit__sizes_are_read_as_people_write_them),
         CACHE_TEST(test_cache_limit__the_folder_never_holds_more),
@@ -636,6 +689,7 @@ int main(void)
         CACHE_TEST(test_cache_limit__writers_and_readers_together_stay_below),
         CACHE_TEST(test_cache_limit__processes_compile_each_key_once),
         CACHE_TEST(test_cache_limit__a_lock_dies_with_its_holder_and_waits_end),
+        CACHE_TEST(test_cache_limit__a_hit_opens_one_file_of_the_cache),
         CACHE_TEST(test_cache_limit__killed_writers_leave_the_books_right),
         CACHE_TEST(test_cache_limit__a_list_tells_names_targets_hits_and_times),
         CACHE_TEST(test_cache_limit__the_index_may_be_lost_damaged_locked_or_newer),
