@@ -1,0 +1,578 @@
+/*
+ * bench_reduce.c - how close reductions come to reading their input once.
+ *
+ *     bench_reduce [--out DIR] [--commit ID] [--device cuda:N] [--only PREFIX] [--scale N]
+ *
+ * The limit is a hand-written kernel that reads as many bytes, front to back, 16 at a time, and
+ * writes nothing: several numbers of accesses in flight, block sizes and grids are tried, and the
+ * fastest is kept. It and kiln run alternately, back to back on one stream, 31 times each; the
+ * medians of the times between events are compared. Inputs hold 2^28 float32 (divided by --scale)
+ * unless a row says otherwise; results are small beside them and not counted.
+ *
+ * Host time is the least of many short batches, as in bench_calls.c, against cuLaunchKernel; first
+ * calls run with an empty cache. Without a usable GPU the program says so and ends with status 77.
+ */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench.h"
+#include "gpu.h"
+
+enum { ROUNDS = 31 };
+
+typedef struct machine {
+    kiln_context *ctx;
+    const kiln_device_info *device;
+    void *stream;
+    int64_t scale;
+    const char *only;
+    bench_file *file;
+} machine;
+
+/* ---- the limit: reading ---- */
+
+typedef struct reader {
+    void *module, *function;
+    unsigned grid, block;
+    char note[64];
+} reader;
+
+static const char *const reader_source =
+    "extern \"C\" __global__ void read(const uint4 *p, long long n, uint4 *never)\n"
+    "{\n"
+    "    uint4 s = make_uint4(0, 0, 0, 0);\n"
+    "    const long long step = (long long)gridDim.x * blockDim.x;\n"
+    "    long long k = (long long)blockIdx.x * blockDim.x + threadIdx.x;\n"
+    "    for (; k + (DEPTH - 1) * step < n; k += DEPTH * step) {\n"
+    "        uint4 v[DEPTH];\n"
+    "#pragma unroll\n"
+    "        for (int d = 0; d < DEPTH; d++) v[d] = __ldcs(p + k + d * step);\n"
+    "#pragma unroll\n"
+    "        for (int d = 0; d < DEPTH; d++) {\n"
+    "            s.x ^= v[d].x; s.y ^= v[d].y; s.z ^= v[d].z; s.w ^= v[d].w;\n"
+    "        }\n"
+    "    }\n"
+    "    for (; k < n; k += step) s.x ^= p[k].x ^ p[k].y ^ p[k].z ^ p[k].w;\n"
+    "    if ((s.x ^ s.y ^ s.z ^ s.w) == 0x9e3779b9u) *never = s;\n"
+    "}\n";
+
+static void reader_launch(const reader *r, const void *data, int64_t bytes, void *stream)
+{
+    const void *p = data;
+    void *never = (void *)(uintptr_t)data;
+    long long n = bytes / 16;
+    void *params[] = {&p, &n, &never};
+
+    GPU(gpu.launch(r->function, r->grid, 1, 1, r->block, 1, 1, 0, stream, params, NULL));
+}
+
+static double event_ms(const reader *r, const void *data, int64_t bytes, void *stream)
+{
+    enum { TRIES = 7 };
+    static void *events[TRIES + 1];
+    double ms[TRIES];
+
+    for (size_t k = 0; k <= TRIES; k++)
+        if (events[k] == NULL)
+            GPU(gpu.event_create(&events[k], 0));
+    for (int k = 0; k <= TRIES; k++) {
+        GPU(gpu.event_record(events[k], stream));
+        if (k < TRIES)
+            reader_launch(r, data, bytes, stream);
+    }
+    GPU(gpu.event_synchronize(events[TRIES]));
+    for (int k = 0; k < TRIES; k++) {
+        float v = 0;
+        GPU(gpu.event_elapsed(&v, events[k], events[k + 1]));
+        ms[k] = (double)v;
+    }
+    return bench_median(ms, TRIES);
+}
+
+/* Try depths, blocks and grids; the fastest stays loaded. */
+static void reader_find(const machine *m, const void *data, int64_t bytes, reader *best)
+{
+    static const int depths[] = {2, 4, 8, 16};
+    static const unsigned blocks[] = {128, 256, 512}, waves[] = {1, 2, 4, 8, 32};
+    double least = 0;
+
+    memset(best, 0, sizeof *best);
+    for (size_t d = 0; d < COUNT(depths); d++) {
+        char source[2048];
+        size_t cubin_bytes = 0;
+        reader r = {0};
+        bool keep = false;
+
+        snprintf(source, sizeof source, "#define DEPTH %d\n%s", depths[d], reader_source);
+        char *cubin = gpu_compile(source, m->device->target, &cubin_bytes, NULL);
+        GPU(gpu.module_load(&r.module, cubin));
+        free(cubin);
+        r.function = gpu_function(r.module, "read");
+        for (size_t b = 0; b < COUNT(blocks); b++)
+            for (size_t w = 0; w < COUNT(waves); w++) {
+                r.block = blocks[b];
+                r.grid = (unsigned)m->device->unit_count * waves[w] * (1024 / blocks[b]);
+                double ms = event_ms(&r, data, bytes, m->stream);
+                if (least == 0 || ms < least) {
+                    if (best->module != NULL && best->module != r.module)
+                        GPU(gpu.module_unload(best->module));
+                    least = ms;
+                    *best = r;
+                    keep = true;
+                    snprintf(best->note, sizeof best->note, "%d deep, %u x %u", depths[d], r.grid,
+                             r.block);
+                }
+            }
+        if (!keep)
+            GPU(gpu.module_unload(r.module));
+    }
+}
+
+/* ---- cases ---- */
+
+typedef enum work {
+    WORK_SUM,
+    WORK_L2,
+    WORK_ARGMAX,
+    WORK_VAR,
+    WORK_DOT,   /* two inputs */
+    WORK_RANGE, /* three outputs */
+    WORK_COUNT
+} work;
+
+typedef enum view {
+    VIEW_WHOLE,
+    VIEW_TRANSPOSED, /* the axes in the opposite order */
+    VIEW_SECOND_ROW  /* every second row of twice as many */
+} view;
+
+typedef struct bench_case {
+    const char *name, *label;
+    work work;
+    kiln_dtype dtype;
+    view view;
+    int rank;
+    int64_t shape[3]; /* 2^28 elements of 4 bytes; the largest extent is scaled */
+    kiln_axes axes;   /* count 0: all */
+    double target;
+} bench_case;
+
+#define M(n) (INT64_C(1) << (n))
+#define SHAPES(X)                                                                                  \
+    X("all", 1, {M(28)}, {0}, 0.95)                                                                \
+    X("16384x16384_0", 2, {M(14) X_ M(14)}, {1 X_{0}}, 0.93)                                       \
+    X("16384x16384_1", 2, {M(14) X_ M(14)}, {1 X_{1}}, 0.93)                                       \
+    X("2^20x256_0", 2, {M(20) X_ M(8)}, {1 X_{0}}, 0.93)                                           \
+    X("2^20x256_1", 2, {M(20) X_ M(8)}, {1 X_{1}}, 0.93)                                           \
+    X("256x2^20_0", 2, {M(8) X_ M(20)}, {1 X_{0}}, 0.93)                                           \
+    X("256x2^20_1", 2, {M(8) X_ M(20)}, {1 X_{1}}, 0.93)                                           \
+    X("2^24x16_0", 2, {M(24) X_ M(4)}, {1 X_{0}}, 0.90)                                            \
+    X("2^24x16_1", 2, {M(24) X_ M(4)}, {1 X_{1}}, 0.90)                                            \
+    X("64x4096x1024_1", 3, {M(6) X_ M(12) X_ M(10)}, {1 X_{1}}, 0.90)                              \
+    X("4x2^26_1", 2, {4 X_ M(26)}, {1 X_{1}}, 0.90)                                                \
+    X("2^26x4_1", 2, {M(26) X_ 4}, {1 X_{1}}, 0.90)                                                \
+    X("3x5x2^24_02", 3, {3 X_ 5 X_ M(24)}, {2 X_{0 X_ 2}}, 0.90)
+#define X_ ,
+#define SUM_ROW(n, rank, shape, axes, target)                                                      \
+    {"sum_" n, "sum " n, WORK_SUM, KILN_FLOAT32, VIEW_WHOLE, rank, shape, axes, target},
+#define L2_ROW(n, rank, shape, axes, target)                                                       \
+    {"l2_" n, "l2 " n, WORK_L2, KILN_FLOAT32, VIEW_WHOLE, rank, shape, axes, target},
+
+static const bench_case cases[] = {
+    SHAPES(SUM_ROW) SHAPES(L2_ROW){"sum_transposed_0",
+                                   "sum of x.T, axis 0",
+                                   WORK_SUM,
+                                   KILN_FLOAT32,
+                                   VIEW_TRANSPOSED,
+                                   2,
+                                   {M(14), M(14)},
+                                   {1, {0}},
+                                   0.85},
+    {"sum_transposed_1",
+     "sum of x.T, axis 1",
+     WORK_SUM,
+     KILN_FLOAT32,
+     VIEW_TRANSPOSED,
+     2,
+     {M(14), M(14)},
+     {1, {1}},
+     0.85},
+    {"sum_second_row_0",
+     "sum of x[::2], axis 0",
+     WORK_SUM,
+     KILN_FLOAT32,
+     VIEW_SECOND_ROW,
+     2,
+     {M(13), M(14)},
+     {1, {0}},
+     0.85},
+    {"sum_second_row_1",
+     "sum of x[::2], axis 1",
+     WORK_SUM,
+     KILN_FLOAT32,
+     VIEW_SECOND_ROW,
+     2,
+     {M(13), M(14)},
+     {1, {1}},
+     0.85},
+    {"sum_second_row",
+     "sum of x[::2]",
+     WORK_SUM,
+     KILN_FLOAT32,
+     VIEW_SECOND_ROW,
+     2,
+     {M(13), M(14)},
+     {0, {0}},
+     0.85},
+    {"sum_float16", "sum float16", WORK_SUM, KILN_FLOAT16, VIEW_WHOLE, 1, {M(28)}, {0}, 0.88},
+    {"sum_bfloat16", "sum bfloat16", WORK_SUM, KILN_BFLOAT16, VIEW_WHOLE, 1, {M(28)}, {0}, 0.88},
+    {"sum_int8", "sum int8", WORK_SUM, KILN_INT8, VIEW_WHOLE, 1, {M(28)}, {0}, 0.88},
+    {"sum_float64", "sum float64", WORK_SUM, KILN_FLOAT64, VIEW_WHOLE, 1, {M(28)}, {0}, 0.88},
+    {"argmax", "argmax float32", WORK_ARGMAX, KILN_FLOAT32, VIEW_WHOLE, 1, {M(28)}, {0}, 0.88},
+    {"argmax_1",
+     "argmax 16384x16384, axis 1",
+     WORK_ARGMAX,
+     KILN_FLOAT32,
+     VIEW_WHOLE,
+     2,
+     {M(14), M(14)},
+     {1, {1}},
+     0.88},
+    {"var", "var float32", WORK_VAR, KILN_FLOAT32, VIEW_WHOLE, 1, {M(28)}, {0}, 0.88},
+    {"var_0",
+     "var 16384x16384, axis 0",
+     WORK_VAR,
+     KILN_FLOAT32,
+     VIEW_WHOLE,
+     2,
+     {M(14), M(14)},
+     {1, {0}},
+     0.88},
+    {"two_inputs", "sum of x * y", WORK_DOT, KILN_FLOAT32, VIEW_WHOLE, 1, {M(27)}, {0}, 0.88},
+    {"three_outputs",
+     "least, greatest, mean",
+     WORK_RANGE,
+     KILN_FLOAT32,
+     VIEW_WHOLE,
+     1,
+     {M(28)},
+     {0},
+     0.88},
+};
+
+/* Definitions, made once; named reductions go by kiln_array_reduce(). */
+static kiln_reduction *ops[WORK_COUNT];
+
+static void define_all(const machine *m)
+{
+    kiln_reduction_options range = KILN_REDUCTION_OPTIONS_INIT;
+
+    range.name = "range";
+    range.reduce_type = "range_state";
+    range.preamble =
+        "struct range_state { float low, high, sum; };\n"
+        "__device__ inline range_state both(range_state a, range_state b)\n"
+        "{ return range_state{min(a.low, b.low), max(a.high, b.high), a.sum + b.sum}; }";
+    REQUIRE(kiln_reduction_create(m->ctx, "T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0", NULL,
+                                  &ops[WORK_L2], &bench_err));
+    REQUIRE(kiln_reduction_create(m->ctx, "T x, T y", "T z", "x * y", "a + b", "z = a", "0", NULL,
+                                  &ops[WORK_DOT], &bench_err));
+    REQUIRE(kiln_reduction_create(
+        m->ctx, "float32 x", "float32 low, float32 high, float32 mean", "range_state{x, x, x}",
+        "both(a, b)", "low = a.low; high = a.high; mean = a.sum / n",
+        "range_state{INFINITY, -INFINITY, 0}", &range, &ops[WORK_RANGE], &bench_err));
+}
+
+/* Inputs and outputs of one case. */
+typedef struct bound {
+    kiln_array *base[2], *x[2], *y[3];
+    const kiln_axes *axes;
+} bound;
+
+static void call_once(const bench_case *c, bound *b)
+{
+    switch (c->work) {
+    case WORK_SUM:
+        REQUIRE(kiln_array_reduce(KILN_REDUCE_SUM, b->x[0], b->axes, false, &b->y[0], &bench_err));
+        break;
+    case WORK_ARGMAX:
+        REQUIRE(
+            kiln_array_reduce(KILN_REDUCE_ARGMAX, b->x[0], b->axes, false, &b->y[0], &bench_err));
+        break;
+    case WORK_VAR:
+        REQUIRE(kiln_array_reduce(KILN_REDUCE_VAR, b->x[0], b->axes, false, &b->y[0], &bench_err));
+        break;
+    case WORK_L2:
+        REQUIRE(kiln_reduce(ops[WORK_L2], b->axes, &bench_err, b->x[0], &b->y[0]));
+        break;
+    case WORK_DOT:
+        REQUIRE(kiln_reduce(ops[WORK_DOT], b->axes, &bench_err, b->x[0], b->x[1], &b->y[0]));
+        break;
+    case WORK_RANGE:
+        REQUIRE(kiln_reduce(ops[WORK_RANGE], b->axes, &bench_err, b->x[0], &b->y[0], &b->y[1],
+                            &b->y[2]));
+        break;
+    case WORK_COUNT:
+        break;
+    }
+}
+
+/* Make the inputs; small varying values. Returns the bytes a reduction must read. */
+static int64_t bind(const machine *m, const bench_case *c, bound *b)
+{
+    int64_t shape[3] = {1, 1, 1}, bytes = (int64_t)kiln_dtype_size(c->dtype);
+    int largest = 0, inputs = c->work == WORK_DOT ? 2 : 1;
+    kiln_elementwise *fill = NULL;
+
+    memset(b, 0, sizeof *b);
+    for (int a = 0; a < c->rank; a++) {
+        shape[a] = c->shape[a];
+        largest = shape[a] > shape[largest] ? a : largest;
+    }
+    shape[largest] /= m->scale;
+    for (int a = 0; a < c->rank; a++)
+        bytes *= shape[a];
+    shape[0] *= c->view == VIEW_SECOND_ROW ? 2 : 1;
+    REQUIRE(kiln_elementwise_create(m->ctx, "", "T z", "z = T(int(i % 7) + 1)", NULL, &fill,
+                                    &bench_err));
+    for (int k = 0; k < inputs; k++) {
+        REQUIRE(kiln_array_empty(m->ctx, c->dtype, c->rank, shape, &b->base[k], &bench_err));
+        REQUIRE(kiln_call(fill, &bench_err, b->base[k]));
+        if (c->view == VIEW_TRANSPOSED)
+            REQUIRE(kiln_array_transpose(b->base[k], NULL, &b->x[k], &bench_err));
+        else if (c->view == VIEW_SECOND_ROW)
+            REQUIRE(kiln_array_slice(b->base[k], 0, KILN_SLICE_OPEN, KILN_SLICE_OPEN, 2, &b->x[k],
+                                     &bench_err));
+        else
+            b->x[k] = kiln_array_retain(b->base[k]);
+    }
+    b->axes = c->axes.count > 0 ? &c->axes : NULL;
+    kiln_elementwise_destroy(fill);
+    return bytes * inputs;
+}
+
+static void unbind(bound *b)
+{
+    for (int k = 0; k < 2; k++) {
+        kiln_array_release(b->x[k]);
+        kiln_array_release(b->base[k]);
+    }
+    for (int k = 0; k < 3; k++)
+        kiln_array_release(b->y[k]);
+}
+
+/* Alternate reading and reducing; medians of each, in milliseconds. */
+static void measure(const machine *m, const bench_case *c, bound *b, const reader *r,
+                    const void *data, int64_t bytes, double *limit_ms, double *kiln_ms)
+{
+    static void *events[2 * ROUNDS + 1];
+    double ms[2][ROUNDS];
+
+    for (size_t k = 0; k < COUNT(events); k++)
+        if (events[k] == NULL)
+            GPU(gpu.event_create(&events[k], 0));
+    call_once(c, b); /* compiles, and allocates the outputs */
+    for (int k = 0; k < ROUNDS; k++) {
+        GPU(gpu.event_record(events[2 * k], m->stream));
+        reader_launch(r, data, bytes, m->stream);
+        GPU(gpu.event_record(events[2 * k + 1], m->stream));
+        call_once(c, b);
+    }
+    GPU(gpu.event_record(events[2 * ROUNDS], m->stream));
+    GPU(gpu.event_synchronize(events[2 * ROUNDS]));
+    for (int k = 0; k < 2 * ROUNDS; k++) {
+        float v = 0;
+        GPU(gpu.event_elapsed(&v, events[k], events[k + 1]));
+        ms[k % 2][k / 2] = (double)v;
+    }
+    *limit_ms = bench_median(ms[0], ROUNDS);
+    *kiln_ms = bench_median(ms[1], ROUNDS);
+}
+
+static void run_case(const machine *m, const bench_case *c, const reader *r, const void *data,
+                     int64_t room)
+{
+    bound b;
+    double limit_ms, kiln_ms;
+    int64_t bytes = bind(m, c, &b);
+    int64_t read = bytes < room ? bytes : room;
+    bench_row row = {.name = c->name,
+                     .label = c->label,
+                     .unit = "GB/s",
+                     .rule = BENCH_AT_LEAST,
+                     .target = c->target,
+                     .note = r->note};
+
+    measure(m, c, &b, r, data, read, &limit_ms, &kiln_ms);
+    row.kiln = (double)bytes / kiln_ms / 1e6;
+    row.limit = (double)read / limit_ms / 1e6;
+    bench_add(m->file, &row);
+    unbind(&b);
+    (void)kiln_context_pool_trim(m->ctx);
+}
+
+/* ---- host time, first call ---- */
+
+/* Least microseconds a call takes on the host, over batches with the stream drained between. */
+static double host_us(const machine *m, const bench_case *c, bound *b, const reader *r,
+                      const void *data)
+{
+    enum { BATCHES = 60, BATCH = 100 };
+    double us[BATCHES];
+
+    for (int k = 0; k < BATCHES; k++) {
+        double begin = bench_now_us();
+        for (int call = 0; call < BATCH; call++)
+            if (r != NULL)
+                reader_launch(r, data, 16, m->stream);
+            else
+                call_once(c, b);
+        us[k] = (bench_now_us() - begin) / BATCH;
+        GPU(gpu.stream_synchronize(m->stream));
+    }
+    return bench_least(us, BATCHES);
+}
+
+static void bench_host(const machine *m, const reader *r, const void *data)
+{
+    static const bench_case small[] = {
+        {"call_sum_1", "sum of 1 element", WORK_SUM, KILN_FLOAT32, VIEW_WHOLE, 1, {1}, {0}, 0.35},
+        {"call_l2_2^10", "l2 of 2^10", WORK_L2, KILN_FLOAT32, VIEW_WHOLE, 1, {M(10)}, {0}, 0.35},
+        {"call_l2_2^16", "l2 of 2^16", WORK_L2, KILN_FLOAT32, VIEW_WHOLE, 1, {M(16)}, {0}, 0.35},
+        {"call_l2_rows",
+         "l2 of 256x256, axis 1",
+         WORK_L2,
+         KILN_FLOAT32,
+         VIEW_WHOLE,
+         2,
+         {M(8), M(8)},
+         {1, {1}},
+         0.35},
+    };
+    machine unscaled = *m;
+
+    unscaled.scale = 1;
+    for (size_t k = 0; k < COUNT(small); k++) {
+        bench_row row = {.name = small[k].name,
+                         .label = small[k].label,
+                         .unit = "us",
+                         .rule = BENCH_OVER_BY,
+                         .target = small[k].target,
+                         .note = "cuLaunchKernel"};
+        bound b;
+
+        if (m->only != NULL && strncmp(small[k].name, m->only, strlen(m->only)) != 0)
+            continue;
+        (void)bind(&unscaled, &small[k], &b);
+        call_once(&small[k], &b);
+        row.kiln = host_us(m, &small[k], &b, NULL, NULL);
+        row.limit = host_us(m, NULL, NULL, r, data);
+        bench_add(m->file, &row);
+        unbind(&b);
+    }
+}
+
+/* One definition that no cache has seen, from create to result, against NVRTC alone on its text. */
+static void bench_first(const machine *m)
+{
+    enum { TIMES = 7 };
+    double us[TIMES], compile[TIMES];
+    const int64_t shape[] = {1000};
+    kiln_array *x = NULL;
+    bench_row row = {.name = "first_l2",
+                     .label = "first call, l2 float32",
+                     .unit = "ms",
+                     .rule = BENCH_OVER_BY,
+                     .target = 5,
+                     .note = "NVRTC alone"};
+
+    REQUIRE(kiln_array_ones(m->ctx, KILN_FLOAT32, 1, shape, &x, &bench_err));
+    for (int k = 0; k < TIMES; k++) {
+        char map[64];
+        kiln_reduction *op = NULL;
+        kiln_array *y = NULL;
+        char *text = NULL;
+        size_t bytes = 0;
+
+        snprintf(map, sizeof map, "x * x * %d.%df", (int)getpid(), (int)(bench_now_us()) % 997 + k);
+        double begin = bench_now_us();
+        REQUIRE(kiln_reduction_create(m->ctx, "T x", "T y", map, "a + b", "y = sqrt(a)", "0", NULL,
+                                      &op, &bench_err));
+        REQUIRE(kiln_reduce(op, KILN_ALL_AXES, &bench_err, x, &y));
+        REQUIRE(kiln_context_synchronize(m->ctx, &bench_err));
+        us[k] = bench_now_us() - begin;
+        REQUIRE(kiln_reduction_source(op, KILN_ARGS(x, y), NULL, &text, &bench_err));
+        free(gpu_compile(text, m->device->target, &bytes, &compile[k]));
+        kiln_free(text);
+        kiln_array_release(y);
+        kiln_reduction_destroy(op);
+    }
+    kiln_array_release(x);
+    row.kiln = bench_median(us, TIMES) / 1000;
+    row.limit = bench_median(compile, TIMES) / 1000;
+    bench_add(m->file, &row);
+}
+
+/* ---- the program ---- */
+
+static int open_machine(machine *m, int argc, char **argv, bench_file *file)
+{
+    kiln_context_options options = KILN_CONTEXT_OPTIONS_INIT;
+    const char *scale = bench_option(argc, argv, "scale");
+    kiln_error err = KILN_ERROR_INIT;
+
+    options.device = bench_option(argc, argv, "device");
+    if (options.device == NULL)
+        options.device = "cuda";
+    if (kiln_context_create(&options, &m->ctx, &err) != KILN_OK) {
+        printf("SKIP: no GPU to measure: %s\n", err.message);
+        kiln_error_clear(&err);
+        return 77;
+    }
+    m->device = kiln_context_device(m->ctx);
+    if (m->device->backend != KILN_BACKEND_CUDA) {
+        printf("SKIP: %s is no GPU\n", m->device->id);
+        kiln_context_release(m->ctx);
+        return 77;
+    }
+    m->stream = kiln_stream_native(m->ctx, NULL);
+    m->scale = scale != NULL && atoi(scale) > 0 ? atoi(scale) : 1;
+    m->only = bench_option(argc, argv, "only");
+    m->file = file;
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    bench_file file;
+    machine m = {0};
+    kiln_array *buffer = NULL;
+    reader r;
+    int status = open_machine(&m, argc, argv, &file);
+
+    if (status != 0)
+        return status;
+    const int64_t room = (M(31)) / m.scale;
+    bench_open(&file, bench_option(argc, argv, "out"), "reduce", bench_option(argc, argv, "commit"),
+               m.device);
+    bench_fact(&file, "input_elements", m.scale == 1 ? "2^28" : "scaled down");
+    REQUIRE(kiln_array_ones(m.ctx, KILN_UINT8, 1, &room, &buffer, &bench_err)); /* loads NVRTC */
+    gpu_open(m.device->ordinal);
+    define_all(&m);
+    reader_find(&m, kiln_array_data(buffer), room / 2, &r);
+    for (size_t k = 0; k < COUNT(cases); k++)
+        if (m.only == NULL || strncmp(cases[k].name, m.only, strlen(m.only)) == 0)
+            run_case(&m, &cases[k], &r, kiln_array_data(buffer), room);
+    bench_host(&m, &r, kiln_array_data(buffer));
+    if (m.only == NULL || strncmp("first", m.only, strlen(m.only)) == 0)
+        bench_first(&m);
+    GPU(gpu.module_unload(r.module));
+    kiln_array_release(buffer);
+    for (int k = 0; k < WORK_COUNT; k++)
+        kiln_reduction_destroy(ops[k]);
+    kiln_context_release(m.ctx);
+    (void)bench_close(&file);
+    return 0;
+}
