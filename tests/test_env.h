@@ -61,7 +61,7 @@ kiln_context *test_env_context(test_env *t, const char *cache_dir);
 /* A new empty folder, removed when the program ends. */
 void test_env_fresh_dir(test_env *t, char *path, size_t path_bytes);
 
-/* Regular files anywhere under `path`. */
+/* Files anywhere under `path`, without those that the cache keeps beside its kernels. */
 size_t test_env_count_files(const char *path);
 
 /* Next number of the test's own sequence, and one in [0, bound). */
