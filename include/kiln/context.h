@@ -52,9 +52,14 @@ typedef struct kiln_context_options {
     int cpu_threads;         /**< cpu device: threads that run kernels; 0: all cores. */
     kiln_log_fn log;         /**< NULL: warnings are dropped. */
     void *log_user;
+    const char *bundles;      /**< Bundles of kernels to look into first: paths with ':' between.
+                                   Those of $KILN_BUNDLES follow. NULL: only these. */
+    uint64_t cache_limit_bytes; /**< Most the cache folder may hold; 0: $KILN_CACHE_LIMIT, else
+                                     1 GiB. UINT64_MAX: no limit. */
 } kiln_context_options;
 
-#define KILN_CONTEXT_OPTIONS_INIT {sizeof(kiln_context_options), NULL, NULL, 0, 0, 0, NULL, NULL}
+#define KILN_CONTEXT_OPTIONS_INIT                                                                  \
+    {sizeof(kiln_context_options), NULL, NULL, 0, 0, 0, NULL, NULL, NULL, 0}
 
 /** What a context's memory pool holds; see kiln_context_pool_stats(). */
 typedef struct kiln_pool_stats {

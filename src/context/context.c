@@ -141,7 +141,10 @@ kiln_status kiln_context_create(const kiln_context_options *opts, kiln_context *
     KILN_TRY(kiln__device_open(o.device, o.cpu_threads, &ctx->device, err));
     kiln__stream_set_owner(kiln__device_stream(ctx->device), ctx);
     set_pool_limit(ctx->device, &o);
-    ctx->cache = kiln__cache_open(o.cache_dir, &ctx->log);
+    const kiln__cache_options cache = {
+        .dir = o.cache_dir, .bundles = o.bundles, .limit_bytes = o.cache_limit_bytes,
+        .log = ctx->log};
+    ctx->cache = kiln__cache_open_with(&cache);
     if (ctx->cache == NULL) {
         status = kiln__fail(err, KILN_ERR_NO_MEMORY, "the host has no memory for a kernel cache");
         goto done;
