@@ -211,6 +211,7 @@ void host_apply(host_array *const *arrays, size_t input_count, size_t output_cou
                 const int64_t *shape, host_function function)
 {
     unsigned char *before[KILN_PARAM_MAX] = {NULL};
+    host_value in[KILN_PARAM_MAX] = {{0, 0}}, out[KILN_PARAM_MAX] = {{0, 0}};
     int64_t at[KILN_RANK_MAX] = {0};
 
     for (int axis = 0; axis < rank; axis++)
@@ -223,8 +224,6 @@ void host_apply(host_array *const *arrays, size_t input_count, size_t output_cou
         memcpy(before[p], arrays[p]->store, arrays[p]->bytes);
     }
     do {
-        host_value in[KILN_PARAM_MAX], out[KILN_PARAM_MAX];
-
         for (size_t p = 0; p < input_count; p++) {
             unsigned char *element = host_broadcast_at(arrays[p], rank, at);
 

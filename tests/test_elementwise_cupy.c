@@ -1,0 +1,218 @@
+/*
+ * test_elementwise_cupy.c - definitions written for CuPy, run as they stand.
+ *
+ * The cases are in oracle/cupy_arithmetic.c and oracle/cupy_science.c. Each runs over contiguous
+ * arrays and over transposed ones. The tests after the table are of kernels whose operands are not
+ * all walked: tables, histograms, stencils.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "oracle/cupy.h"
+
+static kiln_dtype dtype_of(char letter)
+{
+    static const char letters[] = "?bhilBHILeEfdFD"; /* in the order of KILN_DTYPE_MAP */
+    const char *at = strchr(letters, letter);
+
+    if (at == NULL || letter == '\0')
+        fail_msg("no dtype '%c'", letter);
+    return (kiln_dtype)(at - letters + 1);
+}
+
+/* Values in [low, high]: integers for integer dtypes, multiples of 1/16 for the others. */
+static void draw(test_env *t, host_array *a, double low, double high)
+{
+    bool whole = a->dtype < KILN_FLOAT16;
+    long double grain = whole ? 1 : 16;
+    int64_t first = (int64_t)ceil(low * (double)grain);
+    uint64_t count = (uint64_t)((int64_t)floor(high * (double)grain) - first) + 1;
+
+    for (int64_t k = 0; k < host_size(a); k++) {
+        host_value v;
+
+        v.re = (long double)(first + (int64_t)test_random_below(t, count)) / grain;
+        v.im = (long double)(first + (int64_t)test_random_below(t, count)) / grain;
+        host_store(a->dtype, host_at(a, k), v);
+    }
+    host_send(t, a);
+}
+
+static size_t count_parameters(const char *signature)
+{
+    size_t count = signature[0] != '\0';
+
+    for (const char *p = signature; *p != '\0'; p++)
+        count += *p == ',';
+    return count;
+}
+
+static void check_case(test_env *t, const cupy_case *c, const host_layout *layout)
+{
+    static const int64_t shape[] = {33, 47};
+    size_t inputs = count_parameters(c->in), count = inputs + count_parameters(c->out);
+    kiln_elementwise_options options = KILN_ELEMENTWISE_OPTIONS_INIT;
+    host_array arrays[CUPY_PARAMS_MAX], *pointers[CUPY_PARAMS_MAX];
+    kiln_arg args[CUPY_PARAMS_MAX];
+    kiln_elementwise *op = NULL;
+
+    CHECK(strlen(c->dtypes) == count && count <= CUPY_PARAMS_MAX, "%s: dtypes", c->name);
+    options.name = c->name;
+    options.preamble = c->preamble;
+    options.loop_prep = c->loop_prep;
+    options.after_loop = c->after_loop;
+    for (size_t k = 0; k < count; k++) {
+        host_make(t, &arrays[k], dtype_of(c->dtypes[k]), 2, shape, k == 0 ? layout : NULL);
+        if (k < inputs || arrays[k].dtype >= KILN_FLOAT16)
+            draw(t, &arrays[k], c->low, c->high);
+        pointers[k] = &arrays[k];
+        args[k] = kiln_arg_array(arrays[k].array);
+    }
+    kiln_status status =
+        kiln_elementwise_create(t->ctx, c->in, c->out, c->op, &options, &op, &t->err);
+    if (status == KILN_OK)
+        status = kiln_elementwise_run(op, args, count, NULL, &t->err);
+    if (status != KILN_OK)
+        print_error("%s: (%s) -> (%s): %s\n", c->name, c->in, c->out, c->op);
+    OK(t, status);
+    host_apply(pointers, inputs, count - inputs, 2, shape, c->means);
+    for (size_t k = 0; k < count; k++)
+        host_compare(t, &arrays[k], c->ulps, c->name);
+    kiln_elementwise_destroy(op);
+    for (size_t k = 0; k < count; k++)
+        host_free(&arrays[k]);
+}
+
+static void check_cases(test_env *t, const cupy_case *cases, size_t count)
+{
+    static const host_layout transposed = {.order = {2, 1}};
+
+    for (size_t k = 0; k < count; k++) {
+        check_case(t, &cases[k], NULL);
+        if (k % 4 == 0) /* one in four: what differs is the loop around the snippet */
+            check_case(t, &cases[k], &transposed);
+    }
+}
+
+static void test_elementwise__cupy_arithmetic_and_comparison(void **state)
+{
+    check_cases(*state, cupy_arithmetic, cupy_arithmetic_count);
+}
+
+static void test_elementwise__cupy_mathematics_and_science(void **state)
+{
+    check_cases(*state, cupy_science, cupy_science_count);
+}
+
+static void test_elementwise__there_are_more_than_sixty_of_them(void **state)
+{
+    (void)state;
+    assert_true(cupy_arithmetic_count + cupy_science_count >= 60);
+}
+
+/* ---- raw operands ---- */
+
+static void test_elementwise__cupy_lookup_with_linear_interpolation(void **state)
+{
+    static const int64_t shape[] = {500}, knots[] = {17};
+    test_env *t = *state;
+    host_array x, table, y;
+    kiln_elementwise *op = NULL;
+
+    host_make(t, &x, KILN_FLOAT32, 1, shape, NULL);
+    host_make(t, &table, KILN_FLOAT32, 1, knots, NULL);
+    host_make(t, &y, KILN_FLOAT32, 1, shape, NULL);
+    draw(t, &x, 0, 15.9);
+    draw(t, &table, -8, 8);
+    OK(t, kiln_elementwise_create(t->ctx, "T x, raw T table", "T y",
+                                  "int lo = (int)x; T f = x - lo;\n"
+                                  "y = table[lo] * (1 - f) + table[lo + 1] * f;",
+                                  NULL, &op, &t->err));
+    OK(t, kiln_call(op, &t->err, x.array, table.array, y.array));
+    for (int64_t k = 0; k < shape[0]; k++) {
+        long double v = host_load(KILN_FLOAT32, host_at(&x, k)).re;
+        int64_t lo = (int64_t)v;
+        long double a = host_load(KILN_FLOAT32, host_at(&table, lo)).re;
+        long double b = host_load(KILN_FLOAT32, host_at(&table, lo + 1)).re;
+
+        host_store(KILN_FLOAT32, host_at(&y, k), host_real(a * (1 - (v - lo)) + b * (v - lo)));
+    }
+    host_compare(t, &y, 0, "interpolation");
+    kiln_elementwise_destroy(op);
+    host_free(&x);
+    host_free(&table);
+    host_free(&y);
+}
+
+static void test_elementwise__cupy_histogram(void **state)
+{
+    static const int64_t shape[] = {20000}, bins[] = {32};
+    test_env *t = *state;
+    host_array x, counts;
+    kiln_elementwise *op = NULL;
+
+    host_make(t, &x, KILN_UINT8, 1, shape, NULL);
+    host_make(t, &counts, KILN_UINT64, 1, bins, NULL);
+    draw(t, &x, 0, 255);
+    for (int64_t k = 0; k < bins[0]; k++)
+        host_store(KILN_UINT64, host_at(&counts, k), host_real(0));
+    host_send(t, &counts);
+    for (int64_t k = 0; k < shape[0]; k++) {
+        void *bin = host_at(&counts, (int64_t)host_load(KILN_UINT8, host_at(&x, k)).re / 8);
+
+        host_store(KILN_UINT64, bin, host_real(host_load(KILN_UINT64, bin).re + 1));
+    }
+    OK(t, kiln_elementwise_create(t->ctx, "uint8 x", "raw uint64 hist",
+                                  "atomicAdd(&hist[x / 8], 1ULL);", NULL, &op, &t->err));
+    OK(t, kiln_call(op, &t->err, x.array, counts.array));
+    host_compare(t, &counts, 0, "histogram");
+    kiln_elementwise_destroy(op);
+    host_free(&x);
+    host_free(&counts);
+}
+
+static void test_elementwise__cupy_image_stencil(void **state)
+{
+    static const int64_t shape[] = {40, 55};
+    test_env *t = *state;
+    host_array x, y;
+    kiln_elementwise *op = NULL;
+
+    host_make(t, &x, KILN_FLOAT32, 2, shape, NULL);
+    host_make(t, &y, KILN_FLOAT32, 2, shape, NULL);
+    OK(t, kiln_elementwise_create(t->ctx, "raw T x, int32 h, int32 w", "T y",
+                                  "int r = i / w, c = i % w;\n"
+                                  "int up = r > 0 ? r - 1 : 0, down = r < h - 1 ? r + 1 : r;\n"
+                                  "int left = c > 0 ? c - 1 : 0, right = c < w - 1 ? c + 1 : c;\n"
+                                  "y = x[up * w + c] + x[down * w + c] + x[r * w + left] +\n"
+                                  "    x[r * w + right] - 4 * x[i];",
+                                  NULL, &op, &t->err));
+    OK(t, kiln_call(op, &t->err, x.array, (int)shape[0], (int)shape[1], y.array));
+    for (int64_t r = 0; r < shape[0]; r++)
+        for (int64_t c = 0; c < shape[1]; c++) {
+#define AT(row, column) host_load(KILN_FLOAT32, host_at(&x, (row)*shape[1] + (column))).re
+            long double v = AT(r > 0 ? r - 1 : 0, c) + AT(r + 1 < shape[0] ? r + 1 : r, c) +
+                            AT(r, c > 0 ? c - 1 : 0) + AT(r, c + 1 < shape[1] ? c + 1 : c) -
+                            4 * AT(r, c);
+#undef AT
+            host_store(KILN_FLOAT32, host_at(&y, r * shape[1] + c), host_real(v));
+        }
+    host_compare(t, &y, 0, "stencil");
+    kiln_elementwise_destroy(op);
+    host_free(&x);
+    host_free(&y);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_elementwise__there_are_more_than_sixty_of_them),
+        TEST(test_elementwise__cupy_arithmetic_and_comparison),
+        TEST(test_elementwise__cupy_mathematics_and_science),
+        TEST(test_elementwise__cupy_lookup_with_linear_interpolation),
+        TEST(test_elementwise__cupy_histogram),
+        TEST(test_elementwise__cupy_image_stencil),
+    };
+
+    return test_env_main(argc, argv, "test_elementwise_cupy", tests, COUNT(tests));
+}
