@@ -9,8 +9,8 @@
  * queue of victims, oldest first, and evictions take from it. An entry that was used since the scan
  * bears another stamp then and is passed over; one that was stored since is newer than all. A queue
  * from a scan of the whole folder is therefore exact. Large folders are sampled: names are hashes,
- * so each shard is a fair sample, and the oldest sixteenth of some shards lies very nearly in the
- * oldest sixteenth of all.
+ * so each shard is a fair sample, and the oldest eighth of some shards lies very nearly in the
+ * oldest eighth of all.
  *
  * Rule 1: called with the ledger open; what is removed is taken off it.
  * Rule 2: an entry that is being read stays whole for its reader, who has it open.
@@ -26,10 +26,10 @@
 
 /* Up to here a scan looks at every file: a millisecond or so. */
 #define SCAN_FILES_MAX ((uint64_t)1024)
-#define SAMPLE_SHARE ((size_t)16)
-/* Down to this below the limit a store takes a few entries more than it needs. */
+#define SAMPLE_SHARE ((size_t)8)
+/* Down to this below the limit a store takes one entry more than it needs. */
 #define SLACK_SHARE 32u
-#define EXTRA_PER_STORE 4
+#define EXTRA_PER_STORE 1
 
 int64_t kiln__stamp_of(const struct stat *st)
 {

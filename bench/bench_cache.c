@@ -1,0 +1,224 @@
+/*
+ * bench_cache.c - the figures of the kernel cache; no device and no compiler is involved.
+ *
+ *     bench_cache [--entries N] [FILE]      print, and write JSON to FILE
+ *
+ * Payloads have 8 KiB and keys 4 KiB, as small kernels do. The page cache is warm: a cold disk
+ * would be what is measured. Medians, and the worst where a bound is promised.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cache/cache.h"
+
+#define PAYLOAD_BYTES ((size_t)8192)
+#define KEY_BYTES ((size_t)4096)
+#define FILE_BYTES (64 + KEY_BYTES + PAYLOAD_BYTES)
+#define SAMPLES 2000
+#define BUNDLE_BLOBS 10000
+#define SHARERS 32
+#define SHARED_KEYS 20
+
+static unsigned char payload[PAYLOAD_BYTES];
+static char key[KEY_BYTES];
+
+static const char *name_key(const char *what, unsigned k)
+{
+    memset(key, 'k', sizeof key);
+    snprintf(key, sizeof key, "%s %u\ntarget sm_90\n", what, k);
+    return key;
+}
+
+static kiln__cache *open_cache(const char *dir, uint64_t limit)
+{
+    const kiln__cache_options opts = {.dir = dir, .limit_bytes = limit};
+    kiln__cache *cache = kiln__cache_open_with(&opts);
+
+    if (cache == NULL)
+        exit(1);
+    return cache;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* ---- one figure each ---- */
+
+static double bench_fill(const char *dir, unsigned entries)
+{
+    kiln__cache *cache = open_cache(dir, UINT64_MAX);
+    double start = kiln__now_us();
+
+    for (unsigned k = 0; k < entries; k++)
+        kiln__cache_store(cache, name_key("entry", k), KEY_BYTES, payload, PAYLOAD_BYTES);
+    double us = (kiln__now_us() - start) / entries;
+    kiln__cache_close(cache);
+    return us;
+}
+
+/* Each sample in a process of its own, from before the folder is opened. */
+static void bench_hit(const char *dir, unsigned entries, double us[SAMPLES])
+{
+    int results[2];
+
+    if (pipe(results) != 0)
+        exit(1);
+    for (unsigned k = 0; k < SAMPLES; k++) {
+        pid_t child = fork();
+        if (child == 0) {
+            kiln__blob blob = KILN__BLOB_INIT;
+            name_key("entry", (unsigned)(((uint64_t)k * 7919) % entries));
+            double start = kiln__now_us(), took = 0;
+            kiln__cache *cache = open_cache(dir, UINT64_MAX);
+            bool hit = kiln__cache_load(cache, key, KEY_BYTES, &blob);
+            took = hit ? kiln__now_us() - start : 1e9;
+            _exit(write(results[1], &took, sizeof took) != sizeof took);
+        }
+        if (child < 0 || read(results[0], &us[k], sizeof us[k]) != sizeof us[k])
+            exit(1);
+        waitpid(child, NULL, 0);
+    }
+    qsort(us, SAMPLES, sizeof us[0], by_value);
+}
+
+static void bench_insert(const char *dir, unsigned entries, double us[SAMPLES])
+{
+    kiln__cache *cache = open_cache(dir, (uint64_t)entries * FILE_BYTES);
+
+    for (unsigned k = 0; k < SAMPLES; k++) {
+        name_key("more", k);
+        double start = kiln__now_us();
+        kiln__cache_store(cache, key, KEY_BYTES, payload, PAYLOAD_BYTES);
+        us[k] = kiln__now_us() - start;
+    }
+    kiln__cache_close(cache);
+    qsort(us, SAMPLES, sizeof us[0], by_value);
+}
+
+static double bench_bundle(const char *base)
+{
+    char dir[256], path[256];
+    double best = 1e9;
+    kiln_cache *cache = NULL;
+
+    snprintf(dir, sizeof dir, "%s/for-bundle", base);
+    snprintf(path, sizeof path, "%s/bundle", base);
+    (void)bench_fill(dir, BUNDLE_BLOBS);
+    if (kiln_cache_open(dir, &cache, NULL) != KILN_OK ||
+        kiln_cache_export(cache, path, NULL, 0, NULL, NULL) != KILN_OK)
+        exit(1);
+    kiln_cache_close(cache);
+    for (unsigned round = 0; round < 20; round++) {
+        kiln__cache *store = open_cache("", 0);
+        kiln__blob blob = KILN__BLOB_INIT;
+        name_key("entry", round * 311);
+        double start = kiln__now_us();
+        if (kiln__cache_add_bundle(store, path, NULL) != KILN_OK ||
+            !kiln__cache_load(store, key, KEY_BYTES, &blob))
+            exit(1);
+        double us = kiln__now_us() - start;
+        best = us < best ? us : best;
+        kiln__blob_clear(&blob);
+        kiln__cache_close(store);
+    }
+    return best;
+}
+
+/* A compiler that needs 20 ms of a core. */
+static void compile_for_20_ms(void)
+{
+    struct timespec now = {0};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    const double until = (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6 + 20;
+
+    do
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    while ((double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6 < until);
+}
+
+/* Processes that want the same keys, each from another one on. Milliseconds; counts compiles. */
+static double bench_shared(const char *dir, unsigned processes, unsigned *compiles)
+{
+    double start = kiln__now_us();
+
+    for (unsigned p = 0; p < processes; p++) {
+        if (fork() != 0)
+            continue;
+        kiln__cache *cache = open_cache(dir, 0);
+        unsigned made = 0;
+        for (unsigned k = 0; k < SHARED_KEYS; k++) {
+            kiln__flight flight = KILN__FLIGHT_INIT;
+            kiln__blob blob = KILN__BLOB_INIT;
+            name_key("shared", (k + p * SHARED_KEYS / processes) % SHARED_KEYS);
+            if (!kiln__cache_load(cache, key, KEY_BYTES, &blob) &&
+                !kiln__cache_flight_begin(cache, key, KEY_BYTES, &flight, &blob)) {
+                compile_for_20_ms();
+                kiln__cache_store(cache, key, KEY_BYTES, payload, PAYLOAD_BYTES);
+                made++;
+            }
+            kiln__cache_flight_end(&flight);
+            kiln__blob_clear(&blob);
+        }
+        kiln__cache_close(cache);
+        _exit((int)made);
+    }
+    for (unsigned p = 0; p < processes; p++) {
+        int status = 0;
+        wait(&status);
+        *compiles += (unsigned)WEXITSTATUS(status);
+    }
+    return (kiln__now_us() - start) / 1e3;
+}
+
+int main(int argc, char **argv)
+{
+    static double hit[SAMPLES], insert[SAMPLES];
+    unsigned entries = 100000, compiles = 0, alone = 0;
+    const char *file = NULL;
+    char base[] = "/tmp/kiln-bench-cache-XXXXXX", dir[256], shared[256], text[1024];
+
+    for (int k = 1; k < argc; k++) {
+        if (strcmp(argv[k], "--entries") == 0 && k + 1 < argc)
+            entries = (unsigned)atoi(argv[++k]);
+        else
+            file = argv[k];
+    }
+    if (entries == 0 || mkdtemp(base) == NULL)
+        return 1;
+    snprintf(dir, sizeof dir, "%s/store", base);
+    snprintf(shared, sizeof shared, "%s/shared", base);
+    const double fill = bench_fill(dir, entries);
+    bench_hit(dir, entries, hit);
+    bench_insert(dir, entries, insert);
+    const double bundle = bench_bundle(base);
+    const double many_ms = bench_shared(shared, SHARERS, &compiles);
+    snprintf(shared, sizeof shared, "%s/alone", base);
+    /* What as many processes as cores take that share the keys out among themselves. */
+    const double few_ms = bench_shared(shared, (unsigned)sysconf(_SC_NPROCESSORS_ONLN), &alone);
+
+    snprintf(text, sizeof text,
+             "{\n  \"entries\": %u,\n  \"cores\": %ld,\n  \"store_us\": %.1f,\n"
+             "  \"cold_process_hit_us\": {\"median\": %.1f, \"p99\": %.1f},\n"
+             "  \"insert_at_limit_us\": {\"median\": %.1f, \"p99\": %.1f, \"worst\": %.1f},\n"
+             "  \"bundle_of_%d_open_and_hit_us\": %.1f,\n"
+             "  \"shared_keys\": {\"processes\": %d, \"keys\": %d, \"compiles\": %u, \"ms\": %.1f, "
+             "\"one_process_a_core_ms\": %.1f}\n}\n",
+             entries, sysconf(_SC_NPROCESSORS_ONLN), fill, hit[SAMPLES / 2],
+             hit[SAMPLES * 99 / 100], insert[SAMPLES / 2], insert[SAMPLES * 99 / 100],
+             insert[SAMPLES - 1], BUNDLE_BLOBS, bundle, SHARERS, SHARED_KEYS, compiles, many_ms,
+             few_ms);
+    fputs(text, stdout);
+    FILE *out = file != NULL ? fopen(file, "w") : NULL;
+    if (out != NULL && (fputs(text, out) < 0 || fclose(out) != 0))
+        return 1;
+    snprintf(text, sizeof text, "rm -rf %s", base);
+    return system(text) != 0;
+}
