@@ -80,6 +80,13 @@ static kiln_elementwise *define(kiln_context *ctx, const char *in, const char *o
 /* ---- the cases ---- */
 
 /* Neither $KILN_CXX nor $PATH leads to a compiler; $KILN_NVRTC to no NVRTC. */
+static void hide_compilers(void)
+{
+    setenv("KILN_CXX", "/no/such/compiler", 1);
+    setenv("KILN_NVRTC", "/no/such/libnvrtc.so.13", 1);
+    setenv("PATH", "/no/such/folder", 1);
+}
+
 static void child_no_compiler(void)
 {
     kiln_context *ctx;
@@ -87,9 +94,7 @@ static void child_no_compiler(void)
     kiln_array *x, *z = NULL;
     kiln_status want;
 
-    setenv("KILN_CXX", "/no/such/compiler", 1);
-    setenv("KILN_NVRTC", "/no/such/libnvrtc.so.13", 1);
-    setenv("PATH", "/no/such/folder", 1);
+    hide_compilers();
     ctx = open_device("");
     want = kiln_context_device(ctx)->backend == KILN_BACKEND_CPU ? KILN_ERR_NO_COMPILER
                                                                  : KILN_ERR_NO_NVRTC;
@@ -103,6 +108,35 @@ static void child_no_compiler(void)
     kiln_array_release(x);
     kiln_elementwise_destroy(op);
     kiln_context_release(ctx);
+}
+
+/* Run one kernel with the cache in $KILN_TEST_WARM. */
+static void run_warm(void)
+{
+    kiln_context *ctx = open_device(getenv("KILN_TEST_WARM"));
+    kiln_array *x = ones(ctx, 10), *z = NULL;
+    kiln_elementwise *op = define(ctx, "T x", "T z", "z = x + T(1)");
+    float got[10];
+
+    MUST(kiln_call(op, &err, x, &z) == KILN_OK);
+    MUST(kiln_array_to_host(z, got, sizeof got, NULL, &err) == KILN_OK);
+    for (size_t k = 0; k < COUNT(got); k++)
+        MUST(got[k] == 2);
+    kiln_array_release(x);
+    kiln_array_release(z);
+    kiln_elementwise_destroy(op);
+    kiln_context_release(ctx);
+}
+
+static void child_warms(void)
+{
+    run_warm();
+}
+
+static void child_warm_without_compiler(void)
+{
+    hide_compilers();
+    run_warm();
 }
 
 /* Devices that no machine has. */
@@ -182,7 +216,8 @@ static const struct {
     void (*run)(void);
 } children[] = {
     {"no_compiler", child_no_compiler},
-
+    {"warms", child_warms},
+    {"warm_without_compiler", child_warm_without_compiler},
     {"no_device", child_no_device},
     {"environment", child_environment},
     {"fault", child_fault},
@@ -231,6 +266,17 @@ static void test_elementwise__a_missing_compiler_is_named(void **state)
     expect("no_compiler");
 }
 
+static void test_elementwise__a_warm_cache_needs_no_compiler(void **state)
+{
+    (void)state;
+    char dir[512];
+
+    test_env_fresh_dir(NULL, dir, sizeof dir);
+    setenv("KILN_TEST_WARM", dir, 1);
+    expect("warms");
+    expect("warm_without_compiler");
+}
+
 static void test_elementwise__a_missing_device_is_named(void **state)
 {
     (void)state;
@@ -253,6 +299,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_elementwise__a_missing_compiler_is_named),
+        cmocka_unit_test(test_elementwise__a_warm_cache_needs_no_compiler),
         cmocka_unit_test(test_elementwise__a_missing_device_is_named),
         cmocka_unit_test(test_elementwise__the_environment_chooses_the_device),
         cmocka_unit_test(test_elementwise__a_fault_is_reported_at_the_next_synchronise),

@@ -62,30 +62,6 @@ static void remove_tree(const char *path)
     rmdir(path);
 }
 
-size_t test_env_count_files(const char *path)
-{
-    DIR *dir = opendir(path);
-    struct dirent *entry;
-    size_t count = 0;
-
-    while (dir != NULL && (entry = readdir(dir)) != NULL) {
-        char name[1024];
-        struct stat info;
-
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-            continue;
-        if (strncmp(entry->d_name, "kiln-", 5) == 0)
-            continue; /* the cache's ledger, lock and their like are no kernels */
-        snprintf(name, sizeof name, "%s/%s", path, entry->d_name);
-        if (lstat(name, &info) != 0)
-            continue;
-        count += S_ISDIR(info.st_mode) ? test_env_count_files(name) : 1;
-    }
-    if (dir != NULL)
-        closedir(dir);
-    return count;
-}
-
 static void remove_temp_root(void)
 {
     if (temp_root[0] != '\0')
@@ -111,6 +87,8 @@ static bool make_temp_root(void)
 void test_env_fresh_dir(test_env *t, char *path, size_t path_bytes)
 {
     (void)t;
+    if (temp_root[0] == '\0' && !make_temp_root())
+        fail();
     snprintf(path, path_bytes, "%.180s/dir%u", temp_root, temp_count++);
     if (mkdir(path, 0700) != 0)
         fail_msg("mkdir %s: %s", path, strerror(errno));

@@ -430,45 +430,6 @@ static void test_reduction__raw_tables(void **state)
     host_free(&table);
 }
 
-/* CuPy's names for where an element and a result stand. */
-static void test_reduction__indices_of_inputs_and_outputs(void **state)
-{
-    static const texts d = {"T x",
-                            "T y",
-                            "x * T(_in_ind.get()[0] * 10 + _in_ind.get()[1])",
-                            "a + b",
-                            "y = a + T(1000 * _out_ind.get()[0])",
-                            "0",
-                            NULL,
-                            NULL,
-                            NULL};
-    test_env *t = *state;
-    kiln_reduction *op = create(t, &d);
-    host_array x;
-
-    host_make(t, &x, KILN_FLOAT64, 2, shape_57, NULL);
-    for (int axis = 0; axis < 2; axis++) {
-        const int64_t kept = shape_57[1 - axis], length = shape_57[axis];
-        kiln_array *y = NULL;
-        double got[7];
-
-        OK(t, kiln_reduce(op, KILN_AXES(axis), &t->err, x.array, &y));
-        fetch(t, y, got, (size_t)kept);
-        for (int64_t k = 0; k < kept; k++) {
-            double want = 1000 * (double)k;
-
-            for (int64_t j = 0; j < length; j++) {
-                int64_t row = axis == 0 ? j : k, column = axis == 0 ? k : j;
-                want += *(double *)host_at(&x, row * 7 + column) * (double)(row * 10 + column);
-            }
-            assert_true(got[k] == want);
-        }
-        kiln_array_release(y);
-    }
-    kiln_reduction_destroy(op);
-    host_free(&x);
-}
-
 /* ---- dtypes of outputs ---- */
 
 static void test_reduction__an_output_given_decides_its_placeholder(void **state)
@@ -571,7 +532,6 @@ int main(int argc, char **argv)
         TEST(test_reduction__three_outputs_from_one_accumulator),
         TEST(test_reduction__scalars_among_the_inputs),
         TEST(test_reduction__raw_tables),
-        TEST(test_reduction__indices_of_inputs_and_outputs),
         TEST(test_reduction__an_output_given_decides_its_placeholder),
         TEST(test_reduction__one_object_serves_many_layouts_in_turn),
         TEST(test_reduction__compiler_options_reach_the_compiler),

@@ -147,6 +147,17 @@ static bool load_blob(kiln_context *ctx, program *p, const kiln__source *source,
     return ok;
 }
 
+/* Remember `key` for machines that cannot make one, having no compiler. */
+static void store_any(kiln_context *ctx, const kiln__definition *def, const kiln__source *source,
+                      const kiln__target *target, const kiln__buf *key)
+{
+    kiln__buf any = KILN__BUF_INIT;
+    kiln__jit_any_key(def, source, target, &any);
+    if (!any.failed)
+        kiln__cache_store(kiln__context_cache(ctx), any.text, any.length, key->text, key->length);
+    kiln__buf_clear(&any);
+}
+
 static kiln_status compile(kiln_context *ctx, jit *j, program *p, const kiln__definition *def,
                            const kiln__source *source, const kiln__target *target,
                            const kiln__buf *key, bool cacheable, kiln_error *err)
@@ -169,13 +180,35 @@ static kiln_status compile(kiln_context *ctx, jit *j, program *p, const kiln__de
     if (status != KILN_OK)
         goto done;
     KILN_TRY(load(kiln__context_device(ctx), p, source->entry, result.binary, result.bytes, err));
-    if (cacheable)
+    if (cacheable) {
         (void)kiln__cache_store_as(cache, key->text, key->length, result.binary, result.bytes, us,
                                    "compiled");
+        store_any(ctx, def, source, target, key);
+    }
 
 done:
     kiln__compile_result_clear(&result);
     return status;
+}
+
+/* Without a compiler: the binary that some compiler made for this request. */
+static bool load_any(kiln_context *ctx, program *p, const kiln__definition *def,
+                     const kiln__source *source, const kiln__target *target)
+{
+    kiln__cache *cache = kiln__context_cache(ctx);
+    kiln__buf any = KILN__BUF_INIT;
+    kiln__blob key = KILN__BLOB_INIT, blob = KILN__BLOB_INIT;
+    const char *id;
+
+    if (kiln__compiler_identity(target->backend, &id, NULL) == KILN_OK)
+        return false;
+    kiln__jit_any_key(def, source, target, &any);
+    const bool found = !any.failed && kiln__cache_load(cache, any.text, any.length, &key) &&
+                       kiln__cache_load(cache, key.data, key.bytes, &blob) &&
+                       load_blob(ctx, p, source, &blob);
+    kiln__blob_clear(&key);
+    kiln__buf_clear(&any);
+    return found;
 }
 
 /* From the cache, or compiled: by one process at a time, the others take its result. */
@@ -190,6 +223,8 @@ static kiln_status build(kiln_context *ctx, jit *j, program *p, const kiln__defi
 
     if (cacheable && kiln__cache_load(cache, key->text, key->length, &blob) &&
         load_blob(ctx, p, source, &blob))
+        return KILN_OK;
+    if (cacheable && load_any(ctx, p, def, source, target))
         return KILN_OK;
     if (cacheable &&
         kiln__cache_flight_begin(cache, key->text, key->length, &flight, &blob) &&

@@ -31,6 +31,11 @@ kiln_status kiln__jit_entry(kiln_context *ctx, const kiln__definition *def,
 void kiln__jit_key(const kiln__definition *def, const kiln__source *source,
                    const kiln__target *target, kiln__buf *key, bool *cacheable_out);
 
+/* The same but for the compiler: under this key the cache keeps the whole key of the last binary
+ * made, so that a machine without any compiler finds it. */
+void kiln__jit_any_key(const kiln__definition *def, const kiln__source *source,
+                       const kiln__target *target, kiln__buf *key);
+
 /* How many sources this context has handed to a compiler. */
 uint64_t kiln__jit_compile_count(kiln_context *ctx);
 

@@ -8,6 +8,7 @@
 
 /* Raise when the meaning of a stored binary changes: calling convention, argument block. */
 #define KEY_FORMAT "kiln-kernel 1\n"
+#define ANY_FORMAT "kiln-kernel-of-any-compiler 1\n"
 
 enum { INCLUDE_DEPTH_MAX = 32, INCLUDE_FILES_MAX = 512, INCLUDE_BYTES_MAX = 16 << 20 };
 
@@ -113,14 +114,13 @@ static void scan_text(include_scan *s, const char *text, const char *folder, int
     }
 }
 
-void kiln__jit_key(const kiln__definition *def, const kiln__source *source,
-                   const kiln__target *target, kiln__buf *key, bool *cacheable_out)
+/* What stands in a key whichever compiler there is. */
+static bool put_request(const kiln__definition *def, const kiln__source *source,
+                        const kiln__target *target, kiln__buf *key)
 {
     include_scan scan = {.def = def, .backend = target->backend, .key = key, .complete = true};
 
-    kiln__buf_puts(key, KEY_FORMAT);
     kiln__buf_printf(key, "target %s\n", target->name);
-    kiln__compiler_key(target->backend, key);
     for (size_t o = 0; o < def->option_count; o++)
         kiln__buf_printf(key, "option %zu %s\n", strlen(def->options[o]), def->options[o]);
     kiln__buf_printf(key, "source %zu\n", source->bytes);
@@ -128,5 +128,20 @@ void kiln__jit_key(const kiln__definition *def, const kiln__source *source,
     if (def->includes)
         for (int k = 0; k < KILN__SNIPPET_COUNT; k++)
             scan_text(&scan, def->snippet[k], NULL, 0);
-    *cacheable_out = scan.complete;
+    return scan.complete;
+}
+
+void kiln__jit_key(const kiln__definition *def, const kiln__source *source,
+                   const kiln__target *target, kiln__buf *key, bool *cacheable_out)
+{
+    kiln__buf_puts(key, KEY_FORMAT);
+    kiln__compiler_key(target->backend, key);
+    *cacheable_out = put_request(def, source, target, key);
+}
+
+void kiln__jit_any_key(const kiln__definition *def, const kiln__source *source,
+                       const kiln__target *target, kiln__buf *key)
+{
+    kiln__buf_puts(key, ANY_FORMAT);
+    (void)put_request(def, source, target, key);
 }
