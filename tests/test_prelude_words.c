@@ -278,7 +278,7 @@ static const value intrinsics[] = {
     {"__hiloint2double(0x3ff00000, 1)", 1 + 0x1p-52},
     {"__double2hiint(-2.0) == (int)0xc0000000", 1},
     {"__double2loint(1 + 0x1p-52)", 1},
-    {"__ldg(&whole)", 42},
+    {"__ldg(&r[r.size() - 1])", 0},
     {"__saturatef(-third)", 0},
     {"__saturatef(2.0f)", 1},
     {"__saturatef(NAN)", 0},
@@ -306,7 +306,7 @@ static const value intrinsics[] = {
 
 static void test_prelude_words__integer_intrinsics_give_what_cuda_documents(void **state)
 {
-    check_values(*state, "int whole = 42;", intrinsics, COUNT(intrinsics));
+    check_values(*state, NULL, intrinsics, COUNT(intrinsics));
 }
 
 static const value mixed[] = {
