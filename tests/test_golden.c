@@ -23,14 +23,12 @@
 
 enum { FILES_MAX = 200 };
 
-static char *read_all(const char *path)
+static void read_all(const char *path, char **text_out)
 {
-    char *text = NULL;
     size_t bytes = 0;
 
-    if (kiln__read_file(path, 1 << 20, &text, &bytes) != 0)
+    if (kiln__read_file(path, 1 << 20, text_out, &bytes) != 0)
         fail_msg("%s cannot be read", path);
-    return text;
 }
 
 /* The names of all files, sorted, so that a run is the same everywhere. */
@@ -152,13 +150,13 @@ static void rewrite(const char *path, const char *text, size_t head_bytes, const
 static bool check_file(const char *name)
 {
     char path[1024], local[300];
-    char *text, *got;
+    char *text = NULL, *got;
     const char *line;
     request r;
     bool same;
 
     snprintf(local, sizeof local, "golden/%s", name);
-    text = read_all(test_data(local, path, sizeof path));
+    read_all(test_data(local, path, sizeof path), &text);
     line = strstr(text, "\n----\n");
     if (line == NULL)
         fail_msg("%s has no line \"----\"", name);
@@ -205,10 +203,10 @@ static void test_golden__equal_requests_give_equal_bytes(void **state)
     for (size_t k = 0; k < count; k++) {
         char path[1024], local[300];
         request first, second;
-        char *text;
+        char *text = NULL;
 
         snprintf(local, sizeof local, "golden/%s", names[k]);
-        text = read_all(test_data(local, path, sizeof path));
+        read_all(test_data(local, path, sizeof path), &text);
         if (!request_emit(&first, text, 0) || !request_emit(&second, text, 0))
             fail_msg("%s: no source", names[k]);
         assert_int_equal(first.source.bytes, second.source.bytes);
