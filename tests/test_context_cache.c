@@ -41,13 +41,13 @@ static void test_context_cache__a_second_context_hits_what_the_first_stored(void
     assert_true(counters.miss_absent >= 1);
     assert_true(counters.bytes_written > 0);
     assert_true(counters.hits == 0 && counters.store_failures == 0);
-    const uint64_t stores = counters.stores;
     kiln_context_release(first);
 
     kiln_context *second = test_env_context(t, dir);
     run_once(t, second);
     kiln_context_cache_counters(second, &counters);
-    CHECK(counters.hits == stores, "%llu hits", (unsigned long long)counters.hits);
+    /* How many entries a compile leaves is not promised; that none is made again is. */
+    CHECK(counters.hits >= 1, "%llu hits", (unsigned long long)counters.hits);
     assert_true(counters.misses == 0 && counters.stores == 0 && counters.bytes_written == 0);
     assert_true(counters.bytes_read > 0);
     kiln_context_release(second);
