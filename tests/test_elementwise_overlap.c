@@ -196,6 +196,35 @@ static void test_elementwise__two_outputs_in_one_memory_are_refused(void **state
     host_free(&x);
 }
 
+/* What was allocated before the refusal is given back, and its pointer stays NULL. */
+static void test_elementwise__a_refusal_gives_new_outputs_back(void **state)
+{
+    static const int64_t shape[] = {100};
+    test_env *t = *state;
+    host_array x, a;
+    kiln_elementwise *op = NULL;
+    kiln_array *fresh = NULL;
+    kiln_pool_stats before, after;
+
+    host_make(t, &x, KILN_FLOAT32, 1, shape, NULL);
+    host_make(t, &a, KILN_FLOAT32, 1, shape, NULL);
+    OK(t, kiln_elementwise_create(t->ctx, "T x", "T zero, T first, T second",
+                                  "zero = x; first = x; second = x", NULL, &op, &t->err));
+    for (int again = 0; again < 2; again++) {
+        kiln_context_pool_stats(t->ctx, &before);
+        FAILS(t, KILN_ERR_OVERLAP, kiln_call(op, &t->err, x.array, &fresh, a.array, a.array),
+              "first", "second");
+        kiln_context_pool_stats(t->ctx, &after);
+        assert_null(fresh);
+        CHECK(after.used_bytes == before.used_bytes, "%zu then %zu bytes", before.used_bytes,
+              after.used_bytes);
+    }
+    host_compare(t, &a, 0, "nothing was written");
+    kiln_elementwise_destroy(op);
+    host_free(&x);
+    host_free(&a);
+}
+
 static void test_elementwise__an_output_that_overlaps_itself_is_refused(void **state)
 {
     static const struct {
@@ -301,6 +330,7 @@ int main(int argc, char **argv)
         TEST(test_elementwise__overlap_of_slices),
         TEST(test_elementwise__overlap_of_different_dtypes),
         TEST(test_elementwise__two_outputs_in_one_memory_are_refused),
+        TEST(test_elementwise__a_refusal_gives_new_outputs_back),
         TEST(test_elementwise__an_output_that_overlaps_itself_is_refused),
         TEST(test_elementwise__interleaved_outputs_are_no_overlap),
         TEST(test_elementwise__a_prepared_launch_with_overlap_reads_the_current_input),
