@@ -225,6 +225,8 @@ static void fill_environment(kiln__plan *plan, const kiln__walk *w, const kiln__
             expect *= w->shape[a];
         }
         v->index_linear &= v->layout != KILN__LAYOUT_TRANSPOSE;
+    } else {
+        memset(plan->index_step, 0, (size_t)w->rank * sizeof plan->index_step[0]);
     }
     if (def->uses_indexer) {
         v->indexer_rank = (uint8_t)rank;
