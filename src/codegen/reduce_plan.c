@@ -188,8 +188,10 @@ static void columns_on_cuda(kiln__plan *plan, int units, int64_t outputs, int64_
     const int64_t tiles = outputs / plan->shape[v->keep_rank - 1] * plan->walk[v->keep_rank - 1];
     plan->word[KILN__WORD_CHUNK] = length;
     plan->word[KILN__WORD_SPLITS] = 1;
+    /* One wave and no more: blocks that had to wait for the first to end would leave most of the
+     * device idle while they run. */
     if (tiles < full)
-        split_length(plan, divide_up(split_blocks(units), tiles), length, rows * v->unroll);
+        split_length(plan, full / tiles, length, rows * v->unroll);
     plan->grid = tiles * plan->word[KILN__WORD_SPLITS];
     plan->part_count = v->split ? outputs * plan->word[KILN__WORD_SPLITS] : 0;
     plan->ticket_count = v->split ? tiles : 0;
