@@ -146,6 +146,12 @@ static const broken brokens[] = {
     {"x", "a + b", "y = a", "0", "lost_type", NULL, "reduce_type", "lost_type"},
     {"x", "a + b", "y = a", "0", NULL, "__device__ int f() { return lost_word; }", "preamble",
      "lost_word"},
+    /* What is missing is missed behind the snippet, in text that is not the user's. */
+    {"x +", "a + b", "y = a", "0", NULL, NULL, "map, line 1, column 4", "x +"},
+    {"x", "a +\nb *", "y = a", "0", NULL, NULL, "reduce, line 2, column 4", "b *"},
+    {"x", "a + b", "y = a /", "0", NULL, NULL, "post, line 1, column 8", "y = a /"},
+    {"x", "a + b", "y = a", "0 -", NULL, NULL, "identity, line 1, column 4", "0 -"},
+    {"", "a + b", "y = a", "0", NULL, NULL, "map, line 1", ""},
 };
 
 static void check_broken(test_env *t, const broken *c)

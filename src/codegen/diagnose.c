@@ -15,7 +15,9 @@
  * Rule 1: the first error inside a snippet, or a header that it includes, is the user's error;
  *         what follows in generated code is mostly its echo.
  * Rule 2: an error that surfaces only in generated code is looked for in the snippets: a bracket
- *         that is open or closes nothing is the usual cause. If none is, say where it surfaced.
+ *         that is open or closes nothing is the usual cause. If none is, and the place is the line
+ *         just before or behind a snippet, it is the snippet's beginning or end: "x +" is missed
+ *         where our ')' stands. Else say where it surfaced.
  * Rule 3: the whole log and the whole source are kept beside the message. Nothing is lost here.
  */
 #include "codegen/lexer.h"
@@ -373,6 +375,79 @@ static bool find_lonely_bracket(const kiln__definition *def, finding *out)
     return false;
 }
 
+/* ---- edges of snippets ---- */
+
+/* The line of a text, from 1; NULL when there are fewer. */
+static const char *line_of(const char *whole, size_t line)
+{
+    for (; line > 1 && whole != NULL; line--) {
+        whole = strchr(whole, '\n');
+        whole = whole != NULL ? whole + 1 : NULL;
+    }
+    return line == 0 ? NULL : whole;
+}
+
+/* The snippet that begins behind the `#line` directive at `at`, or KILN__SNIPPET_COUNT. */
+static int snippet_begun(const char *at)
+{
+    text line = take_line(&at);
+
+    for (int s = 0; s < KILN__SNIPPET_COUNT; s++) {
+        char directive[64];
+        snprintf(directive, sizeof directive, "#line 1 \"%s\"",
+                 kiln__snippet_name((kiln__snippet_kind)s));
+        if (equals(line, directive))
+            return s;
+    }
+    return KILN__SNIPPET_COUNT;
+}
+
+/* The snippet behind which, blank lines aside, line `line` of the source is the first one, or
+ * KILN__SNIPPET_COUNT. */
+static int snippet_ended(const char *source, size_t line)
+{
+    int last = KILN__SNIPPET_COUNT;
+    bool just = false;
+
+    for (size_t k = 1; k < line && *source != '\0'; k++) {
+        const int begun = snippet_begun(source);
+        const bool directive = strncmp(source, "#line ", 6) == 0;
+
+        last = begun != KILN__SNIPPET_COUNT ? begun : last;
+        just = directive || (just && *source == '\n');
+        (void)take_line(&source);
+    }
+    return just ? last : KILN__SNIPPET_COUNT;
+}
+
+/* Where the last token of a snippet ends. */
+static size_t last_byte(const char *snippet)
+{
+    kiln__tokens tokens;
+    size_t end = 0;
+
+    kiln__lex(snippet, KILN__LEX_CPP, &tokens);
+    if (!tokens.failed && tokens.count != 0)
+        end = tokens.items[tokens.count - 1].at + tokens.items[tokens.count - 1].bytes;
+    kiln__tokens_clear(&tokens);
+    return end;
+}
+
+/* Move a finding in generated code to the edge of the snippet that it touches. */
+static bool move_to_edge(const kiln__definition *def, const char *source, finding *f)
+{
+    const int ended = snippet_ended(source, f->line);
+    const char *next = line_of(source, f->line + 1);
+    const int begun = next != NULL ? snippet_begun(next) : KILN__SNIPPET_COUNT;
+
+    if (ended == KILN__SNIPPET_COUNT && begun == KILN__SNIPPET_COUNT)
+        return false;
+    f->place = ended != KILN__SNIPPET_COUNT ? ended : begun;
+    locate(def->snippet[f->place],
+           ended != KILN__SNIPPET_COUNT ? last_byte(def->snippet[f->place]) : 0, f);
+    return true;
+}
+
 /* ---- logs without a place ---- */
 
 /* What linkers and assemblers say, who know no source lines. */
@@ -410,16 +485,6 @@ static bool find_unplaced(const char *log, finding *out)
 }
 
 /* ---- telling ---- */
-
-/* The line of a text, from 1; NULL when there are fewer. */
-static const char *line_of(const char *whole, size_t line)
-{
-    for (; line > 1 && whole != NULL; line--) {
-        whole = strchr(whole, '\n');
-        whole = whole != NULL ? whole + 1 : NULL;
-    }
-    return line == 0 ? NULL : whole;
-}
 
 /* Bytes of a line that are shown on either side of an error. */
 #define SHOWN_BYTES 100
@@ -543,6 +608,10 @@ kiln_status kiln__diagnose(const kiln__definition *def, const char *source, cons
     if (placed && any.place == PLACE_GENERATED && find_lonely_bracket(def, &f)) {
         known = true;
         at = "";
+    } else if (placed && any.place == PLACE_GENERATED && move_to_edge(def, source, &any)) {
+        f = any;
+        known = true;
+        at = any_at;
     } else if (!known && placed) {
         text types = types_of(source);
         f = any;
