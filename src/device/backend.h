@@ -54,6 +54,7 @@ struct kiln_stream {
     void *closing_event; /* once closed: the end of its work */
     bool wrapped;        /* `native` belongs to somebody else */
     atomic_bool closed;  /* the handle is gone, and `native` with it */
+    _Atomic(kiln__block *) tickets; /* NULL until first asked for; see kiln__stream_tickets() */
     atomic_uint refs;    /* the handle, the arena's blocks, kiln__stream_retain() */
 };
 

@@ -85,6 +85,11 @@ kiln_status kiln__pool_alloc(kiln__device *device, size_t bytes, kiln_stream *st
 void kiln__pool_free(kiln__device *device, kiln__block *block, kiln_stream *const *used_on,
                      size_t count);
 void kiln__pool_stats(kiln__device *device, kiln_pool_stats *out);
+/* `count` ints that are zero whenever a kernel of this stream begins, provided that each kernel that
+ * counts in them leaves zeros behind. NULL where a stream has none to offer: too many are asked
+ * for, or the device (cpu) runs the work of several threads at once whatever their stream. */
+kiln_status kiln__stream_tickets(kiln_stream *stream, int64_t count, void **address_out,
+                                 kiln_error *err);
 void kiln__pool_set_limit(kiln__device *device, size_t limit_bytes); /* 0: none */
 size_t kiln__pool_trim(kiln__device *device);
 

@@ -15,6 +15,9 @@
  */
 #include "device/pool.h"
 
+/* More outputs that several blocks share than any device of today has room to run at once. */
+enum { TICKETS_MAX = 4096 };
+
 kiln_status kiln__stream_create(kiln__device *device, void *native_or_null, bool wrap,
                                 kiln_stream **out, kiln_error *err)
 {
@@ -54,6 +57,53 @@ done:
     return status;
 }
 
+/* A page of tickets is the library's own: pool statistics tell what was handed out. */
+static kiln_status page_alloc(kiln_stream *stream, kiln__block **out, kiln_error *err)
+{
+    const size_t bytes = TICKETS_MAX * sizeof(int);
+    kiln_status status = kiln__pool_alloc(stream->device, bytes, stream, out, err);
+
+    if (status != KILN_OK)
+        return status;
+    atomic_fetch_sub_explicit(&stream->device->pool->used_bytes, (*out)->bytes,
+                              memory_order_relaxed);
+    return kiln__memset(stream->device, (*out)->address, 0, bytes, stream, err);
+}
+
+static void page_free(kiln_stream *stream, kiln__block *page)
+{
+    if (page == NULL)
+        return;
+    atomic_fetch_add_explicit(&stream->device->pool->used_bytes, page->bytes,
+                              memory_order_relaxed);
+    kiln__pool_free(stream->device, page, NULL, 0);
+}
+
+/* Two threads that ask first both make a page; one is kept. Whoever finds it enqueues behind the
+ * memset of the one that made it, since they share the stream. */
+kiln_status kiln__stream_tickets(kiln_stream *stream, int64_t count, void **address_out,
+                                 kiln_error *err)
+{
+    kiln__device *device = stream->device;
+    kiln__block *page = atomic_load_explicit(&stream->tickets, memory_order_acquire), *none = NULL;
+    kiln_status status = KILN_OK;
+
+    *address_out = NULL;
+    if (kiln__device_is_host(device) || count > TICKETS_MAX)
+        return KILN_OK;
+    if (page == NULL) {
+        status = page_alloc(stream, &page, err);
+        if (status != KILN_OK || !atomic_compare_exchange_strong(&stream->tickets, &none, page)) {
+            page_free(stream, page);
+            page = none;
+        }
+        if (status != KILN_OK)
+            return status;
+    }
+    *address_out = page->address;
+    return KILN_OK;
+}
+
 /* Mark the end of the stream's work and let the native stream go. */
 static void stream_close(kiln_stream *stream)
 {
@@ -81,6 +131,7 @@ void kiln__stream_destroy(kiln_stream *stream)
 {
     if (stream == NULL)
         return;
+    page_free(stream, atomic_exchange(&stream->tickets, NULL));
     if (kiln__device_forked(stream->device))
         atomic_store(&stream->closed, true);
     else

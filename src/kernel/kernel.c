@@ -269,21 +269,32 @@ void kiln__bound_deliver(const kiln__recipe *recipe, const kiln__call *call, con
             *call->args[p].value.out = bound->array[p];
 }
 
-/* Room for a reduction's parts and its zeroed tickets. The block is returned to the pool as soon as
- * the launch is enqueued: its reuse is ordered behind it on the same stream. */
+/* Room for a reduction's parts, and for its zeroed tickets where the stream has none. The block is
+ * returned to the pool as soon as the launch is enqueued: its reuse is ordered behind it on the same
+ * stream. */
 static kiln_status make_workspace(kiln__kernel *op, const kiln__recipe *recipe,
                                   const kiln__call *call, void *block, kiln__block **out,
                                   kiln_error *err)
 {
     const size_t parts = (recipe->part_bytes + 511) / 512 * 512;
-    const size_t tickets = (size_t)recipe->ticket_count * sizeof(int);
-    kiln_status status = kiln__pool_alloc(op->device, parts + tickets, call->stream, out, err);
+    size_t own = 0;
+    void *tickets = NULL;
+    kiln_status status = kiln__stream_tickets(call->stream, recipe->ticket_count, &tickets, err);
+
+    if (status == KILN_OK && tickets == NULL)
+        own = (size_t)recipe->ticket_count * sizeof(int);
+    if (status == KILN_OK)
+        status = kiln__pool_alloc(op->device, parts + own, call->stream, out, err);
     if (status != KILN_OK)
         return status;
-    char *at = (*out)->address, *ticket_at = at + parts;
+    char *at = (*out)->address;
+    if (own > 0) {
+        tickets = at + parts;
+        status = kiln__memset(op->device, tickets, 0, own, call->stream, err);
+    }
     memcpy((char *)block + recipe->parts_offset, &at, sizeof at);
-    memcpy((char *)block + recipe->tickets_offset, &ticket_at, sizeof ticket_at);
-    return kiln__memset(op->device, ticket_at, 0, tickets, call->stream, err);
+    memcpy((char *)block + recipe->tickets_offset, &tickets, sizeof tickets);
+    return status;
 }
 
 static kiln_status run_recipe(kiln__kernel *op, const kiln__recipe *recipe,
