@@ -55,6 +55,48 @@ kiln__cache *cache_env_open(cache_env *t)
     return cache;
 }
 
+kiln__cache *cache_env_open_limited(cache_env *t, uint64_t limit)
+{
+    const kiln__cache_options opts = {.dir = t->dir, .limit_bytes = limit, .log = t->log};
+    kiln__cache *cache = kiln__cache_open_with(&opts);
+
+    assert_non_null(cache);
+    return cache;
+}
+
+void cache_put(kiln__cache *cache, const char *key, size_t bytes)
+{
+    static const char zeros[100000];
+
+    assert_true(bytes <= sizeof zeros);
+    kiln__cache_store(cache, key, strlen(key), zeros, bytes);
+}
+
+bool cache_on_disk(const cache_env *t, const char *key)
+{
+    char path[256];
+
+    cache_entry_path(t, key, path);
+    return access(path, F_OK) == 0;
+}
+
+static uint64_t walked_bytes;
+
+static int add_bytes(const char *path, const struct stat *st, int type, struct FTW *walk)
+{
+    (void)path;
+    if (type == FTW_F && walk->level >= 2)
+        walked_bytes += (uint64_t)st->st_size;
+    return 0;
+}
+
+uint64_t cache_bytes_on_disk(const cache_env *t)
+{
+    walked_bytes = 0;
+    nftw(t->dir, add_bytes, 16, FTW_PHYS);
+    return walked_bytes;
+}
+
 bool cache_finds(kiln__cache *cache, const char *key, const void *data, size_t bytes)
 {
     kiln__blob blob = KILN__BLOB_INIT;

@@ -35,6 +35,16 @@ int cache_env_teardown(void **state); /* fails when an allocation is still alive
 /* Open the store of the test. */
 kiln__cache *cache_env_open(cache_env *t);
 
+/* The same, holding `limit` bytes at most. */
+kiln__cache *cache_env_open_limited(cache_env *t, uint64_t limit);
+
+/* Store zeros under a key of 1 to 16 bytes: a file of 80 + bytes. At most 100,000 bytes. */
+void cache_put(kiln__cache *cache, const char *key, size_t bytes);
+
+/* Whether the key has an entry in the folder; and the bytes of all files in shards. */
+bool cache_on_disk(const cache_env *t, const char *key);
+uint64_t cache_bytes_on_disk(const cache_env *t);
+
 /* Whether the key is found and holds exactly these bytes; fails the test on other bytes. */
 bool cache_finds(kiln__cache *cache, const char *key, const void *data, size_t bytes);
 

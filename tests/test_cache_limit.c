@@ -13,51 +13,6 @@
 
 #include "cache_env.h"
 
-#define HEADER 64u
-#define KEY_PAD 16u
-
-static kiln__cache *open_limited(cache_env *t, uint64_t limit)
-{
-    const kiln__cache_options opts = {.dir = t->dir, .limit_bytes = limit, .log = t->log};
-    kiln__cache *cache = kiln__cache_open_with(&opts);
-
-    assert_non_null(cache);
-    return cache;
-}
-
-/* Keys of at most 16 bytes and `bytes` of payload: a file of 64 + 16 + bytes. */
-static void put(kiln__cache *cache, const char *key, size_t bytes)
-{
-    static const char zeros[100000];
-
-    kiln__cache_store(cache, key, strlen(key), zeros, bytes);
-}
-
-static bool on_disk(const cache_env *t, const char *key)
-{
-    char path[256];
-
-    cache_entry_path(t, key, path);
-    return access(path, F_OK) == 0;
-}
-
-/* Bytes of all files in the shards, by a walk of our own. */
-static uint64_t bytes_on_disk(const cache_env *t)
-{
-    char command[256];
-    unsigned long long bytes = 0;
-    FILE *p = NULL;
-
-    snprintf(command, sizeof command,
-             "find %s -mindepth 2 -type f -printf '%%s\\n' 2>/dev/null | awk '{s+=$1} END {print s+0}'",
-             t->dir);
-    p = popen(command, "r");
-    assert_non_null(p);
-    assert_int_equal(fscanf(p, "%llu", &bytes), 1);
-    pclose(p);
-    return bytes;
-}
-
 static kiln_cache_counters counters_of(kiln__cache *cache)
 {
     kiln_cache_counters c;
@@ -114,17 +69,17 @@ static void test_cache_limit__the_folder_never_holds_more(void **state)
 {
     cache_env *t = *state;
     const uint64_t limit = 50000;
-    kiln__cache *cache = open_limited(t, limit);
+    kiln__cache *cache = cache_env_open_limited(t, limit);
     char key[16];
 
     for (unsigned k = 0; k < 200; k++) {
         snprintf(key, sizeof key, "key %u", k);
-        put(cache, key, 100 + k * 37 % 5000);
-        assert_true(bytes_on_disk(t) <= limit);
-        assert_true(on_disk(t, key));
+        cache_put(cache, key, 100 + k * 37 % 5000);
+        assert_true(cache_bytes_on_disk(t) <= limit);
+        assert_true(cache_on_disk(t, key));
     }
     /* It rests near the limit, not far below. */
-    assert_true(bytes_on_disk(t) > limit * 8 / 10);
+    assert_true(cache_bytes_on_disk(t) > limit * 8 / 10);
     assert_true(counters_of(cache).evictions > 50);
     assert_int_equal(counters_of(cache).store_failures, 0);
     kiln__cache_close(cache);
@@ -134,20 +89,20 @@ static void test_cache_limit__the_least_recently_used_goes_first(void **state)
 {
     cache_env *t = *state;
     /* Five files of 1080 bytes fit, six do not. */
-    kiln__cache *cache = open_limited(t, 6000);
+    kiln__cache *cache = cache_env_open_limited(t, 6000);
     static const char *const keys[] = {"a", "b", "c", "d", "e"};
 
     for (size_t k = 0; k < KILN_COUNT_OF(keys); k++)
-        put(cache, keys[k], 1000);
+        cache_put(cache, keys[k], 1000);
     static char zeros[1000];
     assert_true(cache_finds(cache, "a", zeros, 1000));
     assert_true(cache_finds(cache, "c", zeros, 1000));
-    put(cache, "f", 1000);
-    assert_true(on_disk(t, "a") && on_disk(t, "c") && on_disk(t, "e") && on_disk(t, "f"));
-    assert_false(on_disk(t, "b"));
-    put(cache, "g", 1000);
-    assert_false(on_disk(t, "d"));
-    assert_true(on_disk(t, "a") && on_disk(t, "c") && on_disk(t, "g"));
+    cache_put(cache, "f", 1000);
+    assert_true(cache_on_disk(t, "a") && cache_on_disk(t, "c") && cache_on_disk(t, "e") && cache_on_disk(t, "f"));
+    assert_false(cache_on_disk(t, "b"));
+    cache_put(cache, "g", 1000);
+    assert_false(cache_on_disk(t, "d"));
+    assert_true(cache_on_disk(t, "a") && cache_on_disk(t, "c") && cache_on_disk(t, "g"));
     kiln__cache_close(cache);
 }
 
@@ -155,38 +110,38 @@ static void test_cache_limit__the_least_recently_used_goes_first(void **state)
 static void test_cache_limit__a_clock_set_back_turns_nothing_around(void **state)
 {
     cache_env *t = *state;
-    kiln__cache *cache = open_limited(t, 6000);
+    kiln__cache *cache = cache_env_open_limited(t, 6000);
     static char zeros[1000];
     char path[256];
 
-    put(cache, "a", 1000);
-    put(cache, "b", 1000);
+    cache_put(cache, "a", 1000);
+    cache_put(cache, "b", 1000);
     for (int k = 0; k < 2; k++) {
         struct timespec times[2] = {{0, UTIME_OMIT}, {time(NULL) + 31536000 + k, 0}};
         cache_entry_path(t, k == 0 ? "a" : "b", path);
         assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
     }
     assert_true(cache_finds(cache, "b", zeros, 1000));
-    put(cache, "c", 1000);
-    put(cache, "d", 1000);
-    put(cache, "e", 1000);
-    put(cache, "f", 1000);
-    assert_false(on_disk(t, "a"));
-    assert_true(on_disk(t, "b") && on_disk(t, "f"));
+    cache_put(cache, "c", 1000);
+    cache_put(cache, "d", 1000);
+    cache_put(cache, "e", 1000);
+    cache_put(cache, "f", 1000);
+    assert_false(cache_on_disk(t, "a"));
+    assert_true(cache_on_disk(t, "b") && cache_on_disk(t, "f"));
     kiln__cache_close(cache);
 }
 
 static void test_cache_limit__what_exceeds_the_limit_stays_in_memory(void **state)
 {
     cache_env *t = *state;
-    kiln__cache *cache = open_limited(t, 1000);
+    kiln__cache *cache = cache_env_open_limited(t, 1000);
     static char zeros[5000];
 
-    put(cache, "small", 100);
-    put(cache, "large", 5000);
-    put(cache, "larger", 5000);
-    assert_true(on_disk(t, "small"));
-    assert_false(on_disk(t, "large"));
+    cache_put(cache, "small", 100);
+    cache_put(cache, "large", 5000);
+    cache_put(cache, "larger", 5000);
+    assert_true(cache_on_disk(t, "small"));
+    assert_false(cache_on_disk(t, "large"));
     assert_true(cache_finds(cache, "large", zeros, 5000));
     assert_int_equal(counters_of(cache).memory_hits, 1);
     assert_int_equal(atomic_load(&t->log_count), 1);
@@ -202,18 +157,18 @@ static void test_cache_limit__a_lost_ledger_is_made_anew(void **state)
     memset(junk, 'j', sizeof junk);
     snprintf(path, sizeof path, "%s/kiln-ledger", t->dir);
     for (unsigned k = 0; k < 60; k++) {
-        kiln__cache *cache = open_limited(t, 20000);
+        kiln__cache *cache = cache_env_open_limited(t, 20000);
         snprintf(key, sizeof key, "key %u", k);
-        put(cache, key, 1500);
-        assert_true(on_disk(t, key));
-        assert_true(bytes_on_disk(t) <= 20000);
+        cache_put(cache, key, 1500);
+        assert_true(cache_on_disk(t, key));
+        assert_true(cache_bytes_on_disk(t) <= 20000);
         kiln__cache_close(cache);
         if (k % 3 == 0)
             unlink(path);
         else
             cache_write_file(path, junk, k % 3 == 1 ? 0 : sizeof junk);
     }
-    assert_true(bytes_on_disk(t) > 12000);
+    assert_true(cache_bytes_on_disk(t) > 12000);
 }
 
 static void test_cache_limit__writers_and_readers_together_stay_below(void **state)
@@ -226,13 +181,13 @@ static void test_cache_limit__writers_and_readers_together_stay_below(void **sta
         children[c] = fork();
         assert_true(children[c] >= 0);
         if (children[c] == 0) {
-            kiln__cache *cache = open_limited(t, limit);
+            kiln__cache *cache = cache_env_open_limited(t, limit);
             for (unsigned k = 0; k < 150; k++) {
                 char key[16];
                 kiln__blob blob = KILN__BLOB_INIT;
                 snprintf(key, sizeof key, "key %u", (k * 7 + c * 13) % 97);
                 if (!kiln__cache_load(cache, key, strlen(key), &blob))
-                    put(cache, key, 1000);
+                    cache_put(cache, key, 1000);
                 kiln__blob_clear(&blob);
             }
             kiln__cache_close(cache);
@@ -245,7 +200,7 @@ static void test_cache_limit__writers_and_readers_together_stay_below(void **sta
         for (unsigned c = 0; c < KILN_COUNT_OF(children); c++)
             kill(children[c], SIGSTOP);
         usleep(5000);
-        const uint64_t bytes = bytes_on_disk(t);
+        const uint64_t bytes = cache_bytes_on_disk(t);
         for (unsigned c = 0; c < KILN_COUNT_OF(children); c++)
             kill(children[c], SIGCONT);
         assert_true(bytes <= limit);
@@ -255,7 +210,7 @@ static void test_cache_limit__writers_and_readers_together_stay_below(void **sta
         assert_int_equal(waitpid(children[c], &status, 0), children[c]);
         assert_int_equal(status, 0);
     }
-    assert_true(bytes_on_disk(t) <= limit);
+    assert_true(cache_bytes_on_disk(t) <= limit);
 }
 
 /* ---- one compile per key ---- */
@@ -279,7 +234,7 @@ static void compile_all(cache_env *t, int log_fd)
             nanosleep(&pause, NULL); /* the compiler at work */
             if (write(log_fd, &mark, 1) != 1)
                 _exit(2);
-            put(cache, key, 500);
+            cache_put(cache, key, 500);
         }
         kiln__cache_flight_end(&flight);
         kiln__blob_clear(&blob);
@@ -359,58 +314,6 @@ static void test_cache_limit__a_lock_dies_with_its_holder_and_waits_end(void **s
     kiln__cache_close(cache);
 }
 
-/* ---- what a hit touches ---- */
-
-/* A process that only hits opens no index, no ledger and no lock, and loads no library. */
-static void test_cache_limit__a_hit_opens_one_file_of_the_cache(void **state)
-{
-#if defined(__SANITIZE_ADDRESS__)
-    print_message("SKIP: the leak checker cannot run under strace\n");
-    skip();
-#endif
-    cache_env *t = *state;
-    char trace[128], entry[256], self[256] = "", command[1024], line[1024];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    bool seen_entry = false;
-    FILE *f = NULL;
-
-    if (length <= 0 || system("strace -o /dev/null true 2>/dev/null") != 0) {
-        print_message("strace is missing or not allowed here\n");
-        skip();
-    }
-    fill_named(t);
-    kiln__cache *cache = cache_env_open(t);
-    put(cache, "traced", 100);
-    kiln__cache_close(cache);
-    cache_entry_path(t, "traced", entry);
-    snprintf(trace, sizeof trace, "%s/trace", t->base);
-    snprintf(command, sizeof command, "strace -f -e trace=openat,open -o %s %s --hit %s", trace,
-             self, t->dir);
-    assert_int_equal(system(command), 0);
-    f = fopen(trace, "r");
-    assert_non_null(f);
-    while (fgets(line, sizeof line, f) != NULL) {
-        seen_entry |= strstr(line, strrchr(entry, '/') + 1) != NULL;
-        if (strstr(line, "sqlite") != NULL || strstr(line, "nvrtc") != NULL ||
-            strstr(line, "kiln-ledger") != NULL || strstr(line, "kiln-lock") != NULL)
-            fail_msg("a hit opened: %s", line);
-    }
-    fclose(f);
-    assert_true(seen_entry);
-}
-
-/* What the traced process does. */
-static int hit_once(const char *dir)
-{
-    kiln__cache *cache = kiln__cache_open(dir, NULL);
-    kiln__blob blob = KILN__BLOB_INIT;
-    bool hit = kiln__cache_load(cache, "traced", 6, &blob);
-
-    kiln__blob_clear(&blob);
-    kiln__cache_close(cache);
-    return !hit;
-}
-
 /* ---- killed writers ---- */
 
 static void test_cache_limit__killed_writers_leave_the_books_right(void **state)
@@ -425,17 +328,17 @@ static void test_cache_limit__killed_writers_leave_the_books_right(void **state)
         pid_t child = fork();
         assert_true(child >= 0);
         if (child == 0) {
-            kiln__cache *cache = open_limited(t, limit);
+            kiln__cache *cache = cache_env_open_limited(t, limit);
             for (unsigned k = 0;; k++) {
                 char key[16];
                 snprintf(key, sizeof key, "%d %u", round, k);
-                put(cache, key, 20000);
+                cache_put(cache, key, 20000);
             }
         }
         nanosleep(&pause, NULL);
         kill(child, SIGKILL);
         waitpid(child, NULL, 0);
-        assert_true(bytes_on_disk(t) <= limit);
+        assert_true(cache_bytes_on_disk(t) <= limit);
     }
     public = open_public(t);
     assert_int_equal(kiln_cache_verify(public, false, &report, NULL), KILN_OK);
@@ -481,7 +384,7 @@ static void test_cache_limit__a_list_tells_names_targets_hits_and_times(void **s
     assert_int_equal(entries[0].last_use_ns > entries[1].last_use_ns, 1);
     assert_int_equal(kiln_cache_stats(cache, &summary, NULL), KILN_OK);
     assert_int_equal(summary.entry_count, 2);
-    assert_int_equal(summary.bytes, bytes_on_disk(t));
+    assert_int_equal(summary.bytes, cache_bytes_on_disk(t));
     if (summary.has_index) {
         assert_int_equal(entries[0].hits, 3);
         assert_int_equal(entries[1].hits, 0);
@@ -553,10 +456,10 @@ static void test_cache_limit__verify_finds_and_removes_damage(void **state)
     char path[256], other[256], file[300];
     size_t bytes = 0;
 
-    put(store, "good", 10);
-    put(store, "flipped", 10);
-    put(store, "renamed", 10);
-    put(store, "gone", 10);
+    cache_put(store, "good", 10);
+    cache_put(store, "flipped", 10);
+    cache_put(store, "renamed", 10);
+    cache_put(store, "gone", 10);
     kiln__cache_close(store);
     cache_entry_path(t, "flipped", path);
     bytes = cache_read_file(path, file, sizeof file);
@@ -573,7 +476,7 @@ static void test_cache_limit__verify_finds_and_removes_damage(void **state)
         assert_int_equal(r.first_damaged[0] != '\0', round < 2);
     }
     kiln_cache_close(cache);
-    assert_true(on_disk(t, "good"));
+    assert_true(cache_on_disk(t, "good"));
 }
 
 static void test_cache_limit__prune_and_clear_remove_what_they_say(void **state)
@@ -586,18 +489,18 @@ static void test_cache_limit__prune_and_clear_remove_what_they_say(void **state)
 
     for (int k = 0; k < 20; k++) {
         snprintf(key, sizeof key, "key %d", k);
-        put(store, key, 920); /* 1000 bytes a file */
+        cache_put(store, key, 920); /* 1000 bytes a file */
     }
     cache = open_public(t);
     assert_int_equal(kiln_cache_prune(cache, 5500, &removed, NULL), KILN_OK);
     assert_int_equal(removed, 15);
-    assert_int_equal(bytes_on_disk(t), 5000);
-    assert_true(on_disk(t, "key 15") && !on_disk(t, "key 14"));
+    assert_int_equal(cache_bytes_on_disk(t), 5000);
+    assert_true(cache_on_disk(t, "key 15") && !cache_on_disk(t, "key 14"));
     assert_int_equal(kiln_cache_clear(cache, &removed, NULL), KILN_OK);
     assert_int_equal(removed, 5);
-    assert_int_equal(bytes_on_disk(t), 0);
-    put(store, "after", 10);
-    assert_true(on_disk(t, "after"));
+    assert_int_equal(cache_bytes_on_disk(t), 0);
+    cache_put(store, "after", 10);
+    assert_true(cache_on_disk(t, "after"));
     kiln_cache_close(cache);
     kiln__cache_close(store);
 }
@@ -687,11 +590,8 @@ static void test_cache_limit__damaged_bundles_give_nothing_wrong(void **state)
     kiln__cache_close(store);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
-    if (argc == 3 && strcmp(argv[1], "--hit") == 0)
-        return hit_once(argv[2]);
-
     const struct CMUnitTest tests[] = {
         CACHE_TEST(test_cache_limit__sizes_are_read_as_people_write_them),
         CACHE_TEST(test_cache_limit__the_folder_never_holds_more),
@@ -702,7 +602,6 @@ int main(int argc, char **argv)
         CACHE_TEST(test_cache_limit__writers_and_readers_together_stay_below),
         CACHE_TEST(test_cache_limit__processes_compile_each_key_once),
         CACHE_TEST(test_cache_limit__a_lock_dies_with_its_holder_and_waits_end),
-        CACHE_TEST(test_cache_limit__a_hit_opens_one_file_of_the_cache),
         CACHE_TEST(test_cache_limit__killed_writers_leave_the_books_right),
         CACHE_TEST(test_cache_limit__a_list_tells_names_targets_hits_and_times),
         CACHE_TEST(test_cache_limit__the_index_may_be_lost_damaged_locked_or_newer),

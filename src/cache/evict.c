@@ -2,8 +2,10 @@
  * evict.c - which entries go when a folder is full.
  *
  * The stamp of an entry is its file's modification time, which kiln sets itself: when an entry is
- * stored and whenever it is hit. (Access times are switched off or coarse on most systems.) The
- * least recently used entry is the one with the oldest stamp.
+ * stored, and for its hits. (Access times are switched off or coarse on most systems.) The least
+ * recently used entry is the one with the oldest stamp. A hit's stamp is set at once when the entry
+ * was last stamped an hour ago or earlier, and else when the journal is flushed: so the order is
+ * exact within a process, and among processes to within an hour, whoever is killed when.
  *
  * Looking at every file for every eviction would cost 100 ms in a large folder. So a scan fills a
  * queue of victims, oldest first, and evictions take from it. An entry that was used since the scan
@@ -30,10 +32,24 @@
 /* Down to this below the limit a store takes one entry more than it needs. */
 #define SLACK_SHARE 32u
 #define EXTRA_PER_STORE 1
+/* The year 2106. */
+#define STAMP_SECONDS_MAX ((int64_t)UINT32_MAX)
 
 int64_t kiln__stamp_of(const struct stat *st)
 {
-    return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+    const int64_t seconds = (int64_t)st->st_mtim.tv_sec;
+
+    /* Anybody may set any time; sums and differences of stamps must not overflow. */
+    if (seconds < 0)
+        return 0;
+    return seconds < STAMP_SECONDS_MAX ? seconds * 1000000000 + st->st_mtim.tv_nsec
+                                       : STAMP_SECONDS_MAX * 1000000000;
+}
+
+void kiln__stamp_times(int64_t stamp_ns, struct timespec times[2])
+{
+    times[0] = (struct timespec){0, UTIME_OMIT};
+    times[1] = (struct timespec){(time_t)(stamp_ns / 1000000000), (long)(stamp_ns % 1000000000)};
 }
 
 void kiln__victims_clear(kiln__victims *v)

@@ -1,14 +1,20 @@
 /*
- * journal.c - what happened to entries, on its way to the index.
+ * journal.c - what happened to entries, on its way to their stamps and to the index.
  *
- *     hit, store > lines in memory > one append to kiln-journal > index.c, when somebody looks
+ *     hit, store > memory > [flush] > stamps of entries, one append to kiln-journal
+ *                                     kiln-journal > index.c, when somebody looks
+ *
+ * A flush comes when the store is closed, when much has gathered, and before this store chooses
+ * entries to evict.
  *
  *     h NAME STAMP                                                 a hit
  *     s NAME STAMP BYTES COMPILE-US ORIGIN TARGET KERNEL           a store; "-" for nothing
  *
- * A process that only hits opens no SQLite, not even when it ends: one append is all it costs.
+ * A process that only hits opens no SQLite, not even when it ends.
  *
- * Rule: nobody waits for the journal, and nothing depends on it. What does not fit is dropped.
+ * Rule 1: nobody waits for the journal, and nothing depends on it. What does not fit is dropped.
+ * Rule 2: a stamp never moves backwards. A hit may be put down long after it happened, and others
+ *         have used the entry since.
  */
 #define _GNU_SOURCE
 #include <ctype.h>
@@ -37,27 +43,24 @@ void kiln__journal_clear(kiln__journal *j)
     pthread_mutex_destroy(&j->mutex);
 }
 
-/* Appends are all or nothing, or a half line would spoil the next one. */
-static bool put_line(kiln__journal *j, const char *line, size_t bytes)
+bool kiln__journal_hit(kiln__journal *j, kiln__hash128 hash, int64_t stamp_ns)
 {
     bool full = false;
 
     pthread_mutex_lock(&j->mutex);
-    if (j->lines.length < 4 * LINES_BYTES)
-        kiln__buf_put(&j->lines, line, bytes);
-    if (j->lines.failed)
-        kiln__buf_clear(&j->lines);
-    full = j->lines.length >= LINES_BYTES;
+    if (j->hit_count < KILN__JOURNAL_HITS)
+        j->hits[j->hit_count++] = (kiln__hit){hash, stamp_ns};
+    full = j->hit_count == KILN__JOURNAL_HITS;
     pthread_mutex_unlock(&j->mutex);
     return full;
 }
 
-bool kiln__journal_hit(kiln__journal *j, const char name[33], int64_t stamp_ns)
+bool kiln__journal_has_hits(kiln__journal *j)
 {
-    char line[96];
-    int bytes = snprintf(line, sizeof line, "h %s %lld\n", name, (long long)stamp_ns);
-
-    return put_line(j, line, (size_t)bytes);
+    pthread_mutex_lock(&j->mutex);
+    const bool has = j->hit_count > 0;
+    pthread_mutex_unlock(&j->mutex);
+    return has;
 }
 
 bool kiln__journal_store(kiln__journal *j, const char name[33], int64_t stamp_ns, uint64_t bytes,
@@ -65,32 +68,78 @@ bool kiln__journal_store(kiln__journal *j, const char name[33], int64_t stamp_ns
                          const char *kernel)
 {
     char line[320];
-    int length = snprintf(line, sizeof line, "s %s %lld %llu %.0f %.15s %.31s %.63s\n", name,
+    const int length = snprintf(line, sizeof line, "s %s %lld %llu %.0f %.15s %.31s %.63s\n", name,
                           (long long)stamp_ns, (unsigned long long)bytes, compile_us, origin,
                           target[0] != '\0' ? target : "-", kernel[0] != '\0' ? kernel : "-");
 
-    return put_line(j, line, (size_t)length);
+    bool full = false;
+
+    /* Appends are all or nothing, or a half line would spoil the next one. */
+    pthread_mutex_lock(&j->mutex);
+    if (j->lines.length < 4 * LINES_BYTES)
+        kiln__buf_put(&j->lines, line, (size_t)length);
+    if (j->lines.failed)
+        kiln__buf_clear(&j->lines);
+    full = j->lines.length >= LINES_BYTES;
+    pthread_mutex_unlock(&j->mutex);
+    return full;
+}
+
+/* ---- flush ---- */
+
+/* Set the stamps of entries that were hit, unless they were used later by others. */
+static void put_stamps(const kiln__hit *hits, size_t count, int folder)
+{
+    for (size_t k = 0; k < count; k++) {
+        char path[KILN__SHARD_BYTES + KILN__NAME_BYTES];
+        struct timespec times[2];
+        struct stat st;
+        kiln__place_path(hits[k].hash, path);
+        if (fstatat(folder, path, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+            kiln__stamp_of(&st) >= hits[k].stamp_ns)
+            continue;
+        kiln__stamp_times(hits[k].stamp_ns, times);
+        if (utimensat(folder, path, times, AT_SYMLINK_NOFOLLOW) != 0 && errno == EROFS)
+            return;
+    }
+}
+
+/* One write: lines of several processes do not mix. A short one is mended by its reader, who takes
+ * whole lines of the right form only. */
+static void append(const kiln__buf *lines, int folder)
+{
+    struct stat st;
+    int fd = kiln__open_housekeeping(folder, KILN__JOURNAL_NAME, O_WRONLY | O_APPEND | O_CREAT);
+
+    if (fd < 0)
+        return;
+    if (fstat(fd, &st) == 0 && st.st_size < JOURNAL_BYTES_MAX &&
+        !kiln__is_beyond_process_limit((uint64_t)st.st_size + lines->length))
+        (void)!write(fd, lines->text, lines->length);
+    close(fd);
 }
 
 void kiln__journal_flush(kiln__journal *j, int folder)
 {
+    kiln__hit hits[KILN__JOURNAL_HITS];
     kiln__buf lines = KILN__BUF_INIT;
-    struct stat st;
-    int fd = -1;
+    size_t count = 0;
 
     pthread_mutex_lock(&j->mutex);
+    count = j->hit_count;
+    memcpy(hits, j->hits, count * sizeof hits[0]);
+    j->hit_count = 0;
     lines = j->lines;
     j->lines = (kiln__buf)KILN__BUF_INIT;
     pthread_mutex_unlock(&j->mutex);
-    if (lines.length > 0)
-        fd = kiln__open_housekeeping(folder, KILN__JOURNAL_NAME, O_WRONLY | O_APPEND | O_CREAT);
-    /* One write: lines of several processes do not mix. A short one is mended by its reader, who
-     * takes whole lines of the right form only. */
-    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size < JOURNAL_BYTES_MAX &&
-        !kiln__is_beyond_process_limit((uint64_t)st.st_size + lines.length))
-        (void)!write(fd, lines.text, lines.length);
-    if (fd >= 0)
-        close(fd);
+    put_stamps(hits, count, folder);
+    for (size_t k = 0; k < count; k++) {
+        char name[KILN__NAME_BYTES];
+        kiln__hash_hex(hits[k].hash, name);
+        kiln__buf_printf(&lines, "h %s %lld\n", name, (long long)hits[k].stamp_ns);
+    }
+    if (lines.length > 0 && !lines.failed)
+        append(&lines, folder);
     kiln__buf_clear(&lines);
 }
 

@@ -158,6 +158,8 @@ typedef struct kiln__victims {
 } kiln__victims;
 
 int64_t kiln__stamp_of(const struct stat *st);
+/* The argument of futimens and utimensat that sets a stamp and leaves the access time. */
+void kiln__stamp_times(int64_t stamp_ns, struct timespec times[2]);
 void kiln__victims_clear(kiln__victims *v);
 /* Append a shard's entries, and put the ledger right for it. */
 bool kiln__victims_scan(kiln__ledger *l, unsigned shard, kiln__victims *v);
@@ -217,23 +219,33 @@ kiln_status kiln__pack_export(int folder, const char *path, const char *const *t
 kiln_status kiln__pack_import(kiln__cache *store, const char *path, uint64_t *count_out,
                               kiln_error *err);
 
-/* ---- journal.c ---- Lines about entries, kept in memory and appended to one file of the folder.
- * Locks itself; drops what it cannot keep. */
+/* ---- journal.c ---- What happened to entries, kept in memory; put down in one go: hits as stamps
+ * of the entries' files, and all of it as lines of one file. Locks itself; drops what it cannot
+ * keep. */
 
 #define KILN__JOURNAL_NAME KILN__HOUSEKEEPING_PREFIX "journal"
+#define KILN__JOURNAL_HITS 64
+
+typedef struct kiln__hit {
+    kiln__hash128 hash;
+    int64_t stamp_ns;
+} kiln__hit;
 
 typedef struct kiln__journal {
     pthread_mutex_t mutex;
-    kiln__buf lines;
+    kiln__buf lines; /* of stores */
+    size_t hit_count;
+    kiln__hit hits[KILN__JOURNAL_HITS];
 } kiln__journal;
 
 bool kiln__journal_init(kiln__journal *j);
 void kiln__journal_clear(kiln__journal *j);
-/* True when it is time to flush. */
-bool kiln__journal_hit(kiln__journal *j, const char name[33], int64_t stamp_ns);
+/* True when it is time to flush. A hit costs some ten nanoseconds: no system call, no memory. */
+bool kiln__journal_hit(kiln__journal *j, kiln__hash128 hash, int64_t stamp_ns);
 bool kiln__journal_store(kiln__journal *j, const char name[33], int64_t stamp_ns, uint64_t bytes,
                          double compile_us, const char *origin, const char *target,
                          const char *kernel);
+bool kiln__journal_has_hits(kiln__journal *j);
 void kiln__journal_flush(kiln__journal *j, int folder);
 
 /* What a key tells of itself: the line "target NAME" and the first text `kernel "NAME"`. "" for
@@ -290,28 +302,30 @@ typedef enum kiln__trouble {
     KILN__TROUBLE_INDEX = 1u << 4   /* the index cannot be used */
 } kiln__trouble;
 
+/* What every hit touches comes first and lies together: it is all that a cold process faults in. */
 struct kiln__cache {
-    kiln__log log;
-    char *path;                           /* absolute; "" when there is no disk */
-    char refusal[2 * KILN__REASON_BYTES]; /* set while opening, constant afterwards */
-    pthread_rwlock_t lock;                /* guards `fd` against being replaced while in use */
-    int fd;                               /* the folder, or -1 while it does not exist */
-    uint64_t limit_bytes;                 /* UINT64_MAX: none */
-    double wait_us;                       /* for another process's compilation */
-    kiln__memory memory;
-    kiln__journal journal;
-    pthread_mutex_t victims_mutex;
-    kiln__victims victims;
-    kiln__bundle bundles[KILN_BUNDLE_MAX]; /* constant up to bundle_count */
+    char *path;            /* absolute; "" when there is no disk */
+    pthread_rwlock_t lock; /* guards `fd` against being replaced while in use */
+    int fd;                /* the folder, or -1 while it does not exist */
     atomic_uint bundle_count;
-    pthread_mutex_t bundles_mutex; /* of whoever adds one */
-    _Atomic int64_t newest_ns;     /* no stamp this cache gives is older */
-    atomic_uint troubles;          /* kinds already logged */
+    _Atomic int64_t newest_ns; /* no stamp this cache gives is older */
+    _Atomic uint64_t hits, bundle_hits, memory_hits, bytes_read;
+    uint64_t limit_bytes;  /* UINT64_MAX: none */
+    double wait_us;        /* for another process's compilation */
+    kiln__log log;
+    kiln__journal journal;
+
+    atomic_uint troubles;                      /* kinds already logged */
     atomic_uint swept[KILN__SHARD_COUNT / 32]; /* shards whose old temporary files are gone */
-    _Atomic uint64_t hits, bundle_hits, memory_hits;
     _Atomic uint64_t misses, miss_absent, miss_damaged, miss_other, miss_unreadable;
     _Atomic uint64_t damaged, stores, store_failures, evictions, waits, wait_hits;
-    _Atomic uint64_t bytes_read, bytes_written, compiles, compile_us;
+    _Atomic uint64_t bytes_written, compiles, compile_us;
+    kiln__memory memory;
+    pthread_mutex_t victims_mutex;
+    kiln__victims victims;
+    pthread_mutex_t bundles_mutex;         /* of whoever adds one */
+    kiln__bundle bundles[KILN_BUNDLE_MAX]; /* constant up to bundle_count */
+    char refusal[2 * KILN__REASON_BYTES];  /* set while opening, constant afterwards */
 };
 
 /* An entry's place: "4f/4f1b..." below the folder. */
@@ -323,6 +337,8 @@ typedef struct kiln__place {
     char path[KILN__SHARD_BYTES + KILN__NAME_BYTES];
 } kiln__place;
 kiln__place kiln__place_of(const void *key, size_t key_bytes);
+/* "4f/4f1b..." for a hash. */
+void kiln__place_path(kiln__hash128 hash, char path[KILN__SHARD_BYTES + KILN__NAME_BYTES]);
 
 static inline void kiln__count(_Atomic uint64_t *counter)
 {

@@ -238,7 +238,7 @@ static int settle(publication *p, int why, time_t now)
 /* Publish a file in the open shard; 0 or an errno value, and nothing left behind. */
 static int write_entry(publication *p)
 {
-    struct timespec times[2] = {{0, UTIME_OMIT}, {0, 0}};
+    struct timespec times[2];
     struct stat st;
     time_t now = 0;
     int why = kiln__is_beyond_process_limit(p->bytes) ? EFBIG : reserve(p);
@@ -248,8 +248,7 @@ static int write_entry(publication *p)
     why = write_all(p->fd, p->file, p->bytes);
     if (why == 0 && fstat(p->fd, &st) == 0)
         now = st.st_mtime;
-    times[1].tv_sec = (time_t)(p->stamp_ns / 1000000000);
-    times[1].tv_nsec = (long)(p->stamp_ns % 1000000000);
+    kiln__stamp_times(p->stamp_ns, times);
     (void)!futimens(p->fd, times);
     /* Network file systems report a full disk only here. */
     if (close(p->fd) != 0 && why == 0 && errno != EINTR)
@@ -278,8 +277,6 @@ static void note_store(const publication *p, const void *key, size_t key_bytes, 
 /* 0, an errno value, or -1 when the log has been told of the reason already. */
 static int store_file(publication *p)
 {
-    int why = 0;
-
     if (p->bytes > p->cache->limit_bytes) {
         if (kiln__is_news(p->cache, KILN__TROUBLE_LIMIT))
             kiln__log_line(&p->cache->log,
@@ -296,8 +293,10 @@ static int store_file(publication *p)
     p->shard = open_shard(p->folder, p->place->shard);
     if (p->shard < 0)
         return errno;
-    why = write_entry(p);
-    return why;
+    /* What this store has hit must look used before victims are chosen. */
+    if (kiln__journal_has_hits(&p->cache->journal))
+        kiln__journal_flush(&p->cache->journal, p->folder);
+    return write_entry(p);
 }
 
 bool kiln__cache_store_as(kiln__cache *cache, const void *key, size_t key_bytes, const void *data,

@@ -4,7 +4,7 @@
  *     <folder>/4f/4f1b...32 hex digits      a blob (blob.c)
  *     <folder>/4f/tmp-...                   one being written
  *
- *     load:   bundles > openat > fstat > read > judge > stamp > close > memory
+ *     load:   bundles > openat > fstat > read > judge > note > close > memory
  *     store:  publish.c
  *
  * Rule 1: a hit opens one file: no lock, no scan, no index, no ledger.
@@ -26,19 +26,27 @@
 
 #define LIMIT_BYTES_DEFAULT ((uint64_t)1 << 30)
 #define WAIT_US_DEFAULT 30e6
+#define SMALL_FILE_BYTES ((size_t)256 << 10)
+/* An hour, as relatime's day: what eviction may know too little of a killed process. */
+#define STAMP_AGE_MAX_NS ((int64_t)3600 * 1000000000)
+
+void kiln__place_path(kiln__hash128 hash, char path[KILN__SHARD_BYTES + KILN__NAME_BYTES])
+{
+    kiln__hash_hex(hash, path + KILN__SHARD_BYTES);
+    memcpy(path, path + KILN__SHARD_BYTES, 2);
+    path[2] = '/';
+}
 
 kiln__place kiln__place_of(const void *key, size_t key_bytes)
 {
     kiln__place p;
 
     p.hash = kiln__hash_128(key, key_bytes);
-    kiln__hash_hex(p.hash, p.name);
+    kiln__place_path(p.hash, p.path);
+    memcpy(p.name, p.path + KILN__SHARD_BYTES, KILN__NAME_BYTES);
     memcpy(p.shard, p.name, 2);
     p.shard[2] = '\0';
     p.shard_index = (unsigned)(p.hash.hi >> 56);
-    memcpy(p.path, p.shard, 2);
-    p.path[2] = '/';
-    memcpy(p.path + 3, p.name, KILN__NAME_BYTES);
     return p;
 }
 
@@ -359,18 +367,23 @@ int64_t kiln__next_stamp(kiln__cache *cache)
     return stamp;
 }
 
-/* Say that an entry was used now. Where that is not allowed, eviction knows less. */
-static void stamp_entry(kiln__cache *cache, int fd, const kiln__place *p, const struct stat *st)
+/* Note that an entry was used now. Its stamp is set when the journal is flushed, as no launch should
+ * pay for it; but where the stamp is old already it is set here, so that a process which is killed
+ * before it flushes loses no more than that of the order. Where it is not allowed, eviction knows
+ * less. */
+static void note_hit(kiln__cache *cache, int fd, const kiln__place *p, const struct stat *st)
 {
-    struct timespec times[2] = {{0, UTIME_OMIT}, {0, 0}};
+    const int64_t old = kiln__stamp_of(st);
     int64_t stamp = 0;
 
-    kiln__seen_stamp(cache, kiln__stamp_of(st));
+    kiln__seen_stamp(cache, old);
     stamp = kiln__next_stamp(cache);
-    times[1].tv_sec = (time_t)(stamp / 1000000000);
-    times[1].tv_nsec = (long)(stamp % 1000000000);
-    (void)!futimens(fd, times);
-    if (kiln__journal_hit(&cache->journal, p->name, stamp))
+    if (stamp - old > STAMP_AGE_MAX_NS) {
+        struct timespec times[2];
+        kiln__stamp_times(stamp, times);
+        (void)!futimens(fd, times);
+    }
+    if (kiln__journal_hit(&cache->journal, p->hash, stamp))
         kiln__flush_journal(cache);
 }
 
@@ -394,37 +407,56 @@ static kiln__verdict read_exactly(int fd, unsigned char *data, size_t bytes)
     return KILN__VERDICT_VALID;
 }
 
+/* Read the whole of an open file whose header is right. VALID comes with heap memory. Most entries
+ * are small and come with one read; for a larger one no memory is asked before its header agrees
+ * with its size. */
+static kiln__verdict read_file(int fd, size_t bytes, size_t key_bytes, unsigned char **file_out)
+{
+    unsigned char header[KILN__BLOB_HEADER_BYTES], *file = NULL;
+    size_t done = 0;
+    kiln__verdict verdict = KILN__VERDICT_VALID;
+
+    if (bytes < sizeof header)
+        return KILN__VERDICT_DAMAGED;
+    if (bytes > SMALL_FILE_BYTES) {
+        verdict = read_exactly(fd, header, sizeof header);
+        if (verdict == KILN__VERDICT_VALID)
+            verdict = kiln__blob_judge_header(header, bytes, key_bytes);
+        if (verdict != KILN__VERDICT_VALID)
+            return verdict;
+        done = sizeof header;
+    }
+    file = kiln__alloc(bytes);
+    if (file == NULL)
+        return KILN__VERDICT_UNREADABLE;
+    memcpy(file, header, done);
+    verdict = read_exactly(fd, file + done, bytes - done);
+    if (verdict == KILN__VERDICT_VALID) {
+        *file_out = file;
+        return verdict;
+    }
+    kiln__free(file);
+    return verdict;
+}
+
 /* Judge an open entry and take its payload. VALID comes with a blob, unless memory ran out. */
 static kiln__verdict read_entry(int fd, const void *key, size_t key_bytes, kiln__blob *blob_out,
                                 struct stat *st)
 {
-    unsigned char header[KILN__BLOB_HEADER_BYTES];
     unsigned char *file = NULL;
     kiln__verdict verdict = KILN__VERDICT_DAMAGED;
     const void *payload = NULL;
-    size_t file_bytes = 0, payload_bytes = 0;
+    size_t payload_bytes = 0;
 
     if (fstat(fd, st) != 0)
         return KILN__VERDICT_UNREADABLE;
     if (!S_ISREG(st->st_mode) || st->st_uid != geteuid() ||
         (st->st_mode & (S_IWGRP | S_IWOTH)) != 0)
         return KILN__VERDICT_DAMAGED;
-    verdict = read_exactly(fd, header, sizeof header);
-    if (verdict != KILN__VERDICT_VALID)
-        return verdict;
-    verdict = kiln__blob_judge_header(header, (uint64_t)st->st_size, key_bytes);
-    if (verdict != KILN__VERDICT_VALID)
-        return verdict;
-
-    /* The header agrees with the true size, so the size is what a blob of ours can have. */
-    file_bytes = (size_t)st->st_size;
-    file = kiln__alloc(file_bytes);
-    if (file == NULL)
-        return KILN__VERDICT_UNREADABLE;
-    memcpy(file, header, sizeof header);
-    verdict = read_exactly(fd, file + sizeof header, file_bytes - sizeof header);
+    verdict = read_file(fd, (size_t)st->st_size, key_bytes, &file);
     if (verdict == KILN__VERDICT_VALID)
-        verdict = kiln__blob_judge(file, file_bytes, key, key_bytes, &payload, &payload_bytes);
+        verdict = kiln__blob_judge(file, (size_t)st->st_size, key, key_bytes, &payload,
+                                   &payload_bytes);
     if (verdict != KILN__VERDICT_VALID) {
         kiln__free(file);
         return verdict;
@@ -475,7 +507,7 @@ static kiln__verdict load_from_disk(kiln__cache *cache, const kiln__place *p, co
     if (fd >= 0) {
         verdict = read_entry(fd, key, key_bytes, blob_out, &st);
         if (verdict == KILN__VERDICT_VALID)
-            stamp_entry(cache, fd, p, &st);
+            note_hit(cache, fd, p, &st);
         close(fd);
     } else if (errno == ELOOP) {
         verdict = KILN__VERDICT_DAMAGED; /* a symbolic link: nothing of ours */
