@@ -56,10 +56,13 @@ typedef struct kiln_context_options {
                                    Those of $KILN_BUNDLES follow. NULL: only these. */
     uint64_t cache_limit_bytes; /**< Most the cache folder may hold; 0: $KILN_CACHE_LIMIT, else
                                      1 GiB. UINT64_MAX: no limit. */
+    const char *record; /**< Append every kernel that the context needs to this manifest, from
+                             which `kiln warm` fills a cache elsewhere (docs/manifest.md). NULL:
+                             $KILN_RECORD, else nothing is recorded. "": nothing is. */
 } kiln_context_options;
 
 #define KILN_CONTEXT_OPTIONS_INIT                                                                  \
-    {sizeof(kiln_context_options), NULL, NULL, 0, 0, 0, NULL, NULL, NULL, 0}
+    {sizeof(kiln_context_options), NULL, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL}
 
 /** What a context's memory pool holds; see kiln_context_pool_stats(). */
 typedef struct kiln_pool_stats {

@@ -279,6 +279,14 @@ typedef struct kiln__slot {
 
 /* Most bytes an argument block takes: what every CUDA driver accepts. */
 #define KILN__ARGS_MAX 4000
+/* A variant without its dtypes as one line, "cuda/1 linear rank=1 ...", and back (variant_text.c;
+ * docs/manifest.md). Parsing gives ERR_FORMAT, and which bytes of `text` are to blame, for text
+ * that is none or cannot be a variant of `def`. */
+void kiln__variant_print(const kiln__variant *v, kiln__buf *out);
+kiln_status kiln__variant_parse(const char *text, const kiln__definition *def,
+                                const kiln_dtype *dtypes, kiln__variant *out, size_t *at_out,
+                                size_t *width_out, kiln_error *err);
+
 
 /* A generated kernel. */
 typedef struct kiln__source {

@@ -1,7 +1,7 @@
 /*
  * context.c - what a kiln_context ties together, and how long it lives.
  *
- *     context = device + cache + log + attachments of the folders above
+ *     context = device + cache + log + recorder + attachments of the folders above
  *
  * Everything made from a context holds a reference to it: arrays, streams, kernels. Attachments
  * and what they make for themselves do not, or no context would ever end.
@@ -29,6 +29,7 @@ struct kiln_context {
     _Atomic int64_t references;
     kiln__device *device;
     kiln__cache *cache;
+    kiln__recorder *recorder; /* NULL: nothing is recorded */
     kiln__log log;
     attachment attachments[KILN__ATTACH_COUNT];
 };
@@ -114,9 +115,19 @@ static void destroy(kiln_context *ctx)
             a->destroy(state);
         pthread_mutex_destroy(&a->mutex);
     }
+    kiln__recorder_destroy(ctx->recorder);
     kiln__cache_close(ctx->cache);
     kiln__device_close(ctx->device);
     kiln__free(ctx);
+}
+
+static kiln_status make_recorder(kiln_context *ctx, const char *path, kiln_error *err)
+{
+    path = path != NULL ? path : kiln__env("KILN_RECORD");
+    if (path == NULL || path[0] == '\0')
+        return KILN_OK;
+    ctx->recorder = kiln__recorder_create(path, &ctx->log);
+    return ctx->recorder != NULL ? KILN_OK : kiln__fail_memory(err, strlen(path));
 }
 
 kiln_status kiln_context_create(const kiln_context_options *opts, kiln_context **out,
@@ -149,6 +160,7 @@ kiln_status kiln_context_create(const kiln_context_options *opts, kiln_context *
         status = kiln__fail(err, KILN_ERR_NO_MEMORY, "the host has no memory for a kernel cache");
         goto done;
     }
+    KILN_TRY(make_recorder(ctx, o.record, err));
 
     *out = ctx;
     ctx = NULL; /* The caller owns it now. */
@@ -213,6 +225,11 @@ kiln__cache *kiln__context_cache(const kiln_context *ctx)
 const kiln__log *kiln__context_log(const kiln_context *ctx)
 {
     return &ctx->log;
+}
+
+kiln__recorder *kiln__context_recorder(const kiln_context *ctx)
+{
+    return ctx->recorder;
 }
 
 kiln_status kiln__context_attachment(kiln_context *ctx, kiln__attachment slot,

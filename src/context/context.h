@@ -1,9 +1,9 @@
 /*
  * context.h - the one door of src/context: what a kiln_context ties together.
  *
- *     context = device + cache + log + what upper folders attach to it
+ *     context = device + cache + log + recorder + what upper folders attach to it
  *
- * Uses core, cache and device. jit and kernel keep per-context state here through attachments, so
+ * Uses core, cache, device and manifest. jit and kernel keep per-context state here through attachments, so
  * that this folder need not know them.
  */
 #ifndef KILN_CONTEXT_CONTEXT_H
@@ -12,6 +12,7 @@
 #include "cache/cache.h"
 #include "device/device.h"
 #include "kiln/context.h"
+#include "manifest/manifest.h"
 
 /* One slot for each upper folder that keeps state in a context. Destroyed in this order, before
  * the device closes. */
@@ -26,6 +27,8 @@ typedef enum kiln__attachment {
 kiln__device *kiln__context_device(const kiln_context *ctx);
 kiln__cache *kiln__context_cache(const kiln_context *ctx);
 const kiln__log *kiln__context_log(const kiln_context *ctx);
+/* Where kernels that were needed are noted down; NULL when they are not. */
+kiln__recorder *kiln__context_recorder(const kiln_context *ctx);
 
 /* The stream a call means: `stream`, or the context's own. ERR_CONTEXT when `stream` belongs to
  * another context. */

@@ -78,6 +78,7 @@ kiln_status kiln__kernel_compiled(kiln__kernel *op, const kiln__variant *variant
     c->variant = *variant;
     KILN_TRY(kiln__emit(op->def, variant, &c->source, err));
     KILN_TRY(kiln__jit_entry(op->ctx, op->def, &c->source, &c->entry, err));
+    kiln__record_variant(op->ctx, op->def, variant);
     kiln__free(c->source.text);
     c->source.text = NULL;
     pthread_mutex_lock(&op->lock);

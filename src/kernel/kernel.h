@@ -6,6 +6,7 @@
  * kernel.c       the object behind every handle, and the path of one call
  * elementwise.c  the public functions of kiln_elementwise
  * recipe.c       everything about a call that does not change while layouts stay the same
+ * record.c       notes down which kernels were needed ($KILN_RECORD)
  * loop.c         elementwise calls: the loop's shape, its plan
  * reduction.c    kiln_reduction: axes, shapes, plan, the public functions
  * reduce_ops.c   named reductions
@@ -15,7 +16,7 @@
  * launch.c       prepared launches
  * array_ops.c    array functions that need a kernel: fill, copy, cast, read back
  *
- * Uses codegen, jit, array, context, device.
+ * Uses codegen, jit, array, context, device, manifest.
  */
 #ifndef KILN_KERNEL_KERNEL_H
 #define KILN_KERNEL_KERNEL_H
@@ -198,6 +199,19 @@ kiln_status kiln__recipe_get(kiln__kernel *op, const kiln__call *call,
 /* The arrays of one call, by parameter; outputs that were allocated now are `fresh`. */
 typedef struct kiln__bound {
     kiln_array *array[KILN_PARAM_MAX]; /* borrowed, but for fresh ones */
+/* A definition and its variant as one line of a manifest. False when a text is no UTF-8; look at
+ * line->failed otherwise. (record.c) */
+bool kiln__manifest_line(const kiln__definition *def, const kiln__variant *variant,
+                         kiln__buf *line);
+
+/* Which snippet of a definition stands in which field of a manifest, by number;
+ * KILN__SNIPPET_COUNT past the end. */
+kiln__snippet_kind kiln__manifest_snippet(size_t nth, kiln__manifest_text *text_out);
+
+/* Note in the context's recorder, when it has one, that this variant was needed. (record.c) */
+void kiln__record_variant(kiln_context *ctx, const kiln__definition *def,
+                          const kiln__variant *variant);
+
     bool fresh[KILN_PARAM_MAX];
 } kiln__bound;
 

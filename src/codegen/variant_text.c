@@ -1,0 +1,309 @@
+/*
+ * variant_text.c - a variant as one line of text, and back.
+ *
+ *     plan > [variant <-> text] > manifest > emit
+ *
+ *     cuda/1 linear rank=1 bits=64 vec=4 unroll=1 block=256 args=vector,vector,scalar,vector
+ *
+ * A backend with the version of these words, the layout class, every field that is not zero, how
+ * each parameter is reached. Dtypes are left out: a definition and the dtypes of its placeholders
+ * say them. What a recorded manifest promises, no compilation at all, rests on text and variant
+ * being one and the same.
+ *
+ * Rule 1: every field of kiln__variant has its place here; a test fills a variant with bytes and
+ *         compares what comes back.
+ * Rule 2: parsed text comes from files: nothing passes that the emitter could stumble over.
+ * Rule 3: raise VERSION when a word changes its meaning.
+ */
+#include <stdio.h>
+
+#include "codegen/codegen.h"
+
+enum { VERSION = 1, WORD_MAX = 64 };
+
+static const struct {
+    const char *name;
+    size_t at, bytes;
+    int low, high;
+    bool power; /* a power of two */
+} fields[] = {
+#define BYTE(name, field, low, high, power)                                                        \
+    {name, offsetof(kiln__variant, field), 1, low, high, power}
+#define SHORT(name, field, low, high, power)                                                       \
+    {name, offsetof(kiln__variant, field), 2, low, high, power}
+    BYTE("rank", rank, 1, KILN_RANK_MAX, false),
+    BYTE("keep", keep_rank, 0, KILN_RANK_MAX, false),
+    BYTE("bits", index_bits, 32, 64, true),
+    BYTE("vec", vec, 1, 64, true),
+    BYTE("unroll", unroll, 1, 64, false),
+    BYTE("tile", tile, 0, 128, true),
+    BYTE("split", split, 0, 1, false),
+    BYTE("segments", segments, 0, 128, true),
+    BYTE("lanes", lanes, 0, 128, true),
+    SHORT("group", group, 0, 1024, true),
+    SHORT("block", block, 1, 1024, true),
+    BYTE("plain_i", index_linear, 0, 1, false),
+    BYTE("indexer", indexer_rank, 0, KILN_RANK_MAX, false),
+#undef BYTE
+#undef SHORT
+};
+
+/* KILN__ACCESS_RAW is written with its rank: "raw2", "raw2c" when contiguous. */
+static const char *const accesses[] = {
+    [KILN__ACCESS_SCALAR] = "scalar", [KILN__ACCESS_RAW] = "raw",
+    [KILN__ACCESS_ONE] = "one",       [KILN__ACCESS_VECTOR] = "vector",
+    [KILN__ACCESS_SPLAT] = "splat",   [KILN__ACCESS_STRIDED] = "strided",
+    [KILN__ACCESS_TILE] = "tile",
+};
+
+static const char *backend_name(int backend)
+{
+    return backend == KILN_BACKEND_CUDA ? "cuda" : "cpu";
+}
+
+static int get_field(const kiln__variant *v, size_t f)
+{
+    const unsigned char *at = (const unsigned char *)v + fields[f].at;
+    uint16_t wide = 0;
+
+    if (fields[f].bytes == 1)
+        return *at;
+    memcpy(&wide, at, sizeof wide);
+    return wide;
+}
+
+static void set_field(kiln__variant *v, size_t f, int value)
+{
+    unsigned char *at = (unsigned char *)v + fields[f].at;
+    const uint16_t wide = (uint16_t)value;
+
+    if (fields[f].bytes == 1)
+        *at = (uint8_t)value;
+    else
+        memcpy(at, &wide, sizeof wide);
+}
+
+/* ---- to text ----------------------------------------------------------------------------------- */
+
+void kiln__variant_print(const kiln__variant *v, kiln__buf *out)
+{
+    kiln__buf_printf(out, "%s/%d %s", backend_name(v->backend), VERSION,
+                     kiln__layout_name((kiln__layout)v->layout));
+    for (size_t f = 0; f < KILN_COUNT_OF(fields); f++)
+        if (get_field(v, f) != 0)
+            kiln__buf_printf(out, " %s=%d", fields[f].name, get_field(v, f));
+    kiln__buf_puts(out, " args=");
+    for (size_t p = 0; p < v->param_count; p++) {
+        const unsigned access = v->access[p];
+        kiln__buf_printf(out, "%s%s", p > 0 ? "," : "",
+                         access < KILN_COUNT_OF(accesses) ? accesses[access] : "?");
+        if (access == KILN__ACCESS_RAW)
+            kiln__buf_printf(out, "%d%s", v->raw_rank[p], v->raw_contiguous[p] ? "c" : "");
+    }
+}
+
+/* ---- from text --------------------------------------------------------------------------------- */
+
+typedef struct reading {
+    const char *text;
+    const kiln__definition *def;
+    kiln__variant *v;
+    unsigned seen; /* bits of fields */
+    size_t *at, *width;
+    kiln_error *err;
+} reading;
+
+/* Blame `width` bytes at `word`. */
+static kiln_status blame(const reading *r, const char *word, size_t width, const char *why)
+{
+    *r->at = (size_t)(word - r->text);
+    *r->width = width;
+    return kiln__fail(r->err, KILN_ERR_FORMAT, "%s: \"%.*s\"", why,
+                      (int)(width < WORD_MAX ? width : WORD_MAX), word);
+}
+
+static bool same(const char *name, const char *word, size_t width)
+{
+    return strlen(name) == width && memcmp(name, word, width) == 0;
+}
+
+/* A number of at most four digits that fills the word; -1 for anything else. */
+static int number(const char *word, size_t width)
+{
+    int value = 0;
+
+    if (width == 0 || width > 4)
+        return -1;
+    for (size_t k = 0; k < width; k++) {
+        if (word[k] < '0' || word[k] > '9')
+            return -1;
+        value = 10 * value + (word[k] - '0');
+    }
+    return value;
+}
+
+/* "cuda/1". */
+static kiln_status read_backend(reading *r, const char *word, size_t width)
+{
+    const char *slash = memchr(word, '/', width);
+    const size_t name = slash != NULL ? (size_t)(slash - word) : width;
+
+    if (same("cuda", word, name))
+        r->v->backend = KILN_BACKEND_CUDA;
+    else if (same("cpu", word, name))
+        r->v->backend = KILN_BACKEND_CPU;
+    else
+        return blame(r, word, width, "a layout begins with \"cuda/1\" or \"cpu/1\", not");
+    if (slash == NULL || number(slash + 1, width - name - 1) != VERSION)
+        return blame(r, word, width, "this version of kiln reads layouts of version 1, not");
+    return KILN_OK;
+}
+
+static kiln_status read_layout(reading *r, const char *word, size_t width)
+{
+    for (int l = 0; l <= KILN__LAYOUT_COLUMNS; l++) {
+        if (same(kiln__layout_name((kiln__layout)l), word, width)) {
+            const bool reduces = l == KILN__LAYOUT_ROWS || l == KILN__LAYOUT_COLUMNS;
+            r->v->layout = (uint8_t)l;
+            if (reduces != r->def->reduction)
+                return blame(r, word, width,
+                             reduces ? "only reductions have the layout class"
+                                     : "reductions do not have the layout class");
+            return KILN_OK;
+        }
+    }
+    return blame(r, word, width, "there is no layout class");
+}
+
+static kiln_status read_access(reading *r, size_t p, const char *word, size_t width)
+{
+    const kiln__param *param = &r->def->params[p];
+
+    if (width > 3 && memcmp(word, "raw", 3) == 0) {
+        const bool whole = word[width - 1] == 'c';
+        const int rank = number(word + 3, width - 3 - whole);
+        if (rank < 0 || rank > KILN_RANK_MAX)
+            return blame(r, word, width, "\"raw\" wants a rank from 0 to 32 behind it, not");
+        if (!param->raw)
+            return blame(r, word, width, "this parameter is not declared raw");
+        r->v->access[p] = KILN__ACCESS_RAW;
+        r->v->raw_rank[p] = (uint8_t)rank;
+        r->v->raw_contiguous[p] = whole;
+        return KILN_OK;
+    }
+    for (size_t a = 0; a < KILN_COUNT_OF(accesses); a++) {
+        if (a == KILN__ACCESS_RAW || !same(accesses[a], word, width))
+            continue;
+        if (param->raw)
+            return blame(r, word, width, "this parameter is raw and cannot be");
+        if (param->output && (a == KILN__ACCESS_SCALAR || a == KILN__ACCESS_ONE))
+            return blame(r, word, width, "an output cannot be");
+        r->v->access[p] = (uint8_t)a;
+        return KILN_OK;
+    }
+    return blame(r, word, width, "there is no way to reach a parameter");
+}
+
+/* "vector,scalar,raw1c": one for each parameter. */
+static kiln_status read_args(reading *r, const char *word, size_t width)
+{
+    const char *at = word, *end = word + width;
+    size_t p = 0;
+
+    if (r->def->param_count == 0 && width == 0)
+        return KILN_OK;
+    for (;; p++) {
+        const char *comma = memchr(at, ',', (size_t)(end - at));
+        const size_t bytes = (size_t)((comma != NULL ? comma : end) - at);
+        if (p >= r->def->param_count)
+            break;
+        kiln_status status = read_access(r, p, at, bytes);
+        if (status != KILN_OK)
+            return status;
+        if (comma == NULL) {
+            p++;
+            break;
+        }
+        at = comma + 1;
+    }
+    if (p != r->def->param_count || at > end || memchr(at, ',', (size_t)(end - at)) != NULL)
+        return blame(r, word, width, "there must be one word for each parameter in");
+    return KILN_OK;
+}
+
+/* "vec=4". */
+static kiln_status read_field(reading *r, const char *word, size_t width)
+{
+    const char *equals = memchr(word, '=', width);
+    const size_t name = equals != NULL ? (size_t)(equals - word) : width;
+    const size_t args = KILN_COUNT_OF(fields); /* its bit in `seen` */
+    size_t f = 0;
+
+    while (f < args && !same(fields[f].name, word, name))
+        f++;
+    if (equals == NULL || (f == args && !same("args", word, name)))
+        return blame(r, word, width, "no such field of a layout");
+    if (r->seen & 1u << f)
+        return blame(r, word, width, "this field stands there already");
+    r->seen |= 1u << f;
+    if (f == args)
+        return read_args(r, equals + 1, width - name - 1);
+    const int value = number(equals + 1, width - name - 1);
+    if (value < fields[f].low || value > fields[f].high ||
+        (fields[f].power && (value & (value - 1)) != 0))
+        return blame(r, word, width, "a value that this field cannot have");
+    set_field(r->v, f, value);
+    return KILN_OK;
+}
+
+/* What must hold among fields. */
+static kiln_status check_whole(const reading *r)
+{
+    const kiln__variant *v = r->v;
+    const size_t width = strlen(r->text);
+    const bool tiled = v->layout == KILN__LAYOUT_TRANSPOSE;
+
+    if (!(r->seen & 1u << KILN_COUNT_OF(fields)))
+        return blame(r, r->text, width, "args= is missing in");
+    if (v->rank == 0 || v->index_bits == 0 || v->vec == 0 || v->unroll == 0 || v->block == 0)
+        return blame(r, r->text, width, "rank, bits, vec, unroll or block is missing in");
+    if (v->layout == KILN__LAYOUT_LINEAR && v->rank != 1)
+        return blame(r, r->text, width, "a linear layout has rank 1, unlike");
+    if (tiled != (v->tile != 0) || (tiled && (v->rank < 2 || v->tile < 8)))
+        return blame(r, r->text, width, "a transpose has rank 2 or more and a tile, unlike");
+    if (r->def->reduction && (v->keep_rank == 0 || v->keep_rank >= v->rank || v->group == 0 ||
+                              v->segments == 0 || v->lanes == 0 || v->group > v->block))
+        return blame(r, r->text, width, "keep, group, segments or lanes do not fit in");
+    if (!r->def->reduction && (v->keep_rank | v->split | v->segments | v->lanes | v->group) != 0)
+        return blame(r, r->text, width, "fields of a reduction stand in");
+    for (size_t p = 0; p < v->param_count; p++)
+        if (v->access[p] == KILN__ACCESS_TILE && !tiled)
+            return blame(r, r->text, width, "only a transpose has tiles, unlike");
+    return KILN_OK;
+}
+
+kiln_status kiln__variant_parse(const char *text, const kiln__definition *def,
+                                const kiln_dtype *dtypes, kiln__variant *out, size_t *at_out,
+                                size_t *width_out, kiln_error *err)
+{
+    reading r = {text, def, out, 0, at_out, width_out, err};
+    kiln_status status = KILN_OK;
+    size_t nth = 0;
+
+    memset(out, 0, sizeof *out);
+    out->param_count = (uint8_t)def->param_count;
+    for (size_t p = 0; p < def->param_count; p++)
+        out->dtype[p] = (uint8_t)dtypes[p];
+    for (const char *word = text; *word != '\0' && status == KILN_OK; nth++) {
+        const size_t width = strcspn(word, " ");
+        if (nth == 0)
+            status = read_backend(&r, word, width);
+        else if (nth == 1)
+            status = read_layout(&r, word, width);
+        else
+            status = read_field(&r, word, width);
+        word += width;
+        word += *word == ' ';
+    }
+    return status == KILN_OK ? check_whole(&r) : status;
+}

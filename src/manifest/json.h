@@ -1,0 +1,55 @@
+/*
+ * json.h - strict JSON on one line. Private to src/manifest.
+ *
+ * A cursor over a line; each function takes one thing and moves on, or fails with a message and
+ * the bytes to blame. Strict means RFC 8259: no comments, no trailing commas, no control characters
+ * in strings, UTF-8 without surrogates or overlong forms, no names given twice.
+ */
+#ifndef KILN_MANIFEST_JSON_H
+#define KILN_MANIFEST_JSON_H
+
+#include "manifest/manifest.h"
+
+/* Memory that goes all at once. */
+typedef struct kiln__arena_block kiln__arena_block;
+typedef struct kiln__arena {
+    kiln__arena_block *blocks;
+} kiln__arena;
+void *kiln__arena_alloc(kiln__arena *arena, size_t bytes); /* zeroed, 16-byte aligned, or NULL */
+void kiln__arena_clear(kiln__arena *arena);
+
+typedef struct kiln__json {
+    const char *line;
+    size_t bytes, at;
+    kiln__arena *arena;
+    /* The failure, when there is one. */
+    bool failed, no_memory, unsupported;
+    size_t bad_at, bad_width;
+    char why[256];
+} kiln__json;
+
+/* Fail at `at`; keeps the first failure. Returns false. */
+bool kiln__json_fail(kiln__json *j, size_t at, size_t width, const char *fmt, ...)
+    KILN_PRINTF(4, 5);
+
+/* The next byte behind blanks, not taken; 0 at the end. */
+char kiln__json_peek(kiln__json *j);
+
+/* Take `c`, or fail with what was `wanted`. */
+bool kiln__json_expect(kiln__json *j, char c, const char *wanted);
+
+/* Take a string; its text lives in the arena. `at` of the word is behind the quote. */
+bool kiln__json_string(kiln__json *j, kiln__manifest_word *out);
+bool kiln__json_bool(kiln__json *j, bool *out);
+/* A whole number from `low` to `high`. */
+bool kiln__json_integer(kiln__json *j, int64_t low, int64_t high, int64_t *out);
+bool kiln__json_null(kiln__json *j); /* when the next word is null, take it */
+
+/* Lists: begin, then next before each item until it is false; look at `failed` afterwards. */
+bool kiln__json_begin(kiln__json *j, char open, const char *wanted);
+bool kiln__json_next(kiln__json *j, char close, bool *first);
+
+/* Whether bytes are UTF-8 as RFC 3629 has it; `bad_out` is where they are not. */
+bool kiln__utf8_check(const char *text, size_t bytes, size_t *bad_out);
+
+#endif

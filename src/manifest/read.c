@@ -1,0 +1,572 @@
+/*
+ * read.c - lines of a manifest to entries.
+ *
+ *     text > [line > JSON > fields > entry] > src/warm
+ *
+ * Rule 1: a field exists when it has a line in `fields`; docs/manifest.md explains each.
+ * Rule 2: whatever is not understood is refused, with its place: a misspelt field that was skipped
+ *         would be a kernel that is missing in production.
+ * Rule 3: nothing here knows what a signature or a layout means.
+ */
+#include <stdio.h>
+
+#include "manifest/json.h"
+
+/* Longest line, and most entries: beyond, something else than a manifest was given. */
+#define LINE_BYTES_MAX ((size_t)64 << 20)
+enum { LIST_MAX = 4096, WINDOW = 100 };
+
+struct kiln__manifest {
+    kiln__arena arena;
+    kiln__manifest_entry **entries;
+    size_t count, room;
+};
+
+kiln__manifest *kiln__manifest_create(void)
+{
+    return kiln__calloc(1, sizeof(kiln__manifest));
+}
+
+void kiln__manifest_destroy(kiln__manifest *manifest)
+{
+    if (manifest == NULL)
+        return;
+    kiln__arena_clear(&manifest->arena);
+    kiln__free(manifest->entries);
+    kiln__free(manifest);
+}
+
+size_t kiln__manifest_count(const kiln__manifest *manifest)
+{
+    return manifest->count;
+}
+
+const kiln__manifest_entry *kiln__manifest_at(const kiln__manifest *manifest, size_t nth)
+{
+    return manifest->entries[nth];
+}
+
+/* ---- messages ---------------------------------------------------------------------------------- */
+
+/* The part of a line around `at` that fits a terminal, with a caret; heap text or NULL. */
+static char *window(const char *line, size_t bytes, size_t at, size_t width)
+{
+    char text[WINDOW + 1];
+    size_t from = at > WINDOW / 2 ? at - WINDOW / 2 : 0;
+
+    if (bytes <= WINDOW)
+        from = 0;
+    while (from > 0 && from < bytes && ((unsigned char)line[from] & 0xc0) == 0x80)
+        from--;
+    size_t length = bytes - from < WINDOW ? bytes - from : WINDOW;
+    while (length > 0 && from + length < bytes &&
+           ((unsigned char)line[from + length] & 0xc0) == 0x80)
+        length--;
+    memcpy(text, line + from, length);
+    text[length] = '\0';
+    for (size_t k = 0; k < length; k++)
+        if ((unsigned char)text[k] < 0x20)
+            text[k] = ' ';
+    if (!kiln__utf8_check(text, length, NULL))
+        for (size_t k = 0; k < length; k++)
+            if ((unsigned char)text[k] >= 0x80)
+                text[k] = '?';
+    return kiln__caret(text, at - from, width);
+}
+
+/* Columns count characters, from 1. */
+static size_t column_of(const char *line, size_t at)
+{
+    size_t column = 1;
+
+    for (size_t k = 0; k < at; k++)
+        column += ((unsigned char)line[k] & 0xc0) != 0x80;
+    return column;
+}
+
+kiln_status kiln__manifest_fail(const kiln__manifest_entry *e, size_t at, size_t width,
+                                kiln_status status, kiln_error *err, const char *fmt, ...)
+{
+    char why[400];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(why, sizeof why, fmt, ap);
+    va_end(ap);
+    at = at < e->source_bytes ? at : e->source_bytes;
+    return kiln__fail_detail(err, status,
+                             err != NULL ? window(e->source, e->source_bytes, at, width) : NULL,
+                             "%.100s:%zu:%zu: %s", e->file, e->line, column_of(e->source, at), why);
+}
+
+/* ---- values ------------------------------------------------------------------------------------ */
+
+/* A list that grows inside the arena. */
+typedef struct growing {
+    void *items;
+    size_t count, room, item_bytes;
+} growing;
+
+/* Room for one more item, zeroed; NULL after a failure. */
+static void *grow(kiln__json *j, growing *g)
+{
+    if (j->failed)
+        return NULL;
+    if (g->count == LIST_MAX) {
+        kiln__json_fail(j, j->at, 0, "more than %d items in one list", LIST_MAX);
+        return NULL;
+    }
+    if (g->count == g->room) {
+        const size_t room = g->room != 0 ? 2 * g->room : 4;
+        void *items = kiln__arena_alloc(j->arena, room * g->item_bytes);
+        if (items == NULL) {
+            j->no_memory = true;
+            kiln__json_fail(j, j->at, 0, "the host is out of memory");
+            return NULL;
+        }
+        if (g->count > 0)
+            memcpy(items, g->items, g->count * g->item_bytes);
+        g->items = items;
+        g->room = room;
+    }
+    return (char *)g->items + g->item_bytes * g->count++;
+}
+
+static void read_words(kiln__json *j, kiln__manifest_word **items, size_t *count)
+{
+    growing g = {.item_bytes = sizeof(kiln__manifest_word)};
+    bool first = true;
+
+    kiln__json_begin(j, '[', "a list of strings");
+    while (kiln__json_next(j, ']', &first)) {
+        kiln__manifest_word *word = grow(j, &g);
+        if (word != NULL)
+            kiln__json_string(j, word);
+    }
+    *items = g.items;
+    *count = g.count;
+}
+
+static void read_options(kiln__json *j, kiln__manifest_entry *e)
+{
+    kiln__manifest_word *words = NULL;
+
+    read_words(j, &words, &e->option_count);
+    e->options = kiln__arena_alloc(j->arena, (e->option_count + 1) * sizeof *e->options);
+    if (e->options == NULL) {
+        j->no_memory = true;
+        kiln__json_fail(j, j->at, 0, "the host is out of memory");
+        return;
+    }
+    for (size_t k = 0; k < e->option_count && !j->failed; k++)
+        e->options[k] = words[k].text;
+}
+
+/* {"T": "float32"}. */
+static void read_binding(kiln__json *j, kiln__manifest_types *types)
+{
+    kiln__manifest_word name, dtype;
+    bool first = true;
+
+    (void)kiln__json_peek(j);
+    types->at = j->at;
+    kiln__json_begin(j, '{', "an object such as {\"T\": \"float32\"}");
+    while (kiln__json_next(j, '}', &first)) {
+        if (!kiln__json_string(j, &name))
+            return;
+        const unsigned char letter = (unsigned char)name.text[0];
+        if (letter >= 128 || name.text[0] == '\0' || name.text[1] != '\0') {
+            kiln__json_fail(j, name.at - 1, strlen(name.text) + 2,
+                            "a placeholder is one letter, such as \"T\"");
+            return;
+        }
+        if (types->dtype[letter] != KILN_DTYPE_NONE) {
+            kiln__json_fail(j, name.at - 1, 3, "placeholder %c is given twice", letter);
+            return;
+        }
+        if (!kiln__json_expect(j, ':', "`:`") || !kiln__json_string(j, &dtype))
+            return;
+        types->dtype[letter] =
+            (uint8_t)kiln_dtype_from_name(dtype.text, strlen(dtype.text));
+        if (types->dtype[letter] == KILN_DTYPE_NONE)
+            kiln__json_fail(j, dtype.at - 1, strlen(dtype.text) + 2, "there is no dtype \"%.40s\"",
+                            dtype.text);
+    }
+}
+
+static void read_types(kiln__json *j, kiln__manifest_entry *e)
+{
+    growing g = {.item_bytes = sizeof(kiln__manifest_types)};
+    bool first = true;
+
+    kiln__json_begin(j, '[', "a list such as [{\"T\": \"float32\"}]");
+    while (kiln__json_next(j, ']', &first)) {
+        kiln__manifest_types *types = grow(j, &g);
+        if (types != NULL)
+            read_binding(j, types);
+    }
+    e->types = g.items;
+    e->type_count = g.count;
+}
+
+static void read_extents(kiln__json *j, kiln__manifest_shape *shape)
+{
+    int64_t size = 1, extent = 0;
+    bool first = true;
+
+    (void)kiln__json_peek(j);
+    shape->at = j->at;
+    kiln__json_begin(j, '[', "a shape such as [1024, 1024]");
+    while (kiln__json_next(j, ']', &first)) {
+        const size_t at = j->at;
+        if (!kiln__json_integer(j, 1, INT64_C(1) << 48, &extent))
+            return;
+        if (shape->rank == KILN_RANK_MAX || kiln__mul_overflow(size, extent, &size) ||
+            size > INT64_C(1) << 48) {
+            kiln__json_fail(j, at, j->at - at, "a shape of more than 32 axes or 2^48 elements");
+            return;
+        }
+        shape->extent[shape->rank++] = extent;
+    }
+}
+
+/* [1024, 1024] or {"x": [1024, 1024], "y": [1024]}. */
+static void read_shape_set(kiln__json *j, kiln__manifest_shapes *set)
+{
+    growing g = {.item_bytes = sizeof(kiln__manifest_shape)};
+    kiln__manifest_shape *shape;
+    kiln__manifest_word name;
+    bool first = true;
+
+    const char c = kiln__json_peek(j);
+    set->at = j->at;
+    if (c != '{') {
+        shape = grow(j, &g);
+        if (shape != NULL)
+            read_extents(j, shape);
+    } else {
+        kiln__json_begin(j, '{', "`{`");
+        while (kiln__json_next(j, '}', &first)) {
+            if (!kiln__json_string(j, &name) || (shape = grow(j, &g)) == NULL)
+                break;
+            const kiln__manifest_shape *all = g.items;
+            for (size_t k = 0; k + 1 < g.count; k++)
+                if (strcmp(all[k].param, name.text) == 0)
+                    kiln__json_fail(j, name.at - 1, strlen(name.text) + 2,
+                                    "the shape of \"%.40s\" is given twice", name.text);
+            shape->param = name.text;
+            if (kiln__json_expect(j, ':', "`:`"))
+                read_extents(j, shape);
+            shape->at = name.at;
+        }
+    }
+    set->items = g.items;
+    set->count = g.count;
+}
+
+static void read_shapes(kiln__json *j, kiln__manifest_entry *e)
+{
+    growing g = {.item_bytes = sizeof(kiln__manifest_shapes)};
+    bool first = true;
+
+    kiln__json_begin(j, '[', "a list such as [[1024, 1024]]");
+    while (kiln__json_next(j, ']', &first)) {
+        kiln__manifest_shapes *set = grow(j, &g);
+        if (set != NULL)
+            read_shape_set(j, set);
+    }
+    e->shapes = g.items;
+    e->shape_count = g.count;
+}
+
+static void add_axis(kiln__json *j, kiln__manifest_axes *axes)
+{
+    const size_t at = j->at;
+    int64_t axis = 0;
+
+    if (!kiln__json_integer(j, -KILN_RANK_MAX, KILN_RANK_MAX - 1, &axis))
+        return;
+    for (int k = 0; k < axes->count; k++)
+        if (axes->axis[k] == axis) {
+            kiln__json_fail(j, at, j->at - at, "this axis is given twice");
+            return;
+        }
+    if (axes->count == KILN_RANK_MAX)
+        kiln__json_fail(j, at, j->at - at, "more than 32 axes");
+    else
+        axes->axis[axes->count++] = (int)axis;
+}
+
+static void read_axis_list(kiln__json *j, kiln__manifest_axes *axes)
+{
+    bool first = true;
+
+    (void)kiln__json_peek(j);
+    axes->at = j->at;
+    axes->all = kiln__json_null(j);
+    if (axes->all)
+        return;
+    kiln__json_begin(j, '[', "null or a list of axes");
+    while (kiln__json_next(j, ']', &first))
+        add_axis(j, axes);
+}
+
+/* null, [-1], or a list of such. */
+static void read_axes(kiln__json *j, kiln__manifest_entry *e)
+{
+    growing g = {.item_bytes = sizeof(kiln__manifest_axes)};
+    kiln__manifest_axes *axes;
+    bool first = true;
+    const kiln__json start = *j;
+
+    if (kiln__json_peek(j) == '[') {
+        j->at++;
+        const char c = kiln__json_peek(j);
+        if (c == '[' || c == 'n') {
+            while (kiln__json_next(j, ']', &first))
+                if ((axes = grow(j, &g)) != NULL)
+                    read_axis_list(j, axes);
+            e->axes = g.items;
+            e->axes_count = g.count;
+            return;
+        }
+    }
+    *j = start;
+    if ((axes = grow(j, &g)) != NULL)
+        read_axis_list(j, axes);
+    e->axes = g.items;
+    e->axes_count = g.count;
+}
+
+static void read_layouts(kiln__json *j, kiln__manifest_entry *e)
+{
+    read_words(j, &e->layouts, &e->layout_count);
+}
+
+static void read_scalars(kiln__json *j, kiln__manifest_entry *e)
+{
+    e->has_scalars = true;
+    read_words(j, &e->scalars, &e->scalar_count);
+}
+
+static void read_keep_dims(kiln__json *j, kiln__manifest_entry *e)
+{
+    kiln__json_bool(j, &e->keep_dims);
+}
+
+/* ---- lines ------------------------------------------------------------------------------------- */
+
+/* Bits of the kinds that have a field. */
+enum { E = 1 << KILN__MANIFEST_ELEMENTWISE, R = 1 << KILN__MANIFEST_REDUCTION };
+
+static const struct {
+    const char *name;
+    int kinds, needed;
+    int text; /* of a text field, else -1 */
+    void (*read)(kiln__json *j, kiln__manifest_entry *e);
+} fields[] = {
+    {"name", E | R, 0, KILN__MANIFEST_NAME, NULL},
+    {"in", E | R, E | R, KILN__MANIFEST_IN, NULL},
+    {"out", E | R, E | R, KILN__MANIFEST_OUT, NULL},
+    {"op", E, E, KILN__MANIFEST_OP, NULL},
+    {"preamble", E | R, 0, KILN__MANIFEST_PREAMBLE, NULL},
+    {"loop_prep", E, 0, KILN__MANIFEST_LOOP_PREP, NULL},
+    {"after_loop", E, 0, KILN__MANIFEST_AFTER_LOOP, NULL},
+    {"map", R, R, KILN__MANIFEST_MAP, NULL},
+    {"reduce", R, R, KILN__MANIFEST_REDUCE, NULL},
+    {"post", R, R, KILN__MANIFEST_POST, NULL},
+    {"identity", R, 0, KILN__MANIFEST_IDENTITY, NULL},
+    {"reduce_type", R, 0, KILN__MANIFEST_REDUCE_TYPE, NULL},
+    {"named", R, 0, KILN__MANIFEST_NAMED, NULL},
+    {"keep_dims", E, 0, -1, read_keep_dims},
+    {"options", E | R, 0, -1, read_options},
+    {"types", E | R, 0, -1, read_types},
+    {"axes", R, 0, -1, read_axes},
+    {"shapes", E | R, 0, -1, read_shapes},
+    {"scalars", E | R, 0, -1, read_scalars},
+    {"layouts", E | R, 0, -1, read_layouts},
+};
+
+/* Where in `fields` the entry got something; the bit behind them stands for "kind". */
+typedef struct reading {
+    kiln__json *j;
+    kiln__manifest_entry *e;
+    unsigned seen;
+    size_t at[KILN_COUNT_OF(fields)];
+} reading;
+
+static void read_kind(reading *r)
+{
+    kiln__manifest_word kind;
+
+    if (!kiln__json_string(r->j, &kind))
+        return;
+    if (strcmp(kind.text, "elementwise") == 0) {
+        r->e->kind = KILN__MANIFEST_ELEMENTWISE;
+    } else if (strcmp(kind.text, "reduction") == 0) {
+        r->e->kind = KILN__MANIFEST_REDUCTION;
+    } else if (strcmp(kind.text, "expression") == 0) {
+        r->j->unsupported = true;
+        kiln__json_fail(r->j, kind.at - 1, strlen(kind.text) + 2,
+                        "this version of kiln cannot warm expressions");
+    } else {
+        kiln__json_fail(r->j, kind.at - 1, strlen(kind.text) + 2,
+                        "a kind is \"elementwise\" or \"reduction\", not \"%.40s\"", kind.text);
+    }
+}
+
+static void read_field(reading *r)
+{
+    const size_t kind = KILN_COUNT_OF(fields);
+    kiln__manifest_word name;
+    size_t f = 0;
+
+    if (!kiln__json_string(r->j, &name))
+        return;
+    while (f < kind && strcmp(fields[f].name, name.text) != 0)
+        f++;
+    if (f == kind && strcmp(name.text, "kind") != 0) {
+        /* A graph's line is refused for what it is, not for its first field. */
+        if (strcmp(name.text, "text") == 0)
+            r->j->unsupported = true;
+        kiln__json_fail(r->j, name.at - 1, strlen(name.text) + 2, "there is no field \"%.60s\"",
+                        name.text);
+        return;
+    }
+    if (r->seen & 1u << f) {
+        kiln__json_fail(r->j, name.at - 1, strlen(name.text) + 2, "\"%s\" is given twice",
+                        name.text);
+        return;
+    }
+    r->seen |= 1u << f;
+    if (!kiln__json_expect(r->j, ':', "`:`"))
+        return;
+    if (f == kind) {
+        read_kind(r);
+        return;
+    }
+    r->at[f] = name.at - 1;
+    if (fields[f].read != NULL)
+        fields[f].read(r->j, r->e);
+    else
+        kiln__json_string(r->j, &r->e->text[fields[f].text]);
+}
+
+/* Fields that the kind lacks or needs; known only at the end of the line. */
+static void check_fields(reading *r)
+{
+    const int kind = 1 << r->e->kind;
+    const char *what = kind == E ? "an elementwise kernel" : "a reduction";
+    const bool named = r->e->text[KILN__MANIFEST_NAMED].text != NULL;
+
+    if (!(r->seen & 1u << KILN_COUNT_OF(fields)))
+        kiln__json_fail(r->j, 0, 1, "\"kind\" is missing");
+    for (size_t f = 0; f < KILN_COUNT_OF(fields); f++) {
+        const bool seen = (r->seen & 1u << f) != 0;
+        const size_t width = strlen(fields[f].name) + 2;
+        if (seen && !(fields[f].kinds & kind))
+            kiln__json_fail(r->j, r->at[f], width, "%s has no \"%s\"", what, fields[f].name);
+        if (seen && named && fields[f].text >= 0 && fields[f].text != KILN__MANIFEST_NAMED)
+            kiln__json_fail(r->j, r->at[f], width, "a named reduction has no \"%s\" of its own",
+                            fields[f].name);
+        if (!seen && !named && (fields[f].needed & kind))
+            kiln__json_fail(r->j, 0, 1, "\"%s\" is missing; %s needs it", fields[f].name, what);
+    }
+}
+
+static void read_object(reading *r)
+{
+    bool first = true;
+
+    kiln__json_begin(r->j, '{', "an object");
+    while (kiln__json_next(r->j, '}', &first))
+        read_field(r);
+    (void)kiln__json_peek(r->j);
+    if (!r->j->failed && r->j->at < r->j->bytes)
+        kiln__json_fail(r->j, r->j->at, 1, "one line holds one object; this stands behind it");
+    check_fields(r);
+}
+
+static kiln_status keep(kiln__manifest *m, kiln__manifest_entry *e, kiln_error *err)
+{
+    if (m->count == m->room) {
+        const size_t room = m->room != 0 ? 2 * m->room : 64;
+        kiln__manifest_entry **entries = kiln__realloc(m->entries, room * sizeof *entries);
+        if (entries == NULL)
+            return kiln__fail_memory(err, room * sizeof *entries);
+        m->entries = entries;
+        m->room = room;
+    }
+    m->entries[m->count++] = e;
+    return KILN_OK;
+}
+
+static kiln_status read_line(kiln__manifest *m, const char *file, size_t nth, const char *line,
+                             size_t bytes, kiln_error *err)
+{
+    kiln__manifest_entry *e = kiln__arena_alloc(&m->arena, sizeof *e);
+    kiln__json j = {.line = line, .bytes = bytes, .arena = &m->arena};
+    reading r = {.j = &j, .e = e};
+
+    if (e == NULL)
+        return kiln__fail_memory(err, sizeof *e);
+    e->file = file;
+    e->line = nth;
+    e->source = line;
+    e->source_bytes = bytes;
+    if (bytes >= 3 && memcmp(line, "\xef\xbb\xbf", 3) == 0)
+        kiln__json_fail(&j, 0, 0, "a byte order mark stands before the line");
+    else if (bytes > LINE_BYTES_MAX)
+        kiln__json_fail(&j, 0, 0, "a line of %zu bytes is no line of a manifest", bytes);
+    else
+        read_object(&r);
+    if (!j.failed)
+        return keep(m, e, err);
+    return kiln__manifest_fail(e, j.bad_at, j.bad_width,
+                               j.no_memory     ? KILN_ERR_NO_MEMORY
+                               : j.unsupported ? KILN_ERR_UNSUPPORTED
+                                               : KILN_ERR_FORMAT,
+                               err, "%s", j.why);
+}
+
+static bool is_blank(const char *line, size_t bytes)
+{
+    for (size_t k = 0; k < bytes; k++)
+        if (strchr(" \t\r", line[k]) == NULL || line[k] == '\0')
+            return false;
+    return true;
+}
+
+kiln_status kiln__manifest_read(kiln__manifest *m, const char *file, const char *text,
+                                size_t bytes, void (*bad)(void *user, const kiln_error *err),
+                                void *user, kiln_error *err)
+{
+    char *own = kiln__arena_alloc(&m->arena, bytes + 1);
+    char *name = kiln__arena_alloc(&m->arena, strlen(file) + 1);
+    kiln_status first = KILN_OK;
+    size_t nth = 0;
+
+    if (own == NULL || name == NULL)
+        return kiln__fail_memory(err, bytes + 1);
+    if (bytes > 0)
+        memcpy(own, text, bytes);
+    memcpy(name, file, strlen(file) + 1);
+    for (size_t at = 0; at < bytes;) {
+        const char *end = memchr(own + at, '\n', bytes - at);
+        const size_t length = (end != NULL ? (size_t)(end - own) : bytes) - at;
+        kiln_error one = KILN_ERROR_INIT;
+        kiln_status status = KILN_OK;
+        nth++;
+        if (!is_blank(own + at, length))
+            status = read_line(m, name, nth, own + at, length, &one);
+        if (status != KILN_OK && bad != NULL)
+            bad(user, &one);
+        if (status != KILN_OK && first == KILN_OK)
+            first = kiln__error_copy(err, &one);
+        kiln_error_clear(&one);
+        if (status == KILN_ERR_NO_MEMORY)
+            break;
+        at += length + 1;
+    }
+    return first;
+}
