@@ -30,8 +30,26 @@ typedef enum kiln__snippet_kind {
     KILN__SNIPPET_POST,
     KILN__SNIPPET_IDENTITY,    /* "" = none */
     KILN__SNIPPET_REDUCE_TYPE, /* type of the accumulator; "" = decided by dtypes */
-    KILN__SNIPPET_COUNT
+    KILN__SNIPPET_STAGE, /* row programs: the texts of stage 0 in the order of kiln__stage_text, */
+    KILN__SNIPPET_COUNT = KILN__SNIPPET_STAGE + 8 * 6 /* ... of stage 1, ... */
 } kiln__snippet_kind;
+
+/* Row programs: most reductions one makes, and the texts of each. */
+#define KILN__STAGE_MAX 8
+typedef enum kiln__stage_text {
+    KILN__STAGE_PREP,
+    KILN__STAGE_MAP,
+    KILN__STAGE_TYPE,
+    KILN__STAGE_REDUCE,
+    KILN__STAGE_IDENTITY,
+    KILN__STAGE_POST,
+    KILN__STAGE_TEXTS
+} kiln__stage_text;
+
+static inline kiln__snippet_kind kiln__stage_snippet(size_t stage, kiln__stage_text text)
+{
+    return (kiln__snippet_kind)(KILN__SNIPPET_STAGE + stage * KILN__STAGE_TEXTS + (size_t)text);
+}
 
 /* "preamble", "loop_prep", "op", "after_loop", "map", ...: also the file name in `#line 1 "op"`. */
 const char *kiln__snippet_name(kiln__snippet_kind kind);
@@ -47,9 +65,56 @@ typedef struct kiln__param {
     kiln_dtype dtype;  /* KILN_DTYPE_NONE for a placeholder */
     bool by_address;   /* a snippet takes its address (&x): it must be bound to memory itself */
     bool read_first;   /* an output that some path may read, or leave, before assigning it */
+    bool row;          /* row programs: an output of one element a row */
     uint32_t column;   /* of the declaration in its signature text, 0-based bytes, for carets */
     uint32_t width;
 } kiln__param;
+
+/* ---- row programs: what a request gives ---- */
+
+/* A value that each element of a row has from the stage that assigns it on: `e` of softmax. */
+typedef struct kiln__row_value {
+    const char *type; /* C++ type, e.g. "float" */
+    const char *name;
+} kiln__row_value;
+
+/*
+ * One reduction over each row. All texts see the parameters (inputs by value), `n` (elements of a
+ * row), the results of earlier stages and what their `post` declares. Those run per element (prep,
+ * map, and the definition's op) see the values as well.
+ *
+ *     softmax: values {"float", "e"}
+ *         stage 0  map "x"                type "float" reduce "fmaxf(a, b)" identity "-INFINITY"
+ *                  result "m"
+ *         stage 1  prep "e = expf(x - m);" map "e" type "float" reduce "a + b" identity "0"
+ *                  result "s"  post "const float scale = 1 / s;"
+ *         op       "y = e * scale"
+ *
+ * A kernel may run a prep again instead of keeping what it assigned: it must depend on nothing but
+ * what it sees. What prep declares is seen by the map of the same stage only.
+ */
+typedef struct kiln__row_stage {
+    const char *prep;     /* statements per element, before map; NULL = none */
+    const char *map;      /* expression per element, of `type` */
+    const char *type;     /* C++ type of the accumulator and of `result`; at most 64 bytes wide */
+    const char *reduce;   /* expression over `a` and `b`, associative and commutative */
+    const char *identity; /* expression; NULL or "" = none */
+    const char *result;   /* name of the reduced value in all later texts */
+    const char *post;     /* statements per row, after the reduction; NULL = none */
+} kiln__row_stage;
+
+#define KILN__VALUE_MAX 16
+
+/* What a definition keeps of a row program beside the texts, which are among its snippets. Bit p of
+ * param_uses[s] tells that prep or map of stage s mention parameter p; s = stage_count is op. The
+ * same for values. */
+typedef struct kiln__row_program {
+    size_t stage_count, value_count;
+    char *result[KILN__STAGE_MAX];
+    char *value_type[KILN__VALUE_MAX], *value_name[KILN__VALUE_MAX];
+    uint64_t param_uses[KILN__STAGE_MAX + 1];
+    uint32_t value_uses[KILN__STAGE_MAX + 1];
+} kiln__row_program;
 
 /* A checked definition. */
 typedef struct kiln__definition {
@@ -71,6 +136,7 @@ typedef struct kiln__definition {
     bool includes;          /* some snippet holds an #include */
     char **words;           /* every distinct identifier in the snippets, sorted */
     size_t word_count;
+    kiln__row_program *rows; /* row programs; NULL for all others */
 } kiln__definition;
 
 typedef struct kiln__definition_request {
@@ -81,6 +147,14 @@ typedef struct kiln__definition_request {
     size_t option_count;
     bool keep_dims;
     bool reduction;
+    /* Row programs, that is where stage_count > 0: `out` are outputs per element, assigned by op,
+     * which runs after the last stage; `row_out` (NULL: none) outputs per row, assigned by post,
+     * which runs once a row. Either may be empty, not both. */
+    const char *row_out;
+    const kiln__row_stage *stages;
+    size_t stage_count;
+    const kiln__row_value *values;
+    size_t value_count;
 } kiln__definition_request;
 
 /* ERR_NULL, ERR_SYNTAX, ERR_NAME, ERR_UNKNOWN_TYPE, ERR_ARGUMENT (too many), ERR_NO_MEMORY; the
@@ -142,7 +216,9 @@ typedef enum kiln__layout {
     KILN__LAYOUT_TRANSPOSE, /* operands disagree on the fastest axis: tiles through shared memory */
     KILN__LAYOUT_GENERAL,   /* anything else: one element at a time, magic-number division */
     KILN__LAYOUT_ROWS,      /* reductions: neighbouring threads take neighbours along a reduced axis */
-    KILN__LAYOUT_COLUMNS    /* reductions: neighbouring threads take neighbours along a kept axis */
+    KILN__LAYOUT_COLUMNS,   /* reductions: neighbouring threads take neighbours along a kept axis */
+    KILN__LAYOUT_HELD,      /* row programs: a row stays on chip */
+    KILN__LAYOUT_REREAD     /* row programs: every stage reads the row again */
 } kiln__layout;
 
 const char *kiln__layout_name(kiln__layout layout); /* "linear", "inner", ... */
@@ -244,6 +320,19 @@ void kiln__reduce_plan_make(const kiln__definition *def, kiln_backend backend, i
  * (K-order). Only non-raw array operands count. */
 void kiln__plan_k_order(const kiln__operand *operands, size_t count, int rank,
                         const int64_t *shape, int *order_out);
+
+/* Plan a row program over the loop's `shape`, whose rows run along the axes marked in `reduced`.
+ * Per-row outputs have extent 1 on those. `clusters`: the device has thread block clusters.
+ * (row_plan.c) */
+void kiln__row_plan_make(const kiln__definition *def, kiln_backend backend, int units,
+                         bool clusters, const kiln_dtype *dtypes, const kiln__operand *operands,
+                         int rank, const int64_t *shape, const bool *reduced, kiln__plan *plan);
+
+/* Whether rows of `length` elements, of `element_bytes` of per-element inputs each, are held on chip
+ * and so read once, however many stages there are. Where they are not, each stage reads them
+ * again, and a row occupies no more than one block (cuda) or thread (cpu): separate kernels are
+ * better where rows are few. */
+bool kiln__row_is_held(kiln_backend backend, bool clusters, int64_t length, int64_t element_bytes);
 
 /* ---- emit (emit.c, template.c, templates/) -------------------------------------------------- */
 

@@ -13,12 +13,21 @@
 
 const char *kiln__snippet_name(kiln__snippet_kind kind)
 {
-    static const char *const NAMES[KILN__SNIPPET_COUNT] = {
+#define STAGE_NAMES(nth)                                                                           \
+    "stage" #nth ".prep", "stage" #nth ".map", "stage" #nth ".type", "stage" #nth ".reduce",       \
+        "stage" #nth ".identity", "stage" #nth ".post"
+    static const char *const NAMES[] = {
         "preamble", "loop_prep", "op", "after_loop", "map", "reduce", "post", "identity",
-        "reduce_type"};
+        "reduce_type", STAGE_NAMES(1), STAGE_NAMES(2), STAGE_NAMES(3), STAGE_NAMES(4),
+        STAGE_NAMES(5), STAGE_NAMES(6), STAGE_NAMES(7), STAGE_NAMES(8)};
+#undef STAGE_NAMES
+    _Static_assert(KILN_COUNT_OF(NAMES) == KILN__SNIPPET_COUNT, "every snippet has a name");
 
     return (unsigned)kind < KILN__SNIPPET_COUNT ? NAMES[kind] : "snippet";
 }
+
+/* What all texts that were not given share. */
+static char nothing[1];
 
 static kiln_status check_kernel_name(const char *name, kiln_error *err)
 {
@@ -71,9 +80,13 @@ static kiln_status copy_request(const kiln__definition_request *request, kiln__d
 
     KILN_TRY(copy_text(request->name != NULL ? request->name : "kiln_kernel", &def->name, err));
     KILN_TRY(copy_text(request->in, &def->signature[0], err));
-    KILN_TRY(copy_text(request->out, &def->signature[1], err));
+    KILN_TRY(kiln__row_outputs_join(request, &def->signature[1], err));
     for (int k = 0; k < KILN__SNIPPET_COUNT; k++) {
-        const char *text = request->snippet[k] != NULL ? request->snippet[k] : "";
+        const char *text = kiln__row_text(request, (kiln__snippet_kind)k);
+        text = text != NULL ? text : request->snippet[k];
+        def->snippet[k] = nothing;
+        if (text == NULL || text[0] == '\0')
+            continue;
         if (strlen(text) > SNIPPET_BYTES_MAX) {
             status = kiln__fail(err, KILN_ERR_ARGUMENT,
                                 "kernel \"%s\": %s is %zu bytes long (at most %zu)", def->name,
@@ -86,6 +99,7 @@ static kiln_status copy_request(const kiln__definition_request *request, kiln__d
     def->keep_dims = request->keep_dims;
     def->reduction = request->reduction;
     KILN_TRY(copy_options(request, def, err));
+    KILN_TRY(kiln__row_copy(request, def, err));
 
 done:
     return status;
@@ -129,6 +143,7 @@ kiln_status kiln__definition_create(const kiln__definition_request *request, kil
         KILN_TRY(check_kernel_name(request->name, err));
     KILN_TRY(copy_request(request, def, err));
     KILN_TRY(kiln__signature_parse(def, err));
+    KILN_TRY(kiln__row_check(request, def, err));
     KILN_TRY(kiln__scan_definition(def, err));
 
     *out = def;
@@ -148,7 +163,9 @@ void kiln__definition_destroy(kiln__definition *def)
     for (size_t k = 0; k < def->option_count; k++)
         kiln__free(def->options[k]);
     for (int k = 0; k < KILN__SNIPPET_COUNT; k++)
-        kiln__free(def->snippet[k]);
+        if (def->snippet[k] != nothing)
+            kiln__free(def->snippet[k]);
+    kiln__row_clear(def);
     kiln__free(def->params);
     kiln__free(def->options);
     kiln__free(def->words); /* one block with the texts */

@@ -82,6 +82,19 @@ kiln_status kiln__scan_definition(kiln__definition *def, kiln_error *err);
 /* The part of it that decides read_first (assign.c). ERR_NO_MEMORY leaves nothing behind. */
 kiln_status kiln__assign_scan(kiln__definition *def, const kiln__scan *scan, kiln_error *err);
 
+/* Row programs (row_definition.c); for other requests and definitions these do nothing. In the order
+ * of use: both output signatures as one text; the text of a stage, NULL for other kinds; names
+ * and values; their check against the parameters; what the texts use. */
+kiln_status kiln__row_outputs_join(const kiln__definition_request *request, char **out,
+                                   kiln_error *err);
+const char *kiln__row_text(const kiln__definition_request *request, kiln__snippet_kind kind);
+kiln_status kiln__row_copy(const kiln__definition_request *request, kiln__definition *def,
+                           kiln_error *err);
+kiln_status kiln__row_check(const kiln__definition_request *request, kiln__definition *def,
+                            kiln_error *err);
+kiln_status kiln__row_scan(kiln__definition *def, const kiln__scan *scan, kiln_error *err);
+void kiln__row_clear(kiln__definition *def);
+
 /* One #define line. */
 typedef struct kiln__macro {
     const kiln__tokens *tokens;

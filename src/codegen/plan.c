@@ -33,8 +33,8 @@ enum { CPU_TASK_ELEMENTS = 16384, CPU_TILE = 64, CPU_TILE_MIN = 16, CPU_TILE_BYT
 
 const char *kiln__layout_name(kiln__layout layout)
 {
-    static const char *const names[] = {"linear",  "inner", "transpose",
-                                        "general", "rows",  "columns"};
+    static const char *const names[] = {"linear", "inner",   "transpose", "general",
+                                        "rows",   "columns", "held",      "reread"};
     return (unsigned)layout < KILN_COUNT_OF(names) ? names[layout] : "unknown";
 }
 

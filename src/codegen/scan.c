@@ -397,6 +397,8 @@ static kiln_status lex_all(const kiln__definition *def, kiln__scan *scan, kiln_e
     bool failed = macros == NULL;
 
     for (int s = 0; s < KILN__SNIPPET_COUNT && !failed; s++) {
+        if (s >= KILN__SNIPPET_STAGE && def->snippet[s][0] == '\0')
+            continue; /* row programs alone have those, and few of them */
         kiln__lex(def->snippet[s], KILN__LEX_CPP, &scan->text[s]);
         failed = scan->text[s].failed;
     }
@@ -432,6 +434,7 @@ kiln_status kiln__scan_definition(kiln__definition *def, kiln_error *err)
     }
     find_addresses(def, &scan);
     KILN_TRY(kiln__assign_scan(def, &scan, err));
+    KILN_TRY(kiln__row_scan(def, &scan, err));
 
 done:
     for (int s = 0; s < KILN__SCAN_COUNT; s++)

@@ -10,6 +10,7 @@
  * loop.c         elementwise calls: the loop's shape, its plan
  * reduction.c    kiln_reduction: axes, shapes, plan, the public functions
  * reduce_ops.c   named reductions
+ * row.c          row programs: kernels that reduce each row and use the results in the same row
  * resolve.c      what loops and reductions do alike with their arguments
  * memo.c         recipes by layout, read without locks
  * overlap.c      outputs that share memory with inputs
@@ -173,6 +174,23 @@ kiln_status kiln__reduction_new(kiln_context *ctx, bool owns_ctx,
 kiln_status kiln__elementwise_new(kiln_context *ctx, bool owns_ctx,
                                   const kiln__definition_request *request,
                                   kiln_elementwise **out, kiln_error *err);
+
+/*
+ * A row program (row.c): `request` has stages. Rows run along the axes of a call (call->axes, NULL =
+ * all), whatever their order and strides; inputs broadcast against each other as in a loop, so that
+ * each is per element, per row, per column or a number, as its shape says. Outputs per element have
+ * the broadcast shape, outputs per row that of a reduction (call->keepdims). Run it by
+ * kiln__kernel_run() or kiln__kernel_prepare() on &op->kernel.
+ */
+typedef struct kiln_row kiln_row;
+struct kiln_row {
+    kiln__kernel kernel;
+};
+
+kiln_status kiln__row_new(kiln_context *ctx, bool owns_ctx,
+                          const kiln__definition_request *request, kiln_row **out,
+                          kiln_error *err);
+void kiln__row_destroy(kiln_row *op); /* accepts NULL */
 
 /* Run one call: recipe from the memo or built, outputs allocated, block filled, launched. */
 kiln_status kiln__kernel_run(kiln__kernel *op, const kiln__call *call, kiln_error *err);
