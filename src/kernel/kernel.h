@@ -199,6 +199,19 @@ kiln_status kiln__kernel_run(kiln__kernel *op, const kiln__call *call, kiln_erro
 kiln_status kiln__kernel_prepare(kiln__kernel *op, const kiln__call *call, kiln_launch **out,
                                  kiln_error *err);
 
+/* A definition and its variant as one line of a manifest. False when a text is no UTF-8; look at
+ * line->failed otherwise. (record.c) */
+bool kiln__manifest_line(const kiln__definition *def, const kiln__variant *variant,
+                         kiln__buf *line);
+
+/* Which snippet of a definition stands in which field of a manifest, by number;
+ * KILN__SNIPPET_COUNT past the end. */
+kiln__snippet_kind kiln__manifest_snippet(size_t nth, kiln__manifest_text *text_out);
+
+/* Note in the context's recorder, when it has one, that this variant was needed. (record.c) */
+void kiln__record_variant(kiln_context *ctx, const kiln__definition *def,
+                          const kiln__variant *variant);
+
 /* The compiled form of a variant, from the kernel's list or made now. */
 kiln_status kiln__kernel_compiled(kiln__kernel *op, const kiln__variant *variant,
                                   const kiln__compiled **out, kiln_error *err);
@@ -217,19 +230,6 @@ kiln_status kiln__recipe_get(kiln__kernel *op, const kiln__call *call,
 /* The arrays of one call, by parameter; outputs that were allocated now are `fresh`. */
 typedef struct kiln__bound {
     kiln_array *array[KILN_PARAM_MAX]; /* borrowed, but for fresh ones */
-/* A definition and its variant as one line of a manifest. False when a text is no UTF-8; look at
- * line->failed otherwise. (record.c) */
-bool kiln__manifest_line(const kiln__definition *def, const kiln__variant *variant,
-                         kiln__buf *line);
-
-/* Which snippet of a definition stands in which field of a manifest, by number;
- * KILN__SNIPPET_COUNT past the end. */
-kiln__snippet_kind kiln__manifest_snippet(size_t nth, kiln__manifest_text *text_out);
-
-/* Note in the context's recorder, when it has one, that this variant was needed. (record.c) */
-void kiln__record_variant(kiln_context *ctx, const kiln__definition *def,
-                          const kiln__variant *variant);
-
     bool fresh[KILN_PARAM_MAX];
 } kiln__bound;
 
