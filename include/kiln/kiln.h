@@ -12,6 +12,7 @@
 #include "kiln/dtype.h"
 #include "kiln/elementwise.h"
 #include "kiln/error.h"
+#include "kiln/ops.h"
 #include "kiln/reduction.h"
 
 #endif
