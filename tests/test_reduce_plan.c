@@ -85,7 +85,7 @@ static void check(const reduce_case *k, const kiln__definition *def)
     o[1].shape = out_shape;
     o[1].strides = still;
     kiln__reduce_plan_make(def, KILN_BACKEND_CUDA, UNITS, dtypes, o, k->rank, k->shape, k->reduced,
-                           &plan);
+                           false, &plan);
     const kiln__variant *v = &plan.variant;
     if (v->layout != k->layout || v->group != k->group || v->vec != k->vec ||
         (v->split != 0) != k->split || plan.word[KILN__WORD_OUTPUTS] != k->outputs ||

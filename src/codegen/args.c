@@ -76,9 +76,16 @@ static void fill_slot(const kiln__slot *slot, const kiln__plan *plan, const kiln
     case KILN__SLOT_INDEX_STRIDE:
         put_words(block, slot, 0, &plan->index_step[slot->axis], 1);
         break;
+    case KILN__SLOT_NUMBER_STRIDE:
+        put_words(block, slot, 0, &plan->number_step[slot->param][slot->axis], 1);
+        break;
     case KILN__SLOT_INDEXER:
         put_words(block, slot, 0, &plan->indexer_size, 1);
         put_words(block, slot, 1, plan->indexer_shape, slot->bytes / 8 - 1);
+        break;
+    case KILN__SLOT_OUT_INDEXER:
+        put_words(block, slot, 0, &plan->out_indexer_size, 1);
+        put_words(block, slot, 1, plan->out_indexer_shape, slot->bytes / 8 - 1);
         break;
     }
 }

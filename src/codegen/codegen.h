@@ -51,6 +51,14 @@ static inline kiln__snippet_kind kiln__stage_snippet(size_t stage, kiln__stage_t
     return (kiln__snippet_kind)(KILN__SNIPPET_STAGE + stage * KILN__STAGE_TEXTS + (size_t)text);
 }
 
+/* Reductions: numbers that snippets see, each a sum over axes of coordinate times stride. */
+typedef enum kiln__numbering {
+    KILN__NUMBER_POSITION, /* `_J`: of the element along the reduced axes */
+    KILN__NUMBER_IN,       /* of the element in the inputs' broadcast shape: what _in_ind.get() needs */
+    KILN__NUMBER_OUT,      /* `_i`: of the result in the outputs' shape */
+    KILN__NUMBER_COUNT
+} kiln__numbering;
+
 /* "preamble", "loop_prep", "op", "after_loop", "map", ...: also the file name in `#line 1 "op"`. */
 const char *kiln__snippet_name(kiln__snippet_kind kind);
 
@@ -127,7 +135,13 @@ typedef struct kiln__definition {
     size_t param_count, input_count;
     bool keep_dims;
     bool reduction;         /* map, reduce and post instead of op */
-    bool uses_position;     /* reductions: `_J` is used */
+    bool scan;              /* the same texts, for a scan; `reduction` is set as well */
+    /* Reductions: which numbers of an element and of a result are used, see kiln__numbering; and the
+     * objects `_in_ind` and `_out_ind`, be it for their sizes only. */
+    bool uses_number[KILN__NUMBER_COUNT];
+    bool uses_in_indexer, uses_out_indexer;
+    bool uses_in_number;    /* `_j` */
+    bool uses_out_number;   /* `_i` */
     bool uses_index;        /* `i` is used (and is no parameter) */
     bool uses_size;         /* `n` is used (and is no parameter) */
     bool uses_indexer;      /* `_ind` is used */
@@ -253,7 +267,8 @@ typedef struct kiln__variant {
     uint16_t group;      /* rows: threads an output; columns: threads along the kept axis */
     uint16_t block;      /* threads a block (cuda) */
     uint8_t param_count;
-    uint8_t indexer_rank;                  /* rank of `_ind` when it is used */
+    uint8_t indexer_rank;                  /* rank of `_ind` (or `_in_ind`) when it is used */
+    uint8_t out_indexer_rank;              /* rank of `_out_ind` when it is used */
     uint8_t dtype[KILN_PARAM_MAX];         /* kiln_dtype */
     uint8_t access[KILN_PARAM_MAX];        /* kiln__access */
     uint8_t raw_rank[KILN_PARAM_MAX];      /* of raw arrays */
@@ -297,9 +312,12 @@ typedef struct kiln__plan {
     int64_t step[KILN_PARAM_MAX][KILN_RANK_MAX]; /* bytes */
     int64_t index_step[KILN_RANK_MAX];           /* of `i`, in elements */
     int64_t word[KILN__WORD_COUNT];    /* reductions */
+    int64_t number_step[KILN__NUMBER_COUNT][KILN_RANK_MAX]; /* reductions, in elements */
     int64_t part_count, ticket_count;  /* reductions: what word PARTS and TICKETS must hold */
     int64_t indexer_size;
     int64_t indexer_shape[KILN_RANK_MAX];
+    int64_t out_indexer_size;
+    int64_t out_indexer_shape[KILN_RANK_MAX];
     int64_t grid;                      /* blocks (cuda) or work units (cpu) */
     uint32_t units_together;           /* cpu: units that should stay on one thread */
 } kiln__plan;
@@ -311,10 +329,19 @@ void kiln__plan_make(const kiln__definition *def, kiln_backend backend, const ki
                      kiln__plan *plan);
 
 /* Plan a reduction of the inputs' broadcast `shape` over the axes marked in `reduced`. Output
- * operands have the kept axes only. `units` is how many multiprocessors (or threads) there are. */
+ * operands have the kept axes only. `keepdims` says what shape _out_ind has. `units` is how many
+ * multiprocessors (or threads) there are. */
 void kiln__reduce_plan_make(const kiln__definition *def, kiln_backend backend, int units,
                             const kiln_dtype *dtypes, const kiln__operand *operands, int rank,
-                            const int64_t *shape, const bool *reduced, kiln__plan *plan);
+                            const int64_t *shape, const bool *reduced, bool keepdims,
+                            kiln__plan *plan);
+
+/* Plan a scan of the inputs' broadcast `shape` along `axis`, or, if that is negative, along all axes
+ * as one sequence in C-order. Outputs have the same axes. (prefix_plan.c) */
+void kiln__scan_plan_make(const kiln__definition *def, kiln_backend backend, int units,
+                          const kiln_dtype *dtypes, const kiln__operand *operands, int rank,
+                          const int64_t *shape, int axis, bool exclusive, bool reverse,
+                          kiln__plan *plan);
 
 /* The axis order (slowest first) a new output should have so that it keeps its inputs' layout
  * (K-order). Only non-raw array operands count. */
@@ -347,9 +374,11 @@ typedef enum kiln__slot_kind {
     KILN__SLOT_WALK,        /* walk[axis] (cpu), 8 bytes */
     KILN__SLOT_STRIDE,      /* step[param][axis], 8 bytes */
     KILN__SLOT_INDEX_STRIDE,/* index_step[axis], 8 bytes */
+    KILN__SLOT_NUMBER_STRIDE,/* number_step[param][axis], 8 bytes */
     KILN__SLOT_WORD,        /* word[axis], 8 bytes */
     KILN__SLOT_SPLITS,      /* divisor for word[KILN__WORD_SPLITS] (cuda), 16 or 32 bytes */
-    KILN__SLOT_INDEXER      /* size, shape[indexer_rank] of `_ind`, 8 bytes each */
+    KILN__SLOT_INDEXER,     /* size, shape[indexer_rank] of `_ind`, 8 bytes each */
+    KILN__SLOT_OUT_INDEXER  /* the same of `_out_ind` */
 } kiln__slot_kind;
 
 typedef struct kiln__slot {

@@ -27,6 +27,7 @@ typedef struct emitter {
     const char *entry;
     size_t p;
     int axis;
+    int number; /* a kiln__numbering */
 } emitter;
 
 /* ---- facts about parameters ---------------------------------------------------------------- */
@@ -362,6 +363,15 @@ static int item(void *state, const char *list, size_t bytes, int nth)
         e->axis = run.from + nth * run.step;
         return nth < run.count;
     }
+    if (same("numbers", list, bytes)) {
+        for (int k = nth == 0 ? 0 : e->number + 1; k < KILN__NUMBER_COUNT; k++) {
+            if (e->def->uses_number[k]) {
+                e->number = k;
+                return 1;
+            }
+        }
+        return 0;
+    }
     return -1;
 }
 
@@ -388,7 +398,13 @@ static int test_whole(const emitter *e, const char *name, size_t bytes)
         {"tiled_stores", any_param(e, is_tiled_store)},
         {"independent", is_independent(e)},
         {"identity", d->snippet[KILN__SNIPPET_IDENTITY][0] != '\0'},
-        {"position", d->uses_position},
+        {"position", d->uses_number[KILN__NUMBER_POSITION]},
+        {"in_index", d->uses_number[KILN__NUMBER_IN]},
+        {"out_index", d->uses_out_indexer && d->uses_number[KILN__NUMBER_OUT]},
+        {"in_number", d->uses_in_number},
+        {"out_number", d->uses_number[KILN__NUMBER_OUT]},
+        {"in_indexer", d->uses_in_indexer},
+        {"out_indexer", d->uses_out_indexer},
         {"split", e->v->split != 0},
         {"whole_block", e->v->group == e->v->block},
         {"streams", is_streaming(e)},
@@ -446,6 +462,7 @@ static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__b
         {"part_bytes_max", KILN__PART_BYTES_MAX},
         {"index_bits", v->index_bits},
         {"indexer_rank", v->indexer_rank},
+        {"out_indexer_rank", v->out_indexer_rank},
         {"accesses_per_block", v->block * v->unroll},
         {"accesses_last", v->block * (v->unroll - 1)},
         {"access_step", v->block * v->vec},
@@ -484,6 +501,7 @@ static const char *skeleton_of(const emitter *e)
 static bool put_text(const emitter *e, const char *name, size_t bytes, kiln__buf *out)
 {
     const kiln__param *p = &e->def->params[e->p];
+    static const char *const NUMBERS[KILN__NUMBER_COUNT] = {"J", "I", "O"};
     const char *ctype = kiln_dtype_ctype(e->v->dtype[e->p]);
     const char placeholder[2] = {p->placeholder, '\0'};
     const bool splat = access_of(e, e->p) == KILN__ACCESS_SPLAT;
@@ -498,6 +516,7 @@ static bool put_text(const emitter *e, const char *name, size_t bytes, kiln__buf
         {"p.const", p->output || p->writable ? "" : "const "},
         {"p.lane", splat ? "0" : "kiln__v"},
         {"p.raw_contiguous", e->v->raw_contiguous[e->p] ? "true" : "false"},
+        {"x.name", NUMBERS[e->number]},
         {"entry", e->entry},
         {"index", e->v->index_bits == 32 ? "int" : "long long"},
         {"layout", skeleton_of(e)},
@@ -605,6 +624,10 @@ static void add_axes(slot_list *l, axis_run run, kiln__slot_kind kind, size_t pa
 static void list_reduce_slots(const emitter *e, slot_list *l)
 {
     const size_t divisor = e->v->index_bits == 32 ? 16 : 32;
+    if (e->def->uses_in_indexer)
+        add_slot(l, KILN__SLOT_INDEXER, 0, 0, 8 + 8 * (size_t)e->v->indexer_rank);
+    if (e->def->uses_out_indexer)
+        add_slot(l, KILN__SLOT_OUT_INDEXER, 0, 0, 8 + 8 * (size_t)e->v->out_indexer_rank);
     for (int word = 0; word < KILN__WORD_COUNT; word++)
         add_slot(l, KILN__SLOT_WORD, 0, word, 8);
     add_axes(l, all_axes(e), KILN__SLOT_EXTENT, 0, 8);
@@ -644,8 +667,11 @@ static void list_slots(const emitter *e, slot_list *l)
     for (size_t p = 0; p < count && !is_linear(e); p++)
         if (is_walking(e, p))
             add_axes(l, all_axes(e), KILN__SLOT_STRIDE, p, 8);
-    if (e->def->reduction ? e->def->uses_position : has_index_strides(e))
+    if (!e->def->reduction && has_index_strides(e))
         add_axes(l, all_axes(e), KILN__SLOT_INDEX_STRIDE, 0, 8);
+    for (size_t k = 0; k < KILN__NUMBER_COUNT; k++)
+        if (e->def->uses_number[k] && !e->def->scan)
+            add_axes(l, all_axes(e), KILN__SLOT_NUMBER_STRIDE, k, 8);
     bool wide = false;
     for (size_t k = 0; k < l->count; k++)
         wide |= l->slots[k].kind == KILN__SLOT_SCALAR && l->slots[k].bytes == 16;
@@ -670,7 +696,7 @@ kiln_status kiln__emit(const kiln__definition *def, const kiln__variant *variant
     kiln_status status = KILN_OK;
     kiln__buf text = KILN__BUF_INIT;
     slot_list slots = {NULL, 0, 0, 0, false};
-    emitter e = {def, variant, &text, out->entry, 0, 0};
+    emitter e = {def, variant, &text, out->entry, 0, 0, 0};
     const kiln__template_env env = {&e, value, test, item};
 
     *out = (kiln__source)KILN__SOURCE_INIT;

@@ -145,7 +145,7 @@ static void take_for_variant(bool *taken, const kiln__definition *def, const kil
     }
     if (raw)
         take_name(taken, v, "raw");
-    if (def->uses_indexer)
+    if (def->uses_indexer || def->uses_in_indexer || def->uses_out_indexer)
         take_name(taken, v, "indexer");
 }
 

@@ -56,7 +56,7 @@ static int64_t product(const kiln__walk *w)
 
 static bool is_input(const kiln__walk *w, int k)
 {
-    return k != w->index && !w->written[k];
+    return !kiln__walk_is_number(w, k) && !w->written[k];
 }
 
 /* Bytes of inputs that run faster along the reduced half than along the kept one, minus the
@@ -238,10 +238,10 @@ static void join(kiln__plan *plan, const kiln__walk *keep, const kiln__walk *red
         for (int a = 0; a < halves[h]->rank; a++, at++) {
             plan->shape[at] = plan->walk[at] = halves[h]->shape[a];
             for (int k = 0; k < halves[h]->count; k++) {
-                if (k == halves[h]->index)
-                    plan->index_step[at] = halves[h]->stride[k][a];
-                else
-                    plan->step[halves[h]->param[k]][at] = halves[h]->stride[k][a];
+                int64_t *const step = kiln__walk_is_number(halves[h], k)
+                                          ? plan->number_step[halves[h]->param[k]]
+                                          : plan->step[halves[h]->param[k]];
+                step[at] = halves[h]->stride[k][a];
             }
         }
     }
@@ -252,7 +252,7 @@ static void still(kiln__walk *keep, kiln__walk *red)
 {
     for (int k = 0; k < red->count; k++) {
         for (int a = 0; a < red->rank; a++)
-            if (red->shape[a] == 1 || (k != red->index && red->written[k]))
+            if (red->shape[a] == 1 || red->written[k])
                 red->stride[k][a] = 0;
         for (int a = 0; a < keep->rank; a++)
             if (keep->shape[a] == 1)
@@ -267,7 +267,8 @@ static int choose_index_bits(const kiln__plan *plan, const kiln__walk *keep, con
         product(red) > limit / 2 || plan->part_count > limit)
         return 64;
     for (int k = 0; k < red->count; k++)
-        if (k != red->index && kiln__walk_reach(keep, k) + kiln__walk_reach(red, k) > limit)
+        if (!kiln__walk_is_number(red, k) &&
+            kiln__walk_reach(keep, k) + kiln__walk_reach(red, k) > limit)
             return 64;
     return 32;
 }
@@ -276,7 +277,7 @@ static void choose_access(const kiln__walk *keep, const kiln__walk *red, kiln__v
 {
     const kiln__walk *inner = v->layout == KILN__LAYOUT_ROWS ? red : keep;
     for (int k = 0; k < red->count; k++) {
-        if (k == red->index)
+        if (kiln__walk_is_number(red, k))
             continue;
         const bool constant = kiln__walk_constant(red, k) && kiln__walk_constant(keep, k);
         v->access[red->param[k]] = red->written[k] ? KILN__ACCESS_STRIDED
@@ -284,13 +285,53 @@ static void choose_access(const kiln__walk *keep, const kiln__walk *red, kiln__v
     }
 }
 
+/* Whichever numbers of elements and results the snippets use. */
+static void add_numbers(const kiln__definition *def, int rank, const int64_t *shape,
+                        const bool *kept, const bool *reduced, kiln__walk *keep, kiln__walk *red)
+{
+    const bool *const over[KILN__NUMBER_COUNT] = {
+        [KILN__NUMBER_POSITION] = reduced, [KILN__NUMBER_IN] = NULL, [KILN__NUMBER_OUT] = kept};
+    int64_t strides[KILN_RANK_MAX];
+
+    for (int kind = 0; kind < KILN__NUMBER_COUNT; kind++) {
+        if (!def->uses_number[kind])
+            continue;
+        kiln__index_strides(rank, shape, over[kind], strides);
+        kiln__walk_add_number(keep, (kiln__numbering)kind, rank, shape, kept, strides);
+        kiln__walk_add_number(red, (kiln__numbering)kind, rank, shape, reduced, strides);
+    }
+}
+
+/* The shapes of `_in_ind` and `_out_ind`: of the inputs' broadcast, and of the result. */
+static void fill_indexers(const kiln__definition *def, int rank, const int64_t *shape,
+                          const bool *reduced, bool keepdims, kiln__plan *plan)
+{
+    kiln__variant *v = &plan->variant;
+
+    if (def->uses_in_indexer) {
+        v->indexer_rank = (uint8_t)rank;
+        plan->indexer_size = 1;
+        memcpy(plan->indexer_shape, shape, (size_t)rank * sizeof shape[0]);
+        for (int a = 0; a < rank; a++)
+            plan->indexer_size *= shape[a];
+    }
+    plan->out_indexer_size = 1;
+    for (int a = 0; def->uses_out_indexer && a < rank; a++) {
+        if (reduced[a] && !keepdims)
+            continue;
+        const int64_t extent = reduced[a] ? 1 : shape[a];
+        plan->out_indexer_shape[v->out_indexer_rank++] = extent;
+        plan->out_indexer_size *= extent;
+    }
+}
+
 void kiln__reduce_plan_make(const kiln__definition *def, kiln_backend backend, int units,
                             const kiln_dtype *dtypes, const kiln__operand *operands, int rank,
-                            const int64_t *shape, const bool *reduced, kiln__plan *plan)
+                            const int64_t *shape, const bool *reduced, bool keepdims,
+                            kiln__plan *plan)
 {
     kiln__walk keep, red;
     bool kept[KILN_RANK_MAX];
-    int64_t index[KILN_RANK_MAX];
     kiln__variant *v = &plan->variant;
 
     memset(v, 0, sizeof *v);
@@ -300,10 +341,9 @@ void kiln__reduce_plan_make(const kiln__definition *def, kiln_backend backend, i
         v->dtype[p] = (uint8_t)dtypes[p];
     for (int a = 0; a < rank; a++)
         kept[a] = !reduced[a];
-    kiln__index_strides(rank, shape, reduced, index);
-    const int64_t *position = def->uses_position ? index : NULL;
-    kiln__walk_collect(&keep, def, operands, rank, shape, kept, position);
-    kiln__walk_collect(&red, def, operands, rank, shape, reduced, position);
+    kiln__walk_collect(&keep, def, operands, rank, shape, kept, NULL);
+    kiln__walk_collect(&red, def, operands, rank, shape, reduced, NULL);
+    add_numbers(def, rank, shape, kept, reduced, &keep, &red);
     kiln__walk_sort(&keep, false);
     kiln__walk_sort(&red, false);
     kiln__walk_collapse(&keep);
@@ -324,10 +364,9 @@ void kiln__reduce_plan_make(const kiln__definition *def, kiln_backend backend, i
     if (rows && v->vec > 1) {
         const int last = v->rank - 1;
         plan->walk[last] /= v->vec;
-        plan->index_step[last] *= v->vec;
         for (int k = 0; k < red.count; k++)
-            if (k != red.index)
-                plan->step[red.param[k]][last] *= v->vec;
+            *(kiln__walk_is_number(&red, k) ? &plan->number_step[red.param[k]][last]
+                                            : &plan->step[red.param[k]][last]) *= v->vec;
         length /= v->vec;
     } else if (!rows && v->vec > 1) {
         for (int k = 0; k < keep.count; k++)
@@ -337,6 +376,7 @@ void kiln__reduce_plan_make(const kiln__definition *def, kiln_backend backend, i
     if (small_accumulator(def, dtypes) && rows)
         v->lanes = backend == KILN_BACKEND_CPU ? (elements >= CPU_LANES_LENGTH ? CPU_LANES : 1)
                                                : v->vec < CUDA_LANES ? v->vec : CUDA_LANES;
+    fill_indexers(def, rank, shape, reduced, keepdims, plan);
     plan->size = outputs;
     plan->word[KILN__WORD_OUTPUTS] = outputs;
     plan->word[KILN__WORD_LENGTH] = length;

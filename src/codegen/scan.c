@@ -336,11 +336,9 @@ static bool macros_take_addresses(const kiln__definition *def, const kiln__scan 
     return false;
 }
 
-static void find_addresses(kiln__definition *def, const kiln__scan *scan)
+/* Parameters whose addresses one snippet takes. */
+static void find_addresses_in(kiln__definition *def, const kiln__tokens *op, bool everywhere)
 {
-    const kiln__tokens *op = &scan->text[scan->statements];
-    bool everywhere = macros_take_addresses(def, scan);
-
     for (size_t k = 0; k < op->count; k++) {
         size_t target = k;
 
@@ -356,9 +354,56 @@ static void find_addresses(kiln__definition *def, const kiln__scan *scan)
                 def->params[p].by_address = true;
         }
     }
+}
+
+static void find_addresses(kiln__definition *def, const kiln__scan *scan)
+{
+    const bool everywhere = macros_take_addresses(def, scan);
+
+    find_addresses_in(def, &scan->text[scan->statements], everywhere);
+    if (def->reduction) /* of inputs, which `post` does not see */
+        find_addresses_in(def, &scan->text[KILN__SNIPPET_MAP], everywhere);
     /* CuPy's `_non_const` input: what the snippet assigns must reach memory. */
     for (size_t p = 0; p < def->param_count; p++)
         def->params[p].by_address |= def->params[p].writable && !def->params[p].raw;
+}
+
+/* ---- numbers and index tuples of reductions ---- */
+
+/* Whether an object such as `_in_ind` is asked for more than its size and shape. */
+static bool index_is_read(const kiln__scan *scan, const char *word)
+{
+    for (int s = 0; s < KILN__SCAN_COUNT; s++) {
+        const kiln__tokens *t = &scan->text[s];
+
+        for (size_t k = 0; k < t->count; k++) {
+            if (kiln__token_is(t, k, word) &&
+                !(kiln__token_is(t, k + 1, ".") &&
+                  (kiln__token_is(t, k + 2, "size") || kiln__token_is(t, k + 2, "shape") ||
+                   kiln__token_is(t, k + 2, "ndim"))))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a word means what we define, not a parameter of that name. */
+static bool uses_own(const kiln__definition *def, const char *word)
+{
+    return kiln__definition_uses(def, word) && find_param(def, word) == NULL;
+}
+
+static void find_numbers(kiln__definition *def, const kiln__scan *scan)
+{
+    def->uses_in_number = uses_own(def, "_j");
+    def->uses_out_number = uses_own(def, "_i");
+    def->uses_in_indexer = uses_own(def, "_in_ind");
+    def->uses_out_indexer = uses_own(def, "_out_ind");
+    def->uses_number[KILN__NUMBER_POSITION] = uses_own(def, "_J") || def->uses_in_number;
+    def->uses_number[KILN__NUMBER_IN] = def->uses_in_indexer && index_is_read(scan, "_in_ind");
+    def->uses_number[KILN__NUMBER_OUT] =
+        def->uses_in_number || def->uses_out_number ||
+        (def->uses_out_indexer && index_is_read(scan, "_out_ind"));
 }
 
 /* ---- everything ---- */
@@ -423,7 +468,8 @@ kiln_status kiln__scan_definition(kiln__definition *def, kiln_error *err)
     def->uses_size = kiln__definition_uses(def, "n") && find_param(def, "n") == NULL &&
                      !is_placeholder_of(def, 'n');
     def->uses_indexer = kiln__definition_uses(def, "_ind");
-    def->uses_position = def->reduction && kiln__definition_uses(def, "_J");
+    if (def->reduction)
+        find_numbers(def, &scan);
     for (int s = 0; s < KILN__SNIPPET_COUNT; s++) {
         const char *word = def->cuda_only ? NULL : find_cuda_only(def, &scan.text[s]);
         if (word != NULL) {

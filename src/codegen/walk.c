@@ -67,6 +67,26 @@ void kiln__walk_collect(kiln__walk *w, const kiln__definition *def, const kiln__
     w->count += index != NULL;
 }
 
+void kiln__walk_add_number(kiln__walk *w, kiln__numbering kind, int rank, const int64_t *shape,
+                           const bool *taken, const int64_t *strides)
+{
+    int own = 0;
+    for (int a = 0; a < rank; a++)
+        if (shape[a] != 1 && (taken == NULL || taken[a]))
+            w->stride[w->count][own++] = strides[a];
+    w->param[w->count] = (uint8_t)kind;
+    w->itemsize[w->count] = 1;
+    w->written[w->count] = false;
+    if (w->index < 0)
+        w->index = w->count;
+    w->count++;
+}
+
+bool kiln__walk_is_number(const kiln__walk *w, int k)
+{
+    return w->index >= 0 && k >= w->index;
+}
+
 /* 1 when axis `a` should be inside axis `b`, -1 for the opposite, 0 when no operand that walks
  * both can tell. */
 static int axis_order(const kiln__walk *w, int a, int b, bool outputs_first)
@@ -75,7 +95,8 @@ static int axis_order(const kiln__walk *w, int a, int b, bool outputs_first)
         const bool outputs = outputs_first == (round == 0);
         for (int k = 0; k < w->count; k++) {
             int64_t sa = kiln__magnitude(w->stride[k][a]), sb = kiln__magnitude(w->stride[k][b]);
-            if (k == w->index || w->written[k] != outputs || sa == 0 || sb == 0 || sa == sb)
+            if (kiln__walk_is_number(w, k) || w->written[k] != outputs || sa == 0 || sb == 0 ||
+                sa == sb)
                 continue;
             return sa < sb ? 1 : -1;
         }
@@ -136,7 +157,7 @@ void kiln__walk_collapse(kiln__walk *w)
     w->rank = 1; /* one element: an axis of extent 1, on which any stride will do */
     w->shape[0] = 1;
     for (int k = 0; k < w->count; k++)
-        w->stride[k][0] = k == w->index ? 1 : w->itemsize[k];
+        w->stride[k][0] = kiln__walk_is_number(w, k) ? 1 : w->itemsize[k];
 }
 
 bool kiln__walk_dense(const kiln__walk *w, int k, int axis)

@@ -9,15 +9,18 @@
 
 #include "codegen/codegen.h"
 
+/* Most operands: parameters, and numbers of elements. */
+enum { KILN__WALK_MAX = KILN_PARAM_MAX + KILN__NUMBER_COUNT };
+
 typedef struct kiln__walk {
     int rank; /* axis 0 is the slowest */
-    int count; /* walking operands; the C-order index takes part as the last one when it is used */
+    int count; /* walking operands; element numbers that are used take part as the last ones */
     int64_t shape[KILN_RANK_MAX];
-    int64_t stride[KILN_PARAM_MAX + 1][KILN_RANK_MAX]; /* bytes; of the index: elements */
-    uint8_t param[KILN_PARAM_MAX + 1];                 /* which parameter an operand is */
-    uint8_t itemsize[KILN_PARAM_MAX + 1];
-    bool written[KILN_PARAM_MAX + 1];
-    int index; /* position of the index among the operands, or -1 */
+    int64_t stride[KILN__WALK_MAX][KILN_RANK_MAX]; /* bytes; of numbers: elements */
+    uint8_t param[KILN__WALK_MAX]; /* which parameter an operand is; which kiln__numbering */
+    uint8_t itemsize[KILN__WALK_MAX];
+    bool written[KILN__WALK_MAX];
+    int index; /* position of the first number among the operands, or -1 */
 } kiln__walk;
 
 /* A planner's number, which a build with -DKILN_TUNING lets the environment replace: how better
@@ -36,6 +39,14 @@ void kiln__index_strides(int rank, const int64_t *shape, const bool *taken, int6
  * the arrays that are not raw. `index` holds the index's strides; NULL when nothing uses it. */
 void kiln__walk_collect(kiln__walk *w, const kiln__definition *def, const kiln__operand *operands,
                         int rank, const int64_t *shape, const bool *taken, const int64_t *index);
+
+/* Add a further number of that kind, with its strides on all of the loop's axes; `rank`, `shape` and
+ * `taken` are those given to kiln__walk_collect(). */
+void kiln__walk_add_number(kiln__walk *w, kiln__numbering kind, int rank, const int64_t *shape,
+                           const bool *taken, const int64_t *strides);
+
+/* Whether operand `k` is a number and no array. */
+bool kiln__walk_is_number(const kiln__walk *w, int k);
 
 void kiln__walk_swap(kiln__walk *w, int a, int b);
 

@@ -146,7 +146,7 @@ static kiln_status resolve(kiln__kernel *op, const kiln__call *call, kiln__resol
         kiln__fill_operand(d, r, p);
     fill_outputs(d, r, red, call->keepdims, rank, shape);
     kiln__reduce_plan_make(d, info->backend, info->unit_count, r->dtype, r->operand, r->rank,
-                           r->shape, red->axis, &r->plan);
+                           r->shape, red->axis, call->keepdims, &r->plan);
     r->rank = rank;
     memcpy(r->shape, shape, (size_t)rank * sizeof shape[0]);
     for (int a = 0; a < rank; a++)

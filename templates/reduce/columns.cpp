@@ -24,6 +24,13 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const kiln__args
         const long long kiln__at_${a.n} = kiln__rest % kiln__a.shape_${a.n};
         kiln__rest /= kiln__a.shape_${a.n};
 //% end
+//% for x in numbers
+        const long long kiln__base_${x.name} = kiln__column * kiln__a.step_${x.name}_${keep_last}
+//% for a in keep_outer
+            + kiln__at_${a.n} * kiln__a.step_${x.name}_${a.n}
+//% end
+            ;
+//% end
         kiln__part kiln__acc[kiln__X];
         for (int kiln__k = 0; kiln__k < kiln__X; kiln__k++)
             kiln__acc[kiln__k] = kiln__empty();
@@ -42,16 +49,14 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const kiln__args
             KILN_INDEPENDENT
 //% end
             for (int kiln__k = 0; kiln__k < kiln__count; kiln__k++)
-                kiln__fold(kiln__acc[kiln__k], kiln__map(
-//% if position
-                    kiln__along_J
-//% else
-                    0
+                kiln__take(kiln__acc[kiln__k]
+//% for x in numbers
+                    , kiln__base_${x.name} + kiln__past_${x.name} + kiln__k * kiln__a.step_${x.name}_${keep_last}
 //% end
 //% for p in inputs
-                    , *(const ${p.type} *)(kiln__row_${p.name} + kiln__k * kiln__step_${p.name})
+                    , *(${p.const}${p.type} *)(kiln__row_${p.name} + kiln__k * kiln__step_${p.name})
 //% end
-                ));
+                );
         }
         const long long kiln__first = kiln__outer * kiln__a.shape_${keep_last} + kiln__column;
 //% if split

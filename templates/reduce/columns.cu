@@ -45,6 +45,13 @@ ${entry}(const __grid_constant__ kiln__args kiln__a)
 //% end
         ;
 //% end
+//% for x in numbers
+    const long long kiln__base_${x.name} = (long long)kiln__column * kiln__V * kiln__a.step_${x.name}_${keep_last}
+//% for a in keep_outer
+        + (long long)kiln__at_${a.n} * kiln__a.step_${x.name}_${a.n}
+//% end
+        ;
+//% end
     kiln__part kiln__acc[kiln__V];
     #pragma unroll
     for (int kiln__v = 0; kiln__v < kiln__V; kiln__v++)

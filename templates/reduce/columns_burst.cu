@@ -1,28 +1,43 @@
 //# kiln__N rows from number kiln__at on, all loaded before the first is used.
 //% for p in inputs
+//% if p.direct
+            ${p.const}char *kiln__mem_${p.name}[kiln__N];
+//% else
             ${p.type} kiln__reg_${p.name}[kiln__N][${p.lanes}];
 //% end
-            long long kiln__J[kiln__N];
+//% end
+//% for x in numbers
+            long long kiln__all_${x.name}[kiln__N];
+//% end
             #pragma unroll
             for (int kiln__u = 0; kiln__u < kiln__N; kiln__u++) {
             const ${index} kiln__j = kiln__at + kiln__u * kiln__R;
 //% insert reduce/locate.cu
-//% if position
-                kiln__J[kiln__u] = kiln__along_J;
-//% else
-                kiln__J[kiln__u] = 0;
+//% for x in numbers
+                kiln__all_${x.name}[kiln__u] = kiln__base_${x.name} + kiln__past_${x.name};
 //% end
 //% for p in inputs
+//% if p.direct
+                kiln__mem_${p.name}[kiln__u] = (${p.const}char *)kiln__row_${p.name} + kiln__along_${p.name};
+//% else
                 kiln__load(kiln__reg_${p.name}[kiln__u], kiln__row_${p.name} + kiln__along_${p.name});
+//% end
 //% end
             }
             #pragma unroll
             for (int kiln__u = 0; kiln__u < kiln__N; kiln__u++) {
                 #pragma unroll
                 for (int kiln__v = 0; kiln__v < kiln__V; kiln__v++)
-                    kiln__fold(kiln__acc[kiln__v], kiln__map(kiln__J[kiln__u]
+                    kiln__take(kiln__acc[kiln__v]
+//% for x in numbers
+                        , kiln__all_${x.name}[kiln__u] + kiln__v * kiln__a.step_${x.name}_${keep_last}
+//% end
 //% for p in inputs
+//% if p.direct
+                        , ((${p.const}${p.type} *)kiln__mem_${p.name}[kiln__u])[${p.lane}]
+//% else
                         , kiln__reg_${p.name}[kiln__u][${p.lane}]
 //% end
-                    ));
+//% end
+                    );
             }

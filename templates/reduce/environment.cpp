@@ -1,4 +1,5 @@
-//# What the expressions of a reduction see by name. kiln__part is what travels between threads: the
+//# What the expressions of a reduction see by name. Numbers (of an element and of its result, see
+//# kiln__number) come as arguments where a snippet uses them. kiln__part is what travels between threads: the
 //# accumulator itself, or, without an identity, the accumulator and whether it holds anything yet.
 //% if size
     const ptrdiff_t n = (ptrdiff_t)kiln__a.count;
@@ -10,28 +11,35 @@
     auto &${p.name} = kiln__a.raw_${p.name};
 //% end
 //% for p in ones
+//% if p.direct
+    ${p.const}${p.type} &${p.name} = *kiln__a.ptr_${p.name};
+//% else
     const ${p.type} ${p.name} = *kiln__a.ptr_${p.name};
 //% end
-    auto kiln__map = [&](const ptrdiff_t _J
-//% for p in inputs
-        , const ${p.type} &${p.name}
 //% end
-    ) -> _type_reduce {
-        (void)_J;
-        return (_type_reduce)(
-${map}
-        );
-    };
+//% if in_indexer
+    [[maybe_unused]] const auto _in_ind = kiln__a.in_indexer.walker();
+//% end
+//% if out_indexer
+    [[maybe_unused]] const auto _out_ind = kiln__a.out_indexer.walker();
+//% end
     auto kiln__reduce = [&](const _type_reduce &a, const _type_reduce &b) -> _type_reduce {
         return (_type_reduce)(
 ${reduce}
         );
     };
     auto kiln__post = [&](const _type_reduce &a
+//% if out_number
+        , [[maybe_unused]] const ptrdiff_t _i
+//% end
 //% for p in outputs
         , ${p.type} &${p.name}
 //% end
     ) {
+//% if out_index
+        auto _out_ind = kiln__a.out_indexer.walker();
+        _out_ind.set(_i);
+//% end
         do {
 ${post}
         } while (0);
@@ -71,6 +79,36 @@ ${identity}
     };
     auto kiln__value = [&](const kiln__part &kiln__p) -> const _type_reduce & { return kiln__p.value; };
 //% end
+    // One element into an accumulator.
+    auto kiln__take = [&](kiln__part &kiln__acc
+//% for x in numbers
+        , [[maybe_unused]] const ptrdiff_t kiln__number_${x.name}
+//% end
+//% for p in inputs
+        , ${p.const}${p.type} &${p.name}
+//% end
+    ) {
+//% if position
+        [[maybe_unused]] const ptrdiff_t _J = kiln__number_J;
+//% end
+//% if out_number
+        [[maybe_unused]] const ptrdiff_t _i = kiln__number_O;
+//% end
+//% if in_number
+        [[maybe_unused]] const ptrdiff_t _j = _J * (ptrdiff_t)kiln__a.outputs + _i;
+//% end
+//% if in_index
+        auto _in_ind = kiln__a.in_indexer.walker();
+        _in_ind.set(kiln__number_I);
+//% end
+//% if out_index
+        auto _out_ind = kiln__a.out_indexer.walker();
+        _out_ind.set(_i);
+//% end
+        kiln__fold(kiln__acc, (_type_reduce)(
+${map}
+        ));
+    };
     // Result number kiln__k (C-order of the walk's kept axes) from its reduced value.
     auto kiln__finish = [&](const ${index} kiln__k, const kiln__part &kiln__p) {
         ${index} kiln__rest = kiln__k;
@@ -85,17 +123,31 @@ ${identity}
             + kiln__at_${a.n} * (${index})kiln__a.stride_${p.name}_${a.n}
 //% end
             );
+//% if !p.direct
         ${p.type} kiln__reg_${p.name};
 //% if p.read_first
         kiln__reg_${p.name} = kiln__out_${p.name};
 //% end
 //% end
+//% end
         kiln__post(kiln__value(kiln__p)
+//% if out_number
+            , 0
+//% for a in keep_axes
+            + kiln__at_${a.n} * kiln__a.step_O_${a.n}
+//% end
+//% end
 //% for p in outputs
+//% if p.direct
+            , kiln__out_${p.name}
+//% else
             , kiln__reg_${p.name}
+//% end
 //% end
         );
 //% for p in outputs
+//% if !p.direct
         kiln__out_${p.name} = kiln__reg_${p.name};
+//% end
 //% end
     };

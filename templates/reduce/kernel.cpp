@@ -32,6 +32,12 @@ struct kiln__args {
 //% for p in raws
     kiln__raw<${p.const}${p.type}, ${p.raw_rank}, ${p.raw_contiguous}> raw_${p.name};
 //% end
+//% if in_indexer
+    kiln__indexer<${indexer_rank}> in_indexer;
+//% end
+//% if out_indexer
+    kiln__indexer<${out_indexer_rank}> out_indexer;
+//% end
     long long outputs, length, chunk, splits, count;
     kiln__part *parts;
     int *tickets;
@@ -49,9 +55,9 @@ struct kiln__args {
     long long stride_${p.name}_${a.n};
 //% end
 //% end
-//% if position
+//% for x in numbers
 //% for a in axes
-    long long stride_J_${a.n};
+    long long step_${x.name}_${a.n};
 //% end
 //% end
 };

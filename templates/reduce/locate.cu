@@ -1,4 +1,5 @@
-//# Take the number kiln__j of an access along the reduced axes apart; adds to kiln__off_*.
+//# Take the number kiln__j of an access along the reduced axes apart; gives kiln__along_*, the offsets
+//# that it adds for each input, and kiln__past_*, what it adds to each number.
             ${index} kiln__rest_j = kiln__j;
 //% for a in reduce_divided
             const ${index} kiln__quot_${a.n} = kiln__a.walk_${a.n}.quotient(kiln__rest_j);
@@ -13,10 +14,10 @@
 //% end
                 ;
 //% end
-//% if position
-            const long long kiln__along_J = 0
+//% for x in numbers
+            const long long kiln__past_${x.name} = 0
 //% for a in reduce_axes
-                + (long long)kiln__at_${a.n} * kiln__a.stride_J_${a.n}
+                + (long long)kiln__at_${a.n} * kiln__a.step_${x.name}_${a.n}
 //% end
                 ;
 //% end

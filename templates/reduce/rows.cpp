@@ -18,6 +18,13 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const kiln__args
 //% end
         const long long kiln__at_0 = kiln__rest;
         (void)kiln__at_0;
+//% for x in numbers
+        const long long kiln__base_${x.name} = 0
+//% for a in keep_axes
+            + kiln__at_${a.n} * kiln__a.step_${x.name}_${a.n}
+//% end
+            ;
+//% end
         kiln__part kiln__acc[kiln__L];
         for (int kiln__l = 0; kiln__l < kiln__L; kiln__l++)
             kiln__acc[kiln__l] = kiln__empty();
@@ -39,28 +46,24 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const kiln__args
                 KILN_INDEPENDENT
 //% end
                 for (int kiln__l = 0; kiln__l < kiln__L; kiln__l++)
-                    kiln__fold(kiln__acc[kiln__l], kiln__map(
-//% if position
-                        kiln__along_J + (kiln__k + kiln__l) * kiln__a.stride_J_${last}
-//% else
-                        0
+                    kiln__take(kiln__acc[kiln__l]
+//% for x in numbers
+                        , kiln__base_${x.name} + kiln__past_${x.name} + (kiln__k + kiln__l) * kiln__a.step_${x.name}_${last}
 //% end
 //% for p in inputs
-                        , *(const ${p.type} *)(kiln__row_${p.name} + (kiln__k + kiln__l) * kiln__step_${p.name})
+                        , *(${p.const}${p.type} *)(kiln__row_${p.name} + (kiln__k + kiln__l) * kiln__step_${p.name})
 //% end
-                    ));
+                    );
             }
             for (; kiln__k < kiln__run; kiln__k++)
-                kiln__fold(kiln__acc[0], kiln__map(
-//% if position
-                    kiln__along_J + kiln__k * kiln__a.stride_J_${last}
-//% else
-                    0
+                kiln__take(kiln__acc[0]
+//% for x in numbers
+                    , kiln__base_${x.name} + kiln__past_${x.name} + kiln__k * kiln__a.step_${x.name}_${last}
 //% end
 //% for p in inputs
-                    , *(const ${p.type} *)(kiln__row_${p.name} + kiln__k * kiln__step_${p.name})
+                    , *(${p.const}${p.type} *)(kiln__row_${p.name} + kiln__k * kiln__step_${p.name})
 //% end
-                ));
+                );
             kiln__j += kiln__run;
         }
         for (int kiln__h = kiln__L / 2; kiln__h > 0; kiln__h /= 2)

@@ -26,6 +26,9 @@ ${entry}(const __grid_constant__ kiln__args kiln__a)
 //% for p in inputs
     const char *kiln__row_${p.name}[kiln__S];
 //% end
+//% for x in numbers
+    long long kiln__base_${x.name}[kiln__S];
+//% end
     kiln__part kiln__acc[kiln__S][kiln__L];
     #pragma unroll
     for (int kiln__s = 0; kiln__s < kiln__S; kiln__s++) {
@@ -42,6 +45,13 @@ ${entry}(const __grid_constant__ kiln__args kiln__a)
         kiln__row_${p.name}[kiln__s] = (const char *)kiln__a.ptr_${p.name}
 //% for a in keep_axes
             + kiln__at_${a.n} * (${index})kiln__a.stride_${p.name}_${a.n}
+//% end
+            ;
+//% end
+//% for x in numbers
+        kiln__base_${x.name}[kiln__s] = 0
+//% for a in keep_axes
+            + (long long)kiln__at_${a.n} * kiln__a.step_${x.name}_${a.n}
 //% end
             ;
 //% end
