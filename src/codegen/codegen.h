@@ -361,6 +361,21 @@ void kiln__row_plan_make(const kiln__definition *def, kiln_backend backend, int 
  * better where rows are few. */
 bool kiln__row_is_held(kiln_backend backend, bool clusters, int64_t length, int64_t element_bytes);
 
+/* ---- named reductions (reduce_table.c) -------------------------------------------------------- */
+
+/* How a named reduction is computed for some kinds of dtype. */
+typedef struct kiln__reduce_row kiln__reduce_row;
+
+/* `op` is a kiln_reduce_op. NULL when it does not take the dtype. */
+const kiln__reduce_row *kiln__reduce_row_find(int op, kiln_dtype dtype);
+kiln_dtype kiln__reduce_result(const kiln__reduce_row *row, kiln_dtype dtype);
+/* Whether reducing no elements is refused. */
+bool kiln__reduce_needs_elements(const kiln__reduce_row *row);
+/* Append one of its texts: REDUCE_TYPE, MAP (of an element `x`; T is its dtype), REDUCE, POST
+ * (assigns `y`) or IDENTITY. */
+void kiln__reduce_text(const kiln__reduce_row *row, kiln_dtype dtype, kiln__snippet_kind kind,
+                       kiln__buf *b);
+
 /* ---- emit (emit.c, template.c, templates/) -------------------------------------------------- */
 
 /* One 8-byte-aligned place in a kernel's argument block. */

@@ -1,0 +1,223 @@
+/*
+ * reduce_table.c - the named reductions: sum, argmin, var, ... as texts of definitions.
+ *
+ * Each row of `rows` is an ordinary definition for some kinds of dtype; a reduction is added by a
+ * row (and a line of KILN_REDUCE_MAP). What rows accumulate beyond plain numbers are the structs of
+ * templates/prelude/{position,moments,counted}.h. Eager calls (src/kernel/reduce_ops.c) use a row as
+ * it is, recorded graphs several rows in one kernel.
+ *
+ * In a row's texts, $ stands for the type that values are accumulated in, $L and $H for the least
+ * and greatest value of the array's dtype; T is the array's dtype, x an element, y the result.
+ *
+ * Rule 1: identities absorb: starting from one changes no result, so kernels need no flag that
+ *         tells whether a value was seen.
+ * Rule 2: results have NumPy's dtypes; what NumPy refuses for no elements is refused, even where
+ *         the definition has an identity.
+ */
+#include "codegen/codegen.h"
+#include "kiln/reduction.h"
+
+/* Which dtype the result has, or values are accumulated in. */
+typedef enum dtype_rule {
+    RULE_SAME,   /* the array's */
+    RULE_SUM,    /* int64 for bool and signed integers, uint64 for unsigned, else the array's */
+    RULE_FLOAT,  /* float64 for bool and integers, else the array's */
+    RULE_REAL,   /* as RULE_FLOAT; the parts' dtype for complex numbers */
+    RULE_BOOL,
+    RULE_INT64
+} dtype_rule;
+
+struct kiln__reduce_row {
+    kiln_reduce_op op;
+    const char *kinds;   /* kiln_dtype_kind()s it is for; the first row that fits counts */
+    dtype_rule result;
+    dtype_rule value;    /* what $ is; 16-bit floats become float32 */
+    const char *type;    /* of the accumulator */
+    const char *map, *reduce, *post, *identity;
+    bool needs_elements; /* NumPy refuses to reduce nothing */
+};
+
+typedef struct kiln__reduce_row row;
+
+#define ANY_KIND "biufc"
+#define INTEGERS "biu"
+#define REALS "biuf"
+
+/* The least of numbers; the left one is kept when equal, and so is the first NaN. */
+#define LEAST_INT "b < a ? b : a"
+#define LEAST "b < a || b != b ? b : a"
+#define GREATEST_INT "b > a ? b : a"
+#define GREATEST "b > a || b != b ? b : a"
+/* Here a NaN loses: the identity is NaN, and stays when there is nothing else. */
+#define LEAST_NUMBER "b < a || a != a ? b : a"
+#define GREATEST_NUMBER "b > a || a != a ? b : a"
+
+/* Sums of integers wrap as NumPy's do, which signed C++ integers must not: they are unsigned. */
+static const row rows[] = {
+    /* op, kinds, result, value, type, map, reduce, post, identity, needs elements */
+    {KILN_REDUCE_SUM, INTEGERS, RULE_SUM, RULE_SUM, "unsigned long long", "x", "a + b", "y = a",
+     "0", false},
+    {KILN_REDUCE_SUM, ANY_KIND, RULE_SAME, RULE_SAME, "$", "x", "a + b", "y = a", "0", false},
+    {KILN_REDUCE_PROD, INTEGERS, RULE_SUM, RULE_SUM, "unsigned long long", "x", "a * b", "y = a",
+     "1", false},
+    {KILN_REDUCE_PROD, ANY_KIND, RULE_SAME, RULE_SAME, "$", "x", "a * b", "y = a", "1", false},
+
+    {KILN_REDUCE_MIN, INTEGERS, RULE_SAME, RULE_SAME, "$", "x", LEAST_INT, "y = a", "$H", true},
+    {KILN_REDUCE_MIN, "f", RULE_SAME, RULE_SAME, "$", "x", LEAST, "y = a", "$H", true},
+    {KILN_REDUCE_MAX, INTEGERS, RULE_SAME, RULE_SAME, "$", "x", GREATEST_INT, "y = a", "$L", true},
+    {KILN_REDUCE_MAX, "f", RULE_SAME, RULE_SAME, "$", "x", GREATEST, "y = a", "$L", true},
+    {KILN_REDUCE_ARGMIN, REALS, RULE_INT64, RULE_SAME, "kiln_position<$>",
+     "kiln_position_of<$>(x, _J)", "kiln_position_least(a, b)", "y = a.index",
+     "kiln_position_of<$>($H, kiln_position_none)", true},
+    {KILN_REDUCE_ARGMAX, REALS, RULE_INT64, RULE_SAME, "kiln_position<$>",
+     "kiln_position_of<$>(x, _J)", "kiln_position_greatest(a, b)", "y = a.index",
+     "kiln_position_of<$>($L, kiln_position_none)", true},
+
+    {KILN_REDUCE_ANY, ANY_KIND, RULE_BOOL, RULE_BOOL, "$", "x != T(0)", "a | b", "y = a", "false",
+     false},
+    {KILN_REDUCE_ALL, ANY_KIND, RULE_BOOL, RULE_BOOL, "$", "x != T(0)", "a & b", "y = a", "true",
+     false},
+    {KILN_REDUCE_COUNT_NONZERO, ANY_KIND, RULE_INT64, RULE_INT64, "$", "x != T(0)", "a + b",
+     "y = a", "0", false},
+
+    {KILN_REDUCE_MEAN, ANY_KIND, RULE_FLOAT, RULE_FLOAT, "$", "x", "a + b", "y = a / (double)n",
+     "0", false},
+    {KILN_REDUCE_VAR, REALS, RULE_REAL, RULE_REAL, "kiln_moments<$>", "kiln_moments_of<$>(x)",
+     "kiln_moments_merge(a, b)", "y = kiln_moments_variance(a, n)", "kiln_moments_none<$>()",
+     false},
+    {KILN_REDUCE_VAR, "c", RULE_REAL, RULE_REAL, "kiln_complex_moments<$>",
+     "kiln_complex_moments_of<$>(x.real(), x.imag())", "kiln_complex_moments_merge(a, b)",
+     "y = kiln_complex_moments_variance(a, n)", "kiln_complex_moments_none<$>()", false},
+    {KILN_REDUCE_STD, REALS, RULE_REAL, RULE_REAL, "kiln_moments<$>", "kiln_moments_of<$>(x)",
+     "kiln_moments_merge(a, b)", "y = sqrt(kiln_moments_variance(a, n))", "kiln_moments_none<$>()",
+     false},
+    {KILN_REDUCE_STD, "c", RULE_REAL, RULE_REAL, "kiln_complex_moments<$>",
+     "kiln_complex_moments_of<$>(x.real(), x.imag())", "kiln_complex_moments_merge(a, b)",
+     "y = sqrt(kiln_complex_moments_variance(a, n))", "kiln_complex_moments_none<$>()", false},
+
+    {KILN_REDUCE_NORM1, REALS, RULE_REAL, RULE_REAL, "$", "fabs($(x))", "a + b", "y = a", "0",
+     false},
+    {KILN_REDUCE_NORM1, "c", RULE_REAL, RULE_REAL, "$", "abs(x)", "a + b", "y = a", "0", false},
+    {KILN_REDUCE_NORM2, REALS, RULE_REAL, RULE_REAL, "$", "$(x) * $(x)", "a + b", "y = sqrt(a)",
+     "0", false},
+    {KILN_REDUCE_NORM2, "c", RULE_REAL, RULE_REAL, "$", "norm(x)", "a + b", "y = sqrt(a)", "0",
+     false},
+    {KILN_REDUCE_NORMINF, REALS, RULE_REAL, RULE_REAL, "$", "fabs($(x))", GREATEST, "y = a", "0",
+     false},
+    {KILN_REDUCE_NORMINF, "c", RULE_REAL, RULE_REAL, "$", "abs(x)", GREATEST, "y = a", "0", false},
+
+    {KILN_REDUCE_NANSUM, INTEGERS, RULE_SUM, RULE_SUM, "unsigned long long", "x", "a + b", "y = a",
+     "0", false},
+    {KILN_REDUCE_NANSUM, ANY_KIND, RULE_SAME, RULE_SAME, "$", "x != x ? $(0) : $(x)", "a + b",
+     "y = a", "0", false},
+    {KILN_REDUCE_NANPROD, INTEGERS, RULE_SUM, RULE_SUM, "unsigned long long", "x", "a * b",
+     "y = a", "1", false},
+    {KILN_REDUCE_NANPROD, ANY_KIND, RULE_SAME, RULE_SAME, "$", "x != x ? $(1) : $(x)", "a * b",
+     "y = a", "1", false},
+    {KILN_REDUCE_NANMIN, INTEGERS, RULE_SAME, RULE_SAME, "$", "x", LEAST_INT, "y = a", "$H", true},
+    {KILN_REDUCE_NANMIN, "f", RULE_SAME, RULE_SAME, "$", "x", LEAST_NUMBER, "y = a", "NAN", true},
+    {KILN_REDUCE_NANMAX, INTEGERS, RULE_SAME, RULE_SAME, "$", "x", GREATEST_INT, "y = a", "$L",
+     true},
+    {KILN_REDUCE_NANMAX, "f", RULE_SAME, RULE_SAME, "$", "x", GREATEST_NUMBER, "y = a", "NAN",
+     true},
+    {KILN_REDUCE_NANMEAN, INTEGERS, RULE_FLOAT, RULE_FLOAT, "$", "x", "a + b", "y = a / (double)n",
+     "0", false},
+    {KILN_REDUCE_NANMEAN, ANY_KIND, RULE_FLOAT, RULE_FLOAT, "kiln_counted<$>",
+     "kiln_counted_of<$>(x, x == x)", "kiln_counted_add(a, b)", "y = a.sum / (double)a.count",
+     "kiln_counted_of<$>(0, false)", false},
+};
+
+/* $L and $H. Of 16-bit floats those of float, in which they are compared. */
+static const char *const limits[KILN_DTYPE_COUNT][2] = {
+    [KILN_BOOL] = {"false", "true"},
+    [KILN_INT8] = {"-128", "127"},
+    [KILN_INT16] = {"-32768", "32767"},
+    [KILN_INT32] = {"(-2147483647 - 1)", "2147483647"},
+    [KILN_INT64] = {"(-9223372036854775807ll - 1)", "9223372036854775807ll"},
+    [KILN_UINT8] = {"0", "255"},
+    [KILN_UINT16] = {"0", "65535"},
+    [KILN_UINT32] = {"0", "4294967295u"},
+    [KILN_UINT64] = {"0", "18446744073709551615ull"},
+    [KILN_FLOAT16] = {"-INFINITY", "INFINITY"},
+    [KILN_BFLOAT16] = {"-INFINITY", "INFINITY"},
+    [KILN_FLOAT32] = {"-INFINITY", "INFINITY"},
+    [KILN_FLOAT64] = {"-INFINITY", "INFINITY"},
+};
+
+/* ---- from a row to texts --------------------------------------------------------------------- */
+
+const kiln__reduce_row *kiln__reduce_row_find(int op, kiln_dtype dtype)
+{
+    const char kind = kiln_dtype_kind(dtype);
+    for (size_t r = 0; r < KILN_COUNT_OF(rows); r++)
+        if ((int)rows[r].op == op && strchr(rows[r].kinds, kind) != NULL)
+            return &rows[r];
+    return NULL;
+}
+
+static kiln_dtype apply_rule(dtype_rule rule, kiln_dtype dtype)
+{
+    const char kind = kiln_dtype_kind(dtype);
+    const bool integer = kind == 'b' || kind == 'i' || kind == 'u';
+    switch (rule) {
+    case RULE_SUM:
+        return kind == 'u' ? KILN_UINT64 : integer ? KILN_INT64 : dtype;
+    case RULE_REAL:
+        if (kind == 'c')
+            return dtype == KILN_COMPLEX64 ? KILN_FLOAT32 : KILN_FLOAT64;
+        return integer ? KILN_FLOAT64 : dtype;
+    case RULE_FLOAT:
+        return integer ? KILN_FLOAT64 : dtype;
+    case RULE_BOOL:
+        return KILN_BOOL;
+    case RULE_INT64:
+        return KILN_INT64;
+    case RULE_SAME:
+        break;
+    }
+    return dtype;
+}
+
+/* The type behind $. A typedef would be shorter for complex<float>, but texts show in errors. */
+static const char *value_ctype(const row *r, kiln_dtype dtype)
+{
+    const kiln_dtype value = apply_rule(r->value, dtype);
+    return kiln_dtype_ctype(value == KILN_FLOAT16 || value == KILN_BFLOAT16 ? KILN_FLOAT32 : value);
+}
+
+/* Append `text` with $, $L and $H filled in. */
+static void fill_in(kiln__buf *b, const char *text, const char *ctype, kiln_dtype dtype)
+{
+    for (const char *c = text; *c != '\0'; c++) {
+        if (*c != '$') {
+            kiln__buf_putc(b, *c);
+        } else if (c[1] == 'L' || c[1] == 'H') {
+            kiln__buf_puts(b, limits[dtype][c[1] == 'H']);
+            c++;
+        } else {
+            kiln__buf_puts(b, ctype);
+        }
+    }
+}
+
+/* Make the definition of a row for `ctx`, or only the definition when `ctx` is NULL. */
+kiln_dtype kiln__reduce_result(const kiln__reduce_row *r, kiln_dtype dtype)
+{
+    return apply_rule(r->result, dtype);
+}
+
+bool kiln__reduce_needs_elements(const kiln__reduce_row *r)
+{
+    return r->needs_elements;
+}
+
+void kiln__reduce_text(const kiln__reduce_row *r, kiln_dtype dtype, kiln__snippet_kind kind,
+                       kiln__buf *b)
+{
+    const char *text = kind == KILN__SNIPPET_REDUCE_TYPE ? r->type
+                       : kind == KILN__SNIPPET_MAP       ? r->map
+                       : kind == KILN__SNIPPET_REDUCE    ? r->reduce
+                       : kind == KILN__SNIPPET_POST      ? r->post
+                                                         : r->identity;
+    fill_in(b, text, value_ctype(r, dtype), dtype);
+}
