@@ -64,28 +64,43 @@ static double bench_fill(const char *dir, unsigned entries)
     return us;
 }
 
-/* Each sample in a process of its own, from before the folder is opened. */
-static void bench_hit(const char *dir, unsigned entries, double us[SAMPLES])
+/* One sample: a program that has just been started, from before the folder is opened to the blob. */
+static int hit_once(const char *dir, unsigned k)
+{
+    kiln__blob blob = KILN__BLOB_INIT;
+    double took = 0;
+
+    name_key("entry", k);
+    double start = kiln__now_us();
+    kiln__cache *cache = open_cache(dir, UINT64_MAX);
+    bool hit = kiln__cache_load(cache, key, KEY_BYTES, &blob);
+    took = kiln__now_us() - start;
+    kiln__cache_close(cache);
+    return !hit || write(STDOUT_FILENO, &took, sizeof took) != sizeof took;
+}
+
+static void bench_hit(const char *self, const char *dir, unsigned entries, double us[SAMPLES])
 {
     int results[2];
 
     if (pipe(results) != 0)
         exit(1);
     for (unsigned k = 0; k < SAMPLES; k++) {
+        char number[16];
+        int status = 0;
+        snprintf(number, sizeof number, "%u", (unsigned)(((uint64_t)k * 7919) % entries));
         pid_t child = fork();
         if (child == 0) {
-            kiln__blob blob = KILN__BLOB_INIT;
-            name_key("entry", (unsigned)(((uint64_t)k * 7919) % entries));
-            double start = kiln__now_us(), took = 0;
-            kiln__cache *cache = open_cache(dir, UINT64_MAX);
-            bool hit = kiln__cache_load(cache, key, KEY_BYTES, &blob);
-            took = hit ? kiln__now_us() - start : 1e9;
-            _exit(write(results[1], &took, sizeof took) != sizeof took);
+            dup2(results[1], STDOUT_FILENO);
+            execl(self, self, "--hit", dir, number, (char *)NULL);
+            _exit(127);
         }
-        if (child < 0 || read(results[0], &us[k], sizeof us[k]) != sizeof us[k])
+        if (child < 0 || waitpid(child, &status, 0) != child || status != 0 ||
+            read(results[0], &us[k], sizeof us[k]) != sizeof us[k])
             exit(1);
-        waitpid(child, NULL, 0);
     }
+    close(results[0]);
+    close(results[1]);
     qsort(us, SAMPLES, sizeof us[0], by_value);
 }
 
@@ -185,6 +200,8 @@ int main(int argc, char **argv)
     const char *file = NULL;
     char base[] = "/tmp/kiln-bench-cache-XXXXXX", dir[256], shared[256], text[1024];
 
+    if (argc == 4 && strcmp(argv[1], "--hit") == 0)
+        return hit_once(argv[2], (unsigned)atoi(argv[3]));
     for (int k = 1; k < argc; k++) {
         if (strcmp(argv[k], "--entries") == 0 && k + 1 < argc)
             entries = (unsigned)atoi(argv[++k]);
@@ -196,7 +213,7 @@ int main(int argc, char **argv)
     snprintf(dir, sizeof dir, "%s/store", base);
     snprintf(shared, sizeof shared, "%s/shared", base);
     const double fill = bench_fill(dir, entries);
-    bench_hit(dir, entries, hit);
+    bench_hit("/proc/self/exe", dir, entries, hit);
     bench_insert(dir, entries, insert);
     const double bundle = bench_bundle(base);
     const double many_ms = bench_shared(shared, SHARERS, &compiles);

@@ -276,6 +276,64 @@ static void test_cache_order__a_store_knows_its_own_hits(void **state)
     kiln__cache_close(cache);
 }
 
+/* Above 1,024 files samples are taken. Of 3,000 files 300 go: each from the older half of all, and
+ * nine of ten from the oldest quarter. */
+static void test_cache_order__large_folders_evict_old_entries(void **state)
+{
+    enum { FILES = 3000, MORE = 300 };
+    cache_env *t = *state;
+    const int64_t oldest = now_ns() - 50 * MINUTE;
+    kiln__cache *cache = cache_env_open(t);
+    int gone = 0, gone_oldest = 0;
+    char key[16];
+
+    for (int k = 0; k < FILES; k++) {
+        snprintf(key, sizeof key, "key %d", k);
+        cache_put(cache, key, 20);
+        set_stamp(t, key, oldest + k * (int64_t)1000000);
+    }
+    kiln__cache_close(cache);
+    cache = cache_env_open_limited(t, FILES * 100);
+    for (int k = 0; k < MORE; k++) {
+        snprintf(key, sizeof key, "more %d", k);
+        cache_put(cache, key, 20);
+        assert_true(cache_on_disk(t, key));
+    }
+    assert_true(cache_bytes_on_disk(t) <= FILES * 100);
+    for (int k = 0; k < FILES; k++) {
+        snprintf(key, sizeof key, "key %d", k);
+        if (cache_on_disk(t, key))
+            continue;
+        gone++;
+        gone_oldest += k < FILES / 4;
+        assert_true(k < FILES / 2);
+    }
+    assert_true(gone >= MORE && gone <= 2 * MORE);
+    assert_true(gone_oldest >= gone * 9 / 10);
+    kiln__cache_close(cache);
+}
+
+/* Books that claim what is not there: they are mended while room is looked for. */
+static void test_cache_order__books_that_claim_too_much_are_mended(void **state)
+{
+    cache_env *t = *state;
+    kiln__cache *cache = cache_env_open(t);
+    char key[16], command[256];
+
+    for (int k = 0; k < 1500; k++) {
+        snprintf(key, sizeof key, "key %d", k);
+        cache_put(cache, key, 20);
+    }
+    kiln__cache_close(cache);
+    snprintf(command, sizeof command, "find %s -mindepth 2 -type f -delete", t->dir);
+    assert_int_equal(system(command), 0);
+    cache = cache_env_open_limited(t, 1000);
+    cache_put(cache, "new", 20);
+    assert_true(cache_on_disk(t, "new"));
+    assert_int_equal(cache_bytes_on_disk(t), 100);
+    kiln__cache_close(cache);
+}
+
 /* ---- what a hit asks of the system ---- */
 
 /* The two system calls between which the traced process opens the cache and hits: no others of
@@ -372,6 +430,8 @@ int main(int argc, char **argv)
         CACHE_TEST(test_cache_order__a_killed_process_loses_an_hour_at_most),
         CACHE_TEST(test_cache_order__hits_of_many_processes_are_seen),
         CACHE_TEST(test_cache_order__a_store_knows_its_own_hits),
+        CACHE_TEST(test_cache_order__large_folders_evict_old_entries),
+        CACHE_TEST(test_cache_order__books_that_claim_too_much_are_mended),
         CACHE_TEST(test_cache_order__a_hit_makes_eight_system_calls),
     };
 

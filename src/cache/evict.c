@@ -7,12 +7,14 @@
  * was last stamped an hour ago or earlier, and else when the journal is flushed: so the order is
  * exact within a process, and among processes to within an hour, whoever is killed when.
  *
- * Looking at every file for every eviction would cost 100 ms in a large folder. So a scan fills a
+ * Looking at every file for every eviction would cost 200 ms in a large folder. So a scan fills a
  * queue of victims, oldest first, and evictions take from it. An entry that was used since the scan
  * bears another stamp then and is passed over; one that was stored since is newer than all. A queue
- * from a scan of the whole folder is therefore exact. Large folders are sampled: names are hashes,
- * so each shard is a fair sample, and the oldest eighth of some shards lies very nearly in the
- * oldest eighth of all.
+ * from a scan of the whole folder is therefore exact.
+ *
+ * Large folders are sampled, a few files for each eviction: the names of one shard after the other
+ * are listed and looked at bit by bit, and the oldest of all that was looked at is kept in the
+ * queue. Names are hashes, so any of them are a fair sample.
  *
  * Rule 1: called with the ledger open; what is removed is taken off it.
  * Rule 2: an entry that is being read stays whole for its reader, who has it open.
@@ -28,7 +30,9 @@
 
 /* Up to here a scan looks at every file: a millisecond or so. */
 #define SCAN_FILES_MAX ((uint64_t)1024)
-#define SAMPLE_SHARE ((size_t)8)
+/* In larger ones an eviction looks at so many, and so many of the oldest are remembered. */
+#define SAMPLE_FILES 16
+#define POOL_FILES ((size_t)64)
 /* Down to this below the limit a store takes one entry more than it needs. */
 #define SLACK_SHARE 32u
 #define EXTRA_PER_STORE 1
@@ -55,34 +59,56 @@ void kiln__stamp_times(int64_t stamp_ns, struct timespec times[2])
 void kiln__victims_clear(kiln__victims *v)
 {
     kiln__free(v->items);
-    v->items = NULL;
-    v->count = v->next = v->room = 0;
+    kiln__free(v->names);
+    memset(v, 0, sizeof *v);
 }
 
-static void gather(void *user, int shard_fd, const char *name, const struct stat *st)
+/* Room for one more element of `bytes` in an array; false without memory. */
+static bool make_room(void *array_pointer, size_t count, size_t *room, size_t bytes)
 {
-    kiln__victims *v = user;
+    const size_t more = *room != 0 ? *room * 2 : 256;
+    void *array = NULL, *larger = NULL;
+
+    if (count < *room)
+        return true;
+    memcpy(&array, array_pointer, sizeof array);
+    larger = kiln__realloc(array, more * bytes);
+    if (larger == NULL)
+        return false;
+    memcpy(array_pointer, &larger, sizeof larger);
+    *room = more;
+    return true;
+}
+
+static void append(kiln__victims *v, const char *name, const struct stat *st)
+{
     kiln__victim *item = NULL;
 
-    (void)shard_fd;
-    v->seen_bytes += (uint64_t)st->st_size;
-    v->seen_count++;
-    if (!kiln__is_entry_name(name))
-        return;
-    if (v->count == v->room) {
-        size_t room = v->room != 0 ? v->room * 2 : 256;
-        kiln__victim *larger = kiln__realloc(v->items, room * sizeof *larger);
-        if (larger == NULL)
-            return; /* fewer to choose from */
-        v->items = larger;
-        v->room = room;
-    }
+    if (!make_room(&v->items, v->count, &v->room, sizeof *v->items))
+        return; /* fewer to choose from */
     item = &v->items[v->count++];
     memcpy(item->path, name, 2);
     item->path[2] = '/';
     memcpy(item->path + 3, name, 33);
     item->stamp_ns = kiln__stamp_of(st);
     item->bytes = (uint64_t)st->st_size;
+}
+
+/* A scan of a whole shard on its way into a queue. */
+typedef struct gathering {
+    kiln__victims *queue;
+    uint64_t bytes, count; /* of all files seen */
+} gathering;
+
+static void gather(void *user, int shard_fd, const char *name, const struct stat *st)
+{
+    gathering *g = user;
+
+    (void)shard_fd;
+    g->bytes += (uint64_t)st->st_size;
+    g->count++;
+    if (kiln__is_entry_name(name))
+        append(g->queue, name, st);
 }
 
 static int by_stamp(const void *a, const void *b)
@@ -96,37 +122,88 @@ static int by_stamp(const void *a, const void *b)
 
 bool kiln__victims_scan(kiln__ledger *l, unsigned shard, kiln__victims *v)
 {
-    v->seen_bytes = v->seen_count = 0;
-    if (!kiln__scan_shard(l->folder, shard, gather, v))
+    gathering g = {.queue = v};
+
+    if (!kiln__scan_shard(l->folder, shard, gather, &g))
         return false;
     /* The count is exact now, whatever dead processes left in the books. */
-    l->file.bytes[shard] = v->seen_bytes;
-    l->file.count[shard] = (uint32_t)v->seen_count;
+    l->file.bytes[shard] = g.bytes;
+    l->file.count[shard] = (uint32_t)g.count;
     return true;
 }
 
 void kiln__victims_sort(kiln__victims *v)
 {
-    if (v->count > 1)
-        qsort(v->items, v->count, sizeof *v->items, by_stamp);
+    if (v->count > v->next + 1)
+        qsort(v->items + v->next, v->count - v->next, sizeof *v->items, by_stamp);
 }
 
-/* Fill the queue. False when there is nothing to evict. */
-static bool refill(kiln__ledger *l, kiln__victims *v)
+/* Fill the queue with all there is. */
+static void scan_all(kiln__ledger *l, kiln__victims *v)
 {
-    const uint64_t files = kiln__ledger_count(l);
-    const bool all = files <= SCAN_FILES_MAX;
-
     v->count = v->next = 0;
-    for (unsigned k = 0; k < KILN__SHARD_COUNT; k++) {
-        kiln__victims_scan(l, v->cursor++ % KILN__SHARD_COUNT, v);
-        if (!all && v->count >= SCAN_FILES_MAX / 4)
+    v->exact = true;
+    for (unsigned shard = 0; shard < KILN__SHARD_COUNT; shard++)
+        kiln__victims_scan(l, shard, v);
+    kiln__victims_sort(v);
+}
+
+typedef struct name_list {
+    kiln__victims *queue;
+    uint64_t count; /* of all names seen */
+} name_list;
+
+static void list_name(void *user, int shard_fd, const char *name)
+{
+    name_list *n = user;
+    kiln__victims *v = n->queue;
+
+    (void)shard_fd;
+    n->count++;
+    if (kiln__is_entry_name(name) &&
+        make_room(&v->names, v->name_count, &v->name_room, sizeof *v->names))
+        memcpy(v->names[v->name_count++], name, 33);
+}
+
+/* List the next shard that has entries; false when none has. */
+static bool list_names(kiln__ledger *l, kiln__victims *v)
+{
+    v->name_count = v->name_next = 0;
+    for (unsigned k = 0; k < KILN__SHARD_COUNT && v->name_count == 0; k++) {
+        const unsigned shard = v->shard++ % KILN__SHARD_COUNT;
+        name_list n = {v, 0};
+        /* More or fewer names than the books say: somebody died. */
+        if (kiln__list_shard(l->folder, shard, list_name, &n) && n.count != l->file.count[shard])
+            kiln__ledger_recount(l, shard);
+    }
+    return v->name_count > 0;
+}
+
+/* Look at some more files, and keep the oldest of all that were looked at. */
+static void scan_sample(kiln__ledger *l, kiln__victims *v)
+{
+    const size_t left = v->count - v->next;
+
+    if (left > 0)
+        memmove(v->items, v->items + v->next, left * sizeof *v->items);
+    v->next = 0;
+    v->count = v->exact && left > POOL_FILES ? POOL_FILES : left;
+    v->exact = false;
+    for (int k = 0; k < SAMPLE_FILES; k++) {
+        char path[KILN__SHARD_BYTES + KILN__NAME_BYTES];
+        struct stat st;
+        if (v->name_next == v->name_count && !list_names(l, v))
             break;
+        const char *name = v->names[v->name_next++];
+        memcpy(path, name, 2);
+        path[2] = '/';
+        memcpy(path + 3, name, 33);
+        if (fstatat(l->folder, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
+            append(v, name, &st);
     }
     kiln__victims_sort(v);
-    if (!all && v->count > SAMPLE_SHARE)
-        v->count /= SAMPLE_SHARE;
-    return v->count > 0;
+    if (v->count > POOL_FILES)
+        v->count = POOL_FILES;
 }
 
 bool kiln__evict_one(kiln__ledger *l, const kiln__victim *victim)
@@ -146,16 +223,20 @@ bool kiln__evict_one(kiln__ledger *l, const kiln__victim *victim)
 /* Evict the next victim of the queue that is still one. False when nothing can be evicted. */
 static bool evict_next(kiln__ledger *l, kiln__victims *v, uint64_t *evicted)
 {
-    /* Samples may hold only entries that were used since or cannot be removed. */
-    for (int round = 0; round < 3; round++) {
+    const bool small = kiln__ledger_count(l) <= SCAN_FILES_MAX;
+
+    /* A sample may hold only entries that were used since or cannot be removed. */
+    for (int round = 0; round < (small ? 2 : 64); round++) {
+        if (!small)
+            scan_sample(l, v);
+        else if (!v->exact || v->next == v->count)
+            scan_all(l, v);
         while (v->next < v->count) {
             if (kiln__evict_one(l, &v->items[v->next++])) {
                 ++*evicted;
                 return true;
             }
         }
-        if (!refill(l, v))
-            return false;
     }
     return false;
 }
@@ -169,9 +250,12 @@ bool kiln__evict_for(kiln__ledger *l, kiln__victims *v, uint64_t limit, uint64_t
     if (need > limit)
         return false;
     while (have > limit - need) {
-        if (!evict_next(l, v, evicted))
+        const bool done = evict_next(l, v, evicted);
+        const uint64_t left = kiln__ledger_bytes(l);
+        /* Looking may have mended the books where there was nothing to evict. */
+        if (!done && left >= have)
             return false;
-        have = kiln__ledger_bytes(l);
+        have = left;
     }
     /* A little more, so that the folder rests a few per cent below its limit; only a little, so
      * that no store waits for all of it. */

@@ -106,7 +106,7 @@ bool kiln__is_entry_name(const char *name)
     return strlen(name) == 32 && strspn(name, "0123456789abcdef") == 32;
 }
 
-bool kiln__scan_shard(int folder, unsigned shard, kiln__scan_fn fn, void *user)
+bool kiln__list_shard(int folder, unsigned shard, kiln__list_fn fn, void *user)
 {
     char name[3];
     int fd = -1;
@@ -124,15 +124,34 @@ bool kiln__scan_shard(int folder, unsigned shard, kiln__scan_fn fn, void *user)
     }
     errno = 0;
     while ((e = readdir(dir)) != NULL) {
-        struct stat st;
-        if (e->d_name[0] != '.' && fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-            S_ISREG(st.st_mode))
-            fn(user, fd, e->d_name, &st);
+        if (e->d_name[0] != '.')
+            fn(user, fd, e->d_name);
         errno = 0;
     }
     bool whole = errno == 0;
     closedir(dir);
     return whole;
+}
+
+typedef struct file_scan {
+    kiln__scan_fn fn;
+    void *user;
+} file_scan;
+
+static void scan_name(void *user, int shard_fd, const char *name)
+{
+    const file_scan *s = user;
+    struct stat st;
+
+    if (fstatat(shard_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
+        s->fn(s->user, shard_fd, name, &st);
+}
+
+bool kiln__scan_shard(int folder, unsigned shard, kiln__scan_fn fn, void *user)
+{
+    file_scan s = {fn, user};
+
+    return kiln__list_shard(folder, shard, scan_name, &s);
 }
 
 /* ---- the account ---- */

@@ -137,7 +137,10 @@ bool kiln__is_beyond_process_limit(uint64_t bytes);
 
 void kiln__shard_name(unsigned shard, char name[3]);
 bool kiln__is_entry_name(const char *name);
-/* Call `fn` for each regular file of a shard. False when the shard could not be read. */
+/* Call `fn` for each name in a shard. False when the shard could not be read. */
+typedef void (*kiln__list_fn)(void *user, int shard_fd, const char *name);
+bool kiln__list_shard(int folder, unsigned shard, kiln__list_fn fn, void *user);
+/* The same for regular files and what stat says of them: two microseconds each. */
 typedef void (*kiln__scan_fn)(void *user, int shard_fd, const char *name, const struct stat *st);
 bool kiln__scan_shard(int folder, unsigned shard, kiln__scan_fn fn, void *user);
 
@@ -149,19 +152,22 @@ typedef struct kiln__victim {
     char path[36]; /* "4f/4f1b..." */
 } kiln__victim;
 
-/* Entries to evict, oldest first. Zeros are an empty queue. */
+/* Entries to evict, oldest first, from `next` on. Zeros are an empty queue. */
 typedef struct kiln__victims {
     kiln__victim *items;
     size_t count, room, next;
-    unsigned cursor; /* the shard to sample next */
-    uint64_t seen_bytes, seen_count;
+    bool exact; /* from a scan of the whole folder, not a sample */
+    /* The names of a shard, of which samples are taken. */
+    char (*names)[33];
+    size_t name_count, name_room, name_next;
+    unsigned shard; /* whose names come next */
 } kiln__victims;
 
 int64_t kiln__stamp_of(const struct stat *st);
 /* The argument of futimens and utimensat that sets a stamp and leaves the access time. */
 void kiln__stamp_times(int64_t stamp_ns, struct timespec times[2]);
 void kiln__victims_clear(kiln__victims *v);
-/* Append a shard's entries, and put the ledger right for it. */
+/* Append all entries of a shard, and put the ledger right for it. */
 bool kiln__victims_scan(kiln__ledger *l, unsigned shard, kiln__victims *v);
 void kiln__victims_sort(kiln__victims *v);
 /* Remove an entry unless it was used since it was listed. The ledger is not committed. */

@@ -90,34 +90,34 @@ static int open_shard(int folder, const char *shard)
 
 typedef struct sweep {
     int64_t before_ns;
-    uint64_t bytes; /* of what stays */
-    uint32_t count;
+    uint32_t count; /* of names that stay */
 } sweep;
 
-static void sweep_file(void *user, int shard_fd, const char *name, const struct stat *st)
+static void sweep_name(void *user, int shard_fd, const char *name)
 {
     sweep *s = user;
+    struct stat st;
 
     if (strncmp(name, KILN__TEMP_PREFIX, sizeof KILN__TEMP_PREFIX - 1) == 0 &&
-        kiln__stamp_of(st) < s->before_ns && unlinkat(shard_fd, name, 0) == 0)
+        fstatat(shard_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+        kiln__stamp_of(&st) < s->before_ns && unlinkat(shard_fd, name, 0) == 0)
         return;
-    s->bytes += (uint64_t)st->st_size;
     s->count++;
 }
 
-/* Remove what killed writers left in a shard, and put its books right: once per shard and store,
- * beside a compilation that took a hundred times as long. `now` is the file system's own clock. */
+/* Remove what killed writers left in a shard, and put its books right where they name another
+ * number of files: once per shard and store, beside a compilation that took a hundred times as
+ * long. `now` is the file system's own clock. */
 static void sweep_shard(kiln__cache *cache, kiln__ledger *ledger, unsigned shard, time_t now)
 {
     const unsigned bit = 1u << shard % 32;
-    sweep s = {((int64_t)now - TEMP_SECONDS_MAX) * 1000000000, 0, 0};
+    sweep s = {((int64_t)now - TEMP_SECONDS_MAX) * 1000000000, 0};
 
     if ((atomic_fetch_or(&cache->swept[shard / 32], bit) & bit) != 0)
         return;
-    if (!kiln__scan_shard(ledger->folder, shard, sweep_file, &s))
-        return;
-    ledger->file.bytes[shard] = s.bytes;
-    ledger->file.count[shard] = s.count;
+    if (kiln__list_shard(ledger->folder, shard, sweep_name, &s) &&
+        s.count != ledger->file.count[shard])
+        kiln__ledger_recount(ledger, shard);
 }
 
 /* ---- one file ---- */
