@@ -14,5 +14,6 @@
 #include "kiln/error.h"
 #include "kiln/ops.h"
 #include "kiln/reduction.h"
+#include "kiln/scan.h"
 
 #endif

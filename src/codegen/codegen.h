@@ -161,6 +161,7 @@ typedef struct kiln__definition_request {
     size_t option_count;
     bool keep_dims;
     bool reduction;
+    bool scan; /* with `reduction` */
     /* Row programs, that is where stage_count > 0: `out` are outputs per element, assigned by op,
      * which runs after the last stage; `row_out` (NULL: none) outputs per row, assigned by post,
      * which runs once a row. Either may be empty, not both. */
@@ -266,6 +267,9 @@ typedef struct kiln__variant {
     uint8_t lanes;       /* accumulators a thread has for each output */
     uint16_t group;      /* rows: threads an output; columns: threads along the kept axis */
     uint16_t block;      /* threads a block (cuda) */
+    /* Scans: axes are kept ones, then those of the sequence, in C-order. */
+    uint8_t exclusive, reverse; /* whether an element is left out of its own sum; last one first */
+    uint8_t fan;         /* split on cuda: tiles of which one publishes the sum; 1: a plain chain */
     uint8_t param_count;
     uint8_t indexer_rank;                  /* rank of `_ind` (or `_in_ind`) when it is used */
     uint8_t out_indexer_rank;              /* rank of `_out_ind` when it is used */
@@ -406,6 +410,9 @@ typedef struct kiln__slot {
 
 /* Elements of a row that one work unit of the cpu device covers. */
 #define KILN__CPU_UNIT 4096
+
+/* Elements of a sequence between two carries of a scan on the cpu device. */
+#define KILN__SCAN_CHUNK 16384
 
 /* Most bytes one accumulator of a reduction takes. */
 #define KILN__PART_BYTES_MAX 64

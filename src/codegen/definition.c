@@ -98,6 +98,7 @@ static kiln_status copy_request(const kiln__definition_request *request, kiln__d
     }
     def->keep_dims = request->keep_dims;
     def->reduction = request->reduction;
+    def->scan = request->scan;
     KILN_TRY(copy_options(request, def, err));
     KILN_TRY(kiln__row_copy(request, def, err));
 

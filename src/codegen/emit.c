@@ -406,6 +406,10 @@ static int test_whole(const emitter *e, const char *name, size_t bytes)
         {"in_indexer", d->uses_in_indexer},
         {"out_indexer", d->uses_out_indexer},
         {"split", e->v->split != 0},
+        {"exclusive", e->v->exclusive != 0},
+        {"reverse", e->v->reverse != 0},
+        {"chain", e->v->fan == 1},
+        {"one_axis", e->v->rank == e->v->keep_rank + 1},
         {"whole_block", e->v->group == e->v->block},
         {"streams", is_streaming(e)},
     };
@@ -457,6 +461,8 @@ static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__b
         {"keep_last", v->keep_rank - 1},
         {"reduce_first", v->keep_rank},
         {"group", v->group},
+        {"fan", v->fan},
+        {"scan_chunk", KILN__SCAN_CHUNK},
         {"segments", v->segments},
         {"lanes", v->lanes},
         {"part_bytes_max", KILN__PART_BYTES_MAX},
@@ -690,6 +696,14 @@ void kiln__source_clear(kiln__source *source)
     *source = (kiln__source)KILN__SOURCE_INIT;
 }
 
+/* The file of templates/ that a kind of kernel begins with. */
+static const char *kernel_file(const kiln__definition *def)
+{
+    if (def->scan)
+        return "scan/kernel.cpp";
+    return def->reduction ? "reduce/kernel.cpp" : "kernel.cpp";
+}
+
 kiln_status kiln__emit(const kiln__definition *def, const kiln__variant *variant,
                        kiln__source *out, kiln_error *err)
 {
@@ -716,7 +730,7 @@ kiln_status kiln__emit(const kiln__definition *def, const kiln__variant *variant
                             def->name, def->param_count, variant->rank, KILN__ARGS_MAX);
         goto done;
     }
-    KILN_TRY(kiln__template_expand(def->reduction ? "reduce/kernel.cpp" : "kernel.cpp", &env, &text, err));
+    KILN_TRY(kiln__template_expand(kernel_file(def), &env, &text, err));
     if (text.failed || slots.failed) {
         status = kiln__fail_memory(err, text.capacity);
         goto done;

@@ -18,6 +18,7 @@
  * the device closes. */
 typedef enum kiln__attachment {
     KILN__ATTACH_REDUCE, /* src/kernel: named reductions */
+    KILN__ATTACH_SCAN,   /* src/kernel: named scans */
     KILN__ATTACH_KERNEL, /* src/kernel: built-in kernels (copy, cast, fill) */
     KILN__ATTACH_JIT,    /* src/jit: programs by key */
     KILN__ATTACH_ARRAY,  /* src/array: recycled handles */

@@ -10,6 +10,8 @@
  * loop.c         elementwise calls: the loop's shape, its plan
  * reduction.c    kiln_reduction: axes, shapes, plan, the public functions
  * reduce_ops.c   named reductions
+ * scan.c         kiln_scan: the axis, shapes, plan, the public functions
+ * scan_ops.c     named scans
  * row.c          row programs: kernels that reduce each row and use the results in the same row
  * resolve.c      what loops and reductions do alike with their arguments
  * memo.c         recipes by layout, read without locks
@@ -29,6 +31,7 @@
 #include "jit/jit.h"
 #include "kiln/elementwise.h"
 #include "kiln/reduction.h"
+#include "kiln/scan.h"
 
 #define KILN__KERNEL_MAGIC 0x6b6bu
 
@@ -74,6 +77,7 @@ typedef struct kiln__recipe {
     bool allocates; /* some output is to be allocated */
     kiln_axes axes; /* reductions: as given; count -1 = all */
     bool keepdims;
+    unsigned scan_flags;
     size_t part_bytes;     /* reductions: room for parts, and how many tickets behind them */
     int64_t ticket_count;
     uint16_t parts_offset, tickets_offset; /* where their addresses go in the block */
@@ -95,6 +99,7 @@ typedef struct kiln__call {
     kiln_stream *stream; /* resolved, never NULL */
     const kiln_axes *axes; /* reductions: NULL = all */
     bool keepdims;
+    unsigned scan_flags; /* scans: kiln_scan_flags */
 } kiln__call;
 
 /* Hash of a call's layouts. False when an argument is not fit to be looked up (NULL, released,
@@ -170,6 +175,14 @@ struct kiln_reduction {
 kiln_status kiln__reduction_new(kiln_context *ctx, bool owns_ctx,
                                 const kiln__definition_request *request, kiln_reduction **out,
                                 kiln_error *err);
+
+struct kiln_scan {
+    kiln__kernel kernel;
+};
+
+kiln_status kiln__scan_new(kiln_context *ctx, bool owns_ctx,
+                           const kiln__definition_request *request, kiln_scan **out,
+                           kiln_error *err);
 
 kiln_status kiln__elementwise_new(kiln_context *ctx, bool owns_ctx,
                                   const kiln__definition_request *request,

@@ -12,7 +12,7 @@ bool kiln__call_hash(const kiln__kernel *op, const kiln__call *call, uint64_t *h
     uint64_t h = call->has_size ? (uint64_t)call->size * 0x9e3779b97f4a7c15u + 1 : 0;
     for (int a = 0; call->axes != NULL && a < call->axes->count && a < KILN_RANK_MAX; a++)
         h = (h ^ (uint64_t)(call->axes->axis[a] + KILN_RANK_MAX + 1)) * 0x9e3779b97f4a7c15u;
-    h += (call->axes != NULL) + 2u * call->keepdims;
+    h += (call->axes != NULL) + 2u * call->keepdims + 4u * call->scan_flags;
     if (call->arg_count != op->def->param_count)
         return false;
     for (size_t p = 0; p < call->arg_count; p++) {
@@ -53,7 +53,7 @@ static bool same_axes(const kiln__recipe *recipe, const kiln__call *call)
 bool kiln__recipe_matches(const kiln__recipe *recipe, const kiln__call *call)
 {
     if (recipe->has_size != call->has_size || recipe->size != call->size ||
-        !same_axes(recipe, call))
+        !same_axes(recipe, call) || recipe->scan_flags != call->scan_flags)
         return false;
     for (size_t p = 0; p < recipe->arg_count; p++) {
         const kiln_arg *arg = &call->args[p];
@@ -174,6 +174,7 @@ kiln_status kiln__recipe_make(kiln__kernel *op, const kiln__call *call, const ki
     if (call->axes != NULL)
         recipe->axes = *call->axes;
     recipe->keepdims = call->keepdims;
+    recipe->scan_flags = call->scan_flags;
     recipe->part_bytes = (size_t)r->plan.part_count * KILN__PART_BYTES_MAX;
     recipe->ticket_count = r->plan.ticket_count;
     recipe->has_size = call->has_size;

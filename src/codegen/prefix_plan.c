@@ -1,0 +1,372 @@
+/*
+ * prefix_plan.c - decide how one scan (running sums and their like) walks memory.
+ *
+ *     definition > bind types > [plan] > emit > compile > launch
+ *
+ * The loop's axes fall into kept ones and those of the sequence that is scanned: one axis, or all
+ * of them in C-order. Kept axes are sorted and collapsed; the sequence's are collapsed only, for
+ * their order is the order of combination. A variant counts the kept axes first. Two classes are
+ * left, by what holds the fastest axis of most operands:
+ *
+ *   rows     the sequence: a thread, a part of a warp, a warp or a block takes each sequence, by its
+ *            length; where there are few, blocks take tiles of one and look back (lookback.cu)
+ *   columns  a kept axis: neighbouring threads take neighbouring sequences; where there are few,
+ *            blocks take tiles of rows and look back
+ *
+ * Rule 1: everything that decides an order of combination is in the plan and comes from shapes,
+ *         strides, dtypes and (cuda) the number of multiprocessors, never from what runs beside.
+ * Rule 2: on the cpu not even the number of threads may decide it.
+ */
+#include "codegen/walk.h"
+
+enum {
+    BLOCK_THREADS = 256,
+    WARP_THREADS = 32,
+    ACCESS_BYTES = 16,
+    THREAD_BYTES = 128,      /* of the widest operand that a thread holds at once */
+    UNROLL_MAX = 16,         /* accesses a thread holds at once */
+    UNROLL_LARGE_PART = 4,   /* the same when an accumulator may fill many registers */
+    BLOCKS_PER_UNIT = 8,     /* 256-thread blocks that fill a multiprocessor */
+    ROW_ACCESSES_OF_WARP = 512, /* longer sequences take a whole block */
+    COLUMN_BLOCKS_PER_UNIT = 4, /* fewer blocks of columns than that: split */
+    COLUMNS_ACROSS = 32,     /* threads across a tile that has several rows of threads */
+    COLUMNS_ACROSS_MIN = 16,
+    ROW_FAN = WARP_THREADS,  /* a warp reads so many sums of tiles at once */
+    CPU_RUN = 64,            /* elements of a run; CPU_RUNS of them are scanned side by side */
+    CPU_RUNS = 8,
+    CPU_COLUMNS = 256,
+    CPU_COLUMNS_MIN = 4,
+    CPU_WHOLE_MIN = 64,      /* so many sequences need not be split for any number of threads */
+    CPU_TOGETHER = 1 << 15
+};
+
+static int64_t divide_up(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static int64_t power_up(int64_t v)
+{
+    int64_t p = 1;
+    while (p < v)
+        p *= 2;
+    return p;
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t product(const kiln__walk *w)
+{
+    int64_t size = 1;
+    for (int a = 0; a < w->rank; a++)
+        size *= w->shape[a];
+    return size;
+}
+
+/* Bytes of an accumulator, at most: known where its type is a dtype's. */
+static int64_t part_bytes(const kiln__definition *def, const kiln_dtype *dtypes)
+{
+    const char *type = def->snippet[KILN__SNIPPET_REDUCE_TYPE];
+    if (type[0] == '\0') {
+        const int64_t size = (int64_t)kiln_dtype_size(dtypes[def->input_count]);
+        return size == 2 ? 4 : size; /* 16-bit floats accumulate in float */
+    }
+    if (strcmp(type, "unsigned long long") == 0)
+        return 8;
+    for (int dtype = 1; dtype < KILN_DTYPE_COUNT; dtype++)
+        if (strcmp(type, kiln_dtype_ctype((kiln_dtype)dtype)) == 0)
+            return (int64_t)kiln_dtype_size((kiln_dtype)dtype);
+    return KILN__PART_BYTES_MAX;
+}
+
+static int64_t widest(const kiln__walk *w)
+{
+    int64_t bytes = 1;
+    for (int k = 0; k < w->count; k++)
+        bytes = w->itemsize[k] > bytes ? w->itemsize[k] : bytes;
+    return bytes;
+}
+
+/* Bytes of operands that run faster along the sequence than along the kept axes, minus the others:
+ * positive means rows. */
+static int64_t rows_weight(const kiln__walk *keep, const kiln__walk *seq)
+{
+    int64_t weight = 0;
+    if (product(keep) == 1)
+        return 1;
+    for (int k = 0; k < seq->count; k++) {
+        const int64_t kept = kiln__magnitude(keep->stride[k][keep->rank - 1]);
+        const int64_t along = kiln__magnitude(seq->stride[k][seq->rank - 1]);
+        if (kept == 0 && along == 0)
+            continue;
+        const bool row = kept == 0 || (along != 0 && along <= kept);
+        weight += row ? seq->itemsize[k] : -(int64_t)seq->itemsize[k];
+    }
+    return weight;
+}
+
+static uint8_t access_on(const kiln__walk *inner, int k, bool constant)
+{
+    const int64_t stride = inner->stride[k][inner->rank - 1];
+    if (constant && !inner->written[k])
+        return KILN__ACCESS_ONE;
+    return stride == inner->itemsize[k]         ? KILN__ACCESS_VECTOR
+           : stride == 0 && !inner->written[k] ? KILN__ACCESS_SPLAT
+                                                : KILN__ACCESS_STRIDED;
+}
+
+static void choose_access(const kiln__walk *keep, const kiln__walk *seq, kiln__variant *v)
+{
+    const kiln__walk *inner = v->layout == KILN__LAYOUT_ROWS ? seq : keep;
+    for (int k = 0; k < seq->count; k++) {
+        const bool constant = kiln__walk_constant(seq, k) && kiln__walk_constant(keep, k);
+        v->access[seq->param[k]] = access_on(inner, k, constant);
+    }
+}
+
+/* Widest vectors along the last axis of `inner` that all operands' alignment allows. A sequence of
+ * one axis may end within an access; elsewhere accesses must not straddle. */
+static int choose_vec(const kiln__walk *inner, const kiln__walk *outer, bool whole,
+                      const kiln__operand *operands, const kiln__variant *v)
+{
+    int vec = ACCESS_BYTES, last = inner->rank - 1;
+    for (int k = 0; k < inner->count; k++) {
+        const uint8_t access = v->access[inner->param[k]];
+        if (access == KILN__ACCESS_STRIDED)
+            return 1;
+        if (access != KILN__ACCESS_VECTOR)
+            continue;
+        uint64_t low_bits = (uint64_t)operands[inner->param[k]].address;
+        for (int a = 0; a < last; a++)
+            low_bits |= (uint64_t)inner->stride[k][a];
+        for (int a = 0; a < outer->rank; a++)
+            low_bits |= outer->shape[a] > 1 ? (uint64_t)outer->stride[k][a] : 0;
+        while (vec > 1 && (vec * inner->itemsize[k] > ACCESS_BYTES ||
+                           low_bits % (uint64_t)(vec * inner->itemsize[k]) != 0))
+            vec /= 2;
+    }
+    while ((whole && inner->shape[last] % vec != 0) || inner->shape[last] < vec)
+        vec /= 2;
+    return vec;
+}
+
+/* ---- cuda -------------------------------------------------------------------------------------- */
+
+/* Accesses that a thread holds at once: THREAD_BYTES of the widest operand. */
+static int64_t choose_unroll(const kiln__walk *seq, const kiln__variant *v, int64_t part)
+{
+    const int64_t most = part > ACCESS_BYTES ? UNROLL_LARGE_PART : UNROLL_MAX;
+    const int64_t unroll = THREAD_BYTES / (v->vec * widest(seq));
+    return kiln__tuned("KILN_TUNE_SCAN_UNROLL", (int)(unroll < 1 ? 1 : least(unroll, most)));
+}
+
+/* What tiles of one sequence tell each other: one 8-byte word for every 4 bytes of a sum. Room for
+ * `lines` sums of each tile, of each `fan` tiles and of each fan * fan tiles. Tickets are ints; the
+ * first 16 bytes hold the counter of tiles taken. */
+static int64_t lookback_tickets(int64_t tiles, int64_t fan, int64_t lines, int64_t part)
+{
+    const int64_t groups = divide_up(tiles, fan);
+    const int64_t sums = fan == 1 ? tiles + 1 : tiles + groups + divide_up(groups, fan) + 1;
+    return 4 + 2 * divide_up(part, 4) * lines * sums;
+}
+
+static void rows_on_cuda(kiln__plan *plan, const kiln__walk *seq, int units, int64_t part)
+{
+    kiln__variant *v = &plan->variant;
+    const int64_t outputs = plan->word[KILN__WORD_OUTPUTS], length = plan->word[KILN__WORD_LENGTH];
+    const int64_t full = (int64_t)units * BLOCKS_PER_UNIT;
+    int64_t group = BLOCK_THREADS;
+
+    if (length <= WARP_THREADS)
+        group = power_up(length);
+    else if (length <= ROW_ACCESSES_OF_WARP && outputs * WARP_THREADS >= full * BLOCK_THREADS / 2)
+        group = WARP_THREADS;
+    const int64_t most = choose_unroll(seq, v, part);
+    v->group = (uint16_t)group;
+    v->unroll = (uint8_t)least(most, power_up(divide_up(length, group)));
+    const int64_t tiles = divide_up(length, group * v->unroll);
+    v->split = group == BLOCK_THREADS && tiles > 1 && outputs < full;
+    v->fan = ROW_FAN;
+    plan->word[KILN__WORD_SPLITS] = tiles;
+    plan->grid = v->split ? outputs * tiles : divide_up(outputs, BLOCK_THREADS / group);
+    if (!v->split)
+        return;
+    plan->ticket_count = 4 + outputs * (lookback_tickets(tiles, ROW_FAN, 1, part) - 4);
+}
+
+static void columns_on_cuda(kiln__plan *plan, const kiln__walk *seq, int units, int64_t part)
+{
+    kiln__variant *v = &plan->variant;
+    const int last = v->keep_rank - 1;
+    const int64_t columns = plan->shape[last] / v->vec, length = plan->word[KILN__WORD_LENGTH];
+    const int64_t outer = plan->word[KILN__WORD_OUTPUTS] / plan->shape[last];
+    const int64_t enough = (int64_t)units * COLUMN_BLOCKS_PER_UNIT;
+    int64_t across = BLOCK_THREADS;
+
+    if (outer * divide_up(columns, across) < enough)
+        across = columns <= COLUMNS_ACROSS_MIN ? COLUMNS_ACROSS_MIN : COLUMNS_ACROSS;
+    const int64_t rows = BLOCK_THREADS / across; /* of threads */
+    v->group = (uint16_t)across;
+    v->unroll = (uint8_t)least(choose_unroll(seq, v, part), power_up(divide_up(length, rows)));
+    plan->walk[last] = divide_up(columns, across);
+    const int64_t tiles = outer * plan->walk[last], steps = divide_up(length, rows * v->unroll);
+    v->split = across < BLOCK_THREADS && steps > 1 && tiles < enough;
+    /* A plain chain costs the time of one look a step; it is hidden behind enough other tiles. */
+    v->fan = (uint8_t)(tiles * 2 >= units ? 1 : rows);
+    plan->word[KILN__WORD_SPLITS] = tiles;
+    plan->grid = v->split ? tiles * steps : tiles;
+    if (v->split)
+        plan->ticket_count = lookback_tickets(steps, v->fan, tiles * across * v->vec, part);
+}
+
+/* ---- cpu --------------------------------------------------------------------------------------- */
+
+static void on_cpu(kiln__plan *plan)
+{
+    kiln__variant *v = &plan->variant;
+    const int64_t outputs = plan->word[KILN__WORD_OUTPUTS], length = plan->word[KILN__WORD_LENGTH];
+    int64_t tiles = outputs, across = 1;
+
+    v->lanes = CPU_RUNS;
+    v->unroll = CPU_RUN;
+    if (v->layout == KILN__LAYOUT_COLUMNS) {
+        const int64_t columns = plan->shape[v->keep_rank - 1];
+        across = least(CPU_COLUMNS, power_up(columns));
+        across = across < CPU_COLUMNS_MIN ? CPU_COLUMNS_MIN : across;
+        tiles = outputs / columns * divide_up(columns, across);
+    }
+    v->group = (uint16_t)across;
+    const int64_t chunk = KILN__SCAN_CHUNK / across, chunks = divide_up(length, chunk);
+    v->split = tiles < CPU_WHOLE_MIN && chunks > 1;
+    plan->word[KILN__WORD_CHUNK] = chunk;
+    plan->word[KILN__WORD_SPLITS] = chunks;
+    plan->grid = v->split ? tiles * chunks : tiles;
+    const int64_t each = v->split ? CPU_TOGETHER : length * across;
+    plan->units_together = (uint32_t)(each >= CPU_TOGETHER ? 1 : CPU_TOGETHER / each);
+    if (!v->split)
+        return;
+    plan->part_count = tiles * chunks * across;
+    plan->ticket_count = 1 + tiles * chunks;
+}
+
+/* ---- the whole --------------------------------------------------------------------------------- */
+
+/* Both halves side by side: kept axes, then the sequence's; in accesses where those are vectors. */
+static void join(kiln__plan *plan, const kiln__walk *keep, const kiln__walk *seq)
+{
+    kiln__variant *v = &plan->variant;
+    const kiln__walk *halves[2] = {keep, seq};
+    const int vector_axis = v->layout == KILN__LAYOUT_ROWS ? v->rank - 1 : v->keep_rank - 1;
+    int at = 0;
+
+    for (int h = 0; h < 2; h++) {
+        for (int a = 0; a < halves[h]->rank; a++, at++) {
+            const int64_t scale = at == vector_axis ? v->vec : 1;
+            plan->shape[at] = halves[h]->shape[a];
+            plan->walk[at] = divide_up(halves[h]->shape[a], scale);
+            for (int k = 0; k < halves[h]->count; k++)
+                plan->step[halves[h]->param[k]][at] = halves[h]->stride[k][a] * scale;
+        }
+    }
+}
+
+/* A made-up axis of one index moves nothing; a reversed sequence is walked from its other end, to
+ * which kernels move the pointers. */
+static void still(kiln__walk *keep, kiln__walk *seq, bool reverse)
+{
+    for (int k = 0; k < seq->count; k++) {
+        for (int a = 0; a < seq->rank; a++)
+            seq->stride[k][a] = seq->shape[a] == 1 ? 0 : seq->stride[k][a] * (reverse ? -1 : 1);
+        for (int a = 0; a < keep->rank; a++)
+            if (keep->shape[a] == 1)
+                keep->stride[k][a] = 0;
+    }
+}
+
+static int choose_index_bits(const kiln__plan *plan, const kiln__walk *keep, const kiln__walk *seq)
+{
+    const int64_t limit = INT32_MAX - (1 << 20);
+    if (plan->variant.backend == KILN_BACKEND_CPU || product(keep) > limit / 2 ||
+        product(seq) > limit / 2 || plan->grid > limit || plan->ticket_count > limit)
+        return 64;
+    for (int k = 0; k < seq->count; k++)
+        if (kiln__walk_reach(keep, k) + kiln__walk_reach(seq, k) > limit)
+            return 64;
+    return 32;
+}
+
+static void begin_variant(const kiln__definition *def, kiln_backend backend,
+                          const kiln_dtype *dtypes, bool exclusive, bool reverse, kiln__variant *v)
+{
+    memset(v, 0, sizeof *v);
+    v->backend = (uint8_t)backend;
+    v->param_count = (uint8_t)def->param_count;
+    for (size_t p = 0; p < def->param_count; p++)
+        v->dtype[p] = (uint8_t)dtypes[p];
+    v->exclusive = exclusive;
+    v->reverse = reverse;
+    v->block = BLOCK_THREADS;
+    v->unroll = v->segments = v->lanes = v->vec = v->fan = 1;
+}
+
+static void describe_raw(const kiln__definition *def, const kiln__operand *operands,
+                         kiln__variant *v)
+{
+    for (size_t p = 0; p < def->param_count; p++) {
+        if (!operands[p].raw)
+            continue;
+        v->access[p] = KILN__ACCESS_RAW;
+        v->raw_rank[p] = (uint8_t)operands[p].rank;
+        v->raw_contiguous[p] = operands[p].contiguous;
+    }
+}
+
+void kiln__scan_plan_make(const kiln__definition *def, kiln_backend backend, int units,
+                          const kiln_dtype *dtypes, const kiln__operand *operands, int rank,
+                          const int64_t *shape, int axis, bool exclusive, bool reverse,
+                          kiln__plan *plan)
+{
+    kiln__walk keep, seq;
+    bool scanned[KILN_RANK_MAX], kept[KILN_RANK_MAX];
+    kiln__variant *v = &plan->variant;
+    const int64_t part = part_bytes(def, dtypes);
+
+    begin_variant(def, backend, dtypes, exclusive, reverse, v);
+    for (int a = 0; a < rank; a++) {
+        scanned[a] = axis < 0 || a == axis;
+        kept[a] = !scanned[a];
+    }
+    kiln__walk_collect(&keep, def, operands, rank, shape, kept, NULL);
+    kiln__walk_collect(&seq, def, operands, rank, shape, scanned, NULL);
+    kiln__walk_sort(&keep, true);
+    kiln__walk_collapse(&keep);
+    kiln__walk_collapse(&seq);
+    still(&keep, &seq, v->reverse);
+    v->keep_rank = (uint8_t)keep.rank;
+    v->rank = (uint8_t)(keep.rank + seq.rank);
+
+    v->layout = rows_weight(&keep, &seq) > 0 ? KILN__LAYOUT_ROWS : KILN__LAYOUT_COLUMNS;
+    const bool rows = v->layout == KILN__LAYOUT_ROWS;
+    choose_access(&keep, &seq, v);
+    if (backend != KILN_BACKEND_CPU && rows)
+        v->vec = (uint8_t)choose_vec(&seq, &keep, seq.rank > 1, operands, v);
+    else if (backend != KILN_BACKEND_CPU && part <= ACCESS_BYTES)
+        v->vec = (uint8_t)choose_vec(&keep, &seq, true, operands, v);
+    join(plan, &keep, &seq);
+    plan->size = product(&keep) * product(&seq);
+    plan->part_count = plan->ticket_count = 0;
+    plan->word[KILN__WORD_OUTPUTS] = product(&keep);
+    plan->word[KILN__WORD_COUNT_ALL] = product(&seq);
+    plan->word[KILN__WORD_LENGTH] = rows ? divide_up(product(&seq), v->vec) : product(&seq);
+    if (backend == KILN_BACKEND_CPU)
+        on_cpu(plan);
+    else if (rows)
+        rows_on_cuda(plan, &seq, units, part);
+    else
+        columns_on_cuda(plan, &seq, units, part);
+    v->index_bits = (uint8_t)choose_index_bits(plan, &keep, &seq);
+    describe_raw(def, operands, v);
+}

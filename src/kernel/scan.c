@@ -1,0 +1,313 @@
+/*
+ * scan.c - kiln_scan: the axis, shapes, the plan, and the public functions.
+ *
+ *     arguments > [axis > outputs > plan] > recipe > memo > run
+ *
+ * To the planner an output has all axes of the loop. One that is flat, as NumPy's axis=None makes
+ * it, is described with the strides that its elements have in the C-order of the loop.
+ */
+#include "kernel/resolve.h"
+#include "kiln/scan.h"
+
+#define FLAGS_ALL ((unsigned)KILN_SCAN_EXCLUSIVE | (unsigned)KILN_SCAN_REVERSE)
+
+/* Strides of outputs along the loop's axes, where they are not the array's own. */
+typedef struct spread {
+    int64_t strides[KILN_PARAM_MAX][KILN_RANK_MAX];
+} spread;
+
+/* ---- the call ---------------------------------------------------------------------------------- */
+
+/* The axis to scan, or -1 for all elements in C-order. */
+static kiln_status read_axis(const kiln__definition *d, const kiln_axes *axes, int rank, int *out,
+                             kiln_error *err)
+{
+    *out = -1;
+    if (axes == NULL)
+        return KILN_OK;
+    if (axes->count != 1)
+        return kiln__fail(err, KILN_ERR_AXIS,
+                          "kernel \"%s\": a scan runs along one axis (or, with none given, over all "
+                          "elements), not along %d",
+                          d->name, axes->count);
+    *out = axes->axis[0] < 0 ? axes->axis[0] + rank : axes->axis[0];
+    if (*out < 0 || *out >= rank)
+        return kiln__fail(err, KILN_ERR_AXIS, "kernel \"%s\": axis %d is out of range for rank %d",
+                          d->name, axes->axis[0], rank);
+    return KILN_OK;
+}
+
+static kiln_status check_flags(const kiln__definition *d, unsigned flags, kiln_error *err)
+{
+    if ((flags & ~FLAGS_ALL) != 0)
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "kernel \"%s\": %#x is no kiln_scan_flag", d->name,
+                          flags & ~FLAGS_ALL);
+    if ((flags & KILN_SCAN_EXCLUSIVE) != 0 && d->snippet[KILN__SNIPPET_IDENTITY][0] == '\0')
+        return kiln__fail(err, KILN_ERR_IDENTITY,
+                          "kernel \"%s\": an exclusive scan begins with the identity, and there is "
+                          "none",
+                          d->name);
+    return KILN_OK;
+}
+
+static bool has_shape(const kiln_array *a, int rank, const int64_t *shape)
+{
+    return a->rank == rank && memcmp(a->shape, shape, (size_t)rank * sizeof shape[0]) == 0;
+}
+
+static kiln_status check_given(const kiln__definition *d, const kiln__resolved *r, size_t p,
+                               int axis, int64_t size, kiln_error *err)
+{
+    const kiln_array *a = r->array[p];
+    char have[160], need[160];
+    if (!has_shape(a, r->rank, r->shape) && !(axis < 0 && has_shape(a, 1, &size)))
+        return kiln__fail(err, KILN_ERR_OUTPUT,
+                          "kernel \"%s\": output `%s` has shape %s, but the result has %s", d->name,
+                          d->params[p].name,
+                          kiln__shape_text(a->rank, a->shape, have, sizeof have),
+                          axis < 0 ? kiln__shape_text(1, &size, need, sizeof need)
+                                   : kiln__shape_text(r->rank, r->shape, need, sizeof need));
+    if (a->self_overlap)
+        return kiln__fail(err, KILN_ERR_OUTPUT,
+                          "kernel \"%s\": output `%s` was broadcast and cannot be written", d->name,
+                          d->params[p].name);
+    return KILN_OK;
+}
+
+/* ---- outputs as the planner sees them ---------------------------------------------------------- */
+
+/* Strides of elements `step` bytes apart over the loop's axes, the last of `order` being fastest. */
+static void dense_strides(const kiln__resolved *r, const int *order, int64_t step, int64_t *strides)
+{
+    for (int k = r->rank - 1; k >= 0; k--) {
+        const int a = order != NULL ? order[k] : k;
+        strides[a] = step;
+        step *= r->shape[a] > 1 ? r->shape[a] : 1;
+    }
+}
+
+static void fill_outputs(const kiln__definition *d, kiln__resolved *r, spread *s, int axis)
+{
+    kiln__plan_k_order(r->operand, d->param_count, r->rank, r->shape, r->order);
+    for (size_t p = d->input_count; p < d->param_count; p++) {
+        kiln__operand *o = &r->operand[p];
+        const kiln_array *a = r->array[p];
+        if (a != NULL && has_shape(a, r->rank, r->shape))
+            continue;
+        if (axis < 0)
+            dense_strides(r, NULL, a != NULL ? a->strides[0] : o->itemsize, s->strides[p]);
+        else
+            dense_strides(r, r->order, o->itemsize, s->strides[p]);
+        o->is_array = true;
+        o->rank = r->rank;
+        o->shape = r->shape;
+        o->strides = s->strides[p];
+    }
+}
+
+/* Plan; nothing is planned for no elements, but a source can be asked for in any case. */
+static void make_plan(const kiln__kernel *op, const kiln__call *call, kiln__resolved *r, int axis)
+{
+    const kiln_device_info *info = kiln__device_info(op->device);
+    int64_t shape[KILN_RANK_MAX];
+    bool empty = false;
+    for (int a = 0; a < r->rank; a++) {
+        shape[a] = r->shape[a] > 0 ? r->shape[a] : 1;
+        empty = empty || r->shape[a] == 0;
+    }
+    kiln__scan_plan_make(op->def, info->backend, info->unit_count, r->dtype, r->operand, r->rank,
+                         shape, axis, (call->scan_flags & KILN_SCAN_EXCLUSIVE) != 0,
+                         (call->scan_flags & KILN_SCAN_REVERSE) != 0, &r->plan);
+    if (empty)
+        r->plan.size = 0;
+}
+
+static kiln_status check_inputs(const kiln__definition *d, const kiln__resolved *r, kiln_error *err)
+{
+    for (size_t p = 0; p < d->input_count; p++)
+        if (kiln__decides_shape(d, r, p))
+            return KILN_OK;
+    return kiln__fail(err, KILN_ERR_UNDECIDED_SIZE,
+                      "kernel \"%s\": no input array that is not raw was given", d->name);
+}
+
+/* Everything about the call but its recipe. On return r->rank and r->shape are the outputs'. */
+static kiln_status resolve(kiln__kernel *op, const kiln__call *call, kiln__resolved *r, spread *s,
+                           kiln_error *err)
+{
+    const kiln__definition *d = op->def;
+    kiln_status status = KILN_OK;
+    int64_t size;
+    int axis;
+
+    KILN_TRY(kiln__resolve_arguments(op, call, r, err));
+    KILN_TRY(check_inputs(d, r, err));
+    KILN_TRY(kiln__broadcast_inputs(d, r, err));
+    KILN_TRY(kiln__shape_size(r->rank, r->shape, 16, &size, err));
+    KILN_TRY(read_axis(d, call->axes, r->rank, &axis, err));
+    KILN_TRY(check_flags(d, call->scan_flags, err));
+    for (size_t p = d->input_count; p < d->param_count; p++)
+        if (r->array[p] != NULL)
+            KILN_TRY(check_given(d, r, p, axis, size, err));
+    for (size_t p = 0; p < d->param_count; p++)
+        kiln__fill_operand(d, r, p);
+    fill_outputs(d, r, s, axis);
+    make_plan(op, call, r, axis);
+    if (axis < 0) {
+        r->rank = 1;
+        r->shape[0] = size;
+        r->order[0] = 0;
+    }
+
+done:
+    return status;
+}
+
+static kiln_status scan_recipe(kiln__kernel *op, const kiln__call *call, kiln__recipe **out,
+                               char **text_out, kiln_error *err)
+{
+    kiln__resolved r;
+    spread s;
+    kiln_status status = resolve(op, call, &r, &s, err);
+    if (status != KILN_OK)
+        return status;
+    return out != NULL ? kiln__recipe_make(op, call, &r, out, err)
+                       : kiln__resolved_source(op, &r, text_out, err);
+}
+
+/* ---- the public functions ---------------------------------------------------------------------- */
+
+kiln_status kiln__scan_new(kiln_context *ctx, bool owns_ctx,
+                           const kiln__definition_request *request, kiln_scan **out,
+                           kiln_error *err)
+{
+    *out = NULL;
+    kiln_scan *op = kiln__calloc(1, sizeof *op);
+    if (op == NULL)
+        return kiln__fail_memory(err, sizeof *op);
+    kiln_status status = kiln__kernel_init(&op->kernel, ctx, owns_ctx, scan_recipe, request, err);
+    if (status == KILN_OK)
+        *out = op;
+    else
+        kiln_scan_destroy(op);
+    return status;
+}
+
+static kiln_status check_outputs(const kiln__definition *d, kiln_error *err)
+{
+    if (d->param_count == d->input_count)
+        return kiln__fail(err, KILN_ERR_SYNTAX, "kernel \"%s\" has no output", d->name);
+    for (size_t p = d->input_count; p < d->param_count; p++)
+        if (d->params[p].raw)
+            return kiln__fail(err, KILN_ERR_SYNTAX,
+                              "kernel \"%s\": output `%s` of a scan cannot be raw", d->name,
+                              d->params[p].name);
+    return KILN_OK;
+}
+
+kiln_status kiln_scan_create(kiln_context *ctx, const char *in, const char *outputs,
+                             const char *map, const char *reduce, const char *post,
+                             const char *identity, const kiln_scan_options *opts, kiln_scan **out,
+                             kiln_error *err)
+{
+    kiln_scan_options o = KILN_SCAN_OPTIONS_INIT;
+    kiln_status status = KILN_OK;
+
+    if (out == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "kiln_scan_create: `out` is NULL");
+    *out = NULL;
+    if (ctx == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "kiln_scan_create: `ctx` is NULL");
+    if (opts != NULL)
+        KILN_TRY(kiln__options_read(&o, sizeof o, opts, opts->struct_size, "kiln_scan_options",
+                                    err));
+    const kiln__definition_request request = {
+        .name = o.name != NULL ? o.name : "kiln_scan",
+        .in = in,
+        .out = outputs,
+        .snippet = {[KILN__SNIPPET_PREAMBLE] = o.preamble,
+                    [KILN__SNIPPET_MAP] = map,
+                    [KILN__SNIPPET_REDUCE] = reduce,
+                    [KILN__SNIPPET_POST] = post,
+                    [KILN__SNIPPET_IDENTITY] = identity,
+                    [KILN__SNIPPET_REDUCE_TYPE] = o.reduce_type},
+        .options = o.compiler_options,
+        .option_count = o.compiler_option_count,
+        .reduction = true,
+        .scan = true,
+    };
+    KILN_TRY(kiln__scan_new(ctx, true, &request, out, err));
+    status = check_outputs((*out)->kernel.def, err);
+    if (status != KILN_OK) {
+        kiln_scan_destroy(*out);
+        *out = NULL;
+    }
+
+done:
+    return status;
+}
+
+void kiln_scan_destroy(kiln_scan *op)
+{
+    if (op == NULL)
+        return;
+    kiln__kernel_clear(&op->kernel);
+    kiln__free(op);
+}
+
+void kiln_scan_options_init(kiln_scan_options *opts, size_t struct_size)
+{
+    kiln__options_init(opts, struct_size);
+}
+
+void kiln_scan_call_options_init(kiln_scan_call_options *opts, size_t struct_size)
+{
+    kiln__options_init(opts, struct_size);
+}
+
+static kiln_status read_call(kiln_scan *op, const kiln_arg *args, size_t arg_count,
+                             const kiln_scan_call_options *opts, kiln__call *call, kiln_error *err)
+{
+    kiln_scan_call_options o = KILN_SCAN_CALL_OPTIONS_INIT;
+    kiln_call_options loop = KILN_CALL_OPTIONS_INIT;
+    if (opts != NULL) {
+        kiln_status status = kiln__options_read(&o, sizeof o, opts, opts->struct_size,
+                                                "kiln_scan_call_options", err);
+        if (status != KILN_OK)
+            return status;
+    }
+    loop.stream = o.stream;
+    kiln_status status =
+        kiln__call_read(op != NULL ? &op->kernel : NULL, args, arg_count, &loop, call, err);
+    call->axes = o.axes;
+    call->scan_flags = o.flags;
+    return status;
+}
+
+kiln_status kiln_scan_run(kiln_scan *op, const kiln_arg *args, size_t arg_count,
+                          const kiln_scan_call_options *opts, kiln_error *err)
+{
+    kiln__call call;
+    kiln_status status = read_call(op, args, arg_count, opts, &call, err);
+    return status == KILN_OK ? kiln__kernel_run(&op->kernel, &call, err) : status;
+}
+
+kiln_status kiln_scan_source(kiln_scan *op, const kiln_arg *args, size_t arg_count,
+                             const kiln_scan_call_options *opts, char **text_out, kiln_error *err)
+{
+    kiln__call call;
+    if (text_out == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "kiln_scan_source: `text_out` is NULL");
+    *text_out = NULL;
+    kiln_status status = read_call(op, args, arg_count, opts, &call, err);
+    return status == KILN_OK ? op->kernel.build(&op->kernel, &call, NULL, text_out, err) : status;
+}
+
+kiln_status kiln_scan_over(kiln_scan *op, const kiln_axes *axes, unsigned flags,
+                           const kiln_arg *args, size_t arg_count, kiln_error *err)
+{
+    kiln_scan_call_options opts = KILN_SCAN_CALL_OPTIONS_INIT;
+    opts.axes = axes;
+    opts.flags = flags;
+    return kiln_scan_run(op, args, arg_count, &opts, err);
+}

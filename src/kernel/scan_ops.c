@@ -1,0 +1,199 @@
+/*
+ * scan_ops.c - named scans: cumsum, cumprod, cummax, cummin of one array.
+ *
+ *     (op, dtype) > row of the table > texts of a definition > kiln_scan, kept by the context
+ *
+ * Each row of `rows` is an ordinary definition for some kinds of dtype; a scan is added by a row (and
+ * a line of KILN_SCAN_MAP). In a row's texts $ stands for the type that values accumulate in.
+ *
+ * Rule: results have NumPy's dtypes.
+ */
+#include <stdio.h>
+
+#include "kernel/kernel.h"
+#include "kiln/scan.h"
+
+typedef struct row {
+    kiln_scan_op op;
+    const char *kinds; /* kiln_dtype_kind()s it is for; the first row that fits counts */
+    bool widens;       /* integers become int64 or uint64 */
+    const char *reduce, *identity;
+} row;
+
+/* The greatest and least of numbers; of equal ones the earlier is kept, and so is the first NaN. */
+#define GREATEST "b > a || b != b ? b : a"
+#define LEAST "b < a || b != b ? b : a"
+
+static const row rows[] = {
+    {KILN_SCAN_CUMSUM, "biufc", true, "a + b", "0"},
+    {KILN_SCAN_CUMPROD, "biufc", true, "a * b", "1"},
+    {KILN_SCAN_CUMMAX, "f", false, GREATEST, "-INFINITY"},
+    {KILN_SCAN_CUMMAX, "biu", false, "b > a ? b : a", "std::numeric_limits<$>::lowest()"},
+    {KILN_SCAN_CUMMIN, "f", false, LEAST, "INFINITY"},
+    {KILN_SCAN_CUMMIN, "biu", false, "b < a ? b : a", "std::numeric_limits<$>::max()"},
+};
+
+/* One past the largest kiln_scan_op. */
+enum {
+    OP_COUNT = 1
+#define COUNT_OP(name, value, text, doc) +1
+               KILN_SCAN_MAP(COUNT_OP)
+#undef COUNT_OP
+};
+
+const char *kiln_scan_op_name(kiln_scan_op op)
+{
+    switch (op) {
+#define NAME_CASE(name, value, text, doc)                                                          \
+    case KILN_SCAN_##name:                                                                         \
+        return text;
+        KILN_SCAN_MAP(NAME_CASE)
+#undef NAME_CASE
+    }
+    return "unknown";
+}
+
+/* ---- from a row to a definition ---------------------------------------------------------------- */
+
+static const row *find_row(kiln_scan_op op, kiln_dtype dtype)
+{
+    for (size_t r = 0; r < KILN_COUNT_OF(rows); r++)
+        if (rows[r].op == op && strchr(rows[r].kinds, kiln_dtype_kind(dtype)) != NULL)
+            return &rows[r];
+    return NULL;
+}
+
+static kiln_dtype result_of(const row *r, kiln_dtype dtype)
+{
+    const char kind = kiln_dtype_kind(dtype);
+    if (!r->widens || strchr("biu", kind) == NULL)
+        return dtype;
+    return kind == 'u' ? KILN_UINT64 : KILN_INT64;
+}
+
+/* Sums of integers wrap as NumPy's do, which signed C++ integers must not: they are unsigned. */
+static const char *value_ctype(const row *r, kiln_dtype dtype)
+{
+    if (r->widens && strchr("biu", kiln_dtype_kind(dtype)) != NULL)
+        return "unsigned long long";
+    return kiln_dtype_ctype(dtype == KILN_FLOAT16 || dtype == KILN_BFLOAT16 ? KILN_FLOAT32 : dtype);
+}
+
+static kiln_status define(kiln_context *ctx, const row *r, kiln_dtype dtype, kiln_scan **out,
+                          kiln_error *err)
+{
+    const char *ctype = value_ctype(r, dtype);
+    char name[32], output[32], identity[96];
+    const char *mark = strchr(r->identity, '$');
+
+    snprintf(name, sizeof name, "kiln_%s", kiln_scan_op_name(r->op));
+    snprintf(output, sizeof output, "%s y", kiln_dtype_name(result_of(r, dtype)));
+    snprintf(identity, sizeof identity, "%.*s%s%s",
+             (int)(mark != NULL ? (size_t)(mark - r->identity) : strlen(r->identity)), r->identity,
+             mark != NULL ? ctype : "", mark != NULL ? mark + 1 : "");
+    const kiln__definition_request request = {
+        .name = name,
+        .in = "T x",
+        .out = output,
+        .snippet = {[KILN__SNIPPET_MAP] = "x",
+                    [KILN__SNIPPET_REDUCE] = r->reduce,
+                    [KILN__SNIPPET_POST] = "y = a",
+                    [KILN__SNIPPET_IDENTITY] = identity,
+                    [KILN__SNIPPET_REDUCE_TYPE] = ctype},
+        .reduction = true,
+        .scan = true,
+    };
+    return kiln__scan_new(ctx, false, &request, out, err);
+}
+
+/* ---- kept by the context ----------------------------------------------------------------------- */
+
+typedef struct scan_set {
+    pthread_mutex_t lock;
+    _Atomic(kiln_scan *) op[OP_COUNT][KILN_DTYPE_COUNT];
+} scan_set;
+
+static void *set_make(kiln_context *ctx)
+{
+    (void)ctx;
+    scan_set *set = kiln__calloc(1, sizeof *set);
+    if (set != NULL)
+        pthread_mutex_init(&set->lock, NULL);
+    return set;
+}
+
+static void set_destroy(void *state)
+{
+    scan_set *set = state;
+    for (size_t op = 0; op < OP_COUNT; op++)
+        for (size_t dtype = 0; dtype < KILN_DTYPE_COUNT; dtype++)
+            kiln_scan_destroy(atomic_load(&set->op[op][dtype]));
+    pthread_mutex_destroy(&set->lock);
+    kiln__free(set);
+}
+
+static kiln_status get(kiln_context *ctx, const row *r, kiln_dtype dtype, kiln_scan **out,
+                       kiln_error *err)
+{
+    void *state = NULL;
+    kiln_status status =
+        kiln__context_attachment(ctx, KILN__ATTACH_SCAN, set_make, set_destroy, &state, err);
+    if (status != KILN_OK)
+        return status;
+    scan_set *set = state;
+    _Atomic(kiln_scan *) *slot = &set->op[r->op][dtype];
+    *out = atomic_load_explicit(slot, memory_order_acquire);
+    if (*out != NULL)
+        return KILN_OK;
+    pthread_mutex_lock(&set->lock);
+    *out = atomic_load(slot);
+    if (*out == NULL)
+        status = define(ctx, r, dtype, out, err);
+    atomic_store_explicit(slot, *out, memory_order_release);
+    pthread_mutex_unlock(&set->lock);
+    return status;
+}
+
+/* ---- the public function ----------------------------------------------------------------------- */
+
+static kiln_status check(kiln_scan_op op, const kiln_array *array, kiln_array *const *out,
+                         const row **row_out, kiln_error *err)
+{
+    const char *name = kiln_scan_op_name(op);
+
+    if (array == NULL || out == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "kiln_array_scan: `%s` is NULL",
+                          array == NULL ? "array" : "out");
+    if ((int)op < 1 || (int)op >= OP_COUNT)
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "there is no scan %d", (int)op);
+    kiln_status status = kiln__array_check(array, NULL, "`array`", err);
+    if (status == KILN_OK && *out != NULL)
+        status = kiln__array_check(*out, array->ctx, "`*out`", err);
+    if (status != KILN_OK)
+        return status;
+    *row_out = find_row(op, array->dtype);
+    if (*row_out == NULL)
+        return kiln__fail(err, KILN_ERR_DTYPE, "%s does not take %s: complex numbers have no order",
+                          name, kiln_dtype_name(array->dtype));
+    const kiln_dtype result = result_of(*row_out, array->dtype);
+    if (*out != NULL && (*out)->dtype != result)
+        return kiln__fail(err, KILN_ERR_DTYPE, "%s of %s is %s, but `*out` is %s", name,
+                          kiln_dtype_name(array->dtype), kiln_dtype_name(result),
+                          kiln_dtype_name((*out)->dtype));
+    return KILN_OK;
+}
+
+kiln_status kiln_array_scan(kiln_scan_op op, const kiln_array *array, const kiln_axes *axes,
+                            unsigned flags, kiln_array **out, kiln_error *err)
+{
+    const row *r = NULL;
+    kiln_scan *scan = NULL;
+
+    kiln_status status = check(op, array, out, &r, err);
+    if (status == KILN_OK)
+        status = get(array->ctx, r, array->dtype, &scan, err);
+    if (status != KILN_OK)
+        return status;
+    const kiln_arg args[] = {kiln_arg_array(array), kiln_arg_out(out)};
+    return kiln_scan_over(scan, axes, flags, args, KILN_COUNT_OF(args), err);
+}
