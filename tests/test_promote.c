@@ -238,7 +238,9 @@ static void check_case(const kiln__op *op, const kiln__op_type *in, const char *
         assert_int_equal(status, KILN_ERR_DTYPE);
         assert_non_null(strstr(err.message, op->name));
     }
-    if (got_in != want_in || got_out != want_out)
+    /* Logic casts every operand to bool at once, where NumPy's loops take equal dtypes as they are. */
+    const bool logic = strncmp(op->name, "logical", 7) == 0 && got_in == '?';
+    if ((got_in != want_in && !logic) || got_out != want_out)
         fail_msg("%s of %s and %s: computed in '%c' for '%c', not in '%c' for '%c'", name,
                  kiln_dtype_name(in[0].dtype), kiln_dtype_name(in[1].dtype), got_in, got_out,
                  want_in, want_out);
@@ -249,8 +251,7 @@ static void check_op(char **words, int count)
 {
     assert_int_equal(count, 5);
     const kiln__op *op = kiln__op_named(words[1], strlen(words[1]));
-    if (op == NULL)
-        return;
+    assert_non_null(op);
     assert_int_equal(op->arity, words[2][0] - '0');
     for (int a = 0; a < LETTER_COUNT; a++) {
         if (op->arity == 1) {

@@ -1,11 +1,10 @@
 /*
  * ops.c - operations by value and by name; which loop computes one for given dtypes.
  *
- *     operands > common dtype > first loop that takes it > input dtypes, expression
+ *     operands > their dtypes > first loop that takes all > input dtypes, expression
  *
- * NumPy walks a ufunc's loops until it finds one to which all operands cast safely; since the
- * dtypes of a loop are equal (but for the shapes that ops.def names), that is the first loop to
- * which the common dtype casts safely.
+ * NumPy walks a ufunc's loops, narrow types first, until it finds one to which all operands cast
+ * safely. So do we; a plain number among them has taken the dtype that promotion gives it.
  */
 #include <math.h>
 #include <stdio.h>
@@ -15,7 +14,14 @@
 
 /* ---- the table --------------------------------------------------------------------------------- */
 
-typedef enum op_shape { SHAPE_SAME, SHAPE_COMPARE, SHAPE_CHOOSE, SHAPE_SCALE, SHAPE_CLAMP } op_shape;
+typedef enum op_shape {
+    SHAPE_SAME,
+    SHAPE_COMPARE,
+    SHAPE_CHOOSE,
+    SHAPE_SCALE,
+    SHAPE_TRUTH,
+    SHAPE_CLAMP
+} op_shape;
 
 typedef struct op_loop {
     const char *types;
@@ -66,14 +72,15 @@ static const alias aliases[] = {
 #undef ALIAS
 /* clang-format on */
 
-/* The letters of the table, in NumPy's order of width. */
+/* The letters of the table, in the order in which NumPy's ufuncs list their loops: a dtype comes
+ * before all others that it casts to safely. */
 static const struct {
     char letter;
     kiln_dtype dtype;
 } letters[] = {
-    {'?', KILN_BOOL},    {'b', KILN_INT8},     {'h', KILN_INT16},     {'i', KILN_INT32},
-    {'q', KILN_INT64},   {'B', KILN_UINT8},    {'H', KILN_UINT16},    {'I', KILN_UINT32},
-    {'Q', KILN_UINT64},  {'e', KILN_FLOAT16},  {'E', KILN_BFLOAT16},  {'f', KILN_FLOAT32},
+    {'?', KILN_BOOL},    {'b', KILN_INT8},      {'B', KILN_UINT8},      {'h', KILN_INT16},
+    {'H', KILN_UINT16},  {'i', KILN_INT32},     {'I', KILN_UINT32},     {'q', KILN_INT64},
+    {'Q', KILN_UINT64},  {'e', KILN_FLOAT16},   {'E', KILN_BFLOAT16},   {'f', KILN_FLOAT32},
     {'d', KILN_FLOAT64}, {'F', KILN_COMPLEX64}, {'D', KILN_COMPLEX128},
 };
 
@@ -158,27 +165,54 @@ static kiln_status refuse(const kiln__op *op, const kiln__op_type *in, kiln_erro
     return kiln__fail(err, KILN_ERR_DTYPE, "%s does not take %s", op->name, text);
 }
 
-/* The loop for a common dtype, and the type it computes in; NULL when there is none. */
-static const op_loop *find_loop(const op_row *row, kiln_dtype common, kiln_dtype *type)
+/* The loop that computes in the type `letter`. */
+static const op_loop *loop_of(const op_row *row, char letter)
+{
+    for (const op_loop *l = row->loop; l->types != NULL; l++)
+        if (l->as[0] == '\0' && strchr(l->types, letter) != NULL)
+            return l;
+    return NULL;
+}
+
+/* The loop for operands of these dtypes, whose common dtype is `common`, and the type it computes
+ * in; NULL when there is none. Each operand by itself must cast to that type: int8 and uint8, whose
+ * common dtype is int16, both fit float16, in which hypot takes them. */
+static const op_loop *find_loop(const op_row *row, const kiln_dtype *in, int count,
+                                kiln_dtype common, kiln_dtype *type)
 {
     const char letter = letter_of(common);
 
     if (letter == '\0' || strchr(row->refused, letter) != NULL)
         return NULL;
     for (const op_loop *l = row->loop; l->types != NULL; l++) {
-        if (l->as[0] != '\0') {
-            if (strchr(l->types, letter) == NULL)
-                continue;
+        if (l->as[0] != '\0' && strchr(l->types, letter) != NULL) {
             *type = dtype_of(l->as[0]);
             return l;
         }
-        for (const char *t = l->types; *t != '\0'; t++) {
-            *type = dtype_of(*t);
-            if (*type != KILN_DTYPE_NONE && kiln__can_cast(common, *type))
-                return l;
-        }
+    }
+    for (size_t k = 0; k < KILN_COUNT_OF(letters); k++) {
+        const op_loop *l = loop_of(row, letters[k].letter);
+        bool fits = l != NULL;
+        *type = letters[k].dtype;
+        for (int p = 0; p < count && fits; p++)
+            fits = kiln__can_cast(in[p], *type);
+        if (fits)
+            return l;
     }
     return NULL;
+}
+
+/* As find_loop for operands of which some are plain numbers: these take the common dtype. */
+static const op_loop *find_loop_of(const op_row *row, const kiln__op_type *in, int count,
+                                   kiln_dtype *type)
+{
+    kiln_dtype common = KILN_DTYPE_NONE, dtypes[KILN__OP_ARITY_MAX];
+
+    if (!kiln__result_type(in, (size_t)count, &common))
+        return NULL;
+    for (int k = 0; k < count; k++)
+        dtypes[k] = in[k].weak ? common : in[k].dtype;
+    return find_loop(row, dtypes, count, common, type);
 }
 
 static void set_loop(const op_loop *l, kiln_dtype type, int arity, kiln__op_loop *out)
@@ -225,8 +259,8 @@ static kiln_status check_range(const kiln__op *op, const kiln__op_type *in,
         const kiln__number *n = &in[k].number;
         if (!is_plain_integer(&in[k]) || integer_fits(n, loop->in[k]))
             continue;
-        if (op->row->shape == SHAPE_CHOOSE && k == 0)
-            continue; /* a condition: anything but zero */
+        if (loop->in[k] == KILN_BOOL)
+            continue; /* a condition: whether it is zero */
         if (n->kind == 'u')
             return kiln__fail(err, KILN_ERR_RANGE, "%s: the number %llu does not fit %s", op->name,
                               (unsigned long long)n->value.u, kiln_dtype_name(loop->in[k]));
@@ -240,11 +274,9 @@ static kiln_status check_range(const kiln__op *op, const kiln__op_type *in,
 static kiln_status resolve_same(const kiln__op *op, const kiln__op_type *in, kiln__op_loop *out,
                                 kiln_error *err)
 {
-    kiln_dtype common = KILN_DTYPE_NONE, type = KILN_DTYPE_NONE;
-    const op_loop *l = NULL;
+    kiln_dtype type = KILN_DTYPE_NONE;
+    const op_loop *l = find_loop_of(op->row, in, op->arity, &type);
 
-    if (kiln__result_type(in, (size_t)op->arity, &common))
-        l = find_loop(op->row, common, &type);
     if (l == NULL)
         return refuse(op, in, err);
     set_loop(l, type, op->arity, out);
@@ -291,11 +323,11 @@ static kiln_status resolve_compare(const kiln__op *op, const kiln__op_type *give
 static kiln_status resolve_choose(const kiln__op *op, const kiln__op_type *in, kiln__op_loop *out,
                                   kiln_error *err)
 {
-    kiln_dtype common = KILN_DTYPE_NONE, type = KILN_DTYPE_NONE;
+    kiln_dtype type = KILN_DTYPE_NONE;
     const op_loop *l = NULL;
 
     if (in[0].weak || kiln_dtype_size(in[0].dtype) != 0)
-        l = kiln__result_type(in + 1, 2, &common) ? find_loop(op->row, common, &type) : NULL;
+        l = find_loop_of(op->row, in + 1, 2, &type);
     if (l == NULL)
         return refuse(op, in, err);
     set_loop(l, type, op->arity, out);
@@ -307,16 +339,26 @@ static kiln_status resolve_choose(const kiln__op *op, const kiln__op_type *in, k
 static kiln_status resolve_scale(const kiln__op *op, const kiln__op_type *in, kiln__op_loop *out,
                                  kiln_error *err)
 {
-    kiln_dtype common = KILN_DTYPE_NONE, type = KILN_DTYPE_NONE, exponent = KILN_DTYPE_NONE;
+    kiln_dtype type = KILN_DTYPE_NONE, exponent = KILN_DTYPE_NONE;
     const op_loop *l = NULL;
 
-    if (kiln__result_type(in, 1, &common) && kiln__result_type(in + 1, 1, &exponent) &&
-        kiln__can_cast(exponent, KILN_INT64))
-        l = find_loop(op->row, common, &type);
+    if (kiln__result_type(in + 1, 1, &exponent) && kiln__can_cast(exponent, KILN_INT64))
+        l = find_loop_of(op->row, in, 1, &type);
     if (l == NULL)
         return refuse(op, in, err);
     set_loop(l, type, op->arity, out);
     out->in[1] = kiln__can_cast(exponent, KILN_INT32) ? KILN_INT32 : KILN_INT64;
+    return KILN_OK;
+}
+
+/* Logic: whatever it is, only whether it is zero counts. */
+static kiln_status resolve_truth(const kiln__op *op, const kiln__op_type *in, kiln__op_loop *out,
+                                 kiln_error *err)
+{
+    for (int k = 0; k < op->arity; k++)
+        if (!in[k].weak && kiln_dtype_size(in[k].dtype) == 0)
+            return refuse(op, in, err);
+    set_loop(&op->row->loop[0], KILN_BOOL, op->arity, out);
     return KILN_OK;
 }
 
@@ -334,6 +376,9 @@ kiln_status kiln__op_resolve(const kiln__op *op, const kiln__op_type *in, kiln__
         break;
     case SHAPE_SCALE:
         status = resolve_scale(op, in, out, err);
+        break;
+    case SHAPE_TRUTH:
+        status = resolve_truth(op, in, out, err);
         break;
     case SHAPE_SAME:
     case SHAPE_CLAMP:
