@@ -1,9 +1,7 @@
 /*
  * cmd_cache.c - `kiln cache`: look into, bound, check, pack and unpack the cache folder.
  *
- *     kiln cache stats|list|show|verify|prune|clear|path|export|import [OPTION]... [ARG]...
- *
- * Its words differ from those of the other commands, so it reads its own few options.
+ *     kiln cache stats|list|show|verify|prune|clear|path|export|import [OPTION]... [ARG]
  */
 #include "tool.h"
 
@@ -13,21 +11,9 @@
 
 #include "cache/cache.h"
 
-static const char USAGE[] =
-    "Usage: kiln cache stats | list | show KEY | verify | prune --to SIZE | clear | path\n"
-    "       kiln cache export FILE [--arch TARGET,...] | import FILE\n\n"
-    "Look into, bound, check, pack and unpack the folder of compiled kernels.\n\n"
-    "  --dir DIR    the folder (that of $KILN_CACHE_DIR and so on)\n"
-    "  --sort BY    list: use, size, hits, time, name or target (use)\n"
-    "  --to SIZE    prune: what may stay, as in 200M\n"
-    "  --remove     verify: take damaged entries away\n"
-    "  --arch LIST  export: only for these targets, as in sm_80,sm_90\n"
-    "  --json       print JSON\n"
-    "  --help       print this text\n";
-
 typedef struct request {
     const char *verb, *arg, *dir, *sort, *to, *arch;
-    bool json, remove, help;
+    bool json, remove;
 } request;
 
 /* ---- the command line ---- */
@@ -38,46 +24,21 @@ static int refuse(const char *what, const char *word)
     return TOOL_USAGE;
 }
 
-/* The value of an option given as "--name VALUE" or "--name=VALUE"; NULL when it is another. */
-static const char *take_value(const char *name, int argc, char **argv, int *at)
+static int parse(const struct invocation *v, request *r)
 {
-    size_t length = strlen(name);
-    const char *word = argv[*at];
-
-    if (strncmp(word, name, length) != 0)
-        return NULL;
-    if (word[length] == '=')
-        return word + length + 1;
-    return word[length] == '\0' && *at + 1 < argc ? argv[++*at] : NULL;
-}
-
-static int parse(int argc, char **argv, request *r)
-{
-    for (int at = 0; at < argc; at++) {
-        const char *word = argv[at], *value = NULL;
-        if (strcmp(word, "--json") == 0)
-            r->json = true;
-        else if (strcmp(word, "--remove") == 0)
-            r->remove = true;
-        else if (strcmp(word, "--help") == 0)
-            r->help = true;
-        else if ((value = take_value("--dir", argc, argv, &at)) != NULL)
-            r->dir = value;
-        else if ((value = take_value("--sort", argc, argv, &at)) != NULL)
-            r->sort = value;
-        else if ((value = take_value("--to", argc, argv, &at)) != NULL)
-            r->to = value;
-        else if ((value = take_value("--arch", argc, argv, &at)) != NULL)
-            r->arch = value;
-        else if (word[0] == '-')
-            return refuse("unknown option, or one without its value:", word);
-        else if (r->verb == NULL)
-            r->verb = word;
-        else if (r->arg == NULL)
-            r->arg = word;
-        else
-            return refuse("one word too many:", word);
-    }
+    if (v->args.count == 0)
+        return refuse("one of stats, list, show, verify, prune, clear, path, export and import is "
+                      "missing after", "cache");
+    if (v->args.count > 2)
+        return refuse("one word too many:", v->args.items[2]);
+    *r = (request){.verb = v->args.items[0],
+                   .arg = v->args.count > 1 ? v->args.items[1] : NULL,
+                   .dir = invocation_get(v, OPTION_DIR),
+                   .sort = invocation_get(v, OPTION_SORT),
+                   .to = invocation_get(v, OPTION_TO),
+                   .arch = invocation_get(v, OPTION_ARCH),
+                   .json = invocation_get(v, OPTION_JSON) != NULL,
+                   .remove = invocation_get(v, OPTION_REMOVE) != NULL};
     return TOOL_DONE;
 }
 
@@ -315,23 +276,15 @@ static int run_verb(kiln_cache *cache, const request *r, kiln_error *err)
     return TOOL_DONE;
 }
 
-int command_cache(int argc, char **argv)
+int command_cache(const struct invocation *v)
 {
     request r = {0};
     kiln_error err = KILN_ERROR_INIT;
     kiln_cache *cache = NULL;
-    int result = parse(argc, argv, &r);
+    int result = parse(v, &r);
 
     if (result != TOOL_DONE)
         return result;
-    if (r.help) {
-        fputs(USAGE, stdout);
-        return TOOL_DONE;
-    }
-    if (r.verb == NULL) {
-        fputs(USAGE, stderr);
-        return TOOL_USAGE;
-    }
     if (kiln_cache_open(r.dir, &cache, &err) == KILN_OK)
         result = run_verb(cache, &r, &err);
     else

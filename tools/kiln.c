@@ -1,7 +1,7 @@
 /*
  * kiln.c - the kiln command: find the command word, hand the rest of the line to it.
  */
-#include "tool.h"
+#include "warm.h"
 
 static int run_command(int command, int argc, char **argv)
 {
@@ -13,6 +13,8 @@ static int run_command(int command, int argc, char **argv)
     else if (result == TOOL_DONE)
         result = command == COMMAND_RUN      ? command_run(&v)
                  : command == COMMAND_REDUCE ? command_reduce(&v)
+                 : command == COMMAND_WARM   ? command_warm(&v)
+                 : command == COMMAND_CACHE  ? command_cache(&v)
                                              : command_info(&v);
     invocation_clear(&v);
     return result;
@@ -34,7 +36,7 @@ static int help(const char *word)
 static int dispatch(int argc, char **argv)
 {
     if (argc < 2)
-        return usage_error(0, "a command is missing: run, reduce or info");
+        return usage_error(0, "a command is missing: run, reduce, warm, cache or info");
 
     const char *word = argv[1];
     if (strcmp(word, "--version") == 0) {
@@ -44,8 +46,8 @@ static int dispatch(int argc, char **argv)
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)
         return help(argc > 2 ? argv[2] : NULL);
 
-    if (strcmp(word, "cache") == 0)
-        return command_cache(argc - 2, argv + 2);
+    if (strcmp(word, WARM_WORKER_WORD) == 0)
+        return command_warm_worker(argc - 2, argv + 2);
     int command = command_from_name(word);
     if (command != 0)
         return run_command(command, argc - 2, argv + 2);

@@ -53,8 +53,26 @@ static const struct option OPTIONS[] = {
     {OPTION_SHOW_SOURCE, "--show-source", NULL, BOTH, false,
      "print the generated source and run nothing"},
     {OPTION_TIME, "--time", "N", BOTH, false, "print the median time of N runs, and GB/s"},
-    {OPTION_JSON, "--json", NULL, COMMAND_INFO, false, "print JSON"},
-    {OPTION_HELP, "--help", NULL, BOTH | COMMAND_INFO, false, "print this text"},
+    {OPTION_ARCH, "--arch", "TARGETS", COMMAND_WARM, false,
+     "what to compile for, as in sm_80,sm_90"},
+    {OPTION_CPU, "--cpu", NULL, COMMAND_WARM, false, "compile for this machine's processor"},
+    {OPTION_JOBS, "--jobs", "N", COMMAND_WARM, false, "worker processes (one a core)"},
+    {OPTION_CACHE, "--cache", "DIR", COMMAND_WARM, false,
+     "the folder to fill (that of $KILN_CACHE_DIR and so on)"},
+    {OPTION_BUNDLE, "--bundle", "FILE", COMMAND_WARM, false,
+     "write all that the manifests name into a bundle, too"},
+    {OPTION_DIR, "--dir", "DIR", COMMAND_CACHE, false,
+     "the folder (that of $KILN_CACHE_DIR and so on)"},
+    {OPTION_SORT, "--sort", "BY", COMMAND_CACHE, false,
+     "list: use, size, hits, time, name or target (use)"},
+    {OPTION_TO, "--to", "SIZE", COMMAND_CACHE, false, "prune: what may stay, as in 200M"},
+    {OPTION_REMOVE, "--remove", NULL, COMMAND_CACHE, false, "verify: take damaged entries away"},
+    {OPTION_ARCH, "--arch", "TARGETS", COMMAND_CACHE, false,
+     "export: only for these targets, as in sm_80,sm_90"},
+    {OPTION_JSON, "--json", NULL, COMMAND_INFO | COMMAND_WARM | COMMAND_CACHE, false,
+     "print JSON"},
+    {OPTION_HELP, "--help", NULL, BOTH | COMMAND_INFO | COMMAND_WARM | COMMAND_CACHE, false,
+     "print this text"},
 };
 
 struct command {
@@ -84,6 +102,25 @@ static const struct command COMMANDS[] = {
      "              --identity 0 --axis -1 x.npy -o y.npy\n"},
     {COMMAND_INFO, "info", "kiln info [--json]", "tell version, devices, compilers and cache",
      "A device that cannot be used is listed with the reason.\n"},
+    {COMMAND_WARM, "warm", "kiln warm MANIFEST... --arch TARGETS [--cpu] [OPTION]...",
+     "compile the kernels of manifests ahead of need",
+     "Needs no GPU and no driver. A MANIFEST is a file of JSON lines, written by hand or recorded by\n"
+     "a program that ran with $KILN_RECORD=FILE; '-' is standard input. Exit status 1 if a kernel\n"
+     "failed.\n"
+     "\n"
+     "  KILN_RECORD=app.jsonl ./app\n"
+     "  kiln warm app.jsonl --arch sm_80,sm_90 --bundle app.kiln\n"},
+    {COMMAND_CACHE, "cache", "kiln cache VERB [OPTION]... [ARG]",
+     "look into, bound, check, pack and unpack the cache",
+     "  stats              entries, bytes, hits, compile times\n"
+     "  list               all entries\n"
+     "  show KEY           one entry, and what it was compiled from\n"
+     "  verify             read and check every entry\n"
+     "  prune --to SIZE    remove the least recently used entries\n"
+     "  clear              remove all entries\n"
+     "  path               print the folder\n"
+     "  export FILE        write entries into a bundle\n"
+     "  import FILE        store the entries of a bundle\n"},
 };
 
 static const struct command *find_command(int id)

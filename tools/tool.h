@@ -4,6 +4,7 @@
  *     kiln.c     picks the command            options.c  the one table of options, parsing, help
  *     run.c      `kiln run`                   values.c   ARGs: .npy files and numbers
  *     reduce.c   `kiln reduce`                info.c     `kiln info`
+ *     warm*.c    `kiln warm`                  cmd_cache.c `kiln cache`
  *
  * Rule 1: results go to stdout; everything else goes to stderr and begins with "kiln: ".
  * Rule 2: exit status 0 done, 1 failed, 2 wrong usage; nothing exits but main().
@@ -19,7 +20,13 @@ enum { TOOL_DONE = 0, TOOL_FAILED = 1, TOOL_USAGE = 2 };
 /* ---- options.c ---- */
 
 /* A command, as a bit of option.commands. */
-enum { COMMAND_RUN = 1, COMMAND_INFO = 2, COMMAND_REDUCE = 4 };
+enum {
+    COMMAND_RUN = 1,
+    COMMAND_INFO = 2,
+    COMMAND_REDUCE = 4,
+    COMMAND_WARM = 8,
+    COMMAND_CACHE = 16
+};
 
 enum option_id {
     OPTION_IN,
@@ -42,6 +49,15 @@ enum option_id {
     OPTION_OUTPUT,
     OPTION_SHOW_SOURCE,
     OPTION_TIME,
+    OPTION_ARCH,
+    OPTION_CPU,
+    OPTION_JOBS,
+    OPTION_CACHE,
+    OPTION_BUNDLE,
+    OPTION_DIR,
+    OPTION_SORT,
+    OPTION_TO,
+    OPTION_REMOVE,
     OPTION_JSON,
     OPTION_HELP,
     OPTION_COUNT
@@ -96,7 +112,9 @@ bool count_parse(const char *text, bool zero, int64_t max, int64_t *out);
 /* ---- the commands ---- */
 int command_run(const struct invocation *v);
 int command_info(const struct invocation *v);
-int command_cache(int argc, char **argv); /* reads its own words */
+int command_cache(const struct invocation *v);
 int command_reduce(const struct invocation *v);
+int command_warm(const struct invocation *v);
+int command_warm_worker(int argc, char **argv); /* what `kiln warm` starts */
 
 #endif

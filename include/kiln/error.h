@@ -54,6 +54,8 @@
     X(ERR_OVERFLOW, -31, "a size in bytes does not fit 63 bits")                                   \
     X(ERR_CACHE, -32, "the cache folder cannot be trusted or used")                                \
     X(ERR_IDENTITY, -34, "an empty reduction has no identity to return")                           \
+    X(ERR_CANCELLED, -35, "the work was cancelled before it was done")                             \
+    X(ERR_TIMEOUT, -36, "the time allowed for waiting is over; the work goes on")                  \
     X(ERR_INTERNAL, -33, "kiln broke a promise of its own; please report it")
 
 /** What a call returns. Test against KILN_OK; values below zero are failures. */

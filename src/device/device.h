@@ -119,6 +119,8 @@ typedef struct kiln__compile_request {
     const char *source;         /* NUL-terminated generated source */
     const char *const *options; /* the user's; those that redirect files are ERR_ARGUMENT */
     size_t option_count;
+    const atomic_bool *cancel; /* NULL, or another thread's wish to stop: ERR_CANCELLED, as soon
+                                  as the compiler can be stopped */
 } kiln__compile_request;
 
 typedef struct kiln__compile_result {
@@ -147,6 +149,11 @@ kiln_status kiln__compile(const kiln__compile_request *request, kiln__compile_re
 
 /* The targets a backend's compiler can make, e.g. {"sm_75", ...}; count 0 when it is missing. */
 size_t kiln__compiler_targets(kiln_backend backend, kiln__target *targets, size_t capacity);
+
+/* The best target of this machine's processor, "x86-64-v3" for one; constant text. */
+const char *kiln__cpu_target(void);
+/* Cores this process may use: its affinity, bounded by the container's quota. At least 1. */
+int kiln__cpu_core_count(void);
 
 /* ---- modules ---- */
 kiln_status kiln__module_load(kiln__device *device, const void *binary, size_t bytes,

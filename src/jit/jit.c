@@ -147,26 +147,17 @@ static bool load_blob(kiln_context *ctx, program *p, const kiln__source *source,
     return ok;
 }
 
-/* Remember `key` for machines that cannot make one, having no compiler. */
-static void store_any(kiln_context *ctx, const kiln__definition *def, const kiln__source *source,
-                      const kiln__target *target, const kiln__buf *key)
-{
-    kiln__buf any = KILN__BUF_INIT;
-    kiln__jit_any_key(def, source, target, &any);
-    if (!any.failed)
-        kiln__cache_store(kiln__context_cache(ctx), any.text, any.length, key->text, key->length);
-    kiln__buf_clear(&any);
-}
-
 static kiln_status compile(kiln_context *ctx, jit *j, program *p, const kiln__definition *def,
                            const kiln__source *source, const kiln__target *target,
-                           const kiln__buf *key, bool cacheable, kiln_error *err)
+                           const kiln__buf *key, bool cacheable, const atomic_bool *cancel,
+                           kiln_error *err)
 {
     kiln__compile_result result = {NULL, 0, NULL};
     const kiln__compile_request request = {.target = *target,
                                            .source = source->text,
                                            .options = (const char *const *)def->options,
-                                           .option_count = def->option_count};
+                                           .option_count = def->option_count,
+                                           .cancel = cancel};
     kiln__cache *cache = kiln__context_cache(ctx);
     kiln_status status = KILN_OK;
     double us = kiln__now_us();
@@ -180,11 +171,8 @@ static kiln_status compile(kiln_context *ctx, jit *j, program *p, const kiln__de
     if (status != KILN_OK)
         goto done;
     KILN_TRY(load(kiln__context_device(ctx), p, source->entry, result.binary, result.bytes, err));
-    if (cacheable) {
-        (void)kiln__cache_store_as(cache, key->text, key->length, result.binary, result.bytes, us,
-                                   "compiled");
-        store_any(ctx, def, source, target, key);
-    }
+    if (cacheable)
+        (void)kiln__jit_store(cache, def, source, target, key, &result, us);
 
 done:
     kiln__compile_result_clear(&result);
@@ -214,7 +202,8 @@ static bool load_any(kiln_context *ctx, program *p, const kiln__definition *def,
 /* From the cache, or compiled: by one process at a time, the others take its result. */
 static kiln_status build(kiln_context *ctx, jit *j, program *p, const kiln__definition *def,
                          const kiln__source *source, const kiln__target *target,
-                         const kiln__buf *key, bool cacheable, kiln_error *err)
+                         const kiln__buf *key, bool cacheable, const atomic_bool *cancel,
+                         kiln_error *err)
 {
     kiln__cache *cache = kiln__context_cache(ctx);
     kiln__flight flight = KILN__FLIGHT_INIT;
@@ -230,7 +219,10 @@ static kiln_status build(kiln_context *ctx, jit *j, program *p, const kiln__defi
         kiln__cache_flight_begin(cache, key->text, key->length, &flight, &blob) &&
         load_blob(ctx, p, source, &blob))
         goto done;
-    status = compile(ctx, j, p, def, source, target, key, cacheable, err);
+    if (cancel != NULL && atomic_load(cancel))
+        status = kiln__fail(err, KILN_ERR_CANCELLED, "the compilation was cancelled");
+    else
+        status = compile(ctx, j, p, def, source, target, key, cacheable, cancel, err);
 
 done:
     kiln__cache_flight_end(&flight);
@@ -247,6 +239,13 @@ static void target_of(kiln_context *ctx, kiln__target *target)
 
 kiln_status kiln__jit_entry(kiln_context *ctx, const kiln__definition *def,
                             const kiln__source *source, void **entry_out, kiln_error *err)
+{
+    return kiln__jit_entry_unless(ctx, def, source, NULL, entry_out, err);
+}
+
+kiln_status kiln__jit_entry_unless(kiln_context *ctx, const kiln__definition *def,
+                                   const kiln__source *source, const atomic_bool *cancel,
+                                   void **entry_out, kiln_error *err)
 {
     kiln_status status = KILN_OK;
     kiln__buf key = KILN__BUF_INIT;
@@ -268,7 +267,7 @@ kiln_status kiln__jit_entry(kiln_context *ctx, const kiln__definition *def,
         goto done;
     }
     if (mine) {
-        status = build(ctx, j, p, def, source, &target, &key, cacheable, err);
+        status = build(ctx, j, p, def, source, &target, &key, cacheable, cancel, err);
         if (status == KILN_OK)
             *entry_out = p->entry;
         else if (status == KILN_ERR_COMPILE)

@@ -25,6 +25,48 @@
 kiln_status kiln__jit_entry(kiln_context *ctx, const kiln__definition *def,
                             const kiln__source *source, void **entry_out, kiln_error *err);
 
+/* The same for a thread that may be told to stop: ERR_CANCELLED when `cancel` (may be NULL) was set
+ * before the program was there. That is not remembered. */
+kiln_status kiln__jit_entry_unless(kiln_context *ctx, const kiln__definition *def,
+                                   const kiln__source *source, const atomic_bool *cancel,
+                                   void **entry_out, kiln_error *err);
+
+/* ---- without a device (build.c) ---- */
+
+/* What kiln__jit_warm did. */
+typedef struct kiln__warmed {
+    bool compiled;     /* else it was in the cache already */
+    size_t bytes;      /* of the binary */
+    double compile_us;
+    kiln__hash128 key; /* what the cache knows it by */
+} kiln__warmed;
+
+/*
+ * Put `source`, compiled for `target`, into a cache under the keys that kiln__jit_entry looks for;
+ * no device and no driver are needed, and nothing is loaded. Single flight as for everyone.
+ * ERR_COMPILE explains in the user's terms; ERR_CACHE when the cache cannot keep the result, be it
+ * for the folder or for an include that cannot be followed.
+ */
+kiln_status kiln__jit_warm(kiln__cache *cache, const kiln__definition *def,
+                           const kiln__source *source, const kiln__target *target,
+                           kiln__warmed *out, kiln_error *err);
+
+/* Whether kiln__jit_warm would find all there: the same keys, without compiling. */
+bool kiln__jit_is_warm(kiln__cache *cache, const kiln__definition *def, const kiln__source *source,
+                       const kiln__target *target, kiln__warmed *out);
+
+/* Put what `from` has of `source` into `to`, under the same keys. */
+bool kiln__jit_copy(kiln__cache *from, kiln__cache *to, const kiln__definition *def,
+                    const kiln__source *source, const kiln__target *target);
+
+/* Store a binary under its key, and the key under the one that names no compiler. False when it is
+ * in memory only. */
+bool kiln__jit_store(kiln__cache *cache, const kiln__definition *def, const kiln__source *source,
+                     const kiln__target *target, const kiln__buf *key,
+                     const kiln__compile_result *result, double compile_us);
+
+/* ---- keys (key.c) ---- */
+
 /* Everything the binary depends on and nothing local to the machine, as bytes: the key of both the
  * memory table and the disk cache. False in `cacheable_out` when an included file was not found,
  * so that the key cannot vouch for it. Fails like `buf`: look at key->failed. */

@@ -7,6 +7,7 @@
  * elementwise.c  the public functions of kiln_elementwise
  * recipe.c       everything about a call that does not change while layouts stay the same
  * record.c       notes down which kernels were needed ($KILN_RECORD)
+ * imagine.c      the variant that a call would need, from shapes alone
  * loop.c         elementwise calls: the loop's shape, its plan
  * reduction.c    kiln_reduction: axes, shapes, plan, the public functions
  * reduce_ops.c   named reductions
@@ -204,6 +205,26 @@ kiln_status kiln__row_new(kiln_context *ctx, bool owns_ctx,
                           const kiln__definition_request *request, kiln_row **out,
                           kiln_error *err);
 void kiln__row_destroy(kiln_row *op); /* accepts NULL */
+
+/* ---- calls that nobody makes (imagine.c) ---- */
+
+/* An argument by its shape alone: a C-order array that begins at an aligned address. */
+typedef struct kiln__imagined {
+    bool scalar;
+    bool absent; /* an output still to be allocated */
+    int rank;
+    int64_t shape[KILN_RANK_MAX];
+} kiln__imagined;
+
+/* The variant that a call with such arguments would need on a device of that backend with `units`
+ * multiprocessors (or threads). ERR_SHAPE, ERR_AXIS and whatever else such a call fails with. */
+kiln_status kiln__imagine_variant(kiln__definition *def, kiln_backend backend, int units,
+                                  const kiln_dtype *dtypes, const kiln__imagined *args,
+                                  const kiln_axes *axes, kiln__variant *out, kiln_error *err);
+
+/* The definition behind a named reduction ("sum") of one dtype. ERR_NAME, ERR_DTYPE. */
+kiln_status kiln__named_definition(const char *name, kiln_dtype dtype, kiln__definition **out,
+                                   kiln_error *err);
 
 /* Run one call: recipe from the memo or built, outputs allocated, block filled, launched. */
 kiln_status kiln__kernel_run(kiln__kernel *op, const kiln__call *call, kiln_error *err);

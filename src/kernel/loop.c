@@ -112,13 +112,12 @@ static kiln_status check_loop_size(const kiln__definition *d, const kiln__resolv
     return kiln__shape_size(r->rank, r->shape, itemsize, &size, err);
 }
 
-static kiln_status resolve(kiln__kernel *op, const kiln__call *call, kiln__resolved *r,
-                           kiln_error *err)
+kiln_status kiln__loop_variant(const kiln__kernel *op, const kiln__call *call,
+                               kiln_backend backend, kiln__resolved *r, kiln_error *err)
 {
     const kiln__definition *d = op->def;
     kiln_status status = KILN_OK;
 
-    KILN_TRY(kiln__resolve_arguments(op, call, r, err));
     KILN_TRY(decide_shape(op, call, r, err));
     KILN_TRY(check_loop_size(d, r, err));
     for (size_t p = d->input_count; p < d->param_count; p++)
@@ -126,11 +125,19 @@ static kiln_status resolve(kiln__kernel *op, const kiln__call *call, kiln__resol
     for (size_t p = 0; p < d->param_count; p++)
         kiln__fill_operand(d, r, p);
     fill_fresh(d, r);
-    kiln__plan_make(d, kiln__device_info(op->device)->backend, r->dtype, r->operand, r->rank,
-                    r->shape, &r->plan);
+    kiln__plan_make(d, backend, r->dtype, r->operand, r->rank, r->shape, &r->plan);
 
 done:
     return status;
+}
+
+static kiln_status resolve(kiln__kernel *op, const kiln__call *call, kiln__resolved *r,
+                           kiln_error *err)
+{
+    kiln_status status = kiln__resolve_arguments(op, call, r, err);
+    return status == KILN_OK
+               ? kiln__loop_variant(op, call, kiln__device_info(op->device)->backend, r, err)
+               : status;
 }
 
 kiln_status kiln__elementwise_recipe(kiln__kernel *op, const kiln__call *call, kiln__recipe **out,

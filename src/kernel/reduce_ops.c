@@ -32,8 +32,10 @@ const char *kiln_reduce_op_name(kiln_reduce_op op)
 
 /* ---- from a row to a definition -------------------------------------------------------------- */
 
+/* The reduction of a row for `ctx`; or, when that is NULL, only its definition. */
 static kiln_status define(kiln_context *ctx, kiln_reduce_op op, const kiln__reduce_row *r,
-                          kiln_dtype dtype, kiln_reduction **out, kiln_error *err)
+                          kiln_dtype dtype, kiln_reduction **out, kiln__definition **def_out,
+                          kiln_error *err)
 {
     static const kiln__snippet_kind kinds[] = {KILN__SNIPPET_MAP, KILN__SNIPPET_REDUCE,
                                                KILN__SNIPPET_POST, KILN__SNIPPET_IDENTITY,
@@ -53,11 +55,29 @@ static kiln_status define(kiln_context *ctx, kiln_reduce_op op, const kiln__redu
     }
     if (failed)
         kiln__fail_memory(err, sizeof request);
+    else if (ctx == NULL)
+        status = kiln__definition_create(&request, def_out, err);
     else
         status = kiln__reduction_new(ctx, false, &request, out, err);
     for (size_t k = 0; k < KILN_COUNT_OF(kinds); k++)
         kiln__buf_clear(&text[k]);
     return status;
+}
+
+kiln_status kiln__named_definition(const char *name, kiln_dtype dtype, kiln__definition **out,
+                                   kiln_error *err)
+{
+    *out = NULL;
+    for (int op = 1; op < OP_COUNT; op++) {
+        if (strcmp(kiln_reduce_op_name((kiln_reduce_op)op), name) != 0)
+            continue;
+        const kiln__reduce_row *r = kiln__reduce_row_find(op, dtype);
+        if (r == NULL)
+            return kiln__fail(err, KILN_ERR_DTYPE, "%s does not take %s", name,
+                              kiln_dtype_name(dtype));
+        return define(NULL, (kiln_reduce_op)op, r, dtype, NULL, out, err);
+    }
+    return kiln__fail(err, KILN_ERR_NAME, "there is no reduction named \"%.60s\"", name);
 }
 
 /* ---- kept by the context --------------------------------------------------------------------- */
@@ -102,7 +122,7 @@ static kiln_status get(kiln_context *ctx, kiln_reduce_op op, const kiln__reduce_
     pthread_mutex_lock(&set->lock);
     *out = atomic_load(slot);
     if (*out == NULL)
-        status = define(ctx, op, r, dtype, out, err);
+        status = define(ctx, op, r, dtype, out, NULL, err);
     atomic_store_explicit(slot, *out, memory_order_release);
     pthread_mutex_unlock(&set->lock);
     return status;

@@ -116,17 +116,16 @@ static void fill_outputs(const kiln__definition *d, kiln__resolved *r, reduced *
     }
 }
 
-/* Everything about the call but its recipe. On return r->rank and r->shape are the result's. */
-static kiln_status resolve(kiln__kernel *op, const kiln__call *call, kiln__resolved *r,
-                           reduced *red, kiln_error *err)
+/* Everything about a call with known arrays and dtypes but its recipe. On return r->rank and
+ * r->shape are the result's. */
+static kiln_status decide(const kiln__kernel *op, const kiln__call *call, kiln_backend backend,
+                          int units, kiln__resolved *r, reduced *red, kiln_error *err)
 {
     const kiln__definition *d = op->def;
-    const kiln_device_info *info = kiln__device_info(op->device);
     kiln_status status = KILN_OK;
     int64_t shape[KILN_RANK_MAX], size;
     bool any = false;
 
-    KILN_TRY(kiln__resolve_arguments(op, call, r, err));
     for (size_t p = 0; p < d->input_count; p++)
         any |= kiln__decides_shape(d, r, p);
     if (!any) {
@@ -145,7 +144,7 @@ static kiln_status resolve(kiln__kernel *op, const kiln__call *call, kiln__resol
     for (size_t p = 0; p < d->param_count; p++)
         kiln__fill_operand(d, r, p);
     fill_outputs(d, r, red, call->keepdims, rank, shape);
-    kiln__reduce_plan_make(d, info->backend, info->unit_count, r->dtype, r->operand, r->rank,
+    kiln__reduce_plan_make(d, backend, units, r->dtype, r->operand, r->rank,
                            r->shape, red->axis, call->keepdims, &r->plan);
     r->rank = rank;
     memcpy(r->shape, shape, (size_t)rank * sizeof shape[0]);
@@ -154,6 +153,23 @@ static kiln_status resolve(kiln__kernel *op, const kiln__call *call, kiln__resol
 
 done:
     return status;
+}
+
+kiln_status kiln__reduction_variant(const kiln__kernel *op, const kiln__call *call,
+                                    kiln_backend backend, int units, kiln__resolved *r,
+                                    kiln_error *err)
+{
+    reduced red;
+    return decide(op, call, backend, units, r, &red, err);
+}
+
+static kiln_status resolve(kiln__kernel *op, const kiln__call *call, kiln__resolved *r,
+                           reduced *red, kiln_error *err)
+{
+    const kiln_device_info *info = kiln__device_info(op->device);
+    kiln_status status = kiln__resolve_arguments(op, call, r, err);
+    return status == KILN_OK ? decide(op, call, info->backend, info->unit_count, r, red, err)
+                             : status;
 }
 
 static kiln_status reduction_recipe(kiln__kernel *op, const kiln__call *call, kiln__recipe **out,

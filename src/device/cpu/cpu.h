@@ -20,8 +20,6 @@
 
 /* ---- the machine (target.c) ---- */
 
-/* The best target this processor runs, "x86-64-v3" for one; constant text. */
-const char *kiln__cpu_target(void);
 /* Flags that make a compiler produce code for `target`, ending in NULL; NULL when the name is
  * none of this architecture's. */
 const char *const *kiln__cpu_target_flags(const char *target);
@@ -29,8 +27,6 @@ const char *const *kiln__cpu_target_flags(const char *target);
 const char *kiln__cpu_target_name(size_t nth);
 /* The vendor's name of the processor. */
 void kiln__cpu_name(char *name, size_t bytes);
-/* Cores this process may use: its affinity, bounded by the container's quota. At least 1. */
-int kiln__cpu_core_count(void);
 /* Memory in all and memory that can be had without swapping; 0 when unknown. */
 void kiln__cpu_memory(size_t *free_out, size_t *total_out);
 
@@ -44,12 +40,14 @@ typedef struct kiln__cpu_child {
     int input_fd;            /* becomes its stdin; -1: nothing to read */
     bool hear_stdout;        /* its stdout is put into `log` as well, else dropped */
     int timeout_ms;
+    const atomic_bool *cancel; /* NULL, or whether another thread wants it ended */
 } kiln__cpu_child;
 
 typedef enum kiln__cpu_end {
     KILN__CPU_EXITED,    /* code: its exit status */
     KILN__CPU_KILLED,    /* code: the signal */
     KILN__CPU_TIMED_OUT, /* and was killed for it */
+    KILN__CPU_CANCELLED, /* the same */
     KILN__CPU_UNKNOWN,   /* somebody else in this process took the exit status */
     KILN__CPU_NOT_RUN    /* code: errno */
 } kiln__cpu_end;

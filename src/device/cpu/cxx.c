@@ -365,6 +365,8 @@ static kiln_status explain_end(const kiln__cxx *cxx, kiln__cpu_end end, int code
                          COMPILE_TIMEOUT_MS / 1000);
         return kiln__fail(err, KILN_ERR_COMPILE, "%s was stopped after %d seconds", cxx->brief,
                           COMPILE_TIMEOUT_MS / 1000);
+    case KILN__CPU_CANCELLED:
+        return kiln__fail(err, KILN_ERR_CANCELLED, "the compilation was cancelled");
     case KILN__CPU_NOT_RUN:
         return kiln__fail(err, code == ENOMEM || code == EAGAIN ? KILN_ERR_NO_MEMORY
                                                                 : KILN_ERR_NO_COMPILER,
@@ -392,7 +394,8 @@ static kiln_status run_once(const kiln__cxx *cxx, const kiln__compile_request *r
                                 "DEPENDENCIES_OUTPUT", "SUNPRO_DEPENDENCIES",
                                 "CCC_OVERRIDE_OPTIONS", NULL};
     arguments a = {NULL, 0, 0};
-    kiln__cpu_child child = {cxx->path, NULL, set, drop, -1, false, COMPILE_TIMEOUT_MS};
+    kiln__cpu_child child = {cxx->path, NULL,  set, drop, -1, false, COMPILE_TIMEOUT_MS,
+                             request->cancel};
     kiln__cpu_end end = KILN__CPU_NOT_RUN;
     int code = 0;
 

@@ -131,7 +131,8 @@ static bool ask_version(const char *path, char *line, size_t bytes)
 {
     const char *const argv[] = {path, "--version", NULL};
     const char *const set[] = {"LC_ALL=C", NULL};
-    const kiln__cpu_child child = {path, argv, set, NULL, -1, true, VERSION_TIMEOUT_MS};
+    const kiln__cpu_child child = {path, argv, set, NULL, -1, true, VERSION_TIMEOUT_MS,
+                                   NULL};
     kiln__buf said = KILN__BUF_INIT;
     int code = 0;
     bool known = false;

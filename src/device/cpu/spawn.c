@@ -154,12 +154,14 @@ free_environment:
 
 /* How often a silent child is looked at, and how soon after it closed its streams. */
 #define SILENT_LOOK_MS 100
+#define CANCEL_LOOK_MS 20
 #define END_LOOK_US_FIRST 50
 #define END_LOOK_US_MOST 20000
 
 typedef struct watch {
     pid_t pid;
     double deadline_us;
+    const atomic_bool *cancel;
     bool ended;
     int wait_status;
     bool status_known;
@@ -181,9 +183,14 @@ static void look(watch *w)
     w->status_known = got == w->pid;
 }
 
+static bool cancelled(const watch *w)
+{
+    return w->cancel != NULL && atomic_load(w->cancel);
+}
+
 static bool late(const watch *w)
 {
-    return kiln__now_us() >= w->deadline_us;
+    return cancelled(w) || kiln__now_us() >= w->deadline_us;
 }
 
 /* Append what fits; the program goes on talking to nobody. */
@@ -205,7 +212,9 @@ static void listen_to(watch *w, int fd, kiln__buf *log)
     for (;;) {
         struct pollfd p = {fd, POLLIN, 0};
         bool was_ended = w->ended;
-        int ready = poll(&p, 1, was_ended ? 0 : SILENT_LOOK_MS);
+        int ready = poll(&p, 1, was_ended           ? 0
+                                : w->cancel != NULL ? CANCEL_LOOK_MS
+                                                    : SILENT_LOOK_MS);
 
         if (ready > 0) {
             ssize_t got = read(fd, text, sizeof text);
@@ -291,12 +300,13 @@ kiln__cpu_end kiln__cpu_run(const kiln__cpu_child *child, kiln__buf *log, int *c
         return KILN__CPU_NOT_RUN;
     }
     w.deadline_us = kiln__now_us() + child->timeout_ms * 1e3;
+    w.cancel = child->cancel;
     listen_to(&w, ends[0], log);
     close(ends[0]);
     wait_for_end(&w);
     if (!w.ended) {
         end_by_force(&w);
-        return KILN__CPU_TIMED_OUT;
+        return cancelled(&w) ? KILN__CPU_CANCELLED : KILN__CPU_TIMED_OUT;
     }
     return judge(&w, code_out);
 }

@@ -25,7 +25,8 @@ enum {
     NVRTC_OUT_OF_MEMORY = 1,
     NVRTC_INVALID_OPTION = 5,
     NVRTC_COMPILATION = 6,
-    NVRTC_BUILTIN_OPERATION_FAILURE = 7
+    NVRTC_BUILTIN_OPERATION_FAILURE = 7,
+    NVRTC_CANCELLED = 16
 };
 
 /* The oldest architecture that kiln makes code for; see cuda.c. */
@@ -61,6 +62,10 @@ typedef struct entry_points {
 } entry_points;
 
 static entry_points rtc; /* set by load_entry_points() */
+
+/* Only NVRTC 12.8 and later can be stopped; NULL before. */
+static int (*set_flow_callback)(nvrtc_program program, int (*callback)(void *, void *),
+                                void *payload);
 
 static struct {
     pthread_mutex_t lock;
@@ -102,6 +107,8 @@ static kiln_status load_entry_points(const kiln__nvrtc_place *place)
         }
         memcpy((char *)&rtc + entries[i].at, &address, sizeof address);
     }
+    void *flow = dlsym(handle, "nvrtcSetFlowCallback");
+    memcpy(&set_flow_callback, &flow, sizeof flow);
     return KILN_OK;
 }
 
@@ -329,6 +336,8 @@ static kiln_status fail_compile(int code, const kiln__compile_result *result, ki
     const char *line = result->log != NULL ? result->log : "";
 
     switch (code) {
+    case NVRTC_CANCELLED:
+        return kiln__fail(err, KILN_ERR_CANCELLED, "the compilation was cancelled");
     case NVRTC_OUT_OF_MEMORY:
         return kiln__fail(err, KILN_ERR_NO_MEMORY, "NVRTC ran out of memory");
     case NVRTC_BUILTIN_OPERATION_FAILURE:
@@ -345,6 +354,13 @@ static kiln_status fail_compile(int code, const kiln__compile_result *result, ki
     }
 }
 
+/* NVRTC asks now and then, from threads of its own, whether to stop. A wish is never taken back. */
+static int wants_to_stop(void *payload, void *unused)
+{
+    (void)unused;
+    return atomic_load((const atomic_bool *)payload) ? 1 : 0;
+}
+
 /* One attempt. `again_out` tells that an option of kiln's own was refused, and will be left out
  * from now on. */
 static kiln_status attempt(const kiln__compile_request *request, kiln__compile_result *result,
@@ -358,6 +374,8 @@ static kiln_status attempt(const kiln__compile_request *request, kiln__compile_r
     *again_out = false;
     KILN_TRY(options_make(request, &list, err));
     code = rtc.create_program(&program, request->source, "kiln.cu", 0, NULL, NULL);
+    if (code == NVRTC_OK && request->cancel != NULL && set_flow_callback != NULL)
+        (void)set_flow_callback(program, wants_to_stop, (void *)(uintptr_t)request->cancel);
     if (code == NVRTC_OK) {
         code = rtc.compile_program(program, list.count, list.options);
         result->log = take_log(program);

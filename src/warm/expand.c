@@ -1,0 +1,398 @@
+/*
+ * expand.c - which kernels an entry of a manifest stands for.
+ *
+ *     entry > [types > definition > layouts | shapes | defaults > variants] > fn
+ *
+ * A recorded entry names its variant by text and gives exactly that one. A hand-written entry tells
+ * at most shapes: then the planners of real calls decide, for every size of device that there is,
+ * because the number of multiprocessors has a say in how reductions are split.
+ */
+#include <stdio.h>
+
+#include "warm/warm.h"
+
+enum {
+    LINEAR_SIZE = 1 << 20,   /* shapes where an entry gives none: any number of elements, ... */
+    REDUCED_SIZE = 1 << 24,  /* ... all of many, ... */
+    SIDE = 4096,             /* ... rows or columns of a matrix, ... */
+    FURTHER = 16,            /* ... and axes before those of a matrix */
+    UNITS_MIN = 6,           /* multiprocessors: the fewest since sm_75; they come in pairs */
+    UNITS_MAX = 256,
+    THREADS_FINE = 64        /* threads: all up to here, then by eights */
+};
+
+typedef struct expansion {
+    const kiln__manifest_entry *e;
+    kiln_backend backend;
+    kiln__warm_fn fn;
+    void *user;
+    kiln_error *err;
+    /* Of the row of types at work. */
+    kiln__definition *def;
+    kiln_dtype dtypes[KILN_PARAM_MAX];
+    kiln__variant *done; /* variants handed out */
+    size_t done_count, done_room;
+} expansion;
+
+kiln_status kiln__warm_place(const kiln__manifest_entry *e, kiln_error *err)
+{
+    char place[128], message[KILN_ERROR_MESSAGE_BYTES];
+
+    if (err == NULL)
+        return KILN_OK;
+    snprintf(place, sizeof place, "%.100s:%zu:", e->file, e->line);
+    if (err->status != KILN_OK && strncmp(err->message, place, strlen(place)) != 0) {
+        snprintf(message, sizeof message, "%s %.380s", place, err->message);
+        memcpy(err->message, message, sizeof message);
+    }
+    return err->status;
+}
+
+/* ---- definitions ------------------------------------------------------------------------------- */
+
+static kiln_status define_named(expansion *x, const kiln__manifest_types *types)
+{
+    const kiln__manifest_word *named = &x->e->text[KILN__MANIFEST_NAMED];
+    const kiln_dtype dtype = types != NULL ? (kiln_dtype)types->dtype['T'] : KILN_DTYPE_NONE;
+
+    if (dtype == KILN_DTYPE_NONE)
+        return kiln__manifest_fail(x->e, types != NULL ? types->at : named->at, 1, KILN_ERR_UNBOUND,
+                                   x->err, "a named reduction wants \"types\" with a dtype for T");
+    return kiln__named_definition(named->text, dtype, &x->def, x->err);
+}
+
+static kiln_status define(expansion *x, const kiln__manifest_types *types)
+{
+    const kiln__manifest_entry *e = x->e;
+    const bool reduction = e->kind == KILN__MANIFEST_REDUCTION;
+    const char *name = e->text[KILN__MANIFEST_NAME].text;
+    kiln__definition_request request = {
+        .name = name != NULL ? name : reduction ? "kiln_reduction" : NULL,
+        .in = e->text[KILN__MANIFEST_IN].text,
+        .out = e->text[KILN__MANIFEST_OUT].text,
+        .options = e->options,
+        .option_count = e->option_count,
+        .keep_dims = e->keep_dims,
+        .reduction = reduction,
+    };
+    kiln__manifest_text text = KILN__MANIFEST_NAME;
+
+    if (e->text[KILN__MANIFEST_NAMED].text != NULL)
+        return define_named(x, types);
+    for (size_t k = 0;; k++) {
+        const kiln__snippet_kind snippet = kiln__manifest_snippet(k, &text);
+        if (snippet == KILN__SNIPPET_COUNT)
+            break;
+        request.snippet[snippet] = e->text[text].text;
+    }
+    return kiln__definition_create(&request, &x->def, x->err);
+}
+
+/* Dtypes of all parameters from the placeholders'. */
+static kiln_status bind(expansion *x, const kiln__manifest_types *types)
+{
+    const kiln__definition *d = x->def;
+    const size_t at = types != NULL ? types->at : x->e->text[KILN__MANIFEST_IN].at;
+    bool used[128] = {false};
+
+    for (size_t p = 0; p < d->param_count; p++) {
+        const unsigned letter = (unsigned char)d->params[p].placeholder & 127u;
+        x->dtypes[p] = d->params[p].dtype;
+        if (letter == 0)
+            continue;
+        used[letter] = true;
+        x->dtypes[p] = types != NULL ? (kiln_dtype)types->dtype[letter] : KILN_DTYPE_NONE;
+        if (x->dtypes[p] == KILN_DTYPE_NONE)
+            return kiln__manifest_fail(x->e, at, 1, KILN_ERR_UNBOUND, x->err,
+                                       "\"types\" gives no dtype for %c, the type of `%.60s`",
+                                       (char)letter, d->params[p].name);
+    }
+    for (unsigned letter = 0; types != NULL && letter < KILN_COUNT_OF(used); letter++)
+        if (types->dtype[letter] != KILN_DTYPE_NONE && !used[letter])
+            return kiln__manifest_fail(x->e, at, 1, KILN_ERR_FORMAT, x->err,
+                                       "no parameter has the type %c", (char)letter);
+    return KILN_OK;
+}
+
+/* ---- variants ---------------------------------------------------------------------------------- */
+
+/* Hand a variant out, once. */
+static kiln_status give(expansion *x, const kiln__variant *v)
+{
+    for (size_t k = 0; k < x->done_count; k++)
+        if (memcmp(&x->done[k], v, sizeof *v) == 0)
+            return KILN_OK;
+    if (x->done_count == x->done_room) {
+        const size_t room = x->done_room != 0 ? 2 * x->done_room : 8;
+        kiln__variant *larger = kiln__realloc(x->done, room * sizeof *larger);
+        if (larger == NULL)
+            return kiln__fail_memory(x->err, room * sizeof *larger);
+        x->done = larger;
+        x->done_room = room;
+    }
+    x->done[x->done_count++] = *v;
+    return x->fn(x->user, x->def, v, x->err);
+}
+
+static kiln_status give_layouts(expansion *x, size_t *given)
+{
+    for (size_t k = 0; k < x->e->layout_count; k++) {
+        const kiln__manifest_word *word = &x->e->layouts[k];
+        kiln__variant v;
+        size_t at = 0, width = 0;
+        kiln_error why = KILN_ERROR_INIT;
+        kiln_status status =
+            kiln__variant_parse(word->text, x->def, x->dtypes, &v, &at, &width, &why);
+        if (status != KILN_OK) {
+            kiln__manifest_fail(x->e, word->at + at, width, status, x->err, "%s", why.message);
+            kiln_error_clear(&why);
+            return status;
+        }
+        if (v.backend != x->backend)
+            continue;
+        ++*given;
+        status = give(x, &v);
+        if (status != KILN_OK)
+            return status;
+    }
+    return KILN_OK;
+}
+
+/* ---- shapes ------------------------------------------------------------------------------------ */
+
+/* Whether a parameter may be given as a number. */
+static bool may_be_scalar(const kiln__definition *d, size_t p)
+{
+    return p < d->input_count && !d->params[p].raw;
+}
+
+/* The parameters that the entry calls scalars. */
+static kiln_status read_scalars(expansion *x, kiln__imagined *args)
+{
+    for (size_t k = 0; k < x->e->scalar_count; k++) {
+        const kiln__manifest_word *word = &x->e->scalars[k];
+        size_t p = 0;
+        while (p < x->def->param_count && strcmp(x->def->params[p].name, word->text) != 0)
+            p++;
+        if (p == x->def->param_count || !may_be_scalar(x->def, p))
+            return kiln__manifest_fail(x->e, word->at, strlen(word->text), KILN_ERR_FORMAT, x->err,
+                                       "`%.60s` is no input that a number can be given for",
+                                       word->text);
+        args[p].scalar = true;
+    }
+    return KILN_OK;
+}
+
+static kiln_status plan(expansion *x, const kiln__imagined *args, const kiln_axes *axes, int units)
+{
+    kiln__variant v;
+    kiln_status status = kiln__imagine_variant(x->def, x->backend, units, x->dtypes, args, axes, &v,
+                                               x->err);
+    return status == KILN_OK ? give(x, &v) : status;
+}
+
+/* One call on devices of every size. */
+static kiln_status plan_units(expansion *x, const kiln__imagined *args,
+                              const kiln__manifest_axes *axes)
+{
+    const bool cuda = x->backend == KILN_BACKEND_CUDA;
+    kiln_status status = KILN_OK;
+    kiln_axes some = {0};
+
+    if (axes != NULL && !axes->all) {
+        some.count = axes->count;
+        memcpy(some.axis, axes->axis, sizeof some.axis);
+    }
+    const kiln_axes *given = axes == NULL || axes->all ? NULL : &some;
+    if (!x->def->reduction)
+        return plan(x, args, given, 1);
+    for (int units = cuda ? UNITS_MIN : 1; units <= UNITS_MAX && status == KILN_OK;
+         units += cuda ? 2 : units < THREADS_FINE ? 1 : 8)
+        status = plan(x, args, given, units);
+    return status;
+}
+
+/* One set of shapes: with the scalars that the entry names; else as arrays all, and, where some
+ * inputs have a placeholder, with those of a fixed dtype as numbers too. */
+static kiln_status plan_scalars(expansion *x, kiln__imagined *args, const kiln__manifest_axes *axes)
+{
+    const kiln__definition *d = x->def;
+    kiln_status status = KILN_OK;
+    bool fixed = false, open = false;
+
+    if (x->e->has_scalars) {
+        status = read_scalars(x, args);
+        return status == KILN_OK ? plan_units(x, args, axes) : status;
+    }
+    status = plan_units(x, args, axes);
+    for (size_t p = 0; p < d->input_count; p++) {
+        if (!may_be_scalar(d, p))
+            continue;
+        fixed |= d->params[p].placeholder == 0;
+        open |= d->params[p].placeholder != 0;
+        args[p].scalar = d->params[p].placeholder == 0;
+    }
+    return status == KILN_OK && fixed && open ? plan_units(x, args, axes) : status;
+}
+
+static void set_shape(kiln__imagined *arg, int rank, const int64_t *extent)
+{
+    arg->rank = rank;
+    memcpy(arg->shape, extent, (size_t)rank * sizeof extent[0]);
+}
+
+/* The entry's shapes to parameters; those it does not name get what the named ones broadcast to,
+ * raw arrays one axis of as many elements. Outputs are allocated. */
+static kiln_status fill_shapes(expansion *x, const kiln__manifest_shapes *set, kiln__imagined *args)
+{
+    const kiln__definition *d = x->def;
+    const kiln__manifest_shape *of[KILN_PARAM_MAX] = {NULL};
+    int64_t shape[KILN_RANK_MAX], size = 1;
+    int rank = 0;
+
+    memset(args, 0, d->param_count * sizeof *args);
+    for (size_t k = 0; k < set->count; k++) {
+        const kiln__manifest_shape *s = &set->items[k];
+        size_t p = 0;
+        while (s->param != NULL && p < d->param_count && strcmp(d->params[p].name, s->param) != 0)
+            p++;
+        if (s->param != NULL && (p == d->param_count || (d->params[p].output && !d->params[p].raw)))
+            return kiln__manifest_fail(x->e, s->at, strlen(s->param), KILN_ERR_FORMAT, x->err,
+                                       "`%.60s` is no input, nor a raw array", s->param);
+        if (s->param != NULL)
+            of[p] = s;
+        if ((s->param == NULL || !d->params[p].raw) &&
+            !kiln__shape_broadcast(&rank, shape, s->rank, s->extent))
+            return kiln__manifest_fail(x->e, s->at, 1, KILN_ERR_SHAPE, x->err,
+                                       "this shape does not broadcast with those before it");
+    }
+    for (int a = 0; a < rank; a++)
+        if (kiln__mul_overflow(size, shape[a], &size) || size > INT64_C(1) << 48)
+            return kiln__manifest_fail(x->e, set->at, 1, KILN_ERR_SHAPE, x->err,
+                                       "these shapes broadcast to more than 2^48 elements");
+    for (size_t p = 0; p < d->param_count; p++) {
+        if (of[p] != NULL)
+            set_shape(&args[p], of[p]->rank, of[p]->extent);
+        else if (d->params[p].raw)
+            set_shape(&args[p], 1, &size);
+        else if (d->params[p].output)
+            args[p].absent = true;
+        else
+            set_shape(&args[p], rank, shape);
+    }
+    return KILN_OK;
+}
+
+static kiln_status plan_shapes(expansion *x, const kiln__manifest_shapes *set,
+                               const kiln__manifest_axes *axes)
+{
+    kiln__imagined args[KILN_PARAM_MAX];
+    kiln_status status = fill_shapes(x, set, args);
+
+    if (status != KILN_OK)
+        return status;
+    status = plan_scalars(x, args, axes);
+    if (status == KILN_ERR_AXIS && x->err != NULL) {
+        char why[KILN_ERROR_MESSAGE_BYTES];
+        memcpy(why, x->err->message, sizeof why);
+        kiln__manifest_fail(x->e, axes->at, 1, status, x->err, "%s", why);
+    }
+    return status;
+}
+
+/* The shape that an entry without any stands for. */
+static void default_shape(const expansion *x, const kiln__manifest_axes *axes,
+                          kiln__manifest_shape *shape)
+{
+    int rank = 2;
+
+    memset(shape, 0, sizeof *shape);
+    if (!x->def->reduction || axes == NULL || axes->all) {
+        shape->rank = 1;
+        shape->extent[0] = x->def->reduction ? REDUCED_SIZE : LINEAR_SIZE;
+        return;
+    }
+    for (int k = 0; k < axes->count; k++) {
+        const int needs = axes->axis[k] < 0 ? -axes->axis[k] : axes->axis[k] + 1;
+        rank = needs > rank ? needs : rank;
+    }
+    shape->rank = rank;
+    /* No more elements than a program could have. */
+    for (int a = 0; a < rank; a++)
+        shape->extent[a] = a >= rank - 2 ? SIDE : a >= rank - 4 ? FURTHER : 1;
+}
+
+static kiln_status plan_axes(expansion *x, const kiln__manifest_axes *axes)
+{
+    kiln__manifest_shape shape;
+    kiln__manifest_shapes set = {&shape, 1, 0};
+    kiln_status status = KILN_OK;
+
+    for (size_t k = 0; k < x->e->shape_count && status == KILN_OK; k++)
+        status = plan_shapes(x, &x->e->shapes[k], axes);
+    if (x->e->shape_count > 0)
+        return status;
+    default_shape(x, axes, &shape);
+    return plan_shapes(x, &set, axes);
+}
+
+/* What reductions are asked for when an entry names no axes: all of them, the last, the first. */
+static kiln_status plan_calls(expansion *x)
+{
+    static const kiln__manifest_axes usual[] = {
+        {.all = true}, {.count = 1, .axis = {-1}}, {.count = 1, .axis = {0}}};
+    const bool own = x->e->axes_count > 0;
+    const kiln__manifest_axes *axes = own ? x->e->axes : usual;
+    size_t count = own ? x->e->axes_count : KILN_COUNT_OF(usual);
+    kiln_status status = KILN_OK;
+
+    if (!x->def->reduction)
+        return plan_axes(x, NULL);
+    /* One axis or none leaves nothing to choose. */
+    for (size_t k = 0; k < x->e->shape_count && !own; k++)
+        if (x->e->shapes[k].count == 1 && x->e->shapes[k].items[0].rank < 1)
+            count = 1;
+    for (size_t k = 0; k < count && status == KILN_OK; k++)
+        status = plan_axes(x, &axes[k]);
+    return status;
+}
+
+/* ---- the whole --------------------------------------------------------------------------------- */
+
+static kiln_status expand_types(expansion *x, const kiln__manifest_types *types)
+{
+    size_t given = 0;
+    kiln_status status = KILN_OK;
+
+    x->def = NULL;
+    x->done_count = 0;
+    KILN_TRY(define(x, types));
+    KILN_TRY(bind(x, types));
+    KILN_TRY(give_layouts(x, &given));
+    if (x->e->shape_count > 0 || given == 0)
+        KILN_TRY(plan_calls(x));
+
+done:
+    kiln__definition_destroy(x->def);
+    return status;
+}
+
+kiln_status kiln__warm_expand(const kiln__manifest_entry *entry, kiln_backend backend,
+                              kiln__warm_fn fn, void *user, kiln_error *err)
+{
+    kiln_error own = KILN_ERROR_INIT;
+    expansion x = {.e = entry, .backend = backend, .fn = fn, .user = user, .err = &own};
+    kiln_status status = KILN_OK;
+
+    if (entry->type_count == 0)
+        status = expand_types(&x, NULL);
+    for (size_t k = 0; k < entry->type_count && status == KILN_OK; k++)
+        status = expand_types(&x, &entry->types[k]);
+    if (status != KILN_OK) {
+        kiln__warm_place(entry, &own);
+        kiln__error_copy(err, &own);
+    }
+    kiln_error_clear(&own);
+    kiln__free(x.done);
+    return status;
+}

@@ -1,0 +1,34 @@
+/*
+ * warm.h - the one door of src/warm: which kernels the lines of a manifest stand for.
+ *
+ *     manifest > [entry > definitions and variants] > source > jit > cache
+ *
+ * Needs no device and no driver. Uses core, codegen, array, manifest and kernel (the planners of
+ * real calls).
+ */
+#ifndef KILN_WARM_WARM_H
+#define KILN_WARM_WARM_H
+
+#include "kernel/kernel.h"
+#include "manifest/manifest.h"
+
+/* Take one kernel; `def` is valid during the call only. A failure ends the expansion. */
+typedef kiln_status (*kiln__warm_fn)(void *user, const kiln__definition *def,
+                                     const kiln__variant *variant, kiln_error *err);
+
+/*
+ * Hand every kernel of an entry that programs on `backend` need to `fn`, each once:
+ *
+ *   1. those of its "layouts" for this backend, exactly;
+ *   2. those that calls with its "shapes" need, on a device of any size;
+ *   3. when there are neither: those of the commonest calls (docs/manifest.md).
+ *
+ * ERR_FORMAT and the statuses of definitions, with file and line in the message.
+ */
+kiln_status kiln__warm_expand(const kiln__manifest_entry *entry, kiln_backend backend,
+                              kiln__warm_fn fn, void *user, kiln_error *err);
+
+/* Put "FILE:LINE: " before a message that lacks it. Returns err's status (OK for NULL). */
+kiln_status kiln__warm_place(const kiln__manifest_entry *entry, kiln_error *err);
+
+#endif

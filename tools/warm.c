@@ -1,0 +1,389 @@
+/*
+ * warm.c - `kiln warm`: compile what manifests name, for GPUs that this machine need not have.
+ *
+ *     manifests > [entries > kernels for each target > items] > worker processes > cache, bundle
+ *
+ * All lines are judged before anything is compiled: a cache that lacks the kernel of a misspelt
+ * line would look warm and not be.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <ftw.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "warm.h"
+
+/* More than any list of kernels; a larger file is something else. */
+#define MANIFEST_BYTES_MAX ((size_t)1 << 30)
+enum { JOBS_MAX = 1024, SLOTS_FIRST = 1024 };
+
+/* ---- manifests --------------------------------------------------------------------------------- */
+
+static void say_bad(void *user, const kiln_error *err)
+{
+    size_t *bad = user;
+    ++*bad;
+    tool_error(err);
+}
+
+static char *read_stdin(size_t *bytes_out)
+{
+    kiln__buf text = {.max_bytes = MANIFEST_BYTES_MAX};
+    char chunk[1 << 16];
+    size_t got;
+
+    while ((got = fread(chunk, 1, sizeof chunk, stdin)) > 0)
+        kiln__buf_put(&text, chunk, got);
+    if (text.failed || ferror(stdin)) {
+        kiln__buf_clear(&text);
+        return NULL;
+    }
+    *bytes_out = text.length;
+    return kiln__buf_take(&text);
+}
+
+/* TOOL_DONE, or TOOL_FAILED after saying why. */
+static int read_manifest(kiln__manifest *manifest, const char *path)
+{
+    const bool standard = strcmp(path, "-") == 0;
+    char *text = NULL;
+    size_t bytes = 0, bad = 0;
+    kiln_error err = KILN_ERROR_INIT;
+
+    if (standard)
+        text = read_stdin(&bytes);
+    else
+        errno = kiln__read_file(path, MANIFEST_BYTES_MAX, &text, &bytes);
+    if (text == NULL) {
+        fprintf(stderr, "kiln: %s: %s\n", standard ? "standard input" : path,
+                standard ? "cannot be read" : strerror(errno));
+        return TOOL_FAILED;
+    }
+    kiln_status status = kiln__manifest_read(manifest, standard ? "-" : path, text, bytes, say_bad,
+                                             &bad, &err);
+    if (status != KILN_OK && bad == 0)
+        tool_error(&err);
+    kiln_error_clear(&err);
+    kiln__free(text);
+    return status == KILN_OK ? TOOL_DONE : TOOL_FAILED;
+}
+
+/* ---- targets ----------------------------------------------------------------------------------- */
+
+static bool has_target(const struct warm *w, const char *name)
+{
+    for (size_t t = 0; t < w->target_count; t++)
+        if (strcmp(w->targets[t].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Whether the compiler of a backend makes code for `name`; true as well when it does not tell. */
+static bool is_known(kiln_backend backend, const char *name, kiln__buf *known)
+{
+    kiln__target targets[64];
+    const size_t count = kiln__compiler_targets(backend, targets, KILN_COUNT_OF(targets));
+
+    for (size_t k = 0; k < count && k < KILN_COUNT_OF(targets); k++) {
+        if (strcmp(targets[k].name, name) == 0)
+            return true;
+        kiln__buf_printf(known, " %s", targets[k].name);
+    }
+    return count == 0;
+}
+
+static int add_target(struct warm *w, const char *name)
+{
+    const kiln_backend backend =
+        strncmp(name, "sm_", 3) == 0 ? KILN_BACKEND_CUDA : KILN_BACKEND_CPU;
+    kiln__buf known = KILN__BUF_INIT;
+    kiln_error err = KILN_ERROR_INIT;
+    const char *id = NULL;
+    int result = TOOL_DONE;
+
+    if (has_target(w, name))
+        return TOOL_DONE;
+    if (w->target_count == WARM_TARGETS_MAX)
+        return usage_error(COMMAND_WARM, "more than %d targets", WARM_TARGETS_MAX);
+    if (kiln__compiler_identity(backend, &id, &err) != KILN_OK)
+        result = tool_error(&err);
+    else if (!is_known(backend, name, &known))
+        result = usage_error(COMMAND_WARM, "there is no target '%s'; the compiler knows%s", name,
+                             known.text != NULL ? known.text : " none");
+    if (result == TOOL_DONE) {
+        kiln__target *target = &w->targets[w->target_count++];
+        target->backend = backend;
+        snprintf(target->name, sizeof target->name, "%s", name);
+    }
+    kiln__buf_clear(&known);
+    kiln_error_clear(&err);
+    return result;
+}
+
+/* "sm_80,sm_90". */
+static int add_targets(struct warm *w, const char *list)
+{
+    int result = TOOL_DONE;
+
+    while (*list != '\0' && result == TOOL_DONE) {
+        const size_t length = strcspn(list, ",");
+        char name[32];
+        if (length == 0 || length >= sizeof name)
+            return usage_error(COMMAND_WARM, "'%s' is no list of targets such as sm_80,sm_90",
+                               list);
+        snprintf(name, sizeof name, "%.*s", (int)length, list);
+        result = add_target(w, name);
+        list += length;
+        if (list[0] == ',' && list[1] == '\0')
+            return usage_error(COMMAND_WARM, "a target is missing behind the last comma");
+        list += *list == ',';
+    }
+    return result;
+}
+
+/* ---- items ------------------------------------------------------------------------------------- */
+
+/* Kernels by (target, line), each once whatever the number of lines that name it. */
+typedef struct listing {
+    struct warm *w;
+    const kiln__manifest_entry *entry;
+    kiln_backend backend;
+    kiln__hash128 *slots; /* open addressing; {0, 0} is free */
+    size_t slot_count, used;
+} listing;
+
+/* True when it was not there. */
+static bool enter(listing *l, kiln__hash128 hash)
+{
+    if (2 * (l->used + 1) > l->slot_count) {
+        kiln__hash128 *before = l->slots;
+        const size_t count = l->slot_count;
+        l->slot_count = count != 0 ? 2 * count : SLOTS_FIRST;
+        l->slots = calloc(l->slot_count, sizeof *l->slots);
+        l->used = 0;
+        for (size_t k = 0; l->slots != NULL && k < count; k++)
+            if ((before[k].lo | before[k].hi) != 0)
+                (void)enter(l, before[k]);
+        free(before);
+        if (l->slots == NULL) {
+            l->slot_count = 0;
+            return true; /* twice does no harm */
+        }
+    }
+    size_t s = hash.lo & (l->slot_count - 1);
+    while ((l->slots[s].lo | l->slots[s].hi) != 0) {
+        if (l->slots[s].lo == hash.lo && l->slots[s].hi == hash.hi)
+            return false;
+        s = (s + 1) & (l->slot_count - 1);
+    }
+    l->slots[s] = hash;
+    l->used++;
+    return true;
+}
+
+static kiln_status add_item(listing *l, size_t target, const char *line, kiln_error *err)
+{
+    struct warm *w = l->w;
+    kiln__hash128 hash = kiln__hash_128(line, strlen(line));
+
+    hash.hi ^= (uint64_t)(target + 1) * 0x9e3779b97f4a7c15u;
+    if (!enter(l, hash))
+        return KILN_OK;
+    if (w->item_count == w->item_room) {
+        const size_t room = w->item_room != 0 ? 2 * w->item_room : 256;
+        struct warm_item *larger = realloc(w->items, room * sizeof *larger);
+        if (larger == NULL)
+            return kiln__fail_memory(err, room * sizeof *larger);
+        w->items = larger;
+        w->item_room = room;
+    }
+    struct warm_item *item = &w->items[w->item_count];
+    *item = (struct warm_item){.entry = l->entry, .target = target, .line = kiln__strdup(line)};
+    if (item->line == NULL)
+        return kiln__fail_memory(err, strlen(line));
+    w->item_count++;
+    return KILN_OK;
+}
+
+static kiln_status take_kernel(void *user, const kiln__definition *def,
+                               const kiln__variant *variant, kiln_error *err)
+{
+    listing *l = user;
+    kiln__buf line = KILN__BUF_INIT;
+    kiln_status status = KILN_OK;
+
+    (void)kiln__manifest_line(def, variant, &line); /* what was read from JSON is UTF-8 */
+    if (line.failed)
+        status = kiln__fail_memory(err, line.capacity);
+    for (size_t t = 0; t < l->w->target_count && status == KILN_OK; t++)
+        if (l->w->targets[t].backend == l->backend)
+            status = add_item(l, t, line.text, err);
+    kiln__buf_clear(&line);
+    return status;
+}
+
+/* All kernels of all entries. What is wrong with an entry is counted for each target. */
+static void list_items(struct warm *w, const kiln__manifest *manifest)
+{
+    static const kiln_backend backends[] = {KILN_BACKEND_CUDA, KILN_BACKEND_CPU};
+    listing l = {.w = w};
+    kiln_error err = KILN_ERROR_INIT;
+
+    for (size_t b = 0; b < KILN_COUNT_OF(backends); b++) {
+        bool wanted = false;
+        l.backend = backends[b];
+        for (size_t t = 0; t < w->target_count; t++)
+            wanted |= w->targets[t].backend == l.backend;
+        for (size_t k = 0; wanted && k < kiln__manifest_count(manifest); k++) {
+            l.entry = kiln__manifest_at(manifest, k);
+            if (kiln__warm_expand(l.entry, l.backend, take_kernel, &l, &err) == KILN_OK)
+                continue;
+            for (size_t t = 0; t < w->target_count; t++) {
+                if (w->targets[t].backend == l.backend)
+                    warm_note(w, l.entry, t, WARM_FAILED, 0, 0, &err);
+            }
+            kiln_error_clear(&err);
+        }
+    }
+    w->done_count = 0; /* those were no items */
+    free(l.slots);
+}
+
+/* ---- the bundle -------------------------------------------------------------------------------- */
+
+/* A folder beside the bundle, where workers put copies of what goes into it. */
+static int make_staging(const char *bundle, char *path, size_t bytes)
+{
+    const int length = snprintf(path, bytes, "%s.XXXXXX", bundle);
+
+    if (length < 0 || (size_t)length >= bytes)
+        errno = ENAMETOOLONG;
+    else if (mkdtemp(path) != NULL)
+        return TOOL_DONE;
+    fprintf(stderr, "kiln: bundle %s: %s\n", bundle, strerror(errno));
+    path[0] = '\0';
+    return TOOL_FAILED;
+}
+
+static int write_bundle(const char *bundle, const char *staging)
+{
+    kiln_cache *cache = NULL;
+    kiln_error err = KILN_ERROR_INIT;
+    kiln_status status = kiln_cache_open(staging, &cache, &err);
+
+    if (status == KILN_OK)
+        status = kiln_cache_export(cache, bundle, NULL, 0, NULL, &err);
+    if (status != KILN_OK)
+        tool_error(&err);
+    kiln_error_clear(&err);
+    kiln_cache_close(cache);
+    return status == KILN_OK ? TOOL_DONE : TOOL_FAILED;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)st;
+    (void)type;
+    (void)ftw;
+    (void)remove(path);
+    return 0;
+}
+
+static void remove_staging(const char *staging)
+{
+    if (staging[0] != '\0')
+        (void)nftw(staging, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* ---- the command ------------------------------------------------------------------------------- */
+
+static int read_options(const struct invocation *v, struct warm *w)
+{
+    const char *arch = invocation_get(v, OPTION_ARCH), *jobs = invocation_get(v, OPTION_JOBS);
+    const char *dir = invocation_get(v, OPTION_CACHE);
+    int64_t count = kiln__cpu_core_count();
+    int result = TOOL_DONE;
+
+    if (v->args.count == 0)
+        return usage_error(v->command, "a MANIFEST is missing ('-' for standard input)");
+    if (jobs != NULL && !count_parse(jobs, false, JOBS_MAX, &count))
+        return usage_error(v->command, "--jobs takes a number from 1 to %d, not '%s'", JOBS_MAX,
+                           jobs);
+    if (arch == NULL && invocation_get(v, OPTION_CPU) == NULL)
+        return usage_error(v->command, "nothing says for what: give --arch, --cpu or both");
+    if (dir != NULL && dir[0] == '\0')
+        return usage_error(v->command, "--cache needs the name of a folder");
+    if (arch != NULL)
+        result = add_targets(w, arch);
+    if (result == TOOL_DONE && invocation_get(v, OPTION_CPU) != NULL)
+        result = add_target(w, kiln__cpu_target());
+    w->jobs = (int)count;
+    w->cache_dir = dir != NULL ? dir : "";
+    w->json = invocation_get(v, OPTION_JSON) != NULL;
+    w->bar = isatty(STDERR_FILENO) == 1;
+    return result;
+}
+
+/* The cache folder must take kernels, or all work is for nothing. */
+static int check_cache(const struct warm *w)
+{
+    kiln_cache *cache = NULL;
+    kiln_error err = KILN_ERROR_INIT;
+    const kiln_status status =
+        kiln_cache_open(w->cache_dir[0] != '\0' ? w->cache_dir : NULL, &cache, &err);
+
+    if (status != KILN_OK)
+        tool_error(&err);
+    kiln_error_clear(&err);
+    kiln_cache_close(cache);
+    return status == KILN_OK ? TOOL_DONE : TOOL_FAILED;
+}
+
+static int warm_all(struct warm *w, const kiln__manifest *manifest, const char *bundle)
+{
+    int result;
+
+    w->start_us = w->shown_us = kiln__now_us();
+    list_items(w, manifest);
+    result = warm_run(w);
+    w->wall_s = (kiln__now_us() - w->start_us) / 1e6;
+    if (result == TOOL_DONE && bundle != NULL)
+        result = write_bundle(bundle, w->staging);
+    if (result == TOOL_DONE)
+        warm_print_summary(w, bundle);
+    return result == TOOL_DONE && w->failed_count > 0 ? TOOL_FAILED : result;
+}
+
+int command_warm(const struct invocation *v)
+{
+    struct warm w = {.cache_dir = "", .staging = ""};
+    const char *bundle = invocation_get(v, OPTION_BUNDLE);
+    kiln__manifest *manifest = kiln__manifest_create();
+    char staging[4096] = "";
+    int result = read_options(v, &w);
+
+    /* A kernel that some bundle has must get into the folder all the same. */
+    unsetenv("KILN_BUNDLES");
+    if (manifest == NULL)
+        result = TOOL_FAILED;
+    for (size_t k = 0; k < v->args.count && (result == TOOL_DONE || k > 0); k++) {
+        const int one = read_manifest(manifest, v->args.items[k]);
+        result = result == TOOL_DONE ? one : result;
+    }
+    if (result == TOOL_DONE)
+        result = check_cache(&w);
+    if (result == TOOL_DONE && bundle != NULL)
+        result = make_staging(bundle, staging, sizeof staging);
+    w.staging = staging;
+    if (result == TOOL_DONE)
+        result = warm_all(&w, manifest, bundle);
+    remove_staging(staging);
+    for (size_t k = 0; k < w.item_count; k++)
+        kiln__free(w.items[k].line);
+    free(w.items);
+    free(w.said);
+    kiln__buf_clear(&w.failures);
+    kiln__manifest_destroy(manifest);
+    return result;
+}
