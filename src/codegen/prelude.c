@@ -30,6 +30,13 @@ static const section sections[] = {
 
 enum { SECTION_COUNT = KILN_COUNT_OF(sections) };
 
+/* The sections of one kernel, also in the order they were found: few of many. */
+typedef struct selection {
+    bool taken[SECTION_COUNT];
+    uint16_t order[SECTION_COUNT];
+    size_t count;
+} selection;
+
 /* Next word of a space-separated list; false at its end. */
 static bool next_word(const char **list, const char **word, size_t *bytes)
 {
@@ -49,36 +56,37 @@ static bool available(size_t s, const kiln__variant *v)
 }
 
 /* Take every section of this name, and what it needs. */
-static void take(bool *taken, const kiln__variant *v, const char *name, size_t bytes)
+static void take(selection *chosen, const kiln__variant *v, const char *name, size_t bytes)
 {
     for (size_t s = 0; s < SECTION_COUNT; s++) {
-        if (taken[s] || !available(s, v) || strlen(sections[s].name) != bytes ||
-            memcmp(sections[s].name, name, bytes) != 0)
+        if (sections[s].name[0] != name[0] || chosen->taken[s] || !available(s, v) ||
+            strncmp(sections[s].name, name, bytes) != 0 || sections[s].name[bytes] != '\0')
             continue;
         const char *list = sections[s].needs, *word;
         size_t word_bytes;
-        taken[s] = true;
+        chosen->taken[s] = true;
+        chosen->order[chosen->count++] = (uint16_t)s;
         while (next_word(&list, &word, &word_bytes))
-            take(taken, v, word, word_bytes);
+            take(chosen, v, word, word_bytes);
     }
 }
 
-static void take_name(bool *taken, const kiln__variant *v, const char *name)
+static void take_name(selection *chosen, const kiln__variant *v, const char *name)
 {
-    take(taken, v, name, strlen(name));
+    take(chosen, v, name, strlen(name));
 }
 
 /* Whether a section of this name is taken. */
-static bool has_section(const bool *taken, const char *name)
+static bool has_section(const selection *chosen, const char *name)
 {
-    for (size_t s = 0; s < SECTION_COUNT; s++)
-        if (taken[s] && strcmp(sections[s].name, name) == 0)
+    for (size_t k = 0; k < chosen->count; k++)
+        if (strcmp(sections[chosen->order[k]].name, name) == 0)
             return true;
     return false;
 }
 
 /* One term of a trigger list: atoms joined by '&', all of which must hold. */
-static bool term_holds(const bool *taken, const kiln__definition *def, const char *term,
+static bool term_holds(const selection *chosen, const kiln__definition *def, const char *term,
                        size_t bytes)
 {
     char text[64];
@@ -90,7 +98,7 @@ static bool term_holds(const bool *taken, const kiln__definition *def, const cha
         next = strchr(atom, '&');
         if (next != NULL)
             *next++ = '\0';
-        if (atom[0] == '@' ? !has_section(taken, atom + 1) : !kiln__definition_uses(def, atom))
+        if (atom[0] == '@' ? !has_section(chosen, atom + 1) : !kiln__definition_uses(def, atom))
             return false;
     }
     return true;
@@ -110,43 +118,52 @@ static bool includes(const kiln__definition *def, const char *header, size_t byt
     return false;
 }
 
-static bool triggered(const bool *taken, const section *s, const kiln__definition *def)
+/* Whether the rest of a list forbids the section. */
+static bool vetoed(const kiln__definition *def, const char *list)
+{
+    const char *term;
+    size_t bytes;
+    while (next_word(&list, &term, &bytes))
+        if (term[0] == '!' && includes(def, term + 1, bytes - 1))
+            return true;
+    return false;
+}
+
+/* `may_begin` tells the letters that words of the snippets begin with: most terms end there. */
+static bool triggered(const selection *chosen, const section *s, const kiln__definition *def,
+                      const bool *may_begin)
 {
     const char *list = s->triggers, *term;
     size_t bytes;
-    bool found = false;
-    while (next_word(&list, &term, &bytes)) {
-        if (term[0] != '!')
-            found = found || term_holds(taken, def, term, bytes);
-        else if (includes(def, term + 1, bytes - 1))
-            return false;
-    }
-    return found;
+    while (next_word(&list, &term, &bytes))
+        if (may_begin[(unsigned char)term[0]] && term_holds(chosen, def, term, bytes))
+            return !vetoed(def, s->triggers);
+    return false;
 }
 
 /* What the variant itself calls for, whatever the snippets say. */
-static void take_for_variant(bool *taken, const kiln__definition *def, const kiln__variant *v)
+static void take_for_variant(selection *chosen, const kiln__definition *def, const kiln__variant *v)
 {
     bool raw = false;
     for (size_t p = 0; p < v->param_count; p++) {
         raw |= v->access[p] == KILN__ACCESS_RAW;
         if (v->dtype[p] == KILN_FLOAT16)
-            take_name(taken, v, "float16");
+            take_name(chosen, v, "float16");
         if (v->dtype[p] == KILN_BFLOAT16)
-            take_name(taken, v, "bfloat16");
+            take_name(chosen, v, "bfloat16");
         if (kiln_dtype_kind((kiln_dtype)v->dtype[p]) == 'c')
-            take_name(taken, v, "complex");
+            take_name(chosen, v, "complex");
     }
-    take_name(taken, v, "base");
+    take_name(chosen, v, "base");
     if (v->backend == KILN_BACKEND_CUDA) {
-        take_name(taken, v, "memory");
+        take_name(chosen, v, "memory");
         if (def->reduction || (v->layout != KILN__LAYOUT_LINEAR && v->rank > 1))
-            take_name(taken, v, v->index_bits == 32 ? "divide32" : "divide64");
+            take_name(chosen, v, v->index_bits == 32 ? "divide32" : "divide64");
     }
     if (raw)
-        take_name(taken, v, "raw");
+        take_name(chosen, v, "raw");
     if (def->uses_indexer || def->uses_in_indexer || def->uses_out_indexer)
-        take_name(taken, v, "indexer");
+        take_name(chosen, v, "indexer");
 }
 
 static void put_section(const section *s, kiln__buf *out)
@@ -166,19 +183,23 @@ static void put_section(const section *s, kiln__buf *out)
 
 void kiln__prelude_put(const kiln__definition *def, const kiln__variant *v, kiln__buf *out)
 {
-    bool taken[SECTION_COUNT] = {false};
-    take_for_variant(taken, def, v);
+    selection chosen = {.count = 0};
+    bool may_begin[256] = {['@'] = true};
+    for (size_t w = 0; w < def->word_count; w++)
+        may_begin[(unsigned char)def->words[w][0]] = true;
+    take_for_variant(&chosen, def, v);
     /* Terms may name sections that later rows bring in, so look until nothing is added. */
     for (bool more = true; more;) {
         more = false;
         for (size_t s = 0; s < SECTION_COUNT; s++) {
-            if (!taken[s] && available(s, v) && triggered(taken, &sections[s], def)) {
-                take_name(taken, v, sections[s].name);
+            if (sections[s].triggers[0] != '\0' && !chosen.taken[s] && available(s, v) &&
+                triggered(&chosen, &sections[s], def, may_begin)) {
+                take_name(&chosen, v, sections[s].name);
                 more = true;
             }
         }
     }
     for (size_t s = 0; s < SECTION_COUNT; s++)
-        if (taken[s])
+        if (chosen.taken[s])
             put_section(&sections[s], out);
 }
