@@ -80,6 +80,13 @@ typedef struct kiln__param {
 
 /* ---- row programs: what a request gives ---- */
 
+/* Whether a text consists of statements, whose last semicolon may be missing. */
+static inline bool kiln__stage_statements(kiln__snippet_kind kind)
+{
+    const int text = ((int)kind - KILN__SNIPPET_STAGE) % KILN__STAGE_TEXTS;
+    return kind >= KILN__SNIPPET_STAGE && (text == KILN__STAGE_PREP || text == KILN__STAGE_POST);
+}
+
 /* A value that each element of a row has from the stage that assigns it on: `e` of softmax. */
 typedef struct kiln__row_value {
     const char *type; /* C++ type, e.g. "float" */
@@ -246,7 +253,8 @@ typedef enum kiln__access {
     KILN__ACCESS_VECTOR,  /* `vec` neighbours in one access (1 when vec is 1) */
     KILN__ACCESS_SPLAT,   /* one element for the whole inner axis (stride 0 there) */
     KILN__ACCESS_STRIDED, /* element by element with a stride on the inner axis */
-    KILN__ACCESS_TILE     /* through the shared tile of a transpose */
+    KILN__ACCESS_TILE,    /* through the shared tile of a transpose */
+    KILN__ACCESS_COLUMN   /* row programs: the same for every row, so loaded where it is used */
 } kiln__access;
 
 /* Everything of a plan that shapes the source. Plain bytes, zero-initialised, compared and hashed
@@ -267,6 +275,9 @@ typedef struct kiln__variant {
     uint8_t lanes;       /* accumulators a thread has for each output */
     uint16_t group;      /* rows: threads an output; columns: threads along the kept axis */
     uint16_t block;      /* threads a block (cuda) */
+    /* Row programs use, of these: split, blocks of a cluster; segments, 2 when no thread lacks an
+     * access and 1 otherwise; group, threads of a block that share a row; tile, neighbouring rows
+     * that neighbouring threads take, 0 where they take neighbours along a row. */
     /* Scans: axes are kept ones, then those of the sequence, in C-order. */
     uint8_t exclusive, reverse; /* whether an element is left out of its own sum; last one first */
     uint8_t fan;         /* split on cuda: tiles of which one publishes the sum; 1: a plain chain */
@@ -407,6 +418,9 @@ typedef struct kiln__slot {
     uint16_t offset; /* bytes from the start of the block */
     uint16_t bytes;
 } kiln__slot;
+
+/* cpu: bytes of a row's values that are kept from stage to stage; longer rows compute them again. */
+#define KILN__CPU_ROW_BYTES 65536
 
 /* Elements of a row that one work unit of the cpu device covers. */
 #define KILN__CPU_UNIT 4096

@@ -12,6 +12,7 @@
  */
 #include "codegen/codegen.h"
 #include "codegen/prelude.h"
+#include "codegen/row_emit.h"
 #include "codegen/template.h"
 
 /* cpu: bytes of a launch from which on outputs are stored past the caches, and how many elements
@@ -25,6 +26,7 @@ typedef struct emitter {
     const kiln__variant *v;
     kiln__buf *out;
     const char *entry;
+    kiln__row_emit row;
     size_t p;
     int axis;
     int number; /* a kiln__numbering */
@@ -123,6 +125,17 @@ static bool is_result(const emitter *e, size_t p)
 {
     return is_walking(e, p) && e->def->params[p].output;
 }
+
+/* Row programs: as row_emit.h has them. */
+#define KILN__ROW_PARAMS(X)                                                                        \
+    X(holds) X(sees) X(late) X(splat) X(stores) X(loads_first) X(results)
+#define KILN__ROW_PARAM(which)                                                                     \
+    static bool row_##which(const emitter *e, size_t p)                                            \
+    {                                                                                              \
+        return kiln__row_##which(&e->row, p);                                                      \
+    }
+KILN__ROW_PARAMS(KILN__ROW_PARAM)
+#undef KILN__ROW_PARAM
 
 /* The first parameter of each placeholder stands for it. */
 static bool is_first_of_placeholder(const emitter *e, size_t p)
@@ -245,6 +258,9 @@ static const struct {
     {"plain", is_plain},              {"plain_stores", is_plain_store},
     {"placeholders", is_first_of_placeholder},
     {"inputs", is_mapped},            {"outputs", is_result},
+#define KILN__ROW_PARAM(which) {"row_" #which, row_##which},
+    KILN__ROW_PARAMS(KILN__ROW_PARAM)
+#undef KILN__ROW_PARAM
 };
 
 /* A run of axes: from, from + step, ... , `count` of them. */
@@ -283,7 +299,7 @@ static axis_run extent_axes(const emitter *e)
 /* cuda: axes whose coordinate comes from a magic-number division; axis 0 gets what is left. */
 static axis_run divided_axes(const emitter *e)
 {
-    if (e->def->reduction)
+    if (e->def->reduction || e->def->rows != NULL)
         return (axis_run){e->v->rank - 1, -1, on_cuda(e) ? e->v->rank : 0};
     return (axis_run){e->v->rank - 1, -1, on_cuda(e) && !is_linear(e) ? e->v->rank - 1 : 0};
 }
@@ -345,6 +361,9 @@ static bool same(const char *name, const char *text, size_t bytes)
 static int item(void *state, const char *list, size_t bytes, int nth)
 {
     emitter *e = state;
+    const int of_rows = kiln__row_item(&e->row, list, bytes, nth);
+    if (of_rows >= 0)
+        return of_rows;
     for (size_t l = 0; l < KILN_COUNT_OF(param_lists); l++) {
         if (!same(param_lists[l].name, list, bytes))
             continue;
@@ -434,7 +453,8 @@ static int test(void *state, const char *name, size_t bytes)
     for (size_t r = 0; r < KILN_COUNT_OF(rows); r++)
         if (same(rows[r].name, name, bytes))
             return rows[r].holds;
-    return test_whole(e, name, bytes);
+    const int of_rows = kiln__row_test(&e->row, name, bytes, e->p);
+    return of_rows >= 0 ? of_rows : test_whole(e, name, bytes);
 }
 
 /* ---- values ----------------------------------------------------------------------------------- */
@@ -545,7 +565,8 @@ static void put_snippet(const emitter *e, kiln__snippet_kind kind, kiln__buf *ou
         line += out->text[k] == '\n';
     kiln__buf_printf(out, "#line %zu \"kiln.generated\"\n", line + 1);
     if (kind == KILN__SNIPPET_LOOP_PREP || kind == KILN__SNIPPET_OP ||
-        kind == KILN__SNIPPET_AFTER_LOOP || kind == KILN__SNIPPET_POST)
+        kind == KILN__SNIPPET_AFTER_LOOP || kind == KILN__SNIPPET_POST ||
+        kiln__stage_statements(kind))
         kiln__buf_puts(out, ";"); /* CuPy's statements need not end in one */
 }
 
@@ -568,8 +589,14 @@ static kiln_dtype default_reduce_type(const emitter *e)
 static bool value(void *state, const char *name, size_t bytes, kiln__buf *out)
 {
     const emitter *e = state;
-    if (put_text(e, name, bytes, out) || put_number(e, name, bytes, out))
+    if (put_text(e, name, bytes, out) || put_number(e, name, bytes, out) ||
+        kiln__row_put(&e->row, name, bytes, e->p, out))
         return true;
+    const kiln__snippet_kind of_stage = kiln__row_snippet(&e->row, name, bytes);
+    if (of_stage != KILN__SNIPPET_COUNT) {
+        put_snippet(e, of_stage, out);
+        return true;
+    }
     if (same("title", name, bytes)) {
         put_title(e, out);
         return true;
@@ -642,6 +669,16 @@ static void list_reduce_slots(const emitter *e, slot_list *l)
     add_axes(l, divided_axes(e), KILN__SLOT_DIVISOR, 0, divisor);
 }
 
+/* ... of a row program, ... */
+static void list_row_slots(const emitter *e, slot_list *l)
+{
+    static const kiln__word words[] = {KILN__WORD_OUTPUTS, KILN__WORD_LENGTH, KILN__WORD_COUNT_ALL};
+    for (size_t w = 0; w < KILN_COUNT_OF(words); w++)
+        add_slot(l, KILN__SLOT_WORD, 0, words[w], 8);
+    add_axes(l, all_axes(e), KILN__SLOT_EXTENT, 0, 8);
+    add_axes(l, divided_axes(e), KILN__SLOT_DIVISOR, 0, e->v->index_bits == 32 ? 16 : 32);
+}
+
 /* ... and of a loop. */
 static void list_loop_slots(const emitter *e, slot_list *l)
 {
@@ -668,6 +705,8 @@ static void list_slots(const emitter *e, slot_list *l)
             add_slot(l, KILN__SLOT_RAW, p, 0, 16 + 16 * (size_t)e->v->raw_rank[p]);
     if (e->def->reduction)
         list_reduce_slots(e, l);
+    else if (e->def->rows != NULL)
+        list_row_slots(e, l);
     else
         list_loop_slots(e, l);
     for (size_t p = 0; p < count && !is_linear(e); p++)
@@ -701,6 +740,8 @@ static const char *kernel_file(const kiln__definition *def)
 {
     if (def->scan)
         return "scan/kernel.cpp";
+    if (def->rows != NULL)
+        return "row/kernel.cpp";
     return def->reduction ? "reduce/kernel.cpp" : "kernel.cpp";
 }
 
@@ -710,7 +751,8 @@ kiln_status kiln__emit(const kiln__definition *def, const kiln__variant *variant
     kiln_status status = KILN_OK;
     kiln__buf text = KILN__BUF_INIT;
     slot_list slots = {NULL, 0, 0, 0, false};
-    emitter e = {def, variant, &text, out->entry, 0, 0, 0};
+    emitter e = {.def = def, .v = variant, .out = &text, .entry = out->entry,
+                 .row = {.def = def, .v = variant}};
     const kiln__template_env env = {&e, value, test, item};
 
     *out = (kiln__source)KILN__SOURCE_INIT;

@@ -155,9 +155,11 @@ kiln_status kiln__bind_arrays(const kiln__kernel *op, const kiln__recipe *recipe
                                                       : NULL;
         if (recipe->args[p].kind != KILN_ARG_OUT)
             continue;
-        kiln_status status = kiln__array_new(op->ctx, (kiln_dtype)recipe->args[p].dtype,
-                                             recipe->rank, recipe->shape, recipe->order,
-                                             call->stream, &bound->array[p], err);
+        const bool row = recipe->args[p].row;
+        kiln_status status = kiln__array_new(
+            op->ctx, (kiln_dtype)recipe->args[p].dtype, row ? recipe->row_rank : recipe->rank,
+            row ? recipe->row_shape : recipe->shape, row ? NULL : recipe->order, call->stream,
+            &bound->array[p], err);
         if (status != KILN_OK) {
             for (size_t q = p + 1; q < recipe->arg_count; q++)
                 bound->fresh[q] = false;

@@ -32,6 +32,7 @@
 #include "jit/jit.h"
 #include "kiln/elementwise.h"
 #include "kiln/reduction.h"
+#include "kiln/row.h"
 #include "kiln/scan.h"
 
 #define KILN__KERNEL_MAGIC 0x6b6bu
@@ -47,6 +48,7 @@ typedef struct kiln__recipe_arg {
     uint8_t rank;        /* of an array */
     uint8_t align;       /* address modulo 16 */
     bool output, raw;
+    bool row; /* an output per row */
     const int64_t *dims; /* rank extents, then rank strides; points into the recipe */
     int64_t low, high;   /* bytes touched, relative to the first element: [low, high) */
     uint64_t layout;     /* kiln_array.layout */
@@ -69,6 +71,8 @@ typedef struct kiln__recipe {
     int rank;      /* of the loop: shape of outputs to be allocated */
     int64_t shape[KILN_RANK_MAX];
     int order[KILN_RANK_MAX]; /* K-order of outputs to be allocated */
+    int row_rank; /* row programs: the same of outputs per row, which are C-order */
+    int64_t row_shape[KILN_RANK_MAX];
     void *entry;
     kiln__launch_config config;
     size_t args_bytes;

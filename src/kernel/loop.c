@@ -83,7 +83,7 @@ static kiln_status decide_shape(const kiln__kernel *op, const kiln__call *call, 
 }
 
 /* Strides of the outputs still to be allocated, in the order of the inputs' axes. */
-static void fill_fresh(const kiln__definition *d, kiln__resolved *r)
+void kiln__fill_fresh(const kiln__definition *d, kiln__resolved *r)
 {
     kiln__plan_k_order(r->operand, d->param_count, r->rank, r->shape, r->order);
     for (size_t p = d->input_count; p < d->param_count; p++) {
@@ -124,7 +124,7 @@ kiln_status kiln__loop_variant(const kiln__kernel *op, const kiln__call *call,
         KILN_TRY(check_output(op, r, p, err));
     for (size_t p = 0; p < d->param_count; p++)
         kiln__fill_operand(d, r, p);
-    fill_fresh(d, r);
+    kiln__fill_fresh(d, r);
     kiln__plan_make(d, backend, r->dtype, r->operand, r->rank, r->shape, &r->plan);
 
 done:

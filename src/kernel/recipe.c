@@ -124,6 +124,7 @@ static void fill_args(kiln__recipe *recipe, const kiln__definition *d, const kil
         arg->dtype = (uint8_t)r->dtype[p];
         arg->output = d->params[p].output;
         arg->raw = d->params[p].raw;
+        arg->row = d->params[p].row;
         recipe->allocates |= arg->kind == KILN_ARG_OUT;
         recipe->has_output_arrays |= a != NULL && arg->output && !arg->raw;
         if (a == NULL)
@@ -181,6 +182,10 @@ kiln_status kiln__recipe_make(kiln__kernel *op, const kiln__call *call, const ki
     recipe->size = call->size;
     recipe->count = r->plan.size;
     recipe->rank = r->rank;
+    if (op->def->rows != NULL) {
+        recipe->row_rank = r->row_rank;
+        memcpy(recipe->row_shape, r->row_shape, (size_t)r->row_rank * sizeof r->row_shape[0]);
+    }
     memcpy(recipe->shape, r->shape, (size_t)r->rank * sizeof r->shape[0]);
     memcpy(recipe->order, r->order, (size_t)r->rank * sizeof r->order[0]);
     (void)kiln__call_hash(op, call, &recipe->hash);

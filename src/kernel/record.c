@@ -88,7 +88,7 @@ void kiln__record_variant(kiln_context *ctx, const kiln__definition *def,
     kiln__recorder *recorder = kiln__context_recorder(ctx);
     kiln__buf line = KILN__BUF_INIT;
 
-    if (recorder == NULL)
+    if (recorder == NULL || def->rows != NULL) /* manifests have no fields for stages */
         return;
     if (!kiln__manifest_line(def, variant, &line))
         kiln__recorder_complain(recorder, "kernel \"%s\" has a text that is no UTF-8", def->name);

@@ -17,8 +17,8 @@ typedef struct reduced {
 
 /* ---- shapes ------------------------------------------------------------------------------------ */
 
-static kiln_status read_axes(const kiln__definition *d, const kiln_axes *axes, int rank, bool *marks,
-                             kiln_error *err)
+kiln_status kiln__read_axes(const kiln__definition *d, const kiln_axes *axes, int rank, bool *marks,
+                            kiln_error *err)
 {
     for (int a = 0; a < rank; a++)
         marks[a] = axes == NULL;
@@ -65,7 +65,7 @@ static kiln_status check_empty(const kiln__definition *d, const kiln__resolved *
                       d->name, kiln__shape_text(r->rank, r->shape, text, sizeof text));
 }
 
-static kiln_status check_given(const kiln__definition *d, const kiln_array *a, size_t p, int rank,
+kiln_status kiln__check_result(const kiln__definition *d, const kiln_array *a, size_t p, int rank,
                                const int64_t *shape, kiln_error *err)
 {
     char have[160], need[160];
@@ -135,12 +135,12 @@ static kiln_status decide(const kiln__kernel *op, const kiln__call *call, kiln_b
     }
     KILN_TRY(kiln__broadcast_inputs(d, r, err));
     KILN_TRY(kiln__shape_size(r->rank, r->shape, 16, &size, err));
-    KILN_TRY(read_axes(d, call->axes, r->rank, red->axis, err));
+    KILN_TRY(kiln__read_axes(d, call->axes, r->rank, red->axis, err));
     KILN_TRY(check_empty(d, r, red->axis, err));
     const int rank = result_shape(r, red->axis, call->keepdims, shape);
     for (size_t p = d->input_count; p < d->param_count; p++)
         if (r->array[p] != NULL)
-            KILN_TRY(check_given(d, r->array[p], p, rank, shape, err));
+            KILN_TRY(kiln__check_result(d, r->array[p], p, rank, shape, err));
     for (size_t p = 0; p < d->param_count; p++)
         kiln__fill_operand(d, r, p);
     fill_outputs(d, r, red, call->keepdims, rank, shape);

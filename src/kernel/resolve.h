@@ -19,6 +19,8 @@ typedef struct kiln__resolved {
     int64_t shape[KILN_RANK_MAX];
     int order[KILN_RANK_MAX];
     int64_t fresh_strides[KILN_PARAM_MAX][KILN_RANK_MAX]; /* of outputs to be allocated */
+    int row_rank; /* row programs: shape of outputs per row */
+    int64_t row_shape[KILN_RANK_MAX];
     kiln__plan plan;
 } kiln__resolved;
 
@@ -38,6 +40,16 @@ bool kiln__decides_shape(const kiln__definition *d, const kiln__resolved *r, siz
 
 /* Broadcast the inputs into rank and shape. ERR_SHAPE. */
 kiln_status kiln__broadcast_inputs(const kiln__definition *d, kiln__resolved *r, kiln_error *err);
+
+/* Reductions: mark which of `rank` axes `axes` names (NULL: all); and whether array `a` can be the
+ * result `p` of that shape. ERR_ARGUMENT, ERR_AXIS; ERR_OUTPUT. */
+kiln_status kiln__read_axes(const kiln__definition *d, const kiln_axes *axes, int rank, bool *marks,
+                            kiln_error *err);
+kiln_status kiln__check_result(const kiln__definition *d, const kiln_array *a, size_t p, int rank,
+                               const int64_t *shape, kiln_error *err);
+
+/* Decide the axis order and strides of outputs still to be allocated that are no arrays yet. */
+void kiln__fill_fresh(const kiln__definition *d, kiln__resolved *r);
 
 /* Describe parameter `p` to the planner. */
 void kiln__fill_operand(const kiln__definition *d, kiln__resolved *r, size_t p);

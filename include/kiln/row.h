@@ -1,0 +1,145 @@
+/**
+ * @file kiln/row.h
+ * @brief Row programs: reduce each row of an array and use the results in the same row, in one pass.
+ *
+ * Softmax, layer norm and their relatives look at a row several times: for its maximum, for a sum
+ * that needs the maximum, for the outputs that need both. A row program states these steps, the
+ * stages, and runs them while the row stays in registers: memory is read once and written once.
+ *
+ *     const kiln_row_stage stages[] = {
+ *         {.map = "float(x)", .type = "float", .reduce = "fmaxf(a, b)", .identity = "-INFINITY",
+ *          .result = "m"},
+ *         {.prep = "e = expf(float(x) - m);", .map = "e", .type = "float", .reduce = "a + b",
+ *          .identity = "0", .result = "s", .post = "const float scale = 1 / s;"}};
+ *     const kiln_row_value values[] = {{"float", "e"}};
+ *     kiln_row_options opts = KILN_ROW_OPTIONS_INIT;
+ *     opts.values = values;
+ *     opts.value_count = 1;
+ *     kiln_row_create(ctx, "T x", "T y", stages, 2, "y = e * scale", &opts, &softmax, &err);
+ *     kiln_rows(softmax, KILN_AXES(-1), &err, x, &y);
+ *
+ * All texts see the input parameters, `n` (elements of a row), the results of earlier stages and what
+ * their `post` declares. Texts that run per element (prep, map, op) see every input; those that run
+ * per row (reduce, identity, post, row_post) see the inputs that are the same for the whole row. What
+ * an input is, an element, the same for a row or the same for every row, is decided by its shape,
+ * call by call: inputs broadcast against each other as everywhere in kiln.
+ *
+ * Long rows: what one block of threads, or a cluster of blocks on GPUs that have them, cannot hold is
+ *            read from memory once a stage; on the cpu a row is the work of one thread.
+ * Determinism: as kiln/reduction.h.
+ * Threads, units, ownership: as kiln/elementwise.h.
+ */
+#ifndef KILN_ROW_H
+#define KILN_ROW_H
+
+#include "kiln/reduction.h"
+
+typedef struct kiln_row kiln_row;
+
+/** Most stages and values of a row program. */
+#define KILN_ROW_STAGES_MAX 8
+#define KILN_ROW_VALUES_MAX 16
+
+/** One reduction over each row. */
+typedef struct kiln_row_stage {
+    const char *prep;     /**< Statements per element, before map; NULL: none. They may assign values,
+                               and may run again in later stages, where those are not kept. */
+    const char *map;      /**< Expression per element. */
+    const char *type;     /**< C++ type of the accumulator and of the result: at most 64 bytes. */
+    const char *reduce;   /**< Expression over `a` and `b`, associative and commutative. */
+    const char *identity; /**< Expression; NULL or "": none. */
+    const char *result;   /**< Name of the reduced value in all texts of later stages. */
+    const char *post;     /**< Statements per row, after the reduction; NULL: none. */
+} kiln_row_stage;
+
+/** A variable that each element of a row has: assigned by a stage's prep, read by later texts. */
+typedef struct kiln_row_value {
+    const char *type; /**< C++ type. */
+    const char *name;
+} kiln_row_value;
+
+/** Choices for kiln_row_create(). Zero in a field means its default. */
+typedef struct kiln_row_options {
+    size_t struct_size;      /**< sizeof(kiln_row_options) as the caller compiled it. */
+    const char *name;        /**< Kernel name, a C identifier; NULL: "kiln_row". */
+    const char *preamble;    /**< C++ text before the kernel. */
+    const char *row_outputs; /**< Output parameters with one element a row; NULL: none. */
+    const char *row_post;    /**< Statements that assign them, once a row. */
+    const kiln_row_value *values;
+    size_t value_count;
+    const char *const *compiler_options;
+    size_t compiler_option_count;
+} kiln_row_options;
+
+#define KILN_ROW_OPTIONS_INIT                                                                      \
+    {sizeof(kiln_row_options), NULL, NULL, NULL, NULL, NULL, 0, NULL, 0}
+
+/** Choices for one call. Zero in a field means its default. */
+typedef struct kiln_row_call_options {
+    size_t struct_size;    /**< sizeof(kiln_row_call_options) as the caller compiled it. */
+    kiln_stream *stream;   /**< NULL: the context's own stream. */
+    const kiln_axes *axes; /**< Along which a row runs; NULL: all, the whole array is one row. */
+    bool keepdims;         /**< Outputs per row keep the row's axes with extent 1. */
+} kiln_row_call_options;
+
+#define KILN_ROW_CALL_OPTIONS_INIT {sizeof(kiln_row_call_options), NULL, NULL, false}
+
+KILN_EXTERN_C_BEGIN
+
+/**
+ * Define a row program; parses and checks, compiles nothing yet. All texts are copied.
+ *
+ * @param in      Input parameters, e.g. "T x, T weight, float32 eps"; raw ones are allowed.
+ * @param outputs Output parameters of one element for each of the inputs' broadcast, e.g. "T y"; ""
+ *                when there are only row_outputs. None may be raw.
+ * @param stages  `stage_count` of them, 1 to KILN_ROW_STAGES_MAX, in order.
+ * @param op      Statements per element that assign the outputs, after the last stage; "" when there
+ *                are none.
+ * @return ERR_NULL, ERR_SYNTAX, ERR_NAME, ERR_UNKNOWN_TYPE, ERR_ARGUMENT, ERR_UNSUPPORTED,
+ *         ERR_NO_MEMORY.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_row_create(kiln_context *ctx, const char *in,
+                                                    const char *outputs,
+                                                    const kiln_row_stage *stages,
+                                                    size_t stage_count, const char *op,
+                                                    const kiln_row_options *opts, kiln_row **out,
+                                                    kiln_error *err);
+
+/** As the _INIT macros, for languages without them; pass sizeof(*opts). */
+KILN_API void kiln_row_options_init(kiln_row_options *opts, size_t struct_size);
+KILN_API void kiln_row_call_options_init(kiln_row_call_options *opts, size_t struct_size);
+
+/**
+ * Run over the rows of the broadcast of all non-raw inputs, along `opts->axes`: enqueue and return.
+ *
+ * Arguments and dtypes as kiln_elementwise_run(); outputs per element have the broadcast shape, those
+ * per row the shape a reduction over the axes has (with opts->keepdims). An output may be the very
+ * array that an input is. Rows without elements write nothing per element.
+ * @return The statuses of kiln_reduction_run(); ERR_IDENTITY for rows without elements where there
+ *         are row_outputs and a stage has no identity.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_row_run(kiln_row *op, const kiln_arg *args,
+                                                 size_t arg_count,
+                                                 const kiln_row_call_options *opts,
+                                                 kiln_error *err);
+
+/** The generated source that such a call would compile; free it with kiln_free(). */
+KILN_API KILN_NODISCARD kiln_status kiln_row_source(kiln_row *op, const kiln_arg *args,
+                                                    size_t arg_count,
+                                                    const kiln_row_call_options *opts,
+                                                    char **text_out, kiln_error *err);
+
+/** Release the handle. Accepts NULL. Work already enqueued still completes. */
+KILN_API void kiln_row_destroy(kiln_row *op);
+
+/** kiln_rows(op, axes, err, arguments...): kiln_row_run() with plain C values. */
+#define kiln_rows(op, axes, err, ...) kiln_row_over((op), (axes), KILN_ARGS(__VA_ARGS__), (err))
+
+/** kiln_row_run() with axes as its only option; kiln_rows() expands to it. */
+KILN_API KILN_NODISCARD kiln_status kiln_row_over(kiln_row *op, const kiln_axes *axes,
+                                                  const kiln_arg *args, size_t arg_count,
+                                                  kiln_error *err);
+
+KILN_EXTERN_C_END
+
+#endif

@@ -1,0 +1,216 @@
+/*
+ * row_emit.c - names, lists and conditions that only the templates of row programs ask for.
+ *
+ *     plan > [emit] > compile
+ *
+ * The rules of emit.c hold here: one row of a table for each name, and nothing but definition and
+ * variant decides.
+ */
+#include "codegen/row_emit.h"
+
+/* Registers of a multiprocessor that its resident blocks share out, a thread having 64 of them: that
+ * leaves about as many beside the held elements as those take. */
+enum { RESIDENT_THREADS = 1024 };
+
+static bool same(const char *name, const char *text, size_t bytes)
+{
+    return strlen(name) == bytes && memcmp(name, text, bytes) == 0;
+}
+
+static bool is_input(const kiln__row_emit *e, size_t p)
+{
+    return e->def->rows != NULL && !e->def->params[p].output;
+}
+
+static bool is_output(const kiln__row_emit *e, size_t p)
+{
+    return e->def->rows != NULL && e->def->params[p].output;
+}
+
+static bool in_registers(const kiln__row_emit *e)
+{
+    return e->v->layout == KILN__LAYOUT_HELD;
+}
+
+/* ---- parameters ---------------------------------------------------------------------------------- */
+
+static bool is_element_input(const kiln__row_emit *e, size_t p)
+{
+    const uint8_t access = e->v->access[p];
+    return is_input(e, p) && (access == KILN__ACCESS_VECTOR || access == KILN__ACCESS_STRIDED ||
+                              access == KILN__ACCESS_COLUMN);
+}
+
+bool kiln__row_holds(const kiln__row_emit *e, size_t p)
+{
+    return in_registers(e) && e->v->backend != KILN_BACKEND_CPU && is_element_input(e, p) &&
+           e->v->access[p] != KILN__ACCESS_COLUMN;
+}
+
+/* Where values are not kept, a stage runs the preps of all before it as well. */
+bool kiln__row_sees(const kiln__row_emit *e, size_t p)
+{
+    uint64_t uses = 0;
+    if (!is_element_input(e, p))
+        return false;
+    for (size_t s = in_registers(e) ? e->stage : 0; s <= e->stage; s++)
+        uses |= e->def->rows->param_uses[s];
+    return (uses >> p & 1) != 0;
+}
+
+bool kiln__row_late(const kiln__row_emit *e, size_t p)
+{
+    return kiln__row_sees(e, p) && !kiln__row_holds(e, p);
+}
+
+bool kiln__row_splat(const kiln__row_emit *e, size_t p)
+{
+    return is_input(e, p) && e->v->access[p] == KILN__ACCESS_SPLAT;
+}
+
+bool kiln__row_stores(const kiln__row_emit *e, size_t p)
+{
+    return is_output(e, p) && !e->def->params[p].row;
+}
+
+bool kiln__row_loads_first(const kiln__row_emit *e, size_t p)
+{
+    return kiln__row_stores(e, p) && e->def->params[p].read_first;
+}
+
+bool kiln__row_results(const kiln__row_emit *e, size_t p)
+{
+    return is_output(e, p) && e->def->params[p].row;
+}
+
+static bool any_param(const kiln__row_emit *e, bool (*is)(const kiln__row_emit *, size_t))
+{
+    for (size_t p = 0; p < e->def->param_count; p++)
+        if (is(e, p))
+            return true;
+    return false;
+}
+
+/* ---- what templates ask ---------------------------------------------------------------------------- */
+
+int kiln__row_item(kiln__row_emit *e, const char *list, size_t bytes, int nth)
+{
+    const kiln__row_program *rows = e->def->rows;
+    if (rows == NULL)
+        return -1;
+    if (same("stages", list, bytes)) {
+        e->stage = (size_t)nth; /* behind the last: op */
+        return e->stage < rows->stage_count;
+    }
+    if (same("earlier", list, bytes)) {
+        e->earlier = (size_t)nth;
+        return e->earlier < e->stage;
+    }
+    if (same("values", list, bytes)) {
+        e->value = (size_t)nth;
+        return e->value < rows->value_count;
+    }
+    return -1;
+}
+
+kiln__snippet_kind kiln__row_snippet(const kiln__row_emit *e, const char *name, size_t bytes)
+{
+    static const char *const texts[KILN__STAGE_TEXTS] = {
+        [KILN__STAGE_PREP] = "prep",     [KILN__STAGE_MAP] = "map",
+        [KILN__STAGE_TYPE] = "type",     [KILN__STAGE_REDUCE] = "reduce",
+        [KILN__STAGE_IDENTITY] = "identity", [KILN__STAGE_POST] = "post"};
+    if (e->def->rows == NULL || bytes < 3 || name[1] != '.' || (name[0] != 's' && name[0] != 'r'))
+        return KILN__SNIPPET_COUNT;
+    const size_t stage = name[0] == 's' ? e->stage : e->earlier;
+    for (int t = 0; t < KILN__STAGE_TEXTS && stage < e->def->rows->stage_count; t++)
+        if (same(texts[t], name + 2, bytes - 2))
+            return kiln__stage_snippet(stage, (kiln__stage_text)t);
+    return KILN__SNIPPET_COUNT;
+}
+
+int kiln__row_test(const kiln__row_emit *e, const char *name, size_t bytes, size_t p)
+{
+    const kiln__snippet_kind snippet = kiln__row_snippet(e, name, bytes);
+    if (e->def->rows == NULL)
+        return -1;
+    if (snippet != KILN__SNIPPET_COUNT)
+        return e->def->snippet[snippet][0] != '\0';
+    const struct {
+        const char *name;
+        bool holds;
+    } rows[] = {
+        {"held", in_registers(e)},
+        {"p.held", kiln__row_holds(e, p)},
+        {"full", e->v->segments > 1},
+        {"turned", e->v->tile != 0},
+        {"clustered", e->v->split > 1},
+        {"lone", e->v->group == 1},
+        {"in_warp", e->v->tile == 0 && e->v->group <= 32},
+        {"row_elements", any_param(e, kiln__row_stores)},
+        {"row_outputs", any_param(e, kiln__row_results)},
+    };
+    for (size_t r = 0; r < KILN_COUNT_OF(rows); r++)
+        if (same(rows[r].name, name, bytes))
+            return rows[r].holds;
+    return -1;
+}
+
+/* Parts of a row that shared memory has room for: of each thread, or of each warp and each block of
+ * the cluster; twice. */
+static int64_t slot_count(const kiln__variant *v)
+{
+    return 2 * (v->tile != 0 ? v->block : v->block / 32 + (v->split > 1 ? v->split : 0));
+}
+
+/* Bytes of an element's values; of one whose type is no dtype as many as most have. */
+int64_t kiln__row_value_bytes(const kiln__row_program *rows, size_t value)
+{
+    const char *type = rows->value_type[value];
+    const size_t bytes = kiln_dtype_size(kiln_dtype_from_name(type, strlen(type)));
+    return bytes > 0 ? (int64_t)bytes : 8;
+}
+
+static int64_t all_value_bytes(const kiln__row_program *rows)
+{
+    int64_t bytes = 0;
+    for (size_t k = 0; k < rows->value_count; k++)
+        bytes += kiln__row_value_bytes(rows, k);
+    return bytes > 0 ? bytes : 1;
+}
+
+bool kiln__row_put(const kiln__row_emit *e, const char *name, size_t bytes, size_t p,
+                   kiln__buf *out)
+{
+    const kiln__row_program *rows = e->def->rows;
+    const kiln__variant *v = e->v;
+    if (rows == NULL)
+        return false;
+    const size_t stage = e->stage < rows->stage_count ? e->stage : 0;
+    const struct {
+        const char *name;
+        const char *text; /* NULL: the number */
+        int64_t number;
+    } table[] = {
+        {"s.n", NULL, (int64_t)e->stage},
+        {"s.result", rows->result[stage], 0},
+        {"v.name", rows->value_name[e->value % KILN__VALUE_MAX], 0},
+        {"v.type", rows->value_type[e->value % KILN__VALUE_MAX], 0},
+        {"cluster", NULL, v->split},
+        {"side_by_side", NULL, v->group > 0 ? v->block / v->group : 1},
+        {"resident", NULL, v->block < RESIDENT_THREADS ? RESIDENT_THREADS / v->block : 1},
+        {"row_bytes", NULL, KILN__CPU_ROW_BYTES},
+        {"value_bytes", NULL, all_value_bytes(rows)},
+        {"slot_count", NULL, slot_count(v)},
+        {"p.byte", e->def->params[p].output ? "char" : "const char", 0},
+    };
+    for (size_t r = 0; r < KILN_COUNT_OF(table); r++) {
+        if (!same(table[r].name, name, bytes))
+            continue;
+        if (table[r].text != NULL)
+            kiln__buf_puts(out, table[r].text);
+        else
+            kiln__buf_printf(out, "%lld", (long long)table[r].number);
+        return true;
+    }
+    return false;
+}

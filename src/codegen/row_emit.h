@@ -1,0 +1,47 @@
+/*
+ * row_emit.h - what the templates of row programs may ask for. Private to src/codegen.
+ *
+ * emit.c owns the tables of names; rows add loops over stages and values, and what a stage sees of
+ * the parameters, which the functions here answer.
+ */
+#ifndef KILN_CODEGEN_ROW_EMIT_H
+#define KILN_CODEGEN_ROW_EMIT_H
+
+#include "codegen/codegen.h"
+
+/* The current items of the loops over stages (`s`; stage_count is op), over the stages before that
+ * one (`r`) and over values (`v`). */
+typedef struct kiln__row_emit {
+    const kiln__definition *def; /* of a row program, or functions say no */
+    const kiln__variant *v;
+    size_t stage, earlier, value;
+} kiln__row_emit;
+
+/* Parameters: inputs per element that registers hold from the beginning; inputs per element that the
+ * current stage mentions, and those among them that it loads itself; inputs per row; outputs per
+ * element, and those loaded first; outputs per row. */
+bool kiln__row_holds(const kiln__row_emit *e, size_t p);
+bool kiln__row_sees(const kiln__row_emit *e, size_t p);
+bool kiln__row_late(const kiln__row_emit *e, size_t p);
+bool kiln__row_splat(const kiln__row_emit *e, size_t p);
+bool kiln__row_stores(const kiln__row_emit *e, size_t p);
+bool kiln__row_loads_first(const kiln__row_emit *e, size_t p);
+bool kiln__row_results(const kiln__row_emit *e, size_t p);
+
+/* Move to item `nth` of "stages", "earlier" or "values": 1, 0 at the end, -1 for other lists. */
+int kiln__row_item(kiln__row_emit *e, const char *list, size_t bytes, int nth);
+
+/* Conditions of rows and stages; -1 for others. `p` is the current parameter. */
+int kiln__row_test(const kiln__row_emit *e, const char *name, size_t bytes, size_t p);
+
+/* Append a name, type or number; false when it is none of these. */
+bool kiln__row_put(const kiln__row_emit *e, const char *name, size_t bytes, size_t p,
+                   kiln__buf *out);
+
+/* Bytes of a value; of one whose type is no dtype as many as most have. */
+int64_t kiln__row_value_bytes(const kiln__row_program *rows, size_t value);
+
+/* Which snippet "s.map", "r.prep", ... is; KILN__SNIPPET_COUNT for others. */
+kiln__snippet_kind kiln__row_snippet(const kiln__row_emit *e, const char *name, size_t bytes);
+
+#endif

@@ -1,0 +1,390 @@
+/*
+ * row_plan.c - decide how a row program walks memory.
+ *
+ *     definition > bind types > [plan] > emit > compile > launch
+ *
+ * The loop's axes fall into kept ones, which number the rows, and reduced ones, along which rows run;
+ * each half is sorted and collapsed by itself. What an input is follows from its strides: the same
+ * for a whole row, the same for every row (a column's weight), or an element of its own. On CUDA
+ * the elements of a row are dealt out to threads and stay in their registers:
+ *
+ *     up to a warp    `group` lanes a row, several rows a block
+ *     a block         rows that a warp's registers cannot hold
+ *     a cluster       rows that a block cannot hold: `split` blocks side by side (sm_90 and later)
+ *     reread          longer rows: a block goes over the row once more for each stage
+ *
+ * Where the kept axis is the fast one ("turned"), neighbouring threads take neighbouring rows, `tile`
+ * of them, and a row's elements are dealt to threads `tile` apart.
+ *
+ * Rule: as in reduce_plan.c, an order of combination depends on shapes, strides, dtypes and the
+ * device, never on what runs beside.
+ */
+#include "codegen/row_emit.h"
+#include "codegen/walk.h"
+
+enum {
+    WARP_THREADS = 32,
+    ACCESS_BYTES = 16,
+    HELD_WORDS = 32,     /* registers of a thread that hold elements; as many are left for the rest */
+    UNROLL_MAX = 32,
+    GROUP_EACH = 4,      /* accesses a thread of a part of a warp should make */
+    BLOCK_THREADS = 256, /* of blocks with several rows */
+    ROW_THREADS = 512,   /* of blocks with one row: two are resident, one loads, one computes */
+    THREADS_MAX = 1024,
+    CLUSTER_MAX = 8,     /* what every GPU with clusters can do */
+    REREAD_ACCESSES = 4,
+    CUDA_LANES = 4,
+    CPU_LANES = 16,
+    CPU_LANES_LENGTH = 64,
+    CPU_CHUNK_ELEMENTS = 1 << 14,
+    CPU_CACHED_BYTES = 1 << 20 /* of a row that is still in cache when the next stage reads it */
+};
+
+static int64_t divide_up(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static int64_t power_up(int64_t v)
+{
+    int64_t p = 1;
+    while (p < v)
+        p *= 2;
+    return p;
+}
+
+static int64_t product(const kiln__walk *w)
+{
+    int64_t size = 1;
+    for (int a = 0; a < w->rank; a++)
+        size *= w->shape[a];
+    return size;
+}
+
+/* An axis of one index moves nothing. */
+static void still(kiln__walk *w)
+{
+    for (int a = 0; a < w->rank; a++)
+        for (int k = 0; w->shape[a] == 1 && k < w->count; k++)
+            w->stride[k][a] = 0;
+}
+
+/* ---- how operands are reached ------------------------------------------------------------------ */
+
+static uint8_t access_of(const kiln__definition *def, const kiln__walk *keep, const kiln__walk *red,
+                         int k)
+{
+    const int64_t step = red->stride[k][red->rank - 1];
+    const bool along = !kiln__walk_constant(red, k), across = !kiln__walk_constant(keep, k);
+    const kiln__param *param = &def->params[red->param[k]];
+
+    if (param->output)
+        return param->row                    ? KILN__ACCESS_SPLAT
+               : step == red->itemsize[k] ? KILN__ACCESS_VECTOR
+                                          : KILN__ACCESS_STRIDED;
+    if (!along)
+        return across ? KILN__ACCESS_SPLAT : KILN__ACCESS_ONE;
+    if (!across && product(keep) > 1)
+        return KILN__ACCESS_COLUMN;
+    return step == red->itemsize[k] ? KILN__ACCESS_VECTOR : KILN__ACCESS_STRIDED;
+}
+
+static bool is_element(const kiln__variant *v, size_t p)
+{
+    return v->access[p] == KILN__ACCESS_VECTOR || v->access[p] == KILN__ACCESS_STRIDED ||
+           v->access[p] == KILN__ACCESS_COLUMN;
+}
+
+/* Widest vectors along the row that every operand allows. */
+static int choose_vec(const kiln__walk *keep, const kiln__walk *red, const kiln__operand *operands,
+                      const kiln__variant *v)
+{
+    const int last = red->rank - 1;
+    int vec = ACCESS_BYTES;
+    for (int k = 0; k < red->count; k++) {
+        const size_t p = red->param[k];
+        if (!is_element(v, p))
+            continue;
+        if (red->stride[k][last] != red->itemsize[k])
+            return 1;
+        uint64_t low_bits = (uint64_t)operands[p].address;
+        for (int a = 0; a < last; a++)
+            low_bits |= (uint64_t)red->stride[k][a];
+        for (int a = 0; a < keep->rank; a++)
+            low_bits |= (uint64_t)keep->stride[k][a];
+        while (vec > 1 && (vec * red->itemsize[k] > ACCESS_BYTES ||
+                           low_bits % (uint64_t)(vec * red->itemsize[k]) != 0))
+            vec /= 2;
+    }
+    while (red->shape[last] % vec != 0)
+        vec /= 2;
+    return vec;
+}
+
+/* Whether most bytes run faster along the kept axes than along the row. */
+static bool is_turned(const kiln__walk *keep, const kiln__walk *red, const kiln__variant *v)
+{
+    int64_t weight = 0;
+    for (int k = 0; k < red->count; k++) {
+        const int64_t kept = kiln__magnitude(keep->stride[k][keep->rank - 1]);
+        const int64_t reduced = kiln__magnitude(red->stride[k][red->rank - 1]);
+        if (!is_element(v, red->param[k]) || v->access[red->param[k]] == KILN__ACCESS_COLUMN)
+            continue;
+        const bool row = reduced != 0 && (kept == 0 || reduced <= kept);
+        weight += row ? red->itemsize[k] : -(int64_t)red->itemsize[k];
+    }
+    return weight < 0;
+}
+
+/* Registers that one access of a row takes while a stage runs, where most are alive: an input from the
+ * beginning to the last stage that mentions it, a value from the first to the last one. */
+static int64_t access_words(const kiln__definition *def, const kiln__variant *v)
+{
+    const kiln__row_program *rows = def->rows;
+    int64_t most = 1;
+
+    for (size_t s = 0; s <= rows->stage_count; s++) {
+        uint64_t params = 0;
+        uint32_t before = 0, after = 0;
+        int64_t words = 0;
+        for (size_t t = 0; t <= rows->stage_count; t++) {
+            params |= t >= s ? rows->param_uses[t] : 0;
+            before |= t < s ? rows->value_uses[t] : 0;
+            after |= t >= s ? rows->value_uses[t] : 0;
+        }
+        for (size_t p = 0; p < def->input_count; p++)
+            if (is_element(v, p) && v->access[p] != KILN__ACCESS_COLUMN && (params >> p & 1) != 0)
+                words += divide_up(v->vec * (int64_t)kiln_dtype_size(v->dtype[p]), 4);
+        for (size_t k = 0; k < rows->value_count; k++)
+            if ((before & after) >> k & 1)
+                words += divide_up(v->vec * kiln__row_value_bytes(rows, k), 4);
+        most = words > most ? words : most;
+    }
+    return most;
+}
+
+/* ---- cuda ---------------------------------------------------------------------------------------- */
+
+static int64_t most_accesses(int64_t words)
+{
+    const int64_t most = kiln__tuned("KILN_TUNE_ROW_WORDS", HELD_WORDS) / (words > 0 ? words : 1);
+    return most < 1 ? 1 : most > UNROLL_MAX ? UNROLL_MAX : most;
+}
+
+/* Few different numbers of accesses, so that rows of many lengths share a kernel. */
+static uint8_t round_accesses(int64_t each)
+{
+    const int64_t step = each > 16 ? 8 : each > 8 ? 4 : 1;
+    return (uint8_t)(each < 1 ? 1 : divide_up(each, step) * step);
+}
+
+/* Deal a row of `length` accesses to a block, or to a cluster of blocks. False when it is too long. */
+static bool fill_block(kiln__variant *v, int64_t length, int64_t most, bool clusters)
+{
+    int64_t threads = power_up(divide_up(length, most));
+    const int64_t usual = kiln__tuned("KILN_TUNE_ROW_THREADS", ROW_THREADS);
+    int64_t blocks = 1;
+
+    threads = threads < 2 * WARP_THREADS ? 2 * WARP_THREADS : threads;
+    if (threads > usual && clusters) {
+        blocks = threads / usual;
+        threads = usual;
+        if (blocks > CLUSTER_MAX) {
+            threads *= blocks / CLUSTER_MAX;
+            blocks = CLUSTER_MAX;
+        }
+    }
+    if (threads > THREADS_MAX)
+        return false;
+    v->block = v->group = (uint16_t)threads;
+    v->split = (uint8_t)blocks;
+    v->unroll = round_accesses(divide_up(length, threads * blocks));
+    return true;
+}
+
+/* Part of a warp for each row, or a whole one. */
+static void fill_warp(kiln__plan *plan, int64_t length, int64_t rows, int units)
+{
+    kiln__variant *v = &plan->variant;
+    const int64_t each = kiln__tuned("KILN_TUNE_ROW_EACH", GROUP_EACH);
+    int64_t group = power_up(divide_up(length, each));
+    int64_t block = kiln__tuned("KILN_TUNE_ROW_BLOCK", BLOCK_THREADS);
+
+    group = group > WARP_THREADS ? WARP_THREADS : group;
+    while (block > 2 * WARP_THREADS && divide_up(rows, block / group) < 2 * (int64_t)units)
+        block /= 2;
+    v->group = (uint16_t)group;
+    v->block = (uint16_t)block;
+    v->unroll = round_accesses(divide_up(length, group));
+}
+
+/* Neighbouring threads on neighbouring rows; at least a sector's worth of them. */
+static bool fill_turned(kiln__variant *v, int64_t length, int64_t most, int64_t across)
+{
+    int64_t tile = power_up(across);
+    int64_t lanes = power_up(divide_up(length, most));
+
+    tile = tile > WARP_THREADS ? WARP_THREADS : tile;
+    while (tile > 8 && tile * lanes > ROW_THREADS)
+        tile /= 2;
+    if (tile * lanes > THREADS_MAX)
+        return false;
+    while (tile * lanes < WARP_THREADS)
+        lanes *= 2;
+    v->tile = (uint8_t)tile;
+    v->group = (uint16_t)lanes;
+    v->block = (uint16_t)(tile * lanes);
+    v->unroll = round_accesses(divide_up(length, lanes));
+    return true;
+}
+
+static void on_cuda(kiln__plan *plan, const kiln__definition *def, int units, bool clusters,
+                    bool turned, int64_t across)
+{
+    kiln__variant *v = &plan->variant;
+    const int64_t rows = plan->word[KILN__WORD_OUTPUTS], length = plan->word[KILN__WORD_LENGTH];
+    const int64_t most = most_accesses(access_words(def, v));
+
+    v->layout = KILN__LAYOUT_HELD;
+    if (turned && fill_turned(v, length, most, across)) {
+        /* done */
+    } else if (!turned && length <= WARP_THREADS * most) {
+        fill_warp(plan, length, rows, units);
+    } else if (turned || !fill_block(v, length, most, clusters)) {
+        v->layout = KILN__LAYOUT_REREAD;
+        v->tile = (uint8_t)(turned ? WARP_THREADS : 0);
+        v->block = ROW_THREADS;
+        v->group = (uint16_t)(turned ? ROW_THREADS / WARP_THREADS : ROW_THREADS);
+        v->unroll = REREAD_ACCESSES;
+    }
+    if (v->layout == KILN__LAYOUT_HELD && length == (int64_t)v->group * v->split * v->unroll)
+        v->segments = 2;
+    plan->grid = divide_up(rows, v->block / v->group) * v->split;
+}
+
+bool kiln__row_is_held(kiln_backend backend, bool clusters, int64_t length, int64_t element_bytes)
+{
+    kiln__variant v;
+    const int64_t bytes = length * element_bytes;
+
+    if (backend == KILN_BACKEND_CPU)
+        return bytes <= CPU_CACHED_BYTES;
+    memset(&v, 0, sizeof v);
+    return fill_block(&v, divide_up(bytes, 4), most_accesses(1), clusters);
+}
+
+/* ---- cpu ------------------------------------------------------------------------------------------- */
+
+static void on_cpu(kiln__plan *plan, const kiln__definition *def)
+{
+    kiln__variant *v = &plan->variant;
+    const int64_t length = plan->word[KILN__WORD_LENGTH];
+    int64_t bytes = 0;
+
+    for (size_t k = 0; k < def->rows->value_count; k++)
+        bytes += kiln__row_value_bytes(def->rows, k);
+    v->layout = bytes > 0 && length * bytes <= KILN__CPU_ROW_BYTES ? KILN__LAYOUT_HELD
+                                                                  : KILN__LAYOUT_REREAD;
+    v->group = v->block = 1;
+    plan->grid = plan->word[KILN__WORD_OUTPUTS];
+    plan->units_together =
+        (uint32_t)(length >= CPU_CHUNK_ELEMENTS ? 1 : CPU_CHUNK_ELEMENTS / (length + 1));
+}
+
+/* ---- the whole --------------------------------------------------------------------------------------- */
+
+/* Both halves side by side: kept axes, then reduced ones; the last is counted in accesses. */
+static void join(kiln__plan *plan, const kiln__walk *keep, const kiln__walk *red)
+{
+    kiln__variant *v = &plan->variant;
+    const kiln__walk *halves[2] = {keep, red};
+    int at = 0;
+
+    v->keep_rank = (uint8_t)keep->rank;
+    v->rank = (uint8_t)(keep->rank + red->rank);
+    for (int h = 0; h < 2; h++) {
+        for (int a = 0; a < halves[h]->rank; a++, at++) {
+            plan->shape[at] = plan->walk[at] = halves[h]->shape[a];
+            for (int k = 0; k < halves[h]->count; k++)
+                plan->step[halves[h]->param[k]][at] = halves[h]->stride[k][a];
+        }
+    }
+    plan->walk[v->rank - 1] /= v->vec;
+    for (int k = 0; k < red->count; k++)
+        plan->step[red->param[k]][v->rank - 1] *= v->vec;
+}
+
+static int choose_index_bits(const kiln__variant *v, const kiln__walk *keep, const kiln__walk *red)
+{
+    const int64_t limit = INT32_MAX - (1 << 20);
+    if (v->backend == KILN_BACKEND_CPU || product(keep) > limit / 2 || product(red) > limit / 2)
+        return 64;
+    for (int k = 0; k < red->count; k++)
+        if (kiln__walk_reach(keep, k) + kiln__walk_reach(red, k) > limit)
+            return 64;
+    return 32;
+}
+
+/* Arrays as the kernel sees them, scalars aside. */
+static void choose_access(const kiln__definition *def, const kiln__operand *operands,
+                          const kiln__walk *keep, const kiln__walk *red, kiln__variant *v)
+{
+    for (int k = 0; k < red->count; k++)
+        v->access[red->param[k]] = access_of(def, keep, red, k);
+    for (size_t p = 0; p < def->param_count; p++) {
+        if (!operands[p].raw)
+            continue;
+        v->access[p] = KILN__ACCESS_RAW;
+        v->raw_rank[p] = (uint8_t)operands[p].rank;
+        v->raw_contiguous[p] = operands[p].contiguous;
+    }
+}
+
+void kiln__row_plan_make(const kiln__definition *def, kiln_backend backend, int units,
+                         bool clusters, const kiln_dtype *dtypes, const kiln__operand *operands,
+                         int rank, const int64_t *shape, const bool *reduced, kiln__plan *plan)
+{
+    kiln__walk keep, red;
+    bool kept[KILN_RANK_MAX], writes_elements = false;
+    kiln__variant *v = &plan->variant;
+
+    memset(v, 0, sizeof *v);
+    plan->part_count = plan->ticket_count = 0;
+    v->backend = (uint8_t)backend;
+    v->param_count = (uint8_t)def->param_count;
+    for (size_t p = 0; p < def->param_count; p++) {
+        v->dtype[p] = (uint8_t)dtypes[p];
+        writes_elements |= def->params[p].output && !def->params[p].row;
+    }
+    for (int a = 0; a < rank; a++)
+        kept[a] = !reduced[a];
+    kiln__walk_collect(&keep, def, operands, rank, shape, kept, NULL);
+    kiln__walk_collect(&red, def, operands, rank, shape, reduced, NULL);
+    kiln__walk_sort(&keep, false);
+    kiln__walk_sort(&red, false);
+    kiln__walk_collapse(&keep);
+    kiln__walk_collapse(&red);
+    still(&keep);
+    still(&red);
+
+    choose_access(def, operands, &keep, &red, v);
+    const int64_t rows = product(&keep), elements = product(&red);
+    const bool cuda = backend != KILN_BACKEND_CPU;
+    const bool turned = cuda && is_turned(&keep, &red, v);
+    v->split = v->segments = v->unroll = v->vec = 1;
+    if (cuda && !turned)
+        v->vec = (uint8_t)choose_vec(&keep, &red, operands, v);
+    v->lanes = cuda ? CUDA_LANES : elements >= CPU_LANES_LENGTH ? CPU_LANES : 1;
+    v->index_bits = (uint8_t)choose_index_bits(v, &keep, &red);
+    join(plan, &keep, &red);
+    plan->size = elements > 0 || !writes_elements ? rows : 0;
+    for (size_t p = def->input_count; p < def->param_count && plan->size == 0; p++)
+        plan->size = def->params[p].row ? rows : 0;
+    plan->word[KILN__WORD_OUTPUTS] = rows;
+    plan->word[KILN__WORD_LENGTH] = elements / v->vec;
+    plan->word[KILN__WORD_COUNT_ALL] = elements;
+    if (cuda)
+        on_cuda(plan, def, units, clusters, turned, keep.shape[keep.rank - 1]);
+    else
+        on_cpu(plan, def);
+}

@@ -1,0 +1,291 @@
+/*
+ * row.c - row programs: axes, shapes, the plan, and the public functions.
+ *
+ *     arguments > [shape > axes > outputs > plan] > recipe > memo > run
+ *
+ * A row program is a loop and a reduction in one: outputs per element have the inputs' broadcast
+ * shape, outputs per row that of a reduction over the row's axes. Zero-length rows have no elements
+ * to write, and their outputs per row need an identity in every stage.
+ */
+#include "kernel/resolve.h"
+
+#include <stdlib.h>
+
+/* Thread block clusters came with compute capability 9.0. */
+static bool has_clusters(const kiln_device_info *info)
+{
+    return info->backend == KILN_BACKEND_CUDA && strncmp(info->target, "sm_", 3) == 0 &&
+           atoi(info->target + 3) >= 90;
+}
+
+/* Rows of no elements: nothing is written per element, and per row only what identities give. */
+static kiln_status check_empty(const kiln__definition *d, const kiln__resolved *r,
+                               const bool *marks, kiln_error *err)
+{
+    int64_t rows = 1, elements = 1;
+    bool wanted = false;
+    char text[160];
+
+    for (int a = 0; a < r->rank; a++)
+        *(marks[a] ? &elements : &rows) *= r->shape[a];
+    for (size_t p = d->input_count; p < d->param_count; p++)
+        wanted |= d->params[p].row;
+    for (size_t s = 0; s < d->rows->stage_count && wanted && elements == 0 && rows > 0; s++)
+        if (d->snippet[kiln__stage_snippet(s, KILN__STAGE_IDENTITY)][0] == '\0')
+            return kiln__fail(err, KILN_ERR_IDENTITY,
+                              "kernel \"%s\": shape %s leaves nothing to reduce, and stage %zu has no "
+                              "identity",
+                              d->name, kiln__shape_text(r->rank, r->shape, text, sizeof text),
+                              s + 1);
+    return KILN_OK;
+}
+
+/* The shape of outputs per row, with or without the row's axes. */
+static void decide_row_shape(kiln__resolved *r, const bool *marks, bool keepdims)
+{
+    r->row_rank = 0;
+    for (int a = 0; a < r->rank; a++)
+        if (!marks[a] || keepdims)
+            r->row_shape[r->row_rank++] = marks[a] ? 1 : r->shape[a];
+}
+
+/* Describe output `p`, one element a row, with all of the loop's axes; `spread` is its shape then. */
+static void spread_output(kiln__resolved *r, size_t p, const bool *marks, bool keepdims,
+                          const int64_t *spread)
+{
+    kiln__operand *o = &r->operand[p];
+    int64_t dense[KILN_RANK_MAX], step = o->itemsize;
+    int own = 0;
+
+    for (int a = r->row_rank - 1; a >= 0; a--) {
+        dense[a] = step;
+        step *= r->row_shape[a] > 1 ? r->row_shape[a] : 1;
+    }
+    const int64_t *strides = r->array[p] != NULL ? r->array[p]->strides : dense;
+    for (int a = 0; a < r->rank; a++) {
+        r->fresh_strides[p][a] = marks[a] ? 0 : strides[own];
+        own += !marks[a] || keepdims;
+    }
+    o->is_array = true;
+    o->rank = r->rank;
+    o->shape = spread;
+    o->strides = r->fresh_strides[p];
+}
+
+static kiln_status check_outputs(const kiln__definition *d, const kiln__resolved *r,
+                                 kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    for (size_t p = d->input_count; p < d->param_count && status == KILN_OK; p++) {
+        const bool row = d->params[p].row;
+        if (r->array[p] != NULL)
+            status = kiln__check_result(d, r->array[p], p, row ? r->row_rank : r->rank,
+                                        row ? r->row_shape : r->shape, err);
+    }
+    return status;
+}
+
+/* Everything about the call but its recipe. `spread` lives as long as the operands do. */
+static kiln_status resolve(kiln__kernel *op, const kiln__call *call, kiln__resolved *r,
+                           int64_t *spread, kiln_error *err)
+{
+    const kiln__definition *d = op->def;
+    const kiln_device_info *info = kiln__device_info(op->device);
+    kiln_status status = KILN_OK;
+    bool marks[KILN_RANK_MAX], any = false;
+    int64_t size;
+
+    KILN_TRY(kiln__resolve_arguments(op, call, r, err));
+    for (size_t p = 0; p < d->input_count; p++)
+        any |= kiln__decides_shape(d, r, p);
+    if (!any) {
+        status = kiln__fail(err, KILN_ERR_UNDECIDED_SIZE,
+                            "kernel \"%s\": no input array that is not raw was given", d->name);
+        goto done;
+    }
+    KILN_TRY(kiln__broadcast_inputs(d, r, err));
+    KILN_TRY(kiln__shape_size(r->rank, r->shape, 16, &size, err));
+    KILN_TRY(kiln__read_axes(d, call->axes, r->rank, marks, err));
+    KILN_TRY(check_empty(d, r, marks, err));
+    decide_row_shape(r, marks, call->keepdims);
+    KILN_TRY(check_outputs(d, r, err));
+    for (size_t p = 0; p < d->param_count; p++)
+        kiln__fill_operand(d, r, p);
+    for (int a = 0; a < r->rank; a++)
+        spread[a] = marks[a] ? 1 : r->shape[a];
+    for (size_t p = d->input_count; p < d->param_count; p++)
+        if (d->params[p].row)
+            spread_output(r, p, marks, call->keepdims, spread);
+    kiln__fill_fresh(d, r);
+    kiln__row_plan_make(d, info->backend, info->unit_count, has_clusters(info), r->dtype,
+                        r->operand, r->rank, r->shape, marks, &r->plan);
+
+done:
+    return status;
+}
+
+static kiln_status row_recipe(kiln__kernel *op, const kiln__call *call, kiln__recipe **out,
+                              char **text_out, kiln_error *err)
+{
+    kiln__resolved r;
+    int64_t spread[KILN_RANK_MAX];
+    kiln_status status = resolve(op, call, &r, spread, err);
+    if (status != KILN_OK)
+        return status;
+    return out != NULL ? kiln__recipe_make(op, call, &r, out, err)
+                       : kiln__resolved_source(op, &r, text_out, err);
+}
+
+kiln_status kiln__row_new(kiln_context *ctx, bool owns_ctx,
+                          const kiln__definition_request *request, kiln_row **out,
+                          kiln_error *err)
+{
+    *out = NULL;
+    kiln_row *op = kiln__calloc(1, sizeof *op);
+    if (op == NULL)
+        return kiln__fail_memory(err, sizeof *op);
+    kiln_status status = kiln__kernel_init(&op->kernel, ctx, owns_ctx, row_recipe, request, err);
+    if (status == KILN_OK)
+        *out = op;
+    else
+        kiln_row_destroy(op);
+    return status;
+}
+
+/* ---- the public functions ------------------------------------------------------------------------ */
+
+/* The public structs, told to src/codegen, which knows none of them. */
+static void copy_lists(const kiln_row_stage *stages, size_t stage_count,
+                       const kiln_row_value *values, size_t value_count, kiln__row_stage *stages_out,
+                       kiln__row_value *values_out)
+{
+    for (size_t s = 0; s < stage_count && s < KILN__STAGE_MAX; s++)
+        stages_out[s] = (kiln__row_stage){stages[s].prep,     stages[s].map,
+                                          stages[s].type,     stages[s].reduce,
+                                          stages[s].identity, stages[s].result,
+                                          stages[s].post};
+    for (size_t v = 0; v < value_count && v < KILN__VALUE_MAX; v++)
+        values_out[v] = (kiln__row_value){values[v].type, values[v].name};
+}
+
+static kiln_status check_texts(const char *in, const char *outputs, const kiln_row_stage *stages,
+                               size_t stage_count, const char *op, const kiln_row_options *o,
+                               kiln_error *err)
+{
+    const char *missing = in == NULL                                  ? "in"
+                          : outputs == NULL                           ? "outputs"
+                          : stages == NULL                            ? "stages"
+                          : op == NULL                                ? "op"
+                          : o->values == NULL && o->value_count > 0   ? "values"
+                                                                      : NULL;
+    if (missing != NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "kiln_row_create: `%s` is NULL", missing);
+    if (stage_count == 0)
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "kiln_row_create: there is no stage");
+    return KILN_OK;
+}
+
+kiln_status kiln_row_create(kiln_context *ctx, const char *in, const char *outputs,
+                            const kiln_row_stage *stages, size_t stage_count, const char *op,
+                            const kiln_row_options *opts, kiln_row **out, kiln_error *err)
+{
+    kiln_row_options o = KILN_ROW_OPTIONS_INIT;
+    kiln_status status = KILN_OK;
+    kiln__row_stage own_stages[KILN__STAGE_MAX];
+    kiln__row_value own_values[KILN__VALUE_MAX];
+
+    _Static_assert(KILN_ROW_STAGES_MAX == KILN__STAGE_MAX, "the header's limit is ours");
+    _Static_assert(KILN_ROW_VALUES_MAX == KILN__VALUE_MAX, "the header's limit is ours");
+    if (out == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "kiln_row_create: `out` is NULL");
+    *out = NULL;
+    if (ctx == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "kiln_row_create: `ctx` is NULL");
+    if (opts != NULL)
+        KILN_TRY(kiln__options_read(&o, sizeof o, opts, opts->struct_size, "kiln_row_options", err));
+    KILN_TRY(check_texts(in, outputs, stages, stage_count, op, &o, err));
+    copy_lists(stages, stage_count, o.values, o.value_count, own_stages, own_values);
+    const kiln__definition_request request = {
+        .name = o.name != NULL ? o.name : "kiln_row",
+        .in = in,
+        .out = outputs,
+        .row_out = o.row_outputs,
+        .snippet = {[KILN__SNIPPET_PREAMBLE] = o.preamble,
+                    [KILN__SNIPPET_OP] = op,
+                    [KILN__SNIPPET_POST] = o.row_post},
+        .options = o.compiler_options,
+        .option_count = o.compiler_option_count,
+        .stages = own_stages,
+        .stage_count = stage_count,
+        .values = own_values,
+        .value_count = o.value_count,
+    };
+    status = kiln__row_new(ctx, true, &request, out, err);
+
+done:
+    return status;
+}
+
+void kiln_row_destroy(kiln_row *op)
+{
+    if (op == NULL)
+        return;
+    kiln__kernel_clear(&op->kernel);
+    kiln__free(op);
+}
+
+void kiln_row_options_init(kiln_row_options *opts, size_t struct_size)
+{
+    kiln__options_init(opts, struct_size);
+}
+
+void kiln_row_call_options_init(kiln_row_call_options *opts, size_t struct_size)
+{
+    kiln__options_init(opts, struct_size);
+}
+
+static kiln_status read_call(kiln_row *op, const kiln_arg *args, size_t arg_count,
+                             const kiln_row_call_options *opts, kiln__call *call, kiln_error *err)
+{
+    kiln_row_call_options o = KILN_ROW_CALL_OPTIONS_INIT;
+    kiln_call_options loop = KILN_CALL_OPTIONS_INIT;
+    if (opts != NULL) {
+        kiln_status status = kiln__options_read(&o, sizeof o, opts, opts->struct_size,
+                                                "kiln_row_call_options", err);
+        if (status != KILN_OK)
+            return status;
+    }
+    loop.stream = o.stream;
+    kiln_status status =
+        kiln__call_read(op != NULL ? &op->kernel : NULL, args, arg_count, &loop, call, err);
+    call->axes = o.axes;
+    call->keepdims = o.keepdims;
+    return status;
+}
+
+kiln_status kiln_row_run(kiln_row *op, const kiln_arg *args, size_t arg_count,
+                         const kiln_row_call_options *opts, kiln_error *err)
+{
+    kiln__call call;
+    kiln_status status = read_call(op, args, arg_count, opts, &call, err);
+    return status == KILN_OK ? kiln__kernel_run(&op->kernel, &call, err) : status;
+}
+
+kiln_status kiln_row_source(kiln_row *op, const kiln_arg *args, size_t arg_count,
+                            const kiln_row_call_options *opts, char **text_out, kiln_error *err)
+{
+    kiln__call call;
+    if (text_out == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "kiln_row_source: `text_out` is NULL");
+    *text_out = NULL;
+    kiln_status status = read_call(op, args, arg_count, opts, &call, err);
+    return status == KILN_OK ? op->kernel.build(&op->kernel, &call, NULL, text_out, err) : status;
+}
+
+kiln_status kiln_row_over(kiln_row *op, const kiln_axes *axes, const kiln_arg *args,
+                          size_t arg_count, kiln_error *err)
+{
+    kiln_row_call_options opts = KILN_ROW_CALL_OPTIONS_INIT;
+    opts.axes = axes;
+    return kiln_row_run(op, args, arg_count, &opts, err);
+}

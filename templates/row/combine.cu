@@ -1,0 +1,131 @@
+//# One row's parts, brought together in a fixed order: every thread of the row gets the same bits.
+//#
+//# shared: two halves that stages take in turn, so that one barrier a stage is enough: who writes a
+//#         half again has passed the barrier behind which the other half was read
+union alignas(16) kiln__slot {
+//% for s in stages
+    unsigned char part_${s.n}[sizeof(kiln__part_${s.n})];
+//% end
+};
+//% if in_warp
+template <class P> KILN_FN P kiln__from_lane(const P &p, int lane, bool flip)
+{
+    constexpr int words = (sizeof(P) + 3) / 4;
+    unsigned int w[words];
+    P q;
+    w[words - 1] = 0;
+    memcpy(w, &p, sizeof(P));
+    #pragma unroll
+    for (int k = 0; k < words; k++)
+        w[k] = flip ? __shfl_xor_sync(0xffffffffu, w[k], lane) : __shfl_sync(0xffffffffu, w[k], lane);
+    memcpy(&q, w, sizeof(P));
+    return q;
+}
+// Among neighbouring lanes; the first one's order of operands counts for all.
+template <int G, class P, class M> KILN_FN P kiln__in_warp(P p, const M &merge)
+{
+    #pragma unroll
+    for (int d = G / 2; d > 0; d /= 2)
+        p = merge(p, kiln__from_lane(p, d, true));
+    return G > 1 ? kiln__from_lane(p, (int)(threadIdx.x % 32) & ~(G - 1), false) : p;
+}
+#define KILN__COMBINE(nth, p, merge) kiln__in_warp<${group}>(p, merge)
+//% else
+//% if turned
+// Threads of a row are ${side_by_side} apart.
+template <class P, class M> KILN_FN P kiln__across(P p, const M &merge, kiln__slot *slots)
+{
+    constexpr int R = ${side_by_side}, G = ${group};
+    const int row = threadIdx.x % R;
+    memcpy(slots + threadIdx.x, &p, sizeof(P));
+    __syncthreads();
+    memcpy(&p, slots + row, sizeof(P));
+    #pragma unroll 4
+    for (int g = 1; g < G; g++) {
+        P q;
+        memcpy(&q, slots + g * R + row, sizeof(P));
+        p = merge(p, q);
+    }
+    return p;
+}
+//% if lone
+#define KILN__COMBINE(nth, p, merge) (p)
+//% else
+#define KILN__COMBINE(nth, p, merge) kiln__across(p, merge, kiln__slots + nth % 2 * ${block})
+//% end
+//% else
+template <class P> KILN_FN P kiln__flip(const P &p, int d)
+{
+    constexpr int words = (sizeof(P) + 3) / 4;
+    unsigned int w[words];
+    P q;
+    w[words - 1] = 0;
+    memcpy(w, &p, sizeof(P));
+    #pragma unroll
+    for (int k = 0; k < words; k++)
+        w[k] = __shfl_xor_sync(0xffffffffu, w[k], d);
+    memcpy(&q, w, sizeof(P));
+    return q;
+}
+// Lanes, then warps, in order.
+template <class P, class M> KILN_FN P kiln__in_block(P p, const M &merge, kiln__slot *slots)
+{
+    #pragma unroll
+    for (int d = 16; d > 0; d /= 2)
+        p = merge(p, kiln__flip(p, d));
+    if (threadIdx.x % 32 == 0)
+        memcpy(slots + threadIdx.x / 32, &p, sizeof(P));
+    __syncthreads();
+    memcpy(&p, slots, sizeof(P));
+    #pragma unroll
+    for (int k = 1; k < ${block} / 32; k++) {
+        P q;
+        memcpy(&q, slots + k, sizeof(P));
+        p = merge(p, q);
+    }
+    return p;
+}
+//% if clustered
+// The blocks of a cluster write their parts into each other's shared memory. A block may be written to
+// once it runs, which the first pair of arrive and wait makes sure of.
+KILN_FN int kiln__cluster_rank()
+{
+    int rank;
+    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    return rank;
+}
+KILN_FN void kiln__cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
+KILN_FN void kiln__cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
+template <class P, class M> KILN_FN P kiln__in_cluster(P p, const M &merge, kiln__slot *slots, bool first)
+{
+    constexpr int C = ${cluster}, words = (sizeof(P) + 3) / 4;
+    if (first)
+        kiln__cluster_wait();
+    if (threadIdx.x < C) {
+        unsigned int w[words], near = (unsigned int)__cvta_generic_to_shared(slots + kiln__cluster_rank()), far;
+        w[words - 1] = 0;
+        memcpy(w, &p, sizeof(P));
+        asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(far) : "r"(near), "r"(threadIdx.x));
+        #pragma unroll
+        for (int k = 0; k < words; k++)
+            asm volatile("st.shared::cluster.u32 [%0], %1;" :: "r"(far + 4 * k), "r"(w[k]) : "memory");
+    }
+    kiln__cluster_arrive();
+    kiln__cluster_wait();
+    memcpy(&p, slots, sizeof(P));
+    #pragma unroll
+    for (int k = 1; k < C; k++) {
+        P q;
+        memcpy(&q, slots + k, sizeof(P));
+        p = merge(p, q);
+    }
+    return p;
+}
+#define KILN__COMBINE(nth, p, merge)                                                               \
+    kiln__in_cluster(kiln__in_block(p, merge, kiln__slots + nth % 2 * (${block} / 32)), merge,      \
+                     kiln__slots + 2 * (${block} / 32) + nth % 2 * ${cluster}, nth == 0)
+//% else
+#define KILN__COMBINE(nth, p, merge) kiln__in_block(p, merge, kiln__slots + nth % 2 * (${block} / 32))
+//% end
+//% end
+//% end

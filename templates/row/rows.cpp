@@ -1,0 +1,127 @@
+//# rows.cpp - the cpu: a row a work unit; what a stage has read is in the cache for the next one.
+//#
+//# The inner loops run along the row's fastest axis with `lanes` accumulators side by side, as in
+//# reduce/rows.cpp. Values of rows that are short enough are kept in a buffer.
+extern "C" __attribute__((visibility("default"))) void ${entry}(const kiln__args *kiln__in, long long kiln__first_unit, long long kiln__last_unit)
+{
+    const kiln__args kiln__a = *kiln__in;
+    constexpr int kiln__L = ${lanes};
+//% insert row/environment.cpp
+//% if held
+//% for v in values
+    alignas(64) ${v.type} kiln__val_${v.name}[${row_bytes} / (${value_bytes})];
+//% end
+//% end
+    for (long long kiln__unit = kiln__first_unit; kiln__unit < kiln__last_unit; kiln__unit++) {
+        long long kiln__rest = kiln__unit;
+//% for a in keep_inward
+        const long long kiln__at_${a.n} = kiln__rest % kiln__a.shape_${a.n};
+        kiln__rest /= kiln__a.shape_${a.n};
+//% end
+        const long long kiln__at_0 = kiln__rest;
+        (void)kiln__at_0;
+//% for p in walking
+        ${p.byte} *const kiln__base_${p.name} = (${p.byte} *)kiln__a.ptr_${p.name}
+//% for a in keep_axes
+            + kiln__at_${a.n} * kiln__a.stride_${p.name}_${a.n}
+//% end
+            ;
+//% end
+//% for p in row_splat
+        const ${p.type} ${p.name} = *(const ${p.type} *)kiln__base_${p.name};
+//% end
+//% for s in stages
+//% insert row/stage.cpp
+        kiln__part_${s.n} kiln__acc_${s.n}[kiln__L];
+        for (int kiln__l = 0; kiln__l < kiln__L; kiln__l++)
+            kiln__acc_${s.n}[kiln__l] = kiln__empty_${s.n}();
+        for (long long kiln__j = 0; kiln__j < kiln__a.length;) {
+//% insert row/locate.cpp
+//% for p in row_sees
+//% insert row/along.cpp
+//% end
+            long long kiln__k = 0;
+            for (; kiln__k + kiln__L <= kiln__run; kiln__k += kiln__L) {
+                KILN_INDEPENDENT
+                for (int kiln__l = 0; kiln__l < kiln__L; kiln__l++)
+                    kiln__fold_${s.n}(kiln__acc_${s.n}[kiln__l], kiln__map_${s.n}(0
+//% for p in row_sees
+                        , *(const ${p.type} *)(kiln__row_${p.name} + (kiln__k + kiln__l) * kiln__step_${p.name})
+//% end
+//% if held
+//% for v in values
+                        , kiln__val_${v.name}[kiln__j + kiln__k + kiln__l]
+//% end
+//% end
+                    ));
+            }
+            for (; kiln__k < kiln__run; kiln__k++)
+                kiln__fold_${s.n}(kiln__acc_${s.n}[0], kiln__map_${s.n}(0
+//% for p in row_sees
+                    , *(const ${p.type} *)(kiln__row_${p.name} + kiln__k * kiln__step_${p.name})
+//% end
+//% if held
+//% for v in values
+                    , kiln__val_${v.name}[kiln__j + kiln__k]
+//% end
+//% end
+                ));
+            kiln__j += kiln__run;
+        }
+        for (int kiln__h = kiln__L / 2; kiln__h > 0; kiln__h /= 2)
+            for (int kiln__l = 0; kiln__l < kiln__h; kiln__l++)
+                kiln__acc_${s.n}[kiln__l] = kiln__merge_${s.n}(kiln__acc_${s.n}[kiln__l], kiln__acc_${s.n}[kiln__l + kiln__h]);
+        const kiln__type_${s.n} ${s.result} = kiln__value_${s.n}(kiln__acc_${s.n}[0]);
+//% if s.post
+${s.post}
+//% end
+
+//% end
+//% insert row/op.cpp
+//% if row_elements
+        for (long long kiln__j = 0; kiln__j < kiln__a.length;) {
+//% insert row/locate.cpp
+//% for p in row_sees
+//% insert row/along.cpp
+//% end
+//% for p in row_stores
+//% insert row/along.cpp
+//% end
+            KILN_INDEPENDENT
+            for (long long kiln__k = 0; kiln__k < kiln__run; kiln__k++) {
+//% for p in row_stores
+                ${p.type} kiln__out_${p.name};
+//% end
+//% for p in row_loads_first
+                kiln__out_${p.name} = *(const ${p.type} *)(kiln__row_${p.name} + kiln__k * kiln__step_${p.name});
+//% end
+                kiln__op(0
+//% for p in row_sees
+                    , *(const ${p.type} *)(kiln__row_${p.name} + kiln__k * kiln__step_${p.name})
+//% end
+//% if held
+//% for v in values
+                    , kiln__val_${v.name}[kiln__j + kiln__k]
+//% end
+//% end
+//% for p in row_stores
+                    , kiln__out_${p.name}
+//% end
+                );
+//% for p in row_stores
+                *(${p.type} *)(kiln__row_${p.name} + kiln__k * kiln__step_${p.name}) = kiln__out_${p.name};
+//% end
+            }
+            kiln__j += kiln__run;
+        }
+//% end
+//% if row_outputs
+        {
+//% for p in row_results
+            char *const kiln__row_${p.name} = kiln__base_${p.name};
+//% end
+//% insert row/results.cpp
+        }
+//% end
+    }
+}
