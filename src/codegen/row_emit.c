@@ -47,14 +47,29 @@ bool kiln__row_holds(const kiln__row_emit *e, size_t p)
            e->v->access[p] != KILN__ACCESS_COLUMN;
 }
 
-/* Where values are not kept, a stage runs the preps of all before it as well. */
+/* Where values are not kept, a stage first runs again the preps that its values come from, and those
+ * that their values come from. */
+static bool replays(const kiln__row_emit *e, size_t earlier)
+{
+    const kiln__row_program *rows = e->def->rows;
+    uint32_t wanted = rows->value_uses[e->stage];
+    bool found = false;
+
+    for (size_t s = e->stage; s-- > earlier;) {
+        found = (rows->value_uses[s] & wanted) != 0;
+        wanted |= found ? rows->value_uses[s] : 0;
+    }
+    return found && !in_registers(e);
+}
+
 bool kiln__row_sees(const kiln__row_emit *e, size_t p)
 {
     uint64_t uses = 0;
     if (!is_element_input(e, p))
         return false;
-    for (size_t s = in_registers(e) ? e->stage : 0; s <= e->stage; s++)
-        uses |= e->def->rows->param_uses[s];
+    for (size_t s = 0; s < e->stage; s++)
+        uses |= replays(e, s) ? e->def->rows->param_uses[s] : 0;
+    uses |= e->def->rows->param_uses[e->stage];
     return (uses >> p & 1) != 0;
 }
 
@@ -103,7 +118,9 @@ int kiln__row_item(kiln__row_emit *e, const char *list, size_t bytes, int nth)
         return e->stage < rows->stage_count;
     }
     if (same("earlier", list, bytes)) {
-        e->earlier = (size_t)nth;
+        e->earlier = nth == 0 ? 0 : e->earlier + 1;
+        while (e->earlier < e->stage && !replays(e, e->earlier))
+            e->earlier++;
         return e->earlier < e->stage;
     }
     if (same("values", list, bytes)) {
@@ -162,19 +179,30 @@ static int64_t slot_count(const kiln__variant *v)
     return 2 * (v->tile != 0 ? v->block : v->block / 32 + (v->split > 1 ? v->split : 0));
 }
 
-/* Bytes of an element's values; of one whose type is no dtype as many as most have. */
-int64_t kiln__row_value_bytes(const kiln__row_program *rows, size_t value)
+/* Of a type that is no dtype and no placeholder, what the widest parameter computes in. */
+int64_t kiln__row_value_bytes(const kiln__definition *def, const kiln__variant *v, size_t value)
 {
-    const char *type = rows->value_type[value];
+    const char *type = def->rows->value_type[value];
     const size_t bytes = kiln_dtype_size(kiln_dtype_from_name(type, strlen(type)));
-    return bytes > 0 ? (int64_t)bytes : 8;
+    size_t widest = 4;
+
+    if (bytes > 0)
+        return (int64_t)bytes;
+    for (size_t p = 0; p < def->param_count; p++) {
+        const size_t size = kiln_dtype_size(v->dtype[p]);
+        if (type[0] == def->params[p].placeholder && type[1] == '\0')
+            return (int64_t)size;
+        if (!def->params[p].row)
+            widest = size > widest ? size : widest;
+    }
+    return (int64_t)widest;
 }
 
-static int64_t all_value_bytes(const kiln__row_program *rows)
+static int64_t all_value_bytes(const kiln__row_emit *e)
 {
     int64_t bytes = 0;
-    for (size_t k = 0; k < rows->value_count; k++)
-        bytes += kiln__row_value_bytes(rows, k);
+    for (size_t k = 0; k < e->def->rows->value_count; k++)
+        bytes += kiln__row_value_bytes(e->def, e->v, k);
     return bytes > 0 ? bytes : 1;
 }
 
@@ -199,7 +227,7 @@ bool kiln__row_put(const kiln__row_emit *e, const char *name, size_t bytes, size
         {"side_by_side", NULL, v->group > 0 ? v->block / v->group : 1},
         {"resident", NULL, v->block < RESIDENT_THREADS ? RESIDENT_THREADS / v->block : 1},
         {"row_bytes", NULL, KILN__CPU_ROW_BYTES},
-        {"value_bytes", NULL, all_value_bytes(rows)},
+        {"value_bytes", NULL, all_value_bytes(e)},
         {"slot_count", NULL, slot_count(v)},
         {"p.byte", e->def->params[p].output ? "char" : "const char", 0},
     };

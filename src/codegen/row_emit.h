@@ -10,7 +10,7 @@
 #include "codegen/codegen.h"
 
 /* The current items of the loops over stages (`s`; stage_count is op), over the stages before that
- * one (`r`) and over values (`v`). */
+ * one whose preps must run again (`r`) and over values (`v`). */
 typedef struct kiln__row_emit {
     const kiln__definition *def; /* of a row program, or functions say no */
     const kiln__variant *v;
@@ -38,8 +38,8 @@ int kiln__row_test(const kiln__row_emit *e, const char *name, size_t bytes, size
 bool kiln__row_put(const kiln__row_emit *e, const char *name, size_t bytes, size_t p,
                    kiln__buf *out);
 
-/* Bytes of a value; of one whose type is no dtype as many as most have. */
-int64_t kiln__row_value_bytes(const kiln__row_program *rows, size_t value);
+/* Bytes of a value, guessed where its type is neither a dtype nor a placeholder. */
+int64_t kiln__row_value_bytes(const kiln__definition *def, const kiln__variant *v, size_t value);
 
 /* Which snippet "s.map", "r.prep", ... is; KILN__SNIPPET_COUNT for others. */
 kiln__snippet_kind kiln__row_snippet(const kiln__row_emit *e, const char *name, size_t bytes);

@@ -157,7 +157,7 @@ static int64_t access_words(const kiln__definition *def, const kiln__variant *v)
                 words += divide_up(v->vec * (int64_t)kiln_dtype_size(v->dtype[p]), 4);
         for (size_t k = 0; k < rows->value_count; k++)
             if ((before & after) >> k & 1)
-                words += divide_up(v->vec * kiln__row_value_bytes(rows, k), 4);
+                words += divide_up(v->vec * kiln__row_value_bytes(def, v, k), 4);
         most = words > most ? words : most;
     }
     return most;
@@ -282,7 +282,7 @@ static void on_cpu(kiln__plan *plan, const kiln__definition *def)
     int64_t bytes = 0;
 
     for (size_t k = 0; k < def->rows->value_count; k++)
-        bytes += kiln__row_value_bytes(def->rows, k);
+        bytes += kiln__row_value_bytes(def, v, k);
     v->layout = bytes > 0 && length * bytes <= KILN__CPU_ROW_BYTES ? KILN__LAYOUT_HELD
                                                                   : KILN__LAYOUT_REREAD;
     v->group = v->block = 1;

@@ -1,8 +1,8 @@
 //# Take the number kiln__j of an element along the row apart; kiln__run neighbours follow it.
             long long kiln__rest_j = kiln__j;
 //% for a in reduce_inward
-            const long long kiln__at_${a.n} = kiln__rest_j % kiln__a.shape_${a.n};
+            [[maybe_unused]] const long long kiln__at_${a.n} = kiln__rest_j % kiln__a.shape_${a.n};
             kiln__rest_j /= kiln__a.shape_${a.n};
 //% end
-            const long long kiln__at_${reduce_first} = kiln__rest_j;
+            [[maybe_unused]] const long long kiln__at_${reduce_first} = kiln__rest_j;
             const long long kiln__run = kiln__a.shape_${last} - kiln__at_${last};

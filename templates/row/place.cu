@@ -14,17 +14,18 @@
     constexpr int kiln__rank = 0;
 //% end
     constexpr ${index} kiln__step = ${group} * ${cluster};
-    const ${index} kiln__first = kiln__rank * ${group} + kiln__lane, kiln__length = (${index})kiln__a.length;
+    const ${index} kiln__first = kiln__rank * ${group} + kiln__lane;
+    [[maybe_unused]] const ${index} kiln__length = (${index})kiln__a.length;
     ${index} kiln__rest = (${index})(blockIdx.x / ${cluster}) * kiln__S + kiln__beside;
     const bool kiln__live = kiln__rest < (${index})kiln__a.rows;
     if (!kiln__live)
         kiln__rest = (${index})kiln__a.rows - 1;
 //% for a in keep_divided
     const ${index} kiln__quot_${a.n} = kiln__a.walk_${a.n}.quotient(kiln__rest);
-    const ${index} kiln__at_${a.n} = kiln__rest - kiln__quot_${a.n} * (${index})kiln__a.walk_${a.n}.divisor;
+    [[maybe_unused]] const ${index} kiln__at_${a.n} = kiln__rest - kiln__quot_${a.n} * (${index})kiln__a.walk_${a.n}.divisor;
     kiln__rest = kiln__quot_${a.n};
 //% end
-    const ${index} kiln__at_0 = kiln__rest;
+    [[maybe_unused]] const ${index} kiln__at_0 = kiln__rest;
 //% for p in walking
     ${p.byte} *const kiln__row_${p.name} = (${p.byte} *)kiln__a.ptr_${p.name}
 //% for a in keep_axes

@@ -15,11 +15,10 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const kiln__args
     for (long long kiln__unit = kiln__first_unit; kiln__unit < kiln__last_unit; kiln__unit++) {
         long long kiln__rest = kiln__unit;
 //% for a in keep_inward
-        const long long kiln__at_${a.n} = kiln__rest % kiln__a.shape_${a.n};
+        [[maybe_unused]] const long long kiln__at_${a.n} = kiln__rest % kiln__a.shape_${a.n};
         kiln__rest /= kiln__a.shape_${a.n};
 //% end
-        const long long kiln__at_0 = kiln__rest;
-        (void)kiln__at_0;
+        [[maybe_unused]] const long long kiln__at_0 = kiln__rest;
 //% for p in walking
         ${p.byte} *const kiln__base_${p.name} = (${p.byte} *)kiln__a.ptr_${p.name}
 //% for a in keep_axes

@@ -93,7 +93,7 @@ static void cosine(const double *const *in, int64_t n, double *elements, double 
 /* ---- the definitions ------------------------------------------------------------------------------ */
 
 /* What 16-bit floats accumulate in is float; A is that, or T itself. */
-static const char preamble[] =
+const char row_preamble[] =
     "typedef decltype(T() + 0.0f) A;\n"
     "struct pieces { A xx, yy, xy; };\n"
     "struct spread { A mean, m2, count; };\n"
@@ -211,7 +211,7 @@ kiln_row *row_make(test_env *t, row_kind kind)
     kiln_row *op = NULL;
 
     opts.name = d->name;
-    opts.preamble = preamble;
+    opts.preamble = row_preamble;
     opts.row_outputs = d->row_out;
     opts.row_post = d->row_post;
     opts.values = d->values;

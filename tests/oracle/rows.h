@@ -39,6 +39,7 @@ typedef enum row_kind {
 } row_kind;
 
 extern const row_definition row_definitions[ROW_KINDS];
+extern const char row_preamble[]; /* of all of them */
 
 kiln_row *row_make(test_env *t, row_kind kind);
 

@@ -1,0 +1,246 @@
+/*
+ * test_row_archs.c - generated row programs compiled for every GPU that NVRTC knows, without a GPU;
+ * and which class the planner chooses.
+ *
+ * What kernels compute is tested where they run. Without NVRTC only the classes are looked at.
+ */
+#include "oracle/rows.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "codegen/codegen.h"
+#include "device/device.h"
+
+enum { TARGETS_MAX = 32, UNITS = 132 };
+
+static kiln__target targets[TARGETS_MAX];
+static size_t target_count;
+
+/* Where an input lies; outputs are C-order. */
+typedef struct walk_case {
+    const char *name;
+    int rank;
+    int64_t shape[3];
+    int64_t stride[3]; /* elements */
+    bool rows[3];      /* along these axes */
+    kiln__layout layout;
+    int group, split, tile; /* of a GPU with clusters, for softmax of float32 */
+} walk_case;
+
+static const walk_case walks[] = {
+    {"rows of 4", 2, {1 << 20, 4}, {4, 1}, {false, true}, KILN__LAYOUT_HELD, 1, 1, 0},
+    {"rows of 64", 2, {1 << 20, 64}, {64, 1}, {false, true}, KILN__LAYOUT_HELD, 4, 1, 0},
+    {"rows of 999", 2, {1 << 18, 999}, {999, 1}, {false, true}, KILN__LAYOUT_HELD, 32, 1, 0},
+    {"rows of 1000", 2, {1 << 18, 1000}, {1000, 1}, {false, true}, KILN__LAYOUT_HELD, 32, 1, 0},
+    {"rows of 1028", 2, {1 << 18, 1028}, {1028, 1}, {false, true}, KILN__LAYOUT_HELD, 64, 1, 0},
+    {"rows of 4096", 2, {1 << 16, 4096}, {4096, 1}, {false, true}, KILN__LAYOUT_HELD, 128, 1, 0},
+    {"rows of 4097", 2, {1 << 16, 4097}, {4097, 1}, {false, true}, KILN__LAYOUT_HELD, 256, 1, 0},
+    {"rows of 16384", 2, {16384, 16384}, {16384, 1}, {false, true}, KILN__LAYOUT_HELD, 512, 1, 0},
+    {"rows of 20000", 2, {16384, 20000}, {20000, 1}, {false, true}, KILN__LAYOUT_HELD, 512, 2, 0},
+    {"rows of 131072", 2, {2048, 1 << 17}, {1 << 17, 1}, {false, true}, KILN__LAYOUT_HELD, 512, 8, 0},
+    {"rows of 200000", 2, {1024, 200000}, {200000, 1}, {false, true}, KILN__LAYOUT_HELD, 1024, 8, 0},
+    {"rows of 300000", 2, {1024, 300000}, {300000, 1}, {false, true}, KILN__LAYOUT_REREAD, 512, 1, 0},
+    {"every second", 2, {4096, 4096}, {8192, 2}, {false, true}, KILN__LAYOUT_HELD, 128, 1, 0},
+    {"columns", 2, {200, 4096}, {4096, 1}, {true, false}, KILN__LAYOUT_HELD, 8, 1, 32},
+    {"long columns", 2, {1 << 14, 1 << 14}, {1 << 14, 1}, {true, false}, KILN__LAYOUT_REREAD, 16, 1,
+     32},
+    {"middle", 3, {64, 512, 1024}, {512 * 1024, 1024, 1}, {false, true, false}, KILN__LAYOUT_HELD, 16,
+     1, 32},
+    {"outer and inner", 3, {3, 500, 1024}, {500 * 1024, 1024, 1}, {true, false, true},
+     KILN__LAYOUT_HELD, 128, 1, 0},
+    {"far", 2, {1 << 20, 4096}, {4096, 1}, {false, true}, KILN__LAYOUT_HELD, 128, 1, 0},
+};
+
+/* ---- planning ---- */
+
+typedef struct generated {
+    kiln__plan plan;
+    char *text;
+} generated;
+
+static kiln__definition *define(const row_definition *d)
+{
+    kiln__row_stage stages[3];
+    kiln__row_value values[2];
+    kiln__definition *def = NULL;
+    const kiln__definition_request request = {
+        .name = d->name,
+        .in = d->in,
+        .out = d->out,
+        .row_out = d->row_out,
+        .snippet = {[KILN__SNIPPET_PREAMBLE] = row_preamble,
+                    [KILN__SNIPPET_OP] = d->op,
+                    [KILN__SNIPPET_POST] = d->row_post},
+        .stages = stages,
+        .stage_count = d->stage_count,
+        .values = values,
+        .value_count = d->value_count,
+    };
+    for (size_t s = 0; s < d->stage_count; s++)
+        stages[s] = (kiln__row_stage){d->stages[s].prep,     d->stages[s].map,
+                                      d->stages[s].type,     d->stages[s].reduce,
+                                      d->stages[s].identity, d->stages[s].result,
+                                      d->stages[s].post};
+    for (size_t v = 0; v < d->value_count; v++)
+        values[v] = (kiln__row_value){d->values[v].type, d->values[v].name};
+    assert_int_equal(kiln__definition_create(&request, &def, NULL), KILN_OK);
+    return def;
+}
+
+/* Weights have the row's shape, everything else the loop's; outputs are C-order. */
+static void generate(row_kind kind, kiln_dtype dtype, const walk_case *w, kiln_backend backend,
+                     bool clusters, generated *out)
+{
+    const row_definition *d = &row_definitions[kind];
+    kiln__definition *def = define(d);
+    kiln_dtype dtypes[4];
+    kiln__operand operands[4];
+    int64_t strides[4][3] = {{0}}, row_shape[3];
+    kiln__source source = KILN__SOURCE_INIT;
+
+    memset(operands, 0, sizeof operands);
+    for (size_t p = 0; p < def->param_count; p++) {
+        const kiln__param *param = &def->params[p];
+        const bool column = p > 0 && !param->output && kind != ROW_COSINE;
+        int64_t step = 1;
+        dtypes[p] = param->dtype != KILN_DTYPE_NONE ? param->dtype : dtype;
+        const int64_t size = (int64_t)kiln_dtype_size(dtypes[p]);
+        for (int a = w->rank - 1; a >= 0; a--) {
+            const bool moves = param->row ? !w->rows[a] : !column || w->rows[a];
+            strides[p][a] = !moves ? 0 : (param->output || column ? step : w->stride[a]) * size;
+            step *= moves ? w->shape[a] : 1;
+            row_shape[a] = w->rows[a] ? 1 : w->shape[a];
+        }
+        operands[p] = (kiln__operand){.is_array = true,
+                                      .written = param->output,
+                                      .itemsize = (uint8_t)size,
+                                      .rank = w->rank,
+                                      .shape = param->row ? row_shape : w->shape,
+                                      .strides = strides[p],
+                                      .address = 4096};
+    }
+    kiln__row_plan_make(def, backend, UNITS, clusters, dtypes, operands, w->rank, w->shape, w->rows,
+                        &out->plan);
+    assert_int_equal(kiln__emit(def, &out->plan.variant, &source, NULL), KILN_OK);
+    out->text = source.text;
+    source.text = NULL;
+    kiln__source_clear(&source);
+    kiln__definition_destroy(def);
+}
+
+/* ---- classes ---- */
+
+static void test_row_archs__rows_are_dealt_out_by_their_length(void **state)
+{
+    (void)state;
+    for (size_t w = 0; w < KILN_COUNT_OF(walks); w++) {
+        const walk_case *c = &walks[w];
+        generated g;
+        generate(ROW_SOFTMAX, KILN_FLOAT32, c, KILN_BACKEND_CUDA, true, &g);
+        const kiln__variant *v = &g.plan.variant;
+        CHECK(v->layout == c->layout && v->group == c->group && v->split == c->split &&
+                  v->tile == c->tile,
+              "%s: %s, group %d, split %d, tile %d", c->name,
+              kiln__layout_name((kiln__layout)v->layout), v->group, v->split, v->tile);
+        const int64_t rows = g.plan.word[KILN__WORD_OUTPUTS];
+        CHECK(g.plan.grid * (v->block / v->group) >= rows * v->split, "%s: %lld blocks", c->name,
+              (long long)g.plan.grid);
+        if (v->layout == KILN__LAYOUT_HELD)
+            CHECK((int64_t)v->group * v->split * v->unroll >= g.plan.word[KILN__WORD_LENGTH],
+                  "%s: %d x %d x %d accesses of %lld", c->name, v->group, v->split, v->unroll,
+                  (long long)g.plan.word[KILN__WORD_LENGTH]);
+        kiln__free(g.text);
+    }
+}
+
+/* A block of 1024 threads takes what would be a cluster's. */
+static void test_row_archs__old_gpus_make_do_without_clusters(void **state)
+{
+    static const int64_t lengths[] = {16384, 20000, 32768, 33000, 131072};
+    static const kiln__layout layouts[] = {KILN__LAYOUT_HELD, KILN__LAYOUT_HELD, KILN__LAYOUT_HELD,
+                                           KILN__LAYOUT_REREAD, KILN__LAYOUT_REREAD};
+    (void)state;
+    for (size_t k = 0; k < KILN_COUNT_OF(lengths); k++) {
+        const walk_case w = {"rows", 2, {4096, lengths[k]}, {lengths[k], 1}, {false, true},
+                             layouts[k], 0, 0, 0};
+        generated g;
+        generate(ROW_SOFTMAX, KILN_FLOAT32, &w, KILN_BACKEND_CUDA, false, &g);
+        assert_int_equal(g.plan.variant.layout, layouts[k]);
+        assert_int_equal(g.plan.variant.split, 1);
+        assert_true(kiln__row_is_held(KILN_BACKEND_CUDA, false, lengths[k], 4) ==
+                    (layouts[k] == KILN__LAYOUT_HELD));
+        kiln__free(g.text);
+    }
+    assert_true(kiln__row_is_held(KILN_BACKEND_CUDA, true, 262144, 4));
+    assert_false(kiln__row_is_held(KILN_BACKEND_CUDA, true, 262145, 4));
+    assert_true(kiln__row_is_held(KILN_BACKEND_CPU, false, 262144, 4));
+    assert_false(kiln__row_is_held(KILN_BACKEND_CPU, false, 262145, 4));
+}
+
+/* ---- compiling ---- */
+
+static void compiles(row_kind kind, kiln_dtype dtype, const walk_case *w, const kiln__target *target)
+{
+    int number = 0;
+    generated g;
+    kiln__compile_result result = {0};
+    kiln_error err = KILN_ERROR_INIT;
+
+    (void)sscanf(target->name, "sm_%d", &number);
+    generate(kind, dtype, w, KILN_BACKEND_CUDA, number >= 90, &g);
+    const kiln__compile_request request = {.target = *target, .source = g.text};
+    kiln_status status = kiln__compile(&request, &result, &err);
+    if (status != KILN_OK || result.bytes < 4 || memcmp(result.binary, "\177ELF", 4) != 0 ||
+        (result.log != NULL && strstr(result.log, "warning") != NULL))
+        fail_msg("%s of %s over %s for %s: %s\n%s\n%s", row_definitions[kind].name,
+                 kiln_dtype_name(dtype), w->name, target->name, err.message,
+                 result.log != NULL ? result.log : "", g.text);
+    kiln__compile_result_clear(&result);
+    kiln_error_clear(&err);
+    kiln__free(g.text);
+}
+
+static void test_row_archs__every_class_compiles_for_every_gpu(void **state)
+{
+    (void)state;
+    if (target_count == 0)
+        skip();
+    for (size_t k = 0; k < target_count; k++)
+        for (size_t w = k % 2; w < KILN_COUNT_OF(walks); w += 2) /* each for every second GPU */
+            compiles(ROW_SOFTMAX, KILN_FLOAT32, &walks[w], &targets[k]);
+}
+
+static void test_row_archs__every_definition_compiles_for_the_oldest_and_newest_gpu(void **state)
+{
+    static const kiln_dtype dtypes[] = {KILN_FLOAT16, KILN_BFLOAT16, KILN_FLOAT64};
+    (void)state;
+    if (target_count == 0)
+        skip();
+    for (size_t k = 0; k < target_count; k += target_count > 1 ? target_count - 1 : 1) {
+        for (size_t d = 1; d < ROW_KINDS; d++)
+            for (size_t w = d % 3; w < KILN_COUNT_OF(walks); w += 3)
+                compiles((row_kind)d, KILN_FLOAT32, &walks[w], &targets[k]);
+        for (size_t d = 0; d < KILN_COUNT_OF(dtypes); d++)
+            for (size_t w = d; w < KILN_COUNT_OF(walks); w += 5)
+                compiles((row_kind)(d * 2 % ROW_KINDS), dtypes[d], &walks[w], &targets[k]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_row_archs__rows_are_dealt_out_by_their_length),
+        cmocka_unit_test(test_row_archs__old_gpus_make_do_without_clusters),
+        cmocka_unit_test(test_row_archs__every_class_compiles_for_every_gpu),
+        cmocka_unit_test(test_row_archs__every_definition_compiles_for_the_oldest_and_newest_gpu),
+    };
+    kiln__target known[TARGETS_MAX];
+    size_t count = kiln__compiler_targets(KILN_BACKEND_CUDA, known, TARGETS_MAX);
+    int number = 0;
+
+    for (size_t k = 0; k < count && k < TARGETS_MAX; k++)
+        if (sscanf(known[k].name, "sm_%d", &number) == 1 && number >= 75)
+            targets[target_count++] = known[k];
+    return cmocka_run_group_tests_name("test_row_archs", tests, NULL, NULL);
+}
