@@ -127,6 +127,24 @@ static void skip_nan_max(host_state *s, const host_value *in, int64_t position)
         s->v = in[0];
 }
 
+static void skip_nan_least(host_state *s, const host_value *in, int64_t position)
+{
+    if (isnan(in[0].re) || (s->count > 0 && !(in[0].re < s->v.re)))
+        return;
+    s->v = in[0];
+    s->index = position;
+    s->count = 1;
+}
+
+static void skip_nan_greatest(host_state *s, const host_value *in, int64_t position)
+{
+    if (isnan(in[0].re) || (s->count > 0 && !(in[0].re > s->v.re)))
+        return;
+    s->v = in[0];
+    s->index = position;
+    s->count = 1;
+}
+
 static void step_nonzero(host_state *s, const host_value *in, int64_t position)
 {
     (void)position;
@@ -138,6 +156,12 @@ static void step_moments(host_state *s, const host_value *in, int64_t position)
 {
     step_sum(s, in, position);
     s->w.im += in[0].re * in[0].re + in[0].im * in[0].im;
+}
+
+static void skip_nan_moments(host_state *s, const host_value *in, int64_t position)
+{
+    if (!is_nan(in[0]))
+        step_moments(s, in, position);
 }
 
 static void step_size(host_state *s, const host_value *in, int64_t position)
@@ -187,6 +211,12 @@ static void tell_index(const host_state *s, int64_t n, host_value *out)
     out[0].re = (long double)s->index;
 }
 
+static void tell_index_or_none(const host_state *s, int64_t n, host_value *out)
+{
+    (void)n;
+    out[0].re = s->count > 0 ? (long double)s->index : -1;
+}
+
 static void tell_any(const host_state *s, int64_t n, host_value *out)
 {
     (void)n;
@@ -215,10 +245,12 @@ static void tell_mean(const host_state *s, int64_t n, host_value *out)
 
 static void tell_var(const host_state *s, int64_t n, host_value *out)
 {
-    long double re = s->v.re / (long double)n, im = s->v.im / (long double)n;
+    const long double count = (long double)s->count; /* of what was not left out */
+    long double re = s->v.re / count, im = s->v.im / count;
 
-    out[0].re = s->w.im / (long double)n - (re * re + im * im);
-    out[1].re = s->w.im / (long double)n;
+    (void)n;
+    out[0].re = s->w.im / count - (re * re + im * im);
+    out[1].re = s->w.im / count;
 }
 
 static void tell_std(const host_state *s, int64_t n, host_value *out)
@@ -256,6 +288,10 @@ static const named table[] = {
     {KILN_REDUCE_NANMIN, "?bhilBHILeEfd--", {skip_nan_min, tell_value}},
     {KILN_REDUCE_NANMAX, "?bhilBHILeEfd--", {skip_nan_max, tell_value}},
     {KILN_REDUCE_NANMEAN, "dddddddddeEfdFD", {skip_nan_sum, tell_mean}},
+    {KILN_REDUCE_NANVAR, "dddddddddeEfdfd", {skip_nan_moments, tell_var}},
+    {KILN_REDUCE_NANSTD, "dddddddddeEfdfd", {skip_nan_moments, tell_std}},
+    {KILN_REDUCE_NANARGMIN, "lllllllllllll--", {skip_nan_least, tell_index_or_none}},
+    {KILN_REDUCE_NANARGMAX, "lllllllllllll--", {skip_nan_greatest, tell_index_or_none}},
 };
 
 /* ---- comparing ---- */
@@ -438,7 +474,7 @@ static void test_reduction__counts_and_norms_of_every_dtype(void **state)
 
 static void test_reduction__reductions_that_skip_nan_of_every_dtype(void **state)
 {
-    check_ops(*state, KILN_REDUCE_NANSUM, KILN_REDUCE_NANMEAN);
+    check_ops(*state, KILN_REDUCE_NANSUM, KILN_REDUCE_NANARGMAX);
 }
 
 /* ---- rules that random values do not meet ---- */
@@ -477,6 +513,8 @@ static const struct {
     {KILN_REDUCE_NORMINF, false, 0}, {KILN_REDUCE_NANSUM, false, 0},
     {KILN_REDUCE_NANPROD, false, 1}, {KILN_REDUCE_NANMIN, true, 0},
     {KILN_REDUCE_NANMAX, true, 0},   {KILN_REDUCE_NANMEAN, false, NAN},
+    {KILN_REDUCE_NANVAR, false, NAN}, {KILN_REDUCE_NANSTD, false, NAN},
+    {KILN_REDUCE_NANARGMIN, true, 0}, {KILN_REDUCE_NANARGMAX, true, 0},
 };
 
 static void check_empty(test_env *t, size_t k, kiln_array *x)
@@ -552,6 +590,12 @@ static const special specials[] = {
     {KILN_REDUCE_NANMEAN, {NAN, 2, NAN, 5, NAN, NAN}, 3.5},
     {KILN_REDUCE_NANSUM, {NAN, NAN, NAN, NAN, NAN, NAN}, 0},
     {KILN_REDUCE_NANPROD, {NAN, 3, NAN, -2, NAN, NAN}, -6},
+    {KILN_REDUCE_NANVAR, {NAN, 2, NAN, 6, NAN, 4}, 8.0f / 3},
+    {KILN_REDUCE_NANSTD, {NAN, 2, NAN, 6, NAN, NAN}, 2},
+    {KILN_REDUCE_NANARGMIN, {NAN, INFINITY, 5, NAN, 5, NAN}, 2},
+    {KILN_REDUCE_NANARGMIN, {NAN, INFINITY, NAN, NAN, NAN, NAN}, 1},
+    {KILN_REDUCE_NANARGMAX, {NAN, -INFINITY, NAN, NAN, NAN, NAN}, 1},
+    {KILN_REDUCE_NANARGMAX, {NAN, NAN, NAN, NAN, NAN, NAN}, -1}, /* NumPy raises */
     {KILN_REDUCE_SUM, {INFINITY, 1, -INFINITY, 1, 1, 1}, NAN},
     {KILN_REDUCE_ANY, {0, -0.0f, 0, 0, NAN, 0}, 1},
     {KILN_REDUCE_ANY, {0, -0.0f, 0, 0, 0, 0}, 0},

@@ -76,9 +76,16 @@ typedef struct kiln_reduce_options {
     kiln_stream *stream;    /**< NULL: the context's own stream. */
     const kiln_axes *axes;  /**< NULL: all. */
     bool keepdims;          /**< Keep reduced axes with extent 1. */
+    /** Elements where this bool array is false are left out; NULL: none are. It must broadcast to
+     *  the inputs' shape. Without an identity `initial` must be given. `n` counts all elements. */
+    const kiln_array *where;
+    /** A number to begin with: `reduce` combines it with each result before `post`. Converted to
+     *  the first output's dtype, which must hold it (ERR_RANGE). NULL: none. */
+    const kiln_arg *initial;
+    double ddof; /**< kiln_array_reduce_with(), var and std: divide by the count minus this. */
 } kiln_reduce_options;
 
-#define KILN_REDUCE_OPTIONS_INIT {sizeof(kiln_reduce_options), NULL, NULL, false}
+#define KILN_REDUCE_OPTIONS_INIT {sizeof(kiln_reduce_options), NULL, NULL, false, NULL, NULL, 0}
 
 KILN_EXTERN_C_BEGIN
 
@@ -152,7 +159,7 @@ KILN_API KILN_NODISCARD kiln_status kiln_reduction_over(kiln_reduction *op, cons
     X(ANY, 7, "any", "whether some element is not zero")                                           \
     X(ALL, 8, "all", "whether every element is not zero")                                          \
     X(MEAN, 9, "mean", "arithmetic mean")                                                          \
-    X(VAR, 10, "var", "variance (ddof 0), one pass, Chan's merging of means")                      \
+    X(VAR, 10, "var", "variance, one pass, Chan's merging of means")                               \
     X(STD, 11, "std", "square root of var")                                                        \
     X(COUNT_NONZERO, 12, "count_nonzero", "how many elements are not zero")                        \
     X(NORM1, 13, "norm1", "sum of absolute values")                                                \
@@ -162,7 +169,11 @@ KILN_API KILN_NODISCARD kiln_status kiln_reduction_over(kiln_reduction *op, cons
     X(NANPROD, 17, "nanprod", "product, NaN counting as 1")                                        \
     X(NANMIN, 18, "nanmin", "smallest element that is not NaN")                                    \
     X(NANMAX, 19, "nanmax", "largest element that is not NaN")                                     \
-    X(NANMEAN, 20, "nanmean", "mean of the elements that are not NaN")
+    X(NANMEAN, 20, "nanmean", "mean of the elements that are not NaN")                             \
+    X(NANVAR, 21, "nanvar", "variance of the elements that are not NaN")                           \
+    X(NANSTD, 22, "nanstd", "square root of nanvar")                                               \
+    X(NANARGMIN, 23, "nanargmin", "position of the first smallest that is not NaN; -1 if none")    \
+    X(NANARGMAX, 24, "nanargmax", "position of the first largest that is not NaN; -1 if none")
 
 typedef enum kiln_reduce_op {
 #define KILN_REDUCE_ENUM(name, value, text, doc) KILN_REDUCE_##name = value,
@@ -174,13 +185,45 @@ typedef enum kiln_reduce_op {
  * A named reduction of one array.
  *
  * @param axes NULL: all.
- * @param out  As KILN_ARG_OUT: allocated when it points at NULL, else written (its dtype must be
- *             the result's).
+ * @param out  As KILN_ARG_OUT: allocated when it points at NULL, else written. Its dtype may be of
+ *             the result's kind or a more general one (bool, integers, floating point, complex);
+ *             positions go into integers alone. A wider floating-point or complex output is
+ *             accumulated in its own precision, a narrower one is rounded to once, at the end.
  * @return As kiln_reduction_run(); ERR_DTYPE for a dtype the reduction does not take (min and max
- *         and their relatives take no complex numbers).
+ *         and their relatives take no complex numbers) or an output that cannot hold the result.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_array_reduce(kiln_reduce_op op, const kiln_array *array,
                                                       const kiln_axes *axes, bool keepdims,
+                                                      kiln_array **out, kiln_error *err);
+
+/**
+ * kiln_array_reduce() with all options. `initial` is for sum, prod, min, max and their nan
+ * relatives; `where` for all but positions, and min, max, nanmin and nanmax then need `initial`;
+ * `ddof` for var, std, nanvar and nanstd. mean, var and std count the elements that `where` leaves.
+ *
+ * @param opts May be NULL for defaults.
+ * @return As kiln_array_reduce(); ERR_ARGUMENT for an option that the reduction does not take.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_array_reduce_with(kiln_reduce_op op,
+                                                           const kiln_array *array,
+                                                           const kiln_reduce_options *opts,
+                                                           kiln_array **out, kiln_error *err);
+
+/**
+ * Sum of x * y over the axes of `opts`, where x and y broadcast together: nothing is conjugated.
+ *
+ * Both have one dtype, which is the result's: integers wrap in it, for bool it is "any of both",
+ * float16 and bfloat16 accumulate in float32. `opts` may be NULL: all axes. With the axis -1 it is
+ * NumPy's vecdot, complex numbers aside.
+ * @return As kiln_array_reduce_with(); ERR_SHAPE.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_array_dot(const kiln_array *x, const kiln_array *y,
+                                                   const kiln_reduce_options *opts,
+                                                   kiln_array **out, kiln_error *err);
+
+/** The same of conj(x) * y, as NumPy's vdot and vecdot have it. */
+KILN_API KILN_NODISCARD kiln_status kiln_array_vecdot(const kiln_array *x, const kiln_array *y,
+                                                      const kiln_reduce_options *opts,
                                                       kiln_array **out, kiln_error *err);
 
 /** "sum" etc.; "unknown" for a value not in the table. */

@@ -149,6 +149,8 @@ typedef struct kiln__definition {
     bool uses_in_indexer, uses_out_indexer;
     bool uses_in_number;    /* `_j` */
     bool uses_out_number;   /* `_i` */
+    bool masked;            /* reductions: KILN__WHERE is among the inputs */
+    bool has_initial;       /* reductions: KILN__INITIAL is */
     bool uses_index;        /* `i` is used (and is no parameter) */
     bool uses_size;         /* `n` is used (and is no parameter) */
     bool uses_indexer;      /* `_ind` is used */
@@ -184,6 +186,15 @@ typedef struct kiln__definition_request {
 kiln_status kiln__definition_create(const kiln__definition_request *request,
                                     kiln__definition **out, kiln_error *err);
 void kiln__definition_destroy(kiln__definition *def); /* accepts NULL */
+
+/* Inputs of a reduction that a call adds to the user's: a mask of the elements that count, and a
+ * scalar that is combined with the result. */
+#define KILN__WHERE "kiln__where"
+#define KILN__INITIAL "kiln__initial"
+bool kiln__is_call_input(const char *name);
+
+/* "argument 2 (`x`)", as users count; "`where`" for what a call adds. */
+void kiln__param_text(const kiln__definition *def, size_t param, char *out, size_t out_bytes);
 
 /* Whether `word` is among the snippets' identifiers (binary search). */
 bool kiln__definition_uses(const kiln__definition *def, const char *word);
@@ -386,10 +397,29 @@ const kiln__reduce_row *kiln__reduce_row_find(int op, kiln_dtype dtype);
 kiln_dtype kiln__reduce_result(const kiln__reduce_row *row, kiln_dtype dtype);
 /* Whether reducing no elements is refused. */
 bool kiln__reduce_needs_elements(const kiln__reduce_row *row);
+/* The same for calls with a mask: elements that it leaves out must not be counted. */
+const kiln__reduce_row *kiln__reduce_row_for(int op, kiln_dtype dtype, bool masked);
+bool kiln__reduce_is_position(const kiln__reduce_row *row); /* argmin, argmax and relatives */
+bool kiln__reduce_takes_initial(const kiln__reduce_row *row); /* sums, products, minima, maxima */
+/* Whether a result may be written to an output of dtype `out`: its kind is the same or more general
+ * (bool, integers, floating point, complex); positions go to integers alone. */
+bool kiln__reduce_fits(const kiln__reduce_row *row, kiln_dtype dtype, kiln_dtype out);
 /* Append one of its texts: REDUCE_TYPE, MAP (of an element `x`; T is its dtype), REDUCE, POST
  * (assigns `y`) or IDENTITY. */
 void kiln__reduce_text(const kiln__reduce_row *row, kiln_dtype dtype, kiln__snippet_kind kind,
                        kiln__buf *b);
+
+/* Reductions of two arrays, beside kiln_reduce_op. */
+enum { KILN__REDUCE_DOT = 1000, KILN__REDUCE_VECDOT };
+
+/* What a call may change of a row's texts. */
+typedef struct kiln__reduce_form {
+    bool masked;    /* not all elements count */
+    bool ddof;      /* a variance is divided by that much less: `ddof`, an input */
+    kiln_dtype out; /* of the output given; NONE: the result's own */
+} kiln__reduce_form;
+void kiln__reduce_text_of(const kiln__reduce_row *row, kiln_dtype dtype,
+                          const kiln__reduce_form *form, kiln__snippet_kind kind, kiln__buf *b);
 
 /* ---- emit (emit.c, template.c, templates/) -------------------------------------------------- */
 

@@ -423,6 +423,8 @@ static int test_whole(const emitter *e, const char *name, size_t bytes)
         {"in_number", d->uses_in_number},
         {"out_number", d->uses_number[KILN__NUMBER_OUT]},
         {"in_indexer", d->uses_in_indexer},
+        {"masked", d->masked},
+        {"initial", d->has_initial},
         {"out_indexer", d->uses_out_indexer},
         {"split", e->v->split != 0},
         {"exclusive", e->v->exclusive != 0},

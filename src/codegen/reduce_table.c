@@ -3,11 +3,13 @@
  *
  * Each row of `rows` is an ordinary definition for some kinds of dtype; a reduction is added by a
  * row (and a line of KILN_REDUCE_MAP). What rows accumulate beyond plain numbers are the structs of
- * templates/prelude/{position,moments,counted}.h. Eager calls (src/kernel/reduce_ops.c) use a row as
- * it is, recorded graphs several rows in one kernel.
+ * templates/prelude/{position,moments,counted}.h. Eager calls (src/kernel/reduce_ops.c) use a row
+ * as it is, recorded graphs several rows in one kernel.
  *
  * In a row's texts, $ stands for the type that values are accumulated in, $L and $H for the least
- * and greatest value of the array's dtype; T is the array's dtype, x an element, y the result.
+ * and greatest value of the array's dtype, $R for the result's type, $N for what a variance is
+ * divided by ($C where values were left out); T is the array's dtype, x an element, y the result.
+ * `dot` alone has two inputs, x and y, and gives z.
  *
  * Rule 1: identities absorb: starting from one changes no result, so kernels need no flag that
  *         tells whether a value was seen.
@@ -28,13 +30,18 @@ typedef enum dtype_rule {
 } dtype_rule;
 
 struct kiln__reduce_row {
-    kiln_reduce_op op;
+    int op;              /* kiln_reduce_op, or of two arrays */
     const char *kinds;   /* kiln_dtype_kind()s it is for; the first row that fits counts */
     dtype_rule result;
     dtype_rule value;    /* what $ is; 16-bit floats become float32 */
     const char *type;    /* of the accumulator */
     const char *map, *reduce, *post, *identity;
-    bool needs_elements; /* NumPy refuses to reduce nothing */
+    unsigned flags;
+};
+
+enum {
+    NEEDS = 1,    /* elements: NumPy refuses to reduce nothing */
+    FOR_MASKS = 2 /* for calls with a mask only */
 };
 
 typedef struct kiln__reduce_row row;
@@ -54,77 +61,115 @@ typedef struct kiln__reduce_row row;
 
 /* Sums of integers wrap as NumPy's do, which signed C++ integers must not: they are unsigned. */
 static const row rows[] = {
-    /* op, kinds, result, value, type, map, reduce, post, identity, needs elements */
-    {KILN_REDUCE_SUM, INTEGERS, RULE_SUM, RULE_SUM, "unsigned long long", "x", "a + b", "y = a",
-     "0", false},
-    {KILN_REDUCE_SUM, ANY_KIND, RULE_SAME, RULE_SAME, "$", "x", "a + b", "y = a", "0", false},
-    {KILN_REDUCE_PROD, INTEGERS, RULE_SUM, RULE_SUM, "unsigned long long", "x", "a * b", "y = a",
-     "1", false},
-    {KILN_REDUCE_PROD, ANY_KIND, RULE_SAME, RULE_SAME, "$", "x", "a * b", "y = a", "1", false},
+    /* op, kinds, result, value, type, map, reduce, post, identity, flags */
+    {KILN_REDUCE_SUM, INTEGERS, RULE_SUM, RULE_SUM, "unsigned long long", "x", "a + b", "y = ($R)a",
+     "0", 0},
+    {KILN_REDUCE_SUM, ANY_KIND, RULE_SAME, RULE_SAME, "$", "x", "a + b", "y = a", "0", 0},
+    {KILN_REDUCE_PROD, INTEGERS, RULE_SUM, RULE_SUM, "unsigned long long", "x", "a * b", "y = ($R)a",
+     "1", 0},
+    {KILN_REDUCE_PROD, ANY_KIND, RULE_SAME, RULE_SAME, "$", "x", "a * b", "y = a", "1", 0},
 
-    {KILN_REDUCE_MIN, INTEGERS, RULE_SAME, RULE_SAME, "$", "x", LEAST_INT, "y = a", "$H", true},
-    {KILN_REDUCE_MIN, "f", RULE_SAME, RULE_SAME, "$", "x", LEAST, "y = a", "$H", true},
-    {KILN_REDUCE_MAX, INTEGERS, RULE_SAME, RULE_SAME, "$", "x", GREATEST_INT, "y = a", "$L", true},
-    {KILN_REDUCE_MAX, "f", RULE_SAME, RULE_SAME, "$", "x", GREATEST, "y = a", "$L", true},
+    {KILN_REDUCE_MIN, INTEGERS, RULE_SAME, RULE_SAME, "$", "x", LEAST_INT, "y = a", "$H", NEEDS},
+    {KILN_REDUCE_MIN, "f", RULE_SAME, RULE_SAME, "$", "x", LEAST, "y = a", "$H", NEEDS},
+    {KILN_REDUCE_MAX, INTEGERS, RULE_SAME, RULE_SAME, "$", "x", GREATEST_INT, "y = a", "$L", NEEDS},
+    {KILN_REDUCE_MAX, "f", RULE_SAME, RULE_SAME, "$", "x", GREATEST, "y = a", "$L", NEEDS},
     {KILN_REDUCE_ARGMIN, REALS, RULE_INT64, RULE_SAME, "kiln_position<$>",
      "kiln_position_of<$>(x, _J)", "kiln_position_least(a, b)", "y = a.index",
-     "kiln_position_of<$>($H, kiln_position_none)", true},
+     "kiln_position_of<$>($H, kiln_position_none)", NEEDS},
     {KILN_REDUCE_ARGMAX, REALS, RULE_INT64, RULE_SAME, "kiln_position<$>",
      "kiln_position_of<$>(x, _J)", "kiln_position_greatest(a, b)", "y = a.index",
-     "kiln_position_of<$>($L, kiln_position_none)", true},
+     "kiln_position_of<$>($L, kiln_position_none)", NEEDS},
 
     {KILN_REDUCE_ANY, ANY_KIND, RULE_BOOL, RULE_BOOL, "$", "x != T(0)", "a | b", "y = a", "false",
-     false},
+     0},
     {KILN_REDUCE_ALL, ANY_KIND, RULE_BOOL, RULE_BOOL, "$", "x != T(0)", "a & b", "y = a", "true",
-     false},
+     0},
     {KILN_REDUCE_COUNT_NONZERO, ANY_KIND, RULE_INT64, RULE_INT64, "$", "x != T(0)", "a + b",
-     "y = a", "0", false},
+     "y = a", "0", 0},
 
+    {KILN_REDUCE_MEAN, ANY_KIND, RULE_FLOAT, RULE_FLOAT, "kiln_counted<$>",
+     "kiln_counted_of<$>(x, true)", "kiln_counted_add(a, b)", "y = a.sum / (double)a.count",
+     "kiln_counted_of<$>(0, false)", FOR_MASKS},
     {KILN_REDUCE_MEAN, ANY_KIND, RULE_FLOAT, RULE_FLOAT, "$", "x", "a + b", "y = a / (double)n",
-     "0", false},
+     "0", 0},
     {KILN_REDUCE_VAR, REALS, RULE_REAL, RULE_REAL, "kiln_moments<$>", "kiln_moments_of<$>(x)",
-     "kiln_moments_merge(a, b)", "y = kiln_moments_variance(a, n)", "kiln_moments_none<$>()",
-     false},
+     "kiln_moments_merge(a, b)", "y = kiln_moments_variance(a, $N)", "kiln_moments_none<$>()",
+     0},
     {KILN_REDUCE_VAR, "c", RULE_REAL, RULE_REAL, "kiln_complex_moments<$>",
      "kiln_complex_moments_of<$>(x.real(), x.imag())", "kiln_complex_moments_merge(a, b)",
-     "y = kiln_complex_moments_variance(a, n)", "kiln_complex_moments_none<$>()", false},
+     "y = kiln_complex_moments_variance(a, $N)", "kiln_complex_moments_none<$>()", 0},
     {KILN_REDUCE_STD, REALS, RULE_REAL, RULE_REAL, "kiln_moments<$>", "kiln_moments_of<$>(x)",
-     "kiln_moments_merge(a, b)", "y = sqrt(kiln_moments_variance(a, n))", "kiln_moments_none<$>()",
-     false},
+     "kiln_moments_merge(a, b)", "y = sqrt(kiln_moments_variance(a, $N))", "kiln_moments_none<$>()",
+     0},
     {KILN_REDUCE_STD, "c", RULE_REAL, RULE_REAL, "kiln_complex_moments<$>",
      "kiln_complex_moments_of<$>(x.real(), x.imag())", "kiln_complex_moments_merge(a, b)",
-     "y = sqrt(kiln_complex_moments_variance(a, n))", "kiln_complex_moments_none<$>()", false},
+     "y = sqrt(kiln_complex_moments_variance(a, $N))", "kiln_complex_moments_none<$>()", 0},
 
     {KILN_REDUCE_NORM1, REALS, RULE_REAL, RULE_REAL, "$", "fabs($(x))", "a + b", "y = a", "0",
-     false},
-    {KILN_REDUCE_NORM1, "c", RULE_REAL, RULE_REAL, "$", "abs(x)", "a + b", "y = a", "0", false},
+     0},
+    {KILN_REDUCE_NORM1, "c", RULE_REAL, RULE_REAL, "$", "abs(x)", "a + b", "y = a", "0", 0},
     {KILN_REDUCE_NORM2, REALS, RULE_REAL, RULE_REAL, "$", "$(x) * $(x)", "a + b", "y = sqrt(a)",
-     "0", false},
+     "0", 0},
     {KILN_REDUCE_NORM2, "c", RULE_REAL, RULE_REAL, "$", "norm(x)", "a + b", "y = sqrt(a)", "0",
-     false},
+     0},
     {KILN_REDUCE_NORMINF, REALS, RULE_REAL, RULE_REAL, "$", "fabs($(x))", GREATEST, "y = a", "0",
-     false},
-    {KILN_REDUCE_NORMINF, "c", RULE_REAL, RULE_REAL, "$", "abs(x)", GREATEST, "y = a", "0", false},
+     0},
+    {KILN_REDUCE_NORMINF, "c", RULE_REAL, RULE_REAL, "$", "abs(x)", GREATEST, "y = a", "0", 0},
 
-    {KILN_REDUCE_NANSUM, INTEGERS, RULE_SUM, RULE_SUM, "unsigned long long", "x", "a + b", "y = a",
-     "0", false},
+    {KILN_REDUCE_NANSUM, INTEGERS, RULE_SUM, RULE_SUM, "unsigned long long", "x", "a + b", "y = ($R)a",
+     "0", 0},
     {KILN_REDUCE_NANSUM, ANY_KIND, RULE_SAME, RULE_SAME, "$", "x != x ? $(0) : $(x)", "a + b",
-     "y = a", "0", false},
+     "y = a", "0", 0},
     {KILN_REDUCE_NANPROD, INTEGERS, RULE_SUM, RULE_SUM, "unsigned long long", "x", "a * b",
-     "y = a", "1", false},
+     "y = ($R)a", "1", 0},
     {KILN_REDUCE_NANPROD, ANY_KIND, RULE_SAME, RULE_SAME, "$", "x != x ? $(1) : $(x)", "a * b",
-     "y = a", "1", false},
-    {KILN_REDUCE_NANMIN, INTEGERS, RULE_SAME, RULE_SAME, "$", "x", LEAST_INT, "y = a", "$H", true},
-    {KILN_REDUCE_NANMIN, "f", RULE_SAME, RULE_SAME, "$", "x", LEAST_NUMBER, "y = a", "NAN", true},
+     "y = a", "1", 0},
+    {KILN_REDUCE_NANMIN, INTEGERS, RULE_SAME, RULE_SAME, "$", "x", LEAST_INT, "y = a", "$H", NEEDS},
+    {KILN_REDUCE_NANMIN, "f", RULE_SAME, RULE_SAME, "$", "x", LEAST_NUMBER, "y = a", "NAN", NEEDS},
     {KILN_REDUCE_NANMAX, INTEGERS, RULE_SAME, RULE_SAME, "$", "x", GREATEST_INT, "y = a", "$L",
-     true},
+     NEEDS},
     {KILN_REDUCE_NANMAX, "f", RULE_SAME, RULE_SAME, "$", "x", GREATEST_NUMBER, "y = a", "NAN",
-     true},
+     NEEDS},
+    {KILN_REDUCE_NANMEAN, INTEGERS, RULE_FLOAT, RULE_FLOAT, "kiln_counted<$>",
+     "kiln_counted_of<$>(x, true)", "kiln_counted_add(a, b)", "y = a.sum / (double)a.count",
+     "kiln_counted_of<$>(0, false)", FOR_MASKS},
     {KILN_REDUCE_NANMEAN, INTEGERS, RULE_FLOAT, RULE_FLOAT, "$", "x", "a + b", "y = a / (double)n",
-     "0", false},
+     "0", 0},
     {KILN_REDUCE_NANMEAN, ANY_KIND, RULE_FLOAT, RULE_FLOAT, "kiln_counted<$>",
      "kiln_counted_of<$>(x, x == x)", "kiln_counted_add(a, b)", "y = a.sum / (double)a.count",
-     "kiln_counted_of<$>(0, false)", false},
+     "kiln_counted_of<$>(0, false)", 0},
+
+    /* Values that are NaN become none; how many there were is in the moments, as floats count. */
+    {KILN_REDUCE_NANVAR, REALS, RULE_REAL, RULE_REAL, "kiln_moments<$>",
+     "x == x ? kiln_moments_of<$>(x) : kiln_moments_none<$>()", "kiln_moments_merge(a, b)",
+     "y = kiln_moments_variance(a, $C)", "kiln_moments_none<$>()", 0},
+    {KILN_REDUCE_NANVAR, "c", RULE_REAL, RULE_REAL, "kiln_complex_moments<$>",
+     "x == x ? kiln_complex_moments_of<$>(x.real(), x.imag()) : kiln_complex_moments_none<$>()",
+     "kiln_complex_moments_merge(a, b)", "y = kiln_complex_moments_variance(a, $C)",
+     "kiln_complex_moments_none<$>()", 0},
+    {KILN_REDUCE_NANSTD, REALS, RULE_REAL, RULE_REAL, "kiln_moments<$>",
+     "x == x ? kiln_moments_of<$>(x) : kiln_moments_none<$>()", "kiln_moments_merge(a, b)",
+     "y = sqrt(kiln_moments_variance(a, $C))", "kiln_moments_none<$>()", 0},
+    {KILN_REDUCE_NANSTD, "c", RULE_REAL, RULE_REAL, "kiln_complex_moments<$>",
+     "x == x ? kiln_complex_moments_of<$>(x.real(), x.imag()) : kiln_complex_moments_none<$>()",
+     "kiln_complex_moments_merge(a, b)", "y = sqrt(kiln_complex_moments_variance(a, $C))",
+     "kiln_complex_moments_none<$>()", 0},
+    {KILN_REDUCE_NANARGMIN, REALS, RULE_INT64, RULE_SAME, "kiln_position<$>",
+     "kiln_position_of_number<$>(x, _J, $H)", "kiln_position_least(a, b)",
+     "y = kiln_position_index(a)", "kiln_position_of<$>($H, kiln_position_none)", NEEDS},
+    {KILN_REDUCE_NANARGMAX, REALS, RULE_INT64, RULE_SAME, "kiln_position<$>",
+     "kiln_position_of_number<$>(x, _J, $L)", "kiln_position_greatest(a, b)",
+     "y = kiln_position_index(a)", "kiln_position_of<$>($L, kiln_position_none)", NEEDS},
+
+    /* Of two arrays: kiln_array_dot(). NumPy's vecdot conjugates its first argument. */
+    {KILN__REDUCE_DOT, "b", RULE_SAME, RULE_SAME, "$", "x & y", "a | b", "z = a", "false", 0},
+    {KILN__REDUCE_DOT, INTEGERS, RULE_SAME, RULE_SUM, "unsigned long long",
+     "(unsigned long long)x * (unsigned long long)y", "a + b", "z = ($R)a", "0", 0},
+    {KILN__REDUCE_DOT, REALS, RULE_SAME, RULE_SAME, "$", "$(x) * $(y)", "a + b", "z = a", "0",
+     0},
+    {KILN__REDUCE_DOT, "c", RULE_SAME, RULE_SAME, "$", "x * y", "a + b", "z = a", "0", 0},
+    {KILN__REDUCE_VECDOT, "c", RULE_SAME, RULE_SAME, "$", "conj(x) * y", "a + b", "z = a", "0",
+     0},
 };
 
 /* $L and $H. Of 16-bit floats those of float, in which they are compared. */
@@ -146,13 +191,19 @@ static const char *const limits[KILN_DTYPE_COUNT][2] = {
 
 /* ---- from a row to texts --------------------------------------------------------------------- */
 
-const kiln__reduce_row *kiln__reduce_row_find(int op, kiln_dtype dtype)
+const kiln__reduce_row *kiln__reduce_row_for(int op, kiln_dtype dtype, bool masked)
 {
     const char kind = kiln_dtype_kind(dtype);
     for (size_t r = 0; r < KILN_COUNT_OF(rows); r++)
-        if ((int)rows[r].op == op && strchr(rows[r].kinds, kind) != NULL)
+        if (rows[r].op == op && (masked || !(rows[r].flags & FOR_MASKS)) &&
+            strchr(rows[r].kinds, kind) != NULL)
             return &rows[r];
     return NULL;
+}
+
+const kiln__reduce_row *kiln__reduce_row_find(int op, kiln_dtype dtype)
+{
+    return kiln__reduce_row_for(op, dtype, false);
 }
 
 static kiln_dtype apply_rule(dtype_rule rule, kiln_dtype dtype)
@@ -178,15 +229,56 @@ static kiln_dtype apply_rule(dtype_rule rule, kiln_dtype dtype)
     return dtype;
 }
 
-/* The type behind $. A typedef would be shorter for complex<float>, but texts show in errors. */
-static const char *value_ctype(const row *r, kiln_dtype dtype)
+/* Of a kind's numbers: more general kinds come later. */
+static int kind_rank(kiln_dtype dtype)
 {
-    const kiln_dtype value = apply_rule(r->value, dtype);
+    switch (kiln_dtype_kind(dtype)) {
+    case 'b':
+        return 0;
+    case 'i':
+    case 'u':
+        return 1;
+    case 'f':
+        return 2;
+    default:
+        return 3;
+    }
+}
+
+bool kiln__reduce_is_position(const kiln__reduce_row *r)
+{
+    return strncmp(r->type, "kiln_position", 13) == 0;
+}
+
+bool kiln__reduce_takes_initial(const kiln__reduce_row *r)
+{
+    return r->op == KILN_REDUCE_SUM || r->op == KILN_REDUCE_PROD || r->op == KILN_REDUCE_MIN ||
+           r->op == KILN_REDUCE_MAX || (r->op >= KILN_REDUCE_NANSUM && r->op <= KILN_REDUCE_NANMAX);
+}
+
+bool kiln__reduce_fits(const kiln__reduce_row *r, kiln_dtype dtype, kiln_dtype out)
+{
+    const kiln_dtype result = apply_rule(r->result, dtype);
+
+    if (kiln__reduce_is_position(r) && kind_rank(out) != 1)
+        return false; /* a position is no quantity */
+    return kind_rank(out) >= kind_rank(result);
+}
+
+/* The type behind $. A typedef would be shorter for complex<float>, but texts show in errors. An
+ * output of the same kind that is wider than the values widens them. */
+static const char *value_ctype(const row *r, kiln_dtype dtype, kiln_dtype out)
+{
+    kiln_dtype value = apply_rule(r->value, dtype);
+    if (out != KILN_DTYPE_NONE && kind_rank(out) >= 2 && kind_rank(out) == kind_rank(value) &&
+        r->result == r->value && kiln_dtype_size(out) > kiln_dtype_size(value))
+        value = out;
     return kiln_dtype_ctype(value == KILN_FLOAT16 || value == KILN_BFLOAT16 ? KILN_FLOAT32 : value);
 }
 
-/* Append `text` with $, $L and $H filled in. */
-static void fill_in(kiln__buf *b, const char *text, const char *ctype, kiln_dtype dtype)
+/* Append `text` with $ and $L, $H, $R, $N, $C filled in. */
+static void fill_in(kiln__buf *b, const char *text, const char *ctype, kiln_dtype dtype,
+                    kiln_dtype result, const kiln__reduce_form *form)
 {
     for (const char *c = text; *c != '\0'; c++) {
         if (*c != '$') {
@@ -194,13 +286,19 @@ static void fill_in(kiln__buf *b, const char *text, const char *ctype, kiln_dtyp
         } else if (c[1] == 'L' || c[1] == 'H') {
             kiln__buf_puts(b, limits[dtype][c[1] == 'H']);
             c++;
+        } else if (c[1] == 'R') {
+            kiln__buf_puts(b, kiln_dtype_ctype(result));
+            c++;
+        } else if (c[1] == 'N' || c[1] == 'C') {
+            kiln__buf_puts(b, c[1] == 'C' || form->masked ? "a.count" : "n");
+            kiln__buf_puts(b, form->ddof ? " - ddof" : "");
+            c++;
         } else {
             kiln__buf_puts(b, ctype);
         }
     }
 }
 
-/* Make the definition of a row for `ctx`, or only the definition when `ctx` is NULL. */
 kiln_dtype kiln__reduce_result(const kiln__reduce_row *r, kiln_dtype dtype)
 {
     return apply_rule(r->result, dtype);
@@ -208,16 +306,23 @@ kiln_dtype kiln__reduce_result(const kiln__reduce_row *r, kiln_dtype dtype)
 
 bool kiln__reduce_needs_elements(const kiln__reduce_row *r)
 {
-    return r->needs_elements;
+    return (r->flags & NEEDS) != 0;
 }
 
 void kiln__reduce_text(const kiln__reduce_row *r, kiln_dtype dtype, kiln__snippet_kind kind,
                        kiln__buf *b)
+{
+    const kiln__reduce_form plain = {.out = KILN_DTYPE_NONE};
+    kiln__reduce_text_of(r, dtype, &plain, kind, b);
+}
+
+void kiln__reduce_text_of(const kiln__reduce_row *r, kiln_dtype dtype,
+                          const kiln__reduce_form *form, kiln__snippet_kind kind, kiln__buf *b)
 {
     const char *text = kind == KILN__SNIPPET_REDUCE_TYPE ? r->type
                        : kind == KILN__SNIPPET_MAP       ? r->map
                        : kind == KILN__SNIPPET_REDUCE    ? r->reduce
                        : kind == KILN__SNIPPET_POST      ? r->post
                                                          : r->identity;
-    fill_in(b, text, value_ctype(r, dtype), dtype);
+    fill_in(b, text, value_ctype(r, dtype, form->out), dtype, apply_rule(r->result, dtype), form);
 }

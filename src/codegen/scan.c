@@ -470,6 +470,8 @@ kiln_status kiln__scan_definition(kiln__definition *def, kiln_error *err)
     def->uses_indexer = kiln__definition_uses(def, "_ind");
     if (def->reduction)
         find_numbers(def, &scan);
+    def->masked = find_param(def, KILN__WHERE) != NULL;
+    def->has_initial = find_param(def, KILN__INITIAL) != NULL;
     for (int s = 0; s < KILN__SNIPPET_COUNT; s++) {
         const char *word = def->cuda_only ? NULL : find_cuda_only(def, &scan.text[s]);
         if (word != NULL) {

@@ -33,7 +33,7 @@ static kiln_status refuse(const kiln__definition *def, size_t p, kiln_status sta
 static kiln_status refuse(const kiln__definition *def, size_t p, kiln_status status,
                           kiln_error *err, const char *fmt, ...)
 {
-    char text[KILN_ERROR_MESSAGE_BYTES];
+    char text[KILN_ERROR_MESSAGE_BYTES], which[160];
     va_list ap;
 
     if (err == NULL)
@@ -41,9 +41,9 @@ static kiln_status refuse(const kiln__definition *def, size_t p, kiln_status sta
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    return kiln__fail_detail(err, status, show_declaration(def, p),
-                             "kernel \"%s\": argument %zu (`%.100s`) %s", def->name, p + 1,
-                             def->params[p].name, text);
+    kiln__param_text(def, p, which, sizeof which);
+    return kiln__fail_detail(err, status, show_declaration(def, p), "kernel \"%s\": %s %s",
+                             def->name, which, text);
 }
 
 /* ---- binding ---- */
@@ -95,11 +95,11 @@ static kiln_status bind_array(const kiln__definition *def, size_t p, kiln_dtype 
         return KILN_OK;
     }
     if (got != b->dtype[letter]) {
-        size_t by = b->by[letter];
-        return refuse(def, p, KILN_ERR_DTYPE, err,
-                      "has dtype %s, but %c is %s, bound by argument %zu (`%.100s`)",
+        char by[160];
+        kiln__param_text(def, b->by[letter], by, sizeof by);
+        return refuse(def, p, KILN_ERR_DTYPE, err, "has dtype %s, but %c is %s, bound by %s",
                       kiln_dtype_name(got), param->placeholder, kiln_dtype_name(b->dtype[letter]),
-                      by + 1, def->params[by].name);
+                      by);
     }
     return KILN_OK;
 }

@@ -9,6 +9,7 @@
  * record.c       notes down which kernels were needed ($KILN_RECORD)
  * imagine.c      the variant that a call would need, from shapes alone
  * loop.c         elementwise calls: the loop's shape, its plan
+ * reduce_call.c  reductions: options of a call
  * reduction.c    kiln_reduction: axes, shapes, plan, the public functions
  * reduce_ops.c   named reductions
  * scan.c         kiln_scan: the axis, shapes, plan, the public functions
@@ -175,6 +176,8 @@ void kiln__kernel_clear(kiln__kernel *op);
 
 struct kiln_reduction {
     kiln__kernel kernel;
+    /* The same with inputs that a call adds (reduce_call.c), once made. */
+    _Atomic(kiln_reduction *) with[4];
 };
 
 kiln_status kiln__reduction_new(kiln_context *ctx, bool owns_ctx,

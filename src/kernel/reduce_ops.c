@@ -1,7 +1,9 @@
 /*
- * reduce_ops.c - named reductions: sum, argmin, var, ... of one array.
+ * reduce_ops.c - named reductions: sum, argmin, var, ... of one array, dot of two.
  *
- *     (op, dtype) > row of the table > texts of a definition > kiln_reduction, kept by the context
+ *     (op, dtypes, options) > row of the table > texts of a definition > kiln_reduction
+ *
+ * What was made is kept by the context.
  *
  * The table is src/codegen/reduce_table.c.
  */
@@ -32,24 +34,67 @@ const char *kiln_reduce_op_name(kiln_reduce_op op)
 
 /* ---- from a row to a definition -------------------------------------------------------------- */
 
-/* The reduction of a row for `ctx`; or, when that is NULL, only its definition. */
-static kiln_status define(kiln_context *ctx, kiln_reduce_op op, const kiln__reduce_row *r,
-                          kiln_dtype dtype, kiln_reduction **out, kiln__definition **def_out,
-                          kiln_error *err)
+/* What decides a definition. `form.out` is the dtype of an output given where it is not the
+ * result's own. */
+typedef struct wanted {
+    int op; /* kiln_reduce_op, or of two arrays */
+    kiln_dtype dtype;
+    kiln__reduce_form form;
+} wanted;
+
+static bool is_plain(const wanted *w)
+{
+    return w->op < OP_COUNT && !w->form.masked && !w->form.ddof &&
+           w->form.out == KILN_DTYPE_NONE;
+}
+
+static bool is_same(const wanted *a, const wanted *b)
+{
+    return a->op == b->op && a->dtype == b->dtype && a->form.masked == b->form.masked &&
+           a->form.ddof == b->form.ddof && a->form.out == b->form.out;
+}
+
+static const char *op_name(int op)
+{
+    return op == KILN__REDUCE_DOT      ? "dot"
+           : op == KILN__REDUCE_VECDOT ? "vecdot"
+                                       : kiln_reduce_op_name((kiln_reduce_op)op);
+}
+
+/* vecdot differs from dot for complex numbers alone. */
+static const kiln__reduce_row *find_row(int op, kiln_dtype dtype, bool masked)
+{
+    if (op == KILN__REDUCE_VECDOT && kiln_dtype_kind(dtype) != 'c')
+        op = KILN__REDUCE_DOT;
+    return kiln__reduce_row_for(op, dtype, masked);
+}
+
+/* Make the definition for `ctx`, or only the definition when `ctx` is NULL. */
+static kiln_status define(kiln_context *ctx, const wanted *w, kiln_reduction **out,
+                          kiln__definition **def_out, kiln_error *err)
 {
     static const kiln__snippet_kind kinds[] = {KILN__SNIPPET_MAP, KILN__SNIPPET_REDUCE,
                                                KILN__SNIPPET_POST, KILN__SNIPPET_IDENTITY,
                                                KILN__SNIPPET_REDUCE_TYPE};
+    const kiln__reduce_row *r = find_row(w->op, w->dtype, w->form.masked);
+    const kiln_dtype result = w->form.out != KILN_DTYPE_NONE ? w->form.out
+                                                             : kiln__reduce_result(r, w->dtype);
+    const bool two = w->op > OP_COUNT;
     kiln__buf text[KILN_COUNT_OF(kinds)] = {KILN__BUF_INIT};
     char name[32], output[32];
     bool failed = false;
     kiln_status status = KILN_ERR_NO_MEMORY;
 
-    snprintf(name, sizeof name, "kiln_%s", kiln_reduce_op_name(op));
-    snprintf(output, sizeof output, "%s y", kiln_dtype_name(kiln__reduce_result(r, dtype)));
-    kiln__definition_request request = {.name = name, .in = "T x", .out = output, .reduction = true};
+    snprintf(name, sizeof name, "kiln_%s", op_name(w->op));
+    snprintf(output, sizeof output, "%s %s", kiln_dtype_name(result), two ? "z" : "y");
+    kiln__definition_request request = {.name = name,
+                                        .in = two            ? "T x, T y"
+                                              : w->form.ddof ? "T x, float64 ddof"
+                                                             : "T x",
+                                        .out = output,
+                                        .reduction = true};
     for (size_t k = 0; k < KILN_COUNT_OF(kinds); k++) {
-        kiln__reduce_text(r, dtype, kinds[k], &text[k]);
+        kiln__reduce_text_of(r, w->dtype, &w->form, kinds[k], &text[k]);
         failed = failed || text[k].failed;
         request.snippet[kinds[k]] = text[k].text;
     }
@@ -69,22 +114,30 @@ kiln_status kiln__named_definition(const char *name, kiln_dtype dtype, kiln__def
 {
     *out = NULL;
     for (int op = 1; op < OP_COUNT; op++) {
-        if (strcmp(kiln_reduce_op_name((kiln_reduce_op)op), name) != 0)
+        const wanted w = {op, dtype, {.out = KILN_DTYPE_NONE}};
+        if (strcmp(op_name(op), name) != 0)
             continue;
-        const kiln__reduce_row *r = kiln__reduce_row_find(op, dtype);
-        if (r == NULL)
+        if (find_row(op, dtype, false) == NULL)
             return kiln__fail(err, KILN_ERR_DTYPE, "%s does not take %s", name,
                               kiln_dtype_name(dtype));
-        return define(NULL, (kiln_reduce_op)op, r, dtype, NULL, out, err);
+        return define(NULL, &w, NULL, out, err);
     }
     return kiln__fail(err, KILN_ERR_NAME, "there is no reduction named \"%.60s\"", name);
 }
 
 /* ---- kept by the context --------------------------------------------------------------------- */
 
+/* A reduction that is asked for less often. */
+typedef struct seldom {
+    struct seldom *next;
+    wanted wanted;
+    kiln_reduction *op;
+} seldom;
+
 typedef struct reduction_set {
     pthread_mutex_t lock;
     _Atomic(kiln_reduction *) op[OP_COUNT][KILN_DTYPE_COUNT];
+    _Atomic(seldom *) others; /* only ever prepended to */
 } reduction_set;
 
 static void *set_make(kiln_context *ctx)
@@ -102,12 +155,46 @@ static void set_destroy(void *state)
     for (size_t op = 0; op < OP_COUNT; op++)
         for (size_t dtype = 0; dtype < KILN_DTYPE_COUNT; dtype++)
             kiln_reduction_destroy(atomic_load(&set->op[op][dtype]));
+    for (seldom *s = atomic_load(&set->others), *next; s != NULL; s = next) {
+        next = s->next;
+        kiln_reduction_destroy(s->op);
+        kiln__free(s);
+    }
     pthread_mutex_destroy(&set->lock);
     kiln__free(set);
 }
 
-static kiln_status get(kiln_context *ctx, kiln_reduce_op op, const kiln__reduce_row *r,
-                       kiln_dtype dtype, kiln_reduction **out, kiln_error *err)
+static kiln_reduction *find(reduction_set *set, const wanted *w)
+{
+    if (is_plain(w))
+        return atomic_load_explicit(&set->op[w->op][w->dtype], memory_order_acquire);
+    for (seldom *s = atomic_load_explicit(&set->others, memory_order_acquire); s != NULL;
+         s = s->next)
+        if (is_same(&s->wanted, w))
+            return s->op;
+    return NULL;
+}
+
+/* Under the lock. */
+static kiln_status add(kiln_context *ctx, reduction_set *set, const wanted *w, kiln_reduction **out,
+                       kiln_error *err)
+{
+    seldom *s = is_plain(w) ? NULL : kiln__calloc(1, sizeof *s);
+    if (s == NULL && !is_plain(w))
+        return kiln__fail_memory(err, sizeof *s);
+    kiln_status status = define(ctx, w, out, NULL, err);
+    if (status != KILN_OK) {
+        kiln__free(s);
+    } else if (s == NULL) {
+        atomic_store_explicit(&set->op[w->op][w->dtype], *out, memory_order_release);
+    } else {
+        *s = (seldom){atomic_load(&set->others), *w, *out};
+        atomic_store_explicit(&set->others, s, memory_order_release);
+    }
+    return status;
+}
+
+static kiln_status get(kiln_context *ctx, const wanted *w, kiln_reduction **out, kiln_error *err)
 {
     void *state = NULL;
     kiln_status status =
@@ -115,20 +202,18 @@ static kiln_status get(kiln_context *ctx, kiln_reduce_op op, const kiln__reduce_
     if (status != KILN_OK)
         return status;
     reduction_set *set = state;
-    _Atomic(kiln_reduction *) *slot = &set->op[op][dtype];
-    *out = atomic_load_explicit(slot, memory_order_acquire);
+    *out = find(set, w);
     if (*out != NULL)
         return KILN_OK;
     pthread_mutex_lock(&set->lock);
-    *out = atomic_load(slot);
+    *out = find(set, w);
     if (*out == NULL)
-        status = define(ctx, op, r, dtype, out, NULL, err);
-    atomic_store_explicit(slot, *out, memory_order_release);
+        status = add(ctx, set, w, out, err);
     pthread_mutex_unlock(&set->lock);
     return status;
 }
 
-/* ---- the public function --------------------------------------------------------------------- */
+/* ---- what a call may ask for ------------------------------------------------------------- */
 
 /* Whether an axis without elements is reduced: as in NumPy, also where no result is asked for. Axes
  * that are no axes are left for kiln_reduction_run() to explain. */
@@ -148,53 +233,141 @@ static bool reduces_nothing(const kiln_array *x, const kiln_axes *axes)
     return nothing;
 }
 
-/* The row for a call, after everything about it that the definition cannot know was checked. */
-static kiln_status check(kiln_reduce_op op, const kiln_array *array, const kiln_axes *axes,
-                         kiln_array *const *out, const kiln__reduce_row **row_out,
-                         kiln_error *err)
+/* The options that are not for every reduction. As in NumPy, minima and maxima of what a mask
+ * leaves need a start value, and positions take neither. */
+static kiln_status check_options(int op, const kiln__reduce_row *row, const kiln_array *array,
+                                 const kiln_reduce_options *o, kiln_error *err)
 {
-    const char *name = kiln_reduce_op_name(op);
+    const char *name = op_name(op);
     char shape[256];
 
-    if (array == NULL || out == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "kiln_array_reduce: `%s` is NULL",
-                          array == NULL ? "array" : "out");
-    if ((int)op < 1 || (int)op >= OP_COUNT)
-        return kiln__fail(err, KILN_ERR_ARGUMENT, "there is no reduction %d", (int)op);
-    kiln_status status = kiln__array_check(array, NULL, "`array`", err);
-    if (status == KILN_OK && *out != NULL)
-        status = kiln__array_check(*out, array->ctx, "`*out`", err);
-    if (status != KILN_OK)
-        return status;
-    *row_out = kiln__reduce_row_find((int)op, array->dtype);
-    if (*row_out == NULL)
-        return kiln__fail(err, KILN_ERR_DTYPE, "%s does not take %s: complex numbers have no order",
-                          name, kiln_dtype_name(array->dtype));
-    const kiln_dtype result = kiln__reduce_result(*row_out, array->dtype);
-    if (*out != NULL && (*out)->dtype != result)
-        return kiln__fail(err, KILN_ERR_DTYPE, "%s of %s is %s, but `*out` is %s", name,
-                          kiln_dtype_name(array->dtype), kiln_dtype_name(result),
-                          kiln_dtype_name((*out)->dtype));
-    if (kiln__reduce_needs_elements(*row_out) && reduces_nothing(array, axes))
+    if (o->ddof != 0 && op != KILN_REDUCE_VAR && op != KILN_REDUCE_STD &&
+        op != KILN_REDUCE_NANVAR && op != KILN_REDUCE_NANSTD)
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "%s takes no `ddof`: it is for var and std",
+                          name);
+    if (o->initial != NULL && !kiln__reduce_takes_initial(row))
+        return kiln__fail(err, KILN_ERR_ARGUMENT,
+                          "%s takes no `initial`: it is for sums, products, minima and maxima",
+                          name);
+    if (o->where != NULL && kiln__reduce_is_position(row))
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "%s takes no `where`", name);
+    if (!kiln__reduce_needs_elements(row) || o->initial != NULL)
+        return KILN_OK;
+    if (o->where != NULL)
+        return kiln__fail(err, KILN_ERR_IDENTITY,
+                          "%s of what `where` leaves may have no value: `initial` must be given",
+                          name);
+    if (reduces_nothing(array, o->axes))
         return kiln__fail(err, KILN_ERR_IDENTITY, "%s of no elements has no value: the shape is %s",
                           name, kiln__shape_text(array->rank, array->shape, shape, sizeof shape));
     return KILN_OK;
 }
 
+/* Find everything that the definition depends on, and check what it cannot know. */
+static kiln_status check(const char *function, int op, const kiln_array *array,
+                         const kiln_reduce_options *o, kiln_array *const *out, wanted *w,
+                         kiln_error *err)
+{
+    if (array == NULL || out == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "%s: `%s` is NULL", function,
+                          array == NULL ? "array" : "out");
+    kiln_status status = kiln__array_check(array, NULL, "`array`", err);
+    if (status == KILN_OK && *out != NULL)
+        status = kiln__array_check(*out, array->ctx, "`*out`", err);
+    if (status != KILN_OK)
+        return status;
+    *w = (wanted){op, array->dtype,
+                  {.masked = o->where != NULL, .ddof = o->ddof != 0, .out = KILN_DTYPE_NONE}};
+    const kiln__reduce_row *row = find_row(op, array->dtype, w->form.masked);
+    if (row == NULL)
+        return kiln__fail(err, KILN_ERR_DTYPE, "%s does not take %s: complex numbers have no order",
+                          op_name(op), kiln_dtype_name(array->dtype));
+    const kiln_dtype result = kiln__reduce_result(row, array->dtype);
+    if (*out != NULL && !kiln__reduce_fits(row, array->dtype, (*out)->dtype))
+        return kiln__fail(err, KILN_ERR_DTYPE, "%s of %s is %s, which does not go into %s: `*out`",
+                          op_name(op), kiln_dtype_name(array->dtype), kiln_dtype_name(result),
+                          kiln_dtype_name((*out)->dtype));
+    if (*out != NULL && (*out)->dtype != result)
+        w->form.out = (*out)->dtype;
+    return check_options(op, row, array, o, err);
+}
+
+static kiln_status read_options(const kiln_reduce_options *opts, kiln_reduce_options *o,
+                                kiln_error *err)
+{
+    *o = (kiln_reduce_options)KILN_REDUCE_OPTIONS_INIT;
+    return opts == NULL ? KILN_OK
+                        : kiln__options_read(o, sizeof *o, opts, opts->struct_size,
+                                             "kiln_reduce_options", err);
+}
+
+/* ---- the public functions -------------------------------------------------------------------- */
+
+kiln_status kiln_array_reduce_with(kiln_reduce_op op, const kiln_array *array,
+                                   const kiln_reduce_options *opts, kiln_array **out,
+                                   kiln_error *err)
+{
+    kiln_reduce_options o;
+    kiln_reduction *reduction = NULL;
+    kiln_arg args[3];
+    size_t count = 0;
+    wanted w;
+
+    if ((int)op < 1 || (int)op >= OP_COUNT)
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "there is no reduction %d", (int)op);
+    kiln_status status = read_options(opts, &o, err);
+    if (status == KILN_OK)
+        status = check("kiln_array_reduce", (int)op, array, &o, out, &w, err);
+    if (status == KILN_OK)
+        status = get(array->ctx, &w, &reduction, err);
+    if (status != KILN_OK)
+        return status;
+    args[count++] = kiln_arg_array(array);
+    if (w.form.ddof)
+        args[count++] = kiln_arg_float(o.ddof);
+    args[count++] = kiln_arg_out(out);
+    o.ddof = 0; /* an argument now */
+    return kiln_reduction_run(reduction, args, count, &o, err);
+}
+
 kiln_status kiln_array_reduce(kiln_reduce_op op, const kiln_array *array, const kiln_axes *axes,
                               bool keepdims, kiln_array **out, kiln_error *err)
 {
-    const kiln__reduce_row *r = NULL;
-    kiln_reduction *reduction = NULL;
     kiln_reduce_options opts = KILN_REDUCE_OPTIONS_INIT;
-
-    kiln_status status = check(op, array, axes, out, &r, err);
-    if (status == KILN_OK)
-        status = get(array->ctx, op, r, array->dtype, &reduction, err);
-    if (status != KILN_OK)
-        return status;
-    const kiln_arg args[] = {kiln_arg_array(array), kiln_arg_out(out)};
     opts.axes = axes;
     opts.keepdims = keepdims;
-    return kiln_reduction_run(reduction, args, KILN_COUNT_OF(args), &opts, err);
+    return kiln_array_reduce_with(op, array, &opts, out, err);
+}
+
+static kiln_status reduce_two(const char *function, int op, const kiln_array *x,
+                              const kiln_array *y, const kiln_reduce_options *opts,
+                              kiln_array **out, kiln_error *err)
+{
+    kiln_reduce_options o;
+    kiln_reduction *reduction = NULL;
+    wanted w;
+
+    kiln_status status = read_options(opts, &o, err);
+    if (status == KILN_OK && y == NULL)
+        status = kiln__fail(err, KILN_ERR_NULL, "%s: `y` is NULL", function);
+    if (status == KILN_OK)
+        status = check(function, op, x, &o, out, &w, err);
+    if (status == KILN_OK)
+        status = get(x->ctx, &w, &reduction, err);
+    if (status != KILN_OK)
+        return status;
+    const kiln_arg args[] = {kiln_arg_array(x), kiln_arg_array(y), kiln_arg_out(out)};
+    return kiln_reduction_run(reduction, args, KILN_COUNT_OF(args), &o, err);
+}
+
+kiln_status kiln_array_dot(const kiln_array *x, const kiln_array *y,
+                           const kiln_reduce_options *opts, kiln_array **out, kiln_error *err)
+{
+    return reduce_two("kiln_array_dot", KILN__REDUCE_DOT, x, y, opts, out, err);
+}
+
+kiln_status kiln_array_vecdot(const kiln_array *x, const kiln_array *y,
+                              const kiln_reduce_options *opts, kiln_array **out, kiln_error *err)
+{
+    return reduce_two("kiln_array_vecdot", KILN__REDUCE_VECDOT, x, y, opts, out, err);
 }

@@ -58,11 +58,36 @@ static kiln_status check_empty(const kiln__definition *d, const kiln__resolved *
     char text[160];
     for (int a = 0; a < r->rank; a++)
         *(marks[a] ? &elements : &outputs) *= r->shape[a];
-    if (elements > 0 || outputs == 0 || d->snippet[KILN__SNIPPET_IDENTITY][0] != '\0')
+    if (elements > 0 || outputs == 0 || d->has_initial ||
+        d->snippet[KILN__SNIPPET_IDENTITY][0] != '\0')
         return KILN_OK;
     return kiln__fail(err, KILN_ERR_IDENTITY,
                       "kernel \"%s\": shape %s leaves nothing to reduce, and there is no identity",
                       d->name, kiln__shape_text(r->rank, r->shape, text, sizeof text));
+}
+
+/* A mask takes its shape from the inputs and adds nothing to it, as in NumPy. */
+static kiln_status check_mask(const kiln__definition *d, const kiln__resolved *r, kiln_error *err)
+{
+    int64_t shape[KILN_RANK_MAX];
+    char have[160], need[160];
+    const kiln_array *mask = NULL;
+    int rank = 0;
+
+    for (size_t p = 0; p < d->input_count; p++) {
+        if (strcmp(d->params[p].name, KILN__WHERE) == 0)
+            mask = r->array[p];
+        else if (kiln__decides_shape(d, r, p))
+            (void)kiln__shape_broadcast(&rank, shape, r->array[p]->rank, r->array[p]->shape);
+    }
+    if (mask == NULL ||
+        (rank == r->rank && memcmp(shape, r->shape, (size_t)rank * sizeof shape[0]) == 0))
+        return KILN_OK;
+    return kiln__fail(err, KILN_ERR_SHAPE,
+                      "kernel \"%s\": `where` has shape %s, which does not broadcast to the inputs' "
+                      "%s",
+                      d->name, kiln__shape_text(mask->rank, mask->shape, have, sizeof have),
+                      kiln__shape_text(rank, shape, need, sizeof need));
 }
 
 kiln_status kiln__check_result(const kiln__definition *d, const kiln_array *a, size_t p, int rank,
@@ -134,6 +159,8 @@ static kiln_status decide(const kiln__kernel *op, const kiln__call *call, kiln_b
         goto done;
     }
     KILN_TRY(kiln__broadcast_inputs(d, r, err));
+    if (d->masked)
+        KILN_TRY(check_mask(d, r, err));
     KILN_TRY(kiln__shape_size(r->rank, r->shape, 16, &size, err));
     KILN_TRY(kiln__read_axes(d, call->axes, r->rank, red->axis, err));
     KILN_TRY(check_empty(d, r, red->axis, err));
@@ -261,6 +288,8 @@ void kiln_reduction_destroy(kiln_reduction *op)
 {
     if (op == NULL)
         return;
+    for (size_t k = 0; k < KILN_COUNT_OF(op->with); k++)
+        kiln_reduction_destroy(atomic_load(&op->with[k]));
     kiln__kernel_clear(&op->kernel);
     kiln__free(op);
 }
@@ -273,51 +302,4 @@ void kiln_reduction_options_init(kiln_reduction_options *opts, size_t struct_siz
 void kiln_reduce_options_init(kiln_reduce_options *opts, size_t struct_size)
 {
     kiln__options_init(opts, struct_size);
-}
-
-static kiln_status read_call(kiln_reduction *op, const kiln_arg *args, size_t arg_count,
-                             const kiln_reduce_options *opts, kiln__call *call, kiln_error *err)
-{
-    kiln_reduce_options o = KILN_REDUCE_OPTIONS_INIT;
-    kiln_call_options loop = KILN_CALL_OPTIONS_INIT;
-    if (opts != NULL) {
-        kiln_status status = kiln__options_read(&o, sizeof o, opts, opts->struct_size,
-                                                "kiln_reduce_options", err);
-        if (status != KILN_OK)
-            return status;
-    }
-    loop.stream = o.stream;
-    kiln_status status =
-        kiln__call_read(op != NULL ? &op->kernel : NULL, args, arg_count, &loop, call, err);
-    call->axes = o.axes;
-    call->keepdims = o.keepdims;
-    return status;
-}
-
-kiln_status kiln_reduction_run(kiln_reduction *op, const kiln_arg *args, size_t arg_count,
-                               const kiln_reduce_options *opts, kiln_error *err)
-{
-    kiln__call call;
-    kiln_status status = read_call(op, args, arg_count, opts, &call, err);
-    return status == KILN_OK ? kiln__kernel_run(&op->kernel, &call, err) : status;
-}
-
-kiln_status kiln_reduction_source(kiln_reduction *op, const kiln_arg *args, size_t arg_count,
-                                  const kiln_reduce_options *opts, char **text_out,
-                                  kiln_error *err)
-{
-    kiln__call call;
-    if (text_out == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "kiln_reduction_source: `text_out` is NULL");
-    *text_out = NULL;
-    kiln_status status = read_call(op, args, arg_count, opts, &call, err);
-    return status == KILN_OK ? op->kernel.build(&op->kernel, &call, NULL, text_out, err) : status;
-}
-
-kiln_status kiln_reduction_over(kiln_reduction *op, const kiln_axes *axes, const kiln_arg *args,
-                                size_t arg_count, kiln_error *err)
-{
-    kiln_reduce_options opts = KILN_REDUCE_OPTIONS_INIT;
-    opts.axes = axes;
-    return kiln_reduction_run(op, args, arg_count, &opts, err);
 }

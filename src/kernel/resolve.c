@@ -33,11 +33,13 @@ static kiln_status check_count(const kiln__kernel *op, const kiln__call *call, k
 static kiln_status take_scalar(const kiln__definition *def, size_t p, const kiln_arg *arg,
                                kiln__given *given, kiln_error *err)
 {
+    char which[160];
+
     if (kiln__given_scalar(arg, given))
         return KILN_OK;
-    return kiln__fail(err, KILN_ERR_ARGUMENT,
-                      "kernel \"%s\": argument %zu (`%s`) has the unknown kind %d", def->name, p + 1,
-                      def->params[p].name, (int)arg->kind);
+    kiln__param_text(def, p, which, sizeof which);
+    return kiln__fail(err, KILN_ERR_ARGUMENT, "kernel \"%s\": %s has the unknown kind %d",
+                      def->name, which, (int)arg->kind);
 }
 
 static kiln_status take_arguments(const kiln__kernel *op, const kiln__call *call, kiln__resolved *r,
@@ -47,11 +49,11 @@ static kiln_status take_arguments(const kiln__kernel *op, const kiln__call *call
     kiln_status status = KILN_OK;
     for (size_t p = 0; p < d->param_count && status == KILN_OK; p++) {
         const kiln_arg *arg = &call->args[p];
-        char what[160];
+        char which[160], what[256];
         memset(&r->given[p], 0, sizeof r->given[p]);
         r->array[p] = kiln__given_array(arg);
-        snprintf(what, sizeof what, "kernel \"%.60s\": argument %zu (`%.60s`)", d->name, p + 1,
-                 d->params[p].name);
+        kiln__param_text(d, p, which, sizeof which);
+        snprintf(what, sizeof what, "kernel \"%.60s\": %s", d->name, which);
         if (arg->kind == KILN_ARG_OUT && !d->params[p].output) {
             status = kiln__fail(err, KILN_ERR_ARGUMENT,
                                 "%s is an input, but an output pointer was given", what);

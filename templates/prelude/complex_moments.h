@@ -30,7 +30,7 @@ KILN_FN kiln_complex_moments<T> kiln_complex_moments_merge(kiln_complex_moments<
     a.count = count;
     return a;
 }
-template <class T> KILN_FN T kiln_complex_moments_variance(kiln_complex_moments<T> m, long long n)
+template <class T> KILN_FN T kiln_complex_moments_variance(kiln_complex_moments<T> m, double n)
 {
-    return (m.squares + (m.mean_re - m.mean_re) + (m.mean_im - m.mean_im)) / T(n);
+    return (m.squares + (m.mean_re - m.mean_re) + (m.mean_im - m.mean_im)) / T(n > 0 ? n : 0);
 }

@@ -36,7 +36,8 @@ KILN_FN kiln_moments<T> kiln_moments_merge(kiln_moments<T> a, kiln_moments<T> b)
     return a;
 }
 // Infinities among the values leave the mean without a meaning, and with it the deviations: NaN.
-template <class T> KILN_FN T kiln_moments_variance(kiln_moments<T> m, long long n)
+// Divided by n, or by 0 where n is negative, as NumPy does for more degrees of freedom than values.
+template <class T> KILN_FN T kiln_moments_variance(kiln_moments<T> m, double n)
 {
-    return (m.squares + (m.mean - m.mean)) / T(n);
+    return (m.squares + (m.mean - m.mean)) / T(n > 0 ? n : 0);
 }

@@ -15,6 +15,17 @@ template <class T> KILN_FN kiln_position<T> kiln_position_of(T value, kiln__inde
     p.index = index;
     return p;
 }
+// What is not NaN; a NaN is `last` without a place, which loses to everything.
+template <class T>
+KILN_FN kiln_position<T> kiln_position_of_number(T value, kiln__index index, T last)
+{
+    return value == value ? kiln_position_of<T>(value, index)
+                          : kiln_position_of<T>(last, kiln_position_none);
+}
+template <class T> KILN_FN long long kiln_position_index(kiln_position<T> p)
+{
+    return p.index == kiln_position_none ? -1 : (long long)p.index;
+}
 template <class T>
 KILN_FN kiln_position<T> kiln_position_pick(kiln_position<T> a, kiln_position<T> b, bool before,
                                             bool equal)

@@ -88,6 +88,10 @@ ${identity}
         , ${p.const}${p.type} &${p.name}
 //% end
     ) {
+//% if masked
+        if (!kiln__where)
+            return;
+//% end
 //% if position
         [[maybe_unused]] const ptrdiff_t _J = kiln__number_J;
 //% end
@@ -130,7 +134,18 @@ ${map}
 //% end
 //% end
 //% end
+//% if initial
+        kiln__part kiln__first;
+//% if identity
+        kiln__first = (_type_reduce)(kiln__initial);
+//% else
+        kiln__first.value = (_type_reduce)(kiln__initial);
+        kiln__first.set = true;
+//% end
+        kiln__post(kiln__value(kiln__merge(kiln__first, kiln__p))
+//% else
         kiln__post(kiln__value(kiln__p)
+//% end
 //% if out_number
             , 0
 //% for a in keep_axes

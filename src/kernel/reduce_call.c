@@ -1,0 +1,204 @@
+/*
+ * reduce_call.c - from the options of one call to the definition that takes them.
+ *
+ *     [options > where, initial > definition with these inputs] > recipe > memo > run
+ *
+ * A mask (`where`) and a start value (`initial`) are inputs like others: a call that has them is a
+ * call of a second definition, whose input signature names them behind the user's own. It is made
+ * when it is first needed and kept beside the first one; what is not used costs nothing.
+ *
+ * Not done here: axes and shapes (reduction.c).
+ */
+#include <stdio.h>
+
+#include "kernel/kernel.h"
+
+/* Which of the inputs that a call may add are there: an index of kiln_reduction.with. */
+enum { WITH_WHERE = 1, WITH_INITIAL = 2 };
+
+/* A call, and the arguments that it stands for. */
+typedef struct reading {
+    kiln_reduction *op; /* the one to run: the caller's, or one with further inputs */
+    kiln__call call;
+    kiln_arg args[KILN_PARAM_MAX];
+} reading;
+
+/* ---- definitions with further inputs --------------------------------------------------------- */
+
+/* "T x, bool kiln__where, T kiln__initial"; the start value has the type of the first output. */
+static void put_signature(const kiln__definition *d, int with, kiln__buf *b)
+{
+    const kiln__param *first = &d->params[d->input_count];
+
+    kiln__buf_puts(b, d->signature[0]);
+    if (with & WITH_WHERE)
+        kiln__buf_puts(b, ", bool " KILN__WHERE);
+    if ((with & WITH_INITIAL) && first->placeholder != 0)
+        kiln__buf_printf(b, ", %c " KILN__INITIAL, first->placeholder);
+    else if (with & WITH_INITIAL)
+        kiln__buf_printf(b, ", %s " KILN__INITIAL, kiln_dtype_name(first->dtype));
+}
+
+static kiln_status make_with(const kiln_reduction *op, int with, kiln_reduction **out,
+                             kiln_error *err)
+{
+    const kiln__definition *d = op->kernel.def;
+    kiln__buf in = KILN__BUF_INIT;
+    kiln_status status;
+
+    put_signature(d, with, &in);
+    kiln__definition_request request = {.name = d->name,
+                                        .in = in.text,
+                                        .out = d->signature[1],
+                                        .options = (const char *const *)d->options,
+                                        .option_count = d->option_count,
+                                        .reduction = true};
+    for (int k = 0; k < KILN__SNIPPET_COUNT; k++)
+        request.snippet[k] = d->snippet[k];
+    status = in.failed ? kiln__fail_memory(err, in.capacity)
+                       : kiln__reduction_new(op->kernel.ctx, op->kernel.owns_ctx, &request, out,
+                                             err);
+    kiln__buf_clear(&in);
+    return status;
+}
+
+/* The reduction with these inputs, made now if it is not there. */
+static kiln_status get_with(kiln_reduction *op, int with, kiln_reduction **out, kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+
+    *out = atomic_load_explicit(&op->with[with], memory_order_acquire);
+    if (*out != NULL)
+        return KILN_OK;
+    pthread_mutex_lock(&op->kernel.lock);
+    *out = atomic_load(&op->with[with]);
+    if (*out == NULL)
+        status = make_with(op, with, out, err);
+    atomic_store_explicit(&op->with[with], *out, memory_order_release);
+    pthread_mutex_unlock(&op->kernel.lock);
+    return status;
+}
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+static kiln_status check_where(const kiln_reduction *op, const kiln_reduce_options *o,
+                               kiln_error *err)
+{
+    const kiln__definition *d = op->kernel.def;
+    char what[300];
+
+    snprintf(what, sizeof what, "kernel \"%.200s\": `where`", d->name);
+    kiln_status status = kiln__array_check(o->where, op->kernel.ctx, what, err);
+    if (status != KILN_OK)
+        return status;
+    if (o->where->dtype != KILN_BOOL)
+        return kiln__fail(err, KILN_ERR_DTYPE, "%s is %s; a mask is bool", what,
+                          kiln_dtype_name(o->where->dtype));
+    if (o->initial == NULL && d->snippet[KILN__SNIPPET_IDENTITY][0] == '\0')
+        return kiln__fail(err, KILN_ERR_IDENTITY,
+                          "%s may leave nothing to reduce, and there is neither an identity nor "
+                          "`initial`",
+                          what);
+    return KILN_OK;
+}
+
+static kiln_status check_initial(const kiln_reduction *op, const kiln_arg *initial, kiln_error *err)
+{
+    kiln__given given;
+
+    if (kiln__given_scalar(initial, &given))
+        return KILN_OK;
+    return kiln__fail(err, KILN_ERR_ARGUMENT, "kernel \"%s\": `initial` is no number",
+                      op->kernel.def->name);
+}
+
+/* Put what the options add between the caller's inputs and outputs. */
+static kiln_status add_inputs(kiln_reduction *op, const kiln_reduce_options *o, reading *r,
+                              kiln_error *err)
+{
+    const kiln__definition *d = op->kernel.def;
+    const int with = (o->where != NULL ? WITH_WHERE : 0) | (o->initial != NULL ? WITH_INITIAL : 0);
+    const kiln_arg *given = r->call.args;
+    size_t count = 0;
+    kiln_status status = KILN_OK;
+
+    /* A wrong number of arguments is told in the caller's terms. */
+    if (with == 0 || r->call.arg_count != d->param_count)
+        return KILN_OK;
+    if (o->where != NULL)
+        KILN_TRY(check_where(op, o, err));
+    if (o->initial != NULL)
+        KILN_TRY(check_initial(op, o->initial, err));
+    KILN_TRY(get_with(op, with, &r->op, err));
+    for (size_t p = 0; p < d->input_count; p++)
+        r->args[count++] = given[p];
+    if (o->where != NULL)
+        r->args[count++] = kiln_arg_array(o->where);
+    if (o->initial != NULL)
+        r->args[count++] = *o->initial;
+    for (size_t p = d->input_count; p < d->param_count; p++)
+        r->args[count++] = given[p];
+    r->call.args = r->args;
+    r->call.arg_count = count;
+
+done:
+    return status;
+}
+
+static kiln_status read_call(kiln_reduction *op, const kiln_arg *args, size_t arg_count,
+                             const kiln_reduce_options *opts, reading *r, kiln_error *err)
+{
+    kiln_reduce_options o = KILN_REDUCE_OPTIONS_INIT;
+    kiln_call_options loop = KILN_CALL_OPTIONS_INIT;
+    kiln_status status = KILN_OK;
+
+    if (opts != NULL)
+        KILN_TRY(kiln__options_read(&o, sizeof o, opts, opts->struct_size, "kiln_reduce_options",
+                                    err));
+    loop.stream = o.stream;
+    KILN_TRY(kiln__call_read(op != NULL ? &op->kernel : NULL, args, arg_count, &loop, &r->call,
+                             err));
+    if (o.ddof != 0) {
+        status = kiln__fail(err, KILN_ERR_ARGUMENT,
+                            "kernel \"%s\": `ddof` is for var and std alone", op->kernel.def->name);
+        goto done;
+    }
+    r->call.axes = o.axes;
+    r->call.keepdims = o.keepdims;
+    r->op = op;
+    KILN_TRY(add_inputs(op, &o, r, err));
+
+done:
+    return status;
+}
+
+/* ---- the public functions -------------------------------------------------------------------- */
+
+kiln_status kiln_reduction_run(kiln_reduction *op, const kiln_arg *args, size_t arg_count,
+                               const kiln_reduce_options *opts, kiln_error *err)
+{
+    reading r;
+    kiln_status status = read_call(op, args, arg_count, opts, &r, err);
+    return status == KILN_OK ? kiln__kernel_run(&r.op->kernel, &r.call, err) : status;
+}
+
+kiln_status kiln_reduction_source(kiln_reduction *op, const kiln_arg *args, size_t arg_count,
+                                  const kiln_reduce_options *opts, char **text_out,
+                                  kiln_error *err)
+{
+    reading r;
+    if (text_out == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "kiln_reduction_source: `text_out` is NULL");
+    *text_out = NULL;
+    kiln_status status = read_call(op, args, arg_count, opts, &r, err);
+    return status == KILN_OK ? r.op->kernel.build(&r.op->kernel, &r.call, NULL, text_out, err)
+                             : status;
+}
+
+kiln_status kiln_reduction_over(kiln_reduction *op, const kiln_axes *axes, const kiln_arg *args,
+                                size_t arg_count, kiln_error *err)
+{
+    kiln_reduce_options opts = KILN_REDUCE_OPTIONS_INIT;
+    opts.axes = axes;
+    return kiln_reduction_run(op, args, arg_count, &opts, err);
+}
