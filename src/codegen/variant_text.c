@@ -42,8 +42,12 @@ static const struct {
     BYTE("lanes", lanes, 0, 128, true),
     SHORT("group", group, 0, 1024, true),
     SHORT("block", block, 1, 1024, true),
+    BYTE("exclusive", exclusive, 0, 1, false),
+    BYTE("reverse", reverse, 0, 1, false),
+    BYTE("fan", fan, 0, 128, true),
     BYTE("plain_i", index_linear, 0, 1, false),
     BYTE("indexer", indexer_rank, 0, KILN_RANK_MAX, false),
+    BYTE("out_indexer", out_indexer_rank, 0, KILN_RANK_MAX, false),
 #undef BYTE
 #undef SHORT
 };
@@ -208,26 +212,20 @@ static kiln_status read_access(reading *r, size_t p, const char *word, size_t wi
 static kiln_status read_args(reading *r, const char *word, size_t width)
 {
     const char *at = word, *end = word + width;
-    size_t p = 0;
+    size_t words = r->def->param_count > 0 || width > 0;
 
-    if (r->def->param_count == 0 && width == 0)
-        return KILN_OK;
-    for (;; p++) {
+    for (const char *c = word; c < end; c++)
+        words += *c == ',';
+    if (words != r->def->param_count)
+        return blame(r, word, width, "there must be one word for each parameter in");
+    for (size_t p = 0; p < words; p++) {
         const char *comma = memchr(at, ',', (size_t)(end - at));
         const size_t bytes = (size_t)((comma != NULL ? comma : end) - at);
-        if (p >= r->def->param_count)
-            break;
         kiln_status status = read_access(r, p, at, bytes);
         if (status != KILN_OK)
             return status;
-        if (comma == NULL) {
-            p++;
-            break;
-        }
-        at = comma + 1;
+        at += bytes + (comma != NULL);
     }
-    if (p != r->def->param_count || at > end || memchr(at, ',', (size_t)(end - at)) != NULL)
-        return blame(r, word, width, "there must be one word for each parameter in");
     return KILN_OK;
 }
 
@@ -272,10 +270,14 @@ static kiln_status check_whole(const reading *r)
     if (tiled != (v->tile != 0) || (tiled && (v->rank < 2 || v->tile < 8)))
         return blame(r, r->text, width, "a transpose has rank 2 or more and a tile, unlike");
     if (r->def->reduction && (v->keep_rank == 0 || v->keep_rank >= v->rank || v->group == 0 ||
-                              v->segments == 0 || v->lanes == 0 || v->group > v->block))
-        return blame(r, r->text, width, "keep, group, segments or lanes do not fit in");
+                              v->group > v->block))
+        return blame(r, r->text, width, "keep or group does not fit in");
+    if (r->def->reduction && !r->def->scan && (v->segments == 0 || v->lanes == 0))
+        return blame(r, r->text, width, "segments or lanes is missing in");
     if (!r->def->reduction && (v->keep_rank | v->split | v->segments | v->lanes | v->group) != 0)
         return blame(r, r->text, width, "fields of a reduction stand in");
+    if (!r->def->scan && (v->exclusive | v->reverse | v->fan) != 0)
+        return blame(r, r->text, width, "fields of a scan stand in");
     for (size_t p = 0; p < v->param_count; p++)
         if (v->access[p] == KILN__ACCESS_TILE && !tiled)
             return blame(r, r->text, width, "only a transpose has tiles, unlike");

@@ -30,12 +30,13 @@ static kiln_array *make_array(kiln_dtype dtype, int rank, const int64_t *shape)
 
 kiln_status kiln__imagine_variant(kiln__definition *def, kiln_backend backend, int units,
                                   const kiln_dtype *dtypes, const kiln__imagined *args,
-                                  const kiln_axes *axes, kiln__variant *out, kiln_error *err)
+                                  const kiln_axes *axes, unsigned scan_flags, kiln__variant *out,
+                                  kiln_error *err)
 {
     kiln_status status = KILN_OK;
     kiln__kernel op;
     kiln__resolved r;
-    kiln__call call = {.axes = axes};
+    kiln__call call = {.axes = axes, .scan_flags = scan_flags};
     bool decided = false;
 
     memset(&op, 0, sizeof op);
@@ -56,7 +57,9 @@ kiln_status kiln__imagine_variant(kiln__definition *def, kiln_backend backend, i
         call.has_size = true;
         call.size = INT64_C(1) << 20;
     }
-    if (def->reduction)
+    if (def->scan)
+        status = kiln__scan_variant(&op, &call, backend, units, &r, err);
+    else if (def->reduction)
         status = kiln__reduction_variant(&op, &call, backend, units, &r, err);
     else
         status = kiln__loop_variant(&op, &call, backend, &r, err);

@@ -224,12 +224,15 @@ typedef struct kiln__imagined {
 } kiln__imagined;
 
 /* The variant that a call with such arguments would need on a device of that backend with `units`
- * multiprocessors (or threads). ERR_SHAPE, ERR_AXIS and whatever else such a call fails with. */
+ * multiprocessors (or threads). `axes` are for reductions and scans, `scan_flags` for the latter.
+ * ERR_SHAPE, ERR_AXIS and whatever else such a call fails with. */
 kiln_status kiln__imagine_variant(kiln__definition *def, kiln_backend backend, int units,
                                   const kiln_dtype *dtypes, const kiln__imagined *args,
-                                  const kiln_axes *axes, kiln__variant *out, kiln_error *err);
+                                  const kiln_axes *axes, unsigned scan_flags, kiln__variant *out,
+                                  kiln_error *err);
 
-/* The definition behind a named reduction ("sum") of one dtype. ERR_NAME, ERR_DTYPE. */
+/* The definition behind a named reduction ("sum") of one dtype. ERR_NAME, ERR_DTYPE.
+ * (reduce_ops.c) */
 kiln_status kiln__named_definition(const char *name, kiln_dtype dtype, kiln__definition **out,
                                    kiln_error *err);
 

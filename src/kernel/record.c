@@ -45,7 +45,9 @@ bool kiln__manifest_line(const kiln__definition *def, const kiln__variant *varia
     kiln__manifest_types types = {.at = 0};
     kiln__manifest_word layout = {NULL, 0};
     kiln__manifest_entry e = {
-        .kind = def->reduction ? KILN__MANIFEST_REDUCTION : KILN__MANIFEST_ELEMENTWISE,
+        .kind = def->scan        ? KILN__MANIFEST_SCAN
+                : def->reduction ? KILN__MANIFEST_REDUCTION
+                                 : KILN__MANIFEST_ELEMENTWISE,
         .keep_dims = def->keep_dims,
         .options = (const char **)def->options,
         .option_count = def->option_count,

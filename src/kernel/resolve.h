@@ -55,12 +55,15 @@ void kiln__fill_fresh(const kiln__definition *d, kiln__resolved *r);
 void kiln__fill_operand(const kiln__definition *d, kiln__resolved *r, size_t p);
 
 /* Shapes and plan of a call whose arrays and dtypes are in `r`; of `op` only the definition counts.
- * The second one's operands are gone when it returns: its plan's variant is what it is for. */
+ * But for loops, operands are gone when they return: the plan's variant is what they are for. */
 kiln_status kiln__loop_variant(const kiln__kernel *op, const kiln__call *call,
                                kiln_backend backend, kiln__resolved *r, kiln_error *err);
 kiln_status kiln__reduction_variant(const kiln__kernel *op, const kiln__call *call,
                                     kiln_backend backend, int units, kiln__resolved *r,
                                     kiln_error *err);
+kiln_status kiln__scan_variant(const kiln__kernel *op, const kiln__call *call,
+                               kiln_backend backend, int units, kiln__resolved *r,
+                               kiln_error *err);
 
 /* The recipe of a resolved and planned call. `rank` and `shape` are those of outputs still to be
  * allocated, in the axis order r->order. */

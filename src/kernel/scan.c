@@ -106,17 +106,17 @@ static void fill_outputs(const kiln__definition *d, kiln__resolved *r, spread *s
 }
 
 /* Plan; nothing is planned for no elements, but a source can be asked for in any case. */
-static void make_plan(const kiln__kernel *op, const kiln__call *call, kiln__resolved *r, int axis)
+static void make_plan(const kiln__kernel *op, const kiln__call *call, kiln_backend backend,
+                      int units, kiln__resolved *r, int axis)
 {
-    const kiln_device_info *info = kiln__device_info(op->device);
-    int64_t shape[KILN_RANK_MAX];
+    int64_t shape[KILN_RANK_MAX] = {0};
     bool empty = false;
     for (int a = 0; a < r->rank; a++) {
         shape[a] = r->shape[a] > 0 ? r->shape[a] : 1;
         empty = empty || r->shape[a] == 0;
     }
-    kiln__scan_plan_make(op->def, info->backend, info->unit_count, r->dtype, r->operand, r->rank,
-                         shape, axis, (call->scan_flags & KILN_SCAN_EXCLUSIVE) != 0,
+    kiln__scan_plan_make(op->def, backend, units, r->dtype, r->operand, r->rank, shape, axis,
+                         (call->scan_flags & KILN_SCAN_EXCLUSIVE) != 0,
                          (call->scan_flags & KILN_SCAN_REVERSE) != 0, &r->plan);
     if (empty)
         r->plan.size = 0;
@@ -131,16 +131,16 @@ static kiln_status check_inputs(const kiln__definition *d, const kiln__resolved 
                       "kernel \"%s\": no input array that is not raw was given", d->name);
 }
 
-/* Everything about the call but its recipe. On return r->rank and r->shape are the outputs'. */
-static kiln_status resolve(kiln__kernel *op, const kiln__call *call, kiln__resolved *r, spread *s,
-                           kiln_error *err)
+/* Everything about a call with known arrays and dtypes but its recipe. On return r->rank and
+ * r->shape are the outputs'. */
+static kiln_status decide(const kiln__kernel *op, const kiln__call *call, kiln_backend backend,
+                          int units, kiln__resolved *r, spread *s, kiln_error *err)
 {
     const kiln__definition *d = op->def;
     kiln_status status = KILN_OK;
     int64_t size;
     int axis;
 
-    KILN_TRY(kiln__resolve_arguments(op, call, r, err));
     KILN_TRY(check_inputs(d, r, err));
     KILN_TRY(kiln__broadcast_inputs(d, r, err));
     KILN_TRY(kiln__shape_size(r->rank, r->shape, 16, &size, err));
@@ -152,7 +152,7 @@ static kiln_status resolve(kiln__kernel *op, const kiln__call *call, kiln__resol
     for (size_t p = 0; p < d->param_count; p++)
         kiln__fill_operand(d, r, p);
     fill_outputs(d, r, s, axis);
-    make_plan(op, call, r, axis);
+    make_plan(op, call, backend, units, r, axis);
     if (axis < 0) {
         r->rank = 1;
         r->shape[0] = size;
@@ -161,6 +161,22 @@ static kiln_status resolve(kiln__kernel *op, const kiln__call *call, kiln__resol
 
 done:
     return status;
+}
+
+kiln_status kiln__scan_variant(const kiln__kernel *op, const kiln__call *call,
+                               kiln_backend backend, int units, kiln__resolved *r, kiln_error *err)
+{
+    spread s;
+    return decide(op, call, backend, units, r, &s, err);
+}
+
+static kiln_status resolve(kiln__kernel *op, const kiln__call *call, kiln__resolved *r, spread *s,
+                           kiln_error *err)
+{
+    const kiln_device_info *info = kiln__device_info(op->device);
+    kiln_status status = kiln__resolve_arguments(op, call, r, err);
+    return status == KILN_OK ? decide(op, call, info->backend, info->unit_count, r, s, err)
+                             : status;
 }
 
 static kiln_status scan_recipe(kiln__kernel *op, const kiln__call *call, kiln__recipe **out,

@@ -18,8 +18,13 @@
 
 typedef enum kiln__manifest_kind {
     KILN__MANIFEST_ELEMENTWISE,
-    KILN__MANIFEST_REDUCTION
+    KILN__MANIFEST_REDUCTION,
+    KILN__MANIFEST_SCAN,
+    KILN__MANIFEST_KIND_COUNT
 } kiln__manifest_kind;
+
+/* "elementwise" and so on. */
+const char *kiln__manifest_kind_name(kiln__manifest_kind kind);
 
 /* X(ID, "field"): the fields that hold a text. */
 #define KILN__MANIFEST_TEXTS(X)                                                                    \
@@ -69,7 +74,7 @@ typedef struct kiln__manifest_shapes {
     size_t count, at;
 } kiln__manifest_shapes;
 
-/* Axes of a reduction; `all` for null. */
+/* Axes of a reduction, the axis of a scan; `all` for null. */
 typedef struct kiln__manifest_axes {
     bool all;
     int count;
@@ -82,6 +87,7 @@ typedef struct kiln__manifest_entry {
     kiln__manifest_kind kind;
     kiln__manifest_word text[KILN__MANIFEST_TEXT_COUNT];
     bool keep_dims;
+    bool exclusive, reverse; /* scans that are told by shapes */
     const char **options;
     size_t option_count;
     kiln__manifest_types *types;

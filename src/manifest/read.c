@@ -218,6 +218,7 @@ static void read_extents(kiln__json *j, kiln__manifest_shape *shape)
     shape->at = j->at;
     kiln__json_begin(j, '[', "a shape such as [1024, 1024]");
     while (kiln__json_next(j, ']', &first)) {
+        (void)kiln__json_peek(j);
         const size_t at = j->at;
         if (!kiln__json_integer(j, 1, INT64_C(1) << 48, &extent))
             return;
@@ -281,9 +282,10 @@ static void read_shapes(kiln__json *j, kiln__manifest_entry *e)
 
 static void add_axis(kiln__json *j, kiln__manifest_axes *axes)
 {
-    const size_t at = j->at;
     int64_t axis = 0;
 
+    (void)kiln__json_peek(j);
+    const size_t at = j->at;
     if (!kiln__json_integer(j, -KILN_RANK_MAX, KILN_RANK_MAX - 1, &axis))
         return;
     for (int k = 0; k < axes->count; k++)
@@ -354,10 +356,37 @@ static void read_keep_dims(kiln__json *j, kiln__manifest_entry *e)
     kiln__json_bool(j, &e->keep_dims);
 }
 
+static void read_exclusive(kiln__json *j, kiln__manifest_entry *e)
+{
+    kiln__json_bool(j, &e->exclusive);
+}
+
+static void read_reverse(kiln__json *j, kiln__manifest_entry *e)
+{
+    kiln__json_bool(j, &e->reverse);
+}
+
 /* ---- lines ------------------------------------------------------------------------------------- */
 
 /* Bits of the kinds that have a field. */
-enum { E = 1 << KILN__MANIFEST_ELEMENTWISE, R = 1 << KILN__MANIFEST_REDUCTION };
+enum {
+    E = 1 << KILN__MANIFEST_ELEMENTWISE,
+    R = 1 << KILN__MANIFEST_REDUCTION,
+    S = 1 << KILN__MANIFEST_SCAN
+};
+
+static const struct {
+    const char *name, *what;
+} kinds[KILN__MANIFEST_KIND_COUNT] = {
+    [KILN__MANIFEST_ELEMENTWISE] = {"elementwise", "an elementwise kernel"},
+    [KILN__MANIFEST_REDUCTION] = {"reduction", "a reduction"},
+    [KILN__MANIFEST_SCAN] = {"scan", "a scan"},
+};
+
+const char *kiln__manifest_kind_name(kiln__manifest_kind kind)
+{
+    return kinds[kind].name;
+}
 
 static const struct {
     const char *name;
@@ -365,26 +394,28 @@ static const struct {
     int text; /* of a text field, else -1 */
     void (*read)(kiln__json *j, kiln__manifest_entry *e);
 } fields[] = {
-    {"name", E | R, 0, KILN__MANIFEST_NAME, NULL},
-    {"in", E | R, E | R, KILN__MANIFEST_IN, NULL},
-    {"out", E | R, E | R, KILN__MANIFEST_OUT, NULL},
+    {"name", E | R | S, 0, KILN__MANIFEST_NAME, NULL},
+    {"in", E | R | S, E | R | S, KILN__MANIFEST_IN, NULL},
+    {"out", E | R | S, E | R | S, KILN__MANIFEST_OUT, NULL},
     {"op", E, E, KILN__MANIFEST_OP, NULL},
-    {"preamble", E | R, 0, KILN__MANIFEST_PREAMBLE, NULL},
+    {"preamble", E | R | S, 0, KILN__MANIFEST_PREAMBLE, NULL},
     {"loop_prep", E, 0, KILN__MANIFEST_LOOP_PREP, NULL},
     {"after_loop", E, 0, KILN__MANIFEST_AFTER_LOOP, NULL},
-    {"map", R, R, KILN__MANIFEST_MAP, NULL},
-    {"reduce", R, R, KILN__MANIFEST_REDUCE, NULL},
-    {"post", R, R, KILN__MANIFEST_POST, NULL},
-    {"identity", R, 0, KILN__MANIFEST_IDENTITY, NULL},
-    {"reduce_type", R, 0, KILN__MANIFEST_REDUCE_TYPE, NULL},
+    {"map", R | S, R | S, KILN__MANIFEST_MAP, NULL},
+    {"reduce", R | S, R | S, KILN__MANIFEST_REDUCE, NULL},
+    {"post", R | S, R | S, KILN__MANIFEST_POST, NULL},
+    {"identity", R | S, 0, KILN__MANIFEST_IDENTITY, NULL},
+    {"reduce_type", R | S, 0, KILN__MANIFEST_REDUCE_TYPE, NULL},
     {"named", R, 0, KILN__MANIFEST_NAMED, NULL},
     {"keep_dims", E, 0, -1, read_keep_dims},
-    {"options", E | R, 0, -1, read_options},
-    {"types", E | R, 0, -1, read_types},
-    {"axes", R, 0, -1, read_axes},
-    {"shapes", E | R, 0, -1, read_shapes},
-    {"scalars", E | R, 0, -1, read_scalars},
-    {"layouts", E | R, 0, -1, read_layouts},
+    {"exclusive", S, 0, -1, read_exclusive},
+    {"reverse", S, 0, -1, read_reverse},
+    {"options", E | R | S, 0, -1, read_options},
+    {"types", E | R | S, 0, -1, read_types},
+    {"axes", R | S, 0, -1, read_axes},
+    {"shapes", E | R | S, 0, -1, read_shapes},
+    {"scalars", E | R | S, 0, -1, read_scalars},
+    {"layouts", E | R | S, 0, -1, read_layouts},
 };
 
 /* Where in `fields` the entry got something; the bit behind them stands for "kind". */
@@ -401,18 +432,20 @@ static void read_kind(reading *r)
 
     if (!kiln__json_string(r->j, &kind))
         return;
-    if (strcmp(kind.text, "elementwise") == 0) {
-        r->e->kind = KILN__MANIFEST_ELEMENTWISE;
-    } else if (strcmp(kind.text, "reduction") == 0) {
-        r->e->kind = KILN__MANIFEST_REDUCTION;
-    } else if (strcmp(kind.text, "expression") == 0) {
-        r->j->unsupported = true;
+    for (int k = 0; k < KILN__MANIFEST_KIND_COUNT; k++) {
+        if (strcmp(kind.text, kinds[k].name) == 0) {
+            r->e->kind = (kiln__manifest_kind)k;
+            return;
+        }
+    }
+    r->j->unsupported = strcmp(kind.text, "expression") == 0;
+    if (r->j->unsupported)
         kiln__json_fail(r->j, kind.at - 1, strlen(kind.text) + 2,
                         "this version of kiln cannot warm expressions");
-    } else {
+    else
         kiln__json_fail(r->j, kind.at - 1, strlen(kind.text) + 2,
-                        "a kind is \"elementwise\" or \"reduction\", not \"%.40s\"", kind.text);
-    }
+                        "a kind is \"elementwise\", \"reduction\" or \"scan\", not \"%.40s\"",
+                        kind.text);
 }
 
 static void read_field(reading *r)
@@ -456,7 +489,7 @@ static void read_field(reading *r)
 static void check_fields(reading *r)
 {
     const int kind = 1 << r->e->kind;
-    const char *what = kind == E ? "an elementwise kernel" : "a reduction";
+    const char *what = kinds[r->e->kind].what;
     const bool named = r->e->text[KILN__MANIFEST_NAMED].text != NULL;
 
     if (!(r->seen & 1u << KILN_COUNT_OF(fields)))

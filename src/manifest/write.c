@@ -132,7 +132,7 @@ bool kiln__manifest_write(const kiln__manifest_entry *e, kiln__buf *out)
         if (!is_text(e->options[k]))
             return false;
     kiln__buf_printf(out, "{\"kind\":\"%s\"",
-                     e->kind == KILN__MANIFEST_REDUCTION ? "reduction" : "elementwise");
+                     kiln__manifest_kind_name(e->kind));
     for (int t = 0; t < KILN__MANIFEST_TEXT_COUNT; t++) {
         if (e->text[t].text != NULL) {
             put_name(out, names[t]);
@@ -141,6 +141,10 @@ bool kiln__manifest_write(const kiln__manifest_entry *e, kiln__buf *out)
     }
     if (e->keep_dims)
         kiln__buf_puts(out, ",\"keep_dims\":true");
+    if (e->exclusive)
+        kiln__buf_puts(out, ",\"exclusive\":true");
+    if (e->reverse)
+        kiln__buf_puts(out, ",\"reverse\":true");
     if (e->option_count > 0)
         put_options(out, e);
     if (e->type_count > 0)

@@ -64,16 +64,18 @@ static kiln_status define_named(expansion *x, const kiln__manifest_types *types)
 static kiln_status define(expansion *x, const kiln__manifest_types *types)
 {
     const kiln__manifest_entry *e = x->e;
-    const bool reduction = e->kind == KILN__MANIFEST_REDUCTION;
+    const bool scan = e->kind == KILN__MANIFEST_SCAN;
+    const bool reduction = e->kind == KILN__MANIFEST_REDUCTION || scan;
     const char *name = e->text[KILN__MANIFEST_NAME].text;
     kiln__definition_request request = {
-        .name = name != NULL ? name : reduction ? "kiln_reduction" : NULL,
+        .name = name != NULL ? name : scan ? "kiln_scan" : reduction ? "kiln_reduction" : NULL,
         .in = e->text[KILN__MANIFEST_IN].text,
         .out = e->text[KILN__MANIFEST_OUT].text,
         .options = e->options,
         .option_count = e->option_count,
         .keep_dims = e->keep_dims,
         .reduction = reduction,
+        .scan = scan,
     };
     kiln__manifest_text text = KILN__MANIFEST_NAME;
 
@@ -185,9 +187,11 @@ static kiln_status read_scalars(expansion *x, kiln__imagined *args)
 
 static kiln_status plan(expansion *x, const kiln__imagined *args, const kiln_axes *axes, int units)
 {
+    const unsigned flags = (x->e->exclusive ? (unsigned)KILN_SCAN_EXCLUSIVE : 0) |
+                           (x->e->reverse ? (unsigned)KILN_SCAN_REVERSE : 0);
     kiln__variant v;
-    kiln_status status = kiln__imagine_variant(x->def, x->backend, units, x->dtypes, args, axes, &v,
-                                               x->err);
+    kiln_status status = kiln__imagine_variant(x->def, x->backend, units, x->dtypes, args, axes,
+                                               flags, &v, x->err);
     return status == KILN_OK ? give(x, &v) : status;
 }
 

@@ -1,0 +1,436 @@
+/*
+ * test_manifest.c - lines of a manifest: what is read, what is refused and where, what is written;
+ * and the text form of a variant, on which "recorded once, never compiled again" rests.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "frontend.h"
+#include "kernel/kernel.h"
+#include "manifest/manifest.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* ---- variants as text -------------------------------------------------------------------------- */
+
+static kiln__definition *define_reduction(const char *in, const char *out, const char *map,
+                                          bool scan)
+{
+    kiln__definition_request request = {
+        .name = "r", .in = in, .out = out, .reduction = true, .scan = scan};
+    kiln__definition *def = NULL;
+
+    request.snippet[KILN__SNIPPET_MAP] = map;
+    request.snippet[KILN__SNIPPET_REDUCE] = "a + b";
+    request.snippet[KILN__SNIPPET_POST] = "y = a";
+    request.snippet[KILN__SNIPPET_IDENTITY] = "0";
+    assert_int_equal(kiln__definition_create(&request, &def, NULL), KILN_OK);
+    return def;
+}
+
+static char *text_of(const kiln__variant *v)
+{
+    kiln__buf b = KILN__BUF_INIT;
+    kiln__variant_print(v, &b);
+    assert_false(b.failed);
+    return kiln__buf_take(&b);
+}
+
+/* What comes back from a variant's text must be the variant, byte for byte. */
+static void expect_round_trip(const kiln__definition *def, const kiln__variant *v)
+{
+    kiln_dtype dtypes[KILN_PARAM_MAX];
+    kiln__variant back;
+    kiln_error err = KILN_ERROR_INIT;
+    size_t at = 0, width = 0;
+    char *text = text_of(v);
+
+    for (size_t p = 0; p < def->param_count; p++)
+        dtypes[p] = (kiln_dtype)v->dtype[p];
+    if (kiln__variant_parse(text, def, dtypes, &back, &at, &width, &err) != KILN_OK)
+        fail_msg("%s: %s", text, err.message);
+    if (memcmp(&back, v, sizeof back) != 0)
+        fail_msg("another variant comes back from: %s", text);
+    kiln__free(text);
+}
+
+static void test_manifest__no_byte_of_a_variant_is_left_out_of_its_text(void **state)
+{
+    kiln__definition *def = define("T x, raw T y", "T z", "z = x + y[i]");
+    kiln__variant v;
+
+    (void)state;
+    memset(&v, 0, sizeof v);
+    v.backend = KILN_BACKEND_CUDA;
+    v.param_count = (uint8_t)def->param_count;
+    v.access[1] = KILN__ACCESS_RAW;
+    char *before = text_of(&v);
+    for (size_t k = 0; k < sizeof v; k++) {
+        const size_t dtype = k - offsetof(kiln__variant, dtype);
+        const bool param = k >= offsetof(kiln__variant, dtype);
+        kiln__variant other = v;
+        /* Dtypes stand in another field of a line; what is behind the last parameter is unused. */
+        if (k == offsetof(kiln__variant, param_count) || dtype < sizeof v.dtype ||
+            (param && (k - offsetof(kiln__variant, access)) % KILN_PARAM_MAX >= def->param_count))
+            continue;
+        /* The rank of what is not raw is never set. */
+        if (param && k >= offsetof(kiln__variant, raw_rank) &&
+            (k - offsetof(kiln__variant, raw_rank)) % KILN_PARAM_MAX != 1)
+            continue;
+        ((unsigned char *)&other)[k] ^= k == offsetof(kiln__variant, backend) ? 3 : 1;
+        char *after = text_of(&other);
+        if (strcmp(before, after) == 0)
+            fail_msg("byte %zu of kiln__variant is not in \"%s\"", k, after);
+        kiln__free(after);
+    }
+    kiln__free(before);
+    kiln__definition_destroy(def);
+}
+
+static const struct {
+    int rank;
+    int64_t extent[4];
+} shapes[] = {{0, {0}},          {1, {1}},          {1, {7}},           {1, {1000000}},
+              {2, {3, 5}},       {2, {1024, 1024}}, {2, {1 << 20, 4}},  {2, {4, 1 << 20}},
+              {2, {100000, 100}}, {3, {64, 65, 66}}, {4, {8, 16, 32, 64}}};
+
+/* Plans of one definition for all shapes, sizes of devices and axes. Returns how many. */
+static size_t expect_all_round_trips(kiln__definition *def, const kiln_dtype *dtypes)
+{
+    static const kiln_axes axes[] = {{1, {-1}}, {1, {0}}, {0, {0}}};
+    static const int units[] = {1, 4, 14, 132};
+    size_t count = 0;
+
+    for (size_t s = 0; s < COUNT(shapes); s++) {
+        kiln__imagined args[KILN_PARAM_MAX];
+        memset(args, 0, sizeof args);
+        for (size_t p = 0; p < def->param_count; p++) {
+            args[p].absent = def->params[p].output;
+            args[p].rank = shapes[s].rank;
+            memcpy(args[p].shape, shapes[s].extent, sizeof shapes[s].extent);
+        }
+        for (size_t a = 0; a <= COUNT(axes); a++) {
+            for (size_t u = 0; u < COUNT(units); u++) {
+                for (int backend = KILN_BACKEND_CPU; backend <= KILN_BACKEND_CUDA; backend++) {
+                    kiln__variant v;
+                    if (kiln__imagine_variant(def, (kiln_backend)backend, units[u], dtypes, args,
+                                              a < COUNT(axes) ? &axes[a] : NULL, u % 4, &v,
+                                              NULL) != KILN_OK)
+                        continue;
+                    expect_round_trip(def, &v);
+                    count++;
+                }
+            }
+        }
+    }
+    return count;
+}
+
+static void test_manifest__every_plan_comes_back_from_its_text(void **state)
+{
+    static const kiln_dtype floats[] = {KILN_FLOAT32, KILN_FLOAT32, KILN_FLOAT32};
+    static const kiln_dtype bytes[] = {KILN_INT8, KILN_INT8, KILN_COMPLEX128};
+    kiln__definition *defs[] = {define("T x, T y", "T z", "z = x + y"),
+                                define("T x, raw T y", "T z", "z = x + y[i]"),
+                                define("raw T x, T y", "T z", "z = x[_ind.get()[0]] + y"),
+                                define_reduction("T x, T w", "T y", "x * w", false),
+                                define_reduction("T x", "T y", "x + _J", false),
+                                define_reduction("T x", "T y", "x", true)};
+    size_t count = 0;
+
+    (void)state;
+    for (size_t d = 0; d < COUNT(defs); d++) {
+        count += expect_all_round_trips(defs[d], floats);
+        count += expect_all_round_trips(defs[d], bytes);
+        kiln__definition_destroy(defs[d]);
+    }
+    assert_true(count > 2000);
+}
+
+static void test_manifest__text_that_is_no_variant_is_refused_in_its_place(void **state)
+{
+#define WHOLE SIZE_MAX
+#define GOOD "cuda/1 linear rank=1 bits=64 vec=4 unroll=1 block=256 args=vector,scalar,vector"
+    static const struct {
+        const char *text;
+        size_t at, width;
+        const char *message;
+    } rows[] = {
+        {"", 0, 0, "args= is missing"},
+        {"rocm/1 linear", 0, 6, "begins with \"cuda/1\" or \"cpu/1\""},
+        {"cuda linear", 0, 4, "version 1"},
+        {"cuda/2 linear", 0, 6, "version 1"},
+        {"cuda/1 spiral", 7, 6, "no layout class"},
+        {"cuda/1 rows", 7, 4, "only reductions"},
+        {"cuda/1  linear", 7, 0, "no layout class"},
+        {"cuda/1 linear rank=1 color=3", 21, 7, "no such field"},
+        {"cuda/1 linear rank", 14, 4, "no such field"},
+        {"cuda/1 linear rank=0", 14, 6, "cannot have"},
+        {"cuda/1 linear rank=33", 14, 7, "cannot have"},
+        {"cuda/1 linear rank=x", 14, 6, "cannot have"},
+        {"cuda/1 linear rank=-1", 14, 7, "cannot have"},
+        {"cuda/1 linear rank=00001", 14, 10, "cannot have"},
+        {"cuda/1 linear vec=3", 14, 5, "cannot have"},
+        {"cuda/1 linear bits=48", 14, 7, "cannot have"},
+        {"cuda/1 linear rank=1 rank=1", 21, 6, "already"},
+        {"cuda/1 linear args=vector,scalar", 19, 13, "one word for each parameter"},
+        {"cuda/1 linear args=vector,scalar,vector,one", 19, 24, "one word for each parameter"},
+        {"cuda/1 linear args=", 19, 0, "one word for each parameter"},
+        {"cuda/1 linear args=vector,scalar,scalar", 33, 6, "an output cannot be"},
+        {"cuda/1 linear args=vector,nested,vector", 26, 6, "no way to reach"},
+        {"cuda/1 linear args=vector,raw1,vector", 26, 4, "not declared raw"},
+        {"cuda/1 linear args=vector,raw,vector", 26, 3, "no way to reach"},
+        {"cuda/1 linear args=vector,scalar,vector", 0, WHOLE, "is missing"},
+        {"cuda/1 linear rank=2 bits=64 vec=4 unroll=1 block=256 args=vector,scalar,vector", 0, WHOLE,
+         "rank 1"},
+        {GOOD " tile=32", 0, WHOLE, "tile"},
+        {GOOD " keep=1", 0, WHOLE, "reduction"},
+        {GOOD " fan=4", 0, WHOLE, "scan"},
+        {"cuda/1 transpose rank=2 bits=64 vec=1 unroll=1 block=256 args=vector,scalar,vector", 0, WHOLE, "tile"},
+        {"cuda/1 inner rank=2 bits=64 vec=1 unroll=1 block=256 args=tile,scalar,vector", 0, WHOLE,
+         "transpose"},
+    };
+    static const kiln_dtype dtypes[] = {KILN_FLOAT32, KILN_FLOAT32, KILN_FLOAT32};
+    kiln__definition *def = define("T x, float32 a", "T z", "z = x * a");
+    kiln__variant v;
+    size_t at = 0, width = 0;
+
+    (void)state;
+    assert_int_equal(kiln__variant_parse(GOOD, def, dtypes, &v, &at, &width, NULL), KILN_OK);
+    for (size_t r = 0; r < COUNT(rows); r++) {
+        kiln_error err = KILN_ERROR_INIT;
+        kiln_status status = kiln__variant_parse(rows[r].text, def, dtypes, &v, &at, &width, &err);
+        const size_t want = rows[r].width == WHOLE ? strlen(rows[r].text) : rows[r].width;
+        if (status != KILN_ERR_FORMAT || at != rows[r].at || width != want ||
+            strstr(err.message, rows[r].message) == NULL)
+            fail_msg("\"%s\": %zu+%zu \"%s\", not %zu+%zu with \"%s\"", rows[r].text, at, width,
+                     err.message, rows[r].at, want, rows[r].message);
+        kiln_error_clear(&err);
+    }
+    kiln__definition_destroy(def);
+}
+
+/* ---- lines ------------------------------------------------------------------------------------- */
+
+static void count_bad(void *user, const kiln_error *err)
+{
+    assert_true(err->status != KILN_OK);
+    ++*(size_t *)user;
+}
+
+#define E "{\"kind\":\"elementwise\",\"in\":\"T x\",\"out\":\"T z\",\"op\":\"z = x\""
+#define R "{\"kind\":\"reduction\",\"in\":\"T x\",\"out\":\"T y\",\"map\":\"x\",\"reduce\":\"a+b\","   \
+          "\"post\":\"y = a\""
+
+static void test_manifest__bad_lines_are_refused_with_line_and_column(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *message; /* begins the error's, behind "m:" */
+        const char *detail;  /* the last line: the caret */
+    } rows[] = {
+        {"x", "1:1: an object is expected here, not `x`", "^"},
+        {"\n\n  [1]", "3:3: an object is expected here", "  ^"},
+        {"{}", "1:1: \"kind\" is missing", "^"},
+        {"{", "1:2: a string is missing: the line ends here", " ^"},
+        {"{\"kind\"", "1:8: `:` is missing", "       ^"},
+        {"{\"kind\":3}", "1:9: a string is expected here, not `3`", "        ^"},
+        {"{\"kind\":\"loop\"}", "1:9: a kind is", "        ^~~~~~"},
+        {E ",\"opp\":\"\"}", "1:59: there is no field \"opp\"", NULL},
+        {E ",\"op\":\"\"}", "1:59: \"op\" is given twice", NULL},
+        {E ",\"map\":\"x\"}", "1:59: an elementwise kernel has no \"map\"", NULL},
+        {R ",\"keep_dims\":true}", "1:84: a reduction has no \"keep_dims\"", NULL},
+        {R ",\"loop_prep\":\"\"}", "1:84: a reduction has no \"loop_prep\"", NULL},
+        {E "}\n" E, "2:58: `,` or `}` is missing: the line ends here", NULL},
+        {E ",}", "1:59: nothing stands between", NULL},
+        {E "} {}", "1:60: one line holds one object", NULL},
+        {"{\"kind\":\"elementwise\",\"in\":\"\",\"op\":\"\"}", "1:1: \"out\" is missing; an elementwise",
+         "^"},
+        {"{\"kind\":\"reduction\",\"in\":\"\",\"out\":\"\",\"map\":\"x\"}", "1:1: \"reduce\" is missing",
+         "^"},
+        {"{\"kind\":\"reduction\",\"named\":\"sum\",\"map\":\"x\"}",
+         "1:35: a named reduction has no \"map\" of its own", NULL},
+        /* strings */
+        {"{\"kind\":\"elem", "1:9: this string does not end", "        ^"},
+        {"{\"kind\":\"a\tb\"}", "1:11: a control character", "          ^"},
+        {"{\"kind\":\"\\x\"}", "1:10: there is no such escape", "         ^~"},
+        {"{\"kind\":\"\\u12g4\"}", "1:10: \\u wants four", "         ^~"},
+        {"{\"kind\":\"\\ud800\"}", "1:10: half of a surrogate pair", NULL},
+        {"{\"kind\":\"\\ud800\\u0041\"}", "1:10: half of a surrogate pair", NULL},
+        {"{\"kind\":\"\\udc00\"}", "1:10: half of a surrogate pair", NULL},
+        {"{\"kind\":\"\\u0000\"}", "1:10: a text cannot hold", NULL},
+        {"{\"kind\":\"\xff\"}", "1:10: this byte is no UTF-8", NULL},
+        {"{\"kind\":\"\xc0\xaf\"}", "1:10: this byte is no UTF-8", NULL},
+        {"{\"kind\":\"\xed\xa0\x80\"}", "1:10: this byte is no UTF-8", NULL},
+        {"{\"kind\":\"\xf4\x90\x80\x80\"}", "1:10: this byte is no UTF-8", NULL},
+        {"{\"\xc3\xa9\":\"\xc3\xa9\",\"k\":1}", "1:2: there is no field \"\xc3\xa9\"", " ^~~"},
+        {"\xef\xbb\xbf{}", "1:1: a byte order mark", NULL},
+        /* lists and numbers */
+        {E ",\"keep_dims\":1}", "1:71: true or false is expected here, not `1`", NULL},
+        {E ",\"options\":\"-O\"}", "1:69: a list of strings is expected here, not a string", NULL},
+        {E ",\"options\":[\"-O\" \"-g\"]}", "1:75: `,` or `]` is expected here", NULL},
+        {E ",\"types\":{\"T\":\"int8\"}}", "1:67: a list such as", NULL},
+        {E ",\"types\":[{\"TT\":\"int8\"}]}", "1:69: a placeholder is one letter", NULL},
+        {E ",\"types\":[{\"T\":\"int7\"}]}", "1:73: there is no dtype \"int7\"", NULL},
+        {E ",\"types\":[{\"T\":\"int8\",\"T\":\"int8\"}]}", "1:80: placeholder T is given twice", NULL},
+        {E ",\"shapes\":[[0]]}", "1:70: a whole number from 1 to", NULL},
+        {E ",\"shapes\":[[1.5]]}", "1:70: a whole number is expected here, not `1.5`", NULL},
+        {E ",\"shapes\":[[1e3]]}", "1:70: a whole number is expected here", NULL},
+        {E ",\"shapes\":[[99999999999999999999]]}", "1:70: a whole number from 1 to", NULL},
+        {E ",\"shapes\":[[1000000,1000000,1000000]]}", "1:86: a shape of more than", NULL},
+        {E ",\"shapes\":[{\"x\":[1],\"x\":[1]}]}", "1:78: the shape of \"x\" is given twice", NULL},
+        {R ",\"axes\":[0,0]}", "1:94: this axis is given twice", NULL},
+        {R ",\"axes\":[32]}", "1:92: a whole number from -32 to 31", NULL},
+        {R ",\"axes\":[[0],null,1]}", "1:101: null or a list of axes", NULL},
+    };
+
+    (void)state;
+    for (size_t r = 0; r < COUNT(rows); r++) {
+        kiln__manifest *m = kiln__manifest_create();
+        kiln_error err = KILN_ERROR_INIT;
+        size_t bad = 0;
+        kiln_status status = kiln__manifest_read(m, "m", rows[r].text, strlen(rows[r].text),
+                                                 count_bad, &bad, &err);
+        const char *last = err.detail != NULL ? strrchr(err.detail, '\n') : NULL;
+        if (status != KILN_ERR_FORMAT || bad != 1 || strncmp(err.message, "m:", 2) != 0 ||
+            strncmp(err.message + 2, rows[r].message, strlen(rows[r].message)) != 0)
+            fail_msg("row %zu, %s\n%s, not %s", r, rows[r].text, err.message, rows[r].message);
+        if (last == NULL || (rows[r].detail != NULL && strcmp(last + 1, rows[r].detail) != 0))
+            fail_msg("row %zu, %s\n%s", r, rows[r].text, err.detail != NULL ? err.detail : "-");
+        kiln_error_clear(&err);
+        kiln__manifest_destroy(m);
+    }
+}
+
+static void test_manifest__expressions_are_refused_for_what_they_are(void **state)
+{
+    static const char text[] = "{\"kind\":\"expression\",\"text\":\"x + 1\"}";
+    kiln__manifest *m = kiln__manifest_create();
+    kiln_error err = KILN_ERROR_INIT;
+
+    (void)state;
+    assert_int_equal(kiln__manifest_read(m, "m", text, strlen(text), NULL, NULL, &err),
+                     KILN_ERR_UNSUPPORTED);
+    assert_non_null(strstr(err.message, "this version of kiln cannot warm expressions"));
+    kiln_error_clear(&err);
+    kiln__manifest_destroy(m);
+}
+
+static void test_manifest__every_bad_line_is_told_and_the_others_stay(void **state)
+{
+    static const char text[] = E "}\r\n\n}\n" R "}\n[]";
+    kiln__manifest *m = kiln__manifest_create();
+    size_t bad = 0;
+
+    (void)state;
+    assert_int_equal(kiln__manifest_read(m, "m", text, strlen(text), count_bad, &bad, NULL),
+                     KILN_ERR_FORMAT);
+    assert_int_equal(bad, 2);
+    assert_int_equal(kiln__manifest_count(m), 2);
+    assert_int_equal(kiln__manifest_at(m, 0)->line, 1);
+    assert_int_equal(kiln__manifest_at(m, 1)->line, 4);
+    kiln__manifest_destroy(m);
+}
+
+static void test_manifest__a_far_place_is_shown_in_a_window(void **state)
+{
+    char text[1200];
+    kiln__manifest *m = kiln__manifest_create();
+    kiln_error err = KILN_ERROR_INIT;
+
+    (void)state;
+    snprintf(text, sizeof text, "{\"kind\":\"elementwise\",\"op\":\"%0900d\",\"nope\":1,\"z\":2}", 0);
+    assert_int_equal(kiln__manifest_read(m, "m", text, strlen(text), NULL, NULL, &err),
+                     KILN_ERR_FORMAT);
+    assert_non_null(strstr(err.message, "m:1:931: there is no field \"nope\""));
+    assert_true(strlen(err.detail) < 220);
+    const char *caret = strchr(err.detail, '\n') + 1;
+    assert_memory_equal(err.detail + strspn(caret, " "), "\"nope\"", 6);
+    kiln_error_clear(&err);
+    kiln__manifest_destroy(m);
+}
+
+static void test_manifest__fields_are_read_as_they_are_written(void **state)
+{
+    static const char text[] =
+        "{ \"kind\" : \"reduction\" , \"name\":\"n\",\"in\":\"T x\",\"out\":\"T y\",\"map\":\"x /* "
+        "\\u00e9\\ud83d\\ude00 \\\"q\\\" \\/ \\b\\f\\n\\r\\t */\",\"reduce\":\"a+b\",\"post\":\"y=a\","
+        "\"identity\":\"0\",\"reduce_type\":\"double\",\"preamble\":\"\",\"options\":[\"-DA=1\"],"
+        "\"types\":[{\"T\":\"float32\",\"U\":\"int8\"},{}],\"axes\":[null,[-1,0]],"
+        "\"shapes\":[[2,3],{\"x\":[4]}],\"scalars\":[\"x\"],\"layouts\":[\"l\",\"m\"]}";
+    kiln__manifest *m = kiln__manifest_create();
+
+    (void)state;
+    assert_int_equal(kiln__manifest_read(m, "m", text, strlen(text), NULL, NULL, NULL), KILN_OK);
+    const kiln__manifest_entry *e = kiln__manifest_at(m, 0);
+    assert_int_equal(e->kind, KILN__MANIFEST_REDUCTION);
+    assert_string_equal(e->text[KILN__MANIFEST_NAME].text, "n");
+    assert_string_equal(e->text[KILN__MANIFEST_MAP].text,
+                        "x /* \xc3\xa9\xf0\x9f\x98\x80 \"q\" / \b\f\n\r\t */");
+    assert_string_equal(e->text[KILN__MANIFEST_PREAMBLE].text, "");
+    assert_null(e->text[KILN__MANIFEST_OP].text);
+    assert_int_equal(e->option_count, 1);
+    assert_string_equal(e->options[0], "-DA=1");
+    assert_int_equal(e->type_count, 2);
+    assert_int_equal(e->types[0].dtype['T'], KILN_FLOAT32);
+    assert_int_equal(e->types[0].dtype['U'], KILN_INT8);
+    assert_int_equal(e->types[1].dtype['T'], KILN_DTYPE_NONE);
+    assert_int_equal(e->axes_count, 2);
+    assert_true(e->axes[0].all);
+    assert_int_equal(e->axes[1].count, 2);
+    assert_int_equal(e->axes[1].axis[0], -1);
+    assert_int_equal(e->shape_count, 2);
+    assert_int_equal(e->shapes[0].items[0].rank, 2);
+    assert_int_equal(e->shapes[0].items[0].extent[1], 3);
+    assert_string_equal(e->shapes[1].items[0].param, "x");
+    assert_true(e->has_scalars && e->scalar_count == 1 && e->layout_count == 2);
+    assert_string_equal(e->layouts[1].text, "m");
+    kiln__manifest_destroy(m);
+}
+
+static void test_manifest__what_is_written_reads_back_and_writes_the_same(void **state)
+{
+    static const char text[] =
+        "{\"kind\":\"reduction\",\"name\":\"n\",\"in\":\"T x\",\"out\":\"T y\",\"map\":\"x\\n\\u0001\\\"\\\\"
+        "\xc3\xa9\",\"reduce\":\"a\",\"post\":\"\",\"options\":[\"-a\",\"-b\"],\"types\":[{\"T\":"
+        "\"bfloat16\"},{}],\"axes\":[null,[],[-1,2]],\"shapes\":[[],[2,3],{\"x\":[4],\"y\":[]}],"
+        "\"scalars\":[],\"layouts\":[\"l\"]}";
+    static const char scan[] = "{\"kind\":\"scan\",\"in\":\"T x\",\"out\":\"T y\",\"map\":\"x\",\"reduce\":"
+                               "\"a+b\",\"post\":\"y=a\",\"exclusive\":true,\"reverse\":true}";
+    static const char loop[] = E ",\"keep_dims\":true}";
+    const char *const lines[] = {text, scan, loop};
+
+    (void)state;
+    for (size_t k = 0; k < COUNT(lines); k++) {
+        kiln__manifest *m = kiln__manifest_create();
+        kiln__buf out = KILN__BUF_INIT;
+        kiln_error err = KILN_ERROR_INIT;
+        if (kiln__manifest_read(m, "m", lines[k], strlen(lines[k]), NULL, NULL, &err) != KILN_OK)
+            fail_msg("%s\n%s", err.message, err.detail);
+        assert_true(kiln__manifest_write(kiln__manifest_at(m, 0), &out));
+        assert_string_equal(out.text, lines[k]);
+        kiln__buf_clear(&out);
+        kiln__manifest_destroy(m);
+    }
+    kiln__manifest_entry latin = {.text = {[KILN__MANIFEST_OP] = {"\xe9", 0}}};
+    kiln__buf out = KILN__BUF_INIT;
+    assert_false(kiln__manifest_write(&latin, &out));
+    assert_int_equal(out.length, 0);
+    kiln__buf_clear(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_manifest__no_byte_of_a_variant_is_left_out_of_its_text),
+        cmocka_unit_test(test_manifest__every_plan_comes_back_from_its_text),
+        cmocka_unit_test(test_manifest__text_that_is_no_variant_is_refused_in_its_place),
+        cmocka_unit_test(test_manifest__bad_lines_are_refused_with_line_and_column),
+        cmocka_unit_test(test_manifest__expressions_are_refused_for_what_they_are),
+        cmocka_unit_test(test_manifest__every_bad_line_is_told_and_the_others_stay),
+        cmocka_unit_test(test_manifest__a_far_place_is_shown_in_a_window),
+        cmocka_unit_test(test_manifest__fields_are_read_as_they_are_written),
+        cmocka_unit_test(test_manifest__what_is_written_reads_back_and_writes_the_same),
+    };
+    return cmocka_run_group_tests_name("test_manifest", tests, NULL, NULL);
+}
