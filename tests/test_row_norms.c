@@ -5,7 +5,9 @@
  */
 #include "oracle/rows.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Rows of `length` elements, C-order; weights per column where the definition has them. */
@@ -50,10 +52,120 @@ static void test_row_norms__softmax_of_every_short_length(void **state)
     kiln_row_destroy(op);
 }
 
+/* Rows of a warp, of a block, of a cluster, of none of them; with tails and without. */
+static void test_row_norms__softmax_of_long_rows(void **state)
+{
+    static const int64_t lengths[] = {999, 1000, 1024, 4095, 4096, 4097, 16384, 20000, 131072, 300000};
+    test_env *t = *state;
+    kiln_row *op = row_make(t, ROW_SOFTMAX);
+    for (size_t k = 0; k < COUNT(lengths); k++)
+        check_rows(t, op, ROW_SOFTMAX, KILN_FLOAT32, lengths[k] > 100000 ? 2 : 5, lengths[k]);
+    kiln_row_destroy(op);
+}
+
+/* Every definition in float32 where a row is held, and where it is not. */
+static void test_row_norms__every_function_in_float32(void **state)
+{
+    static const int64_t lengths[] = {7, 1000, 16384, 131072};
+    test_env *t = *state;
+    for (int kind = 1; kind < ROW_KINDS; kind++) {
+        kiln_row *op = row_make(t, (row_kind)kind);
+        for (size_t k = 0; k < COUNT(lengths); k++)
+            check_rows(t, op, (row_kind)kind, KILN_FLOAT32, 3, lengths[k]);
+        kiln_row_destroy(op);
+    }
+}
+
+/* 16-bit floats are reduced in float32: a sum of thousands of them does not stall. */
+static void test_row_norms__dtypes(void **state)
+{
+    static const kiln_dtype dtypes[] = {KILN_FLOAT16, KILN_BFLOAT16, KILN_FLOAT64};
+    static const row_kind kinds[] = {ROW_SOFTMAX, ROW_LAYER_NORM};
+    test_env *t = *state;
+    for (size_t k = 0; k < COUNT(kinds); k++) {
+        kiln_row *op = row_make(t, kinds[k]);
+        for (size_t d = 0; d < COUNT(dtypes); d++) {
+            check_rows(t, op, kinds[k], dtypes[d], 4, 1000);
+            check_rows(t, op, kinds[k], dtypes[d], 2, 20000);
+        }
+        kiln_row_destroy(op);
+    }
+}
+
+/* Many rows: more than one block, a last block that is not full, clamped rows that store nothing. */
+static void test_row_norms__many_short_rows(void **state)
+{
+    test_env *t = *state;
+    kiln_row *op = row_make(t, ROW_SOFTMAX);
+    check_rows(t, op, ROW_SOFTMAX, KILN_FLOAT32, 10007, 12);
+    check_rows(t, op, ROW_SOFTMAX, KILN_FLOAT32, 100003, 3);
+    kiln_row_destroy(op);
+}
+
+/* The order of combination is fixed: runs agree bit for bit. */
+static void test_row_norms__runs_agree_bit_for_bit(void **state)
+{
+    static const int64_t lengths[] = {1000, 16384, 131072, 300000};
+    test_env *t = *state;
+    kiln_row *op = row_make(t, ROW_LOG_SOFTMAX);
+    for (size_t k = 0; k < COUNT(lengths); k++) {
+        const int64_t shape[2] = {3, lengths[k]};
+        const size_t bytes = (size_t)(3 * lengths[k]) * 4;
+        unsigned char *first = malloc(bytes), *again = malloc(bytes);
+        host_array x;
+        kiln_array *y = NULL;
+        host_make(t, &x, KILN_FLOAT32, 2, shape, NULL);
+        host_fill_random(t, &x);
+        host_send(t, &x);
+        OK(t, kiln_rows(op, KILN_AXES(1), &t->err, x.array, &y));
+        OK(t, kiln_array_to_host(y, first, bytes, NULL, &t->err));
+        for (int run = 0; run < 3; run++) {
+            OK(t, kiln_rows(op, KILN_AXES(1), &t->err, x.array, &y));
+            OK(t, kiln_array_to_host(y, again, bytes, NULL, &t->err));
+            assert_memory_equal(first, again, bytes);
+        }
+        kiln_array_release(y);
+        host_free(&x);
+        free(first);
+        free(again);
+    }
+    kiln_row_destroy(op);
+}
+
+/* Infinities and NaN go where the texts send them. */
+static void test_row_norms__softmax_of_infinities_and_nan(void **state)
+{
+    test_env *t = *state;
+    const float x[4][3] = {{0, -INFINITY, 0}, {1, NAN, 2}, {-INFINITY, -INFINITY, -INFINITY}, {88, 0, -88}};
+    const int64_t shape[2] = {4, 3};
+    kiln_row *op = row_make(t, ROW_SOFTMAX);
+    host_array in;
+    kiln_array *y = NULL;
+    float got[4][3];
+
+    host_from(t, &in, KILN_FLOAT32, 2, shape, x);
+    OK(t, kiln_rows(op, KILN_AXES(-1), &t->err, in.array, &y));
+    OK(t, kiln_array_to_host(y, got, sizeof got, NULL, &t->err));
+    assert_true(got[0][0] == 0.5f && got[0][1] == 0.0f && got[0][2] == 0.5f);
+    for (int r = 1; r < 3; r++)
+        for (int k = 0; k < 3; k++)
+            assert_true(isnan(got[r][k]));
+    assert_true(got[3][0] == 1.0f && got[3][2] < 1e-30f);
+    kiln_array_release(y);
+    host_free(&in);
+    kiln_row_destroy(op);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_row_norms__softmax_of_every_short_length),
+        TEST(test_row_norms__softmax_of_long_rows),
+        TEST(test_row_norms__every_function_in_float32),
+        TEST(test_row_norms__dtypes),
+        TEST(test_row_norms__many_short_rows),
+        TEST(test_row_norms__runs_agree_bit_for_bit),
+        TEST(test_row_norms__softmax_of_infinities_and_nan),
     };
     return test_env_main(argc, argv, "test_row_norms", tests, COUNT(tests));
 }
