@@ -12,6 +12,7 @@
 #include "kiln/dtype.h"
 #include "kiln/elementwise.h"
 #include "kiln/error.h"
+#include "kiln/graph.h"
 #include "kiln/ops.h"
 #include "kiln/reduction.h"
 #include "kiln/row.h"

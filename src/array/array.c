@@ -16,19 +16,14 @@
 
 /* ---- making ---- */
 
-/* Fill a handle over `storage`, whose reference moves into it. `strides` NULL means a fresh C-order
- * layout, which needs no looking at. */
-static void array_fill(kiln_array *array, kiln__storage *storage, kiln_dtype dtype,
-                       const int64_t *shape, const int64_t *strides, void *data, int64_t size)
+/* All of a handle that follows from its layout. `strides` NULL means a fresh C-order layout, which
+ * needs no looking at. */
+static void array_layout(kiln_array *array, kiln_dtype dtype, const int64_t *shape,
+                         const int64_t *strides)
 {
     size_t itemsize = kiln_dtype_size(dtype);
     int rank = array->rank;
 
-    atomic_store_explicit(&array->refs, 1, memory_order_relaxed);
-    array->ctx = storage->ctx;
-    array->storage = storage;
-    array->data = data;
-    array->size = size;
     array->dtype = dtype;
     for (int axis = 0; axis < rank; axis++)
         array->shape[axis] = shape[axis];
@@ -45,7 +40,32 @@ static void array_fill(kiln_array *array, kiln__storage *storage, kiln_dtype dty
             kiln__strides_self_overlap(rank, array->shape, array->strides, itemsize);
     }
     array->layout = kiln__layout_hash(dtype, rank, array->shape, array->strides);
+}
+
+/* Fill a handle over `storage`, whose reference moves into it. `strides` as in array_layout(). */
+static void array_fill(kiln_array *array, kiln__storage *storage, kiln_dtype dtype,
+                       const int64_t *shape, const int64_t *strides, void *data, int64_t size)
+{
+    atomic_store_explicit(&array->refs, 1, memory_order_relaxed);
+    array->ctx = storage->ctx;
+    array->storage = storage;
+    array->data = data;
+    array->size = size;
+    array_layout(array, dtype, shape, strides);
     array->magic = KILN__ARRAY_MAGIC;
+}
+
+void kiln__array_header(kiln_array *header, kiln_context *ctx, kiln_dtype dtype, int rank,
+                        const int64_t *shape, const int64_t *strides)
+{
+    header->ctx = ctx;
+    header->rank = rank;
+    header->strides = header->shape + rank;
+    header->size = 1;
+    for (int axis = 0; axis < rank; axis++)
+        header->size *= shape[axis];
+    array_layout(header, dtype, shape, strides);
+    header->magic = KILN__ARRAY_MAGIC;
 }
 
 static void storage_fill(kiln__storage *storage, kiln_context *ctx, kiln__recycler *recycler,

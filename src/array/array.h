@@ -53,6 +53,12 @@ kiln_status kiln__array_new(kiln_context *ctx, kiln_dtype dtype, int rank, const
 kiln_status kiln__array_view(const kiln_array *base, int rank, const int64_t *shape,
                              const int64_t *strides, void *data, kiln_array **out, kiln_error *err);
 
+/* A handle that is none: a header in the caller's own zeroed memory (room for `rank` extents and
+ * strides behind it), alike to a view's but uncounted, without storage and data, which the caller
+ * sets. Good for reading by a call, never to be retained. */
+void kiln__array_header(kiln_array *header, kiln_context *ctx, kiln_dtype dtype, int rank,
+                        const int64_t *shape, const int64_t *strides);
+
 /* NULL, released or foreign handles: ERR_NULL, ERR_RELEASED, ERR_CONTEXT. `what` names it. */
 kiln_status kiln__array_check(const kiln_array *array, const kiln_context *ctx, const char *what,
                               kiln_error *err);

@@ -1,0 +1,202 @@
+/*
+ * build.h - a program while it is being built. Private to src/codegen/graph.
+ *
+ * A build owns one arena, where the program and all that leads to it live, and leaves in one of two
+ * ways: to the end, or by kiln__build_fail() from however deep inside, straight back to
+ * kiln__program_build(), which frees the arena. So no function here returns a status and none has
+ * anything to undo: texts in the making are in `scratch`, freed in the same place.
+ *
+ * Lowered nodes ("lows") have a dtype and a shape; every conversion and every broadcast is explicit
+ * or follows from shapes. Ids grow from operands to users. Low 0 is none.
+ */
+#ifndef KILN_CODEGEN_GRAPH_BUILD_H
+#define KILN_CODEGEN_GRAPH_BUILD_H
+
+#include <setjmp.h>
+#include <stdio.h>
+
+#include "codegen/graph/graph.h"
+
+/* ---- views as maps of axes (lens.c) ------------------------------------------------------------- */
+
+/* Where an axis of a value is read at: index = start + step * (index on axis `from` of the viewer),
+ * or always `start` when from is -1. */
+typedef struct kiln__axis_map {
+    int from;
+    int64_t start, step;
+} kiln__axis_map;
+
+/* ---- lows ---------------------------------------------------------------------------------------- */
+
+typedef enum kiln__low_kind {
+    KILN__LOW_LEAF = 1, /* a view of an array argument */
+    KILN__LOW_SCALAR,   /* a number argument, converted to `dtype` */
+    KILN__LOW_CONST,    /* `number` as `dtype` */
+    KILN__LOW_IOTA,     /* int64: the sum of coef[axis] * index[axis] */
+    KILN__LOW_EXPR,     /* an operation; operands have the loop's dtypes */
+    KILN__LOW_CAST,
+    KILN__LOW_STORE,    /* the operand, kept in memory of its own */
+    KILN__LOW_LENS,     /* a view: `map` has an entry for each axis of the operand */
+    KILN__LOW_RESHAPED, /* a C-order view of a STORE */
+    KILN__LOW_REDUCE,
+    KILN__LOW_CUSTOM
+} kiln__low_kind;
+
+typedef struct kiln__low {
+    kiln__low_kind kind;
+    kiln_dtype dtype;
+    int rank;
+    int64_t *shape;
+    int64_t size;
+    uint32_t *operand;
+    uint32_t operand_count;
+    uint32_t origin; /* recorded node */
+    uint32_t arg;    /* leaf, scalar: place in the call */
+    int64_t *strides, offset; /* leaf, in bytes */
+    int64_t *coef;            /* iota */
+    kiln__number number;      /* const */
+    kiln__op_loop loop;       /* expr */
+    kiln__axis_map *map;      /* lens */
+    int op;                   /* reduce: kiln_reduce_op */
+    bool *reduced;            /* reduce and custom reductions: axes of the operands' shape */
+    bool keepdims;
+    int64_t *space;           /* reduce, custom: the loop's shape */
+    int space_rank;
+    const kiln__node *custom;
+
+    /* what plan.c decides */
+    int output;        /* which output it is, or -1 */
+    bool needed;
+    bool stored;       /* computed ones: kept in memory by the kernel that computes it */
+    bool epilogue;     /* stored by a reduction's kernel */
+    bool c_order;      /* must be stored in C-order */
+    bool read;         /* some kernel reads it from memory */
+    bool loads, reduces; /* whether arrays, or results of reductions, are beneath it */
+    int weight;        /* operations beneath it, roughly, functions counting more */
+    int level;         /* of the kernel that stores it; 0 = not known yet */
+    int ready[3];      /* memo of kiln__ready(), by context */
+    struct kiln__plan_kernel *kernel;
+    struct kiln__row_family *rows; /* the row program it belongs to */
+    kiln__step_param value;        /* where it is stored; rank 0 and shape NULL until then */
+    bool placed;
+} kiln__low;
+
+/* ---- kernels while they are planned ---------------------------------------------------------------- */
+
+typedef struct kiln__plan_kernel {
+    struct kiln__plan_kernel *next;
+    kiln__step_kind kind;
+    int level;
+    int rank; /* of the loop */
+    int64_t *shape;
+    bool *reduced;
+    uint32_t *members; /* reductions: those that are reduced, in order */
+    size_t member_count, member_room;
+    uint32_t *roots; /* what is stored: loops, epilogues, rows */
+    size_t root_count, root_room;
+    struct kiln__row_family *rows;
+    kiln__step *step;
+} kiln__plan_kernel;
+
+typedef struct kiln__row_family {
+    struct kiln__row_family *next;
+    int level;
+    int stage_count;
+    bool busy; /* its level is being computed */
+    kiln__plan_kernel *kernel;
+    const kiln__low *sample; /* one of its reductions: space and reduced axes */
+} kiln__row_family;
+
+/* ---- the build -------------------------------------------------------------------------------------- */
+
+enum { KILN__SCRATCH = 8 };
+
+typedef struct kiln__build {
+    jmp_buf leave;
+    kiln_error *err;
+    kiln_status status;
+    struct kiln__arena *arena;
+    const kiln__ir *ir;
+    const kiln__graph_arg *args;
+    const kiln__graph_target *target;
+    kiln__low *lows;
+    uint32_t low_count, low_room;
+    uint32_t *lowered; /* by recorded node; 0: not yet */
+    bool *wanted;      /* by recorded node: some output needs it */
+    uint32_t *outputs; /* lows, by output */
+    kiln__plan_kernel *kernels;
+    kiln__row_family *families;
+    kiln__program *program;
+    kiln__buf scratch[KILN__SCRATCH];
+} kiln__build;
+
+/* Zeroed memory of the arena; never NULL. */
+void *kiln__build_alloc(kiln__build *b, size_t bytes);
+void *kiln__build_copy(kiln__build *b, const void *data, size_t bytes);
+/* The text of a scratch buffer, moved into the arena; the buffer is empty again. */
+char *kiln__build_text(kiln__build *b, kiln__buf *text);
+
+/* Leave the build. `node` (0: none) is named with its place. */
+_Noreturn void kiln__build_fail(kiln__build *b, uint32_t node, kiln_status status, const char *fmt,
+                                ...) KILN_PRINTF(4, 5);
+_Noreturn void kiln__build_fail_memory(kiln__build *b);
+
+/* "(3, 4)" in the arena. */
+const char *kiln__build_shape(kiln__build *b, int rank, const int64_t *shape);
+
+/* ---- lower.c --- */
+
+/* Lower everything that outputs need into b->lows and b->outputs. */
+void kiln__lower(kiln__build *b);
+/* A new low, or an equal one. `model` is copied; its lists must be in the arena. */
+uint32_t kiln__low_add(kiln__build *b, const kiln__low *model);
+uint32_t kiln__low_cast(kiln__build *b, uint32_t low, kiln_dtype dtype, uint32_t origin);
+uint32_t kiln__low_store(kiln__build *b, uint32_t low, uint32_t origin);
+int64_t kiln__low_size(kiln__build *b, uint32_t origin, int rank, const int64_t *shape,
+                       kiln_dtype dtype);
+
+static inline bool kiln__low_computed(const kiln__low *n)
+{
+    return n->kind == KILN__LOW_EXPR || n->kind == KILN__LOW_CAST || n->kind == KILN__LOW_STORE;
+}
+static inline bool kiln__same_shape(int rank, const int64_t *shape, int other_rank,
+                                    const int64_t *other)
+{
+    return rank == other_rank &&
+           (rank == 0 || memcmp(shape, other, (size_t)rank * sizeof *shape) == 0);
+}
+
+/* ---- lens.c --- */
+
+/* The view of `low` with this shape and map (an entry for each axis of low). */
+uint32_t kiln__low_view(kiln__build *b, uint32_t low, int rank, const int64_t *shape,
+                        const kiln__axis_map *map, uint32_t origin);
+/* A recorded view of a low. */
+uint32_t kiln__lower_view(kiln__build *b, uint32_t node, uint32_t operand);
+/* The map of an operand's axes in an elementwise node of `rank` axes: NumPy's broadcasting. */
+void kiln__broadcast_map(const kiln__low *operand, int rank, const int64_t *shape,
+                         kiln__axis_map *map_out);
+/* first, then second: maps of `count` axes through the viewer's own map. */
+void kiln__compose(const kiln__axis_map *outer, const kiln__axis_map *inner, int count,
+                   kiln__axis_map *out);
+/* Axis `axis` of a shape of `rank` axes, negative from the end. Fails with ERR_AXIS. */
+int kiln__lower_axis(kiln__build *b, uint32_t node, int64_t axis, int rank);
+
+/* ---- reshape.c --- */
+uint32_t kiln__lower_reshape(kiln__build *b, uint32_t node, uint32_t operand);
+
+/* ---- plan.c --- */
+void kiln__plan_program(kiln__build *b);
+void kiln__plan_list(kiln__build *b, uint32_t **list, size_t *count, size_t *room, uint32_t id);
+/* The operand behind views. */
+uint32_t kiln__behind(const kiln__build *b, uint32_t low);
+/* Whether `node`, at level `level` of a kernel of this kind, is computed there rather than read. */
+bool kiln__inlined(const kiln__plan_kernel *kernel, const kiln__low *n);
+
+/* ---- rows.c --- */
+void kiln__find_rows(kiln__build *b);
+
+/* ---- text.c --- */
+void kiln__write_steps(kiln__build *b);
+
+#endif

@@ -1,0 +1,517 @@
+/*
+ * lower.c - a recorded graph with the dtypes and shapes of one call.
+ *
+ *     record > [lower] > plan > text > program
+ *
+ * Walks the nodes that outputs need, operands first. Here NumPy's rules are applied: which loop an
+ * operation runs (ops.h), what plain numbers become beside arrays, how shapes broadcast. What comes
+ * out has no weak numbers and no hidden conversions.
+ *
+ * Rule: what differs only in how it was written down - a cast to the dtype it has, a transpose of a
+ * transpose - is the same low.
+ */
+#include "codegen/graph/build.h"
+
+/* ---- lows ------------------------------------------------------------------------------------------ */
+
+int64_t kiln__low_size(kiln__build *b, uint32_t origin, int rank, const int64_t *shape,
+                       kiln_dtype dtype)
+{
+    int64_t size = 1, bytes = (int64_t)kiln_dtype_size(dtype);
+    bool empty = false;
+    for (int a = 0; a < rank; a++)
+        empty = empty || shape[a] == 0;
+    for (int a = 0; a < rank && !empty; a++)
+        if (kiln__mul_overflow(size, shape[a], &size) || kiln__mul_overflow(bytes, shape[a], &bytes))
+            kiln__build_fail(b, origin, KILN_ERR_OVERFLOW, "shape %s has too many elements",
+                             kiln__build_shape(b, rank, shape));
+    return empty ? 0 : size;
+}
+
+static bool same_list(const void *x, const void *y, size_t bytes)
+{
+    return (x == NULL) == (y == NULL) && (x == NULL || bytes == 0 || memcmp(x, y, bytes) == 0);
+}
+
+static bool same_maps(const kiln__axis_map *x, const kiln__axis_map *y, int count)
+{
+    for (int a = 0; x != NULL && a < count; a++)
+        if (x[a].from != y[a].from || x[a].start != y[a].start || x[a].step != y[a].step)
+            return false;
+    return true;
+}
+
+static bool same_numbers(const kiln__number *x, const kiln__number *y)
+{
+    return x->kind == y->kind && (x->kind == 'b' ? x->value.b == y->value.b
+                                  : x->kind == 'c'
+                                      ? memcmp(x->value.c, y->value.c, sizeof x->value.c) == 0
+                                      : x->value.u == y->value.u);
+}
+
+static bool same_low(const kiln__build *b, const kiln__low *x, const kiln__low *y)
+{
+    const size_t axes = (size_t)x->rank * sizeof(int64_t);
+    if (x->kind != y->kind || x->dtype != y->dtype || x->operand_count != y->operand_count ||
+        !kiln__same_shape(x->rank, x->shape, y->rank, y->shape) || x->arg != y->arg ||
+        x->offset != y->offset || x->op != y->op || x->keepdims != y->keepdims ||
+        x->custom != y->custom || x->output != y->output || x->loop.expression != y->loop.expression ||
+        x->loop.type != y->loop.type || !same_numbers(&x->number, &y->number))
+        return false;
+    if (!same_list(x->operand, y->operand, x->operand_count * sizeof *x->operand) ||
+        !same_list(x->strides, y->strides, axes) || !same_list(x->coef, y->coef, axes))
+        return false;
+    if (x->map != NULL && !same_maps(x->map, y->map, b->lows[x->operand[0]].rank))
+        return false;
+    return x->reduced == NULL ||
+           (x->space_rank == y->space_rank &&
+            memcmp(x->reduced, y->reduced, (size_t)x->space_rank * sizeof *x->reduced) == 0);
+}
+
+uint32_t kiln__low_add(kiln__build *b, const kiln__low *model)
+{
+    if (b->low_count == b->low_room) {
+        const uint32_t room = b->low_room == 0 ? 64 : 2 * b->low_room;
+        kiln__low *moved = kiln__build_alloc(b, room * sizeof *moved);
+        if (b->low_count > 0)
+            memcpy(moved, b->lows, b->low_count * sizeof *moved);
+        b->lows = moved; /* the old list stays in the arena: pointers into it may be in use */
+        b->low_room = room;
+        if (b->low_count == 0)
+            b->low_count = 1;
+    }
+    for (uint32_t k = b->low_count; k > 1; k--)
+        if (same_low(b, &b->lows[k - 1], model))
+            return k - 1;
+    b->lows[b->low_count] = *model;
+    return b->low_count++;
+}
+
+/* A computed low over operands, shaped like the model says. */
+static uint32_t add_over(kiln__build *b, kiln__low *model, const uint32_t *operands, size_t count)
+{
+    model->operand = kiln__build_copy(b, operands, count * sizeof *operands);
+    model->operand_count = (uint32_t)count;
+    return kiln__low_add(b, model);
+}
+
+uint32_t kiln__low_cast(kiln__build *b, uint32_t low, kiln_dtype dtype, uint32_t origin)
+{
+    const kiln__low *o = &b->lows[low];
+    if (o->dtype == dtype)
+        return low;
+    kiln__low made = {.kind = KILN__LOW_CAST,
+                      .dtype = dtype,
+                      .rank = o->rank,
+                      .shape = o->shape,
+                      .size = o->size,
+                      .origin = origin};
+    return add_over(b, &made, &low, 1);
+}
+
+uint32_t kiln__low_store(kiln__build *b, uint32_t low, uint32_t origin)
+{
+    const kiln__low *o = &b->lows[low];
+    kiln__low made = {.kind = KILN__LOW_STORE,
+                      .dtype = o->dtype,
+                      .rank = o->rank,
+                      .shape = o->shape,
+                      .size = o->size,
+                      .origin = origin};
+    return add_over(b, &made, &low, 1);
+}
+
+/* ---- inputs, numbers --------------------------------------------------------------------------------- */
+
+static uint32_t scalar_low(kiln__build *b, uint32_t node, kiln_dtype dtype)
+{
+    const kiln__low made = {.kind = KILN__LOW_SCALAR,
+                            .dtype = dtype,
+                            .size = 1,
+                            .arg = b->ir->nodes[node].input,
+                            .origin = node};
+    return kiln__low_add(b, &made);
+}
+
+static uint32_t lower_input(kiln__build *b, uint32_t node)
+{
+    const kiln__node *n = &b->ir->nodes[node];
+    const kiln__graph_arg *arg = &b->args[n->input];
+    if (!arg->is_array) {
+        if (n->rank > 0)
+            kiln__build_fail(b, node, KILN_ERR_SHAPE, "a number was given; rank %d is required",
+                             n->rank);
+        return scalar_low(b, node,
+                          n->dtype != KILN_DTYPE_NONE ? n->dtype : kiln__number_dtype(&arg->number));
+    }
+    if (n->dtype != KILN_DTYPE_NONE && n->dtype != arg->dtype)
+        kiln__build_fail(b, node, KILN_ERR_DTYPE, "the array is %s; %s is required",
+                         kiln_dtype_name(arg->dtype), kiln_dtype_name(n->dtype));
+    if (n->rank >= 0 && n->rank != arg->rank)
+        kiln__build_fail(b, node, KILN_ERR_SHAPE, "the array has shape %s; rank %d is required",
+                         kiln__build_shape(b, arg->rank, arg->shape), n->rank);
+    const size_t axes = (size_t)arg->rank * sizeof(int64_t);
+    const kiln__low made = {.kind = KILN__LOW_LEAF,
+                            .dtype = arg->dtype,
+                            .rank = arg->rank,
+                            .shape = kiln__build_copy(b, arg->shape, axes),
+                            .strides = kiln__build_copy(b, arg->strides, axes),
+                            .size = kiln__low_size(b, node, arg->rank, arg->shape, arg->dtype),
+                            .arg = n->input,
+                            .origin = node};
+    return kiln__low_add(b, &made);
+}
+
+/* Whether a recorded node is a plain number in this call, and which. The value of a number given as
+ * an argument is not known (and must not be): a zero of its kind stands for it. */
+static bool is_weak(const kiln__build *b, uint32_t node, kiln__number *number_out)
+{
+    const kiln__node *n = &b->ir->nodes[node];
+    if (n->kind == KILN__NODE_CONSTANT) {
+        *number_out = n->number;
+        return true;
+    }
+    if (n->kind != KILN__NODE_INPUT || b->args[n->input].is_array || n->dtype != KILN_DTYPE_NONE)
+        return false;
+    memset(number_out, 0, sizeof *number_out);
+    number_out->kind = b->args[n->input].number.kind;
+    return true;
+}
+
+/* A weak number as a low of `dtype`. */
+static uint32_t weak_low(kiln__build *b, uint32_t node, const kiln__number *number, kiln_dtype dtype)
+{
+    if (b->ir->nodes[node].kind == KILN__NODE_INPUT)
+        return scalar_low(b, node, dtype);
+    const kiln__low made = {.kind = KILN__LOW_CONST,
+                            .dtype = dtype,
+                            .size = 1,
+                            .number = *number,
+                            .origin = node};
+    return kiln__low_add(b, &made);
+}
+
+/* The low of any operand; a plain number has the dtype it has by itself. */
+static uint32_t strong(kiln__build *b, uint32_t node)
+{
+    kiln__number number;
+    if (is_weak(b, node, &number))
+        return weak_low(b, node, &number, kiln__number_dtype(&number));
+    return b->lowered[node];
+}
+
+/* ---- operations ------------------------------------------------------------------------------------- */
+
+/* NumPy's broadcasting; false when the shapes do not go together. */
+static bool broadcast_shape(int *rank, int64_t *shape, int other_rank, const int64_t *other)
+{
+    if (other_rank > *rank) {
+        memmove(shape + (other_rank - *rank), shape, (size_t)*rank * sizeof *shape);
+        for (int a = 0; a < other_rank - *rank; a++)
+            shape[a] = 1;
+        *rank = other_rank;
+    }
+    for (int a = 0; a < other_rank; a++) {
+        int64_t *mine = &shape[a + *rank - other_rank];
+        if (*mine == 1)
+            *mine = other[a];
+        else if (other[a] != 1 && other[a] != *mine)
+            return false;
+    }
+    return true;
+}
+
+/* The shapes of operands for a message: "(3, 4) and (5,)". */
+static const char *shapes_text(kiln__build *b, const uint32_t *operands, size_t count)
+{
+    kiln__buf *text = &b->scratch[0];
+    for (size_t k = 0; k < count; k++) {
+        const kiln__low *o = &b->lows[operands[k]];
+        if (k > 0)
+            kiln__buf_puts(text, k + 1 == count ? " and " : ", ");
+        kiln__buf_puts(text, kiln__build_shape(b, o->rank, o->shape));
+    }
+    return kiln__build_text(b, text);
+}
+
+static void shape_over(kiln__build *b, uint32_t node, const uint32_t *operands, size_t count,
+                       kiln__low *made)
+{
+    int64_t shape[KILN_RANK_MAX];
+    int rank = 0;
+    for (size_t k = 0; k < count; k++) {
+        const kiln__low *o = &b->lows[operands[k]];
+        if (!broadcast_shape(&rank, shape, o->rank, o->shape))
+            kiln__build_fail(b, node, KILN_ERR_SHAPE, "shapes %s do not broadcast together",
+                             shapes_text(b, operands, count));
+    }
+    made->rank = rank;
+    made->shape = kiln__build_copy(b, shape, (size_t)rank * sizeof *shape);
+}
+
+/* Pass on what ops.c found wrong, with the place. */
+static void check_resolved(kiln__build *b, uint32_t node, kiln_status status, kiln_error *err)
+{
+    char text[300];
+    if (status == KILN_OK)
+        return;
+    snprintf(text, sizeof text, "%.290s", err->message);
+    kiln_error_clear(err);
+    kiln__build_fail(b, node, status, "%s", text);
+}
+
+static uint32_t lower_op(kiln__build *b, uint32_t node)
+{
+    const kiln__node *n = &b->ir->nodes[node];
+    const uint32_t *from = b->ir->edges + n->operands;
+    kiln__low made = {.kind = KILN__LOW_EXPR, .origin = node};
+    kiln__op_type types[KILN__OP_ARITY_MAX];
+    uint32_t operands[KILN__OP_ARITY_MAX];
+    kiln_error err = KILN_ERROR_INIT;
+
+    memset(types, 0, sizeof types);
+    for (uint32_t k = 0; k < n->operand_count; k++) {
+        types[k].weak = is_weak(b, from[k], &types[k].number);
+        if (!types[k].weak)
+            types[k].dtype = b->lows[b->lowered[from[k]]].dtype;
+    }
+    check_resolved(b, node,
+                   kiln__op_resolve(kiln__op_find((kiln_op)n->op), types, &made.loop, &err), &err);
+    for (uint32_t k = 0; k < n->operand_count; k++)
+        operands[k] = types[k].weak
+                          ? weak_low(b, from[k], &types[k].number, made.loop.in[k])
+                          : kiln__low_cast(b, b->lowered[from[k]], made.loop.in[k], node);
+    made.dtype = made.loop.out;
+    shape_over(b, node, operands, n->operand_count, &made);
+    made.size = kiln__low_size(b, node, made.rank, made.shape, made.dtype);
+    return add_over(b, &made, operands, n->operand_count);
+}
+
+/* ---- reductions ------------------------------------------------------------------------------------- */
+
+/* Whether memory is read beneath a low: a kernel needs an array to run over. */
+static bool reads_memory(const kiln__build *b, uint32_t low)
+{
+    const kiln__low *n = &b->lows[low];
+    if (n->kind == KILN__LOW_LEAF || n->kind == KILN__LOW_REDUCE || n->kind == KILN__LOW_CUSTOM ||
+        n->kind == KILN__LOW_STORE)
+        return true;
+    for (uint32_t k = 0; k < n->operand_count; k++)
+        if (reads_memory(b, n->operand[k]))
+            return true;
+    return false;
+}
+
+/* Mark the axes of `space` that a node reduces, and shape its result. */
+static void reduce_shape(kiln__build *b, uint32_t node, kiln__low *made)
+{
+    const kiln__node *n = &b->ir->nodes[node];
+    const int64_t *axes = b->ir->data + n->data;
+    made->reduced = kiln__build_alloc(b, (size_t)made->space_rank * sizeof *made->reduced + 1);
+    for (int a = 0; a < made->space_rank; a++)
+        made->reduced[a] = n->all_axes;
+    for (uint32_t k = 0; k < n->data_count; k++) {
+        const int a = kiln__lower_axis(b, node, axes[k], made->space_rank);
+        if (made->reduced[a])
+            kiln__build_fail(b, node, KILN_ERR_AXIS, "axis %d is given twice", a);
+        made->reduced[a] = true;
+    }
+    made->keepdims = n->keepdims;
+    made->shape = kiln__build_alloc(b, (size_t)made->space_rank * sizeof *made->shape);
+    made->rank = 0;
+    for (int a = 0; a < made->space_rank; a++)
+        if (!made->reduced[a] || n->keepdims)
+            made->shape[made->rank++] = made->reduced[a] ? 1 : made->space[a];
+    made->size = kiln__low_size(b, node, made->rank, made->shape, made->dtype);
+}
+
+static uint32_t lower_reduce(kiln__build *b, uint32_t node)
+{
+    const kiln__node *n = &b->ir->nodes[node];
+    uint32_t x = strong(b, b->ir->edges[n->operands]);
+
+    if (n->dtype != KILN_DTYPE_NONE)
+        x = kiln__low_cast(b, x, n->dtype, node);
+    if (!reads_memory(b, x))
+        x = kiln__low_store(b, x, node);
+    const kiln__low *o = &b->lows[x];
+    const kiln__reduce_row *row = kiln__reduce_row_find(n->op, o->dtype);
+    if (row == NULL)
+        kiln__build_fail(b, node, KILN_ERR_DTYPE, "it does not take %s: complex numbers have no order",
+                         kiln_dtype_name(o->dtype));
+    kiln__low made = {.kind = KILN__LOW_REDUCE,
+                      .dtype = kiln__reduce_result(row, o->dtype),
+                      .op = n->op,
+                      .space_rank = o->rank,
+                      .space = o->shape,
+                      .origin = node};
+    reduce_shape(b, node, &made);
+    int64_t elements = 1;
+    for (int a = 0; a < o->rank; a++)
+        elements *= made.reduced[a] ? o->shape[a] != 0 : 1;
+    if (elements == 0 && kiln__reduce_needs_elements(row))
+        kiln__build_fail(b, node, KILN_ERR_IDENTITY, "no elements have no such value: the shape is %s",
+                         kiln__build_shape(b, o->rank, o->shape));
+    const uint32_t low = add_over(b, &made, &x, 1);
+    return n->dtype != KILN_DTYPE_NONE ? kiln__low_cast(b, low, n->dtype, node) : low;
+}
+
+/* ---- custom kernels --------------------------------------------------------------------------------- */
+
+static uint32_t lower_custom(kiln__build *b, uint32_t node)
+{
+    const kiln__node *n = &b->ir->nodes[node];
+    const kiln__definition *d = n->def;
+    kiln__low made = {.kind = KILN__LOW_CUSTOM, .custom = n, .origin = node};
+    uint32_t operands[KILN_PARAM_MAX], shaping[KILN_PARAM_MAX];
+    kiln__given given[KILN_PARAM_MAX];
+    kiln_dtype dtypes[KILN_PARAM_MAX];
+    size_t shaping_count = 0;
+    kiln_error err = KILN_ERROR_INIT;
+
+    memset(given, 0, sizeof given);
+    for (size_t p = 0; p < d->input_count; p++) {
+        const uint32_t from = b->ir->edges[n->operands + p];
+        kiln__number number;
+        operands[p] = strong(b, from);
+        given[p].kind = KILN__GIVEN_ARRAY;
+        given[p].dtype = b->lows[operands[p]].dtype;
+        if (is_weak(b, from, &number))
+            given[p].kind = number.kind == 'b'   ? KILN__GIVEN_BOOL
+                            : number.kind == 'i' ? KILN__GIVEN_INT
+                            : number.kind == 'u' ? KILN__GIVEN_UINT
+                            : number.kind == 'f' ? KILN__GIVEN_FLOAT
+                                                 : KILN__GIVEN_COMPLEX;
+        else if (!d->params[p].raw)
+            shaping[shaping_count++] = operands[p];
+    }
+    check_resolved(b, node, kiln__bind_types(d, given, dtypes, &err), &err);
+    if (shaping_count == 0)
+        kiln__build_fail(b, node, KILN_ERR_UNDECIDED_SIZE,
+                         "no input that is not raw decides the size");
+    made.dtype = dtypes[d->input_count + n->result];
+    made.op = (int)n->result;
+    shape_over(b, node, shaping, shaping_count, &made);
+    made.space = made.shape;
+    made.space_rank = made.rank;
+    if (d->reduction)
+        reduce_shape(b, node, &made);
+    else
+        made.size = kiln__low_size(b, node, made.rank, made.shape, made.dtype);
+    return add_over(b, &made, operands, d->input_count);
+}
+
+/* ---- positions ---------------------------------------------------------------------------------------- */
+
+/* 0, 1, ..., count - 1. */
+static uint32_t iota(kiln__build *b, uint32_t node, int64_t count)
+{
+    static const int64_t one = 1;
+    const kiln__low made = {.kind = KILN__LOW_IOTA,
+                            .dtype = KILN_INT64,
+                            .rank = 1,
+                            .shape = kiln__build_copy(b, &count, sizeof count),
+                            .size = kiln__low_size(b, node, 1, &count, KILN_INT64),
+                            .coef = kiln__build_copy(b, &one, sizeof one),
+                            .origin = node};
+    return kiln__low_add(b, &made);
+}
+
+static uint32_t lower_index(kiln__build *b, uint32_t node)
+{
+    const kiln__node *n = &b->ir->nodes[node];
+    const kiln__low *o = &b->lows[strong(b, b->ir->edges[n->operands])];
+    const int axis = kiln__lower_axis(b, node, b->ir->data[n->data], o->rank);
+    const kiln__axis_map map = {axis, 0, 1};
+    return kiln__low_view(b, iota(b, node, o->shape[axis]), o->rank, o->shape, &map, node);
+}
+
+/* ---- the walk ------------------------------------------------------------------------------------------- */
+
+static uint32_t lower_node(kiln__build *b, uint32_t node)
+{
+    const kiln__node *n = &b->ir->nodes[node];
+    switch (n->kind) {
+    case KILN__NODE_INPUT:
+        return lower_input(b, node);
+    case KILN__NODE_CONSTANT:
+        return 0; /* its users decide what it is */
+    case KILN__NODE_OP:
+        return lower_op(b, node);
+    case KILN__NODE_CAST:
+        return kiln__low_cast(b, strong(b, b->ir->edges[n->operands]), n->dtype, node);
+    case KILN__NODE_REDUCE:
+        return lower_reduce(b, node);
+    case KILN__NODE_VIEW:
+        return kiln__lower_view(b, node, strong(b, b->ir->edges[n->operands]));
+    case KILN__NODE_INDEX:
+        return lower_index(b, node);
+    case KILN__NODE_ARANGE:
+        return iota(b, node, b->ir->data[n->data]);
+    case KILN__NODE_CUSTOM:
+        return lower_custom(b, node);
+    }
+    return 0;
+}
+
+static void want(kiln__build *b)
+{
+    const kiln__ir *ir = b->ir;
+    for (uint32_t k = 0; k < ir->output_count; k++)
+        b->wanted[ir->outputs[k].node] = true;
+    for (uint32_t id = ir->node_count; id-- > 1;)
+        for (uint32_t k = 0; b->wanted[id] && k < ir->nodes[id].operand_count; k++)
+            b->wanted[ir->edges[ir->nodes[id].operands + k]] = true;
+}
+
+/* An output is computed by some kernel, and by one only once: what is not, or is an output already,
+ * is copied. */
+static void lower_output(kiln__build *b, uint32_t k)
+{
+    const kiln__ir_name *name = &b->ir->outputs[k];
+    const kiln__graph_arg *arg = &b->args[b->ir->input_count + k];
+    uint32_t low = strong(b, name->node);
+    const kiln__low *n = &b->lows[low];
+    bool taken = !kiln__low_computed(n) && n->kind != KILN__LOW_REDUCE && n->kind != KILN__LOW_CUSTOM;
+    for (uint32_t j = 0; j < k; j++)
+        taken = taken || b->outputs[j] == low;
+    if (taken) {
+        kiln__low made = {.kind = KILN__LOW_STORE,
+                          .dtype = n->dtype,
+                          .rank = n->rank,
+                          .shape = n->shape,
+                          .size = n->size,
+                          .output = (int)k + 1, /* a copy for each output */
+                          .origin = name->node};
+        low = add_over(b, &made, &low, 1);
+        n = &b->lows[low];
+    }
+    b->outputs[k] = low;
+    if (!arg->is_array)
+        return;
+    if (arg->dtype != n->dtype)
+        kiln__build_fail(b, 0, KILN_ERR_DTYPE, "output `%s` is given as %s, but the result is %s",
+                         name->name, kiln_dtype_name(arg->dtype), kiln_dtype_name(n->dtype));
+    if (!kiln__same_shape(arg->rank, arg->shape, n->rank, n->shape))
+        kiln__build_fail(b, 0, KILN_ERR_OUTPUT, "output `%s` has shape %s, but the result has %s",
+                         name->name, kiln__build_shape(b, arg->rank, arg->shape),
+                         kiln__build_shape(b, n->rank, n->shape));
+}
+
+void kiln__lower(kiln__build *b)
+{
+    const uint32_t count = b->ir->node_count;
+    b->lowered = kiln__build_alloc(b, count * sizeof *b->lowered);
+    b->wanted = kiln__build_alloc(b, count * sizeof *b->wanted);
+    b->outputs = kiln__build_alloc(b, b->ir->output_count * sizeof *b->outputs);
+    want(b);
+    for (uint32_t id = 1; id < count; id++)
+        if (b->wanted[id])
+            b->lowered[id] = lower_node(b, id);
+    for (uint32_t k = 0; k < b->ir->output_count; k++)
+        lower_output(b, k);
+    for (uint32_t id = 1; id < b->low_count; id++)
+        b->lows[id].output = -1;
+    for (uint32_t k = 0; k < b->ir->output_count; k++)
+        b->lows[b->outputs[k]].output = (int)k;
+}

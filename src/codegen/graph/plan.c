@@ -1,0 +1,618 @@
+/*
+ * plan.c - what is kept in memory, and which kernel computes it.
+ *
+ *     lower > [plan] > text > program
+ *
+ * Kernels on this path move bytes for a living: arithmetic is nearly free, memory is not. So
+ * everything is computed where it is used, again if need be, and stored only
+ *
+ *     - when it is an output, or the result of a reduction;
+ *     - before it is spread over a larger space, when it came from a reduction (the reduction's own
+ *       kernel then finishes it) or when it is dear (a function of a row's vector, spread over all
+ *       rows);
+ *     - when a kernel would otherwise become too large.
+ *
+ * Each stored value gets a level, one more than that of any stored value its kernel has to read.
+ * Kernels of one level do not depend on one another, so loops over the same shape are merged, and so
+ * are reductions of the same axes of the same shape: the merged graph cannot have a cycle. A loop
+ * that computes a stored value of its own level at the same index uses it from its register.
+ */
+#include "codegen/graph/build.h"
+
+/* Contexts of kiln__low.ready: within a loop at the same index; at another index, where what is
+ * stored must be read; within a reduction. */
+enum { CONTEXT_SAME, CONTEXT_OTHER, CONTEXT_REDUCE };
+
+enum {
+    WEIGHT_CALL = 10,        /* a function, against 1 for arithmetic */
+    WEIGHT_MAX = 1 << 20,
+    SPREAD_WEIGHT = 10,      /* what is dear enough to be stored before it is spread ... */
+    SPREAD_ELEMENTS = 1 << 16, /* ... over this many more elements */
+    AGAIN_WEIGHT = 60,       /* too dear to be computed again by a reduction */
+    NODES_MAX = 160,         /* operations of one kernel, beyond which it is cut */
+    LEAVES_MAX = 28,
+    ROOTS_MAX = 12,          /* results of one loop */
+    MEMBERS_MAX = 6          /* reductions in one pass */
+};
+
+void kiln__plan_list(kiln__build *b, uint32_t **list, size_t *count, size_t *room, uint32_t id)
+{
+    if (*count == *room) {
+        const size_t larger = *room == 0 ? 8 : 2 * *room;
+        uint32_t *moved = kiln__build_alloc(b, larger * sizeof *moved);
+        if (*count > 0)
+            memcpy(moved, *list, *count * sizeof *moved);
+        *list = moved;
+        *room = larger;
+    }
+    (*list)[(*count)++] = id;
+}
+
+uint32_t kiln__behind(const kiln__build *b, uint32_t low)
+{
+    while (b->lows[low].kind == KILN__LOW_LENS)
+        low = b->lows[low].operand[0];
+    return low;
+}
+
+/* ---- facts ------------------------------------------------------------------------------------------- */
+
+static void mark_needed(kiln__build *b)
+{
+    for (uint32_t k = 0; k < b->ir->output_count; k++)
+        b->lows[b->outputs[k]].needed = true;
+    for (uint32_t id = b->low_count; id-- > 1;)
+        for (uint32_t k = 0; b->lows[id].needed && k < b->lows[id].operand_count; k++)
+            b->lows[b->lows[id].operand[k]].needed = true;
+}
+
+/* Whether an expression calls a function of mathematics: a word in lower case before a bracket. */
+static bool calls(const char *expression)
+{
+    for (const char *c = expression; *c != '\0'; c++)
+        if (c[0] == '(' && c > expression && c[-1] >= 'a' && c[-1] <= 'z')
+            return true;
+    return false;
+}
+
+static int own_weight(const kiln__low *n)
+{
+    if (n->kind == KILN__LOW_EXPR)
+        return calls(n->loop.expression) ? WEIGHT_CALL : 1;
+    return n->kind == KILN__LOW_CAST;
+}
+
+/* loads, reduces and weight of everything, operands first. */
+static void gather_facts(kiln__build *b)
+{
+    for (uint32_t id = 1; id < b->low_count; id++) {
+        kiln__low *n = &b->lows[id];
+        n->weight = own_weight(n);
+        n->loads = n->kind == KILN__LOW_LEAF || n->kind == KILN__LOW_IOTA ||
+                   n->kind == KILN__LOW_RESHAPED || n->kind == KILN__LOW_CUSTOM;
+        n->reduces = n->kind == KILN__LOW_REDUCE;
+        if (!kiln__low_computed(n) && n->kind != KILN__LOW_LENS)
+            continue;
+        for (uint32_t k = 0; k < n->operand_count; k++) {
+            const kiln__low *o = &b->lows[n->operand[k]];
+            n->loads = n->loads || o->loads;
+            n->reduces = n->reduces || o->reduces;
+            if (n->weight < WEIGHT_MAX)
+                n->weight += o->stored ? 0 : o->weight;
+        }
+    }
+}
+
+/* ---- what is stored ------------------------------------------------------------------------------------- */
+
+/* `n` uses `v`, which is smaller, at each of its own elements. */
+static bool worth_storing(const kiln__low *v, int64_t elements)
+{
+    if (!kiln__low_computed(v) || v->stored || v->weight == 0 || elements < 2 * v->size)
+        return false;
+    if (v->reduces && !v->loads)
+        return true;
+    return (v->loads || v->reduces) && v->weight >= SPREAD_WEIGHT &&
+           elements - v->size >= SPREAD_ELEMENTS;
+}
+
+static void store_spread(kiln__build *b)
+{
+    for (uint32_t id = b->low_count; id-- > 1;) {
+        const kiln__low *n = &b->lows[id];
+        if (!n->needed || (!kiln__low_computed(n) && n->kind != KILN__LOW_REDUCE))
+            continue;
+        for (uint32_t k = 0; k < n->operand_count; k++) {
+            kiln__low *v = &b->lows[kiln__behind(b, n->operand[k])];
+            int64_t elements = n->size;
+            if (n->kind == KILN__LOW_REDUCE)
+                elements = b->lows[n->operand[k]].size;
+            if (worth_storing(v, elements))
+                v->stored = true;
+        }
+    }
+}
+
+/* How large the kernel of a root would be. */
+typedef struct measure {
+    int nodes, leaves;
+} measure;
+
+static void measure_below(kiln__build *b, uint32_t id, bool *seen, measure *m, bool root)
+{
+    const kiln__low *n = &b->lows[id];
+    if (seen[id])
+        return;
+    seen[id] = true;
+    if (n->kind == KILN__LOW_CONST || n->kind == KILN__LOW_IOTA)
+        return;
+    if (n->kind == KILN__LOW_LENS || (kiln__low_computed(n) && (root || !n->stored))) {
+        m->nodes += n->kind != KILN__LOW_LENS;
+        for (uint32_t k = 0; k < n->operand_count; k++)
+            measure_below(b, n->operand[k], seen, m, false);
+        return;
+    }
+    m->leaves++;
+}
+
+static measure measure_of(kiln__build *b, uint32_t id)
+{
+    measure m = {0, 0};
+    bool *seen = kiln__build_alloc(b, b->low_count * sizeof *seen);
+    measure_below(b, id, seen, &m, true);
+    return m;
+}
+
+/* Cut what is too large: store the first value, from its leaves up, that is large enough to be worth
+ * a kernel. Values are visited operands first, so that each kernel is near the bound. */
+static void store_large(kiln__build *b)
+{
+    for (uint32_t id = 1; id < b->low_count; id++) {
+        kiln__low *n = &b->lows[id];
+        if (!n->needed || !kiln__low_computed(n) || n->stored || (!n->loads && !n->reduces) ||
+            n->weight < NODES_MAX / 8)
+            continue;
+        const measure m = measure_of(b, id);
+        if (m.nodes > NODES_MAX / 2 || m.leaves > LEAVES_MAX / 2)
+            n->stored = true;
+    }
+}
+
+static void choose_stored(kiln__build *b)
+{
+    bool large = false;
+    for (uint32_t id = 1; id < b->low_count; id++) {
+        kiln__low *n = &b->lows[id];
+        if (!n->needed)
+            continue;
+        if (n->kind == KILN__LOW_STORE || (n->output >= 0 && kiln__low_computed(n)))
+            n->stored = true;
+        for (uint32_t k = 0; n->kind == KILN__LOW_CUSTOM && k < n->operand_count; k++) {
+            kiln__low *o = &b->lows[kiln__behind(b, n->operand[k])];
+            o->stored = o->stored || kiln__low_computed(o);
+        }
+    }
+    store_spread(b);
+    for (uint32_t id = 1; id < b->low_count && !large; id++) {
+        const kiln__low *n = &b->lows[id];
+        if (!n->needed || !(n->stored || n->kind == KILN__LOW_REDUCE))
+            continue;
+        const uint32_t root = n->kind == KILN__LOW_REDUCE ? kiln__behind(b, n->operand[0]) : id;
+        const measure m = measure_of(b, root);
+        large = m.nodes > NODES_MAX || m.leaves > LEAVES_MAX;
+    }
+    if (large)
+        store_large(b);
+}
+
+/* ---- kernels ----------------------------------------------------------------------------------------- */
+
+static kiln__plan_kernel *new_kernel(kiln__build *b, kiln__step_kind kind, int level, int rank,
+                                     int64_t *shape)
+{
+    kiln__plan_kernel *made = kiln__build_alloc(b, sizeof *made);
+    kiln__plan_kernel **end = &b->kernels;
+    made->kind = kind;
+    made->level = level;
+    made->rank = rank;
+    made->shape = shape;
+    while (*end != NULL)
+        end = &(*end)->next;
+    *end = made;
+    return made;
+}
+
+/* Put a stored value into a loop of its level over its shape. */
+static void join_loop(kiln__build *b, uint32_t id, int level)
+{
+    kiln__low *n = &b->lows[id];
+    kiln__plan_kernel *k = b->kernels;
+    while (k != NULL && !(k->kind == KILN__STEP_LOOP && k->level == level &&
+                          k->root_count < ROOTS_MAX &&
+                          kiln__same_shape(k->rank, k->shape, n->rank, n->shape)))
+        k = k->next;
+    if (k == NULL)
+        k = new_kernel(b, KILN__STEP_LOOP, level, n->rank, n->shape);
+    kiln__plan_list(b, &k->roots, &k->root_count, &k->root_room, id);
+    n->kernel = k;
+}
+
+/* Bytes of a reduction's accumulator, from above. */
+static size_t part_bytes(const kiln__build *b, const kiln__low *n)
+{
+    const kiln_dtype dtype = b->lows[n->operand[0]].dtype;
+    const size_t value = kiln_dtype_size(dtype) < 8 ? 8 : kiln_dtype_size(dtype);
+    switch ((kiln_reduce_op)n->op) {
+    case KILN_REDUCE_ARGMIN:
+    case KILN_REDUCE_ARGMAX:
+    case KILN_REDUCE_NANMEAN:
+        return value + 8;
+    case KILN_REDUCE_VAR:
+    case KILN_REDUCE_STD:
+        return 3 * value;
+    default:
+        return value;
+    }
+}
+
+static bool fits_pass(const kiln__build *b, const kiln__plan_kernel *k, const kiln__low *n)
+{
+    size_t bytes = part_bytes(b, n);
+    for (size_t m = 0; m < k->member_count; m++)
+        bytes += part_bytes(b, &b->lows[k->members[m]]);
+    return k->member_count < MEMBERS_MAX && bytes <= KILN__PART_BYTES_MAX;
+}
+
+static void join_reduction(kiln__build *b, uint32_t id, int level)
+{
+    kiln__low *n = &b->lows[id];
+    kiln__plan_kernel *k = b->kernels;
+    while (k != NULL &&
+           !(k->kind == KILN__STEP_REDUCE && k->level == level &&
+             kiln__same_shape(k->rank, k->shape, n->space_rank, n->space) &&
+             memcmp(k->reduced, n->reduced, (size_t)k->rank * sizeof *k->reduced) == 0 &&
+             fits_pass(b, k, n)))
+        k = k->next;
+    if (k == NULL) {
+        k = new_kernel(b, KILN__STEP_REDUCE, level, n->space_rank, n->space);
+        k->reduced = n->reduced;
+    }
+    kiln__plan_list(b, &k->members, &k->member_count, &k->member_room, id);
+    n->kernel = k;
+}
+
+/* Results of one custom kernel over the same operands come from one launch. */
+static void join_custom(kiln__build *b, uint32_t id, int level)
+{
+    kiln__low *n = &b->lows[id];
+    kiln__plan_kernel *k = b->kernels;
+    for (; k != NULL; k = k->next) {
+        if (k->kind != KILN__STEP_CUSTOM && k->kind != KILN__STEP_CUSTOM_REDUCE)
+            continue;
+        const kiln__low *first = &b->lows[k->roots[0]];
+        if (first->custom->kernel == n->custom->kernel && first->keepdims == n->keepdims &&
+            memcmp(first->operand, n->operand, n->operand_count * sizeof *n->operand) == 0 &&
+            (n->reduced == NULL ||
+             memcmp(first->reduced, n->reduced, (size_t)n->space_rank * sizeof *n->reduced) == 0))
+            break;
+    }
+    if (k == NULL) {
+        k = new_kernel(b,
+                       n->custom->def->reduction ? KILN__STEP_CUSTOM_REDUCE : KILN__STEP_CUSTOM,
+                       level, n->space_rank, n->space);
+        k->reduced = n->reduced;
+    }
+    kiln__plan_list(b, &k->roots, &k->root_count, &k->root_room, id);
+    n->kernel = k;
+}
+
+/* ---- levels --------------------------------------------------------------------------------------------- */
+
+static int level_of(kiln__build *b, uint32_t id);
+
+static int64_t leaf_bytes(kiln__build *b, uint32_t id, bool *seen)
+{
+    const kiln__low *n = &b->lows[id];
+    int64_t bytes = 0;
+    if (seen[id])
+        return 0;
+    seen[id] = true;
+    if (n->kind == KILN__LOW_LENS || kiln__low_computed(n)) {
+        for (uint32_t k = 0; k < n->operand_count; k++)
+            bytes += leaf_bytes(b, n->operand[k], seen);
+        return bytes;
+    }
+    return n->size * (int64_t)kiln_dtype_size(n->dtype);
+}
+
+/* Whether a reduction computes an output for itself rather than wait for it: when that reads no more
+ * than the output has bytes. */
+static bool again(kiln__build *b, uint32_t id)
+{
+    const kiln__low *n = &b->lows[id];
+    if (n->output < 0 || n->kind == KILN__LOW_STORE || n->weight > AGAIN_WEIGHT || n->reduces)
+        return false;
+    bool *seen = kiln__build_alloc(b, b->low_count * sizeof *seen);
+    return leaf_bytes(b, id, seen) <= n->size * (int64_t)kiln_dtype_size(n->dtype);
+}
+
+static int larger(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+static int ready(kiln__build *b, uint32_t id, int context);
+
+static int ready_operands(kiln__build *b, uint32_t id, int context)
+{
+    const kiln__low *n = &b->lows[id];
+    int level = 1;
+    for (uint32_t k = 0; k < n->operand_count; k++) {
+        const kiln__low *o = &b->lows[n->operand[k]];
+        int inner = context;
+        if (context == CONTEXT_SAME &&
+            (n->kind == KILN__LOW_LENS || !kiln__same_shape(n->rank, n->shape, o->rank, o->shape)))
+            inner = CONTEXT_OTHER;
+        level = larger(level, ready(b, n->operand[k], inner));
+    }
+    return level;
+}
+
+/* The first level at which a kernel can compute, or read, a value. */
+static int ready(kiln__build *b, uint32_t id, int context)
+{
+    kiln__low *n = &b->lows[id];
+    if (n->ready[context] != 0)
+        return n->ready[context];
+    int level = 1;
+    switch (n->kind) {
+    case KILN__LOW_LEAF:
+    case KILN__LOW_SCALAR:
+    case KILN__LOW_CONST:
+    case KILN__LOW_IOTA:
+        break;
+    case KILN__LOW_RESHAPED:
+        level = level_of(b, n->operand[0]) + 1;
+        break;
+    case KILN__LOW_REDUCE:
+    case KILN__LOW_CUSTOM:
+        level = level_of(b, id) + 1;
+        break;
+    case KILN__LOW_LENS:
+    case KILN__LOW_EXPR:
+    case KILN__LOW_CAST:
+    case KILN__LOW_STORE:
+        if (!n->stored || (context == CONTEXT_REDUCE && again(b, id)))
+            level = ready_operands(b, id, context);
+        else {
+            level = level_of(b, id); /* decides n->epilogue as well */
+            level += context != CONTEXT_SAME || n->epilogue || n->rows != NULL;
+        }
+        break;
+    }
+    n->ready[context] = level;
+    return level;
+}
+
+/* ---- epilogues ---------------------------------------------------------------------------------------- */
+
+/* Whether two shapes have the same axes but for those of one index. */
+static bool same_squeezed(int rank, const int64_t *shape, int other_rank, const int64_t *other)
+{
+    int a = 0, k = 0;
+    for (;;) {
+        while (a < rank && shape[a] == 1)
+            a++;
+        while (k < other_rank && other[k] == 1)
+            k++;
+        if (a == rank || k == other_rank)
+            return a == rank && k == other_rank;
+        if (shape[a++] != other[k++])
+            return false;
+    }
+}
+
+/* Whether a view only adds or drops axes of one index. */
+static bool squeezes(const kiln__build *b, const kiln__low *lens)
+{
+    const kiln__low *o = &b->lows[lens->operand[0]];
+    int last = -1;
+    if (!same_squeezed(lens->rank, lens->shape, o->rank, o->shape))
+        return false;
+    for (int a = 0; a < o->rank; a++) {
+        const kiln__axis_map m = lens->map[a];
+        if (o->shape[a] == 1)
+            continue;
+        if (m.from <= last || m.start != 0 || m.step != 1)
+            return false;
+        last = m.from;
+    }
+    return true;
+}
+
+/* Whether `id` can be finished by the reduction whose results it is made of, and of nothing else. */
+static bool finishes(kiln__build *b, uint32_t id, kiln__plan_kernel **kernel)
+{
+    const kiln__low *n = &b->lows[id];
+    switch (n->kind) {
+    case KILN__LOW_CONST:
+    case KILN__LOW_SCALAR:
+        return true;
+    case KILN__LOW_REDUCE:
+        if (n->rows != NULL)
+            return false;
+        (void)level_of(b, id);
+        if (*kernel == NULL)
+            *kernel = n->kernel;
+        return *kernel == n->kernel;
+    case KILN__LOW_LENS:
+        return squeezes(b, n) && finishes(b, n->operand[0], kernel);
+    case KILN__LOW_EXPR:
+    case KILN__LOW_CAST:
+    case KILN__LOW_STORE:
+        if (n->rows != NULL || n->loads)
+            return false;
+        if (n->stored && n->level > 0 && !n->epilogue)
+            return false;
+        for (uint32_t k = 0; k < n->operand_count; k++) {
+            const kiln__low *o = &b->lows[n->operand[k]];
+            if (o->reduces && !same_squeezed(n->rank, n->shape, o->rank, o->shape))
+                return false;
+            if (!finishes(b, n->operand[k], kernel))
+                return false;
+        }
+        return true;
+    default:
+        return false;
+    }
+}
+
+static int level_of_stored(kiln__build *b, uint32_t id)
+{
+    kiln__low *n = &b->lows[id];
+    kiln__plan_kernel *kernel = NULL;
+    if (n->reduces && !n->loads && !n->c_order && finishes(b, id, &kernel) && kernel != NULL &&
+        kernel->root_count < ROOTS_MAX) {
+        n->epilogue = true;
+        n->kernel = kernel;
+        kiln__plan_list(b, &kernel->roots, &kernel->root_count, &kernel->root_room, id);
+        return kernel->level;
+    }
+    const int level = ready_operands(b, id, CONTEXT_SAME);
+    join_loop(b, id, level);
+    return level;
+}
+
+static int level_of_rows(kiln__build *b, kiln__row_family *family);
+
+static int level_of(kiln__build *b, uint32_t id)
+{
+    kiln__low *n = &b->lows[id];
+    if (n->level != 0)
+        return n->level;
+    int level = 1;
+    if (n->rows != NULL) {
+        level = level_of_rows(b, n->rows);
+    } else if (n->kind == KILN__LOW_REDUCE) {
+        level = ready(b, n->operand[0], CONTEXT_REDUCE);
+        join_reduction(b, id, level);
+    } else if (n->kind == KILN__LOW_CUSTOM) {
+        for (uint32_t k = 0; k < n->operand_count; k++)
+            level = larger(level, ready(b, n->operand[k], CONTEXT_OTHER));
+        join_custom(b, id, level);
+    } else {
+        level = level_of_stored(b, id);
+    }
+    n->level = level;
+    return level;
+}
+
+/* The level of what a row program reads: everything beneath its members that is not of it. */
+static int level_of_outside(kiln__build *b, const kiln__row_family *family, uint32_t id, bool *seen)
+{
+    const kiln__low *n = &b->lows[id];
+    int level = 1;
+    if (seen[id])
+        return 1;
+    seen[id] = true;
+    const bool inside = n->rows == family ||
+                        (n->rows == NULL && !n->stored &&
+                         (kiln__low_computed(n) || n->kind == KILN__LOW_LENS));
+    if (!inside)
+        return ready(b, id, CONTEXT_OTHER);
+    for (uint32_t k = 0; k < n->operand_count; k++)
+        level = larger(level, level_of_outside(b, family, n->operand[k], seen));
+    return level;
+}
+
+static int level_of_rows(kiln__build *b, kiln__row_family *family)
+{
+    if (family->level != 0)
+        return family->level;
+    if (family->busy)
+        kiln__build_fail(b, 0, KILN_ERR_INTERNAL, "a row program depends on itself");
+    family->busy = true;
+    bool *seen = kiln__build_alloc(b, b->low_count * sizeof *seen);
+    int level = 1;
+    for (uint32_t id = 1; id < b->low_count; id++)
+        if (b->lows[id].rows == family)
+            level = larger(level, level_of_outside(b, family, id, seen));
+    kiln__plan_kernel *k = new_kernel(b, KILN__STEP_ROW, level, family->sample->space_rank,
+                                      family->sample->space);
+    k->reduced = family->sample->reduced;
+    k->rows = family;
+    family->kernel = k;
+    family->level = level;
+    for (uint32_t id = 1; id < b->low_count; id++) {
+        kiln__low *n = &b->lows[id];
+        if (n->rows != family)
+            continue;
+        n->kernel = k;
+        n->level = level;
+        if (n->kind == KILN__LOW_REDUCE)
+            kiln__plan_list(b, &k->members, &k->member_count, &k->member_room, id);
+        else
+            kiln__plan_list(b, &k->roots, &k->root_count, &k->root_room, id);
+    }
+    return level;
+}
+
+bool kiln__inlined(const kiln__plan_kernel *kernel, const kiln__low *n)
+{
+    if (!kiln__low_computed(n))
+        return false;
+    if (!n->stored)
+        return true;
+    switch (kernel->kind) {
+    case KILN__STEP_LOOP:
+        return n->rows == NULL && !n->epilogue && n->level == kernel->level;
+    case KILN__STEP_REDUCE:
+        return n->kernel == kernel || (n->ready[CONTEXT_REDUCE] != 0 &&
+                                       n->ready[CONTEXT_REDUCE] <= n->level);
+    case KILN__STEP_ROW:
+        return n->rows == kernel->rows;
+    case KILN__STEP_CUSTOM:
+    case KILN__STEP_CUSTOM_REDUCE:
+        break;
+    }
+    return false;
+}
+
+/* ---- the stage --------------------------------------------------------------------------------------- */
+
+/* Order kernels by level; those of one level stay in the order they were made in. */
+static void sort_kernels(kiln__build *b)
+{
+    kiln__plan_kernel *sorted = NULL, **end = &sorted;
+    int levels = 0;
+    for (const kiln__plan_kernel *k = b->kernels; k != NULL; k = k->next)
+        levels = larger(levels, k->level);
+    for (int level = 1; level <= levels; level++)
+        for (kiln__plan_kernel **at = &b->kernels; *at != NULL;) {
+            kiln__plan_kernel *k = *at;
+            if (k->level != level) {
+                at = &k->next;
+                continue;
+            }
+            *at = k->next;
+            k->next = NULL;
+            *end = k;
+            end = &k->next;
+        }
+    b->kernels = sorted;
+}
+
+void kiln__plan_program(kiln__build *b)
+{
+    mark_needed(b);
+    gather_facts(b);
+    choose_stored(b);
+    gather_facts(b); /* weights stop at what is stored */
+    kiln__find_rows(b);
+    for (uint32_t id = 1; id < b->low_count; id++) {
+        const kiln__low *n = &b->lows[id];
+        if (n->needed && (n->stored || n->kind == KILN__LOW_REDUCE || n->kind == KILN__LOW_CUSTOM))
+            (void)level_of(b, id);
+    }
+    sort_kernels(b);
+}

@@ -1,0 +1,84 @@
+/*
+ * write.h - one kernel while its texts are written. Private to src/codegen/graph.
+ *
+ * Each kernel is walked twice: dry, to learn what it reads from memory and how positions run, and
+ * again, when everything it reads has a place. Statements are one a low, named t1, t2, ...; the same
+ * low seen through the same view is one statement.
+ */
+#ifndef KILN_CODEGEN_GRAPH_WRITE_H
+#define KILN_CODEGEN_GRAPH_WRITE_H
+
+#include "codegen/graph/build.h"
+
+/* A low seen through a view, and the text that stands for it. */
+typedef struct kiln__seen {
+    uint32_t low;
+    const kiln__axis_map *map;
+    const char *text;
+} kiln__seen;
+
+/* Scratch buffers of a build, by use. */
+enum {
+    KILN__BUF_BODY,  /* statements */
+    KILN__BUF_IN,    /* input signature */
+    KILN__BUF_OUT,   /* output signature */
+    KILN__BUF_TEXT,  /* one expression */
+    KILN__BUF_OTHER, /* texts of a reduction */
+    KILN__BUF_MORE
+};
+
+typedef struct kiln__writer {
+    kiln__build *b;
+    kiln__plan_kernel *kernel;
+    kiln__step *step;
+    uint32_t number; /* of the step, from 0 */
+    bool dry;
+    bool finishing;  /* what follows a reduction */
+    bool careful;    /* prefix every parameter: some name collided with a function's */
+    int rank;        /* of the loop: the kernel's axes in the order `axis` */
+    const int64_t *shape;
+    int axis[KILN_RANK_MAX];
+    kiln__seen *seen;
+    size_t seen_count, seen_room;
+    size_t seen_base; /* what is before belongs to another scope */
+    int next;         /* number of the next statement */
+    const char *names[KILN_PARAM_MAX];
+    size_t param_room;
+    bool row_outputs; /* outputs go to the row signature */
+    bool has_iota;
+    bool uses_tuple;  /* `_ind` */
+    int64_t iota[KILN_RANK_MAX]; /* coefficients of the first position met */
+    int operations;
+} kiln__writer;
+
+/* ---- values.c: where values are, and parameters bound to views of them ---- */
+
+/* Give a stored low its place: the output it is, or a temporary. `order` (NULL: C-order): its axes
+ * from slowest to fastest, when kiln chooses. */
+void kiln__place(kiln__writer *w, uint32_t low, const int *order);
+/* The input parameter for a low seen through `map`; its name. */
+const char *kiln__input_param(kiln__writer *w, uint32_t low, const kiln__axis_map *map);
+/* The output parameter for a placed low; axes of its view are given by `strides`. */
+const char *kiln__output_param(kiln__writer *w, uint32_t low, int rank, const int64_t *shape,
+                               const int64_t *strides);
+/* Strides of a placed low as an output of a reduction of `w`'s kernel: those of the kept axes. */
+int kiln__kept_strides(const kiln__writer *w, const kiln__low *n, int64_t *shape, int64_t *strides);
+
+/* ---- text.c ---- */
+
+/* The text that stands for a low seen through `map`, which has an entry for each of its axes;
+ * statements it needs are appended to the body. `root`: computed here though it is stored. */
+const char *kiln__operand_text(kiln__writer *w, uint32_t low, const kiln__axis_map *map, bool root);
+/* The map of a low at the loop's own index: axis by axis. */
+const kiln__axis_map *kiln__own_map(kiln__writer *w, uint32_t low);
+/* Register a text for a low, as when a reduction has computed it. */
+void kiln__name_low(kiln__writer *w, uint32_t low, const kiln__axis_map *map, const char *text);
+const char *kiln__next_name(kiln__writer *w);
+
+/* ---- text_reduce.c ---- */
+void kiln__write_reduction(kiln__writer *w);
+
+/* ---- text_rows.c ---- */
+void kiln__write_rows(kiln__writer *w);
+
+#endif

@@ -1,0 +1,291 @@
+/*
+ * call.c - the path of one call.
+ *
+ *     kiln_graph_run > entry from the memo > outputs > [step: views > kernel] ... > deliver
+ *
+ * Rule: on a hit the path takes no lock and allocates nothing but outputs and temporaries, which
+ * come from the pool. Views are headers on the stack.
+ *
+ * Outputs that overlap: a kernel looks after its own inputs and outputs (src/kernel/overlap.c). What
+ * it cannot see is an input that a later kernel reads after an earlier one has written an output
+ * over it: such an input is copied before anything runs.
+ */
+#include "graph/call.h"
+
+/* Most bytes of view headers that one step needs. */
+enum { VIEW_BYTES = KILN_PARAM_MAX * (sizeof(kiln_array) + 2 * KILN_RANK_MAX * sizeof(int64_t) + 16) };
+
+/* ---- arrays of a call ---------------------------------------------------------------------------- */
+
+static kiln_status take_outputs(kiln__graph_run *run, kiln_error *err)
+{
+    const kiln__program *p = run->entry->program;
+    const size_t inputs = run->graph->ir.input_count;
+    for (size_t k = 0; k < p->output_count; k++) {
+        const kiln_arg *arg = &run->call->args[inputs + k];
+        run->outputs[k] = kiln__graph_array(arg);
+        run->fresh[k] = run->outputs[k] == NULL;
+        if (!run->fresh[k])
+            continue;
+        const kiln__made *m = &p->outputs[k];
+        kiln_status status = kiln__array_new(run->graph->ctx, m->dtype, m->rank, m->shape, m->order,
+                                             run->call->stream, &run->outputs[k], err);
+        if (status != KILN_OK) {
+            run->fresh[k] = false;
+            return status;
+        }
+    }
+    return KILN_OK;
+}
+
+kiln_status kiln__run_temps(kiln__graph_run *run, uint32_t step, kiln_error *err)
+{
+    const kiln__program *p = run->entry->program;
+    for (size_t t = 0; t < p->temp_count; t++) {
+        const kiln__made *m = &p->temps[t];
+        if (m->first != step)
+            continue;
+        kiln_status status = kiln__array_new(run->graph->ctx, m->dtype, m->rank, m->shape, m->order,
+                                             run->call->stream, &run->temps[t], err);
+        if (status != KILN_OK)
+            return status;
+    }
+    return KILN_OK;
+}
+
+/* Give back what no later step reads: its memory is reused in stream order. */
+static void drop_temps(kiln__graph_run *run, uint32_t step)
+{
+    const kiln__program *p = run->entry->program;
+    for (size_t t = 0; t < p->temp_count; t++)
+        if (p->temps[t].last == step) {
+            kiln_array_release(run->temps[t]);
+            run->temps[t] = NULL;
+        }
+}
+
+kiln_array *kiln__run_value(const kiln__graph_run *run, const kiln__step_param *param)
+{
+    const size_t inputs = run->graph->ir.input_count;
+    if (param->kind == KILN__VALUE_TEMP)
+        return run->temps[param->index];
+    return param->index < inputs ? run->call->args[param->index].value.array
+                                 : run->outputs[param->index - inputs];
+}
+
+kiln_arg kiln__run_number(const kiln__number *n)
+{
+    switch (n->kind) {
+    case 'b':
+        return kiln_arg_bool(n->value.b);
+    case 'u':
+        return kiln_arg_uint(n->value.u);
+    case 'f':
+        return kiln_arg_float(n->value.f);
+    case 'c':
+        return kiln_arg_complex(n->value.c[0], n->value.c[1]);
+    }
+    return kiln_arg_int(n->value.i);
+}
+
+/* ---- steps ----------------------------------------------------------------------------------------- */
+
+kiln__call kiln__run_call(const kiln__bound_step *step, const kiln_arg *args, kiln_stream *stream)
+{
+    return (kiln__call){.args = args,
+                        .arg_count = step->view_count,
+                        .stream = stream,
+                        .axes = step->axes,
+                        .keepdims = step->keepdims};
+}
+
+static kiln_status run_step(const kiln__graph_run *run, const kiln__bound_step *step,
+                            kiln_error *err)
+{
+    _Alignas(16) unsigned char headers[VIEW_BYTES];
+    kiln_arg args[KILN_PARAM_MAX];
+    size_t used = 0;
+
+    for (size_t p = 0; p < step->view_count; p++) {
+        const kiln__view *view = &step->views[p];
+        if (view->param.kind == KILN__VALUE_SCALAR) {
+            args[p] = run->call->args[view->param.index];
+            continue;
+        }
+        if (view->param.kind == KILN__VALUE_NUMBER) {
+            args[p] = kiln__run_number(&view->param.number);
+            continue;
+        }
+        kiln_array *base = kiln__run_value(run, &view->param);
+        if (view->header != NULL) {
+            kiln_array *seen = (kiln_array *)(void *)(headers + used);
+            memcpy(seen, view->header, view->bytes);
+            seen->strides = seen->shape + seen->rank;
+            seen->storage = base->storage;
+            seen->data = (char *)base->data + view->param.offset;
+            used += view->bytes;
+            base = seen;
+        }
+        args[p] = kiln_arg_array(base);
+    }
+    const kiln__call call = kiln__run_call(step, args, run->call->stream);
+    return kiln__kernel_run(step->kernel, &call, err);
+}
+
+static kiln_status run_steps(kiln__graph_run *run, kiln_error *err)
+{
+    const kiln__program *p = run->entry->program;
+    for (uint32_t s = 0; s < p->step_count; s++) {
+        kiln_status status = p->temp_count > 0 ? kiln__run_temps(run, s, err) : KILN_OK;
+        if (status == KILN_OK)
+            status = run_step(run, &run->entry->steps[s], err);
+        if (status != KILN_OK)
+            return status;
+        if (p->temp_count > 0)
+            drop_temps(run, s);
+    }
+    return KILN_OK;
+}
+
+/* ---- overlaps -------------------------------------------------------------------------------------- */
+
+kiln_status kiln__run_overlaps(const kiln__graph_run *run, bool *copy_out, bool *any_copy,
+                               kiln_error *err)
+{
+    const kiln__program *p = run->entry->program;
+    const kiln__ir *ir = &run->graph->ir;
+    *any_copy = false;
+    if (p->step_count < 2)
+        return KILN_OK;
+    for (size_t w = 0; w < p->output_count; w++) {
+        if (run->fresh[w])
+            continue;
+        for (size_t v = 0; v < w; v++)
+            if (!run->fresh[v] && kiln__array_overlap(run->outputs[v], run->outputs[w]))
+                return kiln__fail(err, KILN_ERR_OVERLAP,
+                                  "graph \"%s\": outputs `%s` and `%s` share memory", ir->name,
+                                  ir->outputs[v].name, ir->outputs[w].name);
+        for (size_t k = 0; k < ir->input_count; k++) {
+            if (p->last_read[k] <= p->first_write[w] ||
+                !kiln__array_overlap(run->call->args[k].value.array, run->outputs[w]))
+                continue;
+            copy_out[k] = true;
+            *any_copy = true;
+        }
+    }
+    return KILN_OK;
+}
+
+/* The call with copies in place of inputs that are written before they are read. */
+static kiln_status run_with_copies(kiln_graph *graph, const kiln__graph_call *call, const bool *copy,
+                                   kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    const size_t inputs = graph->ir.input_count;
+    kiln_arg *args = kiln__calloc(call->arg_count, sizeof *args);
+    kiln_array **copies = kiln__calloc(inputs, sizeof(kiln_array *));
+    kiln__graph_call again = *call;
+
+    if (args == NULL || copies == NULL) {
+        status = kiln__fail_memory(err, call->arg_count * sizeof *args);
+        goto done;
+    }
+    memcpy(args, call->args, call->arg_count * sizeof *args);
+    for (size_t k = 0; k < inputs; k++) {
+        if (!copy[k])
+            continue;
+        KILN_TRY(kiln__array_copy_on(call->args[k].value.array, call->stream, &copies[k], err));
+        args[k] = kiln_arg_array(copies[k]);
+    }
+    again.args = args;
+    KILN_TRY(kiln__graph_run_call(graph, &again, err));
+
+done:
+    for (size_t k = 0; copies != NULL && k < inputs; k++)
+        kiln_array_release(copies[k]);
+    kiln__free(copies);
+    kiln__free(args);
+    return status;
+}
+
+/* ---- the call ---------------------------------------------------------------------------------------- */
+
+kiln_status kiln__run_begin(kiln__graph_run *run, kiln_graph *graph, const kiln__graph_call *call,
+                            kiln_error *err)
+{
+    memset(run, 0, offsetof(kiln__graph_run, room));
+    run->graph = graph;
+    run->call = call;
+    kiln_status status = kiln__entry_get(graph, call, &run->entry, &run->owned, err);
+    if (status != KILN_OK)
+        return status;
+    const kiln__program *p = run->entry->program;
+    const size_t count = p->temp_count + p->output_count;
+    const size_t bytes = count * sizeof(kiln_array *) + p->output_count * sizeof(bool) +
+                         graph->ir.input_count * sizeof(bool);
+    run->outputs = run->room;
+    if (bytes > sizeof run->room) {
+        run->heap = kiln__alloc(bytes);
+        if (run->heap == NULL)
+            return kiln__fail_memory(err, bytes);
+        run->outputs = run->heap;
+    }
+    memset(run->outputs, 0, bytes);
+    run->temps = run->outputs + p->output_count;
+    run->fresh = (bool *)(run->temps + p->temp_count);
+    run->copy = run->fresh + p->output_count;
+    return take_outputs(run, err);
+}
+
+void kiln__run_deliver(kiln__graph_run *run)
+{
+    const size_t inputs = run->graph->ir.input_count;
+    for (size_t k = 0; k < run->entry->program->output_count; k++)
+        if (run->fresh[k]) {
+            *run->call->args[inputs + k].value.out = run->outputs[k];
+            run->fresh[k] = false;
+        }
+}
+
+void kiln__run_end(kiln__graph_run *run)
+{
+    if (run->entry != NULL && run->outputs != NULL) {
+        const kiln__program *p = run->entry->program;
+        for (size_t t = 0; t < p->temp_count; t++)
+            kiln_array_release(run->temps[t]);
+        for (size_t k = 0; k < p->output_count; k++)
+            if (run->fresh[k])
+                kiln_array_release(run->outputs[k]);
+    }
+    kiln__free(run->heap);
+    kiln__entry_destroy(run->owned);
+}
+
+kiln_status kiln__graph_run_call(kiln_graph *graph, const kiln__graph_call *call, kiln_error *err)
+{
+    kiln__graph_run run;
+    bool any_copy = false;
+    kiln_status status = KILN_OK;
+
+    KILN_TRY(kiln__run_begin(&run, graph, call, err));
+    KILN_TRY(kiln__run_overlaps(&run, run.copy, &any_copy, err));
+    if (any_copy) {
+        status = run_with_copies(graph, call, run.copy, err);
+        goto done;
+    }
+    KILN_TRY(run_steps(&run, err));
+    kiln__run_deliver(&run);
+
+done:
+    kiln__run_end(&run);
+    return status;
+}
+
+kiln_status kiln_graph_run(kiln_graph *graph, const kiln_arg *args, size_t arg_count,
+                           const kiln_call_options *opts, kiln_error *err)
+{
+    kiln__graph_call call;
+    kiln_status status =
+        kiln__graph_call_read(graph, "kiln_graph_run", args, arg_count, opts, &call, err);
+    return status == KILN_OK ? kiln__graph_run_call(graph, &call, err) : status;
+}

@@ -1,0 +1,41 @@
+/*
+ * call.h - one call while it runs. Private to src/graph.
+ */
+#ifndef KILN_GRAPH_CALL_H
+#define KILN_GRAPH_CALL_H
+
+#include "graph/graph.h"
+
+/* The arrays of one call. */
+typedef struct kiln__graph_run {
+    kiln_graph *graph;
+    const kiln__graph_call *call;
+    const kiln__entry *entry;
+    kiln__entry *owned;   /* the same, when the memo was full */
+    kiln_array **outputs; /* given or fresh */
+    kiln_array **temps;   /* NULL before and after their time */
+    bool *fresh;          /* outputs allocated for this call */
+    bool *copy;           /* inputs to be copied first */
+    void *heap;           /* where the lists are, when they are long */
+    kiln_array *room[64];
+} kiln__graph_run;
+
+/* Find or build the entry, take or allocate outputs. Whatever it returns, end the run. */
+kiln_status kiln__run_begin(kiln__graph_run *run, kiln_graph *graph, const kiln__graph_call *call,
+                            kiln_error *err);
+/* Allocate the temporaries that `step` writes first. */
+kiln_status kiln__run_temps(kiln__graph_run *run, uint32_t step, kiln_error *err);
+/* ERR_OVERLAP for outputs that overlap; marks inputs that must be copied first. */
+kiln_status kiln__run_overlaps(const kiln__graph_run *run, bool *copy_out, bool *any_copy,
+                               kiln_error *err);
+void kiln__run_deliver(kiln__graph_run *run); /* fresh outputs to the caller */
+void kiln__run_end(kiln__graph_run *run);     /* release what was not delivered */
+
+/* The array that a parameter is a view of. */
+kiln_array *kiln__run_value(const kiln__graph_run *run, const kiln__step_param *param);
+kiln_arg kiln__run_number(const kiln__number *n);
+kiln__call kiln__run_call(const kiln__bound_step *step, const kiln_arg *args, kiln_stream *stream);
+
+kiln_status kiln__graph_run_call(kiln_graph *graph, const kiln__graph_call *call, kiln_error *err);
+
+#endif

@@ -1,0 +1,309 @@
+/*
+ * entry.c - everything about a call that stays the same while layouts do.
+ *
+ *     arguments > [check > program > kernels > views] > memo
+ *
+ * Rule: an entry depends on nothing that kiln__entry_matches does not compare.
+ *
+ * A view that a kernel's parameter needs is prepared as the header of an array that was never made:
+ * shape, strides and their hash are known; at a call it is copied to the stack and pointed at the
+ * memory of its value.
+ */
+#include "graph/graph.h"
+
+/* ---- recognising layouts ------------------------------------------------------------------------- */
+
+bool kiln__entry_matches(const kiln__entry *entry, const kiln_arg *args)
+{
+    for (size_t k = 0; k < entry->arg_count; k++) {
+        const kiln__entry_arg *e = &entry->args[k];
+        const kiln_array *a = kiln__graph_array(&args[k]);
+        if (a == NULL ? e->kind != (uint8_t)args[k].kind
+                      : e->kind != KILN_ARG_ARRAY || e->layout != a->layout ||
+                            e->rank != a->rank || e->dtype != (uint8_t)a->dtype ||
+                            memcmp(e->dims, a->shape, 2 * (size_t)a->rank * sizeof(int64_t)) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* False when an argument is not fit to be looked up: building then explains. */
+static bool hash_call(const kiln_graph *graph, const kiln__graph_call *call, uint64_t *out)
+{
+    uint64_t h = 0;
+    if (call->arg_count != (size_t)graph->ir.input_count + graph->ir.output_count)
+        return false;
+    for (size_t k = 0; k < call->arg_count; k++) {
+        const kiln_arg *arg = &call->args[k];
+        uint64_t word = (uint64_t)arg->kind;
+        if (arg->kind == KILN_ARG_ARRAY || arg->kind == KILN_ARG_OUT) {
+            const kiln_array *a = kiln__graph_array(arg);
+            if (a == NULL && (arg->kind == KILN_ARG_ARRAY || arg->value.out == NULL))
+                return false;
+            if (arg->kind == KILN_ARG_OUT && k < graph->ir.input_count)
+                return false;
+            if (a != NULL) {
+                if (a->magic != KILN__ARRAY_MAGIC || a->ctx != graph->ctx)
+                    return false;
+                word = a->layout;
+            }
+        } else if (k >= graph->ir.input_count) {
+            return false;
+        }
+        h = (h ^ word) * 0xff51afd7ed558ccdu;
+        h ^= h >> 32;
+    }
+    *out = h;
+    return true;
+}
+
+/* ---- arguments ------------------------------------------------------------------------------------ */
+
+static kiln_status read_number(const kiln_graph *graph, size_t k, const kiln_arg *arg,
+                               kiln__graph_arg *out, kiln_error *err)
+{
+    static const char kinds[] = {[KILN_ARG_BOOL] = 'b',
+                                 [KILN_ARG_INT] = 'i',
+                                 [KILN_ARG_UINT] = 'i',
+                                 [KILN_ARG_FLOAT] = 'f',
+                                 [KILN_ARG_COMPLEX] = 'c'};
+    if ((size_t)arg->kind >= KILN_COUNT_OF(kinds) || kinds[arg->kind] == 0)
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "graph \"%s\": argument %zu has the unknown kind %d",
+                          graph->ir.name, k + 1, (int)arg->kind);
+    out->number.kind = kinds[arg->kind];
+    return KILN_OK;
+}
+
+static kiln_status read_arg(const kiln_graph *graph, const kiln__graph_call *call, size_t k,
+                            kiln__graph_arg *out, kiln_error *err)
+{
+    const bool output = k >= graph->ir.input_count;
+    const kiln_arg *arg = &call->args[k];
+    const kiln_array *a = kiln__graph_array(arg);
+    char what[160];
+
+    snprintf(what, sizeof what, "graph \"%.50s\": %s `%.60s`", graph->ir.name,
+             output ? "output" : "input",
+             output ? graph->ir.outputs[k - graph->ir.input_count].name : graph->ir.inputs[k].name);
+    if (arg->kind == KILN_ARG_OUT && !output)
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "%s: an output pointer was given", what);
+    if (arg->kind == KILN_ARG_OUT && arg->value.out == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "%s: the output pointer is NULL", what);
+    if (arg->kind == KILN_ARG_OUT && a == NULL)
+        return KILN_OK;
+    if (arg->kind != KILN_ARG_ARRAY && arg->kind != KILN_ARG_OUT) {
+        if (output)
+            return kiln__fail(err, KILN_ERR_ARGUMENT, "%s: a number was given", what);
+        return read_number(graph, k, arg, out, err);
+    }
+    kiln_status status = kiln__array_check(a, graph->ctx, what, err);
+    if (status != KILN_OK)
+        return status;
+    if (output && a->self_overlap)
+        return kiln__fail(err, KILN_ERR_OUTPUT, "%s was broadcast and cannot be written", what);
+    out->is_array = true;
+    out->dtype = a->dtype;
+    out->rank = a->rank;
+    out->shape = a->shape;
+    out->strides = a->strides;
+    return KILN_OK;
+}
+
+/* "x, y -> z" */
+static void names_text(const kiln_graph *graph, kiln__buf *b)
+{
+    for (uint32_t k = 0; k < graph->ir.input_count; k++)
+        kiln__buf_printf(b, "%s%s", k > 0 ? ", " : "", graph->ir.inputs[k].name);
+    kiln__buf_puts(b, " -> ");
+    for (uint32_t k = 0; k < graph->ir.output_count; k++)
+        kiln__buf_printf(b, "%s%s", k > 0 ? ", " : "", graph->ir.outputs[k].name);
+}
+
+static kiln_status check_count(const kiln_graph *graph, const kiln__graph_call *call,
+                               kiln_error *err)
+{
+    const size_t inputs = graph->ir.input_count, outputs = graph->ir.output_count;
+    kiln__buf names = KILN__BUF_INIT;
+    if (call->arg_count == inputs + outputs)
+        return KILN_OK;
+    names_text(graph, &names);
+    kiln_status status =
+        kiln__fail(err, KILN_ERR_ARGUMENT_COUNT,
+                   "graph \"%s\" takes %zu arguments (%.300s), %zu were given", graph->ir.name,
+                   inputs + outputs, names.text != NULL ? names.text : "", call->arg_count);
+    kiln__buf_clear(&names);
+    return status;
+}
+
+kiln_status kiln__graph_call_read(kiln_graph *graph, const char *function, const kiln_arg *args,
+                                  size_t arg_count, const kiln_call_options *opts,
+                                  kiln__graph_call *out, kiln_error *err)
+{
+    kiln_call_options o = KILN_CALL_OPTIONS_INIT;
+    kiln_status status = kiln__graph_ready(graph, function, err);
+    if (status != KILN_OK)
+        return status;
+    if (args == NULL && arg_count > 0)
+        return kiln__fail(err, KILN_ERR_NULL, "%s: `args` is NULL", function);
+    *out = (kiln__graph_call){args, arg_count, kiln__device_stream(graph->device)};
+    if (opts == NULL)
+        return KILN_OK;
+    status =
+        kiln__options_read(&o, sizeof o, opts, opts->struct_size, "kiln_call_options", err);
+    if (status == KILN_OK && o.has_size)
+        status = kiln__fail(err, KILN_ERR_SIZE, "%s: a graph takes no size", function);
+    if (status == KILN_OK && o.stream != NULL)
+        status = kiln__context_stream(graph->ctx, o.stream, &out->stream, err);
+    return status;
+}
+
+kiln_status kiln__graph_program(kiln_graph *graph, const kiln__graph_call *call,
+                                kiln__program **out, kiln_error *err)
+{
+    const kiln_device_info *info = kiln__device_info(graph->device);
+    const kiln__graph_target target = {.backend = info->backend};
+    *out = NULL;
+    kiln_status status = check_count(graph, call, err);
+    if (status != KILN_OK)
+        return status;
+    kiln__graph_arg *args = kiln__calloc(call->arg_count + 1, sizeof *args);
+    if (args == NULL)
+        return kiln__fail_memory(err, call->arg_count * sizeof *args);
+    for (size_t k = 0; k < call->arg_count && status == KILN_OK; k++)
+        status = read_arg(graph, call, k, &args[k], err);
+    if (status == KILN_OK)
+        status = kiln__program_build(&graph->ir, args, &target, out, err);
+    kiln__free(args);
+    return status;
+}
+
+/* ---- entries -------------------------------------------------------------------------------------- */
+
+void kiln__entry_destroy(kiln__entry *entry)
+{
+    if (entry == NULL)
+        return;
+    for (size_t s = 0; entry->steps != NULL && s < entry->program->step_count; s++) {
+        for (size_t v = 0; entry->steps[s].views != NULL && v < entry->steps[s].view_count; v++)
+            kiln__free(entry->steps[s].views[v].header);
+        kiln__free(entry->steps[s].views);
+    }
+    kiln__free(entry->steps);
+    kiln__program_destroy(entry->program);
+    kiln__free(entry);
+}
+
+static kiln_status make_view(const kiln_graph *graph, const kiln__step_param *param,
+                             kiln__view *view, kiln_error *err)
+{
+    view->param = *param;
+    if (param->whole || param->kind == KILN__VALUE_SCALAR || param->kind == KILN__VALUE_NUMBER)
+        return KILN_OK;
+    view->bytes = (sizeof(kiln_array) + 2 * (size_t)param->rank * sizeof(int64_t) + 15) / 16 * 16;
+    view->header = kiln__calloc(1, view->bytes);
+    if (view->header == NULL)
+        return kiln__fail_memory(err, view->bytes);
+    kiln__array_header(view->header, graph->ctx, param->dtype, param->rank, param->shape,
+                       param->strides);
+    return KILN_OK;
+}
+
+static kiln_status bind_step(kiln_graph *graph, const kiln__step *step, kiln__bound_step *bound,
+                             kiln_error *err)
+{
+    bound->views = kiln__calloc(step->param_count + 1, sizeof *bound->views);
+    if (bound->views == NULL)
+        return kiln__fail_memory(err, step->param_count * sizeof *bound->views);
+    bound->view_count = step->param_count;
+    bound->input_count = step->input_count;
+    bound->reduce = step->kind != KILN__STEP_LOOP && step->kind != KILN__STEP_CUSTOM;
+    bound->axes = bound->reduce ? &step->axes : NULL;
+    bound->keepdims = step->keepdims;
+    for (size_t p = 0; p < step->param_count; p++) {
+        kiln_status status = make_view(graph, &step->params[p], &bound->views[p], err);
+        if (status != KILN_OK)
+            return status;
+        bound->view_bytes += bound->views[p].bytes;
+    }
+    return kiln__graph_kernel(graph, step, &bound->kernel, err);
+}
+
+static kiln__entry *entry_alloc(const kiln__graph_call *call)
+{
+    size_t dims = 0;
+    for (size_t k = 0; k < call->arg_count; k++) {
+        const kiln_array *a = kiln__graph_array(&call->args[k]);
+        dims += a != NULL ? 2 * (size_t)a->rank * sizeof(int64_t) : 0;
+    }
+    kiln__entry *e = kiln__calloc(1, sizeof *e + call->arg_count * sizeof e->args[0] + dims);
+    if (e == NULL)
+        return NULL;
+    int64_t *at = (int64_t *)(void *)&e->args[call->arg_count];
+    e->arg_count = call->arg_count;
+    for (size_t k = 0; k < call->arg_count; k++) {
+        const kiln_array *a = kiln__graph_array(&call->args[k]);
+        e->args[k].kind = a != NULL ? KILN_ARG_ARRAY : (uint8_t)call->args[k].kind;
+        if (a == NULL)
+            continue;
+        e->args[k].dtype = (uint8_t)a->dtype;
+        e->args[k].rank = (uint8_t)a->rank;
+        e->args[k].layout = a->layout;
+        e->args[k].dims = at;
+        memcpy(at, a->shape, 2 * (size_t)a->rank * sizeof(int64_t));
+        at += 2 * a->rank;
+    }
+    return e;
+}
+
+static kiln_status entry_build(kiln_graph *graph, const kiln__graph_call *call, uint64_t hash,
+                               kiln__entry **out, kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    kiln__program *program = NULL;
+    kiln__entry *entry = NULL;
+
+    KILN_TRY(kiln__device_check(graph->device, err));
+    KILN_TRY(kiln__graph_program(graph, call, &program, err));
+    entry = entry_alloc(call);
+    if (entry == NULL) {
+        status = kiln__fail_memory(err, sizeof *entry);
+        goto done;
+    }
+    entry->hash = hash;
+    entry->program = program;
+    program = NULL;
+    entry->steps = kiln__calloc(entry->program->step_count + 1, sizeof *entry->steps);
+    if (entry->steps == NULL) {
+        status = kiln__fail_memory(err, sizeof *entry->steps);
+        goto done;
+    }
+    for (size_t s = 0; s < entry->program->step_count; s++)
+        KILN_TRY(bind_step(graph, &entry->program->steps[s], &entry->steps[s], err));
+    *out = entry;
+    entry = NULL;
+
+done:
+    kiln__entry_destroy(entry);
+    kiln__program_destroy(program);
+    return status;
+}
+
+kiln_status kiln__entry_get(kiln_graph *graph, const kiln__graph_call *call,
+                            const kiln__entry **out, kiln__entry **owned, kiln_error *err)
+{
+    uint64_t hash = 0;
+    kiln__entry *built = NULL;
+
+    *owned = NULL;
+    *out = hash_call(graph, call, &hash) ? kiln__entry_memo_find(&graph->memo, hash, call->args)
+                                         : NULL;
+    if (*out != NULL)
+        return KILN_OK;
+    kiln_status status = entry_build(graph, call, hash, &built, err);
+    if (status != KILN_OK)
+        return status;
+    *out = built;
+    if (!kiln__entry_memo_insert(&graph->memo, built))
+        *owned = built;
+    return KILN_OK;
+}

@@ -1,0 +1,242 @@
+/*
+ * graph.c - the object: creation, compilation, and its kernels by their text.
+ */
+#include "graph/graph.h"
+
+/* ---- life ------------------------------------------------------------------------------------------ */
+
+static bool good_name(const char *name)
+{
+    if (!((name[0] >= 'a' && name[0] <= 'z') || (name[0] >= 'A' && name[0] <= 'Z')))
+        return false;
+    for (const char *c = name; *c != '\0'; c++)
+        if (!((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
+              *c == '_'))
+            return false;
+    return strlen(name) <= 100;
+}
+
+kiln_status kiln_graph_create(kiln_context *ctx, const kiln_graph_options *opts, kiln_graph **out,
+                              kiln_error *err)
+{
+    kiln_graph_options o = KILN_GRAPH_OPTIONS_INIT;
+
+    if (out == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "kiln_graph_create: `out` is NULL");
+    *out = NULL;
+    if (ctx == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "kiln_graph_create: `ctx` is NULL");
+    if (opts != NULL) {
+        kiln_status status = kiln__options_read(&o, sizeof o, opts, opts->struct_size,
+                                                "kiln_graph_options", err);
+        if (status != KILN_OK)
+            return status;
+    }
+    const char *name = o.name != NULL ? o.name : "kiln_graph";
+    if (!good_name(name))
+        return kiln__fail(err, KILN_ERR_NAME,
+                          "kiln_graph_create: the name \"%.120s\" is no identifier", name);
+    kiln_graph *graph = kiln__calloc(1, sizeof *graph);
+    if (graph == NULL)
+        return kiln__fail_memory(err, sizeof *graph);
+    graph->ir.name = kiln__strdup(name);
+    graph->magic = KILN__GRAPH_MAGIC;
+    graph->device = kiln__context_device(ctx);
+    pthread_mutex_init(&graph->lock, NULL);
+    kiln__entry_memo_init(&graph->memo);
+    graph->ctx = kiln_context_retain(ctx);
+    if (graph->ir.name == NULL) {
+        kiln_graph_destroy(graph);
+        return kiln__fail_memory(err, strlen(name) + 1);
+    }
+    *out = graph;
+    return KILN_OK;
+}
+
+void kiln_graph_options_init(kiln_graph_options *opts, size_t struct_size)
+{
+    kiln__options_init(opts, struct_size);
+}
+
+static void kernel_destroy(kiln__fused *k)
+{
+    kiln_elementwise_destroy(k->loop);
+    kiln_reduction_destroy(k->reduction);
+    kiln_row_destroy(k->row);
+    kiln__free(k->texts);
+    kiln__free(k);
+}
+
+void kiln_graph_destroy(kiln_graph *graph)
+{
+    if (graph == NULL)
+        return;
+    graph->magic = 0;
+    kiln__entry_memo_clear(&graph->memo);
+    while (graph->kernels != NULL) {
+        kiln__fused *k = graph->kernels;
+        graph->kernels = k->next;
+        kernel_destroy(k);
+    }
+    kiln__ir_clear(&graph->ir);
+    kiln_error_clear(&graph->failed);
+    kiln_error_clear(&graph->late_error);
+    pthread_mutex_destroy(&graph->lock);
+    kiln_context_release(graph->ctx);
+    kiln__free(graph);
+}
+
+/* ---- compilation ------------------------------------------------------------------------------------ */
+
+static void seal(kiln_graph *graph)
+{
+    pthread_mutex_lock(&graph->lock);
+    if (!atomic_load(&graph->sealed) && graph->failed.status == KILN_OK &&
+        graph->ir.output_count == 0)
+        kiln__fail(&graph->failed, KILN_ERR_OUTPUT, "graph \"%s\": no output was named",
+                   graph->ir.name);
+    atomic_store(&graph->sealed, true);
+    pthread_mutex_unlock(&graph->lock);
+}
+
+/* What was recorded after sealing is told once. */
+static kiln_status report_late(kiln_graph *graph, kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    pthread_mutex_lock(&graph->lock);
+    if (atomic_load(&graph->late)) {
+        status = kiln__error_copy(err, &graph->late_error);
+        kiln_error_clear(&graph->late_error);
+        atomic_store(&graph->late, false);
+    }
+    pthread_mutex_unlock(&graph->lock);
+    return status;
+}
+
+kiln_status kiln__graph_ready(kiln_graph *graph, const char *function, kiln_error *err)
+{
+    if (graph == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "%s: the graph is NULL", function);
+    if (graph->magic != KILN__GRAPH_MAGIC)
+        return kiln__fail(err, KILN_ERR_RELEASED, "%s: the graph was destroyed", function);
+    if (!atomic_load_explicit(&graph->sealed, memory_order_acquire))
+        seal(graph);
+    if (graph->failed.status != KILN_OK)
+        return kiln__error_copy(err, &graph->failed);
+    if (atomic_load_explicit(&graph->late, memory_order_relaxed))
+        return report_late(graph, err);
+    return KILN_OK;
+}
+
+kiln_status kiln_graph_compile(kiln_graph *graph, kiln_error *err)
+{
+    return kiln__graph_ready(graph, "kiln_graph_compile", err);
+}
+
+/* ---- kernels ---------------------------------------------------------------------------------------- */
+
+static void put_text(kiln__buf *b, const char *text)
+{
+    kiln__buf_puts(b, text != NULL ? text : "");
+    kiln__buf_putc(b, '\n');
+    kiln__buf_putc(b, '\1'); /* no text holds one: joined texts differ when the texts do */
+}
+
+/* All texts of a step as one. */
+static void join_texts(const kiln__step *step, kiln__buf *b)
+{
+    const kiln__definition_request *r = &step->request;
+    put_text(b, r->name);
+    put_text(b, r->in);
+    put_text(b, r->out);
+    put_text(b, r->row_out);
+    for (int k = 0; k < KILN__SNIPPET_COUNT; k++)
+        put_text(b, r->snippet[k]);
+    for (size_t s = 0; s < r->stage_count; s++) {
+        const kiln__row_stage *stage = &r->stages[s];
+        put_text(b, stage->prep);
+        put_text(b, stage->map);
+        put_text(b, stage->type);
+        put_text(b, stage->reduce);
+        put_text(b, stage->identity);
+        put_text(b, stage->result);
+        put_text(b, stage->post);
+    }
+    for (size_t v = 0; v < r->value_count; v++) {
+        put_text(b, r->values[v].type);
+        put_text(b, r->values[v].name);
+    }
+    kiln__buf_putc(b, (char)('0' + (int)step->kind));
+    kiln__buf_putc(b, r->keep_dims ? 'k' : '-');
+}
+
+static kiln__kernel *kernel_of(const kiln__fused *k)
+{
+    return k->loop != NULL        ? &k->loop->kernel
+           : k->reduction != NULL ? &k->reduction->kernel
+                                  : &k->row->kernel;
+}
+
+static kiln__fused *find_kernel(kiln_graph *graph, uint64_t hash, const kiln__buf *texts)
+{
+    kiln__fused *k = graph->kernels;
+    while (k != NULL && !(k->hash == hash && k->text_bytes == texts->length &&
+                          memcmp(k->texts, texts->text, texts->length) == 0))
+        k = k->next;
+    return k;
+}
+
+static kiln_status make_kernel(kiln_graph *graph, const kiln__step *step, kiln__fused *made,
+                               kiln_error *err)
+{
+    switch (step->kind) {
+    case KILN__STEP_LOOP:
+        return kiln__elementwise_new(graph->ctx, false, &step->request, &made->loop, err);
+    case KILN__STEP_REDUCE:
+        return kiln__reduction_new(graph->ctx, false, &step->request, &made->reduction, err);
+    default:
+        return kiln__row_new(graph->ctx, false, &step->request, &made->row, err);
+    }
+}
+
+kiln_status kiln__graph_kernel(kiln_graph *graph, const kiln__step *step, kiln__kernel **out,
+                               kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    kiln__buf texts = KILN__BUF_INIT;
+    kiln__fused *made = NULL;
+
+    if (step->kind == KILN__STEP_CUSTOM || step->kind == KILN__STEP_CUSTOM_REDUCE) {
+        /* Both handles begin with their kernel. */
+        *out = (kiln__kernel *)(uintptr_t)step->kernel;
+        return KILN_OK;
+    }
+    join_texts(step, &texts);
+    if (texts.failed) {
+        kiln__buf_clear(&texts);
+        return kiln__fail_memory(err, sizeof *made);
+    }
+    const uint64_t hash = kiln__hash_64(texts.text, texts.length);
+    pthread_mutex_lock(&graph->lock);
+    kiln__fused *found = find_kernel(graph, hash, &texts);
+    if (found == NULL) {
+        made = kiln__calloc(1, sizeof *made);
+        status = made != NULL ? make_kernel(graph, step, made, err)
+                              : kiln__fail_memory(err, sizeof *made);
+        if (status == KILN_OK) {
+            made->kind = step->kind;
+            made->hash = hash;
+            made->text_bytes = texts.length;
+            made->texts = kiln__buf_take(&texts);
+            made->next = graph->kernels;
+            graph->kernels = found = made;
+            made = NULL;
+        }
+    }
+    pthread_mutex_unlock(&graph->lock);
+    kiln__buf_clear(&texts);
+    if (made != NULL)
+        kernel_destroy(made);
+    *out = found != NULL ? kernel_of(found) : NULL;
+    return status;
+}

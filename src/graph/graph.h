@@ -1,0 +1,145 @@
+/*
+ * graph.h - the one door of src/graph: recorded graphs on arrays.
+ *
+ *     arguments > [memo by layouts] > entry: program + kernels + views > [run: step after step]
+ *
+ * record.c   the public recording functions
+ * graph.c    the object: creation, compilation, its kernels by their text
+ * entry.c    everything about a call that does not change while layouts stay the same
+ * memo.c     entries by layout, read without locks
+ * call.c     the path of one call
+ * prepare.c  prepared launches
+ * show.c     explain, DOT, source
+ * eager.c    operations of arrays, without a graph
+ *
+ * Uses codegen/graph, kernel, array, context.
+ */
+#ifndef KILN_GRAPH_GRAPH_H
+#define KILN_GRAPH_GRAPH_H
+
+#include <pthread.h>
+
+#include "codegen/graph/graph.h"
+#include "kernel/kernel.h"
+#include "kiln/graph.h"
+
+#define KILN__GRAPH_MAGIC 0x6b67u
+
+/* ---- kernels of a graph ---------------------------------------------------------------------- */
+
+/* One kernel that steps share: equal texts, one kernel. */
+typedef struct kiln__fused {
+    struct kiln__fused *next;
+    kiln__step_kind kind;
+    uint64_t hash; /* of all texts */
+    kiln_elementwise *loop;
+    kiln_reduction *reduction;
+    kiln_row *row;
+    char *texts; /* joined, compared whole */
+    size_t text_bytes;
+} kiln__fused;
+
+/* ---- entries --------------------------------------------------------------------------------- */
+
+/* A view of a value, ready to be copied and pointed at memory: a kiln_array that was never made. */
+typedef struct kiln__view {
+    kiln__step_param param;
+    kiln_array *header; /* NULL when the value is passed as it is */
+    size_t bytes;       /* of the header with its axes */
+} kiln__view;
+
+typedef struct kiln__bound_step {
+    kiln__kernel *kernel;
+    kiln__view *views; /* one a parameter */
+    size_t view_count, input_count;
+    const kiln_axes *axes; /* reductions */
+    bool reduce, keepdims;
+    size_t view_bytes; /* of all headers, aligned */
+} kiln__bound_step;
+
+/* What an entry recognises an argument by. */
+typedef struct kiln__entry_arg {
+    uint8_t kind, dtype, rank;
+    uint64_t layout;
+    const int64_t *dims; /* rank extents, then rank strides */
+} kiln__entry_arg;
+
+/* One call, all decided but addresses and numbers. Immutable once built. */
+typedef struct kiln__entry {
+    uint64_t hash;
+    kiln__program *program;
+    kiln__bound_step *steps;
+    size_t arg_count;
+    kiln__entry_arg args[];
+} kiln__entry;
+
+/* ---- memo ------------------------------------------------------------------------------------ */
+
+#define KILN__GRAPH_MEMO_MAX 4096
+
+typedef struct kiln__entry_table kiln__entry_table;
+typedef struct kiln__entry_memo {
+    _Atomic(kiln__entry_table *) table;
+    pthread_mutex_t lock;
+    size_t count;
+} kiln__entry_memo;
+
+void kiln__entry_memo_init(kiln__entry_memo *memo);
+void kiln__entry_memo_clear(kiln__entry_memo *memo);
+const kiln__entry *kiln__entry_memo_find(const kiln__entry_memo *memo, uint64_t hash,
+                                         const kiln_arg *args);
+bool kiln__entry_memo_insert(kiln__entry_memo *memo, kiln__entry *entry);
+
+/* ---- the object ------------------------------------------------------------------------------ */
+
+struct kiln_graph {
+    uint32_t magic;
+    kiln_context *ctx; /* counted */
+    kiln__device *device;
+    kiln__ir ir;
+    _Atomic(bool) sealed;
+    _Atomic(bool) late;     /* something was recorded after sealing: to be reported once */
+    kiln_error failed;      /* what recording met first */
+    kiln_error late_error;
+    pthread_mutex_t lock;   /* of `kernels`, sealing and late_error */
+    kiln__fused *kernels;
+    kiln__entry_memo memo;
+};
+
+/* A readable graph: not NULL, alive, sealed without failures. Reports a late recording once. */
+kiln_status kiln__graph_ready(kiln_graph *graph, const char *function, kiln_error *err);
+
+/* The kernel for a step, from the graph's list or made now. */
+kiln_status kiln__graph_kernel(kiln_graph *graph, const kiln__step *step, kiln__kernel **out,
+                               kiln_error *err);
+
+/* One call's arguments, read. */
+typedef struct kiln__graph_call {
+    const kiln_arg *args;
+    size_t arg_count;
+    kiln_stream *stream;
+} kiln__graph_call;
+
+kiln_status kiln__graph_call_read(kiln_graph *graph, const char *function, const kiln_arg *args,
+                                  size_t arg_count, const kiln_call_options *opts,
+                                  kiln__graph_call *out, kiln_error *err);
+
+/* The program for a call, without kernels. */
+kiln_status kiln__graph_program(kiln_graph *graph, const kiln__graph_call *call,
+                                kiln__program **out, kiln_error *err);
+
+/* An entry from the memo or built; `*owned` must be destroyed by the caller (memo full). */
+kiln_status kiln__entry_get(kiln_graph *graph, const kiln__graph_call *call,
+                            const kiln__entry **out, kiln__entry **owned, kiln_error *err);
+bool kiln__entry_matches(const kiln__entry *entry, const kiln_arg *args);
+void kiln__entry_destroy(kiln__entry *entry); /* accepts NULL */
+
+/* The array given for an argument, NULL for numbers and outputs still to be allocated. */
+static inline kiln_array *kiln__graph_array(const kiln_arg *arg)
+{
+    return arg->kind == KILN_ARG_ARRAY ? arg->value.array
+           : arg->kind == KILN_ARG_OUT && arg->value.out != NULL ? *arg->value.out
+                                                                 : NULL;
+}
+
+#endif

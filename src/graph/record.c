@@ -1,0 +1,496 @@
+/*
+ * record.c - the public recording functions.
+ *
+ *     macro > [check operands] > kiln__ir_add
+ *
+ * Recording never fails on the spot: the first fault is kept in the graph and reported when it is
+ * compiled, and what is made of a faulty node is faulty too, in silence. Operands of which none
+ * belongs to a graph have nowhere to report to: their node carries the place it was made at, and
+ * is reported when it meets a graph.
+ */
+#include "graph/graph.h"
+
+/* Where something was recorded, and what. */
+typedef struct place {
+    const char *what, *file;
+    int line;
+} place;
+
+static kiln_node faulty(kiln_graph *graph)
+{
+    kiln_node n;
+    memset(&n, 0, sizeof n);
+    n.graph = graph;
+    return n;
+}
+
+/* A node of nothing but plain numbers. */
+static kiln_node homeless(const place *at)
+{
+    kiln_node n = faulty(NULL);
+    n.id = (uint32_t)at->line;
+    n.value.u = (uint64_t)(uintptr_t)at->file;
+    return n;
+}
+
+static kiln_node node_of(kiln_graph *graph, uint32_t id)
+{
+    kiln_node n = faulty(graph);
+    n.id = id;
+    n.kind = KILN_NODE_GRAPH;
+    return n;
+}
+
+/* The last component of a path: what messages show. */
+static const char *base_name(const char *file)
+{
+    const char *slash = file != NULL ? strrchr(file, '/') : NULL;
+    return slash != NULL ? slash + 1 : file != NULL ? file : "?";
+}
+
+/* Keep a fault, unless one is kept already. After sealing it is kept apart: the graph stays good. */
+static kiln_node fault(kiln_graph *graph, const place *at, kiln_status status, const char *fmt, ...)
+    KILN_PRINTF(4, 5);
+static kiln_node fault(kiln_graph *graph, const place *at, kiln_status status, const char *fmt, ...)
+{
+    char text[400];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    pthread_mutex_lock(&graph->lock);
+    if (atomic_load(&graph->sealed)) {
+        if (!atomic_load(&graph->late))
+            kiln__fail(&graph->late_error, status, "%s (%s:%d): %s", at->what,
+                       base_name(at->file), at->line, text);
+        atomic_store(&graph->late, true);
+    } else if (graph->failed.status == KILN_OK) {
+        kiln__fail(&graph->failed, status, "%s (%s:%d): %s", at->what, base_name(at->file),
+                   at->line, text);
+    }
+    pthread_mutex_unlock(&graph->lock);
+    return faulty(graph);
+}
+
+static kiln_node no_memory(kiln_graph *graph, const place *at)
+{
+    return fault(graph, at, KILN_ERR_NO_MEMORY, "no memory for another node");
+}
+
+/* Whether `graph` can be recorded into at all. */
+static bool is_open(kiln_graph *graph, const place *at)
+{
+    if (graph == NULL || graph->magic != KILN__GRAPH_MAGIC)
+        return false;
+    if (!atomic_load(&graph->sealed))
+        return true;
+    fault(graph, at, KILN_ERR_ARGUMENT, "the graph was compiled and cannot be changed");
+    return false;
+}
+
+/* ---- operands -------------------------------------------------------------------------------- */
+
+static bool is_number(const kiln_node *n)
+{
+    return n->graph == NULL && n->kind >= KILN_NODE_BOOL && n->kind <= KILN_NODE_COMPLEX;
+}
+
+static kiln__number number_of(const kiln_node *n)
+{
+    kiln__number number;
+    memset(&number, 0, sizeof number);
+    switch ((kiln_node_kind)n->kind) {
+    case KILN_NODE_BOOL:
+        number.kind = 'b';
+        number.value.b = n->value.b;
+        break;
+    case KILN_NODE_UINT:
+        number.kind = n->value.u > INT64_MAX ? 'u' : 'i';
+        number.value.u = n->value.u;
+        break;
+    case KILN_NODE_FLOAT:
+        number.kind = 'f';
+        number.value.f = n->value.f;
+        break;
+    case KILN_NODE_COMPLEX:
+        number.kind = 'c';
+        memcpy(number.value.c, n->value.c, sizeof number.value.c);
+        break;
+    default:
+        number.kind = 'i';
+        number.value.i = n->value.i;
+    }
+    return number;
+}
+
+/* The one graph that operands belong to; NULL when none does, or when it was destroyed. */
+static kiln_graph *home(const kiln_node *operands, size_t count)
+{
+    for (size_t k = 0; k < count; k++)
+        if (operands[k].graph != NULL)
+            return operands[k].graph->magic == KILN__GRAPH_MAGIC ? operands[k].graph : NULL;
+    return NULL;
+}
+
+/* The id of an operand in `graph`; constants become nodes. False when it cannot be used; then the
+ * fault is kept. */
+static bool take(kiln_graph *graph, const kiln_node *n, size_t position, const place *at,
+                 uint32_t *id_out)
+{
+    if (is_number(n)) {
+        const kiln__node constant = {.kind = KILN__NODE_CONSTANT, .number = number_of(n)};
+        *id_out = kiln__ir_add(&graph->ir, &constant, NULL, 0, NULL, 0);
+        if (*id_out == 0)
+            no_memory(graph, at);
+        return *id_out != 0;
+    }
+    if (n->graph != NULL && n->graph != graph)
+        fault(graph, at, KILN_ERR_CONTEXT, "operand %zu belongs to another graph", position + 1);
+    else if (n->graph == NULL && n->value.u != 0)
+        fault(graph, at, KILN_ERR_ARGUMENT,
+              "operand %zu was made of plain numbers only, at %s:%u: that is no node of a graph",
+              position + 1, base_name((const char *)(uintptr_t)n->value.u), n->id);
+    else if (n->graph == NULL)
+        fault(graph, at, KILN_ERR_ARGUMENT, "operand %zu is no node", position + 1);
+    else if (n->kind != KILN_NODE_GRAPH)
+        ; /* faulty since before: what began it is kept */
+    else if (n->id == 0 || n->id >= graph->ir.node_count)
+        fault(graph, at, KILN_ERR_ARGUMENT, "operand %zu is no node of this graph", position + 1);
+    else {
+        *id_out = n->id;
+        return true;
+    }
+    return false;
+}
+
+/* Most operands that are not on the heap. */
+enum { OPERANDS_MAX = KILN_PARAM_MAX };
+
+/* Add a node over operands; all recording goes through here. */
+static kiln_node add(const kiln__node *made, const kiln_node *operands, size_t count,
+                     const int64_t *data, size_t data_count, const place *at)
+{
+    kiln_graph *graph = home(operands, count);
+    kiln__node node = *made;
+    uint32_t ids[OPERANDS_MAX];
+
+    if (graph == NULL)
+        return homeless(at);
+    if (!is_open(graph, at))
+        return faulty(graph);
+    for (size_t k = 0; k < count; k++)
+        if (!take(graph, &operands[k], k, at, &ids[k]))
+            return faulty(graph);
+    node.file = kiln__ir_file(&graph->ir, at->file);
+    node.line = at->line;
+    const uint32_t id =
+        node.file != NULL ? kiln__ir_add(&graph->ir, &node, ids, count, data, data_count) : 0;
+    return id != 0 ? node_of(graph, id) : no_memory(graph, at);
+}
+
+/* ---- inputs, outputs -------------------------------------------------------------------------- */
+
+static bool known_dtype(kiln_dtype dtype)
+{
+    return kiln_dtype_size(dtype) != 0;
+}
+
+static bool same_name(const kiln__ir_name *names, uint32_t count, const char *name)
+{
+    for (uint32_t k = 0; k < count; k++)
+        if (strcmp(names[k].name, name) == 0)
+            return true;
+    return false;
+}
+
+kiln_node kiln_node_input(kiln_graph *graph, const char *name, kiln_dtype dtype, int rank,
+                          const char *file, int line)
+{
+    const place at = {"input", file, line};
+    uint32_t id = 0;
+    if (!is_open(graph, &at))
+        return faulty(graph);
+    if (name == NULL || name[0] == '\0')
+        return fault(graph, &at, KILN_ERR_NAME, "the name is %s", name == NULL ? "NULL" : "empty");
+    if (same_name(graph->ir.inputs, graph->ir.input_count, name))
+        return fault(graph, &at, KILN_ERR_NAME, "there is an input `%.60s` already", name);
+    if (dtype != KILN_DTYPE_NONE && !known_dtype(dtype))
+        return fault(graph, &at, KILN_ERR_DTYPE, "`%.60s`: there is no dtype %d", name, (int)dtype);
+    if (rank < -1 || rank > KILN_RANK_MAX)
+        return fault(graph, &at, KILN_ERR_ARGUMENT, "`%.60s`: rank %d is none of -1 to %d", name,
+                     rank, KILN_RANK_MAX);
+    const char *kept = kiln__ir_file(&graph->ir, file);
+    if (kept == NULL || !kiln__ir_input(&graph->ir, name, dtype, rank, kept, line, &id))
+        return no_memory(graph, &at);
+    return node_of(graph, id);
+}
+
+void kiln_node_output(kiln_graph *graph, const char *name, kiln_node node, const char *file,
+                      int line)
+{
+    const place at = {"output", file, line};
+    uint32_t id = 0;
+    if (!is_open(graph, &at))
+        return;
+    if (name == NULL || name[0] == '\0')
+        fault(graph, &at, KILN_ERR_NAME, "the name is %s", name == NULL ? "NULL" : "empty");
+    else if (same_name(graph->ir.outputs, graph->ir.output_count, name))
+        fault(graph, &at, KILN_ERR_NAME, "there is an output `%.60s` already", name);
+    else if (take(graph, &node, 0, &at, &id)) {
+        const char *kept = kiln__ir_file(&graph->ir, file);
+        if (kept == NULL || !kiln__ir_output(&graph->ir, name, id, kept, line))
+            no_memory(graph, &at);
+    }
+}
+
+/* ---- operations ------------------------------------------------------------------------------ */
+
+static kiln_node add_op(int op, const kiln_node *operands, int count, const char *file, int line)
+{
+    const kiln__op *found = kiln__op_find((kiln_op)op);
+    const place at = {found != NULL ? found->name : "operation", file, line};
+    const kiln__node node = {.kind = KILN__NODE_OP, .op = op};
+    if (found != NULL && found->arity == count)
+        return add(&node, operands, (size_t)count, NULL, 0, &at);
+    kiln_graph *graph = home(operands, (size_t)count);
+    if (graph == NULL)
+        return homeless(&at);
+    if (found == NULL)
+        return fault(graph, &at, KILN_ERR_ARGUMENT, "there is no operation %d", op);
+    return fault(graph, &at, KILN_ERR_ARGUMENT_COUNT, "it takes %d operands, %d were given",
+                 found->arity, count);
+}
+
+kiln_node kiln_node_op1(int op, kiln_node a, const char *file, int line)
+{
+    return add_op(op, &a, 1, file, line);
+}
+
+kiln_node kiln_node_op2(int op, kiln_node a, kiln_node b, const char *file, int line)
+{
+    const kiln_node operands[] = {a, b};
+    return add_op(op, operands, 2, file, line);
+}
+
+kiln_node kiln_node_op3(int op, kiln_node a, kiln_node b, kiln_node c, const char *file, int line)
+{
+    const kiln_node operands[] = {a, b, c};
+    return add_op(op, operands, 3, file, line);
+}
+
+kiln_node kiln_node_cast(kiln_node x, kiln_dtype dtype, const char *file, int line)
+{
+    const place at = {"cast", file, line};
+    const kiln__node node = {.kind = KILN__NODE_CAST, .dtype = dtype};
+    kiln_graph *graph = home(&x, 1);
+    if (graph != NULL && !known_dtype(dtype))
+        return fault(graph, &at, KILN_ERR_DTYPE, "there is no dtype %d", (int)dtype);
+    return add(&node, &x, 1, NULL, 0, &at);
+}
+
+/* ---- reductions and custom kernels ------------------------------------------------------------- */
+
+/* Axes as a node's data; all_axes when there are none to list. */
+static bool read_axes(kiln_graph *graph, const kiln_axes *axes, const place *at, kiln__node *node,
+                      int64_t data[KILN_RANK_MAX])
+{
+    node->all_axes = axes == NULL;
+    if (axes == NULL)
+        return true;
+    if (axes->count < 0 || axes->count > KILN_RANK_MAX) {
+        fault(graph, at, KILN_ERR_ARGUMENT, "%d axes; at most %d can be given", axes->count,
+              KILN_RANK_MAX);
+        return false;
+    }
+    for (int k = 0; k < axes->count; k++)
+        data[k] = axes->axis[k];
+    return true;
+}
+
+kiln_node kiln_node_reduce(kiln_reduce_op op, kiln_node x, const kiln_axes *axes, bool keepdims,
+                           kiln_dtype dtype, const char *file, int line)
+{
+    const place at = {kiln_reduce_op_name(op), file, line};
+    kiln__node node = {.kind = KILN__NODE_REDUCE, .op = op, .keepdims = keepdims, .dtype = dtype};
+    int64_t data[KILN_RANK_MAX];
+    kiln_graph *graph = home(&x, 1);
+    if (graph == NULL)
+        return homeless(&at);
+    if (strcmp(at.what, "unknown") == 0)
+        return fault(graph, &at, KILN_ERR_ARGUMENT, "there is no reduction %d", (int)op);
+    if (dtype != KILN_DTYPE_NONE && !known_dtype(dtype))
+        return fault(graph, &at, KILN_ERR_DTYPE, "there is no dtype %d", (int)dtype);
+    if (!read_axes(graph, axes, &at, &node, data))
+        return faulty(graph);
+    return add(&node, &x, 1, data, axes != NULL ? (size_t)axes->count : 0, &at);
+}
+
+/* What both kinds of custom nodes check. */
+static kiln_node add_custom(kiln__kernel *kernel, const void *handle, kiln__node *node,
+                            const kiln_node *inputs, size_t input_count, const int64_t *data,
+                            size_t data_count, const place *at)
+{
+    kiln_graph *graph = home(inputs, input_count);
+    if (graph == NULL)
+        return homeless(at);
+    const kiln__definition *d = kernel->def;
+    if (kernel->ctx != graph->ctx)
+        return fault(graph, at, KILN_ERR_CONTEXT, "the kernel belongs to another context");
+    if (input_count != d->input_count)
+        return fault(graph, at, KILN_ERR_ARGUMENT_COUNT,
+                     "the kernel takes %zu inputs \"%.100s\", %zu were given", d->input_count,
+                     d->signature[0], input_count);
+    if (node->result >= d->param_count - d->input_count)
+        return fault(graph, at, KILN_ERR_ARGUMENT, "there is no output %u; the kernel has %zu",
+                     node->result, d->param_count - d->input_count);
+    for (size_t p = 0; p < d->param_count; p++)
+        if (d->params[p].output ? d->params[p].raw : d->params[p].writable)
+            return fault(graph, at, KILN_ERR_UNSUPPORTED,
+                         "parameter `%.60s` is a raw output or a written input: such a kernel "
+                         "cannot be a node",
+                         d->params[p].name);
+    node->kernel = handle;
+    node->def = d;
+    return add(node, inputs, input_count, data, data_count, at);
+}
+
+/* A handle that cannot be asked anything. */
+static kiln_node bad_handle(const kiln_node *inputs, size_t input_count, const place *at)
+{
+    kiln_graph *graph = inputs != NULL ? home(inputs, input_count) : NULL;
+    return graph != NULL ? fault(graph, at, KILN_ERR_NULL, "the kernel or its inputs are NULL")
+                         : homeless(at);
+}
+
+kiln_node kiln_node_elementwise(kiln_elementwise *op, const kiln_node *inputs, size_t input_count,
+                                size_t result, const char *file, int line)
+{
+    place at = {"elementwise", file, line};
+    kiln__node node = {.kind = KILN__NODE_CUSTOM, .result = (uint32_t)result};
+    if (op == NULL || inputs == NULL || op->kernel.magic != KILN__KERNEL_MAGIC)
+        return bad_handle(inputs, input_count, &at);
+    at.what = op->kernel.def->name;
+    return add_custom(&op->kernel, op, &node, inputs, input_count, NULL, 0, &at);
+}
+
+kiln_node kiln_node_reduction(kiln_reduction *op, const kiln_node *inputs, size_t input_count,
+                              const kiln_axes *axes, bool keepdims, size_t result,
+                              const char *file, int line)
+{
+    place at = {"reduction", file, line};
+    kiln__node node = {.kind = KILN__NODE_CUSTOM, .result = (uint32_t)result, .keepdims = keepdims};
+    int64_t data[KILN_RANK_MAX];
+    if (op == NULL || inputs == NULL || op->kernel.magic != KILN__KERNEL_MAGIC)
+        return bad_handle(inputs, input_count, &at);
+    at.what = op->kernel.def->name;
+    kiln_graph *graph = home(inputs, input_count);
+    if (graph != NULL && !read_axes(graph, axes, &at, &node, data))
+        return faulty(graph);
+    return add_custom(&op->kernel, op, &node, inputs, input_count, data,
+                      axes != NULL ? (size_t)axes->count : 0, &at);
+}
+
+/* ---- views ------------------------------------------------------------------------------------- */
+
+static kiln_node add_view(int view, kiln_node x, const int64_t *data, size_t count, const place *at)
+{
+    const kiln__node node = {.kind = KILN__NODE_VIEW, .op = view};
+    return add(&node, &x, 1, data, count, at);
+}
+
+kiln_node kiln_node_transpose(kiln_node x, const kiln_axes *axes, const char *file, int line)
+{
+    const place at = {"transpose", file, line};
+    kiln__node node = {.kind = KILN__NODE_VIEW, .op = KILN__VIEW_TRANSPOSE};
+    int64_t data[KILN_RANK_MAX];
+    kiln_graph *graph = home(&x, 1);
+    if (graph == NULL)
+        return homeless(&at);
+    if (!read_axes(graph, axes, &at, &node, data))
+        return faulty(graph);
+    return add(&node, &x, 1, data, axes != NULL ? (size_t)axes->count : 0, &at);
+}
+
+kiln_node kiln_node_newaxis(kiln_node x, int axis, const char *file, int line)
+{
+    const int64_t data[] = {axis};
+    return add_view(KILN__VIEW_NEWAXIS, x, data, 1, &(place){"newaxis", file, line});
+}
+
+kiln_node kiln_node_flip(kiln_node x, int axis, const char *file, int line)
+{
+    const int64_t data[] = {axis};
+    return add_view(KILN__VIEW_FLIP, x, data, 1, &(place){"flip", file, line});
+}
+
+kiln_node kiln_node_take(kiln_node x, int axis, int64_t index, const char *file, int line)
+{
+    const int64_t data[] = {axis, index};
+    return add_view(KILN__VIEW_TAKE, x, data, 2, &(place){"take", file, line});
+}
+
+kiln_node kiln_node_slice(kiln_node x, int axis, int64_t start, int64_t stop, int64_t step,
+                          const char *file, int line)
+{
+    const place at = {"slice", file, line};
+    const int64_t data[] = {axis, start, stop, step};
+    kiln_graph *graph = home(&x, 1);
+    if (graph != NULL && step == 0)
+        return fault(graph, &at, KILN_ERR_AXIS, "the step is 0");
+    return add_view(KILN__VIEW_SLICE, x, data, 4, &at);
+}
+
+/* A shape as a view's data. */
+static kiln_node add_shaped(int view, kiln_node x, int rank, const int64_t *shape, const place *at)
+{
+    kiln_graph *graph = home(&x, 1);
+    if (graph == NULL)
+        return homeless(at);
+    if (rank < 0 || rank > KILN_RANK_MAX)
+        return fault(graph, at, KILN_ERR_ARGUMENT, "rank %d is none of 0 to %d", rank,
+                     KILN_RANK_MAX);
+    if (shape == NULL && rank > 0)
+        return fault(graph, at, KILN_ERR_NULL, "the shape is NULL");
+    for (int a = 0; a < rank; a++)
+        if (shape[a] < (view == KILN__VIEW_RESHAPE ? -1 : 0))
+            return fault(graph, at, KILN_ERR_SHAPE, "extent %lld of axis %d is negative",
+                         (long long)shape[a], a);
+    return add_view(view, x, shape, (size_t)rank, at);
+}
+
+kiln_node kiln_node_broadcast_to(kiln_node x, int rank, const int64_t *shape, const char *file,
+                                 int line)
+{
+    return add_shaped(KILN__VIEW_BROADCAST, x, rank, shape, &(place){"broadcast_to", file, line});
+}
+
+kiln_node kiln_node_reshape(kiln_node x, int rank, const int64_t *shape, const char *file, int line)
+{
+    return add_shaped(KILN__VIEW_RESHAPE, x, rank, shape, &(place){"reshape", file, line});
+}
+
+/* ---- positions --------------------------------------------------------------------------------- */
+
+kiln_node kiln_node_index(kiln_node x, int axis, const char *file, int line)
+{
+    const place at = {"index", file, line};
+    const kiln__node node = {.kind = KILN__NODE_INDEX};
+    const int64_t data[] = {axis};
+    return add(&node, &x, 1, data, 1, &at);
+}
+
+kiln_node kiln_node_arange(kiln_graph *graph, int64_t count, const char *file, int line)
+{
+    const place at = {"arange", file, line};
+    kiln__node node = {.kind = KILN__NODE_ARANGE};
+    if (!is_open(graph, &at))
+        return faulty(graph);
+    if (count < 0)
+        return fault(graph, &at, KILN_ERR_SHAPE, "the count %lld is negative", (long long)count);
+    node.file = kiln__ir_file(&graph->ir, file);
+    node.line = line;
+    const uint32_t id =
+        node.file != NULL ? kiln__ir_add(&graph->ir, &node, NULL, 0, &count, 1) : 0;
+    return id != 0 ? node_of(graph, id) : no_memory(graph, &at);
+}

@@ -1,0 +1,126 @@
+/*
+ * show.c - what a call would do: the number of kernels, explained text, DOT, sources.
+ */
+#include "graph/call.h"
+
+/* The program for arguments, for one of the functions below. */
+static kiln_status program_for(kiln_graph *graph, const char *function, const kiln_arg *args,
+                               size_t arg_count, kiln__program **out, kiln_error *err)
+{
+    kiln__graph_call call;
+    kiln_status status =
+        kiln__graph_call_read(graph, function, args, arg_count, NULL, &call, err);
+    return status == KILN_OK ? kiln__graph_program(graph, &call, out, err) : status;
+}
+
+kiln_status kiln_graph_kernel_count(kiln_graph *graph, const kiln_arg *args, size_t arg_count,
+                                    size_t *count_out, kiln_error *err)
+{
+    kiln__program *program = NULL;
+    if (count_out == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "kiln_graph_kernel_count: `count_out` is NULL");
+    *count_out = 0;
+    kiln_status status =
+        program_for(graph, "kiln_graph_kernel_count", args, arg_count, &program, err);
+    if (status == KILN_OK)
+        *count_out = program->step_count;
+    kiln__program_destroy(program);
+    return status;
+}
+
+/* A program as text, by one of its printers. */
+static kiln_status printed(kiln_graph *graph, const char *function, const kiln_arg *args,
+                           size_t arg_count,
+                           void (*print)(const kiln__ir *, const kiln__program *, kiln__buf *),
+                           char **text_out, kiln_error *err)
+{
+    kiln__program *program = NULL;
+    kiln__buf text = KILN__BUF_INIT;
+    if (text_out == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "%s: `text_out` is NULL", function);
+    *text_out = NULL;
+    kiln_status status = program_for(graph, function, args, arg_count, &program, err);
+    if (status == KILN_OK) {
+        print(&graph->ir, program, &text);
+        *text_out = kiln__buf_take(&text);
+        if (*text_out == NULL)
+            status = kiln__fail_memory(err, 1);
+    }
+    kiln__buf_clear(&text);
+    kiln__program_destroy(program);
+    return status;
+}
+
+kiln_status kiln_graph_explain(kiln_graph *graph, const kiln_arg *args, size_t arg_count,
+                               char **text_out, kiln_error *err)
+{
+    return printed(graph, "kiln_graph_explain", args, arg_count, kiln__program_explain, text_out,
+                   err);
+}
+
+kiln_status kiln_graph_dot(kiln_graph *graph, const kiln_arg *args, size_t arg_count,
+                           char **text_out, kiln_error *err)
+{
+    return printed(graph, "kiln_graph_dot", args, arg_count, kiln__program_dot, text_out, err);
+}
+
+/* ---- sources --------------------------------------------------------------------------------------- */
+
+/* The arguments of one step, all arrays real: temporaries up to it are allocated. */
+static kiln_status step_source(kiln__graph_run *run, const kiln__bound_step *step, char **text_out,
+                               kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    kiln_arg args[KILN_PARAM_MAX];
+    kiln_array *views[KILN_PARAM_MAX] = {NULL};
+
+    for (size_t p = 0; p < step->view_count; p++) {
+        const kiln__step_param *param = &step->views[p].param;
+        if (param->kind == KILN__VALUE_SCALAR) {
+            args[p] = run->call->args[param->index];
+            continue;
+        }
+        if (param->kind == KILN__VALUE_NUMBER) {
+            args[p] = kiln__run_number(&param->number);
+            continue;
+        }
+        const kiln_array *base = kiln__run_value(run, param);
+        KILN_TRY(kiln__array_view(base, param->rank, param->shape, param->strides,
+                                  (char *)base->data + param->offset, &views[p], err));
+        args[p] = kiln_arg_array(views[p]);
+    }
+    const kiln__call call = kiln__run_call(step, args, run->call->stream);
+    KILN_TRY(step->kernel->build(step->kernel, &call, NULL, text_out, err));
+
+done:
+    for (size_t p = 0; p < step->view_count; p++)
+        kiln_array_release(views[p]);
+    return status;
+}
+
+kiln_status kiln_graph_source(kiln_graph *graph, const kiln_arg *args, size_t arg_count,
+                              size_t kernel, char **text_out, kiln_error *err)
+{
+    kiln__graph_call call;
+    kiln__graph_run run;
+    kiln_status status = KILN_OK;
+
+    if (text_out == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "kiln_graph_source: `text_out` is NULL");
+    *text_out = NULL;
+    memset(&run, 0, sizeof run);
+    KILN_TRY(kiln__graph_call_read(graph, "kiln_graph_source", args, arg_count, NULL, &call, err));
+    KILN_TRY(kiln__run_begin(&run, graph, &call, err));
+    if (kernel >= run.entry->program->step_count) {
+        status = kiln__fail(err, KILN_ERR_ARGUMENT, "graph \"%s\": there is no kernel %zu of %zu",
+                            graph->ir.name, kernel, run.entry->program->step_count);
+        goto done;
+    }
+    for (uint32_t s = 0; s <= kernel; s++)
+        KILN_TRY(kiln__run_temps(&run, s, err));
+    KILN_TRY(step_source(&run, &run.entry->steps[kernel], text_out, err));
+
+done:
+    kiln__run_end(&run);
+    return status;
+}
