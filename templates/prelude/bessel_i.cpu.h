@@ -16,7 +16,7 @@ KILN_FN double kiln__bessel_i(int order, double x)
             break;
         sum += term = next;
     }
-    double half = exp(0.5 * a), value = half / __builtin_sqrt(6.28318530717958647693 * a) * sum;
+    double half = exp(0.5 * a), value = half / (2.50662827463100050242 * __builtin_sqrt(a)) * sum;
     return order == 1 ? __builtin_copysign(value * half, x) : value * half;
 }
 KILN_FN double cyl_bessel_i0(double x) { return kiln__bessel_i(0, x); }

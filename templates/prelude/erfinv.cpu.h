@@ -3,7 +3,8 @@
 // two steps of Halley's method, each of which triples the digits.
 KILN_FN double kiln__halley(double z, double error)
 {
-    double step = error * 0.88622692545275801365 * exp(z * z); // error / (2 e^(-z^2) / sqrt(pi))
+    // error / (2 e^(-z^2) / sqrt(pi)), in two halves: far out e^(z^2) alone would overflow.
+    double half = exp(0.5 * z * z), step = error * 0.88622692545275801365 * half * half;
     return z - step / (1.0 + z * step);
 }
 // erfc(z) = y for 0 < y <= 0.5.

@@ -7,7 +7,7 @@ template <class T> KILN_HEAVY complex<T> kiln_complex_power(const complex<T> &x,
         return complex<T>(T(1), T(0));
     if (x.kiln__re == T(0) && x.kiln__im == T(0)) {
         T nan = T(0) / x.kiln__re;
-        return re > T(0) && im == T(0) ? complex<T>(T(0), T(0)) : complex<T>(nan, nan);
+        return re > T(0) ? complex<T>(T(0), T(0)) : complex<T>(nan, nan);
     }
     if (im != T(0) || re != floor(re) || size >= T(100))
         return pow(x, y);
