@@ -117,8 +117,14 @@ static int choose_vec(const kiln__walk *inner, const kiln__walk *outer,
 /* An accumulator of a built-in type of up to 8 bytes: cheap to have several of. */
 static bool small_accumulator(const kiln__definition *def, const kiln_dtype *dtypes)
 {
-    return def->snippet[KILN__SNIPPET_REDUCE_TYPE][0] == '\0' && def->param_count > 0 &&
-           kiln_dtype_size(dtypes[def->input_count]) <= 8;
+    const char *type = def->snippet[KILN__SNIPPET_REDUCE_TYPE];
+
+    if (type[0] == '\0')
+        return def->param_count > 0 && kiln_dtype_size(dtypes[def->input_count]) <= 8;
+    for (int d = 1; d < KILN_DTYPE_COUNT; d++)
+        if (kiln_dtype_size((kiln_dtype)d) <= 8 && strcmp(type, kiln_dtype_ctype((kiln_dtype)d)) == 0)
+            return true;
+    return false;
 }
 
 /* Split `length` among `splits` or a little fewer, in multiples of `step`. */
@@ -167,7 +173,8 @@ static void rows_on_cuda(kiln__plan *plan, int units, int64_t outputs, int64_t l
     plan->ticket_count = v->split ? outputs : 0;
 }
 
-static void columns_on_cuda(kiln__plan *plan, int units, int64_t outputs, int64_t length)
+static void columns_on_cuda(kiln__plan *plan, int units, bool small, int64_t outputs,
+                            int64_t length)
 {
     kiln__variant *v = &plan->variant;
     const int64_t full = (int64_t)units * BLOCKS_PER_UNIT;
@@ -189,9 +196,11 @@ static void columns_on_cuda(kiln__plan *plan, int units, int64_t outputs, int64_
     plan->word[KILN__WORD_CHUNK] = length;
     plan->word[KILN__WORD_SPLITS] = 1;
     /* One wave and no more: blocks that had to wait for the first to end would leave most of the
-     * device idle while they run. */
+     * device idle while they run. Of kernels with large accumulators it is not known how many fit;
+     * there, many short blocks even it out. */
     if (tiles < full)
-        split_length(plan, full / tiles, length, rows * v->unroll);
+        split_length(plan, small ? full / tiles : divide_up(split_blocks(units), tiles), length,
+                     rows * v->unroll);
     plan->grid = tiles * plan->word[KILN__WORD_SPLITS];
     plan->part_count = v->split ? outputs * plan->word[KILN__WORD_SPLITS] : 0;
     plan->ticket_count = v->split ? tiles : 0;
@@ -386,7 +395,7 @@ void kiln__reduce_plan_make(const kiln__definition *def, kiln_backend backend, i
     else if (rows)
         rows_on_cuda(plan, units, outputs, length);
     else
-        columns_on_cuda(plan, units, outputs, length);
+        columns_on_cuda(plan, units, small_accumulator(def, dtypes), outputs, length);
     v->index_bits = (uint8_t)choose_index_bits(plan, &keep, &red);
     for (size_t p = 0; p < def->param_count; p++) {
         if (!operands[p].raw)
