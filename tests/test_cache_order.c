@@ -90,7 +90,7 @@ static void test_cache_order__many_hits_are_stamped_in_between(void **state)
     cache_env *t = *state;
     kiln__cache *cache = cache_env_open(t);
     const int64_t start = now_ns(), before = start - 30 * MINUTE;
-    char key[16];
+    char key[24];
 
     for (int k = 0; k < 200; k++) {
         snprintf(key, sizeof key, "key %d", k);
@@ -285,7 +285,7 @@ static void test_cache_order__large_folders_evict_old_entries(void **state)
     const int64_t oldest = now_ns() - 50 * MINUTE;
     kiln__cache *cache = cache_env_open(t);
     int gone = 0, gone_oldest = 0;
-    char key[16];
+    char key[24];
 
     for (int k = 0; k < FILES; k++) {
         snprintf(key, sizeof key, "key %d", k);
@@ -318,7 +318,7 @@ static void test_cache_order__books_that_claim_too_much_are_mended(void **state)
 {
     cache_env *t = *state;
     kiln__cache *cache = cache_env_open(t);
-    char key[16], command[256];
+    char key[24], command[256];
 
     for (int k = 0; k < 1500; k++) {
         snprintf(key, sizeof key, "key %d", k);

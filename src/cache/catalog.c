@@ -109,9 +109,15 @@ static int by_name(const void *a, const void *b)
 /* All entries by name; `folder` is -1 when there is none, and then nothing is found. */
 static kiln_status scan(int folder, listing *l, kiln_error *err)
 {
+    bool present[KILN__SHARD_COUNT] = {false};
+
     memset(l, 0, sizeof *l);
-    for (unsigned shard = 0; folder >= 0 && shard < KILN__SHARD_COUNT; shard++)
-        kiln__scan_shard(folder, shard, list_file, l);
+    if (folder >= 0)
+        kiln__find_shards(folder, present);
+    for (unsigned shard = 0; shard < KILN__SHARD_COUNT; shard++) {
+        if (present[shard])
+            kiln__scan_shard(folder, shard, list_file, l);
+    }
     if (l->failed) {
         kiln__free(l->rows);
         memset(l, 0, sizeof *l);
@@ -392,7 +398,7 @@ static void unlink_entry(int folder, const char name[33])
     if (!counted)
         return;
     path[2] = '\0';
-    kiln__ledger_recount(&ledger, (unsigned)strtoul(path, NULL, 16));
+    (void)kiln__ledger_recount(&ledger, (unsigned)strtoul(path, NULL, 16));
     (void)!kiln__ledger_commit(&ledger);
     kiln__ledger_close(&ledger);
 }
@@ -460,6 +466,7 @@ kiln_status kiln_cache_prune(kiln_cache *cache, uint64_t to_bytes, uint64_t *rem
 {
     kiln__victims v = {0};
     kiln__ledger ledger;
+    bool present[KILN__SHARD_COUNT];
     uint64_t removed = 0;
     int folder = -1, why = 0;
 
@@ -476,8 +483,11 @@ kiln_status kiln_cache_prune(kiln_cache *cache, uint64_t to_bytes, uint64_t *rem
         return kiln__fail(err, KILN_ERR_IO, "the cache's ledger cannot be used: %s",
                           strerror(why));
     }
-    for (unsigned shard = 0; shard < KILN__SHARD_COUNT; shard++)
-        kiln__victims_scan(&ledger, shard, &v);
+    kiln__find_shards(folder, present);
+    for (unsigned shard = 0; shard < KILN__SHARD_COUNT; shard++) {
+        if (present[shard])
+            kiln__victims_scan(&ledger, shard, &v);
+    }
     (void)!kiln__ledger_commit(&ledger);
     kiln__ledger_close(&ledger);
     kiln__victims_sort(&v);
@@ -501,12 +511,16 @@ static void unlink_temp(void *user, int shard_fd, const char *name, const struct
 kiln_status kiln_cache_clear(kiln_cache *cache, uint64_t *removed_out, kiln_error *err)
 {
     kiln_status status = kiln_cache_prune(cache, 0, removed_out, err);
+    bool present[KILN__SHARD_COUNT];
     int folder = status == KILN_OK ? kiln__dup_folder(cache->store) : -1;
 
     if (folder < 0)
         return status;
+    kiln__find_shards(folder, present);
     for (unsigned shard = 0; shard < KILN__SHARD_COUNT; shard++) {
         char name[3];
+        if (!present[shard])
+            continue;
         kiln__shard_name(shard, name);
         kiln__scan_shard(folder, shard, unlink_temp, NULL);
         unlinkat(folder, name, AT_REMOVEDIR); /* stays while something foreign is in it */

@@ -22,6 +22,7 @@
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -133,25 +134,53 @@ bool kiln__list_shard(int folder, unsigned shard, kiln__list_fn fn, void *user)
     return whole;
 }
 
+void kiln__find_shards(int folder, bool present[KILN__SHARD_COUNT])
+{
+    int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    const struct dirent *e = NULL;
+    bool whole = dir != NULL;
+
+    memset(present, 0, KILN__SHARD_COUNT * sizeof present[0]);
+    errno = 0;
+    while (dir != NULL && (e = readdir(dir)) != NULL) {
+        const char *name = e->d_name;
+        if (strlen(name) == 2 && strspn(name, "0123456789abcdef") == 2)
+            present[strtoul(name, NULL, 16)] = true;
+        errno = 0;
+    }
+    whole = whole && errno == 0;
+    if (dir != NULL)
+        closedir(dir);
+    else if (fd >= 0)
+        close(fd);
+    /* Not to be known: each is to be looked at. */
+    for (unsigned shard = 0; !whole && shard < KILN__SHARD_COUNT; shard++)
+        present[shard] = true;
+}
+
 typedef struct file_scan {
     kiln__scan_fn fn;
     void *user;
+    bool whole;
 } file_scan;
 
 static void scan_name(void *user, int shard_fd, const char *name)
 {
-    const file_scan *s = user;
+    file_scan *s = user;
     struct stat st;
 
-    if (fstatat(shard_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
+    if (fstatat(shard_fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        s->whole &= errno == ENOENT;
+    else if (S_ISREG(st.st_mode))
         s->fn(s->user, shard_fd, name, &st);
 }
 
 bool kiln__scan_shard(int folder, unsigned shard, kiln__scan_fn fn, void *user)
 {
-    file_scan s = {fn, user};
+    file_scan s = {fn, user, true};
 
-    return kiln__list_shard(folder, shard, scan_name, &s);
+    return kiln__list_shard(folder, shard, scan_name, &s) && s.whole;
 }
 
 /* ---- the account ---- */
@@ -171,21 +200,29 @@ static void count_file(void *user, int shard_fd, const char *name, const struct 
     t->count++;
 }
 
-void kiln__ledger_recount(kiln__ledger *l, unsigned shard)
+bool kiln__ledger_recount(kiln__ledger *l, unsigned shard)
 {
     tally t = {0, 0};
 
     /* A shard that cannot be read keeps what was known of it. */
     if (!kiln__scan_shard(l->folder, shard, count_file, &t))
-        return;
+        return false;
     l->file.bytes[shard] = t.bytes;
     l->file.count[shard] = t.count;
+    return true;
 }
 
-void kiln__ledger_recount_all(kiln__ledger *l)
+static bool recount_all(kiln__ledger *l)
 {
-    for (unsigned shard = 0; shard < KILN__SHARD_COUNT; shard++)
-        kiln__ledger_recount(l, shard);
+    bool present[KILN__SHARD_COUNT], whole = true;
+
+    memset(&l->file, 0, sizeof l->file);
+    kiln__find_shards(l->folder, present);
+    for (unsigned shard = 0; shard < KILN__SHARD_COUNT; shard++) {
+        if (present[shard])
+            whole &= kiln__ledger_recount(l, shard);
+    }
+    return whole;
 }
 
 uint64_t kiln__ledger_bytes(const kiln__ledger *l)
@@ -288,11 +325,13 @@ int kiln__ledger_open(int folder, kiln__ledger *l)
     do {
         got = pread(l->fd, &l->file, sizeof l->file, 0);
     } while (got < 0 && errno == EINTR);
-    if (got != (ssize_t)sizeof l->file || !is_whole(&l->file)) {
-        memset(&l->file, 0, sizeof l->file);
-        kiln__ledger_recount_all(l);
-    }
-    return 0;
+    if (got == (ssize_t)sizeof l->file && is_whole(&l->file))
+        return 0;
+    /* Books that would claim too little are none. */
+    if (recount_all(l))
+        return 0;
+    kiln__ledger_close(l);
+    return EIO;
 }
 
 void kiln__ledger_close(kiln__ledger *l)

@@ -102,12 +102,17 @@ kiln_status kiln__pack_export(int folder, const char *path, const char *const *t
                               size_t target_count, uint64_t *count_out, kiln_error *err)
 {
     packing p = {.folder = folder, .targets = targets, .target_count = target_count};
+    bool present[KILN__SHARD_COUNT] = {false};
     kiln_status status = KILN_OK;
     kiln__buf temp = KILN__BUF_INIT;
     int fd = -1, why = 0;
 
-    for (unsigned shard = 0; folder >= 0 && shard < KILN__SHARD_COUNT; shard++)
-        kiln__scan_shard(folder, shard, take_file, &p);
+    if (folder >= 0)
+        kiln__find_shards(folder, present);
+    for (unsigned shard = 0; shard < KILN__SHARD_COUNT; shard++) {
+        if (present[shard])
+            kiln__scan_shard(folder, shard, take_file, &p);
+    }
     kiln__buf_printf(&temp, "%s.XXXXXX", path);
     if (p.failed || temp.failed) {
         status = kiln__fail_memory(err, p.count * sizeof *p.items);

@@ -124,8 +124,8 @@ uint64_t kiln__ledger_bytes(const kiln__ledger *l);
 uint64_t kiln__ledger_count(const kiln__ledger *l);
 void kiln__ledger_add(kiln__ledger *l, unsigned shard, uint64_t bytes);
 void kiln__ledger_remove(kiln__ledger *l, unsigned shard, uint64_t bytes);
-void kiln__ledger_recount(kiln__ledger *l, unsigned shard);
-void kiln__ledger_recount_all(kiln__ledger *l);
+/* Count a shard's files anew; false, and nothing changed, when it cannot be read. */
+bool kiln__ledger_recount(kiln__ledger *l, unsigned shard);
 
 /* Lock one byte of a file, waiting so long at most; 0, ETIMEDOUT, or what fcntl said. */
 int kiln__lock_byte(int fd, int64_t start, double wait_us);
@@ -137,10 +137,13 @@ bool kiln__is_beyond_process_limit(uint64_t bytes);
 
 void kiln__shard_name(unsigned shard, char name[3]);
 bool kiln__is_entry_name(const char *name);
+/* Which shards have a folder; all of them when that cannot be told. */
+void kiln__find_shards(int folder, bool present[KILN__SHARD_COUNT]);
 /* Call `fn` for each name in a shard. False when the shard could not be read. */
 typedef void (*kiln__list_fn)(void *user, int shard_fd, const char *name);
 bool kiln__list_shard(int folder, unsigned shard, kiln__list_fn fn, void *user);
-/* The same for regular files and what stat says of them: two microseconds each. */
+/* The same for regular files and what stat says of them, two microseconds each; false also when
+ * one of them could not be asked. */
 typedef void (*kiln__scan_fn)(void *user, int shard_fd, const char *name, const struct stat *st);
 bool kiln__scan_shard(int folder, unsigned shard, kiln__scan_fn fn, void *user);
 

@@ -117,7 +117,7 @@ static void sweep_shard(kiln__cache *cache, kiln__ledger *ledger, unsigned shard
         return;
     if (kiln__list_shard(ledger->folder, shard, sweep_name, &s) &&
         s.count != ledger->file.count[shard])
-        kiln__ledger_recount(ledger, shard);
+        (void)kiln__ledger_recount(ledger, shard);
 }
 
 /* ---- one file ---- */
@@ -168,14 +168,16 @@ static int make_temp(publication *p)
     return ftruncate(p->fd, (off_t)p->bytes) == 0 ? 0 : errno;
 }
 
-/* Close and remove the temporary file. */
-static void drop_temp(publication *p)
+/* Remove the temporary file, and count what is there: a removal or a renaming may have failed, or
+ * have been done and said to have failed. What cannot be counted stays booked. */
+static void give_up(publication *p, kiln__ledger *ledger)
 {
-    if (p->fd < 0)
-        return;
-    close(p->fd);
+    if (p->fd >= 0)
+        close(p->fd);
     p->fd = -1;
     unlinkat(p->shard, p->temp, 0);
+    if (kiln__ledger_recount(ledger, p->place->shard_index))
+        (void)!kiln__ledger_commit(ledger);
 }
 
 /* Book the bytes and make the temporary file that will hold them; 0 or an errno value. */
@@ -198,11 +200,8 @@ static int reserve(publication *p)
     why = why != 0 ? why : committed;
     if (why == 0) {
         why = make_temp(p);
-        if (why != 0) {
-            drop_temp(p);
-            kiln__ledger_remove(&ledger, p->place->shard_index, p->bytes);
-            (void)!kiln__ledger_commit(&ledger);
-        }
+        if (why != 0)
+            give_up(p, &ledger);
     }
     kiln__ledger_close(&ledger);
     return why;
@@ -220,17 +219,20 @@ static int settle(publication *p, int why, time_t now)
 
     if (why == 0 && renameat(p->shard, p->temp, p->shard, p->place->name) != 0)
         why = errno;
-    if (why != 0)
-        unlinkat(p->shard, p->temp, 0);
-    if (!counted)
-        return why; /* too much is booked until the shard is counted again */
-    if (why != 0)
-        kiln__ledger_remove(&ledger, shard, p->bytes);
-    else if (replaces)
-        kiln__ledger_remove(&ledger, shard, (uint64_t)old.st_size);
-    if (why == 0)
+    if (!counted) {
+        /* Too much is booked until the shard is counted again. */
+        if (why != 0)
+            unlinkat(p->shard, p->temp, 0);
+        return why;
+    }
+    if (why != 0) {
+        give_up(p, &ledger);
+    } else {
+        if (replaces)
+            kiln__ledger_remove(&ledger, shard, (uint64_t)old.st_size);
         sweep_shard(p->cache, &ledger, shard, now);
-    (void)!kiln__ledger_commit(&ledger);
+        (void)!kiln__ledger_commit(&ledger);
+    }
     kiln__ledger_close(&ledger);
     return why;
 }

@@ -485,7 +485,7 @@ static void remove_entry(kiln__cache *cache, const kiln__place *p)
     if (unlinkat(folder, p->path, 0) != 0 && errno == EISDIR)
         unlinkat(folder, p->path, AT_REMOVEDIR);
     if (counted) {
-        kiln__ledger_recount(&ledger, p->shard_index);
+        (void)kiln__ledger_recount(&ledger, p->shard_index);
         (void)!kiln__ledger_commit(&ledger);
         kiln__ledger_close(&ledger);
     }
