@@ -61,7 +61,8 @@ static inline kiln_status compile(const char *source, const char *target,
                                   const char *const *options, size_t option_count,
                                   kiln__compile_result *result, kiln_error *err)
 {
-    kiln__compile_request request = {{KILN_BACKEND_CPU, ""}, source, options, option_count};
+    kiln__compile_request request = {.target = {KILN_BACKEND_CPU, ""}, .source = source,
+                                     .options = options, .option_count = option_count};
 
     snprintf(request.target.name, sizeof request.target.name, "%s", target);
     return cpu->compile(&request, result, err);
