@@ -74,6 +74,114 @@ static void test_reduction__a_hundred_runs_give_the_same_bits(void **state)
     kiln_reduction_destroy(op);
 }
 
+/* ---- prepared ---- */
+
+static void fill_with(test_env *t, kiln_array *a, double value)
+{
+    kiln_array *one = NULL;
+
+    OK(t, kiln_array_full(t->ctx, KILN_FLOAT32, 0, NULL, value, &one, &t->err));
+    OK(t, kiln_array_assign(a, one, &t->err));
+    kiln_array_release(one);
+}
+
+/* A prepared reduction sees what its arrays hold now, on whichever stream, and gives the bits that
+ * the call gives; its arrays live as long as it does. */
+static void check_prepared(test_env *t, kiln_reduction *op, const host_array *x, unsigned axes)
+{
+    enum { ROOM = 90001 };
+    static float called[ROOM], prepared[ROOM];
+    const kiln_axes list = host_axes(axes);
+    kiln_reduce_options options = KILN_REDUCE_OPTIONS_INIT;
+    kiln_array *y = NULL, *z = NULL;
+    kiln_launch *launch = NULL;
+    kiln_stream *stream = NULL;
+
+    options.axes = &list;
+    OK(t, kiln_reduction_prepare(op, KILN_ARGS(x->array, &y), &options, &launch, &t->err));
+    OK(t, kiln_reduction_run(op, KILN_ARGS(x->array, &z), &options, &t->err));
+    OK(t, kiln_stream_create(t->ctx, &stream, &t->err));
+    OK(t, kiln_array_to_host(z, called, sizeof called, NULL, &t->err));
+    for (int run = 0; run < 3; run++) {
+        fill_with(t, y, -1);
+        OK(t, kiln_context_synchronize(t->ctx, &t->err));
+        OK(t, kiln_launch_run(launch, run == 1 ? stream : NULL, &t->err));
+        OK(t, kiln_context_synchronize(t->ctx, &t->err));
+        OK(t, kiln_array_to_host(y, prepared, sizeof prepared, NULL, &t->err));
+        assert_memory_equal(prepared, called, (size_t)kiln_array_size(z) * sizeof called[0]);
+    }
+    kiln_array_release(y); /* the launch still holds it */
+    OK(t, kiln_launch_run(launch, NULL, &t->err));
+    OK(t, kiln_context_synchronize(t->ctx, &t->err));
+    kiln_launch_destroy(launch);
+    kiln_stream_destroy(stream);
+    kiln_array_release(z);
+}
+
+static void test_reduction__prepared_ones_do_what_the_call_does(void **state)
+{
+    test_env *t = *state;
+    kiln_reduction *op = create_sum(t);
+    kiln_launch *launch = NULL;
+    kiln_array *y = NULL;
+
+    for (size_t k = 0; k < COUNT(split_shapes); k++) {
+        host_array x;
+
+        host_make(t, &x, KILN_FLOAT32, 2, split_shapes[k].shape, NULL);
+        host_fill_random(t, &x);
+        host_send(t, &x);
+        check_prepared(t, op, &x, split_shapes[k].axes);
+        if (k == 0) {
+            FAILS(t, KILN_ERR_NULL, kiln_reduction_prepare(op, KILN_ARGS(x.array, &y), NULL, NULL,
+                                                           &t->err), "out");
+            FAILS(t, KILN_ERR_ARGUMENT_COUNT,
+                  kiln_reduction_prepare(op, KILN_ARGS(x.array), NULL, &launch, &t->err), "2");
+            assert_null(launch);
+        }
+        host_free(&x);
+    }
+    kiln_reduction_destroy(op);
+}
+
+/* With a mask and a start value; and into the input's own memory, which cannot be prepared. */
+static void test_reduction__prepared_with_options(void **state)
+{
+    test_env *t = *state;
+    const int64_t shape[] = {2, 3};
+    const bool mask[] = {true, false, true};
+    const kiln_arg ten = kiln_arg_int(10);
+    kiln_reduction *op = create_sum(t);
+    kiln_reduce_options options = KILN_REDUCE_OPTIONS_INIT;
+    kiln_array *x = NULL, *where = NULL, *y = NULL, *row = NULL;
+    kiln_launch *launch = NULL;
+    float got[2] = {0};
+
+    OK(t, kiln_array_ones(t->ctx, KILN_FLOAT32, 2, shape, &x, &t->err));
+    OK(t, kiln_array_from_host(t->ctx, KILN_BOOL, 1, shape + 1, mask, NULL, &where, &t->err));
+    options.axes = KILN_AXES(1);
+    options.where = where;
+    options.initial = &ten;
+    OK(t, kiln_reduction_prepare(op, KILN_ARGS(x, &y), &options, &launch, &t->err));
+    kiln_array_release(where);
+    fill_with(t, x, 3);
+    OK(t, kiln_launch_run(launch, NULL, &t->err));
+    OK(t, kiln_array_to_host(y, got, sizeof got, NULL, &t->err));
+    assert_true(got[0] == 16 && got[1] == 16);
+    kiln_launch_destroy(launch);
+    launch = NULL;
+    OK(t, kiln_array_index(x, 0, 1, &row, &t->err));
+    FAILS(t, KILN_ERR_OVERLAP,
+          kiln_reduction_prepare(op, KILN_ARGS(x, row), &(kiln_reduce_options){
+                                     .struct_size = sizeof options, .axes = KILN_AXES(0)},
+                                 &launch, &t->err), "prepared");
+    assert_null(launch);
+    kiln_array_release(x);
+    kiln_array_release(y);
+    kiln_array_release(row);
+    kiln_reduction_destroy(op);
+}
+
 /* ---- threads ---- */
 
 typedef struct work {
@@ -354,6 +462,8 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_reduction__a_hundred_runs_give_the_same_bits),
+        TEST(test_reduction__prepared_ones_do_what_the_call_does),
+        TEST(test_reduction__prepared_with_options),
         TEST(test_reduction__many_threads_on_one_object),
         TEST(test_reduction__many_threads_make_the_named_reductions),
 #ifdef KILN_TEST_HOOKS

@@ -123,6 +123,16 @@ KILN_API KILN_NODISCARD kiln_status kiln_reduction_run(kiln_reduction *op, const
                                                        const kiln_reduce_options *opts,
                                                        kiln_error *err);
 
+/**
+ * Do everything but the launch once, as kiln_elementwise_prepare(); kiln_launch_run() runs it.
+ * Where several blocks share a result, each run takes room for their parts from the pool, and may
+ * fail with ERR_DEVICE_MEMORY.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_reduction_prepare(kiln_reduction *op, const kiln_arg *args,
+                                                           size_t arg_count,
+                                                           const kiln_reduce_options *opts,
+                                                           kiln_launch **out, kiln_error *err);
+
 /** The generated source that such a call would compile; free it with kiln_free(). */
 KILN_API KILN_NODISCARD kiln_status kiln_reduction_source(kiln_reduction *op, const kiln_arg *args,
                                                           size_t arg_count,

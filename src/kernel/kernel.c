@@ -272,20 +272,18 @@ void kiln__bound_deliver(const kiln__recipe *recipe, const kiln__call *call, con
             *call->args[p].value.out = bound->array[p];
 }
 
-/* Room for a reduction's parts, and for its zeroed tickets where the stream has none. The block is
- * returned to the pool as soon as the launch is enqueued: its reuse is ordered behind it on the same
- * stream. */
-static kiln_status make_workspace(kiln__kernel *op, const kiln__recipe *recipe,
-                                  const kiln__call *call, void *block, kiln__block **out,
-                                  kiln_error *err)
+/* Room for a reduction's parts, and for its zeroed tickets where the stream has none. */
+kiln_status kiln__workspace_make(kiln__device *device, const kiln__workspace_need *need,
+                                 kiln_stream *stream, void *block, kiln__block **out,
+                                 kiln_error *err)
 {
-    const size_t parts = (recipe->part_bytes + 511) / 512 * 512;
+    const size_t parts = (need->part_bytes + 511) / 512 * 512;
     size_t own = 0;
     void *tickets = NULL;
-    kiln_status status = kiln__stream_tickets(call->stream, recipe->ticket_count, &tickets, err);
+    kiln_status status = kiln__stream_tickets(stream, need->ticket_count, &tickets, err);
 
     if (status == KILN_OK && tickets == NULL)
-        own = (size_t)recipe->ticket_count * sizeof(int);
+        own = (size_t)need->ticket_count * sizeof(int);
     if (status == KILN_OK)
         status = kiln__pool_alloc(op->device, parts + own, call->stream, out, err);
     if (status != KILN_OK)
@@ -295,8 +293,8 @@ static kiln_status make_workspace(kiln__kernel *op, const kiln__recipe *recipe,
         tickets = at + parts;
         status = kiln__memset(op->device, tickets, 0, own, call->stream, err);
     }
-    memcpy((char *)block + recipe->parts_offset, &at, sizeof at);
-    memcpy((char *)block + recipe->tickets_offset, &tickets, sizeof tickets);
+    memcpy((char *)block + need->parts_offset, &at, sizeof at);
+    memcpy((char *)block + need->tickets_offset, &tickets, sizeof tickets);
     return status;
 }
 
@@ -324,8 +322,9 @@ static kiln_status run_recipe(kiln__kernel *op, const kiln__recipe *recipe,
         }
     }
     KILN_TRY(kiln__block_fill(op, recipe, call, &bound, block, err));
-    if (recipe->ticket_count > 0)
-        KILN_TRY(make_workspace(op, recipe, call, block, &workspace, err));
+    if (recipe->workspace.ticket_count > 0)
+        KILN_TRY(kiln__workspace_make(op->device, &recipe->workspace, call->stream, block,
+                                      &workspace, err));
     KILN_TRY(kiln__launch(op->device, recipe->entry, &recipe->config, block, recipe->args_bytes,
                           call->stream, err));
     kiln__pool_free(op->device, workspace, NULL, 0);

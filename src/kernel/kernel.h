@@ -62,6 +62,13 @@ typedef struct kiln__patch {
     uint8_t bytes; /* 8: pointer or scalar; 16: scalar */
 } kiln__patch;
 
+/* What a split reduction or a scan needs beside its operands; ticket_count 0: nothing. */
+typedef struct kiln__workspace_need {
+    size_t part_bytes; /* room for parts, and how many zeroed tickets behind them */
+    int64_t ticket_count;
+    uint16_t parts_offset, tickets_offset; /* where their addresses go in the block */
+} kiln__workspace_need;
+
 /* One call, all decided but addresses and scalar values. Immutable once built. */
 typedef struct kiln__recipe {
     uint64_t hash;
@@ -84,9 +91,7 @@ typedef struct kiln__recipe {
     kiln_axes axes; /* reductions: as given; count -1 = all */
     bool keepdims;
     unsigned scan_flags;
-    size_t part_bytes;     /* reductions: room for parts, and how many tickets behind them */
-    int64_t ticket_count;
-    uint16_t parts_offset, tickets_offset; /* where their addresses go in the block */
+    kiln__workspace_need workspace;
     bool has_output_arrays; /* some output that is not raw was given */
     kiln__recipe_arg args[];
 } kiln__recipe;
@@ -294,6 +299,13 @@ kiln_status kiln__block_fill(const kiln__kernel *op, const kiln__recipe *recipe,
 kiln_status kiln__overlap_check(const kiln__kernel *op, const kiln__recipe *recipe,
                                 const kiln__bound *bound, bool *copy_out, bool *any_copy,
                                 kiln_error *err);
+
+/* Allocate a workspace for one launch on `stream` and put its addresses into `block`. It is freed
+ * (kiln__pool_free) as soon as the launch is enqueued: its reuse is ordered behind that launch on
+ * the same stream. On failure *out is NULL or must be freed likewise. */
+kiln_status kiln__workspace_make(kiln__device *device, const kiln__workspace_need *need,
+                                 kiln_stream *stream, void *block, kiln__block **out,
+                                 kiln_error *err);
 
 /* Remember on every array's storage that `stream` uses it. */
 void kiln__bound_used_on(const kiln__recipe *recipe, const kiln__bound *bound,

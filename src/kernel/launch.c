@@ -2,7 +2,8 @@
  * launch.c - prepared launches: a call with everything done but the driver's own work.
  *
  * A prepared launch holds its arrays and a filled argument block; running it is one call of
- * kiln__launch. Copies of overlapping inputs cannot be prepared (they would have to be made anew
+ * kiln__launch. What a split reduction needs for its parts is taken from the pool at each run, into
+ * a copy of the block: several threads and streams may run one launch at once. Copies of overlapping inputs cannot be prepared (they would have to be made anew
  * at each run), so such arguments are refused.
  */
 #include "kernel/kernel.h"
@@ -13,6 +14,7 @@ struct kiln_launch {
     kiln_stream *stream;
     void *entry;
     kiln__launch_config config;
+    kiln__workspace_need workspace;
     size_t args_bytes, array_count;
     kiln_array *arrays[KILN_PARAM_MAX]; /* counted; NULL for scalars */
     bool foreign; /* some array's home is not `stream`: uses must be noted at each run */
@@ -44,12 +46,13 @@ static kiln_status prepare(kiln__kernel *op, const kiln__recipe *recipe,
     launch->entry = recipe->entry;
     launch->config = recipe->config;
     launch->args_bytes = recipe->args_bytes;
+    launch->workspace = recipe->workspace;
     if (recipe->count > 0) {
         KILN_TRY(kiln__overlap_check(op, recipe, bound, copy, &any_copy, err));
         if (any_copy) {
             status = kiln__fail(err, KILN_ERR_OVERLAP,
                                 "kernel \"%s\": an input overlaps an output, and a prepared launch "
-                                "cannot copy it first; use kiln_elementwise_run()",
+                                "cannot copy it first; make the call itself",
                                 op->def->name);
             goto done;
         }
@@ -85,6 +88,22 @@ done:
     return status;
 }
 
+static kiln_status run_with_workspace(const kiln_launch *launch, kiln_stream *stream,
+                                      kiln_error *err)
+{
+    kiln__block *workspace = NULL;
+    _Alignas(16) unsigned char block[KILN__ARGS_MAX];
+
+    memcpy(block, launch->block, launch->args_bytes);
+    kiln_status status = kiln__workspace_make(launch->device, &launch->workspace, stream, block,
+                                              &workspace, err);
+    if (status == KILN_OK)
+        status = kiln__launch(launch->device, launch->entry, &launch->config, block,
+                              launch->args_bytes, stream, err);
+    kiln__pool_free(launch->device, workspace, NULL, 0);
+    return status;
+}
+
 kiln_status kiln_launch_run(kiln_launch *launch, kiln_stream *stream, kiln_error *err)
 {
     kiln_status status;
@@ -96,8 +115,10 @@ kiln_status kiln_launch_run(kiln_launch *launch, kiln_stream *stream, kiln_error
         if (status != KILN_OK)
             return status;
     }
-    status = kiln__launch(launch->device, launch->entry, &launch->config, launch->block,
-                          launch->args_bytes, on, err);
+    status = launch->workspace.ticket_count > 0
+                 ? run_with_workspace(launch, on, err)
+                 : kiln__launch(launch->device, launch->entry, &launch->config, launch->block,
+                                launch->args_bytes, on, err);
     if (status == KILN_OK && (launch->foreign || on != launch->stream))
         for (size_t p = 0; p < launch->array_count; p++)
             if (launch->arrays[p] != NULL && launch->arrays[p]->storage->home != on)

@@ -145,9 +145,9 @@ static void fill_patches(kiln__recipe *recipe, const kiln__source *source)
         if (slot->kind == KILN__SLOT_POINTER || slot->kind == KILN__SLOT_RAW) {
             recipe->pointers[recipe->pointer_count++] = patch;
         } else if (slot->kind == KILN__SLOT_WORD && slot->axis == KILN__WORD_PARTS) {
-            recipe->parts_offset = slot->offset;
+            recipe->workspace.parts_offset = slot->offset;
         } else if (slot->kind == KILN__SLOT_WORD && slot->axis == KILN__WORD_TICKETS) {
-            recipe->tickets_offset = slot->offset;
+            recipe->workspace.tickets_offset = slot->offset;
         } else if (slot->kind == KILN__SLOT_SCALAR) {
             recipe->scalars[recipe->scalar_count] = patch;
             recipe->scalars[recipe->scalar_count++].bytes = (uint8_t)slot->bytes;
@@ -176,8 +176,8 @@ kiln_status kiln__recipe_make(kiln__kernel *op, const kiln__call *call, const ki
         recipe->axes = *call->axes;
     recipe->keepdims = call->keepdims;
     recipe->scan_flags = call->scan_flags;
-    recipe->part_bytes = (size_t)r->plan.part_count * KILN__PART_BYTES_MAX;
-    recipe->ticket_count = r->plan.ticket_count;
+    recipe->workspace.part_bytes = (size_t)r->plan.part_count * KILN__PART_BYTES_MAX;
+    recipe->workspace.ticket_count = r->plan.ticket_count;
     recipe->has_size = call->has_size;
     recipe->size = call->size;
     recipe->count = r->plan.size;

@@ -195,6 +195,18 @@ kiln_status kiln_reduction_source(kiln_reduction *op, const kiln_arg *args, size
                              : status;
 }
 
+kiln_status kiln_reduction_prepare(kiln_reduction *op, const kiln_arg *args, size_t arg_count,
+                                   const kiln_reduce_options *opts, kiln_launch **out,
+                                   kiln_error *err)
+{
+    reading r;
+    if (out == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "kiln_reduction_prepare: `out` is NULL");
+    *out = NULL;
+    kiln_status status = read_call(op, args, arg_count, opts, &r, err);
+    return status == KILN_OK ? kiln__kernel_prepare(&r.op->kernel, &r.call, out, err) : status;
+}
+
 kiln_status kiln_reduction_over(kiln_reduction *op, const kiln_axes *axes, const kiln_arg *args,
                                 size_t arg_count, kiln_error *err)
 {
