@@ -174,7 +174,7 @@ static int64_t most_accesses(int64_t words)
 /* Few different numbers of accesses, so that rows of many lengths share a kernel. */
 static uint8_t round_accesses(int64_t each)
 {
-    const int64_t step = each > 16 ? 8 : each > 8 ? 4 : 1;
+    const int64_t step = each > 8 ? 4 : 1;
     return (uint8_t)(each < 1 ? 1 : divide_up(each, step) * step);
 }
 
