@@ -285,13 +285,13 @@ kiln_status kiln__workspace_make(kiln__device *device, const kiln__workspace_nee
     if (status == KILN_OK && tickets == NULL)
         own = (size_t)need->ticket_count * sizeof(int);
     if (status == KILN_OK)
-        status = kiln__pool_alloc(op->device, parts + own, call->stream, out, err);
+        status = kiln__pool_alloc(device, parts + own, stream, out, err);
     if (status != KILN_OK)
         return status;
     char *at = (*out)->address;
     if (own > 0) {
         tickets = at + parts;
-        status = kiln__memset(op->device, tickets, 0, own, call->stream, err);
+        status = kiln__memset(device, tickets, 0, own, stream, err);
     }
     memcpy((char *)block + need->parts_offset, &at, sizeof at);
     memcpy((char *)block + need->tickets_offset, &tickets, sizeof tickets);
