@@ -14,6 +14,7 @@
 #include "kiln/error.h"
 #include "kiln/graph.h"
 #include "kiln/ops.h"
+#include "kiln/prefetch.h"
 #include "kiln/reduction.h"
 #include "kiln/row.h"
 #include "kiln/scan.h"

@@ -133,6 +133,7 @@ typedef struct kiln__row_program {
 
 /* A checked definition. */
 typedef struct kiln__definition {
+    atomic_uint references;
     char *name;             /* kernel name, an identifier */
     char *signature[2];     /* the input and output texts as given, for messages */
     char *snippet[KILN__SNIPPET_COUNT]; /* "" where none was given */
@@ -185,6 +186,8 @@ typedef struct kiln__definition_request {
  * error's detail shows the text with a caret. Everything is copied. */
 kiln_status kiln__definition_create(const kiln__definition_request *request,
                                     kiln__definition **out, kiln_error *err);
+/* One more owner of a definition, which _destroy takes away again. */
+kiln__definition *kiln__definition_retain(kiln__definition *def);
 void kiln__definition_destroy(kiln__definition *def); /* accepts NULL */
 
 /* Inputs of a reduction that a call adds to the user's: a mask of the elements that count, and a

@@ -140,6 +140,7 @@ kiln_status kiln__definition_create(const kiln__definition_request *request, kil
     def = kiln__calloc(1, sizeof *def);
     if (def == NULL)
         return kiln__fail_memory(err, sizeof *def);
+    atomic_init(&def->references, 1);
     if (request->name != NULL)
         KILN_TRY(check_kernel_name(request->name, err));
     KILN_TRY(copy_request(request, def, err));
@@ -155,9 +156,15 @@ done:
     return status;
 }
 
+kiln__definition *kiln__definition_retain(kiln__definition *def)
+{
+    atomic_fetch_add_explicit(&def->references, 1, memory_order_relaxed);
+    return def;
+}
+
 void kiln__definition_destroy(kiln__definition *def)
 {
-    if (def == NULL)
+    if (def == NULL || atomic_fetch_sub(&def->references, 1) != 1)
         return;
     for (size_t k = 0; k < def->param_count; k++)
         kiln__free(def->params[k].name);

@@ -40,7 +40,7 @@ static const struct {
     BYTE("split", split, 0, 1, false),
     BYTE("segments", segments, 0, 128, true),
     BYTE("lanes", lanes, 0, 128, true),
-    SHORT("group", group, 0, 1024, true),
+    SHORT("group", group, 0, 8192, true),
     SHORT("block", block, 1, 1024, true),
     BYTE("exclusive", exclusive, 0, 1, false),
     BYTE("reverse", reverse, 0, 1, false),
@@ -270,7 +270,7 @@ static kiln_status check_whole(const reading *r)
     if (tiled != (v->tile != 0) || (tiled && (v->rank < 2 || v->tile < 8)))
         return blame(r, r->text, width, "a transpose has rank 2 or more and a tile, unlike");
     if (r->def->reduction && (v->keep_rank == 0 || v->keep_rank >= v->rank || v->group == 0 ||
-                              v->group > v->block))
+                              (v->group > v->block && v->backend == KILN_BACKEND_CUDA)))
         return blame(r, r->text, width, "keep or group does not fit in");
     if (r->def->reduction && !r->def->scan && (v->segments == 0 || v->lanes == 0))
         return blame(r, r->text, width, "segments or lanes is missing in");

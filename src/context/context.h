@@ -17,6 +17,7 @@
 /* One slot for each upper folder that keeps state in a context. Destroyed in this order, before
  * the device closes. */
 typedef enum kiln__attachment {
+    KILN__ATTACH_PREFETCH, /* src/kernel: threads that compile ahead; first, for they use the rest */
     KILN__ATTACH_REDUCE, /* src/kernel: named reductions */
     KILN__ATTACH_SCAN,   /* src/kernel: named scans */
     KILN__ATTACH_KERNEL, /* src/kernel: built-in kernels (copy, cast, fill) */

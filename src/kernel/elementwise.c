@@ -106,6 +106,17 @@ kiln_status kiln_elementwise_prepare(kiln_elementwise *op, const kiln_arg *args,
     return status == KILN_OK ? kiln__kernel_prepare(&op->kernel, &call, out, err) : status;
 }
 
+kiln_status kiln_elementwise_prefetch(kiln_elementwise *op, const kiln_arg *args, size_t arg_count,
+                                      const kiln_call_options *opts, kiln_prefetch **out,
+                                      kiln_error *err)
+{
+    kiln__call call;
+    if (out != NULL)
+        *out = NULL;
+    kiln_status status = kiln__call_read(kernel_of(op), args, arg_count, opts, &call, err);
+    return status == KILN_OK ? kiln__kernel_prefetch(&op->kernel, &call, out, err) : status;
+}
+
 kiln_status kiln_elementwise_source(kiln_elementwise *op, const kiln_arg *args, size_t arg_count,
                                     const kiln_call_options *opts, char **text_out,
                                     kiln_error *err)

@@ -19,6 +19,7 @@
  * memo.c         recipes by layout, read without locks
  * overlap.c      outputs that share memory with inputs
  * launch.c       prepared launches
+ * prefetch.c     kernels compiled ahead by other threads
  * array_ops.c    array functions that need a kernel: fill, copy, cast, read back
  *
  * Uses codegen, jit, array, context, device, manifest.
@@ -32,6 +33,7 @@
 #include "codegen/codegen.h"
 #include "jit/jit.h"
 #include "kiln/elementwise.h"
+#include "kiln/prefetch.h"
 #include "kiln/reduction.h"
 #include "kiln/row.h"
 #include "kiln/scan.h"
@@ -111,7 +113,14 @@ typedef struct kiln__call {
     const kiln_axes *axes; /* reductions: NULL = all */
     bool keepdims;
     unsigned scan_flags; /* scans: kiln_scan_flags */
+    /* Where set, a recipe is planned and no more: this is filled and no recipe made. */
+    struct kiln__planned *planned;
 } kiln__call;
+
+typedef struct kiln__planned {
+    int64_t size; /* 0: nothing would be launched, and the variant is not set */
+    kiln__variant variant;
+} kiln__planned;
 
 /* Hash of a call's layouts. False when an argument is not fit to be looked up (NULL, released,
  * foreign): recipe_build then explains. */
@@ -247,6 +256,10 @@ kiln_status kiln__kernel_run(kiln__kernel *op, const kiln__call *call, kiln_erro
 /* Do all of a call but the launch; see kiln_elementwise_prepare(). */
 kiln_status kiln__kernel_prepare(kiln__kernel *op, const kiln__call *call, kiln_launch **out,
                                  kiln_error *err);
+
+/* Begin to compile what the call needs; see kiln_elementwise_prefetch(). (prefetch.c) */
+kiln_status kiln__kernel_prefetch(kiln__kernel *op, const kiln__call *call,
+                                  kiln_prefetch **out, kiln_error *err);
 
 /* A definition and its variant as one line of a manifest. False when a text is no UTF-8; look at
  * line->failed otherwise. (record.c) */

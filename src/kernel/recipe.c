@@ -161,6 +161,13 @@ kiln_status kiln__recipe_make(kiln__kernel *op, const kiln__call *call, const ki
     static const kiln__scalar no_scalars[KILN_PARAM_MAX];
     const kiln__compiled *compiled = NULL;
 
+    if (call->planned != NULL) {
+        call->planned->size = r->plan.size;
+        if (r->plan.size > 0)
+            call->planned->variant = r->plan.variant;
+        *out = NULL;
+        return KILN_OK;
+    }
     if (r->plan.size > 0) {
         kiln_status status = kiln__kernel_compiled(op, &r->plan.variant, &compiled, err);
         if (status != KILN_OK)

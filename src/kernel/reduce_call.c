@@ -182,6 +182,17 @@ kiln_status kiln_reduction_run(kiln_reduction *op, const kiln_arg *args, size_t 
     return status == KILN_OK ? kiln__kernel_run(&r.op->kernel, &r.call, err) : status;
 }
 
+kiln_status kiln_reduction_prefetch(kiln_reduction *op, const kiln_arg *args, size_t arg_count,
+                                    const kiln_reduce_options *opts, kiln_prefetch **out,
+                                    kiln_error *err)
+{
+    reading r;
+    if (out != NULL)
+        *out = NULL;
+    kiln_status status = read_call(op, args, arg_count, opts, &r, err);
+    return status == KILN_OK ? kiln__kernel_prefetch(&r.op->kernel, &r.call, out, err) : status;
+}
+
 kiln_status kiln_reduction_source(kiln_reduction *op, const kiln_arg *args, size_t arg_count,
                                   const kiln_reduce_options *opts, char **text_out,
                                   kiln_error *err)
