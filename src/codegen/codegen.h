@@ -129,6 +129,7 @@ typedef struct kiln__row_program {
     char *value_type[KILN__VALUE_MAX], *value_name[KILN__VALUE_MAX];
     uint64_t param_uses[KILN__STAGE_MAX + 1];
     uint32_t value_uses[KILN__STAGE_MAX + 1];
+    uint32_t heavy; /* bit s: what stage s maps is worth a loop of its own on a cpu */
 } kiln__row_program;
 
 /* A checked definition. */

@@ -171,6 +171,22 @@ static bool stage_mentions(const kiln__definition *def, const kiln__scan *scan, 
            mentions(&scan->text[kiln__stage_snippet(s, KILN__STAGE_MAP)], word);
 }
 
+/* Whether a text calls what the C library computes: something that a loop vectorises only by itself. */
+static bool is_heavy(const kiln__tokens *t)
+{
+    static const char *const beginnings[] = {"acos", "asin", "atan", "cbrt", "cos", "erf",
+                                             "exp",  "hypot", "lgamma", "log", "pow", "sin",
+                                             "tan",  "tgamma"};
+    for (size_t k = 0; k < t->count; k++) {
+        if (t->items[k].kind != KILN__TOKEN_WORD)
+            continue;
+        for (size_t b = 0; b < KILN_COUNT_OF(beginnings); b++)
+            if (strncmp(kiln__token_text(t, k), beginnings[b], strlen(beginnings[b])) == 0)
+                return true;
+    }
+    return false;
+}
+
 /* Bits of what each stage mentions. A macro may stand for anything, so with macros all count. */
 static void find_uses(kiln__definition *def, const kiln__scan *scan)
 {
@@ -186,6 +202,10 @@ static void find_uses(kiln__definition *def, const kiln__scan *scan)
         for (size_t v = 0; v < rows->value_count; v++)
             if (all || stage_mentions(def, scan, s, rows->value_name[v]))
                 rows->value_uses[s] |= (uint32_t)1 << v;
+        if (s < rows->stage_count &&
+            (is_heavy(&scan->text[kiln__stage_snippet(s, KILN__STAGE_PREP)]) ||
+             is_heavy(&scan->text[kiln__stage_snippet(s, KILN__STAGE_MAP)])))
+            rows->heavy |= 1u << s;
     }
 }
 

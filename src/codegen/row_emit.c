@@ -8,9 +8,9 @@
  */
 #include "codegen/row_emit.h"
 
-/* Registers of a multiprocessor that its resident blocks share out, a thread having 64 of them: that
- * leaves about as many beside the held elements as those take. */
-enum { RESIDENT_THREADS = 1024 };
+/* Registers of a multiprocessor, those of a thread that hold no elements, and how many threads should
+ * be resident where registers allow: more would leave a thread too few to compute with. */
+enum { REGISTERS = 65536, REGISTERS_BESIDE = 32, RESIDENT_THREADS = 1024 };
 
 static bool same(const char *name, const char *text, size_t bytes)
 {
@@ -160,6 +160,7 @@ int kiln__row_test(const kiln__row_emit *e, const char *name, size_t bytes, size
         {"p.held", kiln__row_holds(e, p)},
         {"full", e->v->segments > 1},
         {"turned", e->v->tile != 0},
+        {"s.heavy", (e->def->rows->heavy >> e->stage & 1) != 0},
         {"clustered", e->v->split > 1},
         {"lone", e->v->group == 1},
         {"in_warp", e->v->tile == 0 && e->v->group <= 32},
@@ -198,12 +199,56 @@ int64_t kiln__row_value_bytes(const kiln__definition *def, const kiln__variant *
     return (int64_t)widest;
 }
 
+/* Registers of one access to elements of so many bytes. */
+static int64_t words_of(const kiln__variant *v, int64_t bytes)
+{
+    return (v->vec * bytes + 3) / 4;
+}
+
+/* Registers that one access of a row takes while a stage runs, where most are alive: an input from the
+ * beginning to the last stage that mentions it, a value from the first to the last one. */
+int64_t kiln__row_access_words(const kiln__definition *def, const kiln__variant *v)
+{
+    const kiln__row_program *rows = def->rows;
+    int64_t most = 1;
+
+    for (size_t s = 0; s <= rows->stage_count; s++) {
+        uint64_t params = 0;
+        uint32_t before = 0, after = 0;
+        int64_t words = 0;
+        for (size_t t = 0; t <= rows->stage_count; t++) {
+            params |= t >= s ? rows->param_uses[t] : 0;
+            before |= t < s ? rows->value_uses[t] : 0;
+            after |= t >= s ? rows->value_uses[t] : 0;
+        }
+        for (size_t p = 0; p < def->input_count; p++)
+            if ((v->access[p] == KILN__ACCESS_VECTOR || v->access[p] == KILN__ACCESS_STRIDED) &&
+                (params >> p & 1) != 0)
+                words += words_of(v, (int64_t)kiln_dtype_size(v->dtype[p]));
+        for (size_t k = 0; k < rows->value_count; k++)
+            if ((before & after) >> k & 1)
+                words += words_of(v, kiln__row_value_bytes(def, v, k));
+        most = words > most ? words : most;
+    }
+    return most;
+}
+
 static int64_t all_value_bytes(const kiln__row_emit *e)
 {
     int64_t bytes = 0;
     for (size_t k = 0; k < e->def->rows->value_count; k++)
         bytes += kiln__row_value_bytes(e->def, e->v, k);
     return bytes > 0 ? bytes : 1;
+}
+
+/* Blocks that a multiprocessor should hold at a time: while one reduces, others load. */
+static int64_t resident_blocks(const kiln__row_emit *e)
+{
+    const int64_t held = in_registers(e) ? e->v->unroll * kiln__row_access_words(e->def, e->v) : 0;
+    const int64_t threads = REGISTERS / (held + REGISTERS_BESIDE);
+    const int64_t blocks = (threads < RESIDENT_THREADS ? threads : RESIDENT_THREADS) /
+                           (e->v->block > 0 ? e->v->block : 1);
+    return blocks > 0 ? blocks : 1;
 }
 
 bool kiln__row_put(const kiln__row_emit *e, const char *name, size_t bytes, size_t p,
@@ -225,7 +270,7 @@ bool kiln__row_put(const kiln__row_emit *e, const char *name, size_t bytes, size
         {"v.type", rows->value_type[e->value % KILN__VALUE_MAX], 0},
         {"cluster", NULL, v->split},
         {"side_by_side", NULL, v->group > 0 ? v->block / v->group : 1},
-        {"resident", NULL, v->block < RESIDENT_THREADS ? RESIDENT_THREADS / v->block : 1},
+        {"resident", NULL, resident_blocks(e)},
         {"row_bytes", NULL, KILN__CPU_ROW_BYTES},
         {"value_bytes", NULL, all_value_bytes(e)},
         {"slot_count", NULL, slot_count(v)},

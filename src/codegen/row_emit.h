@@ -44,4 +44,7 @@ int64_t kiln__row_value_bytes(const kiln__definition *def, const kiln__variant *
 /* Which snippet "s.map", "r.prep", ... is; KILN__SNIPPET_COUNT for others. */
 kiln__snippet_kind kiln__row_snippet(const kiln__row_emit *e, const char *name, size_t bytes);
 
+/* Registers that one access of a row takes while a stage runs, where most are alive. */
+int64_t kiln__row_access_words(const kiln__definition *def, const kiln__variant *v);
+
 #endif

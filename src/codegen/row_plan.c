@@ -136,33 +136,6 @@ static bool is_turned(const kiln__walk *keep, const kiln__walk *red, const kiln_
     return weight < 0;
 }
 
-/* Registers that one access of a row takes while a stage runs, where most are alive: an input from the
- * beginning to the last stage that mentions it, a value from the first to the last one. */
-static int64_t access_words(const kiln__definition *def, const kiln__variant *v)
-{
-    const kiln__row_program *rows = def->rows;
-    int64_t most = 1;
-
-    for (size_t s = 0; s <= rows->stage_count; s++) {
-        uint64_t params = 0;
-        uint32_t before = 0, after = 0;
-        int64_t words = 0;
-        for (size_t t = 0; t <= rows->stage_count; t++) {
-            params |= t >= s ? rows->param_uses[t] : 0;
-            before |= t < s ? rows->value_uses[t] : 0;
-            after |= t >= s ? rows->value_uses[t] : 0;
-        }
-        for (size_t p = 0; p < def->input_count; p++)
-            if (is_element(v, p) && v->access[p] != KILN__ACCESS_COLUMN && (params >> p & 1) != 0)
-                words += divide_up(v->vec * (int64_t)kiln_dtype_size(v->dtype[p]), 4);
-        for (size_t k = 0; k < rows->value_count; k++)
-            if ((before & after) >> k & 1)
-                words += divide_up(v->vec * kiln__row_value_bytes(def, v, k), 4);
-        most = words > most ? words : most;
-    }
-    return most;
-}
-
 /* ---- cuda ---------------------------------------------------------------------------------------- */
 
 static int64_t most_accesses(int64_t words)
@@ -243,7 +216,7 @@ static void on_cuda(kiln__plan *plan, const kiln__definition *def, int units, bo
 {
     kiln__variant *v = &plan->variant;
     const int64_t rows = plan->word[KILN__WORD_OUTPUTS], length = plan->word[KILN__WORD_LENGTH];
-    const int64_t most = most_accesses(access_words(def, v));
+    const int64_t most = most_accesses(kiln__row_access_words(def, v));
 
     v->layout = KILN__LAYOUT_HELD;
     if (turned && fill_turned(v, length, most, across)) {

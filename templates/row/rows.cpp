@@ -6,6 +6,7 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const kiln__args
 {
     const kiln__args kiln__a = *kiln__in;
     constexpr int kiln__L = ${lanes};
+    [[maybe_unused]] constexpr int kiln__T = 64;
 //% insert row/environment.cpp
 //% if held
 //% for v in values
@@ -39,6 +40,31 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const kiln__args
 //% for p in row_sees
 //% insert row/along.cpp
 //% end
+//% if s.heavy
+            // Computed apart, so that the compiler calls the C library for a vector at a time.
+            for (long long kiln__k = 0; kiln__k < kiln__run; kiln__k += kiln__T) {
+                const int kiln__count = kiln__run - kiln__k < kiln__T ? (int)(kiln__run - kiln__k) : kiln__T;
+                kiln__type_${s.n} kiln__tile[kiln__T];
+                KILN_INDEPENDENT
+                for (int kiln__l = 0; kiln__l < kiln__count; kiln__l++)
+                    kiln__tile[kiln__l] = kiln__map_${s.n}(0
+//% for p in row_sees
+                        , *(const ${p.type} *)(kiln__row_${p.name} + (kiln__k + kiln__l) * kiln__step_${p.name})
+//% end
+//% if held
+//% for v in values
+                        , kiln__val_${v.name}[kiln__j + kiln__k + kiln__l]
+//% end
+//% end
+                    );
+                int kiln__m = 0;
+                for (; kiln__m + kiln__L <= kiln__count; kiln__m += kiln__L)
+                    for (int kiln__l = 0; kiln__l < kiln__L; kiln__l++)
+                        kiln__fold_${s.n}(kiln__acc_${s.n}[kiln__l], kiln__tile[kiln__m + kiln__l]);
+                for (; kiln__m < kiln__count; kiln__m++)
+                    kiln__fold_${s.n}(kiln__acc_${s.n}[0], kiln__tile[kiln__m]);
+            }
+//% else
             long long kiln__k = 0;
             for (; kiln__k + kiln__L <= kiln__run; kiln__k += kiln__L) {
                 KILN_INDEPENDENT
@@ -65,6 +91,7 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const kiln__args
 //% end
 //% end
                 ));
+//% end
             kiln__j += kiln__run;
         }
         for (int kiln__h = kiln__L / 2; kiln__h > 0; kiln__h /= 2)
