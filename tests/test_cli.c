@@ -651,6 +651,30 @@ static void test_cli__reduce_takes_a_struct_and_shows_its_source(void **state)
     assert_non_null(strstr(got.out, "x * 7"));
 }
 
+static void test_cli__reduce_takes_a_mask_a_start_and_types(void **state)
+{
+    (void)state;
+    const float x[] = {1, 2, 3, 4, 5, 6};
+    const bool mask[] = {true, false, true};
+    const double sums[] = {104, 110}, kept[] = {21};
+
+    write_npy("x.npy", "<f4", "(2, 3)", x, sizeof x);
+    write_npy("mask.npy", "|b1", "(3,)", mask, sizeof mask);
+    REDUCE("--in", "T x", "--out", "U y", "--map", "x", "--post", "y = a", "--identity", "0",
+           "--axis", "-1", "--where", "mask.npy", "--initial", "100", "--type", "U=float64",
+           "x.npy", "-o", "sums.npy");
+    EXPECT_DONE();
+    expect_npy("sums.npy", "<f8", "(2,)", sums, sizeof sums);
+    REDUCE("--in", "T x", "--out", "U y", "--map", "x", "--post", "y = a", "--identity", "0",
+           "--keepdims", "--type=U=float64", "x.npy", "-o", "kept.npy");
+    EXPECT_DONE();
+    expect_npy("kept.npy", "<f8", "(1, 1)", kept, sizeof kept);
+    REDUCE("--in", "T x", "--out", "U y", "--map", "x", "--post", "y = a", "--identity", "0",
+           "--name", "timed", "--type", "U=float64", "--time", "2", "x.npy");
+    EXPECT_DONE();
+    assert_non_null(strstr(got.out, "timed on cpu: median of 2 runs"));
+}
+
 static void test_cli__reduce_explains_wrong_usage_and_failures(void **state)
 {
     (void)state;
@@ -664,7 +688,18 @@ static void test_cli__reduce_explains_wrong_usage_and_failures(void **state)
     REDUCE("--in", "T x", "--out", "T y", "--map", "x", "--post", "y = a", "--axis", "0,", "x.npy");
     expect_refusal(2, "--axis 0,");
     REDUCE("--in", "T x", "--out", "T y", "--map", "x", "--post", "y = a");
-    expect_refusal(2, "--in declares 1, but 0 ARGs");
+    expect_refusal(2, "1 input (x) and 1 output (y) take 1 ARGs");
+    REDUCE("--in", "T x", "--out", "T y", "--map", "x", "--post", "y = a", "--where", "1", "x.npy");
+    expect_refusal(2, "--where 1");
+    REDUCE("--in", "T x", "--out", "T y", "--map", "x", "--post", "y = a", "--initial", "z",
+           "x.npy");
+    expect_refusal(2, "--initial z");
+    REDUCE("--in", "T x", "--out", "T y", "--map", "x", "--post", "y = a", "--type", "T=int8",
+           "x.npy");
+    expect_refusal(1, "--type T=int8, but 'x' is float32: x.npy");
+    REDUCE("--in", "T x", "--out", "T y", "--map", "x", "--post", "y = a", "--type", "V=int8",
+           "x.npy");
+    expect_refusal(2, "--type V=int8: no parameter");
     REDUCE("--in", "T x", "--out", "T y", "--map", "x", "--post", "y = a", "--op", "z", "x.npy");
     expect_refusal(2, "--op");
     REDUCE("--in", "T x", "--out", "T y", "--map", "x", "--post", "y = a", "--axis", "1", "x.npy");
@@ -696,6 +731,7 @@ int main(void)
         cmocka_unit_test(test_cli__reduce_writes_the_norm_of_every_row),
         cmocka_unit_test(test_cli__reduce_prints_several_outputs_and_keeps_dims),
         cmocka_unit_test(test_cli__reduce_takes_a_struct_and_shows_its_source),
+        cmocka_unit_test(test_cli__reduce_takes_a_mask_a_start_and_types),
         cmocka_unit_test(test_cli__reduce_explains_wrong_usage_and_failures),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);

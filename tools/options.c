@@ -36,13 +36,17 @@ static const struct option OPTIONS[] = {
      "C++ type of `a` and `b` (the first output's)"},
     {OPTION_AXIS, "--axis", "AXES", COMMAND_REDUCE, false, "axes to reduce, as in 0,-1 (all)"},
     {OPTION_KEEPDIMS, "--keepdims", NULL, COMMAND_REDUCE, false, "keep reduced axes with extent 1"},
+    {OPTION_WHERE, "--where", "FILE", COMMAND_REDUCE, false,
+     "leave out elements where this bool .npy file is false"},
+    {OPTION_INITIAL, "--initial", "NUMBER", COMMAND_REDUCE, false,
+     "a number that every result is combined with"},
     {OPTION_NAME, "--name", "NAME", BOTH, false, "the kernel's name"},
     {OPTION_PREAMBLE, "--preamble", "CODE", BOTH, false, "C++ text before the kernel"},
     {OPTION_LOOP_PREP, "--loop-prep", "CODE", COMMAND_RUN, false,
      "statements before a thread's first element"},
     {OPTION_AFTER_LOOP, "--after-loop", "CODE", COMMAND_RUN, false,
      "statements after a thread's last element"},
-    {OPTION_TYPE, "--type", "T=DTYPE", COMMAND_RUN, true,
+    {OPTION_TYPE, "--type", "T=DTYPE", BOTH, true,
      "the dtype of a placeholder that no array decides"},
     {OPTION_SIZE, "--size", "N", COMMAND_RUN, false,
      "elements to run over, where only raw arrays and numbers are given"},
@@ -95,7 +99,8 @@ static const struct command COMMANDS[] = {
     {COMMAND_REDUCE, "reduce",
      "kiln reduce --in PARAMS --out PARAMS --map CODE --post CODE [OPTION]... ARG...",
      "reduce arrays over axes with snippets",
-     "One ARG for each input: a .npy file, or a number (3, 2.5, 1+2j, true).\n"
+     "One ARG for each input: a .npy file, or a number (3, 2.5, 1+2j, true). ARGs for outputs may\n"
+     "follow: .npy files that say which dtype is wanted; the files stay as they are.\n"
      "Outputs are printed unless -o names files for them.\n"
      "\n"
      "  kiln reduce --in 'T x' --out 'T y' --map 'x * x' --reduce 'a + b' --post 'y = sqrt(a)' \\\n"

@@ -3,101 +3,35 @@
  *
  *     check the usage > parse the signature > load ARGs > apply --type > run, time or show source
  *
- * Rule: the kernel itself is made and called through the public API only. The signature is parsed
- * here a second time, by codegen's own parser, to know which ARG is which parameter.
+ * What it does as `kiln reduce` does is in job.c.
  */
-#include "tool.h"
+#include "job.h"
 
-#include <stdlib.h>
-
-#include "array/array.h"
-
-struct job {
-    const struct invocation *v;
-    kiln__definition *def;
-    kiln_context *ctx;
+struct run {
+    struct job j;
     kiln_elementwise *op;
-    kiln_arg args[KILN_PARAM_MAX];
-    kiln_array *arrays[KILN_PARAM_MAX]; /* by parameter: loaded, made, or received as output */
     kiln_call_options call;
-    int64_t size;      /* --size; -1 when not given */
-    int64_t run_count; /* --time; 0 when not given */
-    kiln_error err;
+    int64_t size; /* --size; -1 when not given */
 };
 
-static size_t output_count(const struct job *j)
-{
-    return j->def->param_count - j->def->input_count;
-}
-
-/* ---- usage ---- */
-
 /* What can be told from the words alone. */
-static int check_words(struct job *j)
+static int check_words(struct run *r)
 {
-    const struct invocation *v = j->v;
+    const struct invocation *v = r->j.v;
     const char *size = invocation_get(v, OPTION_SIZE);
-    const char *runs = invocation_get(v, OPTION_TIME);
 
     if (invocation_get(v, OPTION_OP) == NULL)
         return usage_error(v->command, "--op is missing: what is done for every element?");
     if (invocation_get(v, OPTION_OUT) == NULL)
         return usage_error(v->command, "--out is missing: which parameters are written?");
-    if (size != NULL && !count_parse(size, true, INT64_MAX, &j->size))
+    if (size != NULL && !count_parse(size, true, INT64_MAX, &r->size))
         return usage_error(v->command, "--size %s is no whole number of elements", size);
-    if (runs != NULL && !count_parse(runs, false, 1000000, &j->run_count))
-        return usage_error(v->command, "--time %s is no number of runs (1 to 1000000)", runs);
-    if (runs != NULL && invocation_get(v, OPTION_SHOW_SOURCE) != NULL)
-        return usage_error(v->command, "--time and --show-source exclude each other");
-    for (size_t k = 0; k < v->args.count; k++) {
-        const char *text = v->args.items[k];
-        kiln_arg number;
-        if (!is_npy_path(text) && !number_parse(text, &number))
-            return usage_error(v->command, "'%s' is neither a .npy file nor a number", text);
-    }
-    return TOOL_DONE;
+    return job_check_words(&r->j);
 }
 
-/* "2 inputs (x, y)" */
-static const char *params_text(const struct job *j, bool outputs, char *text, size_t bytes)
+static int define(struct run *r)
 {
-    size_t begin = outputs ? j->def->input_count : 0;
-    size_t end = outputs ? j->def->param_count : j->def->input_count;
-    kiln__buf b = KILN__BUF_INIT;
-
-    kiln__buf_printf(&b, "%zu %s%s", end - begin, outputs ? "output" : "input",
-                     end - begin == 1 ? "" : "s");
-    for (size_t k = begin; k < end; k++)
-        kiln__buf_printf(&b, "%s%s%s", k == begin ? " (" : ", ", j->def->params[k].name,
-                         k + 1 == end ? ")" : "");
-    snprintf(text, bytes, "%s", b.text != NULL ? b.text : "");
-    kiln__buf_clear(&b);
-    return text;
-}
-
-/* What can be told once the signature is known: how many ARGs and -o there must be. */
-static int check_counts(const struct job *j)
-{
-    const struct invocation *v = j->v;
-    char inputs[256], outputs[256];
-    size_t given = v->args.count, wanted = j->def->input_count;
-    size_t files = v->option[OPTION_OUTPUT].count;
-
-    params_text(j, false, inputs, sizeof inputs);
-    params_text(j, true, outputs, sizeof outputs);
-    if (given != wanted && given != j->def->param_count)
-        return usage_error(v->command, "%s and %s take %zu ARGs, or %zu with the outputs; got %zu",
-                           inputs, outputs, wanted, j->def->param_count, given);
-    if (files != 0 && files != output_count(j))
-        return usage_error(v->command, "%s, but %zu times -o", outputs, files);
-    return TOOL_DONE;
-}
-
-/* ---- making things ---- */
-
-static int define(struct job *j)
-{
-    const struct invocation *v = j->v;
+    const struct invocation *v = r->j.v;
     kiln__definition_request request = {0};
 
     request.name = invocation_get(v, OPTION_NAME);
@@ -109,350 +43,92 @@ static int define(struct job *j)
     request.snippet[KILN__SNIPPET_PREAMBLE] = invocation_get(v, OPTION_PREAMBLE);
     request.snippet[KILN__SNIPPET_LOOP_PREP] = invocation_get(v, OPTION_LOOP_PREP);
     request.snippet[KILN__SNIPPET_AFTER_LOOP] = invocation_get(v, OPTION_AFTER_LOOP);
-    if (kiln__definition_create(&request, &j->def, &j->err) != KILN_OK)
-        return TOOL_FAILED;
-    return check_counts(j);
+    return job_define(&r->j, &request);
 }
 
-static void print_warning(void *user, const char *line)
+static kiln_status make_kernel(struct run *r)
 {
-    (void)user;
-    fprintf(stderr, "kiln: %s\n", line);
-}
-
-static kiln_status make_kernel(struct job *j)
-{
+    struct job *j = &r->j;
     const struct invocation *v = j->v;
     kiln_status status = KILN_OK;
-    kiln_context_options context_opts = KILN_CONTEXT_OPTIONS_INIT;
     kiln_elementwise_options opts = KILN_ELEMENTWISE_OPTIONS_INIT;
     const char *in = invocation_get(v, OPTION_IN);
 
-    context_opts.device = invocation_get(v, OPTION_DEVICE);
-    context_opts.log = print_warning;
-    KILN_TRY(kiln_context_create(&context_opts, &j->ctx, &j->err));
+    KILN_TRY(job_open(j));
     opts.name = invocation_get(v, OPTION_NAME);
     opts.preamble = invocation_get(v, OPTION_PREAMBLE);
     opts.loop_prep = invocation_get(v, OPTION_LOOP_PREP);
     opts.after_loop = invocation_get(v, OPTION_AFTER_LOOP);
     KILN_TRY(kiln_elementwise_create(j->ctx, in != NULL ? in : "", invocation_get(v, OPTION_OUT),
-                                     invocation_get(v, OPTION_OP), &opts, &j->op, &j->err));
+                                     invocation_get(v, OPTION_OP), &opts, &r->op, &j->err));
+    KILN_TRY(job_load_args(j));
+    r->call.has_size = r->size >= 0;
+    r->call.size = r->size >= 0 ? r->size : 0;
 done:
     return status;
 }
 
-/* ARGs become arguments; outputs without an ARG are left for the kernel to allocate. */
-static kiln_status load_args(struct job *j)
+/* The shape of the loop: the broadcast of what is given, else (--size). */
+static bool loop_shape(void *user, int *rank, int64_t *shape)
 {
-    const struct texts *args = &j->v->args;
-
-    for (size_t k = 0; k < j->def->param_count; k++) {
-        j->args[k] = kiln_arg_out(&j->arrays[k]);
-        if (k >= args->count)
-            continue;
-        if (!is_npy_path(args->items[k])) {
-            number_parse(args->items[k], &j->args[k]); /* check_words() saw that it is one */
-            continue;
-        }
-        kiln_status status = kiln_array_load_npy(j->ctx, args->items[k], &j->arrays[k], &j->err);
-        if (status != KILN_OK)
-            return status;
-        if (k < j->def->input_count)
-            j->args[k] = kiln_arg_array(j->arrays[k]);
-    }
-    if (j->size >= 0) {
-        j->call.has_size = true;
-        j->call.size = j->size;
-    }
-    return KILN_OK;
-}
-
-/* ---- --type ---- */
-
-/* The shape of the loop: the broadcast of what is given, else (--size). False when there is none;
- * the call then says why. */
-static bool loop_shape(const struct job *j, int *rank, int64_t *shape)
-{
+    const struct run *r = user;
     bool any = false;
-    *rank = 0;
-    for (size_t k = 0; k < j->def->param_count; k++) {
-        const kiln_array *a = j->arrays[k];
-        if (a == NULL || j->def->params[k].raw)
-            continue;
-        any = true;
-        if (!kiln__shape_broadcast(rank, shape, kiln_array_rank(a), kiln_array_shape(a)))
-            return false;
-    }
-    if (!any && j->size >= 0) {
-        *rank = 1;
-        shape[0] = j->size;
+
+    if (job_broadcast(&r->j, r->j.def->param_count, rank, shape))
         return true;
-    }
-    return any;
+    for (size_t k = 0; k < r->j.def->param_count; k++)
+        any = any || (r->j.arrays[k] != NULL && !r->j.def->params[k].raw);
+    *rank = 1;
+    shape[0] = r->size;
+    return !any && r->size >= 0;
 }
 
-/* Give input `k` as an array of one element instead of a number: it then decides its dtype. */
-static kiln_status number_to_array(struct job *j, size_t k, kiln_dtype dtype)
+static kiln_status execute(struct run *r)
 {
-    const kiln_arg *arg = &j->args[k];
-    kiln__given given = {0};
-    kiln__scalar scalar;
-
-    switch (arg->kind) {
-    case KILN_ARG_BOOL:
-        given.kind = KILN__GIVEN_BOOL;
-        given.value.b = arg->value.b;
-        break;
-    case KILN_ARG_INT:
-        given.kind = KILN__GIVEN_INT;
-        given.value.i = arg->value.i;
-        break;
-    case KILN_ARG_UINT:
-        given.kind = KILN__GIVEN_UINT;
-        given.value.u = arg->value.u;
-        break;
-    case KILN_ARG_FLOAT:
-        given.kind = KILN__GIVEN_FLOAT;
-        given.value.f = arg->value.f;
-        break;
-    case KILN_ARG_COMPLEX:
-        given.kind = KILN__GIVEN_COMPLEX;
-        memcpy(given.value.c, arg->value.c, sizeof given.value.c);
-        break;
-    case KILN_ARG_ARRAY:
-    case KILN_ARG_OUT:
-        return KILN_OK;
-    }
-    kiln_status status = kiln__convert_scalar(j->def, k, &given, dtype, &scalar, &j->err);
-    if (status == KILN_OK)
-        status = kiln_array_from_host(j->ctx, dtype, 0, NULL, scalar.bytes, NULL, &j->arrays[k],
-                                      &j->err);
-    if (status == KILN_OK)
-        j->args[k] = kiln_arg_array(j->arrays[k]);
-    return status;
-}
-
-/*
- * Bind one placeholder. The library binds placeholders from outputs given, arrays and numbers, in
- * this order; so an output of that type is allocated here, and where there is none, the numbers
- * of that type are given as arrays.
- */
-static kiln_status bind_placeholder(struct job *j, char letter, kiln_dtype dtype)
-{
-    const kiln__definition *def = j->def;
-    int64_t shape[KILN_RANK_MAX];
-    int rank = 0;
-    bool bound = false, has_shape = loop_shape(j, &rank, shape);
-    kiln_status status = KILN_OK;
-
-    for (size_t k = 0; k < def->param_count; k++) {
-        const kiln_array *a = j->arrays[k];
-        if (def->params[k].placeholder != letter || a == NULL)
-            continue;
-        if (kiln_array_dtype(a) != dtype)
-            return kiln__fail(&j->err, KILN_ERR_DTYPE, "--type %c=%s, but '%s' is %s: %s", letter,
-                              kiln_dtype_name(dtype), def->params[k].name,
-                              kiln_dtype_name(kiln_array_dtype(a)), j->v->args.items[k]);
-        bound = true;
-    }
-    for (size_t k = def->input_count; k < def->param_count && !bound; k++) {
-        if (def->params[k].placeholder != letter || def->params[k].raw || !has_shape)
-            continue;
-        KILN_TRY(kiln_array_empty(j->ctx, dtype, rank, shape, &j->arrays[k], &j->err));
-        j->call.has_size = false; /* The output decides it now. */
-        bound = true;
-    }
-    for (size_t k = 0; k < def->input_count && !bound; k++)
-        if (def->params[k].placeholder == letter && !def->params[k].raw)
-            KILN_TRY(number_to_array(j, k, dtype));
-done:
-    return status;
-}
-
-/* Apply every --type. TOOL_USAGE for a word that is none; TOOL_FAILED fills j->err. */
-static int apply_types(struct job *j)
-{
-    const struct texts *types = &j->v->option[OPTION_TYPE];
-
-    for (size_t t = 0; t < types->count; t++) {
-        const char *text = types->items[t];
-        bool used = false;
-        if (text[0] == '\0' || text[1] != '=')
-            return usage_error(COMMAND_RUN, "--type %s is not of the form T=DTYPE", text);
-        kiln_dtype dtype = kiln_dtype_from_name(text + 2, strlen(text + 2));
-        if (dtype == KILN_DTYPE_NONE)
-            return usage_error(COMMAND_RUN, "--type %s: there is no dtype '%s'", text, text + 2);
-        for (size_t k = 0; k < j->def->param_count; k++)
-            used = used || j->def->params[k].placeholder == text[0];
-        if (!used)
-            return usage_error(COMMAND_RUN, "--type %s: no parameter is of type %c", text, text[0]);
-        if (bind_placeholder(j, text[0], dtype) != KILN_OK)
-            return TOOL_FAILED;
-    }
-    return TOOL_DONE;
-}
-
-/* ---- running ---- */
-
-static kiln_status show_source(struct job *j)
-{
-    char *text = NULL;
-    kiln_status status =
-        kiln_elementwise_source(j->op, j->args, j->def->param_count, &j->call, &text, &j->err);
-    if (status == KILN_OK) {
-        size_t length = strlen(text);
-        fputs(text, stdout);
-        if (length > 0 && text[length - 1] != '\n')
-            putchar('\n');
-    }
-    kiln_free(text);
-    return status;
-}
-
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Microseconds for `count` launches, each in turn on the context's stream. */
-static kiln_status time_batch(struct job *j, kiln_launch *launch, int64_t count, double *us_out)
-{
-    kiln_status status = KILN_OK;
-    double begin = kiln__now_us();
-
-    for (int64_t k = 0; k < count; k++)
-        KILN_TRY(kiln_launch_run(launch, NULL, &j->err));
-    KILN_TRY(kiln_context_synchronize(j->ctx, &j->err));
-    *us_out = kiln__now_us() - begin;
-done:
-    return status;
-}
-
-/* How many launches one sample takes so that waiting for the device does not show in it. */
-static kiln_status choose_batch(struct job *j, kiln_launch *launch, int64_t *batch_out)
-{
-    enum { SAMPLE_US = 2000, BATCH_MAX = 4096 };
-    kiln_status status = KILN_OK;
-    double us = 0.0;
-    int64_t batch = 1;
-
-    KILN_TRY(time_batch(j, launch, 1, &us)); /* warm-up: page faults, clocks, caches */
-    for (; batch < BATCH_MAX; batch *= 2) {
-        KILN_TRY(time_batch(j, launch, batch, &us));
-        if (us >= SAMPLE_US)
-            break;
-    }
-    *batch_out = batch;
-done:
-    return status;
-}
-
-static void print_time(const struct job *j, double median_ms)
-{
-    double bytes = 0.0;
-    for (size_t k = 0; k < j->def->param_count; k++) {
-        const kiln_array *a = j->arrays[k];
-        if (a != NULL)
-            bytes += (double)kiln_array_size(a) * (double)kiln_dtype_size(kiln_array_dtype(a));
-    }
-    printf("%s on %s: median of %lld runs %.6g ms, %.6g GB/s\n", j->def->name,
-           kiln_context_device(j->ctx)->id, (long long)j->run_count, median_ms,
-           bytes / (median_ms * 1e6));
-}
-
-static kiln_status time_runs(struct job *j)
-{
+    struct job *j = &r->j;
     kiln_status status = KILN_OK;
     kiln_launch *launch = NULL;
-    size_t count = (size_t)j->run_count;
-    double *samples = calloc(count, sizeof *samples);
-    int64_t batch = 1;
+    char *text = NULL;
 
-    if (samples == NULL) {
-        status = kiln__fail_memory(&j->err, count * sizeof *samples);
+    if (invocation_get(j->v, OPTION_SHOW_SOURCE) != NULL) {
+        KILN_TRY(kiln_elementwise_source(r->op, j->args, j->def->param_count, &r->call, &text,
+                                         &j->err));
+        job_print_source(text);
         goto done;
     }
-    KILN_TRY(
-        kiln_elementwise_prepare(j->op, j->args, j->def->param_count, &j->call, &launch, &j->err));
-    KILN_TRY(choose_batch(j, launch, &batch));
-    for (size_t k = 0; k < count; k++) {
-        KILN_TRY(time_batch(j, launch, batch, &samples[k]));
-        samples[k] /= (double)batch * 1000.0;
+    if (j->run_count > 0) {
+        KILN_TRY(kiln_elementwise_prepare(r->op, j->args, j->def->param_count, &r->call, &launch,
+                                          &j->err));
+        KILN_TRY(job_time(j, launch));
+    } else {
+        KILN_TRY(kiln_elementwise_run(r->op, j->args, j->def->param_count, &r->call, &j->err));
     }
-    qsort(samples, count, sizeof *samples, compare_doubles);
-    print_time(j, 0.5 * (samples[(count - 1) / 2] + samples[count / 2]));
+    KILN_TRY(kiln_context_synchronize(j->ctx, &j->err));
+    KILN_TRY(job_deliver(j));
 done:
     kiln_launch_destroy(launch);
-    free(samples);
-    return status;
-}
-
-/* Print the outputs, or write them where -o says. */
-static kiln_status deliver(struct job *j)
-{
-    const struct texts *files = &j->v->option[OPTION_OUTPUT];
-    kiln_status status = KILN_OK;
-
-    for (size_t k = 0; k < output_count(j); k++) {
-        size_t p = j->def->input_count + k;
-        if (files->count > 0) {
-            KILN_TRY(kiln_array_save_npy(j->arrays[p], files->items[k], &j->err));
-        } else if (j->run_count == 0) {
-            char *text = NULL;
-            KILN_TRY(kiln_array_to_string(j->arrays[p], &text, &j->err));
-            if (output_count(j) > 1)
-                printf("%s =\n", j->def->params[p].name);
-            puts(text);
-            kiln_free(text);
-        }
-    }
-done:
-    return status;
-}
-
-static kiln_status execute(struct job *j)
-{
-    kiln_status status = KILN_OK;
-
-    if (invocation_get(j->v, OPTION_SHOW_SOURCE) != NULL)
-        return show_source(j);
-    if (j->run_count > 0)
-        KILN_TRY(time_runs(j));
-    else
-        KILN_TRY(kiln_elementwise_run(j->op, j->args, j->def->param_count, &j->call, &j->err));
-    KILN_TRY(kiln_context_synchronize(j->ctx, &j->err));
-    KILN_TRY(deliver(j));
-done:
     return status;
 }
 
 int command_run(const struct invocation *v)
 {
-    struct job j = {0};
-    int result = TOOL_FAILED;
+    struct run r = {.j.v = v, .call = KILN_CALL_OPTIONS_INIT, .size = -1};
+    bool made = false;
+    int result = check_words(&r);
 
-    j.v = v;
-    j.size = -1;
-    j.call = (kiln_call_options)KILN_CALL_OPTIONS_INIT;
-
-    result = check_words(&j);
     if (result == TOOL_DONE)
-        result = define(&j);
-    if (result == TOOL_DONE && (make_kernel(&j) != KILN_OK || load_args(&j) != KILN_OK))
+        result = define(&r);
+    if (result == TOOL_DONE && make_kernel(&r) != KILN_OK)
         result = TOOL_FAILED;
     if (result == TOOL_DONE)
-        result = apply_types(&j);
-    if (result == TOOL_DONE && execute(&j) != KILN_OK)
+        result = job_apply_types(&r.j, loop_shape, &r, &made);
+    if (made)
+        r.call.has_size = false; /* the output decides it now */
+    if (result == TOOL_DONE && execute(&r) != KILN_OK)
         result = TOOL_FAILED;
     if (result == TOOL_FAILED)
-        tool_error(&j.err);
-
-    for (size_t k = 0; k < KILN_PARAM_MAX; k++)
-        kiln_array_release(j.arrays[k]);
-    kiln_elementwise_destroy(j.op);
-    kiln_context_release(j.ctx);
-    kiln__definition_destroy(j.def);
-    kiln_error_clear(&j.err);
+        tool_error(&r.j.err);
+    kiln_elementwise_destroy(r.op);
+    job_clear(&r.j);
     return result;
 }

@@ -4,7 +4,8 @@
  *     kiln.c     picks the command            options.c  the one table of options, parsing, help
  *     run.c      `kiln run`                   values.c   ARGs: .npy files and numbers
  *     reduce.c   `kiln reduce`                info.c     `kiln info`
- *     warm*.c    `kiln warm`                  cmd_cache.c `kiln cache`
+ *     job.c      what both of them do         warm*.c    `kiln warm`
+ *     cmd_cache.c `kiln cache`
  *
  * Rule 1: results go to stdout; everything else goes to stderr and begins with "kiln: ".
  * Rule 2: exit status 0 done, 1 failed, 2 wrong usage; nothing exits but main().
@@ -43,6 +44,8 @@ enum option_id {
     OPTION_REDUCE_TYPE,
     OPTION_AXIS,
     OPTION_KEEPDIMS,
+    OPTION_WHERE,
+    OPTION_INITIAL,
     OPTION_TYPE,
     OPTION_SIZE,
     OPTION_DEVICE,

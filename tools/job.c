@@ -1,0 +1,366 @@
+/*
+ * job.c - what `kiln run` and `kiln reduce` do alike: ARGs, --type, timing, outputs. See job.h.
+ */
+#include "job.h"
+
+#include <stdlib.h>
+
+#include "array/array.h"
+
+size_t job_output_count(const struct job *j)
+{
+    return j->def->param_count - j->def->input_count;
+}
+
+/* ---- usage ---- */
+
+int job_check_words(struct job *j)
+{
+    const struct invocation *v = j->v;
+    const char *runs = invocation_get(v, OPTION_TIME);
+
+    if (runs != NULL && !count_parse(runs, false, 1000000, &j->run_count))
+        return usage_error(v->command, "--time %s is no number of runs (1 to 1000000)", runs);
+    if (runs != NULL && invocation_get(v, OPTION_SHOW_SOURCE) != NULL)
+        return usage_error(v->command, "--time and --show-source exclude each other");
+    for (size_t k = 0; k < v->args.count; k++) {
+        const char *text = v->args.items[k];
+        kiln_arg number;
+        if (!is_npy_path(text) && !number_parse(text, &number))
+            return usage_error(v->command, "'%s' is neither a .npy file nor a number", text);
+    }
+    return TOOL_DONE;
+}
+
+/* "2 inputs (x, y)" */
+static const char *params_text(const struct job *j, bool outputs, char *text, size_t bytes)
+{
+    size_t begin = outputs ? j->def->input_count : 0;
+    size_t end = outputs ? j->def->param_count : j->def->input_count;
+    kiln__buf b = KILN__BUF_INIT;
+
+    kiln__buf_printf(&b, "%zu %s%s", end - begin, outputs ? "output" : "input",
+                     end - begin == 1 ? "" : "s");
+    for (size_t k = begin; k < end; k++)
+        kiln__buf_printf(&b, "%s%s%s", k == begin ? " (" : ", ", j->def->params[k].name,
+                         k + 1 == end ? ")" : "");
+    snprintf(text, bytes, "%s", b.text != NULL ? b.text : "");
+    kiln__buf_clear(&b);
+    return text;
+}
+
+/* What can be told once the signature is known: how many ARGs and -o there must be. */
+static int check_counts(const struct job *j)
+{
+    const struct invocation *v = j->v;
+    char inputs[256], outputs[256];
+    size_t given = v->args.count, wanted = j->def->input_count;
+    size_t files = v->option[OPTION_OUTPUT].count;
+
+    params_text(j, false, inputs, sizeof inputs);
+    params_text(j, true, outputs, sizeof outputs);
+    if (given != wanted && given != j->def->param_count)
+        return usage_error(v->command, "%s and %s take %zu ARGs, or %zu with the outputs; got %zu",
+                           inputs, outputs, wanted, j->def->param_count, given);
+    if (files != 0 && files != job_output_count(j))
+        return usage_error(v->command, "%s, but %zu times -o", outputs, files);
+    return TOOL_DONE;
+}
+
+int job_define(struct job *j, const kiln__definition_request *request)
+{
+    if (kiln__definition_create(request, &j->def, &j->err) != KILN_OK)
+        return TOOL_FAILED;
+    return check_counts(j);
+}
+
+/* ---- making things ---- */
+
+static void print_warning(void *user, const char *line)
+{
+    (void)user;
+    fprintf(stderr, "kiln: %s\n", line);
+}
+
+kiln_status job_open(struct job *j)
+{
+    kiln_context_options opts = KILN_CONTEXT_OPTIONS_INIT;
+
+    opts.device = invocation_get(j->v, OPTION_DEVICE);
+    opts.log = print_warning;
+    return kiln_context_create(&opts, &j->ctx, &j->err);
+}
+
+kiln_status job_load(struct job *j, const char *text, kiln_array **array, kiln_arg *arg)
+{
+    if (!is_npy_path(text)) {
+        number_parse(text, arg);
+        return KILN_OK;
+    }
+    kiln_status status = kiln_array_load_npy(j->ctx, text, array, &j->err);
+    if (status == KILN_OK)
+        *arg = kiln_arg_array(*array);
+    return status;
+}
+
+kiln_status job_load_args(struct job *j)
+{
+    const struct texts *args = &j->v->args;
+
+    for (size_t k = 0; k < j->def->param_count; k++) {
+        j->args[k] = kiln_arg_out(&j->arrays[k]);
+        if (k >= args->count)
+            continue;
+        kiln_status status = job_load(j, args->items[k], &j->arrays[k], &j->args[k]);
+        if (status != KILN_OK)
+            return status;
+        if (k >= j->def->input_count && j->arrays[k] != NULL)
+            j->args[k] = kiln_arg_out(&j->arrays[k]);
+    }
+    return KILN_OK;
+}
+
+/* ---- --type ---- */
+
+bool job_broadcast(const struct job *j, size_t count, int *rank, int64_t *shape)
+{
+    bool any = false;
+
+    *rank = 0;
+    for (size_t k = 0; k < count; k++) {
+        const kiln_array *a = j->arrays[k];
+        if (a == NULL || j->def->params[k].raw)
+            continue;
+        any = true;
+        if (!kiln__shape_broadcast(rank, shape, kiln_array_rank(a), kiln_array_shape(a)))
+            return false;
+    }
+    return any;
+}
+
+/* A number as codegen knows it; false when the argument is none. */
+static bool given_number(const kiln_arg *arg, kiln__given *given)
+{
+    switch (arg->kind) {
+    case KILN_ARG_BOOL:
+        given->kind = KILN__GIVEN_BOOL;
+        given->value.b = arg->value.b;
+        return true;
+    case KILN_ARG_INT:
+        given->kind = KILN__GIVEN_INT;
+        given->value.i = arg->value.i;
+        return true;
+    case KILN_ARG_UINT:
+        given->kind = KILN__GIVEN_UINT;
+        given->value.u = arg->value.u;
+        return true;
+    case KILN_ARG_FLOAT:
+        given->kind = KILN__GIVEN_FLOAT;
+        given->value.f = arg->value.f;
+        return true;
+    case KILN_ARG_COMPLEX:
+        given->kind = KILN__GIVEN_COMPLEX;
+        memcpy(given->value.c, arg->value.c, sizeof given->value.c);
+        return true;
+    case KILN_ARG_ARRAY:
+    case KILN_ARG_OUT:
+        break;
+    }
+    return false;
+}
+
+/* Give input `k` as an array of one element instead of a number: it then decides its dtype. */
+static kiln_status number_to_array(struct job *j, size_t k, kiln_dtype dtype)
+{
+    kiln__given given = {0};
+    kiln__scalar scalar;
+
+    if (!given_number(&j->args[k], &given))
+        return KILN_OK;
+    kiln_status status = kiln__convert_scalar(j->def, k, &given, dtype, &scalar, &j->err);
+    if (status == KILN_OK)
+        status = kiln_array_from_host(j->ctx, dtype, 0, NULL, scalar.bytes, NULL, &j->arrays[k],
+                                      &j->err);
+    if (status == KILN_OK)
+        j->args[k] = kiln_arg_array(j->arrays[k]);
+    return status;
+}
+
+/*
+ * Bind one placeholder. The library binds placeholders from outputs given, arrays and numbers, in
+ * this order; so an output of that type is allocated here, and where there is none, the numbers
+ * of that type are given as arrays.
+ */
+static kiln_status bind_placeholder(struct job *j, char letter, kiln_dtype dtype, job_shape shape_of,
+                                    void *user, bool *made)
+{
+    const kiln__definition *def = j->def;
+    int64_t shape[KILN_RANK_MAX];
+    int rank = 0;
+    bool bound = false, has_shape = shape_of(user, &rank, shape);
+    kiln_status status = KILN_OK;
+
+    for (size_t k = 0; k < def->param_count; k++) {
+        const kiln_array *a = j->arrays[k];
+        if (def->params[k].placeholder != letter || a == NULL)
+            continue;
+        if (kiln_array_dtype(a) != dtype)
+            return kiln__fail(&j->err, KILN_ERR_DTYPE, "--type %c=%s, but '%s' is %s: %s", letter,
+                              kiln_dtype_name(dtype), def->params[k].name,
+                              kiln_dtype_name(kiln_array_dtype(a)), j->v->args.items[k]);
+        bound = true;
+    }
+    for (size_t k = def->input_count; k < def->param_count && !bound; k++) {
+        if (def->params[k].placeholder != letter || def->params[k].raw || !has_shape)
+            continue;
+        KILN_TRY(kiln_array_empty(j->ctx, dtype, rank, shape, &j->arrays[k], &j->err));
+        bound = *made = true;
+    }
+    for (size_t k = 0; k < def->input_count && !bound; k++)
+        if (def->params[k].placeholder == letter && !def->params[k].raw)
+            KILN_TRY(number_to_array(j, k, dtype));
+done:
+    return status;
+}
+
+int job_apply_types(struct job *j, job_shape shape, void *user, bool *made)
+{
+    const struct texts *types = &j->v->option[OPTION_TYPE];
+    const int command = j->v->command;
+
+    *made = false;
+    for (size_t t = 0; t < types->count; t++) {
+        const char *text = types->items[t];
+        bool used = false;
+        if (text[0] == '\0' || text[1] != '=')
+            return usage_error(command, "--type %s is not of the form T=DTYPE", text);
+        kiln_dtype dtype = kiln_dtype_from_name(text + 2, strlen(text + 2));
+        if (dtype == KILN_DTYPE_NONE)
+            return usage_error(command, "--type %s: there is no dtype '%s'", text, text + 2);
+        for (size_t k = 0; k < j->def->param_count; k++)
+            used = used || j->def->params[k].placeholder == text[0];
+        if (!used)
+            return usage_error(command, "--type %s: no parameter is of type %c", text, text[0]);
+        if (bind_placeholder(j, text[0], dtype, shape, user, made) != KILN_OK)
+            return TOOL_FAILED;
+    }
+    return TOOL_DONE;
+}
+
+/* ---- running ---- */
+
+void job_print_source(char *text)
+{
+    size_t length = strlen(text);
+
+    fputs(text, stdout);
+    if (length > 0 && text[length - 1] != '\n')
+        putchar('\n');
+    kiln_free(text);
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Microseconds for `count` launches, each in turn on the context's stream. */
+static kiln_status time_batch(struct job *j, kiln_launch *launch, int64_t count, double *us_out)
+{
+    kiln_status status = KILN_OK;
+    double begin = kiln__now_us();
+
+    for (int64_t k = 0; k < count; k++)
+        KILN_TRY(kiln_launch_run(launch, NULL, &j->err));
+    KILN_TRY(kiln_context_synchronize(j->ctx, &j->err));
+    *us_out = kiln__now_us() - begin;
+done:
+    return status;
+}
+
+/* How many launches one sample takes so that waiting for the device does not show in it. */
+static kiln_status choose_batch(struct job *j, kiln_launch *launch, int64_t *batch_out)
+{
+    enum { SAMPLE_US = 2000, BATCH_MAX = 4096 };
+    kiln_status status = KILN_OK;
+    double us = 0.0;
+    int64_t batch = 1;
+
+    KILN_TRY(time_batch(j, launch, 1, &us)); /* warm-up: page faults, clocks, caches */
+    for (; batch < BATCH_MAX; batch *= 2) {
+        KILN_TRY(time_batch(j, launch, batch, &us));
+        if (us >= SAMPLE_US)
+            break;
+    }
+    *batch_out = batch;
+done:
+    return status;
+}
+
+static void print_time(const struct job *j, double median_ms)
+{
+    double bytes = 0.0;
+    for (size_t k = 0; k < j->def->param_count; k++) {
+        const kiln_array *a = j->arrays[k];
+        if (a != NULL)
+            bytes += (double)kiln_array_size(a) * (double)kiln_dtype_size(kiln_array_dtype(a));
+    }
+    printf("%s on %s: median of %lld runs %.6g ms, %.6g GB/s\n", j->def->name,
+           kiln_context_device(j->ctx)->id, (long long)j->run_count, median_ms,
+           bytes / (median_ms * 1e6));
+}
+
+kiln_status job_time(struct job *j, kiln_launch *launch)
+{
+    kiln_status status = KILN_OK;
+    size_t count = (size_t)j->run_count;
+    double *samples = calloc(count, sizeof *samples);
+    int64_t batch = 1;
+
+    if (samples == NULL) {
+        status = kiln__fail_memory(&j->err, count * sizeof *samples);
+        goto done;
+    }
+    KILN_TRY(choose_batch(j, launch, &batch));
+    for (size_t k = 0; k < count; k++) {
+        KILN_TRY(time_batch(j, launch, batch, &samples[k]));
+        samples[k] /= (double)batch * 1000.0;
+    }
+    qsort(samples, count, sizeof *samples, compare_doubles);
+    print_time(j, 0.5 * (samples[(count - 1) / 2] + samples[count / 2]));
+done:
+    free(samples);
+    return status;
+}
+
+kiln_status job_deliver(struct job *j)
+{
+    const struct texts *files = &j->v->option[OPTION_OUTPUT];
+    kiln_status status = KILN_OK;
+
+    for (size_t k = 0; k < job_output_count(j); k++) {
+        size_t p = j->def->input_count + k;
+        if (files->count > 0) {
+            KILN_TRY(kiln_array_save_npy(j->arrays[p], files->items[k], &j->err));
+        } else if (j->run_count == 0) {
+            char *text = NULL;
+            KILN_TRY(kiln_array_to_string(j->arrays[p], &text, &j->err));
+            if (job_output_count(j) > 1)
+                printf("%s =\n", j->def->params[p].name);
+            puts(text);
+            kiln_free(text);
+        }
+    }
+done:
+    return status;
+}
+
+void job_clear(struct job *j)
+{
+    for (size_t k = 0; k < KILN_PARAM_MAX; k++)
+        kiln_array_release(j->arrays[k]);
+    kiln_context_release(j->ctx);
+    kiln__definition_destroy(j->def);
+    kiln_error_clear(&j->err);
+}
