@@ -26,8 +26,8 @@ file(READ ${SOURCE}/docs/reference.md page)
 string(REGEX MATCHALL "`kiln_[a-z0-9_]+`" shown "${page}")
 list(TRANSFORM shown REPLACE "`" "")
 
-# kiln_call() and kiln_reduce() are macros over these, and stand for them in tests.
-set(macros kiln_call kiln_reduce)
+# These are macros over other functions, and stand for them in tests.
+set(macros kiln_call kiln_reduce kiln_scan_call)
 file(GLOB tests ${SOURCE}/tests/*.c ${SOURCE}/tests/consumer/*.c ${SOURCE}/tests/oracle/*.c)
 set(called "")
 foreach(test IN LISTS tests)

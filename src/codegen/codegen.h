@@ -293,7 +293,8 @@ typedef struct kiln__variant {
     /* Row programs use, of these: split, blocks of a cluster; segments, 2 when no thread lacks an
      * access and 1 otherwise; group, threads of a block that share a row; tile, neighbouring rows
      * that neighbouring threads take, 0 where they take neighbours along a row. */
-    /* Scans: axes are kept ones, then those of the sequence, in C-order. */
+    /* Scans: axes are kept ones, then those of the sequence, in C-order; segments are the blocks
+     * that must fit a multiprocessor. */
     uint8_t exclusive, reverse; /* whether an element is left out of its own sum; last one first */
     uint8_t fan;         /* split on cuda: tiles of which one publishes the sum; 1: a plain chain */
     uint8_t param_count;

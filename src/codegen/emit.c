@@ -430,7 +430,7 @@ static int test_whole(const emitter *e, const char *name, size_t bytes)
         {"exclusive", e->v->exclusive != 0},
         {"reverse", e->v->reverse != 0},
         {"chain", e->v->fan == 1},
-        {"one_axis", e->v->rank == e->v->keep_rank + 1},
+        {"one_axis", e->v->layout == KILN__LAYOUT_ROWS && e->v->rank == e->v->keep_rank + 1},
         {"whole_block", e->v->group == e->v->block},
         {"streams", is_streaming(e)},
     };

@@ -23,18 +23,20 @@ enum {
     BLOCK_THREADS = 256,
     WARP_THREADS = 32,
     ACCESS_BYTES = 16,
-    THREAD_BYTES = 128,      /* of the widest operand that a thread holds at once */
+    THREAD_BYTES = 128,      /* of inputs, or of mapped values, that a thread holds at once */
     UNROLL_MAX = 16,         /* accesses a thread holds at once */
     UNROLL_LARGE_PART = 4,   /* the same when an accumulator may fill many registers */
+    RESIDENT_SMALL_PART = 4, /* blocks of small accumulators that registers must leave room for */
+    RESIDENT_WIDE_PART = 3,  /* the same for accumulators of 8 bytes */
     BLOCKS_PER_UNIT = 8,     /* 256-thread blocks that fill a multiprocessor */
     ROW_ACCESSES_OF_WARP = 512, /* longer sequences take a whole block */
     COLUMN_BLOCKS_PER_UNIT = 4, /* fewer blocks of columns than that: split */
     COLUMNS_ACROSS = 32,     /* threads across a tile that has several rows of threads */
     COLUMNS_ACROSS_MIN = 16,
     ROW_FAN = WARP_THREADS,  /* a warp reads so many sums of tiles at once */
-    CPU_RUN = 64,            /* elements of a run; CPU_RUNS of them are scanned side by side */
-    CPU_RUNS = 8,
-    CPU_COLUMNS = 256,
+    CPU_RUN = 64,            /* elements of a run, CPU_RUNS of which are scanned side by side */
+    CPU_RUNS = 4,            /* compilers make bad vectors of more */
+    CPU_COLUMNS = 1024,      /* a tile's row is a page or so: memory likes long stretches */
     CPU_COLUMNS_MIN = 4,
     CPU_WHOLE_MIN = 64,      /* so many sequences need not be split for any number of threads */
     CPU_TOGETHER = 1 << 15
@@ -80,14 +82,6 @@ static int64_t part_bytes(const kiln__definition *def, const kiln_dtype *dtypes)
         if (strcmp(type, kiln_dtype_ctype((kiln_dtype)dtype)) == 0)
             return (int64_t)kiln_dtype_size((kiln_dtype)dtype);
     return KILN__PART_BYTES_MAX;
-}
-
-static int64_t widest(const kiln__walk *w)
-{
-    int64_t bytes = 1;
-    for (int k = 0; k < w->count; k++)
-        bytes = w->itemsize[k] > bytes ? w->itemsize[k] : bytes;
-    return bytes;
 }
 
 /* Bytes of operands that run faster along the sequence than along the kept axes, minus the others:
@@ -155,12 +149,27 @@ static int choose_vec(const kiln__walk *inner, const kiln__walk *outer, bool who
 
 /* ---- cuda -------------------------------------------------------------------------------------- */
 
-/* Accesses that a thread holds at once: THREAD_BYTES of the widest operand. */
+/* Accesses that a thread holds at once: THREAD_BYTES of what compilers keep in registers, which is
+ * mapped values as well as inputs. */
 static int64_t choose_unroll(const kiln__walk *seq, const kiln__variant *v, int64_t part)
 {
     const int64_t most = part > ACCESS_BYTES ? UNROLL_LARGE_PART : UNROLL_MAX;
-    const int64_t unroll = THREAD_BYTES / (v->vec * widest(seq));
+    int64_t inputs = 0, held = part > ACCESS_BYTES ? 1 : part;
+    for (int k = 0; k < seq->count; k++) {
+        inputs += seq->written[k] ? 0 : seq->itemsize[k];
+        held = seq->itemsize[k] > held ? seq->itemsize[k] : held;
+    }
+    const int64_t unroll = THREAD_BYTES / (v->vec * (inputs > held ? inputs : held));
     return kiln__tuned("KILN_TUNE_SCAN_UNROLL", (int)(unroll < 1 ? 1 : least(unroll, most)));
+}
+
+/* How many blocks a multiprocessor must be able to hold: what waits for memory or for the sums of
+ * others must leave enough that loads. */
+static int choose_resident(int64_t part)
+{
+    return kiln__tuned("KILN_TUNE_SCAN_BLOCKS", part <= 4   ? RESIDENT_SMALL_PART
+                                                : part <= 8 ? RESIDENT_WIDE_PART
+                                                            : 1);
 }
 
 /* What tiles of one sequence tell each other: one 8-byte word for every 4 bytes of a sum. Room for
@@ -186,6 +195,7 @@ static void rows_on_cuda(kiln__plan *plan, const kiln__walk *seq, int units, int
         group = WARP_THREADS;
     const int64_t most = choose_unroll(seq, v, part);
     v->group = (uint16_t)group;
+    v->segments = (uint8_t)choose_resident(part);
     v->unroll = (uint8_t)least(most, power_up(divide_up(length, group)));
     const int64_t tiles = divide_up(length, group * v->unroll);
     v->split = group == BLOCK_THREADS && tiles > 1 && outputs < full;
@@ -210,6 +220,7 @@ static void columns_on_cuda(kiln__plan *plan, const kiln__walk *seq, int units, 
         across = columns <= COLUMNS_ACROSS_MIN ? COLUMNS_ACROSS_MIN : COLUMNS_ACROSS;
     const int64_t rows = BLOCK_THREADS / across; /* of threads */
     v->group = (uint16_t)across;
+    v->segments = (uint8_t)choose_resident(part);
     v->unroll = (uint8_t)least(choose_unroll(seq, v, part), power_up(divide_up(length, rows)));
     plan->walk[last] = divide_up(columns, across);
     const int64_t tiles = outer * plan->walk[last], steps = divide_up(length, rows * v->unroll);
@@ -224,7 +235,7 @@ static void columns_on_cuda(kiln__plan *plan, const kiln__walk *seq, int units, 
 
 /* ---- cpu --------------------------------------------------------------------------------------- */
 
-static void on_cpu(kiln__plan *plan)
+static void on_cpu(kiln__plan *plan, int64_t part)
 {
     kiln__variant *v = &plan->variant;
     const int64_t outputs = plan->word[KILN__WORD_OUTPUTS], length = plan->word[KILN__WORD_LENGTH];
@@ -239,7 +250,10 @@ static void on_cpu(kiln__plan *plan)
         tiles = outputs / columns * divide_up(columns, across);
     }
     v->group = (uint16_t)across;
-    const int64_t chunk = KILN__SCAN_CHUNK / across, chunks = divide_up(length, chunk);
+    int64_t chunk = KILN__SCAN_CHUNK / across;
+    if (v->layout == KILN__LAYOUT_COLUMNS && chunk < CPU_RUN)
+        chunk = CPU_RUN;
+    const int64_t chunks = divide_up(length, chunk);
     v->split = tiles < CPU_WHOLE_MIN && chunks > 1;
     plan->word[KILN__WORD_CHUNK] = chunk;
     plan->word[KILN__WORD_SPLITS] = chunks;
@@ -248,7 +262,7 @@ static void on_cpu(kiln__plan *plan)
     plan->units_together = (uint32_t)(each >= CPU_TOGETHER ? 1 : CPU_TOGETHER / each);
     if (!v->split)
         return;
-    plan->part_count = tiles * chunks * across;
+    plan->part_count = divide_up(tiles * chunks * across * part, KILN__PART_BYTES_MAX);
     plan->ticket_count = 1 + tiles * chunks;
 }
 
@@ -362,7 +376,7 @@ void kiln__scan_plan_make(const kiln__definition *def, kiln_backend backend, int
     plan->word[KILN__WORD_COUNT_ALL] = product(&seq);
     plan->word[KILN__WORD_LENGTH] = rows ? divide_up(product(&seq), v->vec) : product(&seq);
     if (backend == KILN_BACKEND_CPU)
-        on_cpu(plan);
+        on_cpu(plan, part);
     else if (rows)
         rows_on_cuda(plan, &seq, units, part);
     else

@@ -280,8 +280,10 @@ kiln_status kiln__workspace_make(kiln__device *device, const kiln__workspace_nee
     const size_t parts = (need->part_bytes + 511) / 512 * 512;
     size_t own = 0;
     void *tickets = NULL;
-    kiln_status status = kiln__stream_tickets(stream, need->ticket_count, &tickets, err);
+    kiln_status status = KILN_OK;
 
+    if (!need->leaves_marks)
+        status = kiln__stream_tickets(stream, need->ticket_count, &tickets, err);
     if (status == KILN_OK && tickets == NULL)
         own = (size_t)need->ticket_count * sizeof(int);
     if (status == KILN_OK)

@@ -68,6 +68,7 @@ typedef struct kiln__patch {
 typedef struct kiln__workspace_need {
     size_t part_bytes; /* room for parts, and how many zeroed tickets behind them */
     int64_t ticket_count;
+    bool leaves_marks; /* the kernel does not zero its tickets again, so they must be its own */
     uint16_t parts_offset, tickets_offset; /* where their addresses go in the block */
 } kiln__workspace_need;
 

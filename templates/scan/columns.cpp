@@ -38,8 +38,7 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const kiln__args
 //% end
             ;
 //% end
-        kiln__part kiln__acc[kiln__X];
-        bool kiln__has = false;
+        kiln__part kiln__acc[kiln__X], kiln__base[kiln__X];
 //% if split
         if (kiln__chunk + 1 < kiln__a.splits) {
             for (long long kiln__j = kiln__begin; kiln__j < kiln__end; kiln__j++) {
@@ -65,37 +64,47 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const kiln__args
                 kiln__carries[kiln__X + kiln__k] = kiln__chunk > 0 ? kiln__reduce(kiln__carries[kiln__k], kiln__acc[kiln__k]) : kiln__acc[kiln__k];
             __atomic_store_n(&kiln__told[kiln__chunk + 1], 1, __ATOMIC_RELEASE);
         }
-        if (kiln__chunk > 0) {
+        if (kiln__chunk > 0)
             for (int kiln__k = 0; kiln__k < kiln__count; kiln__k++)
-                kiln__acc[kiln__k] = kiln__carries[kiln__k];
-            kiln__has = true;
-        }
+                kiln__base[kiln__k] = kiln__carries[kiln__k];
+        bool kiln__based = kiln__chunk > 0;
+//% else
+        bool kiln__based = false;
 //% end
+        // Runs of ${unroll} rows: kiln__acc is of the run so far, kiln__base of what stands above it.
         for (long long kiln__j = kiln__begin; kiln__j < kiln__end; kiln__j++) {
 //% insert scan/column_row.cpp
-            if (!kiln__has) {
+            const bool kiln__has = (kiln__j - kiln__begin) % ${unroll} != 0;
+            if (!kiln__has && kiln__j > kiln__begin) {
+                for (int kiln__k = 0; kiln__k < kiln__count; kiln__k++)
+                    kiln__base[kiln__k] = kiln__based ? kiln__reduce(kiln__base[kiln__k], kiln__acc[kiln__k]) : kiln__acc[kiln__k];
+                kiln__based = true;
+            }
+            if (!kiln__based || !kiln__has) {
                 for (int kiln__k = 0; kiln__k < kiln__count; kiln__k++) {
-                    kiln__acc[kiln__k] = kiln__value(kiln__k);
+                    bool kiln__any = kiln__has;
+                    const kiln__part kiln__v = kiln__value(kiln__k);
 //% if exclusive
-                    kiln__put(kiln__k, kiln__identity());
+                    kiln__put(kiln__k, kiln__based ? kiln__base[kiln__k] : kiln__has ? kiln__acc[kiln__k] : kiln__identity());
+                    kiln__take(kiln__any, kiln__acc[kiln__k], kiln__v);
 //% else
-                    kiln__put(kiln__k, kiln__acc[kiln__k]);
+                    kiln__take(kiln__any, kiln__acc[kiln__k], kiln__v);
+                    kiln__put(kiln__k, kiln__based ? kiln__reduce(kiln__base[kiln__k], kiln__acc[kiln__k]) : kiln__acc[kiln__k]);
 //% end
                 }
-                kiln__has = true;
                 continue;
             }
 //% if independent
             KILN_INDEPENDENT
 //% end
             for (int kiln__k = 0; kiln__k < kiln__count; kiln__k++) {
-//% if exclusive
                 const kiln__part kiln__v = kiln__value(kiln__k);
-                kiln__put(kiln__k, kiln__acc[kiln__k]);
+//% if exclusive
+                kiln__put(kiln__k, kiln__reduce(kiln__base[kiln__k], kiln__acc[kiln__k]));
                 kiln__acc[kiln__k] = kiln__reduce(kiln__acc[kiln__k], kiln__v);
 //% else
-                kiln__acc[kiln__k] = kiln__reduce(kiln__acc[kiln__k], kiln__value(kiln__k));
-                kiln__put(kiln__k, kiln__acc[kiln__k]);
+                kiln__acc[kiln__k] = kiln__reduce(kiln__acc[kiln__k], kiln__v);
+                kiln__put(kiln__k, kiln__reduce(kiln__base[kiln__k], kiln__acc[kiln__k]));
 //% end
             }
         }

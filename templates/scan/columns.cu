@@ -9,7 +9,7 @@
 //% insert scan/shuffle.cu
 //% insert scan/publish.cu
 //% end
-extern "C" __global__ void __launch_bounds__(${block})
+extern "C" __global__ void __launch_bounds__(${block}, ${segments})
 ${entry}(const __grid_constant__ kiln__args kiln__a)
 {
     constexpr int kiln__X = ${group}, kiln__Y = ${block} / kiln__X, kiln__U = ${unroll}, kiln__V = ${vec};

@@ -11,7 +11,7 @@
 //% if split
 //% insert scan/publish.cu
 //% end
-extern "C" __global__ void __launch_bounds__(${block})
+extern "C" __global__ void __launch_bounds__(${block}, ${segments})
 ${entry}(const __grid_constant__ kiln__args kiln__a)
 {
     constexpr int kiln__G = ${group}, kiln__U = ${unroll}, kiln__V = ${vec};

@@ -37,16 +37,15 @@
                     kiln__take(kiln__has, kiln__sum, kiln__value(kiln__e));
             });
         };
-        auto kiln__write = [&](const long long kiln__begin, const int kiln__count, bool kiln__has, kiln__part kiln__carry) {
+        auto kiln__write = [&](const long long kiln__begin, const int kiln__count, const bool kiln__has, const kiln__part &kiln__carry) {
+            kiln__part kiln__acc;
             kiln__each(kiln__begin, kiln__count, [&](const long long kiln__from, const long long kiln__to
 //% for p in walking
                 , ${p.const}char *const kiln__row_${p.name}
 //% end
             ) {
 //% insert scan/value.cpp
-                for (long long kiln__e = kiln__from; kiln__e < kiln__to; kiln__e++) {
-                    kiln__start(kiln__e, kiln__has, kiln__carry);
-                    kiln__has = true;
-                }
+                for (long long kiln__e = kiln__from; kiln__e < kiln__to; kiln__e++)
+                    kiln__begin_step(kiln__e, kiln__has, kiln__carry, kiln__e > kiln__begin, kiln__acc);
             });
         };

@@ -28,27 +28,27 @@
             *kiln__to_${p.name} = kiln__out_${p.name};
 //% end
         };
-        // Store element number kiln__e and make its running value the present one.
-        auto kiln__step = [&](const long long kiln__e, kiln__part &kiln__acc) {
-//% if exclusive
+        // Store element number kiln__e: kiln__acc is of its run so far, kiln__base of what stands
+        // before the run. Their sum rounds once, however long the run is.
+        auto kiln__step = [&](const long long kiln__e, const kiln__part &kiln__base, kiln__part &kiln__acc) {
             const kiln__part kiln__v = kiln__value(kiln__e);
-            kiln__put(kiln__e, kiln__acc);
+//% if exclusive
+            kiln__put(kiln__e, kiln__reduce(kiln__base, kiln__acc));
             kiln__acc = kiln__reduce(kiln__acc, kiln__v);
 //% else
-            kiln__acc = kiln__reduce(kiln__acc, kiln__value(kiln__e));
-            kiln__put(kiln__e, kiln__acc);
+            kiln__acc = kiln__reduce(kiln__acc, kiln__v);
+            kiln__put(kiln__e, kiln__reduce(kiln__base, kiln__acc));
 //% end
         };
-        // The same where there may be no running value yet.
-        auto kiln__start = [&](const long long kiln__e, const bool kiln__has, kiln__part &kiln__acc) {
-            if (kiln__has) {
-                kiln__step(kiln__e, kiln__acc);
-                return;
-            }
-            kiln__acc = kiln__value(kiln__e);
+        // The same where there may be no base, or nothing of the run yet.
+        auto kiln__begin_step = [&](const long long kiln__e, const bool kiln__based, const kiln__part &kiln__base, bool kiln__has, kiln__part &kiln__acc) {
+            const kiln__part kiln__v = kiln__value(kiln__e);
 //% if exclusive
-            kiln__put(kiln__e, kiln__identity());
+            kiln__put(kiln__e, kiln__based ? kiln__has ? kiln__reduce(kiln__base, kiln__acc) : kiln__base
+                               : kiln__has ? kiln__acc : kiln__identity());
+            kiln__take(kiln__has, kiln__acc, kiln__v);
 //% else
-            kiln__put(kiln__e, kiln__acc);
+            kiln__take(kiln__has, kiln__acc, kiln__v);
+            kiln__put(kiln__e, kiln__based ? kiln__reduce(kiln__base, kiln__acc) : kiln__acc);
 //% end
         };

@@ -1,0 +1,251 @@
+/*
+ * test_scans_archs.c - what scans are planned and generated, and that every GPU's compiler takes it;
+ * no GPU is needed.
+ *
+ * The plans themselves are looked at for the rules that results depend on: words for the look-back
+ * are enough, the cpu's chunks do not depend on its threads. Every class is compiled for the oldest
+ * and the newest target that NVRTC knows, the classes that look back for all of them. Without NVRTC
+ * the compiling tests are left out: exit status 77.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "codegen/codegen.h"
+#include "device/device.h"
+
+enum { TARGETS_MAX = 32, UNITS = 132 };
+
+static kiln__target targets[TARGETS_MAX];
+static size_t target_count;
+
+typedef struct walk_case {
+    const char *name;
+    int rank;
+    int64_t shape[3];
+    int64_t stride[3]; /* elements, of input and output alike */
+    int axis;
+    bool exclusive, reverse;
+    kiln__layout layout;
+    bool split;
+    int group, vec;
+} walk_case;
+
+#define ROWS KILN__LAYOUT_ROWS
+#define COLUMNS KILN__LAYOUT_COLUMNS
+
+static const walk_case walks[] = {
+    {"all", 1, {1 << 28}, {1}, 0, false, false, ROWS, true, 256, 4},
+    {"all, exclusive, every second", 1, {1 << 27}, {2}, 0, true, false, ROWS, true, 256, 1},
+    {"all, backwards", 1, {1 << 27}, {1}, 0, true, true, ROWS, true, 256, 1},
+    {"axis none of a permuted array", 3, {64, 64, 64}, {64, 4096, 1}, -1, false, false, ROWS, true,
+     256, 4},
+    {"few elements", 1, {1000}, {1}, 0, false, false, ROWS, false, 256, 4},
+    {"long rows", 2, {16384, 16384}, {16384, 1}, 1, false, false, ROWS, false, 256, 4},
+    {"rows of 1024", 2, {1 << 18, 1024}, {1024, 1}, 1, false, false, ROWS, false, 32, 4},
+    {"rows of 16", 2, {1 << 24, 16}, {16, 1}, 1, true, false, ROWS, false, 4, 4},
+    {"rows of 4", 2, {1 << 26, 4}, {4, 1}, 1, false, false, ROWS, false, 1, 4},
+    {"odd rows", 2, {1 << 16, 1001}, {1001, 1}, 1, false, true, ROWS, false, 256, 1},
+    {"columns", 2, {16384, 16384}, {16384, 1}, 0, false, false, COLUMNS, true, 32, 4},
+    {"many columns", 2, {256, 1 << 20}, {1 << 20, 1}, 0, true, true, COLUMNS, false, 256, 4},
+    {"16 columns", 2, {1 << 24, 16}, {16, 1}, 0, false, false, COLUMNS, true, 16, 4},
+    {"odd columns", 2, {1 << 16, 1001}, {1001, 1}, 0, false, false, COLUMNS, true, 32, 1},
+    {"middle", 3, {64, 4096, 1024}, {4096 * 1024, 1024, 1}, 1, false, false, COLUMNS, true, 32, 4},
+};
+
+typedef struct texts {
+    const char *out, *map, *reduce, *post, *identity, *type, *preamble;
+    kiln_dtype dtype, result;
+} texts;
+
+/* What kinds of running values there are. */
+static const texts definitions[] = {
+    {"float32 y", "x", "a + b", "y = a", "0", "", "", KILN_FLOAT32, KILN_FLOAT32},
+    {"int64 y", "x", "a + b", "y = a", "0", "unsigned long long", "", KILN_INT8, KILN_INT64},
+    {"float16 y", "x", "a + b", "y = a", "0", "float", "", KILN_FLOAT16, KILN_FLOAT16},
+    {"complex128 y", "x", "a * b", "y = a", "1", "", "", KILN_COMPLEX128, KILN_COMPLEX128},
+    {"float32 y", "decay{0.5f, x}", "then(a, b)", "y += a.add + _J / (float)n", "decay{1, 0}",
+     "decay",
+     "struct decay { float times, add; };\n"
+     "__device__ decay then(decay a, decay b) { return {a.times * b.times, b.times * a.add + b.add}; }",
+     KILN_FLOAT32, KILN_FLOAT32},
+};
+
+/* ---- planning ---- */
+
+typedef struct planned {
+    kiln__definition *def;
+    kiln__plan plan;
+} planned;
+
+static void plan(const texts *d, const walk_case *w, kiln_backend backend, int units, planned *out)
+{
+    const kiln__definition_request request = {
+        .name = "scan",
+        .in = "T x",
+        .out = d->out,
+        .snippet = {[KILN__SNIPPET_PREAMBLE] = d->preamble,
+                    [KILN__SNIPPET_MAP] = d->map,
+                    [KILN__SNIPPET_REDUCE] = d->reduce,
+                    [KILN__SNIPPET_POST] = d->post,
+                    [KILN__SNIPPET_IDENTITY] = d->identity,
+                    [KILN__SNIPPET_REDUCE_TYPE] = d->type},
+        .reduction = true,
+        .scan = true,
+    };
+    const kiln_dtype dtypes[] = {d->dtype, d->result};
+    kiln__operand operands[2] = {{.is_array = true, .address = 4096},
+                                 {.is_array = true, .address = 4096, .written = true}};
+    int64_t stride[2][3] = {{0}};
+
+    memset(out, 0, sizeof *out);
+    assert_int_equal(kiln__definition_create(&request, &out->def, NULL), KILN_OK);
+    for (int p = 0; p < 2; p++) {
+        operands[p].itemsize = (uint8_t)kiln_dtype_size(dtypes[p]);
+        operands[p].rank = w->rank;
+        operands[p].shape = w->shape;
+        operands[p].strides = stride[p];
+        for (int a = 0; a < w->rank; a++)
+            stride[p][a] = w->stride[a] * operands[p].itemsize;
+    }
+    kiln__scan_plan_make(out->def, backend, units, dtypes, operands, w->rank, w->shape, w->axis,
+                         w->exclusive, w->reverse, &out->plan);
+}
+
+static void test_scans__each_walk_has_the_class_it_should(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < KILN_COUNT_OF(walks); k++) {
+        const walk_case *w = &walks[k];
+        planned p;
+
+        plan(&definitions[0], w, KILN_BACKEND_CUDA, UNITS, &p);
+        const kiln__variant *v = &p.plan.variant;
+        if (v->layout != w->layout || v->split != w->split || v->group != w->group ||
+            v->vec != w->vec)
+            fail_msg("%s: %s, split %d, group %d, vec %d", w->name,
+                     kiln__layout_name((kiln__layout)v->layout), v->split, v->group, v->vec);
+        assert_int_equal(v->exclusive, w->exclusive);
+        assert_int_equal(v->reverse, w->reverse);
+        assert_true((p.plan.ticket_count > 0) == w->split);
+        kiln__definition_destroy(p.def);
+    }
+}
+
+/* Sums of tiles, of groups of tiles, and of all: counted here as the templates address them. */
+static void test_scans__there_are_words_for_every_sum_of_a_split_row(void **state)
+{
+    static const int64_t lengths[] = {16385, 1 << 18, (1 << 18) + 4, 1 << 23, (1 << 23) + 4, 1 << 28};
+
+    (void)state;
+    for (size_t k = 0; k < KILN_COUNT_OF(lengths); k++) {
+        const walk_case w = {.name = "all", .rank = 1, .shape = {lengths[k]}, .stride = {1}};
+        planned p;
+
+        plan(&definitions[0], &w, KILN_BACKEND_CUDA, UNITS, &p);
+        const int64_t elements = 256 * p.plan.variant.unroll * p.plan.variant.vec;
+        const int64_t tiles = (lengths[k] + elements - 1) / elements;
+        const int64_t groups = (tiles + 31) / 32, all = (groups + 31) / 32 + 1;
+        assert_int_equal(p.plan.word[KILN__WORD_SPLITS], tiles);
+        assert_int_equal(p.plan.grid, tiles);
+        assert_int_equal(p.plan.ticket_count, 4 + 2 * (tiles + groups + all));
+        kiln__definition_destroy(p.def);
+    }
+}
+
+static void test_scans__the_number_of_threads_decides_nothing_on_the_cpu(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < KILN_COUNT_OF(walks); k++) {
+        planned one, many;
+
+        plan(&definitions[0], &walks[k], KILN_BACKEND_CPU, 1, &one);
+        plan(&definitions[0], &walks[k], KILN_BACKEND_CPU, 64, &many);
+        assert_memory_equal(&one.plan.variant, &many.plan.variant, sizeof one.plan.variant);
+        assert_memory_equal(one.plan.word, many.plan.word, sizeof one.plan.word);
+        kiln__definition_destroy(one.def);
+        kiln__definition_destroy(many.def);
+    }
+}
+
+/* ---- compiling ---- */
+
+static void compiles(const texts *d, const walk_case *w, const kiln__target *target)
+{
+    planned p;
+    kiln__source source = KILN__SOURCE_INIT;
+    kiln__compile_result result = {0};
+    kiln_error err = KILN_ERROR_INIT;
+
+    plan(d, w, KILN_BACKEND_CUDA, UNITS, &p);
+    assert_int_equal(kiln__emit(p.def, &p.plan.variant, &source, NULL), KILN_OK);
+    const kiln__compile_request request = {.target = *target, .source = source.text};
+    kiln_status status = kiln__compile(&request, &result, &err);
+    if (status != KILN_OK || result.bytes < 4 || memcmp(result.binary, "\177ELF", 4) != 0)
+        fail_msg("%s of %s over %s: %s\n%s\n%s", d->map, kiln_dtype_name(d->dtype), w->name,
+                 err.message, result.log != NULL ? result.log : "", source.text);
+    kiln__compile_result_clear(&result);
+    kiln_error_clear(&err);
+    kiln__source_clear(&source);
+    kiln__definition_destroy(p.def);
+}
+
+static void need_targets(void)
+{
+    if (target_count == 0) {
+        print_message("SKIP: no NVRTC on this machine\n");
+        skip();
+    }
+}
+
+static void test_scans__every_walk_compiles_for_the_oldest_and_the_newest_gpu(void **state)
+{
+    (void)state;
+    need_targets();
+    for (size_t w = 0; w < KILN_COUNT_OF(walks); w++)
+        compiles(&definitions[0], &walks[w], &targets[w % 2 == 0 ? 0 : target_count - 1]);
+}
+
+static void test_scans__what_looks_back_compiles_for_every_gpu(void **state)
+{
+    (void)state;
+    need_targets();
+    for (size_t k = 0; k < target_count; k++) {
+        compiles(&definitions[0], &walks[0], &targets[k]);
+        compiles(&definitions[0], &walks[k % 2 == 0 ? 10 : 12], &targets[k]);
+    }
+}
+
+static void test_scans__every_running_value_compiles(void **state)
+{
+    (void)state;
+    need_targets();
+    for (size_t d = 1; d < KILN_COUNT_OF(definitions); d++)
+        for (size_t w = d % 2; w < KILN_COUNT_OF(walks); w += 5)
+            compiles(&definitions[d], &walks[w], &targets[d % 2 == 0 ? 0 : target_count - 1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_scans__each_walk_has_the_class_it_should),
+        cmocka_unit_test(test_scans__there_are_words_for_every_sum_of_a_split_row),
+        cmocka_unit_test(test_scans__the_number_of_threads_decides_nothing_on_the_cpu),
+        cmocka_unit_test(test_scans__every_walk_compiles_for_the_oldest_and_the_newest_gpu),
+        cmocka_unit_test(test_scans__what_looks_back_compiles_for_every_gpu),
+        cmocka_unit_test(test_scans__every_running_value_compiles),
+    };
+    kiln__target known[TARGETS_MAX];
+    size_t count = kiln__compiler_targets(KILN_BACKEND_CUDA, known, TARGETS_MAX);
+    int number = 0;
+
+    for (size_t k = 0; k < count && k < TARGETS_MAX; k++)
+        if (sscanf(known[k].name, "sm_%d", &number) == 1 && number >= 75)
+            targets[target_count++] = known[k];
+    return cmocka_run_group_tests_name("test_scans_archs", tests, NULL, NULL);
+}
