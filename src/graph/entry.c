@@ -161,7 +161,8 @@ kiln_status kiln__graph_program(kiln_graph *graph, const kiln__graph_call *call,
                                 kiln__program **out, kiln_error *err)
 {
     const kiln_device_info *info = kiln__device_info(graph->device);
-    const kiln__graph_target target = {.backend = info->backend};
+    const kiln__graph_target target = {.backend = info->backend,
+                                       .clusters = kiln__has_clusters(info)};
     *out = NULL;
     kiln_status status = check_count(graph, call, err);
     if (status != KILN_OK)

@@ -223,6 +223,9 @@ struct kiln_row {
     kiln__kernel kernel;
 };
 
+/* Whether the device has thread block clusters: what kiln__row_is_held() asks. */
+bool kiln__has_clusters(const kiln_device_info *info);
+
 kiln_status kiln__row_new(kiln_context *ctx, bool owns_ctx,
                           const kiln__definition_request *request, kiln_row **out,
                           kiln_error *err);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 /* Thread block clusters came with compute capability 9.0. */
-static bool has_clusters(const kiln_device_info *info)
+bool kiln__has_clusters(const kiln_device_info *info)
 {
     return info->backend == KILN_BACKEND_CUDA && strncmp(info->target, "sm_", 3) == 0 &&
            atoi(info->target + 3) >= 90;
@@ -117,7 +117,7 @@ static kiln_status resolve(kiln__kernel *op, const kiln__call *call, kiln__resol
         if (d->params[p].row)
             spread_output(r, p, marks, call->keepdims, spread);
     kiln__fill_fresh(d, r);
-    kiln__row_plan_make(d, info->backend, info->unit_count, has_clusters(info), r->dtype,
+    kiln__row_plan_make(d, info->backend, info->unit_count, kiln__has_clusters(info), r->dtype,
                         r->operand, r->rank, r->shape, marks, &r->plan);
 
 done:

@@ -67,16 +67,19 @@ typedef struct kiln__low {
     /* what plan.c decides */
     int output;        /* which output it is, or -1 */
     bool needed;
+    bool in_rows;      /* computed by a row program */
     bool stored;       /* computed ones: kept in memory by the kernel that computes it */
     bool epilogue;     /* stored by a reduction's kernel */
     bool c_order;      /* must be stored in C-order */
     bool read;         /* some kernel reads it from memory */
     bool loads, reduces; /* whether arrays, or results of reductions, are beneath it */
+    bool dear;         /* it is itself a function, not plain arithmetic */
     int weight;        /* operations beneath it, roughly, functions counting more */
     int level;         /* of the kernel that stores it; 0 = not known yet */
     int ready[3];      /* memo of kiln__ready(), by context */
     struct kiln__plan_kernel *kernel;
     struct kiln__row_family *rows; /* the row program it belongs to */
+    int stage;                     /* of a reduction in it */
     kiln__step_param value;        /* where it is stored; rank 0 and shape NULL until then */
     bool placed;
 } kiln__low;
@@ -109,7 +112,7 @@ typedef struct kiln__row_family {
 
 /* ---- the build -------------------------------------------------------------------------------------- */
 
-enum { KILN__SCRATCH = 8 };
+enum { KILN__SCRATCH = 9 }; /* the last is for shapes in messages */
 
 typedef struct kiln__build {
     jmp_buf leave;

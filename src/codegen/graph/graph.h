@@ -197,6 +197,7 @@ typedef struct kiln__program {
 /* What planning must know of the device. */
 typedef struct kiln__graph_target {
     kiln_backend backend;
+    bool clusters; /* it has thread block clusters */
 } kiln__graph_target;
 
 /*

@@ -88,6 +88,7 @@ static void gather_facts(kiln__build *b)
     for (uint32_t id = 1; id < b->low_count; id++) {
         kiln__low *n = &b->lows[id];
         n->weight = own_weight(n);
+        n->dear = n->weight >= WEIGHT_CALL;
         n->loads = n->kind == KILN__LOW_LEAF || n->kind == KILN__LOW_IOTA ||
                    n->kind == KILN__LOW_RESHAPED || n->kind == KILN__LOW_CUSTOM;
         n->reduces = n->kind == KILN__LOW_REDUCE;
@@ -116,11 +117,29 @@ static bool worth_storing(const kiln__low *v, int64_t elements)
            elements - v->size >= SPREAD_ELEMENTS;
 }
 
+/* Mark what only row programs compute: they spread a row's results themselves. */
+static void mark_row_uses(kiln__build *b)
+{
+    for (uint32_t id = 1; id < b->low_count; id++)
+        b->lows[id].in_rows = b->lows[id].rows != NULL;
+    for (uint32_t id = b->low_count; id-- > 1;) {
+        const kiln__low *n = &b->lows[id];
+        if (!n->needed || !n->in_rows)
+            continue;
+        for (uint32_t k = 0; k < n->operand_count; k++) {
+            kiln__low *o = &b->lows[n->operand[k]];
+            if ((kiln__low_computed(o) || o->kind == KILN__LOW_LENS) && !o->stored)
+                o->in_rows = true;
+        }
+    }
+}
+
 static void store_spread(kiln__build *b)
 {
     for (uint32_t id = b->low_count; id-- > 1;) {
         const kiln__low *n = &b->lows[id];
-        if (!n->needed || (!kiln__low_computed(n) && n->kind != KILN__LOW_REDUCE))
+        if (!n->needed || n->in_rows ||
+            (!kiln__low_computed(n) && n->kind != KILN__LOW_REDUCE))
             continue;
         for (uint32_t k = 0; k < n->operand_count; k++) {
             kiln__low *v = &b->lows[kiln__behind(b, n->operand[k])];
@@ -169,8 +188,8 @@ static void store_large(kiln__build *b)
 {
     for (uint32_t id = 1; id < b->low_count; id++) {
         kiln__low *n = &b->lows[id];
-        if (!n->needed || !kiln__low_computed(n) || n->stored || (!n->loads && !n->reduces) ||
-            n->weight < NODES_MAX / 8)
+        if (!n->needed || !kiln__low_computed(n) || n->stored || n->in_rows ||
+            (!n->loads && !n->reduces) || n->weight < NODES_MAX / 8)
             continue;
         const measure m = measure_of(b, id);
         if (m.nodes > NODES_MAX / 2 || m.leaves > LEAVES_MAX / 2)
@@ -178,9 +197,9 @@ static void store_large(kiln__build *b)
     }
 }
 
+/* What must be stored: outputs, and what custom kernels read. */
 static void choose_stored(kiln__build *b)
 {
-    bool large = false;
     for (uint32_t id = 1; id < b->low_count; id++) {
         kiln__low *n = &b->lows[id];
         if (!n->needed)
@@ -192,6 +211,11 @@ static void choose_stored(kiln__build *b)
             o->stored = o->stored || kiln__low_computed(o);
         }
     }
+}
+
+static void choose_more(kiln__build *b)
+{
+    bool large = false;
     store_spread(b);
     for (uint32_t id = 1; id < b->low_count && !large; id++) {
         const kiln__low *n = &b->lows[id];
@@ -607,8 +631,10 @@ void kiln__plan_program(kiln__build *b)
     mark_needed(b);
     gather_facts(b);
     choose_stored(b);
-    gather_facts(b); /* weights stop at what is stored */
     kiln__find_rows(b);
+    mark_row_uses(b);
+    choose_more(b);
+    gather_facts(b); /* weights stop at what is stored */
     for (uint32_t id = 1; id < b->low_count; id++) {
         const kiln__low *n = &b->lows[id];
         if (n->needed && (n->stored || n->kind == KILN__LOW_REDUCE || n->kind == KILN__LOW_CUSTOM))

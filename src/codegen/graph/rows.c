@@ -1,9 +1,359 @@
 /*
  * rows.c - which reductions and loops become one row program.
+ *
+ *     lower > [rows] > plan > text
+ *
+ * Softmax and its relatives reduce rows and use the results in the same rows. As separate kernels
+ * they read each row once a step; a row program (src/kernel/row.c) reads it once. A family is made
+ * of reductions of one space along the same axes, of which one is used by another, or by something
+ * stored in that very space. What else is stored in the space and uses them joins it, and so does
+ * what is made of their results alone.
+ *
+ * Rule 1: a row's result may be used in its own row only: the view through which it is seen must lead
+ *         from an element to its row. A member that sees another otherwise ends the family.
+ * Rule 2: nothing that a family reads may depend on it.
  */
 #include "codegen/graph/build.h"
 
+enum {
+    FAMILY_MAX = 16,       /* reductions, looked at as bits */
+    STAGES_MAX = 6,
+    MEMBERS_A_STAGE = 4,
+    TURNED_ROWS = 16,      /* rows side by side where neighbours in memory are of other rows */
+    FEW_ROWS_CUDA = 1024,  /* fewer long rows leave a GPU idle when each is one block's */
+    FEW_ROWS_CPU = 16
+};
+
+typedef struct family {
+    kiln__build *b;
+    uint32_t members[FAMILY_MAX]; /* reductions, operands first */
+    int count;
+    uint32_t uses[FAMILY_MAX];    /* members that a member's operand sees, as bits */
+    bool taken[FAMILY_MAX];
+    int stage[FAMILY_MAX];
+    bool *root;                   /* by low: stored in the space, part of the family */
+    const kiln__low *sample;
+} family;
+
+/* What a walk through the space met. */
+typedef struct met {
+    uint32_t uses;     /* members seen in their own row */
+    bool bad;          /* a member seen otherwise, or a position */
+    uint32_t outside[64]; /* what is read from memory and was computed by some kernel */
+    int outside_count;
+    int64_t row_bytes, turned_bytes, element_bytes;
+} met;
+
+static int member_at(const family *f, uint32_t low)
+{
+    for (int m = 0; m < f->count; m++)
+        if (f->members[m] == low)
+            return m;
+    return -1;
+}
+
+/* Whether a member's result, seen through `map`, is that of the element's own row. */
+static bool own_row(const family *f, const kiln__low *n, const kiln__axis_map *map)
+{
+    int own = 0;
+    for (int a = 0; a < f->sample->space_rank; a++) {
+        if (f->sample->reduced[a]) {
+            own += n->keepdims;
+            continue;
+        }
+        if (n->shape[own] != 1 &&
+            (map[own].from != a || map[own].start != 0 || map[own].step != 1))
+            return false;
+        own++;
+    }
+    return true;
+}
+
+/* Count what a kernel reads of an array for each element, and along which axes it runs. */
+static void count_leaf(const family *f, const kiln__low *n, const kiln__axis_map *map, met *m)
+{
+    int64_t along = 0, across = 0;
+    for (int a = 0; a < n->rank; a++) {
+        if (map[a].from < 0 || n->strides[a] == 0)
+            continue;
+        int64_t stride = n->strides[a] * map[a].step;
+        stride = stride < 0 ? -stride : stride;
+        int64_t *least = f->sample->reduced[map[a].from] ? &along : &across;
+        if (*least == 0 || stride < *least)
+            *least = stride;
+    }
+    if (along == 0)
+        return;
+    const int64_t bytes = (int64_t)kiln_dtype_size(n->dtype);
+    m->element_bytes += bytes;
+    *(across == 0 || along <= across ? &m->row_bytes : &m->turned_bytes) += bytes;
+}
+
+static void walk(family *f, uint32_t id, const kiln__axis_map *map, bool root, met *m)
+{
+    kiln__build *b = f->b;
+    const kiln__low *n = &b->lows[id];
+    const int member = n->kind == KILN__LOW_REDUCE ? member_at(f, id) : -1;
+
+    if (n->kind == KILN__LOW_CONST || n->kind == KILN__LOW_SCALAR)
+        return;
+    if (n->kind == KILN__LOW_IOTA) {
+        m->bad = true;
+        return;
+    }
+    if (n->kind == KILN__LOW_LEAF) {
+        count_leaf(f, n, map, m);
+        return;
+    }
+    if (member >= 0) {
+        m->bad = m->bad || !own_row(f, n, map);
+        m->uses |= 1u << member;
+        return;
+    }
+    if (n->kind != KILN__LOW_LENS &&
+        (!kiln__low_computed(n) || (n->stored && !root && !f->root[id]))) {
+        if (m->outside_count == 64)
+            m->bad = true;
+        else
+            m->outside[m->outside_count++] = id;
+        return;
+    }
+    for (uint32_t k = 0; k < n->operand_count; k++) {
+        const kiln__low *o = &b->lows[n->operand[k]];
+        kiln__axis_map own[KILN_RANK_MAX], through[KILN_RANK_MAX];
+        if (n->kind == KILN__LOW_LENS)
+            memcpy(own, n->map, (size_t)o->rank * sizeof own[0]);
+        else
+            kiln__broadcast_map(o, n->rank, n->shape, own);
+        kiln__compose(map, own, o->rank, through);
+        walk(f, n->operand[k], through, false, m);
+    }
+}
+
+static void walk_from(family *f, uint32_t id, bool root, met *m)
+{
+    const kiln__low *n = &f->b->lows[id];
+    kiln__axis_map map[KILN_RANK_MAX];
+    for (int a = 0; a < n->rank; a++)
+        map[a] = n->shape[a] == 1 ? (kiln__axis_map){-1, 0, 0} : (kiln__axis_map){a, 0, 1};
+    memset(m, 0, sizeof *m);
+    walk(f, id, map, root, m);
+}
+
+/* ---- dependence ---------------------------------------------------------------------------------------- */
+
+/* Whether anything beneath a low belongs to the family. */
+static bool depends(family *f, uint32_t id, bool *seen)
+{
+    const kiln__low *n = &f->b->lows[id];
+    if (seen[id])
+        return false;
+    seen[id] = true;
+    const int member = n->kind == KILN__LOW_REDUCE ? member_at(f, id) : -1;
+    if ((member >= 0 && f->taken[member]) || f->root[id])
+        return true;
+    for (uint32_t k = 0; k < n->operand_count; k++)
+        if (depends(f, n->operand[k], seen))
+            return true;
+    return false;
+}
+
+static bool reads_itself(family *f, const met *m)
+{
+    bool *seen = kiln__build_alloc(f->b, f->b->low_count * sizeof *seen);
+    for (int k = 0; k < m->outside_count; k++)
+        if (depends(f, m->outside[k], seen))
+            return true;
+    return false;
+}
+
+/* ---- members and roots ----------------------------------------------------------------------------------- */
+
+static void collect_members(family *f, const bool *tried)
+{
+    kiln__build *b = f->b;
+    for (uint32_t id = 1; id < b->low_count && f->count < FAMILY_MAX; id++) {
+        const kiln__low *n = &b->lows[id];
+        if (!n->needed || n->kind != KILN__LOW_REDUCE || n->rows != NULL || tried[id] ||
+            !kiln__same_shape(n->space_rank, n->space, f->sample->space_rank, f->sample->space) ||
+            memcmp(n->reduced, f->sample->reduced,
+                   (size_t)n->space_rank * sizeof *n->reduced) != 0)
+            continue;
+        f->members[f->count++] = id;
+    }
+}
+
+/* Roots: what is stored in the space and uses a member. Returns the members used by any. */
+static uint32_t find_roots(family *f)
+{
+    kiln__build *b = f->b;
+    uint32_t used = 0;
+    for (uint32_t id = 1; id < b->low_count; id++) {
+        const kiln__low *n = &b->lows[id];
+        met m;
+        f->root[id] = false;
+        if (!n->needed || !n->stored || !n->loads || n->rows != NULL || n->c_order ||
+            !kiln__same_shape(n->rank, n->shape, f->sample->space_rank, f->sample->space))
+            continue;
+        walk_from(f, id, true, &m);
+        if (m.uses == 0 || m.bad)
+            continue;
+        f->root[id] = true;
+        used |= m.uses;
+    }
+    return used;
+}
+
+/* Which members take part: those used by roots or by one another, and those these use. False when
+ * there are none, or they are too many. */
+static bool take_members(family *f, uint32_t used)
+{
+    int a_stage[STAGES_MAX + 1] = {0};
+    for (int m = 0; m < f->count; m++)
+        if (f->uses[m] != 0)
+            used |= f->uses[m] | 1u << m;
+    for (int m = f->count; m-- > 0;)
+        if (used & 1u << m)
+            used |= f->uses[m];
+    for (int m = 0; m < f->count; m++) {
+        f->taken[m] = (used & 1u << m) != 0;
+        f->stage[m] = 0;
+        for (int o = 0; o < m; o++)
+            if ((f->uses[m] & 1u << o) != 0 && f->stage[o] + 1 > f->stage[m])
+                f->stage[m] = f->stage[o] + 1;
+        if (!f->taken[m])
+            continue;
+        if (f->stage[m] >= STAGES_MAX || ++a_stage[f->stage[m]] > MEMBERS_A_STAGE)
+            return false;
+    }
+    return used != 0;
+}
+
+/* Whether reading the row once is worth a row program; see kiln__row_is_held(). */
+static bool worth_it(const family *f, const met *sum)
+{
+    const kiln__graph_target *t = f->b->target;
+    int64_t length = 1, rows = 1;
+    for (int a = 0; a < f->sample->space_rank; a++)
+        *(f->sample->reduced[a] ? &length : &rows) *= f->sample->space[a];
+    const bool turned = sum->turned_bytes > sum->row_bytes;
+    const int64_t bytes = sum->element_bytes > 0 ? sum->element_bytes : 4;
+    if (length == 0 || rows == 0)
+        return false;
+    if (kiln__row_is_held(t->backend, t->clusters, turned ? length * TURNED_ROWS : length, bytes))
+        return true;
+    return !turned && rows >= (t->backend == KILN_BACKEND_CUDA ? FEW_ROWS_CUDA : FEW_ROWS_CPU);
+}
+
+/* Look at everything that would be the family's; false when it cannot be one. */
+static bool check(family *f)
+{
+    kiln__build *b = f->b;
+    met sum;
+    memset(&sum, 0, sizeof sum);
+    for (int m = 0; m < f->count; m++) {
+        met one;
+        if (!f->taken[m])
+            continue;
+        walk_from(f, b->lows[f->members[m]].operand[0], false, &one);
+        if (one.bad || reads_itself(f, &one))
+            return false;
+        if (one.element_bytes > sum.element_bytes)
+            sum = one;
+    }
+    for (uint32_t id = 1; id < b->low_count; id++) {
+        met one;
+        if (!f->root[id])
+            continue;
+        walk_from(f, id, true, &one);
+        f->root[id] = false; /* does it depend on itself through memory? */
+        const bool cycle = reads_itself(f, &one);
+        f->root[id] = !cycle;
+        if (cycle)
+            return false;
+        if (one.element_bytes > sum.element_bytes)
+            sum = one;
+    }
+    return worth_it(f, &sum);
+}
+
+/* ---- what follows from results alone ---------------------------------------------------------------------- */
+
+/* Whether a low is made of the family's results and numbers, one value a row. */
+static bool of_results(const family *f, uint32_t id, uint32_t *uses)
+{
+    const kiln__low *n = &f->b->lows[id];
+    const int member = n->kind == KILN__LOW_REDUCE ? member_at(f, id) : -1;
+    if (n->kind == KILN__LOW_CONST || n->kind == KILN__LOW_SCALAR)
+        return true;
+    if (member >= 0) {
+        *uses |= 1u << member;
+        return f->taken[member];
+    }
+    /* Views of results are left to kernels of their own, so that shapes stay those of results. */
+    if (!kiln__low_computed(n) || n->loads)
+        return false;
+    for (uint32_t k = 0; k < n->operand_count; k++) {
+        const kiln__low *o = &f->b->lows[n->operand[k]];
+        if (o->reduces && !kiln__same_shape(n->rank, n->shape, o->rank, o->shape))
+            return false;
+        if (!of_results(f, n->operand[k], uses))
+            return false;
+    }
+    return true;
+}
+
+static void make_family(family *f)
+{
+    kiln__build *b = f->b;
+    kiln__row_family *made = kiln__build_alloc(b, sizeof *made);
+    made->sample = f->sample;
+    made->next = b->families;
+    b->families = made;
+    for (int m = 0; m < f->count; m++) {
+        if (!f->taken[m])
+            continue;
+        b->lows[f->members[m]].rows = made;
+        b->lows[f->members[m]].stage = f->stage[m];
+        if (f->stage[m] + 1 > made->stage_count)
+            made->stage_count = f->stage[m] + 1;
+    }
+    for (uint32_t id = 1; id < b->low_count; id++) {
+        kiln__low *n = &b->lows[id];
+        uint32_t uses = 0;
+        if (f->root[id])
+            n->rows = made;
+        else if (n->needed && n->stored && n->rows == NULL && n->reduces && !n->c_order &&
+                 of_results(f, id, &uses) && uses != 0)
+            n->rows = made;
+    }
+}
+
 void kiln__find_rows(kiln__build *b)
 {
-    (void)b;
+    bool *tried = kiln__build_alloc(b, b->low_count * sizeof *tried);
+    for (uint32_t id = 1; id < b->low_count; id++) {
+        const kiln__low *n = &b->lows[id];
+        bool reduces_some = false;
+        if (!n->needed || n->kind != KILN__LOW_REDUCE || n->rows != NULL || tried[id])
+            continue;
+        for (int a = 0; a < n->space_rank; a++)
+            reduces_some = reduces_some || n->reduced[a];
+        family *f = kiln__build_alloc(b, sizeof *f);
+        f->b = b;
+        f->sample = n;
+        f->root = kiln__build_alloc(b, b->low_count * sizeof *f->root);
+        collect_members(f, tried);
+        for (int m = 0; m < f->count; m++)
+            tried[f->members[m]] = true;
+        bool good = reduces_some;
+        for (int m = 0; m < f->count && good; m++) {
+            met one;
+            walk_from(f, b->lows[f->members[m]].operand[0], false, &one);
+            f->uses[m] = one.uses;
+            good = !one.bad || one.uses == 0;
+        }
+        if (good && take_members(f, find_roots(f)) && check(f))
+            make_family(f);
+    }
 }

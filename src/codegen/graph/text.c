@@ -39,8 +39,9 @@ static bool same_map(const kiln__axis_map *a, const kiln__axis_map *b, int count
 
 static const char *find_seen(const kiln__writer *w, uint32_t low, const kiln__axis_map *map)
 {
-    for (size_t k = w->seen_base; k < w->seen_count; k++)
-        if (w->seen[k].low == low && same_map(w->seen[k].map, map, w->b->lows[low].rank))
+    for (size_t k = 0; k < w->seen_count; k++)
+        if (w->seen[k].low == low && (k >= w->seen_base || w->seen[k].lasting) &&
+            same_map(w->seen[k].map, map, w->b->lows[low].rank))
             return w->seen[k].text;
     return NULL;
 }
@@ -55,7 +56,11 @@ void kiln__name_low(kiln__writer *w, uint32_t low, const kiln__axis_map *map, co
         w->seen = moved;
         w->seen_room = larger;
     }
-    w->seen[w->seen_count++] = (kiln__seen){low, map, text};
+    const kiln__low *n = &w->b->lows[low];
+    const bool rows = w->kernel->kind == KILN__STEP_ROW;
+    const bool lasting = n->kind == KILN__LOW_SCALAR || n->kind == KILN__LOW_CONST ||
+                         (rows && (w->body == KILN__BUF_ROW || !kiln__inlined(w->kernel, n)));
+    w->seen[w->seen_count++] = (kiln__seen){low, map, text, lasting};
 }
 
 const char *kiln__next_name(kiln__writer *w)
@@ -122,11 +127,14 @@ static const char *position_text(kiln__writer *w, const kiln__low *n, const kiln
 static const char *statement(kiln__writer *w, kiln_dtype dtype, const char *expression)
 {
     const char *name = kiln__next_name(w);
-    kiln__buf_printf(&w->b->scratch[KILN__BUF_BODY], "const %s %s = %s;\n", kiln_dtype_ctype(dtype),
-                     name, expression);
+    kiln__buf_printf(&w->b->scratch[w->body], "const %s %s = %s;\n", kiln_dtype_ctype(dtype), name,
+                     expression);
     w->operations++;
     return name;
 }
+
+static kiln__dear *find_dear(const kiln__writer *w, uint32_t low, const kiln__axis_map *map);
+static const char *value_statement(kiln__writer *w, kiln_dtype dtype, const char *expression);
 
 static const char *computed_text(kiln__writer *w, uint32_t low, const kiln__axis_map *map)
 {
@@ -144,12 +152,88 @@ static const char *computed_text(kiln__writer *w, uint32_t low, const kiln__axis
         operands[k] = kiln__operand_text(w, n->operand[k], through, false);
     }
     if (w->dry || n->kind == KILN__LOW_STORE)
-        return operands[0];
+        return w->dry ? "" : operands[0];
     if (n->kind == KILN__LOW_CAST)
         kiln__cast_text(text, b->lows[n->operand[0]].dtype, n->dtype, operands[0]);
     else
         kiln__op_text(text, &n->loop, operands);
-    return statement(w, n->dtype, kiln__build_text(b, text));
+    const char *expression = kiln__build_text(b, text);
+    const kiln__dear *dear =
+        w->dear_count > 0 && w->body == KILN__BUF_BODY ? find_dear(w, low, map) : NULL;
+    if (dear != NULL && dear->again && w->value_count < KILN__VALUE_MAX)
+        return value_statement(w, n->dtype, expression);
+    return statement(w, n->dtype, expression);
+}
+
+/* ---- row programs: what is computed once a row, and what elements keep ---- */
+
+/* Whether a low is made of results of the row program alone: the same for a whole row. */
+static bool is_of_row(const kiln__writer *w, uint32_t low)
+{
+    const kiln__low *n = &w->b->lows[low];
+    if (n->kind == KILN__LOW_CONST || n->kind == KILN__LOW_SCALAR)
+        return true;
+    if (n->kind == KILN__LOW_REDUCE)
+        return n->rows == w->kernel->rows;
+    if (n->kind != KILN__LOW_LENS && !kiln__inlined(w->kernel, n))
+        return false;
+    for (uint32_t k = 0; k < n->operand_count; k++)
+        if (!is_of_row(w, n->operand[k]))
+            return false;
+    return true;
+}
+
+static kiln__dear *find_dear(const kiln__writer *w, uint32_t low, const kiln__axis_map *map)
+{
+    for (size_t k = 0; k < w->dear_count; k++)
+        if (w->dear[k].low == low && same_map(w->dear[k].map, map, w->b->lows[low].rank))
+            return &w->dear[k];
+    return NULL;
+}
+
+/* On the dry walk: whether something dear was computed by an earlier stage already, and need not be
+ * walked again. */
+static bool known_dear(kiln__writer *w, uint32_t low, const kiln__axis_map *map)
+{
+    kiln__dear *known = find_dear(w, low, map);
+    if (known != NULL) {
+        known->again = known->again || known->stage != w->stage;
+        return true;
+    }
+    kiln__dear *moved = kiln__build_alloc(w->b, (w->dear_count + 1) * sizeof *moved);
+    if (w->dear_count > 0)
+        memcpy(moved, w->dear, w->dear_count * sizeof *moved);
+    w->dear = moved;
+    w->dear[w->dear_count++] = (kiln__dear){low, map, w->stage, false};
+    return false;
+}
+
+/* Make a statement's result a value of the element: it is declared outside, and stays. */
+static const char *value_statement(kiln__writer *w, kiln_dtype dtype, const char *expression)
+{
+    const char *name = kiln__next_name(w);
+    w->values[w->value_count++] = (kiln__row_value){kiln_dtype_ctype(dtype), name};
+    kiln__buf_printf(&w->b->scratch[w->body], "%s = %s;\n", name, expression);
+    w->operations++;
+    return name;
+}
+
+/* Something that a row program computes: once a row when it can be, else once an element. */
+static const char *row_text(kiln__writer *w, uint32_t low, const kiln__axis_map *map)
+{
+    const int body = w->body;
+    const kiln__low *n = &w->b->lows[low];
+    if (body == KILN__BUF_BODY && n->reduces && is_of_row(w, low))
+        w->body = KILN__BUF_ROW;
+    else if (body == KILN__BUF_BODY && w->dry && n->dear && known_dear(w, low, map))
+        return "";
+    const char *text = computed_text(w, low, map);
+    kiln__name_low(w, low, map, text); /* in the scope that it was computed in */
+    for (size_t v = 0; v < w->value_count; v++)
+        if (strcmp(w->values[v].name, text) == 0)
+            w->seen[w->seen_count - 1].lasting = true;
+    w->body = body;
+    return text;
 }
 
 const char *kiln__operand_text(kiln__writer *w, uint32_t low, const kiln__axis_map *map, bool root)
@@ -173,7 +257,7 @@ const char *kiln__operand_text(kiln__writer *w, uint32_t low, const kiln__axis_m
         text = position_text(w, n, map);
         text = w->dry ? text : statement(w, n->dtype, text);
     } else if (root || kiln__inlined(w->kernel, n)) {
-        text = computed_text(w, low, map);
+        text = w->kernel->kind == KILN__STEP_ROW ? row_text(w, low, map) : computed_text(w, low, map);
     } else if (w->dry) {
         n->read = true;
         text = "";
@@ -219,8 +303,7 @@ static void order_axes(kiln__writer *w)
         w->axis[a] = a;
 }
 
-/* The order of axes in which results that kiln allocates follow the inputs (K-order). */
-static void result_order(kiln__writer *w, int *order)
+void kiln__result_order(kiln__writer *w, int *order)
 {
     const kiln__step *s = w->step;
     kiln__operand operands[KILN_PARAM_MAX];
@@ -254,7 +337,7 @@ static void write_loop(kiln__writer *w)
     if (w->dry)
         return;
     w->step->input_count = w->step->param_count;
-    result_order(w, order);
+    kiln__result_order(w, order);
     for (size_t r = 0; r < k->root_count; r++) {
         const kiln__low *n = &b->lows[k->roots[r]];
         kiln__place(w, k->roots[r], order);
@@ -378,7 +461,10 @@ static void restart(kiln__writer *w)
     w->seen_count = w->seen_base = 0;
     w->next = 0;
     w->operations = 0;
-    w->finishing = w->row_outputs = w->has_iota = w->uses_tuple = false;
+    w->body = KILN__BUF_BODY;
+    w->stage = 0;
+    w->value_count = 0;
+    w->row_outputs = w->has_iota = w->uses_tuple = false;
     if (w->step != NULL)
         w->step->param_count = w->step->input_count = 0;
     if (w->step != NULL)

@@ -10,28 +10,19 @@
  */
 #include "codegen/graph/write.h"
 
-/* The texts of one reduction of a kernel. */
-typedef struct member {
-    const kiln__low *low;
-    uint32_t id;
-    kiln_dtype from; /* of the elements */
-    const char *type, *map, *reduce, *post, *identity;
-} member;
-
-static const char *table_text(kiln__writer *w, const member *m, kiln__snippet_kind kind)
+static const char *table_text(kiln__writer *w, const kiln__member *m, kiln__snippet_kind kind)
 {
     kiln__buf *text = &w->b->scratch[KILN__BUF_TEXT];
     kiln__reduce_text(kiln__reduce_row_find(m->low->op, m->from), m->from, kind, text);
     return kiln__build_text(w->b, text);
 }
 
-static member *read_members(kiln__writer *w)
+kiln__member *kiln__read_members(kiln__writer *w, const uint32_t *ids, size_t count)
 {
-    const kiln__plan_kernel *k = w->kernel;
-    member *members = kiln__build_alloc(w->b, k->member_count * sizeof *members);
-    for (size_t m = 0; m < k->member_count; m++) {
-        member *at = &members[m];
-        at->id = k->members[m];
+    kiln__member *members = kiln__build_alloc(w->b, count * sizeof *members);
+    for (size_t m = 0; m < count; m++) {
+        kiln__member *at = &members[m];
+        at->id = ids[m];
         at->low = &w->b->lows[at->id];
         at->from = w->b->lows[at->low->operand[0]].dtype;
         at->type = table_text(w, at, KILN__SNIPPET_REDUCE_TYPE);
@@ -44,19 +35,106 @@ static member *read_members(kiln__writer *w)
 }
 
 /* The element `x` of a member as it enters the accumulator. */
-static void put_entry(kiln__buf *b, const member *m, const char *type, const char *element)
+static void put_entry(kiln__buf *b, const kiln__member *m, const char *element)
 {
     if (strcmp(m->map, "x") == 0)
-        kiln__buf_printf(b, "(%s)(%s)", type, element);
+        kiln__buf_printf(b, "(%s)(%s)", m->type, element);
     else
         kiln__buf_printf(b, "[&](const %s x) -> %s { typedef %s T; return (%s)(%s); }(%s)",
-                         kiln_dtype_ctype(m->from), type, kiln_dtype_ctype(m->from), type, m->map,
-                         element);
+                         kiln_dtype_ctype(m->from), m->type, kiln_dtype_ctype(m->from), m->type,
+                         m->map, element);
 }
 
-static void write_map(kiln__writer *w, const member *members, size_t count)
+static void put_map(kiln__buf *text, const kiln__member *members, size_t count, const char *type,
+                    const char *statements, const char *const *elements)
 {
-    kiln__buf *body = &w->b->scratch[KILN__BUF_BODY], *map = &w->b->scratch[KILN__BUF_OTHER];
+    if (count == 1 && statements[0] == '\0') {
+        if (strcmp(members[0].map, "x") == 0)
+            kiln__buf_puts(text, elements[0]);
+        else
+            put_entry(text, &members[0], elements[0]);
+        return;
+    }
+    kiln__buf_printf(text, "[&]() -> %s {\n%s", type, statements);
+    if (count == 1) {
+        kiln__buf_puts(text, "return ");
+        put_entry(text, &members[0], elements[0]);
+        kiln__buf_puts(text, ";\n}()");
+        return;
+    }
+    kiln__buf_printf(text, "%s r;\n", type);
+    for (size_t m = 0; m < count; m++) {
+        kiln__buf_printf(text, "r.v%zu = ", m);
+        put_entry(text, &members[m], elements[m]);
+        kiln__buf_puts(text, ";\n");
+    }
+    kiln__buf_puts(text, "return r;\n}()");
+}
+
+static void put_struct(kiln__buf *text, const kiln__member *members, size_t count,
+                       const char *struct_name)
+{
+    kiln__buf_printf(text, "struct %s {\n", struct_name);
+    for (size_t m = 0; m < count; m++)
+        kiln__buf_printf(text, "    %s v%zu;\n", members[m].type, m);
+    kiln__buf_puts(text, "};\n");
+}
+
+static void put_combination(kiln__buf *text, const kiln__member *members, size_t count,
+                            const char *struct_name)
+{
+    kiln__buf_printf(text, "[&]() -> %s {\n%s r;\n", struct_name, struct_name);
+    for (size_t m = 0; m < count; m++)
+        kiln__buf_printf(text,
+                         "r.v%zu = [](const %s &a, const %s &b) -> %s { return (%s)(%s); }"
+                         "(a.v%zu, b.v%zu);\n",
+                         m, members[m].type, members[m].type, members[m].type, members[m].type,
+                         members[m].reduce, m, m);
+    kiln__buf_puts(text, "return r;\n}()");
+}
+
+kiln__pass kiln__write_pass(kiln__writer *w, const kiln__member *members, size_t count,
+                            const char *struct_name, const char *statements,
+                            const char *const *elements)
+{
+    kiln__buf *text = &w->b->scratch[KILN__BUF_OTHER];
+    kiln__pass pass = {NULL, members[0].type, NULL, members[0].reduce, members[0].identity};
+
+    if (count > 1) {
+        put_struct(text, members, count, struct_name);
+        pass.declaration = kiln__build_text(w->b, text);
+        pass.type = struct_name;
+        put_combination(text, members, count, struct_name);
+        pass.reduce = kiln__build_text(w->b, text);
+        kiln__buf_printf(text, "%s{", struct_name);
+        for (size_t m = 0; m < count; m++)
+            kiln__buf_printf(text, "%s(%s)(%s)", m > 0 ? ", " : "", members[m].type,
+                             members[m].identity);
+        kiln__buf_puts(text, "}");
+        pass.identity = kiln__build_text(w->b, text);
+    }
+    put_map(text, members, count, pass.type, statements, elements);
+    pass.map = kiln__build_text(w->b, text);
+    return pass;
+}
+
+const char *kiln__name_result(kiln__writer *w, const kiln__member *m, const char *part)
+{
+    kiln__buf *body = &w->b->scratch[w->body];
+    const char *name = kiln__next_name(w), *type = kiln_dtype_ctype(m->low->dtype);
+    if (strcmp(m->post, "y = a") == 0)
+        kiln__buf_printf(body, "const %s %s = %s;\n", type, name, part);
+    else
+        kiln__buf_printf(body, "%s %s;\n[&](const %s &a, %s &y) { %s; }(%s, %s);\n", type, name,
+                         m->type, type, m->post, part, name);
+    return name;
+}
+
+/* ---- reductions ------------------------------------------------------------------------------------- */
+
+static void write_map(kiln__writer *w, const kiln__member *members, size_t count)
+{
+    kiln__definition_request *request = &w->step->request;
     const char **elements = kiln__build_alloc(w->b, count * sizeof *elements);
 
     for (size_t m = 0; m < count; m++) {
@@ -65,61 +143,15 @@ static void write_map(kiln__writer *w, const member *members, size_t count)
     }
     if (w->dry)
         return;
-    if (count == 1 && body->length == 0 && strcmp(members[0].map, "x") == 0) {
-        w->step->request.snippet[KILN__SNIPPET_MAP] = elements[0];
-        return;
-    }
-    const char *statements = kiln__build_text(w->b, body);
-    kiln__buf_printf(map, "[&]() -> _type_reduce {\n%s", statements);
-    if (count == 1) {
-        kiln__buf_puts(map, "return ");
-        put_entry(map, &members[0], "_type_reduce", elements[0]);
-        kiln__buf_puts(map, ";\n}()");
-    } else {
-        kiln__buf_puts(map, "_type_reduce r;\n");
-        for (size_t m = 0; m < count; m++) {
-            kiln__buf_printf(map, "r.v%zu = ", m);
-            put_entry(map, &members[m], members[m].type, elements[m]);
-            kiln__buf_puts(map, ";\n");
-        }
-        kiln__buf_puts(map, "return r;\n}()");
-    }
-    w->step->request.snippet[KILN__SNIPPET_MAP] = kiln__build_text(w->b, map);
-}
-
-/* Type, combination and identity: of one member its own, of several those of a struct. */
-static void write_combination(kiln__writer *w, const member *members, size_t count)
-{
-    kiln__definition_request *request = &w->step->request;
-    kiln__buf *text = &w->b->scratch[KILN__BUF_OTHER];
-
-    if (count == 1) {
-        request->snippet[KILN__SNIPPET_REDUCE_TYPE] = members[0].type;
-        request->snippet[KILN__SNIPPET_REDUCE] = members[0].reduce;
-        request->snippet[KILN__SNIPPET_IDENTITY] = members[0].identity;
-        return;
-    }
-    kiln__buf_puts(text, "struct kiln_graph_part {\n");
-    for (size_t m = 0; m < count; m++)
-        kiln__buf_printf(text, "    %s v%zu;\n", members[m].type, m);
-    kiln__buf_puts(text, "};");
-    request->snippet[KILN__SNIPPET_PREAMBLE] = kiln__build_text(w->b, text);
-    request->snippet[KILN__SNIPPET_REDUCE_TYPE] = "kiln_graph_part";
-    kiln__buf_puts(text, "[&]() -> _type_reduce {\n_type_reduce r;\n");
-    for (size_t m = 0; m < count; m++)
-        kiln__buf_printf(text,
-                         "r.v%zu = [](const %s &a, const %s &b) -> %s { return (%s)(%s); }"
-                         "(a.v%zu, b.v%zu);\n",
-                         m, members[m].type, members[m].type, members[m].type, members[m].type,
-                         members[m].reduce, m, m);
-    kiln__buf_puts(text, "return r;\n}()");
-    request->snippet[KILN__SNIPPET_REDUCE] = kiln__build_text(w->b, text);
-    kiln__buf_puts(text, "_type_reduce{");
-    for (size_t m = 0; m < count; m++)
-        kiln__buf_printf(text, "%s(%s)(%s)", m > 0 ? ", " : "", members[m].type,
-                         members[m].identity);
-    kiln__buf_puts(text, "}");
-    request->snippet[KILN__SNIPPET_IDENTITY] = kiln__build_text(w->b, text);
+    const char *statements = kiln__build_text(w->b, &w->b->scratch[KILN__BUF_BODY]);
+    const kiln__pass pass =
+        kiln__write_pass(w, members, count, "kiln_graph_part", statements, elements);
+    request->snippet[KILN__SNIPPET_PREAMBLE] = pass.declaration;
+    request->snippet[KILN__SNIPPET_MAP] = pass.map;
+    request->snippet[KILN__SNIPPET_REDUCE_TYPE] = pass.type;
+    request->snippet[KILN__SNIPPET_REDUCE] = pass.reduce;
+    request->snippet[KILN__SNIPPET_IDENTITY] = pass.identity;
+    request->reduction = true;
 }
 
 /* A map in which every axis of a low stands still: the results' own index is the only one. */
@@ -133,21 +165,14 @@ static const kiln__axis_map *still(kiln__writer *w, uint32_t low)
 }
 
 /* The values of reductions by name, for whatever follows them. */
-static void name_results(kiln__writer *w, const member *members, size_t count)
+static void name_results(kiln__writer *w, const kiln__member *members, size_t count)
 {
-    kiln__buf *body = &w->b->scratch[KILN__BUF_BODY];
     for (size_t m = 0; m < count; m++) {
-        const char *name = w->dry ? "" : kiln__next_name(w);
-        const char *type = kiln_dtype_ctype(members[m].low->dtype);
         char part[32] = "a";
         if (count > 1)
             snprintf(part, sizeof part, "a.v%zu", m);
-        if (!w->dry && strcmp(members[m].post, "y = a") == 0)
-            kiln__buf_printf(body, "const %s %s = %s;\n", type, name, part);
-        else if (!w->dry)
-            kiln__buf_printf(body, "%s %s;\n[&](const %s &a, %s &y) { %s; }(%s, %s);\n", type, name,
-                             members[m].type, type, members[m].post, part, name);
-        kiln__name_low(w, members[m].id, still(w, members[m].id), name);
+        kiln__name_low(w, members[m].id, still(w, members[m].id),
+                       w->dry ? "" : kiln__name_result(w, &members[m], part));
     }
 }
 
@@ -161,14 +186,13 @@ static void assign_outputs(kiln__writer *w, uint32_t low, const char *text)
     kiln__buf_printf(&b->scratch[KILN__BUF_BODY], "%s = %s;\n", name, text);
 }
 
-static void write_post(kiln__writer *w, const member *members, size_t count)
+static void write_post(kiln__writer *w, const kiln__member *members, size_t count)
 {
     kiln__build *b = w->b;
     const kiln__plan_kernel *k = w->kernel;
     const char **texts = kiln__build_alloc(b, (k->root_count + 1) * sizeof *texts);
 
     w->seen_base = w->seen_count;
-    w->finishing = true;
     const int before = w->operations;
     const size_t base = w->seen_base;
     name_results(w, members, count);
@@ -195,11 +219,7 @@ static void write_post(kiln__writer *w, const member *members, size_t count)
 void kiln__write_reduction(kiln__writer *w)
 {
     const size_t count = w->kernel->member_count;
-    const member *members = read_members(w);
+    const kiln__member *members = kiln__read_members(w, w->kernel->members, count);
     write_map(w, members, count);
-    if (!w->dry) {
-        write_combination(w, members, count);
-        w->step->request.reduction = true;
-    }
     write_post(w, members, count);
 }

@@ -1,9 +1,201 @@
 /*
  * text_rows.c - the definition of a row program.
+ *
+ * Three scopes: an element's, which begins anew with every stage; a row's, whose names all later
+ * texts see (a stage's post); and values, names that elements keep. A function that two stages need
+ * is such a value; arithmetic is done again, which costs less than a register.
  */
 #include "codegen/graph/write.h"
 
+/* The map of a result's axes at an element of the row's own. */
+static const kiln__axis_map *row_map(kiln__writer *w, const kiln__low *n)
+{
+    const kiln__plan_kernel *k = w->kernel;
+    const bool keepdims = n->rank == k->rank;
+    kiln__axis_map *map = kiln__build_alloc(w->b, (size_t)n->rank * sizeof *map + 1);
+    int own = 0;
+    for (int a = 0; a < k->rank; a++) {
+        if (k->reduced[a] && !keepdims)
+            continue;
+        map[own] = k->reduced[a] || k->shape[a] == 1 ? (kiln__axis_map){-1, 0, 0}
+                                                     : (kiln__axis_map){a, 0, 1};
+        own++;
+    }
+    return map;
+}
+
+/* Open the next scope of elements: what they computed before is not there any more. */
+static void begin_stage(kiln__writer *w, int stage)
+{
+    w->stage = stage;
+    w->seen_base = w->seen_count;
+}
+
+static const char *numbered(kiln__writer *w, const char *prefix, int number)
+{
+    char name[32];
+    const int length = snprintf(name, sizeof name, "%s%d", prefix, number);
+    return kiln__build_copy(w->b, name, (size_t)length + 1);
+}
+
+/* Name the results of a stage's reductions, in the row's scope. */
+static void name_results(kiln__writer *w, const kiln__member *members, size_t count,
+                         const char *result)
+{
+    w->body = KILN__BUF_ROW;
+    for (size_t m = 0; m < count; m++) {
+        char part[64];
+        snprintf(part, sizeof part, "%.32s", result);
+        if (count > 1)
+            snprintf(part, sizeof part, "%.32s.v%zu", result, m);
+        kiln__name_low(w, members[m].id, row_map(w, members[m].low),
+                       w->dry ? "" : kiln__name_result(w, &members[m], part));
+        w->seen[w->seen_count - 1].lasting = true;
+    }
+    w->body = KILN__BUF_BODY;
+}
+
+static size_t members_of(kiln__writer *w, int stage, uint32_t *ids)
+{
+    size_t count = 0;
+    for (size_t m = 0; m < w->kernel->member_count; m++)
+        if (w->b->lows[w->kernel->members[m]].stage == stage)
+            ids[count++] = w->kernel->members[m];
+    return count;
+}
+
+/* One stage. What earlier results still have to give per row is written into their post first. */
+static void write_stage(kiln__writer *w, int stage, kiln__row_stage *stages, kiln__buf *preamble)
+{
+    kiln__build *b = w->b;
+    uint32_t *ids = kiln__build_alloc(b, w->kernel->member_count * sizeof *ids);
+    const size_t count = members_of(w, stage, ids);
+    const kiln__member *members = kiln__read_members(w, ids, count);
+    const char **elements = kiln__build_alloc(b, count * sizeof *elements);
+    const char *result = numbered(w, "r", stage + 1);
+
+    begin_stage(w, stage);
+    for (size_t m = 0; m < count; m++) {
+        const uint32_t operand = members[m].low->operand[0];
+        elements[m] = kiln__operand_text(w, operand, kiln__own_map(w, operand), false);
+    }
+    if (!w->dry) {
+        kiln__row_stage *s = &stages[stage];
+        if (stage > 0)
+            stages[stage - 1].post = kiln__build_text(b, &b->scratch[KILN__BUF_ROW]);
+        s->prep = kiln__build_text(b, &b->scratch[KILN__BUF_BODY]);
+        const kiln__pass pass = kiln__write_pass(
+            w, members, count, numbered(w, "kiln_graph_part", stage + 1), "", elements);
+        if (pass.declaration != NULL)
+            kiln__buf_puts(preamble, pass.declaration);
+        s->map = pass.map;
+        s->type = pass.type;
+        s->reduce = pass.reduce;
+        s->identity = pass.identity;
+        s->result = result;
+    }
+    name_results(w, members, count, result);
+}
+
+/* ---- outputs ------------------------------------------------------------------------------------------- */
+
+static bool is_per_row(const kiln__writer *w, uint32_t low)
+{
+    const kiln__low *n = &w->b->lows[low];
+    return !kiln__same_shape(n->rank, n->shape, w->kernel->rank, w->kernel->shape) || !n->loads;
+}
+
+static void put_element_outputs(kiln__writer *w, const char *const *texts)
+{
+    const kiln__plan_kernel *k = w->kernel;
+    int order[KILN_RANK_MAX];
+    kiln__result_order(w, order);
+    for (size_t r = 0; r < k->root_count; r++) {
+        if (is_per_row(w, k->roots[r]))
+            continue;
+        const kiln__low *n = &w->b->lows[k->roots[r]];
+        kiln__place(w, k->roots[r], order);
+        const char *name =
+            kiln__output_param(w, k->roots[r], w->rank, w->shape, n->value.strides);
+        kiln__buf_printf(&w->b->scratch[KILN__BUF_BODY], "%s = %s;\n", name, texts[r]);
+    }
+}
+
+static void put_row_output(kiln__writer *w, uint32_t low, const char *text, kiln__buf *post)
+{
+    int64_t shape[KILN_RANK_MAX], strides[KILN_RANK_MAX];
+    kiln__place(w, low, NULL);
+    const int rank = kiln__kept_strides(w, &w->b->lows[low], shape, strides);
+    kiln__buf_printf(post, "%s = %s;\n", kiln__output_param(w, low, rank, shape, strides), text);
+}
+
+static void put_row_outputs(kiln__writer *w, const char *const *texts)
+{
+    const kiln__plan_kernel *k = w->kernel;
+    kiln__buf *post = &w->b->scratch[KILN__BUF_TEXT];
+    w->row_outputs = true;
+    for (size_t m = 0; m < k->member_count; m++) {
+        const kiln__low *n = &w->b->lows[k->members[m]];
+        if (n->read || n->output >= 0)
+            put_row_output(w, k->members[m],
+                           kiln__operand_text(w, k->members[m], row_map(w, n), false), post);
+    }
+    for (size_t r = 0; r < k->root_count; r++)
+        if (is_per_row(w, k->roots[r]))
+            put_row_output(w, k->roots[r], texts[r], post);
+    w->step->request.snippet[KILN__SNIPPET_POST] = kiln__build_text(w->b, post);
+}
+
+/* Outputs: those of elements in a last scope of theirs, those of rows in the row's. */
+static void write_outputs(kiln__writer *w, int stage_count, kiln__row_stage *stages)
+{
+    kiln__build *b = w->b;
+    const kiln__plan_kernel *k = w->kernel;
+    const char **texts = kiln__build_alloc(b, (k->root_count + 1) * sizeof *texts);
+
+    begin_stage(w, stage_count);
+    for (size_t r = 0; r < k->root_count; r++) {
+        const bool per_row = is_per_row(w, k->roots[r]);
+        const kiln__low *n = &b->lows[k->roots[r]];
+        w->body = per_row ? KILN__BUF_ROW : KILN__BUF_BODY;
+        texts[r] = kiln__operand_text(
+            w, k->roots[r], per_row ? row_map(w, n) : kiln__own_map(w, k->roots[r]), true);
+        w->body = KILN__BUF_BODY;
+    }
+    if (w->dry)
+        return;
+    stages[stage_count - 1].post = kiln__build_text(b, &b->scratch[KILN__BUF_ROW]);
+    w->step->input_count = w->step->param_count;
+    put_element_outputs(w, texts);
+    w->step->request.snippet[KILN__SNIPPET_OP] = kiln__build_text(b, &b->scratch[KILN__BUF_BODY]);
+    put_row_outputs(w, texts);
+    w->step->request.row_out = kiln__build_text(b, &b->scratch[KILN__BUF_MORE]);
+}
+
 void kiln__write_rows(kiln__writer *w)
 {
-    kiln__build_fail(w->b, 0, KILN_ERR_INTERNAL, "no row program is made");
+    kiln__build *b = w->b;
+    const int count = w->kernel->rows->stage_count;
+    kiln__row_stage *stages = kiln__build_alloc(b, (size_t)count * sizeof *stages);
+    kiln__buf *preamble = &b->scratch[KILN__BUF_PREAMBLE];
+
+    w->values = kiln__build_alloc(b, KILN__VALUE_MAX * sizeof *w->values);
+    for (int stage = 0; stage < count; stage++)
+        write_stage(w, stage, stages, preamble);
+    write_outputs(w, count, stages);
+    if (w->dry)
+        return;
+    kiln__definition_request *request = &w->step->request;
+    if (preamble->length > 0)
+        request->snippet[KILN__SNIPPET_PREAMBLE] = kiln__build_text(b, preamble);
+    request->stages = stages;
+    request->stage_count = (size_t)count;
+    request->values = w->values;
+    request->value_count = w->value_count;
+    kiln__buf *why = &b->scratch[KILN__BUF_TEXT];
+    kiln__buf_printf(why, "rows in one pass: %d stage%s, %zu reductions, %d operations", count,
+                     count == 1 ? "" : "s", w->kernel->member_count, w->operations);
+    if (w->value_count > 0)
+        kiln__buf_printf(why, ", %zu kept per element", w->value_count);
+    w->step->why = kiln__build_text(b, why);
 }

@@ -15,7 +15,17 @@ typedef struct kiln__seen {
     uint32_t low;
     const kiln__axis_map *map;
     const char *text;
+    bool lasting; /* seen from every scope that follows */
 } kiln__seen;
+
+/* Something dear that a row program computes for each element, and in which stage first. What later
+ * stages use again becomes a value of the element. */
+typedef struct kiln__dear {
+    uint32_t low;
+    const kiln__axis_map *map;
+    int stage;
+    bool again;
+} kiln__dear;
 
 /* Scratch buffers of a build, by use. */
 enum {
@@ -24,7 +34,9 @@ enum {
     KILN__BUF_OUT,   /* output signature */
     KILN__BUF_TEXT,  /* one expression */
     KILN__BUF_OTHER, /* texts of a reduction */
-    KILN__BUF_MORE
+    KILN__BUF_MORE,  /* signature of outputs per row */
+    KILN__BUF_ROW,   /* statements per row */
+    KILN__BUF_PREAMBLE
 };
 
 typedef struct kiln__writer {
@@ -33,7 +45,8 @@ typedef struct kiln__writer {
     kiln__step *step;
     uint32_t number; /* of the step, from 0 */
     bool dry;
-    bool finishing;  /* what follows a reduction */
+    int body;        /* the scratch buffer that statements go to */
+    int stage;       /* of a row program */
     bool careful;    /* prefix every parameter: some name collided with a function's */
     int rank;        /* of the loop: the kernel's axes in the order `axis` */
     const int64_t *shape;
@@ -49,6 +62,10 @@ typedef struct kiln__writer {
     bool uses_tuple;  /* `_ind` */
     int64_t iota[KILN_RANK_MAX]; /* coefficients of the first position met */
     int operations;
+    kiln__dear *dear;
+    size_t dear_count;
+    kiln__row_value *values;
+    size_t value_count;
 } kiln__writer;
 
 /* ---- values.c: where values are, and parameters bound to views of them ---- */
@@ -74,8 +91,32 @@ const kiln__axis_map *kiln__own_map(kiln__writer *w, uint32_t low);
 /* Register a text for a low, as when a reduction has computed it. */
 void kiln__name_low(kiln__writer *w, uint32_t low, const kiln__axis_map *map, const char *text);
 const char *kiln__next_name(kiln__writer *w);
+/* The order of axes in which results that kiln allocates follow the inputs (K-order). */
+void kiln__result_order(kiln__writer *w, int *order);
 
 /* ---- text_reduce.c ---- */
+
+/* The texts of one reduction of a kernel, from the table of named reductions. */
+typedef struct kiln__member {
+    const kiln__low *low;
+    uint32_t id;
+    kiln_dtype from; /* of the elements */
+    const char *type, *map, *reduce, *post, *identity;
+} kiln__member;
+
+/* What several reductions in one pass are to a kernel: of one its own texts, of several a struct. */
+typedef struct kiln__pass {
+    const char *declaration; /* of the struct; NULL for one */
+    const char *type, *map, *reduce, *identity;
+} kiln__pass;
+
+kiln__member *kiln__read_members(kiln__writer *w, const uint32_t *ids, size_t count);
+/* `struct_name` names the struct, `statements` come before the elements that `elements` are. */
+kiln__pass kiln__write_pass(kiln__writer *w, const kiln__member *members, size_t count,
+                            const char *struct_name, const char *statements,
+                            const char *const *elements);
+/* A statement that gives a name to the result of a member, from the reduced value `part`. */
+const char *kiln__name_result(kiln__writer *w, const kiln__member *m, const char *part);
 void kiln__write_reduction(kiln__writer *w);
 
 /* ---- text_rows.c ---- */

@@ -1,0 +1,228 @@
+/*
+ * test_graph_rows.c - graphs that become row programs: softmax and its relatives, one kernel each.
+ *
+ * Expected values come from plain C loops in double precision.
+ */
+#include <stdlib.h>
+
+#include "graph_env.h"
+
+enum { ROWS = 19, LENGTH = 130 };
+static const int64_t shape[] = {ROWS, LENGTH};
+
+/* Record a function of x (and perhaps of weights), run it, compare each row with `want`. */
+typedef kiln_node (*record_fn)(kiln_graph *g, kiln_node x);
+typedef void (*row_fn)(const double *x, double *y, size_t n);
+
+static void check(test_env *t, record_fn record, row_fn want, kiln_dtype dtype, double tolerance)
+{
+    kiln_graph *g = graph_begin(t);
+    static double xs[ROWS * LENGTH], got[ROWS * LENGTH], expected[LENGTH];
+    kiln_graph_output(g, "y", record(g, kiln_graph_input(g, "x")));
+    kiln_array *x = graph_array(t, dtype, 2, shape, xs), *y = NULL;
+    CHECK(KERNELS(t, g, x, &y) == 1, "more than one kernel");
+    OK(t, kiln_graph_call(g, &t->err, x, &y));
+    assert_int_equal(kiln_array_dtype(y), dtype);
+    graph_fetch(t, y, got, ROWS * LENGTH);
+    for (size_t r = 0; r < ROWS; r++) {
+        want(xs + r * LENGTH, expected, LENGTH);
+        for (size_t k = 0; k < LENGTH; k++)
+            graph_near(got[r * LENGTH + k], expected[k], tolerance, r * LENGTH + k);
+    }
+    OK(t, kiln_graph_call(g, &t->err, x, x)); /* in place */
+    graph_fetch(t, x, got, ROWS * LENGTH);
+    want(xs, expected, LENGTH);
+    for (size_t k = 0; k < LENGTH; k++)
+        graph_near(got[k], expected[k], tolerance, k);
+    kiln_array_release(x), kiln_array_release(y);
+    kiln_graph_destroy(g);
+}
+
+static kiln_node softmax(kiln_graph *g, kiln_node x)
+{
+    (void)g;
+    kiln_node e = kiln_exp(kiln_subtract(x, kiln_max_keep(x, KILN_AXES(-1))));
+    return kiln_divide(e, kiln_sum_keep(e, KILN_AXES(-1)));
+}
+
+static void softmax_row(const double *x, double *y, size_t n)
+{
+    double most = x[0], sum = 0;
+    for (size_t k = 0; k < n; k++)
+        most = fmax(most, x[k]);
+    for (size_t k = 0; k < n; k++)
+        sum += y[k] = exp(x[k] - most);
+    for (size_t k = 0; k < n; k++)
+        y[k] /= sum;
+}
+
+static kiln_node log_softmax(kiln_graph *g, kiln_node x)
+{
+    (void)g;
+    kiln_node d = kiln_subtract(x, kiln_max_keep(x, KILN_AXES(-1)));
+    return kiln_subtract(d, kiln_log(kiln_sum_keep(kiln_exp(d), KILN_AXES(-1))));
+}
+
+static void log_softmax_row(const double *x, double *y, size_t n)
+{
+    double most = x[0], sum = 0;
+    for (size_t k = 0; k < n; k++)
+        most = fmax(most, x[k]);
+    for (size_t k = 0; k < n; k++)
+        sum += exp(x[k] - most);
+    for (size_t k = 0; k < n; k++)
+        y[k] = x[k] - most - log(sum);
+}
+
+static kiln_node layer_norm(kiln_graph *g, kiln_node x)
+{
+    (void)g;
+    kiln_node mean = kiln_mean_keep(x, KILN_AXES(-1)), var = kiln_var_keep(x, KILN_AXES(-1));
+    return kiln_divide(kiln_subtract(x, mean), kiln_sqrt(kiln_add(var, 1e-3)));
+}
+
+static void layer_norm_row(const double *x, double *y, size_t n)
+{
+    double sum = 0, squares = 0;
+    for (size_t k = 0; k < n; k++)
+        sum += x[k];
+    for (size_t k = 0; k < n; k++)
+        squares += (x[k] - sum / (double)n) * (x[k] - sum / (double)n);
+    for (size_t k = 0; k < n; k++)
+        y[k] = (x[k] - sum / (double)n) / sqrt(squares / (double)n + 1e-3);
+}
+
+static kiln_node rms_norm(kiln_graph *g, kiln_node x)
+{
+    (void)g;
+    kiln_node square = kiln_mean_keep(kiln_multiply(x, x), KILN_AXES(-1));
+    return kiln_divide(x, kiln_sqrt(kiln_add(square, 1e-6)));
+}
+
+static void rms_norm_row(const double *x, double *y, size_t n)
+{
+    double squares = 0;
+    for (size_t k = 0; k < n; k++)
+        squares += x[k] * x[k];
+    for (size_t k = 0; k < n; k++)
+        y[k] = x[k] / sqrt(squares / (double)n + 1e-6);
+}
+
+static void test_graph_rows__softmax_is_one_kernel(void **state)
+{
+    check(*state, softmax, softmax_row, KILN_FLOAT32, 1e-6);
+    check(*state, softmax, softmax_row, KILN_FLOAT16, 2e-2);
+}
+
+static void test_graph_rows__log_softmax_is_one_kernel(void **state)
+{
+    check(*state, log_softmax, log_softmax_row, KILN_FLOAT32, 1e-5);
+    check(*state, log_softmax, log_softmax_row, KILN_FLOAT64, 1e-13);
+}
+
+static void test_graph_rows__layer_norm_is_one_kernel(void **state)
+{
+    check(*state, layer_norm, layer_norm_row, KILN_FLOAT32, 1e-5);
+}
+
+static void test_graph_rows__rms_norm_is_one_kernel(void **state)
+{
+    check(*state, rms_norm, rms_norm_row, KILN_FLOAT32, 1e-5);
+    check(*state, rms_norm, rms_norm_row, KILN_BFLOAT16, 5e-2);
+}
+
+static void test_graph_rows__weights_belong_to_columns(void **state)
+{
+    test_env *t = *state;
+    kiln_graph *g = graph_begin(t);
+    static double xs[ROWS * LENGTH], ws[LENGTH], got[ROWS * LENGTH], means[ROWS];
+    kiln_node x = kiln_graph_input(g, "x"), w = kiln_graph_input(g, "w");
+    kiln_node mean = kiln_mean(x, KILN_AXES(1)), var = kiln_var(x, KILN_AXES(1));
+    kiln_node scale = kiln_divide(1, kiln_sqrt(kiln_add(var, 1e-3)));
+    kiln_node y = kiln_multiply(kiln_subtract(x, kiln_newaxis(mean, 1)), kiln_newaxis(scale, 1));
+    kiln_graph_output(g, "y", kiln_add(kiln_multiply(y, w), w));
+    kiln_graph_output(g, "mean", mean);
+    kiln_array *a = graph_array(t, KILN_FLOAT32, 2, shape, xs);
+    kiln_array *b = graph_array(t, KILN_FLOAT32, 1, shape + 1, ws), *out = NULL, *m = NULL;
+    assert_int_equal(KERNELS(t, g, a, b, &out, &m), 1);
+    OK(t, kiln_graph_call(g, &t->err, a, b, &out, &m));
+    graph_fetch(t, out, got, ROWS * LENGTH);
+    graph_fetch(t, m, means, ROWS);
+    for (size_t r = 0; r < ROWS; r++) {
+        double expected[LENGTH], sum = 0;
+        layer_norm_row(xs + r * LENGTH, expected, LENGTH);
+        for (size_t k = 0; k < LENGTH; k++) {
+            graph_near(got[r * LENGTH + k], expected[k] * ws[k] + ws[k], 1e-5, r * LENGTH + k);
+            sum += xs[r * LENGTH + k];
+        }
+        graph_near(means[r], sum / LENGTH, 1e-5, r);
+    }
+    kiln_array_release(a), kiln_array_release(b), kiln_array_release(out), kiln_array_release(m);
+    kiln_graph_destroy(g);
+}
+
+static void test_graph_rows__cosine_similarity_is_one_reduction(void **state)
+{
+    test_env *t = *state;
+    kiln_graph *g = graph_begin(t);
+    static double xs[ROWS * LENGTH], ys[ROWS * LENGTH], got[ROWS];
+    kiln_node x = kiln_graph_input(g, "x"), y = kiln_graph_input(g, "y");
+    kiln_node xy = kiln_sum(kiln_multiply(x, y), KILN_AXES(1));
+    kiln_node xx = kiln_sum(kiln_multiply(x, x), KILN_AXES(1));
+    kiln_node yy = kiln_sum(kiln_multiply(y, y), KILN_AXES(1));
+    kiln_graph_output(g, "c", kiln_divide(xy, kiln_multiply(kiln_sqrt(xx), kiln_sqrt(yy))));
+    kiln_array *a = graph_array(t, KILN_FLOAT32, 2, shape, xs), *b = NULL, *c = NULL;
+    OK(t, kiln_array_flip(a, 1, &b, &t->err));
+    graph_fetch(t, b, ys, ROWS * LENGTH);
+    assert_int_equal(KERNELS(t, g, a, b, &c), 1);
+    OK(t, kiln_graph_call(g, &t->err, a, b, &c));
+    graph_fetch(t, c, got, ROWS);
+    for (size_t r = 0; r < ROWS; r++) {
+        double sum = 0, p = 0, q = 0;
+        for (size_t k = r * LENGTH; k < (r + 1) * LENGTH; k++)
+            sum += xs[k] * ys[k], p += xs[k] * xs[k], q += ys[k] * ys[k];
+        graph_near(got[r], sum / sqrt(p) / sqrt(q), 1e-5, r);
+    }
+    kiln_array_release(a), kiln_array_release(b), kiln_array_release(c);
+    kiln_graph_destroy(g);
+}
+
+/* log(sum(exp(x))) without overflow: two stages, and nothing is written per element. */
+static void test_graph_rows__a_reduction_may_need_another(void **state)
+{
+    test_env *t = *state;
+    kiln_graph *g = graph_begin(t);
+    static double xs[ROWS * LENGTH], got[ROWS];
+    kiln_node x = kiln_multiply(kiln_graph_input(g, "x"), 100);
+    kiln_node m = kiln_max(x, KILN_AXES(1));
+    kiln_node s = kiln_sum(kiln_exp(kiln_subtract(x, kiln_newaxis(m, 1))), KILN_AXES(1));
+    kiln_graph_output(g, "y", kiln_add(kiln_log(s), m));
+    kiln_array *a = graph_array(t, KILN_FLOAT32, 2, shape, xs), *y = NULL;
+    assert_int_equal(KERNELS(t, g, a, &y), 1);
+    OK(t, kiln_graph_call(g, &t->err, a, &y));
+    graph_fetch(t, y, got, ROWS);
+    for (size_t r = 0; r < ROWS; r++) {
+        double most = -INFINITY, sum = 0;
+        for (size_t k = r * LENGTH; k < (r + 1) * LENGTH; k++)
+            most = fmax(most, 100 * xs[k]);
+        for (size_t k = r * LENGTH; k < (r + 1) * LENGTH; k++)
+            sum += exp(100 * xs[k] - most);
+        graph_near(got[r], log(sum) + most, 1e-5, r);
+    }
+    kiln_array_release(a), kiln_array_release(y);
+    kiln_graph_destroy(g);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_graph_rows__softmax_is_one_kernel),
+        TEST(test_graph_rows__log_softmax_is_one_kernel),
+        TEST(test_graph_rows__layer_norm_is_one_kernel),
+        TEST(test_graph_rows__rms_norm_is_one_kernel),
+        TEST(test_graph_rows__weights_belong_to_columns),
+        TEST(test_graph_rows__cosine_similarity_is_one_reduction),
+        TEST(test_graph_rows__a_reduction_may_need_another),
+    };
+    return test_env_main(argc, argv, "test_graph_rows", tests, COUNT(tests));
+}
