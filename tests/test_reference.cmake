@@ -27,7 +27,7 @@ string(REGEX MATCHALL "`kiln_[a-z0-9_]+`" shown "${page}")
 list(TRANSFORM shown REPLACE "`" "")
 
 # These are macros over other functions, and stand for them in tests.
-set(macros kiln_call kiln_reduce kiln_scan_call)
+set(macros kiln_call kiln_reduce kiln_rows kiln_scan_call)
 file(GLOB tests ${SOURCE}/tests/*.c ${SOURCE}/tests/consumer/*.c ${SOURCE}/tests/oracle/*.c)
 set(called "")
 foreach(test IN LISTS tests)
@@ -38,6 +38,9 @@ endforeach()
 list(REMOVE_DUPLICATES called)
 if("kiln_reduce" IN_LIST called)
     list(APPEND called kiln_reduction_over)
+endif()
+if("kiln_rows" IN_LIST called)
+    list(APPEND called kiln_row_over)
 endif()
 
 foreach(name IN LISTS declared)
