@@ -480,6 +480,9 @@ static void test_cli__help_is_everywhere(void **state)
     KILN("reduce", "--help");
     EXPECT_DONE();
     expect_documented(got.out);
+    KILN("scan", "--help");
+    EXPECT_DONE();
+    expect_documented(got.out);
     KILN("help", "run");
     EXPECT_DONE();
     assert_string_equal(got.out, help);
@@ -651,6 +654,38 @@ static void test_cli__reduce_takes_a_struct_and_shows_its_source(void **state)
     assert_non_null(strstr(got.out, "x * 7"));
 }
 
+/* ---- kiln scan ---- */
+
+#define SCAN(...) KILN("scan", "--device", "cpu", "--in", "T x", "--out", "T y", "--map", "x",       \
+                       "--post", "y = a", __VA_ARGS__)
+
+static void test_cli__scan_goes_along_an_axis_in_every_direction(void **state)
+{
+    (void)state;
+    const float x[] = {1, 2, 3, 4, 5, 6};
+    const float rows[] = {0, 1, 3, 0, 4, 9};
+
+    write_npy("x.npy", "<f4", "(2, 3)", x, sizeof x);
+    SCAN("--axis", "1", "--exclusive", "--identity", "0", "x.npy", "-o", "rows.npy");
+    EXPECT_DONE();
+    expect_npy("rows.npy", "<f4", "(2, 3)", rows, sizeof rows);
+    SCAN("--reverse", "--reduce", "a * b", "x.npy");
+    EXPECT_DONE();
+    assert_string_equal(got.out, "[720. 720. 360. 120.  30.   6.]\n");
+    SCAN("--name", "timed", "--time", "2", "--axis=-1", "x.npy");
+    EXPECT_DONE();
+    assert_non_null(strstr(got.out, "timed on cpu: median of 2 runs"));
+    SCAN("--show-source", "--name", "shown", "x.npy");
+    EXPECT_DONE();
+    assert_non_null(strstr(got.out, "shown"));
+    SCAN("--axis", "0,1", "x.npy");
+    expect_refusal(2, "--axis 0,1");
+    SCAN("--axis", "2", "x.npy");
+    expect_refusal(1, "axis 2 is out of range");
+    SCAN("--exclusive", "x.npy");
+    expect_refusal(1, "identity");
+}
+
 static void test_cli__reduce_takes_a_mask_a_start_and_types(void **state)
 {
     (void)state;
@@ -733,6 +768,7 @@ int main(void)
         cmocka_unit_test(test_cli__reduce_takes_a_struct_and_shows_its_source),
         cmocka_unit_test(test_cli__reduce_takes_a_mask_a_start_and_types),
         cmocka_unit_test(test_cli__reduce_explains_wrong_usage_and_failures),
+        cmocka_unit_test(test_cli__scan_goes_along_an_axis_in_every_direction),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }

@@ -162,6 +162,44 @@ static void test_scans__in_place(void **state)
     kiln_scan_destroy(op);
 }
 
+/* A prepared scan sees what its arrays hold when it runs, and has workspace at each run. */
+static void test_scans__a_prepared_launch(void **state)
+{
+    enum { N = 40000 };
+    static const int64_t length[] = {N};
+    test_env *t = *state;
+    kiln_scan *op = create_sum(t);
+    kiln_array *x = ones(t, KILN_INT32, 1, length), *y = NULL, *part = NULL, *lead = NULL;
+    kiln_scan_call_options options = KILN_SCAN_CALL_OPTIONS_INIT;
+    kiln_launch *launch = NULL, *none = NULL;
+    static int32_t got[N];
+
+    options.flags = KILN_SCAN_EXCLUSIVE;
+    OK(t, kiln_scan_prepare(op, KILN_ARGS(x, &y), &options, &launch, &t->err));
+    for (int run = 1; run <= 3; run++) {
+        kiln_array *value = NULL;
+
+        OK(t, kiln_array_full(t->ctx, KILN_INT32, 0, NULL, run, &value, &t->err));
+        OK(t, kiln_array_assign(x, value, &t->err));
+        kiln_array_release(value);
+        OK(t, kiln_launch_run(launch, NULL, &t->err));
+        OK(t, kiln_array_to_host(y, got, sizeof got, NULL, &t->err));
+        for (int k = 0; k < N; k++)
+            CHECK(got[k] == k * run, "run %d, element %d: %d", run, k, got[k]);
+    }
+    OK(t, kiln_array_slice(x, 0, 1, N, 1, &part, &t->err));
+    OK(t, kiln_array_slice(x, 0, 0, N - 1, 1, &lead, &t->err));
+    FAILS(t, KILN_ERR_OVERLAP,
+          kiln_scan_prepare(op, KILN_ARGS(lead, part), &options, &none, &t->err), "adder");
+    FAILS(t, KILN_ERR_NULL, kiln_scan_prepare(op, KILN_ARGS(x, &y), &options, NULL, &t->err), "out");
+    kiln_launch_destroy(launch);
+    kiln_array_release(lead);
+    kiln_array_release(part);
+    kiln_array_release(x);
+    kiln_array_release(y);
+    kiln_scan_destroy(op);
+}
+
 /* y = x[1:], x = x[:-1] of one array: the input is copied first. */
 static void test_scans__an_input_that_overlaps_the_output_is_copied(void **state)
 {
@@ -402,6 +440,7 @@ int main(int argc, char **argv)
         TEST(test_scans__a_raw_table),
         TEST(test_scans__products_of_matrices),
         TEST(test_scans__in_place),
+        TEST(test_scans__a_prepared_launch),
         TEST(test_scans__an_input_that_overlaps_the_output_is_copied),
         TEST(test_scans__definitions_that_are_refused),
         TEST(test_scans__compile_errors_name_the_snippet),

@@ -1,5 +1,5 @@
 /*
- * job.h - what `kiln run` and `kiln reduce` do alike.
+ * job.h - what `kiln run`, `kiln reduce` and `kiln scan` do alike.
  *
  *     check the usage > parse the signature > load ARGs > apply --type > run, time or show source
  *

@@ -19,22 +19,28 @@ struct option {
 };
 
 /* What the commands that run something have in common. */
-#define BOTH (COMMAND_RUN | COMMAND_REDUCE)
+#define BOTH (COMMAND_RUN | COMMAND_REDUCE | COMMAND_SCAN)
+#define FOLDS (COMMAND_REDUCE | COMMAND_SCAN)
 
 static const struct option OPTIONS[] = {
     {OPTION_IN, "--in", "PARAMS", BOTH, false, "input parameters, as in 'T x, float32 a'"},
     {OPTION_OUT, "--out", "PARAMS", BOTH, false, "output parameters, as in 'T z'"},
     {OPTION_OP, "--op", "CODE", COMMAND_RUN, false, "C++ statements run for every element"},
-    {OPTION_MAP, "--map", "CODE", COMMAND_REDUCE, false, "C++ expression for every element"},
-    {OPTION_REDUCE, "--reduce", "CODE", COMMAND_REDUCE, false,
+    {OPTION_MAP, "--map", "CODE", FOLDS, false, "C++ expression for every element"},
+    {OPTION_REDUCE, "--reduce", "CODE", FOLDS, false,
      "C++ expression that combines `a` and `b` (a + b)"},
-    {OPTION_POST, "--post", "CODE", COMMAND_REDUCE, false,
+    {OPTION_POST, "--post", "CODE", FOLDS, false,
      "C++ statements that set the outputs from `a`"},
-    {OPTION_IDENTITY, "--identity", "CODE", COMMAND_REDUCE, false,
+    {OPTION_IDENTITY, "--identity", "CODE", FOLDS, false,
      "C++ expression for no elements (none)"},
-    {OPTION_REDUCE_TYPE, "--reduce-type", "TYPE", COMMAND_REDUCE, false,
+    {OPTION_REDUCE_TYPE, "--reduce-type", "TYPE", FOLDS, false,
      "C++ type of `a` and `b` (the first output's)"},
     {OPTION_AXIS, "--axis", "AXES", COMMAND_REDUCE, false, "axes to reduce, as in 0,-1 (all)"},
+    {OPTION_AXIS, "--axis", "AXIS", COMMAND_SCAN, false,
+     "the axis to go along (all elements, in C-order)"},
+    {OPTION_EXCLUSIVE, "--exclusive", NULL, COMMAND_SCAN, false,
+     "leave each element out of its own value"},
+    {OPTION_REVERSE, "--reverse", NULL, COMMAND_SCAN, false, "from the last element to the first"},
     {OPTION_KEEPDIMS, "--keepdims", NULL, COMMAND_REDUCE, false, "keep reduced axes with extent 1"},
     {OPTION_WHERE, "--where", "FILE", COMMAND_REDUCE, false,
      "leave out elements where this bool .npy file is false"},
@@ -105,6 +111,13 @@ static const struct command COMMANDS[] = {
      "\n"
      "  kiln reduce --in 'T x' --out 'T y' --map 'x * x' --reduce 'a + b' --post 'y = sqrt(a)' \\\n"
      "              --identity 0 --axis -1 x.npy -o y.npy\n"},
+    {COMMAND_SCAN, "scan",
+     "kiln scan --in PARAMS --out PARAMS --map CODE --post CODE [OPTION]... ARG...",
+     "running sums and their like, along an axis",
+     "ARGs and outputs are those of kiln reduce; every element gets the value of those before it.\n"
+     "\n"
+     "  kiln scan --in 'T x' --out 'T y' --map 'x' --reduce 'a + b' --post 'y = a' \\\n"
+     "            --axis -1 x.npy -o sums.npy\n"},
     {COMMAND_INFO, "info", "kiln info [--json]", "tell version, devices, compilers and cache",
      "A device that cannot be used is listed with the reason.\n"},
     {COMMAND_WARM, "warm", "kiln warm MANIFEST... --arch TARGETS [--cpu] [OPTION]...",

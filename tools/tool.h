@@ -5,7 +5,7 @@
  *     run.c      `kiln run`                   values.c   ARGs: .npy files and numbers
  *     reduce.c   `kiln reduce`                info.c     `kiln info`
  *     job.c      what both of them do         warm*.c    `kiln warm`
- *     cmd_cache.c `kiln cache`
+ *     cmd_cache.c `kiln cache`               scan.c     `kiln scan`
  *
  * Rule 1: results go to stdout; everything else goes to stderr and begins with "kiln: ".
  * Rule 2: exit status 0 done, 1 failed, 2 wrong usage; nothing exits but main().
@@ -26,7 +26,8 @@ enum {
     COMMAND_INFO = 2,
     COMMAND_REDUCE = 4,
     COMMAND_WARM = 8,
-    COMMAND_CACHE = 16
+    COMMAND_CACHE = 16,
+    COMMAND_SCAN = 32
 };
 
 enum option_id {
@@ -44,6 +45,8 @@ enum option_id {
     OPTION_REDUCE_TYPE,
     OPTION_AXIS,
     OPTION_KEEPDIMS,
+    OPTION_EXCLUSIVE,
+    OPTION_REVERSE,
     OPTION_WHERE,
     OPTION_INITIAL,
     OPTION_TYPE,
@@ -117,6 +120,7 @@ int command_run(const struct invocation *v);
 int command_info(const struct invocation *v);
 int command_cache(const struct invocation *v);
 int command_reduce(const struct invocation *v);
+int command_scan(const struct invocation *v);
 int command_warm(const struct invocation *v);
 int command_warm_worker(int argc, char **argv); /* what `kiln warm` starts */
 

@@ -102,6 +102,16 @@ KILN_API KILN_NODISCARD kiln_status kiln_scan_run(kiln_scan *op, const kiln_arg 
                                                   const kiln_scan_call_options *opts,
                                                   kiln_error *err);
 
+/**
+ * Do all of kiln_scan_run() but the launch; see kiln_elementwise_prepare(). kiln_launch_run() then
+ * costs little more than the driver's own work. An input that would have to be copied first is
+ * refused.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_scan_prepare(kiln_scan *op, const kiln_arg *args,
+                                                      size_t arg_count,
+                                                      const kiln_scan_call_options *opts,
+                                                      kiln_launch **out, kiln_error *err);
+
 /** The generated source that such a call would compile; free it with kiln_free(). */
 KILN_API KILN_NODISCARD kiln_status kiln_scan_source(kiln_scan *op, const kiln_arg *args,
                                                      size_t arg_count,

@@ -319,6 +319,18 @@ kiln_status kiln_scan_prefetch(kiln_scan *op, const kiln_arg *args, size_t arg_c
     return status == KILN_OK ? kiln__kernel_prefetch(&op->kernel, &call, out, err) : status;
 }
 
+kiln_status kiln_scan_prepare(kiln_scan *op, const kiln_arg *args, size_t arg_count,
+                              const kiln_scan_call_options *opts, kiln_launch **out,
+                              kiln_error *err)
+{
+    kiln__call call;
+    if (out == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "kiln_scan_prepare: `out` is NULL");
+    *out = NULL;
+    kiln_status status = read_call(op, args, arg_count, opts, &call, err);
+    return status == KILN_OK ? kiln__kernel_prepare(&op->kernel, &call, out, err) : status;
+}
+
 kiln_status kiln_scan_source(kiln_scan *op, const kiln_arg *args, size_t arg_count,
                              const kiln_scan_call_options *opts, char **text_out, kiln_error *err)
 {
