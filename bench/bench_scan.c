@@ -1,0 +1,308 @@
+/*
+ * bench_scan.c - how close scans come to reading their input and writing their output once.
+ *
+ *     bench_scan [--out DIR] [--commit ID] [--device cuda:N] [--only PREFIX] [--scale N]
+ *
+ * The limit is the best hand-written kernel that reads and writes as many bytes (limits.h). It and
+ * kiln run alternately, back to back on one stream, 31 times each; the medians of the times between
+ * events are compared. Inputs hold 2^28 elements (divided by --scale); bytes are those of input and
+ * output. The last value of each scan is compared with what it must be. Host time is the least of
+ * many short batches. Without a usable GPU the program says so and ends with status 77.
+ */
+#define _GNU_SOURCE
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+#include "gpu.h"
+#include "limits.h"
+
+enum { ROUNDS = 31 };
+
+#define M(n) (INT64_C(1) << (n))
+
+typedef struct machine {
+    kiln_context *ctx;
+    const kiln_device_info *device;
+    void *stream;
+    int64_t scale;
+    const char *only;
+    bench_file *file;
+} machine;
+
+typedef enum work {
+    WORK_CUMSUM,
+    WORK_RECURRENCE /* s = s / 2 + x, a struct of two floats */
+} work;
+
+typedef struct bench_case {
+    const char *name, *label;
+    work work;
+    kiln_dtype dtype, result;
+    int rank;
+    int64_t shape[2]; /* the larger extent is scaled */
+    int axis;
+    unsigned flags;
+    double target; /* 0: none */
+} bench_case;
+
+#define F32 KILN_FLOAT32, KILN_FLOAT32
+#define EX KILN_SCAN_EXCLUSIVE
+#define RV KILN_SCAN_REVERSE
+
+static const bench_case cases[] = {
+    {"cumsum_all", "cumsum of all", WORK_CUMSUM, F32, 1, {M(28)}, 0, 0, 0.80},
+    {"cumsum_16384x16384_1", "cumsum along rows", WORK_CUMSUM, F32, 2, {M(14), M(14)}, 1, 0, 0.80},
+    {"cumsum_16384x16384_0", "cumsum along columns", WORK_CUMSUM, F32, 2, {M(14), M(14)}, 0, 0, 0.80},
+    {"cumsum_2^20x256_1", "(2^20,256) axis 1", WORK_CUMSUM, F32, 2, {M(20), M(8)}, 1, 0, 0},
+    {"cumsum_2^20x256_0", "(2^20,256) axis 0", WORK_CUMSUM, F32, 2, {M(20), M(8)}, 0, 0, 0},
+    {"cumsum_256x2^20_1", "(256,2^20) axis 1", WORK_CUMSUM, F32, 2, {M(8), M(20)}, 1, 0, 0},
+    {"cumsum_256x2^20_0", "(256,2^20) axis 0", WORK_CUMSUM, F32, 2, {M(8), M(20)}, 0, 0, 0},
+    {"cumsum_2^24x16_1", "(2^24,16) axis 1", WORK_CUMSUM, F32, 2, {M(24), M(4)}, 1, 0, 0},
+    {"cumsum_2^24x16_0", "(2^24,16) axis 0", WORK_CUMSUM, F32, 2, {M(24), M(4)}, 0, 0, 0},
+    {"cumsum_4x2^26_1", "(4,2^26) axis 1", WORK_CUMSUM, F32, 2, {4, M(26)}, 1, 0, 0},
+    {"cumsum_2^26x4_1", "(2^26,4) axis 1", WORK_CUMSUM, F32, 2, {M(26), 4}, 1, 0, 0},
+    {"cumsum_exclusive", "exclusive, of all", WORK_CUMSUM, F32, 1, {M(28)}, 0, EX, 0},
+    {"cumsum_reverse", "reverse, of all", WORK_CUMSUM, F32, 1, {M(28)}, 0, RV, 0},
+    {"cumsum_float16", "float16", WORK_CUMSUM, KILN_FLOAT16, KILN_FLOAT16, 2, {M(18), M(10)}, 1, 0, 0},
+    {"cumsum_float64", "float64", WORK_CUMSUM, KILN_FLOAT64, KILN_FLOAT64, 1, {M(28)}, 0, 0, 0},
+    {"cumsum_int32", "int32 to int64", WORK_CUMSUM, KILN_INT32, KILN_INT64, 1, {M(28)}, 0, 0, 0},
+    {"cumsum_int8", "int8 to int64", WORK_CUMSUM, KILN_INT8, KILN_INT64, 1, {M(28)}, 0, 0, 0},
+    {"recurrence_all", "s = s / 2 + x", WORK_RECURRENCE, F32, 1, {M(28)}, 0, 0, 0},
+    {"recurrence_0", "the same, columns", WORK_RECURRENCE, F32, 2, {M(14), M(14)}, 0, 0, 0},
+};
+
+/* Arrays of one case. */
+typedef struct bound {
+    kiln_array *x, *y;
+    kiln_scan *recurrence;
+    const kiln_axes *axes;
+    kiln_axes axis;
+    int64_t size, length;
+} bound;
+
+static void call_once(const bench_case *c, bound *b)
+{
+    if (c->work == WORK_CUMSUM)
+        REQUIRE(kiln_array_scan(KILN_SCAN_CUMSUM, b->x, b->axes, c->flags, &b->y, &bench_err));
+    else
+        REQUIRE(kiln_scan_call(b->recurrence, b->axes, c->flags, &bench_err, b->x, &b->y));
+}
+
+static void define_recurrence(const machine *m, bound *b)
+{
+    kiln_scan_options options = KILN_SCAN_OPTIONS_INIT;
+
+    options.name = "decay";
+    options.reduce_type = "step";
+    options.preamble = "struct step { float keep, add; };";
+    REQUIRE(kiln_scan_create(m->ctx, "T x", "T y", "step{0.5f, x}",
+                             "step{a.keep * b.keep, b.keep * a.add + b.add}", "y = a.add",
+                             "step{1, 0}", &options, &b->recurrence, &bench_err));
+}
+
+/* All elements are 1. */
+static void bind(const machine *m, const bench_case *c, bound *b)
+{
+    int64_t shape[2] = {c->shape[0], c->shape[1]};
+    const int larger = c->rank == 2 && shape[1] > shape[0];
+
+    memset(b, 0, sizeof *b);
+    shape[larger] = shape[larger] / m->scale > 0 ? shape[larger] / m->scale : 1;
+    b->size = shape[0] * (c->rank == 2 ? shape[1] : 1);
+    b->length = shape[c->axis];
+    b->axis = (kiln_axes){1, {c->axis}};
+    b->axes = &b->axis;
+    REQUIRE(kiln_array_ones(m->ctx, c->dtype, c->rank, shape, &b->x, &bench_err));
+    define_recurrence(m, b);
+    call_once(c, b); /* compiles, and allocates the output */
+}
+
+static void unbind(const machine *m, bound *b)
+{
+    kiln_array_release(b->x);
+    kiln_array_release(b->y);
+    kiln_scan_destroy(b->recurrence);
+    (void)kiln_context_pool_trim(m->ctx);
+}
+
+/* A wrong result is no result: look at the last value of the last sequence. */
+static void check(const bench_case *c, const bound *b)
+{
+    const bool first_is_last = (c->flags & RV) != 0;
+    const double exact = c->work == WORK_RECURRENCE ? 2.0
+                                                    : (double)(b->length - ((c->flags & EX) != 0));
+    const double close = c->result == KILN_FLOAT16 ? 1e-2 : 1e-5;
+    kiln_array *flat = NULL, *last = NULL, *wide = NULL;
+    const int64_t at = first_is_last ? 0 : b->size - 1;
+    double got = 0;
+
+    REQUIRE(kiln_array_reshape(b->y, 1, &b->size, &flat, &bench_err));
+    REQUIRE(kiln_array_slice(flat, 0, at, at + 1, 1, &last, &bench_err));
+    REQUIRE(kiln_array_cast(last, KILN_FLOAT64, &wide, &bench_err));
+    REQUIRE(kiln_array_to_host(wide, &got, sizeof got, NULL, &bench_err));
+    if (fabs(got - exact) > close * exact) {
+        fprintf(stderr, "%s: the last value is %g, not %g\n", c->name, got, exact);
+        exit(1);
+    }
+    kiln_array_release(flat);
+    kiln_array_release(last);
+    kiln_array_release(wide);
+}
+
+/* As many accesses of input and output, the wider one by 16 bytes. */
+static void describe_limit(const bench_case *c, const bound *b, limit_case *l)
+{
+    const int64_t in = (int64_t)kiln_dtype_size(c->dtype), out = (int64_t)kiln_dtype_size(c->result);
+    const int64_t together = 16 / (in > out ? in : out);
+
+    *l = (limit_case){.read_count = 1, .write_count = 1};
+    l->width[0] = (uint8_t)(in * together);
+    l->width[1] = (uint8_t)(out * together);
+    l->address[0] = kiln_array_data(b->x);
+    l->address[1] = kiln_array_data(b->y);
+    l->accesses = b->size / together / 4096 * 4096;
+}
+
+static void measure(const machine *m, const bench_case *c, bound *b, const limit_case *l,
+                    const limit_kernel *kernel, double *limit_ms, double *kiln_ms)
+{
+    static void *events[2 * ROUNDS + 1];
+    double ms[2][ROUNDS];
+
+    for (size_t k = 0; k < COUNT(events); k++)
+        if (events[k] == NULL)
+            GPU(gpu.event_create(&events[k], 0));
+    for (int k = 0; k < ROUNDS; k++) {
+        GPU(gpu.event_record(events[2 * k], m->stream));
+        limit_launch(l, kernel, m->stream);
+        GPU(gpu.event_record(events[2 * k + 1], m->stream));
+        call_once(c, b);
+    }
+    GPU(gpu.event_record(events[2 * ROUNDS], m->stream));
+    GPU(gpu.event_synchronize(events[2 * ROUNDS]));
+    for (int k = 0; k < 2 * ROUNDS; k++) {
+        float v = 0;
+        GPU(gpu.event_elapsed(&v, events[k], events[k + 1]));
+        ms[k % 2][k / 2] = (double)v;
+    }
+    *limit_ms = bench_median(ms[0], ROUNDS);
+    *kiln_ms = bench_median(ms[1], ROUNDS);
+}
+
+static void run_case(const machine *m, const bench_case *c)
+{
+    bound b;
+    limit_case l;
+    limit_kernel kernel;
+    double limit_ms, kiln_ms;
+
+    bind(m, c, &b);
+    check(c, &b);
+    describe_limit(c, &b, &l);
+    limit_find(&l, m->device->target, m->stream, &kernel);
+    measure(m, c, &b, &l, &kernel, &limit_ms, &kiln_ms);
+    const double each = (double)(kiln_dtype_size(c->dtype) + kiln_dtype_size(c->result));
+    const double bytes = (double)b.size * each;
+    bench_row row = {.name = c->name,
+                     .label = c->label,
+                     .unit = "GB/s",
+                     .kiln = bytes / kiln_ms / 1e6,
+                     .limit = (double)(l.accesses * (l.width[0] + l.width[1])) / limit_ms / 1e6,
+                     .rule = c->target > 0 ? BENCH_AT_LEAST : BENCH_TELLS,
+                     .target = c->target,
+                     .note = kernel.note};
+    bench_add(m->file, &row);
+    limit_end(&kernel);
+    unbind(m, &b);
+}
+
+/* Least microseconds a call takes on the host, over batches with the stream drained between. */
+static void bench_host(const machine *m)
+{
+    enum { BATCHES = 60, BATCH = 100 };
+    static const bench_case small[] = {
+        {"call_cumsum_2^10", "call: 2^10", WORK_CUMSUM, F32, 1, {M(10)}, 0, 0, 0},
+        {"call_cumsum_2^20", "call: 2^20", WORK_CUMSUM, F32, 1, {M(20)}, 0, 0, 0},
+    };
+    machine unscaled = *m;
+
+    unscaled.scale = 1;
+    for (size_t k = 0; k < COUNT(small); k++) {
+        double us[BATCHES];
+        bound b;
+
+        if (m->only != NULL && strncmp(small[k].name, m->only, strlen(m->only)) != 0)
+            continue;
+        bind(&unscaled, &small[k], &b);
+        for (int round = 0; round < BATCHES; round++) {
+            const double begin = bench_now_us();
+            for (int call = 0; call < BATCH; call++)
+                call_once(&small[k], &b);
+            us[round] = (bench_now_us() - begin) / BATCH;
+            GPU(gpu.stream_synchronize(m->stream));
+        }
+        bench_row row = {.name = small[k].name,
+                         .label = small[k].label,
+                         .unit = "us",
+                         .kiln = bench_least(us, BATCHES),
+                         .rule = BENCH_TELLS};
+        bench_add(m->file, &row);
+        unbind(m, &b);
+    }
+}
+
+/* ---- the program ---- */
+
+static int open_machine(machine *m, int argc, char **argv, bench_file *file)
+{
+    kiln_context_options options = KILN_CONTEXT_OPTIONS_INIT;
+    const char *scale = bench_option(argc, argv, "scale");
+    kiln_error err = KILN_ERROR_INIT;
+
+    options.device = bench_option(argc, argv, "device");
+    if (options.device == NULL)
+        options.device = "cuda";
+    if (kiln_context_create(&options, &m->ctx, &err) != KILN_OK) {
+        printf("SKIP: no GPU to measure: %s\n", err.message);
+        kiln_error_clear(&err);
+        return 77;
+    }
+    m->device = kiln_context_device(m->ctx);
+    if (m->device->backend != KILN_BACKEND_CUDA) {
+        printf("SKIP: %s is no GPU\n", m->device->id);
+        kiln_context_release(m->ctx);
+        return 77;
+    }
+    m->stream = kiln_stream_native(m->ctx, NULL);
+    m->scale = scale != NULL && atoi(scale) > 0 ? atoi(scale) : 1;
+    m->only = bench_option(argc, argv, "only");
+    m->file = file;
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    bench_file file;
+    machine m = {0};
+    kiln_array *first = NULL;
+    const int64_t one = 1;
+    const int status = open_machine(&m, argc, argv, &file);
+
+    if (status != 0)
+        return status;
+    bench_open(&file, bench_option(argc, argv, "out"), "scan", bench_option(argc, argv, "commit"),
+               m.device);
+    bench_fact(&file, "input_elements", m.scale == 1 ? "2^28" : "scaled down");
+    REQUIRE(kiln_array_ones(m.ctx, KILN_UINT8, 1, &one, &first, &bench_err)); /* loads NVRTC */
+    gpu_open(m.device->ordinal);
+    for (size_t k = 0; k < COUNT(cases); k++)
+        if (m.only == NULL || strncmp(cases[k].name, m.only, strlen(m.only)) == 0)
+            run_case(&m, &cases[k]);
+    bench_host(&m);
+    kiln_array_release(first);
+    kiln_context_release(m.ctx);
+    (void)bench_close(&file);
+    return 0;
+}

@@ -1,0 +1,91 @@
+"""CuPy and PyTorch on the cases of bench_scan, added to its result file.
+
+    python3 peers_scan.py RESULTS/scan.json [--scale N]
+
+Outputs are given where a peer takes one. Rates are medians over device time between events, over the
+bytes of input and output. A peer that is not installed is said so and left out.
+"""
+import json
+import re
+import subprocess
+import sys
+
+from peers_reduce import Cupy, Torch, scaled
+
+DTYPES = {"float16": ((1 << 18, 1 << 10), 1), "float64": ((1 << 28,), 0),
+          "int32": ((1 << 28,), 0), "int8": ((1 << 28,), 0)}
+WIDER = {"int32": "int64", "int8": "int64"}
+
+
+def extent(text):
+    return 1 << int(text[2:]) if text.startswith("2^") else int(text)
+
+
+def shape_of(name):
+    """Shape, axis and dtype of a row, or None for one that peers have nothing like."""
+    if name == "cumsum_all":
+        return (1 << 28,), 0, "float32"
+    match = re.fullmatch(r"cumsum_([0-9^]+)x([0-9^]+)_([01])", name)
+    if match:
+        return (extent(match[1]), extent(match[2])), int(match[3]), "float32"
+    dtype = name[len("cumsum_"):]
+    if name.startswith("cumsum_") and dtype in DTYPES:
+        return DTYPES[dtype] + (dtype,)
+    return None
+
+
+def cumsum(peer, x, axis, dtype):
+    """A call that scans x, and the bytes it must move."""
+    wide = WIDER.get(dtype, dtype)
+    y = peer.array(tuple(x.shape), wide)
+    moved = peer.bytes(x) + peer.bytes(y)
+    if isinstance(peer, Torch):
+        return lambda: peer.torch.cumsum(x, dim=axis, out=y), moved
+    return lambda: peer.cp.cumsum(x, axis=axis, out=y), moved
+
+
+def run_peer(kind, names, scale):
+    """Print one line of JSON a row, so that a peer that crashes keeps what it has done."""
+    peer = Torch() if kind == "torch" else Cupy()
+    print(json.dumps({"version": peer.version}), flush=True)
+    for name in names:
+        found = shape_of(name)
+        if found is None:
+            continue
+        shape, axis, dtype = found
+        call, moved = cumsum(peer, peer.array(scaled(shape, scale), dtype), axis, dtype)
+        print(json.dumps({"case": name, "value": moved / peer.ms(call) / 1e6}), flush=True)
+
+
+def main():
+    if len(sys.argv) > 2 and sys.argv[1] == "--peer":
+        run_peer(sys.argv[2], sys.argv[4:], int(sys.argv[3]))
+        return
+    path = sys.argv[1]
+    scale = int(sys.argv[sys.argv.index("--scale") + 1]) if "--scale" in sys.argv else 1
+    with open(path) as source:
+        result = json.load(source)
+    names = [row["case"] for row in result["rows"] if row["unit"] == "GB/s"]
+    for kind in ("cupy", "torch"):
+        done = subprocess.run([sys.executable, __file__, "--peer", kind, str(scale)] + names,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+        if not lines:
+            reason = done.stderr.strip().splitlines()
+            print(f"{kind} is left out: {reason[-1] if reason else 'no output'}")
+            continue
+        result.setdefault("peers", {})[kind] = lines[0]["version"]
+        figures = {line["case"]: line["value"] for line in lines[1:]}
+        for row in result["rows"]:
+            if row["case"] in figures:
+                row[kind] = round(figures[row["case"]], 3)
+                print(f"{kind:9} {row['case']:24} {row[kind]:10.1f} GB/s")
+    with open(path, "w") as out:
+        rows = result.pop("rows")
+        text = json.dumps(result, indent=1)[:-2]
+        lines = ",\n  ".join(json.dumps(row) for row in rows)
+        out.write(f'{text},\n "rows": [\n  {lines}\n ]\n}}\n')
+
+
+if __name__ == "__main__":
+    main()
