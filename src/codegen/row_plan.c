@@ -25,11 +25,11 @@
 enum {
     WARP_THREADS = 32,
     ACCESS_BYTES = 16,
-    HELD_WORDS = 32,     /* registers of a thread that hold elements; as many are left for the rest */
+    HELD_WORDS = 64,     /* registers of a thread that hold elements; as many are left for the rest */
     UNROLL_MAX = 32,
     GROUP_EACH = 4,      /* accesses a thread of a part of a warp should make */
     BLOCK_THREADS = 256, /* of blocks with several rows */
-    ROW_THREADS = 512,   /* of blocks with one row: two are resident, one loads, one computes */
+    ROW_THREADS = 256,   /* of blocks with one row: several are resident, some load, some compute */
     THREADS_MAX = 1024,
     CLUSTER_MAX = 8,     /* what every GPU with clusters can do */
     REREAD_ACCESSES = 4,
