@@ -222,81 +222,81 @@ static void count_bad(void *user, const kiln_error *err)
 #define R "{\"kind\":\"reduction\",\"in\":\"T x\",\"out\":\"T y\",\"map\":\"x\",\"reduce\":\"a+b\","   \
           "\"post\":\"y = a\""
 
+static const struct {
+    const char *text;
+    const char *message; /* begins the error's, behind "m:" */
+    const char *detail;  /* the last line: the caret */
+} bad_lines[] = {
+    {"x", "1:1: an object is expected here, not `x`", "^"},
+    {"\n\n  [1]", "3:3: an object is expected here", "  ^"},
+    {"{}", "1:1: \"kind\" is missing", "^"},
+    {"{", "1:2: a string is missing: the line ends here", " ^"},
+    {"{\"kind\"", "1:8: `:` is missing", "       ^"},
+    {"{\"kind\":3}", "1:9: a string is expected here, not `3`", "        ^"},
+    {"{\"kind\":\"loop\"}", "1:9: a kind is", "        ^~~~~~"},
+    {E ",\"opp\":\"\"}", "1:59: there is no field \"opp\"", NULL},
+    {E ",\"op\":\"\"}", "1:59: \"op\" is given twice", NULL},
+    {E ",\"map\":\"x\"}", "1:59: an elementwise kernel has no \"map\"", NULL},
+    {R ",\"keep_dims\":true}", "1:84: a reduction has no \"keep_dims\"", NULL},
+    {R ",\"loop_prep\":\"\"}", "1:84: a reduction has no \"loop_prep\"", NULL},
+    {E "}\n" E, "2:58: `,` or `}` is missing: the line ends here", NULL},
+    {E ",}", "1:59: nothing stands between", NULL},
+    {E "} {}", "1:60: one line holds one object", NULL},
+    {"{\"kind\":\"elementwise\",\"in\":\"\",\"op\":\"\"}", "1:1: \"out\" is missing; an elementwise",
+     "^"},
+    {"{\"kind\":\"reduction\",\"in\":\"\",\"out\":\"\",\"map\":\"x\"}", "1:1: \"reduce\" is missing",
+     "^"},
+    {"{\"kind\":\"reduction\",\"named\":\"sum\",\"map\":\"x\"}",
+     "1:35: a named reduction has no \"map\" of its own", NULL},
+    /* strings */
+    {"{\"kind\":\"elem", "1:9: this string does not end", "        ^"},
+    {"{\"kind\":\"a\tb\"}", "1:11: a control character", "          ^"},
+    {"{\"kind\":\"\\x\"}", "1:10: there is no such escape", "         ^~"},
+    {"{\"kind\":\"\\u12g4\"}", "1:10: \\u wants four", "         ^~"},
+    {"{\"kind\":\"\\ud800\"}", "1:10: half of a surrogate pair", NULL},
+    {"{\"kind\":\"\\ud800\\u0041\"}", "1:10: half of a surrogate pair", NULL},
+    {"{\"kind\":\"\\udc00\"}", "1:10: half of a surrogate pair", NULL},
+    {"{\"kind\":\"\\u0000\"}", "1:10: a text cannot hold", NULL},
+    {"{\"kind\":\"\xff\"}", "1:10: this byte is no UTF-8", NULL},
+    {"{\"kind\":\"\xc0\xaf\"}", "1:10: this byte is no UTF-8", NULL},
+    {"{\"kind\":\"\xed\xa0\x80\"}", "1:10: this byte is no UTF-8", NULL},
+    {"{\"kind\":\"\xf4\x90\x80\x80\"}", "1:10: this byte is no UTF-8", NULL},
+    {"{\"\xc3\xa9\":\"\xc3\xa9\",\"k\":1}", "1:2: there is no field \"\xc3\xa9\"", " ^~~"},
+    {"\xef\xbb\xbf{}", "1:1: a byte order mark", NULL},
+    /* lists and numbers */
+    {E ",\"keep_dims\":1}", "1:71: true or false is expected here, not `1`", NULL},
+    {E ",\"options\":\"-O\"}", "1:69: a list of strings is expected here, not a string", NULL},
+    {E ",\"options\":[\"-O\" \"-g\"]}", "1:75: `,` or `]` is expected here", NULL},
+    {E ",\"types\":{\"T\":\"int8\"}}", "1:67: a list such as", NULL},
+    {E ",\"types\":[{\"TT\":\"int8\"}]}", "1:69: a placeholder is one letter", NULL},
+    {E ",\"types\":[{\"T\":\"int7\"}]}", "1:73: there is no dtype \"int7\"", NULL},
+    {E ",\"types\":[{\"T\":\"int8\",\"T\":\"int8\"}]}", "1:80: placeholder T is given twice", NULL},
+    {E ",\"shapes\":[[0]]}", "1:70: a whole number from 1 to", NULL},
+    {E ",\"shapes\":[[1.5]]}", "1:70: a whole number is expected here, not `1.5`", NULL},
+    {E ",\"shapes\":[[1e3]]}", "1:70: a whole number is expected here", NULL},
+    {E ",\"shapes\":[[99999999999999999999]]}", "1:70: a whole number from 1 to", NULL},
+    {E ",\"shapes\":[[1000000,1000000,1000000]]}", "1:86: a shape of more than", NULL},
+    {E ",\"shapes\":[{\"x\":[1],\"x\":[1]}]}", "1:78: the shape of \"x\" is given twice", NULL},
+    {R ",\"axes\":[0,0]}", "1:94: this axis is given twice", NULL},
+    {R ",\"axes\":[32]}", "1:92: a whole number from -32 to 31", NULL},
+    {R ",\"axes\":[[0],null,1]}", "1:101: null or a list of axes", NULL},
+};
+
 static void test_manifest__bad_lines_are_refused_with_line_and_column(void **state)
 {
-    static const struct {
-        const char *text;
-        const char *message; /* begins the error's, behind "m:" */
-        const char *detail;  /* the last line: the caret */
-    } rows[] = {
-        {"x", "1:1: an object is expected here, not `x`", "^"},
-        {"\n\n  [1]", "3:3: an object is expected here", "  ^"},
-        {"{}", "1:1: \"kind\" is missing", "^"},
-        {"{", "1:2: a string is missing: the line ends here", " ^"},
-        {"{\"kind\"", "1:8: `:` is missing", "       ^"},
-        {"{\"kind\":3}", "1:9: a string is expected here, not `3`", "        ^"},
-        {"{\"kind\":\"loop\"}", "1:9: a kind is", "        ^~~~~~"},
-        {E ",\"opp\":\"\"}", "1:59: there is no field \"opp\"", NULL},
-        {E ",\"op\":\"\"}", "1:59: \"op\" is given twice", NULL},
-        {E ",\"map\":\"x\"}", "1:59: an elementwise kernel has no \"map\"", NULL},
-        {R ",\"keep_dims\":true}", "1:84: a reduction has no \"keep_dims\"", NULL},
-        {R ",\"loop_prep\":\"\"}", "1:84: a reduction has no \"loop_prep\"", NULL},
-        {E "}\n" E, "2:58: `,` or `}` is missing: the line ends here", NULL},
-        {E ",}", "1:59: nothing stands between", NULL},
-        {E "} {}", "1:60: one line holds one object", NULL},
-        {"{\"kind\":\"elementwise\",\"in\":\"\",\"op\":\"\"}", "1:1: \"out\" is missing; an elementwise",
-         "^"},
-        {"{\"kind\":\"reduction\",\"in\":\"\",\"out\":\"\",\"map\":\"x\"}", "1:1: \"reduce\" is missing",
-         "^"},
-        {"{\"kind\":\"reduction\",\"named\":\"sum\",\"map\":\"x\"}",
-         "1:35: a named reduction has no \"map\" of its own", NULL},
-        /* strings */
-        {"{\"kind\":\"elem", "1:9: this string does not end", "        ^"},
-        {"{\"kind\":\"a\tb\"}", "1:11: a control character", "          ^"},
-        {"{\"kind\":\"\\x\"}", "1:10: there is no such escape", "         ^~"},
-        {"{\"kind\":\"\\u12g4\"}", "1:10: \\u wants four", "         ^~"},
-        {"{\"kind\":\"\\ud800\"}", "1:10: half of a surrogate pair", NULL},
-        {"{\"kind\":\"\\ud800\\u0041\"}", "1:10: half of a surrogate pair", NULL},
-        {"{\"kind\":\"\\udc00\"}", "1:10: half of a surrogate pair", NULL},
-        {"{\"kind\":\"\\u0000\"}", "1:10: a text cannot hold", NULL},
-        {"{\"kind\":\"\xff\"}", "1:10: this byte is no UTF-8", NULL},
-        {"{\"kind\":\"\xc0\xaf\"}", "1:10: this byte is no UTF-8", NULL},
-        {"{\"kind\":\"\xed\xa0\x80\"}", "1:10: this byte is no UTF-8", NULL},
-        {"{\"kind\":\"\xf4\x90\x80\x80\"}", "1:10: this byte is no UTF-8", NULL},
-        {"{\"\xc3\xa9\":\"\xc3\xa9\",\"k\":1}", "1:2: there is no field \"\xc3\xa9\"", " ^~~"},
-        {"\xef\xbb\xbf{}", "1:1: a byte order mark", NULL},
-        /* lists and numbers */
-        {E ",\"keep_dims\":1}", "1:71: true or false is expected here, not `1`", NULL},
-        {E ",\"options\":\"-O\"}", "1:69: a list of strings is expected here, not a string", NULL},
-        {E ",\"options\":[\"-O\" \"-g\"]}", "1:75: `,` or `]` is expected here", NULL},
-        {E ",\"types\":{\"T\":\"int8\"}}", "1:67: a list such as", NULL},
-        {E ",\"types\":[{\"TT\":\"int8\"}]}", "1:69: a placeholder is one letter", NULL},
-        {E ",\"types\":[{\"T\":\"int7\"}]}", "1:73: there is no dtype \"int7\"", NULL},
-        {E ",\"types\":[{\"T\":\"int8\",\"T\":\"int8\"}]}", "1:80: placeholder T is given twice", NULL},
-        {E ",\"shapes\":[[0]]}", "1:70: a whole number from 1 to", NULL},
-        {E ",\"shapes\":[[1.5]]}", "1:70: a whole number is expected here, not `1.5`", NULL},
-        {E ",\"shapes\":[[1e3]]}", "1:70: a whole number is expected here", NULL},
-        {E ",\"shapes\":[[99999999999999999999]]}", "1:70: a whole number from 1 to", NULL},
-        {E ",\"shapes\":[[1000000,1000000,1000000]]}", "1:86: a shape of more than", NULL},
-        {E ",\"shapes\":[{\"x\":[1],\"x\":[1]}]}", "1:78: the shape of \"x\" is given twice", NULL},
-        {R ",\"axes\":[0,0]}", "1:94: this axis is given twice", NULL},
-        {R ",\"axes\":[32]}", "1:92: a whole number from -32 to 31", NULL},
-        {R ",\"axes\":[[0],null,1]}", "1:101: null or a list of axes", NULL},
-    };
-
     (void)state;
-    for (size_t r = 0; r < COUNT(rows); r++) {
+    for (size_t r = 0; r < COUNT(bad_lines); r++) {
         kiln__manifest *m = kiln__manifest_create();
         kiln_error err = KILN_ERROR_INIT;
         size_t bad = 0;
-        kiln_status status = kiln__manifest_read(m, "m", rows[r].text, strlen(rows[r].text),
+        kiln_status status = kiln__manifest_read(m, "m", bad_lines[r].text, strlen(bad_lines[r].text),
                                                  count_bad, &bad, &err);
         const char *last = err.detail != NULL ? strrchr(err.detail, '\n') : NULL;
         if (status != KILN_ERR_FORMAT || bad != 1 || strncmp(err.message, "m:", 2) != 0 ||
-            strncmp(err.message + 2, rows[r].message, strlen(rows[r].message)) != 0)
-            fail_msg("row %zu, %s\n%s, not %s", r, rows[r].text, err.message, rows[r].message);
-        if (last == NULL || (rows[r].detail != NULL && strcmp(last + 1, rows[r].detail) != 0))
-            fail_msg("row %zu, %s\n%s", r, rows[r].text, err.detail != NULL ? err.detail : "-");
+            strncmp(err.message + 2, bad_lines[r].message, strlen(bad_lines[r].message)) != 0)
+            fail_msg("row %zu, %s\n%s, not %s", r, bad_lines[r].text, err.message, bad_lines[r].message);
+        if (last == NULL || (bad_lines[r].detail != NULL && strcmp(last + 1, bad_lines[r].detail) != 0))
+            fail_msg("row %zu, %s\n%s", r, bad_lines[r].text, err.detail != NULL ? err.detail : "-");
         kiln_error_clear(&err);
         kiln__manifest_destroy(m);
     }

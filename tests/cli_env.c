@@ -1,0 +1,186 @@
+/*
+ * cli_env.c - see cli_env.h.
+ */
+#define _GNU_SOURCE
+
+#include "cli_env.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+cli_outcome cli;
+
+static char tool[CLI_PATH_BYTES];
+static char folder[] = "/tmp/kiln_test_cli_XXXXXX";
+
+/* ---- files ------------------------------------------------------------------------------------- */
+
+void cli_write(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+}
+
+void cli_write_script(const char *path, const char *text)
+{
+    cli_write(path, text);
+    assert_int_equal(chmod(path, 0755), 0);
+}
+
+void cli_read(const char *path, char *text)
+{
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    text[fread(text, 1, CLI_TEXT_MAX - 1, f)] = '\0';
+    fclose(f);
+}
+
+/* ---- running ----------------------------------------------------------------------------------- */
+
+static void redirect(int fd, const char *path, int flags)
+{
+    const int file = open(path, flags, 0600);
+    if (file < 0 || dup2(file, fd) < 0)
+        _exit(99);
+}
+
+static void take_status(pid_t pid)
+{
+    int status = 0;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    if (!WIFEXITED(status))
+        fail_msg("the program was ended by signal %d", WTERMSIG(status));
+    cli.status = WEXITSTATUS(status);
+    cli_read("stdout.txt", cli.out);
+}
+
+void cli_run(char *const *argv, const char *input)
+{
+    if (input != NULL)
+        cli_write("stdin.txt", input);
+    fflush(NULL);
+    const pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        redirect(0, input != NULL ? "stdin.txt" : "/dev/null", O_RDONLY);
+        redirect(1, "stdout.txt", O_WRONLY | O_CREAT | O_TRUNC);
+        redirect(2, "stderr.txt", O_WRONLY | O_CREAT | O_TRUNC);
+        execv(tool, argv);
+        _exit(98);
+    }
+    take_status(pid);
+    cli_read("stderr.txt", cli.err);
+}
+
+void cli_run_on_terminal(char *const *argv)
+{
+    const int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    size_t length = 0;
+
+    assert_true(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0);
+    const int slave = open(ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC);
+    assert_true(slave >= 0);
+    fflush(NULL);
+    const pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        redirect(0, "/dev/null", O_RDONLY);
+        redirect(1, "stdout.txt", O_WRONLY | O_CREAT | O_TRUNC);
+        if (dup2(slave, 2) < 0)
+            _exit(99);
+        execv(tool, argv);
+        _exit(98);
+    }
+    close(slave);
+    /* Its end is told by EIO, once nobody has the other side open. */
+    for (;;) {
+        const ssize_t got = read(master, cli.err + length, CLI_TEXT_MAX - 1 - length);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            break;
+        length += (size_t)got;
+    }
+    cli.err[length] = '\0';
+    close(master);
+    take_status(pid);
+}
+
+/* ---- judging ----------------------------------------------------------------------------------- */
+
+void cli_expect_done(const char *file, int line)
+{
+    if (cli.status != 0 || cli.err[0] != '\0') {
+        print_error("exit status %d, stderr '%s', stdout '%s'\n", cli.status, cli.err, cli.out);
+        _fail(file, line);
+    }
+}
+
+void cli_expect_failed(int status, const char *text, const char *file, int line)
+{
+    if (cli.status != status || strstr(cli.err, text) == NULL) {
+        print_error("want status %d and '%s', got status %d, stderr '%s', stdout '%s'\n", status,
+                    text, cli.status, cli.err, cli.out);
+        _fail(file, line);
+    }
+}
+
+void cli_expect_out(const char *text, const char *file, int line)
+{
+    if (strstr(cli.out, text) == NULL) {
+        print_error("want '%s' in stdout '%s', stderr '%s'\n", text, cli.out, cli.err);
+        _fail(file, line);
+    }
+}
+
+/* ---- the folder -------------------------------------------------------------------------------- */
+
+int cli_enter(void **state)
+{
+    char self[CLI_PATH_BYTES - 16] = "", cache[CLI_PATH_BYTES];
+    const char *given = getenv("KILN_TOOL");
+
+    (void)state;
+    if (given != NULL) {
+        snprintf(tool, sizeof tool, "%s", given);
+    } else {
+        if (readlink("/proc/self/exe", self, sizeof self - 1) < 0)
+            return -1;
+        *strrchr(self, '/') = '\0';
+        snprintf(tool, sizeof tool, "%s/../kiln", self);
+    }
+    if (access(tool, X_OK) != 0) {
+        print_error("%s is no program; set KILN_TOOL\n", tool);
+        return -1;
+    }
+    unsetenv("KILN_DEVICE");
+    unsetenv("KILN_RECORD");
+    unsetenv("KILN_BUNDLES");
+    if (mkdtemp(folder) == NULL || chdir(folder) != 0)
+        return -1;
+    snprintf(cache, sizeof cache, "%s/cache_of_test", folder);
+    return setenv("KILN_CACHE_DIR", cache, 1);
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)st;
+    (void)type;
+    (void)ftw;
+    return remove(path);
+}
+
+int cli_leave(void **state)
+{
+    (void)state;
+    return chdir("/") != 0 || nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS) != 0;
+}

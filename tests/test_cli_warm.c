@@ -1,0 +1,410 @@
+/*
+ * test_cli_warm.c - `kiln warm` and `kiln cache` as a user meets them.
+ *
+ * The tests for processors use the system's C++ compiler, and as proof that a cache was warm, none;
+ * those for GPUs need NVRTC and no GPU, and are skipped by name without it.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli_env.h"
+#include "device/device.h"
+#include "test_data.h"
+
+#define AXPY                                                                                       \
+    "{\"kind\":\"elementwise\",\"name\":\"axpy\",\"in\":\"T x, T y, float32 a\",\"out\":\"T z\","  \
+    "\"op\":\"z = a * x + y\",\"types\":[{\"T\":\"float32\"}],\"scalars\":[\"a\"]}\n"
+#define COUNT_UP                                                                                   \
+    "{\"kind\":\"elementwise\",\"name\":\"up\",\"in\":\"\",\"out\":\"int32 z\",\"op\":\"z = i\"}\n"
+#define LOST                                                                                       \
+    "{\"kind\":\"elementwise\",\"name\":\"bad\",\"in\":\"T x\",\"out\":\"T z\",\"op\":"            \
+    "\"z = lost(x)\",\"types\":[{\"T\":\"float32\"}]}\n"
+#define BLOCKS                                                                                     \
+    "{\"kind\":\"elementwise\",\"name\":\"b\",\"in\":\"\",\"out\":\"int32 z\",\"op\":"             \
+    "\"z = blockIdx.x\"}\n"
+
+/* ---- helpers ----------------------------------------------------------------------------------- */
+
+static bool has_nvrtc(void)
+{
+    const char *id = NULL;
+    return kiln__compiler_identity(KILN_BACKEND_CUDA, &id, NULL) == KILN_OK;
+}
+
+/* The number behind `"name": ` in the object of --json for a target. */
+static int number_of(const char *target, const char *name)
+{
+    char want[64];
+    snprintf(want, sizeof want, "{\"target\": \"%s\"", target);
+    const char *row = strstr(cli.out, want);
+    if (row == NULL)
+        fail_msg("no %s in %s%s", want, cli.out, cli.err);
+    snprintf(want, sizeof want, "\"%s\": ", name);
+    const char *at = strstr(row, want);
+    assert_non_null(at);
+    return atoi(at + strlen(want));
+}
+
+static void expect_numbers(const char *target, int compiled, int cached, int failed, int skipped)
+{
+    const int got[] = {number_of(target, "compiled"), number_of(target, "cached"),
+                       number_of(target, "failed"), number_of(target, "skipped")};
+    if (got[0] != compiled || got[1] != cached || got[2] != failed || got[3] != skipped)
+        fail_msg("%s: %d compiled, %d cached, %d failed, %d skipped, not %d, %d, %d, %d; %s",
+                 target, got[0], got[1], got[2], got[3], compiled, cached, failed, skipped, cli.err);
+}
+
+/* Run a kernel that only a warm cache can give: there is no compiler. */
+static void expect_warm(const char *variable, const char *value)
+{
+    char *before = getenv(variable) != NULL ? strdup(getenv(variable)) : NULL;
+    setenv("KILN_CXX", "/nowhere/c++", 1);
+    setenv(variable, value, 1);
+    KILN("run", "--device", "cpu", "--name", "up", "--out", "int32 z", "--op", "z = i", "--size",
+         "4");
+    unsetenv("KILN_CXX");
+    if (before != NULL)
+        setenv(variable, before, 1);
+    else
+        unsetenv(variable);
+    free(before);
+    EXPECT_DONE();
+    assert_string_equal(cli.out, "[0 1 2 3]\n");
+}
+
+/* ---- kiln warm --------------------------------------------------------------------------------- */
+
+static void test_cli_warm__a_second_run_compiles_nothing(void **state)
+{
+    (void)state;
+    cli_write("m.jsonl", COUNT_UP AXPY COUNT_UP);
+    KILN("warm", "m.jsonl", "--cpu", "--cache", "twice", "--json");
+    EXPECT_DONE();
+    expect_numbers(kiln__cpu_target(), 2, 0, 0, 0);
+    KILN("warm", "m.jsonl", "--cpu", "--cache=twice", "--json", "--jobs", "1");
+    EXPECT_DONE();
+    expect_numbers(kiln__cpu_target(), 0, 2, 0, 0);
+    EXPECT_OUT("\"workers\": 1");
+    KILN("warm", "m.jsonl", "--cpu", "--cache", "twice");
+    EXPECT_DONE();
+    EXPECT_OUT("target       compiled   cached   failed  skipped");
+    EXPECT_OUT(kiln__cpu_target());
+    expect_warm("KILN_CACHE_DIR", "twice");
+}
+
+static void test_cli_warm__what_was_recorded_is_warm_elsewhere(void **state)
+{
+    (void)state;
+    setenv("KILN_RECORD", "record.jsonl", 1);
+    KILN("run", "--device", "cpu", "--name", "up", "--out", "int32 z", "--op", "z = i", "--size",
+         "4");
+    EXPECT_DONE();
+    unsetenv("KILN_RECORD");
+    KILN("warm", "record.jsonl", "--cpu", "--cache", "elsewhere", "--json");
+    EXPECT_DONE();
+    expect_numbers(kiln__cpu_target(), 1, 0, 0, 0);
+    expect_warm("KILN_CACHE_DIR", "elsewhere");
+}
+
+static void test_cli_warm__a_bundle_holds_what_the_manifests_name(void **state)
+{
+    (void)state;
+    cli_write("one.jsonl", COUNT_UP);
+    cli_write("two.jsonl", AXPY);
+    KILN("warm", "one.jsonl", "two.jsonl", "--cpu", "--cache", "for_bundle", "--json");
+    EXPECT_DONE();
+    /* The folder has both; the bundle gets what its own manifest names, cached or not. */
+    KILN("warm", "one.jsonl", "--cpu", "--cache", "for_bundle", "--bundle", "up.kiln", "--json");
+    EXPECT_DONE();
+    expect_numbers(kiln__cpu_target(), 0, 1, 0, 0);
+    EXPECT_OUT("\"bundle\": \"up.kiln\"");
+    setenv("KILN_CACHE_DIR", "empty", 1);
+    expect_warm("KILN_BUNDLES", "up.kiln");
+    KILN("cache", "import", "up.kiln", "--dir", "imported");
+    EXPECT_DONE();
+    KILN("cache", "list", "--dir", "imported");
+    EXPECT_DONE();
+    EXPECT_OUT(" up\n");
+    assert_null(strstr(cli.out, "axpy"));
+    KILN("warm", "one.jsonl", "--cpu", "--cache", "for_bundle", "--bundle", "/nowhere/up.kiln");
+    EXPECT_FAILED(1, "bundle /nowhere/up.kiln: No such file");
+}
+
+static void test_cli_warm__a_failure_is_told_and_the_rest_is_compiled(void **state)
+{
+    (void)state;
+    cli_write("m.jsonl", COUNT_UP "\n" LOST AXPY);
+    KILN("warm", "m.jsonl", "--cpu", "--cache", "failing", "--json");
+    EXPECT_FAILED(1, "kiln: m.jsonl:3: kernel \"bad\": op, line 1, column 5: ");
+    assert_non_null(strstr(cli.err, "\nz = lost(x)\n    ^"));
+    expect_numbers(kiln__cpu_target(), 2, 0, 1, 0);
+    EXPECT_OUT("\"file\": \"m.jsonl\", \"line\": 3, \"target\": \"");
+    EXPECT_OUT("\"status\": \"KILN_ERR_COMPILE\"");
+    /* What was good is there, what was not is tried again. */
+    KILN("warm", "m.jsonl", "--cpu", "--cache", "failing", "--json");
+    EXPECT_FAILED(1, "lost");
+    expect_numbers(kiln__cpu_target(), 0, 2, 1, 0);
+    /* A definition that does not parse, types that do not fit. */
+    cli_write("m.jsonl",
+              "{\"kind\":\"elementwise\",\"in\":\"T\",\"out\":\"\",\"op\":\"\"}\n"
+              "{\"kind\":\"elementwise\",\"in\":\"T x\",\"out\":\"T z\",\"op\":\"z = x\"}\n"
+              "{\"kind\":\"elementwise\",\"in\":\"T x\",\"out\":\"T z\",\"op\":\"z = x\","
+              "\"types\":[{\"T\":\"int8\",\"U\":\"int8\"}]}\n"
+              "{\"kind\":\"elementwise\",\"in\":\"\",\"out\":\"int8 z\",\"op\":\"z = 1\","
+              "\"layouts\":[\"cuda/1 linear\"]}\n" COUNT_UP);
+    KILN("warm", "m.jsonl", "--cpu", "--cache", "failing", "--json");
+    EXPECT_FAILED(1, "kiln: m.jsonl:1: ");
+    EXPECT_FAILED(1, "kiln: m.jsonl:2:29: \"types\" gives no dtype for T, the type of `x`");
+    EXPECT_FAILED(1, "kiln: m.jsonl:3:68: no parameter has the type U");
+    EXPECT_FAILED(1, "kiln: m.jsonl:4:71: args= is missing in");
+    expect_numbers(kiln__cpu_target(), 0, 1, 4, 0);
+}
+
+static void test_cli_warm__a_bad_line_stops_it_before_anything_is_compiled(void **state)
+{
+    (void)state;
+    cli_write("bad.jsonl", COUNT_UP "{\"kind\":\"elementwise\",\"opp\":1}\n{}\n");
+    KILN("warm", "bad.jsonl", "missing.jsonl", "--cpu", "--cache", "untouched");
+    EXPECT_FAILED(1, "kiln: bad.jsonl:2:23: there is no field \"opp\"");
+    EXPECT_FAILED(1, "kiln: bad.jsonl:3:1: \"kind\" is missing");
+    EXPECT_FAILED(1, "kiln: missing.jsonl: No such file");
+    assert_string_equal(cli.out, "");
+    assert_int_equal(access("untouched", F_OK), -1);
+    cli_run((char *[]){"kiln", "warm", "-", "--cpu", NULL},
+            "{\"kind\":\"expression\",\"text\":\"x + 1\"}\n");
+    EXPECT_FAILED(1, "kiln: -:1:9: this version of kiln cannot warm expressions");
+}
+
+static void test_cli_warm__standard_input_is_a_manifest(void **state)
+{
+    (void)state;
+    cli_run((char *[]){"kiln", "warm", "-", "--cpu", "--cache", "from_stdin", "--json", NULL},
+            COUNT_UP);
+    EXPECT_DONE();
+    expect_numbers(kiln__cpu_target(), 1, 0, 0, 0);
+    cli_run((char *[]){"kiln", "warm", "-", "--cpu", "--json", NULL}, "");
+    EXPECT_DONE();
+    expect_numbers(kiln__cpu_target(), 0, 0, 0, 0);
+}
+
+static void test_cli_warm__a_killed_worker_costs_one_try(void **state)
+{
+    (void)state;
+    /* A compiler that kills whoever started it, once and then always. */
+    cli_write_script("once", "#!/bin/sh\n[ \"$1\" = --version ] && exec c++ --version\n"
+                             "if mkdir killed 2>/dev/null; then kill -9 $PPID; exit 1; fi\n"
+                             "exec c++ \"$@\"\n");
+    cli_write_script("always", "#!/bin/sh\n[ \"$1\" = --version ] && exec c++ --version\n"
+                               "kill -9 $PPID\n");
+    cli_write("m.jsonl", COUNT_UP AXPY);
+    setenv("KILN_CXX", "./once", 1);
+    KILN("warm", "m.jsonl", "--cpu", "--cache", "killed_once", "--json", "--jobs", "1");
+    EXPECT_FAILED(0, "a worker ended by signal 9 (Killed) over this kernel");
+    expect_numbers(kiln__cpu_target(), 2, 0, 0, 0);
+    EXPECT_OUT("\"retries\": 1");
+    setenv("KILN_CXX", "./always", 1);
+    KILN("warm", "m.jsonl", "--cpu", "--cache", "killed_always", "--json", "--jobs", "1");
+    EXPECT_FAILED(1, "m.jsonl:1: two workers ended over this kernel, the last by signal 9");
+    expect_numbers(kiln__cpu_target(), 0, 0, 2, 0);
+    unsetenv("KILN_CXX");
+}
+
+static void test_cli_warm__a_folder_that_takes_nothing_is_told(void **state)
+{
+    (void)state;
+    cli_write("m.jsonl", COUNT_UP);
+    cli_write("file", "");
+    KILN("warm", "m.jsonl", "--cpu", "--cache", "file");
+    EXPECT_FAILED(1, "file");
+    assert_string_equal(cli.out, "");
+}
+
+static void test_cli_warm__a_terminal_gets_a_bar(void **state)
+{
+    (void)state;
+    /* Slow enough to be drawn. */
+    cli_write_script("slow", "#!/bin/sh\n[ \"$1\" = --version ] && exec c++ --version\n"
+                             "sleep 1\nexec c++ \"$@\"\n");
+    cli_write("m.jsonl", COUNT_UP AXPY);
+    setenv("KILN_CXX", "./slow", 1);
+    cli_run_on_terminal((char *[]){"kiln", "warm", "m.jsonl", "--cpu", "--cache", "drawn", NULL});
+    unsetenv("KILN_CXX");
+    assert_int_equal(cli.status, 0);
+    if (strstr(cli.err, "\r\033[K[                        ] 0 of 2 kernels") == NULL)
+        fail_msg("'%s'", cli.err);
+    EXPECT_OUT("compiled");
+}
+
+static void test_cli_warm__wrong_usage_exits_2(void **state)
+{
+    static const struct {
+        char *words[6];
+        const char *text;
+    } rows[] = {
+        {{"warm"}, "a MANIFEST is missing"},
+        {{"warm", "m.jsonl"}, "give --arch, --cpu or both"},
+        {{"warm", "m.jsonl", "--cpu", "--jobs", "0"}, "--jobs takes a number"},
+        {{"warm", "m.jsonl", "--cpu", "--cache", ""}, "--cache needs"},
+        {{"warm", "m.jsonl", "--arch", "x86-64-v9"}, "there is no target 'x86-64-v9'"},
+        {{"warm", "m.jsonl", "--arch", ",sm_80"}, "is no list of targets"},
+        {{"warm", "m.jsonl", "--op", "x"}, "unknown option '--op'"},
+        {{"cache"}, "is missing after"},
+        {{"cache", "polish"}, "there is no cache command 'polish'"},
+        {{"cache", "show"}, "a KEY is missing"},
+        {{"cache", "prune"}, "prune needs --to"},
+        {{"cache", "prune", "--to", "many"}, "prune needs --to"},
+        {{"cache", "list", "--sort", "age"}, "there is no order 'age'"},
+        {{"cache", "stats", "a", "b"}, "one word too many: 'b'"},
+        {{"cache", "export"}, "a FILE is missing"},
+    };
+
+    (void)state;
+    cli_write("m.jsonl", COUNT_UP);
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        char *argv[8] = {"kiln"};
+        memcpy(argv + 1, rows[r].words, sizeof rows[r].words);
+        cli_run(argv, NULL);
+        EXPECT_FAILED(2, rows[r].text);
+        assert_string_equal(cli.out, "");
+    }
+}
+
+/* Every option of the command's help stands in the manual page and in docs/cli.md. */
+static void expect_documented(char *command)
+{
+    static char manual[CLI_TEXT_MAX], page[CLI_TEXT_MAX];
+    char path[CLI_PATH_BYTES], heading[64];
+    size_t count = 0;
+
+    cli_read(test_data("../tools/kiln.1", path, sizeof path), manual);
+    cli_read(test_data("../docs/cli.md", path, sizeof path), page);
+    for (char *c = manual, *to = manual;; c++) { /* roff writes a dash as \- */
+        if (*c == '\\' && c[1] == '-')
+            c++;
+        *to++ = *c;
+        if (*c == '\0')
+            break;
+    }
+    snprintf(heading, sizeof heading, "\n## kiln %s\n", command);
+    const char *section = strstr(page, heading);
+    assert_non_null(section);
+    KILN(command, "--help");
+    EXPECT_DONE();
+    for (const char *line = strstr(cli.out, "Options:"); line != NULL;
+         line = strchr(line + 1, '\n')) {
+        char option[32];
+        if (sscanf(line, "\n  %31s", option) != 1 || option[0] != '-')
+            continue;
+        if (strstr(manual, option) == NULL || strstr(section, option) == NULL)
+            fail_msg("kiln.1 or docs/cli.md says nothing of %s %s", command, option);
+        count++;
+    }
+    assert_true(count >= 6);
+}
+
+static void test_cli_warm__help_and_pages_name_every_option(void **state)
+{
+    (void)state;
+    expect_documented("warm");
+    expect_documented("cache");
+    KILN("--help");
+    EXPECT_OUT("\n  warm ");
+    EXPECT_OUT("\n  cache ");
+}
+
+/* ---- for GPUs that are not here ---------------------------------------------------------------- */
+
+static void test_cli_warm__compiles_for_gpus_that_are_not_here(void **state)
+{
+    (void)state;
+    if (!has_nvrtc())
+        skip();
+    cli_write("m.jsonl", AXPY BLOCKS);
+    KILN("warm", "m.jsonl", "--arch", "sm_80,sm_90,sm_80", "--cpu", "--cache", "gpus", "--json");
+    EXPECT_DONE();
+    expect_numbers("sm_80", 2, 0, 0, 0);
+    expect_numbers("sm_90", 2, 0, 0, 0);
+    expect_numbers(kiln__cpu_target(), 1, 0, 0, 1);
+    KILN("warm", "m.jsonl", "--arch", "sm_80,sm_90", "--cache", "gpus", "--json");
+    EXPECT_DONE();
+    expect_numbers("sm_80", 0, 2, 0, 0);
+    expect_numbers("sm_90", 0, 2, 0, 0);
+    KILN("warm", "m.jsonl", "--arch", "sm_80,sm_11");
+    EXPECT_FAILED(2, "there is no target 'sm_11'; the compiler knows sm_75");
+    KILN("warm", "m.jsonl", "--arch", "sm_90a");
+    EXPECT_FAILED(2, "there is no target 'sm_90a'");
+    KILN("warm", "m.jsonl", "--arch", "sm_90,");
+    EXPECT_FAILED(2, "behind the last comma");
+    cli_write("m.jsonl", LOST);
+    KILN("warm", "m.jsonl", "--arch", "sm_80,sm_90", "--cache", "gpus", "--json");
+    EXPECT_FAILED(1, "m.jsonl:1: kernel \"bad\": op, line 1, column 5: ");
+    /* Said once, counted for each. */
+    assert_null(strstr(strstr(cli.err, "column 5") + 1, "column 5"));
+    expect_numbers("sm_80", 0, 0, 1, 0);
+    expect_numbers("sm_90", 0, 0, 1, 0);
+}
+
+/* ---- kiln cache -------------------------------------------------------------------------------- */
+
+static void test_cli_warm__cache_looks_into_the_folder(void **state)
+{
+    char key[64] = "";
+
+    (void)state;
+    setenv("KILN_CACHE_DIR", "looked_at", 1);
+    cli_write("m.jsonl", COUNT_UP);
+    KILN("warm", "m.jsonl", "--cpu", "--json");
+    EXPECT_DONE();
+    KILN("cache", "path");
+    EXPECT_DONE();
+    EXPECT_OUT("/looked_at\n");
+    KILN("cache", "stats");
+    EXPECT_DONE();
+    EXPECT_OUT("entries   2\n");
+    KILN("cache", "stats", "--json");
+    EXPECT_DONE();
+    EXPECT_OUT("\"entries\": 2, ");
+    KILN("cache", "list", "--sort", "size", "--json");
+    EXPECT_DONE();
+    EXPECT_OUT("\"kernel\": \"up\"");
+    assert_int_equal(sscanf(cli.out, "[\n  {\"key\": \"%32[0-9a-f]\"", key), 1);
+    KILN("cache", "show", key);
+    EXPECT_DONE();
+    EXPECT_OUT("z = i");
+    KILN("cache", "verify");
+    EXPECT_DONE();
+    EXPECT_OUT("2 good, 0 damaged");
+    KILN("cache", "export", "all.kiln");
+    EXPECT_DONE();
+    KILN("cache", "prune", "--to", "0");
+    EXPECT_DONE();
+    KILN("cache", "import", "all.kiln", "--json");
+    EXPECT_DONE();
+    EXPECT_OUT("{\"imported\": 2}");
+    KILN("cache", "clear");
+    EXPECT_DONE();
+    EXPECT_OUT("removed 2 entries");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cli_warm__a_second_run_compiles_nothing),
+        cmocka_unit_test(test_cli_warm__what_was_recorded_is_warm_elsewhere),
+        cmocka_unit_test(test_cli_warm__a_bundle_holds_what_the_manifests_name),
+        cmocka_unit_test(test_cli_warm__a_failure_is_told_and_the_rest_is_compiled),
+        cmocka_unit_test(test_cli_warm__a_bad_line_stops_it_before_anything_is_compiled),
+        cmocka_unit_test(test_cli_warm__standard_input_is_a_manifest),
+        cmocka_unit_test(test_cli_warm__a_killed_worker_costs_one_try),
+        cmocka_unit_test(test_cli_warm__a_folder_that_takes_nothing_is_told),
+        cmocka_unit_test(test_cli_warm__a_terminal_gets_a_bar),
+        cmocka_unit_test(test_cli_warm__wrong_usage_exits_2),
+        cmocka_unit_test(test_cli_warm__help_and_pages_name_every_option),
+        cmocka_unit_test(test_cli_warm__compiles_for_gpus_that_are_not_here),
+        cmocka_unit_test(test_cli_warm__cache_looks_into_the_folder),
+    };
+    return cmocka_run_group_tests_name("test_cli_warm", tests, cli_enter, cli_leave);
+}
