@@ -135,7 +135,8 @@ KILN_API KILN_NODISCARD kiln_status kiln_graph_run(kiln_graph *graph, const kiln
 #define kiln_graph_call(graph, err, ...) kiln_graph_run((graph), KILN_ARGS(__VA_ARGS__), NULL, (err))
 
 /** Do everything but the launches once; kiln_launch_run() then enqueues all kernels. Arrays, and
- *  temporaries, are kept by the result. ERR_OVERLAP where an input would have to be copied. */
+ *  temporaries, are kept by the result: one with several kernels must not run on two streams at
+ *  once. ERR_OVERLAP where an input would have to be copied. */
 KILN_API KILN_NODISCARD kiln_status kiln_graph_prepare(kiln_graph *graph, const kiln_arg *args,
                                                        size_t arg_count,
                                                        const kiln_call_options *opts,

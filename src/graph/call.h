@@ -36,6 +36,10 @@ kiln_array *kiln__run_value(const kiln__graph_run *run, const kiln__step_param *
 kiln_arg kiln__run_number(const kiln__number *n);
 kiln__call kiln__run_call(const kiln__bound_step *step, const kiln_arg *args, kiln_stream *stream);
 
+/* Prepare a step, or get its source when `text_out` is not NULL, with handles made for its views. */
+kiln_status kiln__step_with_handles(const kiln__graph_run *run, const kiln__bound_step *step,
+                                    kiln_launch **launch_out, char **text_out, kiln_error *err);
+
 kiln_status kiln__graph_run_call(kiln_graph *graph, const kiln__graph_call *call, kiln_error *err);
 
 #endif

@@ -66,38 +66,6 @@ kiln_status kiln_graph_dot(kiln_graph *graph, const kiln_arg *args, size_t arg_c
 
 /* ---- sources --------------------------------------------------------------------------------------- */
 
-/* The arguments of one step, all arrays real: temporaries up to it are allocated. */
-static kiln_status step_source(kiln__graph_run *run, const kiln__bound_step *step, char **text_out,
-                               kiln_error *err)
-{
-    kiln_status status = KILN_OK;
-    kiln_arg args[KILN_PARAM_MAX];
-    kiln_array *views[KILN_PARAM_MAX] = {NULL};
-
-    for (size_t p = 0; p < step->view_count; p++) {
-        const kiln__step_param *param = &step->views[p].param;
-        if (param->kind == KILN__VALUE_SCALAR) {
-            args[p] = run->call->args[param->index];
-            continue;
-        }
-        if (param->kind == KILN__VALUE_NUMBER) {
-            args[p] = kiln__run_number(&param->number);
-            continue;
-        }
-        const kiln_array *base = kiln__run_value(run, param);
-        KILN_TRY(kiln__array_view(base, param->rank, param->shape, param->strides,
-                                  (char *)base->data + param->offset, &views[p], err));
-        args[p] = kiln_arg_array(views[p]);
-    }
-    const kiln__call call = kiln__run_call(step, args, run->call->stream);
-    KILN_TRY(step->kernel->build(step->kernel, &call, NULL, text_out, err));
-
-done:
-    for (size_t p = 0; p < step->view_count; p++)
-        kiln_array_release(views[p]);
-    return status;
-}
-
 kiln_status kiln_graph_source(kiln_graph *graph, const kiln_arg *args, size_t arg_count,
                               size_t kernel, char **text_out, kiln_error *err)
 {
@@ -118,7 +86,7 @@ kiln_status kiln_graph_source(kiln_graph *graph, const kiln_arg *args, size_t ar
     }
     for (uint32_t s = 0; s <= kernel; s++)
         KILN_TRY(kiln__run_temps(&run, s, err));
-    KILN_TRY(step_source(&run, &run.entry->steps[kernel], text_out, err));
+    KILN_TRY(kiln__step_with_handles(&run, &run.entry->steps[kernel], NULL, text_out, err));
 
 done:
     kiln__run_end(&run);

@@ -265,6 +265,11 @@ kiln_status kiln__kernel_prepare(kiln__kernel *op, const kiln__call *call, kiln_
 kiln_status kiln__kernel_prefetch(kiln__kernel *op, const kiln__call *call,
                                   kiln_prefetch **out, kiln_error *err);
 
+/* Launches that run one after the other as one. On success `parts`, a list from kiln__alloc() of
+ * `count`, belongs to the result. */
+kiln_status kiln__launch_chain(kiln_context *ctx, kiln_launch **parts, size_t count,
+                               kiln_launch **out, kiln_error *err);
+
 /* A definition and its variant as one line of a manifest. False when a text is no UTF-8; look at
  * line->failed otherwise. (record.c) */
 bool kiln__manifest_line(const kiln__definition *def, const kiln__variant *variant,

@@ -18,6 +18,8 @@ struct kiln_launch {
     size_t args_bytes, array_count;
     kiln_array *arrays[KILN_PARAM_MAX]; /* counted; NULL for scalars */
     bool foreign; /* some array's home is not `stream`: uses must be noted at each run */
+    kiln_launch **parts; /* a chain: launches that run one after the other, and nothing else */
+    size_t part_count;
     _Alignas(16) unsigned char block[];
 };
 
@@ -88,6 +90,18 @@ done:
     return status;
 }
 
+kiln_status kiln__launch_chain(kiln_context *ctx, kiln_launch **parts, size_t count,
+                               kiln_launch **out, kiln_error *err)
+{
+    *out = kiln__calloc(1, sizeof **out);
+    if (*out == NULL)
+        return kiln__fail_memory(err, sizeof **out);
+    (*out)->ctx = kiln_context_retain(ctx);
+    (*out)->parts = parts;
+    (*out)->part_count = count;
+    return KILN_OK;
+}
+
 static kiln_status run_with_workspace(const kiln_launch *launch, kiln_stream *stream,
                                       kiln_error *err)
 {
@@ -109,6 +123,12 @@ kiln_status kiln_launch_run(kiln_launch *launch, kiln_stream *stream, kiln_error
     kiln_status status;
     if (launch == NULL)
         return kiln__fail(err, KILN_ERR_NULL, "kiln_launch_run: `launch` is NULL");
+    if (launch->parts != NULL) {
+        status = KILN_OK;
+        for (size_t k = 0; k < launch->part_count && status == KILN_OK; k++)
+            status = kiln_launch_run(launch->parts[k], stream, err);
+        return status;
+    }
     kiln_stream *on = launch->stream;
     if (stream != NULL && stream != on) {
         status = kiln__context_stream(launch->ctx, stream, &on, err);
@@ -130,6 +150,9 @@ void kiln_launch_destroy(kiln_launch *launch)
 {
     if (launch == NULL)
         return;
+    for (size_t k = 0; k < launch->part_count; k++)
+        kiln_launch_destroy(launch->parts[k]);
+    kiln__free(launch->parts);
     for (size_t p = 0; p < launch->array_count; p++)
         kiln_array_release(launch->arrays[p]);
     kiln_context_release(launch->ctx);

@@ -1,0 +1,109 @@
+/*
+ * prepare.c - prepared launches: all kernels of a call, bound to their arrays.
+ *
+ *     entry > outputs and temporaries > views > kiln__kernel_prepare for each step > chain
+ *
+ * Views are real handles here: a launch keeps its arrays alive, and temporaries live on in those of
+ * the steps that use them.
+ */
+#include "graph/call.h"
+
+/* The arguments of a step as handles. `views` are to be released by the caller. */
+static kiln_status bind(const kiln__graph_run *run, const kiln__bound_step *step, kiln_arg *args,
+                        kiln_array **views, kiln_error *err)
+{
+    for (size_t p = 0; p < step->view_count; p++) {
+        const kiln__step_param *param = &step->views[p].param;
+        if (param->kind == KILN__VALUE_SCALAR) {
+            args[p] = run->call->args[param->index];
+            continue;
+        }
+        if (param->kind == KILN__VALUE_NUMBER) {
+            args[p] = kiln__run_number(&param->number);
+            continue;
+        }
+        const kiln_array *base = kiln__run_value(run, param);
+        kiln_status status =
+            kiln__array_view(base, param->rank, param->shape, param->strides,
+                             (char *)base->data + param->offset, &views[p], err);
+        if (status != KILN_OK)
+            return status;
+        args[p] = kiln_arg_array(views[p]);
+    }
+    return KILN_OK;
+}
+
+kiln_status kiln__step_with_handles(const kiln__graph_run *run, const kiln__bound_step *step,
+                                    kiln_launch **launch_out, char **text_out, kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    kiln_arg args[KILN_PARAM_MAX];
+    kiln_array *views[KILN_PARAM_MAX] = {NULL};
+
+    KILN_TRY(bind(run, step, args, views, err));
+    const kiln__call call = kiln__run_call(step, args, run->call->stream);
+    if (text_out != NULL)
+        KILN_TRY(step->kernel->build(step->kernel, &call, NULL, text_out, err));
+    else
+        KILN_TRY(kiln__kernel_prepare(step->kernel, &call, launch_out, err));
+
+done:
+    for (size_t p = 0; p < step->view_count; p++)
+        kiln_array_release(views[p]);
+    return status;
+}
+
+static kiln_status prepare(kiln__graph_run *run, kiln_launch **parts, kiln_error *err)
+{
+    const kiln__program *p = run->entry->program;
+    bool any_copy = false;
+    kiln_status status = kiln__run_overlaps(run, run->copy, &any_copy, err);
+
+    if (status == KILN_OK && any_copy)
+        return kiln__fail(err, KILN_ERR_OVERLAP,
+                          "graph \"%s\": an output overlaps an input that is read after it was "
+                          "written, and a prepared launch cannot copy it first; make the call "
+                          "itself",
+                          run->graph->ir.name);
+    for (uint32_t s = 0; s < p->step_count && status == KILN_OK; s++) {
+        status = kiln__run_temps(run, s, err);
+        if (status == KILN_OK)
+            status = kiln__step_with_handles(run, &run->entry->steps[s], &parts[s], NULL, err);
+    }
+    return status;
+}
+
+kiln_status kiln_graph_prepare(kiln_graph *graph, const kiln_arg *args, size_t arg_count,
+                               const kiln_call_options *opts, kiln_launch **out, kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    kiln__graph_call call;
+    kiln__graph_run run;
+    kiln_launch **parts = NULL;
+    size_t count = 0;
+
+    if (out == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "kiln_graph_prepare: `out` is NULL");
+    *out = NULL;
+    memset(&run, 0, sizeof run);
+    KILN_TRY(
+        kiln__graph_call_read(graph, "kiln_graph_prepare", args, arg_count, opts, &call, err));
+    KILN_TRY(kiln__run_begin(&run, graph, &call, err));
+    count = run.entry->program->step_count;
+    parts = kiln__calloc(count, sizeof(kiln_launch *));
+    if (parts == NULL) {
+        status = kiln__fail_memory(err, count * sizeof(kiln_launch *));
+        goto done;
+    }
+    KILN_TRY(prepare(&run, parts, err));
+    KILN_TRY(kiln__launch_chain(graph->ctx, parts, count, out, err));
+    parts = NULL;
+    kiln__run_deliver(&run);
+
+done:
+    for (size_t k = 0; parts != NULL && k < count; k++)
+        kiln_launch_destroy(parts[k]);
+    kiln__free(parts);
+    kiln__run_end(&run);
+    return status;
+}
