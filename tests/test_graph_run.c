@@ -1,0 +1,239 @@
+/*
+ * test_graph_run.c - how graphs run: prepared, over their own inputs, from many threads, on other
+ * streams, and with every allocation failing once.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "core/core.h"
+#include "graph_env.h"
+
+enum { R = 9, C = 40 };
+static const int64_t shape[] = {R, C};
+
+/* z = (x - mean) / std down columns plus the sum of all of x: several kernels and temporaries. */
+static kiln_graph *several_kernels(test_env *t)
+{
+    kiln_graph *g = graph_begin(t);
+    kiln_node x = kiln_graph_input(g, "x");
+    kiln_node total = kiln_sum(x, KILN_ALL_AXES);
+    kiln_graph_output(g, "half", kiln_multiply(x, 0.5));
+    kiln_graph_output(g, "z", kiln_add(kiln_multiply(x, total), kiln_max(x, KILN_AXES(0))));
+    OK(t, kiln_graph_compile(g, &t->err));
+    return g;
+}
+
+static void expected(const double *x, double *half, double *z)
+{
+    double total = 0;
+    for (size_t k = 0; k < R * C; k++)
+        total += x[k];
+    for (size_t j = 0; j < C; j++) {
+        double most = x[j];
+        for (size_t i = 0; i < R; i++)
+            most = fmax(most, x[i * C + j]);
+        for (size_t i = 0; i < R; i++) {
+            half[i * C + j] = 0.5 * x[i * C + j];
+            z[i * C + j] = x[i * C + j] * total + most;
+        }
+    }
+}
+
+static void check(test_env *t, const double *x, const kiln_array *half, const kiln_array *z)
+{
+    double want[2][R * C], got[R * C];
+    expected(x, want[0], want[1]);
+    graph_fetch(t, half, got, R * C);
+    for (size_t k = 0; k < R * C; k++)
+        graph_near(got[k], want[0][k], 1e-12, k);
+    graph_fetch(t, z, got, R * C);
+    for (size_t k = 0; k < R * C; k++)
+        graph_near(got[k], want[1][k], 1e-12, k);
+}
+
+static void test_graph_run__a_prepared_graph_runs_again(void **state)
+{
+    test_env *t = *state;
+    kiln_graph *g = several_kernels(t);
+    double xs[R * C];
+    kiln_array *x = graph_array(t, KILN_FLOAT64, 2, shape, xs), *half = NULL, *z = NULL;
+    kiln_launch *launch = NULL;
+    OK(t, kiln_graph_prepare(g, KILN_ARGS(x, &half, &z), NULL, &launch, &t->err));
+    kiln_graph_destroy(g); /* a launch needs its graph no more than it needs its handles */
+    OK(t, kiln_launch_run(launch, NULL, &t->err));
+    check(t, xs, half, z);
+    kiln_array *fresh = NULL;
+    for (size_t k = 0; k < R * C; k++)
+        xs[k] += 1;
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT64, 2, shape, xs, NULL, &fresh, &t->err));
+    OK(t, kiln_array_assign(x, fresh, &t->err));
+    OK(t, kiln_launch_run(launch, NULL, &t->err));
+    check(t, xs, half, z);
+    kiln_launch_destroy(launch);
+    kiln_array_release(x), kiln_array_release(half), kiln_array_release(z);
+    kiln_array_release(fresh);
+}
+
+/* The first output is written over the input before the second has read it. */
+static void test_graph_run__outputs_may_overlap_inputs(void **state)
+{
+    test_env *t = *state;
+    kiln_graph *g = several_kernels(t);
+    double xs[R * C], twice[2 * R * C];
+    kiln_array *x = graph_array(t, KILN_FLOAT64, 2, shape, xs), *z = NULL;
+    kiln_launch *launch = NULL;
+    FAILS(t, KILN_ERR_OVERLAP, kiln_graph_prepare(g, KILN_ARGS(x, x, &z), NULL, &launch, &t->err),
+          "overlaps");
+    assert_null(launch);
+    assert_null(z);
+    OK(t, kiln_graph_call(g, &t->err, x, x, &z));
+    check(t, xs, x, z);
+    kiln_array_release(x), kiln_array_release(z), z = NULL;
+
+    /* Shifted by a row within one larger array. */
+    kiln_array *wide = graph_array(t, KILN_FLOAT64, 2, (int64_t[]){2 * R, C}, twice), *in = NULL;
+    kiln_array *out = NULL;
+    OK(t, kiln_array_slice(wide, 0, 0, R, 1, &in, &t->err));
+    OK(t, kiln_array_slice(wide, 0, 1, R + 1, 1, &out, &t->err));
+    OK(t, kiln_graph_call(g, &t->err, in, out, &z));
+    check(t, twice, out, z);
+    FAILS(t, KILN_ERR_OVERLAP, kiln_graph_call(g, &t->err, in, out, out), "`half`", "`z`");
+    kiln_array_release(wide), kiln_array_release(in), kiln_array_release(out);
+    kiln_array_release(z);
+    kiln_graph_destroy(g);
+}
+
+static void test_graph_run__empty_arrays(void **state)
+{
+    test_env *t = *state;
+    kiln_graph *g = graph_begin(t);
+    kiln_node x = kiln_graph_input(g, "x");
+    kiln_graph_output(g, "y", kiln_add(x, 1));
+    kiln_graph_output(g, "s", kiln_sum(x, KILN_AXES(0)));
+    kiln_array *a = NULL, *y = NULL, *s = NULL;
+    double got[3];
+    OK(t, kiln_array_zeros(t->ctx, KILN_FLOAT64, 2, (int64_t[]){0, 3}, &a, &t->err));
+    OK(t, kiln_graph_call(g, &t->err, a, &y, &s));
+    assert_int_equal(kiln_array_size(y), 0);
+    graph_fetch(t, s, got, 3);
+    for (size_t k = 0; k < 3; k++)
+        graph_near(got[k], 0, 0, k);
+    kiln_array_release(a), kiln_array_release(y), kiln_array_release(s);
+    kiln_graph_destroy(g);
+}
+
+/* ---- threads ----------------------------------------------------------------------------------------- */
+
+typedef struct worker {
+    kiln_context *ctx;
+    kiln_graph *graph;
+    kiln_array *x;
+    const double *xs;
+    int failures;
+} worker;
+
+static void *work(void *argument)
+{
+    worker *w = argument;
+    kiln_stream *stream = NULL;
+    static const int rounds = 20;
+    double want[2][R * C], got[R * C];
+    expected(w->xs, want[0], want[1]);
+    if (kiln_stream_create(w->ctx, &stream, NULL) != KILN_OK)
+        w->failures++;
+    for (int k = 0; k < rounds && w->failures == 0; k++) {
+        kiln_array *half = NULL, *z = NULL;
+        kiln_call_options opts = KILN_CALL_OPTIONS_INIT;
+        opts.stream = stream;
+        if (kiln_graph_run(w->graph, KILN_ARGS(w->x, &half, &z), &opts, NULL) != KILN_OK ||
+            kiln_stream_synchronize(stream, NULL) != KILN_OK ||
+            kiln_array_to_host(z, got, sizeof got, NULL, NULL) != KILN_OK)
+            w->failures++;
+        for (size_t e = 0; e < R * C; e++)
+            w->failures += fabs(got[e] - want[1][e]) > 1e-9 * (1 + fabs(want[1][e]));
+        kiln_array_release(half), kiln_array_release(z);
+    }
+    kiln_stream_destroy(stream);
+    return NULL;
+}
+
+static void test_graph_run__threads_share_a_graph(void **state)
+{
+    test_env *t = *state;
+    enum { THREADS = 4 };
+    kiln_graph *g = several_kernels(t);
+    double xs[R * C];
+    kiln_array *x = graph_array(t, KILN_FLOAT64, 2, shape, xs);
+    pthread_t thread[THREADS];
+    worker workers[THREADS];
+    for (int k = 0; k < THREADS; k++) {
+        workers[k] = (worker){t->ctx, g, x, xs, 0};
+        assert_int_equal(pthread_create(&thread[k], NULL, work, &workers[k]), 0);
+    }
+    for (int k = 0; k < THREADS; k++) {
+        pthread_join(thread[k], NULL);
+        assert_int_equal(workers[k].failures, 0);
+    }
+    kiln_array_release(x);
+    kiln_graph_destroy(g);
+}
+
+/* ---- memory -------------------------------------------------------------------------------------------- */
+
+#ifdef KILN_TEST_HOOKS
+/* Record, compile and run, and release everything; whatever fails must fail with no memory. */
+static kiln_status whole_life(test_env *t, kiln_array *x)
+{
+    kiln_graph *g = NULL;
+    kiln_array *half = NULL, *z = NULL, *y = NULL;
+    kiln_status status = kiln_graph_create(t->ctx, NULL, &g, NULL);
+    if (status != KILN_OK)
+        return status;
+    kiln_node n = kiln_graph_input(g, "x");
+    kiln_node e = kiln_exp(kiln_subtract(n, kiln_max_keep(n, KILN_AXES(1))));
+    kiln_graph_output(g, "half", kiln_multiply(n, 0.5));
+    kiln_graph_output(g, "y", kiln_divide(e, kiln_sum_keep(e, KILN_AXES(1))));
+    kiln_graph_output(g, "z", kiln_add(kiln_sum(n, KILN_ALL_AXES), kiln_mean(n, KILN_AXES(0))));
+    status = kiln_graph_call(g, NULL, x, &half, &y, &z);
+    if (status != KILN_OK && (half != NULL || y != NULL || z != NULL))
+        status = KILN_ERR_INTERNAL;
+    kiln_array_release(half), kiln_array_release(y), kiln_array_release(z);
+    kiln_graph_destroy(g);
+    return status;
+}
+
+static void test_graph_run__each_allocation_may_fail(void **state)
+{
+    test_env *t = *state;
+    kiln_array *x = graph_array(t, KILN_FLOAT64, 2, shape, NULL);
+    OK(t, whole_life(t, x)); /* kernels are compiled: not what is tested here */
+    OK(t, whole_life(t, x));
+    const size_t live = kiln__test_alloc_live();
+    kiln_status status = KILN_ERR_NO_MEMORY;
+    size_t nth = 0;
+    for (; status != KILN_OK && nth < 3000; nth++) {
+        kiln__test_alloc_fail_at(nth);
+        status = whole_life(t, x);
+        kiln__test_alloc_fail_at(SIZE_MAX);
+        CHECK(status == KILN_OK || status == KILN_ERR_NO_MEMORY, "%zu: %s", nth,
+              kiln_status_name(status));
+    }
+    CHECK(nth > 50 && nth < 3000, "%zu allocations", nth);
+    assert_true(kiln__test_alloc_live() <= live + 8); /* what the context keeps for reuse */
+    kiln_array_release(x);
+}
+#endif
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_graph_run__a_prepared_graph_runs_again),
+        TEST(test_graph_run__outputs_may_overlap_inputs),
+        TEST(test_graph_run__empty_arrays),
+        TEST(test_graph_run__threads_share_a_graph),
+#ifdef KILN_TEST_HOOKS
+        TEST(test_graph_run__each_allocation_may_fail),
+#endif
+    };
+    return test_env_main(argc, argv, "test_graph_run", tests, COUNT(tests));
+}
