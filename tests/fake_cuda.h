@@ -21,6 +21,8 @@ typedef struct fake_cuda {
     long fail_after;     /* calls until one fails, -1: never */
     int fail_result;     /* with this */
     bool eager;          /* run everything at once */
+    bool any_module;     /* load whatever looks like a cubin; its kernels do nothing */
+    int multiprocessors; /* of each GPU */
     /* Looked at by the test. */
     long calls;
     long contexts, streams, events, blocks, host_blocks, modules; /* alive */

@@ -16,10 +16,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "jit/jit.h"
 #include "kiln/scan.h"
 #include "test_env.h"
-#include "warm/warm.h"
+#include "warm_env.h"
 
 /* ---- files ------------------------------------------------------------------------------------- */
 
@@ -104,48 +103,20 @@ static void run_program(test_env *t, kiln_context *ctx)
 
 /* ---- warming ----------------------------------------------------------------------------------- */
 
-typedef struct warming {
-    kiln__cache *cache;
-    kiln__target target;
-    size_t compiled, cached;
-} warming;
-
-static kiln_status warm_one(void *user, const kiln__definition *def, const kiln__variant *variant,
-                            kiln_error *err)
-{
-    warming *w = user;
-    kiln__source source = KILN__SOURCE_INIT;
-    kiln__warmed warmed = {0};
-    kiln_status status = kiln__emit(def, variant, &source, err);
-
-    if (status == KILN_OK) {
-        assert_true(kiln__jit_is_warm(w->cache, def, &source, &w->target, &warmed) ==
-                    (w->compiled == SIZE_MAX));
-        status = kiln__jit_warm(w->cache, def, &source, &w->target, &warmed, err);
-    }
-    *(warmed.compiled ? &w->compiled : &w->cached) += 1;
-    kiln__source_clear(&source);
-    return status;
-}
-
-/* Warm `dir` from a manifest, for the device of `t`. `again`: all must be there. */
-static void warm_from(test_env *t, const char *path, const char *dir, bool again)
+/* Warm `dir` from a manifest, for the device of `t`, twice. */
+static void warm_from(test_env *t, const char *path, const char *dir)
 {
     const kiln_device_info *info = kiln_context_device(t->ctx);
-    warming w = {.cache = kiln__cache_open(dir, NULL), .target = {.backend = info->backend},
-                 .compiled = again ? SIZE_MAX : 0};
-    kiln__manifest *m = kiln__manifest_create();
     char *text = read_whole(path);
+    const size_t lines = count_lines(text);
 
-    snprintf(w.target.name, sizeof w.target.name, "%s", info->target);
-    OK(t, kiln__manifest_read(m, path, text, strlen(text), NULL, NULL, &t->err));
-    assert_int_equal(kiln__manifest_count(m), count_lines(text));
-    for (size_t k = 0; k < kiln__manifest_count(m); k++)
-        OK(t, kiln__warm_expand(kiln__manifest_at(m, k), info->backend, warm_one, &w, &t->err));
-    assert_int_equal(again ? w.cached : w.compiled, kiln__manifest_count(m));
-    assert_int_equal(again ? w.compiled : w.cached, again ? SIZE_MAX : 0);
-    kiln__manifest_destroy(m);
-    kiln__cache_close(w.cache);
+    const warm_result first = warm_text(text, dir, info->backend, info->target);
+    assert_int_equal(first.entries, lines);
+    assert_int_equal(first.kernels, lines);
+    assert_int_equal(first.compiled, lines);
+    const warm_result again = warm_text(text, dir, info->backend, info->target);
+    assert_int_equal(again.kernels, lines);
+    assert_int_equal(again.compiled, 0);
     kiln__free(text);
 }
 
@@ -170,8 +141,7 @@ static void test_record__a_recorded_program_compiles_nothing_elsewhere(void **st
     assert_int_equal(count_in_file(path), counters.compiles);
     kiln_context_release(ctx);
 
-    warm_from(t, path, second, false);
-    warm_from(t, path, second, true);
+    warm_from(t, path, second);
     ctx = make_context(t, second, other);
     run_program(t, ctx);
     kiln_context_cache_counters(ctx, &counters);

@@ -1,0 +1,278 @@
+/*
+ * test_warm_cuda.c - that what is warmed for a GPU is what a program on that GPU asks for, by a
+ * driver that is none (fake_cuda.c: kernels do nothing) and NVRTC as it is.
+ *
+ * A context on the fake plans, names and looks for its kernels as on a true GPU of compute
+ * capability 9.0; its counters tell whether the folder that was warmed had them all.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "fake_cuda.h"
+#include "kiln/kiln.h"
+#include "warm_env.h"
+
+#define EXIT_SKIP 77
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static fake_cuda *cuda;
+static char root[] = "/tmp/kiln_test_warm_XXXXXX";
+
+/* A path below the test's own folder; valid until the eighth call after. */
+static const char *below(const char *name)
+{
+    static char paths[8][256];
+    static unsigned nth;
+    char *path = paths[nth++ % COUNT(paths)];
+    snprintf(path, sizeof paths[0], "%s/%s", root, name);
+    return path;
+}
+
+static void must(kiln_status status, const kiln_error *err, const char *file, int line)
+{
+    if (status != KILN_OK) {
+        print_error("%s\n%s\n", err->message, err->detail != NULL ? err->detail : "");
+        _fail(file, line);
+    }
+}
+#define OK(call) must((call), &err, __FILE__, __LINE__)
+
+static kiln_context *open_context(const char *cache, const char *record)
+{
+    kiln_context_options o = KILN_CONTEXT_OPTIONS_INIT;
+    kiln_error err = KILN_ERROR_INIT;
+    kiln_context *ctx = NULL;
+
+    o.device = "cuda:0";
+    o.cache_dir = cache;
+    o.record = record;
+    OK(kiln_context_create(&o, &ctx, &err));
+    assert_string_equal(kiln_context_device(ctx)->target, "sm_90");
+    return ctx;
+}
+
+/* Release it; it must have compiled nothing and found all it looked for. */
+static void close_warm(kiln_context *ctx, const char *what)
+{
+    kiln_cache_counters c;
+    kiln_context_cache_counters(ctx, &c);
+    if (c.compiles != 0 || c.misses != 0 || c.hits == 0)
+        fail_msg("%s: %d compiled, %d missed, %d hit", what, (int)c.compiles, (int)c.misses,
+                 (int)c.hits);
+    kiln_context_release(ctx);
+}
+
+static kiln_array *empty(kiln_context *ctx, kiln_dtype dtype, int rank, const int64_t *shape)
+{
+    kiln_error err = KILN_ERROR_INIT;
+    kiln_array *a = NULL;
+    OK(kiln_array_empty(ctx, dtype, rank, shape, &a, &err));
+    return a;
+}
+
+/* ---- recorded ---------------------------------------------------------------------------------- */
+
+/* Kernels of every layout class: linear with and without alignment, inner, transpose, general. */
+static void run_loops(kiln_context *ctx)
+{
+    static const int64_t shape[] = {64, 96};
+    kiln_error err = KILN_ERROR_INIT;
+    kiln_array *x = empty(ctx, KILN_FLOAT32, 2, shape), *turned = NULL, *part = NULL, *odd = NULL;
+    kiln_array *all[8] = {NULL};
+    kiln_elementwise *op = NULL;
+
+    OK(kiln_elementwise_create(ctx, "T x, T y, float32 a", "T z", "z = a * x + y", NULL, &op,
+                               &err));
+    OK(kiln_array_transpose(x, NULL, &turned, &err));
+    OK(kiln_array_slice(x, 1, 0, 90, 1, &part, &err));
+    OK(kiln_array_slice(x, 1, 1, 91, 2, &odd, &err));
+    OK(kiln_call(op, &err, x, x, 2.0, &all[0]));
+    OK(kiln_call(op, &err, part, part, 2.0, &all[1]));
+    OK(kiln_call(op, &err, odd, odd, 2.0, &all[2]));
+    all[3] = empty(ctx, KILN_FLOAT32, 2, (const int64_t[]){96, 64});
+    OK(kiln_call(op, &err, turned, turned, 2.0, &all[3]));
+    kiln_elementwise_destroy(op);
+    kiln_array *const more[] = {x, turned, part, odd};
+    for (size_t k = 0; k < COUNT(more); k++)
+        kiln_array_release(more[k]);
+    for (size_t k = 0; k < COUNT(all); k++)
+        kiln_array_release(all[k]);
+}
+
+static void run_reductions(kiln_context *ctx)
+{
+    static const int64_t shape[] = {1000, 128};
+    kiln_error err = KILN_ERROR_INIT;
+    kiln_array *x = empty(ctx, KILN_FLOAT32, 2, shape), *y[4] = {NULL};
+    kiln_scan *scan = NULL;
+
+    OK(kiln_array_reduce(KILN_REDUCE_SUM, x, NULL, false, &y[0], &err));
+    OK(kiln_array_reduce(KILN_REDUCE_SUM, x, KILN_AXES(0), false, &y[1], &err));
+    OK(kiln_array_reduce(KILN_REDUCE_ARGMAX, x, KILN_AXES(1), true, &y[2], &err));
+    OK(kiln_scan_create(ctx, "T x", "T y", "x", "a + b", "y = a", "0", NULL, &scan, &err));
+    OK(kiln_scan_call(scan, KILN_AXES(0), 0, &err, x, &y[3]));
+    kiln_scan_destroy(scan);
+    for (size_t k = 0; k < COUNT(y); k++)
+        kiln_array_release(y[k]);
+    kiln_array_release(x);
+}
+
+static void test_warm_cuda__a_recorded_program_finds_all_of_its_kernels(void **state)
+{
+    const char *record = below("record.jsonl");
+    char *text = NULL;
+    size_t bytes = 0;
+
+    (void)state;
+    kiln_context *ctx = open_context(below("first"), record);
+    run_loops(ctx);
+    run_reductions(ctx);
+    kiln_context_release(ctx);
+    assert_int_equal(kiln__read_file(record, 1 << 20, &text, &bytes), 0);
+    const warm_result r = warm_text(text, below("second"), KILN_BACKEND_CUDA, "sm_90");
+    assert_true(r.entries >= 8 && r.kernels == r.entries && r.compiled == r.entries);
+    assert_int_equal(warm_text(text, below("second"), KILN_BACKEND_CUDA, "sm_90").compiled, 0);
+    kiln__free(text);
+    ctx = open_context(below("second"), "");
+    run_loops(ctx);
+    run_reductions(ctx);
+    close_warm(ctx, "recorded");
+}
+
+/* ---- written by hand --------------------------------------------------------------------------- */
+
+static void run_axpy(kiln_context *ctx, kiln_dtype dtype, int64_t size, bool number)
+{
+    kiln_error err = KILN_ERROR_INIT;
+    kiln_array *x = empty(ctx, dtype, 1, &size), *a = empty(ctx, KILN_FLOAT32, 1, &size);
+    kiln_array *z = NULL;
+    kiln_elementwise *op = NULL;
+    kiln_elementwise_options o = KILN_ELEMENTWISE_OPTIONS_INIT;
+
+    o.name = "axpy";
+    OK(kiln_elementwise_create(ctx, "T x, T y, float32 a", "T z", "z = a * x + y", &o, &op, &err));
+    if (number)
+        OK(kiln_call(op, &err, x, x, 2.0, &z));
+    else
+        OK(kiln_call(op, &err, x, x, a, &z));
+    kiln_elementwise_destroy(op);
+    kiln_array_release(z);
+    kiln_array_release(a);
+    kiln_array_release(x);
+}
+
+static void test_warm_cuda__the_shortest_line_serves_common_calls(void **state)
+{
+    static const char text[] =
+        "{\"kind\":\"elementwise\",\"name\":\"axpy\",\"in\":\"T x, T y, float32 a\",\"out\":\"T z\","
+        "\"op\":\"z = a * x + y\",\"types\":[{\"T\":\"float32\"},{\"T\":\"float16\"}]}";
+    static const int64_t sizes[] = {1, 31, 1000, 1 << 20, (1 << 20) + 3};
+
+    (void)state;
+    assert_int_equal(warm_text(text, below("hand"), KILN_BACKEND_CUDA, "sm_90").kernels, 4);
+    kiln_context *ctx = open_context(below("hand"), "");
+    for (size_t k = 0; k < COUNT(sizes); k++) {
+        run_axpy(ctx, KILN_FLOAT32, sizes[k], true);
+        run_axpy(ctx, KILN_FLOAT16, sizes[k], false);
+    }
+    close_warm(ctx, "by hand");
+}
+
+static void test_warm_cuda__shapes_serve_gpus_of_every_size(void **state)
+{
+    static const char text[] =
+        "{\"kind\":\"reduction\",\"named\":\"sum\",\"types\":[{\"T\":\"float32\"}],"
+        "\"shapes\":[[300,512],[20000,40]],\"axes\":[null,[0],[-1]]}\n"
+        "{\"kind\":\"scan\",\"name\":\"running\",\"in\":\"T x\",\"out\":\"T y\",\"map\":\"x\","
+        "\"reduce\":\"a + b\",\"post\":\"y = a\",\"identity\":\"0\",\"types\":[{\"T\":\"float32\"}],"
+        "\"shapes\":[[300,512],[20000,40]],\"axes\":[[0],[1]],\"reverse\":true}";
+    static const int64_t shapes[][2] = {{300, 512}, {20000, 40}};
+    static const int sizes[] = {6, 8, 14, 20, 30, 46, 58, 84, 108, 132, 148, 188, 256};
+
+    (void)state;
+    (void)warm_text(text, below("sizes"), KILN_BACKEND_CUDA, "sm_90");
+    for (size_t u = 0; u < COUNT(sizes); u++) {
+        cuda->multiprocessors = sizes[u];
+        kiln_context *ctx = open_context(below("sizes"), "");
+        char what[64];
+        kiln_error err = KILN_ERROR_INIT;
+        kiln_scan_options o = KILN_SCAN_OPTIONS_INIT;
+        kiln_scan *scan = NULL;
+        assert_int_equal(kiln_context_device(ctx)->unit_count, sizes[u]);
+        o.name = "running";
+        OK(kiln_scan_create(ctx, "T x", "T y", "x", "a + b", "y = a", "0", &o, &scan, &err));
+        for (size_t s = 0; s < COUNT(shapes); s++) {
+            kiln_array *x = empty(ctx, KILN_FLOAT32, 2, shapes[s]), *y[5] = {NULL};
+            OK(kiln_array_reduce(KILN_REDUCE_SUM, x, NULL, false, &y[0], &err));
+            OK(kiln_array_reduce(KILN_REDUCE_SUM, x, KILN_AXES(0), false, &y[1], &err));
+            OK(kiln_array_reduce(KILN_REDUCE_SUM, x, KILN_AXES(1), false, &y[2], &err));
+            OK(kiln_scan_call(scan, KILN_AXES(0), KILN_SCAN_REVERSE, &err, x, &y[3]));
+            OK(kiln_scan_call(scan, KILN_AXES(1), KILN_SCAN_REVERSE, &err, x, &y[4]));
+            for (size_t k = 0; k < COUNT(y); k++)
+                kiln_array_release(y[k]);
+            kiln_array_release(x);
+        }
+        kiln_scan_destroy(scan);
+        snprintf(what, sizeof what, "%d multiprocessors", sizes[u]);
+        close_warm(ctx, what);
+    }
+    cuda->multiprocessors = 132;
+}
+
+/* ---- the program ------------------------------------------------------------------------------- */
+
+/* Load the fake before kiln looks for the driver: a library of that name is then there. */
+static fake_cuda *load_fake(void)
+{
+    char path[4096];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 64);
+
+    if (length <= 0)
+        return NULL;
+    path[length] = '\0';
+    strcpy(strrchr(path, '/') + 1, "libkiln_fake_cuda.so");
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL) {
+        fprintf(stderr, "%s\n", dlerror());
+        return NULL;
+    }
+    fake_cuda *(*get)(void) = NULL;
+    *(void **)&get = dlsym(library, "fake_cuda_control");
+    return get != NULL ? get() : NULL;
+}
+
+static int leave(void **state)
+{
+    char command[300];
+    (void)state;
+    snprintf(command, sizeof command, "rm -r '%s'", root);
+    return system(command);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_warm_cuda__a_recorded_program_finds_all_of_its_kernels),
+        cmocka_unit_test(test_warm_cuda__the_shortest_line_serves_common_calls),
+        cmocka_unit_test(test_warm_cuda__shapes_serve_gpus_of_every_size),
+    };
+    const char *id = NULL;
+
+    if (kiln__compiler_identity(KILN_BACKEND_CUDA, &id, NULL) != KILN_OK) {
+        fprintf(stderr, "SKIPPED: there is no NVRTC\n");
+        return EXIT_SKIP;
+    }
+    cuda = load_fake();
+    if (cuda == NULL || mkdtemp(root) == NULL)
+        return 1;
+    cuda->any_module = true;
+    return cmocka_run_group_tests_name("test_warm_cuda", tests, NULL, leave);
+}
