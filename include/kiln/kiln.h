@@ -10,6 +10,7 @@
 #include "kiln/cache.h"
 #include "kiln/context.h"
 #include "kiln/dtype.h"
+#include "kiln/eager.h"
 #include "kiln/elementwise.h"
 #include "kiln/error.h"
 #include "kiln/graph.h"

@@ -18,6 +18,7 @@
  * the device closes. */
 typedef enum kiln__attachment {
     KILN__ATTACH_PREFETCH, /* src/kernel: threads that compile ahead; first, for they use the rest */
+    KILN__ATTACH_EAGER,  /* src/graph: operations on arrays at once */
     KILN__ATTACH_REDUCE, /* src/kernel: named reductions */
     KILN__ATTACH_SCAN,   /* src/kernel: named scans */
     KILN__ATTACH_KERNEL, /* src/kernel: built-in kernels (copy, cast, fill) */

@@ -489,33 +489,84 @@ static double number_real(const kiln__number *n)
     }
 }
 
-static void put_real(kiln__buf *b, double v, kiln_dtype dtype)
+/* `v` rounded to a float dtype, once. */
+static double round_to(double v, kiln_dtype dtype)
 {
     switch (dtype) {
     case KILN_FLOAT16:
-        kiln__buf_puts(b, "float16(");
-        put_float(b, (double)kiln__float16_to_float(kiln__float16_from_double(v)), true);
-        kiln__buf_putc(b, ')');
-        break;
+        return (double)kiln__float16_to_float(kiln__float16_from_double(v));
     case KILN_BFLOAT16:
-        kiln__buf_puts(b, "bfloat16(");
-        put_float(b, (double)kiln__bfloat16_to_float(kiln__bfloat16_from_double(v)), true);
-        kiln__buf_putc(b, ')');
-        break;
+        return (double)kiln__bfloat16_to_float(kiln__bfloat16_from_double(v));
     case KILN_FLOAT32:
-        put_float(b, (double)(float)v, true);
+        return (double)(float)v;
+    default:
+        return v;
+    }
+}
+
+/* An integer, or its dtype's end where it lies beyond. */
+static kiln__number clamp_integer(const kiln__number *number, kiln_dtype dtype)
+{
+    const int bits = 8 * (int)kiln_dtype_size(dtype);
+    const bool has_sign = kiln_dtype_kind(dtype) == 'i';
+    kiln__number n = *number;
+
+    if (n.kind == 'b') {
+        n.kind = 'i';
+        n.value.i = number->value.b;
+    }
+    if (integer_fits(&n, dtype))
+        return n;
+    if (n.kind == 'i' && n.value.i < 0) {
+        n.value.i = has_sign ? -INT64_C(1) - (INT64_MAX >> (64 - bits)) : 0;
+    } else {
+        n.value.u = UINT64_MAX >> (64 - bits) >> has_sign;
+        n.kind = n.value.u > INT64_MAX ? 'u' : 'i';
+    }
+    return n;
+}
+
+kiln__number kiln__number_as(const kiln__number *number, kiln_dtype dtype)
+{
+    kiln__number n = {.kind = 'b'};
+
+    switch (kiln_dtype_kind(dtype)) {
+    case 'b':
+        n.value.b = number_real(number) != 0.0 || (number->kind == 'c' && number->value.c[1] != 0.0);
+        break;
+    case 'i':
+    case 'u':
+        return clamp_integer(number, dtype);
+    case 'f':
+        n.kind = 'f';
+        n.value.f = round_to(number_real(number), dtype);
         break;
     default:
-        put_float(b, v, false);
+        n.kind = 'c';
+        n.value.c[0] = round_to(number_real(number), real_of(dtype));
+        n.value.c[1] = number->kind == 'c' ? round_to(number->value.c[1], real_of(dtype)) : 0.0;
         break;
     }
+    return n;
+}
+
+/* `v` is a value of the dtype. */
+static void put_real(kiln__buf *b, double v, kiln_dtype dtype)
+{
+    const bool narrow = dtype == KILN_FLOAT16 || dtype == KILN_BFLOAT16;
+
+    if (narrow)
+        kiln__buf_printf(b, "%s(", kiln_dtype_ctype(dtype));
+    put_float(b, v, dtype != KILN_FLOAT64);
+    if (narrow)
+        kiln__buf_putc(b, ')');
 }
 
 static void put_integer(kiln__buf *b, const kiln__number *n, kiln_dtype dtype)
 {
     const bool wide = kiln_dtype_size(dtype) == 8, has_sign = kiln_dtype_kind(dtype) == 'i';
     const char *suffix = wide ? (has_sign ? "ll" : "ull") : has_sign ? "" : "u";
-    const int64_t v = n->kind == 'b' ? n->value.b : n->value.i;
+    const int64_t v = n->value.i;
 
     if (kiln_dtype_size(dtype) < 4)
         put_type(b, kiln_dtype_ctype(dtype), true);
@@ -530,24 +581,25 @@ static void put_integer(kiln__buf *b, const kiln__number *n, kiln_dtype dtype)
 
 void kiln__number_text(kiln__buf *b, const kiln__number *number, kiln_dtype dtype)
 {
+    const kiln__number n = kiln__number_as(number, dtype);
     const kiln_dtype part = real_of(dtype);
 
-    switch (kiln_dtype_kind(dtype)) {
+    switch (n.kind) {
     case 'b':
-        kiln__buf_puts(b, number_real(number) != 0.0 ? "true" : "false");
+        kiln__buf_puts(b, n.value.b ? "true" : "false");
         break;
     case 'i':
     case 'u':
-        put_integer(b, number, dtype);
+        put_integer(b, &n, dtype);
         break;
     case 'f':
-        put_real(b, number_real(number), dtype);
+        put_real(b, n.value.f, dtype);
         break;
     default:
         kiln__buf_printf(b, "%s(", kiln_dtype_ctype(dtype));
-        put_real(b, number_real(number), part);
+        put_real(b, n.value.c[0], part);
         kiln__buf_puts(b, ", ");
-        put_real(b, number->kind == 'c' ? number->value.c[1] : 0.0, part);
+        put_real(b, n.value.c[1], part);
         kiln__buf_putc(b, ')');
         break;
     }

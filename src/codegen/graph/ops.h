@@ -87,6 +87,10 @@ void kiln__cast_text(kiln__buf *b, kiln_dtype from, kiln_dtype to, const char *o
  * kiln__op_resolve() found: no fraction for an integer. */
 void kiln__number_text(kiln__buf *b, const kiln__number *number, kiln_dtype dtype);
 
+/* A number as an element of `dtype` has it, of the dtype's own kind: an integer beyond its range
+ * becomes its end, a float too large for it an infinity, anything for bool whether it is not 0. */
+kiln__number kiln__number_as(const kiln__number *number, kiln_dtype dtype);
+
 /* The dtype a number has by itself: bool, int64, uint64, float64, complex128. */
 kiln_dtype kiln__number_dtype(const kiln__number *number);
 
