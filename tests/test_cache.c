@@ -595,33 +595,37 @@ static void test_cache__killed_writers_leave_no_half_entry(void **state)
     kiln__cache_close(cache);
 }
 
-static void test_cache__old_temporary_files_are_swept(void **state)
+/* A writer holds a lock on its file; one that nobody holds was left by a dead process. */
+static void test_cache__temporary_files_of_the_dead_are_swept(void **state)
 {
     cache_env *t = *state;
     kiln__cache *cache = NULL;
-    char path[256], old[300], fresh[300];
-    struct timespec times[2] = {{0, 0}, {0, 0}};
+    char path[256], dead[300], held[300];
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+    int fd = -1;
 
     cache = cache_env_open(t);
     kiln__cache_store(cache, "key", 3, "data", 4);
     kiln__cache_close(cache);
     cache_entry_path(t, "key", path);
     *strrchr(path, '/') = '\0';
-    snprintf(old, sizeof old, "%s/tmp-0123", path);
-    snprintf(fresh, sizeof fresh, "%s/tmp-4567", path);
-    cache_write_file(old, "half", 4);
-    cache_write_file(fresh, "half", 4);
-    times[0].tv_sec = times[1].tv_sec = time(NULL) - 7200;
-    assert_int_equal(utimensat(AT_FDCWD, old, times, 0), 0);
+    snprintf(dead, sizeof dead, "%s/tmp-0123", path);
+    snprintf(held, sizeof held, "%s/tmp-4567", path);
+    cache_write_file(dead, "half", 4);
+    cache_write_file(held, "half", 4);
+    fd = open(held, O_RDWR);
+    assert_true(fd >= 0);
+    assert_int_equal(fcntl(fd, F_OFD_SETLK, &lock), 0);
 
     cache = cache_env_open(t);
     assert_true(cache_finds(cache, "key", "data", 4));
-    assert_int_equal(access(old, F_OK), 0);
+    assert_int_equal(access(dead, F_OK), 0);
     kiln__cache_store(cache, "key", 3, "data", 4);
-    assert_int_equal(access(old, F_OK), -1);
-    assert_int_equal(access(fresh, F_OK), 0);
+    assert_int_equal(access(dead, F_OK), -1);
+    assert_int_equal(access(held, F_OK), 0);
     assert_true(cache_finds(cache, "key", "data", 4));
     kiln__cache_close(cache);
+    close(fd);
 }
 
 int main(void)
@@ -646,7 +650,7 @@ int main(void)
         CACHE_TEST(test_cache__processes_share_one_folder),
         CACHE_TEST(test_cache__an_open_store_outlives_a_fork),
         CACHE_TEST(test_cache__killed_writers_leave_no_half_entry),
-        CACHE_TEST(test_cache__old_temporary_files_are_swept),
+        CACHE_TEST(test_cache__temporary_files_of_the_dead_are_swept),
     };
 
     return cmocka_run_group_tests_name("cache", tests, NULL, NULL);

@@ -4,7 +4,7 @@
  * A cache never makes a call fail: every function here answers "no" or does nothing when the
  * disk is read-only, full, foreign-owned or gone. Uses core only; knows nothing of CUDA.
  *
- * Threads: every function may be called from any thread.
+ * Threads: every function may be called from any thread, and in a forked child.
  */
 #ifndef KILN_CACHE_CACHE_H
 #define KILN_CACHE_CACHE_H
@@ -73,15 +73,19 @@ bool kiln__cache_store_as(kiln__cache *cache, const void *key, size_t key_bytes,
  * One compilation per key at a time, across processes. After a miss: begin, compile, store, end.
  * _begin waits while another process (or another cache of this one) is at the same key, but not
  * for ever, and looks for the blob once more: true when it is there now. It may be ended in either
- * case. Without a folder, or where locks do not work, it does nothing.
+ * case. Without a folder, or where locks do not work, it does nothing. _fail in the place of _end
+ * tells others that waiting for their turn would bring nothing: each of them compiles at once. A
+ * store that failed has told them already.
  */
 typedef struct kiln__flight {
     int fd;
+    kiln__hash128 hash;
 } kiln__flight;
-#define KILN__FLIGHT_INIT {-1}
+#define KILN__FLIGHT_INIT {-1, {0, 0}}
 bool kiln__cache_flight_begin(kiln__cache *cache, const void *key, size_t key_bytes,
                               kiln__flight *flight, kiln__blob *blob_out);
 void kiln__cache_flight_end(kiln__flight *flight);
+void kiln__cache_flight_fail(kiln__flight *flight);
 /* How long to wait; for tests. 30 seconds unless set. */
 void kiln__cache_set_wait(kiln__cache *cache, double wait_us);
 

@@ -104,7 +104,8 @@ static void gather(void *user, int shard_fd, const char *name, const struct stat
 {
     gathering *g = user;
 
-    (void)shard_fd;
+    if (kiln__remove_dead_temp(shard_fd, name))
+        return;
     g->bytes += (uint64_t)st->st_size;
     g->count++;
     if (kiln__is_entry_name(name))
@@ -161,7 +162,8 @@ static void list_name(void *user, int shard_fd, const char *name)
     name_list *n = user;
     kiln__victims *v = n->queue;
 
-    (void)shard_fd;
+    if (kiln__remove_dead_temp(shard_fd, name))
+        return;
     n->count++;
     if (kiln__is_entry_name(name) &&
         make_room(&v->names, v->name_count, &v->name_room, sizeof *v->names))

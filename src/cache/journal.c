@@ -63,6 +63,14 @@ bool kiln__journal_has_hits(kiln__journal *j)
     return has;
 }
 
+void kiln__journal_forget(kiln__journal *j)
+{
+    pthread_mutex_lock(&j->mutex);
+    j->hit_count = 0;
+    kiln__buf_clear(&j->lines);
+    pthread_mutex_unlock(&j->mutex);
+}
+
 bool kiln__journal_store(kiln__journal *j, const char name[33], int64_t stamp_ns, uint64_t bytes,
                          double compile_us, const char *origin, const char *target,
                          const char *kernel)

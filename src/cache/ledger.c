@@ -70,6 +70,14 @@ int kiln__lock_byte(int fd, int64_t start, double wait_us)
     return why;
 }
 
+void kiln__unlock_and_close(int fd)
+{
+    struct flock lock = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
+
+    (void)fcntl(fd, F_OFD_SETLK, &lock);
+    close(fd);
+}
+
 int kiln__open_housekeeping(int folder, const char *name, int flags)
 {
     int fd = -1;
@@ -337,6 +345,6 @@ int kiln__ledger_open(int folder, kiln__ledger *l)
 void kiln__ledger_close(kiln__ledger *l)
 {
     if (l->fd >= 0)
-        close(l->fd); /* which unlocks it */
+        kiln__unlock_and_close(l->fd);
     l->fd = -1;
 }

@@ -9,6 +9,7 @@
  *                        -> bundle.c   many blobs in one read-only file
  *                        -> journal.c  what happened, for the index
  *                        -> memory.c   blobs that no disk would take
+ *                        -> fork.c     an open cache in a forked child
  *     kiln/cache.h <- catalog.c -> index.c   SQLite, for the tools
  */
 #ifndef KILN_CACHE_PARTS_H
@@ -129,6 +130,8 @@ bool kiln__ledger_recount(kiln__ledger *l, unsigned shard);
 
 /* Lock one byte of a file, waiting so long at most; 0, ETIMEDOUT, or what fcntl said. */
 int kiln__lock_byte(int fd, int64_t start, double wait_us);
+/* Give all locks of a descriptor back, also when a forked child has a copy of it. */
+void kiln__unlock_and_close(int fd);
 /* openat of a file of the cache's own; a link in its place is removed. */
 int kiln__open_housekeeping(int folder, const char *name, int flags);
 
@@ -181,8 +184,17 @@ bool kiln__evict_for(kiln__ledger *l, kiln__victims *v, uint64_t limit, uint64_t
 
 /* ---- flight.c ---- */
 
-/* A descriptor that holds the key's lock until it is closed; -1 when it could not be had. */
-int kiln__flight_lock(int folder, kiln__hash128 hash, double wait_us, bool *waited);
+typedef enum kiln__awaited {
+    KILN__AWAITED_NOTHING, /* nobody held the key, or locks do not work */
+    KILN__AWAITED_END,     /* the holder has ended, or waiting took too long */
+    KILN__AWAITED_FAILURE  /* the holder, or one before, told of a failure */
+} kiln__awaited;
+
+/* Lock a key. Without success the flight stays empty. */
+kiln__awaited kiln__flight_lock(int folder, kiln__hash128 hash, double wait_us,
+                                kiln__flight *flight);
+/* Tell those who wait for a key that there will be no entry. */
+void kiln__flight_tell_failure(int folder, kiln__hash128 hash);
 
 /* ---- bundle.c ---- */
 
@@ -255,6 +267,8 @@ bool kiln__journal_store(kiln__journal *j, const char name[33], int64_t stamp_ns
                          double compile_us, const char *origin, const char *target,
                          const char *kernel);
 bool kiln__journal_has_hits(kiln__journal *j);
+/* In a forked child: what was noted is the parent's to put down. */
+void kiln__journal_forget(kiln__journal *j);
 void kiln__journal_flush(kiln__journal *j, int folder);
 
 /* What a key tells of itself: the line "target NAME" and the first text `kernel "NAME"`. "" for
@@ -316,6 +330,7 @@ struct kiln__cache {
     char *path;            /* absolute; "" when there is no disk */
     pthread_rwlock_t lock; /* guards `fd` against being replaced while in use */
     int fd;                /* the folder, or -1 while it does not exist */
+    atomic_uint generation; /* of the process that may use it as it is (fork.c) */
     atomic_uint bundle_count;
     _Atomic int64_t newest_ns; /* no stamp this cache gives is older */
     _Atomic uint64_t hits, bundle_hits, memory_hits, bytes_read;
@@ -324,6 +339,7 @@ struct kiln__cache {
     kiln__log log;
     kiln__journal journal;
 
+    atomic_uint renewing;                      /* the generation that one thread makes it fit for */
     atomic_uint troubles;                      /* kinds already logged */
     atomic_uint swept[KILN__SHARD_COUNT / 32]; /* shards whose old temporary files are gone */
     _Atomic uint64_t misses, miss_absent, miss_damaged, miss_other, miss_unreadable;
@@ -366,5 +382,18 @@ int kiln__dup_folder(kiln__cache *cache);
 int64_t kiln__next_stamp(kiln__cache *cache);
 void kiln__seen_stamp(kiln__cache *cache, int64_t stamp_ns);
 void kiln__flush_journal(kiln__cache *cache);
+
+/* Remove a temporary file whose writer died; true when it is gone. Needs the ledger in hand. */
+bool kiln__remove_dead_temp(int shard_fd, const char *name);
+
+/* ---- fork.c ---- */
+
+void kiln__cache_renew_after_fork(kiln__cache *cache);
+/* The first thing that every function of the door does. */
+static inline void kiln__cache_enter(kiln__cache *cache)
+{
+    if (atomic_load_explicit(&cache->generation, memory_order_acquire) != kiln__fork_generation())
+        kiln__cache_renew_after_fork(cache);
+}
 
 #endif

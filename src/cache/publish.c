@@ -8,6 +8,8 @@
  * Rule 2: room is made and booked before a byte is written, and a temporary file has its final
  *         size from the start, so that whoever counts files counts it whole.
  * Rule 3: the ledger is open for moments only, never while a file is written.
+ * Rule 4: a temporary file is locked from its making, ledger in hand, until it has its name. So one
+ *         that nobody holds belongs to a process that died, and whoever meets it removes it.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -15,13 +17,14 @@
 #include <stdio.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cache/parts.h"
 
 #define TEMP_BYTES (sizeof KILN__TEMP_PREFIX + 32)
 #define TEMP_TRIES 4
-/* No write takes this long: an older temporary file belongs to a process that died. */
+/* No write takes this long. Only for file systems without locks. */
 #define TEMP_SECONDS_MAX 3600
 
 /* One file on its way. */
@@ -88,35 +91,44 @@ static int open_shard(int folder, const char *shard)
     return fd;
 }
 
-typedef struct sweep {
-    int64_t before_ns;
-    uint32_t count; /* of names that stay */
-} sweep;
+bool kiln__remove_dead_temp(int shard_fd, const char *name)
+{
+    struct stat st;
+    int fd = -1, why = 0;
 
+    if (strncmp(name, KILN__TEMP_PREFIX, sizeof KILN__TEMP_PREFIX - 1) != 0)
+        return false;
+    fd = openat(shard_fd, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return false;
+    why = kiln__lock_byte(fd, 0, 0);
+    if (why != 0 && why != ETIMEDOUT && fstat(fd, &st) == 0 &&
+        st.st_mtime < time(NULL) - TEMP_SECONDS_MAX)
+        why = 0;
+    close(fd);
+    return why == 0 && unlinkat(shard_fd, name, 0) == 0;
+}
+
+/* Names that stay. */
 static void sweep_name(void *user, int shard_fd, const char *name)
 {
-    sweep *s = user;
-    struct stat st;
+    uint32_t *count = user;
 
-    if (strncmp(name, KILN__TEMP_PREFIX, sizeof KILN__TEMP_PREFIX - 1) == 0 &&
-        fstatat(shard_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
-        kiln__stamp_of(&st) < s->before_ns && unlinkat(shard_fd, name, 0) == 0)
-        return;
-    s->count++;
+    *count += !kiln__remove_dead_temp(shard_fd, name);
 }
 
 /* Remove what killed writers left in a shard, and put its books right where they name another
  * number of files: once per shard and store, beside a compilation that took a hundred times as
- * long. `now` is the file system's own clock. */
-static void sweep_shard(kiln__cache *cache, kiln__ledger *ledger, unsigned shard, time_t now)
+ * long. */
+static void sweep_shard(kiln__cache *cache, kiln__ledger *ledger, unsigned shard)
 {
     const unsigned bit = 1u << shard % 32;
-    sweep s = {((int64_t)now - TEMP_SECONDS_MAX) * 1000000000, 0};
+    uint32_t count = 0;
 
     if ((atomic_fetch_or(&cache->swept[shard / 32], bit) & bit) != 0)
         return;
-    if (kiln__list_shard(ledger->folder, shard, sweep_name, &s) &&
-        s.count != ledger->file.count[shard])
+    if (kiln__list_shard(ledger->folder, shard, sweep_name, &count) &&
+        count != ledger->file.count[shard])
         (void)kiln__ledger_recount(ledger, shard);
 }
 
@@ -165,6 +177,7 @@ static int make_temp(publication *p)
     }
     if (p->fd < 0)
         return errno;
+    (void)kiln__lock_byte(p->fd, 0, 0);
     return ftruncate(p->fd, (off_t)p->bytes) == 0 ? 0 : errno;
 }
 
@@ -172,9 +185,6 @@ static int make_temp(publication *p)
  * have been done and said to have failed. What cannot be counted stays booked. */
 static void give_up(publication *p, kiln__ledger *ledger)
 {
-    if (p->fd >= 0)
-        close(p->fd);
-    p->fd = -1;
     unlinkat(p->shard, p->temp, 0);
     if (kiln__ledger_recount(ledger, p->place->shard_index))
         (void)!kiln__ledger_commit(ledger);
@@ -208,7 +218,7 @@ static int reserve(publication *p)
 }
 
 /* Give the temporary file its name (`why` 0), or remove it; and balance the books. */
-static int settle(publication *p, int why, time_t now)
+static int settle(publication *p, int why)
 {
     const unsigned shard = p->place->shard_index;
     kiln__ledger ledger;
@@ -230,33 +240,40 @@ static int settle(publication *p, int why, time_t now)
     } else {
         if (replaces)
             kiln__ledger_remove(&ledger, shard, (uint64_t)old.st_size);
-        sweep_shard(p->cache, &ledger, shard, now);
+        sweep_shard(p->cache, &ledger, shard);
         (void)!kiln__ledger_commit(&ledger);
     }
     kiln__ledger_close(&ledger);
     return why;
 }
 
+/* Network file systems report a full disk when a descriptor is closed; the file's own stays open, for
+ * its lock. 0 or an errno value. */
+static int close_early(int fd)
+{
+    const int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+
+    return copy < 0 || close(copy) == 0 || errno == EINTR ? 0 : errno;
+}
+
 /* Publish a file in the open shard; 0 or an errno value, and nothing left behind. */
 static int write_entry(publication *p)
 {
     struct timespec times[2];
-    struct stat st;
-    time_t now = 0;
     int why = kiln__is_beyond_process_limit(p->bytes) ? EFBIG : reserve(p);
 
-    if (why != 0)
-        return why;
-    why = write_all(p->fd, p->file, p->bytes);
-    if (why == 0 && fstat(p->fd, &st) == 0)
-        now = st.st_mtime;
-    kiln__stamp_times(p->stamp_ns, times);
-    (void)!futimens(p->fd, times);
-    /* Network file systems report a full disk only here. */
-    if (close(p->fd) != 0 && why == 0 && errno != EINTR)
-        why = errno;
+    if (why == 0) {
+        why = write_all(p->fd, p->file, p->bytes);
+        kiln__stamp_times(p->stamp_ns, times);
+        (void)!futimens(p->fd, times);
+        if (why == 0)
+            why = close_early(p->fd);
+        why = settle(p, why);
+    }
+    if (p->fd >= 0)
+        kiln__unlock_and_close(p->fd);
     p->fd = -1;
-    return settle(p, why, now);
+    return why;
 }
 
 /* ---- store ---- */
@@ -279,6 +296,12 @@ static void note_store(const publication *p, const void *key, size_t key_bytes, 
 /* 0, an errno value, or -1 when the log has been told of the reason already. */
 static int store_file(publication *p)
 {
+    /* The folder may have been deleted, or not be there yet. */
+    if (!kiln__renew_folder(p->cache, true))
+        return -1;
+    p->folder = kiln__dup_folder(p->cache);
+    if (p->folder < 0)
+        return errno;
     if (p->bytes > p->cache->limit_bytes) {
         if (kiln__is_news(p->cache, KILN__TROUBLE_LIMIT))
             kiln__log_line(&p->cache->log,
@@ -286,12 +309,6 @@ static int store_file(publication *p)
                            p->bytes, (unsigned long long)p->cache->limit_bytes);
         return -1;
     }
-    /* The folder may have been deleted, or not be there yet. */
-    if (!kiln__renew_folder(p->cache, true))
-        return -1;
-    p->folder = kiln__dup_folder(p->cache);
-    if (p->folder < 0)
-        return errno;
     p->shard = open_shard(p->folder, p->place->shard);
     if (p->shard < 0)
         return errno;
@@ -311,6 +328,7 @@ bool kiln__cache_store_as(kiln__cache *cache, const void *key, size_t key_bytes,
     char text[128];
     int why = -1;
 
+    kiln__cache_enter(cache);
     if (has_disk)
         file = kiln__blob_encode(key, key_bytes, data, bytes, &p.bytes);
     if (file != NULL) {
@@ -322,6 +340,8 @@ bool kiln__cache_store_as(kiln__cache *cache, const void *key, size_t key_bytes,
     else if (why > 0 && kiln__is_news(cache, KILN__TROUBLE_WRITE))
         kiln__log_line(&cache->log, "a kernel is kept in memory only, not on the disk: %s: %s",
                        strerror_r(why, text, sizeof text), cache->path);
+    if (why != 0 && p.folder >= 0)
+        kiln__flight_tell_failure(p.folder, place.hash);
     if (p.shard >= 0)
         close(p.shard);
     if (p.folder >= 0)

@@ -152,6 +152,8 @@ kiln__cache *kiln__cache_open_with(const kiln__cache_options *opts)
     cache->fd = -1;
     cache->log = opts->log;
     cache->wait_us = WAIT_US_DEFAULT;
+    atomic_init(&cache->generation, kiln__fork_generation());
+    atomic_init(&cache->renewing, kiln__fork_generation());
     if (!make_parts(cache)) {
         kiln__free(cache);
         return NULL;
@@ -182,6 +184,7 @@ kiln_status kiln__cache_add_bundle(kiln__cache *cache, const char *path, kiln_er
     kiln_status status = KILN_OK;
     unsigned count = 0;
 
+    kiln__cache_enter(cache);
     pthread_mutex_lock(&cache->bundles_mutex);
     count = atomic_load_explicit(&cache->bundle_count, memory_order_relaxed);
     if (count == KILN_BUNDLE_MAX) {
@@ -201,6 +204,7 @@ void kiln__cache_close(kiln__cache *cache)
 {
     if (cache == NULL)
         return;
+    kiln__cache_enter(cache);
     kiln__flush_journal(cache);
     if (cache->fd >= 0)
         close(cache->fd);
@@ -274,6 +278,7 @@ int kiln__dup_folder(kiln__cache *cache)
 {
     int fd = -1;
 
+    kiln__cache_enter(cache);
     pthread_rwlock_rdlock(&cache->lock);
     if (cache->fd >= 0)
         fd = fcntl(cache->fd, F_DUPFD_CLOEXEC, 3);
@@ -286,6 +291,7 @@ bool kiln__renew_folder(kiln__cache *cache, bool create)
     char reason[KILN__REASON_BYTES] = "";
     kiln__dir_state state = KILN__DIR_OPEN;
 
+    kiln__cache_enter(cache);
     pthread_rwlock_wrlock(&cache->lock);
     if (cache->fd >= 0 && kiln__dir_is_gone(cache->fd)) {
         close(cache->fd);
@@ -583,8 +589,10 @@ static kiln__verdict load(kiln__cache *cache, const void *key, size_t key_bytes,
 
 bool kiln__cache_load(kiln__cache *cache, const void *key, size_t key_bytes, kiln__blob *blob_out)
 {
-    kiln__verdict verdict = load(cache, key, key_bytes, blob_out);
+    kiln__verdict verdict = KILN__VERDICT_ABSENT;
 
+    kiln__cache_enter(cache);
+    verdict = load(cache, key, key_bytes, blob_out);
     if (verdict != KILN__VERDICT_VALID)
         count_miss(cache, verdict);
     return verdict == KILN__VERDICT_VALID;
@@ -600,30 +608,27 @@ void kiln__cache_set_wait(kiln__cache *cache, double wait_us)
 bool kiln__cache_flight_begin(kiln__cache *cache, const void *key, size_t key_bytes,
                               kiln__flight *flight, kiln__blob *blob_out)
 {
-    bool waited = false, found = false;
+    kiln__awaited awaited = KILN__AWAITED_NOTHING;
+    bool found = false;
     int folder = -1;
 
+    kiln__cache_enter(cache);
     *blob_out = (kiln__blob)KILN__BLOB_INIT;
-    flight->fd = -1;
+    *flight = (kiln__flight)KILN__FLIGHT_INIT;
     if (cache->path[0] == '\0' || !kiln__renew_folder(cache, true))
         return false;
     folder = kiln__dup_folder(cache);
     if (folder < 0)
         return false;
-    flight->fd = kiln__flight_lock(folder, kiln__hash_128(key, key_bytes), cache->wait_us, &waited);
+    awaited = kiln__flight_lock(folder, kiln__hash_128(key, key_bytes), cache->wait_us, flight);
     close(folder);
     /* Between the miss and the lock somebody else may have compiled, stored and gone. */
     found = load(cache, key, key_bytes, blob_out) == KILN__VERDICT_VALID;
-    if (waited)
+    if (awaited != KILN__AWAITED_NOTHING)
         kiln__count(&cache->waits);
     if (found)
         kiln__count(&cache->wait_hits);
+    else if (awaited == KILN__AWAITED_FAILURE)
+        kiln__cache_flight_end(flight);
     return found;
-}
-
-void kiln__cache_flight_end(kiln__flight *flight)
-{
-    if (flight->fd >= 0)
-        close(flight->fd); /* which unlocks the key */
-    flight->fd = -1;
 }

@@ -223,6 +223,9 @@ static kiln_status build(kiln_context *ctx, jit *j, program *p, const kiln__defi
         status = kiln__fail(err, KILN_ERR_CANCELLED, "the compilation was cancelled");
     else
         status = compile(ctx, j, p, def, source, target, key, cacheable, cancel, err);
+    /* The source is refused everywhere: those who wait here need not try it in turns. */
+    if (status == KILN_ERR_COMPILE)
+        kiln__cache_flight_fail(&flight);
 
 done:
     kiln__cache_flight_end(&flight);
