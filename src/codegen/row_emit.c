@@ -10,7 +10,7 @@
 
 /* Registers of a multiprocessor, those of a thread that hold no elements, and how many threads should
  * be resident where registers allow: more would leave a thread too few to compute with. */
-enum { REGISTERS = 65536, REGISTERS_BESIDE = 32, RESIDENT_THREADS = 1024 };
+enum { REGISTERS = 65536, REGISTERS_BESIDE = 32, RESIDENT_THREADS = 1024, LATE_WORDS = 16 };
 
 static bool same(const char *name, const char *text, size_t bytes)
 {
@@ -106,6 +106,15 @@ static bool any_param(const kiln__row_emit *e, bool (*is)(const kiln__row_emit *
     return false;
 }
 
+/* Whether elements should leave the first cache to columns, which the next row reads again. */
+static bool is_once(const kiln__row_emit *e)
+{
+    bool found = false;
+    for (size_t p = 0; p < e->def->input_count; p++)
+        found |= e->v->access[p] == KILN__ACCESS_COLUMN;
+    return found && in_registers(e);
+}
+
 /* ---- what templates ask ---------------------------------------------------------------------------- */
 
 int kiln__row_item(kiln__row_emit *e, const char *list, size_t bytes, int nth)
@@ -158,7 +167,9 @@ int kiln__row_test(const kiln__row_emit *e, const char *name, size_t bytes, size
     } rows[] = {
         {"held", in_registers(e)},
         {"p.held", kiln__row_holds(e, p)},
-        {"full", e->v->segments > 1},
+        {"late", any_param(e, kiln__row_late)},
+        {"once", is_once(e)},
+        {"one_row", e->v->group == e->v->block},
         {"turned", e->v->tile != 0},
         {"s.heavy", (e->def->rows->heavy >> e->stage & 1) != 0},
         {"clustered", e->v->split > 1},
@@ -241,6 +252,26 @@ static int64_t all_value_bytes(const kiln__row_emit *e)
     return bytes > 0 ? bytes : 1;
 }
 
+/* Accesses whose late inputs are loaded together, in about as many registers as a thread can spare. */
+static int64_t batch_of(const kiln__row_emit *e)
+{
+    int64_t words = 0;
+    for (size_t p = 0; p < e->def->input_count; p++)
+        if (kiln__row_late(e, p))
+            words += words_of(e->v, (int64_t)kiln_dtype_size(e->v->dtype[p]));
+    const int64_t most = words > 0 && in_registers(e) ? LATE_WORDS / words : e->v->unroll;
+    return most < 1 ? 1 : most < e->v->unroll ? most : e->v->unroll;
+}
+
+/* Accesses of a row that no thread lacks: row_plan.c rounds them up no further than this. */
+static int64_t sure_accesses(const kiln__row_emit *e)
+{
+    const int64_t each = e->v->unroll;
+    if (!in_registers(e))
+        return 0;
+    return e->v->segments > 1 ? each : each <= 8 ? each - 1 : each - 4;
+}
+
 /* Blocks that a multiprocessor should hold at a time: while one reduces, others load. */
 static int64_t resident_blocks(const kiln__row_emit *e)
 {
@@ -266,6 +297,10 @@ bool kiln__row_put(const kiln__row_emit *e, const char *name, size_t bytes, size
     } table[] = {
         {"s.n", NULL, (int64_t)e->stage},
         {"s.result", rows->result[stage], 0},
+        {"late_batch", NULL, batch_of(e)},
+        {"sure", NULL, sure_accesses(e)},
+        {"load", is_once(e) ? "load_once" : "load", 0},
+        {"store", is_once(e) ? "store_once" : "store", 0},
         {"v.name", rows->value_name[e->value % KILN__VALUE_MAX], 0},
         {"v.type", rows->value_type[e->value % KILN__VALUE_MAX], 0},
         {"cluster", NULL, v->split},

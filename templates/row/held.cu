@@ -3,8 +3,8 @@
 //# group:   `group` threads of a block share a row (times the blocks of a cluster); thread t owns the
 //#          accesses t, t + step, ...: all are issued before the first is used
 //# grid:    rows / rows a block, times the blocks of a cluster
-//# columns: inputs that are the same for every row are loaded where they are used; the caches have
-//#          them from the rows before
+//# columns: inputs that are the same for every row are loaded where they are used; elements then pass
+//#          the first cache by, so that columns stay in it from row to row
 extern "C" __global__ void
 //% if clustered
 __cluster_dims__(${cluster}, 1, 1)
@@ -14,6 +14,7 @@ ${entry}(const __grid_constant__ kiln__args kiln__a)
 {
 //% insert row/environment.cpp
 //% insert row/place.cu
+    const ${index} kiln__from = kiln__first;
 //% for p in row_holds
     ${p.type} kiln__reg_${p.name}[kiln__U][kiln__V];
 //% end
@@ -22,55 +23,27 @@ ${entry}(const __grid_constant__ kiln__args kiln__a)
 //% end
     #pragma unroll
     for (int kiln__u = 0; kiln__u < kiln__U; kiln__u++) {
-        const ${index} kiln__j = kiln__first + kiln__u * kiln__step;
-//% if !full
-        if (kiln__j < kiln__length)
-//% end
-        {
+        const ${index} kiln__j = kiln__from + kiln__u * kiln__step;
+        if (kiln__u < kiln__F || kiln__j < kiln__length) {
 //% insert row/locate.cu
 //% for p in row_holds
 //% insert row/along.cu
-            kiln__load(kiln__reg_${p.name}[kiln__u], kiln__row_${p.name} + kiln__along_${p.name});
+            kiln__${load}(kiln__reg_${p.name}[kiln__u], kiln__row_${p.name} + kiln__along_${p.name});
 //% end
         }
     }
 
 //% for s in stages
 //% insert row/stage.cpp
-    kiln__part_${s.n} kiln__acc_${s.n}[kiln__L];
-    #pragma unroll
-    for (int kiln__l = 0; kiln__l < kiln__L; kiln__l++)
-        kiln__acc_${s.n}[kiln__l] = kiln__empty_${s.n}();
-    #pragma unroll
-    for (int kiln__u = 0; kiln__u < kiln__U; kiln__u++) {
-        const ${index} kiln__j = kiln__first + kiln__u * kiln__step;
-//% if !full
-        if (kiln__j < kiln__length)
-//% end
-        {
-//% insert row/late.cu
-            #pragma unroll
-            for (int kiln__v = 0; kiln__v < kiln__V; kiln__v++)
-                kiln__fold_${s.n}(kiln__acc_${s.n}[(kiln__u * kiln__V + kiln__v) % kiln__L], kiln__map_${s.n}(0
-//% insert row/element.cu
-                ));
-        }
-    }
+//% insert row/empty.cu
+//% insert row/fold.cu
 //% insert row/result.cu
 
 //% end
 //% insert row/op.cpp
 //% if row_elements
-    #pragma unroll
-    for (int kiln__u = 0; kiln__u < kiln__U; kiln__u++) {
-        const ${index} kiln__j = kiln__first + kiln__u * kiln__step;
-//% if !full
-        if (kiln__j < kiln__length)
-//% end
-        {
-//% insert row/late.cu
+    if (kiln__live) {
 //% insert row/store.cu
-        }
     }
 //% end
 //% if row_outputs

@@ -2,6 +2,8 @@
 //# kiln__first, kiln__first + kiln__step, ... below the row's length. Surplus threads repeat the last
 //# row and store nothing.
     constexpr int kiln__U = ${unroll}, kiln__V = ${vec}, kiln__L = ${lanes}, kiln__S = ${side_by_side};
+    // Accesses that every thread has.
+    [[maybe_unused]] constexpr int kiln__F = ${sure};
 //% if turned
     const int kiln__beside = threadIdx.x % kiln__S, kiln__lane = threadIdx.x / kiln__S;
 //% else
@@ -17,9 +19,13 @@
     const ${index} kiln__first = kiln__rank * ${group} + kiln__lane;
     [[maybe_unused]] const ${index} kiln__length = (${index})kiln__a.length;
     ${index} kiln__rest = (${index})(blockIdx.x / ${cluster}) * kiln__S + kiln__beside;
+//% if one_row
+    constexpr bool kiln__live = true;
+//% else
     const bool kiln__live = kiln__rest < (${index})kiln__a.rows;
     if (!kiln__live)
         kiln__rest = (${index})kiln__a.rows - 1;
+//% end
 //% for a in keep_divided
     const ${index} kiln__quot_${a.n} = kiln__a.walk_${a.n}.quotient(kiln__rest);
     [[maybe_unused]] const ${index} kiln__at_${a.n} = kiln__rest - kiln__quot_${a.n} * (${index})kiln__a.walk_${a.n}.divisor;
