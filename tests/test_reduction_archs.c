@@ -78,6 +78,15 @@ static const texts definitions[] = {
     {"float16 y", "kiln_counted_of<float>(x, x == x)", "kiln_counted_add(a, b)",
      "y = a.sum / (double)a.count", "kiln_counted_of<float>(0, false)", "kiln_counted<float>",
      KILN_FLOAT16, KILN_FLOAT16},
+    /* Several elements at a time: sums, moments and positions of what they are cheaper for. */
+    {"float64 y", "x", "a + b", "y = a / (double)n", "0", "double", KILN_INT16, KILN_FLOAT64},
+    {"int64 y", "x != T(0)", "a + b", "y = a", "0", "long long", KILN_FLOAT16, KILN_INT64},
+    {"float64 y", "kiln_moments_of<double>(x)", "kiln_moments_merge(a, b)",
+     "y = kiln_moments_variance(a, n)", "kiln_moments_none<double>()", "kiln_moments<double>",
+     KILN_INT8, KILN_FLOAT64},
+    {"int64 y", "kiln_position_of<signed char>(x, _J)", "kiln_position_least(a, b)", "y = a.index",
+     "kiln_position_of<signed char>(127, kiln_position_none)", "kiln_position<signed char>",
+     KILN_INT8, KILN_INT64},
     /* Numbers and index tuples of elements and results; an address that is taken. */
     {"float64 y", "x * _in_ind.get()[0] + _in_ind.ndim", "a + b",
      "y = a / (_in_ind.size() / _out_ind.size())", "0", "", KILN_FLOAT32, KILN_FLOAT64},

@@ -272,6 +272,15 @@ typedef enum kiln__access {
     KILN__ACCESS_COLUMN   /* row programs: the same for every row, so loaded where it is used */
 } kiln__access;
 
+/* Reductions: how elements are added to an accumulator (reduce_batch.c). */
+typedef enum kiln__batch {
+    KILN__BATCH_NONE,    /* one by one */
+    KILN__BATCH_SUM,     /* several small integers as one int */
+    KILN__BATCH_MOMENTS, /* several values as one set of moments */
+    KILN__BATCH_LEAST,   /* the best of several, as one position */
+    KILN__BATCH_GREATEST
+} kiln__batch;
+
 /* Everything of a plan that shapes the source. Plain bytes, zero-initialised, compared and hashed
  * whole: keep it free of padding surprises (memset before filling). */
 typedef struct kiln__variant {
@@ -290,6 +299,7 @@ typedef struct kiln__variant {
     uint8_t lanes;       /* accumulators a thread has for each output */
     uint16_t group;      /* rows: threads an output; columns: threads along the kept axis */
     uint16_t block;      /* threads a block (cuda) */
+    uint16_t batch;      /* kiln__batch */
     /* Row programs use, of these: split, blocks of a cluster; segments, 2 when no thread lacks an
      * access and 1 otherwise; group, threads of a block that share a row; tile, neighbouring rows
      * that neighbouring threads take, 0 where they take neighbours along a row. */
@@ -358,6 +368,9 @@ typedef struct kiln__plan {
 void kiln__plan_make(const kiln__definition *def, kiln_backend backend, const kiln_dtype *dtypes,
                      const kiln__operand *operands, int rank, const int64_t *shape,
                      kiln__plan *plan);
+
+/* How a definition can be computed. `ordered`: places rise as elements are walked. */
+kiln__batch kiln__reduce_batch(const kiln__definition *def, const kiln_dtype *dtypes, bool ordered);
 
 /* Plan a reduction of the inputs' broadcast `shape` over the axes marked in `reduced`. Output
  * operands have the kept axes only. `keepdims` says what shape _out_ind has. `units` is how many

@@ -424,6 +424,8 @@ static int test_whole(const emitter *e, const char *name, size_t bytes)
         {"out_number", d->uses_number[KILN__NUMBER_OUT]},
         {"in_indexer", d->uses_in_indexer},
         {"masked", d->masked},
+        {"batched", e->v->batch != KILN__BATCH_NONE},
+        {"batch_sum", e->v->batch == KILN__BATCH_SUM},
         {"initial", d->has_initial},
         {"out_indexer", d->uses_out_indexer},
         {"split", e->v->split != 0},
@@ -530,6 +532,8 @@ static bool put_text(const emitter *e, const char *name, size_t bytes, kiln__buf
 {
     const kiln__param *p = &e->def->params[e->p];
     static const char *const NUMBERS[KILN__NUMBER_COUNT] = {"J", "I", "O"};
+    static const char *const BATCHES[] = {"", "kiln_batch_sum", "kiln_batch_moments",
+                                          "kiln_batch_least", "kiln_batch_greatest"};
     const char *ctype = kiln_dtype_ctype(e->v->dtype[e->p]);
     const char placeholder[2] = {p->placeholder, '\0'};
     const bool splat = access_of(e, e->p) == KILN__ACCESS_SPLAT;
@@ -545,6 +549,7 @@ static bool put_text(const emitter *e, const char *name, size_t bytes, kiln__buf
         {"p.lane", splat ? "0" : "kiln__v"},
         {"p.raw_contiguous", e->v->raw_contiguous[e->p] ? "true" : "false"},
         {"x.name", NUMBERS[e->number]},
+        {"batch", BATCHES[e->v->batch]},
         {"entry", e->entry},
         {"index", e->v->index_bits == 32 ? "int" : "long long"},
         {"layout", skeleton_of(e)},

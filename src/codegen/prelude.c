@@ -162,6 +162,10 @@ static void take_for_variant(selection *chosen, const kiln__definition *def, con
     }
     if (raw)
         take_name(chosen, v, "raw");
+    if (v->batch != KILN__BATCH_NONE)
+        take_name(chosen, v, v->batch == KILN__BATCH_SUM       ? "batch_sum"
+                             : v->batch == KILN__BATCH_MOMENTS ? "batch_moments"
+                                                               : "batch_position");
     if (def->uses_indexer || def->uses_in_indexer || def->uses_out_indexer)
         take_name(chosen, v, "indexer");
 }

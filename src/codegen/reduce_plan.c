@@ -294,6 +294,25 @@ static void choose_access(const kiln__walk *keep, const kiln__walk *red, kiln__v
     }
 }
 
+/* Positions rise along a walk whose axes have the order of the caller's. */
+static bool is_ordered(const kiln__walk *red)
+{
+    for (int k = 0; k < red->count; k++)
+        if (kiln__walk_is_number(red, k) && red->param[k] == KILN__NUMBER_POSITION)
+            for (int a = 1; a < red->rank; a++)
+                if (red->stride[k][a - 1] <= red->stride[k][a])
+                    return false;
+    return true;
+}
+
+static kiln__batch choose_batch(const kiln__definition *def, const kiln_dtype *dtypes,
+                                const kiln__variant *v, const kiln__walk *red)
+{
+    return def->input_count > 0 && v->access[0] != KILN__ACCESS_ONE && red->count > 0
+               ? kiln__reduce_batch(def, dtypes, is_ordered(red))
+               : KILN__BATCH_NONE;
+}
+
 /* Whichever numbers of elements and results the snippets use. */
 static void add_numbers(const kiln__definition *def, int rank, const int64_t *shape,
                         const bool *kept, const bool *reduced, kiln__walk *keep, kiln__walk *red)
@@ -382,7 +401,8 @@ void kiln__reduce_plan_make(const kiln__definition *def, kiln_backend backend, i
             if (is_input(&keep, k))
                 plan->step[keep.param[k]][v->keep_rank - 1] *= v->vec;
     }
-    if (small_accumulator(def, dtypes) && rows)
+    v->batch = (uint16_t)choose_batch(def, dtypes, v, &red);
+    if (small_accumulator(def, dtypes) && rows && v->batch == KILN__BATCH_NONE)
         v->lanes = backend == KILN_BACKEND_CPU ? (elements >= CPU_LANES_LENGTH ? CPU_LANES : 1)
                                                : v->vec < CUDA_LANES ? v->vec : CUDA_LANES;
     fill_indexers(def, rank, shape, reduced, keepdims, plan);

@@ -40,6 +40,7 @@ static const struct {
     BYTE("split", split, 0, 1, false),
     BYTE("segments", segments, 0, 128, true),
     BYTE("lanes", lanes, 0, 128, true),
+    SHORT("batch", batch, 0, KILN__BATCH_GREATEST, false),
     SHORT("group", group, 0, 8192, true),
     SHORT("block", block, 1, 1024, true),
     BYTE("exclusive", exclusive, 0, 1, false),
@@ -276,6 +277,12 @@ static kiln_status check_whole(const reading *r)
         return blame(r, r->text, width, "segments or lanes is missing in");
     if (!r->def->reduction && (v->keep_rank | v->split | v->segments | v->lanes | v->group) != 0)
         return blame(r, r->text, width, "fields of a reduction stand in");
+    kiln_dtype dtypes[KILN_PARAM_MAX];
+    for (size_t p = 0; p < v->param_count; p++)
+        dtypes[p] = (kiln_dtype)v->dtype[p];
+    if (v->batch != KILN__BATCH_NONE && (v->batch != kiln__reduce_batch(r->def, dtypes, true) ||
+                                         v->access[0] == KILN__ACCESS_ONE))
+        return blame(r, r->text, width, "this definition takes no such batch, unlike");
     if (!r->def->scan && (v->exclusive | v->reverse | v->fan) != 0)
         return blame(r, r->text, width, "fields of a scan stand in");
     for (size_t p = 0; p < v->param_count; p++)

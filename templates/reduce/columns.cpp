@@ -34,6 +34,46 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const kiln__args
         kiln__part kiln__acc[kiln__X];
         for (int kiln__k = 0; kiln__k < kiln__X; kiln__k++)
             kiln__acc[kiln__k] = kiln__empty();
+//% if batched
+        for (long long kiln__j = kiln__begin; kiln__j < kiln__end;) {
+            const int kiln__rows = (int)(kiln__end - kiln__j < kiln_batch_rows ? kiln__end - kiln__j : kiln_batch_rows);
+//% for p in inputs
+            const char *kiln__rows_${p.name}[kiln_batch_rows];
+//% insert cpu/step.cpp
+//% end
+//% for x in numbers
+            long long kiln__rows_${x.name}[kiln_batch_rows];
+//% end
+            for (int kiln__r = 0; kiln__r < kiln__rows; kiln__r++, kiln__j++) {
+//% insert reduce/locate.cpp
+//% for p in inputs
+                kiln__rows_${p.name}[kiln__r] = (const char *)kiln__a.ptr_${p.name} + kiln__along_${p.name}
+                    + kiln__column * kiln__a.stride_${p.name}_${keep_last}
+//% for a in keep_outer
+                    + kiln__at_${a.n} * kiln__a.stride_${p.name}_${a.n}
+//% end
+                    ;
+//% end
+//% for x in numbers
+                kiln__rows_${x.name}[kiln__r] = kiln__past_${x.name};
+//% end
+            }
+            ${batch}_columns<kiln__X>(
+                kiln__acc, kiln__count, kiln__rows,
+                [&](int kiln__r, int kiln__k) {
+//% for p in inputs
+                    return kiln__item(*(const ${p.type} *)(kiln__rows_${p.name}[kiln__r] + kiln__k * kiln__step_${p.name}));
+//% end
+                },
+                [&](int kiln__r, int) -> long long {
+//% if position
+                    return kiln__rows_J[kiln__r];
+//% else
+                    return kiln__r;
+//% end
+                });
+        }
+//% else
         for (long long kiln__j = kiln__begin; kiln__j < kiln__end; kiln__j++) {
 //% insert reduce/locate.cpp
 //% for p in inputs
@@ -58,6 +98,7 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const kiln__args
 //% end
                 );
         }
+//% end
         const long long kiln__first = kiln__outer * kiln__a.shape_${keep_last} + kiln__column;
 //% if split
         for (int kiln__k = 0; kiln__k < kiln__count; kiln__k++)

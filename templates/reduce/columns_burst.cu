@@ -24,6 +24,29 @@
 //% end
 //% end
             }
+//% if batched
+            #pragma unroll
+            for (int kiln__v = 0; kiln__v < kiln__V; kiln__v++)
+                ${batch}<kiln__N>(
+                    kiln__acc[kiln__v],
+                    [&](int kiln__k) {
+//% for p in inputs
+                        return kiln__item(kiln__reg_${p.name}[kiln__k][${p.lane}]);
+//% end
+                    },
+                    [&](int kiln__k) -> kiln__index {
+//% if position
+                        kiln__index kiln__place = (kiln__index)kiln__all_J[0];
+                        #pragma unroll
+                        for (int kiln__u = 1; kiln__u < kiln__N; kiln__u++)
+                            if (kiln__k == kiln__u)
+                                kiln__place = (kiln__index)kiln__all_J[kiln__u];
+                        return kiln__place;
+//% else
+                        return (kiln__index)kiln__k;
+//% end
+                    });
+//% else
             #pragma unroll
             for (int kiln__u = 0; kiln__u < kiln__N; kiln__u++) {
                 #pragma unroll
@@ -41,3 +64,4 @@
 //% end
                     );
             }
+//% end

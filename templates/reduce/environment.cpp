@@ -53,9 +53,11 @@ ${identity}
     auto kiln__merge = [&](const kiln__part &kiln__x, const kiln__part &kiln__y) -> kiln__part {
         return kiln__reduce(kiln__x, kiln__y);
     };
+//% if !batched
     auto kiln__fold = [&](kiln__part &kiln__acc, const _type_reduce &kiln__v) {
         kiln__acc = kiln__reduce(kiln__acc, kiln__v);
     };
+//% end
     auto kiln__value = [&](const kiln__part &kiln__p) -> const _type_reduce & { return kiln__p; };
 //% else
     auto kiln__empty = [&]() -> kiln__part {
@@ -73,12 +75,28 @@ ${identity}
         kiln__p.set = true;
         return kiln__p;
     };
+//% if !batched
     auto kiln__fold = [&](kiln__part &kiln__acc, const _type_reduce &kiln__v) {
         kiln__acc.value = kiln__acc.set ? kiln__reduce(kiln__acc.value, kiln__v) : kiln__v;
         kiln__acc.set = true;
     };
+//% end
     auto kiln__value = [&](const kiln__part &kiln__p) -> const _type_reduce & { return kiln__p.value; };
 //% end
+//% if batched
+    // What a batch is made of.
+//% for p in inputs
+//% if batch_sum
+    auto kiln__item = [&](const ${p.type} &${p.name}) -> int {
+        return (int)(
+${map}
+        );
+    };
+//% else
+    auto kiln__item = [&](const ${p.type} &${p.name}) -> const ${p.type} & { return ${p.name}; };
+//% end
+//% end
+//% else
     // One element into an accumulator.
     auto kiln__take = [&](kiln__part &kiln__acc
 //% for x in numbers
@@ -113,6 +131,7 @@ ${identity}
 ${map}
         ));
     };
+//% end
     // Result number kiln__k (C-order of the walk's kept axes) from its reduced value.
     auto kiln__finish = [&](const ${index} kiln__k, const kiln__part &kiln__p) {
         ${index} kiln__rest = kiln__k;

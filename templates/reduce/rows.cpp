@@ -40,6 +40,23 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const kiln__args
                 ;
 //% insert cpu/step.cpp
 //% end
+//% if batched
+            for (long long kiln__k = 0; kiln__k < kiln__run; kiln__k += kiln_batch_row)
+                ${batch}(
+                    kiln__acc[0], (int)(kiln__run - kiln__k < kiln_batch_row ? kiln__run - kiln__k : kiln_batch_row),
+                    [&](int kiln__i) {
+//% for p in inputs
+                        return kiln__item(*(const ${p.type} *)(kiln__row_${p.name} + (kiln__k + kiln__i) * kiln__step_${p.name}));
+//% end
+                    },
+                    [&](int kiln__i) -> long long {
+//% if position
+                        return kiln__past_J + (kiln__k + kiln__i) * kiln__a.step_J_${last};
+//% else
+                        return kiln__i;
+//% end
+                    });
+//% else
             long long kiln__k = 0;
             for (; kiln__k + kiln__L <= kiln__run; kiln__k += kiln__L) {
 //% if independent
@@ -64,6 +81,7 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const kiln__args
                     , *(${p.const}${p.type} *)(kiln__row_${p.name} + kiln__k * kiln__step_${p.name})
 //% end
                 );
+//% end
             kiln__j += kiln__run;
         }
         for (int kiln__h = kiln__L / 2; kiln__h > 0; kiln__h /= 2)

@@ -27,6 +27,30 @@
 //% end
             }
         }
+//% if batched
+        #pragma unroll
+        for (int kiln__s = 0; kiln__s < kiln__S; kiln__s++)
+            ${batch}<kiln__N * ${vec}>(
+                kiln__acc[kiln__s][0],
+                [&](int kiln__k) {
+                    [[maybe_unused]] const int kiln__v = kiln__k % ${vec};
+//% for p in inputs
+                    return kiln__item(kiln__reg_${p.name}[kiln__s][kiln__k / ${vec}][${p.lane}]);
+//% end
+                },
+                [&](int kiln__k) -> kiln__index {
+//% if position
+                    kiln__index kiln__place = (kiln__index)kiln__all_J[0];
+                    #pragma unroll
+                    for (int kiln__u = 1; kiln__u < kiln__N; kiln__u++)
+                        if (kiln__k / ${vec} == kiln__u)
+                            kiln__place = (kiln__index)kiln__all_J[kiln__u];
+                    return (kiln__index)kiln__base_J[kiln__s] + kiln__place + kiln__k % ${vec} * (kiln__index)(kiln__a.step_J_${last} / ${vec});
+//% else
+                    return (kiln__index)kiln__k;
+//% end
+                });
+//% else
         #pragma unroll
         for (int kiln__s = 0; kiln__s < kiln__S; kiln__s++) {
             #pragma unroll
@@ -47,3 +71,4 @@
                     );
             }
         }
+//% end

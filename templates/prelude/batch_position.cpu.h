@@ -1,0 +1,85 @@
+// batch_position (CPU): the best value of a batch, whose places rise with k; where it stands is
+// looked for only when it is better than what there is. G: the greatest one, else the least.
+constexpr int kiln_batch_row = 512, kiln_batch_rows = 32;
+template <bool G, class T, class A, class P>
+KILN_FN void kiln_batch_position(kiln_position<T> &a, int count, A at, P place)
+{
+    constexpr int L = 32;
+    T lane[L];
+    bool nan = false;
+    const int whole = count / L * L;
+    if (a.value != a.value)
+        return; // the first NaN stays
+    for (int l = 0; l < L; l++)
+        lane[l] = a.value;
+    for (int k = 0; k < whole; k += L)
+        for (int l = 0; l < L; l++) {
+            const T v = T(at(k + l));
+            lane[l] = (G ? v > lane[l] : v < lane[l]) ? v : lane[l];
+        }
+    for (int k = 0; k < count; k++) {
+        const T v = T(at(k));
+        nan |= v != v;
+    }
+    for (int k = whole; k < count; k++) {
+        const T v = T(at(k));
+        lane[0] = (G ? v > lane[0] : v < lane[0]) ? v : lane[0];
+    }
+    for (int l = 1; l < L; l++)
+        lane[0] = (G ? lane[l] > lane[0] : lane[l] < lane[0]) ? lane[l] : lane[0];
+    if (!nan && lane[0] == a.value && a.index != kiln_position_none)
+        return;
+    for (int k = 0; k < count; k++) {
+        const T v = T(at(k));
+        if (nan ? v != v : v == lane[0]) {
+            a = kiln_position_of<T>(v, (kiln__index)place(k));
+            return;
+        }
+    }
+}
+// The same down `rows` rows of `count` columns, one accumulator a column.
+template <bool G, int X, class T, class A, class P>
+KILN_FN void kiln_batch_position_columns(kiln_position<T> *a, int count, int rows, A at, P place)
+{
+    T best[X];
+    int which[X];
+    for (int k = 0; k < count; k++) {
+        best[k] = T(at(0, k));
+        which[k] = 0;
+    }
+    for (int j = 1; j < rows; j++) {
+        KILN_INDEPENDENT
+        for (int k = 0; k < count; k++) {
+            const T v = T(at(j, k));
+            const bool take = (G ? !(v <= best[k]) : !(v >= best[k])) & (best[k] == best[k]);
+            best[k] = take ? v : best[k];
+            which[k] = take ? j : which[k];
+        }
+    }
+    for (int k = 0; k < count; k++) {
+        const bool better = (G ? !(best[k] <= a[k].value) : !(best[k] >= a[k].value)) &&
+                            a[k].value == a[k].value;
+        if (better || a[k].index == kiln_position_none)
+            a[k] = kiln_position_of<T>(best[k], (kiln__index)place(which[k], k));
+    }
+}
+template <class T, class A, class P>
+KILN_FN void kiln_batch_least(kiln_position<T> &a, int count, A at, P place)
+{
+    kiln_batch_position<false>(a, count, at, place);
+}
+template <class T, class A, class P>
+KILN_FN void kiln_batch_greatest(kiln_position<T> &a, int count, A at, P place)
+{
+    kiln_batch_position<true>(a, count, at, place);
+}
+template <int X, class T, class A, class P>
+KILN_FN void kiln_batch_least_columns(kiln_position<T> *a, int count, int rows, A at, P place)
+{
+    kiln_batch_position_columns<false, X>(a, count, rows, at, place);
+}
+template <int X, class T, class A, class P>
+KILN_FN void kiln_batch_greatest_columns(kiln_position<T> *a, int count, int rows, A at, P place)
+{
+    kiln_batch_position_columns<true, X>(a, count, rows, at, place);
+}
