@@ -27,7 +27,8 @@ string(REGEX MATCHALL "`kiln_[a-z0-9_]+`" shown "${page}")
 list(TRANSFORM shown REPLACE "`" "")
 
 # These are macros over other functions, and stand for them in tests.
-set(macros kiln_call kiln_reduce kiln_rows kiln_scan_call)
+set(macros kiln_call kiln_reduce kiln_rows kiln_scan_call
+    kiln_graph_call kiln_graph_input kiln_graph_input_of kiln_graph_output)
 file(GLOB tests ${SOURCE}/tests/*.c ${SOURCE}/tests/consumer/*.c ${SOURCE}/tests/oracle/*.c)
 set(called "")
 foreach(test IN LISTS tests)
@@ -42,6 +43,22 @@ endif()
 if("kiln_rows" IN_LIST called)
     list(APPEND called kiln_row_over)
 endif()
+
+# kiln_sqrt() and its kind are macros over the functions that record nodes.
+foreach(name IN LISTS declared)
+    string(REGEX REPLACE "^kiln_node_" "" short ${name})
+    if("kiln_${short}" IN_LIST called OR "kiln_graph_${short}" IN_LIST called)
+        list(APPEND called ${name})
+    endif()
+endforeach()
+foreach(pair IN ITEMS kiln_sqrt:1 kiln_add:2 kiln_where:3)
+    string(REPLACE ":" ";" pair ${pair})
+    list(GET pair 0 macro)
+    list(GET pair 1 operands)
+    if(macro IN_LIST called)
+        list(APPEND called kiln_node_op${operands})
+    endif()
+endforeach()
 
 foreach(name IN LISTS declared)
     if(NOT name IN_LIST shown)

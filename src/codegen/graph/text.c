@@ -349,10 +349,12 @@ static void write_loop(kiln__writer *w)
     w->step->request.snippet[KILN__SNIPPET_OP] = kiln__build_text(b, body);
     w->step->request.keep_dims = w->uses_tuple;
     kiln__buf *why = &b->scratch[KILN__BUF_TEXT];
-    kiln__buf_printf(why, "elementwise: %d operation%s", w->operations,
-                     w->operations == 1 ? "" : "s");
+    kiln__buf_printf(why, "%d operation%s", w->operations, w->operations == 1 ? "" : "s");
     if (k->root_count > 1)
-        kiln__buf_printf(why, ", %zu results", k->root_count);
+        kiln__buf_printf(why, ", %zu results of one shape", k->root_count);
+    for (size_t p = 0, kept = 0; p < w->step->input_count; p++)
+        if (w->step->params[p].kind == KILN__VALUE_TEMP && kept++ == 0)
+            kiln__buf_puts(why, ", needs what earlier kernels kept");
     w->step->why = kiln__build_text(b, why);
 }
 

@@ -209,7 +209,7 @@ static void write_post(kiln__writer *w, const kiln__member *members, size_t coun
     w->step->request.snippet[KILN__SNIPPET_POST] =
         kiln__build_text(b, &b->scratch[KILN__BUF_BODY]);
     kiln__buf *why = &b->scratch[KILN__BUF_TEXT];
-    kiln__buf_printf(why, "reduction: %d operation%s before, %d after", before,
+    kiln__buf_printf(why, "%d operation%s before, %d after", before,
                      before == 1 ? "" : "s", w->operations - before);
     if (count > 1)
         kiln__buf_printf(why, ", %zu results in one pass", count);
