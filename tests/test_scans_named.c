@@ -242,6 +242,45 @@ static void test_scans__integers_wrap(void **state)
                 got[3] == INT64_MIN);
 }
 
+/* ---- outputs of another dtype ---- */
+
+/* The cumsum of x into an output of `dtype` that is given. */
+static void sum_into(test_env *t, kiln_dtype x_dtype, const void *values, kiln_dtype dtype,
+                     void *got, size_t got_bytes)
+{
+    static const int64_t length[] = {4};
+    kiln_array *x = NULL, *y = NULL;
+
+    OK(t, kiln_array_from_host(t->ctx, x_dtype, 1, length, values, NULL, &x, &t->err));
+    OK(t, kiln_array_empty(t->ctx, dtype, 1, length, &y, &t->err));
+    OK(t, kiln_array_scan(KILN_SCAN_CUMSUM, x, KILN_AXES(0), 0, &y, &t->err));
+    OK(t, kiln_array_to_host(y, got, got_bytes, NULL, &t->err));
+    kiln_array_release(x);
+    kiln_array_release(y);
+}
+
+static void test_scans__outputs_of_another_dtype(void **state)
+{
+    const int8_t small[] = {-100, -100, 50, 7};
+    const float thirds[] = {0.1f, 0.1f, 0.1f, 1e8f};
+    double wide[4], parts[8];
+    int32_t narrow[4];
+    float single[4];
+
+    sum_into(*state, KILN_INT8, small, KILN_FLOAT64, wide, sizeof wide);
+    assert_memory_equal(wide, ((const double[]){-100, -200, -150, -143}), sizeof wide);
+    sum_into(*state, KILN_INT8, small, KILN_INT32, narrow, sizeof narrow);
+    assert_memory_equal(narrow, ((const int32_t[]){-100, -200, -150, -143}), sizeof narrow);
+    sum_into(*state, KILN_INT8, small, KILN_COMPLEX128, parts, sizeof parts);
+    assert_memory_equal(parts, ((const double[]){-100, 0, -200, 0, -150, 0, -143, 0}), sizeof parts);
+    sum_into(*state, KILN_FLOAT32, thirds, KILN_FLOAT64, wide, sizeof wide);
+    assert_true(wide[2] == (double)0.1f + (double)0.1f + (double)0.1f); /* not rounded to float32 */
+    assert_true(wide[3] == wide[2] + 1e8);
+    sum_into(*state, KILN_FLOAT64, ((const double[]){0.1, 0.1, 0.1, 0.1}), KILN_FLOAT32, single,
+             sizeof single);
+    assert_true(single[0] == (float)0.1 && single[2] == (float)(0.1 + 0.1 + 0.1));
+}
+
 /* ---- names and refusals ---- */
 
 static void test_scans__names(void **state)
@@ -262,8 +301,8 @@ static void test_scans__named_calls_that_are_refused(void **state)
     OK(t, kiln_array_ones(t->ctx, KILN_INT8, 1, length, &x, &t->err));
     FAILS(t, KILN_ERR_DTYPE, kiln_array_scan(KILN_SCAN_CUMMAX, z, NULL, 0, &y, &t->err), "cummax",
           "complex64");
-    FAILS(t, KILN_ERR_DTYPE, kiln_array_scan(KILN_SCAN_CUMSUM, x, NULL, 0, &z, &t->err), "int64",
-          "complex64");
+    FAILS(t, KILN_ERR_DTYPE, kiln_array_scan(KILN_SCAN_CUMSUM, z, NULL, 0, &x, &t->err),
+          "complex64", "int8", "hold");
     FAILS(t, KILN_ERR_ARGUMENT, kiln_array_scan((kiln_scan_op)0, x, NULL, 0, &y, &t->err), "0");
     FAILS(t, KILN_ERR_ARGUMENT, kiln_array_scan((kiln_scan_op)5, x, NULL, 0, &y, &t->err), "5");
     FAILS(t, KILN_ERR_NULL, kiln_array_scan(KILN_SCAN_CUMSUM, NULL, NULL, 0, &y, &t->err), "array");
@@ -285,6 +324,7 @@ int main(int argc, char **argv)
         TEST(test_scans__the_sum_of_negative_zeros_is_negative_zero),
         TEST(test_scans__exclusive_ones_begin_with_the_identity),
         TEST(test_scans__integers_wrap),
+        TEST(test_scans__outputs_of_another_dtype),
         TEST(test_scans__names),
         TEST(test_scans__named_calls_that_are_refused),
     };

@@ -155,9 +155,12 @@ typedef enum kiln_scan_op {
  * @param axes  One axis; NULL: all elements as one sequence in C-order.
  * @param flags OR of kiln_scan_flag. An exclusive cumsum begins with 0, cumprod with 1, cummax and
  *              cummin with the least and greatest value of the dtype (infinities, if it has them).
- * @param out   As KILN_ARG_OUT: allocated when it points at NULL, else written (its dtype must be
- *              the result's). It may be `array`.
- * @return As kiln_scan_run(); ERR_DTYPE for a dtype the scan does not take.
+ * @param out   As KILN_ARG_OUT: allocated when it points at NULL, else written. Its dtype may be of
+ *              the result's kind or a more general one (bool, integers, floating point, complex); a
+ *              wider floating-point or complex output is accumulated in its own precision, a narrower
+ *              one is rounded to. It may be `array` where the dtype is.
+ * @return As kiln_scan_run(); ERR_DTYPE for a dtype the scan does not take, or an output that cannot
+ *         hold the result.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_array_scan(kiln_scan_op op, const kiln_array *array,
                                                     const kiln_axes *axes, unsigned flags,

@@ -1,12 +1,13 @@
 /*
  * scan_ops.c - named scans: cumsum, cumprod, cummax, cummin of one array.
  *
- *     (op, dtype) > row of the table > texts of a definition > kiln_scan, kept by the context
+ *     (op, dtypes) > row of the table > texts of a definition > kiln_scan, kept by the context
  *
  * Each row of `rows` is an ordinary definition for some kinds of dtype; a scan is added by a row (and
  * a line of KILN_SCAN_MAP). In a row's texts $ stands for the type that values accumulate in.
  *
- * Rule: results have NumPy's dtypes.
+ * Rule: results have NumPy's dtypes; an output given may have a more general one, or a wider or
+ *       narrower one of the same kind, as outputs of named reductions may.
  */
 #include <stdio.h>
 
@@ -71,23 +72,38 @@ static kiln_dtype result_of(const row *r, kiln_dtype dtype)
     return kind == 'u' ? KILN_UINT64 : KILN_INT64;
 }
 
-/* Sums of integers wrap as NumPy's do, which signed C++ integers must not: they are unsigned. */
-static const char *value_ctype(const row *r, kiln_dtype dtype)
+/* Of a kind's numbers: more general kinds come later. */
+static int kind_rank(kiln_dtype dtype)
+{
+    static const char kinds[] = "biufc";
+    const int at = (int)(strchr(kinds, kiln_dtype_kind(dtype)) - kinds);
+    return at <= 1 ? at : at - 1; /* signed and unsigned are one kind */
+}
+
+/* What values accumulate in. Sums of integers wrap as NumPy's do, which signed C++ integers must
+ * not: they are unsigned. A wider output of the array's kind is accumulated in its own precision. */
+static const char *value_ctype(const row *r, kiln_dtype dtype, kiln_dtype out)
 {
     if (r->widens && strchr("biu", kiln_dtype_kind(dtype)) != NULL)
         return "unsigned long long";
+    if (kind_rank(dtype) >= 2 && kind_rank(out) == kind_rank(dtype) &&
+        kiln_dtype_size(out) > kiln_dtype_size(dtype))
+        dtype = out;
     return kiln_dtype_ctype(dtype == KILN_FLOAT16 || dtype == KILN_BFLOAT16 ? KILN_FLOAT32 : dtype);
 }
 
-static kiln_status define(kiln_context *ctx, const row *r, kiln_dtype dtype, kiln_scan **out,
-                          kiln_error *err)
+static kiln_status define(kiln_context *ctx, const row *r, kiln_dtype dtype, kiln_dtype result,
+                          kiln_scan **out, kiln_error *err)
 {
-    const char *ctype = value_ctype(r, dtype);
-    char name[32], output[32], identity[96];
+    const char *ctype = value_ctype(r, dtype, result);
+    char name[32], output[32], identity[96], post[48];
     const char *mark = strchr(r->identity, '$');
 
     snprintf(name, sizeof name, "kiln_%s", kiln_scan_op_name(r->op));
-    snprintf(output, sizeof output, "%s y", kiln_dtype_name(result_of(r, dtype)));
+    snprintf(output, sizeof output, "%s y", kiln_dtype_name(result));
+    /* The detour matters to sums that are kept unsigned, and go into floating point. */
+    snprintf(post, sizeof post, kind_rank(dtype) < 2 ? "y = (%s)a" : "y = a",
+             kiln_dtype_ctype(result_of(r, dtype)));
     snprintf(identity, sizeof identity, "%.*s%s%s",
              (int)(mark != NULL ? (size_t)(mark - r->identity) : strlen(r->identity)), r->identity,
              mark != NULL ? ctype : "", mark != NULL ? mark + 1 : "");
@@ -97,7 +113,7 @@ static kiln_status define(kiln_context *ctx, const row *r, kiln_dtype dtype, kil
         .out = output,
         .snippet = {[KILN__SNIPPET_MAP] = "x",
                     [KILN__SNIPPET_REDUCE] = r->reduce,
-                    [KILN__SNIPPET_POST] = "y = a",
+                    [KILN__SNIPPET_POST] = post,
                     [KILN__SNIPPET_IDENTITY] = identity,
                     [KILN__SNIPPET_REDUCE_TYPE] = ctype},
         .reduction = true,
@@ -110,7 +126,7 @@ static kiln_status define(kiln_context *ctx, const row *r, kiln_dtype dtype, kil
 
 typedef struct scan_set {
     pthread_mutex_t lock;
-    _Atomic(kiln_scan *) op[OP_COUNT][KILN_DTYPE_COUNT];
+    _Atomic(kiln_scan *) op[OP_COUNT][KILN_DTYPE_COUNT][KILN_DTYPE_COUNT]; /* array's, output's */
 } scan_set;
 
 static void *set_make(kiln_context *ctx)
@@ -126,14 +142,15 @@ static void set_destroy(void *state)
 {
     scan_set *set = state;
     for (size_t op = 0; op < OP_COUNT; op++)
-        for (size_t dtype = 0; dtype < KILN_DTYPE_COUNT; dtype++)
-            kiln_scan_destroy(atomic_load(&set->op[op][dtype]));
+        for (size_t k = 0; k < (size_t)KILN_DTYPE_COUNT * KILN_DTYPE_COUNT; k++)
+            kiln_scan_destroy(
+                atomic_load(&set->op[op][k / KILN_DTYPE_COUNT][k % KILN_DTYPE_COUNT]));
     pthread_mutex_destroy(&set->lock);
     kiln__free(set);
 }
 
-static kiln_status get(kiln_context *ctx, const row *r, kiln_dtype dtype, kiln_scan **out,
-                       kiln_error *err)
+static kiln_status get(kiln_context *ctx, const row *r, kiln_dtype dtype, kiln_dtype result,
+                       kiln_scan **out, kiln_error *err)
 {
     void *state = NULL;
     kiln_status status =
@@ -141,14 +158,14 @@ static kiln_status get(kiln_context *ctx, const row *r, kiln_dtype dtype, kiln_s
     if (status != KILN_OK)
         return status;
     scan_set *set = state;
-    _Atomic(kiln_scan *) *slot = &set->op[r->op][dtype];
+    _Atomic(kiln_scan *) *slot = &set->op[r->op][dtype][result];
     *out = atomic_load_explicit(slot, memory_order_acquire);
     if (*out != NULL)
         return KILN_OK;
     pthread_mutex_lock(&set->lock);
     *out = atomic_load(slot);
     if (*out == NULL)
-        status = define(ctx, r, dtype, out, err);
+        status = define(ctx, r, dtype, result, out, err);
     atomic_store_explicit(slot, *out, memory_order_release);
     pthread_mutex_unlock(&set->lock);
     return status;
@@ -176,9 +193,9 @@ static kiln_status check(kiln_scan_op op, const kiln_array *array, kiln_array *c
         return kiln__fail(err, KILN_ERR_DTYPE, "%s does not take %s: complex numbers have no order",
                           name, kiln_dtype_name(array->dtype));
     const kiln_dtype result = result_of(*row_out, array->dtype);
-    if (*out != NULL && (*out)->dtype != result)
-        return kiln__fail(err, KILN_ERR_DTYPE, "%s of %s is %s, but `*out` is %s", name,
-                          kiln_dtype_name(array->dtype), kiln_dtype_name(result),
+    if (*out != NULL && kind_rank((*out)->dtype) < kind_rank(result))
+        return kiln__fail(err, KILN_ERR_DTYPE, "%s of %s is %s, which `*out` of %s cannot hold",
+                          name, kiln_dtype_name(array->dtype), kiln_dtype_name(result),
                           kiln_dtype_name((*out)->dtype));
     return KILN_OK;
 }
@@ -191,7 +208,8 @@ kiln_status kiln_array_scan(kiln_scan_op op, const kiln_array *array, const kiln
 
     kiln_status status = check(op, array, out, &r, err);
     if (status == KILN_OK)
-        status = get(array->ctx, r, array->dtype, &scan, err);
+        status = get(array->ctx, r, array->dtype,
+                     *out != NULL ? (*out)->dtype : result_of(r, array->dtype), &scan, err);
     if (status != KILN_OK)
         return status;
     const kiln_arg args[] = {kiln_arg_array(array), kiln_arg_out(out)};

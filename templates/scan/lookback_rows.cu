@@ -18,12 +18,19 @@
             unsigned long long *const kiln__of_all = kiln__of_groups + kiln__groups * kiln__part_words;
             const ${index} kiln__group = kiln__tile / kiln__F, kiln__super = kiln__group / kiln__F;
             const int kiln__t = kiln__tile % kiln__F, kiln__g = kiln__group % kiln__F;
-            // The sum of kiln__many neighbours of which the first is at kiln__from.
-            auto kiln__gather = [&](const unsigned long long *kiln__from, const int kiln__many) -> kiln__part {
-                kiln__part kiln__p;
-                if (kiln__lane < kiln__many)
-                    kiln__p = kiln__await(kiln__from + kiln__lane * kiln__part_words);
-                __syncwarp();
+            const unsigned long long *const kiln__tile_at = kiln__of_tiles + (kiln__tile - kiln__t + kiln__lane) * kiln__part_words;
+            const unsigned long long *const kiln__group_at = kiln__of_groups + (kiln__group - kiln__g + kiln__lane) * kiln__part_words;
+            const unsigned long long *const kiln__all_at = kiln__of_all + kiln__super * kiln__part_words;
+            if (kiln__t < kiln__F - 1 && kiln__lane == 0)
+                kiln__publish(kiln__of_tiles + kiln__tile * kiln__part_words, kiln__tile_sum);
+            // Look at everything at once; mostly it is there, and one trip to memory is enough.
+            kiln__part_bits kiln__tile_bits, kiln__group_bits, kiln__all_bits;
+            bool kiln__tile_there = kiln__lane >= kiln__t || kiln__look(kiln__tile_at, kiln__tile_bits);
+            bool kiln__group_there = kiln__lane >= kiln__g || kiln__look(kiln__group_at, kiln__group_bits);
+            bool kiln__all_there = kiln__super == 0 || kiln__look(kiln__all_at, kiln__all_bits);
+            // The sum of what kiln__many lanes hold, in their order.
+            auto kiln__gather = [&](const kiln__part_bits &kiln__b, const int kiln__many) -> kiln__part {
+                kiln__part kiln__p = kiln__part_of(kiln__b);
                 #pragma unroll
                 for (int kiln__d = 1; kiln__d < kiln__F; kiln__d *= 2) {
                     const kiln__part kiln__left = kiln__from_left<32>(kiln__p, kiln__d);
@@ -33,18 +40,25 @@
                 return kiln__from_lane<32>(kiln__p, kiln__many - 1);
             };
             kiln__part kiln__tiles_before, kiln__groups_before, kiln__group_sum = kiln__tile_sum;
-            if (kiln__t < kiln__F - 1 && kiln__lane == 0)
-                kiln__publish(kiln__of_tiles + kiln__tile * kiln__part_words, kiln__tile_sum);
             if (kiln__t > 0) {
-                kiln__tiles_before = kiln__gather(kiln__of_tiles + (kiln__tile - kiln__t) * kiln__part_words, kiln__t);
+                while (!kiln__tile_there)
+                    kiln__tile_there = kiln__look(kiln__tile_at, kiln__tile_bits);
+                __syncwarp();
+                kiln__tiles_before = kiln__gather(kiln__tile_bits, kiln__t);
                 kiln__group_sum = kiln__reduce(kiln__tiles_before, kiln__tile_sum);
             }
             if (kiln__t == kiln__F - 1 && kiln__g < kiln__F - 1 && kiln__lane == 0)
                 kiln__publish(kiln__of_groups + kiln__group * kiln__part_words, kiln__group_sum);
-            if (kiln__g > 0)
-                kiln__groups_before = kiln__gather(kiln__of_groups + (kiln__group - kiln__g) * kiln__part_words, kiln__g);
+            if (kiln__g > 0) {
+                while (!kiln__group_there)
+                    kiln__group_there = kiln__look(kiln__group_at, kiln__group_bits);
+                __syncwarp();
+                kiln__groups_before = kiln__gather(kiln__group_bits, kiln__g);
+            }
             if (kiln__super > 0) {
-                kiln__carry = kiln__await(kiln__of_all + kiln__super * kiln__part_words);
+                while (!kiln__all_there)
+                    kiln__all_there = kiln__look(kiln__all_at, kiln__all_bits);
+                kiln__carry = kiln__part_of(kiln__all_bits);
                 kiln__carries = true;
             }
             if (kiln__t == kiln__F - 1 && kiln__g == kiln__F - 1) {
