@@ -60,6 +60,8 @@ ${entry}(const __grid_constant__ kiln__args kiln__a)
     };
 //% end
     const ${index} kiln__count = (${index})kiln__a.count;
+    // Whether the whole access lies in the sequence.
+    auto kiln__fits = [&](const ${index} kiln__j) -> bool { return (kiln__j + 1) * kiln__V <= kiln__count; };
     kiln__part kiln__carry; // of everything before the tile
     bool kiln__carries = false;
 //% if whole_block
@@ -84,13 +86,20 @@ ${entry}(const __grid_constant__ kiln__args kiln__a)
             // Behind the end the last element is repeated; nothing after it is stored.
             #pragma unroll
             for (int kiln__u = 0; kiln__u < kiln__U; kiln__u++) {
+                const ${index} kiln__j = kiln__start + kiln__u * kiln__W;
+                if (kiln__fits(kiln__j)) {
 //% for p in inputs
-                #pragma unroll
-                for (int kiln__v = 0; kiln__v < ${p.lanes}; kiln__v++) {
-                    const ${index} kiln__e = (kiln__start + kiln__u * kiln__W) * kiln__V + kiln__v;
-                    kiln__reg_${p.name}[kiln__u][kiln__v] = *kiln__at_${p.name}(kiln__e < kiln__count ? kiln__e : kiln__count - 1);
-                }
+                    kiln__load(kiln__reg_${p.name}[kiln__u], kiln__row_${p.name} + kiln__along_${p.name}(kiln__j));
 //% end
+                } else {
+//% for p in inputs
+                    #pragma unroll
+                    for (int kiln__v = 0; kiln__v < ${p.lanes}; kiln__v++) {
+                        const ${index} kiln__e = kiln__j * kiln__V + kiln__v;
+                        kiln__reg_${p.name}[kiln__u][kiln__v] = *kiln__at_${p.name}(kiln__e < kiln__count ? kiln__e : kiln__count - 1);
+                    }
+//% end
+                }
             }
         }
         auto kiln__mapped = [&](const int kiln__u, const int kiln__v) -> kiln__part {

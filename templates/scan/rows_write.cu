@@ -31,7 +31,7 @@
 //% end
                 );
             }
-            if (kiln__whole && kiln__mine) {
+            if (kiln__mine && (kiln__whole || kiln__fits(kiln__j))) {
 //% for p in outputs
                 kiln__store(kiln__row_${p.name} + kiln__along_${p.name}(kiln__j), kiln__out_${p.name});
 //% end
