@@ -9,6 +9,7 @@
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,6 +23,7 @@
 #define BUNDLE_BLOBS 10000
 #define SHARERS 32
 #define SHARED_KEYS 20
+#define SHARING_ROUNDS 5
 
 static unsigned char payload[PAYLOAD_BYTES];
 static char key[KEY_BYTES];
@@ -159,11 +161,30 @@ static void compile_for_20_ms(void)
     while ((double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6 < until);
 }
 
-/* Processes that want the same keys, each from another one on. Milliseconds; counts compiles. */
-static double bench_shared(const char *dir, unsigned processes, unsigned *compiles)
+/* What all children that were waited for took of processors. Milliseconds. */
+static double children_cpu_ms(void)
 {
-    double start = kiln__now_us();
+    struct rusage r;
 
+    getrusage(RUSAGE_CHILDREN, &r);
+    return (double)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) * 1e3 +
+           (double)(r.ru_utime.tv_usec + r.ru_stime.tv_usec) / 1e3;
+}
+
+typedef struct sharing {
+    double ms, cpu_ms;
+    unsigned compiles;
+} sharing;
+
+/* Processes that want the same keys of an empty folder, each from another one on. */
+static sharing bench_shared(const char *base, unsigned processes)
+{
+    static unsigned folders;
+    sharing result = {0};
+    char dir[256];
+    const double start = kiln__now_us(), cpu = children_cpu_ms();
+
+    snprintf(dir, sizeof dir, "%s/shared-%u", base, folders++);
     for (unsigned p = 0; p < processes; p++) {
         if (fork() != 0)
             continue;
@@ -188,17 +209,33 @@ static double bench_shared(const char *dir, unsigned processes, unsigned *compil
     for (unsigned p = 0; p < processes; p++) {
         int status = 0;
         wait(&status);
-        *compiles += (unsigned)WEXITSTATUS(status);
+        result.compiles += (unsigned)WEXITSTATUS(status);
     }
-    return (kiln__now_us() - start) / 1e3;
+    result.ms = (kiln__now_us() - start) / 1e3;
+    result.cpu_ms = children_cpu_ms() - cpu;
+    return result;
+}
+
+/* The fastest of some runs: others use the machine as well. */
+static sharing best_shared(const char *base, unsigned processes)
+{
+    sharing best = bench_shared(base, processes);
+
+    for (int round = 1; round < SHARING_ROUNDS; round++) {
+        const sharing next = bench_shared(base, processes);
+        best.ms = next.ms < best.ms ? next.ms : best.ms;
+        best.cpu_ms = next.cpu_ms < best.cpu_ms ? next.cpu_ms : best.cpu_ms;
+        best.compiles = next.compiles > best.compiles ? next.compiles : best.compiles;
+    }
+    return best;
 }
 
 int main(int argc, char **argv)
 {
     static double hit[SAMPLES], insert[SAMPLES];
-    unsigned entries = 100000, compiles = 0, alone = 0;
+    unsigned entries = 100000;
     const char *file = NULL;
-    char base[] = "/tmp/kiln-bench-cache-XXXXXX", dir[256], shared[256], text[1024];
+    char base[] = "/tmp/kiln-bench-cache-XXXXXX", dir[256], text[2048];
 
     if (argc == 4 && strcmp(argv[1], "--hit") == 0)
         return hit_once(argv[2], (unsigned)atoi(argv[3]));
@@ -211,27 +248,28 @@ int main(int argc, char **argv)
     if (entries == 0 || mkdtemp(base) == NULL)
         return 1;
     snprintf(dir, sizeof dir, "%s/store", base);
-    snprintf(shared, sizeof shared, "%s/shared", base);
     const double fill = bench_fill(dir, entries);
     bench_hit("/proc/self/exe", dir, entries, hit);
     bench_insert(dir, entries, insert);
     const double bundle = bench_bundle(base);
-    const double many_ms = bench_shared(shared, SHARERS, &compiles);
-    snprintf(shared, sizeof shared, "%s/alone", base);
+    const sharing many = best_shared(base, SHARERS);
     /* What as many processes as cores take that share the keys out among themselves. */
-    const double few_ms = bench_shared(shared, (unsigned)sysconf(_SC_NPROCESSORS_ONLN), &alone);
+    const sharing few = best_shared(base, (unsigned)sysconf(_SC_NPROCESSORS_ONLN));
 
     snprintf(text, sizeof text,
              "{\n  \"entries\": %u,\n  \"cores\": %ld,\n  \"store_us\": %.1f,\n"
              "  \"cold_process_hit_us\": {\"median\": %.1f, \"p99\": %.1f},\n"
              "  \"insert_at_limit_us\": {\"median\": %.1f, \"p99\": %.1f, \"worst\": %.1f},\n"
              "  \"bundle_of_%d_open_and_hit_us\": %.1f,\n"
-             "  \"shared_keys\": {\"processes\": %d, \"keys\": %d, \"compiles\": %u, \"ms\": %.1f, "
-             "\"one_process_a_core_ms\": %.1f}\n}\n",
+             "  \"shared_keys\": {\"keys\": %d, \"compile_cpu_ms\": 20,\n"
+             "    \"processes\": %d, \"compiles\": %u, \"ms\": %.1f, \"cpu_ms\": %.1f,\n"
+             "    \"one_process_a_core\": {\"compiles\": %u, \"ms\": %.1f, \"cpu_ms\": %.1f},\n"
+             "    \"ms_ratio\": %.2f, \"cpu_ratio\": %.2f}\n}\n",
              entries, sysconf(_SC_NPROCESSORS_ONLN), fill, hit[SAMPLES / 2],
              hit[SAMPLES * 99 / 100], insert[SAMPLES / 2], insert[SAMPLES * 99 / 100],
-             insert[SAMPLES - 1], BUNDLE_BLOBS, bundle, SHARERS, SHARED_KEYS, compiles, many_ms,
-             few_ms);
+             insert[SAMPLES - 1], BUNDLE_BLOBS, bundle, SHARED_KEYS, SHARERS, many.compiles,
+             many.ms, many.cpu_ms, few.compiles, few.ms, few.cpu_ms, many.ms / few.ms,
+             many.cpu_ms / few.cpu_ms);
     fputs(text, stdout);
     FILE *out = file != NULL ? fopen(file, "w") : NULL;
     if (out != NULL && (fputs(text, out) < 0 || fclose(out) != 0))
