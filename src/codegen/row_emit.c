@@ -191,23 +191,28 @@ static int64_t slot_count(const kiln__variant *v)
     return 2 * (v->tile != 0 ? v->block : v->block / 32 + (v->split > 1 ? v->split : 0));
 }
 
-/* Of a type that is no dtype and no placeholder, what the widest parameter computes in. */
+int64_t kiln__row_type_bytes(const kiln__definition *def, const kiln__variant *v, const char *type)
+{
+    size_t bytes = kiln_dtype_size(kiln_dtype_from_name(type, strlen(type)));
+
+    for (size_t p = 0; p < def->param_count && bytes == 0; p++)
+        if (type[0] == def->params[p].placeholder && type[1] == '\0')
+            bytes = kiln_dtype_size(v->dtype[p]);
+    return (int64_t)bytes;
+}
+
+/* Of an unknown type what the widest parameter computes in. */
 int64_t kiln__row_value_bytes(const kiln__definition *def, const kiln__variant *v, size_t value)
 {
-    const char *type = def->rows->value_type[value];
-    const size_t bytes = kiln_dtype_size(kiln_dtype_from_name(type, strlen(type)));
-    size_t widest = 4;
+    const int64_t bytes = kiln__row_type_bytes(def, v, def->rows->value_type[value]);
+    int64_t widest = 4;
 
-    if (bytes > 0)
-        return (int64_t)bytes;
     for (size_t p = 0; p < def->param_count; p++) {
-        const size_t size = kiln_dtype_size(v->dtype[p]);
-        if (type[0] == def->params[p].placeholder && type[1] == '\0')
-            return (int64_t)size;
-        if (!def->params[p].row)
-            widest = size > widest ? size : widest;
+        const int64_t size = (int64_t)kiln_dtype_size(v->dtype[p]);
+        if (!def->params[p].row && size > widest)
+            widest = size;
     }
-    return (int64_t)widest;
+    return bytes > 0 ? bytes : widest;
 }
 
 /* Registers of one access to elements of so many bytes. */

@@ -10,7 +10,7 @@
  *
  *     up to a warp    `group` lanes a row, several rows a block
  *     a block         rows that a warp's registers cannot hold
- *     a cluster       rows that a block cannot hold: `split` blocks side by side (sm_90 and later)
+ *     a cluster       rows that such a block cannot hold: `split` blocks side by side (from sm_90 on)
  *     reread          longer rows: a block goes over the row once more for each stage
  *
  * Where the kept axis is the fast one ("turned"), neighbouring threads take neighbouring rows, `tile`
@@ -25,14 +25,17 @@
 enum {
     WARP_THREADS = 32,
     ACCESS_BYTES = 16,
-    HELD_WORDS = 64,     /* registers of a thread that hold elements; as many are left for the rest */
+    HELD_WORDS = 64,     /* registers of a thread that hold elements */
+    REGISTERS = 65536,   /* of a multiprocessor */
+    REGISTERS_BESIDE = 32, /* of a thread, that hold no elements */
     UNROLL_MAX = 32,
     GROUP_EACH = 4,      /* accesses a thread of a part of a warp should make */
     BLOCK_THREADS = 256, /* of blocks with several rows */
     ROW_THREADS = 256,   /* of blocks with one row: several are resident, some load, some compute */
-    THREADS_MAX = 1024,
     CLUSTER_MAX = 8,     /* what every GPU with clusters can do */
+    SHARED_BYTES = 48 << 10, /* that a block has without asking */
     REREAD_ACCESSES = 4,
+    REREAD_THREADS = 1024, /* rows are long, and often few */
     CUDA_LANES = 4,
     CPU_LANES = 16,
     CPU_LANES_LENGTH = 64,
@@ -49,6 +52,14 @@ static int64_t power_up(int64_t v)
 {
     int64_t p = 1;
     while (p < v)
+        p *= 2;
+    return p;
+}
+
+static int64_t power_down(int64_t v)
+{
+    int64_t p = 1;
+    while (2 * p <= v)
         p *= 2;
     return p;
 }
@@ -138,10 +149,24 @@ static bool is_turned(const kiln__walk *keep, const kiln__walk *red, const kiln_
 
 /* ---- cuda ---------------------------------------------------------------------------------------- */
 
+static int64_t held_words(void)
+{
+    return kiln__tuned("KILN_TUNE_ROW_WORDS", HELD_WORDS);
+}
+
 static int64_t most_accesses(int64_t words)
 {
-    const int64_t most = kiln__tuned("KILN_TUNE_ROW_WORDS", HELD_WORDS) / (words > 0 ? words : 1);
+    const int64_t most = held_words() / (words > 0 ? words : 1);
     return most < 1 ? 1 : most > UNROLL_MAX ? UNROLL_MAX : most;
+}
+
+/* The largest block whose threads can have the registers: 512 where they hold 64 words. */
+static int64_t most_threads(int64_t words)
+{
+    int64_t threads = 1024;
+    while (threads * (most_accesses(words) * words + REGISTERS_BESIDE) > REGISTERS && threads > 32)
+        threads /= 2;
+    return threads;
 }
 
 /* Few different numbers of accesses, so that rows of many lengths share a kernel. */
@@ -151,10 +176,10 @@ static uint8_t round_accesses(int64_t each)
     return (uint8_t)(each < 1 ? 1 : divide_up(each, step) * step);
 }
 
-/* Deal a row of `length` accesses to a block, or to a cluster of blocks. False when it is too long. */
-static bool fill_block(kiln__variant *v, int64_t length, int64_t most, bool clusters)
+/* Deal a row of `length` accesses, of so many words, to a block, or to a cluster of blocks. False when it is too long. */
+static bool fill_block(kiln__variant *v, int64_t length, int64_t words, bool clusters)
 {
-    int64_t threads = power_up(divide_up(length, most));
+    int64_t threads = power_up(divide_up(length, most_accesses(words)));
     const int64_t usual = kiln__tuned("KILN_TUNE_ROW_THREADS", ROW_THREADS);
     int64_t blocks = 1;
 
@@ -167,7 +192,7 @@ static bool fill_block(kiln__variant *v, int64_t length, int64_t most, bool clus
             blocks = CLUSTER_MAX;
         }
     }
-    if (threads > THREADS_MAX)
+    if (threads > most_threads(words))
         return false;
     v->block = v->group = (uint16_t)threads;
     v->split = (uint8_t)blocks;
@@ -191,16 +216,30 @@ static void fill_warp(kiln__plan *plan, int64_t length, int64_t rows, int units)
     v->unroll = round_accesses(divide_up(length, group));
 }
 
+/* Turned blocks put every thread's part into shared memory, twice: how many threads may. */
+static int64_t most_parts(const kiln__definition *def, const kiln__variant *v)
+{
+    int64_t bytes = 16; /* with what tells an empty part, where there is no identity */
+    for (size_t s = 0; s < def->rows->stage_count; s++) {
+        const char *type = def->snippet[kiln__stage_snippet(s, KILN__STAGE_TYPE)];
+        const int64_t known = kiln__row_type_bytes(def, v, type);
+        if (known == 0 || known > 8)
+            bytes = KILN__PART_BYTES_MAX;
+    }
+    return power_down(SHARED_BYTES / 2 / bytes);
+}
+
 /* Neighbouring threads on neighbouring rows; at least a sector's worth of them. */
-static bool fill_turned(kiln__variant *v, int64_t length, int64_t most, int64_t across)
+static bool fill_turned(kiln__variant *v, int64_t length, int64_t words, int64_t across,
+                        int64_t parts)
 {
     int64_t tile = power_up(across);
-    int64_t lanes = power_up(divide_up(length, most));
+    int64_t lanes = power_up(divide_up(length, most_accesses(words)));
 
     tile = tile > WARP_THREADS ? WARP_THREADS : tile;
     while (tile > 8 && tile * lanes > ROW_THREADS)
         tile /= 2;
-    if (tile * lanes > THREADS_MAX)
+    if (tile * lanes > most_threads(words) || tile * lanes > parts)
         return false;
     while (tile * lanes < WARP_THREADS)
         lanes *= 2;
@@ -216,18 +255,19 @@ static void on_cuda(kiln__plan *plan, const kiln__definition *def, int units, bo
 {
     kiln__variant *v = &plan->variant;
     const int64_t rows = plan->word[KILN__WORD_OUTPUTS], length = plan->word[KILN__WORD_LENGTH];
-    const int64_t most = most_accesses(kiln__row_access_words(def, v));
+    const int64_t words = kiln__row_access_words(def, v), parts = most_parts(def, v);
 
     v->layout = KILN__LAYOUT_HELD;
-    if (turned && fill_turned(v, length, most, across)) {
+    if (turned && fill_turned(v, length, words, across, parts)) {
         /* done */
-    } else if (!turned && length <= WARP_THREADS * most) {
+    } else if (!turned && length <= WARP_THREADS * most_accesses(words)) {
         fill_warp(plan, length, rows, units);
-    } else if (turned || !fill_block(v, length, most, clusters)) {
+    } else if (turned || !fill_block(v, length, words, clusters)) {
         v->layout = KILN__LAYOUT_REREAD;
         v->tile = (uint8_t)(turned ? WARP_THREADS : 0);
-        v->block = ROW_THREADS;
-        v->group = (uint16_t)(turned ? ROW_THREADS / WARP_THREADS : ROW_THREADS);
+        const int64_t most = parts < REREAD_THREADS / 2 ? parts : REREAD_THREADS / 2;
+        v->block = (uint16_t)(turned ? most : REREAD_THREADS);
+        v->group = (uint16_t)(turned ? v->block / WARP_THREADS : v->block);
         v->unroll = REREAD_ACCESSES;
     }
     if (v->layout == KILN__LAYOUT_HELD && length == (int64_t)v->group * v->split * v->unroll)
@@ -243,7 +283,7 @@ bool kiln__row_is_held(kiln_backend backend, bool clusters, int64_t length, int6
     if (backend == KILN_BACKEND_CPU)
         return bytes <= CPU_CACHED_BYTES;
     memset(&v, 0, sizeof v);
-    return fill_block(&v, divide_up(bytes, 4), most_accesses(1), clusters);
+    return fill_block(&v, divide_up(bytes, ACCESS_BYTES), ACCESS_BYTES / 4, clusters);
 }
 
 /* ---- cpu ------------------------------------------------------------------------------------------- */
