@@ -27,7 +27,7 @@ static const struct {
 enum { ELEMENTS_MAX = 700001 };
 
 static void run_once(test_env *t, kiln_context *ctx, const float *values, size_t shape_index,
-                     kiln_stream *stream, float *got)
+                     kiln_stream *stream, int runs, float *got)
 {
     const int64_t *shape = split_shapes[shape_index].shape;
     const int axis = split_shapes[shape_index].axis;
@@ -41,7 +41,7 @@ static void run_once(test_env *t, kiln_context *ctx, const float *values, size_t
     OK(t, kiln_scan_create(ctx, "T x", "T y", "x", "a + b", "y = a", "0", NULL, &op, &t->err));
     OK(t, kiln_array_from_host(ctx, KILN_FLOAT32, 2, shape, values, NULL, &x, &t->err));
     OK(t, kiln_context_synchronize(ctx, &t->err));
-    for (int run = 0; run < 17; run++) {
+    for (int run = 0; run < runs; run++) {
         OK(t, kiln_scan_run(op, KILN_ARGS(x, &y), &options, &t->err));
         OK(t, kiln_context_synchronize(ctx, &t->err));
         static float again[ELEMENTS_MAX];
@@ -66,9 +66,10 @@ static float *random_floats(test_env *t)
     return values;
 }
 
-/* 6 shapes x 17 runs are 102; each shape on another stream too. */
+/* Of 6 shapes on 2 streams. */
 static void test_scans__a_hundred_runs_give_the_same_bits(void **state)
 {
+    enum { RUNS = 9 };
     test_env *t = *state;
     float *values = random_floats(t), *first = malloc(ELEMENTS_MAX * sizeof *first);
     float *other = malloc(ELEMENTS_MAX * sizeof *other);
@@ -78,8 +79,8 @@ static void test_scans__a_hundred_runs_give_the_same_bits(void **state)
     for (size_t k = 0; k < COUNT(split_shapes); k++) {
         const int64_t size = split_shapes[k].shape[0] * split_shapes[k].shape[1];
 
-        run_once(t, t->ctx, values, k, NULL, first);
-        run_once(t, t->ctx, values, k, stream, other);
+        run_once(t, t->ctx, values, k, NULL, RUNS, first);
+        run_once(t, t->ctx, values, k, stream, RUNS, other);
         CHECK(memcmp(first, other, (size_t)size * sizeof *first) == 0, "shape %zu: streams", k);
     }
     kiln_stream_destroy(stream);
@@ -109,14 +110,97 @@ static void test_scans__the_number_of_cpu_threads_changes_no_bit(void **state)
         OK(t, kiln_context_create(&options, &ctx, &t->err));
         for (size_t k = 0; k < COUNT(split_shapes); k += 2) {
             const int64_t size = split_shapes[k].shape[0] * split_shapes[k].shape[1];
-            run_once(t, t->ctx, values, k, NULL, first);
-            run_once(t, ctx, values, k, NULL, other);
+            run_once(t, t->ctx, values, k, NULL, 1, first);
+            run_once(t, ctx, values, k, NULL, 2, other);
             CHECK(memcmp(first, other, (size_t)size * sizeof *first) == 0,
                   "shape %zu with %d threads", k, threads[n]);
         }
         kiln_context_release(ctx);
     }
     free(values), free(first), free(other);
+}
+
+/* ---- long ones ---- */
+
+/* So long that on a GPU blocks look back over groups of groups; on the cpu, where that adds nothing,
+ * shorter. The recurrence of host_ordered, written out. */
+static void check_long(test_env *t, kiln_scan *op, int64_t rows, int64_t columns, int axis)
+{
+    const int64_t shape[] = {rows, columns}, size = rows * columns;
+    const int64_t inner = axis == 0 ? columns : 1, n = axis == 0 ? rows : columns;
+    int32_t *values = malloc((size_t)size * sizeof *values);
+    int64_t *got = malloc((size_t)size * sizeof *got);
+    kiln_array *x = NULL, *y = NULL;
+    const kiln_axes axes = {1, {axis}};
+
+    assert_true(values != NULL && got != NULL);
+    for (int64_t k = 0; k < size; k++)
+        values[k] = (int32_t)((uint32_t)k * 2654435761u >> 7);
+    OK(t, kiln_array_from_host(t->ctx, KILN_INT32, 2, shape, values, NULL, &x, &t->err));
+    OK(t, kiln_scan_call(op, &axes, 0, &t->err, x, &y));
+    OK(t, kiln_array_to_host(y, got, (size_t)size * sizeof *got, NULL, &t->err));
+    for (int64_t q = 0; q < size / n; q++) {
+        const int64_t first = axis == 0 ? q : q * n;
+        uint32_t state = 0;
+        for (int64_t k = 0; k < n; k++) {
+            const int64_t at = first + k * inner;
+            state = (2 * (uint32_t)values[at] + 1) * state + (uint32_t)values[at] + 3;
+            if (got[at] != (int64_t)state + k)
+                fail_msg("(%lld, %lld) axis %d: element %lld is %lld", (long long)rows,
+                         (long long)columns, axis, (long long)at, (long long)got[at]);
+        }
+    }
+    free(values);
+    free(got);
+    kiln_array_release(x);
+    kiln_array_release(y);
+}
+
+static void test_scans__long_lines_and_columns(void **state)
+{
+    test_env *t = *state;
+    kiln_scan *op = host_ordered_create(t);
+    const int64_t more = t->cuda ? 10 : 1;
+
+    check_long(t, op, 1, 1200007 * more, 1);
+    check_long(t, op, 3, 170003 * more, 1);
+    check_long(t, op, 30001 * more, 40, 0);
+    check_long(t, op, 40001 * more, 3, 0);
+    check_long(t, op, 501 * more, 2201, 0);
+    kiln_scan_destroy(op);
+}
+
+/* More elements than 32 bits count, in one byte each. */
+static void test_scans__more_elements_than_32_bits_count(void **state)
+{
+    enum { TOLD = 4096 };
+    test_env *t = *state;
+    const int64_t one = 1, n = (INT64_C(1) << 31) + 100001;
+    const int64_t places[] = {0, (INT64_C(1) << 31) - TOLD / 2, n - TOLD};
+    kiln_scan *op = NULL;
+    kiln_array *x = NULL, *wide = NULL, *y = NULL, *part = NULL;
+    uint8_t got[TOLD];
+
+    if (!t->cuda)
+        skip(); /* there, all counting is in 64 bits */
+    OK(t, kiln_scan_create(t->ctx, "uint8 x", "uint8 y", "x", "a + b", "y = a % 251", "0",
+                           &(kiln_scan_options){.struct_size = sizeof(kiln_scan_options),
+                                                .reduce_type = "unsigned int"},
+                           &op, &t->err));
+    OK(t, kiln_array_full(t->ctx, KILN_UINT8, 1, &one, 1.0, &x, &t->err));
+    OK(t, kiln_array_broadcast_to(x, 1, &n, &wide, &t->err));
+    OK(t, kiln_scan_call(op, KILN_AXES(0), 0, &t->err, wide, &y));
+    for (size_t p = 0; p < COUNT(places); p++) {
+        OK(t, kiln_array_slice(y, 0, places[p], places[p] + TOLD, 1, &part, &t->err));
+        OK(t, kiln_array_to_host(part, got, sizeof got, NULL, &t->err));
+        kiln_array_release(part);
+        for (int64_t k = 0; k < TOLD; k++)
+            CHECK(got[k] == (places[p] + k + 1) % 251, "element %lld", (long long)(places[p] + k));
+    }
+    kiln_array_release(x);
+    kiln_array_release(wide);
+    kiln_array_release(y);
+    kiln_scan_destroy(op);
 }
 
 /* ---- accuracy ---- */
@@ -337,6 +421,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         TEST(test_scans__a_hundred_runs_give_the_same_bits),
         TEST(test_scans__the_number_of_cpu_threads_changes_no_bit),
+        TEST(test_scans__long_lines_and_columns),
+        TEST(test_scans__more_elements_than_32_bits_count),
         TEST(test_scans__long_sums_keep_their_digits),
         TEST(test_scans__many_threads_on_one_object),
 #ifdef KILN_TEST_HOOKS
