@@ -13,6 +13,7 @@
 #include "kiln/eager.h"
 #include "kiln/elementwise.h"
 #include "kiln/error.h"
+#include "kiln/expression.h"
 #include "kiln/graph.h"
 #include "kiln/ops.h"
 #include "kiln/prefetch.h"

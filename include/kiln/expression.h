@@ -1,0 +1,42 @@
+/**
+ * @file kiln/expression.h
+ * @brief Graphs from text: the expressions that NumPy users write.
+ *
+ *     const char *names[] = {"x", "y"};
+ *     kiln_graph *g = NULL;
+ *     kiln_graph_parse(ctx, "sum(sqrt(x*x + y*y) * exp(-x), axis=1)", names, 2, NULL, &g, NULL, &err);
+ *     kiln_graph_call(g, &err, x, y, &z);
+ *
+ * docs/expressions.md has the language. A graph made of text is a graph as any other: see
+ * kiln/graph.h for calling, explaining and destroying it.
+ */
+#ifndef KILN_EXPRESSION_H
+#define KILN_EXPRESSION_H
+
+#include "kiln/graph.h"
+
+KILN_EXTERN_C_BEGIN
+
+/**
+ * Parse `text` into a new, compiled graph.
+ *
+ * @param names       What the expression may use, and the graph's inputs in this order; one that
+ *                    it does not use must still be given when the graph is called. Copied.
+ * @param name_count  May be 0.
+ * @param opts        May be NULL.
+ * @param out         The graph; NULL after any failure.
+ * @param results_out May be NULL; else receives the number of results, the graph's outputs.
+ * @return ERR_SYNTAX, ERR_NAME (a name that is unknown, or no identifier), ERR_ARGUMENT (what
+ *         parses but cannot be, such as a constant result), ERR_NULL, ERR_NO_MEMORY, and those of
+ *         kiln_graph_compile(). The error's detail shows the expression with a caret. Failures of
+ *         later calls name places as "expression:12": the 12th byte.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_graph_parse(kiln_context *ctx, const char *text,
+                                                     const char *const *names, size_t name_count,
+                                                     const kiln_graph_options *opts,
+                                                     kiln_graph **out, size_t *results_out,
+                                                     kiln_error *err);
+
+KILN_EXTERN_C_END
+
+#endif

@@ -1,0 +1,561 @@
+/*
+ * calls.c - functions, methods and subscripts of expressions.
+ *
+ * A function is an operation of ops.def, a named reduction, or a row of `specials`. A method is
+ * the function with the array before the dot as its first argument.
+ */
+#include <stdio.h>
+
+#include "codegen/graph/ops.h"
+#include "graph/parse.h"
+
+enum { ARGUMENTS_MAX = 34, SUBSCRIPTS_MAX = 64 };
+
+typedef struct call {
+    const char *name;
+    size_t at, bytes; /* of the name in the text */
+    kiln__parsed arg[ARGUMENTS_MAX];
+    size_t count;
+    kiln__parsed axis, dtype, keepdims; /* width 0: not given */
+} call;
+
+/* ---- arguments ------------------------------------------------------------------------------- */
+
+static kiln_status fail_call(const kiln__parser *p, const call *c, kiln_status status,
+                             const char *what)
+{
+    return kiln__parse_fail(p, c->at, c->bytes, status, "%.*s %s", (int)c->bytes, c->name, what);
+}
+
+/* `axis=...`, the token after the '='. */
+static kiln_status parse_keyword(kiln__parser *p, call *c, size_t at, size_t bytes)
+{
+    const char *name = p->text + at;
+    kiln__parsed *into = kiln__same_word(name, bytes, "axis")       ? &c->axis
+                         : kiln__same_word(name, bytes, "dtype")    ? &c->dtype
+                         : kiln__same_word(name, bytes, "keepdims") ? &c->keepdims
+                                                                    : NULL;
+    if (into == NULL)
+        return kiln__parse_fail(p, at, bytes, KILN_ERR_NAME,
+                                "there is no argument `%.*s` here: axis, keepdims and dtype are",
+                                bytes < 60 ? (int)bytes : 60, name);
+    if (into->width != 0)
+        return kiln__parse_fail(p, at, bytes, KILN_ERR_NAME, "this argument is given twice");
+    return kiln__parse_expression(p, into);
+}
+
+static kiln_status parse_argument(kiln__parser *p, call *c)
+{
+    const kiln__token token = p->token;
+    const size_t behind = p->behind;
+    kiln_status status = KILN_OK;
+
+    if (token.kind == KILN__TOKEN_NAME) {
+        status = kiln__next_token(p);
+        if (status != KILN_OK)
+            return status;
+        if (kiln__is_mark(p, "=")) {
+            status = kiln__next_token(p);
+            return status == KILN_OK ? parse_keyword(p, c, token.at, token.width) : status;
+        }
+        p->token = token;
+        p->behind = behind;
+    }
+    if (c->count == ARGUMENTS_MAX)
+        return fail_call(p, c, KILN_ERR_ARGUMENT_COUNT, "has too many arguments");
+    return kiln__parse_expression(p, &c->arg[c->count++]);
+}
+
+static kiln_status parse_arguments(kiln__parser *p, call *c)
+{
+    kiln_status status = KILN_OK;
+    while (status == KILN_OK && !kiln__is_mark(p, ")")) {
+        status = parse_argument(p, c);
+        if (status == KILN_OK && !kiln__is_mark(p, ")"))
+            status = kiln__expect(p, ",");
+    }
+    return status == KILN_OK ? kiln__next_token(p) : status;
+}
+
+static kiln_status need_count(const kiln__parser *p, const call *c, size_t least, size_t most)
+{
+    char text[80];
+    if (c->count >= least && c->count <= most)
+        return KILN_OK;
+    if (least == most)
+        snprintf(text, sizeof text, "takes %zu argument%s, %zu given", least,
+                 least == 1 ? "" : "s", c->count);
+    else
+        snprintf(text, sizeof text, "takes %zu to %zu arguments, %zu given", least, most, c->count);
+    return fail_call(p, c, KILN_ERR_ARGUMENT_COUNT, text);
+}
+
+/* Whole numbers from a tuple, or from arguments first.. themselves. */
+static kiln_status read_integers(const kiln__parser *p, const call *c, size_t first, int64_t *out,
+                                 int *count_out)
+{
+    const kiln__parsed *v = &c->arg[first];
+    const bool tuple = c->count == first + 1 && v->kind == KILN__PARSED_TUPLE;
+    const size_t count = tuple ? v->count : c->count - first;
+
+    if (count > KILN_RANK_MAX)
+        return fail_call(p, c, KILN_ERR_ARGUMENT, "has more axes than there may be");
+    for (size_t k = 0; k < count; k++) {
+        kiln__parsed one = tuple ? *v : c->arg[first + k];
+        if (tuple)
+            kiln__set_node(&one, v->items[k]);
+        kiln_status status = kiln__need_integer(p, &one, &out[k]);
+        if (status != KILN_OK)
+            return status;
+    }
+    *count_out = (int)count;
+    return KILN_OK;
+}
+
+/* axis=None, an integer or a tuple of them. `*given` is false for None. */
+static kiln_status read_axes(const kiln__parser *p, const kiln__parsed *v, kiln_axes *axes,
+                             bool *given)
+{
+    const kiln_node *items = v->kind == KILN__PARSED_TUPLE ? v->items : &v->node;
+    const size_t count = v->kind == KILN__PARSED_TUPLE ? v->count : 1;
+
+    axes->count = 0;
+    *given = v->width != 0 && v->kind != KILN__PARSED_NONE;
+    if (!*given)
+        return KILN_OK;
+    for (size_t k = 0; k < count; k++) {
+        kiln__parsed one = *v;
+        int64_t axis = 0;
+        if (v->kind == KILN__PARSED_TUPLE)
+            kiln__set_node(&one, items[k]);
+        kiln_status status = kiln__need_integer(p, &one, &axis);
+        if (status == KILN_OK && (k >= KILN_RANK_MAX || axis < -KILN_RANK_MAX || axis >= KILN_RANK_MAX))
+            status = kiln__parse_fail(p, v->at, v->width, KILN_ERR_AXIS, "no array has such an axis");
+        if (status != KILN_OK)
+            return status;
+        axes->axis[axes->count++] = (int)axis;
+    }
+    return KILN_OK;
+}
+
+/* One axis, as an argument or as axis=. */
+static kiln_status read_axis(const kiln__parser *p, const call *c, size_t argument, int *out)
+{
+    const kiln__parsed *v = c->count > argument ? &c->arg[argument] : &c->axis;
+    int64_t axis = 0;
+    if (v->width == 0)
+        return fail_call(p, c, KILN_ERR_ARGUMENT_COUNT, "needs an axis");
+    kiln_status status = kiln__need_integer(p, v, &axis);
+    if (status == KILN_OK && (axis < -KILN_RANK_MAX - 1 || axis > KILN_RANK_MAX))
+        status = kiln__parse_fail(p, v->at, v->width, KILN_ERR_AXIS, "no array has such an axis");
+    *out = (int)axis;
+    return status;
+}
+
+static kiln_status need_array(const kiln__parser *p, const call *c)
+{
+    if (c->count == 0)
+        return fail_call(p, c, KILN_ERR_ARGUMENT_COUNT, "needs an array");
+    kiln_status status = kiln__need_node(p, &c->arg[0]);
+    if (status == KILN_OK && c->arg[0].node.kind != KILN_NODE_GRAPH)
+        status = kiln__parse_fail(p, c->arg[0].at, c->arg[0].width, KILN_ERR_ARGUMENT,
+                                  "a plain number stands where an array must");
+    return status;
+}
+
+/* ---- reductions ------------------------------------------------------------------------------ */
+
+/* The named reduction a word means; 0 for none. */
+static int reduction_named(const char *name, size_t bytes)
+{
+    if (kiln__same_word(name, bytes, "amax"))
+        return KILN_REDUCE_MAX;
+    if (kiln__same_word(name, bytes, "amin"))
+        return KILN_REDUCE_MIN;
+    for (int op = 1; op < 256; op++)
+        if (kiln__same_word(name, bytes, kiln_reduce_op_name((kiln_reduce_op)op)))
+            return kiln__same_word(name, bytes, "unknown") ? 0 : op;
+    return 0;
+}
+
+static kiln_status reduce(kiln__parser *p, const call *c, int op, kiln__parsed *out)
+{
+    const kiln__parsed *axis = c->count > 1 ? &c->arg[1] : &c->axis;
+    kiln_axes axes;
+    bool given = false, keepdims = false;
+    kiln_status status = need_count(p, c, 1, 2);
+
+    if (status == KILN_OK)
+        status = need_array(p, c);
+    if (status == KILN_OK && c->count > 1 && c->axis.width != 0)
+        status = fail_call(p, c, KILN_ERR_ARGUMENT_COUNT, "is given its axis twice");
+    if (status == KILN_OK)
+        status = read_axes(p, axis, &axes, &given);
+    if (status == KILN_OK && c->keepdims.width != 0) {
+        if (c->keepdims.kind != KILN__PARSED_NODE || c->keepdims.node.kind != KILN_NODE_BOOL)
+            status = kiln__parse_fail(p, c->keepdims.at, c->keepdims.width, KILN_ERR_ARGUMENT,
+                                      "keepdims is True or False");
+        keepdims = c->keepdims.node.value.b;
+    }
+    if (status == KILN_OK && c->dtype.width != 0 && c->dtype.kind != KILN__PARSED_DTYPE)
+        status = kiln__parse_fail(p, c->dtype.at, c->dtype.width, KILN_ERR_ARGUMENT,
+                                  "this is no dtype, as float32 is");
+    if (status == KILN_OK)
+        kiln__set_node(out, kiln_node_reduce((kiln_reduce_op)op, c->arg[0].node,
+                                             given ? &axes : NULL, keepdims, c->dtype.dtype,
+                                             KILN__PLACE(c->at)));
+    return status;
+}
+
+/* ---- other functions ------------------------------------------------------------------------- */
+
+static kiln_status call_transpose(kiln__parser *p, const call *c, kiln__parsed *out)
+{
+    int64_t given[KILN_RANK_MAX];
+    kiln_axes axes = {0};
+    kiln_status status = KILN_OK;
+    if (c->count > 1)
+        status = read_integers(p, c, 1, given, &axes.count);
+    for (int k = 0; k < axes.count && status == KILN_OK; k++)
+        axes.axis[k] = given[k] < -KILN_RANK_MAX || given[k] >= KILN_RANK_MAX ? KILN_RANK_MAX
+                                                                              : (int)given[k];
+    if (status == KILN_OK)
+        kiln__set_node(out, kiln_node_transpose(c->arg[0].node, c->count > 1 ? &axes : NULL,
+                                                KILN__PLACE(c->at)));
+    return status;
+}
+
+static kiln_status call_shape(kiln__parser *p, const call *c, bool broadcast, kiln__parsed *out)
+{
+    int64_t shape[KILN_RANK_MAX];
+    int rank = 0;
+    if (c->count < 2)
+        return fail_call(p, c, KILN_ERR_ARGUMENT_COUNT, "needs a shape");
+    kiln_status status = read_integers(p, c, 1, shape, &rank);
+    if (status == KILN_OK)
+        kiln__set_node(out, broadcast ? kiln_node_broadcast_to(c->arg[0].node, rank, shape,
+                                                               KILN__PLACE(c->at))
+                                      : kiln_node_reshape(c->arg[0].node, rank, shape,
+                                                          KILN__PLACE(c->at)));
+    return status;
+}
+
+static kiln_status call_reshape(kiln__parser *p, const call *c, kiln__parsed *out)
+{
+    return call_shape(p, c, false, out);
+}
+
+static kiln_status call_broadcast_to(kiln__parser *p, const call *c, kiln__parsed *out)
+{
+    return call_shape(p, c, true, out);
+}
+
+static kiln_status call_ravel(kiln__parser *p, const call *c, kiln__parsed *out)
+{
+    const int64_t all = -1;
+    kiln_status status = need_count(p, c, 1, 1);
+    if (status == KILN_OK)
+        kiln__set_node(out, kiln_node_reshape(c->arg[0].node, 1, &all, KILN__PLACE(c->at)));
+    return status;
+}
+
+static kiln_status call_axis(kiln__parser *p, const call *c, kiln__parsed *out,
+                             kiln_node (*function)(kiln_node, int, const char *, int))
+{
+    int axis = 0;
+    kiln_status status = need_count(p, c, 1, 2);
+    if (status == KILN_OK)
+        status = read_axis(p, c, 1, &axis);
+    if (status == KILN_OK)
+        kiln__set_node(out, function(c->arg[0].node, axis, KILN__PLACE(c->at)));
+    return status;
+}
+
+static kiln_status call_flip(kiln__parser *p, const call *c, kiln__parsed *out)
+{
+    return call_axis(p, c, out, kiln_node_flip);
+}
+
+static kiln_status call_expand_dims(kiln__parser *p, const call *c, kiln__parsed *out)
+{
+    return call_axis(p, c, out, kiln_node_newaxis);
+}
+
+static kiln_status call_index(kiln__parser *p, const call *c, kiln__parsed *out)
+{
+    return call_axis(p, c, out, kiln_node_index);
+}
+
+static kiln_status call_cast(kiln__parser *p, const call *c, kiln__parsed *out)
+{
+    const kiln__parsed *dtype = c->count > 1 ? &c->arg[1] : &c->dtype;
+    kiln_status status = need_count(p, c, 1, 2);
+    if (status == KILN_OK && (dtype->width == 0 || dtype->kind != KILN__PARSED_DTYPE))
+        status = fail_call(p, c, KILN_ERR_ARGUMENT, "needs a dtype, as float32 is");
+    if (status == KILN_OK)
+        kiln__set_node(out, kiln_node_cast(c->arg[0].node, dtype->dtype, KILN__PLACE(c->at)));
+    return status;
+}
+
+static kiln_status call_pair(kiln__parser *p, const call *c, kiln_op first, kiln_op second,
+                             kiln__parsed *out)
+{
+    kiln__parsed one = {0}, two = {0};
+    const size_t arity = (size_t)kiln__op_find(first)->arity;
+    kiln_node *items = kiln__tuple_new(p, 2);
+    kiln_status status = need_count(p, c, arity, arity);
+
+    if (items == NULL)
+        return kiln__fail_memory(p->err, 2 * sizeof *items);
+    if (status == KILN_OK)
+        status = kiln__apply(p, first, c->arg, c->at, c->bytes, &one);
+    if (status == KILN_OK)
+        status = kiln__apply(p, second, c->arg, c->at, c->bytes, &two);
+    items[0] = one.node;
+    items[1] = two.node;
+    out->kind = KILN__PARSED_TUPLE;
+    out->items = items;
+    out->count = 2;
+    return status;
+}
+
+static kiln_status call_divmod(kiln__parser *p, const call *c, kiln__parsed *out)
+{
+    return call_pair(p, c, KILN_OP_FLOOR_DIVIDE, KILN_OP_REMAINDER, out);
+}
+
+static kiln_status call_frexp(kiln__parser *p, const call *c, kiln__parsed *out)
+{
+    return call_pair(p, c, KILN_OP_FREXP_MANTISSA, KILN_OP_FREXP_EXPONENT, out);
+}
+
+static kiln_status call_modf(kiln__parser *p, const call *c, kiln__parsed *out)
+{
+    return call_pair(p, c, KILN_OP_MODF_FRACTION, KILN_OP_MODF_WHOLE, out);
+}
+
+static const struct {
+    const char *name;
+    bool array; /* the first argument must be one */
+    kiln_status (*function)(kiln__parser *p, const call *c, kiln__parsed *out);
+} specials[] = {
+    {"transpose", true, call_transpose},
+    {"reshape", true, call_reshape},
+    {"broadcast_to", true, call_broadcast_to},
+    {"ravel", true, call_ravel},
+    {"flip", true, call_flip},
+    {"expand_dims", true, call_expand_dims},
+    {"index", true, call_index},
+    {"cast", true, call_cast},
+    {"astype", true, call_cast},
+    {"divmod", false, call_divmod},
+    {"frexp", false, call_frexp},
+    {"modf", false, call_modf},
+};
+
+/* An operation of the table. clip() leaves a bound out by None, as in NumPy. */
+static kiln_status call_op(kiln__parser *p, call *c, const kiln__op *op, kiln__parsed *out)
+{
+    const size_t arity = (size_t)op->arity;
+    kiln_status status = need_count(p, c, arity, arity);
+
+    if (status != KILN_OK)
+        return status;
+    if (c->axis.width + c->dtype.width + c->keepdims.width != 0)
+        return fail_call(p, c, KILN_ERR_NAME, "takes no axis, keepdims or dtype");
+    if (op->op == KILN_OP_CLIP && c->arg[1].kind == KILN__PARSED_NONE) {
+        c->arg[1] = c->arg[2];
+        return kiln__apply(p, KILN_OP_MINIMUM, c->arg, c->at, c->bytes, out);
+    }
+    if (op->op == KILN_OP_CLIP && c->arg[2].kind == KILN__PARSED_NONE)
+        return kiln__apply(p, KILN_OP_MAXIMUM, c->arg, c->at, c->bytes, out);
+    return kiln__apply(p, op->op, c->arg, c->at, c->bytes, out);
+}
+
+static kiln_status dispatch(kiln__parser *p, call *c, kiln__parsed *out)
+{
+    const kiln__op *op = kiln__op_named(c->name, c->bytes);
+    const int reduction = reduction_named(c->name, c->bytes);
+
+    if (op != NULL)
+        return call_op(p, c, op, out);
+    if (reduction != 0)
+        return reduce(p, c, reduction, out);
+    for (size_t k = 0; k < KILN_COUNT_OF(specials); k++) {
+        if (!kiln__same_word(c->name, c->bytes, specials[k].name))
+            continue;
+        kiln_status status = specials[k].array ? need_array(p, c) : KILN_OK;
+        return status == KILN_OK ? specials[k].function(p, c, out) : status;
+    }
+    for (int d = 1; d < KILN_DTYPE_COUNT; d++) { /* float32(x) */
+        if (!kiln__same_word(c->name, c->bytes, kiln_dtype_name((kiln_dtype)d)))
+            continue;
+        kiln_status status = need_count(p, c, 1, 1);
+        if (status == KILN_OK)
+            status = need_array(p, c);
+        if (status == KILN_OK)
+            kiln__set_node(out, kiln_node_cast(c->arg[0].node, (kiln_dtype)d, KILN__PLACE(c->at)));
+        return status;
+    }
+    if (kiln__same_word(c->name, c->bytes, "arange")) {
+        int64_t count = 0;
+        kiln_status status = need_count(p, c, 1, 1);
+        if (status == KILN_OK)
+            status = kiln__need_integer(p, &c->arg[0], &count);
+        if (status == KILN_OK)
+            kiln__set_node(out, kiln_node_arange(p->graph, count, KILN__PLACE(c->at)));
+        return status;
+    }
+    return kiln__parse_fail(p, c->at, c->bytes, KILN_ERR_NAME, "there is no function `%.*s`",
+                            c->bytes < 60 ? (int)c->bytes : 60, c->name);
+}
+
+kiln_status kiln__parse_call(kiln__parser *p, size_t at, size_t bytes, const kiln__parsed *self,
+                             kiln__parsed *out)
+{
+    call *c = kiln__calloc(1, sizeof *c); /* too large for a frame that recurs */
+    if (c == NULL)
+        return kiln__fail_memory(p->err, sizeof *c);
+    c->name = p->text + at;
+    c->at = at;
+    c->bytes = bytes;
+    if (self != NULL)
+        c->arg[c->count++] = *self;
+    kiln_status status = parse_arguments(p, c);
+    if (status == KILN_OK) {
+        memset(out, 0, sizeof *out);
+        status = dispatch(p, c, out);
+    }
+    kiln__free(c);
+    return status;
+}
+
+/* ---- subscripts ------------------------------------------------------------------------------ */
+
+typedef enum subscript_kind { TAKE, SLICE, NEW_AXIS, ELLIPSIS } subscript_kind;
+
+typedef struct subscript {
+    subscript_kind kind;
+    int64_t number[3]; /* index; or start, stop, step */
+    size_t at;
+} subscript;
+
+/* What stands between two colons: nothing, or a whole number. */
+static kiln_status parse_bound(kiln__parser *p, int64_t *out)
+{
+    kiln__parsed v;
+    if (kiln__is_mark(p, ":") || kiln__is_mark(p, ",") || kiln__is_mark(p, "]"))
+        return KILN_OK;
+    kiln_status status = kiln__parse_expression(p, &v);
+    if (status == KILN_OK && v.kind != KILN__PARSED_NONE)
+        status = kiln__need_integer(p, &v, out);
+    return status;
+}
+
+/* `[start]:[stop][:[step]]`, from the first colon on. */
+static kiln_status parse_slice(kiln__parser *p, subscript *s)
+{
+    kiln_status status = kiln__next_token(p);
+    s->kind = SLICE;
+    s->number[1] = KILN_SLICE_OPEN;
+    s->number[2] = 1;
+    if (status == KILN_OK)
+        status = parse_bound(p, &s->number[1]);
+    if (status == KILN_OK && kiln__is_mark(p, ":")) {
+        status = kiln__next_token(p);
+        if (status == KILN_OK)
+            status = parse_bound(p, &s->number[2]);
+    }
+    return status;
+}
+
+static kiln_status parse_one(kiln__parser *p, subscript *s)
+{
+    kiln__parsed v;
+    s->at = p->token.at;
+    if (kiln__is_mark(p, "...")) {
+        s->kind = ELLIPSIS;
+        return kiln__next_token(p);
+    }
+    s->number[0] = KILN_SLICE_OPEN;
+    if (kiln__is_mark(p, ":"))
+        return parse_slice(p, s);
+    kiln_status status = kiln__parse_expression(p, &v);
+    if (status != KILN_OK)
+        return status;
+    if (v.kind == KILN__PARSED_NONE && !kiln__is_mark(p, ":")) {
+        s->kind = NEW_AXIS;
+        return KILN_OK;
+    }
+    if (v.kind == KILN__PARSED_NODE && v.node.kind == KILN_NODE_GRAPH)
+        return kiln__parse_fail(p, v.at, v.width, KILN_ERR_UNSUPPORTED,
+                                "arrays cannot be indexed by arrays here; where() chooses between "
+                                "values");
+    if (v.kind != KILN__PARSED_NONE)
+        status = kiln__need_integer(p, &v, &s->number[0]);
+    if (status == KILN_OK && kiln__is_mark(p, ":"))
+        return parse_slice(p, s);
+    s->kind = TAKE;
+    return status;
+}
+
+/* Apply one subscript at `axis`. */
+static kiln_node look(kiln_node x, const subscript *s, int axis)
+{
+    switch (s->kind) {
+    case TAKE:
+        return kiln_node_take(x, axis, s->number[0], KILN__PLACE(s->at));
+    case SLICE:
+        return kiln_node_slice(x, axis, s->number[0], s->number[1], s->number[2],
+                               KILN__PLACE(s->at));
+    case NEW_AXIS:
+        return kiln_node_newaxis(x, axis, KILN__PLACE(s->at));
+    case ELLIPSIS:
+        break;
+    }
+    return x;
+}
+
+kiln_status kiln__parse_subscript(kiln__parser *p, kiln__parsed *v)
+{
+    subscript list[SUBSCRIPTS_MAX];
+    size_t count = 0, ellipsis = SIZE_MAX;
+    kiln_status status = kiln__need_node(p, v);
+
+    if (status == KILN_OK && v->node.kind != KILN_NODE_GRAPH)
+        status = kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
+                                  "a plain number has no elements");
+    do {
+        if (status == KILN_OK && count > 0)
+            status = kiln__next_token(p);
+        if (status == KILN_OK && kiln__is_mark(p, "]") && count > 0)
+            break;
+        if (status == KILN_OK && count == SUBSCRIPTS_MAX)
+            status = kiln__unexpected(p, "`]`");
+        if (status != KILN_OK)
+            return status;
+        status = parse_one(p, &list[count]);
+        if (status == KILN_OK && list[count].kind == ELLIPSIS && ellipsis != SIZE_MAX)
+            status = kiln__parse_fail(p, list[count].at, 3, KILN_ERR_SYNTAX,
+                                      "there may be one `...`");
+        ellipsis = list[count].kind == ELLIPSIS ? count : ellipsis;
+        count++;
+    } while (status == KILN_OK && kiln__is_mark(p, ","));
+    if (status == KILN_OK)
+        status = kiln__expect(p, "]");
+    if (status != KILN_OK)
+        return status;
+    /* Behind the ellipsis axes are counted from the end, for nobody knows how many there are. */
+    kiln_node x = v->node;
+    int behind = 0, before = 0;
+    for (size_t k = count; ellipsis != SIZE_MAX && k-- > ellipsis + 1;) {
+        x = look(x, &list[k], -behind - 1);
+        behind += list[k].kind != TAKE;
+    }
+    for (size_t k = 0; k < count && k < ellipsis; k++) {
+        x = look(x, &list[k], before);
+        before += list[k].kind != TAKE;
+    }
+    kiln__set_node(v, x);
+    return KILN_OK;
+}

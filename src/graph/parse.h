@@ -1,0 +1,109 @@
+/*
+ * parse.h - what the files of the expression parser share. Private to src/graph.
+ *
+ *     text > [lex.c: tokens] > [parse.c: grammar, precedence] > nodes of a graph
+ *                                  [calls.c: functions, methods, subscripts]
+ *                                  [fold.c: arithmetic on plain numbers]
+ *
+ * Nodes are recorded while parsing; there is no tree. The place of a node is file "expression",
+ * line = the byte (from 1) of the token that it was recorded for.
+ */
+#ifndef KILN_GRAPH_PARSE_H
+#define KILN_GRAPH_PARSE_H
+
+#include "core/core.h"
+#include "kiln/expression.h"
+
+typedef enum kiln__token_kind {
+    KILN__TOKEN_END,
+    KILN__TOKEN_NAME,
+    KILN__TOKEN_NUMBER,
+    KILN__TOKEN_MARK
+} kiln__token_kind;
+
+typedef struct kiln__token {
+    kiln__token_kind kind;
+    size_t at, width;  /* bytes of the text */
+    char mark[4];      /* "+", "**", "<<", ... */
+    kiln_node number;
+} kiln__token;
+
+/* What an expression stands for. */
+typedef enum kiln__parsed_kind {
+    KILN__PARSED_NODE,  /* a node, or a plain number */
+    KILN__PARSED_TUPLE, /* of several nodes: (1, 2), divmod(x, y) */
+    KILN__PARSED_NONE,
+    KILN__PARSED_DTYPE
+} kiln__parsed_kind;
+
+enum { KILN__TUPLE_MAX = 64, KILN__NAMES_MAX = 256, KILN__DEPTH_MAX = 100 };
+
+typedef struct kiln__parsed {
+    kiln__parsed_kind kind;
+    kiln_dtype dtype;
+    kiln_node node;   /* of a NODE */
+    kiln_node *items; /* of a TUPLE; the parser's */
+    size_t count;
+    size_t at, width; /* what it was read from */
+} kiln__parsed;
+
+typedef struct kiln__named {
+    const char *name; /* points into the text or the caller's names */
+    size_t bytes;
+    kiln__parsed value;
+} kiln__named;
+
+typedef struct kiln__parser {
+    const char *text;
+    kiln_graph *graph;
+    kiln_error *err;
+    kiln__token token; /* the one looked at */
+    size_t behind;     /* end of the one before it */
+    int depth;
+    kiln__named *names;
+    size_t name_count;
+    struct kiln__tuple *tuples; /* all that were made */
+    size_t result_count;
+} kiln__parser;
+
+/* The recorded place of what stands at byte `at`. */
+#define KILN__PLACE(at) "expression", (int)((at) + 1)
+
+/* ---- lex.c ---- */
+kiln_status kiln__next_token(kiln__parser *p); /* the next token into p->token */
+bool kiln__is_mark(const kiln__parser *p, const char *mark);
+bool kiln__is_word(const kiln__parser *p, const char *word);
+/* Whether bytes are exactly `word`. */
+bool kiln__same_word(const char *text, size_t bytes, const char *word);
+/* Fail with the text and a caret under bytes at..at+width. */
+kiln_status kiln__parse_fail(const kiln__parser *p, size_t at, size_t width, kiln_status status,
+                             const char *fmt, ...) KILN_PRINTF(5, 6);
+/* "`foo`", "the end" for messages about the current token. */
+kiln_status kiln__unexpected(const kiln__parser *p, const char *wanted);
+/* Step over `mark`, or fail. */
+kiln_status kiln__expect(kiln__parser *p, const char *mark);
+
+/* ---- parse.c ---- */
+kiln_status kiln__parse_expression(kiln__parser *p, kiln__parsed *out);
+/* "must be one value": a node or a plain number. */
+kiln_status kiln__need_node(const kiln__parser *p, const kiln__parsed *v);
+kiln_status kiln__need_integer(const kiln__parser *p, const kiln__parsed *v, int64_t *out);
+void kiln__set_node(kiln__parsed *v, kiln_node node);
+/* Room for a tuple's nodes, freed with the parser; NULL without memory. */
+kiln_node *kiln__tuple_new(kiln__parser *p, size_t count);
+/* Apply an operation: recorded, or folded when all operands are plain numbers. */
+kiln_status kiln__apply(kiln__parser *p, kiln_op op, const kiln__parsed *operands, size_t at,
+                        size_t width, kiln__parsed *out);
+
+/* ---- calls.c ---- */
+/* `name(...)`, the token after the '(': all up to the ')'. `self`: of a method, else NULL. */
+kiln_status kiln__parse_call(kiln__parser *p, size_t at, size_t bytes, const kiln__parsed *self,
+                             kiln__parsed *out);
+/* `v[...]`, the token after the '['. */
+kiln_status kiln__parse_subscript(kiln__parser *p, kiln__parsed *v);
+
+/* ---- fold.c ---- */
+/* An operation on plain numbers; false when it has no value that Python would give. */
+bool kiln__fold(kiln_op op, const kiln_node *operands, kiln_node *out);
+
+#endif

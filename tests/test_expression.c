@@ -1,0 +1,367 @@
+/*
+ * test_expression.c - graphs from text: grammar, precedence, views, reductions, errors.
+ *
+ * Expected values are Python's and NumPy's, worked out by hand or with plain loops. Most checks
+ * read the numbers of a single graph call; kernels over a few elements are cheap to compile, so
+ * several results share one expression.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "test_env.h"
+
+enum { ROWS = 3, COLUMNS = 4, RESULTS_MAX = 16 };
+
+/* x is (3, 4): 1, 2, ..., 12 (float64); y is (4,): 1, 2, 3, 4 (float64); n is (3,): 5, -3, 2
+ * (int32). */
+typedef struct operands {
+    kiln_array *x, *y, *n;
+} operands;
+
+static const char *const names[] = {"x", "y", "n"};
+
+static void operands_make(test_env *t, operands *o)
+{
+    const int32_t n[ROWS] = {5, -3, 2};
+    double x[ROWS * COLUMNS];
+    for (int k = 0; k < ROWS * COLUMNS; k++)
+        x[k] = k + 1;
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT64, 2, (int64_t[]){ROWS, COLUMNS}, x, NULL, &o->x,
+                               &t->err));
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT64, 1, (int64_t[]){COLUMNS}, x, NULL, &o->y,
+                               &t->err));
+    OK(t, kiln_array_from_host(t->ctx, KILN_INT32, 1, (int64_t[]){ROWS}, n, NULL, &o->n, &t->err));
+}
+
+static void operands_free(operands *o)
+{
+    kiln_array_release(o->x);
+    kiln_array_release(o->y);
+    kiln_array_release(o->n);
+}
+
+/* Evaluate, and hand the results over; they are `count`. */
+static void evaluate(test_env *t, const operands *o, const char *text, size_t count,
+                     kiln_array **results)
+{
+    kiln_graph *g = NULL;
+    size_t got = 0;
+    kiln_arg args[3 + RESULTS_MAX] = {kiln_arg_array(o->x), kiln_arg_array(o->y),
+                                      kiln_arg_array(o->n)};
+    OK(t, kiln_graph_parse(t->ctx, text, names, 3, NULL, &g, &got, &t->err));
+    CHECK(got == count, "%s has %zu results", text, got);
+    for (size_t k = 0; k < count; k++) {
+        results[k] = NULL;
+        args[3 + k] = kiln_arg_out(&results[k]);
+    }
+    OK(t, kiln_graph_run(g, args, 3 + count, NULL, &t->err));
+    kiln_graph_destroy(g);
+}
+
+/* One result's text, as NumPy prints it. */
+static void shows(test_env *t, kiln_array *a, kiln_dtype dtype, const char *want)
+{
+    char *text = NULL;
+    OK(t, kiln_array_to_string(a, &text, &t->err));
+    CHECK(kiln_array_dtype(a) == dtype, "%s", kiln_dtype_name(kiln_array_dtype(a)));
+    CHECK(strcmp(text, want) == 0, "got\n%s\nnot\n%s", text, want);
+    kiln_free(text);
+    kiln_array_release(a);
+}
+
+/* Each expression of the list gives n-like int results or numbers; all run as one graph. */
+typedef struct shown {
+    const char *text;
+    kiln_dtype dtype;
+    const char *want;
+} shown;
+
+static void show_all(test_env *t, const shown *list, size_t count)
+{
+    char text[2048] = "";
+    kiln_array *results[RESULTS_MAX];
+    operands o;
+    assert_true(count <= RESULTS_MAX);
+    for (size_t k = 0; k < count; k++) {
+        strcat(text, k > 0 ? ";\n  " : "");
+        strcat(text, list[k].text);
+    }
+    operands_make(t, &o);
+    evaluate(t, &o, text, count, results);
+    for (size_t k = 0; k < count; k++)
+        shows(t, results[k], list[k].dtype, list[k].want);
+    operands_free(&o);
+}
+
+static void test_expression__precedence_is_pythons(void **state)
+{
+    static const shown list[] = {
+        {"-n**2", KILN_INT32, "[-25  -9  -4]"},
+        {"n - 2 - 3", KILN_INT32, "[ 0 -8 -3]"},
+        {"2 + n*3 // 2 % 4", KILN_INT32, "[5 5 5]"},
+        {"n + 1 << 2 & 12 ^ 1 | 2", KILN_INT32, "[11 11 15]"},
+        {"~n + 1 == -n", KILN_BOOL, "[ True  True  True]"},
+        {"n * 0 + 2**3**2", KILN_INT32, "[512 512 512]"},
+        {"n * 0 + 2**-1", KILN_FLOAT64, "[0.5 0.5 0.5]"},
+        {"(n > 0) & (n < 4)", KILN_BOOL, "[False False  True]"},
+        {"n >> 1", KILN_INT32, "[ 2 -2  1]"},
+        {"n * (7 // -2) + -7 % 3", KILN_INT32, "[-18  14  -6]"},
+        {"+n - -n", KILN_INT32, "[10 -6  4]"},
+    };
+    show_all(*state, list, COUNT(list));
+}
+
+static void test_expression__numbers_are_weak(void **state)
+{
+    static const shown list[] = {
+        {"n * 2.5", KILN_FLOAT64, "[12.5 -7.5  5. ]"},
+        {"n + 0x10 + 0b11 + 1_0", KILN_INT32, "[34 26 31]"},
+        {"cast(n, float32) * 2.5", KILN_FLOAT32, "[12.5 -7.5  5. ]"},
+        {"cast(n, float32) * 1j", KILN_COMPLEX64, "[ 0.+5.j -0.-3.j  0.+2.j]"},
+        {"n / 2", KILN_FLOAT64, "[ 2.5 -1.5  1. ]"},
+        {"where(n > 0, True, False)", KILN_BOOL, "[ True False  True]"},
+        {"n * sqrt(4) * hypot(3, 4) - e + e", KILN_FLOAT64, "[ 50. -30.  20.]"},
+        {"int8(n) + 1", KILN_INT8, "[ 6 -2  3]"},
+        {"maximum(n, 0) + minimum(0, 1)", KILN_FLOAT64, "[5. 0. 2.]"},
+        {"n == 3000000000", KILN_BOOL, "[False False False]"},
+        {"cos(n * 0 + pi)", KILN_FLOAT64, "[-1. -1. -1.]"},
+    };
+    show_all(*state, list, COUNT(list));
+}
+
+static void test_expression__functions_and_methods_are_numpys(void **state)
+{
+    static const shown list[] = {
+        {"abs(n)", KILN_INT32, "[5 3 2]"},
+        {"np.clip(n, -1, 3)", KILN_INT32, "[ 3 -1  2]"},
+        {"clip(n, None, 3)", KILN_INT32, "[ 3 -3  2]"},
+        {"n.clip(-1, None)", KILN_INT32, "[ 5 -1  2]"},
+    };
+    static const shown pairs[] = {
+        {"divmod(n, 2)", KILN_INT32, "[ 2 -2  1]"},
+        {NULL, KILN_INT32, "[1 1 0]"},
+        {"q, r = divmod(n, 3); q * 3 + r", KILN_INT32, "[ 5 -3  2]"},
+        {"n.astype(float32).T", KILN_FLOAT32, "[ 5. -3.  2.]"},
+        {"n.sum()", KILN_INT64, "4"},
+    };
+    show_all(*state, list, COUNT(list));
+    char text[512];
+    kiln_array *results[COUNT(pairs)];
+    operands o;
+    operands_make(*state, &o);
+    snprintf(text, sizeof text, "%s; %s; %s; %s", pairs[0].text, pairs[2].text, pairs[3].text,
+             pairs[4].text);
+    evaluate(*state, &o, text, COUNT(pairs), results);
+    for (size_t k = 0; k < COUNT(pairs); k++)
+        shows(*state, results[k], pairs[k].dtype, pairs[k].want);
+    operands_free(&o);
+}
+
+static void test_expression__reductions_take_axis_keepdims_and_dtype(void **state)
+{
+    static const shown list[] = {
+        {"sum(x, axis=1)", KILN_FLOAT64, "[10. 26. 42.]"},
+        {"sum(x, 0)", KILN_FLOAT64, "[15. 18. 21. 24.]"},
+        {"x.sum(axis=-1, keepdims=True)", KILN_FLOAT64, "[[10.]\n [26.]\n [42.]]"},
+        {"mean(x, axis=(0, 1))", KILN_FLOAT64, "6.5"},
+        {"max(x) - min(x, axis=None)", KILN_FLOAT64, "11.0"},
+        {"sum(n > 0, dtype=float32)", KILN_FLOAT32, "2.0"},
+        {"argmax(x, axis=1)", KILN_INT64, "[3 3 3]"},
+        {"all(x > 0)", KILN_BOOL, "True"},
+    };
+    show_all(*state, list, COUNT(list));
+}
+
+static void test_expression__subscripts_are_numpys(void **state)
+{
+    static const shown list[] = {
+        {"x[0] + 0", KILN_FLOAT64, "[1. 2. 3. 4.]"},
+        {"x[:, 1] + 0", KILN_FLOAT64, "[ 2.  6. 10.]"},
+        {"x[1:, ::2] + 0", KILN_FLOAT64, "[[ 5.  7.]\n [ 9. 11.]]"},
+        {"x[::-1, -1] + 0", KILN_FLOAT64, "[12.  8.  4.]"},
+        {"x[..., 0] + 0", KILN_FLOAT64, "[1. 5. 9.]"},
+        {"x[-1, ..., 1:3] + 0", KILN_FLOAT64, "[10. 11.]"},
+        {"n[:, None] * y[None, :2]", KILN_FLOAT64, "[[ 5. 10.]\n [-3. -6.]\n [ 2.  4.]]"},
+        {"y[..., None, ::2] + 0", KILN_FLOAT64, "[[1. 3.]]"},
+        {"x.T[3] + 0", KILN_FLOAT64, "[ 4.  8. 12.]"},
+        {"x[2, 3] + 0", KILN_FLOAT64, "12.0"},
+        {"reshape(x, (2, -1))[1, :2] + 0", KILN_FLOAT64, "[7. 8.]"},
+        {"transpose(x, (1, 0))[0] + 0", KILN_FLOAT64, "[1. 5. 9.]"},
+        {"x[1:2 + 1, 4 - 1] + 0", KILN_FLOAT64, "[ 8. 12.]"},
+        {"flip(y, 0) + index(y, 0)", KILN_FLOAT64, "[4. 4. 4. 4.]"},
+        {"arange(4) + expand_dims(y, 0)", KILN_FLOAT64, "[[1. 3. 5. 7.]]"},
+    };
+    show_all(*state, list, COUNT(list));
+}
+
+static void test_expression__several_results_and_names(void **state)
+{
+    static const shown list[] = {
+        {"r = sqrt(x[:, 0]); m = max(r); r / m, r - m", KILN_FLOAT64,
+         "[0.33333333 0.74535599 1.        ]"},
+    };
+    test_env *t = *state;
+    kiln_array *results[2];
+    operands o;
+    operands_make(t, &o);
+    evaluate(t, &o, list[0].text, 2, results);
+    shows(t, results[0], KILN_FLOAT64, list[0].want);
+    shows(t, results[1], KILN_FLOAT64, "[-2.         -0.76393202  0.        ]");
+    operands_free(&o);
+}
+
+/* ---- errors ---------------------------------------------------------------------------------- */
+
+typedef struct fault {
+    const char *text;
+    kiln_status status;
+    const char *words, *caret; /* in the message; the caret line of the detail */
+} fault;
+
+static const fault faults[] = {
+    {"x +", KILN_ERR_SYNTAX, "an operand is missing at the end", "   ^"},
+    {"x + * y", KILN_ERR_SYNTAX, "before `*`", "    ^"},
+    {"(x + y", KILN_ERR_SYNTAX, "`,` is missing", "      ^"},
+    {"x y", KILN_ERR_SYNTAX, "an operator is missing before `y`", "  ^"},
+    {"x $ y", KILN_ERR_SYNTAX, "belongs to no expression", "  ^"},
+    {"z + 1", KILN_ERR_NAME, "`z` is not defined", "^"},
+    {"x + frobnicate(y)", KILN_ERR_NAME, "no function `frobnicate`", "    ^~~~~~~~~~"},
+    {"sqrt(x, y)", KILN_ERR_ARGUMENT_COUNT, "takes 1 argument, 2 given", "^~~~"},
+    {"where(x, y)", KILN_ERR_ARGUMENT_COUNT, "takes 3 arguments", "^~~~~"},
+    {"sum(x, axes=1)", KILN_ERR_NAME, "no argument `axes`", "       ^~~~"},
+    {"sum(x, axis=y)", KILN_ERR_ARGUMENT, "whole number", "            ^"},
+    {"sum(x, axis=1.5)", KILN_ERR_ARGUMENT, "whole number", "            ^~~"},
+    {"sum(x, axis=99)", KILN_ERR_AXIS, "no array has such an axis", "            ^~"},
+    {"sum(x, keepdims=2)", KILN_ERR_ARGUMENT, "True or False", "                ^"},
+    {"sum(x, dtype=float31)", KILN_ERR_NAME, "float31", "             ^~~~~~~"},
+    {"sum(3)", KILN_ERR_ARGUMENT, "plain number", "    ^"},
+    {"x @ y", KILN_ERR_UNSUPPORTED, "matrix products", "  ^"},
+    {"x < y < n", KILN_ERR_SYNTAX, "cannot be chained", "      ^"},
+    {"x and y", KILN_ERR_SYNTAX, "(a) & (b)", "  ^~~"},
+    {"x or y", KILN_ERR_SYNTAX, "(a) | (b)", "  ^~"},
+    {"not x", KILN_ERR_SYNTAX, "logical_not", "^~~"},
+    {"x if n else y", KILN_ERR_SYNTAX, "where(", "  ^~"},
+    {"x[y]", KILN_ERR_UNSUPPORTED, "indexed by arrays", "  ^"},
+    {"x[1.5]", KILN_ERR_ARGUMENT, "whole number", "  ^~~"},
+    {"x[..., 0, ...]", KILN_ERR_SYNTAX, "one `...`", "          ^~~"},
+    {"x[1", KILN_ERR_SYNTAX, "`]` is missing at the end", "   ^"},
+    {"x[]", KILN_ERR_SYNTAX, "operand is missing before `]`", "  ^"},
+    {"x.frob", KILN_ERR_NAME, "no `.frob`", "  ^~~~"},
+    {"sqrt", KILN_ERR_SYNTAX, "is a function", "^~~~"},
+    {"1 + 2", KILN_ERR_ARGUMENT, "depends on no array", "^~~~~"},
+    {"x + 1/0", KILN_ERR_ARGUMENT, "divide of plain numbers", "     ^"},
+    {"x + 99999999999999999999", KILN_ERR_SYNTAX, "64 bits", "    ^~~~~~~~~~~~~~~~~~~~"},
+    {"x + 2**64", KILN_ERR_ARGUMENT, "power of plain numbers", "     ^~"},
+    {"x + 1.2.3", KILN_ERR_SYNTAX, "no number", "    ^~~~~"},
+    {"x + 12ab", KILN_ERR_SYNTAX, "no number", "    ^~~~"},
+    {"a = x", KILN_ERR_OUTPUT, "every value got a name", "^"},
+    {"a, b = x; a", KILN_ERR_ARGUMENT, "2 names for 1 values", "^~~~~~~~"},
+    {"x + (y, n)", KILN_ERR_ARGUMENT, "a tuple stands", "    ^~~~~~"},
+    {"x + None", KILN_ERR_ARGUMENT, "None stands", "    ^~~~"},
+    {"x + float32", KILN_ERR_ARGUMENT, "a dtype stands", "    ^~~~~~~"},
+    {"", KILN_ERR_SYNTAX, "an operand is missing at the end", "^"},
+    {"x;;y", KILN_ERR_SYNTAX, "before `;`", "  ^"},
+    {"sqrt(x, axis=1)", KILN_ERR_NAME, "takes no axis", "^~~~"},
+    {"sum(x, axis=0, axis=1)", KILN_ERR_NAME, "given twice", "               ^~~~"},
+    {"cast(x)", KILN_ERR_ARGUMENT, "needs a dtype", "^~~~"},
+    {"reshape(x)", KILN_ERR_ARGUMENT_COUNT, "needs a shape", "^~~~~~~"},
+    {"flip(x)", KILN_ERR_ARGUMENT_COUNT, "needs an axis", "^~~~"},
+};
+
+static void test_expression__errors_have_a_caret(void **state)
+{
+    test_env *t = *state;
+    for (size_t k = 0; k < COUNT(faults); k++) {
+        const fault *f = &faults[k];
+        kiln_graph *g = NULL;
+        kiln_error err = KILN_ERROR_INIT;
+        const kiln_status status = kiln_graph_parse(t->ctx, f->text, names, 3, NULL, &g, NULL, &err);
+        CHECK(status == f->status, "%s: %s: %s", f->text, kiln_status_name(status), err.message);
+        assert_null(g);
+        CHECK(strstr(err.message, f->words) != NULL, "%s: %s", f->text, err.message);
+        CHECK(err.detail != NULL, "%s", f->text);
+        const char *line = strchr(err.detail, '\n');
+        CHECK(line != NULL && strncmp(line + 1, f->caret, strlen(f->caret)) == 0 &&
+                  strspn(line + 1 + strlen(f->caret), "\n") == strlen(line + 1 + strlen(f->caret)),
+              "%s: [%s] instead of [%s]", f->text, err.detail, f->caret);
+        kiln_error_clear(&err);
+    }
+}
+
+static void test_expression__deep_nesting_is_refused(void **state)
+{
+    test_env *t = *state;
+    static const char *const units[] = {"(", "-", "sqrt(", "[", "x["};
+    for (size_t k = 0; k < COUNT(units); k++) {
+        static char text[200000];
+        const size_t bytes = strlen(units[k]);
+        kiln_graph *g = NULL;
+        for (size_t at = 0; at + bytes < sizeof text; at += bytes)
+            memcpy(text + at, units[k], bytes + 1);
+        FAILS(t, KILN_ERR_SYNTAX, kiln_graph_parse(t->ctx, text, names, 3, NULL, &g, NULL, &t->err),
+              "nested too deeply");
+    }
+}
+
+static void test_expression__names_must_be_identifiers(void **state)
+{
+    test_env *t = *state;
+    const char *const bad[] = {"1x"}, *const empty[] = {""};
+    kiln_graph *g = NULL;
+    FAILS(t, KILN_ERR_NAME, kiln_graph_parse(t->ctx, "x", bad, 1, NULL, &g, NULL, &t->err), "1x");
+    FAILS(t, KILN_ERR_NAME, kiln_graph_parse(t->ctx, "x", empty, 1, NULL, &g, NULL, &t->err),
+          "identifier");
+    FAILS(t, KILN_ERR_NULL, kiln_graph_parse(t->ctx, NULL, NULL, 0, NULL, &g, NULL, &t->err),
+          "text");
+    FAILS(t, KILN_ERR_NULL, kiln_graph_parse(t->ctx, "x", NULL, 1, NULL, &g, NULL, &t->err),
+          "names");
+}
+
+static void test_expression__a_given_name_hides_a_constant(void **state)
+{
+    test_env *t = *state;
+    const char *const mine[] = {"e", "pi", "np"};
+    const float v[2] = {3, 4};
+    kiln_graph *g = NULL;
+    kiln_array *x = NULL, *z = NULL;
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT32, 1, (int64_t[]){2}, v, NULL, &x, &t->err));
+    OK(t, kiln_graph_parse(t->ctx, "e + pi + np", mine, 3, NULL, &g, NULL, &t->err));
+    OK(t, kiln_graph_call(g, &t->err, x, x, x, &z));
+    shows(t, z, KILN_FLOAT32, "[ 9. 12.]");
+    kiln_graph_destroy(g);
+    kiln_array_release(x);
+}
+
+static void test_expression__failures_of_calls_name_the_column(void **state)
+{
+    test_env *t = *state;
+    operands o;
+    kiln_graph *g = NULL;
+    kiln_array *z = NULL;
+    operands_make(t, &o);
+    OK(t, kiln_graph_parse(t->ctx, "x + x[:, :2]", names, 3, NULL, &g, NULL, &t->err));
+    FAILS(t, KILN_ERR_SHAPE, kiln_graph_call(g, &t->err, o.x, o.y, o.n, &z), "expression:3", "(3, 4)",
+          "(3, 2)");
+    assert_null(z);
+    kiln_graph_destroy(g);
+    operands_free(&o);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_expression__precedence_is_pythons),
+        TEST(test_expression__numbers_are_weak),
+        TEST(test_expression__functions_and_methods_are_numpys),
+        TEST(test_expression__reductions_take_axis_keepdims_and_dtype),
+        TEST(test_expression__subscripts_are_numpys),
+        TEST(test_expression__several_results_and_names),
+        TEST(test_expression__errors_have_a_caret),
+        TEST(test_expression__deep_nesting_is_refused),
+        TEST(test_expression__names_must_be_identifiers),
+        TEST(test_expression__a_given_name_hides_a_constant),
+        TEST(test_expression__failures_of_calls_name_the_column),
+    };
+    return test_env_main(argc, argv, "test_expression", tests, COUNT(tests));
+}
