@@ -24,14 +24,9 @@ static int refuse(const char *what, const char *word)
     return TOOL_USAGE;
 }
 
-static int parse(const struct invocation *v, request *r)
+static void parse(const struct invocation *v, request *r)
 {
-    if (v->args.count == 0)
-        return refuse("one of stats, list, show, verify, prune, clear, path, export and import is "
-                      "missing after", "cache");
-    if (v->args.count > 2)
-        return refuse("one word too many:", v->args.items[2]);
-    *r = (request){.verb = v->args.items[0],
+    *r = (request){.verb = v->args.count > 0 ? v->args.items[0] : NULL,
                    .arg = v->args.count > 1 ? v->args.items[1] : NULL,
                    .dir = invocation_get(v, OPTION_DIR),
                    .sort = invocation_get(v, OPTION_SORT),
@@ -39,22 +34,43 @@ static int parse(const struct invocation *v, request *r)
                    .arch = invocation_get(v, OPTION_ARCH),
                    .json = invocation_get(v, OPTION_JSON) != NULL,
                    .remove = invocation_get(v, OPTION_REMOVE) != NULL};
-    return TOOL_DONE;
 }
 
 /* ---- output ---- */
 
+/* How many bytes of well-formed UTF-8 begin here; 0 for none. */
+static size_t utf8_length(const unsigned char *p)
+{
+    const size_t length = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
+
+    if (p[0] > 0xf4)
+        return 0;
+    for (size_t k = 1; k < length; k++) {
+        if ((p[k] & 0xc0) != 0x80)
+            return 0;
+    }
+    /* Longer than need be, surrogates, beyond Unicode. */
+    if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) ||
+        (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
+        return 0;
+    return length;
+}
+
+/* A key may hold any bytes (hashes of included files): those that are no text become \u00XX. */
 static void json_text(const char *name, const char *text)
 {
+    const unsigned char *p = (const unsigned char *)text;
+
     printf("\"%s\": \"", name);
-    for (; *text != '\0'; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\')
-            printf("\\%c", c);
-        else if (c < 0x20)
-            printf("\\u%04x", c);
+    while (*p != '\0') {
+        const size_t length = utf8_length(p);
+        if (*p == '"' || *p == '\\')
+            printf("\\%c", *p);
+        else if (*p < 0x20 || *p == 0x7f || length == 0)
+            printf("\\u%04x", *p);
         else
-            putchar(c);
+            fwrite(p, 1, length, stdout);
+        p += length > 0 ? length : 1;
     }
     putchar('"');
 }
@@ -134,16 +150,24 @@ static int show_stats(kiln_cache *cache, const request *r, kiln_error *err)
     return TOOL_DONE;
 }
 
-static int show_list(kiln_cache *cache, const request *r, kiln_error *err)
+/* -1 for a word that names none. */
+static int order_of(const char *word)
 {
     static const char *const words[] = {"use", "size", "hits", "time", "name", "target"};
-    kiln_cache_entry *entries = NULL;
-    size_t count = 0, order = 0;
 
-    while (r->sort != NULL && order < KILN_COUNT_OF(words) && strcmp(words[order], r->sort) != 0)
-        order++;
-    if (order == KILN_COUNT_OF(words))
-        return refuse("there is no order", r->sort);
+    for (int k = 0; k < (int)KILN_COUNT_OF(words); k++) {
+        if (word == NULL || strcmp(words[k], word) == 0)
+            return k;
+    }
+    return -1;
+}
+
+static int show_list(kiln_cache *cache, const request *r, kiln_error *err)
+{
+    kiln_cache_entry *entries = NULL;
+    size_t count = 0;
+    const int order = order_of(r->sort);
+
     if (kiln_cache_list(cache, (kiln_cache_order)order, &entries, &count, err) != KILN_OK)
         return TOOL_FAILED;
     if (r->json)
@@ -170,8 +194,6 @@ static int show_one(kiln_cache *cache, const request *r, kiln_error *err)
     kiln_cache_entry e;
     char *text = NULL;
 
-    if (r->arg == NULL)
-        return refuse("a KEY is missing after", "show");
     if (kiln_cache_show(cache, r->arg, &e, &text, err) != KILN_OK)
         return TOOL_FAILED;
     if (r->json) {
@@ -218,9 +240,7 @@ static int remove_some(kiln_cache *cache, const request *r, kiln_error *err)
     if (strcmp(r->verb, "clear") == 0) {
         status = kiln_cache_clear(cache, &removed, err);
     } else {
-        if (r->to == NULL || !kiln__bytes_parse(r->to, &to))
-            return refuse("prune needs --to with a size such as 200M, not",
-                          r->to != NULL ? r->to : "nothing");
+        (void)kiln__bytes_parse(r->to, &to);
         status = kiln_cache_prune(cache, to, &removed, err);
     }
     if (status == KILN_OK)
@@ -239,8 +259,6 @@ static int pack(kiln_cache *cache, const request *r, kiln_error *err)
     kiln_status status = KILN_OK;
     const bool out = strcmp(r->verb, "export") == 0;
 
-    if (r->arg == NULL)
-        return refuse("a FILE is missing after", r->verb);
     for (char *t = list; t != NULL && *t != '\0' && target_count < TARGETS_MAX; t = rest) {
         rest = t + strcspn(t, ",");
         rest += *rest != '\0' ? (*rest = '\0', 1) : 0;
@@ -257,23 +275,70 @@ static int pack(kiln_cache *cache, const request *r, kiln_error *err)
     return TOOL_DONE;
 }
 
-static int run_verb(kiln_cache *cache, const request *r, kiln_error *err)
+static int show_path(kiln_cache *cache, const request *r, kiln_error *err)
 {
-    static const struct {
-        const char *name;
-        int (*fn)(kiln_cache *cache, const request *r, kiln_error *err);
-    } verbs[] = {{"stats", show_stats}, {"list", show_list},    {"show", show_one},
-                 {"verify", verify},    {"prune", remove_some}, {"clear", remove_some},
-                 {"export", pack},      {"import", pack}};
-
-    for (size_t k = 0; k < KILN_COUNT_OF(verbs); k++) {
-        if (strcmp(verbs[k].name, r->verb) == 0)
-            return verbs[k].fn(cache, r, err);
+    (void)err;
+    if (r->json) {
+        printf("{");
+        json_text("path", kiln_cache_path(cache));
+        printf("}\n");
+    } else {
+        printf("%s\n", kiln_cache_path(cache));
     }
-    if (strcmp(r->verb, "path") != 0)
-        return refuse("there is no cache command", r->verb);
-    printf("%s\n", kiln_cache_path(cache));
     return TOOL_DONE;
+}
+
+typedef struct verb {
+    const char *name;
+    const char *arg; /* what must follow it; NULL for nothing */
+    int (*fn)(kiln_cache *cache, const request *r, kiln_error *err);
+} verb;
+
+static const verb VERBS[] = {
+    {"stats", NULL, show_stats},    {"list", NULL, show_list},    {"show", "KEY", show_one},
+    {"verify", NULL, verify},       {"prune", NULL, remove_some}, {"clear", NULL, remove_some},
+    {"path", NULL, show_path},      {"export", "FILE", pack},     {"import", "FILE", pack}};
+
+static size_t count_commas(const char *list)
+{
+    size_t count = 0;
+
+    for (; list != NULL && *list != '\0'; list++)
+        count += *list == ',';
+    return count;
+}
+
+/* Everything that can be wrong with the words, before a folder is looked at. NULL when refused. */
+static const verb *check(const struct invocation *v, const request *r)
+{
+    const verb *found = NULL;
+    uint64_t to = 0;
+
+    if (r->verb == NULL) {
+        refuse("one of stats, list, show, verify, prune, clear, path, export and import is missing "
+               "after", "cache");
+        return NULL;
+    }
+    for (size_t k = 0; k < KILN_COUNT_OF(VERBS); k++) {
+        if (strcmp(VERBS[k].name, r->verb) == 0)
+            found = &VERBS[k];
+    }
+    if (found == NULL)
+        refuse("there is no cache command", r->verb);
+    else if (v->args.count > (found->arg != NULL ? 2 : 1))
+        refuse("one word too many:", v->args.items[found->arg != NULL ? 2 : 1]);
+    else if (found->arg != NULL && r->arg == NULL)
+        refuse(strcmp(found->arg, "KEY") == 0 ? "a KEY is missing after" : "a FILE is missing after",
+               r->verb);
+    else if (order_of(r->sort) < 0)
+        refuse("there is no order", r->sort);
+    else if (strcmp(r->verb, "prune") == 0 && (r->to == NULL || !kiln__bytes_parse(r->to, &to)))
+        refuse("prune needs --to with a size such as 200M, not", r->to != NULL ? r->to : "nothing");
+    else if (count_commas(r->arch) >= TARGETS_MAX)
+        refuse("more targets than 64:", r->arch);
+    else
+        return found;
+    return NULL;
 }
 
 int command_cache(const struct invocation *v)
@@ -281,14 +346,15 @@ int command_cache(const struct invocation *v)
     request r = {0};
     kiln_error err = KILN_ERROR_INIT;
     kiln_cache *cache = NULL;
-    int result = parse(v, &r);
+    const verb *found = NULL;
+    int result = TOOL_FAILED;
 
-    if (result != TOOL_DONE)
-        return result;
+    parse(v, &r);
+    found = check(v, &r);
+    if (found == NULL)
+        return TOOL_USAGE;
     if (kiln_cache_open(r.dir, &cache, &err) == KILN_OK)
-        result = run_verb(cache, &r, &err);
-    else
-        result = TOOL_FAILED;
+        result = found->fn(cache, &r, &err);
     if (err.status != KILN_OK)
         tool_error(&err);
     kiln_error_clear(&err);
