@@ -26,9 +26,11 @@ enum {
     ROW_ACCESSES_OF_WARP = 512, /* longer rows take a whole block */
     SPLIT_BLOCKS_PER_UNIT = 16, /* more than fit, so that blocks that end early are replaced */
     CUDA_LANES = 4,
-    CPU_LANES = 16,
+    CPU_LANES = 32, /* gcc unrolls a loop of 16 before it looks for vectors, and then finds none */
     CPU_LANES_LENGTH = 64,    /* shorter rows are not worth merging lanes for */
-    CPU_COLUMNS = 256,        /* accumulators of a column tile: they stay in the first cache */
+    CPU_COLUMNS = 256,        /* accumulators of a column tile, whatever their size */
+    CPU_COLUMNS_SMALL = 2048, /* and of built-in types: they stay in the first cache, and a row of a
+                               * tile is long enough to be read ahead */
     CPU_UNITS_PER_THREAD = 4,
     CPU_CHUNK_ELEMENTS = 1 << 15
 };
@@ -206,16 +208,16 @@ static void columns_on_cuda(kiln__plan *plan, int units, bool small, int64_t out
     plan->ticket_count = v->split ? tiles : 0;
 }
 
-static void on_cpu(kiln__plan *plan, int threads, int64_t outputs, int64_t length)
+static void on_cpu(kiln__plan *plan, bool small, int threads, int64_t outputs, int64_t length)
 {
     kiln__variant *v = &plan->variant;
     int64_t tiles = outputs, per_unit = length;
 
     if (v->layout == KILN__LAYOUT_COLUMNS) {
         const int64_t columns = plan->shape[v->keep_rank - 1];
-        v->group = CPU_COLUMNS;
-        tiles = outputs / columns * divide_up(columns, CPU_COLUMNS);
-        per_unit = length * (columns < CPU_COLUMNS ? columns : CPU_COLUMNS);
+        v->group = small ? CPU_COLUMNS_SMALL : CPU_COLUMNS;
+        tiles = outputs / columns * divide_up(columns, v->group);
+        per_unit = length * (columns < v->group ? columns : v->group);
     } else {
         v->group = 1;
     }
@@ -411,7 +413,8 @@ void kiln__reduce_plan_make(const kiln__definition *def, kiln_backend backend, i
     plan->word[KILN__WORD_LENGTH] = length;
     plan->word[KILN__WORD_COUNT_ALL] = elements;
     if (backend == KILN_BACKEND_CPU)
-        on_cpu(plan, units, outputs, length);
+        on_cpu(plan, small_accumulator(def, dtypes) || v->batch != KILN__BATCH_NONE, units, outputs,
+               length);
     else if (rows)
         rows_on_cuda(plan, units, outputs, length);
     else

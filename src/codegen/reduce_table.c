@@ -50,14 +50,15 @@ typedef struct kiln__reduce_row row;
 #define INTEGERS "biu"
 #define REALS "biuf"
 
-/* The least of numbers; the left one is kept when equal, and so is the first NaN. */
+/* The least of numbers; the left one is kept when equal, and so is the first NaN. Bits instead of
+ * branches: compilers make vectors of these. */
 #define LEAST_INT "b < a ? b : a"
-#define LEAST "b < a || b != b ? b : a"
+#define LEAST "!(b >= a) & (a == a) ? b : a"
 #define GREATEST_INT "b > a ? b : a"
-#define GREATEST "b > a || b != b ? b : a"
+#define GREATEST "!(b <= a) & (a == a) ? b : a"
 /* Here a NaN loses: the identity is NaN, and stays when there is nothing else. */
-#define LEAST_NUMBER "b < a || a != a ? b : a"
-#define GREATEST_NUMBER "b > a || a != a ? b : a"
+#define LEAST_NUMBER "(b < a) | (a != a) ? b : a"
+#define GREATEST_NUMBER "(b > a) | (a != a) ? b : a"
 
 /* Sums of integers wrap as NumPy's do, which signed C++ integers must not: they are unsigned. */
 static const row rows[] = {
@@ -80,10 +81,10 @@ static const row rows[] = {
      "kiln_position_of<$>(x, _J)", "kiln_position_greatest(a, b)", "y = a.index",
      "kiln_position_of<$>($L, kiln_position_none)", NEEDS},
 
-    {KILN_REDUCE_ANY, ANY_KIND, RULE_BOOL, RULE_BOOL, "$", "x != T(0)", "a | b", "y = a", "false",
-     0},
-    {KILN_REDUCE_ALL, ANY_KIND, RULE_BOOL, RULE_BOOL, "$", "x != T(0)", "a & b", "y = a", "true",
-     0},
+    {KILN_REDUCE_ANY, ANY_KIND, RULE_BOOL, RULE_BOOL, "unsigned char", "x != T(0)", "a | b",
+     "y = a != 0", "0", 0},
+    {KILN_REDUCE_ALL, ANY_KIND, RULE_BOOL, RULE_BOOL, "unsigned char", "x != T(0)", "a & b",
+     "y = a != 0", "1", 0},
     {KILN_REDUCE_COUNT_NONZERO, ANY_KIND, RULE_INT64, RULE_INT64, "$", "x != T(0)", "a + b",
      "y = a", "0", 0},
 

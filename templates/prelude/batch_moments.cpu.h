@@ -1,6 +1,6 @@
 // batch_moments (CPU): the mean of a batch first, then the deviations from it, in lanes that make
 // vectors; one merge for all of them.
-constexpr int kiln_batch_row = 512, kiln_batch_rows = 16;
+constexpr int kiln_batch_row = 512, kiln_batch_rows = 8;
 template <class T, class A, class P>
 KILN_FN void kiln_batch_moments(kiln_moments<T> &a, int count, A at, P)
 {

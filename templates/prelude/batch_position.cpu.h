@@ -1,32 +1,36 @@
 // batch_position (CPU): the best value of a batch, whose places rise with k; where it stands is
 // looked for only when it is better than what there is. G: the greatest one, else the least.
-constexpr int kiln_batch_row = 512, kiln_batch_rows = 32;
+constexpr int kiln_batch_row = 4096, kiln_batch_rows = 32;
 template <bool G, class T, class A, class P>
 KILN_FN void kiln_batch_position(kiln_position<T> &a, int count, A at, P place)
 {
-    constexpr int L = 32;
+    constexpr int L = 128 / sizeof(T) < 64 ? 128 / sizeof(T) : 64;
     T lane[L];
-    bool nan = false;
+    int numbers[L], is_number = 0;
     const int whole = count / L * L;
     if (a.value != a.value)
         return; // the first NaN stays
-    for (int l = 0; l < L; l++)
+    for (int l = 0; l < L; l++) {
         lane[l] = a.value;
+        numbers[l] = 0;
+    }
     for (int k = 0; k < whole; k += L)
         for (int l = 0; l < L; l++) {
             const T v = T(at(k + l));
             lane[l] = (G ? v > lane[l] : v < lane[l]) ? v : lane[l];
+            numbers[l] += v == v;
         }
-    for (int k = 0; k < count; k++) {
-        const T v = T(at(k));
-        nan |= v != v;
-    }
     for (int k = whole; k < count; k++) {
         const T v = T(at(k));
-        lane[0] = (G ? v > lane[0] : v < lane[0]) ? v : lane[0];
+        lane[k - whole] = (G ? v > lane[k - whole] : v < lane[k - whole]) ? v : lane[k - whole];
+        numbers[k - whole] += v == v;
     }
-    for (int l = 1; l < L; l++)
-        lane[0] = (G ? lane[l] > lane[0] : lane[l] < lane[0]) ? lane[l] : lane[0];
+    for (int l = 0; l < L; l++)
+        is_number += numbers[l];
+    for (int h = L / 2; h > 0; h /= 2)
+        for (int l = 0; l < h; l++)
+            lane[l] = (G ? lane[l + h] > lane[l] : lane[l + h] < lane[l]) ? lane[l + h] : lane[l];
+    const bool nan = is_number != count;
     if (!nan && lane[0] == a.value && a.index != kiln_position_none)
         return;
     for (int k = 0; k < count; k++) {

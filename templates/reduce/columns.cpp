@@ -32,10 +32,13 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const kiln__args
             ;
 //% end
         kiln__part kiln__acc[kiln__X];
-        for (int kiln__k = 0; kiln__k < kiln__X; kiln__k++)
+        for (int kiln__k = 0; kiln__k < kiln__count; kiln__k++)
             kiln__acc[kiln__k] = kiln__empty();
-//% if batched
+//% if !batched
+        constexpr int kiln_batch_rows = 4;
+//% end
         for (long long kiln__j = kiln__begin; kiln__j < kiln__end;) {
+            // Where the next few rows begin.
             const int kiln__rows = (int)(kiln__end - kiln__j < kiln_batch_rows ? kiln__end - kiln__j : kiln_batch_rows);
 //% for p in inputs
             const char *kiln__rows_${p.name}[kiln_batch_rows];
@@ -55,9 +58,10 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const kiln__args
                     ;
 //% end
 //% for x in numbers
-                kiln__rows_${x.name}[kiln__r] = kiln__past_${x.name};
+                kiln__rows_${x.name}[kiln__r] = kiln__base_${x.name} + kiln__past_${x.name};
 //% end
             }
+//% if batched
             ${batch}_columns<kiln__X>(
                 kiln__acc, kiln__count, kiln__rows,
                 [&](int kiln__r, int kiln__k) {
@@ -72,33 +76,41 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const kiln__args
                     return kiln__r;
 //% end
                 });
-        }
 //% else
-        for (long long kiln__j = kiln__begin; kiln__j < kiln__end; kiln__j++) {
-//% insert reduce/locate.cpp
-//% for p in inputs
-            const char *const kiln__row_${p.name} = (const char *)kiln__a.ptr_${p.name} + kiln__along_${p.name}
-                + kiln__column * kiln__a.stride_${p.name}_${keep_last}
-//% for a in keep_outer
-                + kiln__at_${a.n} * kiln__a.stride_${p.name}_${a.n}
-//% end
-                ;
-//% insert cpu/step.cpp
-//% end
-//% if independent
-            KILN_INDEPENDENT
-//% end
-            for (int kiln__k = 0; kiln__k < kiln__count; kiln__k++)
-                kiln__take(kiln__acc[kiln__k]
+            // Several rows at once: an accumulator is fetched and put back once for all of them.
+            auto kiln__one = [&](kiln__part &kiln__to, const int kiln__r, const int kiln__k) {
+                kiln__take(kiln__to
 //% for x in numbers
-                    , kiln__base_${x.name} + kiln__past_${x.name} + kiln__k * kiln__a.step_${x.name}_${keep_last}
+                    , kiln__rows_${x.name}[kiln__r] + kiln__k * kiln__a.step_${x.name}_${keep_last}
 //% end
 //% for p in inputs
-                    , *(${p.const}${p.type} *)(kiln__row_${p.name} + kiln__k * kiln__step_${p.name})
+                    , *(${p.const}${p.type} *)(kiln__rows_${p.name}[kiln__r] + kiln__k * kiln__step_${p.name})
 //% end
                 );
-        }
+            };
+            if (kiln__rows == kiln_batch_rows) {
+//% if independent
+                KILN_INDEPENDENT
 //% end
+                for (int kiln__k = 0; kiln__k < kiln__count; kiln__k++) {
+                    kiln__part kiln__to = kiln__acc[kiln__k];
+                    kiln__one(kiln__to, 0, kiln__k);
+                    kiln__one(kiln__to, 1, kiln__k);
+                    kiln__one(kiln__to, 2, kiln__k);
+                    kiln__one(kiln__to, 3, kiln__k);
+                    kiln__acc[kiln__k] = kiln__to;
+                }
+            } else {
+                for (int kiln__r = 0; kiln__r < kiln__rows; kiln__r++) {
+//% if independent
+                    KILN_INDEPENDENT
+//% end
+                    for (int kiln__k = 0; kiln__k < kiln__count; kiln__k++)
+                        kiln__one(kiln__acc[kiln__k], kiln__r, kiln__k);
+                }
+            }
+//% end
+        }
         const long long kiln__first = kiln__outer * kiln__a.shape_${keep_last} + kiln__column;
 //% if split
         for (int kiln__k = 0; kiln__k < kiln__count; kiln__k++)

@@ -72,8 +72,8 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const kiln__args
 //% end
                     );
             }
-            for (; kiln__k < kiln__run; kiln__k++)
-                kiln__take(kiln__acc[0]
+            for (int kiln__l = 0; kiln__k < kiln__run; kiln__k++, kiln__l++)
+                kiln__take(kiln__acc[kiln__l % kiln__L]
 //% for x in numbers
                     , kiln__base_${x.name} + kiln__past_${x.name} + kiln__k * kiln__a.step_${x.name}_${last}
 //% end

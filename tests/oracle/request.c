@@ -20,6 +20,7 @@ typedef struct reading {
     kiln_backend backend;
     int rank;
     int64_t shape[KILN_RANK_MAX];
+    bool reduction, reduced[KILN_RANK_MAX];
     kiln__operand operand[KILN_PARAM_MAX];
     int64_t dims[KILN_PARAM_MAX][2 * KILN_RANK_MAX];
     kiln_dtype dtype[KILN_PARAM_MAX];
@@ -100,6 +101,20 @@ static bool append_line(request *r, char *to, size_t room, const char *line)
     return true;
 }
 
+static bool read_axes(request *r, reading *d, const char *text)
+{
+    int64_t axes[KILN_RANK_MAX];
+    int count = read_numbers(text, ' ', axes);
+
+    d->reduction = true;
+    for (int k = 0; k < count; k++) {
+        if (axes[k] < 0 || axes[k] >= KILN_RANK_MAX)
+            return wrong(r, "no axis", text);
+        d->reduced[axes[k]] = true;
+    }
+    return count >= 0 || wrong(r, "no axes", text);
+}
+
 /* One line: a word, a blank, the rest. */
 static bool read_line(request *r, reading *d, const char *line)
 {
@@ -130,6 +145,8 @@ static bool read_line(request *r, reading *d, const char *line)
         d->rank = read_numbers(rest, ' ', d->shape);
         return d->rank >= 0 || wrong(r, "no shape", line);
     }
+    if (IS("axes"))
+        return read_axes(r, d, rest);
     if (IS("arg"))
         return read_arg(r, d, rest);
 #undef IS
@@ -164,7 +181,8 @@ static bool define(request *r, const reading *d)
                                       .out = d->out,
                                       .options = options,
                                       .option_count = d->option_count,
-                                      .keep_dims = d->keep_dims};
+                                      .keep_dims = d->keep_dims,
+                                      .reduction = d->reduction};
 
     for (size_t k = 0; k < d->option_count; k++)
         options[k] = d->options[k];
@@ -198,8 +216,14 @@ bool request_emit(request *r, const char *text, int backend)
         d->operand[p].by_address = r->def->params[p].by_address;
         r->dtypes[p] = d->dtype[p];
     }
-    kiln__plan_make(r->def, backend != 0 ? (kiln_backend)backend : d->backend, r->dtypes,
-                    d->operand, d->rank, d->shape, &r->plan);
+    if (backend == 0)
+        backend = (int)d->backend;
+    if (d->reduction)
+        kiln__reduce_plan_make(r->def, (kiln_backend)backend, REQUEST_UNITS, r->dtypes, d->operand,
+                               d->rank, d->shape, d->reduced, false, &r->plan);
+    else
+        kiln__plan_make(r->def, (kiln_backend)backend, r->dtypes, d->operand, d->rank, d->shape,
+                        &r->plan);
     ok = kiln__emit(r->def, &r->plan.variant, &r->source, &err) == KILN_OK ||
          wrong(r, "no source", err.message);
 

@@ -6,19 +6,23 @@
  *     in T x, raw T y, float32 a
  *     out T z
  *     preamble / loop_prep / op / after_loop TEXT    given again: one line more
+ *     map / reduce / post / identity / reduce_type TEXT    of a reduction
+ *     axes 0 2                           makes it one: those to reduce, `-` for none
  *     option -DN=4
  *     keep_dims
  *     backend cuda                       or cpu
  *     shape 64 128                       of the loop; none for rank 0
  *     arg float32 64x128 512,4 @0        dtype, shape, byte strides, address; one a parameter
  *     arg float32 scalar
+ *
+ * Outputs of a reduction have extent 1 on the axes that are reduced.
  */
 #ifndef KILN_TEST_REQUEST_H
 #define KILN_TEST_REQUEST_H
 
 #include "codegen/codegen.h"
 
-enum { REQUEST_TEXT_MAX = 4096, REQUEST_OPTIONS_MAX = 8 };
+enum { REQUEST_TEXT_MAX = 4096, REQUEST_OPTIONS_MAX = 8, REQUEST_UNITS = 132 };
 
 typedef struct request {
     kiln__definition *def;
