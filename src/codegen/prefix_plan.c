@@ -187,8 +187,10 @@ static void rows_on_cuda(kiln__plan *plan, const kiln__walk *seq, int units, int
     kiln__variant *v = &plan->variant;
     const int64_t outputs = plan->word[KILN__WORD_OUTPUTS], length = plan->word[KILN__WORD_LENGTH];
     const int64_t full = (int64_t)units * BLOCKS_PER_UNIT;
-    int64_t group = BLOCK_THREADS;
+    const int64_t block = kiln__tuned("KILN_TUNE_SCAN_THREADS", BLOCK_THREADS);
+    int64_t group = block;
 
+    v->block = (uint16_t)block;
     if (length <= WARP_THREADS)
         group = power_up(length);
     else if (length <= ROW_ACCESSES_OF_WARP && outputs * WARP_THREADS >= full * BLOCK_THREADS / 2)
@@ -198,10 +200,10 @@ static void rows_on_cuda(kiln__plan *plan, const kiln__walk *seq, int units, int
     v->segments = (uint8_t)choose_resident(part);
     v->unroll = (uint8_t)least(most, power_up(divide_up(length, group)));
     const int64_t tiles = divide_up(length, group * v->unroll);
-    v->split = group == BLOCK_THREADS && tiles > 1 && outputs < full;
+    v->split = group == block && tiles > 1 && outputs < full;
     v->fan = ROW_FAN;
     plan->word[KILN__WORD_SPLITS] = tiles;
-    plan->grid = v->split ? outputs * tiles : divide_up(outputs, BLOCK_THREADS / group);
+    plan->grid = v->split ? outputs * tiles : divide_up(outputs, block / group);
     if (!v->split)
         return;
     plan->ticket_count = 4 + outputs * (lookback_tickets(tiles, ROW_FAN, 1, part) - 4);
@@ -217,7 +219,9 @@ static void columns_on_cuda(kiln__plan *plan, const kiln__walk *seq, int units, 
     int64_t across = BLOCK_THREADS;
 
     if (outer * divide_up(columns, across) < enough)
-        across = columns <= COLUMNS_ACROSS_MIN ? COLUMNS_ACROSS_MIN : COLUMNS_ACROSS;
+        across = columns <= COLUMNS_ACROSS_MIN
+                     ? COLUMNS_ACROSS_MIN
+                     : kiln__tuned("KILN_TUNE_SCAN_ACROSS", COLUMNS_ACROSS);
     const int64_t rows = BLOCK_THREADS / across; /* of threads */
     v->group = (uint16_t)across;
     v->segments = (uint8_t)choose_resident(part);
@@ -226,7 +230,7 @@ static void columns_on_cuda(kiln__plan *plan, const kiln__walk *seq, int units, 
     const int64_t tiles = outer * plan->walk[last], steps = divide_up(length, rows * v->unroll);
     v->split = across < BLOCK_THREADS && steps > 1 && tiles < enough;
     /* A plain chain costs the time of one look a step; it is hidden behind enough other tiles. */
-    v->fan = (uint8_t)(tiles * 2 >= units ? 1 : rows);
+    v->fan = (uint8_t)(tiles >= kiln__tuned("KILN_TUNE_SCAN_CHAIN", units / 2) ? 1 : rows);
     plan->word[KILN__WORD_SPLITS] = tiles;
     plan->grid = v->split ? tiles * steps : tiles;
     if (v->split)
