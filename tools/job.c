@@ -300,13 +300,15 @@ done:
 
 static void print_time(const struct job *j, double median_ms)
 {
+    const size_t count = j->def != NULL ? j->def->param_count : KILN_PARAM_MAX;
     double bytes = 0.0;
-    for (size_t k = 0; k < j->def->param_count; k++) {
+    for (size_t k = 0; k < count; k++) {
         const kiln_array *a = j->arrays[k];
         if (a != NULL)
             bytes += (double)kiln_array_size(a) * (double)kiln_dtype_size(kiln_array_dtype(a));
     }
-    printf("%s on %s: median of %lld runs %.6g ms, %.6g GB/s\n", j->def->name,
+    printf("%s on %s: median of %lld runs %.6g ms, %.6g GB/s\n",
+           j->def != NULL ? j->def->name : "expression",
            kiln_context_device(j->ctx)->id, (long long)j->run_count, median_ms,
            bytes / (median_ms * 1e6));
 }

@@ -13,7 +13,7 @@
 
 struct job {
     const struct invocation *v;
-    kiln__definition *def;
+    kiln__definition *def; /* NULL for `kiln eval`, which has no signature */
     kiln_context *ctx;
     kiln_arg args[KILN_PARAM_MAX];
     kiln_array *arrays[KILN_PARAM_MAX]; /* by parameter: loaded, made, or received as output */

@@ -20,6 +20,7 @@ struct option {
 
 /* What the commands that run something have in common. */
 #define BOTH (COMMAND_RUN | COMMAND_REDUCE | COMMAND_SCAN)
+#define RUNS (BOTH | COMMAND_EVAL)
 #define FOLDS (COMMAND_REDUCE | COMMAND_SCAN)
 
 static const struct option OPTIONS[] = {
@@ -56,13 +57,17 @@ static const struct option OPTIONS[] = {
      "the dtype of a placeholder that no array decides"},
     {OPTION_SIZE, "--size", "N", COMMAND_RUN, false,
      "elements to run over, where only raw arrays and numbers are given"},
-    {OPTION_DEVICE, "--device", "DEVICE", BOTH, false,
+    {OPTION_DEVICE, "--device", "DEVICE", RUNS, false,
      "auto, cpu, cuda or cuda:N ($KILN_DEVICE, else auto)"},
-    {OPTION_OUTPUT, "-o", "FILE", BOTH, true,
+    {OPTION_OUTPUT, "-o", "FILE", RUNS, true,
      "write an output to a .npy file; once for each output"},
-    {OPTION_SHOW_SOURCE, "--show-source", NULL, BOTH, false,
+    {OPTION_SHOW_SOURCE, "--show-source", NULL, RUNS, false,
      "print the generated source and run nothing"},
-    {OPTION_TIME, "--time", "N", BOTH, false, "print the median time of N runs, and GB/s"},
+    {OPTION_EXPLAIN, "--explain", NULL, COMMAND_EVAL, false,
+     "print the kernels, why each is one, and the bytes they move"},
+    {OPTION_DOT, "--dot", NULL, COMMAND_EVAL, false,
+     "print the graph for Graphviz, kernels as boxes"},
+    {OPTION_TIME, "--time", "N", RUNS, false, "print the median time of N runs, and GB/s"},
     {OPTION_ARCH, "--arch", "TARGETS", COMMAND_WARM, false,
      "what to compile for, as in sm_80,sm_90"},
     {OPTION_CPU, "--cpu", NULL, COMMAND_WARM, false, "compile for this machine's processor"},
@@ -81,7 +86,7 @@ static const struct option OPTIONS[] = {
      "export: only for these targets, as in sm_80,sm_90"},
     {OPTION_JSON, "--json", NULL, COMMAND_INFO | COMMAND_WARM | COMMAND_CACHE, false,
      "print JSON"},
-    {OPTION_HELP, "--help", NULL, BOTH | COMMAND_INFO | COMMAND_WARM | COMMAND_CACHE, false,
+    {OPTION_HELP, "--help", NULL, RUNS | COMMAND_INFO | COMMAND_WARM | COMMAND_CACHE, false,
      "print this text"},
 };
 
@@ -118,6 +123,12 @@ static const struct command COMMANDS[] = {
      "\n"
      "  kiln scan --in 'T x' --out 'T y' --map 'x' --reduce 'a + b' --post 'y = a' \\\n"
      "            --axis -1 x.npy -o sums.npy\n"},
+    {COMMAND_EVAL, "eval", "kiln eval EXPRESSION [OPTION]... [NAME=VALUE]...",
+     "evaluate a NumPy expression in as few kernels as can be",
+     "A VALUE is a .npy file, or a number (3, 2.5, 1+2j, true). Results, separated by commas, are\n"
+     "printed unless -o names files for them.\n"
+     "\n"
+     "  kiln eval 'sum(sqrt(x*x + y*y) * exp(-x), axis=1)' x=a.npy y=b.npy -o out.npy\n"},
     {COMMAND_INFO, "info", "kiln info [--json]", "tell version, devices, compilers and cache",
      "A device that cannot be used is listed with the reason.\n"},
     {COMMAND_WARM, "warm", "kiln warm MANIFEST... --arch TARGETS [--cpu] [OPTION]...",

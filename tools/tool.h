@@ -6,6 +6,7 @@
  *     reduce.c   `kiln reduce`                info.c     `kiln info`
  *     job.c      what both of them do         warm*.c    `kiln warm`
  *     cmd_cache.c `kiln cache`               scan.c     `kiln scan`
+ *     eval.c     `kiln eval`
  *
  * Rule 1: results go to stdout; everything else goes to stderr and begins with "kiln: ".
  * Rule 2: exit status 0 done, 1 failed, 2 wrong usage; nothing exits but main().
@@ -27,7 +28,8 @@ enum {
     COMMAND_REDUCE = 4,
     COMMAND_WARM = 8,
     COMMAND_CACHE = 16,
-    COMMAND_SCAN = 32
+    COMMAND_SCAN = 32,
+    COMMAND_EVAL = 64
 };
 
 enum option_id {
@@ -54,6 +56,8 @@ enum option_id {
     OPTION_DEVICE,
     OPTION_OUTPUT,
     OPTION_SHOW_SOURCE,
+    OPTION_EXPLAIN,
+    OPTION_DOT,
     OPTION_TIME,
     OPTION_ARCH,
     OPTION_CPU,
@@ -121,6 +125,7 @@ int command_info(const struct invocation *v);
 int command_cache(const struct invocation *v);
 int command_reduce(const struct invocation *v);
 int command_scan(const struct invocation *v);
+int command_eval(const struct invocation *v);
 int command_warm(const struct invocation *v);
 int command_warm_worker(int argc, char **argv); /* what `kiln warm` starts */
 

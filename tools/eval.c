@@ -1,0 +1,226 @@
+/*
+ * eval.c - `kiln eval`: an expression over .npy files and numbers, as few kernels.
+ *
+ *     check the usage > load NAME=VALUEs > parse > run, time, explain or show source
+ *
+ * What it does as `kiln run` does is in job.c; the job has no signature here, and its arrays are the
+ * inputs, then the results.
+ */
+#include "job.h"
+
+#include <stdlib.h>
+
+enum { INPUTS_MAX = 32 };
+
+struct eval {
+    struct job j;
+    const char *text; /* the expression */
+    char *names[INPUTS_MAX];
+    size_t input_count, result_count;
+    kiln_graph *graph;
+};
+
+static size_t arg_count(const struct eval *e)
+{
+    return e->input_count + e->result_count;
+}
+
+/* ---- usage ---- */
+
+/* Exactly one of these at a time. */
+static int check_modes(const struct invocation *v)
+{
+    static const enum option_id modes[] = {OPTION_SHOW_SOURCE, OPTION_EXPLAIN, OPTION_DOT,
+                                           OPTION_TIME};
+    static const char *const words[] = {"--show-source", "--explain", "--dot", "--time"};
+    const char *first = NULL;
+
+    for (size_t k = 0; k < KILN_COUNT_OF(modes); k++) {
+        if (invocation_get(v, modes[k]) == NULL)
+            continue;
+        if (first != NULL)
+            return usage_error(v->command, "%s and %s exclude each other", first, words[k]);
+        first = words[k];
+    }
+    return TOOL_DONE;
+}
+
+/* "x=a.npy": the name into e->names; the value is checked, and loaded later. */
+static int check_input(struct eval *e, const char *word)
+{
+    const struct invocation *v = e->j.v;
+    const char *value = strchr(word, '=');
+    kiln_arg number;
+
+    if (value == NULL || value == word)
+        return usage_error(v->command, "'%s' is not of the form NAME=VALUE", word);
+    if (!is_npy_path(value + 1) && !number_parse(value + 1, &number))
+        return usage_error(v->command, "%s: '%s' is neither a .npy file nor a number", word,
+                           value + 1);
+    if (e->input_count == INPUTS_MAX)
+        return usage_error(v->command, "an expression has at most %d inputs", INPUTS_MAX);
+    char *name = kiln__strndup(word, (size_t)(value - word));
+    for (size_t k = 0; k < e->input_count && name != NULL; k++) {
+        if (strcmp(e->names[k], name) != 0)
+            continue;
+        kiln__free(name);
+        return usage_error(v->command, "%s: this name was given before", word);
+    }
+    if (name == NULL) {
+        kiln__fail_memory(&e->j.err, strlen(word));
+        return TOOL_FAILED;
+    }
+    e->names[e->input_count++] = name;
+    return TOOL_DONE;
+}
+
+static int check_words(struct eval *e)
+{
+    const struct invocation *v = e->j.v;
+    const char *runs = invocation_get(v, OPTION_TIME);
+    int result = check_modes(v);
+
+    if (result == TOOL_DONE && v->args.count == 0)
+        return usage_error(v->command, "an expression is missing");
+    if (runs != NULL && !count_parse(runs, false, 1000000, &e->j.run_count))
+        return usage_error(v->command, "--time %s is no number of runs (1 to 1000000)", runs);
+    for (size_t k = 1; k < v->args.count && result == TOOL_DONE; k++)
+        result = check_input(e, v->args.items[k]);
+    e->text = v->args.count > 0 ? v->args.items[0] : "";
+    return result;
+}
+
+/* ---- making things ---- */
+
+static kiln_status prepare(struct eval *e)
+{
+    struct job *j = &e->j;
+    kiln_status status = KILN_OK;
+    kiln_graph_options opts = KILN_GRAPH_OPTIONS_INIT;
+
+    opts.name = "eval";
+    KILN_TRY(job_open(j));
+    KILN_TRY(kiln_graph_parse(j->ctx, e->text, (const char *const *)e->names, e->input_count, &opts,
+                              &e->graph, &e->result_count, &j->err));
+    if (arg_count(e) > KILN_PARAM_MAX) {
+        status = kiln__fail(&j->err, KILN_ERR_ARGUMENT, "%zu inputs and results; %d are allowed",
+                            arg_count(e), KILN_PARAM_MAX);
+        goto done;
+    }
+    for (size_t k = 0; k < e->input_count; k++) {
+        const char *value = strchr(j->v->args.items[k + 1], '=') + 1;
+        KILN_TRY(job_load(j, value, &j->arrays[k], &j->args[k]));
+    }
+    for (size_t k = e->input_count; k < arg_count(e); k++)
+        j->args[k] = kiln_arg_out(&j->arrays[k]);
+done:
+    return status;
+}
+
+/* ---- running ---- */
+
+static kiln_status show_sources(struct eval *e)
+{
+    struct job *j = &e->j;
+    size_t kernels = 0;
+    kiln_status status =
+        kiln_graph_kernel_count(e->graph, j->args, arg_count(e), &kernels, &j->err);
+    for (size_t k = 0; k < kernels && status == KILN_OK; k++) {
+        char *text = NULL;
+        status = kiln_graph_source(e->graph, j->args, arg_count(e), k, &text, &j->err);
+        if (status == KILN_OK && kernels > 1)
+            printf("%s// ---- kernel %zu of %zu ----\n", k > 0 ? "\n" : "", k + 1, kernels);
+        if (status == KILN_OK)
+            job_print_source(text);
+    }
+    return status;
+}
+
+/* Print the results, or write them where -o says. */
+static kiln_status deliver(struct eval *e)
+{
+    struct job *j = &e->j;
+    const struct texts *files = &j->v->option[OPTION_OUTPUT];
+    kiln_status status = KILN_OK;
+
+    for (size_t k = 0; k < e->result_count; k++) {
+        const kiln_array *a = j->arrays[e->input_count + k];
+        if (files->count > 0) {
+            KILN_TRY(kiln_array_save_npy(a, files->items[k], &j->err));
+        } else if (j->run_count == 0) {
+            char *text = NULL;
+            KILN_TRY(kiln_array_to_string(a, &text, &j->err));
+            if (e->result_count > 1)
+                printf("result %zu =\n", k + 1);
+            puts(text);
+            kiln_free(text);
+        }
+    }
+done:
+    return status;
+}
+
+static kiln_status execute(struct eval *e)
+{
+    struct job *j = &e->j;
+    kiln_status status = KILN_OK;
+    kiln_launch *launch = NULL;
+    char *text = NULL;
+
+    if (invocation_get(j->v, OPTION_SHOW_SOURCE) != NULL)
+        return show_sources(e);
+    if (invocation_get(j->v, OPTION_EXPLAIN) != NULL ||
+        invocation_get(j->v, OPTION_DOT) != NULL) {
+        const bool dot = invocation_get(j->v, OPTION_DOT) != NULL;
+        KILN_TRY((dot ? kiln_graph_dot : kiln_graph_explain)(e->graph, j->args, arg_count(e), &text,
+                                                             &j->err));
+        job_print_source(text);
+        goto done;
+    }
+    if (j->run_count > 0) {
+        KILN_TRY(kiln_graph_prepare(e->graph, j->args, arg_count(e), NULL, &launch, &j->err));
+        KILN_TRY(job_time(j, launch));
+    } else {
+        KILN_TRY(kiln_graph_run(e->graph, j->args, arg_count(e), NULL, &j->err));
+    }
+    KILN_TRY(kiln_context_synchronize(j->ctx, &j->err));
+    KILN_TRY(deliver(e));
+done:
+    kiln_launch_destroy(launch);
+    return status;
+}
+
+/* What only a call can know is reported with the place "expression:12": show it. */
+static void show_place(const struct eval *e)
+{
+    const char *place = strstr(e->j.err.message, "expression:");
+    const size_t column = place != NULL ? (size_t)strtoul(place + strlen("expression:"), NULL, 10) : 0;
+
+    if (e->j.err.detail == NULL && column > 0 && column <= strlen(e->text) &&
+        strchr(e->text, '\n') == NULL)
+        fprintf(stderr, "%s\n%*s\n", e->text, (int)column, "^");
+}
+
+int command_eval(const struct invocation *v)
+{
+    struct eval e = {.j.v = v};
+    const size_t files = v->option[OPTION_OUTPUT].count;
+    int result = check_words(&e);
+
+    if (result == TOOL_DONE && prepare(&e) != KILN_OK)
+        result = TOOL_FAILED;
+    if (result == TOOL_DONE && files > 0 && files != e.result_count)
+        result = usage_error(v->command, "%zu result%s, but %zu times -o", e.result_count,
+                             e.result_count == 1 ? "" : "s", files);
+    if (result == TOOL_DONE && execute(&e) != KILN_OK)
+        result = TOOL_FAILED;
+    if (result == TOOL_FAILED) {
+        tool_error(&e.j.err);
+        show_place(&e);
+    }
+    kiln_graph_destroy(e.graph);
+    for (size_t k = 0; k < e.input_count; k++)
+        kiln__free(e.names[k]);
+    job_clear(&e.j);
+    return result;
+}
