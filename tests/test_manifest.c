@@ -161,7 +161,7 @@ static void test_manifest__text_that_is_no_variant_is_refused_in_its_place(void 
         {"cuda linear", 0, 4, "version 1"},
         {"cuda/2 linear", 0, 6, "version 1"},
         {"cuda/1 spiral", 7, 6, "no layout class"},
-        {"cuda/1 rows", 7, 4, "only reductions"},
+        {"cuda/1 rows", 7, 4, "this kind of kernel has no layout class"},
         {"cuda/1  linear", 7, 0, "no layout class"},
         {"cuda/1 linear rank=1 color=3", 21, 7, "no such field"},
         {"cuda/1 linear rank", 14, 4, "no such field"},
@@ -277,6 +277,10 @@ static const struct {
     {E ",\"shapes\":[[99999999999999999999]]}", "1:70: a whole number from 1 to", NULL},
     {E ",\"shapes\":[[1000000,1000000,1000000]]}", "1:86: a shape of more than", NULL},
     {E ",\"shapes\":[{\"x\":[1],\"x\":[1]}]}", "1:78: the shape of \"x\" is given twice", NULL},
+    {"{\"kind\":\"row\",\"in\":\"\",\"out\":\"\",\"layouts\":[]}", "1:1: \"stages\" is missing", NULL},
+    {"{\"kind\":\"row\",\"stages\":[{\"map\":1}]}", "1:32: a string is expected here", NULL},
+    {"{\"kind\":\"row\",\"stages\":[{\"mop\":1}]}", "1:26: there is no field \"mop\" here", NULL},
+    {"{\"kind\":\"row\",\"values\":[{\"type\":\"int\"}]}", "1:25: a value needs", NULL},
     {R ",\"axes\":[0,0]}", "1:94: this axis is given twice", NULL},
     {R ",\"axes\":[32]}", "1:92: a whole number from -32 to 31", NULL},
     {R ",\"axes\":[[0],null,1]}", "1:101: null or a list of axes", NULL},
@@ -398,7 +402,13 @@ static void test_manifest__what_is_written_reads_back_and_writes_the_same(void *
     static const char scan[] = "{\"kind\":\"scan\",\"in\":\"T x\",\"out\":\"T y\",\"map\":\"x\",\"reduce\":"
                                "\"a+b\",\"post\":\"y=a\",\"exclusive\":true,\"reverse\":true}";
     static const char loop[] = E ",\"keep_dims\":true}";
-    const char *const lines[] = {text, scan, loop};
+    static const char row[] =
+        "{\"kind\":\"row\",\"name\":\"softmax\",\"in\":\"T x\",\"out\":\"T y\",\"row_out\":\"T t\",\"op\":"
+        "\"y = e / s\",\"post\":\"t = s\",\"stages\":[{\"map\":\"x\",\"type\":\"float\",\"reduce\":"
+        "\"max(a, b)\",\"result\":\"m\"},{\"prep\":\"e = exp(x - m);\",\"map\":\"e\",\"type\":\"float\","
+        "\"reduce\":\"a + b\",\"identity\":\"0\",\"result\":\"s\",\"post\":\";\"}],\"values\":[{\"type\":"
+        "\"float\",\"name\":\"e\"}],\"layouts\":[\"l\"]}";
+    const char *const lines[] = {text, scan, loop, row};
 
     (void)state;
     for (size_t k = 0; k < COUNT(lines); k++) {

@@ -107,6 +107,31 @@ static void run_loops(kiln_context *ctx)
         kiln_array_release(all[k]);
 }
 
+/* Rows that a warp holds, and rows that take a cluster of blocks. */
+static void run_rows(kiln_context *ctx)
+{
+    static const int64_t shapes[][2] = {{100, 64}, {4, 40000}};
+    static const kiln_row_stage stages[] = {
+        {.map = "x", .type = "float", .reduce = "max(a, b)", .identity = "-INFINITY", .result = "m"},
+        {.prep = "e = exp(x - m);", .map = "e", .type = "float", .reduce = "a + b",
+         .identity = "0", .result = "s"}};
+    static const kiln_row_value values[] = {{"float", "e"}};
+    kiln_error err = KILN_ERROR_INIT;
+    kiln_row_options o = KILN_ROW_OPTIONS_INIT;
+    kiln_row *softmax = NULL;
+
+    o.values = values;
+    o.value_count = 1;
+    OK(kiln_row_create(ctx, "T x", "T y", stages, 2, "y = e / s", &o, &softmax, &err));
+    for (size_t k = 0; k < COUNT(shapes); k++) {
+        kiln_array *x = empty(ctx, KILN_FLOAT32, 2, shapes[k]), *y = NULL;
+        OK(kiln_rows(softmax, KILN_AXES(-1), &err, x, &y));
+        kiln_array_release(y);
+        kiln_array_release(x);
+    }
+    kiln_row_destroy(softmax);
+}
+
 static void run_reductions(kiln_context *ctx)
 {
     static const int64_t shape[] = {1000, 128};
@@ -135,15 +160,21 @@ static void test_warm_cuda__a_recorded_program_finds_all_of_its_kernels(void **s
     kiln_context *ctx = open_context(below("first"), record);
     run_loops(ctx);
     run_reductions(ctx);
+    run_rows(ctx);
     kiln_context_release(ctx);
     assert_int_equal(kiln__read_file(record, 1 << 20, &text, &bytes), 0);
     const warm_result r = warm_text(text, below("second"), KILN_BACKEND_CUDA, "sm_90");
-    assert_true(r.entries >= 8 && r.kernels == r.entries && r.compiled == r.entries);
+    assert_true(r.entries >= 10 && r.kernels == r.entries && r.compiled == r.entries);
     assert_int_equal(warm_text(text, below("second"), KILN_BACKEND_CUDA, "sm_90").compiled, 0);
+    /* One of the kernels is for clusters of blocks, which came with sm_90. */
+    const warm_result older = warm_text(text, below("older"), KILN_BACKEND_CUDA, "sm_80");
+    assert_int_equal(older.skipped, 1);
+    assert_int_equal(older.compiled, r.entries - 1);
     kiln__free(text);
     ctx = open_context(below("second"), "");
     run_loops(ctx);
     run_reductions(ctx);
+    run_rows(ctx);
     close_warm(ctx, "recorded");
 }
 

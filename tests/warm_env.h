@@ -17,7 +17,7 @@
 
 /* How many kernels a manifest stood for, and how many of them had to be compiled. */
 typedef struct warm_result {
-    size_t entries, kernels, compiled;
+    size_t entries, kernels, compiled, skipped;
 } warm_result;
 
 typedef struct warm_work {
@@ -32,8 +32,13 @@ static inline kiln_status warm_one(void *user, const kiln__definition *def,
     warm_work *w = user;
     kiln__source source = KILN__SOURCE_INIT;
     kiln__warmed looked, warmed;
-    kiln_status status = kiln__emit(def, variant, &source, err);
+    char why[64];
 
+    if (!kiln__warm_fits(def, variant, &w->target, why)) {
+        w->result.skipped++;
+        return KILN_OK;
+    }
+    kiln_status status = kiln__emit(def, variant, &source, err);
     if (status == KILN_OK) {
         const bool there = kiln__jit_is_warm(w->cache, def, &source, &w->target, &looked);
         status = kiln__jit_warm(w->cache, def, &source, &w->target, &warmed, err);

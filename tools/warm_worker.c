@@ -43,12 +43,11 @@ static kiln_status compile_one(void *user, const kiln__definition *def,
     job *j = user;
     kiln__source source = KILN__SOURCE_INIT;
     kiln_status status = KILN_OK;
+    char why[64];
 
-    if (def->cuda_only && j->target.backend == KILN_BACKEND_CPU) {
+    if (!kiln__warm_fits(def, variant, &j->target, why)) {
         j->skipped = true;
-        return kiln__fail(err, KILN_ERR_UNSUPPORTED,
-                          "kernel \"%s\" uses `%s`, which only a CUDA device has", def->name,
-                          def->cuda_only_word);
+        return kiln__fail(err, KILN_ERR_UNSUPPORTED, "kernel \"%s\" %s", def->name, why);
     }
     KILN_TRY(kiln__emit(def, variant, &source, err));
     KILN_TRY(kiln__jit_warm(j->cache, def, &source, &j->target, &j->warmed, err));

@@ -37,12 +37,12 @@ static const struct {
     BYTE("vec", vec, 1, 64, true),
     BYTE("unroll", unroll, 1, 64, false),
     BYTE("tile", tile, 0, 128, true),
-    BYTE("split", split, 0, 1, false),
+    BYTE("split", split, 0, 16, true),
     BYTE("segments", segments, 0, 128, true),
     BYTE("lanes", lanes, 0, 128, true),
     SHORT("batch", batch, 0, KILN__BATCH_GREATEST, false),
     SHORT("group", group, 0, 8192, true),
-    SHORT("block", block, 1, 1024, true),
+    SHORT("block", block, 0, 1024, true),
     BYTE("exclusive", exclusive, 0, 1, false),
     BYTE("reverse", reverse, 0, 1, false),
     BYTE("fan", fan, 0, 128, true),
@@ -58,7 +58,7 @@ static const char *const accesses[] = {
     [KILN__ACCESS_SCALAR] = "scalar", [KILN__ACCESS_RAW] = "raw",
     [KILN__ACCESS_ONE] = "one",       [KILN__ACCESS_VECTOR] = "vector",
     [KILN__ACCESS_SPLAT] = "splat",   [KILN__ACCESS_STRIDED] = "strided",
-    [KILN__ACCESS_TILE] = "tile",
+    [KILN__ACCESS_TILE] = "tile",     [KILN__ACCESS_COLUMN] = "column",
 };
 
 static const char *backend_name(int backend)
@@ -166,14 +166,13 @@ static kiln_status read_backend(reading *r, const char *word, size_t width)
 
 static kiln_status read_layout(reading *r, const char *word, size_t width)
 {
-    for (int l = 0; l <= KILN__LAYOUT_COLUMNS; l++) {
+    for (int l = 0; l <= KILN__LAYOUT_REREAD; l++) {
         if (same(kiln__layout_name((kiln__layout)l), word, width)) {
             const bool reduces = l == KILN__LAYOUT_ROWS || l == KILN__LAYOUT_COLUMNS;
+            const bool rows = l == KILN__LAYOUT_HELD || l == KILN__LAYOUT_REREAD;
             r->v->layout = (uint8_t)l;
-            if (reduces != r->def->reduction)
-                return blame(r, word, width,
-                             reduces ? "only reductions have the layout class"
-                                     : "reductions do not have the layout class");
+            if (reduces != r->def->reduction || rows != (r->def->rows != NULL))
+                return blame(r, word, width, "this kind of kernel has no layout class");
             return KILN_OK;
         }
     }
@@ -255,40 +254,58 @@ static kiln_status read_field(reading *r, const char *word, size_t width)
     return KILN_OK;
 }
 
+/* The same for what combines elements: reductions, scans and row programs. */
+static kiln_status check_combining(const reading *r)
+{
+    const kiln__variant *v = r->v;
+    const size_t width = strlen(r->text);
+    const bool plain = r->def->reduction && !r->def->scan;
+    kiln_dtype dtypes[KILN_PARAM_MAX];
+
+    if (!r->def->reduction && r->def->rows == NULL)
+        return (v->keep_rank | v->split | v->segments | v->lanes | v->group) != 0
+                   ? blame(r, r->text, width, "fields of a reduction stand in")
+                   : KILN_OK;
+    if (v->keep_rank == 0 || v->keep_rank >= v->rank ||
+        (v->backend == KILN_BACKEND_CUDA && (v->group == 0 || v->group > v->block)))
+        return blame(r, r->text, width, "keep or group does not fit in");
+    if ((plain || r->def->rows != NULL) && (v->segments == 0 || v->lanes == 0))
+        return blame(r, r->text, width, "segments or lanes is missing in");
+    if (v->split > 1 && r->def->rows == NULL)
+        return blame(r, r->text, width, "only row programs have clusters, unlike");
+    for (size_t p = 0; p < v->param_count; p++)
+        dtypes[p] = (kiln_dtype)v->dtype[p];
+    if (v->batch != KILN__BATCH_NONE &&
+        (!plain || v->batch != kiln__reduce_batch(r->def, dtypes, true) ||
+         v->access[0] == KILN__ACCESS_ONE))
+        return blame(r, r->text, width, "this definition takes no such batch, unlike");
+    return KILN_OK;
+}
+
 /* What must hold among fields. */
 static kiln_status check_whole(const reading *r)
 {
     const kiln__variant *v = r->v;
     const size_t width = strlen(r->text);
     const bool tiled = v->layout == KILN__LAYOUT_TRANSPOSE;
+    const bool cuda = v->backend == KILN_BACKEND_CUDA;
 
     if (!(r->seen & 1u << KILN_COUNT_OF(fields)))
         return blame(r, r->text, width, "args= is missing in");
-    if (v->rank == 0 || v->index_bits == 0 || v->vec == 0 || v->unroll == 0 || v->block == 0)
+    if (v->rank == 0 || v->index_bits == 0 || v->vec == 0 || v->unroll == 0 ||
+        (v->block == 0 && (cuda || r->def->rows == NULL)))
         return blame(r, r->text, width, "rank, bits, vec, unroll or block is missing in");
     if (v->layout == KILN__LAYOUT_LINEAR && v->rank != 1)
         return blame(r, r->text, width, "a linear layout has rank 1, unlike");
-    if (tiled != (v->tile != 0) || (tiled && (v->rank < 2 || v->tile < 8)))
+    if ((tiled && (v->rank < 2 || v->tile < 8)) ||
+        (!tiled && v->tile != 0 && r->def->rows == NULL))
         return blame(r, r->text, width, "a transpose has rank 2 or more and a tile, unlike");
-    if (r->def->reduction && (v->keep_rank == 0 || v->keep_rank >= v->rank || v->group == 0 ||
-                              (v->group > v->block && v->backend == KILN_BACKEND_CUDA)))
-        return blame(r, r->text, width, "keep or group does not fit in");
-    if (r->def->reduction && !r->def->scan && (v->segments == 0 || v->lanes == 0))
-        return blame(r, r->text, width, "segments or lanes is missing in");
-    if (!r->def->reduction && (v->keep_rank | v->split | v->segments | v->lanes | v->group) != 0)
-        return blame(r, r->text, width, "fields of a reduction stand in");
-    kiln_dtype dtypes[KILN_PARAM_MAX];
-    for (size_t p = 0; p < v->param_count; p++)
-        dtypes[p] = (kiln_dtype)v->dtype[p];
-    if (v->batch != KILN__BATCH_NONE && (v->batch != kiln__reduce_batch(r->def, dtypes, true) ||
-                                         v->access[0] == KILN__ACCESS_ONE))
-        return blame(r, r->text, width, "this definition takes no such batch, unlike");
     if (!r->def->scan && (v->exclusive | v->reverse | v->fan) != 0)
         return blame(r, r->text, width, "fields of a scan stand in");
     for (size_t p = 0; p < v->param_count; p++)
         if (v->access[p] == KILN__ACCESS_TILE && !tiled)
             return blame(r, r->text, width, "only a transpose has tiles, unlike");
-    return KILN_OK;
+    return check_combining(r);
 }
 
 kiln_status kiln__variant_parse(const char *text, const kiln__definition *def,

@@ -279,6 +279,11 @@ bool kiln__manifest_line(const kiln__definition *def, const kiln__variant *varia
  * KILN__SNIPPET_COUNT past the end. */
 kiln__snippet_kind kiln__manifest_snippet(size_t nth, kiln__manifest_text *text_out);
 
+/* The stages and values of a row program's line, as a definition takes them: room for
+ * KILN__STAGE_MAX and KILN__VALUE_MAX. ERR_ARGUMENT for more. */
+kiln_status kiln__manifest_rows(const kiln__manifest_entry *entry, kiln__row_stage *stages,
+                                kiln__row_value *values, kiln_error *err);
+
 /* Note in the context's recorder, when it has one, that this variant was needed. (record.c) */
 void kiln__record_variant(kiln_context *ctx, const kiln__definition *def,
                           const kiln__variant *variant);

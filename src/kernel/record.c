@@ -35,10 +35,101 @@ kiln__snippet_kind kiln__manifest_snippet(size_t nth, kiln__manifest_text *text_
 /* Fields that every definition of its kind must show, also when they are empty. */
 static bool is_needed(const kiln__definition *def, kiln__manifest_text text)
 {
+    if (def->rows != NULL)
+        return false;
     return def->reduction ? text == KILN__MANIFEST_MAP || text == KILN__MANIFEST_REDUCE ||
                                 text == KILN__MANIFEST_POST
                           : text == KILN__MANIFEST_OP;
 }
+
+/* ---- row programs ------------------------------------------------------------------------------ */
+
+/* What a line of a row program needs beside what all have. */
+typedef struct row_parts {
+    kiln__manifest_stage stages[KILN__STAGE_MAX];
+    kiln__manifest_value values[KILN__VALUE_MAX];
+    char *out; /* outputs per element: the definition has both texts in one */
+} row_parts;
+
+static const struct {
+    kiln__manifest_stage_text text;
+    kiln__stage_text snippet;
+} stage_texts[] = {
+    {KILN__MANIFEST_STAGE_PREP, KILN__STAGE_PREP},
+    {KILN__MANIFEST_STAGE_MAP, KILN__STAGE_MAP},
+    {KILN__MANIFEST_STAGE_TYPE, KILN__STAGE_TYPE},
+    {KILN__MANIFEST_STAGE_REDUCE, KILN__STAGE_REDUCE},
+    {KILN__MANIFEST_STAGE_IDENTITY, KILN__STAGE_IDENTITY},
+    {KILN__MANIFEST_STAGE_POST, KILN__STAGE_POST},
+};
+
+/* Cut the outputs' text before the first one that has one element a row. False without memory. */
+static bool split_outputs(const kiln__definition *def, kiln__manifest_entry *e, row_parts *parts)
+{
+    const char *all = def->signature[1];
+    size_t first = def->input_count;
+
+    parts->out = NULL;
+    while (first < def->param_count && !def->params[first].row)
+        first++;
+    if (first == def->param_count)
+        return true;
+    e->text[KILN__MANIFEST_ROW_OUT].text = all + def->params[first].column;
+    size_t end = first == def->input_count ? 0 : def->params[first].column;
+    while (end > 0 && all[end] != ',')
+        end--;
+    parts->out = kiln__strndup(all, end);
+    e->text[KILN__MANIFEST_OUT].text = parts->out;
+    return parts->out != NULL;
+}
+
+static bool fill_row(const kiln__definition *def, kiln__manifest_entry *e, row_parts *parts)
+{
+    const kiln__row_program *rows = def->rows;
+
+    memset(parts, 0, sizeof *parts);
+    for (size_t s = 0; s < rows->stage_count; s++) {
+        for (size_t t = 0; t < KILN_COUNT_OF(stage_texts); t++) {
+            const char *text = def->snippet[kiln__stage_snippet(s, stage_texts[t].snippet)];
+            if (text[0] != '\0')
+                parts->stages[s].text[stage_texts[t].text].text = text;
+        }
+        parts->stages[s].text[KILN__MANIFEST_STAGE_RESULT].text = rows->result[s];
+    }
+    for (size_t v = 0; v < rows->value_count; v++) {
+        parts->values[v].type.text = rows->value_type[v];
+        parts->values[v].name.text = rows->value_name[v];
+    }
+    e->kind = KILN__MANIFEST_ROW;
+    e->stages = parts->stages;
+    e->stage_count = rows->stage_count;
+    e->values = parts->values;
+    e->value_count = rows->value_count;
+    return split_outputs(def, e, parts);
+}
+
+kiln_status kiln__manifest_rows(const kiln__manifest_entry *e, kiln__row_stage *stages,
+                                kiln__row_value *values, kiln_error *err)
+{
+    if (e->stage_count > KILN__STAGE_MAX || e->value_count > KILN__VALUE_MAX)
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "%zu stages and %zu values; at most %d and %d",
+                          e->stage_count, e->value_count, KILN__STAGE_MAX, KILN__VALUE_MAX);
+    for (size_t s = 0; s < e->stage_count; s++) {
+        const kiln__manifest_word *text = e->stages[s].text;
+        stages[s] = (kiln__row_stage){.prep = text[KILN__MANIFEST_STAGE_PREP].text,
+                                      .map = text[KILN__MANIFEST_STAGE_MAP].text,
+                                      .type = text[KILN__MANIFEST_STAGE_TYPE].text,
+                                      .reduce = text[KILN__MANIFEST_STAGE_REDUCE].text,
+                                      .identity = text[KILN__MANIFEST_STAGE_IDENTITY].text,
+                                      .result = text[KILN__MANIFEST_STAGE_RESULT].text,
+                                      .post = text[KILN__MANIFEST_STAGE_POST].text};
+    }
+    for (size_t v = 0; v < e->value_count; v++)
+        values[v] = (kiln__row_value){e->values[v].type.text, e->values[v].name.text};
+    return KILN_OK;
+}
+
+/* ---- lines ------------------------------------------------------------------------------------- */
 
 bool kiln__manifest_line(const kiln__definition *def, const kiln__variant *variant, kiln__buf *line)
 {
@@ -55,6 +146,7 @@ bool kiln__manifest_line(const kiln__definition *def, const kiln__variant *varia
         .layout_count = 1,
     };
     kiln__buf text = KILN__BUF_INIT;
+    row_parts parts = {.out = NULL};
     bool ok;
 
     kiln__variant_print(variant, &text);
@@ -71,6 +163,8 @@ bool kiln__manifest_line(const kiln__definition *def, const kiln__variant *varia
         if (snippet[0] != '\0' || is_needed(def, snippets[k].text))
             e.text[snippets[k].text].text = snippet;
     }
+    if (def->rows != NULL && !fill_row(def, &e, &parts))
+        line->failed = true;
     for (size_t p = 0; p < def->param_count; p++) {
         const unsigned letter = (unsigned char)def->params[p].placeholder;
         if (letter != 0 && letter < KILN_COUNT_OF(types.dtype)) {
@@ -79,7 +173,8 @@ bool kiln__manifest_line(const kiln__definition *def, const kiln__variant *varia
             e.type_count = 1;
         }
     }
-    ok = kiln__manifest_write(&e, line);
+    ok = line->failed || kiln__manifest_write(&e, line);
+    kiln__free(parts.out);
     kiln__buf_clear(&text);
     return ok;
 }
@@ -90,7 +185,7 @@ void kiln__record_variant(kiln_context *ctx, const kiln__definition *def,
     kiln__recorder *recorder = kiln__context_recorder(ctx);
     kiln__buf line = KILN__BUF_INIT;
 
-    if (recorder == NULL || def->rows != NULL) /* manifests have no fields for stages */
+    if (recorder == NULL)
         return;
     if (!kiln__manifest_line(def, variant, &line))
         kiln__recorder_complain(recorder, "kernel \"%s\" has a text that is no UTF-8", def->name);

@@ -20,6 +20,7 @@ typedef enum kiln__manifest_kind {
     KILN__MANIFEST_ELEMENTWISE,
     KILN__MANIFEST_REDUCTION,
     KILN__MANIFEST_SCAN,
+    KILN__MANIFEST_ROW,
     KILN__MANIFEST_KIND_COUNT
 } kiln__manifest_kind;
 
@@ -31,6 +32,7 @@ const char *kiln__manifest_kind_name(kiln__manifest_kind kind);
     X(NAME, "name")                                                                                \
     X(IN, "in")                                                                                    \
     X(OUT, "out")                                                                                  \
+    X(ROW_OUT, "row_out")                                                                          \
     X(PREAMBLE, "preamble")                                                                        \
     X(LOOP_PREP, "loop_prep")                                                                      \
     X(OP, "op")                                                                                    \
@@ -82,12 +84,43 @@ typedef struct kiln__manifest_axes {
     size_t at;
 } kiln__manifest_axes;
 
+/* X(ID, "field"): the texts of a row program's stage. */
+#define KILN__MANIFEST_STAGE_TEXTS(X)                                                              \
+    X(PREP, "prep")                                                                                \
+    X(MAP, "map")                                                                                  \
+    X(TYPE, "type")                                                                                \
+    X(REDUCE, "reduce")                                                                            \
+    X(IDENTITY, "identity")                                                                        \
+    X(RESULT, "result")                                                                            \
+    X(POST, "post")
+
+typedef enum kiln__manifest_stage_text {
+#define KILN__MANIFEST_STAGE_ENUM(id, name) KILN__MANIFEST_STAGE_##id,
+    KILN__MANIFEST_STAGE_TEXTS(KILN__MANIFEST_STAGE_ENUM)
+#undef KILN__MANIFEST_STAGE_ENUM
+        KILN__MANIFEST_STAGE_TEXT_COUNT
+} kiln__manifest_stage_text;
+
+/* A stage of a row program; NULL where a text is missing. */
+typedef struct kiln__manifest_stage {
+    kiln__manifest_word text[KILN__MANIFEST_STAGE_TEXT_COUNT];
+} kiln__manifest_stage;
+
+/* {"type": "float", "name": "e"}. */
+typedef struct kiln__manifest_value {
+    kiln__manifest_word type, name;
+} kiln__manifest_value;
+
 /* One line. Texts are NULL where the field is missing, lists empty. */
 typedef struct kiln__manifest_entry {
     kiln__manifest_kind kind;
     kiln__manifest_word text[KILN__MANIFEST_TEXT_COUNT];
     bool keep_dims;
     bool exclusive, reverse; /* scans that are told by shapes */
+    kiln__manifest_stage *stages; /* row programs */
+    size_t stage_count;
+    kiln__manifest_value *values;
+    size_t value_count;
     const char **options;
     size_t option_count;
     kiln__manifest_types *types;

@@ -351,6 +351,74 @@ static void read_scalars(kiln__json *j, kiln__manifest_entry *e)
     read_words(j, &e->scalars, &e->scalar_count);
 }
 
+/* The fields of a small object, each a string: {"name": "e", ...}. What is missing stays NULL. */
+static void read_texts(kiln__json *j, const char *const *names, size_t count,
+                       kiln__manifest_word *out, const char *what)
+{
+    kiln__manifest_word name;
+    bool first = true;
+
+    kiln__json_begin(j, '{', what);
+    while (kiln__json_next(j, '}', &first)) {
+        size_t f = 0;
+        if (!kiln__json_string(j, &name))
+            return;
+        while (f < count && strcmp(names[f], name.text) != 0)
+            f++;
+        if (f == count || out[f].text != NULL) {
+            kiln__json_fail(j, name.at - 1, strlen(name.text) + 2,
+                            f == count ? "there is no field \"%.60s\" here"
+                                       : "\"%.60s\" is given twice", name.text);
+            return;
+        }
+        if (kiln__json_expect(j, ':', "`:`"))
+            kiln__json_string(j, &out[f]);
+    }
+}
+
+static void read_stages(kiln__json *j, kiln__manifest_entry *e)
+{
+    static const char *const names[] = {
+#define STAGE_NAME(id, name) name,
+        KILN__MANIFEST_STAGE_TEXTS(STAGE_NAME)
+#undef STAGE_NAME
+    };
+    growing g = {.item_bytes = sizeof(kiln__manifest_stage)};
+    bool first = true;
+
+    kiln__json_begin(j, '[', "a list of stages");
+    while (kiln__json_next(j, ']', &first)) {
+        kiln__manifest_stage *stage = grow(j, &g);
+        if (stage != NULL)
+            read_texts(j, names, KILN_COUNT_OF(names), stage->text, "a stage");
+    }
+    e->stages = g.items;
+    e->stage_count = g.count;
+}
+
+static void read_values(kiln__json *j, kiln__manifest_entry *e)
+{
+    static const char *const names[] = {"type", "name"};
+    growing g = {.item_bytes = sizeof(kiln__manifest_value)};
+    bool first = true;
+
+    kiln__json_begin(j, '[', "a list of values");
+    while (kiln__json_next(j, ']', &first)) {
+        kiln__manifest_value *value = grow(j, &g);
+        kiln__manifest_word both[2] = {{NULL, 0}, {NULL, 0}};
+        (void)kiln__json_peek(j);
+        const size_t at = j->at;
+        if (value == NULL)
+            break;
+        read_texts(j, names, 2, both, "an object such as {\"type\": \"float\", \"name\": \"e\"}");
+        if (both[0].text == NULL || both[1].text == NULL)
+            kiln__json_fail(j, at, 1, "a value needs \"type\" and \"name\"");
+        *value = (kiln__manifest_value){both[0], both[1]};
+    }
+    e->values = g.items;
+    e->value_count = g.count;
+}
+
 static void read_keep_dims(kiln__json *j, kiln__manifest_entry *e)
 {
     kiln__json_bool(j, &e->keep_dims);
@@ -372,7 +440,8 @@ static void read_reverse(kiln__json *j, kiln__manifest_entry *e)
 enum {
     E = 1 << KILN__MANIFEST_ELEMENTWISE,
     R = 1 << KILN__MANIFEST_REDUCTION,
-    S = 1 << KILN__MANIFEST_SCAN
+    S = 1 << KILN__MANIFEST_SCAN,
+    W = 1 << KILN__MANIFEST_ROW
 };
 
 static const struct {
@@ -381,6 +450,7 @@ static const struct {
     [KILN__MANIFEST_ELEMENTWISE] = {"elementwise", "an elementwise kernel"},
     [KILN__MANIFEST_REDUCTION] = {"reduction", "a reduction"},
     [KILN__MANIFEST_SCAN] = {"scan", "a scan"},
+    [KILN__MANIFEST_ROW] = {"row", "a row program"},
 };
 
 const char *kiln__manifest_kind_name(kiln__manifest_kind kind)
@@ -394,28 +464,31 @@ static const struct {
     int text; /* of a text field, else -1 */
     void (*read)(kiln__json *j, kiln__manifest_entry *e);
 } fields[] = {
-    {"name", E | R | S, 0, KILN__MANIFEST_NAME, NULL},
-    {"in", E | R | S, E | R | S, KILN__MANIFEST_IN, NULL},
-    {"out", E | R | S, E | R | S, KILN__MANIFEST_OUT, NULL},
-    {"op", E, E, KILN__MANIFEST_OP, NULL},
-    {"preamble", E | R | S, 0, KILN__MANIFEST_PREAMBLE, NULL},
+    {"name", E | R | S | W, 0, KILN__MANIFEST_NAME, NULL},
+    {"in", E | R | S | W, E | R | S | W, KILN__MANIFEST_IN, NULL},
+    {"out", E | R | S | W, E | R | S | W, KILN__MANIFEST_OUT, NULL},
+    {"row_out", W, 0, KILN__MANIFEST_ROW_OUT, NULL},
+    {"op", E | W, E, KILN__MANIFEST_OP, NULL},
+    {"preamble", E | R | S | W, 0, KILN__MANIFEST_PREAMBLE, NULL},
     {"loop_prep", E, 0, KILN__MANIFEST_LOOP_PREP, NULL},
     {"after_loop", E, 0, KILN__MANIFEST_AFTER_LOOP, NULL},
     {"map", R | S, R | S, KILN__MANIFEST_MAP, NULL},
     {"reduce", R | S, R | S, KILN__MANIFEST_REDUCE, NULL},
-    {"post", R | S, R | S, KILN__MANIFEST_POST, NULL},
+    {"post", R | S | W, R | S, KILN__MANIFEST_POST, NULL},
     {"identity", R | S, 0, KILN__MANIFEST_IDENTITY, NULL},
     {"reduce_type", R | S, 0, KILN__MANIFEST_REDUCE_TYPE, NULL},
     {"named", R, 0, KILN__MANIFEST_NAMED, NULL},
     {"keep_dims", E, 0, -1, read_keep_dims},
+    {"stages", W, W, -1, read_stages},
+    {"values", W, 0, -1, read_values},
     {"exclusive", S, 0, -1, read_exclusive},
     {"reverse", S, 0, -1, read_reverse},
-    {"options", E | R | S, 0, -1, read_options},
-    {"types", E | R | S, 0, -1, read_types},
+    {"options", E | R | S | W, 0, -1, read_options},
+    {"types", E | R | S | W, 0, -1, read_types},
     {"axes", R | S, 0, -1, read_axes},
     {"shapes", E | R | S, 0, -1, read_shapes},
     {"scalars", E | R | S, 0, -1, read_scalars},
-    {"layouts", E | R | S, 0, -1, read_layouts},
+    {"layouts", E | R | S | W, W, -1, read_layouts},
 };
 
 /* Where in `fields` the entry got something; the bit behind them stands for "kind". */
@@ -444,7 +517,8 @@ static void read_kind(reading *r)
                         "this version of kiln cannot warm expressions");
     else
         kiln__json_fail(r->j, kind.at - 1, strlen(kind.text) + 2,
-                        "a kind is \"elementwise\", \"reduction\" or \"scan\", not \"%.40s\"",
+                        "a kind is \"elementwise\", \"reduction\", \"scan\" or \"row\", "
+                        "not \"%.40s\"",
                         kind.text);
 }
 

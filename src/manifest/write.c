@@ -112,9 +112,65 @@ static void put_axes(kiln__buf *out, const kiln__manifest_entry *e)
     kiln__buf_putc(out, ']');
 }
 
+static const char *const stage_names[] = {
+#define STAGE_NAME(id, name) name,
+    KILN__MANIFEST_STAGE_TEXTS(STAGE_NAME)
+#undef STAGE_NAME
+};
+
+static void put_stages(kiln__buf *out, const kiln__manifest_entry *e)
+{
+    put_name(out, "stages");
+    for (size_t k = 0; k < e->stage_count; k++) {
+        const char *between = "";
+        kiln__buf_puts(out, k == 0 ? "[{" : ",{");
+        for (int t = 0; t < KILN__MANIFEST_STAGE_TEXT_COUNT; t++) {
+            if (e->stages[k].text[t].text == NULL)
+                continue;
+            kiln__buf_printf(out, "%s\"%s\":", between, stage_names[t]);
+            put_string(out, e->stages[k].text[t].text);
+            between = ",";
+        }
+        kiln__buf_putc(out, '}');
+    }
+    kiln__buf_putc(out, ']');
+}
+
+static void put_values(kiln__buf *out, const kiln__manifest_entry *e)
+{
+    put_name(out, "values");
+    for (size_t k = 0; k < e->value_count; k++) {
+        kiln__buf_puts(out, k == 0 ? "[{\"type\":" : ",{\"type\":");
+        put_string(out, e->values[k].type.text);
+        kiln__buf_puts(out, ",\"name\":");
+        put_string(out, e->values[k].name.text);
+        kiln__buf_putc(out, '}');
+    }
+    kiln__buf_putc(out, ']');
+}
+
 static bool is_text(const char *text)
 {
     return text == NULL || kiln__utf8_check(text, strlen(text), NULL);
+}
+
+/* Whether JSON can hold all texts of an entry. */
+static bool all_text(const kiln__manifest_entry *e)
+{
+    for (int t = 0; t < KILN__MANIFEST_TEXT_COUNT; t++)
+        if (!is_text(e->text[t].text))
+            return false;
+    for (size_t k = 0; k < e->option_count; k++)
+        if (!is_text(e->options[k]))
+            return false;
+    for (size_t k = 0; k < e->stage_count; k++)
+        for (int t = 0; t < KILN__MANIFEST_STAGE_TEXT_COUNT; t++)
+            if (!is_text(e->stages[k].text[t].text))
+                return false;
+    for (size_t k = 0; k < e->value_count; k++)
+        if (!is_text(e->values[k].type.text) || !is_text(e->values[k].name.text))
+            return false;
+    return true;
 }
 
 bool kiln__manifest_write(const kiln__manifest_entry *e, kiln__buf *out)
@@ -125,12 +181,8 @@ bool kiln__manifest_write(const kiln__manifest_entry *e, kiln__buf *out)
 #undef TEXT_NAME
     };
 
-    for (int t = 0; t < KILN__MANIFEST_TEXT_COUNT; t++)
-        if (!is_text(e->text[t].text))
-            return false;
-    for (size_t k = 0; k < e->option_count; k++)
-        if (!is_text(e->options[k]))
-            return false;
+    if (!all_text(e))
+        return false;
     kiln__buf_printf(out, "{\"kind\":\"%s\"",
                      kiln__manifest_kind_name(e->kind));
     for (int t = 0; t < KILN__MANIFEST_TEXT_COUNT; t++) {
@@ -141,6 +193,10 @@ bool kiln__manifest_write(const kiln__manifest_entry *e, kiln__buf *out)
     }
     if (e->keep_dims)
         kiln__buf_puts(out, ",\"keep_dims\":true");
+    if (e->stage_count > 0)
+        put_stages(out, e);
+    if (e->value_count > 0)
+        put_values(out, e);
     if (e->exclusive)
         kiln__buf_puts(out, ",\"exclusive\":true");
     if (e->reverse)

@@ -8,6 +8,7 @@
  * because the number of multiprocessors has a say in how reductions are split.
  */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "warm/warm.h"
 
@@ -48,6 +49,18 @@ kiln_status kiln__warm_place(const kiln__manifest_entry *e, kiln_error *err)
     return err->status;
 }
 
+bool kiln__warm_fits(const kiln__definition *def, const kiln__variant *variant,
+                     const kiln__target *target, char *why)
+{
+    why[0] = '\0';
+    if (def->cuda_only && target->backend == KILN_BACKEND_CPU)
+        snprintf(why, 64, "uses `%.30s`, which only CUDA has", def->cuda_only_word);
+    else if (def->rows != NULL && variant->split > 1 && strncmp(target->name, "sm_", 3) == 0 &&
+             atoi(target->name + 3) < 90)
+        snprintf(why, 64, "is for clusters of blocks, which %.20s lacks", target->name);
+    return why[0] == '\0';
+}
+
 /* ---- definitions ------------------------------------------------------------------------------- */
 
 static kiln_status define_named(expansion *x, const kiln__manifest_types *types)
@@ -66,9 +79,16 @@ static kiln_status define(expansion *x, const kiln__manifest_types *types)
     const kiln__manifest_entry *e = x->e;
     const bool scan = e->kind == KILN__MANIFEST_SCAN;
     const bool reduction = e->kind == KILN__MANIFEST_REDUCTION || scan;
+    const bool row = e->kind == KILN__MANIFEST_ROW;
+    kiln__row_stage stages[KILN__STAGE_MAX];
+    kiln__row_value values[KILN__VALUE_MAX];
     const char *name = e->text[KILN__MANIFEST_NAME].text;
     kiln__definition_request request = {
-        .name = name != NULL ? name : scan ? "kiln_scan" : reduction ? "kiln_reduction" : NULL,
+        .name = name != NULL ? name
+                : scan       ? "kiln_scan"
+                : row        ? "kiln_row"
+                : reduction  ? "kiln_reduction"
+                             : NULL,
         .in = e->text[KILN__MANIFEST_IN].text,
         .out = e->text[KILN__MANIFEST_OUT].text,
         .options = e->options,
@@ -76,11 +96,21 @@ static kiln_status define(expansion *x, const kiln__manifest_types *types)
         .keep_dims = e->keep_dims,
         .reduction = reduction,
         .scan = scan,
+        .row_out = e->text[KILN__MANIFEST_ROW_OUT].text,
+        .stages = stages,
+        .stage_count = e->stage_count,
+        .values = values,
+        .value_count = e->value_count,
     };
+    kiln_status status = kiln__manifest_rows(e, stages, values, x->err);
     kiln__manifest_text text = KILN__MANIFEST_NAME;
 
     if (e->text[KILN__MANIFEST_NAMED].text != NULL)
         return define_named(x, types);
+    if (status != KILN_OK)
+        return status;
+    if (row && e->stage_count == 0)
+        return kiln__manifest_fail(e, 0, 1, KILN_ERR_FORMAT, x->err, "a row program has stages");
     for (size_t k = 0;; k++) {
         const kiln__snippet_kind snippet = kiln__manifest_snippet(k, &text);
         if (snippet == KILN__SNIPPET_COUNT)
@@ -373,7 +403,7 @@ static kiln_status expand_types(expansion *x, const kiln__manifest_types *types)
     KILN_TRY(define(x, types));
     KILN_TRY(bind(x, types));
     KILN_TRY(give_layouts(x, &given));
-    if (x->e->shape_count > 0 || given == 0)
+    if (x->def->rows == NULL && (x->e->shape_count > 0 || given == 0))
         KILN_TRY(plan_calls(x));
 
 done:

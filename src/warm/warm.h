@@ -9,6 +9,7 @@
 #ifndef KILN_WARM_WARM_H
 #define KILN_WARM_WARM_H
 
+#include "device/device.h"
 #include "kernel/kernel.h"
 #include "manifest/manifest.h"
 
@@ -23,10 +24,17 @@ typedef kiln_status (*kiln__warm_fn)(void *user, const kiln__definition *def,
  *   2. those that calls with its "shapes" need, on a device of any size;
  *   3. when there are neither: those of the commonest calls (docs/manifest.md).
  *
+ * Row programs are told by layouts alone.
+ *
  * ERR_FORMAT and the statuses of definitions, with file and line in the message.
  */
 kiln_status kiln__warm_expand(const kiln__manifest_entry *entry, kiln_backend backend,
                               kiln__warm_fn fn, void *user, kiln_error *err);
+
+/* Whether a kernel can be made for a target at all; `why` (64 bytes) tells of one that cannot: CUDA's
+ * words on a processor, clusters of blocks before sm_90. */
+bool kiln__warm_fits(const kiln__definition *def, const kiln__variant *variant,
+                     const kiln__target *target, char *why);
 
 /* Put "FILE:LINE: " before a message that lacks it. Returns err's status (OK for NULL). */
 kiln_status kiln__warm_place(const kiln__manifest_entry *entry, kiln_error *err);
