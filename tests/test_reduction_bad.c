@@ -387,6 +387,55 @@ static void test_reduction__device_memory_at_its_limit(void **state)
     bench_end(t, &b);
 }
 
+/* Take all that the pool still has, from large pieces to the smallest. Returns how many. */
+static size_t fill_pool(test_env *t, kiln_array **filler, size_t room)
+{
+    size_t count = 0;
+
+    kiln_context_pool_set_limit(t->ctx, 1);
+    for (int64_t bytes = 64 << 20; bytes >= 512; bytes /= 2)
+        while (count < room && kiln_array_empty(t->ctx, KILN_INT8, 1, &bytes, &filler[count],
+                                                NULL) == KILN_OK)
+            count++;
+    return count;
+}
+
+/* There is room for the result, but not for what blocks leave behind for the last one. */
+static void test_reduction__no_room_for_partial_results(void **state)
+{
+    static const int64_t tall[] = {4 << 20};
+    test_env *t = *state;
+    bench b;
+    kiln_pool_stats before, after;
+    kiln_array *x = ones(t, t->ctx, KILN_FLOAT32, 1, tall);
+    kiln_array *y = ones(t, t->ctx, KILN_FLOAT32, 0, NULL);
+    kiln_array *filler[256] = {NULL};
+    kiln_launch *launch = NULL;
+    float got = 0;
+
+    bench_make(t, &b);
+    OK(t, kiln_reduction_prepare(b.op, KILN_ARGS(x, y), NULL, &launch, &t->err));
+    OK(t, kiln_context_synchronize(t->ctx, &t->err));
+    const size_t count = fill_pool(t, filler, COUNT(filler));
+    kiln_context_pool_stats(t->ctx, &before);
+    FAILS(t, KILN_ERR_DEVICE_MEMORY, kiln_reduce(b.op, KILN_ALL_AXES, &t->err, x, y),
+          "partial results");
+    FAILS(t, KILN_ERR_DEVICE_MEMORY, kiln_launch_run(launch, NULL, &t->err), "partial results");
+    kiln_context_pool_stats(t->ctx, &after);
+    CHECK(after.used_bytes == before.used_bytes, "%zu then %zu bytes in use", before.used_bytes,
+          after.used_bytes);
+    kiln_context_pool_set_limit(t->ctx, 0);
+    for (size_t k = 0; k < count; k++)
+        kiln_array_release(filler[k]);
+    OK(t, kiln_launch_run(launch, NULL, &t->err));
+    OK(t, kiln_array_to_host(y, &got, sizeof got, NULL, &t->err));
+    assert_true(got == 4 << 20);
+    kiln_launch_destroy(launch);
+    kiln_array_release(x);
+    kiln_array_release(y);
+    bench_end(t, &b);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -403,6 +452,7 @@ int main(int argc, char **argv)
         TEST(test_reduction__released_and_foreign_arrays),
         TEST(test_reduction__an_output_that_is_also_the_input_is_safe),
         TEST(test_reduction__device_memory_at_its_limit),
+        TEST(test_reduction__no_room_for_partial_results),
     };
 
     return test_env_main(argc, argv, "test_reduction_bad", tests, COUNT(tests));

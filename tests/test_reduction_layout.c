@@ -290,25 +290,6 @@ static void test_reduction__513_by_65537(void **state)
     check_large(*state, 513, 65537);
 }
 
-/* More elements than 32 bits count, from one byte of memory: stride 0. */
-static void test_reduction__more_elements_than_32_bits_count(void **state)
-{
-    test_env *t = *state;
-    const int64_t one = 1, shape[] = {3, (INT64_C(1) << 31) + 5};
-    kiln_array *x = NULL, *wide = NULL, *y = NULL;
-    int64_t got[3] = {0};
-
-    OK(t, kiln_array_full(t->ctx, KILN_INT8, 1, &one, 3.0, &x, &t->err));
-    OK(t, kiln_array_broadcast_to(x, 2, shape, &wide, &t->err));
-    OK(t, kiln_array_reduce(KILN_REDUCE_SUM, wide, KILN_AXES(1), false, &y, &t->err));
-    OK(t, kiln_array_to_host(y, got, sizeof got, NULL, &t->err));
-    for (int k = 0; k < 3; k++)
-        assert_true(got[k] == 3 * shape[1]);
-    kiln_array_release(x);
-    kiln_array_release(wide);
-    kiln_array_release(y);
-}
-
 /* ---- several inputs ---- */
 
 static void add_product(host_state *state, const host_value *in, int64_t position)
@@ -469,7 +450,6 @@ int main(int argc, char **argv)
         TEST(test_reduction__eight_byte_elements_in_every_shape),
         TEST(test_reduction__512_by_65536),
         TEST(test_reduction__513_by_65537),
-        TEST(test_reduction__more_elements_than_32_bits_count),
         TEST(test_reduction__two_inputs_in_every_layout),
         TEST(test_reduction__outputs_in_every_layout),
     };

@@ -288,6 +288,12 @@ kiln_status kiln__workspace_make(kiln__device *device, const kiln__workspace_nee
         own = (size_t)need->ticket_count * sizeof(int);
     if (status == KILN_OK)
         status = kiln__pool_alloc(device, parts + own, stream, out, err);
+    if (status == KILN_ERR_DEVICE_MEMORY && err != NULL) {
+        char low[KILN_ERROR_MESSAGE_BYTES];
+        snprintf(low, sizeof low, "%s", err->message);
+        return kiln__fail(err, status, "no room for the %zu bytes of partial results: %.400s",
+                          parts + own, low);
+    }
     if (status != KILN_OK)
         return status;
     char *at = (*out)->address;
