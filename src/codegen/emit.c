@@ -128,7 +128,7 @@ static bool is_result(const emitter *e, size_t p)
 
 /* Row programs: as row_emit.h has them. */
 #define KILN__ROW_PARAMS(X)                                                                        \
-    X(holds) X(sees) X(late) X(splat) X(stores) X(loads_first) X(results)
+    X(holds) X(sees) X(late) X(splat) X(stores) X(loads_first) X(results) X(buffers) X(gathers) X(others)
 #define KILN__ROW_PARAM(which)                                                                     \
     static bool row_##which(const emitter *e, size_t p)                                            \
     {                                                                                              \
@@ -679,8 +679,9 @@ static void list_reduce_slots(const emitter *e, slot_list *l)
 /* ... of a row program, ... */
 static void list_row_slots(const emitter *e, slot_list *l)
 {
-    static const kiln__word words[] = {KILN__WORD_OUTPUTS, KILN__WORD_LENGTH, KILN__WORD_COUNT_ALL};
-    for (size_t w = 0; w < KILN_COUNT_OF(words); w++)
+    static const kiln__word words[] = {KILN__WORD_OUTPUTS, KILN__WORD_LENGTH, KILN__WORD_COUNT_ALL,
+        KILN__WORD_CHUNK, KILN__WORD_SPLITS, KILN__WORD_PARTS, KILN__WORD_TICKETS};
+    for (size_t w = 0; w < (on_cuda(e) || e->v->tile == 0 ? 3u : KILN_COUNT_OF(words)); w++)
         add_slot(l, KILN__SLOT_WORD, 0, words[w], 8);
     add_axes(l, all_axes(e), KILN__SLOT_EXTENT, 0, 8);
     add_axes(l, divided_axes(e), KILN__SLOT_DIVISOR, 0, e->v->index_bits == 32 ? 16 : 32);

@@ -98,6 +98,25 @@ bool kiln__row_results(const kiln__row_emit *e, size_t p)
     return is_output(e, p) && e->def->params[p].row;
 }
 
+bool kiln__row_buffers(const kiln__row_emit *e, size_t p)
+{
+    return e->v->backend == KILN_BACKEND_CPU && e->v->tile != 0 &&
+           (kiln__row_stores(e, p) ||
+            (is_element_input(e, p) && e->v->access[p] != KILN__ACCESS_COLUMN));
+}
+
+bool kiln__row_gathers(const kiln__row_emit *e, size_t p)
+{
+    return kiln__row_buffers(e, p) && (is_input(e, p) || e->def->params[p].read_first);
+}
+
+bool kiln__row_others(const kiln__row_emit *e, size_t p)
+{
+    const uint8_t access = e->v->access[p];
+    return e->def->rows != NULL && !kiln__row_buffers(e, p) && access != KILN__ACCESS_SCALAR &&
+           access != KILN__ACCESS_RAW && access != KILN__ACCESS_ONE;
+}
+
 static bool any_param(const kiln__row_emit *e, bool (*is)(const kiln__row_emit *, size_t))
 {
     for (size_t p = 0; p < e->def->param_count; p++)
@@ -167,6 +186,7 @@ int kiln__row_test(const kiln__row_emit *e, const char *name, size_t bytes, size
     } rows[] = {
         {"held", in_registers(e)},
         {"p.held", kiln__row_holds(e, p)},
+        {"p.buffered", kiln__row_buffers(e, p)},
         {"late", any_param(e, kiln__row_late)},
         {"once", is_once(e)},
         {"one_row", e->v->group == e->v->block},
@@ -312,6 +332,7 @@ bool kiln__row_put(const kiln__row_emit *e, const char *name, size_t bytes, size
         {"side_by_side", NULL, v->group > 0 ? v->block / v->group : 1},
         {"resident", NULL, resident_blocks(e)},
         {"row_bytes", NULL, KILN__CPU_ROW_BYTES},
+        {"tile", NULL, v->tile},
         {"value_bytes", NULL, all_value_bytes(e)},
         {"slot_count", NULL, slot_count(v)},
         {"p.byte", e->def->params[p].output ? "char" : "const char", 0},

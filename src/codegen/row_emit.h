@@ -28,6 +28,12 @@ bool kiln__row_stores(const kiln__row_emit *e, size_t p);
 bool kiln__row_loads_first(const kiln__row_emit *e, size_t p);
 bool kiln__row_results(const kiln__row_emit *e, size_t p);
 
+/* cpu, turned: what a tile of rows has buffers for, inputs and outputs; those to be filled from memory
+ * first; and every other array that moves. */
+bool kiln__row_buffers(const kiln__row_emit *e, size_t p);
+bool kiln__row_gathers(const kiln__row_emit *e, size_t p);
+bool kiln__row_others(const kiln__row_emit *e, size_t p);
+
 /* Move to item `nth` of "stages", "earlier" or "values": 1, 0 at the end, -1 for other lists. */
 int kiln__row_item(kiln__row_emit *e, const char *list, size_t bytes, int nth);
 

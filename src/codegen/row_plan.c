@@ -40,7 +40,10 @@ enum {
     CPU_LANES = 16,
     CPU_LANES_LENGTH = 64,
     CPU_CHUNK_ELEMENTS = 1 << 14,
-    CPU_CACHED_BYTES = 1 << 20 /* of a row that is still in cache when the next stage reads it */
+    CPU_CACHED_BYTES = 1 << 20, /* of a row that is still in cache when the next stage reads it */
+    CPU_TILE_LEAST = 16,        /* rows of a tile */
+    CPU_TILE_MOST = 64,
+    CPU_TILE_BYTES = 16 << 20
 };
 
 static int64_t divide_up(int64_t a, int64_t b)
@@ -288,11 +291,42 @@ bool kiln__row_is_held(kiln_backend backend, bool clusters, int64_t length, int6
 
 /* ---- cpu ------------------------------------------------------------------------------------------- */
 
-static void on_cpu(kiln__plan *plan, const kiln__definition *def)
+/* Rows that lie beside each other in memory go through buffers, a tile of them at a time: as many as
+ * fill a core's second cache, and lines of memory. False where not even those of one line fit. */
+static bool fill_tiles(kiln__plan *plan, const kiln__definition *def, int units, int64_t across)
 {
     kiln__variant *v = &plan->variant;
     const int64_t length = plan->word[KILN__WORD_LENGTH];
-    int64_t bytes = 0;
+    int64_t bytes = 0, tile = CPU_TILE_MOST;
+
+    for (size_t p = 0; p < def->param_count; p++)
+        if (is_element(v, p) && v->access[p] != KILN__ACCESS_COLUMN)
+            bytes += length * (int64_t)kiln_dtype_size(v->dtype[p]);
+    while (tile > CPU_TILE_LEAST && tile * bytes > CPU_CACHED_BYTES)
+        tile /= 2;
+    if (across < tile)
+        tile = power_up(across);
+    if (tile * bytes > CPU_TILE_BYTES || bytes == 0)
+        return false;
+    v->tile = (uint8_t)tile;
+    for (size_t p = 0; p < def->param_count; p++)
+        if (v->access[p] == KILN__ACCESS_STRIDED)
+            v->access[p] = KILN__ACCESS_VECTOR; /* in the buffer */
+    plan->word[KILN__WORD_CHUNK] = tile * bytes + 64 * (int64_t)def->param_count;
+    plan->word[KILN__WORD_SPLITS] = plan->ticket_count = units + 1;
+    plan->part_count =
+        divide_up(plan->word[KILN__WORD_CHUNK] * (units + 1), KILN__PART_BYTES_MAX);
+    plan->word[KILN__WORD_CHUNK] = plan->word[KILN__WORD_CHUNK] / 64 * 64;
+    plan->grid = plan->word[KILN__WORD_OUTPUTS] / across * divide_up(across, tile);
+    return true;
+}
+
+static void on_cpu(kiln__plan *plan, const kiln__definition *def, int units, bool turned,
+                   int64_t across)
+{
+    kiln__variant *v = &plan->variant;
+    const int64_t length = plan->word[KILN__WORD_LENGTH];
+    int64_t bytes = 0, each = length;
 
     for (size_t k = 0; k < def->rows->value_count; k++)
         bytes += kiln__row_value_bytes(def, v, k);
@@ -300,8 +334,10 @@ static void on_cpu(kiln__plan *plan, const kiln__definition *def)
                                                                   : KILN__LAYOUT_REREAD;
     v->group = v->block = 1;
     plan->grid = plan->word[KILN__WORD_OUTPUTS];
+    if (turned && length > 0 && across > 0 && fill_tiles(plan, def, units, across))
+        each *= v->tile;
     plan->units_together =
-        (uint32_t)(length >= CPU_CHUNK_ELEMENTS ? 1 : CPU_CHUNK_ELEMENTS / (length + 1));
+        (uint32_t)(each >= CPU_CHUNK_ELEMENTS ? 1 : CPU_CHUNK_ELEMENTS / (each + 1));
 }
 
 /* ---- the whole --------------------------------------------------------------------------------------- */
@@ -383,7 +419,7 @@ void kiln__row_plan_make(const kiln__definition *def, kiln_backend backend, int 
     choose_access(def, operands, &keep, &red, v);
     const int64_t rows = product(&keep), elements = product(&red);
     const bool cuda = backend != KILN_BACKEND_CPU;
-    const bool turned = cuda && is_turned(&keep, &red, v);
+    const bool turned = is_turned(&keep, &red, v);
     v->split = v->segments = v->unroll = v->vec = 1;
     if (cuda && !turned)
         v->vec = (uint8_t)choose_vec(&keep, &red, operands, v);
@@ -399,5 +435,5 @@ void kiln__row_plan_make(const kiln__definition *def, kiln_backend backend, int 
     if (cuda)
         on_cuda(plan, def, units, clusters, turned, keep.shape[keep.rank - 1]);
     else
-        on_cpu(plan, def);
+        on_cpu(plan, def, units, turned && red.rank == 1, keep.shape[keep.rank - 1]);
 }

@@ -36,6 +36,13 @@ struct kiln__args {
     kiln__raw<${p.const}${p.type}, ${p.raw_rank}, ${p.raw_contiguous}> raw_${p.name};
 //% end
     long long rows, length, count;
+//% if !cuda
+//% if turned
+    long long chunk, splits;
+    char *parts;
+    int *tickets;
+//% end
+//% end
 //% for a in axes
     long long shape_${a.n};
 //% end

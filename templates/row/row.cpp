@@ -1,0 +1,120 @@
+//# One row of a cpu, from kiln__base_*: all stages, then the outputs.
+//% for s in stages
+//% insert row/stage.cpp
+        kiln__part_${s.n} kiln__acc_${s.n}[kiln__L];
+        for (int kiln__l = 0; kiln__l < kiln__L; kiln__l++)
+            kiln__acc_${s.n}[kiln__l] = kiln__empty_${s.n}();
+        for (long long kiln__j = 0; kiln__j < kiln__a.length;) {
+//% insert row/locate.cpp
+//% for p in row_sees
+//% insert row/along.cpp
+//% end
+//% if s.heavy
+            // Computed apart, so that the compiler calls the C library for a vector at a time.
+            for (long long kiln__k = 0; kiln__k < kiln__run; kiln__k += kiln__T) {
+                const int kiln__count = kiln__run - kiln__k < kiln__T ? (int)(kiln__run - kiln__k) : kiln__T;
+                kiln__type_${s.n} kiln__tile[kiln__T];
+                KILN_INDEPENDENT
+                for (int kiln__l = 0; kiln__l < kiln__count; kiln__l++)
+                    kiln__tile[kiln__l] = kiln__map_${s.n}(0
+//% for p in row_sees
+                        , *(const ${p.type} *)(kiln__row_${p.name} + (kiln__k + kiln__l) * kiln__step_${p.name})
+//% end
+//% if held
+//% for v in values
+                        , kiln__val_${v.name}[kiln__j + kiln__k + kiln__l]
+//% end
+//% end
+                    );
+                int kiln__m = 0;
+                for (; kiln__m + kiln__L <= kiln__count; kiln__m += kiln__L)
+                    for (int kiln__l = 0; kiln__l < kiln__L; kiln__l++)
+                        kiln__fold_${s.n}(kiln__acc_${s.n}[kiln__l], kiln__tile[kiln__m + kiln__l]);
+                for (; kiln__m < kiln__count; kiln__m++)
+                    kiln__fold_${s.n}(kiln__acc_${s.n}[0], kiln__tile[kiln__m]);
+            }
+//% else
+            long long kiln__k = 0;
+            for (; kiln__k + kiln__L <= kiln__run; kiln__k += kiln__L) {
+                KILN_INDEPENDENT
+                for (int kiln__l = 0; kiln__l < kiln__L; kiln__l++)
+                    kiln__fold_${s.n}(kiln__acc_${s.n}[kiln__l], kiln__map_${s.n}(0
+//% for p in row_sees
+                        , *(const ${p.type} *)(kiln__row_${p.name} + (kiln__k + kiln__l) * kiln__step_${p.name})
+//% end
+//% if held
+//% for v in values
+                        , kiln__val_${v.name}[kiln__j + kiln__k + kiln__l]
+//% end
+//% end
+                    ));
+            }
+            for (; kiln__k < kiln__run; kiln__k++)
+                kiln__fold_${s.n}(kiln__acc_${s.n}[0], kiln__map_${s.n}(0
+//% for p in row_sees
+                    , *(const ${p.type} *)(kiln__row_${p.name} + kiln__k * kiln__step_${p.name})
+//% end
+//% if held
+//% for v in values
+                    , kiln__val_${v.name}[kiln__j + kiln__k]
+//% end
+//% end
+                ));
+//% end
+            kiln__j += kiln__run;
+        }
+        for (int kiln__h = kiln__L / 2; kiln__h > 0; kiln__h /= 2)
+            for (int kiln__l = 0; kiln__l < kiln__h; kiln__l++)
+                kiln__acc_${s.n}[kiln__l] = kiln__merge_${s.n}(kiln__acc_${s.n}[kiln__l], kiln__acc_${s.n}[kiln__l + kiln__h]);
+        const kiln__type_${s.n} ${s.result} = kiln__value_${s.n}(kiln__acc_${s.n}[0]);
+//% if s.post
+${s.post}
+//% end
+
+//% end
+//% insert row/op.cpp
+//% if row_elements
+        for (long long kiln__j = 0; kiln__j < kiln__a.length;) {
+//% insert row/locate.cpp
+//% for p in row_sees
+//% insert row/along.cpp
+//% end
+//% for p in row_stores
+//% insert row/along.cpp
+//% end
+            KILN_INDEPENDENT
+            for (long long kiln__k = 0; kiln__k < kiln__run; kiln__k++) {
+//% for p in row_stores
+                ${p.type} kiln__out_${p.name};
+//% end
+//% for p in row_loads_first
+                kiln__out_${p.name} = *(const ${p.type} *)(kiln__row_${p.name} + kiln__k * kiln__step_${p.name});
+//% end
+                kiln__op(0
+//% for p in row_sees
+                    , *(const ${p.type} *)(kiln__row_${p.name} + kiln__k * kiln__step_${p.name})
+//% end
+//% if held
+//% for v in values
+                    , kiln__val_${v.name}[kiln__j + kiln__k]
+//% end
+//% end
+//% for p in row_stores
+                    , kiln__out_${p.name}
+//% end
+                );
+//% for p in row_stores
+                *(${p.type} *)(kiln__row_${p.name} + kiln__k * kiln__step_${p.name}) = kiln__out_${p.name};
+//% end
+            }
+            kiln__j += kiln__run;
+        }
+//% end
+//% if row_outputs
+        {
+//% for p in row_results
+            char *const kiln__row_${p.name} = kiln__base_${p.name};
+//% end
+//% insert row/results.cpp
+        }
+//% end
