@@ -29,7 +29,7 @@ typedef enum oracle_op {
     ORACLE_SQUARE,
     ORACLE_TANH, /* floats */
     ORACLE_EXP,  /* floats */
-    ORACLE_SQRT_ABS, /* floats: two nodes of the graph */
+    ORACLE_ROOT, /* floats: sqrt(|x| + 1) */
     ORACLE_LESS,     /* integers to bool */
     ORACLE_WHERE,    /* bool, two alike */
     ORACLE_TO_FLOAT,

@@ -220,8 +220,8 @@ static kiln_node record_code(const program *p, const oracle_code *c, const kiln_
         return kiln_tanh(x);
     case ORACLE_EXP:
         return kiln_exp(x);
-    case ORACLE_SQRT_ABS:
-        return kiln_sqrt(kiln_absolute(x));
+    case ORACLE_ROOT:
+        return kiln_sqrt(kiln_add(kiln_absolute(x), 1));
     case ORACLE_LESS:
         return kiln_less(x, y);
     case ORACLE_WHERE:

@@ -69,6 +69,7 @@ typedef struct kiln__low {
     bool needed;
     bool in_rows;      /* computed by a row program */
     bool stored;       /* computed ones: kept in memory by the kernel that computes it */
+    bool cut;          /* stored so that what uses it becomes another kernel */
     bool epilogue;     /* stored by a reduction's kernel */
     bool c_order;      /* must be stored in C-order */
     bool read;         /* some kernel reads it from memory */
@@ -191,9 +192,11 @@ uint32_t kiln__lower_reshape(kiln__build *b, uint32_t node, uint32_t operand);
 /* ---- plan.c --- */
 void kiln__plan_program(kiln__build *b);
 void kiln__plan_list(kiln__build *b, uint32_t **list, size_t *count, size_t *room, uint32_t id);
+/* Bytes of a reduction's accumulator, from above. */
+size_t kiln__part_bytes(const kiln__build *b, const kiln__low *n);
 /* The operand behind views. */
 uint32_t kiln__behind(const kiln__build *b, uint32_t low);
-/* Whether `node`, at level `level` of a kernel of this kind, is computed there rather than read. */
+/* Whether a kernel computes a low rather than read it from memory. */
 bool kiln__inlined(const kiln__plan_kernel *kernel, const kiln__low *n);
 
 /* ---- rows.c --- */

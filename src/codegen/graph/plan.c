@@ -192,8 +192,7 @@ static void store_large(kiln__build *b)
             (!n->loads && !n->reduces) || n->weight < NODES_MAX / 8)
             continue;
         const measure m = measure_of(b, id);
-        if (m.nodes > NODES_MAX / 2 || m.leaves > LEAVES_MAX / 2)
-            n->stored = true;
+        n->stored = n->cut = m.nodes > NODES_MAX / 2 || m.leaves > LEAVES_MAX / 2;
     }
 }
 
@@ -261,8 +260,7 @@ static void join_loop(kiln__build *b, uint32_t id, int level)
     n->kernel = k;
 }
 
-/* Bytes of a reduction's accumulator, from above. */
-static size_t part_bytes(const kiln__build *b, const kiln__low *n)
+size_t kiln__part_bytes(const kiln__build *b, const kiln__low *n)
 {
     const kiln_dtype dtype = b->lows[n->operand[0]].dtype;
     const size_t value = kiln_dtype_size(dtype) < 8 ? 8 : kiln_dtype_size(dtype);
@@ -281,9 +279,9 @@ static size_t part_bytes(const kiln__build *b, const kiln__low *n)
 
 static bool fits_pass(const kiln__build *b, const kiln__plan_kernel *k, const kiln__low *n)
 {
-    size_t bytes = part_bytes(b, n);
+    size_t bytes = kiln__part_bytes(b, n);
     for (size_t m = 0; m < k->member_count; m++)
-        bytes += part_bytes(b, &b->lows[k->members[m]]);
+        bytes += kiln__part_bytes(b, &b->lows[k->members[m]]);
     return k->member_count < MEMBERS_MAX && bytes <= KILN__PART_BYTES_MAX;
 }
 
@@ -410,7 +408,7 @@ static int ready(kiln__build *b, uint32_t id, int context)
             level = ready_operands(b, id, context);
         else {
             level = level_of(b, id); /* decides n->epilogue as well */
-            level += context != CONTEXT_SAME || n->epilogue || n->rows != NULL;
+            level += context != CONTEXT_SAME || n->epilogue || n->cut || n->rows != NULL;
         }
         break;
     }
@@ -589,7 +587,7 @@ bool kiln__inlined(const kiln__plan_kernel *kernel, const kiln__low *n)
         return true;
     switch (kernel->kind) {
     case KILN__STEP_LOOP:
-        return n->rows == NULL && !n->epilogue && n->level == kernel->level;
+        return n->rows == NULL && !n->epilogue && !n->cut && n->level == kernel->level;
     case KILN__STEP_REDUCE:
         return n->kernel == kernel || (n->ready[CONTEXT_REDUCE] != 0 &&
                                        n->ready[CONTEXT_REDUCE] <= n->level);

@@ -175,6 +175,7 @@ static void collect_members(family *f, const bool *tried)
     for (uint32_t id = 1; id < b->low_count && f->count < FAMILY_MAX; id++) {
         const kiln__low *n = &b->lows[id];
         if (!n->needed || n->kind != KILN__LOW_REDUCE || n->rows != NULL || tried[id] ||
+            n->op == KILN_REDUCE_ARGMIN || n->op == KILN_REDUCE_ARGMAX || /* need positions */
             !kiln__same_shape(n->space_rank, n->space, f->sample->space_rank, f->sample->space) ||
             memcmp(n->reduced, f->sample->reduced,
                    (size_t)n->space_rank * sizeof *n->reduced) != 0)
@@ -209,6 +210,7 @@ static uint32_t find_roots(family *f)
 static bool take_members(family *f, uint32_t used)
 {
     int a_stage[STAGES_MAX + 1] = {0};
+    size_t bytes[STAGES_MAX + 1] = {0};
     for (int m = 0; m < f->count; m++)
         if (f->uses[m] != 0)
             used |= f->uses[m] | 1u << m;
@@ -224,6 +226,9 @@ static bool take_members(family *f, uint32_t used)
         if (!f->taken[m])
             continue;
         if (f->stage[m] >= STAGES_MAX || ++a_stage[f->stage[m]] > MEMBERS_A_STAGE)
+            return false;
+        bytes[f->stage[m]] += kiln__part_bytes(f->b, &f->b->lows[f->members[m]]);
+        if (bytes[f->stage[m]] > KILN__PART_BYTES_MAX)
             return false;
     }
     return used != 0;
@@ -303,10 +308,38 @@ static bool of_results(const family *f, uint32_t id, uint32_t *uses)
     return true;
 }
 
+/* Other reductions of the same rows come along: what they read is there. */
+static void take_others(family *f)
+{
+    int first_stage = 0;
+    size_t bytes = 0;
+    for (int m = 0; m < f->count; m++) {
+        if (!f->taken[m] || f->stage[m] != 0)
+            continue;
+        first_stage++;
+        bytes += kiln__part_bytes(f->b, &f->b->lows[f->members[m]]);
+    }
+    for (int m = 0; m < f->count && first_stage < MEMBERS_A_STAGE; m++) {
+        met one;
+        if (f->taken[m])
+            continue;
+        walk_from(f, f->b->lows[f->members[m]].operand[0], false, &one);
+        const size_t more = kiln__part_bytes(f->b, &f->b->lows[f->members[m]]);
+        if (one.bad || one.uses != 0 || one.outside_count != 0 ||
+            bytes + more > KILN__PART_BYTES_MAX)
+            continue;
+        bytes += more;
+        f->taken[m] = true;
+        f->stage[m] = 0;
+        first_stage++;
+    }
+}
+
 static void make_family(family *f)
 {
     kiln__build *b = f->b;
     kiln__row_family *made = kiln__build_alloc(b, sizeof *made);
+    take_others(f);
     made->sample = f->sample;
     made->next = b->families;
     b->families = made;
@@ -335,7 +368,8 @@ void kiln__find_rows(kiln__build *b)
     for (uint32_t id = 1; id < b->low_count; id++) {
         const kiln__low *n = &b->lows[id];
         bool reduces_some = false;
-        if (!n->needed || n->kind != KILN__LOW_REDUCE || n->rows != NULL || tried[id])
+        if (!n->needed || n->kind != KILN__LOW_REDUCE || n->rows != NULL || tried[id] ||
+            n->op == KILN_REDUCE_ARGMIN || n->op == KILN_REDUCE_ARGMAX)
             continue;
         for (int a = 0; a < n->space_rank; a++)
             reduces_some = reduces_some || n->reduced[a];

@@ -123,30 +123,17 @@ static int64_t touched_bytes(int rank, const int64_t *shape, const int64_t *stri
     return bytes;
 }
 
-/* Whether a view is the value itself, so that its array can be passed as it is. */
-static bool is_whole(const kiln__build *b, const kiln__step_param *p)
+/* Whether a view is the value itself, of this shape and these strides, so that its array can be
+ * passed as it is. */
+static bool is_whole(const kiln__step_param *p, int rank, const int64_t *shape,
+                     const int64_t *strides)
 {
-    int rank;
-    const int64_t *shape, *strides = NULL;
-    if (p->kind == KILN__VALUE_ARG) {
-        const kiln__graph_arg *arg = &b->args[p->index];
-        if (!arg->is_array) { /* an output allocated by the call: laid out as it was placed */
-            const kiln__made *made = &b->program->outputs[p->index - b->ir->input_count];
-            rank = made->rank;
-            shape = made->shape;
-        } else {
-            rank = arg->rank;
-            shape = arg->shape;
-            strides = arg->strides;
-        }
-    } else {
-        rank = b->program->temps[p->index].rank;
-        shape = b->program->temps[p->index].shape;
-    }
     if (p->offset != 0 || !kiln__same_shape(p->rank, p->shape, rank, shape))
         return false;
-    return strides == NULL || rank == 0 ||
-           memcmp(p->strides, strides, (size_t)rank * sizeof *strides) == 0;
+    for (int a = 0; a < rank; a++)
+        if (shape[a] > 1 && p->strides[a] != strides[a])
+            return false;
+    return true;
 }
 
 static kiln__step_param *add_param(kiln__writer *w, kiln__buf *signature, kiln_dtype dtype,
@@ -237,7 +224,11 @@ const char *kiln__input_param(kiln__writer *w, uint32_t low, const kiln__axis_ma
     view.dtype = n->dtype;
     view.bytes = touched_bytes(view.rank, view.shape, view.strides, n->dtype);
     *p = view;
-    p->whole = is_whole(b, p);
+    if (n->kind == KILN__LOW_LEAF)
+        p->whole = is_whole(p, b->args[p->index].rank, b->args[p->index].shape,
+                            b->args[p->index].strides);
+    else if (n->kind != KILN__LOW_RESHAPED)
+        p->whole = is_whole(p, n->rank, n->shape, n->value.strides);
     w->step->bytes_read += p->bytes;
     note_read(w, p);
     return name;
@@ -261,7 +252,7 @@ const char *kiln__output_param(kiln__writer *w, uint32_t low, int rank, const in
     p->shape = kiln__build_copy(b, shape, (size_t)rank * sizeof *shape);
     p->strides = kiln__build_copy(b, strides, (size_t)rank * sizeof *strides);
     p->bytes = n->size * (int64_t)kiln_dtype_size(n->dtype);
-    p->whole = is_whole(b, p);
+    p->whole = is_whole(p, n->rank, n->shape, n->value.strides);
     w->step->bytes_written += p->bytes;
     return name;
 }
