@@ -118,7 +118,7 @@ typedef struct sight {
 static void transpose(kiln__build *b, uint32_t node, const kiln__low *o, sight *s)
 {
     const kiln__node *n = &b->ir->nodes[node];
-    const int64_t *axes = b->ir->data + n->data;
+    const int64_t *axes = n->all_axes ? NULL : b->ir->data + n->data;
     bool seen[KILN_RANK_MAX] = {false};
 
     if (!n->all_axes && n->data_count != (uint32_t)o->rank)
