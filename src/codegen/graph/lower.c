@@ -316,13 +316,133 @@ static void reduce_shape(kiln__build *b, uint32_t node, kiln__low *made)
             kiln__build_fail(b, node, KILN_ERR_AXIS, "axis %d is given twice", a);
         made->reduced[a] = true;
     }
-    made->keepdims = n->keepdims;
     made->shape = kiln__build_alloc(b, (size_t)made->space_rank * sizeof *made->shape);
     made->rank = 0;
     for (int a = 0; a < made->space_rank; a++)
-        if (!made->reduced[a] || n->keepdims)
+        if (!made->reduced[a] || made->keepdims)
             made->shape[made->rank++] = made->reduced[a] ? 1 : made->space[a];
     made->size = kiln__low_size(b, node, made->rank, made->shape, made->dtype);
+}
+
+/* A REDUCE of `x` as a recorded node reduces, but perhaps by another `op`. */
+static uint32_t reduce_low(kiln__build *b, uint32_t node, int op, uint32_t x, bool keepdims)
+{
+    const kiln__low *o = &b->lows[x];
+    const kiln__reduce_row *row = kiln__reduce_row_find(op, o->dtype);
+    if (row == NULL)
+        kiln__build_fail(b, node, KILN_ERR_DTYPE, "it does not take %s: complex numbers have no order",
+                         kiln_dtype_name(o->dtype));
+    kiln__low made = {.kind = KILN__LOW_REDUCE,
+                      .dtype = kiln__reduce_result(row, o->dtype),
+                      .op = op,
+                      .space_rank = o->rank,
+                      .space = o->shape,
+                      .keepdims = keepdims,
+                      .origin = node};
+    reduce_shape(b, node, &made);
+    int64_t elements = 1;
+    for (int a = 0; a < o->rank; a++)
+        elements *= made.reduced[a] ? o->shape[a] != 0 : 1;
+    if (elements == 0 && kiln__reduce_needs_elements(row))
+        kiln__build_fail(b, node, KILN_ERR_IDENTITY, "no elements have no such value: the shape is %s",
+                         kiln__build_shape(b, o->rank, o->shape));
+    return add_over(b, &made, &x, 1);
+}
+
+/* An operation that no one recorded, over lows of its loop's dtype. */
+static uint32_t low_op(kiln__build *b, uint32_t node, kiln_op op, const uint32_t *operands,
+                       size_t count)
+{
+    kiln__low made = {.kind = KILN__LOW_EXPR, .origin = node};
+    kiln__op_type types[KILN__OP_ARITY_MAX];
+    kiln_error err = KILN_ERROR_INIT;
+    memset(types, 0, sizeof types);
+    for (size_t k = 0; k < count; k++)
+        types[k].dtype = b->lows[operands[k]].dtype;
+    check_resolved(b, node, kiln__op_resolve(kiln__op_find(op), types, &made.loop, &err), &err);
+    made.dtype = made.loop.out;
+    shape_over(b, node, operands, count, &made);
+    made.size = kiln__low_size(b, node, made.rank, made.shape, made.dtype);
+    return add_over(b, &made, operands, count);
+}
+
+/* Bytes that arrays of the same shape beneath a low hold for each element; of those whose rows are
+ * neighbours in memory more, of the others less than 0. */
+static void row_bytes(const kiln__build *b, uint32_t low, const bool *reduced, int64_t *bytes,
+                      int64_t *weight)
+{
+    const kiln__low *n = &b->lows[low];
+    int64_t along = INT64_MAX, across = INT64_MAX;
+    if (n->kind != KILN__LOW_LEAF) {
+        for (uint32_t k = 0; kiln__low_computed(n) && k < n->operand_count; k++) {
+            const kiln__low *o = &b->lows[n->operand[k]];
+            if (kiln__same_shape(n->rank, n->shape, o->rank, o->shape))
+                row_bytes(b, n->operand[k], reduced, bytes, weight);
+        }
+        return;
+    }
+    for (int a = 0; a < n->rank; a++) {
+        const int64_t stride = n->strides[a] < 0 ? -n->strides[a] : n->strides[a];
+        int64_t *least = reduced[a] ? &along : &across;
+        if (n->shape[a] > 1 && stride > 0 && stride < *least)
+            *least = stride;
+    }
+    *bytes += (int64_t)kiln_dtype_size(n->dtype);
+    *weight += (along <= across ? 1 : -1) * (int64_t)kiln_dtype_size(n->dtype);
+}
+
+/* Whether some view takes a recorded node: a reduction's result that goes back to its rows. */
+static bool is_viewed(const kiln__build *b, uint32_t node)
+{
+    for (uint32_t id = node + 1; id < b->ir->node_count; id++)
+        if (b->wanted[id] && b->ir->nodes[id].kind == KILN__NODE_VIEW &&
+            b->ir->edges[b->ir->nodes[id].operands] == node)
+            return true;
+    return false;
+}
+
+/* Whether variances are better computed in two steps, a mean and then squared deviations from it: in
+ * rows that are held on chip the second step costs no memory, and both are plain sums. */
+static bool in_two_steps(const kiln__build *b, uint32_t node, uint32_t x)
+{
+    const kiln__node *n = &b->ir->nodes[node];
+    const kiln__low *o = &b->lows[x];
+    bool reduced[KILN_RANK_MAX];
+    int64_t length = 1, bytes = 0, weight = 0;
+    if (kiln_dtype_kind(o->dtype) == 'c' || o->size == 0)
+        return false;
+    for (int a = 0; a < o->rank; a++)
+        reduced[a] = n->all_axes;
+    for (uint32_t k = 0; k < n->data_count; k++) {
+        const int64_t axis = b->ir->data[n->data + k];
+        if (axis >= -o->rank && axis < o->rank)
+            reduced[axis < 0 ? axis + o->rank : axis] = true;
+    }
+    for (int a = 0; a < o->rank; a++)
+        length *= reduced[a] ? o->shape[a] : 1;
+    row_bytes(b, x, reduced, &bytes, &weight);
+    if (weight <= 0 || length == o->size)
+        return false;
+    return (b->target->backend == KILN_BACKEND_CPU || n->keepdims || is_viewed(b, node)) &&
+           kiln__row_is_held(b->target->backend, b->target->clusters, length, bytes);
+}
+
+static uint32_t variance_in_two_steps(kiln__build *b, uint32_t node, uint32_t x)
+{
+    const kiln__node *n = &b->ir->nodes[node];
+    const kiln_dtype from = b->lows[x].dtype;
+    const bool half = from == KILN_FLOAT16 || from == KILN_BFLOAT16;
+    const kiln_dtype wide = half                           ? KILN_FLOAT32
+                            : kiln_dtype_kind(from) == 'f' ? from
+                                                           : KILN_FLOAT64;
+    const uint32_t value = kiln__low_cast(b, x, wide, node);
+    const uint32_t pair[] = {value, reduce_low(b, node, KILN_REDUCE_MEAN, value, true)};
+    const uint32_t deviation = low_op(b, node, KILN_OP_SUBTRACT, pair, 2);
+    const uint32_t square = low_op(b, node, KILN_OP_SQUARE, &deviation, 1);
+    uint32_t result = reduce_low(b, node, KILN_REDUCE_MEAN, square, n->keepdims);
+    if (n->op == KILN_REDUCE_STD)
+        result = low_op(b, node, KILN_OP_SQRT, &result, 1);
+    return kiln__low_cast(b, result, half ? from : wide, node);
 }
 
 static uint32_t lower_reduce(kiln__build *b, uint32_t node)
@@ -334,25 +454,10 @@ static uint32_t lower_reduce(kiln__build *b, uint32_t node)
         x = kiln__low_cast(b, x, n->dtype, node);
     if (!reads_memory(b, x))
         x = kiln__low_store(b, x, node);
-    const kiln__low *o = &b->lows[x];
-    const kiln__reduce_row *row = kiln__reduce_row_find(n->op, o->dtype);
-    if (row == NULL)
-        kiln__build_fail(b, node, KILN_ERR_DTYPE, "it does not take %s: complex numbers have no order",
-                         kiln_dtype_name(o->dtype));
-    kiln__low made = {.kind = KILN__LOW_REDUCE,
-                      .dtype = kiln__reduce_result(row, o->dtype),
-                      .op = n->op,
-                      .space_rank = o->rank,
-                      .space = o->shape,
-                      .origin = node};
-    reduce_shape(b, node, &made);
-    int64_t elements = 1;
-    for (int a = 0; a < o->rank; a++)
-        elements *= made.reduced[a] ? o->shape[a] != 0 : 1;
-    if (elements == 0 && kiln__reduce_needs_elements(row))
-        kiln__build_fail(b, node, KILN_ERR_IDENTITY, "no elements have no such value: the shape is %s",
-                         kiln__build_shape(b, o->rank, o->shape));
-    const uint32_t low = add_over(b, &made, &x, 1);
+    const bool variance = n->op == KILN_REDUCE_VAR || n->op == KILN_REDUCE_STD;
+    const uint32_t low = variance && in_two_steps(b, node, x)
+                             ? variance_in_two_steps(b, node, x)
+                             : reduce_low(b, node, n->op, x, n->keepdims);
     return n->dtype != KILN_DTYPE_NONE ? kiln__low_cast(b, low, n->dtype, node) : low;
 }
 
@@ -394,6 +499,7 @@ static uint32_t lower_custom(kiln__build *b, uint32_t node)
     shape_over(b, node, shaping, shaping_count, &made);
     made.space = made.shape;
     made.space_rank = made.rank;
+    made.keepdims = n->keepdims;
     if (d->reduction)
         reduce_shape(b, node, &made);
     else
