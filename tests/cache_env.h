@@ -16,6 +16,15 @@
 
 #include "cache/cache.h"
 
+/* Defined where memory is the address sanitizer's: it cannot fork amid its threads, nor be traced. */
+#if defined(__SANITIZE_ADDRESS__)
+#define CACHE_ADDRESS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define CACHE_ADDRESS_SANITIZER 1
+#endif
+#endif
+
 /* One a test, from cache_env_setup. */
 typedef struct cache_env {
     char base[64]; /* an empty folder of this test */

@@ -273,7 +273,12 @@ COUNT_LOCK(pthread_rwlock_rdlock, pthread_rwlock_t)
 COUNT_LOCK(pthread_rwlock_wrlock, pthread_rwlock_t)
 
 /* A sanitizer has its own allocator and would not take memory from another. */
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define HAS_OWN_MEMORY 1
+#endif
+#endif
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(HAS_OWN_MEMORY)
 
 /* libc's own names: dlsym itself allocates. */
 void *__libc_malloc(size_t bytes);

@@ -290,7 +290,7 @@ static void test_cache_disk__two_versions_and_two_compilers_share_one_folder(voi
     for (int round = 0; round < 3; round++) {
         for (int f = 0; f < 2; f++) {
             for (int c = 0; c < 2; c++) {
-                char key[200], data[8];
+                char key[200], data[32];
                 cache = cache_env_open(t);
                 snprintf(key, sizeof key, "%s%starget sm_90\nsource 3\nabc", formats[f],
                          compilers[c]);

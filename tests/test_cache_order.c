@@ -375,7 +375,7 @@ static bool is_memory_call(const char *line)
  * system calls from opening the folder to the checked blob. */
 static void test_cache_order__a_hit_makes_eight_system_calls(void **state)
 {
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(CACHE_ADDRESS_SANITIZER)
     print_message("SKIP: the leak checker cannot run under strace\n");
     skip();
 #endif

@@ -38,7 +38,7 @@ static char broken[256];
 
 static void key_of(int k, char key[16])
 {
-    snprintf(key, 16, "kernel %d", k);
+    snprintf(key, 16, "kernel %u", (unsigned)k % 100);
 }
 
 static void kernel_of(int k, unsigned char data[PAYLOAD])
