@@ -9,7 +9,10 @@
  *
  * Rule 1: a kernel that exists is found without a lock; kernels are never removed before the
  *         context goes.
- * Rule 2: a key must decide the definition: dtypes of arrays, and those that plain numbers take.
+ * Rule 2: a key decides the loop, so that a call whose kernel exists does not ask the table: dtypes
+ *         of arrays and kinds of plain numbers. An integer that does not fit the loop found so is
+ *         an error, or (comparisons, bounds of clip) decides the loop itself; then the table is
+ *         asked, and the key holds the dtype that it gave.
  */
 #include <math.h>
 #include <stdio.h>
@@ -18,14 +21,14 @@
 #include "kernel/kernel.h"
 #include "kiln/eager.h"
 
-/* Chains of the table of kernels. */
-enum { BUCKETS = 256 };
+/* Chains of the table of kernels; and in a key, a plain number whose value decided its dtype. */
+enum { BUCKETS = 256, KEPT = 'k' };
 
 /* What a definition depends on. Compared whole: no padding. */
 typedef struct eager_key {
     uint16_t op[2];                      /* kiln_op; the second is 0 when there is one */
-    uint8_t dtype[KILN__OP_ARITY_MAX];   /* of arrays, and of plain numbers that keep their own */
-    uint8_t weak[KILN__OP_ARITY_MAX];    /* whether it is a plain number */
+    uint8_t dtype[KILN__OP_ARITY_MAX];   /* of arrays; of plain numbers where KEPT */
+    uint8_t weak[KILN__OP_ARITY_MAX];    /* kind of a plain number, or KEPT; 0 of an array */
 } eager_key;
 
 typedef struct eager_kernel {
@@ -95,10 +98,10 @@ static kiln_status read_operands(eager_call *call, const kiln_arg *args, kiln_er
         if (args[k].kind != KILN_ARG_ARRAY)
             return kiln__fail(err, KILN_ERR_ARGUMENT,
                               "%s: operand %d is neither an array nor a number", name, k + 1);
-        snprintf(what, sizeof what, "%s: operand %d", name, k + 1);
-        kiln_status status = kiln__array_check(args[k].value.array, call->ctx, what, err);
-        if (status != KILN_OK)
-            return status;
+        if (kiln__array_check(args[k].value.array, call->ctx, "an operand", NULL) != KILN_OK) {
+            snprintf(what, sizeof what, "%s: operand %d", name, k + 1);
+            return kiln__array_check(args[k].value.array, call->ctx, what, err);
+        }
         t->dtype = args[k].value.array->dtype;
         call->ctx = args[k].value.array->ctx;
     }
@@ -233,19 +236,12 @@ static kiln_status resolve(const eager_call *call, kiln__op_loop *loop, kiln_err
 }
 
 /* The kernel under `key`, from the set or made now. */
-static kiln_status get(const eager_call *call, const eager_key *key, const kiln__op_loop *loop,
-                       const eager_kernel **out, kiln_error *err)
+static kiln_status insert(eager_set *set, size_t bucket, const eager_call *call,
+                          const eager_key *key, const kiln__op_loop *loop,
+                          const eager_kernel **out, kiln_error *err)
 {
-    void *state = NULL;
-    kiln_status status =
-        kiln__context_attachment(call->ctx, KILN__ATTACH_EAGER, set_make, set_destroy, &state, err);
-    if (status != KILN_OK)
-        return status;
-    eager_set *set = state;
-    const size_t bucket = (size_t)(kiln__hash_64(key, sizeof *key) % BUCKETS);
-    *out = find(set, bucket, key);
-    if (*out != NULL)
-        return KILN_OK;
+    kiln_status status = KILN_OK;
+
     pthread_mutex_lock(&set->lock);
     *out = find(set, bucket, key);
     if (*out == NULL) {
@@ -268,6 +264,56 @@ static kiln_status get(const eager_call *call, const eager_key *key, const kiln_
     return status;
 }
 
+static size_t bucket_of(const eager_key *key)
+{
+    return (size_t)(kiln__hash_64(key, sizeof *key) % BUCKETS);
+}
+
+/* Whether every plain number fits what the kernel makes of it. */
+static bool numbers_fit(const eager_call *call, const eager_kernel *kernel)
+{
+    for (int p = 0; p < call->op[0]->arity; p++)
+        if (call->in[p].weak && kernel->loop[0].in[p] != KILN_BOOL &&
+            !kiln__number_fits(&call->in[p].number, kernel->loop[0].in[p]))
+            return false;
+    return true;
+}
+
+static kiln_status get(const eager_call *call, const eager_kernel **out, kiln_error *err)
+{
+    const int arity = call->op[0]->arity;
+    kiln__op_loop loop[2];
+    eager_key key;
+    void *state = NULL;
+    kiln_status status =
+        kiln__context_attachment(call->ctx, KILN__ATTACH_EAGER, set_make, set_destroy, &state, err);
+
+    if (status != KILN_OK)
+        return status;
+    memset(&key, 0, sizeof key);
+    for (int r = 0; r < call->results; r++)
+        key.op[r] = (uint16_t)call->op[r]->op;
+    for (int p = 0; p < arity; p++) {
+        key.dtype[p] = call->in[p].weak ? 0 : (uint8_t)call->in[p].dtype;
+        key.weak[p] = call->in[p].weak ? (uint8_t)call->in[p].number.kind : 0;
+    }
+    *out = find(state, bucket_of(&key), &key);
+    if (*out != NULL && numbers_fit(call, *out))
+        return KILN_OK;
+    memset(loop, 0, sizeof loop);
+    status = resolve(call, loop, err);
+    if (status != KILN_OK)
+        return status;
+    /* Whichever number came first, what its loop gives is right for all that fit it. */
+    for (int p = 0; p < arity && *out != NULL; p++) {
+        if (!call->in[p].weak)
+            continue;
+        key.weak[p] = KEPT;
+        key.dtype[p] = (uint8_t)loop[0].in[p];
+    }
+    return insert(state, bucket_of(&key), call, &key, loop, out, err);
+}
+
 /* ---- the call -------------------------------------------------------------------------------- */
 
 static kiln_status run(eager_call *call, const kiln_arg *given, const kiln_call_options *opts,
@@ -275,28 +321,15 @@ static kiln_status run(eager_call *call, const kiln_arg *given, const kiln_call_
 {
     const int arity = call->op[0]->arity;
     kiln_arg args[KILN__OP_ARITY_MAX + 2];
-    kiln__op_loop loop[2];
-    eager_key key;
     const eager_kernel *kernel = NULL;
 
-    memset(loop, 0, sizeof loop);
-    memset(&key, 0, sizeof key);
     kiln_status status = read_operands(call, given, err);
     if (status == KILN_OK)
-        status = resolve(call, loop, err);
+        status = get(call, &kernel, err);
     if (status != KILN_OK)
         return status;
-    for (int r = 0; r < call->results; r++)
-        key.op[r] = (uint16_t)call->op[r]->op;
-    for (int p = 0; p < arity; p++) {
-        const bool weak = call->in[p].weak;
-        key.weak[p] = weak;
-        key.dtype[p] = (uint8_t)(weak ? loop[0].in[p] : call->in[p].dtype);
-        args[p] = weak ? arg_of(&call->in[p].number, loop[0].in[p]) : given[p];
-    }
-    status = get(call, &key, loop, &kernel, err);
-    if (status != KILN_OK)
-        return status;
+    for (int p = 0; p < arity; p++)
+        args[p] = call->in[p].weak ? arg_of(&call->in[p].number, kernel->loop[0].in[p]) : given[p];
     for (int r = 0; r < call->results; r++)
         args[arity + r] = kiln_arg_out(outs[r]);
     return kiln_elementwise_run(kernel->op, args, (size_t)(arity + call->results), opts, err);

@@ -55,8 +55,9 @@ typedef struct alias {
 #include "codegen/graph/ops.def"
 #undef OP
 
+/* By value, so that finding one costs nothing; values without an operation have no name. */
 #define OP(NAME, value, text, arity, shape, refused, doc, ...)                                     \
-    {KILN_OP_##NAME, text, arity, doc, &row_##NAME},
+    [value] = {KILN_OP_##NAME, text, arity, doc, &row_##NAME},
 static const kiln__op ops[] = {
 #include "codegen/graph/ops.def"
 };
@@ -110,15 +111,16 @@ static kiln_dtype real_of(kiln_dtype dtype)
 
 const kiln__op *kiln__op_at(size_t index)
 {
-    return index < KILN_COUNT_OF(ops) ? &ops[index] : NULL;
+    for (size_t k = 0; k < KILN_COUNT_OF(ops); k++)
+        if (ops[k].name != NULL && index-- == 0)
+            return &ops[k];
+    return NULL;
 }
 
 const kiln__op *kiln__op_find(kiln_op op)
 {
-    for (size_t k = 0; k < KILN_COUNT_OF(ops); k++)
-        if (ops[k].op == op)
-            return &ops[k];
-    return NULL;
+    const size_t value = (size_t)op;
+    return value < KILN_COUNT_OF(ops) && ops[value].name != NULL ? &ops[value] : NULL;
 }
 
 static bool is_word(const char *word, const char *name, size_t name_bytes)
@@ -129,7 +131,7 @@ static bool is_word(const char *word, const char *name, size_t name_bytes)
 const kiln__op *kiln__op_named(const char *name, size_t name_bytes)
 {
     for (size_t k = 0; k < KILN_COUNT_OF(ops); k++)
-        if (is_word(ops[k].name, name, name_bytes))
+        if (ops[k].name != NULL && is_word(ops[k].name, name, name_bytes))
             return &ops[k];
     for (size_t k = 0; k < KILN_COUNT_OF(aliases); k++)
         if (is_word(aliases[k].name, name, name_bytes))
@@ -251,13 +253,18 @@ static bool is_plain_integer(const kiln__op_type *t)
     return t->weak && (t->number.kind == 'i' || t->number.kind == 'u');
 }
 
+bool kiln__number_fits(const kiln__number *number, kiln_dtype dtype)
+{
+    return (number->kind != 'i' && number->kind != 'u') || integer_fits(number, dtype);
+}
+
 /* Every plain integer must fit what it becomes, as in NumPy 2. */
 static kiln_status check_range(const kiln__op *op, const kiln__op_type *in,
                                const kiln__op_loop *loop, kiln_error *err)
 {
     for (int k = 0; k < op->arity; k++) {
         const kiln__number *n = &in[k].number;
-        if (!is_plain_integer(&in[k]) || integer_fits(n, loop->in[k]))
+        if (!in[k].weak || kiln__number_fits(n, loop->in[k]))
             continue;
         if (loop->in[k] == KILN_BOOL)
             continue; /* a condition: whether it is zero */

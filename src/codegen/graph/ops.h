@@ -36,7 +36,7 @@ typedef struct kiln__op {
  * it ("abs", "asin"). */
 const kiln__op *kiln__op_find(kiln_op op);
 const kiln__op *kiln__op_named(const char *name, size_t name_bytes);
-/* Every operation, in the table's order: `index` from 0, NULL after the last. */
+/* Every operation, by rising value: `index` from 0, NULL after the last. */
 const kiln__op *kiln__op_at(size_t index);
 
 /* A plain number among operands: it takes the dtype of the arrays beside it (NEP 50). */
@@ -86,6 +86,9 @@ void kiln__cast_text(kiln__buf *b, kiln_dtype from, kiln_dtype to, const char *o
  * float too large for its dtype is an infinity, as in NumPy. The number must suit the dtype, as
  * kiln__op_resolve() found: no fraction for an integer. */
 void kiln__number_text(kiln__buf *b, const kiln__number *number, kiln_dtype dtype);
+
+/* Whether a plain integer is a value of the integer dtype; true of other numbers and dtypes. */
+bool kiln__number_fits(const kiln__number *number, kiln_dtype dtype);
 
 /* A number as an element of `dtype` has it, of the dtype's own kind: an integer beyond its range
  * becomes its end, a float too large for it an infinity, anything for bool whether it is not 0. */
