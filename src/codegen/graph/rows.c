@@ -381,13 +381,14 @@ void kiln__find_rows(kiln__build *b)
         for (int m = 0; m < f->count; m++)
             tried[f->members[m]] = true;
         bool good = reduces_some;
+        const uint32_t used = find_roots(f); /* what these compute, members may use */
         for (int m = 0; m < f->count && good; m++) {
             met one;
             walk_from(f, b->lows[f->members[m]].operand[0], false, &one);
             f->uses[m] = one.uses;
             good = !one.bad || one.uses == 0;
         }
-        if (good && take_members(f, find_roots(f)) && check(f))
+        if (good && take_members(f, used) && check(f))
             make_family(f);
     }
 }
