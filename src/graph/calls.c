@@ -195,7 +195,8 @@ static kiln_status reduce(kiln__parser *p, const call *c, int op, kiln__parsed *
         if (c->keepdims.kind != KILN__PARSED_NODE || c->keepdims.node.kind != KILN_NODE_BOOL)
             status = kiln__parse_fail(p, c->keepdims.at, c->keepdims.width, KILN_ERR_ARGUMENT,
                                       "keepdims is True or False");
-        keepdims = c->keepdims.node.value.b;
+        else
+            keepdims = c->keepdims.node.value.b;
     }
     if (status == KILN_OK && c->dtype.width != 0 && c->dtype.kind != KILN__PARSED_DTYPE)
         status = kiln__parse_fail(p, c->dtype.at, c->dtype.width, KILN_ERR_ARGUMENT,

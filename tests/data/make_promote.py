@@ -6,9 +6,10 @@ E for bfloat16; "." where NumPy refuses.
 
     pair LETTERS               np.promote_types, row by row over the letters above
     triple ABC R               np.result_type(A, B, C) = R
-    number KIND VALUE LETTERS  np.add of an array of each dtype and a plain number; KIND is b, i, u,
-                               f or c, the imaginary part alone given for c; ! where the number
-                               does not fit
+    number OP KIND VALUE LETTERS
+                               the result's dtype of OP for an array of each dtype and a plain
+                               number; KIND is b, i, u, f or c, the imaginary part alone given for
+                               c; ! where the number does not fit
     op NAME ARITY IN OUT       for each dtype (or pair, row by row) the loop's first input type and
                                the result's dtype
 
@@ -43,11 +44,11 @@ def promote(*letters):
         return "_" if "E" in letters else "."
 
 
-def number(c, v):
-    if c == "E" and isinstance(v, float):
+def number(op, c, v):
+    if c == "E" and (op != "add" or isinstance(v, float)):
         return "_"
     try:
-        return letter((np.zeros(1, DTYPES[c]) + v).dtype)
+        return letter(getattr(np, op)(np.ones(0, DTYPES[c]), v).dtype)
     except OverflowError:
         return "!"
     except TypeError:
@@ -86,7 +87,9 @@ def main():
         lines.append("triple %s %s" % ("".join(letters), promote(*letters)))
     for kind, v in NUMBERS:
         shown = repr(v.imag) if kind == "c" else repr(float(v)) if kind == "f" else str(int(v))
-        lines.append("number %s %s %s" % (kind, shown, "".join(number(c, v) for c in LETTERS)))
+        for op in ("add", "power", "hypot", "divide", "maximum", "less", "bitwise_and", "arctan2"):
+            answers = "".join(number(op, c, v) for c in LETTERS)
+            lines.append("number %s %s %s %s" % (op, kind, shown, answers))
     for name in UNARY:
         answers = [resolve(getattr(np, name), a) for a in LETTERS]
         lines.append("op %s 1 %s %s" % (name, *("".join(x) for x in zip(*answers))))
