@@ -7,10 +7,12 @@
 #include "oracle/rows.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "codegen/codegen.h"
 #include "device/device.h"
+#include "test_data.h"
 
 enum { TARGETS_MAX = 32, UNITS = 132 };
 
@@ -177,6 +179,68 @@ static void test_row_archs__old_gpus_make_do_without_clusters(void **state)
     assert_false(kiln__row_is_held(KILN_BACKEND_CPU, false, 262145, 4));
 }
 
+/* ---- golden sources ---- */
+
+/* A source from the definition's preamble on, without line numbers that hang on the prelude. */
+static char *make_short(const char *source)
+{
+    kiln__buf b = KILN__BUF_INIT;
+    const char *line = strstr(source, "#line 1 \"preamble\"");
+
+    assert_non_null(line);
+    while (*line != '\0') {
+        const size_t bytes = strcspn(line, "\n");
+        if (strncmp(line, "#line ", 6) == 0 && strstr(line, "\"kiln.generated\"") < line + bytes &&
+            strstr(line, "\"kiln.generated\"") != NULL)
+            kiln__buf_puts(&b, "#line * \"kiln.generated\"");
+        else
+            kiln__buf_put(&b, line, bytes);
+        kiln__buf_putc(&b, '\n');
+        line += bytes + (line[bytes] == '\n');
+    }
+    return kiln__buf_take(&b);
+}
+
+/* KILN_UPDATE_GOLDEN=1 writes the files anew: read the difference, for it empties users' caches. */
+static void test_row_archs__sources_are_what_the_files_say(void **state)
+{
+    static const struct {
+        const char *file;
+        row_kind kind;
+        const char *walk;
+        kiln_backend backend;
+    } cases[] = {
+        {"golden/row_softmax_1000.cu", ROW_SOFTMAX, "rows of 1000", KILN_BACKEND_CUDA},
+        {"golden/row_layer_norm_131072.cu", ROW_LAYER_NORM, "rows of 131072", KILN_BACKEND_CUDA},
+        {"golden/row_softmax_columns.cpp", ROW_SOFTMAX, "columns", KILN_BACKEND_CPU},
+    };
+    (void)state;
+    for (size_t k = 0; k < KILN_COUNT_OF(cases); k++) {
+        char path[1024], *want = NULL;
+        size_t bytes = 0, w = 0;
+        generated g;
+
+        while (strcmp(walks[w].name, cases[k].walk) != 0)
+            w++;
+        generate(cases[k].kind, KILN_FLOAT32, &walks[w], cases[k].backend, true, &g);
+        char *got = make_short(g.text);
+        test_data(cases[k].file, path, sizeof path);
+        if (getenv("KILN_UPDATE_GOLDEN") != NULL) {
+            FILE *out = fopen(path, "w");
+            assert_non_null(out);
+            fputs(got, out);
+            fclose(out);
+        }
+        if (kiln__read_file(path, 1 << 20, &want, &bytes) != 0)
+            fail_msg("%s cannot be read", path);
+        if (strcmp(want, got) != 0)
+            fail_msg("%s differs; KILN_UPDATE_GOLDEN=1 writes it:\n%s", cases[k].file, got);
+        kiln__free(want);
+        kiln__free(got);
+        kiln__free(g.text);
+    }
+}
+
 /* ---- compiling ---- */
 
 static void compiles(row_kind kind, kiln_dtype dtype, const walk_case *w, const kiln__target *target)
@@ -234,6 +298,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_row_archs__rows_are_dealt_out_by_their_length),
         cmocka_unit_test(test_row_archs__old_gpus_make_do_without_clusters),
+        cmocka_unit_test(test_row_archs__sources_are_what_the_files_say),
         cmocka_unit_test(test_row_archs__every_class_compiles_for_every_gpu),
         cmocka_unit_test(test_row_archs__every_definition_compiles_for_the_oldest_and_newest_gpu),
     };

@@ -1,0 +1,366 @@
+#line 1 "preamble"
+typedef decltype(T() + 0.0f) A;
+struct pieces { A xx, yy, xy; };
+struct spread { A mean, m2, count; };
+__device__ inline spread joined(const spread &a, const spread &b)
+{
+    const A count = a.count + b.count, delta = b.mean - a.mean, part = b.count / count;
+    return spread{a.mean + delta * part, a.m2 + b.m2 + delta * delta * a.count * part, count};
+}
+
+#line * "kiln.generated"
+
+typedef
+#line 1 "stage1.type"
+A
+#line * "kiln.generated"
+
+kiln__type_0;
+typedef kiln__type_0 kiln__part_0;
+static_assert(sizeof(kiln__part_0) <= 64, "an accumulator may have 64 bytes");
+typedef
+#line 1 "stage2.type"
+A
+#line * "kiln.generated"
+
+kiln__type_1;
+typedef kiln__type_1 kiln__part_1;
+static_assert(sizeof(kiln__part_1) <= 64, "an accumulator may have 64 bytes");
+
+struct kiln__args {
+    long long size;
+    const T *ptr_x;
+    const T *ptr_w;
+    const T *ptr_b_;
+    T *ptr_y;
+    long long rows, length, count;
+    long long shape_0;
+    long long shape_1;
+    kiln__divisor32 walk_1;
+    kiln__divisor32 walk_0;
+    long long stride_x_0;
+    long long stride_x_1;
+    long long stride_w_0;
+    long long stride_w_1;
+    long long stride_b__0;
+    long long stride_b__1;
+    long long stride_y_0;
+    long long stride_y_1;
+};
+
+union alignas(16) kiln__slot {
+    unsigned char part_0[sizeof(kiln__part_0)];
+    unsigned char part_1[sizeof(kiln__part_1)];
+};
+template <class P> KILN_FN P kiln__flip(const P &p, int d)
+{
+    constexpr int words = (sizeof(P) + 3) / 4;
+    unsigned int w[words];
+    P q;
+    w[words - 1] = 0;
+    memcpy(w, &p, sizeof(P));
+    #pragma unroll
+    for (int k = 0; k < words; k++)
+        w[k] = __shfl_xor_sync(0xffffffffu, w[k], d);
+    memcpy(&q, w, sizeof(P));
+    return q;
+}
+// Lanes, then warps, in order.
+template <class P, class M> KILN_FN P kiln__in_block(P p, const M &merge, kiln__slot *slots)
+{
+    #pragma unroll
+    for (int d = 16; d > 0; d /= 2)
+        p = merge(p, kiln__flip(p, d));
+    if (threadIdx.x % 32 == 0)
+        memcpy(slots + threadIdx.x / 32, &p, sizeof(P));
+    __syncthreads();
+    memcpy(&p, slots, sizeof(P));
+    #pragma unroll
+    for (int k = 1; k < 256 / 32; k++) {
+        P q;
+        memcpy(&q, slots + k, sizeof(P));
+        p = merge(p, q);
+    }
+    return p;
+}
+// The blocks of a cluster write their parts into each other's shared memory. A block may be written to
+// once it runs, which the first pair of arrive and wait makes sure of.
+KILN_FN int kiln__cluster_rank()
+{
+    int rank;
+    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    return rank;
+}
+KILN_FN void kiln__cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
+KILN_FN void kiln__cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
+template <class P, class M> KILN_FN P kiln__in_cluster(P p, const M &merge, kiln__slot *slots, bool first)
+{
+    constexpr int C = 8, words = (sizeof(P) + 3) / 4;
+    if (first)
+        kiln__cluster_wait();
+    if (threadIdx.x < C) {
+        unsigned int w[words], near = (unsigned int)__cvta_generic_to_shared(slots + kiln__cluster_rank()), far;
+        w[words - 1] = 0;
+        memcpy(w, &p, sizeof(P));
+        asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(far) : "r"(near), "r"(threadIdx.x));
+        #pragma unroll
+        for (int k = 0; k < words; k++)
+            asm volatile("st.shared::cluster.u32 [%0], %1;" :: "r"(far + 4 * k), "r"(w[k]) : "memory");
+    }
+    kiln__cluster_arrive();
+    kiln__cluster_wait();
+    memcpy(&p, slots, sizeof(P));
+    #pragma unroll
+    for (int k = 1; k < C; k++) {
+        P q;
+        memcpy(&q, slots + k, sizeof(P));
+        p = merge(p, q);
+    }
+    return p;
+}
+#define KILN__COMBINE(nth, p, merge)                                                               \
+    kiln__in_cluster(kiln__in_block(p, merge, kiln__slots + nth % 2 * (256 / 32)), merge,      \
+                     kiln__slots + 2 * (256 / 32) + nth % 2 * 8, nth == 0)
+template <class T, int N> KILN_FN void kiln__load_once(T (&dst)[N], const void *src)
+{
+    typedef typename kiln__word<N * sizeof(T)>::type word;
+    word w[sizeof dst / sizeof(word)];
+    #pragma unroll
+    for (int k = 0; k < (int)(sizeof dst / sizeof(word)); k++)
+        w[k] = __ldcs((const word *)src + k);
+    memcpy(dst, w, sizeof dst);
+}
+template <class T, int N> KILN_FN void kiln__store_once(void *dst, const T (&src)[N])
+{
+    typedef typename kiln__word<N * sizeof(T)>::type word;
+    word w[sizeof src / sizeof(word)];
+    memcpy(w, src, sizeof src);
+    #pragma unroll
+    for (int k = 0; k < (int)(sizeof src / sizeof(word)); k++)
+        __stcs((word *)dst + k, w[k]);
+}
+extern "C" __global__ void
+__cluster_dims__(8, 1, 1)
+__launch_bounds__(256, 2)
+layer_norm__held(const __grid_constant__ kiln__args kiln__a)
+{
+    const ptrdiff_t n = (ptrdiff_t)kiln__a.count;
+    (void)n;
+    constexpr int kiln__U = 16, kiln__V = 4, kiln__L = 4, kiln__S = 1;
+    // Accesses that every thread has.
+    [[maybe_unused]] constexpr int kiln__F = 16;
+    const int kiln__beside = threadIdx.x / 256, kiln__lane = threadIdx.x % 256;
+    const int kiln__rank = kiln__cluster_rank();
+    kiln__cluster_arrive();
+    constexpr int kiln__step = 256 * 8;
+    const int kiln__first = kiln__rank * 256 + kiln__lane;
+    [[maybe_unused]] const int kiln__length = (int)kiln__a.length;
+    int kiln__rest = (int)(blockIdx.x / 8) * kiln__S + kiln__beside;
+    constexpr bool kiln__live = true;
+    [[maybe_unused]] const int kiln__at_0 = kiln__rest;
+    const char *const kiln__row_x = (const char *)kiln__a.ptr_x
+        + kiln__at_0 * (int)kiln__a.stride_x_0
+        ;
+    const char *const kiln__row_w = (const char *)kiln__a.ptr_w
+        + kiln__at_0 * (int)kiln__a.stride_w_0
+        ;
+    const char *const kiln__row_b_ = (const char *)kiln__a.ptr_b_
+        + kiln__at_0 * (int)kiln__a.stride_b__0
+        ;
+    char *const kiln__row_y = (char *)kiln__a.ptr_y
+        + kiln__at_0 * (int)kiln__a.stride_y_0
+        ;
+    __shared__ kiln__slot kiln__slots[32];
+    const int kiln__from = kiln__first;
+    T kiln__reg_x[kiln__U][kiln__V];
+    #pragma unroll
+    for (int kiln__u = 0; kiln__u < kiln__U; kiln__u++) {
+        const int kiln__j = kiln__from + kiln__u * kiln__step;
+        if (kiln__u < kiln__F || kiln__j < kiln__length) {
+            int kiln__rest_j = kiln__j;
+            [[maybe_unused]] const int kiln__at_1 = kiln__rest_j;
+            const int kiln__along_x = 0
+                + kiln__at_1 * (int)kiln__a.stride_x_1
+                ;
+            kiln__load_once(kiln__reg_x[kiln__u], kiln__row_x + kiln__along_x);
+        }
+    }
+
+    auto kiln__map_0 = [&](const int
+        , const T &x
+    ) -> kiln__type_0 {
+        return (kiln__type_0)(
+#line 1 "stage1.map"
+A(x)
+#line * "kiln.generated"
+
+        );
+    };
+    auto kiln__reduce_0 = [&](const kiln__type_0 &a, const kiln__type_0 &b) -> kiln__type_0 {
+        return (kiln__type_0)(
+#line 1 "stage1.reduce"
+a + b
+#line * "kiln.generated"
+
+        );
+    };
+    auto kiln__empty_0 = [&]() -> kiln__part_0 {
+        return (kiln__type_0)(
+#line 1 "stage1.identity"
+0
+#line * "kiln.generated"
+
+        );
+    };
+    auto &kiln__merge_0 = kiln__reduce_0;
+    auto kiln__fold_0 = [&](kiln__part_0 &kiln__acc, const kiln__type_0 &kiln__v) {
+        kiln__acc = kiln__reduce_0(kiln__acc, kiln__v);
+    };
+    auto kiln__value_0 = [&](const kiln__part_0 &kiln__p) -> kiln__type_0 { return kiln__p; };
+    kiln__part_0 kiln__acc_0[kiln__L];
+    #pragma unroll
+    for (int kiln__l = 0; kiln__l < kiln__L; kiln__l++)
+        kiln__acc_0[kiln__l] = kiln__empty_0();
+    #pragma unroll
+    for (int kiln__b = 0; kiln__b < kiln__U; kiln__b += 16) {
+        #pragma unroll
+        for (int kiln__u = kiln__b; kiln__u < kiln__b + 16; kiln__u++) {
+            const int kiln__j = kiln__from + kiln__u * kiln__step;
+            if (kiln__u < kiln__F || (kiln__u < kiln__U && kiln__j < kiln__length)) {
+                #pragma unroll
+                for (int kiln__v = 0; kiln__v < kiln__V; kiln__v++)
+                    kiln__fold_0(kiln__acc_0[(kiln__u * kiln__V + kiln__v) % kiln__L], kiln__map_0(0
+                        , kiln__reg_x[kiln__u][kiln__v]
+                    ));
+            }
+        }
+    }
+    #pragma unroll
+    for (int kiln__l = 1; kiln__l < kiln__L; kiln__l++)
+        kiln__acc_0[0] = kiln__merge_0(kiln__acc_0[0], kiln__acc_0[kiln__l]);
+    const kiln__type_0 total = kiln__value_0(KILN__COMBINE(0, kiln__acc_0[0], kiln__merge_0));
+#line 1 "stage1.post"
+const A mean = total / n;
+#line * "kiln.generated"
+;
+
+    auto kiln__map_1 = [&](const int
+        , const T &x
+    ) -> kiln__type_1 {
+#line 1 "stage2.prep"
+const A d = A(x) - mean;
+#line * "kiln.generated"
+;
+        return (kiln__type_1)(
+#line 1 "stage2.map"
+d * d
+#line * "kiln.generated"
+
+        );
+    };
+    auto kiln__reduce_1 = [&](const kiln__type_1 &a, const kiln__type_1 &b) -> kiln__type_1 {
+        return (kiln__type_1)(
+#line 1 "stage2.reduce"
+a + b
+#line * "kiln.generated"
+
+        );
+    };
+    auto kiln__empty_1 = [&]() -> kiln__part_1 {
+        return (kiln__type_1)(
+#line 1 "stage2.identity"
+0
+#line * "kiln.generated"
+
+        );
+    };
+    auto &kiln__merge_1 = kiln__reduce_1;
+    auto kiln__fold_1 = [&](kiln__part_1 &kiln__acc, const kiln__type_1 &kiln__v) {
+        kiln__acc = kiln__reduce_1(kiln__acc, kiln__v);
+    };
+    auto kiln__value_1 = [&](const kiln__part_1 &kiln__p) -> kiln__type_1 { return kiln__p; };
+    kiln__part_1 kiln__acc_1[kiln__L];
+    #pragma unroll
+    for (int kiln__l = 0; kiln__l < kiln__L; kiln__l++)
+        kiln__acc_1[kiln__l] = kiln__empty_1();
+    #pragma unroll
+    for (int kiln__b = 0; kiln__b < kiln__U; kiln__b += 16) {
+        #pragma unroll
+        for (int kiln__u = kiln__b; kiln__u < kiln__b + 16; kiln__u++) {
+            const int kiln__j = kiln__from + kiln__u * kiln__step;
+            if (kiln__u < kiln__F || (kiln__u < kiln__U && kiln__j < kiln__length)) {
+                #pragma unroll
+                for (int kiln__v = 0; kiln__v < kiln__V; kiln__v++)
+                    kiln__fold_1(kiln__acc_1[(kiln__u * kiln__V + kiln__v) % kiln__L], kiln__map_1(0
+                        , kiln__reg_x[kiln__u][kiln__v]
+                    ));
+            }
+        }
+    }
+    #pragma unroll
+    for (int kiln__l = 1; kiln__l < kiln__L; kiln__l++)
+        kiln__acc_1[0] = kiln__merge_1(kiln__acc_1[0], kiln__acc_1[kiln__l]);
+    const kiln__type_1 squares = kiln__value_1(KILN__COMBINE(1, kiln__acc_1[0], kiln__merge_1));
+#line 1 "stage2.post"
+const A scale = rsqrt(squares / n + A(1e-5));
+#line * "kiln.generated"
+;
+
+    auto kiln__op = [&](const int
+        , const T &x
+        , const T &w
+        , const T &b_
+        , T &y
+    ) {
+        do {
+#line 1 "op"
+y = (A(x) - mean) * scale * A(w) + A(b_)
+#line * "kiln.generated"
+;
+        } while (0);
+    };
+    if (kiln__live) {
+    #pragma unroll
+    for (int kiln__b = 0; kiln__b < kiln__U; kiln__b += 2) {
+        T kiln__late_w[2][kiln__V];
+        T kiln__late_b_[2][kiln__V];
+        #pragma unroll
+        for (int kiln__u = kiln__b; kiln__u < kiln__b + 2; kiln__u++) {
+            const int kiln__j = kiln__from + kiln__u * kiln__step;
+            if (kiln__u < kiln__F || (kiln__u < kiln__U && kiln__j < kiln__length)) {
+            int kiln__rest_j = kiln__j;
+            [[maybe_unused]] const int kiln__at_1 = kiln__rest_j;
+            const int kiln__along_w = 0
+                + kiln__at_1 * (int)kiln__a.stride_w_1
+                ;
+                kiln__load(kiln__late_w[kiln__u - kiln__b], kiln__row_w + kiln__along_w);
+            const int kiln__along_b_ = 0
+                + kiln__at_1 * (int)kiln__a.stride_b__1
+                ;
+                kiln__load(kiln__late_b_[kiln__u - kiln__b], kiln__row_b_ + kiln__along_b_);
+            }
+        }
+        #pragma unroll
+        for (int kiln__u = kiln__b; kiln__u < kiln__b + 2; kiln__u++) {
+            const int kiln__j = kiln__from + kiln__u * kiln__step;
+            if (kiln__u < kiln__F || (kiln__u < kiln__U && kiln__j < kiln__length)) {
+            int kiln__rest_j = kiln__j;
+            [[maybe_unused]] const int kiln__at_1 = kiln__rest_j;
+            const int kiln__along_y = 0
+                + kiln__at_1 * (int)kiln__a.stride_y_1
+                ;
+                T kiln__out_y[kiln__V];
+                #pragma unroll
+                for (int kiln__v = 0; kiln__v < kiln__V; kiln__v++)
+                    kiln__op(0
+                        , kiln__reg_x[kiln__u][kiln__v]
+                        , kiln__late_w[kiln__u - kiln__b][kiln__v]
+                        , kiln__late_b_[kiln__u - kiln__b][kiln__v]
+                        , kiln__out_y[kiln__v]
+                    );
+                kiln__store_once(kiln__row_y + kiln__along_y, kiln__out_y);
+            }
+        }
+    }
+    }
+}
