@@ -27,6 +27,9 @@ def flipped(data, at):
 
 KEY = b"a key of a kernel"
 GOOD = blob(KEY, b"a cubin of sorts")
+# As keys of kernels begin; labels are cut where a blank, a quote or a byte that is no text comes.
+LABELLED = b'kiln-kernel 1\ntarget sm_90\nsource 9\n// kiln: kernel "axpy"\n'
+BAD_LABELS = (b"\ntarget " + b"t" * 40 + b'\xff kernel "' + b"k" * 100)
 
 SEEDS = {
     "good": (KEY, GOOD),
@@ -35,6 +38,9 @@ SEEDS = {
     "good-empty-payload": (KEY, blob(KEY, b"")),
     "good-empty-both": (b"", blob(b"", b"")),
     "good-long": (KEY * 12, blob(KEY * 12, bytes(range(256)) * 4)),
+    "labelled": (LABELLED, blob(LABELLED, b"a cubin of sorts")),
+    "labels-too-long": (BAD_LABELS, blob(BAD_LABELS, b"a cubin of sorts")),
+    "labels-cut": (b'\ntarget \x01kernel "', blob(b'\ntarget \x01kernel "', b"")),
     "other-key": (KEY, blob(b"a key of a kernez", b"a cubin of sorts")),
     "other-key-size": (KEY, blob(KEY[:-1], b"a cubin of sorts")),
     "empty-file": (KEY, b""),

@@ -3,7 +3,7 @@
  *
  * Promises: a bad line is told with a message; a good one can be written, and what is written reads
  * back and writes the same; every variant that a line stands for can be emitted or is refused; and
- * its own line, as a recorder writes it, stands for exactly that variant.
+ * its own line, as a recorder writes it, stands for exactly that variant and the same source.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,6 +58,7 @@ static void expect_writes_back(const kiln__manifest_entry *e)
 
 typedef struct comparing {
     const kiln__variant *want;
+    const kiln__source *source; /* what the definition that was written gives */
     size_t count;
 } comparing;
 
@@ -65,9 +66,15 @@ static kiln_status compare(void *user, const kiln__definition *def, const kiln__
                            kiln_error *err)
 {
     comparing *c = user;
-    (void)def;
+    kiln__source source = KILN__SOURCE_INIT;
     (void)err;
     PROMISE(memcmp(variant, c->want, sizeof *variant) == 0);
+    const bool emitted = kiln__emit(def, variant, &source, NULL) == KILN_OK;
+    PROMISE(emitted == (c->source->text != NULL));
+    PROMISE(!emitted || (source.bytes == c->source->bytes &&
+                         memcmp(source.text, c->source->text, source.bytes) == 0 &&
+                         strcmp(source.entry, c->source->entry) == 0));
+    kiln__source_clear(&source);
     c->count++;
     return KILN_OK;
 }
@@ -78,13 +85,12 @@ static kiln_status take(void *user, const kiln__definition *def, const kiln__var
     size_t *kernels = user, bad = 0;
     kiln__source source = KILN__SOURCE_INIT;
     kiln__buf line = KILN__BUF_INIT;
-    comparing c = {variant, 0};
+    comparing c = {variant, &source, 0};
 
     if (++*kernels > KERNELS_MAX)
         return kiln__fail(err, KILN_ERR_INTERNAL, "enough");
     if (kiln__emit(def, variant, &source, NULL) == KILN_OK)
         PROMISE(source.bytes == strlen(source.text));
-    kiln__source_clear(&source);
     PROMISE(kiln__manifest_line(def, variant, &line) && !line.failed);
     kiln__manifest *m = read_text(line.text, line.length, &bad);
     PROMISE(bad == 0 && kiln__manifest_count(m) == 1);
@@ -93,6 +99,7 @@ static kiln_status take(void *user, const kiln__definition *def, const kiln__var
     PROMISE(c.count == 1);
     kiln__manifest_destroy(m);
     kiln__buf_clear(&line);
+    kiln__source_clear(&source);
     return KILN_OK;
 }
 
