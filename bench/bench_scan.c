@@ -54,7 +54,15 @@ typedef struct bench_case {
 static const bench_case cases[] = {
     {"cumsum_all", "cumsum of all", WORK_CUMSUM, F32, 1, {M(28)}, 0, 0, 0.80},
     {"cumsum_16384x16384_1", "cumsum along rows", WORK_CUMSUM, F32, 2, {M(14), M(14)}, 1, 0, 0.80},
-    {"cumsum_16384x16384_0", "cumsum along columns", WORK_CUMSUM, F32, 2, {M(14), M(14)}, 0, 0, 0.80},
+    {"cumsum_16384x16384_0",
+     "cumsum along columns",
+     WORK_CUMSUM,
+     F32,
+     2,
+     {M(14), M(14)},
+     0,
+     0,
+     0.80},
     {"cumsum_2^20x256_1", "(2^20,256) axis 1", WORK_CUMSUM, F32, 2, {M(20), M(8)}, 1, 0, 0},
     {"cumsum_2^20x256_0", "(2^20,256) axis 0", WORK_CUMSUM, F32, 2, {M(20), M(8)}, 0, 0, 0},
     {"cumsum_256x2^20_1", "(256,2^20) axis 1", WORK_CUMSUM, F32, 2, {M(8), M(20)}, 1, 0, 0},
@@ -65,7 +73,16 @@ static const bench_case cases[] = {
     {"cumsum_2^26x4_1", "(2^26,4) axis 1", WORK_CUMSUM, F32, 2, {M(26), 4}, 1, 0, 0},
     {"cumsum_exclusive", "exclusive, of all", WORK_CUMSUM, F32, 1, {M(28)}, 0, EX, 0},
     {"cumsum_reverse", "reverse, of all", WORK_CUMSUM, F32, 1, {M(28)}, 0, RV, 0},
-    {"cumsum_float16", "float16", WORK_CUMSUM, KILN_FLOAT16, KILN_FLOAT16, 2, {M(18), M(10)}, 1, 0, 0},
+    {"cumsum_float16",
+     "float16",
+     WORK_CUMSUM,
+     KILN_FLOAT16,
+     KILN_FLOAT16,
+     2,
+     {M(18), M(10)},
+     1,
+     0,
+     0},
     {"cumsum_float64", "float64", WORK_CUMSUM, KILN_FLOAT64, KILN_FLOAT64, 1, {M(28)}, 0, 0, 0},
     {"cumsum_int32", "int32 to int64", WORK_CUMSUM, KILN_INT32, KILN_INT64, 1, {M(28)}, 0, 0, 0},
     {"cumsum_int8", "int8 to int64", WORK_CUMSUM, KILN_INT8, KILN_INT64, 1, {M(28)}, 0, 0, 0},
@@ -131,8 +148,8 @@ static void unbind(const machine *m, bound *b)
 static void check(const bench_case *c, const bound *b)
 {
     const bool first_is_last = (c->flags & RV) != 0;
-    const double exact = c->work == WORK_RECURRENCE ? 2.0
-                                                    : (double)(b->length - ((c->flags & EX) != 0));
+    const double exact =
+        c->work == WORK_RECURRENCE ? 2.0 : (double)(b->length - ((c->flags & EX) != 0));
     const double close = c->result == KILN_FLOAT16 ? 1e-2 : 1e-5;
     kiln_array *flat = NULL, *last = NULL, *wide = NULL;
     const int64_t at = first_is_last ? 0 : b->size - 1;
@@ -154,7 +171,8 @@ static void check(const bench_case *c, const bound *b)
 /* As many accesses of input and output, the wider one by 16 bytes. */
 static void describe_limit(const bench_case *c, const bound *b, limit_case *l)
 {
-    const int64_t in = (int64_t)kiln_dtype_size(c->dtype), out = (int64_t)kiln_dtype_size(c->result);
+    const int64_t in = (int64_t)kiln_dtype_size(c->dtype),
+                  out = (int64_t)kiln_dtype_size(c->result);
     const int64_t together = 16 / (in > out ? in : out);
 
     *l = (limit_case){.read_count = 1, .write_count = 1};

@@ -1,6 +1,6 @@
 /*
- * test_scans_archs.c - what scans are planned and generated, and that every GPU's compiler takes it;
- * no GPU is needed.
+ * test_scans_archs.c - what scans are planned and generated, and that every GPU's compiler takes
+ * it; no GPU is needed.
  *
  * The plans themselves are looked at for the rules that results depend on: words for the look-back
  * are enough, the cpu's chunks do not depend on its threads. Every class is compiled for the oldest
@@ -43,8 +43,17 @@ static const walk_case walks[] = {
     {"all", 1, {1 << 28}, {1}, 0, false, false, ROWS, true, 256, 4},
     {"all, exclusive, every second", 1, {1 << 27}, {2}, 0, true, false, ROWS, true, 256, 1},
     {"all, backwards", 1, {1 << 27}, {1}, 0, true, true, ROWS, true, 256, 1},
-    {"axis none of a permuted array", 3, {64, 64, 64}, {64, 4096, 1}, -1, false, false, ROWS, true,
-     256, 4},
+    {"axis none of a permuted array",
+     3,
+     {64, 64, 64},
+     {64, 4096, 1},
+     -1,
+     false,
+     false,
+     ROWS,
+     true,
+     256,
+     4},
     {"few elements", 1, {1000}, {1}, 0, false, false, ROWS, false, 256, 4},
     {"long rows", 2, {16384, 16384}, {16384, 1}, 1, false, false, ROWS, false, 256, 4},
     {"rows of 1024", 2, {1 << 18, 1024}, {1024, 1}, 1, false, false, ROWS, false, 32, 4},
@@ -72,7 +81,8 @@ static const texts definitions[] = {
     {"float32 y", "decay{0.5f, x}", "then(a, b)", "y += a.add + _J / (float)n", "decay{1, 0}",
      "decay",
      "struct decay { float times, add; };\n"
-     "__device__ decay then(decay a, decay b) { return {a.times * b.times, b.times * a.add + b.add}; }",
+     "__device__ decay then(decay a, decay b) { return {a.times * b.times, b.times * a.add + "
+     "b.add}; }",
      KILN_FLOAT32, KILN_FLOAT32},
 };
 
@@ -140,7 +150,8 @@ static void test_scans__each_walk_has_the_class_it_should(void **state)
 /* Sums of tiles, of groups of tiles, and of all: counted here as the templates address them. */
 static void test_scans__there_are_words_for_every_sum_of_a_split_row(void **state)
 {
-    static const int64_t lengths[] = {16385, 1 << 18, (1 << 18) + 4, 1 << 23, (1 << 23) + 4, 1 << 28};
+    static const int64_t lengths[] = {16385,   1 << 18,       (1 << 18) + 4,
+                                      1 << 23, (1 << 23) + 4, 1 << 28};
 
     (void)state;
     for (size_t k = 0; k < KILN_COUNT_OF(lengths); k++) {

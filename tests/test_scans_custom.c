@@ -65,8 +65,8 @@ static void test_scans__several_inputs_outputs_and_numbers(void **state)
         host_make(t, &sums, KILN_FLOAT64, 2, wide, NULL);
         host_make(t, &lasts, KILN_FLOAT64, 2, wide, NULL);
         host_scan(in, 2, out, 2, 2, wide, axis, 0, &both);
-        OK(t, host_scan_run(op, axis, 0,
-                            KILN_ARGS(x.array, w.array, 1.0, sums.array, lasts.array), &t->err));
+        OK(t, host_scan_run(op, axis, 0, KILN_ARGS(x.array, w.array, 1.0, sums.array, lasts.array),
+                            &t->err));
         host_compare(t, &sums, 0, "sums");
         host_compare(t, &lasts, 0, "lasts");
         host_free(&x);
@@ -191,7 +191,8 @@ static void test_scans__a_prepared_launch(void **state)
     OK(t, kiln_array_slice(x, 0, 0, N - 1, 1, &lead, &t->err));
     FAILS(t, KILN_ERR_OVERLAP,
           kiln_scan_prepare(op, KILN_ARGS(lead, part), &options, &none, &t->err), "adder");
-    FAILS(t, KILN_ERR_NULL, kiln_scan_prepare(op, KILN_ARGS(x, &y), &options, NULL, &t->err), "out");
+    FAILS(t, KILN_ERR_NULL, kiln_scan_prepare(op, KILN_ARGS(x, &y), &options, NULL, &t->err),
+          "out");
     kiln_launch_destroy(launch);
     kiln_array_release(lead);
     kiln_array_release(part);
@@ -309,10 +310,12 @@ static void test_scans__calls_that_are_refused(void **state)
     FAILS(t, KILN_ERR_DTYPE, kiln_scan_call(op, KILN_AXES(0), 0, &t->err, x, doubles), "float64");
     OK(t, kiln_array_broadcast_to(one, 2, shape, &wide, &t->err));
     FAILS(t, KILN_ERR_OUTPUT, kiln_scan_call(op, KILN_AXES(0), 0, &t->err, x, wide), "broadcast");
-    FAILS(t, KILN_ERR_UNDECIDED_SIZE, kiln_scan_call(op, KILN_AXES(0), 0, &t->err, 3.0, &y), "adder");
+    FAILS(t, KILN_ERR_UNDECIDED_SIZE, kiln_scan_call(op, KILN_AXES(0), 0, &t->err, 3.0, &y),
+          "adder");
     FAILS(t, KILN_ERR_ARGUMENT_COUNT, kiln_scan_call(op, KILN_AXES(0), 0, &t->err, x), "2", "1");
     FAILS(t, KILN_ERR_NULL, kiln_scan_call(NULL, KILN_AXES(0), 0, &t->err, x, &y), "NULL");
-    FAILS(t, KILN_ERR_NULL, kiln_scan_source(op, KILN_ARGS(x, &y), NULL, NULL, &t->err), "text_out");
+    FAILS(t, KILN_ERR_NULL, kiln_scan_source(op, KILN_ARGS(x, &y), NULL, NULL, &t->err),
+          "text_out");
     OK(t, kiln_scan_create(t->ctx, "T x", "T y", "x", "a + b", "y = a", "", NULL, &none, &t->err));
     FAILS(t, KILN_ERR_IDENTITY,
           kiln_scan_call(none, KILN_AXES(0), KILN_SCAN_EXCLUSIVE, &t->err, x, &y), "identity");
@@ -396,8 +399,8 @@ static size_t take_rest(test_env *t, kiln_array **taken, size_t room)
     size_t count = 0;
 
     for (int64_t bytes = 1 << 24; bytes >= 512; bytes /= 2)
-        while (count < room && kiln_array_empty(t->ctx, KILN_UINT8, 1, &bytes, &taken[count],
-                                                NULL) == KILN_OK)
+        while (count < room &&
+               kiln_array_empty(t->ctx, KILN_UINT8, 1, &bytes, &taken[count], NULL) == KILN_OK)
             count++;
     return count;
 }

@@ -156,8 +156,8 @@ static void test_scans__every_direction_along_every_axis(void **state)
 
 static void test_scans__lengths_around_every_edge(void **state)
 {
-    static const int64_t edges[] = {1,    2,    4,    8,    32,    64,    128,   256,
-                                    512,  1024, 2048, 4096, 8192,  16384, 32768, 65536};
+    static const int64_t edges[] = {1,   2,    4,    8,    32,   64,    128,   256,
+                                    512, 1024, 2048, 4096, 8192, 16384, 32768, 65536};
     test_env *t = *state;
     kiln_scan *op = host_ordered_create(t);
 

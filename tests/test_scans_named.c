@@ -217,8 +217,8 @@ static void test_scans__exclusive_ones_begin_with_the_identity(void **state)
 
     four(*state, KILN_SCAN_CUMSUM, KILN_FLOAT32, values, KILN_SCAN_EXCLUSIVE, got, sizeof got);
     assert_memory_equal(got, sums, sizeof got);
-    four(*state, KILN_SCAN_CUMPROD, KILN_FLOAT32, values,
-         KILN_SCAN_EXCLUSIVE | KILN_SCAN_REVERSE, got, sizeof got);
+    four(*state, KILN_SCAN_CUMPROD, KILN_FLOAT32, values, KILN_SCAN_EXCLUSIVE | KILN_SCAN_REVERSE,
+         got, sizeof got);
     assert_memory_equal(got, products, sizeof got);
     four(*state, KILN_SCAN_CUMMAX, KILN_FLOAT32, values, KILN_SCAN_EXCLUSIVE, got, sizeof got);
     assert_memory_equal(got, greatest, sizeof got);
@@ -272,7 +272,8 @@ static void test_scans__outputs_of_another_dtype(void **state)
     sum_into(*state, KILN_INT8, small, KILN_INT32, narrow, sizeof narrow);
     assert_memory_equal(narrow, ((const int32_t[]){-100, -200, -150, -143}), sizeof narrow);
     sum_into(*state, KILN_INT8, small, KILN_COMPLEX128, parts, sizeof parts);
-    assert_memory_equal(parts, ((const double[]){-100, 0, -200, 0, -150, 0, -143, 0}), sizeof parts);
+    assert_memory_equal(parts, ((const double[]){-100, 0, -200, 0, -150, 0, -143, 0}),
+                        sizeof parts);
     sum_into(*state, KILN_FLOAT32, thirds, KILN_FLOAT64, wide, sizeof wide);
     assert_true(wide[2] == (double)0.1f + (double)0.1f + (double)0.1f); /* not rounded to float32 */
     assert_true(wide[3] == wide[2] + 1e8);

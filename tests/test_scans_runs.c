@@ -122,8 +122,8 @@ static void test_scans__the_number_of_cpu_threads_changes_no_bit(void **state)
 
 /* ---- long ones ---- */
 
-/* So long that on a GPU blocks look back over groups of groups; on the cpu, where that adds nothing,
- * shorter. The recurrence of host_ordered, written out. */
+/* So long that on a GPU blocks look back over groups of groups; on the cpu, where that adds
+ * nothing, shorter. The recurrence of host_ordered, written out. */
 static void check_long(test_env *t, kiln_scan *op, int64_t rows, int64_t columns, int axis)
 {
     const int64_t shape[] = {rows, columns}, size = rows * columns;
@@ -205,8 +205,8 @@ static void test_scans__more_elements_than_32_bits_count(void **state)
 
 /* ---- accuracy ---- */
 
-/* A loop over 2^22 times 0.1f is off by 1 in 40 at its end: what it adds has fewer and fewer digits.
- * Sums of parts are not. */
+/* A loop over 2^22 times 0.1f is off by 1 in 40 at its end: of what it adds, fewer and fewer
+ * digits count. Sums of parts are not. */
 static void test_scans__long_sums_keep_their_digits(void **state)
 {
     enum { N = 1 << 22 };
@@ -250,13 +250,15 @@ static void *scan_often(void *argument)
 
     for (int call = 0; call < CALLS && got != NULL; call++) {
         kiln_array *y = NULL;
-        bool right = kiln_scan_over(w->op, w->axis == HOST_FLAT ? NULL : &axes, 0,
-                                    KILN_ARGS(w->x, &y), NULL) == KILN_OK &&
-                     kiln_array_to_host(y, got, ROWS * COLUMNS * sizeof *got, NULL, NULL) == KILN_OK;
+        bool right =
+            kiln_scan_over(w->op, w->axis == HOST_FLAT ? NULL : &axes, 0, KILN_ARGS(w->x, &y),
+                           NULL) == KILN_OK &&
+            kiln_array_to_host(y, got, ROWS * COLUMNS * sizeof *got, NULL, NULL) == KILN_OK;
 
         for (int64_t k = 0; right && k < ROWS * COLUMNS; k++) {
-            const int64_t place = w->axis == HOST_FLAT ? k : w->axis == 0 ? k / extents[1]
-                                                                          : k % extents[1];
+            const int64_t place = w->axis == HOST_FLAT ? k
+                                  : w->axis == 0       ? k / extents[1]
+                                                       : k % extents[1];
             right = got[k] == (float)(place + 1);
         }
         w->wrong += !right;
@@ -311,8 +313,8 @@ static void test_scans__each_allocation_failure_is_survived(void **state)
         kiln_array *y = NULL;
 
         kiln__test_alloc_fail_at(nth);
-        status = kiln_scan_create(t->ctx, "T x", "T y", "x", "a + b", "y = a", "0", NULL, &op,
-                                  &t->err);
+        status =
+            kiln_scan_create(t->ctx, "T x", "T y", "x", "a + b", "y = a", "0", NULL, &op, &t->err);
         CHECK((status == KILN_OK) == (op != NULL), "allocation %zu", nth);
         if (status == KILN_OK)
             status = kiln_scan_call(op, KILN_AXES(0), 0, &t->err, x, &y);

@@ -123,7 +123,8 @@ static kiln_status execute(struct scan *s)
         goto done;
     }
     if (j->run_count > 0) {
-        KILN_TRY(kiln_scan_prepare(s->op, j->args, j->def->param_count, &s->call, &launch, &j->err));
+        KILN_TRY(
+            kiln_scan_prepare(s->op, j->args, j->def->param_count, &s->call, &launch, &j->err));
         KILN_TRY(job_time(j, launch));
     } else {
         KILN_TRY(kiln_scan_run(s->op, j->args, j->def->param_count, &s->call, &j->err));

@@ -10,15 +10,15 @@
  *     kiln_scan_call(decay, KILN_AXES(-1), 0, &err, x, &y);
  *
  * `map` is an expression over one element of every input; `reduce` an expression that combines two
- * values, `a` from elements before those of `b`; it must be associative and need not be commutative;
- * `post` are statements that assign the outputs of an element from the running value `a`; `identity`
- * is what an exclusive scan begins with. `_type_reduce` names the type of `a` and `b`, `_J` is the
- * element's place along the scanned axis, `n` that axis' length.
+ * values, `a` from elements before those of `b`; it must be associative and need not be
+ * commutative; `post` are statements that assign the outputs of an element from the running value
+ * `a`; `identity` is what an exclusive scan begins with. `_type_reduce` names the type of `a` and
+ * `b`, `_J` is the element's place along the scanned axis, `n` that axis' length.
  *
  * Determinism: the order of combination depends on shapes, strides, dtypes and the device only, and
- *              on the cpu device not on the number of threads: results are bit-identical from run to
- *              run. It is not the order of one loop: sums of floating-point numbers differ from such
- *              a loop's in their last digits, and are closer to the exact ones.
+ *              on the cpu device not on the number of threads: results are bit-identical from run
+ *              to run. It is not the order of one loop: sums of floating-point numbers differ from
+ *              such a loop's in their last digits, and are closer to the exact ones.
  * Threads, units, ownership: as kiln/elementwise.h.
  */
 #ifndef KILN_SCAN_H
@@ -46,7 +46,10 @@ typedef struct kiln_scan_options {
     size_t compiler_option_count;
 } kiln_scan_options;
 
-#define KILN_SCAN_OPTIONS_INIT {sizeof(kiln_scan_options), NULL, NULL, NULL, NULL, 0}
+#define KILN_SCAN_OPTIONS_INIT                                                                     \
+    {                                                                                              \
+        sizeof(kiln_scan_options), NULL, NULL, NULL, NULL, 0                                       \
+    }
 
 /** Choices for one call. Zero in a field means its default. */
 typedef struct kiln_scan_call_options {
@@ -56,7 +59,10 @@ typedef struct kiln_scan_call_options {
     unsigned flags;        /**< OR of kiln_scan_flag. */
 } kiln_scan_call_options;
 
-#define KILN_SCAN_CALL_OPTIONS_INIT {sizeof(kiln_scan_call_options), NULL, NULL, 0}
+#define KILN_SCAN_CALL_OPTIONS_INIT                                                                \
+    {                                                                                              \
+        sizeof(kiln_scan_call_options), NULL, NULL, 0                                              \
+    }
 
 KILN_EXTERN_C_BEGIN
 
@@ -77,8 +83,8 @@ KILN_API KILN_NODISCARD kiln_status kiln_scan_create(kiln_context *ctx, const ch
                                                      const char *outputs, const char *map,
                                                      const char *reduce, const char *post,
                                                      const char *identity,
-                                                     const kiln_scan_options *opts,
-                                                     kiln_scan **out, kiln_error *err);
+                                                     const kiln_scan_options *opts, kiln_scan **out,
+                                                     kiln_error *err);
 
 /** As the _INIT macros, for languages without them; pass sizeof(*opts). */
 KILN_API void kiln_scan_options_init(kiln_scan_options *opts, size_t struct_size);
@@ -130,7 +136,7 @@ KILN_API KILN_NODISCARD kiln_status kiln_scan_over(kiln_scan *op, const kiln_axe
                                                    unsigned flags, const kiln_arg *args,
                                                    size_t arg_count, kiln_error *err);
 
-/* ---- named scans ------------------------------------------------------------------------------ */
+/* ---- named scans ----------------------------------------------------------------------------- */
 
 /**
  * X(NAME, value, "name", text): scans with NumPy's result dtypes. cumsum and cumprod of bool and
@@ -156,11 +162,11 @@ typedef enum kiln_scan_op {
  * @param flags OR of kiln_scan_flag. An exclusive cumsum begins with 0, cumprod with 1, cummax and
  *              cummin with the least and greatest value of the dtype (infinities, if it has them).
  * @param out   As KILN_ARG_OUT: allocated when it points at NULL, else written. Its dtype may be of
- *              the result's kind or a more general one (bool, integers, floating point, complex); a
- *              wider floating-point or complex output is accumulated in its own precision, a narrower
- *              one is rounded to. It may be `array` where the dtype is.
- * @return As kiln_scan_run(); ERR_DTYPE for a dtype the scan does not take, or an output that cannot
- *         hold the result.
+ *              the result's kind or a more general one (bool, integers, floating point, complex);
+ *              a wider floating-point or complex output is accumulated in its own precision, a
+ *              narrower one is rounded to. It may be `array` where the dtype is.
+ * @return As kiln_scan_run(); ERR_DTYPE for a dtype the scan does not take, or an output that
+ *         cannot hold the result.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_array_scan(kiln_scan_op op, const kiln_array *array,
                                                     const kiln_axes *axes, unsigned flags,

@@ -8,8 +8,8 @@
  * their order is the order of combination. A variant counts the kept axes first. Two classes are
  * left, by what holds the fastest axis of most operands:
  *
- *   rows     the sequence: a thread, a part of a warp, a warp or a block takes each sequence, by its
- *            length; where there are few, blocks take tiles of one and look back (lookback.cu)
+ *   rows     the sequence: a thread, a part of a warp, a warp or a block takes each sequence, by
+ *            its length; where there are few, blocks take tiles of one and look back
  *   columns  a kept axis: neighbouring threads take neighbouring sequences; where there are few,
  *            blocks take tiles of rows and look back
  *
@@ -31,14 +31,14 @@ enum {
     BLOCKS_PER_UNIT = 8,     /* 256-thread blocks that fill a multiprocessor */
     ROW_ACCESSES_OF_WARP = 512, /* longer sequences take a whole block */
     COLUMN_BLOCKS_PER_UNIT = 4, /* fewer blocks of columns than that: split */
-    COLUMNS_ACROSS = 32,     /* threads across a tile that has several rows of threads */
+    COLUMNS_ACROSS = 32,        /* threads across a tile that has several rows of threads */
     COLUMNS_ACROSS_MIN = 16,
-    ROW_FAN = WARP_THREADS,  /* a warp reads so many sums of tiles at once */
-    CPU_RUN = 64,            /* elements of a run, CPU_RUNS of which are scanned side by side */
-    CPU_RUNS = 4,            /* compilers make bad vectors of more */
-    CPU_COLUMNS = 1024,      /* a tile's row is a page or so: memory likes long stretches */
+    ROW_FAN = WARP_THREADS, /* a warp reads so many sums of tiles at once */
+    CPU_RUN = 64,           /* elements of a run, CPU_RUNS of which are scanned side by side */
+    CPU_RUNS = 4,           /* compilers make bad vectors of more */
+    CPU_COLUMNS = 1024,     /* a tile's row is a page or so: memory likes long stretches */
     CPU_COLUMNS_MIN = 4,
-    CPU_WHOLE_MIN = 64,      /* so many sequences need not be split for any number of threads */
+    CPU_WHOLE_MIN = 64, /* so many sequences need not be split for any number of threads */
     CPU_TOGETHER = 1 << 15
 };
 
@@ -107,9 +107,9 @@ static uint8_t access_on(const kiln__walk *inner, int k, bool constant)
     const int64_t stride = inner->stride[k][inner->rank - 1];
     if (constant && !inner->written[k])
         return KILN__ACCESS_ONE;
-    return stride == inner->itemsize[k]         ? KILN__ACCESS_VECTOR
+    return stride == inner->itemsize[k]        ? KILN__ACCESS_VECTOR
            : stride == 0 && !inner->written[k] ? KILN__ACCESS_SPLAT
-                                                : KILN__ACCESS_STRIDED;
+                                               : KILN__ACCESS_STRIDED;
 }
 
 static void choose_access(const kiln__walk *keep, const kiln__walk *seq, kiln__variant *v)
@@ -147,7 +147,7 @@ static int choose_vec(const kiln__walk *inner, const kiln__walk *outer, bool who
     return vec;
 }
 
-/* ---- cuda -------------------------------------------------------------------------------------- */
+/* ---- cuda ------------------------------------------------------------------------------------ */
 
 /* Accesses that a thread holds at once: THREAD_BYTES of what compilers keep in registers, which is
  * mapped values as well as inputs. */
@@ -237,7 +237,7 @@ static void columns_on_cuda(kiln__plan *plan, const kiln__walk *seq, int units, 
         plan->ticket_count = lookback_tickets(steps, v->fan, tiles * across * v->vec, part);
 }
 
-/* ---- cpu --------------------------------------------------------------------------------------- */
+/* ---- cpu ------------------------------------------------------------------------------------- */
 
 static void on_cpu(kiln__plan *plan, int64_t part)
 {
@@ -270,7 +270,7 @@ static void on_cpu(kiln__plan *plan, int64_t part)
     plan->ticket_count = 1 + tiles * chunks;
 }
 
-/* ---- the whole --------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 /* Both halves side by side: kept axes, then the sequence's; in accesses where those are vectors. */
 static void join(kiln__plan *plan, const kiln__walk *keep, const kiln__walk *seq)

@@ -6,8 +6,8 @@
  * To the planner an output has all axes of the loop. One that is flat, as NumPy's axis=None makes
  * it, is described with the strides that its elements have in the C-order of the loop.
  */
-#include "kernel/resolve.h"
 #include "kiln/scan.h"
+#include "kernel/resolve.h"
 
 #define FLAGS_ALL ((unsigned)KILN_SCAN_EXCLUSIVE | (unsigned)KILN_SCAN_REVERSE)
 
@@ -16,7 +16,7 @@ typedef struct spread {
     int64_t strides[KILN_PARAM_MAX][KILN_RANK_MAX];
 } spread;
 
-/* ---- the call ---------------------------------------------------------------------------------- */
+/* ---- the call -------------------------------------------------------------------------------- */
 
 /* The axis to scan, or -1 for all elements in C-order. */
 static kiln_status read_axis(const kiln__definition *d, const kiln_axes *axes, int rank, int *out,
@@ -26,10 +26,11 @@ static kiln_status read_axis(const kiln__definition *d, const kiln_axes *axes, i
     if (axes == NULL)
         return KILN_OK;
     if (axes->count != 1)
-        return kiln__fail(err, KILN_ERR_AXIS,
-                          "kernel \"%s\": a scan runs along one axis (or, with none given, over all "
-                          "elements), not along %d",
-                          d->name, axes->count);
+        return kiln__fail(
+            err, KILN_ERR_AXIS,
+            "kernel \"%s\": a scan runs along one axis (or, with none given, over all "
+            "elements), not along %d",
+            d->name, axes->count);
     *out = axes->axis[0] < 0 ? axes->axis[0] + rank : axes->axis[0];
     if (*out < 0 || *out >= rank)
         return kiln__fail(err, KILN_ERR_AXIS, "kernel \"%s\": axis %d is out of range for rank %d",
@@ -40,8 +41,8 @@ static kiln_status read_axis(const kiln__definition *d, const kiln_axes *axes, i
 static kiln_status check_flags(const kiln__definition *d, unsigned flags, kiln_error *err)
 {
     if ((flags & ~FLAGS_ALL) != 0)
-        return kiln__fail(err, KILN_ERR_ARGUMENT, "kernel \"%s\": %#x is no kiln_scan_flag", d->name,
-                          flags & ~FLAGS_ALL);
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "kernel \"%s\": %#x is no kiln_scan_flag",
+                          d->name, flags & ~FLAGS_ALL);
     if ((flags & KILN_SCAN_EXCLUSIVE) != 0 && d->snippet[KILN__SNIPPET_IDENTITY][0] == '\0')
         return kiln__fail(err, KILN_ERR_IDENTITY,
                           "kernel \"%s\": an exclusive scan begins with the identity, and there is "
@@ -63,8 +64,7 @@ static kiln_status check_given(const kiln__definition *d, const kiln__resolved *
     if (!has_shape(a, r->rank, r->shape) && !(axis < 0 && has_shape(a, 1, &size)))
         return kiln__fail(err, KILN_ERR_OUTPUT,
                           "kernel \"%s\": output `%s` has shape %s, but the result has %s", d->name,
-                          d->params[p].name,
-                          kiln__shape_text(a->rank, a->shape, have, sizeof have),
+                          d->params[p].name, kiln__shape_text(a->rank, a->shape, have, sizeof have),
                           axis < 0 ? kiln__shape_text(1, &size, need, sizeof need)
                                    : kiln__shape_text(r->rank, r->shape, need, sizeof need));
     if (a->self_overlap)
@@ -74,9 +74,9 @@ static kiln_status check_given(const kiln__definition *d, const kiln__resolved *
     return KILN_OK;
 }
 
-/* ---- outputs as the planner sees them ---------------------------------------------------------- */
+/* ---- outputs as the planner sees them -------------------------------------------------------- */
 
-/* Strides of elements `step` bytes apart over the loop's axes, the last of `order` being fastest. */
+/* Strides over the loop's axes of elements `step` bytes apart; the last of `order` is fastest. */
 static void dense_strides(const kiln__resolved *r, const int *order, int64_t step, int64_t *strides)
 {
     for (int k = r->rank - 1; k >= 0; k--) {
@@ -163,8 +163,8 @@ done:
     return status;
 }
 
-kiln_status kiln__scan_variant(const kiln__kernel *op, const kiln__call *call,
-                               kiln_backend backend, int units, kiln__resolved *r, kiln_error *err)
+kiln_status kiln__scan_variant(const kiln__kernel *op, const kiln__call *call, kiln_backend backend,
+                               int units, kiln__resolved *r, kiln_error *err)
 {
     spread s;
     return decide(op, call, backend, units, r, &s, err);
@@ -191,7 +191,7 @@ static kiln_status scan_recipe(kiln__kernel *op, const kiln__call *call, kiln__r
                        : kiln__resolved_source(op, &r, text_out, err);
 }
 
-/* ---- the public functions ---------------------------------------------------------------------- */
+/* ---- the public functions -------------------------------------------------------------------- */
 
 kiln_status kiln__scan_new(kiln_context *ctx, bool owns_ctx,
                            const kiln__definition_request *request, kiln_scan **out,
@@ -235,8 +235,8 @@ kiln_status kiln_scan_create(kiln_context *ctx, const char *in, const char *outp
     if (ctx == NULL)
         return kiln__fail(err, KILN_ERR_NULL, "kiln_scan_create: `ctx` is NULL");
     if (opts != NULL)
-        KILN_TRY(kiln__options_read(&o, sizeof o, opts, opts->struct_size, "kiln_scan_options",
-                                    err));
+        KILN_TRY(
+            kiln__options_read(&o, sizeof o, opts, opts->struct_size, "kiln_scan_options", err));
     const kiln__definition_request request = {
         .name = o.name != NULL ? o.name : "kiln_scan",
         .in = in,

@@ -3,8 +3,8 @@
  *
  *     (op, dtypes) > row of the table > texts of a definition > kiln_scan, kept by the context
  *
- * Each row of `rows` is an ordinary definition for some kinds of dtype; a scan is added by a row (and
- * a line of KILN_SCAN_MAP). In a row's texts $ stands for the type that values accumulate in.
+ * Each row of `rows` is an ordinary definition for some kinds of dtype; a scan is added by a row
+ * (and a line of KILN_SCAN_MAP). In a row's texts $ stands for the type that values accumulate in.
  *
  * Rule: results have NumPy's dtypes; an output given may have a more general one, or a wider or
  *       narrower one of the same kind, as outputs of named reductions may.
@@ -38,7 +38,7 @@ static const row rows[] = {
 enum {
     OP_COUNT = 1
 #define COUNT_OP(name, value, text, doc) +1
-               KILN_SCAN_MAP(COUNT_OP)
+    KILN_SCAN_MAP(COUNT_OP)
 #undef COUNT_OP
 };
 
@@ -54,7 +54,7 @@ const char *kiln_scan_op_name(kiln_scan_op op)
     return "unknown";
 }
 
-/* ---- from a row to a definition ---------------------------------------------------------------- */
+/* ---- from a row to a definition -------------------------------------------------------------- */
 
 static const row *find_row(kiln_scan_op op, kiln_dtype dtype)
 {
@@ -81,7 +81,7 @@ static int kind_rank(kiln_dtype dtype)
 }
 
 /* What values accumulate in. Sums of integers wrap as NumPy's do, which signed C++ integers must
- * not: they are unsigned. A wider output of the array's kind is accumulated in its own precision. */
+ * not: they are unsigned. A wider output of the array's kind is accumulated in its precision. */
 static const char *value_ctype(const row *r, kiln_dtype dtype, kiln_dtype out)
 {
     if (r->widens && strchr("biu", kiln_dtype_kind(dtype)) != NULL)
@@ -122,7 +122,7 @@ static kiln_status define(kiln_context *ctx, const row *r, kiln_dtype dtype, kil
     return kiln__scan_new(ctx, false, &request, out, err);
 }
 
-/* ---- kept by the context ----------------------------------------------------------------------- */
+/* ---- kept by the context --------------------------------------------------------------------- */
 
 typedef struct scan_set {
     pthread_mutex_t lock;
@@ -171,7 +171,7 @@ static kiln_status get(kiln_context *ctx, const row *r, kiln_dtype dtype, kiln_d
     return status;
 }
 
-/* ---- the public function ----------------------------------------------------------------------- */
+/* ---- the public function --------------------------------------------------------------------- */
 
 static kiln_status check(kiln_scan_op op, const kiln_array *array, kiln_array *const *out,
                          const row **row_out, kiln_error *err)

@@ -25,8 +25,8 @@ typedef struct host_scanning {
 /* All elements as one sequence in C-order. */
 #define HOST_FLAT (-1)
 
-/* Scan the inputs, broadcast to `shape`, along `axis`. Outputs have that shape, or are flat. `flags`
- * are kiln_scan_flags. */
+/* Scan the inputs, broadcast to `shape`, along `axis`. Outputs have that shape, or are flat.
+ * `flags` are kiln_scan_flags. */
 void host_scan(host_array *const *in, size_t in_count, host_array *const *out, size_t out_count,
                int rank, const int64_t *shape, int axis, unsigned flags,
                const host_scanning *scanning);
@@ -42,7 +42,8 @@ extern const host_scanning host_running_sum;
  * s = (2x + 1) s + x + 3, begun with 0; y = s + place. */
 #define HOST_ORDERED_PREAMBLE                                                                      \
     "struct affine { unsigned times, add; };\n"                                                    \
-    "__device__ inline affine affine_of(int x) { return affine{2u * x + 1u, (unsigned)x + 3u}; }\n" \
+    "__device__ inline affine affine_of(int x) { return affine{2u * x + 1u, (unsigned)x + 3u}; "   \
+    "}\n"                                                                                          \
     "__device__ inline affine affine_then(affine a, affine b)\n"                                   \
     "{ return affine{a.times * b.times, b.times * a.add + b.add}; }"
 #define HOST_ORDERED_MAP "affine_of((int)x)"
