@@ -69,17 +69,25 @@ static void test_prefetch__a_later_run_compiles_nothing(void **state)
     kiln_elementwise *op = define(t, t->ctx, 1000);
     kiln_reduction *norm = NULL;
     kiln_scan *sum = NULL;
-    kiln_prefetch *ahead[3] = {NULL};
+    kiln_row *rows = NULL;
+    kiln_array *r = NULL;
+    kiln_prefetch *ahead[4] = {NULL};
+    static const kiln_row_stage stage = {
+        .map = "x", .type = "float", .reduce = "a + b", .identity = "0", .result = "s"};
 
     OK(t, kiln_reduction_create(t->ctx, "T x", "T y", "x * x", "a + b", "y = a + 1001", "0", NULL,
                                 &norm, &t->err));
     OK(t, kiln_scan_create(t->ctx, "T x", "T y", "x", "a + b", "y = a + 1002", "0", NULL, &sum,
                            &t->err));
+    OK(t, kiln_row_create(t->ctx, "T x", "T y", &stage, 1, "y = x / (s + 1003)", NULL, &rows,
+                          &t->err));
+    const kiln_arg row[] = {kiln_arg_array(x), kiln_arg_out(&r)};
     const kiln_arg reduce[] = {kiln_arg_array(x), kiln_arg_out(&y)};
     const kiln_arg scan[] = {kiln_arg_array(x), kiln_arg_out(&s)};
     ahead[0] = begin(t, op, x);
     OK(t, kiln_reduction_prefetch(norm, reduce, 2, NULL, &ahead[1], &t->err));
     OK(t, kiln_scan_prefetch(sum, scan, 2, NULL, &ahead[2], &t->err));
+    OK(t, kiln_row_prefetch(rows, row, 2, NULL, &ahead[3], &t->err));
     for (size_t k = 0; k < COUNT(ahead); k++) {
         OK(t, kiln_prefetch_wait(ahead[k], -1, &t->err));
         assert_true(kiln_prefetch_done(ahead[k]));
@@ -90,10 +98,13 @@ static void test_prefetch__a_later_run_compiles_nothing(void **state)
     run_gives(t, op, x, 1001);
     OK(t, kiln_reduction_run(norm, reduce, 2, NULL, &t->err));
     OK(t, kiln_scan_run(sum, scan, 2, NULL, &t->err));
+    OK(t, kiln_row_run(rows, row, 2, NULL, &t->err));
     assert_int_equal(compiles(t->ctx), before);
+    kiln_array_release(r);
     kiln_array_release(s);
     kiln_array_release(y);
     kiln_array_release(x);
+    kiln_row_destroy(rows);
     kiln_scan_destroy(sum);
     kiln_reduction_destroy(norm);
     kiln_elementwise_destroy(op);

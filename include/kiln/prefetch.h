@@ -24,6 +24,7 @@
 
 #include "kiln/elementwise.h"
 #include "kiln/reduction.h"
+#include "kiln/row.h"
 #include "kiln/scan.h"
 
 /** Work that was begun ahead. */
@@ -58,6 +59,12 @@ KILN_API KILN_NODISCARD kiln_status kiln_scan_prefetch(kiln_scan *op, const kiln
                                                        size_t arg_count,
                                                        const kiln_scan_call_options *opts,
                                                        kiln_prefetch **out, kiln_error *err);
+
+/** The same for kiln_row_run(). */
+KILN_API KILN_NODISCARD kiln_status kiln_row_prefetch(kiln_row *op, const kiln_arg *args,
+                                                      size_t arg_count,
+                                                      const kiln_row_call_options *opts,
+                                                      kiln_prefetch **out, kiln_error *err);
 
 /**
  * Wait until the kernel is there.

@@ -271,6 +271,17 @@ kiln_status kiln_row_run(kiln_row *op, const kiln_arg *args, size_t arg_count,
     return status == KILN_OK ? kiln__kernel_run(&op->kernel, &call, err) : status;
 }
 
+kiln_status kiln_row_prefetch(kiln_row *op, const kiln_arg *args, size_t arg_count,
+                              const kiln_row_call_options *opts, kiln_prefetch **out,
+                              kiln_error *err)
+{
+    kiln__call call;
+    if (out != NULL)
+        *out = NULL;
+    kiln_status status = read_call(op, args, arg_count, opts, &call, err);
+    return status == KILN_OK ? kiln__kernel_prefetch(&op->kernel, &call, out, err) : status;
+}
+
 kiln_status kiln_row_source(kiln_row *op, const kiln_arg *args, size_t arg_count,
                             const kiln_row_call_options *opts, char **text_out, kiln_error *err)
 {
