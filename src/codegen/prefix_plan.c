@@ -174,11 +174,11 @@ static int choose_resident(int64_t part)
 
 /* What tiles of one sequence tell each other: one 8-byte word for every 4 bytes of a sum. Room for
  * `lines` sums of each tile, of each `fan` tiles and of each fan * fan tiles. Tickets are ints; the
- * first 16 bytes hold the counter of tiles taken. */
+ * first 16 bytes hold the counter of tiles taken. A chain needs two places for each line. */
 static int64_t lookback_tickets(int64_t tiles, int64_t fan, int64_t lines, int64_t part)
 {
     const int64_t groups = divide_up(tiles, fan);
-    const int64_t sums = fan == 1 ? tiles + 1 : tiles + groups + divide_up(groups, fan) + 1;
+    const int64_t sums = fan == 1 ? 2 : tiles + groups + divide_up(groups, fan) + 1;
     return 4 + 2 * divide_up(part, 4) * lines * sums;
 }
 

@@ -1,6 +1,9 @@
 //# As lookback_rows.cu, for every column of the tile at once: sums of steps, of ${fan} steps, and of
-//# all steps before some step. With a fan of 1 only the last are told, a chain from step to step.
-//# Each row of threads reads the sums of one step.
+//# all steps before some step. Each row of threads reads the sums of one step.
+//#
+//# With a fan of 1 only the last are told, a chain from step to step, and two places in turn are
+//# enough: a step tells its sum after it has heard the one before, so that nobody waits any more for
+//# what stood in its place. There marks are numbers of steps.
         constexpr int kiln__F = ${fan};
         const long long kiln__lines = kiln__a.splits * (kiln__X * kiln__V);
         const long long kiln__steps = (kiln__a.length + kiln__Y * kiln__U - 1) / (kiln__Y * kiln__U);
@@ -11,28 +14,30 @@
         auto kiln__of = [&](const long long kiln__s) -> unsigned long long * {
             return kiln__words + kiln__s * kiln__lines * kiln__part_words;
         };
-        auto kiln__tell = [&](const long long kiln__s, const kiln__part (&kiln__p)[kiln__V]) {
+        auto kiln__tell = [&](const long long kiln__s, const kiln__part (&kiln__p)[kiln__V], const unsigned int kiln__mark) {
             #pragma unroll
             for (int kiln__v = 0; kiln__v < kiln__V; kiln__v++)
-                kiln__publish(kiln__of(kiln__s) + kiln__v * kiln__part_words, kiln__p[kiln__v]);
+                kiln__publish(kiln__of(kiln__s) + kiln__v * kiln__part_words, kiln__p[kiln__v], kiln__mark);
         };
-        auto kiln__hear = [&](const long long kiln__s, kiln__part (&kiln__p)[kiln__V]) {
+        auto kiln__hear = [&](const long long kiln__s, kiln__part (&kiln__p)[kiln__V], const unsigned int kiln__mark) {
             #pragma unroll
             for (int kiln__v = 0; kiln__v < kiln__V; kiln__v++)
-                kiln__p[kiln__v] = kiln__await(kiln__of(kiln__s) + kiln__v * kiln__part_words);
+                kiln__p[kiln__v] = kiln__await(kiln__of(kiln__s) + kiln__v * kiln__part_words, kiln__mark);
         };
 //% if chain
         constexpr int kiln__t = kiln__F - 1, kiln__g = kiln__F - 1;
         const ${index} kiln__super = kiln__step;
-        constexpr long long kiln__all_at = 0;
+        const long long kiln__heard_at = kiln__step % 2, kiln__told_at = 1 - kiln__heard_at;
+        const unsigned int kiln__heard_mark = kiln__step, kiln__told_mark = kiln__step + 1;
 //% else
         const ${index} kiln__group = kiln__step / kiln__F, kiln__super = kiln__group / kiln__F;
         const int kiln__t = kiln__step % kiln__F, kiln__g = kiln__group % kiln__F;
-        const long long kiln__all_at = kiln__steps + kiln__groups;
+        const long long kiln__heard_at = kiln__steps + kiln__groups + kiln__super, kiln__told_at = kiln__heard_at + 1;
+        constexpr unsigned int kiln__heard_mark = 1, kiln__told_mark = 1;
         // The sums of kiln__many neighbours from number kiln__from on: each by a row of threads.
         auto kiln__gather = [&](const long long kiln__from, const int kiln__many, kiln__part (&kiln__p)[kiln__V]) {
             if (kiln__ty < kiln__many)
-                kiln__hear(kiln__from + kiln__ty, kiln__parts[kiln__ty][kiln__tx]);
+                kiln__hear(kiln__from + kiln__ty, kiln__parts[kiln__ty][kiln__tx], 1);
             __syncthreads();
             #pragma unroll
             for (int kiln__v = 0; kiln__v < kiln__V; kiln__v++) {
@@ -44,7 +49,7 @@
         };
         kiln__part kiln__steps_above[kiln__V], kiln__groups_above[kiln__V];
         if (kiln__t < kiln__F - 1 && kiln__ty == 0)
-            kiln__tell(kiln__step, kiln__sum);
+            kiln__tell(kiln__step, kiln__sum, 1);
         if (kiln__t > 0)
             kiln__gather(kiln__step - kiln__t, kiln__t, kiln__steps_above);
         if (kiln__t == kiln__F - 1 && kiln__g < kiln__F - 1 && kiln__ty == 0) {
@@ -52,13 +57,13 @@
             #pragma unroll
             for (int kiln__v = 0; kiln__v < kiln__V; kiln__v++)
                 kiln__group_sum[kiln__v] = kiln__reduce(kiln__steps_above[kiln__v], kiln__sum[kiln__v]);
-            kiln__tell(kiln__steps + kiln__group, kiln__group_sum);
+            kiln__tell(kiln__steps + kiln__group, kiln__group_sum, 1);
         }
         if (kiln__g > 0)
             kiln__gather(kiln__steps + kiln__group - kiln__g, kiln__g, kiln__groups_above);
 //% end
         if (kiln__super > 0 && kiln__ty == 0)
-            kiln__hear(kiln__all_at + kiln__super, kiln__parts[0][kiln__tx]);
+            kiln__hear(kiln__heard_at, kiln__parts[0][kiln__tx], kiln__heard_mark);
         if (kiln__t == kiln__F - 1 && kiln__g == kiln__F - 1 && kiln__ty == 0) {
             kiln__part kiln__all[kiln__V];
             #pragma unroll
@@ -73,7 +78,7 @@
                                                                        kiln__reduce(kiln__steps_above[kiln__v], kiln__sum[kiln__v])));
 //% end
             }
-            kiln__tell(kiln__all_at + kiln__super + 1, kiln__all);
+            kiln__tell(kiln__told_at, kiln__all, kiln__told_mark);
         }
         __syncthreads();
         #pragma unroll

@@ -22,12 +22,12 @@
             const unsigned long long *const kiln__group_at = kiln__of_groups + (kiln__group - kiln__g + kiln__lane) * kiln__part_words;
             const unsigned long long *const kiln__all_at = kiln__of_all + kiln__super * kiln__part_words;
             if (kiln__t < kiln__F - 1 && kiln__lane == 0)
-                kiln__publish(kiln__of_tiles + kiln__tile * kiln__part_words, kiln__tile_sum);
+                kiln__publish(kiln__of_tiles + kiln__tile * kiln__part_words, kiln__tile_sum, 1);
             // Look at everything at once; mostly it is there, and one trip to memory is enough.
             kiln__part_bits kiln__tile_bits, kiln__group_bits, kiln__all_bits;
-            bool kiln__tile_there = kiln__lane >= kiln__t || kiln__look(kiln__tile_at, kiln__tile_bits);
-            bool kiln__group_there = kiln__lane >= kiln__g || kiln__look(kiln__group_at, kiln__group_bits);
-            bool kiln__all_there = kiln__super == 0 || kiln__look(kiln__all_at, kiln__all_bits);
+            bool kiln__tile_there = kiln__lane >= kiln__t || kiln__look(kiln__tile_at, kiln__tile_bits, 1);
+            bool kiln__group_there = kiln__lane >= kiln__g || kiln__look(kiln__group_at, kiln__group_bits, 1);
+            bool kiln__all_there = kiln__super == 0 || kiln__look(kiln__all_at, kiln__all_bits, 1);
             // The sum of what kiln__many lanes hold, in their order.
             auto kiln__gather = [&](const kiln__part_bits &kiln__b, const int kiln__many) -> kiln__part {
                 kiln__part kiln__p = kiln__part_of(kiln__b);
@@ -42,22 +42,22 @@
             kiln__part kiln__tiles_before, kiln__groups_before, kiln__group_sum = kiln__tile_sum;
             if (kiln__t > 0) {
                 while (!kiln__tile_there)
-                    kiln__tile_there = kiln__look(kiln__tile_at, kiln__tile_bits);
+                    kiln__tile_there = kiln__look(kiln__tile_at, kiln__tile_bits, 1);
                 __syncwarp();
                 kiln__tiles_before = kiln__gather(kiln__tile_bits, kiln__t);
                 kiln__group_sum = kiln__reduce(kiln__tiles_before, kiln__tile_sum);
             }
             if (kiln__t == kiln__F - 1 && kiln__g < kiln__F - 1 && kiln__lane == 0)
-                kiln__publish(kiln__of_groups + kiln__group * kiln__part_words, kiln__group_sum);
+                kiln__publish(kiln__of_groups + kiln__group * kiln__part_words, kiln__group_sum, 1);
             if (kiln__g > 0) {
                 while (!kiln__group_there)
-                    kiln__group_there = kiln__look(kiln__group_at, kiln__group_bits);
+                    kiln__group_there = kiln__look(kiln__group_at, kiln__group_bits, 1);
                 __syncwarp();
                 kiln__groups_before = kiln__gather(kiln__group_bits, kiln__g);
             }
             if (kiln__super > 0) {
                 while (!kiln__all_there)
-                    kiln__all_there = kiln__look(kiln__all_at, kiln__all_bits);
+                    kiln__all_there = kiln__look(kiln__all_at, kiln__all_bits, 1);
                 kiln__carry = kiln__part_of(kiln__all_bits);
                 kiln__carries = true;
             }
@@ -66,7 +66,7 @@
                 bool kiln__has = kiln__carries;
                 kiln__take(kiln__has, kiln__all, kiln__reduce(kiln__groups_before, kiln__group_sum));
                 if (kiln__lane == 0)
-                    kiln__publish(kiln__of_all + (kiln__super + 1) * kiln__part_words, kiln__all);
+                    kiln__publish(kiln__of_all + (kiln__super + 1) * kiln__part_words, kiln__all, 1);
             }
             if (kiln__g > 0)
                 kiln__take(kiln__carries, kiln__carry, kiln__groups_before);
