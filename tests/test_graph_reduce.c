@@ -213,8 +213,14 @@ static void test_graph_reduce__custom_kernels_are_nodes(void **state)
     kiln_node norm = kiln_node_reduction(l2, &part, 1, KILN_AXES(0), false, 0, KILN_HERE);
     kiln_graph_output(g, "sum", kiln_add(whole, kiln_multiply(part, 10)));
     kiln_graph_output(g, "norm", kiln_add(norm, 1));
+    const kiln_node again[] = {x, KILN_NODE(2.0)}; /* only one output of this one is used */
+    kiln_graph_output(g, "floor", kiln_node_elementwise(split, again, 2, 0, KILN_HERE));
     kiln_array *a = graph_array(t, KILN_FLOAT64, 2, (int64_t[]){3, 4}, xs), *s = NULL, *n = NULL;
-    OK(t, kiln_graph_call(g, &t->err, a, &s, &n));
+    kiln_array *whole_part = NULL;
+    OK(t, kiln_graph_call(g, &t->err, a, &s, &n, &whole_part));
+    graph_fetch(t, whole_part, got, 12);
+    for (size_t k = 0; k < 12; k++)
+        graph_near(got[k], floor(2 * xs[k]), 0, k);
     graph_fetch(t, s, got, 12);
     graph_fetch(t, n, tail, 4);
     for (size_t k = 0; k < 12; k++) {
@@ -230,6 +236,7 @@ static void test_graph_reduce__custom_kernels_are_nodes(void **state)
         graph_near(tail[j], sqrt(squares) + 1, 1e-12, j);
     }
     kiln_array_release(a), kiln_array_release(s), kiln_array_release(n);
+    kiln_array_release(whole_part);
     kiln_graph_destroy(g);
     kiln_elementwise_destroy(split);
     kiln_reduction_destroy(l2);

@@ -63,6 +63,7 @@ typedef struct kiln__low {
     int64_t *space;           /* reduce, custom: the loop's shape */
     int space_rank;
     const kiln__node *custom;
+    const kiln_dtype *results; /* custom: of all outputs of the kernel */
 
     /* what plan.c decides */
     int output;        /* which output it is, or -1 */

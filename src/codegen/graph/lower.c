@@ -495,6 +495,8 @@ static uint32_t lower_custom(kiln__build *b, uint32_t node)
         kiln__build_fail(b, node, KILN_ERR_UNDECIDED_SIZE,
                          "no input that is not raw decides the size");
     made.dtype = dtypes[d->input_count + n->result];
+    made.results = kiln__build_copy(b, dtypes + d->input_count,
+                                    (d->param_count - d->input_count) * sizeof *dtypes);
     made.op = (int)n->result;
     shape_over(b, node, shaping, shaping_count, &made);
     made.space = made.shape;

@@ -600,6 +600,83 @@ bool kiln__inlined(const kiln__plan_kernel *kernel, const kiln__low *n)
     return false;
 }
 
+/* ---- later is better ---------------------------------------------------------------------------------- */
+
+/* Which inputs of the call lie beneath a low, as bits; the 64th stands for all that follow it. */
+static uint64_t inputs_below(const kiln__build *b, uint32_t id)
+{
+    const kiln__low *n = &b->lows[id];
+    uint64_t inputs = 0;
+    if (n->kind == KILN__LOW_LEAF)
+        return n->size > 1 ? UINT64_C(1) << (n->arg < 63 ? n->arg : 63) : 0;
+    for (uint32_t k = 0; (kiln__low_computed(n) || n->kind == KILN__LOW_LENS) && k < n->operand_count;
+         k++)
+        inputs |= inputs_below(b, n->operand[k]);
+    return inputs;
+}
+
+static bool has_positions(const kiln__build *b, uint32_t id)
+{
+    const kiln__low *n = &b->lows[id];
+    bool has = n->kind == KILN__LOW_IOTA;
+    for (uint32_t k = 0; k < n->operand_count && !has; k++)
+        has = has_positions(b, n->operand[k]);
+    return has;
+}
+
+/* A later kernel over the same shape that reads some of the same inputs. Row programs know no
+ * positions. */
+static kiln__plan_kernel *later_kernel(const kiln__build *b, const kiln__plan_kernel *from,
+                                       uint32_t root)
+{
+    const uint64_t inputs = inputs_below(b, root);
+    for (kiln__plan_kernel *k = b->kernels; k != NULL; k = k->next) {
+        uint64_t theirs = 0;
+        if ((k->kind != KILN__STEP_LOOP && k->kind != KILN__STEP_ROW) || k->level <= from->level ||
+            k->root_count == 0 || k->root_count >= ROOTS_MAX ||
+            (k->kind == KILN__STEP_ROW && has_positions(b, root)) ||
+            !kiln__same_shape(k->rank, k->shape, from->rank, from->shape))
+            continue;
+        for (size_t r = 0; r < k->root_count; r++)
+            theirs |= inputs_below(b, k->roots[r]);
+        if ((theirs & inputs) != 0)
+            return k;
+    }
+    return NULL;
+}
+
+/* Results that nothing else needs are computed by a later kernel that reads their inputs anyway. */
+static void move_later(kiln__build *b)
+{
+    bool *used = kiln__build_alloc(b, b->low_count * sizeof *used);
+    for (uint32_t id = 1; id < b->low_count; id++)
+        for (uint32_t k = 0; b->lows[id].needed && k < b->lows[id].operand_count; k++)
+            used[b->lows[id].operand[k]] = true;
+    for (kiln__plan_kernel **at = &b->kernels; *at != NULL;) {
+        kiln__plan_kernel *k = *at;
+        size_t left = 0;
+        for (size_t r = 0; k->kind == KILN__STEP_LOOP && r < k->root_count; r++) {
+            const uint32_t id = k->roots[r];
+            kiln__plan_kernel *later =
+                used[id] || b->lows[id].weight > AGAIN_WEIGHT ? NULL : later_kernel(b, k, id);
+            if (later == NULL) {
+                k->roots[left++] = id;
+                continue;
+            }
+            kiln__plan_list(b, &later->roots, &later->root_count, &later->root_room, id);
+            b->lows[id].kernel = later;
+            b->lows[id].level = later->level;
+            b->lows[id].rows = later->rows;
+        }
+        if (k->kind == KILN__STEP_LOOP)
+            k->root_count = left;
+        if (k->kind == KILN__STEP_LOOP && left == 0)
+            *at = k->next;
+        else
+            at = &k->next;
+    }
+}
+
 /* ---- the stage --------------------------------------------------------------------------------------- */
 
 /* Order kernels by level; those of one level stay in the order they were made in. */
@@ -638,5 +715,6 @@ void kiln__plan_program(kiln__build *b)
         if (n->needed && (n->stored || n->kind == KILN__LOW_REDUCE || n->kind == KILN__LOW_CUSTOM))
             (void)level_of(b, id);
     }
+    move_later(b);
     sort_kernels(b);
 }

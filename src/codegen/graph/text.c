@@ -406,10 +406,10 @@ static void write_custom(kiln__writer *w)
         for (size_t r = 0; r < k->root_count; r++)
             if (b->lows[k->roots[r]].op == (int)(p - d->input_count))
                 low = k->roots[r];
-        if (low == 0)
-            kiln__build_fail(b, first->origin, KILN_ERR_UNSUPPORTED,
-                             "output `%s` of the kernel is not used: every output must be",
-                             d->params[p].name);
+        if (low == 0) { /* nobody wants it: it is written all the same */
+            kiln__spare_param(w, first->results[p - d->input_count], first->rank, first->shape);
+            continue;
+        }
         kiln__place(w, low, NULL);
         (void)kiln__output_param(w, low, b->lows[low].rank, b->lows[low].shape,
                                  b->lows[low].value.strides);
@@ -556,15 +556,17 @@ static void write_step(kiln__build *b, kiln__plan_kernel *k, uint32_t number)
 void kiln__write_steps(kiln__build *b)
 {
     kiln__program *p = b->program;
-    size_t count = 0;
+    size_t count = 0, spare = 0;
 
     for (kiln__plan_kernel *k = b->kernels; k != NULL; k = k->next) {
         kiln__writer w = begin_kernel(b, k, true);
         write_kernel(&w);
         count++;
+        spare += k->kind == KILN__STEP_CUSTOM || k->kind == KILN__STEP_CUSTOM_REDUCE;
     }
     p->steps = kiln__build_alloc(b, count * sizeof *p->steps);
-    p->temps = kiln__build_alloc(b, b->low_count * sizeof *p->temps);
+    /* Each low may be kept, and a custom kernel may have outputs that nobody asked for. */
+    p->temps = kiln__build_alloc(b, (b->low_count + spare * KILN_PARAM_MAX) * sizeof *p->temps);
     p->outputs = kiln__build_alloc(b, b->ir->output_count * sizeof *p->outputs);
     p->output_count = b->ir->output_count;
     p->last_read = kiln__build_alloc(b, (b->ir->input_count + 1) * sizeof *p->last_read);

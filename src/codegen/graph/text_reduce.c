@@ -143,6 +143,7 @@ static void write_map(kiln__writer *w, const kiln__member *members, size_t count
     }
     if (w->dry)
         return;
+    kiln__definition_request *request = &w->step->request;
     const char *statements = kiln__build_text(w->b, &w->b->scratch[KILN__BUF_BODY]);
     const kiln__pass pass =
         kiln__write_pass(w, members, count, "kiln_graph_part", statements, elements);

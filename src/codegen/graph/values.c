@@ -257,6 +257,27 @@ const char *kiln__output_param(kiln__writer *w, uint32_t low, int rank, const in
     return name;
 }
 
+void kiln__spare_param(kiln__writer *w, kiln_dtype dtype, int rank, int64_t *shape)
+{
+    kiln__program *program = w->b->program;
+    kiln__made *temp = &program->temps[program->temp_count];
+    int natural[KILN_RANK_MAX];
+    for (int a = 0; a < rank; a++)
+        natural[a] = a;
+    const kiln__low like = {.dtype = dtype, .rank = rank, .shape = shape};
+    describe(w->b, &like, natural, temp);
+    temp->first = temp->last = w->number;
+    kiln__step_param *p = add_param(w, &w->b->scratch[KILN__BUF_OUT], dtype, "");
+    p->kind = KILN__VALUE_TEMP;
+    p->index = (uint32_t)program->temp_count++;
+    p->rank = rank;
+    p->shape = shape;
+    p->strides = ordered_strides(w->b, &like, natural);
+    p->bytes = touched_bytes(rank, shape, p->strides, dtype);
+    p->whole = true;
+    w->step->bytes_written += p->bytes;
+}
+
 int kiln__kept_strides(const kiln__writer *w, const kiln__low *n, int64_t *shape, int64_t *strides)
 {
     int rank = 0, own = 0;

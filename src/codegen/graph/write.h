@@ -78,6 +78,8 @@ const char *kiln__input_param(kiln__writer *w, uint32_t low, const kiln__axis_ma
 /* The output parameter for a placed low; axes of its view are given by `strides`. */
 const char *kiln__output_param(kiln__writer *w, uint32_t low, int rank, const int64_t *shape,
                                const int64_t *strides);
+/* An output parameter that nothing reads, in a temporary of its own. */
+void kiln__spare_param(kiln__writer *w, kiln_dtype dtype, int rank, int64_t *shape);
 /* Strides of a placed low as an output of a reduction of `w`'s kernel: those of the kept axes. */
 int kiln__kept_strides(const kiln__writer *w, const kiln__low *n, int64_t *shape, int64_t *strides);
 
