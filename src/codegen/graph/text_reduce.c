@@ -134,7 +134,6 @@ const char *kiln__name_result(kiln__writer *w, const kiln__member *m, const char
 
 static void write_map(kiln__writer *w, const kiln__member *members, size_t count)
 {
-    kiln__definition_request *request = w->dry ? NULL : &w->step->request;
     const char **elements = kiln__build_alloc(w->b, count * sizeof *elements);
 
     for (size_t m = 0; m < count; m++) {
