@@ -5,6 +5,7 @@
  */
 #include "oracle/rows.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -228,6 +229,63 @@ static void test_row_layout__overlapping_inputs_are_copied(void **state)
     kiln_row_destroy(op);
 }
 
+/* ---- threads --------------------------------------------------------------------------------------------- */
+
+typedef struct worker {
+    kiln_row *op;
+    kiln_array *x, *y;
+    kiln_stream *stream;
+    kiln_status status;
+} worker;
+
+static void *run_columns(void *of)
+{
+    worker *w = of;
+    kiln_row_call_options opts = KILN_ROW_CALL_OPTIONS_INIT;
+    opts.axes = KILN_AXES(0);
+    opts.stream = w->stream;
+    for (int k = 0; k < 20 && w->status == KILN_OK; k++)
+        w->status = kiln_row_run(w->op, KILN_ARGS(w->x, w->y), &opts, NULL);
+    return NULL;
+}
+
+/* Tiles of rows go through buffers that launches must not share. */
+static void test_row_layout__threads_share_a_program(void **state)
+{
+    enum { THREADS = 4 };
+    const int64_t shape[2] = {300, 70};
+    test_env *t = *state;
+    kiln_row *op = row_make(t, ROW_SOFTMAX);
+    host_array x[THREADS], y[THREADS], *in[1];
+    worker w[THREADS];
+    pthread_t thread[THREADS];
+
+    for (int k = 0; k < THREADS; k++) {
+        host_make(t, &x[k], KILN_FLOAT32, 2, shape, NULL);
+        host_fill_random(t, &x[k]);
+        host_send(t, &x[k]);
+        host_make(t, &y[k], KILN_FLOAT32, 2, shape, NULL);
+        w[k] = (worker){op, x[k].array, y[k].array, NULL, KILN_OK};
+        OK(t, kiln_stream_create(t->ctx, &w[k].stream, &t->err));
+    }
+    OK(t, kiln_context_synchronize(t->ctx, &t->err));
+    for (int k = 0; k < THREADS; k++)
+        assert_int_equal(pthread_create(&thread[k], NULL, run_columns, &w[k]), 0);
+    for (int k = 0; k < THREADS; k++)
+        assert_int_equal(pthread_join(thread[k], NULL), 0);
+    OK(t, kiln_context_synchronize(t->ctx, &t->err));
+    for (int k = 0; k < THREADS; k++) {
+        assert_int_equal(w[k].status, KILN_OK);
+        in[0] = &x[k];
+        host_rows(ROW_SOFTMAX, in, &y[k], NULL, 2, shape, 1u);
+        host_close(t, &y[k], 2e-5, 2e-5, "threads");
+        kiln_stream_destroy(w[k].stream);
+        host_free(&x[k]);
+        host_free(&y[k]);
+    }
+    kiln_row_destroy(op);
+}
+
 /* ---- nothing to do ------------------------------------------------------------------------------------- */
 
 static void test_row_layout__no_rows_and_empty_rows(void **state)
@@ -263,6 +321,7 @@ int main(int argc, char **argv)
         TEST(test_row_layout__numbers_and_allocated_outputs),
         TEST(test_row_layout__in_place_at_every_length),
         TEST(test_row_layout__overlapping_inputs_are_copied),
+        TEST(test_row_layout__threads_share_a_program),
         TEST(test_row_layout__no_rows_and_empty_rows),
     };
     return test_env_main(argc, argv, "test_row_layout", tests, COUNT(tests));

@@ -245,7 +245,8 @@ static bool worth_it(const family *f, const met *sum)
     const int64_t bytes = sum->element_bytes > 0 ? sum->element_bytes : 4;
     if (length == 0 || rows == 0)
         return false;
-    if (kiln__row_is_held(t->backend, t->clusters, turned ? length * TURNED_ROWS : length, bytes))
+    if (kiln__row_is_held(t->backend, t->clusters && !turned, turned ? length * TURNED_ROWS : length,
+                          bytes))
         return true;
     return !turned && rows >= (t->backend == KILN_BACKEND_CUDA ? FEW_ROWS_CUDA : FEW_ROWS_CPU);
 }
