@@ -6,6 +6,9 @@
  * and results are compared exactly. Each case runs twice: a plain sum, and one that weighs every
  * element by its position along the reduced axes, which finds an element counted twice in place of
  * another.
+ *
+ * On the cpu device a kernel costs a run of the C++ compiler, and dtypes change nothing but names
+ * in it: there, dtypes other than float32 are summed up plainly only.
  */
 #include <stdio.h>
 #include <string.h>
@@ -95,6 +98,8 @@ static void check_both(test_env *t, const sums *s, host_array *x, unsigned axes,
     snprintf(what, sizeof what, "plain sum, %s, %s, axes %#x", name, kiln_dtype_name(x->dtype),
              axes);
     check_one(t, s->plain, &host_sum, x, axes, keepdims, what);
+    if (!t->cuda && x->dtype != KILN_FLOAT32)
+        return;
     snprintf(what, sizeof what, "weighed sum, %s, %s, axes %#x", name, kiln_dtype_name(x->dtype),
              axes);
     check_one(t, s->weighed, &weighed_sum, x, axes, keepdims, what);
@@ -146,7 +151,8 @@ static void test_reduction__every_set_of_five_axes_in_every_layout(void **state)
 
 static void test_reduction__every_set_of_five_axes_keeping_dims(void **state)
 {
-    every_set_of_axes(*state, KILN_INT16, true);
+    test_env *t = *state;
+    every_set_of_axes(t, t->cuda ? KILN_INT16 : KILN_FLOAT32, true);
 }
 
 /* ---- lengths around powers of two ---- */
@@ -252,6 +258,7 @@ static void test_reduction__one_byte_elements_in_every_shape(void **state)
 static void test_reduction__two_byte_elements_in_every_shape(void **state)
 {
     every_shape(*state, KILN_BFLOAT16);
+    every_shape(*state, KILN_INT16);
 }
 
 static void test_reduction__four_byte_elements_in_every_shape(void **state)
@@ -408,7 +415,8 @@ static void test_reduction__two_inputs_in_every_layout(void **state)
                                 "z = a", "0", NULL, &op, &t->err));
     for (size_t d = 0; d < COUNT(dtypes); d++)
         for (size_t c = 0; c < COUNT(pairs); c++)
-            check_pair(t, op, &pairs[c], dtypes[d]);
+            if (t->cuda || dtypes[d] == KILN_FLOAT32 || c % 4 == 0)
+                check_pair(t, op, &pairs[c], dtypes[d]);
     kiln_reduction_destroy(op);
 }
 

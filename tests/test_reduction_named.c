@@ -411,6 +411,14 @@ static void fill(test_env *t, host_array *x, data_kind kind)
     host_send(t, x);
 }
 
+/* Whether columns of a dtype are worth a compiler's run on the cpu device, where a dtype changes
+ * nothing but names in a kernel: one of each size and kind. */
+static bool takes_columns(const test_env *t, kiln_dtype dtype)
+{
+    return t->cuda || dtype == KILN_INT8 || dtype == KILN_UINT64 || dtype == KILN_FLOAT16 ||
+           dtype == KILN_FLOAT32 || dtype == KILN_COMPLEX128;
+}
+
 static void check_dtype(test_env *t, const named *c, kiln_dtype dtype)
 {
     const int64_t shape[] = {7, 301};
@@ -428,7 +436,7 @@ static void check_dtype(test_env *t, const named *c, kiln_dtype dtype)
             assert_null(y);
             continue;
         }
-        for (unsigned axes = 1; axes <= 3; axes++)
+        for (unsigned axes = takes_columns(t, dtype) ? 1 : 2; axes <= 3; axes++)
             check_axes(t, c, &x, axes);
     }
     host_free(&x);

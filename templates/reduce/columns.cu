@@ -75,7 +75,7 @@ ${entry}(const __grid_constant__ kiln__args kiln__a)
         #pragma unroll
         for (int kiln__v = 0; kiln__v < kiln__V; kiln__v++) {
             kiln__parts[kiln__ty][kiln__tx] = kiln__acc[kiln__v];
-            #pragma unroll
+            #pragma unroll 1 // the halves are few; written out, they would take most of a compile
             for (int kiln__h = kiln__R / 2; kiln__h > 0; kiln__h /= 2) {
                 __syncthreads();
                 if (kiln__ty < kiln__h) {
