@@ -47,7 +47,9 @@ typedef enum work {
 typedef enum view {
     VIEW_WHOLE,
     VIEW_TRANSPOSED, /* the axes in the opposite order */
-    VIEW_SECOND_ROW  /* every second row of twice as many */
+    VIEW_SECOND_ROW, /* every second row of twice as many */
+    VIEW_ROW,        /* the second input is one row for all */
+    VIEW_COLUMN      /* the second input is one column for all */
 } view;
 
 typedef struct bench_case {
@@ -127,6 +129,33 @@ static const bench_case cases[] = {
      2,
      {M(13), M(14)},
      {0, {0}},
+     0.85},
+    {"broadcast_row_0",
+     "sum of x * row, axis 0",
+     WORK_DOT,
+     KILN_FLOAT32,
+     VIEW_ROW,
+     2,
+     {M(14), M(14)},
+     {1, {0}},
+     0.85},
+    {"broadcast_row_1",
+     "sum of x * row, axis 1",
+     WORK_DOT,
+     KILN_FLOAT32,
+     VIEW_ROW,
+     2,
+     {M(14), M(14)},
+     {1, {1}},
+     0.85},
+    {"broadcast_column_1",
+     "sum of x * column, axis 1",
+     WORK_DOT,
+     KILN_FLOAT32,
+     VIEW_COLUMN,
+     2,
+     {M(14), M(14)},
+     {1, {1}},
      0.85},
     {"sum_float16", "sum float16", WORK_SUM, KILN_FLOAT16, VIEW_WHOLE, 1, {M(28)}, {0}, 0.88},
     {"sum_bfloat16", "sum bfloat16", WORK_SUM, KILN_BFLOAT16, VIEW_WHOLE, 1, {M(28)}, {0}, 0.88},
@@ -224,7 +253,7 @@ static void call_once(const bench_case *c, bound *b)
 /* Make the inputs; small varying values. Returns the bytes a reduction must read. */
 static int64_t bind(const machine *m, const bench_case *c, bound *b)
 {
-    int64_t shape[3] = {1, 1, 1}, bytes = (int64_t)kiln_dtype_size(c->dtype);
+    int64_t shape[3] = {1, 1, 1}, all = 0;
     int largest = 0, inputs = c->work == WORK_DOT ? 2 : 1;
     kiln_elementwise *fill = NULL;
 
@@ -234,12 +263,19 @@ static int64_t bind(const machine *m, const bench_case *c, bound *b)
         largest = shape[a] > shape[largest] ? a : largest;
     }
     shape[largest] /= m->scale;
-    for (int a = 0; a < c->rank; a++)
-        bytes *= shape[a];
     shape[0] *= c->view == VIEW_SECOND_ROW ? 2 : 1;
     REQUIRE(kiln_elementwise_create(m->ctx, "", "T z", "z = T(int(i % 7) + 1)", NULL, &fill,
                                     &bench_err));
     for (int k = 0; k < inputs; k++) {
+        int64_t bytes = (int64_t)kiln_dtype_size(c->dtype);
+
+        if (k == 1 && c->view == VIEW_ROW)
+            shape[0] = 1;
+        if (k == 1 && c->view == VIEW_COLUMN)
+            shape[1] = 1;
+        for (int a = 0; a < c->rank; a++)
+            bytes *= shape[a];
+        all += c->view == VIEW_SECOND_ROW ? bytes / 2 : bytes;
         REQUIRE(kiln_array_empty(m->ctx, c->dtype, c->rank, shape, &b->base[k], &bench_err));
         REQUIRE(kiln_call(fill, &bench_err, b->base[k]));
         if (c->view == VIEW_TRANSPOSED)
@@ -252,7 +288,7 @@ static int64_t bind(const machine *m, const bench_case *c, bound *b)
     }
     b->axes = c->axes.count > 0 ? &c->axes : NULL;
     kiln_elementwise_destroy(fill);
-    return bytes * inputs;
+    return all;
 }
 
 static void unbind(bound *b)
@@ -379,10 +415,18 @@ static void bench_host(const machine *m, const reader *r, const void *data)
 /* One definition that no cache has seen, from create to result, against NVRTC alone on its text. */
 static void bench_first(const machine *m)
 {
+    static const char *const axpy = "z = a * x + y";
+
     enum { TIMES = 7 };
-    double us[TIMES], compile[TIMES];
+    double us[TIMES], compile[TIMES], loop[TIMES];
     const int64_t shape[] = {1000};
     kiln_array *x = NULL;
+    kiln_elementwise *plain = NULL;
+    bench_row ratio = {.name = "first_l2_nvrtc",
+                       .label = "NVRTC's time for l2, times that for axpy",
+                       .unit = "times",
+                       .rule = BENCH_AT_MOST,
+                       .target = 3};
     bench_row row = {.name = "first_l2",
                      .label = "first call, l2 float32",
                      .unit = "ms",
@@ -391,6 +435,7 @@ static void bench_first(const machine *m)
                      .note = "NVRTC alone"};
 
     REQUIRE(kiln_array_ones(m->ctx, KILN_FLOAT32, 1, shape, &x, &bench_err));
+    REQUIRE(kiln_elementwise_create(m->ctx, "T x, T y, T a", "T z", axpy, NULL, &plain, &bench_err));
     for (int k = 0; k < TIMES; k++) {
         char map[64];
         kiln_reduction *op = NULL;
@@ -410,8 +455,15 @@ static void bench_first(const machine *m)
         kiln_free(text);
         kiln_array_release(y);
         kiln_reduction_destroy(op);
+        y = NULL;
+        REQUIRE(kiln_elementwise_source(plain, KILN_ARGS(x, x, 2.0, &y), NULL, &text, &bench_err));
+        free(gpu_compile(text, m->device->target, &bytes, &loop[k]));
+        kiln_free(text);
     }
+    kiln_elementwise_destroy(plain);
     kiln_array_release(x);
+    ratio.kiln = bench_median(compile, TIMES) / bench_median(loop, TIMES);
+    bench_add(m->file, &ratio);
     row.kiln = bench_median(us, TIMES) / 1000;
     row.limit = bench_median(compile, TIMES) / 1000;
     bench_add(m->file, &row);
