@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/core.h"
 #include "test_env.h"
 
 enum { ROWS = 3, COLUMNS = 4, RESULTS_MAX = 16 };
@@ -266,6 +267,7 @@ static const fault faults[] = {
     {"sum(x, axis=0, axis=1)", KILN_ERR_NAME, "given twice", "               ^~~~"},
     {"cast(x)", KILN_ERR_ARGUMENT, "needs a dtype", "^~~~"},
     {"reshape(x)", KILN_ERR_ARGUMENT_COUNT, "needs a shape", "^~~~~~~"},
+    {"x[::0] + 1", KILN_ERR_AXIS, "expression:3", "  ^"},
     {"flip(x)", KILN_ERR_ARGUMENT_COUNT, "needs an axis", "^~~~"},
 };
 
@@ -301,6 +303,30 @@ static void test_expression__deep_nesting_is_refused(void **state)
             memcpy(text + at, units[k], bytes + 1);
         FAILS(t, KILN_ERR_SYNTAX, kiln_graph_parse(t->ctx, text, names, 3, NULL, &g, NULL, &t->err),
               "nested too deeply");
+    }
+}
+
+/* Every allocation of a parse fails once, in turn; nothing is left behind. */
+static void test_expression__parsing_survives_each_allocation_failure(void **state)
+{
+    test_env *t = *state;
+    static const char *const texts[] = {
+        "q, r = divmod(n, 3); sum(sqrt(x * 2.5 + y[None, :]), axis=(0, 1), keepdims=True), q - r",
+        "x + frobnicate(y, axis=1)"};
+    for (size_t k = 0; k < COUNT(texts); k++) {
+        kiln_status status = KILN_ERR_NO_MEMORY;
+        for (size_t nth = 0; status == KILN_ERR_NO_MEMORY; nth++) {
+            kiln_graph *g = NULL;
+            const size_t live = kiln__test_alloc_live();
+            kiln__test_alloc_fail_at(nth);
+            status = kiln_graph_parse(t->ctx, texts[k], names, 3, NULL, &g, NULL, NULL);
+            kiln__test_alloc_fail_at(SIZE_MAX);
+            CHECK((status == KILN_OK) == (g != NULL), "allocation %zu", nth);
+            kiln_graph_destroy(g);
+            CHECK(kiln__test_alloc_live() == live, "allocation %zu: %zu live, %zu before", nth,
+                  kiln__test_alloc_live(), live);
+        }
+        CHECK(status == (k == 0 ? KILN_OK : KILN_ERR_NAME), "%s", kiln_status_name(status));
     }
 }
 
@@ -359,6 +385,7 @@ int main(int argc, char **argv)
         TEST(test_expression__several_results_and_names),
         TEST(test_expression__errors_have_a_caret),
         TEST(test_expression__deep_nesting_is_refused),
+        TEST(test_expression__parsing_survives_each_allocation_failure),
         TEST(test_expression__names_must_be_identifiers),
         TEST(test_expression__a_given_name_hides_a_constant),
         TEST(test_expression__failures_of_calls_name_the_column),

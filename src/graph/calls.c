@@ -157,7 +157,7 @@ static kiln_status need_array(const kiln__parser *p, const call *c)
     if (c->count == 0)
         return fail_call(p, c, KILN_ERR_ARGUMENT_COUNT, "needs an array");
     kiln_status status = kiln__need_node(p, &c->arg[0]);
-    if (status == KILN_OK && c->arg[0].node.kind != KILN_NODE_GRAPH)
+    if (status == KILN_OK && kiln__is_plain(&c->arg[0].node))
         status = kiln__parse_fail(p, c->arg[0].at, c->arg[0].width, KILN_ERR_ARGUMENT,
                                   "a plain number stands where an array must");
     return status;
@@ -488,7 +488,7 @@ static kiln_status parse_one(kiln__parser *p, subscript *s)
         s->kind = NEW_AXIS;
         return KILN_OK;
     }
-    if (v.kind == KILN__PARSED_NODE && v.node.kind == KILN_NODE_GRAPH)
+    if (v.kind == KILN__PARSED_NODE && !kiln__is_plain(&v.node))
         return kiln__parse_fail(p, v.at, v.width, KILN_ERR_UNSUPPORTED,
                                 "arrays cannot be indexed by arrays here; where() chooses between "
                                 "values");
@@ -523,7 +523,7 @@ kiln_status kiln__parse_subscript(kiln__parser *p, kiln__parsed *v)
     size_t count = 0, ellipsis = SIZE_MAX;
     kiln_status status = kiln__need_node(p, v);
 
-    if (status == KILN_OK && v->node.kind != KILN_NODE_GRAPH)
+    if (status == KILN_OK && kiln__is_plain(&v->node))
         status = kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
                                   "a plain number has no elements");
     do {

@@ -17,6 +17,7 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "codegen/graph/ops.h"
 #include "graph/parse.h"
@@ -95,7 +96,7 @@ kiln_status kiln__apply(kiln__parser *p, kiln_op op, const kiln__parsed *operand
         if (status != KILN_OK)
             return status;
         nodes[k] = operands[k].node;
-        plain = plain && nodes[k].kind != KILN_NODE_GRAPH;
+        plain = plain && kiln__is_plain(&nodes[k]);
     }
     if (!plain)
         result = record(op, found->arity, nodes, at);
@@ -474,7 +475,7 @@ static kiln_status define_name(kiln__parser *p, const char *name, size_t bytes, 
 static kiln_status add_result(kiln__parser *p, kiln_node node, const kiln__parsed *v)
 {
     char name[32];
-    if (node.kind != KILN_NODE_GRAPH)
+    if (kiln__is_plain(&node))
         return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
                                 "this result is a plain number: it depends on no array");
     snprintf(name, sizeof name, p->result_count == 0 ? "result" : "result%zu", p->result_count + 1);
@@ -570,6 +571,16 @@ static kiln_status add_inputs(kiln__parser *p, const char *const *names, size_t 
     return status;
 }
 
+/* What recording found is told with its place, "expression:12": point at it. */
+static void show_place(const char *text, kiln_error *err)
+{
+    const char *place = err != NULL ? strstr(err->message, "expression:") : NULL;
+    const size_t column = place != NULL ? strtoul(place + strlen("expression:"), NULL, 10) : 0;
+
+    if (column > 0 && column <= strlen(text) && err->detail == NULL)
+        err->detail = kiln__caret(text, column - 1, 1);
+}
+
 kiln_status kiln_graph_parse(kiln_context *ctx, const char *text, const char *const *names,
                              size_t name_count, const kiln_graph_options *opts, kiln_graph **out,
                              size_t *results_out, kiln_error *err)
@@ -593,7 +604,11 @@ kiln_status kiln_graph_parse(kiln_context *ctx, const char *text, const char *co
     KILN_TRY(kiln_graph_create(ctx, opts, &p.graph, err));
     KILN_TRY(add_inputs(&p, names, name_count));
     KILN_TRY(parse_program(&p));
-    KILN_TRY(kiln_graph_compile(p.graph, err));
+    status = kiln_graph_compile(p.graph, err);
+    if (status != KILN_OK) {
+        show_place(text, err);
+        goto done;
+    }
     *out = p.graph;
     p.graph = NULL;
     if (results_out != NULL)

@@ -66,6 +66,13 @@ typedef struct kiln__parser {
     size_t result_count;
 } kiln__parser;
 
+/* Whether a node is a plain number. (KILN_NODE_NOTHING is none: it is what recording gives after
+ * a failure, which kiln_graph_compile() reports in the end.) */
+static inline bool kiln__is_plain(const kiln_node *n)
+{
+    return n->kind != KILN_NODE_GRAPH && n->kind != KILN_NODE_NOTHING;
+}
+
 /* The recorded place of what stands at byte `at`. */
 #define KILN__PLACE(at) "expression", (int)((at) + 1)
 
