@@ -60,8 +60,11 @@ void warm_progress(struct warm *w, bool last)
 
 /* ---- failures ---------------------------------------------------------------------------------- */
 
+/* What compilers say may hold any bytes, or end within a character: those are shown as '?'. */
 static void put_json(kiln__buf *out, const char *name, const char *text)
 {
+    const bool utf8 = kiln__utf8_check(text, strlen(text), NULL);
+
     kiln__buf_printf(out, "\"%s\": \"", name);
     for (; *text != '\0'; text++) {
         const unsigned char c = (unsigned char)*text;
@@ -70,7 +73,7 @@ static void put_json(kiln__buf *out, const char *name, const char *text)
         else if (c < 0x20)
             kiln__buf_printf(out, "\\u%04x", c);
         else
-            kiln__buf_putc(out, (char)c);
+            kiln__buf_putc(out, utf8 || c < 0x80 ? (char)c : '?');
     }
     kiln__buf_putc(out, '"');
 }

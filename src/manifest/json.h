@@ -49,7 +49,4 @@ bool kiln__json_null(kiln__json *j); /* when the next word is null, take it */
 bool kiln__json_begin(kiln__json *j, char open, const char *wanted);
 bool kiln__json_next(kiln__json *j, char close, bool *first);
 
-/* Whether bytes are UTF-8 as RFC 3629 has it; `bad_out` is where they are not. */
-bool kiln__utf8_check(const char *text, size_t bytes, size_t *bad_out);
-
 #endif

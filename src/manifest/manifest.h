@@ -168,6 +168,9 @@ kiln_status kiln__manifest_fail(const kiln__manifest_entry *entry, size_t at, si
  * cannot hold; nothing is appended then. `file`, `line` and positions do not count. */
 bool kiln__manifest_write(const kiln__manifest_entry *entry, kiln__buf *out);
 
+/* Whether bytes are UTF-8 as RFC 3629 has it; `bad_out` (may be NULL) is where they are not. */
+bool kiln__utf8_check(const char *text, size_t bytes, size_t *bad_out);
+
 /* ---- recording (record.c) ---- */
 
 /* Appends lines to a file, each line once. NULL stays NULL everywhere. */
