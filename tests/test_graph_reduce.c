@@ -194,6 +194,53 @@ static void test_graph_reduce__positions_can_be_reduced(void **state)
     kiln_graph_destroy(g);
 }
 
+/* Accumulators of one pass have 64 bytes together: what does not fit goes into another. */
+static void test_graph_reduce__many_reductions_take_few_passes(void **state)
+{
+    test_env *t = *state;
+    static const kiln_reduce_op ops[] = {KILN_REDUCE_SUM, KILN_REDUCE_MEAN, KILN_REDUCE_NANMEAN,
+                                         KILN_REDUCE_VAR, KILN_REDUCE_ARGMAX, KILN_REDUCE_MAX,
+                                         KILN_REDUCE_COUNT_NONZERO, KILN_REDUCE_NORM2,
+                                         KILN_REDUCE_ALL};
+    enum { OPS = COUNT(ops), N = 300 };
+    kiln_graph *g = graph_begin(t);
+    uint8_t data[N];
+    double want[OPS] = {0}, got;
+    kiln_arg args[1 + OPS];
+    kiln_array *x = NULL, *out[OPS] = {NULL};
+    size_t kernels = 0;
+    kiln_node n = kiln_graph_input(g, "x");
+    for (size_t k = 0; k < OPS; k++) {
+        kiln_graph_output(g, kiln_reduce_op_name(ops[k]),
+                          kiln_node_reduce(ops[k], n, NULL, false, KILN_DTYPE_NONE, KILN_HERE));
+        args[1 + k] = kiln_arg_out(&out[k]);
+    }
+    for (int k = 0; k < N; k++) {
+        data[k] = (uint8_t)(k * 37 % 251);
+        want[0] += data[k];
+        want[4] = data[k] > data[(int)want[4]] ? k : want[4];
+        want[5] = fmax(want[5], data[k]);
+        want[6] += data[k] != 0;
+        want[7] += (double)data[k] * data[k];
+    }
+    want[1] = want[2] = want[0] / N;
+    for (int k = 0; k < N; k++)
+        want[3] += (data[k] - want[1]) * (data[k] - want[1]) / N;
+    want[7] = sqrt(want[7]); /* and not all are other than 0: want[8] */
+    OK(t, kiln_array_from_host(t->ctx, KILN_UINT8, 1, (int64_t[]){N}, data, NULL, &x, &t->err));
+    args[0] = kiln_arg_array(x);
+    OK(t, kiln_graph_kernel_count(g, args, 1 + OPS, &kernels, &t->err));
+    CHECK(kernels >= 2 && kernels <= 3, "%zu kernels", kernels);
+    OK(t, kiln_graph_run(g, args, 1 + OPS, NULL, &t->err));
+    for (size_t k = 0; k < OPS; k++) {
+        graph_fetch(t, out[k], &got, 1);
+        graph_near(got, want[k], 1e-12, k);
+        kiln_array_release(out[k]);
+    }
+    kiln_array_release(x);
+    kiln_graph_destroy(g);
+}
+
 static void test_graph_reduce__custom_kernels_are_nodes(void **state)
 {
     test_env *t = *state;
@@ -252,6 +299,7 @@ int main(int argc, char **argv)
         TEST(test_graph_reduce__results_are_broadcast_back),
         TEST(test_graph_reduce__dtypes_are_numpys),
         TEST(test_graph_reduce__positions_can_be_reduced),
+        TEST(test_graph_reduce__many_reductions_take_few_passes),
         TEST(test_graph_reduce__custom_kernels_are_nodes),
     };
     return test_env_main(argc, argv, "test_graph_reduce", tests, COUNT(tests));

@@ -194,7 +194,7 @@ uint32_t kiln__lower_reshape(kiln__build *b, uint32_t node, uint32_t operand);
 void kiln__plan_program(kiln__build *b);
 void kiln__plan_list(kiln__build *b, uint32_t **list, size_t *count, size_t *room, uint32_t id);
 /* Bytes of a reduction's accumulator, from above. */
-size_t kiln__part_bytes(const kiln__build *b, const kiln__low *n);
+size_t kiln__part_bytes(kiln__build *b, const kiln__low *n);
 /* The operand behind views. */
 uint32_t kiln__behind(const kiln__build *b, uint32_t low);
 /* Whether a kernel computes a low rather than read it from memory. */

@@ -260,24 +260,24 @@ static void join_loop(kiln__build *b, uint32_t id, int level)
     n->kernel = k;
 }
 
-size_t kiln__part_bytes(const kiln__build *b, const kiln__low *n)
+size_t kiln__part_bytes(kiln__build *b, const kiln__low *n)
 {
-    const kiln_dtype dtype = b->lows[n->operand[0]].dtype;
-    const size_t value = kiln_dtype_size(dtype) < 8 ? 8 : kiln_dtype_size(dtype);
-    switch ((kiln_reduce_op)n->op) {
-    case KILN_REDUCE_ARGMIN:
-    case KILN_REDUCE_ARGMAX:
-    case KILN_REDUCE_NANMEAN:
-        return value + 8;
-    case KILN_REDUCE_VAR:
-    case KILN_REDUCE_STD:
-        return 3 * value;
-    default:
-        return value;
-    }
+    const kiln_dtype from = b->lows[n->operand[0]].dtype;
+    kiln__buf *text = &b->scratch[0];
+    size_t members = 1;
+    kiln__reduce_text(kiln__reduce_row_find(n->op, from), from, KILN__SNIPPET_REDUCE_TYPE, text);
+    const char *type = kiln__build_text(b, text);
+    if (strncmp(type, "kiln_complex_moments<", 21) == 0)
+        members = 4;
+    else if (strncmp(type, "kiln_moments<", 13) == 0)
+        members = 3;
+    else if (strncmp(type, "kiln_", 5) == 0) /* a value and a number */
+        members = 2;
+    const bool pair = strstr(type, "complex<") != NULL && strstr(type, "double") != NULL;
+    return members * (pair ? 16 : 8);
 }
 
-static bool fits_pass(const kiln__build *b, const kiln__plan_kernel *k, const kiln__low *n)
+static bool fits_pass(kiln__build *b, const kiln__plan_kernel *k, const kiln__low *n)
 {
     size_t bytes = kiln__part_bytes(b, n);
     for (size_t m = 0; m < k->member_count; m++)

@@ -169,13 +169,20 @@ static bool reads_itself(family *f, const met *m)
 
 /* ---- members and roots ----------------------------------------------------------------------------------- */
 
+/* argmin and its relatives: row programs know no positions. */
+static bool needs_positions(const kiln__build *b, const kiln__low *n)
+{
+    const kiln__reduce_row *row = kiln__reduce_row_find(n->op, b->lows[n->operand[0]].dtype);
+    return kiln__reduce_is_position(row);
+}
+
 static void collect_members(family *f, const bool *tried)
 {
     kiln__build *b = f->b;
     for (uint32_t id = 1; id < b->low_count && f->count < FAMILY_MAX; id++) {
         const kiln__low *n = &b->lows[id];
         if (!n->needed || n->kind != KILN__LOW_REDUCE || n->rows != NULL || tried[id] ||
-            n->op == KILN_REDUCE_ARGMIN || n->op == KILN_REDUCE_ARGMAX || /* need positions */
+            needs_positions(b, n) ||
             !kiln__same_shape(n->space_rank, n->space, f->sample->space_rank, f->sample->space) ||
             memcmp(n->reduced, f->sample->reduced,
                    (size_t)n->space_rank * sizeof *n->reduced) != 0)
@@ -370,7 +377,7 @@ void kiln__find_rows(kiln__build *b)
         const kiln__low *n = &b->lows[id];
         bool reduces_some = false;
         if (!n->needed || n->kind != KILN__LOW_REDUCE || n->rows != NULL || tried[id] ||
-            n->op == KILN_REDUCE_ARGMIN || n->op == KILN_REDUCE_ARGMAX)
+            needs_positions(b, n))
             continue;
         for (int a = 0; a < n->space_rank; a++)
             reduces_some = reduces_some || n->reduced[a];
