@@ -155,6 +155,8 @@ kiln_status kiln__jit_warm(kiln__cache *cache, const kiln__definition *def,
         status = compile(cache, def, source, target, &key, out, err);
     else if (!has_any(cache, def, source, target, &key))
         (void)store_any(cache, def, source, target, &key);
+    if (status == KILN_ERR_COMPILE) /* refused everywhere: others need not try it in turns */
+        kiln__cache_flight_fail(&flight);
 
 done:
     kiln__cache_flight_end(&flight);
