@@ -555,6 +555,62 @@ static void test_nvrtc__threads_compile_at_once(void **state)
         kiln__compile_result_clear(&results[i]);
 }
 
+/* A kernel that takes NVRTC seconds: many different loops, each unrolled. */
+static char *slow_source(void)
+{
+    kiln__buf b = KILN__BUF_INIT;
+
+    kiln__buf_puts(&b, "extern \"C\" __global__ void slow(float *x)\n{\n    float s = x[0];\n");
+    for (int k = 0; k < 150; k++)
+        kiln__buf_printf(&b, "    _Pragma(\"unroll\")\n    for (int i = 0; i < 64; i++)\n"
+                         "        s = s * %d.0f + sinf(x[i + %d] + s);\n", k + 2, k);
+    kiln__buf_puts(&b, "    x[threadIdx.x] = s;\n}\n");
+    assert_false(b.failed);
+    return kiln__buf_take(&b);
+}
+
+static void *set_soon(void *flag)
+{
+    usleep(200000);
+    atomic_store((atomic_bool *)flag, true);
+    return NULL;
+}
+
+static void test_nvrtc__a_compile_can_be_cancelled(void **state)
+{
+    kiln__compile_request request = request_for("sm_90", axpy);
+    kiln__compile_result result = {NULL, 0, NULL};
+    kiln_error err = KILN_ERROR_INIT;
+    atomic_bool cancel = true;
+    pthread_t thread;
+
+    (void)state;
+    request.cancel = &cancel;
+    kiln_status status = kiln__compile(&request, &result, &err);
+    if (status == KILN_OK) { /* before 12.8 it cannot be stopped */
+        kiln__compile_result_clear(&result);
+        skip();
+    }
+    assert_int_equal(status, KILN_ERR_CANCELLED);
+    assert_null(result.binary);
+    kiln__compile_result_clear(&result);
+    atomic_store(&cancel, false);
+    assert_int_equal(kiln__compile(&request, &result, &err), KILN_OK);
+    kiln__compile_result_clear(&result);
+
+    /* In the middle: it ends long before it would have ended. */
+    char *slow = slow_source();
+    request = request_for("sm_90", slow);
+    request.cancel = &cancel;
+    assert_int_equal(pthread_create(&thread, NULL, set_soon, &cancel), 0);
+    status = kiln__compile(&request, &result, &err);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(status, KILN_ERR_CANCELLED);
+    kiln__compile_result_clear(&result);
+    kiln_error_clear(&err);
+    kiln__free(slow);
+}
+
 #ifdef KILN_TEST_HOOKS
 static void test_nvrtc__compile_survives_each_allocation_failure(void **state)
 {
@@ -604,6 +660,7 @@ int main(void)
         cmocka_unit_test(test_nvrtc__built_in_names_need_no_header),
         cmocka_unit_test(test_nvrtc__the_process_keeps_its_stack_limit),
         cmocka_unit_test(test_nvrtc__threads_compile_at_once),
+        cmocka_unit_test(test_nvrtc__a_compile_can_be_cancelled),
 #ifdef KILN_TEST_HOOKS
         cmocka_unit_test(test_nvrtc__compile_survives_each_allocation_failure),
 #endif
