@@ -98,7 +98,7 @@ static bool fold_integers(kiln_op op, int64_t a, int64_t b, kiln_node *out)
         break;
     case KILN_OP_RIGHT_SHIFT:
         fits = b >= 0;
-        r = b < 64 ? a >> b : -(a < 0);
+        r = fits && b < 64 ? a >> b : -(a < 0);
         break;
     default:
         return false;
@@ -210,9 +210,9 @@ static bool fold_one(kiln_op op, const kiln_node *a, kiln_node *out)
     if (a->kind == KILN_NODE_COMPLEX)
         return false;
     if (is_integer(a) && (op == KILN_OP_FLOOR || op == KILN_OP_CEIL || op == KILN_OP_ABSOLUTE)) {
-        *out = kiln_node_of_int(op == KILN_OP_ABSOLUTE && integer_of(a) < 0 ? -integer_of(a)
-                                                                            : integer_of(a));
-        return integer_of(a) != INT64_MIN;
+        const int64_t v = integer_of(a);
+        *out = kiln_node_of_int(op == KILN_OP_ABSOLUTE && v < 0 && v != INT64_MIN ? -v : v);
+        return op != KILN_OP_ABSOLUTE || v != INT64_MIN;
     }
     for (size_t k = 0; k < KILN_COUNT_OF(functions); k++) {
         if (functions[k].op != op)

@@ -93,12 +93,15 @@ static bool same_node(const kiln__ir *ir, const kiln__node *a, const kiln__node 
             memcmp(ir->data + a->data, data, a->data_count * sizeof *data) == 0);
 }
 
-/* Node 0 is none: it exists so that ids begin at 1. */
+/* Node 0 is none: it exists so that ids begin at 1. The lists exist, too, so that one of nothing
+ * begins somewhere. */
 static bool begin(kiln__ir *ir)
 {
     if (ir->node_count > 0)
         return true;
-    if (!grow((void **)&ir->nodes, 0, &ir->node_room, sizeof *ir->nodes))
+    if (!grow((void **)&ir->nodes, 0, &ir->node_room, sizeof *ir->nodes) ||
+        !grow((void **)&ir->edges, 0, &ir->edge_room, sizeof *ir->edges) ||
+        !grow((void **)&ir->data, 0, &ir->data_room, sizeof *ir->data))
         return false;
     memset(&ir->nodes[0], 0, sizeof ir->nodes[0]);
     ir->node_count = 1;
