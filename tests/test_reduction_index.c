@@ -6,6 +6,7 @@
  * that sorts, merges or splits axes must have kept the books. Values stay small whole numbers: all
  * comparisons are exact.
  */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -340,6 +341,78 @@ static void test_reduction_index__addresses_of_inputs_and_outputs(void **state)
     kiln_reduction_destroy(op);
 }
 
+/* ---- argmin and argmax ---- */
+
+/* Where the least or greatest stands; the first NaN is both. */
+static void step_least(host_state *s, const host_value *in, int64_t position)
+{
+    if (position == 0 || (isnan(in[0].re) ? !isnan(s->v.re) : in[0].re < s->v.re)) {
+        s->v = in[0];
+        s->index = position;
+    }
+}
+
+static void step_greatest(host_state *s, const host_value *in, int64_t position)
+{
+    if (position == 0 || (isnan(in[0].re) ? !isnan(s->v.re) : in[0].re > s->v.re)) {
+        s->v = in[0];
+        s->index = position;
+    }
+}
+
+static void tell_index(const host_state *s, int64_t n, host_value *out)
+{
+    (void)n;
+    out[0].re = (long double)s->index;
+}
+
+/* Three values, and NaN in some places: nearly every comparison is a tie, and the first of equals is
+ * the first in C-order, however the array lies in memory. */
+static void check_ties(test_env *t, kiln_dtype dtype, const host_layout *layout, bool nan)
+{
+    static const host_reduction least = {step_least, tell_index}, greatest = {step_greatest, tell_index};
+    const int64_t shape[] = {5, 7, 1203};
+    host_array x, want, *in[] = {&x}, *out[] = {&want};
+
+    host_make(t, &x, dtype, 3, shape, layout);
+    for (int64_t k = 0; k < host_size(&x); k++) {
+        const bool here = nan && test_random_below(t, 900) == 0;
+        host_store(dtype, host_at(&x, k),
+                   host_real(here ? NAN : (long double)test_random_below(t, 3)));
+    }
+    host_send(t, &x);
+    for (unsigned axes = 1; axes < 8; axes++) {
+        const kiln_axes list = host_axes(axes);
+        int64_t kept[KILN_RANK_MAX];
+        const int rank = host_reduced_shape(3, shape, axes, false, kept);
+
+        host_make(t, &want, KILN_INT64, rank, kept, NULL);
+        for (int most = 0; most < 2; most++) {
+            kiln_array *y = NULL;
+
+            OK(t, kiln_array_reduce(most ? KILN_REDUCE_ARGMAX : KILN_REDUCE_ARGMIN, x.array, &list,
+                                    false, &y, &t->err));
+            host_reduce(in, 1, out, 1, 3, shape, axes, most ? &greatest : &least);
+            host_compare_elements(t, y, &want, 0, kiln_dtype_name(dtype));
+            kiln_array_release(y);
+        }
+        host_free(&want);
+    }
+    host_free(&x);
+}
+
+static void test_reduction_index__positions_of_many_equal_values(void **state)
+{
+    static const host_layout layouts[] = {
+        {.offset = 1}, {.order = {3, 1, 2}}, {.order = {2, 3, 1}, .step = {-1, 1, -2}}};
+
+    for (size_t k = 0; k < COUNT(layouts); k++) {
+        check_ties(*state, KILN_FLOAT32, &layouts[k], k != 1);
+        check_ties(*state, KILN_INT8, &layouts[k], false);
+    }
+    check_ties(*state, KILN_FLOAT16, &layouts[0], true);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -351,6 +424,7 @@ int main(int argc, char **argv)
         TEST(test_reduction_index__a_raw_array_at_the_index_tuple),
         TEST(test_reduction_index__parameters_of_these_names),
         TEST(test_reduction_index__addresses_of_inputs_and_outputs),
+        TEST(test_reduction_index__positions_of_many_equal_values),
     };
 
     return test_env_main(argc, argv, "test_reduction_index", tests, COUNT(tests));

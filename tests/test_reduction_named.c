@@ -640,53 +640,6 @@ static void test_reduction__special_values_as_numpy_has_them(void **state)
     }
 }
 
-/* Three values, and NaN in some places: nearly every comparison is a tie, and the first of equals is
- * the first in C-order, however the array lies in memory. */
-static void check_ties(test_env *t, kiln_dtype dtype, const host_layout *layout, bool nan)
-{
-    static const host_reduction least = {step_min, tell_index}, greatest = {step_max, tell_index};
-    const int64_t shape[] = {5, 7, 1203};
-    host_array x, want, *in[] = {&x}, *out[] = {&want};
-
-    host_make(t, &x, dtype, 3, shape, layout);
-    for (int64_t k = 0; k < host_size(&x); k++) {
-        const bool here = nan && test_random_below(t, 900) == 0;
-        host_store(dtype, host_at(&x, k),
-                   host_real(here ? NAN : (long double)test_random_below(t, 3)));
-    }
-    host_send(t, &x);
-    for (unsigned axes = 1; axes < 8; axes++) {
-        const kiln_axes list = host_axes(axes);
-        int64_t kept[KILN_RANK_MAX];
-        const int rank = host_reduced_shape(3, shape, axes, false, kept);
-
-        host_make(t, &want, KILN_INT64, rank, kept, NULL);
-        for (int most = 0; most < 2; most++) {
-            kiln_array *y = NULL;
-
-            OK(t, kiln_array_reduce(most ? KILN_REDUCE_ARGMAX : KILN_REDUCE_ARGMIN, x.array, &list,
-                                    false, &y, &t->err));
-            host_reduce(in, 1, out, 1, 3, shape, axes, most ? &greatest : &least);
-            host_compare_elements(t, y, &want, 0, kiln_dtype_name(dtype));
-            kiln_array_release(y);
-        }
-        host_free(&want);
-    }
-    host_free(&x);
-}
-
-static void test_reduction__positions_of_many_equal_values(void **state)
-{
-    static const host_layout layouts[] = {
-        {.offset = 1}, {.order = {3, 1, 2}}, {.order = {2, 3, 1}, .step = {-1, 1, -2}}};
-
-    for (size_t k = 0; k < COUNT(layouts); k++) {
-        check_ties(*state, KILN_FLOAT32, &layouts[k], k != 1);
-        check_ties(*state, KILN_INT8, &layouts[k], false);
-    }
-    check_ties(*state, KILN_FLOAT16, &layouts[0], true);
-}
-
 /* A mean far from zero: summing squares would lose every digit of this variance. */
 static void test_reduction__variance_of_values_far_from_zero(void **state)
 {
@@ -797,7 +750,6 @@ int main(int argc, char **argv)
         TEST(test_reduction__reductions_that_skip_nan_of_every_dtype),
         TEST(test_reduction__axes_without_elements),
         TEST(test_reduction__special_values_as_numpy_has_them),
-        TEST(test_reduction__positions_of_many_equal_values),
         TEST(test_reduction__variance_of_values_far_from_zero),
         TEST(test_reduction__half_precision_accumulates_in_float32),
         TEST(test_reduction__into_an_output_given),
