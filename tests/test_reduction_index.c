@@ -403,14 +403,14 @@ static void check_ties(test_env *t, kiln_dtype dtype, const host_layout *layout,
 
 static void test_reduction_index__positions_of_many_equal_values(void **state)
 {
-    static const host_layout layouts[] = {
+    static const host_layout orders[] = {
         {.offset = 1}, {.order = {3, 1, 2}}, {.order = {2, 3, 1}, .step = {-1, 1, -2}}};
 
-    for (size_t k = 0; k < COUNT(layouts); k++) {
-        check_ties(*state, KILN_FLOAT32, &layouts[k], k != 1);
-        check_ties(*state, KILN_INT8, &layouts[k], false);
+    for (size_t k = 0; k < COUNT(orders); k++) {
+        check_ties(*state, KILN_FLOAT32, &orders[k], k != 1);
+        check_ties(*state, KILN_INT8, &orders[k], false);
     }
-    check_ties(*state, KILN_FLOAT16, &layouts[0], true);
+    check_ties(*state, KILN_FLOAT16, &orders[0], true);
 }
 
 int main(int argc, char **argv)
