@@ -16,8 +16,8 @@ static kiln_dtype dtype_of(char letter)
 {
     static const char letters[] = "?bhiqBHIQeEfdFD";
     static const kiln_dtype dtypes[] = {
-        KILN_BOOL,   KILN_INT8,    KILN_INT16,    KILN_INT32,   KILN_INT64,
-        KILN_UINT8,  KILN_UINT16,  KILN_UINT32,   KILN_UINT64,  KILN_FLOAT16,
+        KILN_BOOL,     KILN_INT8,    KILN_INT16,   KILN_INT32,     KILN_INT64,
+        KILN_UINT8,    KILN_UINT16,  KILN_UINT32,  KILN_UINT64,    KILN_FLOAT16,
         KILN_BFLOAT16, KILN_FLOAT32, KILN_FLOAT64, KILN_COMPLEX64, KILN_COMPLEX128,
     };
     const char *at = strchr(letters, letter);

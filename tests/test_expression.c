@@ -278,7 +278,8 @@ static void test_expression__errors_have_a_caret(void **state)
         const fault *f = &faults[k];
         kiln_graph *g = NULL;
         kiln_error err = KILN_ERROR_INIT;
-        const kiln_status status = kiln_graph_parse(t->ctx, f->text, names, 3, NULL, &g, NULL, &err);
+        const kiln_status status =
+            kiln_graph_parse(t->ctx, f->text, names, 3, NULL, &g, NULL, &err);
         CHECK(status == f->status, "%s: %s: %s", f->text, kiln_status_name(status), err.message);
         assert_null(g);
         CHECK(strstr(err.message, f->words) != NULL, "%s: %s", f->text, err.message);
@@ -367,8 +368,8 @@ static void test_expression__failures_of_calls_name_the_column(void **state)
     kiln_array *z = NULL;
     operands_make(t, &o);
     OK(t, kiln_graph_parse(t->ctx, "x + x[:, :2]", names, 3, NULL, &g, NULL, &t->err));
-    FAILS(t, KILN_ERR_SHAPE, kiln_graph_call(g, &t->err, o.x, o.y, o.n, &z), "expression:3", "(3, 4)",
-          "(3, 2)");
+    FAILS(t, KILN_ERR_SHAPE, kiln_graph_call(g, &t->err, o.x, o.y, o.n, &z), "expression:3",
+          "(3, 4)", "(3, 2)");
     assert_null(z);
     kiln_graph_destroy(g);
     operands_free(&o);

@@ -36,9 +36,15 @@ static char *generate(const char *op)
 
     assert_non_null(plan);
     for (int k = 0; k < 2; k++)
-        operands[k] = (kiln__operand){.is_array = true, .raw = true, .written = k == 1,
-                                      .contiguous = true, .itemsize = 1, .rank = 1,
-                                      .shape = &bytes, .strides = &step, .address = 4096};
+        operands[k] = (kiln__operand){.is_array = true,
+                                      .raw = true,
+                                      .written = k == 1,
+                                      .contiguous = true,
+                                      .itemsize = 1,
+                                      .rank = 1,
+                                      .shape = &bytes,
+                                      .strides = &step,
+                                      .address = 4096};
     if (kiln__definition_create(&request, &def, &err) != KILN_OK)
         fail_msg("%s", err.message);
     kiln__plan_make(def, KILN_BACKEND_CUDA, dtypes, operands, 1, &size, plan);

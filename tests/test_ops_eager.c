@@ -227,8 +227,8 @@ static void test_ops_eager__what_is_wrong_is_named(void **state)
     FAILS(t, KILN_ERR_ARGUMENT, kiln_array_sqrt(&y, &z, &t->err), "sqrt", "operand 1");
     FAILS(t, KILN_ERR_NULL, kiln_array_sqrt((kiln_array *)NULL, &z, &t->err), "sqrt", "operand 1");
     FAILS(t, KILN_ERR_NULL, kiln_array_op(KILN_OP_SQRT, KILN_ARGS(x), NULL, NULL, &t->err), "out");
-    FAILS(t, KILN_ERR_ARGUMENT_COUNT,
-          kiln_array_op(KILN_OP_ADD, KILN_ARGS(x), NULL, &z, &t->err), "add", "2", "1");
+    FAILS(t, KILN_ERR_ARGUMENT_COUNT, kiln_array_op(KILN_OP_ADD, KILN_ARGS(x), NULL, &z, &t->err),
+          "add", "2", "1");
     FAILS(t, KILN_ERR_ARGUMENT, kiln_array_op((kiln_op)999, KILN_ARGS(x), NULL, &z, &t->err),
           "999");
     FAILS(t, KILN_ERR_SHAPE, kiln_array_add(x, three, &z, &t->err), "kiln_add", "(2,)", "(3,)");

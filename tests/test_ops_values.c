@@ -23,8 +23,8 @@ static void run_some(test_env *t, table *d, size_t first, kiln_array *x, kiln_ar
     kiln_elementwise *kernel = NULL;
     kiln_call_options opts = KILN_CALL_OPTIONS_INIT;
 
-    OK(t, kiln_elementwise_create(t->ctx, "raw uint8 x", "raw uint8 z", op, NULL, &kernel,
-                                  &t->err));
+    OK(t,
+       kiln_elementwise_create(t->ctx, "raw uint8 x", "raw uint8 z", op, NULL, &kernel, &t->err));
     opts.has_size = true;
     opts.size = (int64_t)d->cases[first].count;
     const kiln_arg args[] = {kiln_arg_array(x), kiln_arg_array(z)};

@@ -17,8 +17,8 @@ enum { LINE_BYTES = 1024, LETTER_COUNT = 15 };
 
 static const char letters[] = "?bhiqBHIQeEfdFD";
 static const kiln_dtype dtypes[LETTER_COUNT] = {
-    KILN_BOOL,   KILN_INT8,    KILN_INT16,    KILN_INT32,   KILN_INT64,
-    KILN_UINT8,  KILN_UINT16,  KILN_UINT32,   KILN_UINT64,  KILN_FLOAT16,
+    KILN_BOOL,     KILN_INT8,    KILN_INT16,   KILN_INT32,     KILN_INT64,
+    KILN_UINT8,    KILN_UINT16,  KILN_UINT32,  KILN_UINT64,    KILN_FLOAT16,
     KILN_BFLOAT16, KILN_FLOAT32, KILN_FLOAT64, KILN_COMPLEX64, KILN_COMPLEX128,
 };
 
@@ -95,8 +95,8 @@ static void test_promote__bfloat16_beside_what_numpy_does_not_know(void **state)
     const struct {
         kiln_dtype with, want;
     } rows[] = {
-        {KILN_INT16, KILN_FLOAT32},  {KILN_UINT16, KILN_FLOAT32}, {KILN_INT32, KILN_FLOAT64},
-        {KILN_UINT32, KILN_FLOAT64}, {KILN_INT64, KILN_FLOAT64},  {KILN_UINT64, KILN_FLOAT64},
+        {KILN_INT16, KILN_FLOAT32},   {KILN_UINT16, KILN_FLOAT32}, {KILN_INT32, KILN_FLOAT64},
+        {KILN_UINT32, KILN_FLOAT64},  {KILN_INT64, KILN_FLOAT64},  {KILN_UINT64, KILN_FLOAT64},
         {KILN_FLOAT16, KILN_FLOAT32},
     };
     for (size_t k = 0; k < KILN_COUNT_OF(rows); k++) {
@@ -243,7 +243,7 @@ static void check_case(const kiln__op *op, const kiln__op_type *in, const char *
         assert_int_equal(status, KILN_ERR_DTYPE);
         assert_non_null(strstr(err.message, op->name));
     }
-    /* Logic casts every operand to bool at once, where NumPy's loops take equal dtypes as they are. */
+    /* Logic casts operands to bool at once, where NumPy's loops take equal dtypes as they are. */
     const bool logic = strncmp(op->name, "logical", 7) == 0 && got_in == '?';
     if ((got_in != want_in && !logic) || got_out != want_out)
         fail_msg("%s of %s and %s: computed in '%c' for '%c', not in '%c' for '%c'", name,
@@ -329,10 +329,14 @@ static void expect_number(kiln__number n, kiln_dtype dtype, const char *want)
 
 static void test_promote__numbers_are_literals_of_their_dtype(void **state)
 {
-    const kiln__number three = {.kind = 'i', .value.i = 3}, least = {.kind = 'i', .value.i = INT64_MIN},
-                       down = {.kind = 'i', .value.i = INT32_MIN}, tenth = {.kind = 'f', .value.f = 0.1},
-                       huge = {.kind = 'f', .value.f = 1e300}, most = {.kind = 'u', .value.u = UINT64_MAX},
-                       turn = {.kind = 'c', .value.c = {0, 1}}, yes = {.kind = 'b', .value.b = true};
+    const kiln__number three = {.kind = 'i', .value.i = 3},
+                       least = {.kind = 'i', .value.i = INT64_MIN},
+                       down = {.kind = 'i', .value.i = INT32_MIN},
+                       tenth = {.kind = 'f', .value.f = 0.1},
+                       huge = {.kind = 'f', .value.f = 1e300},
+                       most = {.kind = 'u', .value.u = UINT64_MAX},
+                       turn = {.kind = 'c', .value.c = {0, 1}},
+                       yes = {.kind = 'b', .value.b = true};
     (void)state;
     expect_number(three, KILN_INT32, "3");
     expect_number(three, KILN_INT8, "(signed char)(3)");

@@ -3,8 +3,8 @@
  *
  *     check the usage > load NAME=VALUEs > parse > run, time, explain or show source
  *
- * What it does as `kiln run` does is in job.c; the job has no signature here, and its arrays are the
- * inputs, then the results.
+ * What it does as `kiln run` does is in job.c; the job has no signature here, and its arrays are
+ * the inputs, then the results.
  */
 #include "job.h"
 
@@ -25,7 +25,7 @@ static size_t arg_count(const struct eval *e)
     return e->input_count + e->result_count;
 }
 
-/* ---- usage ---- */
+/* ---- usage ----------------------------------------------------------------------------------- */
 
 /* Exactly one of these at a time. */
 static int check_modes(const struct invocation *v)
@@ -90,7 +90,7 @@ static int check_words(struct eval *e)
     return result;
 }
 
-/* ---- making things ---- */
+/* ---- making things --------------------------------------------------------------------------- */
 
 static kiln_status prepare(struct eval *e)
 {
@@ -117,7 +117,7 @@ done:
     return status;
 }
 
-/* ---- running ---- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static kiln_status show_sources(struct eval *e)
 {
@@ -169,8 +169,7 @@ static kiln_status execute(struct eval *e)
 
     if (invocation_get(j->v, OPTION_SHOW_SOURCE) != NULL)
         return show_sources(e);
-    if (invocation_get(j->v, OPTION_EXPLAIN) != NULL ||
-        invocation_get(j->v, OPTION_DOT) != NULL) {
+    if (invocation_get(j->v, OPTION_EXPLAIN) != NULL || invocation_get(j->v, OPTION_DOT) != NULL) {
         const bool dot = invocation_get(j->v, OPTION_DOT) != NULL;
         KILN_TRY((dot ? kiln_graph_dot : kiln_graph_explain)(e->graph, j->args, arg_count(e), &text,
                                                              &j->err));
@@ -194,7 +193,8 @@ done:
 static void show_place(const struct eval *e)
 {
     const char *place = strstr(e->j.err.message, "expression:");
-    const size_t column = place != NULL ? (size_t)strtoul(place + strlen("expression:"), NULL, 10) : 0;
+    const size_t column =
+        place != NULL ? (size_t)strtoul(place + strlen("expression:"), NULL, 10) : 0;
 
     if (e->j.err.detail == NULL && column > 0 && column <= strlen(e->text) &&
         strchr(e->text, '\n') == NULL)

@@ -83,8 +83,8 @@ static kiln_status need_count(const kiln__parser *p, const call *c, size_t least
     if (c->count >= least && c->count <= most)
         return KILN_OK;
     if (least == most)
-        snprintf(text, sizeof text, "takes %zu argument%s, %zu given", least,
-                 least == 1 ? "" : "s", c->count);
+        snprintf(text, sizeof text, "takes %zu argument%s, %zu given", least, least == 1 ? "" : "s",
+                 c->count);
     else
         snprintf(text, sizeof text, "takes %zu to %zu arguments, %zu given", least, most, c->count);
     return fail_call(p, c, KILN_ERR_ARGUMENT_COUNT, text);
@@ -129,8 +129,10 @@ static kiln_status read_axes(const kiln__parser *p, const kiln__parsed *v, kiln_
         if (v->kind == KILN__PARSED_TUPLE)
             kiln__set_node(&one, items[k]);
         kiln_status status = kiln__need_integer(p, &one, &axis);
-        if (status == KILN_OK && (k >= KILN_RANK_MAX || axis < -KILN_RANK_MAX || axis >= KILN_RANK_MAX))
-            status = kiln__parse_fail(p, v->at, v->width, KILN_ERR_AXIS, "no array has such an axis");
+        if (status == KILN_OK &&
+            (k >= KILN_RANK_MAX || axis < -KILN_RANK_MAX || axis >= KILN_RANK_MAX))
+            status =
+                kiln__parse_fail(p, v->at, v->width, KILN_ERR_AXIS, "no array has such an axis");
         if (status != KILN_OK)
             return status;
         axes->axis[axes->count++] = (int)axis;
@@ -202,9 +204,9 @@ static kiln_status reduce(kiln__parser *p, const call *c, int op, kiln__parsed *
         status = kiln__parse_fail(p, c->dtype.at, c->dtype.width, KILN_ERR_ARGUMENT,
                                   "this is no dtype, as float32 is");
     if (status == KILN_OK)
-        kiln__set_node(out, kiln_node_reduce((kiln_reduce_op)op, c->arg[0].node,
-                                             given ? &axes : NULL, keepdims, c->dtype.dtype,
-                                             KILN__PLACE(c->at)));
+        kiln__set_node(out,
+                       kiln_node_reduce((kiln_reduce_op)op, c->arg[0].node, given ? &axes : NULL,
+                                        keepdims, c->dtype.dtype, KILN__PLACE(c->at)));
     return status;
 }
 
@@ -218,8 +220,8 @@ static kiln_status call_transpose(kiln__parser *p, const call *c, kiln__parsed *
     if (c->count > 1)
         status = read_integers(p, c, 1, given, &axes.count);
     for (int k = 0; k < axes.count && status == KILN_OK; k++)
-        axes.axis[k] = given[k] < -KILN_RANK_MAX || given[k] >= KILN_RANK_MAX ? KILN_RANK_MAX
-                                                                              : (int)given[k];
+        axes.axis[k] =
+            given[k] < -KILN_RANK_MAX || given[k] >= KILN_RANK_MAX ? KILN_RANK_MAX : (int)given[k];
     if (status == KILN_OK)
         kiln__set_node(out, kiln_node_transpose(c->arg[0].node, c->count > 1 ? &axes : NULL,
                                                 KILN__PLACE(c->at)));
@@ -234,10 +236,9 @@ static kiln_status call_shape(kiln__parser *p, const call *c, bool broadcast, ki
         return fail_call(p, c, KILN_ERR_ARGUMENT_COUNT, "needs a shape");
     kiln_status status = read_integers(p, c, 1, shape, &rank);
     if (status == KILN_OK)
-        kiln__set_node(out, broadcast ? kiln_node_broadcast_to(c->arg[0].node, rank, shape,
-                                                               KILN__PLACE(c->at))
-                                      : kiln_node_reshape(c->arg[0].node, rank, shape,
-                                                          KILN__PLACE(c->at)));
+        kiln__set_node(
+            out, broadcast ? kiln_node_broadcast_to(c->arg[0].node, rank, shape, KILN__PLACE(c->at))
+                           : kiln_node_reshape(c->arg[0].node, rank, shape, KILN__PLACE(c->at)));
     return status;
 }
 
@@ -537,8 +538,8 @@ kiln_status kiln__parse_subscript(kiln__parser *p, kiln__parsed *v)
             return status;
         status = parse_one(p, &list[count]);
         if (status == KILN_OK && list[count].kind == ELLIPSIS && ellipsis != SIZE_MAX)
-            status = kiln__parse_fail(p, list[count].at, 3, KILN_ERR_SYNTAX,
-                                      "there may be one `...`");
+            status =
+                kiln__parse_fail(p, list[count].at, 3, KILN_ERR_SYNTAX, "there may be one `...`");
         ellipsis = list[count].kind == ELLIPSIS ? count : ellipsis;
         count++;
     } while (status == KILN_OK && kiln__is_mark(p, ","));

@@ -26,9 +26,9 @@ enum { BUCKETS = 256, KEPT = 'k' };
 
 /* What a definition depends on. Compared whole: no padding. */
 typedef struct eager_key {
-    uint16_t op[2];                      /* kiln_op; the second is 0 when there is one */
-    uint8_t dtype[KILN__OP_ARITY_MAX];   /* of arrays; of plain numbers where KEPT */
-    uint8_t weak[KILN__OP_ARITY_MAX];    /* kind of a plain number, or KEPT; 0 of an array */
+    uint16_t op[2];                    /* kiln_op; the second is 0 when there is one */
+    uint8_t dtype[KILN__OP_ARITY_MAX]; /* of arrays; of plain numbers where KEPT */
+    uint8_t weak[KILN__OP_ARITY_MAX];  /* kind of a plain number, or KEPT; 0 of an array */
 } eager_key;
 
 typedef struct eager_kernel {
@@ -159,10 +159,10 @@ static kiln_status define(const eager_call *call, eager_kernel *k, kiln_error *e
     kiln_status status = KILN_ERR_NO_MEMORY;
 
     for (int p = 0; p < call->op[0]->arity; p++)
-        kiln__buf_printf(&in, "%s%s %s", p == 0 ? "" : ", ",
-                         kiln_dtype_name(k->key.weak[p] != 0 ? k->loop[0].in[p]
-                                                             : (kiln_dtype)k->key.dtype[p]),
-                         operand_names[p]);
+        kiln__buf_printf(
+            &in, "%s%s %s", p == 0 ? "" : ", ",
+            kiln_dtype_name(k->key.weak[p] != 0 ? k->loop[0].in[p] : (kiln_dtype)k->key.dtype[p]),
+            operand_names[p]);
     put_operands(&op, call, k, texts);
     for (int r = 0; r < call->results; r++) {
         kiln__buf_printf(&out, "%s%s %s", r == 0 ? "" : ", ", kiln_dtype_name(k->loop[r].out),
@@ -237,8 +237,8 @@ static kiln_status resolve(const eager_call *call, kiln__op_loop *loop, kiln_err
 
 /* The kernel under `key`, from the set or made now. */
 static kiln_status insert(eager_set *set, size_t bucket, const eager_call *call,
-                          const eager_key *key, const kiln__op_loop *loop,
-                          const eager_kernel **out, kiln_error *err)
+                          const eager_key *key, const kiln__op_loop *loop, const eager_kernel **out,
+                          kiln_error *err)
 {
     kiln_status status = KILN_OK;
 

@@ -12,10 +12,9 @@
 enum { NUMBER_BYTES = 64 };
 
 /* Longest first. */
-static const char *const marks[] = {"**", "//", "<<", ">>", "<=", ">=", "==", "!=", "...",
-                                    "+",  "-",  "*",  "/",  "%",  "@",  "&",  "|",  "^",
-                                    "~",  "<",  ">",  "(",  ")",  "[",  "]",  ",",  ":",
-                                    ";",  "=",  "."};
+static const char *const marks[] = {"**", "//", "<<", ">>", "<=", ">=", "==", "!=", "...", "+",
+                                    "-",  "*",  "/",  "%",  "@",  "&",  "|",  "^",  "~",   "<",
+                                    ">",  "(",  ")",  "[",  "]",  ",",  ":",  ";",  "=",   "."};
 
 static bool is_letter(char c)
 {
@@ -60,8 +59,8 @@ kiln_status kiln__unexpected(const kiln__parser *p, const char *wanted)
 {
     const int shown = p->token.width < 40 ? (int)p->token.width : 40;
     if (p->token.kind == KILN__TOKEN_END)
-        return kiln__parse_fail(p, p->token.at, 1, KILN_ERR_SYNTAX,
-                                "%s is missing at the end", wanted);
+        return kiln__parse_fail(p, p->token.at, 1, KILN_ERR_SYNTAX, "%s is missing at the end",
+                                wanted);
     return kiln__parse_fail(p, p->token.at, p->token.width, KILN_ERR_SYNTAX,
                             "%s is missing before `%.*s`", wanted, shown, p->text + p->token.at);
 }

@@ -103,7 +103,8 @@ kiln_status kiln__apply(kiln__parser *p, kiln_op op, const kiln__parsed *operand
     else if (!kiln__fold(op, nodes, &result))
         return kiln__parse_fail(p, at, width, KILN_ERR_ARGUMENT,
                                 "%s of plain numbers has no value here: one of its operands must "
-                                "be an array", found->name);
+                                "be an array",
+                                found->name);
     kiln__set_node(out, result);
     return KILN_OK;
 }
@@ -311,15 +312,12 @@ static const struct {
     int level;
     kiln_op op;
 } operators[] = {
-    {"<", 1, KILN_OP_LESS},         {"<=", 1, KILN_OP_LESS_EQUAL},
-    {">", 1, KILN_OP_GREATER},      {">=", 1, KILN_OP_GREATER_EQUAL},
-    {"==", 1, KILN_OP_EQUAL},       {"!=", 1, KILN_OP_NOT_EQUAL},
-    {"|", 2, KILN_OP_BITWISE_OR},   {"^", 3, KILN_OP_BITWISE_XOR},
-    {"&", 4, KILN_OP_BITWISE_AND},  {"<<", 5, KILN_OP_LEFT_SHIFT},
-    {">>", 5, KILN_OP_RIGHT_SHIFT}, {"+", 6, KILN_OP_ADD},
-    {"-", 6, KILN_OP_SUBTRACT},     {"*", 7, KILN_OP_MULTIPLY},
-    {"/", 7, KILN_OP_DIVIDE},       {"//", 7, KILN_OP_FLOOR_DIVIDE},
-    {"%", 7, KILN_OP_REMAINDER},
+    {"<", 1, KILN_OP_LESS},           {"<=", 1, KILN_OP_LESS_EQUAL},  {">", 1, KILN_OP_GREATER},
+    {">=", 1, KILN_OP_GREATER_EQUAL}, {"==", 1, KILN_OP_EQUAL},       {"!=", 1, KILN_OP_NOT_EQUAL},
+    {"|", 2, KILN_OP_BITWISE_OR},     {"^", 3, KILN_OP_BITWISE_XOR},  {"&", 4, KILN_OP_BITWISE_AND},
+    {"<<", 5, KILN_OP_LEFT_SHIFT},    {">>", 5, KILN_OP_RIGHT_SHIFT}, {"+", 6, KILN_OP_ADD},
+    {"-", 6, KILN_OP_SUBTRACT},       {"*", 7, KILN_OP_MULTIPLY},     {"/", 7, KILN_OP_DIVIDE},
+    {"//", 7, KILN_OP_FLOOR_DIVIDE},  {"%", 7, KILN_OP_REMAINDER},
 };
 
 /* The binary operator looked at, of this level or a tighter one; -1 when there is none. */
@@ -387,9 +385,10 @@ static kiln_status parse_unary(kiln__parser *p, kiln__parsed *out)
     if (status == KILN_OK)
         status = parse_unary(p, &operand);
     if (status == KILN_OK)
-        status = kiln__apply(p, plus    ? KILN_OP_POSITIVE
-                                : minus ? KILN_OP_NEGATIVE
-                                        : KILN_OP_INVERT,
+        status = kiln__apply(p,
+                             plus    ? KILN_OP_POSITIVE
+                             : minus ? KILN_OP_NEGATIVE
+                                     : KILN_OP_INVERT,
                              &operand, at, 1, out);
     out->at = at;
     out->width = p->behind - at;
@@ -564,9 +563,9 @@ static kiln_status add_inputs(kiln__parser *p, const char *const *names, size_t 
         if (names[k] == NULL || !is_identifier(names[k]))
             return kiln__fail(p->err, KILN_ERR_NAME, "the name \"%.60s\" is no identifier",
                               names[k] != NULL ? names[k] : "");
-        status = define_name(p, names[k], strlen(names[k]),
-                             kiln_node_input(p->graph, names[k], KILN_DTYPE_NONE, -1,
-                                             KILN__PLACE(0)));
+        status =
+            define_name(p, names[k], strlen(names[k]),
+                        kiln_node_input(p->graph, names[k], KILN_DTYPE_NONE, -1, KILN__PLACE(0)));
     }
     return status;
 }

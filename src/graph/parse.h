@@ -23,8 +23,8 @@ typedef enum kiln__token_kind {
 
 typedef struct kiln__token {
     kiln__token_kind kind;
-    size_t at, width;  /* bytes of the text */
-    char mark[4];      /* "+", "**", "<<", ... */
+    size_t at, width; /* bytes of the text */
+    char mark[4];     /* "+", "**", "<<", ... */
     kiln_node number;
 } kiln__token;
 
@@ -76,7 +76,7 @@ static inline bool kiln__is_plain(const kiln_node *n)
 /* The recorded place of what stands at byte `at`. */
 #define KILN__PLACE(at) "expression", (int)((at) + 1)
 
-/* ---- lex.c ---- */
+/* ---- lex.c ----------------------------------------------------------------------------------- */
 kiln_status kiln__next_token(kiln__parser *p); /* the next token into p->token */
 bool kiln__is_mark(const kiln__parser *p, const char *mark);
 bool kiln__is_word(const kiln__parser *p, const char *word);
@@ -90,7 +90,7 @@ kiln_status kiln__unexpected(const kiln__parser *p, const char *wanted);
 /* Step over `mark`, or fail. */
 kiln_status kiln__expect(kiln__parser *p, const char *mark);
 
-/* ---- parse.c ---- */
+/* ---- parse.c --------------------------------------------------------------------------------- */
 kiln_status kiln__parse_expression(kiln__parser *p, kiln__parsed *out);
 /* "must be one value": a node or a plain number. */
 kiln_status kiln__need_node(const kiln__parser *p, const kiln__parsed *v);
@@ -102,14 +102,14 @@ kiln_node *kiln__tuple_new(kiln__parser *p, size_t count);
 kiln_status kiln__apply(kiln__parser *p, kiln_op op, const kiln__parsed *operands, size_t at,
                         size_t width, kiln__parsed *out);
 
-/* ---- calls.c ---- */
+/* ---- calls.c --------------------------------------------------------------------------------- */
 /* `name(...)`, the token after the '(': all up to the ')'. `self`: of a method, else NULL. */
 kiln_status kiln__parse_call(kiln__parser *p, size_t at, size_t bytes, const kiln__parsed *self,
                              kiln__parsed *out);
 /* `v[...]`, the token after the '['. */
 kiln_status kiln__parse_subscript(kiln__parser *p, kiln__parsed *v);
 
-/* ---- fold.c ---- */
+/* ---- fold.c ---------------------------------------------------------------------------------- */
 /* An operation on plain numbers; false when it has no value that Python would give. */
 bool kiln__fold(kiln_op op, const kiln_node *operands, kiln_node *out);
 

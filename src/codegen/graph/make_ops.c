@@ -72,7 +72,7 @@ static const row *op_of(const char *enum_name)
     exit(2);
 }
 
-/* ---- include/kiln/ops.h -------------------------------------------------------------------------- */
+/* ---- include/kiln/ops.h ---------------------------------------------------------------------- */
 
 /* #define kiln_add(a, b) ..., over two lines when one is too long. */
 static void put_macros(const char *name, const row *op)
@@ -94,7 +94,8 @@ static void put_header(void)
         " * @file kiln/ops.h\n"
         " * @brief Elementwise operations: one value and two macros each.\n"
         " *\n"
-        " * Generated from src/codegen/graph/ops.def; docs/operations.md describes each operation.\n"
+        " * Generated from src/codegen/graph/ops.def; docs/operations.md describes each "
+        "operation.\n"
         " *\n"
         " * kiln_add(x, y)                    records a node of a graph; see kiln/graph.h.\n"
         " * kiln_array_add(x, y, &z, &err)    computes at once; see kiln/eager.h.\n"
@@ -113,7 +114,8 @@ static void put_header(void)
         join = ",\n";
     }
     put("\n} kiln_op;\n\nKILN_EXTERN_C_BEGIN\n\n"
-        "/** NumPy's name of an operation, e.g. \"add\"; \"unknown\" for a value not in the table. */\n"
+        "/** NumPy's name of an operation, e.g. \"add\"; \"unknown\" for a value not in the table. "
+        "*/\n"
         "KILN_API const char *kiln_op_name(kiln_op op);\n\nKILN_EXTERN_C_END\n");
     for (int k = 0; k < ROW_COUNT; k++) {
         const row *r = &rows[k];
@@ -127,7 +129,7 @@ static void put_header(void)
     put("\n#endif\n");
 }
 
-/* ---- docs/operations.md -------------------------------------------------------------------------- */
+/* ---- docs/operations.md ---------------------------------------------------------------------- */
 
 /* Whether a loop of `r` takes one of the letters. */
 static bool takes(const row *r, const char *letters)
@@ -189,7 +191,7 @@ static void put_page(const char *old)
     }
 }
 
-/* ---- files --------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static char *read_file(const char *path)
 {

@@ -12,7 +12,7 @@
 
 #include "codegen/graph/ops.h"
 
-/* ---- the table --------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 typedef enum op_shape {
     SHAPE_SAME,
@@ -104,9 +104,7 @@ static char letter_of(kiln_dtype dtype)
 /* The dtype of a complex number's parts. */
 static kiln_dtype real_of(kiln_dtype dtype)
 {
-    return dtype == KILN_COMPLEX64    ? KILN_FLOAT32
-           : dtype == KILN_COMPLEX128 ? KILN_FLOAT64
-                                      : dtype;
+    return dtype == KILN_COMPLEX64 ? KILN_FLOAT32 : dtype == KILN_COMPLEX128 ? KILN_FLOAT64 : dtype;
 }
 
 const kiln__op *kiln__op_at(size_t index)
@@ -145,7 +143,7 @@ const char *kiln_op_name(kiln_op op)
     return found != NULL ? found->name : "unknown";
 }
 
-/* ---- choosing a loop --------------------------------------------------------------------------- */
+/* ---- choosing a loop ------------------------------------------------------------------------- */
 
 /* "float32 and a plain integer" for messages. */
 static void operands_text(const kiln__op *op, const kiln__op_type *in, char *text, size_t bytes)
@@ -237,8 +235,8 @@ static bool integer_fits(const kiln__number *n, kiln_dtype dtype)
     case 'i':
         if (n->kind == 'u')
             return false;
-        return bits == 64 || (n->value.i >= -(INT64_C(1) << (bits - 1)) &&
-                              n->value.i < INT64_C(1) << (bits - 1));
+        return bits == 64 ||
+               (n->value.i >= -(INT64_C(1) << (bits - 1)) && n->value.i < INT64_C(1) << (bits - 1));
     case 'u':
         if (n->kind == 'u')
             return bits == 64;
@@ -397,7 +395,7 @@ kiln_status kiln__op_resolve(const kiln__op *op, const kiln__op_type *in, kiln__
     return status;
 }
 
-/* ---- text -------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 /* $U: arithmetic on it wraps. Integers only. */
 static const char *wrap_ctype(kiln_dtype dtype)
@@ -539,7 +537,8 @@ kiln__number kiln__number_as(const kiln__number *number, kiln_dtype dtype)
 
     switch (kiln_dtype_kind(dtype)) {
     case 'b':
-        n.value.b = number_real(number) != 0.0 || (number->kind == 'c' && number->value.c[1] != 0.0);
+        n.value.b =
+            number_real(number) != 0.0 || (number->kind == 'c' && number->value.c[1] != 0.0);
         break;
     case 'i':
     case 'u':
