@@ -115,6 +115,13 @@ static oracle_code random_code(test_env *t, const program *p)
         c.operand_count--;
         c.number = below(t, 7) - 3;
     }
+    const oracle_code *last = &p->code[p->count - 1];
+    if (last->op >= ORACLE_SUM && last->op <= ORACLE_VAR && last->keepdims && below(t, 2) == 0) {
+        /* A result that goes back to where it came from: what row programs are made of. */
+        c = (oracle_code){.op = (oracle_op)(ORACLE_ADD + below(t, 4)), .operand_count = 2};
+        c.operand[0] = last->operand[0];
+        c.operand[1] = p->count - 1;
+    }
     const oracle_value *v = &p->value[c.operand[0]];
     if (c.op >= ORACLE_SUM && c.op <= ORACLE_ARGMAX) {
         for (int a = 0; a < v->rank; a++)
@@ -123,7 +130,7 @@ static oracle_code random_code(test_env *t, const program *p)
             memset(c.axis, 0, sizeof c.axis);
             c.axis[v->rank - 1] = true;
         }
-        c.keepdims = below(t, 2) == 0;
+        c.keepdims = below(t, 3) != 0;
     } else if (c.op >= ORACLE_TRANSPOSE) {
         fill_view(t, &c, v);
     }
