@@ -5,8 +5,8 @@
 import json
 import sys
 
-PEERS = (("cupy", "CuPy"), ("cupy_cub", "CuPy+CUB"), ("torch", "PyTorch"), ("numexpr", "numexpr"),
-         ("numpy", "NumPy"))
+PEERS = (("cupy", "CuPy"), ("cupy_cub", "CuPy+CUB"), ("torch", "PyTorch"), ("jax", "JAX"),
+         ("numexpr", "numexpr"), ("numpy", "NumPy"))
 
 
 def number(value):
