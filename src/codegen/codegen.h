@@ -316,6 +316,14 @@ typedef struct kiln__variant {
     uint8_t raw_contiguous[KILN_PARAM_MAX];
 } kiln__variant;
 
+/* A variant without its dtypes as one line, "cuda/1 linear rank=1 ...", and back (variant_text.c;
+ * docs/manifest.md). Parsing gives ERR_FORMAT, and which bytes of `text` are to blame, for text
+ * that is none or cannot be a variant of `def`. */
+void kiln__variant_print(const kiln__variant *v, kiln__buf *out);
+kiln_status kiln__variant_parse(const char *text, const kiln__definition *def,
+                                const kiln_dtype *dtypes, kiln__variant *out, size_t *at_out,
+                                size_t *width_out, kiln_error *err);
+
 /* What the planner needs to know of one argument. */
 typedef struct kiln__operand {
     bool is_array;
@@ -371,6 +379,8 @@ void kiln__plan_make(const kiln__definition *def, kiln_backend backend, const ki
 
 /* How a definition can be computed. `ordered`: places rise as elements are walked. */
 kiln__batch kiln__reduce_batch(const kiln__definition *def, const kiln_dtype *dtypes, bool ordered);
+/* Whether a batch is of bytes added as they are, of which a GPU takes four at a time. */
+bool kiln__batch_of_bytes(const kiln__definition *def, const kiln__variant *v);
 
 /* Plan a reduction of the inputs' broadcast `shape` over the axes marked in `reduced`. Output
  * operands have the kept axes only. `keepdims` says what shape _out_ind has. `units` is how many
@@ -481,14 +491,6 @@ typedef struct kiln__slot {
 
 /* Most bytes an argument block takes: what every CUDA driver accepts. */
 #define KILN__ARGS_MAX 4000
-/* A variant without its dtypes as one line, "cuda/1 linear rank=1 ...", and back (variant_text.c;
- * docs/manifest.md). Parsing gives ERR_FORMAT, and which bytes of `text` are to blame, for text
- * that is none or cannot be a variant of `def`. */
-void kiln__variant_print(const kiln__variant *v, kiln__buf *out);
-kiln_status kiln__variant_parse(const char *text, const kiln__definition *def,
-                                const kiln_dtype *dtypes, kiln__variant *out, size_t *at_out,
-                                size_t *width_out, kiln_error *err);
-
 
 /* A generated kernel. */
 typedef struct kiln__source {

@@ -422,6 +422,7 @@ static int test_whole(const emitter *e, const char *name, size_t bytes)
         {"masked", d->masked},
         {"batched", e->v->batch != KILN__BATCH_NONE},
         {"batch_sum", e->v->batch == KILN__BATCH_SUM},
+        {"batch_bytes", kiln__batch_of_bytes(d, e->v)},
         {"initial", d->has_initial},
         {"split", e->v->split != 0},
         {"exclusive", e->v->exclusive != 0},

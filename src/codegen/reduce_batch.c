@@ -28,7 +28,7 @@ static bool is_text(const char *text, const char *input, const char *const *toke
     kiln__lex(text, KILN__LEX_CPP, &t);
     bool same = !t.failed && t.count == count;
     for (size_t k = 0; same && k < count; k++)
-        same = kiln__token_is(&t, k, strcmp(tokens[k], "%") == 0 ? input : tokens[k]);
+        same = strcmp(kiln__token_text(&t, k), strcmp(tokens[k], "%") == 0 ? input : tokens[k]) == 0;
     kiln__tokens_clear(&t);
     return same;
 }
@@ -107,4 +107,11 @@ kiln__batch kiln__reduce_batch(const kiln__definition *def, const kiln_dtype *dt
     return strcmp(reduce, "kiln_position_least(a, b)") == 0      ? KILN__BATCH_LEAST
            : strcmp(reduce, "kiln_position_greatest(a, b)") == 0 ? KILN__BATCH_GREATEST
                                                                  : KILN__BATCH_NONE;
+}
+
+bool kiln__batch_of_bytes(const kiln__definition *def, const kiln__variant *v)
+{
+    return v->batch == KILN__BATCH_SUM && v->layout == KILN__LAYOUT_ROWS && v->vec % 4 == 0 &&
+           kiln_dtype_size((kiln_dtype)v->dtype[0]) == 1 &&
+           strcmp(def->snippet[KILN__SNIPPET_MAP], def->params[0].name) == 0;
 }

@@ -125,15 +125,6 @@ static bool any_param(const kiln__row_emit *e, bool (*is)(const kiln__row_emit *
     return false;
 }
 
-/* Whether elements should leave the first cache to columns, which the next row reads again. */
-static bool is_once(const kiln__row_emit *e)
-{
-    bool found = false;
-    for (size_t p = 0; p < e->def->input_count; p++)
-        found |= e->v->access[p] == KILN__ACCESS_COLUMN;
-    return found && in_registers(e);
-}
-
 /* ---- what templates ask ---------------------------------------------------------------------------- */
 
 int kiln__row_item(kiln__row_emit *e, const char *list, size_t bytes, int nth)
@@ -188,7 +179,6 @@ int kiln__row_test(const kiln__row_emit *e, const char *name, size_t bytes, size
         {"p.held", kiln__row_holds(e, p)},
         {"p.buffered", kiln__row_buffers(e, p)},
         {"late", any_param(e, kiln__row_late)},
-        {"once", is_once(e)},
         {"one_row", e->v->group == e->v->block},
         {"turned", e->v->tile != 0},
         {"s.heavy", (e->def->rows->heavy >> e->stage & 1) != 0},
@@ -324,8 +314,6 @@ bool kiln__row_put(const kiln__row_emit *e, const char *name, size_t bytes, size
         {"s.result", rows->result[stage], 0},
         {"late_batch", NULL, batch_of(e)},
         {"sure", NULL, sure_accesses(e)},
-        {"load", is_once(e) ? "load_once" : "load", 0},
-        {"store", is_once(e) ? "store_once" : "store", 0},
         {"v.name", rows->value_name[e->value % KILN__VALUE_MAX], 0},
         {"v.type", rows->value_type[e->value % KILN__VALUE_MAX], 0},
         {"cluster", NULL, v->split},

@@ -16,8 +16,10 @@ KILN_FN void kiln_batch_position(kiln_position<T> &a, A at, P place)
     // Behind a's own place: only what is better counts, or anything if there is nothing yet.
     const bool take = ((G ? !(best <= a.value) : !(best >= a.value)) && a.value == a.value) ||
                       a.index == kiln_position_none;
-    a.index = take ? (kiln__index)place(which) : a.index;
-    a.value = take ? best : a.value;
+    if (take) {
+        a.index = place(which);
+        a.value = best;
+    }
 }
 template <int N, class T, class A, class P>
 KILN_FN void kiln_batch_least(kiln_position<T> &a, A at, P place)

@@ -7,3 +7,18 @@ template <int N, class T, class A, class P> KILN_FN void kiln_batch_sum(T &a, A 
         sum += at(k);
     a = a + (T)sum;
 }
+// The same of N accesses of V integers of one byte each, four at a time. Every access is touched
+// before the second four of any, so that all of them are on their way before the first is needed.
+template <int N, int V, class T, class B> KILN_FN void kiln_batch_sum_bytes(T &a, const B (&x)[N][V])
+{
+    int word[N][V / 4], sum = 0;
+    memcpy(word, x, sizeof word);
+    KILN_UNROLL
+    for (int v = 0; v < V / 4; v++) {
+        KILN_UNROLL
+        for (int n = N - 1; n >= 0; n--)
+            sum = B(-1) < B(1) ? __dp4a(word[n][v], 0x01010101, sum)
+                               : (int)__dp4a((unsigned)word[n][v], 0x01010101u, (unsigned)sum);
+    }
+    a = a + (T)sum;
+}

@@ -36,12 +36,9 @@
                     },
                     [&](int kiln__k) -> kiln__index {
 //% if position
-                        kiln__index kiln__place = (kiln__index)kiln__all_J[0];
-                        #pragma unroll
-                        for (int kiln__u = 1; kiln__u < kiln__N; kiln__u++)
-                            if (kiln__k == kiln__u)
-                                kiln__place = (kiln__index)kiln__all_J[kiln__u];
-                        return kiln__place;
+                        const ${index} kiln__j = kiln__at + kiln__k * kiln__R;
+//% insert reduce/locate.cu
+                        return (kiln__index)(kiln__base_J + kiln__past_J);
 //% else
                         return (kiln__index)kiln__k;
 //% end

@@ -87,13 +87,13 @@ ${identity}
     // What a batch is made of.
 //% for p in inputs
 //% if batch_sum
-    auto kiln__item = [&](const ${p.type} &${p.name}) -> int {
+    [[maybe_unused]] auto kiln__item = [&](const ${p.type} &${p.name}) -> int {
         return (int)(
 ${map}
         );
     };
 //% else
-    auto kiln__item = [&](const ${p.type} &${p.name}) -> const ${p.type} & { return ${p.name}; };
+    [[maybe_unused]] auto kiln__item = [&](const ${p.type} &${p.name}) -> const ${p.type} & { return ${p.name}; };
 //% end
 //% end
 //% else

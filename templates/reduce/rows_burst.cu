@@ -27,6 +27,13 @@
 //% end
             }
         }
+//% if batch_bytes
+        #pragma unroll
+        for (int kiln__s = 0; kiln__s < kiln__S; kiln__s++)
+//% for p in inputs
+            kiln_batch_sum_bytes(kiln__acc[kiln__s][0], kiln__reg_${p.name}[kiln__s]);
+//% end
+//% else
 //% if batched
         #pragma unroll
         for (int kiln__s = 0; kiln__s < kiln__S; kiln__s++)
@@ -40,12 +47,9 @@
                 },
                 [&](int kiln__k) -> kiln__index {
 //% if position
-                    kiln__index kiln__place = (kiln__index)kiln__all_J[0];
-                    #pragma unroll
-                    for (int kiln__u = 1; kiln__u < kiln__N; kiln__u++)
-                        if (kiln__k / ${vec} == kiln__u)
-                            kiln__place = (kiln__index)kiln__all_J[kiln__u];
-                    return (kiln__index)kiln__base_J[kiln__s] + kiln__place + kiln__k % ${vec} * (kiln__index)(kiln__a.step_J_${last} / ${vec});
+                    const ${index} kiln__j = kiln__at + kiln__k / ${vec} * kiln__G;
+//% insert reduce/locate.cu
+                    return (kiln__index)(kiln__base_J[kiln__s] + kiln__past_J) + kiln__k % ${vec} * (kiln__index)(kiln__a.step_J_${last} / ${vec});
 //% else
                     return (kiln__index)kiln__k;
 //% end
@@ -71,4 +75,5 @@
                     );
             }
         }
+//% end
 //% end

@@ -3,8 +3,7 @@
 //# group:   `group` threads of a block share a row (times the blocks of a cluster); thread t owns the
 //#          accesses t, t + step, ...: all are issued before the first is used
 //# grid:    rows / rows a block, times the blocks of a cluster
-//# columns: inputs that are the same for every row are loaded where they are used; elements then pass
-//#          the first cache by, so that columns stay in it from row to row
+//# columns: inputs that are the same for every row are loaded where they are used
 extern "C" __global__ void
 //% if clustered
 __cluster_dims__(${cluster}, 1, 1)
@@ -28,7 +27,7 @@ ${entry}(const __grid_constant__ kiln__args kiln__a)
 //% insert row/locate.cu
 //% for p in row_holds
 //% insert row/along.cu
-            kiln__${load}(kiln__reg_${p.name}[kiln__u], kiln__row_${p.name} + kiln__along_${p.name});
+            kiln__load(kiln__reg_${p.name}[kiln__u], kiln__row_${p.name} + kiln__along_${p.name});
 //% end
         }
     }

@@ -58,9 +58,6 @@ struct kiln__args {
 
 //% if cuda
 //% insert row/combine.cu
-//% if once
-//% insert row/once.cu
-//% end
 //% if held
 //% insert row/held.cu
 //% else

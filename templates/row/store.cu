@@ -23,7 +23,7 @@
 //% end
                     );
 //% for p in row_stores
-                kiln__${store}(kiln__row_${p.name} + kiln__along_${p.name}, kiln__out_${p.name});
+                kiln__store(kiln__row_${p.name} + kiln__along_${p.name}, kiln__out_${p.name});
 //% end
             }
         }
