@@ -218,7 +218,6 @@ kiln_status kiln__elementwise_new(kiln_context *ctx, bool owns_ctx,
  * the broadcast shape, outputs per row that of a reduction (call->keepdims). Run it by
  * kiln__kernel_run() or kiln__kernel_prepare() on &op->kernel.
  */
-typedef struct kiln_row kiln_row;
 struct kiln_row {
     kiln__kernel kernel;
 };
@@ -229,7 +228,6 @@ bool kiln__has_clusters(const kiln_device_info *info);
 kiln_status kiln__row_new(kiln_context *ctx, bool owns_ctx,
                           const kiln__definition_request *request, kiln_row **out,
                           kiln_error *err);
-void kiln__row_destroy(kiln_row *op); /* accepts NULL */
 
 /* ---- calls that nobody makes (imagine.c) ---- */
 
