@@ -380,7 +380,7 @@ static bool positions(const oracle_code *c, const oracle_value *values, oracle_v
         return false;
     *out = oracle_make('i', v->rank, v->shape);
     for (int64_t e = 0; e < out->size; e++) {
-        int64_t index[ORACLE_RANK_MAX];
+        int64_t index[ORACLE_RANK_MAX] = {0};
         unravel(e, v->rank, v->shape, index);
         out->i[e] = index[c->at];
     }
