@@ -119,8 +119,43 @@ static void test_reduce_plan__classes(void **state)
     kiln__definition_destroy(def);
 }
 
+/* Over the rows of a matrix, times a column: the matrix decides. */
+static void test_reduce_plan__an_input_that_stands_still_decides_nothing(void **state)
+{
+    static kiln__plan plan;
+    const int64_t shape[] = {4096, 4096}, rows[] = {16384, 4}, column[] = {4, 0}, still[] = {0, 0};
+    const int64_t out_shape[] = {4096, 1};
+    const bool reduced[] = {false, true};
+    const kiln_dtype dtypes[] = {KILN_FLOAT32, KILN_FLOAT32, KILN_FLOAT32};
+    const kiln__definition_request request = {.in = "T x, T c",
+                                              .out = "T y",
+                                              .snippet = {[KILN__SNIPPET_MAP] = "x * c",
+                                                          [KILN__SNIPPET_REDUCE] = "a + b",
+                                                          [KILN__SNIPPET_POST] = "y = a",
+                                                          [KILN__SNIPPET_IDENTITY] = "0"},
+                                              .reduction = true};
+    kiln__operand o[3] = {{.is_array = true, .itemsize = 4, .rank = 2, .shape = shape}};
+    kiln__definition *def = NULL;
+
+    (void)state;
+    assert_int_equal(kiln__definition_create(&request, &def, NULL), KILN_OK);
+    o[1] = o[2] = o[0];
+    o[0].strides = rows;
+    o[1].strides = column;
+    o[2].strides = still;
+    o[2].shape = out_shape;
+    o[2].written = true;
+    kiln__reduce_plan_make(def, KILN_BACKEND_CUDA, UNITS, dtypes, o, 2, shape, reduced, false,
+                           &plan);
+    assert_int_equal(plan.variant.layout, KILN__LAYOUT_ROWS);
+    assert_int_equal(plan.variant.vec, 4);
+    kiln__definition_destroy(def);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_reduce_plan__classes)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_reduce_plan__classes),
+        cmocka_unit_test(test_reduce_plan__an_input_that_stands_still_decides_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,21 +62,31 @@ static bool is_input(const kiln__walk *w, int k)
 }
 
 /* Bytes of inputs that run faster along the reduced half than along the kept one, minus the
- * others: positive means rows. */
-static int64_t rows_weight(const kiln__walk *keep, const kiln__walk *red)
+ * others: positive means rows. Inputs that stand still along one half are read from a cache either
+ * way: they are asked only when no other input is there (`still_ones`). */
+static int64_t weigh(const kiln__walk *keep, const kiln__walk *red, bool still_ones, bool *any)
 {
     int64_t weight = 0;
-    if (product(keep) == 1)
-        return 1;
     for (int k = 0; k < red->count; k++) {
         const int64_t kept = kiln__magnitude(keep->stride[k][keep->rank - 1]);
         const int64_t reduced = kiln__magnitude(red->stride[k][red->rank - 1]);
-        if (!is_input(red, k) || (kept == 0 && reduced == 0))
+        if (!is_input(red, k) || (kept == 0 && reduced == 0) ||
+            (!still_ones && (kept == 0 || reduced == 0)))
             continue;
         const bool row = kept == 0 || (reduced != 0 && reduced <= kept);
         weight += row ? red->itemsize[k] : -(int64_t)red->itemsize[k];
+        *any = true;
     }
     return weight;
+}
+
+static int64_t rows_weight(const kiln__walk *keep, const kiln__walk *red)
+{
+    bool any = false;
+    const int64_t weight = weigh(keep, red, false, &any);
+    if (product(keep) == 1)
+        return 1;
+    return any ? weight : weigh(keep, red, true, &any);
 }
 
 static uint8_t access_on(const kiln__walk *inner, int k, bool constant)
