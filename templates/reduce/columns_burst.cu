@@ -7,7 +7,7 @@
 //% end
 //% end
 //% for x in numbers
-            long long kiln__all_${x.name}[kiln__N];
+            [[maybe_unused]] long long kiln__all_${x.name}[kiln__N];
 //% end
             #pragma unroll
             for (int kiln__u = 0; kiln__u < kiln__N; kiln__u++) {

@@ -8,14 +8,14 @@
 //% end
             const ${index} kiln__at_${reduce_first} = kiln__rest_j;
 //% for p in inputs
-            const ${index} kiln__along_${p.name} = 0
+            [[maybe_unused]] const ${index} kiln__along_${p.name} = 0
 //% for a in reduce_axes
                 + kiln__at_${a.n} * (${index})kiln__a.stride_${p.name}_${a.n}
 //% end
                 ;
 //% end
 //% for x in numbers
-            const long long kiln__past_${x.name} = 0
+            [[maybe_unused]] const long long kiln__past_${x.name} = 0
 //% for a in reduce_axes
                 + (long long)kiln__at_${a.n} * kiln__a.step_${x.name}_${a.n}
 //% end
