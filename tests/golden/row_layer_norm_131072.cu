@@ -121,24 +121,6 @@ template <class P, class M> KILN_FN P kiln__in_cluster(P p, const M &merge, kiln
 #define KILN__COMBINE(nth, p, merge)                                                               \
     kiln__in_cluster(kiln__in_block(p, merge, kiln__slots + nth % 2 * (256 / 32)), merge,      \
                      kiln__slots + 2 * (256 / 32) + nth % 2 * 8, nth == 0)
-template <class T, int N> KILN_FN void kiln__load_once(T (&dst)[N], const void *src)
-{
-    typedef typename kiln__word<N * sizeof(T)>::type word;
-    word w[sizeof dst / sizeof(word)];
-    #pragma unroll
-    for (int k = 0; k < (int)(sizeof dst / sizeof(word)); k++)
-        w[k] = __ldcs((const word *)src + k);
-    memcpy(dst, w, sizeof dst);
-}
-template <class T, int N> KILN_FN void kiln__store_once(void *dst, const T (&src)[N])
-{
-    typedef typename kiln__word<N * sizeof(T)>::type word;
-    word w[sizeof src / sizeof(word)];
-    memcpy(w, src, sizeof src);
-    #pragma unroll
-    for (int k = 0; k < (int)(sizeof src / sizeof(word)); k++)
-        __stcs((word *)dst + k, w[k]);
-}
 extern "C" __global__ void
 __cluster_dims__(8, 1, 1)
 __launch_bounds__(256, 2)
@@ -182,7 +164,7 @@ layer_norm__held(const __grid_constant__ kiln__args kiln__a)
             const int kiln__along_x = 0
                 + kiln__at_1 * (int)kiln__a.stride_x_1
                 ;
-            kiln__load_once(kiln__reg_x[kiln__u], kiln__row_x + kiln__along_x);
+            kiln__load(kiln__reg_x[kiln__u], kiln__row_x + kiln__along_x);
         }
     }
 
@@ -358,7 +340,7 @@ y = (A(x) - mean) * scale * A(w) + A(b_)
                         , kiln__late_b_[kiln__u - kiln__b][kiln__v]
                         , kiln__out_y[kiln__v]
                     );
-                kiln__store_once(kiln__row_y + kiln__along_y, kiln__out_y);
+                kiln__store(kiln__row_y + kiln__along_y, kiln__out_y);
             }
         }
     }
