@@ -42,30 +42,9 @@ enum {
     CPU_TOGETHER = 1 << 15
 };
 
-static int64_t divide_up(int64_t a, int64_t b)
-{
-    return (a + b - 1) / b;
-}
-
-static int64_t power_up(int64_t v)
-{
-    int64_t p = 1;
-    while (p < v)
-        p *= 2;
-    return p;
-}
-
 static int64_t least(int64_t a, int64_t b)
 {
     return a < b ? a : b;
-}
-
-static int64_t product(const kiln__walk *w)
-{
-    int64_t size = 1;
-    for (int a = 0; a < w->rank; a++)
-        size *= w->shape[a];
-    return size;
 }
 
 /* Bytes of an accumulator, at most: known where its type is a dtype's. */
@@ -89,7 +68,7 @@ static int64_t part_bytes(const kiln__definition *def, const kiln_dtype *dtypes)
 static int64_t rows_weight(const kiln__walk *keep, const kiln__walk *seq)
 {
     int64_t weight = 0;
-    if (product(keep) == 1)
+    if (kiln__walk_size(keep) == 1)
         return 1;
     for (int k = 0; k < seq->count; k++) {
         const int64_t kept = kiln__magnitude(keep->stride[k][keep->rank - 1]);
@@ -177,9 +156,9 @@ static int choose_resident(int64_t part)
  * first 16 bytes hold the counter of tiles taken. A chain needs two places for each line. */
 static int64_t lookback_tickets(int64_t tiles, int64_t fan, int64_t lines, int64_t part)
 {
-    const int64_t groups = divide_up(tiles, fan);
-    const int64_t sums = fan == 1 ? 2 : tiles + groups + divide_up(groups, fan) + 1;
-    return 4 + 2 * divide_up(part, 4) * lines * sums;
+    const int64_t groups = kiln__divide_up(tiles, fan);
+    const int64_t sums = fan == 1 ? 2 : tiles + groups + kiln__divide_up(groups, fan) + 1;
+    return 4 + 2 * kiln__divide_up(part, 4) * lines * sums;
 }
 
 static void rows_on_cuda(kiln__plan *plan, const kiln__walk *seq, int units, int64_t part)
@@ -192,18 +171,18 @@ static void rows_on_cuda(kiln__plan *plan, const kiln__walk *seq, int units, int
 
     v->block = (uint16_t)block;
     if (length <= WARP_THREADS)
-        group = power_up(length);
+        group = kiln__power_up(length);
     else if (length <= ROW_ACCESSES_OF_WARP && outputs * WARP_THREADS >= full * BLOCK_THREADS / 2)
         group = WARP_THREADS;
     const int64_t most = choose_unroll(seq, v, part);
     v->group = (uint16_t)group;
     v->segments = (uint8_t)choose_resident(part);
-    v->unroll = (uint8_t)least(most, power_up(divide_up(length, group)));
-    const int64_t tiles = divide_up(length, group * v->unroll);
+    v->unroll = (uint8_t)least(most, kiln__power_up(kiln__divide_up(length, group)));
+    const int64_t tiles = kiln__divide_up(length, group * v->unroll);
     v->split = group == block && tiles > 1 && outputs < full;
     v->fan = ROW_FAN;
     plan->word[KILN__WORD_SPLITS] = tiles;
-    plan->grid = v->split ? outputs * tiles : divide_up(outputs, block / group);
+    plan->grid = v->split ? outputs * tiles : kiln__divide_up(outputs, block / group);
     if (!v->split)
         return;
     plan->ticket_count = 4 + outputs * (lookback_tickets(tiles, ROW_FAN, 1, part) - 4);
@@ -218,16 +197,18 @@ static void columns_on_cuda(kiln__plan *plan, const kiln__walk *seq, int units, 
     const int64_t enough = (int64_t)units * COLUMN_BLOCKS_PER_UNIT;
     int64_t across = BLOCK_THREADS;
 
-    if (outer * divide_up(columns, across) < enough)
+    if (outer * kiln__divide_up(columns, across) < enough)
         across = columns <= COLUMNS_ACROSS_MIN
                      ? COLUMNS_ACROSS_MIN
                      : kiln__tuned("KILN_TUNE_SCAN_ACROSS", COLUMNS_ACROSS);
     const int64_t rows = BLOCK_THREADS / across; /* of threads */
     v->group = (uint16_t)across;
     v->segments = (uint8_t)choose_resident(part);
-    v->unroll = (uint8_t)least(choose_unroll(seq, v, part), power_up(divide_up(length, rows)));
-    plan->walk[last] = divide_up(columns, across);
-    const int64_t tiles = outer * plan->walk[last], steps = divide_up(length, rows * v->unroll);
+    v->unroll = (uint8_t)least(choose_unroll(seq, v, part),
+                               kiln__power_up(kiln__divide_up(length, rows)));
+    plan->walk[last] = kiln__divide_up(columns, across);
+    const int64_t tiles = outer * plan->walk[last];
+    const int64_t steps = kiln__divide_up(length, rows * v->unroll);
     v->split = across < BLOCK_THREADS && steps > 1 && tiles < enough;
     /* A plain chain costs the time of one look a step; it is hidden behind enough other tiles. */
     v->fan = (uint8_t)(tiles >= kiln__tuned("KILN_TUNE_SCAN_CHAIN", units / 2) ? 1 : rows);
@@ -249,15 +230,15 @@ static void on_cpu(kiln__plan *plan, int64_t part)
     v->unroll = CPU_RUN;
     if (v->layout == KILN__LAYOUT_COLUMNS) {
         const int64_t columns = plan->shape[v->keep_rank - 1];
-        across = least(CPU_COLUMNS, power_up(columns));
+        across = least(CPU_COLUMNS, kiln__power_up(columns));
         across = across < CPU_COLUMNS_MIN ? CPU_COLUMNS_MIN : across;
-        tiles = outputs / columns * divide_up(columns, across);
+        tiles = outputs / columns * kiln__divide_up(columns, across);
     }
     v->group = (uint16_t)across;
     int64_t chunk = KILN__SCAN_CHUNK / across;
     if (v->layout == KILN__LAYOUT_COLUMNS && chunk < CPU_RUN)
         chunk = CPU_RUN;
-    const int64_t chunks = divide_up(length, chunk);
+    const int64_t chunks = kiln__divide_up(length, chunk);
     v->split = tiles < CPU_WHOLE_MIN && chunks > 1;
     plan->word[KILN__WORD_CHUNK] = chunk;
     plan->word[KILN__WORD_SPLITS] = chunks;
@@ -266,7 +247,7 @@ static void on_cpu(kiln__plan *plan, int64_t part)
     plan->units_together = (uint32_t)(each >= CPU_TOGETHER ? 1 : CPU_TOGETHER / each);
     if (!v->split)
         return;
-    plan->part_count = divide_up(tiles * chunks * across * part, KILN__PART_BYTES_MAX);
+    plan->part_count = kiln__divide_up(tiles * chunks * across * part, KILN__PART_BYTES_MAX);
     plan->ticket_count = 1 + tiles * chunks;
 }
 
@@ -284,7 +265,7 @@ static void join(kiln__plan *plan, const kiln__walk *keep, const kiln__walk *seq
         for (int a = 0; a < halves[h]->rank; a++, at++) {
             const int64_t scale = at == vector_axis ? v->vec : 1;
             plan->shape[at] = halves[h]->shape[a];
-            plan->walk[at] = divide_up(halves[h]->shape[a], scale);
+            plan->walk[at] = kiln__divide_up(halves[h]->shape[a], scale);
             for (int k = 0; k < halves[h]->count; k++)
                 plan->step[halves[h]->param[k]][at] = halves[h]->stride[k][a] * scale;
         }
@@ -307,8 +288,8 @@ static void still(kiln__walk *keep, kiln__walk *seq, bool reverse)
 static int choose_index_bits(const kiln__plan *plan, const kiln__walk *keep, const kiln__walk *seq)
 {
     const int64_t limit = INT32_MAX - (1 << 20);
-    if (plan->variant.backend == KILN_BACKEND_CPU || product(keep) > limit / 2 ||
-        product(seq) > limit / 2 || plan->grid > limit || plan->ticket_count > limit)
+    if (plan->variant.backend == KILN_BACKEND_CPU || kiln__walk_size(keep) > limit / 2 ||
+        kiln__walk_size(seq) > limit / 2 || plan->grid > limit || plan->ticket_count > limit)
         return 64;
     for (int k = 0; k < seq->count; k++)
         if (kiln__walk_reach(keep, k) + kiln__walk_reach(seq, k) > limit)
@@ -374,11 +355,12 @@ void kiln__scan_plan_make(const kiln__definition *def, kiln_backend backend, int
     else if (backend != KILN_BACKEND_CPU && part <= ACCESS_BYTES)
         v->vec = (uint8_t)choose_vec(&keep, &seq, true, operands, v);
     join(plan, &keep, &seq);
-    plan->size = product(&keep) * product(&seq);
+    plan->size = kiln__walk_size(&keep) * kiln__walk_size(&seq);
     plan->part_count = plan->ticket_count = 0;
-    plan->word[KILN__WORD_OUTPUTS] = product(&keep);
-    plan->word[KILN__WORD_COUNT_ALL] = product(&seq);
-    plan->word[KILN__WORD_LENGTH] = rows ? divide_up(product(&seq), v->vec) : product(&seq);
+    plan->word[KILN__WORD_OUTPUTS] = kiln__walk_size(&keep);
+    plan->word[KILN__WORD_COUNT_ALL] = kiln__walk_size(&seq);
+    const int64_t elements = kiln__walk_size(&seq);
+    plan->word[KILN__WORD_LENGTH] = rows ? kiln__divide_up(elements, v->vec) : elements;
     if (backend == KILN_BACKEND_CPU)
         on_cpu(plan, part);
     else if (rows)

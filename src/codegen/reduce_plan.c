@@ -35,27 +35,6 @@ enum {
     CPU_CHUNK_ELEMENTS = 1 << 15
 };
 
-static int64_t divide_up(int64_t a, int64_t b)
-{
-    return (a + b - 1) / b;
-}
-
-static int64_t power_up(int64_t v)
-{
-    int64_t p = 1;
-    while (p < v)
-        p *= 2;
-    return p;
-}
-
-static int64_t product(const kiln__walk *w)
-{
-    int64_t size = 1;
-    for (int a = 0; a < w->rank; a++)
-        size *= w->shape[a];
-    return size;
-}
-
 static bool is_input(const kiln__walk *w, int k)
 {
     return !kiln__walk_is_number(w, k) && !w->written[k];
@@ -84,7 +63,7 @@ static int64_t rows_weight(const kiln__walk *keep, const kiln__walk *red)
 {
     bool any = false;
     const int64_t weight = weigh(keep, red, false, &any);
-    if (product(keep) == 1)
+    if (kiln__walk_size(keep) == 1)
         return 1;
     return any ? weight : weigh(keep, red, true, &any);
 }
@@ -142,9 +121,9 @@ static bool small_accumulator(const kiln__definition *def, const kiln_dtype *dty
 /* Split `length` among `splits` or a little fewer, in multiples of `step`. */
 static void split_length(kiln__plan *plan, int64_t splits, int64_t length, int64_t step)
 {
-    int64_t chunk = divide_up(divide_up(length, splits < 1 ? 1 : splits), step) * step;
+    int64_t chunk = kiln__divide_up(kiln__divide_up(length, splits < 1 ? 1 : splits), step) * step;
     plan->word[KILN__WORD_CHUNK] = chunk;
-    plan->word[KILN__WORD_SPLITS] = length > 0 ? divide_up(length, chunk) : 1;
+    plan->word[KILN__WORD_SPLITS] = length > 0 ? kiln__divide_up(length, chunk) : 1;
     plan->variant.split = plan->word[KILN__WORD_SPLITS] > 1;
 }
 
@@ -160,12 +139,12 @@ static void rows_on_cuda(kiln__plan *plan, int units, int64_t outputs, int64_t l
     int64_t group;
 
     if (length <= WARP_THREADS)
-        group = power_up(length);
+        group = kiln__power_up(length);
     else if (length <= ROW_ACCESSES_OF_WARP && outputs * WARP_THREADS >= full * BLOCK_THREADS / 2)
         group = WARP_THREADS;
     else
         group = BLOCK_THREADS;
-    const int64_t each = divide_up(length, group); /* accesses a thread makes for an output */
+    const int64_t each = kiln__divide_up(length, group); /* accesses a thread makes for an output */
     v->group = (uint16_t)group;
     v->unroll = (uint8_t)(each >= FLIGHT_ACCESSES ? FLIGHT_ACCESSES : each >= 2 ? 2 : 1);
     v->segments = 1;
@@ -177,10 +156,10 @@ static void rows_on_cuda(kiln__plan *plan, int units, int64_t outputs, int64_t l
     plan->word[KILN__WORD_CHUNK] = length;
     plan->word[KILN__WORD_SPLITS] = 1;
     if (group == BLOCK_THREADS && outputs < full / 2)
-        split_length(plan, divide_up(split_blocks(units), outputs), length,
+        split_length(plan, kiln__divide_up(split_blocks(units), outputs), length,
                      (int64_t)BLOCK_THREADS * v->unroll);
     plan->grid = v->split ? outputs * plan->word[KILN__WORD_SPLITS]
-                          : divide_up(outputs, v->segments * (BLOCK_THREADS / group));
+                          : kiln__divide_up(outputs, v->segments * (BLOCK_THREADS / group));
     plan->part_count = v->split ? outputs * plan->word[KILN__WORD_SPLITS] : 0;
     plan->ticket_count = v->split ? outputs : 0;
 }
@@ -203,7 +182,7 @@ static void columns_on_cuda(kiln__plan *plan, int units, bool small, int64_t out
     v->unroll = FLIGHT_ACCESSES;
     while (v->unroll > 1 && v->unroll * rows > length)
         v->unroll /= 2;
-    plan->walk[v->keep_rank - 1] = divide_up(columns, across);
+    plan->walk[v->keep_rank - 1] = kiln__divide_up(columns, across);
     const int64_t tiles = outputs / plan->shape[v->keep_rank - 1] * plan->walk[v->keep_rank - 1];
     plan->word[KILN__WORD_CHUNK] = length;
     plan->word[KILN__WORD_SPLITS] = 1;
@@ -211,7 +190,8 @@ static void columns_on_cuda(kiln__plan *plan, int units, bool small, int64_t out
      * device idle while they run. Of kernels with large accumulators it is not known how many fit;
      * there, many short blocks even it out. */
     if (tiles < full)
-        split_length(plan, small ? full / tiles : divide_up(split_blocks(units), tiles), length,
+        split_length(plan,
+                     small ? full / tiles : kiln__divide_up(split_blocks(units), tiles), length,
                      rows * v->unroll);
     plan->grid = tiles * plan->word[KILN__WORD_SPLITS];
     plan->part_count = v->split ? outputs * plan->word[KILN__WORD_SPLITS] : 0;
@@ -226,7 +206,7 @@ static void on_cpu(kiln__plan *plan, bool small, int threads, int64_t outputs, i
     if (v->layout == KILN__LAYOUT_COLUMNS) {
         const int64_t columns = plan->shape[v->keep_rank - 1];
         v->group = small ? CPU_COLUMNS_SMALL : CPU_COLUMNS;
-        tiles = outputs / columns * divide_up(columns, v->group);
+        tiles = outputs / columns * kiln__divide_up(columns, v->group);
         per_unit = length * (columns < v->group ? columns : v->group);
     } else {
         v->group = 1;
@@ -235,7 +215,7 @@ static void on_cpu(kiln__plan *plan, bool small, int threads, int64_t outputs, i
     plan->word[KILN__WORD_SPLITS] = 1;
     const int64_t wanted = (int64_t)threads * CPU_UNITS_PER_THREAD;
     if (tiles < wanted && per_unit >= 2 * CPU_CHUNK_ELEMENTS) {
-        int64_t splits = divide_up(wanted, tiles), most = per_unit / CPU_CHUNK_ELEMENTS;
+        int64_t splits = kiln__divide_up(wanted, tiles), most = per_unit / CPU_CHUNK_ELEMENTS;
         split_length(plan, splits < most ? splits : most, length, 1);
     }
     plan->grid = tiles * plan->word[KILN__WORD_SPLITS];
@@ -284,8 +264,8 @@ static void still(kiln__walk *keep, kiln__walk *red)
 static int choose_index_bits(const kiln__plan *plan, const kiln__walk *keep, const kiln__walk *red)
 {
     const int64_t limit = INT32_MAX - (1 << 20);
-    if (plan->variant.backend == KILN_BACKEND_CPU || product(keep) > limit / 2 ||
-        product(red) > limit / 2 || plan->part_count > limit)
+    if (plan->variant.backend == KILN_BACKEND_CPU || kiln__walk_size(keep) > limit / 2 ||
+        kiln__walk_size(red) > limit / 2 || plan->part_count > limit)
         return 64;
     for (int k = 0; k < red->count; k++)
         if (!kiln__walk_is_number(red, k) &&
@@ -399,7 +379,7 @@ void kiln__reduce_plan_make(const kiln__definition *def, kiln_backend backend, i
         v->vec = (uint8_t)(rows ? choose_vec(&red, &keep, operands, v)
                                 : choose_vec(&keep, &red, operands, v));
     join(plan, &keep, &red);
-    const int64_t outputs = product(&keep), elements = product(&red);
+    const int64_t outputs = kiln__walk_size(&keep), elements = kiln__walk_size(&red);
     int64_t length = elements;
     if (rows && v->vec > 1) {
         const int last = v->rank - 1;

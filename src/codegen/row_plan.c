@@ -46,33 +46,12 @@ enum {
     CPU_TILE_BYTES = 16 << 20
 };
 
-static int64_t divide_up(int64_t a, int64_t b)
-{
-    return (a + b - 1) / b;
-}
-
-static int64_t power_up(int64_t v)
-{
-    int64_t p = 1;
-    while (p < v)
-        p *= 2;
-    return p;
-}
-
 static int64_t power_down(int64_t v)
 {
     int64_t p = 1;
     while (2 * p <= v)
         p *= 2;
     return p;
-}
-
-static int64_t product(const kiln__walk *w)
-{
-    int64_t size = 1;
-    for (int a = 0; a < w->rank; a++)
-        size *= w->shape[a];
-    return size;
 }
 
 /* An axis of one index moves nothing. */
@@ -98,7 +77,7 @@ static uint8_t access_of(const kiln__definition *def, const kiln__walk *keep, co
                                           : KILN__ACCESS_STRIDED;
     if (!along)
         return across ? KILN__ACCESS_SPLAT : KILN__ACCESS_ONE;
-    if (!across && product(keep) > 1)
+    if (!across && kiln__walk_size(keep) > 1)
         return KILN__ACCESS_COLUMN;
     return step == red->itemsize[k] ? KILN__ACCESS_VECTOR : KILN__ACCESS_STRIDED;
 }
@@ -176,13 +155,13 @@ static int64_t most_threads(int64_t words)
 static uint8_t round_accesses(int64_t each)
 {
     const int64_t step = each > 8 ? 4 : 1;
-    return (uint8_t)(each < 1 ? 1 : divide_up(each, step) * step);
+    return (uint8_t)(each < 1 ? 1 : kiln__divide_up(each, step) * step);
 }
 
 /* Deal a row of `length` accesses, of so many words, to a block, or to a cluster of blocks. False when it is too long. */
 static bool fill_block(kiln__variant *v, int64_t length, int64_t words, bool clusters)
 {
-    int64_t threads = power_up(divide_up(length, most_accesses(words)));
+    int64_t threads = kiln__power_up(kiln__divide_up(length, most_accesses(words)));
     const int64_t usual = kiln__tuned("KILN_TUNE_ROW_THREADS", ROW_THREADS);
     int64_t blocks = 1;
 
@@ -199,7 +178,7 @@ static bool fill_block(kiln__variant *v, int64_t length, int64_t words, bool clu
         return false;
     v->block = v->group = (uint16_t)threads;
     v->split = (uint8_t)blocks;
-    v->unroll = round_accesses(divide_up(length, threads * blocks));
+    v->unroll = round_accesses(kiln__divide_up(length, threads * blocks));
     return true;
 }
 
@@ -208,15 +187,15 @@ static void fill_warp(kiln__plan *plan, int64_t length, int64_t rows, int units)
 {
     kiln__variant *v = &plan->variant;
     const int64_t each = kiln__tuned("KILN_TUNE_ROW_EACH", GROUP_EACH);
-    int64_t group = power_up(divide_up(length, each));
+    int64_t group = kiln__power_up(kiln__divide_up(length, each));
     int64_t block = kiln__tuned("KILN_TUNE_ROW_BLOCK", BLOCK_THREADS);
 
     group = group > WARP_THREADS ? WARP_THREADS : group;
-    while (block > 2 * WARP_THREADS && divide_up(rows, block / group) < 2 * (int64_t)units)
+    while (block > 2 * WARP_THREADS && kiln__divide_up(rows, block / group) < 2 * (int64_t)units)
         block /= 2;
     v->group = (uint16_t)group;
     v->block = (uint16_t)block;
-    v->unroll = round_accesses(divide_up(length, group));
+    v->unroll = round_accesses(kiln__divide_up(length, group));
 }
 
 /* Turned blocks put every thread's part into shared memory, twice: how many threads may. */
@@ -236,8 +215,8 @@ static int64_t most_parts(const kiln__definition *def, const kiln__variant *v)
 static bool fill_turned(kiln__variant *v, int64_t length, int64_t words, int64_t across,
                         int64_t parts)
 {
-    int64_t tile = power_up(across);
-    int64_t lanes = power_up(divide_up(length, most_accesses(words)));
+    int64_t tile = kiln__power_up(across);
+    int64_t lanes = kiln__power_up(kiln__divide_up(length, most_accesses(words)));
 
     tile = tile > WARP_THREADS ? WARP_THREADS : tile;
     while (tile > 8 && tile * lanes > ROW_THREADS)
@@ -249,7 +228,7 @@ static bool fill_turned(kiln__variant *v, int64_t length, int64_t words, int64_t
     v->tile = (uint8_t)tile;
     v->group = (uint16_t)lanes;
     v->block = (uint16_t)(tile * lanes);
-    v->unroll = round_accesses(divide_up(length, lanes));
+    v->unroll = round_accesses(kiln__divide_up(length, lanes));
     return true;
 }
 
@@ -275,7 +254,7 @@ static void on_cuda(kiln__plan *plan, const kiln__definition *def, int units, bo
     }
     if (v->layout == KILN__LAYOUT_HELD && length == (int64_t)v->group * v->split * v->unroll)
         v->segments = 2;
-    plan->grid = divide_up(rows, v->block / v->group) * v->split;
+    plan->grid = kiln__divide_up(rows, v->block / v->group) * v->split;
 }
 
 bool kiln__row_is_held(kiln_backend backend, bool clusters, int64_t length, int64_t element_bytes)
@@ -286,7 +265,7 @@ bool kiln__row_is_held(kiln_backend backend, bool clusters, int64_t length, int6
     if (backend == KILN_BACKEND_CPU)
         return bytes <= CPU_CACHED_BYTES;
     memset(&v, 0, sizeof v);
-    return fill_block(&v, divide_up(bytes, ACCESS_BYTES), ACCESS_BYTES / 4, clusters);
+    return fill_block(&v, kiln__divide_up(bytes, ACCESS_BYTES), ACCESS_BYTES / 4, clusters);
 }
 
 /* ---- cpu ------------------------------------------------------------------------------------------- */
@@ -305,7 +284,7 @@ static bool fill_tiles(kiln__plan *plan, const kiln__definition *def, int units,
     while (tile > CPU_TILE_LEAST && tile * bytes > CPU_CACHED_BYTES)
         tile /= 2;
     if (across < tile)
-        tile = power_up(across);
+        tile = kiln__power_up(across);
     if (tile * bytes > CPU_TILE_BYTES || bytes == 0)
         return false;
     v->tile = (uint8_t)tile;
@@ -315,9 +294,9 @@ static bool fill_tiles(kiln__plan *plan, const kiln__definition *def, int units,
     plan->word[KILN__WORD_CHUNK] = tile * bytes + 64 * (int64_t)def->param_count;
     plan->word[KILN__WORD_SPLITS] = plan->ticket_count = units + 1;
     plan->part_count =
-        divide_up(plan->word[KILN__WORD_CHUNK] * (units + 1), KILN__PART_BYTES_MAX);
+        kiln__divide_up(plan->word[KILN__WORD_CHUNK] * (units + 1), KILN__PART_BYTES_MAX);
     plan->word[KILN__WORD_CHUNK] = plan->word[KILN__WORD_CHUNK] / 64 * 64;
-    plan->grid = plan->word[KILN__WORD_OUTPUTS] / across * divide_up(across, tile);
+    plan->grid = plan->word[KILN__WORD_OUTPUTS] / across * kiln__divide_up(across, tile);
     return true;
 }
 
@@ -366,7 +345,7 @@ static void join(kiln__plan *plan, const kiln__walk *keep, const kiln__walk *red
 static int choose_index_bits(const kiln__variant *v, const kiln__walk *keep, const kiln__walk *red)
 {
     const int64_t limit = INT32_MAX - (1 << 20);
-    if (v->backend == KILN_BACKEND_CPU || product(keep) > limit / 2 || product(red) > limit / 2)
+    if (v->backend == KILN_BACKEND_CPU || kiln__walk_size(keep) > limit / 2 || kiln__walk_size(red) > limit / 2)
         return 64;
     for (int k = 0; k < red->count; k++)
         if (kiln__walk_reach(keep, k) + kiln__walk_reach(red, k) > limit)
@@ -417,7 +396,7 @@ void kiln__row_plan_make(const kiln__definition *def, kiln_backend backend, int 
     still(&red);
 
     choose_access(def, operands, &keep, &red, v);
-    const int64_t rows = product(&keep), elements = product(&red);
+    const int64_t rows = kiln__walk_size(&keep), elements = kiln__walk_size(&red);
     const bool cuda = backend != KILN_BACKEND_CPU;
     const bool turned = is_turned(&keep, &red, v);
     v->split = v->segments = v->unroll = v->vec = 1;

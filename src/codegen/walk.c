@@ -180,3 +180,11 @@ int64_t kiln__walk_reach(const kiln__walk *w, int k)
         reach += (w->shape[a] - 1) * kiln__magnitude(w->stride[k][a]);
     return reach;
 }
+
+int64_t kiln__walk_size(const kiln__walk *w)
+{
+    int64_t size = 1;
+    for (int a = 0; a < w->rank; a++)
+        size *= w->shape[a];
+    return size;
+}

@@ -64,4 +64,22 @@ bool kiln__walk_constant(const kiln__walk *w, int k);
 /* Bytes between the first and the last element that operand `k` touches. */
 int64_t kiln__walk_reach(const kiln__walk *w, int k);
 
+/* How many indices the axes have together. */
+int64_t kiln__walk_size(const kiln__walk *w);
+
+/* a / b for positive numbers, rounded up. */
+static inline int64_t kiln__divide_up(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+/* The least power of two that is not below `v`. */
+static inline int64_t kiln__power_up(int64_t v)
+{
+    int64_t p = 1;
+    while (p < v)
+        p *= 2;
+    return p;
+}
+
 #endif
