@@ -138,3 +138,15 @@ void kiln__fill_operand(const kiln__definition *d, kiln__resolved *r, size_t p)
     o->strides = a->strides;
     o->address = (uintptr_t)a->data;
 }
+
+kiln_status kiln__check_outputs(const kiln__definition *d, const char *what, kiln_error *err)
+{
+    if (d->param_count == d->input_count)
+        return kiln__fail(err, KILN_ERR_SYNTAX, "kernel \"%s\" has no output", d->name);
+    for (size_t p = d->input_count; p < d->param_count; p++)
+        if (d->params[p].raw)
+            return kiln__fail(err, KILN_ERR_SYNTAX,
+                              "kernel \"%s\": output `%s` of a %s cannot be raw", d->name,
+                              d->params[p].name, what);
+    return KILN_OK;
+}

@@ -209,18 +209,6 @@ kiln_status kiln__scan_new(kiln_context *ctx, bool owns_ctx,
     return status;
 }
 
-static kiln_status check_outputs(const kiln__definition *d, kiln_error *err)
-{
-    if (d->param_count == d->input_count)
-        return kiln__fail(err, KILN_ERR_SYNTAX, "kernel \"%s\" has no output", d->name);
-    for (size_t p = d->input_count; p < d->param_count; p++)
-        if (d->params[p].raw)
-            return kiln__fail(err, KILN_ERR_SYNTAX,
-                              "kernel \"%s\": output `%s` of a scan cannot be raw", d->name,
-                              d->params[p].name);
-    return KILN_OK;
-}
-
 kiln_status kiln_scan_create(kiln_context *ctx, const char *in, const char *outputs,
                              const char *map, const char *reduce, const char *post,
                              const char *identity, const kiln_scan_options *opts, kiln_scan **out,
@@ -253,7 +241,7 @@ kiln_status kiln_scan_create(kiln_context *ctx, const char *in, const char *outp
         .scan = true,
     };
     KILN_TRY(kiln__scan_new(ctx, true, &request, out, err));
-    status = check_outputs((*out)->kernel.def, err);
+    status = kiln__check_outputs((*out)->kernel.def, "scan", err);
     if (status != KILN_OK) {
         kiln_scan_destroy(*out);
         *out = NULL;
