@@ -112,12 +112,15 @@ static size_t expect_all_round_trips(kiln__definition *def, const kiln_dtype *dt
         for (size_t a = 0; a <= COUNT(axes); a++) {
             for (size_t u = 0; u < COUNT(units); u++) {
                 for (int backend = KILN_BACKEND_CPU; backend <= KILN_BACKEND_CUDA; backend++) {
-                    kiln__variant v;
-                    if (kiln__imagine_variant(def, (kiln_backend)backend, units[u], dtypes, args,
-                                              a < COUNT(axes) ? &axes[a] : NULL, u % 4, &v,
-                                              NULL) != KILN_OK)
+                    const kiln__imagined_device device = {(kiln_backend)backend, units[u], u % 2};
+                    const kiln__imagined_call call = {.args = args,
+                                                      .dtypes = dtypes,
+                                                      .axes = a < COUNT(axes) ? &axes[a] : NULL,
+                                                      .scan_flags = u % 4};
+                    kiln__planned planned;
+                    if (kiln__imagine_variant(def, &device, &call, &planned, NULL) != KILN_OK)
                         continue;
-                    expect_round_trip(def, &v);
+                    expect_round_trip(def, &planned.variant);
                     count++;
                 }
             }

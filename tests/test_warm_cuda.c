@@ -108,7 +108,7 @@ static void run_loops(kiln_context *ctx)
 }
 
 /* Rows that a warp holds, and rows that take a cluster of blocks. */
-static void run_rows(kiln_context *ctx)
+static void run_rows(kiln_context *ctx, bool by_hand)
 {
     static const int64_t shapes[][2] = {{100, 64}, {4, 40000}};
     static const kiln_row_stage stages[] = {
@@ -122,6 +122,7 @@ static void run_rows(kiln_context *ctx)
 
     o.values = values;
     o.value_count = 1;
+    o.name = by_hand ? "softmax" : NULL;
     OK(kiln_row_create(ctx, "T x", "T y", stages, 2, "y = e / s", &o, &softmax, &err));
     for (size_t k = 0; k < COUNT(shapes); k++) {
         kiln_array *x = empty(ctx, KILN_FLOAT32, 2, shapes[k]), *y = NULL;
@@ -160,7 +161,7 @@ static void test_warm_cuda__a_recorded_program_finds_all_of_its_kernels(void **s
     kiln_context *ctx = open_context(below("first"), record);
     run_loops(ctx);
     run_reductions(ctx);
-    run_rows(ctx);
+    run_rows(ctx, false);
     kiln_context_release(ctx);
     assert_int_equal(kiln__read_file(record, 1 << 20, &text, &bytes), 0);
     const warm_result r = warm_text(text, below("second"), KILN_BACKEND_CUDA, "sm_90");
@@ -174,7 +175,7 @@ static void test_warm_cuda__a_recorded_program_finds_all_of_its_kernels(void **s
     ctx = open_context(below("second"), "");
     run_loops(ctx);
     run_reductions(ctx);
-    run_rows(ctx);
+    run_rows(ctx, false);
     close_warm(ctx, "recorded");
 }
 
@@ -258,6 +259,30 @@ static void test_warm_cuda__shapes_serve_gpus_of_every_size(void **state)
     cuda->multiprocessors = 132;
 }
 
+static void test_warm_cuda__rows_told_by_shapes_serve_gpus_of_every_size(void **state)
+{
+    static const char text[] =
+        "{\"kind\":\"row\",\"name\":\"softmax\",\"in\":\"T x\",\"out\":\"T y\",\"op\":\"y = e / s\","
+        "\"stages\":[{\"map\":\"x\",\"type\":\"float\",\"reduce\":\"max(a, b)\",\"identity\":"
+        "\"-INFINITY\",\"result\":\"m\"},{\"prep\":\"e = exp(x - m);\",\"map\":\"e\",\"type\":"
+        "\"float\",\"reduce\":\"a + b\",\"identity\":\"0\",\"result\":\"s\"}],\"values\":[{\"type\":"
+        "\"float\",\"name\":\"e\"}],\"types\":[{\"T\":\"float32\"}],\"shapes\":[[100,64],[4,40000]]}";
+    static const int sizes[] = {6, 20, 132, 256};
+
+    (void)state;
+    const warm_result r = warm_text(text, below("rows"), KILN_BACKEND_CUDA, "sm_90");
+    assert_true(r.kernels >= 3 && r.skipped == 0);
+    /* Rows of 40000 take a cluster. */
+    assert_true(warm_text(text, below("older_rows"), KILN_BACKEND_CUDA, "sm_80").skipped > 0);
+    for (size_t u = 0; u < COUNT(sizes); u++) {
+        cuda->multiprocessors = sizes[u];
+        kiln_context *ctx = open_context(below("rows"), "");
+        run_rows(ctx, true);
+        close_warm(ctx, "rows");
+    }
+    cuda->multiprocessors = 132;
+}
+
 /* ---- the program ------------------------------------------------------------------------------- */
 
 /* Load the fake before kiln looks for the driver: a library of that name is then there. */
@@ -294,6 +319,7 @@ int main(void)
         cmocka_unit_test(test_warm_cuda__a_recorded_program_finds_all_of_its_kernels),
         cmocka_unit_test(test_warm_cuda__the_shortest_line_serves_common_calls),
         cmocka_unit_test(test_warm_cuda__shapes_serve_gpus_of_every_size),
+        cmocka_unit_test(test_warm_cuda__rows_told_by_shapes_serve_gpus_of_every_size),
     };
     const char *id = NULL;
 

@@ -8,45 +8,57 @@
  */
 #include "kernel/resolve.h"
 
-/* A C-order array at address 0, which is aligned to everything, or NULL without memory. */
-static kiln_array *make_array(kiln_dtype dtype, int rank, const int64_t *shape)
+/* An array without storage, or NULL without memory. */
+static kiln_array *make_array(kiln_dtype dtype, const kiln__imagined *like)
 {
-    kiln_array *a = kiln__calloc(1, sizeof *a + 2 * (size_t)rank * sizeof(int64_t));
-    int64_t step = (int64_t)kiln_dtype_size(dtype);
+    kiln_array *a = kiln__calloc(1, sizeof *a + 2 * (size_t)like->rank * sizeof(int64_t));
+    int64_t dense[KILN_RANK_MAX], step = (int64_t)kiln_dtype_size(dtype);
 
     if (a == NULL)
         return NULL;
-    a->dtype = dtype;
-    a->rank = rank;
-    a->contiguous = true;
-    a->strides = a->shape + rank;
-    for (int k = rank - 1; k >= 0; k--) {
-        a->shape[k] = shape[k];
-        a->strides[k] = step;
-        step *= shape[k] > 1 ? shape[k] : 1;
+    for (int k = like->rank - 1; k >= 0; k--) {
+        dense[k] = step;
+        step *= like->shape[k] > 1 ? like->shape[k] : 1;
     }
+    kiln__array_header(a, NULL, dtype, like->rank, like->shape,
+                       like->strides != NULL ? like->strides : dense);
+    a->data = (void *)like->address; /* looked at, never followed */
     return a;
 }
 
-kiln_status kiln__imagine_variant(kiln__definition *def, kiln_backend backend, int units,
-                                  const kiln_dtype *dtypes, const kiln__imagined *args,
-                                  const kiln_axes *axes, unsigned scan_flags, kiln__variant *out,
+static kiln_status plan(const kiln__kernel *op, const kiln__imagined_device *device,
+                        const kiln__call *call, kiln__resolved *r, kiln_error *err)
+{
+    const kiln__definition *def = op->def;
+
+    if (def->scan)
+        return kiln__scan_variant(op, call, device->backend, device->units, r, err);
+    if (def->reduction)
+        return kiln__reduction_variant(op, call, device->backend, device->units, r, err);
+    if (def->rows != NULL)
+        return kiln__row_variant(op, call, device, r, err);
+    return kiln__loop_variant(op, call, device->backend, r, err);
+}
+
+kiln_status kiln__imagine_variant(kiln__definition *def, const kiln__imagined_device *device,
+                                  const kiln__imagined_call *call, kiln__planned *out,
                                   kiln_error *err)
 {
     kiln_status status = KILN_OK;
     kiln__kernel op;
     kiln__resolved r;
-    kiln__call call = {.axes = axes, .scan_flags = scan_flags};
+    kiln__call as_made = {
+        .axes = call->axes, .keepdims = call->keepdims, .scan_flags = call->scan_flags};
     bool decided = false;
 
     memset(&op, 0, sizeof op);
     memset(r.array, 0, sizeof r.array);
     op.def = def;
     for (size_t p = 0; p < def->param_count; p++) {
-        r.dtype[p] = dtypes[p];
-        if (args[p].scalar || args[p].absent)
+        r.dtype[p] = call->dtypes[p];
+        if (call->args[p].scalar || call->args[p].absent)
             continue;
-        r.array[p] = make_array(dtypes[p], args[p].rank, args[p].shape);
+        r.array[p] = make_array(r.dtype[p], &call->args[p]);
         if (r.array[p] == NULL) {
             status = kiln__fail_memory(err, sizeof *r.array[p]);
             goto done;
@@ -54,17 +66,12 @@ kiln_status kiln__imagine_variant(kiln__definition *def, kiln_backend backend, i
         decided = decided || kiln__decides_shape(def, &r, p);
     }
     if (!decided) { /* only raw arrays and scalars: a program gives `size` */
-        call.has_size = true;
-        call.size = INT64_C(1) << 20;
+        as_made.has_size = true;
+        as_made.size = INT64_C(1) << 20;
     }
-    if (def->scan)
-        status = kiln__scan_variant(&op, &call, backend, units, &r, err);
-    else if (def->reduction)
-        status = kiln__reduction_variant(&op, &call, backend, units, &r, err);
-    else
-        status = kiln__loop_variant(&op, &call, backend, &r, err);
-    if (status == KILN_OK)
-        *out = r.plan.variant;
+    KILN_TRY(plan(&op, device, &as_made, &r, err));
+    out->size = r.plan.size;
+    out->variant = r.plan.variant;
 
 done:
     for (size_t p = 0; p < def->param_count; p++)

@@ -231,20 +231,34 @@ kiln_status kiln__row_new(kiln_context *ctx, bool owns_ctx,
 
 /* ---- calls that nobody makes (imagine.c) ---- */
 
-/* An argument by its shape alone: a C-order array that begins at an aligned address. */
+/* An argument without its memory. */
 typedef struct kiln__imagined {
     bool scalar;
     bool absent; /* an output still to be allocated */
     int rank;
     int64_t shape[KILN_RANK_MAX];
+    const int64_t *strides; /* bytes; NULL: C-order */
+    uintptr_t address;      /* of the first element: 0 is aligned to everything */
 } kiln__imagined;
 
-/* The variant that a call with such arguments would need on a device of that backend with `units`
- * multiprocessors (or threads). `axes` are for reductions and scans, `scan_flags` for the latter.
- * ERR_SHAPE, ERR_AXIS and whatever else such a call fails with. */
-kiln_status kiln__imagine_variant(kiln__definition *def, kiln_backend backend, int units,
-                                  const kiln_dtype *dtypes, const kiln__imagined *args,
-                                  const kiln_axes *axes, unsigned scan_flags, kiln__variant *out,
+typedef struct kiln__imagined_call {
+    const kiln__imagined *args;
+    const kiln_dtype *dtypes; /* of the parameters */
+    const kiln_axes *axes;    /* of reductions, scans and row programs */
+    bool keepdims;
+    unsigned scan_flags;
+} kiln__imagined_call;
+
+/* What planners ask of a device. */
+typedef struct kiln__imagined_device {
+    kiln_backend backend;
+    int units;     /* multiprocessors, or threads */
+    bool clusters; /* thread block clusters */
+} kiln__imagined_device;
+
+/* What such a call would need. ERR_SHAPE, ERR_AXIS and whatever else such a call fails with. */
+kiln_status kiln__imagine_variant(kiln__definition *def, const kiln__imagined_device *device,
+                                  const kiln__imagined_call *call, kiln__planned *out,
                                   kiln_error *err);
 
 /* The definition behind a named reduction ("sum") of one dtype. ERR_NAME, ERR_DTYPE.

@@ -67,6 +67,9 @@ kiln_status kiln__reduction_variant(const kiln__kernel *op, const kiln__call *ca
 kiln_status kiln__scan_variant(const kiln__kernel *op, const kiln__call *call,
                                kiln_backend backend, int units, kiln__resolved *r,
                                kiln_error *err);
+kiln_status kiln__row_variant(const kiln__kernel *op, const kiln__call *call,
+                              const kiln__imagined_device *device, kiln__resolved *r,
+                              kiln_error *err);
 
 /* The recipe of a resolved and planned call. `rank` and `shape` are those of outputs still to be
  * allocated, in the axis order r->order. */

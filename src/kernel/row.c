@@ -85,17 +85,17 @@ static kiln_status check_outputs(const kiln__definition *d, const kiln__resolved
     return status;
 }
 
-/* Everything about the call but its recipe. `spread` lives as long as the operands do. */
-static kiln_status resolve(kiln__kernel *op, const kiln__call *call, kiln__resolved *r,
-                           int64_t *spread, kiln_error *err)
+/* Everything about a call with known arrays and dtypes but its recipe. `spread` lives as long as the
+ * operands do. */
+static kiln_status decide(const kiln__kernel *op, const kiln__call *call,
+                          const kiln__imagined_device *device, kiln__resolved *r, int64_t *spread,
+                          kiln_error *err)
 {
     const kiln__definition *d = op->def;
-    const kiln_device_info *info = kiln__device_info(op->device);
     kiln_status status = KILN_OK;
     bool marks[KILN_RANK_MAX], any = false;
     int64_t size;
 
-    KILN_TRY(kiln__resolve_arguments(op, call, r, err));
     for (size_t p = 0; p < d->input_count; p++)
         any |= kiln__decides_shape(d, r, p);
     if (!any) {
@@ -117,11 +117,29 @@ static kiln_status resolve(kiln__kernel *op, const kiln__call *call, kiln__resol
         if (d->params[p].row)
             spread_output(r, p, marks, call->keepdims, spread);
     kiln__fill_fresh(d, r);
-    kiln__row_plan_make(d, info->backend, info->unit_count, kiln__has_clusters(info), r->dtype,
-                        r->operand, r->rank, r->shape, marks, &r->plan);
+    kiln__row_plan_make(d, device->backend, device->units, device->clusters, r->dtype, r->operand,
+                        r->rank, r->shape, marks, &r->plan);
 
 done:
     return status;
+}
+
+kiln_status kiln__row_variant(const kiln__kernel *op, const kiln__call *call,
+                              const kiln__imagined_device *device, kiln__resolved *r,
+                              kiln_error *err)
+{
+    int64_t spread[KILN_RANK_MAX];
+    return decide(op, call, device, r, spread, err);
+}
+
+static kiln_status resolve(kiln__kernel *op, const kiln__call *call, kiln__resolved *r,
+                           int64_t *spread, kiln_error *err)
+{
+    const kiln_device_info *info = kiln__device_info(op->device);
+    const kiln__imagined_device device = {info->backend, info->unit_count,
+                                          kiln__has_clusters(info)};
+    kiln_status status = kiln__resolve_arguments(op, call, r, err);
+    return status == KILN_OK ? decide(op, call, &device, r, spread, err) : status;
 }
 
 static kiln_status row_recipe(kiln__kernel *op, const kiln__call *call, kiln__recipe **out,

@@ -485,10 +485,10 @@ static const struct {
     {"reverse", S, 0, -1, read_reverse},
     {"options", E | R | S | W, 0, -1, read_options},
     {"types", E | R | S | W, 0, -1, read_types},
-    {"axes", R | S, 0, -1, read_axes},
-    {"shapes", E | R | S, 0, -1, read_shapes},
-    {"scalars", E | R | S, 0, -1, read_scalars},
-    {"layouts", E | R | S | W, W, -1, read_layouts},
+    {"axes", R | S | W, 0, -1, read_axes},
+    {"shapes", E | R | S | W, 0, -1, read_shapes},
+    {"scalars", E | R | S | W, 0, -1, read_scalars},
+    {"layouts", E | R | S | W, 0, -1, read_layouts},
 };
 
 /* Where in `fields` the entry got something; the bit behind them stands for "kind". */

@@ -19,7 +19,8 @@ enum {
     FURTHER = 16,            /* ... and axes before those of a matrix */
     UNITS_MIN = 6,           /* multiprocessors: the fewest since sm_75; they come in pairs */
     UNITS_MAX = 256,
-    THREADS_FINE = 64        /* threads: all up to here, then by eights */
+    THREADS_FINE = 64,       /* threads: all up to here, then by eights */
+    THREADS_STEP = 8
 };
 
 typedef struct expansion {
@@ -215,34 +216,55 @@ static kiln_status read_scalars(expansion *x, kiln__imagined *args)
     return KILN_OK;
 }
 
-static kiln_status plan(expansion *x, const kiln__imagined *args, const kiln_axes *axes, int units)
+/* Whether calls of it have axes. */
+static bool has_axes(const kiln__definition *def)
 {
-    const unsigned flags = (x->e->exclusive ? (unsigned)KILN_SCAN_EXCLUSIVE : 0) |
-                           (x->e->reverse ? (unsigned)KILN_SCAN_REVERSE : 0);
-    kiln__variant v;
-    kiln_status status = kiln__imagine_variant(x->def, x->backend, units, x->dtypes, args, axes,
-                                               flags, &v, x->err);
-    return status == KILN_OK ? give(x, &v) : status;
+    return def->reduction || def->rows != NULL;
 }
 
-/* One call on devices of every size. */
-static kiln_status plan_units(expansion *x, const kiln__imagined *args,
-                              const kiln__manifest_axes *axes)
+bool kiln__warm_device(kiln_backend backend, size_t nth, kiln__imagined_device *out)
 {
-    const bool cuda = x->backend == KILN_BACKEND_CUDA;
+    const bool cuda = backend == KILN_BACKEND_CUDA;
+    const size_t sizes = cuda ? (UNITS_MAX - UNITS_MIN) / 2 + 1
+                              : THREADS_FINE + (UNITS_MAX - THREADS_FINE) / THREADS_STEP;
+    const int size = (int)(nth % sizes);
+
+    *out = (kiln__imagined_device){.backend = backend, .clusters = nth >= sizes};
+    if (cuda)
+        out->units = UNITS_MIN + 2 * size;
+    else
+        out->units = size < THREADS_FINE ? size + 1
+                                         : THREADS_FINE + (size + 1 - THREADS_FINE) * THREADS_STEP;
+    return nth < (cuda ? 2 * sizes : sizes);
+}
+
+/* One call on every device that decides otherwise. */
+static kiln_status plan_devices(expansion *x, const kiln__imagined *args,
+                                const kiln__manifest_axes *axes)
+{
     kiln_status status = KILN_OK;
+    kiln__imagined_device device;
+    kiln__planned planned;
     kiln_axes some = {0};
+    kiln__imagined_call call = {.args = args, .dtypes = x->dtypes};
 
     if (axes != NULL && !axes->all) {
         some.count = axes->count;
         memcpy(some.axis, axes->axis, sizeof some.axis);
+        call.axes = &some;
     }
-    const kiln_axes *given = axes == NULL || axes->all ? NULL : &some;
-    if (!x->def->reduction)
-        return plan(x, args, given, 1);
-    for (int units = cuda ? UNITS_MIN : 1; units <= UNITS_MAX && status == KILN_OK;
-         units += cuda ? 2 : units < THREADS_FINE ? 1 : 8)
-        status = plan(x, args, given, units);
+    call.scan_flags = (x->e->exclusive ? (unsigned)KILN_SCAN_EXCLUSIVE : 0) |
+                      (x->e->reverse ? (unsigned)KILN_SCAN_REVERSE : 0);
+    for (size_t nth = 0; kiln__warm_device(x->backend, nth, &device); nth++) {
+        /* Loops are the same everywhere, clusters the business of row programs alone. */
+        if ((nth > 0 && !has_axes(x->def)) || (device.clusters && x->def->rows == NULL))
+            break;
+        status = kiln__imagine_variant(x->def, &device, &call, &planned, x->err);
+        if (status == KILN_OK)
+            status = give(x, &planned.variant);
+        if (status != KILN_OK)
+            break;
+    }
     return status;
 }
 
@@ -256,9 +278,9 @@ static kiln_status plan_scalars(expansion *x, kiln__imagined *args, const kiln__
 
     if (x->e->has_scalars) {
         status = read_scalars(x, args);
-        return status == KILN_OK ? plan_units(x, args, axes) : status;
+        return status == KILN_OK ? plan_devices(x, args, axes) : status;
     }
-    status = plan_units(x, args, axes);
+    status = plan_devices(x, args, axes);
     for (size_t p = 0; p < d->input_count; p++) {
         if (!may_be_scalar(d, p))
             continue;
@@ -266,7 +288,7 @@ static kiln_status plan_scalars(expansion *x, kiln__imagined *args, const kiln__
         open |= d->params[p].placeholder != 0;
         args[p].scalar = d->params[p].placeholder == 0;
     }
-    return status == KILN_OK && fixed && open ? plan_units(x, args, axes) : status;
+    return status == KILN_OK && fixed && open ? plan_devices(x, args, axes) : status;
 }
 
 static void set_shape(kiln__imagined *arg, int rank, const int64_t *extent)
@@ -341,9 +363,9 @@ static void default_shape(const expansion *x, const kiln__manifest_axes *axes,
     int rank = 2;
 
     memset(shape, 0, sizeof *shape);
-    if (!x->def->reduction || axes == NULL || axes->all) {
+    if (axes == NULL || axes->all) {
         shape->rank = 1;
-        shape->extent[0] = x->def->reduction ? REDUCED_SIZE : LINEAR_SIZE;
+        shape->extent[0] = has_axes(x->def) ? REDUCED_SIZE : LINEAR_SIZE;
         return;
     }
     for (int k = 0; k < axes->count; k++) {
@@ -370,22 +392,25 @@ static kiln_status plan_axes(expansion *x, const kiln__manifest_axes *axes)
     return plan_shapes(x, &set, axes);
 }
 
-/* What reductions are asked for when an entry names no axes: all of them, the last, the first. */
+/* What is asked for when an entry names no axes: the last of row programs; of reductions all of them,
+ * the last, the first. */
 static kiln_status plan_calls(expansion *x)
 {
     static const kiln__manifest_axes usual[] = {
         {.all = true}, {.count = 1, .axis = {-1}}, {.count = 1, .axis = {0}}};
-    const bool own = x->e->axes_count > 0;
-    const kiln__manifest_axes *axes = own ? x->e->axes : usual;
-    size_t count = own ? x->e->axes_count : KILN_COUNT_OF(usual);
+    const bool own = x->e->axes_count > 0, row = x->def->rows != NULL;
+    const kiln__manifest_axes *axes = own ? x->e->axes : row ? &usual[1] : usual;
+    size_t count = own ? x->e->axes_count : row ? 1 : KILN_COUNT_OF(usual);
     kiln_status status = KILN_OK;
 
-    if (!x->def->reduction)
+    if (!has_axes(x->def))
         return plan_axes(x, NULL);
-    /* One axis or none leaves nothing to choose. */
+    /* No axis leaves nothing to choose. */
     for (size_t k = 0; k < x->e->shape_count && !own; k++)
-        if (x->e->shapes[k].count == 1 && x->e->shapes[k].items[0].rank < 1)
+        if (x->e->shapes[k].count == 1 && x->e->shapes[k].items[0].rank < 1) {
+            axes = usual;
             count = 1;
+        }
     for (size_t k = 0; k < count && status == KILN_OK; k++)
         status = plan_axes(x, &axes[k]);
     return status;
@@ -403,7 +428,7 @@ static kiln_status expand_types(expansion *x, const kiln__manifest_types *types)
     KILN_TRY(define(x, types));
     KILN_TRY(bind(x, types));
     KILN_TRY(give_layouts(x, &given));
-    if (x->def->rows == NULL && (x->e->shape_count > 0 || given == 0))
+    if (x->e->shape_count > 0 || given == 0)
         KILN_TRY(plan_calls(x));
 
 done:

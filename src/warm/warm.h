@@ -24,8 +24,6 @@ typedef kiln_status (*kiln__warm_fn)(void *user, const kiln__definition *def,
  *   2. those that calls with its "shapes" need, on a device of any size;
  *   3. when there are neither: those of the commonest calls (docs/manifest.md).
  *
- * Row programs are told by layouts alone.
- *
  * ERR_FORMAT and the statuses of definitions, with file and line in the message.
  */
 kiln_status kiln__warm_expand(const kiln__manifest_entry *entry, kiln_backend backend,
@@ -35,6 +33,10 @@ kiln_status kiln__warm_expand(const kiln__manifest_entry *entry, kiln_backend ba
  * words on a processor, clusters of blocks before sm_90. */
 bool kiln__warm_fits(const kiln__definition *def, const kiln__variant *variant,
                      const kiln__target *target, char *why);
+
+/* The devices that plans of reductions, scans and row programs differ between, by number; false past
+ * the end. Those with clusters of blocks come last. */
+bool kiln__warm_device(kiln_backend backend, size_t nth, kiln__imagined_device *out);
 
 /* Put "FILE:LINE: " before a message that lacks it. Returns err's status (OK for NULL). */
 kiln_status kiln__warm_place(const kiln__manifest_entry *entry, kiln_error *err);
