@@ -65,24 +65,24 @@ typedef struct bench_case {
 
 #define M(n) (INT64_C(1) << (n))
 #define SHAPES(X)                                                                                  \
-    X("all", 1, {M(28)}, {0}, 0.95)                                                                \
-    X("16384x16384_0", 2, {M(14) X_ M(14)}, {1 X_{0}}, 0.93)                                       \
-    X("16384x16384_1", 2, {M(14) X_ M(14)}, {1 X_{1}}, 0.93)                                       \
-    X("2^20x256_0", 2, {M(20) X_ M(8)}, {1 X_{0}}, 0.93)                                           \
-    X("2^20x256_1", 2, {M(20) X_ M(8)}, {1 X_{1}}, 0.93)                                           \
-    X("256x2^20_0", 2, {M(8) X_ M(20)}, {1 X_{0}}, 0.93)                                           \
-    X("256x2^20_1", 2, {M(8) X_ M(20)}, {1 X_{1}}, 0.93)                                           \
-    X("2^24x16_0", 2, {M(24) X_ M(4)}, {1 X_{0}}, 0.90)                                            \
-    X("2^24x16_1", 2, {M(24) X_ M(4)}, {1 X_{1}}, 0.90)                                            \
-    X("64x4096x1024_1", 3, {M(6) X_ M(12) X_ M(10)}, {1 X_{1}}, 0.90)                              \
-    X("4x2^26_1", 2, {4 X_ M(26)}, {1 X_{1}}, 0.90)                                                \
-    X("2^26x4_1", 2, {M(26) X_ 4}, {1 X_{1}}, 0.90)                                                \
-    X("3x5x2^24_02", 3, {3 X_ 5 X_ M(24)}, {2 X_{0 X_ 2}}, 0.90)
+    X("all", "all", 1, {M(28)}, {0}, 0.95)                                                         \
+    X("16384x16384_0", "(16384, 16384), axis 0", 2, {M(14) X_ M(14)}, {1 X_{0}}, 0.93)             \
+    X("16384x16384_1", "(16384, 16384), axis 1", 2, {M(14) X_ M(14)}, {1 X_{1}}, 0.93)             \
+    X("2^20x256_0", "(2^20, 256), axis 0", 2, {M(20) X_ M(8)}, {1 X_{0}}, 0.93)                    \
+    X("2^20x256_1", "(2^20, 256), axis 1", 2, {M(20) X_ M(8)}, {1 X_{1}}, 0.93)                    \
+    X("256x2^20_0", "(256, 2^20), axis 0", 2, {M(8) X_ M(20)}, {1 X_{0}}, 0.93)                    \
+    X("256x2^20_1", "(256, 2^20), axis 1", 2, {M(8) X_ M(20)}, {1 X_{1}}, 0.93)                    \
+    X("2^24x16_0", "(2^24, 16), axis 0", 2, {M(24) X_ M(4)}, {1 X_{0}}, 0.90)                      \
+    X("2^24x16_1", "(2^24, 16), axis 1", 2, {M(24) X_ M(4)}, {1 X_{1}}, 0.90)                      \
+    X("64x4096x1024_1", "(64, 4096, 1024), axis 1", 3, {M(6) X_ M(12) X_ M(10)}, {1 X_{1}}, 0.90)  \
+    X("4x2^26_1", "(4, 2^26), axis 1", 2, {4 X_ M(26)}, {1 X_{1}}, 0.90)                           \
+    X("2^26x4_1", "(2^26, 4), axis 1", 2, {M(26) X_ 4}, {1 X_{1}}, 0.90)                           \
+    X("3x5x2^24_02", "(3, 5, 2^24), axes 0 and 2", 3, {3 X_ 5 X_ M(24)}, {2 X_{0 X_ 2}}, 0.90)
 #define X_ ,
-#define SUM_ROW(n, rank, shape, axes, target)                                                      \
-    {"sum_" n, "sum " n, WORK_SUM, KILN_FLOAT32, VIEW_WHOLE, rank, shape, axes, target},
-#define L2_ROW(n, rank, shape, axes, target)                                                       \
-    {"l2_" n, "l2 " n, WORK_L2, KILN_FLOAT32, VIEW_WHOLE, rank, shape, axes, target},
+#define SUM_ROW(n, label, rank, shape, axes, target)                                               \
+    {"sum_" n, "sum of " label, WORK_SUM, KILN_FLOAT32, VIEW_WHOLE, rank, shape, axes, target},
+#define L2_ROW(n, label, rank, shape, axes, target)                                                \
+    {"l2_" n, "L2 norm of " label, WORK_L2, KILN_FLOAT32, VIEW_WHOLE, rank, shape, axes, target},
 
 static const bench_case cases[] = {
     SHAPES(SUM_ROW) SHAPES(L2_ROW){"sum_transposed_0",
@@ -157,13 +157,16 @@ static const bench_case cases[] = {
      {M(14), M(14)},
      {1, {1}},
      0.85},
-    {"sum_float16", "sum float16", WORK_SUM, KILN_FLOAT16, VIEW_WHOLE, 1, {M(28)}, {0}, 0.88},
-    {"sum_bfloat16", "sum bfloat16", WORK_SUM, KILN_BFLOAT16, VIEW_WHOLE, 1, {M(28)}, {0}, 0.88},
-    {"sum_int8", "sum int8", WORK_SUM, KILN_INT8, VIEW_WHOLE, 1, {M(28)}, {0}, 0.88},
-    {"sum_float64", "sum float64", WORK_SUM, KILN_FLOAT64, VIEW_WHOLE, 1, {M(28)}, {0}, 0.88},
-    {"argmax", "argmax float32", WORK_ARGMAX, KILN_FLOAT32, VIEW_WHOLE, 1, {M(28)}, {0}, 0.88},
+    {"sum_float16", "sum of all, float16", WORK_SUM, KILN_FLOAT16, VIEW_WHOLE, 1, {M(28)}, {0},
+     0.88},
+    {"sum_bfloat16", "sum of all, bfloat16", WORK_SUM, KILN_BFLOAT16, VIEW_WHOLE, 1, {M(28)}, {0},
+     0.88},
+    {"sum_int8", "sum of all, int8", WORK_SUM, KILN_INT8, VIEW_WHOLE, 1, {M(28)}, {0}, 0.88},
+    {"sum_float64", "sum of all, float64", WORK_SUM, KILN_FLOAT64, VIEW_WHOLE, 1, {M(28)}, {0},
+     0.88},
+    {"argmax", "argmax of all", WORK_ARGMAX, KILN_FLOAT32, VIEW_WHOLE, 1, {M(28)}, {0}, 0.88},
     {"argmax_1",
-     "argmax 16384x16384, axis 1",
+     "argmax of (16384, 16384), axis 1",
      WORK_ARGMAX,
      KILN_FLOAT32,
      VIEW_WHOLE,
@@ -171,9 +174,9 @@ static const bench_case cases[] = {
      {M(14), M(14)},
      {1, {1}},
      0.88},
-    {"var", "var float32", WORK_VAR, KILN_FLOAT32, VIEW_WHOLE, 1, {M(28)}, {0}, 0.88},
+    {"var", "var of all", WORK_VAR, KILN_FLOAT32, VIEW_WHOLE, 1, {M(28)}, {0}, 0.88},
     {"var_0",
-     "var 16384x16384, axis 0",
+     "var of (16384, 16384), axis 0",
      WORK_VAR,
      KILN_FLOAT32,
      VIEW_WHOLE,
@@ -183,7 +186,7 @@ static const bench_case cases[] = {
      0.88},
     {"two_inputs", "sum of x * y", WORK_DOT, KILN_FLOAT32, VIEW_WHOLE, 1, {M(27)}, {0}, 0.88},
     {"three_outputs",
-     "least, greatest, mean",
+     "least, greatest and mean of all",
      WORK_RANGE,
      KILN_FLOAT32,
      VIEW_WHOLE,
@@ -376,11 +379,14 @@ static double host_us(const machine *m, const bench_case *c, bound *b, const rea
 static void bench_host(const machine *m, const reader *r, const void *data)
 {
     static const bench_case small[] = {
-        {"call_sum_1", "sum of 1 element", WORK_SUM, KILN_FLOAT32, VIEW_WHOLE, 1, {1}, {0}, 0.35},
-        {"call_l2_2^10", "l2 of 2^10", WORK_L2, KILN_FLOAT32, VIEW_WHOLE, 1, {M(10)}, {0}, 0.35},
-        {"call_l2_2^16", "l2 of 2^16", WORK_L2, KILN_FLOAT32, VIEW_WHOLE, 1, {M(16)}, {0}, 0.35},
+        {"call_sum_1", "a call, sum of 1 element", WORK_SUM, KILN_FLOAT32, VIEW_WHOLE, 1, {1}, {0},
+         0.35},
+        {"call_l2_2^10", "a call, L2 norm of 2^10", WORK_L2, KILN_FLOAT32, VIEW_WHOLE, 1, {M(10)},
+         {0}, 0.35},
+        {"call_l2_2^16", "a call, L2 norm of 2^16", WORK_L2, KILN_FLOAT32, VIEW_WHOLE, 1, {M(16)},
+         {0}, 0.35},
         {"call_l2_rows",
-         "l2 of 256x256, axis 1",
+         "a call, L2 norm of (256, 256), axis 1",
          WORK_L2,
          KILN_FLOAT32,
          VIEW_WHOLE,
@@ -423,12 +429,12 @@ static void bench_first(const machine *m)
     kiln_array *x = NULL;
     kiln_elementwise *plain = NULL;
     bench_row ratio = {.name = "first_l2_nvrtc",
-                       .label = "NVRTC's time for l2, times that for axpy",
+                       .label = "NVRTC's time for an L2 norm, over that for axpy",
                        .unit = "times",
                        .rule = BENCH_AT_MOST,
                        .target = 3};
     bench_row row = {.name = "first_l2",
-                     .label = "first call, l2 float32",
+                     .label = "first call, empty cache, L2 norm",
                      .unit = "ms",
                      .rule = BENCH_OVER_BY,
                      .target = 5,

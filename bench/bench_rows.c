@@ -35,6 +35,7 @@ typedef struct machine {
 typedef enum function { SOFTMAX, LOG_SOFTMAX, LAYER_NORM, FUNCTIONS } function;
 
 static const char *const function_names[] = {"softmax", "log_softmax", "layer_norm"};
+static const char *const function_labels[] = {"softmax", "log-softmax", "layer norm"};
 
 static const kiln_row_stage soft_stages[] = {
     {.map = "float(x)",
@@ -258,7 +259,7 @@ static void run_case(const machine *m, const bench_case *c, const limit_case *li
                  c->dtype == KILN_FLOAT32 ? "" : "_float16");
         if (m->only != NULL && strncmp(name, m->only, strlen(m->only)) != 0)
             continue;
-        snprintf(label, sizeof label, "%s, %s rows of %lld", function_names[f],
+        snprintf(label, sizeof label, "%s, %s rows of %lld", function_labels[f],
                  kiln_dtype_name(c->dtype), (long long)c->length);
         call_once((function)f, &b);
         check(c, (function)f, &b);
