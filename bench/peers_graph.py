@@ -1,7 +1,7 @@
 """CuPy, PyTorch and JAX (or NumPy and numexpr) on the pipelines of bench_graph, added to its file.
 
     python3 peers_graph.py RESULTS/graph.json        # on the GPU: cupy.fuse, torch.compile, jax.jit
-    python3 peers_graph.py RESULTS/graph_cpu.json    # on the CPU: NumPy, numexpr
+    python3 peers_graph.py RESULTS/graph_cpu.json    # on the CPU: NumPy with SciPy, numexpr
 
 The same sizes and scale as the file says, over the same bytes. Times are medians: between events for
 CuPy and PyTorch, of batches that end in a synchronization for JAX, of whole calls on the CPU. A peer
@@ -28,7 +28,7 @@ SHAPES = {
 
 
 def functions(xp, erf):
-    """The pipelines over a module with NumPy's names; `erf` is where it has that."""
+    """The pipelines over a module with NumPy's names, and the `erf` that goes with it or None."""
     def sigmoid(x):
         return 1 / (1 + xp.exp(-x))
 
@@ -210,11 +210,18 @@ class Jax:
 
 
 class Numpy:
+    """NumPy, with SciPy's erf; without SciPy there is no Black-Scholes."""
+
     def __init__(self):
         import numpy
+        try:
+            from scipy.special import erf
+        except ImportError:
+            erf = None
+            print("numpy cannot do black_scholes: SciPy is not installed", file=sys.stderr)
 
         self.np, self.version = numpy, numpy.__version__
-        self.table = functions(numpy, None)
+        self.table = functions(numpy, erf)
 
     def inputs(self, count, rows, columns):
         np = self.np
@@ -319,7 +326,8 @@ def main():
     path = sys.argv[1]
     with open(path) as source:
         result = json.load(source)
-    kinds = ("numpy", "numexpr") if "graph_cpu" in os.path.basename(path) else ("cupy", "torch", "jax")
+    on_gpu = result["device"].startswith("NVIDIA")
+    kinds = ("cupy", "torch", "jax") if on_gpu else ("numpy", "numexpr")
     names = [row["case"] for row in result["rows"]]
     for kind in kinds:
         command = [sys.executable, __file__, "--peer", kind, str(result.get("scale", 1))] + names
