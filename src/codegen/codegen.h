@@ -427,6 +427,9 @@ kiln_dtype kiln__reduce_result(const kiln__reduce_row *row, kiln_dtype dtype);
 bool kiln__reduce_needs_elements(const kiln__reduce_row *row);
 /* The same for calls with a mask: elements that it leaves out must not be counted. */
 const kiln__reduce_row *kiln__reduce_row_for(int op, kiln_dtype dtype, bool masked);
+/* The form of a reduction that reads its result from the accumulator of another one: a mean from a
+ * variance's. NULL when it has none. Worth it only beside that one. */
+const kiln__reduce_row *kiln__reduce_row_beside(int op, kiln_dtype dtype);
 bool kiln__reduce_is_position(const kiln__reduce_row *row); /* argmin, argmax and relatives */
 bool kiln__reduce_takes_initial(const kiln__reduce_row *row); /* sums, products, minima, maxima */
 /* Whether a result may be written to an output of dtype `out`: its kind is the same or more general

@@ -41,7 +41,8 @@ struct kiln__reduce_row {
 
 enum {
     NEEDS = 1,    /* elements: NumPy refuses to reduce nothing */
-    FOR_MASKS = 2 /* for calls with a mask only */
+    FOR_MASKS = 2, /* for calls with a mask only */
+    BESIDE = 4    /* a result that another row's accumulator gives as well, should that be there */
 };
 
 typedef struct kiln__reduce_row row;
@@ -162,6 +163,35 @@ static const row rows[] = {
      "kiln_position_of_number<$>(x, _J, $L)", "kiln_position_greatest(a, b)",
      "y = kiln_position_index(a)", "kiln_position_of<$>($L, kiln_position_none)", NEEDS},
 
+    /* What stands in the accumulators of the rows above. */
+    {KILN_REDUCE_MEAN, REALS, RULE_FLOAT, RULE_REAL, "kiln_moments<$>", "kiln_moments_of<$>(x)",
+     "kiln_moments_merge(a, b)", "y = a.count > 0 ? a.mean : $(NAN)", "kiln_moments_none<$>()",
+     BESIDE},
+    {KILN_REDUCE_MEAN, "c", RULE_FLOAT, RULE_REAL, "kiln_complex_moments<$>",
+     "kiln_complex_moments_of<$>(x.real(), x.imag())", "kiln_complex_moments_merge(a, b)",
+     "y = a.count > 0 ? $R(a.mean_re, a.mean_im) : $R(NAN, NAN)",
+     "kiln_complex_moments_none<$>()", BESIDE},
+    {KILN_REDUCE_NANMEAN, INTEGERS, RULE_FLOAT, RULE_REAL, "kiln_moments<$>",
+     "kiln_moments_of<$>(x)", "kiln_moments_merge(a, b)", "y = a.count > 0 ? a.mean : $(NAN)",
+     "kiln_moments_none<$>()", BESIDE},
+    {KILN_REDUCE_NANMEAN, "f", RULE_FLOAT, RULE_REAL, "kiln_moments<$>",
+     "x == x ? kiln_moments_of<$>(x) : kiln_moments_none<$>()", "kiln_moments_merge(a, b)",
+     "y = a.count > 0 ? a.mean : $(NAN)", "kiln_moments_none<$>()", BESIDE},
+    {KILN_REDUCE_NANMEAN, "c", RULE_FLOAT, RULE_REAL, "kiln_complex_moments<$>",
+     "x == x ? kiln_complex_moments_of<$>(x.real(), x.imag()) : kiln_complex_moments_none<$>()",
+     "kiln_complex_moments_merge(a, b)",
+     "y = a.count > 0 ? $R(a.mean_re, a.mean_im) : $R(NAN, NAN)",
+     "kiln_complex_moments_none<$>()", BESIDE},
+    {KILN_REDUCE_NANSUM, "fc", RULE_SAME, RULE_SAME, "kiln_counted<$>",
+     "kiln_counted_of<$>(x, x == x)", "kiln_counted_add(a, b)", "y = a.sum",
+     "kiln_counted_of<$>(0, false)", BESIDE},
+    {KILN_REDUCE_MIN, REALS, RULE_SAME, RULE_SAME, "kiln_position<$>",
+     "kiln_position_of<$>(x, _J)", "kiln_position_least(a, b)", "y = a.value",
+     "kiln_position_of<$>($H, kiln_position_none)", BESIDE},
+    {KILN_REDUCE_MAX, REALS, RULE_SAME, RULE_SAME, "kiln_position<$>",
+     "kiln_position_of<$>(x, _J)", "kiln_position_greatest(a, b)", "y = a.value",
+     "kiln_position_of<$>($L, kiln_position_none)", BESIDE},
+
     /* Of two arrays: kiln_array_dot(). NumPy's vecdot conjugates its first argument. */
     {KILN__REDUCE_DOT, "b", RULE_SAME, RULE_SAME, "$", "x & y", "a | b", "z = a", "false", 0},
     {KILN__REDUCE_DOT, INTEGERS, RULE_SAME, RULE_SUM, "unsigned long long",
@@ -192,14 +222,25 @@ static const char *const limits[KILN_DTYPE_COUNT][2] = {
 
 /* ---- from a row to texts --------------------------------------------------------------------- */
 
-const kiln__reduce_row *kiln__reduce_row_for(int op, kiln_dtype dtype, bool masked)
+/* The first row without any of the flags `but` and with all of `with`. */
+static const row *find_row(int op, kiln_dtype dtype, unsigned but, unsigned with)
 {
     const char kind = kiln_dtype_kind(dtype);
     for (size_t r = 0; r < KILN_COUNT_OF(rows); r++)
-        if (rows[r].op == op && (masked || !(rows[r].flags & FOR_MASKS)) &&
+        if (rows[r].op == op && (rows[r].flags & (but | with)) == with &&
             strchr(rows[r].kinds, kind) != NULL)
             return &rows[r];
     return NULL;
+}
+
+const kiln__reduce_row *kiln__reduce_row_for(int op, kiln_dtype dtype, bool masked)
+{
+    return find_row(op, dtype, BESIDE | (masked ? 0 : FOR_MASKS), 0);
+}
+
+const kiln__reduce_row *kiln__reduce_row_beside(int op, kiln_dtype dtype)
+{
+    return find_row(op, dtype, FOR_MASKS, BESIDE);
 }
 
 const kiln__reduce_row *kiln__reduce_row_find(int op, kiln_dtype dtype)

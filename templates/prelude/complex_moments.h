@@ -25,8 +25,8 @@ KILN_FN kiln_complex_moments<T> kiln_complex_moments_merge(kiln_complex_moments<
     T share = kiln_moments_share(b.count, count > T(0) ? count : T(1));
     T weight = a.count * share;
     a.squares = a.squares + b.squares + (re * weight * re + im * weight * im);
-    a.mean_re = a.mean_re + re * share;
-    a.mean_im = a.mean_im + im * share;
+    a.mean_re = kiln_moments_mean(a.mean_re, b.mean_re, re, share);
+    a.mean_im = kiln_moments_mean(a.mean_im, b.mean_im, im, share);
     a.count = count;
     return a;
 }

@@ -24,14 +24,20 @@ template <class T> KILN_FN kiln_moments<T> kiln_moments_of(T value)
     m.squares = T(0);
     return m;
 }
-// n_a n_b / n comes first: 0 for an empty set, whatever the other's values are.
+// n_a n_b / n comes first: 0 for an empty set, whatever the other's values are. A mean that is
+// infinite stays so, and two opposite ones have no mean: NaN, as their sum is.
+template <class T> KILN_FN T kiln_moments_mean(T a, T b, T d, T share)
+{
+    T mean = a + d * share;
+    return mean == mean ? mean : a + b;
+}
 template <class T>
 KILN_FN kiln_moments<T> kiln_moments_merge(kiln_moments<T> a, kiln_moments<T> b)
 {
     T count = a.count + b.count, d = b.mean - a.mean;
     T share = kiln_moments_share(b.count, count > T(0) ? count : T(1));
     a.squares = a.squares + b.squares + d * (a.count * share) * d;
-    a.mean = a.mean + d * share;
+    a.mean = kiln_moments_mean(a.mean, b.mean, d, share);
     a.count = count;
     return a;
 }

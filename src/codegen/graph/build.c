@@ -94,7 +94,7 @@ void kiln__build_fail(kiln__build *b, uint32_t node, kiln_status status, const c
 
 const char *kiln__build_shape(kiln__build *b, int rank, const int64_t *shape)
 {
-    kiln__buf *text = &b->scratch[KILN__SCRATCH - 1];
+    kiln__buf *text = &b->scratch[KILN__SCRATCH_SHORT];
     kiln__buf_putc(text, '(');
     for (int a = 0; a < rank; a++)
         kiln__buf_printf(text, "%s%lld", a > 0 ? ", " : "", (long long)shape[a]);

@@ -114,7 +114,8 @@ typedef struct kiln__row_family {
 
 /* ---- the build -------------------------------------------------------------------------------------- */
 
-enum { KILN__SCRATCH = 9 }; /* the last is for shapes in messages */
+/* The last scratch buffer is for texts that the function which begins them ends. */
+enum { KILN__SCRATCH = 9, KILN__SCRATCH_SHORT = KILN__SCRATCH - 1 };
 
 typedef struct kiln__build {
     jmp_buf leave;
@@ -193,8 +194,6 @@ uint32_t kiln__lower_reshape(kiln__build *b, uint32_t node, uint32_t operand);
 /* ---- plan.c --- */
 void kiln__plan_program(kiln__build *b);
 void kiln__plan_list(kiln__build *b, uint32_t **list, size_t *count, size_t *room, uint32_t id);
-/* Bytes of a reduction's accumulator, from above. */
-size_t kiln__part_bytes(kiln__build *b, const kiln__low *n);
 /* The operand behind views. */
 uint32_t kiln__behind(const kiln__build *b, uint32_t low);
 /* Whether a kernel computes a low rather than read it from memory. */

@@ -17,7 +17,7 @@
  * are reductions of the same axes of the same shape: the merged graph cannot have a cycle. A loop
  * that computes a stored value of its own level at the same index uses it from its register.
  */
-#include "codegen/graph/build.h"
+#include "codegen/graph/states.h"
 
 /* Contexts of kiln__low.ready: within a loop at the same index; at another index, where what is
  * stored must be read; within a reduction. */
@@ -31,8 +31,8 @@ enum {
     AGAIN_WEIGHT = 60,       /* too dear to be computed again by a reduction */
     NODES_MAX = 160,         /* operations of one kernel, beyond which it is cut */
     LEAVES_MAX = 28,
-    ROOTS_MAX = 12,          /* results of one loop */
-    MEMBERS_MAX = 6          /* reductions in one pass */
+    ROOTS_MAX = 12,          /* results of one loop, or reductions of one pass */
+    STATES_MAX = 6           /* what a pass accumulates */
 };
 
 void kiln__plan_list(kiln__build *b, uint32_t **list, size_t *count, size_t *room, uint32_t id)
@@ -260,29 +260,15 @@ static void join_loop(kiln__build *b, uint32_t id, int level)
     n->kernel = k;
 }
 
-size_t kiln__part_bytes(kiln__build *b, const kiln__low *n)
+/* Whether a pass takes one more reduction. */
+static bool joins_pass(kiln__build *b, const kiln__plan_kernel *k, uint32_t id)
 {
-    const kiln_dtype from = b->lows[n->operand[0]].dtype;
-    kiln__buf *text = &b->scratch[0];
-    size_t members = 1;
-    kiln__reduce_text(kiln__reduce_row_find(n->op, from), from, KILN__SNIPPET_REDUCE_TYPE, text);
-    const char *type = kiln__build_text(b, text);
-    if (strncmp(type, "kiln_complex_moments<", 21) == 0)
-        members = 4;
-    else if (strncmp(type, "kiln_moments<", 13) == 0)
-        members = 3;
-    else if (strncmp(type, "kiln_", 5) == 0) /* a value and a number */
-        members = 2;
-    const bool pair = strstr(type, "complex<") != NULL && strstr(type, "double") != NULL;
-    return members * (pair ? 16 : 8);
-}
-
-static bool fits_pass(kiln__build *b, const kiln__plan_kernel *k, const kiln__low *n)
-{
-    size_t bytes = kiln__part_bytes(b, n);
-    for (size_t m = 0; m < k->member_count; m++)
-        bytes += kiln__part_bytes(b, &b->lows[k->members[m]]);
-    return k->member_count < MEMBERS_MAX && bytes <= KILN__PART_BYTES_MAX;
+    uint32_t ids[ROOTS_MAX + 1];
+    if (k->member_count >= ROOTS_MAX)
+        return false;
+    memcpy(ids, k->members, k->member_count * sizeof *ids);
+    ids[k->member_count] = id;
+    return kiln__fits_pass(b, ids, k->member_count + 1, STATES_MAX);
 }
 
 static void join_reduction(kiln__build *b, uint32_t id, int level)
@@ -293,7 +279,7 @@ static void join_reduction(kiln__build *b, uint32_t id, int level)
            !(k->kind == KILN__STEP_REDUCE && k->level == level &&
              kiln__same_shape(k->rank, k->shape, n->space_rank, n->space) &&
              memcmp(k->reduced, n->reduced, (size_t)k->rank * sizeof *k->reduced) == 0 &&
-             fits_pass(b, k, n)))
+             joins_pass(b, k, id)))
         k = k->next;
     if (k == NULL) {
         k = new_kernel(b, KILN__STEP_REDUCE, level, n->space_rank, n->space);

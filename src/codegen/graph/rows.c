@@ -13,12 +13,12 @@
  *         from an element to its row. A member that sees another otherwise ends the family.
  * Rule 2: nothing that a family reads may depend on it.
  */
-#include "codegen/graph/build.h"
+#include "codegen/graph/states.h"
 
 enum {
     FAMILY_MAX = 16,       /* reductions, looked at as bits */
     STAGES_MAX = 6,
-    MEMBERS_A_STAGE = 4,
+    STATES_A_STAGE = 4,
     TURNED_ROWS = 16,      /* rows side by side where neighbours in memory are of other rows */
     FEW_ROWS_CUDA = 1024,  /* fewer long rows leave a GPU idle when each is one block's */
     FEW_ROWS_CPU = 16
@@ -212,12 +212,21 @@ static uint32_t find_roots(family *f)
     return used;
 }
 
+/* Whether the members of a stage, and one more (-1: none), fit into it. */
+static bool stage_fits(const family *f, int stage, int more)
+{
+    uint32_t ids[FAMILY_MAX];
+    size_t count = 0;
+    for (int m = 0; m < f->count; m++)
+        if ((f->taken[m] && f->stage[m] == stage) || m == more)
+            ids[count++] = f->members[m];
+    return kiln__fits_pass(f->b, ids, count, STATES_A_STAGE);
+}
+
 /* Which members take part: those used by roots or by one another, and those these use. False when
  * there are none, or they are too many. */
 static bool take_members(family *f, uint32_t used)
 {
-    int a_stage[STAGES_MAX + 1] = {0};
-    size_t bytes[STAGES_MAX + 1] = {0};
     for (int m = 0; m < f->count; m++)
         if (f->uses[m] != 0)
             used |= f->uses[m] | 1u << m;
@@ -230,14 +239,12 @@ static bool take_members(family *f, uint32_t used)
         for (int o = 0; o < m; o++)
             if ((f->uses[m] & 1u << o) != 0 && f->stage[o] + 1 > f->stage[m])
                 f->stage[m] = f->stage[o] + 1;
-        if (!f->taken[m])
-            continue;
-        if (f->stage[m] >= STAGES_MAX || ++a_stage[f->stage[m]] > MEMBERS_A_STAGE)
-            return false;
-        bytes[f->stage[m]] += kiln__part_bytes(f->b, &f->b->lows[f->members[m]]);
-        if (bytes[f->stage[m]] > KILN__PART_BYTES_MAX)
+        if (f->taken[m] && f->stage[m] >= STAGES_MAX)
             return false;
     }
+    for (int stage = 0; stage < STAGES_MAX; stage++)
+        if (!stage_fits(f, stage, -1))
+            return false;
     return used != 0;
 }
 
@@ -319,27 +326,15 @@ static bool of_results(const family *f, uint32_t id, uint32_t *uses)
 /* Other reductions of the same rows come along: what they read is there. */
 static void take_others(family *f)
 {
-    int first_stage = 0;
-    size_t bytes = 0;
     for (int m = 0; m < f->count; m++) {
-        if (!f->taken[m] || f->stage[m] != 0)
-            continue;
-        first_stage++;
-        bytes += kiln__part_bytes(f->b, &f->b->lows[f->members[m]]);
-    }
-    for (int m = 0; m < f->count && first_stage < MEMBERS_A_STAGE; m++) {
         met one;
         if (f->taken[m])
             continue;
         walk_from(f, f->b->lows[f->members[m]].operand[0], false, &one);
-        const size_t more = kiln__part_bytes(f->b, &f->b->lows[f->members[m]]);
-        if (one.bad || one.uses != 0 || one.outside_count != 0 ||
-            bytes + more > KILN__PART_BYTES_MAX)
+        if (one.bad || one.uses != 0 || one.outside_count != 0 || !stage_fits(f, 0, m))
             continue;
-        bytes += more;
         f->taken[m] = true;
         f->stage[m] = 0;
-        first_stage++;
     }
 }
 

@@ -2,61 +2,67 @@
  * text_reduce.c - the definition of a reduction with what comes before and after it.
  *
  * map holds the statements that compute the reduced elements, post those that follow from the
- * results. Several reductions share one pass: their accumulators are the members of a struct, their
- * texts (rows of the table of named reductions) stand in lambdas, so that `a`, `b`, `x` and `y` are
- * what the table means by them:
+ * results. Several reductions share one pass: the states they keep (states.c) are the members of a
+ * struct, their texts (rows of the table of named reductions) stand in lambdas, so that `a`, `b` and
+ * `y` are what the table means by them:
  *
  *     reduce   r.v0 = [](const float &a, const float &b) -> float { return (float)(a + b); }(a.v0, b.v0);
  */
 #include "codegen/graph/write.h"
 
-static const char *table_text(kiln__writer *w, const kiln__member *m, kiln__snippet_kind kind)
+#include "codegen/lexer.h"
+
+static bool is_word(char c)
 {
-    kiln__buf *text = &w->b->scratch[KILN__BUF_TEXT];
-    kiln__reduce_text(kiln__reduce_row_find(m->low->op, m->from), m->from, kind, text);
-    return kiln__build_text(w->b, text);
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-kiln__member *kiln__read_members(kiln__writer *w, const uint32_t *ids, size_t count)
+/* A map with a name in place of `x`. `b` may be NULL; returns whether the map needs T, the elements'
+ * type, whose name need not be one word. */
+static bool put_map_of(kiln__buf *b, const char *map, const char *name)
 {
-    kiln__member *members = kiln__build_alloc(w->b, count * sizeof *members);
-    for (size_t m = 0; m < count; m++) {
-        kiln__member *at = &members[m];
-        at->id = ids[m];
-        at->low = &w->b->lows[at->id];
-        at->from = w->b->lows[at->low->operand[0]].dtype;
-        at->type = table_text(w, at, KILN__SNIPPET_REDUCE_TYPE);
-        at->map = table_text(w, at, KILN__SNIPPET_MAP);
-        at->reduce = table_text(w, at, KILN__SNIPPET_REDUCE);
-        at->post = table_text(w, at, KILN__SNIPPET_POST);
-        at->identity = table_text(w, at, KILN__SNIPPET_IDENTITY);
+    bool needs_type = false;
+    for (const char *c = map; *c != '\0';) {
+        size_t bytes = 0;
+        while (is_word(c[bytes]))
+            bytes++;
+        needs_type = needs_type || (bytes == 1 && *c == 'T');
+        if (b != NULL && bytes == 1 && *c == 'x')
+            kiln__buf_puts(b, name);
+        else if (b != NULL)
+            kiln__buf_put(b, c, bytes == 0 ? 1 : bytes);
+        c += bytes == 0 ? 1 : bytes;
     }
-    return members;
+    return needs_type;
 }
 
-/* The element `x` of a member as it enters the accumulator. */
+/* The element of a member as it enters the accumulator. */
 static void put_entry(kiln__buf *b, const kiln__member *m, const char *element)
 {
-    if (strcmp(m->map, "x") == 0)
-        kiln__buf_printf(b, "(%s)(%s)", m->type, element);
-    else
-        kiln__buf_printf(b, "[&](const %s x) -> %s { typedef %s T; return (%s)(%s); }(%s)",
-                         kiln_dtype_ctype(m->from), m->type, kiln_dtype_ctype(m->from), m->type,
-                         m->map, element);
+    const char *from = kiln_dtype_ctype(m->from);
+    if (strcmp(m->map, "x") == 0 ||
+        (kiln__is_identifier(element) && !put_map_of(NULL, m->map, element))) {
+        kiln__buf_printf(b, "(%s)(", m->type);
+        (void)put_map_of(b, m->map, element);
+        kiln__buf_puts(b, ")");
+        return;
+    }
+    kiln__buf_printf(b, "[&](const %s x) -> %s { typedef %s T; return (%s)(%s); }(%s)", from,
+                     m->type, from, m->type, m->map, element);
 }
 
 static void put_map(kiln__buf *text, const kiln__member *members, size_t count, const char *type,
                     const char *statements, const char *const *elements)
 {
-    if (count == 1 && statements[0] == '\0') {
-        if (strcmp(members[0].map, "x") == 0)
-            kiln__buf_puts(text, elements[0]);
-        else
-            put_entry(text, &members[0], elements[0]);
+    const bool one = kiln__state_count(members, count) == 1;
+
+    if (one && statements[0] == '\0' && kiln__is_identifier(elements[0]) &&
+        !put_map_of(NULL, members[0].map, elements[0])) {
+        (void)put_map_of(text, members[0].map, elements[0]); /* as a definition says it */
         return;
     }
     kiln__buf_printf(text, "[&]() -> %s {\n%s", type, statements);
-    if (count == 1) {
+    if (one) {
         kiln__buf_puts(text, "return ");
         put_entry(text, &members[0], elements[0]);
         kiln__buf_puts(text, ";\n}()");
@@ -64,7 +70,9 @@ static void put_map(kiln__buf *text, const kiln__member *members, size_t count, 
     }
     kiln__buf_printf(text, "%s r;\n", type);
     for (size_t m = 0; m < count; m++) {
-        kiln__buf_printf(text, "r.v%zu = ", m);
+        if (!members[m].first)
+            continue;
+        kiln__buf_printf(text, "r.v%zu = ", members[m].state);
         put_entry(text, &members[m], elements[m]);
         kiln__buf_puts(text, ";\n");
     }
@@ -76,7 +84,8 @@ static void put_struct(kiln__buf *text, const kiln__member *members, size_t coun
 {
     kiln__buf_printf(text, "struct %s {\n", struct_name);
     for (size_t m = 0; m < count; m++)
-        kiln__buf_printf(text, "    %s v%zu;\n", members[m].type, m);
+        if (members[m].first)
+            kiln__buf_printf(text, "    %s v%zu;\n", members[m].type, members[m].state);
     kiln__buf_puts(text, "};\n");
 }
 
@@ -84,13 +93,27 @@ static void put_combination(kiln__buf *text, const kiln__member *members, size_t
                             const char *struct_name)
 {
     kiln__buf_printf(text, "[&]() -> %s {\n%s r;\n", struct_name, struct_name);
-    for (size_t m = 0; m < count; m++)
-        kiln__buf_printf(text,
-                         "r.v%zu = [](const %s &a, const %s &b) -> %s { return (%s)(%s); }"
-                         "(a.v%zu, b.v%zu);\n",
-                         m, members[m].type, members[m].type, members[m].type, members[m].type,
-                         members[m].reduce, m, m);
+    for (size_t m = 0; m < count; m++) {
+        const kiln__member *at = &members[m];
+        if (at->first)
+            kiln__buf_printf(text,
+                             "r.v%zu = [](const %s &a, const %s &b) -> %s { return (%s)(%s); }"
+                             "(a.v%zu, b.v%zu);\n",
+                             at->state, at->type, at->type, at->type, at->type, at->reduce,
+                             at->state, at->state);
+    }
     kiln__buf_puts(text, "return r;\n}()");
+}
+
+static void put_identity(kiln__buf *text, const kiln__member *members, size_t count,
+                         const char *struct_name)
+{
+    kiln__buf_printf(text, "%s{", struct_name);
+    for (size_t m = 0; m < count; m++)
+        if (members[m].first)
+            kiln__buf_printf(text, "%s(%s)(%s)", m > 0 ? ", " : "", members[m].type,
+                             members[m].identity);
+    kiln__buf_puts(text, "}");
 }
 
 kiln__pass kiln__write_pass(kiln__writer *w, const kiln__member *members, size_t count,
@@ -100,17 +123,13 @@ kiln__pass kiln__write_pass(kiln__writer *w, const kiln__member *members, size_t
     kiln__buf *text = &w->b->scratch[KILN__BUF_OTHER];
     kiln__pass pass = {NULL, members[0].type, NULL, members[0].reduce, members[0].identity};
 
-    if (count > 1) {
+    if (kiln__state_count(members, count) > 1) {
         put_struct(text, members, count, struct_name);
         pass.declaration = kiln__build_text(w->b, text);
         pass.type = struct_name;
         put_combination(text, members, count, struct_name);
         pass.reduce = kiln__build_text(w->b, text);
-        kiln__buf_printf(text, "%s{", struct_name);
-        for (size_t m = 0; m < count; m++)
-            kiln__buf_printf(text, "%s(%s)(%s)", m > 0 ? ", " : "", members[m].type,
-                             members[m].identity);
-        kiln__buf_puts(text, "}");
+        put_identity(text, members, count, struct_name);
         pass.identity = kiln__build_text(w->b, text);
     }
     put_map(text, members, count, pass.type, statements, elements);
@@ -118,10 +137,16 @@ kiln__pass kiln__write_pass(kiln__writer *w, const kiln__member *members, size_t
     return pass;
 }
 
-const char *kiln__name_result(kiln__writer *w, const kiln__member *m, const char *part)
+const char *kiln__name_result(kiln__writer *w, const kiln__member *m, size_t states,
+                              const char *whole)
 {
     kiln__buf *body = &w->b->scratch[w->body];
     const char *name = kiln__next_name(w), *type = kiln_dtype_ctype(m->low->dtype);
+    char part[64];
+
+    snprintf(part, sizeof part, "%.32s", whole);
+    if (states > 1)
+        snprintf(part, sizeof part, "%.32s.v%zu", whole, m->state);
     if (strcmp(m->post, "y = a") == 0)
         kiln__buf_printf(body, "const %s %s = %s;\n", type, name, part);
     else
@@ -167,13 +192,10 @@ static const kiln__axis_map *still(kiln__writer *w, uint32_t low)
 /* The values of reductions by name, for whatever follows them. */
 static void name_results(kiln__writer *w, const kiln__member *members, size_t count)
 {
-    for (size_t m = 0; m < count; m++) {
-        char part[32] = "a";
-        if (count > 1)
-            snprintf(part, sizeof part, "a.v%zu", m);
+    const size_t states = kiln__state_count(members, count);
+    for (size_t m = 0; m < count; m++)
         kiln__name_low(w, members[m].id, still(w, members[m].id),
-                       w->dry ? "" : kiln__name_result(w, &members[m], part));
-    }
+                       w->dry ? "" : kiln__name_result(w, &members[m], states, "a"));
 }
 
 static void assign_outputs(kiln__writer *w, uint32_t low, const char *text)
@@ -211,15 +233,18 @@ static void write_post(kiln__writer *w, const kiln__member *members, size_t coun
     kiln__buf *why = &b->scratch[KILN__BUF_TEXT];
     kiln__buf_printf(why, "%d operation%s before, %d after", before,
                      before == 1 ? "" : "s", w->operations - before);
+    const size_t states = kiln__state_count(members, count);
     if (count > 1)
         kiln__buf_printf(why, ", %zu results in one pass", count);
+    if (states < count)
+        kiln__buf_printf(why, " from %zu accumulator%s", states, states == 1 ? "" : "s");
     w->step->why = kiln__build_text(b, why);
 }
 
 void kiln__write_reduction(kiln__writer *w)
 {
     const size_t count = w->kernel->member_count;
-    const kiln__member *members = kiln__read_members(w, w->kernel->members, count);
+    const kiln__member *members = kiln__read_members(w->b, w->kernel->members, count);
     write_map(w, members, count);
     write_post(w, members, count);
 }

@@ -42,14 +42,11 @@ static const char *numbered(kiln__writer *w, const char *prefix, int number)
 static void name_results(kiln__writer *w, const kiln__member *members, size_t count,
                          const char *result)
 {
+    const size_t states = kiln__state_count(members, count);
     w->body = KILN__BUF_ROW;
     for (size_t m = 0; m < count; m++) {
-        char part[64];
-        snprintf(part, sizeof part, "%.32s", result);
-        if (count > 1)
-            snprintf(part, sizeof part, "%.32s.v%zu", result, m);
         kiln__name_low(w, members[m].id, row_map(w, members[m].low),
-                       w->dry ? "" : kiln__name_result(w, &members[m], part));
+                       w->dry ? "" : kiln__name_result(w, &members[m], states, result));
         w->seen[w->seen_count - 1].lasting = true;
     }
     w->body = KILN__BUF_BODY;
@@ -70,7 +67,7 @@ static void write_stage(kiln__writer *w, int stage, kiln__row_stage *stages, kil
     kiln__build *b = w->b;
     uint32_t *ids = kiln__build_alloc(b, w->kernel->member_count * sizeof *ids);
     const size_t count = members_of(w, stage, ids);
-    const kiln__member *members = kiln__read_members(w, ids, count);
+    const kiln__member *members = kiln__read_members(w->b, ids, count);
     const char **elements = kiln__build_alloc(b, count * sizeof *elements);
     const char *result = numbered(w, "r", stage + 1);
 

@@ -8,7 +8,7 @@
 #ifndef KILN_CODEGEN_GRAPH_WRITE_H
 #define KILN_CODEGEN_GRAPH_WRITE_H
 
-#include "codegen/graph/build.h"
+#include "codegen/graph/states.h"
 
 /* A low seen through a view, and the text that stands for it. */
 typedef struct kiln__seen {
@@ -98,27 +98,20 @@ void kiln__result_order(kiln__writer *w, int *order);
 
 /* ---- text_reduce.c ---- */
 
-/* The texts of one reduction of a kernel, from the table of named reductions. */
-typedef struct kiln__member {
-    const kiln__low *low;
-    uint32_t id;
-    kiln_dtype from; /* of the elements */
-    const char *type, *map, *reduce, *post, *identity;
-} kiln__member;
-
-/* What several reductions in one pass are to a kernel: of one its own texts, of several a struct. */
+/* What the states of a pass are to a kernel: of one its own texts, of several a struct. */
 typedef struct kiln__pass {
     const char *declaration; /* of the struct; NULL for one */
     const char *type, *map, *reduce, *identity;
 } kiln__pass;
 
-kiln__member *kiln__read_members(kiln__writer *w, const uint32_t *ids, size_t count);
 /* `struct_name` names the struct, `statements` come before the elements that `elements` are. */
 kiln__pass kiln__write_pass(kiln__writer *w, const kiln__member *members, size_t count,
                             const char *struct_name, const char *statements,
                             const char *const *elements);
-/* A statement that gives a name to the result of a member, from the reduced value `part`. */
-const char *kiln__name_result(kiln__writer *w, const kiln__member *m, const char *part);
+/* A statement that gives a name to the result of a member of a pass with so many states, from the
+ * reduced value `whole`. */
+const char *kiln__name_result(kiln__writer *w, const kiln__member *m, size_t states,
+                              const char *whole);
 void kiln__write_reduction(kiln__writer *w);
 
 /* ---- text_rows.c ---- */
