@@ -18,53 +18,34 @@
 #include "bench_calls.h"
 #include "gpu.h"
 #include "limits.h"
+#include "machine.h"
 
-enum { ROUNDS = 31, OPERANDS_MAX = 9 };
+enum { OPERANDS_MAX = 9 };
 
-typedef struct machine {
-    kiln_context *ctx;
-    const kiln_device_info *device;
-    void *stream;     /* the context's own CUstream */
-    int64_t gib;      /* bytes of a full operand */
-    const char *only; /* run cases whose name begins so; NULL: all */
-    bench_file *file;
-} machine;
-
-static bool wanted(const machine *m, const char *name)
-{
-    return m->only == NULL || strncmp(name, m->only, strlen(m->only)) == 0;
-}
+static int64_t operand_bytes; /* of a full operand: 1 GiB over --scale */
 
 /* ---- one case ---- */
 
-/* Alternate the limit kernel and kiln's and take the median of each. `limit` may be NULL. */
-static void measure(const machine *m, const limit_case *limit, const limit_kernel *by_hand,
-                    kiln_launch *launch, double *limit_ms, double *kiln_ms)
+/* The limit's kernel and kiln's launch, as machine_alternate() runs them. */
+typedef struct sides {
+    const machine *m;
+    const limit_case *limit;
+    const limit_kernel *by_hand;
+    kiln_launch *launch;
+} sides;
+
+static void side_by_hand(void *argument)
 {
-    static void *events[2 * ROUNDS + 1];
-    double ms[2][ROUNDS];
+    const sides *s = argument;
 
-    for (size_t k = 0; k < COUNT(events); k++)
-        if (events[k] == NULL)
-            GPU(gpu.event_create(&events[k], 0));
-    REQUIRE(kiln_launch_run(launch, NULL, &bench_err));
-    limit_launch(limit, by_hand, m->stream);
-    for (int k = 0; k < ROUNDS; k++) {
-        GPU(gpu.event_record(events[2 * k], m->stream));
-        limit_launch(limit, by_hand, m->stream);
-        GPU(gpu.event_record(events[2 * k + 1], m->stream));
-        REQUIRE(kiln_launch_run(launch, NULL, &bench_err));
-    }
-    GPU(gpu.event_record(events[2 * ROUNDS], m->stream));
-    GPU(gpu.event_synchronize(events[2 * ROUNDS]));
-    for (int k = 0; k < 2 * ROUNDS; k++) {
-        float v = 0;
+    limit_launch(s->limit, s->by_hand, s->m->stream);
+}
 
-        GPU(gpu.event_elapsed(&v, events[k], events[k + 1]));
-        ms[k % 2][k / 2] = (double)v;
-    }
-    *limit_ms = bench_median(ms[0], ROUNDS);
-    *kiln_ms = bench_median(ms[1], ROUNDS);
+static void side_kiln(void *argument)
+{
+    const sides *s = argument;
+
+    REQUIRE(kiln_launch_run(s->launch, NULL, &bench_err));
 }
 
 /* What a case is called and how it is judged. */
@@ -88,7 +69,10 @@ static void run_case(const machine *m, const title *t, kiln_elementwise *op, con
 
     REQUIRE(kiln_elementwise_prepare(op, args, count, NULL, &launch, &bench_err));
     limit_find(limit, m->device->target, m->stream, &by_hand);
-    measure(m, limit, &by_hand, launch, &limit_ms, &kiln_ms);
+    sides both = {m, limit, &by_hand, launch};
+    side_kiln(&both);
+    side_by_hand(&both);
+    machine_alternate(m, side_by_hand, side_kiln, &both, &limit_ms, &kiln_ms);
     row.kiln = (double)bytes / kiln_ms / 1e6;
     row.limit = (double)bytes / limit_ms / 1e6;
     row.note = by_hand.note;
@@ -149,16 +133,16 @@ static void bench_linear(const machine *m)
     kiln_elementwise *op = define(m, "T x, T y", "T z", "z = x * y + T(1)");
 
     for (size_t k = 0; k < COUNT(cases); k++) {
-        int64_t shape[] = {m->gib / (int64_t)kiln_dtype_size(cases[k].dtype)};
+        int64_t shape[] = {operand_bytes / (int64_t)kiln_dtype_size(cases[k].dtype)};
         kiln_array *a[3];
         limit_case limit;
 
-        if (!wanted(m, cases[k].title.name))
+        if (!machine_wants(m, cases[k].title.name))
             continue;
         for (int p = 0; p < 3; p++)
             a[p] = filled(m, cases[k].dtype, 1, shape);
-        streams(&limit, 2, 1, 16, m->gib, a);
-        run_case(m, &cases[k].title, op, KILN_ARGS(a[0], a[1], a[2]), &limit, 3 * m->gib);
+        streams(&limit, 2, 1, 16, operand_bytes, a);
+        run_case(m, &cases[k].title, op, KILN_ARGS(a[0], a[1], a[2]), &limit, 3 * operand_bytes);
         for (int p = 0; p < 3; p++)
             kiln_array_release(a[p]);
     }
@@ -168,12 +152,12 @@ static void bench_linear(const machine *m)
 static void bench_widening(const machine *m)
 {
     static const title t = {"linear_int8_to_float32", "x*y+1 int8 -> float32", 0.95};
-    int64_t shape[] = {m->gib / 4};
+    int64_t shape[] = {operand_bytes / 4};
     kiln_elementwise *op;
     kiln_array *a[3];
     limit_case limit;
 
-    if (!wanted(m, t.name))
+    if (!machine_wants(m, t.name))
         return;
     op = define(m, "int8 x, int8 y", "float32 z", "z = float(x) * float(y) + 1.0f");
     for (int p = 0; p < 3; p++)
@@ -189,12 +173,12 @@ static void bench_widening(const machine *m)
 static void bench_misaligned(const machine *m)
 {
     static const title t = {"misaligned", "x[1:], y[3:] float32", 0.93};
-    int64_t whole[] = {m->gib / 4 + 4}, shape[] = {m->gib / 4};
+    int64_t whole[] = {operand_bytes / 4 + 4}, shape[] = {operand_bytes / 4};
     kiln_elementwise *op;
     kiln_array *a[3], *x = NULL, *y = NULL;
     limit_case limit;
 
-    if (!wanted(m, t.name))
+    if (!machine_wants(m, t.name))
         return;
     op = define(m, "T x, T y", "T z", "z = x * y + T(1)");
     a[0] = filled(m, KILN_FLOAT32, 1, whole);
@@ -202,8 +186,8 @@ static void bench_misaligned(const machine *m)
     a[2] = filled(m, KILN_FLOAT32, 1, shape);
     REQUIRE(kiln_array_slice(a[0], 0, 1, 1 + shape[0], 1, &x, &bench_err));
     REQUIRE(kiln_array_slice(a[1], 0, 3, 3 + shape[0], 1, &y, &bench_err));
-    streams(&limit, 2, 1, 16, m->gib, a);
-    run_case(m, &t, op, KILN_ARGS(x, y, a[2]), &limit, 3 * m->gib);
+    streams(&limit, 2, 1, 16, operand_bytes, a);
+    run_case(m, &t, op, KILN_ARGS(x, y, a[2]), &limit, 3 * operand_bytes);
     kiln_array_release(x);
     kiln_array_release(y);
     for (int p = 0; p < 3; p++)
@@ -214,12 +198,12 @@ static void bench_misaligned(const machine *m)
 static void bench_every_second(const machine *m)
 {
     static const title t = {"every_second", "x[::2] float32 (bytes touched)", 0.90};
-    int64_t whole[] = {m->gib / 4}, half[] = {m->gib / 8};
+    int64_t whole[] = {operand_bytes / 4}, half[] = {operand_bytes / 8};
     kiln_elementwise *op;
     kiln_array *a[3], *x = NULL;
     limit_case limit;
 
-    if (!wanted(m, t.name))
+    if (!machine_wants(m, t.name))
         return;
     op = define(m, "T x, T y", "T z", "z = x * y + T(1)");
     a[0] = filled(m, KILN_FLOAT32, 1, whole);
@@ -227,9 +211,9 @@ static void bench_every_second(const machine *m)
     a[2] = filled(m, KILN_FLOAT32, 1, half);
     REQUIRE(kiln_array_slice(a[0], 0, KILN_SLICE_OPEN, KILN_SLICE_OPEN, 2, &x, &bench_err));
     /* Both halves of x pass through the memory, whether the kernel wants them or not. */
-    streams(&limit, 3, 1, 16, m->gib / 2, (kiln_array *const[]){a[0], a[0], a[1], a[2]});
-    limit.address[1] = (char *)kiln_array_data(a[0]) + m->gib / 2;
-    run_case(m, &t, op, KILN_ARGS(x, a[1], a[2]), &limit, 2 * m->gib);
+    streams(&limit, 3, 1, 16, operand_bytes / 2, (kiln_array *const[]){a[0], a[0], a[1], a[2]});
+    limit.address[1] = (char *)kiln_array_data(a[0]) + operand_bytes / 2;
+    run_case(m, &t, op, KILN_ARGS(x, a[1], a[2]), &limit, 2 * operand_bytes);
     kiln_array_release(x);
     for (int p = 0; p < 3; p++)
         kiln_array_release(a[p]);
@@ -239,20 +223,20 @@ static void bench_every_second(const machine *m)
 static void bench_six_three(const machine *m)
 {
     static const title t = {"six_three", "6 inputs, 3 outputs float32", 0.95};
-    int64_t shape[] = {m->gib / 4};
+    int64_t shape[] = {operand_bytes / 4};
     kiln_elementwise *op;
     kiln_array *a[9];
     limit_case limit;
 
-    if (!wanted(m, t.name))
+    if (!machine_wants(m, t.name))
         return;
     op = define(m, "T a, T b, T c, T d, T e, T f", "T p, T q, T r",
                 "p = a * b + c; q = d * e + f; r = a - f");
     for (int p = 0; p < 9; p++)
         a[p] = filled(m, KILN_FLOAT32, 1, shape);
-    streams(&limit, 6, 3, 16, m->gib, a);
+    streams(&limit, 6, 3, 16, operand_bytes, a);
     run_case(m, &t, op, KILN_ARGS(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8]), &limit,
-             9 * m->gib);
+             9 * operand_bytes);
     for (int p = 0; p < 9; p++)
         kiln_array_release(a[p]);
     kiln_elementwise_destroy(op);
@@ -261,11 +245,11 @@ static void bench_six_three(const machine *m)
 /* ---- two and three axes ---- */
 
 /* The side of a square float32 matrix of one operand. */
-static int64_t side(const machine *m)
+static int64_t side(void)
 {
     int64_t n = 16384;
 
-    while (n * n * 4 > m->gib)
+    while (n * n * 4 > operand_bytes)
         n /= 2;
     return n;
 }
@@ -274,14 +258,14 @@ static void bench_broadcast(const machine *m)
 {
     static const title titles[] = {{"row_broadcast", "row broadcast 16384^2 float32", 0.95},
                                    {"column_broadcast", "column broadcast 16384^2 float32", 0.95}};
-    int64_t n = side(m), shape[] = {n, n}, narrow[2][2] = {{1, n}, {n, 1}};
+    int64_t n = side(), shape[] = {n, n}, narrow[2][2] = {{1, n}, {n, 1}};
     kiln_elementwise *op = define(m, "T x, T y", "T z", "z = x * y + T(1)");
 
     for (int k = 0; k < 2; k++) {
         kiln_array *x, *y, *z;
         limit_case limit;
 
-        if (!wanted(m, titles[k].name))
+        if (!machine_wants(m, titles[k].name))
             continue;
         x = filled(m, KILN_FLOAT32, 2, shape);
         y = filled(m, KILN_FLOAT32, 2, narrow[k]);
@@ -310,7 +294,7 @@ static void bench_permuted(const machine *m)
         {{"permuted_201", "x.transpose(2, 0, 1) float32", 0.80}, 3, {2, 0, 1}},
         {{"permuted_120", "x.transpose(1, 2, 0) float32", 0.80}, 3, {1, 2, 0}},
     };
-    int64_t n = side(m), shapes[2][3] = {{n, n, 1}, {640 * n / 16384, 768, 544}};
+    int64_t n = side(), shapes[2][3] = {{n, n, 1}, {640 * n / 16384, 768, 544}};
     kiln_elementwise *op = define(m, "T x, T y", "T z", "z = x * y + T(1)");
 
     for (size_t k = 0; k < COUNT(cases); k++) {
@@ -319,7 +303,7 @@ static void bench_permuted(const machine *m)
         kiln_array *base, *x = NULL, *y, *z;
         limit_case limit;
 
-        if (!wanted(m, cases[k].title.name))
+        if (!machine_wants(m, cases[k].title.name))
             continue;
         base = filled(m, KILN_FLOAT32, cases[k].rank, shape);
         REQUIRE(kiln_array_transpose(base, cases[k].axes, &x, &bench_err));
@@ -342,33 +326,6 @@ static void bench_permuted(const machine *m)
 
 /* ---- the program ---- */
 
-static int open_machine(machine *m, int argc, char **argv, bench_file *file)
-{
-    kiln_context_options options = KILN_CONTEXT_OPTIONS_INIT;
-    const char *scale = bench_option(argc, argv, "scale");
-
-    memset(m, 0, sizeof *m);
-    options.device = bench_option(argc, argv, "device");
-    if (options.device == NULL)
-        options.device = getenv("KILN_DEVICE") != NULL ? getenv("KILN_DEVICE") : "cuda";
-    if (kiln_context_create(&options, &m->ctx, &bench_err) != KILN_OK) {
-        printf("SKIP: no GPU to measure: %s\n", bench_err.message);
-        kiln_error_clear(&bench_err);
-        return 77;
-    }
-    m->device = kiln_context_device(m->ctx);
-    if (m->device->backend != KILN_BACKEND_CUDA) {
-        printf("SKIP: %s is no GPU; see bench_cpu\n", m->device->id);
-        kiln_context_release(m->ctx);
-        return 77;
-    }
-    m->stream = kiln_stream_native(m->ctx, NULL);
-    m->gib = (INT64_C(1) << 30) / (scale != NULL ? atoi(scale) : 1);
-    m->only = bench_option(argc, argv, "only");
-    m->file = file;
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
     bench_file file;
@@ -378,14 +335,11 @@ int main(int argc, char **argv)
 
     if (child != NULL)
         return bench_calls_child(child, argc, argv);
-    status = open_machine(&m, argc, argv, &file);
+    status = machine_open(&m, MACHINE_GPU, "elementwise", argc, argv, &file);
     if (status != 0)
         return status;
-    bench_open(&file, bench_option(argc, argv, "out"), "elementwise",
-               bench_option(argc, argv, "commit"), m.device);
-    bench_fact(&file, "operand_bytes", m.gib == INT64_C(1) << 30 ? "1 GiB" : "scaled down");
-    kiln_array_release(filled(&m, KILN_FLOAT32, 1, (const int64_t[]){64})); /* loads NVRTC */
-    gpu_open(m.device->ordinal);
+    operand_bytes = (INT64_C(1) << 30) / m.scale;
+    bench_fact(&file, "operand_bytes", m.scale == 1 ? "1 GiB" : "scaled down");
     bench_linear(&m);
     bench_widening(&m);
     bench_misaligned(&m);
@@ -394,9 +348,8 @@ int main(int argc, char **argv)
     bench_every_second(&m);
     bench_six_three(&m);
     (void)kiln_context_pool_trim(m.ctx);
-    if (wanted(&m, "call") || wanted(&m, "first") || wanted(&m, "pool"))
+    if (machine_wants(&m, "call") || machine_wants(&m, "first") || machine_wants(&m, "pool"))
         bench_calls(m.ctx, &file, argv[0]);
-    kiln_context_release(m.ctx);
-    (void)bench_close(&file);
+    (void)machine_close(&m);
     return 0;
 }

@@ -20,19 +20,10 @@
 #include "bench.h"
 #include "gpu.h"
 #include "limits.h"
+#include "machine.h"
 #include "reader.h"
 
-enum { ROUNDS = 31, CPU_ROUNDS = 7, INPUTS_MAX = 8, OUTPUTS_MAX = 3, ARGS_MAX = 12 };
-
-typedef struct machine {
-    kiln_context *ctx;
-    const kiln_device_info *device;
-    bool cuda;
-    void *stream;
-    int64_t scale;
-    const char *only;
-    bench_file *file;
-} machine;
+enum { CPU_ROUNDS = 7, INPUTS_MAX = 8, OUTPUTS_MAX = 3, ARGS_MAX = 12 };
 
 typedef kiln_node node;
 
@@ -259,39 +250,32 @@ static void limit_prepare(const machine *m, const pipeline *p, const bound *b, l
     limit_find(&l->moved, m->device->target, m->stream, &l->kernel);
 }
 
-static void limit_run(const machine *m, const pipeline *p, const bound *b, const limit *l)
+/* The limit and the graph, as machine_alternate() runs them. */
+typedef struct sides {
+    const machine *m;
+    const pipeline *p;
+    bound *b;
+    const limit *l;
+} sides;
+
+static void side_by_hand(void *argument)
 {
-    if (!l->reads_only) {
-        limit_launch(&l->moved, &l->kernel, m->stream);
+    const sides *s = argument;
+
+    if (!s->l->reads_only) {
+        limit_launch(&s->l->moved, &s->l->kernel, s->m->stream);
         return;
     }
-    for (int k = 0; k < p->reads; k++)
-        reader_launch(&l->reading, kiln_array_data(b->in[k]), l->bytes / p->reads, m->stream);
+    for (int k = 0; k < s->p->reads; k++)
+        reader_launch(&s->l->reading, kiln_array_data(s->b->in[k]), s->l->bytes / s->p->reads,
+                      s->m->stream);
 }
 
-static void measure_cuda(const machine *m, const pipeline *p, bound *b, const limit *l,
-                         double *limit_ms, double *kiln_ms)
+static void side_kiln(void *argument)
 {
-    static void *events[2 * ROUNDS + 1];
-    double ms[2][ROUNDS];
-    for (size_t k = 0; k < COUNT(events); k++)
-        if (events[k] == NULL)
-            GPU(gpu.event_create(&events[k], 0));
-    for (int k = 0; k < ROUNDS; k++) {
-        GPU(gpu.event_record(events[2 * k], m->stream));
-        limit_run(m, p, b, l);
-        GPU(gpu.event_record(events[2 * k + 1], m->stream));
-        call_once(b);
-    }
-    GPU(gpu.event_record(events[2 * ROUNDS], m->stream));
-    GPU(gpu.event_synchronize(events[2 * ROUNDS]));
-    for (int k = 0; k < 2 * ROUNDS; k++) {
-        float v = 0;
-        GPU(gpu.event_elapsed(&v, events[k], events[k + 1]));
-        ms[k % 2][k / 2] = (double)v;
-    }
-    *limit_ms = bench_median(ms[0], ROUNDS);
-    *kiln_ms = bench_median(ms[1], ROUNDS);
+    const sides *s = argument;
+
+    call_once(s->b);
 }
 
 static double measure_cpu(const machine *m, bound *b)
@@ -304,11 +288,6 @@ static double measure_cpu(const machine *m, bound *b)
         ms[k] = (bench_now_us() - begin) / 1000;
     }
     return bench_median(ms, CPU_ROUNDS);
-}
-
-static bool wanted(const machine *m, const char *name)
-{
-    return m->only == NULL || strncmp(name, m->only, strlen(m->only)) == 0;
 }
 
 static void run_pipeline(const machine *m, const pipeline *p)
@@ -325,7 +304,8 @@ static void run_pipeline(const machine *m, const pipeline *p)
     REQUIRE(kiln_graph_kernel_count(b.graph, b.args, b.count, &kernels, &bench_err));
     if (m->cuda) {
         limit_prepare(m, p, &b, &l);
-        measure_cuda(m, p, &b, &l, &limit_ms, &kiln_ms);
+        sides both = {m, p, &b, &l};
+        machine_alternate(m, side_by_hand, side_kiln, &both, &limit_ms, &kiln_ms);
         row.limit = (double)l.bytes / limit_ms / 1e6;
         row.rule = BENCH_AT_LEAST;
         row.target = 1 / p->target;
@@ -347,20 +327,20 @@ static void run_positions(const machine *m)
 {
     for (int64_t n = 10000, k = 4; n <= 100000000; n *= 10, k++) {
         char name[32], label[64];
-        double us[ROUNDS];
+        double us[MACHINE_ROUNDS];
         kiln_graph *g = NULL;
         kiln_array *out = NULL;
         const int64_t shape[] = {1000, -1};
         snprintf(name, sizeof name, "positions_1e%d", (int)k);
         snprintf(label, sizeof label, "arange(1e%d).reshape(1000, -1).T * 2", (int)k);
         bench_row row = {.name = name, .label = label, .unit = "ms", .rule = BENCH_TELLS};
-        if (!wanted(m, name) || n / m->scale < 10000)
+        if (!machine_wants(m, name) || n / m->scale < 10000)
             continue;
         REQUIRE(kiln_graph_create(m->ctx, NULL, &g, &bench_err));
         kiln_graph_output(
             g, "z",
             kiln_multiply(kiln_transpose(kiln_reshape(kiln_arange(g, n), 2, shape), NULL), 2));
-        for (int r = 0; r < ROUNDS; r++) { /* as a user sees it: allocated, done, released */
+        for (int r = 0; r < MACHINE_ROUNDS; r++) { /* as a user sees it: with the allocation */
             kiln_array_release(out);
             out = NULL;
             const double begin = bench_now_us();
@@ -368,7 +348,7 @@ static void run_positions(const machine *m)
             REQUIRE(kiln_context_synchronize(m->ctx, &bench_err));
             us[r] = bench_now_us() - begin;
         }
-        row.kiln = bench_median(us, ROUNDS) / 1000;
+        row.kiln = bench_median(us, MACHINE_ROUNDS) / 1000;
         bench_add(m->file, &row);
         kiln_array_release(out);
         kiln_graph_destroy(g);
@@ -483,58 +463,23 @@ static void run_first(const machine *m)
 
 /* ---- the program ------------------------------------------------------------------------------------------ */
 
-static int open_machine(machine *m, int argc, char **argv)
-{
-    kiln_context_options options = KILN_CONTEXT_OPTIONS_INIT;
-    const char *scale = bench_option(argc, argv, "scale");
-    kiln_error err = KILN_ERROR_INIT;
-
-    options.device = bench_option(argc, argv, "device");
-    if (options.device == NULL)
-        options.device = "cuda";
-    if (kiln_context_create(&options, &m->ctx, &err) != KILN_OK) {
-        printf("SKIP: no such device: %s\n", err.message);
-        kiln_error_clear(&err);
-        return 77;
-    }
-    m->device = kiln_context_device(m->ctx);
-    m->cuda = m->device->backend == KILN_BACKEND_CUDA;
-    m->scale = scale != NULL ? strtoll(scale, NULL, 10) : 1;
-    m->only = bench_option(argc, argv, "only");
-    if (m->scale < 1)
-        m->scale = 1;
-    if (m->cuda) {
-        kiln_array *a = NULL; /* kiln compiles first, so that both use one NVRTC */
-        REQUIRE(kiln_array_ones(m->ctx, KILN_FLOAT32, 0, NULL, &a, &bench_err));
-        kiln_array_release(a);
-        m->stream = kiln_stream_native(m->ctx, NULL);
-        gpu_open(m->device->ordinal);
-    }
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
-    machine m = {0};
+    machine m;
     bench_file file;
     char scale[32];
-    const int status = open_machine(&m, argc, argv);
+    const int status = machine_open(&m, MACHINE_ANY, "graph", argc, argv, &file);
     if (status != 0)
         return status;
-    bench_open(&file, bench_option(argc, argv, "out"), m.cuda ? "graph" : "graph_cpu",
-               bench_option(argc, argv, "commit"), m.device);
     snprintf(scale, sizeof scale, "%lld", (long long)m.scale);
     bench_fact(&file, "scale", scale);
-    m.file = &file;
     for (size_t k = 0; k < COUNT(pipelines); k++)
-        if (wanted(&m, pipelines[k].name))
+        if (machine_wants(&m, pipelines[k].name))
             run_pipeline(&m, &pipelines[k]);
     run_positions(&m);
-    for (int count = 1; count <= HOST_KERNELS && wanted(&m, "call_graph"); count += 3)
+    for (int count = 1; count <= HOST_KERNELS && machine_wants(&m, "call_graph"); count += 3)
         run_host(&m, count);
-    if (m.cuda && wanted(&m, "first_graph"))
+    if (m.cuda && machine_wants(&m, "first_graph"))
         run_first(&m);
-    const size_t missed = bench_close(&file);
-    kiln_context_release(m.ctx);
-    return missed > 0 ? 1 : 0;
+    return machine_close(&m) > 0 ? 1 : 0;
 }

@@ -19,18 +19,8 @@
 
 #include "bench.h"
 #include "gpu.h"
+#include "machine.h"
 #include "reader.h"
-
-enum { ROUNDS = 31 };
-
-typedef struct machine {
-    kiln_context *ctx;
-    const kiln_device_info *device;
-    void *stream;
-    int64_t scale;
-    const char *only;
-    bench_file *file;
-} machine;
 
 /* ---- cases ---- */
 
@@ -304,32 +294,28 @@ static void unbind(bound *b)
         kiln_array_release(b->y[k]);
 }
 
-/* Alternate reading and reducing; medians of each, in milliseconds. */
-static void measure(const machine *m, const bench_case *c, bound *b, const reader *r,
-                    const void *data, int64_t bytes, double *limit_ms, double *kiln_ms)
-{
-    static void *events[2 * ROUNDS + 1];
-    double ms[2][ROUNDS];
+/* Reading by hand and reducing, as machine_alternate() runs them. */
+typedef struct sides {
+    const machine *m;
+    const bench_case *c;
+    bound *b;
+    const reader *r;
+    const void *data;
+    int64_t bytes;
+} sides;
 
-    for (size_t k = 0; k < COUNT(events); k++)
-        if (events[k] == NULL)
-            GPU(gpu.event_create(&events[k], 0));
-    call_once(c, b); /* compiles, and allocates the outputs */
-    for (int k = 0; k < ROUNDS; k++) {
-        GPU(gpu.event_record(events[2 * k], m->stream));
-        reader_launch(r, data, bytes, m->stream);
-        GPU(gpu.event_record(events[2 * k + 1], m->stream));
-        call_once(c, b);
-    }
-    GPU(gpu.event_record(events[2 * ROUNDS], m->stream));
-    GPU(gpu.event_synchronize(events[2 * ROUNDS]));
-    for (int k = 0; k < 2 * ROUNDS; k++) {
-        float v = 0;
-        GPU(gpu.event_elapsed(&v, events[k], events[k + 1]));
-        ms[k % 2][k / 2] = (double)v;
-    }
-    *limit_ms = bench_median(ms[0], ROUNDS);
-    *kiln_ms = bench_median(ms[1], ROUNDS);
+static void side_by_hand(void *argument)
+{
+    const sides *s = argument;
+
+    reader_launch(s->r, s->data, s->bytes, s->m->stream);
+}
+
+static void side_kiln(void *argument)
+{
+    const sides *s = argument;
+
+    call_once(s->c, s->b);
 }
 
 static void run_case(const machine *m, const bench_case *c, const reader *r, const void *data,
@@ -346,7 +332,9 @@ static void run_case(const machine *m, const bench_case *c, const reader *r, con
                      .target = c->target,
                      .note = r->note};
 
-    measure(m, c, &b, r, data, read, &limit_ms, &kiln_ms);
+    sides both = {m, c, &b, r, data, read};
+    call_once(c, &b); /* compiles, and allocates the outputs */
+    machine_alternate(m, side_by_hand, side_kiln, &both, &limit_ms, &kiln_ms);
     row.kiln = (double)bytes / kiln_ms / 1e6;
     row.limit = (double)read / limit_ms / 1e6;
     bench_add(m->file, &row);
@@ -407,7 +395,7 @@ static void bench_host(const machine *m, const reader *r, const void *data)
                          .note = "cuLaunchKernel"};
         bound b;
 
-        if (m->only != NULL && strncmp(small[k].name, m->only, strlen(m->only)) != 0)
+        if (!machine_wants(m, small[k].name))
             continue;
         (void)bind(&unscaled, &small[k], &b);
         call_once(&small[k], &b);
@@ -477,62 +465,31 @@ static void bench_first(const machine *m)
 
 /* ---- the program ---- */
 
-static int open_machine(machine *m, int argc, char **argv, bench_file *file)
-{
-    kiln_context_options options = KILN_CONTEXT_OPTIONS_INIT;
-    const char *scale = bench_option(argc, argv, "scale");
-    kiln_error err = KILN_ERROR_INIT;
-
-    options.device = bench_option(argc, argv, "device");
-    if (options.device == NULL)
-        options.device = "cuda";
-    if (kiln_context_create(&options, &m->ctx, &err) != KILN_OK) {
-        printf("SKIP: no GPU to measure: %s\n", err.message);
-        kiln_error_clear(&err);
-        return 77;
-    }
-    m->device = kiln_context_device(m->ctx);
-    if (m->device->backend != KILN_BACKEND_CUDA) {
-        printf("SKIP: %s is no GPU\n", m->device->id);
-        kiln_context_release(m->ctx);
-        return 77;
-    }
-    m->stream = kiln_stream_native(m->ctx, NULL);
-    m->scale = scale != NULL && atoi(scale) > 0 ? atoi(scale) : 1;
-    m->only = bench_option(argc, argv, "only");
-    m->file = file;
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
     bench_file file;
-    machine m = {0};
+    machine m;
     kiln_array *buffer = NULL;
     reader r;
-    int status = open_machine(&m, argc, argv, &file);
+    const int status = machine_open(&m, MACHINE_GPU, "reduce", argc, argv, &file);
 
     if (status != 0)
         return status;
-    const int64_t room = (M(31)) / m.scale;
-    bench_open(&file, bench_option(argc, argv, "out"), "reduce", bench_option(argc, argv, "commit"),
-               m.device);
-    bench_fact(&file, "input_elements", m.scale == 1 ? "2^28" : "scaled down");
-    REQUIRE(kiln_array_ones(m.ctx, KILN_UINT8, 1, &room, &buffer, &bench_err)); /* loads NVRTC */
-    gpu_open(m.device->ordinal);
+    const int64_t room = M(31) / m.scale;
+    machine_tell_elements(&m);
+    REQUIRE(kiln_array_ones(m.ctx, KILN_UINT8, 1, &room, &buffer, &bench_err));
     define_all(&m);
     reader_find(m.device, m.stream, kiln_array_data(buffer), room / 2, &r);
     for (size_t k = 0; k < COUNT(cases); k++)
-        if (m.only == NULL || strncmp(cases[k].name, m.only, strlen(m.only)) == 0)
+        if (machine_wants(&m, cases[k].name))
             run_case(&m, &cases[k], &r, kiln_array_data(buffer), room);
     bench_host(&m, &r, kiln_array_data(buffer));
-    if (m.only == NULL || strncmp("first", m.only, strlen(m.only)) == 0)
+    if (machine_wants(&m, "first"))
         bench_first(&m);
     GPU(gpu.module_unload(r.module));
     kiln_array_release(buffer);
     for (int k = 0; k < WORK_COUNT; k++)
         kiln_reduction_destroy(ops[k]);
-    kiln_context_release(m.ctx);
-    (void)bench_close(&file);
+    (void)machine_close(&m);
     return 0;
 }

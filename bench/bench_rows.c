@@ -18,17 +18,9 @@
 #include "bench.h"
 #include "gpu.h"
 #include "limits.h"
+#include "machine.h"
 
-enum { ROUNDS = 31, CHECKED_ROWS = 3 };
-
-typedef struct machine {
-    kiln_context *ctx;
-    const kiln_device_info *device;
-    void *stream;
-    int64_t scale;
-    const char *only;
-    bench_file *file;
-} machine;
+enum { CHECKED_ROWS = 3 };
 
 /* ---- the functions ---- */
 
@@ -218,31 +210,27 @@ static void check(const bench_case *c, function f, const bound *b)
 
 /* ---- measuring ---- */
 
-/* Alternate copying and the row program; medians of each, in milliseconds. */
-static void measure(const machine *m, function f, const bound *b, const limit_case *limit,
-                    const limit_kernel *by_hand, double *limit_ms, double *kiln_ms)
-{
-    static void *events[2 * ROUNDS + 1];
-    double ms[2][ROUNDS];
+/* Copying by hand and the row program, as machine_alternate() runs them. */
+typedef struct sides {
+    const machine *m;
+    function f;
+    const bound *b;
+    const limit_case *limit;
+    const limit_kernel *by_hand;
+} sides;
 
-    for (size_t k = 0; k < COUNT(events); k++)
-        if (events[k] == NULL)
-            GPU(gpu.event_create(&events[k], 0));
-    for (int k = 0; k < ROUNDS; k++) {
-        GPU(gpu.event_record(events[2 * k], m->stream));
-        limit_launch(limit, by_hand, m->stream);
-        GPU(gpu.event_record(events[2 * k + 1], m->stream));
-        call_once(f, b);
-    }
-    GPU(gpu.event_record(events[2 * ROUNDS], m->stream));
-    GPU(gpu.event_synchronize(events[2 * ROUNDS]));
-    for (int k = 0; k < 2 * ROUNDS; k++) {
-        float v = 0;
-        GPU(gpu.event_elapsed(&v, events[k], events[k + 1]));
-        ms[k % 2][k / 2] = (double)v;
-    }
-    *limit_ms = bench_median(ms[0], ROUNDS);
-    *kiln_ms = bench_median(ms[1], ROUNDS);
+static void side_by_hand(void *argument)
+{
+    const sides *s = argument;
+
+    limit_launch(s->limit, s->by_hand, s->m->stream);
+}
+
+static void side_kiln(void *argument)
+{
+    const sides *s = argument;
+
+    call_once(s->f, s->b);
 }
 
 static void run_case(const machine *m, const bench_case *c, const limit_case *limit,
@@ -257,13 +245,14 @@ static void run_case(const machine *m, const bench_case *c, const limit_case *li
         double limit_ms, kiln_ms;
         snprintf(name, sizeof name, "%s_%lld%s", function_names[f], (long long)c->length,
                  c->dtype == KILN_FLOAT32 ? "" : "_float16");
-        if (m->only != NULL && strncmp(name, m->only, strlen(m->only)) != 0)
+        if (!machine_wants(m, name))
             continue;
         snprintf(label, sizeof label, "%s, %s rows of %lld", function_labels[f],
                  kiln_dtype_name(c->dtype), (long long)c->length);
         call_once((function)f, &b);
         check(c, (function)f, &b);
-        measure(m, (function)f, &b, limit, by_hand, &limit_ms, &kiln_ms);
+        sides both = {m, (function)f, &b, limit, by_hand};
+        machine_alternate(m, side_by_hand, side_kiln, &both, &limit_ms, &kiln_ms);
         const double bytes = 2.0 * (double)(b.rows * c->length) * (double)kiln_dtype_size(c->dtype);
         const bench_row row = {.name = name,
                                .label = label,
@@ -279,50 +268,20 @@ static void run_case(const machine *m, const bench_case *c, const limit_case *li
     (void)kiln_context_pool_trim(m->ctx);
 }
 
-static int open_machine(machine *m, int argc, char **argv, bench_file *file)
-{
-    kiln_context_options options = KILN_CONTEXT_OPTIONS_INIT;
-    const char *scale = bench_option(argc, argv, "scale");
-    kiln_error err = KILN_ERROR_INIT;
-
-    options.device = bench_option(argc, argv, "device");
-    if (options.device == NULL)
-        options.device = "cuda";
-    if (kiln_context_create(&options, &m->ctx, &err) != KILN_OK) {
-        printf("SKIP: no GPU to measure: %s\n", err.message);
-        kiln_error_clear(&err);
-        return 77;
-    }
-    m->device = kiln_context_device(m->ctx);
-    if (m->device->backend != KILN_BACKEND_CUDA) {
-        printf("SKIP: %s is no GPU\n", m->device->id);
-        kiln_context_release(m->ctx);
-        return 77;
-    }
-    m->stream = kiln_stream_native(m->ctx, NULL);
-    m->scale = scale != NULL && atoi(scale) > 0 ? atoi(scale) : 1;
-    m->only = bench_option(argc, argv, "only");
-    m->file = file;
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
     bench_file file;
-    machine m = {0};
+    machine m;
     kiln_array *from = NULL, *to = NULL;
     limit_kernel by_hand;
-    int status = open_machine(&m, argc, argv, &file);
+    const int status = machine_open(&m, MACHINE_GPU, "rows", argc, argv, &file);
 
     if (status != 0)
         return status;
     const int64_t bytes = (INT64_C(1) << 30) / m.scale;
-    bench_open(&file, bench_option(argc, argv, "out"), "rows", bench_option(argc, argv, "commit"),
-               m.device);
-    bench_fact(&file, "input_elements", m.scale == 1 ? "2^28" : "scaled down");
-    REQUIRE(kiln_array_ones(m.ctx, KILN_UINT8, 1, &bytes, &from, &bench_err)); /* loads NVRTC */
+    machine_tell_elements(&m);
+    REQUIRE(kiln_array_ones(m.ctx, KILN_UINT8, 1, &bytes, &from, &bench_err));
     REQUIRE(kiln_array_ones(m.ctx, KILN_UINT8, 1, &bytes, &to, &bench_err));
-    gpu_open(m.device->ordinal);
     define_all(&m);
     const limit_case limit = {.read_count = 1,
                               .write_count = 1,
@@ -337,7 +296,6 @@ int main(int argc, char **argv)
     kiln_array_release(to);
     for (int f = 0; f < FUNCTIONS; f++)
         kiln_row_destroy(ops[f]);
-    kiln_context_release(m.ctx);
-    (void)bench_close(&file);
+    (void)machine_close(&m);
     return 0;
 }

@@ -17,19 +17,9 @@
 #include "bench.h"
 #include "gpu.h"
 #include "limits.h"
-
-enum { ROUNDS = 31 };
+#include "machine.h"
 
 #define M(n) (INT64_C(1) << (n))
-
-typedef struct machine {
-    kiln_context *ctx;
-    const kiln_device_info *device;
-    void *stream;
-    int64_t scale;
-    const char *only;
-    bench_file *file;
-} machine;
 
 typedef enum work {
     WORK_CUMSUM,
@@ -193,30 +183,27 @@ static void describe_limit(const bench_case *c, const bound *b, limit_case *l)
     l->accesses = b->size / together / 4096 * 4096;
 }
 
-static void measure(const machine *m, const bench_case *c, bound *b, const limit_case *l,
-                    const limit_kernel *kernel, double *limit_ms, double *kiln_ms)
-{
-    static void *events[2 * ROUNDS + 1];
-    double ms[2][ROUNDS];
+/* Copying by hand and the scan, as machine_alternate() runs them. */
+typedef struct sides {
+    const machine *m;
+    const bench_case *c;
+    bound *b;
+    const limit_case *limit;
+    const limit_kernel *by_hand;
+} sides;
 
-    for (size_t k = 0; k < COUNT(events); k++)
-        if (events[k] == NULL)
-            GPU(gpu.event_create(&events[k], 0));
-    for (int k = 0; k < ROUNDS; k++) {
-        GPU(gpu.event_record(events[2 * k], m->stream));
-        limit_launch(l, kernel, m->stream);
-        GPU(gpu.event_record(events[2 * k + 1], m->stream));
-        call_once(c, b);
-    }
-    GPU(gpu.event_record(events[2 * ROUNDS], m->stream));
-    GPU(gpu.event_synchronize(events[2 * ROUNDS]));
-    for (int k = 0; k < 2 * ROUNDS; k++) {
-        float v = 0;
-        GPU(gpu.event_elapsed(&v, events[k], events[k + 1]));
-        ms[k % 2][k / 2] = (double)v;
-    }
-    *limit_ms = bench_median(ms[0], ROUNDS);
-    *kiln_ms = bench_median(ms[1], ROUNDS);
+static void side_by_hand(void *argument)
+{
+    const sides *s = argument;
+
+    limit_launch(s->limit, s->by_hand, s->m->stream);
+}
+
+static void side_kiln(void *argument)
+{
+    const sides *s = argument;
+
+    call_once(s->c, s->b);
 }
 
 static void run_case(const machine *m, const bench_case *c)
@@ -230,7 +217,8 @@ static void run_case(const machine *m, const bench_case *c)
     check(c, &b);
     describe_limit(c, &b, &l);
     limit_find(&l, m->device->target, m->stream, &kernel);
-    measure(m, c, &b, &l, &kernel, &limit_ms, &kiln_ms);
+    sides both = {m, c, &b, &l, &kernel};
+    machine_alternate(m, side_by_hand, side_kiln, &both, &limit_ms, &kiln_ms);
     const double each = (double)(kiln_dtype_size(c->dtype) + kiln_dtype_size(c->result));
     const double bytes = (double)b.size * each;
     bench_row row = {.name = c->name,
@@ -261,7 +249,7 @@ static void bench_host(const machine *m)
         double us[BATCHES];
         bound b;
 
-        if (m->only != NULL && strncmp(small[k].name, m->only, strlen(m->only)) != 0)
+        if (!machine_wants(m, small[k].name))
             continue;
         bind(&unscaled, &small[k], &b);
         for (int round = 0; round < BATCHES; round++) {
@@ -283,54 +271,19 @@ static void bench_host(const machine *m)
 
 /* ---- the program ---- */
 
-static int open_machine(machine *m, int argc, char **argv, bench_file *file)
-{
-    kiln_context_options options = KILN_CONTEXT_OPTIONS_INIT;
-    const char *scale = bench_option(argc, argv, "scale");
-    kiln_error err = KILN_ERROR_INIT;
-
-    options.device = bench_option(argc, argv, "device");
-    if (options.device == NULL)
-        options.device = "cuda";
-    if (kiln_context_create(&options, &m->ctx, &err) != KILN_OK) {
-        printf("SKIP: no GPU to measure: %s\n", err.message);
-        kiln_error_clear(&err);
-        return 77;
-    }
-    m->device = kiln_context_device(m->ctx);
-    if (m->device->backend != KILN_BACKEND_CUDA) {
-        printf("SKIP: %s is no GPU\n", m->device->id);
-        kiln_context_release(m->ctx);
-        return 77;
-    }
-    m->stream = kiln_stream_native(m->ctx, NULL);
-    m->scale = scale != NULL && atoi(scale) > 0 ? atoi(scale) : 1;
-    m->only = bench_option(argc, argv, "only");
-    m->file = file;
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
     bench_file file;
-    machine m = {0};
-    kiln_array *first = NULL;
-    const int64_t one = 1;
-    const int status = open_machine(&m, argc, argv, &file);
+    machine m;
+    const int status = machine_open(&m, MACHINE_GPU, "scan", argc, argv, &file);
 
     if (status != 0)
         return status;
-    bench_open(&file, bench_option(argc, argv, "out"), "scan", bench_option(argc, argv, "commit"),
-               m.device);
-    bench_fact(&file, "input_elements", m.scale == 1 ? "2^28" : "scaled down");
-    REQUIRE(kiln_array_ones(m.ctx, KILN_UINT8, 1, &one, &first, &bench_err)); /* loads NVRTC */
-    gpu_open(m.device->ordinal);
+    machine_tell_elements(&m);
     for (size_t k = 0; k < COUNT(cases); k++)
-        if (m.only == NULL || strncmp(cases[k].name, m.only, strlen(m.only)) == 0)
+        if (machine_wants(&m, cases[k].name))
             run_case(&m, &cases[k]);
     bench_host(&m);
-    kiln_array_release(first);
-    kiln_context_release(m.ctx);
-    (void)bench_close(&file);
+    (void)machine_close(&m);
     return 0;
 }

@@ -7,12 +7,13 @@ the row's unit, taken in this run, right after kiln's. A peer that is not instal
 left out. Rates are medians over device time between events; call times are the least of several
 batches with the device drained in between, as in bench_calls.c.
 """
-import json
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+
+import result
 
 GIB = 1 << 30
 BATCHES, BATCH = 30, 200
@@ -259,16 +260,16 @@ def cases(scale):
     return table
 
 
-def add_peer(kind, result, scale):
+def add_peer(kind, fields, scale):
     try:
         peer = kind(scale)
     except ImportError as error:
         print(f"{kind.name}: not installed ({error})")
-        result[kind.name + "_version"] = "not installed"
+        fields[kind.name + "_version"] = "not installed"
         return
-    result[kind.name + "_version"] = peer.version
+    fields[kind.name + "_version"] = peer.version
     table = cases(scale)
-    for row in result["rows"]:
+    for row in fields["rows"]:
         method, arguments = table.get(row["case"], (None, ()))
         if method is None or not hasattr(peer, method):
             continue
@@ -281,23 +282,13 @@ def add_peer(kind, result, scale):
               f" kiln {row['kiln']:10.3f}", flush=True)
 
 
-def write(path, result):
-    """The same form that bench.c writes: one row a line."""
-    rows = result.pop("rows")
-    head = ",\n".join(f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in result.items())
-    body = ",\n    ".join(json.dumps(row) for row in rows)
-    with open(path, "w") as out:
-        out.write(f"{{\n{head},\n  \"rows\": [\n    {body}\n  ]\n}}\n")
-
-
 def main():
     path = sys.argv[1]
     scale = int(sys.argv[sys.argv.index("--scale") + 1]) if "--scale" in sys.argv else 1
-    with open(path) as source:
-        result = json.load(source)
+    fields = result.read(path)
     for kind in (Cupy, Torch):
-        add_peer(kind, result, scale)
-    write(path, result)
+        add_peer(kind, fields, scale)
+    result.write(path, fields)
 
 
 if __name__ == "__main__":

@@ -9,11 +9,11 @@ that is not installed, or cannot do a row, is said so and left out. Positions ar
 whole call each, as bench_graph measures them.
 """
 import json
-import os
 import statistics
-import subprocess
 import sys
 import time
+
+import result
 
 SIDE = 1 << 14
 SHAPES = {
@@ -324,35 +324,14 @@ def main():
         run_peer(sys.argv[2], int(sys.argv[3]), sys.argv[4:])
         return
     path = sys.argv[1]
-    with open(path) as source:
-        result = json.load(source)
-    on_gpu = result["device"].startswith("NVIDIA")
+    fields = result.read(path)
+    on_gpu = fields["device"].startswith("NVIDIA")
     kinds = ("cupy", "torch", "jax") if on_gpu else ("numpy", "numexpr")
-    names = [row["case"] for row in result["rows"]]
+    names = [row["case"] for row in fields["rows"]]
     for kind in kinds:
-        command = [sys.executable, __file__, "--peer", kind, str(result.get("scale", 1))] + names
-        environment = {**os.environ, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
-        done = subprocess.run(command, env=environment, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, text=True)
-        lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-        if not lines:
-            reason = done.stderr.strip().splitlines()
-            print(f"{kind} is left out: {reason[-1] if reason else 'no output'}")
-            continue
-        for line in done.stderr.splitlines():
-            if " cannot do " in line:
-                print(line)
-        result.setdefault("peers", {})[kind] = lines[0]["version"]
-        figures = {line["case"]: line["value"] for line in lines[1:]}
-        for row in result["rows"]:
-            if row["case"] in figures:
-                row[kind] = round(figures[row["case"]], 3)
-                print(f"{kind:8} {row['case']:20} {row[kind]:10.3f} {row['unit']}")
-    with open(path, "w") as out:
-        rows = result.pop("rows")
-        text = json.dumps(result, indent=1)[:-2]
-        lines = ",\n  ".join(json.dumps(row) for row in rows)
-        out.write(f'{text},\n "rows": [\n  {lines}\n ]\n}}\n')
+        result.add_peer(fields, kind, [__file__, "--peer", kind, fields["scale"]] + names,
+                        {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"})
+    result.write(path, fields)
 
 
 if __name__ == "__main__":

@@ -7,10 +7,10 @@ can. Rates are medians over device time between events, over the bytes that a ro
 peer that is not installed is said so and left out.
 """
 import json
-import os
 import statistics
-import subprocess
 import sys
+
+import result
 
 SHAPES = {
     "all": ((1 << 28,), None),
@@ -173,30 +173,13 @@ def main():
         return
     path = sys.argv[1]
     scale = int(sys.argv[sys.argv.index("--scale") + 1]) if "--scale" in sys.argv else 1
-    with open(path) as source:
-        result = json.load(source)
-    names = [row["case"] for row in result["rows"] if row["unit"] == "GB/s"]
+    fields = result.read(path)
+    names = [row["case"] for row in fields["rows"] if row["unit"] == "GB/s"]
     for key, kind, accelerators in (("cupy", "cupy", ""), ("cupy_cub", "cupy", "cub"),
                                     ("torch", "torch", "")):
-        done = subprocess.run([sys.executable, __file__, "--peer", kind, str(scale)] + names,
-                              env={**os.environ, "CUPY_ACCELERATORS": accelerators},
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-        if not lines:
-            reason = done.stderr.strip().splitlines()
-            print(f"{key} is left out: {reason[-1] if reason else 'no output'}")
-            continue
-        result.setdefault("peers", {})[key] = lines[0]["version"]
-        figures = {line["case"]: line["value"] for line in lines[1:]}
-        for row in result["rows"]:
-            if row["case"] in figures:
-                row[key] = round(figures[row["case"]], 3)
-                print(f"{key:9} {row['case']:24} {row[key]:10.1f} GB/s")
-    with open(path, "w") as out:
-        rows = result.pop("rows")
-        text = json.dumps(result, indent=1)[:-2]
-        lines = ",\n  ".join(json.dumps(row) for row in rows)
-        out.write(f'{text},\n "rows": [\n  {lines}\n ]\n}}\n')
+        result.add_peer(fields, key, [__file__, "--peer", kind, str(scale)] + names,
+                        {"CUPY_ACCELERATORS": accelerators})
+    result.write(path, fields)
 
 
 if __name__ == "__main__":

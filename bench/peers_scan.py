@@ -7,9 +7,9 @@ bytes of input and output. A peer that is not installed is said so and left out.
 """
 import json
 import re
-import subprocess
 import sys
 
+import result
 from peers_reduce import Cupy, Torch, scaled
 
 DTYPES = {"float16": ((1 << 18, 1 << 10), 1), "float64": ((1 << 28,), 0),
@@ -63,28 +63,11 @@ def main():
         return
     path = sys.argv[1]
     scale = int(sys.argv[sys.argv.index("--scale") + 1]) if "--scale" in sys.argv else 1
-    with open(path) as source:
-        result = json.load(source)
-    names = [row["case"] for row in result["rows"] if row["unit"] == "GB/s"]
+    fields = result.read(path)
+    names = [row["case"] for row in fields["rows"] if row["unit"] == "GB/s"]
     for kind in ("cupy", "torch"):
-        done = subprocess.run([sys.executable, __file__, "--peer", kind, str(scale)] + names,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-        if not lines:
-            reason = done.stderr.strip().splitlines()
-            print(f"{kind} is left out: {reason[-1] if reason else 'no output'}")
-            continue
-        result.setdefault("peers", {})[kind] = lines[0]["version"]
-        figures = {line["case"]: line["value"] for line in lines[1:]}
-        for row in result["rows"]:
-            if row["case"] in figures:
-                row[kind] = round(figures[row["case"]], 3)
-                print(f"{kind:9} {row['case']:24} {row[kind]:10.1f} GB/s")
-    with open(path, "w") as out:
-        rows = result.pop("rows")
-        text = json.dumps(result, indent=1)[:-2]
-        lines = ",\n  ".join(json.dumps(row) for row in rows)
-        out.write(f'{text},\n "rows": [\n  {lines}\n ]\n}}\n')
+        result.add_peer(fields, kind, [__file__, "--peer", kind, str(scale)] + names, {})
+    result.write(path, fields)
 
 
 if __name__ == "__main__":

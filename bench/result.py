@@ -5,11 +5,13 @@ kiln's figure, maybe a limit, a target, and a figure for each peer that was run.
 row's unit: GB/s is a rate, more is better; every other unit is a time or a multiple of one, less is
 better. bench_warm.py and bench_cache write `figures` instead of rows.
 
-report.py makes tables of this, chart.py pictures.
+The peers' programs add to such a file, report.py makes tables of it, chart.py pictures.
 """
 import collections
 import json
 import os
+import subprocess
+import sys
 
 Peer = collections.namedtuple("Peer", "key name light dark")  # two colours, for the two backgrounds
 PEERS = (Peer("cupy", "CuPy", "#2f78b4", "#64a9e0"),
@@ -34,6 +36,44 @@ KINDS = (
     ("warm", "Warming a cache ahead", ""),
     ("cache", "The cache on disk", ""),
 )
+
+
+def read(path):
+    with open(path) as source:
+        return json.load(source)
+
+
+def write(path, fields):
+    """The same form that bench.c writes: one row a line."""
+    head = ",\n".join(f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in fields.items()
+                      if k != "rows")
+    body = ",\n    ".join(json.dumps(row) for row in fields["rows"])
+    with open(path, "w") as out:
+        out.write(f'{{\n{head},\n  "rows": [\n    {body}\n  ]\n}}\n')
+
+
+def add_peer(fields, key, arguments, environment):
+    """Run a peer in a process of its own, and give its figures to the rows under `key`.
+
+    The process is this Python with `arguments`. It prints an object with its version, then one with
+    `case` and `value` for each row that it can do; what it prints on the other stream is told.
+    """
+    done = subprocess.run([sys.executable, *arguments], env={**os.environ, **environment},
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    if not lines:
+        reason = done.stderr.strip().splitlines()
+        print(f"{key} is left out: {reason[-1] if reason else 'no output'}")
+        return
+    for line in done.stderr.splitlines():
+        if " cannot do " in line:
+            print(line)
+    fields.setdefault("peers", {})[key] = lines[0]["version"]
+    figures = {line["case"]: line["value"] for line in lines[1:]}
+    for row in fields["rows"]:
+        if row["case"] in figures:
+            row[key] = round(figures[row["case"]], 3)
+            print(f"{key:9} {row['case']:24} {row[key]:10.3f} {row['unit']}")
 
 
 class Row:
@@ -67,8 +107,7 @@ class Row:
 
 class Result:
     def __init__(self, path):
-        with open(path) as source:
-            self.fields = json.load(source)
+        self.fields = read(path)
         self.name = os.path.splitext(os.path.basename(path))[0]
         kind = next((kind for kind in KINDS if self.name.startswith(kind[0])), ("", self.name, ""))
         self.title, self.limit = kind[1], kind[2]

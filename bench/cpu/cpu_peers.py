@@ -6,15 +6,16 @@ The same sizes, dtype and number of threads as the file says; medians of 7 runs.
 not installed is said so and left out. Prints how kiln compares with each, and whether the chain is
 as fast as numexpr and twice as fast as NumPy.
 """
-import json
 import os
 import statistics
 import sys
 import time
 
-with open(sys.argv[1]) as source:
-    result = json.load(source)
-threads, elements = int(result["threads"]), int(result["elements"])
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import result
+
+fields = result.read(sys.argv[1])
+threads, elements = int(fields["threads"]), int(fields["elements"])
 os.environ["NUMEXPR_MAX_THREADS"] = str(threads)
 os.environ["OMP_NUM_THREADS"] = str(threads)
 
@@ -56,11 +57,11 @@ def numpy_chain():
 TEXT = {"cpu_muladd": "x * y + 1", "cpu_chain": "sqrt(x * x + y * y) * exp(-x) + tanh(y) / (1 + x * x)"}
 NUMPY = {"cpu_muladd": numpy_muladd, "cpu_chain": numpy_chain}
 
-result["numpy_version"] = np.__version__
+fields["numpy_version"] = np.__version__
 if numexpr is not None:
     numexpr.set_num_threads(threads)
-    result["numexpr_version"] = numexpr.__version__
-for row in result["rows"]:
+    fields["numexpr_version"] = numexpr.__version__
+for row in fields["rows"]:
     if row["case"] not in TEXT:
         continue
     row["numpy"] = round(rate(NUMPY[row["case"]], 3), 3)
@@ -76,8 +77,4 @@ for row in result["rows"]:
         row["as_numexpr"] = row["kiln"] >= row.get("numexpr", 0)
         print(f"  at least twice NumPy: {row['twice_numpy']}; at least numexpr: {row['as_numexpr']}")
 
-rows = result.pop("rows")
-head = ",\n".join(f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in result.items())
-with open(sys.argv[1], "w") as out:
-    body = ",\n    ".join(json.dumps(row) for row in rows)
-    out.write(f"{{\n{head},\n  \"rows\": [\n    {body}\n  ]\n}}\n")
+result.write(sys.argv[1], fields)

@@ -5,16 +5,18 @@
 The same shapes and dtypes, medians of 7 runs. NumPy uses one core. Prints how kiln compares and
 which cases it loses.
 """
-import json
+import os
 import statistics
 import sys
 import time
 
 import numpy as np
 
-with open(sys.argv[1]) as source:
-    result = json.load(source)
-scale = int(result["scale"])
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import result
+
+fields = result.read(sys.argv[1])
+scale = int(fields["scale"])
 S = 1 << 13
 CASES = {
     "cpu_sum_all": ("sum", "f4", (1 << 26,), None),
@@ -60,8 +62,8 @@ def rate(name):
     return x.nbytes / statistics.median(times) / 1e9
 
 
-result["numpy_version"] = np.__version__
-for row in result["rows"]:
+fields["numpy_version"] = np.__version__
+for row in fields["rows"]:
     if row["case"] in CASES:
         row["numpy"] = round(rate(row["case"]), 3)
         times = row["kiln"] / row["numpy"]
@@ -69,8 +71,4 @@ for row in result["rows"]:
         print(f"{row['label']}: kiln {row['kiln']:.2f} GB/s, NumPy {row['numpy']:.2f}: "
               f"{times:.2f} times{slower}")
 
-rows = result.pop("rows")
-head = ",\n".join(f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in result.items())
-body = ",\n".join("    " + json.dumps(row) for row in rows)
-with open(sys.argv[1], "w") as out:
-    out.write("{\n" + head + ',\n  "rows": [\n' + body + "\n  ]\n}\n")
+result.write(sys.argv[1], fields)
