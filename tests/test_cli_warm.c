@@ -175,7 +175,7 @@ static void test_cli_warm__a_bad_line_stops_it_before_anything_is_compiled(void 
     assert_int_equal(access("untouched", F_OK), -1);
     cli_run((char *[]){"kiln", "warm", "-", "--cpu", NULL},
             "{\"kind\":\"expression\",\"text\":\"x + 1\"}\n");
-    EXPECT_FAILED(1, "kiln: -:1:9: this version of kiln cannot warm expressions");
+    EXPECT_FAILED(1, "kiln: -:1:1: \"types\" is missing; an expression needs it");
 }
 
 static void test_cli_warm__standard_input_is_a_manifest(void **state)

@@ -96,11 +96,10 @@ static kiln_status prepare(struct eval *e)
 {
     struct job *j = &e->j;
     kiln_status status = KILN_OK;
-    kiln_graph_options opts = KILN_GRAPH_OPTIONS_INIT;
 
-    opts.name = "eval";
     KILN_TRY(job_open(j));
-    KILN_TRY(kiln_graph_parse(j->ctx, e->text, (const char *const *)e->names, e->input_count, &opts,
+    /* The usual name: programs and lines of manifests that give none share their kernels with us. */
+    KILN_TRY(kiln_graph_parse(j->ctx, e->text, (const char *const *)e->names, e->input_count, NULL,
                               &e->graph, &e->result_count, &j->err));
     if (arg_count(e) > KILN_PARAM_MAX) {
         status = kiln__fail(&j->err, KILN_ERR_ARGUMENT, "%zu inputs and results; %d are allowed",

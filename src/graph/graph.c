@@ -5,7 +5,7 @@
 
 /* ---- life ------------------------------------------------------------------------------------------ */
 
-static bool good_name(const char *name)
+bool kiln__graph_name(const char *name)
 {
     if (!((name[0] >= 'a' && name[0] <= 'z') || (name[0] >= 'A' && name[0] <= 'Z')))
         return false;
@@ -32,8 +32,15 @@ kiln_status kiln_graph_create(kiln_context *ctx, const kiln_graph_options *opts,
         if (status != KILN_OK)
             return status;
     }
-    const char *name = o.name != NULL ? o.name : "kiln_graph";
-    if (!good_name(name))
+    return kiln__graph_new(ctx, o.name, out, err);
+}
+
+kiln_status kiln__graph_new(kiln_context *ctx, const char *name, kiln_graph **out, kiln_error *err)
+{
+    *out = NULL;
+    if (name == NULL)
+        name = "kiln_graph";
+    if (!kiln__graph_name(name))
         return kiln__fail(err, KILN_ERR_NAME,
                           "kiln_graph_create: the name \"%.120s\" is no identifier", name);
     kiln_graph *graph = kiln__calloc(1, sizeof *graph);
@@ -41,7 +48,7 @@ kiln_status kiln_graph_create(kiln_context *ctx, const kiln_graph_options *opts,
         return kiln__fail_memory(err, sizeof *graph);
     graph->ir.name = kiln__strdup(name);
     graph->magic = KILN__GRAPH_MAGIC;
-    graph->device = kiln__context_device(ctx);
+    graph->device = ctx != NULL ? kiln__context_device(ctx) : NULL;
     pthread_mutex_init(&graph->lock, NULL);
     kiln__entry_memo_init(&graph->memo);
     graph->ctx = kiln_context_retain(ctx);

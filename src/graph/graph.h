@@ -4,11 +4,13 @@
  *     arguments > [memo by layouts] > entry: program + kernels + views > [run: step after step]
  *
  * record.c   the public recording functions
+ * parse.c    graphs from text; lex.c, calls.c and fold.c are parts of it
  * graph.c    the object: creation, compilation, its kernels by their text
  * entry.c    everything about a call that does not change while layouts stay the same
  * memo.c     entries by layout, read without locks
  * call.c     the path of one call
  * prepare.c  prepared launches
+ * imagine.c  the kernels of calls that nobody makes
  * show.c     explain, DOT, source
  * eager.c    operations of arrays, without a graph
  *
@@ -106,6 +108,13 @@ struct kiln_graph {
     kiln__entry_memo memo;
 };
 
+/* Whether a graph may have this name. */
+bool kiln__graph_name(const char *name);
+
+/* A graph with nothing in it; `name` NULL for the usual one. Without a context it can be recorded
+ * and planned, and never called. ERR_NAME, ERR_NO_MEMORY. */
+kiln_status kiln__graph_new(kiln_context *ctx, const char *name, kiln_graph **out, kiln_error *err);
+
 /* A readable graph: not NULL, alive, sealed without failures. Reports a late recording once. */
 kiln_status kiln__graph_ready(kiln_graph *graph, const char *function, kiln_error *err);
 
@@ -133,6 +142,30 @@ kiln_status kiln__entry_get(kiln_graph *graph, const kiln__graph_call *call,
                             const kiln__entry **out, kiln__entry **owned, kiln_error *err);
 bool kiln__entry_matches(const kiln__entry *entry, const kiln_arg *args);
 void kiln__entry_destroy(kiln__entry *entry); /* accepts NULL */
+
+/* ---- text (parse.c) -------------------------------------------------------------------------- */
+
+/* kiln_graph_parse() with its arguments checked; the context may be missing, as above. */
+kiln_status kiln__graph_from_text(kiln_context *ctx, const char *text, const char *const *names,
+                                  size_t name_count, const char *name, kiln_graph **out,
+                                  size_t *results_out, kiln_error *err);
+
+/* Whether an input may have this name. */
+bool kiln__input_name(const char *name);
+
+/* The byte (from 0) of the text that a failure names, as "expression, column 5" or "expression:5";
+ * SIZE_MAX when it names none. */
+size_t kiln__expression_place(const kiln_error *err);
+
+/* ---- calls that nobody makes (imagine.c) ------------------------------------------------------- */
+
+/* Whether anything is made of input number `input`. */
+bool kiln__graph_uses(const kiln_graph *graph, size_t input);
+
+/* What a step of a program, whose definition is `def`, needs on a device. */
+kiln_status kiln__step_imagine(const kiln__step *step, kiln__definition *def,
+                               const kiln__imagined_device *device, kiln__planned *out,
+                               kiln_error *err);
 
 /* The array given for an argument, NULL for numbers and outputs still to be allocated. */
 static inline kiln_array *kiln__graph_array(const kiln_arg *arg)

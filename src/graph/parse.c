@@ -19,7 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "codegen/graph/ops.h"
+#include "graph/graph.h"
 #include "graph/parse.h"
 
 typedef struct kiln__tuple {
@@ -546,7 +546,7 @@ static kiln_status parse_program(kiln__parser *p)
 
 /* ---- the public function --------------------------------------------------------------------- */
 
-static bool is_identifier(const char *name)
+bool kiln__input_name(const char *name)
 {
     for (const char *c = name; *c != '\0'; c++) {
         const bool letter = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || *c == '_';
@@ -560,7 +560,7 @@ static kiln_status add_inputs(kiln__parser *p, const char *const *names, size_t 
 {
     kiln_status status = KILN_OK;
     for (size_t k = 0; k < count && status == KILN_OK; k++) {
-        if (names[k] == NULL || !is_identifier(names[k]))
+        if (names[k] == NULL || !kiln__input_name(names[k]))
             return kiln__fail(p->err, KILN_ERR_NAME, "the name \"%.60s\" is no identifier",
                               names[k] != NULL ? names[k] : "");
         status =
@@ -570,37 +570,40 @@ static kiln_status add_inputs(kiln__parser *p, const char *const *names, size_t 
     return status;
 }
 
-/* What recording found is told with its place, "expression:12": point at it. */
-static void show_place(const char *text, kiln_error *err)
+size_t kiln__expression_place(const kiln_error *err)
 {
-    const char *place = err != NULL ? strstr(err->message, "expression:") : NULL;
-    const size_t column = place != NULL ? strtoul(place + strlen("expression:"), NULL, 10) : 0;
+    static const char *const spellings[] = {"expression, column ", "expression:"};
 
-    if (column > 0 && column <= strlen(text) && err->detail == NULL)
-        err->detail = kiln__caret(text, column - 1, 1);
+    for (size_t k = 0; err != NULL && k < KILN_COUNT_OF(spellings); k++) {
+        const char *place = strstr(err->message, spellings[k]);
+        const size_t column = place != NULL ? strtoul(place + strlen(spellings[k]), NULL, 10) : 0;
+        if (column > 0)
+            return column - 1;
+    }
+    return SIZE_MAX;
 }
 
-kiln_status kiln_graph_parse(kiln_context *ctx, const char *text, const char *const *names,
-                             size_t name_count, const kiln_graph_options *opts, kiln_graph **out,
-                             size_t *results_out, kiln_error *err)
+/* What recording found is told with its place: point at it. */
+static void show_place(const char *text, kiln_error *err)
+{
+    const size_t place = kiln__expression_place(err);
+
+    if (place < strlen(text) && err->detail == NULL)
+        err->detail = kiln__caret(text, place, 1);
+}
+
+kiln_status kiln__graph_from_text(kiln_context *ctx, const char *text, const char *const *names,
+                                  size_t name_count, const char *name, kiln_graph **out,
+                                  size_t *results_out, kiln_error *err)
 {
     kiln__parser p = {.text = text, .err = err};
     kiln_status status = KILN_OK;
 
-    if (results_out != NULL)
-        *results_out = 0;
-    if (out != NULL)
-        *out = NULL;
-    if (ctx == NULL || text == NULL || out == NULL || (names == NULL && name_count > 0))
-        return kiln__fail(err, KILN_ERR_NULL, "kiln_graph_parse: `%s` is NULL",
-                          ctx == NULL    ? "ctx"
-                          : text == NULL ? "text"
-                          : out == NULL  ? "out"
-                                         : "names");
+    *out = NULL;
     p.names = kiln__calloc(KILN__NAMES_MAX, sizeof *p.names);
     if (p.names == NULL)
         return kiln__fail_memory(err, KILN__NAMES_MAX * sizeof *p.names);
-    KILN_TRY(kiln_graph_create(ctx, opts, &p.graph, err));
+    KILN_TRY(kiln__graph_new(ctx, name, &p.graph, err));
     KILN_TRY(add_inputs(&p, names, name_count));
     KILN_TRY(parse_program(&p));
     status = kiln_graph_compile(p.graph, err);
@@ -618,4 +621,29 @@ done:
     tuples_free(p.tuples);
     kiln__free(p.names);
     return status;
+}
+
+kiln_status kiln_graph_parse(kiln_context *ctx, const char *text, const char *const *names,
+                             size_t name_count, const kiln_graph_options *opts, kiln_graph **out,
+                             size_t *results_out, kiln_error *err)
+{
+    kiln_graph_options o = KILN_GRAPH_OPTIONS_INIT;
+
+    if (results_out != NULL)
+        *results_out = 0;
+    if (out != NULL)
+        *out = NULL;
+    if (ctx == NULL || text == NULL || out == NULL || (names == NULL && name_count > 0))
+        return kiln__fail(err, KILN_ERR_NULL, "kiln_graph_parse: `%s` is NULL",
+                          ctx == NULL    ? "ctx"
+                          : text == NULL ? "text"
+                          : out == NULL  ? "out"
+                                         : "names");
+    if (opts != NULL) {
+        kiln_status status = kiln__options_read(&o, sizeof o, opts, opts->struct_size,
+                                                "kiln_graph_options", err);
+        if (status != KILN_OK)
+            return status;
+    }
+    return kiln__graph_from_text(ctx, text, names, name_count, o.name, out, results_out, err);
 }

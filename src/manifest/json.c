@@ -308,6 +308,27 @@ static size_t take_escape(kiln__json *j, char *to)
     return 1;
 }
 
+size_t kiln__json_place(const char *line, size_t bytes, size_t at, size_t nth)
+{
+    kiln__json j = {.line = line, .bytes = bytes, .at = at};
+    char decoded[4];
+
+    while (j.at < bytes) {
+        const size_t here = j.at;
+        size_t n;
+        if (line[here] == '\\') {
+            n = take_escape(&j, decoded);
+        } else {
+            n = utf8_bytes((const unsigned char *)line + here, bytes - here);
+            j.at += n;
+        }
+        if (n == 0 || n > nth)
+            return here;
+        nth -= n;
+    }
+    return bytes;
+}
+
 bool kiln__json_string(kiln__json *j, kiln__manifest_word *out)
 {
     size_t length = 0, end, n;

@@ -23,7 +23,7 @@ typedef struct kiln__json {
     size_t bytes, at;
     kiln__arena *arena;
     /* The failure, when there is one. */
-    bool failed, no_memory, unsupported;
+    bool failed, no_memory;
     size_t bad_at, bad_width;
     char why[256];
 } kiln__json;
@@ -40,6 +40,9 @@ bool kiln__json_expect(kiln__json *j, char c, const char *wanted);
 
 /* Take a string; its text lives in the arena. `at` of the word is behind the quote. */
 bool kiln__json_string(kiln__json *j, kiln__manifest_word *out);
+/* The byte of `line` at which byte `nth` of a string's text begins; `at` is behind the quote, and the
+ * string was taken before. */
+size_t kiln__json_place(const char *line, size_t bytes, size_t at, size_t nth);
 bool kiln__json_bool(kiln__json *j, bool *out);
 /* A whole number from `low` to `high`. */
 bool kiln__json_integer(kiln__json *j, int64_t low, int64_t high, int64_t *out);

@@ -21,6 +21,7 @@ typedef enum kiln__manifest_kind {
     KILN__MANIFEST_REDUCTION,
     KILN__MANIFEST_SCAN,
     KILN__MANIFEST_ROW,
+    KILN__MANIFEST_EXPRESSION,
     KILN__MANIFEST_KIND_COUNT
 } kiln__manifest_kind;
 
@@ -30,6 +31,7 @@ const char *kiln__manifest_kind_name(kiln__manifest_kind kind);
 /* X(ID, "field"): the fields that hold a text. */
 #define KILN__MANIFEST_TEXTS(X)                                                                    \
     X(NAME, "name")                                                                                \
+    X(TEXT, "text")                                                                                \
     X(IN, "in")                                                                                    \
     X(OUT, "out")                                                                                  \
     X(ROW_OUT, "row_out")                                                                          \
@@ -57,9 +59,18 @@ typedef struct kiln__manifest_word {
     size_t at;
 } kiln__manifest_word;
 
-/* {"T": "float32", "U": "int8"}: dtypes by letter, KILN_DTYPE_NONE for the others. */
+/* "x": "float32" of an expression. */
+typedef struct kiln__manifest_input {
+    kiln__manifest_word name;
+    kiln_dtype dtype;
+} kiln__manifest_input;
+
+/* {"T": "float32", "U": "int8"}: dtypes by letter, KILN_DTYPE_NONE for the others; of expressions
+ * {"x": "float32", "mask": "bool"}: the inputs, as they are listed. */
 typedef struct kiln__manifest_types {
     uint8_t dtype[128];
+    kiln__manifest_input *inputs;
+    size_t input_count;
     size_t at;
 } kiln__manifest_types;
 
@@ -148,8 +159,7 @@ void kiln__manifest_destroy(kiln__manifest *manifest); /* accepts NULL */
 /*
  * Read the lines of `text` (copied) into the manifest, behind those it has. Empty lines count but
  * say nothing. Every bad line is told to `bad` (may be NULL): "FILE:LINE:COLUMN: ..." with a caret
- * in the detail; the good ones are kept. Returns the first failure: ERR_FORMAT, ERR_UNSUPPORTED
- * (expressions), ERR_NO_MEMORY.
+ * in the detail; the good ones are kept. Returns the first failure: ERR_FORMAT, ERR_NO_MEMORY.
  */
 kiln_status kiln__manifest_read(kiln__manifest *manifest, const char *file, const char *text,
                                 size_t bytes, void (*bad)(void *user, const kiln_error *err),
@@ -163,6 +173,10 @@ const kiln__manifest_entry *kiln__manifest_at(const kiln__manifest *manifest, si
 kiln_status kiln__manifest_fail(const kiln__manifest_entry *entry, size_t at, size_t width,
                                 kiln_status status, kiln_error *err, const char *fmt, ...)
     KILN_PRINTF(6, 7);
+
+/* Where in an entry's line the byte `nth` of a word's text stands, which escapes may have moved. */
+size_t kiln__manifest_place(const kiln__manifest_entry *entry, const kiln__manifest_word *word,
+                            size_t nth);
 
 /* Append the entry as one line without its newline. False for a text that is no UTF-8, which JSON
  * cannot hold; nothing is appended then. `file`, `line` and positions do not count. */

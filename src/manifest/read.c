@@ -99,6 +99,12 @@ kiln_status kiln__manifest_fail(const kiln__manifest_entry *e, size_t at, size_t
                              "%.100s:%zu:%zu: %s", e->file, e->line, column_of(e->source, at), why);
 }
 
+size_t kiln__manifest_place(const kiln__manifest_entry *e, const kiln__manifest_word *word,
+                            size_t nth)
+{
+    return kiln__json_place(e->source, e->source_bytes, word->at, nth);
+}
+
 /* ---- values ------------------------------------------------------------------------------------ */
 
 /* A list that grows inside the arena. */
@@ -162,9 +168,11 @@ static void read_options(kiln__json *j, kiln__manifest_entry *e)
         e->options[k] = words[k].text;
 }
 
-/* {"T": "float32"}. */
+/* {"T": "float32"}, {"x": "float32"}. Whether letters or names must stand here is known at the end of
+ * the line. */
 static void read_binding(kiln__json *j, kiln__manifest_types *types)
 {
+    growing g = {.item_bytes = sizeof(kiln__manifest_input)};
     kiln__manifest_word name, dtype;
     bool first = true;
 
@@ -174,24 +182,38 @@ static void read_binding(kiln__json *j, kiln__manifest_types *types)
     while (kiln__json_next(j, '}', &first)) {
         if (!kiln__json_string(j, &name))
             return;
-        const unsigned char letter = (unsigned char)name.text[0];
-        if (letter >= 128 || name.text[0] == '\0' || name.text[1] != '\0') {
-            kiln__json_fail(j, name.at - 1, strlen(name.text) + 2,
-                            "a placeholder is one letter, such as \"T\"");
-            return;
-        }
-        if (types->dtype[letter] != KILN_DTYPE_NONE) {
-            kiln__json_fail(j, name.at - 1, 3, "placeholder %c is given twice", letter);
-            return;
-        }
+        for (size_t k = 0; k < types->input_count; k++)
+            if (strcmp(types->inputs[k].name.text, name.text) == 0)
+                kiln__json_fail(j, name.at - 1, strlen(name.text) + 2,
+                                "the type of \"%.60s\" is given twice", name.text);
         if (!kiln__json_expect(j, ':', "`:`") || !kiln__json_string(j, &dtype))
             return;
-        types->dtype[letter] =
-            (uint8_t)kiln_dtype_from_name(dtype.text, strlen(dtype.text));
-        if (types->dtype[letter] == KILN_DTYPE_NONE)
+        const kiln_dtype found = kiln_dtype_from_name(dtype.text, strlen(dtype.text));
+        if (found == KILN_DTYPE_NONE)
             kiln__json_fail(j, dtype.at - 1, strlen(dtype.text) + 2, "there is no dtype \"%.40s\"",
                             dtype.text);
+        kiln__manifest_input *input = grow(j, &g);
+        if (input == NULL)
+            return;
+        *input = (kiln__manifest_input){name, found};
+        types->inputs = g.items;
+        types->input_count = g.count;
     }
+}
+
+/* Types of placeholders: letters. */
+static void take_letters(kiln__json *j, kiln__manifest_types *types)
+{
+    for (size_t k = 0; k < types->input_count; k++) {
+        const kiln__manifest_input *input = &types->inputs[k];
+        const unsigned char letter = (unsigned char)input->name.text[0];
+        if (letter == '\0' || letter >= 128 || input->name.text[1] != '\0')
+            kiln__json_fail(j, input->name.at - 1, strlen(input->name.text) + 2,
+                            "a placeholder is one letter, such as \"T\"");
+        else
+            types->dtype[letter] = (uint8_t)input->dtype;
+    }
+    types->input_count = 0;
 }
 
 static void read_types(kiln__json *j, kiln__manifest_entry *e)
@@ -441,7 +463,8 @@ enum {
     E = 1 << KILN__MANIFEST_ELEMENTWISE,
     R = 1 << KILN__MANIFEST_REDUCTION,
     S = 1 << KILN__MANIFEST_SCAN,
-    W = 1 << KILN__MANIFEST_ROW
+    W = 1 << KILN__MANIFEST_ROW,
+    X = 1 << KILN__MANIFEST_EXPRESSION
 };
 
 static const struct {
@@ -451,6 +474,7 @@ static const struct {
     [KILN__MANIFEST_REDUCTION] = {"reduction", "a reduction"},
     [KILN__MANIFEST_SCAN] = {"scan", "a scan"},
     [KILN__MANIFEST_ROW] = {"row", "a row program"},
+    [KILN__MANIFEST_EXPRESSION] = {"expression", "an expression"},
 };
 
 const char *kiln__manifest_kind_name(kiln__manifest_kind kind)
@@ -464,7 +488,8 @@ static const struct {
     int text; /* of a text field, else -1 */
     void (*read)(kiln__json *j, kiln__manifest_entry *e);
 } fields[] = {
-    {"name", E | R | S | W, 0, KILN__MANIFEST_NAME, NULL},
+    {"name", E | R | S | W | X, 0, KILN__MANIFEST_NAME, NULL},
+    {"text", X, X, KILN__MANIFEST_TEXT, NULL},
     {"in", E | R | S | W, E | R | S | W, KILN__MANIFEST_IN, NULL},
     {"out", E | R | S | W, E | R | S | W, KILN__MANIFEST_OUT, NULL},
     {"row_out", W, 0, KILN__MANIFEST_ROW_OUT, NULL},
@@ -484,10 +509,10 @@ static const struct {
     {"exclusive", S, 0, -1, read_exclusive},
     {"reverse", S, 0, -1, read_reverse},
     {"options", E | R | S | W, 0, -1, read_options},
-    {"types", E | R | S | W, 0, -1, read_types},
+    {"types", E | R | S | W | X, X, -1, read_types},
     {"axes", R | S | W, 0, -1, read_axes},
-    {"shapes", E | R | S | W, 0, -1, read_shapes},
-    {"scalars", E | R | S | W, 0, -1, read_scalars},
+    {"shapes", E | R | S | W | X, 0, -1, read_shapes},
+    {"scalars", E | R | S | W | X, 0, -1, read_scalars},
     {"layouts", E | R | S | W, 0, -1, read_layouts},
 };
 
@@ -511,15 +536,10 @@ static void read_kind(reading *r)
             return;
         }
     }
-    r->j->unsupported = strcmp(kind.text, "expression") == 0;
-    if (r->j->unsupported)
-        kiln__json_fail(r->j, kind.at - 1, strlen(kind.text) + 2,
-                        "this version of kiln cannot warm expressions");
-    else
-        kiln__json_fail(r->j, kind.at - 1, strlen(kind.text) + 2,
-                        "a kind is \"elementwise\", \"reduction\", \"scan\" or \"row\", "
-                        "not \"%.40s\"",
-                        kind.text);
+    kiln__json_fail(r->j, kind.at - 1, strlen(kind.text) + 2,
+                    "a kind is \"elementwise\", \"reduction\", \"scan\", \"row\" or "
+                    "\"expression\", not \"%.40s\"",
+                    kind.text);
 }
 
 static void read_field(reading *r)
@@ -533,9 +553,6 @@ static void read_field(reading *r)
     while (f < kind && strcmp(fields[f].name, name.text) != 0)
         f++;
     if (f == kind && strcmp(name.text, "kind") != 0) {
-        /* A graph's line is refused for what it is, not for its first field. */
-        if (strcmp(name.text, "text") == 0)
-            r->j->unsupported = true;
         kiln__json_fail(r->j, name.at - 1, strlen(name.text) + 2, "there is no field \"%.60s\"",
                         name.text);
         return;
@@ -576,9 +593,14 @@ static void check_fields(reading *r)
         if (seen && named && fields[f].text >= 0 && fields[f].text != KILN__MANIFEST_NAMED)
             kiln__json_fail(r->j, r->at[f], width, "a named reduction has no \"%s\" of its own",
                             fields[f].name);
-        if (!seen && !named && (fields[f].needed & kind))
-            kiln__json_fail(r->j, 0, 1, "\"%s\" is missing; %s needs it", fields[f].name, what);
     }
+    for (size_t f = 0; f < KILN_COUNT_OF(fields); f++)
+        if (!(r->seen & 1u << f) && !named && (fields[f].needed & kind))
+            kiln__json_fail(r->j, 0, 1, "\"%s\" is missing; %s needs it", fields[f].name, what);
+    if (kind == X && r->e->type_count == 0)
+        kiln__json_fail(r->j, 0, 1, "\"types\" names no inputs; %s needs some", what);
+    for (size_t k = 0; kind != X && k < r->e->type_count; k++)
+        take_letters(r->j, &r->e->types[k]);
 }
 
 static void read_object(reading *r)
@@ -630,10 +652,8 @@ static kiln_status read_line(kiln__manifest *m, const char *file, size_t nth, co
     if (!j.failed)
         return keep(m, e, err);
     return kiln__manifest_fail(e, j.bad_at, j.bad_width,
-                               j.no_memory     ? KILN_ERR_NO_MEMORY
-                               : j.unsupported ? KILN_ERR_UNSUPPORTED
-                                               : KILN_ERR_FORMAT,
-                               err, "%s", j.why);
+                               j.no_memory ? KILN_ERR_NO_MEMORY : KILN_ERR_FORMAT, err, "%s",
+                               j.why);
 }
 
 static bool is_blank(const char *line, size_t bytes)

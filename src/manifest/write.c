@@ -56,6 +56,12 @@ static void put_types(kiln__buf *out, const kiln__manifest_entry *e)
     for (size_t k = 0; k < e->type_count; k++) {
         const char *between = "";
         kiln__buf_puts(out, k == 0 ? "[{" : ",{");
+        for (size_t n = 0; n < e->types[k].input_count; n++) {
+            kiln__buf_puts(out, between);
+            put_string(out, e->types[k].inputs[n].name.text);
+            kiln__buf_printf(out, ":\"%s\"", kiln_dtype_name(e->types[k].inputs[n].dtype));
+            between = ",";
+        }
         for (int letter = 0; letter < 128; letter++) {
             if (e->types[k].dtype[letter] == KILN_DTYPE_NONE)
                 continue;

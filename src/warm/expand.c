@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "warm/warm.h"
+#include "warm/expression.h"
 
 enum {
     LINEAR_SIZE = 1 << 20,   /* shapes where an entry gives none: any number of elements, ... */
@@ -443,9 +443,12 @@ kiln_status kiln__warm_expand(const kiln__manifest_entry *entry, kiln_backend ba
     expansion x = {.e = entry, .backend = backend, .fn = fn, .user = user, .err = &own};
     kiln_status status = KILN_OK;
 
-    if (entry->type_count == 0)
+    if (entry->kind == KILN__MANIFEST_EXPRESSION)
+        status = kiln__expand_expression(entry, backend, fn, user, &own);
+    else if (entry->type_count == 0)
         status = expand_types(&x, NULL);
-    for (size_t k = 0; k < entry->type_count && status == KILN_OK; k++)
+    for (size_t k = 0; k < entry->type_count && status == KILN_OK &&
+                       entry->kind != KILN__MANIFEST_EXPRESSION; k++)
         status = expand_types(&x, &entry->types[k]);
     if (status != KILN_OK) {
         kiln__warm_place(entry, &own);

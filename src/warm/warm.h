@@ -3,8 +3,11 @@
  *
  *     manifest > [entry > definitions and variants] > source > jit > cache
  *
- * Needs no device and no driver. Uses core, codegen, array, manifest and kernel (the planners of
- * real calls).
+ * expand.c      definitions with types, layouts, shapes and axes
+ * expression.c  expressions: graphs from text, and the kernels that they become
+ *
+ * Needs no device and no driver. Uses core, codegen, array, manifest, kernel and graph (the planners
+ * of real calls).
  */
 #ifndef KILN_WARM_WARM_H
 #define KILN_WARM_WARM_H
@@ -23,6 +26,8 @@ typedef kiln_status (*kiln__warm_fn)(void *user, const kiln__definition *def,
  *   1. those of its "layouts" for this backend, exactly;
  *   2. those that calls with its "shapes" need, on a device of any size;
  *   3. when there are neither: those of the commonest calls (docs/manifest.md).
+ *
+ * Expressions have no layouts: several kernels may come of one.
  *
  * ERR_FORMAT and the statuses of definitions, with file and line in the message.
  */

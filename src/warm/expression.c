@@ -1,0 +1,350 @@
+/*
+ * expression.c - which kernels an expression stands for.
+ *
+ *     entry > [names and dtypes > graph > shapes > program > steps > definitions, variants] > fn
+ *
+ * The text is parsed as kiln_graph_parse() does it, and planned by the scheduler of real calls: what
+ * the kernels are is decided there, by dtypes and shapes. A GPU with clusters of blocks can be given
+ * another program than one without; both are planned.
+ *
+ * Rule: what the text says wrong is shown in the text, what the line says wrong in the line.
+ */
+#include <stdio.h>
+
+#include "graph/graph.h"
+#include "warm/expression.h"
+
+/* Shapes where an entry gives none: one long axis, a matrix, and more axes when the expression wants
+ * them. */
+enum { LONG = 1 << 24, SIDE = 4096, FURTHER = 16, RANK_USUAL = 2, RANK_MOST = 5 };
+
+/* How an input is given. */
+typedef struct input {
+    const char *name;
+    kiln_dtype dtype;
+    bool scalar, shaped;
+    int rank;
+    int64_t shape[KILN_RANK_MAX], strides[KILN_RANK_MAX];
+} input;
+
+typedef struct expansion {
+    const kiln__manifest_entry *e;
+    kiln_backend backend;
+    kiln__warm_fn fn;
+    void *user;
+    kiln_error *err;
+    /* Of the row of types at work. */
+    const kiln__manifest_types *types;
+    input *inputs;
+    kiln_graph *graph;
+    kiln__graph_arg *args; /* of a call: inputs, then outputs, which are allocated */
+    kiln__hash128 *done;   /* kernels handed out, by their line */
+    size_t done_count, done_room;
+} expansion;
+
+/* ---- messages ---------------------------------------------------------------------------------- */
+
+/* Tell a failure of the parser or the scheduler: with its place in the line, and the text itself
+ * with a caret. Clears `why`. */
+static kiln_status fail_in_text(expansion *x, kiln_error *why)
+{
+    const kiln__manifest_word *text = &x->e->text[KILN__MANIFEST_TEXT];
+    const size_t place = kiln__expression_place(why), known = place <= strlen(text->text) ? place : 0;
+    kiln_status status = why->status;
+
+    if (status == KILN_ERR_NO_MEMORY) {
+        (void)kiln__error_copy(x->err, why);
+    } else {
+        (void)kiln__manifest_fail(x->e, kiln__manifest_place(x->e, text, known), 1, status, x->err,
+                                  "%s", why->message);
+        kiln__free(x->err->detail);
+        x->err->detail = why->detail != NULL ? why->detail : kiln__caret(text->text, known, 1);
+        why->detail = NULL;
+    }
+    kiln_error_clear(why);
+    return status;
+}
+
+static kiln_status fail_at(expansion *x, const kiln__manifest_word *word, const char *what)
+{
+    return kiln__manifest_fail(x->e, word->at, strlen(word->text), KILN_ERR_FORMAT, x->err,
+                               "`%.60s` %s", word->text, what);
+}
+
+/* ---- inputs ------------------------------------------------------------------------------------ */
+
+static input *find_input(expansion *x, const char *name)
+{
+    for (size_t k = 0; k < x->types->input_count; k++)
+        if (strcmp(x->inputs[k].name, name) == 0)
+            return &x->inputs[k];
+    return NULL;
+}
+
+static kiln_status read_inputs(expansion *x)
+{
+    const size_t count = x->types->input_count;
+
+    x->inputs = kiln__calloc(count + 1, sizeof *x->inputs);
+    if (x->inputs == NULL)
+        return kiln__fail_memory(x->err, count * sizeof *x->inputs);
+    for (size_t k = 0; k < count; k++) {
+        x->inputs[k].name = x->types->inputs[k].name.text;
+        x->inputs[k].dtype = x->types->inputs[k].dtype;
+        if (!kiln__input_name(x->inputs[k].name))
+            return fail_at(x, &x->types->inputs[k].name, "is no name of an input");
+    }
+    for (size_t k = 0; k < x->e->scalar_count; k++) {
+        input *found = find_input(x, x->e->scalars[k].text);
+        if (found == NULL)
+            return fail_at(x, &x->e->scalars[k], "has no dtype in \"types\"");
+        found->scalar = true;
+    }
+    return KILN_OK;
+}
+
+/* The graph, and that all inputs are for something: one that is not is a misspelt one. */
+static kiln_status parse(expansion *x)
+{
+    const kiln__manifest_word *name = &x->e->text[KILN__MANIFEST_NAME];
+    const char **names = NULL;
+    kiln_error why = KILN_ERROR_INIT;
+
+    if (name->text != NULL && !kiln__graph_name(name->text))
+        return fail_at(x, name, "is no name of a graph");
+    names = kiln__calloc(x->types->input_count + 1, sizeof *names);
+    if (names == NULL)
+        return kiln__fail_memory(x->err, x->types->input_count * sizeof *names);
+    for (size_t k = 0; k < x->types->input_count; k++)
+        names[k] = x->inputs[k].name;
+    kiln_status status = kiln__graph_from_text(NULL, x->e->text[KILN__MANIFEST_TEXT].text, names,
+                                               x->types->input_count, name->text, &x->graph, NULL,
+                                               &why);
+    kiln__free(names);
+    if (status != KILN_OK)
+        return fail_in_text(x, &why);
+    for (size_t k = 0; k < x->types->input_count; k++)
+        if (!kiln__graph_uses(x->graph, k))
+            return fail_at(x, &x->types->inputs[k].name, "is not used by the expression");
+    x->args = kiln__calloc(x->types->input_count + x->graph->ir.output_count, sizeof *x->args);
+    if (x->args == NULL)
+        return kiln__fail_memory(x->err, x->types->input_count * sizeof *x->args);
+    return KILN_OK;
+}
+
+/* ---- kernels ----------------------------------------------------------------------------------- */
+
+/* Hand a kernel out, once: its line is all that decides it. */
+static kiln_status give(expansion *x, const kiln__definition *def, const kiln__variant *variant)
+{
+    kiln__buf line = KILN__BUF_INIT;
+
+    (void)kiln__manifest_line(def, variant, &line); /* what was read from JSON is UTF-8 */
+    if (line.failed) {
+        kiln__buf_clear(&line);
+        return kiln__fail_memory(x->err, line.capacity);
+    }
+    const kiln__hash128 hash = kiln__hash_128(line.text, line.length);
+    kiln__buf_clear(&line);
+    for (size_t k = 0; k < x->done_count; k++)
+        if (x->done[k].lo == hash.lo && x->done[k].hi == hash.hi)
+            return KILN_OK;
+    if (x->done_count == x->done_room) {
+        const size_t room = x->done_room != 0 ? 2 * x->done_room : 16;
+        kiln__hash128 *larger = kiln__realloc(x->done, room * sizeof *larger);
+        if (larger == NULL)
+            return kiln__fail_memory(x->err, room * sizeof *larger);
+        x->done = larger;
+        x->done_room = room;
+    }
+    x->done[x->done_count++] = hash;
+    return x->fn(x->user, def, variant, x->err);
+}
+
+/* One kernel of a program on devices of every size. */
+static kiln_status give_step(expansion *x, const kiln__step *step, bool clusters)
+{
+    kiln__definition *def = NULL;
+    kiln__imagined_device device;
+    kiln__planned planned, last = {.size = 0};
+    kiln_status status = kiln__definition_create(&step->request, &def, x->err);
+
+    for (size_t nth = 0; status == KILN_OK && kiln__warm_device(x->backend, nth, &device); nth++) {
+        if (device.clusters != clusters)
+            continue;
+        status = kiln__step_imagine(step, def, &device, &planned, x->err);
+        if (status != KILN_OK || planned.size == 0 || step->kind == KILN__STEP_LOOP) {
+            if (status == KILN_OK && planned.size > 0)
+                status = give(x, def, &planned.variant);
+            break;
+        }
+        if (last.size == 0 || memcmp(&last.variant, &planned.variant, sizeof last.variant) != 0)
+            status = give(x, def, &planned.variant);
+        last = planned;
+    }
+    kiln__definition_destroy(def);
+    return status;
+}
+
+/* The kernels of one call. Where it cannot be, `*fits` is false and `why` tells, and nothing was
+ * handed out. */
+static kiln_status give_call(expansion *x, bool *fits, kiln_error *why)
+{
+    kiln_status status = KILN_OK;
+
+    for (int clusters = 0; clusters <= (x->backend == KILN_BACKEND_CUDA); clusters++) {
+        const kiln__graph_target target = {.backend = x->backend, .clusters = clusters != 0};
+        kiln__program *program = NULL;
+        status = kiln__program_build(&x->graph->ir, x->args, &target, &program, why);
+        *fits = status == KILN_OK;
+        for (size_t s = 0; status == KILN_OK && s < program->step_count; s++)
+            status = give_step(x, &program->steps[s], clusters != 0);
+        kiln__program_destroy(program);
+        if (status != KILN_OK)
+            break;
+    }
+    return status;
+}
+
+/* ---- shapes ------------------------------------------------------------------------------------ */
+
+static void set_shape(input *in, int rank, const int64_t *extent)
+{
+    int64_t step = (int64_t)kiln_dtype_size(in->dtype);
+
+    in->shaped = true;
+    in->rank = rank;
+    memcpy(in->shape, extent, (size_t)rank * sizeof extent[0]);
+    for (int a = rank - 1; a >= 0; a--) {
+        in->strides[a] = step;
+        step *= extent[a];
+    }
+}
+
+/* The inputs as the scheduler takes them. */
+static void fill_args(expansion *x)
+{
+    for (size_t k = 0; k < x->types->input_count; k++) {
+        const input *in = &x->inputs[k];
+        const char kind = kiln_dtype_kind(in->dtype);
+        x->args[k] = (kiln__graph_arg){.is_array = !in->scalar,
+                                       .dtype = in->dtype,
+                                       .rank = in->rank,
+                                       .shape = in->shape,
+                                       .strides = in->strides,
+                                       .number = {.kind = kind == 'u' ? 'i' : kind}};
+    }
+}
+
+/* The shapes that an entry gives: each input that is an array must have one. */
+static kiln_status read_shapes(expansion *x, const kiln__manifest_shapes *set)
+{
+    for (size_t k = 0; k < x->types->input_count; k++)
+        x->inputs[k].shaped = false;
+    for (size_t k = 0; k < set->count; k++) {
+        const kiln__manifest_shape *s = &set->items[k];
+        if (s->param == NULL) {
+            for (size_t n = 0; n < x->types->input_count; n++)
+                set_shape(&x->inputs[n], s->rank, s->extent);
+            continue;
+        }
+        const kiln__manifest_word word = {s->param, s->at};
+        input *found = find_input(x, s->param);
+        if (found == NULL)
+            return fail_at(x, &word, "has no dtype in \"types\"");
+        if (found->scalar)
+            return fail_at(x, &word, "is a number and has no shape");
+        set_shape(found, s->rank, s->extent);
+    }
+    for (size_t k = 0; k < x->types->input_count; k++)
+        if (!x->inputs[k].scalar && !x->inputs[k].shaped)
+            return kiln__manifest_fail(x->e, set->at, 1, KILN_ERR_FORMAT, x->err,
+                                       "the shape of `%.60s` is missing", x->inputs[k].name);
+    return KILN_OK;
+}
+
+static kiln_status give_shapes(expansion *x, const kiln__manifest_shapes *set)
+{
+    kiln_error why = KILN_ERROR_INIT;
+    bool fits = false;
+    kiln_status status = read_shapes(x, set);
+
+    if (status != KILN_OK)
+        return status;
+    fill_args(x);
+    status = give_call(x, &fits, &why);
+    return fits ? status : fail_in_text(x, &why);
+}
+
+/* No shapes: all inputs have one and the same. Those of few axes that the expression takes, or the
+ * first of more. */
+static kiln_status give_usual(expansion *x)
+{
+    kiln_error first = KILN_ERROR_INIT;
+    bool any = false;
+
+    for (int rank = 1; rank <= RANK_MOST && !(any && rank > RANK_USUAL); rank++) {
+        int64_t extent[RANK_MOST] = {LONG};
+        kiln_error why = KILN_ERROR_INIT;
+        bool fits = false;
+        for (int a = 0; a < rank && rank > 1; a++)
+            extent[a] = a >= rank - 2 ? SIDE : FURTHER;
+        for (size_t k = 0; k < x->types->input_count; k++)
+            set_shape(&x->inputs[k], rank, extent);
+        fill_args(x);
+        kiln_status status = give_call(x, &fits, &why);
+        if (!fits && rank == RANK_USUAL)
+            (void)kiln__error_copy(&first, &why);
+        kiln_error_clear(&why);
+        if (fits && status != KILN_OK) {
+            kiln_error_clear(&first);
+            return status;
+        }
+        any |= fits;
+    }
+    if (any) {
+        kiln_error_clear(&first);
+        return KILN_OK;
+    }
+    const size_t length = strlen(first.message);
+    if (first.status == KILN_ERR_SHAPE || first.status == KILN_ERR_AXIS)
+        snprintf(first.message + length, sizeof first.message - length,
+                 "; this is for inputs of %d x %d, since the line gives no \"shapes\"", SIDE, SIDE);
+    return fail_in_text(x, &first);
+}
+
+/* ---- the whole --------------------------------------------------------------------------------- */
+
+static kiln_status expand_types(expansion *x, const kiln__manifest_types *types)
+{
+    kiln_status status = KILN_OK;
+
+    x->types = types;
+    KILN_TRY(read_inputs(x));
+    KILN_TRY(parse(x));
+    for (size_t k = 0; k < x->e->shape_count; k++)
+        KILN_TRY(give_shapes(x, &x->e->shapes[k]));
+    if (x->e->shape_count == 0)
+        KILN_TRY(give_usual(x));
+
+done:
+    kiln_graph_destroy(x->graph);
+    kiln__free(x->inputs);
+    kiln__free(x->args);
+    x->graph = NULL;
+    x->inputs = NULL;
+    x->args = NULL;
+    return status;
+}
+
+kiln_status kiln__expand_expression(const kiln__manifest_entry *entry, kiln_backend backend,
+                                    kiln__warm_fn fn, void *user, kiln_error *err)
+{
+    expansion x = {.e = entry, .backend = backend, .fn = fn, .user = user, .err = err};
+    kiln_status status = KILN_OK;
+
+    for (size_t k = 0; k < entry->type_count && status == KILN_OK; k++)
+        status = expand_types(&x, &entry->types[k]);
+    kiln__free(x.done);
+    return status;
+}
