@@ -6,8 +6,9 @@
  * Pipelines of 2^28 float32 elements (divided by --scale). The limit of a pipeline is the best
  * hand-written kernel that reads its inputs and writes its outputs once (limits.h; reader.h for
  * those that write next to nothing): it and kiln run alternately on one stream, and the medians are
- * compared. Beside them: positions (the table of the NIPS 2017 workshop paper on CuPy), host time of
- * calls against elementwise calls, and a first call on an empty cache against NVRTC's time for axpy.
+ * compared. Beside them: positions (the table of the NIPS 2017 workshop paper on CuPy), host time
+ * of calls against elementwise calls, and a first call on an empty cache against NVRTC's time for
+ * axpy.
  *
  * On the cpu device there is no limit; bench/peers_graph.py adds NumPy and numexpr to the rows. Set
  * $KILN_CACHE_DIR to an empty folder. Without the device asked for the program ends with status 77.
@@ -27,7 +28,7 @@ enum { CPU_ROUNDS = 7, INPUTS_MAX = 8, OUTPUTS_MAX = 3, ARGS_MAX = 12 };
 
 typedef kiln_node node;
 
-/* ---- pipelines ---------------------------------------------------------------------------------- */
+/* ---- pipelines ---- */
 
 typedef struct pipeline {
     const char *name, *label;
@@ -46,7 +47,8 @@ static node in(kiln_graph *g, const char *name)
 static void record_chain(kiln_graph *g)
 {
     node x = in(g, "x"), y = in(g, "y"), xx = kiln_multiply(x, x);
-    node r = kiln_multiply(kiln_sqrt(kiln_add(xx, kiln_multiply(y, y))), kiln_exp(kiln_negative(x)));
+    node length = kiln_sqrt(kiln_add(xx, kiln_multiply(y, y)));
+    node r = kiln_multiply(length, kiln_exp(kiln_negative(x)));
     kiln_graph_output(g, "z", kiln_add(r, kiln_divide(kiln_tanh(y), kiln_add(1, xx))));
 }
 
@@ -148,7 +150,8 @@ static void record_stencil(kiln_graph *g)
     node left = kiln_slice(rows, 1, KILN_SLICE_OPEN, -2, 1);
     node right = kiln_slice(rows, 1, 2, KILN_SLICE_OPEN, 1);
     node around = kiln_add(kiln_add(up, down), kiln_add(left, right));
-    kiln_graph_output(g, "z", kiln_subtract(around, kiln_multiply(kiln_slice(rows, 1, 1, -1, 1), 4)));
+    node here = kiln_slice(rows, 1, 1, -1, 1);
+    kiln_graph_output(g, "z", kiln_subtract(around, kiln_multiply(here, 4)));
 }
 
 #define SIDE (INT64_C(1) << 14)
@@ -159,20 +162,26 @@ static const pipeline pipelines[] = {
     {"softmax_16384", "softmax, rows of 16384", record_softmax, 1, 1, SIDE, SIDE, 1, 1, 1.08},
     {"softmax_1000", "softmax, rows of 1000", record_softmax, 1, 1, 1 << 18, 1000, 1, 1, 1.10},
     {"softmax_131072", "softmax, rows of 131072", record_softmax, 1, 1, 2048, 1 << 17, 1, 1, 1.6},
-    {"log_softmax_16384", "log-softmax, rows of 16384", record_log_softmax, 1, 1, SIDE, SIDE, 1, 1, 1.08},
-    {"log_softmax_1000", "log-softmax, rows of 1000", record_log_softmax, 1, 1, 1 << 18, 1000, 1, 1, 1.10},
-    {"layer_norm_16384", "layer norm, rows of 16384", record_layer_norm, 1, 1, SIDE, SIDE, 1, 1, 1.08},
-    {"layer_norm_1000", "layer norm, rows of 1000", record_layer_norm, 1, 1, 1 << 18, 1000, 1, 1, 1.10},
-    {"layer_norm_131072", "layer norm, rows of 131072", record_layer_norm, 1, 1, 2048, 1 << 17, 1, 1, 1.6},
+    {"log_softmax_16384", "log-softmax, rows of 16384",
+     record_log_softmax, 1, 1, SIDE, SIDE, 1, 1, 1.08},
+    {"log_softmax_1000", "log-softmax, rows of 1000",
+     record_log_softmax, 1, 1, 1 << 18, 1000, 1, 1, 1.10},
+    {"layer_norm_16384", "layer norm, rows of 16384",
+     record_layer_norm, 1, 1, SIDE, SIDE, 1, 1, 1.08},
+    {"layer_norm_1000", "layer norm, rows of 1000",
+     record_layer_norm, 1, 1, 1 << 18, 1000, 1, 1, 1.10},
+    {"layer_norm_131072", "layer norm, rows of 131072",
+     record_layer_norm, 1, 1, 2048, 1 << 17, 1, 1, 1.6},
     {"moments_0", "mean and var, axis 0", record_moments_0, 1, 2, SIDE, SIDE, 1, 0, 1.06},
     {"moments_1", "mean and var, axis 1", record_moments_1, 1, 2, SIDE, SIDE, 1, 0, 1.06},
     {"lstm", "LSTM cell, pointwise part", record_lstm, 5, 2, SIDE, SIDE, 5, 2, 1.05},
     {"adam", "Adam step", record_adam, 4, 3, SIDE, SIDE, 4, 3, 1.05},
-    {"black_scholes", "Black-Scholes, call and put", record_black_scholes, 3, 2, SIDE, SIDE, 3, 2, 1.05},
+    {"black_scholes", "Black-Scholes, call and put",
+     record_black_scholes, 3, 2, SIDE, SIDE, 3, 2, 1.05},
     {"stencil", "5-point stencil of slices", record_stencil, 1, 1, SIDE, SIDE, 1, 1, 1.05},
 };
 
-/* ---- one pipeline -------------------------------------------------------------------------------- */
+/* ---- one pipeline ---- */
 
 typedef struct bound {
     kiln_graph *graph;
@@ -191,8 +200,8 @@ static void bind(const machine *m, const pipeline *p, bound *b)
     const int64_t shape[] = {p->rows / m->scale, p->columns};
     kiln_elementwise *fill = NULL;
     memset(b, 0, sizeof *b);
-    REQUIRE(kiln_elementwise_create(m->ctx, "", "T z", "z = T(int(i % 61) + 1) / T(31)", NULL, &fill,
-                                    &bench_err));
+    REQUIRE(kiln_elementwise_create(m->ctx, "", "T z", "z = T(int(i % 61) + 1) / T(31)", NULL,
+                                    &fill, &bench_err));
     REQUIRE(kiln_graph_create(m->ctx, NULL, &b->graph, &bench_err));
     p->record(b->graph);
     REQUIRE(kiln_graph_compile(b->graph, &bench_err));
@@ -321,7 +330,7 @@ static void run_pipeline(const machine *m, const pipeline *p)
     unbind(m, &b);
 }
 
-/* ---- positions: arange(n).reshape(1000, -1).T * 2 ---------------------------------------------------- */
+/* ---- positions: arange(n).reshape(1000, -1).T * 2 ---- */
 
 static void run_positions(const machine *m)
 {
@@ -355,7 +364,7 @@ static void run_positions(const machine *m)
     }
 }
 
-/* ---- host time ------------------------------------------------------------------------------------------- */
+/* ---- host time ---- */
 
 /* x + 1, x + 2, ... over arrays of different lengths: a graph of as many kernels. */
 static kiln_graph *kernels_graph(const machine *m, int count)
@@ -383,7 +392,8 @@ static void run_host(const machine *m, int count)
     kiln_arg args[2 * HOST_KERNELS];
     double us[2][BATCHES];
     char name[32], label[64];
-    REQUIRE(kiln_elementwise_create(m->ctx, "T x", "T y", "y = x * T(2) + T(1)", NULL, &op, &bench_err));
+    REQUIRE(kiln_elementwise_create(m->ctx, "T x", "T y", "y = x * T(2) + T(1)", NULL, &op,
+                                    &bench_err));
     for (int k = 0; k < count; k++) {
         REQUIRE(kiln_array_ones(m->ctx, KILN_FLOAT32, 1, (int64_t[]){k + 1}, &x[k], &bench_err));
         REQUIRE(kiln_array_ones(m->ctx, KILN_FLOAT32, 1, (int64_t[]){k + 1}, &y[k], &bench_err));
@@ -420,7 +430,7 @@ static void run_host(const machine *m, int count)
     kiln_graph_destroy(g);
 }
 
-/* ---- first calls --------------------------------------------------------------------------------------- */
+/* ---- first calls ---- */
 
 static const char *const axpy_source =
     "extern \"C\" __global__ void axpy(float a, const float *x, const float *y, float *z, int n)\n"
@@ -461,7 +471,7 @@ static void run_first(const machine *m)
     bench_add(m->file, &row);
 }
 
-/* ---- the program ------------------------------------------------------------------------------------------ */
+/* ---- the program ---- */
 
 int main(int argc, char **argv)
 {

@@ -429,7 +429,8 @@ static void bench_first(const machine *m)
                      .note = "NVRTC alone"};
 
     REQUIRE(kiln_array_ones(m->ctx, KILN_FLOAT32, 1, shape, &x, &bench_err));
-    REQUIRE(kiln_elementwise_create(m->ctx, "T x, T y, T a", "T z", axpy, NULL, &plain, &bench_err));
+    REQUIRE(kiln_elementwise_create(m->ctx, "T x, T y, T a", "T z", axpy, NULL, &plain,
+                                    &bench_err));
     for (int k = 0; k < TIMES; k++) {
         char map[64];
         kiln_reduction *op = NULL;

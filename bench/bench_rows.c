@@ -5,8 +5,8 @@
  *
  * Softmax, log-softmax and layer norm (with a weight and a bias a column) of 2^28 elements (divided
  * by --scale), in rows of several lengths. The limit is the best hand-written kernel that reads and
- * writes as many bytes (limits.h): it and kiln run alternately on one stream, ROUNDS times each, and
- * the medians are compared. Before it is timed, a case's result is compared with a float64 loop over
+ * writes as many bytes (limits.h): it and kiln run alternately on one stream (machine.h), and the
+ * medians are compared. Before it is timed, a case's result is compared with a float64 loop over
  * three of its rows. Targets are those of the issue: 1.08 of the limit's time at 16384, 1.10 at
  * 1000, 1.6 at 131072. Without a usable GPU the program says so and ends with status 77.
  */
@@ -29,42 +29,24 @@ typedef enum function { SOFTMAX, LOG_SOFTMAX, LAYER_NORM, FUNCTIONS } function;
 static const char *const function_names[] = {"softmax", "log_softmax", "layer_norm"};
 static const char *const function_labels[] = {"softmax", "log-softmax", "layer norm"};
 
-static const kiln_row_stage soft_stages[] = {
-    {.map = "float(x)",
-     .type = "float",
-     .reduce = "fmaxf(a, b)",
-     .identity = "-INFINITY",
-     .result = "m"},
-    {.prep = "e = expf(float(x) - m)",
-     .map = "e",
-     .type = "float",
-     .reduce = "a + b",
-     .identity = "0",
-     .result = "s",
-     .post = "const float scale = 1 / s;"}};
-static const kiln_row_stage log_stages[] = {{.map = "float(x)",
-                                             .type = "float",
-                                             .reduce = "fmaxf(a, b)",
-                                             .identity = "-INFINITY",
-                                             .result = "m"},
-                                            {.map = "expf(float(x) - m)",
-                                             .type = "float",
-                                             .reduce = "a + b",
-                                             .identity = "0",
+#define LARGEST                                                                                    \
+    .map = "float(x)", .type = "float", .reduce = "fmaxf(a, b)", .identity = "-INFINITY",          \
+    .result = "m"
+#define SUM_OF(each) .map = each, .type = "float", .reduce = "a + b", .identity = "0"
+
+static const kiln_row_stage soft_stages[] = {{LARGEST},
+                                             {.prep = "e = expf(float(x) - m)",
+                                              SUM_OF("e"),
+                                              .result = "s",
+                                              .post = "const float scale = 1 / s;"}};
+static const kiln_row_stage log_stages[] = {{LARGEST},
+                                            {SUM_OF("expf(float(x) - m)"),
                                              .result = "s",
                                              .post = "const float shift = m + logf(s)"}};
 static const kiln_row_stage norm_stages[] = {
-    {.map = "float(x)",
-     .type = "float",
-     .reduce = "a + b",
-     .identity = "0",
-     .result = "total",
-     .post = "const float mean = total / n;"},
+    {SUM_OF("float(x)"), .result = "total", .post = "const float mean = total / n;"},
     {.prep = "const float d = float(x) - mean;",
-     .map = "d * d",
-     .type = "float",
-     .reduce = "a + b",
-     .identity = "0",
+     SUM_OF("d * d"),
      .result = "squares",
      .post = "const float scale = rsqrtf(squares / n + 1e-5f);"}};
 

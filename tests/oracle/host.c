@@ -47,6 +47,25 @@ void *host_at(const host_array *a, int64_t position)
     return a->store + place;
 }
 
+void host_index(int rank, const int64_t *shape, unsigned axes, int64_t position, int64_t *at)
+{
+    for (int axis = rank - 1; axis >= 0; axis--)
+        if (axes >> axis & 1u) {
+            at[axis] = position % shape[axis];
+            position /= shape[axis];
+        }
+}
+
+kiln_axes host_axes(unsigned axes)
+{
+    kiln_axes list = {0};
+
+    for (int axis = 0; axis < KILN_RANK_MAX; axis++)
+        if (axes >> axis & 1u)
+            list.axis[list.count++] = axis;
+    return list;
+}
+
 void *host_broadcast_at(const host_array *a, int rank, const int64_t *at)
 {
     int64_t place = a->start;

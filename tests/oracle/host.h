@@ -78,6 +78,11 @@ void host_free(host_array *a);
 int64_t host_size(const host_array *a);
 /* Address in `store` of the element at a C-order position. */
 void *host_at(const host_array *a, int64_t position);
+/* The part of the index `at` that lies on the axes of a set (bit a stands for axis a), from a
+ * C-order position over those axes alone. */
+void host_index(int rank, const int64_t *shape, unsigned axes, int64_t position, int64_t *at);
+/* A set of axes as kiln takes them. */
+kiln_axes host_axes(unsigned axes);
 /* Address of the element that the index `at` of a loop of `rank` axes broadcasts to. */
 void *host_broadcast_at(const host_array *a, int rank, const int64_t *at);
 

@@ -19,16 +19,6 @@ int host_reduced_shape(int rank, const int64_t *shape, unsigned axes, bool keepd
     return left;
 }
 
-kiln_axes host_axes(unsigned axes)
-{
-    kiln_axes list = {0};
-
-    for (int axis = 0; axis < KILN_RANK_MAX; axis++)
-        if (axes >> axis & 1u)
-            list.axis[list.count++] = axis;
-    return list;
-}
-
 kiln_status host_run(kiln_reduction *op, const kiln_axes *axes, bool keepdims, const kiln_arg *args,
                      size_t arg_count, kiln_error *err)
 {

@@ -42,9 +42,6 @@ int host_reduced_shape(int rank, const int64_t *shape, unsigned axes, bool keepd
 void host_reduce(host_array *const *in, size_t in_count, host_array *const *out, size_t out_count,
                  int rank, const int64_t *shape, unsigned axes, const host_reduction *reduction);
 
-/* `axes` as kiln takes them. */
-kiln_axes host_axes(unsigned axes);
-
 /* kiln_reduction_run() with axes and keepdims, on the context's own stream. */
 kiln_status host_run(kiln_reduction *op, const kiln_axes *axes, bool keepdims, const kiln_arg *args,
                      size_t arg_count, kiln_error *err);

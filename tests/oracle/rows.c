@@ -1,10 +1,18 @@
+/*
+ * rows.c - what the row programs of the tests mean, in float64, and the programs themselves.
+ *
+ *     inputs -> a loop over rows: gather one, compute it -> compared with what the device wrote
+ *
+ * Rule: the loops are written from the mathematics, two passes where kiln takes one, and share
+ * nothing with kiln's own generated code.
+ */
 #include "oracle/rows.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what the definitions mean ------------------------------------------------------------------- */
+/* ---- what the definitions mean ---- */
 
 static double largest(const double *x, int64_t n)
 {
@@ -90,7 +98,7 @@ static void cosine(const double *const *in, int64_t n, double *elements, double 
     row[0] = dot(in[0], in[1], n) / sqrt(dot(in[0], in[0], n) * dot(in[1], in[1], n));
 }
 
-/* ---- the definitions ------------------------------------------------------------------------------ */
+/* ---- the definitions ---- */
 
 /* What 16-bit floats accumulate in is float; A is that, or T itself. */
 const char row_preamble[] =
@@ -100,23 +108,22 @@ const char row_preamble[] =
     "__device__ inline spread joined(const spread &a, const spread &b)\n"
     "{\n"
     "    const A count = a.count + b.count, delta = b.mean - a.mean, part = b.count / count;\n"
-    "    return spread{a.mean + delta * part, a.m2 + b.m2 + delta * delta * a.count * part, count};\n"
+    "    const A m2 = a.m2 + b.m2 + delta * delta * a.count * part;\n"
+    "    return spread{a.mean + delta * part, m2, count};\n"
     "}\n";
+
+/* Stages that more than one definition has: the largest element, and a sum of `each`. */
+#define LARGEST                                                                                    \
+    .map = "A(x)", .type = "A", .reduce = "fmax(a, b)", .identity = "-INFINITY", .result = "m"
+#define SUM_OF(each) .map = each, .type = "A", .reduce = "a + b", .identity = "0"
 
 const row_definition row_definitions[ROW_KINDS] = {
     [ROW_SOFTMAX] = {.name = "softmax",
                      .in = "T x",
                      .out = "T y",
-                     .stages = {{.map = "A(x)",
-                                 .type = "A",
-                                 .reduce = "fmax(a, b)",
-                                 .identity = "-INFINITY",
-                                 .result = "m"},
+                     .stages = {{LARGEST},
                                 {.prep = "e = exp(A(x) - m)",
-                                 .map = "e",
-                                 .type = "A",
-                                 .reduce = "a + b",
-                                 .identity = "0",
+                                 SUM_OF("e"),
                                  .result = "s",
                                  .post = "const A scale = 1 / s;"}},
                      .stage_count = 2,
@@ -128,15 +135,8 @@ const row_definition row_definitions[ROW_KINDS] = {
     [ROW_LOG_SOFTMAX] = {.name = "log_softmax",
                          .in = "T x",
                          .out = "T y",
-                         .stages = {{.map = "A(x)",
-                                     .type = "A",
-                                     .reduce = "fmax(a, b)",
-                                     .identity = "-INFINITY",
-                                     .result = "m"},
-                                    {.map = "exp(A(x) - m)",
-                                     .type = "A",
-                                     .reduce = "a + b",
-                                     .identity = "0",
+                         .stages = {{LARGEST},
+                                    {SUM_OF("exp(A(x) - m)"),
                                      .result = "s",
                                      .post = "const A shift = m + log(s)"}},
                          .stage_count = 2,
@@ -146,17 +146,11 @@ const row_definition row_definitions[ROW_KINDS] = {
     [ROW_LAYER_NORM] = {.name = "layer_norm",
                         .in = "T x, T w, T b_",
                         .out = "T y",
-                        .stages = {{.map = "A(x)",
-                                    .type = "A",
-                                    .reduce = "a + b",
-                                    .identity = "0",
+                        .stages = {{SUM_OF("A(x)"),
                                     .result = "total",
                                     .post = "const A mean = total / n;"},
                                    {.prep = "const A d = A(x) - mean;",
-                                    .map = "d * d",
-                                    .type = "A",
-                                    .reduce = "a + b",
-                                    .identity = "0",
+                                    SUM_OF("d * d"),
                                     .result = "squares",
                                     .post = "const A scale = rsqrt(squares / n + A(1e-5));"}},
                         .stage_count = 2,
@@ -166,10 +160,7 @@ const row_definition row_definitions[ROW_KINDS] = {
     [ROW_RMS_NORM] = {.name = "rms_norm",
                       .in = "T x, T w",
                       .out = "T y",
-                      .stages = {{.map = "A(x) * A(x)",
-                                  .type = "A",
-                                  .reduce = "a + b",
-                                  .identity = "0",
+                      .stages = {{SUM_OF("A(x) * A(x)"),
                                   .result = "squares",
                                   .post = "const A scale = rsqrt(squares / n + A(1e-6));"}},
                       .stage_count = 1,
@@ -221,19 +212,7 @@ kiln_row *row_make(test_env *t, row_kind kind)
     return op;
 }
 
-/* ---- loops ----------------------------------------------------------------------------------------- */
-
-/* The index `at` of a C-order position over the axes that are in (or not in) a set. */
-static void unravel(int rank, const int64_t *shape, unsigned axes, bool in_set, int64_t position,
-                    int64_t *at)
-{
-    for (int a = rank - 1; a >= 0; a--) {
-        if (((axes >> a & 1u) != 0) != in_set)
-            continue;
-        at[a] = position % shape[a];
-        position /= shape[a];
-    }
-}
+/* ---- loops ---- */
 
 void host_rows(row_kind kind, host_array *const *in, host_array *elements, host_array *row,
                int rank, const int64_t *shape, unsigned axes)
@@ -248,16 +227,16 @@ void host_rows(row_kind kind, host_array *const *in, host_array *elements, host_
         values[p] = malloc((size_t)n * sizeof(double) + 1);
     out = malloc((size_t)n * sizeof(double) + 1);
     for (int64_t r = 0; r < rows; r++) {
-        unravel(rank, shape, axes, false, r, at);
+        host_index(rank, shape, ~axes, r, at);
         for (int64_t k = 0; k < n; k++) {
-            unravel(rank, shape, axes, true, k, at);
+            host_index(rank, shape, axes, k, at);
             for (size_t p = 0; p < d->input_count; p++)
                 values[p][k] =
                     (double)host_load(in[p]->dtype, host_broadcast_at(in[p], rank, at)).re;
         }
         d->meaning((const double *const *)values, n, out, result);
         for (int64_t k = 0; k < n && elements != NULL; k++) {
-            unravel(rank, shape, axes, true, k, at);
+            host_index(rank, shape, axes, k, at);
             host_store(elements->dtype, host_broadcast_at(elements, rank, at), host_real(out[k]));
         }
         if (row != NULL)
@@ -292,11 +271,8 @@ kiln_status row_run(kiln_row *op, unsigned axes, bool keepdims, const kiln_arg *
                     size_t arg_count, kiln_error *err)
 {
     kiln_row_call_options opts = KILN_ROW_CALL_OPTIONS_INIT;
-    kiln_axes list = {0};
+    const kiln_axes list = host_axes(axes);
 
-    for (int a = 0; a < KILN_RANK_MAX; a++)
-        if (axes >> a & 1u)
-            list.axis[list.count++] = a;
     opts.axes = &list;
     opts.keepdims = keepdims;
     return kiln_row_run(op, args, arg_count, &opts, err);
@@ -304,5 +280,8 @@ kiln_status row_run(kiln_row *op, unsigned axes, bool keepdims, const kiln_arg *
 
 double row_tolerance(kiln_dtype dtype)
 {
-    return dtype == KILN_FLOAT16 ? 4e-3 : dtype == KILN_BFLOAT16 ? 3e-2 : dtype == KILN_FLOAT32 ? 2e-5 : 1e-12;
+    return dtype == KILN_FLOAT16    ? 4e-3
+           : dtype == KILN_BFLOAT16 ? 3e-2
+           : dtype == KILN_FLOAT32  ? 2e-5
+                                    : 1e-12;
 }

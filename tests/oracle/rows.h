@@ -10,8 +10,8 @@
 #include "kiln/row.h"
 #include "oracle/host.h"
 
-/* One row: `in` holds n values of each input. `elements` has n places, `row` those of the outputs per
- * row. */
+/* One row: `in` holds n values of each input. `elements` has n places, `row` those of the outputs
+ * per row. */
 typedef void (*host_row_function)(const double *const *in, int64_t n, double *elements,
                                   double *row);
 
@@ -43,8 +43,8 @@ extern const char row_preamble[]; /* of all of them */
 
 kiln_row *row_make(test_env *t, row_kind kind);
 
-/* Compute `elements` (may be NULL) and `row` (may be NULL) from the inputs, broadcast to `shape`, over
- * the axes in the set `axes`. */
+/* Compute `elements` (may be NULL) and `row` (may be NULL) from the inputs, broadcast to `shape`,
+ * over the axes in the set `axes`. */
 void host_rows(row_kind kind, host_array *const *in, host_array *elements, host_array *row,
                int rank, const int64_t *shape, unsigned axes);
 

@@ -15,20 +15,11 @@ typedef struct loop {
     const host_scanning *scanning;
 } loop;
 
-/* The index of an element by its C-order number. */
-static void index_of(const loop *l, int64_t number, int64_t *at)
-{
-    for (int axis = l->rank - 1; axis >= 0; axis--) {
-        at[axis] = number % l->shape[axis];
-        number /= l->shape[axis];
-    }
-}
-
 static void load(const loop *l, int64_t number, host_value *values)
 {
     int64_t at[KILN_RANK_MAX];
 
-    index_of(l, number, at);
+    host_index(l->rank, l->shape, ~0u, number, at);
     for (size_t p = 0; p < l->in_count; p++)
         values[p] = host_load(l->in[p]->dtype, host_broadcast_at(l->in[p], l->rank, at));
 }
