@@ -86,8 +86,21 @@ static void layer_norm(kiln_graph *g, node x, node y)
     kiln_graph_output(g, "mean", mean);
 }
 
-static const record_fn graphs[] = {chain,   black_scholes, stencil,   positions,
-                                   moments, softmax,       layer_norm};
+/* The user's kernels inside of others, with preambles and without. */
+static kiln_elementwise *gate, *split;
+
+static void customs(kiln_graph *g, node x, node y)
+{
+    const node pair[] = {kiln_multiply(x, 2), y};
+    node opened = kiln_node_elementwise(gate, pair, 2, 0, KILN_HERE);
+    node whole = kiln_node_elementwise(split, &opened, 1, 0, KILN_HERE);
+    node part = kiln_node_elementwise(split, &opened, 1, 1, KILN_HERE);
+    kiln_graph_output(g, "wholes", kiln_sum(whole, KILN_AXES(0)));
+    kiln_graph_output(g, "share", kiln_divide(part, kiln_sum_keep(part, KILN_AXES(1))));
+}
+
+static const record_fn graphs[] = {chain,   black_scholes, stencil,    positions,
+                                   moments, softmax,       layer_norm, customs};
 
 /* ---- from a step to a source --------------------------------------------------------------------------- */
 
@@ -229,7 +242,18 @@ int main(void)
     opts.device = "cpu";
     if (kiln_context_create(&opts, &ctx, NULL) != KILN_OK)
         return 1;
+    kiln_elementwise_options own = KILN_ELEMENTWISE_OPTIONS_INIT;
+    own.preamble = "template <class V> inline __device__ V open(V v) { return v > V(0) ? v : V(1); }\n"
+                   "inline __device__ T other(T v) { return v; }";
+    if (kiln_elementwise_create(ctx, "T x, T y", "T z", "z = open(x); if (x > y) return; z = other(y);",
+                                &own, &gate, NULL) != KILN_OK ||
+        kiln_elementwise_create(ctx, "T v", "int32 whole, T part",
+                                "whole = (int)(float)v; part = v - T(whole)", NULL, &split,
+                                NULL) != KILN_OK)
+        return 1;
     const int failed = cmocka_run_group_tests_name("test_graph_archs", tests, NULL, NULL);
+    kiln_elementwise_destroy(gate);
+    kiln_elementwise_destroy(split);
     kiln_context_release(ctx);
     return failed;
 }

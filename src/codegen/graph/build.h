@@ -39,7 +39,8 @@ typedef enum kiln__low_kind {
     KILN__LOW_LENS,     /* a view: `map` has an entry for each axis of the operand */
     KILN__LOW_RESHAPED, /* a C-order view of a STORE */
     KILN__LOW_REDUCE,
-    KILN__LOW_CUSTOM
+    KILN__LOW_SNIPPET,  /* a result of a user's kernel that is done where it is used */
+    KILN__LOW_CUSTOM    /* a result of a user's kernel */
 } kiln__low_kind;
 
 typedef struct kiln__low {
@@ -57,13 +58,13 @@ typedef struct kiln__low {
     kiln__number number;      /* const */
     kiln__op_loop loop;       /* expr */
     kiln__axis_map *map;      /* lens */
-    int op;                   /* reduce: kiln_reduce_op */
+    int op;                   /* reduce: kiln_reduce_op; snippet, custom: which result */
     bool *reduced;            /* reduce and custom reductions: axes of the operands' shape */
     bool keepdims;
     int64_t *space;           /* reduce, custom: the loop's shape */
     int space_rank;
     const kiln__node *custom;
-    const kiln_dtype *results; /* custom: of all outputs of the kernel */
+    const kiln_dtype *results; /* snippet, custom: of all outputs of the kernel */
 
     /* what plan.c decides */
     int output;        /* which output it is, or -1 */
@@ -163,7 +164,8 @@ int64_t kiln__low_size(kiln__build *b, uint32_t origin, int rank, const int64_t 
 
 static inline bool kiln__low_computed(const kiln__low *n)
 {
-    return n->kind == KILN__LOW_EXPR || n->kind == KILN__LOW_CAST || n->kind == KILN__LOW_STORE;
+    return n->kind == KILN__LOW_EXPR || n->kind == KILN__LOW_CAST ||
+           n->kind == KILN__LOW_SNIPPET || n->kind == KILN__LOW_STORE;
 }
 static inline bool kiln__same_shape(int rank, const int64_t *shape, int other_rank,
                                     const int64_t *other)
@@ -201,6 +203,15 @@ bool kiln__inlined(const kiln__plan_kernel *kernel, const kiln__low *n);
 
 /* ---- rows.c --- */
 void kiln__find_rows(kiln__build *b);
+
+/* ---- snippet.c --- */
+
+/* Whether a user's kernel can be done inside of others. */
+bool kiln__snippet_inlines(const kiln__definition *def);
+/* Whether it has loops: no one knows what it costs. */
+bool kiln__snippet_loops(const kiln__definition *def);
+/* Whether both are results of one kernel over the same operands. */
+bool kiln__same_snippet(const kiln__low *a, const kiln__low *b);
 
 /* ---- text.c --- */
 void kiln__write_steps(kiln__build *b);

@@ -463,6 +463,30 @@ static uint32_t lower_reduce(kiln__build *b, uint32_t node)
 
 /* ---- custom kernels --------------------------------------------------------------------------------- */
 
+/* A custom kernel that is done where its results are used: operands have the dtypes of its
+ * parameters. */
+static uint32_t lower_snippet(kiln__build *b, uint32_t node, kiln__low *made,
+                              const kiln_dtype *dtypes)
+{
+    const kiln__node *n = &b->ir->nodes[node];
+    uint32_t operands[KILN_PARAM_MAX];
+    for (size_t p = 0; p < n->def->input_count; p++) {
+        const uint32_t from = b->ir->edges[n->operands + p];
+        kiln__number number;
+        if (!is_weak(b, from, &number)) {
+            operands[p] = kiln__low_cast(b, b->lowered[from], dtypes[p], node);
+            continue;
+        }
+        if (b->ir->nodes[from].kind == KILN__NODE_CONSTANT && !kiln__number_fits(&number, dtypes[p]))
+            kiln__build_fail(b, node, KILN_ERR_RANGE, "the number for `%s` does not fit %s",
+                             n->def->params[p].name, kiln_dtype_name(dtypes[p]));
+        operands[p] = weak_low(b, from, &number, dtypes[p]);
+    }
+    made->kind = KILN__LOW_SNIPPET;
+    made->size = kiln__low_size(b, node, made->rank, made->shape, made->dtype);
+    return add_over(b, made, operands, n->def->input_count);
+}
+
 static uint32_t lower_custom(kiln__build *b, uint32_t node)
 {
     const kiln__node *n = &b->ir->nodes[node];
@@ -499,6 +523,8 @@ static uint32_t lower_custom(kiln__build *b, uint32_t node)
                                     (d->param_count - d->input_count) * sizeof *dtypes);
     made.op = (int)n->result;
     shape_over(b, node, shaping, shaping_count, &made);
+    if (kiln__snippet_inlines(d))
+        return lower_snippet(b, node, &made, dtypes);
     made.space = made.shape;
     made.space_rank = made.rank;
     made.keepdims = n->keepdims;

@@ -79,6 +79,8 @@ static int own_weight(const kiln__low *n)
 {
     if (n->kind == KILN__LOW_EXPR)
         return calls(n->loop.expression) ? WEIGHT_CALL : 1;
+    if (n->kind == KILN__LOW_SNIPPET)
+        return kiln__snippet_loops(n->custom->def) ? AGAIN_WEIGHT + 1 : WEIGHT_CALL;
     return n->kind == KILN__LOW_CAST;
 }
 
@@ -167,6 +169,7 @@ static void measure_below(kiln__build *b, uint32_t id, bool *seen, measure *m, b
         return;
     if (n->kind == KILN__LOW_LENS || (kiln__low_computed(n) && (root || !n->stored))) {
         m->nodes += n->kind != KILN__LOW_LENS;
+        m->nodes += n->kind == KILN__LOW_SNIPPET ? (int)n->custom->def->word_count : 0;
         for (uint32_t k = 0; k < n->operand_count; k++)
             measure_below(b, n->operand[k], seen, m, false);
         return;
@@ -196,7 +199,17 @@ static void store_large(kiln__build *b)
     }
 }
 
-/* What must be stored: outputs, and what custom kernels read. */
+/* How often a result of a snippet, or of the same one, is used. */
+static int uses_of(const kiln__build *b, const kiln__low *snippet)
+{
+    int uses = 0;
+    for (uint32_t id = 1; id < b->low_count; id++)
+        for (uint32_t k = 0; b->lows[id].needed && k < b->lows[id].operand_count; k++)
+            uses += kiln__same_snippet(&b->lows[b->lows[id].operand[k]], snippet);
+    return uses;
+}
+
+/* What must be stored: outputs, what custom kernels read, and what may cost any time to do again. */
 static void choose_stored(kiln__build *b)
 {
     for (uint32_t id = 1; id < b->low_count; id++) {
@@ -204,6 +217,9 @@ static void choose_stored(kiln__build *b)
         if (!n->needed)
             continue;
         if (n->kind == KILN__LOW_STORE || (n->output >= 0 && kiln__low_computed(n)))
+            n->stored = true;
+        if (n->kind == KILN__LOW_SNIPPET && kiln__snippet_loops(n->custom->def) &&
+            uses_of(b, n) > 1)
             n->stored = true;
         for (uint32_t k = 0; n->kind == KILN__LOW_CUSTOM && k < n->operand_count; k++) {
             kiln__low *o = &b->lows[kiln__behind(b, n->operand[k])];
@@ -389,6 +405,7 @@ static int ready(kiln__build *b, uint32_t id, int context)
     case KILN__LOW_LENS:
     case KILN__LOW_EXPR:
     case KILN__LOW_CAST:
+    case KILN__LOW_SNIPPET:
     case KILN__LOW_STORE:
         if (!n->stored || (context == CONTEXT_REDUCE && again(b, id)))
             level = ready_operands(b, id, context);
@@ -457,6 +474,7 @@ static bool finishes(kiln__build *b, uint32_t id, kiln__plan_kernel **kernel)
         return squeezes(b, n) && finishes(b, n->operand[0], kernel);
     case KILN__LOW_EXPR:
     case KILN__LOW_CAST:
+    case KILN__LOW_SNIPPET:
     case KILN__LOW_STORE:
         if (n->rows != NULL || n->loads)
             return false;

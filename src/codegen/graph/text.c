@@ -141,7 +141,9 @@ static const char *computed_text(kiln__writer *w, uint32_t low, const kiln__axis
     kiln__build *b = w->b;
     const kiln__low *n = &b->lows[low];
     kiln__buf *text = &b->scratch[KILN__BUF_TEXT];
-    const char *operands[KILN__OP_ARITY_MAX] = {NULL};
+    const size_t arity = n->operand_count < KILN__OP_ARITY_MAX ? KILN__OP_ARITY_MAX
+                                                                : n->operand_count;
+    const char **operands = kiln__build_alloc(b, arity * sizeof *operands);
 
     for (uint32_t k = 0; k < n->operand_count; k++) {
         const kiln__low *o = &b->lows[n->operand[k]];
@@ -153,16 +155,20 @@ static const char *computed_text(kiln__writer *w, uint32_t low, const kiln__axis
     }
     if (w->dry || n->kind == KILN__LOW_STORE)
         return w->dry ? "" : operands[0];
-    if (n->kind == KILN__LOW_CAST)
+    const char *expression = NULL;
+    if (n->kind == KILN__LOW_SNIPPET)
+        expression = kiln__snippet_text(w, low, map, operands);
+    else if (n->kind == KILN__LOW_CAST)
         kiln__cast_text(text, b->lows[n->operand[0]].dtype, n->dtype, operands[0]);
     else
         kiln__op_text(text, &n->loop, operands);
-    const char *expression = kiln__build_text(b, text);
+    if (expression == NULL)
+        expression = kiln__build_text(b, text);
     const kiln__dear *dear =
         w->dear_count > 0 && w->body == KILN__BUF_BODY ? find_dear(w, low, map) : NULL;
     if (dear != NULL && dear->again && w->value_count < KILN__VALUE_MAX)
         return value_statement(w, n->dtype, expression);
-    return statement(w, n->dtype, expression);
+    return n->kind == KILN__LOW_SNIPPET ? expression : statement(w, n->dtype, expression);
 }
 
 /* ---- row programs: what is computed once a row, and what elements keep ---- */
@@ -355,6 +361,7 @@ static void write_loop(kiln__writer *w)
     for (size_t p = 0, kept = 0; p < w->step->input_count; p++)
         if (w->step->params[p].kind == KILN__VALUE_TEMP && kept++ == 0)
             kiln__buf_puts(why, ", needs what earlier kernels kept");
+    kiln__tell_snippets(w, why);
     w->step->why = kiln__build_text(b, why);
 }
 
@@ -466,6 +473,7 @@ static void restart(kiln__writer *w)
     w->body = KILN__BUF_BODY;
     w->stage = 0;
     w->value_count = 0;
+    w->snippet_count = w->preamble_count = 0;
     w->row_outputs = w->has_iota = w->uses_tuple = false;
     if (w->step != NULL)
         w->step->param_count = w->step->input_count = 0;
@@ -511,6 +519,9 @@ static void finish_step(kiln__writer *w)
     s->request.in = kiln__build_text(b, &b->scratch[KILN__BUF_IN]);
     s->request.out = kiln__build_text(b, &b->scratch[KILN__BUF_OUT]);
     s->request.name = kernel_name(w);
+    if (b->scratch[KILN__BUF_PREAMBLE].length > 0)
+        s->request.snippet[KILN__SNIPPET_PREAMBLE] =
+            kiln__build_text(b, &b->scratch[KILN__BUF_PREAMBLE]);
     s->nodes = kiln__build_alloc(b, (w->seen_count + k->member_count + 1) * sizeof *s->nodes);
     for (size_t m = 0; m < k->member_count; m++)
         s->nodes[s->node_count++] = b->lows[k->members[m]].origin;
@@ -540,6 +551,8 @@ static void write_step(kiln__build *b, kiln__plan_kernel *k, uint32_t number)
     restart(&w);
     write_kernel(&w);
     bool called = false;
+    for (size_t p = 0; p < w.step->param_count; p++)
+        called = called || kiln__snippets_hide(&w, w.names[p]);
     for (int t = 0; t < KILN__SNIPPET_COUNT; t++)
         called = called || (w.step->request.snippet[t] != NULL &&
                             name_is_called(&w, w.step->request.snippet[t]));

@@ -171,7 +171,8 @@ static void write_map(kiln__writer *w, const kiln__member *members, size_t count
     const char *statements = kiln__build_text(w->b, &w->b->scratch[KILN__BUF_BODY]);
     const kiln__pass pass =
         kiln__write_pass(w, members, count, "kiln_graph_part", statements, elements);
-    request->snippet[KILN__SNIPPET_PREAMBLE] = pass.declaration;
+    if (pass.declaration != NULL)
+        kiln__buf_puts(&w->b->scratch[KILN__BUF_PREAMBLE], pass.declaration);
     request->snippet[KILN__SNIPPET_MAP] = pass.map;
     request->snippet[KILN__SNIPPET_REDUCE_TYPE] = pass.type;
     request->snippet[KILN__SNIPPET_REDUCE] = pass.reduce;
@@ -238,6 +239,7 @@ static void write_post(kiln__writer *w, const kiln__member *members, size_t coun
         kiln__buf_printf(why, ", %zu results in one pass", count);
     if (states < count)
         kiln__buf_printf(why, " from %zu accumulator%s", states, states == 1 ? "" : "s");
+    kiln__tell_snippets(w, why);
     w->step->why = kiln__build_text(b, why);
 }
 

@@ -62,7 +62,7 @@ static size_t members_of(kiln__writer *w, int stage, uint32_t *ids)
 }
 
 /* One stage. What earlier results still have to give per row is written into their post first. */
-static void write_stage(kiln__writer *w, int stage, kiln__row_stage *stages, kiln__buf *preamble)
+static void write_stage(kiln__writer *w, int stage, kiln__row_stage *stages)
 {
     kiln__build *b = w->b;
     uint32_t *ids = kiln__build_alloc(b, w->kernel->member_count * sizeof *ids);
@@ -84,7 +84,7 @@ static void write_stage(kiln__writer *w, int stage, kiln__row_stage *stages, kil
         const kiln__pass pass = kiln__write_pass(
             w, members, count, numbered(w, "kiln_graph_part", stage + 1), "", elements);
         if (pass.declaration != NULL)
-            kiln__buf_puts(preamble, pass.declaration);
+            kiln__buf_puts(&b->scratch[KILN__BUF_PREAMBLE], pass.declaration);
         s->map = pass.map;
         s->type = pass.type;
         s->reduce = pass.reduce;
@@ -174,17 +174,14 @@ void kiln__write_rows(kiln__writer *w)
     kiln__build *b = w->b;
     const int count = w->kernel->rows->stage_count;
     kiln__row_stage *stages = kiln__build_alloc(b, (size_t)count * sizeof *stages);
-    kiln__buf *preamble = &b->scratch[KILN__BUF_PREAMBLE];
 
     w->values = kiln__build_alloc(b, KILN__VALUE_MAX * sizeof *w->values);
     for (int stage = 0; stage < count; stage++)
-        write_stage(w, stage, stages, preamble);
+        write_stage(w, stage, stages);
     write_outputs(w, count, stages);
     if (w->dry)
         return;
     kiln__definition_request *request = &w->step->request;
-    if (preamble->length > 0)
-        request->snippet[KILN__SNIPPET_PREAMBLE] = kiln__build_text(b, preamble);
     request->stages = stages;
     request->stage_count = (size_t)count;
     request->values = w->values;
@@ -194,5 +191,6 @@ void kiln__write_rows(kiln__writer *w)
                      count == 1 ? "" : "s", w->kernel->member_count, w->operations);
     if (w->value_count > 0)
         kiln__buf_printf(why, ", %zu kept per element", w->value_count);
+    kiln__tell_snippets(w, why);
     w->step->why = kiln__build_text(b, why);
 }

@@ -36,7 +36,7 @@ enum {
     KILN__BUF_OTHER, /* texts of a reduction */
     KILN__BUF_MORE,  /* signature of outputs per row */
     KILN__BUF_ROW,   /* statements per row */
-    KILN__BUF_PREAMBLE
+    KILN__BUF_PREAMBLE /* structs, the user's preambles */
 };
 
 typedef struct kiln__writer {
@@ -62,6 +62,10 @@ typedef struct kiln__writer {
     bool uses_tuple;  /* `_ind` */
     int64_t iota[KILN_RANK_MAX]; /* coefficients of the first position met */
     int operations;
+    uint32_t *snippets; /* lows: one of each of the user's kernels that are inlined */
+    size_t snippet_count, snippet_room;
+    uint32_t *preambles; /* lows whose preambles stand in namespaces */
+    size_t preamble_count, preamble_room;
     kiln__dear *dear;
     size_t dear_count;
     kiln__row_value *values;
@@ -95,6 +99,16 @@ void kiln__name_low(kiln__writer *w, uint32_t low, const kiln__axis_map *map, co
 const char *kiln__next_name(kiln__writer *w);
 /* The order of axes in which results that kiln allocates follow the inputs (K-order). */
 void kiln__result_order(kiln__writer *w, int *order);
+
+/* ---- snippet.c ---- */
+
+/* Append the statements of a SNIPPET over these operands; the name of the result. */
+const char *kiln__snippet_text(kiln__writer *w, uint32_t low, const kiln__axis_map *map,
+                               const char *const *operands);
+/* Whether some snippet means something else by the name of a parameter. */
+bool kiln__snippets_hide(const kiln__writer *w, const char *name);
+/* Say which of the user's kernels were inlined. */
+void kiln__tell_snippets(const kiln__writer *w, kiln__buf *why);
 
 /* ---- text_reduce.c ---- */
 
