@@ -268,6 +268,53 @@ static void test_graph_loop__an_index_along_an_axis(void **state)
     kiln_graph_destroy(g);
 }
 
+/* Expected values: Python's divmod and, for n % 0, NumPy's 0; math.frexp; math.modf. */
+static void test_graph_loop__functions_with_two_results(void **state)
+{
+    static const int32_t n_values[4] = {7, -7, 7, 5}, d_values[4] = {2, 2, -2, 0};
+    static const int32_t quotients[4] = {3, -4, -4, 0}, remainders[4] = {1, 1, -1, 0};
+    static const int32_t by_3[4] = {2, -3, 2, 1}, left[4] = {1, 2, 1, 2};
+    static const double f_values[4] = {6.25, -0.75, 0, 1024};
+    static const double mantissas[4] = {0.78125, -0.75, 0, 0.5}, fractions[4] = {0.25, -0.75, 0, 0};
+    static const int32_t exponents[4] = {3, 0, 0, 11};
+    static const double wholes[4] = {6, -0.0, 0, 1024};
+    static const int64_t four[] = {4};
+    test_env *t = *state;
+    kiln_graph *g = begin(t);
+    kiln_node n = kiln_graph_input(g, "n"), d = kiln_graph_input(g, "d");
+    kiln_node f = kiln_graph_input(g, "f"), q, r, fraction;
+    kiln_divmod(n, 3, &q, &r);
+    kiln_divmod(n, d, &n, &d); /* the operands' own variables */
+    kiln_modf(f, &fraction, &f);
+    kiln_graph_output(g, "by 3", q), kiln_graph_output(g, "left", r);
+    kiln_graph_output(g, "quotient", n), kiln_graph_output(g, "remainder", d);
+    kiln_graph_output(g, "fraction", fraction), kiln_graph_output(g, "whole", f);
+    kiln_frexp(kiln_add(f, fraction), &q, &r);
+    kiln_graph_output(g, "mantissa", q), kiln_graph_output(g, "exponent", r);
+
+    kiln_array *in[3] = {NULL}, *out[8] = {NULL};
+    OK(t, kiln_array_from_host(t->ctx, KILN_INT32, 1, four, n_values, NULL, &in[0], &t->err));
+    OK(t, kiln_array_from_host(t->ctx, KILN_INT32, 1, four, d_values, NULL, &in[1], &t->err));
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT64, 1, four, f_values, NULL, &in[2], &t->err));
+    const kiln_arg args[] = {KILN_ARG(in[0]),   KILN_ARG(in[1]),   KILN_ARG(in[2]),
+                             KILN_ARG(&out[0]), KILN_ARG(&out[1]), KILN_ARG(&out[2]),
+                             KILN_ARG(&out[3]), KILN_ARG(&out[4]), KILN_ARG(&out[5]),
+                             KILN_ARG(&out[6]), KILN_ARG(&out[7])};
+    const void *want[8] = {by_3, left, quotients, remainders, fractions, wholes, mantissas, exponents};
+    assert_int_equal(kernels(t, g, args, COUNT(args)), 1);
+    OK(t, kiln_graph_run(g, args, COUNT(args), NULL, &t->err));
+    for (int k = 0; k < 8; k++) {
+        const kiln_dtype dtype = k >= 4 && k < 7 ? KILN_FLOAT64 : KILN_INT32;
+        double got[4];
+        fetch(t, out[k], dtype, got, 4);
+        assert_memory_equal(got, want[k], 4 * kiln_dtype_size(dtype));
+        kiln_array_release(out[k]);
+    }
+    for (int k = 0; k < 3; k++)
+        kiln_array_release(in[k]);
+    kiln_graph_destroy(g);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -278,6 +325,7 @@ int main(int argc, char **argv)
         TEST(test_graph_loop__results_over_one_shape_share_a_kernel),
         TEST(test_graph_loop__positions_take_no_memory),
         TEST(test_graph_loop__an_index_along_an_axis),
+        TEST(test_graph_loop__functions_with_two_results),
     };
     return test_env_main(argc, argv, "test_graph_loop", tests, COUNT(tests));
 }

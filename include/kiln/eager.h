@@ -39,7 +39,7 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_op(kiln_op op, const kiln_arg *ar
                                                   kiln_array **out, kiln_error *err);
 
 /** Two operations on the same operands by one kernel, as kiln_array_op(). Both must compute in the
- *  same dtypes (ERR_ARGUMENT), as those of the macros below do. */
+ *  same dtypes (ERR_ARGUMENT), as those of kiln_array_divmod() and its like in kiln/ops.h do. */
 KILN_API KILN_NODISCARD kiln_status kiln_array_op_pair(kiln_op first, kiln_op second,
                                                        const kiln_arg *args, size_t arg_count,
                                                        const kiln_call_options *opts,
@@ -47,17 +47,5 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_op_pair(kiln_op first, kiln_op se
                                                        kiln_array **second_out, kiln_error *err);
 
 KILN_EXTERN_C_END
-
-/** NumPy's functions with two results: (a // b, a % b); mantissa and exponent; fraction and whole
- *  part. */
-#define kiln_array_divmod(a, b, quotient, remainder, err)                                          \
-    kiln_array_op_pair(KILN_OP_FLOOR_DIVIDE, KILN_OP_REMAINDER, KILN_ARGS(a, b), NULL, (quotient), \
-                       (remainder), (err))
-#define kiln_array_frexp(a, mantissa, exponent, err)                                               \
-    kiln_array_op_pair(KILN_OP_FREXP_MANTISSA, KILN_OP_FREXP_EXPONENT, KILN_ARGS(a), NULL,         \
-                       (mantissa), (exponent), (err))
-#define kiln_array_modf(a, fraction, whole, err)                                                   \
-    kiln_array_op_pair(KILN_OP_MODF_FRACTION, KILN_OP_MODF_WHOLE, KILN_ARGS(a), NULL, (fraction),  \
-                       (whole), (err))
 
 #endif

@@ -174,6 +174,23 @@ KILN_API kiln_node kiln_node_op2(int op, kiln_node a, kiln_node b, const char *f
 KILN_API kiln_node kiln_node_op3(int op, kiln_node a, kiln_node b, kiln_node c, const char *file,
                                  int line);
 
+/** Two operations on the same operands: NumPy's functions with two results, as
+ *  kiln_divmod(x, y, &quotient, &remainder). A graph whose outputs need both computes them in one
+ *  kernel. The addresses must not be NULL, and may be those of the operands' own variables. */
+static inline void kiln_node_pair1(int first, int second, kiln_node a, kiln_node *first_out,
+                                   kiln_node *second_out, const char *file, int line)
+{
+    *first_out = kiln_node_op1(first, a, file, line);
+    *second_out = kiln_node_op1(second, a, file, line);
+}
+static inline void kiln_node_pair2(int first, int second, kiln_node a, kiln_node b,
+                                   kiln_node *first_out, kiln_node *second_out, const char *file,
+                                   int line)
+{
+    *first_out = kiln_node_op2(first, a, b, file, line);
+    *second_out = kiln_node_op2(second, a, b, file, line);
+}
+
 /** x converted as kiln_array_cast() does. */
 #define kiln_cast(x, dtype) kiln_node_cast(KILN_NODE(x), (dtype), KILN_HERE)
 KILN_API kiln_node kiln_node_cast(kiln_node x, kiln_dtype dtype, const char *file, int line);

@@ -8,7 +8,10 @@
  * kiln_array_add(x, y, &z, &err)    computes at once; see kiln/eager.h.
  *
  * Operands of the first are nodes or plain C numbers, of the second arrays or plain C
- * numbers; each is evaluated once.
+ * numbers; each is evaluated once. Functions with two results take two addresses:
+ *
+ * kiln_divmod(x, y, &quotient, &remainder)               of two nodes
+ * kiln_array_divmod(x, y, &quotient, &remainder, &err)   of two arrays, by one kernel
  */
 #ifndef KILN_OPS_H
 #define KILN_OPS_H
@@ -168,6 +171,12 @@ KILN_EXTERN_C_END
     kiln_node_op2(KILN_OP_REMAINDER, KILN_NODE(a), KILN_NODE(b), KILN_HERE)
 #define kiln_array_mod(a, b, out, err) \
     kiln_array_op(KILN_OP_REMAINDER, KILN_ARGS(a, b), NULL, (out), (err))
+#define kiln_divmod(a, b, quotient, remainder) \
+    kiln_node_pair2(KILN_OP_FLOOR_DIVIDE, KILN_OP_REMAINDER, KILN_NODE(a), KILN_NODE(b), \
+        (quotient), (remainder), KILN_HERE)
+#define kiln_array_divmod(a, b, quotient, remainder, err) \
+    kiln_array_op_pair(KILN_OP_FLOOR_DIVIDE, KILN_OP_REMAINDER, KILN_ARGS(a, b), NULL, \
+        (quotient), (remainder), (err))
 #define kiln_fmod(a, b) \
     kiln_node_op2(KILN_OP_FMOD, KILN_NODE(a), KILN_NODE(b), KILN_HERE)
 #define kiln_array_fmod(a, b, out, err) \
@@ -564,6 +573,18 @@ KILN_EXTERN_C_END
     kiln_node_op1(KILN_OP_MODF_WHOLE, KILN_NODE(a), KILN_HERE)
 #define kiln_array_modf_whole(a, out, err) \
     kiln_array_op(KILN_OP_MODF_WHOLE, KILN_ARGS(a), NULL, (out), (err))
+#define kiln_frexp(a, mantissa, exponent) \
+    kiln_node_pair1(KILN_OP_FREXP_MANTISSA, KILN_OP_FREXP_EXPONENT, KILN_NODE(a), \
+        (mantissa), (exponent), KILN_HERE)
+#define kiln_array_frexp(a, mantissa, exponent, err) \
+    kiln_array_op_pair(KILN_OP_FREXP_MANTISSA, KILN_OP_FREXP_EXPONENT, KILN_ARGS(a), NULL, \
+        (mantissa), (exponent), (err))
+#define kiln_modf(a, fraction, whole) \
+    kiln_node_pair1(KILN_OP_MODF_FRACTION, KILN_OP_MODF_WHOLE, KILN_NODE(a), \
+        (fraction), (whole), KILN_HERE)
+#define kiln_array_modf(a, fraction, whole, err) \
+    kiln_array_op_pair(KILN_OP_MODF_FRACTION, KILN_OP_MODF_WHOLE, KILN_ARGS(a), NULL, \
+        (fraction), (whole), (err))
 #define kiln_heaviside(a, b) \
     kiln_node_op2(KILN_OP_HEAVISIDE, KILN_NODE(a), KILN_NODE(b), KILN_HERE)
 #define kiln_array_heaviside(a, b, out, err) \

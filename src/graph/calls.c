@@ -299,20 +299,20 @@ static kiln_status call_cast(kiln__parser *p, const call *c, kiln__parsed *out)
     return status;
 }
 
-static kiln_status call_pair(kiln__parser *p, const call *c, kiln_op first, kiln_op second,
-                             kiln__parsed *out)
+/* A function with two results, as a tuple. */
+static kiln_status call_pair(kiln__parser *p, const call *c, const kiln_op op[2], kiln__parsed *out)
 {
     kiln__parsed one = {0}, two = {0};
-    const size_t arity = (size_t)kiln__op_find(first)->arity;
+    const size_t arity = (size_t)kiln__op_find(op[0])->arity;
     kiln_node *items = kiln__tuple_new(p, 2);
     kiln_status status = need_count(p, c, arity, arity);
 
     if (items == NULL)
         return kiln__fail_memory(p->err, 2 * sizeof *items);
     if (status == KILN_OK)
-        status = kiln__apply(p, first, c->arg, c->at, c->bytes, &one);
+        status = kiln__apply(p, op[0], c->arg, c->at, c->bytes, &one);
     if (status == KILN_OK)
-        status = kiln__apply(p, second, c->arg, c->at, c->bytes, &two);
+        status = kiln__apply(p, op[1], c->arg, c->at, c->bytes, &two);
     items[0] = one.node;
     items[1] = two.node;
     out->kind = KILN__PARSED_TUPLE;
@@ -321,38 +321,20 @@ static kiln_status call_pair(kiln__parser *p, const call *c, kiln_op first, kiln
     return status;
 }
 
-static kiln_status call_divmod(kiln__parser *p, const call *c, kiln__parsed *out)
-{
-    return call_pair(p, c, KILN_OP_FLOOR_DIVIDE, KILN_OP_REMAINDER, out);
-}
-
-static kiln_status call_frexp(kiln__parser *p, const call *c, kiln__parsed *out)
-{
-    return call_pair(p, c, KILN_OP_FREXP_MANTISSA, KILN_OP_FREXP_EXPONENT, out);
-}
-
-static kiln_status call_modf(kiln__parser *p, const call *c, kiln__parsed *out)
-{
-    return call_pair(p, c, KILN_OP_MODF_FRACTION, KILN_OP_MODF_WHOLE, out);
-}
-
+/* Functions of an array that are no operations. */
 static const struct {
     const char *name;
-    bool array; /* the first argument must be one */
     kiln_status (*function)(kiln__parser *p, const call *c, kiln__parsed *out);
 } specials[] = {
-    {"transpose", true, call_transpose},
-    {"reshape", true, call_reshape},
-    {"broadcast_to", true, call_broadcast_to},
-    {"ravel", true, call_ravel},
-    {"flip", true, call_flip},
-    {"expand_dims", true, call_expand_dims},
-    {"index", true, call_index},
-    {"cast", true, call_cast},
-    {"astype", true, call_cast},
-    {"divmod", false, call_divmod},
-    {"frexp", false, call_frexp},
-    {"modf", false, call_modf},
+    {"transpose", call_transpose},
+    {"reshape", call_reshape},
+    {"broadcast_to", call_broadcast_to},
+    {"ravel", call_ravel},
+    {"flip", call_flip},
+    {"expand_dims", call_expand_dims},
+    {"index", call_index},
+    {"cast", call_cast},
+    {"astype", call_cast},
 };
 
 /* An operation of the table. clip() leaves a bound out by None, as in NumPy. */
@@ -378,15 +360,18 @@ static kiln_status dispatch(kiln__parser *p, call *c, kiln__parsed *out)
 {
     const kiln__op *op = kiln__op_named(c->name, c->bytes);
     const int reduction = reduction_named(c->name, c->bytes);
+    kiln_op pair[2];
 
     if (op != NULL)
         return call_op(p, c, op, out);
+    if (kiln__op_pair_named(c->name, c->bytes, pair))
+        return call_pair(p, c, pair, out);
     if (reduction != 0)
         return reduce(p, c, reduction, out);
     for (size_t k = 0; k < KILN_COUNT_OF(specials); k++) {
         if (!kiln__same_word(c->name, c->bytes, specials[k].name))
             continue;
-        kiln_status status = specials[k].array ? need_array(p, c) : KILN_OK;
+        kiln_status status = need_array(p, c);
         return status == KILN_OK ? specials[k].function(p, c, out) : status;
     }
     for (int d = 1; d < KILN_DTYPE_COUNT; d++) { /* float32(x) */

@@ -22,7 +22,7 @@ typedef struct loop {
     const char *types, *as, *out, *expression;
 } loop;
 
-/* A row of the table: a group's title, an operation, or another name for one. */
+/* A row of the table: a group's title, an operation, another name for one, or two at once. */
 typedef struct row {
     const char *title;
     const char *enum_name;
@@ -32,14 +32,19 @@ typedef struct row {
     const char *shape, *refused, *doc;
     loop loops[LOOP_MAX + 1];
     const char *alias;
+    const char *pair; /* its name; enum_name and second are the operations */
+    const char *second;
+    const char *result[2];
 } row;
 
 #define GROUP(text) {.title = text},
 #define ALIAS(other, NAME) {.alias = other, .enum_name = #NAME},
+#define PAIR(text, FIRST, SECOND, one, two)                                                        \
+    {.pair = text, .enum_name = #FIRST, .second = #SECOND, .result = {one, two}},
 #define LOOP(types, out, expression) {types, "", out, expression},
 #define LOOP_AS(types, as, out, expression) {types, as, out, expression},
 #define OP(NAME, value, text, arity, shape, refused, doc, ...)                                     \
-    {NULL, #NAME, value, text, arity, #shape, refused, doc, {__VA_ARGS__}, NULL},
+    {NULL, #NAME, value, text, arity, #shape, refused, doc, {__VA_ARGS__}, NULL, NULL, NULL, {0}},
 
 static const row rows[] = {
 #include "codegen/graph/ops.def"
@@ -62,7 +67,7 @@ __attribute__((format(printf, 1, 2))) static void put(const char *format, ...)
     used += (size_t)n;
 }
 
-/* The operation that an alias stands for. */
+/* The operation that an alias or a pair stands for. */
 static const row *op_of(const char *enum_name)
 {
     for (int k = 0; k < ROW_COUNT; k++)
@@ -74,18 +79,37 @@ static const row *op_of(const char *enum_name)
 
 /* ---- include/kiln/ops.h ---------------------------------------------------------------------- */
 
-/* #define kiln_add(a, b) ..., over two lines when one is too long. */
+/* Operands by arity, as parameters and as nodes. */
+static const char *const names[] = {"", "a", "a, b", "a, b, c"};
+static const char *const nodes[] = {"", "KILN_NODE(a)", "KILN_NODE(a), KILN_NODE(b)",
+                                    "KILN_NODE(a), KILN_NODE(b), KILN_NODE(c)"};
+
+/* #define kiln_add(a, b) ... */
 static void put_macros(const char *name, const row *op)
 {
-    static const char *const names[] = {"", "a", "a, b", "a, b, c"};
-    static const char *const nodes[] = {"", "KILN_NODE(a)", "KILN_NODE(a), KILN_NODE(b)",
-                                        "KILN_NODE(a), KILN_NODE(b), KILN_NODE(c)"};
-
     put("#define kiln_%s(%s) \\\n    kiln_node_op%d(KILN_OP_%s, %s, KILN_HERE)\n", name,
         names[op->arity], op->arity, op->enum_name, nodes[op->arity]);
     put("#define kiln_array_%s(%s, out, err) \\\n"
         "    kiln_array_op(KILN_OP_%s, KILN_ARGS(%s), NULL, (out), (err))\n",
         name, names[op->arity], op->enum_name, names[op->arity]);
+}
+
+/* #define kiln_divmod(a, b, quotient, remainder) ... */
+static void put_pair_macros(const row *pair)
+{
+    const row *first = op_of(pair->enum_name), *second = op_of(pair->second);
+    const char *one = pair->result[0], *two = pair->result[1];
+
+    put("#define kiln_%s(%s, %s, %s) \\\n"
+        "    kiln_node_pair%d(KILN_OP_%s, KILN_OP_%s, %s, \\\n"
+        "        (%s), (%s), KILN_HERE)\n",
+        pair->pair, names[first->arity], one, two, first->arity, first->enum_name,
+        second->enum_name, nodes[first->arity], one, two);
+    put("#define kiln_array_%s(%s, %s, %s, err) \\\n"
+        "    kiln_array_op_pair(KILN_OP_%s, KILN_OP_%s, KILN_ARGS(%s), NULL, \\\n"
+        "        (%s), (%s), (err))\n",
+        pair->pair, names[first->arity], one, two, first->enum_name, second->enum_name,
+        names[first->arity], one, two);
 }
 
 static void put_header(void)
@@ -101,7 +125,10 @@ static void put_header(void)
         " * kiln_array_add(x, y, &z, &err)    computes at once; see kiln/eager.h.\n"
         " *\n"
         " * Operands of the first are nodes or plain C numbers, of the second arrays or plain C\n"
-        " * numbers; each is evaluated once.\n"
+        " * numbers; each is evaluated once. Functions with two results take two addresses:\n"
+        " *\n"
+        " * kiln_divmod(x, y, &quotient, &remainder)               of two nodes\n"
+        " * kiln_array_divmod(x, y, &quotient, &remainder, &err)   of two arrays, by one kernel\n"
         " */\n"
         "#ifndef KILN_OPS_H\n#define KILN_OPS_H\n\n#include \"kiln/base.h\"\n\n"
         "/** Which operation. Values are pinned and never reused. */\n"
@@ -123,6 +150,8 @@ static void put_header(void)
             put("\n/* ---- %s ---- */\n", r->title);
         else if (r->alias != NULL)
             put_macros(r->alias, op_of(r->enum_name));
+        else if (r->pair != NULL)
+            put_pair_macros(r);
         else
             put_macros(r->name, r);
     }
@@ -188,6 +217,9 @@ static void put_page(const char *old)
                 rows[k].title);
         else if (rows[k].name != NULL)
             put_op(&rows[k]);
+        else if (rows[k].pair != NULL)
+            put("| `%s` | two results: `%s` and `%s` | as these |  |\n", rows[k].pair,
+                op_of(rows[k].enum_name)->name, op_of(rows[k].second)->name);
     }
 }
 

@@ -48,7 +48,13 @@ typedef struct alias {
 #define LOOP(types, out, expression) {types, "", out, expression},
 #define LOOP_AS(types, as, out, expression) {types, as, out, expression},
 
+typedef struct pair {
+    const char *name;
+    kiln_op op[2];
+} pair;
+
 /* clang-format off */
+#define PAIR(text, FIRST, SECOND, first, second)
 #define ALIAS(other, NAME)
 #define OP(NAME, value, text, arity, shape, refused, doc, ...)                                     \
     static const op_row row_##NAME = {SHAPE_##shape, refused, {__VA_ARGS__}};
@@ -69,8 +75,17 @@ static const kiln__op ops[] = {
 static const alias aliases[] = {
 #include "codegen/graph/ops.def"
 };
+#undef ALIAS
+#undef PAIR
+
+#define ALIAS(other, NAME)
+#define PAIR(text, FIRST, SECOND, first, second) {text, {KILN_OP_##FIRST, KILN_OP_##SECOND}},
+static const pair pairs[] = {
+#include "codegen/graph/ops.def"
+};
 #undef OP
 #undef ALIAS
+#undef PAIR
 /* clang-format on */
 
 /* The letters of the table, in the order in which NumPy's ufuncs list their loops: a dtype comes
@@ -135,6 +150,17 @@ const kiln__op *kiln__op_named(const char *name, size_t name_bytes)
         if (is_word(aliases[k].name, name, name_bytes))
             return kiln__op_find(aliases[k].op);
     return NULL;
+}
+
+bool kiln__op_pair_named(const char *name, size_t name_bytes, kiln_op op[2])
+{
+    for (size_t k = 0; k < KILN_COUNT_OF(pairs); k++)
+        if (is_word(pairs[k].name, name, name_bytes)) {
+            op[0] = pairs[k].op[0];
+            op[1] = pairs[k].op[1];
+            return true;
+        }
+    return false;
 }
 
 const char *kiln_op_name(kiln_op op)
