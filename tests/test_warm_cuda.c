@@ -78,7 +78,7 @@ static kiln_array *empty(kiln_context *ctx, kiln_dtype dtype, int rank, const in
     return a;
 }
 
-/* ---- recorded ---------------------------------------------------------------------------------- */
+/* ---- programs ---------------------------------------------------------------------------------- */
 
 /* Kernels of every layout class: linear with and without alignment, inner, transpose, general. */
 static void run_loops(kiln_context *ctx)
@@ -107,10 +107,14 @@ static void run_loops(kiln_context *ctx)
         kiln_array_release(all[k]);
 }
 
-/* Rows that a warp holds, and rows that take a cluster of blocks. */
+/* Rows that a warp holds, that take a cluster of blocks, that are read again; and rows along the slow
+ * axis. */
 static void run_rows(kiln_context *ctx, bool by_hand)
 {
-    static const int64_t shapes[][2] = {{100, 64}, {4, 40000}};
+    static const struct {
+        int64_t shape[2];
+        int axis;
+    } calls[] = {{{100, 64}, -1}, {{4, 40000}, -1}, {{2, 400000}, -1}, {{64, 1000}, 0}};
     static const kiln_row_stage stages[] = {
         {.map = "x", .type = "float", .reduce = "max(a, b)", .identity = "-INFINITY", .result = "m"},
         {.prep = "e = exp(x - m);", .map = "e", .type = "float", .reduce = "a + b",
@@ -124,58 +128,155 @@ static void run_rows(kiln_context *ctx, bool by_hand)
     o.value_count = 1;
     o.name = by_hand ? "softmax" : NULL;
     OK(kiln_row_create(ctx, "T x", "T y", stages, 2, "y = e / s", &o, &softmax, &err));
-    for (size_t k = 0; k < COUNT(shapes); k++) {
-        kiln_array *x = empty(ctx, KILN_FLOAT32, 2, shapes[k]), *y = NULL;
-        OK(kiln_rows(softmax, KILN_AXES(-1), &err, x, &y));
+    for (size_t k = 0; k < COUNT(calls); k++) {
+        kiln_array *x = empty(ctx, KILN_FLOAT32, 2, calls[k].shape), *y = NULL;
+        OK(kiln_rows(softmax, KILN_AXES(calls[k].axis), &err, x, &y));
         kiln_array_release(y);
         kiln_array_release(x);
     }
     kiln_row_destroy(softmax);
 }
 
+/* Short and long, few and many, along either axis and over all: the ways to split them. */
+static const int64_t reduced_shapes[][2] = {{1000, 128}, {200000, 4}, {4, 200000}};
+
 static void run_reductions(kiln_context *ctx)
 {
-    static const int64_t shape[] = {1000, 128};
     kiln_error err = KILN_ERROR_INIT;
-    kiln_array *x = empty(ctx, KILN_FLOAT32, 2, shape), *y[4] = {NULL};
+
+    for (size_t s = 0; s < COUNT(reduced_shapes); s++) {
+        kiln_array *x = empty(ctx, KILN_FLOAT32, 2, reduced_shapes[s]), *y[4] = {NULL};
+        OK(kiln_array_reduce(KILN_REDUCE_SUM, x, NULL, false, &y[0], &err));
+        OK(kiln_array_reduce(KILN_REDUCE_SUM, x, KILN_AXES(0), false, &y[1], &err));
+        OK(kiln_array_reduce(KILN_REDUCE_SUM, x, KILN_AXES(-1), true, &y[2], &err));
+        if (s == 0)
+            OK(kiln_array_reduce(KILN_REDUCE_ARGMAX, x, KILN_AXES(1), true, &y[3], &err));
+        for (size_t k = 0; k < COUNT(y); k++)
+            kiln_array_release(y[k]);
+        kiln_array_release(x);
+    }
+}
+
+static void run_scans(kiln_context *ctx)
+{
+    kiln_error err = KILN_ERROR_INIT;
     kiln_scan *scan = NULL;
 
-    OK(kiln_array_reduce(KILN_REDUCE_SUM, x, NULL, false, &y[0], &err));
-    OK(kiln_array_reduce(KILN_REDUCE_SUM, x, KILN_AXES(0), false, &y[1], &err));
-    OK(kiln_array_reduce(KILN_REDUCE_ARGMAX, x, KILN_AXES(1), true, &y[2], &err));
     OK(kiln_scan_create(ctx, "T x", "T y", "x", "a + b", "y = a", "0", NULL, &scan, &err));
-    OK(kiln_scan_call(scan, KILN_AXES(0), 0, &err, x, &y[3]));
+    for (size_t s = 0; s < COUNT(reduced_shapes); s += 2) {
+        kiln_array *x = empty(ctx, KILN_FLOAT32, 2, reduced_shapes[s]), *y[4] = {NULL};
+        OK(kiln_scan_call(scan, KILN_AXES(0), KILN_SCAN_REVERSE, &err, x, &y[0]));
+        OK(kiln_scan_call(scan, KILN_AXES(-1), 0, &err, x, &y[1]));
+        OK(kiln_scan_call(scan, NULL, KILN_SCAN_EXCLUSIVE, &err, x, &y[2]));
+        if (s == 0)
+            OK(kiln_array_scan(KILN_SCAN_CUMSUM, x, KILN_AXES(-1), 0, &y[3], &err));
+        for (size_t k = 0; k < COUNT(y); k++)
+            kiln_array_release(y[k]);
+        kiln_array_release(x);
+    }
     kiln_scan_destroy(scan);
-    for (size_t k = 0; k < COUNT(y); k++)
-        kiln_array_release(y[k]);
-    kiln_array_release(x);
+}
+
+/* ---- expressions ------------------------------------------------------------------------------- */
+
+/* An expression, what its line says of it behind its text, and a call: rank -1 is a number. */
+typedef struct expression {
+    const char *text, *line;
+    struct {
+        const char *name;
+        int rank;
+        int64_t shape[2];
+    } in[3];
+} expression;
+
+#define XY "\"types\":[{\"x\":\"float32\",\"y\":\"float32\"}]"
+#define AXY "\"types\":[{\"x\":\"float32\",\"a\":\"float64\",\"y\":\"float32\"}],\"scalars\":[\"a\"]"
+#define SOFTMAX "e = exp(x - max(x, axis=-1, keepdims=True)); e / sum(e, axis=-1, keepdims=True)"
+
+/* The first ones with nothing but text and types. */
+static const expression expressions[] = {
+    {"x*x + y", XY, {{"x", 1, {1000}}, {"y", 1, {1000}}}},
+    {"x*x + y", XY, {{"x", 2, {3, 5}}, {"y", 2, {3, 5}}}},
+    {"a*x + y", AXY, {{"a", -1, {0}}, {"x", 2, {7, 9}}, {"y", 2, {7, 9}}}},
+    {"sum(sqrt(x*x + y*y) * exp(-x), axis=1)", XY, {{"x", 2, {4096, 4096}}, {"y", 2, {4096, 4096}}}},
+    {"sum(x * y, axis=0), mean(x)", XY, {{"x", 2, {4096, 4096}}, {"y", 2, {4096, 4096}}}},
+    {SOFTMAX, "\"types\":[{\"x\":\"float32\"}]", {{"x", 2, {3000, 4096}}}},
+    {SOFTMAX, "\"types\":[{\"x\":\"float32\"}],\"shapes\":[[100,1000],[4,40000],[1,4000000]]",
+     {{"x", 2, {100, 1000}}}},
+    {SOFTMAX, "\"types\":[{\"x\":\"float32\"}],\"shapes\":[[4,40000]]", {{"x", 2, {4, 40000}}}},
+    {SOFTMAX, "\"types\":[{\"x\":\"float32\"}],\"shapes\":[[1,4000000]]", {{"x", 2, {1, 4000000}}}},
+    {"d = x - mean(x, axis=-1, keepdims=True); d / sqrt(mean(d*d, axis=-1, keepdims=True)) * w",
+     "\"types\":[{\"x\":\"float32\",\"w\":\"float32\"}],\"shapes\":[{\"x\":[512,768],\"w\":[768]}]",
+     {{"x", 2, {512, 768}}, {"w", 1, {768}}}},
+    {"x[1:, ::2] + y.T[:-1], argmax(x, axis=0)", XY ",\"shapes\":[{\"x\":[100,200],\"y\":[100,100]}]",
+     {{"x", 2, {100, 200}}, {"y", 2, {100, 100}}}},
+};
+
+static void run_expression(kiln_context *ctx, const expression *e)
+{
+    kiln_error err = KILN_ERROR_INIT;
+    kiln_graph *graph = NULL;
+    kiln_array *in[3] = {NULL}, *out[3] = {NULL};
+    const char *names[3];
+    kiln_arg args[6];
+    size_t count = 0, results = 0;
+
+    for (; count < COUNT(e->in) && e->in[count].name != NULL; count++) {
+        names[count] = e->in[count].name;
+        if (e->in[count].rank >= 0)
+            in[count] = empty(ctx, KILN_FLOAT32, e->in[count].rank, e->in[count].shape);
+        args[count] = in[count] != NULL ? kiln_arg_array(in[count]) : kiln_arg_float(2.5);
+    }
+    OK(kiln_graph_parse(ctx, e->text, names, count, NULL, &graph, &results, &err));
+    for (size_t k = 0; k < results; k++)
+        args[count + k] = kiln_arg_out(&out[k]);
+    OK(kiln_graph_run(graph, args, count + results, NULL, &err));
+    kiln_graph_destroy(graph);
+    for (size_t k = 0; k < COUNT(in); k++) {
+        kiln_array_release(in[k]);
+        kiln_array_release(out[k]);
+    }
+}
+
+/* ---- recorded ---------------------------------------------------------------------------------- */
+
+static void run_all(kiln_context *ctx)
+{
+    run_loops(ctx);
+    run_reductions(ctx);
+    run_scans(ctx);
+    run_rows(ctx, false);
+    /* Each second one: compiling takes its time. */
+    for (size_t k = 2; k < COUNT(expressions); k += 2)
+        run_expression(ctx, &expressions[k]);
 }
 
 static void test_warm_cuda__a_recorded_program_finds_all_of_its_kernels(void **state)
 {
+    /* Every class of layouts, and the ways of the parts that they are of. */
+    static const char *const schemes[] = {
+        "linear", "inner", "transpose", "general", "rows", "columns", "held", "reread", "split=1",
+        "split=4", "tile=32", "group=256", "group=1 ", "exclusive=1", "reverse=1",
+        "\"kind\":\"elementwise\"", "\"kind\":\"reduction\"", "\"kind\":\"scan\"", "\"kind\":\"row\""};
     const char *record = below("record.jsonl");
     char *text = NULL;
     size_t bytes = 0;
 
     (void)state;
     kiln_context *ctx = open_context(below("first"), record);
-    run_loops(ctx);
-    run_reductions(ctx);
-    run_rows(ctx, false);
+    run_all(ctx);
     kiln_context_release(ctx);
     assert_int_equal(kiln__read_file(record, 1 << 20, &text, &bytes), 0);
     const warm_result r = warm_text(text, below("second"), KILN_BACKEND_CUDA, "sm_90");
-    assert_true(r.entries >= 10 && r.kernels == r.entries && r.compiled == r.entries);
+    if (r.entries < 30 || r.kernels != r.entries || r.compiled != r.entries)
+        fail_msg("%zu lines, %zu kernels, %zu compiled", r.entries, r.kernels, r.compiled);
+    for (size_t k = 0; k < COUNT(schemes); k++)
+        if (strstr(text, schemes[k]) == NULL)
+            fail_msg("no kernel is \"%s\" in\n%s", schemes[k], text);
     assert_int_equal(warm_text(text, below("second"), KILN_BACKEND_CUDA, "sm_90").compiled, 0);
-    /* One of the kernels is for clusters of blocks, which came with sm_90. */
-    const warm_result older = warm_text(text, below("older"), KILN_BACKEND_CUDA, "sm_80");
-    assert_int_equal(older.skipped, 1);
-    assert_int_equal(older.compiled, r.entries - 1);
     kiln__free(text);
     ctx = open_context(below("second"), "");
-    run_loops(ctx);
-    run_reductions(ctx);
-    run_rows(ctx, false);
+    run_all(ctx);
     close_warm(ctx, "recorded");
 }
 
@@ -266,14 +367,18 @@ static void test_warm_cuda__rows_told_by_shapes_serve_gpus_of_every_size(void **
         "\"stages\":[{\"map\":\"x\",\"type\":\"float\",\"reduce\":\"max(a, b)\",\"identity\":"
         "\"-INFINITY\",\"result\":\"m\"},{\"prep\":\"e = exp(x - m);\",\"map\":\"e\",\"type\":"
         "\"float\",\"reduce\":\"a + b\",\"identity\":\"0\",\"result\":\"s\"}],\"values\":[{\"type\":"
-        "\"float\",\"name\":\"e\"}],\"types\":[{\"T\":\"float32\"}],\"shapes\":[[100,64],[4,40000]]}";
+        "\"float\",\"name\":\"e\"}],\"types\":[{\"T\":\"float32\"}]";
     static const int sizes[] = {6, 20, 132, 256};
+    char lines[4000];
 
     (void)state;
-    const warm_result r = warm_text(text, below("rows"), KILN_BACKEND_CUDA, "sm_90");
-    assert_true(r.kernels >= 3 && r.skipped == 0);
+    snprintf(lines, sizeof lines, "%s,\"shapes\":[[100,64],[4,40000],[2,400000]]}\n%s,\"axes\":[0],"
+             "\"shapes\":[[64,1000]]}", text, text);
+    const warm_result r = warm_text(lines, below("rows"), KILN_BACKEND_CUDA, "sm_90");
+    if (r.kernels < 4 || r.skipped > 0)
+        fail_msg("%zu kernels, %zu skipped", r.kernels, r.skipped);
     /* Rows of 40000 take a cluster. */
-    assert_true(warm_text(text, below("older_rows"), KILN_BACKEND_CUDA, "sm_80").skipped > 0);
+    assert_true(warm_text(lines, below("older_rows"), KILN_BACKEND_CUDA, "sm_80").skipped > 0);
     for (size_t u = 0; u < COUNT(sizes); u++) {
         cuda->multiprocessors = sizes[u];
         kiln_context *ctx = open_context(below("rows"), "");
@@ -281,6 +386,30 @@ static void test_warm_cuda__rows_told_by_shapes_serve_gpus_of_every_size(void **
         close_warm(ctx, "rows");
     }
     cuda->multiprocessors = 132;
+}
+
+static void test_warm_cuda__expressions_serve_graphs_on_gpus_of_every_size(void **state)
+{
+    static const int sizes[] = {6, 20, 132, 256};
+    kiln__buf lines = KILN__BUF_INIT;
+
+    (void)state;
+    for (size_t k = 0; k < COUNT(expressions); k++)
+        kiln__buf_printf(&lines, "{\"kind\":\"expression\",\"text\":\"%s\",%s}\n", expressions[k].text,
+                         expressions[k].line);
+    assert_false(lines.failed);
+    const warm_result r = warm_text(lines.text, below("graphs"), KILN_BACKEND_CUDA, "sm_90");
+    assert_true(r.kernels > 15);
+    for (size_t u = 0; u < COUNT(sizes); u++) {
+        cuda->multiprocessors = sizes[u];
+        for (size_t k = 0; k < COUNT(expressions); k++) {
+            kiln_context *ctx = open_context(below("graphs"), "");
+            run_expression(ctx, &expressions[k]);
+            close_warm(ctx, expressions[k].text);
+        }
+    }
+    cuda->multiprocessors = 132;
+    kiln__buf_clear(&lines);
 }
 
 /* ---- the program ------------------------------------------------------------------------------- */
@@ -320,6 +449,7 @@ int main(void)
         cmocka_unit_test(test_warm_cuda__the_shortest_line_serves_common_calls),
         cmocka_unit_test(test_warm_cuda__shapes_serve_gpus_of_every_size),
         cmocka_unit_test(test_warm_cuda__rows_told_by_shapes_serve_gpus_of_every_size),
+        cmocka_unit_test(test_warm_cuda__expressions_serve_graphs_on_gpus_of_every_size),
     };
     const char *id = NULL;
 
