@@ -280,6 +280,12 @@ static void test_core__buf_grows_and_keeps_every_byte(void **state)
     kiln__buf b = KILN__BUF_INIT;
     char *text = NULL;
 
+    kiln__buf_put_number(&b, 0);
+    kiln__buf_put_number(&b, -10);
+    kiln__buf_put_number(&b, INT64_MAX);
+    kiln__buf_put_number(&b, INT64_MIN);
+    assert_string_equal(b.text, "0-109223372036854775807-9223372036854775808");
+    kiln__buf_clear(&b);
     for (int k = 0; k < 5000; k++) {
         kiln__buf_printf(&b, "%04d", k);
         kiln__buf_puts(&b, ",");

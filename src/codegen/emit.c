@@ -352,7 +352,7 @@ static const struct {
 
 static bool same(const char *name, const char *text, size_t bytes)
 {
-    return strlen(name) == bytes && memcmp(name, text, bytes) == 0;
+    return name[0] == text[0] && strlen(name) == bytes && memcmp(name, text, bytes) == 0;
 }
 
 static int item(void *state, const char *list, size_t bytes, int nth)
@@ -505,7 +505,7 @@ static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__b
     };
     for (size_t r = 0; r < KILN_COUNT_OF(rows); r++) {
         if (same(rows[r].name, name, bytes)) {
-            kiln__buf_printf(out, "%lld", (long long)rows[r].value);
+            kiln__buf_put_number(out, rows[r].value);
             return true;
         }
     }
@@ -564,8 +564,8 @@ static void put_snippet(const emitter *e, kiln__snippet_kind kind, kiln__buf *ou
 {
     size_t line = 1;
     kiln__buf_printf(out, "#line 1 \"%s\"\n%s\n", kiln__snippet_name(kind), e->def->snippet[kind]);
-    for (size_t k = 0; k < out->length && !out->failed; k++)
-        line += out->text[k] == '\n';
+    for (const char *at = out->text; !out->failed && (at = strchr(at, '\n')) != NULL; at++)
+        line++;
     kiln__buf_printf(out, "#line %zu \"kiln.generated\"\n", line + 1);
     if (kind == KILN__SNIPPET_LOOP_PREP || kind == KILN__SNIPPET_OP ||
         kind == KILN__SNIPPET_AFTER_LOOP || kind == KILN__SNIPPET_POST ||

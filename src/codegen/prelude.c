@@ -43,9 +43,9 @@ static bool next_word(const char **list, const char **word, size_t *bytes)
     while (**list == ' ')
         (*list)++;
     *word = *list;
-    while (**list != '\0' && **list != ' ')
-        (*list)++;
-    *bytes = (size_t)(*list - *word);
+    const char *blank = strchr(*list, ' ');
+    *bytes = blank != NULL ? (size_t)(blank - *list) : strlen(*list);
+    *list += *bytes;
     return *bytes != 0;
 }
 
@@ -133,11 +133,14 @@ static bool vetoed(const kiln__definition *def, const char *list)
 static bool triggered(const selection *chosen, const section *s, const kiln__definition *def,
                       const bool *may_begin)
 {
-    const char *list = s->triggers, *term;
-    size_t bytes;
-    while (next_word(&list, &term, &bytes))
-        if (may_begin[(unsigned char)term[0]] && term_holds(chosen, def, term, bytes))
+    const char *term = s->triggers;
+    while (term != NULL) {
+        if (may_begin[(unsigned char)term[0]] &&
+            term_holds(chosen, def, term, strcspn(term, " ")))
             return !vetoed(def, s->triggers);
+        term = strchr(term, ' ');
+        term += term != NULL;
+    }
     return false;
 }
 
@@ -172,17 +175,14 @@ static void take_for_variant(selection *chosen, const kiln__definition *def, con
 
 static void put_section(const section *s, kiln__buf *out)
 {
-    static const char folder[] = "prelude/";
     if (s->file[0] == '=') {
-        kiln__buf_printf(out, "%s\n", s->file + 1);
+        kiln__buf_puts(out, s->file + 1);
+        kiln__buf_putc(out, '\n');
         return;
     }
-    for (size_t f = 0; f < kiln__template_file_count; f++) {
-        const char *path = kiln__template_files[f].path;
-        if (strncmp(path, folder, sizeof folder - 1) == 0 &&
-            strcmp(path + sizeof folder - 1, s->file) == 0)
-            kiln__buf_put(out, kiln__template_files[f].text, kiln__template_files[f].bytes);
-    }
+    const struct kiln__template_file *f = kiln__template_find("prelude/", s->file);
+    if (f != NULL)
+        kiln__buf_put(out, f->text, f->bytes);
 }
 
 void kiln__prelude_put(const kiln__definition *def, const kiln__variant *v, kiln__buf *out)

@@ -14,7 +14,7 @@ enum { REGISTERS = 65536, REGISTERS_BESIDE = 32, RESIDENT_THREADS = 1024, LATE_W
 
 static bool same(const char *name, const char *text, size_t bytes)
 {
-    return strlen(name) == bytes && memcmp(name, text, bytes) == 0;
+    return name[0] == text[0] && strlen(name) == bytes && memcmp(name, text, bytes) == 0;
 }
 
 static bool is_input(const kiln__row_emit *e, size_t p)

@@ -186,12 +186,17 @@ static bool read_type(const parser *p, size_t begin, size_t end, char *text, siz
     *placeholder_out = 0;
     *dtype_out = KILN_DTYPE_NONE;
     text[0] = '\0';
-    for (size_t k = begin; k < end && length < text_bytes; k++) {
-        bool blank = k > begin && is_word_token(p, k) && is_word_token(p, k - 1);
-        length += (size_t)snprintf(text + length, text_bytes - length, "%s%s", blank ? " " : "",
-                                   kiln__token_text(&p->tokens, k));
+    for (size_t k = begin; k < end; k++) {
+        const bool blank = k > begin && is_word_token(p, k) && is_word_token(p, k - 1);
+        const char *word = kiln__token_text(&p->tokens, k);
+        for (size_t c = 0; c < blank + strlen(word); c++) {
+            if (length + 1 >= text_bytes)
+                return false;
+            text[length++] = c < blank ? ' ' : word[c - blank];
+            text[length] = '\0';
+        }
     }
-    if (begin == end || length >= text_bytes)
+    if (begin == end)
         return false;
     if (end - begin == 1 && is_placeholder(text)) {
         *placeholder_out = text[0];

@@ -46,6 +46,8 @@ static line read_line(const expander *x, size_t at)
 
     l.bytes = (size_t)(stop - l.text);
     l.next = (size_t)(stop - x->text) + (end != NULL);
+    while (stop - p > 4 && memcmp(p, "    ", 4) == 0)
+        p += 4;
     while (p < stop && is_blank(*p))
         p++;
     if (stop - p < 3 || p[0] != '/' || p[1] != '/')
@@ -70,7 +72,7 @@ static line read_line(const expander *x, size_t at)
 
 static bool is_word(const line *l, const char *word)
 {
-    return l->word != NULL && l->word_bytes == strlen(word) &&
+    return l->word != NULL && l->word[0] == word[0] && l->word_bytes == strlen(word) &&
            memcmp(l->word, word, l->word_bytes) == 0;
 }
 
@@ -83,22 +85,27 @@ static kiln_status broken(const expander *x, const line *l, const char *why)
                       (int)(l->bytes > 100 ? 100 : l->bytes), l->text);
 }
 
-/* Offset of the `else` (if `stop_at_else`) or `end` line that closes the block whose body begins
- * at `at`; SIZE_MAX when there is none. */
-static size_t find_close(const expander *x, size_t at, bool stop_at_else)
+/* The block whose body begins at `at`: offset of its `end` line, SIZE_MAX when there is none; and
+ * in `otherwise` that of its `else` line, or of the `end` again. */
+static size_t find_close(const expander *x, size_t at, size_t *otherwise)
 {
     int depth = 0;
+    *otherwise = SIZE_MAX;
     while (at < x->bytes) {
         line l = read_line(x, at);
         if (is_word(&l, "for") || is_word(&l, "if"))
             depth++;
-        else if (depth == 0 && stop_at_else && is_word(&l, "else"))
-            return at;
+        else if (depth == 0 && *otherwise == SIZE_MAX && is_word(&l, "else"))
+            *otherwise = at;
         else if (is_word(&l, "end") && depth-- == 0)
-            return at;
+            break;
         at = l.next;
     }
-    return SIZE_MAX;
+    if (at >= x->bytes)
+        return SIZE_MAX;
+    if (*otherwise == SIZE_MAX)
+        *otherwise = at;
+    return at;
 }
 
 /* Append a line's text with its ${values} put in. */
@@ -146,11 +153,11 @@ static kiln_status expand_for(expander *x, const line *l, size_t body, size_t cl
     }
 }
 
-static kiln_status expand_if(expander *x, const line *l, size_t body, size_t close)
+static kiln_status expand_if(expander *x, const line *l, size_t body, size_t otherwise,
+                             size_t close)
 {
     bool negate = l->rest_bytes > 0 && l->rest[0] == '!';
     int answer = x->env->test(x->env->state, l->rest + negate, l->rest_bytes - negate);
-    size_t otherwise = find_close(x, body, true);
     if (answer < 0)
         return broken(x, l, "unknown condition");
     if ((answer != 0) != negate)
@@ -158,17 +165,34 @@ static kiln_status expand_if(expander *x, const line *l, size_t body, size_t clo
     return otherwise == close ? KILN_OK : expand_range(x, read_line(x, otherwise).next, close);
 }
 
+const struct kiln__template_file *kiln__template_find(const char *folder, const char *name)
+{
+    const size_t bytes = strlen(folder);
+    size_t low = 0, high = kiln__template_file_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const struct kiln__template_file *f = &kiln__template_files[middle];
+        int order = strncmp(folder, f->path, bytes);
+        if (order == 0)
+            order = strcmp(name, f->path + bytes);
+        if (order == 0)
+            return f;
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return NULL;
+}
+
 static kiln_status expand_file(const char *path, int depth, const kiln__template_env *env,
                                kiln__buf *out, kiln_error *err)
 {
-    for (size_t i = 0; i < kiln__template_file_count; i++) {
-        const struct kiln__template_file *f = &kiln__template_files[i];
-        if (strcmp(f->path, path) == 0) {
-            expander x = {path, f->text, f->bytes, depth, env, out, err};
-            return expand_range(&x, 0, f->bytes);
-        }
-    }
-    return kiln__fail(err, KILN_ERR_INTERNAL, "there is no template %s", path);
+    const struct kiln__template_file *f = kiln__template_find("", path);
+    if (f == NULL)
+        return kiln__fail(err, KILN_ERR_INTERNAL, "there is no template %s", path);
+    expander x = {path, f->text, f->bytes, depth, env, out, err};
+    return expand_range(&x, 0, f->bytes);
 }
 
 static kiln_status expand_insert(expander *x, const line *l)
@@ -200,10 +224,11 @@ static kiln_status expand_range(expander *x, size_t at, size_t end)
         } else if (is_word(&l, "insert")) {
             status = expand_insert(x, &l);
         } else if (is_word(&l, "for") || is_word(&l, "if")) {
-            size_t close = find_close(x, at, false);
+            size_t otherwise, close = find_close(x, at, &otherwise);
             if (close == SIZE_MAX)
                 return broken(x, &l, "no matching end");
-            status = is_word(&l, "for") ? expand_for(x, &l, at, close) : expand_if(x, &l, at, close);
+            status = is_word(&l, "for") ? expand_for(x, &l, at, close)
+                                        : expand_if(x, &l, at, otherwise, close);
             at = read_line(x, close).next;
         } else {
             status = broken(x, &l, "unknown directive");

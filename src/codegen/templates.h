@@ -19,4 +19,8 @@ struct kiln__template_file {
 extern const struct kiln__template_file kiln__template_files[];
 extern const size_t kiln__template_file_count;
 
+/* The file of this path, made of `folder` (with its slash, or "") and `name`; NULL when there is
+ * none. In template.c. */
+const struct kiln__template_file *kiln__template_find(const char *folder, const char *name);
+
 #endif

@@ -164,8 +164,10 @@ kiln_status kiln_context_create(const kiln_context_options *opts, kiln_context *
     KILN_TRY(make_recorder(ctx, o.record, err));
     /* Here a tenth of a millisecond is lost in the driver's start; in the first call it would be
      * most of what a kernel from the disk cache costs. Whoever needs the compiler asks again. */
-    if (kiln__device_info(ctx->device)->backend == KILN_BACKEND_CUDA)
+    if (kiln__device_info(ctx->device)->backend == KILN_BACKEND_CUDA) {
         (void)kiln__compiler_identity(KILN_BACKEND_CUDA, &compiler, NULL);
+        kiln__map_own_code();
+    }
 
     *out = ctx;
     ctx = NULL; /* The caller owns it now. */

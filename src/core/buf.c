@@ -102,6 +102,20 @@ void kiln__buf_printf(kiln__buf *b, const char *fmt, ...)
     va_end(ap);
 }
 
+void kiln__buf_put_number(kiln__buf *b, int64_t number)
+{
+    char digits[24];
+    size_t at = sizeof digits;
+    uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+
+    do {
+        digits[--at] = (char)('0' + rest % 10);
+    } while ((rest /= 10) != 0);
+    if (number < 0)
+        digits[--at] = '-';
+    kiln__buf_put(b, digits + at, sizeof digits - at);
+}
+
 char *kiln__buf_take(kiln__buf *b)
 {
     char *text = NULL;

@@ -74,6 +74,7 @@ typedef struct kiln__buf {
 void kiln__buf_put(kiln__buf *b, const char *text, size_t bytes);
 void kiln__buf_puts(kiln__buf *b, const char *text);
 void kiln__buf_putc(kiln__buf *b, char c);
+void kiln__buf_put_number(kiln__buf *b, int64_t number); /* decimal */
 void kiln__buf_printf(kiln__buf *b, const char *fmt, ...) KILN_PRINTF(2, 3);
 void kiln__buf_vprintf(kiln__buf *b, const char *fmt, va_list ap);
 /* The text (never NULL unless failed), whose ownership moves to the caller; `b` is empty again. */
@@ -111,6 +112,9 @@ int kiln__read_file(const char *path, size_t max_bytes, char **data_out, size_t 
 bool kiln__file_identity(const char *path, char out[64]);
 /* How often this process has been forked into (0 in the process that loaded kiln). */
 unsigned kiln__fork_generation(void);
+/* Map the pages of kiln's own code and constants that are in the page cache, in one system call
+ * instead of a fault each. Changes nothing else; where it cannot be done, it is not. */
+void kiln__map_own_code(void);
 /* $name, or NULL when unset or empty. */
 const char *kiln__env(const char *name);
 

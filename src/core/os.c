@@ -10,8 +10,10 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -36,6 +38,47 @@ __attribute__((constructor)) static void watch_forks(void)
 unsigned kiln__fork_generation(void)
 {
     return atomic_load_explicit(&fork_count, memory_order_relaxed);
+}
+
+/* ---- pages of our own ---- */
+
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22 /* Linux 5.14; older kernels answer EINVAL */
+#endif
+
+/* Built into a large program, kiln is a small part of a segment: what is this near to it is ours. */
+#define OWN_CODE_REACH ((uintptr_t)1 << 20)
+
+static int map_if_own(struct dl_phdr_info *object, size_t bytes, void *unused)
+{
+    const uintptr_t here = (uintptr_t)&kiln__map_own_code, page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    bool own = false;
+
+    (void)bytes;
+    (void)unused;
+    for (int k = 0; k < object->dlpi_phnum; k++) {
+        const uintptr_t start = object->dlpi_addr + object->dlpi_phdr[k].p_vaddr;
+        own |= object->dlpi_phdr[k].p_type == PT_LOAD && here >= start &&
+               here - start < object->dlpi_phdr[k].p_memsz;
+    }
+    for (int k = 0; own && k < object->dlpi_phnum; k++) {
+        const ElfW(Phdr) *segment = &object->dlpi_phdr[k];
+        uintptr_t from = object->dlpi_addr + segment->p_vaddr, to = from + segment->p_memsz;
+
+        if (segment->p_type != PT_LOAD || (segment->p_flags & PF_W) != 0)
+            continue;
+        from = from + OWN_CODE_REACH < here ? here - OWN_CODE_REACH : from;
+        to = to > here + OWN_CODE_REACH ? here + OWN_CODE_REACH : to;
+        from &= ~(page - 1);
+        if (from < to)
+            (void)madvise((void *)from, to - from, MADV_POPULATE_READ);
+    }
+    return own;
+}
+
+void kiln__map_own_code(void)
+{
+    (void)dl_iterate_phdr(map_if_own, NULL);
 }
 
 /* ---- time and environment ---- */
