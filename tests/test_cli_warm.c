@@ -163,6 +163,85 @@ static void test_cli_warm__a_failure_is_told_and_the_rest_is_compiled(void **sta
     expect_numbers(kiln__cpu_target(), 0, 1, 4, 0);
 }
 
+/* ---- expressions ------------------------------------------------------------------------------- */
+
+static void test_cli_warm__an_expression_is_warm_for_eval(void **state)
+{
+    (void)state;
+    KILN("run", "--device", "cpu", "--out", "float32 z", "--op", "z = i", "--size", "6", "-o", "x.npy");
+    EXPECT_DONE();
+    cli_write("m.jsonl",
+              "{\"kind\":\"expression\",\"text\":\"sum(x * y), x - a\",\"types\":[{\"x\":\"float32\","
+              "\"y\":\"float32\",\"a\":\"float32\"}],\"scalars\":[\"a\"],\"shapes\":[[6]]}\n"
+              "{\"kind\":\"expression\",\"text\":\"x * 2 + 1\",\"types\":[{\"x\":\"float32\"}]}\n");
+    KILN("warm", "m.jsonl", "--cpu", "--cache", "evals", "--json");
+    EXPECT_DONE();
+    expect_numbers(kiln__cpu_target(), 3, 0, 0, 0);
+    KILN("warm", "m.jsonl", "--cpu", "--cache", "evals", "--json");
+    EXPECT_DONE();
+    expect_numbers(kiln__cpu_target(), 0, 3, 0, 0);
+    char *before = strdup(getenv("KILN_CACHE_DIR"));
+    setenv("KILN_CACHE_DIR", "evals", 1);
+    setenv("KILN_CXX", "/nowhere/c++", 1);
+    KILN("eval", "--device", "cpu", "sum(x * y), x - a", "y=x.npy", "a=2.5", "x=x.npy");
+    EXPECT_DONE();
+    assert_string_equal(cli.out, "result 1 =\n55.0\nresult 2 =\n[-2.5 -1.5 -0.5  0.5  1.5  2.5]\n");
+    KILN("eval", "--device", "cpu", "x * 2 + 1", "x=x.npy");
+    EXPECT_DONE();
+    assert_string_equal(cli.out, "[ 1.  3.  5.  7.  9. 11.]\n");
+    unsetenv("KILN_CXX");
+    setenv("KILN_CACHE_DIR", before, 1);
+    free(before);
+}
+
+static void test_cli_warm__what_is_wrong_with_an_expression_is_shown_in_its_place(void **state)
+{
+#define X1 "{\"kind\":\"expression\",\"text\":\""
+#define X2 "\",\"types\":[{\"x\":\"float32\"}]"
+    static const struct {
+        const char *line, *said;
+    } rows[] = {
+        /* In the text: its own line and caret, and the column of the manifest's line, which an
+         * escape has moved. */
+        {X1 "x + sqr(x)" X2 "}", "m.jsonl:1:34: expression, column 5: there is no function `sqr`\n"
+                                 "x + sqr(x)\n    ^~~\n"},
+        {X1 "\\u0078 + y" X2 "}", "m.jsonl:1:39: expression, column 5: `y` is not defined\nx + y\n    ^\n"},
+        {X1 "x +" X2 "}", "m.jsonl:1:33: expression, column 4: an operand is missing at the end\n"
+                          "x +\n   ^\n"},
+        {X1 "" X2 "}", "m.jsonl:1:30: expression, column 1: an operand is missing at the end\n"},
+        {X1 "3 + 4\",\"types\":[{}]}", "m.jsonl:1:30: expression, column 1: this result is a plain number"},
+        {X1 "x[1:] + x" X2 ",\"shapes\":[[4]]}", "m.jsonl:1:36: graph \"kiln_graph\": add (expression:7): "
+         "shapes (3,) and (4,) do not broadcast together\nx[1:] + x\n      ^\n"},
+        {X1 "sum(x, axis=5)" X2 "}", "m.jsonl:1:30: graph \"kiln_graph\": sum (expression:1): axis 5 is "
+         "out of range for rank 2; this is for inputs of 4096 x 4096, since the line gives no \"shapes\""},
+        {X1 "bitwise_and(x, 1)" X2 "}", "m.jsonl:1:30: graph \"kiln_graph\": bitwise_and (expression:1): "
+         "bitwise_and does not take float32 and a plain number\n"},
+        /* In the line. */
+        {X1 "x" X2 ",\"name\":\"a b\"}", "m.jsonl:1:67: `a b` is no name of a graph\n"},
+        {X1 "x + 1\",\"types\":[{\"x\":\"int8\",\"z\":\"int8\"}]}",
+         "m.jsonl:1:59: `z` is not used by the expression\n"},
+        {X1 "x\",\"types\":[{\"x y\":\"int8\"}]}", "m.jsonl:1:44: `x y` is no name of an input\n"},
+        {X1 "x" X2 ",\"scalars\":[\"y\"]}", "m.jsonl:1:71: `y` has no dtype in \"types\"\n"},
+        {X1 "x" X2 ",\"shapes\":[{\"y\":[3]}]}", "m.jsonl:1:71: `y` has no dtype in \"types\"\n"},
+        {X1 "x" X2 ",\"shapes\":[{}]}", "m.jsonl:1:69: the shape of `x` is missing\n"},
+        {X1 "x" X2 ",\"scalars\":[\"x\"],\"shapes\":[{\"x\":[3]}]}",
+         "m.jsonl:1:87: `x` is a number and has no shape\n"},
+    };
+
+    (void)state;
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        char said[400];
+        snprintf(said, sizeof said, "kiln: %s", rows[r].said);
+        cli_write("m.jsonl", rows[r].line);
+        KILN("warm", "m.jsonl", "--cpu", "--cache", "wrong", "--json");
+        EXPECT_FAILED(1, said);
+        expect_numbers(kiln__cpu_target(), 0, 0, 1, 0);
+        EXPECT_OUT("\"line\": 1");
+    }
+}
+
+/* ---- whole files ------------------------------------------------------------------------------- */
+
 static void test_cli_warm__a_bad_line_stops_it_before_anything_is_compiled(void **state)
 {
     (void)state;
@@ -396,6 +475,8 @@ int main(void)
         cmocka_unit_test(test_cli_warm__what_was_recorded_is_warm_elsewhere),
         cmocka_unit_test(test_cli_warm__a_bundle_holds_what_the_manifests_name),
         cmocka_unit_test(test_cli_warm__a_failure_is_told_and_the_rest_is_compiled),
+        cmocka_unit_test(test_cli_warm__an_expression_is_warm_for_eval),
+        cmocka_unit_test(test_cli_warm__what_is_wrong_with_an_expression_is_shown_in_its_place),
         cmocka_unit_test(test_cli_warm__a_bad_line_stops_it_before_anything_is_compiled),
         cmocka_unit_test(test_cli_warm__standard_input_is_a_manifest),
         cmocka_unit_test(test_cli_warm__a_killed_worker_costs_one_try),
