@@ -3,8 +3,8 @@
  *
  *     check the usage > load NAME=VALUEs > parse > run, time, explain or show source
  *
- * What it does as `kiln run` does is in job.c; the job has no signature here, and its arrays are
- * the inputs, then the results.
+ * What it does as `kiln run` does is in job.c. The job has no signature here; its arrays are the
+ * inputs, then the results.
  */
 #include "job.h"
 
@@ -77,13 +77,12 @@ static int check_input(struct eval *e, const char *word)
 static int check_words(struct eval *e)
 {
     const struct invocation *v = e->j.v;
-    const char *runs = invocation_get(v, OPTION_TIME);
     int result = check_modes(v);
 
     if (result == TOOL_DONE && v->args.count == 0)
         return usage_error(v->command, "an expression is missing");
-    if (runs != NULL && !count_parse(runs, false, 1000000, &e->j.run_count))
-        return usage_error(v->command, "--time %s is no number of runs (1 to 1000000)", runs);
+    if (result == TOOL_DONE)
+        result = job_check_time(&e->j);
     for (size_t k = 1; k < v->args.count && result == TOOL_DONE; k++)
         result = check_input(e, v->args.items[k]);
     e->text = v->args.count > 0 ? v->args.items[0] : "";
@@ -92,7 +91,7 @@ static int check_words(struct eval *e)
 
 /* ---- making things --------------------------------------------------------------------------- */
 
-static kiln_status prepare(struct eval *e)
+static kiln_status make(struct eval *e)
 {
     struct job *j = &e->j;
     kiln_status status = KILN_OK;
@@ -135,56 +134,34 @@ static kiln_status show_sources(struct eval *e)
     return status;
 }
 
-/* Print the results, or write them where -o says. */
-static kiln_status deliver(struct eval *e)
+static kiln_status prepare(struct job *j, kiln_launch **launch)
 {
-    struct job *j = &e->j;
-    const struct texts *files = &j->v->option[OPTION_OUTPUT];
-    kiln_status status = KILN_OK;
+    const struct eval *e = (const struct eval *)j;
+    return kiln_graph_prepare(e->graph, j->args, arg_count(e), NULL, launch, &j->err);
+}
 
-    for (size_t k = 0; k < e->result_count; k++) {
-        const kiln_array *a = j->arrays[e->input_count + k];
-        if (files->count > 0) {
-            KILN_TRY(kiln_array_save_npy(a, files->items[k], &j->err));
-        } else if (j->run_count == 0) {
-            char *text = NULL;
-            KILN_TRY(kiln_array_to_string(a, &text, &j->err));
-            if (e->result_count > 1)
-                printf("result %zu =\n", k + 1);
-            puts(text);
-            kiln_free(text);
-        }
-    }
-done:
-    return status;
+static kiln_status run(struct job *j)
+{
+    const struct eval *e = (const struct eval *)j;
+    return kiln_graph_run(e->graph, j->args, arg_count(e), NULL, &j->err);
 }
 
 static kiln_status execute(struct eval *e)
 {
+    static const job_kind kind = {.prepare = prepare, .run = run};
     struct job *j = &e->j;
-    kiln_status status = KILN_OK;
-    kiln_launch *launch = NULL;
+    const bool dot = invocation_get(j->v, OPTION_DOT) != NULL;
     char *text = NULL;
+    kiln_status status = KILN_OK;
 
     if (invocation_get(j->v, OPTION_SHOW_SOURCE) != NULL)
         return show_sources(e);
-    if (invocation_get(j->v, OPTION_EXPLAIN) != NULL || invocation_get(j->v, OPTION_DOT) != NULL) {
-        const bool dot = invocation_get(j->v, OPTION_DOT) != NULL;
-        KILN_TRY((dot ? kiln_graph_dot : kiln_graph_explain)(e->graph, j->args, arg_count(e), &text,
-                                                             &j->err));
+    if (!dot && invocation_get(j->v, OPTION_EXPLAIN) == NULL)
+        return job_run(j, &kind, e->input_count, e->result_count);
+    status = (dot ? kiln_graph_dot : kiln_graph_explain)(e->graph, j->args, arg_count(e), &text,
+                                                         &j->err);
+    if (status == KILN_OK)
         job_print_source(text);
-        goto done;
-    }
-    if (j->run_count > 0) {
-        KILN_TRY(kiln_graph_prepare(e->graph, j->args, arg_count(e), NULL, &launch, &j->err));
-        KILN_TRY(job_time(j, launch));
-    } else {
-        KILN_TRY(kiln_graph_run(e->graph, j->args, arg_count(e), NULL, &j->err));
-    }
-    KILN_TRY(kiln_context_synchronize(j->ctx, &j->err));
-    KILN_TRY(deliver(e));
-done:
-    kiln_launch_destroy(launch);
     return status;
 }
 
@@ -206,7 +183,7 @@ int command_eval(const struct invocation *v)
     const size_t files = v->option[OPTION_OUTPUT].count;
     int result = check_words(&e);
 
-    if (result == TOOL_DONE && prepare(&e) != KILN_OK)
+    if (result == TOOL_DONE && make(&e) != KILN_OK)
         result = TOOL_FAILED;
     if (result == TOOL_DONE && files > 0 && files != e.result_count)
         result = usage_error(v->command, "%zu result%s, but %zu times -o", e.result_count,

@@ -1,5 +1,5 @@
 /*
- * job.c - what `kiln run` and `kiln reduce` do alike: ARGs, --type, timing, outputs. See job.h.
+ * job.c - the steps of a command that runs a kernel: ARGs, --type, timing, outputs. See job.h.
  */
 #include "job.h"
 
@@ -7,21 +7,31 @@
 
 #include "array/array.h"
 
-size_t job_output_count(const struct job *j)
+static size_t output_count(const struct job *j)
 {
     return j->def->param_count - j->def->input_count;
 }
 
 /* ---- usage ---- */
 
-int job_check_words(struct job *j)
+int job_check_time(struct job *j)
 {
-    const struct invocation *v = j->v;
-    const char *runs = invocation_get(v, OPTION_TIME);
+    const char *runs = invocation_get(j->v, OPTION_TIME);
 
     if (runs != NULL && !count_parse(runs, false, 1000000, &j->run_count))
-        return usage_error(v->command, "--time %s is no number of runs (1 to 1000000)", runs);
-    if (runs != NULL && invocation_get(v, OPTION_SHOW_SOURCE) != NULL)
+        return usage_error(j->v->command, "--time %s is no number of runs (1 to 1000000)", runs);
+    return TOOL_DONE;
+}
+
+/* --time, --show-source and the form of every ARG. */
+static int check_words(struct job *j)
+{
+    const struct invocation *v = j->v;
+    const int result = job_check_time(j);
+
+    if (result != TOOL_DONE)
+        return result;
+    if (j->run_count > 0 && invocation_get(v, OPTION_SHOW_SOURCE) != NULL)
         return usage_error(v->command, "--time and --show-source exclude each other");
     for (size_t k = 0; k < v->args.count; k++) {
         const char *text = v->args.items[k];
@@ -62,16 +72,23 @@ static int check_counts(const struct job *j)
     if (given != wanted && given != j->def->param_count)
         return usage_error(v->command, "%s and %s take %zu ARGs, or %zu with the outputs; got %zu",
                            inputs, outputs, wanted, j->def->param_count, given);
-    if (files != 0 && files != job_output_count(j))
+    if (files != 0 && files != output_count(j))
         return usage_error(v->command, "%s, but %zu times -o", outputs, files);
     return TOOL_DONE;
 }
 
-int job_define(struct job *j, const kiln__definition_request *request)
+void job_define_fold(struct job *j, const char *name, kiln__definition_request *request)
 {
-    if (kiln__definition_create(request, &j->def, &j->err) != KILN_OK)
-        return TOOL_FAILED;
-    return check_counts(j);
+    const struct invocation *v = j->v;
+
+    request->name = invocation_get_or(v, OPTION_NAME, name);
+    request->in = invocation_get(v, OPTION_IN);
+    request->out = invocation_get(v, OPTION_OUT);
+    request->snippet[KILN__SNIPPET_PREAMBLE] = invocation_get(v, OPTION_PREAMBLE);
+    request->snippet[KILN__SNIPPET_MAP] = invocation_get(v, OPTION_MAP);
+    request->snippet[KILN__SNIPPET_REDUCE] = invocation_get_or(v, OPTION_REDUCE, "a + b");
+    request->snippet[KILN__SNIPPET_POST] = invocation_get(v, OPTION_POST);
+    request->reduction = true;
 }
 
 /* ---- making things ---- */
@@ -103,7 +120,8 @@ kiln_status job_load(struct job *j, const char *text, kiln_array **array, kiln_a
     return status;
 }
 
-kiln_status job_load_args(struct job *j)
+/* ARGs become arguments; outputs without an ARG are left for the kernel to allocate. */
+static kiln_status load_args(struct job *j)
 {
     const struct texts *args = &j->v->args;
 
@@ -191,13 +209,13 @@ static kiln_status number_to_array(struct job *j, size_t k, kiln_dtype dtype)
  * this order; so an output of that type is allocated here, and where there is none, the numbers
  * of that type are given as arrays.
  */
-static kiln_status bind_placeholder(struct job *j, char letter, kiln_dtype dtype, job_shape shape_of,
-                                    void *user, bool *made)
+static kiln_status bind_placeholder(struct job *j, const job_kind *kind, char letter,
+                                    kiln_dtype dtype)
 {
     const kiln__definition *def = j->def;
     int64_t shape[KILN_RANK_MAX];
     int rank = 0;
-    bool bound = false, has_shape = shape_of(user, &rank, shape);
+    bool bound = false, has_shape = kind->shape(j, &rank, shape);
     kiln_status status = KILN_OK;
 
     for (size_t k = 0; k < def->param_count; k++) {
@@ -214,7 +232,7 @@ static kiln_status bind_placeholder(struct job *j, char letter, kiln_dtype dtype
         if (def->params[k].placeholder != letter || def->params[k].raw || !has_shape)
             continue;
         KILN_TRY(kiln_array_empty(j->ctx, dtype, rank, shape, &j->arrays[k], &j->err));
-        bound = *made = true;
+        bound = j->made_output = true;
     }
     for (size_t k = 0; k < def->input_count && !bound; k++)
         if (def->params[k].placeholder == letter && !def->params[k].raw)
@@ -223,12 +241,12 @@ done:
     return status;
 }
 
-int job_apply_types(struct job *j, job_shape shape, void *user, bool *made)
+/* Apply every --type. TOOL_USAGE for a word that is none; TOOL_FAILED fills j->err. */
+static int apply_types(struct job *j, const job_kind *kind)
 {
     const struct texts *types = &j->v->option[OPTION_TYPE];
     const int command = j->v->command;
 
-    *made = false;
     for (size_t t = 0; t < types->count; t++) {
         const char *text = types->items[t];
         bool used = false;
@@ -241,7 +259,7 @@ int job_apply_types(struct job *j, job_shape shape, void *user, bool *made)
             used = used || j->def->params[k].placeholder == text[0];
         if (!used)
             return usage_error(command, "--type %s: no parameter is of type %c", text, text[0]);
-        if (bind_placeholder(j, text[0], dtype, shape, user, made) != KILN_OK)
+        if (bind_placeholder(j, kind, text[0], dtype) != KILN_OK)
             return TOOL_FAILED;
     }
     return TOOL_DONE;
@@ -313,7 +331,9 @@ static void print_time(const struct job *j, double median_ms)
            bytes / (median_ms * 1e6));
 }
 
-kiln_status job_time(struct job *j, kiln_launch *launch)
+/* Median of j->run_count samples, each of as many launches as make waiting for the device
+ * invisible. */
+static kiln_status time_launch(struct job *j, kiln_launch *launch)
 {
     kiln_status status = KILN_OK;
     size_t count = (size_t)j->run_count;
@@ -336,26 +356,94 @@ done:
     return status;
 }
 
-kiln_status job_deliver(struct job *j)
+/* Print the results, or write them where -o says. */
+static kiln_status deliver(struct job *j, size_t first, size_t count)
 {
     const struct texts *files = &j->v->option[OPTION_OUTPUT];
     kiln_status status = KILN_OK;
 
-    for (size_t k = 0; k < job_output_count(j); k++) {
-        size_t p = j->def->input_count + k;
+    for (size_t k = 0; k < count; k++) {
+        const kiln_array *a = j->arrays[first + k];
         if (files->count > 0) {
-            KILN_TRY(kiln_array_save_npy(j->arrays[p], files->items[k], &j->err));
+            KILN_TRY(kiln_array_save_npy(a, files->items[k], &j->err));
         } else if (j->run_count == 0) {
             char *text = NULL;
-            KILN_TRY(kiln_array_to_string(j->arrays[p], &text, &j->err));
-            if (job_output_count(j) > 1)
-                printf("%s =\n", j->def->params[p].name);
+            KILN_TRY(kiln_array_to_string(a, &text, &j->err));
+            if (count > 1 && j->def != NULL)
+                printf("%s =\n", j->def->params[first + k].name);
+            else if (count > 1)
+                printf("result %zu =\n", k + 1);
             puts(text);
             kiln_free(text);
         }
     }
 done:
     return status;
+}
+
+kiln_status job_run(struct job *j, const job_kind *kind, size_t first, size_t count)
+{
+    kiln_status status = KILN_OK;
+    kiln_launch *launch = NULL;
+
+    if (j->run_count > 0) {
+        KILN_TRY(kind->prepare(j, &launch));
+        KILN_TRY(time_launch(j, launch));
+    } else {
+        KILN_TRY(kind->run(j));
+    }
+    KILN_TRY(kiln_context_synchronize(j->ctx, &j->err));
+    KILN_TRY(deliver(j, first, count));
+done:
+    kiln_launch_destroy(launch);
+    return status;
+}
+
+static kiln_status execute(struct job *j, const job_kind *kind)
+{
+    char *text = NULL;
+    kiln_status status = KILN_OK;
+
+    if (invocation_get(j->v, OPTION_SHOW_SOURCE) == NULL)
+        return job_run(j, kind, j->def->input_count, output_count(j));
+    status = kind->source(j, &text);
+    if (status == KILN_OK)
+        job_print_source(text);
+    return status;
+}
+
+static kiln_status make(struct job *j, const job_kind *kind)
+{
+    kiln_status status = KILN_OK;
+
+    KILN_TRY(job_open(j));
+    KILN_TRY(kind->make(j));
+    KILN_TRY(load_args(j));
+done:
+    return status;
+}
+
+int job_command(struct job *j, const job_kind *kind)
+{
+    kiln__definition_request request = {0};
+    int result = kind->check(j);
+
+    if (result == TOOL_DONE)
+        result = check_words(j);
+    if (result == TOOL_DONE) {
+        kind->define(j, &request);
+        result = kiln__definition_create(&request, &j->def, &j->err) == KILN_OK ? check_counts(j)
+                                                                                : TOOL_FAILED;
+    }
+    if (result == TOOL_DONE && make(j, kind) != KILN_OK)
+        result = TOOL_FAILED;
+    if (result == TOOL_DONE)
+        result = apply_types(j, kind);
+    if (result == TOOL_DONE && execute(j, kind) != KILN_OK)
+        result = TOOL_FAILED;
+    if (result == TOOL_FAILED)
+        tool_error(&j->err);
+    return result;
 }
 
 void job_clear(struct job *j)

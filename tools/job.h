@@ -1,7 +1,9 @@
 /*
- * job.h - what `kiln run`, `kiln reduce` and `kiln scan` do alike.
+ * job.h - what `kiln run`, `kiln reduce` and `kiln scan` do alike, and `kiln eval` in part.
  *
  *     check the usage > parse the signature > load ARGs > apply --type > run, time or show source
+ *
+ * A command is a struct that begins with its job, and a job_kind: the steps in which it differs.
  *
  * Rule: kernels are made and called through the public API only. The signature is parsed here a
  * second time, by codegen's own parser, to know which ARG is which parameter.
@@ -18,33 +20,40 @@ struct job {
     kiln_arg args[KILN_PARAM_MAX];
     kiln_array *arrays[KILN_PARAM_MAX]; /* by parameter: loaded, made, or received as output */
     int64_t run_count;                  /* --time; 0 when not given */
+    bool made_output;                   /* --type has allocated one */
     kiln_error err;
 };
 
-size_t job_output_count(const struct job *j);
+/* How a command's kernel is defined, made and called. Each step gets the job that the command's
+ * own struct begins with, and reports into its err. */
+typedef struct job_kind {
+    /* What is particular in the command line. TOOL_USAGE after saying why. */
+    int (*check)(struct job *j);
+    void (*define)(struct job *j, kiln__definition_request *request);
+    kiln_status (*make)(struct job *j); /* the context is open; ARGs are not loaded yet */
+    /* The shape that an output has, as far as the ARGs tell; false where they do not. */
+    bool (*shape)(const struct job *j, int *rank, int64_t *shape);
+    kiln_status (*source)(struct job *j, char **text);
+    kiln_status (*prepare)(struct job *j, kiln_launch **launch);
+    kiln_status (*run)(struct job *j);
+} job_kind;
 
-/* --time, --show-source and the form of every ARG. TOOL_USAGE after saying why. */
-int job_check_words(struct job *j);
+/* The whole command, but for what the command's own struct holds. Returns the exit status. */
+int job_command(struct job *j, const job_kind *kind);
 
-/* Parse the signature, and judge the number of ARGs and files by it. */
-int job_define(struct job *j, const kiln__definition_request *request);
+/* The snippets of `kiln reduce` and `kiln scan`. */
+void job_define_fold(struct job *j, const char *name, kiln__definition_request *request);
+
+/* ---- what `kiln eval` uses ---- */
+
+/* --time. TOOL_USAGE after saying why. */
+int job_check_time(struct job *j);
 
 /* The context that --device names; it warns on stderr. */
 kiln_status job_open(struct job *j);
 
 /* A .npy file or a number, as job_check_words() saw it, becomes an argument. */
 kiln_status job_load(struct job *j, const char *text, kiln_array **array, kiln_arg *arg);
-
-/* ARGs become arguments; outputs without an ARG are left for the kernel to allocate. */
-kiln_status job_load_args(struct job *j);
-
-/* The shape that an output has, as far as the ARGs tell; false where they do not. Called for an
- * output that --type makes. */
-typedef bool (*job_shape)(void *user, int *rank, int64_t *shape);
-
-/* Apply every --type. TOOL_USAGE for a word that is none; TOOL_FAILED fills j->err. `*made` tells
- * whether some output was allocated. */
-int job_apply_types(struct job *j, job_shape shape, void *user, bool *made);
 
 /* The broadcast of what is given to `count` parameters; false when that is nothing, or does not
  * broadcast (the call then says why). */
@@ -53,12 +62,9 @@ bool job_broadcast(const struct job *j, size_t count, int *rank, int64_t *shape)
 /* Print generated source and free it. */
 void job_print_source(char *text);
 
-/* Median of j->run_count samples, each of as many launches as make waiting for the device
- * invisible. */
-kiln_status job_time(struct job *j, kiln_launch *launch);
-
-/* Print the outputs, or write them where -o says. */
-kiln_status job_deliver(struct job *j);
+/* Time the kind's launch or run it once, wait, and print the `count` arrays from `first` on, or
+ * write them where -o says. */
+kiln_status job_run(struct job *j, const job_kind *kind, size_t first, size_t count);
 
 void job_clear(struct job *j);
 

@@ -377,3 +377,22 @@ const char *invocation_get(const struct invocation *v, enum option_id id)
     const struct texts *texts = &v->option[id];
     return texts->count > 0 ? texts->items[texts->count - 1] : NULL;
 }
+
+const char *invocation_get_or(const struct invocation *v, enum option_id id, const char *otherwise)
+{
+    const char *text = invocation_get(v, id);
+    return text != NULL ? text : otherwise;
+}
+
+int invocation_check(const struct invocation *v, const struct need *needs, size_t count)
+{
+    for (size_t n = 0; n < count; n++) {
+        if (invocation_get(v, needs[n].id) != NULL)
+            continue;
+        for (size_t k = 0; k < KILN_COUNT_OF(OPTIONS); k++)
+            if (OPTIONS[k].id == needs[n].id && (OPTIONS[k].commands & v->command) != 0)
+                return usage_error(v->command, "%s is missing: %s", OPTIONS[k].name,
+                                   needs[n].question);
+    }
+    return TOOL_DONE;
+}

@@ -1,9 +1,5 @@
 /*
- * reduce.c - `kiln reduce`: one reduction of .npy files and numbers.
- *
- *     check the usage > parse the signature > load ARGs > apply --type > run, time or show source
- *
- * What it does as `kiln run` does is in job.c.
+ * reduce.c - `kiln reduce`: one reduction of .npy files and numbers. Its steps are called by job.c.
  */
 #include "job.h"
 
@@ -17,14 +13,6 @@ struct reduce {
     kiln_arg initial;
     kiln_reduce_options call;
 };
-
-static const char *text_of(const struct reduce *r, enum option_id id, const char *otherwise)
-{
-    const char *text = invocation_get(r->j.v, id);
-    return text != NULL ? text : otherwise;
-}
-
-/* ---- usage ---- */
 
 /* "0,-1" into r->axes. */
 static bool parse_axes(struct reduce *r, const char *text)
@@ -45,13 +33,23 @@ static bool parse_axes(struct reduce *r, const char *text)
     return false;
 }
 
-static int check_options(struct reduce *r)
+static int check(struct job *j)
 {
-    const struct invocation *v = r->j.v;
+    static const struct need needs[] = {
+        {OPTION_IN, "which parameters are reduced?"},
+        {OPTION_OUT, "which parameters are written?"},
+        {OPTION_MAP, "what is made of every element?"},
+        {OPTION_POST, "what becomes of the reduced `a`?"},
+    };
+    struct reduce *r = (struct reduce *)j;
+    const struct invocation *v = j->v;
     const char *axes = invocation_get(v, OPTION_AXIS);
     const char *where = invocation_get(v, OPTION_WHERE);
     const char *initial = invocation_get(v, OPTION_INITIAL);
+    const int result = invocation_check(v, needs, KILN_COUNT_OF(needs));
 
+    if (result != TOOL_DONE)
+        return result;
     if (axes != NULL && !parse_axes(r, axes))
         return usage_error(v->command, "--axis %s is no list of axes, as 0,-1 is", axes);
     if (where != NULL && !is_npy_path(where))
@@ -64,58 +62,27 @@ static int check_options(struct reduce *r)
     return TOOL_DONE;
 }
 
-static int check_words(struct reduce *r)
+static void define(struct job *j, kiln__definition_request *request)
 {
-    const struct invocation *v = r->j.v;
-
-    if (invocation_get(v, OPTION_IN) == NULL)
-        return usage_error(v->command, "--in is missing: which parameters are reduced?");
-    if (invocation_get(v, OPTION_OUT) == NULL)
-        return usage_error(v->command, "--out is missing: which parameters are written?");
-    if (invocation_get(v, OPTION_MAP) == NULL)
-        return usage_error(v->command, "--map is missing: what is made of every element?");
-    if (invocation_get(v, OPTION_POST) == NULL)
-        return usage_error(v->command, "--post is missing: what becomes of the reduced `a`?");
-    const int result = check_options(r);
-    return result == TOOL_DONE ? job_check_words(&r->j) : result;
+    job_define_fold(j, "kiln_reduction", request);
 }
 
-/* ---- making things ---- */
-
-static int define(struct reduce *r)
+static kiln_status make(struct job *j)
 {
-    const struct invocation *v = r->j.v;
-    const kiln__definition_request request = {
-        .name = text_of(r, OPTION_NAME, "kiln_reduction"),
-        .in = invocation_get(v, OPTION_IN),
-        .out = invocation_get(v, OPTION_OUT),
-        .snippet = {[KILN__SNIPPET_PREAMBLE] = invocation_get(v, OPTION_PREAMBLE),
-                    [KILN__SNIPPET_MAP] = invocation_get(v, OPTION_MAP),
-                    [KILN__SNIPPET_REDUCE] = text_of(r, OPTION_REDUCE, "a + b"),
-                    [KILN__SNIPPET_POST] = invocation_get(v, OPTION_POST)},
-        .reduction = true,
-    };
-    return job_define(&r->j, &request);
-}
-
-static kiln_status make_reduction(struct reduce *r)
-{
-    struct job *j = &r->j;
+    struct reduce *r = (struct reduce *)j;
     const struct invocation *v = j->v;
     const char *where = invocation_get(v, OPTION_WHERE);
     kiln_status status = KILN_OK;
     kiln_reduction_options opts = KILN_REDUCTION_OPTIONS_INIT;
 
-    KILN_TRY(job_open(j));
     opts.name = invocation_get(v, OPTION_NAME);
     opts.preamble = invocation_get(v, OPTION_PREAMBLE);
     opts.reduce_type = invocation_get(v, OPTION_REDUCE_TYPE);
-    KILN_TRY(kiln_reduction_create(j->ctx, invocation_get(v, OPTION_IN),
-                                   invocation_get(v, OPTION_OUT), invocation_get(v, OPTION_MAP),
-                                   text_of(r, OPTION_REDUCE, "a + b"),
-                                   invocation_get(v, OPTION_POST),
-                                   invocation_get(v, OPTION_IDENTITY), &opts, &r->op, &j->err));
-    KILN_TRY(job_load_args(j));
+    KILN_TRY(kiln_reduction_create(
+        j->ctx, invocation_get(v, OPTION_IN), invocation_get(v, OPTION_OUT),
+        invocation_get(v, OPTION_MAP), invocation_get_or(v, OPTION_REDUCE, "a + b"),
+        invocation_get(v, OPTION_POST), invocation_get(v, OPTION_IDENTITY), &opts, &r->op,
+        &j->err));
     if (where != NULL)
         KILN_TRY(kiln_array_load_npy(j->ctx, where, &r->where, &j->err));
     r->call.where = r->where;
@@ -124,14 +91,14 @@ done:
 }
 
 /* What is left of the inputs' broadcast. False also where the axes are wrong: the call says how. */
-static bool result_shape(void *user, int *rank, int64_t *shape)
+static bool result_shape(const struct job *j, int *rank, int64_t *shape)
 {
-    const struct reduce *r = user;
+    const struct reduce *r = (const struct reduce *)j;
     int64_t whole[KILN_RANK_MAX];
     int whole_rank = 0;
 
     *rank = 0;
-    if (!job_broadcast(&r->j, r->j.def->input_count, &whole_rank, whole))
+    if (!job_broadcast(j, j->def->input_count, &whole_rank, whole))
         return false;
     for (int a = 0; a < whole_rank; a++) {
         bool reduced = r->call.axes == NULL;
@@ -143,51 +110,30 @@ static bool result_shape(void *user, int *rank, int64_t *shape)
     return true;
 }
 
-/* ---- running ---- */
-
-static kiln_status execute(struct reduce *r)
+static kiln_status source(struct job *j, char **text)
 {
-    struct job *j = &r->j;
-    kiln_status status = KILN_OK;
-    kiln_launch *launch = NULL;
-    char *text = NULL;
+    const struct reduce *r = (const struct reduce *)j;
+    return kiln_reduction_source(r->op, j->args, j->def->param_count, &r->call, text, &j->err);
+}
 
-    if (invocation_get(j->v, OPTION_SHOW_SOURCE) != NULL) {
-        KILN_TRY(kiln_reduction_source(r->op, j->args, j->def->param_count, &r->call, &text,
-                                       &j->err));
-        job_print_source(text);
-        goto done;
-    }
-    if (j->run_count > 0) {
-        KILN_TRY(kiln_reduction_prepare(r->op, j->args, j->def->param_count, &r->call, &launch,
-                                        &j->err));
-        KILN_TRY(job_time(j, launch));
-    } else {
-        KILN_TRY(kiln_reduction_run(r->op, j->args, j->def->param_count, &r->call, &j->err));
-    }
-    KILN_TRY(kiln_context_synchronize(j->ctx, &j->err));
-    KILN_TRY(job_deliver(j));
-done:
-    kiln_launch_destroy(launch);
-    return status;
+static kiln_status prepare(struct job *j, kiln_launch **launch)
+{
+    const struct reduce *r = (const struct reduce *)j;
+    return kiln_reduction_prepare(r->op, j->args, j->def->param_count, &r->call, launch, &j->err);
+}
+
+static kiln_status run(struct job *j)
+{
+    const struct reduce *r = (const struct reduce *)j;
+    return kiln_reduction_run(r->op, j->args, j->def->param_count, &r->call, &j->err);
 }
 
 int command_reduce(const struct invocation *v)
 {
+    static const job_kind kind = {check, define, make, result_shape, source, prepare, run};
     struct reduce r = {.j.v = v, .call = KILN_REDUCE_OPTIONS_INIT};
-    bool made = false;
-    int result = check_words(&r);
+    const int result = job_command(&r.j, &kind);
 
-    if (result == TOOL_DONE)
-        result = define(&r);
-    if (result == TOOL_DONE && make_reduction(&r) != KILN_OK)
-        result = TOOL_FAILED;
-    if (result == TOOL_DONE)
-        result = job_apply_types(&r.j, result_shape, &r, &made);
-    if (result == TOOL_DONE && execute(&r) != KILN_OK)
-        result = TOOL_FAILED;
-    if (result == TOOL_FAILED)
-        tool_error(&r.j.err);
     kiln_array_release(r.where);
     kiln_reduction_destroy(r.op);
     job_clear(&r.j);

@@ -1,9 +1,5 @@
 /*
- * run.c - `kiln run`: one kernel over .npy files and numbers.
- *
- *     check the usage > parse the signature > load ARGs > apply --type > run, time or show source
- *
- * What it does as `kiln reduce` does is in job.c.
+ * run.c - `kiln run`: one kernel over .npy files and numbers. Its steps are called by job.c.
  */
 #include "job.h"
 
@@ -14,120 +10,97 @@ struct run {
     int64_t size; /* --size; -1 when not given */
 };
 
-/* What can be told from the words alone. */
-static int check_words(struct run *r)
+static int check(struct job *j)
 {
-    const struct invocation *v = r->j.v;
-    const char *size = invocation_get(v, OPTION_SIZE);
+    static const struct need needs[] = {
+        {OPTION_OP, "what is done for every element?"},
+        {OPTION_OUT, "which parameters are written?"},
+    };
+    struct run *r = (struct run *)j;
+    const char *size = invocation_get(j->v, OPTION_SIZE);
+    const int result = invocation_check(j->v, needs, KILN_COUNT_OF(needs));
 
-    if (invocation_get(v, OPTION_OP) == NULL)
-        return usage_error(v->command, "--op is missing: what is done for every element?");
-    if (invocation_get(v, OPTION_OUT) == NULL)
-        return usage_error(v->command, "--out is missing: which parameters are written?");
-    if (size != NULL && !count_parse(size, true, INT64_MAX, &r->size))
-        return usage_error(v->command, "--size %s is no whole number of elements", size);
-    return job_check_words(&r->j);
+    if (result == TOOL_DONE && size != NULL && !count_parse(size, true, INT64_MAX, &r->size))
+        return usage_error(j->v->command, "--size %s is no whole number of elements", size);
+    return result;
 }
 
-static int define(struct run *r)
+static void define(struct job *j, kiln__definition_request *request)
 {
-    const struct invocation *v = r->j.v;
-    kiln__definition_request request = {0};
-
-    request.name = invocation_get(v, OPTION_NAME);
-    request.in = invocation_get(v, OPTION_IN);
-    if (request.in == NULL)
-        request.in = "";
-    request.out = invocation_get(v, OPTION_OUT);
-    request.snippet[KILN__SNIPPET_OP] = invocation_get(v, OPTION_OP);
-    request.snippet[KILN__SNIPPET_PREAMBLE] = invocation_get(v, OPTION_PREAMBLE);
-    request.snippet[KILN__SNIPPET_LOOP_PREP] = invocation_get(v, OPTION_LOOP_PREP);
-    request.snippet[KILN__SNIPPET_AFTER_LOOP] = invocation_get(v, OPTION_AFTER_LOOP);
-    return job_define(&r->j, &request);
-}
-
-static kiln_status make_kernel(struct run *r)
-{
-    struct job *j = &r->j;
     const struct invocation *v = j->v;
-    kiln_status status = KILN_OK;
-    kiln_elementwise_options opts = KILN_ELEMENTWISE_OPTIONS_INIT;
-    const char *in = invocation_get(v, OPTION_IN);
 
-    KILN_TRY(job_open(j));
+    request->name = invocation_get(v, OPTION_NAME);
+    request->in = invocation_get_or(v, OPTION_IN, "");
+    request->out = invocation_get(v, OPTION_OUT);
+    request->snippet[KILN__SNIPPET_OP] = invocation_get(v, OPTION_OP);
+    request->snippet[KILN__SNIPPET_PREAMBLE] = invocation_get(v, OPTION_PREAMBLE);
+    request->snippet[KILN__SNIPPET_LOOP_PREP] = invocation_get(v, OPTION_LOOP_PREP);
+    request->snippet[KILN__SNIPPET_AFTER_LOOP] = invocation_get(v, OPTION_AFTER_LOOP);
+}
+
+static kiln_status make(struct job *j)
+{
+    struct run *r = (struct run *)j;
+    const struct invocation *v = j->v;
+    kiln_elementwise_options opts = KILN_ELEMENTWISE_OPTIONS_INIT;
+
     opts.name = invocation_get(v, OPTION_NAME);
     opts.preamble = invocation_get(v, OPTION_PREAMBLE);
     opts.loop_prep = invocation_get(v, OPTION_LOOP_PREP);
     opts.after_loop = invocation_get(v, OPTION_AFTER_LOOP);
-    KILN_TRY(kiln_elementwise_create(j->ctx, in != NULL ? in : "", invocation_get(v, OPTION_OUT),
-                                     invocation_get(v, OPTION_OP), &opts, &r->op, &j->err));
-    KILN_TRY(job_load_args(j));
-    r->call.has_size = r->size >= 0;
-    r->call.size = r->size >= 0 ? r->size : 0;
-done:
-    return status;
+    return kiln_elementwise_create(j->ctx, invocation_get_or(v, OPTION_IN, ""),
+                                   invocation_get(v, OPTION_OUT), invocation_get(v, OPTION_OP),
+                                   &opts, &r->op, &j->err);
 }
 
 /* The shape of the loop: the broadcast of what is given, else (--size). */
-static bool loop_shape(void *user, int *rank, int64_t *shape)
+static bool loop_shape(const struct job *j, int *rank, int64_t *shape)
 {
-    const struct run *r = user;
+    const struct run *r = (const struct run *)j;
     bool any = false;
 
-    if (job_broadcast(&r->j, r->j.def->param_count, rank, shape))
+    if (job_broadcast(j, j->def->param_count, rank, shape))
         return true;
-    for (size_t k = 0; k < r->j.def->param_count; k++)
-        any = any || (r->j.arrays[k] != NULL && !r->j.def->params[k].raw);
+    for (size_t k = 0; k < j->def->param_count; k++)
+        any = any || (j->arrays[k] != NULL && !j->def->params[k].raw);
     *rank = 1;
     shape[0] = r->size;
     return !any && r->size >= 0;
 }
 
-static kiln_status execute(struct run *r)
+/* --size counts unless --type has made an output: that decides then. */
+static const kiln_call_options *call_of(struct run *r)
 {
-    struct job *j = &r->j;
-    kiln_status status = KILN_OK;
-    kiln_launch *launch = NULL;
-    char *text = NULL;
+    r->call.has_size = r->size >= 0 && !r->j.made_output;
+    r->call.size = r->call.has_size ? r->size : 0;
+    return &r->call;
+}
 
-    if (invocation_get(j->v, OPTION_SHOW_SOURCE) != NULL) {
-        KILN_TRY(kiln_elementwise_source(r->op, j->args, j->def->param_count, &r->call, &text,
-                                         &j->err));
-        job_print_source(text);
-        goto done;
-    }
-    if (j->run_count > 0) {
-        KILN_TRY(kiln_elementwise_prepare(r->op, j->args, j->def->param_count, &r->call, &launch,
-                                          &j->err));
-        KILN_TRY(job_time(j, launch));
-    } else {
-        KILN_TRY(kiln_elementwise_run(r->op, j->args, j->def->param_count, &r->call, &j->err));
-    }
-    KILN_TRY(kiln_context_synchronize(j->ctx, &j->err));
-    KILN_TRY(job_deliver(j));
-done:
-    kiln_launch_destroy(launch);
-    return status;
+static kiln_status source(struct job *j, char **text)
+{
+    struct run *r = (struct run *)j;
+    return kiln_elementwise_source(r->op, j->args, j->def->param_count, call_of(r), text, &j->err);
+}
+
+static kiln_status prepare(struct job *j, kiln_launch **launch)
+{
+    struct run *r = (struct run *)j;
+    return kiln_elementwise_prepare(r->op, j->args, j->def->param_count, call_of(r), launch,
+                                    &j->err);
+}
+
+static kiln_status run(struct job *j)
+{
+    struct run *r = (struct run *)j;
+    return kiln_elementwise_run(r->op, j->args, j->def->param_count, call_of(r), &j->err);
 }
 
 int command_run(const struct invocation *v)
 {
+    static const job_kind kind = {check, define, make, loop_shape, source, prepare, run};
     struct run r = {.j.v = v, .call = KILN_CALL_OPTIONS_INIT, .size = -1};
-    bool made = false;
-    int result = check_words(&r);
+    const int result = job_command(&r.j, &kind);
 
-    if (result == TOOL_DONE)
-        result = define(&r);
-    if (result == TOOL_DONE && make_kernel(&r) != KILN_OK)
-        result = TOOL_FAILED;
-    if (result == TOOL_DONE)
-        result = job_apply_types(&r.j, loop_shape, &r, &made);
-    if (made)
-        r.call.has_size = false; /* the output decides it now */
-    if (result == TOOL_DONE && execute(&r) != KILN_OK)
-        result = TOOL_FAILED;
-    if (result == TOOL_FAILED)
-        tool_error(&r.j.err);
     kiln_elementwise_destroy(r.op);
     job_clear(&r.j);
     return result;

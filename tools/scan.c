@@ -1,9 +1,5 @@
 /*
- * scan.c - `kiln scan`: one scan of .npy files and numbers.
- *
- *     check the usage > parse the signature > load ARGs > apply --type > run, time or show source
- *
- * What it does as `kiln run` does is in job.c.
+ * scan.c - `kiln scan`: one scan of .npy files and numbers. Its steps are called by job.c.
  */
 #include "job.h"
 
@@ -16,87 +12,61 @@ struct scan {
     kiln_scan_call_options call;
 };
 
-static const char *text_of(const struct scan *s, enum option_id id, const char *otherwise)
+static int check(struct job *j)
 {
-    const char *text = invocation_get(s->j.v, id);
-    return text != NULL ? text : otherwise;
-}
-
-/* ---- usage ---- */
-
-static int check_words(struct scan *s)
-{
-    const struct invocation *v = s->j.v;
-    const char *axis = invocation_get(v, OPTION_AXIS);
+    static const struct need needs[] = {
+        {OPTION_IN, "which parameters are scanned?"},
+        {OPTION_OUT, "which parameters are written?"},
+        {OPTION_MAP, "what is made of every element?"},
+        {OPTION_POST, "what becomes of the running `a`?"},
+    };
+    struct scan *s = (struct scan *)j;
+    const char *axis = invocation_get(j->v, OPTION_AXIS);
     char *end = NULL;
+    const int result = invocation_check(j->v, needs, KILN_COUNT_OF(needs));
 
-    if (invocation_get(v, OPTION_IN) == NULL)
-        return usage_error(v->command, "--in is missing: which parameters are scanned?");
-    if (invocation_get(v, OPTION_OUT) == NULL)
-        return usage_error(v->command, "--out is missing: which parameters are written?");
-    if (invocation_get(v, OPTION_MAP) == NULL)
-        return usage_error(v->command, "--map is missing: what is made of every element?");
-    if (invocation_get(v, OPTION_POST) == NULL)
-        return usage_error(v->command, "--post is missing: what becomes of the running `a`?");
-    if (axis != NULL) {
+    if (result == TOOL_DONE && axis != NULL) {
         const long number = strtol(axis, &end, 10);
         if (end == axis || *end != '\0' || number < -KILN_RANK_MAX || number >= KILN_RANK_MAX)
-            return usage_error(v->command, "--axis %s is no axis, as 0 or -1 is", axis);
+            return usage_error(j->v->command, "--axis %s is no axis, as 0 or -1 is", axis);
         s->axes = (kiln_axes){1, {(int)number}};
         s->call.axes = &s->axes;
     }
-    if (invocation_get(v, OPTION_EXCLUSIVE) != NULL)
+    if (invocation_get(j->v, OPTION_EXCLUSIVE) != NULL)
         s->call.flags |= KILN_SCAN_EXCLUSIVE;
-    if (invocation_get(v, OPTION_REVERSE) != NULL)
+    if (invocation_get(j->v, OPTION_REVERSE) != NULL)
         s->call.flags |= KILN_SCAN_REVERSE;
-    return job_check_words(&s->j);
+    return result;
 }
 
-/* ---- making things ---- */
-
-static int define(struct scan *s)
+static void define(struct job *j, kiln__definition_request *request)
 {
-    const struct invocation *v = s->j.v;
-    const kiln__definition_request request = {
-        .name = text_of(s, OPTION_NAME, "kiln_scan"),
-        .in = invocation_get(v, OPTION_IN),
-        .out = invocation_get(v, OPTION_OUT),
-        .snippet = {[KILN__SNIPPET_PREAMBLE] = invocation_get(v, OPTION_PREAMBLE),
-                    [KILN__SNIPPET_MAP] = invocation_get(v, OPTION_MAP),
-                    [KILN__SNIPPET_REDUCE] = text_of(s, OPTION_REDUCE, "a + b"),
-                    [KILN__SNIPPET_POST] = invocation_get(v, OPTION_POST)},
-        .reduction = true,
-        .scan = true,
-    };
-    return job_define(&s->j, &request);
+    job_define_fold(j, "kiln_scan", request);
+    request->scan = true;
 }
 
-static kiln_status make_scan(struct scan *s)
+static kiln_status make(struct job *j)
 {
-    struct job *j = &s->j;
+    struct scan *s = (struct scan *)j;
     const struct invocation *v = j->v;
-    kiln_status status = KILN_OK;
     kiln_scan_options opts = KILN_SCAN_OPTIONS_INIT;
 
-    KILN_TRY(job_open(j));
     opts.name = invocation_get(v, OPTION_NAME);
     opts.preamble = invocation_get(v, OPTION_PREAMBLE);
     opts.reduce_type = invocation_get(v, OPTION_REDUCE_TYPE);
-    KILN_TRY(kiln_scan_create(j->ctx, invocation_get(v, OPTION_IN), invocation_get(v, OPTION_OUT),
-                              invocation_get(v, OPTION_MAP), text_of(s, OPTION_REDUCE, "a + b"),
-                              invocation_get(v, OPTION_POST), invocation_get(v, OPTION_IDENTITY),
-                              &opts, &s->op, &j->err));
-    KILN_TRY(job_load_args(j));
-done:
-    return status;
+    return kiln_scan_create(j->ctx, invocation_get(v, OPTION_IN), invocation_get(v, OPTION_OUT),
+                            invocation_get(v, OPTION_MAP),
+                            invocation_get_or(v, OPTION_REDUCE, "a + b"),
+                            invocation_get(v, OPTION_POST), invocation_get(v, OPTION_IDENTITY),
+                            &opts, &s->op, &j->err);
 }
 
 /* The inputs' broadcast, flat where no axis is given. */
-static bool result_shape(void *user, int *rank, int64_t *shape)
+static bool result_shape(const struct job *j, int *rank, int64_t *shape)
 {
-    const struct scan *s = user;
+    const struct scan *s = (const struct scan *)j;
 
-    if (!job_broadcast(&s->j, s->j.def->input_count, rank, shape))
+    if (!job_broadcast(j, j->def->input_count, rank, shape))
         return false;
     if (s->call.axes == NULL) {
         int64_t size = 1;
@@ -108,50 +78,30 @@ static bool result_shape(void *user, int *rank, int64_t *shape)
     return true;
 }
 
-/* ---- running ---- */
-
-static kiln_status execute(struct scan *s)
+static kiln_status source(struct job *j, char **text)
 {
-    struct job *j = &s->j;
-    kiln_status status = KILN_OK;
-    kiln_launch *launch = NULL;
-    char *text = NULL;
+    const struct scan *s = (const struct scan *)j;
+    return kiln_scan_source(s->op, j->args, j->def->param_count, &s->call, text, &j->err);
+}
 
-    if (invocation_get(j->v, OPTION_SHOW_SOURCE) != NULL) {
-        KILN_TRY(kiln_scan_source(s->op, j->args, j->def->param_count, &s->call, &text, &j->err));
-        job_print_source(text);
-        goto done;
-    }
-    if (j->run_count > 0) {
-        KILN_TRY(
-            kiln_scan_prepare(s->op, j->args, j->def->param_count, &s->call, &launch, &j->err));
-        KILN_TRY(job_time(j, launch));
-    } else {
-        KILN_TRY(kiln_scan_run(s->op, j->args, j->def->param_count, &s->call, &j->err));
-    }
-    KILN_TRY(kiln_context_synchronize(j->ctx, &j->err));
-    KILN_TRY(job_deliver(j));
-done:
-    kiln_launch_destroy(launch);
-    return status;
+static kiln_status prepare(struct job *j, kiln_launch **launch)
+{
+    const struct scan *s = (const struct scan *)j;
+    return kiln_scan_prepare(s->op, j->args, j->def->param_count, &s->call, launch, &j->err);
+}
+
+static kiln_status run(struct job *j)
+{
+    const struct scan *s = (const struct scan *)j;
+    return kiln_scan_run(s->op, j->args, j->def->param_count, &s->call, &j->err);
 }
 
 int command_scan(const struct invocation *v)
 {
+    static const job_kind kind = {check, define, make, result_shape, source, prepare, run};
     struct scan s = {.j.v = v, .call = KILN_SCAN_CALL_OPTIONS_INIT};
-    bool made = false;
-    int result = check_words(&s);
+    const int result = job_command(&s.j, &kind);
 
-    if (result == TOOL_DONE)
-        result = define(&s);
-    if (result == TOOL_DONE && make_scan(&s) != KILN_OK)
-        result = TOOL_FAILED;
-    if (result == TOOL_DONE)
-        result = job_apply_types(&s.j, result_shape, &s, &made);
-    if (result == TOOL_DONE && execute(&s) != KILN_OK)
-        result = TOOL_FAILED;
-    if (result == TOOL_FAILED)
-        tool_error(&s.j.err);
     kiln_scan_destroy(s.op);
     job_clear(&s.j);
     return result;

@@ -4,9 +4,9 @@
  *     kiln.c     picks the command            options.c  the one table of options, parsing, help
  *     run.c      `kiln run`                   values.c   ARGs: .npy files and numbers
  *     reduce.c   `kiln reduce`                info.c     `kiln info`
- *     job.c      what both of them do         warm*.c    `kiln warm`
- *     cmd_cache.c `kiln cache`               scan.c     `kiln scan`
- *     eval.c     `kiln eval`
+ *     scan.c     `kiln scan`                  warm*.c    `kiln warm`
+ *     eval.c     `kiln eval`                  cmd_cache.c `kiln cache`
+ *     job.c      what the four on the left do alike
  *
  * Rule 1: results go to stdout; everything else goes to stderr and begins with "kiln: ".
  * Rule 2: exit status 0 done, 1 failed, 2 wrong usage; nothing exits but main().
@@ -93,6 +93,16 @@ void invocation_clear(struct invocation *v);
 
 /* The last text given for an option, or NULL. A flag's text is "". */
 const char *invocation_get(const struct invocation *v, enum option_id id);
+const char *invocation_get_or(const struct invocation *v, enum option_id id, const char *otherwise);
+
+/* An option that a command cannot do without, and what it would have answered. */
+struct need {
+    enum option_id id;
+    const char *question;
+};
+
+/* TOOL_USAGE for the first that is not given, after saying so. */
+int invocation_check(const struct invocation *v, const struct need *needs, size_t count);
 
 void print_command_help(int command);
 void print_program_help(void);
