@@ -81,22 +81,12 @@ static int64_t rows_weight(const kiln__walk *keep, const kiln__walk *seq)
     return weight;
 }
 
-static uint8_t access_on(const kiln__walk *inner, int k, bool constant)
-{
-    const int64_t stride = inner->stride[k][inner->rank - 1];
-    if (constant && !inner->written[k])
-        return KILN__ACCESS_ONE;
-    return stride == inner->itemsize[k]        ? KILN__ACCESS_VECTOR
-           : stride == 0 && !inner->written[k] ? KILN__ACCESS_SPLAT
-                                               : KILN__ACCESS_STRIDED;
-}
-
 static void choose_access(const kiln__walk *keep, const kiln__walk *seq, kiln__variant *v)
 {
     const kiln__walk *inner = v->layout == KILN__LAYOUT_ROWS ? seq : keep;
     for (int k = 0; k < seq->count; k++) {
         const bool constant = kiln__walk_constant(seq, k) && kiln__walk_constant(keep, k);
-        v->access[seq->param[k]] = access_on(inner, k, constant);
+        v->access[seq->param[k]] = kiln__walk_access(inner, k, constant);
     }
 }
 
@@ -253,25 +243,6 @@ static void on_cpu(kiln__plan *plan, int64_t part)
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-/* Both halves side by side: kept axes, then the sequence's; in accesses where those are vectors. */
-static void join(kiln__plan *plan, const kiln__walk *keep, const kiln__walk *seq)
-{
-    kiln__variant *v = &plan->variant;
-    const kiln__walk *halves[2] = {keep, seq};
-    const int vector_axis = v->layout == KILN__LAYOUT_ROWS ? v->rank - 1 : v->keep_rank - 1;
-    int at = 0;
-
-    for (int h = 0; h < 2; h++) {
-        for (int a = 0; a < halves[h]->rank; a++, at++) {
-            const int64_t scale = at == vector_axis ? v->vec : 1;
-            plan->shape[at] = halves[h]->shape[a];
-            plan->walk[at] = kiln__divide_up(halves[h]->shape[a], scale);
-            for (int k = 0; k < halves[h]->count; k++)
-                plan->step[halves[h]->param[k]][at] = halves[h]->stride[k][a] * scale;
-        }
-    }
-}
-
 /* A made-up axis of one index moves nothing; a reversed sequence is walked from its other end, to
  * which kernels move the pointers. */
 static void still(kiln__walk *keep, kiln__walk *seq, bool reverse)
@@ -354,7 +325,8 @@ void kiln__scan_plan_make(const kiln__definition *def, kiln_backend backend, int
         v->vec = (uint8_t)choose_vec(&seq, &keep, seq.rank > 1, operands, v);
     else if (backend != KILN_BACKEND_CPU && part <= ACCESS_BYTES)
         v->vec = (uint8_t)choose_vec(&keep, &seq, true, operands, v);
-    join(plan, &keep, &seq);
+    kiln__walk_join(&keep, &seq, plan);
+    kiln__walk_widen(rows ? &seq : &keep, (rows ? v->rank : v->keep_rank) - 1, plan);
     plan->size = kiln__walk_size(&keep) * kiln__walk_size(&seq);
     plan->part_count = plan->ticket_count = 0;
     plan->word[KILN__WORD_OUTPUTS] = kiln__walk_size(&keep);

@@ -23,8 +23,10 @@ enum {
     ACCESS_BYTES = 16,
     FLIGHT_ACCESSES = 4,        /* loads a thread has in flight */
     BLOCKS_PER_UNIT = 8,      /* 256-thread blocks that fill a multiprocessor */
+    COLUMN_BLOCKS_PER_UNIT = 6, /* of split columns: resident all at once */
     ROW_ACCESSES_OF_WARP = 512, /* longer rows take a whole block */
-    SPLIT_BLOCKS_PER_UNIT = 16, /* more than fit, so that blocks that end early are replaced */
+    SPLIT_BLOCKS_PER_UNIT = 24, /* whole waves, whether 3, 4, 6, 8 or 12 blocks are resident */
+    COLUMNS_OF_THREAD = 8, /* at most: each has an accumulator */
     CUDA_LANES = 4,
     CPU_LANES = 32, /* gcc unrolls a loop of 16 before it looks for vectors, and then finds none */
     CPU_LANES_LENGTH = 64,    /* shorter rows are not worth merging lanes for */
@@ -68,21 +70,12 @@ static int64_t rows_weight(const kiln__walk *keep, const kiln__walk *red)
     return any ? weight : weigh(keep, red, true, &any);
 }
 
-static uint8_t access_on(const kiln__walk *inner, int k, bool constant)
-{
-    const int64_t stride = inner->stride[k][inner->rank - 1];
-    if (constant)
-        return KILN__ACCESS_ONE;
-    return stride == inner->itemsize[k] ? KILN__ACCESS_VECTOR
-           : stride == 0                ? KILN__ACCESS_SPLAT
-                                        : KILN__ACCESS_STRIDED;
-}
-
-/* Widest vectors along the last axis of `inner` that all inputs' alignment allows. */
+/* Widest vectors along the last axis of `inner` that all inputs' alignment allows, of up to `most`
+ * elements. */
 static int choose_vec(const kiln__walk *inner, const kiln__walk *outer,
-                      const kiln__operand *operands, const kiln__variant *v)
+                      const kiln__operand *operands, const kiln__variant *v, int most)
 {
-    int vec = ACCESS_BYTES, last = inner->rank - 1;
+    int vec = most, last = inner->rank - 1;
     for (int k = 0; k < inner->count; k++) {
         if (!is_input(inner, k))
             continue;
@@ -164,7 +157,7 @@ static void rows_on_cuda(kiln__plan *plan, int units, int64_t outputs, int64_t l
     plan->ticket_count = v->split ? outputs : 0;
 }
 
-static void columns_on_cuda(kiln__plan *plan, int units, bool small, int64_t outputs,
+static void columns_on_cuda(kiln__plan *plan, int units, bool one_wave, int64_t outputs,
                             int64_t length)
 {
     kiln__variant *v = &plan->variant;
@@ -189,13 +182,15 @@ static void columns_on_cuda(kiln__plan *plan, int units, bool small, int64_t out
     /* One wave and no more: blocks that had to wait for the first to end would leave most of the
      * device idle while they run. Of kernels with large accumulators it is not known how many fit;
      * there, many short blocks even it out. */
+    const int64_t blocks = one_wave ? (int64_t)units * kiln__tuned("KILN_TUNE_COLUMNS",
+                                                                   COLUMN_BLOCKS_PER_UNIT)
+                                    : split_blocks(units) + tiles - 1;
     if (tiles < full)
-        split_length(plan,
-                     small ? full / tiles : kiln__divide_up(split_blocks(units), tiles), length,
-                     rows * v->unroll);
+        split_length(plan, blocks / tiles, length, rows * v->unroll);
     plan->grid = tiles * plan->word[KILN__WORD_SPLITS];
     plan->part_count = v->split ? outputs * plan->word[KILN__WORD_SPLITS] : 0;
-    plan->ticket_count = v->split ? tiles : 0;
+    /* One a tile, and for teams of its blocks, however few blocks make a team. */
+    plan->ticket_count = v->split ? tiles + plan->grid : 0;
 }
 
 static void on_cpu(kiln__plan *plan, bool small, int threads, int64_t outputs, int64_t length)
@@ -224,28 +219,6 @@ static void on_cpu(kiln__plan *plan, bool small, int threads, int64_t outputs, i
                                       : CPU_CHUNK_ELEMENTS / per_unit);
     plan->part_count = v->split ? outputs * plan->word[KILN__WORD_SPLITS] : 0;
     plan->ticket_count = v->split ? tiles : 0;
-}
-
-/* Both halves side by side: kept axes, then reduced ones. */
-static void join(kiln__plan *plan, const kiln__walk *keep, const kiln__walk *red)
-{
-    kiln__variant *v = &plan->variant;
-    const kiln__walk *halves[2] = {keep, red};
-    int at = 0;
-
-    v->keep_rank = (uint8_t)keep->rank;
-    v->rank = (uint8_t)(keep->rank + red->rank);
-    for (int h = 0; h < 2; h++) {
-        for (int a = 0; a < halves[h]->rank; a++, at++) {
-            plan->shape[at] = plan->walk[at] = halves[h]->shape[a];
-            for (int k = 0; k < halves[h]->count; k++) {
-                int64_t *const step = kiln__walk_is_number(halves[h], k)
-                                          ? plan->number_step[halves[h]->param[k]]
-                                          : plan->step[halves[h]->param[k]];
-                step[at] = halves[h]->stride[k][a];
-            }
-        }
-    }
 }
 
 /* Outputs do not move along reduced axes, and an axis made up for an empty half moves nothing. */
@@ -282,7 +255,7 @@ static void choose_access(const kiln__walk *keep, const kiln__walk *red, kiln__v
             continue;
         const bool constant = kiln__walk_constant(red, k) && kiln__walk_constant(keep, k);
         v->access[red->param[k]] = red->written[k] ? KILN__ACCESS_STRIDED
-                                                   : access_on(inner, k, constant);
+                                                   : kiln__walk_access(inner, k, constant);
     }
 }
 
@@ -376,17 +349,13 @@ void kiln__reduce_plan_make(const kiln__definition *def, kiln_backend backend, i
     v->block = BLOCK_THREADS;
     v->unroll = v->segments = v->lanes = v->vec = 1;
     if (backend != KILN_BACKEND_CPU)
-        v->vec = (uint8_t)(rows ? choose_vec(&red, &keep, operands, v)
-                                : choose_vec(&keep, &red, operands, v));
-    join(plan, &keep, &red);
+        v->vec = (uint8_t)(rows ? choose_vec(&red, &keep, operands, v, ACCESS_BYTES)
+                                : choose_vec(&keep, &red, operands, v, COLUMNS_OF_THREAD));
+    kiln__walk_join(&keep, &red, plan);
     const int64_t outputs = kiln__walk_size(&keep), elements = kiln__walk_size(&red);
     int64_t length = elements;
     if (rows && v->vec > 1) {
-        const int last = v->rank - 1;
-        plan->walk[last] /= v->vec;
-        for (int k = 0; k < red.count; k++)
-            *(kiln__walk_is_number(&red, k) ? &plan->number_step[red.param[k]][last]
-                                            : &plan->step[red.param[k]][last]) *= v->vec;
+        kiln__walk_widen(&red, v->rank - 1, plan);
         length /= v->vec;
     } else if (!rows && v->vec > 1) {
         for (int k = 0; k < keep.count; k++)
@@ -394,7 +363,8 @@ void kiln__reduce_plan_make(const kiln__definition *def, kiln_backend backend, i
                 plan->step[keep.param[k]][v->keep_rank - 1] *= v->vec;
     }
     v->batch = (uint16_t)choose_batch(def, dtypes, v, &red);
-    if (small_accumulator(def, dtypes) && rows && v->batch == KILN__BATCH_NONE)
+    const bool small = small_accumulator(def, dtypes), cheap = small || v->batch != KILN__BATCH_NONE;
+    if (small && rows && v->batch == KILN__BATCH_NONE)
         v->lanes = backend == KILN_BACKEND_CPU ? (elements >= CPU_LANES_LENGTH ? CPU_LANES : 1)
                                                : v->vec < CUDA_LANES ? v->vec : CUDA_LANES;
     fill_indexers(def, rank, shape, reduced, keepdims, plan);
@@ -403,12 +373,11 @@ void kiln__reduce_plan_make(const kiln__definition *def, kiln_backend backend, i
     plan->word[KILN__WORD_LENGTH] = length;
     plan->word[KILN__WORD_COUNT_ALL] = elements;
     if (backend == KILN_BACKEND_CPU)
-        on_cpu(plan, small_accumulator(def, dtypes) || v->batch != KILN__BATCH_NONE, units, outputs,
-               length);
+        on_cpu(plan, cheap, units, outputs, length);
     else if (rows)
         rows_on_cuda(plan, units, outputs, length);
     else
-        columns_on_cuda(plan, units, small_accumulator(def, dtypes), outputs, length);
+        columns_on_cuda(plan, units, cheap, outputs, length);
     v->index_bits = (uint8_t)choose_index_bits(plan, &keep, &red);
     for (size_t p = 0; p < def->param_count; p++) {
         if (!operands[p].raw)

@@ -321,27 +321,6 @@ static void on_cpu(kiln__plan *plan, const kiln__definition *def, int units, boo
 
 /* ---- the whole --------------------------------------------------------------------------------------- */
 
-/* Both halves side by side: kept axes, then reduced ones; the last is counted in accesses. */
-static void join(kiln__plan *plan, const kiln__walk *keep, const kiln__walk *red)
-{
-    kiln__variant *v = &plan->variant;
-    const kiln__walk *halves[2] = {keep, red};
-    int at = 0;
-
-    v->keep_rank = (uint8_t)keep->rank;
-    v->rank = (uint8_t)(keep->rank + red->rank);
-    for (int h = 0; h < 2; h++) {
-        for (int a = 0; a < halves[h]->rank; a++, at++) {
-            plan->shape[at] = plan->walk[at] = halves[h]->shape[a];
-            for (int k = 0; k < halves[h]->count; k++)
-                plan->step[halves[h]->param[k]][at] = halves[h]->stride[k][a];
-        }
-    }
-    plan->walk[v->rank - 1] /= v->vec;
-    for (int k = 0; k < red->count; k++)
-        plan->step[red->param[k]][v->rank - 1] *= v->vec;
-}
-
 static int choose_index_bits(const kiln__variant *v, const kiln__walk *keep, const kiln__walk *red)
 {
     const int64_t limit = INT32_MAX - (1 << 20);
@@ -404,7 +383,8 @@ void kiln__row_plan_make(const kiln__definition *def, kiln_backend backend, int 
         v->vec = (uint8_t)choose_vec(&keep, &red, operands, v);
     v->lanes = cuda ? CUDA_LANES : elements >= CPU_LANES_LENGTH ? CPU_LANES : 1;
     v->index_bits = (uint8_t)choose_index_bits(v, &keep, &red);
-    join(plan, &keep, &red);
+    kiln__walk_join(&keep, &red, plan);
+    kiln__walk_widen(&red, v->rank - 1, plan);
     plan->size = elements > 0 || !writes_elements ? rows : 0;
     for (size_t p = def->input_count; p < def->param_count && plan->size == 0; p++)
         plan->size = def->params[p].row ? rows : 0;

@@ -1,7 +1,7 @@
 /*
- * walk.c - collect, sort and collapse the axes of a loop.
+ * walk.c - collect, sort and collapse the axes of a loop, and put them into its plan.
  *
- *     [walk] < plan.c, reduce_plan.c
+ *     [walk] < plan.c, reduce_plan.c, prefix_plan.c, row_plan.c
  */
 #include "codegen/walk.h"
 
@@ -187,4 +187,44 @@ int64_t kiln__walk_size(const kiln__walk *w)
     for (int a = 0; a < w->rank; a++)
         size *= w->shape[a];
     return size;
+}
+
+uint8_t kiln__walk_access(const kiln__walk *inner, int k, bool constant)
+{
+    const int64_t stride = inner->stride[k][inner->rank - 1];
+    if (constant && !inner->written[k])
+        return KILN__ACCESS_ONE;
+    return stride == inner->itemsize[k]        ? KILN__ACCESS_VECTOR
+           : stride == 0 && !inner->written[k] ? KILN__ACCESS_SPLAT
+                                               : KILN__ACCESS_STRIDED;
+}
+
+static int64_t *steps_of(const kiln__walk *w, int k, kiln__plan *plan)
+{
+    return kiln__walk_is_number(w, k) ? plan->number_step[w->param[k]] : plan->step[w->param[k]];
+}
+
+void kiln__walk_join(const kiln__walk *keep, const kiln__walk *along, kiln__plan *plan)
+{
+    const kiln__walk *const halves[2] = {keep, along};
+    int at = 0;
+
+    plan->variant.keep_rank = (uint8_t)keep->rank;
+    plan->variant.rank = (uint8_t)(keep->rank + along->rank);
+    for (int h = 0; h < 2; h++) {
+        for (int a = 0; a < halves[h]->rank; a++, at++) {
+            plan->shape[at] = plan->walk[at] = halves[h]->shape[a];
+            for (int k = 0; k < halves[h]->count; k++)
+                steps_of(halves[h], k, plan)[at] = halves[h]->stride[k][a];
+        }
+    }
+}
+
+void kiln__walk_widen(const kiln__walk *w, int axis, kiln__plan *plan)
+{
+    const int64_t vec = plan->variant.vec;
+
+    plan->walk[axis] = kiln__divide_up(plan->walk[axis], vec);
+    for (int k = 0; k < w->count; k++)
+        steps_of(w, k, plan)[axis] *= vec;
 }

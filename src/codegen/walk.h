@@ -67,6 +67,15 @@ int64_t kiln__walk_reach(const kiln__walk *w, int k);
 /* How many indices the axes have together. */
 int64_t kiln__walk_size(const kiln__walk *w);
 
+/* How operand `k` is accessed along the last axis of `inner`; `constant`: it moves along no axis. */
+uint8_t kiln__walk_access(const kiln__walk *inner, int k, bool constant);
+
+/* The axes of `keep`, then those of `along`, as the plan's: shapes, and the steps of all operands. */
+void kiln__walk_join(const kiln__walk *keep, const kiln__walk *along, kiln__plan *plan);
+
+/* Count accesses of the variant's `vec` elements along the plan's axis `axis`, for all operands. */
+void kiln__walk_widen(const kiln__walk *w, int axis, kiln__plan *plan);
+
 /* a / b for positive numbers, rounded up. */
 static inline int64_t kiln__divide_up(int64_t a, int64_t b)
 {

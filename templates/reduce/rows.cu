@@ -6,6 +6,9 @@
 //#         which the last to arrive combines the parts in their fixed order
 //# shared: one part a warp when a group is the whole block
 //% insert reduce/shuffle.cu
+//% if split
+//% insert reduce/ticket.cu
+//% end
 extern "C" __global__ void __launch_bounds__(${block})
 ${entry}(const __grid_constant__ kiln__args kiln__a)
 {
@@ -22,43 +25,7 @@ ${entry}(const __grid_constant__ kiln__args kiln__a)
     const ${index} kiln__output = (${index})blockIdx.x * (kiln__S * (${block} / kiln__G)) + (${index})threadIdx.x / kiln__G;
     const ${index} kiln__begin = 0, kiln__end = (${index})kiln__a.length;
 //% end
-    // Where each of the group's segments begins; surplus ones repeat the last.
-//% for p in inputs
-    const char *kiln__row_${p.name}[kiln__S];
-//% end
-//% for x in numbers
-    long long kiln__base_${x.name}[kiln__S];
-//% end
-    kiln__part kiln__acc[kiln__S][kiln__L];
-    #pragma unroll
-    for (int kiln__s = 0; kiln__s < kiln__S; kiln__s++) {
-        ${index} kiln__rest = kiln__output + kiln__s * (${block} / kiln__G);
-        if (kiln__rest >= (${index})kiln__a.outputs)
-            kiln__rest = (${index})kiln__a.outputs - 1;
-//% for a in keep_divided
-        const ${index} kiln__quot_${a.n} = kiln__a.walk_${a.n}.quotient(kiln__rest);
-        const ${index} kiln__at_${a.n} = kiln__rest - kiln__quot_${a.n} * (${index})kiln__a.walk_${a.n}.divisor;
-        kiln__rest = kiln__quot_${a.n};
-//% end
-        const ${index} kiln__at_0 = kiln__rest;
-//% for p in inputs
-        kiln__row_${p.name}[kiln__s] = (const char *)kiln__a.ptr_${p.name}
-//% for a in keep_axes
-            + kiln__at_${a.n} * (${index})kiln__a.stride_${p.name}_${a.n}
-//% end
-            ;
-//% end
-//% for x in numbers
-        kiln__base_${x.name}[kiln__s] = 0
-//% for a in keep_axes
-            + (long long)kiln__at_${a.n} * kiln__a.step_${x.name}_${a.n}
-//% end
-            ;
-//% end
-        #pragma unroll
-        for (int kiln__l = 0; kiln__l < kiln__L; kiln__l++)
-            kiln__acc[kiln__s][kiln__l] = kiln__empty();
-    }
+//% insert reduce/rows_begin.cu
 
     ${index} kiln__at = kiln__begin + kiln__lane;
     for (; kiln__at + (kiln__U - 1) * kiln__G < kiln__end; kiln__at += kiln__U * kiln__G) {
@@ -71,68 +38,9 @@ ${entry}(const __grid_constant__ kiln__args kiln__a)
 //% insert reduce/rows_burst.cu
     }
 
-    #pragma unroll
-    for (int kiln__s = 0; kiln__s < kiln__S; kiln__s++) {
-        kiln__part kiln__p = kiln__acc[kiln__s][0];
-        #pragma unroll
-        for (int kiln__l = 1; kiln__l < kiln__L; kiln__l++)
-            kiln__p = kiln__merge(kiln__p, kiln__acc[kiln__s][kiln__l]);
-        #pragma unroll
-        for (int kiln__d = (kiln__G < 32 ? kiln__G : 32) / 2; kiln__d > 0; kiln__d /= 2)
-            kiln__p = kiln__merge(kiln__p, kiln__exchange(kiln__p, kiln__d));
-        kiln__acc[kiln__s][0] = kiln__p;
-    }
 //% if whole_block
-    // One warp's parts each; the first thread ends up with the block's.
-    __shared__ alignas(16) unsigned char kiln__bytes[(${block} / 32) * sizeof(kiln__part)];
-    kiln__part *kiln__warps = (kiln__part *)kiln__bytes;
-    auto kiln__across = [&](kiln__part kiln__p) -> kiln__part {
-        if (threadIdx.x % 32 == 0)
-            kiln__warps[threadIdx.x / 32] = kiln__p;
-        __syncthreads();
-        if (threadIdx.x == 0)
-            for (int kiln__w = 1; kiln__w < ${block} / 32; kiln__w++)
-                kiln__p = kiln__merge(kiln__p, kiln__warps[kiln__w]);
-        __syncthreads();
-        return kiln__p;
-    };
-    kiln__part kiln__whole = kiln__across(kiln__acc[0][0]);
-//% if split
-    __shared__ bool kiln__last;
-    if (threadIdx.x == 0) {
-        kiln__a.parts[kiln__output * (${index})kiln__a.splits + kiln__split] = kiln__whole;
-        __threadfence();
-        kiln__last = atomicAdd(&kiln__a.tickets[kiln__output], 1) == (int)kiln__a.splits - 1;
-    }
-    __syncthreads();
-    if (!kiln__last)
-        return;
-    __threadfence();
-    kiln__whole = kiln__empty();
-    #pragma unroll 4
-    for (${index} kiln__k = threadIdx.x; kiln__k < (${index})kiln__a.splits; kiln__k += ${block})
-        kiln__whole = kiln__merge(kiln__whole, kiln__a.parts[kiln__output * (${index})kiln__a.splits + kiln__k]);
-    #pragma unroll
-    for (int kiln__d = 16; kiln__d > 0; kiln__d /= 2)
-        kiln__whole = kiln__merge(kiln__whole, kiln__exchange(kiln__whole, kiln__d));
-    kiln__whole = kiln__across(kiln__whole);
-    if (threadIdx.x == 0)
-        kiln__a.tickets[kiln__output] = 0;
-//% end
-    if (threadIdx.x == 0)
-        kiln__finish(kiln__output, kiln__whole);
+//% insert reduce/rows_block.cu
 //% else
-    // Every lane has every result: the group's lanes share the work of finishing them.
-    #pragma unroll
-    for (int kiln__s = 0; kiln__s < kiln__S; kiln__s += kiln__G) {
-        kiln__part kiln__mine = kiln__acc[kiln__s][0];
-        #pragma unroll
-        for (int kiln__t = 1; kiln__t < kiln__G && kiln__s + kiln__t < kiln__S; kiln__t++)
-            if (kiln__lane == kiln__t)
-                kiln__mine = kiln__acc[kiln__s + kiln__t][0];
-        const ${index} kiln__k = kiln__output + (kiln__s + kiln__lane) * (${block} / kiln__G);
-        if (kiln__s + kiln__lane < kiln__S && kiln__k < (${index})kiln__a.outputs)
-            kiln__finish(kiln__k, kiln__mine);
-    }
+//% insert reduce/rows_group.cu
 //% end
 }
