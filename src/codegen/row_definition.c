@@ -175,8 +175,8 @@ static bool stage_mentions(const kiln__definition *def, const kiln__scan *scan, 
 static bool is_heavy(const kiln__tokens *t)
 {
     static const char *const beginnings[] = {"acos", "asin", "atan", "cbrt", "cos", "erf",
-                                             "exp",  "hypot", "lgamma", "log", "pow", "sin",
-                                             "tan",  "tgamma"};
+                                             "exp",  "hypot", "kiln_erf", "lgamma", "log",
+                                             "pow",  "sin",   "tan",      "tgamma"};
     for (size_t k = 0; k < t->count; k++) {
         if (t->items[k].kind != KILN__TOKEN_WORD)
             continue;
