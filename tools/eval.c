@@ -8,7 +8,7 @@
  */
 #include "job.h"
 
-#include <stdlib.h>
+#include "graph/graph.h"
 
 enum { INPUTS_MAX = 32 };
 
@@ -168,13 +168,14 @@ static kiln_status execute(struct eval *e)
 /* What only a call can know is reported with the place "expression:12": show it. */
 static void show_place(const struct eval *e)
 {
-    const char *place = strstr(e->j.err.message, "expression:");
-    const size_t column =
-        place != NULL ? (size_t)strtoul(place + strlen("expression:"), NULL, 10) : 0;
+    const size_t place = kiln__expression_place(&e->j.err);
+    char *caret = NULL;
 
-    if (e->j.err.detail == NULL && column > 0 && column <= strlen(e->text) &&
-        strchr(e->text, '\n') == NULL)
-        fprintf(stderr, "%s\n%*s\n", e->text, (int)column, "^");
+    if (e->j.err.detail == NULL && place < strlen(e->text))
+        caret = kiln__caret(e->text, place, 1);
+    if (caret != NULL)
+        fprintf(stderr, "%s\n", caret);
+    kiln__free(caret);
 }
 
 int command_eval(const struct invocation *v)
