@@ -5,7 +5,8 @@ struct spread { A mean, m2, count; };
 __device__ inline spread joined(const spread &a, const spread &b)
 {
     const A count = a.count + b.count, delta = b.mean - a.mean, part = b.count / count;
-    return spread{a.mean + delta * part, a.m2 + b.m2 + delta * delta * a.count * part, count};
+    const A m2 = a.m2 + b.m2 + delta * delta * a.count * part;
+    return spread{a.mean + delta * part, m2, count};
 }
 
 #line * "kiln.generated"
