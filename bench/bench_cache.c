@@ -274,26 +274,58 @@ static double bench_tool(const char *tool, const char *base)
     return ms[TOOL_RUNS / 2];
 }
 
+/* What the words ask for; false when they are none of ours. */
+typedef struct wishes {
+    unsigned entries;
+    const char *tool, *file;
+} wishes;
+
+static bool read_words(int argc, char **argv, wishes *w)
+{
+    for (int k = 1; k < argc; k++) {
+        const bool option = strncmp(argv[k], "--", 2) == 0;
+        if (strcmp(argv[k], "--entries") == 0 && k + 1 < argc)
+            w->entries = (unsigned)strtoul(argv[++k], NULL, 10);
+        else if (strcmp(argv[k], "--tool") == 0 && k + 1 < argc)
+            w->tool = argv[++k];
+        else if (option || w->file != NULL)
+            return false;
+        else
+            w->file = argv[k];
+    }
+    return w->entries > 0;
+}
+
+/* Print the figures, and write them to `file` when there is one. */
+static bool tell(const char *text, const char *file)
+{
+    fputs(text, stdout);
+    if (file == NULL)
+        return true;
+    FILE *out = fopen(file, "w");
+    bool written = out != NULL && fputs(text, out) >= 0;
+    written = (out == NULL || fclose(out) == 0) && written;
+    if (!written)
+        perror(file);
+    return written;
+}
+
 int main(int argc, char **argv)
 {
     static double hit[SAMPLES], insert[SAMPLES], insert_cpu[SAMPLES];
-    unsigned entries = 100000;
-    const char *file = NULL, *tool = NULL;
+    wishes w = {.entries = 100000};
     char base[128], dir[256], text[2048];
 
     if (argc == 4 && strcmp(argv[1], "--hit") == 0)
         return hit_once(argv[2], (unsigned)atoi(argv[3]));
-    for (int k = 1; k < argc; k++) {
-        if (strcmp(argv[k], "--entries") == 0 && k + 1 < argc)
-            entries = (unsigned)atoi(argv[++k]);
-        else if (strcmp(argv[k], "--tool") == 0 && k + 1 < argc)
-            tool = argv[++k];
-        else
-            file = argv[k];
+    if (!read_words(argc, argv, &w)) {
+        fputs("usage: bench_cache [--entries N] [--tool KILN] [FILE]\n", stderr);
+        return 2;
     }
+    const unsigned entries = w.entries;
     snprintf(base, sizeof base, "%.80s/kiln-bench-cache-XXXXXX",
              getenv("TMPDIR") != NULL ? getenv("TMPDIR") : "/tmp");
-    if (entries == 0 || mkdtemp(base) == NULL)
+    if (mkdtemp(base) == NULL)
         return 1;
     snprintf(dir, sizeof dir, "%s/store", base);
     const double fill = bench_fill(dir, entries);
@@ -304,7 +336,7 @@ int main(int argc, char **argv)
     /* What as many processes as cores take that share the keys out among themselves. */
     const sharing few = best_shared(base, (unsigned)sysconf(_SC_NPROCESSORS_ONLN));
 
-    const double tool_ms = tool != NULL ? bench_tool(tool, base) : -1;
+    const double tool_ms = w.tool != NULL ? bench_tool(w.tool, base) : -1;
 
     snprintf(text, sizeof text,
              "{\n  \"entries\": %u,\n  \"cores\": %ld,\n  \"store_us\": %.1f,\n"
@@ -323,10 +355,7 @@ int main(int argc, char **argv)
              insert_cpu[SAMPLES - 1], BUNDLE_BLOBS, bundle, SHARED_KEYS, SHARERS, many.compiles,
              many.ms, many.cpu_ms, few.compiles, few.ms, few.cpu_ms, many.ms / few.ms,
              many.cpu_ms / few.cpu_ms, tool_ms);
-    fputs(text, stdout);
-    FILE *out = file != NULL ? fopen(file, "w") : NULL;
-    if (out != NULL && (fputs(text, out) < 0 || fclose(out) != 0))
-        return 1;
+    const bool told = tell(text, w.file);
     snprintf(text, sizeof text, "rm -rf %s", base);
-    return system(text) != 0;
+    return system(text) != 0 || !told;
 }
