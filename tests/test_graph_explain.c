@@ -18,6 +18,7 @@ typedef struct example {
     kiln_array *out[ARGS_MAX];
     kiln_arg args[ARGS_MAX];
     size_t inputs, count;
+    kiln_elementwise *own; /* a kernel that the graph uses */
 } example;
 
 static void add_input(test_env *t, example *e, int rank, const int64_t *shape)
@@ -37,6 +38,7 @@ static void finish(example *e)
     for (size_t k = 0; k < e->inputs; k++)
         kiln_array_release(e->in[k]);
     kiln_graph_destroy(e->g);
+    kiln_elementwise_destroy(e->own);
 }
 
 static void check_text(const char *name, char *text)
@@ -99,6 +101,25 @@ static void test_graph_explain__reductions(void **state)
     explain(t, &e, "reductions");
 }
 
+/* A kernel of the user's before a reduction, an array behind it, accumulators that are shared. */
+static void test_graph_explain__what_is_fused(void **state)
+{
+    test_env *t = *state;
+    example e = {.g = graph_begin(t)};
+    kiln_elementwise_options opts = KILN_ELEMENTWISE_OPTIONS_INIT;
+    opts.name = "soft";
+    OK(t, kiln_elementwise_create(t->ctx, "T x", "T y", "y = x > 0 ? x : expm1(x)", &opts, &e.own,
+                                  &t->err));
+    kiln_node x = kiln_graph_input(e.g, "x"), w = kiln_graph_input(e.g, "w");
+    kiln_node y = kiln_node_elementwise(e.own, &x, 1, 0, KILN_HERE);
+    kiln_graph_output(e.g, "mean", kiln_multiply(kiln_mean(y, KILN_AXES(0)), w));
+    kiln_graph_output(e.g, "std", kiln_std(y, KILN_AXES(0)));
+    add_input(t, &e, 2, (int64_t[]){4096, 300});
+    add_input(t, &e, 1, (int64_t[]){300});
+    add_output(&e), add_output(&e);
+    explain(t, &e, "fused");
+}
+
 static void test_graph_explain__rows(void **state)
 {
     test_env *t = *state;
@@ -158,6 +179,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         TEST(test_graph_explain__a_loop),
         TEST(test_graph_explain__reductions),
+        TEST(test_graph_explain__what_is_fused),
         TEST(test_graph_explain__rows),
         TEST(test_graph_explain__dot),
         TEST(test_graph_explain__sources),

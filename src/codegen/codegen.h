@@ -74,6 +74,8 @@ typedef struct kiln__param {
     bool by_address;   /* a snippet takes its address (&x): it must be bound to memory itself */
     bool read_first;   /* an output that some path may read, or leave, before assigning it */
     bool row;          /* row programs: an output of one element a row */
+    bool late;         /* reductions: an input that `post` mentions and `map` does not: it has an
+                          element for each result */
     uint32_t column;   /* of the declaration in its signature text, 0-based bytes, for carets */
     uint32_t width;
 } kiln__param;

@@ -118,7 +118,12 @@ static bool is_plain_store(const emitter *e, size_t p)
 /* Reductions: arrays that are mapped, and arrays that results go to. */
 static bool is_mapped(const emitter *e, size_t p)
 {
-    return is_walking(e, p) && !e->def->params[p].output;
+    return is_walking(e, p) && !e->def->params[p].output && !e->def->params[p].late;
+}
+
+static bool is_late(const emitter *e, size_t p)
+{
+    return is_walking(e, p) && e->def->params[p].late;
 }
 
 static bool is_result(const emitter *e, size_t p)
@@ -203,7 +208,7 @@ static bool is_heavy(const emitter *e)
     static const char *const names[] = {
         "acos", "acosh", "asin", "asinh", "atan",  "atan2", "atanh", "cbrt",  "cos", "cosh",
         "erf",  "erfc",  "exp",  "exp10", "exp2",  "expm1", "hypot", "lgamma", "log", "log10",
-        "log1p", "log2", "pow",  "sin",   "sincos", "sinh", "tan",   "tanh",  "tgamma",
+        "kiln_erf", "log1p", "log2", "pow",  "sin",   "sincos", "sinh", "tan",   "tanh",  "tgamma",
     };
     char single[16];
     for (size_t k = 0; k < KILN_COUNT_OF(names); k++) {
@@ -255,6 +260,7 @@ static const struct {
     {"plain", is_plain},              {"plain_stores", is_plain_store},
     {"placeholders", is_first_of_placeholder},
     {"inputs", is_mapped},            {"outputs", is_result},
+    {"late", is_late},
 #define KILN__ROW_PARAM(which) {"row_" #which, row_##which},
     KILN__ROW_PARAMS(KILN__ROW_PARAM)
 #undef KILN__ROW_PARAM

@@ -50,13 +50,14 @@ static bool is_call(const char *text, const char *function, const char *input, c
     return strcmp(close + 1, arguments) == 0;
 }
 
-/* The only input that elements come from, or param_count where there are several. */
+/* The only input that elements come from, or param_count where there are several. It is the first:
+ * those of `post` follow. */
 static size_t only_input(const kiln__definition *def)
 {
-    if (def->input_count == 0)
+    if (def->input_count == 0 || def->params[0].late)
         return def->param_count;
-    for (size_t p = 0; p < def->input_count; p++)
-        if (p > 0 && strcmp(def->params[p].name, "ddof") != 0)
+    for (size_t p = 1; p < def->input_count; p++)
+        if (!def->params[p].late)
             return def->param_count;
     return def->params[0].raw || def->params[0].by_address ? def->param_count : 0;
 }

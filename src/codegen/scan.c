@@ -361,14 +361,31 @@ static void find_addresses(kiln__definition *def, const kiln__scan *scan)
     const bool everywhere = macros_take_addresses(def, scan);
 
     find_addresses_in(def, &scan->text[scan->statements], everywhere);
-    if (def->reduction) /* of inputs, which `post` does not see */
+    if (def->reduction)
         find_addresses_in(def, &scan->text[KILN__SNIPPET_MAP], everywhere);
     /* CuPy's `_non_const` input: what the snippet assigns must reach memory. */
     for (size_t p = 0; p < def->param_count; p++)
         def->params[p].by_address |= def->params[p].writable && !def->params[p].raw;
 }
 
-/* ---- numbers and index tuples of reductions ---- */
+/* ---- reductions: inputs of `post`, numbers and index tuples ---- */
+
+static bool mentions(const kiln__tokens *t, const char *name)
+{
+    for (size_t k = 0; k < t->count; k++)
+        if (kiln__token_is(t, k, name))
+            return true;
+    return false;
+}
+
+static void find_late(kiln__definition *def, const kiln__scan *scan)
+{
+    for (size_t p = 0; p < def->input_count && !def->scan; p++)
+        def->params[p].late = !def->params[p].raw &&
+                              mentions(&scan->text[KILN__SNIPPET_POST], def->params[p].name) &&
+                              !mentions(&scan->text[KILN__SNIPPET_MAP], def->params[p].name);
+}
+
 
 /* Whether an object such as `_in_ind` is asked for more than its size and shape. */
 static bool index_is_read(const kiln__scan *scan, const char *word)
@@ -468,8 +485,10 @@ kiln_status kiln__scan_definition(kiln__definition *def, kiln_error *err)
     def->uses_size = kiln__definition_uses(def, "n") && find_param(def, "n") == NULL &&
                      !is_placeholder_of(def, 'n');
     def->uses_indexer = kiln__definition_uses(def, "_ind");
-    if (def->reduction)
+    if (def->reduction) {
+        find_late(def, &scan);
         find_numbers(def, &scan);
+    }
     def->masked = find_param(def, KILN__WHERE) != NULL;
     def->has_initial = find_param(def, KILN__INITIAL) != NULL;
     for (int s = 0; s < KILN__SNIPPET_COUNT; s++) {

@@ -90,6 +90,25 @@ static kiln_status check_mask(const kiln__definition *d, const kiln__resolved *r
                       kiln__shape_text(rank, shape, need, sizeof need));
 }
 
+/* An input of `post` has one element for each result: nothing along reduced axes. */
+static kiln_status check_late(const kiln__definition *d, const kiln__resolved *r, const bool *marks,
+                              kiln_error *err)
+{
+    char text[160];
+    for (size_t p = 0; p < d->input_count; p++) {
+        const kiln_array *a = r->array[p];
+        for (int k = 0; d->params[p].late && a != NULL && k < a->rank; k++)
+            if (marks[k + r->rank - a->rank] && a->shape[k] != 1)
+                return kiln__fail(err, KILN_ERR_SHAPE,
+                                  "kernel \"%s\": input `%s` is for `post` alone, and its shape %s "
+                                  "has more than one element along reduced axis %d",
+                                  d->name, d->params[p].name,
+                                  kiln__shape_text(a->rank, a->shape, text, sizeof text),
+                                  k + r->rank - a->rank);
+    }
+    return KILN_OK;
+}
+
 kiln_status kiln__check_result(const kiln__definition *d, const kiln_array *a, size_t p, int rank,
                                const int64_t *shape, kiln_error *err)
 {
@@ -163,6 +182,7 @@ static kiln_status decide(const kiln__kernel *op, const kiln__call *call, kiln_b
         KILN_TRY(check_mask(d, r, err));
     KILN_TRY(kiln__shape_size(r->rank, r->shape, 16, &size, err));
     KILN_TRY(kiln__read_axes(d, call->axes, r->rank, red->axis, err));
+    KILN_TRY(check_late(d, r, red->axis, err));
     KILN_TRY(check_empty(d, r, red->axis, err));
     const int rank = result_shape(r, red->axis, call->keepdims, shape);
     for (size_t p = d->input_count; p < d->param_count; p++)

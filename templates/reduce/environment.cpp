@@ -32,6 +32,9 @@ ${reduce}
 //% if out_number
         , [[maybe_unused]] const ptrdiff_t _i
 //% end
+//% for p in late
+        , const ${p.type} &${p.name}
+//% end
 //% for p in outputs
         , ${p.type} &${p.name}
 //% end
@@ -170,6 +173,13 @@ ${map}
 //% for a in keep_axes
             + kiln__at_${a.n} * kiln__a.step_O_${a.n}
 //% end
+//% end
+//% for p in late
+            , *(const ${p.type} *)((const char *)kiln__a.ptr_${p.name}
+//% for a in keep_axes
+                + kiln__at_${a.n} * (${index})kiln__a.stride_${p.name}_${a.n}
+//% end
+                )
 //% end
 //% for p in outputs
 //% if p.direct

@@ -455,50 +455,88 @@ static bool squeezes(const kiln__build *b, const kiln__low *lens)
     return true;
 }
 
-/* Whether `id` can be finished by the reduction whose results it is made of, and of nothing else. */
-static bool finishes(kiln__build *b, uint32_t id, kiln__plan_kernel **kernel)
+/* What a value is to the kernel of a reduction that might finish it. */
+typedef enum finish {
+    FINISH_NOT,   /* it cannot be had there */
+    FINISH_READ,  /* it can, from numbers and from what is in memory by then */
+    FINISH_RESULT /* it is made of the kernel's results, and has their shape */
+} finish;
+
+/* The kernel of the last reduction that an unstored expression is made of, or NULL. */
+static kiln__plan_kernel *last_reduction(kiln__build *b, uint32_t id, bool root)
 {
     const kiln__low *n = &b->lows[id];
+    kiln__plan_kernel *last = NULL;
+    if (n->kind == KILN__LOW_REDUCE && n->rows == NULL) {
+        (void)level_of(b, id);
+        return n->kernel;
+    }
+    if (!n->reduces || (n->kind != KILN__LOW_LENS && !kiln__low_computed(n)))
+        return NULL;
+    if (n->stored && !root) {
+        (void)level_of(b, id);
+        return n->epilogue ? n->kernel : NULL;
+    }
+    for (uint32_t k = 0; k < n->operand_count; k++) {
+        kiln__plan_kernel *one = last_reduction(b, n->operand[k], false);
+        if (one != NULL && (last == NULL || one->level > last->level))
+            last = one;
+    }
+    return last;
+}
+
+/* `inside`: the value is computed by the kernel, be it stored or not. */
+static finish finishes(kiln__build *b, uint32_t id, const kiln__plan_kernel *kernel, bool inside)
+{
+    const kiln__low *n = &b->lows[id];
+    finish all = FINISH_READ;
     switch (n->kind) {
     case KILN__LOW_CONST:
     case KILN__LOW_SCALAR:
-        return true;
-    case KILN__LOW_REDUCE:
-        if (n->rows != NULL)
-            return false;
-        (void)level_of(b, id);
-        if (*kernel == NULL)
-            *kernel = n->kernel;
-        return *kernel == n->kernel;
+    case KILN__LOW_LEAF:
+        return FINISH_READ;
+    case KILN__LOW_IOTA:
+        return FINISH_NOT;
     case KILN__LOW_LENS:
-        return squeezes(b, n) && finishes(b, n->operand[0], kernel);
+        all = finishes(b, n->operand[0], kernel, false);
+        return all == FINISH_RESULT && !squeezes(b, n) ? FINISH_NOT : all;
     case KILN__LOW_EXPR:
     case KILN__LOW_CAST:
     case KILN__LOW_SNIPPET:
     case KILN__LOW_STORE:
-        if (n->rows != NULL || n->loads)
-            return false;
-        if (n->stored && n->level > 0 && !n->epilogue)
-            return false;
-        for (uint32_t k = 0; k < n->operand_count; k++) {
-            const kiln__low *o = &b->lows[n->operand[k]];
-            if (o->reduces && !same_squeezed(n->rank, n->shape, o->rank, o->shape))
-                return false;
-            if (!finishes(b, n->operand[k], kernel))
-                return false;
+        if (n->stored && !inside) {
+            (void)level_of(b, id);
+            inside = n->epilogue && n->kernel == kernel;
         }
-        return true;
-    default:
-        return false;
+        if ((n->stored || n->rows != NULL) && !inside)
+            break;
+        for (uint32_t k = 0; k < n->operand_count && all != FINISH_NOT; k++) {
+            const kiln__low *o = &b->lows[n->operand[k]];
+            const finish one = finishes(b, n->operand[k], kernel, false);
+            if (one == FINISH_NOT ||
+                (one == FINISH_RESULT && !same_squeezed(n->rank, n->shape, o->rank, o->shape)))
+                all = FINISH_NOT;
+            else if (one == FINISH_RESULT)
+                all = one;
+        }
+        return all;
+    case KILN__LOW_REDUCE:
+        if (n->rows == NULL && level_of(b, id) == kernel->level && n->kernel == kernel)
+            return FINISH_RESULT;
+        break;
+    case KILN__LOW_RESHAPED:
+    case KILN__LOW_CUSTOM:
+        break;
     }
+    return ready(b, id, CONTEXT_OTHER) <= kernel->level ? FINISH_READ : FINISH_NOT;
 }
 
 static int level_of_stored(kiln__build *b, uint32_t id)
 {
     kiln__low *n = &b->lows[id];
-    kiln__plan_kernel *kernel = NULL;
-    if (n->reduces && !n->loads && !n->c_order && finishes(b, id, &kernel) && kernel != NULL &&
-        kernel->root_count < ROOTS_MAX) {
+    kiln__plan_kernel *kernel = n->c_order ? NULL : last_reduction(b, id, true);
+    if (kernel != NULL && kernel->root_count < ROOTS_MAX &&
+        finishes(b, id, kernel, true) == FINISH_RESULT) {
         n->epilogue = true;
         n->kernel = kernel;
         kiln__plan_list(b, &kernel->roots, &kernel->root_count, &kernel->root_room, id);

@@ -299,19 +299,33 @@ static bool check(family *f)
 
 /* ---- what follows from results alone ---------------------------------------------------------------------- */
 
-/* Whether a low is made of the family's results and numbers, one value a row. */
+/* Whether a low is made of arguments alone, and not kept. */
+static bool of_arguments(const kiln__build *b, uint32_t id)
+{
+    const kiln__low *n = &b->lows[id];
+    if (n->kind == KILN__LOW_CONST || n->kind == KILN__LOW_SCALAR || n->kind == KILN__LOW_LEAF)
+        return true;
+    if ((!kiln__low_computed(n) && n->kind != KILN__LOW_LENS) || n->stored)
+        return false;
+    for (uint32_t k = 0; k < n->operand_count; k++)
+        if (!of_arguments(b, n->operand[k]))
+            return false;
+    return true;
+}
+
+/* Whether a low is made of the family's results and of arguments, one value a row. */
 static bool of_results(const family *f, uint32_t id, uint32_t *uses)
 {
     const kiln__low *n = &f->b->lows[id];
     const int member = n->kind == KILN__LOW_REDUCE ? member_at(f, id) : -1;
-    if (n->kind == KILN__LOW_CONST || n->kind == KILN__LOW_SCALAR)
+    if (of_arguments(f->b, id))
         return true;
     if (member >= 0) {
         *uses |= 1u << member;
         return f->taken[member];
     }
     /* Views of results are left to kernels of their own, so that shapes stay those of results. */
-    if (!kiln__low_computed(n) || n->loads)
+    if (!kiln__low_computed(n))
         return false;
     for (uint32_t k = 0; k < n->operand_count; k++) {
         const kiln__low *o = &f->b->lows[n->operand[k]];

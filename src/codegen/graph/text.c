@@ -29,6 +29,23 @@ const kiln__axis_map *kiln__own_map(kiln__writer *w, uint32_t low)
     return map;
 }
 
+const kiln__axis_map *kiln__kept_map(kiln__writer *w, uint32_t low)
+{
+    const kiln__plan_kernel *k = w->kernel;
+    const kiln__low *n = &w->b->lows[low];
+    kiln__axis_map *map = kiln__build_alloc(w->b, (size_t)n->rank * sizeof *map + 1);
+    int axis = 0;
+    for (int own = 0; own < n->rank; own++) {
+        map[own] = (kiln__axis_map){-1, 0, 0};
+        if (n->shape[own] == 1)
+            continue;
+        while (k->reduced[axis] || k->shape[axis] == 1)
+            axis++;
+        map[own] = (kiln__axis_map){axis++, 0, 1};
+    }
+    return map;
+}
+
 static bool same_map(const kiln__axis_map *a, const kiln__axis_map *b, int count)
 {
     for (int k = 0; k < count; k++)
@@ -474,7 +491,7 @@ static void restart(kiln__writer *w)
     w->stage = 0;
     w->value_count = 0;
     w->snippet_count = w->preamble_count = 0;
-    w->row_outputs = w->has_iota = w->uses_tuple = false;
+    w->row_outputs = w->post = w->has_iota = w->uses_tuple = false;
     if (w->step != NULL)
         w->step->param_count = w->step->input_count = 0;
     if (w->step != NULL)

@@ -180,22 +180,12 @@ static void write_map(kiln__writer *w, const kiln__member *members, size_t count
     request->reduction = true;
 }
 
-/* A map in which every axis of a low stands still: the results' own index is the only one. */
-static const kiln__axis_map *still(kiln__writer *w, uint32_t low)
-{
-    const kiln__low *n = &w->b->lows[low];
-    kiln__axis_map *map = kiln__build_alloc(w->b, (size_t)n->rank * sizeof *map + 1);
-    for (int a = 0; a < n->rank; a++)
-        map[a] = (kiln__axis_map){-1, 0, 0};
-    return map;
-}
-
 /* The values of reductions by name, for whatever follows them. */
 static void name_results(kiln__writer *w, const kiln__member *members, size_t count)
 {
     const size_t states = kiln__state_count(members, count);
     for (size_t m = 0; m < count; m++)
-        kiln__name_low(w, members[m].id, still(w, members[m].id),
+        kiln__name_low(w, members[m].id, kiln__kept_map(w, members[m].id),
                        w->dry ? "" : kiln__name_result(w, &members[m], states, "a"));
 }
 
@@ -216,11 +206,12 @@ static void write_post(kiln__writer *w, const kiln__member *members, size_t coun
     const char **texts = kiln__build_alloc(b, (k->root_count + 1) * sizeof *texts);
 
     w->seen_base = w->seen_count;
+    w->post = true;
     const int before = w->operations;
     const size_t base = w->seen_base;
     name_results(w, members, count);
     for (size_t r = 0; r < k->root_count; r++)
-        texts[r] = kiln__operand_text(w, k->roots[r], still(w, k->roots[r]), true);
+        texts[r] = kiln__operand_text(w, k->roots[r], kiln__kept_map(w, k->roots[r]), true);
     if (w->dry)
         return;
     w->step->input_count = w->step->param_count;

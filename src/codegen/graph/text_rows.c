@@ -7,23 +7,6 @@
  */
 #include "codegen/graph/write.h"
 
-/* The map of a result's axes at an element of the row's own. */
-static const kiln__axis_map *row_map(kiln__writer *w, const kiln__low *n)
-{
-    const kiln__plan_kernel *k = w->kernel;
-    const bool keepdims = n->rank == k->rank;
-    kiln__axis_map *map = kiln__build_alloc(w->b, (size_t)n->rank * sizeof *map + 1);
-    int own = 0;
-    for (int a = 0; a < k->rank; a++) {
-        if (k->reduced[a] && !keepdims)
-            continue;
-        map[own] = k->reduced[a] || k->shape[a] == 1 ? (kiln__axis_map){-1, 0, 0}
-                                                     : (kiln__axis_map){a, 0, 1};
-        own++;
-    }
-    return map;
-}
-
 /* Open the next scope of elements: what they computed before is not there any more. */
 static void begin_stage(kiln__writer *w, int stage)
 {
@@ -45,7 +28,7 @@ static void name_results(kiln__writer *w, const kiln__member *members, size_t co
     const size_t states = kiln__state_count(members, count);
     w->body = KILN__BUF_ROW;
     for (size_t m = 0; m < count; m++) {
-        kiln__name_low(w, members[m].id, row_map(w, members[m].low),
+        kiln__name_low(w, members[m].id, kiln__kept_map(w, members[m].id),
                        w->dry ? "" : kiln__name_result(w, &members[m], states, result));
         w->seen[w->seen_count - 1].lasting = true;
     }
@@ -132,10 +115,10 @@ static void put_row_outputs(kiln__writer *w, const char *const *texts)
     kiln__buf *post = &w->b->scratch[KILN__BUF_TEXT];
     w->row_outputs = true;
     for (size_t m = 0; m < k->member_count; m++) {
-        const kiln__low *n = &w->b->lows[k->members[m]];
+        const uint32_t id = k->members[m];
+        const kiln__low *n = &w->b->lows[id];
         if (n->read || n->output >= 0)
-            put_row_output(w, k->members[m],
-                           kiln__operand_text(w, k->members[m], row_map(w, n), false), post);
+            put_row_output(w, id, kiln__operand_text(w, id, kiln__kept_map(w, id), false), post);
     }
     for (size_t r = 0; r < k->root_count; r++)
         if (is_per_row(w, k->roots[r]))
@@ -153,10 +136,10 @@ static void write_outputs(kiln__writer *w, int stage_count, kiln__row_stage *sta
     begin_stage(w, stage_count);
     for (size_t r = 0; r < k->root_count; r++) {
         const bool per_row = is_per_row(w, k->roots[r]);
-        const kiln__low *n = &b->lows[k->roots[r]];
+        const kiln__axis_map *map =
+            per_row ? kiln__kept_map(w, k->roots[r]) : kiln__own_map(w, k->roots[r]);
         w->body = per_row ? KILN__BUF_ROW : KILN__BUF_BODY;
-        texts[r] = kiln__operand_text(
-            w, k->roots[r], per_row ? row_map(w, n) : kiln__own_map(w, k->roots[r]), true);
+        texts[r] = kiln__operand_text(w, k->roots[r], map, true);
         w->body = KILN__BUF_BODY;
     }
     if (w->dry)

@@ -208,6 +208,9 @@ const char *kiln__input_param(kiln__writer *w, uint32_t low, const kiln__axis_ma
     view.rank = w->rank;
     view.shape = kiln__build_copy(b, w->shape, (size_t)w->rank * sizeof *w->shape);
     view.strides = kiln__build_alloc(b, (size_t)w->rank * sizeof *view.strides);
+    for (int a = 0; w->post && a < w->rank; a++)
+        if (w->kernel->reduced[a])
+            view.shape[a] = 1; /* an element for each result */
     for (int a = 0; a < n->rank; a++) {
         view.offset += map[a].start * strides[a];
         if (map[a].from >= 0)

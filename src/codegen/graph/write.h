@@ -58,6 +58,7 @@ typedef struct kiln__writer {
     const char *names[KILN_PARAM_MAX];
     size_t param_room;
     bool row_outputs; /* outputs go to the row signature */
+    bool post;        /* what follows the results of a reduction is written */
     bool has_iota;
     bool uses_tuple;  /* `_ind` */
     int64_t iota[KILN_RANK_MAX]; /* coefficients of the first position met */
@@ -94,6 +95,8 @@ int kiln__kept_strides(const kiln__writer *w, const kiln__low *n, int64_t *shape
 const char *kiln__operand_text(kiln__writer *w, uint32_t low, const kiln__axis_map *map, bool root);
 /* The map of a low at the loop's own index: axis by axis. */
 const kiln__axis_map *kiln__own_map(kiln__writer *w, uint32_t low);
+/* The map of a result, or of what has its shape, at the index of a kept axis each. */
+const kiln__axis_map *kiln__kept_map(kiln__writer *w, uint32_t low);
 /* Register a text for a low, as when a reduction has computed it. */
 void kiln__name_low(kiln__writer *w, uint32_t low, const kiln__axis_map *map, const char *text);
 const char *kiln__next_name(kiln__writer *w);
