@@ -8,7 +8,7 @@ ${preamble}
 //% end
 
 //# What differs from call to call. Every member begins at a multiple of 8 bytes (16 for 16-byte
-//# scalars); the launcher fills the block by the slots that emit.c lists in this same order.
+//# scalars); the launcher fills the block by the slots that emit_axes.c lists in this same order.
 struct kiln__args {
     long long size;
 //% for p in scalars

@@ -1,5 +1,5 @@
 /*
- * args.c - fill a kernel's argument block by the slots that emit.c laid out.
+ * args.c - fill a kernel's argument block by the slots that emit_axes.c laid out.
  *
  *     plan > emit > [args] > launch
  *

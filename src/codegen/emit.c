@@ -4,15 +4,14 @@
  *     plan > [emit] > compile
  *
  * The text comes from templates/kernel.cpp and what it inserts; this file answers the names, lists
- * and conditions that those templates ask for, each from one table below, and lays out the
- * argument block in the same order as the struct in kernel.cpp.
+ * and conditions that those templates ask for, each from one table below. Axes and the argument
+ * block are emit_axes.c.
  *
  * Rule 1: nothing here may depend on anything but the definition and the variant.
  * Rule 2: a new name for the templates is a new row in a table, not a new mechanism.
  */
-#include "codegen/codegen.h"
+#include "codegen/emit.h"
 #include "codegen/prelude.h"
-#include "codegen/row_emit.h"
 #include "codegen/template.h"
 
 /* cpu: bytes of a launch from which on outputs are stored past the caches, and how many elements
@@ -20,49 +19,7 @@
 #define STREAM_BYTES_MIN ((int64_t)32 << 20)
 #define STREAM_BURST 64
 
-/* What the templates are expanded for; `p` and `axis` are the current items of `for` loops. */
-typedef struct emitter {
-    const kiln__definition *def;
-    const kiln__variant *v;
-    kiln__buf *out;
-    const char *entry;
-    kiln__row_emit row;
-    size_t p;
-    int axis;
-    int number; /* a kiln__numbering */
-} emitter;
-
 /* ---- facts about parameters ---------------------------------------------------------------- */
-
-static uint8_t access_of(const emitter *e, size_t p)
-{
-    return e->v->access[p];
-}
-
-static bool is_scalar(const emitter *e, size_t p)
-{
-    return access_of(e, p) == KILN__ACCESS_SCALAR;
-}
-
-static bool is_raw(const emitter *e, size_t p)
-{
-    return access_of(e, p) == KILN__ACCESS_RAW;
-}
-
-static bool is_one(const emitter *e, size_t p)
-{
-    return access_of(e, p) == KILN__ACCESS_ONE;
-}
-
-static bool is_pointer(const emitter *e, size_t p)
-{
-    return !is_scalar(e, p) && !is_raw(e, p);
-}
-
-static bool is_walking(const emitter *e, size_t p)
-{
-    return is_pointer(e, p) && !is_one(e, p);
-}
 
 static bool is_direct(const emitter *e, size_t p)
 {
@@ -153,32 +110,6 @@ static bool is_first_of_placeholder(const emitter *e, size_t p)
 
 /* ---- facts about the whole ------------------------------------------------------------------ */
 
-static bool on_cuda(const emitter *e)
-{
-    return e->v->backend == KILN_BACKEND_CUDA;
-}
-
-static bool has_index(const emitter *e)
-{
-    return e->def->uses_index || e->def->uses_indexer;
-}
-
-static bool is_linear(const emitter *e)
-{
-    return e->v->layout == KILN__LAYOUT_LINEAR;
-}
-
-static bool is_transpose(const emitter *e)
-{
-    return e->v->layout == KILN__LAYOUT_TRANSPOSE;
-}
-
-/* `i` has to be computed from strides of its own. */
-static bool has_index_strides(const emitter *e)
-{
-    return has_index(e) && !is_linear(e) && !e->v->index_linear;
-}
-
 /* cpu/strided.cpp: `i` counts the elements in the order of the walk. */
 static bool has_index_natural(const emitter *e)
 {
@@ -266,96 +197,6 @@ static const struct {
 #undef KILN__ROW_PARAM
 };
 
-/* A run of axes: from, from + step, ... , `count` of them. */
-typedef struct axis_run {
-    int from, step, count;
-} axis_run;
-
-static axis_run all_axes(const emitter *e)
-{
-    return (axis_run){0, 1, e->v->rank};
-}
-
-static axis_run inward_axes(const emitter *e)
-{
-    return (axis_run){e->v->rank - 1, -1, e->v->rank};
-}
-
-static axis_run outer_axes(const emitter *e)
-{
-    return (axis_run){0, 1, e->v->rank - 1};
-}
-
-static axis_run tile_axes(const emitter *e)
-{
-    return (axis_run){e->v->rank - 1, -1, is_transpose(e) ? 2 : 0};
-}
-
-/* Extents that a kernel compares with: of the tiled axes, or of a cpu row. */
-static axis_run extent_axes(const emitter *e)
-{
-    if (is_transpose(e))
-        return tile_axes(e);
-    return (axis_run){e->v->rank - 1, -1, !is_linear(e) && !on_cuda(e)};
-}
-
-/* cuda: axes whose coordinate comes from a magic-number division; axis 0 gets what is left. */
-static axis_run divided_axes(const emitter *e)
-{
-    if (e->def->reduction || e->def->rows != NULL)
-        return (axis_run){e->v->rank - 1, -1, on_cuda(e) ? e->v->rank : 0};
-    return (axis_run){e->v->rank - 1, -1, on_cuda(e) && !is_linear(e) ? e->v->rank - 1 : 0};
-}
-
-static axis_run counted_axes(const emitter *e)
-{
-    return (axis_run){0, 1, on_cuda(e) || is_linear(e) ? 0 : e->v->rank};
-}
-
-/* Reductions: kept axes come first, reduced ones follow. "inward" runs from the last to the second,
- * "divided" the same where a division finds the coordinate. */
-static axis_run keep_axes(const emitter *e)
-{
-    return (axis_run){0, 1, e->v->keep_rank};
-}
-
-static axis_run keep_inward(const emitter *e)
-{
-    return (axis_run){e->v->keep_rank - 1, -1, e->v->keep_rank - 1};
-}
-
-static axis_run keep_outer(const emitter *e)
-{
-    return (axis_run){0, 1, e->v->keep_rank - 1};
-}
-
-static axis_run keep_outer_inward(const emitter *e)
-{
-    return (axis_run){e->v->keep_rank - 2, -1, e->v->keep_rank - 1};
-}
-
-static axis_run reduce_axes(const emitter *e)
-{
-    return (axis_run){e->v->keep_rank, 1, e->v->rank - e->v->keep_rank};
-}
-
-static axis_run reduce_inward(const emitter *e)
-{
-    return (axis_run){e->v->rank - 1, -1, e->v->rank - e->v->keep_rank - 1};
-}
-
-static const struct {
-    const char *name;
-    axis_run (*run)(const emitter *);
-} axis_lists[] = {
-    {"axes", all_axes},           {"axes_inward", inward_axes},   {"axes_outer", outer_axes},
-    {"tile_axes", tile_axes},     {"extent_axes", extent_axes},   {"divided_axes", divided_axes},
-    {"counted_axes", counted_axes}, {"keep_axes", keep_axes},     {"keep_inward", keep_inward},
-    {"keep_divided", keep_inward},  {"keep_outer", keep_outer},
-    {"keep_outer_inward", keep_outer_inward},                     {"reduce_axes", reduce_axes},
-    {"reduce_inward", reduce_inward},                             {"reduce_divided", reduce_inward},
-};
-
 static bool same(const char *name, const char *text, size_t bytes)
 {
     return name[0] == text[0] && strlen(name) == bytes && memcmp(name, text, bytes) == 0;
@@ -378,13 +219,9 @@ static int item(void *state, const char *list, size_t bytes, int nth)
         }
         return 0;
     }
-    for (size_t l = 0; l < KILN_COUNT_OF(axis_lists); l++) {
-        if (!same(axis_lists[l].name, list, bytes))
-            continue;
-        axis_run run = axis_lists[l].run(e);
-        e->axis = run.from + nth * run.step;
-        return nth < run.count;
-    }
+    const int of_axes = kiln__emit_axis(e, list, bytes, nth);
+    if (of_axes >= 0)
+        return of_axes;
     if (same("numbers", list, bytes)) {
         for (int k = nth == 0 ? 0 : e->number + 1; k < KILN__NUMBER_COUNT; k++) {
             if (e->def->uses_number[k]) {
@@ -627,113 +464,6 @@ static bool value(void *state, const char *name, size_t bytes, kiln__buf *out)
     return false;
 }
 
-/* ---- the argument block ------------------------------------------------------------------------ */
-
-typedef struct slot_list {
-    kiln__slot *slots;
-    size_t count, capacity, bytes;
-    bool failed;
-} slot_list;
-
-static void add_slot(slot_list *l, kiln__slot_kind kind, size_t param, int axis, size_t bytes)
-{
-    if (l->count == l->capacity) {
-        size_t capacity = l->capacity == 0 ? 32 : 2 * l->capacity;
-        kiln__slot *slots = kiln__realloc(l->slots, capacity * sizeof *slots);
-        if (slots == NULL) {
-            l->failed = true;
-            return;
-        }
-        l->slots = slots;
-        l->capacity = capacity;
-    }
-    if (kind == KILN__SLOT_SCALAR && bytes == 16)
-        l->bytes = (l->bytes + 15) / 16 * 16;
-    l->slots[l->count++] = (kiln__slot){(uint8_t)kind, (uint8_t)param, (uint8_t)axis,
-                                        (uint16_t)l->bytes, (uint16_t)bytes};
-    l->bytes += bytes;
-    if (l->bytes > KILN__ARGS_MAX) /* keep offsets in range; the caller refuses the whole */
-        l->bytes = KILN__ARGS_MAX + 1;
-}
-
-static void add_axes(slot_list *l, axis_run run, kiln__slot_kind kind, size_t param, size_t bytes)
-{
-    for (int k = 0; k < run.count; k++)
-        add_slot(l, kind, param, run.from + k * run.step, bytes);
-}
-
-/* The members of kiln__args between the raw arrays and the strides: of a reduction, ... */
-static void list_reduce_slots(const emitter *e, slot_list *l)
-{
-    const size_t divisor = e->v->index_bits == 32 ? 16 : 32;
-    if (e->def->uses_in_indexer)
-        add_slot(l, KILN__SLOT_INDEXER, 0, 0, 8 + 8 * (size_t)e->v->indexer_rank);
-    if (e->def->uses_out_indexer)
-        add_slot(l, KILN__SLOT_OUT_INDEXER, 0, 0, 8 + 8 * (size_t)e->v->out_indexer_rank);
-    for (int word = 0; word < KILN__WORD_COUNT; word++)
-        add_slot(l, KILN__SLOT_WORD, 0, word, 8);
-    add_axes(l, all_axes(e), KILN__SLOT_EXTENT, 0, 8);
-    if (on_cuda(e))
-        add_slot(l, KILN__SLOT_SPLITS, 0, 0, divisor);
-    add_axes(l, divided_axes(e), KILN__SLOT_DIVISOR, 0, divisor);
-}
-
-/* ... of a row program, ... */
-static void list_row_slots(const emitter *e, slot_list *l)
-{
-    static const kiln__word words[] = {KILN__WORD_OUTPUTS, KILN__WORD_LENGTH, KILN__WORD_COUNT_ALL,
-        KILN__WORD_CHUNK, KILN__WORD_SPLITS, KILN__WORD_PARTS, KILN__WORD_TICKETS};
-    for (size_t w = 0; w < (on_cuda(e) || e->v->tile == 0 ? 3u : KILN_COUNT_OF(words)); w++)
-        add_slot(l, KILN__SLOT_WORD, 0, words[w], 8);
-    add_axes(l, all_axes(e), KILN__SLOT_EXTENT, 0, 8);
-    add_axes(l, divided_axes(e), KILN__SLOT_DIVISOR, 0, e->v->index_bits == 32 ? 16 : 32);
-}
-
-/* ... and of a loop. */
-static void list_loop_slots(const emitter *e, slot_list *l)
-{
-    if (e->def->uses_indexer)
-        add_slot(l, KILN__SLOT_INDEXER, 0, 0, 8 + 8 * (size_t)e->v->indexer_rank);
-    add_axes(l, extent_axes(e), KILN__SLOT_EXTENT, 0, 8);
-    add_axes(l, divided_axes(e), KILN__SLOT_DIVISOR, 0, e->v->index_bits == 32 ? 16 : 32);
-    add_axes(l, counted_axes(e), KILN__SLOT_WALK, 0, 8);
-}
-
-/* The members of kiln__args in templates/kernel.cpp and templates/reduce/kernel.cpp, in order. */
-static void list_slots(const emitter *e, slot_list *l)
-{
-    const size_t count = e->def->param_count;
-    add_slot(l, KILN__SLOT_SIZE, 0, 0, 8);
-    for (size_t p = 0; p < count; p++)
-        if (is_scalar(e, p))
-            add_slot(l, KILN__SLOT_SCALAR, p, 0, kiln_dtype_size(e->v->dtype[p]) > 8 ? 16 : 8);
-    for (size_t p = 0; p < count; p++)
-        if (is_pointer(e, p))
-            add_slot(l, KILN__SLOT_POINTER, p, 0, 8);
-    for (size_t p = 0; p < count; p++)
-        if (is_raw(e, p))
-            add_slot(l, KILN__SLOT_RAW, p, 0, 16 + 16 * (size_t)e->v->raw_rank[p]);
-    if (e->def->reduction)
-        list_reduce_slots(e, l);
-    else if (e->def->rows != NULL)
-        list_row_slots(e, l);
-    else
-        list_loop_slots(e, l);
-    for (size_t p = 0; p < count && !is_linear(e); p++)
-        if (is_walking(e, p))
-            add_axes(l, all_axes(e), KILN__SLOT_STRIDE, p, 8);
-    if (!e->def->reduction && has_index_strides(e))
-        add_axes(l, all_axes(e), KILN__SLOT_INDEX_STRIDE, 0, 8);
-    for (size_t k = 0; k < KILN__NUMBER_COUNT; k++)
-        if (e->def->uses_number[k] && !e->def->scan)
-            add_axes(l, all_axes(e), KILN__SLOT_NUMBER_STRIDE, k, 8);
-    bool wide = false;
-    for (size_t k = 0; k < l->count; k++)
-        wide |= l->slots[k].kind == KILN__SLOT_SCALAR && l->slots[k].bytes == 16;
-    if (wide)
-        l->bytes = (l->bytes + 15) / 16 * 16;
-}
-
 /* ---- the whole ---------------------------------------------------------------------------------- */
 
 void kiln__source_clear(kiln__source *source)
@@ -774,7 +504,7 @@ kiln_status kiln__emit(const kiln__definition *def, const kiln__variant *variant
     }
     snprintf(out->entry, sizeof out->entry, "%.60s__%s", def->name,
              kiln__layout_name(variant->layout));
-    list_slots(&e, &slots);
+    kiln__emit_slots(&e, &slots);
     if (slots.bytes > KILN__ARGS_MAX) {
         status = kiln__fail(err, KILN_ERR_ARGUMENT,
                             "kernel \"%s\": %zu parameters over %d axes need more than the %d bytes "

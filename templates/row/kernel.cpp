@@ -23,7 +23,7 @@ struct kiln__part_${s.n} {
 static_assert(sizeof(kiln__part_${s.n}) <= ${part_bytes_max}, "an accumulator may have ${part_bytes_max} bytes");
 //% end
 
-//# As in templates/kernel.cpp: 8-byte members in the order of emit.c's slots.
+//# As in templates/kernel.cpp: 8-byte members in the order of emit_axes.c's slots.
 struct kiln__args {
     long long size;
 //% for p in scalars

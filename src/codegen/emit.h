@@ -1,0 +1,100 @@
+/*
+ * emit.h - what the parts of the emitter share. Private to src/codegen.
+ *
+ * emit.c answers what templates ask; emit_axes.c knows the axes that a kernel walks and the argument
+ * block that holds what differs from call to call.
+ */
+#ifndef KILN_CODEGEN_EMIT_H
+#define KILN_CODEGEN_EMIT_H
+
+#include "codegen/codegen.h"
+#include "codegen/row_emit.h"
+
+/* What the templates are expanded for; `p` and `axis` are the current items of `for` loops. */
+typedef struct emitter {
+    const kiln__definition *def;
+    const kiln__variant *v;
+    kiln__buf *out;
+    const char *entry;
+    kiln__row_emit row;
+    size_t p;
+    int axis;
+    int number; /* a kiln__numbering */
+} emitter;
+
+/* ---- facts about a parameter ---- */
+
+static inline uint8_t access_of(const emitter *e, size_t p)
+{
+    return e->v->access[p];
+}
+
+static inline bool is_scalar(const emitter *e, size_t p)
+{
+    return access_of(e, p) == KILN__ACCESS_SCALAR;
+}
+
+static inline bool is_raw(const emitter *e, size_t p)
+{
+    return access_of(e, p) == KILN__ACCESS_RAW;
+}
+
+static inline bool is_one(const emitter *e, size_t p)
+{
+    return access_of(e, p) == KILN__ACCESS_ONE;
+}
+
+static inline bool is_pointer(const emitter *e, size_t p)
+{
+    return !is_scalar(e, p) && !is_raw(e, p);
+}
+
+static inline bool is_walking(const emitter *e, size_t p)
+{
+    return is_pointer(e, p) && !is_one(e, p);
+}
+
+/* ---- facts about the whole ---- */
+
+static inline bool on_cuda(const emitter *e)
+{
+    return e->v->backend == KILN_BACKEND_CUDA;
+}
+
+static inline bool has_index(const emitter *e)
+{
+    return e->def->uses_index || e->def->uses_indexer;
+}
+
+static inline bool is_linear(const emitter *e)
+{
+    return e->v->layout == KILN__LAYOUT_LINEAR;
+}
+
+static inline bool is_transpose(const emitter *e)
+{
+    return e->v->layout == KILN__LAYOUT_TRANSPOSE;
+}
+
+/* `i` has to be computed from strides of its own. */
+static inline bool has_index_strides(const emitter *e)
+{
+    return has_index(e) && !is_linear(e) && !e->v->index_linear;
+}
+
+/* ---- emit_axes.c ---- */
+
+/* Item `nth` of a list of axes goes to e->axis. 1; 0 at the list's end; -1 when there is no such list. */
+int kiln__emit_axis(emitter *e, const char *list, size_t bytes, int nth);
+
+/* The argument block of a kernel under construction. */
+typedef struct slot_list {
+    kiln__slot *slots;
+    size_t count, capacity, bytes;
+    bool failed;
+} slot_list;
+
+/* The members of kiln__args in templates/kernel.cpp and templates/reduce/kernel.cpp, in order. */
+void kiln__emit_slots(const emitter *e, slot_list *l);
+
+#endif

@@ -1,0 +1,213 @@
+/*
+ * emit_axes.c - the axes that a kernel names, and its argument block.
+ *
+ *     plan > [emit] > compile
+ *
+ * The lists of axes that templates loop over come from one table; the argument block is laid out
+ * from the same runs of axes, in the same order as the struct in kernel.cpp.
+ *
+ * Rule: a member of kiln__args and its slot here come and go together.
+ */
+#include "codegen/emit.h"
+
+/* A run of axes: from, from + step, ... , `count` of them. */
+typedef struct axis_run {
+    int from, step, count;
+} axis_run;
+
+static axis_run all_axes(const emitter *e)
+{
+    return (axis_run){0, 1, e->v->rank};
+}
+
+static axis_run inward_axes(const emitter *e)
+{
+    return (axis_run){e->v->rank - 1, -1, e->v->rank};
+}
+
+static axis_run outer_axes(const emitter *e)
+{
+    return (axis_run){0, 1, e->v->rank - 1};
+}
+
+static axis_run tile_axes(const emitter *e)
+{
+    return (axis_run){e->v->rank - 1, -1, is_transpose(e) ? 2 : 0};
+}
+
+/* Extents that a kernel compares with: of the tiled axes, or of a cpu row. */
+static axis_run extent_axes(const emitter *e)
+{
+    if (is_transpose(e))
+        return tile_axes(e);
+    return (axis_run){e->v->rank - 1, -1, !is_linear(e) && !on_cuda(e)};
+}
+
+/* cuda: axes whose coordinate comes from a magic-number division; axis 0 gets what is left. */
+static axis_run divided_axes(const emitter *e)
+{
+    if (e->def->reduction || e->def->rows != NULL)
+        return (axis_run){e->v->rank - 1, -1, on_cuda(e) ? e->v->rank : 0};
+    return (axis_run){e->v->rank - 1, -1, on_cuda(e) && !is_linear(e) ? e->v->rank - 1 : 0};
+}
+
+static axis_run counted_axes(const emitter *e)
+{
+    return (axis_run){0, 1, on_cuda(e) || is_linear(e) ? 0 : e->v->rank};
+}
+
+/* Reductions: kept axes come first, reduced ones follow. "inward" runs from the last to the second,
+ * "divided" the same where a division finds the coordinate. */
+static axis_run keep_axes(const emitter *e)
+{
+    return (axis_run){0, 1, e->v->keep_rank};
+}
+
+static axis_run keep_inward(const emitter *e)
+{
+    return (axis_run){e->v->keep_rank - 1, -1, e->v->keep_rank - 1};
+}
+
+static axis_run keep_outer(const emitter *e)
+{
+    return (axis_run){0, 1, e->v->keep_rank - 1};
+}
+
+static axis_run keep_outer_inward(const emitter *e)
+{
+    return (axis_run){e->v->keep_rank - 2, -1, e->v->keep_rank - 1};
+}
+
+static axis_run reduce_axes(const emitter *e)
+{
+    return (axis_run){e->v->keep_rank, 1, e->v->rank - e->v->keep_rank};
+}
+
+static axis_run reduce_inward(const emitter *e)
+{
+    return (axis_run){e->v->rank - 1, -1, e->v->rank - e->v->keep_rank - 1};
+}
+
+static const struct {
+    const char *name;
+    axis_run (*run)(const emitter *);
+} axis_lists[] = {
+    {"axes", all_axes},           {"axes_inward", inward_axes},   {"axes_outer", outer_axes},
+    {"tile_axes", tile_axes},     {"extent_axes", extent_axes},   {"divided_axes", divided_axes},
+    {"counted_axes", counted_axes}, {"keep_axes", keep_axes},     {"keep_inward", keep_inward},
+    {"keep_divided", keep_inward},  {"keep_outer", keep_outer},
+    {"keep_outer_inward", keep_outer_inward},                     {"reduce_axes", reduce_axes},
+    {"reduce_inward", reduce_inward},                             {"reduce_divided", reduce_inward},
+};
+
+int kiln__emit_axis(emitter *e, const char *list, size_t bytes, int nth)
+{
+    for (size_t l = 0; l < KILN_COUNT_OF(axis_lists); l++) {
+        if (strlen(axis_lists[l].name) != bytes || memcmp(axis_lists[l].name, list, bytes) != 0)
+            continue;
+        const axis_run run = axis_lists[l].run(e);
+        e->axis = run.from + nth * run.step;
+        return nth < run.count;
+    }
+    return -1;
+}
+
+/* ---- the argument block ---- */
+
+static void add_slot(slot_list *l, kiln__slot_kind kind, size_t param, int axis, size_t bytes)
+{
+    if (l->count == l->capacity) {
+        size_t capacity = l->capacity == 0 ? 32 : 2 * l->capacity;
+        kiln__slot *slots = kiln__realloc(l->slots, capacity * sizeof *slots);
+        if (slots == NULL) {
+            l->failed = true;
+            return;
+        }
+        l->slots = slots;
+        l->capacity = capacity;
+    }
+    if (kind == KILN__SLOT_SCALAR && bytes == 16)
+        l->bytes = (l->bytes + 15) / 16 * 16;
+    l->slots[l->count++] = (kiln__slot){(uint8_t)kind, (uint8_t)param, (uint8_t)axis,
+                                        (uint16_t)l->bytes, (uint16_t)bytes};
+    l->bytes += bytes;
+    if (l->bytes > KILN__ARGS_MAX) /* keep offsets in range; the caller refuses the whole */
+        l->bytes = KILN__ARGS_MAX + 1;
+}
+
+static void add_axes(slot_list *l, axis_run run, kiln__slot_kind kind, size_t param, size_t bytes)
+{
+    for (int k = 0; k < run.count; k++)
+        add_slot(l, kind, param, run.from + k * run.step, bytes);
+}
+
+/* The members of kiln__args between the raw arrays and the strides: of a reduction, ... */
+static void list_reduce_slots(const emitter *e, slot_list *l)
+{
+    const size_t divisor = e->v->index_bits == 32 ? 16 : 32;
+    if (e->def->uses_in_indexer)
+        add_slot(l, KILN__SLOT_INDEXER, 0, 0, 8 + 8 * (size_t)e->v->indexer_rank);
+    if (e->def->uses_out_indexer)
+        add_slot(l, KILN__SLOT_OUT_INDEXER, 0, 0, 8 + 8 * (size_t)e->v->out_indexer_rank);
+    for (int word = 0; word < KILN__WORD_COUNT; word++)
+        add_slot(l, KILN__SLOT_WORD, 0, word, 8);
+    add_axes(l, all_axes(e), KILN__SLOT_EXTENT, 0, 8);
+    if (on_cuda(e))
+        add_slot(l, KILN__SLOT_SPLITS, 0, 0, divisor);
+    add_axes(l, divided_axes(e), KILN__SLOT_DIVISOR, 0, divisor);
+}
+
+/* ... of a row program, ... */
+static void list_row_slots(const emitter *e, slot_list *l)
+{
+    static const kiln__word words[] = {KILN__WORD_OUTPUTS, KILN__WORD_LENGTH, KILN__WORD_COUNT_ALL,
+        KILN__WORD_CHUNK, KILN__WORD_SPLITS, KILN__WORD_PARTS, KILN__WORD_TICKETS};
+    for (size_t w = 0; w < (on_cuda(e) || e->v->tile == 0 ? 3u : KILN_COUNT_OF(words)); w++)
+        add_slot(l, KILN__SLOT_WORD, 0, words[w], 8);
+    add_axes(l, all_axes(e), KILN__SLOT_EXTENT, 0, 8);
+    add_axes(l, divided_axes(e), KILN__SLOT_DIVISOR, 0, e->v->index_bits == 32 ? 16 : 32);
+}
+
+/* ... and of a loop. */
+static void list_loop_slots(const emitter *e, slot_list *l)
+{
+    if (e->def->uses_indexer)
+        add_slot(l, KILN__SLOT_INDEXER, 0, 0, 8 + 8 * (size_t)e->v->indexer_rank);
+    add_axes(l, extent_axes(e), KILN__SLOT_EXTENT, 0, 8);
+    add_axes(l, divided_axes(e), KILN__SLOT_DIVISOR, 0, e->v->index_bits == 32 ? 16 : 32);
+    add_axes(l, counted_axes(e), KILN__SLOT_WALK, 0, 8);
+}
+
+void kiln__emit_slots(const emitter *e, slot_list *l)
+{
+    const size_t count = e->def->param_count;
+    add_slot(l, KILN__SLOT_SIZE, 0, 0, 8);
+    for (size_t p = 0; p < count; p++)
+        if (is_scalar(e, p))
+            add_slot(l, KILN__SLOT_SCALAR, p, 0, kiln_dtype_size(e->v->dtype[p]) > 8 ? 16 : 8);
+    for (size_t p = 0; p < count; p++)
+        if (is_pointer(e, p))
+            add_slot(l, KILN__SLOT_POINTER, p, 0, 8);
+    for (size_t p = 0; p < count; p++)
+        if (is_raw(e, p))
+            add_slot(l, KILN__SLOT_RAW, p, 0, 16 + 16 * (size_t)e->v->raw_rank[p]);
+    if (e->def->reduction)
+        list_reduce_slots(e, l);
+    else if (e->def->rows != NULL)
+        list_row_slots(e, l);
+    else
+        list_loop_slots(e, l);
+    for (size_t p = 0; p < count && !is_linear(e); p++)
+        if (is_walking(e, p))
+            add_axes(l, all_axes(e), KILN__SLOT_STRIDE, p, 8);
+    if (!e->def->reduction && has_index_strides(e))
+        add_axes(l, all_axes(e), KILN__SLOT_INDEX_STRIDE, 0, 8);
+    for (size_t k = 0; k < KILN__NUMBER_COUNT; k++)
+        if (e->def->uses_number[k] && !e->def->scan)
+            add_axes(l, all_axes(e), KILN__SLOT_NUMBER_STRIDE, k, 8);
+    bool wide = false;
+    for (size_t k = 0; k < l->count; k++)
+        wide |= l->slots[k].kind == KILN__SLOT_SCALAR && l->slots[k].bytes == 16;
+    if (wide)
+        l->bytes = (l->bytes + 15) / 16 * 16;
+}
