@@ -133,13 +133,12 @@ static bool vetoed(const kiln__definition *def, const char *list)
 static bool triggered(const selection *chosen, const section *s, const kiln__definition *def,
                       const bool *may_begin)
 {
-    const char *term = s->triggers;
-    while (term != NULL) {
+    const char *term = s->triggers, *end = NULL;
+    for (; term != NULL; term = end != NULL ? end + 1 : NULL) {
+        end = strchr(term, ' ');
         if (may_begin[(unsigned char)term[0]] &&
-            term_holds(chosen, def, term, strcspn(term, " ")))
+            term_holds(chosen, def, term, end != NULL ? (size_t)(end - term) : strlen(term)))
             return !vetoed(def, s->triggers);
-        term = strchr(term, ' ');
-        term += term != NULL;
     }
     return false;
 }
