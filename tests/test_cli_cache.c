@@ -210,7 +210,7 @@ static void test_cli_cache__export_and_import_move_entries(void **state)
     expect_json("d == {'imported': 2}");
     KILN("cache", "import", "all.kiln", "--dir", "elsewhere");
     EXPECT_DONE();
-    EXPECT_OUT("imported 1 entries\n");
+    EXPECT_OUT("imported 1 entry\n");
     KILN("cache", "verify", "--dir", "elsewhere");
     EXPECT_DONE();
     EXPECT_OUT("3 good, 0 damaged");

@@ -229,7 +229,10 @@ static int verify(kiln_cache *cache, const request *r, kiln_error *err)
 
 static void print_count(const request *r, const char *name, uint64_t count)
 {
-    printf(r->json ? "{\"%s\": %" PRIu64 "}\n" : "%s %" PRIu64 " entries\n", name, count);
+    if (r->json)
+        printf("{\"%s\": %" PRIu64 "}\n", name, count);
+    else
+        printf("%s %" PRIu64 " %s\n", name, count, count == 1 ? "entry" : "entries");
 }
 
 static int remove_some(kiln_cache *cache, const request *r, kiln_error *err)
