@@ -20,7 +20,7 @@ cli_outcome cli;
 static char tool[CLI_PATH_BYTES];
 static char folder[] = "/tmp/kiln_test_cli_XXXXXX";
 
-/* ---- files ------------------------------------------------------------------------------------- */
+/* ---- files ---- */
 
 void cli_write(const char *path, const char *text)
 {
@@ -36,15 +36,57 @@ void cli_write_script(const char *path, const char *text)
     assert_int_equal(chmod(path, 0755), 0);
 }
 
-void cli_read(const char *path, char *text)
+size_t cli_read(const char *path, char *text)
 {
     FILE *f = fopen(path, "rb");
     assert_non_null(f);
-    text[fread(text, 1, CLI_TEXT_MAX - 1, f)] = '\0';
+    const size_t bytes = fread(text, 1, CLI_TEXT_MAX - 1, f);
+    text[bytes] = '\0';
     fclose(f);
+    return bytes;
 }
 
-/* ---- running ----------------------------------------------------------------------------------- */
+void cli_write_npy(const char *path, const char *dtype, const char *shape, const void *data,
+                   size_t bytes)
+{
+    char header[128];
+    int length = snprintf(header, sizeof header,
+                          "{'descr': '%s', 'fortran_order': False, 'shape': %s, }", dtype, shape);
+    FILE *f = fopen(path, "wb");
+
+    assert_non_null(f);
+    /* Padded so that elements begin at a multiple of 64 bytes, as NumPy writes it. */
+    while ((10 + length + 1) % 64 != 0)
+        header[length++] = ' ';
+    header[length++] = '\n';
+    fwrite("\x93NUMPY\x01\x00", 1, 8, f);
+    fputc(length & 0xff, f);
+    fputc(length >> 8, f);
+    fwrite(header, 1, (size_t)length, f);
+    fwrite(data, 1, bytes, f);
+    assert_int_equal(fclose(f), 0);
+}
+
+void cli_expect_npy(const char *path, const char *dtype, const char *shape, const void *data,
+                    size_t bytes)
+{
+    static char text[CLI_TEXT_MAX];
+    char want[64];
+    const size_t size = cli_read(path, text);
+
+    assert_true(size > 10);
+    assert_memory_equal(text, "\x93NUMPY\x01\x00", 8);
+    size_t header = (size_t)(unsigned char)text[8] + 256u * (unsigned char)text[9];
+    snprintf(want, sizeof want, "'descr': '%s'", dtype);
+    assert_non_null(strstr(text + 10, want));
+    snprintf(want, sizeof want, "'shape': %s", shape);
+    assert_non_null(strstr(text + 10, want));
+    assert_non_null(strstr(text + 10, "'fortran_order': False"));
+    assert_int_equal(size, 10 + header + bytes);
+    assert_memory_equal(text + 10 + header, data, bytes);
+}
+
+/* ---- running ---- */
 
 static void redirect(int fd, const char *path, int flags)
 {
@@ -60,10 +102,10 @@ static void take_status(pid_t pid)
     if (!WIFEXITED(status))
         fail_msg("the program was ended by signal %d", WTERMSIG(status));
     cli.status = WEXITSTATUS(status);
-    cli_read("stdout.txt", cli.out);
 }
 
-void cli_run(char *const *argv, const char *input)
+/* `output` NULL: into cli.out. */
+static void run(char *const *argv, const char *input, const char *output)
 {
     if (input != NULL)
         cli_write("stdin.txt", input);
@@ -72,13 +114,26 @@ void cli_run(char *const *argv, const char *input)
     assert_true(pid >= 0);
     if (pid == 0) {
         redirect(0, input != NULL ? "stdin.txt" : "/dev/null", O_RDONLY);
-        redirect(1, "stdout.txt", O_WRONLY | O_CREAT | O_TRUNC);
+        redirect(1, output != NULL ? output : "stdout.txt", O_WRONLY | O_CREAT | O_TRUNC);
         redirect(2, "stderr.txt", O_WRONLY | O_CREAT | O_TRUNC);
         execv(tool, argv);
         _exit(98);
     }
     take_status(pid);
+    cli.out[0] = '\0';
+    if (output == NULL)
+        cli_read("stdout.txt", cli.out);
     cli_read("stderr.txt", cli.err);
+}
+
+void cli_run(char *const *argv, const char *input)
+{
+    run(argv, input, NULL);
+}
+
+void cli_run_into(char *const *argv, const char *path)
+{
+    run(argv, NULL, path);
 }
 
 void cli_run_on_terminal(char *const *argv)
@@ -113,9 +168,10 @@ void cli_run_on_terminal(char *const *argv)
     cli.err[length] = '\0';
     close(master);
     take_status(pid);
+    cli_read("stdout.txt", cli.out);
 }
 
-/* ---- judging ----------------------------------------------------------------------------------- */
+/* ---- judging ---- */
 
 void cli_expect_done(const char *file, int line)
 {
@@ -134,6 +190,15 @@ void cli_expect_failed(int status, const char *text, const char *file, int line)
     }
 }
 
+void cli_expect_refused(int status, const char *text, const char *file, int line)
+{
+    cli_expect_failed(status, text, file, line);
+    if (cli.out[0] != '\0' || strncmp(cli.err, "kiln: ", 6) != 0) {
+        print_error("stdout '%s', stderr '%s'\n", cli.out, cli.err);
+        _fail(file, line);
+    }
+}
+
 void cli_expect_out(const char *text, const char *file, int line)
 {
     if (strstr(cli.out, text) == NULL) {
@@ -142,7 +207,7 @@ void cli_expect_out(const char *text, const char *file, int line)
     }
 }
 
-/* ---- the folder -------------------------------------------------------------------------------- */
+/* ---- the folder ---- */
 
 int cli_enter(void **state)
 {

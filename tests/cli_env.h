@@ -32,6 +32,9 @@ int cli_leave(void **state);
 void cli_run(char *const *argv, const char *input);
 #define KILN(...) cli_run((char *[]){"kiln", __VA_ARGS__, NULL}, NULL)
 
+/* The same with standard output going to a file of its own; cli.out is empty then. */
+void cli_run_into(char *const *argv, const char *path);
+
 /* The same with standard error on a terminal; what it wrote there is cli.err. */
 void cli_run_on_terminal(char *const *argv);
 
@@ -41,12 +44,23 @@ void cli_expect_done(const char *file, int line);
 /* It ended with this status, and `text` stands on stderr. */
 void cli_expect_failed(int status, const char *text, const char *file, int line);
 #define EXPECT_FAILED(status, text) cli_expect_failed((status), (text), __FILE__, __LINE__)
+/* So, and it printed no result and explained itself in one line at least. */
+void cli_expect_refused(int status, const char *text, const char *file, int line);
+#define EXPECT_REFUSED(status, text) cli_expect_refused((status), (text), __FILE__, __LINE__)
 /* `text` stands on stdout. */
 void cli_expect_out(const char *text, const char *file, int line);
 #define EXPECT_OUT(text) cli_expect_out((text), __FILE__, __LINE__)
 
 void cli_write(const char *path, const char *text);
 void cli_write_script(const char *path, const char *text); /* the same, and executable */
-void cli_read(const char *path, char *text);               /* CLI_TEXT_MAX bytes of room */
+size_t cli_read(const char *path, char *text);             /* CLI_TEXT_MAX bytes of room */
+
+/* .npy files byte by byte, so that kiln's own reader is not its own judge. C-order elements;
+ * `dtype` and `shape` as in the header: "<f4", "(2, 3)". */
+void cli_write_npy(const char *path, const char *dtype, const char *shape, const void *data,
+                   size_t bytes);
+/* The file must hold exactly this dtype, shape and these elements. */
+void cli_expect_npy(const char *path, const char *dtype, const char *shape, const void *data,
+                    size_t bytes);
 
 #endif

@@ -2,157 +2,28 @@
  * test_cli.c - the kiln command as a user meets it: the real program, started in an empty folder
  * on the cpu device, judged by its exit status, its two streams and the files it leaves.
  *
- * The program is $KILN_TOOL, else ../kiln beside the folder of this program. .npy files are
- * written and read here byte by byte, so that kiln's own reader is not its own judge.
+ * `kiln eval`, `warm` and `cache` have programs of their own.
  */
-#define _GNU_SOURCE
+#include "cli_env.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "kiln/base.h"
 #include "test_data.h"
 
-enum { TEXT_MAX = 1 << 18, PATH_BYTES = 1024 };
-
-/* What one run of the program left behind. */
-struct outcome {
-    int status;
-    char out[TEXT_MAX];
-    char err[TEXT_MAX];
-};
-
-static struct outcome got;
-static char tool[PATH_BYTES];
-static char folder[] = "/tmp/kiln_test_cli_XXXXXX";
-static const char *stdout_path = "stdout.txt";
-
-/* ---- running ---- */
-
-static void read_text(const char *path, char *text)
-{
-    FILE *f = fopen(path, "rb");
-    assert_non_null(f);
-    text[fread(text, 1, TEXT_MAX - 1, f)] = '\0';
-    fclose(f);
-}
-
-static void redirect(int fd, const char *path)
-{
-    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    if (file < 0 || dup2(file, fd) < 0)
-        _exit(99);
-}
-
-static void run_argv(char *const *argv)
-{
-    pid_t pid = fork();
-    int status = 0;
-
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        redirect(1, stdout_path);
-        redirect(2, "stderr.txt");
-        execv(tool, argv);
-        _exit(98);
-    }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFEXITED(status));
-    got.status = WEXITSTATUS(status);
-    got.out[0] = '\0';
-    if (strcmp(stdout_path, "stdout.txt") == 0)
-        read_text(stdout_path, got.out);
-    read_text("stderr.txt", got.err);
-}
-
-/* Run `kiln` with the words that follow. */
-#define KILN(...) run_argv((char *[]){"kiln", __VA_ARGS__, NULL})
 /* Run `kiln run --device cpu` with the words that follow. */
 #define RUN(...) KILN("run", "--device", "cpu", __VA_ARGS__)
-
-#define EXPECT_DONE()                                                                              \
-    do {                                                                                           \
-        if (got.status != 0)                                                                       \
-            fail_msg("exit status %d: %s", got.status, got.err);                                   \
-        assert_string_equal(got.err, "");                                                          \
-    } while (0)
-
-/* The run ended with `want`, printed no result, and explained itself with `text`. */
-static void expect_refusal(int want, const char *text)
-{
-    if (got.status != want || strstr(got.err, text) == NULL || got.out[0] != '\0')
-        fail_msg("want status %d and '%s', got status %d, stderr '%s', stdout '%s'", want, text,
-                 got.status, got.err, got.out);
-    assert_memory_equal(got.err, "kiln: ", 6);
-}
-
-/* ---- .npy by hand ---- */
-
-/* Write C-order elements; `dtype` and `shape` as in the header: "<f4", "(2, 3)". */
-static void write_npy(const char *path, const char *dtype, const char *shape, const void *data,
-                      size_t bytes)
-{
-    char header[128];
-    int length = snprintf(header, sizeof header,
-                          "{'descr': '%s', 'fortran_order': False, 'shape': %s, }", dtype, shape);
-    FILE *f = fopen(path, "wb");
-
-    assert_non_null(f);
-    /* Padded so that elements begin at a multiple of 64 bytes, as NumPy writes it. */
-    while ((10 + length + 1) % 64 != 0)
-        header[length++] = ' ';
-    header[length++] = '\n';
-    fwrite("\x93NUMPY\x01\x00", 1, 8, f);
-    fputc(length & 0xff, f);
-    fputc(length >> 8, f);
-    fwrite(header, 1, (size_t)length, f);
-    fwrite(data, 1, bytes, f);
-    assert_int_equal(fclose(f), 0);
-}
-
-/* The file must hold exactly this dtype, shape and these elements. */
-static void expect_npy(const char *path, const char *dtype, const char *shape, const void *data,
-                       size_t bytes)
-{
-    static char text[TEXT_MAX];
-    char want[64];
-    FILE *f = fopen(path, "rb");
-
-    assert_non_null(f);
-    size_t size = fread(text, 1, sizeof text - 1, f);
-    fclose(f);
-    text[size] = '\0';
-    assert_true(size > 10);
-    assert_memory_equal(text, "\x93NUMPY\x01\x00", 8);
-    size_t header = (size_t)(unsigned char)text[8] + 256u * (unsigned char)text[9];
-    snprintf(want, sizeof want, "'descr': '%s'", dtype);
-    assert_non_null(strstr(text + 10, want));
-    snprintf(want, sizeof want, "'shape': %s", shape);
-    assert_non_null(strstr(text + 10, want));
-    assert_non_null(strstr(text + 10, "'fortran_order': False"));
-    assert_int_equal(size, 10 + header + bytes);
-    assert_memory_equal(text + 10 + header, data, bytes);
-}
 
 static const float X[3] = {1, 2, 3};
 static const float Y[3] = {10, 20, 30};
 
 static void write_xy(void)
 {
-    write_npy("x.npy", "<f4", "(3,)", X, sizeof X);
-    write_npy("y.npy", "<f4", "(3,)", Y, sizeof Y);
+    cli_write_npy("x.npy", "<f4", "(3,)", X, sizeof X);
+    cli_write_npy("y.npy", "<f4", "(3,)", Y, sizeof Y);
 }
 
 static bool exists(const char *path)
@@ -169,21 +40,21 @@ static void test_cli__runs_axpy_over_files(void **state)
     RUN("--in", "T x, T y, float32 a", "--out", "T z", "--op", "z = a * x + y", "x.npy", "y.npy",
         "2.5", "-o", "z.npy");
     EXPECT_DONE();
-    assert_string_equal(got.out, "");
-    expect_npy("z.npy", "<f4", "(3,)", want, sizeof want);
+    assert_string_equal(cli.out, "");
+    cli_expect_npy("z.npy", "<f4", "(3,)", want, sizeof want);
 }
 
 static void test_cli__prints_outputs_without_o(void **state)
 {
     const int32_t k[3] = {7, 8, 9};
     (void)state;
-    write_npy("k.npy", "<i4", "(3,)", k, sizeof k);
+    cli_write_npy("k.npy", "<i4", "(3,)", k, sizeof k);
     RUN("--in", "int32 k", "--out", "int32 z", "--op", "z = k + 1", "k.npy");
     EXPECT_DONE();
-    assert_string_equal(got.out, "[ 8  9 10]\n");
+    assert_string_equal(cli.out, "[ 8  9 10]\n");
     RUN("--in", "int32 k", "--out", "int32 z, int32 w", "--op", "z = -k; w = 2 * k", "k.npy");
     EXPECT_DONE();
-    assert_string_equal(got.out, "z =\n[-7 -8 -9]\nw =\n[14 16 18]\n");
+    assert_string_equal(cli.out, "z =\n[-7 -8 -9]\nw =\n[14 16 18]\n");
 }
 
 static void test_cli__writes_every_output(void **state)
@@ -193,8 +64,8 @@ static void test_cli__writes_every_output(void **state)
     RUN("--in", "T x, T y", "--out", "T s, T p", "--op", "s = x + y; p = x * y", "x.npy", "y.npy",
         "-o", "s.npy", "-o", "p.npy");
     EXPECT_DONE();
-    expect_npy("s.npy", "<f4", "(3,)", sum, sizeof sum);
-    expect_npy("p.npy", "<f4", "(3,)", product, sizeof product);
+    cli_expect_npy("s.npy", "<f4", "(3,)", sum, sizeof sum);
+    cli_expect_npy("p.npy", "<f4", "(3,)", product, sizeof product);
 }
 
 static void test_cli__broadcasts(void **state)
@@ -202,12 +73,12 @@ static void test_cli__broadcasts(void **state)
     const int64_t column[2] = {100, 200}, row[3] = {1, 2, 3};
     const int64_t want[6] = {101, 102, 103, 201, 202, 203};
     (void)state;
-    write_npy("column.npy", "<i8", "(2, 1)", column, sizeof column);
-    write_npy("row.npy", "<i8", "(3,)", row, sizeof row);
+    cli_write_npy("column.npy", "<i8", "(2, 1)", column, sizeof column);
+    cli_write_npy("row.npy", "<i8", "(3,)", row, sizeof row);
     RUN("--in", "T a, T b", "--out", "T z", "--op", "z = a + b", "column.npy", "row.npy", "-o",
         "z.npy");
     EXPECT_DONE();
-    expect_npy("z.npy", "<i8", "(2, 3)", want, sizeof want);
+    cli_expect_npy("z.npy", "<i8", "(2, 3)", want, sizeof want);
 }
 
 static void test_cli__reads_numbers_of_every_kind(void **state)
@@ -232,7 +103,7 @@ static void test_cli__reads_numbers_of_every_kind(void **state)
         RUN("--in", in, "--out", out, "--op", "z = a", "--size", "1", (char *)cases[k].text, "-o",
             "z.npy");
         EXPECT_DONE();
-        expect_npy("z.npy", cases[k].npy, "(1,)", want, cases[k].count * sizeof(double));
+        cli_expect_npy("z.npy", cases[k].npy, "(1,)", want, cases[k].count * sizeof(double));
     }
 }
 
@@ -242,12 +113,12 @@ static void test_cli__size_runs_without_arrays(void **state)
     (void)state;
     RUN("--out", "float32 z", "--op", "z = i * i", "--size", "5", "-o", "z.npy");
     EXPECT_DONE();
-    expect_npy("z.npy", "<f4", "(5,)", want, sizeof want);
+    cli_expect_npy("z.npy", "<f4", "(5,)", want, sizeof want);
     RUN("--out", "float32 z", "--op", "z = i * i", "--size=0", "-o", "z.npy");
     EXPECT_DONE();
-    expect_npy("z.npy", "<f4", "(0,)", want, 0);
+    cli_expect_npy("z.npy", "<f4", "(0,)", want, 0);
     RUN("--out", "float32 z", "--op", "z = i");
-    expect_refusal(1, "size");
+    EXPECT_REFUSED(1, "size");
 }
 
 static void test_cli__given_outputs_are_starting_values(void **state)
@@ -255,13 +126,13 @@ static void test_cli__given_outputs_are_starting_values(void **state)
     const int32_t zeros[4] = {0}, counts[4] = {2, 0, 1, 3};
     const uint8_t values[6] = {3, 0, 3, 2, 0, 3};
     (void)state;
-    write_npy("values.npy", "|u1", "(6,)", values, sizeof values);
-    write_npy("zeros.npy", "<i4", "(4,)", zeros, sizeof zeros);
+    cli_write_npy("values.npy", "|u1", "(6,)", values, sizeof values);
+    cli_write_npy("zeros.npy", "<i4", "(4,)", zeros, sizeof zeros);
     RUN("--in", "uint8 v", "--out", "raw int32 bins", "--op", "atomicAdd(&bins[v], 1)",
         "values.npy", "zeros.npy", "-o", "bins.npy");
     EXPECT_DONE();
-    expect_npy("bins.npy", "<i4", "(4,)", counts, sizeof counts);
-    expect_npy("zeros.npy", "<i4", "(4,)", zeros, sizeof zeros);
+    cli_expect_npy("bins.npy", "<i4", "(4,)", counts, sizeof counts);
+    cli_expect_npy("zeros.npy", "<i4", "(4,)", zeros, sizeof zeros);
 }
 
 static void test_cli__uses_every_snippet(void **state)
@@ -272,7 +143,7 @@ static void test_cli__uses_every_snippet(void **state)
         "__device__ float triple(float v) { return 3 * v; }", "--loop-prep", "float base = 100;",
         "--op", "z = triple(x) + base", "--after-loop", "base = 0;", "x.npy", "-o", "z.npy");
     EXPECT_DONE();
-    expect_npy("z.npy", "<f4", "(3,)", want, sizeof want);
+    cli_expect_npy("z.npy", "<f4", "(3,)", want, sizeof want);
 }
 
 static void test_cli__type_decides_what_arrays_do_not(void **state)
@@ -284,31 +155,31 @@ static void test_cli__type_decides_what_arrays_do_not(void **state)
     RUN("--in", "T a", "--out", "T z", "--op", "z = a + i", "--size", "4", "--type", "T=float32",
         "5", "-o", "z.npy");
     EXPECT_DONE();
-    expect_npy("z.npy", "<f4", "(4,)", five, sizeof five);
+    cli_expect_npy("z.npy", "<f4", "(4,)", five, sizeof five);
     /* Only inputs are of type T: the number is given with it, so 1 / 2 is no integer division. */
     RUN("--in", "T a, T b", "--out", "float64 z", "--op", "z = a / b", "--type=T=float64", "1", "2",
         "-o", "z.npy");
     EXPECT_DONE();
-    expect_npy("z.npy", "<f8", "()", one, sizeof one);
+    cli_expect_npy("z.npy", "<f8", "()", one, sizeof one);
     /* An output's type, while an array decides the shape. */
     RUN("--in", "float32 x", "--out", "U z", "--op", "z = 2 * x", "--type", "U=float64", "x.npy",
         "-o", "z.npy");
     EXPECT_DONE();
-    expect_npy("z.npy", "<f8", "(3,)", x64, sizeof x64);
+    cli_expect_npy("z.npy", "<f8", "(3,)", x64, sizeof x64);
     RUN("--in", "int32 k, U two", "--out", "U z", "--op", "z = k * two", "--type", "U=uint8",
         "k.npy", "2", "-o", "z.npy");
     EXPECT_DONE();
-    expect_npy("z.npy", "|u1", "(3,)", twice, sizeof twice);
+    cli_expect_npy("z.npy", "|u1", "(3,)", twice, sizeof twice);
 }
 
 static void test_cli__type_conflicts_are_named(void **state)
 {
     (void)state;
     RUN("--in", "T x", "--out", "T z", "--op", "z = x", "--type", "T=float64", "x.npy");
-    expect_refusal(1, "T=float64");
-    assert_non_null(strstr(got.err, "float32"));
+    EXPECT_REFUSED(1, "T=float64");
+    assert_non_null(strstr(cli.err, "float32"));
     RUN("--in", "T x", "--out", "T z", "--op", "z = x", "--type", "T=int8", "300");
-    expect_refusal(1, "300");
+    EXPECT_REFUSED(1, "300");
     /* What agrees is no conflict. */
     RUN("--in", "T x", "--out", "T z", "--op", "z = x", "--type", "T=float32", "x.npy");
     EXPECT_DONE();
@@ -321,13 +192,13 @@ static void test_cli__shows_source_and_runs_nothing(void **state)
     RUN("--in", "T x, float32 a", "--out", "T z", "--op", "z = a * x - 4321", "--name", "my_kernel",
         "--show-source", "x.npy", "2", "-o", "z.npy");
     EXPECT_DONE();
-    assert_non_null(strstr(got.out, "\nz = a * x - 4321\n"));
-    assert_non_null(strstr(got.out, "my_kernel"));
+    assert_non_null(strstr(cli.out, "\nz = a * x - 4321\n"));
+    assert_non_null(strstr(cli.out, "my_kernel"));
     assert_false(exists("z.npy"));
     /* Source needs no compiler: an operation that cannot compile can be looked at, too. */
     RUN("--in", "T x", "--out", "T z", "--op", "z = no_such_thing", "--show-source", "x.npy");
     EXPECT_DONE();
-    assert_non_null(strstr(got.out, "no_such_thing"));
+    assert_non_null(strstr(cli.out, "no_such_thing"));
 }
 
 static void test_cli__times_runs(void **state)
@@ -339,43 +210,43 @@ static void test_cli__times_runs(void **state)
         "x.npy", "-o", "z.npy");
     EXPECT_DONE();
     assert_int_equal(
-        sscanf(got.out, "twice on cpu: median of 3 runs %lf ms, %lf GB/s\n", &ms, &gb_s), 2);
+        sscanf(cli.out, "twice on cpu: median of 3 runs %lf ms, %lf GB/s\n", &ms, &gb_s), 2);
     assert_true(ms > 0.0);
     /* 3 elements of 4 bytes, read and written: 24 bytes. */
     assert_true(gb_s > 0.99 * 24e-6 / ms && gb_s < 1.01 * 24e-6 / ms);
-    expect_npy("z.npy", "<f4", "(3,)", want, sizeof want);
+    cli_expect_npy("z.npy", "<f4", "(3,)", want, sizeof want);
 }
 
 static void test_cli__failures_exit_1_and_explain(void **state)
 {
     const float pair[2] = {1, 2};
     (void)state;
-    write_npy("pair.npy", "<f4", "(2,)", pair, sizeof pair);
+    cli_write_npy("pair.npy", "<f4", "(2,)", pair, sizeof pair);
     unlink("z.npy");
 
     RUN("--in", "T x", "--out", "T z", "--op", "z = x +\n  wrong_name", "x.npy", "-o", "z.npy");
-    expect_refusal(1, "wrong_name");
-    assert_non_null(strstr(got.err, "op"));
-    assert_non_null(strstr(got.err, "^"));
+    EXPECT_REFUSED(1, "wrong_name");
+    assert_non_null(strstr(cli.err, "op"));
+    assert_non_null(strstr(cli.err, "^"));
     RUN("--in", "T x, T y", "--out", "T z", "--op", "z = x", "x.npy", "pair.npy", "-o", "z.npy");
-    expect_refusal(1, "(2,)");
+    EXPECT_REFUSED(1, "(2,)");
     RUN("--in", "T x, , T y", "--out", "T z", "--op", "z = x", "x.npy", "y.npy", "-o", "z.npy");
-    expect_refusal(1, "^");
+    EXPECT_REFUSED(1, "^");
     RUN("--in", "T x", "--out", "T z", "--op", "z = x", "absent.npy", "-o", "z.npy");
-    expect_refusal(1, "absent.npy");
+    EXPECT_REFUSED(1, "absent.npy");
     RUN("--in", "T x", "--out", "T z", "--op", "z = x", "stderr.txt.npy", "-o", "z.npy");
-    expect_refusal(1, "stderr.txt.npy");
+    EXPECT_REFUSED(1, "stderr.txt.npy");
     RUN("--in", "T x", "--out", "T z", "--op", "z = x", "--name", "2nd", "x.npy", "-o", "z.npy");
-    expect_refusal(1, "2nd");
+    EXPECT_REFUSED(1, "2nd");
     RUN("--in", "T x", "--out", "T z", "--op", "z = x", "x.npy", "-o", "no_folder/z.npy");
-    expect_refusal(1, "no_folder/z.npy");
+    EXPECT_REFUSED(1, "no_folder/z.npy");
     KILN("run", "--device", "tape", "--in", "T x", "--out", "T z", "--op", "z = x", "x.npy");
-    expect_refusal(1, "tape");
+    EXPECT_REFUSED(1, "tape");
     assert_false(exists("z.npy"));
 
-    write_npy("lying.npy", "<f4", "(1000000,)", pair, sizeof pair);
+    cli_write_npy("lying.npy", "<f4", "(1000000,)", pair, sizeof pair);
     RUN("--in", "T x", "--out", "T z", "--op", "z = x", "lying.npy");
-    expect_refusal(1, "lying.npy");
+    EXPECT_REFUSED(1, "lying.npy");
 }
 
 static void test_cli__a_full_disk_is_no_success(void **state)
@@ -383,10 +254,10 @@ static void test_cli__a_full_disk_is_no_success(void **state)
     (void)state;
     if (access("/dev/full", W_OK) != 0)
         skip();
-    stdout_path = "/dev/full";
-    RUN("--in", "T x", "--out", "T z", "--op", "z = x", "x.npy");
-    stdout_path = "stdout.txt";
-    expect_refusal(1, "standard output");
+    cli_run_into((char *[]){"kiln", "run", "--device", "cpu", "--in", "T x", "--out", "T z", "--op",
+                            "z = x", "x.npy", NULL},
+                 "/dev/full");
+    EXPECT_REFUSED(1, "standard output");
 }
 
 /* ---- usage ---- */
@@ -431,21 +302,21 @@ static void test_cli__wrong_usage_exits_2_and_says_how(void **state)
         char *argv[14] = {"kiln"};
         for (size_t w = 0; cases[k].words[w] != NULL; w++)
             argv[w + 1] = (char *)cases[k].words[w];
-        run_argv(argv);
-        expect_refusal(2, cases[k].text);
-        assert_non_null(strstr(got.err, "--help"));
+        cli_run(argv, NULL);
+        EXPECT_REFUSED(2, cases[k].text);
+        assert_non_null(strstr(cli.err, "--help"));
     }
 }
 
 /* Every option that `help` lists stands in the manual page and in docs/cli.md. */
 static void expect_documented(const char *help)
 {
-    static char manual[TEXT_MAX], page[TEXT_MAX];
-    char path[PATH_BYTES], plain[64], escaped[128];
+    static char manual[CLI_TEXT_MAX], page[CLI_TEXT_MAX];
+    char path[CLI_PATH_BYTES], plain[64], escaped[128];
     int count = 0;
 
-    read_text(test_data("../tools/kiln.1", path, sizeof path), manual);
-    read_text(test_data("../docs/cli.md", path, sizeof path), page);
+    cli_read(test_data("../tools/kiln.1", path, sizeof path), manual);
+    cli_read(test_data("../docs/cli.md", path, sizeof path), page);
     for (const char *line = strstr(help, "Options:"); line != NULL; line = strchr(line + 1, '\n')) {
         size_t length = 0;
         if (sscanf(line, "\n  %63s", plain) != 1 || plain[0] != '-')
@@ -470,28 +341,28 @@ static void test_cli__help_is_everywhere(void **state)
     (void)state;
     KILN("--help");
     EXPECT_DONE();
-    assert_non_null(strstr(got.out, "run"));
-    assert_non_null(strstr(got.out, "info"));
+    assert_non_null(strstr(cli.out, "run"));
+    assert_non_null(strstr(cli.out, "info"));
     KILN("run", "--help");
     EXPECT_DONE();
-    static char help[TEXT_MAX];
-    strcpy(help, got.out);
+    static char help[CLI_TEXT_MAX];
+    strcpy(help, cli.out);
     expect_documented(help);
     KILN("reduce", "--help");
     EXPECT_DONE();
-    expect_documented(got.out);
+    expect_documented(cli.out);
     KILN("scan", "--help");
     EXPECT_DONE();
-    expect_documented(got.out);
+    expect_documented(cli.out);
     KILN("help", "run");
     EXPECT_DONE();
-    assert_string_equal(got.out, help);
+    assert_string_equal(cli.out, help);
     KILN("info", "--help");
     EXPECT_DONE();
-    expect_documented(got.out);
+    expect_documented(cli.out);
     KILN("--version");
     EXPECT_DONE();
-    assert_string_equal(got.out, "kiln " KILN_VERSION_STRING "\n");
+    assert_string_equal(cli.out, "kiln " KILN_VERSION_STRING "\n");
 }
 
 /* ---- kiln info ---- */
@@ -539,71 +410,28 @@ static void test_cli__info_tells_devices_and_cache(void **state)
     (void)state;
     KILN("info");
     EXPECT_DONE();
-    assert_non_null(strstr(got.out, "kiln " KILN_VERSION_STRING "\n"));
-    assert_non_null(strstr(got.out, "\n  cpu "));
-    assert_non_null(strstr(got.out, "cache_of_test"));
+    assert_non_null(strstr(cli.out, "kiln " KILN_VERSION_STRING "\n"));
+    assert_non_null(strstr(cli.out, "\n  cpu "));
+    assert_non_null(strstr(cli.out, "cache_of_test"));
     KILN("info", "--json");
     EXPECT_DONE();
-    const char *end = json_value(got.out);
+    const char *end = json_value(cli.out);
     assert_non_null(end);
     assert_string_equal(end, "\n");
-    assert_non_null(strstr(got.out, "\"version\": \"" KILN_VERSION_STRING "\""));
-    assert_non_null(strstr(got.out, "\"id\": \"cpu\""));
-    assert_non_null(strstr(got.out, "cache_of_test"));
+    assert_non_null(strstr(cli.out, "\"version\": \"" KILN_VERSION_STRING "\""));
+    assert_non_null(strstr(cli.out, "\"id\": \"cpu\""));
+    assert_non_null(strstr(cli.out, "cache_of_test"));
 }
 
 /* ---- the fixture ---- */
 
 static int enter_folder(void **state)
 {
-    char self[PATH_BYTES - 16] = "";
-    const char *given = getenv("KILN_TOOL");
-    (void)state;
-
-    if (given != NULL) {
-        snprintf(tool, sizeof tool, "%s", given);
-    } else {
-        if (readlink("/proc/self/exe", self, sizeof self - 1) < 0)
-            return -1;
-        *strrchr(self, '/') = '\0';
-        snprintf(tool, sizeof tool, "%s/../kiln", self);
-    }
-    if (access(tool, X_OK) != 0) {
-        print_error("%s is no program; set KILN_TOOL\n", tool);
+    if (cli_enter(state) != 0)
         return -1;
-    }
-    unsetenv("KILN_DEVICE");
-    if (mkdtemp(folder) == NULL || chdir(folder) != 0)
-        return -1;
-    char cache[PATH_BYTES];
-    snprintf(cache, sizeof cache, "%s/cache_of_test", folder);
-    setenv("KILN_CACHE_DIR", cache, 1);
     write_xy();
-    FILE *f = fopen("stderr.txt.npy", "w"); /* no .npy file, whatever its name */
-    return f != NULL && fputs("not numpy\n", f) >= 0 && fclose(f) == 0 ? 0 : -1;
-}
-
-static void remove_tree(const char *path)
-{
-    DIR *dir = opendir(path);
-    if (dir != NULL) {
-        for (struct dirent *e = readdir(dir); e != NULL; e = readdir(dir)) {
-            char below[PATH_BYTES];
-            if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
-                continue;
-            snprintf(below, sizeof below, "%s/%s", path, e->d_name);
-            remove_tree(below);
-        }
-        closedir(dir);
-    }
-    remove(path);
-}
-
-static int leave_folder(void **state)
-{
-    (void)state;
-    remove_tree(folder);
-    return chdir("/");
+    cli_write("stderr.txt.npy", "not numpy\n"); /* no .npy file, whatever its name */
+    return 0;
 }
 
 /* ---- kiln reduce ---- */
@@ -616,11 +444,11 @@ static void test_cli__reduce_writes_the_norm_of_every_row(void **state)
     const float x[] = {3, 4, 0, 0, 5, 12};
     const float y[] = {5, 13};
 
-    write_npy("rows.npy", "<f4", "(2, 3)", x, sizeof x);
+    cli_write_npy("rows.npy", "<f4", "(2, 3)", x, sizeof x);
     REDUCE("--in", "T x", "--out", "T y", "--map", "x * x", "--reduce", "a + b", "--post",
            "y = sqrt(a)", "--identity", "0", "--axis", "-1", "rows.npy", "-o", "norms.npy");
     EXPECT_DONE();
-    expect_npy("norms.npy", "<f4", "(2,)", y, sizeof y);
+    cli_expect_npy("norms.npy", "<f4", "(2,)", y, sizeof y);
 }
 
 static void test_cli__reduce_prints_several_outputs_and_keeps_dims(void **state)
@@ -628,11 +456,11 @@ static void test_cli__reduce_prints_several_outputs_and_keeps_dims(void **state)
     (void)state;
     const float x[] = {1, 2, 3, 4, 5, 6};
 
-    write_npy("x.npy", "<f4", "(2, 3)", x, sizeof x);
+    cli_write_npy("x.npy", "<f4", "(2, 3)", x, sizeof x);
     REDUCE("--in", "T x, T scale", "--out", "T y, int64 count", "--map", "x * scale", "--post",
            "y = a; count = n", "--axis=0", "--keepdims", "x.npy", "2");
     EXPECT_DONE();
-    assert_string_equal(got.out, "y =\n[[10. 14. 18.]]\ncount =\n[[2 2 2]]\n");
+    assert_string_equal(cli.out, "y =\n[[10. 14. 18.]]\ncount =\n[[2 2 2]]\n");
 }
 
 static void test_cli__reduce_takes_a_struct_and_shows_its_source(void **state)
@@ -640,23 +468,23 @@ static void test_cli__reduce_takes_a_struct_and_shows_its_source(void **state)
     (void)state;
     const float x[] = {1, 7, 3};
 
-    write_npy("x.npy", "<f4", "(3,)", x, sizeof x);
+    cli_write_npy("x.npy", "<f4", "(3,)", x, sizeof x);
     REDUCE("--in", "T x", "--out", "T low, T high", "--preamble",
            "struct range { float low, high; };", "--reduce-type", "range", "--map", "range{x, x}",
            "--reduce", "range{min(a.low, b.low), max(a.high, b.high)}", "--post",
            "low = a.low; high = a.high", "x.npy");
     EXPECT_DONE();
-    assert_string_equal(got.out, "low =\n1.0\nhigh =\n7.0\n");
+    assert_string_equal(cli.out, "low =\n1.0\nhigh =\n7.0\n");
     REDUCE("--in", "T x", "--out", "T y", "--map", "x * 7", "--post", "y = a", "--name", "shown",
            "--show-source", "x.npy");
     EXPECT_DONE();
-    assert_non_null(strstr(got.out, "shown"));
-    assert_non_null(strstr(got.out, "x * 7"));
+    assert_non_null(strstr(cli.out, "shown"));
+    assert_non_null(strstr(cli.out, "x * 7"));
 }
 
 /* ---- kiln scan ---- */
 
-#define SCAN(...) KILN("scan", "--device", "cpu", "--in", "T x", "--out", "T y", "--map", "x",       \
+#define SCAN(...) KILN("scan", "--device", "cpu", "--in", "T x", "--out", "T y", "--map", "x",      \
                        "--post", "y = a", __VA_ARGS__)
 
 static void test_cli__scan_goes_along_an_axis_in_every_direction(void **state)
@@ -665,25 +493,25 @@ static void test_cli__scan_goes_along_an_axis_in_every_direction(void **state)
     const float x[] = {1, 2, 3, 4, 5, 6};
     const float rows[] = {0, 1, 3, 0, 4, 9};
 
-    write_npy("x.npy", "<f4", "(2, 3)", x, sizeof x);
+    cli_write_npy("x.npy", "<f4", "(2, 3)", x, sizeof x);
     SCAN("--axis", "1", "--exclusive", "--identity", "0", "x.npy", "-o", "rows.npy");
     EXPECT_DONE();
-    expect_npy("rows.npy", "<f4", "(2, 3)", rows, sizeof rows);
+    cli_expect_npy("rows.npy", "<f4", "(2, 3)", rows, sizeof rows);
     SCAN("--reverse", "--reduce", "a * b", "x.npy");
     EXPECT_DONE();
-    assert_string_equal(got.out, "[720. 720. 360. 120.  30.   6.]\n");
+    assert_string_equal(cli.out, "[720. 720. 360. 120.  30.   6.]\n");
     SCAN("--name", "timed", "--time", "2", "--axis=-1", "x.npy");
     EXPECT_DONE();
-    assert_non_null(strstr(got.out, "timed on cpu: median of 2 runs"));
+    assert_non_null(strstr(cli.out, "timed on cpu: median of 2 runs"));
     SCAN("--show-source", "--name", "shown", "x.npy");
     EXPECT_DONE();
-    assert_non_null(strstr(got.out, "shown"));
+    assert_non_null(strstr(cli.out, "shown"));
     SCAN("--axis", "0,1", "x.npy");
-    expect_refusal(2, "--axis 0,1");
+    EXPECT_REFUSED(2, "--axis 0,1");
     SCAN("--axis", "2", "x.npy");
-    expect_refusal(1, "axis 2 is out of range");
+    EXPECT_REFUSED(1, "axis 2 is out of range");
     SCAN("--exclusive", "x.npy");
-    expect_refusal(1, "identity");
+    EXPECT_REFUSED(1, "identity");
 }
 
 static void test_cli__reduce_takes_a_mask_a_start_and_types(void **state)
@@ -693,21 +521,21 @@ static void test_cli__reduce_takes_a_mask_a_start_and_types(void **state)
     const bool mask[] = {true, false, true};
     const double sums[] = {104, 110}, kept[] = {21};
 
-    write_npy("x.npy", "<f4", "(2, 3)", x, sizeof x);
-    write_npy("mask.npy", "|b1", "(3,)", mask, sizeof mask);
+    cli_write_npy("x.npy", "<f4", "(2, 3)", x, sizeof x);
+    cli_write_npy("mask.npy", "|b1", "(3,)", mask, sizeof mask);
     REDUCE("--in", "T x", "--out", "U y", "--map", "x", "--post", "y = a", "--identity", "0",
            "--axis", "-1", "--where", "mask.npy", "--initial", "100", "--type", "U=float64",
            "x.npy", "-o", "sums.npy");
     EXPECT_DONE();
-    expect_npy("sums.npy", "<f8", "(2,)", sums, sizeof sums);
+    cli_expect_npy("sums.npy", "<f8", "(2,)", sums, sizeof sums);
     REDUCE("--in", "T x", "--out", "U y", "--map", "x", "--post", "y = a", "--identity", "0",
            "--keepdims", "--type=U=float64", "x.npy", "-o", "kept.npy");
     EXPECT_DONE();
-    expect_npy("kept.npy", "<f8", "(1, 1)", kept, sizeof kept);
+    cli_expect_npy("kept.npy", "<f8", "(1, 1)", kept, sizeof kept);
     REDUCE("--in", "T x", "--out", "U y", "--map", "x", "--post", "y = a", "--identity", "0",
            "--name", "timed", "--type", "U=float64", "--time", "2", "x.npy");
     EXPECT_DONE();
-    assert_non_null(strstr(got.out, "timed on cpu: median of 2 runs"));
+    assert_non_null(strstr(cli.out, "timed on cpu: median of 2 runs"));
 }
 
 static void test_cli__reduce_explains_wrong_usage_and_failures(void **state)
@@ -715,32 +543,32 @@ static void test_cli__reduce_explains_wrong_usage_and_failures(void **state)
     (void)state;
     const float x[] = {1, 2, 3};
 
-    write_npy("x.npy", "<f4", "(3,)", x, sizeof x);
+    cli_write_npy("x.npy", "<f4", "(3,)", x, sizeof x);
     REDUCE("--out", "T y", "--map", "x", "--post", "y = a", "x.npy");
-    expect_refusal(2, "--in is missing");
+    EXPECT_REFUSED(2, "--in is missing");
     REDUCE("--in", "T x", "--out", "T y", "--post", "y = a", "x.npy");
-    expect_refusal(2, "--map is missing");
+    EXPECT_REFUSED(2, "--map is missing");
     REDUCE("--in", "T x", "--out", "T y", "--map", "x", "--post", "y = a", "--axis", "0,", "x.npy");
-    expect_refusal(2, "--axis 0,");
+    EXPECT_REFUSED(2, "--axis 0,");
     REDUCE("--in", "T x", "--out", "T y", "--map", "x", "--post", "y = a");
-    expect_refusal(2, "1 input (x) and 1 output (y) take 1 ARGs");
+    EXPECT_REFUSED(2, "1 input (x) and 1 output (y) take 1 ARGs");
     REDUCE("--in", "T x", "--out", "T y", "--map", "x", "--post", "y = a", "--where", "1", "x.npy");
-    expect_refusal(2, "--where 1");
+    EXPECT_REFUSED(2, "--where 1");
     REDUCE("--in", "T x", "--out", "T y", "--map", "x", "--post", "y = a", "--initial", "z",
            "x.npy");
-    expect_refusal(2, "--initial z");
+    EXPECT_REFUSED(2, "--initial z");
     REDUCE("--in", "T x", "--out", "T y", "--map", "x", "--post", "y = a", "--type", "T=int8",
            "x.npy");
-    expect_refusal(1, "--type T=int8, but 'x' is float32: x.npy");
+    EXPECT_REFUSED(1, "--type T=int8, but 'x' is float32: x.npy");
     REDUCE("--in", "T x", "--out", "T y", "--map", "x", "--post", "y = a", "--type", "V=int8",
            "x.npy");
-    expect_refusal(2, "--type V=int8: no parameter");
+    EXPECT_REFUSED(2, "--type V=int8: no parameter");
     REDUCE("--in", "T x", "--out", "T y", "--map", "x", "--post", "y = a", "--op", "z", "x.npy");
-    expect_refusal(2, "--op");
+    EXPECT_REFUSED(2, "--op");
     REDUCE("--in", "T x", "--out", "T y", "--map", "x", "--post", "y = a", "--axis", "1", "x.npy");
-    expect_refusal(1, "axis 1 is out of range");
+    EXPECT_REFUSED(1, "axis 1 is out of range");
     REDUCE("--in", "T x", "--out", "T y", "--map", "lost", "--post", "y = a", "x.npy");
-    expect_refusal(1, "map, line 1");
+    EXPECT_REFUSED(1, "map, line 1");
 }
 
 int main(void)
@@ -770,5 +598,5 @@ int main(void)
         cmocka_unit_test(test_cli__reduce_explains_wrong_usage_and_failures),
         cmocka_unit_test(test_cli__scan_goes_along_an_axis_in_every_direction),
     };
-    return cmocka_run_group_tests(tests, enter_folder, leave_folder);
+    return cmocka_run_group_tests_name("test_cli", tests, enter_folder, cli_leave);
 }
