@@ -133,6 +133,7 @@ static void test_manifest__every_plan_comes_back_from_its_text(void **state)
 {
     static const kiln_dtype floats[] = {KILN_FLOAT32, KILN_FLOAT32, KILN_FLOAT32};
     static const kiln_dtype bytes[] = {KILN_INT8, KILN_INT8, KILN_COMPLEX128};
+    static const kiln_dtype doubles[] = {KILN_FLOAT64, KILN_FLOAT64, KILN_FLOAT64};
     kiln__definition *defs[] = {define("T x, T y", "T z", "z = x + y"),
                                 define("T x, raw T y", "T z", "z = x + y[i]"),
                                 define("raw T x, T y", "T z", "z = x[_ind.get()[0]] + y"),
@@ -145,6 +146,7 @@ static void test_manifest__every_plan_comes_back_from_its_text(void **state)
     for (size_t d = 0; d < COUNT(defs); d++) {
         count += expect_all_round_trips(defs[d], floats);
         count += expect_all_round_trips(defs[d], bytes);
+        count += expect_all_round_trips(defs[d], doubles);
         kiln__definition_destroy(defs[d]);
     }
     assert_true(count > 2000);
@@ -211,6 +213,23 @@ static void test_manifest__text_that_is_no_variant_is_refused_in_its_place(void 
         kiln_error_clear(&err);
     }
     kiln__definition_destroy(def);
+}
+
+static void test_manifest__only_scans_have_segments_that_are_no_power_of_two(void **state)
+{
+    static const char text[] = "cuda/1 rows rank=2 keep=1 bits=32 vec=1 unroll=1 segments=3 lanes=1 "
+                               "group=256 block=256 args=strided,strided";
+    static const kiln_dtype dtypes[] = {KILN_FLOAT64, KILN_FLOAT64};
+
+    (void)state;
+    for (int scan = 0; scan <= 1; scan++) {
+        kiln__definition *def = define_reduction("T x", "T y", "x", scan != 0);
+        kiln__variant v;
+        size_t at = 0, width = 0;
+        assert_int_equal(kiln__variant_parse(text, def, dtypes, &v, &at, &width, NULL),
+                         scan ? KILN_OK : KILN_ERR_FORMAT);
+        kiln__definition_destroy(def);
+    }
 }
 
 /* ---- lines ------------------------------------------------------------------------------------- */
@@ -463,6 +482,7 @@ int main(void)
         cmocka_unit_test(test_manifest__no_byte_of_a_variant_is_left_out_of_its_text),
         cmocka_unit_test(test_manifest__every_plan_comes_back_from_its_text),
         cmocka_unit_test(test_manifest__text_that_is_no_variant_is_refused_in_its_place),
+        cmocka_unit_test(test_manifest__only_scans_have_segments_that_are_no_power_of_two),
         cmocka_unit_test(test_manifest__bad_lines_are_refused_with_line_and_column),
         cmocka_unit_test(test_manifest__a_byte_of_a_text_is_found_in_its_line),
         cmocka_unit_test(test_manifest__every_bad_line_is_told_and_the_others_stay),

@@ -38,7 +38,7 @@ static const struct {
     BYTE("unroll", unroll, 1, 64, false),
     BYTE("tile", tile, 0, 128, true),
     BYTE("split", split, 0, 16, true),
-    BYTE("segments", segments, 0, 128, true),
+    BYTE("segments", segments, 0, 128, false), /* of scans: any number of resident blocks */
     BYTE("lanes", lanes, 0, 128, true),
     SHORT("batch", batch, 0, KILN__BATCH_GREATEST, false),
     SHORT("group", group, 0, 8192, true),
@@ -271,6 +271,8 @@ static kiln_status check_combining(const reading *r)
         return blame(r, r->text, width, "keep or group does not fit in");
     if ((plain || r->def->rows != NULL) && (v->segments == 0 || v->lanes == 0))
         return blame(r, r->text, width, "segments or lanes is missing in");
+    if (!r->def->scan && (v->segments & (v->segments - 1)) != 0)
+        return blame(r, r->text, width, "segments is no power of two in");
     if (v->split > 1 && r->def->rows == NULL)
         return blame(r, r->text, width, "only row programs have clusters, unlike");
     for (size_t p = 0; p < v->param_count; p++)
