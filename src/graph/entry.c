@@ -5,6 +5,9 @@
  *
  * Rule: an entry depends on nothing that kiln__entry_matches does not compare.
  *
+ * Kernels are compiled when a call first needs them. Where it needs several, all but the first are
+ * compiled by the context's workers meanwhile (src/kernel/prefetch.c).
+ *
  * A view that a kernel's parameter needs is prepared as the header of an array that was never made:
  * shape, strides and their hash are known; at a call it is copied to the stack and pointed at the
  * memory of its value.
@@ -256,6 +259,28 @@ static kiln__entry *entry_alloc(const kiln__graph_call *call)
     return e;
 }
 
+/* Let other threads compile what the first call needs beside its first kernel, which this thread is
+ * about to compile. What they make is found by its key; what goes wrong, the call itself tells. */
+static void compile_ahead(const kiln_graph *graph, const kiln__entry *entry)
+{
+    const kiln_device_info *info = kiln__device_info(graph->device);
+    const kiln__imagined_device device = {info->backend, info->unit_count,
+                                          kiln__has_clusters(info)};
+    bool first = true;
+    for (size_t s = 0; entry->program->step_count > 1 && s < entry->program->step_count; s++) {
+        const kiln__step *step = &entry->program->steps[s];
+        kiln__kernel *kernel = entry->steps[s].kernel;
+        kiln__planned planned;
+        if (step->kernel != NULL ||
+            kiln__step_imagine(step, kernel->def, &device, &planned, NULL) != KILN_OK ||
+            planned.size == 0 || kiln__kernel_has(kernel, &planned.variant))
+            continue;
+        if (!first)
+            (void)kiln__variant_prefetch(kernel, &planned, NULL, NULL);
+        first = false;
+    }
+}
+
 static kiln_status entry_build(kiln_graph *graph, const kiln__graph_call *call, uint64_t hash,
                                kiln__entry **out, kiln_error *err)
 {
@@ -280,6 +305,7 @@ static kiln_status entry_build(kiln_graph *graph, const kiln__graph_call *call, 
     }
     for (size_t s = 0; s < entry->program->step_count; s++)
         KILN_TRY(bind_step(graph, &entry->program->steps[s], &entry->steps[s], err));
+    compile_ahead(graph, entry);
     *out = entry;
     entry = NULL;
 

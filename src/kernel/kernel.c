@@ -61,6 +61,11 @@ static const kiln__compiled *find_compiled(kiln__kernel *op, const kiln__variant
     return c;
 }
 
+bool kiln__kernel_has(kiln__kernel *op, const kiln__variant *variant)
+{
+    return find_compiled(op, variant) != NULL;
+}
+
 /* The compiled form of a variant. Threads that arrive together all emit, but the program is
  * compiled once (src/jit). */
 kiln_status kiln__kernel_compiled(kiln__kernel *op, const kiln__variant *variant,

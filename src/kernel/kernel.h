@@ -277,6 +277,13 @@ kiln_status kiln__kernel_prepare(kiln__kernel *op, const kiln__call *call, kiln_
 kiln_status kiln__kernel_prefetch(kiln__kernel *op, const kiln__call *call,
                                   kiln_prefetch **out, kiln_error *err);
 
+/* The same where the plan is known. */
+kiln_status kiln__variant_prefetch(kiln__kernel *op, const kiln__planned *planned,
+                                   kiln_prefetch **out, kiln_error *err);
+
+/* Whether the kernel has this variant already. (kernel.c) */
+bool kiln__kernel_has(kiln__kernel *op, const kiln__variant *variant);
+
 /* Launches that run one after the other as one. On success `parts`, a list from kiln__alloc() of
  * `count`, belongs to the result. */
 kiln_status kiln__launch_chain(kiln_context *ctx, kiln_launch **parts, size_t count,

@@ -322,26 +322,36 @@ static kiln_status enqueue(crew *c, kiln_prefetch *p, kiln_error *err)
 kiln_status kiln__kernel_prefetch(kiln__kernel *op, const kiln__call *call, kiln_prefetch **out,
                                   kiln_error *err)
 {
-    kiln_status status = KILN_OK;
     kiln__recipe *none = NULL;
     kiln__planned planned = {.size = 0};
     kiln__call plan = *call;
+
+    if (out != NULL)
+        *out = NULL;
+    plan.planned = &planned;
+    kiln_status status = kiln__device_check(op->device, err);
+    if (status == KILN_OK)
+        status = op->build(op, &plan, &none, NULL, err);
+    return status == KILN_OK ? kiln__variant_prefetch(op, &planned, out, err) : status;
+}
+
+kiln_status kiln__variant_prefetch(kiln__kernel *op, const kiln__planned *planned,
+                                   kiln_prefetch **out, kiln_error *err)
+{
+    kiln_status status = KILN_OK;
     kiln_prefetch *p = NULL;
     void *state = NULL;
 
     if (out != NULL)
         *out = NULL;
-    plan.planned = &planned;
-    KILN_TRY(kiln__device_check(op->device, err));
-    KILN_TRY(op->build(op, &plan, &none, NULL, err));
     KILN_TRY(kiln__context_attachment(op->ctx, KILN__ATTACH_PREFETCH, crew_make, crew_destroy,
                                       &state, err));
-    p = make_handle(op->def, &planned.variant);
+    p = make_handle(op->def, &planned->variant);
     if (p == NULL) {
         status = kiln__fail_memory(err, sizeof *p);
         goto done;
     }
-    if (planned.size == 0) { /* nothing will be launched */
+    if (planned->size == 0) { /* nothing will be launched */
         finish(p, KILN_OK, NULL);
         drop(p);
     } else {
