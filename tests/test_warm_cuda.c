@@ -6,7 +6,6 @@
  * capability 9.0; its counters tell whether the folder that was warmed had them all.
  */
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,8 +15,8 @@
 
 #include <cmocka.h>
 
-#include "fake_cuda.h"
 #include "kiln/kiln.h"
+#include "load_fake_cuda.h"
 #include "warm_env.h"
 
 #define EXIT_SKIP 77
@@ -319,6 +318,33 @@ static void test_warm_cuda__the_shortest_line_serves_common_calls(void **state)
     close_warm(ctx, "by hand");
 }
 
+/* An input that only `post` reads has an element for each result, told or not. */
+static void test_warm_cuda__inputs_of_post_have_the_shape_of_results(void **state)
+{
+    static const char text[] =
+        "{\"kind\":\"reduction\",\"name\":\"scaled\",\"in\":\"T x, T w\",\"out\":\"T y\",\"map\":\"x\","
+        "\"reduce\":\"a + b\",\"post\":\"y = a * w\",\"identity\":\"0\",\"types\":[{\"T\":\"float32\"}]}";
+    static const int64_t whole[] = {4096, 4096}, column[] = {4096, 1};
+    kiln_error err = KILN_ERROR_INIT;
+    kiln_reduction_options o = KILN_REDUCTION_OPTIONS_INIT;
+    kiln_reduction *scaled = NULL;
+
+    (void)state;
+    assert_true(warm_text(text, below("post"), KILN_BACKEND_CUDA, "sm_90").kernels >= 3);
+    kiln_context *ctx = open_context(below("post"), "");
+    kiln_array *x = empty(ctx, KILN_FLOAT32, 2, whole), *w = empty(ctx, KILN_FLOAT32, 2, column);
+    kiln_array *y = NULL;
+    o.name = "scaled";
+    OK(kiln_reduction_create(ctx, "T x, T w", "T y", "x", "a + b", "y = a * w", "0", &o, &scaled,
+                             &err));
+    OK(kiln_reduce(scaled, KILN_AXES(-1), &err, x, w, &y));
+    kiln_reduction_destroy(scaled);
+    kiln_array_release(y);
+    kiln_array_release(w);
+    kiln_array_release(x);
+    close_warm(ctx, "post");
+}
+
 static void test_warm_cuda__shapes_serve_gpus_of_every_size(void **state)
 {
     static const char text[] =
@@ -414,26 +440,6 @@ static void test_warm_cuda__expressions_serve_graphs_on_gpus_of_every_size(void 
 
 /* ---- the program ------------------------------------------------------------------------------- */
 
-/* Load the fake before kiln looks for the driver: a library of that name is then there. */
-static fake_cuda *load_fake(void)
-{
-    char path[4096];
-    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 64);
-
-    if (length <= 0)
-        return NULL;
-    path[length] = '\0';
-    strcpy(strrchr(path, '/') + 1, "libkiln_fake_cuda.so");
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (library == NULL) {
-        fprintf(stderr, "%s\n", dlerror());
-        return NULL;
-    }
-    fake_cuda *(*get)(void) = NULL;
-    *(void **)&get = dlsym(library, "fake_cuda_control");
-    return get != NULL ? get() : NULL;
-}
-
 static int leave(void **state)
 {
     char command[300];
@@ -447,6 +453,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_warm_cuda__a_recorded_program_finds_all_of_its_kernels),
         cmocka_unit_test(test_warm_cuda__the_shortest_line_serves_common_calls),
+        cmocka_unit_test(test_warm_cuda__inputs_of_post_have_the_shape_of_results),
         cmocka_unit_test(test_warm_cuda__shapes_serve_gpus_of_every_size),
         cmocka_unit_test(test_warm_cuda__rows_told_by_shapes_serve_gpus_of_every_size),
         cmocka_unit_test(test_warm_cuda__expressions_serve_graphs_on_gpus_of_every_size),
@@ -457,7 +464,7 @@ int main(void)
         fprintf(stderr, "SKIPPED: there is no NVRTC\n");
         return EXIT_SKIP;
     }
-    cuda = load_fake();
+    cuda = load_fake_cuda();
     if (cuda == NULL || mkdtemp(root) == NULL)
         return 1;
     cuda->any_module = true;

@@ -297,9 +297,23 @@ static void set_shape(kiln__imagined *arg, int rank, const int64_t *extent)
     memcpy(arg->shape, extent, (size_t)rank * sizeof extent[0]);
 }
 
+/* What has an element for each result has one along every reduced axis. */
+static void shrink_axes(kiln__imagined *arg, const kiln__manifest_axes *axes)
+{
+    for (int k = 0; axes->all && k < arg->rank; k++)
+        arg->shape[k] = 1;
+    for (int k = 0; k < axes->count; k++) {
+        const int axis = axes->axis[k] < 0 ? axes->axis[k] + arg->rank : axes->axis[k];
+        if (axis >= 0 && axis < arg->rank) /* else planning tells */
+            arg->shape[axis] = 1;
+    }
+}
+
 /* The entry's shapes to parameters; those it does not name get what the named ones broadcast to,
- * raw arrays one axis of as many elements. Outputs are allocated. */
-static kiln_status fill_shapes(expansion *x, const kiln__manifest_shapes *set, kiln__imagined *args)
+ * inputs of a reduction's `post` the shape of its results, raw arrays one axis of as many elements.
+ * Outputs are allocated. */
+static kiln_status fill_shapes(expansion *x, const kiln__manifest_shapes *set,
+                               const kiln__manifest_axes *axes, kiln__imagined *args)
 {
     const kiln__definition *d = x->def;
     const kiln__manifest_shape *of[KILN_PARAM_MAX] = {NULL};
@@ -335,6 +349,8 @@ static kiln_status fill_shapes(expansion *x, const kiln__manifest_shapes *set, k
             args[p].absent = true;
         else
             set_shape(&args[p], rank, shape);
+        if (of[p] == NULL && d->params[p].late && axes != NULL)
+            shrink_axes(&args[p], axes);
     }
     return KILN_OK;
 }
@@ -343,7 +359,7 @@ static kiln_status plan_shapes(expansion *x, const kiln__manifest_shapes *set,
                                const kiln__manifest_axes *axes)
 {
     kiln__imagined args[KILN_PARAM_MAX];
-    kiln_status status = fill_shapes(x, set, args);
+    kiln_status status = fill_shapes(x, set, axes, args);
 
     if (status != KILN_OK)
         return status;
