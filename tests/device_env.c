@@ -79,19 +79,6 @@ bool says(kiln_status got, kiln_status want, const kiln_error *err, const char *
     return right;
 }
 
-void in_child(bool (*test)(void))
-{
-    fflush(NULL);
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0)
-        _exit(test() ? 0 : 1);
-    int status = 0;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 0);
-}
-
 /* ---- kernels ---- */
 
 static const char cuda_source[] =

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "device/device.h"
+#include "in_child.h"
 
 #define EXIT_SKIP 77
 #define KIB ((size_t)1 << 10)
@@ -42,9 +43,6 @@ bool matches(const unsigned char *bytes, size_t count, unsigned seed);
 /* Whether a call failed as wanted, with `text` in its message; prints what it did instead. For
  * child processes, where no assertion of the test framework works. */
 bool says(kiln_status got, kiln_status want, const kiln_error *err, const char *text);
-
-/* Run `test` in a forked child; it must return true. */
-void in_child(bool (*test)(void));
 
 /* ---- kernels ---- axpy and wide for both backends; for cuda also spin, shared, where, nothing,
  * bad_address, bad_alignment, bad_assert, bad_trap */

@@ -4,7 +4,6 @@
  * GPU really does is the matter of test_device_cuda.c.
  */
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,7 +15,8 @@
 #include <cmocka.h>
 
 #include "device/cuda/driver.h"
-#include "fake_cuda.h"
+#include "in_child.h"
+#include "load_fake_cuda.h"
 
 #define EXIT_SKIP 77
 #define MIB ((size_t)1 << 20)
@@ -80,19 +80,6 @@ static bool matches(const unsigned char *bytes, size_t count, unsigned seed)
 }
 
 /* ---- a driver that cannot be used: each in a process that has not tried yet ---- */
-
-static void in_child(bool (*test)(void))
-{
-    fflush(NULL);
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0)
-        _exit(test() ? 0 : 1);
-    int status = 0;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 0);
-}
 
 /* "cuda" fails with `want` and `text`, the list tells the same, and "auto" gives the cpu. */
 static bool is_passed_over(kiln_status want, const char *text)
@@ -621,26 +608,6 @@ static void test_cuda_fake__survives_each_failing_driver_call(void **state)
 
 /* ---- the program ---- */
 
-/* Load the fake before kiln looks for the driver: a library of that name is then there. */
-static fake_cuda *load_fake(void)
-{
-    char path[4096];
-    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 64);
-
-    if (length <= 0)
-        return NULL;
-    path[length] = '\0';
-    strcpy(strrchr(path, '/') + 1, "libkiln_fake_cuda.so");
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (library == NULL) {
-        fprintf(stderr, "%s\n", dlerror());
-        return NULL;
-    }
-    fake_cuda *(*get)(void) = NULL;
-    *(void **)&get = dlsym(library, "fake_cuda_control");
-    return get != NULL ? get() : NULL;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -661,7 +628,7 @@ int main(void)
         cmocka_unit_test(test_cuda_fake__survives_each_failing_driver_call),
     };
 
-    cuda = load_fake();
+    cuda = load_fake_cuda();
     if (cuda == NULL)
         return 1;
     return cmocka_run_group_tests_name("test_cuda_fake", tests, NULL, NULL);

@@ -13,12 +13,12 @@
 
 #include <cmocka.h>
 
-#include "device/device.h"
+#include "archs.h"
 #include "graph/graph.h"
 
-enum { TARGETS_MAX = 32, UNITS = 132, ARGS_MAX = 12 };
+enum { UNITS = 132, ARGS_MAX = 12 };
 
-static kiln__target targets[TARGETS_MAX];
+static kiln__target targets[ARCHS_MAX];
 static size_t target_count;
 static kiln_context *ctx;
 
@@ -231,14 +231,9 @@ int main(void)
         cmocka_unit_test(test_graph_archs__kernels_compile_for_every_gpu),
         cmocka_unit_test(test_graph_archs__other_dtypes_compile_for_the_newest_gpu),
     };
-    kiln__target known[TARGETS_MAX];
     kiln_context_options opts = KILN_CONTEXT_OPTIONS_INIT;
-    size_t count = kiln__compiler_targets(KILN_BACKEND_CUDA, known, TARGETS_MAX);
-    int number = 0;
 
-    for (size_t k = 0; k < count && k < TARGETS_MAX; k++)
-        if (sscanf(known[k].name, "sm_%d", &number) == 1 && number >= 75)
-            targets[target_count++] = known[k];
+    target_count = archs_find(targets);
     opts.device = "cpu";
     if (kiln_context_create(&opts, &ctx, NULL) != KILN_OK)
         return 1;

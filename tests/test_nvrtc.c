@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "device/cuda/nvrtc.h"
+#include "in_child.h"
 
 #define EXIT_SKIP 77
 
@@ -67,20 +68,6 @@ static bool is_loaded(void)
         loaded = loaded || strstr(line, "libnvrtc.so") != NULL;
     fclose(maps);
     return loaded;
-}
-
-/* Run `test` in a child process, where nothing has been found or loaded yet. */
-static void in_fresh_process(bool (*test)(void))
-{
-    fflush(NULL);
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0)
-        _exit(test() ? 0 : 1);
-    int status = 0;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 0);
 }
 
 /* ---- finding: these run before anything has been found ---- */
@@ -192,15 +179,15 @@ static void test_nvrtc__identity_tells_builds_apart(void **state)
 {
     (void)state;
     for (differing_byte = -1; differing_byte <= 1; differing_byte++)
-        in_fresh_process(is_told_apart);
+        in_child(is_told_apart);
 }
 
 static void test_nvrtc__kiln_nvrtc_must_name_a_library(void **state)
 {
     (void)state;
-    in_fresh_process(refuses_a_missing_file);
-    in_fresh_process(refuses_a_file_that_is_no_library);
-    in_fresh_process(refuses_the_other_build);
+    in_child(refuses_a_missing_file);
+    in_child(refuses_a_file_that_is_no_library);
+    in_child(refuses_the_other_build);
 }
 
 static char link_path[128];
@@ -266,8 +253,8 @@ static void test_nvrtc__identity_does_not_depend_on_the_path(void **state)
     identity[strcspn(identity, "\n")] = '\0';
     setenv("WANTED_IDENTITY", identity, 1);
     /* A link named ".so.13" serves for 12 too: the real file's name decides. */
-    in_fresh_process(is_found_by_name);
-    in_fresh_process(is_found_through_library_path);
+    in_child(is_found_by_name);
+    in_child(is_found_through_library_path);
     unlink(link_path);
     rmdir(folder);
 }

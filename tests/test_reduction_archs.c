@@ -15,12 +15,12 @@
 
 #include <cmocka.h>
 
+#include "archs.h"
 #include "codegen/codegen.h"
-#include "device/device.h"
 
-enum { TARGETS_MAX = 32, UNITS = 132 };
+enum { UNITS = 132 };
 
-static kiln__target targets[TARGETS_MAX];
+static kiln__target targets[ARCHS_MAX];
 static size_t target_count;
 
 typedef struct walk_case {
@@ -216,13 +216,7 @@ int main(void)
         cmocka_unit_test(test_reduction__errors_of_nvrtc_name_the_snippet),
         cmocka_unit_test(test_reduction__every_accumulator_compiles_for_the_oldest_and_newest_gpu),
     };
-    kiln__target known[TARGETS_MAX];
-    size_t count = kiln__compiler_targets(KILN_BACKEND_CUDA, known, TARGETS_MAX);
-    int number = 0;
-
-    for (size_t k = 0; k < count && k < TARGETS_MAX; k++)
-        if (sscanf(known[k].name, "sm_%d", &number) == 1 && number >= 75)
-            targets[target_count++] = known[k];
+    target_count = archs_find(targets);
     if (target_count == 0) {
         printf("SKIP: no NVRTC on this machine\n");
         return 77;

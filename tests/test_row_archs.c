@@ -10,13 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "archs.h"
 #include "codegen/codegen.h"
-#include "device/device.h"
 #include "test_data.h"
 
-enum { TARGETS_MAX = 32, UNITS = 132 };
+enum { UNITS = 132 };
 
-static kiln__target targets[TARGETS_MAX];
+static kiln__target targets[ARCHS_MAX];
 static size_t target_count;
 
 /* Where an input lies; outputs are C-order. */
@@ -302,12 +302,6 @@ int main(void)
         cmocka_unit_test(test_row_archs__every_class_compiles_for_every_gpu),
         cmocka_unit_test(test_row_archs__every_definition_compiles_for_the_oldest_and_newest_gpu),
     };
-    kiln__target known[TARGETS_MAX];
-    size_t count = kiln__compiler_targets(KILN_BACKEND_CUDA, known, TARGETS_MAX);
-    int number = 0;
-
-    for (size_t k = 0; k < count && k < TARGETS_MAX; k++)
-        if (sscanf(known[k].name, "sm_%d", &number) == 1 && number >= 75)
-            targets[target_count++] = known[k];
+    target_count = archs_find(targets);
     return cmocka_run_group_tests_name("test_row_archs", tests, NULL, NULL);
 }

@@ -1,0 +1,28 @@
+/*
+ * archs.h - the GPUs for which a test program compiles kernels, with no GPU present.
+ */
+#ifndef KILN_TESTS_ARCHS_H
+#define KILN_TESTS_ARCHS_H
+
+#include <stdio.h>
+
+#include "device/device.h"
+
+enum { ARCHS_MAX = 64 };
+
+/* Every generation that kiln runs on (sm_75 and later) and NVRTC knows, the oldest first; how many
+ * they are, 0 without NVRTC. */
+static inline size_t archs_find(kiln__target targets[ARCHS_MAX])
+{
+    kiln__target known[ARCHS_MAX];
+    const size_t count = kiln__compiler_targets(KILN_BACKEND_CUDA, known, ARCHS_MAX);
+    size_t found = 0;
+    int number = 0;
+
+    for (size_t k = 0; k < count && k < ARCHS_MAX; k++)
+        if (sscanf(known[k].name, "sm_%d", &number) == 1 && number >= 75)
+            targets[found++] = known[k];
+    return found;
+}
+
+#endif
