@@ -3,6 +3,7 @@
  * stream; no leak when an allocation fails; and agreement with plain loops for random shapes,
  * strides, dtypes, axes and definitions, under a printed seed.
  */
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -467,6 +468,146 @@ static void test_reduction__random_calls_agree_with_plain_loops(void **state)
         kiln_reduction_destroy(ops[e]);
 }
 
+/* ---- random, with a mask, a start value and a second input ---- */
+
+static void add_products(host_state *s, const host_value *in, int64_t position)
+{
+    (void)position;
+    s->v.re += in[0].re * in[1].re;
+}
+
+static void add_places(host_state *s, const host_value *in, int64_t position)
+{
+    s->v.re += in[0].re + in[1].re * (long double)(position % 3 + 1);
+}
+
+static void keep_greater(host_state *s, const host_value *in, int64_t position)
+{
+    const long double here = in[0].re > in[1].re ? in[0].re : in[1].re;
+    (void)position;
+    s->v.re = s->count == 0 || here > s->v.re ? here : s->v.re;
+    s->count++;
+}
+
+static void tell_if_any(const host_state *s, int64_t n, host_value *out)
+{
+    (void)n;
+    out[0].re = s->count > 0 ? s->v.re : -INFINITY;
+}
+
+static const struct {
+    const char *map, *reduce, *post, *identity;
+    host_step step; /* of an element that the mask leaves; in[2] is the mask */
+    host_finish finish;
+} pairs[] = {
+    {"(double)x * (double)w", "a + b", "y = a", "0", add_products, tell},
+    {"(double)x + (double)w * (double)(_J % 3 + 1)", "a + b", "y = a + n", "0", add_places,
+     tell_with_count},
+    {"max((double)x, (double)w)", "max(a, b)", "y = a", "", keep_greater, tell_if_any},
+};
+
+/* The mask decides whether the pair's own step sees an element. */
+#define MASKED(nth)                                                                                \
+    static void step_masked_##nth(host_state *s, const host_value *in, int64_t position)           \
+    {                                                                                              \
+        if (in[2].re != 0)                                                                         \
+            pairs[nth].step(s, in, position);                                                      \
+    }
+MASKED(0)
+MASKED(1)
+MASKED(2)
+
+/* Fewer axes or extents of 1 in places: what broadcasts to `shape`. Returns its rank. */
+static int random_broadcast(test_env *t, int rank, const int64_t *shape, int64_t *out)
+{
+    const int own = test_random_below(t, 4) == 0 ? (int)test_random_below(t, (uint64_t)rank) + 1
+                                                 : rank;
+    for (int a = 0; a < own; a++)
+        out[a] = test_random_below(t, 5) == 0 ? 1 : shape[rank - own + a];
+    return own;
+}
+
+static void make_random(test_env *t, host_array *a, kiln_dtype dtype, int rank,
+                        const int64_t *shape, int round)
+{
+    host_layout layout;
+
+    random_layout(t, rank, &layout);
+    host_make(t, a, dtype, rank, shape, &layout);
+    host_fill_small(a, (unsigned)round);
+    for (int64_t k = 0; dtype == KILN_BOOL && k < host_size(a); k++)
+        host_store(dtype, host_at(a, k), host_real(test_random_below(t, 3) > 0));
+    host_send(t, a);
+}
+
+/* What the start value adds to results that were found without it. */
+static void add_initial(host_array *want, bool sums, long double initial)
+{
+    for (int64_t k = 0; k < host_size(want); k++) {
+        host_value v = host_load(want->dtype, host_at(want, k));
+        v.re = sums ? v.re + initial : v.re > initial ? v.re : initial;
+        host_store(want->dtype, host_at(want, k), v);
+    }
+}
+
+static void check_random_pair(test_env *t, kiln_reduction *const *ops, int round)
+{
+    static const host_step masked_steps[] = {step_masked_0, step_masked_1, step_masked_2};
+    static const kiln_dtype second[] = {KILN_FLOAT32, KILN_INT16, KILN_FLOAT64};
+    host_array x, w, mask, want, *in[] = {&x, &w, &mask}, *out[] = {&want};
+    int64_t shape[HOST_AXES], other[HOST_AXES], kept[HOST_AXES];
+    const size_t e = test_random_below(t, COUNT(pairs));
+    const int rank = random_shape(t, shape);
+    const unsigned axes = (unsigned)test_random_below(t, 1u << rank);
+    const bool masked = test_random_below(t, 4) > 0, identity = pairs[e].identity[0] != '\0';
+    const kiln_arg initial = kiln_arg_int((int64_t)test_random_below(t, 9) - 4);
+    const host_reduction reduction = {masked ? masked_steps[e] : pairs[e].step, pairs[e].finish};
+    const kiln_dtype dtype = random_dtype(t, e);
+    kiln_reduce_options options = KILN_REDUCE_OPTIONS_INIT;
+    kiln_axes list = host_axes(axes);
+    kiln_array *y = NULL;
+    char what[240];
+
+    options.axes = &list;
+    options.keepdims = test_random_below(t, 2) == 0;
+    options.initial = (masked && !identity) || test_random_below(t, 3) == 0 ? &initial : NULL;
+    snprintf(what, sizeof what, "seed %llu, round %d: %s over %d axes of %s, set %#x%s%s",
+             (unsigned long long)t->seed, round, pairs[e].map, rank, kiln_dtype_name(dtype), axes,
+             masked ? ", masked" : "", options.initial != NULL ? ", with a start value" : "");
+    make_random(t, &x, dtype, rank, shape, round);
+    make_random(t, &w, second[e], random_broadcast(t, rank, shape, other), other, round + 1);
+    make_random(t, &mask, KILN_BOOL, random_broadcast(t, rank, shape, other), other, round);
+    options.where = masked ? mask.array : NULL;
+    host_make(t, &want, KILN_FLOAT64,
+              host_reduced_shape(rank, shape, axes, options.keepdims, kept), kept, NULL);
+    host_reduce(in, COUNT(in), out, 1, rank, shape, axes, &reduction);
+    if (options.initial != NULL)
+        add_initial(&want, identity, (long double)initial.value.i);
+    OK(t, kiln_reduction_run(ops[e], KILN_ARGS(x.array, w.array, &y), &options, &t->err));
+    host_compare_elements(t, y, &want, 0, what);
+    kiln_array_release(y);
+    host_free(&x);
+    host_free(&w);
+    host_free(&mask);
+    host_free(&want);
+}
+
+/* Three operands have many layouts together, and the cpu device compiles each for a second. */
+static void test_reduction__random_masks_and_pairs_agree_with_plain_loops(void **state)
+{
+    test_env *t = *state;
+    const int rounds = t->cuda ? 120 : 8;
+    kiln_reduction *ops[COUNT(pairs)] = {NULL};
+
+    for (size_t e = 0; e < COUNT(pairs); e++)
+        OK(t, kiln_reduction_create(t->ctx, "T x, U w", "float64 y", pairs[e].map, pairs[e].reduce,
+                                    pairs[e].post, pairs[e].identity, NULL, &ops[e], &t->err));
+    for (int round = 0; round < rounds; round++)
+        check_random_pair(t, ops, round);
+    for (size_t e = 0; e < COUNT(pairs); e++)
+        kiln_reduction_destroy(ops[e]);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -480,6 +621,7 @@ int main(int argc, char **argv)
         TEST(test_reduction__each_allocation_failure_of_a_named_one_is_survived),
 #endif
         TEST(test_reduction__random_calls_agree_with_plain_loops),
+        TEST(test_reduction__random_masks_and_pairs_agree_with_plain_loops),
     };
 
     return test_env_main(argc, argv, "test_reduction_runs", tests, COUNT(tests));
