@@ -122,7 +122,7 @@ static void test_scans__the_number_of_cpu_threads_changes_no_bit(void **state)
 
 /* ---- long ones ---- */
 
-/* So long that on a GPU blocks look back over groups of groups; on the cpu, where that adds
+/* So long that on a GPU there are groups of groups of tiles; on the cpu, where that adds
  * nothing, shorter. The recurrence of host_ordered, written out. */
 static void check_long(test_env *t, kiln_scan *op, int64_t rows, int64_t columns, int axis)
 {

@@ -9,7 +9,8 @@
  * left, by what holds the fastest axis of most operands:
  *
  *   rows     the sequence: a thread, a part of a warp, a warp or a block takes each sequence, by
- *            its length; where there are few, blocks take tiles of one and look back
+ *            its length; where there are few, blocks take tiles, and one of them, the carrier,
+ *            tells every tile what stands before it
  *   columns  a kept axis: neighbouring threads take neighbouring sequences; where there are few,
  *            blocks take tiles of rows and look back
  *
@@ -28,12 +29,14 @@ enum {
     UNROLL_LARGE_PART = 4,   /* the same when an accumulator may fill many registers */
     RESIDENT_SMALL_PART = 4, /* blocks of small accumulators that registers must leave room for */
     RESIDENT_WIDE_PART = 3,  /* the same for accumulators of 8 bytes */
+    RESIDENT_UNKNOWN = 4,    /* blocks to ask for where registers decide how many fit */
+    ASIDE_BYTES = 1 << 15,   /* of inputs that a block of a split row has in shared memory */
     BLOCKS_PER_UNIT = 8,     /* 256-thread blocks that fill a multiprocessor */
     ROW_ACCESSES_OF_WARP = 512, /* longer sequences take a whole block */
     COLUMN_BLOCKS_PER_UNIT = 4, /* fewer blocks of columns than that: split */
     COLUMNS_ACROSS = 32,        /* threads across a tile that has several rows of threads */
     COLUMNS_ACROSS_MIN = 16,
-    ROW_FAN = WARP_THREADS, /* a warp reads so many sums of tiles at once */
+    ROW_FAN = WARP_THREADS, /* a warp of the carrier takes so many tiles at once */
     CPU_RUN = 64,           /* elements of a run, CPU_RUNS of which are scanned side by side */
     CPU_RUNS = 4,           /* compilers make bad vectors of more */
     CPU_COLUMNS = 1024,     /* a tile's row is a page or so: memory likes long stretches */
@@ -118,16 +121,24 @@ static int choose_vec(const kiln__walk *inner, const kiln__walk *outer, bool who
 
 /* ---- cuda ------------------------------------------------------------------------------------ */
 
+/* Bytes of inputs that an element has. */
+static int64_t input_bytes(const kiln__walk *seq)
+{
+    int64_t bytes = 0;
+    for (int k = 0; k < seq->count; k++)
+        bytes += seq->written[k] ? 0 : seq->itemsize[k];
+    return bytes;
+}
+
 /* Accesses that a thread holds at once: THREAD_BYTES of what compilers keep in registers, which is
  * mapped values as well as inputs. */
 static int64_t choose_unroll(const kiln__walk *seq, const kiln__variant *v, int64_t part)
 {
     const int64_t most = part > ACCESS_BYTES ? UNROLL_LARGE_PART : UNROLL_MAX;
-    int64_t inputs = 0, held = part > ACCESS_BYTES ? 1 : part;
-    for (int k = 0; k < seq->count; k++) {
-        inputs += seq->written[k] ? 0 : seq->itemsize[k];
+    const int64_t inputs = input_bytes(seq);
+    int64_t held = part > ACCESS_BYTES ? 1 : part;
+    for (int k = 0; k < seq->count; k++)
         held = seq->itemsize[k] > held ? seq->itemsize[k] : held;
-    }
     const int64_t unroll = THREAD_BYTES / (v->vec * (inputs > held ? inputs : held));
     return kiln__tuned("KILN_TUNE_SCAN_UNROLL", (int)(unroll < 1 ? 1 : least(unroll, most)));
 }
@@ -141,14 +152,32 @@ static int choose_resident(int64_t part)
                                                             : 1);
 }
 
-/* What tiles of one sequence tell each other: one 8-byte word for every 4 bytes of a sum. Room for
- * `lines` sums of each tile, of each `fan` tiles and of each fan * fan tiles. Tickets are ints; the
- * first 16 bytes hold the counter of tiles taken. A chain needs two places for each line. */
-static int64_t lookback_tickets(int64_t tiles, int64_t fan, int64_t lines, int64_t part)
+/* Where blocks tell each other sums: one 8-byte word for every 4 bytes of a sum. Tickets are ints;
+ * the first 16 bytes hold the number of those taken. */
+static int64_t tickets_of_sums(int64_t sums, int64_t part)
 {
-    const int64_t groups = kiln__divide_up(tiles, fan);
-    const int64_t sums = fan == 1 ? 2 : tiles + groups + kiln__divide_up(groups, fan) + 1;
-    return 4 + 2 * kiln__divide_up(part, 4) * lines * sums;
+    return 4 + 2 * kiln__divide_up(part, 4) * sums;
+}
+
+/* Long sequences that are few: tiles of whole blocks, and a block for the carrier. Every tile tells
+ * a sum and is told one. */
+static void split_rows(kiln__plan *plan, const kiln__walk *seq, int units, int64_t part)
+{
+    kiln__variant *v = &plan->variant;
+    const int64_t length = plan->word[KILN__WORD_LENGTH];
+    const int64_t access = (int64_t)v->unroll * v->vec * input_bytes(seq);
+    int64_t block = v->block;
+
+    while (block > WARP_THREADS && block * access > ASIDE_BYTES)
+        block /= 2;
+    v->split = 1;
+    v->block = v->group = (uint16_t)block;
+    const int64_t tiles = kiln__divide_up(length, block * v->unroll);
+    const int64_t all = tiles * plan->word[KILN__WORD_OUTPUTS];
+    const int64_t room = (int64_t)units * (v->segments > 1 ? v->segments : RESIDENT_UNKNOWN);
+    plan->word[KILN__WORD_SPLITS] = tiles;
+    plan->grid = least(all, room) + 1;
+    plan->ticket_count = tickets_of_sums(2 * all, part);
 }
 
 static void rows_on_cuda(kiln__plan *plan, const kiln__walk *seq, int units, int64_t part)
@@ -168,14 +197,20 @@ static void rows_on_cuda(kiln__plan *plan, const kiln__walk *seq, int units, int
     v->group = (uint16_t)group;
     v->segments = (uint8_t)choose_resident(part);
     v->unroll = (uint8_t)least(most, kiln__power_up(kiln__divide_up(length, group)));
-    const int64_t tiles = kiln__divide_up(length, group * v->unroll);
-    v->split = group == block && tiles > 1 && outputs < full;
     v->fan = ROW_FAN;
-    plan->word[KILN__WORD_SPLITS] = tiles;
-    plan->grid = v->split ? outputs * tiles : kiln__divide_up(outputs, block / group);
-    if (!v->split)
-        return;
-    plan->ticket_count = 4 + outputs * (lookback_tickets(tiles, ROW_FAN, 1, part) - 4);
+    plan->word[KILN__WORD_SPLITS] = 1;
+    plan->grid = kiln__divide_up(outputs, block / group);
+    if (group == block && length > group * v->unroll && outputs < full)
+        split_rows(plan, seq, units, part);
+}
+
+/* What steps of columns tell each other: room for `lines` sums of each step, of each `fan` steps and
+ * of each fan * fan steps. A chain needs two places for each line. */
+static int64_t lookback_tickets(int64_t steps, int64_t fan, int64_t lines, int64_t part)
+{
+    const int64_t groups = kiln__divide_up(steps, fan);
+    const int64_t sums = fan == 1 ? 2 : steps + groups + kiln__divide_up(groups, fan) + 1;
+    return tickets_of_sums(lines * sums, part);
 }
 
 static void columns_on_cuda(kiln__plan *plan, const kiln__walk *seq, int units, int64_t part)

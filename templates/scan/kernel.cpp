@@ -13,7 +13,7 @@ _type_reduce;
 typedef _type_reduce kiln__part;
 static_assert(sizeof(kiln__part) <= ${part_bytes_max}, "an accumulator may have ${part_bytes_max} bytes");
 
-//# As in templates/kernel.cpp: 8-byte members in the order of emit_axes.c's slots.
+//# As in templates/kernel.cpp: 8-byte members in the order of emit.c's slots.
 struct kiln__args {
     long long size;
 //% for p in scalars
@@ -45,7 +45,11 @@ struct kiln__args {
 };
 
 //% if cuda
+//% if split
+//% insert scan/${layout}_split.cu
+//% else
 //% insert scan/${layout}.cu
+//% end
 //% else
 //% insert scan/${layout}.cpp
 //% end

@@ -1,6 +1,6 @@
 //# How blocks tell each other sums: every 4 bytes of a sum travel with a mark in one 8-byte word,
 //# which is written and read whole. So a word that bears the mark is the value, and no fence is
-//# needed. The launcher zeroes the words; a mark is not 0.
+//# needed. Words are zero when a kernel begins; a mark is not 0.
 KILN_FN void kiln__publish(unsigned long long *kiln__to, const kiln__part &kiln__p, const unsigned int kiln__mark)
 {
     const kiln__part_bits kiln__b = kiln__bits_of(kiln__p);
@@ -27,4 +27,19 @@ KILN_FN kiln__part kiln__await(const unsigned long long *kiln__from, const unsig
     while (!kiln__look(kiln__from, kiln__b, kiln__mark)) {
     }
     return kiln__part_of(kiln__b);
+}
+// Zeroes, where all who had to look have looked.
+KILN_FN void kiln__clear(unsigned long long *kiln__at)
+{
+    #pragma unroll
+    for (int kiln__k = 0; kiln__k < kiln__part_words; kiln__k++)
+        asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(kiln__at + kiln__k), "l"(0ull) : "memory");
+}
+// The next ticket. The number is waited for where it is used: compilers gather additions of 1 over a
+// warp, and then wait at once, but not this one, whose bound is never met.
+KILN_FN int kiln__ask(int *kiln__tickets)
+{
+    int kiln__n;
+    asm volatile("atom.relaxed.gpu.global.inc.u32 %0, [%1], 0x7fffffff;" : "=r"(kiln__n) : "l"(kiln__tickets) : "memory");
+    return kiln__n;
 }
