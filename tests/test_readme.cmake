@@ -1,7 +1,8 @@
 # The README's C example is examples/axpy.c to the letter, has under 30 lines, and prints what the
-# README says; every command line of the README that begins with build/kiln runs.
+# README says; every command line of the README that begins with build/kiln runs, and the one that
+# compiles the example with what was built gives that program.
 #
-#     cmake -D SOURCE=.. -D BUILD=build -P test_readme.cmake
+#     cmake -D SOURCE=.. -D BUILD=build [-D CC=cc -D WORK=folder] -P test_readme.cmake
 
 cmake_minimum_required(VERSION 3.22)
 
@@ -35,6 +36,24 @@ if(NOT said)
 endif()
 if(NOT result EQUAL 0 OR NOT printed STREQUAL "${CMAKE_MATCH_1}\n")
     message(FATAL_ERROR "axpy printed '${printed}' and '${errors}', not '${CMAKE_MATCH_1}'")
+endif()
+
+if(CC)
+    if(NOT readme MATCHES "\n    cc (axpy\\.c [^#\n]*build/libkiln\\.a[^#\n]*) #")
+        message(FATAL_ERROR "README.md does not say how to compile the example")
+    endif()
+    string(REPLACE "axpy.c" "examples/axpy.c" words "${CMAKE_MATCH_1}")
+    string(REPLACE "build/" "${BUILD}/" words "${words}")
+    separate_arguments(words UNIX_COMMAND "${words}")
+    file(MAKE_DIRECTORY ${WORK})
+    execute_process(COMMAND ${CC} ${words} -o ${WORK}/axpy WORKING_DIRECTORY ${SOURCE}
+                    ERROR_VARIABLE errors RESULT_VARIABLE result)
+    if(result EQUAL 0)
+        execute_process(COMMAND ${WORK}/axpy OUTPUT_VARIABLE again ERROR_VARIABLE errors)
+    endif()
+    if(NOT again STREQUAL printed)
+        message(FATAL_ERROR "cc ${words}: '${again}' and '${errors}'")
+    endif()
 endif()
 
 string(REPLACE ";" "<semicolon>" readme "${readme}") # it would cut a list item in two
