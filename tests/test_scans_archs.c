@@ -147,8 +147,9 @@ static void test_scans__each_walk_has_the_class_it_should(void **state)
     }
 }
 
-/* Sums of tiles, of groups of tiles, and of all: counted here as the templates address them. */
-static void test_scans__there_are_words_for_every_sum_of_a_split_row(void **state)
+/* Every tile has a word to tell its sum and one to be told; there is a block for the carrier, and for
+ * no more tiles than there are. */
+static void test_scans__there_are_words_and_blocks_for_every_tile_of_a_split_row(void **state)
 {
     static const int64_t lengths[] = {16385,   1 << 18,       (1 << 18) + 4,
                                       1 << 23, (1 << 23) + 4, 1 << 28};
@@ -161,10 +162,10 @@ static void test_scans__there_are_words_for_every_sum_of_a_split_row(void **stat
         plan(&definitions[0], &w, KILN_BACKEND_CUDA, UNITS, &p);
         const int64_t elements = 256 * p.plan.variant.unroll * p.plan.variant.vec;
         const int64_t tiles = (lengths[k] + elements - 1) / elements;
-        const int64_t groups = (tiles + 31) / 32, all = (groups + 31) / 32 + 1;
+        const int64_t room = UNITS * p.plan.variant.segments;
         assert_int_equal(p.plan.word[KILN__WORD_SPLITS], tiles);
-        assert_int_equal(p.plan.grid, tiles);
-        assert_int_equal(p.plan.ticket_count, 4 + 2 * (tiles + groups + all));
+        assert_int_equal(p.plan.grid, 1 + (tiles < room ? tiles : room));
+        assert_int_equal(p.plan.ticket_count, 4 + 2 * 2 * tiles);
         kiln__definition_destroy(p.def);
     }
 }
@@ -245,7 +246,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scans__each_walk_has_the_class_it_should),
-        cmocka_unit_test(test_scans__there_are_words_for_every_sum_of_a_split_row),
+        cmocka_unit_test(test_scans__there_are_words_and_blocks_for_every_tile_of_a_split_row),
         cmocka_unit_test(test_scans__the_number_of_threads_decides_nothing_on_the_cpu),
         cmocka_unit_test(test_scans__every_walk_compiles_for_the_oldest_and_the_newest_gpu),
         cmocka_unit_test(test_scans__what_looks_back_compiles_for_every_gpu),
