@@ -23,7 +23,7 @@ enum {
     ACCESS_BYTES = 16,
     FLIGHT_ACCESSES = 4,        /* loads a thread has in flight */
     BLOCKS_PER_UNIT = 8,      /* 256-thread blocks that fill a multiprocessor */
-    COLUMN_BLOCKS_PER_UNIT = 6, /* of split columns: resident all at once */
+    BATCH_BLOCKS_PER_UNIT = 4, /* of those that take batches: resident on every GPU */
     ROW_ACCESSES_OF_WARP = 512, /* longer rows take a whole block */
     SPLIT_BLOCKS_PER_UNIT = 24, /* whole waves, whether 3, 4, 6, 8 or 12 blocks are resident */
     COLUMNS_OF_THREAD = 8, /* at most: each has an accumulator */
@@ -111,7 +111,8 @@ static bool small_accumulator(const kiln__definition *def, const kiln_dtype *dty
     return false;
 }
 
-/* Split `length` among `splits` or a little fewer, in multiples of `step`. */
+/* Split `length` among `splits` or a little fewer, in multiples of `step`. Threads of the CPU take
+ * chunks; blocks of a GPU take steps in turn. */
 static void split_length(kiln__plan *plan, int64_t splits, int64_t length, int64_t step)
 {
     int64_t chunk = kiln__divide_up(kiln__divide_up(length, splits < 1 ? 1 : splits), step) * step;
@@ -120,12 +121,21 @@ static void split_length(kiln__plan *plan, int64_t splits, int64_t length, int64
     plan->variant.split = plan->word[KILN__WORD_SPLITS] > 1;
 }
 
-static int64_t split_blocks(int units)
+/* How many blocks share each of `count` results. Where so many are `resident` a multiprocessor, they
+ * are launched in one wave and no more: blocks that had to wait for the first to end would leave most
+ * of the device idle while they run. 0: it is not known how many fit, and many short blocks even it
+ * out. */
+static int64_t splits_of(int units, int resident, int64_t count)
 {
-    return (int64_t)units * kiln__tuned("KILN_TUNE_SPLIT", SPLIT_BLOCKS_PER_UNIT);
+    resident = kiln__tuned("KILN_TUNE_RESIDENT", resident);
+    return resident > 0 ? (int64_t)units * resident / count
+                        : kiln__divide_up((int64_t)units * kiln__tuned("KILN_TUNE_SPLIT",
+                                                                       SPLIT_BLOCKS_PER_UNIT),
+                                          count);
 }
 
-static void rows_on_cuda(kiln__plan *plan, int units, int64_t outputs, int64_t length)
+/* `tuples`: index tuples are made of the elements' numbers, which is long when it is repeated. */
+static void rows_on_cuda(kiln__plan *plan, int units, bool tuples, int64_t outputs, int64_t length)
 {
     kiln__variant *v = &plan->variant;
     const int64_t full = (int64_t)units * BLOCKS_PER_UNIT; /* blocks that fill the device */
@@ -141,26 +151,34 @@ static void rows_on_cuda(kiln__plan *plan, int units, int64_t outputs, int64_t l
     v->group = (uint16_t)group;
     v->unroll = (uint8_t)(each >= FLIGHT_ACCESSES ? FLIGHT_ACCESSES : each >= 2 ? 2 : 1);
     v->segments = 1;
-    const int flight = kiln__tuned("KILN_TUNE_SEGMENTS", group > 1 ? 2 * FLIGHT_ACCESSES
-                                                                   : FLIGHT_ACCESSES);
+    if (v->unroll == 1)
+        v->lanes = 1; /* a few elements of each row: nothing to bring together */
+    const int flight = kiln__tuned("KILN_TUNE_SEGMENTS", tuples      ? FLIGHT_ACCESSES / 2
+                                                         : group > 1 ? 2 * FLIGHT_ACCESSES
+                                                                     : FLIGHT_ACCESSES);
     while (group <= WARP_THREADS && v->segments * v->unroll < flight &&
            outputs * group / (2 * v->segments) >= full * BLOCK_THREADS)
         v->segments *= 2;
     plan->word[KILN__WORD_CHUNK] = length;
     plan->word[KILN__WORD_SPLITS] = 1;
     if (group == BLOCK_THREADS && outputs < full / 2)
-        split_length(plan, kiln__divide_up(split_blocks(units), outputs), length,
-                     (int64_t)BLOCK_THREADS * v->unroll);
+        split_length(plan,
+                     splits_of(units, v->batch != KILN__BATCH_NONE ? BATCH_BLOCKS_PER_UNIT : 0,
+                               outputs),
+                     length, (int64_t)BLOCK_THREADS * v->unroll);
     plan->grid = v->split ? outputs * plan->word[KILN__WORD_SPLITS]
                           : kiln__divide_up(outputs, v->segments * (BLOCK_THREADS / group));
     plan->part_count = v->split ? outputs * plan->word[KILN__WORD_SPLITS] : 0;
     plan->ticket_count = v->split ? outputs : 0;
 }
 
-static void columns_on_cuda(kiln__plan *plan, int units, bool one_wave, int64_t outputs,
+static void columns_on_cuda(kiln__plan *plan, int units, bool small, int64_t outputs,
                             int64_t length)
 {
     kiln__variant *v = &plan->variant;
+    /* Bytes in eights: accesses of half the size, so twice as many. */
+    const bool narrow = v->batch == KILN__BATCH_SUM && v->vec == COLUMNS_OF_THREAD &&
+                        kiln_dtype_size((kiln_dtype)v->dtype[0]) == 1;
     const int64_t full = (int64_t)units * BLOCKS_PER_UNIT;
     const int64_t columns = plan->shape[v->keep_rank - 1] / v->vec;
     int64_t rows = 1; /* of threads */
@@ -172,21 +190,18 @@ static void columns_on_cuda(kiln__plan *plan, int units, bool one_wave, int64_t 
         across /= 2;
     rows = BLOCK_THREADS / across;
     v->group = (uint16_t)across;
-    v->unroll = FLIGHT_ACCESSES;
+    v->unroll = narrow ? 2 * FLIGHT_ACCESSES : FLIGHT_ACCESSES;
     while (v->unroll > 1 && v->unroll * rows > length)
         v->unroll /= 2;
     plan->walk[v->keep_rank - 1] = kiln__divide_up(columns, across);
     const int64_t tiles = outputs / plan->shape[v->keep_rank - 1] * plan->walk[v->keep_rank - 1];
     plan->word[KILN__WORD_CHUNK] = length;
     plan->word[KILN__WORD_SPLITS] = 1;
-    /* One wave and no more: blocks that had to wait for the first to end would leave most of the
-     * device idle while they run. Of kernels with large accumulators it is not known how many fit;
-     * there, many short blocks even it out. */
-    const int64_t blocks = one_wave ? (int64_t)units * kiln__tuned("KILN_TUNE_COLUMNS",
-                                                                   COLUMN_BLOCKS_PER_UNIT)
-                                    : split_blocks(units) + tiles - 1;
+    const int resident = v->batch != KILN__BATCH_NONE ? BATCH_BLOCKS_PER_UNIT
+                         : small                      ? BLOCKS_PER_UNIT
+                                                      : 0;
     if (tiles < full)
-        split_length(plan, blocks / tiles, length, rows * v->unroll);
+        split_length(plan, splits_of(units, resident, tiles), length, rows * v->unroll);
     plan->grid = tiles * plan->word[KILN__WORD_SPLITS];
     plan->part_count = v->split ? outputs * plan->word[KILN__WORD_SPLITS] : 0;
     /* One a tile, and for teams of its blocks, however few blocks make a team. */
@@ -363,7 +378,7 @@ void kiln__reduce_plan_make(const kiln__definition *def, kiln_backend backend, i
                 plan->step[keep.param[k]][v->keep_rank - 1] *= v->vec;
     }
     v->batch = (uint16_t)choose_batch(def, dtypes, v, &red);
-    const bool small = small_accumulator(def, dtypes), cheap = small || v->batch != KILN__BATCH_NONE;
+    const bool small = small_accumulator(def, dtypes);
     if (small && rows && v->batch == KILN__BATCH_NONE)
         v->lanes = backend == KILN_BACKEND_CPU ? (elements >= CPU_LANES_LENGTH ? CPU_LANES : 1)
                                                : v->vec < CUDA_LANES ? v->vec : CUDA_LANES;
@@ -373,11 +388,11 @@ void kiln__reduce_plan_make(const kiln__definition *def, kiln_backend backend, i
     plan->word[KILN__WORD_LENGTH] = length;
     plan->word[KILN__WORD_COUNT_ALL] = elements;
     if (backend == KILN_BACKEND_CPU)
-        on_cpu(plan, cheap, units, outputs, length);
+        on_cpu(plan, small || v->batch != KILN__BATCH_NONE, units, outputs, length);
     else if (rows)
-        rows_on_cuda(plan, units, outputs, length);
+        rows_on_cuda(plan, units, def->uses_number[KILN__NUMBER_IN], outputs, length);
     else
-        columns_on_cuda(plan, units, cheap, outputs, length);
+        columns_on_cuda(plan, units, small, outputs, length);
     v->index_bits = (uint8_t)choose_index_bits(plan, &keep, &red);
     for (size_t p = 0; p < def->param_count; p++) {
         if (!operands[p].raw)

@@ -1,4 +1,5 @@
-//# kiln__N accesses of every segment from number kiln__at on, all loaded before the first is used.
+//# kiln__N accesses of every segment from number kiln__at on, all loaded before the first is used. Of long snippets
+//# there is one copy for an access: what was loaded moves up to it.
 //% for p in inputs
 //% if p.direct
         ${p.const}char *kiln__mem_${p.name}[kiln__S][kiln__N];
@@ -55,24 +56,44 @@
 //% end
                 });
 //% else
-        #pragma unroll
-        for (int kiln__s = 0; kiln__s < kiln__S; kiln__s++) {
+        #pragma unroll kiln__long ? 1 : kiln__N
+        for (int kiln__u = 0; kiln__u < kiln__N; kiln__u++) {
+            constexpr bool kiln__moves = kiln__long && kiln__N > 1;
+            const int kiln__n = kiln__moves ? 0 : kiln__u;
             #pragma unroll
-            for (int kiln__u = 0; kiln__u < kiln__N; kiln__u++) {
+            for (int kiln__s = 0; kiln__s < kiln__S; kiln__s++) {
                 #pragma unroll
                 for (int kiln__v = 0; kiln__v < ${vec}; kiln__v++)
                     kiln__take(kiln__acc[kiln__s][kiln__v % kiln__L]
 //% for x in numbers
-                        , kiln__base_${x.name}[kiln__s] + kiln__all_${x.name}[kiln__u] + kiln__v * (kiln__a.step_${x.name}_${last} / ${vec})
+                        , kiln__base_${x.name}[kiln__s] + kiln__all_${x.name}[kiln__n] + kiln__v * (kiln__a.step_${x.name}_${last} / ${vec})
 //% end
 //% for p in inputs
 //% if p.direct
-                        , ((${p.const}${p.type} *)kiln__mem_${p.name}[kiln__s][kiln__u])[${p.lane}]
+                        , ((${p.const}${p.type} *)kiln__mem_${p.name}[kiln__s][kiln__n])[${p.lane}]
 //% else
-                        , kiln__reg_${p.name}[kiln__s][kiln__u][${p.lane}]
+                        , kiln__reg_${p.name}[kiln__s][kiln__n][${p.lane}]
 //% end
 //% end
                     );
+            }
+            #pragma unroll
+            for (int kiln__k = 1; kiln__moves && kiln__k < kiln__N; kiln__k++) {
+//% for x in numbers
+                kiln__all_${x.name}[kiln__k - 1] = kiln__all_${x.name}[kiln__k];
+//% end
+                #pragma unroll
+                for (int kiln__s = 0; kiln__s < kiln__S; kiln__s++) {
+//% for p in inputs
+//% if p.direct
+                    kiln__mem_${p.name}[kiln__s][kiln__k - 1] = kiln__mem_${p.name}[kiln__s][kiln__k];
+//% else
+                    #pragma unroll
+                    for (int kiln__v = 0; kiln__v < ${p.lanes}; kiln__v++)
+                        kiln__reg_${p.name}[kiln__s][kiln__k - 1][kiln__v] = kiln__reg_${p.name}[kiln__s][kiln__k][kiln__v];
+//% end
+//% end
+                }
             }
         }
 //% end
