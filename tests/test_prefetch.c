@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "core/core.h"
+#include "kiln/expression.h"
 #include "test_env.h"
 
 static kiln_array *ones(test_env *t, kiln_context *ctx, int64_t size)
@@ -108,6 +109,21 @@ static void test_prefetch__a_later_run_compiles_nothing(void **state)
     kiln_scan_destroy(sum);
     kiln_reduction_destroy(norm);
     kiln_elementwise_destroy(op);
+}
+
+/* All kernels of a graph: a row program, a reduction, a loop, and one of the user's whose snippet
+ * needs positions, so that it stays a kernel of its own. */
+static kiln_graph *several_kernels(test_env *t, kiln_elementwise *custom)
+{
+    kiln_graph *g = NULL;
+    OK(t, kiln_graph_create(t->ctx, NULL, &g, &t->err));
+    const kiln_node x = kiln_graph_input(g, "x"), a = kiln_graph_input(g, "a");
+    kiln_graph_output(g, "e", kiln_multiply(kiln_exp(kiln_subtract(x, kiln_max_keep(x, KILN_AXES(-1)))), a));
+    kiln_graph_output(g, "s", kiln_sum(kiln_multiply(x, x), KILN_AXES(0)));
+    const kiln_node given[] = {kiln_flip(x, 0), a};
+    kiln_graph_output(g, "z", kiln_node_elementwise(custom, given, 2, 0, KILN_HERE));
+    OK(t, kiln_graph_compile(g, &t->err));
+    return g;
 }
 
 static void test_prefetch__arguments_are_judged_at_once_and_snippets_by_the_wait(void **state)
@@ -230,6 +246,77 @@ static void test_prefetch__what_is_given_up_can_be_run_all_the_same(void **state
         kiln_elementwise_destroy(op);
     }
     kiln_array_release(x);
+}
+
+static void test_prefetch__all_kernels_of_a_graph_are_one_handle(void **state)
+{
+    static const int64_t shape[] = {3, 8};
+    test_env *t = *state;
+    kiln_elementwise *custom = NULL;
+    kiln_array *x = NULL, *y[3] = {NULL};
+    kiln_prefetch *p = NULL;
+    size_t kernels = 0;
+    float got[24];
+
+    OK(t, kiln_elementwise_create(t->ctx, "T x, T a", "T z", "z = x * a + T(i)", NULL, &custom, &t->err));
+    OK(t, kiln_array_full(t->ctx, KILN_FLOAT32, 2, shape, 3, &x, &t->err));
+    kiln_graph *g = several_kernels(t, custom);
+    const kiln_arg args[] = {kiln_arg_array(x), kiln_arg_float(2), kiln_arg_out(&y[0]),
+                             kiln_arg_out(&y[1]), kiln_arg_out(&y[2])};
+    OK(t, kiln_graph_kernel_count(g, args, COUNT(args), &kernels, &t->err));
+    assert_int_equal(kernels, 3);
+    FAILS(t, KILN_ERR_ARGUMENT_COUNT, kiln_graph_prefetch(g, args, 2, NULL, &p, &t->err), "5");
+    assert_null(p);
+    const uint64_t before = compiles(t->ctx);
+    OK(t, kiln_graph_prefetch(g, args, COUNT(args), NULL, &p, &t->err));
+    assert_null(y[0]); /* nothing is allocated */
+    OK(t, kiln_prefetch_wait(p, -1, &t->err));
+    assert_true(kiln_prefetch_done(p));
+    assert_int_equal(compiles(t->ctx), before + kernels);
+    kiln_prefetch_cancel(p); /* it is done and stays */
+    OK(t, kiln_prefetch_wait(p, 0, &t->err));
+    kiln_prefetch_release(p);
+    OK(t, kiln_graph_prefetch(g, args, COUNT(args), NULL, NULL, &t->err));
+    OK(t, kiln_graph_run(g, args, COUNT(args), NULL, &t->err));
+    assert_int_equal(compiles(t->ctx), before + kernels);
+    /* x is 3 everywhere: exp(3 - 3) * 2; 3 * 9; 3 * 2 + i. */
+    OK(t, kiln_array_to_host(y[0], got, sizeof got, NULL, &t->err));
+    assert_true(got[0] == 2 && got[23] == 2);
+    OK(t, kiln_array_to_host(y[1], got, 8 * sizeof got[0], NULL, &t->err));
+    assert_true(got[0] == 27 && got[7] == 27);
+    OK(t, kiln_array_to_host(y[2], got, sizeof got, NULL, &t->err));
+    assert_true(got[0] == 6 && got[23] == 29);
+    for (size_t k = 0; k < COUNT(y); k++)
+        kiln_array_release(y[k]);
+    kiln_array_release(x);
+    kiln_graph_destroy(g);
+    kiln_elementwise_destroy(custom);
+}
+
+/* The user's kernel in a graph does not compile: the handle of all tells, and the call in the same
+ * words. */
+static void test_prefetch__a_graph_tells_of_its_first_failure(void **state)
+{
+    static const int64_t shape[] = {3, 8};
+    test_env *t = *state;
+    kiln_elementwise *custom = NULL;
+    kiln_array *x = NULL, *y[3] = {NULL};
+    kiln_prefetch *p = NULL;
+
+    OK(t, kiln_elementwise_create(t->ctx, "T x, T a", "T z", "z = lost(i)", NULL, &custom, &t->err));
+    OK(t, kiln_array_full(t->ctx, KILN_FLOAT32, 2, shape, 3, &x, &t->err));
+    kiln_graph *g = several_kernels(t, custom);
+    const kiln_arg args[] = {kiln_arg_array(x), kiln_arg_float(2), kiln_arg_out(&y[0]),
+                             kiln_arg_out(&y[1]), kiln_arg_out(&y[2])};
+    OK(t, kiln_graph_prefetch(g, args, COUNT(args), NULL, &p, &t->err));
+    for (int k = 0; k < 2; k++)
+        FAILS(t, KILN_ERR_COMPILE, kiln_prefetch_wait(p, -1, &t->err), "op, line 1, column 5", "lost");
+    assert_true(kiln_prefetch_done(p));
+    kiln_prefetch_release(p);
+    FAILS(t, KILN_ERR_COMPILE, kiln_graph_run(g, args, COUNT(args), NULL, &t->err), "op, line 1", "lost");
+    kiln_array_release(x);
+    kiln_graph_destroy(g);
+    kiln_elementwise_destroy(custom);
 }
 
 static void test_prefetch__the_end_of_a_context_ends_what_was_begun(void **state)
@@ -366,6 +453,8 @@ int main(int argc, char **argv)
         TEST(test_prefetch__many_wait_for_one_and_runs_join_in),
         TEST(test_prefetch__nobody_needs_to_wait_or_to_keep_anything),
         TEST(test_prefetch__what_is_given_up_can_be_run_all_the_same),
+        TEST(test_prefetch__all_kernels_of_a_graph_are_one_handle),
+        TEST(test_prefetch__a_graph_tells_of_its_first_failure),
         TEST(test_prefetch__the_end_of_a_context_ends_what_was_begun),
         TEST(test_prefetch__a_compiler_at_work_is_stopped),
     };

@@ -195,9 +195,11 @@ static void test_record__a_recorded_program_compiles_nothing_elsewhere(void **st
           (int)counters.compiles, (int)counters.misses);
     kiln_context_release(ctx);
 
-    /* What came from a cache is noted as well, in the same words. */
+    /* What came from a cache is noted as well, in the same words; a graph's kernels in any order. */
     char *a = read_whole(path), *b = read_whole(other);
-    assert_string_equal(a, b);
+    assert_int_equal(strlen(a), strlen(b));
+    for (char *line = strtok(a, "\n"); line != NULL; line = strtok(NULL, "\n"))
+        CHECK(strstr(b, line) != NULL, "%s", line);
     kiln__free(a);
     kiln__free(b);
 }

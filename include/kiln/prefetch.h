@@ -23,6 +23,7 @@
 #define KILN_PREFETCH_H
 
 #include "kiln/elementwise.h"
+#include "kiln/graph.h"
 #include "kiln/reduction.h"
 #include "kiln/row.h"
 #include "kiln/scan.h"
@@ -65,6 +66,17 @@ KILN_API KILN_NODISCARD kiln_status kiln_row_prefetch(kiln_row *op, const kiln_a
                                                       size_t arg_count,
                                                       const kiln_row_call_options *opts,
                                                       kiln_prefetch **out, kiln_error *err);
+
+/**
+ * The same for kiln_graph_run(): all kernels of that call, under one handle.
+ *
+ * They are compiled side by side. Waiting is for all of them, or for the first that fails in the
+ * order in which the call runs them; cancelling cancels each.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_graph_prefetch(kiln_graph *graph, const kiln_arg *args,
+                                                        size_t arg_count,
+                                                        const kiln_call_options *opts,
+                                                        kiln_prefetch **out, kiln_error *err);
 
 /**
  * Wait until the kernel is there.

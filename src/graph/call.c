@@ -216,7 +216,7 @@ kiln_status kiln__run_begin(kiln__graph_run *run, kiln_graph *graph, const kiln_
     memset(run, 0, offsetof(kiln__graph_run, room));
     run->graph = graph;
     run->call = call;
-    kiln_status status = kiln__entry_get(graph, call, &run->entry, &run->owned, err);
+    kiln_status status = kiln__entry_get(graph, call, true, &run->entry, &run->owned, err);
     if (status != KILN_OK)
         return status;
     const kiln__program *p = run->entry->program;

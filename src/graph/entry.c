@@ -259,20 +259,26 @@ static kiln__entry *entry_alloc(const kiln__graph_call *call)
     return e;
 }
 
-/* Let other threads compile what the first call needs beside its first kernel, which this thread is
- * about to compile. What they make is found by its key; what goes wrong, the call itself tells. */
-static void compile_ahead(const kiln_graph *graph, const kiln__entry *entry)
+kiln_status kiln__entry_plan(const kiln_graph *graph, const kiln__entry *entry, size_t step,
+                             const kiln__graph_call *call, kiln__planned *out, kiln_error *err)
 {
     const kiln_device_info *info = kiln__device_info(graph->device);
     const kiln__imagined_device device = {info->backend, info->unit_count,
                                           kiln__has_clusters(info)};
+    return kiln__step_imagine(&entry->program->steps[step], entry->steps[step].kernel->def, &device,
+                              call->args, out, err);
+}
+
+/* Let other threads compile what the first call needs beside its first kernel, which this thread is
+ * about to compile. What they make is found by its key; what goes wrong, the call itself tells. */
+static void compile_ahead(const kiln_graph *graph, const kiln__entry *entry,
+                          const kiln__graph_call *call)
+{
     bool first = true;
     for (size_t s = 0; entry->program->step_count > 1 && s < entry->program->step_count; s++) {
-        const kiln__step *step = &entry->program->steps[s];
         kiln__kernel *kernel = entry->steps[s].kernel;
         kiln__planned planned;
-        if (step->kernel != NULL ||
-            kiln__step_imagine(step, kernel->def, &device, &planned, NULL) != KILN_OK ||
+        if (kiln__entry_plan(graph, entry, s, call, &planned, NULL) != KILN_OK ||
             planned.size == 0 || kiln__kernel_has(kernel, &planned.variant))
             continue;
         if (!first)
@@ -305,7 +311,6 @@ static kiln_status entry_build(kiln_graph *graph, const kiln__graph_call *call, 
     }
     for (size_t s = 0; s < entry->program->step_count; s++)
         KILN_TRY(bind_step(graph, &entry->program->steps[s], &entry->steps[s], err));
-    compile_ahead(graph, entry);
     *out = entry;
     entry = NULL;
 
@@ -315,7 +320,7 @@ done:
     return status;
 }
 
-kiln_status kiln__entry_get(kiln_graph *graph, const kiln__graph_call *call,
+kiln_status kiln__entry_get(kiln_graph *graph, const kiln__graph_call *call, bool ahead,
                             const kiln__entry **out, kiln__entry **owned, kiln_error *err)
 {
     uint64_t hash = 0;
@@ -329,6 +334,8 @@ kiln_status kiln__entry_get(kiln_graph *graph, const kiln__graph_call *call,
     kiln_status status = entry_build(graph, call, hash, &built, err);
     if (status != KILN_OK)
         return status;
+    if (ahead)
+        compile_ahead(graph, built, call);
     *out = built;
     if (!kiln__entry_memo_insert(&graph->memo, built))
         *owned = built;

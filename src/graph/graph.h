@@ -10,6 +10,7 @@
  * memo.c     entries by layout, read without locks
  * call.c     the path of one call
  * prepare.c  prepared launches
+ * prefetch.c kernels of a call, compiled ahead
  * imagine.c  the kernels of calls that nobody makes
  * show.c     explain, DOT, source
  * eager.c    operations of arrays, without a graph
@@ -137,9 +138,14 @@ kiln_status kiln__graph_call_read(kiln_graph *graph, const char *function, const
 kiln_status kiln__graph_program(kiln_graph *graph, const kiln__graph_call *call,
                                 kiln__program **out, kiln_error *err);
 
-/* An entry from the memo or built; `*owned` must be destroyed by the caller (memo full). */
-kiln_status kiln__entry_get(kiln_graph *graph, const kiln__graph_call *call,
+/* An entry from the memo or built; `*owned` must be destroyed by the caller (memo full). With `ahead`
+ * other threads begin to compile all kernels of a new one but the first. */
+kiln_status kiln__entry_get(kiln_graph *graph, const kiln__graph_call *call, bool ahead,
                             const kiln__entry **out, kiln__entry **owned, kiln_error *err);
+
+/* What a step of an entry needs for this call. */
+kiln_status kiln__entry_plan(const kiln_graph *graph, const kiln__entry *entry, size_t step,
+                             const kiln__graph_call *call, kiln__planned *out, kiln_error *err);
 bool kiln__entry_matches(const kiln__entry *entry, const kiln_arg *args);
 void kiln__entry_destroy(kiln__entry *entry); /* accepts NULL */
 
@@ -162,10 +168,11 @@ size_t kiln__expression_place(const kiln_error *err);
 /* Whether anything is made of input number `input`. */
 bool kiln__graph_uses(const kiln_graph *graph, size_t input);
 
-/* What a step of a program, whose definition is `def`, needs on a device. */
+/* What a step of a program, whose definition is `def`, needs on a device. `args` (NULL: nobody's) are
+ * those of the call; what they do not have begins at an aligned address. */
 kiln_status kiln__step_imagine(const kiln__step *step, kiln__definition *def,
-                               const kiln__imagined_device *device, kiln__planned *out,
-                               kiln_error *err);
+                               const kiln__imagined_device *device, const kiln_arg *args,
+                               kiln__planned *out, kiln_error *err);
 
 /* The array given for an argument, NULL for numbers and outputs still to be allocated. */
 static inline kiln_array *kiln__graph_array(const kiln_arg *arg)

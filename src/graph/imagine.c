@@ -7,7 +7,7 @@
  * what is imagined is only the memory: every value begins at an aligned address, as what the pool
  * gives and what is read from files does.
  */
-#include "graph/graph.h"
+#include "graph/call.h"
 
 bool kiln__graph_uses(const kiln_graph *graph, size_t input)
 {
@@ -23,28 +23,55 @@ bool kiln__graph_uses(const kiln_graph *graph, size_t input)
     return false;
 }
 
-kiln_status kiln__step_imagine(const kiln__step *step, kiln__definition *def,
-                               const kiln__imagined_device *device, kiln__planned *out,
-                               kiln_error *err)
+/* Where the memory of a parameter's value begins. */
+static uintptr_t base_of(const kiln__step_param *param, const kiln_arg *args)
 {
-    kiln__imagined args[KILN_PARAM_MAX];
+    const kiln_array *a = args != NULL && param->kind == KILN__VALUE_ARG
+                              ? kiln__graph_array(&args[param->index])
+                              : NULL;
+    return a != NULL ? (uintptr_t)a->data : 0;
+}
+
+/* A parameter as types are bound: the user's kernels have placeholders. */
+static void describe(const kiln__step_param *param, const kiln_arg *args, kiln__given *given)
+{
+    const kiln_arg number = param->kind == KILN__VALUE_NUMBER ? kiln__run_number(&param->number)
+                            : param->kind == KILN__VALUE_SCALAR && args != NULL
+                                ? args[param->index]
+                                : kiln_arg_bool(false); /* which every dtype holds */
+
+    memset(given, 0, sizeof *given);
+    if (param->kind != KILN__VALUE_NUMBER && param->kind != KILN__VALUE_SCALAR)
+        *given = (kiln__given){.kind = KILN__GIVEN_ARRAY, .dtype = param->dtype};
+    else
+        (void)kiln__given_scalar(&number, given);
+}
+
+kiln_status kiln__step_imagine(const kiln__step *step, kiln__definition *def,
+                               const kiln__imagined_device *device, const kiln_arg *args,
+                               kiln__planned *out, kiln_error *err)
+{
+    const bool loops = step->kind == KILN__STEP_LOOP || step->kind == KILN__STEP_CUSTOM;
+    kiln__imagined imagined[KILN_PARAM_MAX];
+    kiln__given given[KILN_PARAM_MAX];
     kiln_dtype dtypes[KILN_PARAM_MAX];
-    const kiln__imagined_call call = {.args = args,
+    const kiln__imagined_call call = {.args = imagined,
                                       .dtypes = dtypes,
-                                      .axes = step->kind != KILN__STEP_LOOP ? &step->axes : NULL,
+                                      .axes = loops ? NULL : &step->axes,
                                       .keepdims = step->keepdims};
 
-    memset(args, 0, step->param_count * sizeof *args);
+    memset(imagined, 0, step->param_count * sizeof *imagined);
     for (size_t p = 0; p < step->param_count; p++) {
         const kiln__step_param *param = &step->params[p];
-        dtypes[p] = def->params[p].dtype;
-        args[p].scalar = param->kind == KILN__VALUE_SCALAR || param->kind == KILN__VALUE_NUMBER;
-        if (args[p].scalar)
+        describe(param, args, &given[p]);
+        imagined[p].scalar = given[p].kind != KILN__GIVEN_ARRAY;
+        if (imagined[p].scalar)
             continue;
-        args[p].rank = param->rank;
-        memcpy(args[p].shape, param->shape, (size_t)param->rank * sizeof args[p].shape[0]);
-        args[p].strides = param->strides;
-        args[p].address = (uintptr_t)param->offset;
+        imagined[p].rank = param->rank;
+        memcpy(imagined[p].shape, param->shape, (size_t)param->rank * sizeof imagined[p].shape[0]);
+        imagined[p].strides = param->strides;
+        imagined[p].address = base_of(param, args) + (uintptr_t)param->offset;
     }
-    return kiln__imagine_variant(def, device, &call, out, err);
+    kiln_status status = kiln__bind_types(def, given, dtypes, err);
+    return status == KILN_OK ? kiln__imagine_variant(def, device, &call, out, err) : status;
 }

@@ -281,6 +281,10 @@ kiln_status kiln__kernel_prefetch(kiln__kernel *op, const kiln__call *call,
 kiln_status kiln__variant_prefetch(kiln__kernel *op, const kiln__planned *planned,
                                    kiln_prefetch **out, kiln_error *err);
 
+/* Handles as one, whose parts are waited for in this order. It takes them over; not when it fails. */
+kiln_status kiln__prefetch_join(kiln_prefetch *const *parts, size_t count, kiln_prefetch **out,
+                                kiln_error *err);
+
 /* Whether the kernel has this variant already. (kernel.c) */
 bool kiln__kernel_has(kiln__kernel *op, const kiln__variant *variant);
 

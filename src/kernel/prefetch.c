@@ -25,6 +25,9 @@ enum { WORKERS_MAX = 64 };
 enum { QUEUED, RUNNING, DONE };
 
 struct kiln_prefetch {
+    /* Of several kernels: their handles, and of what follows only `refs`, which is the caller's. */
+    kiln_prefetch **parts;
+    size_t part_count;
     atomic_uint refs; /* the caller's, and the crew's until it is done */
     atomic_int state;
     atomic_bool cancel;
@@ -75,6 +78,13 @@ static void drop(kiln_prefetch *p)
 {
     if (atomic_fetch_sub(&p->refs, 1) != 1)
         return;
+    if (p->parts != NULL) {
+        for (size_t k = 0; k < p->part_count; k++)
+            drop(p->parts[k]);
+        kiln__free(p->parts);
+        kiln__free(p);
+        return;
+    }
     kiln__definition_destroy(p->def);
     kiln_error_clear(&p->error);
     pthread_cond_destroy(&p->changed);
@@ -96,7 +106,9 @@ static void finish(kiln_prefetch *p, kiln_status status, const kiln_error *err)
 
 void kiln_prefetch_cancel(kiln_prefetch *p)
 {
-    if (p == NULL || p->forks != kiln__fork_generation())
+    for (size_t k = 0; p != NULL && k < p->part_count; k++)
+        kiln_prefetch_cancel(p->parts[k]);
+    if (p == NULL || p->parts != NULL || p->forks != kiln__fork_generation())
         return;
     pthread_mutex_lock(&p->lock);
     atomic_store(&p->cancel, true);
@@ -105,9 +117,17 @@ void kiln_prefetch_cancel(kiln_prefetch *p)
     pthread_mutex_unlock(&p->lock);
 }
 
+/* Parts are looked at in their order, as they are waited for: what is behind one that has failed does
+ * not matter. */
 bool kiln_prefetch_done(const kiln_prefetch *p)
 {
-    return p == NULL || atomic_load(&p->state) == DONE;
+    for (size_t k = 0; p != NULL && k < p->part_count; k++) {
+        if (!kiln_prefetch_done(p->parts[k]))
+            return false;
+        if (p->parts[k]->error.status != KILN_OK)
+            return true;
+    }
+    return p == NULL || p->parts != NULL || atomic_load(&p->state) == DONE;
 }
 
 static struct timespec deadline(int64_t timeout_ms)
@@ -124,23 +144,20 @@ static struct timespec deadline(int64_t timeout_ms)
     return t;
 }
 
-kiln_status kiln_prefetch_wait(kiln_prefetch *p, int64_t timeout_ms, kiln_error *err)
+/* Wait for one kernel; `until` counts where timeout_ms is 0 or more. */
+static kiln_status wait_for(kiln_prefetch *p, int64_t timeout_ms, const struct timespec *until,
+                            kiln_error *err)
 {
     kiln_status status = KILN_OK;
-    struct timespec until = {0, 0};
     int why = 0;
 
-    if (p == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "kiln_prefetch_wait: `prefetch` is NULL");
     if (!kiln_prefetch_done(p) && p->forks != kiln__fork_generation())
         return kiln__fail(err, KILN_ERR_FORK, "kernel \"%s\" is compiled by a thread of the process "
                           "that this one was forked from", p->def->name);
-    if (timeout_ms >= 0)
-        until = deadline(timeout_ms);
     pthread_mutex_lock(&p->lock);
     while (atomic_load(&p->state) != DONE && why == 0)
         why = timeout_ms < 0 ? pthread_cond_wait(&p->changed, &p->lock)
-                             : pthread_cond_timedwait(&p->changed, &p->lock, &until);
+                             : pthread_cond_timedwait(&p->changed, &p->lock, until);
     if (atomic_load(&p->state) != DONE)
         status = kiln__fail(err, KILN_ERR_TIMEOUT, "kernel \"%s\" is not compiled after %lld ms",
                             p->def->name, (long long)timeout_ms);
@@ -148,6 +165,39 @@ kiln_status kiln_prefetch_wait(kiln_prefetch *p, int64_t timeout_ms, kiln_error 
         status = kiln__error_copy(err, &p->error);
     pthread_mutex_unlock(&p->lock);
     return status;
+}
+
+kiln_status kiln_prefetch_wait(kiln_prefetch *p, int64_t timeout_ms, kiln_error *err)
+{
+    const struct timespec until = timeout_ms >= 0 ? deadline(timeout_ms) : (struct timespec){0, 0};
+    kiln_status status = KILN_OK;
+
+    if (p == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "kiln_prefetch_wait: `prefetch` is NULL");
+    if (p->parts == NULL)
+        return wait_for(p, timeout_ms, &until, err);
+    for (size_t k = 0; k < p->part_count && status == KILN_OK; k++)
+        status = wait_for(p->parts[k], timeout_ms, &until, err);
+    return status;
+}
+
+kiln_status kiln__prefetch_join(kiln_prefetch *const *parts, size_t count, kiln_prefetch **out,
+                                kiln_error *err)
+{
+    kiln_prefetch *p = kiln__calloc(1, sizeof *p);
+
+    *out = NULL;
+    if (p != NULL)
+        p->parts = kiln__calloc(count + 1, sizeof(kiln_prefetch *));
+    if (p == NULL || p->parts == NULL) {
+        kiln__free(p);
+        return kiln__fail_memory(err, count * sizeof(kiln_prefetch *));
+    }
+    memcpy(p->parts, parts, count * sizeof(kiln_prefetch *));
+    p->part_count = count;
+    atomic_init(&p->refs, 1);
+    *out = p;
+    return KILN_OK;
 }
 
 void kiln_prefetch_release(kiln_prefetch *p)

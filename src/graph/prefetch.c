@@ -1,0 +1,60 @@
+/*
+ * prefetch.c - the kernels of a graph's call, compiled ahead by other threads.
+ *
+ *     call > entry > [plan of each step > a prefetch of its kernel] > one handle
+ *
+ * Plans need no memory: outputs and temporaries that are still to be allocated begin where the pool
+ * will have them begin, at an aligned address.
+ */
+#include "graph/graph.h"
+#include "kiln/prefetch.h"
+
+static kiln_status begin(const kiln_graph *graph, const kiln__entry *entry,
+                         const kiln__graph_call *call, kiln_prefetch **parts, kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    for (size_t s = 0; s < entry->program->step_count && status == KILN_OK; s++) {
+        kiln__planned planned = {.size = 0};
+        status = kiln__entry_plan(graph, entry, s, call, &planned, err);
+        if (status == KILN_OK)
+            status = kiln__variant_prefetch(entry->steps[s].kernel, &planned, &parts[s], err);
+    }
+    return status;
+}
+
+kiln_status kiln_graph_prefetch(kiln_graph *graph, const kiln_arg *args, size_t arg_count,
+                                const kiln_call_options *opts, kiln_prefetch **out, kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    kiln__graph_call call;
+    const kiln__entry *entry = NULL;
+    kiln__entry *owned = NULL;
+    kiln_prefetch **parts = NULL, *joined = NULL;
+    size_t count = 0;
+
+    if (out != NULL)
+        *out = NULL;
+    KILN_TRY(
+        kiln__graph_call_read(graph, "kiln_graph_prefetch", args, arg_count, opts, &call, err));
+    KILN_TRY(kiln__entry_get(graph, &call, false, &entry, &owned, err));
+    count = entry->program->step_count;
+    parts = kiln__calloc(count + 1, sizeof(kiln_prefetch *));
+    if (parts == NULL) {
+        status = kiln__fail_memory(err, count * sizeof(kiln_prefetch *));
+        goto done;
+    }
+    KILN_TRY(begin(graph, entry, &call, parts, err));
+    KILN_TRY(kiln__prefetch_join(parts, count, &joined, err));
+    count = 0;
+    if (out != NULL)
+        *out = joined;
+    else
+        kiln_prefetch_release(joined);
+
+done:
+    for (size_t k = 0; parts != NULL && k < count; k++)
+        kiln_prefetch_release(parts[k]);
+    kiln__free(parts);
+    kiln__entry_destroy(owned);
+    return status;
+}
