@@ -382,7 +382,7 @@ static void bench_processes(kiln_context *ctx, bench_file *file, const char *pro
     bench_row bare = {.name = "first_process_bare",
                       .unit = "ms",
                       .rule = BENCH_TELLS,
-                      .label = "the same, no module loaded before"};
+                      .label = "first call in a process, no module loaded yet"};
 
     write_cubin(make_folder(dir, sizeof dir), "tiny", tiny_source, device->target);
     write_cubin(dir, "other", other_source, device->target);
