@@ -120,6 +120,53 @@ static void test_scans__the_number_of_cpu_threads_changes_no_bit(void **state)
     free(values), free(first), free(other);
 }
 
+/* Sums of ones are their number. */
+static void check_count(test_env *t, kiln_array *sums, int64_t count)
+{
+    kiln_array *wide = NULL;
+    double *got = malloc((size_t)count * sizeof *got);
+
+    assert_non_null(got);
+    OK(t, kiln_array_cast(sums, KILN_FLOAT64, &wide, &t->err));
+    OK(t, kiln_array_to_host(wide, got, (size_t)count * sizeof *got, NULL, &t->err));
+    for (int64_t k = 0; k < count; k++)
+        CHECK(got[k] == (double)(k + 1), "element %lld of %lld: %g", (long long)k,
+              (long long)count, got[k]);
+    kiln_array_release(wide);
+    free(got);
+}
+
+/* Kernels of one stream share words in memory, which each must leave as it found them: scans of
+ * sums of 4 and 8 bytes and of several lengths, and a reduction, none waited for. */
+static void test_scans__calls_that_follow_each_other_do_not_meet(void **state)
+{
+    static const kiln_dtype dtypes[] = {KILN_FLOAT32, KILN_FLOAT64, KILN_FLOAT32, KILN_INT32};
+    static const int64_t counts[] = {300001, 20001, 70001, 200003};
+    enum { ROUNDS = 5, CASES = 4 };
+    test_env *t = *state;
+    kiln_array *x[CASES] = {NULL}, *y[ROUNDS][CASES] = {{NULL}}, *sum = NULL;
+    float total = 0;
+
+    for (size_t k = 0; k < CASES; k++)
+        OK(t, kiln_array_ones(t->ctx, dtypes[k], 1, &counts[k], &x[k], &t->err));
+    for (size_t round = 0; round < ROUNDS; round++) {
+        for (size_t k = 0; k < CASES; k++)
+            OK(t, kiln_array_scan(KILN_SCAN_CUMSUM, x[k], KILN_ALL_AXES, 0, &y[round][k], &t->err));
+        OK(t, kiln_array_reduce(KILN_REDUCE_SUM, x[0], KILN_ALL_AXES, false, &sum, &t->err));
+    }
+    for (size_t round = 0; round < ROUNDS; round++)
+        for (size_t k = 0; k < CASES; k++)
+            check_count(t, y[round][k], counts[k]);
+    OK(t, kiln_array_to_host(sum, &total, sizeof total, NULL, &t->err));
+    CHECK(total == (float)counts[0], "the sum is %g", (double)total);
+    for (size_t k = 0; k < CASES; k++) {
+        kiln_array_release(x[k]);
+        for (size_t round = 0; round < ROUNDS; round++)
+            kiln_array_release(y[round][k]);
+    }
+    kiln_array_release(sum);
+}
+
 /* ---- long ones ---- */
 
 /* So long that on a GPU there are groups of groups of tiles; on the cpu, where that adds
@@ -423,6 +470,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         TEST(test_scans__a_hundred_runs_give_the_same_bits),
         TEST(test_scans__the_number_of_cpu_threads_changes_no_bit),
+        TEST(test_scans__calls_that_follow_each_other_do_not_meet),
         TEST(test_scans__long_lines_and_columns),
         TEST(test_scans__more_elements_than_32_bits_count),
         TEST(test_scans__long_sums_keep_their_digits),
