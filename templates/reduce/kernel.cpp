@@ -1,15 +1,4 @@
-// ${title}
-typedef ${index} kiln__index; // wide enough for every count and offset of this kernel
-${prelude}
-//% for p in placeholders
-typedef ${p.ctype} ${p.placeholder};
-//% end
-//% if preamble
-${preamble}
-//% end
-typedef
-${reduce_type}
-_type_reduce;
+//% insert reduce/preface.cpp
 //% if identity
 typedef _type_reduce kiln__part;
 //% else
@@ -20,47 +9,7 @@ struct kiln__part {
 //% end
 static_assert(sizeof(kiln__part) <= ${part_bytes_max}, "an accumulator may have ${part_bytes_max} bytes");
 
-//# As in templates/kernel.cpp: 8-byte members in the order of emit.c's slots.
-struct kiln__args {
-    long long size;
-//% for p in scalars
-    alignas(${p.align}) ${p.type} val_${p.name};
-//% end
-//% for p in pointers
-    ${p.const}${p.type} *ptr_${p.name};
-//% end
-//% for p in raws
-    kiln__raw<${p.const}${p.type}, ${p.raw_rank}, ${p.raw_contiguous}> raw_${p.name};
-//% end
-//% if in_indexer
-    kiln__indexer<${indexer_rank}> in_indexer;
-//% end
-//% if out_indexer
-    kiln__indexer<${out_indexer_rank}> out_indexer;
-//% end
-    long long outputs, length, chunk, splits, count;
-    kiln__part *parts;
-    int *tickets;
-//% for a in axes
-    long long shape_${a.n};
-//% end
-//% if cuda
-    kiln__divisor${index_bits} by_splits;
-//% for a in divided_axes
-    kiln__divisor${index_bits} walk_${a.n};
-//% end
-//% end
-//% for p in walking
-//% for a in axes
-    long long stride_${p.name}_${a.n};
-//% end
-//% end
-//% for x in numbers
-//% for a in axes
-    long long step_${x.name}_${a.n};
-//% end
-//% end
-};
+//% insert reduce/arguments.cpp
 
 //% if cuda
 //% insert reduce/${layout}.cu

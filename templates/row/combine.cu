@@ -8,26 +8,14 @@ union alignas(16) kiln__slot {
 //% end
 };
 //% if in_warp
-template <class P> KILN_FN P kiln__from_lane(const P &p, int lane, bool flip)
-{
-    constexpr int words = (sizeof(P) + 3) / 4;
-    unsigned int w[words];
-    P q;
-    w[words - 1] = 0;
-    memcpy(w, &p, sizeof(P));
-    #pragma unroll
-    for (int k = 0; k < words; k++)
-        w[k] = flip ? __shfl_xor_sync(0xffffffffu, w[k], lane) : __shfl_sync(0xffffffffu, w[k], lane);
-    memcpy(&q, w, sizeof(P));
-    return q;
-}
+//% insert reduce/shuffle.cu
 // Among neighbouring lanes; the first one's order of operands counts for all.
 template <int G, class P, class M> KILN_FN P kiln__in_warp(P p, const M &merge)
 {
     #pragma unroll
     for (int d = G / 2; d > 0; d /= 2)
-        p = merge(p, kiln__from_lane(p, d, true));
-    return G > 1 ? kiln__from_lane(p, (int)(threadIdx.x % 32) & ~(G - 1), false) : p;
+        p = merge(p, kiln__exchange(p, d));
+    return G > 1 ? kiln__exchange<false>(p, (int)(threadIdx.x % 32) & ~(G - 1)) : p;
 }
 #define KILN__COMBINE(nth, p, merge) kiln__in_warp<${group}>(p, merge)
 //% else
@@ -54,25 +42,13 @@ template <class P, class M> KILN_FN P kiln__across(P p, const M &merge, kiln__sl
 #define KILN__COMBINE(nth, p, merge) kiln__across(p, merge, kiln__slots + nth % 2 * ${block})
 //% end
 //% else
-template <class P> KILN_FN P kiln__flip(const P &p, int d)
-{
-    constexpr int words = (sizeof(P) + 3) / 4;
-    unsigned int w[words];
-    P q;
-    w[words - 1] = 0;
-    memcpy(w, &p, sizeof(P));
-    #pragma unroll
-    for (int k = 0; k < words; k++)
-        w[k] = __shfl_xor_sync(0xffffffffu, w[k], d);
-    memcpy(&q, w, sizeof(P));
-    return q;
-}
+//% insert reduce/shuffle.cu
 // Lanes, then warps, in order.
 template <class P, class M> KILN_FN P kiln__in_block(P p, const M &merge, kiln__slot *slots)
 {
     #pragma unroll
     for (int d = 16; d > 0; d /= 2)
-        p = merge(p, kiln__flip(p, d));
+        p = merge(p, kiln__exchange(p, d));
     if (threadIdx.x % 32 == 0)
         memcpy(slots + threadIdx.x / 32, &p, sizeof(P));
     __syncthreads();

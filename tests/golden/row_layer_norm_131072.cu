@@ -53,25 +53,25 @@ union alignas(16) kiln__slot {
     unsigned char part_0[sizeof(kiln__part_0)];
     unsigned char part_1[sizeof(kiln__part_1)];
 };
-template <class P> KILN_FN P kiln__flip(const P &p, int d)
+template <bool kiln__flip = true, class kiln__P> KILN_FN kiln__P kiln__exchange(const kiln__P &kiln__p, int kiln__l)
 {
-    constexpr int words = (sizeof(P) + 3) / 4;
-    unsigned int w[words];
-    P q;
-    w[words - 1] = 0;
-    memcpy(w, &p, sizeof(P));
+    constexpr int kiln__words = (sizeof(kiln__P) + 3) / 4;
+    unsigned int kiln__w[kiln__words];
+    kiln__P kiln__q;
+    kiln__w[kiln__words - 1] = 0;
+    memcpy(kiln__w, &kiln__p, sizeof(kiln__P));
     #pragma unroll
-    for (int k = 0; k < words; k++)
-        w[k] = __shfl_xor_sync(0xffffffffu, w[k], d);
-    memcpy(&q, w, sizeof(P));
-    return q;
+    for (int kiln__k = 0; kiln__k < kiln__words; kiln__k++)
+        kiln__w[kiln__k] = kiln__flip ? __shfl_xor_sync(0xffffffffu, kiln__w[kiln__k], kiln__l) : __shfl_sync(0xffffffffu, kiln__w[kiln__k], kiln__l);
+    memcpy(&kiln__q, kiln__w, sizeof(kiln__P));
+    return kiln__q;
 }
 // Lanes, then warps, in order.
 template <class P, class M> KILN_FN P kiln__in_block(P p, const M &merge, kiln__slot *slots)
 {
     #pragma unroll
     for (int d = 16; d > 0; d /= 2)
-        p = merge(p, kiln__flip(p, d));
+        p = merge(p, kiln__exchange(p, d));
     if (threadIdx.x % 32 == 0)
         memcpy(slots + threadIdx.x / 32, &p, sizeof(P));
     __syncthreads();

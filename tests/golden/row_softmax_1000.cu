@@ -47,26 +47,26 @@ union alignas(16) kiln__slot {
     unsigned char part_0[sizeof(kiln__part_0)];
     unsigned char part_1[sizeof(kiln__part_1)];
 };
-template <class P> KILN_FN P kiln__from_lane(const P &p, int lane, bool flip)
+template <bool kiln__flip = true, class kiln__P> KILN_FN kiln__P kiln__exchange(const kiln__P &kiln__p, int kiln__l)
 {
-    constexpr int words = (sizeof(P) + 3) / 4;
-    unsigned int w[words];
-    P q;
-    w[words - 1] = 0;
-    memcpy(w, &p, sizeof(P));
+    constexpr int kiln__words = (sizeof(kiln__P) + 3) / 4;
+    unsigned int kiln__w[kiln__words];
+    kiln__P kiln__q;
+    kiln__w[kiln__words - 1] = 0;
+    memcpy(kiln__w, &kiln__p, sizeof(kiln__P));
     #pragma unroll
-    for (int k = 0; k < words; k++)
-        w[k] = flip ? __shfl_xor_sync(0xffffffffu, w[k], lane) : __shfl_sync(0xffffffffu, w[k], lane);
-    memcpy(&q, w, sizeof(P));
-    return q;
+    for (int kiln__k = 0; kiln__k < kiln__words; kiln__k++)
+        kiln__w[kiln__k] = kiln__flip ? __shfl_xor_sync(0xffffffffu, kiln__w[kiln__k], kiln__l) : __shfl_sync(0xffffffffu, kiln__w[kiln__k], kiln__l);
+    memcpy(&kiln__q, kiln__w, sizeof(kiln__P));
+    return kiln__q;
 }
 // Among neighbouring lanes; the first one's order of operands counts for all.
 template <int G, class P, class M> KILN_FN P kiln__in_warp(P p, const M &merge)
 {
     #pragma unroll
     for (int d = G / 2; d > 0; d /= 2)
-        p = merge(p, kiln__from_lane(p, d, true));
-    return G > 1 ? kiln__from_lane(p, (int)(threadIdx.x % 32) & ~(G - 1), false) : p;
+        p = merge(p, kiln__exchange(p, d));
+    return G > 1 ? kiln__exchange<false>(p, (int)(threadIdx.x % 32) & ~(G - 1)) : p;
 }
 #define KILN__COMBINE(nth, p, merge) kiln__in_warp<32>(p, merge)
 extern "C" __global__ void

@@ -1,0 +1,13 @@
+//# What stands before a reduction's or a scan's own text: the prelude, the placeholders, the accumulator's type.
+// ${title}
+typedef ${index} kiln__index; // wide enough for every count and offset of this kernel
+${prelude}
+//% for p in placeholders
+typedef ${p.ctype} ${p.placeholder};
+//% end
+//% if preamble
+${preamble}
+//% end
+typedef
+${reduce_type}
+_type_reduce;
