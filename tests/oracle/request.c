@@ -21,6 +21,8 @@ typedef struct reading {
     int rank;
     int64_t shape[KILN_RANK_MAX];
     bool reduction, reduced[KILN_RANK_MAX];
+    bool scan, exclusive, reverse;
+    int scanned; /* -1: all axes */
     kiln__operand operand[KILN_PARAM_MAX];
     int64_t dims[KILN_PARAM_MAX][2 * KILN_RANK_MAX];
     kiln_dtype dtype[KILN_PARAM_MAX];
@@ -115,6 +117,27 @@ static bool read_axes(request *r, reading *d, const char *text)
     return count >= 0 || wrong(r, "no axes", text);
 }
 
+/* "1 exclusive reverse" */
+static bool read_scan(request *r, reading *d, const char *text)
+{
+    char axis[8], flag[2][16];
+    const int fields = sscanf(text, "%7s %15s %15s", axis, flag[0], flag[1]);
+
+    d->reduction = d->scan = true;
+    if (fields < 1)
+        return wrong(r, "no axis", text);
+    d->scanned = strcmp(axis, "-") == 0 ? -1 : atoi(axis);
+    for (int k = 0; k < fields - 1; k++) {
+        bool *const to = strcmp(flag[k], "exclusive") == 0 ? &d->exclusive
+                         : strcmp(flag[k], "reverse") == 0 ? &d->reverse
+                                                           : NULL;
+        if (to == NULL)
+            return wrong(r, "neither exclusive nor reverse", text);
+        *to = true;
+    }
+    return true;
+}
+
 /* One line: a word, a blank, the rest. */
 static bool read_line(request *r, reading *d, const char *line)
 {
@@ -147,6 +170,8 @@ static bool read_line(request *r, reading *d, const char *line)
     }
     if (IS("axes"))
         return read_axes(r, d, rest);
+    if (IS("scan"))
+        return read_scan(r, d, rest);
     if (IS("arg"))
         return read_arg(r, d, rest);
 #undef IS
@@ -182,7 +207,8 @@ static bool define(request *r, const reading *d)
                                       .options = options,
                                       .option_count = d->option_count,
                                       .keep_dims = d->keep_dims,
-                                      .reduction = d->reduction};
+                                      .reduction = d->reduction,
+                                      .scan = d->scan};
 
     for (size_t k = 0; k < d->option_count; k++)
         options[k] = d->options[k];
@@ -218,7 +244,10 @@ bool request_emit(request *r, const char *text, int backend)
     }
     if (backend == 0)
         backend = (int)d->backend;
-    if (d->reduction)
+    if (d->scan)
+        kiln__scan_plan_make(r->def, (kiln_backend)backend, REQUEST_UNITS, r->dtypes, d->operand,
+                             d->rank, d->shape, d->scanned, d->exclusive, d->reverse, &r->plan);
+    else if (d->reduction)
         kiln__reduce_plan_make(r->def, (kiln_backend)backend, REQUEST_UNITS, r->dtypes, d->operand,
                                d->rank, d->shape, d->reduced, false, &r->plan);
     else
