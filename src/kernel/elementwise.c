@@ -80,17 +80,40 @@ void kiln_call_options_init(kiln_call_options *opts, size_t struct_size)
     kiln__options_init(opts, struct_size);
 }
 
-/* The kernel of a handle; NULL stays NULL. */
-static kiln__kernel *kernel_of(kiln_elementwise *op)
+static kiln_status read_call(kiln_elementwise *op, const kiln_arg *args, size_t arg_count,
+                             const kiln_call_options *opts, kiln__call *call, kiln_error *err)
 {
-    return op != NULL ? &op->kernel : NULL;
+    kiln_call_options o = KILN_CALL_OPTIONS_INIT;
+    kiln_status status = KILN_OK;
+
+    if (opts != NULL)
+        status =
+            kiln__options_read(&o, sizeof o, opts, opts->struct_size, "kiln_call_options", err);
+    if (status == KILN_OK)
+        status = kiln__call_read(op != NULL ? &op->kernel : NULL, args, arg_count, o.stream, call,
+                                 err);
+    if (status == KILN_OK && o.has_size) {
+        call->has_size = true;
+        call->size = o.size;
+    }
+    return status;
+}
+
+static kiln_status make(kiln_elementwise *op, const kiln_arg *args, size_t arg_count,
+                        const kiln_call_options *opts, const kiln__wanted *wanted, kiln_error *err)
+{
+    kiln__call call;
+    kiln_status status = kiln__wanted_begin(wanted, err);
+    if (status == KILN_OK)
+        status = read_call(op, args, arg_count, opts, &call, err);
+    return status == KILN_OK ? kiln__wanted_make(wanted, &op->kernel, &call, err) : status;
 }
 
 kiln_status kiln_elementwise_run(kiln_elementwise *op, const kiln_arg *args, size_t arg_count,
                                  const kiln_call_options *opts, kiln_error *err)
 {
     kiln__call call;
-    kiln_status status = kiln__call_read(kernel_of(op), args, arg_count, opts, &call, err);
+    kiln_status status = read_call(op, args, arg_count, opts, &call, err);
     return status == KILN_OK ? kiln__kernel_run(&op->kernel, &call, err) : status;
 }
 
@@ -98,33 +121,28 @@ kiln_status kiln_elementwise_prepare(kiln_elementwise *op, const kiln_arg *args,
                                      const kiln_call_options *opts, kiln_launch **out,
                                      kiln_error *err)
 {
-    kiln__call call;
-    if (out == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "kiln_elementwise_prepare: `out` is NULL");
-    *out = NULL;
-    kiln_status status = kiln__call_read(kernel_of(op), args, arg_count, opts, &call, err);
-    return status == KILN_OK ? kiln__kernel_prepare(&op->kernel, &call, out, err) : status;
+    const kiln__wanted wanted = {.function = "kiln_elementwise_prepare",
+                                 .what = KILN__WANT_LAUNCH,
+                                 .out.launch = out};
+    return make(op, args, arg_count, opts, &wanted, err);
 }
 
 kiln_status kiln_elementwise_prefetch(kiln_elementwise *op, const kiln_arg *args, size_t arg_count,
                                       const kiln_call_options *opts, kiln_prefetch **out,
                                       kiln_error *err)
 {
-    kiln__call call;
-    if (out != NULL)
-        *out = NULL;
-    kiln_status status = kiln__call_read(kernel_of(op), args, arg_count, opts, &call, err);
-    return status == KILN_OK ? kiln__kernel_prefetch(&op->kernel, &call, out, err) : status;
+    const kiln__wanted wanted = {.function = "kiln_elementwise_prefetch",
+                                 .what = KILN__WANT_AHEAD,
+                                 .out.ahead = out};
+    return make(op, args, arg_count, opts, &wanted, err);
 }
 
 kiln_status kiln_elementwise_source(kiln_elementwise *op, const kiln_arg *args, size_t arg_count,
                                     const kiln_call_options *opts, char **text_out,
                                     kiln_error *err)
 {
-    kiln__call call;
-    if (text_out == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "kiln_elementwise_source: `text_out` is NULL");
-    *text_out = NULL;
-    kiln_status status = kiln__call_read(kernel_of(op), args, arg_count, opts, &call, err);
-    return status == KILN_OK ? op->kernel.build(&op->kernel, &call, NULL, text_out, err) : status;
+    const kiln__wanted wanted = {.function = "kiln_elementwise_source",
+                                 .what = KILN__WANT_SOURCE,
+                                 .out.source = text_out};
+    return make(op, args, arg_count, opts, &wanted, err);
 }

@@ -103,29 +103,56 @@ done:
 /* ---- one call ------------------------------------------------------------------------------------ */
 
 kiln_status kiln__call_read(const kiln__kernel *op, const kiln_arg *args, size_t arg_count,
-                            const kiln_call_options *opts, kiln__call *out, kiln_error *err)
+                            kiln_stream *stream, kiln__call *out, kiln_error *err)
 {
+    memset(out, 0, sizeof *out);
     if (op == NULL)
         return kiln__fail(err, KILN_ERR_NULL, "the kernel is NULL");
     if (op->magic != KILN__KERNEL_MAGIC)
         return kiln__fail(err, KILN_ERR_RELEASED, "the kernel was destroyed");
     if (args == NULL && arg_count > 0)
         return kiln__fail(err, KILN_ERR_NULL, "kernel \"%s\": `args` is NULL", op->def->name);
-    *out = (kiln__call){.args = args,
-                        .arg_count = arg_count,
-                        .stream = kiln__device_stream(op->device)};
-    if (opts == NULL)
-        return KILN_OK;
-    kiln_call_options o = KILN_CALL_OPTIONS_INIT;
-    kiln_status status = kiln__options_read(&o, sizeof o, opts, opts->struct_size,
-                                            "kiln_call_options", err);
-    if (status != KILN_OK)
-        return status;
-    out->has_size = o.has_size;
-    out->size = o.has_size ? o.size : 0;
-    if (o.stream == NULL)
-        return KILN_OK;
-    return kiln__context_stream(op->ctx, o.stream, &out->stream, err);
+    out->args = args;
+    out->arg_count = arg_count;
+    if (stream != NULL)
+        return kiln__context_stream(op->ctx, stream, &out->stream, err);
+    out->stream = kiln__device_stream(op->device);
+    return KILN_OK;
+}
+
+kiln_status kiln__wanted_begin(const kiln__wanted *wanted, kiln_error *err)
+{
+    switch (wanted->what) {
+    case KILN__WANT_LAUNCH:
+        if (wanted->out.launch == NULL)
+            return kiln__fail(err, KILN_ERR_NULL, "%s: `out` is NULL", wanted->function);
+        *wanted->out.launch = NULL;
+        break;
+    case KILN__WANT_SOURCE:
+        if (wanted->out.source == NULL)
+            return kiln__fail(err, KILN_ERR_NULL, "%s: `text_out` is NULL", wanted->function);
+        *wanted->out.source = NULL;
+        break;
+    case KILN__WANT_AHEAD:
+        if (wanted->out.ahead != NULL)
+            *wanted->out.ahead = NULL;
+        break;
+    }
+    return KILN_OK;
+}
+
+kiln_status kiln__wanted_make(const kiln__wanted *wanted, kiln__kernel *op, const kiln__call *call,
+                              kiln_error *err)
+{
+    switch (wanted->what) {
+    case KILN__WANT_LAUNCH:
+        return kiln__kernel_prepare(op, call, wanted->out.launch, err);
+    case KILN__WANT_AHEAD:
+        return kiln__kernel_prefetch(op, call, wanted->out.ahead, err);
+    case KILN__WANT_SOURCE:
+        break;
+    }
+    return op->build(op, call, NULL, wanted->out.source, err);
 }
 
 kiln_status kiln__recipe_get(kiln__kernel *op, const kiln__call *call,

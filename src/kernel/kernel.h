@@ -315,9 +315,27 @@ void kiln__record_variant(kiln_context *ctx, const kiln__definition *def,
 kiln_status kiln__kernel_compiled(kiln__kernel *op, const kiln__variant *variant,
                                   const kiln__compiled **out, kiln_error *err);
 
-/* Read `opts`, resolve the stream, check the object. */
+/* Check the object and resolve the stream (NULL: the context's own). Options are the caller's to add.
+ * On failure `out` is empty. */
 kiln_status kiln__call_read(const kiln__kernel *op, const kiln_arg *args, size_t arg_count,
-                            const kiln_call_options *opts, kiln__call *out, kiln_error *err);
+                            kiln_stream *stream, kiln__call *out, kiln_error *err);
+
+/* What else than a run a public function makes of a call. */
+typedef struct kiln__wanted {
+    const char *function; /* for messages */
+    enum { KILN__WANT_LAUNCH, KILN__WANT_SOURCE, KILN__WANT_AHEAD } what;
+    union {
+        kiln_launch **launch;
+        char **source;
+        kiln_prefetch **ahead; /* may be NULL */
+    } out;
+} kiln__wanted;
+
+/* Empty the output, or say that it is missing: before the call is read. */
+kiln_status kiln__wanted_begin(const kiln__wanted *wanted, kiln_error *err);
+/* Make it, of a call that was read. */
+kiln_status kiln__wanted_make(const kiln__wanted *wanted, kiln__kernel *op, const kiln__call *call,
+                              kiln_error *err);
 
 /* A recipe for the call from the memo, or built now. `*owned` is set when the caller must destroy
  * it (the memo was full). */

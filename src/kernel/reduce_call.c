@@ -149,14 +149,12 @@ static kiln_status read_call(kiln_reduction *op, const kiln_arg *args, size_t ar
                              const kiln_reduce_options *opts, reading *r, kiln_error *err)
 {
     kiln_reduce_options o = KILN_REDUCE_OPTIONS_INIT;
-    kiln_call_options loop = KILN_CALL_OPTIONS_INIT;
     kiln_status status = KILN_OK;
 
     if (opts != NULL)
         KILN_TRY(kiln__options_read(&o, sizeof o, opts, opts->struct_size, "kiln_reduce_options",
                                     err));
-    loop.stream = o.stream;
-    KILN_TRY(kiln__call_read(op != NULL ? &op->kernel : NULL, args, arg_count, &loop, &r->call,
+    KILN_TRY(kiln__call_read(op != NULL ? &op->kernel : NULL, args, arg_count, o.stream, &r->call,
                              err));
     if (o.ddof != 0) {
         status = kiln__fail(err, KILN_ERR_ARGUMENT,
@@ -170,6 +168,17 @@ static kiln_status read_call(kiln_reduction *op, const kiln_arg *args, size_t ar
 
 done:
     return status;
+}
+
+static kiln_status make(kiln_reduction *op, const kiln_arg *args, size_t arg_count,
+                        const kiln_reduce_options *opts, const kiln__wanted *wanted,
+                        kiln_error *err)
+{
+    reading r;
+    kiln_status status = kiln__wanted_begin(wanted, err);
+    if (status == KILN_OK)
+        status = read_call(op, args, arg_count, opts, &r, err);
+    return status == KILN_OK ? kiln__wanted_make(wanted, &r.op->kernel, &r.call, err) : status;
 }
 
 /* ---- the public functions -------------------------------------------------------------------- */
@@ -186,36 +195,30 @@ kiln_status kiln_reduction_prefetch(kiln_reduction *op, const kiln_arg *args, si
                                     const kiln_reduce_options *opts, kiln_prefetch **out,
                                     kiln_error *err)
 {
-    reading r;
-    if (out != NULL)
-        *out = NULL;
-    kiln_status status = read_call(op, args, arg_count, opts, &r, err);
-    return status == KILN_OK ? kiln__kernel_prefetch(&r.op->kernel, &r.call, out, err) : status;
+    const kiln__wanted wanted = {.function = "kiln_reduction_prefetch",
+                                 .what = KILN__WANT_AHEAD,
+                                 .out.ahead = out};
+    return make(op, args, arg_count, opts, &wanted, err);
 }
 
 kiln_status kiln_reduction_source(kiln_reduction *op, const kiln_arg *args, size_t arg_count,
                                   const kiln_reduce_options *opts, char **text_out,
                                   kiln_error *err)
 {
-    reading r;
-    if (text_out == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "kiln_reduction_source: `text_out` is NULL");
-    *text_out = NULL;
-    kiln_status status = read_call(op, args, arg_count, opts, &r, err);
-    return status == KILN_OK ? r.op->kernel.build(&r.op->kernel, &r.call, NULL, text_out, err)
-                             : status;
+    const kiln__wanted wanted = {.function = "kiln_reduction_source",
+                                 .what = KILN__WANT_SOURCE,
+                                 .out.source = text_out};
+    return make(op, args, arg_count, opts, &wanted, err);
 }
 
 kiln_status kiln_reduction_prepare(kiln_reduction *op, const kiln_arg *args, size_t arg_count,
                                    const kiln_reduce_options *opts, kiln_launch **out,
                                    kiln_error *err)
 {
-    reading r;
-    if (out == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "kiln_reduction_prepare: `out` is NULL");
-    *out = NULL;
-    kiln_status status = read_call(op, args, arg_count, opts, &r, err);
-    return status == KILN_OK ? kiln__kernel_prepare(&r.op->kernel, &r.call, out, err) : status;
+    const kiln__wanted wanted = {.function = "kiln_reduction_prepare",
+                                 .what = KILN__WANT_LAUNCH,
+                                 .out.launch = out};
+    return make(op, args, arg_count, opts, &wanted, err);
 }
 
 kiln_status kiln_reduction_over(kiln_reduction *op, const kiln_axes *axes, const kiln_arg *args,

@@ -266,19 +266,28 @@ static kiln_status read_call(kiln_row *op, const kiln_arg *args, size_t arg_coun
                              const kiln_row_call_options *opts, kiln__call *call, kiln_error *err)
 {
     kiln_row_call_options o = KILN_ROW_CALL_OPTIONS_INIT;
-    kiln_call_options loop = KILN_CALL_OPTIONS_INIT;
-    if (opts != NULL) {
-        kiln_status status = kiln__options_read(&o, sizeof o, opts, opts->struct_size,
-                                                "kiln_row_call_options", err);
-        if (status != KILN_OK)
-            return status;
-    }
-    loop.stream = o.stream;
-    kiln_status status =
-        kiln__call_read(op != NULL ? &op->kernel : NULL, args, arg_count, &loop, call, err);
+    kiln_status status = KILN_OK;
+
+    if (opts != NULL)
+        status = kiln__options_read(&o, sizeof o, opts, opts->struct_size, "kiln_row_call_options",
+                                    err);
+    if (status == KILN_OK)
+        status = kiln__call_read(op != NULL ? &op->kernel : NULL, args, arg_count, o.stream, call,
+                                 err);
     call->axes = o.axes;
     call->keepdims = o.keepdims;
     return status;
+}
+
+static kiln_status make(kiln_row *op, const kiln_arg *args, size_t arg_count,
+                        const kiln_row_call_options *opts, const kiln__wanted *wanted,
+                        kiln_error *err)
+{
+    kiln__call call;
+    kiln_status status = kiln__wanted_begin(wanted, err);
+    if (status == KILN_OK)
+        status = read_call(op, args, arg_count, opts, &call, err);
+    return status == KILN_OK ? kiln__wanted_make(wanted, &op->kernel, &call, err) : status;
 }
 
 kiln_status kiln_row_run(kiln_row *op, const kiln_arg *args, size_t arg_count,
@@ -293,22 +302,19 @@ kiln_status kiln_row_prefetch(kiln_row *op, const kiln_arg *args, size_t arg_cou
                               const kiln_row_call_options *opts, kiln_prefetch **out,
                               kiln_error *err)
 {
-    kiln__call call;
-    if (out != NULL)
-        *out = NULL;
-    kiln_status status = read_call(op, args, arg_count, opts, &call, err);
-    return status == KILN_OK ? kiln__kernel_prefetch(&op->kernel, &call, out, err) : status;
+    const kiln__wanted wanted = {.function = "kiln_row_prefetch",
+                                 .what = KILN__WANT_AHEAD,
+                                 .out.ahead = out};
+    return make(op, args, arg_count, opts, &wanted, err);
 }
 
 kiln_status kiln_row_source(kiln_row *op, const kiln_arg *args, size_t arg_count,
                             const kiln_row_call_options *opts, char **text_out, kiln_error *err)
 {
-    kiln__call call;
-    if (text_out == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "kiln_row_source: `text_out` is NULL");
-    *text_out = NULL;
-    kiln_status status = read_call(op, args, arg_count, opts, &call, err);
-    return status == KILN_OK ? op->kernel.build(&op->kernel, &call, NULL, text_out, err) : status;
+    const kiln__wanted wanted = {.function = "kiln_row_source",
+                                 .what = KILN__WANT_SOURCE,
+                                 .out.source = text_out};
+    return make(op, args, arg_count, opts, &wanted, err);
 }
 
 kiln_status kiln_row_over(kiln_row *op, const kiln_axes *axes, const kiln_arg *args,
