@@ -49,7 +49,7 @@ void kiln__walk_collect(kiln__walk *w, const kiln__definition *def, const kiln__
             continue;
         w->param[w->count] = (uint8_t)p;
         w->itemsize[w->count] = o->itemsize;
-        w->written[w->count] = o->written;
+        w->written[w->count] = o->written || def->params[p].late; /* late: it lies as results do */
         w->count++;
     }
     w->index = index != NULL ? w->count : -1;

@@ -75,6 +75,8 @@ typedef struct kiln__low {
     bool epilogue;     /* stored by a reduction's kernel */
     bool c_order;      /* must be stored in C-order */
     bool read;         /* some kernel reads it from memory */
+    bool memory;         /* memory is read beneath it; known as soon as it is made */
+    bool arguments;      /* it is made of arguments and numbers alone, elementwise */
     bool loads, reduces; /* whether arrays, or results of reductions, are beneath it */
     bool dear;         /* it is itself a function, not plain arithmetic */
     int weight;        /* operations beneath it, roughly, functions counting more */
@@ -139,6 +141,11 @@ typedef struct kiln__build {
 
 /* Zeroed memory of the arena; never NULL. */
 void *kiln__build_alloc(kiln__build *b, size_t bytes);
+/* For a walk that visits each low once (expressions are no trees): false for all of them. */
+static inline bool *kiln__build_seen(kiln__build *b)
+{
+    return kiln__build_alloc(b, b->low_count * sizeof(bool));
+}
 void *kiln__build_copy(kiln__build *b, const void *data, size_t bytes);
 /* The text of a scratch buffer, moved into the arena; the buffer is empty again. */
 char *kiln__build_text(kiln__build *b, kiln__buf *text);
@@ -184,6 +191,7 @@ uint32_t kiln__lower_view(kiln__build *b, uint32_t node, uint32_t operand);
 /* The map of an operand's axes in an elementwise node of `rank` axes: NumPy's broadcasting. */
 void kiln__broadcast_map(const kiln__low *operand, int rank, const int64_t *shape,
                          kiln__axis_map *map_out);
+bool kiln__same_map(const kiln__axis_map *a, const kiln__axis_map *b, int count);
 /* first, then second: maps of `count` axes through the viewer's own map. */
 void kiln__compose(const kiln__axis_map *outer, const kiln__axis_map *inner, int count,
                    kiln__axis_map *out);

@@ -10,6 +10,14 @@
  */
 #include "codegen/graph/build.h"
 
+bool kiln__same_map(const kiln__axis_map *a, const kiln__axis_map *b, int count)
+{
+    for (int k = 0; k < count; k++)
+        if (a[k].from != b[k].from || a[k].start != b[k].start || a[k].step != b[k].step)
+            return false;
+    return true;
+}
+
 void kiln__compose(const kiln__axis_map *outer, const kiln__axis_map *inner, int count,
                    kiln__axis_map *out)
 {

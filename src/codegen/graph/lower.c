@@ -33,14 +33,6 @@ static bool same_list(const void *x, const void *y, size_t bytes)
     return (x == NULL) == (y == NULL) && (x == NULL || bytes == 0 || memcmp(x, y, bytes) == 0);
 }
 
-static bool same_maps(const kiln__axis_map *x, const kiln__axis_map *y, int count)
-{
-    for (int a = 0; x != NULL && a < count; a++)
-        if (x[a].from != y[a].from || x[a].start != y[a].start || x[a].step != y[a].step)
-            return false;
-    return true;
-}
-
 static bool same_numbers(const kiln__number *x, const kiln__number *y)
 {
     return x->kind == y->kind && (x->kind == 'b' ? x->value.b == y->value.b
@@ -61,7 +53,7 @@ static bool same_low(const kiln__build *b, const kiln__low *x, const kiln__low *
     if (!same_list(x->operand, y->operand, x->operand_count * sizeof *x->operand) ||
         !same_list(x->strides, y->strides, axes) || !same_list(x->coef, y->coef, axes))
         return false;
-    if (x->map != NULL && !same_maps(x->map, y->map, b->lows[x->operand[0]].rank))
+    if (x->map != NULL && !kiln__same_map(x->map, y->map, b->lows[x->operand[0]].rank))
         return false;
     return x->reduced == NULL ||
            (x->space_rank == y->space_rank &&
@@ -83,7 +75,12 @@ uint32_t kiln__low_add(kiln__build *b, const kiln__low *model)
     for (uint32_t k = b->low_count; k > 1; k--)
         if (same_low(b, &b->lows[k - 1], model))
             return k - 1;
-    b->lows[b->low_count] = *model;
+    kiln__low *made = &b->lows[b->low_count];
+    *made = *model;
+    made->memory = made->kind == KILN__LOW_LEAF || made->kind == KILN__LOW_REDUCE ||
+                   made->kind == KILN__LOW_CUSTOM || made->kind == KILN__LOW_STORE;
+    for (uint32_t k = 0; k < made->operand_count; k++)
+        made->memory = made->memory || b->lows[made->operand[k]].memory;
     return b->low_count++;
 }
 
@@ -289,19 +286,6 @@ static uint32_t lower_op(kiln__build *b, uint32_t node)
 
 /* ---- reductions ------------------------------------------------------------------------------------- */
 
-/* Whether memory is read beneath a low: a kernel needs an array to run over. */
-static bool reads_memory(const kiln__build *b, uint32_t low)
-{
-    const kiln__low *n = &b->lows[low];
-    if (n->kind == KILN__LOW_LEAF || n->kind == KILN__LOW_REDUCE || n->kind == KILN__LOW_CUSTOM ||
-        n->kind == KILN__LOW_STORE)
-        return true;
-    for (uint32_t k = 0; k < n->operand_count; k++)
-        if (reads_memory(b, n->operand[k]))
-            return true;
-    return false;
-}
-
 /* Mark the axes of `space` that a node reduces, and shape its result. */
 static void reduce_shape(kiln__build *b, uint32_t node, kiln__low *made)
 {
@@ -368,16 +352,19 @@ static uint32_t low_op(kiln__build *b, uint32_t node, kiln_op op, const uint32_t
 
 /* Bytes that arrays of the same shape beneath a low hold for each element; of those whose rows are
  * neighbours in memory more, of the others less than 0. */
-static void row_bytes(const kiln__build *b, uint32_t low, const bool *reduced, int64_t *bytes,
-                      int64_t *weight)
+static void row_bytes(const kiln__build *b, uint32_t low, const bool *reduced, bool *seen,
+                      int64_t *bytes, int64_t *weight)
 {
     const kiln__low *n = &b->lows[low];
     int64_t along = INT64_MAX, across = INT64_MAX;
+    if (seen[low])
+        return;
+    seen[low] = true;
     if (n->kind != KILN__LOW_LEAF) {
         for (uint32_t k = 0; kiln__low_computed(n) && k < n->operand_count; k++) {
             const kiln__low *o = &b->lows[n->operand[k]];
             if (kiln__same_shape(n->rank, n->shape, o->rank, o->shape))
-                row_bytes(b, n->operand[k], reduced, bytes, weight);
+                row_bytes(b, n->operand[k], reduced, seen, bytes, weight);
         }
         return;
     }
@@ -403,7 +390,7 @@ static bool is_viewed(const kiln__build *b, uint32_t node)
 
 /* Whether variances are better computed in two steps, a mean and then squared deviations from it: in
  * rows that are held on chip the second step costs no memory, and both are plain sums. */
-static bool in_two_steps(const kiln__build *b, uint32_t node, uint32_t x)
+static bool in_two_steps(kiln__build *b, uint32_t node, uint32_t x)
 {
     const kiln__node *n = &b->ir->nodes[node];
     const kiln__low *o = &b->lows[x];
@@ -420,7 +407,7 @@ static bool in_two_steps(const kiln__build *b, uint32_t node, uint32_t x)
     }
     for (int a = 0; a < o->rank; a++)
         length *= reduced[a] ? o->shape[a] : 1;
-    row_bytes(b, x, reduced, &bytes, &weight);
+    row_bytes(b, x, reduced, kiln__build_seen(b), &bytes, &weight);
     if (weight <= 0 || length == o->size)
         return false;
     return (b->target->backend == KILN_BACKEND_CPU || n->keepdims || is_viewed(b, node)) &&
@@ -452,7 +439,7 @@ static uint32_t lower_reduce(kiln__build *b, uint32_t node)
 
     if (n->dtype != KILN_DTYPE_NONE)
         x = kiln__low_cast(b, x, n->dtype, node);
-    if (!reads_memory(b, x))
+    if (!b->lows[x].memory) /* a kernel needs an array to run over */
         x = kiln__low_store(b, x, node);
     const bool variance = n->op == KILN_REDUCE_VAR || n->op == KILN_REDUCE_STD;
     const uint32_t low = variance && in_two_steps(b, node, x)

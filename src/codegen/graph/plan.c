@@ -94,12 +94,16 @@ static void gather_facts(kiln__build *b)
         n->loads = n->kind == KILN__LOW_LEAF || n->kind == KILN__LOW_IOTA ||
                    n->kind == KILN__LOW_RESHAPED || n->kind == KILN__LOW_CUSTOM;
         n->reduces = n->kind == KILN__LOW_REDUCE;
+        n->arguments = n->kind != KILN__LOW_IOTA && n->kind != KILN__LOW_REDUCE &&
+                       n->kind != KILN__LOW_RESHAPED && n->kind != KILN__LOW_CUSTOM &&
+                       n->kind != KILN__LOW_STORE;
         if (!kiln__low_computed(n) && n->kind != KILN__LOW_LENS)
             continue;
         for (uint32_t k = 0; k < n->operand_count; k++) {
             const kiln__low *o = &b->lows[n->operand[k]];
             n->loads = n->loads || o->loads;
             n->reduces = n->reduces || o->reduces;
+            n->arguments = n->arguments && o->arguments;
             if (n->weight < WEIGHT_MAX)
                 n->weight += o->stored ? 0 : o->weight;
         }
@@ -180,8 +184,7 @@ static void measure_below(kiln__build *b, uint32_t id, bool *seen, measure *m, b
 static measure measure_of(kiln__build *b, uint32_t id)
 {
     measure m = {0, 0};
-    bool *seen = kiln__build_alloc(b, b->low_count * sizeof *seen);
-    measure_below(b, id, seen, &m, true);
+    measure_below(b, id, kiln__build_seen(b), &m, true);
     return m;
 }
 
@@ -356,8 +359,7 @@ static bool again(kiln__build *b, uint32_t id)
     const kiln__low *n = &b->lows[id];
     if (n->output < 0 || n->kind == KILN__LOW_STORE || n->weight > AGAIN_WEIGHT || n->reduces)
         return false;
-    bool *seen = kiln__build_alloc(b, b->low_count * sizeof *seen);
-    return leaf_bytes(b, id, seen) <= n->size * (int64_t)kiln_dtype_size(n->dtype);
+    return leaf_bytes(b, id, kiln__build_seen(b)) <= n->size * (int64_t)kiln_dtype_size(n->dtype);
 }
 
 static int larger(int a, int b)
@@ -457,16 +459,20 @@ static bool squeezes(const kiln__build *b, const kiln__low *lens)
 
 /* What a value is to the kernel of a reduction that might finish it. */
 typedef enum finish {
+    FINISH_OPEN,  /* not looked at yet */
     FINISH_NOT,   /* it cannot be had there */
     FINISH_READ,  /* it can, from numbers and from what is in memory by then */
     FINISH_RESULT /* it is made of the kernel's results, and has their shape */
 } finish;
 
 /* The kernel of the last reduction that an unstored expression is made of, or NULL. */
-static kiln__plan_kernel *last_reduction(kiln__build *b, uint32_t id, bool root)
+static kiln__plan_kernel *last_reduction(kiln__build *b, uint32_t id, bool root, bool *seen)
 {
     const kiln__low *n = &b->lows[id];
     kiln__plan_kernel *last = NULL;
+    if (seen[id])
+        return NULL;
+    seen[id] = true;
     if (n->kind == KILN__LOW_REDUCE && n->rows == NULL) {
         (void)level_of(b, id);
         return n->kernel;
@@ -478,15 +484,19 @@ static kiln__plan_kernel *last_reduction(kiln__build *b, uint32_t id, bool root)
         return n->epilogue ? n->kernel : NULL;
     }
     for (uint32_t k = 0; k < n->operand_count; k++) {
-        kiln__plan_kernel *one = last_reduction(b, n->operand[k], false);
+        kiln__plan_kernel *one = last_reduction(b, n->operand[k], false, seen);
         if (one != NULL && (last == NULL || one->level > last->level))
             last = one;
     }
     return last;
 }
 
+static finish finishes(kiln__build *b, uint32_t id, const kiln__plan_kernel *kernel, bool inside,
+                       finish *known);
+
 /* `inside`: the value is computed by the kernel, be it stored or not. */
-static finish finishes(kiln__build *b, uint32_t id, const kiln__plan_kernel *kernel, bool inside)
+static finish look_at(kiln__build *b, uint32_t id, const kiln__plan_kernel *kernel, bool inside,
+                      finish *known)
 {
     const kiln__low *n = &b->lows[id];
     finish all = FINISH_READ;
@@ -498,7 +508,7 @@ static finish finishes(kiln__build *b, uint32_t id, const kiln__plan_kernel *ker
     case KILN__LOW_IOTA:
         return FINISH_NOT;
     case KILN__LOW_LENS:
-        all = finishes(b, n->operand[0], kernel, false);
+        all = finishes(b, n->operand[0], kernel, false, known);
         return all == FINISH_RESULT && !squeezes(b, n) ? FINISH_NOT : all;
     case KILN__LOW_EXPR:
     case KILN__LOW_CAST:
@@ -512,7 +522,7 @@ static finish finishes(kiln__build *b, uint32_t id, const kiln__plan_kernel *ker
             break;
         for (uint32_t k = 0; k < n->operand_count && all != FINISH_NOT; k++) {
             const kiln__low *o = &b->lows[n->operand[k]];
-            const finish one = finishes(b, n->operand[k], kernel, false);
+            const finish one = finishes(b, n->operand[k], kernel, false, known);
             if (one == FINISH_NOT ||
                 (one == FINISH_RESULT && !same_squeezed(n->rank, n->shape, o->rank, o->shape)))
                 all = FINISH_NOT;
@@ -531,12 +541,21 @@ static finish finishes(kiln__build *b, uint32_t id, const kiln__plan_kernel *ker
     return ready(b, id, CONTEXT_OTHER) <= kernel->level ? FINISH_READ : FINISH_NOT;
 }
 
+static finish finishes(kiln__build *b, uint32_t id, const kiln__plan_kernel *kernel, bool inside,
+                       finish *known)
+{
+    if (known[id] == FINISH_OPEN)
+        known[id] = look_at(b, id, kernel, inside, known);
+    return known[id];
+}
+
 static int level_of_stored(kiln__build *b, uint32_t id)
 {
     kiln__low *n = &b->lows[id];
-    kiln__plan_kernel *kernel = n->c_order ? NULL : last_reduction(b, id, true);
+    kiln__plan_kernel *kernel = n->c_order ? NULL : last_reduction(b, id, true, kiln__build_seen(b));
     if (kernel != NULL && kernel->root_count < ROOTS_MAX &&
-        finishes(b, id, kernel, true) == FINISH_RESULT) {
+        finishes(b, id, kernel, true, kiln__build_alloc(b, b->low_count * sizeof(finish))) ==
+            FINISH_RESULT) {
         n->epilogue = true;
         n->kernel = kernel;
         kiln__plan_list(b, &kernel->roots, &kernel->root_count, &kernel->root_room, id);
@@ -596,7 +615,7 @@ static int level_of_rows(kiln__build *b, kiln__row_family *family)
     if (family->busy)
         kiln__build_fail(b, 0, KILN_ERR_INTERNAL, "a row program depends on itself");
     family->busy = true;
-    bool *seen = kiln__build_alloc(b, b->low_count * sizeof *seen);
+    bool *seen = kiln__build_seen(b);
     int level = 1;
     for (uint32_t id = 1; id < b->low_count; id++)
         if (b->lows[id].rows == family)
@@ -645,42 +664,49 @@ bool kiln__inlined(const kiln__plan_kernel *kernel, const kiln__low *n)
 /* ---- later is better ---------------------------------------------------------------------------------- */
 
 /* Which inputs of the call lie beneath a low, as bits; the 64th stands for all that follow it. */
-static uint64_t inputs_below(const kiln__build *b, uint32_t id)
+static uint64_t inputs_below(const kiln__build *b, uint32_t id, bool *seen)
 {
     const kiln__low *n = &b->lows[id];
     uint64_t inputs = 0;
+    if (seen[id])
+        return 0;
+    seen[id] = true;
     if (n->kind == KILN__LOW_LEAF)
         return n->size > 1 ? UINT64_C(1) << (n->arg < 63 ? n->arg : 63) : 0;
     for (uint32_t k = 0; (kiln__low_computed(n) || n->kind == KILN__LOW_LENS) && k < n->operand_count;
          k++)
-        inputs |= inputs_below(b, n->operand[k]);
+        inputs |= inputs_below(b, n->operand[k], seen);
     return inputs;
 }
 
-static bool has_positions(const kiln__build *b, uint32_t id)
+static bool has_positions(const kiln__build *b, uint32_t id, bool *seen)
 {
     const kiln__low *n = &b->lows[id];
     bool has = n->kind == KILN__LOW_IOTA;
+    if (seen[id])
+        return false;
+    seen[id] = true;
     for (uint32_t k = 0; k < n->operand_count && !has; k++)
-        has = has_positions(b, n->operand[k]);
+        has = has_positions(b, n->operand[k], seen);
     return has;
 }
 
 /* A later kernel over the same shape that reads some of the same inputs. Row programs know no
  * positions. */
-static kiln__plan_kernel *later_kernel(const kiln__build *b, const kiln__plan_kernel *from,
-                                       uint32_t root)
+static kiln__plan_kernel *later_kernel(kiln__build *b, const kiln__plan_kernel *from, uint32_t root)
 {
-    const uint64_t inputs = inputs_below(b, root);
+    const uint64_t inputs = inputs_below(b, root, kiln__build_seen(b));
+    const bool positions = has_positions(b, root, kiln__build_seen(b));
     for (kiln__plan_kernel *k = b->kernels; k != NULL; k = k->next) {
         uint64_t theirs = 0;
         if ((k->kind != KILN__STEP_LOOP && k->kind != KILN__STEP_ROW) || k->level <= from->level ||
             k->root_count == 0 || k->root_count >= ROOTS_MAX ||
-            (k->kind == KILN__STEP_ROW && has_positions(b, root)) ||
+            (k->kind == KILN__STEP_ROW && positions) ||
             !kiln__same_shape(k->rank, k->shape, from->rank, from->shape))
             continue;
+        bool *seen = kiln__build_seen(b);
         for (size_t r = 0; r < k->root_count; r++)
-            theirs |= inputs_below(b, k->roots[r]);
+            theirs |= inputs_below(b, k->roots[r], seen);
         if ((theirs & inputs) != 0)
             return k;
     }

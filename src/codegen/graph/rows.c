@@ -35,6 +35,13 @@ typedef struct family {
     const kiln__low *sample;
 } family;
 
+/* A low, and the view through which a walk came to it. */
+typedef struct visit {
+    uint32_t low;
+    kiln__axis_map *map;
+    struct visit *next;
+} visit;
+
 /* What a walk through the space met. */
 typedef struct met {
     uint32_t uses;     /* members seen in their own row */
@@ -42,6 +49,7 @@ typedef struct met {
     uint32_t outside[64]; /* what is read from memory and was computed by some kernel */
     int outside_count;
     int64_t row_bytes, turned_bytes, element_bytes;
+    visit *visits;
 } met;
 
 static int member_at(const family *f, uint32_t low)
@@ -89,10 +97,27 @@ static void count_leaf(const family *f, const kiln__low *n, const kiln__axis_map
     *(across == 0 || along <= across ? &m->row_bytes : &m->turned_bytes) += bytes;
 }
 
+/* Whether a walk was here already, by the same view; expressions are no trees. */
+static bool visited(family *f, uint32_t id, const kiln__axis_map *map, met *m)
+{
+    const int rank = f->b->lows[id].rank;
+    for (const visit *v = m->visits; v != NULL; v = v->next)
+        if (v->low == id && kiln__same_map(v->map, map, rank))
+            return true;
+    visit *made = kiln__build_alloc(f->b, sizeof *made);
+    made->low = id;
+    made->map = kiln__build_copy(f->b, map, (size_t)rank * sizeof *map);
+    made->next = m->visits;
+    m->visits = made;
+    return false;
+}
+
 static void walk(family *f, uint32_t id, const kiln__axis_map *map, bool root, met *m)
 {
     kiln__build *b = f->b;
     const kiln__low *n = &b->lows[id];
+    if (visited(f, id, map, m))
+        return;
     const int member = n->kind == KILN__LOW_REDUCE ? member_at(f, id) : -1;
 
     if (n->kind == KILN__LOW_CONST || n->kind == KILN__LOW_SCALAR)
@@ -160,7 +185,7 @@ static bool depends(family *f, uint32_t id, bool *seen)
 
 static bool reads_itself(family *f, const met *m)
 {
-    bool *seen = kiln__build_alloc(f->b, f->b->low_count * sizeof *seen);
+    bool *seen = kiln__build_seen(f->b);
     for (int k = 0; k < m->outside_count; k++)
         if (depends(f, m->outside[k], seen))
             return true;
@@ -299,27 +324,14 @@ static bool check(family *f)
 
 /* ---- what follows from results alone ---------------------------------------------------------------------- */
 
-/* Whether a low is made of arguments alone, and not kept. */
-static bool of_arguments(const kiln__build *b, uint32_t id)
-{
-    const kiln__low *n = &b->lows[id];
-    if (n->kind == KILN__LOW_CONST || n->kind == KILN__LOW_SCALAR || n->kind == KILN__LOW_LEAF)
-        return true;
-    if ((!kiln__low_computed(n) && n->kind != KILN__LOW_LENS) || n->stored)
-        return false;
-    for (uint32_t k = 0; k < n->operand_count; k++)
-        if (!of_arguments(b, n->operand[k]))
-            return false;
-    return true;
-}
-
 /* Whether a low is made of the family's results and of arguments, one value a row. */
-static bool of_results(const family *f, uint32_t id, uint32_t *uses)
+static bool of_results(const family *f, uint32_t id, bool *seen, uint32_t *uses)
 {
     const kiln__low *n = &f->b->lows[id];
     const int member = n->kind == KILN__LOW_REDUCE ? member_at(f, id) : -1;
-    if (of_arguments(f->b, id))
+    if (n->arguments || seen[id])
         return true;
+    seen[id] = true;
     if (member >= 0) {
         *uses |= 1u << member;
         return f->taken[member];
@@ -331,7 +343,7 @@ static bool of_results(const family *f, uint32_t id, uint32_t *uses)
         const kiln__low *o = &f->b->lows[n->operand[k]];
         if (o->reduces && !kiln__same_shape(n->rank, n->shape, o->rank, o->shape))
             return false;
-        if (!of_results(f, n->operand[k], uses))
+        if (!of_results(f, n->operand[k], seen, uses))
             return false;
     }
     return true;
@@ -374,7 +386,7 @@ static void make_family(family *f)
         if (f->root[id])
             n->rows = made;
         else if (n->needed && n->stored && n->rows == NULL && n->reduces && !n->c_order &&
-                 of_results(f, id, &uses) && uses != 0)
+                 of_results(f, id, kiln__build_seen(b), &uses) && uses != 0)
             n->rows = made;
     }
 }

@@ -46,19 +46,11 @@ const kiln__axis_map *kiln__kept_map(kiln__writer *w, uint32_t low)
     return map;
 }
 
-static bool same_map(const kiln__axis_map *a, const kiln__axis_map *b, int count)
-{
-    for (int k = 0; k < count; k++)
-        if (a[k].from != b[k].from || a[k].start != b[k].start || a[k].step != b[k].step)
-            return false;
-    return true;
-}
-
 static const char *find_seen(const kiln__writer *w, uint32_t low, const kiln__axis_map *map)
 {
     for (size_t k = 0; k < w->seen_count; k++)
         if (w->seen[k].low == low && (k >= w->seen_base || w->seen[k].lasting) &&
-            same_map(w->seen[k].map, map, w->b->lows[low].rank))
+            kiln__same_map(w->seen[k].map, map, w->b->lows[low].rank))
             return w->seen[k].text;
     return NULL;
 }
@@ -209,7 +201,7 @@ static bool is_of_row(const kiln__writer *w, uint32_t low)
 static kiln__dear *find_dear(const kiln__writer *w, uint32_t low, const kiln__axis_map *map)
 {
     for (size_t k = 0; k < w->dear_count; k++)
-        if (w->dear[k].low == low && same_map(w->dear[k].map, map, w->b->lows[low].rank))
+        if (w->dear[k].low == low && kiln__same_map(w->dear[k].map, map, w->b->lows[low].rank))
             return &w->dear[k];
     return NULL;
 }
