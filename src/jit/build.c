@@ -92,24 +92,36 @@ bool kiln__jit_copy(kiln__cache *from, kiln__cache *to, const kiln__definition *
     return done;
 }
 
+kiln_status kiln__jit_compile(kiln__cache *cache, const kiln__definition *def,
+                              const kiln__source *source, const kiln__target *target,
+                              const atomic_bool *cancel, kiln__compile_result *result,
+                              double *us_out, kiln_error *err)
+{
+    const kiln__compile_request request = {.target = *target,
+                                           .source = source->text,
+                                           .options = (const char *const *)def->options,
+                                           .option_count = def->option_count,
+                                           .cancel = cancel};
+    const double start = kiln__now_us();
+    kiln_status status = kiln__compile(&request, result, err);
+
+    *us_out = kiln__now_us() - start;
+    kiln__cache_note_compile(cache, *us_out);
+    if (status != KILN_ERR_COMPILE)
+        return status;
+    kiln_error_clear(err);
+    return kiln__diagnose(def, source->text, result->log, err);
+}
+
 static kiln_status compile(kiln__cache *cache, const kiln__definition *def,
                            const kiln__source *source, const kiln__target *target,
                            const kiln__buf *key, kiln__warmed *out, kiln_error *err)
 {
     kiln__compile_result result = {NULL, 0, NULL};
-    const kiln__compile_request request = {.target = *target,
-                                           .source = source->text,
-                                           .options = (const char *const *)def->options,
-                                           .option_count = def->option_count};
-    double us = kiln__now_us();
-    kiln_status status = kiln__compile(&request, &result, err);
+    double us = 0;
+    kiln_status status = kiln__jit_compile(cache, def, source, target, NULL, &result, &us, err);
 
-    us = kiln__now_us() - us;
-    kiln__cache_note_compile(cache, us);
-    if (status == KILN_ERR_COMPILE) {
-        kiln_error_clear(err);
-        status = kiln__diagnose(def, source->text, result.log, err);
-    } else if (status == KILN_OK) {
+    if (status == KILN_OK) {
         out->compiled = true;
         out->bytes = result.bytes;
         out->compile_us = us;

@@ -153,21 +153,15 @@ static kiln_status compile(kiln_context *ctx, jit *j, program *p, const kiln__de
                            kiln_error *err)
 {
     kiln__compile_result result = {NULL, 0, NULL};
-    const kiln__compile_request request = {.target = *target,
-                                           .source = source->text,
-                                           .options = (const char *const *)def->options,
-                                           .option_count = def->option_count,
-                                           .cancel = cancel};
     kiln__cache *cache = kiln__context_cache(ctx);
-    kiln_status status = KILN_OK;
-    double us = kiln__now_us();
+    double us = 0;
 
     atomic_fetch_add(&j->compile_count, 1);
-    status = kiln__compile(&request, &result, err);
-    us = kiln__now_us() - us;
-    kiln__cache_note_compile(cache, us);
-    if (status == KILN_ERR_COMPILE)
-        status = kiln__diagnose(def, source->text, result.log, &p->error);
+    /* A refusal stays with the program, for all who ask for it. */
+    kiln_status status =
+        kiln__jit_compile(cache, def, source, target, cancel, &result, &us, &p->error);
+    if (status != KILN_OK && status != KILN_ERR_COMPILE)
+        (void)kiln__error_copy(err, &p->error);
     if (status != KILN_OK)
         goto done;
     KILN_TRY(load(kiln__context_device(ctx), p, source->entry, result.binary, result.bytes, err));

@@ -59,6 +59,13 @@ bool kiln__jit_is_warm(kiln__cache *cache, const kiln__definition *def, const ki
 bool kiln__jit_copy(kiln__cache *from, kiln__cache *to, const kiln__definition *def,
                     const kiln__source *source, const kiln__target *target);
 
+/* Compile, and explain a refusal (ERR_COMPILE) in terms of the definition. The result is the caller's to
+ * clear, whatever is returned. `cancel` may be NULL. */
+kiln_status kiln__jit_compile(kiln__cache *cache, const kiln__definition *def,
+                              const kiln__source *source, const kiln__target *target,
+                              const atomic_bool *cancel, kiln__compile_result *result,
+                              double *us_out, kiln_error *err);
+
 /* Store a binary under its key, and the key under the one that names no compiler. False when it is
  * in memory only. */
 bool kiln__jit_store(kiln__cache *cache, const kiln__definition *def, const kiln__source *source,
