@@ -8,6 +8,7 @@
 #include "frontend.h"
 #include "kernel/kernel.h"
 #include "manifest/manifest.h"
+#include "warm/warm.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -194,6 +195,12 @@ static void test_manifest__text_that_is_no_variant_is_refused_in_its_place(void 
         {"cuda/1 transpose rank=2 bits=64 vec=1 unroll=1 block=256 args=vector,scalar,vector", 0, WHOLE, "tile"},
         {"cuda/1 inner rank=2 bits=64 vec=1 unroll=1 block=256 args=tile,scalar,vector", 0, WHOLE,
          "transpose"},
+        {"cuda/1 inner rank=2 bits=64 vec=1 unroll=4 tile=8 block=256 args=vector,scalar,vector", 0,
+         WHOLE, "group"},
+        {"cuda/1 inner rank=2 bits=64 vec=1 unroll=4 tile=8 group=512 block=256 args=vector,scalar,vector",
+         0, WHOLE, "group"},
+        {"cpu/1 inner rank=2 bits=64 vec=1 unroll=4 tile=8 group=128 block=256 args=vector,scalar,vector",
+         0, WHOLE, "group"},
     };
     static const kiln_dtype dtypes[] = {KILN_FLOAT32, KILN_FLOAT32, KILN_FLOAT32};
     kiln__definition *def = define("T x, float32 a", "T z", "z = x * a");
@@ -476,9 +483,74 @@ static void test_manifest__what_is_written_reads_back_and_writes_the_same(void *
     kiln__buf_clear(&out);
 }
 
+/* ---- memory ------------------------------------------------------------------------------------ */
+
+#ifdef KILN_TEST_HOOKS
+static kiln_status count_kernel(void *user, const kiln__definition *def,
+                                const kiln__variant *variant, kiln_error *err)
+{
+    (void)def;
+    (void)variant;
+    (void)err;
+    ++*(size_t *)user;
+    return KILN_OK;
+}
+
+static kiln_status expand_line(const char *line, size_t *kernels)
+{
+    kiln__manifest *m = kiln__manifest_create();
+    kiln_error err = KILN_ERROR_INIT;
+    kiln_status status = m != NULL ? KILN_OK : KILN_ERR_NO_MEMORY;
+
+    *kernels = 0;
+    if (status == KILN_OK)
+        status = kiln__manifest_read(m, "m", line, strlen(line), NULL, NULL, &err);
+    if (status == KILN_OK)
+        status = kiln__warm_expand(kiln__manifest_at(m, 0), KILN_BACKEND_CPU, count_kernel, kernels,
+                                   &err);
+    kiln_error_clear(&err);
+    kiln__manifest_destroy(m);
+    return status;
+}
+
+/* A line either gives all of its kernels or fails: one that was left out would be compiled later, by
+ * a program that was promised otherwise. */
+static void test_manifest__each_allocation_of_an_expansion_may_fail(void **state)
+{
+    static const char *const lines[] = {
+        X "x * 2 + y, x.T\",\"types\":[{\"x\":\"float32\",\"y\":\"int8\"}],\"scalars\":[\"y\"]}",
+        X "x / sum(x, axis=-1, keepdims=True)\",\"types\":[{\"x\":\"float32\"}],\"shapes\":[[9,64]]}",
+        R ",\"types\":[{\"T\":\"float32\"}],\"shapes\":[[9,64]]}"};
+
+    (void)state;
+    for (size_t k = 0; k < COUNT(lines); k++) {
+        const size_t live = kiln__test_alloc_live();
+        size_t all = 0, kernels = 0, nth = 0;
+        assert_int_equal(expand_line(lines[k], &all), KILN_OK);
+        assert_true(all > 0);
+        kiln_status status = KILN_ERR_NO_MEMORY;
+        /* Texts of messages may be left out, so that a call in between may succeed. */
+        for (int good = 0; good < 5 && nth < 20000; nth++) {
+            kiln__test_alloc_fail_at(nth);
+            status = expand_line(lines[k], &kernels);
+            kiln__test_alloc_fail_at(SIZE_MAX);
+            good = status == KILN_OK ? good + 1 : 0;
+            if (status == KILN_OK ? kernels != all : status != KILN_ERR_NO_MEMORY)
+                fail_msg("%zu: %s, %zu of %zu kernels", nth, kiln_status_name(status), kernels, all);
+        }
+        assert_int_equal(status, KILN_OK);
+        assert_true(nth > 20 && nth < 20000);
+        assert_int_equal(kiln__test_alloc_live(), live);
+    }
+}
+#endif
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+#ifdef KILN_TEST_HOOKS
+        cmocka_unit_test(test_manifest__each_allocation_of_an_expansion_may_fail),
+#endif
         cmocka_unit_test(test_manifest__no_byte_of_a_variant_is_left_out_of_its_text),
         cmocka_unit_test(test_manifest__every_plan_comes_back_from_its_text),
         cmocka_unit_test(test_manifest__text_that_is_no_variant_is_refused_in_its_place),

@@ -295,6 +295,10 @@ static kiln_status give_usual(expansion *x)
         kiln_status status = give_call(x, &fits, &why);
         if (!fits && rank == RANK_USUAL)
             (void)kiln__error_copy(&first, &why);
+        if (!fits && status == KILN_ERR_NO_MEMORY) {
+            kiln_error_clear(&first);
+            return fail_in_text(x, &why);
+        }
         kiln_error_clear(&why);
         if (fits && status != KILN_OK) {
             kiln_error_clear(&first);
