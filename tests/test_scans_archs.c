@@ -70,23 +70,34 @@ static const walk_case walks[] = {
 typedef struct texts {
     const char *out, *map, *reduce, *post, *identity, *type, *preamble;
     kiln_dtype dtype, result;
+    const char *in; /* of `dtype` all; NULL: "T x" */
+    int in_count;
 } texts;
 
 /* What kinds of running values there are. */
 static const texts definitions[] = {
-    {"float32 y", "x", "a + b", "y = a", "0", "", "", KILN_FLOAT32, KILN_FLOAT32},
-    {"int64 y", "x", "a + b", "y = a", "0", "unsigned long long", "", KILN_INT8, KILN_INT64},
-    {"float16 y", "x", "a + b", "y = a", "0", "float", "", KILN_FLOAT16, KILN_FLOAT16},
-    {"complex128 y", "x", "a * b", "y = a", "1", "", "", KILN_COMPLEX128, KILN_COMPLEX128},
+    {"float32 y", "x", "a + b", "y = a", "0", "", "", KILN_FLOAT32, KILN_FLOAT32, NULL, 0},
+    {"int64 y", "x", "a + b", "y = a", "0", "unsigned long long", "", KILN_INT8, KILN_INT64, NULL,
+     0},
+    {"float16 y", "x", "a + b", "y = a", "0", "float", "", KILN_FLOAT16, KILN_FLOAT16, NULL, 0},
+    {"complex128 y", "x", "a * b", "y = a", "1", "", "", KILN_COMPLEX128, KILN_COMPLEX128, NULL, 0},
     {"float32 y", "decay{0.5f, x}", "then(a, b)", "y += a.add + _J / (float)n", "decay{1, 0}",
      "decay",
      "struct decay { float times, add; };\n"
      "__device__ decay then(decay a, decay b) { return {a.times * b.times, b.times * a.add + "
      "b.add}; }",
-     KILN_FLOAT32, KILN_FLOAT32},
+     KILN_FLOAT32, KILN_FLOAT32, NULL, 0},
 };
 
+/* So many inputs that no 256 threads have room for a tile of them in shared memory. */
+static const texts wide = {
+    "complex128 y", "c + d + e + f + g + h + j + k + l + m + o + p", "a + b", "y = a", "0", "", "",
+    KILN_COMPLEX128, KILN_COMPLEX128, "T c, T d, T e, T f, T g, T h, T j, T k, T l, T m, T o, T p",
+    12};
+
 /* ---- planning ---- */
+
+enum { OPERANDS_MAX = 16 };
 
 typedef struct planned {
     kiln__definition *def;
@@ -97,7 +108,7 @@ static void plan(const texts *d, const walk_case *w, kiln_backend backend, int u
 {
     const kiln__definition_request request = {
         .name = "scan",
-        .in = "T x",
+        .in = d->in != NULL ? d->in : "T x",
         .out = d->out,
         .snippet = {[KILN__SNIPPET_PREAMBLE] = d->preamble,
                     [KILN__SNIPPET_MAP] = d->map,
@@ -108,14 +119,18 @@ static void plan(const texts *d, const walk_case *w, kiln_backend backend, int u
         .reduction = true,
         .scan = true,
     };
-    const kiln_dtype dtypes[] = {d->dtype, d->result};
-    kiln__operand operands[2] = {{.is_array = true, .address = 4096},
-                                 {.is_array = true, .address = 4096, .written = true}};
-    int64_t stride[2][3] = {{0}};
+    const int in_count = d->in != NULL ? d->in_count : 1;
+    kiln_dtype dtypes[OPERANDS_MAX];
+    kiln__operand operands[OPERANDS_MAX] = {{0}};
+    int64_t stride[OPERANDS_MAX][3] = {{0}};
 
     memset(out, 0, sizeof *out);
     assert_int_equal(kiln__definition_create(&request, &out->def, NULL), KILN_OK);
-    for (int p = 0; p < 2; p++) {
+    for (int p = 0; p <= in_count; p++) {
+        dtypes[p] = p < in_count ? d->dtype : d->result;
+        operands[p].is_array = true;
+        operands[p].address = 4096;
+        operands[p].written = p == in_count;
         operands[p].itemsize = (uint8_t)kiln_dtype_size(dtypes[p]);
         operands[p].rank = w->rank;
         operands[p].shape = w->shape;
@@ -147,8 +162,8 @@ static void test_scans__each_walk_has_the_class_it_should(void **state)
     }
 }
 
-/* Every tile has a word to tell its sum and one to be told; there is a block for the carrier, and for
- * no more tiles than there are. */
+/* Every tile has a word to tell its sum and one to be told; there is a block for the carrier, and
+ * for no more tiles than there are. */
 static void test_scans__there_are_words_and_blocks_for_every_tile_of_a_split_row(void **state)
 {
     static const int64_t lengths[] = {16385,   1 << 18,       (1 << 18) + 4,
@@ -168,6 +183,19 @@ static void test_scans__there_are_words_and_blocks_for_every_tile_of_a_split_row
         assert_int_equal(p.plan.ticket_count, 4 + 2 * 2 * tiles);
         kiln__definition_destroy(p.def);
     }
+}
+
+static void test_scans__blocks_are_as_small_as_wide_inputs_need(void **state)
+{
+    planned p;
+
+    (void)state;
+    plan(&wide, &walks[0], KILN_BACKEND_CUDA, UNITS, &p);
+    assert_int_equal(p.plan.variant.split, 1);
+    assert_int_equal(p.plan.variant.block, 128); /* 24 KiB; twice that is more than 32 */
+    assert_int_equal(p.plan.variant.group, 128);
+    assert_int_equal(p.plan.word[KILN__WORD_SPLITS], (1 << 28) / 128);
+    kiln__definition_destroy(p.def);
 }
 
 static void test_scans__the_number_of_threads_decides_nothing_on_the_cpu(void **state)
@@ -237,6 +265,7 @@ static void test_scans__every_running_value_compiles(void **state)
 {
     (void)state;
     need_targets();
+    compiles(&wide, &walks[0], &targets[0]);
     for (size_t d = 1; d < KILN_COUNT_OF(definitions); d++)
         for (size_t w = d % 2; w < KILN_COUNT_OF(walks); w += 5)
             compiles(&definitions[d], &walks[w], &targets[d % 2 == 0 ? 0 : target_count - 1]);
@@ -247,6 +276,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scans__each_walk_has_the_class_it_should),
         cmocka_unit_test(test_scans__there_are_words_and_blocks_for_every_tile_of_a_split_row),
+        cmocka_unit_test(test_scans__blocks_are_as_small_as_wide_inputs_need),
         cmocka_unit_test(test_scans__the_number_of_threads_decides_nothing_on_the_cpu),
         cmocka_unit_test(test_scans__every_walk_compiles_for_the_oldest_and_the_newest_gpu),
         cmocka_unit_test(test_scans__what_looks_back_compiles_for_every_gpu),

@@ -204,8 +204,8 @@ static void rows_on_cuda(kiln__plan *plan, const kiln__walk *seq, int units, int
         split_rows(plan, seq, units, part);
 }
 
-/* What steps of columns tell each other: room for `lines` sums of each step, of each `fan` steps and
- * of each fan * fan steps. A chain needs two places for each line. */
+/* What steps of columns tell each other: room for `lines` sums of each step, of each `fan` steps
+ * and of each fan * fan steps. A chain needs two places for each line. */
 static int64_t lookback_tickets(int64_t steps, int64_t fan, int64_t lines, int64_t part)
 {
     const int64_t groups = kiln__divide_up(steps, fan);

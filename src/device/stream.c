@@ -15,8 +15,9 @@
  */
 #include "device/pool.h"
 
-/* More outputs that several blocks share than any device of today has room to run at once. */
-enum { TICKETS_MAX = 4096 };
+/* More outputs of reductions than any device of today has room to share among blocks at once; what
+ * 4000 tiles of a scan tell each other. */
+enum { TICKETS_MAX = 1 << 14 };
 
 kiln_status kiln__stream_create(kiln__device *device, void *native_or_null, bool wrap,
                                 kiln_stream **out, kiln_error *err)

@@ -185,7 +185,8 @@ kiln_status kiln__recipe_make(kiln__kernel *op, const kiln__call *call, const ki
     recipe->scan_flags = call->scan_flags;
     recipe->workspace.part_bytes = (size_t)r->plan.part_count * KILN__PART_BYTES_MAX;
     recipe->workspace.ticket_count = r->plan.ticket_count;
-    recipe->workspace.leaves_marks = op->def->scan;
+    recipe->workspace.leaves_marks =
+        op->def->scan && r->plan.variant.layout == KILN__LAYOUT_COLUMNS;
     recipe->has_size = call->has_size;
     recipe->size = call->size;
     recipe->count = r->plan.size;

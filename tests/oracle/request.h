@@ -8,7 +8,7 @@
  *     preamble / loop_prep / op / after_loop TEXT    given again: one line more
  *     map / reduce / post / identity / reduce_type TEXT    of a reduction
  *     axes 0 2                           makes it one: those to reduce, `-` for none
- *     scan 1 exclusive reverse           or makes it a scan: the axis, `-` for all; either, both or none
+ *     scan 1 exclusive reverse           or makes it a scan: the axis, `-` for all, and flags
  *     option -DN=4
  *     keep_dims
  *     backend cuda                       or cpu
