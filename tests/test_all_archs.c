@@ -29,17 +29,21 @@ static size_t target_count;
 
 #define MULADD "in T x, T y\nout T z\nop z = x * y + T(1)\n"
 
-/* The operands of x, y -> z in the four classes. $T is the dtype, $N stands for N elements' bytes. */
+/* The operands of x, y -> z, and the layout class that they must get. $T is the dtype, $N stands for
+ * N elements' bytes. */
 static const struct {
-    const char *name, *args;
+    const char *class, *args;
 } layouts[] = {
     {"linear", "shape 1000\n"
                "arg $T 1000 $1 @4096\narg $T 1000 $1 @4096\narg $T 1000 $1 @4096\n"},
-    {"misaligned", "shape 1000\n"
-                   "arg $T 1000 $1 @4096\narg $T 1000 $1 @$4097\narg $T 1000 $1 @4096\n"},
+    {"linear", "shape 1000\n" /* misaligned */
+               "arg $T 1000 $1 @4096\narg $T 1000 $1 @$4097\narg $T 1000 $1 @4096\n"},
     {"inner", "shape 64 128\n"
               "arg $T 64x128 $128,$1 @4096\narg $T 64x1 $1,$1 @4096\n"
               "arg $T 64x128 $128,$1 @4096\n"},
+    {"inner", "shape 2048 2050\n" /* in bands: only single elements are aligned */
+              "arg $T 2048x2050 $2051,$1 @4096\narg $T 2048x1 $1,$1 @4096\n"
+              "arg $T 2048x2050 $2051,$1 @4096\n"},
     {"transpose", "shape 128 128\n"
                   "arg $T 128x128 $1,$128 @4096\narg $T 128x128 $128,$1 @4096\n"
                   "arg $T 128x128 $128,$1 @4096\n"},
@@ -181,8 +185,7 @@ static void compile_layout(size_t layout, kiln_dtype dtype, const kiln__target *
     expand(layouts[layout].args, dtype, args, sizeof args);
     snprintf(text, sizeof text, "name muladd\n%s%s",
              dtype == KILN_BOOL ? "in T x, T y\nout T z\nop z = x && y\n" : MULADD, args);
-    compile_text(text, target,
-                 strcmp(layouts[layout].name, "misaligned") == 0 ? "linear" : layouts[layout].name);
+    compile_text(text, target, layouts[layout].class);
 }
 
 static void test_all_archs__every_layout_class_compiles(void **state)

@@ -253,6 +253,111 @@ static void test_elementwise_large__transposes_meet_their_edges(void **state)
     check_transpose(t, KILN_FLOAT32, 2049, 1500);
 }
 
+/* A smaller array's elements at (r, c), from those of `base` at (r + down, c + right). */
+static kiln_array *shifted(test_env *t, const kiln_array *base, int64_t rows, int64_t columns,
+                           int64_t down, int64_t right)
+{
+    kiln_array *part = NULL, *view = NULL;
+    const int axis = kiln_array_rank(base) - 2;
+
+    OK(t, kiln_array_slice(base, axis, down, down + rows, 1, &part, &t->err));
+    OK(t, kiln_array_slice(part, axis + 1, right, right + columns, 1, &view, &t->err));
+    kiln_array_release(part);
+    return view;
+}
+
+/* Views of x shifted by rows and elements, a broadcast row and column, over `planes` planes of
+ * rows x columns, into an output inside a larger array, whose rim may not change. */
+static void check_shifted(test_env *t, kiln_dtype dtype, int64_t planes, int64_t rows, int64_t columns)
+{
+    const int64_t whole[] = {planes, rows + 2, columns + 2}, line[] = {columns}, side[] = {rows, 1};
+    const size_t count = (size_t)(whole[0] * whole[1] * whole[2]);
+    unsigned char *host = malloc(count), *got = malloc(count);
+    kiln_array *small = NULL, *small_line = NULL, *small_side = NULL, *x = NULL, *z = NULL, *back = NULL;
+    kiln_array *view[7] = {NULL};
+    kiln_elementwise *op = define(t, "T up, T left, T right, T row, T column", "T z, T w",
+                                  "z = up + left + column; w = right + row");
+
+    assert_non_null(host);
+    assert_non_null(got);
+    for (size_t k = 0; k < count; k++)
+        host[k] = (unsigned char)(k * 7 % 41);
+    OK(t, kiln_array_from_host(t->ctx, KILN_UINT8, 3, whole, host, NULL, &small, &t->err));
+    OK(t, kiln_array_from_host(t->ctx, KILN_UINT8, 1, line, host, NULL, &small_line, &t->err));
+    OK(t, kiln_array_from_host(t->ctx, KILN_UINT8, 2, side, host, NULL, &small_side, &t->err));
+    OK(t, kiln_array_cast(small, dtype, &x, &t->err));
+    OK(t, kiln_array_cast(small, dtype, &z, &t->err)); /* the rim of z and w is that of x */
+    OK(t, kiln_array_cast(small_line, dtype, &view[3], &t->err));
+    OK(t, kiln_array_cast(small_side, dtype, &view[4], &t->err));
+    view[0] = shifted(t, x, rows, columns, 0, 1);
+    view[1] = shifted(t, x, rows, columns, 1, 0);
+    view[2] = shifted(t, x, rows, columns, 1, 2);
+    view[5] = shifted(t, z, rows, columns, 1, 1);
+    OK(t, kiln_array_empty(t->ctx, dtype, 3, (int64_t[]){planes, rows, columns}, &view[6], &t->err));
+    OK(t, kiln_call(op, &t->err, view[0], view[1], view[2], view[3], view[4], view[5], view[6]));
+
+    OK(t, kiln_array_cast(z, KILN_UINT8, &back, &t->err));
+    OK(t, kiln_array_to_host(back, got, count, NULL, &t->err));
+    for (int64_t k = 0; k < (int64_t)count; k++) {
+        const int64_t r = k / whole[2] % whole[1] - 1, c = k % whole[2] - 1;
+        const bool inside = r >= 0 && r < rows && c >= 0 && c < columns;
+        const int want = inside ? host[k - whole[2]] + host[k - 1] + host[r] : host[k];
+        CHECK(got[k] == want, "%s, z at (%lld, %lld)", kiln_dtype_name(dtype), (long long)r, (long long)c);
+    }
+    kiln_array_release(back);
+    OK(t, kiln_array_cast(view[6], KILN_UINT8, &back, &t->err));
+    OK(t, kiln_array_to_host(back, got, (size_t)(planes * rows * columns), NULL, &t->err));
+    for (int64_t k = 0; k < planes * rows * columns; k++) {
+        const int64_t p = k / (rows * columns), r = k / columns % rows, c = k % columns;
+        const int want = host[(p * whole[1] + r + 1) * whole[2] + c + 2] + host[c];
+        CHECK(got[k] == want, "%s, w at (%lld, %lld)", kiln_dtype_name(dtype), (long long)r, (long long)c);
+    }
+    kiln_array *const used[] = {small, small_line, small_side, x, z, back};
+    for (size_t k = 0; k < COUNT(used); k++)
+        kiln_array_release(used[k]);
+    for (size_t k = 0; k < COUNT(view); k++)
+        kiln_array_release(view[k]);
+    free(host);
+    free(got);
+    kiln_elementwise_destroy(op);
+}
+
+static void test_elementwise_large__views_shifted_by_rows_and_elements(void **state)
+{
+    test_env *t = *state;
+
+    check_shifted(t, KILN_FLOAT32, 1, 2049, 2055);
+    check_shifted(t, KILN_FLOAT32, 3, 1003, 1402);
+    check_shifted(t, KILN_FLOAT16, 1, 1027, 4099);
+    check_shifted(t, KILN_FLOAT64, 1, 2050, 2050);
+}
+
+/* `i` counts in C-order however rows are walked. */
+static void test_elementwise_large__shifted_views_know_their_place(void **state)
+{
+    test_env *t = *state;
+    const int64_t whole[] = {2051, 2057}, shape[] = {2050, 2055};
+    kiln_elementwise *op = define(t, "T x, T y", "T z", "z = x + y + T(i % 61)");
+    kiln_array *all = floats(t, 2, whole, value_x), *z = NULL;
+    kiln_array *x = shifted(t, all, shape[0], shape[1], 0, 1);
+    kiln_array *y = shifted(t, all, shape[0], shape[1], 1, 2);
+
+    OK(t, kiln_array_empty(t->ctx, KILN_FLOAT32, 2, shape, &z, &t->err));
+    OK(t, kiln_call(op, &t->err, x, y, z));
+    float *got = fetch(t, z);
+    for (int64_t k = 0; k < shape[0] * shape[1]; k++) {
+        const int64_t at = k / shape[1] * whole[1] + k % shape[1];
+        const int want = value_x(at + 1) + value_x(at + whole[1] + 2) + (int)(k % 61);
+        CHECK((int)got[k] == want, "(%lld, %lld)", (long long)(k / shape[1]), (long long)(k % shape[1]));
+    }
+    free(got);
+    kiln_array_release(all);
+    kiln_array_release(x);
+    kiln_array_release(y);
+    kiln_array_release(z);
+    kiln_elementwise_destroy(op);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -261,6 +366,8 @@ int main(int argc, char **argv)
         TEST(test_elementwise_large__outputs_of_several_sizes),
         TEST(test_elementwise_large__in_place_and_read_outputs),
         TEST(test_elementwise_large__transposes_meet_their_edges),
+        TEST(test_elementwise_large__views_shifted_by_rows_and_elements),
+        TEST(test_elementwise_large__shifted_views_know_their_place),
     };
 
     return test_env_main(argc, argv, "test_elementwise_large", tests, COUNT(tests));

@@ -145,6 +145,47 @@ static void test_plan__sizes_do_not_make_variants(void **state)
     kiln__definition_destroy(def);
 }
 
+/* Rows that only single elements align are walked in bands of 8 where they are long and many; vectors,
+ * short rows, few rows and small arrays are not. */
+static void test_plan__misaligned_rows_go_in_bands(void **state)
+{
+    static const struct {
+        int64_t shape[2], pitch; /* pitch of x: elements between rows */
+        bool banded;
+        int64_t across, down; /* tiles of 3 x 128 elements, begun up to a line early; bands */
+    } rows[] = {
+        {{2048, 2050}, 2051, true, 6, 256}, {{2049, 2304}, 2561, true, 7, 257},
+        {{2048, 2048}, 2052, false, 0, 0},  {{20480, 255}, 257, false, 0, 0},
+        {{4, 2000001}, 2000003, false, 0, 0}, {{512, 513}, 515, false, 0, 0},
+    };
+    const kiln__definition_request request = {
+        .in = "T x", .out = "T z", .snippet = {[KILN__SNIPPET_OP] = "z = x"}};
+    const kiln_dtype dtypes[] = {KILN_FLOAT32, KILN_FLOAT32};
+    static kiln__plan plan;
+    kiln__definition *def = NULL;
+
+    (void)state;
+    assert_int_equal(kiln__definition_create(&request, &def, NULL), KILN_OK);
+    for (size_t r = 0; r < KILN_COUNT_OF(rows); r++) {
+        const int64_t x[] = {4 * rows[r].pitch, 4}, z[] = {4 * rows[r].shape[1], 4};
+        const kiln__operand o[2] = {
+            {.is_array = true, .itemsize = 4, .rank = 2, .shape = rows[r].shape, .strides = x,
+             .address = 4096},
+            {.is_array = true, .itemsize = 4, .rank = 2, .shape = rows[r].shape, .strides = z,
+             .address = 4096, .written = true}};
+        kiln__plan_make(def, KILN_BACKEND_CUDA, dtypes, o, 2, rows[r].shape, &plan);
+        assert_int_equal(plan.variant.layout, KILN__LAYOUT_INNER);
+        assert_int_equal(plan.variant.tile != 0, rows[r].banded);
+        assert_int_equal(plan.variant.group != 0, rows[r].banded);
+        if (!rows[r].banded)
+            continue;
+        assert_int_equal(plan.walk[0], rows[r].down);
+        assert_int_equal(plan.walk[1], rows[r].across);
+        assert_int_equal(plan.grid, rows[r].down * rows[r].across);
+    }
+    kiln__definition_destroy(def);
+}
+
 /* Outputs keep the order of the inputs' axes; NumPy's K-order for the same strides. */
 static void test_plan__k_order(void **state)
 {
@@ -164,6 +205,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plan__classes),
         cmocka_unit_test(test_plan__sizes_do_not_make_variants),
+        cmocka_unit_test(test_plan__misaligned_rows_go_in_bands),
         cmocka_unit_test(test_plan__k_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

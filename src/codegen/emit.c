@@ -72,6 +72,15 @@ static bool is_plain_store(const emitter *e, size_t p)
     return !is_tile(e, p) && is_stored(e, p);
 }
 
+/* The output whose rows decide where accesses begin. */
+static bool is_lead(const emitter *e, size_t p)
+{
+    for (size_t q = 0; q < p; q++)
+        if (is_stored(e, q) && access_of(e, q) == KILN__ACCESS_VECTOR)
+            return false;
+    return is_stored(e, p) && access_of(e, p) == KILN__ACCESS_VECTOR;
+}
+
 /* Reductions: arrays that are mapped, and arrays that results go to. */
 static bool is_mapped(const emitter *e, size_t p)
 {
@@ -191,6 +200,7 @@ static const struct {
     {"plain", is_plain},              {"plain_stores", is_plain_store},
     {"placeholders", is_first_of_placeholder},
     {"inputs", is_mapped},            {"outputs", is_result},
+    {"lead", is_lead},
     {"late", is_late},
 #define KILN__ROW_PARAM(which) {"row_" #which, row_##which},
     KILN__ROW_PARAMS(KILN__ROW_PARAM)
@@ -307,6 +317,7 @@ static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__b
     const kiln__variant *v = e->v;
     const int tile = v->tile != 0 ? v->tile : 1;
     const size_t size = kiln_dtype_size(v->dtype[e->p]);
+    const int group = v->group != 0 ? v->group : 1;
     const struct {
         const char *name;
         int64_t value;
@@ -335,6 +346,10 @@ static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__b
         {"accesses_per_block", v->block * v->unroll},
         {"accesses_last", v->block * (v->unroll - 1)},
         {"access_step", v->block * v->vec},
+        {"p.access_bytes", access_of(e, e->p) == KILN__ACCESS_SPLAT ? 0 : v->vec * (int64_t)size},
+        {"band_columns", group * v->unroll},
+        {"band_last", group * (v->unroll - 1)},
+        {"band_step", v->block / group},
         {"burst_span", v->block * v->vec * (v->unroll - 1) + v->vec},
         {"burst_elements", v->unroll * v->vec},
         {"tile", tile},
@@ -358,6 +373,8 @@ static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__b
 /* The file of templates/ that walks this layout. */
 static const char *skeleton_of(const emitter *e)
 {
+    if (is_banded(e))
+        return "band";
     switch ((kiln__layout)e->v->layout) {
     case KILN__LAYOUT_INNER:
     case KILN__LAYOUT_GENERAL:

@@ -76,6 +76,12 @@ static inline bool is_transpose(const emitter *e)
     return e->v->layout == KILN__LAYOUT_TRANSPOSE;
 }
 
+/* cuda: layout "inner" by bands of `tile` rows (cuda/band.cu). */
+static inline bool is_banded(const emitter *e)
+{
+    return e->v->layout == KILN__LAYOUT_INNER && e->v->tile != 0;
+}
+
 /* `i` has to be computed from strides of its own. */
 static inline bool has_index_strides(const emitter *e)
 {

@@ -263,7 +263,8 @@ static kiln_status check_combining(const reading *r)
     kiln_dtype dtypes[KILN_PARAM_MAX];
 
     if (!r->def->reduction && r->def->rows == NULL)
-        return (v->keep_rank | v->split | v->segments | v->lanes | v->group) != 0
+        return (v->keep_rank | v->split | v->segments | v->lanes) != 0 ||
+                       (v->group != 0 && v->layout != KILN__LAYOUT_INNER)
                    ? blame(r, r->text, width, "fields of a reduction stand in")
                    : KILN_OK;
     if (v->keep_rank == 0 || v->keep_rank >= v->rank ||
@@ -291,6 +292,7 @@ static kiln_status check_whole(const reading *r)
     const size_t width = strlen(r->text);
     const bool tiled = v->layout == KILN__LAYOUT_TRANSPOSE;
     const bool cuda = v->backend == KILN_BACKEND_CUDA;
+    const bool banded = v->layout == KILN__LAYOUT_INNER && (v->tile != 0 || v->group != 0);
 
     if (!(r->seen & 1u << KILN_COUNT_OF(fields)))
         return blame(r, r->text, width, "args= is missing in");
@@ -300,8 +302,11 @@ static kiln_status check_whole(const reading *r)
     if (v->layout == KILN__LAYOUT_LINEAR && v->rank != 1)
         return blame(r, r->text, width, "a linear layout has rank 1, unlike");
     if ((tiled && (v->rank < 2 || v->tile < 8)) ||
-        (!tiled && v->tile != 0 && r->def->rows == NULL))
+        (!tiled && !banded && v->tile != 0 && r->def->rows == NULL))
         return blame(r, r->text, width, "a transpose has rank 2 or more and a tile, unlike");
+    if (banded && (!cuda || v->rank < 2 || v->tile == 0 || v->group == 0 || v->group > v->block ||
+                   v->index_linear))
+        return blame(r, r->text, width, "bands have rank 2 or more, a tile and a group, unlike");
     if (!r->def->scan && (v->exclusive | v->reverse | v->fan) != 0)
         return blame(r, r->text, width, "fields of a scan stand in");
     for (size_t p = 0; p < v->param_count; p++)
