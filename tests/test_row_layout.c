@@ -229,6 +229,37 @@ static void test_row_layout__overlapping_inputs_are_copied(void **state)
     kiln_row_destroy(op);
 }
 
+/* ---- prepared ------------------------------------------------------------------------------------------- */
+
+/* Bound once, along columns, run again over what the input holds by then. */
+static void test_row_layout__a_prepared_program_runs_again(void **state)
+{
+    const int64_t shape[2] = {30, 17};
+    test_env *t = *state;
+    kiln_row *op = row_make(t, ROW_SOFTMAX);
+    kiln_row_call_options opts = KILN_ROW_CALL_OPTIONS_INIT;
+    host_array x, y, *in[1] = {&x};
+    kiln_launch *launch = NULL;
+
+    host_make(t, &x, KILN_FLOAT32, 2, shape, NULL);
+    host_make(t, &y, KILN_FLOAT32, 2, shape, NULL);
+    opts.axes = KILN_AXES(0);
+    FAILS(t, KILN_ERR_NULL, kiln_row_prepare(op, KILN_ARGS(x.array, y.array), &opts, NULL, &t->err),
+          "kiln_row_prepare", "`out` is NULL");
+    OK(t, kiln_row_prepare(op, KILN_ARGS(x.array, y.array), &opts, &launch, &t->err));
+    for (int k = 0; k < 2; k++) {
+        host_fill_random(t, &x);
+        host_send(t, &x);
+        OK(t, kiln_launch_run(launch, NULL, &t->err));
+        host_rows(ROW_SOFTMAX, in, &y, NULL, 2, shape, 1u);
+        host_close(t, &y, 2e-5, 2e-5, "prepared");
+    }
+    kiln_launch_destroy(launch);
+    host_free(&y);
+    host_free(&x);
+    kiln_row_destroy(op);
+}
+
 /* ---- threads --------------------------------------------------------------------------------------------- */
 
 typedef struct worker {
@@ -321,6 +352,7 @@ int main(int argc, char **argv)
         TEST(test_row_layout__numbers_and_allocated_outputs),
         TEST(test_row_layout__in_place_at_every_length),
         TEST(test_row_layout__overlapping_inputs_are_copied),
+        TEST(test_row_layout__a_prepared_program_runs_again),
         TEST(test_row_layout__threads_share_a_program),
         TEST(test_row_layout__no_rows_and_empty_rows),
     };

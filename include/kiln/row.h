@@ -123,6 +123,15 @@ KILN_API KILN_NODISCARD kiln_status kiln_row_run(kiln_row *op, const kiln_arg *a
                                                  const kiln_row_call_options *opts,
                                                  kiln_error *err);
 
+/**
+ * Do all of kiln_row_run() but the launch; see kiln_elementwise_prepare(). kiln_launch_run() then costs
+ * little more than the driver's own work. An input that would have to be copied first is refused.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_row_prepare(kiln_row *op, const kiln_arg *args,
+                                                     size_t arg_count,
+                                                     const kiln_row_call_options *opts,
+                                                     kiln_launch **out, kiln_error *err);
+
 /** The generated source that such a call would compile; free it with kiln_free(). */
 KILN_API KILN_NODISCARD kiln_status kiln_row_source(kiln_row *op, const kiln_arg *args,
                                                     size_t arg_count,

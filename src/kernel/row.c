@@ -298,6 +298,15 @@ kiln_status kiln_row_run(kiln_row *op, const kiln_arg *args, size_t arg_count,
     return status == KILN_OK ? kiln__kernel_run(&op->kernel, &call, err) : status;
 }
 
+kiln_status kiln_row_prepare(kiln_row *op, const kiln_arg *args, size_t arg_count,
+                             const kiln_row_call_options *opts, kiln_launch **out, kiln_error *err)
+{
+    const kiln__wanted wanted = {.function = "kiln_row_prepare",
+                                 .what = KILN__WANT_LAUNCH,
+                                 .out.launch = out};
+    return make(op, args, arg_count, opts, &wanted, err);
+}
+
 kiln_status kiln_row_prefetch(kiln_row *op, const kiln_arg *args, size_t arg_count,
                               const kiln_row_call_options *opts, kiln_prefetch **out,
                               kiln_error *err)
