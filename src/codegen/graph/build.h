@@ -209,6 +209,16 @@ uint32_t kiln__behind(const kiln__build *b, uint32_t low);
 /* Whether a kernel computes a low rather than read it from memory. */
 bool kiln__inlined(const kiln__plan_kernel *kernel, const kiln__low *n);
 
+/* ---- size.c --- */
+
+/* Most results of one loop, reductions of one pass, epilogues of them. */
+enum { KILN__ROOTS_MAX = 12 };
+
+/* Whether a kernel that computes one more value, or reduction, is not too large. 0: no more. */
+bool kiln__kernel_fits(kiln__build *b, const kiln__plan_kernel *kernel, uint32_t id);
+/* Store values so that no kernel of one result is too large. */
+void kiln__cut_large(kiln__build *b);
+
 /* ---- rows.c --- */
 void kiln__find_rows(kiln__build *b);
 

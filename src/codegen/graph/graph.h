@@ -10,6 +10,7 @@
  * plan.c      what is stored, levels, kernels
  * rows.c      which reductions and loops become one row program
  * states.c    what reductions of one pass accumulate, and which share it
+ * size.c      how large kernels may become
  * snippet.c   the user's kernels inside of others
  * values.c    where values are; parameters as views of them
  * text.c      definitions of the kernels; text_reduce.c, text_rows.c those of their kinds

@@ -29,9 +29,6 @@ enum {
     SPREAD_WEIGHT = 10,      /* what is dear enough to be stored before it is spread ... */
     SPREAD_ELEMENTS = 1 << 16, /* ... over this many more elements */
     AGAIN_WEIGHT = 60,       /* too dear to be computed again by a reduction */
-    NODES_MAX = 160,         /* operations of one kernel, beyond which it is cut */
-    LEAVES_MAX = 28,
-    ROOTS_MAX = 12,          /* results of one loop, or reductions of one pass */
     STATES_MAX = 6           /* what a pass accumulates */
 };
 
@@ -158,50 +155,6 @@ static void store_spread(kiln__build *b)
     }
 }
 
-/* How large the kernel of a root would be. */
-typedef struct measure {
-    int nodes, leaves;
-} measure;
-
-static void measure_below(kiln__build *b, uint32_t id, bool *seen, measure *m, bool root)
-{
-    const kiln__low *n = &b->lows[id];
-    if (seen[id])
-        return;
-    seen[id] = true;
-    if (n->kind == KILN__LOW_CONST || n->kind == KILN__LOW_IOTA)
-        return;
-    if (n->kind == KILN__LOW_LENS || (kiln__low_computed(n) && (root || !n->stored))) {
-        m->nodes += n->kind != KILN__LOW_LENS;
-        m->nodes += n->kind == KILN__LOW_SNIPPET ? (int)n->custom->def->word_count : 0;
-        for (uint32_t k = 0; k < n->operand_count; k++)
-            measure_below(b, n->operand[k], seen, m, false);
-        return;
-    }
-    m->leaves++;
-}
-
-static measure measure_of(kiln__build *b, uint32_t id)
-{
-    measure m = {0, 0};
-    measure_below(b, id, kiln__build_seen(b), &m, true);
-    return m;
-}
-
-/* Cut what is too large: store the first value, from its leaves up, that is large enough to be worth
- * a kernel. Values are visited operands first, so that each kernel is near the bound. */
-static void store_large(kiln__build *b)
-{
-    for (uint32_t id = 1; id < b->low_count; id++) {
-        kiln__low *n = &b->lows[id];
-        if (!n->needed || !kiln__low_computed(n) || n->stored || n->in_rows ||
-            (!n->loads && !n->reduces) || n->weight < NODES_MAX / 8)
-            continue;
-        const measure m = measure_of(b, id);
-        n->stored = n->cut = m.nodes > NODES_MAX / 2 || m.leaves > LEAVES_MAX / 2;
-    }
-}
-
 /* How often a result of a snippet, or of the same one, is used. */
 static int uses_of(const kiln__build *b, const kiln__low *snippet)
 {
@@ -231,22 +184,6 @@ static void choose_stored(kiln__build *b)
     }
 }
 
-static void choose_more(kiln__build *b)
-{
-    bool large = false;
-    store_spread(b);
-    for (uint32_t id = 1; id < b->low_count && !large; id++) {
-        const kiln__low *n = &b->lows[id];
-        if (!n->needed || !(n->stored || n->kind == KILN__LOW_REDUCE))
-            continue;
-        const uint32_t root = n->kind == KILN__LOW_REDUCE ? kiln__behind(b, n->operand[0]) : id;
-        const measure m = measure_of(b, root);
-        large = m.nodes > NODES_MAX || m.leaves > LEAVES_MAX;
-    }
-    if (large)
-        store_large(b);
-}
-
 /* ---- kernels ----------------------------------------------------------------------------------------- */
 
 static kiln__plan_kernel *new_kernel(kiln__build *b, kiln__step_kind kind, int level, int rank,
@@ -264,26 +201,62 @@ static kiln__plan_kernel *new_kernel(kiln__build *b, kiln__step_kind kind, int l
     return made;
 }
 
-/* Put a stored value into a loop of its level over its shape. */
-static void join_loop(kiln__build *b, uint32_t id, int level)
+/* How many loops of this level hold stored values that `id` uses from their registers, and one of
+ * them. */
+static int continued(kiln__build *b, uint32_t id, int level, bool *seen, kiln__plan_kernel **loop)
+{
+    const kiln__low *n = &b->lows[id];
+    int count = 0;
+    for (uint32_t k = 0; kiln__low_computed(n) && k < n->operand_count; k++) {
+        const kiln__low *o = &b->lows[n->operand[k]];
+        if (seen[n->operand[k]])
+            continue;
+        seen[n->operand[k]] = true;
+        if (!o->stored)
+            count += continued(b, n->operand[k], level, seen, loop);
+        else if (o->level == level && !o->epilogue && !o->cut && o->rows == NULL &&
+                 o->kernel != *loop) {
+            *loop = o->kernel;
+            count++;
+        }
+    }
+    return count;
+}
+
+static bool takes(kiln__build *b, const kiln__plan_kernel *k, uint32_t id, int level)
+{
+    const kiln__low *n = &b->lows[id];
+    return k->kind == KILN__STEP_LOOP && k->level == level && k->root_count < KILN__ROOTS_MAX &&
+           kiln__same_shape(k->rank, k->shape, n->rank, n->shape) && kiln__kernel_fits(b, k, id);
+}
+
+/* Put a stored value into a loop of its level over its shape. Where the loop that it continues is
+ * full, that is the next level, which reads what the loop has stored. */
+static int join_loop(kiln__build *b, uint32_t id, int level)
 {
     kiln__low *n = &b->lows[id];
-    kiln__plan_kernel *k = b->kernels;
-    while (k != NULL && !(k->kind == KILN__STEP_LOOP && k->level == level &&
-                          k->root_count < ROOTS_MAX &&
-                          kiln__same_shape(k->rank, k->shape, n->rank, n->shape)))
-        k = k->next;
+    kiln__plan_kernel *k = NULL;
+    int loops;
+    while ((loops = continued(b, id, level, kiln__build_seen(b), &k)) > 0 &&
+           (loops > 1 || !takes(b, k, id, level))) {
+        level++;
+        k = NULL;
+    }
+    if (loops == 0)
+        for (k = b->kernels; k != NULL && !takes(b, k, id, level);)
+            k = k->next;
     if (k == NULL)
         k = new_kernel(b, KILN__STEP_LOOP, level, n->rank, n->shape);
     kiln__plan_list(b, &k->roots, &k->root_count, &k->root_room, id);
     n->kernel = k;
+    return level;
 }
 
 /* Whether a pass takes one more reduction. */
 static bool joins_pass(kiln__build *b, const kiln__plan_kernel *k, uint32_t id)
 {
-    uint32_t ids[ROOTS_MAX + 1];
-    if (k->member_count >= ROOTS_MAX)
+    uint32_t ids[KILN__ROOTS_MAX + 1];
+    if (k->member_count >= KILN__ROOTS_MAX)
         return false;
     memcpy(ids, k->members, k->member_count * sizeof *ids);
     ids[k->member_count] = id;
@@ -298,7 +271,7 @@ static void join_reduction(kiln__build *b, uint32_t id, int level)
            !(k->kind == KILN__STEP_REDUCE && k->level == level &&
              kiln__same_shape(k->rank, k->shape, n->space_rank, n->space) &&
              memcmp(k->reduced, n->reduced, (size_t)k->rank * sizeof *k->reduced) == 0 &&
-             joins_pass(b, k, id)))
+             joins_pass(b, k, id) && kiln__kernel_fits(b, k, id)))
         k = k->next;
     if (k == NULL) {
         k = new_kernel(b, KILN__STEP_REDUCE, level, n->space_rank, n->space);
@@ -553,7 +526,8 @@ static int level_of_stored(kiln__build *b, uint32_t id)
 {
     kiln__low *n = &b->lows[id];
     kiln__plan_kernel *kernel = n->c_order ? NULL : last_reduction(b, id, true, kiln__build_seen(b));
-    if (kernel != NULL && kernel->root_count < ROOTS_MAX &&
+    if (kernel != NULL && kernel->root_count < KILN__ROOTS_MAX &&
+        kiln__kernel_fits(b, kernel, id) &&
         finishes(b, id, kernel, true, kiln__build_alloc(b, b->low_count * sizeof(finish))) ==
             FINISH_RESULT) {
         n->epilogue = true;
@@ -561,9 +535,7 @@ static int level_of_stored(kiln__build *b, uint32_t id)
         kiln__plan_list(b, &kernel->roots, &kernel->root_count, &kernel->root_room, id);
         return kernel->level;
     }
-    const int level = ready_operands(b, id, CONTEXT_SAME);
-    join_loop(b, id, level);
-    return level;
+    return join_loop(b, id, ready_operands(b, id, CONTEXT_SAME));
 }
 
 static int level_of_rows(kiln__build *b, kiln__row_family *family);
@@ -700,14 +672,14 @@ static kiln__plan_kernel *later_kernel(kiln__build *b, const kiln__plan_kernel *
     for (kiln__plan_kernel *k = b->kernels; k != NULL; k = k->next) {
         uint64_t theirs = 0;
         if ((k->kind != KILN__STEP_LOOP && k->kind != KILN__STEP_ROW) || k->level <= from->level ||
-            k->root_count == 0 || k->root_count >= ROOTS_MAX ||
+            k->root_count == 0 || k->root_count >= KILN__ROOTS_MAX ||
             (k->kind == KILN__STEP_ROW && positions) ||
             !kiln__same_shape(k->rank, k->shape, from->rank, from->shape))
             continue;
         bool *seen = kiln__build_seen(b);
         for (size_t r = 0; r < k->root_count; r++)
             theirs |= inputs_below(b, k->roots[r], seen);
-        if ((theirs & inputs) != 0)
+        if ((theirs & inputs) != 0 && kiln__kernel_fits(b, k, root))
             return k;
     }
     return NULL;
@@ -776,7 +748,8 @@ void kiln__plan_program(kiln__build *b)
     choose_stored(b);
     kiln__find_rows(b);
     mark_row_uses(b);
-    choose_more(b);
+    store_spread(b);
+    kiln__cut_large(b);
     gather_facts(b); /* weights stop at what is stored */
     for (uint32_t id = 1; id < b->low_count; id++) {
         const kiln__low *n = &b->lows[id];

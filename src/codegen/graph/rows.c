@@ -290,6 +290,18 @@ static bool worth_it(const family *f, const met *sum)
     return !turned && rows >= (t->backend == KILN_BACKEND_CUDA ? FEW_ROWS_CUDA : FEW_ROWS_CPU);
 }
 
+static bool fits_kernel(family *f)
+{
+    kiln__plan_kernel all = {.kind = KILN__STEP_ROW};
+    for (int m = 0; m < f->count; m++)
+        if (f->taken[m])
+            kiln__plan_list(f->b, &all.members, &all.member_count, &all.member_room, f->members[m]);
+    for (uint32_t id = 1; id < f->b->low_count; id++)
+        if (f->root[id])
+            kiln__plan_list(f->b, &all.roots, &all.root_count, &all.root_room, id);
+    return all.root_count <= KILN__ROOTS_MAX && kiln__kernel_fits(f->b, &all, 0);
+}
+
 /* Look at everything that would be the family's; false when it cannot be one. */
 static bool check(family *f)
 {
@@ -319,7 +331,7 @@ static bool check(family *f)
         if (one.element_bytes > sum.element_bytes)
             sum = one;
     }
-    return worth_it(f, &sum);
+    return worth_it(f, &sum) && fits_kernel(f);
 }
 
 /* ---- what follows from results alone ---------------------------------------------------------------------- */
