@@ -212,11 +212,21 @@ static kiln_status reduce(kiln__parser *p, const call *c, int op, kiln__parsed *
 
 /* ---- other functions ------------------------------------------------------------------------- */
 
-static kiln_status call_transpose(kiln__parser *p, const call *c, kiln__parsed *out)
+/* A function of an array that is no operation: how it is read, and what it records. */
+typedef struct special {
+    const char *name;
+    kiln_status (*read)(kiln__parser *p, const call *c, const struct special *s, kiln__parsed *out);
+    kiln_node (*by_axis)(kiln_node x, int axis, const char *file, int line);
+    kiln_node (*by_shape)(kiln_node x, int rank, const int64_t *shape, const char *file, int line);
+} special;
+
+static kiln_status call_transpose(kiln__parser *p, const call *c, const special *s,
+                                  kiln__parsed *out)
 {
     int64_t given[KILN_RANK_MAX];
     kiln_axes axes = {0};
     kiln_status status = KILN_OK;
+    (void)s;
     if (c->count > 1)
         status = read_integers(p, c, 1, given, &axes.count);
     for (int k = 0; k < axes.count && status == KILN_OK; k++)
@@ -228,7 +238,7 @@ static kiln_status call_transpose(kiln__parser *p, const call *c, kiln__parsed *
     return status;
 }
 
-static kiln_status call_shape(kiln__parser *p, const call *c, bool broadcast, kiln__parsed *out)
+static kiln_status call_shape(kiln__parser *p, const call *c, const special *s, kiln__parsed *out)
 {
     int64_t shape[KILN_RANK_MAX];
     int rank = 0;
@@ -236,62 +246,35 @@ static kiln_status call_shape(kiln__parser *p, const call *c, bool broadcast, ki
         return fail_call(p, c, KILN_ERR_ARGUMENT_COUNT, "needs a shape");
     kiln_status status = read_integers(p, c, 1, shape, &rank);
     if (status == KILN_OK)
-        kiln__set_node(
-            out, broadcast ? kiln_node_broadcast_to(c->arg[0].node, rank, shape, KILN__PLACE(c->at))
-                           : kiln_node_reshape(c->arg[0].node, rank, shape, KILN__PLACE(c->at)));
+        kiln__set_node(out, s->by_shape(c->arg[0].node, rank, shape, KILN__PLACE(c->at)));
     return status;
 }
 
-static kiln_status call_reshape(kiln__parser *p, const call *c, kiln__parsed *out)
-{
-    return call_shape(p, c, false, out);
-}
-
-static kiln_status call_broadcast_to(kiln__parser *p, const call *c, kiln__parsed *out)
-{
-    return call_shape(p, c, true, out);
-}
-
-static kiln_status call_ravel(kiln__parser *p, const call *c, kiln__parsed *out)
+static kiln_status call_ravel(kiln__parser *p, const call *c, const special *s, kiln__parsed *out)
 {
     const int64_t all = -1;
     kiln_status status = need_count(p, c, 1, 1);
     if (status == KILN_OK)
-        kiln__set_node(out, kiln_node_reshape(c->arg[0].node, 1, &all, KILN__PLACE(c->at)));
+        kiln__set_node(out, s->by_shape(c->arg[0].node, 1, &all, KILN__PLACE(c->at)));
     return status;
 }
 
-static kiln_status call_axis(kiln__parser *p, const call *c, kiln__parsed *out,
-                             kiln_node (*function)(kiln_node, int, const char *, int))
+static kiln_status call_axis(kiln__parser *p, const call *c, const special *s, kiln__parsed *out)
 {
     int axis = 0;
     kiln_status status = need_count(p, c, 1, 2);
     if (status == KILN_OK)
         status = read_axis(p, c, 1, &axis);
     if (status == KILN_OK)
-        kiln__set_node(out, function(c->arg[0].node, axis, KILN__PLACE(c->at)));
+        kiln__set_node(out, s->by_axis(c->arg[0].node, axis, KILN__PLACE(c->at)));
     return status;
 }
 
-static kiln_status call_flip(kiln__parser *p, const call *c, kiln__parsed *out)
-{
-    return call_axis(p, c, out, kiln_node_flip);
-}
-
-static kiln_status call_expand_dims(kiln__parser *p, const call *c, kiln__parsed *out)
-{
-    return call_axis(p, c, out, kiln_node_newaxis);
-}
-
-static kiln_status call_index(kiln__parser *p, const call *c, kiln__parsed *out)
-{
-    return call_axis(p, c, out, kiln_node_index);
-}
-
-static kiln_status call_cast(kiln__parser *p, const call *c, kiln__parsed *out)
+static kiln_status call_cast(kiln__parser *p, const call *c, const special *s, kiln__parsed *out)
 {
     const kiln__parsed *dtype = c->count > 1 ? &c->arg[1] : &c->dtype;
     kiln_status status = need_count(p, c, 1, 2);
+    (void)s;
     if (status == KILN_OK && (dtype->width == 0 || dtype->kind != KILN__PARSED_DTYPE))
         status = fail_call(p, c, KILN_ERR_ARGUMENT, "needs a dtype, as float32 is");
     if (status == KILN_OK)
@@ -321,20 +304,16 @@ static kiln_status call_pair(kiln__parser *p, const call *c, const kiln_op op[2]
     return status;
 }
 
-/* Functions of an array that are no operations. */
-static const struct {
-    const char *name;
-    kiln_status (*function)(kiln__parser *p, const call *c, kiln__parsed *out);
-} specials[] = {
-    {"transpose", call_transpose},
-    {"reshape", call_reshape},
-    {"broadcast_to", call_broadcast_to},
-    {"ravel", call_ravel},
-    {"flip", call_flip},
-    {"expand_dims", call_expand_dims},
-    {"index", call_index},
-    {"cast", call_cast},
-    {"astype", call_cast},
+static const special specials[] = {
+    {"transpose", call_transpose, NULL, NULL},
+    {"reshape", call_shape, NULL, kiln_node_reshape},
+    {"broadcast_to", call_shape, NULL, kiln_node_broadcast_to},
+    {"ravel", call_ravel, NULL, kiln_node_reshape},
+    {"flip", call_axis, kiln_node_flip, NULL},
+    {"expand_dims", call_axis, kiln_node_newaxis, NULL},
+    {"index", call_axis, kiln_node_index, NULL},
+    {"cast", call_cast, NULL, NULL},
+    {"astype", call_cast, NULL, NULL},
 };
 
 /* An operation of the table. clip() leaves a bound out by None, as in NumPy. */
@@ -372,7 +351,7 @@ static kiln_status dispatch(kiln__parser *p, call *c, kiln__parsed *out)
         if (!kiln__same_word(c->name, c->bytes, specials[k].name))
             continue;
         kiln_status status = need_array(p, c);
-        return status == KILN_OK ? specials[k].function(p, c, out) : status;
+        return status == KILN_OK ? specials[k].read(p, c, &specials[k], out) : status;
     }
     for (int d = 1; d < KILN_DTYPE_COUNT; d++) { /* float32(x) */
         if (!kiln__same_word(c->name, c->bytes, kiln_dtype_name((kiln_dtype)d)))
