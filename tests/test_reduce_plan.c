@@ -152,10 +152,69 @@ static void test_reduce_plan__an_input_that_stands_still_decides_nothing(void **
     kiln__definition_destroy(def);
 }
 
+/* Blocks that share results: 24 a multiprocessor, which come in waves; 8 for columns of a number,
+ * and 4 for what takes batches, which are resident all at once, so that more would have to wait. */
+static void test_reduce_plan__blocks_that_share_results(void **state)
+{
+    static const struct {
+        const char *map, *reduce, *identity, *type;
+        bool down;           /* columns of a square matrix; else all of it */
+        int64_t least, most; /* blocks; steps of 1024 accesses, and whole tiles, leave some out */
+    } kinds[] = {
+        {"x", "a + b", "0", "float", false, 3000, 24 * UNITS},
+        {"x", "a + b", "0", "float", true, 1000, 8 * UNITS},
+        {"kiln_moments_of<float>(x)", "kiln_moments_merge(a, b)", "kiln_moments_none<float>()",
+         "kiln_moments<float>", false, 500, 4 * UNITS},
+        {"kiln_moments_of<float>(x)", "kiln_moments_merge(a, b)", "kiln_moments_none<float>()",
+         "kiln_moments<float>", true, 500, 4 * UNITS},
+        /* Not known by its text: the least number of splits that makes 24, for 128 tiles. */
+        {"(kiln_moments_of<float>(x))", "kiln_moments_merge(a, b)", "kiln_moments_none<float>()",
+         "kiln_moments<float>", true, 24 * UNITS, 24 * UNITS + 127},
+    };
+    static kiln__plan plan;
+    static const int64_t shape[] = {16384, 16384}, rows[] = {65536, 4}, still[] = {0, 0};
+    static const int64_t one[] = {1, 1}, row[] = {1, 16384}, along[] = {0, 4};
+    const kiln_dtype dtypes[] = {KILN_FLOAT32, KILN_FLOAT32};
+
+    (void)state;
+    for (size_t k = 0; k < KILN_COUNT_OF(kinds); k++) {
+        const kiln__definition_request request = {
+            .in = "T x",
+            .out = "T y",
+            .snippet = {[KILN__SNIPPET_MAP] = kinds[k].map,
+                        [KILN__SNIPPET_REDUCE] = kinds[k].reduce,
+                        [KILN__SNIPPET_POST] = "y = 0",
+                        [KILN__SNIPPET_IDENTITY] = kinds[k].identity,
+                        [KILN__SNIPPET_REDUCE_TYPE] = kinds[k].type},
+            .reduction = true};
+        const bool reduced[] = {true, !kinds[k].down};
+        kiln__operand o[2] = {{.is_array = true, .itemsize = 4, .rank = 2, .address = 512}};
+        kiln__definition *def = NULL;
+
+        assert_int_equal(kiln__definition_create(&request, &def, NULL), KILN_OK);
+        o[1] = o[0];
+        o[0].shape = shape;
+        o[0].strides = rows;
+        o[1].written = true;
+        o[1].shape = kinds[k].down ? row : one;
+        o[1].strides = kinds[k].down ? along : still;
+        kiln__reduce_plan_make(def, KILN_BACKEND_CUDA, UNITS, dtypes, o, 2, shape, reduced, false,
+                               &plan);
+        if (plan.grid < kinds[k].least || plan.grid > kinds[k].most)
+            fail_msg("%s, %s: %lld blocks", kinds[k].map, kinds[k].down ? "columns" : "all",
+                     (long long)plan.grid);
+        /* Teams of any size have a ticket each, and tiles one. */
+        if (kinds[k].down)
+            assert_true(plan.ticket_count >= 128 + plan.grid);
+        kiln__definition_destroy(def);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reduce_plan__classes),
-        cmocka_unit_test(test_reduce_plan__an_input_that_stands_still_decides_nothing)};
+        cmocka_unit_test(test_reduce_plan__an_input_that_stands_still_decides_nothing),
+        cmocka_unit_test(test_reduce_plan__blocks_that_share_results)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
