@@ -31,6 +31,7 @@ enum {
     RESIDENT_WIDE_PART = 3,  /* the same for accumulators of 8 bytes */
     RESIDENT_UNKNOWN = 4,    /* blocks to ask for where registers decide how many fit */
     ASIDE_BYTES = 1 << 15,   /* of inputs that a block of a split row has in shared memory */
+    ASIDE_ELEMENTS = 32,     /* a thread's: larger tiles leave multiprocessors without work */
     BLOCKS_PER_UNIT = 8,     /* 256-thread blocks that fill a multiprocessor */
     ROW_ACCESSES_OF_WARP = 512, /* longer sequences take a whole block */
     COLUMN_BLOCKS_PER_UNIT = 4, /* fewer blocks of columns than that: split */
@@ -165,10 +166,17 @@ static void split_rows(kiln__plan *plan, const kiln__walk *seq, int units, int64
 {
     kiln__variant *v = &plan->variant;
     const int64_t length = plan->word[KILN__WORD_LENGTH];
-    const int64_t access = (int64_t)v->unroll * v->vec * input_bytes(seq);
+    const int64_t access = v->vec * input_bytes(seq);
+    const int64_t unroll = least(least(THREAD_BYTES / access, ASIDE_ELEMENTS / v->vec), UNROLL_MAX);
     int64_t block = v->block;
 
-    while (block > WARP_THREADS && block * access > ASIDE_BYTES)
+    /* Only inputs are held from phase to phase, not running values: they may be more, and wider
+     * values need no more registers than narrow ones. */
+    if (part <= 8)
+        v->segments = (uint8_t)choose_resident(4);
+    if (unroll > v->unroll && length > block * unroll)
+        v->unroll = (uint8_t)kiln__tuned("KILN_TUNE_SCAN_UNROLL", (int)unroll);
+    while (block > WARP_THREADS && block * v->unroll * access > ASIDE_BYTES)
         block /= 2;
     v->split = 1;
     v->block = v->group = (uint16_t)block;

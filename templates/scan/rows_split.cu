@@ -25,7 +25,9 @@
 //# number.
 //% insert scan/shuffle.cu
 //% insert scan/publish.cu
-extern "C" __global__ void __launch_bounds__(${block}, ${segments})
+//# Only here does the compiler know how large a user's type is: small ones leave room for others.
+static constexpr int kiln__blocks = ${segments} > 1 ? ${segments} : sizeof(kiln__part) <= 8 ? 3 : 1;
+extern "C" __global__ void __launch_bounds__(${block}, kiln__blocks)
 ${entry}(const __grid_constant__ kiln__args kiln__a)
 {
     constexpr int kiln__G = ${block}, kiln__U = ${unroll}, kiln__V = ${vec}, kiln__W = 32;
@@ -59,18 +61,17 @@ ${entry}(const __grid_constant__ kiln__args kiln__a)
 //% insert scan/rows_carrier.cu
         return;
     }
-    auto kiln__fetch_tile = [&](const ${index} kiln__n) {
-        const ${index} kiln__sequence = kiln__a.by_splits.quotient(kiln__n);
-        kiln__fetch(kiln__find(kiln__sequence), (kiln__n - kiln__sequence * kiln__tiles) * (kiln__G * kiln__U));
-    };
     if (kiln__taken >= kiln__total)
         return;
-    kiln__fetch_tile(kiln__taken);
 
     int kiln__slot = 0, kiln__slot_before = 2;
     for (;;) {
         const bool kiln__more = kiln__taken < kiln__total;
         if (kiln__more) {
+            const ${index} kiln__sequence = kiln__a.by_splits.quotient(kiln__taken);
+            const ${index} kiln__begin = (kiln__taken - kiln__sequence * kiln__tiles) * (kiln__G * kiln__U);
+            const ${index} kiln__start = kiln__of_thread(kiln__begin);
+            kiln__fetch(kiln__find(kiln__sequence), kiln__begin);
 //% insert scan/rows_tell.cu
         }
         if (kiln__held >= 0) {
@@ -91,8 +92,6 @@ ${entry}(const __grid_constant__ kiln__args kiln__a)
         }
         kiln__held = kiln__taken;
         kiln__taken = kiln__tickets[kiln__slot];
-        if (kiln__taken < kiln__total)
-            kiln__fetch_tile(kiln__taken);
         kiln__slot_before = kiln__slot;
         kiln__slot = kiln__slot == 2 ? 0 : kiln__slot + 1;
     }

@@ -3,8 +3,6 @@
             int kiln__coming;
             if (threadIdx.x == 0)
                 kiln__coming = kiln__ask(kiln__a.tickets);
-            const ${index} kiln__sequence = kiln__a.by_splits.quotient(kiln__taken);
-            const ${index} kiln__start = kiln__of_thread((kiln__taken - kiln__sequence * kiln__tiles) * (kiln__G * kiln__U));
 //% insert scan/rows_total.cu
             if (kiln__lane == 31)
                 kiln__warps[kiln__warp] = kiln__sum;

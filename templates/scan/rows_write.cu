@@ -1,7 +1,11 @@
 //# Phase 4: over the thread's runs, from what stands before each, and store. A tile that was put
 //# aside comes back from there and is summed on the way.
         const bool kiln__whole = kiln__all_fits(kiln__begin);
+//% if split
+        #pragma unroll 2
+//% else
         #pragma unroll
+//% end
         for (int kiln__u = 0; kiln__u < kiln__U; kiln__u++) {
             const ${index} kiln__j = kiln__start + kiln__u * kiln__W;
 //% for p in inputs
