@@ -26,7 +26,7 @@ static void begin(test_env *t, many *m, size_t inputs, int rank, const int64_t *
     m->g = graph_begin(t);
     m->inputs = inputs;
     for (size_t k = 0; k < inputs; k++) {
-        char name[16];
+        char name[24];
         snprintf(name, sizeof name, "x%zu", k);
         m->in[k] = kiln_graph_input(m->g, name);
         for (size_t e = 0; e < N; e++)
@@ -38,7 +38,7 @@ static void begin(test_env *t, many *m, size_t inputs, int rank, const int64_t *
 
 static void output(many *m, kiln_node node)
 {
-    char name[16];
+    char name[24];
     snprintf(name, sizeof name, "z%zu", m->outputs++);
     kiln_graph_output(m->g, name, node);
 }

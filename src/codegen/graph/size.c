@@ -21,10 +21,10 @@ enum {
     NODES_MAX = 160,         /* operations of one result */
     LEAVES_MAX = 28,         /* arrays that it reads */
     KERNEL_NODES_MAX = 320,  /* of all results of a kernel */
-    KERNEL_LEAVES_MAX = 44
+    KERNEL_LEAVES_MAX = 40
 };
 
-_Static_assert(KERNEL_LEAVES_MAX + 2 * KILN__ROOTS_MAX <= KILN_PARAM_MAX + 4,
+_Static_assert(KERNEL_LEAVES_MAX + 2 * KILN__ROOTS_MAX <= KILN_PARAM_MAX,
                "arrays, reductions and results of a kernel fit into its parameters");
 
 /* Counted until it is more than is of interest. */
