@@ -337,23 +337,26 @@ static void test_elementwise_large__shifted_views_know_their_place(void **state)
 {
     test_env *t = *state;
     const int64_t whole[] = {2051, 2057}, shape[] = {2050, 2055};
-    kiln_elementwise *op = define(t, "T x, T y", "T z", "z = x + y + T(i % 61)");
+    kiln_elementwise *op = define(t, "T x, T y, T a", "T z", "z = x + y - a + T(i % 61)");
     kiln_array *all = floats(t, 2, whole, value_x), *z = NULL;
     kiln_array *x = shifted(t, all, shape[0], shape[1], 0, 1);
     kiln_array *y = shifted(t, all, shape[0], shape[1], 1, 2);
+    kiln_array *a = shifted(t, all, shape[0], shape[1], 1, 1);
 
     OK(t, kiln_array_empty(t->ctx, KILN_FLOAT32, 2, shape, &z, &t->err));
-    OK(t, kiln_call(op, &t->err, x, y, z));
+    OK(t, kiln_call(op, &t->err, x, y, a, z));
     float *got = fetch(t, z);
     for (int64_t k = 0; k < shape[0] * shape[1]; k++) {
         const int64_t at = k / shape[1] * whole[1] + k % shape[1];
-        const int want = value_x(at + 1) + value_x(at + whole[1] + 2) + (int)(k % 61);
+        const int want = value_x(at + 1) + value_x(at + whole[1] + 2) - value_x(at + whole[1] + 1) +
+                         (int)(k % 61);
         CHECK((int)got[k] == want, "(%lld, %lld)", (long long)(k / shape[1]), (long long)(k % shape[1]));
     }
     free(got);
     kiln_array_release(all);
     kiln_array_release(x);
     kiln_array_release(y);
+    kiln_array_release(a);
     kiln_array_release(z);
     kiln_elementwise_destroy(op);
 }

@@ -145,22 +145,23 @@ static void test_plan__sizes_do_not_make_variants(void **state)
     kiln__definition_destroy(def);
 }
 
-/* Rows that only single elements align are walked in bands of 8 where they are long and many; vectors,
- * short rows, few rows and small arrays are not. */
+/* Rows of several inputs that only single elements align are walked in bands of 8 where they are long
+ * and many; vectors, short rows, few rows, small arrays and two inputs are not. */
 static void test_plan__misaligned_rows_go_in_bands(void **state)
 {
     static const struct {
         int64_t shape[2], pitch; /* pitch of x: elements between rows */
         bool banded;
-        int64_t across, down; /* tiles of 3 x 128 elements, begun up to a line early; bands */
+        int64_t across, down, inputs; /* tiles of 3 x 128 elements, begun up to a line early; bands */
     } rows[] = {
-        {{2048, 2050}, 2051, true, 6, 256}, {{2049, 2304}, 2561, true, 7, 257},
-        {{2048, 2048}, 2052, false, 0, 0},  {{20480, 255}, 257, false, 0, 0},
-        {{4, 2000001}, 2000003, false, 0, 0}, {{512, 513}, 515, false, 0, 0},
+        {{2048, 2050}, 2051, true, 6, 256, 3}, {{2049, 2304}, 2561, true, 7, 257, 3},
+        {{2048, 2048}, 2052, false, 0, 0, 3},  {{20480, 255}, 257, false, 0, 0, 3},
+        {{4, 2000001}, 2000003, false, 0, 0, 3}, {{512, 513}, 515, false, 0, 0, 3},
+        {{2048, 2050}, 2051, false, 0, 0, 2},
     };
     const kiln__definition_request request = {
-        .in = "T x", .out = "T z", .snippet = {[KILN__SNIPPET_OP] = "z = x"}};
-    const kiln_dtype dtypes[] = {KILN_FLOAT32, KILN_FLOAT32};
+        .in = "T x, T y, T a", .out = "T z", .snippet = {[KILN__SNIPPET_OP] = "z = x + y + a"}};
+    const kiln_dtype dtypes[] = {KILN_FLOAT32, KILN_FLOAT32, KILN_FLOAT32, KILN_FLOAT32};
     static kiln__plan plan;
     kiln__definition *def = NULL;
 
@@ -168,11 +169,12 @@ static void test_plan__misaligned_rows_go_in_bands(void **state)
     assert_int_equal(kiln__definition_create(&request, &def, NULL), KILN_OK);
     for (size_t r = 0; r < KILN_COUNT_OF(rows); r++) {
         const int64_t x[] = {4 * rows[r].pitch, 4}, z[] = {4 * rows[r].shape[1], 4};
-        const kiln__operand o[2] = {
-            {.is_array = true, .itemsize = 4, .rank = 2, .shape = rows[r].shape, .strides = x,
-             .address = 4096},
-            {.is_array = true, .itemsize = 4, .rank = 2, .shape = rows[r].shape, .strides = z,
-             .address = 4096, .written = true}};
+        const int64_t none[] = {0, 0}; /* a third input that is one element for all */
+        kiln__operand o[4];
+        for (int p = 0; p < 4; p++)
+            o[p] = (kiln__operand){.is_array = true, .itemsize = 4, .rank = 2, .shape = rows[r].shape,
+                                   .strides = p == 3 ? z : p < rows[r].inputs ? x : none,
+                                   .address = 4096, .written = p == 3};
         kiln__plan_make(def, KILN_BACKEND_CUDA, dtypes, o, 2, rows[r].shape, &plan);
         assert_int_equal(plan.variant.layout, KILN__LAYOUT_INNER);
         assert_int_equal(plan.variant.tile != 0, rows[r].banded);

@@ -32,6 +32,10 @@ enum { TILE_LARGE = 64, TILE_SMALL = 32, TILE_EXTENT_MIN = 16, TILE_SHARED_MAX =
  * does elsewhere: tiles as wide as a power of two are 6 % slower; see docs/design.md. */
 enum { BAND_ROWS = 8, BAND_GROUP = 128, BAND_ELEMENTS_MIN = 1 << 22, LINE_BYTES = 128 };
 
+/* Bands pay off where rows are read several times, as by a stencil's views: one or two misaligned
+ * inputs are up to 6 % slower by them. */
+enum { BAND_INPUTS_MIN = 3 };
+
 /* Fewest elements that a CPU thread should be woken for; the side of a CPU tile, which is smaller
  * where its buffers would leave a core's nearest caches. */
 enum { CPU_TASK_ELEMENTS = 16384, CPU_TILE = 64, CPU_TILE_MIN = 16, CPU_TILE_BYTES = 40 * 1024 };
@@ -170,17 +174,21 @@ static int choose_unroll(const kiln__walk *w, const kiln__variant *v)
     return unroll < 1 ? 1 : unroll > UNROLL_MAX ? UNROLL_MAX : unroll;
 }
 
-/* Whether rows are walked in bands: where accesses are narrow, the address of each costs more than
- * the snippet, and views of one array, shifted by a row or an element, are what misaligns rows. */
+/* Whether rows are walked in bands: where accesses are narrow, their addresses cost more than the
+ * snippet, and views of one array, shifted by a row or an element, are what misaligns many inputs. */
 static void choose_bands(const kiln__walk *w, kiln__variant *v, int64_t size)
 {
     const int last = w->rank - 1;
     const int64_t group = kiln__tuned("KILN_TUNE_BAND_GROUP", BAND_GROUP);
     const int64_t rows = kiln__tuned("KILN_TUNE_BAND_ROWS", BAND_ROWS);
     const int64_t accesses = w->shape[last] / v->vec;
+    int inputs = 0;
 
+    for (int k = 0; k < w->count; k++)
+        inputs += k != w->index && !w->written[k] && w->rank > 1 && w->stride[k][last - 1] != 0 &&
+                  v->access[w->param[k]] == KILN__ACCESS_VECTOR;
     if (v->layout != KILN__LAYOUT_INNER || v->backend == KILN_BACKEND_CPU || v->unroll == 1 ||
-        size < BAND_ELEMENTS_MIN || accesses < group * v->unroll || accesses > INT32_MAX / 2 ||
+        inputs < BAND_INPUTS_MIN || size < BAND_ELEMENTS_MIN || accesses < group * v->unroll || accesses > INT32_MAX / 2 ||
         w->shape[last - 1] < rows || rows == 0)
         return;
     v->tile = (uint8_t)rows;
