@@ -27,8 +27,8 @@ enum { BLOCK_THREADS = 256 };
 /* A transpose pays off when both of its axes fill most of a tile. */
 enum { TILE_LARGE = 64, TILE_SMALL = 32, TILE_EXTENT_MIN = 16, TILE_SHARED_MAX = 40 * 1024 };
 
-/* Bands of rows (cuda/band.cu): rows of one, threads that stand side by side, and the fewest elements
- * that make enough of them for every multiprocessor. A thread takes a quarter less of a row than it
+/* Bands of rows (cuda/band.cu): rows of one, threads that stand side by side, and the fewest
+ * elements that make enough of them for every multiprocessor. A thread takes a quarter less of a row than it
  * does elsewhere: tiles as wide as a power of two are 6 % slower; see docs/design.md. */
 enum { BAND_ROWS = 8, BAND_GROUP = 128, BAND_ELEMENTS_MIN = 1 << 22, LINE_BYTES = 128 };
 
@@ -175,7 +175,7 @@ static int choose_unroll(const kiln__walk *w, const kiln__variant *v)
 }
 
 /* Whether rows are walked in bands: where accesses are narrow, their addresses cost more than the
- * snippet, and views of one array, shifted by a row or an element, are what misaligns many inputs. */
+ * snippet, and views of one array, shifted by a row or element, are what misaligns many inputs. */
 static void choose_bands(const kiln__walk *w, kiln__variant *v, int64_t size)
 {
     const int last = w->rank - 1;
@@ -188,8 +188,8 @@ static void choose_bands(const kiln__walk *w, kiln__variant *v, int64_t size)
         inputs += k != w->index && !w->written[k] && w->rank > 1 && w->stride[k][last - 1] != 0 &&
                   v->access[w->param[k]] == KILN__ACCESS_VECTOR;
     if (v->layout != KILN__LAYOUT_INNER || v->backend == KILN_BACKEND_CPU || v->unroll == 1 ||
-        inputs < BAND_INPUTS_MIN || size < BAND_ELEMENTS_MIN || accesses < group * v->unroll || accesses > INT32_MAX / 2 ||
-        w->shape[last - 1] < rows || rows == 0)
+        inputs < BAND_INPUTS_MIN || size < BAND_ELEMENTS_MIN || accesses < group * v->unroll ||
+        accesses > INT32_MAX / 2 || w->shape[last - 1] < rows || rows == 0)
         return;
     v->tile = (uint8_t)rows;
     v->group = (uint16_t)group;
