@@ -3,13 +3,21 @@
 //# unit: one output; when split, one of `splits` chunks of an output's elements, of which the last
 //#       to be done combines all parts in their fixed order
 //# The inner loop keeps `lanes` accumulators side by side, which is the form that compilers turn
-//# into vectors without being allowed to reorder sums.
+//# into vectors without being allowed to reorder sums. An accumulator takes 8 elements one after
+//# another; what 2^k such blocks gave waits in level k for the next 2^k, and stretches longer than a
+//# leaf of 32 blocks (16 batches) are halved. So all is combined pairwise, and rounding errors of a
+//# sum grow with the logarithm of its length, as those of NumPy's do.
 extern "C" __attribute__((visibility("default"))) void ${entry}(const kiln__args *kiln__in, long long kiln__first_unit, long long kiln__last_unit)
 {
     const kiln__args kiln__a = *kiln__in;
     constexpr int kiln__L = ${lanes};
 //% insert reduce/environment.cpp
-    // Elements [kiln__begin, kiln__end) of output kiln__output.
+//% if batched
+    constexpr long long kiln__leaf = 16 * kiln_batch_row;
+//% else
+    constexpr long long kiln__leaf = 256 * kiln__L, kiln__block = kiln__L > 1 ? 8 * kiln__L : kiln__leaf;
+//% end
+    // Elements [kiln__begin, kiln__end) of output kiln__output, at most a leaf of them.
     auto kiln__span = [&](const long long kiln__output, const long long kiln__begin, const long long kiln__end) -> kiln__part {
         long long kiln__rest = kiln__output;
 //% for a in keep_inward
@@ -28,10 +36,19 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const kiln__args
         kiln__part kiln__acc[kiln__L];
         for (int kiln__l = 0; kiln__l < kiln__L; kiln__l++)
             kiln__acc[kiln__l] = kiln__empty();
+//% if !batched
+        kiln__part kiln__level[kiln__L > 1 ? 6 : 1][kiln__L];
+        long long kiln__room = kiln__block;
+        int kiln__blocks = 0;
+//% end
         for (long long kiln__j = kiln__begin; kiln__j < kiln__end;) {
 //% insert reduce/locate.cpp
             const long long kiln__left = kiln__a.shape_${last} - kiln__at_${last};
-            const long long kiln__run = kiln__left < kiln__end - kiln__j ? kiln__left : kiln__end - kiln__j;
+            long long kiln__run = kiln__left < kiln__end - kiln__j ? kiln__left : kiln__end - kiln__j;
+//% if !batched
+            if (kiln__L > 1 && kiln__run > kiln__room)
+                kiln__run = kiln__room;
+//% end
 //% for p in inputs
             const char *const kiln__row_${p.name} = (const char *)kiln__a.ptr_${p.name} + kiln__along_${p.name}
 //% for a in keep_axes
@@ -81,28 +98,56 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const kiln__args
                     , *(${p.const}${p.type} *)(kiln__row_${p.name} + kiln__k * kiln__step_${p.name})
 //% end
                 );
+            kiln__room -= kiln__run;
+            if (kiln__room == 0 && kiln__L > 1) {
+                int kiln__n = 0;
+                for (int kiln__b = kiln__blocks++; kiln__b % 2 != 0; kiln__b /= 2, kiln__n++)
+                    for (int kiln__l = 0; kiln__l < kiln__L; kiln__l++)
+                        kiln__acc[kiln__l] = kiln__merge(kiln__level[kiln__n][kiln__l], kiln__acc[kiln__l]);
+                for (int kiln__l = 0; kiln__l < kiln__L; kiln__l++) {
+                    kiln__level[kiln__n][kiln__l] = kiln__acc[kiln__l];
+                    kiln__acc[kiln__l] = kiln__empty();
+                }
+                kiln__room = kiln__block;
+            }
 //% end
             kiln__j += kiln__run;
         }
+//% if !batched
+        for (int kiln__n = 0; kiln__blocks >> kiln__n != 0; kiln__n++)
+            if ((kiln__blocks >> kiln__n) % 2 != 0)
+                for (int kiln__l = 0; kiln__l < kiln__L; kiln__l++)
+                    kiln__acc[kiln__l] = kiln__merge(kiln__level[kiln__n][kiln__l], kiln__acc[kiln__l]);
+//% end
         for (int kiln__h = kiln__L / 2; kiln__h > 0; kiln__h /= 2)
             for (int kiln__l = 0; kiln__l < kiln__h; kiln__l++)
                 kiln__acc[kiln__l] = kiln__merge(kiln__acc[kiln__l], kiln__acc[kiln__l + kiln__h]);
         return kiln__acc[0];
     };
+    auto kiln__tree = [&](auto &&kiln__again, const long long kiln__output, const long long kiln__begin, const long long kiln__end) -> kiln__part {
+        const long long kiln__leaves = (kiln__end - kiln__begin + kiln__leaf - 1) / kiln__leaf;
+        if (kiln__leaves <= 1)
+            return kiln__span(kiln__output, kiln__begin, kiln__end);
+        const long long kiln__middle = kiln__begin + kiln__leaves / 2 * kiln__leaf;
+        kiln__part kiln__front = kiln__again(kiln__again, kiln__output, kiln__begin, kiln__middle);
+        return kiln__merge(kiln__front, kiln__again(kiln__again, kiln__output, kiln__middle, kiln__end));
+    };
     for (long long kiln__unit = kiln__first_unit; kiln__unit < kiln__last_unit; kiln__unit++) {
 //% if split
         const long long kiln__output = kiln__unit / kiln__a.splits, kiln__split = kiln__unit % kiln__a.splits;
         const long long kiln__stop = (kiln__split + 1) * kiln__a.chunk;
-        kiln__a.parts[kiln__unit] = kiln__span(kiln__output, kiln__split * kiln__a.chunk, kiln__stop < kiln__a.length ? kiln__stop : kiln__a.length);
+        kiln__a.parts[kiln__unit] = kiln__tree(kiln__tree, kiln__output, kiln__split * kiln__a.chunk, kiln__stop < kiln__a.length ? kiln__stop : kiln__a.length);
         if (__atomic_add_fetch(&kiln__a.tickets[kiln__output], 1, __ATOMIC_ACQ_REL) != (int)kiln__a.splits)
             continue;
         kiln__a.tickets[kiln__output] = 0;
-        kiln__part kiln__whole = kiln__a.parts[kiln__output * kiln__a.splits];
-        for (long long kiln__k = 1; kiln__k < kiln__a.splits; kiln__k++)
-            kiln__whole = kiln__merge(kiln__whole, kiln__a.parts[kiln__output * kiln__a.splits + kiln__k]);
-        kiln__finish(kiln__output, kiln__whole);
+        kiln__part *const kiln__parts = kiln__a.parts + kiln__output * kiln__a.splits;
+        for (long long kiln__h = 1; kiln__h < kiln__a.splits; kiln__h *= 2)
+            for (long long kiln__k = 0; kiln__k + kiln__h < kiln__a.splits; kiln__k += 2 * kiln__h)
+                kiln__parts[kiln__k] = kiln__merge(kiln__parts[kiln__k], kiln__parts[kiln__k + kiln__h]);
+        kiln__finish(kiln__output, kiln__parts[0]);
 //% else
-        kiln__finish(kiln__unit, kiln__span(kiln__unit, 0, kiln__a.length));
+        kiln__finish(kiln__unit, kiln__a.length > kiln__leaf ? kiln__tree(kiln__tree, kiln__unit, 0, kiln__a.length)
+                                                             : kiln__span(kiln__unit, 0, kiln__a.length));
 //% end
     }
 }
