@@ -4,20 +4,21 @@
 //#       to be done combines all parts in their fixed order
 //# The inner loop keeps `lanes` accumulators side by side, which is the form that compilers turn
 //# into vectors without being allowed to reorder sums. An accumulator takes 8 elements one after
-//# another; what 2^k such blocks gave waits in level k for the next 2^k, and stretches longer than a
-//# leaf of 32 blocks (16 batches) are halved. So all is combined pairwise, and rounding errors of a
-//# sum grow with the logarithm of its length, as those of NumPy's do.
+//# another; what 2^k such blocks gave waits in level k for the next 2^k. So all is combined pairwise,
+//# and rounding errors of a sum grow with the logarithm of its length, as those of NumPy's do.
 extern "C" __attribute__((visibility("default"))) void ${entry}(const kiln__args *kiln__in, long long kiln__first_unit, long long kiln__last_unit)
 {
     const kiln__args kiln__a = *kiln__in;
     constexpr int kiln__L = ${lanes};
 //% insert reduce/environment.cpp
-//% if batched
-    constexpr long long kiln__leaf = 16 * kiln_batch_row;
-//% else
-    constexpr long long kiln__leaf = 256 * kiln__L, kiln__block = kiln__L > 1 ? 8 * kiln__L : kiln__leaf;
+//% if !batched
+    constexpr long long kiln__block = 8 * kiln__L;
+    union kiln__lanes {
+        kiln__part part[kiln__L];
+        kiln__lanes() {} // most levels are never used
+    };
 //% end
-    // Elements [kiln__begin, kiln__end) of output kiln__output, at most a leaf of them.
+    // Elements [kiln__begin, kiln__end) of output kiln__output.
     auto kiln__span = [&](const long long kiln__output, const long long kiln__begin, const long long kiln__end) -> kiln__part {
         long long kiln__rest = kiln__output;
 //% for a in keep_inward
@@ -37,9 +38,8 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const kiln__args
         for (int kiln__l = 0; kiln__l < kiln__L; kiln__l++)
             kiln__acc[kiln__l] = kiln__empty();
 //% if !batched
-        kiln__part kiln__level[kiln__L > 1 ? 6 : 1][kiln__L];
-        long long kiln__room = kiln__block;
-        int kiln__blocks = 0;
+        kiln__lanes kiln__level[kiln__L > 1 ? 56 : 1];
+        long long kiln__room = kiln__block, kiln__blocks = 0;
 //% end
         for (long long kiln__j = kiln__begin; kiln__j < kiln__end;) {
 //% insert reduce/locate.cpp
@@ -99,13 +99,13 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const kiln__args
 //% end
                 );
             kiln__room -= kiln__run;
-            if (kiln__room == 0 && kiln__L > 1) {
-                int kiln__n = 0;
-                for (int kiln__b = kiln__blocks++; kiln__b % 2 != 0; kiln__b /= 2, kiln__n++)
+            if (kiln__L > 1 && kiln__room == 0) {
+                kiln__lanes *kiln__to = kiln__level;
+                for (long long kiln__b = kiln__blocks++; kiln__b % 2 != 0; kiln__b /= 2, kiln__to++)
                     for (int kiln__l = 0; kiln__l < kiln__L; kiln__l++)
-                        kiln__acc[kiln__l] = kiln__merge(kiln__level[kiln__n][kiln__l], kiln__acc[kiln__l]);
+                        kiln__acc[kiln__l] = kiln__merge(kiln__to->part[kiln__l], kiln__acc[kiln__l]);
                 for (int kiln__l = 0; kiln__l < kiln__L; kiln__l++) {
-                    kiln__level[kiln__n][kiln__l] = kiln__acc[kiln__l];
+                    kiln__to->part[kiln__l] = kiln__acc[kiln__l];
                     kiln__acc[kiln__l] = kiln__empty();
                 }
                 kiln__room = kiln__block;
@@ -117,26 +117,18 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const kiln__args
         for (int kiln__n = 0; kiln__blocks >> kiln__n != 0; kiln__n++)
             if ((kiln__blocks >> kiln__n) % 2 != 0)
                 for (int kiln__l = 0; kiln__l < kiln__L; kiln__l++)
-                    kiln__acc[kiln__l] = kiln__merge(kiln__level[kiln__n][kiln__l], kiln__acc[kiln__l]);
+                    kiln__acc[kiln__l] = kiln__merge(kiln__level[kiln__n].part[kiln__l], kiln__acc[kiln__l]);
 //% end
         for (int kiln__h = kiln__L / 2; kiln__h > 0; kiln__h /= 2)
             for (int kiln__l = 0; kiln__l < kiln__h; kiln__l++)
                 kiln__acc[kiln__l] = kiln__merge(kiln__acc[kiln__l], kiln__acc[kiln__l + kiln__h]);
         return kiln__acc[0];
     };
-    auto kiln__tree = [&](auto &&kiln__again, const long long kiln__output, const long long kiln__begin, const long long kiln__end) -> kiln__part {
-        const long long kiln__leaves = (kiln__end - kiln__begin + kiln__leaf - 1) / kiln__leaf;
-        if (kiln__leaves <= 1)
-            return kiln__span(kiln__output, kiln__begin, kiln__end);
-        const long long kiln__middle = kiln__begin + kiln__leaves / 2 * kiln__leaf;
-        kiln__part kiln__front = kiln__again(kiln__again, kiln__output, kiln__begin, kiln__middle);
-        return kiln__merge(kiln__front, kiln__again(kiln__again, kiln__output, kiln__middle, kiln__end));
-    };
     for (long long kiln__unit = kiln__first_unit; kiln__unit < kiln__last_unit; kiln__unit++) {
 //% if split
         const long long kiln__output = kiln__unit / kiln__a.splits, kiln__split = kiln__unit % kiln__a.splits;
         const long long kiln__stop = (kiln__split + 1) * kiln__a.chunk;
-        kiln__a.parts[kiln__unit] = kiln__tree(kiln__tree, kiln__output, kiln__split * kiln__a.chunk, kiln__stop < kiln__a.length ? kiln__stop : kiln__a.length);
+        kiln__a.parts[kiln__unit] = kiln__span(kiln__output, kiln__split * kiln__a.chunk, kiln__stop < kiln__a.length ? kiln__stop : kiln__a.length);
         if (__atomic_add_fetch(&kiln__a.tickets[kiln__output], 1, __ATOMIC_ACQ_REL) != (int)kiln__a.splits)
             continue;
         kiln__a.tickets[kiln__output] = 0;
@@ -146,8 +138,7 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const kiln__args
                 kiln__parts[kiln__k] = kiln__merge(kiln__parts[kiln__k], kiln__parts[kiln__k + kiln__h]);
         kiln__finish(kiln__output, kiln__parts[0]);
 //% else
-        kiln__finish(kiln__unit, kiln__a.length > kiln__leaf ? kiln__tree(kiln__tree, kiln__unit, 0, kiln__a.length)
-                                                             : kiln__span(kiln__unit, 0, kiln__a.length));
+        kiln__finish(kiln__unit, kiln__span(kiln__unit, 0, kiln__a.length));
 //% end
     }
 }
