@@ -3,7 +3,7 @@
 //# unit: one output; when split, one of `splits` chunks of an output's elements, of which the last
 //#       to be done combines all parts in their fixed order
 //# The inner loop keeps `lanes` accumulators side by side, which is the form that compilers turn
-//# into vectors without being allowed to reorder sums. An accumulator takes 8 elements one after
+//# into vectors without being allowed to reorder sums. An accumulator takes 16 elements one after
 //# another; what 2^k such blocks gave waits in level k for the next 2^k. So all is combined pairwise,
 //# and rounding errors of a sum grow with the logarithm of its length, as those of NumPy's do.
 extern "C" __attribute__((visibility("default"))) void ${entry}(const kiln__args *kiln__in, long long kiln__first_unit, long long kiln__last_unit)
@@ -12,7 +12,7 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const kiln__args
     constexpr int kiln__L = ${lanes};
 //% insert reduce/environment.cpp
 //% if !batched
-    constexpr long long kiln__block = 8 * kiln__L;
+    constexpr long long kiln__block = 16 * kiln__L;
     union kiln__lanes {
         kiln__part part[kiln__L];
         kiln__lanes() {} // most levels are never used
