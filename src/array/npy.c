@@ -48,7 +48,7 @@ static const char *printable(const npy_text *text, char out[48])
 
 static bool text_is(const npy_text *text, const char *word)
 {
-    return text->bytes == strlen(word) && memcmp(text->at, word, text->bytes) == 0;
+    return kiln__same_word((const char *)text->at, text->bytes, word);
 }
 
 static void skip_blanks(npy_cursor *c)

@@ -72,7 +72,7 @@ static bool begins(text t, const char *prefix)
 
 static bool equals(text t, const char *word)
 {
-    return t.bytes == strlen(word) && memcmp(t.at, word, t.bytes) == 0;
+    return kiln__same_word(t.at, t.bytes, word);
 }
 
 /* Where `what` begins in `t`, or t.bytes. */

@@ -207,11 +207,6 @@ static const struct {
 #undef KILN__ROW_PARAM
 };
 
-static bool same(const char *name, const char *text, size_t bytes)
-{
-    return name[0] == text[0] && strlen(name) == bytes && memcmp(name, text, bytes) == 0;
-}
-
 static int item(void *state, const char *list, size_t bytes, int nth)
 {
     emitter *e = state;
@@ -219,7 +214,7 @@ static int item(void *state, const char *list, size_t bytes, int nth)
     if (of_rows >= 0)
         return of_rows;
     for (size_t l = 0; l < KILN_COUNT_OF(param_lists); l++) {
-        if (!same(param_lists[l].name, list, bytes))
+        if (!kiln__same_word(list, bytes, param_lists[l].name))
             continue;
         for (size_t p = nth == 0 ? 0 : e->p + 1; p < e->def->param_count; p++) {
             if (param_lists[l].is(e, p)) {
@@ -232,7 +227,7 @@ static int item(void *state, const char *list, size_t bytes, int nth)
     const int of_axes = kiln__emit_axis(e, list, bytes, nth);
     if (of_axes >= 0)
         return of_axes;
-    if (same("numbers", list, bytes)) {
+    if (kiln__same_word(list, bytes, "numbers")) {
         for (int k = nth == 0 ? 0 : e->number + 1; k < KILN__NUMBER_COUNT; k++) {
             if (e->def->uses_number[k]) {
                 e->number = k;
@@ -286,7 +281,7 @@ static int test_whole(const emitter *e, const char *name, size_t bytes)
         {"streams", is_streaming(e)},
     };
     for (size_t r = 0; r < KILN_COUNT_OF(rows); r++)
-        if (same(rows[r].name, name, bytes))
+        if (kiln__same_word(name, bytes, rows[r].name))
             return rows[r].holds;
     return -1;
 }
@@ -304,7 +299,7 @@ static int test(void *state, const char *name, size_t bytes)
         {"p.splat", access_of(e, e->p) == KILN__ACCESS_SPLAT},
     };
     for (size_t r = 0; r < KILN_COUNT_OF(rows); r++)
-        if (same(rows[r].name, name, bytes))
+        if (kiln__same_word(name, bytes, rows[r].name))
             return rows[r].holds;
     const int of_rows = kiln__row_test(&e->row, name, bytes, e->p);
     return of_rows >= 0 ? of_rows : test_whole(e, name, bytes);
@@ -362,7 +357,7 @@ static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__b
         {"stream_size", stream_size(e)},
     };
     for (size_t r = 0; r < KILN_COUNT_OF(rows); r++) {
-        if (same(rows[r].name, name, bytes)) {
+        if (kiln__same_word(name, bytes, rows[r].name)) {
             kiln__buf_put_number(out, rows[r].value);
             return true;
         }
@@ -411,7 +406,7 @@ static bool put_text(const emitter *e, const char *name, size_t bytes, kiln__buf
         {"layout", skeleton_of(e)},
     };
     for (size_t r = 0; r < KILN_COUNT_OF(rows); r++) {
-        if (same(rows[r].name, name, bytes)) {
+        if (kiln__same_word(name, bytes, rows[r].name)) {
             kiln__buf_puts(out, rows[r].value);
             return true;
         }
@@ -460,20 +455,21 @@ static bool value(void *state, const char *name, size_t bytes, kiln__buf *out)
         put_snippet(e, of_stage, out);
         return true;
     }
-    if (same("title", name, bytes)) {
+    if (kiln__same_word(name, bytes, "title")) {
         put_title(e, out);
         return true;
     }
-    if (same("reduce_type", name, bytes) && e->def->snippet[KILN__SNIPPET_REDUCE_TYPE][0] == '\0') {
+    if (kiln__same_word(name, bytes, "reduce_type") &&
+        e->def->snippet[KILN__SNIPPET_REDUCE_TYPE][0] == '\0') {
         kiln__buf_puts(out, kiln_dtype_ctype(default_reduce_type(e)));
         return true;
     }
-    if (same("prelude", name, bytes)) {
+    if (kiln__same_word(name, bytes, "prelude")) {
         kiln__prelude_put(e->def, e->v, out);
         return true;
     }
     for (int kind = 0; kind < KILN__SNIPPET_COUNT; kind++) {
-        if (same(kiln__snippet_name((kiln__snippet_kind)kind), name, bytes)) {
+        if (kiln__same_word(name, bytes, kiln__snippet_name((kiln__snippet_kind)kind))) {
             put_snippet(e, (kiln__snippet_kind)kind, out);
             return true;
         }

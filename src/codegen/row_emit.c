@@ -12,11 +12,6 @@
  * be resident where registers allow: more would leave a thread too few to compute with. */
 enum { REGISTERS = 65536, REGISTERS_BESIDE = 32, RESIDENT_THREADS = 1024, LATE_WORDS = 16 };
 
-static bool same(const char *name, const char *text, size_t bytes)
-{
-    return name[0] == text[0] && strlen(name) == bytes && memcmp(name, text, bytes) == 0;
-}
-
 static bool is_input(const kiln__row_emit *e, size_t p)
 {
     return e->def->rows != NULL && !e->def->params[p].output;
@@ -132,17 +127,17 @@ int kiln__row_item(kiln__row_emit *e, const char *list, size_t bytes, int nth)
     const kiln__row_program *rows = e->def->rows;
     if (rows == NULL)
         return -1;
-    if (same("stages", list, bytes)) {
+    if (kiln__same_word(list, bytes, "stages")) {
         e->stage = (size_t)nth; /* behind the last: op */
         return e->stage < rows->stage_count;
     }
-    if (same("earlier", list, bytes)) {
+    if (kiln__same_word(list, bytes, "earlier")) {
         e->earlier = nth == 0 ? 0 : e->earlier + 1;
         while (e->earlier < e->stage && !replays(e, e->earlier))
             e->earlier++;
         return e->earlier < e->stage;
     }
-    if (same("values", list, bytes)) {
+    if (kiln__same_word(list, bytes, "values")) {
         e->value = (size_t)nth;
         return e->value < rows->value_count;
     }
@@ -159,7 +154,7 @@ kiln__snippet_kind kiln__row_snippet(const kiln__row_emit *e, const char *name, 
         return KILN__SNIPPET_COUNT;
     const size_t stage = name[0] == 's' ? e->stage : e->earlier;
     for (int t = 0; t < KILN__STAGE_TEXTS && stage < e->def->rows->stage_count; t++)
-        if (same(texts[t], name + 2, bytes - 2))
+        if (kiln__same_word(name + 2, bytes - 2, texts[t]))
             return kiln__stage_snippet(stage, (kiln__stage_text)t);
     return KILN__SNIPPET_COUNT;
 }
@@ -189,7 +184,7 @@ int kiln__row_test(const kiln__row_emit *e, const char *name, size_t bytes, size
         {"row_outputs", any_param(e, kiln__row_results)},
     };
     for (size_t r = 0; r < KILN_COUNT_OF(rows); r++)
-        if (same(rows[r].name, name, bytes))
+        if (kiln__same_word(name, bytes, rows[r].name))
             return rows[r].holds;
     return -1;
 }
@@ -326,7 +321,7 @@ bool kiln__row_put(const kiln__row_emit *e, const char *name, size_t bytes, size
         {"p.byte", e->def->params[p].output ? "char" : "const char", 0},
     };
     for (size_t r = 0; r < KILN_COUNT_OF(table); r++) {
-        if (!same(table[r].name, name, bytes))
+        if (!kiln__same_word(name, bytes, table[r].name))
             continue;
         if (table[r].text != NULL)
             kiln__buf_puts(out, table[r].text);

@@ -72,8 +72,7 @@ static line read_line(const expander *x, size_t at)
 
 static bool is_word(const line *l, const char *word)
 {
-    return l->word != NULL && l->word[0] == word[0] && l->word_bytes == strlen(word) &&
-           memcmp(l->word, word, l->word_bytes) == 0;
+    return l->word != NULL && kiln__same_word(l->word, l->word_bytes, word);
 }
 
 static kiln_status broken(const expander *x, const line *l, const char *why)

@@ -127,11 +127,6 @@ static kiln_status blame(const reading *r, const char *word, size_t width, const
                       (int)(width < WORD_MAX ? width : WORD_MAX), word);
 }
 
-static bool same(const char *name, const char *word, size_t width)
-{
-    return strlen(name) == width && memcmp(name, word, width) == 0;
-}
-
 /* A number of at most four digits that fills the word; -1 for anything else. */
 static int number(const char *word, size_t width)
 {
@@ -153,9 +148,9 @@ static kiln_status read_backend(reading *r, const char *word, size_t width)
     const char *slash = memchr(word, '/', width);
     const size_t name = slash != NULL ? (size_t)(slash - word) : width;
 
-    if (same("cuda", word, name))
+    if (kiln__same_word(word, name, "cuda"))
         r->v->backend = KILN_BACKEND_CUDA;
-    else if (same("cpu", word, name))
+    else if (kiln__same_word(word, name, "cpu"))
         r->v->backend = KILN_BACKEND_CPU;
     else
         return blame(r, word, width, "a layout begins with \"cuda/1\" or \"cpu/1\", not");
@@ -167,7 +162,7 @@ static kiln_status read_backend(reading *r, const char *word, size_t width)
 static kiln_status read_layout(reading *r, const char *word, size_t width)
 {
     for (int l = 0; l <= KILN__LAYOUT_REREAD; l++) {
-        if (same(kiln__layout_name((kiln__layout)l), word, width)) {
+        if (kiln__same_word(word, width, kiln__layout_name((kiln__layout)l))) {
             const bool reduces = l == KILN__LAYOUT_ROWS || l == KILN__LAYOUT_COLUMNS;
             const bool rows = l == KILN__LAYOUT_HELD || l == KILN__LAYOUT_REREAD;
             r->v->layout = (uint8_t)l;
@@ -196,7 +191,7 @@ static kiln_status read_access(reading *r, size_t p, const char *word, size_t wi
         return KILN_OK;
     }
     for (size_t a = 0; a < KILN_COUNT_OF(accesses); a++) {
-        if (a == KILN__ACCESS_RAW || !same(accesses[a], word, width))
+        if (a == KILN__ACCESS_RAW || !kiln__same_word(word, width, accesses[a]))
             continue;
         if (param->raw)
             return blame(r, word, width, "this parameter is raw and cannot be");
@@ -237,9 +232,9 @@ static kiln_status read_field(reading *r, const char *word, size_t width)
     const size_t args = KILN_COUNT_OF(fields); /* its bit in `seen` */
     size_t f = 0;
 
-    while (f < args && !same(fields[f].name, word, name))
+    while (f < args && !kiln__same_word(word, name, fields[f].name))
         f++;
-    if (equals == NULL || (f == args && !same("args", word, name)))
+    if (equals == NULL || (f == args && !kiln__same_word(word, name, "args")))
         return blame(r, word, width, "no such field of a layout");
     if (r->seen & 1u << f)
         return blame(r, word, width, "this field stands there already");

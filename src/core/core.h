@@ -81,6 +81,13 @@ void kiln__buf_vprintf(kiln__buf *b, const char *fmt, va_list ap);
 char *kiln__buf_take(kiln__buf *b);
 void kiln__buf_clear(kiln__buf *b);
 
+/* Whether the `bytes` bytes at `text`, which need no NUL behind them, are `word` (never empty). */
+static inline bool kiln__same_word(const char *text, size_t bytes, const char *word)
+{
+    return bytes > 0 && text[0] == word[0] && strlen(word) == bytes &&
+           memcmp(text, word, bytes) == 0;
+}
+
 /* Caret text for a one-line or many-line `text`: the line that holds byte `at`, and a caret line
  * under bytes at..at+width. Tabs and UTF-8 keep their columns. Heap text or NULL. */
 char *kiln__caret(const char *text, size_t at, size_t width);

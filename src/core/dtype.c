@@ -149,7 +149,7 @@ static span trim(span s)
 
 static bool equals(span s, const char *word)
 {
-    return s.bytes == strlen(word) && memcmp(s.text, word, s.bytes) == 0;
+    return kiln__same_word(s.text, s.bytes, word);
 }
 
 /* Cut the leading word off; empty when `s` begins with something else. */

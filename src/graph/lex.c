@@ -26,11 +26,6 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-bool kiln__same_word(const char *text, size_t bytes, const char *word)
-{
-    return strlen(word) == bytes && memcmp(text, word, bytes) == 0;
-}
-
 bool kiln__is_mark(const kiln__parser *p, const char *mark)
 {
     return p->token.kind == KILN__TOKEN_MARK && strcmp(p->token.mark, mark) == 0;

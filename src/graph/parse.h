@@ -80,8 +80,6 @@ static inline bool kiln__is_plain(const kiln_node *n)
 kiln_status kiln__next_token(kiln__parser *p); /* the next token into p->token */
 bool kiln__is_mark(const kiln__parser *p, const char *mark);
 bool kiln__is_word(const kiln__parser *p, const char *word);
-/* Whether bytes are exactly `word`. */
-bool kiln__same_word(const char *text, size_t bytes, const char *word);
 /* Fail with the text and a caret under bytes at..at+width. */
 kiln_status kiln__parse_fail(const kiln__parser *p, size_t at, size_t width, kiln_status status,
                              const char *fmt, ...) KILN_PRINTF(5, 6);

@@ -136,18 +136,13 @@ const kiln__op *kiln__op_find(kiln_op op)
     return value < KILN_COUNT_OF(ops) && ops[value].name != NULL ? &ops[value] : NULL;
 }
 
-static bool is_word(const char *word, const char *name, size_t name_bytes)
-{
-    return strlen(word) == name_bytes && memcmp(word, name, name_bytes) == 0;
-}
-
 const kiln__op *kiln__op_named(const char *name, size_t name_bytes)
 {
     for (size_t k = 0; k < KILN_COUNT_OF(ops); k++)
-        if (ops[k].name != NULL && is_word(ops[k].name, name, name_bytes))
+        if (ops[k].name != NULL && kiln__same_word(name, name_bytes, ops[k].name))
             return &ops[k];
     for (size_t k = 0; k < KILN_COUNT_OF(aliases); k++)
-        if (is_word(aliases[k].name, name, name_bytes))
+        if (kiln__same_word(name, name_bytes, aliases[k].name))
             return kiln__op_find(aliases[k].op);
     return NULL;
 }
@@ -155,7 +150,7 @@ const kiln__op *kiln__op_named(const char *name, size_t name_bytes)
 bool kiln__op_pair_named(const char *name, size_t name_bytes, kiln_op op[2])
 {
     for (size_t k = 0; k < KILN_COUNT_OF(pairs); k++)
-        if (is_word(pairs[k].name, name, name_bytes)) {
+        if (kiln__same_word(name, name_bytes, pairs[k].name)) {
             op[0] = pairs[k].op[0];
             op[1] = pairs[k].op[1];
             return true;
