@@ -26,14 +26,11 @@ enum {
 typedef struct expansion {
     const kiln__manifest_entry *e;
     kiln_backend backend;
-    kiln__warm_fn fn;
-    void *user;
     kiln_error *err;
     /* Of the row of types at work. */
     kiln__definition *def;
     kiln_dtype dtypes[KILN_PARAM_MAX];
-    kiln__variant *done; /* variants handed out */
-    size_t done_count, done_room;
+    kiln__outlet to; /* of this definition: a variant tells its kernels apart */
 } expansion;
 
 kiln_status kiln__warm_place(const kiln__manifest_entry *e, kiln_error *err)
@@ -149,22 +146,27 @@ static kiln_status bind(expansion *x, const kiln__manifest_types *types)
 
 /* ---- variants ---------------------------------------------------------------------------------- */
 
-/* Hand a variant out, once. */
+kiln_status kiln__hand_out(kiln__outlet *to, kiln__hash128 identity, const kiln__definition *def,
+                           const kiln__variant *variant)
+{
+    for (size_t k = 0; k < to->done_count; k++)
+        if (to->done[k].lo == identity.lo && to->done[k].hi == identity.hi)
+            return KILN_OK;
+    if (to->done_count == to->done_room) {
+        const size_t room = to->done_room != 0 ? 2 * to->done_room : 16;
+        kiln__hash128 *larger = kiln__realloc(to->done, room * sizeof *larger);
+        if (larger == NULL)
+            return kiln__fail_memory(to->err, room * sizeof *larger);
+        to->done = larger;
+        to->done_room = room;
+    }
+    to->done[to->done_count++] = identity;
+    return to->fn(to->user, def, variant, to->err);
+}
+
 static kiln_status give(expansion *x, const kiln__variant *v)
 {
-    for (size_t k = 0; k < x->done_count; k++)
-        if (memcmp(&x->done[k], v, sizeof *v) == 0)
-            return KILN_OK;
-    if (x->done_count == x->done_room) {
-        const size_t room = x->done_room != 0 ? 2 * x->done_room : 8;
-        kiln__variant *larger = kiln__realloc(x->done, room * sizeof *larger);
-        if (larger == NULL)
-            return kiln__fail_memory(x->err, room * sizeof *larger);
-        x->done = larger;
-        x->done_room = room;
-    }
-    x->done[x->done_count++] = *v;
-    return x->fn(x->user, x->def, v, x->err);
+    return kiln__hand_out(&x->to, kiln__hash_128(v, sizeof *v), x->def, v);
 }
 
 static kiln_status give_layouts(expansion *x, size_t *given)
@@ -440,7 +442,7 @@ static kiln_status expand_types(expansion *x, const kiln__manifest_types *types)
     kiln_status status = KILN_OK;
 
     x->def = NULL;
-    x->done_count = 0;
+    x->to.done_count = 0;
     KILN_TRY(define(x, types));
     KILN_TRY(bind(x, types));
     KILN_TRY(give_layouts(x, &given));
@@ -456,7 +458,7 @@ kiln_status kiln__warm_expand(const kiln__manifest_entry *entry, kiln_backend ba
                               kiln__warm_fn fn, void *user, kiln_error *err)
 {
     kiln_error own = KILN_ERROR_INIT;
-    expansion x = {.e = entry, .backend = backend, .fn = fn, .user = user, .err = &own};
+    expansion x = {.e = entry, .backend = backend, .err = &own, .to = {fn, user, &own, NULL, 0, 0}};
     kiln_status status = KILN_OK;
 
     if (entry->kind == KILN__MANIFEST_EXPRESSION)
@@ -471,6 +473,6 @@ kiln_status kiln__warm_expand(const kiln__manifest_entry *entry, kiln_backend ba
         kiln__error_copy(err, &own);
     }
     kiln_error_clear(&own);
-    kiln__free(x.done);
+    kiln__free(x.to.done);
     return status;
 }

@@ -30,16 +30,13 @@ typedef struct input {
 typedef struct expansion {
     const kiln__manifest_entry *e;
     kiln_backend backend;
-    kiln__warm_fn fn;
-    void *user;
     kiln_error *err;
     /* Of the row of types at work. */
     const kiln__manifest_types *types;
     input *inputs;
     kiln_graph *graph;
     kiln__graph_arg *args; /* of a call: inputs, then outputs, which are allocated */
-    kiln__hash128 *done;   /* kernels handed out, by their line */
-    size_t done_count, done_room;
+    kiln__outlet to;       /* of all rows: the line of a kernel tells it apart */
 } expansion;
 
 /* ---- messages ---------------------------------------------------------------------------------- */
@@ -134,7 +131,6 @@ static kiln_status parse(expansion *x)
 
 /* ---- kernels ----------------------------------------------------------------------------------- */
 
-/* Hand a kernel out, once: its line is all that decides it. */
 static kiln_status give(expansion *x, const kiln__definition *def, const kiln__variant *variant)
 {
     kiln__buf line = KILN__BUF_INIT;
@@ -146,19 +142,7 @@ static kiln_status give(expansion *x, const kiln__definition *def, const kiln__v
     }
     const kiln__hash128 hash = kiln__hash_128(line.text, line.length);
     kiln__buf_clear(&line);
-    for (size_t k = 0; k < x->done_count; k++)
-        if (x->done[k].lo == hash.lo && x->done[k].hi == hash.hi)
-            return KILN_OK;
-    if (x->done_count == x->done_room) {
-        const size_t room = x->done_room != 0 ? 2 * x->done_room : 16;
-        kiln__hash128 *larger = kiln__realloc(x->done, room * sizeof *larger);
-        if (larger == NULL)
-            return kiln__fail_memory(x->err, room * sizeof *larger);
-        x->done = larger;
-        x->done_room = room;
-    }
-    x->done[x->done_count++] = hash;
-    return x->fn(x->user, def, variant, x->err);
+    return kiln__hand_out(&x->to, hash, def, variant);
 }
 
 /* One kernel of a program on devices of every size. */
@@ -344,11 +328,11 @@ done:
 kiln_status kiln__expand_expression(const kiln__manifest_entry *entry, kiln_backend backend,
                                     kiln__warm_fn fn, void *user, kiln_error *err)
 {
-    expansion x = {.e = entry, .backend = backend, .fn = fn, .user = user, .err = err};
+    expansion x = {.e = entry, .backend = backend, .err = err, .to = {fn, user, err, NULL, 0, 0}};
     kiln_status status = KILN_OK;
 
     for (size_t k = 0; k < entry->type_count && status == KILN_OK; k++)
         status = expand_types(&x, &entry->types[k]);
-    kiln__free(x.done);
+    kiln__free(x.to.done);
     return status;
 }

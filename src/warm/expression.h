@@ -1,10 +1,24 @@
 /*
- * expression.h - lines of kind "expression". Private to src/warm.
+ * expression.h - lines of kind "expression", and what they share with all others: where kernels go.
+ * Private to src/warm.
  */
 #ifndef KILN_WARM_EXPRESSION_H
 #define KILN_WARM_EXPRESSION_H
 
 #include "warm/warm.h"
+
+/* Where the kernels of an entry go, each once. */
+typedef struct kiln__outlet {
+    kiln__warm_fn fn;
+    void *user;
+    kiln_error *err;
+    kiln__hash128 *done; /* what was handed out, by what tells it from others; the caller frees it */
+    size_t done_count, done_room;
+} kiln__outlet;
+
+/* Hand a kernel out, unless one with the same `identity` was. (expand.c) */
+kiln_status kiln__hand_out(kiln__outlet *to, kiln__hash128 identity, const kiln__definition *def,
+                           const kiln__variant *variant);
 
 /* kiln__warm_expand() of an expression. `err` is not NULL; its message has file, line and column. */
 kiln_status kiln__expand_expression(const kiln__manifest_entry *entry, kiln_backend backend,
