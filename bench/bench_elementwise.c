@@ -26,26 +26,9 @@ static int64_t operand_bytes; /* of a full operand: 1 GiB over --scale */
 
 /* ---- one case ---- */
 
-/* The limit's kernel and kiln's launch, as machine_alternate() runs them. */
-typedef struct sides {
-    const machine *m;
-    const limit_case *limit;
-    const limit_kernel *by_hand;
-    kiln_launch *launch;
-} sides;
-
-static void side_by_hand(void *argument)
+static void run_launch(void *launch)
 {
-    const sides *s = argument;
-
-    limit_launch(s->limit, s->by_hand, s->m->stream);
-}
-
-static void side_kiln(void *argument)
-{
-    const sides *s = argument;
-
-    REQUIRE(kiln_launch_run(s->launch, NULL, &bench_err));
+    REQUIRE(kiln_launch_run(launch, NULL, &bench_err));
 }
 
 /* What a case is called and how it is judged. */
@@ -69,10 +52,9 @@ static void run_case(const machine *m, const title *t, kiln_elementwise *op, con
 
     REQUIRE(kiln_elementwise_prepare(op, args, count, NULL, &launch, &bench_err));
     limit_find(limit, m->device->target, m->stream, &by_hand);
-    sides both = {m, limit, &by_hand, launch};
-    side_kiln(&both);
-    side_by_hand(&both);
-    machine_alternate(m, side_by_hand, side_kiln, &both, &limit_ms, &kiln_ms);
+    run_launch(launch);
+    limit_launch(limit, &by_hand, m->stream);
+    machine_against_limit(m, limit, &by_hand, run_launch, launch, &limit_ms, &kiln_ms);
     row.kiln = (double)bytes / kiln_ms / 1e6;
     row.limit = (double)bytes / limit_ms / 1e6;
     row.note = by_hand.note;

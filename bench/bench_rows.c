@@ -192,27 +192,17 @@ static void check(const bench_case *c, function f, const bound *b)
 
 /* ---- measuring ---- */
 
-/* Copying by hand and the row program, as machine_alternate() runs them. */
-typedef struct sides {
-    const machine *m;
+/* The row program's side of machine_against_limit(). */
+typedef struct called {
     function f;
     const bound *b;
-    const limit_case *limit;
-    const limit_kernel *by_hand;
-} sides;
+} called;
 
-static void side_by_hand(void *argument)
+static void call_again(void *argument)
 {
-    const sides *s = argument;
+    const called *c = argument;
 
-    limit_launch(s->limit, s->by_hand, s->m->stream);
-}
-
-static void side_kiln(void *argument)
-{
-    const sides *s = argument;
-
-    call_once(s->f, s->b);
+    call_once(c->f, c->b);
 }
 
 static void run_case(const machine *m, const bench_case *c, const limit_case *limit,
@@ -233,8 +223,8 @@ static void run_case(const machine *m, const bench_case *c, const limit_case *li
                  kiln_dtype_name(c->dtype), (long long)c->length);
         call_once((function)f, &b);
         check(c, (function)f, &b);
-        sides both = {m, (function)f, &b, limit, by_hand};
-        machine_alternate(m, side_by_hand, side_kiln, &both, &limit_ms, &kiln_ms);
+        called again = {(function)f, &b};
+        machine_against_limit(m, limit, by_hand, call_again, &again, &limit_ms, &kiln_ms);
         const double bytes = 2.0 * (double)(b.rows * c->length) * (double)kiln_dtype_size(c->dtype);
         const bench_row row = {.name = name,
                                .label = label,

@@ -183,27 +183,17 @@ static void describe_limit(const bench_case *c, const bound *b, limit_case *l)
     l->accesses = b->size / together / 4096 * 4096;
 }
 
-/* Copying by hand and the scan, as machine_alternate() runs them. */
-typedef struct sides {
-    const machine *m;
+/* The scan's side of machine_against_limit(). */
+typedef struct called {
     const bench_case *c;
     bound *b;
-    const limit_case *limit;
-    const limit_kernel *by_hand;
-} sides;
+} called;
 
-static void side_by_hand(void *argument)
+static void call_again(void *argument)
 {
-    const sides *s = argument;
+    const called *again = argument;
 
-    limit_launch(s->limit, s->by_hand, s->m->stream);
-}
-
-static void side_kiln(void *argument)
-{
-    const sides *s = argument;
-
-    call_once(s->c, s->b);
+    call_once(again->c, again->b);
 }
 
 static void run_case(const machine *m, const bench_case *c)
@@ -217,8 +207,8 @@ static void run_case(const machine *m, const bench_case *c)
     check(c, &b);
     describe_limit(c, &b, &l);
     limit_find(&l, m->device->target, m->stream, &kernel);
-    sides both = {m, c, &b, &l, &kernel};
-    machine_alternate(m, side_by_hand, side_kiln, &both, &limit_ms, &kiln_ms);
+    called again = {c, &b};
+    machine_against_limit(m, &l, &kernel, call_again, &again, &limit_ms, &kiln_ms);
     const double each = (double)(kiln_dtype_size(c->dtype) + kiln_dtype_size(c->result));
     const double bytes = (double)b.size * each;
     bench_row row = {.name = c->name,

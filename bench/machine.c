@@ -92,3 +92,35 @@ void machine_alternate(const machine *m, machine_work by_hand, machine_work kiln
     *limit_ms = bench_median(ms[0], MACHINE_ROUNDS);
     *kiln_ms = bench_median(ms[1], MACHINE_ROUNDS);
 }
+
+/* ---- against a limit ---- */
+
+typedef struct sides {
+    const machine *m;
+    const limit_case *limit;
+    const limit_kernel *by_hand;
+    machine_work kiln;
+    void *argument;
+} sides;
+
+static void side_by_hand(void *argument)
+{
+    const sides *s = argument;
+
+    limit_launch(s->limit, s->by_hand, s->m->stream);
+}
+
+static void side_kiln(void *argument)
+{
+    const sides *s = argument;
+
+    s->kiln(s->argument);
+}
+
+void machine_against_limit(const machine *m, const limit_case *limit, const limit_kernel *by_hand,
+                           machine_work kiln, void *argument, double *limit_ms, double *kiln_ms)
+{
+    sides both = {m, limit, by_hand, kiln, argument};
+
+    machine_alternate(m, side_by_hand, side_kiln, &both, limit_ms, kiln_ms);
+}

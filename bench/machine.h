@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "bench.h"
+#include "limits.h"
 
 enum { MACHINE_ROUNDS = 31 }; /* how often machine_alternate() runs each side */
 
@@ -56,5 +57,9 @@ typedef void (*machine_work)(void *argument);
  * should have run before. */
 void machine_alternate(const machine *m, machine_work by_hand, machine_work kiln, void *argument,
                        double *limit_ms, double *kiln_ms);
+
+/* The same against the best hand-written kernel of a case, which limit_find() has found. */
+void machine_against_limit(const machine *m, const limit_case *limit, const limit_kernel *by_hand,
+                           machine_work kiln, void *argument, double *limit_ms, double *kiln_ms);
 
 #endif
