@@ -1,5 +1,5 @@
 /*
- * test_os.c - src/core/os.c: files, identities of binaries, forks, the environment.
+ * test_os.c - src/core/os.c: files, identities of binaries, forks, pages, the environment.
  *
  * ELF files are made here byte by byte, then damaged in every field and at every length: whatever
  * a file claims, nothing outside it may be read.
@@ -12,6 +12,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -295,6 +297,83 @@ static void test_os__fork_generation_counts_in_the_child(void **state)
     assert_int_equal(kiln__fork_generation(), 0);
 }
 
+/* ---- pages of our own ---- */
+
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#endif
+
+/* Constants beside the code that is mapped: more than the system maps at one fault. */
+enum { CONSTANT_BYTES = 256 << 10 };
+static const unsigned char constants[CONSTANT_BYTES] = {1};
+static unsigned char variable = 1;
+
+/* Faults that reading all of `constants` costs once the system has dropped their pages and `restore`
+ * has run. */
+static long faults_of_reading(void (*restore)(void))
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t from = ((uintptr_t)constants + page - 1) & ~(page - 1);
+    const uintptr_t to = ((uintptr_t)constants + CONSTANT_BYTES) & ~(page - 1);
+    struct rusage before, after;
+    unsigned sum = 0;
+
+    assert_int_equal(madvise((void *)from, to - from, MADV_DONTNEED), 0);
+    if (restore != NULL)
+        restore();
+    getrusage(RUSAGE_SELF, &before);
+    for (uintptr_t at = from; at < to; at += page)
+        sum += *(const volatile unsigned char *)at;
+    getrusage(RUSAGE_SELF, &after);
+    assert_int_equal(sum, from == (uintptr_t)constants);
+    return after.ru_minflt - before.ru_minflt;
+}
+
+static void test_os__own_code_is_mapped_before_it_is_needed(void **state)
+{
+    (void)state;
+    const uintptr_t code = (uintptr_t)&kiln__map_own_code, data = (uintptr_t)constants;
+    const uintptr_t end = data + CONSTANT_BYTES;
+
+    if ((code < data ? end - code : code - data) >= (uintptr_t)1 << 20)
+        skip(); /* this linker put them too far from each other */
+    if (madvise((void *)(code & ~((uintptr_t)sysconf(_SC_PAGESIZE) - 1)), 1, MADV_POPULATE_READ) != 0)
+        skip(); /* a system that cannot */
+    (void)faults_of_reading(NULL);
+    assert_true(faults_of_reading(NULL) > 0);
+    assert_int_equal(faults_of_reading(kiln__map_own_code), 0);
+}
+
+/* What is mapped where, into `text` without allocating anything: that would change the answer. */
+static size_t read_maps(char *text, size_t room)
+{
+    const int fd = open("/proc/self/maps", O_RDONLY);
+    size_t length = 0;
+    ssize_t got = 0;
+
+    assert_true(fd >= 0);
+    while ((got = read(fd, text + length, room - length)) > 0)
+        length += (size_t)got;
+    close(fd);
+    return length;
+}
+
+static void test_os__mapping_own_code_changes_no_mapping_and_no_value(void **state)
+{
+    (void)state;
+    static char before[1 << 16], after[1 << 16];
+    size_t bytes = 0;
+
+    variable = 2;
+    bytes = read_maps(before, sizeof before);
+    kiln__map_own_code();
+    kiln__map_own_code();
+    assert_int_equal(read_maps(after, sizeof after), bytes);
+    assert_memory_equal(after, before, bytes);
+    assert_int_equal(variable, 2);
+    assert_int_equal(constants[0], 1);
+}
+
 static void test_os__empty_variables_count_as_unset(void **state)
 {
     (void)state;
@@ -346,6 +425,8 @@ int main(void)
         cmocka_unit_test(test_os__lying_elf_headers_are_not_believed),
         cmocka_unit_test(test_os__an_elf_of_32_bits_has_an_identity),
         cmocka_unit_test(test_os__fork_generation_counts_in_the_child),
+        cmocka_unit_test(test_os__own_code_is_mapped_before_it_is_needed),
+        cmocka_unit_test(test_os__mapping_own_code_changes_no_mapping_and_no_value),
         cmocka_unit_test(test_os__empty_variables_count_as_unset),
         cmocka_unit_test(test_os__time_moves_forward_in_microseconds),
     };

@@ -119,8 +119,8 @@ int kiln__read_file(const char *path, size_t max_bytes, char **data_out, size_t 
 bool kiln__file_identity(const char *path, char out[64]);
 /* How often this process has been forked into (0 in the process that loaded kiln). */
 unsigned kiln__fork_generation(void);
-/* Map the pages of kiln's own code and constants that are in the page cache, in one system call
- * instead of a fault each. Changes nothing else; where it cannot be done, it is not. */
+/* Map the pages of kiln's own code and constants, in one system call a segment instead of a fault
+ * every few pages. Changes nothing else; where it cannot be done, it is not. */
 void kiln__map_own_code(void);
 /* $name, or NULL when unset or empty. */
 const char *kiln__env(const char *name);
