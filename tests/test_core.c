@@ -1,5 +1,5 @@
 /*
- * test_core.c - src/core: errors, memory, text, hashing, options. Files and forks are in test_os.c,
+ * test_core.c - src/core: errors, memory, text, hashing, memos, options. Files and forks are in test_os.c,
  * names of dtypes and 16-bit floats in test_dtype.c.
  *
  * Expected values are derived here, by plain arithmetic or by hand; the command that made any
@@ -420,6 +420,135 @@ static void test_core__hashes_are_xxh3(void **state)
     assert_true(kiln__hash_64("kiln", 4) == UINT64_C(0x5c14e8865e2aa02a));
 }
 
+/* ---- memos ---- */
+
+typedef struct item {
+    uint64_t hash;
+    uint64_t value;
+} item;
+
+static size_t destroyed;
+
+static bool has_value(const void *it, const void *key)
+{
+    return ((const item *)it)->value == *(const uint64_t *)key;
+}
+
+static void destroy_item(void *it)
+{
+    destroyed++;
+    kiln__free(it);
+}
+
+/* Groups of 100 share a hash, and all hashes fall into the same few slots of a small table. */
+static uint64_t hash_of_value(uint64_t value)
+{
+    return value / 100 << 32 | 7;
+}
+
+static bool insert_value(kiln__memo *memo, uint64_t value)
+{
+    item *it = kiln__alloc(sizeof *it);
+
+    assert_non_null(it);
+    *it = (item){hash_of_value(value), value};
+    if (kiln__memo_insert(memo, it))
+        return true;
+    kiln__free(it);
+    return false;
+}
+
+static const item *find_value(const kiln__memo *memo, uint64_t value)
+{
+    return kiln__memo_find(memo, hash_of_value(value), has_value, &value);
+}
+
+static void test_core__a_memo_finds_what_it_took_until_it_is_full(void **state)
+{
+    (void)state;
+    const size_t live = kiln__test_alloc_live();
+    kiln__memo memo;
+
+    kiln__memo_init(&memo);
+    assert_null(find_value(&memo, 0));
+    for (uint64_t k = 0; k < KILN__MEMO_MAX; k++) {
+        assert_true(insert_value(&memo, k));
+        assert_int_equal(find_value(&memo, k)->value, k);
+        assert_null(find_value(&memo, k + 1));
+    }
+    assert_false(insert_value(&memo, KILN__MEMO_MAX));
+    for (uint64_t k = 0; k < KILN__MEMO_MAX; k++)
+        assert_int_equal(find_value(&memo, k)->value, k);
+    destroyed = 0;
+    kiln__memo_clear(&memo, destroy_item);
+    assert_int_equal(destroyed, KILN__MEMO_MAX);
+    assert_int_equal(kiln__test_alloc_live(), live);
+}
+
+static void test_core__a_memo_without_memory_keeps_what_it_has(void **state)
+{
+    (void)state;
+    kiln__memo memo;
+    item first = {1, 1}, second = {2, 2};
+    const uint64_t value = 2;
+
+    kiln__memo_init(&memo);
+    kiln__test_alloc_fail_at(0);
+    assert_false(kiln__memo_insert(&memo, &first));
+    assert_null(kiln__memo_find(&memo, 1, has_value, &first.value));
+    assert_true(kiln__memo_insert(&memo, &second));
+    kiln__test_alloc_fail_at(0); /* of no matter: there is room */
+    assert_true(kiln__memo_insert(&memo, &first));
+    kiln__test_alloc_fail_at(SIZE_MAX);
+    assert_ptr_equal(kiln__memo_find(&memo, 2, has_value, &value), &second);
+    kiln__free(memo.table); /* the items are none of the heap's */
+    pthread_mutex_destroy(&memo.lock);
+}
+
+/* Readers look for what was announced as inserted, while the table grows under them. */
+typedef struct readers {
+    kiln__memo memo;
+    _Atomic(uint64_t) inserted;
+    atomic_size_t missed;
+} readers;
+
+static void *read_while_it_grows(void *argument)
+{
+    readers *r = argument;
+    uint64_t inserted = 0;
+
+    while (inserted < KILN__MEMO_MAX) {
+        inserted = atomic_load(&r->inserted);
+        for (uint64_t k = inserted > 20 ? inserted - 20 : 0; k < inserted; k++) {
+            const item *found = find_value(&r->memo, k);
+            if (found == NULL || found->value != k)
+                atomic_fetch_add(&r->missed, 1);
+        }
+    }
+    return NULL;
+}
+
+static void test_core__a_memo_is_read_while_it_grows(void **state)
+{
+    (void)state;
+    readers r;
+    pthread_t threads[3];
+
+    kiln__memo_init(&r.memo);
+    atomic_init(&r.inserted, 0);
+    atomic_init(&r.missed, 0);
+    for (size_t t = 0; t < KILN_COUNT_OF(threads); t++)
+        assert_int_equal(pthread_create(&threads[t], NULL, read_while_it_grows, &r), 0);
+    for (uint64_t k = 0; k < KILN__MEMO_MAX; k++) {
+        assert_true(insert_value(&r.memo, k));
+        atomic_store(&r.inserted, k + 1);
+    }
+    for (size_t t = 0; t < KILN_COUNT_OF(threads); t++)
+        pthread_join(threads[t], NULL);
+    assert_int_equal(atomic_load(&r.missed), 0);
+    kiln__memo_clear(&r.memo, destroy_item);
+}
+
 /* ---- options ---- */
 
 typedef struct sample_options {
@@ -531,6 +660,9 @@ int main(void)
         cmocka_unit_test(test_core__buf_survives_each_allocation_failure),
         cmocka_unit_test(test_core__caret_stands_under_its_token),
         cmocka_unit_test(test_core__hashes_are_xxh3),
+        cmocka_unit_test(test_core__a_memo_finds_what_it_took_until_it_is_full),
+        cmocka_unit_test(test_core__a_memo_without_memory_keeps_what_it_has),
+        cmocka_unit_test(test_core__a_memo_is_read_while_it_grows),
         cmocka_unit_test(test_core__options_of_every_size),
         cmocka_unit_test(test_core__options_refuse_what_they_do_not_know),
         cmocka_unit_test(test_core__log_lines_are_single_lines),

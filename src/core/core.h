@@ -1,13 +1,14 @@
 /*
  * core.h - the one door of src/core: what every other folder stands on.
  *
- * Status and error helpers, host allocation, text building, hashing, checked arithmetic, time,
- * files. Uses nothing but libc and xxHash. Names with two underscores may be used by any folder
+ * Status and error helpers, host allocation, text building, hashing, memos, checked arithmetic,
+ * time, files. Uses nothing but libc and xxHash. Names with two underscores may be used by any folder
  * of src/ and by no user.
  */
 #ifndef KILN_CORE_CORE_H
 #define KILN_CORE_CORE_H
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -99,6 +100,27 @@ typedef struct kiln__hash128 {
 kiln__hash128 kiln__hash_128(const void *data, size_t bytes);
 uint64_t kiln__hash_64(const void *data, size_t bytes);
 void kiln__hash_hex(kiln__hash128 h, char out[33]); /* 32 lower-case digits, hi first */
+
+/* ---- items by hash (memo.c) ---- Found by any number of threads without locks. An item is a struct
+ * whose first member is its hash, a uint64_t; once inserted it stays until the memo is cleared. */
+#define KILN__MEMO_MAX 4096 /* items; what comes later is not taken */
+
+typedef struct kiln__memo_table kiln__memo_table;
+typedef struct kiln__memo {
+    _Atomic(kiln__memo_table *) table;
+    pthread_mutex_t lock; /* for insertion only */
+    size_t count;
+} kiln__memo;
+
+void kiln__memo_init(kiln__memo *memo);
+/* Destroy all items. No thread may be in the memo any more. */
+void kiln__memo_clear(kiln__memo *memo, void (*destroy)(void *item));
+/* An item of this hash that matches `key`, or NULL. No lock, no allocation. */
+const void *kiln__memo_find(const kiln__memo *memo, uint64_t hash,
+                            bool (*matches)(const void *item, const void *key), const void *key);
+/* Take over `item`, or leave it (false) when the memo is full or memory is short. When an equal one
+ * came first, `item` is kept as well: it stays valid as long as the memo. */
+bool kiln__memo_insert(kiln__memo *memo, void *item);
 
 /* ---- checked arithmetic ---- true on overflow */
 static inline bool kiln__mul_overflow(int64_t a, int64_t b, int64_t *out)

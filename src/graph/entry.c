@@ -16,8 +16,10 @@
 
 /* ---- recognising layouts ------------------------------------------------------------------------- */
 
-bool kiln__entry_matches(const kiln__entry *entry, const kiln_arg *args)
+bool kiln__entry_matches(const void *item, const void *key)
 {
+    const kiln__entry *entry = item;
+    const kiln_arg *args = key;
     for (size_t k = 0; k < entry->arg_count; k++) {
         const kiln__entry_arg *e = &entry->args[k];
         const kiln_array *a = kiln__graph_array(&args[k]);
@@ -183,8 +185,9 @@ kiln_status kiln__graph_program(kiln_graph *graph, const kiln__graph_call *call,
 
 /* ---- entries -------------------------------------------------------------------------------------- */
 
-void kiln__entry_destroy(kiln__entry *entry)
+void kiln__entry_destroy(void *item)
 {
+    kiln__entry *entry = item;
     if (entry == NULL)
         return;
     for (size_t s = 0; entry->steps != NULL && s < entry->program->step_count; s++) {
@@ -327,8 +330,9 @@ kiln_status kiln__entry_get(kiln_graph *graph, const kiln__graph_call *call, boo
     kiln__entry *built = NULL;
 
     *owned = NULL;
-    *out = hash_call(graph, call, &hash) ? kiln__entry_memo_find(&graph->memo, hash, call->args)
-                                         : NULL;
+    *out = hash_call(graph, call, &hash)
+               ? kiln__memo_find(&graph->memo, hash, kiln__entry_matches, call->args)
+               : NULL;
     if (*out != NULL)
         return KILN_OK;
     kiln_status status = entry_build(graph, call, hash, &built, err);
@@ -337,7 +341,7 @@ kiln_status kiln__entry_get(kiln_graph *graph, const kiln__graph_call *call, boo
     if (ahead)
         compile_ahead(graph, built, call);
     *out = built;
-    if (!kiln__entry_memo_insert(&graph->memo, built))
+    if (!kiln__memo_insert(&graph->memo, built))
         *owned = built;
     return KILN_OK;
 }

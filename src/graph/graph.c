@@ -50,7 +50,7 @@ kiln_status kiln__graph_new(kiln_context *ctx, const char *name, kiln_graph **ou
     graph->magic = KILN__GRAPH_MAGIC;
     graph->device = ctx != NULL ? kiln__context_device(ctx) : NULL;
     pthread_mutex_init(&graph->lock, NULL);
-    kiln__entry_memo_init(&graph->memo);
+    kiln__memo_init(&graph->memo);
     graph->ctx = kiln_context_retain(ctx);
     if (graph->ir.name == NULL) {
         kiln_graph_destroy(graph);
@@ -79,7 +79,7 @@ void kiln_graph_destroy(kiln_graph *graph)
     if (graph == NULL)
         return;
     graph->magic = 0;
-    kiln__entry_memo_clear(&graph->memo);
+    kiln__memo_clear(&graph->memo, kiln__entry_destroy);
     while (graph->kernels != NULL) {
         kiln__fused *k = graph->kernels;
         graph->kernels = k->next;

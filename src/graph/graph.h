@@ -7,7 +7,6 @@
  * parse.c    graphs from text; lex.c, calls.c and fold.c are parts of it
  * graph.c    the object: creation, compilation, its kernels by their text
  * entry.c    everything about a call that does not change while layouts stay the same
- * memo.c     entries by layout, read without locks
  * call.c     the path of one call
  * prepare.c  prepared launches
  * prefetch.c kernels of a call, compiled ahead
@@ -69,29 +68,12 @@ typedef struct kiln__entry_arg {
 
 /* One call, all decided but addresses and numbers. Immutable once built. */
 typedef struct kiln__entry {
-    uint64_t hash;
+    uint64_t hash; /* first: entries are items of a memo */
     kiln__program *program;
     kiln__bound_step *steps;
     size_t arg_count;
     kiln__entry_arg args[];
 } kiln__entry;
-
-/* ---- memo ------------------------------------------------------------------------------------ */
-
-#define KILN__GRAPH_MEMO_MAX 4096
-
-typedef struct kiln__entry_table kiln__entry_table;
-typedef struct kiln__entry_memo {
-    _Atomic(kiln__entry_table *) table;
-    pthread_mutex_t lock;
-    size_t count;
-} kiln__entry_memo;
-
-void kiln__entry_memo_init(kiln__entry_memo *memo);
-void kiln__entry_memo_clear(kiln__entry_memo *memo);
-const kiln__entry *kiln__entry_memo_find(const kiln__entry_memo *memo, uint64_t hash,
-                                         const kiln_arg *args);
-bool kiln__entry_memo_insert(kiln__entry_memo *memo, kiln__entry *entry);
 
 /* ---- the object ------------------------------------------------------------------------------ */
 
@@ -106,7 +88,7 @@ struct kiln_graph {
     kiln_error late_error;
     pthread_mutex_t lock;   /* of `kernels`, sealing and late_error */
     kiln__fused *kernels;
-    kiln__entry_memo memo;
+    kiln__memo memo;        /* entries by layouts; one that it has no room for is made at each call */
 };
 
 /* Whether a graph may have this name. */
@@ -146,8 +128,9 @@ kiln_status kiln__entry_get(kiln_graph *graph, const kiln__graph_call *call, boo
 /* What a step of an entry needs for this call. */
 kiln_status kiln__entry_plan(const kiln_graph *graph, const kiln__entry *entry, size_t step,
                              const kiln__graph_call *call, kiln__planned *out, kiln_error *err);
-bool kiln__entry_matches(const kiln__entry *entry, const kiln_arg *args);
-void kiln__entry_destroy(kiln__entry *entry); /* accepts NULL */
+/* Whether a kiln__entry was built for arguments (of kiln_arg) like these. */
+bool kiln__entry_matches(const void *entry, const void *args);
+void kiln__entry_destroy(void *entry); /* accepts NULL */
 
 /* ---- text (parse.c) -------------------------------------------------------------------------- */
 

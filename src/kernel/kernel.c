@@ -35,7 +35,7 @@ kiln_status kiln__kernel_init(kiln__kernel *op, kiln_context *ctx, bool owns_ctx
 void kiln__kernel_clear(kiln__kernel *op)
 {
     op->magic = 0;
-    kiln__memo_clear(&op->memo);
+    kiln__memo_clear(&op->memo, kiln__recipe_destroy);
     while (op->compiled != NULL) {
         kiln__compiled *c = op->compiled;
         op->compiled = c->next;
@@ -162,7 +162,9 @@ kiln_status kiln__recipe_get(kiln__kernel *op, const kiln__call *call,
     kiln__recipe *built = NULL;
 
     *owned = NULL;
-    *out = kiln__call_hash(op, call, &hash) ? kiln__memo_find(&op->memo, hash, call) : NULL;
+    *out = kiln__call_hash(op, call, &hash)
+               ? kiln__memo_find(&op->memo, hash, kiln__recipe_matches, call)
+               : NULL;
     if (*out != NULL)
         return KILN_OK;
     kiln_status status = kiln__device_check(op->device, err);

@@ -16,7 +16,6 @@
  * scan_ops.c     named scans
  * row.c          row programs: kernels that reduce each row and use the results in the same row
  * resolve.c      what loops and reductions do alike with their arguments
- * memo.c         recipes by layout, read without locks
  * overlap.c      outputs that share memory with inputs
  * launch.c       prepared launches
  * prefetch.c     kernels compiled ahead by other threads
@@ -74,7 +73,7 @@ typedef struct kiln__workspace_need {
 
 /* One call, all decided but addresses and scalar values. Immutable once built. */
 typedef struct kiln__recipe {
-    uint64_t hash;
+    uint64_t hash; /* first: recipes are items of a memo */
     size_t arg_count;
     bool has_size;
     int64_t size;  /* the caller's `size`, when given */
@@ -99,7 +98,7 @@ typedef struct kiln__recipe {
     kiln__recipe_arg args[];
 } kiln__recipe;
 
-void kiln__recipe_destroy(kiln__recipe *recipe); /* accepts NULL */
+void kiln__recipe_destroy(void *recipe); /* accepts NULL */
 
 /* A scalar argument as src/codegen knows it; false when it is no scalar. */
 bool kiln__given_scalar(const kiln_arg *arg, kiln__given *given);
@@ -127,8 +126,8 @@ typedef struct kiln__planned {
  * foreign): recipe_build then explains. */
 bool kiln__call_hash(const kiln__kernel *op, const kiln__call *call, uint64_t *hash_out);
 
-/* Whether `recipe` was built for a call like this one: everything is compared. */
-bool kiln__recipe_matches(const kiln__recipe *recipe, const kiln__call *call);
+/* Whether a kiln__recipe was built for a kiln__call like this one: everything is compared. */
+bool kiln__recipe_matches(const void *recipe, const void *call);
 
 /* Check a call and decide everything about it. Exactly one of `out` and `text_out` is not NULL:
  * a recipe, compiled; or only the source that the call's variant has, as heap text. */
@@ -136,26 +135,6 @@ typedef kiln_status (*kiln__recipe_fn)(kiln__kernel *op, const kiln__call *call,
                                        kiln__recipe **out, char **text_out, kiln_error *err);
 kiln_status kiln__elementwise_recipe(kiln__kernel *op, const kiln__call *call, kiln__recipe **out,
                                      char **text_out, kiln_error *err);
-
-/* ---- memo ------------------------------------------------------------------------------------- */
-
-/* Most layouts a kernel remembers; what comes later is planned at each call. */
-#define KILN__MEMO_MAX 4096
-
-typedef struct kiln__memo_table kiln__memo_table;
-typedef struct kiln__memo {
-    _Atomic(kiln__memo_table *) table;
-    pthread_mutex_t lock; /* for insertion only */
-    size_t count;
-} kiln__memo;
-
-void kiln__memo_init(kiln__memo *memo);
-void kiln__memo_clear(kiln__memo *memo);
-/* No lock, no allocation. */
-const kiln__recipe *kiln__memo_find(const kiln__memo *memo, uint64_t hash, const kiln__call *call);
-/* Take over `recipe`, or leave it (false) when the memo is full or memory is short. When an equal
- * one came first, `recipe` is kept as well: it stays valid as long as the memo. */
-bool kiln__memo_insert(kiln__memo *memo, kiln__recipe *recipe);
 
 /* ---- the object ----------------------------------------------------------------------------- */
 
@@ -174,7 +153,7 @@ struct kiln__kernel {
     kiln__device *device;
     kiln__definition *def;
     kiln__recipe_fn build;
-    kiln__memo memo;
+    kiln__memo memo;      /* recipes by layout; one that it has no room for is made at each call */
     pthread_mutex_t lock; /* of `compiled` */
     kiln__compiled *compiled;
 };

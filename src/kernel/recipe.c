@@ -50,8 +50,10 @@ static bool same_axes(const kiln__recipe *recipe, const kiln__call *call)
                                  (size_t)count * sizeof call->axes->axis[0]) == 0);
 }
 
-bool kiln__recipe_matches(const kiln__recipe *recipe, const kiln__call *call)
+bool kiln__recipe_matches(const void *item, const void *key)
 {
+    const kiln__recipe *recipe = item;
+    const kiln__call *call = key;
     if (recipe->has_size != call->has_size || recipe->size != call->size ||
         !same_axes(recipe, call) || recipe->scan_flags != call->scan_flags)
         return false;
@@ -67,7 +69,7 @@ bool kiln__recipe_matches(const kiln__recipe *recipe, const kiln__call *call)
 
 /* ---- the recipe --------------------------------------------------------------------------------------- */
 
-void kiln__recipe_destroy(kiln__recipe *recipe)
+void kiln__recipe_destroy(void *recipe)
 {
     kiln__free(recipe); /* one allocation holds it all */
 }
@@ -185,8 +187,9 @@ kiln_status kiln__recipe_make(kiln__kernel *op, const kiln__call *call, const ki
     recipe->scan_flags = call->scan_flags;
     recipe->workspace.part_bytes = (size_t)r->plan.part_count * KILN__PART_BYTES_MAX;
     recipe->workspace.ticket_count = r->plan.ticket_count;
-    recipe->workspace.leaves_marks =
-        op->def->scan && r->plan.variant.layout == KILN__LAYOUT_COLUMNS;
+    recipe->workspace.leaves_marks = op->def->scan &&
+                                     r->plan.variant.layout == KILN__LAYOUT_COLUMNS &&
+                                     r->plan.variant.fan == 1;
     recipe->has_size = call->has_size;
     recipe->size = call->size;
     recipe->count = r->plan.size;

@@ -1,20 +1,24 @@
 /*
- * memo.c - recipes by layout: an open-addressing table that is read without locks.
+ * memo.c - items by hash: an open-addressing table that is read without locks.
  *
- * Readers load the table's address and walk slots; a slot goes from NULL to a recipe once and
- * never changes. Growing publishes a larger table and keeps the old one until the kernel is
- * destroyed, for a reader may still be in it; all old tables together are smaller than the
- * newest.
+ * Readers load the table's address and walk slots; a slot goes from NULL to an item once and never
+ * changes. Growing publishes a larger table and keeps the old one until the memo is cleared, for a
+ * reader may still be in it; all old tables together are smaller than the newest.
  */
-#include "kernel/kernel.h"
+#include "core/core.h"
 
 enum { FIRST_SLOTS = 16 };
 
 struct kiln__memo_table {
     kiln__memo_table *older;
     size_t mask;
-    _Atomic(kiln__recipe *) slots[];
+    _Atomic(void *) slots[];
 };
+
+static uint64_t hash_of(const void *item)
+{
+    return *(const uint64_t *)item;
+}
 
 void kiln__memo_init(kiln__memo *memo)
 {
@@ -23,11 +27,14 @@ void kiln__memo_init(kiln__memo *memo)
     pthread_mutex_init(&memo->lock, NULL);
 }
 
-void kiln__memo_clear(kiln__memo *memo)
+void kiln__memo_clear(kiln__memo *memo, void (*destroy)(void *item))
 {
     kiln__memo_table *t = atomic_load(&memo->table);
-    for (size_t s = 0; t != NULL && s <= t->mask; s++)
-        kiln__recipe_destroy(atomic_load(&t->slots[s]));
+    for (size_t s = 0; t != NULL && s <= t->mask; s++) {
+        void *item = atomic_load(&t->slots[s]);
+        if (item != NULL)
+            destroy(item);
+    }
     while (t != NULL) {
         kiln__memo_table *older = t->older;
         kiln__free(t);
@@ -36,24 +43,25 @@ void kiln__memo_clear(kiln__memo *memo)
     pthread_mutex_destroy(&memo->lock);
 }
 
-const kiln__recipe *kiln__memo_find(const kiln__memo *memo, uint64_t hash, const kiln__call *call)
+const void *kiln__memo_find(const kiln__memo *memo, uint64_t hash,
+                            bool (*matches)(const void *item, const void *key), const void *key)
 {
     const kiln__memo_table *t = atomic_load_explicit(&memo->table, memory_order_acquire);
     if (t == NULL)
         return NULL;
     for (size_t s = hash & t->mask;; s = (s + 1) & t->mask) {
-        const kiln__recipe *r = atomic_load_explicit(&t->slots[s], memory_order_acquire);
-        if (r == NULL || (r->hash == hash && kiln__recipe_matches(r, call)))
-            return r;
+        const void *item = atomic_load_explicit(&t->slots[s], memory_order_acquire);
+        if (item == NULL || (hash_of(item) == hash && matches(item, key)))
+            return item;
     }
 }
 
-static void place(kiln__memo_table *t, kiln__recipe *recipe)
+static void place(kiln__memo_table *t, void *item)
 {
-    size_t s = recipe->hash & t->mask;
+    size_t s = hash_of(item) & t->mask;
     while (atomic_load_explicit(&t->slots[s], memory_order_relaxed) != NULL)
         s = (s + 1) & t->mask;
-    atomic_store_explicit(&t->slots[s], recipe, memory_order_release);
+    atomic_store_explicit(&t->slots[s], item, memory_order_release);
 }
 
 /* A table with room for one more, at most half full. */
@@ -70,22 +78,22 @@ static kiln__memo_table *with_room(kiln__memo *memo)
     grown->older = t;
     grown->mask = slots - 1;
     for (size_t s = 0; t != NULL && s <= t->mask; s++) {
-        kiln__recipe *r = atomic_load_explicit(&t->slots[s], memory_order_relaxed);
-        if (r != NULL)
-            place(grown, r);
+        void *item = atomic_load_explicit(&t->slots[s], memory_order_relaxed);
+        if (item != NULL)
+            place(grown, item);
     }
     atomic_store_explicit(&memo->table, grown, memory_order_release);
     return grown;
 }
 
-bool kiln__memo_insert(kiln__memo *memo, kiln__recipe *recipe)
+bool kiln__memo_insert(kiln__memo *memo, void *item)
 {
     bool taken = false;
     pthread_mutex_lock(&memo->lock);
     if (memo->count < KILN__MEMO_MAX) {
         kiln__memo_table *t = with_room(memo);
         if (t != NULL) {
-            place(t, recipe);
+            place(t, item);
             memo->count++;
             taken = true;
         }
