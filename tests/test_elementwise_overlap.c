@@ -321,6 +321,39 @@ static void test_elementwise__a_prepared_launch_with_overlap_reads_the_current_i
     host_free(&base);
 }
 
+/* A raw input is read anywhere, so being the output itself does not make it safe. */
+static void test_elementwise__a_raw_input_that_is_the_output_is_read_as_it_was(void **state)
+{
+    enum { N = 5000 };
+    test_env *t = *state;
+    const int64_t shape[] = {N};
+    kiln_array *x = NULL, *low = NULL, *high = NULL, *source = NULL, *target = NULL;
+    kiln_elementwise *op = NULL;
+    int32_t host[N];
+
+    OK(t, kiln_elementwise_create(t->ctx, "raw T x", "T z", "z = x[n - 1 - i]", NULL, &op, &t->err));
+    for (int64_t start = 0; start <= 40; start += 20) { /* z is x, and x[start:] of x[:-start] */
+        const int64_t count = N - start;
+        OK(t, kiln_array_arange(t->ctx, KILN_INT32, 0, N, 1, &x, &t->err));
+        OK(t, kiln_array_slice(x, 0, 0, count, 1, &low, &t->err));
+        OK(t, kiln_array_slice(x, 0, start, N, 1, &high, &t->err));
+        source = start == 20 ? high : low, target = start == 20 ? low : high;
+        OK(t, kiln_call(op, &t->err, source, target));
+        OK(t, kiln_array_to_host(target, host, sizeof host, NULL, &t->err));
+        for (int64_t k = 0; k < count; k++)
+            CHECK(host[k] == (start == 20 ? start : 0) + count - 1 - k, "start %d, element %d: %d",
+                  (int)start, (int)k, (int)host[k]);
+        kiln_array_release(x), kiln_array_release(low), kiln_array_release(high);
+        x = low = high = NULL;
+    }
+    OK(t, kiln_array_zeros(t->ctx, KILN_INT32, 1, shape, &x, &t->err));
+    kiln_launch *launch = NULL;
+    FAILS(t, KILN_ERR_OVERLAP, kiln_elementwise_prepare(op, KILN_ARGS(x, x), NULL, &launch, &t->err),
+          "prepared");
+    kiln_array_release(x);
+    kiln_elementwise_destroy(op);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -334,6 +367,7 @@ int main(int argc, char **argv)
         TEST(test_elementwise__an_output_that_overlaps_itself_is_refused),
         TEST(test_elementwise__interleaved_outputs_are_no_overlap),
         TEST(test_elementwise__a_prepared_launch_with_overlap_reads_the_current_input),
+        TEST(test_elementwise__a_raw_input_that_is_the_output_is_read_as_it_was),
     };
 
     return test_env_main(argc, argv, "test_elementwise_overlap", tests, COUNT(tests));

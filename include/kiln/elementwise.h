@@ -108,7 +108,8 @@ KILN_API void kiln_call_options_init(kiln_call_options *opts, size_t struct_size
  * Inputs come first, then outputs, in the order declared. A placeholder takes its dtype from
  * given outputs, then input arrays, then scalars (bool, int64, uint64, float64 or complex128);
  * a scalar whose dtype is decided elsewhere must fit it. An input that overlaps an output in any
- * way other than element by element is copied first. Nothing is launched for zero elements.
+ * way other than element by element, or is raw and shares memory with one that is not, is copied
+ * first. Nothing is launched for zero elements.
  *
  * @param args  `arg_count` arguments: one per parameter.
  * @param opts  May be NULL.

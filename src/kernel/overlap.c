@@ -4,9 +4,10 @@
  * A loop is right when no thread writes an element that another thread still has to read. One
  * array given as input and output with the same layout is (each element is read before it is
  * written, by the same thread); any other sharing is not, and the input is copied first. Bounds
- * decide nearly always; the exact test is asked only when they meet.
+ * decide nearly always; the exact test is asked only when they meet. A raw input is read anywhere,
+ * so it is copied even where it is the output itself.
  *
- * Raw arrays are the snippet's own business, as in CuPy.
+ * Raw outputs, and raw inputs that are declared to be written, are the snippet's own business.
  */
 #include "kernel/kernel.h"
 
@@ -27,9 +28,10 @@ static bool same_elements(const kiln_array *a, const kiln_array *b)
            memcmp(a->shape, b->shape, 2 * (size_t)a->rank * sizeof a->shape[0]) == 0;
 }
 
-static bool takes_part(const kiln__recipe *recipe, const kiln__bound *bound, size_t p)
+static bool takes_part(const kiln__definition *d, const kiln__bound *bound, size_t p)
 {
-    return bound->array[p] != NULL && !recipe->args[p].raw;
+    const kiln__param *param = &d->params[p];
+    return bound->array[p] != NULL && !(param->raw && (param->output || param->writable));
 }
 
 kiln_status kiln__overlap_check(const kiln__kernel *op, const kiln__recipe *recipe,
@@ -39,17 +41,17 @@ kiln_status kiln__overlap_check(const kiln__kernel *op, const kiln__recipe *reci
     const kiln__definition *d = op->def;
     *any_copy = false;
     for (size_t w = d->input_count; w < d->param_count; w++) {
-        if (!takes_part(recipe, bound, w) || bound->fresh[w])
+        if (!takes_part(d, bound, w) || bound->fresh[w])
             continue;
         const span written = span_of(recipe, bound, w);
         for (size_t p = 0; p < w; p++) {
-            if (!takes_part(recipe, bound, p) || bound->fresh[p])
+            if (!takes_part(d, bound, p) || bound->fresh[p])
                 continue;
             const span other = span_of(recipe, bound, p);
             if (other.high <= written.low || written.high <= other.low)
                 continue;
             const bool output = p >= d->input_count;
-            if ((!output && (!d->reduction || d->scan) &&
+            if ((!output && !d->params[p].raw && (!d->reduction || d->scan) &&
                  same_elements(bound->array[p], bound->array[w])) ||
                 !kiln__array_overlap(bound->array[p], bound->array[w]))
                 continue;
