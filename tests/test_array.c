@@ -4,6 +4,7 @@
  *
  * Started as `test_array [DEVICE]`; needs no compiler, only a device.
  */
+#include <malloc.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -716,6 +717,42 @@ static void test_array__making_survives_each_allocation_failure(void **state)
     }
 }
 
+/* A handle whose storage found no memory goes back to those of its own size, even one that was never
+ * used before: as one of rank 32 it would be written far beyond its end. */
+static void test_array__a_handle_goes_back_to_those_of_its_size(void **state)
+{
+    enum { SMALL = 79, LARGE = 300 };
+    int64_t extents[KILN_RANK_MAX];
+    fixture *f = *state;
+    kiln_array *small[SMALL] = {NULL}, *out = NULL;
+
+    for (int k = 0; k < KILN_RANK_MAX; k++)
+        extents[k] = 1;
+    mallopt(M_PERTURB, 0x80); /* fresh memory holds large numbers */
+    for (size_t nth = 0; nth < 4; nth++) { /* recycler, handles, storages, memory */
+        kiln_context *ctx = new_context(&f->err);
+
+        assert_non_null(ctx);
+        kiln__test_alloc_fail_at(nth);
+        assert_int_equal(kiln_array_empty(ctx, KILN_INT8, 1, (const int64_t[]){3}, &out, &f->err),
+                         KILN_ERR_NO_MEMORY);
+        kiln__test_alloc_fail_at(SIZE_MAX);
+        for (size_t k = 0; k < SMALL; k++)
+            OK(f, kiln_array_empty(ctx, KILN_INT8, 1, (const int64_t[]){3}, &small[k], &f->err));
+        for (size_t k = 0; k < LARGE; k++) {
+            OK(f, kiln_array_empty(ctx, KILN_INT8, KILN_RANK_MAX, extents, &out, &f->err));
+            kiln_array_release(out);
+        }
+        for (size_t k = 0; k < SMALL; k++) {
+            assert_int_equal(kiln_array_rank(small[k]), 1);
+            assert_int_equal(kiln_array_shape(small[k])[0], 3);
+            kiln_array_release(small[k]);
+        }
+        kiln_context_release(ctx);
+    }
+    mallopt(M_PERTURB, 0);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(int argc, char **argv)
@@ -741,6 +778,7 @@ int main(int argc, char **argv)
         TEST(test_array__new_belongs_to_the_stream_given),
         TEST(test_array__handles_may_be_used_by_many_threads),
         TEST(test_array__making_survives_each_allocation_failure),
+        TEST(test_array__a_handle_goes_back_to_those_of_its_size),
     };
     kiln_error err = KILN_ERROR_INIT;
     kiln_context *ctx;

@@ -222,6 +222,8 @@ kiln_status kiln__recycler_take(kiln__recycler *r, int rank, kiln_array **array_
             break;
     }
     if (status != KILN_OK) {
+        if (array != NULL)
+            array->rank = rank; /* tells its class, which a handle never used before cannot */
         kiln__recycler_put(r, array, storage);
         return status;
     }
