@@ -210,11 +210,87 @@ static void test_reduce_plan__blocks_that_share_results(void **state)
     }
 }
 
+/* Which maps give a batch: a call of what makes accumulators, of anything that is computed of the
+ * elements alone; and small sums as graphs write them. */
+static const struct {
+    const char *map;
+    int kind; /* 0 moments, 1 positions, 2 sums in int64 */
+    kiln__batch batch;
+} maps[] = {
+    {"kiln_moments_of<float>(x)", 0, KILN__BATCH_MOMENTS},
+    {"kiln_moments_of<float>(x * (c - 1))", 0, KILN__BATCH_MOMENTS},
+    {"kiln_moments_of<float>([&]() -> float { return x; }())", 0, KILN__BATCH_MOMENTS},
+    {"kiln_moments_of<float>(x) /* all of it */", 0, KILN__BATCH_MOMENTS},
+    {"kiln_moments_of<float>()", 0, KILN__BATCH_NONE},
+    {"kiln_moments_of<float>(x", 0, KILN__BATCH_NONE},
+    {"kiln_moments_of(x)", 0, KILN__BATCH_NONE},
+    {"kiln_moments_of<float>(x), kiln_moments_of<float>(c)", 0, KILN__BATCH_NONE},
+    {"c > 0 ? kiln_moments_of<float>(x) : kiln_moments_none<float>()", 0, KILN__BATCH_NONE},
+    {"kiln_moments_of<float>(x * _J)", 0, KILN__BATCH_NONE},
+    {"kiln_moments_of<float>(x + _in_ind.get()[0])", 0, KILN__BATCH_NONE},
+    {"kiln_moments_of<float>(*&x)", 0, KILN__BATCH_NONE},
+    {"kiln_position_of<float>(x, _J)", 1, KILN__BATCH_GREATEST},
+    {"kiln_position_of<float>(max(x, c), _J)", 1, KILN__BATCH_GREATEST},
+    {"kiln_position_of<float>(x, _J + 1)", 1, KILN__BATCH_NONE},
+    {"kiln_position_of<float>(x * _J, _J)", 1, KILN__BATCH_NONE},
+    {"kiln_position_of<float>(x, _i)", 1, KILN__BATCH_NONE},
+    {"kiln_position_of<float>(_J)", 1, KILN__BATCH_NONE},
+    {"[&]() -> bool { return x > c; }()", 2, KILN__BATCH_SUM},
+    {"[&]() -> unsigned short { return x; }()", 2, KILN__BATCH_SUM},
+    {"[&]() -> int { return x; }()", 2, KILN__BATCH_NONE},
+    {"[&]() -> bool { return x > c; }() + 1", 2, KILN__BATCH_NONE},
+    {"[&]() -> bool { return x > c; }", 2, KILN__BATCH_NONE},
+    {"x > c", 2, KILN__BATCH_NONE},
+};
+
+static void test_reduce_plan__maps_that_take_batches(void **state)
+{
+    static const char *const texts[][3] = {
+        {"kiln_moments_merge(a, b)", "kiln_moments_none<float>()", "kiln_moments<float>"},
+        {"kiln_position_greatest(a, b)", "kiln_position_of<float>(-INFINITY, kiln_position_none)",
+         "kiln_position<float>"},
+        {"a + b", "0", "long long"}};
+    static const int64_t shape[] = {16384, 16384}, rows[] = {65536, 4}, still[] = {0, 0};
+    static const int64_t one[] = {1, 1};
+    const kiln_dtype dtypes[] = {KILN_FLOAT32, KILN_FLOAT32, KILN_FLOAT32};
+    const bool reduced[] = {true, true};
+    static kiln__plan plan;
+
+    (void)state;
+    for (size_t k = 0; k < KILN_COUNT_OF(maps); k++) {
+        const char *const *text = texts[maps[k].kind];
+        const kiln__definition_request request = {.in = "float32 x, float32 c",
+                                                  .out = "float32 y",
+                                                  .snippet = {[KILN__SNIPPET_MAP] = maps[k].map,
+                                                              [KILN__SNIPPET_REDUCE] = text[0],
+                                                              [KILN__SNIPPET_POST] = "y = 0",
+                                                              [KILN__SNIPPET_IDENTITY] = text[1],
+                                                              [KILN__SNIPPET_REDUCE_TYPE] = text[2]},
+                                                  .reduction = true};
+        kiln__operand o[3] = {{.is_array = true, .itemsize = 4, .rank = 2, .address = 512}};
+        kiln__definition *def = NULL;
+
+        o[0].shape = shape;
+        o[0].strides = rows;
+        o[1] = o[2] = o[0];
+        o[2].written = true;
+        o[2].shape = one;
+        o[2].strides = still;
+        assert_int_equal(kiln__definition_create(&request, &def, NULL), KILN_OK);
+        kiln__reduce_plan_make(def, KILN_BACKEND_CUDA, UNITS, dtypes, o, 2, shape, reduced, false,
+                               &plan);
+        if (plan.variant.batch != maps[k].batch)
+            fail_msg("%s: batch %d", maps[k].map, plan.variant.batch);
+        kiln__definition_destroy(def);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reduce_plan__classes),
         cmocka_unit_test(test_reduce_plan__an_input_that_stands_still_decides_nothing),
-        cmocka_unit_test(test_reduce_plan__blocks_that_share_results)};
+        cmocka_unit_test(test_reduce_plan__blocks_that_share_results),
+        cmocka_unit_test(test_reduce_plan__maps_that_take_batches)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

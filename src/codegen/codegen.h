@@ -379,8 +379,11 @@ void kiln__plan_make(const kiln__definition *def, kiln_backend backend, const ki
                      const kiln__operand *operands, int rank, const int64_t *shape,
                      kiln__plan *plan);
 
-/* How a definition can be computed. `ordered`: places rise as elements are walked. */
-kiln__batch kiln__reduce_batch(const kiln__definition *def, const kiln_dtype *dtypes, bool ordered);
+/* How elements can be added to accumulators where parameters are reached as `v` says. `ordered`:
+ * places rise as elements are walked. */
+kiln__batch kiln__reduce_batch(const kiln__definition *def, const kiln__variant *v, bool ordered);
+/* Whether a batch's elements are computed of what inputs hold, and looked at more than once. */
+bool kiln__batch_is_kept(const kiln__definition *def, const kiln__variant *v);
 /* Whether a batch is of bytes added as they are, of which a GPU takes four at a time. */
 bool kiln__batch_of_bytes(const kiln__definition *def, const kiln__variant *v);
 

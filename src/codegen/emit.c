@@ -271,6 +271,7 @@ static int test_whole(const emitter *e, const char *name, size_t bytes)
         {"batched", e->v->batch != KILN__BATCH_NONE},
         {"batch_sum", e->v->batch == KILN__BATCH_SUM},
         {"batch_bytes", kiln__batch_of_bytes(d, e->v)},
+        {"batch_kept", e->batch_kept},
         {"initial", d->has_initial},
         {"split", e->v->split != 0},
         {"exclusive", e->v->exclusive != 0},
@@ -326,6 +327,7 @@ static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__b
         {"vec", v->vec},
         {"unroll", v->unroll},
         {"last", v->rank - 1},
+        {"batch_most", v->batch == KILN__BATCH_MOMENTS || e->batch_kept ? 16 : 64},
         {"inner", v->layout == KILN__LAYOUT_COLUMNS ? v->keep_rank - 1 : v->rank - 1},
         {"keep_last", v->keep_rank - 1},
         {"reduce_first", v->keep_rank},
@@ -383,8 +385,13 @@ static bool put_text(const emitter *e, const char *name, size_t bytes, kiln__buf
 {
     const kiln__param *p = &e->def->params[e->p];
     static const char *const NUMBERS[KILN__NUMBER_COUNT] = {"J", "I", "O"};
-    static const char *const BATCHES[] = {"", "kiln_batch_sum", "kiln_batch_moments",
-                                          "kiln_batch_least", "kiln_batch_greatest"};
+    /* By kiln__batch: what takes one, what its elements are of an accumulator, and their type. */
+    static const char *const BATCHES[][3] = {
+        {"", "", ""},
+        {"kiln_batch_sum", "", "int"},
+        {"kiln_batch_moments", ".mean", "decltype(_type_reduce::mean)"},
+        {"kiln_batch_least", ".value", "decltype(_type_reduce::value)"},
+        {"kiln_batch_greatest", ".value", "decltype(_type_reduce::value)"}};
     const char *ctype = kiln_dtype_ctype(e->v->dtype[e->p]);
     const char placeholder[2] = {p->placeholder, '\0'};
     const bool splat = access_of(e, e->p) == KILN__ACCESS_SPLAT;
@@ -400,7 +407,9 @@ static bool put_text(const emitter *e, const char *name, size_t bytes, kiln__buf
         {"p.lane", splat ? "0" : "kiln__v"},
         {"p.raw_contiguous", e->v->raw_contiguous[e->p] ? "true" : "false"},
         {"x.name", NUMBERS[e->number]},
-        {"batch", BATCHES[e->v->batch]},
+        {"batch", BATCHES[e->v->batch][0]},
+        {"batch_member", BATCHES[e->v->batch][1]},
+        {"batch_type", BATCHES[e->v->batch][2]},
         {"entry", e->entry},
         {"index", e->v->index_bits == 32 ? "int" : "long long"},
         {"layout", skeleton_of(e)},
@@ -506,6 +515,7 @@ kiln_status kiln__emit(const kiln__definition *def, const kiln__variant *variant
     slot_list slots = {NULL, 0, 0, 0, false};
     emitter e = {.def = def, .v = variant, .out = &text, .entry = out->entry,
                  .row = {.def = def, .v = variant}};
+                 .batch_kept = kiln__batch_is_kept(def, variant),
     const kiln__template_env env = {&e, value, test, item};
 
     *out = (kiln__source)KILN__SOURCE_INIT;

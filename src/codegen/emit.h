@@ -20,6 +20,7 @@ typedef struct emitter {
     size_t p;
     int axis;
     int number; /* a kiln__numbering */
+    bool batch_kept; /* kiln__batch_is_kept() */
 } emitter;
 
 /* ---- facts about a parameter ---- */

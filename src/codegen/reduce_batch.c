@@ -14,7 +14,12 @@
  *              are settled by the order of its elements, so that order must be that of positions
  *
  * They are told by the texts of a definition, so that a definition of the user's own, or one read
- * from a manifest, is as fast as a named one.
+ * from a manifest, is as fast as a named one. An element is what an input holds, or any expression of
+ * what inputs hold at its place:
+ *
+ *     kiln_moments_of<float>(x)          kiln_moments_of<float>(2 * x - y)
+ *     kiln_position_of<float>(x, _J)     kiln_position_of<float>(fabs(x), _J)
+ *     x                                  [&]() -> unsigned char { ... }()
  *
  * Rule: a batch changes the order of combination, never what is combined.
  */
@@ -37,29 +42,92 @@ static bool is_text(const char *text, const char *input, const char *const *toke
     is_text(text, input, (const char *const[]){__VA_ARGS__},                                       \
             sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
 
-/* Whether `text` is "function<...>(arguments)", whatever the template's argument is. */
-static bool is_call(const char *text, const char *function, const char *input, const char *rest)
-{
-    const size_t name = strlen(function);
-    const char *open = strchr(text, '<'), *close = strrchr(text, '>');
-    char arguments[160];
+/* What makes a batch of more than numbers: how two accumulators are combined, and the function that
+ * makes one of an element's value. */
+static const struct {
+    kiln__batch batch;
+    const char *reduce, *of;
+    bool place; /* the function's second argument is _J */
+} kinds[] = {
+    {KILN__BATCH_MOMENTS, "kiln_moments_merge(a, b)", "kiln_moments_of", false},
+    {KILN__BATCH_LEAST, "kiln_position_least(a, b)", "kiln_position_of", true},
+    {KILN__BATCH_GREATEST, "kiln_position_greatest(a, b)", "kiln_position_of", true},
+};
 
-    if (strncmp(text, function, name) != 0 || open != text + name || close == NULL)
+/* Where the bracket that opens at `from` is closed; `t->count` if nowhere. */
+static size_t closing(const kiln__tokens *t, size_t from)
+{
+    int depth = 0;
+
+    for (size_t k = from; k < t->count; k++) {
+        const char c = t->items[k].kind == KILN__TOKEN_MARK ? kiln__token_text(t, k)[0] : ' ';
+        depth += (c == '(' || c == '[' || c == '{') - (c == ')' || c == ']' || c == '}');
+        if (depth == 0)
+            return k;
+    }
+    return t->count;
+}
+
+/* Whether an element can be computed from what was loaded of it alone: none of its numbers is used
+ * between these tokens, and nothing that a preprocessor reads. */
+static bool is_of_elements(const kiln__tokens *t, size_t from, size_t to)
+{
+    static const char *const numbers[] = {"_J", "_j", "_i", "_in_ind", "_out_ind"};
+
+    for (size_t k = from; k < to; k++) {
+        if (t->items[k].directive != 0)
+            return false;
+        for (size_t n = 0; n < KILN_COUNT_OF(numbers); n++)
+            if (kiln__token_is(t, k, numbers[n]))
+                return false;
+    }
+    return true;
+}
+
+/* Whether the tokens are "function<type>(value)", or "...(value, _J)". Where the value begins. */
+static bool is_call(const kiln__tokens *t, const char *function, bool place, size_t *value_out)
+{
+    size_t open, end;
+
+    if (t->failed || t->doubtful || t->count < 6 || !kiln__token_is(t, 0, function) ||
+        !kiln__token_is(t, 1, "<"))
         return false;
-    snprintf(arguments, sizeof arguments, "(%.100s%s)", input, rest);
-    return strcmp(close + 1, arguments) == 0;
+    for (open = 2; open < t->count && t->items[open].kind == KILN__TOKEN_WORD;)
+        open++;
+    if (open + 1 >= t->count || !kiln__token_is(t, open, ">") || !kiln__token_is(t, open + 1, "("))
+        return false;
+    open++;
+    end = t->count - 1;
+    if (closing(t, open) != end)
+        return false;
+    if (place) {
+        end -= 2;
+        if (end <= open + 1 || !kiln__token_is(t, end, ",") || !kiln__token_is(t, end + 1, "_J"))
+            return false;
+    }
+    *value_out = open + 1;
+    return end > open + 1 && is_of_elements(t, open + 1, end);
+}
+
+/* Whether all inputs that elements come from are read by value. */
+static bool by_value(const kiln__definition *def)
+{
+    for (size_t p = 0; p < def->input_count; p++)
+        if (!def->params[p].late && (def->params[p].by_address || def->params[p].writable))
+            return false;
+    return !def->masked;
 }
 
 /* The only input that elements come from, or param_count where there are several. It is the first:
  * those of `post` follow. */
 static size_t only_input(const kiln__definition *def)
 {
-    if (def->input_count == 0 || def->params[0].late)
+    if (def->input_count == 0 || def->params[0].late || def->params[0].raw)
         return def->param_count;
     for (size_t p = 1; p < def->input_count; p++)
         if (!def->params[p].late)
             return def->param_count;
-    return def->params[0].raw || def->params[0].by_address ? def->param_count : 0;
+    return 0;
 }
 
 /* An accumulator in which the sum of a batch is as exact as in an int. */
@@ -78,36 +146,114 @@ static bool is_wide(const kiln__definition *def, const kiln_dtype *dtypes)
     return false;
 }
 
-static bool is_small_sum(const kiln__definition *def, const kiln_dtype *dtypes, const char *x)
+/* Whether the tokens are a function without arguments, of a type of one or two bytes, and its call:
+ * how graphs write what is computed of an element. */
+static bool is_small_lambda(const kiln__tokens *t)
 {
-    const char *map = def->snippet[KILN__SNIPPET_MAP];
-    const char kind = kiln_dtype_kind(dtypes[0]);
-    const bool small = kiln_dtype_size(dtypes[0]) <= 2 && (kind == 'b' || kind == 'i' || kind == 'u');
+    static const char *const head[] = {"[", "&", "]", "(", ")", "->"};
+    static const kiln_dtype small[] = {KILN_BOOL,  KILN_INT8,   KILN_UINT8,
+                                       KILN_INT16, KILN_UINT16, KILN_DTYPE_NONE};
+    const size_t heads = KILN_COUNT_OF(head);
+    char type[32] = "";
+    size_t k = heads;
 
-    return IS_TEXT(def->snippet[KILN__SNIPPET_REDUCE], x, "a", "+", "b") &&
-           is_wide(def, dtypes) &&
-           IS_TEXT(def->snippet[KILN__SNIPPET_IDENTITY], x, "0") &&
-           ((small && IS_TEXT(map, x, "%")) || IS_TEXT(map, x, "%", "!=", "T", "(", "0", ")"));
+    if (t->failed || t->doubtful || t->count < heads + 4)
+        return false;
+    for (size_t h = 0; h < heads; h++)
+        if (!kiln__token_is(t, h, head[h]))
+            return false;
+    for (; t->items[k].kind == KILN__TOKEN_WORD && k < heads + 2; k++)
+        snprintf(type + strlen(type), sizeof type - strlen(type), "%s%.12s", k > heads ? " " : "",
+                 kiln__token_text(t, k));
+    size_t d = 0;
+    while (small[d] != KILN_DTYPE_NONE && strcmp(type, kiln_dtype_ctype(small[d])) != 0)
+        d++;
+    return small[d] != KILN_DTYPE_NONE && kiln__token_is(t, k, "{") &&
+           closing(t, k) + 3 == t->count && is_of_elements(t, k, t->count);
 }
 
-kiln__batch kiln__reduce_batch(const kiln__definition *def, const kiln_dtype *dtypes, bool ordered)
+/* Whether sums can be taken as ints: the elements are small integers, or say whether something is 0.
+ * `mapped`: they are not simply those of the input. */
+static bool is_small_sum(const kiln__definition *def, const kiln_dtype *dtypes, bool *mapped_out)
+{
+    const char *map = def->snippet[KILN__SNIPPET_MAP];
+    const size_t p = only_input(def);
+    kiln__tokens t;
+
+    if (!IS_TEXT(def->snippet[KILN__SNIPPET_REDUCE], "", "a", "+", "b") ||
+        !is_wide(def, dtypes) || !IS_TEXT(def->snippet[KILN__SNIPPET_IDENTITY], "", "0"))
+        return false;
+    *mapped_out = false;
+    if (p < def->param_count) {
+        const char *x = def->params[p].name, kind = kiln_dtype_kind(dtypes[p]);
+        const bool small = kiln_dtype_size(dtypes[p]) <= 2 && strchr("biu", kind) != NULL;
+        if ((small && IS_TEXT(map, x, "%")) || IS_TEXT(map, x, "%", "!=", "T", "(", "0", ")"))
+            return true;
+    }
+    *mapped_out = true;
+    kiln__lex(map, KILN__LEX_CPP, &t);
+    const bool is = is_small_lambda(&t);
+    kiln__tokens_clear(&t);
+    return is;
+}
+
+/* How elements are batched, and whether they must be computed of what was loaded. */
+static kiln__batch find_batch(const kiln__definition *def, const kiln_dtype *dtypes,
+                              bool *mapped_out)
 {
     const char *map = def->snippet[KILN__SNIPPET_MAP];
     const char *reduce = def->snippet[KILN__SNIPPET_REDUCE];
-    const size_t p = only_input(def);
+    kiln__batch batch = KILN__BATCH_NONE;
+    size_t value = 0;
+    kiln__tokens t;
 
-    if (p == def->param_count || !def->reduction || def->scan)
+    *mapped_out = false;
+    if (!def->reduction || def->scan || !by_value(def))
         return KILN__BATCH_NONE;
-    const char *x = def->params[p].name;
-    if (is_small_sum(def, dtypes, x))
-        return KILN__BATCH_SUM;
-    if (strcmp(reduce, "kiln_moments_merge(a, b)") == 0 && is_call(map, "kiln_moments_of", x, ""))
-        return KILN__BATCH_MOMENTS;
-    if (!ordered || !is_call(map, "kiln_position_of", x, ", _J"))
-        return KILN__BATCH_NONE;
-    return strcmp(reduce, "kiln_position_least(a, b)") == 0      ? KILN__BATCH_LEAST
-           : strcmp(reduce, "kiln_position_greatest(a, b)") == 0 ? KILN__BATCH_GREATEST
-                                                                 : KILN__BATCH_NONE;
+    for (size_t k = 0; k < KILN_COUNT_OF(kinds); k++) {
+        if (strcmp(reduce, kinds[k].reduce) != 0)
+            continue;
+        kiln__lex(map, KILN__LEX_CPP, &t);
+        if (is_call(&t, kinds[k].of, kinds[k].place, &value)) {
+            const size_t p = only_input(def);
+            batch = kinds[k].batch;
+            *mapped_out = p == def->param_count || value + 2 + (kinds[k].place ? 2 : 0) != t.count ||
+                          !kiln__token_is(&t, value, def->params[p].name);
+        }
+        kiln__tokens_clear(&t);
+        return batch;
+    }
+    return is_small_sum(def, dtypes, mapped_out) ? KILN__BATCH_SUM : KILN__BATCH_NONE;
+}
+
+kiln__batch kiln__reduce_batch(const kiln__definition *def, const kiln__variant *v, bool ordered)
+{
+    kiln_dtype dtypes[KILN_PARAM_MAX];
+    bool mapped, walks = false;
+
+    for (size_t p = 0; p < def->param_count; p++) {
+        dtypes[p] = (kiln_dtype)v->dtype[p];
+        walks = walks || (p < def->input_count && !def->params[p].late && !def->params[p].raw &&
+                          v->access[p] != KILN__ACCESS_SCALAR && v->access[p] != KILN__ACCESS_ONE);
+    }
+    const kiln__batch batch = walks ? find_batch(def, dtypes, &mapped) : KILN__BATCH_NONE;
+    const bool place = batch == KILN__BATCH_LEAST || batch == KILN__BATCH_GREATEST;
+    return place && !ordered ? KILN__BATCH_NONE : batch;
+}
+
+bool kiln__batch_is_kept(const kiln__definition *def, const kiln__variant *v)
+{
+    kiln_dtype dtypes[KILN_PARAM_MAX];
+    bool mapped = false;
+
+    /* Sums look at an element once, and so do positions down columns. */
+    if (v->batch != KILN__BATCH_MOMENTS &&
+        (v->batch == KILN__BATCH_SUM || v->layout != KILN__LAYOUT_ROWS))
+        return false;
+    for (size_t p = 0; p < def->param_count; p++)
+        dtypes[p] = (kiln_dtype)v->dtype[p];
+    return v->batch != KILN__BATCH_NONE && find_batch(def, dtypes, &mapped) != KILN__BATCH_NONE &&
+           mapped;
 }
 
 bool kiln__batch_of_bytes(const kiln__definition *def, const kiln__variant *v)

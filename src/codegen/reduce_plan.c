@@ -285,14 +285,6 @@ static bool is_ordered(const kiln__walk *red)
     return true;
 }
 
-static kiln__batch choose_batch(const kiln__definition *def, const kiln_dtype *dtypes,
-                                const kiln__variant *v, const kiln__walk *red)
-{
-    return def->input_count > 0 && v->access[0] != KILN__ACCESS_ONE && red->count > 0
-               ? kiln__reduce_batch(def, dtypes, is_ordered(red))
-               : KILN__BATCH_NONE;
-}
-
 /* Whichever numbers of elements and results the snippets use. */
 static void add_numbers(const kiln__definition *def, int rank, const int64_t *shape,
                         const bool *kept, const bool *reduced, kiln__walk *keep, kiln__walk *red)
@@ -377,7 +369,7 @@ void kiln__reduce_plan_make(const kiln__definition *def, kiln_backend backend, i
             if (is_input(&keep, k))
                 plan->step[keep.param[k]][v->keep_rank - 1] *= v->vec;
     }
-    v->batch = (uint16_t)choose_batch(def, dtypes, v, &red);
+    v->batch = (uint16_t)kiln__reduce_batch(def, v, is_ordered(&red));
     const bool small = small_accumulator(def, dtypes);
     if (small && rows && v->batch == KILN__BATCH_NONE)
         v->lanes = backend == KILN_BACKEND_CPU ? (elements >= CPU_LANES_LENGTH ? CPU_LANES : 1)

@@ -86,6 +86,7 @@ static const row rows[] = {
      "y = a != 0", "0", 0},
     {KILN_REDUCE_ALL, ANY_KIND, RULE_BOOL, RULE_BOOL, "unsigned char", "x != T(0)", "a & b",
      "y = a != 0", "1", 0},
+    {KILN_REDUCE_COUNT_NONZERO, "b", RULE_INT64, RULE_INT64, "$", "x", "a + b", "y = a", "0", 0},
     {KILN_REDUCE_COUNT_NONZERO, ANY_KIND, RULE_INT64, RULE_INT64, "$", "x != T(0)", "a + b",
      "y = a", "0", 0},
 

@@ -255,7 +255,6 @@ static kiln_status check_combining(const reading *r)
     const kiln__variant *v = r->v;
     const size_t width = strlen(r->text);
     const bool plain = r->def->reduction && !r->def->scan;
-    kiln_dtype dtypes[KILN_PARAM_MAX];
 
     if (!r->def->reduction && r->def->rows == NULL)
         return (v->keep_rank | v->split | v->segments | v->lanes) != 0 ||
@@ -271,11 +270,7 @@ static kiln_status check_combining(const reading *r)
         return blame(r, r->text, width, "segments is no power of two in");
     if (v->split > 1 && r->def->rows == NULL)
         return blame(r, r->text, width, "only row programs have clusters, unlike");
-    for (size_t p = 0; p < v->param_count; p++)
-        dtypes[p] = (kiln_dtype)v->dtype[p];
-    if (v->batch != KILN__BATCH_NONE &&
-        (!plain || v->batch != kiln__reduce_batch(r->def, dtypes, true) ||
-         v->access[0] == KILN__ACCESS_ONE))
+    if (v->batch != KILN__BATCH_NONE && (!plain || v->batch != kiln__reduce_batch(r->def, v, true)))
         return blame(r, r->text, width, "this definition takes no such batch, unlike");
     return KILN_OK;
 }

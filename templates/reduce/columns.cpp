@@ -62,13 +62,29 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const kiln__args
 //% end
             }
 //% if batched
+            auto kiln__of = [&](int kiln__r, int kiln__k) {
+                return kiln__item(kiln__r
+//% for p in inputs
+                    , *(const ${p.type} *)(kiln__rows_${p.name}[kiln__r] + kiln__k * kiln__step_${p.name})
+//% end
+                );
+            };
+//% if batch_kept
+            // Computed once, however often they are looked at.
+            ${batch_type} kiln__values[kiln_batch_rows][kiln__X];
+            for (int kiln__r = 0; kiln__r < kiln__rows; kiln__r++) {
+                KILN_INDEPENDENT
+                for (int kiln__k = 0; kiln__k < kiln__count; kiln__k++)
+                    kiln__values[kiln__r][kiln__k] = kiln__of(kiln__r, kiln__k);
+            }
+//% end
             ${batch}_columns<kiln__X>(
                 kiln__acc, kiln__count, kiln__rows,
-                [&](int kiln__r, int kiln__k) {
-//% for p in inputs
-                    return kiln__item(*(const ${p.type} *)(kiln__rows_${p.name}[kiln__r] + kiln__k * kiln__step_${p.name}));
+//% if batch_kept
+                [&](int kiln__r, int kiln__k) { return kiln__values[kiln__r][kiln__k]; },
+//% else
+                kiln__of,
 //% end
-                },
                 [&](int kiln__r, int) -> long long {
 //% if position
                     return kiln__rows_J[kiln__r];

@@ -27,14 +27,27 @@
             }
 //% if batched
             #pragma unroll
-            for (int kiln__v = 0; kiln__v < kiln__V; kiln__v++)
+            for (int kiln__v = 0; kiln__v < kiln__V; kiln__v++) {
+                auto kiln__of = [&](int kiln__k) {
+                    return kiln__item(kiln__k
+//% for p in inputs
+                        , kiln__reg_${p.name}[kiln__k][${p.lane}]
+//% end
+                    );
+                };
+//% if batch_kept
+                ${batch_type} kiln__values[kiln__N];
+                #pragma unroll
+                for (int kiln__k = 0; kiln__k < kiln__N; kiln__k++)
+                    kiln__values[kiln__k] = kiln__of(kiln__k);
+//% end
                 ${batch}<kiln__N>(
                     kiln__acc[kiln__v],
-                    [&](int kiln__k) {
-//% for p in inputs
-                        return kiln__item(kiln__reg_${p.name}[kiln__k][${p.lane}]);
+//% if batch_kept
+                    [&](int kiln__k) { return kiln__values[kiln__k]; },
+//% else
+                    kiln__of,
 //% end
-                    },
                     [&](int kiln__k) -> kiln__index {
 //% if position
                         const ${index} kiln__j = kiln__at + kiln__k * kiln__R;
@@ -44,6 +57,7 @@
                         return (kiln__index)kiln__k;
 //% end
                     });
+            }
 //% else
             #pragma unroll kiln__long ? 1 : kiln__N
             for (int kiln__u = 0; kiln__u < kiln__N; kiln__u++) {

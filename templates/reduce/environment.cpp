@@ -87,18 +87,19 @@ ${identity}
     auto kiln__value = [&](const kiln__part &kiln__p) -> const _type_reduce & { return kiln__p.value; };
 //% end
 //% if batched
-    // What a batch is made of.
+    // Element kiln__k of a batch.
+    [[maybe_unused]] auto kiln__item = [&]([[maybe_unused]] const int kiln__k
 //% for p in inputs
-//% if batch_sum
-    [[maybe_unused]] auto kiln__item = [&](const ${p.type} &${p.name}) -> int {
-        return (int)(
+        , const ${p.type} &${p.name}
+//% end
+    ) -> ${batch_type} {
+//% if position
+        [[maybe_unused]] constexpr kiln__index _J = 0; // of the batch's best only
+//% end
+        return (${batch_type})(
 ${map}
-        );
+        )${batch_member};
     };
-//% else
-    [[maybe_unused]] auto kiln__item = [&](const ${p.type} &${p.name}) -> const ${p.type} & { return ${p.name}; };
-//% end
-//% end
 //% else
     // One element into an accumulator.
     auto kiln__take = [&](kiln__part &kiln__acc

@@ -58,14 +58,29 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const kiln__args
 //% insert cpu/step.cpp
 //% end
 //% if batched
-            for (long long kiln__k = 0; kiln__k < kiln__run; kiln__k += kiln_batch_row)
-                ${batch}(
-                    kiln__acc[0], (int)(kiln__run - kiln__k < kiln_batch_row ? kiln__run - kiln__k : kiln_batch_row),
-                    [&](int kiln__i) {
+            for (long long kiln__k = 0; kiln__k < kiln__run; kiln__k += kiln_batch_row) {
+                const int kiln__count = (int)(kiln__run - kiln__k < kiln_batch_row ? kiln__run - kiln__k : kiln_batch_row);
+                auto kiln__of = [&](int kiln__i) {
+                    return kiln__item(kiln__i
 //% for p in inputs
-                        return kiln__item(*(const ${p.type} *)(kiln__row_${p.name} + (kiln__k + kiln__i) * kiln__step_${p.name}));
+                        , *(const ${p.type} *)(kiln__row_${p.name} + (kiln__k + kiln__i) * kiln__step_${p.name})
 //% end
-                    },
+                    );
+                };
+//% if batch_kept
+                // Computed once, however often they are looked at.
+                ${batch_type} kiln__values[kiln_batch_row];
+                KILN_INDEPENDENT
+                for (int kiln__i = 0; kiln__i < kiln__count; kiln__i++)
+                    kiln__values[kiln__i] = kiln__of(kiln__i);
+//% end
+                ${batch}(
+                    kiln__acc[0], kiln__count,
+//% if batch_kept
+                    [&](int kiln__i) { return kiln__values[kiln__i]; },
+//% else
+                    kiln__of,
+//% end
                     [&](int kiln__i) -> long long {
 //% if position
                         return kiln__past_J + (kiln__k + kiln__i) * kiln__a.step_J_${last};
@@ -73,6 +88,7 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const kiln__args
                         return kiln__i;
 //% end
                     });
+            }
 //% else
             long long kiln__k = 0;
             for (; kiln__k + kiln__L <= kiln__run; kiln__k += kiln__L) {

@@ -36,25 +36,43 @@
 //% end
 //% else
 //% if batched
+        // So many accesses that a batch's values have room in registers.
+        constexpr int kiln__M = kiln__N * ${vec} <= ${batch_most} ? kiln__N : ${vec} < ${batch_most} ? ${batch_most} / ${vec} : 1;
         #pragma unroll
         for (int kiln__s = 0; kiln__s < kiln__S; kiln__s++)
-            ${batch}<kiln__N * ${vec}>(
-                kiln__acc[kiln__s][0],
-                [&](int kiln__k) {
-                    [[maybe_unused]] const int kiln__v = kiln__k % ${vec};
+        #pragma unroll
+        for (int kiln__b = 0; kiln__b < kiln__N; kiln__b += kiln__M) {
+            auto kiln__of = [&](int kiln__k) {
+                [[maybe_unused]] const int kiln__v = kiln__k % ${vec};
+                return kiln__item(kiln__k
 //% for p in inputs
-                    return kiln__item(kiln__reg_${p.name}[kiln__s][kiln__k / ${vec}][${p.lane}]);
+                    , kiln__reg_${p.name}[kiln__s][kiln__b + kiln__k / ${vec}][${p.lane}]
 //% end
-                },
+                );
+            };
+//% if batch_kept
+            ${batch_type} kiln__values[kiln__M * ${vec}];
+            #pragma unroll
+            for (int kiln__k = 0; kiln__k < kiln__M * ${vec}; kiln__k++)
+                kiln__values[kiln__k] = kiln__of(kiln__k);
+//% end
+            ${batch}<kiln__M * ${vec}>(
+                kiln__acc[kiln__s][0],
+//% if batch_kept
+                [&](int kiln__k) { return kiln__values[kiln__k]; },
+//% else
+                kiln__of,
+//% end
                 [&](int kiln__k) -> kiln__index {
 //% if position
-                    const ${index} kiln__j = kiln__at + kiln__k / ${vec} * kiln__G;
+                    const ${index} kiln__j = kiln__at + (kiln__b + kiln__k / ${vec}) * kiln__G;
 //% insert reduce/locate.cu
                     return (kiln__index)(kiln__base_J[kiln__s] + kiln__past_J) + kiln__k % ${vec} * (kiln__index)(kiln__a.step_J_${last} / ${vec});
 //% else
                     return (kiln__index)kiln__k;
 //% end
                 });
+        }
 //% else
         #pragma unroll kiln__long ? 1 : kiln__N
         for (int kiln__u = 0; kiln__u < kiln__N; kiln__u++) {

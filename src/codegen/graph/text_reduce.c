@@ -17,8 +17,8 @@ static bool is_word(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* A map with a name in place of `x`. `b` may be NULL; returns whether the map needs T, the elements'
- * type, whose name need not be one word. */
+/* A map with a name, or any expression, in place of `x`. `b` may be NULL; returns whether the map
+ * needs T, the elements' type, whose name need not be one word. */
 static bool put_map_of(kiln__buf *b, const char *map, const char *name)
 {
     bool needs_type = false;
@@ -36,6 +36,19 @@ static bool put_map_of(kiln__buf *b, const char *map, const char *name)
     return needs_type;
 }
 
+/* Whether a map mentions its element once and its type never, so that whatever computes the element
+ * can stand in its place. */
+static bool takes_any(const char *map)
+{
+    size_t times = 0, bytes = 0;
+    for (const char *c = map; *c != '\0'; c += bytes == 0 ? 1 : bytes) {
+        for (bytes = 0; is_word(c[bytes]);)
+            bytes++;
+        times += bytes == 1 && *c == 'x';
+    }
+    return times == 1 && !put_map_of(NULL, map, "");
+}
+
 /* The element of a member as it enters the accumulator. */
 static void put_entry(kiln__buf *b, const kiln__member *m, const char *element)
 {
@@ -51,14 +64,22 @@ static void put_entry(kiln__buf *b, const kiln__member *m, const char *element)
                      m->type, from, m->type, m->map, element);
 }
 
-static void put_map(kiln__buf *text, const kiln__member *members, size_t count, const char *type,
-                    const char *statements, const char *const *elements)
+static void put_map(kiln__build *build, kiln__buf *text, const kiln__member *members, size_t count,
+                    const char *type, const char *statements, const char *const *elements)
 {
     const bool one = kiln__state_count(members, count) == 1;
 
     if (one && statements[0] == '\0' && kiln__is_identifier(elements[0]) &&
         !put_map_of(NULL, members[0].map, elements[0])) {
         (void)put_map_of(text, members[0].map, elements[0]); /* as a definition says it */
+        return;
+    }
+    if (one && statements[0] != '\0' && takes_any(members[0].map)) {
+        /* The table's own text around a function of the element: batches are told by it. */
+        kiln__buf_printf(text, "[&]() -> %s {\n%sreturn %s;\n}()",
+                         kiln_dtype_ctype(members[0].from), statements, elements[0]);
+        const char *element = kiln__build_text(build, text);
+        (void)put_map_of(text, members[0].map, element);
         return;
     }
     kiln__buf_printf(text, "[&]() -> %s {\n%s", type, statements);
@@ -132,7 +153,7 @@ kiln__pass kiln__write_pass(kiln__writer *w, const kiln__member *members, size_t
         put_identity(text, members, count, struct_name);
         pass.identity = kiln__build_text(w->b, text);
     }
-    put_map(text, members, count, pass.type, statements, elements);
+    put_map(w->b, text, members, count, pass.type, statements, elements);
     pass.map = kiln__build_text(w->b, text);
     return pass;
 }
