@@ -326,8 +326,8 @@ static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__b
         {"block", v->block},
         {"vec", v->vec},
         {"unroll", v->unroll},
-        {"last", v->rank - 1},
         {"batch_most", v->batch == KILN__BATCH_MOMENTS || e->batch_kept ? 16 : 64},
+        {"last", v->rank - 1},
         {"inner", v->layout == KILN__LAYOUT_COLUMNS ? v->keep_rank - 1 : v->rank - 1},
         {"keep_last", v->keep_rank - 1},
         {"reduce_first", v->keep_rank},
@@ -514,8 +514,8 @@ kiln_status kiln__emit(const kiln__definition *def, const kiln__variant *variant
     kiln__buf text = KILN__BUF_INIT;
     slot_list slots = {NULL, 0, 0, 0, false};
     emitter e = {.def = def, .v = variant, .out = &text, .entry = out->entry,
-                 .row = {.def = def, .v = variant}};
                  .batch_kept = kiln__batch_is_kept(def, variant),
+                 .row = {.def = def, .v = variant}};
     const kiln__template_env env = {&e, value, test, item};
 
     *out = (kiln__source)KILN__SOURCE_INIT;
