@@ -570,6 +570,35 @@ static void test_reduction__axes_without_elements(void **state)
     kiln_array_release(x);
 }
 
+/* Extents of 0 in any place, over each axis: nothing launched, or what no elements give. */
+static void test_reduction__results_there_are_none_of(void **state)
+{
+    static const struct {
+        int rank;
+        int64_t shape[3];
+    } shapes[] = {{2, {2, 0}}, {2, {0, 2}}, {3, {2, 0, 3}}, {3, {0, 2, 3}}, {3, {2, 3, 0}},
+                  {3, {5, 0, 0}}};
+    test_env *t = *state;
+    for (size_t k = 0; k < COUNT(shapes); k++) {
+        kiln_array *x = NULL, *y = NULL;
+        OK(t, kiln_array_empty(t->ctx, KILN_INT64, shapes[k].rank, shapes[k].shape, &x, &t->err));
+        for (int axis = 0; axis < shapes[k].rank; axis++) {
+            int64_t host[8] = {1, 1, 1, 1, 1, 1, 1, 1}, size = 1;
+            for (int a = 0; a < shapes[k].rank; a++)
+                size *= a == axis ? 1 : shapes[k].shape[a];
+            OK(t, kiln_array_reduce(KILN_REDUCE_SUM, x, KILN_AXES(axis), false, &y, &t->err));
+            assert_int_equal(kiln_array_rank(y), shapes[k].rank - 1);
+            assert_int_equal(kiln_array_size(y), size);
+            OK(t, kiln_array_to_host(y, host, sizeof host, NULL, &t->err));
+            for (int64_t e = 0; e < 8; e++)
+                assert_int_equal(host[e], e < size ? 0 : 1);
+            kiln_array_release(y);
+            y = NULL;
+        }
+        kiln_array_release(x);
+    }
+}
+
 /* One row of float32 against what NumPy makes of it. */
 typedef struct special {
     kiln_reduce_op op;
@@ -749,6 +778,7 @@ int main(int argc, char **argv)
         TEST(test_reduction__counts_and_norms_of_every_dtype),
         TEST(test_reduction__reductions_that_skip_nan_of_every_dtype),
         TEST(test_reduction__axes_without_elements),
+        TEST(test_reduction__results_there_are_none_of),
         TEST(test_reduction__special_values_as_numpy_has_them),
         TEST(test_reduction__variance_of_values_far_from_zero),
         TEST(test_reduction__half_precision_accumulates_in_float32),

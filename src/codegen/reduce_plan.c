@@ -325,6 +325,18 @@ static void fill_indexers(const kiln__definition *def, int rank, const int64_t *
     }
 }
 
+/* A call without results launches nothing, but its source can be asked for: it is planned as if there
+ * were one. Tells whether it is one. */
+static bool without_results(kiln__walk *keep)
+{
+    bool empty = false;
+    for (int a = 0; a < keep->rank; a++) {
+        empty |= keep->shape[a] == 0;
+        keep->shape[a] += keep->shape[a] == 0;
+    }
+    return empty;
+}
+
 void kiln__reduce_plan_make(const kiln__definition *def, kiln_backend backend, int units,
                             const kiln_dtype *dtypes, const kiln__operand *operands, int rank,
                             const int64_t *shape, const bool *reduced, bool keepdims,
@@ -348,6 +360,7 @@ void kiln__reduce_plan_make(const kiln__definition *def, kiln_backend backend, i
     kiln__walk_sort(&red, false);
     kiln__walk_collapse(&keep);
     kiln__walk_collapse(&red);
+    const bool empty = without_results(&keep);
     still(&keep, &red);
 
     v->layout = rows_weight(&keep, &red) > 0 ? KILN__LAYOUT_ROWS : KILN__LAYOUT_COLUMNS;
@@ -375,7 +388,7 @@ void kiln__reduce_plan_make(const kiln__definition *def, kiln_backend backend, i
         v->lanes = backend == KILN_BACKEND_CPU ? (elements >= CPU_LANES_LENGTH ? CPU_LANES : 1)
                                                : v->vec < CUDA_LANES ? v->vec : CUDA_LANES;
     fill_indexers(def, rank, shape, reduced, keepdims, plan);
-    plan->size = outputs;
+    plan->size = empty ? 0 : outputs;
     plan->word[KILN__WORD_OUTPUTS] = outputs;
     plan->word[KILN__WORD_LENGTH] = length;
     plan->word[KILN__WORD_COUNT_ALL] = elements;
