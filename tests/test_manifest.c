@@ -201,6 +201,8 @@ static void test_manifest__text_that_is_no_variant_is_refused_in_its_place(void 
          0, WHOLE, "group"},
         {"cpu/1 inner rank=2 bits=64 vec=1 unroll=4 tile=8 group=128 block=256 args=vector,scalar,vector",
          0, WHOLE, "group"},
+        {"cuda/1 linear rank=1 bits=64 vec=4 unroll=1 block=256 args=once,scalar,vector", 0, WHOLE,
+         "only reductions"},
     };
     static const kiln_dtype dtypes[] = {KILN_FLOAT32, KILN_FLOAT32, KILN_FLOAT32};
     kiln__definition *def = define("T x, float32 a", "T z", "z = x * a");

@@ -94,6 +94,8 @@ static void check(const reduce_case *k, const kiln__definition *def)
                  kiln__layout_name((kiln__layout)v->layout), v->group, v->vec, v->split,
                  (long long)plan.word[KILN__WORD_OUTPUTS],
                  (long long)plan.word[KILN__WORD_COUNT_ALL]);
+    /* Loads of 16 bytes are marked where they are many for a result. */
+    assert_int_equal(v->access[0] == KILN__ACCESS_ONCE, k->vec == 4 && k->elements >= 64);
     /* Every access belongs to exactly one split. */
     const int64_t length = plan.word[KILN__WORD_LENGTH], chunk = plan.word[KILN__WORD_CHUNK];
     const int64_t splits = plan.word[KILN__WORD_SPLITS];

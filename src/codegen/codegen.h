@@ -271,7 +271,8 @@ typedef enum kiln__access {
     KILN__ACCESS_SPLAT,   /* one element for the whole inner axis (stride 0 there) */
     KILN__ACCESS_STRIDED, /* element by element with a stride on the inner axis */
     KILN__ACCESS_TILE,    /* through the shared tile of a transpose */
-    KILN__ACCESS_COLUMN   /* row programs: the same for every row, so loaded where it is used */
+    KILN__ACCESS_COLUMN,  /* row programs: the same for every row, so loaded where it is used */
+    KILN__ACCESS_ONCE     /* reductions on cuda: vectors of 16 bytes, each of them read once */
 } kiln__access;
 
 /* Reductions: how elements are added to an accumulator (reduce_batch.c). */

@@ -405,6 +405,7 @@ static bool put_text(const emitter *e, const char *name, size_t bytes, kiln__buf
         {"p.placeholder", placeholder},
         {"p.const", p->output || p->writable ? "" : "const "},
         {"p.lane", splat ? "0" : "kiln__v"},
+        {"p.load", access_of(e, e->p) == KILN__ACCESS_ONCE ? "kiln__load_once" : "kiln__load"},
         {"p.raw_contiguous", e->v->raw_contiguous[e->p] ? "true" : "false"},
         {"x.name", NUMBERS[e->number]},
         {"batch", BATCHES[e->v->batch][0]},

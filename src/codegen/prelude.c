@@ -146,9 +146,10 @@ static bool triggered(const selection *chosen, const section *s, const kiln__def
 /* What the variant itself calls for, whatever the snippets say. */
 static void take_for_variant(selection *chosen, const kiln__definition *def, const kiln__variant *v)
 {
-    bool raw = false;
+    bool raw = false, once = false;
     for (size_t p = 0; p < v->param_count; p++) {
         raw |= v->access[p] == KILN__ACCESS_RAW;
+        once |= v->access[p] == KILN__ACCESS_ONCE;
         if (v->dtype[p] == KILN_FLOAT16)
             take_name(chosen, v, "float16");
         if (v->dtype[p] == KILN_BFLOAT16)
@@ -164,6 +165,8 @@ static void take_for_variant(selection *chosen, const kiln__definition *def, con
     }
     if (raw)
         take_name(chosen, v, "raw");
+    if (once)
+        take_name(chosen, v, "memory_once");
     if (v->batch != KILN__BATCH_NONE)
         take_name(chosen, v, v->batch == KILN__BATCH_SUM       ? "batch_sum"
                              : v->batch == KILN__BATCH_MOMENTS ? "batch_moments"

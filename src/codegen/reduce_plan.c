@@ -27,6 +27,7 @@ enum {
     ROW_ACCESSES_OF_WARP = 512, /* longer rows take a whole block */
     SPLIT_BLOCKS_PER_UNIT = 24, /* whole waves, whether 3, 4, 6, 8 or 12 blocks are resident */
     COLUMNS_OF_THREAD = 8, /* at most: each has an accumulator */
+    ONCE_ELEMENTS_MIN = 64, /* that a result is made of, for loads to be marked */
     CUDA_LANES = 4,
     CPU_LANES = 32, /* gcc unrolls a loop of 16 before it looks for vectors, and then finds none */
     CPU_LANES_LENGTH = 64,    /* shorter rows are not worth merging lanes for */
@@ -285,6 +286,34 @@ static bool is_ordered(const kiln__walk *red)
     return true;
 }
 
+static bool moves_everywhere(const kiln__walk *w, int k)
+{
+    bool moves = true;
+    for (int a = 0; a < w->rank; a++)
+        moves &= w->shape[a] == 1 || w->stride[k][a] != 0;
+    return moves;
+}
+
+/* Mark the inputs of which every byte is read once: the caches then keep what may be asked for again,
+ * what an earlier kernel left there or a row that all others share. Not where that is a loss: beside
+ * results that take bandwidth themselves, beside a row for all columns, and for sums of bytes. */
+static void mark_once(const kiln__walk *keep, const kiln__walk *red, kiln__variant *v)
+{
+    bool once[KILN__WALK_MAX], all = true;
+
+    if (kiln__walk_size(red) < ONCE_ELEMENTS_MIN || v->batch == KILN__BATCH_SUM)
+        return;
+    for (int k = 0; k < red->count; k++) {
+        once[k] = is_input(red, k) && v->access[red->param[k]] == KILN__ACCESS_VECTOR &&
+                  v->vec * red->itemsize[k] == ACCESS_BYTES && moves_everywhere(keep, k) &&
+                  moves_everywhere(red, k);
+        all &= once[k] || !is_input(red, k);
+    }
+    for (int k = 0; k < red->count; k++)
+        if (once[k] && (all || v->layout == KILN__LAYOUT_ROWS))
+            v->access[red->param[k]] = KILN__ACCESS_ONCE;
+}
+
 /* Whichever numbers of elements and results the snippets use. */
 static void add_numbers(const kiln__definition *def, int rank, const int64_t *shape,
                         const bool *kept, const bool *reduced, kiln__walk *keep, kiln__walk *red)
@@ -387,6 +416,8 @@ void kiln__reduce_plan_make(const kiln__definition *def, kiln_backend backend, i
     if (small && rows && v->batch == KILN__BATCH_NONE)
         v->lanes = backend == KILN_BACKEND_CPU ? (elements >= CPU_LANES_LENGTH ? CPU_LANES : 1)
                                                : v->vec < CUDA_LANES ? v->vec : CUDA_LANES;
+    if (backend != KILN_BACKEND_CPU)
+        mark_once(&keep, &red, v);
     fill_indexers(def, rank, shape, reduced, keepdims, plan);
     plan->size = empty ? 0 : outputs;
     plan->word[KILN__WORD_OUTPUTS] = outputs;

@@ -59,6 +59,7 @@ static const char *const accesses[] = {
     [KILN__ACCESS_ONE] = "one",       [KILN__ACCESS_VECTOR] = "vector",
     [KILN__ACCESS_SPLAT] = "splat",   [KILN__ACCESS_STRIDED] = "strided",
     [KILN__ACCESS_TILE] = "tile",     [KILN__ACCESS_COLUMN] = "column",
+    [KILN__ACCESS_ONCE] = "once",
 };
 
 static const char *backend_name(int backend)
@@ -299,9 +300,14 @@ static kiln_status check_whole(const reading *r)
         return blame(r, r->text, width, "bands have rank 2 or more, a tile and a group, unlike");
     if (!r->def->scan && (v->exclusive | v->reverse | v->fan) != 0)
         return blame(r, r->text, width, "fields of a scan stand in");
-    for (size_t p = 0; p < v->param_count; p++)
+    for (size_t p = 0; p < v->param_count; p++) {
         if (v->access[p] == KILN__ACCESS_TILE && !tiled)
             return blame(r, r->text, width, "only a transpose has tiles, unlike");
+        if (v->access[p] == KILN__ACCESS_ONCE &&
+            (!cuda || !r->def->reduction || r->def->scan || r->def->params[p].output ||
+             v->vec * kiln_dtype_size((kiln_dtype)v->dtype[p]) != 16))
+            return blame(r, r->text, width, "only reductions read 16 bytes once, unlike");
+    }
     return check_combining(r);
 }
 

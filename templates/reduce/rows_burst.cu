@@ -23,7 +23,7 @@
 //% if p.direct
                 kiln__mem_${p.name}[kiln__s][kiln__u] = (${p.const}char *)kiln__row_${p.name}[kiln__s] + kiln__along_${p.name};
 //% else
-                kiln__load(kiln__reg_${p.name}[kiln__s][kiln__u], kiln__row_${p.name}[kiln__s] + kiln__along_${p.name});
+                ${p.load}(kiln__reg_${p.name}[kiln__s][kiln__u], kiln__row_${p.name}[kiln__s] + kiln__along_${p.name});
 //% end
 //% end
             }
