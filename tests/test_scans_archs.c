@@ -2,10 +2,10 @@
  * test_scans_archs.c - what scans are planned and generated, and that every GPU's compiler takes
  * it; no GPU is needed.
  *
- * The plans themselves are looked at for the rules that results depend on: words for the look-back
- * are enough, the cpu's chunks do not depend on its threads. Every class is compiled for the oldest
- * and the newest target that NVRTC knows, the classes that look back for all of them. Without NVRTC
- * the compiling tests are left out: exit status 77.
+ * The plans themselves are looked at for the rules that results depend on: words for what blocks
+ * tell are enough, the cpu's chunks do not depend on its threads. Every class is compiled for the
+ * oldest and the newest target that NVRTC knows, the classes whose blocks wait for others for all of
+ * them. Without NVRTC the compiling tests are left out: exit status 77.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -62,7 +62,9 @@ static const walk_case walks[] = {
     {"odd rows", 2, {1 << 16, 1001}, {1001, 1}, 1, false, true, ROWS, false, 256, 1},
     {"columns", 2, {16384, 16384}, {16384, 1}, 0, false, false, COLUMNS, true, 32, 4},
     {"many columns", 2, {256, 1 << 20}, {1 << 20, 1}, 0, true, true, COLUMNS, false, 256, 4},
-    {"16 columns", 2, {1 << 24, 16}, {16, 1}, 0, false, false, COLUMNS, true, 16, 4},
+    {"16 columns", 2, {1 << 24, 16}, {16, 1}, 0, false, false, COLUMNS, true, 16, 1},
+    {"3 columns", 2, {1 << 24, 3}, {3, 1}, 0, false, true, COLUMNS, true, 4, 1},
+    {"256 columns", 2, {1 << 20, 256}, {256, 1}, 0, true, false, COLUMNS, true, 32, 1},
     {"odd columns", 2, {1 << 16, 1001}, {1001, 1}, 0, false, false, COLUMNS, true, 32, 1},
     {"middle", 3, {64, 4096, 1024}, {4096 * 1024, 1024, 1}, 1, false, false, COLUMNS, true, 32, 4},
 };
@@ -185,6 +187,43 @@ static void test_scans__there_are_words_and_blocks_for_every_tile_of_a_split_row
     }
 }
 
+/* The same for columns, whose tiles tell a sum a column. One carrier serves one tile of so few
+ * across, and up to eight of more. */
+static void test_scans__there_are_words_and_carriers_for_every_tile_of_columns(void **state)
+{
+    static const struct {
+        int64_t rows, columns;
+        int across;     /* lanes of a tile */
+        int tiles, served; /* across; by one carrier */
+    } cases[] = {{1 << 24, 16, 16, 1, 1},
+                 {1 << 24, 3, 4, 1, 1},
+                 {1 << 20, 256, 32, 8, 1},
+                 {1 << 18, 1001, 32, 32, 4},
+                 {1 << 18, 4096, 32, 128, 8}};
+
+    (void)state;
+    for (size_t k = 0; k < KILN_COUNT_OF(cases); k++) {
+        const walk_case w = {.name = "columns",
+                             .rank = 2,
+                             .shape = {cases[k].rows, cases[k].columns},
+                             .stride = {cases[k].columns, 1}};
+        planned p;
+
+        plan(&definitions[0], &w, KILN_BACKEND_CUDA, UNITS, &p);
+        const int64_t height = 256 / cases[k].across * p.plan.variant.unroll;
+        const int64_t all = (cases[k].rows + height - 1) / height * cases[k].tiles;
+        const int64_t room = UNITS * p.plan.variant.segments;
+        assert_int_equal(p.plan.variant.group, cases[k].across);
+        assert_true(p.plan.variant.fan > 1);
+        assert_int_equal(p.plan.word[KILN__WORD_SPLITS], cases[k].tiles);
+        assert_int_equal(p.plan.word[KILN__WORD_CHUNK], cases[k].served);
+        assert_int_equal(p.plan.grid, (all < room ? all : room) +
+                                          (cases[k].tiles + cases[k].served - 1) / cases[k].served);
+        assert_int_equal(p.plan.ticket_count, 4 + 2 * 2 * all * cases[k].across);
+        kiln__definition_destroy(p.def);
+    }
+}
+
 static void test_scans__blocks_are_as_small_as_wide_inputs_need(void **state)
 {
     planned p;
@@ -251,13 +290,14 @@ static void test_scans__every_walk_compiles_for_the_oldest_and_the_newest_gpu(vo
         compiles(&definitions[0], &walks[w], &targets[w % 2 == 0 ? 0 : target_count - 1]);
 }
 
-static void test_scans__what_looks_back_compiles_for_every_gpu(void **state)
+static void test_scans__what_waits_for_others_compiles_for_every_gpu(void **state)
 {
     (void)state;
     need_targets();
     for (size_t k = 0; k < target_count; k++) {
         compiles(&definitions[0], &walks[0], &targets[k]);
-        compiles(&definitions[0], &walks[k % 2 == 0 ? 10 : 12], &targets[k]);
+        compiles(&definitions[0], &walks[12], &targets[k]);
+        compiles(&definitions[0], &walks[k % 2 == 0 ? 10 : 14], &targets[k]);
     }
 }
 
@@ -276,10 +316,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scans__each_walk_has_the_class_it_should),
         cmocka_unit_test(test_scans__there_are_words_and_blocks_for_every_tile_of_a_split_row),
+        cmocka_unit_test(test_scans__there_are_words_and_carriers_for_every_tile_of_columns),
         cmocka_unit_test(test_scans__blocks_are_as_small_as_wide_inputs_need),
         cmocka_unit_test(test_scans__the_number_of_threads_decides_nothing_on_the_cpu),
         cmocka_unit_test(test_scans__every_walk_compiles_for_the_oldest_and_the_newest_gpu),
-        cmocka_unit_test(test_scans__what_looks_back_compiles_for_every_gpu),
+        cmocka_unit_test(test_scans__what_waits_for_others_compiles_for_every_gpu),
         cmocka_unit_test(test_scans__every_running_value_compiles),
     };
     target_count = archs_find(targets);

@@ -307,9 +307,12 @@ typedef struct kiln__variant {
      * access and 1 otherwise; group, threads of a block that share a row; tile, neighbouring rows
      * that neighbouring threads take, 0 where they take neighbours along a row. */
     /* Scans: axes are kept ones, then those of the sequence, in C-order; segments are the blocks
-     * that must fit a multiprocessor. */
+     * that must fit a multiprocessor. Columns with carriers (cuda, split, fan above 1): group, lanes
+     * across a tile, one a column; lanes, elements of an access; tile, 1 when a tile is one piece
+     * of memory. */
     uint8_t exclusive, reverse; /* whether an element is left out of its own sum; last one first */
-    uint8_t fan;         /* split on cuda: tiles of which one publishes the sum; 1: a plain chain */
+    uint8_t fan;         /* split on cuda: tiles, or groups of them, that are summed before they are
+                            carried on; 1: a chain from step to step */
     uint8_t param_count;
     uint8_t indexer_rank;                  /* rank of `_ind` (or `_in_ind`) when it is used */
     uint8_t out_indexer_rank;              /* rank of `_out_ind` when it is used */
@@ -345,7 +348,8 @@ typedef struct kiln__operand {
 typedef enum kiln__word {
     KILN__WORD_OUTPUTS,  /* how many results */
     KILN__WORD_LENGTH,   /* accesses (rows) or elements (columns, cpu) each is reduced from */
-    KILN__WORD_CHUNK,    /* of which one split takes this many */
+    KILN__WORD_CHUNK,    /* of which one split takes this many; scans of columns with carriers: tiles
+                            across that one carrier serves */
     KILN__WORD_SPLITS,
     KILN__WORD_COUNT_ALL, /* elements each result is reduced from */
     KILN__WORD_PARTS,    /* address of partial results: outputs * splits accumulators */

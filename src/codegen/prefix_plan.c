@@ -12,7 +12,7 @@
  *            its length; where there are few, blocks take tiles, and one of them, the carrier,
  *            tells every tile what stands before it
  *   columns  a kept axis: neighbouring threads take neighbouring sequences; where there are few,
- *            blocks take tiles of rows and look back
+ *            blocks take tiles as well, and carriers tell every tile what stands above it
  *
  * Rule 1: everything that decides an order of combination is in the plan and comes from shapes,
  *         strides, dtypes and (cuda) the number of multiprocessors, never from what runs beside.
@@ -37,7 +37,13 @@ enum {
     COLUMN_BLOCKS_PER_UNIT = 4, /* fewer blocks of columns than that: split */
     COLUMNS_ACROSS = 32,        /* threads across a tile that has several rows of threads */
     COLUMNS_ACROSS_MIN = 16,
-    ROW_FAN = WARP_THREADS, /* a warp of the carrier takes so many tiles at once */
+    CARRIED_BYTES = (48 << 10) - 256, /* shared memory a block has without asking */
+    CARRIED_SEGMENT = 128,            /* bytes of a tile's row, which memory is read by */
+    CARRIED_ROWS = 64,                /* most neighbouring rows of a thread */
+    CARRIED_TILES = 1024,             /* more across would take too many carriers */
+    CARRIERS = 8,                     /* while there are no more tiles across than warps for them */
+    CARRIER_WARPS = 8,
+    FAN = WARP_THREADS, /* rows: tiles a warp of the carrier takes at once */
     CPU_RUN = 64,           /* elements of a run, CPU_RUNS of which are scanned side by side */
     CPU_RUNS = 4,           /* compilers make bad vectors of more */
     CPU_COLUMNS = 1024,     /* a tile's row is a page or so: memory likes long stretches */
@@ -205,23 +211,133 @@ static void rows_on_cuda(kiln__plan *plan, const kiln__walk *seq, int units, int
     v->group = (uint16_t)group;
     v->segments = (uint8_t)choose_resident(part);
     v->unroll = (uint8_t)least(most, kiln__power_up(kiln__divide_up(length, group)));
-    v->fan = ROW_FAN;
+    v->fan = FAN;
     plan->word[KILN__WORD_SPLITS] = 1;
     plan->grid = kiln__divide_up(outputs, block / group);
     if (group == block && length > group * v->unroll && outputs < full)
         split_rows(plan, seq, units, part);
 }
 
-/* What steps of columns tell each other: room for `lines` sums of each step, of each `fan` steps
- * and of each fan * fan steps. A chain needs two places for each line. */
-static int64_t lookback_tickets(int64_t steps, int64_t fan, int64_t lines, int64_t part)
+/* ---- cuda: columns that carriers serve ---- */
+
+/* Bytes of an element's inputs that tiles have in shared memory: of those that run along the
+ * columns, and of the widest of them. */
+static int64_t staged_bytes(const kiln__walk *seq, const kiln__variant *v, int64_t *widest)
 {
-    const int64_t groups = kiln__divide_up(steps, fan);
-    const int64_t sums = fan == 1 ? 2 : steps + groups + kiln__divide_up(groups, fan) + 1;
-    return tickets_of_sums(lines * sums, part);
+    int64_t bytes = 0;
+    *widest = 1;
+    for (int k = 0; k < seq->count; k++) {
+        if (seq->written[k] || v->access[seq->param[k]] != KILN__ACCESS_VECTOR)
+            continue;
+        bytes += seq->itemsize[k];
+        *widest = seq->itemsize[k] > *widest ? seq->itemsize[k] : *widest;
+    }
+    return bytes;
 }
 
-static void columns_on_cuda(kiln__plan *plan, const kiln__walk *seq, int units, int64_t part)
+/* Whether a tile of all columns is one piece of memory in each of those inputs. */
+static bool rows_touch(const kiln__walk *keep, const kiln__walk *seq, const kiln__variant *v)
+{
+    for (int k = 0; k < seq->count; k++)
+        if (!seq->written[k] && v->access[seq->param[k]] == KILN__ACCESS_VECTOR &&
+            seq->stride[k][0] != keep->shape[0] * seq->itemsize[k])
+            return false;
+    return keep->rank == 1;
+}
+
+/* Elements of an access to those inputs: no more than 16 bytes of any, none that straddles `whole`
+ * elements, all aligned. */
+static int staged_access(const kiln__walk *keep, const kiln__walk *seq,
+                         const kiln__operand *operands, const kiln__variant *v, int64_t whole)
+{
+    int64_t access = ACCESS_BYTES;
+    for (int k = 0; k < seq->count; k++) {
+        if (seq->written[k] || v->access[seq->param[k]] != KILN__ACCESS_VECTOR)
+            continue;
+        uint64_t low_bits = (uint64_t)operands[seq->param[k]].address;
+        for (int a = 0; a < keep->rank - 1; a++)
+            low_bits |= (uint64_t)keep->stride[k][a];
+        low_bits |= v->tile != 0 ? 0 : (uint64_t)seq->stride[k][0];
+        while (access > 1 && (access * seq->itemsize[k] > ACCESS_BYTES ||
+                              low_bits % (uint64_t)(access * seq->itemsize[k]) != 0))
+            access /= 2;
+    }
+    while (whole % access != 0)
+        access /= 2;
+    return (int)access;
+}
+
+/* Lanes across a tile: so many that its rows are read in whole lines, unless 16 columns at a time
+ * leave fewer lanes without one. */
+static int64_t lanes_across(int64_t columns, int64_t widest, int64_t part)
+{
+    int64_t across = least(WARP_THREADS, CARRIED_SEGMENT / widest);
+    if (part > ACCESS_BYTES)
+        across = least(across, COLUMNS_ACROSS_MIN);
+    if (across > COLUMNS_ACROSS_MIN && columns < 4 * across &&
+        kiln__divide_up(columns, across / 2) < 2 * kiln__divide_up(columns, across))
+        across /= 2;
+    return least(across, kiln__power_up(columns));
+}
+
+/* Neighbouring rows of a thread, of two tiles that have room beside the sums of warps. Where a warp
+ * has several rows of lanes their number is odd, so that they read from different banks. */
+static int64_t carried_rows(int64_t across, int64_t staged, int64_t part)
+{
+    const int64_t room = CARRIED_BYTES - CARRIER_WARPS * across * part;
+    const int64_t rows = least(staged > 0 ? room / (2 * BLOCK_THREADS * staged) : UNROLL_MAX,
+                               CARRIED_ROWS);
+    return across < WARP_THREADS && rows > 1 ? (rows - 1) | 1 : rows;
+}
+
+/* Long columns that are few: tiles, and carriers for the tiles across. Where those are too many, or
+ * inputs too wide, nothing is changed. */
+static void carry_columns(kiln__plan *plan, const kiln__walk *keep, const kiln__walk *seq,
+                          const kiln__operand *operands, int units, int64_t part)
+{
+    kiln__variant *v = &plan->variant;
+    const int last = v->keep_rank - 1;
+    const int64_t columns = plan->shape[last], length = plan->word[KILN__WORD_LENGTH];
+    int64_t widest;
+    const int64_t staged = staged_bytes(seq, v, &widest);
+    const bool flat = rows_touch(keep, seq, v) && staged > 0 &&
+                      columns <= (part > ACCESS_BYTES ? COLUMNS_ACROSS_MIN : WARP_THREADS);
+    const int64_t across = flat ? kiln__power_up(columns) : lanes_across(columns, widest, part);
+    const int64_t outer = plan->word[KILN__WORD_OUTPUTS] / columns;
+    const int64_t tiles = outer * kiln__divide_up(columns, across);
+    const int64_t threads = BLOCK_THREADS / across; /* above each other */
+    int64_t rows = carried_rows(across, staged, part);
+
+    if (tiles > CARRIED_TILES || rows < 1)
+        return;
+    v->vec = 1; /* lanes have columns */
+    kiln__walk_join(keep, seq, plan);
+    v->segments = (uint8_t)(part <= 8 ? choose_resident(4) : 1);
+    const int64_t room = (int64_t)units * (v->segments > 1 ? v->segments : RESIDENT_UNKNOWN);
+    if (rows > 4 && tiles * kiln__divide_up(length, threads * rows) < room)
+        rows = rows / 4 | 1;
+    const int64_t served =
+        tiles <= CARRIERS ? 1 : least(CARRIER_WARPS, kiln__power_up(tiles) / CARRIERS);
+    const int64_t all = tiles * kiln__divide_up(length, threads * rows);
+    v->fan = FAN;
+    v->tile = flat;
+    v->group = (uint16_t)across;
+    v->unroll = (uint8_t)rows;
+    v->lanes = (uint8_t)staged_access(keep, seq, operands, v,
+                                      flat ? threads * rows * columns : columns);
+    while (v->lanes > across)
+        v->lanes /= 2;
+    plan->walk[last] = kiln__divide_up(columns, across);
+    plan->word[KILN__WORD_SPLITS] = tiles;
+    plan->word[KILN__WORD_CHUNK] = served;
+    plan->grid = least(all, room) + kiln__divide_up(tiles, served);
+    plan->ticket_count = tickets_of_sums(2 * all * across, part);
+}
+
+/* ---- cuda: other columns ---- */
+
+static void columns_on_cuda(kiln__plan *plan, const kiln__walk *keep, const kiln__walk *seq,
+                            const kiln__operand *operands, int units, int64_t part)
 {
     kiln__variant *v = &plan->variant;
     const int last = v->keep_rank - 1;
@@ -243,12 +359,14 @@ static void columns_on_cuda(kiln__plan *plan, const kiln__walk *seq, int units, 
     const int64_t tiles = outer * plan->walk[last];
     const int64_t steps = kiln__divide_up(length, rows * v->unroll);
     v->split = across < BLOCK_THREADS && steps > 1 && tiles < enough;
-    /* A plain chain costs the time of one look a step; it is hidden behind enough other tiles. */
-    v->fan = (uint8_t)(tiles >= kiln__tuned("KILN_TUNE_SCAN_CHAIN", units / 2) ? 1 : rows);
     plan->word[KILN__WORD_SPLITS] = tiles;
     plan->grid = v->split ? tiles * steps : tiles;
-    if (v->split)
-        plan->ticket_count = lookback_tickets(steps, v->fan, tiles * across * v->vec, part);
+    if (!v->split)
+        return;
+    plan->ticket_count = tickets_of_sums(2 * tiles * across * v->vec, part); /* used in turn */
+    /* A plain chain costs the time of one look a step; it is hidden behind enough other tiles. */
+    if (tiles < kiln__tuned("KILN_TUNE_SCAN_CHAIN", units / 2))
+        carry_columns(plan, keep, seq, operands, units, part);
 }
 
 /* ---- cpu ------------------------------------------------------------------------------------- */
@@ -381,7 +499,7 @@ void kiln__scan_plan_make(const kiln__definition *def, kiln_backend backend, int
     else if (rows)
         rows_on_cuda(plan, &seq, units, part);
     else
-        columns_on_cuda(plan, &seq, units, part);
+        columns_on_cuda(plan, &keep, &seq, operands, units, part);
     v->index_bits = (uint8_t)choose_index_bits(plan, &keep, &seq);
     describe_raw(def, operands, v);
 }

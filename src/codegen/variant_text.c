@@ -293,7 +293,8 @@ static kiln_status check_whole(const reading *r)
     if (v->layout == KILN__LAYOUT_LINEAR && v->rank != 1)
         return blame(r, r->text, width, "a linear layout has rank 1, unlike");
     if ((tiled && (v->rank < 2 || v->tile < 8)) ||
-        (!tiled && !banded && v->tile != 0 && r->def->rows == NULL))
+        (!tiled && !banded && v->tile != 0 && r->def->rows == NULL &&
+         !(r->def->scan && cuda && v->split != 0)))
         return blame(r, r->text, width, "a transpose has rank 2 or more and a tile, unlike");
     if (banded && (!cuda || v->rank < 2 || v->tile == 0 || v->group == 0 || v->group > v->block ||
                    v->index_linear))

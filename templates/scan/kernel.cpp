@@ -5,10 +5,14 @@ static_assert(sizeof(kiln__part) <= ${part_bytes_max}, "an accumulator may have 
 //% insert reduce/arguments.cpp
 
 //% if cuda
+//% if chain
+//% insert scan/columns_chain.cu
+//% else
 //% if split
 //% insert scan/${layout}_split.cu
 //% else
 //% insert scan/${layout}.cu
+//% end
 //% end
 //% else
 //% insert scan/${layout}.cpp
