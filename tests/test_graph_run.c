@@ -2,6 +2,7 @@
  * test_graph_run.c - how graphs run: prepared, over their own inputs, from many threads, on other
  * streams, and with every allocation failing once.
  */
+#include <time.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -253,6 +254,9 @@ static void test_graph_run__each_allocation_may_fail(void **state)
               kiln_status_name(status));
     }
     CHECK(nth > 50 && nth < 3000, "%zu allocations", nth);
+    /* Threads that compile ahead may still be ending on a busy machine. */
+    for (int k = 0; k < 500 && kiln__test_alloc_live() > live + 8; k++)
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
     assert_true(kiln__test_alloc_live() <= live + 8); /* what the context keeps for reuse */
     kiln_array_release(x);
 }
