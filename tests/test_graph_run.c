@@ -2,9 +2,11 @@
  * test_graph_run.c - how graphs run: prepared, over their own inputs, from many threads, on other
  * streams, and with every allocation failing once.
  */
-#include <time.h>
+#define _POSIX_C_SOURCE 200809L
+
 #include <pthread.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "core/core.h"
 #include "graph_env.h"
