@@ -60,7 +60,7 @@ static const walk_case walks[] = {
     {"rows of 16", 2, {1 << 24, 16}, {16, 1}, 1, true, false, ROWS, false, 4, 4},
     {"rows of 4", 2, {1 << 26, 4}, {4, 1}, 1, false, false, ROWS, false, 1, 4},
     {"odd rows", 2, {1 << 16, 1001}, {1001, 1}, 1, false, true, ROWS, false, 256, 1},
-    {"columns", 2, {16384, 16384}, {16384, 1}, 0, false, false, COLUMNS, true, 32, 4},
+    {"columns", 2, {16384, 16384}, {16384, 1}, 0, false, false, COLUMNS, true, 32, 1},
     {"many columns", 2, {256, 1 << 20}, {1 << 20, 1}, 0, true, true, COLUMNS, false, 256, 4},
     {"16 columns", 2, {1 << 24, 16}, {16, 1}, 0, false, false, COLUMNS, true, 16, 1},
     {"3 columns", 2, {1 << 24, 3}, {3, 1}, 0, false, true, COLUMNS, true, 4, 1},
