@@ -382,7 +382,9 @@ static kiln_graph *kernels_graph(const machine *m, int count)
     return g;
 }
 
-enum { BATCHES = 60, BATCH = 100, HOST_KERNELS = 4 };
+/* Graph calls and elementwise calls take turns, and what counts is how much longer the former took
+ * than the latter beside them: a launch itself varies by more from one moment to the next. */
+enum { BATCHES = 200, BATCH = 30, HOST_KERNELS = 4 };
 
 static void run_host(const machine *m, int count)
 {
@@ -390,7 +392,7 @@ static void run_host(const machine *m, int count)
     kiln_elementwise *op = NULL;
     kiln_array *x[HOST_KERNELS] = {NULL}, *y[HOST_KERNELS] = {NULL};
     kiln_arg args[2 * HOST_KERNELS];
-    double us[2][BATCHES];
+    double us[2][BATCHES], more[BATCHES];
     char name[32], label[64];
     REQUIRE(kiln_elementwise_create(m->ctx, "T x", "T y", "y = x * T(2) + T(1)", NULL, &op,
                                     &bench_err));
@@ -412,17 +414,19 @@ static void run_host(const machine *m, int count)
                 REQUIRE(kiln_call(op, &bench_err, x[k], y[k]));
         us[1][r] = (bench_now_us() - begin) / BATCH;
         REQUIRE(kiln_context_synchronize(m->ctx, &bench_err));
+        more[r] = us[0][r] - us[1][r];
     }
+    const double plain = bench_least(us[1], BATCHES);
     snprintf(name, sizeof name, "call_graph_%d", count);
     snprintf(label, sizeof label, "a call of %d kernel%s", count, count == 1 ? "" : "s");
     const bench_row row = {.name = name,
                            .label = label,
                            .unit = "us",
-                           .kiln = bench_least(us[0], BATCHES),
-                           .limit = bench_least(us[1], BATCHES),
+                           .kiln = plain + bench_median(more, BATCHES),
+                           .limit = plain,
                            .rule = BENCH_OVER_BY,
                            .target = 0.1 * count,
-                           .note = "as many elementwise calls"};
+                           .note = "as many elementwise calls, in turns"};
     bench_add(m->file, &row);
     for (int k = 0; k < count; k++)
         kiln_array_release(x[k]), kiln_array_release(y[k]);
