@@ -105,7 +105,7 @@ static const char *const requests[] = {
     "shape 1000\narg float16 1000 2 @4096\narg bfloat16 1000 2 @4096\n"
     "arg float32 1000 4 @4096\narg float64 1000 8 @4096\narg float16 1000 2 @4096\n"
     "arg float64 1000 8 @4096\n",
-    /* rows walked in bands: views that only single elements align */
+    /* windows: views of one array, shifted */
     "name shifted\nin T a, T b, T c, T d\nout T z\nop z = a + b - c * d + T(i % 7)\nshape 2048 2050\n"
     "arg float32 2048x2050 8204,4 @4096\narg float32 2048x2050 8204,4 @4100\n"
     "arg float32 2048x2050 8204,4 @4104\narg float32 2048x1 4,4 @4096\n"

@@ -64,6 +64,7 @@ static void test_manifest__no_byte_of_a_variant_is_left_out_of_its_text(void **s
     memset(&v, 0, sizeof v);
     v.backend = KILN_BACKEND_CUDA;
     v.param_count = (uint8_t)def->param_count;
+    v.access[0] = KILN__ACCESS_WINDOW;
     v.access[1] = KILN__ACCESS_RAW;
     char *before = text_of(&v);
     for (size_t k = 0; k < sizeof v; k++) {
@@ -74,9 +75,10 @@ static void test_manifest__no_byte_of_a_variant_is_left_out_of_its_text(void **s
         if (k == offsetof(kiln__variant, param_count) || dtype < sizeof v.dtype ||
             (param && (k - offsetof(kiln__variant, access)) % KILN_PARAM_MAX >= def->param_count))
             continue;
-        /* The rank of what is not raw is never set. */
+        /* What is not raw has no rank, what is in no window no place there. */
         if (param && k >= offsetof(kiln__variant, raw_rank) &&
-            (k - offsetof(kiln__variant, raw_rank)) % KILN_PARAM_MAX != 1)
+            (k - offsetof(kiln__variant, access)) % KILN_PARAM_MAX !=
+                (k < offsetof(kiln__variant, window)))
             continue;
         ((unsigned char *)&other)[k] ^= k == offsetof(kiln__variant, backend) ? 3 : 1;
         char *after = text_of(&other);
@@ -153,15 +155,38 @@ static void test_manifest__every_plan_comes_back_from_its_text(void **state)
     assert_true(count > 2000);
 }
 
-static void test_manifest__text_that_is_no_variant_is_refused_in_its_place(void **state)
-{
 #define WHOLE SIZE_MAX
 #define GOOD "cuda/1 linear rank=1 bits=64 vec=4 unroll=1 block=256 args=vector,scalar,vector"
-    static const struct {
-        const char *text;
-        size_t at, width;
-        const char *message;
-    } rows[] = {
+
+typedef struct no_variant {
+    const char *text;
+    size_t at, width;
+    const char *message;
+} no_variant;
+
+static void expect_refused(const no_variant *rows, size_t count)
+{
+    static const kiln_dtype dtypes[] = {KILN_FLOAT32, KILN_FLOAT32, KILN_FLOAT32};
+    kiln__definition *def = define("T x, float32 a", "T z", "z = x * a");
+    kiln__variant v;
+    size_t at = 0, width = 0;
+
+    for (size_t r = 0; r < count; r++) {
+        kiln_error err = KILN_ERROR_INIT;
+        kiln_status status = kiln__variant_parse(rows[r].text, def, dtypes, &v, &at, &width, &err);
+        const size_t want = rows[r].width == WHOLE ? strlen(rows[r].text) : rows[r].width;
+        if (status != KILN_ERR_FORMAT || at != rows[r].at || width != want ||
+            strstr(err.message, rows[r].message) == NULL)
+            fail_msg("\"%s\": %zu+%zu \"%s\", not %zu+%zu with \"%s\"", rows[r].text, at, width,
+                     err.message, rows[r].at, want, rows[r].message);
+        kiln_error_clear(&err);
+    }
+    kiln__definition_destroy(def);
+}
+
+static void test_manifest__text_that_is_no_variant_is_refused_in_its_place(void **state)
+{
+    static const no_variant rows[] = {
         {"", 0, 0, "args= is missing"},
         {"rocm/1 linear", 0, 6, "begins with \"cuda/1\" or \"cpu/1\""},
         {"cuda linear", 0, 4, "version 1"},
@@ -196,11 +221,9 @@ static void test_manifest__text_that_is_no_variant_is_refused_in_its_place(void 
         {"cuda/1 inner rank=2 bits=64 vec=1 unroll=1 block=256 args=tile,scalar,vector", 0, WHOLE,
          "transpose"},
         {"cuda/1 inner rank=2 bits=64 vec=1 unroll=4 tile=8 block=256 args=vector,scalar,vector", 0,
-         WHOLE, "group"},
-        {"cuda/1 inner rank=2 bits=64 vec=1 unroll=4 tile=8 group=512 block=256 args=vector,scalar,vector",
-         0, WHOLE, "group"},
-        {"cpu/1 inner rank=2 bits=64 vec=1 unroll=4 tile=8 group=128 block=256 args=vector,scalar,vector",
-         0, WHOLE, "group"},
+         WHOLE, "tile"},
+        {"cuda/1 inner rank=2 bits=64 vec=1 unroll=4 group=128 block=256 args=vector,scalar,vector", 0,
+         WHOLE, "reduction"},
         {"cuda/1 linear rank=1 bits=64 vec=4 unroll=1 block=256 args=once,scalar,vector", 0, WHOLE,
          "only reductions"},
     };
@@ -211,17 +234,33 @@ static void test_manifest__text_that_is_no_variant_is_refused_in_its_place(void 
 
     (void)state;
     assert_int_equal(kiln__variant_parse(GOOD, def, dtypes, &v, &at, &width, NULL), KILN_OK);
-    for (size_t r = 0; r < COUNT(rows); r++) {
-        kiln_error err = KILN_ERROR_INIT;
-        kiln_status status = kiln__variant_parse(rows[r].text, def, dtypes, &v, &at, &width, &err);
-        const size_t want = rows[r].width == WHOLE ? strlen(rows[r].text) : rows[r].width;
-        if (status != KILN_ERR_FORMAT || at != rows[r].at || width != want ||
-            strstr(err.message, rows[r].message) == NULL)
-            fail_msg("\"%s\": %zu+%zu \"%s\", not %zu+%zu with \"%s\"", rows[r].text, at, width,
-                     err.message, rows[r].at, want, rows[r].message);
-        kiln_error_clear(&err);
-    }
     kiln__definition_destroy(def);
+    expect_refused(rows, COUNT(rows));
+}
+
+static void test_manifest__text_of_no_window_is_refused_in_its_place(void **state)
+{
+    static const no_variant rows[] = {
+        {"cuda/1 window args=window,scalar,vector", 19, 6, "three numbers"},
+        {"cuda/1 window args=window0/1,scalar,vector", 19, 9, "three numbers"},
+        {"cuda/1 window args=window0/1/,scalar,vector", 19, 10, "three numbers"},
+        {"cuda/1 window args=window0/1/2x,scalar,vector", 19, 12, "no place"},
+        {"cuda/1 window args=window3/1/2,scalar,vector", 19, 11, "no place"},
+        {"cuda/1 window args=window0/9/2,scalar,vector", 19, 11, "no place"},
+        {"cuda/1 window args=window0/1/32,scalar,vector", 19, 12, "no place"},
+        {"cuda/1 window args=vector,scalar,window0/1/2", 33, 11, "cannot be in a window"},
+        {"cuda/1 window rank=2 bits=64 vec=1 unroll=4 block=256 args=window0/1/2,scalar,vector", 0,
+         WHOLE, "a tile"},
+        {"cuda/1 window rank=2 bits=64 vec=2 unroll=4 tile=8 block=256 args=window0/1/2,scalar,vector",
+         0, WHOLE, "vec=1"},
+        {"cpu/1 window rank=2 bits=64 vec=1 unroll=4 tile=8 block=256 args=window0/1/2,scalar,vector", 0,
+         WHOLE, "windows"},
+        {"cuda/1 inner rank=2 bits=64 vec=1 unroll=4 block=256 args=window0/1/2,scalar,vector", 0, WHOLE,
+         "layout of their own"},
+    };
+
+    (void)state;
+    expect_refused(rows, COUNT(rows));
 }
 
 static void test_manifest__only_scans_have_segments_that_are_no_power_of_two(void **state)
@@ -556,6 +595,7 @@ int main(void)
         cmocka_unit_test(test_manifest__no_byte_of_a_variant_is_left_out_of_its_text),
         cmocka_unit_test(test_manifest__every_plan_comes_back_from_its_text),
         cmocka_unit_test(test_manifest__text_that_is_no_variant_is_refused_in_its_place),
+        cmocka_unit_test(test_manifest__text_of_no_window_is_refused_in_its_place),
         cmocka_unit_test(test_manifest__only_scans_have_segments_that_are_no_power_of_two),
         cmocka_unit_test(test_manifest__bad_lines_are_refused_with_line_and_column),
         cmocka_unit_test(test_manifest__a_byte_of_a_text_is_found_in_its_line),

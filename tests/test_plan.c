@@ -145,47 +145,141 @@ static void test_plan__sizes_do_not_make_variants(void **state)
     kiln__definition_destroy(def);
 }
 
-/* Rows of several inputs that only single elements align are walked in bands of 8 where they are long
- * and many; vectors, short rows, few rows, small arrays and two inputs are not. */
-static void test_plan__misaligned_rows_go_in_bands(void **state)
+#define SUM "z = a + b + c + d"
+
+/* A plan of four inputs: `apart` are the bytes from a to each input. */
+static void plan_views(const int64_t *shape, int64_t pitch, const int64_t *apart, kiln_dtype dtype,
+                       const char *op, kiln_backend backend, kiln__plan *plan)
+{
+    const kiln__definition_request request = {
+        .in = "T a, T b, T c, T d", .out = "T z", .snippet = {[KILN__SNIPPET_OP] = op}};
+    const kiln_dtype dtypes[] = {dtype, dtype, dtype, dtype, dtype};
+    const int64_t size = (int64_t)kiln_dtype_size(dtype);
+    const int64_t x[] = {size * pitch, size}, z[] = {size * shape[1], size};
+    kiln__definition *def = NULL;
+    kiln__operand o[5];
+
+    assert_int_equal(kiln__definition_create(&request, &def, NULL), KILN_OK);
+    for (int p = 0; p < 5; p++)
+        o[p] = (kiln__operand){.is_array = true, .itemsize = (uint8_t)size, .rank = 2, .shape = shape,
+                               .strides = p == 4 ? z : x, .written = p == 4,
+                               .address = p == 4 ? (uintptr_t)1 << 44
+                                                 : ((uintptr_t)1 << 40) + (uintptr_t)apart[p]};
+    kiln__plan_make(def, backend, dtypes, o, 2, shape, plan);
+    kiln__definition_destroy(def);
+}
+
+enum { ROW = 4 * 2051, FAR = 1 << 30 }; /* bytes of a row of 2051 float32; another array */
+
+/* Three views of one array, or more, share a window that two fewer accesses pay for; where they
+ * stand in it counts from its corner, and what they rely on is kept as kin. */
+static void test_plan__views_of_one_array_share_a_window(void **state)
 {
     static const struct {
-        int64_t shape[2], pitch; /* pitch of x: elements between rows */
-        bool banded;
-        int64_t across, down, inputs; /* tiles of 3 x 128 elements, begun up to a line early; bands */
+        const char *what;
+        int64_t apart[4]; /* from a */
+        bool windowed;
+        uint8_t window[4], down[4], along[4];
     } rows[] = {
-        {{2048, 2050}, 2051, true, 6, 256, 3}, {{2049, 2304}, 2561, true, 7, 257, 3},
-        {{2048, 2048}, 2052, false, 0, 0, 3},  {{20480, 255}, 257, false, 0, 0, 3},
-        {{4, 2000001}, 2000003, false, 0, 0, 3}, {{512, 513}, 515, false, 0, 0, 3},
-        {{2048, 2050}, 2051, false, 0, 0, 2},
+        {"a cross", {0, 2 * ROW, ROW - 4, ROW + 4}, true, {0, 0, 0, 0}, {0, 2, 1, 1}, {1, 1, 0, 2}},
+        {"first below", {0, -2 * ROW, -ROW, 31 * 4}, true,
+         {0, 0, 0, 0}, {2, 0, 1, 2}, {0, 0, 0, 31}},
+        {"the same", {0, 0, 0, 0}, true, {0, 0, 0, 0}, {0, 0, 0, 0}, {0, 0, 0, 0}},
+        {"three and another", {0, FAR, ROW, 8}, true, {0, 1, 0, 0}, {0, 0, 1, 0}, {0, 0, 0, 2}},
+        {"two and two", {0, FAR, ROW, FAR + 8}, true, {0, 1, 0, 1}, {0, 0, 1, 0}, {0, 0, 0, 2}},
+        {"three, one too far below", {0, ROW, 4, 9 * ROW}, true,
+         {0, 0, 0, 1}, {0, 1, 0, 0}, {0, 0, 1, 0}},
+        {"three, one too far along", {0, ROW, 4, 32 * 4}, true,
+         {0, 0, 0, 1}, {0, 1, 0, 0}, {0, 0, 1, 0}},
+        {"three, one between elements", {0, ROW, 4, 6}, true,
+         {0, 0, 0, 1}, {0, 1, 0, 0}, {0, 0, 1, 0}},
+        {"only two", {0, ROW, FAR, 2 * (int64_t)FAR}, false, {0}, {0}, {0}},
+        {"none", {0, FAR, 2 * (int64_t)FAR, 3 * (int64_t)FAR}, false, {0}, {0}, {0}},
     };
-    const kiln__definition_request request = {
-        .in = "T x, T y, T a", .out = "T z", .snippet = {[KILN__SNIPPET_OP] = "z = x + y + a"}};
-    const kiln_dtype dtypes[] = {KILN_FLOAT32, KILN_FLOAT32, KILN_FLOAT32, KILN_FLOAT32};
+    static const int64_t shape[] = {2049, 2048};
     static kiln__plan plan;
-    kiln__definition *def = NULL;
 
     (void)state;
-    assert_int_equal(kiln__definition_create(&request, &def, NULL), KILN_OK);
     for (size_t r = 0; r < KILN_COUNT_OF(rows); r++) {
-        const int64_t x[] = {4 * rows[r].pitch, 4}, z[] = {4 * rows[r].shape[1], 4};
-        const int64_t none[] = {0, 0}; /* a third input that is one element for all */
-        kiln__operand o[4];
-        for (int p = 0; p < 4; p++)
-            o[p] = (kiln__operand){.is_array = true, .itemsize = 4, .rank = 2, .shape = rows[r].shape,
-                                   .strides = p == 3 ? z : p < rows[r].inputs ? x : none,
-                                   .address = 4096, .written = p == 3};
-        kiln__plan_make(def, KILN_BACKEND_CUDA, dtypes, o, 2, rows[r].shape, &plan);
-        assert_int_equal(plan.variant.layout, KILN__LAYOUT_INNER);
-        assert_int_equal(plan.variant.tile != 0, rows[r].banded);
-        assert_int_equal(plan.variant.group != 0, rows[r].banded);
-        if (!rows[r].banded)
+        const kiln__variant *v = &plan.variant;
+        plan_views(shape, 2051, rows[r].apart, KILN_FLOAT32, SUM, KILN_BACKEND_CUDA, &plan);
+        if ((v->layout == KILN__LAYOUT_WINDOW) != rows[r].windowed || !plan.has_kin)
+            fail_msg("%s: %s", rows[r].what, kiln__layout_name((kiln__layout)v->layout));
+        if (!rows[r].windowed)
             continue;
-        assert_int_equal(plan.walk[0], rows[r].down);
-        assert_int_equal(plan.walk[1], rows[r].across);
-        assert_int_equal(plan.grid, rows[r].down * rows[r].across);
+        for (size_t p = 0; p < 4; p++)
+            if (v->access[p] != KILN__ACCESS_WINDOW || v->window[p] != rows[r].window[p] ||
+                v->down[p] != rows[r].down[p] || v->along[p] != rows[r].along[p])
+                fail_msg("%s: input %zu: window %d, %d down, %d along", rows[r].what, p, v->window[p],
+                         v->down[p], v->along[p]);
+        assert_int_equal(plan.walk[0], (shape[0] + v->tile - 1) / v->tile);
+        assert_int_equal(plan.walk[1], (shape[1] + 256 * v->unroll - 1) / (256 * v->unroll));
+        assert_int_equal(plan.grid, plan.walk[0] * plan.walk[1]);
     }
-    kiln__definition_destroy(def);
+}
+
+/* Windows are for large matrices of narrow accesses that memory keeps busy, on a GPU. */
+static void test_plan__windows_are_for_large_matrices(void **state)
+{
+    static const struct {
+        const char *what;
+        int64_t shape[2], pitch;
+        kiln_dtype dtype;
+        const char *op;
+        kiln_backend backend;
+        bool windowed;
+    } rows[] = {
+        {"large", {2049, 2048}, 2051, KILN_FLOAT32, SUM, KILN_BACKEND_CUDA, true},
+        {"float64", {2049, 2048}, 2051, KILN_FLOAT64, SUM, KILN_BACKEND_CUDA, true},
+        {"cpu", {2049, 2048}, 2051, KILN_FLOAT32, SUM, KILN_BACKEND_CPU, false},
+        {"small", {512, 513}, 515, KILN_FLOAT32, SUM, KILN_BACKEND_CUDA, false},
+        {"narrow", {20480, 255}, 257, KILN_FLOAT32, SUM, KILN_BACKEND_CUDA, false},
+        {"low", {4, 2000001}, 2000003, KILN_FLOAT32, SUM, KILN_BACKEND_CUDA, false},
+        {"wide accesses", {2049, 2048}, 2051, KILN_COMPLEX128, SUM, KILN_BACKEND_CUDA, false},
+        {"arithmetic", {2049, 2048}, 2051, KILN_FLOAT32, "z = a + b + c + exp(d)", KILN_BACKEND_CUDA,
+         false},
+        {"address taken", {2049, 2048}, 2051, KILN_FLOAT32, "z = a + b + c + *&d", KILN_BACKEND_CUDA,
+         false},
+        {"output kept", {2049, 2048}, 2051, KILN_FLOAT32, "z += a + b + c + d", KILN_BACKEND_CUDA,
+         false},
+    };
+    static kiln__plan plan;
+
+    (void)state;
+    for (size_t r = 0; r < KILN_COUNT_OF(rows); r++) {
+        const int64_t size = (int64_t)kiln_dtype_size(rows[r].dtype);
+        const int64_t apart[] = {0, size, 2 * size, rows[r].pitch * size};
+        plan_views(rows[r].shape, rows[r].pitch, apart, rows[r].dtype, rows[r].op, rows[r].backend,
+                   &plan);
+        if ((plan.variant.layout == KILN__LAYOUT_WINDOW) != rows[r].windowed)
+            fail_msg("%s: %s", rows[r].what, kiln__layout_name((kiln__layout)plan.variant.layout));
+    }
+}
+
+/* Kin hold where arrays lie to each other as they did, wherever that is, and no two that were
+ * strangers are near. */
+static void test_plan__kin_are_told_by_their_distances(void **state)
+{
+    static const struct {
+        int64_t apart[4];
+        bool holds;
+    } rows[] = {
+        {{0, FAR, ROW, 8}, true},      {{64, FAR, ROW + 64, 72}, true},
+        {{0, -FAR, ROW, 8}, true},     {{0, FAR, ROW, 12}, false},
+        {{0, FAR, ROW + 4, 8}, false}, {{0, 4 * ROW, ROW, 8}, false},
+    };
+    static const int64_t shape[] = {2049, 2048};
+    static kiln__plan plan;
+
+    (void)state;
+    plan_views(shape, 2051, rows[0].apart, KILN_FLOAT32, SUM, KILN_BACKEND_CUDA, &plan);
+    for (size_t r = 0; r < KILN_COUNT_OF(rows); r++) {
+        uintptr_t address[5] = {0};
+        for (size_t p = 0; p < 4; p++)
+            address[p] = ((uintptr_t)3 << 40) + (uintptr_t)rows[r].apart[p];
+        if (kiln__kin_holds(plan.kin, address, 5) != rows[r].holds)
+            fail_msg("row %zu", r);
+    }
 }
 
 /* Outputs keep the order of the inputs' axes; NumPy's K-order for the same strides. */
@@ -207,7 +301,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plan__classes),
         cmocka_unit_test(test_plan__sizes_do_not_make_variants),
-        cmocka_unit_test(test_plan__misaligned_rows_go_in_bands),
+        cmocka_unit_test(test_plan__views_of_one_array_share_a_window),
+        cmocka_unit_test(test_plan__windows_are_for_large_matrices),
+        cmocka_unit_test(test_plan__kin_are_told_by_their_distances),
         cmocka_unit_test(test_plan__k_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

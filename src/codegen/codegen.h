@@ -205,6 +205,9 @@ void kiln__param_text(const kiln__definition *def, size_t param, char *out, size
 /* Whether `word` is among the snippets' identifiers (binary search). */
 bool kiln__definition_uses(const kiln__definition *def, const char *word);
 
+/* Whether snippets call what keeps a kernel busy with arithmetic and not with memory. */
+bool kiln__definition_is_heavy(const kiln__definition *def);
+
 /* ---- types (types.c) ----------------------------------------------------------------------- */
 
 /* What is known of one argument before types are bound. */
@@ -257,8 +260,12 @@ typedef enum kiln__layout {
     KILN__LAYOUT_ROWS,      /* reductions: neighbouring threads take neighbours along a reduced axis */
     KILN__LAYOUT_COLUMNS,   /* reductions: neighbouring threads take neighbours along a kept axis */
     KILN__LAYOUT_HELD,      /* row programs: a row stays on chip */
-    KILN__LAYOUT_REREAD     /* row programs: every stage reads the row again */
+    KILN__LAYOUT_REREAD,    /* row programs: every stage reads the row again */
+    KILN__LAYOUT_WINDOW     /* several inputs are views of one array, shifted: tiles read it once */
 } kiln__layout;
+
+/* The most rows and elements that views of one window may lie apart. */
+enum { KILN__WINDOW_DOWN_MAX = 8, KILN__WINDOW_ALONG_MAX = 31 };
 
 const char *kiln__layout_name(kiln__layout layout); /* "linear", "inner", ... */
 
@@ -272,7 +279,8 @@ typedef enum kiln__access {
     KILN__ACCESS_STRIDED, /* element by element with a stride on the inner axis */
     KILN__ACCESS_TILE,    /* through the shared tile of a transpose */
     KILN__ACCESS_COLUMN,  /* row programs: the same for every row, so loaded where it is used */
-    KILN__ACCESS_ONCE     /* reductions on cuda: vectors of 16 bytes, each of them read once */
+    KILN__ACCESS_ONCE,    /* reductions on cuda: vectors of 16 bytes, each of them read once */
+    KILN__ACCESS_WINDOW   /* out of a window that other inputs may share (window.c) */
 } kiln__access;
 
 /* Reductions: how elements are added to an accumulator (reduce_batch.c). */
@@ -294,7 +302,7 @@ typedef struct kiln__variant {
     uint8_t vec;         /* elements a thread takes from one access of the inner axis */
     uint8_t unroll;      /* such accesses a thread has in flight */
     uint8_t index_linear;/* `i` equals the kernel's own linear index */
-    uint8_t tile;        /* side of a transpose's tile, in elements */
+    uint8_t tile;        /* side of a transpose's tile, in elements; rows of a window's tile */
     /* Reductions: axes are kept ones, then reduced ones. */
     uint8_t keep_rank;
     uint8_t split;       /* several blocks (or units) share an output and combine at the end */
@@ -320,6 +328,8 @@ typedef struct kiln__variant {
     uint8_t access[KILN_PARAM_MAX];        /* kiln__access */
     uint8_t raw_rank[KILN_PARAM_MAX];      /* of raw arrays */
     uint8_t raw_contiguous[KILN_PARAM_MAX];
+    /* Of inputs reached by windows: which one, and rows and elements from its corner. */
+    uint8_t window[KILN_PARAM_MAX], down[KILN_PARAM_MAX], along[KILN_PARAM_MAX];
 } kiln__variant;
 
 /* A variant without its dtypes as one line, "cuda/1 linear rank=1 ...", and back (variant_text.c;
@@ -357,6 +367,18 @@ typedef enum kiln__word {
     KILN__WORD_COUNT
 } kiln__word;
 
+/* What a plan took from an input's address beside its alignment (window.c): the input whose array it
+ * is near to, itself where there is none, and the bytes between. `like` is the first input of its
+ * steps and dtype; only among those is anyone near. `near` is how close that is; 0: its address
+ * decides nothing. */
+typedef struct kiln__kin {
+    uint8_t root, like;
+    int64_t near, apart;
+} kiln__kin;
+
+/* Whether arrays at these addresses, one for each parameter, are kin in the same way. */
+bool kiln__kin_holds(const kiln__kin *kin, const uintptr_t *address, size_t count);
+
 /* One call, planned. Per-parameter rows hold only the first `variant.rank` axes of operands that
  * walk. `step` and `index_step` are what one step of the walk moves: on the last axis of vector
  * kernels, `vec` elements. */
@@ -376,6 +398,8 @@ typedef struct kiln__plan {
     int64_t out_indexer_shape[KILN_RANK_MAX];
     int64_t grid;                      /* blocks (cuda) or work units (cpu) */
     uint32_t units_together;           /* cpu: units that should stay on one thread */
+    bool has_kin;                      /* the plan holds only where `kin` does */
+    kiln__kin kin[KILN_PARAM_MAX];
 } kiln__plan;
 
 /* Plan a loop over `rank` axes of `shape` for operands already known to broadcast to it. Cannot

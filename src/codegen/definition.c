@@ -199,3 +199,19 @@ bool kiln__definition_uses(const kiln__definition *def, const char *word)
     }
     return false;
 }
+
+bool kiln__definition_is_heavy(const kiln__definition *def)
+{
+    static const char *const names[] = {
+        "acos", "acosh", "asin", "asinh", "atan",  "atan2", "atanh", "cbrt",  "cos", "cosh",
+        "erf",  "erfc",  "exp",  "exp10", "exp2",  "expm1", "hypot", "lgamma", "log", "log10",
+        "kiln_erf", "log1p", "log2", "pow",  "sin",   "sincos", "sinh", "tan",   "tanh",  "tgamma",
+    };
+    char single[16];
+    for (size_t k = 0; k < KILN_COUNT_OF(names); k++) {
+        snprintf(single, sizeof single, "%sf", names[k]);
+        if (kiln__definition_uses(def, names[k]) || kiln__definition_uses(def, single))
+            return true;
+    }
+    return false;
+}

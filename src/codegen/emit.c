@@ -72,15 +72,6 @@ static bool is_plain_store(const emitter *e, size_t p)
     return !is_tile(e, p) && is_stored(e, p);
 }
 
-/* The output whose rows decide where accesses begin. */
-static bool is_lead(const emitter *e, size_t p)
-{
-    for (size_t q = 0; q < p; q++)
-        if (is_stored(e, q) && access_of(e, q) == KILN__ACCESS_VECTOR)
-            return false;
-    return is_stored(e, p) && access_of(e, p) == KILN__ACCESS_VECTOR;
-}
-
 /* Reductions: arrays that are mapped, and arrays that results go to. */
 static bool is_mapped(const emitter *e, size_t p)
 {
@@ -125,7 +116,7 @@ static bool has_index_natural(const emitter *e)
     return has_index(e) && !has_index_strides(e);
 }
 
-static bool any_param(const emitter *e, bool (*is)(const emitter *, size_t))
+static bool any_param(const emitter *e, param_is is)
 {
     for (size_t p = 0; p < e->def->param_count; p++)
         if (is(e, p))
@@ -142,23 +133,6 @@ static bool is_independent(const emitter *e)
            !e->def->uses_indexer;
 }
 
-/* What a snippet calls to be busy with arithmetic and not with memory. */
-static bool is_heavy(const emitter *e)
-{
-    static const char *const names[] = {
-        "acos", "acosh", "asin", "asinh", "atan",  "atan2", "atanh", "cbrt",  "cos", "cosh",
-        "erf",  "erfc",  "exp",  "exp10", "exp2",  "expm1", "hypot", "lgamma", "log", "log10",
-        "kiln_erf", "log1p", "log2", "pow",  "sin",   "sincos", "sinh", "tan",   "tanh",  "tgamma",
-    };
-    char single[16];
-    for (size_t k = 0; k < KILN_COUNT_OF(names); k++) {
-        snprintf(single, sizeof single, "%sf", names[k]);
-        if (kiln__definition_uses(e->def, names[k]) || kiln__definition_uses(e->def, single))
-            return true;
-    }
-    return false;
-}
-
 /* cpu: outputs may be stored past the caches: they are written whole, never read, and memory is
  * what the kernel waits for. */
 static bool is_streaming(const emitter *e)
@@ -172,7 +146,7 @@ static bool is_streaming(const emitter *e)
             return false;
         any |= is_stored(e, p);
     }
-    return any && !on_cuda(e) && is_independent(e) && !is_heavy(e);
+    return any && !on_cuda(e) && is_independent(e) && !kiln__definition_is_heavy(e->def);
 }
 
 /* Elements from which on a launch touches more than any cache is likely to keep. */
@@ -189,7 +163,7 @@ static int64_t stream_size(const emitter *e)
 
 static const struct {
     const char *name;
-    bool (*is)(const emitter *, size_t);
+    param_is is;
 } param_lists[] = {
     {"scalars", is_scalar},           {"raws", is_raw},
     {"pointers", is_pointer},         {"ones", is_one},
@@ -200,12 +174,19 @@ static const struct {
     {"plain", is_plain},              {"plain_stores", is_plain_store},
     {"placeholders", is_first_of_placeholder},
     {"inputs", is_mapped},            {"outputs", is_result},
-    {"lead", is_lead},
     {"late", is_late},
 #define KILN__ROW_PARAM(which) {"row_" #which, row_##which},
     KILN__ROW_PARAMS(KILN__ROW_PARAM)
 #undef KILN__ROW_PARAM
 };
+
+static param_is param_list(const char *list, size_t bytes)
+{
+    for (size_t l = 0; l < KILN_COUNT_OF(param_lists); l++)
+        if (kiln__same_word(list, bytes, param_lists[l].name))
+            return param_lists[l].is;
+    return kiln__window_list(list, bytes);
+}
 
 static int item(void *state, const char *list, size_t bytes, int nth)
 {
@@ -213,17 +194,15 @@ static int item(void *state, const char *list, size_t bytes, int nth)
     const int of_rows = kiln__row_item(&e->row, list, bytes, nth);
     if (of_rows >= 0)
         return of_rows;
-    for (size_t l = 0; l < KILN_COUNT_OF(param_lists); l++) {
-        if (!kiln__same_word(list, bytes, param_lists[l].name))
-            continue;
-        for (size_t p = nth == 0 ? 0 : e->p + 1; p < e->def->param_count; p++) {
-            if (param_lists[l].is(e, p)) {
-                e->p = p;
-                return 1;
-            }
+    const param_is is = param_list(list, bytes);
+    for (size_t p = nth == 0 ? 0 : e->p + 1; is != NULL && p < e->def->param_count; p++) {
+        if (is(e, p)) {
+            e->p = p;
+            return 1;
         }
-        return 0;
     }
+    if (is != NULL)
+        return 0;
     const int of_axes = kiln__emit_axis(e, list, bytes, nth);
     if (of_axes >= 0)
         return of_axes;
@@ -299,10 +278,14 @@ static int test(void *state, const char *name, size_t bytes)
         {"p.read_first", e->def->params[e->p].read_first},
         {"p.vector", access_of(e, e->p) == KILN__ACCESS_VECTOR},
         {"p.splat", access_of(e, e->p) == KILN__ACCESS_SPLAT},
+        {"p.stored", is_stored(e, e->p)},
     };
     for (size_t r = 0; r < KILN_COUNT_OF(rows); r++)
         if (kiln__same_word(name, bytes, rows[r].name))
             return rows[r].holds;
+    const int of_windows = kiln__window_test(e, name, bytes);
+    if (of_windows >= 0)
+        return of_windows;
     const int of_rows = kiln__row_test(&e->row, name, bytes, e->p);
     return of_rows >= 0 ? of_rows : test_whole(e, name, bytes);
 }
@@ -314,7 +297,6 @@ static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__b
     const kiln__variant *v = e->v;
     const int tile = v->tile != 0 ? v->tile : 1;
     const size_t size = kiln_dtype_size(v->dtype[e->p]);
-    const int group = v->group != 0 ? v->group : 1;
     const struct {
         const char *name;
         int64_t value;
@@ -345,9 +327,6 @@ static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__b
         {"accesses_last", v->block * (v->unroll - 1)},
         {"access_step", v->block * v->vec},
         {"p.access_bytes", access_of(e, e->p) == KILN__ACCESS_SPLAT ? 0 : v->vec * (int64_t)size},
-        {"band_columns", group * v->unroll},
-        {"band_last", group * (v->unroll - 1)},
-        {"band_step", v->block / group},
         {"burst_span", v->block * v->vec * (v->unroll - 1) + v->vec},
         {"burst_elements", v->unroll * v->vec},
         {"tile", tile},
@@ -371,8 +350,6 @@ static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__b
 /* The file of templates/ that walks this layout. */
 static const char *skeleton_of(const emitter *e)
 {
-    if (is_banded(e))
-        return "band";
     switch ((kiln__layout)e->v->layout) {
     case KILN__LAYOUT_INNER:
     case KILN__LAYOUT_GENERAL:
@@ -459,6 +436,7 @@ static bool value(void *state, const char *name, size_t bytes, kiln__buf *out)
 {
     const emitter *e = state;
     if (put_text(e, name, bytes, out) || put_number(e, name, bytes, out) ||
+        kiln__window_put(e, name, bytes, out) ||
         kiln__row_put(&e->row, name, bytes, e->p, out))
         return true;
     const kiln__snippet_kind of_stage = kiln__row_snippet(&e->row, name, bytes);

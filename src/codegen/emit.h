@@ -1,8 +1,8 @@
 /*
  * emit.h - what the parts of the emitter share. Private to src/codegen.
  *
- * emit.c answers what templates ask; emit_axes.c knows the axes that a kernel walks and the argument
- * block that holds what differs from call to call.
+ * emit.c answers what templates ask; emit_axes.c knows the axes that a kernel walks and the
+ * argument block that holds what differs from call to call; emit_window.c knows windows.
  */
 #ifndef KILN_CODEGEN_EMIT_H
 #define KILN_CODEGEN_EMIT_H
@@ -22,6 +22,8 @@ typedef struct emitter {
     int number; /* a kiln__numbering */
     bool batch_kept; /* kiln__batch_is_kept() */
 } emitter;
+
+typedef bool (*param_is)(const emitter *e, size_t p);
 
 /* ---- facts about a parameter ---- */
 
@@ -77,10 +79,10 @@ static inline bool is_transpose(const emitter *e)
     return e->v->layout == KILN__LAYOUT_TRANSPOSE;
 }
 
-/* cuda: layout "inner" by bands of `tile` rows (cuda/band.cu). */
-static inline bool is_banded(const emitter *e)
+/* Two axes are cut into tiles. */
+static inline bool is_tiled(const emitter *e)
 {
-    return e->v->layout == KILN__LAYOUT_INNER && e->v->tile != 0;
+    return is_transpose(e) || e->v->layout == KILN__LAYOUT_WINDOW;
 }
 
 /* `i` has to be computed from strides of its own. */
@@ -103,5 +105,16 @@ typedef struct slot_list {
 
 /* The members of kiln__args in templates/kernel.cpp and templates/reduce/kernel.cpp, in order. */
 void kiln__emit_slots(const emitter *e, slot_list *l);
+
+/* ---- emit_window.c ---- */
+
+/* What makes a parameter an item of a list of windows; NULL when there is no such list. */
+param_is kiln__window_list(const char *list, size_t bytes);
+
+/* Conditions of the parameter e->p; -1 for others. */
+int kiln__window_test(const emitter *e, const char *name, size_t bytes);
+
+/* Append a name or number; false when it is none of windows. */
+bool kiln__window_put(const emitter *e, const char *name, size_t bytes, kiln__buf *out);
 
 #endif

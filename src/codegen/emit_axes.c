@@ -32,13 +32,13 @@ static axis_run outer_axes(const emitter *e)
 
 static axis_run tile_axes(const emitter *e)
 {
-    return (axis_run){e->v->rank - 1, -1, is_transpose(e) || is_banded(e) ? 2 : 0};
+    return (axis_run){e->v->rank - 1, -1, is_tiled(e) ? 2 : 0};
 }
 
 /* Extents that a kernel compares with: of the tiled axes, or of a cpu row. */
 static axis_run extent_axes(const emitter *e)
 {
-    if (is_transpose(e) || is_banded(e))
+    if (is_tiled(e))
         return tile_axes(e);
     return (axis_run){e->v->rank - 1, -1, !is_linear(e) && !on_cuda(e)};
 }

@@ -12,8 +12,6 @@
  * Rule 2: only what the source needs goes into the variant; sizes, strides and addresses stay in
  *         the plan, or every new shape would compile a new kernel.
  */
-#include <stdlib.h>
-
 #include "codegen/walk.h"
 
 /* Bytes of its widest operand that a thread takes: in one access where alignment allows, else in
@@ -27,15 +25,6 @@ enum { BLOCK_THREADS = 256 };
 /* A transpose pays off when both of its axes fill most of a tile. */
 enum { TILE_LARGE = 64, TILE_SMALL = 32, TILE_EXTENT_MIN = 16, TILE_SHARED_MAX = 40 * 1024 };
 
-/* Bands of rows (cuda/band.cu): rows of one, threads that stand side by side, and the fewest
- * elements that make enough of them for every multiprocessor. A thread takes a quarter less of a row than it
- * does elsewhere: tiles as wide as a power of two are 6 % slower; see docs/design.md. */
-enum { BAND_ROWS = 8, BAND_GROUP = 128, BAND_ELEMENTS_MIN = 1 << 22, LINE_BYTES = 128 };
-
-/* Bands pay off where rows are read several times, as by a stencil's views: one or two misaligned
- * inputs are up to 6 % slower by them. */
-enum { BAND_INPUTS_MIN = 3 };
-
 /* Fewest elements that a CPU thread should be woken for; the side of a CPU tile, which is smaller
  * where its buffers would leave a core's nearest caches. */
 enum { CPU_TASK_ELEMENTS = 16384, CPU_TILE = 64, CPU_TILE_MIN = 16, CPU_TILE_BYTES = 40 * 1024 };
@@ -43,7 +32,7 @@ enum { CPU_TASK_ELEMENTS = 16384, CPU_TILE = 64, CPU_TILE_MIN = 16, CPU_TILE_BYT
 const char *kiln__layout_name(kiln__layout layout)
 {
     static const char *const names[] = {"linear", "inner",   "transpose", "general",
-                                        "rows",   "columns", "held",      "reread"};
+                                        "rows",   "columns", "held",      "reread",  "window"};
     return (unsigned)layout < KILN_COUNT_OF(names) ? names[layout] : "unknown";
 }
 
@@ -174,28 +163,6 @@ static int choose_unroll(const kiln__walk *w, const kiln__variant *v)
     return unroll < 1 ? 1 : unroll > UNROLL_MAX ? UNROLL_MAX : unroll;
 }
 
-/* Whether rows are walked in bands: where accesses are narrow, their addresses cost more than the
- * snippet, and views of one array, shifted by a row or element, are what misaligns many inputs. */
-static void choose_bands(const kiln__walk *w, kiln__variant *v, int64_t size)
-{
-    const int last = w->rank - 1;
-    const int64_t group = kiln__tuned("KILN_TUNE_BAND_GROUP", BAND_GROUP);
-    const int64_t rows = kiln__tuned("KILN_TUNE_BAND_ROWS", BAND_ROWS);
-    const int64_t accesses = w->shape[last] / v->vec;
-    int inputs = 0;
-
-    for (int k = 0; k < w->count; k++)
-        inputs += k != w->index && !w->written[k] && w->rank > 1 && w->stride[k][last - 1] != 0 &&
-                  v->access[w->param[k]] == KILN__ACCESS_VECTOR;
-    if (v->layout != KILN__LAYOUT_INNER || v->backend == KILN_BACKEND_CPU || v->unroll == 1 ||
-        inputs < BAND_INPUTS_MIN || size < BAND_ELEMENTS_MIN || accesses < group * v->unroll ||
-        accesses > INT32_MAX / 2 || w->shape[last - 1] < rows || rows == 0)
-        return;
-    v->tile = (uint8_t)rows;
-    v->group = (uint16_t)group;
-    v->unroll -= v->unroll / 4;
-}
-
 /* 32 when every element count and byte offset fits a signed 32-bit integer with room for one
  * block's overshoot. */
 static int choose_index_bits(const kiln__walk *w, const kiln__variant *v, int64_t size)
@@ -220,11 +187,9 @@ static void choose_grid(kiln__plan *plan)
     if (v->layout == KILN__LAYOUT_TRANSPOSE) {
         for (int a = last - 1; a <= last; a++)
             plan->walk[a] = (plan->shape[a] + v->tile - 1) / v->tile;
-    } else if (v->tile != 0) { /* a band's accesses may begin a line further left */
-        const int64_t across = (int64_t)v->group * v->unroll;
-        plan->index_step[last] *= v->vec;
-        plan->walk[last - 1] = (plan->shape[last - 1] + v->tile - 1) / v->tile;
-        plan->walk[last] = (plan->shape[last] / v->vec + LINE_BYTES - 1 + across - 1) / across;
+    } else if (v->layout == KILN__LAYOUT_WINDOW) {
+        plan->walk[last - 1] = kiln__divide_up(plan->shape[last - 1], v->tile);
+        plan->walk[last] = kiln__divide_up(plan->shape[last], (int64_t)v->block * v->unroll);
     } else if (v->backend == KILN_BACKEND_CPU) {
         plan->walk[last] = (plan->shape[last] + KILN__CPU_UNIT - 1) / KILN__CPU_UNIT;
     } else {
@@ -260,7 +225,7 @@ static void fill_environment(kiln__plan *plan, const kiln__walk *w, const kiln__
             v->index_linear &= plan->index_step[a] == expect;
             expect *= w->shape[a];
         }
-        v->index_linear &= v->tile == 0; /* tiles and bands take rows apart */
+        v->index_linear &= v->tile == 0; /* tiles take rows apart */
     } else {
         memset(plan->index_step, 0, (size_t)w->rank * sizeof plan->index_step[0]);
     }
@@ -329,8 +294,8 @@ void kiln__plan_make(const kiln__definition *def, kiln_backend backend, const ki
         v->vec = (uint8_t)choose_vec(&w, v, operands);
         if (v->layout != KILN__LAYOUT_TRANSPOSE)
             v->unroll = (uint8_t)choose_unroll(&w, v);
-        choose_bands(&w, v, plan->size);
     }
+    kiln__window_choose(&w, def, operands, plan);
     v->index_bits = (uint8_t)choose_index_bits(&w, v, plan->size);
     for (int k = 0; k < w.count; k++) {
         if (k == w.index)

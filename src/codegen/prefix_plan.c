@@ -467,6 +467,7 @@ void kiln__scan_plan_make(const kiln__definition *def, kiln_backend backend, int
     const int64_t part = part_bytes(def, dtypes);
 
     begin_variant(def, backend, dtypes, exclusive, reverse, v);
+    plan->has_kin = false;
     for (int a = 0; a < rank; a++) {
         scanned[a] = axis < 0 || a == axis;
         kept[a] = !scanned[a];

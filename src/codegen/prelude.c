@@ -159,7 +159,8 @@ static void take_for_variant(selection *chosen, const kiln__definition *def, con
     }
     take_name(chosen, v, "base");
     if (v->backend == KILN_BACKEND_CUDA) {
-        take_name(chosen, v, "memory");
+        if (v->layout != KILN__LAYOUT_WINDOW) /* element by element */
+            take_name(chosen, v, "memory");
         if (def->reduction || (v->layout != KILN__LAYOUT_LINEAR && v->rank > 1))
             take_name(chosen, v, v->index_bits == 32 ? "divide32" : "divide64");
     }

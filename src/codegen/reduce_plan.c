@@ -376,6 +376,7 @@ void kiln__reduce_plan_make(const kiln__definition *def, kiln_backend backend, i
     kiln__variant *v = &plan->variant;
 
     memset(v, 0, sizeof *v);
+    plan->has_kin = false;
     v->backend = (uint8_t)backend;
     v->param_count = (uint8_t)def->param_count;
     for (size_t p = 0; p < def->param_count; p++)

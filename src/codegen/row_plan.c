@@ -356,6 +356,7 @@ void kiln__row_plan_make(const kiln__definition *def, kiln_backend backend, int 
     kiln__variant *v = &plan->variant;
 
     memset(v, 0, sizeof *v);
+    plan->has_kin = false;
     plan->part_count = plan->ticket_count = 0;
     v->backend = (uint8_t)backend;
     v->param_count = (uint8_t)def->param_count;

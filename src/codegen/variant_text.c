@@ -53,13 +53,14 @@ static const struct {
 #undef SHORT
 };
 
-/* KILN__ACCESS_RAW is written with its rank: "raw2", "raw2c" when contiguous. */
+/* KILN__ACCESS_RAW is written with its rank: "raw2", "raw2c" when contiguous; KILN__ACCESS_WINDOW
+ * with the window, and rows and elements from its corner: "window0/1/2". */
 static const char *const accesses[] = {
     [KILN__ACCESS_SCALAR] = "scalar", [KILN__ACCESS_RAW] = "raw",
     [KILN__ACCESS_ONE] = "one",       [KILN__ACCESS_VECTOR] = "vector",
     [KILN__ACCESS_SPLAT] = "splat",   [KILN__ACCESS_STRIDED] = "strided",
     [KILN__ACCESS_TILE] = "tile",     [KILN__ACCESS_COLUMN] = "column",
-    [KILN__ACCESS_ONCE] = "once",
+    [KILN__ACCESS_ONCE] = "once",     [KILN__ACCESS_WINDOW] = "window",
 };
 
 static const char *backend_name(int backend)
@@ -105,6 +106,8 @@ void kiln__variant_print(const kiln__variant *v, kiln__buf *out)
                          access < KILN_COUNT_OF(accesses) ? accesses[access] : "?");
         if (access == KILN__ACCESS_RAW)
             kiln__buf_printf(out, "%d%s", v->raw_rank[p], v->raw_contiguous[p] ? "c" : "");
+        if (access == KILN__ACCESS_WINDOW)
+            kiln__buf_printf(out, "%d/%d/%d", v->window[p], v->down[p], v->along[p]);
     }
 }
 
@@ -162,7 +165,7 @@ static kiln_status read_backend(reading *r, const char *word, size_t width)
 
 static kiln_status read_layout(reading *r, const char *word, size_t width)
 {
-    for (int l = 0; l <= KILN__LAYOUT_REREAD; l++) {
+    for (int l = 0; l <= KILN__LAYOUT_WINDOW; l++) {
         if (kiln__same_word(word, width, kiln__layout_name((kiln__layout)l))) {
             const bool reduces = l == KILN__LAYOUT_ROWS || l == KILN__LAYOUT_COLUMNS;
             const bool rows = l == KILN__LAYOUT_HELD || l == KILN__LAYOUT_REREAD;
@@ -175,10 +178,38 @@ static kiln_status read_layout(reading *r, const char *word, size_t width)
     return blame(r, word, width, "there is no layout class");
 }
 
+/* "window0/1/2". */
+static kiln_status read_window(reading *r, size_t p, const char *const text, size_t width)
+{
+    const kiln__param *param = &r->def->params[p];
+    const char *word = text + strlen("window");
+    int part[3] = {-1, -1, -1};
+
+    for (size_t k = 0; k < KILN_COUNT_OF(part); k++) {
+        const size_t digits = strspn(word, "0123456789");
+        part[k] = number(word, digits);
+        word += digits;
+        if (part[k] < 0 || (k + 1 < KILN_COUNT_OF(part) && *word++ != '/'))
+            return blame(r, text, width, "\"window\" wants three numbers behind it, not");
+    }
+    if (word != text + width || part[0] >= (int)r->def->param_count || part[1] > KILN__WINDOW_DOWN_MAX ||
+        part[2] > KILN__WINDOW_ALONG_MAX)
+        return blame(r, text, width, "no window, or no place in it");
+    if (param->raw || param->output || param->by_address)
+        return blame(r, text, width, "this parameter cannot be in a window");
+    r->v->access[p] = KILN__ACCESS_WINDOW;
+    r->v->window[p] = (uint8_t)part[0];
+    r->v->down[p] = (uint8_t)part[1];
+    r->v->along[p] = (uint8_t)part[2];
+    return KILN_OK;
+}
+
 static kiln_status read_access(reading *r, size_t p, const char *word, size_t width)
 {
     const kiln__param *param = &r->def->params[p];
 
+    if (width >= 6 && memcmp(word, "window", 6) == 0)
+        return read_window(r, p, word, width);
     if (width > 3 && memcmp(word, "raw", 3) == 0) {
         const bool whole = word[width - 1] == 'c';
         const int rank = number(word + 3, width - 3 - whole);
@@ -192,7 +223,8 @@ static kiln_status read_access(reading *r, size_t p, const char *word, size_t wi
         return KILN_OK;
     }
     for (size_t a = 0; a < KILN_COUNT_OF(accesses); a++) {
-        if (a == KILN__ACCESS_RAW || !kiln__same_word(word, width, accesses[a]))
+        if (a == KILN__ACCESS_RAW || a == KILN__ACCESS_WINDOW ||
+            !kiln__same_word(word, width, accesses[a]))
             continue;
         if (param->raw)
             return blame(r, word, width, "this parameter is raw and cannot be");
@@ -258,8 +290,7 @@ static kiln_status check_combining(const reading *r)
     const bool plain = r->def->reduction && !r->def->scan;
 
     if (!r->def->reduction && r->def->rows == NULL)
-        return (v->keep_rank | v->split | v->segments | v->lanes) != 0 ||
-                       (v->group != 0 && v->layout != KILN__LAYOUT_INNER)
+        return (v->keep_rank | v->split | v->segments | v->lanes | v->group) != 0
                    ? blame(r, r->text, width, "fields of a reduction stand in")
                    : KILN_OK;
     if (v->keep_rank == 0 || v->keep_rank >= v->rank ||
@@ -276,6 +307,15 @@ static kiln_status check_combining(const reading *r)
     return KILN_OK;
 }
 
+static bool same_dtype_in_window(const kiln__variant *v, size_t p)
+{
+    for (size_t q = 0; q < p; q++)
+        if (v->access[q] == KILN__ACCESS_WINDOW && v->window[q] == v->window[p] &&
+            v->dtype[q] != v->dtype[p])
+            return false;
+    return true;
+}
+
 /* What must hold among fields. */
 static kiln_status check_whole(const reading *r)
 {
@@ -283,7 +323,7 @@ static kiln_status check_whole(const reading *r)
     const size_t width = strlen(r->text);
     const bool tiled = v->layout == KILN__LAYOUT_TRANSPOSE;
     const bool cuda = v->backend == KILN_BACKEND_CUDA;
-    const bool banded = v->layout == KILN__LAYOUT_INNER && (v->tile != 0 || v->group != 0);
+    const bool windows = v->layout == KILN__LAYOUT_WINDOW;
 
     if (!(r->seen & 1u << KILN_COUNT_OF(fields)))
         return blame(r, r->text, width, "args= is missing in");
@@ -293,17 +333,19 @@ static kiln_status check_whole(const reading *r)
     if (v->layout == KILN__LAYOUT_LINEAR && v->rank != 1)
         return blame(r, r->text, width, "a linear layout has rank 1, unlike");
     if ((tiled && (v->rank < 2 || v->tile < 8)) ||
-        (!tiled && !banded && v->tile != 0 && r->def->rows == NULL &&
+        (!tiled && !windows && v->tile != 0 && r->def->rows == NULL &&
          !(r->def->scan && cuda && v->split != 0)))
         return blame(r, r->text, width, "a transpose has rank 2 or more and a tile, unlike");
-    if (banded && (!cuda || v->rank < 2 || v->tile == 0 || v->group == 0 || v->group > v->block ||
-                   v->index_linear))
-        return blame(r, r->text, width, "bands have rank 2 or more, a tile and a group, unlike");
+    if (windows && (!cuda || v->rank < 2 || v->tile == 0 || v->vec != 1 || v->index_linear ||
+                    v->block % 32 != 0))
+        return blame(r, r->text, width, "windows have rank 2 or more, a tile and vec=1, unlike");
     if (!r->def->scan && (v->exclusive | v->reverse | v->fan) != 0)
         return blame(r, r->text, width, "fields of a scan stand in");
     for (size_t p = 0; p < v->param_count; p++) {
         if (v->access[p] == KILN__ACCESS_TILE && !tiled)
             return blame(r, r->text, width, "only a transpose has tiles, unlike");
+        if (v->access[p] == KILN__ACCESS_WINDOW && (!windows || !same_dtype_in_window(v, p)))
+            return blame(r, r->text, width, "windows of one dtype have a layout of their own, unlike");
         if (v->access[p] == KILN__ACCESS_ONCE &&
             (!cuda || !r->def->reduction || r->def->scan || r->def->params[p].output ||
              v->vec * kiln_dtype_size((kiln_dtype)v->dtype[p]) != 16))

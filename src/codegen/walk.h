@@ -76,6 +76,11 @@ void kiln__walk_join(const kiln__walk *keep, const kiln__walk *along, kiln__plan
 /* Count accesses of the variant's `vec` elements along the plan's axis `axis`, for all operands. */
 void kiln__walk_widen(const kiln__walk *w, int axis, kiln__plan *plan);
 
+/* Reach inputs by windows where several are views of one array and that pays off; fills the plan's
+ * kin wherever addresses have a say. The layout, sizes and dtypes must be chosen already. */
+void kiln__window_choose(const kiln__walk *w, const kiln__definition *def,
+                         const kiln__operand *operands, kiln__plan *plan);
+
 /* a / b for positive numbers, rounded up. */
 static inline int64_t kiln__divide_up(int64_t a, int64_t b)
 {

@@ -29,7 +29,9 @@ static uintptr_t base_of(const kiln__step_param *param, const kiln_arg *args)
     const kiln_array *a = args != NULL && param->kind == KILN__VALUE_ARG
                               ? kiln__graph_array(&args[param->index])
                               : NULL;
-    return a != NULL ? (uintptr_t)a->data : 0;
+    const size_t temporary = param->kind == KILN__VALUE_TEMP;
+    return a != NULL ? (uintptr_t)a->data
+                     : kiln__imagined_base(2 * (size_t)param->index + temporary);
 }
 
 /* A parameter as types are bound: the user's kernels have placeholders. */

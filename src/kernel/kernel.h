@@ -95,6 +95,7 @@ typedef struct kiln__recipe {
     unsigned scan_flags;
     kiln__workspace_need workspace;
     bool has_output_arrays; /* some output that is not raw was given */
+    const kiln__kin *kin;   /* by argument; NULL where addresses decided nothing but alignment */
     kiln__recipe_arg args[];
 } kiln__recipe;
 
@@ -217,8 +218,14 @@ typedef struct kiln__imagined {
     int rank;
     int64_t shape[KILN_RANK_MAX];
     const int64_t *strides; /* bytes; NULL: C-order */
-    uintptr_t address;      /* of the first element: 0 is aligned to everything */
+    uintptr_t address;      /* of the first element */
 } kiln__imagined;
+
+/* Where the memory of an imagined value begins: aligned to everything and far from all others. */
+static inline uintptr_t kiln__imagined_base(size_t nth)
+{
+    return ((uintptr_t)nth + 1) << 44;
+}
 
 typedef struct kiln__imagined_call {
     const kiln__imagined *args;

@@ -50,6 +50,17 @@ static bool same_axes(const kiln__recipe *recipe, const kiln__call *call)
                                  (size_t)count * sizeof call->axes->axis[0]) == 0);
 }
 
+/* Whether arrays of these layouts lie to each other as the plan took them to. */
+static bool same_kin(const kiln__recipe *recipe, const kiln__call *call)
+{
+    uintptr_t address[KILN_PARAM_MAX];
+    for (size_t p = 0; p < recipe->arg_count; p++) {
+        const kiln_array *a = kiln__given_array(&call->args[p]);
+        address[p] = a != NULL ? (uintptr_t)a->data : 0;
+    }
+    return kiln__kin_holds(recipe->kin, address, recipe->arg_count);
+}
+
 bool kiln__recipe_matches(const void *item, const void *key)
 {
     const kiln__recipe *recipe = item;
@@ -64,7 +75,7 @@ bool kiln__recipe_matches(const void *item, const void *key)
                       : recipe->args[p].kind != kiln__scalar_kind(arg))
             return false;
     }
-    return true;
+    return recipe->kin == NULL || same_kin(recipe, call);
 }
 
 /* ---- the recipe --------------------------------------------------------------------------------------- */
@@ -92,7 +103,7 @@ static void operand_extent(const kiln__operand *o, int64_t *low, int64_t *high)
     }
 }
 
-/* Sizes of what follows the struct in its allocation. */
+/* One allocation: the struct, argument records, dims, the block, patches, kin if there are any. */
 static kiln__recipe *recipe_alloc(const kiln__definition *d, const kiln__resolved *r, size_t args_bytes)
 {
     size_t dims = 0, args = d->param_count * sizeof(kiln__recipe_arg);
@@ -100,7 +111,9 @@ static kiln__recipe *recipe_alloc(const kiln__definition *d, const kiln__resolve
         dims += r->array[p] != NULL ? 2 * (size_t)r->array[p]->rank * sizeof(int64_t) : 0;
     const size_t block = (args_bytes + 15) / 16 * 16;
     const size_t patches = 2 * d->param_count * sizeof(kiln__patch);
-    kiln__recipe *recipe = kiln__calloc(1, sizeof *recipe + args + dims + block + patches);
+    const bool has_kin = r->plan.size > 0 && r->plan.has_kin;
+    const size_t kin = has_kin ? d->param_count * sizeof(kiln__kin) : 0;
+    kiln__recipe *recipe = kiln__calloc(1, sizeof *recipe + args + dims + block + patches + kin);
     if (recipe == NULL)
         return NULL;
     char *at = (char *)recipe + sizeof *recipe + args;
@@ -111,6 +124,8 @@ static kiln__recipe *recipe_alloc(const kiln__definition *d, const kiln__resolve
     recipe->block = (unsigned char *)at;
     recipe->pointers = (kiln__patch *)(void *)(at + block);
     recipe->scalars = recipe->pointers + d->param_count;
+    if (kin != 0)
+        recipe->kin = memcpy(at + block + patches, r->plan.kin, kin);
     recipe->args_bytes = args_bytes;
     return recipe;
 }

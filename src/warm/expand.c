@@ -323,6 +323,8 @@ static kiln_status fill_shapes(expansion *x, const kiln__manifest_shapes *set,
     int rank = 0;
 
     memset(args, 0, d->param_count * sizeof *args);
+    for (size_t p = 0; p < d->param_count; p++)
+        args[p].address = kiln__imagined_base(p);
     for (size_t k = 0; k < set->count; k++) {
         const kiln__manifest_shape *s = &set->items[k];
         size_t p = 0;

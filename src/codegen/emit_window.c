@@ -1,0 +1,157 @@
+/*
+ * emit_window.c - what templates/cuda/window*.cu ask of windows.
+ *
+ *     plan > [emit] > compile
+ *
+ * A window is named by its first view. So is a shift: views of one window that begin at the same
+ * column of it, other than its first, take their elements from the same exchanged rows.
+ *
+ * Rule: nothing here but variant.window, .down and .along, which window.c decides.
+ */
+#include "codegen/emit.h"
+
+enum { WARP_THREADS = 32 };
+
+static bool is_windowed(const emitter *e, size_t p)
+{
+    return access_of(e, p) == KILN__ACCESS_WINDOW;
+}
+
+static bool is_shifted(const emitter *e, size_t p)
+{
+    return is_windowed(e, p) && e->v->along[p] != 0;
+}
+
+static bool is_straight(const emitter *e, size_t p)
+{
+    return is_windowed(e, p) && e->v->along[p] == 0;
+}
+
+static bool same_window(const emitter *e, size_t p, size_t q)
+{
+    return is_windowed(e, q) && e->v->window[p] == e->v->window[q];
+}
+
+static bool same_shift(const emitter *e, size_t p, size_t q)
+{
+    return same_window(e, p, q) && e->v->along[p] == e->v->along[q];
+}
+
+/* The first parameter that is the same as `p`. */
+static size_t first(const emitter *e, size_t p, bool (*same)(const emitter *, size_t, size_t))
+{
+    size_t q = 0;
+    while (q < p && !same(e, p, q))
+        q++;
+    return q;
+}
+
+static bool is_window(const emitter *e, size_t p)
+{
+    return is_windowed(e, p) && first(e, p, same_window) == p;
+}
+
+static bool is_shift(const emitter *e, size_t p)
+{
+    return is_shifted(e, p) && first(e, p, same_shift) == p;
+}
+
+static bool is_splat(const emitter *e, size_t p)
+{
+    return access_of(e, p) == KILN__ACCESS_SPLAT;
+}
+
+/* What the kernel has a pointer to for its tile: windows, and operands in none. */
+static bool is_cornered(const emitter *e, size_t p)
+{
+    return is_walking(e, p) && (!is_windowed(e, p) || is_window(e, p));
+}
+
+/* Least and greatest of `field` among the parameters that are the same as `p`. */
+typedef struct range {
+    int least, most;
+} range;
+
+static range range_of(const emitter *e, size_t p, bool (*same)(const emitter *, size_t, size_t),
+                      const uint8_t *field)
+{
+    range r = {field[p], field[p]};
+    for (size_t q = 0; q < e->def->param_count; q++) {
+        if (!same(e, p, q))
+            continue;
+        r.least = field[q] < r.least ? field[q] : r.least;
+        r.most = field[q] > r.most ? field[q] : r.most;
+    }
+    return r;
+}
+
+/* The farthest that a view of any window lies from its corner. */
+static int farthest(const emitter *e, const uint8_t *field)
+{
+    int most = 0;
+    for (size_t p = 0; p < e->def->param_count; p++)
+        most = is_windowed(e, p) && field[p] > most ? field[p] : most;
+    return most;
+}
+
+static const struct {
+    const char *name;
+    param_is is;
+} lists[] = {{"windows", is_window}, {"shifts", is_shift}, {"splats", is_splat},
+             {"cornered", is_cornered}},
+  tests[] = {{"p.windowed", is_windowed}, {"p.shifted", is_shifted}, {"p.straight", is_straight}};
+
+param_is kiln__window_list(const char *list, size_t bytes)
+{
+    for (size_t l = 0; l < KILN_COUNT_OF(lists); l++)
+        if (kiln__same_word(list, bytes, lists[l].name))
+            return lists[l].is;
+    return NULL;
+}
+
+int kiln__window_test(const emitter *e, const char *name, size_t bytes)
+{
+    for (size_t t = 0; t < KILN_COUNT_OF(tests); t++)
+        if (kiln__same_word(name, bytes, tests[t].name))
+            return tests[t].is(e, e->p);
+    return -1;
+}
+
+bool kiln__window_put(const emitter *e, const char *name, size_t bytes, kiln__buf *out)
+{
+    const kiln__variant *v = e->v;
+    if (v->layout != KILN__LAYOUT_WINDOW)
+        return false;
+    const range window_down = range_of(e, e->p, same_window, v->down);
+    const range window_along = range_of(e, e->p, same_window, v->along);
+    const range shift = range_of(e, e->p, same_shift, v->down);
+    const struct {
+        const char *name;
+        int value;
+    } numbers[] = {
+        {"strips", WARP_THREADS * v->unroll}, /* columns of a tile */
+        {"window_down", farthest(e, v->down)},
+        {"window_along", farthest(e, v->along)},
+        {"p.down", v->down[e->p]},
+        {"p.along", v->along[e->p]},
+        {"p.window_rows", v->tile + window_down.most},
+        {"p.window_along", window_along.most},
+        {"p.shift_least", shift.least},
+        {"p.shift_span", shift.most - shift.least},
+        {"p.shift_rows", v->tile + shift.most - shift.least},
+        {"p.shift_down", v->down[e->p] - shift.least},
+    };
+    for (size_t r = 0; r < KILN_COUNT_OF(numbers); r++) {
+        if (kiln__same_word(name, bytes, numbers[r].name)) {
+            kiln__buf_put_number(out, numbers[r].value);
+            return true;
+        }
+    }
+    if (kiln__same_word(name, bytes, "p.window"))
+        kiln__buf_puts(out, e->def->params[first(e, e->p, same_window)].name);
+    else if (kiln__same_word(name, bytes, "p.shift"))
+        kiln__buf_puts(out, e->def->params[first(e, e->p, same_shift)].name);
+    else
+        return false;
+    return true;
+}
