@@ -192,6 +192,8 @@ typedef struct expression {
 #define AXY "\"types\":[{\"x\":\"float32\",\"a\":\"float64\",\"y\":\"float32\"}],\"scalars\":[\"a\"]"
 #define SOFTMAX "e = exp(x - max(x, axis=-1, keepdims=True)); e / sum(e, axis=-1, keepdims=True)"
 
+#define STENCIL "x[:-2,1:-1] + x[2:,1:-1] + x[1:-1,:-2] + x[1:-1,2:] - 4*x[1:-1,1:-1]"
+
 /* The first ones with nothing but text and types. */
 static const expression expressions[] = {
     {"x*x + y", XY, {{"x", 1, {1000}}, {"y", 1, {1000}}}},
@@ -209,6 +211,9 @@ static const expression expressions[] = {
      {{"x", 2, {512, 768}}, {"w", 1, {768}}}},
     {"x[1:, ::2] + y.T[:-1], argmax(x, axis=0)", XY ",\"shapes\":[{\"x\":[100,200],\"y\":[100,100]}]",
      {{"x", 2, {100, 200}}, {"y", 2, {100, 100}}}},
+    {STENCIL, "\"types\":[{\"x\":\"float32\"}],\"shapes\":[[100,200]]", {{"x", 2, {100, 200}}}},
+    {STENCIL, "\"types\":[{\"x\":\"float32\"}],\"shapes\":[[2051,2057]]",
+     {{"x", 2, {2051, 2057}}}},
 };
 
 static void run_expression(kiln_context *ctx, const expression *e)
@@ -254,7 +259,7 @@ static void test_warm_cuda__a_recorded_program_finds_all_of_its_kernels(void **s
 {
     /* Every class of layouts, and the ways of the parts that they are of. */
     static const char *const schemes[] = {
-        "linear", "inner", "transpose", "general", "rows", "columns", "held", "reread", "split=1",
+        "linear", "inner", "window", "transpose", "general", "rows", "columns", "held", "reread", "split=1",
         "split=4", "tile=32", "group=256", "group=1 ", "exclusive=1", "reverse=1",
         "\"kind\":\"elementwise\"", "\"kind\":\"reduction\"", "\"kind\":\"scan\"", "\"kind\":\"row\""};
     const char *record = below("record.jsonl");
