@@ -10,6 +10,7 @@
 
 #include "core/core.h"
 #include "graph_env.h"
+#include "kernel/kernel.h"
 
 enum { R = 9, C = 40 };
 static const int64_t shape[] = {R, C};
@@ -215,6 +216,60 @@ static void test_graph_run__kernels_are_compiled_once_each(void **state)
 
 /* ---- memory -------------------------------------------------------------------------------------------- */
 
+enum { LONG = 4096, SPARE = 8 };
+
+/* Equal layouts at other alignments: the kernel of the call before may not fit. */
+static void test_graph_run__the_same_layout_at_other_addresses(void **state)
+{
+    static const int64_t offsets[] = {0, 0, 1, 1, 0, 2, 4, 3, 0};
+    test_env *t = *state;
+    kiln_graph *g = graph_begin(t);
+    double values[LONG + SPARE], got[LONG];
+    kiln_array *base = graph_array(t, KILN_FLOAT32, 1, (int64_t[]){LONG + SPARE}, values);
+    kiln_node x = kiln_graph_input(g, "x");
+    kiln_graph_output(g, "y", kiln_add(kiln_multiply(x, 2), 1));
+    for (size_t k = 0; k < COUNT(offsets); k++) {
+        kiln_array *in = NULL, *y = NULL;
+        OK(t, kiln_array_slice(base, 0, offsets[k], offsets[k] + LONG, 1, &in, &t->err));
+        OK(t, kiln_graph_call(g, &t->err, in, &y));
+        graph_fetch(t, y, got, LONG);
+        for (size_t n = 0; n < LONG; n++)
+            graph_near(got[n], 2 * values[(size_t)offsets[k] + n] + 1, 1e-6, n);
+        kiln_array_release(in), kiln_array_release(y);
+    }
+    kiln_array_release(base);
+    kiln_graph_destroy(g);
+}
+
+/* A caller's latest recipe stays while addresses are aligned as before; the memo has the others. */
+static void test_graph_run__the_latest_recipe_is_kept_while_it_fits(void **state)
+{
+    static const int64_t offsets[] = {0, 4, 1, 5, 0};
+    static const size_t like[] = {0, 0, 2, 2, 0}; /* the first call with the same recipe */
+    test_env *t = *state;
+    kiln_elementwise *op = NULL;
+    _Atomic(const kiln__recipe *) recent = NULL;
+    const kiln__recipe *seen[COUNT(offsets)];
+    kiln_array *base = graph_array(t, KILN_FLOAT32, 1, (int64_t[]){LONG + SPARE}, NULL);
+    kiln_array *y = graph_array(t, KILN_FLOAT32, 1, (int64_t[]){LONG}, NULL);
+    OK(t, kiln_elementwise_create(t->ctx, "T x", "T y", "y = x", NULL, &op, &t->err));
+    for (size_t k = 0; k < COUNT(offsets); k++) {
+        kiln_array *in = NULL;
+        OK(t, kiln_array_slice(base, 0, offsets[k], offsets[k] + LONG, 1, &in, &t->err));
+        const kiln_arg args[] = {kiln_arg_array(in), kiln_arg_array(y)};
+        const kiln__call call = {.args = args,
+                                 .arg_count = COUNT(args),
+                                 .stream = kiln__device_stream(op->kernel.device)};
+        OK(t, kiln__kernel_run_again(&op->kernel, &call, &recent, &t->err));
+        seen[k] = recent;
+        assert_non_null(seen[k]);
+        assert_true((seen[k] == seen[like[k]]) && (k == 0 || like[k] == 0 || seen[k] != seen[0]));
+        kiln_array_release(in);
+    }
+    kiln_array_release(base), kiln_array_release(y);
+    kiln_elementwise_destroy(op);
+}
+
 #ifdef KILN_TEST_HOOKS
 /* Record, compile and run, and release everything; whatever fails must fail with no memory. */
 static kiln_status whole_life(test_env *t, kiln_array *x)
@@ -272,6 +327,8 @@ int main(int argc, char **argv)
         TEST(test_graph_run__empty_arrays),
         TEST(test_graph_run__threads_share_a_graph),
         TEST(test_graph_run__kernels_are_compiled_once_each),
+        TEST(test_graph_run__the_same_layout_at_other_addresses),
+        TEST(test_graph_run__the_latest_recipe_is_kept_while_it_fits),
 #ifdef KILN_TEST_HOOKS
         TEST(test_graph_run__each_allocation_may_fail),
 #endif

@@ -99,8 +99,7 @@ kiln__call kiln__run_call(const kiln__bound_step *step, const kiln_arg *args, ki
                         .keepdims = step->keepdims};
 }
 
-static kiln_status run_step(const kiln__graph_run *run, const kiln__bound_step *step,
-                            kiln_error *err)
+static kiln_status run_step(const kiln__graph_run *run, kiln__bound_step *step, kiln_error *err)
 {
     _Alignas(16) unsigned char headers[VIEW_BYTES];
     kiln_arg args[KILN_PARAM_MAX];
@@ -129,7 +128,7 @@ static kiln_status run_step(const kiln__graph_run *run, const kiln__bound_step *
         args[p] = kiln_arg_array(base);
     }
     const kiln__call call = kiln__run_call(step, args, run->call->stream);
-    return kiln__kernel_run(step->kernel, &call, err);
+    return kiln__kernel_run_again(step->kernel, &call, &step->recent, err);
 }
 
 static kiln_status run_steps(kiln__graph_run *run, kiln_error *err)

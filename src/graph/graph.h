@@ -57,6 +57,7 @@ typedef struct kiln__bound_step {
     const kiln_axes *axes; /* reductions */
     bool reduce, keepdims;
     size_t view_bytes; /* of all headers, aligned */
+    _Atomic(const kiln__recipe *) recent; /* the recipe that fitted last: layouts are the entry's */
 } kiln__bound_step;
 
 /* What an entry recognises an argument by. */
@@ -66,7 +67,8 @@ typedef struct kiln__entry_arg {
     const int64_t *dims; /* rank extents, then rank strides */
 } kiln__entry_arg;
 
-/* One call, all decided but addresses and numbers. Immutable once built. */
+/* One call, all decided but addresses and numbers. Immutable once built but for `recent` of its
+ * steps. */
 typedef struct kiln__entry {
     uint64_t hash; /* first: entries are items of a memo */
     kiln__program *program;

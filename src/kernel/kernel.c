@@ -390,3 +390,21 @@ kiln_status kiln__kernel_run(kiln__kernel *op, const kiln__call *call, kiln_erro
     kiln__recipe_destroy(owned);
     return status;
 }
+
+kiln_status kiln__kernel_run_again(kiln__kernel *op, const kiln__call *call,
+                                   _Atomic(const kiln__recipe *) *recent, kiln_error *err)
+{
+    const kiln__recipe *recipe = atomic_load_explicit(recent, memory_order_acquire);
+    kiln__recipe *owned = NULL;
+
+    if (recipe == NULL || !kiln__recipe_still_fits(recipe, call)) {
+        kiln_status status = kiln__recipe_get(op, call, &recipe, &owned, err);
+        if (status != KILN_OK)
+            return status;
+        if (owned == NULL)
+            atomic_store_explicit(recent, recipe, memory_order_release);
+    }
+    kiln_status status = run_recipe(op, recipe, call, err);
+    kiln__recipe_destroy(owned);
+    return status;
+}

@@ -130,6 +130,9 @@ bool kiln__call_hash(const kiln__kernel *op, const kiln__call *call, uint64_t *h
 /* Whether a kiln__recipe was built for a kiln__call like this one: everything is compared. */
 bool kiln__recipe_matches(const void *recipe, const void *call);
 
+/* The same where layouts, dtypes and options are known to be equal: addresses are compared. */
+bool kiln__recipe_still_fits(const kiln__recipe *recipe, const kiln__call *call);
+
 /* Check a call and decide everything about it. Exactly one of `out` and `text_out` is not NULL:
  * a recipe, compiled; or only the source that the call's variant has, as heap text. */
 typedef kiln_status (*kiln__recipe_fn)(kiln__kernel *op, const kiln__call *call,
@@ -254,6 +257,12 @@ kiln_status kiln__named_definition(const char *name, kiln_dtype dtype, kiln__def
 
 /* Run one call: recipe from the memo or built, outputs allocated, block filled, launched. */
 kiln_status kiln__kernel_run(kiln__kernel *op, const kiln__call *call, kiln_error *err);
+
+/* The same for a caller whose calls differ in addresses and scalars' values alone: the recipe that
+ * fitted last is in `*recent` (NULL at first; lives as long as the kernel) and is tried before the
+ * memo. Any thread may use one `recent`. */
+kiln_status kiln__kernel_run_again(kiln__kernel *op, const kiln__call *call,
+                                   _Atomic(const kiln__recipe *) *recent, kiln_error *err);
 
 /* Do all of a call but the launch; see kiln_elementwise_prepare(). */
 kiln_status kiln__kernel_prepare(kiln__kernel *op, const kiln__call *call, kiln_launch **out,
