@@ -270,6 +270,33 @@ static void test_graph_run__the_latest_recipe_is_kept_while_it_fits(void **state
     kiln_elementwise_destroy(op);
 }
 
+/* An unsigned number of 64 bits binds another dtype than one that int64 holds. */
+static void test_graph_run__the_same_layout_with_wider_numbers(void **state)
+{
+    static const uint64_t numbers[] = {5, (UINT64_C(1) << 63) + 5, 5, (UINT64_C(1) << 63) + 7};
+    test_env *t = *state;
+    kiln_elementwise *op = NULL;
+    double xs[LONG], got[LONG];
+    kiln_array *x = graph_array(t, KILN_FLOAT64, 1, (int64_t[]){LONG}, xs);
+    OK(t, kiln_elementwise_create(t->ctx, "T x, S s", "T z",
+                                  "z = i < 0 ? x : s - 10 < 0 ? 1 : 2", NULL, &op, &t->err));
+    for (size_t first = 0; first < 2; first++) {
+        kiln_graph *g = graph_begin(t);
+        const kiln_node inputs[] = {kiln_graph_input(g, "x"), kiln_graph_input(g, "s")};
+        kiln_graph_output(g, "z", kiln_node_elementwise(op, inputs, 2, 0, __FILE__, __LINE__));
+        for (size_t k = first; k < COUNT(numbers); k++) {
+            kiln_array *z = NULL;
+            OK(t, kiln_graph_call(g, &t->err, x, numbers[k], &z));
+            graph_fetch(t, z, got, LONG);
+            graph_near(got[0], numbers[k] < 10 ? 1 : 2, 0, k);
+            kiln_array_release(z);
+        }
+        kiln_graph_destroy(g);
+    }
+    kiln_array_release(x);
+    kiln_elementwise_destroy(op);
+}
+
 #ifdef KILN_TEST_HOOKS
 /* Record, compile and run, and release everything; whatever fails must fail with no memory. */
 static kiln_status whole_life(test_env *t, kiln_array *x)
@@ -329,6 +356,7 @@ int main(int argc, char **argv)
         TEST(test_graph_run__kernels_are_compiled_once_each),
         TEST(test_graph_run__the_same_layout_at_other_addresses),
         TEST(test_graph_run__the_latest_recipe_is_kept_while_it_fits),
+        TEST(test_graph_run__the_same_layout_with_wider_numbers),
 #ifdef KILN_TEST_HOOKS
         TEST(test_graph_run__each_allocation_may_fail),
 #endif

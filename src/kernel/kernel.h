@@ -130,7 +130,8 @@ bool kiln__call_hash(const kiln__kernel *op, const kiln__call *call, uint64_t *h
 /* Whether a kiln__recipe was built for a kiln__call like this one: everything is compared. */
 bool kiln__recipe_matches(const void *recipe, const void *call);
 
-/* The same where layouts, dtypes and options are known to be equal: addresses are compared. */
+/* The same where layouts, dtypes and options are known to be equal: addresses are compared, and the
+ * kinds of numbers, in which their values have a say. */
 bool kiln__recipe_still_fits(const kiln__recipe *recipe, const kiln__call *call);
 
 /* Check a call and decide everything about it. Exactly one of `out` and `text_out` is not NULL:

@@ -81,8 +81,10 @@ bool kiln__recipe_matches(const void *item, const void *key)
 bool kiln__recipe_still_fits(const kiln__recipe *recipe, const kiln__call *call)
 {
     for (size_t p = 0; p < recipe->arg_count; p++) {
-        const kiln_array *a = kiln__given_array(&call->args[p]);
-        if (a != NULL && recipe->args[p].align != ((uintptr_t)a->data & 15))
+        const kiln_arg *arg = &call->args[p];
+        const kiln_array *a = kiln__given_array(arg);
+        if (a != NULL ? recipe->args[p].align != ((uintptr_t)a->data & 15)
+                      : recipe->args[p].kind != kiln__scalar_kind(arg))
             return false;
     }
     return recipe->kin == NULL || same_kin(recipe, call);
