@@ -256,6 +256,49 @@ static void test_plan__windows_are_for_large_matrices(void **state)
     }
 }
 
+/* A kernel whose arguments just fit is not refused for what windows add to them. */
+static void test_plan__windows_leave_room_for_arguments(void **state)
+{
+    enum { RANK = 7, INPUTS = 59, COLUMNS = 1001 };
+    static const int64_t shape[RANK] = {2, 2, 2, 2, 2, 64, COLUMNS};
+    static int64_t in[RANK], out[RANK];
+    static kiln__operand o[INPUTS + 1];
+    static kiln_dtype dtypes[INPUTS + 1];
+    static kiln__plan plan;
+    char names[600] = "", op[600] = "z = i";
+    kiln__definition *def = NULL;
+    kiln__source source = KILN__SOURCE_INIT;
+    kiln_error err = KILN_ERROR_INIT;
+
+    (void)state;
+    in[RANK - 1] = out[RANK - 1] = 4;
+    for (int a = RANK - 2; a >= 0; a--) { /* no two axes collapse */
+        in[a] = in[a + 1] * shape[a + 1] + 164;
+        out[a] = out[a + 1] * shape[a + 1] + 4;
+    }
+    for (size_t p = 0; p <= INPUTS; p++) {
+        const bool written = p == INPUTS;
+        o[p] = (kiln__operand){.is_array = true, .written = written, .itemsize = 4, .rank = RANK,
+                               .shape = shape, .strides = written ? out : in,
+                               .address = (uintptr_t)(written ? 2 : 1) << 40};
+        o[p].address += written ? 0 : 4 * (p % 7) + (uintptr_t)in[RANK - 2] * (p % 3);
+        dtypes[p] = KILN_FLOAT32;
+        if (written)
+            continue;
+        snprintf(names + strlen(names), sizeof names - strlen(names), "%sT v%zu",
+                 p > 0 ? ", " : "", p);
+        snprintf(op + strlen(op), sizeof op - strlen(op), " + v%zu", p);
+    }
+    const kiln__definition_request request = {
+        .name = "full", .in = names, .out = "T z", .snippet = {[KILN__SNIPPET_OP] = op}};
+    assert_int_equal(kiln__definition_create(&request, &def, &err), KILN_OK);
+    kiln__plan_make(def, KILN_BACKEND_CUDA, dtypes, o, RANK, shape, &plan);
+    if (kiln__emit(def, &plan.variant, &source, &err) != KILN_OK)
+        fail_msg("%s", err.message);
+    kiln__source_clear(&source);
+    kiln__definition_destroy(def);
+}
+
 /* Kin hold where arrays lie to each other as they did, wherever that is, and no two that were
  * strangers are near. */
 static void test_plan__kin_are_told_by_their_distances(void **state)
@@ -282,6 +325,31 @@ static void test_plan__kin_are_told_by_their_distances(void **state)
     }
 }
 
+/* Blocks of one array that share nothing need no plan of their own for each distance. */
+static void test_plan__kin_that_share_nothing_may_move(void **state)
+{
+    static const struct {
+        int64_t apart;
+        bool holds;
+    } rows[] = {
+        {4000, true},  {4400, true},      {-4000, true}, {ROW + 4000, true}, {6, true},
+        {4, false},    {ROW + 4, false},  {0, false},    {FAR, false},
+        {9 * (int64_t)ROW, false},
+    };
+    static const int64_t shape[] = {2049, 2048}, apart[] = {0, FAR, 4000, 8};
+    static kiln__plan plan;
+
+    (void)state;
+    plan_views(shape, 2051, apart, KILN_FLOAT32, SUM, KILN_BACKEND_CUDA, &plan);
+    for (size_t r = 0; r < KILN_COUNT_OF(rows); r++) {
+        uintptr_t address[5] = {0};
+        for (size_t p = 0; p < 4; p++)
+            address[p] = ((uintptr_t)3 << 40) + (uintptr_t)(p == 2 ? rows[r].apart : apart[p]);
+        if (kiln__kin_holds(plan.kin, address, 5) != rows[r].holds)
+            fail_msg("row %zu", r);
+    }
+}
+
 /* Outputs keep the order of the inputs' axes; NumPy's K-order for the same strides. */
 static void test_plan__k_order(void **state)
 {
@@ -300,10 +368,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plan__classes),
+        cmocka_unit_test(test_plan__windows_leave_room_for_arguments),
         cmocka_unit_test(test_plan__sizes_do_not_make_variants),
         cmocka_unit_test(test_plan__views_of_one_array_share_a_window),
         cmocka_unit_test(test_plan__windows_are_for_large_matrices),
         cmocka_unit_test(test_plan__kin_are_told_by_their_distances),
+        cmocka_unit_test(test_plan__kin_that_share_nothing_may_move),
         cmocka_unit_test(test_plan__k_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -370,10 +370,11 @@ typedef enum kiln__word {
 /* What a plan took from an input's address beside its alignment (window.c): the input whose array it
  * is near to, itself where there is none, and the bytes between. `like` is the first input of its
  * steps and dtype; only among those is anyone near. `near` is how close that is; 0: its address
- * decides nothing. */
+ * decides nothing. Where no whole rows (of `row` bytes) and few elements lie between, the two share
+ * nothing, and the bytes may be any that do not either. */
 typedef struct kiln__kin {
-    uint8_t root, like;
-    int64_t near, apart;
+    uint8_t root, like, itemsize;
+    int64_t near, apart, row;
 } kiln__kin;
 
 /* Whether arrays at these addresses, one for each parameter, are kin in the same way. */

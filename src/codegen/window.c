@@ -23,7 +23,8 @@ enum {
     SAVED_MIN = 2,
     ELEMENTS_MIN = 1 << 20,
     COLUMNS_MIN = 2 * BLOCK_THREADS,
-    ROWS_MIN = 32
+    ROWS_MIN = 32,
+    RANK_MAX = 6 /* of more axes, the extents and steps of `i` might not fit the argument block */
 };
 
 /* Shapes of a warp's tile, best first: rows, strips of 32 columns. The first whose elements take
@@ -55,6 +56,7 @@ static bool fits(const kiln__walk *w, const kiln__definition *def, const kiln__v
     int candidates = 0;
 
     if (v->layout != KILN__LAYOUT_INNER || v->backend == KILN_BACKEND_CPU || v->unroll == 1 ||
+        w->rank > RANK_MAX ||
         size < kiln__tuned("KILN_TUNE_WINDOW_SIZE", ELEMENTS_MIN) ||
         w->shape[last] < COLUMNS_MIN || w->shape[last] > INT32_MAX / 2 ||
         w->shape[last - 1] < ROWS_MIN || kiln__definition_is_heavy(def))
@@ -89,6 +91,8 @@ static void find_kin(const kiln__walk *w, const kiln__operand *operands, kiln__p
         kin->near = DOWN_MAX * kiln__magnitude(w->stride[k][w->rank - 2]) +
                     ALONG_MAX * w->itemsize[k];
         kin->root = kin->like = w->param[k];
+        kin->row = w->stride[k][w->rank - 2];
+        kin->itemsize = w->itemsize[k];
         for (int j = 0; j < k && kin->root == w->param[k]; j++) {
             const int64_t apart = (int64_t)(operands[w->param[k]].address -
                                             operands[w->param[j]].address);
@@ -103,13 +107,42 @@ static void find_kin(const kiln__walk *w, const kiln__operand *operands, kiln__p
     }
 }
 
+/* Where the views stand in their windows while these are put together; `down` and `along` count
+ * from the window's first view. */
+typedef struct view {
+    int window;
+    int64_t down, along;
+} view;
+
+/* Rows and elements from the root; false where no whole number lies between, or too many. */
+static bool take_apart(const kiln__kin *kin, int64_t apart, view *out)
+{
+    const int64_t row = kin->row, half = kiln__magnitude(row) / 2;
+    const int64_t sign = row < 0 ? -1 : 1, shifted = sign * apart + half;
+    const int64_t rows = (shifted - (shifted < 0 ? kiln__magnitude(row) - 1 : 0)) / (sign * row);
+    const int64_t rest = apart - rows * row;
+
+    out->down = rows;
+    out->along = rest / kin->itemsize;
+    return rest % kin->itemsize == 0 && kiln__magnitude(out->along) <= ALONG_MAX;
+}
+
+/* Whether an input this far from its root is reached as the one that the kin were made of. */
+static bool same_distance(const kiln__kin *kin, int64_t apart)
+{
+    view ignored;
+    return apart == kin->apart ||
+           (kiln__magnitude(apart) <= kin->near && !take_apart(kin, kin->apart, &ignored) &&
+            !take_apart(kin, apart, &ignored));
+}
+
 bool kiln__kin_holds(const kiln__kin *kin, const uintptr_t *address, size_t count)
 {
     for (size_t p = 0; p < count; p++) {
         if (kin[p].near == 0)
             continue;
         if (kin[p].root != p) {
-            if ((int64_t)(address[p] - address[kin[p].root]) != kin[p].apart)
+            if (!same_distance(&kin[p], (int64_t)(address[p] - address[kin[p].root])))
                 return false;
             continue;
         }
@@ -121,13 +154,6 @@ bool kiln__kin_holds(const kiln__kin *kin, const uintptr_t *address, size_t coun
     return true;
 }
 
-/* Where the views stand in their windows while these are put together; `down` and `along` count
- * from the window's first view. */
-typedef struct view {
-    int window;
-    int64_t down, along;
-} view;
-
 static int64_t least(int64_t a, int64_t b)
 {
     return a < b ? a : b;
@@ -136,19 +162,6 @@ static int64_t least(int64_t a, int64_t b)
 static int64_t most(int64_t a, int64_t b)
 {
     return a > b ? a : b;
-}
-
-/* Rows and elements from the root; false where no whole number of them lies between. */
-static bool take_apart(const kiln__walk *w, int k, int64_t apart, view *out)
-{
-    const int64_t row = w->stride[k][w->rank - 2], half = kiln__magnitude(row) / 2;
-    const int64_t sign = row < 0 ? -1 : 1, shifted = sign * apart + half;
-    const int64_t rows = (shifted - (shifted < 0 ? kiln__magnitude(row) - 1 : 0)) / (sign * row);
-    const int64_t rest = apart - rows * row;
-
-    out->down = rows;
-    out->along = rest / w->itemsize[k];
-    return rest % w->itemsize[k] == 0 && kiln__magnitude(out->along) <= ALONG_MAX;
 }
 
 /* Whether a view fits among those of `window` before it. */
@@ -178,7 +191,7 @@ static int put_together(const kiln__walk *w, const kiln__plan *plan, view *views
         views[k] = (view){.window = -1};
         if (!is_array(w, k) || w->written[k] || w->stride[k][w->rank - 1] == 0)
             continue;
-        const bool kindred = is_candidate(w, k) && take_apart(w, k, kin->apart, &views[k]);
+        const bool kindred = is_candidate(w, k) && take_apart(kin, kin->apart, &views[k]);
         for (int n = 0; kindred && n < windows && views[k].window < 0; n++)
             if (root[n] == kin->root && joins(views, k, n, &views[k]))
                 views[k].window = n;
