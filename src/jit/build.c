@@ -154,8 +154,9 @@ kiln_status kiln__jit_warm(kiln__cache *cache, const kiln__definition *def,
     out->key = kiln__hash_128(key.text, key.length);
     if (!cacheable) {
         status = kiln__fail(err, KILN_ERR_CACHE,
-                            "kernel \"%s\": one of its #includes cannot be followed, so its "
-                            "binary cannot be kept", def->name);
+                            "kernel \"%s\": one of its #includes cannot be followed, or one of "
+                            "its options names what no key can hold, so its binary cannot be kept",
+                            def->name);
         goto done;
     }
     bool found = look(cache, &key, out);

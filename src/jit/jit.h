@@ -76,7 +76,8 @@ bool kiln__jit_store(kiln__cache *cache, const kiln__definition *def, const kiln
 
 /* Everything the binary depends on and nothing local to the machine, as bytes: the key of both the
  * memory table and the disk cache. False in `cacheable_out` when an included file was not found,
- * so that the key cannot vouch for it. Fails like `buf`: look at key->failed. */
+ * or an option names what no key holds, so that the key cannot vouch for it. Fails like `buf`: look
+ * at key->failed. */
 void kiln__jit_key(const kiln__definition *def, const kiln__source *source,
                    const kiln__target *target, kiln__buf *key, bool *cacheable_out);
 

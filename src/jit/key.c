@@ -2,7 +2,8 @@
  * key.c - the bytes that name a compiled kernel.
  *
  * Rule: everything the binary depends on is in, nothing local to the machine is: no paths, no
- * times. An #include is followed, and the text of the file it means is hashed in.
+ * times. An #include is followed, and the text of each file that it may mean is hashed in. What
+ * cannot be followed leaves the key incomplete, and the binary in memory.
  */
 #include "jit/jit.h"
 
@@ -24,6 +25,8 @@ typedef struct include_scan {
 
 static void scan_text(include_scan *s, const char *text, const char *folder, int depth);
 
+/* ---- files ---- */
+
 /* Fold the file in; false when it cannot be read. Each path counts once. */
 static bool scan_file(include_scan *s, const char *path, int depth)
 {
@@ -40,13 +43,14 @@ static bool scan_file(include_scan *s, const char *path, int depth)
     s->seen[s->seen_count++] = id;
     kiln__hash128 h = kiln__hash_128(text, bytes);
     kiln__buf_put(s->key, (const char *)&h, sizeof h);
+    s->complete &= strlen(text) == bytes; /* what stands behind a NUL would not be scanned */
 
     char *folder = kiln__strdup(path);
     char *slash = folder != NULL ? strrchr(folder, '/') : NULL;
     if (slash != NULL)
         *slash = '\0';
     if (folder != NULL)
-        scan_text(s, text, folder, depth + 1);
+        scan_text(s, text, slash != NULL ? folder : ".", depth + 1);
     else
         s->complete = false;
     kiln__free(folder);
@@ -54,64 +58,267 @@ static bool scan_file(include_scan *s, const char *path, int depth)
     return true;
 }
 
-static bool scan_in_folder(include_scan *s, const char *folder, const char *name, int depth)
+/* Fold in what `name` means in the nth folder of a search, and that it was there. */
+static bool scan_in_folder(include_scan *s, size_t nth, const char *folder, const char *name,
+                           int depth)
 {
     kiln__buf path = KILN__BUF_INIT;
     kiln__buf_printf(&path, "%s/%s", folder, name);
     bool found = !path.failed && scan_file(s, path.text, depth);
     kiln__buf_clear(&path);
+    if (found)
+        kiln__buf_printf(s->key, "in %zu\n", nth);
     return found;
 }
 
-/* The user's -I folders ("-Ifoo", "-I foo", "--include-path=foo"), then the compiler's own. */
-static bool scan_search(include_scan *s, const char *name, int depth)
+/* Options that hold a folder of headers, or a file that is read before the source. */
+static const char *const folder_options[] = {
+    "-I", "--include-path=", "--include-directory=", "-iquote", "-isystem", "-idirafter",
+    "-cxx-isystem",
+};
+static const char *const file_options[] = {
+    "-include=", "-include", "--include=", "-imacros", "--imacros=", "--pre-include=",
+    "-pre-include=",
+};
+
+/* What the option holds behind one of `names`; NULL when it is none of them. */
+static const char *held_by(const char *option, const char *const *names, size_t count)
 {
-    static const char long_form[] = "--include-path=";
+    for (size_t k = 0; k < count; k++)
+        if (strncmp(option, names[k], strlen(names[k])) == 0)
+            return option + strlen(names[k]);
+    return NULL;
+}
+
+/* A name is looked for in all folders, and every file it might mean is folded in: which of them is
+ * taken depends on the compiler, the spelling of the options and the form of the #include. */
+static bool scan_search(include_scan *s, const char *folder, const char *name, int depth)
+{
+    size_t nth = 0;
+    bool found = folder != NULL && scan_in_folder(s, nth, folder, name, depth);
+
     for (size_t o = 0; o < s->def->option_count; o++) {
-        const char *option = s->def->options[o], *folder = NULL;
-        if (strcmp(option, "-I") == 0 && o + 1 < s->def->option_count)
-            folder = s->def->options[o + 1];
-        else if (strncmp(option, "-I", 2) == 0)
-            folder = option + 2;
-        else if (strncmp(option, long_form, sizeof long_form - 1) == 0)
-            folder = option + sizeof long_form - 1;
-        if (folder != NULL && scan_in_folder(s, folder, name, depth))
-            return true;
+        const char *option = s->def->options[o];
+        const char *held = held_by(option, folder_options, KILN_COUNT_OF(folder_options));
+        if (held != NULL && *held == '\0' && o + 1 < s->def->option_count)
+            held = s->def->options[o + 1];
+        if (held != NULL)
+            found |= scan_in_folder(s, ++nth, held, name, depth);
     }
     const char *const *folders = kiln__compiler_include_dirs(s->backend);
     for (; folders != NULL && *folders != NULL; folders++)
-        if (scan_in_folder(s, *folders, name, depth))
-            return true;
-    return false;
+        found |= scan_in_folder(s, ++nth, *folders, name, depth);
+    return found;
 }
 
-/* One `#include` whose name begins at `p` (after blanks). */
-static void scan_include(include_scan *s, const char *p, const char *folder, int depth)
+static bool scan_name(include_scan *s, const char *folder, const char *name, int depth)
+{
+    if (depth >= INCLUDE_DEPTH_MAX)
+        return false;
+    return name[0] == '/' ? scan_file(s, name, depth) : scan_search(s, folder, name, depth);
+}
+
+/* ---- options ---- */
+
+/* Options by which a binary depends on what no key holds: on files, libraries, this machine. NVRTC
+ * has none. */
+static bool is_beyond_keys(kiln_backend backend, const char *option)
+{
+    static const char *const prefix[] = {
+        "-Wp,", "-Wl,", "-Wa,", "-Xclang", "-Xlinker", "-Xassembler", "-Xpreprocessor", "-L", "-T",
+        "-iprefix", "-iwithprefix", "-isysroot", "--sysroot", "--include-prefix",
+        "--include-with-prefix", "-include-p", "-fprofile-", "-fauto-profile", "-fmodule",
+        "-fbranch-probabilities", "-fsanitize-ignorelist", "-fsanitize-blacklist", "--config",
+    };
+    static const char *const system[] = {"-lm", "-lc", "-lgcc", "-lpthread", "-ldl", "-lrt"};
+    const char *value = strchr(option, '=');
+
+    if (backend != KILN_BACKEND_CPU)
+        return false;
+    if (strncmp(option, "-m", 2) == 0 && value != NULL && strcmp(value, "=native") == 0)
+        return true;
+    for (size_t k = 0; k < KILN_COUNT_OF(system); k++)
+        if (strcmp(option, system[k]) == 0)
+            return false;
+    /* An archive's members become part of the binary. */
+    return (strncmp(option, "-l", 2) == 0 && strcmp(option, "-lineinfo") != 0) ||
+           held_by(option, prefix, KILN_COUNT_OF(prefix)) != NULL;
+}
+
+static void scan_options(include_scan *s)
+{
+    for (size_t o = 0; o < s->def->option_count; o++) {
+        const char *option = s->def->options[o];
+        const char *file = held_by(option, file_options, KILN_COUNT_OF(file_options));
+        if (is_beyond_keys(s->backend, option))
+            s->complete = false;
+        else if (file != NULL)
+            s->complete &= scan_name(s, ".", file, 0);
+    }
+}
+
+/* ---- texts ---- Just enough of the preprocessor to see each directive that it would see. */
+
+/* Behind line ends that a backslash takes away; GCC lets blanks stand between. */
+static const char *unsplice(const char *p)
+{
+    while (*p == '\\') {
+        const char *end = p + 1 + strspn(p + 1, " \t\v\f\r");
+        if (*end != '\n')
+            break;
+        p = end + 1;
+    }
+    return p;
+}
+
+static const char *next(const char *p)
+{
+    return *p != '\0' ? unsplice(p + 1) : p;
+}
+
+/* Behind blanks and comments of one line; a comment may take it further down. */
+static const char *skip_blanks(const char *p)
+{
+    for (;;) {
+        const char *q = next(p);
+        if (*p == ' ' || *p == '\t' || *p == '\v' || *p == '\f' || *p == '\r') {
+            p = q;
+        } else if (*p == '/' && *q == '*') {
+            for (p = next(q); *p != '\0' && !(*p == '*' && *next(p) == '/');)
+                p = next(p);
+            p = next(next(p));
+        } else if (*p == '/' && *q == '/') {
+            while (*p != '\0' && *p != '\n')
+                p = next(p);
+        } else {
+            return p;
+        }
+    }
+}
+
+static bool is_word_byte(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           c == '_' || c == '$' || (unsigned char)c >= 0x80;
+}
+
+/* The word at `p`, cut to fit; behind it. */
+static const char *take_word(const char *p, char *word, size_t room)
+{
+    size_t length = 0;
+
+    for (; is_word_byte(*p); p = next(p))
+        if (length + 1 < room)
+            word[length++] = *p;
+    word[length] = '\0';
+    return p;
+}
+
+/* Behind a literal; one that does not end ends with its line. */
+static const char *skip_quoted(const char *p)
+{
+    const char quote = *p;
+
+    for (p = next(p); *p != '\0' && *p != '\n'; p = next(p)) {
+        if (*p == quote)
+            return next(p);
+        if (*p == '\\' && *next(p) != '\n')
+            p = next(p);
+    }
+    return p;
+}
+
+/* Behind R"x(...)x", whose '"' is at `p`: nothing is spliced in there. */
+static const char *skip_raw(const char *p)
+{
+    const size_t width = strcspn(p + 1, "( )\\\t\v\f\n");
+    const char *end = p + 1 + width;
+
+    if (*end != '(')
+        return skip_quoted(p);
+    while ((end = strchr(end + 1, ')')) != NULL)
+        if (strncmp(end + 1, p + 1, width) == 0 && end[1 + width] == '"')
+            return unsplice(end + 2 + width);
+    return p + strlen(p);
+}
+
+/* The name of an #include at `p`; behind it. */
+static const char *scan_include(include_scan *s, const char *p, const char *folder, int depth)
 {
     const char close = *p == '<' ? '>' : *p == '"' ? '"' : '\0';
-    const char *end = close != '\0' ? strchr(p + 1, close) : NULL;
-    char *name = end != NULL ? kiln__strndup(p + 1, (size_t)(end - p - 1)) : NULL;
+    kiln__buf name = KILN__BUF_INIT;
     bool found = false;
 
-    if (name != NULL && depth < INCLUDE_DEPTH_MAX) {
-        found = (close == '"' && folder != NULL && scan_in_folder(s, folder, name, depth)) ||
-                (name[0] == '/' ? scan_file(s, name, depth) : scan_search(s, name, depth));
+    if (close != '\0') {
+        for (p = next(p); *p != '\0' && *p != '\n' && *p != close; p = next(p))
+            kiln__buf_putc(&name, *p);
+        /* A source that comes by a pipe stands in the working directory. */
+        found = *p == close && !name.failed && name.length != 0 &&
+                scan_name(s, close == '"' ? (folder != NULL ? folder : ".") : NULL, name.text,
+                          depth);
     }
     s->complete &= found; /* also for `#include MACRO`, which is not followed */
-    kiln__free(name);
+    kiln__buf_clear(&name);
+    while (*p != '\0' && *p != '\n')
+        p = next(p);
+    return p;
+}
+
+/* What stands behind the '#' of a directive. */
+static const char *scan_directive(include_scan *s, const char *p, const char *folder, int depth)
+{
+    char word[24];
+
+    p = take_word(skip_blanks(p), word, sizeof word);
+    if (strcmp(word, "include") == 0 || strcmp(word, "import") == 0)
+        return scan_include(s, skip_blanks(p), folder, depth);
+    if (strcmp(word, "include_next") == 0 || strcmp(word, "embed") == 0)
+        s->complete = false;
+    return p;
 }
 
 static void scan_text(include_scan *s, const char *text, const char *folder, int depth)
 {
-    for (const char *line = text; line != NULL; line = strchr(line, '\n')) {
-        line += *line == '\n';
-        const char *p = line + strspn(line, " \t");
-        if (*p != '#')
+    static const char mark[] = "\xef\xbb\xbf"; /* of UTF-8; compilers pass over it */
+    const char *p = unsplice(strncmp(text, mark, 3) == 0 ? text + 3 : text);
+    bool line_start = true;
+    char word[24];
+
+    /* A trigraph may be a '#' or a backslash; which files there are may choose the text. */
+    if (strstr(text, "?\?=") != NULL || strstr(text, "?\?/") != NULL ||
+        strstr(text, "__has_include") != NULL || strstr(text, "__has_embed") != NULL)
+        s->complete = false;
+    for (p = skip_blanks(p); *p != '\0'; p = skip_blanks(p)) {
+        if (*p == '\n') {
+            line_start = true;
+            p = next(p);
             continue;
-        p += 1 + strspn(p + 1, " \t");
-        if (strncmp(p, "include", 7) == 0)
-            scan_include(s, p + 7 + strspn(p + 7, " \t"), folder, depth);
+        }
+        if (line_start && (*p == '#' || (*p == '%' && *next(p) == ':'))) {
+            p = scan_directive(s, *p == '#' ? next(p) : next(next(p)), folder, depth);
+        } else if (*p >= '0' && *p <= '9') {
+            while (is_word_byte(*p) || *p == '.' || (*p == '\'' && is_word_byte(*next(p))))
+                p = next(p);
+        } else if (is_word_byte(*p)) {
+            p = take_word(p, word, sizeof word);
+            if (*p == '"' && (strcmp(word, "R") == 0 || strcmp(word, "LR") == 0 ||
+                              strcmp(word, "uR") == 0 || strcmp(word, "UR") == 0 ||
+                              strcmp(word, "u8R") == 0))
+                p = skip_raw(p);
+        } else if (*p == '"' || *p == '\'') {
+            p = skip_quoted(p);
+        } else {
+            p = next(p);
+        }
+        line_start = false;
     }
+}
+
+/* Whether a snippet may name files: by an #include, or by asking for one. */
+static bool names_files(const kiln__definition *def, int snippet)
+{
+    return def->includes || (def->snippet[snippet] != NULL &&
+                             strstr(def->snippet[snippet], "__has_") != NULL);
 }
 
 /* What stands in a key whichever compiler there is. */
@@ -125,8 +332,9 @@ static bool put_request(const kiln__definition *def, const kiln__source *source,
         kiln__buf_printf(key, "option %zu %s\n", strlen(def->options[o]), def->options[o]);
     kiln__buf_printf(key, "source %zu\n", source->bytes);
     kiln__buf_put(key, source->text, source->bytes);
-    if (def->includes)
-        for (int k = 0; k < KILN__SNIPPET_COUNT; k++)
+    scan_options(&scan);
+    for (int k = 0; k < KILN__SNIPPET_COUNT; k++)
+        if (names_files(def, k))
             scan_text(&scan, def->snippet[k], NULL, 0);
     return scan.complete;
 }
