@@ -404,6 +404,32 @@ static void test_cache_limit__a_list_tells_names_targets_hits_and_times(void **s
     kiln_cache_close(cache);
 }
 
+/* As where ~/.cache is a link to a larger disk. */
+static void test_cache_limit__a_link_may_lead_to_an_indexed_folder(void **state)
+{
+    cache_env *t = *state;
+    char link[128];
+    kiln_cache_summary s;
+    kiln_cache *cache = NULL;
+
+    fill_named(t);
+    cache = open_public(t);
+    assert_int_equal(kiln_cache_stats(cache, &s, NULL), KILN_OK);
+    kiln_cache_close(cache);
+    if (!s.has_index) {
+        print_message("no index here: %s\n", s.index_note);
+        skip();
+    }
+    snprintf(link, sizeof link, "%s/link", t->base);
+    assert_int_equal(symlink(t->dir, link), 0);
+    assert_int_equal(kiln_cache_open(link, &cache, NULL), KILN_OK);
+    assert_int_equal(kiln_cache_stats(cache, &s, NULL), KILN_OK);
+    assert_int_equal(s.entry_count, 2);
+    assert_string_equal(s.index_note, "");
+    assert_true(s.has_index);
+    kiln_cache_close(cache);
+}
+
 /* Whatever happens to the index, the list is whole. */
 static void test_cache_limit__the_index_may_be_lost_damaged_locked_or_newer(void **state)
 {
@@ -604,6 +630,7 @@ int main(void)
         CACHE_TEST(test_cache_limit__a_lock_dies_with_its_holder_and_waits_end),
         CACHE_TEST(test_cache_limit__killed_writers_leave_the_books_right),
         CACHE_TEST(test_cache_limit__a_list_tells_names_targets_hits_and_times),
+        CACHE_TEST(test_cache_limit__a_link_may_lead_to_an_indexed_folder),
         CACHE_TEST(test_cache_limit__the_index_may_be_lost_damaged_locked_or_newer),
         CACHE_TEST(test_cache_limit__verify_finds_and_removes_damage),
         CACHE_TEST(test_cache_limit__prune_and_clear_remove_what_they_say),

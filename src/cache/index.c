@@ -321,6 +321,7 @@ bool kiln__index_sync(int folder, const char *path, kiln__index_row *rows, size_
                       char note[128])
 {
     database d = {.folder = folder};
+    char *real = NULL; /* from realpath(): libc's memory */
     int code = SQLITE_DONE;
 
     note[0] = '\0';
@@ -332,8 +333,10 @@ bool kiln__index_sync(int folder, const char *path, kiln__index_row *rows, size_
         close_database(&d);
         return false;
     }
+    /* SQLite's "no follow" means every part of a path, and a link may lead to the folder. */
+    real = realpath(path, NULL);
     for (int round = 0; round < 2; round++) {
-        code = sync_once(&d, path, rows, count, note);
+        code = sync_once(&d, real != NULL ? real : path, rows, count, note);
         if (code != SQLITE_CORRUPT && code != SQLITE_NOTADB)
             break;
         d.close_v2(d.db);
@@ -344,5 +347,6 @@ bool kiln__index_sync(int folder, const char *path, kiln__index_row *rows, size_
         snprintf(note, 128, "the index cannot be used now: %.80s",
                  d.db != NULL ? d.errmsg(d.db) : "it cannot be opened");
     close_database(&d);
+    free(real); /* Not kiln__free: realpath() allocated it. */
     return code == SQLITE_OK;
 }
