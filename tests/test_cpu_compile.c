@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <time.h>
 
 /* ---- programs ---- */
@@ -189,12 +190,16 @@ static void test_cpu_compile__a_script_is_known_by_what_it_says(void **state)
     snprintf(first, sizeof first, "%s/my-c++", folder);
     snprintf(second, sizeof second, "%s/other-c++", folder);
     write_text(first, "#!/bin/sh\necho 'Foo clang version 17.0.6 (bar)'\n", 0700);
-    write_text(second, "#!/bin/sh\n# another file\necho 'Foo clang version 17.0.6 (bar)'\n", 0700);
+    write_text(second, "#!/bin/sh\necho 'Foo clang version 17.0.6 (bar)'\n", 0700);
     assert_int_equal(kiln__cxx_find(first, NULL, &a, NULL), KILN_OK);
     assert_int_equal(kiln__cxx_find(second, NULL, &b, NULL), KILN_OK);
     assert_true(a.clang);
     assert_string_equal(a.brief, "clang++ 17.0.6");
     assert_string_equal(a.id, b.id);
+    /* What it adds to a command is part of what is made. */
+    write_text(second, "#!/bin/sh\n: -DV=2\necho 'Foo clang version 17.0.6 (bar)'\n", 0700);
+    assert_int_equal(kiln__cxx_find(second, NULL, &b, NULL), KILN_OK);
+    assert_string_not_equal(a.id, b.id);
     write_text(second, "#!/bin/sh\necho 'g++ (Foo 9.4.0-1) 9.4.0'\n", 0700);
     assert_int_equal(kiln__cxx_find(second, NULL, &b, NULL), KILN_OK);
     assert_false(b.clang);
@@ -320,6 +325,59 @@ static void test_cpu_compile__libm_and_wide_division_are_linked(void **state)
     kiln__cpu_module_unload(NULL, module);
 }
 
+/* What GCC 12 says when the machine, not the source, is at fault must not be remembered as a refusal. */
+static void test_cpu_compile__what_the_machine_lacks_is_no_refusal(void **state)
+{
+    static const struct {
+        const char *says;
+        kiln_status status;
+    } cases[] = {
+        {"cc1plus: out of memory allocating 36000 bytes after a total of 2256896 bytes",
+         KILN_ERR_NO_MEMORY},
+        {"c++: fatal error: cannot execute '/usr/lib/cc1plus': vfork: Resource temporarily "
+         "unavailable", KILN_ERR_NO_MEMORY},
+        {"collect2: fatal error: vfork: Cannot allocate memory", KILN_ERR_NO_MEMORY},
+        {"g++: fatal error: cannot execute 'as': execvp: No such file or directory",
+         KILN_ERR_NO_COMPILER},
+        {"collect2: fatal error: ld terminated with signal 25 [File size limit exceeded]",
+         KILN_ERR_IO},
+        {"kernel:1:1: error: 'a' was not declared in this scope", KILN_ERR_COMPILE},
+    };
+    char path[300], script[400];
+
+    (void)state;
+    snprintf(path, sizeof path, "%s/failing-c++", folder);
+    for (size_t k = 0; k < KILN_COUNT_OF(cases); k++) {
+        int code = 0;
+        pid_t child = -1;
+        snprintf(script, sizeof script, "#!/bin/sh\n[ \"$1\" = --version ] && echo 'g++ 12.2.0' && "
+                 "exit\ncat >/dev/null\necho \"%s\" >&2\nexit 1\n", cases[k].says);
+        write_text(path, script, 0700);
+        /* The compiler is found once a process. */
+        child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            char *const argv[] = {"test_cpu_compile", path, NULL};
+            execv("/proc/self/exe", argv);
+            _exit(255);
+        }
+        assert_int_equal(waitpid(child, &code, 0), child);
+        assert_true(WIFEXITED(code));
+        assert_int_equal(-WEXITSTATUS(code), cases[k].status);
+    }
+}
+
+/* The status of one compilation by `cxx`, negated, as a process of its own. */
+static int compile_with(const char *cxx)
+{
+    kiln__compile_result result;
+
+    setenv("KILN_CXX", cxx, 1);
+    kiln_status status = compile("int v;\n", kiln__cpu_target(), NULL, 0, &result, NULL);
+    compile_result_free(&result);
+    return -(int)status;
+}
+
 static void test_cpu_compile__options_of_the_user_come_last(void **state)
 {
     const char *const options[] = {"-DVALUE=7", "-std=c++20", "--maxrregcount=32", "-lineinfo"};
@@ -415,6 +473,33 @@ static void test_cpu_compile__an_unusable_tmpdir_falls_back_to_tmp(void **state)
     compile_result_free(&result);
 }
 
+/* A child tries, as the limit ends a process by a signal: for a source, and for a kernel to load. */
+static void test_cpu_compile__the_file_size_limit_kills_nobody(void **state)
+{
+    const struct rlimit limit = {100, 100};
+    kiln__compile_result kernel, result;
+    void *module = NULL;
+    int code = 0;
+
+    (void)state;
+    assert_int_equal(compile(axpy_source, kiln__cpu_target(), NULL, 0, &kernel, NULL), KILN_OK);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        if (setrlimit(RLIMIT_FSIZE, &limit) != 0)
+            _exit(2);
+        if (cpu->module_load(NULL, kernel.binary, kernel.bytes, &module, NULL) != KILN_ERR_FORMAT)
+            _exit(3);
+        _exit(compile(axpy_source, kiln__cpu_target(), NULL, 0, &result, NULL) == KILN_ERR_IO ? 0
+                                                                                              : 4);
+    }
+    assert_int_equal(waitpid(child, &code, 0), child);
+    assert_true(WIFEXITED(code));
+    assert_int_equal(WEXITSTATUS(code), 0);
+    compile_result_free(&kernel);
+    assert_int_equal(entries_in(tmpdir), 0);
+}
+
 static void test_cpu_compile__the_key_names_compiler_and_flags_and_no_path(void **state)
 {
     kiln__buf a = KILN__BUF_INIT, b = KILN__BUF_INIT;
@@ -462,7 +547,7 @@ static void test_cpu_compile__compiling_survives_each_allocation_failure(void **
 
 #define T(name) cmocka_unit_test(test_cpu_compile__##name)
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         T(a_program_is_heard_and_its_status_told),
@@ -480,6 +565,7 @@ int main(void)
         T(undefined_functions_are_compile_errors),
         T(the_cxx_library_is_linked_when_needed),
         T(libm_and_wide_division_are_linked),
+        T(what_the_machine_lacks_is_no_refusal),
         T(options_of_the_user_come_last),
         T(options_that_redirect_are_refused),
         T(warnings_are_kept_when_asked_for),
@@ -487,10 +573,13 @@ int main(void)
         T(equal_sources_give_equal_binaries),
         T(an_unusable_tmpdir_falls_back_to_tmp),
         T(the_key_names_compiler_and_flags_and_no_path),
+        T(the_file_size_limit_kills_nobody),
 #ifdef KILN_TEST_HOOKS
         T(compiling_survives_each_allocation_failure),
 #endif
     };
 
+    if (argc == 2)
+        return compile_with(argv[1]);
     return cmocka_run_group_tests_name("test_cpu_compile", tests, prepare, clean_up);
 }

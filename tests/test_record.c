@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -414,6 +415,30 @@ static void test_record__a_lock_that_is_never_given_back_stops_nobody(void **sta
     close(fd);
 }
 
+/* The limit on file sizes ends a process by a signal; a child tries, as it cannot be raised again. */
+static void test_record__the_file_size_limit_kills_nobody(void **state)
+{
+    test_env *t = *state;
+    char path[300];
+    int code = 0;
+
+    snprintf(path, sizeof path, "%s/limited.jsonl", t->cache_dir);
+    write_whole(path, "{\"first\"}\n");
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        const struct rlimit limit = {5, 5};
+        kiln__recorder *r = record_to(path);
+        if (setrlimit(RLIMIT_FSIZE, &limit) != 0)
+            _exit(2);
+        add(r, "{\"x\"}");
+        _exit(log_lines == 1 ? 0 : 3);
+    }
+    assert_int_equal(waitpid(child, &code, 0), child);
+    CHECK(WIFEXITED(code) && WEXITSTATUS(code) == 0, "the child ended with %#x", (unsigned)code);
+    expect_file(path, "{\"first\"}\n");
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -423,6 +448,7 @@ int main(int argc, char **argv)
         TEST(test_record__threads_and_processes_write_each_line_once),
         TEST(test_record__trouble_is_one_line_to_the_log),
         TEST(test_record__a_lock_that_is_never_given_back_stops_nobody),
+        TEST(test_record__the_file_size_limit_kills_nobody),
     };
     return test_env_main(argc, argv, "test_record", tests, COUNT(tests));
 }

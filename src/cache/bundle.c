@@ -260,6 +260,11 @@ int kiln__bundle_write(int fd, kiln__bundle_item *items, size_t count,
         close(fd);
         return why;
     }
+    if (kiln__is_beyond_process_limit(kiln__get_le(head + 40, 8))) {
+        kiln__free(head);
+        fclose(out);
+        return EFBIG;
+    }
     errno = 0;
     why = write_padded(out, head, bytes, count == 0);
     for (size_t k = 0; k < count && why == 0; k++) {

@@ -23,7 +23,6 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -91,14 +90,6 @@ int kiln__open_housekeeping(int folder, const char *name, int flags)
         unlinkat(folder, name, 0); /* a link that somebody put here: nothing of ours */
     }
     return fd;
-}
-
-bool kiln__is_beyond_process_limit(uint64_t bytes)
-{
-    struct rlimit limit;
-
-    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
-           bytes > limit.rlim_cur;
 }
 
 /* ---- shards ---- */

@@ -135,9 +135,6 @@ void kiln__unlock_and_close(int fd);
 /* openat of a file of the cache's own; a link in its place is removed. */
 int kiln__open_housekeeping(int folder, const char *name, int flags);
 
-/* Whether writing a file up to this size would kill the process (SIGXFSZ) rather than fail. */
-bool kiln__is_beyond_process_limit(uint64_t bytes);
-
 void kiln__shard_name(unsigned shard, char name[3]);
 bool kiln__is_entry_name(const char *name);
 /* Which shards have a folder; all of them when that cannot be told. */

@@ -136,6 +136,8 @@ static inline bool kiln__add_overflow(int64_t a, int64_t b, int64_t *out)
 double kiln__now_us(void); /* monotonic */
 /* Whole file into heap memory, NUL-terminated; at most max_bytes. Returns 0 or an errno value. */
 int kiln__read_file(const char *path, size_t max_bytes, char **data_out, size_t *bytes_out);
+/* Whether writing a file up to this size would kill the process (SIGXFSZ) rather than fail. */
+bool kiln__is_beyond_process_limit(uint64_t bytes);
 /* The GNU build id of an ELF file as hex, or its XXH3 when it has none; false when unreadable.
  * Reads headers only: tens of microseconds whatever the file's size. */
 bool kiln__file_identity(const char *path, char out[64]);

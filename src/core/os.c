@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -187,6 +188,14 @@ int kiln__read_file(const char *path, size_t max_bytes, char **data_out, size_t 
     why = read_whole(fd, max_bytes, data_out, bytes_out);
     close(fd);
     return why;
+}
+
+bool kiln__is_beyond_process_limit(uint64_t bytes)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+           bytes > limit.rlim_cur;
 }
 
 /* ---- identity of a file ---- */

@@ -209,6 +209,9 @@ static int append(int fd, const kiln__buf *text, const struct stat *st, bool loc
 {
     ssize_t put;
 
+    if (S_ISREG(st->st_mode) &&
+        kiln__is_beyond_process_limit((uint64_t)st->st_size + text->length))
+        return EFBIG;
     do {
         put = write(fd, text->text, text->length);
     } while (put < 0 && errno == EINTR);

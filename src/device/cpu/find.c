@@ -6,7 +6,7 @@
  * Rule 1: a cache hit runs no compiler. The identity is the build id of the driver's binary behind
  *         all links; distributions build driver and compiler proper together. Only where the file
  *         says nothing (a script, a compiler cache under the compiler's name) is it run, once,
- *         for the first line of --version.
+ *         for the first line of --version; a script's own text counts as well.
  * Rule 2: an identity names no path: equal packages on two machines are one compiler.
  * Rule 3: $KILN_CXX is one file name. It is not split at blanks, and when it cannot be run, no
  *         other compiler is taken in its place.
@@ -212,6 +212,15 @@ kiln_status kiln__cxx_find(const char *wanted, const char *search, kiln__cxx *ou
         learn_from_version(out, line);
         kiln__hash_hex(kiln__hash_128(line, strlen(line)), id);
         snprintf(out->id, sizeof out->id, "%s said:%s", family(out), id);
+        /* A script may add options of its own, which --version does not tell. */
+        if (!is_elf(real)) {
+            const size_t length = strlen(out->id);
+            if (!kiln__file_identity(real, id)) {
+                status = kiln__fail(err, KILN_ERR_NO_COMPILER, "%.300s cannot be read", real);
+                goto done;
+            }
+            snprintf(out->id + length, sizeof out->id - length, " by:%s", id);
+        }
         goto done;
     }
     if (!kiln__file_identity(real, id)) {

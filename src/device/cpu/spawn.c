@@ -377,6 +377,8 @@ int kiln__cpu_write(int fd, const void *data, size_t bytes)
 {
     const char *at = data;
 
+    if (kiln__is_beyond_process_limit(bytes))
+        return EFBIG;
     while (bytes != 0) {
         ssize_t put = write(fd, at, bytes);
         if (put < 0 && errno == EINTR)
