@@ -277,7 +277,7 @@ static int test(void *state, const char *name, size_t bytes)
         {"p.direct", is_direct(e, e->p)},
         {"p.read_first", e->def->params[e->p].read_first},
         {"p.vector", access_of(e, e->p) == KILN__ACCESS_VECTOR},
-        {"p.splat", access_of(e, e->p) == KILN__ACCESS_SPLAT},
+        {"p.splat", is_splat(e, e->p)},
         {"p.stored", is_stored(e, e->p)},
     };
     for (size_t r = 0; r < KILN_COUNT_OF(rows); r++)
@@ -304,7 +304,7 @@ static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__b
         {"a.n", e->axis},
         {"p.bytes", (int64_t)size},
         {"p.align", size > 8 ? 16 : 8},
-        {"p.lanes", access_of(e, e->p) == KILN__ACCESS_SPLAT ? 1 : v->vec},
+        {"p.lanes", is_splat(e, e->p) ? 1 : v->vec},
         {"p.raw_rank", v->raw_rank[e->p]},
         {"block", v->block},
         {"vec", v->vec},
@@ -326,7 +326,7 @@ static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__b
         {"accesses_per_block", v->block * v->unroll},
         {"accesses_last", v->block * (v->unroll - 1)},
         {"access_step", v->block * v->vec},
-        {"p.access_bytes", access_of(e, e->p) == KILN__ACCESS_SPLAT ? 0 : v->vec * (int64_t)size},
+        {"p.access_bytes", is_splat(e, e->p) ? 0 : v->vec * (int64_t)size},
         {"burst_span", v->block * v->vec * (v->unroll - 1) + v->vec},
         {"burst_elements", v->unroll * v->vec},
         {"tile", tile},
@@ -372,7 +372,7 @@ static bool put_text(const emitter *e, const char *name, size_t bytes, kiln__buf
         {"kiln_batch_greatest", ".value", "decltype(_type_reduce::value)"}};
     const char *ctype = kiln_dtype_ctype(e->v->dtype[e->p]);
     const char placeholder[2] = {p->placeholder, '\0'};
-    const bool splat = access_of(e, e->p) == KILN__ACCESS_SPLAT;
+    const bool splat = is_splat(e, e->p);
     const struct {
         const char *name;
         const char *value;

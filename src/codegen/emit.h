@@ -47,6 +47,11 @@ static inline bool is_one(const emitter *e, size_t p)
     return access_of(e, p) == KILN__ACCESS_ONE;
 }
 
+static inline bool is_splat(const emitter *e, size_t p)
+{
+    return access_of(e, p) == KILN__ACCESS_SPLAT;
+}
+
 static inline bool is_pointer(const emitter *e, size_t p)
 {
     return !is_scalar(e, p) && !is_raw(e, p);

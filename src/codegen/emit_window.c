@@ -56,11 +56,6 @@ static bool is_shift(const emitter *e, size_t p)
     return is_shifted(e, p) && first(e, p, same_shift) == p;
 }
 
-static bool is_splat(const emitter *e, size_t p)
-{
-    return access_of(e, p) == KILN__ACCESS_SPLAT;
-}
-
 /* What the kernel has a pointer to for its tile: windows, and operands in none. */
 static bool is_cornered(const emitter *e, size_t p)
 {
