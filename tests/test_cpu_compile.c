@@ -337,6 +337,9 @@ static void test_cpu_compile__what_the_machine_lacks_is_no_refusal(void **state)
         {"c++: fatal error: cannot execute '/usr/lib/cc1plus': vfork: Resource temporarily "
          "unavailable", KILN_ERR_NO_MEMORY},
         {"collect2: fatal error: vfork: Cannot allocate memory", KILN_ERR_NO_MEMORY},
+        {"/usr/bin/ld: final link failed: memory exhausted", KILN_ERR_NO_MEMORY},
+        {"cc1plus: error while loading shared libraries: libgmp.so.10: failed to map segment from "
+         "shared object", KILN_ERR_NO_MEMORY},
         {"g++: fatal error: cannot execute 'as': execvp: No such file or directory",
          KILN_ERR_NO_COMPILER},
         {"collect2: fatal error: ld terminated with signal 25 [File size limit exceeded]",

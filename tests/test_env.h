@@ -61,9 +61,6 @@ kiln_context *test_env_context(test_env *t, const char *cache_dir);
 /* A new empty folder, removed when the program ends. */
 void test_env_fresh_dir(test_env *t, char *path, size_t path_bytes);
 
-/* Files anywhere under `path`, without those that the cache keeps beside its kernels. */
-size_t test_env_count_files(const char *path);
-
 /* Next number of the test's own sequence, and one in [0, bound). */
 uint64_t test_random(test_env *t);
 uint64_t test_random_below(test_env *t, uint64_t bound);
