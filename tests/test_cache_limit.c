@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -578,6 +579,32 @@ static void test_cache_limit__a_bundle_carries_kernels_to_another_folder(void **
     kiln_cache_close(cache);
 }
 
+/* The limit ends a process by a signal, and cannot be raised again: a child tries. */
+static void test_cache_limit__a_bundle_beyond_the_file_size_limit_kills_nobody(void **state)
+{
+    cache_env *t = *state;
+    const struct rlimit limit = {100, 100};
+    char path[128];
+    int code = 0;
+
+    snprintf(path, sizeof path, "%s/all.kiln", t->base);
+    fill_named(t);
+    kiln_cache *cache = open_public(t);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        if (setrlimit(RLIMIT_FSIZE, &limit) != 0)
+            _exit(2);
+        _exit(kiln_cache_export(cache, path, NULL, 0, NULL, NULL) == KILN_OK ? 3 : 0);
+    }
+    assert_int_equal(waitpid(child, &code, 0), child);
+    assert_true(WIFEXITED(code));
+    assert_int_equal(WEXITSTATUS(code), 0);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(kiln_cache_export(cache, path, NULL, 0, NULL, NULL), KILN_OK);
+    kiln_cache_close(cache);
+}
+
 /* Every byte of a bundle is covered: header and index when it is opened, blobs when found. */
 static void test_cache_limit__damaged_bundles_give_nothing_wrong(void **state)
 {
@@ -635,6 +662,7 @@ int main(void)
         CACHE_TEST(test_cache_limit__verify_finds_and_removes_damage),
         CACHE_TEST(test_cache_limit__prune_and_clear_remove_what_they_say),
         CACHE_TEST(test_cache_limit__a_bundle_carries_kernels_to_another_folder),
+        CACHE_TEST(test_cache_limit__a_bundle_beyond_the_file_size_limit_kills_nobody),
         CACHE_TEST(test_cache_limit__damaged_bundles_give_nothing_wrong),
     };
 
