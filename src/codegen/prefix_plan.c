@@ -128,12 +128,13 @@ static int choose_vec(const kiln__walk *inner, const kiln__walk *outer, bool who
 
 /* ---- cuda ------------------------------------------------------------------------------------ */
 
-/* Bytes of inputs that an element has. */
+/* Bytes of inputs that an element has, those that snippets assign included: kernels hold all of
+ * them. 0 where every input is raw or a number. */
 static int64_t input_bytes(const kiln__walk *seq)
 {
     int64_t bytes = 0;
     for (int k = 0; k < seq->count; k++)
-        bytes += seq->written[k] ? 0 : seq->itemsize[k];
+        bytes += seq->output[k] ? 0 : seq->itemsize[k];
     return bytes;
 }
 
@@ -172,7 +173,8 @@ static void split_rows(kiln__plan *plan, const kiln__walk *seq, int units, int64
 {
     kiln__variant *v = &plan->variant;
     const int64_t length = plan->word[KILN__WORD_LENGTH];
-    const int64_t access = v->vec * input_bytes(seq);
+    const int64_t inputs = input_bytes(seq);
+    const int64_t access = v->vec * (inputs > 0 ? inputs : 1);
     const int64_t unroll = least(least(THREAD_BYTES / access, ASIDE_ELEMENTS / v->vec), UNROLL_MAX);
     int64_t block = v->block;
 
@@ -227,7 +229,7 @@ static int64_t staged_bytes(const kiln__walk *seq, const kiln__variant *v, int64
     int64_t bytes = 0;
     *widest = 1;
     for (int k = 0; k < seq->count; k++) {
-        if (seq->written[k] || v->access[seq->param[k]] != KILN__ACCESS_VECTOR)
+        if (seq->output[k] || v->access[seq->param[k]] != KILN__ACCESS_VECTOR)
             continue;
         bytes += seq->itemsize[k];
         *widest = seq->itemsize[k] > *widest ? seq->itemsize[k] : *widest;
@@ -239,7 +241,7 @@ static int64_t staged_bytes(const kiln__walk *seq, const kiln__variant *v, int64
 static bool rows_touch(const kiln__walk *keep, const kiln__walk *seq, const kiln__variant *v)
 {
     for (int k = 0; k < seq->count; k++)
-        if (!seq->written[k] && v->access[seq->param[k]] == KILN__ACCESS_VECTOR &&
+        if (!seq->output[k] && v->access[seq->param[k]] == KILN__ACCESS_VECTOR &&
             seq->stride[k][0] != keep->shape[0] * seq->itemsize[k])
             return false;
     return keep->rank == 1;
@@ -252,7 +254,7 @@ static int staged_access(const kiln__walk *keep, const kiln__walk *seq,
 {
     int64_t access = ACCESS_BYTES;
     for (int k = 0; k < seq->count; k++) {
-        if (seq->written[k] || v->access[seq->param[k]] != KILN__ACCESS_VECTOR)
+        if (seq->output[k] || v->access[seq->param[k]] != KILN__ACCESS_VECTOR)
             continue;
         uint64_t low_bits = (uint64_t)operands[seq->param[k]].address;
         for (int a = 0; a < keep->rank - 1; a++)

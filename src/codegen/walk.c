@@ -49,6 +49,7 @@ void kiln__walk_collect(kiln__walk *w, const kiln__definition *def, const kiln__
             continue;
         w->param[w->count] = (uint8_t)p;
         w->itemsize[w->count] = o->itemsize;
+        w->output[w->count] = def->params[p].output;
         w->written[w->count] = o->written || def->params[p].late; /* late: it lies as results do */
         w->count++;
     }
@@ -76,7 +77,7 @@ void kiln__walk_add_number(kiln__walk *w, kiln__numbering kind, int rank, const 
             w->stride[w->count][own++] = strides[a];
     w->param[w->count] = (uint8_t)kind;
     w->itemsize[w->count] = 1;
-    w->written[w->count] = false;
+    w->written[w->count] = w->output[w->count] = false;
     if (w->index < 0)
         w->index = w->count;
     w->count++;

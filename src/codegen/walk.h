@@ -19,7 +19,8 @@ typedef struct kiln__walk {
     int64_t stride[KILN__WALK_MAX][KILN_RANK_MAX]; /* bytes; of numbers: elements */
     uint8_t param[KILN__WALK_MAX]; /* which parameter an operand is; which kiln__numbering */
     uint8_t itemsize[KILN__WALK_MAX];
-    bool written[KILN__WALK_MAX];
+    bool output[KILN__WALK_MAX];  /* a parameter that results go to */
+    bool written[KILN__WALK_MAX]; /* an output, or an input that lies or changes as one does */
     int index; /* position of the first number among the operands, or -1 */
 } kiln__walk;
 
