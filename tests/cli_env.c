@@ -15,6 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "kiln/context.h"
+
 cli_outcome cli;
 
 static char tool[CLI_PATH_BYTES];
@@ -209,6 +211,18 @@ void cli_expect_out(const char *text, const char *file, int line)
 
 /* ---- the folder ---- */
 
+/* Without a GPU each command would begin with a line that says so. */
+static void choose_device(void)
+{
+    kiln_device_info info;
+    size_t count = 0;
+
+    if (kiln_device_list(&info, 1, &count, NULL) == KILN_OK && !info.usable)
+        setenv("KILN_DEVICE", "cpu", 1);
+    else
+        unsetenv("KILN_DEVICE");
+}
+
 int cli_enter(void **state)
 {
     char self[CLI_PATH_BYTES - 16] = "", cache[CLI_PATH_BYTES];
@@ -227,7 +241,8 @@ int cli_enter(void **state)
         print_error("%s is no program; set KILN_TOOL\n", tool);
         return -1;
     }
-    unsetenv("KILN_DEVICE");
+    choose_device();
+    unsetenv("KILN_LOG");
     unsetenv("KILN_RECORD");
     unsetenv("KILN_BUNDLES");
     if (mkdtemp(folder) == NULL || chdir(folder) != 0)

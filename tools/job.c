@@ -93,18 +93,11 @@ void job_define_fold(struct job *j, const char *name, kiln__definition_request *
 
 /* ---- making things ---- */
 
-static void print_warning(void *user, const char *line)
-{
-    (void)user;
-    fprintf(stderr, "kiln: %s\n", line);
-}
-
 kiln_status job_open(struct job *j)
 {
     kiln_context_options opts = KILN_CONTEXT_OPTIONS_INIT;
 
     opts.device = invocation_get(j->v, OPTION_DEVICE);
-    opts.log = print_warning;
     return kiln_context_create(&opts, &j->ctx, &j->err);
 }
 

@@ -117,15 +117,9 @@ static bool answer(const job *j, kiln_status status, const kiln_error *err, bool
     return sent;
 }
 
-static void say(void *user, const char *line)
-{
-    (void)user;
-    fprintf(stderr, "kiln: %s\n", line);
-}
-
 static kiln__cache *open_cache(const char *dir, uint64_t limit)
 {
-    const kiln__cache_options opts = {.dir = dir, .limit_bytes = limit, .log = {say, NULL}};
+    const kiln__cache_options opts = {.dir = dir, .limit_bytes = limit};
     return kiln__cache_open_with(&opts);
 }
 

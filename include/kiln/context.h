@@ -36,8 +36,8 @@ typedef struct kiln_device_info {
     char driver[64];    /**< "CUDA 13.0" as the driver supports it; empty for the cpu. */
 } kiln_device_info;
 
-/** Receives the warnings kiln survives (an unusable cache folder, say): one line, no newline.
- *  May be called from any thread that calls kiln. */
+/** Receives what kiln works around: an unusable cache folder, a machine without a GPU. One line,
+ *  without a newline at its end. May be called from any thread that calls kiln. */
 typedef void (*kiln_log_fn)(void *user, const char *line);
 
 /** Choices for kiln_context_create(). Zero in a field means its default. */
@@ -50,7 +50,8 @@ typedef struct kiln_context_options {
     int pool_limit_percent;  /**< The same in percent of the device's memory, 1 to 100. Setting
                                   both limits is an error. */
     int cpu_threads;         /**< cpu device: threads that run kernels; 0: all cores. */
-    kiln_log_fn log;         /**< NULL: warnings are dropped. */
+    kiln_log_fn log;         /**< NULL: warnings go to stderr, once each, as $KILN_LOG says: off,
+                                  error, warn (the default) or info (docs/environment.md). */
     void *log_user;
     const char *bundles;      /**< Bundles of kernels to look into first: paths with ':' between.
                                    Those of $KILN_BUNDLES follow. NULL: only these. */

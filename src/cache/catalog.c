@@ -26,6 +26,7 @@ struct kiln_cache {
 
 kiln_status kiln_cache_open(const char *dir, kiln_cache **out, kiln_error *err)
 {
+    const kiln__log silent = {kiln__log_ignore, NULL}; /* a refusal is the status's to tell */
     kiln_status status = KILN_OK;
     kiln_cache *cache = NULL;
 
@@ -34,7 +35,7 @@ kiln_status kiln_cache_open(const char *dir, kiln_cache **out, kiln_error *err)
     *out = NULL;
     cache = kiln__calloc(1, sizeof *cache);
     if (cache != NULL)
-        cache->store = kiln__cache_open(dir, NULL);
+        cache->store = kiln__cache_open(dir, &silent);
     if (cache == NULL || cache->store == NULL)
         status = kiln__fail_memory(err, sizeof *cache);
     else if (kiln__cache_dir(cache->store)[0] == '\0')

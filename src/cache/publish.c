@@ -304,7 +304,7 @@ static int store_file(publication *p)
         return errno;
     if (p->bytes > p->cache->limit_bytes) {
         if (kiln__is_news(p->cache, KILN__TROUBLE_LIMIT))
-            kiln__log_line(&p->cache->log,
+            kiln__log_line(&p->cache->log, KILN__LOG_WARN,
                            "a kernel of %zu bytes is kept in memory only: the cache may hold %llu",
                            p->bytes, (unsigned long long)p->cache->limit_bytes);
         return -1;
@@ -338,7 +338,8 @@ bool kiln__cache_store_as(kiln__cache *cache, const void *key, size_t key_bytes,
     if (why == 0)
         note_store(&p, key, key_bytes, compile_us, origin);
     else if (why > 0 && kiln__is_news(cache, KILN__TROUBLE_WRITE))
-        kiln__log_line(&cache->log, "a kernel is kept in memory only, not on the disk: %s: %s",
+        kiln__log_line(&cache->log, KILN__LOG_WARN,
+                       "a kernel is kept in memory only, not on the disk: %s: %s",
                        strerror_r(why, text, sizeof text), cache->path);
     if (why != 0 && p.folder >= 0)
         kiln__flight_tell_failure(p.folder, place.hash);

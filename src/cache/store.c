@@ -63,7 +63,7 @@ static void refuse(kiln__cache *cache, const char *path, const char *reason)
     snprintf(cache->refusal, sizeof cache->refusal, "%.*s%s%s", KILN__REASON_BYTES, reason,
              path[0] != '\0' ? ": " : "", path);
     if (kiln__is_news(cache, KILN__TROUBLE_FOLDER))
-        kiln__log_line(&cache->log,
+        kiln__log_line(&cache->log, KILN__LOG_WARN,
                        "the cache folder is not used, kernels are kept in memory only: %s",
                        cache->refusal);
 }
@@ -102,7 +102,7 @@ static void add_bundles(kiln__cache *cache, const char *list)
         char *path = kiln__strndup(list, length);
         kiln_error err = KILN_ERROR_INIT;
         if (length > 0 && path != NULL && kiln__cache_add_bundle(cache, path, &err) != KILN_OK)
-            kiln__log_line(&cache->log, "a bundle is not used: %s", err.message);
+            kiln__log_line(&cache->log, KILN__LOG_ERROR, "%s; it is not used", err.message);
         kiln_error_clear(&err);
         kiln__free(path);
         list += length + (list[length] == ':');
@@ -115,7 +115,7 @@ static void set_limit(kiln__cache *cache, uint64_t limit_bytes)
 
     cache->limit_bytes = limit_bytes != 0 ? limit_bytes : LIMIT_BYTES_DEFAULT;
     if (limit_bytes == 0 && text != NULL && !kiln__bytes_parse(text, &cache->limit_bytes))
-        kiln__log_line(&cache->log,
+        kiln__log_line(&cache->log, KILN__LOG_WARN,
                        "KILN_CACHE_LIMIT=%s is no size such as 500M or 2G; the limit is 1 GiB",
                        text);
 }
@@ -303,8 +303,8 @@ bool kiln__renew_folder(kiln__cache *cache, bool create)
 
     if (state != KILN__DIR_OPEN && state != KILN__DIR_ABSENT &&
         kiln__is_news(cache, KILN__TROUBLE_FOLDER))
-        kiln__log_line(&cache->log, "the cache folder cannot be used now: %s: %s", reason,
-                       cache->path);
+        kiln__log_line(&cache->log, KILN__LOG_WARN,
+                       "the cache folder cannot be used now: %s: %s", reason, cache->path);
     return state == KILN__DIR_OPEN;
 }
 
@@ -483,8 +483,8 @@ static void remove_entry(kiln__cache *cache, const kiln__place *p)
 
     kiln__count(&cache->damaged);
     if (kiln__is_news(cache, KILN__TROUBLE_DAMAGE))
-        kiln__log_line(&cache->log, "a damaged cache entry is rebuilt: %s/%s", cache->path,
-                       p->path);
+        kiln__log_line(&cache->log, KILN__LOG_WARN, "a damaged cache entry is rebuilt: %s/%s",
+                       cache->path, p->path);
     if (folder < 0)
         return;
     counted = kiln__ledger_open(folder, &ledger) == 0;

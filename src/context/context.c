@@ -130,6 +130,15 @@ static kiln_status make_recorder(kiln_context *ctx, const char *path, kiln_error
     return ctx->recorder != NULL ? KILN_OK : kiln__fail_memory(err, strlen(path));
 }
 
+static void say_what_is_used(const kiln_context *ctx)
+{
+    const kiln_device_info *info = kiln__device_info(ctx->device);
+    const char *folder = kiln__cache_dir(ctx->cache);
+
+    kiln__log_line(&ctx->log, KILN__LOG_INFO, "device %s (%s, %s), compiled kernels are kept in %s",
+                   info->id, info->name, info->target, folder[0] != '\0' ? folder : "memory only");
+}
+
 kiln_status kiln_context_create(const kiln_context_options *opts, kiln_context **out,
                                 kiln_error *err)
 {
@@ -151,6 +160,11 @@ kiln_status kiln_context_create(const kiln_context_options *opts, kiln_context *
     }
     ctx->log = (kiln__log){o.log, o.log_user};
     KILN_TRY(kiln__device_open(o.device, o.cpu_threads, &ctx->device, err));
+    if (kiln__device_no_gpu(ctx->device)[0] != '\0')
+        kiln__log_line(&ctx->log, KILN__LOG_WARN,
+                       "no GPU (%s): everything runs on the cpu; KILN_DEVICE=cpu leaves out this "
+                       "line",
+                       kiln__device_no_gpu(ctx->device));
     kiln__stream_set_owner(kiln__device_stream(ctx->device), ctx);
     set_pool_limit(ctx->device, &o);
     const kiln__cache_options cache = {
@@ -169,6 +183,7 @@ kiln_status kiln_context_create(const kiln_context_options *opts, kiln_context *
         kiln__map_own_code();
     }
 
+    say_what_is_used(ctx);
     *out = ctx;
     ctx = NULL; /* The caller owns it now. */
 

@@ -169,11 +169,22 @@ float kiln__bfloat16_to_float(uint16_t v);
 uint16_t kiln__float16_from_double(double v);
 uint16_t kiln__bfloat16_from_double(double v);
 
-/* ---- logging ---- */
+/* ---- logging (log.c) ---- */
 typedef struct kiln__log {
-    void (*fn)(void *user, const char *line);
+    void (*fn)(void *user, const char *line); /* NULL: stderr, as far as $KILN_LOG lets it */
     void *user;
 } kiln__log;
-void kiln__log_line(const kiln__log *log, const char *fmt, ...) KILN_PRINTF(2, 3);
+/* In the order of the words of $KILN_LOG: off, error, warn, info. */
+typedef enum kiln__log_level {
+    KILN__LOG_OFF = 0,   /* for $KILN_LOG only; no line has this level */
+    KILN__LOG_ERROR = 1, /* something that was asked for is not done: a recording, a bundle */
+    KILN__LOG_WARN = 2,  /* done, but slower than need be, or after ignoring a wrong setting */
+    KILN__LOG_INFO = 3   /* what is done: the device, each compilation */
+} kiln__log_level;
+/* Say one line; the rules are at the top of log.c. A NULL `log` is one without a callback. */
+void kiln__log_line(const kiln__log *log, kiln__log_level level, const char *fmt, ...)
+    KILN_PRINTF(3, 4);
+/* A callback for those who learn of trouble in another way. */
+void kiln__log_ignore(void *user, const char *line);
 
 #endif

@@ -3,7 +3,7 @@
  *
  * Rule 1: whatever is read from a file is a claim. Every offset and size in it is checked against
  *         the file's true size before it is used.
- * Rule 2: the only mutable state of the process that kiln keeps is here: how often it was forked
+ * Rule 2: here is mutable state of the process (log.c has what was printed): how often it was forked
  *         into. A CUDA context does not survive a fork, and a call in the child must say so.
  */
 #define _GNU_SOURCE

@@ -40,6 +40,7 @@ struct kiln__device {
     /* NULL, or constant text for the fault that ended the device's life; see below. */
     _Atomic(const char *) fault;
     kiln_device_info info;
+    char no_gpu[KILN_ERROR_MESSAGE_BYTES]; /* see kiln__device_no_gpu() */
     kiln_stream *stream; /* the device's own */
     kiln__pool *pool;
 };

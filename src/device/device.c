@@ -107,22 +107,33 @@ kiln_status kiln__device_open(const char *name, int cpu_threads, kiln__device **
 {
     choice wanted;
     kiln_status status = KILN_OK;
+    kiln_error why = KILN_ERROR_INIT;
 
     *out = NULL;
-    status = choice_read(name, &wanted, err);
-    if (status != KILN_OK)
-        return status;
+    KILN_TRY(choice_read(name, &wanted, err));
+    if (wanted.cuda && !wanted.cpu)
+        return open_on(&kiln__backend_cuda, wanted.ordinal, cpu_threads, out, err);
     if (wanted.cuda) {
-        /* Under "auto" a GPU that does not work is passed over (kiln_device_list tells why), but a
+        /* Under "auto" a GPU that does not work is passed over, and its reason is kept. But a
          * forked process that has lost its GPU must hear of it instead of becoming slow. */
-        kiln_error *why = wanted.cpu ? NULL : err;
-        status = open_on(&kiln__backend_cuda, wanted.ordinal, cpu_threads, out, why);
-        if (!wanted.cpu || status == KILN_OK || status == KILN_ERR_NO_MEMORY)
-            return status;
-        if (status == KILN_ERR_FORK)
-            return open_on(&kiln__backend_cuda, wanted.ordinal, cpu_threads, out, err);
+        status = open_on(&kiln__backend_cuda, wanted.ordinal, cpu_threads, out, &why);
+        if (status == KILN_OK || status == KILN_ERR_NO_MEMORY || status == KILN_ERR_FORK) {
+            if (status != KILN_OK)
+                (void)kiln__error_copy(err, &why);
+            goto done;
+        }
     }
-    return open_on(&kiln__backend_cpu, 0, cpu_threads, out, err);
+    KILN_TRY(open_on(&kiln__backend_cpu, 0, cpu_threads, out, err));
+    snprintf((*out)->no_gpu, sizeof((*out)->no_gpu), "%s", why.message);
+
+done:
+    kiln_error_clear(&why);
+    return status;
+}
+
+const char *kiln__device_no_gpu(const kiln__device *device)
+{
+    return device->no_gpu;
 }
 
 void kiln__device_close(kiln__device *device)

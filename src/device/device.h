@@ -30,6 +30,8 @@ kiln_status kiln__device_list(kiln_device_info *infos, size_t capacity, size_t *
  * open it. `cpu_threads` 0 = all cores. */
 kiln_status kiln__device_open(const char *name, int cpu_threads, kiln__device **out,
                               kiln_error *err);
+/* Why "auto" took no GPU and opened the cpu; "" for a GPU, and where the cpu was asked for. */
+const char *kiln__device_no_gpu(const kiln__device *device);
 /* Waits for all work, frees the pool, releases the primary context. Accepts NULL. */
 void kiln__device_close(kiln__device *device);
 const kiln_device_info *kiln__device_info(const kiln__device *device);

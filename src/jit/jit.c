@@ -164,6 +164,9 @@ static kiln_status compile(kiln_context *ctx, jit *j, program *p, const kiln__de
         (void)kiln__error_copy(err, &p->error);
     if (status != KILN_OK)
         goto done;
+    kiln__log_line(kiln__context_log(ctx), KILN__LOG_INFO,
+                   "kernel \"%s\" was compiled for %s in %.1f ms", def->name, target->name,
+                   us / 1e3);
     KILN_TRY(load(kiln__context_device(ctx), p, source->entry, result.binary, result.bytes, err));
     if (cacheable)
         (void)kiln__jit_store(cache, def, source, target, key, &result, us);

@@ -69,7 +69,7 @@ void kiln__recorder_destroy(kiln__recorder *r)
 static void complain(kiln__recorder *r, const char *what)
 {
     if (!r->complained)
-        kiln__log_line(&r->log, "kernels are not recorded: %s", what);
+        kiln__log_line(&r->log, KILN__LOG_ERROR, "kernels are not recorded: %s", what);
     r->complained = true;
 }
 
