@@ -275,7 +275,7 @@ static void test_elementwise__complex_by_both_names(void **state)
     }
 }
 
-/* Each operation of a half rounds to a half; the oracle rounds after each as well. */
+/* The product is rounded because it is assigned; the oracle rounds it, too. */
 static void half_steps(const host_value *in, host_value *out)
 {
     host_value s = host_round(KILN_FLOAT16, host_real(in[0].re * in[1].re));

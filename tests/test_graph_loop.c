@@ -269,6 +269,40 @@ static void test_graph_loop__an_index_along_an_axis(void **state)
 }
 
 /* Expected values: Python's divmod and, for n % 0, NumPy's 0; math.frexp; math.modf. */
+/* 2048 + 1 has no float16 and no sum of 256 and 1 a bfloat16: NumPy rounds each operation, although
+ * they are one kernel here. In float the original value would come back. */
+static void test_graph_loop__sixteen_bit_floats_are_rounded_at_each_operation(void **state)
+{
+    static const struct {
+        kiln_dtype dtype;
+        uint16_t x, one, want; /* want is x - 1: the addition left x as it was */
+    } rows[] = {{KILN_FLOAT16, 0x6800, 0x3c00, 0x67ff}, {KILN_BFLOAT16, 0x4380, 0x3f80, 0x437f}};
+    static const int64_t shape[] = {1};
+    test_env *t = *state;
+    kiln_graph *g = begin(t);
+    kiln_node x = kiln_graph_input(g, "x"), y = kiln_graph_input(g, "y");
+    kiln_graph_output(g, "z", kiln_subtract(kiln_add(x, y), y));
+
+    for (size_t k = 0; k < COUNT(rows); k++) {
+        kiln_array *in[2] = {NULL}, *out = NULL;
+        uint16_t got = 0;
+        OK(t, kiln_array_from_host(t->ctx, rows[k].dtype, 1, shape, &rows[k].x, NULL, &in[0],
+                                   &t->err));
+        OK(t, kiln_array_from_host(t->ctx, rows[k].dtype, 1, shape, &rows[k].one, NULL, &in[1],
+                                   &t->err));
+        const kiln_arg args[] = {KILN_ARG(in[0]), KILN_ARG(in[1]), KILN_ARG(&out)};
+        assert_int_equal(kernels(t, g, args, 3), 1);
+        OK(t, kiln_graph_run(g, args, 3, NULL, &t->err));
+        fetch(t, out, rows[k].dtype, &got, 1);
+        CHECK(got == rows[k].want, "%s: %#06x, not %#06x", kiln_dtype_name(rows[k].dtype), got,
+              rows[k].want);
+        kiln_array_release(in[0]);
+        kiln_array_release(in[1]);
+        kiln_array_release(out);
+    }
+    kiln_graph_destroy(g);
+}
+
 static void test_graph_loop__functions_with_two_results(void **state)
 {
     static const int32_t n_values[4] = {7, -7, 7, 5}, d_values[4] = {2, 2, -2, 0};
@@ -325,6 +359,7 @@ int main(int argc, char **argv)
         TEST(test_graph_loop__results_over_one_shape_share_a_kernel),
         TEST(test_graph_loop__positions_take_no_memory),
         TEST(test_graph_loop__an_index_along_an_axis),
+        TEST(test_graph_loop__sixteen_bit_floats_are_rounded_at_each_operation),
         TEST(test_graph_loop__functions_with_two_results),
     };
     return test_env_main(argc, argv, "test_graph_loop", tests, COUNT(tests));

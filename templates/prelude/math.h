@@ -1,5 +1,5 @@
 // math: makes a built-in function take integers too (they count as double, unless a float stands
-// beside them) and the 16-bit floats, whose results are rounded to 16 bits.
+// beside them) and the 16-bit floats (which count as float).
 #define KILN__MATH1(f)                                                                             \
     template <class T> KILN_FN typename kiln__math<T>::other f(T x)                                \
     {                                                                                              \
