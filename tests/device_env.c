@@ -28,7 +28,7 @@ kiln_stream *must_stream(kiln__device *device)
 {
     kiln_stream *stream = NULL;
 
-    assert_int_equal(kiln__stream_create(device, NULL, false, &stream, NULL), KILN_OK);
+    assert_int_equal(kiln__stream_create(device, NULL, &stream, NULL), KILN_OK);
     return stream;
 }
 

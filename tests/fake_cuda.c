@@ -22,13 +22,15 @@ struct kiln__cu_context_st {
 
 typedef struct op {
     struct op *next;
-    enum { OP_COPY, OP_SET, OP_FAULT, OP_WAIT } kind;
+    enum { OP_COPY, OP_SET, OP_FAULT, OP_WAIT, OP_HOST } kind;
     unsigned char *dst;
     const unsigned char *src;
     size_t bytes;
     int value;
     kiln__cu_stream other; /* OP_WAIT: for this stream to have run `position` operations */
     unsigned long position;
+    void (*fn)(void *user); /* OP_HOST */
+    void *user;
 } op;
 
 struct kiln__cu_stream_st {
@@ -55,9 +57,11 @@ typedef struct memory {
     bool host;
 } memory;
 
-static fake_cuda control = {
-    .version = 13000, .gpu_count = GPU_COUNT, .memory_bytes = (size_t)256 << 20, .fail_after = -1,
-    .multiprocessors = 132};
+static fake_cuda control = {.version = 13000,
+                            .gpu_count = GPU_COUNT,
+                            .memory_bytes = (size_t)256 << 20,
+                            .fail_after = -1,
+                            .multiprocessors = 132};
 
 static struct kiln__cu_context_st contexts[GPU_COUNT];
 static struct kiln__cu_stream_st default_streams[GPU_COUNT];
@@ -136,6 +140,9 @@ static void run_until(kiln__cu_stream stream, unsigned long position)
             break;
         case OP_WAIT:
             run_until(o->other, o->position);
+            break;
+        case OP_HOST:
+            o->fn(o->user);
             break;
         }
         free(o);
@@ -333,10 +340,19 @@ int fake_ctx_synchronize(void)
     return current()->fault;
 }
 
-int fake_stream_create(kiln__cu_stream *stream, unsigned flags)
+int fake_ctx_get_priority_range(int *least, int *greatest)
 {
-    (void)flags;
     ENTER();
+    *least = 0;
+    *greatest = -5;
+    return 0;
+}
+
+int fake_stream_create(kiln__cu_stream *stream, unsigned flags, int priority)
+{
+    ENTER();
+    control.stream_flags = flags;
+    control.stream_priority = priority;
     *stream = calloc(1, sizeof **stream);
     (*stream)->context = current();
     (*stream)->last = &(*stream)->first;
@@ -367,6 +383,21 @@ int fake_stream_synchronize(kiln__cu_stream stream)
     return stream->context->fault;
 }
 
+int fake_stream_query(kiln__cu_stream stream)
+{
+    ENTER();
+    stream = resolve(stream);
+    if (!stream->alive || stream->context != current())
+        return INVALID_CONTEXT;
+    return stream->run == stream->queued ? 0 : 600;
+}
+
+int fake_launch_host_func(kiln__cu_stream stream, void (*fn)(void *user), void *user)
+{
+    ENTER();
+    return enqueue(stream, (op){.kind = OP_HOST, .fn = fn, .user = user});
+}
+
 int fake_stream_wait_event(kiln__cu_stream stream, kiln__cu_event event, unsigned flags)
 {
     (void)flags;
@@ -389,7 +420,8 @@ int fake_event_create(kiln__cu_event *event, unsigned flags)
     ENTER();
     *event = calloc(1, sizeof **event);
     (*event)->context = current();
-    (*event)->timing = flags == 0;
+    (*event)->timing = (flags & 2) == 0;
+    control.event_flags = flags;
     (*event)->next = events;
     events = *event;
     control.events++;
@@ -438,6 +470,30 @@ int fake_event_elapsed_time(float *ms, kiln__cu_event start, kiln__cu_event end)
     ENTER();
     *ms = 2.5f;
     return start->timing && end->timing ? 0 : INVALID_VALUE;
+}
+
+/* A handle of the fake is the event's address. */
+int fake_ipc_get_event_handle(kiln_event_handle *handle, kiln__cu_event event)
+{
+    ENTER();
+    memcpy(handle->bytes, &event, sizeof event);
+    return 0;
+}
+
+int fake_ipc_open_event_handle(kiln__cu_event *event, kiln_event_handle handle)
+{
+    kiln__cu_event shared = NULL;
+
+    ENTER();
+    memcpy(&shared, handle.bytes, sizeof shared);
+    if (shared == NULL)
+        return INVALID_VALUE;
+    const int result = fake_event_create(event, 6);
+    if (result != 0)
+        return result;
+    (*event)->stream = shared->stream;
+    (*event)->position = shared->position;
+    return 0;
 }
 
 int fake_mem_alloc(kiln__cu_pointer *address, size_t bytes)

@@ -28,6 +28,8 @@ typedef struct fake_cuda {
     long contexts, streams, events, blocks, host_blocks, modules; /* alive */
     size_t allocated_bytes;
     unsigned grid[3], block, shared_bytes; /* of the last launch */
+    unsigned stream_flags, event_flags;    /* of the last one made */
+    int stream_priority;                   /* of the last one made */
     int shared_allowed;                    /* by cuFuncSetAttribute */
 } fake_cuda;
 

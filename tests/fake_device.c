@@ -81,11 +81,14 @@ static fake_stream *checked(kiln__device *device, void *native)
     return stream;
 }
 
-static kiln_status fake_stream_create(kiln__device *device, void **native_out, kiln_error *err)
+static kiln_status fake_stream_create(kiln__device *device, int priority, bool blocking,
+                                      void **native_out, kiln_error *err)
 {
     fake *f = fake_of(device);
     fake_stream *stream = NULL;
 
+    (void)priority;
+    (void)blocking;
     pthread_mutex_lock(&f->lock);
     if (f->stream_count < KILN_COUNT_OF(f->streams))
         stream = calloc(1, sizeof *stream);
@@ -120,13 +123,13 @@ static kiln_status fake_stream_wait_event(kiln__device *device, void *native, vo
     return KILN_OK;
 }
 
-static kiln_status fake_event_create(kiln__device *device, bool timing, void **event_out,
-                                     kiln_error *err)
+static kiln_status fake_event_create(kiln__device *device, const kiln__event_kind *kind,
+                                     void **event_out, kiln_error *err)
 {
     fake *f = fake_of(device);
     fake_event *event = calloc(1, sizeof *event);
 
-    (void)timing;
+    (void)kind;
     (void)err;
     pthread_mutex_lock(&f->lock);
     f->events_alive++;
@@ -156,12 +159,15 @@ static kiln_status fake_event_record(kiln__device *device, void *native_event, v
     return KILN_OK;
 }
 
-static bool fake_event_done(kiln__device *device, void *native_event)
+static kiln_status fake_event_query(kiln__device *device, void *native_event, bool *done_out,
+                                    kiln_error *err)
 {
     fake_event *event = native_event;
 
     (void)device;
-    return event->stream == NULL || event->stream->completed >= event->position;
+    (void)err;
+    *done_out = event->stream == NULL || event->stream->completed >= event->position;
+    return KILN_OK;
 }
 
 static kiln_status fake_event_synchronize(kiln__device *device, void *native_event, kiln_error *err)
@@ -169,7 +175,7 @@ static kiln_status fake_event_synchronize(kiln__device *device, void *native_eve
     fake_event *event = native_event;
 
     (void)err;
-    if (!fake_event_done(device, event)) {
+    if (!kiln__event_done(device, event)) {
         fake_of(device)->event_waits++;
         event->stream->completed = event->position;
     }
@@ -233,7 +239,7 @@ static const kiln__backend fake_backend = {
     .event_create = fake_event_create,
     .event_destroy = fake_event_destroy,
     .event_record = fake_event_record,
-    .event_done = fake_event_done,
+    .event_query = fake_event_query,
     .event_synchronize = fake_event_synchronize,
     .raw_alloc = fake_raw_alloc,
     .raw_free = fake_raw_free,
@@ -255,7 +261,7 @@ kiln__device *fake_open(fake *f, size_t capacity)
     device->fork_generation = kiln__fork_generation();
     snprintf(device->info.id, sizeof device->info.id, "fake:0");
     if (kiln__pool_create(device, &device->pool, NULL) != KILN_OK ||
-        kiln__stream_create(device, NULL, false, &device->stream, NULL) != KILN_OK)
+        kiln__stream_create(device, NULL, &device->stream, NULL) != KILN_OK)
         abort();
     return device;
 }
@@ -293,7 +299,7 @@ kiln_stream *must_stream(kiln__device *device)
 {
     kiln_stream *stream = NULL;
 
-    assert_int_equal(kiln__stream_create(device, NULL, false, &stream, NULL), KILN_OK);
+    assert_int_equal(kiln__stream_create(device, NULL, &stream, NULL), KILN_OK);
     return stream;
 }
 

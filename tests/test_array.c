@@ -523,7 +523,7 @@ static void test_array__memory_used_on_other_streams_comes_back(void **state)
     kiln_stream *streams[12];
 
     for (size_t k = 0; k < KILN_COUNT_OF(streams); k++)
-        OK(f, kiln_stream_create(f->ctx, &streams[k], &f->err));
+        OK(f, kiln_stream_create(f->ctx, NULL, &streams[k], &f->err));
     for (size_t count = 0; count <= KILN_COUNT_OF(streams); count++) {
         kiln_array *a = new_array(f, KILN_FLOAT64, 1, &shape);
         size_t live = kiln__test_alloc_live();
@@ -550,7 +550,7 @@ static void test_array__memory_comes_back_when_streams_cannot_be_remembered(void
     kiln_stream *streams[12];
 
     for (size_t k = 0; k < KILN_COUNT_OF(streams); k++)
-        OK(f, kiln_stream_create(f->ctx, &streams[k], &f->err));
+        OK(f, kiln_stream_create(f->ctx, NULL, &streams[k], &f->err));
     for (size_t nth = 0; nth <= KILN_COUNT_OF(streams); nth++) {
         kiln_array *a = new_array(f, KILN_FLOAT64, 1, &shape);
         size_t live = kiln__test_alloc_live();
@@ -575,8 +575,8 @@ static void test_array__new_belongs_to_the_stream_given(void **state)
     kiln_stream *stream = NULL, *foreign = NULL;
     kiln_array *a = NULL;
 
-    OK(f, kiln_stream_create(f->ctx, &stream, &f->err));
-    OK(f, kiln_stream_create(other, &foreign, &f->err));
+    OK(f, kiln_stream_create(f->ctx, NULL, &stream, &f->err));
+    OK(f, kiln_stream_create(other, NULL, &foreign, &f->err));
     OK(f, kiln__array_new(f->ctx, KILN_INT8, 1, &shape, NULL, stream, &a, &f->err));
     assert_ptr_equal(a->storage->home, stream);
     kiln_array_release(a);

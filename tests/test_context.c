@@ -302,7 +302,7 @@ static void test_context__a_stream_keeps_its_context(void **state)
     kiln_context_release(make_plain());
     before = kiln__test_alloc_live();
     ctx = make_plain();
-    assert_int_equal(kiln_stream_create(ctx, &stream, &err), KILN_OK);
+    assert_int_equal(kiln_stream_create(ctx, NULL, &stream, &err), KILN_OK);
     kiln_context_release(ctx);
     assert_int_equal(kiln_stream_synchronize(stream, &err), KILN_OK);
     assert_int_equal(kiln_context_synchronize(ctx, &err), KILN_OK);
@@ -421,9 +421,9 @@ static void test_context__streams_belong_to_their_context(void **state)
     kiln_context *ctx = make_plain(), *other = make_plain();
     kiln_stream *a = NULL, *b = NULL, *foreign = NULL, *found = NULL;
 
-    assert_int_equal(kiln_stream_create(ctx, &a, &err), KILN_OK);
-    assert_int_equal(kiln_stream_create(ctx, &b, &err), KILN_OK);
-    assert_int_equal(kiln_stream_create(other, &foreign, &err), KILN_OK);
+    assert_int_equal(kiln_stream_create(ctx, NULL, &a, &err), KILN_OK);
+    assert_int_equal(kiln_stream_create(ctx, NULL, &b, &err), KILN_OK);
+    assert_int_equal(kiln_stream_create(other, NULL, &foreign, &err), KILN_OK);
     assert_int_equal(kiln_stream_wait(ctx, a, b, &err), KILN_OK);
     assert_int_equal(kiln_stream_wait(ctx, a, NULL, &err), KILN_OK);
     assert_int_equal(kiln_stream_wait(ctx, NULL, b, &err), KILN_OK);
@@ -457,7 +457,7 @@ static void test_context__native_streams(void **state)
     bool cuda = kiln_context_device(ctx)->backend == KILN_BACKEND_CUDA;
     kiln_status status = KILN_OK;
 
-    assert_int_equal(kiln_stream_create(ctx, &made, &err), KILN_OK);
+    assert_int_equal(kiln_stream_create(ctx, NULL, &made, &err), KILN_OK);
     assert_int_equal(kiln_stream_native(ctx, made) != NULL, cuda);
     assert_int_equal(kiln_stream_native(ctx, NULL) != NULL, cuda);
     status = kiln_stream_wrap(ctx, kiln_stream_native(ctx, made), &wrapped, &err);
@@ -486,9 +486,9 @@ static void test_context__null_where_it_is_not_allowed(void **state)
     kiln_stream *stream = NULL;
     kiln_pool_stats stats = {.used_bytes = 7};
 
-    assert_int_equal(kiln_stream_create(NULL, &stream, &err), KILN_ERR_NULL);
+    assert_int_equal(kiln_stream_create(NULL, NULL, &stream, &err), KILN_ERR_NULL);
     assert_non_null(strstr(err.message, "ctx"));
-    assert_int_equal(kiln_stream_create(ctx, NULL, &err), KILN_ERR_NULL);
+    assert_int_equal(kiln_stream_create(ctx, NULL, NULL, &err), KILN_ERR_NULL);
     assert_non_null(strstr(err.message, "out"));
     assert_int_equal(kiln_stream_wrap(NULL, NULL, &stream, &err), KILN_ERR_NULL);
     assert_int_equal(kiln_stream_synchronize(NULL, &err), KILN_ERR_NULL);
@@ -598,7 +598,7 @@ static int use_after_fork(kiln_context *ctx, kiln_stream *stream)
 
     if (kiln_context_synchronize(ctx, &err) != KILN_ERR_FORK || strstr(err.message, "fork") == NULL)
         return 1;
-    if (kiln_stream_create(ctx, &another, &err) != KILN_ERR_FORK || another != NULL)
+    if (kiln_stream_create(ctx, NULL, &another, &err) != KILN_ERR_FORK || another != NULL)
         return 2;
     if (kiln_stream_synchronize(stream, &err) != KILN_ERR_FORK)
         return 3;
@@ -619,7 +619,7 @@ static void test_context__a_forked_child_is_told(void **state)
     int status = 0;
     pid_t child = 0;
 
-    assert_int_equal(kiln_stream_create(ctx, &stream, &err), KILN_OK);
+    assert_int_equal(kiln_stream_create(ctx, NULL, &stream, &err), KILN_OK);
     child = fork();
     assert_true(child >= 0);
     if (child == 0)
@@ -640,7 +640,7 @@ static void *use_and_release(void *arg)
 
     for (int k = 0; k < 50; k++) {
         kiln_stream *stream = NULL;
-        failures += kiln_stream_create(ctx, &stream, NULL) != KILN_OK;
+        failures += kiln_stream_create(ctx, NULL, &stream, NULL) != KILN_OK;
         failures += kiln_stream_wait(ctx, stream, NULL, NULL) != KILN_OK;
         failures += kiln_stream_synchronize(stream, NULL) != KILN_OK;
         kiln_stream_destroy(stream);

@@ -220,8 +220,7 @@ static void test_cuda_fake__each_device_has_its_own_context(void **state)
         assert_true(matches(out, sizeof out, 1));
         kiln__pool_free(all[i], block, NULL, 0);
     }
-    assert_int_equal(kiln__stream_create(a, b->stream->native, true, &wrapped, &err),
-                     KILN_ERR_CONTEXT);
+    assert_int_equal(kiln__stream_wrap(a, b->stream->native, &wrapped, &err), KILN_ERR_CONTEXT);
     assert_null(wrapped);
     assert_int_equal(kiln__stream_wait(a->stream, b->stream, &err), KILN_ERR_CONTEXT);
     assert_true(strstr(err.message, "cuda:0") != NULL && strstr(err.message, "cuda:3") != NULL);
@@ -307,7 +306,7 @@ static void test_cuda_fake__a_random_trace_of_copies_keeps_them_apart(void **sta
         char *at = (char *)block->address + slot % SLOTS * room;
         slot %= SLOTS;
         if (streams[s] == NULL)
-            assert_int_equal(kiln__stream_create(device, NULL, false, &streams[s], NULL), KILN_OK);
+            assert_int_equal(kiln__stream_create(device, NULL, &streams[s], NULL), KILN_OK);
         /* Whatever was last done to the slot was on any stream. */
         for (int k = 0; k < 3; k++)
             if (streams[k] != NULL)
@@ -351,7 +350,7 @@ static void test_cuda_fake__a_slow_stream_keeps_its_part_of_the_stage(void **sta
     unsigned char *bytes = malloc(16 * MIB), got[100];
 
     assert_non_null(bytes);
-    assert_int_equal(kiln__stream_create(device, NULL, false, &slow, NULL), KILN_OK);
+    assert_int_equal(kiln__stream_create(device, NULL, &slow, NULL), KILN_OK);
     fill(bytes, sizeof got, 3);
     assert_int_equal(kiln__copy_host_to_device(device, at, bytes, sizeof got, slow, NULL), KILN_OK);
     fill(bytes, 16 * MIB, 4);
@@ -464,6 +463,74 @@ static void test_cuda_fake__a_kernel_of_another_compiler_is_explained(void **sta
     close_clean(device);
 }
 
+static void count_call(void *user)
+{
+    ++*(int *)user;
+}
+
+static void test_cuda_fake__streams_and_events_are_made_as_asked(void **state)
+{
+    (void)state;
+    kiln_stream_options o = KILN_STREAM_OPTIONS_INIT;
+    static const struct {
+        kiln__event_kind kind;
+        unsigned flags; /* CU_EVENT_BLOCKING_SYNC 1, _DISABLE_TIMING 2, _INTERPROCESS 4 */
+    } events[] = {{{.timing = true}, 0},
+                  {{.timing = true, .blocking = true}, 1},
+                  {{.timing = false}, 2},
+                  {{.blocking = true, .interprocess = true}, 7}};
+    kiln__device *device = must_open("cuda");
+    kiln_stream *stream = NULL;
+    kiln_event *event = NULL;
+
+    assert_int_equal(kiln__stream_create(device, NULL, &stream, NULL), KILN_OK);
+    assert_int_equal(cuda->stream_flags, 1); /* CU_STREAM_NON_BLOCKING */
+    assert_int_equal(cuda->stream_priority, 0);
+    kiln__stream_destroy(stream);
+    o.priority = -3;
+    o.blocking = true;
+    assert_int_equal(kiln__stream_create(device, &o, &stream, NULL), KILN_OK);
+    assert_int_equal(cuda->stream_flags, 0);
+    assert_int_equal(cuda->stream_priority, -3);
+    kiln__stream_destroy(stream);
+    for (size_t i = 0; i < KILN_COUNT_OF(events); i++) {
+        assert_int_equal(kiln__event_create(device, &events[i].kind, &event, NULL), KILN_OK);
+        assert_int_equal(cuda->event_flags, events[i].flags);
+        kiln__event_destroy(event);
+    }
+    close_clean(device);
+}
+
+/* The stand-in runs nothing before somebody waits, so that what a query answers is known. */
+static void test_cuda_fake__host_calls_wait_for_work_before_them(void **state)
+{
+    (void)state;
+    kiln__device *device = must_open("cuda");
+    kiln__block *block = must_alloc(device, 512, device->stream);
+    const kiln__event_kind kind = {.timing = false};
+    kiln_event *event = NULL;
+    int calls = 0;
+    bool done = true;
+
+    assert_int_equal(kiln__event_create(device, &kind, &event, NULL), KILN_OK);
+    assert_int_equal(kiln__memset(device, block->address, 7, 512, device->stream, NULL), KILN_OK);
+    assert_int_equal(kiln__stream_host_call(device->stream, count_call, &calls, NULL), KILN_OK);
+    assert_int_equal(kiln__event_record(event, device->stream, NULL), KILN_OK);
+    assert_int_equal(calls, 0);
+    assert_int_equal(kiln__stream_query(device->stream, &done, NULL), KILN_OK);
+    assert_false(done);
+    assert_int_equal(kiln__event_query(event, &done, NULL), KILN_OK);
+    assert_false(done);
+    assert_int_equal(kiln__event_synchronize(event, NULL), KILN_OK);
+    assert_int_equal(calls, 1);
+    assert_int_equal(((unsigned char *)block->address)[511], 7);
+    assert_int_equal(kiln__event_query(event, &done, NULL), KILN_OK);
+    assert_true(done);
+    kiln__event_destroy(event);
+    kiln__pool_free(device, block, NULL, 0);
+    close_clean(device);
+}
+
 static bool a_fault_ends_the_device(void)
 {
     kiln__device *device = must_open("cuda:3"), *bystander = must_open("cuda:0");
@@ -529,7 +596,13 @@ static kiln_status use_everything(kiln_error *err)
     kiln_status status = KILN_OK;
     kiln__device *device = NULL;
     kiln_stream *stream = NULL;
-    kiln__event *start = NULL, *end = NULL;
+    const kiln__event_kind timing = {.timing = true};
+    const kiln__event_kind shared = {.interprocess = true};
+    kiln_event *start = NULL, *end = NULL, *exported = NULL, *opened = NULL;
+    kiln_event_handle handle;
+    static int host_calls; /* a stream may call later, when its context is waited for */
+    int least = 0, greatest = 0;
+    bool done = false;
     kiln__block *block = NULL;
     kiln__module *module = NULL;
     kiln__launch_config config = {.grid_x = 1, .block = 1, .shared_bytes = 60000};
@@ -538,9 +611,17 @@ static kiln_status use_everything(kiln_error *err)
     double ms = 0;
 
     KILN_TRY(kiln__device_open("cuda:0", 0, &device, err));
-    KILN_TRY(kiln__stream_create(device, NULL, false, &stream, err));
-    KILN_TRY(kiln__event_create(device, &start, err));
-    KILN_TRY(kiln__event_create(device, &end, err));
+    KILN_TRY(kiln__stream_create(device, NULL, &stream, err));
+    KILN_TRY(kiln__event_create(device, &timing, &start, err));
+    KILN_TRY(kiln__event_create(device, &timing, &end, err));
+    KILN_TRY(kiln__event_create(device, &shared, &exported, err));
+    KILN_TRY(kiln__stream_priorities(device, &least, &greatest, err));
+    KILN_TRY(kiln__event_export(exported, &handle, err));
+    KILN_TRY(kiln__event_open(device, &handle, &opened, err));
+    KILN_TRY(kiln__stream_host_call(stream, count_call, &host_calls, err));
+    KILN_TRY(kiln__stream_wait_event(stream, opened, err));
+    KILN_TRY(kiln__stream_query(stream, &done, err));
+    KILN_TRY(kiln__event_query(opened, &done, err));
     KILN_TRY(kiln__pool_alloc(device, sizeof bytes, stream, &block, err));
     KILN_TRY(kiln__event_record(start, stream, err));
     KILN_TRY(kiln__copy_host_to_device(device, block->address, bytes, sizeof bytes, stream, err));
@@ -561,6 +642,8 @@ done:
     kiln__module_unload(module);
     kiln__event_destroy(start);
     kiln__event_destroy(end);
+    kiln__event_destroy(exported);
+    kiln__event_destroy(opened);
     kiln__stream_destroy(stream);
     kiln__device_close(device);
     return status;
@@ -616,6 +699,8 @@ int main(void)
         cmocka_unit_test(test_cuda_fake__a_fault_ends_one_device_and_no_other),
         cmocka_unit_test(test_cuda_fake__a_child_cannot_open_what_its_parent_initialised),
         cmocka_unit_test(test_cuda_fake__devices_are_described_with_reasons),
+        cmocka_unit_test(test_cuda_fake__streams_and_events_are_made_as_asked),
+        cmocka_unit_test(test_cuda_fake__host_calls_wait_for_work_before_them),
         cmocka_unit_test(test_cuda_fake__each_device_has_its_own_context),
         cmocka_unit_test(test_cuda_fake__the_callers_context_is_put_back),
         cmocka_unit_test(test_cuda_fake__copies_are_done_with_their_source),

@@ -464,8 +464,7 @@ static void test_device__only_cuda_has_streams_to_wrap(void **state)
         assert_non_null(kiln__stream_native(stream));
     } else {
         assert_null(kiln__stream_native(stream));
-        assert_int_equal(kiln__stream_create(device, &err, true, &stream, &err),
-                         KILN_ERR_UNSUPPORTED);
+        assert_int_equal(kiln__stream_wrap(device, &err, &stream, &err), KILN_ERR_UNSUPPORTED);
         assert_null(stream);
         assert_non_null(strstr(err.message, "cpu"));
         kiln_error_clear(&err);
@@ -478,13 +477,14 @@ static void test_device__events_measure_time(void **state)
     (void)state;
     kiln__device *device = must_open(device_name);
     kiln_stream *stream = kiln__device_stream(device);
-    kiln__event *start = NULL, *end = NULL, *never = NULL;
+    const kiln__event_kind timing = {.timing = true};
+    kiln_event *start = NULL, *end = NULL, *never = NULL;
     kiln_error err = KILN_ERROR_INIT;
     double ms = -1;
 
-    assert_int_equal(kiln__event_create(device, &start, NULL), KILN_OK);
-    assert_int_equal(kiln__event_create(device, &end, NULL), KILN_OK);
-    assert_int_equal(kiln__event_create(device, &never, NULL), KILN_OK);
+    assert_int_equal(kiln__event_create(device, &timing, &start, NULL), KILN_OK);
+    assert_int_equal(kiln__event_create(device, &timing, &end, NULL), KILN_OK);
+    assert_int_equal(kiln__event_create(device, &timing, &never, NULL), KILN_OK);
     assert_int_equal(kiln__event_record(start, stream, NULL), KILN_OK);
     kiln__module *module = on_cuda ? load_kernels(device) : NULL;
     if (module != NULL) {

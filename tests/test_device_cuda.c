@@ -40,7 +40,7 @@ static bool faults(const char *name)
              &err, "new process") &&
         says(kiln__copy_device_to_host(device, &word, address, 4, stream, &err), KILN_ERR_FAULT,
              &err, "faulted") &&
-        says(kiln__stream_create(device, NULL, false, &refused, &err), KILN_ERR_FAULT, &err, "");
+        says(kiln__stream_create(device, NULL, &refused, &err), KILN_ERR_FAULT, &err, "");
     fprintf(stderr, "%s: %s\n", name, err.message);
     kiln_error_clear(&err);
     /* Closing a device in this state neither fails nor hangs. */
@@ -127,10 +127,8 @@ static void test_device_cuda__two_devices_work_side_by_side(void **state)
     assert_true(strstr(err.message, infos[0].id) && strstr(err.message, infos[1].id));
     kiln_error_clear(&err);
     kiln_stream *wrapped = NULL;
-    assert_int_equal(kiln__stream_create(devices[0],
-                                         kiln__stream_native(kiln__device_stream(devices[1])), true,
-                                         &wrapped, NULL),
-                     KILN_ERR_CONTEXT);
+    void *foreign = kiln__stream_native(kiln__device_stream(devices[1]));
+    assert_int_equal(kiln__stream_wrap(devices[0], foreign, &wrapped, NULL), KILN_ERR_CONTEXT);
     for (int i = 0; i < 2; i++) {
         kiln__module_unload(modules[i]);
         kiln__device_close(devices[i]);
@@ -307,11 +305,11 @@ static void test_device_cuda__foreign_streams_are_wrapped(void **state)
     bool pushed = false;
 
     assert_int_equal(kiln__cuda_enter(device, &pushed, NULL), KILN_OK);
-    assert_int_equal(kiln__cu.stream_create(&native, 0), KILN__CU_OK);
+    assert_int_equal(kiln__cu.stream_create(&native, 0, 0), KILN__CU_OK);
     kiln__cuda_leave(pushed);
     void *const natives[] = {native, NULL}; /* the second is the legacy default stream */
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(kiln__stream_create(device, natives[i], true, &stream, NULL), KILN_OK);
+        assert_int_equal(kiln__stream_wrap(device, natives[i], &stream, NULL), KILN_OK);
         assert_ptr_equal(kiln__stream_native(stream), natives[i]);
         assert_ptr_equal(kiln__stream_device(stream), device);
         kiln__block *block = must_alloc(device, MIB, stream);

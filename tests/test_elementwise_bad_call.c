@@ -162,7 +162,7 @@ static void test_elementwise__an_array_of_another_context(void **state)
     FAILS(t, KILN_ERR_CONTEXT, kiln_call(b.op, &t->err, b.x.array, foreign, b.z.array), "y",
           kiln_context_device(t->ctx)->id);
     FAILS(t, KILN_ERR_CONTEXT, kiln_call(b.op, &t->err, b.x.array, b.y.array, foreign), "z");
-    OK(t, kiln_stream_create(other, &stream, &t->err));
+    OK(t, kiln_stream_create(other, NULL, &stream, &t->err));
     options.stream = stream;
     FAILS(t, KILN_ERR_CONTEXT,
           kiln_elementwise_run(b.op, KILN_ARGS(b.x.array, b.y.array, b.z.array), &options, &t->err),

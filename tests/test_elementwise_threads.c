@@ -337,8 +337,8 @@ static void test_elementwise__work_on_streams_waits_where_it_is_told_to(void **s
     kiln_call_options on_a = KILN_CALL_OPTIONS_INIT, on_b = KILN_CALL_OPTIONS_INIT;
     static float got[200000];
 
-    OK(t, kiln_stream_create(t->ctx, &a, &t->err));
-    OK(t, kiln_stream_create(t->ctx, &b, &t->err));
+    OK(t, kiln_stream_create(t->ctx, NULL, &a, &t->err));
+    OK(t, kiln_stream_create(t->ctx, NULL, &b, &t->err));
     OK(t, kiln_array_zeros(t->ctx, KILN_FLOAT32, 1, shape, &x, &t->err));
     OK(t, kiln_elementwise_create(t->ctx, "float32 f", "float32 z", "z = z * f + 1", NULL, &op,
                                   &t->err));
@@ -378,8 +378,8 @@ static void test_elementwise__memory_released_early_is_not_handed_to_another_str
     kiln_array *result = NULL;
     float sample[4];
 
-    OK(t, kiln_stream_create(t->ctx, &a, &t->err));
-    OK(t, kiln_stream_create(t->ctx, &b, &t->err));
+    OK(t, kiln_stream_create(t->ctx, NULL, &a, &t->err));
+    OK(t, kiln_stream_create(t->ctx, NULL, &b, &t->err));
     on_a.stream = a;
     on_b.stream = b;
     on_b.has_size = true;

@@ -148,7 +148,7 @@ static void *work(void *argument)
     static const int rounds = 20;
     double want[2][R * C], got[R * C];
     expected(w->xs, want[0], want[1]);
-    if (kiln_stream_create(w->ctx, &stream, NULL) != KILN_OK)
+    if (kiln_stream_create(w->ctx, NULL, &stream, NULL) != KILN_OK)
         w->failures++;
     for (int k = 0; k < rounds && w->failures == 0; k++) {
         kiln_array *half = NULL, *z = NULL;

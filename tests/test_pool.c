@@ -515,7 +515,7 @@ static void test_pool__a_forked_child_leaves_the_device_alone(void **state)
                        strstr(err.message, "fake:0") != NULL &&
                        strstr(err.message, "exec") != NULL &&
                        kiln__stream_synchronize(other, NULL) == KILN_ERR_FORK &&
-                       kiln__stream_create(device, NULL, false, &stream, NULL) == KILN_ERR_FORK &&
+                       kiln__stream_create(device, NULL, &stream, NULL) == KILN_ERR_FORK &&
                        kiln__stream_wait(device->stream, other, NULL) == KILN_ERR_FORK;
         kiln__pool_free(device, block, &other, 1);
         bool trimmed = kiln__pool_trim(device) > 0;
@@ -558,7 +558,7 @@ static kiln_status use_pool(kiln__device *device)
     kiln_stream *stream = NULL;
     kiln__block *blocks[3] = {NULL};
 
-    KILN_TRY(kiln__stream_create(device, NULL, false, &stream, NULL));
+    KILN_TRY(kiln__stream_create(device, NULL, &stream, NULL));
     KILN_TRY(kiln__pool_alloc(device, 0, stream, &blocks[0], NULL));
     KILN_TRY(kiln__pool_alloc(device, 100, stream, &blocks[1], NULL));
     KILN_TRY(kiln__pool_alloc(device, 5 * MIB, stream, &blocks[2], NULL));

@@ -103,7 +103,7 @@ static void *work(void *argument)
     kiln_stream *stream = w->stream;
     kiln__block *blocks[16] = {NULL};
 
-    w->ok = stream != NULL || kiln__stream_create(w->device, NULL, false, &stream, NULL) == KILN_OK;
+    w->ok = stream != NULL || kiln__stream_create(w->device, NULL, &stream, NULL) == KILN_OK;
     for (int i = 0; i < 4000 && w->ok; i++) {
         kiln__block **at = &blocks[next_random(&w->seed) % KILN_COUNT_OF(blocks)];
         if (*at != NULL) {

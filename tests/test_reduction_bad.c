@@ -333,7 +333,7 @@ static void test_reduction__released_and_foreign_arrays(void **state)
     FAILS(t, KILN_ERR_CONTEXT, kiln_reduce(b.op, NULL, &t->err, foreign, &y), "x");
     FAILS(t, KILN_ERR_RELEASED, kiln_array_reduce(KILN_REDUCE_SUM, gone, NULL, false, &y, &t->err),
           "array");
-    OK(t, kiln_stream_create(other, &options.stream, &t->err));
+    OK(t, kiln_stream_create(other, NULL, &options.stream, &t->err));
     FAILS(t, KILN_ERR_CONTEXT, kiln_reduction_run(b.op, KILN_ARGS(b.x, &y), &options, &t->err),
           "stream");
     kiln_stream_destroy(options.stream);

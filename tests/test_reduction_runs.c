@@ -40,7 +40,7 @@ static void check_bits(test_env *t, kiln_reduction *op, const host_array *x, uns
     size_t bytes = 0;
 
     for (int s = 1; s < STREAMS; s++)
-        OK(t, kiln_stream_create(t->ctx, &streams[s], &t->err));
+        OK(t, kiln_stream_create(t->ctx, NULL, &streams[s], &t->err));
     for (int run = 0; run < RUNS; run++) {
         kiln_reduce_options options = KILN_REDUCE_OPTIONS_INIT;
         kiln_array *y = NULL;
@@ -101,7 +101,7 @@ static void check_prepared(test_env *t, kiln_reduction *op, const host_array *x,
     options.axes = &list;
     OK(t, kiln_reduction_prepare(op, KILN_ARGS(x->array, &y), &options, &launch, &t->err));
     OK(t, kiln_reduction_run(op, KILN_ARGS(x->array, &z), &options, &t->err));
-    OK(t, kiln_stream_create(t->ctx, &stream, &t->err));
+    OK(t, kiln_stream_create(t->ctx, NULL, &stream, &t->err));
     OK(t, kiln_array_to_host(z, called, sizeof called, NULL, &t->err));
     for (int run = 0; run < 3; run++) {
         fill_with(t, y, -1);

@@ -297,7 +297,7 @@ static void test_row_layout__threads_share_a_program(void **state)
         host_send(t, &x[k]);
         host_make(t, &y[k], KILN_FLOAT32, 2, shape, NULL);
         w[k] = (worker){op, x[k].array, y[k].array, NULL, KILN_OK};
-        OK(t, kiln_stream_create(t->ctx, &w[k].stream, &t->err));
+        OK(t, kiln_stream_create(t->ctx, NULL, &w[k].stream, &t->err));
     }
     OK(t, kiln_context_synchronize(t->ctx, &t->err));
     for (int k = 0; k < THREADS; k++)

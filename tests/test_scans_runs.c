@@ -75,7 +75,7 @@ static void test_scans__a_hundred_runs_give_the_same_bits(void **state)
     float *other = malloc(ELEMENTS_MAX * sizeof *other);
     kiln_stream *stream = NULL;
 
-    OK(t, kiln_stream_create(t->ctx, &stream, &t->err));
+    OK(t, kiln_stream_create(t->ctx, NULL, &stream, &t->err));
     for (size_t k = 0; k < COUNT(split_shapes); k++) {
         const int64_t size = split_shapes[k].shape[0] * split_shapes[k].shape[1];
 

@@ -1,11 +1,11 @@
 /**
  * @file kiln/context.h
- * @brief Devices, contexts (one device + cache + pool), streams and the memory pool.
+ * @brief Devices, contexts (one device + cache + pool) and the memory pool.
  *
- * Threads: every function may be called from any thread on a shared context or stream.
+ * Threads: every function may be called from any thread on a shared context.
  * Units:   memory in bytes, times in milliseconds, as the names say.
- * Owner:   contexts are counted (retain/release); every array, stream and kernel made from one
- *          keeps it alive. Streams belong to whoever created them.
+ * Owner:   contexts are counted (retain/release); every array, stream, event and kernel made from
+ *          one keeps it alive.
  */
 #ifndef KILN_CONTEXT_H
 #define KILN_CONTEXT_H
@@ -13,7 +13,6 @@
 #include "kiln/error.h"
 
 typedef struct kiln_context kiln_context;
-typedef struct kiln_stream kiln_stream;
 
 /** What runs the kernels of a device. */
 typedef enum kiln_backend {
@@ -117,34 +116,6 @@ KILN_API const char *kiln_context_cache_dir(const kiln_context *ctx);
  * @return KILN_OK, or ERR_FAULT when a kernel faulted since the last synchronise.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_context_synchronize(kiln_context *ctx, kiln_error *err);
-
-/**
- * Make a stream: work enqueued on one stream runs in order, different streams may overlap.
- * On the cpu device work is done when the call that enqueues it returns.
- */
-KILN_API KILN_NODISCARD kiln_status kiln_stream_create(kiln_context *ctx, kiln_stream **out,
-                                                       kiln_error *err);
-
-/**
- * Use a CUstream (or cudaStream_t) made elsewhere; it must outlive the handle.
- * @return ERR_UNSUPPORTED on the cpu device.
- */
-KILN_API KILN_NODISCARD kiln_status kiln_stream_wrap(kiln_context *ctx, void *custream,
-                                                     kiln_stream **out, kiln_error *err);
-
-/** The CUstream behind `stream` (NULL: the context's own); NULL on the cpu device. */
-KILN_API void *kiln_stream_native(kiln_context *ctx, kiln_stream *stream);
-
-/** Wait for the stream's work. @return KILN_OK or ERR_FAULT, as kiln_context_synchronize(). */
-KILN_API KILN_NODISCARD kiln_status kiln_stream_synchronize(kiln_stream *stream, kiln_error *err);
-
-/** Let work enqueued on `stream` from now on wait for all work enqueued on `other` so far.
- *  NULL stands for the context's own stream; both must be streams of `ctx`. */
-KILN_API KILN_NODISCARD kiln_status kiln_stream_wait(kiln_context *ctx, kiln_stream *stream,
-                                                     kiln_stream *other, kiln_error *err);
-
-/** Release the handle; enqueued work still completes. Accepts NULL. */
-KILN_API void kiln_stream_destroy(kiln_stream *stream);
 
 /** Statistics of the context's pool. */
 KILN_API void kiln_context_pool_stats(kiln_context *ctx, kiln_pool_stats *stats_out);

@@ -22,6 +22,7 @@
 #define KILN_ELEMENTWISE_H
 
 #include "kiln/array.h"
+#include "kiln/stream.h"
 
 typedef struct kiln_elementwise kiln_elementwise;
 typedef struct kiln_launch kiln_launch;

@@ -13,6 +13,7 @@
 #include "kiln/eager.h"
 #include "kiln/elementwise.h"
 #include "kiln/error.h"
+#include "kiln/event.h"
 #include "kiln/expression.h"
 #include "kiln/graph.h"
 #include "kiln/ops.h"
@@ -20,5 +21,6 @@
 #include "kiln/reduction.h"
 #include "kiln/row.h"
 #include "kiln/scan.h"
+#include "kiln/stream.h"
 
 #endif

@@ -50,19 +50,21 @@ struct kiln__device {
 struct kiln_stream {
     kiln__device *device;
     void *native;
-    void *owner;         /* of the layer above */
-    kiln__arena *arena;  /* the stream's part of the pool; made with the stream */
-    void *closing_event; /* once closed: the end of its work */
-    bool wrapped;        /* `native` belongs to somebody else */
-    atomic_bool closed;  /* the handle is gone, and `native` with it */
+    void *owner;                    /* of the layer above */
+    kiln__arena *arena;             /* the stream's part of the pool; made with the stream */
+    void *closing_event;            /* once closed: the end of its work */
+    bool wrapped;                   /* `native` belongs to somebody else */
+    atomic_bool closed;             /* the handle is gone, and `native` with it */
     _Atomic(kiln__block *) tickets; /* NULL until first asked for; see kiln__stream_tickets() */
-    atomic_uint refs;    /* the handle, the arena's blocks, kiln__stream_retain() */
+    atomic_uint refs;               /* the handle, the arena's blocks, kiln__stream_retain() */
 };
 
-struct kiln__event {
+struct kiln_event {
     kiln__device *device;
     void *native;
-    bool recorded;
+    void *owner;          /* of the layer above */
+    bool timing;          /* whether it measures */
+    atomic_bool recorded; /* at least once */
 };
 
 struct kiln__backend {
@@ -94,30 +96,45 @@ struct kiln__backend {
 
     /* ---- streams ---- a backend that runs work at once may hand out NULL natives */
 
-    kiln_status (*stream_create)(kiln__device *device, void **native_out, kiln_error *err);
+    kiln_status (*stream_priorities)(kiln__device *device, int *least_out, int *greatest_out,
+                                     kiln_error *err);
+    /* See kiln_stream_options. */
+    kiln_status (*stream_create)(kiln__device *device, int priority, bool blocking,
+                                 void **native_out, kiln_error *err);
     /* Enqueued work still completes. */
     void (*stream_destroy)(kiln__device *device, void *native);
     /* Take over the use (not the ownership) of a stream made elsewhere; NULL: unsupported.
      * Checks that it belongs to this device. */
     kiln_status (*stream_wrap)(kiln__device *device, void *native, kiln_error *err);
     kiln_status (*stream_synchronize)(kiln__device *device, void *native, kiln_error *err);
+    /* Whether the stream's work is done; never waits. */
+    kiln_status (*stream_query)(kiln__device *device, void *native, bool *done_out,
+                                kiln_error *err);
     /* Work enqueued on `native` from now on waits for `event` as last recorded. */
     kiln_status (*stream_wait_event)(kiln__device *device, void *native, void *event,
                                      kiln_error *err);
+    /* Call `fn` in the stream's order; see kiln_stream_host_call(). */
+    kiln_status (*host_call)(kiln__device *device, void *native, kiln_host_fn fn, void *user,
+                             kiln_error *err);
 
     /* ---- events ---- a point in a stream's work */
 
-    /* `timing` false makes an event that cannot measure and is cheaper for it. */
-    kiln_status (*event_create)(kiln__device *device, bool timing, void **event_out,
-                                kiln_error *err);
+    /* ERR_UNSUPPORTED for a kind that the backend does not have. */
+    kiln_status (*event_create)(kiln__device *device, const kiln__event_kind *kind,
+                                void **event_out, kiln_error *err);
     void (*event_destroy)(kiln__device *device, void *event);
     kiln_status (*event_record)(kiln__device *device, void *event, void *native, kiln_error *err);
-    /* Whether the point has been passed; never waits. A fault counts as passed. */
-    bool (*event_done)(kiln__device *device, void *event);
+    /* Whether the point has been passed; never waits. */
+    kiln_status (*event_query)(kiln__device *device, void *event, bool *done_out, kiln_error *err);
     kiln_status (*event_synchronize)(kiln__device *device, void *event, kiln_error *err);
     /* Both recorded with timing; waits for `end`. */
     kiln_status (*event_elapsed)(kiln__device *device, void *start, void *end, double *ms_out,
                                  kiln_error *err);
+    /* Events of other processes; NULL: unsupported. */
+    kiln_status (*event_export)(kiln__device *device, void *event, kiln_event_handle *handle_out,
+                                kiln_error *err);
+    kiln_status (*event_open)(kiln__device *device, const kiln_event_handle *handle,
+                              void **event_out, kiln_error *err);
 
     /* ---- memory ---- for the pool, which takes large pieces and cuts them up */
 
@@ -187,6 +204,14 @@ static inline bool kiln__device_ok(const kiln__device *device)
 {
     return !kiln__device_forked(device) &&
            atomic_load_explicit(&device->fault, memory_order_relaxed) == NULL;
+}
+
+/* Whether an event's point has been passed; never waits. A fault counts as passed. */
+static inline bool kiln__event_done(kiln__device *device, void *native)
+{
+    bool done = false;
+
+    return device->backend->event_query(device, native, &done, NULL) != KILN_OK || done;
 }
 
 /* Remember that the device has faulted (the first text stays) and return ERR_FAULT with a message

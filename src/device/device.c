@@ -93,7 +93,7 @@ static kiln_status open_on(const kiln__backend *backend, int ordinal, int cpu_th
         return status;
     }
     KILN_TRY(kiln__pool_create(device, &device->pool, err));
-    KILN_TRY(kiln__stream_create(device, NULL, false, &device->stream, err));
+    KILN_TRY(kiln__stream_create(device, NULL, &device->stream, err));
     *out = device;
     device = NULL;
 

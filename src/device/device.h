@@ -14,11 +14,10 @@
 #define KILN_DEVICE_DEVICE_H
 
 #include "core/core.h"
-#include "kiln/context.h"
+#include "kiln/event.h"
 
 typedef struct kiln__device kiln__device;
 typedef struct kiln__module kiln__module;
-typedef struct kiln__event kiln__event;
 typedef struct kiln__block kiln__block;
 
 /* ---- devices (device.c) ---- */
@@ -43,10 +42,16 @@ kiln_status kiln__device_check(kiln__device *device, kiln_error *err);
 /* Wait for everything on the device; reports a fault of an earlier kernel as ERR_FAULT. */
 kiln_status kiln__device_synchronize(kiln__device *device, kiln_error *err);
 
-/* ---- streams and events ---- `kiln_stream` (public, opaque) is defined in this folder. It is
- * made on a device; the context that owns it is kept by the layer above through `owner`. */
-kiln_status kiln__stream_create(kiln__device *device, void *native_or_null, bool wrap,
+/* ---- streams and events ---- `kiln_stream` and `kiln_event` (public, opaque) are defined in this
+ * folder. They are made on a device; the context that owns one is kept by the layer above through
+ * `owner`. `options` may be NULL for defaults. */
+kiln_status kiln__stream_create(kiln__device *device, const kiln_stream_options *options,
                                 kiln_stream **out, kiln_error *err);
+/* A handle for a stream made elsewhere. */
+kiln_status kiln__stream_wrap(kiln__device *device, void *native, kiln_stream **out,
+                              kiln_error *err);
+kiln_status kiln__stream_priorities(kiln__device *device, int *least_out, int *greatest_out,
+                                    kiln_error *err);
 /* Enqueued work still completes. Accepts NULL. */
 void kiln__stream_destroy(kiln_stream *stream);
 /* Keep the struct (not the work) valid beyond _destroy, for whoever must name the stream later,
@@ -59,16 +64,38 @@ void *kiln__stream_native(const kiln_stream *stream); /* CUstream, or NULL on cp
 void kiln__stream_set_owner(kiln_stream *stream, void *owner);
 void *kiln__stream_owner(const kiln_stream *stream);
 kiln_status kiln__stream_synchronize(kiln_stream *stream, kiln_error *err);
+kiln_status kiln__stream_query(kiln_stream *stream, bool *done_out, kiln_error *err);
+kiln_status kiln__stream_host_call(kiln_stream *stream, kiln_host_fn fn, void *user,
+                                   kiln_error *err);
 /* `stream` waits for what is enqueued on `other` now. */
 kiln_status kiln__stream_wait(kiln_stream *stream, kiln_stream *other, kiln_error *err);
 
-/* Timing: events measure device time between two points of a stream (wall time on cpu). */
-kiln_status kiln__event_create(kiln__device *device, kiln__event **out, kiln_error *err);
-void kiln__event_destroy(kiln__event *event);
-kiln_status kiln__event_record(kiln__event *event, kiln_stream *stream, kiln_error *err);
-/* Waits for `end`. */
-kiln_status kiln__event_elapsed_ms(kiln__event *start, kiln__event *end, double *ms_out,
+/* What an event is good for; see kiln_event_options. */
+typedef struct kiln__event_kind {
+    bool timing;
+    bool blocking;
+    bool interprocess;
+} kiln__event_kind;
+extern const kiln__event_kind kiln__event_plain; /* none of these: the cheapest */
+
+/* Events measure device time between two points of streams (wall time on cpu). */
+kiln_status kiln__event_create(kiln__device *device, const kiln__event_kind *kind, kiln_event **out,
+                               kiln_error *err);
+kiln_status kiln__event_open(kiln__device *device, const kiln_event_handle *handle,
+                             kiln_event **out, kiln_error *err);
+void kiln__event_destroy(kiln_event *event); /* accepts NULL */
+void *kiln__event_native(const kiln_event *event);
+void kiln__event_set_owner(kiln_event *event, void *owner);
+void *kiln__event_owner(const kiln_event *event);
+kiln_status kiln__event_record(kiln_event *event, kiln_stream *stream, kiln_error *err);
+/* Waits on the calling thread where the two devices cannot wait for each other. */
+kiln_status kiln__stream_wait_event(kiln_stream *stream, kiln_event *event, kiln_error *err);
+kiln_status kiln__event_query(kiln_event *event, bool *done_out, kiln_error *err);
+kiln_status kiln__event_synchronize(kiln_event *event, kiln_error *err);
+/* Waits for both. */
+kiln_status kiln__event_elapsed_ms(kiln_event *start, kiln_event *end, double *ms_out,
                                    kiln_error *err);
+kiln_status kiln__event_export(kiln_event *event, kiln_event_handle *handle_out, kiln_error *err);
 
 /* ---- memory: the pool (pool.c) ---- Best fit with coalescing, 512-byte granularity, an arena a
  * stream, event-tracked reuse across streams. */

@@ -170,7 +170,8 @@ kiln__mark *kiln__mark_make(kiln__pool *pool, kiln_stream *stream)
         if (mark != NULL)
             pool->marks = mark->next;
         else if ((mark = kiln__calloc(1, sizeof *mark)) != NULL &&
-                 backend->event_create(pool->device, false, &mark->event, NULL) != KILN_OK) {
+                 backend->event_create(pool->device, &kiln__event_plain, &mark->event, NULL) !=
+                     KILN_OK) {
             kiln__free(mark);
             mark = NULL;
         }
@@ -210,7 +211,7 @@ void kiln__arena_poll(kiln__arena *arena, bool wait, size_t most)
             kiln__mark *mark = node->marks;
             if (wait)
                 (void)device->backend->event_synchronize(device, mark->event, NULL);
-            else if (!device->backend->event_done(device, mark->event))
+            else if (!kiln__event_done(device, mark->event))
                 break;
             node->marks = mark->next;
             kiln__mark_recycle(arena->pool, mark);
@@ -287,8 +288,7 @@ static kiln__segment *spare_adopt(kiln__pool *pool, size_t bytes, bool small)
     for (kiln__segment *s = pool->spares; s != NULL; s = s->next) {
         if (s->bytes < bytes || s->small != small || (best != NULL && best->bytes <= s->bytes))
             continue;
-        if (s->from->closing_event == NULL ||
-            device->backend->event_done(device, s->from->closing_event))
+        if (s->from->closing_event == NULL || kiln__event_done(device, s->from->closing_event))
             best = s;
     }
     if (best != NULL)

@@ -1,7 +1,7 @@
 /*
- * stream.c - streams and events over a backend's own.
+ * stream.c - streams over a backend's own. Events are in event.c.
  *
- *     context, array -> [kiln_stream, kiln__event] -> backend streams and events, the pool's arenas
+ *     context, array -> [kiln_stream] -> backend streams, the pool's arenas
  *
  * A kiln_stream has two lives. Its handle ends with kiln__stream_destroy(), which lets the native
  * stream go at once; an event marks the end of the work it had. The struct lives on while memory
@@ -19,33 +19,29 @@
  * 4000 tiles of a scan tell each other. */
 enum { TICKETS_MAX = 1 << 14 };
 
-kiln_status kiln__stream_create(kiln__device *device, void *native_or_null, bool wrap,
-                                kiln_stream **out, kiln_error *err)
+kiln_status kiln__stream_priorities(kiln__device *device, int *least_out, int *greatest_out,
+                                    kiln_error *err)
 {
-    const kiln__backend *backend = device->backend;
-    kiln_status status = KILN_OK;
-    void *native = NULL;
-    kiln_stream *stream = NULL;
+    kiln_status status = kiln__device_check(device, err);
 
-    *out = NULL;
-    KILN_TRY(kiln__device_check(device, err));
-    if (wrap && backend->stream_wrap == NULL) {
-        status = kiln__fail(err, KILN_ERR_UNSUPPORTED, "%s has no streams of its own to wrap",
-                            device->info.id);
-        goto done;
-    }
-    if (wrap)
-        KILN_TRY(backend->stream_wrap(device, native_or_null, err));
-    else
-        KILN_TRY(backend->stream_create(device, &native, err));
-    stream = kiln__calloc(1, sizeof *stream);
-    if (stream == NULL) {
-        status = kiln__fail_memory(err, sizeof *stream);
-        goto done;
-    }
+    *least_out = *greatest_out = 0;
+    if (status != KILN_OK)
+        return status;
+    return device->backend->stream_priorities(device, least_out, greatest_out, err);
+}
+
+/* The struct around a native stream, which is the caller's still after a failure. */
+static kiln_status stream_new(kiln__device *device, void *native, bool wrapped, kiln_stream **out,
+                              kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    kiln_stream *stream = kiln__calloc(1, sizeof *stream);
+
+    if (stream == NULL)
+        return kiln__fail_memory(err, sizeof *stream);
     stream->device = device;
-    stream->wrapped = wrap;
-    stream->native = wrap ? native_or_null : native;
+    stream->wrapped = wrapped;
+    stream->native = native;
     atomic_init(&stream->refs, 1);
     KILN_TRY(kiln__arena_create(device->pool, stream, err));
     *out = stream;
@@ -53,9 +49,43 @@ kiln_status kiln__stream_create(kiln__device *device, void *native_or_null, bool
 
 done:
     kiln__free(stream);
-    if (native != NULL)
+    return status;
+}
+
+kiln_status kiln__stream_create(kiln__device *device, const kiln_stream_options *options,
+                                kiln_stream **out, kiln_error *err)
+{
+    const kiln_stream_options defaults = KILN_STREAM_OPTIONS_INIT;
+    const kiln_stream_options *o = options != NULL ? options : &defaults;
+    const kiln__backend *backend = device->backend;
+    kiln_status status = kiln__device_check(device, err);
+    void *native = NULL;
+
+    *out = NULL;
+    if (status != KILN_OK)
+        return status;
+    status = backend->stream_create(device, o->priority, o->blocking, &native, err);
+    if (status != KILN_OK)
+        return status;
+    status = stream_new(device, native, false, out, err);
+    if (status != KILN_OK)
         backend->stream_destroy(device, native);
     return status;
+}
+
+kiln_status kiln__stream_wrap(kiln__device *device, void *native, kiln_stream **out,
+                              kiln_error *err)
+{
+    kiln_status status = kiln__device_check(device, err);
+
+    *out = NULL;
+    if (status != KILN_OK)
+        return status;
+    if (device->backend->stream_wrap == NULL)
+        return kiln__fail(err, KILN_ERR_UNSUPPORTED, "%s has no streams of its own to wrap",
+                          device->info.id);
+    status = device->backend->stream_wrap(device, native, err);
+    return status == KILN_OK ? stream_new(device, native, true, out, err) : status;
 }
 
 /* A page of tickets is the library's own: pool statistics tell what was handed out. */
@@ -75,8 +105,7 @@ static void page_free(kiln_stream *stream, kiln__block *page)
 {
     if (page == NULL)
         return;
-    atomic_fetch_add_explicit(&stream->device->pool->used_bytes, page->bytes,
-                              memory_order_relaxed);
+    atomic_fetch_add_explicit(&stream->device->pool->used_bytes, page->bytes, memory_order_relaxed);
     kiln__pool_free(stream->device, page, NULL, 0);
 }
 
@@ -113,7 +142,7 @@ static void stream_close(kiln_stream *stream)
     void *event = NULL;
 
     pthread_mutex_lock(&device->pool->lock);
-    bool marked = backend->event_create(device, false, &event, NULL) == KILN_OK &&
+    bool marked = backend->event_create(device, &kiln__event_plain, &event, NULL) == KILN_OK &&
                   backend->event_record(device, event, stream->native, NULL) == KILN_OK;
     if (!marked) {
         (void)backend->stream_synchronize(device, stream->native, NULL);
@@ -192,6 +221,28 @@ kiln_status kiln__stream_synchronize(kiln_stream *stream, kiln_error *err)
     return device->backend->stream_synchronize(device, stream->native, err);
 }
 
+kiln_status kiln__stream_query(kiln_stream *stream, bool *done_out, kiln_error *err)
+{
+    kiln__device *device = stream->device;
+    kiln_status status = kiln__device_check(device, err);
+
+    *done_out = false;
+    if (status != KILN_OK)
+        return status;
+    return device->backend->stream_query(device, stream->native, done_out, err);
+}
+
+kiln_status kiln__stream_host_call(kiln_stream *stream, kiln_host_fn fn, void *user,
+                                   kiln_error *err)
+{
+    kiln__device *device = stream->device;
+    kiln_status status = kiln__device_check(device, err);
+
+    if (status != KILN_OK)
+        return status;
+    return device->backend->host_call(device, stream->native, fn, user, err);
+}
+
 kiln_status kiln__stream_wait(kiln_stream *stream, kiln_stream *other, kiln_error *err)
 {
     kiln__device *device = stream->device;
@@ -211,70 +262,4 @@ kiln_status kiln__stream_wait(kiln_stream *stream, kiln_stream *other, kiln_erro
     status = backend->stream_wait_event(device, stream->native, mark->event, err);
     kiln__mark_recycle(device->pool, mark);
     return status;
-}
-
-/* ---- events ---- */
-
-kiln_status kiln__event_create(kiln__device *device, kiln__event **out, kiln_error *err)
-{
-    kiln_status status = KILN_OK;
-    kiln__event *event = NULL;
-
-    *out = NULL;
-    KILN_TRY(kiln__device_check(device, err));
-    event = kiln__calloc(1, sizeof *event);
-    if (event == NULL) {
-        status = kiln__fail_memory(err, sizeof *event);
-        goto done;
-    }
-    event->device = device;
-    KILN_TRY(device->backend->event_create(device, true, &event->native, err));
-    *out = event;
-    return KILN_OK;
-
-done:
-    kiln__free(event);
-    return status;
-}
-
-void kiln__event_destroy(kiln__event *event)
-{
-    if (event == NULL)
-        return;
-    if (!kiln__device_forked(event->device))
-        event->device->backend->event_destroy(event->device, event->native);
-    kiln__free(event);
-}
-
-kiln_status kiln__event_record(kiln__event *event, kiln_stream *stream, kiln_error *err)
-{
-    kiln__device *device = event->device;
-    kiln_status status = kiln__device_check(device, err);
-    if (status != KILN_OK)
-        return status;
-    if (stream->device != device)
-        return kiln__fail(err, KILN_ERR_CONTEXT,
-                          "an event of %s cannot be recorded on a stream "
-                          "of %s",
-                          device->info.id, stream->device->info.id);
-    status = device->backend->event_record(device, event->native, stream->native, err);
-    event->recorded = event->recorded || status == KILN_OK;
-    return status;
-}
-
-kiln_status kiln__event_elapsed_ms(kiln__event *start, kiln__event *end, double *ms_out,
-                                   kiln_error *err)
-{
-    kiln__device *device = end->device;
-    kiln_status status = kiln__device_check(device, err);
-    *ms_out = 0;
-    if (status != KILN_OK)
-        return status;
-    if (start->device != device)
-        return kiln__fail(err, KILN_ERR_CONTEXT, "an event of %s and one of %s share no clock",
-                          start->device->info.id, device->info.id);
-    if (!start->recorded || !end->recorded)
-        return kiln__fail(err, KILN_ERR_ARGUMENT, "the %s event has not been recorded",
-                          start->recorded ? "end" : "start");
-    return device->backend->event_elapsed(device, start->native, end->native, ms_out, err);
 }

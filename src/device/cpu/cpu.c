@@ -75,9 +75,21 @@ static kiln_status cpu_synchronize(kiln__device *device, kiln_error *err)
 
 /* ---- streams and events ---- */
 
-static kiln_status cpu_stream_create(kiln__device *device, void **native_out, kiln_error *err)
+static kiln_status cpu_stream_priorities(kiln__device *device, int *least_out, int *greatest_out,
+                                         kiln_error *err)
 {
     (void)device;
+    (void)err;
+    *least_out = *greatest_out = 0;
+    return KILN_OK;
+}
+
+static kiln_status cpu_stream_create(kiln__device *device, int priority, bool blocking,
+                                     void **native_out, kiln_error *err)
+{
+    (void)device;
+    (void)priority;
+    (void)blocking;
     (void)err;
     *native_out = NULL;
     return KILN_OK;
@@ -97,6 +109,25 @@ static kiln_status cpu_stream_synchronize(kiln__device *device, void *native, ki
     return KILN_OK;
 }
 
+static kiln_status cpu_query(kiln__device *device, void *what, bool *done_out, kiln_error *err)
+{
+    (void)device;
+    (void)what;
+    (void)err;
+    *done_out = true;
+    return KILN_OK;
+}
+
+static kiln_status cpu_host_call(kiln__device *device, void *native, kiln_host_fn fn, void *user,
+                                 kiln_error *err)
+{
+    (void)device;
+    (void)native;
+    (void)err;
+    fn(user);
+    return KILN_OK;
+}
+
 static kiln_status cpu_stream_wait_event(kiln__device *device, void *native, void *event,
                                          kiln_error *err)
 {
@@ -111,14 +142,16 @@ typedef struct cpu_event {
     _Atomic(double) at_us;
 } cpu_event;
 
-static kiln_status cpu_event_create(kiln__device *device, bool timing, void **event_out,
-                                    kiln_error *err)
+static kiln_status cpu_event_create(kiln__device *device, const kiln__event_kind *kind,
+                                    void **event_out, kiln_error *err)
 {
-    cpu_event *event = kiln__alloc(sizeof *event);
+    cpu_event *event = NULL;
 
-    (void)device;
-    (void)timing;
-    *event_out = event;
+    *event_out = NULL;
+    if (kind->interprocess)
+        return kiln__fail(err, KILN_ERR_UNSUPPORTED, "%s shares no events with other processes",
+                          device->info.id);
+    *event_out = event = kiln__alloc(sizeof *event);
     if (event == NULL)
         return kiln__fail_memory(err, sizeof *event);
     atomic_init(&event->at_us, 0.0);
@@ -139,13 +172,6 @@ static kiln_status cpu_event_record(kiln__device *device, void *event, void *nat
     (void)err;
     atomic_store_explicit(&((cpu_event *)event)->at_us, kiln__now_us(), memory_order_relaxed);
     return KILN_OK;
-}
-
-static bool cpu_event_done(kiln__device *device, void *event)
-{
-    (void)device;
-    (void)event;
-    return true;
 }
 
 static kiln_status cpu_event_synchronize(kiln__device *device, void *event, kiln_error *err)
@@ -293,15 +319,18 @@ const kiln__backend kiln__backend_cpu = {
     .open = cpu_open,
     .close = cpu_close,
     .synchronize = cpu_synchronize,
+    .stream_priorities = cpu_stream_priorities,
     .stream_create = cpu_stream_create,
     .stream_destroy = cpu_stream_destroy,
     .stream_wrap = NULL,
     .stream_synchronize = cpu_stream_synchronize,
+    .stream_query = cpu_query,
     .stream_wait_event = cpu_stream_wait_event,
+    .host_call = cpu_host_call,
     .event_create = cpu_event_create,
     .event_destroy = cpu_event_destroy,
     .event_record = cpu_event_record,
-    .event_done = cpu_event_done,
+    .event_query = cpu_query,
     .event_synchronize = cpu_event_synchronize,
     .event_elapsed = cpu_event_elapsed,
     .raw_alloc = cpu_raw_alloc,

@@ -140,21 +140,33 @@ kiln_status kiln__cuda_memory_set(kiln__device *device, void *dst, int byte, siz
 void kiln__cuda_stage_clear(kiln__device *device); /* the context is current */
 
 /* stream.c */
-kiln_status kiln__cuda_stream_create(kiln__device *device, void **native_out, kiln_error *err);
+kiln_status kiln__cuda_stream_priorities(kiln__device *device, int *least_out, int *greatest_out,
+                                         kiln_error *err);
+kiln_status kiln__cuda_stream_create(kiln__device *device, int priority, bool blocking,
+                                     void **native_out, kiln_error *err);
 void kiln__cuda_stream_destroy(kiln__device *device, void *native);
 kiln_status kiln__cuda_stream_wrap(kiln__device *device, void *native, kiln_error *err);
 kiln_status kiln__cuda_stream_synchronize(kiln__device *device, void *native, kiln_error *err);
+kiln_status kiln__cuda_stream_query(kiln__device *device, void *native, bool *done_out,
+                                    kiln_error *err);
 kiln_status kiln__cuda_stream_wait_event(kiln__device *device, void *native, void *event,
                                          kiln_error *err);
-kiln_status kiln__cuda_event_create(kiln__device *device, bool timing, void **event_out,
-                                    kiln_error *err);
+kiln_status kiln__cuda_host_call(kiln__device *device, void *native, kiln_host_fn fn, void *user,
+                                 kiln_error *err);
+kiln_status kiln__cuda_event_create(kiln__device *device, const kiln__event_kind *kind,
+                                    void **event_out, kiln_error *err);
 void kiln__cuda_event_destroy(kiln__device *device, void *event);
 kiln_status kiln__cuda_event_record(kiln__device *device, void *event, void *native,
                                     kiln_error *err);
-bool kiln__cuda_event_done(kiln__device *device, void *event);
+kiln_status kiln__cuda_event_query(kiln__device *device, void *event, bool *done_out,
+                                   kiln_error *err);
 kiln_status kiln__cuda_event_synchronize(kiln__device *device, void *event, kiln_error *err);
 kiln_status kiln__cuda_event_elapsed(kiln__device *device, void *start, void *end, double *ms_out,
                                      kiln_error *err);
+kiln_status kiln__cuda_event_export(kiln__device *device, void *event,
+                                    kiln_event_handle *handle_out, kiln_error *err);
+kiln_status kiln__cuda_event_open(kiln__device *device, const kiln_event_handle *handle,
+                                  void **event_out, kiln_error *err);
 
 /* module.c */
 kiln_status kiln__cuda_module_load(kiln__device *device, const void *binary, size_t bytes,

@@ -1,28 +1,50 @@
 /*
- * stream.c - CUDA streams and events behind the backend table.
+ * stream.c - CUDA streams, events and host calls behind the backend table.
  *
- * Streams are made NON_BLOCKING: they do not wait for the legacy default stream, on which other
- * libraries of the process may work. Whoever shares memory with such a library orders the two
- * with kiln_stream_wrap() and kiln_stream_wait().
+ * Streams are made NON_BLOCKING unless asked otherwise: they do not wait for the legacy default
+ * stream, on which other libraries of the process may work. Whoever shares memory with such a
+ * library orders the two with kiln_stream_wrap() and kiln_stream_wait().
  */
 #include "device/cuda/driver.h"
 
+#define STREAM_DEFAULT 0x0u
 #define STREAM_NON_BLOCKING 0x1u
-#define EVENT_DEFAULT 0x0u
+#define EVENT_BLOCKING_SYNC 0x1u
 #define EVENT_DISABLE_TIMING 0x2u
+#define EVENT_INTERPROCESS 0x4u
 
-kiln_status kiln__cuda_stream_create(kiln__device *device, void **native_out, kiln_error *err)
+/* Set `status` to that of driver function `field`, called with `arguments` while the device's
+ * context is current. */
+#define CALL(field, symbol, arguments)                                                             \
+    do {                                                                                           \
+        bool pushed;                                                                               \
+        status = kiln__cuda_enter(device, &pushed, err);                                           \
+        if (status == KILN_OK) {                                                                   \
+            status = kiln__cuda_status(device, kiln__cu.field arguments, symbol, err);             \
+            kiln__cuda_leave(pushed);                                                              \
+        }                                                                                          \
+    } while (0)
+
+/* ---- streams ---- */
+
+kiln_status kiln__cuda_stream_priorities(kiln__device *device, int *least_out, int *greatest_out,
+                                         kiln_error *err)
 {
-    kiln__cu_stream stream = NULL;
-    bool pushed;
-    kiln_status status = kiln__cuda_enter(device, &pushed, err);
+    kiln_status status;
 
-    *native_out = NULL;
-    if (status != KILN_OK)
-        return status;
-    status = kiln__cuda_status(device, kiln__cu.stream_create(&stream, STREAM_NON_BLOCKING),
-                               "cuStreamCreate", err);
-    kiln__cuda_leave(pushed);
+    CALL(ctx_get_priority_range, "cuCtxGetStreamPriorityRange", (least_out, greatest_out));
+    return status;
+}
+
+/* The driver moves a priority outside the device's range to its nearer end. */
+kiln_status kiln__cuda_stream_create(kiln__device *device, int priority, bool blocking,
+                                     void **native_out, kiln_error *err)
+{
+    const unsigned flags = blocking ? STREAM_DEFAULT : STREAM_NON_BLOCKING;
+    kiln__cu_stream stream = NULL;
+    kiln_status status;
+
+    CALL(stream_create, "cuStreamCreateWithPriority", (&stream, flags, priority));
     *native_out = stream;
     return status;
 }
@@ -40,31 +62,43 @@ void kiln__cuda_stream_destroy(kiln__device *device, void *native)
 kiln_status kiln__cuda_stream_wrap(kiln__device *device, void *native, kiln_error *err)
 {
     kiln__cu_context context = NULL;
-    bool pushed;
-    kiln_status status = kiln__cuda_enter(device, &pushed, err);
+    kiln_status status;
 
-    if (status != KILN_OK)
-        return status;
     /* The default streams (NULL, 1, 2) answer with the current context: this device's. */
-    status =
-        kiln__cuda_status(device, kiln__cu.stream_get_ctx(native, &context), "cuStreamGetCtx", err);
+    CALL(stream_get_ctx, "cuStreamGetCtx", (native, &context));
     if (status == KILN_OK && context != kiln__cuda_of(device)->context)
         status =
             kiln__fail(err, KILN_ERR_CONTEXT,
                        "the stream does not belong to the primary context of %s", device->info.id);
-    kiln__cuda_leave(pushed);
     return status;
 }
 
 kiln_status kiln__cuda_stream_synchronize(kiln__device *device, void *native, kiln_error *err)
 {
+    kiln_status status;
+
+    CALL(stream_synchronize, "cuStreamSynchronize", (native));
+    return status;
+}
+
+/* What cuStreamQuery() and cuEventQuery() say, as a status and an answer. */
+static kiln_status answer(kiln__device *device, kiln__cu_result result, const char *symbol,
+                          bool *done_out, kiln_error *err)
+{
+    *done_out = result == KILN__CU_OK;
+    return result == KILN__CU_NOT_READY ? KILN_OK : kiln__cuda_status(device, result, symbol, err);
+}
+
+kiln_status kiln__cuda_stream_query(kiln__device *device, void *native, bool *done_out,
+                                    kiln_error *err)
+{
     bool pushed;
     kiln_status status = kiln__cuda_enter(device, &pushed, err);
 
+    *done_out = false;
     if (status != KILN_OK)
         return status;
-    status =
-        kiln__cuda_status(device, kiln__cu.stream_synchronize(native), "cuStreamSynchronize", err);
+    status = answer(device, kiln__cu.stream_query(native), "cuStreamQuery", done_out, err);
     kiln__cuda_leave(pushed);
     return status;
 }
@@ -72,33 +106,33 @@ kiln_status kiln__cuda_stream_synchronize(kiln__device *device, void *native, ki
 kiln_status kiln__cuda_stream_wait_event(kiln__device *device, void *native, void *event,
                                          kiln_error *err)
 {
-    bool pushed;
-    kiln_status status = kiln__cuda_enter(device, &pushed, err);
+    kiln_status status;
 
-    if (status != KILN_OK)
-        return status;
-    status = kiln__cuda_status(device, kiln__cu.stream_wait_event(native, event, 0),
-                               "cuStreamWaitEvent", err);
-    kiln__cuda_leave(pushed);
+    CALL(stream_wait_event, "cuStreamWaitEvent", (native, event, 0));
+    return status;
+}
+
+kiln_status kiln__cuda_host_call(kiln__device *device, void *native, kiln_host_fn fn, void *user,
+                                 kiln_error *err)
+{
+    kiln_status status;
+
+    CALL(launch_host_func, "cuLaunchHostFunc", (native, fn, user));
     return status;
 }
 
 /* ---- events ---- */
 
-kiln_status kiln__cuda_event_create(kiln__device *device, bool timing, void **event_out,
-                                    kiln_error *err)
+kiln_status kiln__cuda_event_create(kiln__device *device, const kiln__event_kind *kind,
+                                    void **event_out, kiln_error *err)
 {
+    const unsigned flags = (kind->timing ? 0 : EVENT_DISABLE_TIMING) |
+                           (kind->blocking ? EVENT_BLOCKING_SYNC : 0) |
+                           (kind->interprocess ? EVENT_INTERPROCESS : 0);
     kiln__cu_event event = NULL;
-    bool pushed;
-    kiln_status status = kiln__cuda_enter(device, &pushed, err);
+    kiln_status status;
 
-    *event_out = NULL;
-    if (status != KILN_OK)
-        return status;
-    status = kiln__cuda_status(
-        device, kiln__cu.event_create(&event, timing ? EVENT_DEFAULT : EVENT_DISABLE_TIMING),
-        "cuEventCreate", err);
-    kiln__cuda_leave(pushed);
+    CALL(event_create, "cuEventCreate", (&event, flags));
     *event_out = event;
     return status;
 }
@@ -116,39 +150,31 @@ void kiln__cuda_event_destroy(kiln__device *device, void *event)
 kiln_status kiln__cuda_event_record(kiln__device *device, void *event, void *native,
                                     kiln_error *err)
 {
+    kiln_status status;
+
+    CALL(event_record, "cuEventRecord", (event, native));
+    return status;
+}
+
+kiln_status kiln__cuda_event_query(kiln__device *device, void *event, bool *done_out,
+                                   kiln_error *err)
+{
     bool pushed;
     kiln_status status = kiln__cuda_enter(device, &pushed, err);
 
+    *done_out = false;
     if (status != KILN_OK)
         return status;
-    status = kiln__cuda_status(device, kiln__cu.event_record(event, native), "cuEventRecord", err);
+    status = answer(device, kiln__cu.event_query(event), "cuEventQuery", done_out, err);
     kiln__cuda_leave(pushed);
     return status;
 }
 
-bool kiln__cuda_event_done(kiln__device *device, void *event)
-{
-    bool pushed;
-
-    if (kiln__cuda_enter(device, &pushed, NULL) != KILN_OK)
-        return true;
-    kiln__cu_result result = kiln__cu.event_query(event);
-    if (result != KILN__CU_OK && result != KILN__CU_NOT_READY)
-        (void)kiln__cuda_fail(device, result, "cuEventQuery", NULL);
-    kiln__cuda_leave(pushed);
-    return result != KILN__CU_NOT_READY;
-}
-
 kiln_status kiln__cuda_event_synchronize(kiln__device *device, void *event, kiln_error *err)
 {
-    bool pushed;
-    kiln_status status = kiln__cuda_enter(device, &pushed, err);
+    kiln_status status;
 
-    if (status != KILN_OK)
-        return status;
-    status =
-        kiln__cuda_status(device, kiln__cu.event_synchronize(event), "cuEventSynchronize", err);
-    kiln__cuda_leave(pushed);
+    CALL(event_synchronize, "cuEventSynchronize", (event));
     return status;
 }
 
@@ -156,21 +182,36 @@ kiln_status kiln__cuda_event_elapsed(kiln__device *device, void *start, void *en
                                      kiln_error *err)
 {
     float ms = 0;
-    bool pushed;
-    kiln_status status = kiln__cuda_enter(device, &pushed, err);
+    kiln_status status;
 
     *ms_out = 0;
-    if (status != KILN_OK)
-        return status;
-    KILN_TRY(kiln__cuda_status(device, kiln__cu.event_synchronize(end), "cuEventSynchronize", err));
+    CALL(event_synchronize, "cuEventSynchronize", (end));
     /* The two may be of different streams, so that the end says nothing about the start. */
-    KILN_TRY(
-        kiln__cuda_status(device, kiln__cu.event_synchronize(start), "cuEventSynchronize", err));
-    KILN_TRY(kiln__cuda_status(device, kiln__cu.event_elapsed_time(&ms, start, end),
-                               "cuEventElapsedTime", err));
-    *ms_out = (double)ms;
+    if (status == KILN_OK)
+        CALL(event_synchronize, "cuEventSynchronize", (start));
+    if (status == KILN_OK)
+        CALL(event_elapsed_time, "cuEventElapsedTime", (&ms, start, end));
+    if (status == KILN_OK)
+        *ms_out = (double)ms;
+    return status;
+}
 
-done:
-    kiln__cuda_leave(pushed);
+kiln_status kiln__cuda_event_export(kiln__device *device, void *event,
+                                    kiln_event_handle *handle_out, kiln_error *err)
+{
+    kiln_status status;
+
+    CALL(ipc_get_event_handle, "cuIpcGetEventHandle", (handle_out, event));
+    return status;
+}
+
+kiln_status kiln__cuda_event_open(kiln__device *device, const kiln_event_handle *handle,
+                                  void **event_out, kiln_error *err)
+{
+    kiln__cu_event event = NULL;
+    kiln_status status;
+
+    CALL(ipc_open_event_handle, "cuIpcOpenEventHandle", (&event, *handle));
+    *event_out = event;
     return status;
 }

@@ -1,0 +1,183 @@
+/*
+ * event.c - events over a backend's own: points in the work of streams.
+ *
+ *     context, bench -> [kiln_event] -> backend events
+ *
+ * Rule: every function checks for fork and fault first; the destroyer skips the driver in a fork.
+ */
+#include "device/backend.h"
+
+const kiln__event_kind kiln__event_plain = {false, false, false};
+
+static kiln_status event_new(kiln__device *device, void *native, bool timing, kiln_event **out,
+                             kiln_error *err)
+{
+    kiln_event *event = kiln__calloc(1, sizeof *event);
+
+    if (event == NULL) {
+        device->backend->event_destroy(device, native);
+        return kiln__fail_memory(err, sizeof *event);
+    }
+    event->device = device;
+    event->native = native;
+    event->timing = timing;
+    *out = event;
+    return KILN_OK;
+}
+
+kiln_status kiln__event_create(kiln__device *device, const kiln__event_kind *kind, kiln_event **out,
+                               kiln_error *err)
+{
+    kiln_status status = kiln__device_check(device, err);
+    void *native = NULL;
+
+    *out = NULL;
+    if (status != KILN_OK)
+        return status;
+    status = device->backend->event_create(device, kind, &native, err);
+    return status == KILN_OK ? event_new(device, native, kind->timing, out, err) : status;
+}
+
+kiln_status kiln__event_open(kiln__device *device, const kiln_event_handle *handle,
+                             kiln_event **out, kiln_error *err)
+{
+    kiln_status status = kiln__device_check(device, err);
+    void *native = NULL;
+
+    *out = NULL;
+    if (status != KILN_OK)
+        return status;
+    if (device->backend->event_open == NULL)
+        return kiln__fail(err, KILN_ERR_UNSUPPORTED, "%s shares no events with other processes",
+                          device->info.id);
+    KILN_TRY(device->backend->event_open(device, handle, &native, err));
+    KILN_TRY(event_new(device, native, false, out, err));
+    /* The process that exported it has recorded it, or will. */
+    atomic_store(&(*out)->recorded, true);
+
+done:
+    return status;
+}
+
+void kiln__event_destroy(kiln_event *event)
+{
+    if (event == NULL)
+        return;
+    if (!kiln__device_forked(event->device))
+        event->device->backend->event_destroy(event->device, event->native);
+    kiln__free(event);
+}
+
+void *kiln__event_native(const kiln_event *event)
+{
+    return kiln__device_is_host(event->device) ? NULL : event->native;
+}
+
+void kiln__event_set_owner(kiln_event *event, void *owner)
+{
+    event->owner = owner;
+}
+
+void *kiln__event_owner(const kiln_event *event)
+{
+    return event->owner;
+}
+
+kiln_status kiln__event_record(kiln_event *event, kiln_stream *stream, kiln_error *err)
+{
+    kiln__device *device = event->device;
+    kiln_status status = kiln__device_check(device, err);
+
+    if (status != KILN_OK)
+        return status;
+    if (stream->device != device)
+        return kiln__fail(err, KILN_ERR_CONTEXT,
+                          "an event of %s cannot be recorded on a stream of %s", device->info.id,
+                          stream->device->info.id);
+    status = device->backend->event_record(device, event->native, stream->native, err);
+    if (status == KILN_OK)
+        atomic_store(&event->recorded, true);
+    return status;
+}
+
+kiln_status kiln__stream_wait_event(kiln_stream *stream, kiln_event *event, kiln_error *err)
+{
+    kiln__device *device = stream->device;
+    kiln_status status = kiln__device_check(device, err);
+
+    if (status != KILN_OK)
+        return status;
+    if (event->device->backend != device->backend)
+        return kiln__event_synchronize(event, err);
+    status = kiln__device_check(event->device, err);
+    if (status != KILN_OK)
+        return status;
+    return device->backend->stream_wait_event(device, stream->native, event->native, err);
+}
+
+kiln_status kiln__event_query(kiln_event *event, bool *done_out, kiln_error *err)
+{
+    kiln__device *device = event->device;
+    kiln_status status = kiln__device_check(device, err);
+
+    *done_out = false;
+    if (status != KILN_OK)
+        return status;
+    return device->backend->event_query(device, event->native, done_out, err);
+}
+
+kiln_status kiln__event_synchronize(kiln_event *event, kiln_error *err)
+{
+    kiln__device *device = event->device;
+    kiln_status status = kiln__device_check(device, err);
+
+    if (status != KILN_OK)
+        return status;
+    return device->backend->event_synchronize(device, event->native, err);
+}
+
+/* ERR_ARGUMENT for an event that cannot be one end of a measurement. */
+static kiln_status check_measures(const kiln_event *event, const char *which, kiln_error *err)
+{
+    if (!event->timing)
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "the %s event was made with no_timing", which);
+    if (!atomic_load(&event->recorded))
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "the %s event has not been recorded", which);
+    return KILN_OK;
+}
+
+kiln_status kiln__event_elapsed_ms(kiln_event *start, kiln_event *end, double *ms_out,
+                                   kiln_error *err)
+{
+    kiln__device *device = end->device;
+    kiln_status status = kiln__device_check(device, err);
+
+    *ms_out = 0;
+    if (status != KILN_OK)
+        return status;
+    /* Two contexts of one GPU share its clock. */
+    if (start->device->backend != device->backend ||
+        start->device->info.ordinal != device->info.ordinal)
+        return kiln__fail(err, KILN_ERR_CONTEXT, "an event of %s and one of %s share no clock",
+                          start->device->info.id, device->info.id);
+    KILN_TRY(check_measures(start, "start", err));
+    KILN_TRY(check_measures(end, "end", err));
+    status = device->backend->event_elapsed(device, start->native, end->native, ms_out, err);
+
+done:
+    return status;
+}
+
+kiln_status kiln__event_export(kiln_event *event, kiln_event_handle *handle_out, kiln_error *err)
+{
+    kiln__device *device = event->device;
+    kiln_status status = kiln__device_check(device, err);
+
+    memset(handle_out, 0, sizeof *handle_out);
+    if (status != KILN_OK)
+        return status;
+    if (device->backend->event_export == NULL)
+        return kiln__fail(err, KILN_ERR_UNSUPPORTED, "%s shares no events with other processes",
+                          device->info.id);
+    return device->backend->event_export(device, event->native, handle_out, err);
+}
