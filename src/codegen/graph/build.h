@@ -113,6 +113,9 @@ typedef struct kiln__row_family {
     bool busy; /* its level is being computed */
     kiln__plan_kernel *kernel;
     const kiln__low *sample; /* one of its reductions: space and reduced axes */
+    uint32_t *lows;          /* its reductions, and what it stores */
+    size_t low_count, low_room;
+    bool *inside;            /* by low: it computes the value, for itself */
 } kiln__row_family;
 
 /* ---- the build -------------------------------------------------------------------------------------- */
@@ -207,7 +210,7 @@ void kiln__plan_list(kiln__build *b, uint32_t **list, size_t *count, size_t *roo
 /* The operand behind views. */
 uint32_t kiln__behind(const kiln__build *b, uint32_t low);
 /* Whether a kernel computes a low rather than read it from memory. */
-bool kiln__inlined(const kiln__plan_kernel *kernel, const kiln__low *n);
+bool kiln__inlined(const kiln__build *b, const kiln__plan_kernel *kernel, uint32_t low);
 
 /* ---- size.c --- */
 

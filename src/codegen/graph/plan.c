@@ -570,10 +570,7 @@ static int level_of_outside(kiln__build *b, const kiln__row_family *family, uint
     if (seen[id])
         return 1;
     seen[id] = true;
-    const bool inside = n->rows == family ||
-                        (n->rows == NULL && !n->stored &&
-                         (kiln__low_computed(n) || n->kind == KILN__LOW_LENS));
-    if (!inside)
+    if (n->rows != family && !family->inside[id])
         return ready(b, id, CONTEXT_OTHER);
     for (uint32_t k = 0; k < n->operand_count; k++)
         level = larger(level, level_of_outside(b, family, n->operand[k], seen));
@@ -589,19 +586,17 @@ static int level_of_rows(kiln__build *b, kiln__row_family *family)
     family->busy = true;
     bool *seen = kiln__build_seen(b);
     int level = 1;
-    for (uint32_t id = 1; id < b->low_count; id++)
-        if (b->lows[id].rows == family)
-            level = larger(level, level_of_outside(b, family, id, seen));
+    for (size_t k = 0; k < family->low_count; k++)
+        level = larger(level, level_of_outside(b, family, family->lows[k], seen));
     kiln__plan_kernel *k = new_kernel(b, KILN__STEP_ROW, level, family->sample->space_rank,
                                       family->sample->space);
     k->reduced = family->sample->reduced;
     k->rows = family;
     family->kernel = k;
     family->level = level;
-    for (uint32_t id = 1; id < b->low_count; id++) {
+    for (size_t l = 0; l < family->low_count; l++) {
+        const uint32_t id = family->lows[l];
         kiln__low *n = &b->lows[id];
-        if (n->rows != family)
-            continue;
         n->kernel = k;
         n->level = level;
         if (n->kind == KILN__LOW_REDUCE)
@@ -612,8 +607,9 @@ static int level_of_rows(kiln__build *b, kiln__row_family *family)
     return level;
 }
 
-bool kiln__inlined(const kiln__plan_kernel *kernel, const kiln__low *n)
+bool kiln__inlined(const kiln__build *b, const kiln__plan_kernel *kernel, uint32_t low)
 {
+    const kiln__low *n = &b->lows[low];
     if (!kiln__low_computed(n))
         return false;
     if (!n->stored)
@@ -625,7 +621,7 @@ bool kiln__inlined(const kiln__plan_kernel *kernel, const kiln__low *n)
         return n->kernel == kernel || (n->ready[CONTEXT_REDUCE] != 0 &&
                                        n->ready[CONTEXT_REDUCE] <= n->level);
     case KILN__STEP_ROW:
-        return n->rows == kernel->rows;
+        return n->rows == kernel->rows || kernel->rows->inside[low];
     case KILN__STEP_CUSTOM:
     case KILN__STEP_CUSTOM_REDUCE:
         break;

@@ -11,7 +11,12 @@
  *
  * Rule 1: a row's result may be used in its own row only: the view through which it is seen must lead
  *         from an element to its row. A member that sees another otherwise ends the family.
- * Rule 2: nothing that a family reads may depend on it.
+ * Rule 2: a family is formed, and extended, only when the graph has no cycle with the family and all
+ *         families before it contracted to one node each: nothing that it reads from memory reaches
+ *         back to it.
+ * Rule 3: what a family computes and what it reads is settled when it is formed. A value that it
+ *         computes and that is stored later for other kernels is still computed by it (`inside`), so
+ *         that later decisions cannot make it depend on itself.
  */
 #include "codegen/graph/states.h"
 
@@ -32,6 +37,7 @@ typedef struct family {
     bool taken[FAMILY_MAX];
     int stage[FAMILY_MAX];
     bool *root;                   /* by low: stored in the space, part of the family */
+    bool *reads;                  /* by low: read from memory, and computed by another kernel */
     const kiln__low *sample;
 } family;
 
@@ -46,8 +52,7 @@ typedef struct visit {
 typedef struct met {
     uint32_t uses;     /* members seen in their own row */
     bool bad;          /* a member seen otherwise, or a position */
-    uint32_t outside[64]; /* what is read from memory and was computed by some kernel */
-    int outside_count;
+    bool reads;        /* something from memory that another kernel computes */
     int64_t row_bytes, turned_bytes, element_bytes;
     visit *visits;
 } met;
@@ -137,10 +142,7 @@ static void walk(family *f, uint32_t id, const kiln__axis_map *map, bool root, m
     }
     if (n->kind != KILN__LOW_LENS &&
         (!kiln__low_computed(n) || (n->stored && !root && !f->root[id]))) {
-        if (m->outside_count == 64)
-            m->bad = true;
-        else
-            m->outside[m->outside_count++] = id;
+        m->reads = f->reads[id] = true;
         return;
     }
     for (uint32_t k = 0; k < n->operand_count; k++) {
@@ -167,8 +169,9 @@ static void walk_from(family *f, uint32_t id, bool root, met *m)
 
 /* ---- dependence ---------------------------------------------------------------------------------------- */
 
-/* Whether anything beneath a low belongs to the family. */
-static bool depends(family *f, uint32_t id, bool *seen)
+/* Whether the value of a low depends on the family. A family that was formed before is one kernel:
+ * whatever depends on one of its results depends on all that it reads. */
+static bool depends(const family *f, uint32_t id, bool *seen)
 {
     const kiln__low *n = &f->b->lows[id];
     if (seen[id])
@@ -177,17 +180,21 @@ static bool depends(family *f, uint32_t id, bool *seen)
     const int member = n->kind == KILN__LOW_REDUCE ? member_at(f, id) : -1;
     if ((member >= 0 && f->taken[member]) || f->root[id])
         return true;
+    for (size_t k = 0; n->rows != NULL && k < n->rows->low_count; k++)
+        if (depends(f, n->rows->lows[k], seen))
+            return true;
     for (uint32_t k = 0; k < n->operand_count; k++)
         if (depends(f, n->operand[k], seen))
             return true;
     return false;
 }
 
-static bool reads_itself(family *f, const met *m)
+/* Whether something that the family reads from memory depends on the family. */
+static bool is_cyclic(const family *f)
 {
     bool *seen = kiln__build_seen(f->b);
-    for (int k = 0; k < m->outside_count; k++)
-        if (depends(f, m->outside[k], seen))
+    for (uint32_t id = 1; id < f->b->low_count; id++)
+        if (f->reads[id] && depends(f, id, seen))
             return true;
     return false;
 }
@@ -306,32 +313,26 @@ static bool fits_kernel(family *f)
 static bool check(family *f)
 {
     kiln__build *b = f->b;
-    met sum;
+    met sum, one;
     memset(&sum, 0, sizeof sum);
+    memset(f->reads, 0, b->low_count * sizeof *f->reads);
     for (int m = 0; m < f->count; m++) {
-        met one;
         if (!f->taken[m])
             continue;
         walk_from(f, b->lows[f->members[m]].operand[0], false, &one);
-        if (one.bad || reads_itself(f, &one))
+        if (one.bad)
             return false;
         if (one.element_bytes > sum.element_bytes)
             sum = one;
     }
     for (uint32_t id = 1; id < b->low_count; id++) {
-        met one;
         if (!f->root[id])
             continue;
         walk_from(f, id, true, &one);
-        f->root[id] = false; /* does it depend on itself through memory? */
-        const bool cycle = reads_itself(f, &one);
-        f->root[id] = !cycle;
-        if (cycle)
-            return false;
         if (one.element_bytes > sum.element_bytes)
             sum = one;
     }
-    return worth_it(f, &sum) && fits_kernel(f);
+    return !is_cyclic(f) && worth_it(f, &sum) && fits_kernel(f);
 }
 
 /* ---- what follows from results alone ---------------------------------------------------------------------- */
@@ -361,7 +362,8 @@ static bool of_results(const family *f, uint32_t id, bool *seen, uint32_t *uses)
     return true;
 }
 
-/* Other reductions of the same rows come along: what they read is there. */
+/* Other reductions of the same rows come along where they read nothing but arguments of the call, and
+ * nothing that the family reads is made of their results. */
 static void take_others(family *f)
 {
     for (int m = 0; m < f->count; m++) {
@@ -369,11 +371,33 @@ static void take_others(family *f)
         if (f->taken[m])
             continue;
         walk_from(f, f->b->lows[f->members[m]].operand[0], false, &one);
-        if (one.bad || one.uses != 0 || one.outside_count != 0 || !stage_fits(f, 0, m))
+        if (one.bad || one.uses != 0 || one.reads || !stage_fits(f, 0, m))
             continue;
-        f->taken[m] = true;
         f->stage[m] = 0;
+        f->taken[m] = true;
+        f->taken[m] = !is_cyclic(f);
     }
+}
+
+/* Mark what the family computes from `id` on without storing it. */
+static void mark_inside(const family *f, kiln__row_family *made, uint32_t id)
+{
+    const kiln__low *n = &f->b->lows[id];
+    if (made->inside[id] || n->stored || (n->kind != KILN__LOW_LENS && !kiln__low_computed(n)))
+        return;
+    made->inside[id] = true;
+    for (uint32_t k = 0; k < n->operand_count; k++)
+        mark_inside(f, made, n->operand[k]);
+}
+
+/* Give a low to the family. */
+static void own(const family *f, kiln__row_family *made, uint32_t id)
+{
+    kiln__low *n = &f->b->lows[id];
+    n->rows = made;
+    kiln__plan_list(f->b, &made->lows, &made->low_count, &made->low_room, id);
+    for (uint32_t k = 0; k < n->operand_count; k++)
+        mark_inside(f, made, n->operand[k]);
 }
 
 static void make_family(family *f)
@@ -382,24 +406,23 @@ static void make_family(family *f)
     kiln__row_family *made = kiln__build_alloc(b, sizeof *made);
     take_others(f);
     made->sample = f->sample;
+    made->inside = kiln__build_seen(b);
     made->next = b->families;
     b->families = made;
     for (int m = 0; m < f->count; m++) {
         if (!f->taken[m])
             continue;
-        b->lows[f->members[m]].rows = made;
+        own(f, made, f->members[m]);
         b->lows[f->members[m]].stage = f->stage[m];
         if (f->stage[m] + 1 > made->stage_count)
             made->stage_count = f->stage[m] + 1;
     }
     for (uint32_t id = 1; id < b->low_count; id++) {
-        kiln__low *n = &b->lows[id];
+        const kiln__low *n = &b->lows[id];
         uint32_t uses = 0;
-        if (f->root[id])
-            n->rows = made;
-        else if (n->needed && n->stored && n->rows == NULL && n->reduces && !n->c_order &&
-                 of_results(f, id, kiln__build_seen(b), &uses) && uses != 0)
-            n->rows = made;
+        if (f->root[id] || (n->needed && n->stored && n->rows == NULL && n->reduces && !n->c_order &&
+                            of_results(f, id, kiln__build_seen(b), &uses) && uses != 0))
+            own(f, made, id);
     }
 }
 
@@ -417,7 +440,8 @@ void kiln__find_rows(kiln__build *b)
         family *f = kiln__build_alloc(b, sizeof *f);
         f->b = b;
         f->sample = n;
-        f->root = kiln__build_alloc(b, b->low_count * sizeof *f->root);
+        f->root = kiln__build_seen(b);
+        f->reads = kiln__build_seen(b);
         collect_members(f, tried);
         for (int m = 0; m < f->count; m++)
             tried[f->members[m]] = true;

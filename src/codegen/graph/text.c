@@ -68,7 +68,7 @@ void kiln__name_low(kiln__writer *w, uint32_t low, const kiln__axis_map *map, co
     const kiln__low *n = &w->b->lows[low];
     const bool rows = w->kernel->kind == KILN__STEP_ROW;
     const bool lasting = n->kind == KILN__LOW_SCALAR || n->kind == KILN__LOW_CONST ||
-                         (rows && (w->body == KILN__BUF_ROW || !kiln__inlined(w->kernel, n)));
+                         (rows && (w->body == KILN__BUF_ROW || !kiln__inlined(w->b, w->kernel, low)));
     w->seen[w->seen_count++] = (kiln__seen){low, map, text, lasting};
 }
 
@@ -190,7 +190,7 @@ static bool is_of_row(const kiln__writer *w, uint32_t low)
         return true;
     if (n->kind == KILN__LOW_REDUCE)
         return n->rows == w->kernel->rows;
-    if (n->kind != KILN__LOW_LENS && !kiln__inlined(w->kernel, n))
+    if (n->kind != KILN__LOW_LENS && !kiln__inlined(w->b, w->kernel, low))
         return false;
     for (uint32_t k = 0; k < n->operand_count; k++)
         if (!is_of_row(w, n->operand[k]))
@@ -271,7 +271,7 @@ const char *kiln__operand_text(kiln__writer *w, uint32_t low, const kiln__axis_m
     } else if (n->kind == KILN__LOW_IOTA) {
         text = position_text(w, n, map);
         text = w->dry ? text : statement(w, n->dtype, text);
-    } else if (root || kiln__inlined(w->kernel, n)) {
+    } else if (root || kiln__inlined(w->b, w->kernel, low)) {
         text = w->kernel->kind == KILN__STEP_ROW ? row_text(w, low, map) : computed_text(w, low, map);
     } else if (w->dry) {
         n->read = true;
