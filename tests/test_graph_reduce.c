@@ -241,6 +241,49 @@ static void test_graph_reduce__many_reductions_take_few_passes(void **state)
     kiln_graph_destroy(g);
 }
 
+/* One reduced number of a graph over `a` and `b`. */
+static double reduced(test_env *t, kiln_graph *g, const kiln_array *a, const kiln_array *b)
+{
+    kiln_array *s = NULL;
+    double got = 0;
+    OK(t, kiln_graph_call(g, &t->err, a, b, &s));
+    graph_fetch(t, s, &got, 1);
+    kiln_array_release(s);
+    kiln_graph_destroy(g);
+    return got;
+}
+
+/* The imaginary part of a real number, isnan of an integer: no element is read to compute them. The
+ * inputs are called `y` and `x` as the texts of reductions call what is theirs. */
+static void test_graph_reduce__elements_that_read_no_array(void **state)
+{
+    test_env *t = *state;
+    kiln_array *n = graph_array(t, KILN_INT32, 2, (int64_t[]){3, 4}, NULL);
+    kiln_array *f = graph_array(t, KILN_FLOAT32, 2, (int64_t[]){3, 4}, NULL);
+    kiln_array *column = graph_array(t, KILN_INT32, 2, (int64_t[]){3, 1}, NULL);
+    kiln_array *empty = graph_array(t, KILN_FLOAT32, 1, (int64_t[]){0}, NULL);
+    for (int k = 0; k < 6; k++) {
+        kiln_graph *g = graph_begin(t);
+        const kiln_node y = kiln_graph_input(g, "y"), x = kiln_graph_input(g, "x");
+        const kiln_node none = kiln_isnan(y), all = kiln_isfinite(y);
+        kiln_graph_output(
+            g, "z",
+            k == 0   ? kiln_var(none, NULL)
+            : k == 1 ? kiln_argmax(kiln_imag(x), NULL)
+            : k == 2 ? kiln_sum(all, NULL)
+            : k == 3 ? kiln_sum(kiln_add(kiln_sum(all, KILN_AXES(1)), kiln_max(none, KILN_AXES(1))),
+                                NULL)
+            : k == 4 ? kiln_max(kiln_subtract(all, kiln_mean_keep(all, KILN_AXES(1))), NULL)
+                     : kiln_sum(kiln_real(kiln_conjugate(kiln_fmax(none, x))), NULL));
+        /* zeros; the first of zeros; 12 times True; 3 rows of 4 + False; 1 - 1; nothing */
+        const double want[] = {0, 0, 12, 12, 0, 0};
+        const double got = reduced(t, g, k == 5 ? column : n, k == 5 ? empty : f);
+        CHECK(got == want[k], "case %d: %g", k, got);
+    }
+    kiln_array_release(n), kiln_array_release(f);
+    kiln_array_release(column), kiln_array_release(empty);
+}
+
 static void test_graph_reduce__custom_kernels_are_nodes(void **state)
 {
     test_env *t = *state;
@@ -300,6 +343,7 @@ int main(int argc, char **argv)
         TEST(test_graph_reduce__dtypes_are_numpys),
         TEST(test_graph_reduce__positions_can_be_reduced),
         TEST(test_graph_reduce__many_reductions_take_few_passes),
+        TEST(test_graph_reduce__elements_that_read_no_array),
         TEST(test_graph_reduce__custom_kernels_are_nodes),
     };
     return test_env_main(argc, argv, "test_graph_reduce", tests, COUNT(tests));

@@ -376,6 +376,33 @@ static void test_promote__a_loop_is_written_with_its_operands(void **state)
     kiln__buf_clear(&b);
 }
 
+/* A loop whose text names one of its operands names all: only those that name none (isnan of integers)
+ * take nothing but a shape from them, and graphs rely on it. */
+static void test_promote__loops_read_all_of_their_operands_or_none(void **state)
+{
+    int independent = 0;
+    (void)state;
+    for (size_t k = 0; kiln__op_at(k) != NULL; k++) {
+        const kiln__op *op = kiln__op_at(k);
+        for (int d = 0; d < LETTER_COUNT; d++) {
+            kiln__op_type in[KILN__OP_ARITY_MAX] = {array_of(dtypes[d]), array_of(dtypes[d]),
+                                                    array_of(dtypes[d])};
+            kiln__op_loop loop;
+            int named = 0;
+            if (kiln__op_resolve(op, in, &loop, NULL) != KILN_OK)
+                continue;
+            for (int o = 0; o < op->arity; o++) {
+                const char mark[] = {'$', (char)('0' + o), '\0'};
+                named += strstr(loop.expression, mark) != NULL;
+            }
+            assert_true(named == 0 || named == op->arity);
+            assert_int_equal(kiln__op_reads(&loop), named > 0);
+            independent += named == 0;
+        }
+    }
+    assert_int_equal(independent, 3 * 9 + 13); /* of 9 bool and integers; imag of these and floats */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -392,6 +419,7 @@ int main(void)
         cmocka_unit_test(test_promote__names_and_values_agree),
         cmocka_unit_test(test_promote__numbers_are_literals_of_their_dtype),
         cmocka_unit_test(test_promote__a_loop_is_written_with_its_operands),
+        cmocka_unit_test(test_promote__loops_read_all_of_their_operands_or_none),
     };
     return cmocka_run_group_tests_name("test_promote", tests, NULL, NULL);
 }

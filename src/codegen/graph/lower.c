@@ -257,6 +257,17 @@ static void check_resolved(kiln__build *b, uint32_t node, kiln_status status, ki
     kiln__build_fail(b, node, status, "%s", text);
 }
 
+/* A value that has its operands' shape and depends on none of them (isnan of integers, imag of real
+ * numbers): one element, spread over the shape. The operands are not read. */
+static uint32_t lower_independent(kiln__build *b, uint32_t node, const kiln__low *made)
+{
+    kiln__low one = *made;
+    one.rank = 0;
+    one.shape = NULL;
+    one.size = 1;
+    return kiln__low_view(b, add_over(b, &one, NULL, 0), made->rank, made->shape, NULL, node);
+}
+
 static uint32_t lower_op(kiln__build *b, uint32_t node)
 {
     const kiln__node *n = &b->ir->nodes[node];
@@ -280,6 +291,8 @@ static uint32_t lower_op(kiln__build *b, uint32_t node)
                           : kiln__low_cast(b, b->lowered[from[k]], made.loop.in[k], node);
     made.dtype = made.loop.out;
     shape_over(b, node, operands, n->operand_count, &made);
+    if (!kiln__op_reads(&made.loop))
+        return lower_independent(b, node, &made);
     made.size = kiln__low_size(b, node, made.rank, made.shape, made.dtype);
     return add_over(b, &made, operands, n->operand_count);
 }
@@ -432,6 +445,20 @@ static uint32_t variance_in_two_steps(kiln__build *b, uint32_t node, uint32_t x)
     return kiln__low_cast(b, result, half ? from : wide, node);
 }
 
+/* What a reduction can run over: a kernel needs an array. A value that reads none is stored first;
+ * of one that is spread over a shape, only what is spread. */
+static uint32_t in_memory(kiln__build *b, uint32_t x, uint32_t node)
+{
+    const kiln__low *n = &b->lows[x];
+    if (n->memory)
+        return x;
+    if (n->kind != KILN__LOW_LENS || b->lows[n->operand[0]].size > n->size)
+        return kiln__low_store(b, x, node);
+    const uint32_t kept = kiln__low_store(b, n->operand[0], node);
+    n = &b->lows[x]; /* the list of lows may have moved */
+    return kiln__low_view(b, kept, n->rank, n->shape, n->map, node);
+}
+
 static uint32_t lower_reduce(kiln__build *b, uint32_t node)
 {
     const kiln__node *n = &b->ir->nodes[node];
@@ -439,8 +466,7 @@ static uint32_t lower_reduce(kiln__build *b, uint32_t node)
 
     if (n->dtype != KILN_DTYPE_NONE)
         x = kiln__low_cast(b, x, n->dtype, node);
-    if (!b->lows[x].memory) /* a kernel needs an array to run over */
-        x = kiln__low_store(b, x, node);
+    x = in_memory(b, x, node);
     const bool variance = n->op == KILN_REDUCE_VAR || n->op == KILN_REDUCE_STD;
     const uint32_t low = variance && in_two_steps(b, node, x)
                              ? variance_in_two_steps(b, node, x)

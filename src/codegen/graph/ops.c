@@ -439,6 +439,14 @@ static void put_type(kiln__buf *b, const char *ctype, bool call)
     kiln__buf_printf(b, brackets ? "(%s)" : "%s", ctype);
 }
 
+bool kiln__op_reads(const kiln__op_loop *loop)
+{
+    for (const char *c = loop->expression; *c != '\0'; c++)
+        if (*c == '$' && c[1] >= '0' && c[1] <= '2')
+            return true;
+    return false;
+}
+
 void kiln__op_text(kiln__buf *b, const kiln__op_loop *loop, const char *const *operand_text)
 {
     for (const char *c = loop->expression; *c != '\0'; c++) {

@@ -76,6 +76,10 @@ typedef struct kiln__op_loop {
 kiln_status kiln__op_resolve(const kiln__op *op, const kiln__op_type *in, kiln__op_loop *out,
                              kiln_error *err);
 
+/* Whether a loop reads its operands. One that reads any of them reads all; the others (isnan of
+ * integers) take only a shape from them. */
+bool kiln__op_reads(const kiln__op_loop *loop);
+
 /* Append the loop's expression. Each operand text is a name, a literal or something in
  * parentheses, of exactly the dtype in loop->in; it may be repeated. */
 void kiln__op_text(kiln__buf *b, const kiln__op_loop *loop, const char *const *operand_text);
