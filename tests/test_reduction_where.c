@@ -271,6 +271,77 @@ static void test_reduction_where__custom_definitions(void **state)
     kiln_reduction_destroy(most);
 }
 
+/* What NumPy gives for a single element `x` that a mask lets through or not, beside `initial`:
+ * np.nanmax(x, where=mask, initial=2) is max(x, 2) where x is there and a number, else 2. */
+static double one_element(kiln_reduce_op op, double x, bool mask)
+{
+    const bool nan_ignored = op == KILN_REDUCE_NANMIN || op == KILN_REDUCE_NANMAX ||
+                             op == KILN_REDUCE_NANSUM || op == KILN_REDUCE_NANPROD;
+    if (!mask || (isnan(x) && nan_ignored))
+        return 2;
+    switch (op) {
+    case KILN_REDUCE_SUM:
+    case KILN_REDUCE_NANSUM:
+        return 2 + x;
+    case KILN_REDUCE_PROD:
+    case KILN_REDUCE_NANPROD:
+        return 2 * x;
+    case KILN_REDUCE_MIN:
+    case KILN_REDUCE_NANMIN:
+        return isnan(x) || x < 2 ? x : 2;
+    default:
+        return isnan(x) || x > 2 ? x : 2;
+    }
+}
+
+/* One array without axes, all of its masks and values, beside `initial`. */
+static void check_one_element(test_env *t, kiln_reduce_op op, kiln_dtype dtype, int rank)
+{
+    static const double values[] = {-3, 5, NAN};
+    const kiln_arg two = kiln_arg_int(2);
+    for (int k = 0; k < 6; k++) {
+        const double value = values[k % 3];
+        const bool mask = k >= 3;
+        kiln_reduce_options options = KILN_REDUCE_OPTIONS_INIT;
+        kiln_array *wide = NULL, *x = NULL, *where = NULL, *y = NULL, *back = NULL;
+        double got = 0;
+        if (isnan(value) && kiln_dtype_kind(dtype) != 'f')
+            continue;
+        OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT64, rank, (int64_t[]){1}, &value, NULL, &wide,
+                                   &t->err));
+        OK(t, kiln_array_cast(wide, dtype, &x, &t->err));
+        OK(t, kiln_array_from_host(t->ctx, KILN_BOOL, rank, (int64_t[]){1}, &mask, NULL, &where,
+                                   &t->err));
+        options.where = where;
+        options.initial = &two;
+        OK(t, kiln_array_reduce_with(op, x, &options, &y, &t->err));
+        assert_int_equal(kiln_array_rank(y), 0);
+        OK(t, kiln_array_cast(y, KILN_FLOAT64, &back, &t->err));
+        OK(t, kiln_array_to_host(back, &got, sizeof got, NULL, &t->err));
+        const double want = one_element(op, value, mask);
+        CHECK(got == want || (isnan(got) && isnan(want)), "%s of %s, rank %d: %g of %g, not %g",
+              kiln_reduce_op_name(op), kiln_dtype_name(dtype), rank, got, value, want);
+        kiln_array_release(wide);
+        kiln_array_release(x);
+        kiln_array_release(where);
+        kiln_array_release(y);
+        kiln_array_release(back);
+    }
+}
+
+static void test_reduction_where__one_element_with_mask_and_initial(void **state)
+{
+    static const kiln_dtype dtypes[] = {KILN_INT16, KILN_FLOAT16, KILN_BFLOAT16, KILN_FLOAT32,
+                                        KILN_FLOAT64};
+    static const kiln_reduce_op ops[] = {KILN_REDUCE_SUM,    KILN_REDUCE_PROD,   KILN_REDUCE_MIN,
+                                         KILN_REDUCE_MAX,    KILN_REDUCE_NANSUM, KILN_REDUCE_NANPROD,
+                                         KILN_REDUCE_NANMIN, KILN_REDUCE_NANMAX};
+    for (size_t d = 0; d < COUNT(dtypes); d++)
+        for (size_t o = 0; o < COUNT(ops); o++)
+            for (int rank = 0; rank < 2; rank++)
+                check_one_element(*state, ops[o], dtypes[d], rank);
+}
+
 static void test_reduction_where__options_that_are_refused(void **state)
 {
     test_env *t = *state;
@@ -503,6 +574,7 @@ int main(int argc, char **argv)
         TEST(test_reduction_where__named_reductions_of_float32),
         TEST(test_reduction_where__named_reductions_of_int16_permuted),
         TEST(test_reduction_where__custom_definitions),
+        TEST(test_reduction_where__one_element_with_mask_and_initial),
         TEST(test_reduction_where__options_that_are_refused),
         TEST(test_reduction_where__degrees_of_freedom),
         TEST(test_reduction_where__outputs_of_other_dtypes),
