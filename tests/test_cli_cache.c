@@ -48,7 +48,7 @@ static int fill(void **state)
 static int empty(void **state)
 {
     (void)state;
-    return system("rm -rf cache_of_test elsewhere all.kiln some.kiln");
+    return system("rm -rf cache_of_test elsewhere *.kiln");
 }
 
 /* Whether Python finds `condition` true of what was printed, as `d`. */
@@ -136,9 +136,9 @@ static void test_cli_cache__show_tells_one_entry(void **state)
     expect_json("d['entry']['kernel'] == 'alpha' and d['entry']['bytes'] > 1000");
     expect_json("'kernel ' + chr(34) + 'alpha' in d['key_text'] and chr(0x3b1) in d['key_text']");
     KILN("cache", "show", "xyz");
-    EXPECT_FAILED(1, "0 entries begin with 'xyz'");
+    EXPECT_FAILED(1, "no entry has a key that begins with 'xyz'");
     KILN("cache", "show", "");
-    EXPECT_FAILED(1, "tell more of the name");
+    EXPECT_FAILED(1, "give more digits");
 }
 
 static void test_cli_cache__path_names_the_folder(void **state)
@@ -151,7 +151,9 @@ static void test_cli_cache__path_names_the_folder(void **state)
     EXPECT_DONE();
     expect_json("d == {'path': '/nonexistent/there'}");
     /* Looking makes no folder. */
-    KILN("cache", "list", "--json", "--dir", "elsewhere");
+    setenv("KILN_CACHE_DIR", "elsewhere", 1);
+    KILN("cache", "list", "--json");
+    setenv("KILN_CACHE_DIR", "cache_of_test", 1);
     EXPECT_DONE();
     expect_json("d == []");
     assert_int_equal(access("elsewhere", F_OK), -1);
@@ -202,7 +204,7 @@ static void test_cli_cache__export_and_import_move_entries(void **state)
     KILN("cache", "export", "all.kiln", "--json");
     EXPECT_DONE();
     expect_json("d == {'exported': 3}");
-    KILN("cache", "export", "some.kiln", "--arch", "sm_90,sm_100");
+    KILN("cache", "export", "some.kiln", "--arch", "sm_90,sm_90");
     EXPECT_DONE();
     EXPECT_OUT("exported 2 entries\n");
     KILN("cache", "import", "some.kiln", "--dir", "elsewhere", "--json");
@@ -221,6 +223,166 @@ static void test_cli_cache__export_and_import_move_entries(void **state)
     EXPECT_FAILED(1, "no bundle of kernels");
     KILN("cache", "export", "nowhere/all.kiln");
     EXPECT_FAILED(1, "nowhere/all.kiln");
+}
+
+/* A bundle that lacks what it was to hold is no success, and none is written. */
+static void test_cli_cache__a_bundle_is_never_less_than_was_asked_for(void **state)
+{
+    (void)state;
+    KILN("cache", "export", "few.kiln", "--arch", "sm_90,sm_100");
+    EXPECT_REFUSED(1, "the cache has no kernel for sm_100");
+    KILN("cache", "export", "few.kiln", "--arch", "sm90");
+    EXPECT_REFUSED(2, "there is no target 'sm90'; did you mean 'sm_90'?");
+    setenv("KILN_CACHE_DIR", "/nowhere/at/all", 1);
+    KILN("cache", "export", "few.kiln");
+    EXPECT_REFUSED(1, "no kernels to export");
+    setenv("KILN_CACHE_DIR", "cache_of_test", 1);
+    assert_int_not_equal(access("few.kiln", F_OK), 0);
+}
+
+static void test_cli_cache__a_bundle_is_looked_into_like_a_folder(void **state)
+{
+    static const char damage = 'x';
+
+    (void)state;
+    KILN("cache", "export", "all.kiln");
+    EXPECT_DONE();
+    KILN("cache", "stats", "--bundle", "all.kiln", "--json");
+    EXPECT_DONE();
+    expect_json("(d['path'], d['entries'], d['limit_bytes']) == ('all.kiln', 3, None)");
+    KILN("cache", "list", "--bundle", "all.kiln", "--sort", "size", "--json");
+    EXPECT_DONE();
+    expect_json("[(e['kernel'], e['target']) for e in d] == "
+                "[('beta', 'sm_90'), ('gamma', 'sm_90'), ('alpha', 'sm_80')]");
+    KILN("cache", "list", "--bundle", "all.kiln", "--arch", "sm_80", "--json");
+    EXPECT_DONE();
+    expect_json("[e['kernel'] for e in d] == ['alpha']");
+    KILN("cache", "show", strrchr(beta_path, '/') + 1, "--bundle", "all.kiln");
+    EXPECT_DONE();
+    EXPECT_OUT("\ntarget sm_90\n// kiln: kernel \"beta\"\n");
+    KILN("cache", "verify", "--bundle", "all.kiln");
+    EXPECT_DONE();
+    EXPECT_OUT("3 good, 0 damaged");
+
+    FILE *f = fopen("all.kiln", "r+b"); /* the last byte is the end of some kernel's text */
+    assert_non_null(f);
+    assert_int_equal(fseek(f, -1, SEEK_END), 0);
+    assert_int_equal(fwrite(&damage, 1, 1, f), 1);
+    assert_int_equal(fclose(f), 0);
+    KILN("cache", "verify", "--bundle", "all.kiln");
+    EXPECT_FAILED(1, "kiln: damaged: ");
+    EXPECT_OUT("2 good, 1 damaged");
+    KILN("cache", "verify", "--bundle", beta_path);
+    EXPECT_REFUSED(1, "no bundle of kernels");
+    KILN("cache", "list", "--bundle", "nowhere.kiln");
+    EXPECT_REFUSED(1, "nowhere.kiln");
+}
+
+static void test_cli_cache__clear_may_be_for_some_targets(void **state)
+{
+    (void)state;
+    KILN("cache", "clear", "--arch", "sm80");
+    EXPECT_REFUSED(2, "did you mean 'sm_80'?");
+    KILN("cache", "clear", "--arch", "sm_100");
+    EXPECT_DONE();
+    EXPECT_OUT("removed 0 entries\n");
+    KILN("cache", "clear", "--arch", "sm_90");
+    EXPECT_DONE();
+    EXPECT_OUT("removed 2 entries\n");
+    KILN("cache", "list", "--json");
+    EXPECT_DONE();
+    expect_json("[e['kernel'] for e in d] == ['alpha']");
+    KILN("cache", "verify");
+    EXPECT_OUT("1 good, 0 damaged");
+}
+
+/* A folder that somebody names must be there; the usual one may be not made yet. */
+static void test_cli_cache__a_folder_that_is_not_there_has_no_figures(void **state)
+{
+    static char *const verbs[][3] = {{"stats"}, {"list"}, {"verify"}, {"clear"},
+                                     {"prune", "--to=1M"}, {"show", "0"}, {"export", "x.kiln"}};
+
+    (void)state;
+    for (size_t k = 0; k < KILN_COUNT_OF(verbs); k++) {
+        char *argv[8] = {"kiln", "cache", verbs[k][0], "--dir", "/nowhere", verbs[k][1], NULL};
+        cli_run(argv, NULL);
+        EXPECT_REFUSED(1, "there is no folder /nowhere");
+    }
+    KILN("cache", "path", "--dir", "/nowhere");
+    EXPECT_DONE();
+    setenv("KILN_CACHE_DIR", "/nowhere", 1);
+    KILN("cache", "stats");
+    EXPECT_DONE();
+    EXPECT_OUT("/nowhere (not made yet)\nentries   0\n");
+    assert_null(strstr(cli.out, "compiling"));
+    setenv("KILN_CACHE_DIR", "cache_of_test", 1);
+}
+
+/* ---- the table of verbs and options ---- */
+
+/* Each verb takes the options that docs/cli.md gives it, and refuses each other one by name. */
+static void test_cli_cache__verbs_refuse_the_options_of_others(void **state)
+{
+    static char *const options[] = {"--dir=.", "--bundle=all.kiln", "--sort=size", "--to=1G",
+                                    "--remove", "--arch=sm_80", "--json"};
+    static const struct {
+        char *verb, *arg;
+        const char *takes; /* for each option */
+    } rows[] = {{"stats", NULL, "yy----y"},       {"list", NULL, "yyy--yy"},
+                {"show", "0", "yy----y"},         {"verify", NULL, "yy--y-y"},
+                {"prune", "--to=2G", "y--y--y"},  {"clear", NULL, "y----yy"},
+                {"path", NULL, "y-----y"},        {"export", "o.kiln", "y----yy"},
+                {"import", "all.kiln", "y-----y"}};
+
+    (void)state;
+    for (size_t r = 0; r < KILN_COUNT_OF(rows); r++) {
+        for (size_t k = 0; k < KILN_COUNT_OF(options); k++) {
+            char *argv[8] = {"kiln", "cache", rows[r].verb, options[k], rows[r].arg, NULL};
+            char text[64];
+            if (strcmp(rows[r].verb, "prune") == 0 && strncmp(options[k], "--to", 4) == 0)
+                continue; /* given already */
+            snprintf(text, sizeof text, "kiln: kiln cache %s takes no %.*s\n", rows[r].verb,
+                     (int)strcspn(options[k], "="), options[k]);
+            cli_run(argv, NULL);
+            if (rows[r].takes[k] == '-')
+                EXPECT_REFUSED(2, text);
+            else if (cli.status == 2)
+                fail_msg("%s %s: %s", rows[r].verb, options[k], cli.err);
+        }
+    }
+    KILN("cache", "list", "--bundle", "all.kiln", "--dir", ".");
+    EXPECT_REFUSED(2, "--bundle and --dir exclude each other");
+    KILN("cache", "verify", "--bundle", "all.kiln", "--remove");
+    EXPECT_REFUSED(2, "--bundle and --remove exclude each other");
+}
+
+/* What the command line refuses, the functions refuse as well. */
+static void test_cli_cache__a_bundle_is_read_only(void **state)
+{
+    kiln_cache *bundle = NULL;
+    kiln_cache_report report;
+    uint64_t count = 7;
+    kiln_error err = KILN_ERROR_INIT;
+
+    (void)state;
+    KILN("cache", "export", "all.kiln");
+    EXPECT_DONE();
+    assert_int_equal(kiln_cache_open_bundle(NULL, &bundle, &err), KILN_ERR_NULL);
+    assert_int_equal(kiln_cache_open_bundle("all.kiln", &bundle, &err), KILN_OK);
+    assert_int_equal(kiln_cache_prune(bundle, 0, &count, &err), KILN_ERR_UNSUPPORTED);
+    assert_int_equal(count, 0);
+    assert_non_null(strstr(err.message, "all.kiln is a bundle"));
+    assert_int_equal(kiln_cache_clear(bundle, NULL, &err), KILN_ERR_UNSUPPORTED);
+    assert_int_equal(kiln_cache_remove(bundle, (const char *[]){"sm_80"}, 1, NULL, &err),
+                     KILN_ERR_UNSUPPORTED);
+    assert_int_equal(kiln_cache_export(bundle, "b.kiln", NULL, 0, NULL, &err),
+                     KILN_ERR_UNSUPPORTED);
+    assert_int_equal(kiln_cache_import(bundle, "all.kiln", NULL, &err), KILN_ERR_UNSUPPORTED);
+    assert_int_equal(kiln_cache_verify(bundle, true, &report, &err), KILN_ERR_UNSUPPORTED);
+    assert_int_equal(kiln_cache_verify(bundle, false, &report, &err), KILN_OK);
+    assert_int_equal(report.good, 3);
+    kiln_cache_close(bundle);
+    kiln_error_clear(&err);
 }
 
 /* ---- wrong words ---- */
@@ -278,6 +440,12 @@ int main(void)
         FILLED(test_cli_cache__verify_finds_damage_and_removes_it),
         FILLED(test_cli_cache__prune_and_clear_say_what_went),
         FILLED(test_cli_cache__export_and_import_move_entries),
+        FILLED(test_cli_cache__a_bundle_is_never_less_than_was_asked_for),
+        FILLED(test_cli_cache__a_bundle_is_looked_into_like_a_folder),
+        FILLED(test_cli_cache__clear_may_be_for_some_targets),
+        FILLED(test_cli_cache__a_folder_that_is_not_there_has_no_figures),
+        FILLED(test_cli_cache__verbs_refuse_the_options_of_others),
+        FILLED(test_cli_cache__a_bundle_is_read_only),
         FILLED(test_cli_cache__wrong_words_are_refused),
         FILLED(test_cli_cache__a_folder_open_to_writers_is_refused),
     };

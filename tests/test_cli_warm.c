@@ -265,8 +265,7 @@ static void test_cli_warm__standard_input_is_a_manifest(void **state)
     EXPECT_DONE();
     expect_numbers(kiln__cpu_target(), 1, 0, 0, 0);
     cli_run((char *[]){"kiln", "warm", "-", "--cpu", "--json", NULL}, "");
-    EXPECT_DONE();
-    expect_numbers(kiln__cpu_target(), 0, 0, 0, 0);
+    EXPECT_REFUSED(1, "standard input: no line names a kernel");
 }
 
 static void test_cli_warm__a_killed_worker_costs_one_try(void **state)
@@ -328,7 +327,13 @@ static void test_cli_warm__wrong_usage_exits_2(void **state)
         {{"warm", "m.jsonl", "--cpu", "--jobs", "0"}, "--jobs takes a number"},
         {{"warm", "m.jsonl", "--cpu", "--cache", ""}, "--cache needs"},
         {{"warm", "m.jsonl", "--arch", "x86-64-v9"}, "there is no target 'x86-64-v9'"},
-        {{"warm", "m.jsonl", "--arch", ",sm_80"}, "is no list of targets"},
+        {{"warm", "m.jsonl", "--arch", "sm80"}, "there is no target 'sm80'; did you mean 'sm_80'?"},
+        {{"warm", "m.jsonl", "--arch", "80"}, "did you mean 'sm_80'?"},
+        {{"warm", "m.jsonl", "--arch", "9.0"}, "'9.0'; did you mean 'sm_90'?"},
+        {{"warm", "m.jsonl", "--arch", "gfx90a"}, "did you mean 'sm_90'?"},
+        {{"warm", "m.jsonl", "--arch", "x86-64-V3"}, "did you mean 'x86-64-v3'?"},
+        {{"warm", "m.jsonl", "--arch", "toaster"}, "'toaster'\nThe compilers here know"},
+        {{"warm", "m.jsonl", "--arch", ",sm_80"}, "a target is missing"},
         {{"warm", "m.jsonl", "--op", "x"}, "unknown option '--op'"},
         {{"cache"}, "is missing after"},
         {{"cache", "polish"}, "there is no cache command 'polish'"},
@@ -349,6 +354,16 @@ static void test_cli_warm__wrong_usage_exits_2(void **state)
         EXPECT_FAILED(2, rows[r].text);
         assert_string_equal(cli.out, "");
     }
+}
+
+/* A bundle of nothing would be found out where it is used, far away. */
+static void test_cli_warm__a_manifest_without_kernels_is_no_success(void **state)
+{
+    (void)state;
+    cli_write("empty.jsonl", "\n\n");
+    KILN("warm", "empty.jsonl", "--cpu", "--bundle", "empty.kiln");
+    EXPECT_REFUSED(1, "empty.jsonl: no line names a kernel");
+    assert_int_not_equal(access("empty.kiln", F_OK), 0);
 }
 
 /* Every option of the command's help stands in the manual page and in docs/cli.md. */
@@ -412,11 +427,11 @@ static void test_cli_warm__compiles_for_gpus_that_are_not_here(void **state)
     expect_numbers("sm_80", 0, 2, 0, 0);
     expect_numbers("sm_90", 0, 2, 0, 0);
     KILN("warm", "m.jsonl", "--arch", "sm_80,sm_11");
-    EXPECT_FAILED(2, "there is no target 'sm_11'; the compiler knows sm_75");
+    EXPECT_FAILED(2, "there is no target 'sm_11'; did you mean 'sm_110'?");
     KILN("warm", "m.jsonl", "--arch", "sm_90a");
     EXPECT_FAILED(2, "there is no target 'sm_90a'");
     KILN("warm", "m.jsonl", "--arch", "sm_90,");
-    EXPECT_FAILED(2, "behind the last comma");
+    EXPECT_FAILED(2, "--arch sm_90,: a target is missing");
     cli_write("m.jsonl", LOST);
     KILN("warm", "m.jsonl", "--arch", "sm_80,sm_90", "--cache", "gpus", "--json");
     EXPECT_FAILED(1, "m.jsonl:1: kernel \"bad\": op, line 1, column 5: ");
@@ -483,6 +498,7 @@ int main(void)
         cmocka_unit_test(test_cli_warm__a_folder_that_takes_nothing_is_told),
         cmocka_unit_test(test_cli_warm__a_terminal_gets_a_bar),
         cmocka_unit_test(test_cli_warm__wrong_usage_exits_2),
+        cmocka_unit_test(test_cli_warm__a_manifest_without_kernels_is_no_success),
         cmocka_unit_test(test_cli_warm__help_and_pages_name_every_option),
         cmocka_unit_test(test_cli_warm__compiles_for_gpus_that_are_not_here),
         cmocka_unit_test(test_cli_warm__cache_looks_into_the_folder),

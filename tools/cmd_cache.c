@@ -1,6 +1,8 @@
 /*
  * cmd_cache.c - `kiln cache`: look into, bound, check, pack and unpack the cache folder.
  *
+ * Rule: VERBS says which options each verb honours; every other option is refused, never ignored.
+ *
  *     kiln cache stats|list|show|verify|prune|clear|path|export|import [OPTION]... [ARG]
  */
 #include "tool.h"
@@ -8,33 +10,15 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cache/cache.h"
 
 typedef struct request {
-    const char *verb, *arg, *dir, *sort, *to, *arch;
+    const char *verb, *arg, *dir, *bundle, *sort, *to;
+    struct targets targets; /* --arch */
     bool json, remove;
 } request;
-
-/* ---- the command line ---- */
-
-static int refuse(const char *what, const char *word)
-{
-    fprintf(stderr, "kiln: %s '%s'\nTry 'kiln cache --help'.\n", what, word);
-    return TOOL_USAGE;
-}
-
-static void parse(const struct invocation *v, request *r)
-{
-    *r = (request){.verb = v->args.count > 0 ? v->args.items[0] : NULL,
-                   .arg = v->args.count > 1 ? v->args.items[1] : NULL,
-                   .dir = invocation_get(v, OPTION_DIR),
-                   .sort = invocation_get(v, OPTION_SORT),
-                   .to = invocation_get(v, OPTION_TO),
-                   .arch = invocation_get(v, OPTION_ARCH),
-                   .json = invocation_get(v, OPTION_JSON) != NULL,
-                   .remove = invocation_get(v, OPTION_REMOVE) != NULL};
-}
 
 /* ---- output ---- */
 
@@ -135,11 +119,16 @@ static int show_stats(kiln_cache *cache, const request *r, kiln_error *err)
         printf("}\n");
         return TOOL_DONE;
     }
-    printf("folder    %s\nentries   %" PRIu64 "\nbytes     %" PRIu64, kiln_cache_path(cache),
-           s.entry_count, s.bytes);
+    printf("%s    %s%s\nentries   %" PRIu64 "\nbytes     %" PRIu64,
+           r->bundle != NULL ? "bundle" : "folder", kiln_cache_path(cache),
+           access(kiln_cache_path(cache), F_OK) == 0 ? "" : " (not made yet)", s.entry_count,
+           s.bytes);
     if (s.limit_bytes != UINT64_MAX)
         printf(" of %" PRIu64, s.limit_bytes);
-    printf("\noldest    ");
+    printf("\n");
+    if (r->bundle != NULL || s.entry_count == 0)
+        return TOOL_DONE;
+    printf("oldest    ");
     print_time(s.oldest_use_ns);
     printf("\n");
     if (s.has_index)
@@ -165,7 +154,7 @@ static int order_of(const char *word)
 static int show_list(kiln_cache *cache, const request *r, kiln_error *err)
 {
     kiln_cache_entry *entries = NULL;
-    size_t count = 0;
+    size_t count = 0, shown = 0;
     const int order = order_of(r->sort);
 
     if (kiln_cache_list(cache, (kiln_cache_order)order, &entries, &count, err) != KILN_OK)
@@ -176,15 +165,18 @@ static int show_list(kiln_cache *cache, const request *r, kiln_error *err)
         printf("key           last use (UTC)           bytes    hits  compiled  target       "
                "kernel\n");
     for (size_t k = 0; k < count; k++) {
+        if (!targets_has(&r->targets, entries[k].target))
+            continue;
         if (r->json) {
-            printf("%s\n  ", k > 0 ? "," : "");
+            printf("%s\n  ", shown > 0 ? "," : "");
             print_entry_json(&entries[k]);
         } else {
             print_entry(&entries[k]);
         }
+        shown++;
     }
     if (r->json)
-        printf("%s]\n", count > 0 ? "\n" : "");
+        printf("%s]\n", shown > 0 ? "\n" : "");
     kiln_free(entries);
     return TOOL_DONE;
 }
@@ -235,46 +227,47 @@ static void print_count(const request *r, const char *name, uint64_t count)
         printf("%s %" PRIu64 " %s\n", name, count, count == 1 ? "entry" : "entries");
 }
 
-static int remove_some(kiln_cache *cache, const request *r, kiln_error *err)
+static int prune(kiln_cache *cache, const request *r, kiln_error *err)
 {
     uint64_t to = 0, removed = 0;
-    kiln_status status = KILN_OK;
 
-    if (strcmp(r->verb, "clear") == 0) {
-        status = kiln_cache_clear(cache, &removed, err);
-    } else {
-        (void)kiln__bytes_parse(r->to, &to);
-        status = kiln_cache_prune(cache, to, &removed, err);
-    }
-    if (status == KILN_OK)
-        print_count(r, "removed", removed);
-    return status == KILN_OK ? TOOL_DONE : TOOL_FAILED;
+    (void)kiln__bytes_parse(r->to, &to);
+    if (kiln_cache_prune(cache, to, &removed, err) != KILN_OK)
+        return TOOL_FAILED;
+    print_count(r, "removed", removed);
+    return TOOL_DONE;
 }
 
-enum { TARGETS_MAX = 64 };
-
-static int pack(kiln_cache *cache, const request *r, kiln_error *err)
+static int clear(kiln_cache *cache, const request *r, kiln_error *err)
 {
-    const char *targets[TARGETS_MAX];
-    char *list = r->arch != NULL ? kiln__strdup(r->arch) : NULL, *rest = NULL;
-    size_t target_count = 0;
-    uint64_t count = 0;
-    kiln_status status = KILN_OK;
-    const bool out = strcmp(r->verb, "export") == 0;
+    const struct targets *t = &r->targets;
+    uint64_t removed = 0;
 
-    for (char *t = list; t != NULL && *t != '\0' && target_count < TARGETS_MAX; t = rest) {
-        rest = t + strcspn(t, ",");
-        rest += *rest != '\0' ? (*rest = '\0', 1) : 0;
-        targets[target_count++] = t;
-    }
-    if (out)
-        status = kiln_cache_export(cache, r->arg, targets, target_count, &count, err);
-    else
-        status = kiln_cache_import(cache, r->arg, &count, err);
-    kiln__free(list);
-    if (status != KILN_OK)
+    if ((t->count > 0 ? kiln_cache_remove(cache, t->names, t->count, &removed, err)
+                      : kiln_cache_clear(cache, &removed, err)) != KILN_OK)
         return TOOL_FAILED;
-    print_count(r, out ? "exported" : "imported", count);
+    print_count(r, "removed", removed);
+    return TOOL_DONE;
+}
+
+static int export(kiln_cache *cache, const request *r, kiln_error *err)
+{
+    uint64_t count = 0;
+
+    if (kiln_cache_export(cache, r->arg, r->targets.names, r->targets.count, &count, err) !=
+        KILN_OK)
+        return TOOL_FAILED;
+    print_count(r, "exported", count);
+    return TOOL_DONE;
+}
+
+static int import(kiln_cache *cache, const request *r, kiln_error *err)
+{
+    uint64_t count = 0;
+
+    if (kiln_cache_import(cache, r->arg, &count, err) != KILN_OK)
+        return TOOL_FAILED;
+    print_count(r, "imported", count);
     return TOOL_DONE;
 }
 
@@ -291,76 +284,160 @@ static int show_path(kiln_cache *cache, const request *r, kiln_error *err)
     return TOOL_DONE;
 }
 
+/* ---- the table of verbs and options ---- */
+
 typedef struct verb {
     const char *name;
-    const char *arg; /* what must follow it; NULL for nothing */
+    const char *arg;  /* what must follow it; NULL for nothing */
+    uint64_t options; /* those it honours, as bits; each other one is refused */
     int (*fn)(kiln_cache *cache, const request *r, kiln_error *err);
 } verb;
 
+#define BIT(option) ((uint64_t)1 << (option))
+#define FOLDER (BIT(OPTION_DIR) | BIT(OPTION_JSON))
+#define EITHER (FOLDER | BIT(OPTION_BUNDLE)) /* looks into a bundle as well */
+
 static const verb VERBS[] = {
-    {"stats", NULL, show_stats},    {"list", NULL, show_list},    {"show", "KEY", show_one},
-    {"verify", NULL, verify},       {"prune", NULL, remove_some}, {"clear", NULL, remove_some},
-    {"path", NULL, show_path},      {"export", "FILE", pack},     {"import", "FILE", pack}};
+    {"stats", NULL, EITHER, show_stats},
+    {"list", NULL, EITHER | BIT(OPTION_SORT) | BIT(OPTION_ARCH), show_list},
+    {"show", "KEY", EITHER, show_one},
+    {"verify", NULL, EITHER | BIT(OPTION_REMOVE), verify},
+    {"prune", NULL, FOLDER | BIT(OPTION_TO), prune},
+    {"clear", NULL, FOLDER | BIT(OPTION_ARCH), clear},
+    {"path", NULL, FOLDER, show_path},
+    {"export", "FILE", FOLDER | BIT(OPTION_ARCH), export},
+    {"import", "FILE", FOLDER, import}};
 
-static size_t count_commas(const char *list)
+/* The verb that a word names. NULL after saying what is wrong with it. */
+static const verb *find_verb(const char *word)
 {
-    size_t count = 0;
+    size_t distance = SIZE_MAX;
+    const char *near = NULL;
 
-    for (; list != NULL && *list != '\0'; list++)
-        count += *list == ',';
-    return count;
+    for (size_t k = 0; k < KILN_COUNT_OF(VERBS); k++) {
+        if (strcmp(VERBS[k].name, word) == 0)
+            return &VERBS[k];
+        word_consider(word, VERBS[k].name, &distance, &near);
+    }
+    if (near != NULL)
+        usage_error(COMMAND_CACHE, "there is no cache command '%s'; did you mean '%s'?", word,
+                    near);
+    else
+        usage_error(COMMAND_CACHE, "there is no cache command '%s'", word);
+    return NULL;
+}
+
+/* TOOL_USAGE for the first option that the verb does not honour, after saying so. */
+static int check_options(const struct invocation *v, const verb *found)
+{
+    for (int id = 0; id < OPTION_COUNT; id++) {
+        if (v->option[id].count > 0 && (found->options & BIT(id)) == 0)
+            return usage_error(v->command, "kiln cache %s takes no %s", found->name,
+                               option_name(v->command, (enum option_id)id));
+    }
+    if (v->option[OPTION_BUNDLE].count > 0 &&
+        (v->option[OPTION_DIR].count > 0 || v->option[OPTION_REMOVE].count > 0))
+        return usage_error(v->command, "--bundle and %s exclude each other",
+                           v->option[OPTION_DIR].count > 0 ? "--dir" : "--remove");
+    return TOOL_DONE;
 }
 
 /* Everything that can be wrong with the words, before a folder is looked at. NULL when refused. */
-static const verb *check(const struct invocation *v, const request *r)
+static const verb *parse(const struct invocation *v, request *r)
 {
-    const verb *found = NULL;
+    const struct texts *args = &v->args;
+    const char *arch = invocation_get(v, OPTION_ARCH);
+    const verb *found = args->count > 0 ? find_verb(args->items[0]) : NULL;
+    const size_t words = found != NULL && found->arg != NULL ? 2 : 1;
+    int result = TOOL_DONE;
     uint64_t to = 0;
 
-    if (r->verb == NULL) {
-        refuse("one of stats, list, show, verify, prune, clear, path, export and import is missing "
-               "after", "cache");
-        return NULL;
-    }
-    for (size_t k = 0; k < KILN_COUNT_OF(VERBS); k++) {
-        if (strcmp(VERBS[k].name, r->verb) == 0)
-            found = &VERBS[k];
-    }
+    if (args->count == 0)
+        usage_error(v->command, "one of stats, list, show, verify, prune, clear, path, export and "
+                                "import is missing after 'cache'");
     if (found == NULL)
-        refuse("there is no cache command", r->verb);
-    else if (v->args.count > (found->arg != NULL ? 2 : 1))
-        refuse("one word too many:", v->args.items[found->arg != NULL ? 2 : 1]);
-    else if (found->arg != NULL && r->arg == NULL)
-        refuse(strcmp(found->arg, "KEY") == 0 ? "a KEY is missing after" : "a FILE is missing after",
-               r->verb);
-    else if (order_of(r->sort) < 0)
-        refuse("there is no order", r->sort);
-    else if (strcmp(r->verb, "prune") == 0 && (r->to == NULL || !kiln__bytes_parse(r->to, &to)))
-        refuse("prune needs --to with a size such as 200M, not", r->to != NULL ? r->to : "nothing");
-    else if (count_commas(r->arch) >= TARGETS_MAX)
-        refuse("more targets than 64:", r->arch);
+        return NULL;
+    *r = (request){.verb = found->name,
+                   .arg = args->count > 1 ? args->items[1] : NULL,
+                   .dir = invocation_get(v, OPTION_DIR),
+                   .bundle = invocation_get(v, OPTION_BUNDLE),
+                   .sort = invocation_get(v, OPTION_SORT),
+                   .to = invocation_get(v, OPTION_TO),
+                   .json = invocation_get(v, OPTION_JSON) != NULL,
+                   .remove = invocation_get(v, OPTION_REMOVE) != NULL};
+    if (args->count > words)
+        result = usage_error(v->command, "one word too many: '%s'", args->items[words]);
+    else if (args->count < words)
+        result = usage_error(v->command, "a %s is missing after '%s'", found->arg, found->name);
     else
-        return found;
-    return NULL;
+        result = check_options(v, found);
+    if (result == TOOL_DONE && order_of(r->sort) < 0)
+        result = usage_error(v->command, "there is no order '%s'; there are use, size, hits, time, "
+                                         "name and target",
+                             r->sort);
+    if (result == TOOL_DONE && strcmp(found->name, "prune") == 0 &&
+        (r->to == NULL || !kiln__bytes_parse(r->to, &to)))
+        result = usage_error(v->command, "prune needs --to with a size such as 200M%s%s",
+                             r->to != NULL ? ", not " : "", r->to != NULL ? r->to : "");
+    if (result == TOOL_DONE && arch != NULL)
+        result = targets_parse(v->command, arch, &r->targets);
+    return result == TOOL_DONE ? found : NULL;
+}
+
+/* A name that is neither known to a compiler nor in the cache is a slip of the keyboard. */
+static int check_targets(kiln_cache *cache, const request *r, kiln_error *err)
+{
+    kiln_cache_entry *entries = NULL;
+    size_t count = 0;
+    int result = TOOL_DONE;
+
+    if (kiln_cache_list(cache, KILN_CACHE_BY_KERNEL, &entries, &count, err) != KILN_OK)
+        return TOOL_FAILED;
+    for (size_t t = 0; t < r->targets.count && result == TOOL_DONE; t++) {
+        bool found = false;
+        for (size_t k = 0; k < count && !found; k++)
+            found = strcmp(entries[k].target, r->targets.names[t]) == 0;
+        if (!found)
+            result = target_check(COMMAND_CACHE, r->targets.names[t]);
+    }
+    kiln_free(entries);
+    return result;
+}
+
+static int act(const verb *found, const request *r, kiln_error *err)
+{
+    kiln_cache *cache = NULL;
+    int result = TOOL_DONE;
+
+    if ((r->bundle != NULL ? kiln_cache_open_bundle(r->bundle, &cache, err)
+                           : kiln_cache_open(r->dir, &cache, err)) != KILN_OK)
+        return TOOL_FAILED;
+    /* A folder that is not there is empty; but whoever names one means one that is. */
+    if (r->dir != NULL && found->fn != import && found->fn != show_path &&
+        access(kiln_cache_path(cache), F_OK) != 0) {
+        (void)kiln__fail(err, KILN_ERR_IO, "there is no folder %s", kiln_cache_path(cache));
+        result = TOOL_FAILED;
+    }
+    if (result == TOOL_DONE && r->targets.count > 0)
+        result = check_targets(cache, r, err);
+    if (result == TOOL_DONE)
+        result = found->fn(cache, r, err);
+    kiln_cache_close(cache);
+    return result;
 }
 
 int command_cache(const struct invocation *v)
 {
     request r = {0};
     kiln_error err = KILN_ERROR_INIT;
-    kiln_cache *cache = NULL;
-    const verb *found = NULL;
-    int result = TOOL_FAILED;
+    const verb *found = parse(v, &r);
+    int result = TOOL_USAGE;
 
-    parse(v, &r);
-    found = check(v, &r);
-    if (found == NULL)
-        return TOOL_USAGE;
-    if (kiln_cache_open(r.dir, &cache, &err) == KILN_OK)
-        result = found->fn(cache, &r, &err);
+    if (found != NULL)
+        result = act(found, &r, &err);
     if (err.status != KILN_OK)
         tool_error(&err);
     kiln_error_clear(&err);
-    kiln_cache_close(cache);
+    targets_clear(&r.targets);
     return result;
 }

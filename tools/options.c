@@ -76,6 +76,8 @@ static const struct option OPTIONS[] = {
      "the folder to fill (that of $KILN_CACHE_DIR and so on)"},
     {OPTION_BUNDLE, "--bundle", "FILE", COMMAND_WARM, false,
      "write all that the manifests name into a bundle, too"},
+    {OPTION_BUNDLE, "--bundle", "FILE", COMMAND_CACHE, false,
+     "stats, list, show, verify: a bundle, not the folder"},
     {OPTION_DIR, "--dir", "DIR", COMMAND_CACHE, false,
      "the folder (that of $KILN_CACHE_DIR and so on)"},
     {OPTION_SORT, "--sort", "BY", COMMAND_CACHE, false,
@@ -83,7 +85,7 @@ static const struct option OPTIONS[] = {
     {OPTION_TO, "--to", "SIZE", COMMAND_CACHE, false, "prune: what may stay, as in 200M"},
     {OPTION_REMOVE, "--remove", NULL, COMMAND_CACHE, false, "verify: take damaged entries away"},
     {OPTION_ARCH, "--arch", "TARGETS", COMMAND_CACHE, false,
-     "export: only for these targets, as in sm_80,sm_90"},
+     "list, clear, export: only these targets, as in sm_80"},
     {OPTION_JSON, "--json", NULL, COMMAND_INFO | COMMAND_WARM | COMMAND_CACHE, false,
      "print JSON"},
     {OPTION_HELP, "--help", NULL, RUNS | COMMAND_INFO | COMMAND_WARM | COMMAND_CACHE, false,
@@ -146,7 +148,7 @@ static const struct command COMMANDS[] = {
      "  show KEY           one entry, and what it was compiled from\n"
      "  verify             read and check every entry\n"
      "  prune --to SIZE    remove the least recently used entries\n"
-     "  clear              remove all entries\n"
+     "  clear              remove all entries, or those of --arch\n"
      "  path               print the folder\n"
      "  export FILE        write entries into a bundle\n"
      "  import FILE        store the entries of a bundle\n"},
@@ -189,13 +191,12 @@ static size_t edit_distance(const char *a, const char *b)
     return row[b_length];
 }
 
-/* Keep `candidate` in *best when it is nearer to `word` than what is there; 2 edits at most. */
-static void consider(const char *word, const char *candidate, size_t *distance, const char **best)
+void word_consider(const char *word, const char *candidate, size_t *distance, const char **near)
 {
     size_t d = edit_distance(word, candidate);
     if (d <= 2 && d < *distance) {
         *distance = d;
-        *best = candidate;
+        *near = candidate;
     }
 }
 
@@ -204,7 +205,7 @@ const char *command_suggest(const char *word)
     const char *best = NULL;
     size_t distance = SIZE_MAX;
     for (size_t k = 0; k < KILN_COUNT_OF(COMMANDS); k++)
-        consider(word, COMMANDS[k].name, &distance, &best);
+        word_consider(word, COMMANDS[k].name, &distance, &best);
     return best;
 }
 
@@ -214,7 +215,7 @@ static const char *option_suggest(int command, const char *word)
     size_t distance = SIZE_MAX;
     for (size_t k = 0; k < KILN_COUNT_OF(OPTIONS); k++)
         if (OPTIONS[k].commands & command)
-            consider(word, OPTIONS[k].name, &distance, &best);
+            word_consider(word, OPTIONS[k].name, &distance, &best);
     return best;
 }
 
@@ -384,15 +385,21 @@ const char *invocation_get_or(const struct invocation *v, enum option_id id, con
     return text != NULL ? text : otherwise;
 }
 
+const char *option_name(int command, enum option_id id)
+{
+    for (size_t k = 0; k < KILN_COUNT_OF(OPTIONS); k++)
+        if (OPTIONS[k].id == id && (OPTIONS[k].commands & command) != 0)
+            return OPTIONS[k].name;
+    return "?";
+}
+
 int invocation_check(const struct invocation *v, const struct need *needs, size_t count)
 {
     for (size_t n = 0; n < count; n++) {
         if (invocation_get(v, needs[n].id) != NULL)
             continue;
-        for (size_t k = 0; k < KILN_COUNT_OF(OPTIONS); k++)
-            if (OPTIONS[k].id == needs[n].id && (OPTIONS[k].commands & v->command) != 0)
-                return usage_error(v->command, "%s is missing: %s", OPTIONS[k].name,
-                                   needs[n].question);
+        return usage_error(v->command, "%s is missing: %s", option_name(v->command, needs[n].id),
+                           needs[n].question);
     }
     return TOOL_DONE;
 }

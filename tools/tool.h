@@ -4,15 +4,17 @@
  *     kiln.c     picks the command            options.c  the one table of options, parsing, help
  *     run.c      `kiln run`                   values.c   ARGs: .npy files and numbers
  *     reduce.c   `kiln reduce`                info.c     `kiln info`
- *     scan.c     `kiln scan`                  warm*.c    `kiln warm`
- *     eval.c     `kiln eval`                  cmd_cache.c `kiln cache`
- *     job.c      what the four on the left do alike
+ *     scan.c     `kiln scan`                  targets.c  the words of --arch
+ *     eval.c     `kiln eval`                  warm*.c    `kiln warm`
+ *     job.c      what the four on the left do alike          cmd_cache.c `kiln cache`
  *
  * Rule 1: results go to stdout; everything else goes to stderr and begins with "kiln: ".
  * Rule 2: exit status 0 done, 1 failed, 2 wrong usage; nothing exits but main().
  */
 #ifndef KILN_TOOLS_TOOL_H
 #define KILN_TOOLS_TOOL_H
+
+#include <stdio.h>
 
 #include "codegen/codegen.h"
 #include "kiln/kiln.h"
@@ -116,6 +118,34 @@ int tool_error(const kiln_error *err);
 /* The command a word names, 0 for none; and the likeliest one meant, NULL when none is near. */
 int command_from_name(const char *word);
 const char *command_suggest(const char *word);
+
+/* What an option is called, with its dashes. */
+const char *option_name(int command, enum option_id id);
+
+/* Keep `candidate` in *near when it is nearer to `word` than what is there, by at most 2 edits.
+ * *distance begins as SIZE_MAX. */
+void word_consider(const char *word, const char *candidate, size_t *distance, const char **near);
+
+/* ---- targets.c ---- */
+
+enum { TARGETS_MAX = 32 };
+
+/* A list of targets, as --arch takes it. */
+struct targets {
+    char *text; /* the names are in it */
+    const char *names[TARGETS_MAX];
+    size_t count;
+};
+
+/* "sm_80,sm_90", each name once. TOOL_DONE, or else after saying why on stderr. Free with
+ * targets_clear() in either case. */
+int targets_parse(int command, const char *list, struct targets *out);
+void targets_clear(struct targets *targets);
+/* Whether `name` is in the list; true for every name when the list is empty. */
+bool targets_has(const struct targets *targets, const char *name);
+
+/* TOOL_USAGE for a target that no compiler knows, after saying so and what may have been meant. */
+int target_check(int command, const char *name);
 
 /* ---- values.c ---- */
 

@@ -71,52 +71,26 @@ static int read_manifest(kiln__manifest *manifest, const char *path)
 
 /* ---- targets ----------------------------------------------------------------------------------- */
 
-static bool has_target(const struct warm *w, const char *name)
-{
-    for (size_t t = 0; t < w->target_count; t++)
-        if (strcmp(w->targets[t].name, name) == 0)
-            return true;
-    return false;
-}
-
-/* Whether the compiler of a backend makes code for `name`; true as well when it does not tell. */
-static bool is_known(kiln_backend backend, const char *name, kiln__buf *known)
-{
-    kiln__target targets[64];
-    const size_t count = kiln__compiler_targets(backend, targets, KILN_COUNT_OF(targets));
-
-    for (size_t k = 0; k < count && k < KILN_COUNT_OF(targets); k++) {
-        if (strcmp(targets[k].name, name) == 0)
-            return true;
-        kiln__buf_printf(known, " %s", targets[k].name);
-    }
-    return count == 0;
-}
-
 static int add_target(struct warm *w, const char *name)
 {
     const kiln_backend backend =
         strncmp(name, "sm_", 3) == 0 ? KILN_BACKEND_CUDA : KILN_BACKEND_CPU;
-    kiln__buf known = KILN__BUF_INIT;
     kiln_error err = KILN_ERROR_INIT;
     const char *id = NULL;
-    int result = TOOL_DONE;
+    int result = target_check(COMMAND_WARM, name);
 
-    if (has_target(w, name))
-        return TOOL_DONE;
-    if (w->target_count == WARM_TARGETS_MAX)
-        return usage_error(COMMAND_WARM, "more than %d targets", WARM_TARGETS_MAX);
-    if (kiln__compiler_identity(backend, &id, &err) != KILN_OK)
+    for (size_t t = 0; t < w->target_count; t++)
+        if (strcmp(w->targets[t].name, name) == 0)
+            return TOOL_DONE;
+    if (result == TOOL_DONE && w->target_count == WARM_TARGETS_MAX)
+        result = usage_error(COMMAND_WARM, "more than %d targets", WARM_TARGETS_MAX);
+    if (result == TOOL_DONE && kiln__compiler_identity(backend, &id, &err) != KILN_OK)
         result = tool_error(&err);
-    else if (!is_known(backend, name, &known))
-        result = usage_error(COMMAND_WARM, "there is no target '%s'; the compiler knows%s", name,
-                             known.text != NULL ? known.text : " none");
     if (result == TOOL_DONE) {
         kiln__target *target = &w->targets[w->target_count++];
         target->backend = backend;
         snprintf(target->name, sizeof target->name, "%s", name);
     }
-    kiln__buf_clear(&known);
     kiln_error_clear(&err);
     return result;
 }
@@ -124,21 +98,12 @@ static int add_target(struct warm *w, const char *name)
 /* "sm_80,sm_90". */
 static int add_targets(struct warm *w, const char *list)
 {
-    int result = TOOL_DONE;
+    struct targets targets;
+    int result = targets_parse(COMMAND_WARM, list, &targets);
 
-    while (*list != '\0' && result == TOOL_DONE) {
-        const size_t length = strcspn(list, ",");
-        char name[32];
-        if (length == 0 || length >= sizeof name)
-            return usage_error(COMMAND_WARM, "'%s' is no list of targets such as sm_80,sm_90",
-                               list);
-        snprintf(name, sizeof name, "%.*s", (int)length, list);
-        result = add_target(w, name);
-        list += length;
-        if (list[0] == ',' && list[1] == '\0')
-            return usage_error(COMMAND_WARM, "a target is missing behind the last comma");
-        list += *list == ',';
-    }
+    for (size_t k = 0; k < targets.count && result == TOOL_DONE; k++)
+        result = add_target(w, targets.names[k]);
+    targets_clear(&targets);
     return result;
 }
 
@@ -370,6 +335,13 @@ int command_warm(const struct invocation *v)
     for (size_t k = 0; k < v->args.count && (result == TOOL_DONE || k > 0); k++) {
         const int one = read_manifest(manifest, v->args.items[k]);
         result = result == TOOL_DONE ? one : result;
+    }
+    if (result == TOOL_DONE && kiln__manifest_count(manifest) == 0) {
+        fprintf(stderr, "kiln: %s: no line names a kernel, so there is nothing to compile\n",
+                v->args.count > 1                         ? "the manifests"
+                : strcmp(v->args.items[0], "-") == 0 ? "standard input"
+                                                     : v->args.items[0]);
+        result = TOOL_FAILED;
     }
     if (result == TOOL_DONE)
         result = check_cache(&w);

@@ -15,7 +15,7 @@
 
 #include "kiln/context.h"
 
-/** An open cache folder. */
+/** An open cache folder, or an open bundle, which is a folder in one file and read-only. */
 typedef struct kiln_cache kiln_cache;
 
 /** What a context's cache did since the context was made. */
@@ -113,10 +113,18 @@ KILN_API KILN_NODISCARD kiln_status kiln_context_add_bundle(kiln_context *ctx, c
 KILN_API KILN_NODISCARD kiln_status kiln_cache_open(const char *dir, kiln_cache **out,
                                                     kiln_error *err);
 
+/**
+ * Open a bundle to look into it: kiln_cache_stats(), _list(), _show() and _verify() work as on a
+ * folder. What would change it is ERR_UNSUPPORTED, and so is exporting from it.
+ * @return As kiln_context_add_bundle().
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_cache_open_bundle(const char *path, kiln_cache **out,
+                                                           kiln_error *err);
+
 /** Close it. Accepts NULL. */
 KILN_API void kiln_cache_close(kiln_cache *cache);
 
-/** Its absolute path; the cache's own text. */
+/** The absolute path of the folder, or the path of the bundle as it was given; the cache's text. */
 KILN_API const char *kiln_cache_path(const kiln_cache *cache);
 
 /** Count and add up. Reads the folder: some 2 us an entry. */
@@ -158,12 +166,20 @@ KILN_API KILN_NODISCARD kiln_status kiln_cache_prune(kiln_cache *cache, uint64_t
 KILN_API KILN_NODISCARD kiln_status kiln_cache_clear(kiln_cache *cache, uint64_t *removed_out,
                                                      kiln_error *err);
 
+/** Remove the entries for these targets ("sm_90", "x86-64-v3"), at least one of which is named.
+ *  @param removed_out Entries removed; may be NULL. */
+KILN_API KILN_NODISCARD kiln_status kiln_cache_remove(kiln_cache *cache,
+                                                      const char *const *targets,
+                                                      size_t target_count, uint64_t *removed_out,
+                                                      kiln_error *err);
+
 /**
  * Write entries into a bundle at `path`, whole or not at all. Equal entries give equal files.
  *
  * @param targets   Only entries for these targets; `target_count` 0: all.
  * @param count_out Entries written; may be NULL.
- * @return ERR_IO when it cannot be written.
+ * @return ERR_ARGUMENT when the folder has no entry, or none for one of the targets; ERR_IO when
+ *         the bundle cannot be written.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_cache_export(kiln_cache *cache, const char *path,
                                                       const char *const *targets,

@@ -17,7 +17,8 @@
 #include "cache/parts.h"
 
 struct kiln_cache {
-    kiln__cache *store;
+    kiln__cache *store;  /* NULL for a bundle */
+    kiln__bundle bundle; /* empty for a folder */
 };
 
 /* Entries put away between two looks at the ledger: others wait no longer than these take. */
@@ -52,17 +53,54 @@ kiln_status kiln_cache_open(const char *dir, kiln_cache **out, kiln_error *err)
     return status;
 }
 
+kiln_status kiln_cache_open_bundle(const char *path, kiln_cache **out, kiln_error *err)
+{
+    char reason[KILN__REASON_BYTES] = "";
+    kiln_status status = KILN_OK;
+    kiln_cache *cache = NULL;
+
+    if (out == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "out is NULL");
+    *out = NULL;
+    if (path == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "path is NULL");
+    cache = kiln__calloc(1, sizeof *cache);
+    if (cache == NULL)
+        return kiln__fail_memory(err, sizeof *cache);
+    status = kiln__bundle_open(path, &cache->bundle, reason);
+    if (status != KILN_OK) {
+        kiln__free(cache);
+        return kiln__fail(err, status, "bundle %s: %s", path, reason);
+    }
+    *out = cache;
+    return KILN_OK;
+}
+
 void kiln_cache_close(kiln_cache *cache)
 {
     if (cache == NULL)
         return;
     kiln__cache_close(cache->store);
+    kiln__bundle_close(&cache->bundle);
     kiln__free(cache);
 }
 
 const char *kiln_cache_path(const kiln_cache *cache)
 {
-    return cache != NULL ? kiln__cache_dir(cache->store) : "";
+    if (cache == NULL)
+        return "";
+    return cache->store != NULL ? kiln__cache_dir(cache->store) : cache->bundle.path;
+}
+
+/* What only a folder can do: ERR_NULL without a cache, ERR_UNSUPPORTED for a bundle. */
+static kiln_status check_folder(const kiln_cache *cache, const char *function, kiln_error *err)
+{
+    if (cache == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "%s: the cache is NULL", function);
+    if (cache->store == NULL)
+        return kiln__fail(err, KILN_ERR_UNSUPPORTED, "%s needs a cache folder, and %s is a bundle",
+                          function, cache->bundle.path);
+    return KILN_OK;
 }
 
 /* ---- scans ---- */
@@ -73,6 +111,23 @@ typedef struct listing {
     uint64_t bytes, foreign;
     bool failed;
 } listing;
+
+/* An empty row behind the others; NULL (and l->failed) without memory. */
+static kiln__index_row *add_row(listing *l)
+{
+    if (l->count == l->room) {
+        size_t room = l->room != 0 ? l->room * 2 : 256;
+        kiln__index_row *larger = kiln__realloc(l->rows, room * sizeof *larger);
+        if (larger == NULL) {
+            l->failed = true;
+            return NULL;
+        }
+        l->rows = larger;
+        l->room = room;
+    }
+    memset(&l->rows[l->count], 0, sizeof *l->rows);
+    return &l->rows[l->count++];
+}
 
 static void list_file(void *user, int shard_fd, const char *name, const struct stat *st)
 {
@@ -85,21 +140,37 @@ static void list_file(void *user, int shard_fd, const char *name, const struct s
         l->foreign += strncmp(name, KILN__TEMP_PREFIX, sizeof KILN__TEMP_PREFIX - 1) != 0;
         return;
     }
-    if (l->count == l->room) {
-        size_t room = l->room != 0 ? l->room * 2 : 256;
-        kiln__index_row *larger = kiln__realloc(l->rows, room * sizeof *larger);
-        if (larger == NULL) {
-            l->failed = true;
-            return;
-        }
-        l->rows = larger;
-        l->room = room;
-    }
-    row = &l->rows[l->count++];
-    memset(row, 0, sizeof *row);
+    row = add_row(l);
+    if (row == NULL)
+        return;
     memcpy(row->name, name, sizeof row->name);
     row->bytes = (uint64_t)st->st_size;
     row->last_use_ns = kiln__stamp_of(st);
+}
+
+/* The entries of a bundle, which its index keeps sorted by name. */
+static kiln_status list_bundle(const kiln__bundle *bundle, listing *l, kiln_error *err)
+{
+    memset(l, 0, sizeof *l);
+    for (size_t k = 0; k < bundle->count; k++) {
+        kiln__hash128 hash;
+        size_t bytes = 0;
+        const unsigned char *file = kiln__bundle_at(bundle, k, &hash, &bytes);
+        kiln__index_row *row = add_row(l);
+        if (row == NULL)
+            break;
+        kiln__hash_hex(hash, row->name);
+        row->bytes = bytes;
+        l->bytes += bytes;
+        if (file != NULL && bytes > KILN__BLOB_HEADER_BYTES)
+            kiln__key_labels(file + KILN__BLOB_HEADER_BYTES, bytes - KILN__BLOB_HEADER_BYTES,
+                             row->target, row->kernel);
+    }
+    if (!l->failed)
+        return KILN_OK;
+    kiln__free(l->rows);
+    memset(l, 0, sizeof *l);
+    return kiln__fail_memory(err, sizeof *l->rows);
 }
 
 static int by_name(const void *a, const void *b)
@@ -192,10 +263,16 @@ static void to_entry(const kiln__index_row *row, kiln_cache_entry *e)
 /* Scan, complete from the index, label. `note` says why there is no index. */
 static kiln_status list_rows(kiln_cache *cache, listing *l, char note[128], kiln_error *err)
 {
-    int folder = kiln__dup_folder(cache->store);
-    kiln_status status = scan(folder, l, err);
+    kiln_status status = KILN_OK;
+    int folder = -1;
 
     note[0] = '\0';
+    if (cache->store == NULL) {
+        snprintf(note, 128, "a bundle keeps no counts");
+        return list_bundle(&cache->bundle, l, err);
+    }
+    folder = kiln__dup_folder(cache->store);
+    status = scan(folder, l, err);
     if (status == KILN_OK && folder >= 0) {
         for (size_t k = 0; k < l->count; k++)
             label(folder, &l->rows[k]);
@@ -301,7 +378,7 @@ kiln_status kiln_cache_stats(kiln_cache *cache, kiln_cache_summary *summary_out,
         return status;
     s->entry_count = l.count;
     s->bytes = l.bytes;
-    s->limit_bytes = cache->store->limit_bytes;
+    s->limit_bytes = cache->store != NULL ? cache->store->limit_bytes : UINT64_MAX;
     s->has_index = s->index_note[0] == '\0';
     for (size_t k = 0; k < l.count; k++) {
         const kiln__index_row *row = &l.rows[k];
@@ -318,74 +395,147 @@ kiln_status kiln_cache_stats(kiln_cache *cache, kiln_cache_summary *summary_out,
     return KILN_OK;
 }
 
+/* The row whose name begins with `key`; NULL with a message when that is none or several. */
+static const kiln__index_row *find_row(const listing *l, const char *key, kiln_error *err)
+{
+    const kiln__index_row *found = NULL;
+    size_t matches = 0;
+
+    for (size_t k = 0; k < l->count; k++) {
+        if (strncmp(l->rows[k].name, key, strlen(key)) == 0) {
+            found = &l->rows[k];
+            matches++;
+        }
+    }
+    if (matches == 1)
+        return found;
+    if (matches == 0)
+        (void)kiln__fail(err, KILN_ERR_ARGUMENT, "no entry has a key that begins with '%.40s'",
+                         key);
+    else
+        (void)kiln__fail(err, KILN_ERR_ARGUMENT,
+                         "%zu entries have keys that begin with '%.40s'; give more digits", matches,
+                         key);
+    return NULL;
+}
+
+/* The whole key of an entry, from its file. */
+static kiln_status read_key(const kiln_cache *cache, const kiln__index_row *row, char **text_out,
+                            kiln_error *err)
+{
+    const int folder = cache->store != NULL ? kiln__dup_folder(cache->store) : -1;
+    kiln__verdict verdict = KILN__VERDICT_DAMAGED;
+    unsigned char *copy = NULL;
+    const void *file = NULL, *text = NULL;
+    size_t bytes = 0, text_bytes = 0;
+    kiln_status status = KILN_OK;
+
+    if (folder >= 0) {
+        file = copy = read_entry_file(folder, row->name, ENTRY_FILE_MAX, &bytes);
+        close(folder);
+    } else if (cache->store == NULL) {
+        file = kiln__bundle_find(&cache->bundle, kiln__hash_from_hex(row->name), &bytes);
+    }
+    if (file == NULL || !kiln__blob_judge_any(file, bytes, &text, &text_bytes, &verdict))
+        status = kiln__fail(err, KILN_ERR_FORMAT, "entry %s is damaged or of another version",
+                            row->name);
+    else if ((*text_out = kiln__strndup(text, text_bytes)) == NULL)
+        status = kiln__fail_memory(err, text_bytes);
+    kiln__free(copy);
+    return status;
+}
+
 kiln_status kiln_cache_show(kiln_cache *cache, const char *key, kiln_cache_entry *entry_out,
                             char **key_text_out, kiln_error *err)
 {
     listing l = {0};
     char note[128];
     const kiln__index_row *found = NULL;
-    const void *text = NULL;
-    kiln__verdict verdict = KILN__VERDICT_DAMAGED;
-    unsigned char *file = NULL;
-    size_t matches = 0, bytes = 0, text_bytes = 0;
     kiln_status status = KILN_OK;
-    int folder = -1;
 
     if (key_text_out != NULL)
         *key_text_out = NULL;
     if (cache == NULL || key == NULL || entry_out == NULL)
         return kiln__fail(err, KILN_ERR_NULL, "kiln_cache_show: an argument is NULL");
     KILN_TRY(list_rows(cache, &l, note, err));
-    for (size_t k = 0; k < l.count; k++) {
-        if (strncmp(l.rows[k].name, key, strlen(key)) == 0) {
-            found = &l.rows[k];
-            matches++;
-        }
-    }
-    if (matches != 1 || found == NULL) {
-        status = kiln__fail(err, KILN_ERR_ARGUMENT, "%s%zu entries begin with '%.40s'",
-                            matches > 1 ? "tell more of the name: " : "", matches, key);
+    found = find_row(&l, key, err);
+    if (found == NULL) {
+        status = KILN_ERR_ARGUMENT;
         goto done;
     }
     to_entry(found, entry_out);
-    if (key_text_out == NULL)
-        goto done;
-    folder = kiln__dup_folder(cache->store);
-    file = folder >= 0 ? read_entry_file(folder, found->name, ENTRY_FILE_MAX, &bytes) : NULL;
-    if (file == NULL || !kiln__blob_judge_any(file, bytes, &text, &text_bytes, &verdict))
-        status = kiln__fail(err, KILN_ERR_FORMAT, "entry %s is damaged or of another version",
-                            found->name);
-    else if ((*key_text_out = kiln__strndup(text, text_bytes)) == NULL)
-        status = kiln__fail_memory(err, text_bytes);
+    if (key_text_out != NULL)
+        status = read_key(cache, found, key_text_out, err);
 
 done:
-    if (folder >= 0)
-        close(folder);
-    kiln__free(file);
     kiln__free(l.rows);
     return status;
 }
 
 /* ---- verify, prune, clear ---- */
 
-/* Judge one entry file: also its name must be the hash of its key. */
-static kiln__verdict judge_entry(int folder, const char name[33])
+/* Judge the bytes of one entry: also its name must be the hash of its key. */
+static kiln__verdict judge_bytes(const void *file, size_t bytes, const char name[33])
 {
     kiln__verdict verdict = KILN__VERDICT_DAMAGED;
     const void *key = NULL;
-    size_t bytes = 0, key_bytes = 0;
+    size_t key_bytes = 0;
     char hex[33];
-    unsigned char *file = read_entry_file(folder, name, ENTRY_FILE_MAX, &bytes);
 
-    if (file == NULL)
-        return errno == ENOENT ? KILN__VERDICT_ABSENT : KILN__VERDICT_UNREADABLE;
     if (kiln__blob_judge_any(file, bytes, &key, &key_bytes, &verdict)) {
         kiln__hash_hex(kiln__hash_128(key, key_bytes), hex);
         if (strcmp(hex, name) != 0)
             verdict = KILN__VERDICT_DAMAGED;
     }
+    return verdict;
+}
+
+static kiln__verdict judge_entry(int folder, const char name[33])
+{
+    size_t bytes = 0;
+    unsigned char *file = read_entry_file(folder, name, ENTRY_FILE_MAX, &bytes);
+    kiln__verdict verdict = KILN__VERDICT_ABSENT;
+
+    if (file == NULL)
+        return errno == ENOENT ? KILN__VERDICT_ABSENT : KILN__VERDICT_UNREADABLE;
+    verdict = judge_bytes(file, bytes, name);
     kiln__free(file);
     return verdict;
+}
+
+/* Count a verdict; true for an entry that is of no use. */
+static bool count_verdict(kiln_cache_report *report, kiln__verdict verdict, const char name[33])
+{
+    switch (verdict) {
+    case KILN__VERDICT_VALID:
+        report->good++;
+        break;
+    case KILN__VERDICT_OTHER:
+        report->other++;
+        break;
+    case KILN__VERDICT_ABSENT: /* evicted meanwhile */
+        break;
+    case KILN__VERDICT_DAMAGED:
+    case KILN__VERDICT_UNREADABLE:
+        if (report->damaged++ == 0)
+            snprintf(report->first_damaged, sizeof report->first_damaged, "%.2s/%s", name, name);
+        return true;
+    }
+    return false;
+}
+
+static void verify_bundle(const kiln__bundle *bundle, kiln_cache_report *report)
+{
+    for (size_t k = 0; k < bundle->count; k++) {
+        kiln__hash128 hash;
+        size_t bytes = 0;
+        char name[33];
+        const void *file = kiln__bundle_at(bundle, k, &hash, &bytes);
+        kiln__hash_hex(hash, name);
+        (void)count_verdict(report,
+                            file != NULL ? judge_bytes(file, bytes, name) : KILN__VERDICT_DAMAGED,
+                            name);
+    }
 }
 
 static void unlink_entry(int folder, const char name[33])
@@ -414,29 +564,19 @@ kiln_status kiln_cache_verify(kiln_cache *cache, bool remove, kiln_cache_report 
     if (cache == NULL || report_out == NULL)
         return kiln__fail(err, KILN_ERR_NULL, "kiln_cache_verify: an argument is NULL");
     memset(report_out, 0, sizeof *report_out);
+    if (cache->store == NULL && remove)
+        return check_folder(cache, "kiln_cache_verify with remove", err);
+    if (cache->store == NULL) {
+        verify_bundle(&cache->bundle, report_out);
+        return KILN_OK;
+    }
     folder = kiln__dup_folder(cache->store);
     status = scan(folder, &l, err);
     report_out->foreign = l.foreign;
     for (size_t k = 0; status == KILN_OK && k < l.count; k++) {
         const char *name = l.rows[k].name;
-        switch (judge_entry(folder, name)) {
-        case KILN__VERDICT_VALID:
-            report_out->good++;
-            break;
-        case KILN__VERDICT_OTHER:
-            report_out->other++;
-            break;
-        case KILN__VERDICT_ABSENT: /* evicted meanwhile */
-            break;
-        case KILN__VERDICT_DAMAGED:
-        case KILN__VERDICT_UNREADABLE:
-            if (report_out->damaged++ == 0)
-                snprintf(report_out->first_damaged, sizeof report_out->first_damaged, "%.2s/%s",
-                         name, name);
-            if (remove)
-                unlink_entry(folder, name);
-            break;
-        }
+        if (count_verdict(report_out, judge_entry(folder, name), name) && remove)
+            unlink_entry(folder, name);
     }
     kiln__free(l.rows);
     if (folder >= 0)
@@ -469,12 +609,13 @@ kiln_status kiln_cache_prune(kiln_cache *cache, uint64_t to_bytes, uint64_t *rem
     kiln__ledger ledger;
     bool present[KILN__SHARD_COUNT];
     uint64_t removed = 0;
+    kiln_status status = check_folder(cache, "kiln_cache_prune", err);
     int folder = -1, why = 0;
 
     if (removed_out != NULL)
         *removed_out = 0;
-    if (cache == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "kiln_cache_prune: the cache is NULL");
+    if (status != KILN_OK)
+        return status;
     folder = kiln__dup_folder(cache->store);
     if (folder < 0)
         return KILN_OK; /* no folder: nothing is in it */
@@ -499,6 +640,44 @@ kiln_status kiln_cache_prune(kiln_cache *cache, uint64_t to_bytes, uint64_t *rem
     if (removed_out != NULL)
         *removed_out = removed;
     return KILN_OK;
+}
+
+kiln_status kiln_cache_remove(kiln_cache *cache, const char *const *targets, size_t target_count,
+                              uint64_t *removed_out, kiln_error *err)
+{
+    listing l = {0};
+    char note[128];
+    uint64_t removed = 0;
+    int folder = -1;
+    kiln_status status = check_folder(cache, "kiln_cache_remove", err);
+
+    if (removed_out != NULL)
+        *removed_out = 0;
+    if (status == KILN_OK && (targets == NULL || target_count == 0))
+        status = kiln__fail(err, targets == NULL ? KILN_ERR_NULL : KILN_ERR_ARGUMENT,
+                            "kiln_cache_remove: no target is named");
+    if (status != KILN_OK)
+        return status;
+    folder = kiln__dup_folder(cache->store);
+    if (folder < 0)
+        return KILN_OK; /* no folder: nothing is in it */
+    KILN_TRY(list_rows(cache, &l, note, err));
+    for (size_t k = 0; k < l.count; k++) {
+        for (size_t t = 0; t < target_count; t++) {
+            if (strcmp(l.rows[k].target, targets[t]) != 0)
+                continue;
+            unlink_entry(folder, l.rows[k].name);
+            removed++;
+            break;
+        }
+    }
+    if (removed_out != NULL)
+        *removed_out = removed;
+
+done:
+    kiln__free(l.rows);
+    close(folder);
+    return status;
 }
 
 static void unlink_temp(void *user, int shard_fd, const char *name, const struct stat *st)
@@ -544,8 +723,11 @@ kiln_status kiln_cache_export(kiln_cache *cache, const char *path, const char *c
         *count_out = 0;
     if (cache == NULL || path == NULL || (targets == NULL && target_count > 0))
         return kiln__fail(err, KILN_ERR_NULL, "kiln_cache_export: an argument is NULL");
+    KILN_TRY(check_folder(cache, "kiln_cache_export", err));
     folder = kiln__dup_folder(cache->store);
     status = kiln__pack_export(folder, path, targets, target_count, count_out, err);
+
+done:
     if (folder >= 0)
         close(folder);
     return status;
@@ -558,5 +740,6 @@ kiln_status kiln_cache_import(kiln_cache *cache, const char *path, uint64_t *cou
         *count_out = 0;
     if (cache == NULL || path == NULL)
         return kiln__fail(err, KILN_ERR_NULL, "kiln_cache_import: an argument is NULL");
-    return kiln__pack_import(cache->store, path, count_out, err);
+    const kiln_status status = check_folder(cache, "kiln_cache_import", err);
+    return status == KILN_OK ? kiln__pack_import(cache->store, path, count_out, err) : status;
 }

@@ -16,6 +16,7 @@ typedef struct packing {
     int folder;
     const char *const *targets;
     size_t target_count;
+    bool *is_found; /* for each target: whether an entry is for it */
     kiln__bundle_item *items;
     size_t count, room;
     bool failed;
@@ -62,11 +63,12 @@ static bool is_wanted(const packing *p, const unsigned char *file, size_t bytes)
     if (!kiln__blob_judge_any(file, bytes, &key, &key_bytes, &verdict))
         return false;
     kiln__key_labels(key, key_bytes, target, kernel);
+    bool wanted = p->target_count == 0;
     for (size_t k = 0; k < p->target_count; k++) {
         if (strcmp(p->targets[k], target) == 0)
-            return true;
+            wanted = p->is_found[k] = true;
     }
-    return p->target_count == 0;
+    return wanted;
 }
 
 static void take_file(void *user, int shard_fd, const char *name, const struct stat *st)
@@ -74,14 +76,11 @@ static void take_file(void *user, int shard_fd, const char *name, const struct s
     packing *p = user;
     kiln__bundle_item item = {{0, 0}, (uint64_t)st->st_size, ""};
     unsigned char *file = NULL;
-    char half[17] = "";
 
     (void)shard_fd;
     if (p->failed || !kiln__is_entry_name(name))
         return;
-    memcpy(half, name, 16);
-    item.hash.hi = strtoull(half, NULL, 16);
-    item.hash.lo = strtoull(name + 16, NULL, 16);
+    item.hash = kiln__hash_from_hex(name);
     snprintf(item.path, sizeof item.path, "%.2s/%.32s", name, name);
     file = read_item(p, &item);
     if (file != NULL && is_wanted(p, file, (size_t)item.bytes)) {
@@ -98,24 +97,45 @@ static void take_file(void *user, int shard_fd, const char *name, const struct s
     kiln__free(file);
 }
 
+/* All entries that are wanted. A bundle without kernels, or without those for a target that was
+ * named, would be a mistake that shows only where it is used. */
+static kiln_status collect(packing *p, kiln_error *err)
+{
+    bool present[KILN__SHARD_COUNT] = {false};
+
+    p->is_found = kiln__calloc(p->target_count + 1, sizeof *p->is_found);
+    if (p->is_found == NULL)
+        return kiln__fail_memory(err, (p->target_count + 1) * sizeof *p->is_found);
+    if (p->folder >= 0)
+        kiln__find_shards(p->folder, present);
+    for (unsigned shard = 0; shard < KILN__SHARD_COUNT; shard++) {
+        if (present[shard])
+            kiln__scan_shard(p->folder, shard, take_file, p);
+    }
+    if (p->failed)
+        return kiln__fail_memory(err, p->count * sizeof *p->items);
+    for (size_t k = 0; k < p->target_count; k++) {
+        if (!p->is_found[k])
+            return kiln__fail(err, KILN_ERR_ARGUMENT, "the cache has no kernel for %.32s",
+                              p->targets[k]);
+    }
+    if (p->count == 0)
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "the cache has no kernels to export");
+    return KILN_OK;
+}
+
 kiln_status kiln__pack_export(int folder, const char *path, const char *const *targets,
                               size_t target_count, uint64_t *count_out, kiln_error *err)
 {
     packing p = {.folder = folder, .targets = targets, .target_count = target_count};
-    bool present[KILN__SHARD_COUNT] = {false};
     kiln_status status = KILN_OK;
     kiln__buf temp = KILN__BUF_INIT;
     int fd = -1, why = 0;
 
-    if (folder >= 0)
-        kiln__find_shards(folder, present);
-    for (unsigned shard = 0; shard < KILN__SHARD_COUNT; shard++) {
-        if (present[shard])
-            kiln__scan_shard(folder, shard, take_file, &p);
-    }
+    KILN_TRY(collect(&p, err));
     kiln__buf_printf(&temp, "%s.XXXXXX", path);
-    if (p.failed || temp.failed) {
-        status = kiln__fail_memory(err, p.count * sizeof *p.items);
+    if (temp.failed) {
+        status = kiln__fail_memory(err, strlen(path));
         goto done;
     }
     fd = mkostemp(temp.text, O_CLOEXEC);
@@ -134,6 +154,7 @@ kiln_status kiln__pack_export(int folder, const char *path, const char *const *t
 
 done:
     kiln__buf_clear(&temp);
+    kiln__free(p.is_found);
     kiln__free(p.items);
     return status;
 }

@@ -100,6 +100,7 @@ typedef struct kiln__hash128 {
 kiln__hash128 kiln__hash_128(const void *data, size_t bytes);
 uint64_t kiln__hash_64(const void *data, size_t bytes);
 void kiln__hash_hex(kiln__hash128 h, char out[33]); /* 32 lower-case digits, hi first */
+kiln__hash128 kiln__hash_from_hex(const char hex[33]); /* the reverse, for 32 digits */
 
 /* ---- items by hash (memo.c) ---- Found by any number of threads without locks. An item is a struct
  * whose first member is its hash, a uint64_t; once inserted it stays until the memo is cleared. */

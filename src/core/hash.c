@@ -7,6 +7,8 @@
  * xxHash is compiled in (XXH_INLINE_ALL): no library is needed at run time and no symbol of it
  * leaves this file.
  */
+#include <stdlib.h>
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -33,4 +35,16 @@ void kiln__hash_hex(kiln__hash128 h, char out[33])
         out[k] = digits[(half >> (60 - 4 * (k % 16))) & 15];
     }
     out[32] = '\0';
+}
+
+kiln__hash128 kiln__hash_from_hex(const char hex[33])
+{
+    kiln__hash128 h = {0, 0};
+    char half[17] = "";
+
+    memcpy(half, hex, 16);
+    h.hi = strtoull(half, NULL, 16);
+    memcpy(half, hex + 16, 16);
+    h.lo = strtoull(half, NULL, 16);
+    return h;
 }
