@@ -19,7 +19,7 @@ static kiln__cpu_end run(const char *script, kiln__buf *log, int timeout_ms, int
     const char *const argv[] = {"sh", "-c", script, NULL};
     const char *const set[] = {"KILN_TEST_SET=here", "HOME=elsewhere", NULL};
     const char *const drop[] = {"KILN_TEST_DROP", NULL};
-    const kiln__cpu_child child = {"/bin/sh", argv, set, drop, -1, true, timeout_ms, NULL};
+    const kiln__cpu_child child = {"/bin/sh", argv, set, drop, -1, true, timeout_ms, NULL, NULL};
 
     return kiln__cpu_run(&child, log, code);
 }
@@ -47,7 +47,7 @@ static void test_cpu_compile__a_program_is_heard_and_its_status_told(void **stat
 static void test_cpu_compile__a_program_that_is_not_there_is_not_run(void **state)
 {
     const char *const argv[] = {"x", NULL};
-    const kiln__cpu_child child = {"/nowhere/at/all", argv, NULL, NULL, -1, false, 1000, NULL};
+    const kiln__cpu_child child = {"/nowhere/at/all", argv, NULL, NULL, -1, false, 1000, NULL, NULL};
     kiln__buf log = KILN__BUF_INIT;
     int code = 0;
 

@@ -142,13 +142,35 @@ bool kiln__is_beyond_process_limit(uint64_t bytes);
 /* The GNU build id of an ELF file as hex, or its XXH3 when it has none; false when unreadable.
  * Reads headers only: tens of microseconds whatever the file's size. */
 bool kiln__file_identity(const char *path, char out[64]);
-/* How often this process has been forked into (0 in the process that loaded kiln). */
-unsigned kiln__fork_generation(void);
 /* Map the pages of kiln's own code and constants, in one system call a segment instead of a fault
  * every few pages. Changes nothing else; where it cannot be done, it is not. */
 void kiln__map_own_code(void);
 /* $name, or NULL when unset or empty. */
 const char *kiln__env(const char *name);
+
+/* ---- forks (fork.c) ---- */
+/* How often this process has been forked into (0 in the process that loaded kiln). */
+unsigned kiln__fork_generation(void);
+
+/* A lock that the process has one of. A forked child finds it free whoever held it. */
+typedef struct kiln__process_lock {
+    pthread_mutex_t mutex;
+    struct kiln__process_lock *next;
+    atomic_bool listed;
+} kiln__process_lock;
+#define KILN__PROCESS_LOCK_INIT {.mutex = PTHREAD_MUTEX_INITIALIZER}
+void kiln__process_lock_take(kiln__process_lock *lock);
+bool kiln__process_lock_try(kiln__process_lock *lock); /* whether it was taken */
+void kiln__process_lock_give(kiln__process_lock *lock);
+
+/* Let no fork happen from hold to allow: for the few system calls that open a descriptor and list
+ * it. kiln__fork_closes() lists one that forked children close at once, so that it ends with this
+ * process; false when there are too many. kiln__fork_close() takes it off the list and closes it
+ * (not while forks are held off; -1 is fine). */
+void kiln__fork_hold(void);
+void kiln__fork_allow(void);
+bool kiln__fork_closes(int fd);
+void kiln__fork_close(int fd);
 
 /* ---- options structs ---- Copy a caller's options of `given` bytes over defaults of `known`
  * bytes: shorter is fine, longer must hold zeros beyond what is known. */

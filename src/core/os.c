@@ -1,17 +1,15 @@
 /*
- * os.c - the world outside: time, environment, files, forks.
+ * os.c - the world outside: time, environment, files.
  *
- * Rule 1: whatever is read from a file is a claim. Every offset and size in it is checked against
- *         the file's true size before it is used.
- * Rule 2: here is mutable state of the process (log.c has what was printed): how often it was forked
- *         into. A CUDA context does not survive a fork, and a call in the child must say so.
+ * Rule: whatever is read from a file is a claim. Every offset and size in it is checked against the
+ *       file's true size before it is used.
+ * Not done here: forks (fork.c).
  */
 #define _GNU_SOURCE
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -20,26 +18,6 @@
 #include <unistd.h>
 
 #include "core/core.h"
-
-/* ---- forks ---- */
-
-static atomic_uint fork_count;
-
-static void count_fork(void)
-{
-    atomic_fetch_add_explicit(&fork_count, 1, memory_order_relaxed);
-}
-
-/* Registered when kiln is loaded: a fork before the first call must count too. */
-__attribute__((constructor)) static void watch_forks(void)
-{
-    pthread_atfork(NULL, NULL, count_fork);
-}
-
-unsigned kiln__fork_generation(void)
-{
-    return atomic_load_explicit(&fork_count, memory_order_relaxed);
-}
 
 /* ---- pages of our own ---- */
 

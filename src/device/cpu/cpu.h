@@ -4,6 +4,8 @@
  *     cpu.c      the backend's table: device, streams, events, memory
  *     target.c   which instruction set, how many cores, how much memory
  *     spawn.c    run one program, no shell, and hear what it says
+ *     start.c    start it so that it does not outlive this process
+ *     folder.c   private folders for the files of a compile
  *     find.c     the C++ compiler: where it is, which it is
  *     cxx.c      compile source to the bytes of a shared object
  *     module.c   bytes of a shared object to callable functions
@@ -15,6 +17,8 @@
  */
 #ifndef KILN_DEVICE_CPU_CPU_H
 #define KILN_DEVICE_CPU_CPU_H
+
+#include <sys/types.h>
 
 #include "device/backend.h"
 
@@ -30,6 +34,29 @@ void kiln__cpu_name(char *name, size_t bytes);
 /* Memory in all and memory that can be had without swapping; 0 when unknown. */
 void kiln__cpu_memory(size_t *free_out, size_t *total_out);
 
+/* ---- private folders (folder.c) ---- */
+
+/* A folder under $TMPDIR or /tmp that only this user can enter. It stays where it is in memory from
+ * open to close. */
+typedef struct kiln__cpu_folder {
+    char path[480];
+    int lock_fd;
+    pid_t running; /* leader of the process group that writes in it; 0: nobody */
+    struct kiln__cpu_folder *next;
+} kiln__cpu_folder;
+
+/* Make a folder; the first of a process also removes those of processes that ended without. Returns
+ * 0 or an errno value. */
+int kiln__cpu_folder_open(kiln__cpu_folder *folder);
+/* Remove it with all that is in it. Fine when it was not opened but `path` is empty. */
+void kiln__cpu_folder_close(kiln__cpu_folder *folder);
+/* Tell who writes in it, to be ended should the program exit; NULL is fine. */
+void kiln__cpu_folder_set_running(kiln__cpu_folder *folder, pid_t pid);
+/* Remove any folder with all that is in it; links are removed, not followed. */
+void kiln__cpu_folder_remove(const char *path);
+/* Write `bytes` to an open file, whole. Returns 0 or an errno value. */
+int kiln__cpu_write(int fd, const void *data, size_t bytes);
+
 /* ---- programs (spawn.c) ---- */
 
 typedef struct kiln__cpu_child {
@@ -41,6 +68,7 @@ typedef struct kiln__cpu_child {
     bool hear_stdout;        /* its stdout is put into `log` as well, else dropped */
     int timeout_ms;
     const atomic_bool *cancel; /* NULL, or whether another thread wants it ended */
+    kiln__cpu_folder *folder;  /* NULL, or where it writes */
 } kiln__cpu_child;
 
 typedef enum kiln__cpu_end {
@@ -56,12 +84,20 @@ typedef enum kiln__cpu_end {
  * is read and dropped. Returns how it ended, `code_out` as said above. */
 kiln__cpu_end kiln__cpu_run(const kiln__cpu_child *child, kiln__buf *log, int *code_out);
 
-/* A new folder only this user can enter, under $TMPDIR or /tmp. Returns 0 or an errno value. */
-int kiln__cpu_folder_make(char *path, size_t bytes);
-/* Remove it with all that is in it; links are removed, not followed. */
-void kiln__cpu_folder_remove(const char *path);
-/* Write `bytes` to an open file, whole. Returns 0 or an errno value. */
-int kiln__cpu_write(int fd, const void *data, size_t bytes);
+/* How a started program is known (start.c). */
+typedef struct kiln__cpu_started {
+    pid_t pid;    /* of the program, and of its process group */
+    int alive_fd; /* closing it ends what is left of the group */
+} kiln__cpu_started;
+
+/* Start a program with `environment`, `input_fd` (-1: nothing to read) as its stdin and `output_fd`
+ * as its stderr, and its stdout if the child is heard there. Both are above 2. The thread that
+ * starts it must stay until it has ended: the program is killed when that thread ends. Returns 0 or
+ * an errno value. */
+int kiln__cpu_start(const kiln__cpu_child *child, const char **environment, int input_fd,
+                    int output_fd, kiln__cpu_started *out);
+/* `fd`, or a copy of it above 2 in its place; -1 with errno. */
+int kiln__cpu_above_standard(int fd);
 
 /* ---- the compiler (find.c, cxx.c) ---- */
 

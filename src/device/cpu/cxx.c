@@ -394,7 +394,7 @@ static bool left_undefined(const kiln__buf *log)
 
 /* Run the compiler once over `folder`/source. `log` is emptied first. */
 static kiln_status run_once(const kiln__cxx *cxx, const kiln__compile_request *request, bool whole,
-                            const char *folder, kiln__buf *log, kiln_error *err)
+                            kiln__cpu_folder *folder, kiln__buf *log, kiln_error *err)
 {
     kiln_status status = KILN_OK;
     char input[PATH_BYTES], output[PATH_BYTES], temporary[PATH_BYTES];
@@ -404,13 +404,13 @@ static kiln_status run_once(const kiln__cxx *cxx, const kiln__compile_request *r
                                 "CCC_OVERRIDE_OPTIONS", NULL};
     arguments a = {NULL, 0, 0};
     kiln__cpu_child child = {cxx->path, NULL,  set, drop, -1, false, COMPILE_TIMEOUT_MS,
-                             request->cancel};
+                             request->cancel, folder};
     kiln__cpu_end end = KILN__CPU_NOT_RUN;
     int code = 0;
 
-    snprintf(input, sizeof input, "%s/source", folder);
-    snprintf(output, sizeof output, "%s/kernel.so", folder);
-    snprintf(temporary, sizeof temporary, "TMPDIR=%s", folder);
+    snprintf(input, sizeof input, "%s/source", folder->path);
+    snprintf(output, sizeof output, "%s/kernel.so", folder->path);
+    snprintf(temporary, sizeof temporary, "TMPDIR=%s", folder->path);
     kiln__buf_clear(log);
     log->max_bytes = LOG_BYTES_MAX;
     KILN_TRY(make_arguments(cxx, request, whole, output, &a, err));
@@ -471,32 +471,32 @@ kiln_status kiln__cxx_compile(const kiln__compile_request *request, kiln__compil
     kiln_status status = KILN_OK;
     const kiln__cxx *cxx = NULL;
     kiln__buf log = KILN__BUF_INIT;
-    char folder[PATH_BYTES - 32] = "";
+    kiln__cpu_folder folder = {.lock_fd = -1};
     int why = 0;
 
     memset(result, 0, sizeof *result);
     KILN_TRY(kiln__cxx_get(&cxx, err));
-    why = kiln__cpu_folder_make(folder, sizeof folder);
+    why = kiln__cpu_folder_open(&folder);
     if (why != 0) {
         status = kiln__fail(err, KILN_ERR_IO, "no folder for temporary files can be made: %s",
                             strerror(why));
         goto done;
     }
-    KILN_TRY(write_source(folder, request->source, err));
-    status = run_once(cxx, request, false, folder, &log, err);
+    KILN_TRY(write_source(folder.path, request->source, err));
+    status = run_once(cxx, request, false, &folder, &log, err);
     if (status == KILN_ERR_COMPILE && left_undefined(&log)) {
         kiln_error_clear(err);
-        status = run_once(cxx, request, true, folder, &log, err);
+        status = run_once(cxx, request, true, &folder, &log, err);
     }
     if (status == KILN_OK)
-        status = read_binary(folder, result, err);
+        status = read_binary(folder.path, result, err);
 
 done:
     /* The log is wanted on failure above all. Without memory for it the status still tells. */
     if (log.length != 0)
         result->log = kiln__buf_take(&log);
     kiln__buf_clear(&log);
-    kiln__cpu_folder_remove(folder);
+    kiln__cpu_folder_close(&folder);
     return status;
 }
 

@@ -13,7 +13,6 @@
  */
 #define _GNU_SOURCE
 #include <ctype.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -131,8 +130,8 @@ static bool ask_version(const char *path, char *line, size_t bytes)
 {
     const char *const argv[] = {path, "--version", NULL};
     const char *const set[] = {"LC_ALL=C", NULL};
-    const kiln__cpu_child child = {path, argv, set, NULL, -1, true, VERSION_TIMEOUT_MS,
-                                   NULL};
+    const kiln__cpu_child child = {path, argv, set,  NULL, -1, true, VERSION_TIMEOUT_MS,
+                                   NULL, NULL};
     kiln__buf said = KILN__BUF_INIT;
     int code = 0;
     bool known = false;
@@ -242,7 +241,7 @@ done:
 
 /* ---- the compiler of this process ---- */
 
-static pthread_mutex_t found_lock = PTHREAD_MUTEX_INITIALIZER;
+static kiln__process_lock found_lock = KILN__PROCESS_LOCK_INIT;
 static kiln__cxx found;     /* written once, under the lock */
 static atomic_bool is_found;
 static char found_version[64]; /* the whole version, once somebody asked; under the lock */
@@ -253,14 +252,14 @@ kiln_status kiln__cxx_get(const kiln__cxx **out, kiln_error *err)
 
     *out = NULL;
     if (!atomic_load_explicit(&is_found, memory_order_acquire)) {
-        pthread_mutex_lock(&found_lock);
+        kiln__process_lock_take(&found_lock);
         if (!atomic_load_explicit(&is_found, memory_order_relaxed)) {
             /* A failure is not kept: a compiler may be installed while the program runs. */
             status = kiln__cxx_find(kiln__env("KILN_CXX"), kiln__env("PATH"), &found, err);
             if (status == KILN_OK)
                 atomic_store_explicit(&is_found, true, memory_order_release);
         }
-        pthread_mutex_unlock(&found_lock);
+        kiln__process_lock_give(&found_lock);
     }
     if (status == KILN_OK)
         *out = &found;
@@ -278,12 +277,12 @@ void kiln__cxx_describe(bool run, char *text, size_t bytes)
         kiln_error_clear(&err);
         return;
     }
-    pthread_mutex_lock(&found_lock);
+    kiln__process_lock_take(&found_lock);
     if (found_version[0] == '\0' && run && ask_version(cxx->path, line, sizeof line)) {
         kiln__cxx full = *cxx;
         learn_from_version(&full, line);
         memcpy(found_version, full.brief, sizeof found_version);
     }
     snprintf(text, bytes, "%s", found_version[0] != '\0' ? found_version : cxx->brief);
-    pthread_mutex_unlock(&found_lock);
+    kiln__process_lock_give(&found_lock);
 }

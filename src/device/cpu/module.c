@@ -119,15 +119,16 @@ static void *load_from_memory(const void *binary, size_t bytes, char *why, size_
 
 static void *load_from_folder(const void *binary, size_t bytes, char *why, size_t why_bytes)
 {
-    char folder[PATH_BYTES - 32], path[PATH_BYTES];
+    kiln__cpu_folder folder;
+    char path[PATH_BYTES];
     void *module = NULL;
-    int fd = -1, bad = kiln__cpu_folder_make(folder, sizeof folder);
+    int fd = -1, bad = kiln__cpu_folder_open(&folder);
 
     if (bad != 0) {
         snprintf(why, why_bytes, "no folder for a temporary file: %s", strerror(bad));
         return NULL;
     }
-    snprintf(path, sizeof path, "%s/kernel.so", folder);
+    snprintf(path, sizeof path, "%s/kernel.so", folder.path);
     fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
     bad = fd < 0 ? errno : kiln__cpu_write(fd, binary, bytes);
     if (fd >= 0 && close(fd) != 0 && bad == 0)
@@ -136,7 +137,7 @@ static void *load_from_folder(const void *binary, size_t bytes, char *why, size_
         module = open_path(path, why, why_bytes);
     else
         snprintf(why, why_bytes, "no temporary file: %s", strerror(bad));
-    kiln__cpu_folder_remove(folder);
+    kiln__cpu_folder_close(&folder);
     return module;
 }
 

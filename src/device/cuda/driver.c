@@ -19,12 +19,12 @@ kiln__cuda_driver kiln__cu;
 
 /* The remembered outcome of the first kiln__cuda_init(). */
 static struct {
-    pthread_mutex_t lock;
+    kiln__process_lock lock;
     bool tried;
     unsigned fork_generation; /* of the process that initialised the driver */
     kiln_status status;
     char reason[256];
-} driver = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} driver = {.lock = KILN__PROCESS_LOCK_INIT};
 
 static kiln_status remember(kiln_status status, const char *fmt, ...) KILN_PRINTF(2, 3);
 
@@ -93,7 +93,7 @@ kiln_status kiln__cuda_init(kiln_error *err)
 {
     kiln_status status = KILN_OK;
 
-    pthread_mutex_lock(&driver.lock);
+    kiln__process_lock_take(&driver.lock);
     if (!driver.tried) {
         driver.tried = true;
         driver.fork_generation = kiln__fork_generation();
@@ -107,7 +107,7 @@ kiln_status kiln__cuda_init(kiln_error *err)
                             "with exec (posix_spawn)");
     else if (status != KILN_OK)
         status = kiln__fail(err, status, "%s", driver.reason);
-    pthread_mutex_unlock(&driver.lock);
+    kiln__process_lock_give(&driver.lock);
     return status;
 }
 

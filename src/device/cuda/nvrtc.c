@@ -13,7 +13,6 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "device/cuda/nvrtc.h"
@@ -68,7 +67,7 @@ static int (*set_flow_callback)(nvrtc_program program, int (*callback)(void *, v
                                 void *payload);
 
 static struct {
-    pthread_mutex_t lock;
+    kiln__process_lock lock;
     bool tried;
     kiln_status status;
     char reason[512];
@@ -76,7 +75,7 @@ static struct {
     int archs[ARCH_COUNT_MAX];
     int arch_count;      /* 0: it did not tell */
     atomic_uint refused; /* bits of own_options that this library turned out not to know */
-} library = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} library = {.lock = KILN__PROCESS_LOCK_INIT};
 
 /* ---- load ---- */
 
@@ -134,13 +133,13 @@ static kiln_status ready(kiln_error *err)
 
     if (status != KILN_OK)
         return status;
-    pthread_mutex_lock(&library.lock);
+    kiln__process_lock_take(&library.lock);
     if (!library.tried) {
         library.status = load(place);
         library.tried = true;
     }
     status = library.status;
-    pthread_mutex_unlock(&library.lock);
+    kiln__process_lock_give(&library.lock);
     return status == KILN_OK ? KILN_OK : kiln__fail(err, status, "%s", library.reason);
 }
 

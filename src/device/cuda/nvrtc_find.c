@@ -16,7 +16,6 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <glob.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -41,10 +40,10 @@ static const int majors[] = {13, 12};
 #define MINOR_MAX 15
 
 static struct {
-    pthread_mutex_t lock;
+    kiln__process_lock lock;
     bool found;
     kiln__nvrtc_place place;
-} nvrtc = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} nvrtc = {.lock = KILN__PROCESS_LOCK_INIT};
 
 /* ---- one candidate ---- */
 
@@ -259,14 +258,14 @@ kiln_status kiln__nvrtc_find(const kiln__nvrtc_place **out, kiln_error *err)
     kiln_status status = KILN_OK;
 
     *out = NULL;
-    pthread_mutex_lock(&nvrtc.lock);
+    kiln__process_lock_take(&nvrtc.lock);
     if (!nvrtc.found) {
         status = search(&nvrtc.place, err);
         nvrtc.found = status == KILN_OK;
     }
     if (nvrtc.found)
         *out = &nvrtc.place;
-    pthread_mutex_unlock(&nvrtc.lock);
+    kiln__process_lock_give(&nvrtc.lock);
     return status;
 }
 
