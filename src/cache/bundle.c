@@ -88,12 +88,37 @@ static kiln_status check_trust(const struct stat *st, char reason[KILN__REASON_B
     }
     if ((st->st_mode & (S_IWGRP | S_IWOTH)) != 0) {
         snprintf(reason, KILN__REASON_BYTES,
-                 "others may write to it (mode %04o), and so run code in this process; chmod go-w "
-                 "makes it usable",
+                 "others may write to it (mode %04o), and may have put code into it that this process "
+                 "would run; make it again, closed to others",
                  (unsigned)st->st_mode & 07777u);
         return KILN_ERR_CACHE;
     }
     return KILN_OK;
+}
+
+/* Judge the way to the file, and open what it leads to. */
+static kiln_status open_file(const char *path, int *fd_out, char reason[KILN__REASON_BYTES])
+{
+    char text[128], here[PATH_MAX];
+    kiln__buf whole = KILN__BUF_INIT;
+    int why = 0;
+
+    if (path[0] == '/') {
+        why = kiln__way_open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, fd_out, reason);
+    } else if (getcwd(here, sizeof here) == NULL) {
+        why = errno;
+    } else {
+        kiln__buf_printf(&whole, "%s/%s", here, path);
+        why = whole.failed ? ENOMEM
+                           : kiln__way_open(whole.text, O_RDONLY | O_NONBLOCK | O_NOCTTY, fd_out,
+                                            reason);
+    }
+    kiln__buf_clear(&whole);
+    if (why == EPERM && reason[0] != '\0')
+        return KILN_ERR_CACHE;
+    if (why != 0)
+        snprintf(reason, KILN__REASON_BYTES, "%s", strerror_r(why, text, sizeof text));
+    return why == 0 ? KILN_OK : why == ENOMEM ? KILN_ERR_NO_MEMORY : KILN_ERR_IO;
 }
 
 kiln_status kiln__bundle_open(const char *path, kiln__bundle *out, char reason[KILN__REASON_BYTES])
@@ -105,10 +130,8 @@ kiln_status kiln__bundle_open(const char *path, kiln__bundle *out, char reason[K
     int fd = -1;
 
     memset(out, 0, sizeof *out);
-    do {
-        fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    } while (fd < 0 && errno == EINTR);
-    if (fd < 0 || fstat(fd, &st) != 0) {
+    KILN_TRY(open_file(path, &fd, reason));
+    if (fstat(fd, &st) != 0) {
         snprintf(reason, KILN__REASON_BYTES, "%s", strerror_r(errno, text, sizeof text));
         status = KILN_ERR_IO;
         goto done;

@@ -3,10 +3,15 @@
  *
  * A cached kernel is code that this process will run. Whoever can write to the folder can run code
  * as us, so the folder must be ours (owner = effective user) and closed to writers from group and
- * others. A refusal names the reason and the way out; nothing is repaired behind the user's back.
+ * others, and nobody else may be able to put another in its place (way.c). A refusal names the
+ * reason and the way out; no permission is repaired behind the user's back.
  *
- * Rule 1: a folder is judged through the descriptor that will be used, never by its name again.
- *         A symbolic link may lead to the folder; the folder it leads to is what is judged.
+ * What others could write to once is not made good by closing it: they may have changed what is in
+ * it, and nothing tells. So the way out is to remove it. What kiln finds open inside its own folder
+ * (a shard, an entry, the ledger) it replaces by itself, by something empty.
+ *
+ * Rule 1: the folder and what is in it are judged through the descriptors that will be used. A
+ *         symbolic link may lead to the folder; link and folder are judged.
  * Rule 2: folders are made 0700 whatever the umask allows.
  */
 #define _GNU_SOURCE
@@ -68,6 +73,7 @@ char *kiln__dir_path(const char *dir, char reason[KILN__REASON_BYTES])
 
 /* ---- whether ---- */
 
+/* The folder itself: ours, and closed. */
 static bool is_trusted(int fd, char reason[KILN__REASON_BYTES])
 {
     struct stat st;
@@ -82,21 +88,26 @@ static bool is_trusted(int fd, char reason[KILN__REASON_BYTES])
                  (unsigned long)st.st_uid, (unsigned long)geteuid());
         return false;
     }
-    if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    if (kiln__is_open_to_others(&st)) {
         snprintf(reason, KILN__REASON_BYTES,
-                 "others may write to the folder (mode %04o), and so run code in this process; "
-                 "chmod go-w makes it usable",
+                 "others may write to the folder (mode %04o), and may have put code into it that "
+                 "this process would run; remove the folder, and a new one is made",
                  (unsigned)st.st_mode & 07777u);
         return false;
     }
     return true;
 }
 
-bool kiln__dir_is_gone(int fd)
+bool kiln__is_ours(const struct stat *st)
+{
+    return kiln__is_owned_by(st, geteuid());
+}
+
+bool kiln__dir_is_good(int fd)
 {
     struct stat st;
 
-    return fstat(fd, &st) != 0 || st.st_nlink == 0;
+    return fstat(fd, &st) == 0 && st.st_nlink != 0 && kiln__is_ours(&st);
 }
 
 /* As mkdir -p. A parent that exists may answer with any errno (a read-only file system, an
@@ -123,16 +134,6 @@ static int make_folders(const char *path)
     return why;
 }
 
-static int open_folder(const char *path)
-{
-    int fd = -1;
-
-    do {
-        fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    } while (fd < 0 && errno == EINTR);
-    return fd;
-}
-
 /* An answer that will be the same tomorrow. What is left (too many open files, say) may pass. */
 static bool is_lasting(int why)
 {
@@ -143,15 +144,18 @@ kiln__dir_state kiln__dir_open(const char *path, bool create, int *fd_out,
                                char reason[KILN__REASON_BYTES])
 {
     char text[128];
-    int fd = open_folder(path), why = errno;
+    int fd = -1, why = kiln__way_open(path, O_RDONLY | O_DIRECTORY, &fd, reason);
 
+    /* What is there of the way has been judged when the rest of it is made. */
     if (fd < 0 && why == ENOENT && create) {
         int made = make_folders(path);
-        fd = open_folder(path);
-        why = made != 0 ? made : errno;
+        why = kiln__way_open(path, O_RDONLY | O_DIRECTORY, &fd, reason);
+        why = fd < 0 && made != 0 ? made : why;
     }
     if (fd < 0 && why == ENOENT && !create)
         return KILN__DIR_ABSENT;
+    if (fd < 0 && reason[0] != '\0')
+        return KILN__DIR_REFUSED;
     if (fd < 0) {
         snprintf(reason, KILN__REASON_BYTES, "%s", strerror_r(why, text, sizeof text));
         return !create && is_lasting(why) ? KILN__DIR_REFUSED : KILN__DIR_FAILED;

@@ -77,6 +77,14 @@ void kiln__unlock_and_close(int fd)
     close(fd);
 }
 
+/* Whether an open file is one that only this user can have written. */
+static bool is_own_file(int fd)
+{
+    struct stat st;
+
+    return fstat(fd, &st) != 0 || (S_ISREG(st.st_mode) && kiln__is_ours(&st));
+}
+
 int kiln__open_housekeeping(int folder, const char *name, int flags)
 {
     int fd = -1;
@@ -85,9 +93,17 @@ int kiln__open_housekeeping(int folder, const char *name, int flags)
         do {
             fd = openat(folder, name, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
         } while (fd < 0 && errno == EINTR);
-        if (fd >= 0 || errno != ELOOP)
+        if (fd >= 0 && is_own_file(fd))
             break;
-        unlinkat(folder, name, 0); /* a link that somebody put here: nothing of ours */
+        if (fd >= 0) {
+            close(fd);
+        } else if (errno != ELOOP && errno != EISDIR && errno != ENXIO) {
+            break; /* the disk's answer, not one of what is in this place */
+        }
+        fd = -1;
+        if (!kiln__make_way(folder, name))
+            break;
+        errno = KILN__EFOREIGN;
     }
     return fd;
 }
@@ -114,9 +130,9 @@ bool kiln__list_shard(int folder, unsigned shard, kiln__list_fn fn, void *user)
     const struct dirent *e = NULL;
 
     kiln__shard_name(shard, name);
-    fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    fd = kiln__shard_open(folder, name, O_RDONLY);
     if (fd < 0)
-        return errno == ENOENT || errno == ENOTDIR || errno == ELOOP;
+        return errno == ENOENT || errno == KILN__EFOREIGN;
     dir = fdopendir(fd);
     if (dir == NULL) {
         close(fd);

@@ -2,6 +2,8 @@
  * parts.h - what the files of src/cache share; no other folder includes it (cache.h is the door).
  *
  *     cache.h <- store.c -> dir.c      which folder, is it ours, make it
+ *                        -> way.c      who could put another in its place
+ *                        -> entry.c    what is in it: shards and entries, judged as they are opened
  *                        -> blob.c     what a file must look like
  *                        -> ledger.c   how many bytes the folder holds
  *                        -> evict.c    which entries go when it is full
@@ -15,6 +17,8 @@
 #ifndef KILN_CACHE_PARTS_H
 #define KILN_CACHE_PARTS_H
 
+#include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sys/stat.h>
 
@@ -94,8 +98,43 @@ char *kiln__dir_path(const char *dir, char reason[KILN__REASON_BYTES]);
 kiln__dir_state kiln__dir_open(const char *path, bool create, int *fd_out,
                                char reason[KILN__REASON_BYTES]);
 
-/* Whether the folder behind an open descriptor has been deleted. */
-bool kiln__dir_is_gone(int fd);
+/* Whether the folder behind an open descriptor is still one to use: not deleted, ours and closed. */
+bool kiln__dir_is_good(int fd);
+
+static inline bool kiln__is_open_to_others(const struct stat *st)
+{
+    return (st->st_mode & (S_IWGRP | S_IWOTH)) != 0;
+}
+/* Owned by this user and closed to other writers: nobody else can write it. */
+static inline bool kiln__is_owned_by(const struct stat *st, uid_t owner)
+{
+    return st->st_uid == owner && !kiln__is_open_to_others(st);
+}
+bool kiln__is_ours(const struct stat *st);
+
+/* ---- way.c ---- */
+
+/* Judge every step of an absolute path and open what it leads to, which is the caller's to judge. 0
+ * or an errno value; EPERM comes with a reason when others could put another in its place. */
+int kiln__way_open(const char *path, int flags, int *fd_out, char reason[KILN__REASON_BYTES]);
+
+/* ---- entry.c ---- */
+
+/* As errno: what is there is not ours, open to others, or of another kind than it must be. No file
+ * system says EDOM. */
+#define KILN__EFOREIGN EDOM
+
+/* Open the folder of a shard. -1 with errno: ENOENT when there is none, KILN__EFOREIGN, or what the
+ * disk said. */
+int kiln__shard_open(int folder, const char *shard, int flags);
+/* Open an entry for reading, and what fstat says of it: a regular file, ours, closed. -1 with errno:
+ * ENOENT, KILN__EFOREIGN (`shard_bad` tells whether for the shard), or what the disk said. */
+int kiln__entry_open(int folder, const char *path, struct stat *st, bool *shard_bad);
+/* Free the place of something that must not be there. Files and links are removed; a folder is moved
+ * aside, as nobody knows what is in it. Whether the place is free now. */
+bool kiln__make_way(int folder, const char *name);
+/* 32 digits that no other process can guess, so that nobody can lay a file or link in its way. */
+void kiln__random_hex(char hex[33]);
 
 /* ---- ledger.c ---- */
 
@@ -132,7 +171,8 @@ bool kiln__ledger_recount(kiln__ledger *l, unsigned shard);
 int kiln__lock_byte(int fd, int64_t start, double wait_us);
 /* Give all locks of a descriptor back, also when a forked child has a copy of it. */
 void kiln__unlock_and_close(int fd);
-/* openat of a file of the cache's own; a link in its place is removed. */
+/* openat of a file of the cache's own. Anything else in its place makes way first, with all that
+ * others may have written. */
 int kiln__open_housekeeping(int folder, const char *name, int flags);
 
 void kiln__shard_name(unsigned shard, char name[3]);

@@ -15,7 +15,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -39,53 +38,30 @@ typedef struct publication {
     int64_t stamp_ns;
 } publication;
 
-/* A name that no other process can guess, so that nobody can lay a file or link in its way. */
 static void make_temp_name(char name[TEMP_BYTES])
 {
-    unsigned char noise[16];
-    kiln__hash128 h = {0, 0};
-
-    if (getrandom(noise, sizeof noise, GRND_NONBLOCK) != (ssize_t)sizeof noise) {
-        /* Early at boot only. O_EXCL still keeps us from writing into anything foreign. */
-        double now = kiln__now_us();
-        long pid = (long)getpid();
-        memset(noise, 0, sizeof noise);
-        memcpy(noise, &now, sizeof now);
-        memcpy(noise + 8, &pid, sizeof pid);
-    }
-    h = kiln__hash_128(noise, sizeof noise);
     memcpy(name, KILN__TEMP_PREFIX, sizeof KILN__TEMP_PREFIX - 1);
-    kiln__hash_hex(h, name + sizeof KILN__TEMP_PREFIX - 1);
+    kiln__random_hex(name + sizeof KILN__TEMP_PREFIX - 1);
 }
 
 /* ---- shards ---- */
 
-static int open_shard_now(int folder, const char *shard)
-{
-    int fd = -1;
-
-    do {
-        fd = openat(folder, shard, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    } while (fd < 0 && errno == EINTR);
-    return fd;
-}
-
-/* Open the folder of a shard, made where needed; -1 with errno. What is there and is no folder (a
- * file or a link that somebody put there) goes away first; the folder is the cache's own. */
+/* Open the folder of a shard, made where needed; -1 with errno. What is there and must not be makes
+ * way first: a file, a link, a folder of others or open to them. */
 static int open_shard(int folder, const char *shard)
 {
-    int fd = open_shard_now(folder, shard), why = errno;
+    int fd = kiln__shard_open(folder, shard, O_PATH), why = errno;
 
-    if (fd >= 0 || (why != ENOENT && why != ENOTDIR && why != ELOOP)) {
+    if (fd >= 0 || (why != ENOENT && why != KILN__EFOREIGN)) {
         errno = why;
         return fd;
     }
-    if (why != ENOENT)
-        unlinkat(folder, shard, 0);
+    if (why == KILN__EFOREIGN && !kiln__make_way(folder, shard))
+        return -1;
     /* Whoever makes it first, opening it tells whether it is there. */
     if (mkdirat(folder, shard, 0700) != 0 && errno != EEXIST)
         why = errno;
-    fd = open_shard_now(folder, shard);
+    fd = kiln__shard_open(folder, shard, O_PATH);
     if (fd < 0 && errno == ENOENT)
         errno = why;
     return fd;
@@ -217,6 +193,17 @@ static int reserve(publication *p)
     return why;
 }
 
+/* 0 or an errno value. A folder in the place makes way. */
+static int give_name(const publication *p)
+{
+    const char *name = p->place->name;
+    int why = renameat(p->shard, p->temp, p->shard, name) == 0 ? 0 : errno;
+
+    if ((why == EISDIR || why == ENOTEMPTY || why == EEXIST) && kiln__make_way(p->shard, name))
+        why = renameat(p->shard, p->temp, p->shard, name) == 0 ? 0 : errno;
+    return why;
+}
+
 /* Give the temporary file its name (`why` 0), or remove it; and balance the books. */
 static int settle(publication *p, int why)
 {
@@ -227,8 +214,8 @@ static int settle(publication *p, int why)
     const bool replaces = fstatat(p->shard, p->place->name, &old, AT_SYMLINK_NOFOLLOW) == 0 &&
                           S_ISREG(old.st_mode);
 
-    if (why == 0 && renameat(p->shard, p->temp, p->shard, p->place->name) != 0)
-        why = errno;
+    if (why == 0)
+        why = give_name(p);
     if (!counted) {
         /* Too much is booked until the shard is counted again. */
         if (why != 0)

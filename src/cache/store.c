@@ -4,7 +4,7 @@
  *     <folder>/4f/4f1b...32 hex digits      a blob (blob.c)
  *     <folder>/4f/tmp-...                   one being written
  *
- *     load:   bundles > openat > fstat > read > judge > note > close > memory
+ *     load:   bundles > entry.c: open > read > judge > note > close > memory
  *     store:  publish.c
  *
  * Rule 1: a hit opens one file: no lock, no scan, no index, no ledger.
@@ -293,7 +293,7 @@ bool kiln__renew_folder(kiln__cache *cache, bool create)
 
     kiln__cache_enter(cache);
     pthread_rwlock_wrlock(&cache->lock);
-    if (cache->fd >= 0 && kiln__dir_is_gone(cache->fd)) {
+    if (cache->fd >= 0 && !kiln__dir_is_good(cache->fd)) {
         close(cache->fd);
         cache->fd = -1;
     }
@@ -318,18 +318,16 @@ void kiln__flush_journal(kiln__cache *cache)
     close(folder);
 }
 
-/* openat in the folder, -1 with errno; ENOENT while there is no folder. */
-static int open_below(kiln__cache *cache, const char *path, int flags)
+/* Open an entry as kiln__entry_open does; ENOENT also where there is no folder. */
+static int open_below(kiln__cache *cache, const char *path, struct stat *st, bool *shard_bad)
 {
     int fd = -1;
 
+    *shard_bad = false;
     pthread_rwlock_rdlock(&cache->lock);
     errno = ENOENT;
-    if (cache->fd >= 0) {
-        do {
-            fd = openat(cache->fd, path, flags | O_CLOEXEC | O_NOFOLLOW);
-        } while (fd < 0 && errno == EINTR);
-    }
+    if (cache->fd >= 0)
+        fd = kiln__entry_open(cache->fd, path, st, shard_bad);
     pthread_rwlock_unlock(&cache->lock);
     return fd;
 }
@@ -340,7 +338,7 @@ static bool folder_has_changed(kiln__cache *cache)
     bool stale = false;
 
     pthread_rwlock_rdlock(&cache->lock);
-    stale = cache->fd < 0 || kiln__dir_is_gone(cache->fd);
+    stale = cache->fd < 0 || !kiln__dir_is_good(cache->fd);
     pthread_rwlock_unlock(&cache->lock);
     return stale && kiln__renew_folder(cache, false);
 }
@@ -447,18 +445,13 @@ static kiln__verdict read_file(int fd, size_t bytes, size_t key_bytes, unsigned 
 
 /* Judge an open entry and take its payload. VALID comes with a blob, unless memory ran out. */
 static kiln__verdict read_entry(int fd, const void *key, size_t key_bytes, kiln__blob *blob_out,
-                                struct stat *st)
+                                const struct stat *st)
 {
     unsigned char *file = NULL;
     kiln__verdict verdict = KILN__VERDICT_DAMAGED;
     const void *payload = NULL;
     size_t payload_bytes = 0;
 
-    if (fstat(fd, st) != 0)
-        return KILN__VERDICT_UNREADABLE;
-    if (!S_ISREG(st->st_mode) || st->st_uid != geteuid() ||
-        (st->st_mode & (S_IWGRP | S_IWOTH)) != 0)
-        return KILN__VERDICT_DAMAGED;
     verdict = read_file(fd, (size_t)st->st_size, key_bytes, &file);
     if (verdict == KILN__VERDICT_VALID)
         verdict = kiln__blob_judge(file, (size_t)st->st_size, key, key_bytes, &payload,
@@ -473,23 +466,27 @@ static kiln__verdict read_entry(int fd, const void *key, size_t key_bytes, kiln_
     return verdict;
 }
 
-/* Remove an entry that is damaged or not ours. Should a good one have replaced it just now, it is
- * compiled once more. */
-static void remove_entry(kiln__cache *cache, const kiln__place *p)
+/* Free the place of an entry that is damaged or not ours, or of its whole shard. Should a good one
+ * have replaced it just now, it is compiled once more. */
+static void remove_entry(kiln__cache *cache, const kiln__place *p, bool shard_bad)
 {
-    int folder = kiln__dup_folder(cache);
+    int folder = kiln__dup_folder(cache), shard = -1;
     kiln__ledger ledger;
     bool counted = false;
 
     kiln__count(&cache->damaged);
     if (kiln__is_news(cache, KILN__TROUBLE_DAMAGE))
         kiln__log_line(&cache->log, KILN__LOG_WARN, "a damaged cache entry is rebuilt: %s/%s",
-                       cache->path, p->path);
+                       cache->path, shard_bad ? p->shard : p->path);
     if (folder < 0)
         return;
     counted = kiln__ledger_open(folder, &ledger) == 0;
-    if (unlinkat(folder, p->path, 0) != 0 && errno == EISDIR)
-        unlinkat(folder, p->path, AT_REMOVEDIR);
+    if (shard_bad) {
+        (void)kiln__make_way(folder, p->shard);
+    } else if ((shard = kiln__shard_open(folder, p->shard, O_PATH)) >= 0) {
+        (void)kiln__make_way(shard, p->name);
+        close(shard);
+    }
     if (counted) {
         (void)kiln__ledger_recount(&ledger, p->shard_index);
         (void)!kiln__ledger_commit(&ledger);
@@ -502,26 +499,25 @@ static void remove_entry(kiln__cache *cache, const kiln__place *p)
 static kiln__verdict load_from_disk(kiln__cache *cache, const kiln__place *p, const void *key,
                                     size_t key_bytes, kiln__blob *blob_out)
 {
-    /* O_NONBLOCK: a pipe of that name must not hold us up. */
-    const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
     kiln__verdict verdict = KILN__VERDICT_ABSENT;
     struct stat st;
-    int fd = open_below(cache, p->path, flags);
+    bool shard_bad = false;
+    int fd = open_below(cache, p->path, &st, &shard_bad);
 
     if (fd < 0 && errno == ENOENT && folder_has_changed(cache))
-        fd = open_below(cache, p->path, flags);
+        fd = open_below(cache, p->path, &st, &shard_bad);
     if (fd >= 0) {
         verdict = read_entry(fd, key, key_bytes, blob_out, &st);
         if (verdict == KILN__VERDICT_VALID)
             note_hit(cache, fd, p, &st);
         close(fd);
-    } else if (errno == ELOOP) {
-        verdict = KILN__VERDICT_DAMAGED; /* a symbolic link: nothing of ours */
-    } else if (errno != ENOENT && errno != ENOTDIR) {
+    } else if (errno == KILN__EFOREIGN) {
+        verdict = KILN__VERDICT_DAMAGED; /* not ours, or nothing that could be an entry */
+    } else if (errno != ENOENT) {
         verdict = KILN__VERDICT_UNREADABLE;
     }
     if (verdict == KILN__VERDICT_DAMAGED)
-        remove_entry(cache, p);
+        remove_entry(cache, p, shard_bad);
     if (verdict == KILN__VERDICT_VALID)
         atomic_fetch_add_explicit(&cache->bytes_read, (uint64_t)st.st_size, memory_order_relaxed);
     return verdict;

@@ -1,0 +1,122 @@
+/*
+ * entry.c - what lies in the folder: shards and entries, judged as they are opened.
+ *
+ *     folder > [openat shard, fstat] > [openat entry, fstat] > its bytes
+ *
+ * The folder has been judged (dir.c), but not always: it may have been open to others before, and
+ * then a shard may be a link to somewhere else, a folder of somebody else, or one that others may
+ * still write to. None of them is followed or read.
+ *
+ * Rule 1: whatever is used is judged by the descriptor through which it is used.
+ * Rule 2: what must not be there makes way for something new and empty. No folder's content is ever
+ *         deleted for that: somebody may have named a folder of his own as the cache's by mistake.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "cache/parts.h"
+
+#define ASIDE_PREFIX KILN__HOUSEKEEPING_PREFIX "foreign-"
+
+/* openat again while it is interrupted. */
+static int open_at(int folder, const char *path, int flags)
+{
+    int fd = -1;
+
+    do {
+        fd = openat(folder, path, flags | O_CLOEXEC | O_NOFOLLOW);
+    } while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
+/* Whether there is something in this place, and no regular file. */
+static bool is_no_file(int folder, const char *name)
+{
+    struct stat st;
+
+    return fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(st.st_mode);
+}
+
+/* Close, and fail with this error. */
+static int reject(int fd, int why)
+{
+    close(fd);
+    errno = why;
+    return -1;
+}
+
+/* As kiln__shard_open; with the owner that everything must have. */
+static int open_shard(int folder, const char *shard, int flags, uid_t owner)
+{
+    struct stat st;
+    int fd = open_at(folder, shard, flags | O_DIRECTORY);
+
+    if (fd < 0 && (errno == ENOTDIR || errno == ELOOP))
+        errno = KILN__EFOREIGN;
+    if (fd < 0)
+        return -1;
+    if (fstat(fd, &st) != 0)
+        return reject(fd, errno);
+    return kiln__is_owned_by(&st, owner) ? fd : reject(fd, KILN__EFOREIGN);
+}
+
+int kiln__shard_open(int folder, const char *shard, int flags)
+{
+    return open_shard(folder, shard, flags, geteuid());
+}
+
+int kiln__entry_open(int folder, const char *path, struct stat *st, bool *shard_bad)
+{
+    const char shard_name[KILN__SHARD_BYTES] = {path[0], path[1], '\0'};
+    const uid_t owner = geteuid();
+    const int shard = open_shard(folder, shard_name, O_PATH, owner);
+    int fd = -1, why = errno;
+
+    *shard_bad = shard < 0 && why == KILN__EFOREIGN;
+    if (shard < 0)
+        return -1;
+    /* O_NONBLOCK: a pipe of that name must not hold us up. */
+    fd = open_at(shard, path + KILN__SHARD_BYTES, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    why = errno;
+    if (fd < 0 && why != ENOENT && is_no_file(shard, path + KILN__SHARD_BYTES))
+        why = KILN__EFOREIGN; /* a link or a socket */
+    (void)reject(shard, why);
+    if (fd < 0)
+        return -1;
+    if (fstat(fd, st) != 0)
+        return reject(fd, errno);
+    return S_ISREG(st->st_mode) && kiln__is_owned_by(st, owner) ? fd : reject(fd, KILN__EFOREIGN);
+}
+
+void kiln__random_hex(char hex[33])
+{
+    unsigned char noise[16];
+
+    if (getrandom(noise, sizeof noise, GRND_NONBLOCK) != (ssize_t)sizeof noise) {
+        /* Early at boot only. O_EXCL still keeps us from writing into anything foreign. */
+        double now = kiln__now_us();
+        long pid = (long)getpid();
+        memset(noise, 0, sizeof noise);
+        memcpy(noise, &now, sizeof now);
+        memcpy(noise + 8, &pid, sizeof pid);
+    }
+    kiln__hash_hex(kiln__hash_128(noise, sizeof noise), hex);
+}
+
+bool kiln__make_way(int folder, const char *name)
+{
+    char aside[sizeof ASIDE_PREFIX + 32] = ASIDE_PREFIX;
+
+    if (unlinkat(folder, name, 0) == 0 || errno == ENOENT)
+        return true;
+    if (unlinkat(folder, name, AT_REMOVEDIR) == 0)
+        return true;
+    if (errno == ENOTDIR) /* no folder, and it cannot be removed */
+        return false;
+    kiln__random_hex(aside + sizeof ASIDE_PREFIX - 1);
+    return renameat(folder, name, folder, aside) == 0;
+}
