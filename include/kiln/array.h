@@ -116,6 +116,9 @@ KILN_API void *kiln_array_data(const kiln_array *array);
 KILN_API kiln_context *kiln_array_context(const kiln_array *array);
 /** Whether the elements lie without gaps in C-order. */
 KILN_API bool kiln_array_is_contiguous(const kiln_array *array);
+/** Whether the memory was imported as read-only (kiln/dlpack.h); such an array and its views cannot
+ *  be outputs (ERR_OUTPUT). */
+KILN_API bool kiln_array_is_read_only(const kiln_array *array);
 
 /* ---- views: no element moves ------------------------------------------------------------- */
 

@@ -9,6 +9,7 @@
 #include "kiln/base.h"
 #include "kiln/cache.h"
 #include "kiln/context.h"
+#include "kiln/dlpack.h"
 #include "kiln/dtype.h"
 #include "kiln/eager.h"
 #include "kiln/elementwise.h"

@@ -14,6 +14,10 @@
 
 #include "array/internal.h"
 
+/* Tells the layouts of read-only arrays from those of others, so that a call that was found right
+ * for one that may be written is not repeated for one that may not. */
+#define READ_ONLY_LAYOUT UINT64_C(0x9ae16a3b2f90404f)
+
 /* ---- making ---- */
 
 /* All of a handle that follows from its layout. `strides` NULL means a fresh C-order layout, which
@@ -52,7 +56,22 @@ static void array_fill(kiln_array *array, kiln__storage *storage, kiln_dtype dty
     array->data = data;
     array->size = size;
     array_layout(array, dtype, shape, strides);
+    if (storage->read_only)
+        array->layout ^= READ_ONLY_LAYOUT;
     array->magic = KILN__ARRAY_MAGIC;
+}
+
+void kiln__array_make_read_only(kiln_array *array)
+{
+    array->storage->read_only = true;
+    array->layout ^= READ_ONLY_LAYOUT;
+}
+
+const char *kiln__array_unwritable(const kiln_array *array)
+{
+    if (kiln__array_is_read_only(array))
+        return "is read-only";
+    return array->self_overlap ? "was broadcast and cannot be written" : NULL;
 }
 
 void kiln__array_header(kiln_array *header, kiln_context *ctx, kiln_dtype dtype, int rank,
@@ -80,6 +99,7 @@ static void storage_fill(kiln__storage *storage, kiln_context *ctx, kiln__recycl
     storage->release = NULL;
     storage->owner = NULL;
     storage->owner_data = NULL;
+    storage->read_only = false;
 }
 
 /* What every function that makes an array checks first. */
@@ -371,6 +391,11 @@ void *kiln_array_data(const kiln_array *array)
 kiln_context *kiln_array_context(const kiln_array *array)
 {
     return array != NULL ? array->ctx : NULL;
+}
+
+bool kiln_array_is_read_only(const kiln_array *array)
+{
+    return array != NULL && array->magic == KILN__ARRAY_MAGIC && kiln__array_is_read_only(array);
 }
 
 bool kiln_array_is_contiguous(const kiln_array *array)

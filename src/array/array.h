@@ -24,6 +24,7 @@ typedef struct kiln__storage {
     _Atomic(uintptr_t) used_on; /* managed by kiln__storage_used_on */
     kiln_release_fn release;
     void *owner, *owner_data;
+    bool read_only; /* nobody may write through an array over this memory */
     struct kiln__recycler *recycler; /* the context's; where this and its handles came from */
 } kiln__storage;
 
@@ -59,12 +60,28 @@ kiln_status kiln__array_view(const kiln_array *base, int rank, const int64_t *sh
 void kiln__array_header(kiln_array *header, kiln_context *ctx, kiln_dtype dtype, int rank,
                         const int64_t *shape, const int64_t *strides);
 
+/* Headers without storage are never outputs, so it does not matter what is said of them. */
+static inline bool kiln__array_is_read_only(const kiln_array *array)
+{
+    return array->storage != NULL && array->storage->read_only;
+}
+
+/* Why the array cannot be an output, to follow its name in a message: "is read-only", "was broadcast
+ * and cannot be written"; NULL when it can. Arrays that differ in this have different layouts. */
+const char *kiln__array_unwritable(const kiln_array *array);
+
 /* NULL, released or foreign handles: ERR_NULL, ERR_RELEASED, ERR_CONTEXT. `what` names it. */
 kiln_status kiln__array_check(const kiln_array *array, const kiln_context *ctx, const char *what,
                               kiln_error *err);
 
 /* Remember that `stream` (not the storage's home) uses the memory, so that its reuse waits. */
 void kiln__storage_used_on(kiln__storage *storage, kiln_stream *stream);
+
+/* Let a stream of the driver's wait for all work on the memory that is enqueued so far. */
+kiln_status kiln__storage_wait_on(const kiln__storage *storage, void *native, kiln_error *err);
+
+/* Nobody may write through `array`, its only handle so far, or through its views. */
+void kiln__array_make_read_only(kiln_array *array);
 
 /* Lowest address and one past the highest address any element touches; equal when size is 0. */
 void kiln__array_extent(const kiln_array *array, uintptr_t *low_out, uintptr_t *high_out);

@@ -69,6 +69,10 @@ kiln_status kiln__stream_host_call(kiln_stream *stream, kiln_host_fn fn, void *u
                                    kiln_error *err);
 /* `stream` waits for what is enqueued on `other` now. */
 kiln_status kiln__stream_wait(kiln_stream *stream, kiln_stream *other, kiln_error *err);
+/* The same between a stream of kiln's and one of the driver's that has no handle here. */
+kiln_status kiln__native_wait(kiln__device *device, void *native, kiln_stream *other,
+                              kiln_error *err);
+kiln_status kiln__stream_wait_native(kiln_stream *stream, void *native, kiln_error *err);
 
 /* What an event is good for; see kiln_event_options. */
 typedef struct kiln__event_kind {

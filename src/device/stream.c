@@ -243,10 +243,44 @@ kiln_status kiln__stream_host_call(kiln_stream *stream, kiln_host_fn fn, void *u
     return device->backend->host_call(device, stream->native, fn, user, err);
 }
 
-kiln_status kiln__stream_wait(kiln_stream *stream, kiln_stream *other, kiln_error *err)
+kiln_status kiln__native_wait(kiln__device *device, void *native, kiln_stream *other,
+                              kiln_error *err)
+{
+    kiln_status status = kiln__device_check(device, err);
+
+    if (status != KILN_OK || (other->native == native && !atomic_load(&other->closed)))
+        return status;
+    /* A mark may be recycled as soon as the wait is enqueued: the wait is for the event as it was
+     * recorded, not for what is recorded later. */
+    kiln__mark *mark = kiln__mark_make(device->pool, other);
+    if (mark == NULL)
+        return kiln__device_check(device, err);
+    status = device->backend->stream_wait_event(device, native, mark->event, err);
+    kiln__mark_recycle(device->pool, mark);
+    return status;
+}
+
+kiln_status kiln__stream_wait_native(kiln_stream *stream, void *native, kiln_error *err)
 {
     kiln__device *device = stream->device;
     const kiln__backend *backend = device->backend;
+    void *event = NULL;
+    kiln_status status = kiln__device_check(device, err);
+
+    if (status != KILN_OK || stream->native == native)
+        return status;
+    KILN_TRY(backend->event_create(device, &kiln__event_plain, &event, err));
+    KILN_TRY(backend->event_record(device, event, native, err));
+    status = backend->stream_wait_event(device, stream->native, event, err);
+
+done:
+    backend->event_destroy(device, event);
+    return status;
+}
+
+kiln_status kiln__stream_wait(kiln_stream *stream, kiln_stream *other, kiln_error *err)
+{
+    kiln__device *device = stream->device;
     kiln_status status = kiln__device_check(device, err);
 
     if (status != KILN_OK || stream == other)
@@ -254,12 +288,5 @@ kiln_status kiln__stream_wait(kiln_stream *stream, kiln_stream *other, kiln_erro
     if (other->device != device)
         return kiln__fail(err, KILN_ERR_CONTEXT, "a stream of %s cannot wait for one of %s",
                           device->info.id, other->device->info.id);
-    /* A mark may be recycled as soon as the wait is enqueued: the wait is for the event as it was
-     * recorded, not for what is recorded later. */
-    kiln__mark *mark = kiln__mark_make(device->pool, other);
-    if (mark == NULL)
-        return kiln__device_check(device, err);
-    status = backend->stream_wait_event(device, stream->native, mark->event, err);
-    kiln__mark_recycle(device->pool, mark);
-    return status;
+    return kiln__native_wait(device, stream->native, other, err);
 }

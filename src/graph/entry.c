@@ -104,8 +104,8 @@ static kiln_status read_arg(const kiln_graph *graph, const kiln__graph_call *cal
     kiln_status status = kiln__array_check(a, graph->ctx, what, err);
     if (status != KILN_OK)
         return status;
-    if (output && a->self_overlap)
-        return kiln__fail(err, KILN_ERR_OUTPUT, "%s was broadcast and cannot be written", what);
+    if (output && kiln__array_unwritable(a) != NULL)
+        return kiln__fail(err, KILN_ERR_OUTPUT, "%s %s", what, kiln__array_unwritable(a));
     out->is_array = true;
     out->dtype = a->dtype;
     out->rank = a->rank;

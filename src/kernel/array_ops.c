@@ -424,9 +424,9 @@ kiln_status kiln_array_assign(kiln_array *dst, const kiln_array *src, kiln_error
         return kiln__fail(err, KILN_ERR_SHAPE, "an array of shape %s cannot be assigned to %s",
                           kiln__shape_text(src->rank, src->shape, from, sizeof from),
                           kiln__shape_text(dst->rank, dst->shape, to, sizeof to));
-    if (dst->self_overlap)
-        return kiln__fail(err, KILN_ERR_OUTPUT,
-                          "the array assigned to was broadcast and cannot be written");
+    if (kiln__array_unwritable(dst) != NULL)
+        return kiln__fail(err, KILN_ERR_OUTPUT, "the array assigned to %s",
+                          kiln__array_unwritable(dst));
     kiln_stream *stream = kiln__device_stream(kiln__context_device(dst->ctx));
     return dst->size == 0 ? KILN_OK : copy_into(dst, src, stream, err);
 }

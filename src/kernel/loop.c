@@ -45,11 +45,9 @@ static kiln_status check_output(const kiln__kernel *op, const kiln__resolved *r,
                           d->name, d->params[p].name,
                           kiln__shape_text(a->rank, a->shape, have, sizeof have),
                           kiln__shape_text(r->rank, r->shape, need, sizeof need));
-    if (a->self_overlap)
-        return kiln__fail(err, KILN_ERR_OUTPUT,
-                          "kernel \"%s\": output `%s` has several indices for one element (it was "
-                          "broadcast) and cannot be written",
-                          d->name, d->params[p].name);
+    if (kiln__array_unwritable(a) != NULL)
+        return kiln__fail(err, KILN_ERR_OUTPUT, "kernel \"%s\": output `%s` %s", d->name,
+                          d->params[p].name, kiln__array_unwritable(a));
     return KILN_OK;
 }
 

@@ -119,10 +119,9 @@ kiln_status kiln__check_result(const kiln__definition *d, const kiln_array *a, s
                           d->params[p].name,
                           kiln__shape_text(a->rank, a->shape, have, sizeof have),
                           kiln__shape_text(rank, shape, need, sizeof need));
-    if (a->self_overlap)
-        return kiln__fail(err, KILN_ERR_OUTPUT,
-                          "kernel \"%s\": output `%s` was broadcast and cannot be written", d->name,
-                          d->params[p].name);
+    if (kiln__array_unwritable(a) != NULL)
+        return kiln__fail(err, KILN_ERR_OUTPUT, "kernel \"%s\": output `%s` %s", d->name,
+                          d->params[p].name, kiln__array_unwritable(a));
     return KILN_OK;
 }
 

@@ -61,6 +61,9 @@ static kiln_status take_arguments(const kiln__kernel *op, const kiln__call *call
             status = kiln__fail(err, KILN_ERR_NULL, "%s: the output pointer is NULL", what);
         } else if (arg->kind == KILN_ARG_ARRAY || r->array[p] != NULL) {
             status = kiln__array_check(r->array[p], op->ctx, what, err);
+            if (status == KILN_OK && (d->params[p].output || d->params[p].writable) &&
+                kiln__array_is_read_only(r->array[p]))
+                status = kiln__fail(err, KILN_ERR_OUTPUT, "%s is read-only", what);
             if (status == KILN_OK) {
                 r->given[p].kind = KILN__GIVEN_ARRAY;
                 r->given[p].dtype = r->array[p]->dtype;

@@ -67,10 +67,9 @@ static kiln_status check_given(const kiln__definition *d, const kiln__resolved *
                           d->params[p].name, kiln__shape_text(a->rank, a->shape, have, sizeof have),
                           axis < 0 ? kiln__shape_text(1, &size, need, sizeof need)
                                    : kiln__shape_text(r->rank, r->shape, need, sizeof need));
-    if (a->self_overlap)
-        return kiln__fail(err, KILN_ERR_OUTPUT,
-                          "kernel \"%s\": output `%s` was broadcast and cannot be written", d->name,
-                          d->params[p].name);
+    if (kiln__array_unwritable(a) != NULL)
+        return kiln__fail(err, KILN_ERR_OUTPUT, "kernel \"%s\": output `%s` %s", d->name,
+                          d->params[p].name, kiln__array_unwritable(a));
     return KILN_OK;
 }
 

@@ -1,0 +1,264 @@
+/**
+ * @file kiln/dlpack.h
+ * @brief Share arrays with other libraries without a copy: DLPack, and the array interfaces.
+ *
+ * DLPack is how NumPy, PyTorch, JAX, CuPy and others hand arrays to one another. A producer fills a
+ * struct that describes the memory; the consumer calls the struct's deleter when it needs the memory
+ * no more. kiln is a producer by kiln_array_to_dlpack() and a consumer by kiln_array_from_dlpack():
+ *
+ *     DLManagedTensorVersioned *t = NULL;
+ *     kiln_array_to_dlpack(x, NULL, &t, &err);   // x stays alive until t->deleter(t)
+ *     kiln_array_from_dlpack(ctx, t, NULL, &y, &err); // the same memory; t belongs to y
+ *
+ * The structs below are DLPack's, version 1.3 (https://dmlc.github.io/dlpack). They are declared here
+ * under dlpack.h's own include guard, so that a program may include dlpack.h before this header or
+ * after it; it must be of version 1.0 or later.
+ *
+ * Threads: every function may be called from any thread, and so may the deleters that kiln makes.
+ * Units:   DLTensor counts strides in elements; kiln_array_interface, like kiln, in bytes.
+ * Order:   on a CUDA device the producer makes the consumer's stream wait for the work that the
+ *          producer has enqueued. The `stream` of the options is that stream.
+ */
+#ifndef KILN_DLPACK_H
+#define KILN_DLPACK_H
+
+#include "kiln/array.h"
+
+#ifndef DLPACK_DLPACK_H_
+#define DLPACK_DLPACK_H_
+
+#define DLPACK_MAJOR_VERSION 1
+#define DLPACK_MINOR_VERSION 3
+
+KILN_EXTERN_C_BEGIN
+
+/** The DLPack version that whoever filled a struct was compiled with. */
+typedef struct {
+    uint32_t major; /**< Structs of two major versions differ: only the deleter may be called. */
+    uint32_t minor;
+} DLPackVersion;
+
+/** Where memory is. */
+#ifdef __cplusplus
+typedef enum : int32_t {
+#else
+typedef enum {
+#endif
+    kDLCPU = 1,
+    kDLCUDA = 2,
+    kDLCUDAHost = 3, /**< Page-locked host memory. */
+    kDLOpenCL = 4,
+    kDLVulkan = 7,
+    kDLMetal = 8,
+    kDLVPI = 9,
+    kDLROCM = 10,
+    kDLROCMHost = 11,
+    kDLExtDev = 12,
+    kDLCUDAManaged = 13,
+    kDLOneAPI = 14,
+    kDLWebGPU = 15,
+    kDLHexagon = 16,
+    kDLMAIA = 17,
+    kDLTrn = 18
+} DLDeviceType;
+
+typedef struct {
+    DLDeviceType device_type;
+    int32_t device_id; /**< Number among the devices of its type; 0 for host memory. */
+} DLDevice;
+
+/** What the bits of an element mean. */
+typedef enum {
+    kDLInt = 0,
+    kDLUInt = 1,
+    kDLFloat = 2,
+    kDLOpaqueHandle = 3,
+    kDLBfloat = 4,
+    kDLComplex = 5, /**< Two floats; `bits` counts both. */
+    kDLBool = 6,    /**< 8 bits. */
+    kDLFloat8_e3m4 = 7,
+    kDLFloat8_e4m3 = 8,
+    kDLFloat8_e4m3b11fnuz = 9,
+    kDLFloat8_e4m3fn = 10,
+    kDLFloat8_e4m3fnuz = 11,
+    kDLFloat8_e5m2 = 12,
+    kDLFloat8_e5m2fnuz = 13,
+    kDLFloat8_e8m0fnu = 14,
+    kDLFloat6_e2m3fn = 15,
+    kDLFloat6_e3m2fn = 16,
+    kDLFloat4_e2m1fn = 17
+} DLDataTypeCode;
+
+typedef struct {
+    uint8_t code;   /**< A DLDataTypeCode. */
+    uint8_t bits;
+    uint16_t lanes; /**< 1, except for vector types. */
+} DLDataType;
+
+/** A strided array in somebody's memory. */
+typedef struct {
+    void *data;
+    DLDevice device;
+    int32_t ndim;
+    DLDataType dtype;
+    int64_t *shape;
+    int64_t *strides;     /**< In elements. NULL means C-order, before version 1.2 only. */
+    uint64_t byte_offset; /**< From `data` to the first element. */
+} DLTensor;
+
+/** A DLTensor with an owner, as libraries before DLPack 1.0 exchange it. */
+typedef struct DLManagedTensor {
+    DLTensor dl_tensor;
+    void *manager_ctx;
+    void (*deleter)(struct DLManagedTensor *self);
+} DLManagedTensor;
+
+#define DLPACK_FLAG_BITMASK_READ_ONLY (1UL << 0UL)
+#define DLPACK_FLAG_BITMASK_IS_COPIED (1UL << 1UL)
+#define DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED (1UL << 2UL)
+
+/** A DLTensor with an owner, since DLPack 1.0. */
+typedef struct DLManagedTensorVersioned {
+    DLPackVersion version;
+    void *manager_ctx;
+    void (*deleter)(struct DLManagedTensorVersioned *self);
+    uint64_t flags; /**< OR of DLPACK_FLAG_BITMASK_. */
+    DLTensor dl_tensor;
+} DLManagedTensorVersioned;
+
+/* The exchange of Python objects by C functions, since DLPack 1.2. */
+typedef int (*DLPackManagedTensorAllocator)(DLTensor *prototype, DLManagedTensorVersioned **out,
+                                            void *error_ctx,
+                                            void (*SetError)(void *error_ctx, const char *kind,
+                                                             const char *message));
+typedef int (*DLPackManagedTensorFromPyObjectNoSync)(void *py_object,
+                                                     DLManagedTensorVersioned **out);
+typedef int (*DLPackDLTensorFromPyObjectNoSync)(void *py_object, DLTensor *out);
+typedef int (*DLPackCurrentWorkStream)(DLDeviceType device_type, int32_t device_id,
+                                       void **out_current_stream);
+typedef int (*DLPackManagedTensorToPyObjectNoSync)(DLManagedTensorVersioned *tensor,
+                                                   void **out_py_object);
+
+typedef struct DLPackExchangeAPIHeader {
+    DLPackVersion version;
+    struct DLPackExchangeAPIHeader *prev_api;
+} DLPackExchangeAPIHeader;
+
+typedef struct DLPackExchangeAPI {
+    DLPackExchangeAPIHeader header;
+    DLPackManagedTensorAllocator managed_tensor_allocator;
+    DLPackManagedTensorFromPyObjectNoSync managed_tensor_from_py_object_no_sync;
+    DLPackManagedTensorToPyObjectNoSync managed_tensor_to_py_object_no_sync;
+    DLPackDLTensorFromPyObjectNoSync dltensor_from_py_object_no_sync;
+    DLPackCurrentWorkStream current_work_stream;
+} DLPackExchangeAPI;
+
+KILN_EXTERN_C_END
+
+#endif /* DLPACK_DLPACK_H_ */
+
+/** Values of `stream` in kiln_dlpack_options beside a CUstream's own, as DLPack's Python protocol
+ *  has them. */
+#define KILN_DLPACK_STREAM_LEGACY ((intptr_t)1)
+#define KILN_DLPACK_STREAM_PER_THREAD ((intptr_t)2)
+#define KILN_DLPACK_STREAM_NO_SYNC ((intptr_t)-1)
+
+/** Choices for the functions below. Zero in a field means its default. */
+typedef struct kiln_dlpack_options {
+    size_t struct_size; /**< sizeof(kiln_dlpack_options) as the caller compiled it. */
+    intptr_t stream;    /**< CUDA: the consumer's stream. Export: it waits for the array's work.
+                             Import: kiln's own stream waits for it. A CUstream, or one of the
+                             values above; 0: CUDA's legacy default stream. Ignored on the cpu. */
+    bool copy;          /**< Export: share a copy, which is C- or K-order and may be written. */
+    bool host;          /**< Export: share a copy in host memory, whatever the array's device. */
+} kiln_dlpack_options;
+
+#define KILN_DLPACK_OPTIONS_INIT {sizeof(kiln_dlpack_options), 0, false, false}
+
+/**
+ * An array as the CUDA array interface (version 3) and NumPy's `__array_interface__` describe it: the
+ * fields of those dictionaries.
+ */
+typedef struct kiln_array_interface {
+    void *data;      /**< Address of the first element; may be NULL when there is none. */
+    bool read_only;
+    char typestr[8]; /**< "<f4", "|b1", ...; bfloat16, which they do not have, is "<V2". */
+    int rank;
+    int64_t shape[KILN_RANK_MAX];
+    int64_t strides[KILN_RANK_MAX]; /**< Bytes. */
+    intptr_t stream; /**< CUDA: where the array's work is enqueued, as in kiln_dlpack_options, but
+                          that 0 means that there is nothing to wait for. */
+} kiln_array_interface;
+
+KILN_EXTERN_C_BEGIN
+
+/** As KILN_DLPACK_OPTIONS_INIT, for languages without it; pass sizeof(*opts). */
+KILN_API void kiln_dlpack_options_init(kiln_dlpack_options *opts, size_t struct_size);
+
+/**
+ * Share `array`: fill a DLPack struct that keeps its memory alive until the struct's deleter is
+ * called. Strides are never NULL when there are axes; `byte_offset` is 0. An array that cannot be
+ * written (read-only, or broadcast) has the flag READ_ONLY, a copy has IS_COPIED.
+ *
+ * @param opts May be NULL for defaults; read during the call only.
+ * @param out  Receives the struct; NULL on failure.
+ * @return KILN_OK, ERR_NULL, ERR_RELEASED, ERR_ARGUMENT, ERR_NO_MEMORY, ERR_DEVICE_MEMORY,
+ *         ERR_DRIVER, ERR_FAULT, ERR_FORK.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_array_to_dlpack(kiln_array *array,
+                                                         const kiln_dlpack_options *opts,
+                                                         DLManagedTensorVersioned **out,
+                                                         kiln_error *err);
+
+/** The same for consumers that know DLPack before 1.0 only. Its struct cannot say that an array is
+ *  read-only: ERR_UNSUPPORTED for one that was imported as such (export a copy). */
+KILN_API KILN_NODISCARD kiln_status kiln_array_to_dlpack_unversioned(
+    kiln_array *array, const kiln_dlpack_options *opts, DLManagedTensor **out, kiln_error *err);
+
+/**
+ * Use the memory of a DLPack struct as an array. An array with the flag READ_ONLY cannot be an
+ * output (ERR_OUTPUT).
+ *
+ * The struct is taken over whatever is returned: its deleter (which may be NULL) is called exactly
+ * once, when the last view of the array is gone and kiln's work on it is done, or before this
+ * function fails.
+ *
+ * @param ctx  Its device must be able to reach the memory: kDLCPU and kDLCUDAHost for the cpu;
+ *             kDLCUDA of the same number, kDLCUDAHost and kDLCUDAManaged for a CUDA device.
+ * @return ERR_CONTEXT for memory of another device, ERR_DTYPE for elements that kiln has no dtype
+ *         for, ERR_UNSUPPORTED for another major version and for vector types, ERR_ARGUMENT for a
+ *         description that contradicts itself or data that is not aligned to its elements.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_array_from_dlpack(kiln_context *ctx,
+                                                           DLManagedTensorVersioned *tensor,
+                                                           const kiln_dlpack_options *opts,
+                                                           kiln_array **out, kiln_error *err);
+
+/** The same for a struct of DLPack before 1.0. */
+KILN_API KILN_NODISCARD kiln_status kiln_array_from_dlpack_unversioned(
+    kiln_context *ctx, DLManagedTensor *tensor, const kiln_dlpack_options *opts, kiln_array **out,
+    kiln_error *err);
+
+/**
+ * Describe `array` as the array interfaces do. Nothing is retained: the array must outlive the use
+ * of the description. `stream` is the context's own stream (0 on the cpu), for which the array's
+ * work on other streams is made to be waited for.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_array_to_interface(kiln_array *array,
+                                                            kiln_array_interface *interface_out,
+                                                            kiln_error *err);
+
+/**
+ * Use memory that an array interface describes. On a CUDA device kiln's own stream waits for
+ * `interface->stream` unless that is 0 or KILN_DLPACK_STREAM_NO_SYNC.
+ *
+ * @param release As in kiln_array_wrap(); never called when this function fails.
+ * @return ERR_DTYPE for a typestr that kiln has no dtype for, a big-endian one among them.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_array_from_interface(
+    kiln_context *ctx, const kiln_array_interface *interface_in, kiln_release_fn release,
+    void *owner, kiln_array **out, kiln_error *err);
+
+KILN_EXTERN_C_END
+
+#endif

@@ -1,0 +1,421 @@
+/*
+ * dlpack.c - DLPack's structs, versioned and not, from arrays and to arrays.
+ *
+ *     kiln_array -> [export] -> a struct whose manager_ctx is an `exported`, freed by its deleter
+ *     a struct of somebody's -> [import] -> kiln_array, whose release calls the struct's deleter
+ *
+ * Rule: an imported struct's deleter is called exactly once, whatever fails.
+ */
+#include "interop/interop.h"
+
+/* ---- element types ---- */
+
+static const struct {
+    uint8_t code, bits;
+    kiln_dtype dtype;
+} types[] = {
+    {kDLBool, 8, KILN_BOOL},
+    {kDLInt, 8, KILN_INT8},
+    {kDLInt, 16, KILN_INT16},
+    {kDLInt, 32, KILN_INT32},
+    {kDLInt, 64, KILN_INT64},
+    {kDLUInt, 8, KILN_UINT8},
+    {kDLUInt, 16, KILN_UINT16},
+    {kDLUInt, 32, KILN_UINT32},
+    {kDLUInt, 64, KILN_UINT64},
+    {kDLFloat, 16, KILN_FLOAT16},
+    {kDLBfloat, 16, KILN_BFLOAT16},
+    {kDLFloat, 32, KILN_FLOAT32},
+    {kDLFloat, 64, KILN_FLOAT64},
+    {kDLComplex, 64, KILN_COMPLEX64},
+    {kDLComplex, 128, KILN_COMPLEX128},
+};
+
+static DLDataType type_of(kiln_dtype dtype)
+{
+    size_t k = 0;
+
+    while (k + 1 < KILN_COUNT_OF(types) && types[k].dtype != dtype)
+        k++;
+    return (DLDataType){types[k].code, types[k].bits, 1};
+}
+
+/* "float8_e4m3fn" and the like, for messages. */
+static const char *code_name(uint8_t code)
+{
+    static const char *const names[] = {"int",
+                                        "uint",
+                                        "float",
+                                        "opaque handle",
+                                        "bfloat",
+                                        "complex",
+                                        "bool",
+                                        "float8_e3m4",
+                                        "float8_e4m3",
+                                        "float8_e4m3b11fnuz",
+                                        "float8_e4m3fn",
+                                        "float8_e4m3fnuz",
+                                        "float8_e5m2",
+                                        "float8_e5m2fnuz",
+                                        "float8_e8m0fnu",
+                                        "float6_e2m3fn",
+                                        "float6_e3m2fn",
+                                        "float4_e2m1fn"};
+
+    return code < KILN_COUNT_OF(names) ? names[code] : "unknown";
+}
+
+static kiln_status dtype_from(DLDataType type, kiln_dtype *out, kiln_error *err)
+{
+    if (type.lanes != 1)
+        return kiln__fail(err, KILN_ERR_UNSUPPORTED,
+                          "the tensor has elements of %u lanes; kiln has no vector types",
+                          type.lanes);
+    for (size_t k = 0; k < KILN_COUNT_OF(types); k++) {
+        if (types[k].code == type.code && types[k].bits == type.bits) {
+            *out = types[k].dtype;
+            return KILN_OK;
+        }
+    }
+    return kiln__fail(err, KILN_ERR_DTYPE,
+                      "the tensor has elements of type %s (code %u) with %u bits; kiln has no such "
+                      "dtype",
+                      code_name(type.code), type.code, type.bits);
+}
+
+/* ---- export ---- */
+
+/* What an exported struct points at. */
+typedef struct exported {
+    union {
+        DLManagedTensorVersioned versioned;
+        DLManagedTensor plain;
+    } tensor;
+    kiln_array *array; /* counted; NULL for a copy in host memory */
+    void *host;        /* heap; NULL unless such a copy */
+    int64_t dims[];    /* shape, then strides */
+} exported;
+
+static void exported_free(exported *e)
+{
+    if (e == NULL)
+        return;
+    kiln_array_release(e->array);
+    kiln__free(e->host);
+    kiln__free(e);
+}
+
+static void delete_versioned(DLManagedTensorVersioned *self)
+{
+    exported_free(self != NULL ? self->manager_ctx : NULL);
+}
+
+static void delete_plain(DLManagedTensor *self)
+{
+    exported_free(self != NULL ? self->manager_ctx : NULL);
+}
+
+/* Strides in elements; ERR_ARGUMENT where bytes are no whole elements, which a view of a part of
+ * wider elements may have. */
+static kiln_status fill_dims(exported *e, const kiln_array *array, bool c_order, kiln_error *err)
+{
+    const int64_t itemsize = (int64_t)kiln_dtype_size(array->dtype);
+    int64_t step = 1;
+
+    for (int axis = array->rank - 1; axis >= 0; axis--) {
+        int64_t *const stride = &e->dims[array->rank + axis];
+        e->dims[axis] = array->shape[axis];
+        *stride = c_order ? step : array->strides[axis] / itemsize;
+        step *= array->shape[axis] > 0 ? array->shape[axis] : 1;
+        if (!c_order && array->shape[axis] > 1 && array->strides[axis] % itemsize != 0)
+            return kiln__fail(err, KILN_ERR_ARGUMENT,
+                              "stride %lld of axis %d is no multiple of %s's %lld bytes, in which "
+                              "DLPack counts",
+                              (long long)array->strides[axis], axis, kiln_dtype_name(array->dtype),
+                              (long long)itemsize);
+    }
+    return KILN_OK;
+}
+
+/* The elements in C-order in host memory. */
+static kiln_status copy_to_host(exported *e, const kiln_array *array, kiln_error *err)
+{
+    const size_t bytes = (size_t)array->size * kiln_dtype_size(array->dtype);
+
+    e->host = kiln__alloc(bytes > 0 ? bytes : 1);
+    if (e->host == NULL)
+        return kiln__fail_memory(err, bytes);
+    return kiln_array_to_host(array, e->host, bytes, NULL, err);
+}
+
+/* Share `array`, or a copy, in `e->array` or `e->host`. */
+static kiln_status share(exported *e, kiln_array *array, const kiln_dlpack_options *o,
+                         kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+
+    if (o->host)
+        return copy_to_host(e, array, err);
+    if (o->copy)
+        KILN_TRY(kiln_array_copy(array, &e->array, err));
+    else
+        e->array = kiln_array_retain(array);
+    status = kiln__foreign_order(e->array, o->stream, err);
+
+done:
+    return status;
+}
+
+static kiln_status export_array(kiln_array *array, const kiln_dlpack_options *opts, exported **out,
+                                kiln_dlpack_options *o, DLTensor *tensor, kiln_error *err)
+{
+    const kiln_dlpack_options defaults = KILN_DLPACK_OPTIONS_INIT;
+    kiln_status status = KILN_OK;
+    exported *e = NULL;
+
+    *o = defaults;
+    KILN_TRY(kiln__options_read(o, sizeof *o, opts, opts != NULL ? opts->struct_size : 0,
+                                "kiln_dlpack_options", err));
+    KILN_TRY(kiln__array_check(array, array != NULL ? array->ctx : NULL, "array", err));
+    e = kiln__calloc(1, sizeof *e + 2 * (size_t)array->rank * sizeof(int64_t));
+    if (e == NULL) {
+        status = kiln__fail_memory(err, sizeof *e);
+        goto done;
+    }
+    KILN_TRY(share(e, array, o, err));
+    const kiln_array *shown = o->host ? array : e->array;
+    const kiln_device_info *info = kiln_context_device(array->ctx);
+    const bool host = o->host || info->backend == KILN_BACKEND_CPU;
+    KILN_TRY(fill_dims(e, shown, o->host, err));
+    *tensor = (DLTensor){.data = o->host ? e->host : shown->data,
+                         .device = {host ? kDLCPU : kDLCUDA, host ? 0 : info->ordinal},
+                         .ndim = array->rank,
+                         .dtype = type_of(array->dtype),
+                         .shape = e->dims,
+                         .strides = e->dims + array->rank};
+    *out = e;
+    e = NULL;
+
+done:
+    exported_free(e);
+    return status;
+}
+
+void kiln_dlpack_options_init(kiln_dlpack_options *opts, size_t struct_size)
+{
+    kiln__options_init(opts, struct_size);
+}
+
+kiln_status kiln_array_to_dlpack(kiln_array *array, const kiln_dlpack_options *opts,
+                                 DLManagedTensorVersioned **out, kiln_error *err)
+{
+    kiln_dlpack_options o;
+    DLTensor tensor;
+    exported *e = NULL;
+
+    if (out == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "out is NULL");
+    *out = NULL;
+    kiln_status status = export_array(array, opts, &e, &o, &tensor, err);
+    if (status != KILN_OK)
+        return status;
+    const bool copied = o.copy || o.host;
+    e->tensor.versioned = (DLManagedTensorVersioned){
+        .version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION},
+        .manager_ctx = e,
+        .deleter = delete_versioned,
+        .flags = copied                                  ? DLPACK_FLAG_BITMASK_IS_COPIED
+                 : kiln__array_unwritable(array) != NULL ? DLPACK_FLAG_BITMASK_READ_ONLY
+                                                         : 0,
+        .dl_tensor = tensor};
+    *out = &e->tensor.versioned;
+    return KILN_OK;
+}
+
+kiln_status kiln_array_to_dlpack_unversioned(kiln_array *array, const kiln_dlpack_options *opts,
+                                             DLManagedTensor **out, kiln_error *err)
+{
+    kiln_dlpack_options o;
+    DLTensor tensor;
+    exported *e = NULL;
+
+    if (out == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "out is NULL");
+    *out = NULL;
+    kiln_status status = export_array(array, opts, &e, &o, &tensor, err);
+    if (status != KILN_OK)
+        return status;
+    if (!o.copy && !o.host && kiln_array_is_read_only(array)) {
+        exported_free(e);
+        return kiln__fail(err, KILN_ERR_UNSUPPORTED,
+                          "the array is read-only, which the unversioned struct cannot say; "
+                          "export a copy");
+    }
+    e->tensor.plain = (DLManagedTensor){tensor, e, delete_plain};
+    *out = &e->tensor.plain;
+    return KILN_OK;
+}
+
+/* ---- import ---- */
+
+/* Whether a context's device reaches memory of `device`. */
+static kiln_status check_device(kiln_context *ctx, DLDevice device, kiln_error *err)
+{
+    const kiln_device_info *info = kiln_context_device(ctx);
+    const bool cuda = info->backend == KILN_BACKEND_CUDA;
+
+    switch (device.device_type) {
+    case kDLCPU:
+        if (!cuda)
+            return KILN_OK;
+        return kiln__fail(err, KILN_ERR_CONTEXT,
+                          "the tensor is in host memory, the context on %s: use a context on the "
+                          "cpu, or copy with kiln_array_from_host()",
+                          info->id);
+    case kDLCUDAHost:
+        return KILN_OK;
+    case kDLCUDA:
+    case kDLCUDAManaged:
+        if (cuda && device.device_id == info->ordinal)
+            return KILN_OK;
+        return kiln__fail(err, KILN_ERR_CONTEXT, "the tensor is on cuda:%d, the context on %s",
+                          (int)device.device_id, info->id);
+    default:
+        return kiln__fail(err, KILN_ERR_CONTEXT,
+                          "the tensor is on a device of DLPack's type %d, the context on %s",
+                          (int)device.device_type, info->id);
+    }
+}
+
+static kiln_status check_tensor(kiln_context *ctx, const DLTensor *t, kiln_dtype *dtype_out,
+                                kiln_error *err)
+{
+    kiln_status status = check_device(ctx, t->device, err);
+
+    if (status == KILN_OK)
+        status = dtype_from(t->dtype, dtype_out, err);
+    if (status != KILN_OK)
+        return status;
+    if (t->ndim < 0 || t->ndim > KILN_RANK_MAX)
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "the tensor has %d axes, not 0 to %d",
+                          (int)t->ndim, KILN_RANK_MAX);
+    if (t->ndim > 0 && t->shape == NULL)
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "the tensor has %d axes and no shape",
+                          (int)t->ndim);
+    return KILN_OK;
+}
+
+/* Strides in bytes of a tensor whose strides count elements. */
+static kiln_status byte_strides(const DLTensor *t, kiln_dtype dtype, int64_t *out, kiln_error *err)
+{
+    const int64_t itemsize = (int64_t)kiln_dtype_size(dtype);
+
+    for (int axis = 0; axis < t->ndim; axis++)
+        if (__builtin_mul_overflow(t->strides[axis], itemsize, &out[axis]))
+            return kiln__fail(err, KILN_ERR_OVERFLOW,
+                              "stride %lld of axis %d reaches beyond every address",
+                              (long long)t->strides[axis], axis);
+    return KILN_OK;
+}
+
+static kiln_status import_tensor(kiln_context *ctx, const DLTensor *t, bool read_only,
+                                 const kiln_dlpack_options *opts, kiln_release_fn release,
+                                 void *owner, kiln_array **out, kiln_error *err)
+{
+    kiln_dlpack_options o = KILN_DLPACK_OPTIONS_INIT;
+    int64_t strides[KILN_RANK_MAX];
+    kiln_dtype dtype = KILN_DTYPE_NONE;
+    uintptr_t first = (uintptr_t)t->data;
+    kiln_status status = KILN_OK;
+
+    KILN_TRY(kiln__options_read(&o, sizeof o, opts, opts != NULL ? opts->struct_size : 0,
+                                "kiln_dlpack_options", err));
+    KILN_TRY(check_tensor(ctx, t, &dtype, err));
+    if (t->strides != NULL)
+        KILN_TRY(byte_strides(t, dtype, strides, err));
+    if (t->data != NULL && __builtin_add_overflow(first, t->byte_offset, &first)) {
+        status = kiln__fail(err, KILN_ERR_OVERFLOW, "byte_offset %llu reaches beyond every address",
+                            (unsigned long long)t->byte_offset);
+        goto done;
+    }
+    const kiln__foreign foreign = {.dtype = dtype,
+                                   .rank = t->ndim,
+                                   .shape = t->shape,
+                                   .strides = t->strides != NULL ? strides : NULL,
+                                   .data = (void *)first,
+                                   .read_only = read_only,
+                                   .stream = o.stream,
+                                   .release = release,
+                                   .owner = owner};
+    status = kiln__foreign_wrap(ctx, &foreign, out, err);
+
+done:
+    return status;
+}
+
+static void release_versioned(void *owner, void *data)
+{
+    DLManagedTensorVersioned *tensor = owner;
+
+    (void)data;
+    if (tensor->deleter != NULL)
+        tensor->deleter(tensor);
+}
+
+static void release_plain(void *owner, void *data)
+{
+    DLManagedTensor *tensor = owner;
+
+    (void)data;
+    if (tensor->deleter != NULL)
+        tensor->deleter(tensor);
+}
+
+static const char *missing(const void *ctx, const void *tensor, const void *out)
+{
+    return ctx == NULL ? "ctx" : tensor == NULL ? "tensor" : out == NULL ? "out" : NULL;
+}
+
+kiln_status kiln_array_from_dlpack(kiln_context *ctx, DLManagedTensorVersioned *tensor,
+                                   const kiln_dlpack_options *opts, kiln_array **out,
+                                   kiln_error *err)
+{
+    const char *what = missing(ctx, tensor, out);
+    kiln_status status = KILN_OK;
+
+    if (out != NULL)
+        *out = NULL;
+    if (what != NULL)
+        status = kiln__fail(err, KILN_ERR_NULL, "%s is NULL", what);
+    else if (tensor->version.major != DLPACK_MAJOR_VERSION)
+        status = kiln__fail(err, KILN_ERR_UNSUPPORTED,
+                            "the tensor is of DLPack %u.%u; this is a consumer of version %d",
+                            (unsigned)tensor->version.major, (unsigned)tensor->version.minor,
+                            DLPACK_MAJOR_VERSION);
+    else
+        status = import_tensor(ctx, &tensor->dl_tensor,
+                               (tensor->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0, opts,
+                               release_versioned, tensor, out, err);
+    if (status != KILN_OK && tensor != NULL)
+        release_versioned(tensor, NULL);
+    return status;
+}
+
+kiln_status kiln_array_from_dlpack_unversioned(kiln_context *ctx, DLManagedTensor *tensor,
+                                               const kiln_dlpack_options *opts, kiln_array **out,
+                                               kiln_error *err)
+{
+    const char *what = missing(ctx, tensor, out);
+    kiln_status status = KILN_OK;
+
+    if (out != NULL)
+        *out = NULL;
+    if (what != NULL)
+        status = kiln__fail(err, KILN_ERR_NULL, "%s is NULL", what);
+    else
+        status =
+            import_tensor(ctx, &tensor->dl_tensor, false, opts, release_plain, tensor, out, err);
+    if (status != KILN_OK && tensor != NULL)
+        release_plain(tensor, NULL);
+    return status;
+}

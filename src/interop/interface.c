@@ -1,0 +1,96 @@
+/*
+ * interface.c - the CUDA array interface and NumPy's, as data.
+ *
+ * Their element types are NumPy's type strings: byte order ('<', '>', '|' for one byte, '=' for the
+ * machine's), a letter for the kind, the bytes of an element.
+ */
+#include "interop/interop.h"
+
+static const struct {
+    const char *text; /* without the byte order */
+    kiln_dtype dtype;
+} types[] = {
+    {"b1", KILN_BOOL},    {"i1", KILN_INT8},      {"i2", KILN_INT16},       {"i4", KILN_INT32},
+    {"i8", KILN_INT64},   {"u1", KILN_UINT8},     {"u2", KILN_UINT16},      {"u4", KILN_UINT32},
+    {"u8", KILN_UINT64},  {"f2", KILN_FLOAT16},   {"V2", KILN_BFLOAT16},    {"f4", KILN_FLOAT32},
+    {"f8", KILN_FLOAT64}, {"c8", KILN_COMPLEX64}, {"c16", KILN_COMPLEX128},
+};
+
+kiln_status kiln_array_to_interface(kiln_array *array, kiln_array_interface *interface_out,
+                                    kiln_error *err)
+{
+    kiln_array_interface *const to = interface_out;
+    kiln_status status = KILN_OK;
+    size_t k = 0;
+
+    if (to == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "interface_out is NULL");
+    memset(to, 0, sizeof *to);
+    KILN_TRY(kiln__array_check(array, array != NULL ? array->ctx : NULL, "array", err));
+    void *const native = kiln_stream_native(array->ctx, NULL);
+    KILN_TRY(kiln__foreign_order(array, (intptr_t)native, err));
+    while (k + 1 < KILN_COUNT_OF(types) && types[k].dtype != array->dtype)
+        k++;
+    snprintf(to->typestr, sizeof to->typestr, "%c%s",
+             kiln_dtype_size(array->dtype) == 1 ? '|' : '<', types[k].text);
+    to->data = array->data;
+    to->read_only = kiln__array_unwritable(array) != NULL;
+    to->rank = array->rank;
+    to->stream = (intptr_t)native;
+    for (int axis = 0; axis < array->rank; axis++) {
+        to->shape[axis] = array->shape[axis];
+        to->strides[axis] = array->strides[axis];
+    }
+
+done:
+    return status;
+}
+
+static kiln_status dtype_from(const char *typestr, kiln_dtype *out, kiln_error *err)
+{
+    const bool ordered = typestr[0] == '<' || typestr[0] == '|' || typestr[0] == '=';
+
+    for (size_t k = 0; ordered && k < KILN_COUNT_OF(types); k++) {
+        if (strcmp(types[k].text, typestr + 1) == 0) {
+            *out = types[k].dtype;
+            return KILN_OK;
+        }
+    }
+    return kiln__fail(err, KILN_ERR_DTYPE, "kiln has no dtype for elements of type \"%.7s\"%s",
+                      typestr, typestr[0] == '>' ? ", which are big-endian" : "");
+}
+
+kiln_status kiln_array_from_interface(kiln_context *ctx, const kiln_array_interface *interface_in,
+                                      kiln_release_fn release, void *owner, kiln_array **out,
+                                      kiln_error *err)
+{
+    const kiln_array_interface *const from = interface_in;
+    kiln_dtype dtype = KILN_DTYPE_NONE;
+    kiln_status status = KILN_OK;
+
+    if (out == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "out is NULL");
+    *out = NULL;
+    if (ctx == NULL || from == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "%s is NULL", ctx == NULL ? "ctx" : "interface_in");
+    if (memchr(from->typestr, '\0', sizeof from->typestr) == NULL)
+        return kiln__fail(err, KILN_ERR_DTYPE, "the type string has no end");
+    if (from->rank < 0 || from->rank > KILN_RANK_MAX)
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "the array has %d axes, not 0 to %d", from->rank,
+                          KILN_RANK_MAX);
+    KILN_TRY(dtype_from(from->typestr, &dtype, err));
+    const kiln__foreign foreign = {.dtype = dtype,
+                                   .rank = from->rank,
+                                   .shape = from->shape,
+                                   .strides = from->strides,
+                                   .data = from->data,
+                                   .read_only = from->read_only,
+                                   .stream = from->stream != 0 ? from->stream
+                                                               : KILN_DLPACK_STREAM_NO_SYNC,
+                                   .release = release,
+                                   .owner = owner};
+    status = kiln__foreign_wrap(ctx, &foreign, out, err);
+
+done:
+    return status;
+}
