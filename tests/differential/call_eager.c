@@ -1,0 +1,61 @@
+/*
+ * call_eager.c - cases of one operation: named reductions, named scans, elementwise operations.
+ */
+#include "difftest.h"
+
+static kiln_arg constant_arg(const dt_node *n)
+{
+    if (n->dtype == KILN_BOOL)
+        return kiln_arg_bool(n->number != 0);
+    if (dt_is_integer(n->dtype))
+        return kiln_arg_int((int64_t)n->number);
+    return kiln_arg_float(n->number);
+}
+
+static void axes_of(const dt_node *n, kiln_axes *axes)
+{
+    axes->count = n->axis_count;
+    for (int k = 0; k < n->axis_count; k++)
+        axes->axis[k] = n->axis[k];
+}
+
+static kiln_status call_reduce(const dt_case *c, const dt_node *n, dt_arrays *a, kiln_error *err)
+{
+    kiln_reduce_options options = KILN_REDUCE_OPTIONS_INIT;
+    const kiln_arg initial =
+        dt_is_integer(n->dtype) ? kiln_arg_int((int64_t)c->initial) : kiln_arg_float(c->initial);
+    kiln_axes axes = {0};
+
+    axes_of(n, &axes);
+    options.axes = n->all_axes ? NULL : &axes;
+    options.keepdims = n->keepdims;
+    options.where = c->where >= 0 ? a->operand[c->where] : NULL;
+    options.initial = c->has_initial ? &initial : NULL;
+    options.ddof = c->ddof;
+    return kiln_array_reduce_with(n->reduction, a->operand[c->node[n->in[0]].operand], &options,
+                                  &a->output[0], err);
+}
+
+kiln_status dt_call_eager(dt_device *device, const dt_case *c, dt_arrays *a, kiln_error *err)
+{
+    const dt_node *n = &c->node[c->output[0].node];
+    kiln_arg args[3];
+    kiln_axes axes = {0};
+
+    (void)device;
+    if (n->op == DT_REDUCE)
+        return call_reduce(c, n, a, err);
+    if (n->op == DT_SCAN) {
+        axes_of(n, &axes);
+        return kiln_array_scan(n->scan, a->operand[c->node[n->in[0]].operand],
+                               n->all_axes ? NULL : &axes, n->flags, &a->output[0], err);
+    }
+    if (n->op == DT_CAST)
+        return kiln_array_cast(a->operand[c->node[n->in[0]].operand], n->dtype, &a->output[0], err);
+    for (int k = 0; k < dt_ops[n->op].operands; k++) {
+        const dt_node *o = &c->node[n->in[k]];
+        args[k] = o->op == DT_CONSTANT ? constant_arg(o) : kiln_arg_array(a->operand[o->operand]);
+    }
+    return kiln_array_op((kiln_op)dt_ops[n->op].number, args, (size_t)dt_ops[n->op].operands, NULL,
+                         &a->output[0], err);
+}

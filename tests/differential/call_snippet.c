@@ -1,0 +1,169 @@
+/*
+ * call_snippet.c - cases as definitions of elementwise kernels, reductions and scans.
+ *
+ * A definition is kept until another text comes: the cases of one definition follow each other, and
+ * its kernels are found in its own table as they would be in a program.
+ */
+#include <string.h>
+
+#include "difftest.h"
+
+enum { TEXT_BYTES = 8192 };
+
+typedef struct texts {
+    dt_kind kind;
+    kiln_context *ctx;
+    char in[512], out[256], map[TEXT_BYTES], reduce[64], post[TEXT_BYTES], identity[64], type[64];
+} texts;
+
+/* The definition last made, for each device in turn. */
+static struct {
+    texts of;
+    kiln_elementwise *elementwise;
+    kiln_reduction *reduction;
+    kiln_scan *scan;
+} kept[2];
+
+void dt_forget(void)
+{
+    for (size_t k = 0; k < DT_COUNT(kept); k++) {
+        kiln_elementwise_destroy(kept[k].elementwise);
+        kiln_reduction_destroy(kept[k].reduction);
+        kiln_scan_destroy(kept[k].scan);
+        memset(&kept[k], 0, sizeof kept[k]);
+    }
+}
+
+/* Texts of one meaning. */
+static void reduce_texts(const dt_case *c, kiln_dtype dtype, texts *t)
+{
+    static const char *const least[] = {"a < b ? a : b", "min(a, b)", "b < a ? b : a"};
+    static const char *const most[] = {"a < b ? b : a", "max(a, b)", "b < a ? a : b"};
+    const int spelling = dt_is_integer(dtype) ? c->spelling % 3 : c->spelling % 2 * 2;
+    const char *reduce = "a + b", *identity = "0";
+    const dt_node *n = &c->node[c->pivot];
+    const kiln_reduce_op op = n->op == DT_REDUCE             ? n->reduction
+                              : n->scan == KILN_SCAN_CUMSUM  ? KILN_REDUCE_SUM
+                              : n->scan == KILN_SCAN_CUMPROD ? KILN_REDUCE_PROD
+                              : n->scan == KILN_SCAN_CUMMAX  ? KILN_REDUCE_MAX
+                                                             : KILN_REDUCE_MIN;
+
+    if (op == KILN_REDUCE_PROD) {
+        reduce = "a * b";
+        identity = "1";
+    } else if (op == KILN_REDUCE_MIN || op == KILN_REDUCE_MAX) {
+        reduce = (op == KILN_REDUCE_MIN ? least : most)[spelling];
+        identity = "";
+    }
+    snprintf(t->reduce, sizeof t->reduce, "%s", reduce);
+    snprintf(t->identity, sizeof t->identity, "%s", identity);
+    snprintf(t->type, sizeof t->type, "%s", kiln_dtype_ctype(dtype));
+}
+
+/* The kept definition of `c`, if it is the same; else that place, emptied, with the new texts. */
+static size_t find(dt_device *device, const dt_case *c, bool *is_new)
+{
+    texts t;
+    const size_t place = device->cuda ? 1 : 0;
+
+    memset(&t, 0, sizeof t);
+    t.kind = c->kind;
+    t.ctx = device->ctx;
+    dt_signature(c, false, t.in, sizeof t.in);
+    dt_signature(c, true, t.out, sizeof t.out);
+    dt_statements(c, t.post, sizeof t.post);
+    if (c->pivot >= 0) {
+        dt_snippet(c, c->pivot, t.map, sizeof t.map);
+        reduce_texts(c, c->node[c->pivot].dtype, &t);
+    }
+    *is_new = memcmp(&t, &kept[place].of, sizeof t) != 0;
+    if (*is_new) {
+        kiln_elementwise_destroy(kept[place].elementwise);
+        kiln_reduction_destroy(kept[place].reduction);
+        kiln_scan_destroy(kept[place].scan);
+        memset(&kept[place], 0, sizeof kept[place]);
+    }
+    if (*is_new)
+        kept[place].of = t;
+    return place;
+}
+
+static void axes_of(const dt_node *n, kiln_axes *axes)
+{
+    axes->count = n->axis_count;
+    for (int k = 0; k < n->axis_count; k++)
+        axes->axis[k] = n->axis[k];
+}
+
+kiln_status dt_call_elementwise(dt_device *device, const dt_case *c, dt_arrays *a, kiln_error *err)
+{
+    bool is_new;
+    const size_t place = find(device, c, &is_new);
+    const texts *t = &kept[place].of;
+
+    if (is_new) {
+        const kiln_status status = kiln_elementwise_create(device->ctx, t->in, t->out, t->post,
+                                                           NULL, &kept[place].elementwise, err);
+        if (status != KILN_OK) {
+            dt_forget();
+            return status;
+        }
+    }
+    return kiln_elementwise_run(kept[place].elementwise, a->args, a->arg_count, NULL, err);
+}
+
+kiln_status dt_call_reduction(dt_device *device, const dt_case *c, dt_arrays *a, kiln_error *err)
+{
+    const dt_node *n = &c->node[c->pivot];
+    kiln_reduction_options options = KILN_REDUCTION_OPTIONS_INIT;
+    kiln_reduce_options call = KILN_REDUCE_OPTIONS_INIT;
+    const kiln_arg initial =
+        dt_is_integer(n->dtype) ? kiln_arg_int((int64_t)c->initial) : kiln_arg_float(c->initial);
+    kiln_axes axes = {0};
+    bool is_new;
+    const size_t place = find(device, c, &is_new);
+    const texts *t = &kept[place].of;
+
+    options.reduce_type = t->type;
+    if (is_new) {
+        const kiln_status status =
+            kiln_reduction_create(device->ctx, t->in, t->out, t->map, t->reduce, t->post,
+                                  t->identity, &options, &kept[place].reduction, err);
+        if (status != KILN_OK) {
+            dt_forget();
+            return status;
+        }
+    }
+    axes_of(n, &axes);
+    call.axes = n->all_axes ? NULL : &axes;
+    call.keepdims = n->keepdims;
+    call.where = c->where >= 0 ? a->operand[c->where] : NULL;
+    call.initial = c->has_initial ? &initial : NULL;
+    return kiln_reduction_run(kept[place].reduction, a->args, a->arg_count, &call, err);
+}
+
+kiln_status dt_call_scan(dt_device *device, const dt_case *c, dt_arrays *a, kiln_error *err)
+{
+    const dt_node *n = &c->node[c->pivot];
+    kiln_scan_options options = KILN_SCAN_OPTIONS_INIT;
+    kiln_scan_call_options call = KILN_SCAN_CALL_OPTIONS_INIT;
+    kiln_axes axes = {0};
+    bool is_new;
+    const size_t place = find(device, c, &is_new);
+    const texts *t = &kept[place].of;
+
+    options.reduce_type = t->type;
+    if (is_new) {
+        const kiln_status status =
+            kiln_scan_create(device->ctx, t->in, t->out, t->map, t->reduce, t->post, t->identity,
+                             &options, &kept[place].scan, err);
+        if (status != KILN_OK) {
+            dt_forget();
+            return status;
+        }
+    }
+    axes_of(n, &axes);
+    call.axes = n->all_axes ? NULL : &axes;
+    call.flags = n->flags;
+    return kiln_scan_run(kept[place].scan, a->args, a->arg_count, &call, err);
+}

@@ -1,0 +1,286 @@
+/*
+ * draw_reduce.c - cases of reductions and scans: texts of one's own, and the named ones.
+ */
+#include <string.h>
+
+#include "draw.h"
+
+static int add_input(dt_random *r, dt_case *c, kiln_dtype dtype, dt_fill fill)
+{
+    const int operand = dt_add_operand(c, dtype, fill, dt_next(r));
+    const int node = dt_add_node(c, DT_INPUT, 0, 0, 0);
+
+    c->node[node].operand = operand;
+    c->node[node].dtype = dtype;
+    return node;
+}
+
+/* Any subset, in any order, from either end; often the last, the first, or all. */
+static void draw_axes(dt_random *r, int rank, dt_node *n)
+{
+    const int how = dt_below(r, 6);
+
+    n->axis_count = 0;
+    n->all_axes = how == 0 || rank == 0;
+    if (n->all_axes)
+        return;
+    for (int axis = 0; axis < rank; axis++)
+        if (how == 1 ? axis == 0 : how == 2 ? axis == rank - 1 : dt_once_in(r, 2))
+            n->axis[n->axis_count++] = dt_once_in(r, 2) ? axis : axis - rank;
+    for (int k = n->axis_count - 1; k > 0; k--) {
+        const int other = dt_below(r, k + 1), kept = n->axis[k];
+        n->axis[k] = n->axis[other];
+        n->axis[other] = kept;
+    }
+}
+
+/* Now and then few and long, or many and short, which kernels treat in their own ways. */
+static void draw_reduced_shape(dt_random *r, int rank, int64_t *shape)
+{
+    dt_draw_shape(r, rank, dt_draw_budget(r), shape);
+    if (rank >= 2 && dt_once_in(r, 6)) {
+        const int axis = dt_below(r, rank);
+        int64_t rest = 1;
+        for (int k = 0; k < rank; k++) {
+            if (k != axis)
+                shape[k] = 1 + dt_below(r, 3);
+            rest *= k != axis ? shape[k] : 1;
+        }
+        shape[axis] = dt_draw_extent(r, 6000 / rest);
+    }
+}
+
+static void add_mask(dt_random *r, dt_case *c, int rank, const int64_t *shape)
+{
+    c->where = dt_add_operand(c, KILN_BOOL, DT_FILL_SMALL, dt_next(r));
+    dt_view *v = &c->operand[c->where].view;
+    const int skip = dt_once_in(r, 3) ? dt_below(r, rank + 1) : 0;
+
+    for (int axis = skip; axis < rank; axis++)
+        v->shape[v->rank++] = dt_once_in(r, 6) ? 1 : shape[axis];
+}
+
+static bool has_elements_without_identity(const dt_case *c)
+{
+    const kiln_reduce_op op = c->node[c->pivot].reduction;
+    return op == KILN_REDUCE_MIN || op == KILN_REDUCE_MAX || op == KILN_REDUCE_NANMIN ||
+           op == KILN_REDUCE_NANMAX;
+}
+
+static void draw_initial(dt_random *r, dt_case *c, kiln_dtype dtype)
+{
+    c->has_initial = true;
+    c->initial = dt_below(r, 5);
+    if (dtype == KILN_BOOL)
+        c->initial = c->initial > 2;
+}
+
+/* ---- texts of one's own ---------------------------------------------------------------------- */
+
+/* All inputs take part in what is mapped, so that it has the shape of their broadcast. */
+static int combine(dt_random *r, dt_case *c, int last)
+{
+    bool used[DT_NODES] = {false};
+    const kiln_dtype dtype = c->node[last].dtype;
+
+    used[last] = true;
+    for (int k = last; k >= 0; k--)
+        for (int j = 0;
+             used[k] && c->node[k].op < DT_ELEMENTWISE_COUNT && j < dt_ops[c->node[k].op].operands;
+             j++)
+            used[c->node[k].in[j]] = true;
+    for (int k = 0; k < c->operand_count; k++) { /* operand k is node k */
+        int other = k;
+        if (used[k])
+            continue;
+        if (c->node[k].dtype != dtype) {
+            if (dt_is_complex(c->node[k].dtype)) {
+                other = dt_add_node(c, DT_REAL, k, 0, 0);
+                c->node[other].dtype = dt_part_of(c->node[k].dtype);
+            }
+            if (c->node[other].dtype != dtype && !dt_is_complex(dtype)) {
+                other = dt_add_node(c, DT_CAST, other, 0, 0);
+                c->node[other].dtype = dtype;
+            }
+        }
+        last = dt_add_node(c, dtype == KILN_BOOL ? DT_LOGICAL_OR : DT_ADD, last, other, 0);
+        c->node[last].dtype = dtype;
+    }
+    (void)r;
+    return last;
+}
+
+static int draw_map(dt_random *r, dt_case *c)
+{
+    const kiln_dtype main = dt_draw_dtype(r);
+    const dt_fill fill = dt_draw_fill(r);
+    const int count = 1 + dt_below(r, 3);
+    int last;
+
+    for (int k = 0; k < count; k++) {
+        kiln_dtype dtype = k > 0 && dt_once_in(r, 3) ? dt_draw_dtype(r) : main;
+        if (dt_is_complex(dtype) != dt_is_complex(main))
+            dtype = main;
+        add_input(r, c, dtype, fill);
+    }
+    last = dt_draw_expression(r, c, dt_below(r, 5));
+    if (c->node[last].dtype == KILN_BOOL || dt_is_half(c->node[last].dtype)) {
+        const kiln_dtype to = dt_is_half(c->node[last].dtype) ? KILN_FLOAT32
+                              : dt_once_in(r, 2)              ? KILN_INT32
+                                                              : KILN_INT64;
+        last = dt_add_node(c, DT_CAST, last, 0, 0);
+        c->node[last].dtype = to;
+    }
+    return combine(r, c, last);
+}
+
+static void draw_post(dt_random *r, dt_case *c)
+{
+    const kiln_dtype dtype = c->node[c->pivot].dtype;
+    int last = c->pivot;
+
+    if (!dt_is_complex(dtype) && dt_once_in(r, 3)) {
+        last = dt_add_node(c, dt_once_in(r, 2) ? DT_NEGATIVE : DT_SQUARE, last, 0, 0);
+        c->node[last].dtype = dtype;
+    }
+    if (!dt_is_complex(dtype) && dt_once_in(r, 3)) {
+        kiln_dtype to = dt_draw_dtype(r);
+        if (!dt_is_complex(to) && to != dtype) {
+            last = dt_add_node(c, DT_CAST, last, 0, 0);
+            c->node[last].dtype = to;
+        }
+    }
+    c->output_count = 1;
+    c->output[0].node = last;
+}
+
+bool dt_draw_reduction(dt_case *c, dt_random definition, dt_random view)
+{
+    static const kiln_reduce_op ops[] = {KILN_REDUCE_SUM, KILN_REDUCE_SUM, KILN_REDUCE_MIN,
+                                         KILN_REDUCE_MAX, KILN_REDUCE_PROD};
+    dt_random *r = &definition;
+    const dt_style style = (dt_style)dt_below(r, DT_STYLE_COUNT);
+    int64_t shape[DT_RANK] = {0};
+    const int mapped = draw_map(r, c);
+
+    c->pivot = dt_add_node(c, DT_REDUCE, mapped, 0, 0);
+    dt_node *n = &c->node[c->pivot];
+    n->dtype = c->node[mapped].dtype;
+    n->reduction = ops[dt_below(r, dt_is_complex(n->dtype) ? 2 : 5)];
+    c->spelling = dt_below(r, 6);
+    c->placeholders = dt_once_in(r, 2);
+    draw_post(r, c);
+    const bool masked = dt_once_in(r, 6);
+    const bool initial = dt_once_in(r, 8) || (masked && has_elements_without_identity(c));
+
+    r = &view;
+    const int rank = dt_draw_rank(r);
+    draw_reduced_shape(r, rank, shape);
+    dt_draw_operand_shapes(r, c, rank, shape);
+    draw_axes(r, rank, n);
+    n->keepdims = dt_once_in(r, 3);
+    if (masked)
+        add_mask(r, c, rank, shape);
+    if (initial && !dt_is_complex(n->dtype)) {
+        draw_initial(r, c, n->dtype);
+        /* It is converted to the first output's dtype, which must hold it. */
+        if (c->node[c->output[0].node].dtype == KILN_BOOL)
+            c->initial = 1;
+    } else if (initial) {
+        return false;
+    }
+    dt_draw_operands(r, style, c);
+    if (!dt_infer(c, NULL, 0))
+        return false;
+    dt_draw_outputs(r, style, c);
+    return dt_infer(c, NULL, 0);
+}
+
+/* ---- named ----------------------------------------------------------------------------------- */
+
+bool dt_draw_reduce(dt_case *c, dt_random definition, dt_random view)
+{
+    dt_random *r = &definition;
+    const dt_style style = (dt_style)dt_below(r, DT_STYLE_COUNT);
+    int64_t shape[DT_RANK] = {0};
+    const int input = add_input(r, c, dt_draw_dtype(r), dt_draw_fill(r));
+
+    c->pivot = dt_add_node(c, DT_REDUCE, input, 0, 0);
+    dt_node *n = &c->node[c->pivot];
+    n->reduction = (kiln_reduce_op)(1 + dt_below(r, 24));
+    c->output_count = 1;
+    c->output[0].node = c->pivot;
+    const bool positions =
+        n->reduction == KILN_REDUCE_ARGMIN || n->reduction == KILN_REDUCE_ARGMAX ||
+        n->reduction == KILN_REDUCE_NANARGMIN || n->reduction == KILN_REDUCE_NANARGMAX;
+    const bool takes_initial =
+        n->reduction <= KILN_REDUCE_MAX ||
+        (n->reduction >= KILN_REDUCE_NANSUM && n->reduction <= KILN_REDUCE_NANMAX);
+    const bool masked = !positions && dt_once_in(r, 6);
+    const bool initial =
+        takes_initial && (dt_once_in(r, 6) || (masked && has_elements_without_identity(c)));
+    const bool moments = n->reduction == KILN_REDUCE_VAR || n->reduction == KILN_REDUCE_STD ||
+                         n->reduction == KILN_REDUCE_NANVAR || n->reduction == KILN_REDUCE_NANSTD;
+
+    r = &view;
+    const int rank = dt_draw_rank(r);
+    draw_reduced_shape(r, rank, shape);
+    c->operand[0].view.rank = rank;
+    memcpy(c->operand[0].view.shape, shape, sizeof shape);
+    draw_axes(r, rank, n);
+    n->keepdims = dt_once_in(r, 3);
+    c->ddof = moments ? dt_below(r, 2) : 0;
+    if (masked)
+        add_mask(r, c, rank, shape);
+    if (initial)
+        draw_initial(r, c, c->operand[0].view.dtype);
+    dt_draw_operands(r, style, c);
+    if (!dt_infer(c, NULL, 0))
+        return false;
+    dt_draw_outputs(r, style, c);
+    return dt_infer(c, NULL, 0);
+}
+
+/* ---- scans ----------------------------------------------------------------------------------- */
+
+bool dt_draw_scan(dt_case *c, dt_random definition, dt_random view)
+{
+    dt_random *r = &definition;
+    const bool named = c->kind == DT_KIND_SCAN;
+    const dt_style style = (dt_style)dt_below(r, DT_STYLE_COUNT);
+    int64_t shape[DT_RANK] = {0};
+    const int mapped = named ? add_input(r, c, dt_draw_dtype(r), dt_draw_fill(r)) : draw_map(r, c);
+
+    c->pivot = dt_add_node(c, DT_SCAN, mapped, 0, 0);
+    dt_node *n = &c->node[c->pivot];
+    n->dtype = c->node[mapped].dtype;
+    n->scan = (kiln_scan_op)(1 + dt_below(r, 4));
+    if (n->scan == KILN_SCAN_CUMPROD && dt_once_in(r, 2))
+        n->scan = KILN_SCAN_CUMSUM;
+    n->flags = (unsigned)dt_below(r, 4);
+    if (!named && n->scan >= KILN_SCAN_CUMMAX)
+        n->flags &= KILN_SCAN_REVERSE; /* without identity there is no exclusive scan */
+    c->spelling = dt_below(r, 6);
+    c->placeholders = dt_once_in(r, 2);
+    c->output_count = 1;
+    c->output[0].node = c->pivot;
+    if (!named)
+        draw_post(r, c);
+
+    r = &view;
+    const int rank = dt_draw_rank(r);
+    const bool products = n->scan == KILN_SCAN_CUMPROD; /* evaluated in quadratic time */
+    dt_draw_shape(r, rank, products ? 600 : dt_draw_budget(r), shape);
+    dt_draw_operand_shapes(r, c, rank, shape);
+    n->all_axes = rank == 0 || dt_once_in(r, 6);
+    if (!n->all_axes) {
+        n->axis_count = 1;
+        n->axis[0] = dt_once_in(r, 2) ? rank - 1 : dt_below(r, rank);
+        n->axis[0] -= dt_once_in(r, 2) ? rank : 0;
+    }
+    dt_draw_operands(r, style, c);
+    if (!dt_infer(c, NULL, 0))
+        return false;
+    dt_draw_outputs(r, style, c);
+    return dt_infer(c, NULL, 0);
+}

@@ -1,0 +1,339 @@
+/*
+ * evaluate.c - a program in plain loops, node after node, over arrays of values.
+ *
+ * Buffers begin with noise, so that what a kernel writes beside its elements shows; then operands
+ * write their elements, and are read back: views that overlap see each other's.
+ */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "difftest.h"
+
+/* ---- arrays of values ------------------------------------------------------------------------ */
+
+bool dt_array_make(dt_array *a, kiln_dtype dtype, int rank, const int64_t *shape)
+{
+    a->dtype = dtype;
+    a->rank = rank;
+    a->size = dt_size(rank, shape);
+    for (int axis = 0; axis < rank; axis++)
+        a->shape[axis] = shape[axis];
+    a->at = calloc((size_t)a->size + 1, sizeof *a->at);
+    return a->at != NULL;
+}
+
+void dt_unravel(int64_t at, int rank, const int64_t *shape, int64_t *index)
+{
+    for (int axis = rank - 1; axis >= 0; axis--) {
+        index[axis] = at % shape[axis];
+        at /= shape[axis];
+    }
+}
+
+int64_t dt_broadcast_at(const dt_array *a, int rank, const int64_t *index)
+{
+    int64_t at = 0;
+
+    for (int axis = 0; axis < a->rank; axis++)
+        at = at * a->shape[axis] + (a->shape[axis] == 1 ? 0 : index[rank - a->rank + axis]);
+    return at;
+}
+
+static bool same_shape(const dt_array *a, int rank, const int64_t *shape)
+{
+    return a->rank == rank && memcmp(a->shape, shape, (size_t)rank * sizeof *shape) == 0;
+}
+
+/* ---- operands -------------------------------------------------------------------------------- */
+
+static double special_real(uint64_t draw, kiln_dtype part)
+{
+    const double tiny = ldexp(1, dt_format_of(part).emin);
+
+    switch (draw % 16) {
+    case 0:
+        return NAN;
+    case 1:
+        return INFINITY;
+    case 2:
+        return -INFINITY;
+    case 3:
+        return -0.0;
+    case 4:
+        return 0;
+    case 5:
+        return dt_largest(part);
+    case 6:
+        return -dt_largest(part) / 2;
+    case 7:
+        return tiny;
+    case 8:
+        return -tiny / 2;
+    case 9:
+        return 1 + dt_ulp(part, 1);
+    default:
+        return dt_round(part, ldexp((double)(int64_t)(draw >> 8 & 0xffff) - 32768, -12));
+    }
+}
+
+static double random_real(dt_fill fill, uint64_t draw, kiln_dtype part)
+{
+    if (fill == DT_FILL_SMALL)
+        return (double)(draw % 17) - 8;
+    if (fill == DT_FILL_UNIFORM)
+        return dt_round(part, ldexp((double)(int64_t)(draw >> 11) - 0x1p52, -50));
+    return special_real(draw, part);
+}
+
+static dt_value random_value(dt_fill fill, uint64_t draw, kiln_dtype dtype)
+{
+    const kiln_dtype part = dt_part_of(dtype);
+    const dt_value limits[2] = {dt_limit(dtype, false), dt_limit(dtype, true)};
+
+    if (dtype == KILN_BOOL)
+        return dt_of_integer(dtype, (int64_t)(draw >> 20 & 1));
+    if (dt_is_integer(dtype)) {
+        if (fill == DT_FILL_SPECIAL && draw % 4 == 0)
+            return limits[draw >> 8 & 1];
+        if (fill != DT_FILL_SMALL)
+            return dt_of_integer(dtype, (int64_t)dt_mix(draw, 1));
+        return dt_of_integer(dtype, (int64_t)(draw % 17) - (dt_is_signed(dtype) ? 8 : 0));
+    }
+    dt_value v = {.re = random_real(fill, draw, part)};
+    if (dt_is_complex(dtype))
+        v.im = random_real(fill, dt_mix(draw, 2), part);
+    return v;
+}
+
+static unsigned char *element(unsigned char *buffer, const dt_view *v, int64_t at)
+{
+    int64_t place = v->start;
+
+    for (int axis = v->rank - 1; axis >= 0; axis--) {
+        place += at % v->shape[axis] * v->stride[axis];
+        at /= v->shape[axis];
+    }
+    return buffer + place;
+}
+
+static void fill_noise(unsigned char *buffer, int64_t bytes, int number)
+{
+    for (int64_t at = 0; at < bytes; at += 8) {
+        const uint64_t noise = dt_mix((uint64_t)at, (uint64_t)number);
+        memcpy(buffer + at, &noise, (size_t)(bytes - at < 8 ? bytes - at : 8));
+    }
+}
+
+static bool make_buffers(const dt_case *c, dt_expected *e)
+{
+    for (int k = 0; k < c->buffer_count; k++) {
+        e->buffer[k] = malloc((size_t)c->buffer_bytes[k] + 1);
+        if (e->buffer[k] == NULL)
+            return false;
+        fill_noise(e->buffer[k], c->buffer_bytes[k], k);
+    }
+    for (int k = 0; k < c->operand_count; k++) {
+        const dt_operand *o = &c->operand[k];
+        if (o->is_number)
+            continue;
+        for (int64_t at = 0; at < dt_size(o->view.rank, o->view.shape); at++)
+            dt_store(o->view.dtype, element(e->buffer[o->view.buffer], &o->view, at),
+                     random_value(o->fill, dt_mix(o->salt, (uint64_t)at), o->view.dtype));
+    }
+    return true;
+}
+
+static dt_value number_value(kiln_dtype dtype, double number)
+{
+    if (dt_is_integer(dtype))
+        return dt_of_integer(dtype, (int64_t)number);
+    return dt_of_real(dt_part_of(dtype), number);
+}
+
+static bool load_operand(const dt_case *c, int operand, const dt_expected *e, dt_array *out)
+{
+    const dt_operand *o = &c->operand[operand];
+
+    if (!dt_array_make(out, o->view.dtype, o->view.rank, o->view.shape))
+        return false;
+    if (o->is_number)
+        out->at[0] = number_value(o->view.dtype, o->number);
+    else
+        for (int64_t at = 0; at < out->size; at++)
+            out->at[at] = dt_load(o->view.dtype, element(e->buffer[o->view.buffer], &o->view, at));
+    return true;
+}
+
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
+static void evaluate_elementwise(const dt_case *c, const dt_node *n, const dt_array *values,
+                                 dt_array *out)
+{
+    const int count = dt_ops[n->op].operands;
+    kiln_dtype dtypes[3], loop = KILN_DTYPE_NONE, result;
+    bool weak[3], direct[3];
+
+    for (int k = 0; k < count; k++) {
+        const dt_node *o = &c->node[n->in[k]];
+        dtypes[k] = o->dtype;
+        weak[k] = o->op == DT_CONSTANT && o->weak;
+        direct[k] = same_shape(&values[n->in[k]], out->rank, out->shape);
+    }
+    if (n->op != DT_CAST)
+        dt_loop_of(n->op, dtypes, weak, count, dt_in_snippet(c), &loop, &result);
+    for (int64_t at = 0; at < out->size; at++) {
+        int64_t index[DT_RANK];
+        dt_value in[3] = {{0}};
+
+        dt_unravel(at, out->rank, out->shape, index);
+        for (int k = 0; k < count; k++) {
+            const dt_array *a = &values[n->in[k]];
+            const bool condition = n->op == DT_WHERE && k == 0;
+            in[k] = a->at[direct[k] ? at : dt_broadcast_at(a, out->rank, index)];
+            in[k] = dt_cast(a->dtype,
+                            n->op == DT_CAST ? n->dtype
+                            : condition      ? KILN_BOOL
+                                             : loop,
+                            in[k]);
+        }
+        out->at[at] = n->op == DT_CAST ? in[0] : dt_apply(n->op, loop, in, dt_in_snippet(c));
+    }
+}
+
+/* Where an element of a view is in its operand. */
+static int64_t viewed(const dt_node *n, const dt_array *in, const int64_t *index)
+{
+    int64_t at[DT_RANK] = {0};
+
+    for (int axis = 0, from = 0; axis < in->rank; axis++) {
+        switch (n->op) {
+        case DT_TRANSPOSE:
+            at[n->axis[axis]] = index[axis];
+            break;
+        case DT_NEWAXIS:
+            at[axis] = index[axis < n->axis[0] ? axis : axis + 1];
+            break;
+        case DT_TAKE:
+            if (axis == n->axis[0])
+                at[axis] = n->start < 0 ? n->start + in->shape[axis] : n->start;
+            else
+                at[axis] = index[from++];
+            break;
+        default:
+            at[axis] = index[axis];
+            if (n->op == DT_FLIP && axis == n->axis[0])
+                at[axis] = in->shape[axis] - 1 - index[axis];
+            if (n->op == DT_SLICE && axis == n->axis[0])
+                at[axis] = dt_slice_first(n, in->shape[axis]) + index[axis] * n->step;
+        }
+    }
+    return dt_broadcast_at(in, in->rank, at);
+}
+
+static void evaluate_view(const dt_node *n, const dt_array *in, dt_array *out)
+{
+    for (int64_t at = 0; at < out->size; at++) {
+        int64_t index[DT_RANK];
+
+        dt_unravel(at, out->rank, out->shape, index);
+        if (n->op == DT_INDEX)
+            out->at[at].i = index[n->axis[0]];
+        else if (n->op == DT_RESHAPE)
+            out->at[at] = in->at[at];
+        else if (n->op == DT_BROADCAST)
+            out->at[at] = in->at[dt_broadcast_at(in, out->rank, index)];
+        else
+            out->at[at] = in->at[viewed(n, in, index)];
+    }
+}
+
+static bool evaluate_node(const dt_case *c, int k, const dt_expected *e, dt_array *values)
+{
+    const dt_node *n = &c->node[k];
+    const dt_array *in = &values[n->in[0]];
+    dt_array *out = &values[k], mask = {0};
+    bool ok = true;
+
+    if (n->op == DT_INPUT)
+        return load_operand(c, n->operand, e, out);
+    if (!dt_array_make(out, n->dtype, n->rank, n->shape))
+        return false;
+    if (n->op < DT_ELEMENTWISE_COUNT) {
+        evaluate_elementwise(c, n, values, out);
+    } else if (n->op == DT_CONSTANT) {
+        out->at[0] = number_value(n->dtype, n->number);
+    } else if (n->op == DT_REDUCE) {
+        if (c->where >= 0)
+            ok = load_operand(c, c->where, e, &mask);
+        ok = ok && dt_reduce_array(c, n, in, c->where >= 0 ? &mask : NULL, out);
+        free(mask.at);
+    } else if (n->op == DT_SCAN) {
+        ok = dt_scan_array(n, in, out);
+    } else {
+        evaluate_view(n, in, out);
+    }
+    return ok;
+}
+
+/* ---- outputs --------------------------------------------------------------------------------- */
+
+static bool finish_output(const dt_case *c, int k, const dt_array *values, dt_array *out)
+{
+    const dt_array *v = &values[c->output[k].node];
+    int rank = v->rank;
+    int64_t shape[DT_RANK] = {0};
+
+    memcpy(shape, v->shape, sizeof shape);
+    if (c->kind == DT_KIND_ELEMENTWISE)
+        dt_loop_shape(c, &rank, shape);
+    if (!dt_array_make(out, v->dtype, rank, shape))
+        return false;
+    for (int64_t at = 0; at < out->size; at++) {
+        int64_t index[DT_RANK];
+        dt_unravel(at, rank, shape, index);
+        out->at[at] = v->at[dt_broadcast_at(v, rank, index)];
+    }
+    return true;
+}
+
+bool dt_evaluate(const dt_case *c, dt_expected *e)
+{
+    dt_array values[DT_NODES] = {{0}};
+    int last_use[DT_NODES] = {0};
+    bool ok;
+
+    memset(e, 0, sizeof *e);
+    for (int k = 0; k < c->node_count; k++)
+        if (c->node[k].op != DT_INPUT && c->node[k].op != DT_CONSTANT)
+            for (int j = 0; j < 3; j++)
+                last_use[c->node[k].in[j]] = k;
+    for (int k = 0; k < c->output_count; k++)
+        last_use[c->output[k].node] = DT_NODES;
+    ok = make_buffers(c, e);
+    for (int k = 0; k < c->node_count && ok; k++) {
+        ok = evaluate_node(c, k, e, values);
+        for (int j = 0; j < k; j++)
+            if (last_use[j] <= k) {
+                free(values[j].at);
+                values[j].at = NULL;
+            }
+    }
+    for (int k = 0; k < c->output_count && ok; k++)
+        ok = finish_output(c, k, values, &e->output[k]);
+    for (int k = 0; k < c->node_count; k++)
+        free(values[k].at);
+    if (!ok)
+        dt_expected_clear(e);
+    return ok;
+}
+
+void dt_expected_clear(dt_expected *e)
+{
+    for (int k = 0; k < DT_BUFFERS; k++)
+        free(e->buffer[k]);
+    for (int k = 0; k < DT_OUTPUTS; k++)
+        free(e->output[k].at);
+    memset(e, 0, sizeof *e);
+}

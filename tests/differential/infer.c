@@ -1,0 +1,433 @@
+/*
+ * infer.c - what a program means before it has values: dtypes and shapes of all nodes.
+ *
+ * Also what makes a case valid at all: kiln must accept whatever passes here.
+ */
+#include <string.h>
+
+#include "difftest.h"
+
+const char *const dt_kind_names[DT_KIND_COUNT] = {"elementwise", "reduction", "reduce", "scanned",
+                                                  "scan",        "graph",     "eager"};
+const char *const dt_fill_names[DT_FILL_COUNT] = {"small", "uniform", "special"};
+
+void dt_case_init(dt_case *c, dt_kind kind)
+{
+    memset(c, 0, sizeof *c);
+    c->kind = kind;
+    c->where = -1;
+    c->pivot = -1;
+}
+
+int dt_add_operand(dt_case *c, kiln_dtype dtype, dt_fill fill, uint64_t salt)
+{
+    dt_operand *o = &c->operand[c->operand_count];
+
+    memset(o, 0, sizeof *o);
+    o->view.dtype = dtype;
+    o->view.buffer = -1;
+    o->fill = fill;
+    o->salt = salt;
+    return c->operand_count++;
+}
+
+int dt_add_node(dt_case *c, dt_op op, int a, int b, int d)
+{
+    dt_node *n = &c->node[c->node_count];
+
+    memset(n, 0, sizeof *n);
+    n->op = op;
+    n->in[0] = a;
+    n->in[1] = b;
+    n->in[2] = d;
+    return c->node_count++;
+}
+
+int64_t dt_size(int rank, const int64_t *shape)
+{
+    int64_t size = 1;
+
+    for (int axis = 0; axis < rank; axis++)
+        size *= shape[axis];
+    return size;
+}
+
+bool dt_in_snippet(const dt_case *c)
+{
+    return c->kind == DT_KIND_ELEMENTWISE || c->kind == DT_KIND_REDUCTION ||
+           c->kind == DT_KIND_SCANNED;
+}
+
+/* Broadcast `shape` of `rank` axes into the result's. */
+static bool join(int *rank, int64_t *shape, int other_rank, const int64_t *other)
+{
+    while (*rank < other_rank) {
+        memmove(shape + 1, shape, (size_t)*rank * sizeof *shape);
+        shape[0] = 1;
+        ++*rank;
+    }
+    for (int axis = 0; axis < other_rank; axis++) {
+        int64_t *mine = &shape[*rank - other_rank + axis];
+        if (*mine == 1)
+            *mine = other[axis];
+        else if (other[axis] != 1 && other[axis] != *mine)
+            return false;
+    }
+    return true;
+}
+
+static bool infer_elementwise(const dt_case *c, dt_node *n, const char **why)
+{
+    const int count = dt_ops[n->op].operands;
+    kiln_dtype in[3], loop;
+    bool weak[3], all_weak = true;
+
+    n->rank = 0;
+    for (int k = 0; k < count; k++) {
+        const dt_node *o = &c->node[n->in[k]];
+        in[k] = o->dtype;
+        weak[k] = o->op == DT_CONSTANT && o->weak;
+        all_weak = all_weak && weak[k];
+        *why = "operands do not broadcast";
+        if (!join(&n->rank, n->shape, o->rank, o->shape))
+            return false;
+    }
+    *why = "an operation without arrays";
+    if (all_weak)
+        return false;
+    *why = "a conversion that snippets have not";
+    if (n->op == DT_CAST)
+        return n->dtype != KILN_DTYPE_NONE &&
+               (!dt_in_snippet(c) || (!dt_is_complex(n->dtype) && !dt_is_complex(in[0])));
+    *why = "an operation without a loop for its operands";
+    if (!dt_loop_of(n->op, in, weak, count, dt_in_snippet(c), &loop, &n->dtype))
+        return false;
+    /* A plain number must fit: what is drawn is small, but may be below 0. */
+    *why = "a number that does not fit";
+    for (int k = 0; k < count; k++)
+        if (weak[k] && dt_is_integer(loop) && !dt_is_signed(loop) && c->node[n->in[k]].number < 0)
+            return false;
+    return true;
+}
+
+/* ---- reductions ------------------------------------------------------------------------------ */
+
+static bool is_position(kiln_reduce_op op)
+{
+    return op == KILN_REDUCE_ARGMIN || op == KILN_REDUCE_ARGMAX || op == KILN_REDUCE_NANARGMIN ||
+           op == KILN_REDUCE_NANARGMAX;
+}
+
+static bool is_extreme(kiln_reduce_op op)
+{
+    return op == KILN_REDUCE_MIN || op == KILN_REDUCE_MAX || op == KILN_REDUCE_NANMIN ||
+           op == KILN_REDUCE_NANMAX;
+}
+
+static kiln_dtype reduced_dtype(kiln_reduce_op op, kiln_dtype in)
+{
+    switch (op) {
+    case KILN_REDUCE_SUM:
+    case KILN_REDUCE_PROD:
+    case KILN_REDUCE_NANSUM:
+    case KILN_REDUCE_NANPROD:
+        if (!dt_is_integer(in))
+            return in;
+        return dt_is_signed(in) || in == KILN_BOOL ? KILN_INT64 : KILN_UINT64;
+    case KILN_REDUCE_ANY:
+    case KILN_REDUCE_ALL:
+        return KILN_BOOL;
+    case KILN_REDUCE_COUNT_NONZERO:
+        return KILN_INT64;
+    case KILN_REDUCE_MEAN:
+    case KILN_REDUCE_NANMEAN:
+        return dt_is_integer(in) ? KILN_FLOAT64 : in;
+    case KILN_REDUCE_VAR:
+    case KILN_REDUCE_STD:
+    case KILN_REDUCE_NANVAR:
+    case KILN_REDUCE_NANSTD:
+    case KILN_REDUCE_NORM1:
+    case KILN_REDUCE_NORM2:
+    case KILN_REDUCE_NORMINF:
+        return dt_is_integer(in) ? KILN_FLOAT64 : dt_part_of(in);
+    default:
+        return is_position(op) ? KILN_INT64 : in;
+    }
+}
+
+static bool marked(const dt_node *n, int rank, int axis)
+{
+    if (n->all_axes)
+        return true;
+    for (int k = 0; k < n->axis_count; k++)
+        if ((n->axis[k] < 0 ? n->axis[k] + rank : n->axis[k]) == axis)
+            return true;
+    return false;
+}
+
+static bool axes_fit(const dt_node *n, int rank)
+{
+    unsigned seen = 0;
+
+    for (int k = 0; k < n->axis_count; k++) {
+        const int axis = n->axis[k] < 0 ? n->axis[k] + rank : n->axis[k];
+        if (axis < 0 || axis >= rank || (seen >> axis & 1u))
+            return false;
+        seen |= 1u << axis;
+    }
+    return true;
+}
+
+static bool infer_reduce(const dt_case *c, dt_node *n, const char **why)
+{
+    const dt_node *in = &c->node[n->in[0]];
+    const bool named = c->kind != DT_KIND_REDUCTION;
+    int64_t reduced = 1;
+
+    *why = "axes out of range";
+    if (!axes_fit(n, in->rank))
+        return false;
+    n->rank = 0;
+    for (int axis = 0; axis < in->rank; axis++) {
+        if (marked(n, in->rank, axis)) {
+            reduced *= in->shape[axis];
+            if (n->keepdims)
+                n->shape[n->rank++] = 1;
+        } else {
+            n->shape[n->rank++] = in->shape[axis];
+        }
+    }
+    *why = "a dtype that the reduction does not take";
+    if (dt_is_complex(in->dtype) && (is_extreme(n->reduction) || is_position(n->reduction)))
+        return false;
+    *why = "no elements and no identity";
+    if (reduced == 0 &&
+        (is_position(n->reduction) || (is_extreme(n->reduction) && !c->has_initial)))
+        return false;
+    n->dtype = named ? reduced_dtype(n->reduction, in->dtype) : in->dtype;
+    return true;
+}
+
+static bool infer_scan(const dt_case *c, dt_node *n, const char **why)
+{
+    const dt_node *in = &c->node[n->in[0]];
+    const bool sums = n->scan == KILN_SCAN_CUMSUM || n->scan == KILN_SCAN_CUMPROD;
+
+    *why = "axes out of range";
+    if (!axes_fit(n, in->rank) || (!n->all_axes && n->axis_count != 1))
+        return false;
+    *why = "a dtype that the scan does not take";
+    if (dt_is_complex(in->dtype) && !sums)
+        return false;
+    n->rank = n->all_axes ? 1 : in->rank;
+    memcpy(n->shape, in->shape, sizeof n->shape);
+    if (n->all_axes)
+        n->shape[0] = dt_size(in->rank, in->shape);
+    n->dtype = in->dtype;
+    if (sums && dt_is_integer(in->dtype) && c->kind != DT_KIND_SCANNED)
+        n->dtype = dt_is_signed(in->dtype) || in->dtype == KILN_BOOL ? KILN_INT64 : KILN_UINT64;
+    return true;
+}
+
+/* ---- views ----------------------------------------------------------------------------------- */
+
+/* Python's rules for x[start:stop:step]; returns how many there are and sets the first. */
+static int64_t slice_of(const dt_node *n, int64_t extent, int64_t *first)
+{
+    const int64_t low = n->step < 0 ? -1 : 0, high = n->step < 0 ? extent - 1 : extent;
+    int64_t bound[2] = {n->start, n->stop};
+
+    for (int k = 0; k < 2; k++) {
+        if (bound[k] == KILN_SLICE_OPEN)
+            bound[k] = (k == 0) == (n->step < 0) ? high : low;
+        else if (bound[k] < 0)
+            bound[k] = bound[k] + extent < low ? low : bound[k] + extent;
+        else if (bound[k] > high)
+            bound[k] = high;
+    }
+    *first = bound[0];
+    const int64_t way = n->step < 0 ? bound[0] - bound[1] : bound[1] - bound[0];
+    const int64_t step = n->step < 0 ? -n->step : n->step;
+    return way <= 0 ? 0 : (way + step - 1) / step;
+}
+
+int64_t dt_slice_first(const dt_node *n, int64_t extent)
+{
+    int64_t first;
+    slice_of(n, extent, &first);
+    return first;
+}
+
+static bool infer_view(dt_node *n, const dt_node *in)
+{
+    const int axis = n->axis[0];
+    int64_t first;
+
+    if (n->op == DT_BROADCAST || n->op == DT_RESHAPE) {
+        int rank = n->rank;
+        int64_t shape[DT_RANK] = {0};
+
+        memcpy(shape, n->shape, sizeof shape);
+        if (n->op == DT_RESHAPE)
+            return dt_size(rank, shape) == dt_size(in->rank, in->shape);
+        return in->rank <= rank && join(&rank, shape, in->rank, in->shape) &&
+               memcmp(shape, n->shape, (size_t)rank * sizeof *shape) == 0;
+    }
+    n->rank = in->rank;
+    memcpy(n->shape, in->shape, sizeof n->shape);
+    if (n->op == DT_TRANSPOSE) {
+        if (n->axis_count != in->rank || !axes_fit(n, in->rank))
+            return false;
+        for (int k = 0; k < in->rank; k++)
+            n->shape[k] = in->shape[n->axis[k]];
+        return true;
+    }
+    if (n->op == DT_NEWAXIS) {
+        if (in->rank == DT_RANK || axis < 0 || axis > in->rank)
+            return false;
+        memmove(n->shape + axis + 1, n->shape + axis, (size_t)(in->rank - axis) * sizeof *n->shape);
+        n->shape[axis] = 1;
+        n->rank++;
+        return true;
+    }
+    if (axis < 0 || axis >= in->rank)
+        return false;
+    if (n->op == DT_SLICE)
+        n->shape[axis] = slice_of(n, in->shape[axis], &first);
+    if (n->op == DT_TAKE) {
+        if (n->start >= in->shape[axis] || n->start < -in->shape[axis])
+            return false;
+        memmove(n->shape + axis, n->shape + axis + 1,
+                (size_t)(in->rank - axis - 1) * sizeof *n->shape);
+        n->rank--;
+    }
+    return n->op != DT_SLICE || n->step != 0;
+}
+
+/* ---- cases ----------------------------------------------------------------------------------- */
+
+static bool infer_node(dt_case *c, dt_node *n, const char **why)
+{
+    const dt_view *v = &c->operand[n->operand].view;
+
+    if (n->op < DT_ELEMENTWISE_COUNT)
+        return infer_elementwise(c, n, why);
+    switch (n->op) {
+    case DT_INPUT:
+        n->dtype = v->dtype;
+        n->rank = v->rank;
+        memcpy(n->shape, v->shape, sizeof n->shape);
+        return true;
+    case DT_CONSTANT:
+        n->rank = 0;
+        return true;
+    case DT_REDUCE:
+        return infer_reduce(c, n, why);
+    case DT_SCAN:
+        return infer_scan(c, n, why);
+    default:
+        n->dtype = n->op == DT_INDEX ? KILN_INT64 : c->node[n->in[0]].dtype;
+        *why = "a view that cannot be";
+        return infer_view(n, &c->node[n->in[0]]);
+    }
+}
+
+/* The broadcast of all operands: what a snippet runs over. The mask of a reduction is none. */
+bool dt_loop_shape(const dt_case *c, int *rank, int64_t *shape)
+{
+    *rank = 0;
+    for (int k = 0; k < c->operand_count; k++) {
+        const dt_view *v = &c->operand[k].view;
+        if (k != c->where && !join(rank, shape, v->rank, v->shape))
+            return false;
+    }
+    return true;
+}
+
+static bool infer_outputs(const dt_case *c, const char **why)
+{
+    int rank = 0;
+    int64_t shape[DT_RANK] = {0};
+
+    *why = "operands do not broadcast";
+    if (dt_in_snippet(c) && !dt_loop_shape(c, &rank, shape))
+        return false;
+    if (c->kind == DT_KIND_REDUCTION || c->kind == DT_KIND_SCANNED) {
+        const dt_node *map = &c->node[c->node[c->pivot].in[0]];
+        *why = "the mapped value lacks axes of the inputs";
+        if (map->rank != rank || memcmp(map->shape, shape, (size_t)rank * sizeof *shape) != 0)
+            return false;
+    }
+    for (int k = 0; k < c->output_count; k++) {
+        const dt_output *o = &c->output[k];
+        const dt_node *n = &c->node[o->node];
+        const bool loop = c->kind == DT_KIND_ELEMENTWISE;
+        const int want_rank = loop ? rank : n->rank;
+        const int64_t *want = loop ? shape : n->shape;
+
+        *why = "an output of another dtype or shape";
+        if (n->op == DT_CONSTANT)
+            return false;
+        if (o->given && (o->view.dtype != n->dtype || o->view.rank != want_rank ||
+                         memcmp(o->view.shape, want, (size_t)want_rank * sizeof *want) != 0))
+            return false;
+    }
+    return true;
+}
+
+bool dt_infer(dt_case *c, char *why, size_t bytes)
+{
+    const char *reason = "";
+
+    for (int k = 0; k < c->node_count; k++)
+        if (!infer_node(c, &c->node[k], &reason)) {
+            if (why != NULL)
+                snprintf(why, bytes, "t%d (%s): %s", k, dt_op_name(c->node[k].op), reason);
+            return false;
+        }
+    if (infer_outputs(c, &reason))
+        return true;
+    if (why != NULL)
+        snprintf(why, bytes, "%s", reason);
+    return false;
+}
+
+/* Whether every element of a view lies in its buffer, at a multiple of its size. */
+static bool view_fits(const dt_case *c, const dt_view *v)
+{
+    const int64_t size = (int64_t)kiln_dtype_size(v->dtype);
+    int64_t low = v->start, high = v->start + size;
+
+    if (v->buffer < 0 || v->buffer >= c->buffer_count || size == 0 || v->start % size != 0)
+        return false;
+    for (int axis = 0; axis < v->rank; axis++) {
+        const int64_t reach = (v->shape[axis] - 1) * v->stride[axis];
+        if (v->shape[axis] < 0 || v->stride[axis] % size != 0)
+            return false;
+        low += reach < 0 ? reach : 0;
+        high += reach > 0 ? reach : 0;
+    }
+    return dt_size(v->rank, v->shape) == 0 || (low >= 0 && high <= c->buffer_bytes[v->buffer]);
+}
+
+bool dt_check_case(dt_case *c, char *why, size_t bytes)
+{
+    const char *reason = NULL;
+
+    for (int k = 0; k < c->operand_count; k++)
+        if (!c->operand[k].is_number && !view_fits(c, &c->operand[k].view))
+            reason = "an operand lies outside its buffer";
+    for (int k = 0; k < c->output_count; k++)
+        if (c->output[k].node >= c->node_count ||
+            (c->output[k].given && !view_fits(c, &c->output[k].view)))
+            reason = "an output lies outside its buffer, or is no node";
+    for (int k = 0; k < c->node_count; k++)
+        if (c->node[k].op == DT_INPUT && c->node[k].operand >= c->operand_count)
+            reason = "an input that is no operand";
+    if (c->pivot >= c->node_count || c->where >= c->operand_count || c->output_count == 0)
+        reason = "a pivot, a mask or an output is missing";
+    if (reason == NULL)
+        return dt_infer(c, why, bytes);
+    snprintf(why, bytes, "%s", reason);
+    return false;
+}

@@ -1,0 +1,197 @@
+/*
+ * snippet.c - a program as C++: what an elementwise kernel, a reduction or a scan is given.
+ *
+ * Every operation's result is converted to its dtype by name, as a program with typed variables
+ * would: so results do not depend on what C++ promotes small types to. Values that are used more
+ * than once become variables where statements are allowed.
+ */
+#include <stdarg.h>
+#include <string.h>
+
+#include "difftest.h"
+
+typedef struct writer {
+    const dt_case *c;
+    char *text;
+    size_t bytes, used;
+    bool named[DT_NODES]; /* nodes that are variables by now */
+} writer;
+
+static void put(writer *w, const char *format, ...)
+{
+    va_list list;
+
+    va_start(list, format);
+    const int n = vsnprintf(w->text + w->used, w->bytes - w->used, format, list);
+    va_end(list);
+    w->used += (size_t)n < w->bytes - w->used ? (size_t)n : w->bytes - w->used - 1;
+}
+
+int dt_placeholder(const dt_case *c, kiln_dtype dtype)
+{
+    int seen = 0;
+
+    if (!c->placeholders)
+        return -1;
+    for (int k = 0; k < c->operand_count; k++) {
+        bool before = c->operand[k].is_number || k == c->where;
+        for (int j = 0; j < k && !before; j++)
+            before = !c->operand[j].is_number && j != c->where &&
+                     c->operand[j].view.dtype == c->operand[k].view.dtype;
+        if (before)
+            continue;
+        if (c->operand[k].view.dtype == dtype)
+            return seen;
+        seen++;
+    }
+    return -1;
+}
+
+static void put_type(writer *w, kiln_dtype dtype)
+{
+    const int letter = dt_placeholder(w->c, dtype);
+
+    if (letter >= 0)
+        put(w, "%c", 'T' + letter);
+    else
+        put(w, "%s", kiln_dtype_ctype(dtype));
+}
+
+static void put_node(writer *w, int k);
+
+/* An operand, widened from 16 bits where a function or a conversion wants it. */
+static void put_operand(writer *w, int k, bool widen)
+{
+    put(w, widen && dt_is_half(w->c->node[k].dtype) ? "(float)(" : "(");
+    put_node(w, k);
+    put(w, ")");
+}
+
+static void put_cast(writer *w, const dt_node *n)
+{
+    const kiln_dtype from = w->c->node[n->in[0]].dtype;
+    const bool through_float = dt_is_half(from) || (dt_is_half(n->dtype) && dt_is_integer(from));
+
+    if (n->dtype == KILN_BOOL) {
+        put_operand(w, n->in[0], true);
+        put(w, " != 0");
+        return;
+    }
+    put(w, "(");
+    put_type(w, n->dtype);
+    put(w, through_float ? ")(float)" : ")");
+    put_operand(w, n->in[0], false);
+}
+
+static void put_operation(writer *w, const dt_node *n)
+{
+    const char *form = dt_ops[n->op].snippet;
+    const bool is_function = strncmp(form, "f:", 2) == 0;
+
+    put(w, "(");
+    put_type(w, n->dtype);
+    put(w, ")(");
+    for (form += is_function ? 2 : 0; *form != '\0'; form++) {
+        if (*form == '$') {
+            put_operand(w, n->in[form[1] - '0'], is_function);
+            form++;
+        } else {
+            put(w, "%c", *form);
+        }
+    }
+    put(w, ")");
+}
+
+static void put_node(writer *w, int k)
+{
+    const dt_node *n = &w->c->node[k];
+
+    if (w->named[k]) {
+        put(w, "t%d", k);
+    } else if (k == w->c->pivot) {
+        put(w, "a");
+    } else if (n->op == DT_INPUT) {
+        put(w, "x%d", n->operand);
+    } else if (n->op == DT_CONSTANT) {
+        put(w, "(");
+        put_type(w, n->dtype);
+        put(w, ")(%.17g)", n->number);
+    } else if (n->op == DT_CAST) {
+        put_cast(w, n);
+    } else {
+        put_operation(w, n);
+    }
+}
+
+static void count_uses(const dt_case *c, int k, int *uses)
+{
+    if (uses[k]++ > 0 || k == c->pivot)
+        return;
+    for (int j = 0; c->node[k].op < DT_ELEMENTWISE_COUNT && j < dt_ops[c->node[k].op].operands; j++)
+        count_uses(c, c->node[k].in[j], uses);
+}
+
+void dt_snippet(const dt_case *c, int node, char *text, size_t bytes)
+{
+    writer w = {.c = c, .text = text, .bytes = bytes};
+    dt_case copy;
+
+    text[0] = '\0';
+    if (node == c->pivot) { /* what is mapped, not `a` */
+        copy = *c;
+        copy.pivot = -1;
+        w.c = &copy;
+        node = c->node[node].in[0];
+        put_node(&w, node);
+        return;
+    }
+    put_node(&w, node);
+}
+
+void dt_statements(const dt_case *c, char *text, size_t bytes)
+{
+    writer w = {.c = c, .text = text, .bytes = bytes};
+    int uses[DT_NODES] = {0};
+
+    text[0] = '\0';
+    for (int k = 0; k < c->output_count; k++)
+        count_uses(c, c->output[k].node, uses);
+    for (int k = 0; k < c->node_count; k++) {
+        if (uses[k] < 2 || c->node[k].op >= DT_ELEMENTWISE_COUNT)
+            continue;
+        put(&w, "const ");
+        put_type(&w, c->node[k].dtype);
+        put(&w, " t%d = ", k);
+        put_node(&w, k);
+        put(&w, "; ");
+        w.named[k] = true;
+    }
+    for (int k = 0; k < c->output_count; k++) {
+        put(&w, "z%d = ", k);
+        put_node(&w, c->output[k].node);
+        put(&w, k + 1 < c->output_count ? "; " : "");
+    }
+}
+
+void dt_signature(const dt_case *c, bool outputs, char *text, size_t bytes)
+{
+    writer w = {.c = c, .text = text, .bytes = bytes};
+    const int count = outputs ? c->output_count : c->operand_count;
+
+    text[0] = '\0';
+    for (int k = 0; k < count; k++) {
+        const bool number = !outputs && c->operand[k].is_number;
+        const kiln_dtype dtype =
+            outputs ? c->node[c->output[k].node].dtype : c->operand[k].view.dtype;
+        const int letter = number ? -1 : dt_placeholder(c, dtype);
+        if (!outputs && k == c->where)
+            continue;
+        if (w.used > 0)
+            put(&w, ", ");
+        if (letter >= 0)
+            put(&w, "%c", 'T' + letter);
+        else
+            put(&w, "%s", kiln_dtype_name(dtype));
+        put(&w, " %c%d", outputs ? 'z' : 'x', k);
+    }
+}
