@@ -334,7 +334,7 @@ void kiln_array_release(kiln_array *array)
     kiln_context *ctx;
 
     /* A second release of the same handle must not hurt whoever gets its memory next. */
-    if (array == NULL || array->magic != KILN__ARRAY_MAGIC)
+    if (array == NULL || array->magic != KILN__ARRAY_MAGIC || kiln__context_forked(array->ctx))
         return;
     if (atomic_load_explicit(&array->refs, memory_order_acquire) != 1 &&
         atomic_fetch_sub_explicit(&array->refs, 1, memory_order_acq_rel) != 1)
@@ -414,6 +414,8 @@ kiln_status kiln__array_check(const kiln_array *array, const kiln_context *ctx, 
                               ? "%s is an array that has been released"
                               : "%s is no array, or one whose context is gone",
                           what);
+    if (array->ctx != NULL && kiln__context_forked(array->ctx)) /* imagined arrays have none */
+        return kiln__context_check(array->ctx, err);
     if (ctx != NULL && array->ctx != ctx)
         return kiln__fail(err, KILN_ERR_CONTEXT,
                           "%s belongs to another context (on %s, this one is on %s)", what,

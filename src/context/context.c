@@ -27,6 +27,7 @@ typedef struct attachment {
 
 struct kiln_context {
     _Atomic int64_t references;
+    unsigned generation; /* of the process that made it */
     kiln__device *device;
     kiln__cache *cache;
     kiln__recorder *recorder; /* NULL: nothing is recorded */
@@ -91,6 +92,7 @@ static kiln_context *make_empty(void)
     if (ctx == NULL)
         return NULL;
     atomic_init(&ctx->references, 1);
+    ctx->generation = kiln__fork_generation();
     while (made < KILN__ATTACH_COUNT &&
            pthread_mutex_init(&ctx->attachments[made].mutex, NULL) == 0)
         made++;
@@ -201,8 +203,10 @@ kiln_context *kiln_context_retain(kiln_context *ctx)
 
 void kiln_context_release(kiln_context *ctx)
 {
+    if (ctx == NULL || kiln__context_forked(ctx))
+        return;
     /* Release orders what this thread did before; acquire shows the last one all of it. */
-    if (ctx != NULL && atomic_fetch_sub_explicit(&ctx->references, 1, memory_order_acq_rel) == 1)
+    if (atomic_fetch_sub_explicit(&ctx->references, 1, memory_order_acq_rel) == 1)
         destroy(ctx);
 }
 
@@ -239,6 +243,16 @@ kiln__device *kiln__context_device(const kiln_context *ctx)
     return ctx->device;
 }
 
+bool kiln__context_forked(const kiln_context *ctx)
+{
+    return ctx->generation != kiln__fork_generation();
+}
+
+kiln_status kiln__context_check(const kiln_context *ctx, kiln_error *err)
+{
+    return kiln__context_forked(ctx) ? kiln__device_check(ctx->device, err) : KILN_OK;
+}
+
 kiln__cache *kiln__context_cache(const kiln_context *ctx)
 {
     return ctx->cache;
@@ -261,6 +275,10 @@ kiln_status kiln__context_attachment(kiln_context *ctx, kiln__attachment slot,
     attachment *a = &ctx->attachments[slot];
     void *state = atomic_load_explicit(&a->state, memory_order_acquire);
 
+    if (kiln__context_forked(ctx)) {
+        *out = NULL;
+        return kiln__context_check(ctx, err);
+    }
     if (state == NULL) {
         pthread_mutex_lock(&a->mutex);
         state = atomic_load_explicit(&a->state, memory_order_relaxed);

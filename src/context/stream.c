@@ -58,6 +58,8 @@ void kiln_stream_destroy(kiln_stream *stream)
     if (stream == NULL)
         return;
     ctx = kiln__stream_owner(stream);
+    if (kiln__context_forked(ctx))
+        return;
     kiln__stream_destroy(stream);
     kiln_context_release(ctx);
 }
@@ -176,6 +178,8 @@ void kiln_event_destroy(kiln_event *event)
     if (event == NULL)
         return;
     ctx = kiln__event_owner(event);
+    if (kiln__context_forked(ctx))
+        return;
     kiln__event_destroy(event);
     kiln_context_release(ctx);
 }

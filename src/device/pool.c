@@ -222,6 +222,8 @@ kiln_status kiln__pool_alloc(kiln__device *device, size_t bytes, kiln_stream *st
     size_t rounded = round_up(bytes);
 
     *out = NULL;
+    if (kiln__device_forked(device))
+        return kiln__device_check(device, err);
     if (bytes > PTRDIFF_MAX)
         return fail_full(pool, bytes, err);
 
@@ -258,12 +260,12 @@ void kiln__pool_free(kiln__device *device, kiln__block *block, kiln_stream *cons
     kiln__node *node = (kiln__node *)block;
     kiln__mark *marks = NULL;
 
-    if (block == NULL)
+    if (block == NULL || kiln__device_forked(device))
         return;
     kiln__pool *pool = device->pool;
     kiln__arena *arena = block->home->arena;
     for (size_t i = 0; i < count && block->bytes > 0; i++) {
-        if (used_on[i] == NULL || used_on[i] == block->home || kiln__device_forked(device))
+        if (used_on[i] == NULL || used_on[i] == block->home)
             continue;
         kiln__mark *mark = kiln__mark_make(pool, used_on[i]);
         if (mark != NULL) {
@@ -300,6 +302,10 @@ void kiln__pool_stats(kiln__device *device, kiln_pool_stats *out)
 {
     kiln__pool *pool = device->pool;
 
+    if (kiln__device_forked(device)) {
+        memset(out, 0, sizeof *out);
+        return;
+    }
     pthread_mutex_lock(&pool->list_lock);
     out->allocation_count = pool->retired_allocation_count;
     for (kiln__arena *arena = pool->arenas; arena != NULL; arena = arena->next) {
@@ -320,6 +326,8 @@ void kiln__pool_stats(kiln__device *device, kiln_pool_stats *out)
 
 void kiln__pool_set_limit(kiln__device *device, size_t limit_bytes)
 {
+    if (kiln__device_forked(device))
+        return;
     pthread_mutex_lock(&device->pool->lock);
     device->pool->limit_bytes = limit_bytes == 0 ? SIZE_MAX : limit_bytes;
     pthread_mutex_unlock(&device->pool->lock);

@@ -38,6 +38,9 @@ kiln_status kiln_graph_create(kiln_context *ctx, const kiln_graph_options *opts,
 kiln_status kiln__graph_new(kiln_context *ctx, const char *name, kiln_graph **out, kiln_error *err)
 {
     *out = NULL;
+    kiln_status status = ctx != NULL ? kiln__context_check(ctx, err) : KILN_OK;
+    if (status != KILN_OK)
+        return status;
     if (name == NULL)
         name = "kiln_graph";
     if (!kiln__graph_name(name))
@@ -76,7 +79,7 @@ static void kernel_destroy(kiln__fused *k)
 
 void kiln_graph_destroy(kiln_graph *graph)
 {
-    if (graph == NULL)
+    if (graph == NULL || kiln__graph_forked(graph))
         return;
     graph->magic = 0;
     kiln__memo_clear(&graph->memo, kiln__entry_destroy);
@@ -126,6 +129,8 @@ kiln_status kiln__graph_ready(kiln_graph *graph, const char *function, kiln_erro
         return kiln__fail(err, KILN_ERR_NULL, "%s: the graph is NULL", function);
     if (graph->magic != KILN__GRAPH_MAGIC)
         return kiln__fail(err, KILN_ERR_RELEASED, "%s: the graph was destroyed", function);
+    if (kiln__graph_forked(graph))
+        return kiln__context_check(graph->ctx, err);
     if (!atomic_load_explicit(&graph->sealed, memory_order_acquire))
         seal(graph);
     if (graph->failed.status != KILN_OK)

@@ -93,6 +93,12 @@ struct kiln_graph {
     kiln__memo memo;        /* entries by layouts; one that it has no room for is made at each call */
 };
 
+/* Whether it was made by the process that this one was forked from. */
+static inline bool kiln__graph_forked(const kiln_graph *graph)
+{
+    return graph->ctx != NULL && kiln__context_forked(graph->ctx);
+}
+
 /* Whether a graph may have this name. */
 bool kiln__graph_name(const char *name);
 

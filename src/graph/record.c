@@ -59,6 +59,8 @@ static kiln_node fault(kiln_graph *graph, const place *at, kiln_status status, c
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
+    if (kiln__graph_forked(graph)) /* compiling it says so */
+        return faulty(graph);
     pthread_mutex_lock(&graph->lock);
     if (atomic_load(&graph->sealed)) {
         if (!atomic_load(&graph->late))

@@ -64,7 +64,7 @@ done:
 
 void kiln_elementwise_destroy(kiln_elementwise *op)
 {
-    if (op == NULL)
+    if (op == NULL || kiln__kernel_forked(&op->kernel))
         return;
     kiln__kernel_clear(&op->kernel);
     kiln__free(op);

@@ -14,13 +14,16 @@ kiln_status kiln__kernel_init(kiln__kernel *op, kiln_context *ctx, bool owns_ctx
                               kiln__recipe_fn build, const kiln__definition_request *request,
                               kiln_error *err)
 {
+    kiln_status status = kiln__context_check(ctx, err);
+    if (status != KILN_OK)
+        return status;
     op->ctx = owns_ctx ? kiln_context_retain(ctx) : ctx;
     op->owns_ctx = owns_ctx;
     op->device = kiln__context_device(ctx);
     op->build = build;
     kiln__memo_init(&op->memo);
     pthread_mutex_init(&op->lock, NULL);
-    kiln_status status = kiln__definition_create(request, &op->def, err);
+    status = kiln__definition_create(request, &op->def, err);
     if (status != KILN_OK)
         return status;
     if (op->def->cuda_only && kiln__device_info(op->device)->backend == KILN_BACKEND_CPU)
@@ -110,6 +113,8 @@ kiln_status kiln__call_read(const kiln__kernel *op, const kiln_arg *args, size_t
         return kiln__fail(err, KILN_ERR_NULL, "the kernel is NULL");
     if (op->magic != KILN__KERNEL_MAGIC)
         return kiln__fail(err, KILN_ERR_RELEASED, "the kernel was destroyed");
+    if (kiln__context_forked(op->ctx))
+        return kiln__context_check(op->ctx, err);
     if (args == NULL && arg_count > 0)
         return kiln__fail(err, KILN_ERR_NULL, "kernel \"%s\": `args` is NULL", op->def->name);
     out->args = args;

@@ -172,6 +172,11 @@ kiln_status kiln__kernel_init(kiln__kernel *op, kiln_context *ctx, bool owns_ctx
                               kiln__recipe_fn build, const kiln__definition_request *request,
                               kiln_error *err);
 void kiln__kernel_clear(kiln__kernel *op);
+/* Whether it was made by the process that this one was forked from. */
+static inline bool kiln__kernel_forked(const kiln__kernel *op)
+{
+    return op->ctx != NULL && kiln__context_forked(op->ctx);
+}
 
 struct kiln_reduction {
     kiln__kernel kernel;

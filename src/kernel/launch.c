@@ -123,8 +123,10 @@ kiln_status kiln_launch_run(kiln_launch *launch, kiln_stream *stream, kiln_error
     kiln_status status;
     if (launch == NULL)
         return kiln__fail(err, KILN_ERR_NULL, "kiln_launch_run: `launch` is NULL");
+    status = kiln__context_check(launch->ctx, err);
+    if (status != KILN_OK)
+        return status;
     if (launch->parts != NULL) {
-        status = KILN_OK;
         for (size_t k = 0; k < launch->part_count && status == KILN_OK; k++)
             status = kiln_launch_run(launch->parts[k], stream, err);
         return status;
@@ -148,7 +150,7 @@ kiln_status kiln_launch_run(kiln_launch *launch, kiln_stream *stream, kiln_error
 
 void kiln_launch_destroy(kiln_launch *launch)
 {
-    if (launch == NULL)
+    if (launch == NULL || kiln__context_forked(launch->ctx))
         return;
     for (size_t k = 0; k < launch->part_count; k++)
         kiln_launch_destroy(launch->parts[k]);

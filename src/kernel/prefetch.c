@@ -50,7 +50,6 @@ typedef struct crew {
     pthread_t thread[WORKERS_MAX];
     int threads, threads_max, idle;
     bool stopping;
-    unsigned forks; /* fork generation that the threads live in */
 } crew;
 
 /* ---- handles ----------------------------------------------------------------------------------- */
@@ -154,6 +153,8 @@ static kiln_status wait_for(kiln_prefetch *p, int64_t timeout_ms, const struct t
     if (!kiln_prefetch_done(p) && p->forks != kiln__fork_generation())
         return kiln__fail(err, KILN_ERR_FORK, "kernel \"%s\" is compiled by a thread of the process "
                           "that this one was forked from", p->def->name);
+    if (p->forks != kiln__fork_generation()) /* nobody changes it any more; its lock may be held */
+        return p->error.status != KILN_OK ? kiln__error_copy(err, &p->error) : KILN_OK;
     pthread_mutex_lock(&p->lock);
     while (atomic_load(&p->state) != DONE && why == 0)
         why = timeout_ms < 0 ? pthread_cond_wait(&p->changed, &p->lock)
@@ -195,6 +196,7 @@ kiln_status kiln__prefetch_join(kiln_prefetch *const *parts, size_t count, kiln_
     }
     memcpy(p->parts, parts, count * sizeof(kiln_prefetch *));
     p->part_count = count;
+    p->forks = kiln__fork_generation();
     atomic_init(&p->refs, 1);
     *out = p;
     return KILN_OK;
@@ -202,7 +204,7 @@ kiln_status kiln__prefetch_join(kiln_prefetch *const *parts, size_t count, kiln_
 
 void kiln_prefetch_release(kiln_prefetch *p)
 {
-    if (p != NULL)
+    if (p != NULL && p->forks == kiln__fork_generation())
         drop(p);
 }
 
@@ -315,7 +317,6 @@ static void *crew_make(kiln_context *ctx)
     c->ctx = ctx;
     c->last = &c->first;
     c->threads_max = cores < WORKERS_MAX ? cores : WORKERS_MAX;
-    c->forks = kiln__fork_generation();
     pthread_mutex_init(&c->lock, NULL);
     pthread_cond_init(&c->changed, NULL);
     return c;
@@ -326,12 +327,6 @@ static void crew_destroy(void *state)
 {
     crew *c = state;
 
-    /* In a forked child there are no workers, and a lock may be held by one for ever. What they
-     * were at is lost with them. */
-    if (c->forks != kiln__fork_generation()) {
-        kiln__free(c);
-        return;
-    }
     pthread_mutex_lock(&c->lock);
     c->stopping = true;
     for (kiln_prefetch *p = c->first; p != NULL; p = p->next)

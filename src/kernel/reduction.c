@@ -292,7 +292,7 @@ done:
 
 void kiln_reduction_destroy(kiln_reduction *op)
 {
-    if (op == NULL)
+    if (op == NULL || kiln__kernel_forked(&op->kernel))
         return;
     for (size_t k = 0; k < KILN_COUNT_OF(op->with); k++)
         kiln_reduction_destroy(atomic_load(&op->with[k]));

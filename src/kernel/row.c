@@ -246,7 +246,7 @@ done:
 
 void kiln_row_destroy(kiln_row *op)
 {
-    if (op == NULL)
+    if (op == NULL || kiln__kernel_forked(&op->kernel))
         return;
     kiln__kernel_clear(&op->kernel);
     kiln__free(op);

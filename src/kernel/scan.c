@@ -252,7 +252,7 @@ done:
 
 void kiln_scan_destroy(kiln_scan *op)
 {
-    if (op == NULL)
+    if (op == NULL || kiln__kernel_forked(&op->kernel))
         return;
     kiln__kernel_clear(&op->kernel);
     kiln__free(op);
