@@ -114,6 +114,14 @@ def begin_row(page, row):
     return y - 11 - page.y
 
 
+def free_of(marks, end, width):
+    """Where `width` of words may stand behind a bar's end, so that no mark crosses them."""
+    for mark in sorted(marks):
+        if end < mark < end + 5 + width:
+            end = mark
+    return end
+
+
 def draw_row(page, row, of, scale):
     label_height = begin_row(page, row)
     bars = [("kiln", row.kiln, KILN_BAR)]
@@ -122,15 +130,14 @@ def draw_row(page, row, of, scale):
     target = None if target is None else target * scale
     y = page.y
     for style, value, height in bars:
-        width = end = max(row.share(value, of) * scale, 1)
+        width = max(row.share(value, of) * scale, 1)
         page.add(f'<rect class="{style}" x="{LEFT}" y="{y}" width="{width:.1f}" '
                  f'height="{height - 1}"/>')
-        if style == "kiln":
-            if target is not None and 0 < target - width < 75:  # the words go behind the mark
-                end = target
-            page.text(LEFT + end + 5, y + height - 2, f"{number(value)} {row.unit}", "strong value")
-        else:
-            page.text(LEFT + end + 5, y + height - 2, number(value), "small value")
+        own = style == "kiln"
+        words = f"{number(value)} {row.unit}" if own else number(value)
+        marks = [target, scale] if own and target is not None else [scale]
+        end = free_of(marks, width, (7.5 if own else 6.5) * len(words))
+        page.text(LEFT + end + 5, y + height - 2, words, "strong value" if own else "small value")
         y += height
     if target is not None:
         page.line(LEFT + target, page.y - 3, page.y + KILN_BAR + 2, "target")
@@ -159,7 +166,7 @@ def draw_section(page, head, mark, pairs):
     page.parts += rows
 
 
-def draw_legend(page, result):
+def draw_legend(page, result, rows):
     x = MARGIN
     names = [("kiln", "kiln " + result.fields.get("kiln", ""))]
     names += [(peer.key, f"{peer.name} {result.version(peer)}".strip()) for peer in result.peers]
@@ -168,7 +175,7 @@ def draw_legend(page, result):
         page.add(f'<rect class="{style}" x="{x}" y="{page.y}" width="12" height="12"/>')
         page.text(x + 18, page.y + 10, name, "strong" if style == "kiln" else "")
         x += 18 + 7 * len(name) + 26
-    if any(row.target_share() is not None for row in result.rows):
+    if any(row.target_share() is not None for row in rows):
         page.line(x + 3, page.y - 1, page.y + 13, "target")
         page.text(x + 12, page.y + 10, "the target set for kiln")
     page.y += 20
@@ -183,7 +190,7 @@ def chart(result):
     limit = f" The limit is {result.limit}." if result.limit else ""
     page.paragraph("Speed as a share of the line at 1: longer bars are faster. The figures are "
                    "measured medians." + limit, "small")
-    draw_legend(page, result)
+    draw_legend(page, result, result.rows)
 
     alone = [row for row in result.rows if not row.limit and not row.peers]
     for rate, head in ((True, "Bandwidth against the {}"),
@@ -205,3 +212,21 @@ def chart(result):
     page.y += 10
     page.paragraph(f"{result.made()}. Source: bench/results/{result.name}.json", "small")
     return page.svg(title, f"Bars of {len(result.rows)} rows. {result.made()}.")
+
+
+def overview(result, rows, sources):
+    """A few rows of several results on one device as one small picture."""
+    page = Page()
+    title = f"Bandwidth on one {result.device()}"
+    for row in rows:
+        row.target = None  # the sources' charts show what was aimed at
+    page.text(MARGIN, page.y + 14, title, "title")
+    page.y += 26
+    page.paragraph("Speed as a share of the best hand-written CUDA kernel that moves the same "
+                   "bytes: longer bars are faster.", "small")
+    draw_legend(page, result, rows)
+    page.y -= 30  # there is one section, and it needs no heading
+    draw_section(page, "", "hand-written", [(row, row.limit) for row in rows])
+    page.y += 10
+    page.paragraph(f"{result.made()}. Sources: {', '.join(sources)}", "small")
+    return page.svg(title, f"Bars of {len(rows)} rows. {result.made()}.")

@@ -8,11 +8,12 @@
 ends in -h200, cpu.md from the others, and a chart beside each file that has rows. Run it when a
 result file changes: test_report compares.
 """
+import copy
 import glob
 import os
 import sys
 
-from chart import chart
+from chart import chart, overview
 from result import KINDS, Result, number
 
 
@@ -96,6 +97,30 @@ def write(folder, name, text):
         out.write(text)
 
 
+# What README shows: rows of two files, and what they are called there.
+OVERVIEW = (("elementwise-h200", "x*y+1 float32", "x*y+1, float32"),
+            ("elementwise-h200", "x*y+1 float16", "x*y+1, float16"),
+            ("elementwise-h200", "x.T 16384^2 float32", "one operand transposed, float32"),
+            ("graph-h200", "sqrt(x*x+y*y)*exp(-x)+tanh(y)/(1+x*x)", None),
+            ("graph-h200", "sum(sqrt(x*x+y*y)*exp(-x), axis=1)", None),
+            ("graph-h200", "softmax, rows of 16384", None),
+            ("graph-h200", "layer norm, rows of 1000", None),
+            ("graph-h200", "Adam step", None),
+            ("graph-h200", "5-point stencil of slices", None))
+
+
+def overview_of(results):
+    by_name = {result.name: result for result in results}
+    rows = []
+    for name, label, shown in OVERVIEW:
+        row = next(copy.copy(row) for row in by_name[name].rows if row.label == label)
+        row.label = shown or label
+        rows.append(row)
+    names = sorted({name for name, _, _ in OVERVIEW})
+    sources = [f"bench/results/{name}.json" for name in names]
+    return overview(by_name[names[-1]], rows, sources)
+
+
 def keep(folder, out):
     order = [kind[0] for kind in KINDS]
     results = [Result(path) for path in glob.glob(os.path.join(folder, "*.json"))]
@@ -108,6 +133,7 @@ def keep(folder, out):
     on_gpu = [result for result in results if result.name.endswith("-h200")]
     write(out, "h200.md", page(on_gpu, "One NVIDIA H200"))
     write(out, "cpu.md", page([r for r in results if r not in on_gpu], "Without a GPU"))
+    write(out, "overview-h200.svg", overview_of(results))
     for result in results:
         if result.rows:
             write(out, result.name + ".svg", chart(result))

@@ -39,11 +39,10 @@ if(NOT result EQUAL 0 OR NOT printed STREQUAL "${CMAKE_MATCH_1}\n")
 endif()
 
 if(CC)
-    if(NOT readme MATCHES "\n    cc (axpy\\.c [^#\n]*build/libkiln\\.a[^#\n]*) #")
+    if(NOT readme MATCHES "\n    cc (examples/axpy\\.c [^#\n]*build/libkiln\\.a[^#\n]*) -o axpy +#")
         message(FATAL_ERROR "README.md does not say how to compile the example")
     endif()
-    string(REPLACE "axpy.c" "examples/axpy.c" words "${CMAKE_MATCH_1}")
-    string(REPLACE "build/" "${BUILD}/" words "${words}")
+    string(REPLACE "build/" "${BUILD}/" words "${CMAKE_MATCH_1}")
     separate_arguments(words UNIX_COMMAND "${words}")
     file(MAKE_DIRECTORY ${WORK})
     execute_process(COMMAND ${CC} ${words} -o ${WORK}/axpy WORKING_DIRECTORY ${SOURCE}

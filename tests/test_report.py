@@ -83,6 +83,26 @@ class Kept(unittest.TestCase):
                 seen += 1
         self.assertGreater(seen, 150)
 
+    def test_report__no_line_crosses_a_figure(self):
+        # Digits of 10.5 and 12 pixels are at least 5 and 6 pixels wide.
+        seen = 0
+        for path in glob.glob(os.path.join(KEPT, "*.svg")):
+            root = ElementTree.parse(path).getroot()
+            lines = [{k: float(line.get(k)) for k in ("x1", "y1", "y2")}
+                     for line in root.iter(SVG + "line") if line.get("class") in ("limit", "target")]
+            for text in root.iter(SVG + "text"):
+                style = (text.get("class") or "").split(" ")
+                if "value" not in style:
+                    continue
+                x, y = float(text.get("x")), float(text.get("y"))
+                end = x + len(text.text) * (6 if "strong" in style else 5)
+                for line in lines:
+                    beside = line["y2"] < y - 5 or line["y1"] > y
+                    self.assertTrue(beside or not x < line["x1"] < end,
+                                    f"{path}: {text.text} at {x}, {y}")
+                seen += 1
+        self.assertGreater(seen, 400)
+
 
 class MadeUp(unittest.TestCase):
     def setUp(self):
