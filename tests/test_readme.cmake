@@ -53,6 +53,17 @@ if(CC)
     if(NOT again STREQUAL printed)
         message(FATAL_ERROR "cc ${words}: '${again}' and '${errors}'")
     endif()
+    # The same without a dynamic libc, where a static one is there; a new cache makes it compile.
+    execute_process(COMMAND ${CC} -static ${words} -o ${WORK}/static WORKING_DIRECTORY ${SOURCE}
+                    ERROR_QUIET RESULT_VARIABLE result)
+    if(result EQUAL 0)
+        file(REMOVE_RECURSE ${WORK}/cache)
+        execute_process(COMMAND ${CMAKE_COMMAND} -E env KILN_DEVICE=cpu KILN_CACHE_DIR=${WORK}/cache
+                        ${WORK}/static OUTPUT_VARIABLE again ERROR_VARIABLE errors)
+        if(NOT again STREQUAL printed)
+            message(FATAL_ERROR "cc -static ${words}: '${again}' and '${errors}'")
+        endif()
+    endif()
 endif()
 
 string(REPLACE ";" "<semicolon>" readme "${readme}") # it would cut a list item in two

@@ -29,20 +29,21 @@
 
 /* ---- checking ---- */
 
+/* The header of the library, or the program, that this code was linked into: it says what this
+ * process can load. The linker defines it, in programs linked with -static as well, where dladdr()
+ * finds nothing. */
+extern const ElfW(Ehdr) __ehdr_start __attribute__((weak, visibility("hidden")));
+
 static bool is_loadable(const unsigned char *data, size_t bytes)
 {
     ElfW(Ehdr) head, own;
     ElfW(Phdr) segment;
-    Dl_info here;
     bool any = false;
 
-    if (bytes < sizeof head)
+    if (bytes < sizeof head || &__ehdr_start == NULL)
         return false;
     memcpy(&head, data, sizeof head);
-    /* This very library's header says what this process can load. */
-    if (dladdr((void *)(uintptr_t)&kiln__cpu_module_load, &here) == 0 || here.dli_fbase == NULL)
-        return false;
-    memcpy(&own, here.dli_fbase, sizeof own);
+    memcpy(&own, &__ehdr_start, sizeof own);
     if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_type != ET_DYN ||
         head.e_ident[EI_CLASS] != own.e_ident[EI_CLASS] ||
         head.e_ident[EI_DATA] != own.e_ident[EI_DATA] || head.e_machine != own.e_machine ||
