@@ -51,6 +51,19 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_full(kiln_context *ctx, kiln_dtyp
                                                     const int64_t *shape, double value,
                                                     kiln_array **out, kiln_error *err);
 
+/** A K-order array with the shape of `array`; `dtype` KILN_DTYPE_NONE means its dtype. The elements
+ *  are unset, 0, 1 or `value`, as in the functions above. The new array is on the context of
+ *  `array`. */
+KILN_API KILN_NODISCARD kiln_status kiln_array_empty_like(const kiln_array *array, kiln_dtype dtype,
+                                                          kiln_array **out, kiln_error *err);
+KILN_API KILN_NODISCARD kiln_status kiln_array_zeros_like(const kiln_array *array, kiln_dtype dtype,
+                                                          kiln_array **out, kiln_error *err);
+KILN_API KILN_NODISCARD kiln_status kiln_array_ones_like(const kiln_array *array, kiln_dtype dtype,
+                                                         kiln_array **out, kiln_error *err);
+KILN_API KILN_NODISCARD kiln_status kiln_array_full_like(const kiln_array *array, kiln_dtype dtype,
+                                                         double value, kiln_array **out,
+                                                         kiln_error *err);
+
 /** start, start + step, ... up to but without `stop`: max(0, ceil((stop - start) / step))
  *  elements, computed in float64 as NumPy's arange. A step of 0 is ERR_ARGUMENT. */
 KILN_API KILN_NODISCARD kiln_status kiln_array_arange(kiln_context *ctx, kiln_dtype dtype,
@@ -161,6 +174,19 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_newaxis(const kiln_array *array, 
 KILN_API KILN_NODISCARD kiln_status kiln_array_flip(const kiln_array *array, int axis,
                                                     kiln_array **out, kiln_error *err);
 
+/**
+ * Several of the above at once, as NumPy writes them between brackets:
+ *
+ *     kiln_array_view(x, "1:-1, ::2, 0, None, ...", &v, &err)
+ *
+ * Items are separated by commas: an integer takes one index of an axis, `start:stop:step` slices it
+ * (each part may be left out), `None` or `newaxis` inserts an axis of extent 1, and `...` stands for
+ * all axes that no other item names; without one it stands at the end. Only views: no index arrays
+ * and no masks. ERR_SYNTAX with a caret, ERR_AXIS.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_array_view(const kiln_array *array, const char *subscript,
+                                                    kiln_array **out, kiln_error *err);
+
 /* ---- copies ------------------------------------------------------------------------------ */
 
 /** A new array with the same elements, K-order. */
@@ -191,6 +217,28 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_assign(kiln_array *dst, const kil
 KILN_API KILN_NODISCARD kiln_status kiln_array_to_host(const kiln_array *array, void *data,
                                                        size_t data_bytes, const int64_t *strides,
                                                        kiln_error *err);
+
+/** Set all elements to `value`, which must fit the dtype (ERR_RANGE). ERR_OUTPUT for an array that
+ *  cannot be written. */
+KILN_API KILN_NODISCARD kiln_status kiln_array_fill(kiln_array *array, double value,
+                                                    kiln_error *err);
+
+/** One element as a number of C, widened without loss. */
+typedef struct kiln_scalar {
+    kiln_dtype dtype; /**< Of the element; says which member of `value` is set. */
+    union {
+        bool b;     /**< bool */
+        int64_t i;  /**< int8 to int64 */
+        uint64_t u; /**< uint8 to uint64 */
+        double f;   /**< float16, bfloat16, float32, float64 */
+        double c[2]; /**< complex64, complex128: real and imaginary part */
+    } value;
+} kiln_scalar;
+
+/** Read the element at `index`, rank() numbers of which negative ones count from the end; NULL for an
+ *  array of one element, whatever its rank. Waits for the value. ERR_AXIS, ERR_SHAPE. */
+KILN_API KILN_NODISCARD kiln_status kiln_array_item(const kiln_array *array, const int64_t *index,
+                                                    kiln_scalar *item_out, kiln_error *err);
 
 /* ---- .npy files (formats 1.0 to 3.0) ------------------------------------------------------ */
 

@@ -18,9 +18,9 @@ typedef enum builtin {
     BUILTIN_ARANGE,
     BUILTIN_LINSPACE,
     BUILTIN_CAST,
-    BUILTIN_CAST_BOOL,          /* to bool: anything but zero */
+    BUILTIN_CAST_BOOL, /* to bool: anything but zero */
     BUILTIN_CAST_COMPLEX_BOOL,
-    BUILTIN_CAST_REAL,          /* complex to real: the real part */
+    BUILTIN_CAST_REAL, /* complex to real: the real part */
     BUILTIN_COUNT
 } builtin;
 
@@ -200,14 +200,38 @@ kiln_status kiln_array_zeros(kiln_context *ctx, kiln_dtype dtype, int rank, cons
     if (status != KILN_OK)
         return status;
     kiln__device *device = kiln__context_device(ctx);
-    status = kiln__memset(device, (*out)->data, 0,
-                          (size_t)(*out)->size * kiln_dtype_size(dtype),
+    status = kiln__memset(device, (*out)->data, 0, (size_t)(*out)->size * kiln_dtype_size(dtype),
                           kiln__device_stream(device), err);
     if (status != KILN_OK) {
         kiln_array_release(*out);
         *out = NULL;
     }
     return status;
+}
+
+static kiln_status fill(kiln_array *y, double value, kiln_error *err)
+{
+    if (!number_fits(y->dtype, value))
+        return kiln__fail(err, KILN_ERR_RANGE, "%.17g does not fit %s", value,
+                          kiln_dtype_name(y->dtype));
+    if (plain_loop_suits(y) && y->contiguous) {
+        host_ramp(y, value, 0.0, NULL);
+        return KILN_OK;
+    }
+    const kiln_arg args[] = {number_arg(y->dtype, value), kiln_arg_array(y)};
+    return builtin_run(y->ctx, BUILTIN_FILL, args, KILN_COUNT_OF(args), NULL, err);
+}
+
+kiln_status kiln_array_fill(kiln_array *array, double value, kiln_error *err)
+{
+    kiln_status status = kiln__array_check(array, NULL, "array", err);
+
+    if (status != KILN_OK)
+        return status;
+    if (kiln__array_unwritable(array) != NULL)
+        return kiln__fail(err, KILN_ERR_OUTPUT, "the array to fill %s",
+                          kiln__array_unwritable(array));
+    return fill(array, value, err);
 }
 
 kiln_status kiln_array_full(kiln_context *ctx, kiln_dtype dtype, int rank, const int64_t *shape,
@@ -220,17 +244,7 @@ kiln_status kiln_array_full(kiln_context *ctx, kiln_dtype dtype, int rank, const
         return kiln__fail(err, KILN_ERR_NULL, "kiln_array_full: `out` is NULL");
     *out = NULL;
     KILN_TRY(kiln_array_empty(ctx, dtype, rank, shape, &y, err));
-    if (!number_fits(dtype, value)) {
-        status = kiln__fail(err, KILN_ERR_RANGE, "%.17g does not fit %s", value,
-                            kiln_dtype_name(dtype));
-        goto done;
-    }
-    if (plain_loop_suits(y)) {
-        host_ramp(y, value, 0.0, NULL);
-    } else {
-        const kiln_arg args[] = {number_arg(dtype, value), kiln_arg_array(y)};
-        KILN_TRY(builtin_run(ctx, BUILTIN_FILL, args, KILN_COUNT_OF(args), NULL, err));
-    }
+    KILN_TRY(fill(y, value, err));
     *out = y;
     y = NULL;
 
@@ -334,6 +348,14 @@ static kiln_status copy_into(kiln_array *dst, const kiln_array *src, kiln_stream
                        stream, err);
 }
 
+void kiln__array_k_order(const kiln_array *array, int *order_out)
+{
+    const kiln__operand operand = {
+        .is_array = true, .rank = array->rank, .shape = array->shape, .strides = array->strides};
+
+    kiln__plan_k_order(&operand, 1, array->rank, array->shape, order_out);
+}
+
 /* A copy with the axis order `order`, enqueued on `stream`. */
 static kiln_status copy_as(const kiln_array *array, kiln_dtype dtype, const int *order,
                            kiln_stream *stream, kiln_array **out, kiln_error *err)
@@ -375,17 +397,13 @@ kiln_status kiln_array_cast(const kiln_array *array, kiln_dtype dtype, kiln_arra
                             kiln_error *err)
 {
     int order[KILN_RANK_MAX];
-    kiln__operand operand = {.is_array = true};
     kiln_status status = check_source(array, out, err);
 
     if (status != KILN_OK)
         return status;
     if (kiln_dtype_size(dtype) == 0)
         return kiln__fail(err, KILN_ERR_DTYPE, "%d is no dtype", (int)dtype);
-    operand.rank = array->rank;
-    operand.shape = array->shape;
-    operand.strides = array->strides;
-    kiln__plan_k_order(&operand, 1, array->rank, array->shape, order);
+    kiln__array_k_order(array, order);
     return copy_as(array, dtype, order, NULL, out, err);
 }
 

@@ -19,6 +19,7 @@
  * overlap.c      outputs that share memory with inputs
  * launch.c       prepared launches
  * prefetch.c     kernels compiled ahead by other threads
+ * array_like.c   arrays like others, single elements
  * array_ops.c    array functions that need a kernel: fill, copy, cast, read back
  *
  * Uses codegen, jit, array, context, device, manifest.
@@ -379,6 +380,9 @@ kiln_status kiln__workspace_make(kiln__device *device, const kiln__workspace_nee
 /* Remember on every array's storage that `stream` uses it. */
 void kiln__bound_used_on(const kiln__recipe *recipe, const kiln__bound *bound,
                          kiln_stream *stream);
+
+/* The order of axes, slowest first, of a new array that is like this one (K-order). */
+void kiln__array_k_order(const kiln_array *array, int *order_out);
 
 /* A C-order copy of `array` enqueued on `stream` (built-in kernel or plain copy). */
 kiln_status kiln__array_copy_on(const kiln_array *array, kiln_stream *stream, kiln_array **out,
