@@ -13,7 +13,8 @@
  *
  * Nodes are values: copy them, pass them on, use one in several places. Plain C numbers may stand
  * wherever a node may; they are weak, as Python's numbers are in NumPy 2: `kiln_add(x, 1)` has x's
- * dtype. Dtypes and shapes are those of the arrays of each call, by NumPy's rules.
+ * dtype. So are numbers given as arguments, and what is computed from numbers alone: with a number
+ * for y, `kiln_multiply(x, kiln_exp(y))` has x's dtype too. Dtypes and shapes are those of the arrays of each call, by NumPy's rules.
  *
  * Errors while recording are kept by the graph: the first one, with the operation and the place in
  * the program where it was recorded, is what kiln_graph_compile() reports. Nodes made of a faulty

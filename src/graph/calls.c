@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "codegen/graph/ops.h"
+#include "graph/graph.h"
 #include "graph/parse.h"
 
 enum { ARGUMENTS_MAX = 34, SUBSCRIPTS_MAX = 64 };
@@ -154,14 +155,14 @@ static kiln_status read_axis(const kiln__parser *p, const call *c, size_t argume
     return status;
 }
 
-static kiln_status need_array(const kiln__parser *p, const call *c)
+/* The first argument; a plain number is an array without axes. */
+static kiln_status need_array(const kiln__parser *p, call *c)
 {
     if (c->count == 0)
         return fail_call(p, c, KILN_ERR_ARGUMENT_COUNT, "needs an array");
     kiln_status status = kiln__need_node(p, &c->arg[0]);
-    if (status == KILN_OK && kiln__is_plain(&c->arg[0].node))
-        status = kiln__parse_fail(p, c->arg[0].at, c->arg[0].width, KILN_ERR_ARGUMENT,
-                                  "a plain number stands where an array must");
+    if (status == KILN_OK)
+        c->arg[0].node = kiln__graph_number(p->graph, c->arg[0].node);
     return status;
 }
 
@@ -180,7 +181,7 @@ static int reduction_named(const char *name, size_t bytes)
     return 0;
 }
 
-static kiln_status reduce(kiln__parser *p, const call *c, int op, kiln__parsed *out)
+static kiln_status reduce(kiln__parser *p, call *c, int op, kiln__parsed *out)
 {
     const kiln__parsed *axis = c->count > 1 ? &c->arg[1] : &c->axis;
     kiln_axes axes;
@@ -215,13 +216,12 @@ static kiln_status reduce(kiln__parser *p, const call *c, int op, kiln__parsed *
 /* A function of an array that is no operation: how it is read, and what it records. */
 typedef struct special {
     const char *name;
-    kiln_status (*read)(kiln__parser *p, const call *c, const struct special *s, kiln__parsed *out);
+    kiln_status (*read)(kiln__parser *p, call *c, const struct special *s, kiln__parsed *out);
     kiln_node (*by_axis)(kiln_node x, int axis, const char *file, int line);
     kiln_node (*by_shape)(kiln_node x, int rank, const int64_t *shape, const char *file, int line);
 } special;
 
-static kiln_status call_transpose(kiln__parser *p, const call *c, const special *s,
-                                  kiln__parsed *out)
+static kiln_status call_transpose(kiln__parser *p, call *c, const special *s, kiln__parsed *out)
 {
     int64_t given[KILN_RANK_MAX];
     kiln_axes axes = {0};
@@ -238,7 +238,7 @@ static kiln_status call_transpose(kiln__parser *p, const call *c, const special 
     return status;
 }
 
-static kiln_status call_shape(kiln__parser *p, const call *c, const special *s, kiln__parsed *out)
+static kiln_status call_shape(kiln__parser *p, call *c, const special *s, kiln__parsed *out)
 {
     int64_t shape[KILN_RANK_MAX];
     int rank = 0;
@@ -250,7 +250,7 @@ static kiln_status call_shape(kiln__parser *p, const call *c, const special *s, 
     return status;
 }
 
-static kiln_status call_ravel(kiln__parser *p, const call *c, const special *s, kiln__parsed *out)
+static kiln_status call_ravel(kiln__parser *p, call *c, const special *s, kiln__parsed *out)
 {
     const int64_t all = -1;
     kiln_status status = need_count(p, c, 1, 1);
@@ -259,7 +259,7 @@ static kiln_status call_ravel(kiln__parser *p, const call *c, const special *s, 
     return status;
 }
 
-static kiln_status call_axis(kiln__parser *p, const call *c, const special *s, kiln__parsed *out)
+static kiln_status call_axis(kiln__parser *p, call *c, const special *s, kiln__parsed *out)
 {
     int axis = 0;
     kiln_status status = need_count(p, c, 1, 2);
@@ -270,7 +270,7 @@ static kiln_status call_axis(kiln__parser *p, const call *c, const special *s, k
     return status;
 }
 
-static kiln_status call_cast(kiln__parser *p, const call *c, const special *s, kiln__parsed *out)
+static kiln_status call_cast(kiln__parser *p, call *c, const special *s, kiln__parsed *out)
 {
     const kiln__parsed *dtype = c->count > 1 ? &c->arg[1] : &c->dtype;
     kiln_status status = need_count(p, c, 1, 2);
@@ -453,7 +453,7 @@ static kiln_status parse_one(kiln__parser *p, subscript *s)
         s->kind = NEW_AXIS;
         return KILN_OK;
     }
-    if (v.kind == KILN__PARSED_NODE && !kiln__is_plain(&v.node))
+    if (v.kind == KILN__PARSED_NODE && !kiln__is_of_numbers(p, &v.node))
         return kiln__parse_fail(p, v.at, v.width, KILN_ERR_UNSUPPORTED,
                                 "arrays cannot be indexed by arrays here; where() chooses between "
                                 "values");
@@ -488,7 +488,7 @@ kiln_status kiln__parse_subscript(kiln__parser *p, kiln__parsed *v)
     size_t count = 0, ellipsis = SIZE_MAX;
     kiln_status status = kiln__need_node(p, v);
 
-    if (status == KILN_OK && kiln__is_plain(&v->node))
+    if (status == KILN_OK && kiln__is_of_numbers(p, &v->node))
         status = kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
                                   "a plain number has no elements");
     do {

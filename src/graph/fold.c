@@ -1,261 +1,211 @@
 /*
- * fold.c - arithmetic on plain numbers, as Python does it: what an expression says before any
- * array is met, as 2**-10 or sqrt(2*pi).
+ * fold.c - whole numbers in expressions, exactly: shapes, axes and positions must be known before
+ * any array is met, and so must an integer that may not fit the dtype it meets (int8 + 100*3).
  *
- * Integers stay integers while 64 bits hold them; an integer beyond that becomes no float in
- * silence, it has no value here and the parser says so.
+ * An integer is a sign and 64 bits, which is all that a constant of a graph can hold; one beyond
+ * that is an error and never becomes a float in silence. Within those bounds this arithmetic is
+ * Python's, and the operations' own (ops.def). All other arithmetic of plain numbers is recorded
+ * and computed by the operations themselves (src/codegen/graph/numbers.c).
  */
-#include <math.h>
-
 #include "graph/parse.h"
 
-static bool is_integer(const kiln_node *n)
+typedef struct whole {
+    bool negative; /* never of zero */
+    uint64_t size;
+} whole;
+
+static bool read_whole(const kiln_node *n, whole *out)
 {
+    const int64_t i = n->kind == KILN_NODE_BOOL ? n->value.b : n->value.i;
+
+    *out = (whole){false, n->value.u};
+    if (n->kind == KILN_NODE_UINT)
+        return true;
+    *out = (whole){i < 0, i < 0 ? 0 - (uint64_t)i : (uint64_t)i};
     return n->kind == KILN_NODE_INT || n->kind == KILN_NODE_BOOL;
 }
 
-static int64_t integer_of(const kiln_node *n)
+/* False when no 64-bit integer, with a sign or without, has the value. */
+static bool write_whole(whole w, kiln_node *out)
 {
-    return n->kind == KILN_NODE_BOOL ? n->value.b : n->value.i;
+    if (!w.negative)
+        *out = w.size <= INT64_MAX ? kiln_node_of_int((int64_t)w.size) : kiln_node_of_uint(w.size);
+    else
+        *out = kiln_node_of_int(w.size <= INT64_MAX ? -(int64_t)w.size : INT64_MIN);
+    return !w.negative || w.size <= (uint64_t)INT64_MAX + 1;
 }
 
-static double real_of(const kiln_node *n)
+static whole negated(whole w)
 {
-    switch (n->kind) {
-    case KILN_NODE_BOOL:
-        return n->value.b;
-    case KILN_NODE_INT:
-        return (double)n->value.i;
-    case KILN_NODE_UINT:
-        return (double)n->value.u;
-    case KILN_NODE_FLOAT:
-        return n->value.f;
-    default:
-        return n->value.c[0];
+    return (whole){!w.negative && w.size != 0, w.size};
+}
+
+static int compare(whole a, whole b)
+{
+    if (a.negative != b.negative)
+        return a.negative ? -1 : 1;
+    return a.size == b.size ? 0 : (a.size < b.size) != a.negative ? -1 : 1;
+}
+
+static bool add(whole a, whole b, whole *out)
+{
+    if (a.negative == b.negative) {
+        *out = (whole){a.negative, a.size + b.size};
+        return out->size >= a.size;
     }
-}
-
-static double imaginary_of(const kiln_node *n)
-{
-    return n->kind == KILN_NODE_COMPLEX ? n->value.c[1] : 0.0;
-}
-
-static bool integer_power(int64_t a, int64_t b, int64_t *out)
-{
-    int64_t r = 1;
-    while (b > 0) {
-        if ((b & 1) != 0 && kiln__mul_overflow(r, a, &r))
-            return false;
-        b >>= 1;
-        if (b > 0 && kiln__mul_overflow(a, a, &a))
-            return false;
-    }
-    *out = r;
+    const bool first = a.size >= b.size;
+    *out = (whole){first ? a.negative : b.negative, first ? a.size - b.size : b.size - a.size};
+    out->negative = out->negative && out->size != 0;
     return true;
 }
 
-static int64_t floor_divide(int64_t a, int64_t b)
+static bool multiply(whole a, whole b, whole *out)
 {
-    const int64_t q = a / b;
-    return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
+    *out = (whole){a.negative != b.negative && a.size != 0 && b.size != 0, a.size * b.size};
+    return a.size == 0 || b.size <= UINT64_MAX / a.size;
 }
 
-static bool fold_integers(kiln_op op, int64_t a, int64_t b, kiln_node *out)
+/* Toward negative infinity; the remainder has b's sign. */
+static void divide(whole a, whole b, whole *quotient, whole *remainder)
 {
-    int64_t r = 0;
-    bool fits = true;
-    switch (op) {
-    case KILN_OP_ADD:
-        fits = !kiln__add_overflow(a, b, &r);
-        break;
-    case KILN_OP_SUBTRACT:
-        fits = !__builtin_sub_overflow(a, b, &r);
-        break;
-    case KILN_OP_MULTIPLY:
-        fits = !kiln__mul_overflow(a, b, &r);
-        break;
-    case KILN_OP_FLOOR_DIVIDE:
-    case KILN_OP_REMAINDER:
-        if (b == 0 || (b == -1 && a == INT64_MIN))
-            return false;
-        r = floor_divide(a, b);
-        r = op == KILN_OP_REMAINDER ? a - r * b : r;
-        break;
-    case KILN_OP_POWER:
-        fits = b >= 0 && integer_power(a, b, &r);
-        break;
-    case KILN_OP_BITWISE_AND:
-        r = a & b;
-        break;
-    case KILN_OP_BITWISE_OR:
-        r = a | b;
-        break;
-    case KILN_OP_BITWISE_XOR:
-        r = a ^ b;
-        break;
-    case KILN_OP_LEFT_SHIFT:
-        fits = b >= 0 && b < 63 && !kiln__mul_overflow(a, INT64_C(1) << b, &r);
-        break;
-    case KILN_OP_RIGHT_SHIFT:
-        fits = b >= 0;
-        r = fits && b < 64 ? a >> b : -(a < 0);
-        break;
-    default:
-        return false;
-    }
-    *out = kiln_node_of_int(r);
-    return fits;
+    const bool unlike = a.negative != b.negative, rest = a.size % b.size != 0;
+    quotient->size = a.size / b.size + (unlike && rest ? 1 : 0);
+    quotient->negative = unlike && quotient->size != 0;
+    remainder->size = rest && unlike ? b.size - a.size % b.size : a.size % b.size;
+    remainder->negative = b.negative && remainder->size != 0;
 }
 
-static bool fold_reals(kiln_op op, double a, double b, kiln_node *out)
+static bool power(whole a, uint64_t exponent, whole *out)
 {
-    double r = 0;
-    switch (op) {
-    case KILN_OP_ADD:
-        r = a + b;
-        break;
-    case KILN_OP_SUBTRACT:
-        r = a - b;
-        break;
-    case KILN_OP_MULTIPLY:
-        r = a * b;
-        break;
-    case KILN_OP_DIVIDE:
-        if (b == 0)
+    *out = (whole){false, 1};
+    for (; exponent > 0; exponent >>= 1) {
+        if ((exponent & 1) != 0 && !multiply(*out, a, out))
             return false;
-        r = a / b;
-        break;
-    case KILN_OP_FLOOR_DIVIDE:
-        if (b == 0)
+        if (exponent > 1 && !multiply(a, a, &a))
             return false;
-        r = floor(a / b);
-        break;
-    case KILN_OP_POWER:
-        r = pow(a, b);
-        break;
-    case KILN_OP_MAXIMUM:
-        r = a > b || a != a ? a : b;
-        break;
-    case KILN_OP_MINIMUM:
-        r = a < b || a != a ? a : b;
-        break;
-    case KILN_OP_ARCTAN2:
-        r = atan2(a, b);
-        break;
-    case KILN_OP_HYPOT:
-        r = hypot(a, b);
-        break;
-    default:
-        return false;
     }
-    *out = kiln_node_of_float(r);
     return true;
 }
 
-static bool fold_complex(kiln_op op, const kiln_node *a, const kiln_node *b, kiln_node *out)
+/* a << b, or a >> b rounded down. */
+static bool shift(bool left, whole a, uint64_t b, whole *out)
 {
-    const double ar = real_of(a), ai = imaginary_of(a), br = real_of(b), bi = imaginary_of(b);
-    const double size = br * br + bi * bi;
-    switch (op) {
-    case KILN_OP_ADD:
-        *out = kiln_node_of_complex(ar + br, ai + bi);
-        return true;
-    case KILN_OP_SUBTRACT:
-        *out = kiln_node_of_complex(ar - br, ai - bi);
-        return true;
-    case KILN_OP_MULTIPLY:
-        *out = kiln_node_of_complex(ar * br - ai * bi, ar * bi + ai * br);
-        return true;
-    case KILN_OP_DIVIDE:
-        *out = kiln_node_of_complex((ar * br + ai * bi) / size, (ai * br - ar * bi) / size);
-        return size != 0;
-    default:
-        return false;
+    const whole factor = {false, b < 64 ? UINT64_C(1) << b : 0};
+    whole rest;
+    if (left) {
+        *out = a;
+        return a.size == 0 || (b < 64 && multiply(a, factor, out));
     }
+    if (b < 64)
+        divide(a, factor, out, &rest);
+    else
+        *out = (whole){a.negative, a.negative ? 1 : 0};
+    return true;
 }
 
-static bool fold_one(kiln_op op, const kiln_node *a, kiln_node *out)
+/* Bits of int64 numbers, or of numbers that are none and have no sign. */
+static kiln__folded fold_bits(kiln_op op, whole a, whole b, whole *out)
 {
-    static const struct {
-        kiln_op op;
-        double (*function)(double);
-    } functions[] = {
-        {KILN_OP_SQRT, sqrt},     {KILN_OP_CBRT, cbrt},   {KILN_OP_EXP, exp},
-        {KILN_OP_EXP2, exp2},     {KILN_OP_LOG, log},     {KILN_OP_LOG2, log2},
-        {KILN_OP_LOG10, log10},   {KILN_OP_SIN, sin},     {KILN_OP_COS, cos},
-        {KILN_OP_TAN, tan},       {KILN_OP_ARCTAN, atan}, {KILN_OP_TANH, tanh},
-        {KILN_OP_ABSOLUTE, fabs}, {KILN_OP_FLOOR, floor}, {KILN_OP_CEIL, ceil},
-    };
-    if (op == KILN_OP_POSITIVE || op == KILN_OP_NEGATIVE) {
-        const kiln_node zero = kiln_node_of_int(0);
-        if (a->kind == KILN_NODE_UINT && op == KILN_OP_NEGATIVE) {
-            *out = kiln_node_of_int(INT64_MIN); /* the one literal whose digits need an unsigned */
-            return a->value.u == (uint64_t)INT64_MAX + 1;
-        }
-        if (a->kind == KILN_NODE_FLOAT) { /* -0.0 keeps its sign */
-            *out = kiln_node_of_float(op == KILN_OP_NEGATIVE ? -a->value.f : a->value.f);
-            return true;
-        }
-        const kiln_node pair[2] = {zero, *a};
-        if (op == KILN_OP_POSITIVE && a->kind == KILN_NODE_UINT) {
-            *out = *a;
-            return true;
-        }
-        return kiln__fold(op == KILN_OP_NEGATIVE ? KILN_OP_SUBTRACT : KILN_OP_ADD, pair, out);
-    }
-    if (op == KILN_OP_INVERT && is_integer(a)) {
-        *out = kiln_node_of_int(~integer_of(a));
-        return true;
-    }
-    if (a->kind == KILN_NODE_COMPLEX)
-        return false;
-    if (is_integer(a) && (op == KILN_OP_FLOOR || op == KILN_OP_CEIL || op == KILN_OP_ABSOLUTE)) {
-        const int64_t v = integer_of(a);
-        *out = kiln_node_of_int(op == KILN_OP_ABSOLUTE && v < 0 && v != INT64_MIN ? -v : v);
-        return op != KILN_OP_ABSOLUTE || v != INT64_MIN;
-    }
-    for (size_t k = 0; k < KILN_COUNT_OF(functions); k++) {
-        if (functions[k].op != op)
-            continue;
-        *out = kiln_node_of_float(functions[k].function(real_of(a)));
-        return true;
-    }
-    return false;
+    const bool negative = a.negative || b.negative;
+    const uint64_t x = a.negative ? 0 - a.size : a.size, y = b.negative ? 0 - b.size : b.size;
+    const uint64_t bits = op == KILN_OP_BITWISE_AND  ? x & y
+                          : op == KILN_OP_BITWISE_OR ? x | y
+                                                     : x ^ y;
+    const bool below = op == KILN_OP_BITWISE_AND  ? a.negative && b.negative
+                       : op == KILN_OP_BITWISE_OR ? negative
+                                                  : a.negative != b.negative;
+    if (negative && (a.size > INT64_MAX || b.size > INT64_MAX))
+        return KILN__FOLD_BEYOND;
+    *out = (whole){below, below ? 0 - bits : bits};
+    return KILN__FOLDED;
 }
 
-bool kiln__fold(kiln_op op, const kiln_node *operands, kiln_node *out)
+static kiln__folded fold_two(kiln_op op, whole a, whole b, whole *out)
 {
-    const kiln_node *a = &operands[0], *b = &operands[1];
-
+    whole other;
     switch (op) {
     case KILN_OP_ADD:
+        return add(a, b, out) ? KILN__FOLDED : KILN__FOLD_BEYOND;
     case KILN_OP_SUBTRACT:
+        return add(a, negated(b), out) ? KILN__FOLDED : KILN__FOLD_BEYOND;
     case KILN_OP_MULTIPLY:
-    case KILN_OP_DIVIDE:
+        return multiply(a, b, out) ? KILN__FOLDED : KILN__FOLD_BEYOND;
     case KILN_OP_FLOOR_DIVIDE:
     case KILN_OP_REMAINDER:
+        if (b.size == 0)
+            return KILN__FOLD_NOT;
+        divide(a, b, op == KILN_OP_REMAINDER ? &other : out,
+               op == KILN_OP_REMAINDER ? out : &other);
+        return KILN__FOLDED;
     case KILN_OP_POWER:
+        if (b.negative)
+            return KILN__FOLD_NOT;
+        return power(a, b.size, out) ? KILN__FOLDED : KILN__FOLD_BEYOND;
+    case KILN_OP_LEFT_SHIFT:
+    case KILN_OP_RIGHT_SHIFT:
+        if (b.negative)
+            return KILN__FOLD_NOT;
+        return shift(op == KILN_OP_LEFT_SHIFT, a, b.size, out) ? KILN__FOLDED : KILN__FOLD_BEYOND;
     case KILN_OP_BITWISE_AND:
     case KILN_OP_BITWISE_OR:
     case KILN_OP_BITWISE_XOR:
-    case KILN_OP_LEFT_SHIFT:
-    case KILN_OP_RIGHT_SHIFT:
+        return fold_bits(op, a, b, out);
     case KILN_OP_MAXIMUM:
+        *out = compare(a, b) > 0 ? a : b;
+        return KILN__FOLDED;
     case KILN_OP_MINIMUM:
-    case KILN_OP_ARCTAN2:
-    case KILN_OP_HYPOT:
-        break;
+        *out = compare(a, b) < 0 ? a : b;
+        return KILN__FOLDED;
     default:
-        return fold_one(op, a, out);
+        return KILN__FOLD_NOT;
     }
-    if (a->kind == KILN_NODE_COMPLEX || b->kind == KILN_NODE_COMPLEX)
-        return fold_complex(op, a, b, out);
-    const bool negative_power = op == KILN_OP_POWER && is_integer(b) && integer_of(b) < 0;
-    const bool real = op == KILN_OP_DIVIDE || op == KILN_OP_MAXIMUM || op == KILN_OP_MINIMUM ||
-                      op == KILN_OP_ARCTAN2 || op == KILN_OP_HYPOT || negative_power;
-    if (is_integer(a) && is_integer(b) && !real)
-        return fold_integers(op, integer_of(a), integer_of(b), out);
-    if (a->kind == KILN_NODE_UINT || b->kind == KILN_NODE_UINT)
-        return real && fold_reals(op, real_of(a), real_of(b), out);
-    return fold_reals(op, real_of(a), real_of(b), out);
+}
+
+static kiln__folded fold_one(kiln_op op, whole a, whole *out)
+{
+    switch (op) {
+    case KILN_OP_NEGATIVE:
+        *out = negated(a);
+        return KILN__FOLDED;
+    case KILN_OP_POSITIVE:
+        *out = a;
+        return KILN__FOLDED;
+    case KILN_OP_ABSOLUTE:
+        *out = (whole){false, a.size};
+        return KILN__FOLDED;
+    case KILN_OP_INVERT: /* -a - 1 */
+        return add(negated(a), (whole){true, 1}, out) ? KILN__FOLDED : KILN__FOLD_BEYOND;
+    default:
+        return KILN__FOLD_NOT;
+    }
+}
+
+/* A sign before a number with a point is part of the number. */
+static bool fold_sign(kiln_op op, const kiln_node *a, kiln_node *out)
+{
+    *out = *a;
+    if (op == KILN_OP_NEGATIVE && a->kind == KILN_NODE_FLOAT)
+        *out = kiln_node_of_float(-a->value.f);
+    if (op == KILN_OP_NEGATIVE && a->kind == KILN_NODE_COMPLEX)
+        *out = kiln_node_of_complex(-a->value.c[0], -a->value.c[1]);
+    return (op == KILN_OP_NEGATIVE || op == KILN_OP_POSITIVE) &&
+           (a->kind == KILN_NODE_FLOAT || a->kind == KILN_NODE_COMPLEX);
+}
+
+kiln__folded kiln__fold(kiln_op op, int arity, const kiln_node *operands, kiln_node *out)
+{
+    whole a = {false, 0}, b = {false, 0}, result = {false, 0};
+    bool bools = true;
+
+    if (arity == 1 && fold_sign(op, &operands[0], out))
+        return KILN__FOLDED;
+    for (int k = 0; k < arity; k++)
+        bools = bools && operands[k].kind == KILN_NODE_BOOL;
+    if (arity > 2 || bools || !read_whole(&operands[0], &a) ||
+        (arity == 2 && !read_whole(&operands[1], &b)))
+        return KILN__FOLD_NOT;
+    const kiln__folded folded = arity == 1 ? fold_one(op, a, &result) : fold_two(op, a, b, &result);
+    if (folded != KILN__FOLDED)
+        return folded;
+    return write_whole(result, out) ? KILN__FOLDED : KILN__FOLD_BEYOND;
 }

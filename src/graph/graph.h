@@ -106,6 +106,10 @@ bool kiln__graph_name(const char *name);
  * and planned, and never called. ERR_NAME, ERR_NO_MEMORY. */
 kiln_status kiln__graph_new(kiln_context *ctx, const char *name, kiln_graph **out, kiln_error *err);
 
+/* A plain number as a node of the graph, so that what is computed from numbers alone can be recorded;
+ * any other node as it is. */
+kiln_node kiln__graph_number(kiln_graph *graph, kiln_node node);
+
 /* A readable graph: not NULL, alive, sealed without failures. Reports a late recording once. */
 kiln_status kiln__graph_ready(kiln_graph *graph, const char *function, kiln_error *err);
 

@@ -35,6 +35,12 @@ void kiln__set_node(kiln__parsed *v, kiln_node node)
     v->node = node;
 }
 
+bool kiln__is_of_numbers(const kiln__parser *p, const kiln_node *node)
+{
+    return kiln__is_plain(node) || (node->kind == KILN_NODE_GRAPH && node->graph == p->graph &&
+                                    p->graph->ir.nodes[node->id].constant);
+}
+
 kiln_node *kiln__tuple_new(kiln__parser *p, size_t count)
 {
     kiln__tuple *t = kiln__calloc(1, sizeof *t + (count + 1) * sizeof t->nodes[0]);
@@ -98,13 +104,15 @@ kiln_status kiln__apply(kiln__parser *p, kiln_op op, const kiln__parsed *operand
         nodes[k] = operands[k].node;
         plain = plain && kiln__is_plain(&nodes[k]);
     }
-    if (!plain)
+    const kiln__folded folded =
+        plain ? kiln__fold(op, found->arity, nodes, &result) : KILN__FOLD_NOT;
+    if (folded == KILN__FOLD_BEYOND)
+        return kiln__parse_fail(p, at, width, KILN_ERR_RANGE,
+                                "the result of %s is no integer of 64 bits", found->name);
+    if (folded == KILN__FOLD_NOT) {
+        nodes[0] = kiln__graph_number(p->graph, nodes[0]);
         result = record(op, found->arity, nodes, at);
-    else if (!kiln__fold(op, nodes, &result))
-        return kiln__parse_fail(p, at, width, KILN_ERR_ARGUMENT,
-                                "%s of plain numbers has no value here: one of its operands must "
-                                "be an array",
-                                found->name);
+    }
     kiln__set_node(out, result);
     return KILN_OK;
 }
@@ -474,9 +482,6 @@ static kiln_status define_name(kiln__parser *p, const char *name, size_t bytes, 
 static kiln_status add_result(kiln__parser *p, kiln_node node, const kiln__parsed *v)
 {
     char name[32];
-    if (kiln__is_plain(&node))
-        return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
-                                "this result is a plain number: it depends on no array");
     snprintf(name, sizeof name, p->result_count == 0 ? "result" : "result%zu", p->result_count + 1);
     p->result_count++;
     kiln_node_output(p->graph, name, node, KILN__PLACE(v->at));
@@ -640,8 +645,8 @@ kiln_status kiln_graph_parse(kiln_context *ctx, const char *text, const char *co
                           : out == NULL  ? "out"
                                          : "names");
     if (opts != NULL) {
-        kiln_status status = kiln__options_read(&o, sizeof o, opts, opts->struct_size,
-                                                "kiln_graph_options", err);
+        kiln_status status =
+            kiln__options_read(&o, sizeof o, opts, opts->struct_size, "kiln_graph_options", err);
         if (status != KILN_OK)
             return status;
     }

@@ -3,7 +3,7 @@
  *
  *     text > [lex.c: tokens] > [parse.c: grammar, precedence] > nodes of a graph
  *                                  [calls.c: functions, methods, subscripts]
- *                                  [fold.c: arithmetic on plain numbers]
+ *                                  [fold.c: arithmetic on whole numbers]
  *
  * Nodes are recorded while parsing; there is no tree. The place of a node is file "expression",
  * line = the byte (from 1) of the token that it was recorded for.
@@ -66,7 +66,7 @@ typedef struct kiln__parser {
     size_t result_count;
 } kiln__parser;
 
-/* Whether a node is a plain number. (KILN_NODE_NOTHING is none: it is what recording gives after
+/* Whether a node is a plain number, not recorded. (KILN_NODE_NOTHING is none: it is what recording gives after
  * a failure, which kiln_graph_compile() reports in the end.) */
 static inline bool kiln__is_plain(const kiln_node *n)
 {
@@ -94,9 +94,11 @@ kiln_status kiln__parse_expression(kiln__parser *p, kiln__parsed *out);
 kiln_status kiln__need_node(const kiln__parser *p, const kiln__parsed *v);
 kiln_status kiln__need_integer(const kiln__parser *p, const kiln__parsed *v, int64_t *out);
 void kiln__set_node(kiln__parsed *v, kiln_node node);
+/* Whether a value is a plain number, or is computed from plain numbers alone. */
+bool kiln__is_of_numbers(const kiln__parser *p, const kiln_node *node);
 /* Room for a tuple's nodes, freed with the parser; NULL without memory. */
 kiln_node *kiln__tuple_new(kiln__parser *p, size_t count);
-/* Apply an operation: recorded, or folded when all operands are plain numbers. */
+/* Apply an operation: recorded, or folded when all operands are whole numbers. */
 kiln_status kiln__apply(kiln__parser *p, kiln_op op, const kiln__parsed *operands, size_t at,
                         size_t width, kiln__parsed *out);
 
@@ -108,7 +110,14 @@ kiln_status kiln__parse_call(kiln__parser *p, size_t at, size_t bytes, const kil
 kiln_status kiln__parse_subscript(kiln__parser *p, kiln__parsed *v);
 
 /* ---- fold.c ---------------------------------------------------------------------------------- */
-/* An operation on plain numbers; false when it has no value that Python would give. */
-bool kiln__fold(kiln_op op, const kiln_node *operands, kiln_node *out);
+
+typedef enum kiln__folded {
+    KILN__FOLDED,
+    KILN__FOLD_NOT,   /* not an operation on whole numbers: it is to be recorded */
+    KILN__FOLD_BEYOND /* an integer that 64 bits do not hold */
+} kiln__folded;
+
+/* An operation on plain numbers. */
+kiln__folded kiln__fold(kiln_op op, int arity, const kiln_node *operands, kiln_node *out);
 
 #endif

@@ -166,6 +166,15 @@ static bool take(kiln_graph *graph, const kiln_node *n, size_t position, const p
     return false;
 }
 
+kiln_node kiln__graph_number(kiln_graph *graph, kiln_node node)
+{
+    const place at = {"number", NULL, 0};
+    uint32_t id = 0;
+    if (!is_number(&node))
+        return node;
+    return take(graph, &node, 0, &at, &id) ? node_of(graph, id) : faulty(graph);
+}
+
 /* Most operands that are not on the heap. */
 enum { OPERANDS_MAX = KILN_PARAM_MAX };
 

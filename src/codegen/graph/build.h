@@ -76,6 +76,7 @@ typedef struct kiln__low {
     bool c_order;      /* must be stored in C-order */
     bool read;         /* some kernel reads it from memory */
     bool memory;         /* memory is read beneath it; known as soon as it is made */
+    bool of_numbers;     /* likewise: one element, computed from plain numbers alone */
     bool arguments;      /* it is made of arguments and numbers alone, elementwise */
     bool loads, reduces; /* whether arrays, or results of reductions, are beneath it */
     bool dear;         /* it is itself a function, not plain arithmetic */
@@ -135,6 +136,7 @@ typedef struct kiln__build {
     uint32_t low_count, low_room;
     uint32_t *lowered; /* by recorded node; 0: not yet */
     bool *wanted;      /* by recorded node: some output needs it */
+    char *numbers;     /* by recorded node: the kind of what is computed from numbers alone, else 0 */
     uint32_t *outputs; /* lows, by output */
     kiln__plan_kernel *kernels;
     kiln__row_family *families;
@@ -172,6 +174,13 @@ uint32_t kiln__low_store(kiln__build *b, uint32_t low, uint32_t origin);
 int64_t kiln__low_size(kiln__build *b, uint32_t origin, int rank, const int64_t *shape,
                        kiln_dtype dtype);
 
+/* The loop of an operation; fails with the place of `node`. */
+void kiln__resolve_op(kiln__build *b, uint32_t node, const kiln__op *op, const kiln__op_type *types,
+                      kiln__op_loop *out);
+/* An operation that was not recorded, over lows of its loop's dtype. */
+uint32_t kiln__low_op(kiln__build *b, uint32_t node, kiln_op op, const uint32_t *operands,
+                      size_t count);
+
 static inline bool kiln__low_computed(const kiln__low *n)
 {
     return n->kind == KILN__LOW_EXPR || n->kind == KILN__LOW_CAST ||
@@ -183,6 +192,22 @@ static inline bool kiln__same_shape(int rank, const int64_t *shape, int other_ra
     return rank == other_rank &&
            (rank == 0 || memcmp(shape, other, (size_t)rank * sizeof *shape) == 0);
 }
+
+/* ---- numbers.c --- */
+
+/* Whether a recorded node is weak in this call: a plain number, one given as an argument, or computed
+ * from such alone. Its type, with a zero of its kind where the value is unknown. */
+bool kiln__is_number(const kiln__build *b, uint32_t node, kiln__op_type *type_out);
+/* A weak node as a low of `dtype`. */
+uint32_t kiln__number_low(kiln__build *b, uint32_t node, kiln_dtype dtype);
+/* The same of a whole number whose value is unknown, and the nearest value of `dtype`. */
+uint32_t kiln__clamped_low(kiln__build *b, uint32_t node, kiln_dtype dtype);
+/* The low of any node; a weak one has the dtype that it has by itself. */
+uint32_t kiln__strong_low(kiln__build *b, uint32_t node);
+/* A number given as an argument, converted to `dtype` by the call. */
+uint32_t kiln__scalar_low(kiln__build *b, uint32_t node, kiln_dtype dtype);
+/* A recorded operation of which all operands are weak. */
+uint32_t kiln__lower_number_op(kiln__build *b, uint32_t node);
 
 /* ---- lens.c --- */
 

@@ -5,6 +5,7 @@
  *
  * record.c    nodes as they are recorded; equal ones are one
  * lower.c     a recorded graph with the dtypes and shapes of one call
+ * numbers.c   plain numbers, and what is computed from them alone
  * reshape.c   reshapes, moved to where they cost nothing
  * lens.c      views as maps of axes
  * plan.c      what is stored, levels, kernels
@@ -65,7 +66,8 @@ typedef struct kiln__node {
     int rank;             /* input: -1 = open */
     bool all_axes;        /* reduce, custom reduction: `data` is not asked */
     bool keepdims;
-    kiln__number number;  /* constant */
+    bool constant;        /* set when added: it, or all that it is made of, is a plain number */
+    kiln__number number;  /* CONSTANT */
     uint32_t operands, operand_count; /* into kiln__ir.edges */
     uint32_t data, data_count;        /* into kiln__ir.data: axes, shapes, bounds */
     uint32_t input;                   /* input: which */

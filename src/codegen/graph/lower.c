@@ -79,8 +79,12 @@ uint32_t kiln__low_add(kiln__build *b, const kiln__low *model)
     *made = *model;
     made->memory = made->kind == KILN__LOW_LEAF || made->kind == KILN__LOW_REDUCE ||
                    made->kind == KILN__LOW_CUSTOM || made->kind == KILN__LOW_STORE;
-    for (uint32_t k = 0; k < made->operand_count; k++)
+    made->of_numbers = made->kind == KILN__LOW_CONST || made->kind == KILN__LOW_SCALAR ||
+                   (made->rank == 0 && (made->kind == KILN__LOW_EXPR || made->kind == KILN__LOW_CAST));
+    for (uint32_t k = 0; k < made->operand_count; k++) {
         made->memory = made->memory || b->lows[made->operand[k]].memory;
+        made->of_numbers = made->of_numbers && b->lows[made->operand[k]].of_numbers;
+    }
     return b->low_count++;
 }
 
@@ -118,17 +122,7 @@ uint32_t kiln__low_store(kiln__build *b, uint32_t low, uint32_t origin)
     return add_over(b, &made, &low, 1);
 }
 
-/* ---- inputs, numbers --------------------------------------------------------------------------------- */
-
-static uint32_t scalar_low(kiln__build *b, uint32_t node, kiln_dtype dtype)
-{
-    const kiln__low made = {.kind = KILN__LOW_SCALAR,
-                            .dtype = dtype,
-                            .size = 1,
-                            .arg = b->ir->nodes[node].input,
-                            .origin = node};
-    return kiln__low_add(b, &made);
-}
+/* ---- inputs --------------------------------------------------------------------------------- */
 
 static uint32_t lower_input(kiln__build *b, uint32_t node)
 {
@@ -138,8 +132,8 @@ static uint32_t lower_input(kiln__build *b, uint32_t node)
         if (n->rank > 0)
             kiln__build_fail(b, node, KILN_ERR_SHAPE, "a number was given; rank %d is required",
                              n->rank);
-        return scalar_low(b, node,
-                          n->dtype != KILN_DTYPE_NONE ? n->dtype : kiln__number_dtype(&arg->number));
+        return kiln__scalar_low(
+            b, node, n->dtype != KILN_DTYPE_NONE ? n->dtype : kiln__number_dtype(&arg->number));
     }
     if (n->dtype != KILN_DTYPE_NONE && n->dtype != arg->dtype)
         kiln__build_fail(b, node, KILN_ERR_DTYPE, "the array is %s; %s is required",
@@ -157,44 +151,6 @@ static uint32_t lower_input(kiln__build *b, uint32_t node)
                             .arg = n->input,
                             .origin = node};
     return kiln__low_add(b, &made);
-}
-
-/* Whether a recorded node is a plain number in this call, and which. The value of a number given as
- * an argument is not known (and must not be): a zero of its kind stands for it. */
-static bool is_weak(const kiln__build *b, uint32_t node, kiln__number *number_out)
-{
-    const kiln__node *n = &b->ir->nodes[node];
-    if (n->kind == KILN__NODE_CONSTANT) {
-        *number_out = n->number;
-        return true;
-    }
-    if (n->kind != KILN__NODE_INPUT || b->args[n->input].is_array || n->dtype != KILN_DTYPE_NONE)
-        return false;
-    memset(number_out, 0, sizeof *number_out);
-    number_out->kind = b->args[n->input].number.kind;
-    return true;
-}
-
-/* A weak number as a low of `dtype`. */
-static uint32_t weak_low(kiln__build *b, uint32_t node, const kiln__number *number, kiln_dtype dtype)
-{
-    if (b->ir->nodes[node].kind == KILN__NODE_INPUT)
-        return scalar_low(b, node, dtype);
-    const kiln__low made = {.kind = KILN__LOW_CONST,
-                            .dtype = dtype,
-                            .size = 1,
-                            .number = *number,
-                            .origin = node};
-    return kiln__low_add(b, &made);
-}
-
-/* The low of any operand; a plain number has the dtype it has by itself. */
-static uint32_t strong(kiln__build *b, uint32_t node)
-{
-    kiln__number number;
-    if (is_weak(b, node, &number))
-        return weak_low(b, node, &number, kiln__number_dtype(&number));
-    return b->lowered[node];
 }
 
 /* ---- operations ------------------------------------------------------------------------------------- */
@@ -257,6 +213,13 @@ static void check_resolved(kiln__build *b, uint32_t node, kiln_status status, ki
     kiln__build_fail(b, node, status, "%s", text);
 }
 
+void kiln__resolve_op(kiln__build *b, uint32_t node, const kiln__op *op, const kiln__op_type *types,
+                      kiln__op_loop *out)
+{
+    kiln_error err = KILN_ERROR_INIT;
+    check_resolved(b, node, kiln__op_resolve(op, types, out, &err), &err);
+}
+
 /* A value that has its operands' shape and depends on none of them (isnan of integers, imag of real
  * numbers): one element, spread over the shape. The operands are not read. */
 static uint32_t lower_independent(kiln__build *b, uint32_t node, const kiln__low *made)
@@ -268,26 +231,38 @@ static uint32_t lower_independent(kiln__build *b, uint32_t node, const kiln__low
     return kiln__low_view(b, add_over(b, &one, NULL, 0), made->rank, made->shape, NULL, node);
 }
 
+/* A number as an operand of an operation on arrays. */
+static uint32_t number_operand(kiln__build *b, uint32_t node, kiln_op op, const kiln__op_type *type,
+                               kiln_dtype dtype)
+{
+    const char kind = kiln_dtype_kind(dtype);
+    const bool whole = type->number.kind == 'i' || type->number.kind == 'u';
+    if (op == KILN_OP_CLIP && type->unknown && whole && (kind == 'i' || kind == 'u'))
+        return kiln__clamped_low(b, node, dtype);
+    return kiln__number_low(b, node, dtype);
+}
+
 static uint32_t lower_op(kiln__build *b, uint32_t node)
 {
     const kiln__node *n = &b->ir->nodes[node];
     const uint32_t *from = b->ir->edges + n->operands;
     kiln__low made = {.kind = KILN__LOW_EXPR, .origin = node};
     kiln__op_type types[KILN__OP_ARITY_MAX];
-    uint32_t operands[KILN__OP_ARITY_MAX];
-    kiln_error err = KILN_ERROR_INIT;
+    uint32_t operands[KILN__OP_ARITY_MAX], numbers = 0;
 
     memset(types, 0, sizeof types);
     for (uint32_t k = 0; k < n->operand_count; k++) {
-        types[k].weak = is_weak(b, from[k], &types[k].number);
-        if (!types[k].weak)
+        if (kiln__is_number(b, from[k], &types[k]))
+            numbers++;
+        else
             types[k].dtype = b->lows[b->lowered[from[k]]].dtype;
     }
-    check_resolved(b, node,
-                   kiln__op_resolve(kiln__op_find((kiln_op)n->op), types, &made.loop, &err), &err);
+    if (numbers == n->operand_count)
+        return kiln__lower_number_op(b, node);
+    kiln__resolve_op(b, node, kiln__op_find((kiln_op)n->op), types, &made.loop);
     for (uint32_t k = 0; k < n->operand_count; k++)
         operands[k] = types[k].weak
-                          ? weak_low(b, from[k], &types[k].number, made.loop.in[k])
+                          ? number_operand(b, from[k], (kiln_op)n->op, &types[k], made.loop.in[k])
                           : kiln__low_cast(b, b->lowered[from[k]], made.loop.in[k], node);
     made.dtype = made.loop.out;
     shape_over(b, node, operands, n->operand_count, &made);
@@ -346,17 +321,15 @@ static uint32_t reduce_low(kiln__build *b, uint32_t node, int op, uint32_t x, bo
     return add_over(b, &made, &x, 1);
 }
 
-/* An operation that no one recorded, over lows of its loop's dtype. */
-static uint32_t low_op(kiln__build *b, uint32_t node, kiln_op op, const uint32_t *operands,
-                       size_t count)
+uint32_t kiln__low_op(kiln__build *b, uint32_t node, kiln_op op, const uint32_t *operands,
+                      size_t count)
 {
     kiln__low made = {.kind = KILN__LOW_EXPR, .origin = node};
     kiln__op_type types[KILN__OP_ARITY_MAX];
-    kiln_error err = KILN_ERROR_INIT;
     memset(types, 0, sizeof types);
     for (size_t k = 0; k < count; k++)
         types[k].dtype = b->lows[operands[k]].dtype;
-    check_resolved(b, node, kiln__op_resolve(kiln__op_find(op), types, &made.loop, &err), &err);
+    kiln__resolve_op(b, node, kiln__op_find(op), types, &made.loop);
     made.dtype = made.loop.out;
     shape_over(b, node, operands, count, &made);
     made.size = kiln__low_size(b, node, made.rank, made.shape, made.dtype);
@@ -437,11 +410,11 @@ static uint32_t variance_in_two_steps(kiln__build *b, uint32_t node, uint32_t x)
                                                            : KILN_FLOAT64;
     const uint32_t value = kiln__low_cast(b, x, wide, node);
     const uint32_t pair[] = {value, reduce_low(b, node, KILN_REDUCE_MEAN, value, true)};
-    const uint32_t deviation = low_op(b, node, KILN_OP_SUBTRACT, pair, 2);
-    const uint32_t square = low_op(b, node, KILN_OP_SQUARE, &deviation, 1);
+    const uint32_t deviation = kiln__low_op(b, node, KILN_OP_SUBTRACT, pair, 2);
+    const uint32_t square = kiln__low_op(b, node, KILN_OP_SQUARE, &deviation, 1);
     uint32_t result = reduce_low(b, node, KILN_REDUCE_MEAN, square, n->keepdims);
     if (n->op == KILN_REDUCE_STD)
-        result = low_op(b, node, KILN_OP_SQRT, &result, 1);
+        result = kiln__low_op(b, node, KILN_OP_SQRT, &result, 1);
     return kiln__low_cast(b, result, half ? from : wide, node);
 }
 
@@ -462,7 +435,7 @@ static uint32_t in_memory(kiln__build *b, uint32_t x, uint32_t node)
 static uint32_t lower_reduce(kiln__build *b, uint32_t node)
 {
     const kiln__node *n = &b->ir->nodes[node];
-    uint32_t x = strong(b, b->ir->edges[n->operands]);
+    uint32_t x = kiln__strong_low(b, b->ir->edges[n->operands]);
 
     if (n->dtype != KILN_DTYPE_NONE)
         x = kiln__low_cast(b, x, n->dtype, node);
@@ -485,15 +458,15 @@ static uint32_t lower_snippet(kiln__build *b, uint32_t node, kiln__low *made,
     uint32_t operands[KILN_PARAM_MAX];
     for (size_t p = 0; p < n->def->input_count; p++) {
         const uint32_t from = b->ir->edges[n->operands + p];
-        kiln__number number;
-        if (!is_weak(b, from, &number)) {
+        kiln__op_type type;
+        if (!kiln__is_number(b, from, &type)) {
             operands[p] = kiln__low_cast(b, b->lowered[from], dtypes[p], node);
             continue;
         }
-        if (b->ir->nodes[from].kind == KILN__NODE_CONSTANT && !kiln__number_fits(&number, dtypes[p]))
+        if (!type.unknown && !kiln__number_fits(&type.number, dtypes[p]))
             kiln__build_fail(b, node, KILN_ERR_RANGE, "the number for `%s` does not fit %s",
                              n->def->params[p].name, kiln_dtype_name(dtypes[p]));
-        operands[p] = weak_low(b, from, &number, dtypes[p]);
+        operands[p] = kiln__number_low(b, from, dtypes[p]);
     }
     made->kind = KILN__LOW_SNIPPET;
     made->size = kiln__low_size(b, node, made->rank, made->shape, made->dtype);
@@ -514,16 +487,16 @@ static uint32_t lower_custom(kiln__build *b, uint32_t node)
     memset(given, 0, sizeof given);
     for (size_t p = 0; p < d->input_count; p++) {
         const uint32_t from = b->ir->edges[n->operands + p];
-        kiln__number number;
-        operands[p] = strong(b, from);
+        kiln__op_type type;
+        operands[p] = kiln__strong_low(b, from);
         given[p].kind = KILN__GIVEN_ARRAY;
         given[p].dtype = b->lows[operands[p]].dtype;
-        if (is_weak(b, from, &number))
-            given[p].kind = number.kind == 'b'   ? KILN__GIVEN_BOOL
-                            : number.kind == 'i' ? KILN__GIVEN_INT
-                            : number.kind == 'u' ? KILN__GIVEN_UINT
-                            : number.kind == 'f' ? KILN__GIVEN_FLOAT
-                                                 : KILN__GIVEN_COMPLEX;
+        if (kiln__is_number(b, from, &type))
+            given[p].kind = type.number.kind == 'b'   ? KILN__GIVEN_BOOL
+                            : type.number.kind == 'i' ? KILN__GIVEN_INT
+                            : type.number.kind == 'u' ? KILN__GIVEN_UINT
+                            : type.number.kind == 'f' ? KILN__GIVEN_FLOAT
+                                                      : KILN__GIVEN_COMPLEX;
         else if (!d->params[p].raw)
             shaping[shaping_count++] = operands[p];
     }
@@ -538,6 +511,9 @@ static uint32_t lower_custom(kiln__build *b, uint32_t node)
     shape_over(b, node, shaping, shaping_count, &made);
     if (kiln__snippet_inlines(d))
         return lower_snippet(b, node, &made, dtypes);
+    for (size_t p = 0; p < d->input_count; p++) /* what is computed from numbers is stored for it */
+        if (b->numbers[b->ir->edges[n->operands + p]] != 0)
+            operands[p] = kiln__low_cast(b, operands[p], dtypes[p], node);
     made.space = made.shape;
     made.space_rank = made.rank;
     made.keepdims = n->keepdims;
@@ -567,7 +543,7 @@ static uint32_t iota(kiln__build *b, uint32_t node, int64_t count)
 static uint32_t lower_index(kiln__build *b, uint32_t node)
 {
     const kiln__node *n = &b->ir->nodes[node];
-    const kiln__low *o = &b->lows[strong(b, b->ir->edges[n->operands])];
+    const kiln__low *o = &b->lows[kiln__strong_low(b, b->ir->edges[n->operands])];
     const int axis = kiln__lower_axis(b, node, b->ir->data[n->data], o->rank);
     const kiln__axis_map map = {axis, 0, 1};
     return kiln__low_view(b, iota(b, node, o->shape[axis]), o->rank, o->shape, &map, node);
@@ -586,11 +562,11 @@ static uint32_t lower_node(kiln__build *b, uint32_t node)
     case KILN__NODE_OP:
         return lower_op(b, node);
     case KILN__NODE_CAST:
-        return kiln__low_cast(b, strong(b, b->ir->edges[n->operands]), n->dtype, node);
+        return kiln__low_cast(b, kiln__strong_low(b, b->ir->edges[n->operands]), n->dtype, node);
     case KILN__NODE_REDUCE:
         return lower_reduce(b, node);
     case KILN__NODE_VIEW:
-        return kiln__lower_view(b, node, strong(b, b->ir->edges[n->operands]));
+        return kiln__lower_view(b, node, kiln__strong_low(b, b->ir->edges[n->operands]));
     case KILN__NODE_INDEX:
         return lower_index(b, node);
     case KILN__NODE_ARANGE:
@@ -617,7 +593,7 @@ static void lower_output(kiln__build *b, uint32_t k)
 {
     const kiln__ir_name *name = &b->ir->outputs[k];
     const kiln__graph_arg *arg = &b->args[b->ir->input_count + k];
-    uint32_t low = strong(b, name->node);
+    uint32_t low = kiln__strong_low(b, name->node);
     const kiln__low *n = &b->lows[low];
     bool taken = !kiln__low_computed(n) && n->kind != KILN__LOW_REDUCE && n->kind != KILN__LOW_CUSTOM;
     for (uint32_t j = 0; j < k; j++)
@@ -650,6 +626,7 @@ void kiln__lower(kiln__build *b)
     const uint32_t count = b->ir->node_count;
     b->lowered = kiln__build_alloc(b, count * sizeof *b->lowered);
     b->wanted = kiln__build_alloc(b, count * sizeof *b->wanted);
+    b->numbers = kiln__build_alloc(b, count);
     b->outputs = kiln__build_alloc(b, b->ir->output_count * sizeof *b->outputs);
     want(b);
     for (uint32_t id = 1; id < count; id++)

@@ -309,6 +309,15 @@ static kiln_status resolve_same(const kiln__op *op, const kiln__op_type *in, kil
     return KILN_OK;
 }
 
+/* Whether a plain integer is, or may be, beyond the integers of `common`. */
+static bool may_exceed(const kiln__op_type *t, kiln_dtype common)
+{
+    const char kind = kiln_dtype_kind(common);
+    if (!is_plain_integer(t))
+        return false;
+    return t->unknown ? kind == 'i' || kind == 'u' : !integer_fits(&t->number, common);
+}
+
 /* Comparisons: a plain integer that the other's dtype cannot hold keeps its own, and a signed
  * integer meets uint64 in a loop of its own, for no dtype holds both. */
 static kiln_status resolve_compare(const kiln__op *op, const kiln__op_type *given,
@@ -322,7 +331,7 @@ static kiln_status resolve_compare(const kiln__op *op, const kiln__op_type *give
     if (!kiln__result_type(in, (size_t)op->arity, &common))
         return refuse(op, given, err);
     for (int k = 0; k < 2; k++) {
-        if (is_plain_integer(&in[k]) && !integer_fits(&in[k].number, common)) {
+        if (may_exceed(&in[k], common)) {
             in[k].weak = false;
             in[k].dtype = kiln__number_dtype(&in[k].number);
         } else if (in[k].weak) {

@@ -57,6 +57,7 @@ typedef struct kiln__number {
 typedef struct kiln__op_type {
     kiln_dtype dtype; /* when it is not weak */
     bool weak;
+    bool unknown;        /* weak, and only its kind is known: the number is a zero */
     kiln__number number; /* when it is weak */
 } kiln__op_type;
 

@@ -74,6 +74,8 @@ static bool calls(const char *expression)
 
 static int own_weight(const kiln__low *n)
 {
+    if (n->of_numbers) /* the same for all elements: a compiler computes it once */
+        return 0;
     if (n->kind == KILN__LOW_EXPR)
         return calls(n->loop.expression) ? WEIGHT_CALL : 1;
     if (n->kind == KILN__LOW_SNIPPET)

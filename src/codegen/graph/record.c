@@ -79,6 +79,12 @@ static bool same_number(const kiln__number *a, const kiln__number *b)
     return true;
 }
 
+/* Whether two lists are equal; an empty one may be NULL. */
+static bool same_list(const void *a, const void *b, size_t bytes)
+{
+    return bytes == 0 || (a != NULL && b != NULL && memcmp(a, b, bytes) == 0);
+}
+
 static bool same_node(const kiln__ir *ir, const kiln__node *a, const kiln__node *b,
                       const uint32_t *operands, const int64_t *data)
 {
@@ -87,10 +93,8 @@ static bool same_node(const kiln__ir *ir, const kiln__node *a, const kiln__node 
            a->result == b->result && a->kernel == b->kernel &&
            a->operand_count == b->operand_count && a->data_count == b->data_count &&
            same_number(&a->number, &b->number) &&
-           (a->operand_count == 0 || memcmp(ir->edges + a->operands, operands,
-                                            a->operand_count * sizeof *operands) == 0) &&
-           (a->data_count == 0 ||
-            memcmp(ir->data + a->data, data, a->data_count * sizeof *data) == 0);
+           same_list(ir->edges + a->operands, operands, a->operand_count * sizeof *operands) &&
+           same_list(ir->data + a->data, data, a->data_count * sizeof *data);
 }
 
 /* Node 0 is none: it exists so that ids begin at 1. The lists exist, too, so that one of nothing
@@ -130,6 +134,15 @@ short_of_memory:
     return false;
 }
 
+/* Whether a node stands for a plain number whatever the call. */
+static bool is_constant(const kiln__ir *ir, const kiln__node *node, const uint32_t *operands)
+{
+    bool constant = node->kind == KILN__NODE_CONSTANT || node->kind == KILN__NODE_OP;
+    for (uint32_t k = 0; k < node->operand_count; k++)
+        constant = constant && ir->nodes[operands[k]].constant;
+    return constant;
+}
+
 /* How far back an equal node is looked for: recording stays linear in a graph's size. */
 enum { SEARCH_MAX = 4096 };
 
@@ -148,6 +161,7 @@ uint32_t kiln__ir_add(kiln__ir *ir, const kiln__node *node, const uint32_t *oper
     if (ir->node_count >= KILN__IR_NODES_MAX ||
         !grow((void **)&ir->nodes, ir->node_count, &ir->node_room, sizeof *ir->nodes))
         return 0;
+    made.constant = is_constant(ir, &made, operands);
     made.operands = ir->edge_count;
     made.data = ir->data_count;
     if (!append_lists(ir, operands, operand_count, data, data_count))

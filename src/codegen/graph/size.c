@@ -98,8 +98,8 @@ static void cut(kiln__build *b)
 {
     for (uint32_t id = 1; id < b->low_count; id++) {
         kiln__low *n = &b->lows[id];
-        if (!n->needed || !kiln__low_computed(n) || n->stored || n->in_rows ||
-            (!n->loads && !n->reduces) || n->weight < NODES_MAX / 8)
+        const bool small = !n->of_numbers && ((!n->loads && !n->reduces) || n->weight < NODES_MAX / 8);
+        if (!n->needed || !kiln__low_computed(n) || n->stored || n->in_rows || small)
             continue;
         n->stored = n->cut = exceeds(b, id, NODES_MAX / 2, LEAVES_MAX / 2);
     }
