@@ -300,6 +300,8 @@ int dt_add_operand(dt_case *c, kiln_dtype dtype, dt_fill fill, uint64_t salt);
 int dt_add_node(dt_case *c, dt_op op, int a, int b, int d);
 /* Dtypes and shapes of all nodes. False, with a reason, for what is no valid case. */
 bool dt_infer(dt_case *c, char *why, size_t bytes);
+/* The same of one node, whose operands are known; outputs are not looked at. */
+bool dt_infer_node(dt_case *c, int node);
 int64_t dt_size(int rank, const int64_t *shape);
 /* The broadcast of all operands but a mask: what a snippet runs over. */
 bool dt_loop_shape(const dt_case *c, int *rank, int64_t *shape);

@@ -290,7 +290,7 @@ static bool infer_view(dt_node *n, const dt_node *in)
         n->rank++;
         return true;
     }
-    if (axis < 0 || axis >= in->rank)
+    if (axis < 0 || axis >= in->rank || (n->op == DT_SLICE && n->step == 0))
         return false;
     if (n->op == DT_SLICE)
         n->shape[axis] = slice_of(n, in->shape[axis], &first);
@@ -301,7 +301,7 @@ static bool infer_view(dt_node *n, const dt_node *in)
                 (size_t)(in->rank - axis - 1) * sizeof *n->shape);
         n->rank--;
     }
-    return n->op != DT_SLICE || n->step != 0;
+    return true;
 }
 
 /* ---- cases ----------------------------------------------------------------------------------- */
@@ -330,6 +330,12 @@ static bool infer_node(dt_case *c, dt_node *n, const char **why)
         *why = "a view that cannot be";
         return infer_view(n, &c->node[n->in[0]]);
     }
+}
+
+bool dt_infer_node(dt_case *c, int node)
+{
+    const char *why = "";
+    return infer_node(c, &c->node[node], &why);
 }
 
 /* The broadcast of all operands: what a snippet runs over. The mask of a reduction is none. */

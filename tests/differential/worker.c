@@ -26,6 +26,8 @@ typedef struct progress {
     int device;
     bool running;
     uint64_t cases[DT_KIND_COUNT], runs, skipped, failures;
+    /* Elements of outputs, and those of them that anything would be right for: what a kind is worth. */
+    uint64_t elements[DT_KIND_COUNT], open[DT_KIND_COUNT];
 } progress;
 
 typedef struct session {
@@ -182,6 +184,15 @@ static void report_failure(session *s, uint64_t number, dt_device *device, const
     describe(s, number, device->name, &smaller, report->text);
 }
 
+static void count_elements(progress *p, const dt_case *c, const dt_expected *e)
+{
+    for (int k = 0; k < c->output_count; k++) {
+        p->elements[c->kind] += (uint64_t)e->output[k].size;
+        for (int64_t at = 0; at < e->output[k].size; at++)
+            p->open[c->kind] += dt_is_unknown(e->output[k].at[at]);
+    }
+}
+
 /* Run a case on every device from number `first_device` on. */
 static void run_case(session *s, uint64_t number, const dt_case *c, int first_device)
 {
@@ -191,6 +202,7 @@ static void run_case(session *s, uint64_t number, const dt_case *c, int first_de
         s->mine->skipped++;
         return;
     }
+    count_elements(s->mine, c, &e);
     for (int k = first_device; k < s->options->device_count; k++) {
         dt_report report;
 
@@ -313,8 +325,11 @@ static int summarize(const dt_options *o, const progress *all, double took)
     progress sum = {0};
 
     for (int w = 0; w < o->jobs; w++) {
-        for (int k = 0; k < DT_KIND_COUNT; k++)
+        for (int k = 0; k < DT_KIND_COUNT; k++) {
             sum.cases[k] += all[w].cases[k];
+            sum.elements[k] += all[w].elements[k];
+            sum.open[k] += all[w].open[k];
+        }
         sum.runs += all[w].runs;
         sum.skipped += all[w].skipped;
         sum.failures += all[w].failures;
@@ -322,8 +337,10 @@ static int summarize(const dt_options *o, const progress *all, double took)
     printf("seed %llu:", (unsigned long long)o->seed);
     for (int k = 0; k < DT_KIND_COUNT; k++)
         if (sum.cases[k] > 0)
-            printf(" %llu %s", (unsigned long long)sum.cases[k], dt_kind_names[k]);
-    printf("; %llu runs, %llu not drawn, %llu failed (%.0f s)\n", (unsigned long long)sum.runs,
+            printf(" %llu %s (%.0f %% of %.3g elements open),", (unsigned long long)sum.cases[k],
+                   dt_kind_names[k], 100 * (double)sum.open[k] / ((double)sum.elements[k] + 1e-9),
+                   (double)sum.elements[k]);
+    printf(" %llu runs, %llu not drawn, %llu failed (%.0f s)\n", (unsigned long long)sum.runs,
            (unsigned long long)sum.skipped, (unsigned long long)sum.failures, took);
     return sum.runs == 0 ? 1 : (int)sum.failures;
 }
