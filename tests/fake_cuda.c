@@ -223,10 +223,16 @@ static bool memory_drop(const void *base, bool host)
 #include "device/cuda/driver.def"
 #undef KILN_CU
 
+static int invalid_value(void)
+{
+    control.refused++;
+    return INVALID_VALUE;
+}
+
 int fake_init(unsigned flags)
 {
     control.calls++;
-    return flags == 0 ? control.init_result : INVALID_VALUE;
+    return flags == 0 ? control.init_result : invalid_value();
 }
 
 int fake_driver_get_version(int *version)
@@ -289,7 +295,7 @@ int fake_device_get_attribute(int *value, int attribute, int device)
         *value = device == 101 ? 1 : 0;
         return 0;
     default:
-        return INVALID_VALUE;
+        return invalid_value();
     }
 }
 
@@ -469,7 +475,7 @@ int fake_event_elapsed_time(float *ms, kiln__cu_event start, kiln__cu_event end)
 {
     ENTER();
     *ms = 2.5f;
-    return start->timing && end->timing ? 0 : INVALID_VALUE;
+    return start->timing && end->timing ? 0 : invalid_value();
 }
 
 /* A handle of the fake is the event's address. */
@@ -487,7 +493,7 @@ int fake_ipc_open_event_handle(kiln__cu_event *event, kiln_event_handle handle)
     ENTER();
     memcpy(&shared, handle.bytes, sizeof shared);
     if (shared == NULL)
-        return INVALID_VALUE;
+        return invalid_value();
     const int result = fake_event_create(event, 6);
     if (result != 0)
         return result;
@@ -513,7 +519,7 @@ int fake_mem_free(kiln__cu_pointer address)
         return INVALID_CONTEXT;
     run_context(current());
     if (!memory_drop((void *)(uintptr_t)address, false))
-        return INVALID_VALUE;
+        return invalid_value();
     control.blocks--;
     return 0;
 }
@@ -538,18 +544,20 @@ int fake_mem_host_alloc(void **address, size_t bytes, unsigned flags)
 int fake_mem_free_host(void *address)
 {
     if (current() == NULL || !memory_drop(address, true))
-        return INVALID_VALUE;
+        return invalid_value();
     control.host_blocks--;
     return 0;
 }
 
-int fake_pointer_get_attribute(void *value, int attribute, kiln__cu_pointer address)
+/* Like the driver, it answers for memory that it does not know: with zeros. */
+int fake_pointer_get_attributes(unsigned count, int *attributes, void **values,
+                                kiln__cu_pointer address)
 {
     memory *m = memory_at((void *)(uintptr_t)address);
 
-    if (m == NULL || attribute != 2)
-        return INVALID_VALUE;
-    *(int *)value = m->host ? 1 : 2;
+    if (count != 1 || attributes[0] != 2)
+        return invalid_value();
+    *(int *)values[0] = m == NULL ? 0 : m->host ? 1 : 2;
     return 0;
 }
 
@@ -558,7 +566,7 @@ int fake_memcpy_htod_async(kiln__cu_pointer dst, const void *src, size_t bytes,
 {
     ENTER();
     if (!on_device(dst, bytes))
-        return INVALID_VALUE;
+        return invalid_value();
     return enqueue(
         stream,
         (op){.kind = OP_COPY, .dst = (unsigned char *)(uintptr_t)dst, .src = src, .bytes = bytes});
@@ -568,7 +576,7 @@ int fake_memcpy_dtoh_async(void *dst, kiln__cu_pointer src, size_t bytes, kiln__
 {
     ENTER();
     if (!on_device(src, bytes))
-        return INVALID_VALUE;
+        return invalid_value();
     return enqueue(stream, (op){.kind = OP_COPY,
                                 .dst = dst,
                                 .src = (const unsigned char *)(uintptr_t)src,
@@ -580,7 +588,7 @@ int fake_memcpy_dtod_async(kiln__cu_pointer dst, kiln__cu_pointer src, size_t by
 {
     ENTER();
     if (!on_device(dst, bytes) || !on_device(src, bytes))
-        return INVALID_VALUE;
+        return invalid_value();
     return enqueue(stream, (op){.kind = OP_COPY,
                                 .dst = (unsigned char *)(uintptr_t)dst,
                                 .src = (const unsigned char *)(uintptr_t)src,
@@ -592,7 +600,7 @@ int fake_memset_d8_async(kiln__cu_pointer dst, unsigned char value, size_t bytes
 {
     ENTER();
     if (!on_device(dst, bytes))
-        return INVALID_VALUE;
+        return invalid_value();
     return enqueue(stream, (op){.kind = OP_SET,
                                 .dst = (unsigned char *)(uintptr_t)dst,
                                 .value = value,
@@ -652,7 +660,7 @@ int fake_launch_kernel(kiln__cu_function function, unsigned grid_x, unsigned gri
     ENTER();
     if (block_x == 0 || block_x > 1024 || block_y != 1 || block_z != 1 || extra != NULL ||
         grid_x == 0 || grid_y == 0 || grid_z == 0)
-        return INVALID_VALUE;
+        return invalid_value();
     control.grid[0] = grid_x;
     control.grid[1] = grid_y;
     control.grid[2] = grid_z;

@@ -25,6 +25,7 @@ typedef struct fake_cuda {
     int multiprocessors; /* of each GPU */
     /* Looked at by the test. */
     long calls;
+    long refused; /* calls with arguments that the driver does not take */
     long contexts, streams, events, blocks, host_blocks, modules; /* alive */
     size_t allocated_bytes;
     unsigned grid[3], block, shared_bytes; /* of the last launch */

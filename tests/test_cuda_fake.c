@@ -286,6 +286,28 @@ static void test_cuda_fake__copies_are_done_with_their_source(void **state)
     close_clean(device);
 }
 
+/* A call that fails, even if nobody minds, is an error in the output of compute-sanitizer. */
+static void test_cuda_fake__copies_of_ordinary_memory_make_no_call_fail(void **state)
+{
+    (void)state;
+    kiln__device *device = must_open("cuda");
+    kiln__block *block = must_alloc(device, MIB, device->stream);
+    unsigned char *host = calloc(1, MIB);
+    const long refused = cuda->refused;
+
+    assert_non_null(host);
+    assert_int_equal(
+        kiln__copy_host_to_device(device, block->address, host, MIB, device->stream, NULL),
+        KILN_OK);
+    assert_int_equal(
+        kiln__copy_device_to_host(device, host, block->address, MIB, device->stream, NULL),
+        KILN_OK);
+    assert_int_equal(cuda->refused, refused);
+    kiln__pool_free(device, block, NULL, 0);
+    free(host);
+    close_clean(device);
+}
+
 /* Copies of all sizes and both ways, on streams in turn, some of which go away meanwhile. */
 static void test_cuda_fake__a_random_trace_of_copies_keeps_them_apart(void **state)
 {
@@ -704,6 +726,7 @@ int main(void)
         cmocka_unit_test(test_cuda_fake__each_device_has_its_own_context),
         cmocka_unit_test(test_cuda_fake__the_callers_context_is_put_back),
         cmocka_unit_test(test_cuda_fake__copies_are_done_with_their_source),
+        cmocka_unit_test(test_cuda_fake__copies_of_ordinary_memory_make_no_call_fail),
         cmocka_unit_test(test_cuda_fake__a_random_trace_of_copies_keeps_them_apart),
         cmocka_unit_test(test_cuda_fake__a_slow_stream_keeps_its_part_of_the_stage),
         cmocka_unit_test(test_cuda_fake__without_page_locked_memory_copies_still_work),

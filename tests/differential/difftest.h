@@ -162,7 +162,7 @@ void dt_value_text(kiln_dtype dtype, dt_value v, char *text, size_t bytes);
     X(TRUNC, "trunc", 1, "f", "biuf", '=', KILN_OP_TRUNC, "f:trunc($0)")                           \
     X(RINT, "rint", 1, "f", "biuf", 'F', KILN_OP_RINT, "f:rint($0)")                               \
     X(COPYSIGN, "copysign", 2, "f", "biuf", 'F', KILN_OP_COPYSIGN, "f:copysign($0, $1)")           \
-    X(SIGNBIT, "signbit", 1, "", "f", '?', KILN_OP_SIGNBIT, "")                                    \
+    X(SIGNBIT, "signbit", 1, "f", "f", '?', KILN_OP_SIGNBIT, "f:signbit($0)")                      \
     X(ISNAN, "isnan", 1, "f", "biufc", '?', KILN_OP_ISNAN, "f:isnan($0)")                          \
     X(ISINF, "isinf", 1, "f", "biufc", '?', KILN_OP_ISINF, "f:isinf($0)")                          \
     X(ISFINITE, "isfinite", 1, "f", "biufc", '?', KILN_OP_ISFINITE, "f:isfinite($0)")              \
