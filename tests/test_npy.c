@@ -7,15 +7,19 @@
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -658,6 +662,86 @@ static void test_npy__writes_into_a_device_in_place(void **state)
     kiln_error_clear(&err);
 }
 
+/* Run `body` in a child, whose signals are at their defaults and whose files may have `limit` bytes;
+ * it must end with status 0. */
+static void in_limited_child(rlim_t limit, int (*body)(const char *path), const char *path)
+{
+    const struct rlimit files = {limit, limit};
+    int status = 0;
+    const pid_t child = fork();
+
+    assert_true(child >= 0);
+    if (child == 0) {
+        (void)signal(SIGXFSZ, SIG_DFL);
+        (void)signal(SIGPIPE, SIG_DFL);
+        alarm(60);
+        if (limit != RLIM_INFINITY && setrlimit(RLIMIT_FSIZE, &files) != 0)
+            _exit(100);
+        _exit(body(path));
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        fail_msg("the child ended with status 0x%x", (unsigned)status);
+}
+
+static int write_too_much(const char *path)
+{
+    static const int64_t count = 1 << 20;
+    static char data[1 << 20];
+    kiln_error err = KILN_ERROR_INIT;
+
+    if (kiln__npy_write(path, KILN_INT8, 1, &count, data, &err) != KILN_ERR_IO)
+        return 1;
+    return strstr(err.message, "File too large") != NULL ||
+                   strstr(err.message, "Broken pipe") != NULL
+               ? 0
+               : 2;
+}
+
+/* The limit is reached in the header, in the elements, and where it is met exactly. */
+static void test_npy__the_limit_on_file_sizes_is_an_error(void **state)
+{
+    static const rlim_t limits[] = {0, 100, 128, 4096, (1 << 20) + 127};
+    const int64_t one = 1;
+    const double v = 1;
+    char path[1024];
+
+    (void)state;
+    in_folder("out.npy", path);
+    for (size_t k = 0; k < sizeof limits / sizeof limits[0]; k++) {
+        in_limited_child(limits[k], write_too_much, path);
+        assert_int_equal(count_entries(), 0);
+    }
+    /* A file that was there before is left as it was. */
+    assert_int_equal(kiln__npy_write(path, KILN_FLOAT64, 1, &one, &v, NULL), KILN_OK);
+    in_limited_child(4096, write_too_much, path);
+    assert_int_equal(count_entries(), 1);
+    struct stat info;
+    assert_int_equal(stat(path, &info), 0);
+    assert_int_equal(info.st_size, 128 + 8);
+    unlink(path);
+}
+
+static void test_npy__a_pipe_that_nobody_reads_any_more_is_an_error(void **state)
+{
+    char path[1024], first = 0;
+    int status = 0;
+
+    (void)state;
+    in_folder("pipe", path);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    const pid_t reader = fork();
+    assert_true(reader >= 0);
+    if (reader == 0) {
+        const int fd = open(path, O_RDONLY);
+        _exit(fd >= 0 && read(fd, &first, 1) == 1 ? 0 : 1);
+    }
+    in_limited_child(RLIM_INFINITY, write_too_much, path);
+    assert_int_equal(waitpid(reader, &status, 0), reader);
+    assert_int_equal(status, 0);
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -679,6 +763,8 @@ int main(void)
         cmocka_unit_test(test_npy__writes_behind_a_link_and_leaves_it_one),
         cmocka_unit_test(test_npy__a_failed_write_changes_nothing),
         cmocka_unit_test(test_npy__writes_into_a_device_in_place),
+        cmocka_unit_test(test_npy__the_limit_on_file_sizes_is_an_error),
+        cmocka_unit_test(test_npy__a_pipe_that_nobody_reads_any_more_is_an_error),
     };
     return cmocka_run_group_tests_name("test_npy", tests, make_folder, remove_folder);
 }

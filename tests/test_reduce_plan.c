@@ -121,6 +121,63 @@ static void test_reduce_plan__classes(void **state)
     kiln__definition_destroy(def);
 }
 
+/* A grid has 2^31 - 1 blocks; what few columns of many tiles would need is more. */
+static void test_reduce_plan__results_are_never_more_than_a_grid_has_blocks(void **state)
+{
+    static const struct {
+        int64_t shape[3];
+        bool broadcast; /* the input has one row */
+    } calls[] = {{{INT64_C(1) << 31, 2, 2}, false},
+                 {{INT64_C(1) << 32, 3, 1}, false},
+                 {{INT64_C(1) << 33, 2, 3}, false},
+                 {{INT64_C(1) << 34, 1000, 1}, true},
+                 {{INT64_C(1) << 35, 100000, 2}, true}};
+    static const char *const out[] = {"int8 y", "T y"};
+    static kiln__plan plan;
+    const bool reduced[] = {false, true, false};
+    const kiln_dtype dtypes[] = {KILN_INT8, KILN_INT8};
+
+    (void)state;
+    for (size_t k = 0; k < 2 * KILN_COUNT_OF(calls); k++) {
+        const bool scan = k % 2 == 1;
+        const int64_t *shape = calls[k / 2].shape;
+        const int64_t strides[] = {calls[k / 2].broadcast ? 0 : shape[1] * shape[2], shape[2], 1};
+        const int64_t out_shape[] = {shape[0], scan ? shape[1] : 1, shape[2]};
+        const int64_t out_strides[] = {out_shape[1] * shape[2], scan ? shape[2] : 0, 1};
+        const kiln__definition_request request = {.in = "T x",
+                                                  .out = out[scan],
+                                                  .snippet = {[KILN__SNIPPET_MAP] = "x",
+                                                              [KILN__SNIPPET_REDUCE] = "a + b",
+                                                              [KILN__SNIPPET_POST] = "y = a",
+                                                              [KILN__SNIPPET_IDENTITY] = "0"},
+                                                  .reduction = true,
+                                                  .scan = scan};
+        kiln__operand o[2] = {{.is_array = true, .itemsize = 1, .rank = 3, .address = 512}};
+        kiln__definition *def = NULL;
+
+        assert_int_equal(kiln__definition_create(&request, &def, NULL), KILN_OK);
+        o[1] = o[0];
+        o[0].shape = shape;
+        o[0].strides = strides;
+        o[1].written = true;
+        o[1].shape = out_shape;
+        o[1].strides = out_strides;
+        if (scan)
+            kiln__scan_plan_make(def, KILN_BACKEND_CUDA, UNITS, dtypes, o, 3, shape, 1, false,
+                                 false, &plan);
+        else
+            kiln__reduce_plan_make(def, KILN_BACKEND_CUDA, UNITS, dtypes, o, 3, shape, reduced,
+                                   false, &plan);
+        if (plan.grid < 1 || plan.grid > INT32_MAX)
+            fail_msg("%s of %lld x %lld x %lld: %lld blocks", scan ? "scan" : "reduction",
+                     (long long)shape[0], (long long)shape[1], (long long)shape[2],
+                     (long long)plan.grid);
+        assert_int_equal(plan.word[KILN__WORD_OUTPUTS], shape[0] * shape[2]);
+        assert_int_equal(plan.variant.index_bits, 64);
+        kiln__definition_destroy(def);
+    }
+}
+
 /* Over the rows of a matrix, times a column: the matrix decides. */
 static void test_reduce_plan__an_input_that_stands_still_decides_nothing(void **state)
 {
@@ -291,6 +348,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reduce_plan__classes),
+        cmocka_unit_test(test_reduce_plan__results_are_never_more_than_a_grid_has_blocks),
         cmocka_unit_test(test_reduce_plan__an_input_that_stands_still_decides_nothing),
         cmocka_unit_test(test_reduce_plan__blocks_that_share_results),
         cmocka_unit_test(test_reduce_plan__maps_that_take_batches)};

@@ -211,22 +211,6 @@ done:
 
 /* ---- writing ---- */
 
-static int write_all(int fd, const void *data, size_t bytes)
-{
-    const unsigned char *at = data;
-
-    while (bytes > 0) {
-        ssize_t put = write(fd, at, bytes < CHUNK_BYTES ? bytes : CHUNK_BYTES);
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put < 0)
-            return errno;
-        at += put;
-        bytes -= (size_t)put;
-    }
-    return 0;
-}
-
 /* A name in the folder of `path` that nobody uses yet, and its open file. The permission bits are
  * those the umask leaves, as for any new file (mkstemp would give 0600). The name does not grow
  * with that of the file, which may be as long as names can be. */
@@ -266,9 +250,9 @@ static kiln_status write_renamed(const char *path, const char *target, mode_t mo
     }
     if (mode != 0)
         (void)!fchmod(fd, mode); /* Keep what was chosen for the file; no reason to fail. */
-    error = write_all(fd, header, header_bytes);
+    error = kiln__write_all(fd, header, header_bytes);
     if (error == 0)
-        error = write_all(fd, data, bytes);
+        error = kiln__write_all(fd, data, bytes);
     if (close(fd) != 0 && error == 0)
         error = errno; /* Some file systems tell of a full disk only now. */
     if (error == 0 && rename(name, target) != 0)
@@ -291,9 +275,9 @@ static kiln_status write_in_place(const char *path, const char *header, size_t h
 
     if (fd < 0)
         return fail_io(err, path, "cannot be opened", errno);
-    error = write_all(fd, header, header_bytes);
+    error = kiln__write_all(fd, header, header_bytes);
     if (error == 0)
-        error = write_all(fd, data, bytes);
+        error = kiln__write_all(fd, data, bytes);
     if (close(fd) != 0 && error == 0)
         error = errno;
     return error == 0 ? KILN_OK : fail_io(err, path, "cannot be written", error);

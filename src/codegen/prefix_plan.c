@@ -209,6 +209,7 @@ static void rows_on_cuda(kiln__plan *plan, const kiln__walk *seq, int units, int
         group = kiln__power_up(length);
     else if (length <= ROW_ACCESSES_OF_WARP && outputs * WARP_THREADS >= full * BLOCK_THREADS / 2)
         group = WARP_THREADS;
+    group = kiln__group_that_fits(outputs, group, block);
     const int64_t most = choose_unroll(seq, v, part);
     v->group = (uint16_t)group;
     v->segments = (uint8_t)choose_resident(part);
@@ -483,7 +484,9 @@ void kiln__scan_plan_make(const kiln__definition *def, kiln_backend backend, int
     v->keep_rank = (uint8_t)keep.rank;
     v->rank = (uint8_t)(keep.rank + seq.rank);
 
-    v->layout = rows_weight(&keep, &seq) > 0 ? KILN__LAYOUT_ROWS : KILN__LAYOUT_COLUMNS;
+    v->layout = rows_weight(&keep, &seq) > 0 ||
+                        (backend != KILN_BACKEND_CPU && kiln__walk_many_tiles(&keep))
+                    ? KILN__LAYOUT_ROWS : KILN__LAYOUT_COLUMNS;
     const bool rows = v->layout == KILN__LAYOUT_ROWS;
     choose_access(&keep, &seq, v);
     if (backend != KILN_BACKEND_CPU && rows)

@@ -12,6 +12,8 @@
  *   columns  along a kept axis: neighbouring threads take neighbouring outputs and walk down the
  *            rows; several blocks share the rows where there are few columns
  *
+ * Results that are more than a grid has blocks, in tiles of few columns, are taken as rows as well.
+ *
  * Rule: everything that decides an order of combination is in the plan and comes from shapes,
  * strides, dtypes and the number of multiprocessors, never from what runs beside.
  */
@@ -69,6 +71,12 @@ static int64_t rows_weight(const kiln__walk *keep, const kiln__walk *red)
     if (kiln__walk_size(keep) == 1)
         return 1;
     return any ? weight : weigh(keep, red, true, &any);
+}
+
+static bool takes_rows(kiln_backend backend, const kiln__walk *keep, const kiln__walk *red)
+{
+    return rows_weight(keep, red) > 0 ||
+           (backend != KILN_BACKEND_CPU && kiln__walk_many_tiles(keep));
 }
 
 /* Widest vectors along the last axis of `inner` that all inputs' alignment allows, of up to `most`
@@ -148,6 +156,7 @@ static void rows_on_cuda(kiln__plan *plan, int units, bool tuples, int64_t outpu
         group = WARP_THREADS;
     else
         group = BLOCK_THREADS;
+    group = kiln__group_that_fits(outputs, group, BLOCK_THREADS);
     const int64_t each = kiln__divide_up(length, group); /* accesses a thread makes for an output */
     v->group = (uint16_t)group;
     v->unroll = (uint8_t)(each >= FLIGHT_ACCESSES ? FLIGHT_ACCESSES : each >= 2 ? 2 : 1);
@@ -393,8 +402,8 @@ void kiln__reduce_plan_make(const kiln__definition *def, kiln_backend backend, i
     const bool empty = without_results(&keep);
     still(&keep, &red);
 
-    v->layout = rows_weight(&keep, &red) > 0 ? KILN__LAYOUT_ROWS : KILN__LAYOUT_COLUMNS;
-    const bool rows = v->layout == KILN__LAYOUT_ROWS;
+    const bool rows = takes_rows(backend, &keep, &red);
+    v->layout = rows ? KILN__LAYOUT_ROWS : KILN__LAYOUT_COLUMNS;
     choose_access(&keep, &red, v);
     v->block = BLOCK_THREADS;
     v->unroll = v->segments = v->lanes = v->vec = 1;

@@ -190,6 +190,25 @@ int64_t kiln__walk_size(const kiln__walk *w)
     return size;
 }
 
+/* Blocks of a CUDA grid, at most. */
+#define GRID_MAX INT64_C(2147483647)
+
+bool kiln__walk_many_tiles(const kiln__walk *keep)
+{
+    const int64_t last = keep->shape[keep->rank - 1];
+
+    return last > 0 && kiln__walk_size(keep) / last * kiln__divide_up(last, 32) > GRID_MAX;
+}
+
+int64_t kiln__group_that_fits(int64_t outputs, int64_t group, int64_t block)
+{
+    if (group > 32 && outputs > GRID_MAX)
+        group = 32; /* between those and a whole block there is nothing */
+    while (group > 1 && group < block && kiln__divide_up(outputs, block / group) > GRID_MAX)
+        group /= 2;
+    return group;
+}
+
 uint8_t kiln__walk_access(const kiln__walk *inner, int k, bool constant)
 {
     const int64_t stride = inner->stride[k][inner->rank - 1];

@@ -82,6 +82,14 @@ void kiln__walk_widen(const kiln__walk *w, int axis, kiln__plan *plan);
 void kiln__window_choose(const kiln__walk *w, const kiln__definition *def,
                          const kiln__operand *operands, kiln__plan *plan);
 
+/* Whether tiles of at most 32 neighbouring results would be more than a grid has blocks. Results of
+ * their own threads (rows) then take fewer. */
+bool kiln__walk_many_tiles(const kiln__walk *keep);
+
+/* Threads of a row, a power of two up to `group`: as few as it takes to launch `outputs` rows in blocks
+ * of `block` threads. */
+int64_t kiln__group_that_fits(int64_t outputs, int64_t group, int64_t block);
+
 /* a / b for positive numbers, rounded up. */
 static inline int64_t kiln__divide_up(int64_t a, int64_t b)
 {

@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -165,6 +167,49 @@ int kiln__read_file(const char *path, size_t max_bytes, char **data_out, size_t 
         return errno;
     why = read_whole(fd, max_bytes, data_out, bytes_out);
     close(fd);
+    return why;
+}
+
+/* More in one call would wait on the disk while a signal handler of the host cannot run. */
+#define WRITE_BYTES_MAX ((size_t)64 << 20)
+
+static int write_loop(int fd, const char *at, size_t bytes)
+{
+    while (bytes > 0) {
+        ssize_t put = write(fd, at, bytes < WRITE_BYTES_MAX ? bytes : WRITE_BYTES_MAX);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put <= 0)
+            return put < 0 ? errno : EIO;
+        at += put;
+        bytes -= (size_t)put;
+    }
+    return 0;
+}
+
+/* Both signals are sent to the very thread that writes, so holding them back there is enough. One
+ * that was pending before is not ours to take. */
+int kiln__write_all(int fd, const void *data, size_t bytes)
+{
+    static const struct timespec at_once = {0, 0};
+    static const int numbers[] = {SIGXFSZ, SIGPIPE};
+    sigset_t held, ours, before, pending;
+    int why = 0;
+
+    sigemptyset(&held);
+    sigemptyset(&ours);
+    sigpending(&pending);
+    for (size_t k = 0; k < KILN_COUNT_OF(numbers); k++) {
+        sigaddset(&held, numbers[k]);
+        if (sigismember(&pending, numbers[k]) == 0)
+            sigaddset(&ours, numbers[k]);
+    }
+    pthread_sigmask(SIG_BLOCK, &held, &before);
+    why = write_loop(fd, data, bytes);
+    if (why == EFBIG || why == EPIPE)
+        while (sigtimedwait(&ours, NULL, &at_once) < 0 && errno == EINTR)
+            continue;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return why;
 }
 

@@ -54,8 +54,6 @@ void kiln__cpu_folder_close(kiln__cpu_folder *folder);
 void kiln__cpu_folder_set_running(kiln__cpu_folder *folder, pid_t pid);
 /* Remove any folder with all that is in it; links are removed, not followed. */
 void kiln__cpu_folder_remove(const char *path);
-/* Write `bytes` to an open file, whole. Returns 0 or an errno value. */
-int kiln__cpu_write(int fd, const void *data, size_t bytes);
 
 /* ---- programs (spawn.c) ---- */
 

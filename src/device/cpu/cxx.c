@@ -441,7 +441,7 @@ static kiln_status write_source(const char *folder, const char *source, kiln_err
     fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return kiln__fail(err, KILN_ERR_IO, "%s: %s", path, strerror(errno));
-    why = kiln__cpu_write(fd, source, strlen(source));
+    why = kiln__write_all(fd, source, strlen(source));
     if (close(fd) != 0 && why == 0)
         why = errno;
     if (why != 0)

@@ -288,21 +288,3 @@ void kiln__cpu_folder_remove(const char *path)
     if (path != NULL && path[0] != '\0')
         remove_at(AT_FDCWD, path);
 }
-
-int kiln__cpu_write(int fd, const void *data, size_t bytes)
-{
-    const char *at = data;
-
-    if (kiln__is_beyond_process_limit(bytes))
-        return EFBIG;
-    while (bytes != 0) {
-        ssize_t put = write(fd, at, bytes);
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put <= 0)
-            return put < 0 ? errno : EIO;
-        at += put;
-        bytes -= (size_t)put;
-    }
-    return 0;
-}

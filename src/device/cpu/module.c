@@ -110,7 +110,7 @@ static void *load_from_memory(const void *binary, size_t bytes, char *why, size_
         return NULL;
     }
     name_descriptor(fd, path, sizeof path);
-    if (kiln__cpu_write(fd, binary, bytes) == 0)
+    if (kiln__write_all(fd, binary, bytes) == 0)
         module = open_path(path, why, why_bytes);
     else
         snprintf(why, why_bytes, "no room for %zu bytes in memory", bytes);
@@ -131,7 +131,7 @@ static void *load_from_folder(const void *binary, size_t bytes, char *why, size_
     }
     snprintf(path, sizeof path, "%s/kernel.so", folder.path);
     fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
-    bad = fd < 0 ? errno : kiln__cpu_write(fd, binary, bytes);
+    bad = fd < 0 ? errno : kiln__write_all(fd, binary, bytes);
     if (fd >= 0 && close(fd) != 0 && bad == 0)
         bad = errno;
     if (bad == 0)
