@@ -190,6 +190,59 @@ static void test_scans__rows_of_every_length(void **state)
     kiln_scan_destroy(op);
 }
 
+/* ---- sequences in reverse over arrays that run backwards ---- Where both turns cancel out, memory
+ * is walked upwards in wide accesses, from an address that no array names. */
+
+static void check_turned(test_env *t, kiln_scan *op, const placed *c, unsigned flags)
+{
+    check(t, op, &host_running_sum, KILN_INT32, c, KILN_INT32, flags);
+}
+
+static void test_scans__turns_that_cancel_out_along_a_line(void **state)
+{
+    static const int64_t lengths[] = {2,  3,  4,  8,   31,  32,  33,   34,   35,   64,    65,
+                                      97, 99, 100, 257, 511, 1025, 1026, 4099, 9000, 70001, 70002};
+    test_env *t = *state;
+    kiln_scan *op = NULL;
+
+    OK(t, kiln_scan_create(t->ctx, "T x", "T y", "x", "a + b", "y = a", "0", NULL, &op, &t->err));
+    for (size_t k = 0; k < COUNT(lengths); k++)
+        for (int x = 0; x < 4; x++)
+            for (int y = 0; y < 4; y++) {
+                placed line = {"a line backwards", 1, {lengths[k]}, .axis = 0};
+
+                line.x = (host_layout){.step = {-1}, .offset = x};
+                line.y = (host_layout){.step = {-1}, .offset = y};
+                if (lengths[k] <= 1026 || x == y)
+                    check_turned(t, op, &line, x % 2 == 0 ? RV : RV | EX);
+            }
+    kiln_scan_destroy(op);
+}
+
+static void test_scans__turns_that_cancel_out_in_matrices(void **state)
+{
+    static const int64_t shape[][2] = {{67, 4},    {67, 33},   {67, 64},   {5, 1028}, {3, 40004},
+                                       {20011, 3}, {20010, 4}, {9001, 40}, {301, 256}};
+    test_env *t = *state;
+    kiln_scan *op = NULL;
+
+    OK(t, kiln_scan_create(t->ctx, "T x", "T y", "x", "a + b", "y = a", "0", NULL, &op, &t->err));
+    for (size_t k = 0; k < COUNT(shape); k++)
+        for (int turns = 1; turns < 4; turns++) /* of the rows, the columns, both */
+            for (int axis = HOST_FLAT; axis < 2; axis++)
+                for (int offset = 0; offset < 2; offset++) {
+                    placed c = {"a matrix backwards", 2, {shape[k][0], shape[k][1]}, .axis = axis};
+
+                    c.x.step[0] = c.y.step[0] = (turns & 1) != 0 ? -1 : 1;
+                    c.x.step[1] = c.y.step[1] = (turns & 2) != 0 ? -1 : 1;
+                    if (axis == HOST_FLAT)
+                        c.y = (host_layout){.step = {-1}};
+                    c.x.offset = offset;
+                    check_turned(t, op, &c, offset == 0 ? RV : RV | EX);
+                }
+    kiln_scan_destroy(op);
+}
+
 /* ---- nothing, and a single element ---- */
 
 static void test_scans__empty_arrays_and_scalars(void **state)
@@ -229,6 +282,8 @@ int main(int argc, char **argv)
         TEST(test_scans__every_direction_along_every_axis),
         TEST(test_scans__lengths_around_every_edge),
         TEST(test_scans__rows_of_every_length),
+        TEST(test_scans__turns_that_cancel_out_along_a_line),
+        TEST(test_scans__turns_that_cancel_out_in_matrices),
         TEST(test_scans__empty_arrays_and_scalars),
     };
     return test_env_main(argc, argv, "test_scans_layout", tests, COUNT(tests));

@@ -73,6 +73,9 @@ static void fill_slot(const kiln__slot *slot, const kiln__plan *plan, const kiln
     case KILN__SLOT_STRIDE:
         put_words(block, slot, 0, &plan->step[slot->param][slot->axis], 1);
         break;
+    case KILN__SLOT_BEGIN:
+        put_words(block, slot, 0, &plan->begin[slot->param], 1);
+        break;
     case KILN__SLOT_INDEX_STRIDE:
         put_words(block, slot, 0, &plan->index_step[slot->axis], 1);
         break;

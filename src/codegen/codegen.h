@@ -389,6 +389,7 @@ typedef struct kiln__plan {
     int64_t shape[KILN_RANK_MAX];      /* axis 0 is the slowest */
     int64_t walk[KILN_RANK_MAX];       /* the same counted in accesses, tiles or work units */
     int64_t step[KILN_PARAM_MAX][KILN_RANK_MAX]; /* bytes */
+    int64_t begin[KILN_PARAM_MAX]; /* reversed scans: bytes from the address to the first element */
     int64_t index_step[KILN_RANK_MAX];           /* of `i`, in elements */
     int64_t word[KILN__WORD_COUNT];    /* reductions */
     int64_t number_step[KILN__NUMBER_COUNT][KILN_RANK_MAX]; /* reductions, in elements */
@@ -499,6 +500,7 @@ typedef enum kiln__slot_kind {
     KILN__SLOT_DIVISOR,     /* for division by walk[axis] (cuda): 16 or 32 bytes */
     KILN__SLOT_WALK,        /* walk[axis] (cpu), 8 bytes */
     KILN__SLOT_STRIDE,      /* step[param][axis], 8 bytes */
+    KILN__SLOT_BEGIN,       /* begin[param], 8 bytes */
     KILN__SLOT_INDEX_STRIDE,/* index_step[axis], 8 bytes */
     KILN__SLOT_NUMBER_STRIDE,/* number_step[param][axis], 8 bytes */
     KILN__SLOT_WORD,        /* word[axis], 8 bytes */

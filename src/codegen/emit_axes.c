@@ -197,9 +197,13 @@ void kiln__emit_slots(const emitter *e, slot_list *l)
         list_row_slots(e, l);
     else
         list_loop_slots(e, l);
-    for (size_t p = 0; p < count && !is_linear(e); p++)
-        if (is_walking(e, p))
-            add_axes(l, all_axes(e), KILN__SLOT_STRIDE, p, 8);
+    for (size_t p = 0; p < count && !is_linear(e); p++) {
+        if (!is_walking(e, p))
+            continue;
+        add_axes(l, all_axes(e), KILN__SLOT_STRIDE, p, 8);
+        if (e->v->reverse)
+            add_slot(l, KILN__SLOT_BEGIN, p, 0, 8);
+    }
     if (!e->def->reduction && has_index_strides(e))
         add_axes(l, all_axes(e), KILN__SLOT_INDEX_STRIDE, 0, 8);
     for (size_t k = 0; k < KILN__NUMBER_COUNT; k++)

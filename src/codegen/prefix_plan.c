@@ -112,7 +112,7 @@ static int choose_vec(const kiln__walk *inner, const kiln__walk *outer, bool who
             return 1;
         if (access != KILN__ACCESS_VECTOR)
             continue;
-        uint64_t low_bits = (uint64_t)operands[inner->param[k]].address;
+        uint64_t low_bits = kiln__walk_begin(inner, k, operands) + (uint64_t)outer->begin[k];
         for (int a = 0; a < last; a++)
             low_bits |= (uint64_t)inner->stride[k][a];
         for (int a = 0; a < outer->rank; a++)
@@ -257,7 +257,7 @@ static int staged_access(const kiln__walk *keep, const kiln__walk *seq,
     for (int k = 0; k < seq->count; k++) {
         if (seq->output[k] || v->access[seq->param[k]] != KILN__ACCESS_VECTOR)
             continue;
-        uint64_t low_bits = (uint64_t)operands[seq->param[k]].address;
+        uint64_t low_bits = kiln__walk_begin(seq, k, operands);
         for (int a = 0; a < keep->rank - 1; a++)
             low_bits |= (uint64_t)keep->stride[k][a];
         low_bits |= v->tile != 0 ? 0 : (uint64_t)seq->stride[k][0];
@@ -408,17 +408,13 @@ static void on_cpu(kiln__plan *plan, int64_t part)
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-/* A made-up axis of one index moves nothing; a reversed sequence is walked from its other end, to
- * which kernels move the pointers. */
-static void still(kiln__walk *keep, kiln__walk *seq, bool reverse)
+/* A made-up axis of one index moves nothing. */
+static void still(kiln__walk *w)
 {
-    for (int k = 0; k < seq->count; k++) {
-        for (int a = 0; a < seq->rank; a++)
-            seq->stride[k][a] = seq->shape[a] == 1 ? 0 : seq->stride[k][a] * (reverse ? -1 : 1);
-        for (int a = 0; a < keep->rank; a++)
-            if (keep->shape[a] == 1)
-                keep->stride[k][a] = 0;
-    }
+    for (int k = 0; k < w->count; k++)
+        for (int a = 0; a < w->rank; a++)
+            if (w->shape[a] == 1)
+                w->stride[k][a] = 0;
 }
 
 static int choose_index_bits(const kiln__plan *plan, const kiln__walk *keep, const kiln__walk *seq)
@@ -480,7 +476,12 @@ void kiln__scan_plan_make(const kiln__definition *def, kiln_backend backend, int
     kiln__walk_sort(&keep, true);
     kiln__walk_collapse(&keep);
     kiln__walk_collapse(&seq);
-    still(&keep, &seq, v->reverse);
+    still(&keep);
+    still(&seq);
+    if (v->reverse)
+        kiln__walk_reverse(&seq);
+    for (int k = 0; k < seq.count; k++)
+        plan->begin[seq.param[k]] = seq.begin[k];
     v->keep_rank = (uint8_t)keep.rank;
     v->rank = (uint8_t)(keep.rank + seq.rank);
 

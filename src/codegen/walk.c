@@ -51,6 +51,7 @@ void kiln__walk_collect(kiln__walk *w, const kiln__definition *def, const kiln__
         w->itemsize[w->count] = o->itemsize;
         w->output[w->count] = def->params[p].output;
         w->written[w->count] = o->written || def->params[p].late; /* late: it lies as results do */
+        w->begin[w->count] = 0;
         w->count++;
     }
     w->index = index != NULL ? w->count : -1;
@@ -78,6 +79,7 @@ void kiln__walk_add_number(kiln__walk *w, kiln__numbering kind, int rank, const 
     w->param[w->count] = (uint8_t)kind;
     w->itemsize[w->count] = 1;
     w->written[w->count] = w->output[w->count] = false;
+    w->begin[w->count] = 0;
     if (w->index < 0)
         w->index = w->count;
     w->count++;
@@ -86,6 +88,21 @@ void kiln__walk_add_number(kiln__walk *w, kiln__numbering kind, int rank, const 
 bool kiln__walk_is_number(const kiln__walk *w, int k)
 {
     return w->index >= 0 && k >= w->index;
+}
+
+void kiln__walk_reverse(kiln__walk *w)
+{
+    for (int k = 0; k < w->count; k++) {
+        for (int a = 0; a < w->rank; a++) {
+            w->begin[k] += (w->shape[a] - 1) * w->stride[k][a];
+            w->stride[k][a] = -w->stride[k][a];
+        }
+    }
+}
+
+uintptr_t kiln__walk_begin(const kiln__walk *w, int k, const kiln__operand *operands)
+{
+    return operands[w->param[k]].address + (uintptr_t)w->begin[k];
 }
 
 /* 1 when axis `a` should be inside axis `b`, -1 for the opposite, 0 when no operand that walks

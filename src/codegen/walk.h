@@ -17,6 +17,7 @@ typedef struct kiln__walk {
     int count; /* walking operands; element numbers that are used take part as the last ones */
     int64_t shape[KILN_RANK_MAX];
     int64_t stride[KILN__WALK_MAX][KILN_RANK_MAX]; /* bytes; of numbers: elements */
+    int64_t begin[KILN__WALK_MAX]; /* bytes from an array's address to where its walk begins */
     uint8_t param[KILN__WALK_MAX]; /* which parameter an operand is; which kiln__numbering */
     uint8_t itemsize[KILN__WALK_MAX];
     bool output[KILN__WALK_MAX];  /* a parameter that results go to */
@@ -48,6 +49,12 @@ void kiln__walk_add_number(kiln__walk *w, kiln__numbering kind, int rank, const 
 
 /* Whether operand `k` is a number and no array. */
 bool kiln__walk_is_number(const kiln__walk *w, int k);
+
+/* Walk every axis from its other end. */
+void kiln__walk_reverse(kiln__walk *w);
+
+/* The address at which operand `k` begins. What decides about alignment looks at this one. */
+uintptr_t kiln__walk_begin(const kiln__walk *w, int k, const kiln__operand *operands);
 
 void kiln__walk_swap(kiln__walk *w, int a, int b);
 

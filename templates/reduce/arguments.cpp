@@ -33,6 +33,9 @@ struct kiln__args {
 //% for a in axes
     long long stride_${p.name}_${a.n};
 //% end
+//% if reverse
+    long long begin_${p.name};
+//% end
 //% end
 //% for x in numbers
 //% for a in axes

@@ -56,13 +56,12 @@ ${identity}
         return (ptrdiff_t)kiln__e;
 //% end
     };
-    // Where sequences begin: at the far end when they run in reverse, with strides turned round.
+    // Where sequences begin. Those that run in reverse begin at their far end, and their strides are
+    // turned round.
 //% for p in walking
     ${p.const}char *const kiln__base_${p.name} = (${p.const}char *)kiln__a.ptr_${p.name}
 //% if reverse
-//% for a in reduce_axes
-        - (kiln__a.shape_${a.n} - 1) * kiln__a.stride_${p.name}_${a.n}
-//% end
+        + kiln__a.begin_${p.name}
 //% end
         ;
 //% end
