@@ -186,6 +186,32 @@ static void test_reduction__every_accumulator_compiles_for_the_oldest_and_newest
                 compiles(&definitions[d], &walks[w], &targets[k]);
 }
 
+/* Sums of bytes take four at a time where an access has so many: not where it has fewer, nor where
+ * an element stands for a whole row of them. */
+static void test_reduction__bytes_in_accesses_of_any_width_compile_for_every_gpu(void **state)
+{
+    static const walk_case of_bytes[] = {
+        {"rows of 102, in twos", 2, {3, 102}, {204, 1}, {true, true}},
+        {"rows of 100, in fours", 2, {3, 100}, {200, 1}, {true, true}},
+        {"rows of 5", 3, {6, 24, 5}, {240, 10, 1}, {true, true, true}},
+        {"rows of one value", 2, {3, 100}, {1, 0}, {true, true}},
+        {"a row of one value each", 2, {1 << 20, 48}, {1, 0}, {false, true}},
+        {"rows that are all the same", 2, {48, 128}, {0, 1}, {true, true}},
+        {"columns that are all the same", 2, {4096, 64}, {1, 0}, {true, false}},
+    };
+    static const texts means[] = {
+        {"float64 y", "x", "a + b", "y = a / (double)n", "0", "double", KILN_INT8, KILN_FLOAT64},
+        {"float64 y", "x", "a + b", "y = a / (double)n", "0", "double", KILN_UINT8, KILN_FLOAT64},
+    };
+
+    (void)state;
+    for (size_t k = 0; k < target_count; k++)
+        for (size_t w = 0; w < KILN_COUNT_OF(of_bytes); w++)
+            compiles(&means[w % 2], &of_bytes[w], &targets[k]);
+    for (size_t w = 0; w < KILN_COUNT_OF(of_bytes); w++)
+        compiles(&means[(w + 1) % 2], &of_bytes[w], &targets[0]);
+}
+
 /* What is missing at the end of a snippet is missed behind it, in text that is not the user's. */
 static void test_reduction__errors_of_nvrtc_name_the_snippet(void **state)
 {
@@ -223,6 +249,7 @@ int main(void)
         cmocka_unit_test(test_reduction__every_walk_compiles_for_every_gpu),
         cmocka_unit_test(test_reduction__errors_of_nvrtc_name_the_snippet),
         cmocka_unit_test(test_reduction__every_accumulator_compiles_for_the_oldest_and_newest_gpu),
+        cmocka_unit_test(test_reduction__bytes_in_accesses_of_any_width_compile_for_every_gpu),
     };
     target_count = archs_find(targets);
     if (target_count == 0) {

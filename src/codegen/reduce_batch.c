@@ -258,7 +258,8 @@ bool kiln__batch_is_kept(const kiln__definition *def, const kiln__variant *v)
 
 bool kiln__batch_of_bytes(const kiln__definition *def, const kiln__variant *v)
 {
+    /* Where one element stands for all of an access, no access has four of them. */
     return v->batch == KILN__BATCH_SUM && v->layout == KILN__LAYOUT_ROWS && v->vec % 4 == 0 &&
-           kiln_dtype_size((kiln_dtype)v->dtype[0]) == 1 &&
+           v->access[0] == KILN__ACCESS_VECTOR && kiln_dtype_size((kiln_dtype)v->dtype[0]) == 1 &&
            strcmp(def->snippet[KILN__SNIPPET_MAP], def->params[0].name) == 0;
 }

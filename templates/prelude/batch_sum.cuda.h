@@ -11,6 +11,7 @@ template <int N, class T, class A, class P> KILN_FN void kiln_batch_sum(T &a, A 
 // before the second four of any, so that all of them are on their way before the first is needed.
 template <int N, int V, class T, class B> KILN_FN void kiln_batch_sum_bytes(T &a, const B (&x)[N][V])
 {
+    static_assert(sizeof(B) == 1 && V % 4 == 0, "an access has whole words of bytes");
     int word[N][V / 4], sum = 0;
     memcpy(word, x, sizeof word);
     KILN_UNROLL
