@@ -78,6 +78,7 @@ typedef struct outputs {
     DLManagedTensorVersioned *exported, foreign;
     DLManagedTensor *exported_plain, foreign_plain;
     kiln_array_interface interface;
+    kiln_scalar item;
     int64_t dims[1];
     kiln_node node;
     char *text;
@@ -114,6 +115,10 @@ static const char *const names[] = {"x"};
     A(kiln_array_zeros, (o.ctx, KILN_FLOAT32, 1, shape, &t.array, &err))                           \
     A(kiln_array_ones, (o.ctx, KILN_FLOAT32, 1, shape, &t.array, &err))                            \
     A(kiln_array_full, (o.ctx, KILN_FLOAT32, 1, shape, 3, &t.array, &err))                         \
+    A(kiln_array_empty_like, (o.x, KILN_DTYPE_NONE, &t.array, &err))                               \
+    A(kiln_array_zeros_like, (o.x, KILN_DTYPE_NONE, &t.array, &err))                               \
+    A(kiln_array_ones_like, (o.x, KILN_DTYPE_NONE, &t.array, &err))                                \
+    A(kiln_array_full_like, (o.x, KILN_DTYPE_NONE, 3, &t.array, &err))                             \
     A(kiln_array_arange, (o.ctx, KILN_FLOAT32, 0, 9, 1, &t.array, &err))                           \
     A(kiln_array_linspace, (o.ctx, KILN_FLOAT32, 0, 9, 5, &t.array, &err))                         \
     A(kiln_array_from_host, (o.ctx, KILN_FLOAT32, 1, shape, t.data, NULL, &t.array, &err))         \
@@ -142,6 +147,9 @@ static const char *const names[] = {"x"};
     A(kiln_array_broadcast_to, (o.x, 1, shape, &t.array, &err))                                    \
     A(kiln_array_newaxis, (o.x, 0, &t.array, &err))                                                \
     A(kiln_array_flip, (o.x, 0, &t.array, &err))                                                   \
+    A(kiln_array_view, (o.x, "::2", &t.array, &err))                                               \
+    A(kiln_array_fill, (o.z, 3, &err))                                                             \
+    A(kiln_array_item, (o.x, (int64_t[]){3}, &t.item, &err))                                       \
     A(kiln_array_copy, (o.x, &t.array, &err))                                                      \
     A(kiln_array_cast, (o.x, KILN_FLOAT64, &t.array, &err))                                        \
     A(kiln_array_contiguous, (o.x, &t.array, &err))                                                \

@@ -82,6 +82,8 @@ static void test_stream__work_waits_for_host_calls(void **state)
 
     atomic_store(&gate, !t->cuda);
     OK(t, kiln_array_full(t->ctx, KILN_FLOAT32, 1, (int64_t[]){4}, 3.0, &x, &t->err));
+    /* A kernel is loaded by its first call, and loading may wait for the device. */
+    OK(t, kiln_array_multiply(x, x, &z, &t->err));
     OK(t, kiln_event_create(t->ctx, NULL, &event, &t->err));
     OK(t, kiln_event_query(event, &done, &t->err));
     assert_true(done); /* never recorded: nothing to wait for */

@@ -108,7 +108,8 @@ KILN_API KILN_NODISCARD kiln_status kiln_stream_wait(kiln_context *ctx, kiln_str
  * enqueued after it waits until `fn` returns.
  *
  * On a CUDA device a thread of the driver calls `fn`, which must not call kiln or CUDA, and must
- * not wait for work that comes after it. If a kernel faults before, `fn` is not called. On the cpu
+ * not wait for work that comes after it, nor for a thread that calls kiln: the first call of a kernel
+ * loads it, and the driver may let that wait until the device is idle. If a kernel faults before, `fn` is not called. On the cpu
  * device the calling thread calls it, before this function returns.
  *
  * @param fn   Must not be NULL.
