@@ -50,18 +50,18 @@ static kiln_node record(const dt_node *n, const kiln_node *nodes)
     }
 }
 
-kiln_status dt_call_graph(dt_device *device, const dt_case *c, dt_arrays *a, kiln_error *err)
+static kiln_status record_graph(dt_device *device, const dt_case *c, kiln_graph **out,
+                                kiln_error *err)
 {
-    kiln_graph *graph = NULL;
     kiln_node nodes[DT_NODES], inputs[DT_OPERANDS];
     char name[16];
-    kiln_status status = kiln_graph_create(device->ctx, NULL, &graph, err);
+    const kiln_status status = kiln_graph_create(device->ctx, NULL, out, err);
 
     if (status != KILN_OK)
         return status;
     for (int k = 0; k < c->operand_count; k++) {
         snprintf(name, sizeof name, "x%d", k);
-        inputs[k] = kiln_graph_input(graph, name);
+        inputs[k] = kiln_graph_input(*out, name);
     }
     for (int k = 0; k < c->node_count; k++) {
         const dt_node *n = &c->node[k];
@@ -71,9 +71,35 @@ kiln_status dt_call_graph(dt_device *device, const dt_case *c, dt_arrays *a, kil
     }
     for (int k = 0; k < c->output_count; k++) {
         snprintf(name, sizeof name, "z%d", k);
-        kiln_graph_output(graph, name, nodes[c->output[k].node]);
+        kiln_graph_output(*out, name, nodes[c->output[k].node]);
     }
-    status = kiln_graph_run(graph, a->args, a->arg_count, NULL, err);
+    return KILN_OK;
+}
+
+static kiln_status parse_graph(dt_device *device, const dt_case *c, kiln_graph **out,
+                               kiln_error *err)
+{
+    static const char *const names[] = {"x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7"};
+    char text[8192];
+
+    dt_expression(c, text, sizeof text);
+    return kiln_graph_parse(device->ctx, text, names, (size_t)c->operand_count, NULL, out, NULL,
+                            err);
+}
+
+kiln_status dt_call_graph(dt_device *device, const dt_case *c, dt_arrays *a, kiln_error *err)
+{
+    kiln_graph *graph = NULL;
+    kiln_launch *launch = NULL;
+    kiln_status status =
+        c->as_text ? parse_graph(device, c, &graph, err) : record_graph(device, c, &graph, err);
+
+    if (status == KILN_OK && !c->prepared) {
+        status = kiln_graph_run(graph, a->args, a->arg_count, NULL, err);
+    } else if (status == KILN_OK) {
+        status = kiln_graph_prepare(graph, a->args, a->arg_count, NULL, &launch, err);
+        status = dt_launch_twice(status, launch, err);
+    }
     kiln_graph_destroy(graph);
     return status;
 }

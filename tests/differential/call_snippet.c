@@ -97,19 +97,26 @@ static void axes_of(const dt_node *n, kiln_axes *axes)
 
 kiln_status dt_call_elementwise(dt_device *device, const dt_case *c, dt_arrays *a, kiln_error *err)
 {
+    kiln_elementwise_options options = KILN_ELEMENTWISE_OPTIONS_INIT;
+    kiln_launch *launch = NULL;
     bool is_new;
     const size_t place = find(device, c, &is_new);
     const texts *t = &kept[place].of;
 
+    options.keep_dims = dt_uses(c, DT_INDEX);
     if (is_new) {
         const kiln_status status = kiln_elementwise_create(device->ctx, t->in, t->out, t->post,
-                                                           NULL, &kept[place].elementwise, err);
+                                                           &options, &kept[place].elementwise, err);
         if (status != KILN_OK) {
             dt_forget();
             return status;
         }
     }
-    return kiln_elementwise_run(kept[place].elementwise, a->args, a->arg_count, NULL, err);
+    if (!c->prepared)
+        return kiln_elementwise_run(kept[place].elementwise, a->args, a->arg_count, NULL, err);
+    const kiln_status prepared = kiln_elementwise_prepare(kept[place].elementwise, a->args,
+                                                          a->arg_count, NULL, &launch, err);
+    return dt_launch_twice(prepared, launch, err);
 }
 
 kiln_status dt_call_reduction(dt_device *device, const dt_case *c, dt_arrays *a, kiln_error *err)
@@ -117,8 +124,11 @@ kiln_status dt_call_reduction(dt_device *device, const dt_case *c, dt_arrays *a,
     const dt_node *n = &c->node[c->pivot];
     kiln_reduction_options options = KILN_REDUCTION_OPTIONS_INIT;
     kiln_reduce_options call = KILN_REDUCE_OPTIONS_INIT;
+    kiln_launch *launch = NULL;
+    /* It is converted to the first output's dtype, which must hold it. */
+    const kiln_dtype first = c->node[c->output[0].node].dtype;
     const kiln_arg initial =
-        dt_is_integer(n->dtype) ? kiln_arg_int((int64_t)c->initial) : kiln_arg_float(c->initial);
+        dt_is_integer(first) ? kiln_arg_int((int64_t)c->initial) : kiln_arg_float(c->initial);
     kiln_axes axes = {0};
     bool is_new;
     const size_t place = find(device, c, &is_new);
@@ -139,7 +149,11 @@ kiln_status dt_call_reduction(dt_device *device, const dt_case *c, dt_arrays *a,
     call.keepdims = n->keepdims;
     call.where = c->where >= 0 ? a->operand[c->where] : NULL;
     call.initial = c->has_initial ? &initial : NULL;
-    return kiln_reduction_run(kept[place].reduction, a->args, a->arg_count, &call, err);
+    if (!c->prepared)
+        return kiln_reduction_run(kept[place].reduction, a->args, a->arg_count, &call, err);
+    const kiln_status prepared =
+        kiln_reduction_prepare(kept[place].reduction, a->args, a->arg_count, &call, &launch, err);
+    return dt_launch_twice(prepared, launch, err);
 }
 
 kiln_status dt_call_scan(dt_device *device, const dt_case *c, dt_arrays *a, kiln_error *err)
@@ -147,6 +161,7 @@ kiln_status dt_call_scan(dt_device *device, const dt_case *c, dt_arrays *a, kiln
     const dt_node *n = &c->node[c->pivot];
     kiln_scan_options options = KILN_SCAN_OPTIONS_INIT;
     kiln_scan_call_options call = KILN_SCAN_CALL_OPTIONS_INIT;
+    kiln_launch *launch = NULL;
     kiln_axes axes = {0};
     bool is_new;
     const size_t place = find(device, c, &is_new);
@@ -165,5 +180,9 @@ kiln_status dt_call_scan(dt_device *device, const dt_case *c, dt_arrays *a, kiln
     axes_of(n, &axes);
     call.axes = n->all_axes ? NULL : &axes;
     call.flags = n->flags;
-    return kiln_scan_run(kept[place].scan, a->args, a->arg_count, &call, err);
+    if (!c->prepared)
+        return kiln_scan_run(kept[place].scan, a->args, a->arg_count, &call, err);
+    const kiln_status prepared =
+        kiln_scan_prepare(kept[place].scan, a->args, a->arg_count, &call, &launch, err);
+    return dt_launch_twice(prepared, launch, err);
 }

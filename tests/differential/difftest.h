@@ -98,7 +98,7 @@ void dt_value_text(kiln_dtype dtype, dt_value v, char *text, size_t bytes);
  *
  * kinds: 'b' bool, 'i' signed, 'u' unsigned, 'f' floating point, 'c' complex; "" for "not there".
  * result: '=' the operands' dtype, '?' bool, 'r' a complex number's part, 'F' as '=', but integers
- * are computed in floats (the narrowest that holds them), 'D' so in float64.
+ * are computed in floats (the narrowest that holds them), 'D' so in float64, 'B' uint8.
  * number: the kiln_op, 0 for none. In a snippet $0 $1 $2 are operands; a function's are widened
  * from 16 bits ("f:" in front says that it is one).
  */
@@ -168,6 +168,32 @@ void dt_value_text(kiln_dtype dtype, dt_value v, char *text, size_t bytes);
     X(ISFINITE, "isfinite", 1, "f", "biufc", '?', KILN_OP_ISFINITE, "f:isfinite($0)")              \
     X(REAL, "real", 1, "c", "biufc", 'r', KILN_OP_REAL, "$0.real()")                               \
     X(IMAG, "imag", 1, "c", "biufc", 'r', KILN_OP_IMAG, "$0.imag()")                               \
+    X(CBRT, "cbrt", 1, "f", "biuf", 'F', KILN_OP_CBRT, "f:cbrt($0)")                               \
+    X(EXP2, "exp2", 1, "f", "biuf", 'F', KILN_OP_EXP2, "f:exp2($0)")                               \
+    X(LOG2, "log2", 1, "f", "biuf", 'F', KILN_OP_LOG2, "f:log2($0)")                               \
+    X(LOG10, "log10", 1, "f", "biuf", 'F', KILN_OP_LOG10, "f:log10($0)")                           \
+    X(TAN, "tan", 1, "f", "biuf", 'F', KILN_OP_TAN, "f:tan($0)")                                   \
+    X(ARCSIN, "arcsin", 1, "f", "biuf", 'F', KILN_OP_ARCSIN, "f:asin($0)")                         \
+    X(ARCCOS, "arccos", 1, "f", "biuf", 'F', KILN_OP_ARCCOS, "f:acos($0)")                         \
+    X(SINH, "sinh", 1, "f", "biuf", 'F', KILN_OP_SINH, "f:sinh($0)")                               \
+    X(COSH, "cosh", 1, "f", "biuf", 'F', KILN_OP_COSH, "f:cosh($0)")                               \
+    X(ARCSINH, "arcsinh", 1, "f", "biuf", 'F', KILN_OP_ARCSINH, "f:asinh($0)")                     \
+    X(ARCCOSH, "arccosh", 1, "f", "biuf", 'F', KILN_OP_ARCCOSH, "f:acosh($0)")                     \
+    X(ARCTANH, "arctanh", 1, "f", "biuf", 'F', KILN_OP_ARCTANH, "f:atanh($0)")                     \
+    X(DEGREES, "degrees", 1, "", "biuf", 'F', KILN_OP_DEGREES, "")                                 \
+    X(RADIANS, "radians", 1, "", "biuf", 'F', KILN_OP_RADIANS, "")                                 \
+    X(RSQRT, "rsqrt", 1, "f", "biuf", 'F', KILN_OP_RSQRT, "f:rsqrt($0)")                           \
+    X(ERFC, "erfc", 1, "f", "biuf", 'F', KILN_OP_ERFC, "f:erfc($0)")                               \
+    X(GAMMA, "gamma", 1, "f", "biuf", 'F', KILN_OP_GAMMA, "f:tgamma($0)")                          \
+    X(EXPIT, "expit", 1, "", "biuf", 'F', KILN_OP_EXPIT, "")                                       \
+    X(LOGADDEXP2, "logaddexp2", 2, "", "biuf", 'F', KILN_OP_LOGADDEXP2, "")                        \
+    X(POWER, "power", 2, "", "iuf", '=', KILN_OP_POWER, "")                                        \
+    X(HEAVISIDE, "heaviside", 2, "", "biuf", 'F', KILN_OP_HEAVISIDE, "")                           \
+    X(ROUND, "round", 1, "", "iuf", '=', KILN_OP_ROUND, "")                                        \
+    X(POSITIVE, "positive", 1, "", "iufc", '=', KILN_OP_POSITIVE, "")                              \
+    X(LCM, "lcm", 2, "", "iu", '=', KILN_OP_LCM, "")                                               \
+    X(BITWISE_COUNT, "bitwise_count", 1, "", "iu", 'B', KILN_OP_BITWISE_COUNT, "")                 \
+    X(FMA, "fma", 3, "f", "", '=', 0, "f:fma($0, $1, $2)")                                         \
     X(CONJUGATE, "conjugate", 1, "c", "iufc", '=', KILN_OP_CONJUGATE, "conj($0)")
 
 typedef enum dt_op {
@@ -186,7 +212,9 @@ typedef enum dt_op {
     DT_TAKE,
     DT_BROADCAST,
     DT_RESHAPE,
-    DT_INDEX,
+    DT_INDEX,    /* an element's index along an axis: of its operand, in snippets of the loop */
+    DT_POSITION, /* snippets: `i`, and `_J` of what a reduction or a scan maps */
+    DT_OLD,      /* snippets: what the first output held before */
     DT_OP_COUNT
 } dt_op;
 
@@ -281,6 +309,8 @@ typedef struct dt_output {
 typedef struct dt_case {
     dt_kind kind;
     bool placeholders; /* signatures say T where they can */
+    bool prepared;     /* prepared once and launched twice */
+    bool as_text;      /* a graph: parsed from an expression */
     int spelling;      /* which of several texts of one meaning a custom reduction has */
     int operand_count, node_count, output_count, buffer_count;
     dt_operand operand[DT_OPERANDS];
@@ -308,6 +338,9 @@ bool dt_loop_shape(const dt_case *c, int *rank, int64_t *shape);
 /* The first index that a SLICE takes of an axis. */
 int64_t dt_slice_first(const dt_node *n, int64_t extent);
 bool dt_in_snippet(const dt_case *c);
+/* Whether an operation stands for something of its own, and how many nodes it takes otherwise. */
+int dt_operands_of(const dt_case *c, dt_op op);
+bool dt_uses(const dt_case *c, dt_op op);
 
 /* dt_infer(), and that views lie in their buffers and nodes and operands exist. */
 bool dt_check_case(dt_case *c, char *why, size_t bytes);
@@ -328,6 +361,8 @@ void dt_signature(const dt_case *c, bool outputs, char *text, size_t bytes);
 void dt_snippet(const dt_case *c, int node, char *text, size_t bytes);
 /* Statements that assign all outputs; `a` stands for the pivot. */
 void dt_statements(const dt_case *c, char *text, size_t bytes);
+/* A graph in the language of docs/expressions.md. */
+void dt_expression(const dt_case *c, char *text, size_t bytes);
 
 /* ---- evaluation ------------------------------------------------------------------------------ */
 
@@ -350,7 +385,9 @@ void dt_expected_clear(dt_expected *e);
 /* Evaluate a reduction or a scan node over the value of its operand. */
 bool dt_reduce_array(const dt_case *c, const dt_node *n, const dt_array *in, const dt_array *mask,
                      dt_array *out);
-bool dt_scan_array(const dt_node *n, const dt_array *in, dt_array *out);
+bool dt_scan_array(const dt_case *c, const dt_node *n, const dt_array *in, dt_array *out);
+/* The place of an index among the reduced (or scanned) axes of `n`, in C-order. */
+int64_t dt_reduced_position(const dt_node *n, const dt_array *in, const int64_t *index);
 bool dt_array_make(dt_array *a, kiln_dtype dtype, int rank, const int64_t *shape);
 /* Place in `a` of the element that an index of a broadcast of `rank` axes stands for. */
 int64_t dt_broadcast_at(const dt_array *a, int rank, const int64_t *index);
@@ -395,6 +432,13 @@ kiln_status dt_call_reduction(dt_device *device, const dt_case *c, dt_arrays *a,
 kiln_status dt_call_scan(dt_device *device, const dt_case *c, dt_arrays *a, kiln_error *err);
 kiln_status dt_call_graph(dt_device *device, const dt_case *c, dt_arrays *a, kiln_error *err);
 kiln_status dt_call_eager(dt_device *device, const dt_case *c, dt_arrays *a, kiln_error *err);
+
+/* Launch what was prepared, twice, if the preparation succeeded. */
+kiln_status dt_launch_twice(kiln_status prepared, kiln_launch *launch, kiln_error *err);
+
+/* Compare a buffer's bytes after a call: elements that outputs own, and all others. */
+void dt_check_bytes(const dt_case *c, const dt_expected *e, int buffer, unsigned char *got,
+                    dt_report *report);
 
 /* Drop the kernel kept from the last call (a context must not be released before). */
 void dt_forget(void);

@@ -77,6 +77,17 @@ static int partner(dt_random *r, dt_case *c, kiln_dtype dtype, int beside)
     return node_of(r, c, dtype, beside);
 }
 
+/* What a snippet knows of its element. */
+static void add_place(dt_random *r, dt_case *c)
+{
+    const int how = dt_below(r, 3);
+    const int k = dt_add_node(c, how == 0 ? DT_INDEX : DT_POSITION, 0, 0, 0);
+
+    c->node[k].dtype = KILN_INT64;
+    c->node[k].axis_count = how == 0;
+    c->node[k].axis[0] = how == 0 ? dt_below(r, 2) : 0;
+}
+
 static void add_operation(dt_random *r, dt_case *c)
 {
     const dt_op op = (dt_op)dt_below(r, DT_ELEMENTWISE_COUNT);
@@ -96,12 +107,14 @@ static void add_operation(dt_random *r, dt_case *c)
     }
     if (row->operands > 1)
         b = partner(r, c, dtype, a);
-    if (row->operands > 2) {
+    if (op == DT_WHERE) {
         d = b;
         b = a;
         a = node_of(r, c, KILN_BOOL, -1);
         if (a < 0)
             return;
+    } else if (row->operands > 2) {
+        d = partner(r, c, dtype, b);
     }
     if (row->operands == 2 && dt_once_in(r, 3)) {
         const int kept = a;
@@ -110,6 +123,7 @@ static void add_operation(dt_random *r, dt_case *c)
     }
     const int k = dt_add_node(c, op, a, b, d);
     c->node[k].dtype = row->result == '?'   ? KILN_BOOL
+                       : row->result == 'B' ? KILN_UINT8
                        : row->result == 'r' ? dt_part_of(dtype)
                                             : dtype;
 }
@@ -119,6 +133,8 @@ int dt_draw_expression(dt_random *r, dt_case *c, int operations)
     const int want = c->node_count + operations;
     int last = c->node_count - 1;
 
+    if (dt_once_in(r, 10))
+        add_place(r, c);
     for (int tries = 0; tries < 200 && c->node_count < want && c->node_count < DT_NODES - 8;
          tries++)
         add_operation(r, c);
@@ -213,7 +229,7 @@ void dt_draw_outputs(dt_random *r, dt_style style, dt_case *c)
         v->dtype = n->dtype;
         v->rank = c->kind == DT_KIND_ELEMENTWISE ? rank : n->rank;
         memcpy(v->shape, c->kind == DT_KIND_ELEMENTWISE ? shape : n->shape, sizeof v->shape);
-        c->output[k].given = dt_below(r, 4) != 0;
+        c->output[k].given = dt_below(r, 4) != 0 || dt_uses(c, DT_OLD);
         if (!c->output[k].given || (dt_once_in(r, 5) && draw_in_place(r, c, k)))
             continue;
         dt_draw_view(r, style, false, c, v);
@@ -221,6 +237,20 @@ void dt_draw_outputs(dt_random *r, dt_style style, dt_case *c)
 }
 
 /* ---- cases ----------------------------------------------------------------------------------- */
+
+/* z0 = z0 + ...: the output is read, so it must be given. */
+static void add_old(dt_case *c)
+{
+    const int last = c->output[0].node;
+    const kiln_dtype dtype = c->node[last].dtype;
+
+    if (dtype == KILN_BOOL || c->node[last].op == DT_CONSTANT)
+        return; /* noise is no bool */
+    const int old = dt_add_node(c, DT_OLD, 0, 0, 0);
+    c->node[old].dtype = dtype;
+    c->output[0].node = dt_add_node(c, DT_ADD, old, last, 0);
+    c->node[c->output[0].node].dtype = dtype;
+}
 
 bool dt_draw_elementwise(dt_case *c, dt_random definition, dt_random view)
 {
@@ -231,7 +261,10 @@ bool dt_draw_elementwise(dt_case *c, dt_random definition, dt_random view)
     add_inputs(r, c, 1 + dt_below(r, 3));
     c->placeholders = dt_once_in(r, 2);
     c->output_count = dt_once_in(r, 5) ? 2 : 1;
+    const bool adds_to_old = c->output_count == 1 && dt_once_in(r, 8);
     c->output[0].node = dt_draw_expression(r, c, 1 + dt_below(r, 7));
+    if (adds_to_old)
+        add_old(c);
     if (c->output_count == 2)
         c->output[1].node = dt_below(r, c->node_count);
     if (c->node[c->output[c->output_count - 1].node].op == DT_CONSTANT)
@@ -242,10 +275,29 @@ bool dt_draw_elementwise(dt_case *c, dt_random definition, dt_random view)
     dt_draw_shape(r, rank, dt_draw_budget(r), shape);
     dt_draw_operand_shapes(r, c, rank, shape);
     dt_draw_operands(r, style, c);
+    if (dt_uses(c, DT_OLD)) { /* known before its dtype and shape are */
+        c->output[0].given = true;
+        c->output[0].view.dtype = c->node[c->output[0].node].dtype;
+        dt_loop_shape(c, &c->output[0].view.rank, c->output[0].view.shape);
+    }
     if (!dt_infer(c, NULL, 0))
         return false;
     dt_draw_outputs(r, style, c);
     return dt_infer(c, NULL, 0);
+}
+
+/* Now and then prepare the call and launch it twice, which must not change what it reads. */
+static void draw_manner(dt_case *c, dt_random *definition, dt_random *view)
+{
+    bool overlap = dt_uses(c, DT_OLD);
+
+    c->as_text = c->kind == DT_KIND_GRAPH && dt_once_in(definition, 4);
+    for (int k = 0; k < c->output_count; k++)
+        for (int j = 0; j < c->operand_count; j++)
+            overlap = overlap || (c->output[k].given && !c->operand[j].is_number &&
+                                  c->output[k].view.buffer == c->operand[j].view.buffer);
+    const bool can = dt_in_snippet(c) || c->kind == DT_KIND_GRAPH;
+    c->prepared = can && !overlap && dt_once_in(view, 5);
 }
 
 bool dt_draw(dt_case *c, dt_kind kind, uint64_t seed, uint64_t definition, uint64_t number)
@@ -278,8 +330,12 @@ bool dt_draw(dt_case *c, dt_kind kind, uint64_t seed, uint64_t definition, uint6
         default:
             ok = dt_draw_eager(c, d, v);
         }
-        if (ok)
+        if (ok) {
+            dt_random manner[2] = {dt_random_of(seed, 100, definition),
+                                   dt_random_of(seed, 101, number)};
+            draw_manner(c, &manner[0], &manner[1]);
             return true;
+        }
     }
     return false;
 }

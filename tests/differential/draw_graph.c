@@ -152,6 +152,37 @@ static bool add_view(dt_random *r, dt_case *c)
     return keep_last(c);
 }
 
+/* Rows, and again rows: reductions along the last axis that stay, comparisons, choices and sums of
+ * them with each other. Row programs are found in such graphs, and must be told apart. */
+static void grow_rows(dt_random *r, dt_case *c, int operations)
+{
+    static const dt_op ops[] = {DT_GREATER_EQUAL, DT_LESS,     DT_MINIMUM, DT_MAXIMUM, DT_ADD,
+                                DT_SUBTRACT,      DT_MULTIPLY, DT_GREATER, DT_EQUAL,   DT_WHERE};
+    static const kiln_reduce_op reductions[] = {KILN_REDUCE_SUM,           KILN_REDUCE_MIN,
+                                                KILN_REDUCE_MAX,           KILN_REDUCE_MEAN,
+                                                KILN_REDUCE_COUNT_NONZERO, KILN_REDUCE_ARGMAX};
+    const int want = c->node_count + operations;
+
+    for (int tries = 0; tries < 200 && c->node_count < want && c->node_count < DT_NODES - 4;
+         tries++) {
+        if (dt_once_in(r, 3)) {
+            dt_node *n = &c->node[dt_add_node(c, DT_REDUCE, dt_below(r, c->node_count), 0, 0)];
+            n->reduction = reductions[dt_below(r, 6)];
+            n->keepdims = true;
+            n->axis_count = 1;
+            n->axis[0] = -1;
+        } else if (dt_once_in(r, 9)) {
+            dt_node *n = &c->node[dt_add_node(c, DT_INDEX, dt_below(r, c->node_count), 0, 0)];
+            n->axis[0] = c->node[n->in[0]].rank - 1;
+            n->axis_count = 1;
+        } else {
+            dt_add_node(c, ops[dt_below(r, 10)], dt_below(r, c->node_count),
+                        dt_below(r, c->node_count), dt_below(r, c->node_count));
+        }
+        keep_last(c);
+    }
+}
+
 static void grow(dt_random *r, dt_case *c, int operations)
 {
     const int want = c->node_count + operations;
@@ -205,7 +236,10 @@ bool dt_draw_graph(dt_case *c, dt_random definition, dt_random view)
     dt_draw_operand_shapes(r, c, rank, shape);
     for (int k = 0; k < c->node_count; k++)
         dt_infer_node(c, k);
-    grow(r, c, 1 + dt_below(r, 14));
+    if (dt_once_in(r, 3))
+        grow_rows(r, c, 3 + dt_below(r, 14));
+    else
+        grow(r, c, 1 + dt_below(r, 14));
     if (!choose_outputs(r, c))
         return false;
 

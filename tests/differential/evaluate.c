@@ -249,6 +249,25 @@ static void evaluate_view(const dt_node *n, const dt_array *in, dt_array *out)
     }
 }
 
+/* What a snippet knows of the element it is run for. */
+static void evaluate_place(const dt_case *c, const dt_node *n, const dt_expected *e, dt_array *out)
+{
+    const dt_node *pivot = c->pivot >= 0 ? &c->node[c->pivot] : NULL;
+    const dt_view *v = &c->output[0].view;
+
+    for (int64_t at = 0; at < out->size; at++) {
+        int64_t index[DT_RANK];
+
+        dt_unravel(at, out->rank, out->shape, index);
+        if (n->op == DT_OLD)
+            out->at[at] = dt_load(v->dtype, element(e->buffer[v->buffer], v, at));
+        else if (n->op == DT_INDEX)
+            out->at[at].i = index[n->axis[0]];
+        else
+            out->at[at].i = pivot == NULL ? at : dt_reduced_position(pivot, out, index);
+    }
+}
+
 static bool evaluate_node(const dt_case *c, int k, const dt_expected *e, dt_array *values)
 {
     const dt_node *n = &c->node[k];
@@ -262,6 +281,8 @@ static bool evaluate_node(const dt_case *c, int k, const dt_expected *e, dt_arra
         return false;
     if (n->op < DT_ELEMENTWISE_COUNT) {
         evaluate_elementwise(c, n, values, out);
+    } else if (n->op == DT_OLD || n->op == DT_POSITION || (n->op == DT_INDEX && dt_in_snippet(c))) {
+        evaluate_place(c, n, e, out);
     } else if (n->op == DT_CONSTANT) {
         out->at[0] = number_value(n->dtype, n->number);
     } else if (n->op == DT_REDUCE) {
@@ -270,7 +291,7 @@ static bool evaluate_node(const dt_case *c, int k, const dt_expected *e, dt_arra
         ok = ok && dt_reduce_array(c, n, in, c->where >= 0 ? &mask : NULL, out);
         free(mask.at);
     } else if (n->op == DT_SCAN) {
-        ok = dt_scan_array(n, in, out);
+        ok = dt_scan_array(c, n, in, out);
     } else {
         evaluate_view(n, in, out);
     }

@@ -58,6 +58,23 @@ bool dt_in_snippet(const dt_case *c)
            c->kind == DT_KIND_SCANNED;
 }
 
+int dt_operands_of(const dt_case *c, dt_op op)
+{
+    if (op < DT_ELEMENTWISE_COUNT)
+        return dt_ops[op].operands;
+    if (op == DT_INPUT || op == DT_CONSTANT || op == DT_POSITION || op == DT_OLD)
+        return 0;
+    return op == DT_INDEX && dt_in_snippet(c) ? 0 : 1;
+}
+
+bool dt_uses(const dt_case *c, dt_op op)
+{
+    for (int k = 0; k < c->node_count; k++)
+        if (c->node[k].op == op)
+            return true;
+    return false;
+}
+
 /* Broadcast `shape` of `rank` axes into the result's. */
 static bool join(int *rank, int64_t *shape, int other_rank, const int64_t *other)
 {
@@ -325,7 +342,23 @@ static bool infer_node(dt_case *c, dt_node *n, const char **why)
         return infer_reduce(c, n, why);
     case DT_SCAN:
         return infer_scan(c, n, why);
+    case DT_OLD:
+        n->dtype = c->output[0].view.dtype;
+        *why = "no output that held anything";
+        return c->kind == DT_KIND_ELEMENTWISE && c->output[0].given && c->output_count == 1 &&
+               dt_loop_shape(c, &n->rank, n->shape);
+    case DT_POSITION:
+        n->dtype = KILN_INT64;
+        *why = "positions in a graph, or in `post`";
+        return dt_in_snippet(c) && (c->pivot < 0 || n < &c->node[c->pivot]) &&
+               dt_loop_shape(c, &n->rank, n->shape);
     default:
+        if (n->op == DT_INDEX && dt_in_snippet(c)) {
+            n->dtype = KILN_INT64;
+            *why = "an index of a scan, in `post`, or along no axis";
+            return c->kind != DT_KIND_SCANNED && (c->pivot < 0 || n < &c->node[c->pivot]) &&
+                   dt_loop_shape(c, &n->rank, n->shape) && n->axis[0] >= 0 && n->axis[0] < n->rank;
+        }
         n->dtype = n->op == DT_INDEX ? KILN_INT64 : c->node[n->in[0]].dtype;
         *why = "a view that cannot be";
         return infer_view(n, &c->node[n->in[0]]);

@@ -21,6 +21,7 @@ static const char usage[] =
     "  --failures N   how many failures each process describes (5)\n"
     "  --no-shrink    describe failures as they were drawn\n"
     "  --verbose      print every case before it runs\n"
+    "  --self-test    no kernels: whether wrong memory would be noticed\n"
     "Status 1: a case failed. 77: the device does not exist here.\n";
 
 static bool has_cuda(void)
@@ -93,10 +94,13 @@ int main(int argc, char **argv)
     dt_options o = {.seed = 1, .jobs = 1, .failures_shown = 5, .shrink = true};
     const char *device = "both", *files[256];
     int file_count = 0, failed = 0;
+    bool self_test = false;
 
     for (int k = 1; k < argc; k++) {
         if (strcmp(argv[k], "--no-shrink") == 0)
             o.shrink = false;
+        else if (strcmp(argv[k], "--self-test") == 0)
+            self_test = true;
         else if (strcmp(argv[k], "--verbose") == 0)
             o.verbose = true;
         else if (argv[k][0] != '-' && file_count < (int)DT_COUNT(files))
@@ -106,6 +110,8 @@ int main(int argc, char **argv)
         else
             return fputs(usage, stderr), 2;
     }
+    if (self_test)
+        return dt_self_test(&o) != 0;
     if (!choose_devices(&o, device, strcmp(device, "cpu") != 0 && dt_in_child(has_cuda))) {
         printf("SKIPPED: there is no CUDA device\n");
         return EXIT_SKIP;

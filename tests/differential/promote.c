@@ -17,9 +17,9 @@ const dt_op_row dt_ops[DT_ELEMENTWISE_COUNT] = {
 
 const char *dt_op_name(dt_op op)
 {
-    static const char *const others[] = {"input",     "constant",     "reduce",  "scan",
-                                         "transpose", "newaxis",      "flip",    "slice",
-                                         "take",      "broadcast_to", "reshape", "index"};
+    static const char *const others[] = {"input",   "constant", "reduce",   "scan", "transpose",
+                                         "newaxis", "flip",     "slice",    "take", "broadcast_to",
+                                         "reshape", "index",    "position", "old"};
     return op < DT_ELEMENTWISE_COUNT ? dt_ops[op].name : others[op - DT_INPUT];
 }
 
@@ -108,6 +108,8 @@ bool dt_loop_of(dt_op op, const kiln_dtype *in, const bool *weak, int count, boo
         for (int k = first; k < count; k++)
             if (in[k] != common)
                 return false;
+    if (in_snippet && op == DT_FMA && dt_is_half(common))
+        return false; /* no format rounds a half's fma once */
     if (in_snippet && op == DT_WHERE && in[0] != KILN_BOOL)
         return false;
     const char *kinds = in_snippet ? row->snippet_kinds : row->graph_kinds;
@@ -123,6 +125,9 @@ bool dt_loop_of(dt_op op, const kiln_dtype *in, const bool *weak, int count, boo
     if (row->result == 'D' && dt_is_integer(common))
         common = KILN_FLOAT64;
     *loop = common;
-    *result = row->result == '?' ? KILN_BOOL : row->result == 'r' ? dt_part_of(common) : common;
+    *result = row->result == '?'   ? KILN_BOOL
+              : row->result == 'B' ? KILN_UINT8
+              : row->result == 'r' ? dt_part_of(common)
+                                   : common;
     return true;
 }

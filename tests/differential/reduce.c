@@ -348,6 +348,7 @@ static dt_value variance_of(const list *l, kiln_dtype to, bool root)
         return dt_unknown();
     /* Deviations see their mean, and themselves, rounded. */
     const long double shift = 4 * unit * most;
+    error += (long double)l->count * ldexpl(1, dt_format_of(wide).emin); /* squares underflow */
     error += 16 * unit * squares + 2 * shift * sqrtl(squares * l->count) + shift * shift * l->count;
     long double v = squares / by, e = error / by;
     if (root) {
@@ -472,6 +473,16 @@ static split split_axes(const dt_node *n, const dt_array *in)
     return s;
 }
 
+int64_t dt_reduced_position(const dt_node *n, const dt_array *in, const int64_t *index)
+{
+    const split s = split_axes(n, in);
+    int64_t at = 0;
+
+    for (int k = 0; k < s.reduced_rank; k++)
+        at = at * s.reduced[k] + index[s.reduced_axis[k]];
+    return at;
+}
+
 static void spread_index(const int64_t *part, int rank, const int *axes, int64_t *index)
 {
     for (int k = 0; k < rank; k++)
@@ -561,7 +572,7 @@ static dt_value scan_sum(running *r, const dt_array *out, kiln_dtype in)
 }
 
 static void scan_line(const dt_node *n, const dt_array *in, const int64_t *place, int64_t length,
-                      dt_value *seen, const int64_t *position, dt_array *out)
+                      dt_value *seen, const int64_t *position, bool custom, dt_array *out)
 {
     const bool reverse = n->flags & KILN_SCAN_REVERSE, exclusive = n->flags & KILN_SCAN_EXCLUSIVE;
     running r = {0};
@@ -570,7 +581,7 @@ static void scan_line(const dt_node *n, const dt_array *in, const int64_t *place
         const int64_t at = place[reverse ? length - 1 - k : k];
         const dt_value v = in->at[at];
         /* An extreme needs only the one so far; products only what they have come to. */
-        list l = {in->dtype, seen, position, 0, 0, false};
+        list l = {in->dtype, seen, position, 0, 0, custom};
 
         if (!exclusive || k > 0) {
             const dt_value add = exclusive ? in->at[place[reverse ? length - k : k - 1]] : v;
@@ -596,7 +607,7 @@ static void scan_line(const dt_node *n, const dt_array *in, const int64_t *place
     }
 }
 
-bool dt_scan_array(const dt_node *n, const dt_array *in, dt_array *out)
+bool dt_scan_array(const dt_case *c, const dt_node *n, const dt_array *in, dt_array *out)
 {
     dt_node along = *n;
     const split s = split_axes(&along, in);
@@ -617,7 +628,7 @@ bool dt_scan_array(const dt_node *n, const dt_array *in, dt_array *out)
             place[j] = dt_broadcast_at(in, in->rank, index);
             place[length + 1 + j] = j;
         }
-        scan_line(n, in, place, length, seen, place + length + 1, out);
+        scan_line(n, in, place, length, seen, place + length + 1, c->kind == DT_KIND_SCANNED, out);
     }
     free(place);
     free(seen);

@@ -125,6 +125,22 @@ static void check_given(const dt_case *c, int k, const dt_expected *e, unsigned 
     }
 }
 
+void dt_check_bytes(const dt_case *c, const dt_expected *e, int buffer, unsigned char *got,
+                    dt_report *report)
+{
+    const size_t bytes = (size_t)c->buffer_bytes[buffer];
+    size_t at = 0;
+
+    for (int k = 0; k < c->output_count; k++)
+        if (c->output[k].given && c->output[k].view.buffer == buffer)
+            check_given(c, k, e, got, report);
+    if (memcmp(got, e->buffer[buffer], bytes) == 0)
+        return;
+    while (got[at] == e->buffer[buffer][at])
+        at++;
+    say(report, DT_WRONG, "byte %zu of buffer %d, which no output owns, was changed", at, buffer);
+}
+
 static void check_buffers(const dt_case *c, const dt_expected *e, const dt_arrays *a,
                           dt_report *report)
 {
@@ -134,20 +150,10 @@ static void check_buffers(const dt_case *c, const dt_expected *e, const dt_array
         const size_t bytes = (size_t)c->buffer_bytes[k];
         unsigned char *got = malloc(bytes + 1);
 
-        if (got == NULL || kiln_array_to_host(a->storage[k], got, bytes, NULL, &err) != KILN_OK) {
+        if (got == NULL || kiln_array_to_host(a->storage[k], got, bytes, NULL, &err) != KILN_OK)
             say_error(report, "fetching a buffer", &err);
-            free(got);
-            return;
-        }
-        for (int j = 0; j < c->output_count; j++)
-            if (c->output[j].given && c->output[j].view.buffer == k)
-                check_given(c, j, e, got, report);
-        for (size_t at = 0; at < bytes && memcmp(got, e->buffer[k], bytes) != 0; at++)
-            if (got[at] != e->buffer[k][at]) {
-                say(report, DT_WRONG, "byte %zu of buffer %d, which no output owns, was changed",
-                    at, k);
-                break;
-            }
+        else
+            dt_check_bytes(c, e, k, got, report);
         free(got);
     }
 }
@@ -181,6 +187,16 @@ static void check_allocated(const dt_case *c, int k, const dt_expected *e, const
             break;
         }
     free(elements);
+}
+
+kiln_status dt_launch_twice(kiln_status prepared, kiln_launch *launch, kiln_error *err)
+{
+    kiln_status status = prepared;
+
+    for (int k = 0; k < 2 && status == KILN_OK; k++)
+        status = kiln_launch_run(launch, NULL, err);
+    kiln_launch_destroy(launch);
+    return status;
 }
 
 /* ---- one case -------------------------------------------------------------------------------- */

@@ -58,6 +58,36 @@ static int64_t gcd(kiln_dtype t, int64_t a, int64_t b)
     return (int64_t)x;
 }
 
+/* Wraps; a negative exponent gives the reciprocal, rounded toward 0. */
+static int64_t power(kiln_dtype t, int64_t base, int64_t exponent)
+{
+    uint64_t result = 1, square = (uint64_t)base;
+
+    if (dt_is_signed(t) && exponent < 0)
+        return base == 1 ? 1 : base == -1 ? (exponent % 2 != 0 ? -1 : 1) : 0;
+    for (uint64_t rest = (uint64_t)exponent; rest != 0; rest >>= 1) {
+        if (rest & 1)
+            result *= square;
+        square *= square;
+    }
+    return (int64_t)result;
+}
+
+static int64_t bit_count(uint64_t bits)
+{
+    int64_t count = 0;
+
+    for (; bits != 0; bits &= bits - 1)
+        count++;
+    return count;
+}
+
+static int64_t lcm(kiln_dtype t, int64_t a, int64_t b)
+{
+    const uint64_t common = (uint64_t)gcd(t, a, b);
+    return common == 0 ? 0 : (int64_t)(magnitude(t, a) / common * magnitude(t, b));
+}
+
 static int64_t shift(kiln_dtype t, bool left, int64_t a, int64_t b)
 {
     const uint64_t width = 8 * kiln_dtype_size(t);
@@ -157,6 +187,14 @@ static int64_t integer_result(dt_op op, kiln_dtype t, const int64_t *x)
         return x[0] < 0 && dt_is_signed(t) ? -r : r;
     case DT_GCD:
         return gcd(t, x[0], x[1]);
+    case DT_LCM:
+        return lcm(t, x[0], x[1]);
+    case DT_POWER:
+        return power(t, x[0], x[1]);
+    case DT_BITWISE_COUNT:
+        return bit_count(magnitude(t, x[0]));
+    case DT_ROUND:
+    case DT_POSITIVE:
     case DT_FLOOR:
     case DT_CEIL:
     case DT_TRUNC:
@@ -195,7 +233,8 @@ static dt_value apply_integer(dt_op op, kiln_dtype t, const dt_value *in, bool i
         x[k] = in[k].i;
     if (in_snippet && overflows(op, t, x))
         return dt_unknown();
-    const kiln_dtype result = dt_ops[op].result == '?' ? KILN_BOOL : t;
+    const char kind = dt_ops[op].result;
+    const kiln_dtype result = kind == '?' ? KILN_BOOL : kind == 'B' ? KILN_UINT8 : t;
     return (dt_value){.i = dt_wrap(result, (uint64_t)integer_result(op, t, x))};
 }
 
@@ -284,10 +323,16 @@ static double defined(dt_op op, const double *x)
     case DT_TRUNC:
         return trunc(x[0]);
     case DT_RINT:
+    case DT_ROUND:
         return nearbyint(x[0]);
+    case DT_HEAVISIDE:
+        return isnan(x[0]) ? x[0] : x[0] == 0 ? x[1] : x[0] > 0;
+    case DT_FMA:
+        return fma(x[0], x[1], x[2]);
     case DT_COPYSIGN:
         return copysign(x[0], x[1]);
     case DT_REAL:
+    case DT_POSITIVE:
     case DT_CONJUGATE:
         return x[0];
     case DT_IMAG:
@@ -305,6 +350,56 @@ static long double log_add(long double x, long double y)
         return x + logl(2);
     const long double d = x - y;
     return d > 0 ? x + log1pl(expl(-d)) : d <= 0 ? y + log1pl(expl(d)) : d;
+}
+
+static bool second_function(dt_op op, long double a, long double b, long double *r)
+{
+    const long double pi = acosl(-1);
+
+    switch (op) {
+    case DT_CBRT:
+        return *r = cbrtl(a), true;
+    case DT_EXP2:
+        return *r = exp2l(a), true;
+    case DT_LOG2:
+        return *r = log2l(a), true;
+    case DT_LOG10:
+        return *r = log10l(a), true;
+    case DT_TAN:
+        return *r = tanl(a), true;
+    case DT_ARCSIN:
+        return *r = asinl(a), true;
+    case DT_ARCCOS:
+        return *r = acosl(a), true;
+    case DT_SINH:
+        return *r = sinhl(a), true;
+    case DT_COSH:
+        return *r = coshl(a), true;
+    case DT_ARCSINH:
+        return *r = asinhl(a), true;
+    case DT_ARCCOSH:
+        return *r = acoshl(a), true;
+    case DT_ARCTANH:
+        return *r = atanhl(a), true;
+    case DT_DEGREES:
+        return *r = a * 180 / pi, true;
+    case DT_RADIANS:
+        return *r = a * pi / 180, true;
+    case DT_RSQRT:
+        return *r = 1 / sqrtl(a), true;
+    case DT_ERFC:
+        return *r = erfcl(a), true;
+    case DT_GAMMA:
+        return *r = tgammal(a), true;
+    case DT_EXPIT:
+        return *r = 1 / (1 + expl(-a)), true;
+    case DT_LOGADDEXP2:
+        return *r = log_add(a * logl(2), b * logl(2)) / logl(2), true;
+    case DT_POWER:
+        return *r = powl(a, b), true;
+    default:
+        return false;
+    }
 }
 
 /* False for an operation that is no function of this table. */
@@ -350,8 +445,16 @@ static bool function(dt_op op, const double *x, long double *r)
         *r = erfl(a);
         return true;
     default:
-        return false;
+        return second_function(op, a, b, r);
     }
+}
+
+/* fma of floats, rounded once: the product is exact in double, the sum may not be, and rounding it
+ * twice would be wrong for ties. */
+static double narrow_fma(kiln_dtype t, const double *x)
+{
+    const double product = x[0] * x[1];
+    return dt_round(t, (long double)product + (long double)x[2]);
 }
 
 /* Units in the last place that a function may be off: what docs/accuracy.md says, and as much again
@@ -359,6 +462,19 @@ static bool function(dt_op op, const double *x, long double *r)
 static double allowed_ulps(kiln_dtype t)
 {
     return dt_is_half(t) ? 1 : 6;
+}
+
+/* Values that a function has exactly at 0 are exact. Results below the normal range may underflow,
+ * results at its upper end overflow. */
+static double function_error(kiln_dtype t, double r, long double middle)
+{
+    const double tiny = ldexp(1, dt_format_of(t).emin);
+
+    if (middle == 0 || isnan(r) || isinf(middle))
+        return 0;
+    if (isinf(r))
+        return fabsl(middle) < 1.001L * dt_largest(t) ? INFINITY : 0;
+    return allowed_ulps(t) * dt_ulp(t, r) + (fabs(r) < tiny ? tiny : 0);
 }
 
 /* ---- bounds ---------------------------------------------------------------------------------- */
@@ -374,6 +490,7 @@ static bool jumps(dt_op op)
     case DT_CEIL:
     case DT_TRUNC:
     case DT_RINT:
+    case DT_ROUND:
         return true;
     default:
         return false;
@@ -390,10 +507,17 @@ static bool zero_matters(dt_op op, int operand)
     case DT_FLOOR_DIVIDE:
     case DT_COPYSIGN:
         return operand == 1;
+    case DT_HEAVISIDE:
+        return operand == 0;
     case DT_RECIPROCAL:
     case DT_ARCTAN2:
     case DT_SIGNBIT:
     case DT_LOG:
+    case DT_LOG2:
+    case DT_LOG10:
+    case DT_RSQRT:
+    case DT_GAMMA:
+    case DT_POWER:
         return true;
     default:
         return false;
@@ -404,6 +528,29 @@ static long double exactly(dt_op op, const double *x)
 {
     long double r;
     return function(op, x, &r) ? r : (long double)defined(op, x);
+}
+
+/* What bounds below a rounding step become in the operations whose corners would round them away;
+ * negative for all others. */
+static long double linear_spread(dt_op op, const dt_value *in)
+{
+    switch (op) {
+    case DT_ADD:
+    case DT_SUBTRACT:
+        return (long double)in[0].error + in[1].error;
+    case DT_NEGATIVE:
+    case DT_ABSOLUTE:
+    case DT_FABS:
+    case DT_POSITIVE:
+        return in[0].error;
+    case DT_SQUARE:
+        return (2 * fabsl(in[0].re) + in[0].error) * in[0].error;
+    case DT_MULTIPLY:
+        return fabsl(in[0].re) * in[1].error + fabsl(in[1].re) * in[0].error +
+               (long double)in[0].error * in[1].error;
+    default:
+        return -1;
+    }
 }
 
 /* The largest distance from `middle` that a corner of the operands' bounds brings; negative when
@@ -423,7 +570,7 @@ static long double spread(dt_op op, const dt_value *in, long double middle)
         if (isfinite(middle) && fabsl(r - middle) > most)
             most = fabsl(r - middle);
     }
-    return jumps(op) && most != 0 ? -1 : most;
+    return jumps(op) && most != 0 ? -1 : fmaxl(most, linear_spread(op, in));
 }
 
 /* What a fused multiplication and addition may see instead of the rounded product. */
@@ -451,12 +598,11 @@ static dt_value apply_real(dt_op op, kiln_dtype t, const dt_value *in)
     }
     const bool is_function = function(op, x, &middle);
     if (!is_function)
-        middle = defined(op, x);
+        middle = op == DT_FMA && t == KILN_FLOAT32 ? narrow_fma(t, x) : defined(op, x);
     dt_value r = {.re = dt_round(t, middle)};
-    double error = is_function && isfinite(r.re) ? allowed_ulps(t) * dt_ulp(t, r.re) : 0;
-    /* Values that their function has exactly at 0 are exact. */
-    if (is_function && middle == 0)
-        error = 0;
+    if (op == DT_GAMMA && x[0] <= 0 && x[0] == floor(x[0]))
+        return dt_unknown(); /* a pole, at which libraries differ */
+    double error = is_function ? function_error(t, r.re, middle) : 0;
     if (!exact) {
         const long double most = spread(op, in, middle);
         if (most < 0 || (isinf(r.re) && !isinf(middle)))

@@ -17,13 +17,6 @@ typedef struct shrinker {
     bool progress;
 } shrinker;
 
-static int operands_of(dt_op op)
-{
-    if (op < DT_ELEMENTWISE_COUNT)
-        return dt_ops[op].operands;
-    return op == DT_INPUT || op == DT_CONSTANT ? 0 : 1;
-}
-
 /* ---- what no output needs -------------------------------------------------------------------- */
 
 static void prune_nodes(dt_case *c)
@@ -34,7 +27,7 @@ static void prune_nodes(dt_case *c)
     for (int k = 0; k < c->output_count; k++)
         used[c->output[k].node] = true;
     for (int k = c->node_count - 1; k >= 0; k--)
-        for (int j = 0; used[k] && j < operands_of(c->node[k].op); j++)
+        for (int j = 0; used[k] && j < dt_operands_of(c, c->node[k].op); j++)
             used[c->node[k].in[j]] = true;
     for (int k = 0; k < c->node_count; k++) {
         renamed[k] = count;
@@ -42,7 +35,7 @@ static void prune_nodes(dt_case *c)
             continue;
         dt_node n = c->node[k];
         for (int j = 0; j < 3; j++)
-            n.in[j] = j < operands_of(n.op) ? renamed[n.in[j]] : 0;
+            n.in[j] = j < dt_operands_of(c, n.op) ? renamed[n.in[j]] : 0;
         c->node[count++] = n;
     }
     for (int k = 0; k < c->output_count; k++)
@@ -170,7 +163,7 @@ static void shrink_outputs(shrinker *s)
 static void replace(dt_case *c, int node, int by)
 {
     for (int k = node + 1; k < c->node_count; k++)
-        for (int j = 0; j < operands_of(c->node[k].op); j++)
+        for (int j = 0; j < dt_operands_of(c, c->node[k].op); j++)
             if (c->node[k].in[j] == node)
                 c->node[k].in[j] = by;
     for (int k = 0; k < c->output_count; k++)
@@ -186,7 +179,7 @@ static void shrink_nodes(shrinker *s)
         if (k >= s->best->node_count || k == s->best->pivot)
             continue;
         const dt_node n = s->best->node[k];
-        for (int j = 0; j < operands_of(n.op); j++) {
+        for (int j = 0; j < dt_operands_of(s->best, n.op); j++) {
             dt_case c = *s->best;
             replace(&c, k, n.in[j]);
             if (attempt(s, &c))
@@ -210,6 +203,12 @@ static void shrink_options(shrinker *s)
     attempt(s, &c);
     c = *s->best;
     c.placeholders = false;
+    attempt(s, &c);
+    c = *s->best;
+    c.prepared = false;
+    attempt(s, &c);
+    c = *s->best;
+    c.as_text = false;
     attempt(s, &c);
     c = *s->best;
     c.spelling = 0;

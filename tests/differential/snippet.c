@@ -112,6 +112,13 @@ static void put_node(writer *w, int k)
         put(w, "a");
     } else if (n->op == DT_INPUT) {
         put(w, "x%d", n->operand);
+    } else if (n->op == DT_OLD) {
+        put(w, "z0");
+    } else if (n->op == DT_POSITION) {
+        put(w, "(long long)%s", w->c->kind == DT_KIND_ELEMENTWISE ? "i" : "_J");
+    } else if (n->op == DT_INDEX) {
+        put(w, "(long long)%s.get()[%d]", w->c->kind == DT_KIND_ELEMENTWISE ? "_ind" : "_in_ind",
+            n->axis[0]);
     } else if (n->op == DT_CONSTANT) {
         put(w, "(");
         put_type(w, n->dtype);
@@ -139,7 +146,7 @@ void dt_snippet(const dt_case *c, int node, char *text, size_t bytes)
     text[0] = '\0';
     if (node == c->pivot) { /* what is mapped, not `a` */
         copy = *c;
-        copy.pivot = -1;
+        copy.pivot = DT_NODES;
         w.c = &copy;
         node = c->node[node].in[0];
         put_node(&w, node);

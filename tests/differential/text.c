@@ -50,20 +50,14 @@ static void put_axes(FILE *out, const dt_node *n)
         put_list(out, "axes", n->axis_count, axes);
 }
 
-static int operands_of(dt_op op)
+static void put_node(FILE *out, const dt_case *c, const dt_node *n)
 {
-    if (op < DT_ELEMENTWISE_COUNT)
-        return dt_ops[op].operands;
-    return op == DT_INPUT || op == DT_CONSTANT ? 0 : 1;
-}
-
-static void put_node(FILE *out, const dt_node *n)
-{
+    const int operands = dt_operands_of(c, n->op);
     const int64_t in[3] = {n->in[0], n->in[1], n->in[2]};
 
     fprintf(out, "node %s", dt_op_name(n->op));
-    if (operands_of(n->op) > 0)
-        put_list(out, "in", operands_of(n->op), in);
+    if (operands > 0)
+        put_list(out, "in", operands, in);
     if (n->op == DT_INPUT)
         fprintf(out, " operand %d", n->operand);
     if (n->op == DT_CAST || n->op == DT_CONSTANT)
@@ -74,7 +68,7 @@ static void put_node(FILE *out, const dt_node *n)
         fprintf(out, " name %s", kiln_reduce_op_name(n->reduction));
     if (n->op == DT_SCAN)
         fprintf(out, " name %s flags %u", kiln_scan_op_name(n->scan), n->flags);
-    if (n->op >= DT_REDUCE && n->op != DT_BROADCAST && n->op != DT_RESHAPE)
+    if (n->op >= DT_REDUCE && n->op <= DT_INDEX && n->op != DT_BROADCAST && n->op != DT_RESHAPE)
         put_axes(out, n);
     if (n->op == DT_REDUCE && n->keepdims)
         fprintf(out, " keepdims 1");
@@ -102,7 +96,7 @@ void dt_print_case(const dt_case *c, FILE *out)
     for (int k = 0; k < c->buffer_count; k++)
         fprintf(out, "buffer %lld\n", (long long)c->buffer_bytes[k]);
     for (int k = 0; k < c->node_count; k++)
-        put_node(out, &c->node[k]);
+        put_node(out, c, &c->node[k]);
     for (int k = 0; k < c->output_count; k++) {
         fprintf(out, "output node %d", c->output[k].node);
         if (c->output[k].given)
@@ -111,6 +105,10 @@ void dt_print_case(const dt_case *c, FILE *out)
     }
     if (c->placeholders)
         fprintf(out, "placeholders 1\n");
+    if (c->prepared)
+        fprintf(out, "prepared 1\n");
+    if (c->as_text)
+        fprintf(out, "text 1\n");
     if (c->spelling != 0)
         fprintf(out, "spelling %d\n", c->spelling);
     if (c->pivot >= 0)
@@ -383,6 +381,10 @@ static void read_line(reader *r, const char *name, dt_case *c)
         c->buffer_bytes[c->buffer_count++] = whole(r);
     } else if (strcmp(name, "placeholders") == 0) {
         c->placeholders = small(r, 0, 1);
+    } else if (strcmp(name, "prepared") == 0) {
+        c->prepared = small(r, 0, 1);
+    } else if (strcmp(name, "text") == 0) {
+        c->as_text = small(r, 0, 1);
     } else if (strcmp(name, "spelling") == 0) {
         c->spelling = small(r, 0, 100);
     } else if (strcmp(name, "pivot") == 0) {

@@ -150,6 +150,11 @@ static void describe(const session *s, uint64_t number, const char *device, cons
             fprintf(out, "# a of %s\n", statements);
         }
     }
+    if (c->as_text) {
+        char expression[4096];
+        dt_expression(c, expression, sizeof expression);
+        fprintf(out, "# %s\n", expression);
+    }
     dt_print_case(c, out);
     fprintf(out, "\n");
     fclose(out);

@@ -27,6 +27,8 @@ bool dt_in_child(bool (*ask)(void));
 
 /* Run random cases; returns how many failed. */
 int dt_run_random(const dt_options *o);
+/* Whether changed memory would be noticed; returns how much was not. */
+int dt_self_test(const dt_options *o);
 /* Run the cases of a file; returns how many failed, -1 when it cannot be read. */
 int dt_run_file(const dt_options *o, const char *path);
 
