@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -138,14 +139,16 @@ void cli_run_into(char *const *argv, const char *path)
     run(argv, NULL, path);
 }
 
-void cli_run_on_terminal(char *const *argv)
+void cli_run_on_terminal(char *const *argv, unsigned short columns)
 {
+    const struct winsize size = {.ws_row = 24, .ws_col = columns};
     const int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
     size_t length = 0;
 
     assert_true(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0);
     const int slave = open(ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC);
     assert_true(slave >= 0);
+    assert_int_equal(ioctl(slave, TIOCSWINSZ, &size), 0);
     fflush(NULL);
     const pid_t pid = fork();
     assert_true(pid >= 0);

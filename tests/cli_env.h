@@ -35,8 +35,9 @@ void cli_run(char *const *argv, const char *input);
 /* The same with standard output going to a file of its own; cli.out is empty then. */
 void cli_run_into(char *const *argv, const char *path);
 
-/* The same with standard error on a terminal; what it wrote there is cli.err. */
-void cli_run_on_terminal(char *const *argv);
+/* The same with standard error on a terminal of so many columns (0: it does not tell); what was
+ * written there is cli.err. */
+void cli_run_on_terminal(char *const *argv, unsigned short columns);
 
 /* The last run succeeded and had nothing to say on stderr. */
 void cli_expect_done(const char *file, int line);

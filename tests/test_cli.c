@@ -249,6 +249,28 @@ static void test_cli__failures_exit_1_and_explain(void **state)
     EXPECT_REFUSED(1, "lying.npy");
 }
 
+/* What the library calls by the name of a struct's member is an option here. */
+static void test_cli__failures_name_options_and_not_members_of_structs(void **state)
+{
+    const bool mask[2] = {true, false};
+
+    (void)state;
+    cli_write_npy("mask.npy", "|b1", "(2,)", mask, sizeof mask);
+    RUN("--out", "float32 z", "--op", "z = i");
+    EXPECT_REFUSED(1, "so --size must say how many elements");
+    RUN("--in", "T x", "--out", "T z", "--op", "z = x", "x.npy", "--size", "3");
+    EXPECT_REFUSED(1, "--size 3 was given, but `x` is not raw and decides it");
+    RUN("--in", "T size", "--out", "T z", "--op", "z = size", "x.npy", "--size", "3");
+    EXPECT_REFUSED(1, "but `size` is not raw"); /* that is a parameter */
+    KILN("reduce", "--in", "T x", "--out", "T y", "--map", "x", "--post", "y = a", "x.npy",
+         "--where", "mask.npy");
+    EXPECT_REFUSED(1, "--where may leave nothing to reduce, and there is neither an identity nor "
+                      "--initial");
+    RUN("--in", "T x", "--out", "Q z", "--op", "z = 1", "x.npy");
+    EXPECT_REFUSED(1, "has type Q, which no argument decides");
+    assert_non_null(strstr(cli.err, "kiln: --type decides such a type, as in --type T=float32\n"));
+}
+
 static void test_cli__a_full_disk_is_no_success(void **state)
 {
     (void)state;
@@ -551,7 +573,7 @@ static void test_cli__reduce_explains_wrong_usage_and_failures(void **state)
     REDUCE("--in", "T x", "--out", "T y", "--map", "x", "--post", "y = a", "--axis", "0,", "x.npy");
     EXPECT_REFUSED(2, "--axis 0,");
     REDUCE("--in", "T x", "--out", "T y", "--map", "x", "--post", "y = a");
-    EXPECT_REFUSED(2, "1 input (x) and 1 output (y) take 1 ARGs");
+    EXPECT_REFUSED(2, "1 input (x) and 1 output (y) take 1 ARG, or 2");
     REDUCE("--in", "T x", "--out", "T y", "--map", "x", "--post", "y = a", "--where", "1", "x.npy");
     EXPECT_REFUSED(2, "--where 1");
     REDUCE("--in", "T x", "--out", "T y", "--map", "x", "--post", "y = a", "--initial", "z",
@@ -587,6 +609,7 @@ int main(void)
         cmocka_unit_test(test_cli__shows_source_and_runs_nothing),
         cmocka_unit_test(test_cli__times_runs),
         cmocka_unit_test(test_cli__failures_exit_1_and_explain),
+        cmocka_unit_test(test_cli__failures_name_options_and_not_members_of_structs),
         cmocka_unit_test(test_cli__a_full_disk_is_no_success),
         cmocka_unit_test(test_cli__wrong_usage_exits_2_and_says_how),
         cmocka_unit_test(test_cli__help_is_everywhere),

@@ -80,9 +80,13 @@ static void test_cli_eval__wrong_usage_is_named(void **state)
     EVAL("x", "x=a.npy", "x=b.npy");
     EXPECT_REFUSED(2, "given before");
     EVAL("x + 1", "x=a.npy", "-o", "1.npy", "-o", "2.npy");
-    EXPECT_REFUSED(2, "1 result, but 2 times -o");
+    EXPECT_REFUSED(2, "1 result, but -o was given 2 times");
     EVAL("x", "x=a.npy", "--explain", "--time", "3");
     EXPECT_REFUSED(2, "exclude each other");
+    EVAL("xy + x2", "x=1");
+    EXPECT_REFUSED(2, "x=1: the expression does not use 'x'");
+    EVAL("x", "x=a.npy", "y=3");
+    EXPECT_REFUSED(2, "y=3: the expression does not use 'y'");
     EVAL("x", "x=a.npy", "--time", "none");
     EXPECT_REFUSED(2, "--time none");
 }

@@ -301,20 +301,49 @@ static void test_cli_warm__a_folder_that_takes_nothing_is_told(void **state)
     assert_string_equal(cli.out, "");
 }
 
-static void test_cli_warm__a_terminal_gets_a_bar(void **state)
+/* What stands between two redraws, escape sequence left out, and the longest of them. */
+static size_t longest_line(const char *text)
 {
+    size_t longest = 0;
+
+    for (const char *at = strstr(text, "\r\033[K"); at != NULL; at = strstr(at, "\r\033[K")) {
+        at += strlen("\r\033[K");
+        const size_t length = strcspn(at, "\r\n");
+        longest = length > longest ? length : longest;
+    }
+    return longest;
+}
+
+static void test_cli_warm__a_terminal_gets_a_bar_of_its_width(void **state)
+{
+    static const struct {
+        unsigned short columns;
+        const char *drawn;
+    } rows[] = {{0, "\r\033[K[                        ] 0 of 2 kernels"},
+                {200, "\r\033[K[                        ] 0 of 2 kernels"},
+                {46, "\r\033[K[             ] 0 of 2 kernels, 0.0/s, ? left"},
+                {36, "\r\033[K0 of 2 kernels, 0.0/s, ? left"},
+                {10, "\r\033[K0 of 2 ke\r"}};
+
     (void)state;
-    /* Slow enough to be drawn. */
     cli_write_script("slow", "#!/bin/sh\n[ \"$1\" = --version ] && exec c++ --version\n"
-                             "sleep 1\nexec c++ \"$@\"\n");
+                             "sleep 0.3\nexec c++ \"$@\"\n");
     cli_write("m.jsonl", COUNT_UP AXPY);
     setenv("KILN_CXX", "./slow", 1);
-    cli_run_on_terminal((char *[]){"kiln", "warm", "m.jsonl", "--cpu", "--cache", "drawn", NULL});
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        char folder[32];
+        snprintf(folder, sizeof folder, "drawn%zu", r);
+        cli_run_on_terminal(
+            (char *[]){"kiln", "warm", "m.jsonl", "--cpu", "--cache", folder, NULL},
+            rows[r].columns);
+        assert_int_equal(cli.status, 0);
+        if (strstr(cli.err, rows[r].drawn) == NULL)
+            fail_msg("%d columns: '%s'", rows[r].columns, cli.err);
+        if (longest_line(cli.err) >= (rows[r].columns != 0 ? rows[r].columns : 80))
+            fail_msg("%d columns: a line of %zu", rows[r].columns, longest_line(cli.err));
+        EXPECT_OUT("compiled");
+    }
     unsetenv("KILN_CXX");
-    assert_int_equal(cli.status, 0);
-    if (strstr(cli.err, "\r\033[K[                        ] 0 of 2 kernels") == NULL)
-        fail_msg("'%s'", cli.err);
-    EXPECT_OUT("compiled");
 }
 
 static void test_cli_warm__wrong_usage_exits_2(void **state)
@@ -497,7 +526,7 @@ int main(void)
         cmocka_unit_test(test_cli_warm__standard_input_is_a_manifest),
         cmocka_unit_test(test_cli_warm__a_killed_worker_costs_one_try),
         cmocka_unit_test(test_cli_warm__a_folder_that_takes_nothing_is_told),
-        cmocka_unit_test(test_cli_warm__a_terminal_gets_a_bar),
+        cmocka_unit_test(test_cli_warm__a_terminal_gets_a_bar_of_its_width),
         cmocka_unit_test(test_cli_warm__wrong_usage_exits_2),
         cmocka_unit_test(test_cli_warm__a_manifest_without_kernels_is_no_success),
         cmocka_unit_test(test_cli_warm__help_and_pages_name_every_option),

@@ -74,6 +74,21 @@ static int check_input(struct eval *e, const char *word)
     return TOOL_DONE;
 }
 
+/* Whether the expression has this name as a word of its own. */
+static bool mentions(const char *text, const char *name)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+    const size_t length = strlen(name);
+
+    for (const char *at = text; *at != '\0';) {
+        const size_t word = strspn(at, letters);
+        if (word == length && strncmp(at, name, length) == 0)
+            return true;
+        at += word > 0 ? word : 1;
+    }
+    return false;
+}
+
 static int check_words(struct eval *e)
 {
     const struct invocation *v = e->j.v;
@@ -86,6 +101,11 @@ static int check_words(struct eval *e)
     for (size_t k = 1; k < v->args.count && result == TOOL_DONE; k++)
         result = check_input(e, v->args.items[k]);
     e->text = v->args.count > 0 ? v->args.items[0] : "";
+    for (size_t k = 0; k < e->input_count && result == TOOL_DONE; k++) {
+        if (!mentions(e->text, e->names[k]))
+            result = usage_error(v->command, "%s: the expression does not use '%s'",
+                                 v->args.items[k + 1], e->names[k]);
+    }
     return result;
 }
 
@@ -187,8 +207,9 @@ int command_eval(const struct invocation *v)
     if (result == TOOL_DONE && make(&e) != KILN_OK)
         result = TOOL_FAILED;
     if (result == TOOL_DONE && files > 0 && files != e.result_count)
-        result = usage_error(v->command, "%zu result%s, but %zu times -o", e.result_count,
-                             e.result_count == 1 ? "" : "s", files);
+        result = usage_error(v->command, "%zu result%s, but -o was given %zu time%s",
+                             e.result_count, e.result_count == 1 ? "" : "s", files,
+                             files == 1 ? "" : "s");
     if (result == TOOL_DONE && execute(&e) != KILN_OK)
         result = TOOL_FAILED;
     if (result == TOOL_FAILED) {

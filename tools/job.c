@@ -70,10 +70,12 @@ static int check_counts(const struct job *j)
     params_text(j, false, inputs, sizeof inputs);
     params_text(j, true, outputs, sizeof outputs);
     if (given != wanted && given != j->def->param_count)
-        return usage_error(v->command, "%s and %s take %zu ARGs, or %zu with the outputs; got %zu",
-                           inputs, outputs, wanted, j->def->param_count, given);
+        return usage_error(v->command, "%s and %s take %zu ARG%s, or %zu with the outputs; got %zu",
+                           inputs, outputs, wanted, wanted == 1 ? "" : "s", j->def->param_count,
+                           given);
     if (files != 0 && files != output_count(j))
-        return usage_error(v->command, "%s, but %zu times -o", outputs, files);
+        return usage_error(v->command, "%s, but -o was given %zu time%s", outputs, files,
+                           files == 1 ? "" : "s");
     return TOOL_DONE;
 }
 
@@ -258,6 +260,47 @@ static int apply_types(struct job *j, const job_kind *kind)
     return TOOL_DONE;
 }
 
+/* ---- failures in the words of the command line ---- */
+
+/* Messages of the library speak of members of C structs; these are options here. */
+static const struct {
+    const char *member;
+    enum option_id id;
+} members[] = {{"size", OPTION_SIZE}, {"where", OPTION_WHERE}, {"initial", OPTION_INITIAL}};
+
+static bool is_param(const struct job *j, const char *name)
+{
+    for (size_t k = 0; j->def != NULL && k < j->def->param_count; k++) {
+        if (strcmp(j->def->params[k].name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Put the option's name where the message has the member's. */
+static void name_options(struct job *j)
+{
+    for (size_t m = 0; m < KILN_COUNT_OF(members); m++) {
+        char word[32], before[KILN_ERROR_MESSAGE_BYTES], after[KILN_ERROR_MESSAGE_BYTES];
+        snprintf(word, sizeof word, "`%s`", members[m].member);
+        const char *at = strstr(j->err.message, word);
+        const char *option = option_name(j->v->command, members[m].id);
+        if (at == NULL || option[0] != '-' || is_param(j, members[m].member))
+            continue;
+        snprintf(before, sizeof before, "%.*s", (int)(at - j->err.message), j->err.message);
+        snprintf(after, sizeof after, "%s", at + strlen(word));
+        (void)kiln__fail(&j->err, j->err.status, "%s%s%s", before, option, after);
+    }
+}
+
+static void say_failure(struct job *j)
+{
+    name_options(j);
+    tool_error(&j->err);
+    if (j->err.status == KILN_ERR_UNBOUND)
+        fputs("kiln: --type decides such a type, as in --type T=float32\n", stderr);
+}
+
 /* ---- running ---- */
 
 void job_print_source(char *text)
@@ -435,7 +478,7 @@ int job_command(struct job *j, const job_kind *kind)
     if (result == TOOL_DONE && execute(j, kind) != KILN_OK)
         result = TOOL_FAILED;
     if (result == TOOL_FAILED)
-        tool_error(&j->err);
+        say_failure(j);
     return result;
 }
 

@@ -8,10 +8,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "warm.h"
 
-enum { BAR_WIDTH = 24, BAR_EVERY_US = 100000, LINE_EVERY_US = 5000000 };
+enum { BAR_WIDTH = 24, BAR_WIDTH_LEAST = 8, BAR_EVERY_US = 100000, LINE_EVERY_US = 5000000 };
 
 static const char *const end_names[WARM_END_COUNT] = {"compiled", "cached", "failed", "skipped"};
 
@@ -25,15 +27,32 @@ static void format_time(double s, char *text, size_t bytes)
         snprintf(text, bytes, "%d:%02d", (int)s / 60, (int)s % 60);
 }
 
+/* Columns of the terminal that stderr is; 80 where it does not tell. */
+static size_t terminal_columns(void)
+{
+    struct winsize size;
+
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+        return 80;
+    return size.ws_col;
+}
+
+/* One line of at most the terminal's width: a longer one could not be drawn over. The bar gives way
+ * to the figures, and these are cut at last. */
 static void draw_bar(const struct warm *w, const char *figures)
 {
-    const size_t full = w->item_count > 0 ? w->done_count * BAR_WIDTH / w->item_count : BAR_WIDTH;
+    const size_t room = terminal_columns() - 1, needed = strlen(figures) + sizeof "[] " - 1;
+    const size_t left = room > needed ? room - needed : 0;
+    const size_t width = left < BAR_WIDTH ? left : BAR_WIDTH;
+    const size_t done = w->item_count > 0 ? w->done_count * width / w->item_count : width;
     char bar[BAR_WIDTH + 1];
 
-    memset(bar, ' ', BAR_WIDTH);
-    memset(bar, '#', full < BAR_WIDTH ? full : BAR_WIDTH);
-    bar[BAR_WIDTH] = '\0';
-    fprintf(stderr, "\r\033[K[%s] %s", bar, figures);
+    memset(bar, ' ', sizeof bar);
+    memset(bar, '#', done < width ? done : width);
+    if (width >= BAR_WIDTH_LEAST)
+        fprintf(stderr, "\r\033[K[%.*s] %s", (int)width, bar, figures);
+    else
+        fprintf(stderr, "\r\033[K%.*s", (int)room, figures);
     fflush(stderr);
 }
 

@@ -316,6 +316,23 @@ static kiln_status get(const eager_call *call, const eager_kernel **out, kiln_er
 
 /* ---- the call -------------------------------------------------------------------------------- */
 
+/* A failure in the words of the operation: whoever adds two arrays knows no kernel. */
+static kiln_status explain(const eager_call *call, const eager_kernel *kernel,
+                           kiln_array **const *outs, kiln_status status, kiln_error *err)
+{
+    static const char *const outputs[] = {"the output", "the first output", "the second output"};
+    const char *name = call->op[0]->name;
+
+    for (int r = 0; r < call->results && status == KILN_ERR_DTYPE; r++) {
+        const kiln_array *out = *outs[r];
+        if (out != NULL && out->dtype != kernel->loop[r].out)
+            return kiln__fail(err, status, "%s: %s given has dtype %s, but the result is %s", name,
+                              outputs[call->results > 1 ? r + 1 : 0],
+                              kiln_dtype_name(out->dtype), kiln_dtype_name(kernel->loop[r].out));
+    }
+    return kiln__fail_as(name, status, err);
+}
+
 static kiln_status run(eager_call *call, const kiln_arg *given, const kiln_call_options *opts,
                        kiln_array **const *outs, kiln_error *err)
 {
@@ -332,7 +349,8 @@ static kiln_status run(eager_call *call, const kiln_arg *given, const kiln_call_
         args[p] = call->in[p].weak ? arg_of(&call->in[p].number, kernel->loop[0].in[p]) : given[p];
     for (int r = 0; r < call->results; r++)
         args[arity + r] = kiln_arg_out(outs[r]);
-    return kiln_elementwise_run(kernel->op, args, (size_t)(arity + call->results), opts, err);
+    status = kiln_elementwise_run(kernel->op, args, (size_t)(arity + call->results), opts, err);
+    return status == KILN_OK ? KILN_OK : explain(call, kernel, outs, status, err);
 }
 
 static kiln_status find_ops(eager_call *call, kiln_op first, kiln_op second, size_t arg_count,

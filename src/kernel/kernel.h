@@ -105,6 +105,13 @@ void kiln__recipe_destroy(void *recipe); /* accepts NULL */
 /* A scalar argument as src/codegen knows it; false when it is no scalar. */
 bool kiln__given_scalar(const kiln_arg *arg, kiln__given *given);
 
+/*
+ * A failure of a named operation's kernel in the operation's own words: `kernel "kiln_add": ` at the
+ * beginning of the message becomes `add: `, and the definition that kiln wrote for it is not shown.
+ * Nothing changes for a success, for what a compiler says, and for other messages. Returns `status`.
+ */
+kiln_status kiln__fail_as(const char *name, kiln_status status, kiln_error *err);
+
 /* What a caller asks for, the same for run, prepare and source. */
 typedef struct kiln__call {
     const kiln_arg *args;

@@ -65,7 +65,7 @@ static kiln_status decide_shape(const kiln__kernel *op, const kiln__call *call, 
         return decide_size(op, call, r, err);
     if (call->has_size)
         return kiln__fail(err, KILN_ERR_SIZE,
-                          "kernel \"%s\": size %lld was given, but `%s` is not raw and decides it",
+                          "kernel \"%s\": `size` %lld was given, but `%s` is not raw and decides it",
                           d->name, (long long)call->size, d->params[first].name);
     kiln_status status = kiln__broadcast_inputs(d, r, err);
     int64_t shape[KILN_RANK_MAX];

@@ -327,7 +327,7 @@ kiln_status kiln_array_reduce_with(kiln_reduce_op op, const kiln_array *array,
         args[count++] = kiln_arg_float(o.ddof);
     args[count++] = kiln_arg_out(out);
     o.ddof = 0; /* an argument now */
-    return kiln_reduction_run(reduction, args, count, &o, err);
+    return kiln__fail_as(op_name(w.op), kiln_reduction_run(reduction, args, count, &o, err), err);
 }
 
 kiln_status kiln_array_reduce(kiln_reduce_op op, const kiln_array *array, const kiln_axes *axes,
@@ -357,7 +357,8 @@ static kiln_status reduce_two(const char *function, int op, const kiln_array *x,
     if (status != KILN_OK)
         return status;
     const kiln_arg args[] = {kiln_arg_array(x), kiln_arg_array(y), kiln_arg_out(out)};
-    return kiln_reduction_run(reduction, args, KILN_COUNT_OF(args), &o, err);
+    status = kiln_reduction_run(reduction, args, KILN_COUNT_OF(args), &o, err);
+    return kiln__fail_as(op_name(w.op), status, err);
 }
 
 kiln_status kiln_array_dot(const kiln_array *x, const kiln_array *y,

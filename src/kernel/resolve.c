@@ -23,11 +23,13 @@ static kiln_status check_count(const kiln__kernel *op, const kiln__call *call, k
     const kiln__definition *d = op->def;
     if (call->arg_count == d->param_count)
         return KILN_OK;
+    const size_t outputs = d->param_count - d->input_count;
     return kiln__fail(err, KILN_ERR_ARGUMENT_COUNT,
-                      "kernel \"%s\" takes %zu arguments (%zu inputs \"%s\", %zu outputs \"%s\"), "
+                      "kernel \"%s\" takes %zu argument%s (%zu input%s \"%s\", %zu output%s \"%s\"), "
                       "%zu given",
-                      d->name, d->param_count, d->input_count, d->signature[0],
-                      d->param_count - d->input_count, d->signature[1], call->arg_count);
+                      d->name, d->param_count, d->param_count == 1 ? "" : "s", d->input_count,
+                      d->input_count == 1 ? "" : "s", d->signature[0], outputs,
+                      outputs == 1 ? "" : "s", d->signature[1], call->arg_count);
 }
 
 static kiln_status take_scalar(const kiln__definition *def, size_t p, const kiln_arg *arg,
@@ -152,4 +154,16 @@ kiln_status kiln__check_outputs(const kiln__definition *d, const char *what, kil
                               "kernel \"%s\": output `%s` of a %s cannot be raw", d->name,
                               d->params[p].name, what);
     return KILN_OK;
+}
+
+kiln_status kiln__fail_as(const char *name, kiln_status status, kiln_error *err)
+{
+    char begin[80], message[KILN_ERROR_MESSAGE_BYTES];
+    const int length = snprintf(begin, sizeof begin, "kernel \"kiln_%s\": ", name);
+
+    if (status == KILN_OK || status == KILN_ERR_COMPILE || err == NULL || length < 0 ||
+        strncmp(err->message, begin, (size_t)length) != 0)
+        return status;
+    snprintf(message, sizeof message, "%s", err->message + length);
+    return kiln__fail(err, status, "%s: %s", name, message);
 }

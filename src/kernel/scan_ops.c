@@ -213,5 +213,6 @@ kiln_status kiln_array_scan(kiln_scan_op op, const kiln_array *array, const kiln
     if (status != KILN_OK)
         return status;
     const kiln_arg args[] = {kiln_arg_array(array), kiln_arg_out(out)};
-    return kiln_scan_over(scan, axes, flags, args, KILN_COUNT_OF(args), err);
+    status = kiln_scan_over(scan, axes, flags, args, KILN_COUNT_OF(args), err);
+    return kiln__fail_as(kiln_scan_op_name(op), status, err);
 }
