@@ -34,30 +34,16 @@ void dt_forget(void)
     }
 }
 
-/* Texts of one meaning. */
-static void reduce_texts(const dt_case *c, kiln_dtype dtype, texts *t)
+static void pivot_texts(const dt_case *c, texts *t)
 {
-    static const char *const least[] = {"a < b ? a : b", "min(a, b)", "b < a ? b : a"};
-    static const char *const most[] = {"a < b ? b : a", "max(a, b)", "b < a ? a : b"};
-    const int spelling = dt_is_integer(dtype) ? c->spelling % 3 : c->spelling % 2 * 2;
-    const char *reduce = "a + b", *identity = "0";
     const dt_node *n = &c->node[c->pivot];
-    const kiln_reduce_op op = n->op == DT_REDUCE             ? n->reduction
-                              : n->scan == KILN_SCAN_CUMSUM  ? KILN_REDUCE_SUM
-                              : n->scan == KILN_SCAN_CUMPROD ? KILN_REDUCE_PROD
-                              : n->scan == KILN_SCAN_CUMMAX  ? KILN_REDUCE_MAX
-                                                             : KILN_REDUCE_MIN;
+    const char *reduce, *identity;
 
-    if (op == KILN_REDUCE_PROD) {
-        reduce = "a * b";
-        identity = "1";
-    } else if (op == KILN_REDUCE_MIN || op == KILN_REDUCE_MAX) {
-        reduce = (op == KILN_REDUCE_MIN ? least : most)[spelling];
-        identity = "";
-    }
+    dt_mapped(c, c->pivot, t->map, sizeof t->map);
+    dt_combined(c, n, &reduce, &identity);
     snprintf(t->reduce, sizeof t->reduce, "%s", reduce);
     snprintf(t->identity, sizeof t->identity, "%s", identity);
-    snprintf(t->type, sizeof t->type, "%s", kiln_dtype_ctype(dtype));
+    snprintf(t->type, sizeof t->type, "%s", kiln_dtype_ctype(n->dtype));
 }
 
 /* The kept definition of `c`, if it is the same; else that place, emptied, with the new texts. */
@@ -72,10 +58,8 @@ static size_t find(dt_device *device, const dt_case *c, bool *is_new)
     dt_signature(c, false, t.in, sizeof t.in);
     dt_signature(c, true, t.out, sizeof t.out);
     dt_statements(c, t.post, sizeof t.post);
-    if (c->pivot >= 0) {
-        dt_snippet(c, c->pivot, t.map, sizeof t.map);
-        reduce_texts(c, c->node[c->pivot].dtype, &t);
-    }
+    if (c->pivot >= 0)
+        pivot_texts(c, &t);
     *is_new = memcmp(&t, &kept[place].of, sizeof t) != 0;
     if (*is_new) {
         kiln_elementwise_destroy(kept[place].elementwise);

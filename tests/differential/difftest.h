@@ -251,6 +251,7 @@ typedef enum dt_kind {
     DT_KIND_SCAN,      /* named scans, eagerly */
     DT_KIND_GRAPH,
     DT_KIND_EAGER,
+    DT_KIND_ROW, /* row programs: every reduction is a stage, and goes back to its row */
     DT_KIND_COUNT
 } dt_kind;
 
@@ -341,6 +342,8 @@ bool dt_in_snippet(const dt_case *c);
 /* Whether an operation stands for something of its own, and how many nodes it takes otherwise. */
 int dt_operands_of(const dt_case *c, dt_op op);
 bool dt_uses(const dt_case *c, dt_op op);
+/* Whether an output has an element for each of the broadcast of all operands. */
+bool dt_fills_loop(const dt_case *c, int output);
 
 /* dt_infer(), and that views lie in their buffers and nodes and operands exist. */
 bool dt_check_case(dt_case *c, char *why, size_t bytes);
@@ -357,8 +360,14 @@ bool dt_read_case(FILE *in, dt_case *c, char *why, size_t bytes);
 int dt_placeholder(const dt_case *c, kiln_dtype dtype);
 /* The parameters x0, x1, ... or z0, z1, ... */
 void dt_signature(const dt_case *c, bool outputs, char *text, size_t bytes);
-/* A node as a C++ expression; of the pivot that which it maps. */
-void dt_snippet(const dt_case *c, int node, char *text, size_t bytes);
+/* The parameters among the outputs that have one element a row. */
+void dt_row_signature(const dt_case *c, char *text, size_t bytes);
+/* Statements that assign them. */
+void dt_row_statements(const dt_case *c, char *text, size_t bytes);
+/* What a reduction or a scan maps, as a C++ expression. */
+void dt_mapped(const dt_case *c, int node, char *text, size_t bytes);
+/* How values of `dtype` are combined, in one of several spellings. */
+void dt_combined(const dt_case *c, const dt_node *n, const char **reduce, const char **identity);
 /* Statements that assign all outputs; `a` stands for the pivot. */
 void dt_statements(const dt_case *c, char *text, size_t bytes);
 /* A graph in the language of docs/expressions.md. */
@@ -431,6 +440,7 @@ kiln_status dt_call_elementwise(dt_device *device, const dt_case *c, dt_arrays *
 kiln_status dt_call_reduction(dt_device *device, const dt_case *c, dt_arrays *a, kiln_error *err);
 kiln_status dt_call_scan(dt_device *device, const dt_case *c, dt_arrays *a, kiln_error *err);
 kiln_status dt_call_graph(dt_device *device, const dt_case *c, dt_arrays *a, kiln_error *err);
+kiln_status dt_call_row(dt_device *device, const dt_case *c, dt_arrays *a, kiln_error *err);
 kiln_status dt_call_eager(dt_device *device, const dt_case *c, dt_arrays *a, kiln_error *err);
 
 /* Launch what was prepared, twice, if the preparation succeeded. */

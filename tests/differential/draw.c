@@ -220,15 +220,15 @@ void dt_draw_outputs(dt_random *r, dt_style style, dt_case *c)
     int rank = 0;
     int64_t shape[DT_RANK] = {0};
 
-    if (c->kind == DT_KIND_ELEMENTWISE)
+    if (c->kind == DT_KIND_ELEMENTWISE || c->kind == DT_KIND_ROW)
         dt_loop_shape(c, &rank, shape);
     for (int k = 0; k < c->output_count; k++) {
         const dt_node *n = &c->node[c->output[k].node];
         dt_view *v = &c->output[k].view;
 
         v->dtype = n->dtype;
-        v->rank = c->kind == DT_KIND_ELEMENTWISE ? rank : n->rank;
-        memcpy(v->shape, c->kind == DT_KIND_ELEMENTWISE ? shape : n->shape, sizeof v->shape);
+        v->rank = dt_fills_loop(c, k) ? rank : n->rank;
+        memcpy(v->shape, dt_fills_loop(c, k) ? shape : n->shape, sizeof v->shape);
         c->output[k].given = dt_below(r, 4) != 0 || dt_uses(c, DT_OLD);
         if (!c->output[k].given || (dt_once_in(r, 5) && draw_in_place(r, c, k)))
             continue;
@@ -326,6 +326,9 @@ bool dt_draw(dt_case *c, dt_kind kind, uint64_t seed, uint64_t definition, uint6
             break;
         case DT_KIND_GRAPH:
             ok = dt_draw_graph(c, d, v);
+            break;
+        case DT_KIND_ROW:
+            ok = dt_draw_row(c, d, v);
             break;
         default:
             ok = dt_draw_eager(c, d, v);

@@ -41,6 +41,7 @@ bool dt_draw_elementwise(dt_case *c, dt_random definition, dt_random view);
 bool dt_draw_reduction(dt_case *c, dt_random definition, dt_random view);
 bool dt_draw_reduce(dt_case *c, dt_random definition, dt_random view);
 bool dt_draw_scan(dt_case *c, dt_random definition, dt_random view);
+bool dt_draw_row(dt_case *c, dt_random definition, dt_random view);
 bool dt_draw_graph(dt_case *c, dt_random definition, dt_random view);
 bool dt_draw_eager(dt_case *c, dt_random definition, dt_random view);
 

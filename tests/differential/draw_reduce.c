@@ -78,7 +78,7 @@ static void draw_initial(dt_random *r, dt_case *c, kiln_dtype dtype)
 /* ---- texts of one's own ---------------------------------------------------------------------- */
 
 /* All inputs take part in what is mapped, so that it has the shape of their broadcast. */
-static int combine(dt_random *r, dt_case *c, int last)
+static int combine(dt_case *c, int last)
 {
     bool used[DT_NODES] = {false};
     const kiln_dtype dtype = c->node[last].dtype;
@@ -106,7 +106,6 @@ static int combine(dt_random *r, dt_case *c, int last)
         last = dt_add_node(c, dtype == KILN_BOOL ? DT_LOGICAL_OR : DT_ADD, last, other, 0);
         c->node[last].dtype = dtype;
     }
-    (void)r;
     return last;
 }
 
@@ -131,7 +130,7 @@ static int draw_map(dt_random *r, dt_case *c)
         last = dt_add_node(c, DT_CAST, last, 0, 0);
         c->node[last].dtype = to;
     }
-    return combine(r, c, last);
+    return combine(c, last);
 }
 
 static void draw_post(dt_random *r, dt_case *c)
@@ -150,8 +149,9 @@ static void draw_post(dt_random *r, dt_case *c)
             c->node[last].dtype = to;
         }
     }
-    c->output_count = 1;
+    c->output_count = last != c->pivot && dt_once_in(r, 4) ? 2 : 1;
     c->output[0].node = last;
+    c->output[1].node = c->pivot;
 }
 
 bool dt_draw_reduction(dt_case *c, dt_random definition, dt_random view)
@@ -189,6 +189,69 @@ bool dt_draw_reduction(dt_case *c, dt_random definition, dt_random view)
     } else if (initial) {
         return false;
     }
+    dt_draw_operands(r, style, c);
+    if (!dt_infer(c, NULL, 0))
+        return false;
+    dt_draw_outputs(r, style, c);
+    return dt_infer(c, NULL, 0);
+}
+
+/* ---- row programs ---------------------------------------------------------------------------- */
+
+/* The last node, made a value that stages can reduce, of the whole row: input 0 is one. */
+static int draw_mapped(dt_random *r, dt_case *c)
+{
+    int last = dt_draw_expression(r, c, 1 + dt_below(r, 4));
+    const kiln_dtype dtype = c->node[last].dtype;
+
+    if (dtype == KILN_BOOL || dt_is_half(dtype)) {
+        last = dt_add_node(c, DT_CAST, last, 0, 0);
+        c->node[last].dtype = dtype == KILN_BOOL ? KILN_INT32 : KILN_FLOAT32;
+    }
+    return combine(c, last);
+}
+
+bool dt_draw_row(dt_case *c, dt_random definition, dt_random view)
+{
+    static const kiln_reduce_op ops[] = {KILN_REDUCE_SUM, KILN_REDUCE_MAX, KILN_REDUCE_MIN};
+    dt_random *r = &definition;
+    const dt_style style = (dt_style)dt_below(r, DT_STYLE_COUNT);
+    const int stages = 1 + dt_below(r, 3), inputs = 1 + dt_below(r, 2);
+    const kiln_dtype dtype = dt_draw_dtype(r);
+    const dt_fill fill = dt_draw_fill(r);
+    int64_t shape[DT_RANK] = {0};
+    dt_node axes = {0};
+
+    for (int k = 0; k < inputs; k++)
+        add_input(r, c, dtype, fill);
+    for (int k = 0; k < stages; k++) {
+        const int mapped = draw_mapped(r, c);
+        const int stage = dt_add_node(c, DT_REDUCE, mapped, 0, 0);
+        c->node[stage].dtype = c->node[mapped].dtype;
+        c->node[stage].keepdims = true;
+        c->node[stage].reduction = ops[dt_below(r, dt_is_complex(c->node[mapped].dtype) ? 1 : 3)];
+        c->output[1].node = stage;
+    }
+    c->output[0].node = dt_draw_expression(r, c, 1 + dt_below(r, 4));
+    if (c->node[c->output[0].node].op == DT_REDUCE)
+        return false;
+    c->output_count = dt_once_in(r, 4) ? 2 : 1;
+    c->spelling = dt_below(r, 6);
+    c->placeholders = dt_once_in(r, 2);
+
+    r = &view;
+    const int rank = 1 + dt_below(r, 3);
+    draw_reduced_shape(r, rank, shape);
+    dt_draw_operand_shapes(r, c, rank, shape);
+    draw_axes(r, rank, &axes);
+    if (!axes.all_axes && axes.axis_count == 0)
+        return false;
+    for (int k = 0; k < c->node_count; k++)
+        if (c->node[k].op == DT_REDUCE) {
+            c->node[k].all_axes = axes.all_axes;
+            c->node[k].axis_count = axes.axis_count;
+            memcpy(c->node[k].axis, axes.axis, sizeof axes.axis);
+        }
     dt_draw_operands(r, style, c);
     if (!dt_infer(c, NULL, 0))
         return false;

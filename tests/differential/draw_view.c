@@ -26,9 +26,9 @@ int64_t dt_draw_extent(dt_random *r, int64_t most)
 
 int64_t dt_draw_budget(dt_random *r)
 {
-    if (dt_once_in(r, 300))
+    if (dt_once_in(r, 120))
         return 400000;
-    return dt_once_in(r, 16) ? 70000 : dt_once_in(r, 3) ? 9000 : 2500;
+    return dt_once_in(r, 12) ? 70000 : dt_once_in(r, 3) ? 9000 : 2500;
 }
 
 void dt_draw_shape(dt_random *r, int rank, int64_t budget, int64_t *shape)

@@ -307,7 +307,7 @@ static bool finish_output(const dt_case *c, int k, const dt_array *values, dt_ar
     int64_t shape[DT_RANK] = {0};
 
     memcpy(shape, v->shape, sizeof shape);
-    if (c->kind == DT_KIND_ELEMENTWISE)
+    if (dt_fills_loop(c, k))
         dt_loop_shape(c, &rank, shape);
     if (!dt_array_make(out, v->dtype, rank, shape))
         return false;

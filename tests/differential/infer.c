@@ -8,7 +8,7 @@
 #include "difftest.h"
 
 const char *const dt_kind_names[DT_KIND_COUNT] = {"elementwise", "reduction", "reduce", "scanned",
-                                                  "scan",        "graph",     "eager"};
+                                                  "scan",        "graph",     "eager",  "row"};
 const char *const dt_fill_names[DT_FILL_COUNT] = {"small", "uniform", "special"};
 
 void dt_case_init(dt_case *c, dt_kind kind)
@@ -55,7 +55,13 @@ int64_t dt_size(int rank, const int64_t *shape)
 bool dt_in_snippet(const dt_case *c)
 {
     return c->kind == DT_KIND_ELEMENTWISE || c->kind == DT_KIND_REDUCTION ||
-           c->kind == DT_KIND_SCANNED;
+           c->kind == DT_KIND_SCANNED || c->kind == DT_KIND_ROW;
+}
+
+bool dt_fills_loop(const dt_case *c, int output)
+{
+    return c->kind == DT_KIND_ELEMENTWISE ||
+           (c->kind == DT_KIND_ROW && c->node[c->output[output].node].op != DT_REDUCE);
 }
 
 int dt_operands_of(const dt_case *c, dt_op op)
@@ -198,7 +204,7 @@ static bool axes_fit(const dt_node *n, int rank)
 static bool infer_reduce(const dt_case *c, dt_node *n, const char **why)
 {
     const dt_node *in = &c->node[n->in[0]];
-    const bool named = c->kind != DT_KIND_REDUCTION;
+    const bool named = !dt_in_snippet(c);
     int64_t reduced = 1;
 
     *why = "axes out of range";
@@ -350,13 +356,14 @@ static bool infer_node(dt_case *c, dt_node *n, const char **why)
     case DT_POSITION:
         n->dtype = KILN_INT64;
         *why = "positions in a graph, or in `post`";
-        return dt_in_snippet(c) && (c->pivot < 0 || n < &c->node[c->pivot]) &&
-               dt_loop_shape(c, &n->rank, n->shape);
+        return dt_in_snippet(c) && c->kind != DT_KIND_ROW &&
+               (c->pivot < 0 || n < &c->node[c->pivot]) && dt_loop_shape(c, &n->rank, n->shape);
     default:
         if (n->op == DT_INDEX && dt_in_snippet(c)) {
             n->dtype = KILN_INT64;
             *why = "an index of a scan, in `post`, or along no axis";
-            return c->kind != DT_KIND_SCANNED && (c->pivot < 0 || n < &c->node[c->pivot]) &&
+            return c->kind != DT_KIND_SCANNED && c->kind != DT_KIND_ROW &&
+                   (c->pivot < 0 || n < &c->node[c->pivot]) &&
                    dt_loop_shape(c, &n->rank, n->shape) && n->axis[0] >= 0 && n->axis[0] < n->rank;
         }
         n->dtype = n->op == DT_INDEX ? KILN_INT64 : c->node[n->in[0]].dtype;
@@ -383,6 +390,24 @@ bool dt_loop_shape(const dt_case *c, int *rank, int64_t *shape)
     return true;
 }
 
+/* Stages reduce whole rows, of one set of axes, and keep these. */
+static bool are_stages(const dt_case *c, int rank, const int64_t *shape)
+{
+    const dt_node *first = NULL;
+
+    for (int k = 0; k < c->node_count; k++) {
+        const dt_node *n = &c->node[k], *map = &c->node[n->in[0]];
+        if (n->op != DT_REDUCE)
+            continue;
+        first = first == NULL ? n : first;
+        if (map->rank != rank || memcmp(map->shape, shape, (size_t)rank * sizeof *shape) != 0 ||
+            !n->keepdims || n->all_axes != first->all_axes || n->axis_count != first->axis_count ||
+            memcmp(n->axis, first->axis, sizeof n->axis) != 0)
+            return false;
+    }
+    return first != NULL && !c->has_initial && c->where < 0;
+}
+
 static bool infer_outputs(const dt_case *c, const char **why)
 {
     int rank = 0;
@@ -390,6 +415,9 @@ static bool infer_outputs(const dt_case *c, const char **why)
 
     *why = "operands do not broadcast";
     if (dt_in_snippet(c) && !dt_loop_shape(c, &rank, shape))
+        return false;
+    *why = "a stage that does not reduce whole rows";
+    if (c->kind == DT_KIND_ROW && (!are_stages(c, rank, shape) || !dt_fills_loop(c, 0)))
         return false;
     if (c->kind == DT_KIND_REDUCTION || c->kind == DT_KIND_SCANNED) {
         const dt_node *map = &c->node[c->node[c->pivot].in[0]];
@@ -400,7 +428,7 @@ static bool infer_outputs(const dt_case *c, const char **why)
     for (int k = 0; k < c->output_count; k++) {
         const dt_output *o = &c->output[k];
         const dt_node *n = &c->node[o->node];
-        const bool loop = c->kind == DT_KIND_ELEMENTWISE;
+        const bool loop = dt_fills_loop(c, k);
         const int want_rank = loop ? rank : n->rank;
         const int64_t *want = loop ? shape : n->shape;
 

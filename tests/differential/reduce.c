@@ -522,7 +522,7 @@ bool dt_reduce_array(const dt_case *c, const dt_node *n, const dt_array *in, con
     int64_t *position = malloc(room * sizeof *position);
 
     for (int64_t k = 0; k < out->size && at != NULL && position != NULL; k++) {
-        list l = {in->dtype, at, position, 0, c->ddof, c->kind == DT_KIND_REDUCTION};
+        list l = {in->dtype, at, position, 0, c->ddof, dt_in_snippet(c)};
         int64_t with_nan = 0;
 
         gather(n, &s, k, in, mask, at, position, &l.count, &with_nan);

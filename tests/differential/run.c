@@ -208,6 +208,8 @@ static kiln_status call(dt_device *device, const dt_case *c, dt_arrays *a, kiln_
         return dt_call_elementwise(device, c, a, err);
     case DT_KIND_REDUCTION:
         return dt_call_reduction(device, c, a, err);
+    case DT_KIND_ROW:
+        return dt_call_row(device, c, a, err);
     case DT_KIND_SCANNED:
         return dt_call_scan(device, c, a, err);
     case DT_KIND_GRAPH:

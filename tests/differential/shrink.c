@@ -107,12 +107,12 @@ static void refit_outputs(dt_case *c)
         c->output[k].given = false;
     const bool ok = dt_infer(c, NULL, 0);
     memcpy(c->output, kept, sizeof kept);
-    if (c->kind == DT_KIND_ELEMENTWISE)
+    if (c->kind == DT_KIND_ELEMENTWISE || c->kind == DT_KIND_ROW)
         dt_loop_shape(c, &rank, shape);
     for (int k = 0; k < c->output_count && ok; k++) {
         dt_view *v = &c->output[k].view;
         const dt_node *n = &c->node[c->output[k].node];
-        const bool loop = c->kind == DT_KIND_ELEMENTWISE;
+        const bool loop = dt_fills_loop(c, k);
         if (c->output[k].given && v->rank == (loop ? rank : n->rank))
             memcpy(v->shape, loop ? shape : n->shape, sizeof v->shape);
     }

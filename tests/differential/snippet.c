@@ -110,6 +110,8 @@ static void put_node(writer *w, int k)
         put(w, "t%d", k);
     } else if (k == w->c->pivot) {
         put(w, "a");
+    } else if (n->op == DT_REDUCE) {
+        put(w, "s%d", k);
     } else if (n->op == DT_INPUT) {
         put(w, "x%d", n->operand);
     } else if (n->op == DT_OLD) {
@@ -138,21 +140,37 @@ static void count_uses(const dt_case *c, int k, int *uses)
         count_uses(c, c->node[k].in[j], uses);
 }
 
-void dt_snippet(const dt_case *c, int node, char *text, size_t bytes)
+void dt_mapped(const dt_case *c, int node, char *text, size_t bytes)
 {
-    writer w = {.c = c, .text = text, .bytes = bytes};
-    dt_case copy;
+    dt_case copy = *c;
+    writer w = {.c = &copy, .text = text, .bytes = bytes};
 
+    copy.pivot = DT_NODES; /* nothing is `a` here */
     text[0] = '\0';
-    if (node == c->pivot) { /* what is mapped, not `a` */
-        copy = *c;
-        copy.pivot = DT_NODES;
-        w.c = &copy;
-        node = c->node[node].in[0];
-        put_node(&w, node);
-        return;
-    }
-    put_node(&w, node);
+    put_node(&w, c->node[node].in[0]);
+}
+
+void dt_combined(const dt_case *c, const dt_node *n, const char **reduce, const char **identity)
+{
+    static const char *const least[] = {"a < b ? a : b", "min(a, b)", "b < a ? b : a"};
+    static const char *const most[] = {"a < b ? b : a", "max(a, b)", "b < a ? a : b"};
+    const int spelling = dt_is_integer(n->dtype) ? c->spelling % 3 : c->spelling % 2 * 2;
+    const kiln_reduce_op op = n->op == DT_REDUCE             ? n->reduction
+                              : n->scan == KILN_SCAN_CUMSUM  ? KILN_REDUCE_SUM
+                              : n->scan == KILN_SCAN_CUMPROD ? KILN_REDUCE_PROD
+                              : n->scan == KILN_SCAN_CUMMAX  ? KILN_REDUCE_MAX
+                                                             : KILN_REDUCE_MIN;
+
+    *reduce = op == KILN_REDUCE_PROD  ? "a * b"
+              : op == KILN_REDUCE_MIN ? least[spelling]
+              : op == KILN_REDUCE_MAX ? most[spelling]
+                                      : "a + b";
+    *identity = op == KILN_REDUCE_PROD ? "1" : op == KILN_REDUCE_SUM ? "0" : "";
+}
+
+static bool is_row_output(const dt_case *c, int output)
+{
+    return c->kind == DT_KIND_ROW && !dt_fills_loop(c, output);
 }
 
 void dt_statements(const dt_case *c, char *text, size_t bytes)
@@ -174,31 +192,55 @@ void dt_statements(const dt_case *c, char *text, size_t bytes)
         w.named[k] = true;
     }
     for (int k = 0; k < c->output_count; k++) {
-        put(&w, "z%d = ", k);
+        if (is_row_output(c, k))
+            continue;
+        put(&w, k > 0 ? "; z%d = " : "z%d = ", k);
         put_node(&w, c->output[k].node);
-        put(&w, k + 1 < c->output_count ? "; " : "");
     }
+}
+
+void dt_row_statements(const dt_case *c, char *text, size_t bytes)
+{
+    writer w = {.c = c, .text = text, .bytes = bytes};
+
+    text[0] = '\0';
+    for (int k = 0; k < c->output_count; k++)
+        if (is_row_output(c, k))
+            put(&w, "z%d = s%d; ", k, c->output[k].node);
+}
+
+static void put_parameter(writer *w, kiln_dtype dtype, bool may_be_letter, char name, int number)
+{
+    const int letter = may_be_letter ? dt_placeholder(w->c, dtype) : -1;
+
+    if (w->used > 0)
+        put(w, ", ");
+    if (letter >= 0)
+        put(w, "%c", 'T' + letter);
+    else
+        put(w, "%s", kiln_dtype_name(dtype));
+    put(w, " %c%d", name, number);
 }
 
 void dt_signature(const dt_case *c, bool outputs, char *text, size_t bytes)
 {
     writer w = {.c = c, .text = text, .bytes = bytes};
-    const int count = outputs ? c->output_count : c->operand_count;
 
     text[0] = '\0';
-    for (int k = 0; k < count; k++) {
-        const bool number = !outputs && c->operand[k].is_number;
-        const kiln_dtype dtype =
-            outputs ? c->node[c->output[k].node].dtype : c->operand[k].view.dtype;
-        const int letter = number ? -1 : dt_placeholder(c, dtype);
-        if (!outputs && k == c->where)
-            continue;
-        if (w.used > 0)
-            put(&w, ", ");
-        if (letter >= 0)
-            put(&w, "%c", 'T' + letter);
-        else
-            put(&w, "%s", kiln_dtype_name(dtype));
-        put(&w, " %c%d", outputs ? 'z' : 'x', k);
-    }
+    for (int k = 0; !outputs && k < c->operand_count; k++)
+        if (k != c->where)
+            put_parameter(&w, c->operand[k].view.dtype, !c->operand[k].is_number, 'x', k);
+    for (int k = 0; outputs && k < c->output_count; k++)
+        if (!is_row_output(c, k))
+            put_parameter(&w, c->node[c->output[k].node].dtype, true, 'z', k);
+}
+
+void dt_row_signature(const dt_case *c, char *text, size_t bytes)
+{
+    writer w = {.c = c, .text = text, .bytes = bytes};
+
+    text[0] = '\0';
+    for (int k = 0; k < c->output_count; k++)
+        if (is_row_output(c, k))
+            put_parameter(&w, c->node[c->output[k].node].dtype, true, 'z', k);
 }

@@ -50,7 +50,8 @@ dt_kind dt_kind_of(uint64_t seed, uint64_t definition)
     static const dt_kind weights[] = {DT_KIND_ELEMENTWISE, DT_KIND_ELEMENTWISE, DT_KIND_ELEMENTWISE,
                                       DT_KIND_REDUCTION,   DT_KIND_REDUCTION,   DT_KIND_REDUCE,
                                       DT_KIND_REDUCE,      DT_KIND_SCANNED,     DT_KIND_SCAN,
-                                      DT_KIND_GRAPH,       DT_KIND_GRAPH,       DT_KIND_EAGER};
+                                      DT_KIND_GRAPH,       DT_KIND_GRAPH,       DT_KIND_EAGER,
+                                      DT_KIND_ROW};
     return weights[dt_mix(seed, definition) % DT_COUNT(weights)];
 }
 
@@ -145,10 +146,11 @@ static void describe(const session *s, uint64_t number, const char *device, cons
         char statements[4096];
         dt_statements(c, statements, sizeof statements);
         fprintf(out, "# %s\n", statements);
-        if (c->pivot >= 0) {
-            dt_snippet(c, c->pivot, statements, sizeof statements);
-            fprintf(out, "# a of %s\n", statements);
-        }
+        for (int k = 0; k < c->node_count; k++)
+            if (c->node[k].op == DT_REDUCE || c->node[k].op == DT_SCAN) {
+                dt_mapped(c, k, statements, sizeof statements);
+                fprintf(out, "# %c%d of %s\n", k == c->pivot ? 'a' : 's', k, statements);
+            }
     }
     if (c->as_text) {
         char expression[4096];
