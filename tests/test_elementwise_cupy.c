@@ -1,11 +1,12 @@
 /*
  * test_elementwise_cupy.c - definitions written for CuPy, run as they stand.
  *
- * The cases are in oracle/cupy_arithmetic.c and oracle/cupy_science.c. Each runs over contiguous
+ * The cases are in oracle/cupy_arithmetic.c, cupy_science.c and cupy_words.c. Each runs over contiguous
  * arrays and over transposed ones. The tests after the table are of kernels whose operands are not
  * all walked: tables, histograms, stencils.
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "oracle/cupy.h"
@@ -102,6 +103,11 @@ static void test_elementwise__cupy_arithmetic_and_comparison(void **state)
 static void test_elementwise__cupy_mathematics_and_science(void **state)
 {
     check_cases(*state, cupy_science, cupy_science_count);
+}
+
+static void test_elementwise__cupy_headers_and_words(void **state)
+{
+    check_cases(*state, cupy_words, cupy_words_count);
 }
 
 static void test_elementwise__there_are_more_than_sixty_of_them(void **state)
@@ -203,12 +209,91 @@ static void test_elementwise__cupy_image_stencil(void **state)
     host_free(&y);
 }
 
+/* CuPy passes a number for a raw parameter by value; strings that are written for it say `raw int32
+ * size` of what is an array nowhere. */
+static void test_elementwise__cupy_numbers_for_raw_parameters(void **state)
+{
+    static const int64_t shape[] = {40};
+    test_env *t = *state;
+    host_array x, y;
+    kiln_elementwise *op = NULL;
+
+    host_make(t, &x, KILN_INT32, 1, shape, NULL);
+    host_make(t, &y, KILN_INT32, 1, shape, NULL);
+    draw(t, &x, -99, 99);
+    OK(t, kiln_elementwise_create(t->ctx, "raw T x, raw int32 size, raw float64 by", "T y",
+                                  "y = i < size ? x[i] * by : -1", NULL, &op, &t->err));
+    OK(t, kiln_call(op, &t->err, x.array, 30, 0.5, y.array));
+    for (int64_t k = 0; k < shape[0]; k++) {
+        const long double v = host_load(KILN_INT32, host_at(&x, k)).re * 0.5L;
+        host_store(KILN_INT32, host_at(&y, k), host_real(k < 30 ? truncl(v) : -1));
+    }
+    host_compare(t, &y, 0, "a number for a raw parameter");
+    /* An array of one element is an array still. */
+    FAILS(t, KILN_ERR_COMPILE, kiln_call(op, &t->err, x.array, x.array, 0.5, y.array), "raw array");
+    kiln_error_clear(&t->err);
+    kiln_elementwise_destroy(op);
+    host_free(&x);
+    host_free(&y);
+}
+
+static void write_text(const char *folder, const char *name, const char *text)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* Headers of one's own are written in the prelude's words, too, directly or through others; what they
+ * declare for themselves stays theirs. */
+static void test_elementwise__headers_may_use_the_words_of_the_prelude(void **state)
+{
+    static const int64_t shape[] = {40};
+    test_env *t = *state;
+    char folder[256], option[300];
+    const char *options[] = {option};
+    kiln_elementwise_options with = KILN_ELEMENTWISE_OPTIONS_INIT;
+    host_array x, y;
+    kiln_elementwise *op = NULL;
+
+    test_env_fresh_dir(t, folder, sizeof folder);
+    write_text(folder, "outer.h",
+               "#include \"inner.h\"\ntypedef unsigned short uint8;\n"
+               "__device__ inline double both(double v)\n{\n"
+               "    return real(turn(v)) + (uint8)(CUDART_ZERO + 256);\n}\n");
+    write_text(folder, "inner.h",
+               "#pragma once\n__device__ inline complex<double> turn(double v)\n"
+               "{\n    return complex<double>(v, 1) * complex<double>(0, -1);\n}\n");
+    snprintf(option, sizeof option, "-I%s", folder);
+    with.compiler_options = options;
+    with.compiler_option_count = 1;
+    with.preamble = "#ifndef OUTER\n#define OUTER\n#include <outer.h>\n#endif\n";
+    host_make(t, &x, KILN_FLOAT64, 1, shape, NULL);
+    host_make(t, &y, KILN_FLOAT64, 1, shape, NULL);
+    draw(t, &x, -9, 9);
+    OK(t, kiln_elementwise_create(t->ctx, "float64 x", "float64 y", "y = both(x)", &with, &op,
+                                  &t->err));
+    OK(t, kiln_call(op, &t->err, x.array, y.array));
+    for (int64_t k = 0; k < shape[0]; k++) /* (v + i) * -i = 1 - v i */
+        host_store(KILN_FLOAT64, host_at(&y, k), host_real(1 + 256));
+    host_compare(t, &y, 0, "a header");
+    kiln_elementwise_destroy(op);
+    host_free(&x);
+    host_free(&y);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_elementwise__there_are_more_than_sixty_of_them),
         TEST(test_elementwise__cupy_arithmetic_and_comparison),
+        TEST(test_elementwise__cupy_headers_and_words),
         TEST(test_elementwise__cupy_mathematics_and_science),
+        TEST(test_elementwise__cupy_numbers_for_raw_parameters),
+        TEST(test_elementwise__headers_may_use_the_words_of_the_prelude),
         TEST(test_elementwise__cupy_lookup_with_linear_interpolation),
         TEST(test_elementwise__cupy_histogram),
         TEST(test_elementwise__cupy_image_stencil),

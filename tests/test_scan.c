@@ -16,11 +16,11 @@ static void check_words(const char *op, const char *want)
     kiln__buf got = KILN__BUF_INIT;
 
     kiln__buf_puts(&got, "");
-    for (size_t k = 0; k < def->word_count; k++)
-        kiln__buf_printf(&got, "%s ", def->words[k]);
+    for (size_t k = 0; k < def->words.count; k++)
+        kiln__buf_printf(&got, "%s ", def->words.items[k]);
     assert_string_equal(got.text, want);
-    for (size_t k = 0; k < def->word_count; k++)
-        assert_true(kiln__definition_uses(def, def->words[k]));
+    for (size_t k = 0; k < def->words.count; k++)
+        assert_true(kiln__definition_uses(def, def->words.items[k]));
     assert_false(kiln__definition_uses(def, ""));
     assert_false(kiln__definition_uses(def, "zzz"));
     assert_false(kiln__definition_uses(def, "AA"));

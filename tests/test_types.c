@@ -154,11 +154,13 @@ static void test_types__open_placeholders_are_named(void **state)
     check_refused("", "T z", GIVEN(NOTHING), KILN_ERR_UNBOUND, TEXTS("argument 1 (`z`)"));
 }
 
-static void test_types__scalars_cannot_be_outputs_or_raw(void **state)
+static void test_types__scalars_cannot_be_outputs(void **state)
 {
     (void)state;
-    check_refused("raw T x", "T z", GIVEN(floating(1), NOTHING), KILN_ERR_ARGUMENT,
-                  TEXTS("argument 1 (`x`) is a scalar, and a raw parameter needs an array"));
+    check_refused("raw _non_const T x", "T z", GIVEN(floating(1), NOTHING), KILN_ERR_ARGUMENT,
+                  TEXTS("argument 1 (`x`) is a scalar, and a raw input that is indexed or written "));
+    check_refused("T x", "raw T z", GIVEN(floating(1), floating(1)), KILN_ERR_ARGUMENT,
+                  TEXTS("argument 2 (`z`) is a scalar, and an output needs an array"));
     check_refused("T x", "T z", GIVEN(floating(1), integer(0)), KILN_ERR_ARGUMENT,
                   TEXTS("argument 2 (`z`) is a scalar, and an output needs an array"));
     check_refused("T x", "T z", GIVEN(NOTHING, NOTHING), KILN_ERR_ARGUMENT,
@@ -375,7 +377,7 @@ int main(void)
         cmocka_unit_test(test_types__given_outputs_bind_first),
         cmocka_unit_test(test_types__arrays_must_agree),
         cmocka_unit_test(test_types__open_placeholders_are_named),
-        cmocka_unit_test(test_types__scalars_cannot_be_outputs_or_raw),
+        cmocka_unit_test(test_types__scalars_cannot_be_outputs),
         cmocka_unit_test(test_types__scalars_bind_what_is_left),
         cmocka_unit_test(test_types__the_widest_scalar_binds),
         cmocka_unit_test(test_types__unfit_scalars_are_refused_when_types_are_bound),

@@ -73,6 +73,9 @@ typedef struct kiln__param {
     kiln_dtype dtype;  /* KILN_DTYPE_NONE for a placeholder */
     bool by_address;   /* a snippet takes its address (&x): it must be bound to memory itself */
     bool read_first;   /* an output that some path may read, or leave, before assigning it */
+    bool by_number;    /* an input whose use wants a number: loop_prep, which has no element, reads it;
+                          or it is raw and calculated with as a whole */
+    bool array_only;   /* a raw input that snippets index, ask for its shape, or write */
     bool row;          /* row programs: an output of one element a row */
     bool late;         /* reductions: an input that `post` mentions and `map` does not: it has an
                           element for each result */
@@ -134,6 +137,12 @@ typedef struct kiln__row_program {
     uint32_t heavy; /* bit s: what stage s maps is worth a loop of its own on a cpu */
 } kiln__row_program;
 
+/* Identifiers, sorted, each once. */
+typedef struct kiln__words {
+    char **items; /* `count` of them, then NULL; one block with the texts */
+    size_t count;
+} kiln__words;
+
 /* A checked definition. */
 typedef struct kiln__definition {
     atomic_uint references;
@@ -160,9 +169,11 @@ typedef struct kiln__definition {
     bool uses_indexer;      /* `_ind` is used */
     bool cuda_only;         /* thread indices, shared memory, shuffles, ... */
     char cuda_only_word[48];
+    bool compares;          /* some snippet or header orders two values: <, <=, > or >= */
     bool includes;          /* some snippet holds an #include */
-    char **words;           /* every distinct identifier in the snippets, sorted */
-    size_t word_count;
+    kiln__words words;        /* in the snippets */
+    kiln__words header_words; /* in the headers of the user's that a snippet includes */
+    kiln__words declared;     /* declared by the preamble or such a header (words.c) */
     kiln__row_program *rows; /* row programs; NULL for all others */
 } kiln__definition;
 
@@ -205,6 +216,9 @@ void kiln__param_text(const kiln__definition *def, size_t param, char *out, size
 /* Whether `word` is among the snippets' identifiers (binary search). */
 bool kiln__definition_uses(const kiln__definition *def, const char *word);
 
+/* Whether the snippets or their headers leave `word` to the prelude: they use and do not declare it. */
+bool kiln__definition_wants(const kiln__definition *def, const char *word);
+
 /* Whether snippets call what keeps a kernel busy with arithmetic and not with memory. */
 bool kiln__definition_is_heavy(const kiln__definition *def);
 
@@ -237,7 +251,7 @@ typedef struct kiln__given {
  * Decide the dtype of every parameter: given outputs, then input arrays, then scalars bind a
  * placeholder; arrays must agree exactly. Scalars only check that they can be converted.
  * ERR_DTYPE (names the argument, what it has, what is required, and which argument bound it),
- * ERR_UNBOUND, ERR_ARGUMENT (a scalar given for a raw parameter or an output).
+ * ERR_UNBOUND, ERR_ARGUMENT (a scalar given for an output).
  */
 kiln_status kiln__bind_types(const kiln__definition *def, const kiln__given *given,
                              kiln_dtype *dtypes_out, kiln_error *err);

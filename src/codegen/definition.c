@@ -95,6 +95,7 @@ static kiln_status copy_request(const kiln__definition_request *request, kiln__d
             goto done;
         }
         KILN_TRY(copy_text(text, &def->snippet[k], err));
+        KILN_TRY(kiln__includes_blank(def->snippet[k], err));
     }
     def->keep_dims = request->keep_dims;
     def->reduction = request->reduction;
@@ -176,28 +177,13 @@ void kiln__definition_destroy(kiln__definition *def)
     kiln__row_clear(def);
     kiln__free(def->params);
     kiln__free(def->options);
-    kiln__free(def->words); /* one block with the texts */
+    kiln__free(def->words.items);
+    kiln__free(def->header_words.items);
+    kiln__free(def->declared.items);
     kiln__free(def->signature[0]);
     kiln__free(def->signature[1]);
     kiln__free(def->name);
     kiln__free(def);
-}
-
-bool kiln__definition_uses(const kiln__definition *def, const char *word)
-{
-    size_t low = 0, high = def->word_count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int order = strcmp(word, def->words[middle]);
-        if (order == 0)
-            return true;
-        if (order < 0)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return false;
 }
 
 bool kiln__definition_is_heavy(const kiln__definition *def)

@@ -55,6 +55,9 @@ static inline bool kiln__token_is(const kiln__tokens *tokens, size_t nth, const 
            strcmp(kiln__token_text(tokens, nth), text) == 0;
 }
 
+/* Whether token `nth` names a directive, as `define` in "#define". */
+bool kiln__token_is_directive(const kiln__tokens *tokens, size_t nth);
+
 /* Whether `word` is reserved by C++ (up to C++20) or by its alternative tokens (`and`, ...). */
 bool kiln__is_cpp_keyword(const char *word);
 
@@ -74,6 +77,23 @@ typedef struct kiln__scan {
     kiln__tokens text[KILN__SCAN_COUNT];
     kiln__snippet_kind statements; /* which snippet assigns the outputs: op or post */
 } kiln__scan;
+
+/* Blank the #includes of headers that the prelude stands for (include.c). */
+kiln_status kiln__includes_blank(char *text, kiln_error *err);
+
+/* The headers of the user's that a definition includes, as tokens. */
+typedef struct kiln__headers {
+    kiln__tokens *file;
+    uint64_t *id; /* hashes of their paths */
+    size_t count;
+    bool failed; /* no memory */
+} kiln__headers;
+kiln_status kiln__headers_read(const kiln__definition *def, const kiln__scan *scan,
+                               kiln__headers *out, kiln_error *err);
+void kiln__headers_clear(kiln__headers *headers);
+
+/* Fill in the words of a definition (words.c). */
+kiln_status kiln__words_collect(kiln__definition *def, const kiln__scan *scan, kiln_error *err);
 
 /* Fill in all that the snippets decide: words, uses_*, cuda_only*, includes, by_address and
  * read_first. Needs params. */

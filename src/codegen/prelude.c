@@ -8,11 +8,7 @@
 
 #include "codegen/templates.h"
 
-enum {
-    KILN__ON_CUDA = 1,
-    KILN__ON_CPU = 2,
-    KILN__ON_BOTH = 3
-};
+enum { KILN__ON_CUDA = 1, KILN__ON_CPU = 2, KILN__ON_BOTH = 3 };
 
 typedef struct section {
     const char *name;
@@ -51,8 +47,8 @@ static bool next_word(const char **list, const char **word, size_t *bytes)
 
 static bool available(size_t s, const kiln__variant *v)
 {
-    return (sections[s].backends & (v->backend == KILN_BACKEND_CUDA ? KILN__ON_CUDA : KILN__ON_CPU)) !=
-           0;
+    return (sections[s].backends &
+            (v->backend == KILN_BACKEND_CUDA ? KILN__ON_CUDA : KILN__ON_CPU)) != 0;
 }
 
 /* Take every section of this name, and what it needs. */
@@ -98,7 +94,9 @@ static bool term_holds(const selection *chosen, const kiln__definition *def, con
         next = strchr(atom, '&');
         if (next != NULL)
             *next++ = '\0';
-        if (atom[0] == '@' ? !has_section(chosen, atom + 1) : !kiln__definition_uses(def, atom))
+        if (atom[0] == '@'   ? !has_section(chosen, atom + 1)
+            : atom[0] == '<' ? !def->compares
+                             : !kiln__definition_wants(def, atom))
             return false;
     }
     return true;
@@ -169,9 +167,10 @@ static void take_for_variant(selection *chosen, const kiln__definition *def, con
     if (once)
         take_name(chosen, v, "memory_once");
     if (v->batch != KILN__BATCH_NONE)
-        take_name(chosen, v, v->batch == KILN__BATCH_SUM       ? "batch_sum"
-                             : v->batch == KILN__BATCH_MOMENTS ? "batch_moments"
-                                                               : "batch_position");
+        take_name(chosen, v,
+                  v->batch == KILN__BATCH_SUM       ? "batch_sum"
+                  : v->batch == KILN__BATCH_MOMENTS ? "batch_moments"
+                                                    : "batch_position");
     if (def->uses_indexer || def->uses_in_indexer || def->uses_out_indexer)
         take_name(chosen, v, "indexer");
 }
@@ -192,8 +191,10 @@ void kiln__prelude_put(const kiln__definition *def, const kiln__variant *v, kiln
 {
     selection chosen = {.count = 0};
     bool may_begin[256] = {['@'] = true};
-    for (size_t w = 0; w < def->word_count; w++)
-        may_begin[(unsigned char)def->words[w][0]] = true;
+    for (size_t w = 0; w < def->words.count; w++)
+        may_begin[(unsigned char)def->words.items[w][0]] = true;
+    for (size_t w = 0; w < def->header_words.count; w++)
+        may_begin[(unsigned char)def->header_words.items[w][0]] = true;
     take_for_variant(&chosen, def, v);
     /* Terms may name sections that later rows bring in, so look until nothing is added. */
     for (bool more = true; more;) {

@@ -1,7 +1,7 @@
 /*
  * scan.c - what the snippets of a definition use.
  *
- *     signature > [scan: words, `i` `n` `_ind`, CUDA-only words, addresses taken] > assign > ...
+ *     signature > [scan: `i` `n` `_ind`, CUDA-only words, addresses taken; words.c] > assign > ...
  *
  * The snippets are C++ and are never parsed as such: all answers come from tokens and err on the
  * side that costs speed, not correctness.
@@ -12,8 +12,6 @@
  * Rule 3: what only CUDA can do is told by words alone. Words between #if and #endif that ask for
  *         CUDA's own macros are left to the compiler, so that one definition can serve both.
  */
-#include <stdlib.h>
-
 #include "codegen/lexer.h"
 
 static const char *word_at(const kiln__tokens *t, size_t nth)
@@ -39,66 +37,12 @@ static bool is_placeholder_of(const kiln__definition *def, char letter)
     return false;
 }
 
-/* ---- words ---- */
-
-/* Whether token `nth` names a directive, as `define` in "#define". */
-static bool is_directive_name(const kiln__tokens *t, size_t nth)
+bool kiln__token_is_directive(const kiln__tokens *t, size_t nth)
 {
     return nth != 0 && t->items[nth].directive != 0 &&
            t->items[nth - 1].directive == t->items[nth].directive &&
            kiln__token_is(t, nth - 1, "#") &&
            (nth == 1 || t->items[nth - 2].directive != t->items[nth].directive);
-}
-
-static int compare_words(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* All words sorted, each once, in one block: pointers, then texts. A macro from the compiler's
- * options may stand for any word, so its body counts, too. */
-static kiln_status collect_words(kiln__definition *def, const kiln__scan *scan, kiln_error *err)
-{
-    const char **found = NULL;
-    char *text = NULL;
-    size_t count = 0, kept = 0, bytes = 0;
-
-    for (int s = 0; s < KILN__SCAN_COUNT; s++)
-        count += scan->text[s].count;
-    found = kiln__alloc((count + 1) * sizeof *found);
-    if (found == NULL)
-        return kiln__fail_memory(err, (count + 1) * sizeof *found);
-    count = 0;
-    for (int s = 0; s < KILN__SCAN_COUNT; s++) {
-        for (size_t k = 0; k < scan->text[s].count; k++) {
-            const char *word = word_at(&scan->text[s], k);
-            if (word != NULL && !is_directive_name(&scan->text[s], k))
-                found[count++] = word;
-        }
-    }
-    qsort(found, count, sizeof *found, compare_words);
-    for (size_t k = 0; k < count; k++) {
-        if (kept == 0 || strcmp(found[k], found[kept - 1]) != 0) {
-            found[kept++] = found[k];
-            bytes += strlen(found[k]) + 1;
-        }
-    }
-    def->words = kiln__alloc((kept + 1) * sizeof *def->words + bytes);
-    if (def->words == NULL) {
-        kiln__free(found);
-        return kiln__fail_memory(err, (kept + 1) * sizeof *def->words + bytes);
-    }
-    text = (char *)(def->words + kept + 1);
-    for (size_t k = 0; k < kept; k++) {
-        size_t length = strlen(found[k]) + 1;
-        memcpy(text, found[k], length);
-        def->words[k] = text;
-        text += length;
-    }
-    def->words[kept] = NULL;
-    def->word_count = kept;
-    kiln__free(found);
-    return KILN_OK;
 }
 
 /* ---- what only CUDA can do ---- */
@@ -113,7 +57,6 @@ static const char *const CUDA_ONLY[] = {
     "__syncthreads*",
     "__syncwarp",
     "__shared__",
-    "__constant__",
     "__global__",
     "__launch_bounds__",
     "__shfl*",
@@ -184,7 +127,7 @@ static const char *find_cuda_only(const kiln__definition *def, const kiln__token
 
         if (word == NULL)
             continue;
-        if (is_directive_name(t, k)) {
+        if (kiln__token_is_directive(t, k)) {
             if (strncmp(word, "if", 2) == 0) {
                 depth++;
                 if (guarded_from == 0 && asks_for_cuda(t, k))
@@ -296,7 +239,7 @@ bool kiln__macro_next(const kiln__scan *scan, size_t *which, size_t *at, kiln__m
             size_t k = *at;
             uint32_t line = t->items[k].directive;
 
-            if (!is_directive_name(t, k) || !kiln__token_is(t, k, "define") ||
+            if (!kiln__token_is_directive(t, k) || !kiln__token_is(t, k, "define") ||
                 word_at(t, k + 1) == NULL || t->items[k + 1].directive != line)
                 continue;
             *out = (kiln__macro){.tokens = t, .name = ++k};
@@ -376,6 +319,40 @@ static bool mentions(const kiln__tokens *t, const char *name)
         if (kiln__token_is(t, k, name))
             return true;
     return false;
+}
+
+/* Whether a raw parameter is never indexed, nor asked for its shape, but stands beside an operator of
+ * arithmetic or comparison. */
+static bool is_calculated_with(const kiln__tokens *t, const char *name, bool *indexed)
+{
+    static const char *const operators[] = {"+", "-", "/", "%", "<", ">", "<=", ">=", "==", "!="};
+    bool found = false;
+
+    for (size_t k = 0; k < t->count; k++) {
+        if (!kiln__token_is(t, k, name))
+            continue;
+        *indexed |= kiln__token_is(t, k + 1, "[") || kiln__token_is(t, k + 1, ".");
+        for (size_t o = 0; o < KILN_COUNT_OF(operators); o++)
+            found |= kiln__token_is(t, k + 1, operators[o]) ||
+                     (k > 0 && kiln__token_is(t, k - 1, operators[o]));
+    }
+    return found;
+}
+
+static void find_numbers_wanted(kiln__definition *def, const kiln__scan *scan)
+{
+    for (size_t p = 0; p < def->input_count; p++) {
+        kiln__param *param = &def->params[p];
+        bool indexed = param->writable, calculated = false;
+
+        for (int s = KILN__SNIPPET_LOOP_PREP; s <= KILN__SNIPPET_POST && param->raw; s++)
+            calculated |= is_calculated_with(&scan->text[s], param->name, &indexed);
+        param->array_only = param->raw && indexed;
+        param->by_number =
+            param->raw ? calculated && !indexed
+                       : mentions(&scan->text[KILN__SNIPPET_LOOP_PREP], param->name) ||
+                             mentions(&scan->text[KILN__SNIPPET_AFTER_LOOP], param->name);
+    }
 }
 
 static void find_late(kiln__definition *def, const kiln__scan *scan)
@@ -480,7 +457,7 @@ kiln_status kiln__scan_definition(kiln__definition *def, kiln_error *err)
     kiln__scan scan = {.statements = def->reduction ? KILN__SNIPPET_POST : KILN__SNIPPET_OP};
 
     KILN_TRY(lex_all(def, &scan, err));
-    KILN_TRY(collect_words(def, &scan, err));
+    KILN_TRY(kiln__words_collect(def, &scan, err));
     def->uses_index = kiln__definition_uses(def, "i");
     def->uses_size = kiln__definition_uses(def, "n") && find_param(def, "n") == NULL &&
                      !is_placeholder_of(def, 'n');
@@ -500,6 +477,7 @@ kiln_status kiln__scan_definition(kiln__definition *def, kiln_error *err)
         def->includes = def->includes || scan.text[s].includes;
     }
     find_addresses(def, &scan);
+    find_numbers_wanted(def, &scan);
     KILN_TRY(kiln__assign_scan(def, &scan, err));
     KILN_TRY(kiln__row_scan(def, &scan, err));
 

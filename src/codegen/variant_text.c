@@ -226,7 +226,7 @@ static kiln_status read_access(reading *r, size_t p, const char *word, size_t wi
         if (a == KILN__ACCESS_RAW || a == KILN__ACCESS_WINDOW ||
             !kiln__same_word(word, width, accesses[a]))
             continue;
-        if (param->raw)
+        if (param->raw && a != KILN__ACCESS_SCALAR)
             return blame(r, word, width, "this parameter is raw and cannot be");
         if (param->output && (a == KILN__ACCESS_SCALAR || a == KILN__ACCESS_ONE))
             return blame(r, word, width, "an output cannot be");

@@ -152,7 +152,7 @@ static void fill_args(kiln__recipe *recipe, const kiln__definition *d, const kil
         arg->kind = a != NULL ? KILN_ARG_ARRAY : kiln__scalar_kind(&call->args[p]);
         arg->dtype = (uint8_t)r->dtype[p];
         arg->output = d->params[p].output;
-        arg->raw = d->params[p].raw;
+        arg->raw = d->params[p].raw && a != NULL;
         arg->row = d->params[p].row;
         recipe->allocates |= arg->kind == KILN_ARG_OUT;
         recipe->has_output_arrays |= a != NULL && arg->output && !arg->raw;

@@ -198,7 +198,7 @@ static kiln_status give_layouts(expansion *x, size_t *given)
 /* Whether a parameter may be given as a number. */
 static bool may_be_scalar(const kiln__definition *d, size_t p)
 {
-    return p < d->input_count && !d->params[p].raw;
+    return p < d->input_count && !d->params[p].array_only;
 }
 
 /* The parameters that the entry calls scalars. */
@@ -270,8 +270,9 @@ static kiln_status plan_devices(expansion *x, const kiln__imagined *args,
     return status;
 }
 
-/* One set of shapes: with the scalars that the entry names; else as arrays all, and, where some
- * inputs have a placeholder, with those of a fixed dtype as numbers too. */
+/* One set of shapes: with the scalars that the entry names; else as arrays all but what the texts
+ * can use as a number only, and, where some inputs have a placeholder, with those of a fixed dtype as
+ * numbers too. */
 static kiln_status plan_scalars(expansion *x, kiln__imagined *args, const kiln__manifest_axes *axes)
 {
     const kiln__definition *d = x->def;
@@ -282,9 +283,11 @@ static kiln_status plan_scalars(expansion *x, kiln__imagined *args, const kiln__
         status = read_scalars(x, args);
         return status == KILN_OK ? plan_devices(x, args, axes) : status;
     }
+    for (size_t p = 0; p < d->input_count; p++)
+        args[p].scalar = d->params[p].by_number;
     status = plan_devices(x, args, axes);
     for (size_t p = 0; p < d->input_count; p++) {
-        if (!may_be_scalar(d, p))
+        if (args[p].scalar || d->params[p].raw)
             continue;
         fixed |= d->params[p].placeholder == 0;
         open |= d->params[p].placeholder != 0;

@@ -3,6 +3,7 @@
 // The members are the words that the launcher fills, in this order.
 template <class T, int N, bool C> struct kiln__raw {
     static constexpr int ndim = N;
+    typedef ptrdiff_t index_t;
     T *kiln__data;
     ptrdiff_t kiln__size, kiln__shape[N], kiln__strides[N];
     KILN_METHOD ptrdiff_t size() const { return kiln__size; }
@@ -33,6 +34,7 @@ template <class T, int N, bool C> struct kiln__raw {
 };
 template <class T, bool C> struct kiln__raw<T, 0, C> {
     static constexpr int ndim = 0;
+    typedef ptrdiff_t index_t;
     T *kiln__data;
     ptrdiff_t kiln__size;
     KILN_METHOD ptrdiff_t size() const { return kiln__size; }

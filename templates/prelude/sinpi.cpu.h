@@ -1,9 +1,9 @@
 // sinpi (CPU): sin and cos of pi x. x is brought to at most a quarter exactly, before pi is
 // multiplied in; the count of half turns chooses function and sign. Templates, for newer C
 // libraries have sinpi and cospi as well.
-template <class T> KILN_FN void sincospi(T x, typename kiln__math<T>::real *s, T *c)
+template <class X, class T> KILN_FN void sincospi(X v, typename kiln__math<T>::real *s, T *c)
 {
-    T turn = x - T(2) * trunc(T(0.5) * x), half = rint(T(2) * turn);
+    T x = (T)v, turn = x - T(2) * trunc(T(0.5) * x), half = rint(T(2) * turn);
     T angle = T(3.14159265358979323846) * (turn - T(0.5) * half);
     T sine = sin(angle), cosine = cos(angle);
     int q = (int)half & 3;

@@ -61,9 +61,9 @@ static void check_definition(const kiln__definition *def)
         for (size_t j = 0; j < k; j++)
             require(strcmp(def->params[j].name, p->name) != 0);
     }
-    for (size_t k = 0; k < def->word_count; k++) {
-        require(k == 0 || strcmp(def->words[k - 1], def->words[k]) < 0);
-        require(kiln__definition_uses(def, def->words[k]));
+    for (size_t k = 0; k < def->words.count; k++) {
+        require(k == 0 || strcmp(def->words.items[k - 1], def->words.items[k]) < 0);
+        require(kiln__definition_uses(def, def->words.items[k]));
     }
 }
 

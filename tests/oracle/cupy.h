@@ -25,8 +25,8 @@ typedef struct cupy_case {
 } cupy_case;
 
 /* One list of cases a file. */
-extern const cupy_case cupy_arithmetic[], cupy_science[];
-extern const size_t cupy_arithmetic_count, cupy_science_count;
+extern const cupy_case cupy_arithmetic[], cupy_science[], cupy_words[];
+extern const size_t cupy_arithmetic_count, cupy_science_count, cupy_words_count;
 
 /* Each function below begins so: x, y, w are the real parts of the first inputs. */
 #define CUPY_MEANS(name, ...)                                                                      \

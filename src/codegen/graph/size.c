@@ -57,7 +57,7 @@ static void measure_below(kiln__build *b, uint32_t id, bool *seen, measure *m, b
         m->leaves++;
         return;
     }
-    m->nodes += n->kind == KILN__LOW_SNIPPET ? 1 + (int)n->custom->def->word_count : 1;
+    m->nodes += n->kind == KILN__LOW_SNIPPET ? 1 + (int)n->custom->def->words.count : 1;
     for (uint32_t k = 0; k < n->operand_count; k++)
         measure_below(b, n->operand[k], seen, m, false);
 }

@@ -29,8 +29,8 @@ enum { OP_BYTES_MAX = 4000 };
 /* Whether a snippet uses a name that statements (t1) or results (r1) of a graph may have. */
 static bool uses_our_names(const kiln__definition *d)
 {
-    for (size_t k = 0; k < d->word_count; k++) {
-        const char *word = d->words[k];
+    for (size_t k = 0; k < d->words.count; k++) {
+        const char *word = d->words.items[k];
         if ((word[0] == 't' || word[0] == 'r') && word[1] != '\0' &&
             strspn(word + 1, "0123456789") == strlen(word + 1))
             return true;

@@ -1,0 +1,253 @@
+/*
+ * words.c - the identifiers of a definition: used by its snippets, used by the headers that these
+ * include, declared by either.
+ *
+ *     tokens > [words] > prelude.c: which parts are emitted
+ *
+ * Rule 1: a word in a comment or a literal is no use; a word in a #define body is one.
+ * Rule 2: a name that a preamble or a header declares for itself, at file scope, does not call for
+ *         the prelude's: `typedef unsigned char uint8;`, `#define M_PI 3.14`, `struct complex {`.
+ *         Functions are none of those: the prelude's are overloads beside them.
+ */
+#include <stdlib.h>
+
+#include "codegen/lexer.h"
+
+static int compare_words(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Sort `found` and keep each word once, in one block: pointers, then texts. */
+static kiln_status keep_words(const char **found, size_t count, kiln__words *out, kiln_error *err)
+{
+    size_t kept = 0, bytes = 0;
+
+    qsort(found, count, sizeof *found, compare_words);
+    for (size_t k = 0; k < count; k++) {
+        if (kept == 0 || strcmp(found[k], found[kept - 1]) != 0) {
+            found[kept++] = found[k];
+            bytes += strlen(found[k]) + 1;
+        }
+    }
+    out->items = kiln__alloc((kept + 1) * sizeof *out->items + bytes);
+    if (out->items == NULL)
+        return kiln__fail_memory(err, (kept + 1) * sizeof *out->items + bytes);
+    char *text = (char *)(out->items + kept + 1);
+    for (size_t k = 0; k < kept; k++) {
+        const size_t length = strlen(found[k]) + 1;
+        memcpy(text, found[k], length);
+        out->items[k] = text;
+        text += length;
+    }
+    out->items[kept] = NULL;
+    out->count = kept;
+    return KILN_OK;
+}
+
+static const char *word_at(const kiln__tokens *t, size_t nth)
+{
+    return t->items[nth].kind == KILN__TOKEN_WORD ? kiln__token_text(t, nth) : NULL;
+}
+
+/* All words of some texts but for the names of directives. */
+static kiln_status collect(const kiln__tokens *texts, size_t text_count, kiln__words *out,
+                           kiln_error *err)
+{
+    size_t count = 0;
+
+    for (size_t s = 0; s < text_count; s++)
+        count += texts[s].count;
+    const char **found = kiln__alloc((count + 1) * sizeof *found);
+    if (found == NULL)
+        return kiln__fail_memory(err, (count + 1) * sizeof *found);
+    count = 0;
+    for (size_t s = 0; s < text_count; s++) {
+        for (size_t k = 0; k < texts[s].count; k++) {
+            const char *word = word_at(&texts[s], k);
+            if (word != NULL && !kiln__token_is_directive(&texts[s], k))
+                found[count++] = word;
+        }
+    }
+    const kiln_status status = keep_words(found, count, out, err);
+    kiln__free(found);
+    return status;
+}
+
+/* ---- operators ---- */
+
+/* Whether `<` at token `k` opens the arguments of a template that is known by name. */
+static bool opens_arguments(const kiln__tokens *t, size_t k)
+{
+    static const char *const names[] = {"complex",       "template",         "static_cast",
+                                        "const_cast",    "reinterpret_cast", "numeric_limits",
+                                        "kiln__bit_cast"};
+
+    for (size_t n = 0; k > 0 && n < KILN_COUNT_OF(names); n++)
+        if (kiln__token_is(t, k - 1, names[n]))
+            return true;
+    return false;
+}
+
+static bool orders_values(const kiln__tokens *t)
+{
+    size_t open = 0;
+
+    for (size_t k = 0; k < t->count; k++) {
+        if (kiln__token_is(t, k, "<=") || kiln__token_is(t, k, ">="))
+            return true;
+        if (kiln__token_is(t, k, "<")) {
+            if (!opens_arguments(t, k))
+                return true;
+            open++;
+        } else if (kiln__token_is(t, k, ">") && open-- == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- declarations ---- */
+
+/* The name that the typedef at token `k` declares: the last word before its semicolon. */
+static const char *typedef_name(const kiln__tokens *t, size_t k)
+{
+    size_t depth = 0;
+
+    for (; k + 1 < t->count; k++) {
+        depth += kiln__token_is(t, k, "{");
+        depth -= kiln__token_is(t, k, "}") && depth > 0;
+        if (depth == 0 && kiln__token_is(t, k + 1, ";"))
+            return word_at(t, k);
+    }
+    return NULL;
+}
+
+static bool is_any(const kiln__tokens *t, size_t k, const char *const *texts)
+{
+    for (; *texts != NULL; texts++)
+        if (kiln__token_is(t, k, *texts))
+            return true;
+    return false;
+}
+
+/* What token `k` declares, at file scope, or NULL. */
+static const char *declared_at(const kiln__tokens *t, size_t k)
+{
+    static const char *const kinds[] = {"struct", "class", "union", "enum", NULL};
+    static const char *const type_ends[] = {"*", "&", ">", NULL};
+    static const char *const after_type[] = {"{", ":", "final", NULL};
+    static const char *const after_variable[] = {"=", "[", NULL};
+    const char *word = word_at(t, k);
+
+    if (word == NULL || t->items[k].directive != 0 || kiln__token_is_directive(t, k))
+        return NULL;
+    if (strcmp(word, "typedef") == 0)
+        return typedef_name(t, k);
+    if (k == 0 || kiln__is_cpp_keyword(word))
+        return NULL;
+    if (kiln__token_is(t, k - 1, "using") && kiln__token_is(t, k + 1, "="))
+        return word;
+    if (is_any(t, k - 1, kinds))
+        return is_any(t, k + 1, after_type) ? word : NULL;
+    const bool typed = word_at(t, k - 1) != NULL || is_any(t, k - 1, type_ends);
+    return typed && is_any(t, k + 1, after_variable) ? word : NULL;
+}
+
+/* Note what a text declares outside all braces and parentheses but those of extern "C". */
+static size_t declared_in(const kiln__tokens *t, const char **found)
+{
+    size_t depth = 0, linkage = 0, count = 0;
+
+    for (size_t k = 0; k < t->count; k++) {
+        if (kiln__token_is_directive(t, k) && kiln__token_is(t, k, "define") &&
+            word_at(t, k + 1) != NULL)
+            found[count++] = word_at(t, k + 1);
+        if (t->items[k].directive != 0)
+            continue;
+        if (kiln__token_is(t, k, "{") && k > 1 && depth == 0 &&
+            t->items[k - 1].kind == KILN__TOKEN_TEXT && kiln__token_is(t, k - 2, "extern"))
+            linkage++;
+        else if (kiln__token_is(t, k, "{") || kiln__token_is(t, k, "("))
+            depth++;
+        else if (kiln__token_is(t, k, "}") && depth == 0 && linkage > 0)
+            linkage--;
+        else if ((kiln__token_is(t, k, "}") || kiln__token_is(t, k, ")")) && depth > 0)
+            depth--;
+        const char *word = depth == 0 ? declared_at(t, k) : NULL;
+        if (word != NULL)
+            found[count++] = word;
+    }
+    return count;
+}
+
+static kiln_status collect_declared(const kiln__scan *scan, const kiln__headers *headers,
+                                    kiln__words *out, kiln_error *err)
+{
+    const kiln__tokens *preamble = &scan->text[KILN__SNIPPET_PREAMBLE];
+    const kiln__tokens *options = &scan->text[KILN__SCAN_OPTIONS];
+    size_t count = preamble->count + options->count;
+
+    for (size_t h = 0; h < headers->count; h++)
+        count += headers->file[h].count;
+    const char **found = kiln__alloc((count + 1) * sizeof *found);
+    if (found == NULL)
+        return kiln__fail_memory(err, (count + 1) * sizeof *found);
+    count = declared_in(preamble, found);
+    count += declared_in(options, found + count);
+    for (size_t h = 0; h < headers->count; h++)
+        count += declared_in(&headers->file[h], found + count);
+    const kiln_status status = keep_words(found, count, out, err);
+    kiln__free(found);
+    return status;
+}
+
+kiln_status kiln__words_collect(kiln__definition *def, const kiln__scan *scan, kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    kiln__headers headers = {.file = NULL};
+
+    KILN_TRY(kiln__headers_read(def, scan, &headers, err));
+    KILN_TRY(collect(scan->text, KILN__SCAN_COUNT, &def->words, err));
+    if (headers.count > 0)
+        KILN_TRY(collect(headers.file, headers.count, &def->header_words, err));
+    KILN_TRY(collect_declared(scan, &headers, &def->declared, err));
+    for (size_t s = 0; s < KILN__SCAN_COUNT; s++)
+        def->compares = def->compares || orders_values(&scan->text[s]);
+    for (size_t h = 0; h < headers.count; h++)
+        def->compares = def->compares || orders_values(&headers.file[h]);
+
+done:
+    kiln__headers_clear(&headers);
+    return status;
+}
+
+/* ---- asking ---- */
+
+static bool has_word(const kiln__words *words, const char *word)
+{
+    size_t low = 0, high = words->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = strcmp(word, words->items[middle]);
+        if (order == 0)
+            return true;
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return false;
+}
+
+bool kiln__definition_uses(const kiln__definition *def, const char *word)
+{
+    return has_word(&def->words, word);
+}
+
+bool kiln__definition_wants(const kiln__definition *def, const char *word)
+{
+    return (has_word(&def->words, word) || has_word(&def->header_words, word)) &&
+           !has_word(&def->declared, word);
+}
