@@ -151,6 +151,64 @@ static void test_graph_explain__dot(void **state)
     check_text("dot", text); /* the same on every device */
 }
 
+static void give(test_env *t, example *e, kiln_dtype dtype)
+{
+    OK(t, kiln_array_zeros(t->ctx, dtype, 1, (int64_t[]){100}, &e->in[e->inputs], &t->err));
+    e->args[e->count++] = kiln_arg_array(e->in[e->inputs++]);
+}
+
+/* One array of float64, and one of int32, make float64 of all that they touch. */
+static void test_graph_explain__what_widens(void **state)
+{
+    test_env *t = *state;
+    example e = {.g = graph_begin(t)};
+    const char *const here = "explain.c";
+    kiln_node x = kiln_graph_input(e.g, "x"), w = kiln_graph_input(e.g, "w");
+    kiln_node n = kiln_graph_input(e.g, "n"), y = kiln_graph_input(e.g, "y");
+    kiln_node wide = kiln_node_op2(KILN_OP_MULTIPLY, x, kiln_exp(w), here, 1);
+    kiln_node weak = kiln_node_op2(KILN_OP_MULTIPLY, x, kiln_exp(y), here, 2);
+    kiln_node joint = kiln_node_op2(KILN_OP_SUBTRACT, x, n, here, 3);
+    kiln_graph_output(e.g, "a", kiln_node_op2(KILN_OP_ADD, wide, weak, here, 4));
+    kiln_graph_output(e.g, "b", joint);
+    kiln_graph_output(e.g, "c", weak);
+    give(t, &e, KILN_FLOAT32), give(t, &e, KILN_FLOAT64), give(t, &e, KILN_INT32);
+    e.args[e.count++] = kiln_arg_float(0.5);
+    add_output(&e), add_output(&e), add_output(&e);
+    explain(t, &e, "widened");
+}
+
+/* The message says what made a result wider than the output that is given for it. */
+static void test_graph_explain__an_output_that_is_too_narrow(void **state)
+{
+    static const struct {
+        const char *text, *why;
+    } rows[] = {
+        {"x * x + exp(w)", "result is float64: input `w` is float64, beside float32 in add "
+                           "(expression:7)"},
+        {"w * w", "result is float64: input `w` is float64"},
+        {"x - n", "result is float64: subtract (expression:3) of float32 and int32 is float64"},
+        {"n * 2.5", "result is float64: multiply (expression:3) of int32 and a plain number is "
+                    "float64"},
+        {"sqrt(mean(n) * x)[0:1]", "result is float64: mean (expression:6) of int32 is float64, "
+                                   "beside float32 in multiply (expression:14)"},
+        {"x + cast(x, float64).T", "result is float64: cast (expression:5) is float64, beside "
+                                   "float32 in add (expression:3)"},
+        {"y * 2 + 1", "result is float64: it is made of plain numbers alone"},
+    };
+    static const char *const names[] = {"x", "w", "n", "y"};
+    test_env *t = *state;
+    for (size_t k = 0; k < COUNT(rows); k++) {
+        example e = {.g = NULL};
+        OK(t, kiln_graph_parse(t->ctx, rows[k].text, names, 4, NULL, &e.g, NULL, &t->err));
+        give(t, &e, KILN_FLOAT32), give(t, &e, KILN_FLOAT64), give(t, &e, KILN_INT32);
+        e.args[e.count++] = kiln_arg_float(0.5);
+        give(t, &e, KILN_FLOAT32);
+        FAILS(t, KILN_ERR_DTYPE, kiln_graph_run(e.g, e.args, e.count, NULL, &t->err),
+              "output `result` is given as float32, but the ", rows[k].why);
+        finish(&e);
+    }
+}
+
 /* The generated source holds the statements, by the names that the graph's inputs have. */
 static void test_graph_explain__sources(void **state)
 {
@@ -182,6 +240,8 @@ int main(int argc, char **argv)
         TEST(test_graph_explain__what_is_fused),
         TEST(test_graph_explain__rows),
         TEST(test_graph_explain__dot),
+        TEST(test_graph_explain__what_widens),
+        TEST(test_graph_explain__an_output_that_is_too_narrow),
         TEST(test_graph_explain__sources),
     };
     return test_env_main(argc, argv, "test_graph_explain", tests, COUNT(tests));

@@ -161,7 +161,7 @@ static void test_ops_eager__outputs_are_given_or_in_place(void **state)
     assert_ptr_equal(z, x);
     OK(t, kiln_array_zeros(t->ctx, KILN_FLOAT64, 1, (int64_t[]){N}, &wrong, &t->err));
     FAILS(t, KILN_ERR_DTYPE, kiln_array_sqrt(x, &wrong, &t->err),
-          "sqrt: the output given has dtype float64, but the result is float32");
+          "sqrt: the output given has dtype float64, but the result of float32 is float32");
     assert_null(t->err.detail); /* no definition that kiln wrote is shown */
     FAILS(t, KILN_ERR_DTYPE, kiln_array_divmod(x, 2, &z, &wrong, &t->err),
           "floor_divide: the second output given has dtype float64");
@@ -237,12 +237,22 @@ static void test_ops_eager__what_is_wrong_is_named(void **state)
           "999");
     FAILS(t, KILN_ERR_SHAPE, kiln_array_add(x, three, &z, &t->err), "add: shapes", "(2,)", "(3,)");
     assert_null(strstr(t->err.message, "kernel"));
-    FAILS(t, KILN_ERR_AXIS,
-          kiln_array_reduce(KILN_REDUCE_SUM, x, KILN_AXES(3), false, &z, &t->err), "sum: axis 3 is");
+    FAILS(t, KILN_ERR_AXIS, kiln_array_reduce(KILN_REDUCE_SUM, x, KILN_AXES(3), false, &z, &t->err),
+          "sum: axis 3 is");
     FAILS(t, KILN_ERR_AXIS, kiln_array_scan(KILN_SCAN_CUMSUM, x, KILN_AXES(3), 0, &z, &t->err),
           "cumsum: axis 3 is");
     FAILS(t, KILN_ERR_CONTEXT, kiln_array_add(x, foreign, &z, &t->err), "add", "operand 2");
     assert_null(z);
+    OK(t, kiln_array_zeros(t->ctx, KILN_FLOAT64, 1, (int64_t[]){2}, &z, &t->err));
+    FAILS(t, KILN_ERR_DTYPE, kiln_array_subtract(z, x, &x, &t->err),
+          "subtract: the output given has dtype float32, but the result of float64 and float32 is "
+          "float64");
+    FAILS(t, KILN_ERR_DTYPE, kiln_array_multiply(x, 2.5, &z, &t->err),
+          "multiply: the output given has dtype float64, but the result of float32 and a plain "
+          "number is float32");
+    FAILS(t, KILN_ERR_DTYPE, kiln_array_isnan(x, &z, &t->err),
+          "isnan: the output given has dtype float64, but the result of float32 is bool");
+    kiln_array_release(z);
     kiln_array_release(foreign);
     kiln_context_release(other);
     kiln_array_release(x);

@@ -516,6 +516,34 @@ static void check_product(test_env *t, product dot, kiln_dtype dtype, const void
 }
 
 /* NumPy 2.4: np.dot, np.vecdot and np.vdot of the same. */
+/* Real elements and a start value into complex outputs: np.min([3, 1, 2], initial=2) is 1. */
+static void test_reduction_where__a_start_value_beside_complex_outputs(void **state)
+{
+    static const struct {
+        kiln_reduce_op op;
+        double want;
+    } rows[] = {{KILN_REDUCE_MIN, 1}, {KILN_REDUCE_MAX, 3}, {KILN_REDUCE_SUM, 8},
+                {KILN_REDUCE_NANPROD, 12}};
+    test_env *t = *state;
+    const float values[] = {3, 1, 2};
+    const kiln_arg two = kiln_arg_int(2);
+    kiln_reduce_options options = KILN_REDUCE_OPTIONS_INIT;
+    kiln_array *x = NULL;
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT32, 1, (int64_t[]){3}, values, NULL, &x, &t->err));
+    options.initial = &two;
+    for (size_t k = 0; k < COUNT(rows); k++) {
+        kiln_array *y = NULL;
+        double got[2] = {0};
+        OK(t, kiln_array_empty(t->ctx, KILN_COMPLEX128, 0, NULL, &y, &t->err));
+        OK(t, kiln_array_reduce_with(rows[k].op, x, &options, &y, &t->err));
+        OK(t, kiln_array_to_host(y, got, sizeof got, NULL, &t->err));
+        CHECK(got[0] == rows[k].want && got[1] == 0, "%s: %g", kiln_reduce_op_name(rows[k].op),
+              got[0]);
+        kiln_array_release(y);
+    }
+    kiln_array_release(x);
+}
+
 static void test_reduction_where__dot_of_two_vectors(void **state)
 {
     test_env *t = *state;
@@ -578,6 +606,7 @@ int main(int argc, char **argv)
         TEST(test_reduction_where__options_that_are_refused),
         TEST(test_reduction_where__degrees_of_freedom),
         TEST(test_reduction_where__outputs_of_other_dtypes),
+        TEST(test_reduction_where__a_start_value_beside_complex_outputs),
         TEST(test_reduction_where__dot_of_two_vectors),
         TEST(test_reduction_where__dot_along_an_axis),
     };

@@ -322,13 +322,16 @@ static kiln_status explain(const eager_call *call, const eager_kernel *kernel,
 {
     static const char *const outputs[] = {"the output", "the first output", "the second output"};
     const char *name = call->op[0]->name;
+    char operands[128];
 
     for (int r = 0; r < call->results && status == KILN_ERR_DTYPE; r++) {
         const kiln_array *out = *outs[r];
-        if (out != NULL && out->dtype != kernel->loop[r].out)
-            return kiln__fail(err, status, "%s: %s given has dtype %s, but the result is %s", name,
-                              outputs[call->results > 1 ? r + 1 : 0],
-                              kiln_dtype_name(out->dtype), kiln_dtype_name(kernel->loop[r].out));
+        if (out == NULL || out->dtype == kernel->loop[r].out)
+            continue;
+        kiln__op_operands(call->op[r], call->in, operands, sizeof operands);
+        return kiln__fail(err, status, "%s: %s given has dtype %s, but the result of %s is %s",
+                          name, outputs[call->results > 1 ? r + 1 : 0], kiln_dtype_name(out->dtype),
+                          operands, kiln_dtype_name(kernel->loop[r].out));
     }
     return kiln__fail_as(name, status, err);
 }

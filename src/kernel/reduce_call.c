@@ -25,6 +25,16 @@ typedef struct reading {
 
 /* ---- definitions with further inputs --------------------------------------------------------- */
 
+/* What a start value is converted to when the first output is of `dtype`: that, or what its parts are
+ * where a complex output takes the results of real accumulators. */
+static kiln_dtype initial_dtype(const kiln__definition *d, kiln_dtype dtype)
+{
+    const char *type = d->snippet[KILN__SNIPPET_REDUCE_TYPE];
+    if (kiln_dtype_kind(dtype) != 'c' || type[0] == '\0' || strstr(type, "complex") != NULL)
+        return dtype;
+    return dtype == KILN_COMPLEX64 ? KILN_FLOAT32 : KILN_FLOAT64;
+}
+
 /* "T x, bool kiln__where, T kiln__initial"; the start value has the type of the first output. */
 static void put_signature(const kiln__definition *d, int with, kiln__buf *b)
 {
@@ -36,7 +46,8 @@ static void put_signature(const kiln__definition *d, int with, kiln__buf *b)
     if ((with & WITH_INITIAL) && first->placeholder != 0)
         kiln__buf_printf(b, ", %c " KILN__INITIAL, first->placeholder);
     else if (with & WITH_INITIAL)
-        kiln__buf_printf(b, ", %s " KILN__INITIAL, kiln_dtype_name(first->dtype));
+        kiln__buf_printf(b, ", %s " KILN__INITIAL,
+                         kiln_dtype_name(initial_dtype(d, first->dtype)));
 }
 
 static kiln_status make_with(const kiln_reduction *op, int with, kiln_reduction **out,

@@ -84,10 +84,8 @@ void kiln__build_fail(kiln__build *b, uint32_t node, kiln_status status, const c
         kiln__fail(b->err, status, "graph \"%s\": %s", b->ir->name, text);
     } else {
         const kiln__node *n = &b->ir->nodes[node];
-        const char *slash = strrchr(n->file, '/');
         kiln__fail(b->err, status, "graph \"%s\": %s (%s:%d): %s", b->ir->name,
-                   kiln__ir_what(b->ir, node, name), slash != NULL ? slash + 1 : n->file, n->line,
-                   text);
+                   kiln__ir_what(b->ir, node, name), kiln__file_name(n->file), n->line, text);
     }
     longjmp(b->leave, 1);
 }

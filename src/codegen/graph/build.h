@@ -160,6 +160,13 @@ _Noreturn void kiln__build_fail(kiln__build *b, uint32_t node, kiln_status statu
                                 ...) KILN_PRINTF(4, 5);
 _Noreturn void kiln__build_fail_memory(kiln__build *b);
 
+/* The last component of a path. */
+static inline const char *kiln__file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
 /* "(3, 4)" in the arena. */
 const char *kiln__build_shape(kiln__build *b, int rank, const int64_t *shape);
 
@@ -208,6 +215,14 @@ uint32_t kiln__strong_low(kiln__build *b, uint32_t node);
 uint32_t kiln__scalar_low(kiln__build *b, uint32_t node, kiln_dtype dtype);
 /* A recorded operation of which all operands are weak. */
 uint32_t kiln__lower_number_op(kiln__build *b, uint32_t node);
+
+/* ---- widen.c --- */
+
+/* Note for kiln__program_explain() that an operation makes an operand wider. */
+void kiln__note_widening(kiln__build *b, uint32_t node, const kiln__op_loop *loop);
+/* What the dtype of a recorded node comes from, in the arena: "input `b` is float64, beside float32
+ * in add (norm.c:7)". */
+const char *kiln__why_dtype(kiln__build *b, uint32_t node);
 
 /* ---- lens.c --- */
 

@@ -75,6 +75,15 @@ static void put_params(const kiln__ir *ir, const kiln__step *s, bool outputs, ki
     kiln__buf_putc(out, '\n');
 }
 
+/* What the step computes in a wider dtype than some of its operands have. */
+static void put_widened(const kiln__program *program, const kiln__step *s, kiln__buf *out)
+{
+    for (size_t k = 0; k < s->node_count; k++)
+        for (size_t w = 0; w < program->widened_count; w++)
+            if (program->widened[w].node == s->nodes[k])
+                kiln__buf_printf(out, "   note   %s\n", program->widened[w].text);
+}
+
 void kiln__program_explain(const kiln__ir *ir, const kiln__program *program, kiln__buf *out)
 {
     int64_t bytes = 0;
@@ -97,6 +106,7 @@ void kiln__program_explain(const kiln__ir *ir, const kiln__program *program, kil
         kiln__buf_printf(out, " - %s\n", step->why != NULL ? step->why : "");
         put_params(ir, step, false, out);
         put_params(ir, step, true, out);
+        put_widened(program, step, out);
     }
 }
 

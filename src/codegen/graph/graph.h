@@ -7,6 +7,7 @@
  * lower.c     a recorded graph with the dtypes and shapes of one call
  * numbers.c   plain numbers, and what is computed from them alone
  * reshape.c   reshapes, moved to where they cost nothing
+ * widen.c     which operands make others wider, for messages
  * lens.c      views as maps of axes
  * plan.c      what is stored, levels, kernels
  * rows.c      which reductions and loops become one row program
@@ -186,6 +187,15 @@ typedef struct kiln__made {
     uint32_t first, last; /* steps that write it first and use it last; temporaries */
 } kiln__made;
 
+/* An operation that makes an operand wider for the sake of another one, for people. */
+typedef struct kiln__widened {
+    uint32_t node;
+    const char *text; /* "float32 widens to float64 in add (norm.c:7): input `b` is float64" */
+} kiln__widened;
+
+/* Most of them that a program tells of. */
+enum { KILN__WIDENED_MAX = 16 };
+
 typedef struct kiln__program {
     struct kiln__arena *arena; /* everything below lives there */
     kiln__step *steps;
@@ -197,6 +207,8 @@ typedef struct kiln__program {
     /* last_read[k]: step that reads input k last, counted from 1; first_write likewise for each
      * output. 0: never. */
     uint32_t *last_read, *first_write;
+    kiln__widened widened[KILN__WIDENED_MAX];
+    size_t widened_count;
 } kiln__program;
 
 /* What planning must know of the device. */

@@ -265,6 +265,7 @@ static uint32_t lower_op(kiln__build *b, uint32_t node)
                           ? number_operand(b, from[k], (kiln_op)n->op, &types[k], made.loop.in[k])
                           : kiln__low_cast(b, b->lowered[from[k]], made.loop.in[k], node);
     made.dtype = made.loop.out;
+    kiln__note_widening(b, node, &made.loop);
     shape_over(b, node, operands, n->operand_count, &made);
     if (!kiln__op_reads(&made.loop))
         return lower_independent(b, node, &made);
@@ -613,8 +614,9 @@ static void lower_output(kiln__build *b, uint32_t k)
     if (!arg->is_array)
         return;
     if (arg->dtype != n->dtype)
-        kiln__build_fail(b, 0, KILN_ERR_DTYPE, "output `%s` is given as %s, but the result is %s",
-                         name->name, kiln_dtype_name(arg->dtype), kiln_dtype_name(n->dtype));
+        kiln__build_fail(b, 0, KILN_ERR_DTYPE, "output `%s` is given as %s, but the result is %s: %s",
+                         name->name, kiln_dtype_name(arg->dtype), kiln_dtype_name(n->dtype),
+                         kiln__why_dtype(b, name->node));
     if (!kiln__same_shape(arg->rank, arg->shape, n->rank, n->shape))
         kiln__build_fail(b, 0, KILN_ERR_OUTPUT, "output `%s` has shape %s, but the result has %s",
                          name->name, kiln__build_shape(b, arg->rank, arg->shape),

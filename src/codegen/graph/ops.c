@@ -166,8 +166,7 @@ const char *kiln_op_name(kiln_op op)
 
 /* ---- choosing a loop ------------------------------------------------------------------------- */
 
-/* "float32 and a plain integer" for messages. */
-static void operands_text(const kiln__op *op, const kiln__op_type *in, char *text, size_t bytes)
+void kiln__op_operands(const kiln__op *op, const kiln__op_type *in, char *text, size_t bytes)
 {
     size_t used = 0;
     text[0] = '\0';
@@ -182,7 +181,7 @@ static void operands_text(const kiln__op *op, const kiln__op_type *in, char *tex
 static kiln_status refuse(const kiln__op *op, const kiln__op_type *in, kiln_error *err)
 {
     char text[128];
-    operands_text(op, in, text, sizeof text);
+    kiln__op_operands(op, in, text, sizeof text);
     return kiln__fail(err, KILN_ERR_DTYPE, "%s does not take %s", op->name, text);
 }
 

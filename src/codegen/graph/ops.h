@@ -81,6 +81,9 @@ kiln_status kiln__op_resolve(const kiln__op *op, const kiln__op_type *in, kiln__
  * integers) take only a shape from them. */
 bool kiln__op_reads(const kiln__op_loop *loop);
 
+/* "float32 and a plain number", for messages. */
+void kiln__op_operands(const kiln__op *op, const kiln__op_type *in, char *text, size_t bytes);
+
 /* Append the loop's expression. Each operand text is a name, a literal or something in
  * parentheses, of exactly the dtype in loop->in; it may be repeated. */
 void kiln__op_text(kiln__buf *b, const kiln__op_loop *loop, const char *const *operand_text);
