@@ -291,20 +291,20 @@ static void test_cli__wrong_usage_exits_2_and_says_how(void **state)
         const char *text;
     } cases[] = {
         {{NULL}, "command"},
-        {{"rum"}, "did you mean 'run'"},
-        {{"something"}, "no command 'something'"},
-        {{"help", "nothing"}, "no command 'nothing'"},
-        {{"run", "--opp", "z"}, "did you mean '--op'"},
-        {{"run", "--oops=1"}, "unknown option '--oops'"},
-        {{"run", "--zzzzzzzzzz"}, "unknown option '--zzzzzzzzzz'"},
-        {{"run", "--json"}, "unknown option '--json'"},
+        {{"rum"}, "did you mean \"run\""},
+        {{"something"}, "no command \"something\""},
+        {{"help", "nothing"}, "no command \"nothing\""},
+        {{"run", "--opp", "z"}, "did you mean \"--op\""},
+        {{"run", "--oops=1"}, "unknown option \"--oops\""},
+        {{"run", "--zzzzzzzzzz"}, "unknown option \"--zzzzzzzzzz\""},
+        {{"run", "--json"}, "unknown option \"--json\""},
         {{"run", "--op"}, "--op needs a value"},
         {{"run", "--show-source=1"}, "takes no value"},
         {{"run", "--op", "a", "--op", "b"}, "--op was given twice"},
         {{"run", "--out", "T z", "1"}, "--op is missing"},
         {{"run", "--op", "z = 1", "1"}, "--out is missing"},
-        {{"run", "--out", "T z", "--op", "z = 1", "word"}, "'word' is neither"},
-        {{"run", "--out", "T z", "--op", "z = 1", "1.5x"}, "'1.5x' is neither"},
+        {{"run", "--out", "T z", "--op", "z = 1", "word"}, "\"word\" is neither"},
+        {{"run", "--out", "T z", "--op", "z = 1", "1.5x"}, "\"1.5x\" is neither"},
         {{"run", "--out", "T z", "--op", "z = 1", "99999999999999999999"}, "neither"},
         {{"run", "--out", "T z", "--op", "z = 1", "--size", "-1"}, "--size -1"},
         {{"run", "--out", "T z", "--op", "z = 1", "--size", "many"}, "--size many"},
@@ -314,10 +314,10 @@ static void test_cli__wrong_usage_exits_2_and_says_how(void **state)
         {{"run", "--in", "T x", "--out", "T z", "--op", "z = x", "1", "2", "3"}, "got 3"},
         {{"run", "--out", "T z, T w", "--op", "z = 1", "-o", "z.npy"}, "2 outputs (z, w)"},
         {{"run", "--out", "T z", "--op", "z = 1", "--type", "float32"}, "T=DTYPE"},
-        {{"run", "--out", "T z", "--op", "z = 1", "--type", "T=float33"}, "'float33'"},
+        {{"run", "--out", "T z", "--op", "z = 1", "--type", "T=float33"}, "\"float33\""},
         {{"run", "--out", "T z", "--op", "z = 1", "--type", "U=float32"}, "of type U"},
-        {{"info", "more"}, "'more'"},
-        {{"info", "--op", "x"}, "unknown option '--op'"},
+        {{"info", "more"}, "\"more\""},
+        {{"info", "--op", "x"}, "unknown option \"--op\""},
     };
     (void)state;
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
@@ -581,7 +581,7 @@ static void test_cli__reduce_explains_wrong_usage_and_failures(void **state)
     EXPECT_REFUSED(2, "--initial z");
     REDUCE("--in", "T x", "--out", "T y", "--map", "x", "--post", "y = a", "--type", "T=int8",
            "x.npy");
-    EXPECT_REFUSED(1, "--type T=int8, but 'x' is float32: x.npy");
+    EXPECT_REFUSED(1, "--type T=int8, but `x` is float32: x.npy");
     REDUCE("--in", "T x", "--out", "T y", "--map", "x", "--post", "y = a", "--type", "V=int8",
            "x.npy");
     EXPECT_REFUSED(2, "--type V=int8: no parameter");

@@ -136,7 +136,7 @@ static void test_cli_cache__show_tells_one_entry(void **state)
     expect_json("d['entry']['kernel'] == 'alpha' and d['entry']['bytes'] > 1000");
     expect_json("'kernel ' + chr(34) + 'alpha' in d['key_text'] and chr(0x3b1) in d['key_text']");
     KILN("cache", "show", "xyz");
-    EXPECT_FAILED(1, "no entry has a key that begins with 'xyz'");
+    EXPECT_FAILED(1, "no entry has a key that begins with \"xyz\"");
     KILN("cache", "show", "");
     EXPECT_FAILED(1, "give more digits");
 }
@@ -232,7 +232,7 @@ static void test_cli_cache__a_bundle_is_never_less_than_was_asked_for(void **sta
     KILN("cache", "export", "few.kiln", "--arch", "sm_90,sm_100");
     EXPECT_REFUSED(1, "the cache has no kernel for sm_100");
     KILN("cache", "export", "few.kiln", "--arch", "sm90");
-    EXPECT_REFUSED(2, "there is no target 'sm90'; did you mean 'sm_90'?");
+    EXPECT_REFUSED(2, "there is no target \"sm90\"; did you mean \"sm_90\"?");
     setenv("KILN_CACHE_DIR", "/nowhere/at/all", 1);
     KILN("cache", "export", "few.kiln");
     EXPECT_REFUSED(1, "no kernels to export");
@@ -282,7 +282,7 @@ static void test_cli_cache__clear_may_be_for_some_targets(void **state)
 {
     (void)state;
     KILN("cache", "clear", "--arch", "sm80");
-    EXPECT_REFUSED(2, "did you mean 'sm_80'?");
+    EXPECT_REFUSED(2, "did you mean \"sm_80\"?");
     KILN("cache", "clear", "--arch", "sm_100");
     EXPECT_DONE();
     EXPECT_OUT("removed 0 entries\n");
@@ -393,17 +393,17 @@ static void test_cli_cache__wrong_words_are_refused(void **state)
     static const struct {
         char *words[4];
         const char *reason;
-    } cases[] = {{{NULL}, "is missing after 'cache'"},
-                 {{"nonsense"}, "there is no cache command 'nonsense'"},
-                 {{"stats", "more"}, "one word too many: 'more'"},
+    } cases[] = {{{NULL}, "is missing after \"cache\""},
+                 {{"nonsense"}, "there is no cache command \"nonsense\""},
+                 {{"stats", "more"}, "one word too many: \"more\""},
                  {{"show"}, "a KEY is missing"},
-                 {{"show", "a", "b"}, "one word too many: 'b'"},
+                 {{"show", "a", "b"}, "one word too many: \"b\""},
                  {{"export"}, "a FILE is missing"},
                  {{"import"}, "a FILE is missing"},
                  {{"prune"}, "needs --to"},
                  {{"prune", "--to", "many"}, "needs --to"},
                  {{"prune", "--to", "-5"}, "needs --to"},
-                 {{"list", "--sort", "up"}, "there is no order 'up'"},
+                 {{"list", "--sort", "up"}, "there is no order \"up\""},
                  {{"list", "--colour"}, "--colour"},
                  {{"prune", "--to"}, "--to"}};
 

@@ -74,7 +74,7 @@ static void test_cli_eval__wrong_usage_is_named(void **state)
     KILN("eval");
     EXPECT_REFUSED(2, "an expression is missing");
     EVAL("x", "a.npy");
-    EXPECT_REFUSED(2, "'a.npy' is not of the form NAME=VALUE");
+    EXPECT_REFUSED(2, "\"a.npy\" is not of the form NAME=VALUE");
     EVAL("x", "x=a.txt");
     EXPECT_REFUSED(2, "neither a .npy file nor a number");
     EVAL("x", "x=a.npy", "x=b.npy");
@@ -84,9 +84,9 @@ static void test_cli_eval__wrong_usage_is_named(void **state)
     EVAL("x", "x=a.npy", "--explain", "--time", "3");
     EXPECT_REFUSED(2, "exclude each other");
     EVAL("xy + x2", "x=1");
-    EXPECT_REFUSED(2, "x=1: the expression does not use 'x'");
+    EXPECT_REFUSED(2, "x=1: the expression does not use \"x\"");
     EVAL("x", "x=a.npy", "y=3");
-    EXPECT_REFUSED(2, "y=3: the expression does not use 'y'");
+    EXPECT_REFUSED(2, "y=3: the expression does not use \"y\"");
     EVAL("x", "x=a.npy", "--time", "none");
     EXPECT_REFUSED(2, "--time none");
 }

@@ -356,22 +356,22 @@ static void test_cli_warm__wrong_usage_exits_2(void **state)
         {{"warm", "m.jsonl"}, "give --arch, --cpu or both"},
         {{"warm", "m.jsonl", "--cpu", "--jobs", "0"}, "--jobs takes a number"},
         {{"warm", "m.jsonl", "--cpu", "--cache", ""}, "--cache needs"},
-        {{"warm", "m.jsonl", "--arch", "x86-64-v9"}, "there is no target 'x86-64-v9'"},
-        {{"warm", "m.jsonl", "--arch", "sm80"}, "there is no target 'sm80'; did you mean 'sm_80'?"},
-        {{"warm", "m.jsonl", "--arch", "80"}, "did you mean 'sm_80'?"},
-        {{"warm", "m.jsonl", "--arch", "9.0"}, "'9.0'; did you mean 'sm_90'?"},
-        {{"warm", "m.jsonl", "--arch", "gfx90a"}, "did you mean 'sm_90'?"},
-        {{"warm", "m.jsonl", "--arch", "x86-64-V3"}, "did you mean 'x86-64-v3'?"},
-        {{"warm", "m.jsonl", "--arch", "toaster"}, "'toaster'\nThe compilers here know"},
+        {{"warm", "m.jsonl", "--arch", "x86-64-v9"}, "there is no target \"x86-64-v9\""},
+        {{"warm", "m.jsonl", "--arch", "sm80"}, "there is no target \"sm80\"; did you mean \"sm_80\"?"},
+        {{"warm", "m.jsonl", "--arch", "80"}, "did you mean \"sm_80\"?"},
+        {{"warm", "m.jsonl", "--arch", "9.0"}, "\"9.0\"; did you mean \"sm_90\"?"},
+        {{"warm", "m.jsonl", "--arch", "gfx90a"}, "did you mean \"sm_90\"?"},
+        {{"warm", "m.jsonl", "--arch", "x86-64-V3"}, "did you mean \"x86-64-v3\"?"},
+        {{"warm", "m.jsonl", "--arch", "toaster"}, "\"toaster\"\nThe compilers here know"},
         {{"warm", "m.jsonl", "--arch", ",sm_80"}, "a target is missing"},
-        {{"warm", "m.jsonl", "--op", "x"}, "unknown option '--op'"},
+        {{"warm", "m.jsonl", "--op", "x"}, "unknown option \"--op\""},
         {{"cache"}, "is missing after"},
-        {{"cache", "polish"}, "there is no cache command 'polish'"},
+        {{"cache", "polish"}, "there is no cache command \"polish\""},
         {{"cache", "show"}, "a KEY is missing"},
         {{"cache", "prune"}, "prune needs --to"},
         {{"cache", "prune", "--to", "many"}, "prune needs --to"},
-        {{"cache", "list", "--sort", "age"}, "there is no order 'age'"},
-        {{"cache", "stats", "a"}, "one word too many: 'a'"},
+        {{"cache", "list", "--sort", "age"}, "there is no order \"age\""},
+        {{"cache", "stats", "a"}, "one word too many: \"a\""},
         {{"cache", "export"}, "a FILE is missing"},
     };
 
@@ -457,9 +457,9 @@ static void test_cli_warm__compiles_for_gpus_that_are_not_here(void **state)
     expect_numbers("sm_80", 0, 2, 0, 0);
     expect_numbers("sm_90", 0, 2, 0, 0);
     KILN("warm", "m.jsonl", "--arch", "sm_80,sm_11");
-    EXPECT_FAILED(2, "there is no target 'sm_11'; did you mean 'sm_110'?");
+    EXPECT_FAILED(2, "there is no target \"sm_11\"; did you mean \"sm_110\"?");
     KILN("warm", "m.jsonl", "--arch", "sm_90a");
-    EXPECT_FAILED(2, "there is no target 'sm_90a'");
+    EXPECT_FAILED(2, "there is no target \"sm_90a\"");
     KILN("warm", "m.jsonl", "--arch", "sm_90,");
     EXPECT_FAILED(2, "--arch sm_90,: a target is missing");
     cli_write("m.jsonl", LOST);

@@ -50,6 +50,10 @@ foreach(file IN LISTS files)
     if(NOT file MATCHES "\\.(c|h)$")
         continue()
     endif()
+    # Messages quote with backticks and double quotes; what a .npy header holds is Python.
+    if(file MATCHES "^(src|tools)/.*\\.c$" AND text MATCHES "[^\n]*[^:] '%[.0-9]*[sc]'[^\n]*")
+        message(SEND_ERROR "${file}: a message with single quotes: ${CMAKE_MATCH_0}")
+    endif()
     # Cut the text at each "\n{\n"; a piece holds one body, up to its "\n}\n".
     string(REPLACE "\n{\n" ";" pieces "${text}")
     list(POP_FRONT pieces before)

@@ -320,10 +320,10 @@ static const verb *find_verb(const char *word)
         word_consider(word, VERBS[k].name, &distance, &near);
     }
     if (near != NULL)
-        usage_error(COMMAND_CACHE, "there is no cache command '%s'; did you mean '%s'?", word,
+        usage_error(COMMAND_CACHE, "there is no cache command \"%s\"; did you mean \"%s\"?", word,
                     near);
     else
-        usage_error(COMMAND_CACHE, "there is no cache command '%s'", word);
+        usage_error(COMMAND_CACHE, "there is no cache command \"%s\"", word);
     return NULL;
 }
 
@@ -354,7 +354,7 @@ static const verb *parse(const struct invocation *v, request *r)
 
     if (args->count == 0)
         usage_error(v->command, "one of stats, list, show, verify, prune, clear, path, export and "
-                                "import is missing after 'cache'");
+                                "import is missing after \"cache\"");
     if (found == NULL)
         return NULL;
     *r = (request){.verb = found->name,
@@ -366,13 +366,13 @@ static const verb *parse(const struct invocation *v, request *r)
                    .json = invocation_get(v, OPTION_JSON) != NULL,
                    .remove = invocation_get(v, OPTION_REMOVE) != NULL};
     if (args->count > words)
-        result = usage_error(v->command, "one word too many: '%s'", args->items[words]);
+        result = usage_error(v->command, "one word too many: \"%s\"", args->items[words]);
     else if (args->count < words)
-        result = usage_error(v->command, "a %s is missing after '%s'", found->arg, found->name);
+        result = usage_error(v->command, "a %s is missing after \"%s\"", found->arg, found->name);
     else
         result = check_options(v, found);
     if (result == TOOL_DONE && order_of(r->sort) < 0)
-        result = usage_error(v->command, "there is no order '%s'; there are use, size, hits, time, "
+        result = usage_error(v->command, "there is no order \"%s\"; there are use, size, hits, time, "
                                          "name and target",
                              r->sort);
     if (result == TOOL_DONE && strcmp(found->name, "prune") == 0 &&

@@ -53,9 +53,9 @@ static int check_input(struct eval *e, const char *word)
     kiln_arg number;
 
     if (value == NULL || value == word)
-        return usage_error(v->command, "'%s' is not of the form NAME=VALUE", word);
+        return usage_error(v->command, "\"%s\" is not of the form NAME=VALUE", word);
     if (!is_npy_path(value + 1) && !number_parse(value + 1, &number))
-        return usage_error(v->command, "%s: '%s' is neither a .npy file nor a number", word,
+        return usage_error(v->command, "%s: \"%s\" is neither a .npy file nor a number", word,
                            value + 1);
     if (e->input_count == INPUTS_MAX)
         return usage_error(v->command, "an expression has at most %d inputs", INPUTS_MAX);
@@ -103,7 +103,7 @@ static int check_words(struct eval *e)
     e->text = v->args.count > 0 ? v->args.items[0] : "";
     for (size_t k = 0; k < e->input_count && result == TOOL_DONE; k++) {
         if (!mentions(e->text, e->names[k]))
-            result = usage_error(v->command, "%s: the expression does not use '%s'",
+            result = usage_error(v->command, "%s: the expression does not use \"%s\"",
                                  v->args.items[k + 1], e->names[k]);
     }
     return result;

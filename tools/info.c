@@ -108,7 +108,7 @@ int command_info(const struct invocation *v)
     char note[512] = "";
 
     if (v->args.count > 0)
-        return usage_error(v->command, "'%s' is one word too many", v->args.items[0]);
+        return usage_error(v->command, "\"%s\" is one word too many", v->args.items[0]);
 
     if (kiln_device_list(NULL, 0, &count, &err) != KILN_OK)
         goto done;

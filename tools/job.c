@@ -37,7 +37,7 @@ static int check_words(struct job *j)
         const char *text = v->args.items[k];
         kiln_arg number;
         if (!is_npy_path(text) && !number_parse(text, &number))
-            return usage_error(v->command, "'%s' is neither a .npy file nor a number", text);
+            return usage_error(v->command, "\"%s\" is neither a .npy file nor a number", text);
     }
     return TOOL_DONE;
 }
@@ -218,7 +218,7 @@ static kiln_status bind_placeholder(struct job *j, const job_kind *kind, char le
         if (def->params[k].placeholder != letter || a == NULL)
             continue;
         if (kiln_array_dtype(a) != dtype)
-            return kiln__fail(&j->err, KILN_ERR_DTYPE, "--type %c=%s, but '%s' is %s: %s", letter,
+            return kiln__fail(&j->err, KILN_ERR_DTYPE, "--type %c=%s, but `%s` is %s: %s", letter,
                               kiln_dtype_name(dtype), def->params[k].name,
                               kiln_dtype_name(kiln_array_dtype(a)), j->v->args.items[k]);
         bound = true;
@@ -249,7 +249,7 @@ static int apply_types(struct job *j, const job_kind *kind)
             return usage_error(command, "--type %s is not of the form T=DTYPE", text);
         kiln_dtype dtype = kiln_dtype_from_name(text + 2, strlen(text + 2));
         if (dtype == KILN_DTYPE_NONE)
-            return usage_error(command, "--type %s: there is no dtype '%s'", text, text + 2);
+            return usage_error(command, "--type %s: there is no dtype \"%s\"", text, text + 2);
         for (size_t k = 0; k < j->def->param_count; k++)
             used = used || j->def->params[k].placeholder == text[0];
         if (!used)

@@ -27,7 +27,7 @@ static int help(const char *word)
 {
     int command = word != NULL ? command_from_name(word) : 0;
     if (word != NULL && command == 0)
-        return usage_error(0, "there is no command '%s'", word);
+        return usage_error(0, "there is no command \"%s\"", word);
     if (command != 0)
         print_command_help(command);
     else
@@ -55,8 +55,8 @@ static int dispatch(int argc, char **argv)
         return run_command(command, argc - 2, argv + 2);
     const char *near = command_suggest(word);
     if (near != NULL)
-        return usage_error(0, "there is no command '%s'; did you mean '%s'?", word, near);
-    return usage_error(0, "there is no command '%s'", word);
+        return usage_error(0, "there is no command \"%s\"; did you mean \"%s\"?", word, near);
+    return usage_error(0, "there is no command \"%s\"", word);
 }
 
 int main(int argc, char **argv)

@@ -136,7 +136,7 @@ static const struct command COMMANDS[] = {
     {COMMAND_WARM, "warm", "kiln warm MANIFEST... --arch TARGETS [--cpu] [OPTION]...",
      "compile the kernels of manifests ahead of need",
      "Needs no GPU and no driver. A MANIFEST is a file of JSON lines, written by hand or recorded by\n"
-     "a program that ran with $KILN_RECORD=FILE; '-' is standard input. Exit status 1 if a kernel\n"
+     "a program that ran with $KILN_RECORD=FILE; \"-\" is standard input. Exit status 1 if a kernel\n"
      "failed.\n"
      "\n"
      "  KILN_RECORD=app.jsonl ./app\n"
@@ -238,7 +238,7 @@ int usage_error(int command, const char *fmt, ...)
     va_start(ap, fmt);
     vfprintf(stderr, fmt, ap);
     va_end(ap);
-    fprintf(stderr, "\nTry 'kiln %s%s--help'.\n", c ? c->name : "", c ? " " : "");
+    fprintf(stderr, "\nTry \"kiln %s%s--help\".\n", c ? c->name : "", c ? " " : "");
     return TOOL_USAGE;
 }
 
@@ -273,7 +273,7 @@ void print_program_help(void)
          "Commands:");
     for (size_t k = 0; k < KILN_COUNT_OF(COMMANDS); k++)
         printf("  %-8s %s\n", COMMANDS[k].name, COMMANDS[k].summary);
-    puts("\n'kiln COMMAND --help' tells more; 'kiln --version' prints the version.\n"
+    puts("\n\"kiln COMMAND --help\" tells more; \"kiln --version\" prints the version.\n"
          "Exit status: 0 done, 1 failed, 2 wrong usage.");
 }
 
@@ -305,8 +305,8 @@ static int unknown_option(int command, const char *word)
     snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
     const char *near = option_suggest(command, name);
     if (near != NULL)
-        return usage_error(command, "unknown option '%s'; did you mean '%s'?", name, near);
-    return usage_error(command, "unknown option '%s'", name);
+        return usage_error(command, "unknown option \"%s\"; did you mean \"%s\"?", name, near);
+    return usage_error(command, "unknown option \"%s\"", name);
 }
 
 /* Take the option at argv[*at] and its value; moves *at to the last word taken. */

@@ -118,9 +118,9 @@ int target_check(int command, const char *name)
     }
     if (near == NULL && is_gpu && !gpus)
         near = gpu;
-    usage_error(command, "there is no target '%s'%s%s%s\nThe compilers here know%s", name,
-                near != NULL ? "; did you mean '" : "", near != NULL ? near : "",
-                near != NULL ? "'?" : "", list.text != NULL ? list.text : " none");
+    usage_error(command, "there is no target \"%s\"%s%s%s\nThe compilers here know%s", name,
+                near != NULL ? "; did you mean \"" : "", near != NULL ? near : "",
+                near != NULL ? "\"?" : "", list.text != NULL ? list.text : " none");
     kiln__buf_clear(&list);
     return TOOL_USAGE;
 }

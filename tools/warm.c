@@ -271,9 +271,9 @@ static int read_options(const struct invocation *v, struct warm *w)
     int result = TOOL_DONE;
 
     if (v->args.count == 0)
-        return usage_error(v->command, "a MANIFEST is missing ('-' for standard input)");
+        return usage_error(v->command, "a MANIFEST is missing (\"-\" for standard input)");
     if (jobs != NULL && !count_parse(jobs, false, JOBS_MAX, &count))
-        return usage_error(v->command, "--jobs takes a number from 1 to %d, not '%s'", JOBS_MAX,
+        return usage_error(v->command, "--jobs takes a number from 1 to %d, not \"%s\"", JOBS_MAX,
                            jobs);
     if (arch == NULL && invocation_get(v, OPTION_CPU) == NULL)
         return usage_error(v->command, "nothing says for what: give --arch, --cpu or both");

@@ -75,11 +75,11 @@ static kiln_status expect(npy_cursor *c, char what, const char *where)
     if (accept(c, what))
         return KILN_OK;
     if (c->at == c->end)
-        return kiln__fail(c->err, KILN_ERR_FORMAT, "the header ends where '%c' is due %s", what,
+        return kiln__fail(c->err, KILN_ERR_FORMAT, "the header ends where \"%c\" is due %s", what,
                           where);
     next.at = c->at;
     next.bytes = 1;
-    return kiln__fail(c->err, KILN_ERR_FORMAT, "the header has '%s' where '%c' is due %s",
+    return kiln__fail(c->err, KILN_ERR_FORMAT, "the header has \"%s\" where \"%c\" is due %s",
                       printable(&next, seen), what, where);
 }
 
@@ -173,7 +173,7 @@ static kiln_status parse_descr(npy_cursor *c, kiln__npy_header *out)
                                                         (order == '<' && host_is_big_endian()));
         return KILN_OK;
     }
-    return kiln__fail(c->err, KILN_ERR_FORMAT, "dtype '%s': %s", printable(&text, shown),
+    return kiln__fail(c->err, KILN_ERR_FORMAT, "dtype \"%s\": %s", printable(&text, shown),
                       code.bytes > 0 ? refusal((char)code.at[0]) : "no type is named");
 done:
     return status;
@@ -267,10 +267,10 @@ static kiln_status parse_entry(npy_cursor *c, kiln__npy_header *out, unsigned *s
     while (which < KILN_COUNT_OF(names) && !text_is(&key, names[which]))
         which++;
     if (which == KILN_COUNT_OF(names))
-        return kiln__fail(c->err, KILN_ERR_FORMAT, "the header has an unknown key '%s'",
+        return kiln__fail(c->err, KILN_ERR_FORMAT, "the header has an unknown key \"%s\"",
                           printable(&key, shown));
     if ((*seen_io & 1u << which) != 0)
-        return kiln__fail(c->err, KILN_ERR_FORMAT, "the header has the key '%s' twice",
+        return kiln__fail(c->err, KILN_ERR_FORMAT, "the header has the key \"%s\" twice",
                           names[which]);
     *seen_io |= 1u << which;
     KILN_TRY(expect(c, ':', "behind a key"));
@@ -295,7 +295,7 @@ static kiln_status parse_dictionary(npy_cursor *c, kiln__npy_header *out)
         comma = accept(c, ',');
     }
     if (seen != 7)
-        return kiln__fail(c->err, KILN_ERR_FORMAT, "the header has no key '%s'",
+        return kiln__fail(c->err, KILN_ERR_FORMAT, "the header has no key \"%s\"",
                           (seen & 1) == 0   ? "descr"
                           : (seen & 2) == 0 ? "fortran_order"
                                             : "shape");

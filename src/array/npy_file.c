@@ -43,13 +43,13 @@ static const char *path_shown(const char *path)
 static kiln_status fail_io(kiln_error *err, const char *path, const char *what, int error)
 {
     char text[128];
-    return kiln__fail(err, KILN_ERR_IO, "'%s' %s: %s", path_shown(path), what,
+    return kiln__fail(err, KILN_ERR_IO, "\"%s\" %s: %s", path_shown(path), what,
                       strerror_r(error, text, sizeof text));
 }
 
 static kiln_status fail_format(kiln_error *err, const char *path, const kiln_error *why)
 {
-    return kiln__fail(err, KILN_ERR_FORMAT, "'%s' is no usable .npy file: %s", path_shown(path),
+    return kiln__fail(err, KILN_ERR_FORMAT, "\"%s\" is no usable .npy file: %s", path_shown(path),
                       why->message);
 }
 
@@ -68,7 +68,7 @@ static kiln_status read_all(int fd, const char *path, void *data, size_t bytes, 
             return fail_io(err, path, "cannot be read", errno);
         if (got == 0)
             return kiln__fail(err, KILN_ERR_FORMAT,
-                              "'%s' is no usable .npy file: it lost %zu bytes while it was read",
+                              "\"%s\" is no usable .npy file: it lost %zu bytes while it was read",
                               path_shown(path), bytes);
         at += got;
         bytes -= (size_t)got;
@@ -93,7 +93,7 @@ static kiln_status open_regular(const char *path, int *fd_out, size_t *bytes_out
     }
     if (!S_ISREG(info.st_mode)) {
         close(fd);
-        return kiln__fail(err, KILN_ERR_IO, "'%s' is %s, and only regular files can be read",
+        return kiln__fail(err, KILN_ERR_IO, "\"%s\" is %s, and only regular files can be read",
                           path_shown(path),
                           S_ISDIR(info.st_mode)    ? "a folder"
                           : S_ISFIFO(info.st_mode) ? "a pipe"
@@ -187,7 +187,7 @@ kiln_status kiln__npy_read(const char *path, kiln__npy_header *header_out, void 
     there = file_bytes - header_out->data_offset;
     if (bytes != there) {
         status = kiln__fail(err, KILN_ERR_FORMAT,
-                            "'%s' is no usable .npy file: its header claims %zu bytes of "
+                            "\"%s\" is no usable .npy file: its header claims %zu bytes of "
                             "elements, and %s%zu are there",
                             path_shown(path), bytes, there < bytes ? "only " : "", there);
         goto done;

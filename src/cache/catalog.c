@@ -410,11 +410,11 @@ static const kiln__index_row *find_row(const listing *l, const char *key, kiln_e
     if (matches == 1)
         return found;
     if (matches == 0)
-        (void)kiln__fail(err, KILN_ERR_ARGUMENT, "no entry has a key that begins with '%.40s'",
+        (void)kiln__fail(err, KILN_ERR_ARGUMENT, "no entry has a key that begins with \"%.40s\"",
                          key);
     else
         (void)kiln__fail(err, KILN_ERR_ARGUMENT,
-                         "%zu entries have keys that begin with '%.40s'; give more digits", matches,
+                         "%zu entries have keys that begin with \"%.40s\"; give more digits", matches,
                          key);
     return NULL;
 }
