@@ -67,14 +67,12 @@ static inline kiln_status compile(const char *source, const char *target,
                                      .options = options, .option_count = option_count};
 
     snprintf(request.target.name, sizeof request.target.name, "%s", target);
-    return cpu->compile(&request, result, err);
+    return kiln__compile(&request, result, err);
 }
 
 static inline void compile_result_free(kiln__compile_result *result)
 {
-    kiln__free(result->binary);
-    kiln__free(result->log);
-    memset(result, 0, sizeof *result);
+    kiln__compile_result_clear(result);
 }
 
 /* Compile for this machine, load, and find `kernel`. */

@@ -505,10 +505,17 @@ static void test_cpu_compile__the_file_size_limit_kills_nobody(void **state)
 
 static void test_cpu_compile__the_key_names_compiler_and_flags_and_no_path(void **state)
 {
+    static const char *const names[] = {"COMPILER_PATH", "GCC_EXEC_PREFIX", "LIBRARY_PATH",
+                                        "SOURCE_DATE_EPOCH"};
+    char *values[KILN_COUNT_OF(names)] = {NULL};
     kiln__buf a = KILN__BUF_INIT, b = KILN__BUF_INIT;
     const char *id = NULL;
 
     (void)state;
+    for (size_t k = 0; k < KILN_COUNT_OF(names); k++) {
+        values[k] = getenv(names[k]) != NULL ? strdup(getenv(names[k])) : NULL;
+        unsetenv(names[k]);
+    }
     assert_int_equal(cpu->compiler_identity(&id, NULL), KILN_OK);
     cpu->compiler_key(&a);
     cpu->compiler_key(&b);
@@ -516,6 +523,18 @@ static void test_cpu_compile__the_key_names_compiler_and_flags_and_no_path(void 
     assert_non_null(strstr(a.text, id));
     assert_non_null(strstr(a.text, " -O3 "));
     assert_null(strchr(a.text, '/'));
+    /* Each that the compiler would heed makes another key. */
+    for (size_t k = 0; k < KILN_COUNT_OF(names); k++) {
+        setenv(names[k], "/some/where", 1);
+        kiln__buf_clear(&b);
+        cpu->compiler_key(&b);
+        assert_string_not_equal(a.text, b.text);
+        assert_non_null(strstr(b.text, "/some/where"));
+        unsetenv(names[k]);
+        if (values[k] != NULL)
+            setenv(names[k], values[k], 1);
+        free(values[k]);
+    }
     kiln__buf_clear(&a);
     kiln__buf_clear(&b);
 }

@@ -80,7 +80,7 @@ static void test_cupy_archs__every_definition_compiles_for_every_gpu(void **stat
         char *source = source_of(&cupy_words[k]);
         for (size_t a = 0; a < target_count; a++) {
             const kiln__compile_request request = {.target = targets[a], .source = source};
-            kiln__compile_result result = {NULL, 0, NULL};
+            kiln__compile_result result = KILN__COMPILE_RESULT_INIT;
             kiln_error err = KILN_ERROR_INIT;
 
             if (kiln__compile(&request, &result, &err) != KILN_OK)

@@ -111,7 +111,7 @@ static ssize_t read_up_to(int fd, void *data, size_t bytes)
 
 /* Read an open file into `data_out`. Its size as told by fstat is only where to begin: files of
  * /proc claim 0 bytes, and a log may grow while it is read. */
-static int read_whole(int fd, size_t max_bytes, char **data_out, size_t *bytes_out)
+int kiln__read_open_file(int fd, size_t max_bytes, char **data_out, size_t *bytes_out)
 {
     struct stat st;
     size_t room = 0, length = 0;
@@ -165,7 +165,7 @@ int kiln__read_file(const char *path, size_t max_bytes, char **data_out, size_t 
     fd = open_to_read(path);
     if (fd < 0)
         return errno;
-    why = read_whole(fd, max_bytes, data_out, bytes_out);
+    why = kiln__read_open_file(fd, max_bytes, data_out, bytes_out);
     close(fd);
     return why;
 }
@@ -370,7 +370,7 @@ static bool content_hash(int fd, uint64_t file_bytes, char out[64])
     char *data = NULL;
     size_t bytes = 0;
 
-    if (file_bytes > SIZE_MAX / 2 || read_whole(fd, (size_t)file_bytes, &data, &bytes) != 0)
+    if (file_bytes > SIZE_MAX / 2 || kiln__read_open_file(fd, (size_t)file_bytes, &data, &bytes) != 0)
         return false;
     kiln__hash_hex(kiln__hash_128(data, bytes), out);
     kiln__free(data);

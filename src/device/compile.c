@@ -18,7 +18,8 @@ void kiln__compile_result_clear(kiln__compile_result *result)
         return;
     kiln__free(result->binary);
     kiln__free(result->log);
-    *result = (kiln__compile_result){NULL, 0, NULL};
+    kiln__free(result->inputs);
+    *result = (kiln__compile_result)KILN__COMPILE_RESULT_INIT;
 }
 
 kiln_status kiln__compiler_identity(kiln_backend backend, const char **id_out, kiln_error *err)
@@ -40,7 +41,11 @@ const char *const *kiln__compiler_include_dirs(kiln_backend backend)
 kiln_status kiln__compile(const kiln__compile_request *request, kiln__compile_result *result,
                           kiln_error *err)
 {
-    *result = (kiln__compile_result){NULL, 0, NULL};
+    *result = (kiln__compile_result)KILN__COMPILE_RESULT_INIT;
+    kiln_status status = kiln__options_check(request->target.backend, request->options,
+                                             request->option_count, err);
+    if (status != KILN_OK)
+        return status;
     return backend_of(request->target.backend)->compile(request, result, err);
 }
 

@@ -150,7 +150,7 @@ typedef struct kiln__target {
 typedef struct kiln__compile_request {
     kiln__target target;
     const char *source;         /* NUL-terminated generated source */
-    const char *const *options; /* the user's; those that redirect files are ERR_ARGUMENT */
+    const char *const *options; /* the user's; those that are not allowed are ERR_ARGUMENT */
     size_t option_count;
     const atomic_bool *cancel; /* NULL, or another thread's wish to stop: ERR_CANCELLED, as soon
                                   as the compiler can be stopped */
@@ -160,8 +160,16 @@ typedef struct kiln__compile_result {
     unsigned char *binary; /* cubin, or a shared object's bytes; heap */
     size_t bytes;
     char *log; /* what the compiler said, also on success (warnings); heap or NULL */
+    char *inputs; /* paths of all files it has read, one a line; heap, or NULL: it does not tell */
 } kiln__compile_result;
+#define KILN__COMPILE_RESULT_INIT {NULL, 0, NULL, NULL}
 void kiln__compile_result_clear(kiln__compile_result *result);
+
+/* Whether a compiler may get this option of a caller's (options.c). And whether a caller may give
+ * some: ERR_ARGUMENT names the first that he may not. kiln__compile asks. */
+bool kiln__option_allowed(kiln_backend backend, const char *option);
+kiln_status kiln__options_check(kiln_backend backend, const char *const *options, size_t count,
+                                kiln_error *err);
 
 /* Identity of the compiler that would compile for `backend`, without loading or running it when
  * that can be helped: version and build, nothing local to the machine. ERR_NO_NVRTC or

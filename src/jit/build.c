@@ -8,50 +8,47 @@
  */
 #include "jit/jit.h"
 
-/* Remember `key` for machines that cannot make one, having no compiler. */
-static bool store_any(kiln__cache *cache, const kiln__definition *def, const kiln__source *source,
-                      const kiln__target *target, const kiln__buf *key)
+/* Remember the compiler for machines that have none. */
+static bool store_any(kiln__cache *cache, const kiln__demand *w)
 {
     kiln__buf any = KILN__BUF_INIT;
     bool kept = false;
 
-    kiln__jit_any_key(def, source, target, &any);
+    kiln__demand_any_key(w, &any);
     if (!any.failed)
-        kept = kiln__cache_store_as(cache, any.text, any.length, key->text, key->length, 0,
+        kept = kiln__cache_store_as(cache, any.text, any.length, w->key.text, w->compiler_bytes, 0,
                                     "compiled");
     kiln__buf_clear(&any);
     return kept;
 }
 
-bool kiln__jit_store(kiln__cache *cache, const kiln__definition *def, const kiln__source *source,
-                     const kiln__target *target, const kiln__buf *key,
-                     const kiln__compile_result *result, double compile_us)
+bool kiln__jit_store(kiln__cache *cache, const kiln__demand *w, const kiln__compile_result *result,
+                     double compile_us)
 {
-    const bool kept = kiln__cache_store_as(cache, key->text, key->length, result->binary,
+    const bool kept = kiln__cache_store_as(cache, w->key.text, w->key.length, result->binary,
                                            result->bytes, compile_us, "compiled");
-    return store_any(cache, def, source, target, key) && kept;
+    return store_any(cache, w) && kept;
 }
 
 /* Whether the entry that names no compiler leads to this very key. */
-static bool has_any(kiln__cache *cache, const kiln__definition *def, const kiln__source *source,
-                    const kiln__target *target, const kiln__buf *key)
+static bool has_any(kiln__cache *cache, const kiln__demand *w)
 {
     kiln__buf any = KILN__BUF_INIT;
     kiln__blob blob = KILN__BLOB_INIT;
     bool same = false;
 
-    kiln__jit_any_key(def, source, target, &any);
+    kiln__demand_any_key(w, &any);
     if (!any.failed && kiln__cache_load(cache, any.text, any.length, &blob))
-        same = blob.bytes == key->length && memcmp(blob.data, key->text, blob.bytes) == 0;
+        same = blob.bytes == w->compiler_bytes && memcmp(blob.data, w->key.text, blob.bytes) == 0;
     kiln__blob_clear(&blob);
     kiln__buf_clear(&any);
     return same;
 }
 
-static bool look(kiln__cache *cache, const kiln__buf *key, kiln__warmed *out)
+static bool look(kiln__cache *cache, const kiln__demand *w, kiln__warmed *out)
 {
     kiln__blob blob = KILN__BLOB_INIT;
-    const bool found = kiln__cache_load(cache, key->text, key->length, &blob);
+    const bool found = kiln__cache_load(cache, w->key.text, w->key.length, &blob);
 
     if (found)
         out->bytes = blob.bytes;
@@ -62,33 +59,33 @@ static bool look(kiln__cache *cache, const kiln__buf *key, kiln__warmed *out)
 bool kiln__jit_is_warm(kiln__cache *cache, const kiln__definition *def, const kiln__source *source,
                        const kiln__target *target, kiln__warmed *out)
 {
-    kiln__buf key = KILN__BUF_INIT;
-    bool cacheable = false, found = false;
+    kiln__demand w;
+    bool found = false;
 
     memset(out, 0, sizeof *out);
-    kiln__jit_key(def, source, target, &key, &cacheable);
-    if (!key.failed) {
-        out->key = kiln__hash_128(key.text, key.length);
-        found = cacheable && look(cache, &key, out) && has_any(cache, def, source, target, &key);
-    }
-    kiln__buf_clear(&key);
+    if (kiln__demand_make(def, source, target, &w, NULL) != KILN_OK)
+        return false;
+    out->key = w.hash;
+    found = w.cacheable && look(cache, &w, out) && has_any(cache, &w);
+    kiln__demand_clear(&w);
     return found;
 }
 
 bool kiln__jit_copy(kiln__cache *from, kiln__cache *to, const kiln__definition *def,
                     const kiln__source *source, const kiln__target *target)
 {
-    kiln__buf key = KILN__BUF_INIT;
+    kiln__demand w;
     kiln__blob blob = KILN__BLOB_INIT;
-    bool cacheable = false, done = false;
+    bool done = false;
 
-    kiln__jit_key(def, source, target, &key, &cacheable);
-    if (!key.failed && kiln__cache_load(from, key.text, key.length, &blob)) {
-        const kiln__compile_result result = {blob.data, blob.bytes, NULL};
-        done = kiln__jit_store(to, def, source, target, &key, &result, 0);
+    if (kiln__demand_make(def, source, target, &w, NULL) != KILN_OK)
+        return false;
+    if (kiln__cache_load(from, w.key.text, w.key.length, &blob)) {
+        const kiln__compile_result result = {.binary = blob.data, .bytes = blob.bytes};
+        done = kiln__jit_store(to, &w, &result, 0);
     }
     kiln__blob_clear(&blob);
-    kiln__buf_clear(&key);
+    kiln__demand_clear(&w);
     return done;
 }
 
@@ -113,11 +110,20 @@ kiln_status kiln__jit_compile(kiln__cache *cache, const kiln__definition *def,
     return kiln__diagnose(def, source->text, result->log, err);
 }
 
+static kiln_status fail_uncacheable(const kiln__definition *def, kiln_error *err)
+{
+    return kiln__fail(err, KILN_ERR_CACHE,
+                      "kernel \"%s\": one of its #includes cannot be followed, or its texts or "
+                      "options name what no key can hold, so its binary cannot be kept",
+                      def->name);
+}
+
 static kiln_status compile(kiln__cache *cache, const kiln__definition *def,
                            const kiln__source *source, const kiln__target *target,
-                           const kiln__buf *key, kiln__warmed *out, kiln_error *err)
+                           kiln__demand *w, kiln__warmed *out, kiln_error *err)
 {
-    kiln__compile_result result = {NULL, 0, NULL};
+    const bool settled = kiln__demand_settle(w, def, source, target);
+    kiln__compile_result result = KILN__COMPILE_RESULT_INIT;
     double us = 0;
     kiln_status status = kiln__jit_compile(cache, def, source, target, NULL, &result, &us, err);
 
@@ -125,7 +131,14 @@ static kiln_status compile(kiln__cache *cache, const kiln__definition *def,
         out->compiled = true;
         out->bytes = result.bytes;
         out->compile_us = us;
-        if (!kiln__jit_store(cache, def, source, target, key, &result, us))
+        if (!settled || !kiln__demand_holds(w, def, source, target))
+            status = kiln__fail(err, KILN_ERR_CACHE,
+                                "kernel \"%s\": a file that it includes was changed while it was "
+                                "compiled",
+                                def->name);
+        else if (!kiln__inputs_cover(&w->inputs, result.inputs))
+            status = fail_uncacheable(def, err);
+        else if (!kiln__jit_store(cache, w, &result, us))
             status = kiln__fail(err, KILN_ERR_CACHE, "kernel \"%s\": the cache folder %s takes "
                                 "nothing%s%s", def->name, kiln__cache_dir(cache),
                                 kiln__cache_refusal(cache)[0] != '\0' ? ": " : "",
@@ -139,41 +152,33 @@ kiln_status kiln__jit_warm(kiln__cache *cache, const kiln__definition *def,
                            const kiln__source *source, const kiln__target *target,
                            kiln__warmed *out, kiln_error *err)
 {
-    kiln__buf key = KILN__BUF_INIT;
+    kiln__demand w = {.key = KILN__BUF_INIT};
     kiln__flight flight = KILN__FLIGHT_INIT;
     kiln__blob blob = KILN__BLOB_INIT;
     kiln_status status = KILN_OK;
-    bool cacheable = false;
 
     memset(out, 0, sizeof *out);
-    kiln__jit_key(def, source, target, &key, &cacheable);
-    if (key.failed) {
-        status = kiln__fail_memory(err, source->bytes);
+    KILN_TRY(kiln__demand_make(def, source, target, &w, err));
+    out->key = w.hash;
+    if (!w.cacheable) {
+        status = fail_uncacheable(def, err);
         goto done;
     }
-    out->key = kiln__hash_128(key.text, key.length);
-    if (!cacheable) {
-        status = kiln__fail(err, KILN_ERR_CACHE,
-                            "kernel \"%s\": one of its #includes cannot be followed, or one of "
-                            "its options names what no key can hold, so its binary cannot be kept",
-                            def->name);
-        goto done;
-    }
-    bool found = look(cache, &key, out);
-    if (!found && kiln__cache_flight_begin(cache, key.text, key.length, &flight, &blob)) {
+    bool found = look(cache, &w, out);
+    if (!found && kiln__cache_flight_begin(cache, w.key.text, w.key.length, &flight, &blob)) {
         out->bytes = blob.bytes;
         found = true;
     }
     if (!found)
-        status = compile(cache, def, source, target, &key, out, err);
-    else if (!has_any(cache, def, source, target, &key))
-        (void)store_any(cache, def, source, target, &key);
+        status = compile(cache, def, source, target, &w, out, err);
+    else if (!has_any(cache, &w))
+        (void)store_any(cache, &w);
     if (status == KILN_ERR_COMPILE) /* refused everywhere: others need not try it in turns */
         kiln__cache_flight_fail(&flight);
 
 done:
     kiln__cache_flight_end(&flight);
     kiln__blob_clear(&blob);
-    kiln__buf_clear(&key);
+    kiln__demand_clear(&w);
     return status;
 }

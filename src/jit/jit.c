@@ -22,7 +22,9 @@ typedef enum program_state {
 
 typedef struct program {
     struct program *next;
-    kiln__hash128 key; /* of the whole key: 128 bits are taken for equality within one process */
+    kiln__hash128 hash;
+    char *key; /* the whole of it: a hash decides nothing */
+    size_t key_bytes;
     program_state state;
     kiln__module *module;
     void *entry;
@@ -33,6 +35,7 @@ typedef struct jit {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     program *buckets[TABLE_BUCKETS];
+    program *strays; /* made from files that changed meanwhile: nobody else is given them */
     atomic_uint_fast64_t compile_count;
 } jit;
 
@@ -51,19 +54,25 @@ static void program_destroy(program *p)
 {
     kiln__module_unload(p->module);
     kiln_error_clear(&p->error);
+    kiln__free(p->key);
     kiln__free(p);
+}
+
+static void destroy_all(program **list)
+{
+    while (*list != NULL) {
+        program *p = *list;
+        *list = p->next;
+        program_destroy(p);
+    }
 }
 
 static void jit_destroy(void *state)
 {
     jit *j = state;
-    for (size_t b = 0; b < TABLE_BUCKETS; b++) {
-        while (j->buckets[b] != NULL) {
-            program *p = j->buckets[b];
-            j->buckets[b] = p->next;
-            program_destroy(p);
-        }
-    }
+    for (size_t b = 0; b < TABLE_BUCKETS; b++)
+        destroy_all(&j->buckets[b]);
+    destroy_all(&j->strays);
     pthread_cond_destroy(&j->changed);
     pthread_mutex_destroy(&j->lock);
     kiln__free(j);
@@ -78,51 +87,71 @@ static kiln_status jit_of(kiln_context *ctx, jit **out, kiln_error *err)
     return status;
 }
 
-static program **table_find(jit *j, kiln__hash128 key)
+static program **table_find(jit *j, const kiln__demand *w)
 {
-    program **at = &j->buckets[key.lo % TABLE_BUCKETS];
-    while (*at != NULL && ((*at)->key.lo != key.lo || (*at)->key.hi != key.hi))
+    program **at = &j->buckets[w->hash.lo % TABLE_BUCKETS];
+    while (*at != NULL &&
+           ((*at)->hash.lo != w->hash.lo || (*at)->hash.hi != w->hash.hi ||
+            (*at)->key_bytes != w->key.length ||
+            memcmp((*at)->key, w->key.text, w->key.length) != 0))
         at = &(*at)->next;
     return at;
 }
 
+static program *program_make(const kiln__demand *w)
+{
+    program *p = kiln__calloc(1, sizeof *p);
+    if (p == NULL)
+        return NULL;
+    p->hash = w->hash;
+    p->key = kiln__strndup(w->key.text, w->key.length);
+    p->key_bytes = w->key.length;
+    p->state = PROGRAM_BUILDING;
+    if (p->key != NULL)
+        return p;
+    kiln__free(p);
+    return NULL;
+}
+
 /* A finished program, or a new one in state BUILDING that the caller must finish (`*mine`). NULL
  * when memory ran out. */
-static program *table_enter(jit *j, kiln__hash128 key, bool *mine)
+static program *table_enter(jit *j, const kiln__demand *w, bool *mine)
 {
     program *p;
     *mine = false;
     pthread_mutex_lock(&j->lock);
-    while ((p = *table_find(j, key)) != NULL && p->state == PROGRAM_BUILDING)
+    while ((p = *table_find(j, w)) != NULL && p->state == PROGRAM_BUILDING)
         pthread_cond_wait(&j->changed, &j->lock);
-    if (p == NULL && (p = kiln__calloc(1, sizeof *p)) != NULL) {
-        p->key = key;
-        p->state = PROGRAM_BUILDING;
-        p->next = j->buckets[key.lo % TABLE_BUCKETS];
-        j->buckets[key.lo % TABLE_BUCKETS] = p;
+    if (p == NULL && (p = program_make(w)) != NULL) {
+        p->next = j->buckets[w->hash.lo % TABLE_BUCKETS];
+        j->buckets[w->hash.lo % TABLE_BUCKETS] = p;
         *mine = true;
     }
     pthread_mutex_unlock(&j->lock);
     return p;
 }
 
-/* End of BUILDING. A program whose failure may pass is taken out, so that others try again. */
-static void table_finish(jit *j, program *p, kiln_status status)
+/* End of BUILDING. A program whose failure may pass is taken out, so that others try again; and one
+ * whose key does not tell what it was made from (not `certain`). */
+static void table_finish(jit *j, program *p, const kiln__demand *w, kiln_status status,
+                         bool certain)
 {
+    program *gone = NULL;
     pthread_mutex_lock(&j->lock);
-    if (status == KILN_OK) {
-        p->state = PROGRAM_READY;
-        p = NULL;
-    } else if (status == KILN_ERR_COMPILE) {
-        p->state = PROGRAM_REJECTED;
-        p = NULL;
-    } else {
-        *table_find(j, p->key) = p->next;
+    p->state = status == KILN_OK ? PROGRAM_READY : PROGRAM_REJECTED;
+    if ((status != KILN_OK && status != KILN_ERR_COMPILE) || !certain) {
+        *table_find(j, w) = p->next;
+        gone = p;
+    }
+    if (gone != NULL && status == KILN_OK) {
+        p->next = j->strays;
+        j->strays = p;
+        gone = NULL;
     }
     pthread_cond_broadcast(&j->changed);
     pthread_mutex_unlock(&j->lock);
-    if (p != NULL)
-        program_destroy(p);
+    if (gone != NULL)
+        program_destroy(gone);
 }
 
 static kiln_status load(kiln__device *device, program *p, const char *entry, const void *binary,
@@ -147,29 +176,32 @@ static bool load_blob(kiln_context *ctx, program *p, const kiln__source *source,
     return ok;
 }
 
+/* `*certain`: what came of it, good or bad, is what the key names. */
 static kiln_status compile(kiln_context *ctx, jit *j, program *p, const kiln__definition *def,
                            const kiln__source *source, const kiln__target *target,
-                           const kiln__buf *key, bool cacheable, const atomic_bool *cancel,
+                           kiln__demand *w, const atomic_bool *cancel, bool *certain,
                            kiln_error *err)
 {
-    kiln__compile_result result = {NULL, 0, NULL};
+    kiln__compile_result result = KILN__COMPILE_RESULT_INIT;
     kiln__cache *cache = kiln__context_cache(ctx);
     double us = 0;
 
+    *certain = kiln__demand_settle(w, def, source, target);
     atomic_fetch_add(&j->compile_count, 1);
     /* A refusal stays with the program, for all who ask for it. */
     kiln_status status =
         kiln__jit_compile(cache, def, source, target, cancel, &result, &us, &p->error);
     if (status != KILN_OK && status != KILN_ERR_COMPILE)
         (void)kiln__error_copy(err, &p->error);
+    *certain = *certain && kiln__demand_holds(w, def, source, target);
     if (status != KILN_OK)
         goto done;
     kiln__log_line(kiln__context_log(ctx), KILN__LOG_INFO,
                    "kernel \"%s\" was compiled for %s in %.1f ms", def->name, target->name,
                    us / 1e3);
     KILN_TRY(load(kiln__context_device(ctx), p, source->entry, result.binary, result.bytes, err));
-    if (cacheable)
-        (void)kiln__jit_store(cache, def, source, target, key, &result, us);
+    if (*certain && w->cacheable && kiln__inputs_cover(&w->inputs, result.inputs))
+        (void)kiln__jit_store(cache, w, &result, us);
 
 done:
     kiln__compile_result_clear(&result);
@@ -177,21 +209,26 @@ done:
 }
 
 /* Without a compiler: the binary that some compiler made for this request. */
-static bool load_any(kiln_context *ctx, program *p, const kiln__definition *def,
-                     const kiln__source *source, const kiln__target *target)
+static bool load_any(kiln_context *ctx, program *p, const kiln__source *source,
+                     const kiln__target *target, const kiln__demand *w)
 {
     kiln__cache *cache = kiln__context_cache(ctx);
-    kiln__buf any = KILN__BUF_INIT;
-    kiln__blob key = KILN__BLOB_INIT, blob = KILN__BLOB_INIT;
+    kiln__buf any = KILN__BUF_INIT, key = KILN__BUF_INIT;
+    kiln__blob compiler = KILN__BLOB_INIT, blob = KILN__BLOB_INIT;
     const char *id;
+    bool found = false;
 
     if (kiln__compiler_identity(target->backend, &id, NULL) == KILN_OK)
         return false;
-    kiln__jit_any_key(def, source, target, &any);
-    const bool found = !any.failed && kiln__cache_load(cache, any.text, any.length, &key) &&
-                       kiln__cache_load(cache, key.data, key.bytes, &blob) &&
-                       load_blob(ctx, p, source, &blob);
-    kiln__blob_clear(&key);
+    kiln__demand_any_key(w, &any);
+    if (!any.failed && kiln__cache_load(cache, any.text, any.length, &compiler)) {
+        kiln__buf_put(&key, (const char *)compiler.data, compiler.bytes);
+        kiln__buf_put(&key, w->key.text + w->compiler_bytes, w->key.length - w->compiler_bytes);
+        found = !key.failed && kiln__cache_load(cache, key.text, key.length, &blob) &&
+                load_blob(ctx, p, source, &blob);
+    }
+    kiln__blob_clear(&compiler);
+    kiln__buf_clear(&key);
     kiln__buf_clear(&any);
     return found;
 }
@@ -199,7 +236,7 @@ static bool load_any(kiln_context *ctx, program *p, const kiln__definition *def,
 /* From the cache, or compiled: by one process at a time, the others take its result. */
 static kiln_status build(kiln_context *ctx, jit *j, program *p, const kiln__definition *def,
                          const kiln__source *source, const kiln__target *target,
-                         const kiln__buf *key, bool cacheable, const atomic_bool *cancel,
+                         kiln__demand *w, const atomic_bool *cancel, bool *certain,
                          kiln_error *err)
 {
     kiln__cache *cache = kiln__context_cache(ctx);
@@ -207,19 +244,20 @@ static kiln_status build(kiln_context *ctx, jit *j, program *p, const kiln__defi
     kiln__blob blob = KILN__BLOB_INIT;
     kiln_status status = KILN_OK;
 
-    if (cacheable && kiln__cache_load(cache, key->text, key->length, &blob) &&
+    *certain = true;
+    if (w->cacheable && kiln__cache_load(cache, w->key.text, w->key.length, &blob) &&
         load_blob(ctx, p, source, &blob))
         return KILN_OK;
-    if (cacheable && load_any(ctx, p, def, source, target))
+    if (w->cacheable && load_any(ctx, p, source, target, w))
         return KILN_OK;
-    if (cacheable &&
-        kiln__cache_flight_begin(cache, key->text, key->length, &flight, &blob) &&
+    if (w->cacheable &&
+        kiln__cache_flight_begin(cache, w->key.text, w->key.length, &flight, &blob) &&
         load_blob(ctx, p, source, &blob))
         goto done;
     if (cancel != NULL && atomic_load(cancel))
         status = kiln__fail(err, KILN_ERR_CANCELLED, "the compilation was cancelled");
     else
-        status = compile(ctx, j, p, def, source, target, key, cacheable, cancel, err);
+        status = compile(ctx, j, p, def, source, target, w, cancel, certain, err);
     /* The source is refused everywhere: those who wait here need not try it in turns. */
     if (status == KILN_ERR_COMPILE)
         kiln__cache_flight_fail(&flight);
@@ -248,31 +286,27 @@ kiln_status kiln__jit_entry_unless(kiln_context *ctx, const kiln__definition *de
                                    void **entry_out, kiln_error *err)
 {
     kiln_status status = KILN_OK;
-    kiln__buf key = KILN__BUF_INIT;
+    kiln__demand w = {.key = KILN__BUF_INIT};
     kiln__target target;
-    bool cacheable = false, mine = false;
+    bool mine = false, certain = true;
     jit *j = NULL;
 
     *entry_out = NULL;
     target_of(ctx, &target);
     KILN_TRY(jit_of(ctx, &j, err));
-    kiln__jit_key(def, source, &target, &key, &cacheable);
-    if (key.failed) {
-        status = kiln__fail_memory(err, source->bytes);
-        goto done;
-    }
-    program *p = table_enter(j, kiln__hash_128(key.text, key.length), &mine);
+    KILN_TRY(kiln__demand_make(def, source, &target, &w, err));
+    program *p = table_enter(j, &w, &mine);
     if (p == NULL) {
         status = kiln__fail_memory(err, sizeof *p);
         goto done;
     }
     if (mine) {
-        status = build(ctx, j, p, def, source, &target, &key, cacheable, cancel, err);
+        status = build(ctx, j, p, def, source, &target, &w, cancel, &certain, err);
         if (status == KILN_OK)
             *entry_out = p->entry;
         else if (status == KILN_ERR_COMPILE)
             kiln__error_copy(err, &p->error);
-        table_finish(j, p, status);
+        table_finish(j, p, &w, status, certain);
     } else if (p->state == PROGRAM_READY) {
         *entry_out = p->entry;
     } else {
@@ -280,7 +314,7 @@ kiln_status kiln__jit_entry_unless(kiln_context *ctx, const kiln__definition *de
     }
 
 done:
-    kiln__buf_clear(&key);
+    kiln__demand_clear(&w);
     return status;
 }
 

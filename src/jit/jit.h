@@ -66,25 +66,65 @@ kiln_status kiln__jit_compile(kiln__cache *cache, const kiln__definition *def,
                               const atomic_bool *cancel, kiln__compile_result *result,
                               double *us_out, kiln_error *err);
 
-/* Store a binary under its key, and the key under the one that names no compiler. False when it is
- * in memory only. */
-bool kiln__jit_store(kiln__cache *cache, const kiln__definition *def, const kiln__source *source,
-                     const kiln__target *target, const kiln__buf *key,
-                     const kiln__compile_result *result, double compile_us);
+/* ---- keys (key.c, inputs.c, include.c) ---- */
 
-/* ---- keys (key.c) ---- */
+/* A file whose text is in a key, as it was when it was read. */
+typedef struct kiln__input {
+    char *path;
+    uint64_t device, inode, size;
+    int64_t modified_ns, changed_ns;
+} kiln__input;
 
-/* Everything the binary depends on and nothing local to the machine, as bytes: the key of both the
- * memory table and the disk cache. False in `cacheable_out` when an included file was not found,
- * or an option names what no key holds, so that the key cannot vouch for it. Fails like `buf`: look
- * at key->failed. */
-void kiln__jit_key(const kiln__definition *def, const kiln__source *source,
-                   const kiln__target *target, kiln__buf *key, bool *cacheable_out);
+typedef struct kiln__inputs {
+    kiln__input *items;
+    size_t count, room;
+    uint64_t bytes;  /* of all texts */
+    int64_t read_ns; /* none was read earlier, by the clock that files are stamped with */
+    bool complete;   /* nothing else can be in the binary */
+    char *odd;       /* a path that leads to a pipe, a device or a socket; else NULL */
+} kiln__inputs;
 
-/* The same but for the compiler: under this key the cache keeps the whole key of the last binary
- * made, so that a machine without any compiler finds it. */
-void kiln__jit_any_key(const kiln__definition *def, const kiln__source *source,
-                       const kiln__target *target, kiln__buf *key);
+/* Everything that names a binary. */
+typedef struct kiln__demand {
+    kiln__buf key;         /* all that the binary depends on, nothing local to the machine */
+    size_t compiler_bytes; /* how much of it is the compiler's; the rest is the request */
+    kiln__hash128 hash;    /* of the key: where to look, never what to believe */
+    kiln__inputs inputs;
+    bool cacheable; /* the key vouches for the binary: it may go to the disk */
+} kiln__demand;
+
+/* Make a key, reading every file that is included. ERR_NO_MEMORY, or ERR_IO when an include names
+ * something that might never end; `out` is empty then. */
+kiln_status kiln__demand_make(const kiln__definition *def, const kiln__source *source,
+                           const kiln__target *target, kiln__demand *out, kiln_error *err);
+void kiln__demand_clear(kiln__demand *w);
+
+/* The key without the compiler: under it the cache keeps which compiler made the last binary, so that
+ * a machine without any finds it. */
+void kiln__demand_any_key(const kiln__demand *w, kiln__buf *key);
+
+/* Before a compilation: wait until no file could change unseen. False when it could all the same,
+ * or one has changed. */
+bool kiln__demand_settle(kiln__demand *w, const kiln__definition *def, const kiln__source *source,
+                         const kiln__target *target);
+/* After it: whether no file has changed since the key was made. */
+bool kiln__demand_holds(const kiln__demand *w, const kiln__definition *def,
+                        const kiln__source *source, const kiln__target *target);
+bool kiln__demand_same(const kiln__demand *a, const kiln__demand *b);
+
+void kiln__inputs_begin(kiln__inputs *in);
+void kiln__inputs_clear(kiln__inputs *in);
+/* How long to wait until a change of any of them would show; 0 when it would, -1 when that takes
+ * too long. */
+int64_t kiln__inputs_wait_ns(const kiln__inputs *in);
+bool kiln__inputs_equal(const kiln__inputs *a, const kiln__inputs *b);
+/* Whether all files that the compiler says it has read are among them; NULL: it does not tell. */
+bool kiln__inputs_cover(const kiln__inputs *in, const char *read_by_compiler);
+
+/* Store a binary under its key, and the compiler under the key that names none. False when it is in
+ * memory only. */
+bool kiln__jit_store(kiln__cache *cache, const kiln__demand *w, const kiln__compile_result *result,
+                     double compile_us);
 
 /* How many sources this context has handed to a compiler. */
 uint64_t kiln__jit_compile_count(kiln_context *ctx);

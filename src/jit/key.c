@@ -1,355 +1,107 @@
 /*
  * key.c - the bytes that name a compiled kernel.
  *
+ *     "kiln-kernel 2", compiler  |  target, options, source, texts of files
+ *      what one compiler adds    |  the request: the same whichever compiler there is
+ *
  * Rule: everything the binary depends on is in, nothing local to the machine is: no paths, no
- * times. An #include is followed, and the text of each file that it may mean is hashed in. What
- * cannot be followed leaves the key incomplete, and the binary in memory.
+ * times. What cannot be known leaves the inputs incomplete (include.c), and the binary in memory.
  */
-#include "jit/jit.h"
+#define _GNU_SOURCE
+#include "jit/inputs.h"
+
+#include <time.h>
 
 /* Raise when the meaning of a stored binary changes: calling convention, argument block. */
-#define KEY_FORMAT "kiln-kernel 1\n"
-#define ANY_FORMAT "kiln-kernel-of-any-compiler 1\n"
-
-enum { INCLUDE_DEPTH_MAX = 32, INCLUDE_FILES_MAX = 512, INCLUDE_BYTES_MAX = 16 << 20 };
-
-/* Names on the way through the includes of one source. */
-typedef struct include_scan {
-    const kiln__definition *def;
-    kiln_backend backend;
-    kiln__buf *key;
-    uint64_t seen[INCLUDE_FILES_MAX]; /* hashes of paths already folded in */
-    size_t seen_count;
-    bool complete;
-} include_scan;
-
-static void scan_text(include_scan *s, const char *text, const char *folder, int depth);
-
-/* ---- files ---- */
-
-/* Fold the file in; false when it cannot be read. Each path counts once. */
-static bool scan_file(include_scan *s, const char *path, int depth)
-{
-    char *text = NULL;
-    size_t bytes = 0;
-    const uint64_t id = kiln__hash_64(path, strlen(path));
-
-    for (size_t k = 0; k < s->seen_count; k++)
-        if (s->seen[k] == id)
-            return true;
-    if (s->seen_count == INCLUDE_FILES_MAX ||
-        kiln__read_file(path, INCLUDE_BYTES_MAX, &text, &bytes) != 0)
-        return false;
-    s->seen[s->seen_count++] = id;
-    kiln__hash128 h = kiln__hash_128(text, bytes);
-    kiln__buf_put(s->key, (const char *)&h, sizeof h);
-    s->complete &= strlen(text) == bytes; /* what stands behind a NUL would not be scanned */
-
-    char *folder = kiln__strdup(path);
-    char *slash = folder != NULL ? strrchr(folder, '/') : NULL;
-    if (slash != NULL)
-        *slash = '\0';
-    if (folder != NULL)
-        scan_text(s, text, slash != NULL ? folder : ".", depth + 1);
-    else
-        s->complete = false;
-    kiln__free(folder);
-    kiln__free(text);
-    return true;
-}
-
-/* Fold in what `name` means in the nth folder of a search, and that it was there. */
-static bool scan_in_folder(include_scan *s, size_t nth, const char *folder, const char *name,
-                           int depth)
-{
-    kiln__buf path = KILN__BUF_INIT;
-    kiln__buf_printf(&path, "%s/%s", folder, name);
-    bool found = !path.failed && scan_file(s, path.text, depth);
-    kiln__buf_clear(&path);
-    if (found)
-        kiln__buf_printf(s->key, "in %zu\n", nth);
-    return found;
-}
-
-/* Options that hold a folder of headers, or a file that is read before the source. */
-static const char *const folder_options[] = {
-    "-I", "--include-path=", "--include-directory=", "-iquote", "-isystem", "-idirafter",
-    "-cxx-isystem",
-};
-static const char *const file_options[] = {
-    "-include=", "-include", "--include=", "-imacros", "--imacros=", "--pre-include=",
-    "-pre-include=",
-};
-
-/* What the option holds behind one of `names`; NULL when it is none of them. */
-static const char *held_by(const char *option, const char *const *names, size_t count)
-{
-    for (size_t k = 0; k < count; k++)
-        if (strncmp(option, names[k], strlen(names[k])) == 0)
-            return option + strlen(names[k]);
-    return NULL;
-}
-
-/* A name is looked for in all folders, and every file it might mean is folded in: which of them is
- * taken depends on the compiler, the spelling of the options and the form of the #include. */
-static bool scan_search(include_scan *s, const char *folder, const char *name, int depth)
-{
-    size_t nth = 0;
-    bool found = folder != NULL && scan_in_folder(s, nth, folder, name, depth);
-
-    for (size_t o = 0; o < s->def->option_count; o++) {
-        const char *option = s->def->options[o];
-        const char *held = held_by(option, folder_options, KILN_COUNT_OF(folder_options));
-        if (held != NULL && *held == '\0' && o + 1 < s->def->option_count)
-            held = s->def->options[o + 1];
-        if (held != NULL)
-            found |= scan_in_folder(s, ++nth, held, name, depth);
-    }
-    const char *const *folders = kiln__compiler_include_dirs(s->backend);
-    for (; folders != NULL && *folders != NULL; folders++)
-        found |= scan_in_folder(s, ++nth, *folders, name, depth);
-    return found;
-}
-
-static bool scan_name(include_scan *s, const char *folder, const char *name, int depth)
-{
-    if (depth >= INCLUDE_DEPTH_MAX)
-        return false;
-    return name[0] == '/' ? scan_file(s, name, depth) : scan_search(s, folder, name, depth);
-}
-
-/* ---- options ---- */
-
-/* Options by which a binary depends on what no key holds: on files, libraries, this machine. NVRTC
- * has none. */
-static bool is_beyond_keys(kiln_backend backend, const char *option)
-{
-    static const char *const prefix[] = {
-        "-Wp,", "-Wl,", "-Wa,", "-Xclang", "-Xlinker", "-Xassembler", "-Xpreprocessor", "-L", "-T",
-        "-iprefix", "-iwithprefix", "-isysroot", "--sysroot", "--include-prefix",
-        "--include-with-prefix", "-include-p", "-fprofile-", "-fauto-profile", "-fmodule",
-        "-fbranch-probabilities", "-fsanitize-ignorelist", "-fsanitize-blacklist", "--config",
-    };
-    static const char *const system[] = {"-lm", "-lc", "-lgcc", "-lpthread", "-ldl", "-lrt"};
-    const char *value = strchr(option, '=');
-
-    if (backend != KILN_BACKEND_CPU)
-        return false;
-    if (strncmp(option, "-m", 2) == 0 && value != NULL && strcmp(value, "=native") == 0)
-        return true;
-    for (size_t k = 0; k < KILN_COUNT_OF(system); k++)
-        if (strcmp(option, system[k]) == 0)
-            return false;
-    /* An archive's members become part of the binary. */
-    return (strncmp(option, "-l", 2) == 0 && strcmp(option, "-lineinfo") != 0) ||
-           held_by(option, prefix, KILN_COUNT_OF(prefix)) != NULL;
-}
-
-static void scan_options(include_scan *s)
-{
-    for (size_t o = 0; o < s->def->option_count; o++) {
-        const char *option = s->def->options[o];
-        const char *file = held_by(option, file_options, KILN_COUNT_OF(file_options));
-        if (is_beyond_keys(s->backend, option))
-            s->complete = false;
-        else if (file != NULL)
-            s->complete &= scan_name(s, ".", file, 0);
-    }
-}
-
-/* ---- texts ---- Just enough of the preprocessor to see each directive that it would see. */
-
-/* Behind line ends that a backslash takes away; GCC lets blanks stand between. */
-static const char *unsplice(const char *p)
-{
-    while (*p == '\\') {
-        const char *end = p + 1 + strspn(p + 1, " \t\v\f\r");
-        if (*end != '\n')
-            break;
-        p = end + 1;
-    }
-    return p;
-}
-
-static const char *next(const char *p)
-{
-    return *p != '\0' ? unsplice(p + 1) : p;
-}
-
-/* Behind blanks and comments of one line; a comment may take it further down. */
-static const char *skip_blanks(const char *p)
-{
-    for (;;) {
-        const char *q = next(p);
-        if (*p == ' ' || *p == '\t' || *p == '\v' || *p == '\f' || *p == '\r') {
-            p = q;
-        } else if (*p == '/' && *q == '*') {
-            for (p = next(q); *p != '\0' && !(*p == '*' && *next(p) == '/');)
-                p = next(p);
-            p = next(next(p));
-        } else if (*p == '/' && *q == '/') {
-            while (*p != '\0' && *p != '\n')
-                p = next(p);
-        } else {
-            return p;
-        }
-    }
-}
-
-static bool is_word_byte(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '_' || c == '$' || (unsigned char)c >= 0x80;
-}
-
-/* The word at `p`, cut to fit; behind it. */
-static const char *take_word(const char *p, char *word, size_t room)
-{
-    size_t length = 0;
-
-    for (; is_word_byte(*p); p = next(p))
-        if (length + 1 < room)
-            word[length++] = *p;
-    word[length] = '\0';
-    return p;
-}
-
-/* Behind a literal; one that does not end ends with its line. */
-static const char *skip_quoted(const char *p)
-{
-    const char quote = *p;
-
-    for (p = next(p); *p != '\0' && *p != '\n'; p = next(p)) {
-        if (*p == quote)
-            return next(p);
-        if (*p == '\\' && *next(p) != '\n')
-            p = next(p);
-    }
-    return p;
-}
-
-/* Behind R"x(...)x", whose '"' is at `p`: nothing is spliced in there. */
-static const char *skip_raw(const char *p)
-{
-    const size_t width = strcspn(p + 1, "( )\\\t\v\f\n");
-    const char *end = p + 1 + width;
-
-    if (*end != '(')
-        return skip_quoted(p);
-    while ((end = strchr(end + 1, ')')) != NULL)
-        if (strncmp(end + 1, p + 1, width) == 0 && end[1 + width] == '"')
-            return unsplice(end + 2 + width);
-    return p + strlen(p);
-}
-
-/* The name of an #include at `p`; behind it. */
-static const char *scan_include(include_scan *s, const char *p, const char *folder, int depth)
-{
-    const char close = *p == '<' ? '>' : *p == '"' ? '"' : '\0';
-    kiln__buf name = KILN__BUF_INIT;
-    bool found = false;
-
-    if (close != '\0') {
-        for (p = next(p); *p != '\0' && *p != '\n' && *p != close; p = next(p))
-            kiln__buf_putc(&name, *p);
-        /* A source that comes by a pipe stands in the working directory. */
-        found = *p == close && !name.failed && name.length != 0 &&
-                scan_name(s, close == '"' ? (folder != NULL ? folder : ".") : NULL, name.text,
-                          depth);
-    }
-    s->complete &= found; /* also for `#include MACRO`, which is not followed */
-    kiln__buf_clear(&name);
-    while (*p != '\0' && *p != '\n')
-        p = next(p);
-    return p;
-}
-
-/* What stands behind the '#' of a directive. */
-static const char *scan_directive(include_scan *s, const char *p, const char *folder, int depth)
-{
-    char word[24];
-
-    p = take_word(skip_blanks(p), word, sizeof word);
-    if (strcmp(word, "include") == 0 || strcmp(word, "import") == 0)
-        return scan_include(s, skip_blanks(p), folder, depth);
-    if (strcmp(word, "include_next") == 0 || strcmp(word, "embed") == 0)
-        s->complete = false;
-    return p;
-}
-
-static void scan_text(include_scan *s, const char *text, const char *folder, int depth)
-{
-    static const char mark[] = "\xef\xbb\xbf"; /* of UTF-8; compilers pass over it */
-    const char *p = unsplice(strncmp(text, mark, 3) == 0 ? text + 3 : text);
-    bool line_start = true;
-    char word[24];
-
-    /* A trigraph may be a '#' or a backslash; which files there are may choose the text. */
-    if (strstr(text, "?\?=") != NULL || strstr(text, "?\?/") != NULL ||
-        strstr(text, "__has_include") != NULL || strstr(text, "__has_embed") != NULL)
-        s->complete = false;
-    for (p = skip_blanks(p); *p != '\0'; p = skip_blanks(p)) {
-        if (*p == '\n') {
-            line_start = true;
-            p = next(p);
-            continue;
-        }
-        if (line_start && (*p == '#' || (*p == '%' && *next(p) == ':'))) {
-            p = scan_directive(s, *p == '#' ? next(p) : next(next(p)), folder, depth);
-        } else if (*p >= '0' && *p <= '9') {
-            while (is_word_byte(*p) || *p == '.' || (*p == '\'' && is_word_byte(*next(p))))
-                p = next(p);
-        } else if (is_word_byte(*p)) {
-            p = take_word(p, word, sizeof word);
-            if (*p == '"' && (strcmp(word, "R") == 0 || strcmp(word, "LR") == 0 ||
-                              strcmp(word, "uR") == 0 || strcmp(word, "UR") == 0 ||
-                              strcmp(word, "u8R") == 0))
-                p = skip_raw(p);
-        } else if (*p == '"' || *p == '\'') {
-            p = skip_quoted(p);
-        } else {
-            p = next(p);
-        }
-        line_start = false;
-    }
-}
-
-/* Whether a snippet may name files: by an #include, or by asking for one. */
-static bool names_files(const kiln__definition *def, int snippet)
-{
-    return def->includes || (def->snippet[snippet] != NULL &&
-                             strstr(def->snippet[snippet], "__has_") != NULL);
-}
+#define KEY_FORMAT "kiln-kernel 2\n"
+#define ANY_FORMAT "kiln-kernel-of-any-compiler 2\n"
 
 /* What stands in a key whichever compiler there is. */
-static bool put_request(const kiln__definition *def, const kiln__source *source,
-                        const kiln__target *target, kiln__buf *key)
+static void put_request(const kiln__definition *def, const kiln__source *source,
+                        const kiln__target *target, kiln__demand *w)
 {
-    include_scan scan = {.def = def, .backend = target->backend, .key = key, .complete = true};
-
-    kiln__buf_printf(key, "target %s\n", target->name);
+    kiln__buf_printf(&w->key, "target %s\n", target->name);
     for (size_t o = 0; o < def->option_count; o++)
-        kiln__buf_printf(key, "option %zu %s\n", strlen(def->options[o]), def->options[o]);
-    kiln__buf_printf(key, "source %zu\n", source->bytes);
-    kiln__buf_put(key, source->text, source->bytes);
-    scan_options(&scan);
-    for (int k = 0; k < KILN__SNIPPET_COUNT; k++)
-        if (names_files(def, k))
-            scan_text(&scan, def->snippet[k], NULL, 0);
-    return scan.complete;
+        kiln__buf_printf(&w->key, "option %zu %s\n", strlen(def->options[o]), def->options[o]);
+    kiln__buf_printf(&w->key, "source %zu\n", source->bytes);
+    kiln__buf_put(&w->key, source->text, source->bytes);
+    kiln__include_scan(def, target->backend, &w->key, &w->inputs);
 }
 
-void kiln__jit_key(const kiln__definition *def, const kiln__source *source,
-                   const kiln__target *target, kiln__buf *key, bool *cacheable_out)
+kiln_status kiln__demand_make(const kiln__definition *def, const kiln__source *source,
+                           const kiln__target *target, kiln__demand *out, kiln_error *err)
 {
-    kiln__buf_puts(key, KEY_FORMAT);
-    kiln__compiler_key(target->backend, key);
-    *cacheable_out = put_request(def, source, target, key);
+    kiln_status status = KILN_OK;
+
+    *out = (kiln__demand){.key = KILN__BUF_INIT};
+    kiln__inputs_begin(&out->inputs);
+    kiln__buf_puts(&out->key, KEY_FORMAT);
+    kiln__compiler_key(target->backend, &out->key);
+    out->compiler_bytes = out->key.length;
+    put_request(def, source, target, out);
+    out->cacheable = out->inputs.complete;
+    if (out->key.failed)
+        status = kiln__fail_memory(err, source->bytes);
+    else if (out->inputs.odd != NULL)
+        status = kiln__fail(err, KILN_ERR_IO,
+                            "kernel \"%s\" includes %.300s, which is no regular file", def->name,
+                            out->inputs.odd);
+    else
+        out->hash = kiln__hash_128(out->key.text, out->key.length);
+    if (status != KILN_OK)
+        kiln__demand_clear(out);
+    return status;
 }
 
-void kiln__jit_any_key(const kiln__definition *def, const kiln__source *source,
-                       const kiln__target *target, kiln__buf *key)
+void kiln__demand_clear(kiln__demand *w)
+{
+    kiln__buf_clear(&w->key);
+    kiln__inputs_clear(&w->inputs);
+    w->cacheable = false;
+}
+
+void kiln__demand_any_key(const kiln__demand *w, kiln__buf *key)
 {
     kiln__buf_puts(key, ANY_FORMAT);
-    (void)put_request(def, source, target, key);
+    kiln__buf_put(key, w->key.text + w->compiler_bytes, w->key.length - w->compiler_bytes);
+}
+
+bool kiln__demand_settle(kiln__demand *w, const kiln__definition *def, const kiln__source *source,
+                         const kiln__target *target)
+{
+    const int64_t wait_ns = kiln__inputs_wait_ns(&w->inputs);
+    const struct timespec pause = {0, (long)wait_ns};
+    kiln__demand again;
+    bool same = false;
+
+    if (wait_ns <= 0)
+        return wait_ns == 0;
+    nanosleep(&pause, NULL);
+    if (kiln__demand_make(def, source, target, &again, NULL) != KILN_OK)
+        return false;
+    same = kiln__demand_same(w, &again) && kiln__inputs_wait_ns(&again.inputs) == 0;
+    kiln__demand_clear(&again);
+    return same;
+}
+
+bool kiln__demand_same(const kiln__demand *a, const kiln__demand *b)
+{
+    return a->key.length == b->key.length &&
+           memcmp(a->key.text, b->key.text, a->key.length) == 0 &&
+           kiln__inputs_equal(&a->inputs, &b->inputs);
+}
+
+bool kiln__demand_holds(const kiln__demand *w, const kiln__definition *def,
+                        const kiln__source *source, const kiln__target *target)
+{
+    kiln__demand after;
+    bool same = false;
+
+    if (w->inputs.count == 0)
+        return true;
+    if (kiln__demand_make(def, source, target, &after, NULL) != KILN_OK)
+        return false;
+    same = kiln__demand_same(w, &after);
+    kiln__demand_clear(&after);
+    return same;
 }

@@ -135,7 +135,7 @@ static char *foreign_warning(const char *log)
 bool expressions_compile(const kiln__target *target, const char *source, const char *what)
 {
     const kiln__compile_request request = {.target = *target, .source = source};
-    kiln__compile_result result = {NULL, 0, NULL};
+    kiln__compile_result result = KILN__COMPILE_RESULT_INIT;
     kiln_error err = KILN_ERROR_INIT;
     const kiln_status status = kiln__compile(&request, &result, &err);
 

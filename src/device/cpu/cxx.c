@@ -120,27 +120,7 @@ const char *kiln__cxx_option(const char *option)
         if (prefix ? strncmp(name, from, width) == 0 : strcmp(name, from) == 0)
             return translations[k].to;
     }
-    return option;
-}
-
-/* Options that would change what is made or where it goes, or run another program. */
-static bool is_refused(const char *option)
-{
-    static const char *const exact[] = {"-", "-c", "-S", "-E", "-fsyntax-only"};
-    static const char *const prefix[] = {
-        "-o",    "-x",    "--output", "-save-temps", "-wrapper",   "-specs", "--specs",
-        "-B",    "-dump", "-M",       "-fplugin",    "-imultilib", "-fuse-ld",
-    };
-
-    if (option[0] != '-')
-        return true;
-    for (size_t k = 0; k < KILN_COUNT_OF(exact); k++)
-        if (strcmp(option, exact[k]) == 0)
-            return true;
-    for (size_t k = 0; k < KILN_COUNT_OF(prefix); k++)
-        if (strncmp(option, prefix[k], strlen(prefix[k])) == 0)
-            return true;
-    return false;
+    return kiln__option_allowed(KILN_BACKEND_CPU, option) ? option : NULL;
 }
 
 static bool starts_with(const char *text, const char *start)
@@ -241,7 +221,8 @@ static void add_fixed(arguments *a, const kiln__cxx *cxx)
 
 /* The whole command. `whole`: with all of the compiler's own libraries and start files. */
 static kiln_status make_arguments(const kiln__cxx *cxx, const kiln__compile_request *request,
-                                  bool whole, const char *output, arguments *a, kiln_error *err)
+                                  bool whole, const char *output, const char *inputs,
+                                  arguments *a, kiln_error *err)
 {
     const char *const *target = kiln__cpu_target_flags(request->target.name);
 
@@ -263,10 +244,6 @@ static kiln_status make_arguments(const kiln__cxx *cxx, const kiln__compile_requ
         add(a, bare_flags[0]);
     for (size_t k = 0; k < request->option_count; k++) {
         const char *option = request->options[k];
-        if (is_refused(option))
-            return kiln__fail(err, KILN_ERR_ARGUMENT,
-                              "compiler option \"%.100s\" is not allowed: options begin with '-', "
-                              "hold their value, and leave input and output alone", option);
         if (!starts_with(option, "-l"))
             add(a, kiln__cxx_option(option));
     }
@@ -274,6 +251,12 @@ static kiln_status make_arguments(const kiln__cxx *cxx, const kiln__compile_requ
         add(a, "-isystem");
         add(a, *dir);
     }
+    /* What it reads it tells (depend.c). */
+    add(a, "-MD");
+    add(a, "-MT");
+    add(a, "kernel");
+    add(a, "-MF");
+    add(a, inputs);
     add(a, "-o");
     add(a, output);
     add(a, "-x");
@@ -288,6 +271,10 @@ static kiln_status make_arguments(const kiln__cxx *cxx, const kiln__compile_requ
     add_all(a, bare_libs, whole ? 1 : KILN_COUNT_OF(bare_libs));
     return KILN_OK;
 }
+
+/* Of those that a compiler inherits: which programs and libraries it uses, and what time it is. */
+static const char *const key_variables[] = {"COMPILER_PATH", "GCC_EXEC_PREFIX", "LIBRARY_PATH",
+                                            "SOURCE_DATE_EPOCH"};
 
 void kiln__cxx_key(kiln__buf *key)
 {
@@ -305,6 +292,11 @@ void kiln__cxx_key(kiln__buf *key)
     for (size_t k = 0; k < a.count; k++)
         kiln__buf_printf(key, " %s", a.list[k]);
     kiln__buf_putc(key, '\n');
+    for (size_t k = 0; k < KILN_COUNT_OF(key_variables); k++) {
+        const char *value = kiln__env(key_variables[k]);
+        if (value != NULL)
+            kiln__buf_printf(key, "%s %zu %s\n", key_variables[k], strlen(value), value);
+    }
 }
 
 /* ---- one run of the compiler ---- */
@@ -397,7 +389,7 @@ static kiln_status run_once(const kiln__cxx *cxx, const kiln__compile_request *r
                             kiln__cpu_folder *folder, kiln__buf *log, kiln_error *err)
 {
     kiln_status status = KILN_OK;
-    char input[PATH_BYTES], output[PATH_BYTES], temporary[PATH_BYTES];
+    char input[PATH_BYTES], output[PATH_BYTES], temporary[PATH_BYTES], inputs[PATH_BYTES];
     const char *const set[] = {"LC_ALL=C", temporary, NULL};
     const char *const drop[] = {"CPATH", "CPLUS_INCLUDE_PATH", "LANGUAGE", "LD_RUN_PATH",
                                 "DEPENDENCIES_OUTPUT", "SUNPRO_DEPENDENCIES",
@@ -410,10 +402,11 @@ static kiln_status run_once(const kiln__cxx *cxx, const kiln__compile_request *r
 
     snprintf(input, sizeof input, "%s/source", folder->path);
     snprintf(output, sizeof output, "%s/kernel.so", folder->path);
+    snprintf(inputs, sizeof inputs, "%s/inputs", folder->path);
     snprintf(temporary, sizeof temporary, "TMPDIR=%s", folder->path);
     kiln__buf_clear(log);
     log->max_bytes = LOG_BYTES_MAX;
-    KILN_TRY(make_arguments(cxx, request, whole, output, &a, err));
+    KILN_TRY(make_arguments(cxx, request, whole, output, inputs, &a, err));
     child.argv = a.list;
     child.input_fd = open(input, O_RDONLY | O_CLOEXEC);
     if (child.input_fd < 0) {
@@ -462,7 +455,9 @@ static kiln_status read_binary(const char *folder, kiln__compile_result *result,
     if (why != 0)
         return kiln__fail(err, KILN_ERR_IO, "%s: %s", path, strerror(why));
     result->binary = (unsigned char *)data;
-    return KILN_OK;
+    snprintf(path, sizeof path, "%s/inputs", folder);
+    result->inputs = kiln__cxx_read_inputs(path);
+    return result->inputs != NULL ? KILN_OK : kiln__fail_memory(err, sizeof path);
 }
 
 kiln_status kiln__cxx_compile(const kiln__compile_request *request, kiln__compile_result *result,

@@ -162,36 +162,6 @@ static bool includes_something(const char *source)
     return false;
 }
 
-/* Options that would change what kiln asks for, or write files. */
-static bool is_refused(const char *option)
-{
-    static const char *const names[] = {"arch",
-                                        "gpu-architecture",
-                                        "gpu-code",
-                                        "dlto",
-                                        "gen-opt-lto",
-                                        "rdc",
-                                        "relocatable-device-code",
-                                        "dc",
-                                        "device-c",
-                                        "time",
-                                        "fdevice-time-trace",
-                                        "pch",
-                                        "create-pch",
-                                        "use-pch",
-                                        "pch-dir",
-                                        "optix-ir"};
-
-    if (option[0] != '-')
-        return true;
-    const char *name = option + strspn(option, "-");
-    size_t length = strcspn(name, "=");
-    for (size_t i = 0; i < KILN_COUNT_OF(names); i++)
-        if (strlen(names[i]) == length && strncmp(name, names[i], length) == 0)
-            return true;
-    return false;
-}
-
 static bool user_sets_standard(const kiln__compile_request *request)
 {
     for (size_t i = 0; i < request->option_count; i++)
@@ -212,14 +182,6 @@ typedef struct option_list {
 static kiln_status options_make(const kiln__compile_request *request, option_list *list,
                                 kiln_error *err)
 {
-    for (size_t i = 0; i < request->option_count; i++)
-        if (is_refused(request->options[i]))
-            return kiln__fail(err, KILN_ERR_ARGUMENT,
-                              "compiler option \"%.100s\" is not allowed: options begin with '-', "
-                              "hold their value, and leave the architecture, linking and files "
-                              "alone",
-                              request->options[i]);
-
     bool includes = includes_something(request->source);
     unsigned refused = atomic_load(&library.refused);
 
