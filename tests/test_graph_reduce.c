@@ -194,7 +194,7 @@ static void test_graph_reduce__positions_can_be_reduced(void **state)
     kiln_graph_destroy(g);
 }
 
-/* Accumulators of one pass have 64 bytes together: what does not fit goes into another. */
+/* Accumulators of one pass have 104 bytes together: what does not fit goes into another. */
 static void test_graph_reduce__many_reductions_take_few_passes(void **state)
 {
     test_env *t = *state;

@@ -540,8 +540,15 @@ typedef struct kiln__slot {
 /* Elements of a sequence between two carries of a scan on the cpu device. */
 #define KILN__SCAN_CHUNK 16384
 
-/* Most bytes one accumulator of a reduction takes. */
+/* Most bytes one accumulator takes: of a scan or of a row program's stage, and of a reduction, which
+ * may keep what several results need. */
 #define KILN__PART_BYTES_MAX 64
+#define KILN__PASS_BYTES_MAX 104
+
+static inline size_t kiln__part_bytes_max(const kiln__definition *def)
+{
+    return def->reduction && !def->scan ? KILN__PASS_BYTES_MAX : KILN__PART_BYTES_MAX;
+}
 
 /* Most bytes an argument block takes: what every CUDA driver accepts. */
 #define KILN__ARGS_MAX 4000

@@ -319,7 +319,7 @@ static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__b
         {"scan_chunk", KILN__SCAN_CHUNK},
         {"segments", v->segments},
         {"lanes", v->lanes},
-        {"part_bytes_max", KILN__PART_BYTES_MAX},
+        {"part_bytes_max", (int64_t)kiln__part_bytes_max(e->def)},
         {"index_bits", v->index_bits},
         {"indexer_rank", v->indexer_rank},
         {"out_indexer_rank", v->out_indexer_rank},
@@ -367,7 +367,7 @@ static bool put_text(const emitter *e, const char *name, size_t bytes, kiln__buf
     static const char *const BATCHES[][3] = {
         {"", "", ""},
         {"kiln_batch_sum", "", "int"},
-        {"kiln_batch_moments", ".mean", "decltype(_type_reduce::mean)"},
+        {"kiln_batch_moments", ".mean", "_type_reduce::value_type"},
         {"kiln_batch_least", ".value", "decltype(_type_reduce::value)"},
         {"kiln_batch_greatest", ".value", "decltype(_type_reduce::value)"}};
     const char *ctype = kiln_dtype_ctype(e->v->dtype[e->p]);

@@ -238,6 +238,10 @@ kiln__batch kiln__reduce_batch(const kiln__definition *def, const kiln__variant 
     }
     const kiln__batch batch = walks ? find_batch(def, dtypes, &mapped) : KILN__BATCH_NONE;
     const bool place = batch == KILN__BATCH_LEAST || batch == KILN__BATCH_GREATEST;
+    if (batch == KILN__BATCH_MOMENTS && v->backend == KILN_BACKEND_CPU &&
+        v->layout == KILN__LAYOUT_COLUMNS &&
+        strcmp(def->snippet[KILN__SNIPPET_REDUCE_TYPE], "kiln_moments<float>") == 0)
+        return KILN__BATCH_NONE; /* compilers make vectors of columns' moments as they are */
     return place && !ordered ? KILN__BATCH_NONE : batch;
 }
 

@@ -39,6 +39,7 @@ enum {
     CUDA_LANES = 4,
     CPU_LANES = 16,
     CPU_LANES_LENGTH = 64,
+    CPU_PAIR_LENGTH = 16, /* more than two lanes would cost more than these rows do */
     CPU_CHUNK_ELEMENTS = 1 << 14,
     CPU_CACHED_BYTES = 1 << 20, /* of a row that is still in cache when the next stage reads it */
     CPU_TILE_LEAST = 16,        /* rows of a tile */
@@ -382,7 +383,9 @@ void kiln__row_plan_make(const kiln__definition *def, kiln_backend backend, int 
     v->split = v->segments = v->unroll = v->vec = 1;
     if (cuda && !turned)
         v->vec = (uint8_t)choose_vec(&keep, &red, operands, v);
-    v->lanes = cuda ? CUDA_LANES : elements >= CPU_LANES_LENGTH ? CPU_LANES : 1;
+    v->lanes = cuda ? CUDA_LANES : elements >= CPU_LANES_LENGTH ? CPU_LANES
+              : elements >= CPU_PAIR_LENGTH                ? 2
+                                                           : 1;
     v->index_bits = (uint8_t)choose_index_bits(v, &keep, &red);
     kiln__walk_join(&keep, &red, plan);
     kiln__walk_widen(&red, v->rank - 1, plan);

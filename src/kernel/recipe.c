@@ -212,7 +212,7 @@ kiln_status kiln__recipe_make(kiln__kernel *op, const kiln__call *call, const ki
         recipe->axes = *call->axes;
     recipe->keepdims = call->keepdims;
     recipe->scan_flags = call->scan_flags;
-    recipe->workspace.part_bytes = (size_t)r->plan.part_count * KILN__PART_BYTES_MAX;
+    recipe->workspace.part_bytes = (size_t)r->plan.part_count * kiln__part_bytes_max(op->def);
     recipe->workspace.ticket_count = r->plan.ticket_count;
     recipe->workspace.leaves_marks = op->def->scan &&
                                      r->plan.variant.layout == KILN__LAYOUT_COLUMNS &&

@@ -1,36 +1,52 @@
 // complex_moments: as moments, for complex values; the squares are those of both parts together.
 template <class T> struct kiln_complex_moments {
-    T count, mean_re, mean_im, squares;
+    T count, mean_re, rest_re, mean_im, rest_im, squares, squares_rest;
+    KILN_MOMENTS_PAD(T, 1)
 };
 template <class T> KILN_FN kiln_complex_moments<T> kiln_complex_moments_none()
 {
     kiln_complex_moments<T> m;
-    m.count = m.mean_re = m.mean_im = m.squares = T(0);
+    m.count = m.mean_re = m.rest_re = m.mean_im = m.rest_im = m.squares = m.squares_rest = T(0);
     return m;
 }
 template <class T> KILN_FN kiln_complex_moments<T> kiln_complex_moments_of(T re, T im)
 {
-    kiln_complex_moments<T> m;
+    kiln_complex_moments<T> m = kiln_complex_moments_none<T>();
     m.count = T(1);
     m.mean_re = re;
     m.mean_im = im;
-    m.squares = T(0);
     return m;
 }
 template <class T>
 KILN_FN kiln_complex_moments<T> kiln_complex_moments_merge(kiln_complex_moments<T> a,
                                                            kiln_complex_moments<T> b)
 {
-    T count = a.count + b.count, re = b.mean_re - a.mean_re, im = b.mean_im - a.mean_im;
+    T count = a.count + b.count;
+    T gap_re = b.mean_re - a.mean_re, rest_re = b.rest_re - a.rest_re, re = gap_re + rest_re;
+    T gap_im = b.mean_im - a.mean_im, rest_im = b.rest_im - a.rest_im, im = gap_im + rest_im;
+    T left_re = rest_re - (re - gap_re), left_im = rest_im - (im - gap_im);
     T share = kiln_moments_share(b.count, count > T(0) ? count : T(1));
-    T weight = a.count * share;
-    a.squares = a.squares + b.squares + (re * weight * re + im * weight * im);
-    a.mean_re = kiln_moments_mean(a.mean_re, b.mean_re, re, share);
-    a.mean_im = kiln_moments_mean(a.mean_im, b.mean_im, im, share);
+    T weight = a.count * share, past = a.squares + b.squares;
+    T square = re * weight * (re + 2 * left_re) + im * weight * (im + 2 * left_im);
+    T squares = a.squares_rest + b.squares_rest + b.squares;
+    kiln_moments_add(a.squares, a.squares_rest, square + squares, past + square);
+    kiln_moments_add(a.mean_re, a.rest_re, re * share + a.rest_re,
+                     a.mean_re + b.mean_re);
+    kiln_moments_add(a.mean_im, a.rest_im, im * share + a.rest_im,
+                     a.mean_im + b.mean_im);
     a.count = count;
     return a;
 }
+template <class T> KILN_FN T kiln_complex_moments_re(kiln_complex_moments<T> m)
+{
+    return kiln_moments_whole(m.mean_re, m.rest_re);
+}
+template <class T> KILN_FN T kiln_complex_moments_im(kiln_complex_moments<T> m)
+{
+    return kiln_moments_whole(m.mean_im, m.rest_im);
+}
 template <class T> KILN_FN T kiln_complex_moments_variance(kiln_complex_moments<T> m, double n)
 {
-    return (m.squares + (m.mean_re - m.mean_re) + (m.mean_im - m.mean_im)) / T(n > 0 ? n : 0);
+    const T squares = kiln_moments_whole(m.squares, m.squares_rest);
+    return (squares + (m.mean_re - m.mean_re) + (m.mean_im - m.mean_im)) / T(n > 0 ? n : 0);
 }

@@ -3,21 +3,15 @@
 //# unit: one output; when split, one of `splits` chunks of an output's elements, of which the last
 //#       to be done combines all parts in their fixed order
 //# The inner loop keeps `lanes` accumulators side by side, which is the form that compilers turn
-//# into vectors without being allowed to reorder sums. An accumulator takes 16 elements one after
-//# another; what 2^k such blocks gave waits in level k for the next 2^k. So all is combined pairwise,
-//# and rounding errors of a sum grow with the logarithm of its length, as those of NumPy's do.
+//# into vectors without being allowed to reorder sums.
+//% if !batched
+//% insert reduce/pairwise.cpp
+//% end
 extern "C" __attribute__((visibility("default"))) void ${entry}(const kiln__args *kiln__in, long long kiln__first_unit, long long kiln__last_unit)
 {
     const kiln__args kiln__a = *kiln__in;
     constexpr int kiln__L = ${lanes};
 //% insert reduce/environment.cpp
-//% if !batched
-    constexpr long long kiln__block = 16 * kiln__L;
-    union kiln__lanes {
-        kiln__part part[kiln__L];
-        kiln__lanes() {} // most levels are never used
-    };
-//% end
     // Elements [kiln__begin, kiln__end) of output kiln__output.
     auto kiln__span = [&](const long long kiln__output, const long long kiln__begin, const long long kiln__end) -> kiln__part {
         long long kiln__rest = kiln__output;
@@ -38,16 +32,15 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const kiln__args
         for (int kiln__l = 0; kiln__l < kiln__L; kiln__l++)
             kiln__acc[kiln__l] = kiln__empty();
 //% if !batched
-        kiln__lanes kiln__level[kiln__L > 1 ? 56 : 1];
-        long long kiln__room = kiln__block, kiln__blocks = 0;
+        kiln__pairwise<kiln__part, kiln__L, (kiln__L > 1 ? 16 * kiln__L : __is_class(kiln__part) ? 32 : 0)> kiln__blocks;
 //% end
         for (long long kiln__j = kiln__begin; kiln__j < kiln__end;) {
 //% insert reduce/locate.cpp
             const long long kiln__left = kiln__a.shape_${last} - kiln__at_${last};
             long long kiln__run = kiln__left < kiln__end - kiln__j ? kiln__left : kiln__end - kiln__j;
 //% if !batched
-            if (kiln__L > 1 && kiln__run > kiln__room)
-                kiln__run = kiln__room;
+            if (kiln__run > kiln__blocks.room)
+                kiln__run = kiln__blocks.room;
 //% end
 //% for p in inputs
             const char *const kiln__row_${p.name} = (const char *)kiln__a.ptr_${p.name} + kiln__along_${p.name}
@@ -114,30 +107,13 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const kiln__args
                     , *(${p.const}${p.type} *)(kiln__row_${p.name} + kiln__k * kiln__step_${p.name})
 //% end
                 );
-            kiln__room -= kiln__run;
-            if (kiln__L > 1 && kiln__room == 0) {
-                kiln__lanes *kiln__to = kiln__level;
-                for (long long kiln__b = kiln__blocks++; kiln__b % 2 != 0; kiln__b /= 2, kiln__to++)
-                    for (int kiln__l = 0; kiln__l < kiln__L; kiln__l++)
-                        kiln__acc[kiln__l] = kiln__merge(kiln__to->part[kiln__l], kiln__acc[kiln__l]);
-                for (int kiln__l = 0; kiln__l < kiln__L; kiln__l++) {
-                    kiln__to->part[kiln__l] = kiln__acc[kiln__l];
-                    kiln__acc[kiln__l] = kiln__empty();
-                }
-                kiln__room = kiln__block;
-            }
+            kiln__blocks.took(kiln__run, kiln__acc, kiln__merge, kiln__empty);
 //% end
             kiln__j += kiln__run;
         }
 //% if !batched
-        for (int kiln__n = 0; kiln__blocks >> kiln__n != 0; kiln__n++)
-            if ((kiln__blocks >> kiln__n) % 2 != 0)
-                for (int kiln__l = 0; kiln__l < kiln__L; kiln__l++)
-                    kiln__acc[kiln__l] = kiln__merge(kiln__level[kiln__n].part[kiln__l], kiln__acc[kiln__l]);
+        kiln__blocks.whole(kiln__acc, kiln__merge);
 //% end
-        for (int kiln__h = kiln__L / 2; kiln__h > 0; kiln__h /= 2)
-            for (int kiln__l = 0; kiln__l < kiln__h; kiln__l++)
-                kiln__acc[kiln__l] = kiln__merge(kiln__acc[kiln__l], kiln__acc[kiln__l + kiln__h]);
         return kiln__acc[0];
     };
     for (long long kiln__unit = kiln__first_unit; kiln__unit < kiln__last_unit; kiln__unit++) {

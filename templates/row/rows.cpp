@@ -3,6 +3,7 @@
 //# Where neighbours in memory are of other rows, tiles of rows are first copied together.
 //# The inner loops run along the row's fastest axis with `lanes` accumulators side by side, as in
 //# reduce/rows.cpp. Values of rows that are short enough are kept in a buffer.
+//% insert reduce/pairwise.cpp
 extern "C" __attribute__((visibility("default"))) void ${entry}(const kiln__args *kiln__in, long long kiln__first_unit, long long kiln__last_unit)
 {
     const kiln__args kiln__a = *kiln__in;

@@ -90,7 +90,9 @@ static size_t state_bytes(const char *type)
     static const struct {
         const char *begins;
         size_t numbers;
-    } structs[] = {{"kiln_complex_moments<", 4}, {"kiln_moments<", 3}, {"kiln_", 2}, {"", 1}};
+    } structs[] = {{"kiln_complex_moments<float>", 4}, {"kiln_complex_moments<", 8},
+                 {"kiln_moments<float>", 3},         {"kiln_moments<", 8},
+                 {"kiln_", 2},                       {"", 1}};
     const bool pair = strstr(type, "complex<") != NULL && strstr(type, "double") != NULL;
     size_t k = 0;
     while (strncmp(type, structs[k].begins, strlen(structs[k].begins)) != 0)
@@ -104,5 +106,5 @@ bool kiln__fits_pass(kiln__build *b, const uint32_t *ids, size_t count, size_t s
     size_t bytes = 0;
     for (size_t m = 0; m < count; m++)
         bytes += members[m].first ? state_bytes(members[m].type) : 0;
-    return kiln__state_count(members, count) <= states_max && bytes <= KILN__PART_BYTES_MAX;
+    return kiln__state_count(members, count) <= states_max && bytes <= KILN__PASS_BYTES_MAX;
 }

@@ -1,0 +1,44 @@
+//# What a cpu brings together pairwise: L accumulators side by side take `block` elements one after another; what
+//# 2^k such blocks gave waits in level k for the next 2^k. So rounding errors of a sum grow with the logarithm of
+//# its length, as those of NumPy's do. No block at all: as they come.
+template <class P, int L, long long block> struct kiln__pairwise {
+    union lanes {
+        P part[L];
+        lanes() {} // most levels are never used
+    };
+    long long room = block, blocks = 0;
+    lanes level[56];
+    // `count` more elements are in `acc`, at most as many as there was room for.
+    template <class M, class E>
+    __attribute__((always_inline)) void took(long long count, P (&acc)[L], const M &merge, const E &empty)
+    {
+        room -= count;
+        if (room != 0)
+            return;
+        lanes *to = level;
+        for (long long b = blocks++; b % 2 != 0; b /= 2, to++)
+            for (int l = 0; l < L; l++)
+                acc[l] = merge(to->part[l], acc[l]);
+        for (int l = 0; l < L; l++) {
+            to->part[l] = acc[l];
+            acc[l] = empty();
+        }
+        room = block;
+    }
+    // Everything to acc[0].
+    template <class M> __attribute__((always_inline)) void whole(P (&acc)[L], const M &merge)
+    {
+        for (int k = 0; blocks >> k != 0; k++)
+            if ((blocks >> k) % 2 != 0)
+                for (int l = 0; l < L; l++)
+                    acc[l] = merge(level[k].part[l], acc[l]);
+        for (int h = L / 2; h > 0; h /= 2)
+            for (int l = 0; l < h; l++)
+                acc[l] = merge(acc[l], acc[l + h]);
+    }
+};
+template <class P, int L> struct kiln__pairwise<P, L, 0> {
+    static constexpr long long room = 0x7fffffffffffffff;
+    template <class M, class E> void took(long long, P (&)[L], const M &, const E &) {}
+    template <class M> void whole(P (&)[L], const M &) {}
+};
