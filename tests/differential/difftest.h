@@ -215,6 +215,7 @@ typedef enum dt_op {
     DT_INDEX,    /* an element's index along an axis: of its operand, in snippets of the loop */
     DT_POSITION, /* snippets: `i`, and `_J` of what a reduction or a scan maps */
     DT_OLD,      /* snippets: what the first output held before */
+    DT_RAW,      /* snippets: the element of a raw operand at an index, modulo its size */
     DT_OP_COUNT
 } dt_op;
 
@@ -279,6 +280,7 @@ typedef struct dt_operand {
     dt_view view; /* rank 0 and buffer -1: a plain number, with `number` */
     dt_fill fill;
     uint64_t salt;
+    bool is_raw; /* takes no part in broadcasting */
     bool is_number;
     double number;
 } dt_operand;
@@ -339,6 +341,8 @@ bool dt_loop_shape(const dt_case *c, int *rank, int64_t *shape);
 /* The first index that a SLICE takes of an axis. */
 int64_t dt_slice_first(const dt_node *n, int64_t extent);
 bool dt_in_snippet(const dt_case *c);
+/* Whether a node is a plain number, which takes its dtype from what is beside it. */
+bool dt_is_weak(const dt_case *c, const dt_node *n);
 /* Whether an operation stands for something of its own, and how many nodes it takes otherwise. */
 int dt_operands_of(const dt_case *c, dt_op op);
 bool dt_uses(const dt_case *c, dt_op op);

@@ -30,8 +30,7 @@ static int node_of(dt_random *r, const dt_case *c, kiln_dtype dtype, int not_thi
     int found = -1, best = -1;
 
     for (int k = 0; k < c->node_count; k++)
-        for (int j = 0; c->node[k].op < DT_ELEMENTWISE_COUNT && j < dt_ops[c->node[k].op].operands;
-             j++)
+        for (int j = 0; j < dt_operands_of(c, c->node[k].op); j++)
             used[c->node[k].in[j]] = true;
     for (int k = 0; k < c->node_count; k++) {
         if (c->node[k].dtype != dtype || c->node[k].op == DT_CONSTANT)
@@ -88,6 +87,26 @@ static void add_place(dt_random *r, dt_case *c)
     c->node[k].axis[0] = how == 0 ? dt_below(r, 2) : 0;
 }
 
+/* A raw operand, and an element of it at an index that is a position or a whole number. */
+static void add_raw(dt_random *r, dt_case *c)
+{
+    const int from = dt_below(r, c->node_count);
+    const kiln_dtype dtype = c->node[from].dtype;
+    int index = from;
+
+    if (dtype == KILN_BOOL || !dt_is_integer(dtype) || c->node[from].op == DT_CONSTANT) {
+        index = dt_add_node(c, DT_POSITION, 0, 0, 0);
+        c->node[index].dtype = KILN_INT64;
+    } else if (dtype != KILN_INT64) {
+        index = add_cast(c, from, KILN_INT64);
+    }
+    const int operand = dt_add_operand(c, c->node[0].dtype, c->operand[0].fill, dt_next(r));
+    c->operand[operand].is_raw = true;
+    const int node = dt_add_node(c, DT_RAW, index, 0, 0);
+    c->node[node].operand = operand;
+    c->node[node].dtype = c->node[0].dtype;
+}
+
 static void add_operation(dt_random *r, dt_case *c)
 {
     const dt_op op = (dt_op)dt_below(r, DT_ELEMENTWISE_COUNT);
@@ -135,6 +154,8 @@ int dt_draw_expression(dt_random *r, dt_case *c, int operations)
 
     if (dt_once_in(r, 10))
         add_place(r, c);
+    if (dt_once_in(r, 12) && c->kind != DT_KIND_ROW)
+        add_raw(r, c);
     for (int tries = 0; tries < 200 && c->node_count < want && c->node_count < DT_NODES - 8;
          tries++)
         add_operation(r, c);
@@ -177,6 +198,12 @@ void dt_draw_operand_shapes(dt_random *r, dt_case *c, int rank, const int64_t *s
         v->rank = 0;
         if (c->operand[k].is_number)
             continue;
+        if (c->operand[k].is_raw) {
+            v->rank = 1 + dt_below(r, 2);
+            for (int axis = 0; axis < v->rank; axis++)
+                v->shape[axis] = dt_draw_extent(r, 65);
+            continue;
+        }
         if (k != whole && dt_once_in(r, 5))
             skip = dt_below(r, rank + 1);
         for (int axis = skip; axis < rank; axis++)

@@ -232,6 +232,12 @@ bool dt_draw_graph(dt_case *c, dt_random definition, dt_random view)
         shape[axis] = dt_draw_extent(r, 9);
     for (int k = 0; k < inputs; k++)
         add_input(r, c, k > 0 && dt_once_in(r, 2) ? other : main, fill);
+    if (inputs > 1 && dt_once_in(r, 6)) {
+        dt_operand *o = &c->operand[inputs - 1];
+        o->is_number = true;
+        o->view.dtype = dt_once_in(r, 2) ? KILN_INT64 : KILN_FLOAT64;
+        o->number = dt_below(r, 7) + (o->view.dtype == KILN_FLOAT64 ? 0.1 : 0);
+    }
     shapes = *r; /* again below: which axes inputs have is part of the definition */
     dt_draw_operand_shapes(r, c, rank, shape);
     for (int k = 0; k < c->node_count; k++)

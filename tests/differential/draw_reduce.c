@@ -86,12 +86,12 @@ static int combine(dt_case *c, int last)
     used[last] = true;
     for (int k = last; k >= 0; k--)
         for (int j = 0;
-             used[k] && c->node[k].op < DT_ELEMENTWISE_COUNT && j < dt_ops[c->node[k].op].operands;
-             j++)
+             used[k] && c->node[k].op != DT_REDUCE && j < dt_operands_of(c, c->node[k].op); j++)
             used[c->node[k].in[j]] = true;
-    for (int k = 0; k < c->operand_count; k++) { /* operand k is node k */
+    const int count = c->node_count;
+    for (int k = 0; k < count; k++) {
         int other = k;
-        if (used[k])
+        if (used[k] || c->node[k].op != DT_INPUT)
             continue;
         if (c->node[k].dtype != dtype) {
             if (dt_is_complex(c->node[k].dtype)) {

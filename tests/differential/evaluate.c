@@ -178,7 +178,7 @@ static void evaluate_elementwise(const dt_case *c, const dt_node *n, const dt_ar
     for (int k = 0; k < count; k++) {
         const dt_node *o = &c->node[n->in[k]];
         dtypes[k] = o->dtype;
-        weak[k] = o->op == DT_CONSTANT && o->weak;
+        weak[k] = dt_is_weak(c, o);
         direct[k] = same_shape(&values[n->in[k]], out->rank, out->shape);
     }
     if (n->op != DT_CAST)
@@ -268,6 +268,23 @@ static void evaluate_place(const dt_case *c, const dt_node *n, const dt_expected
     }
 }
 
+/* Elements of a raw operand, at indices of any size. */
+static bool evaluate_raw(const dt_case *c, const dt_node *n, const dt_expected *e,
+                         const dt_array *index, dt_array *out)
+{
+    dt_array raw = {0};
+
+    if (!load_operand(c, n->operand, e, &raw))
+        return false;
+    for (int64_t at = 0; at < out->size; at++) {
+        const int64_t i = index->at[at].i % raw.size;
+        out->at[at] =
+            dt_is_unknown(index->at[at]) ? dt_unknown() : raw.at[i < 0 ? i + raw.size : i];
+    }
+    free(raw.at);
+    return true;
+}
+
 static bool evaluate_node(const dt_case *c, int k, const dt_expected *e, dt_array *values)
 {
     const dt_node *n = &c->node[k];
@@ -283,6 +300,8 @@ static bool evaluate_node(const dt_case *c, int k, const dt_expected *e, dt_arra
         evaluate_elementwise(c, n, values, out);
     } else if (n->op == DT_OLD || n->op == DT_POSITION || (n->op == DT_INDEX && dt_in_snippet(c))) {
         evaluate_place(c, n, e, out);
+    } else if (n->op == DT_RAW) {
+        ok = evaluate_raw(c, n, e, in, out);
     } else if (n->op == DT_CONSTANT) {
         out->at[0] = number_value(n->dtype, n->number);
     } else if (n->op == DT_REDUCE) {

@@ -73,6 +73,12 @@ int dt_operands_of(const dt_case *c, dt_op op)
     return op == DT_INDEX && dt_in_snippet(c) ? 0 : 1;
 }
 
+bool dt_is_weak(const dt_case *c, const dt_node *n)
+{
+    return (n->op == DT_CONSTANT && n->weak) ||
+           (n->op == DT_INPUT && c->kind == DT_KIND_GRAPH && c->operand[n->operand].is_number);
+}
+
 bool dt_uses(const dt_case *c, dt_op op)
 {
     for (int k = 0; k < c->node_count; k++)
@@ -109,7 +115,7 @@ static bool infer_elementwise(const dt_case *c, dt_node *n, const char **why)
     for (int k = 0; k < count; k++) {
         const dt_node *o = &c->node[n->in[k]];
         in[k] = o->dtype;
-        weak[k] = o->op == DT_CONSTANT && o->weak;
+        weak[k] = dt_is_weak(c, o);
         all_weak = all_weak && weak[k];
         *why = "operands do not broadcast";
         if (!join(&n->rank, n->shape, o->rank, o->shape))
@@ -127,9 +133,12 @@ static bool infer_elementwise(const dt_case *c, dt_node *n, const char **why)
         return false;
     /* A plain number must fit: what is drawn is small, but may be below 0. */
     *why = "a number that does not fit";
-    for (int k = 0; k < count; k++)
-        if (weak[k] && dt_is_integer(loop) && !dt_is_signed(loop) && c->node[n->in[k]].number < 0)
+    for (int k = 0; k < count; k++) {
+        const dt_node *o = &c->node[n->in[k]];
+        const double number = o->op == DT_INPUT ? c->operand[o->operand].number : o->number;
+        if (weak[k] && dt_is_integer(loop) && !dt_is_signed(loop) && number < 0)
             return false;
+    }
     return true;
 }
 
@@ -335,6 +344,9 @@ static bool infer_node(dt_case *c, dt_node *n, const char **why)
 
     if (n->op < DT_ELEMENTWISE_COUNT)
         return infer_elementwise(c, n, why);
+    *why = "a reduction or a view of a number";
+    if (dt_operands_of(c, n->op) > 0 && dt_is_weak(c, &c->node[n->in[0]]))
+        return false;
     switch (n->op) {
     case DT_INPUT:
         n->dtype = v->dtype;
@@ -348,6 +360,13 @@ static bool infer_node(dt_case *c, dt_node *n, const char **why)
         return infer_reduce(c, n, why);
     case DT_SCAN:
         return infer_scan(c, n, why);
+    case DT_RAW:
+        n->dtype = v->dtype;
+        n->rank = c->node[n->in[0]].rank;
+        memcpy(n->shape, c->node[n->in[0]].shape, sizeof n->shape);
+        *why = "an element of no raw array, or at no index";
+        return dt_in_snippet(c) && c->operand[n->operand].is_raw && c->kind != DT_KIND_ROW &&
+               c->node[n->in[0]].dtype == KILN_INT64 && dt_size(v->rank, v->shape) > 0;
     case DT_OLD:
         n->dtype = c->output[0].view.dtype;
         *why = "no output that held anything";
@@ -384,7 +403,7 @@ bool dt_loop_shape(const dt_case *c, int *rank, int64_t *shape)
     *rank = 0;
     for (int k = 0; k < c->operand_count; k++) {
         const dt_view *v = &c->operand[k].view;
-        if (k != c->where && !join(rank, shape, v->rank, v->shape))
+        if (k != c->where && !c->operand[k].is_raw && !join(rank, shape, v->rank, v->shape))
             return false;
     }
     return true;
@@ -433,7 +452,7 @@ static bool infer_outputs(const dt_case *c, const char **why)
         const int64_t *want = loop ? shape : n->shape;
 
         *why = "an output of another dtype or shape";
-        if (n->op == DT_CONSTANT)
+        if (n->op == DT_CONSTANT || dt_is_weak(c, n))
             return false;
         if (o->given && (o->view.dtype != n->dtype || o->view.rank != want_rank ||
                          memcmp(o->view.shape, want, (size_t)want_rank * sizeof *want) != 0))
@@ -489,7 +508,9 @@ bool dt_check_case(dt_case *c, char *why, size_t bytes)
             (c->output[k].given && !view_fits(c, &c->output[k].view)))
             reason = "an output lies outside its buffer, or is no node";
     for (int k = 0; k < c->node_count; k++)
-        if (c->node[k].op == DT_INPUT && c->node[k].operand >= c->operand_count)
+        if ((c->node[k].op == DT_INPUT || c->node[k].op == DT_RAW) &&
+            (c->node[k].operand >= c->operand_count ||
+             c->operand[c->node[k].operand].is_raw != (c->node[k].op == DT_RAW)))
             reason = "an input that is no operand";
     if (c->pivot >= c->node_count || c->where >= c->operand_count || c->output_count == 0)
         reason = "a pivot, a mask or an output is missing";

@@ -19,7 +19,7 @@ const char *dt_op_name(dt_op op)
 {
     static const char *const others[] = {"input",   "constant", "reduce",   "scan", "transpose",
                                          "newaxis", "flip",     "slice",    "take", "broadcast_to",
-                                         "reshape", "index",    "position", "old"};
+                                         "reshape", "index",    "position", "old",  "raw"};
     return op < DT_ELEMENTWISE_COUNT ? dt_ops[op].name : others[op - DT_INPUT];
 }
 

@@ -51,7 +51,7 @@ static void prune_operands(dt_case *c)
     int renamed[DT_OPERANDS] = {0}, count = 0;
 
     for (int k = 0; k < c->node_count; k++)
-        if (c->node[k].op == DT_INPUT)
+        if (c->node[k].op == DT_INPUT || c->node[k].op == DT_RAW)
             used[c->node[k].operand] = true;
     if (c->where >= 0)
         used[c->where] = true;
@@ -62,7 +62,7 @@ static void prune_operands(dt_case *c)
     }
     c->operand_count = count;
     for (int k = 0; k < c->node_count; k++)
-        if (c->node[k].op == DT_INPUT)
+        if (c->node[k].op == DT_INPUT || c->node[k].op == DT_RAW)
             c->node[k].operand = renamed[c->node[k].operand];
     if (c->where >= 0)
         c->where = renamed[c->where];

@@ -114,6 +114,10 @@ static void put_node(writer *w, int k)
         put(w, "s%d", k);
     } else if (n->op == DT_INPUT) {
         put(w, "x%d", n->operand);
+    } else if (n->op == DT_RAW) {
+        put(w, "x%d[(", n->operand);
+        put_node(w, n->in[0]);
+        put(w, " %% x%d.size() + x%d.size()) %% x%d.size()]", n->operand, n->operand, n->operand);
     } else if (n->op == DT_OLD) {
         put(w, "z0");
     } else if (n->op == DT_POSITION) {
@@ -136,7 +140,7 @@ static void count_uses(const dt_case *c, int k, int *uses)
 {
     if (uses[k]++ > 0 || k == c->pivot)
         return;
-    for (int j = 0; c->node[k].op < DT_ELEMENTWISE_COUNT && j < dt_ops[c->node[k].op].operands; j++)
+    for (int j = 0; c->node[k].op != DT_REDUCE && j < dt_operands_of(c, c->node[k].op); j++)
         count_uses(c, c->node[k].in[j], uses);
 }
 
@@ -209,12 +213,12 @@ void dt_row_statements(const dt_case *c, char *text, size_t bytes)
             put(&w, "z%d = s%d; ", k, c->output[k].node);
 }
 
-static void put_parameter(writer *w, kiln_dtype dtype, bool may_be_letter, char name, int number)
+static void put_parameter(writer *w, const char *before, kiln_dtype dtype, bool may_be_letter,
+                          char name, int number)
 {
     const int letter = may_be_letter ? dt_placeholder(w->c, dtype) : -1;
 
-    if (w->used > 0)
-        put(w, ", ");
+    put(w, "%s%s", w->used > 0 ? ", " : "", before);
     if (letter >= 0)
         put(w, "%c", 'T' + letter);
     else
@@ -229,10 +233,11 @@ void dt_signature(const dt_case *c, bool outputs, char *text, size_t bytes)
     text[0] = '\0';
     for (int k = 0; !outputs && k < c->operand_count; k++)
         if (k != c->where)
-            put_parameter(&w, c->operand[k].view.dtype, !c->operand[k].is_number, 'x', k);
+            put_parameter(&w, c->operand[k].is_raw ? "raw " : "", c->operand[k].view.dtype,
+                          !c->operand[k].is_number, 'x', k);
     for (int k = 0; outputs && k < c->output_count; k++)
         if (!is_row_output(c, k))
-            put_parameter(&w, c->node[c->output[k].node].dtype, true, 'z', k);
+            put_parameter(&w, "", c->node[c->output[k].node].dtype, true, 'z', k);
 }
 
 void dt_row_signature(const dt_case *c, char *text, size_t bytes)
@@ -242,5 +247,5 @@ void dt_row_signature(const dt_case *c, char *text, size_t bytes)
     text[0] = '\0';
     for (int k = 0; k < c->output_count; k++)
         if (is_row_output(c, k))
-            put_parameter(&w, c->node[c->output[k].node].dtype, true, 'z', k);
+            put_parameter(&w, "", c->node[c->output[k].node].dtype, true, 'z', k);
 }

@@ -58,7 +58,7 @@ static void put_node(FILE *out, const dt_case *c, const dt_node *n)
     fprintf(out, "node %s", dt_op_name(n->op));
     if (operands > 0)
         put_list(out, "in", operands, in);
-    if (n->op == DT_INPUT)
+    if (n->op == DT_INPUT || n->op == DT_RAW)
         fprintf(out, " operand %d", n->operand);
     if (n->op == DT_CAST || n->op == DT_CONSTANT)
         fprintf(out, " dtype %s", kiln_dtype_name(n->dtype));
@@ -91,6 +91,8 @@ void dt_print_case(const dt_case *c, FILE *out)
             continue;
         }
         put_view(out, &o->view);
+        if (o->is_raw)
+            fprintf(out, " raw 1");
         fprintf(out, " fill %s salt %llu\n", dt_fill_names[o->fill], (unsigned long long)o->salt);
     }
     for (int k = 0; k < c->buffer_count; k++)
@@ -256,6 +258,8 @@ static void read_operand(reader *r, dt_case *c)
             continue;
         if (strcmp(name, "fill") == 0) {
             o->fill = (dt_fill)one_of(r, dt_fill_names, DT_FILL_COUNT);
+        } else if (strcmp(name, "raw") == 0) {
+            o->is_raw = small(r, 0, 1);
         } else if (strcmp(name, "salt") == 0) {
             o->salt = (uint64_t)whole(r);
         } else if (strcmp(name, "number") == 0) {
