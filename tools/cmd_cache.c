@@ -372,8 +372,9 @@ static const verb *parse(const struct invocation *v, request *r)
     else
         result = check_options(v, found);
     if (result == TOOL_DONE && order_of(r->sort) < 0)
-        result = usage_error(v->command, "there is no order \"%s\"; there are use, size, hits, time, "
-                                         "name and target",
+        result = usage_error(v->command,
+                             "there is no order \"%s\"; there are use, size, hits, time, "
+                             "name and target",
                              r->sort);
     if (result == TOOL_DONE && strcmp(found->name, "prune") == 0 &&
         (r->to == NULL || !kiln__bytes_parse(r->to, &to)))

@@ -207,9 +207,9 @@ int command_eval(const struct invocation *v)
     if (result == TOOL_DONE && make(&e) != KILN_OK)
         result = TOOL_FAILED;
     if (result == TOOL_DONE && files > 0 && files != e.result_count)
-        result = usage_error(v->command, "%zu result%s, but -o was given %zu time%s",
-                             e.result_count, e.result_count == 1 ? "" : "s", files,
-                             files == 1 ? "" : "s");
+        result =
+            usage_error(v->command, "%zu result%s, but -o was given %zu time%s", e.result_count,
+                        e.result_count == 1 ? "" : "s", files, files == 1 ? "" : "s");
     if (result == TOOL_DONE && execute(&e) != KILN_OK)
         result = TOOL_FAILED;
     if (result == TOOL_FAILED) {

@@ -29,67 +29,69 @@ static const struct option OPTIONS[] = {
     {OPTION_OP, "--op", "CODE", COMMAND_RUN, false, "C++ statements run for every element"},
     {OPTION_MAP, "--map", "CODE", FOLDS, false, "C++ expression for every element"},
     {OPTION_REDUCE, "--reduce", "CODE", FOLDS, false,
-     "C++ expression that combines `a` and `b` (a + b)"},
-    {OPTION_POST, "--post", "CODE", FOLDS, false,
-     "C++ statements that set the outputs from `a`"},
+     "C++ expression that combines `a` and `b` (default: a + b)"},
+    {OPTION_POST, "--post", "CODE", FOLDS, false, "C++ statements that set the outputs from `a`"},
     {OPTION_IDENTITY, "--identity", "CODE", FOLDS, false,
-     "C++ expression for no elements (none)"},
+     "C++ expression for the result of no elements (default: none)"},
     {OPTION_REDUCE_TYPE, "--reduce-type", "TYPE", FOLDS, false,
-     "C++ type of `a` and `b` (the first output's)"},
-    {OPTION_AXIS, "--axis", "AXES", COMMAND_REDUCE, false, "axes to reduce, as in 0,-1 (all)"},
+     "C++ type of `a` and `b` (default: the first output's)"},
+    {OPTION_AXIS, "--axis", "AXES", COMMAND_REDUCE, false,
+     "axes to reduce, as in 0,-1 (default: all)"},
     {OPTION_AXIS, "--axis", "AXIS", COMMAND_SCAN, false,
-     "the axis to go along (all elements, in C-order)"},
+     "axis to scan along (default: all elements, in C-order)"},
     {OPTION_EXCLUSIVE, "--exclusive", NULL, COMMAND_SCAN, false,
-     "leave each element out of its own value"},
-    {OPTION_REVERSE, "--reverse", NULL, COMMAND_SCAN, false, "from the last element to the first"},
+     "exclude each element from its own result"},
+    {OPTION_REVERSE, "--reverse", NULL, COMMAND_SCAN, false,
+     "scan from the last element to the first"},
     {OPTION_KEEPDIMS, "--keepdims", NULL, COMMAND_REDUCE, false, "keep reduced axes with extent 1"},
     {OPTION_WHERE, "--where", "FILE", COMMAND_REDUCE, false,
-     "leave out elements where this bool .npy file is false"},
+     "bool .npy file; elements where it is false are left out"},
     {OPTION_INITIAL, "--initial", "NUMBER", COMMAND_REDUCE, false,
-     "a number that every result is combined with"},
+     "number that is combined with every result"},
     {OPTION_NAME, "--name", "NAME", BOTH, false, "the kernel's name"},
-    {OPTION_PREAMBLE, "--preamble", "CODE", BOTH, false, "C++ text before the kernel"},
+    {OPTION_PREAMBLE, "--preamble", "CODE", BOTH, false,
+     "C++ code placed before the kernel: functions, types"},
     {OPTION_LOOP_PREP, "--loop-prep", "CODE", COMMAND_RUN, false,
-     "statements before a thread's first element"},
+     "C++ statements run before a thread's first element"},
     {OPTION_AFTER_LOOP, "--after-loop", "CODE", COMMAND_RUN, false,
-     "statements after a thread's last element"},
+     "C++ statements run after a thread's last element"},
     {OPTION_TYPE, "--type", "T=DTYPE", BOTH, true,
-     "the dtype of a placeholder that no array decides"},
+     "set the dtype of a type letter, as in T=float32"},
     {OPTION_SIZE, "--size", "N", COMMAND_RUN, false,
-     "elements to run over, where only raw arrays and numbers are given"},
+     "number of elements, when only raw arrays and numbers are given"},
     {OPTION_DEVICE, "--device", "DEVICE", RUNS, false,
-     "auto, cpu, cuda or cuda:N ($KILN_DEVICE, else auto)"},
+     "auto, cpu, cuda or cuda:N (default: $KILN_DEVICE, else auto)"},
     {OPTION_OUTPUT, "-o", "FILE", RUNS, true,
-     "write an output to a .npy file; once for each output"},
+     "write an output to a .npy file; give it once for each output"},
     {OPTION_SHOW_SOURCE, "--show-source", NULL, RUNS, false,
      "print the generated source and run nothing"},
     {OPTION_EXPLAIN, "--explain", NULL, COMMAND_EVAL, false,
-     "print the kernels, why each is one, and the bytes they move"},
+     "print what became one kernel, why, and the bytes moved"},
     {OPTION_DOT, "--dot", NULL, COMMAND_EVAL, false,
      "print the graph for Graphviz, kernels as boxes"},
     {OPTION_TIME, "--time", "N", RUNS, false, "print the median time of N runs, and GB/s"},
     {OPTION_ARCH, "--arch", "TARGETS", COMMAND_WARM, false,
-     "what to compile for, as in sm_80,sm_90"},
+     "GPU architectures to compile for, as in sm_80,sm_90"},
     {OPTION_CPU, "--cpu", NULL, COMMAND_WARM, false, "compile for this machine's processor"},
-    {OPTION_JOBS, "--jobs", "N", COMMAND_WARM, false, "worker processes (one a core)"},
+    {OPTION_JOBS, "--jobs", "N", COMMAND_WARM, false,
+     "number of worker processes (default: one for each core)"},
     {OPTION_CACHE, "--cache", "DIR", COMMAND_WARM, false,
-     "the folder to fill (that of $KILN_CACHE_DIR and so on)"},
+     "cache folder to fill (default: $KILN_CACHE_DIR, else the usual one)"},
     {OPTION_BUNDLE, "--bundle", "FILE", COMMAND_WARM, false,
-     "write all that the manifests name into a bundle, too"},
+     "also write all kernels of the manifests into this bundle"},
     {OPTION_BUNDLE, "--bundle", "FILE", COMMAND_CACHE, false,
-     "stats, list, show, verify: a bundle, not the folder"},
+     "stats, list, show, verify: look into this bundle instead"},
     {OPTION_DIR, "--dir", "DIR", COMMAND_CACHE, false,
-     "the folder (that of $KILN_CACHE_DIR and so on)"},
+     "cache folder (default: $KILN_CACHE_DIR, else the usual one)"},
     {OPTION_SORT, "--sort", "BY", COMMAND_CACHE, false,
-     "list: use, size, hits, time, name or target (use)"},
-    {OPTION_TO, "--to", "SIZE", COMMAND_CACHE, false, "prune: what may stay, as in 200M"},
-    {OPTION_REMOVE, "--remove", NULL, COMMAND_CACHE, false, "verify: take damaged entries away"},
+     "list: use (default), size, hits, time, name or target"},
+    {OPTION_TO, "--to", "SIZE", COMMAND_CACHE, false, "prune: the size to shrink to, as in 200M"},
+    {OPTION_REMOVE, "--remove", NULL, COMMAND_CACHE, false, "verify: remove damaged entries"},
     {OPTION_ARCH, "--arch", "TARGETS", COMMAND_CACHE, false,
-     "list, clear, export: only these targets, as in sm_80"},
-    {OPTION_JSON, "--json", NULL, COMMAND_INFO | COMMAND_WARM | COMMAND_CACHE, false,
-     "print JSON"},
+     "list, clear, export: only these targets, as in sm_80,sm_90"},
+    {OPTION_JSON, "--json", NULL, COMMAND_INFO | COMMAND_WARM | COMMAND_CACHE, false, "print JSON"},
     {OPTION_HELP, "--help", NULL, RUNS | COMMAND_INFO | COMMAND_WARM | COMMAND_CACHE, false,
-     "print this text"},
+     "print this help"},
 };
 
 struct command {
@@ -103,8 +105,10 @@ struct command {
 static const struct command COMMANDS[] = {
     {COMMAND_RUN, "run", "kiln run --in PARAMS --out PARAMS --op CODE [OPTION]... [ARG]...",
      "run a snippet over arrays and numbers",
-     "One ARG for each input: a .npy file, or a number (3, 2.5, 1+2j, true). ARGs for outputs may\n"
-     "follow: .npy files whose elements the snippet finds there; the files stay as they are.\n"
+     "Give one ARG for each input: a .npy file, or a number (3, 2.5, 1+2j, true). ARGs for outputs "
+     "may\n"
+     "follow: .npy files with the values that the outputs have at first. The files are not "
+     "changed.\n"
      "Outputs are printed unless -o names files for them.\n"
      "\n"
      "  kiln run --in 'T x, T y, float32 a' --out 'T z' --op 'z = a * x + y' \\\n"
@@ -112,46 +116,53 @@ static const struct command COMMANDS[] = {
     {COMMAND_REDUCE, "reduce",
      "kiln reduce --in PARAMS --out PARAMS --map CODE --post CODE [OPTION]... ARG...",
      "reduce arrays over axes with snippets",
-     "One ARG for each input: a .npy file, or a number (3, 2.5, 1+2j, true). ARGs for outputs may\n"
-     "follow: .npy files that say which dtype is wanted; the files stay as they are.\n"
+     "Give one ARG for each input: a .npy file, or a number (3, 2.5, 1+2j, true). ARGs for outputs "
+     "may\n"
+     "follow: .npy files whose dtypes the outputs take. The files are not changed.\n"
      "Outputs are printed unless -o names files for them.\n"
      "\n"
      "  kiln reduce --in 'T x' --out 'T y' --map 'x * x' --reduce 'a + b' --post 'y = sqrt(a)' \\\n"
      "              --identity 0 --axis -1 x.npy -o y.npy\n"},
     {COMMAND_SCAN, "scan",
      "kiln scan --in PARAMS --out PARAMS --map CODE --post CODE [OPTION]... ARG...",
-     "running sums and their like, along an axis",
-     "ARGs and outputs are those of kiln reduce; every element gets the value of those before it.\n"
+     "compute running sums and similar results along an axis",
+     "ARGs and outputs are those of kiln reduce. Every element gets the result of all elements up "
+     "to\n"
+     "it.\n"
      "\n"
      "  kiln scan --in 'T x' --out 'T y' --map 'x' --reduce 'a + b' --post 'y = a' \\\n"
      "            --axis -1 x.npy -o sums.npy\n"},
     {COMMAND_EVAL, "eval", "kiln eval EXPRESSION [OPTION]... [NAME=VALUE]...",
-     "evaluate a NumPy expression in as few kernels as can be",
-     "A VALUE is a .npy file, or a number (3, 2.5, 1+2j, true). Results, separated by commas, are\n"
-     "printed unless -o names files for them.\n"
+     "evaluate a NumPy expression in as few kernels as possible",
+     "A VALUE is a .npy file, or a number (3, 2.5, 1+2j, true). The expression may have several "
+     "results,\n"
+     "separated by commas. They are printed unless -o names files for them.\n"
      "\n"
      "  kiln eval 'sum(sqrt(x*x + y*y) * exp(-x), axis=1)' x=a.npy y=b.npy -o out.npy\n"},
-    {COMMAND_INFO, "info", "kiln info [--json]", "tell version, devices, compilers and cache",
-     "A device that cannot be used is listed with the reason.\n"},
+    {COMMAND_INFO, "info", "kiln info [--json]",
+     "show version, devices, compilers and cache folder",
+     "A device that cannot be used is listed with the reason why.\n"},
     {COMMAND_WARM, "warm", "kiln warm MANIFEST... --arch TARGETS [--cpu] [OPTION]...",
-     "compile the kernels of manifests ahead of need",
-     "Needs no GPU and no driver. A MANIFEST is a file of JSON lines, written by hand or recorded by\n"
-     "a program that ran with $KILN_RECORD=FILE; \"-\" is standard input. Exit status 1 if a kernel\n"
+     "compile kernels ahead of time, as manifests list them",
+     "This needs no GPU and no driver. A MANIFEST is a file of JSON lines, written by hand or "
+     "recorded by\n"
+     "a program that ran with $KILN_RECORD=FILE; \"-\" is standard input. Exit status 1 if a "
+     "kernel\n"
      "failed.\n"
      "\n"
      "  KILN_RECORD=app.jsonl ./app\n"
      "  kiln warm app.jsonl --arch sm_80,sm_90 --bundle app.kiln\n"},
     {COMMAND_CACHE, "cache", "kiln cache VERB [OPTION]... [ARG]",
-     "look into, bound, check, pack and unpack the cache",
-     "  stats              entries, bytes, hits, compile times\n"
-     "  list               all entries\n"
-     "  show KEY           one entry, and what it was compiled from\n"
-     "  verify             read and check every entry\n"
+     "list, check, shrink, export and import compiled kernels",
+     "  stats              show totals: entries, bytes, hits, compile times\n"
+     "  list               list all entries\n"
+     "  show KEY           show one entry and the source it was compiled from\n"
+     "  verify             read every entry and check its checksum\n"
      "  prune --to SIZE    remove the least recently used entries\n"
      "  clear              remove all entries, or those of --arch\n"
-     "  path               print the folder\n"
-     "  export FILE        write entries into a bundle\n"
-     "  import FILE        store the entries of a bundle\n"},
+     "  path               print the path of the folder\n"
+     "  export FILE        write entries into a bundle, one file to ship with a program\n"
+     "  import FILE        copy the entries of a bundle into the folder\n"},
 };
 
 static const struct command *find_command(int id)
@@ -273,7 +284,7 @@ void print_program_help(void)
          "Commands:");
     for (size_t k = 0; k < KILN_COUNT_OF(COMMANDS); k++)
         printf("  %-8s %s\n", COMMANDS[k].name, COMMANDS[k].summary);
-    puts("\n\"kiln COMMAND --help\" tells more; \"kiln --version\" prints the version.\n"
+    puts("\n\"kiln COMMAND --help\" explains a command; \"kiln --version\" prints the version.\n"
          "Exit status: 0 done, 1 failed, 2 wrong usage.");
 }
 

@@ -25,8 +25,9 @@ int targets_parse(int command, const char *list, struct targets *out)
         rest = t[length] == ',' ? t + length + 1 : NULL;
         t[length] = '\0';
         if (length == 0)
-            return usage_error(command, "--arch %s: a target is missing; targets are given as in "
-                                        "sm_80,sm_90",
+            return usage_error(command,
+                               "--arch %s: a target is missing; targets are given as in "
+                               "sm_80,sm_90",
                                list);
         if (out->count == TARGETS_MAX)
             return usage_error(command, "--arch takes %d targets at most", TARGETS_MAX);
