@@ -261,6 +261,7 @@ kiln__device *fake_open(fake *f, size_t capacity)
     device->fork_generation = kiln__fork_generation();
     snprintf(device->info.id, sizeof device->info.id, "fake:0");
     if (kiln__pool_create(device, &device->pool, NULL) != KILN_OK ||
+        kiln__host_pool_create(device, &device->host_pool, NULL) != KILN_OK ||
         kiln__stream_create(device, NULL, &device->stream, NULL) != KILN_OK)
         abort();
     return device;
@@ -273,6 +274,7 @@ void fake_close(kiln__device *device)
     for (size_t i = 0; i < f->stream_count; i++)
         finish(f->streams[i]);
     kiln__stream_destroy(device->stream);
+    kiln__host_pool_destroy(device->host_pool);
     kiln__pool_destroy(device->pool);
     for (size_t i = 0; i < f->stream_count; i++)
         free(f->streams[i]);

@@ -553,6 +553,35 @@ static void test_cuda_fake__host_calls_wait_for_work_before_them(void **state)
     close_clean(device);
 }
 
+/* Copies are still to come when the memory is given back: it is not handed out again before. */
+static void test_cuda_fake__host_memory_waits_for_its_copies(void **state)
+{
+    (void)state;
+    kiln__device *device = must_open("cuda");
+    kiln__block *block = must_alloc(device, 4096, device->stream);
+    void *first = NULL, *second = NULL, *third = NULL;
+
+    assert_int_equal(kiln__host_alloc(device, 4096, false, &first, NULL), KILN_OK);
+    assert_true(kiln__host_is_pinned(device, (char *)first + 4095, 1));
+    assert_false(kiln__host_is_pinned(device, (char *)first + 4095, 2));
+    memset(first, 7, 4096);
+    assert_int_equal(
+        kiln__copy_enqueue(device, block->address, first, 4096, true, device->stream, NULL),
+        KILN_OK);
+    kiln__host_free(device, first);
+    assert_false(kiln__host_is_pinned(device, first, 1));
+    assert_int_equal(kiln__host_alloc(device, 4096, false, &second, NULL), KILN_OK);
+    assert_ptr_not_equal(second, first);
+    assert_int_equal(kiln__stream_synchronize(device->stream, NULL), KILN_OK);
+    assert_int_equal(((unsigned char *)block->address)[4095], 7);
+    assert_int_equal(kiln__host_alloc(device, 4096, false, &third, NULL), KILN_OK);
+    assert_ptr_equal(third, first);
+    kiln__host_free(device, second);
+    kiln__host_free(device, third);
+    kiln__pool_free(device, block, NULL, 0);
+    close_clean(device);
+}
+
 static bool a_fault_ends_the_device(void)
 {
     kiln__device *device = must_open("cuda:3"), *bystander = must_open("cuda:0");
@@ -629,7 +658,7 @@ static kiln_status use_everything(kiln_error *err)
     kiln__module *module = NULL;
     kiln__launch_config config = {.grid_x = 1, .block = 1, .shared_bytes = 60000};
     static unsigned char bytes[5 << 20];
-    void *entry = NULL;
+    void *entry = NULL, *pinned = NULL, *combined = NULL;
     double ms = 0;
 
     KILN_TRY(kiln__device_open("cuda:0", 0, &device, err));
@@ -653,11 +682,19 @@ static kiln_status use_everything(kiln_error *err)
     fake_fill_args args = {block->address, 100, 5};
     KILN_TRY(kiln__launch(device, entry, &config, &args, sizeof args, stream, err));
     KILN_TRY(kiln__copy_device_to_host(device, bytes, block->address, sizeof bytes, stream, err));
+    KILN_TRY(kiln__host_alloc(device, sizeof bytes, false, &pinned, err));
+    KILN_TRY(kiln__host_alloc(device, 100, true, &combined, err));
+    KILN_TRY(kiln__copy_enqueue(device, block->address, pinned, sizeof bytes, true, stream, err));
+    KILN_TRY(kiln__copy_enqueue(device, pinned, block->address, sizeof bytes, false, stream, err));
     KILN_TRY(kiln__event_record(end, stream, err));
     KILN_TRY(kiln__event_elapsed_ms(start, end, &ms, err));
     KILN_TRY(kiln__device_synchronize(device, err));
 
 done:
+    if (device != NULL) {
+        kiln__host_free(device, pinned);
+        kiln__host_free(device, combined);
+    }
     if (device != NULL)
         kiln__pool_free(device, block, device->stream != NULL ? &device->stream : NULL,
                         device->stream != NULL);
@@ -692,7 +729,8 @@ static void test_cuda_fake__survives_each_failing_driver_call(void **state)
             survived += reached && status == KILN_OK;
             if ((status == KILN_OK) != (err.message[0] == '\0'))
                 fail_msg("call %ld: %s, \"%s\"", nth, kiln_status_name(status), err.message);
-            if (status != KILN_OK && status != KILN_ERR_DRIVER && status != KILN_ERR_DEVICE_MEMORY)
+            if (status != KILN_OK && status != KILN_ERR_DRIVER &&
+                status != KILN_ERR_DEVICE_MEMORY && status != KILN_ERR_NO_MEMORY)
                 fail_msg("call %ld: %s", nth, err.message);
             kiln_error_clear(&err);
             /* A failure while everything is given back can leave behind what it was about. */
@@ -723,6 +761,7 @@ int main(void)
         cmocka_unit_test(test_cuda_fake__devices_are_described_with_reasons),
         cmocka_unit_test(test_cuda_fake__streams_and_events_are_made_as_asked),
         cmocka_unit_test(test_cuda_fake__host_calls_wait_for_work_before_them),
+        cmocka_unit_test(test_cuda_fake__host_memory_waits_for_its_copies),
         cmocka_unit_test(test_cuda_fake__each_device_has_its_own_context),
         cmocka_unit_test(test_cuda_fake__the_callers_context_is_put_back),
         cmocka_unit_test(test_cuda_fake__copies_are_done_with_their_source),

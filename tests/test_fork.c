@@ -48,6 +48,7 @@ static struct {
     kiln_graph *graph, *open;
     kiln_node node;
     kiln_prefetch *ahead;
+    void *pinned;
     float memory[COUNT];
 } o;
 
@@ -79,6 +80,7 @@ typedef struct outputs {
     DLManagedTensor *exported_plain, foreign_plain;
     kiln_array_interface interface;
     kiln_scalar item;
+    void *memory;
     int64_t dims[1];
     kiln_node node;
     char *text;
@@ -150,6 +152,15 @@ static const char *const names[] = {"x"};
     A(kiln_array_view, (o.x, "::2", &t.array, &err))                                               \
     A(kiln_array_fill, (o.z, 3, &err))                                                             \
     A(kiln_array_item, (o.x, (int64_t[]){3}, &t.item, &err))                                       \
+    A(kiln_host_alloc, (o.ctx, 10, 0, &t.memory, &err))                                            \
+    B(kiln_host_free, (o.ctx, o.pinned))                                                           \
+    B(kiln_host_pool_stats, (o.ctx, &t.stats))                                                     \
+    B(kiln_host_pool_set_limit, (o.ctx, 1))                                                        \
+    B(kiln_host_pool_trim, (o.ctx))                                                                \
+    A(kiln_array_empty_host, (o.ctx, KILN_FLOAT32, 1, shape, &t.array, &err))                      \
+    A(kiln_array_upload, (o.z, t.data, NULL, NULL, &err))                                          \
+    A(kiln_array_download, (o.x, t.data, sizeof t.data, NULL, NULL, &err))                         \
+    A(kiln_array_copy_to, (o.x, o.ctx, &t.array, &err))                                            \
     A(kiln_array_copy, (o.x, &t.array, &err))                                                      \
     A(kiln_array_cast, (o.x, KILN_FLOAT64, &t.array, &err))                                        \
     A(kiln_array_contiguous, (o.x, &t.array, &err))                                                \
@@ -453,6 +464,7 @@ static void make_all(void)
     MUST(kiln_array_wrap(o.ctx, KILN_FLOAT32, 1, shape, NULL, o.memory, NULL, sizeof o.memory,
                          give_back, NULL, &o.wrapped, NULL));
     MUST(kiln_stream_create(o.ctx, NULL, &o.stream, NULL));
+    MUST(kiln_host_alloc(o.ctx, 100, 0, &o.pinned, NULL));
     MUST(kiln_event_create(o.ctx, NULL, &o.event, NULL));
     MUST(kiln_event_record(o.event, o.stream, NULL));
     MUST(kiln_elementwise_create(o.ctx, "T x", "T y", "y = x + 1", NULL, &o.loop, NULL));
@@ -492,6 +504,7 @@ static void release_all(void)
     kiln_graph_destroy(o.graph);
     kiln_graph_destroy(o.open);
     kiln_event_destroy(o.event);
+    kiln_host_free(o.ctx, o.pinned);
     kiln_stream_destroy(o.stream);
     kiln_array_release(o.wrapped);
     kiln_array_release(o.z);

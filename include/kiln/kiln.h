@@ -17,6 +17,7 @@
 #include "kiln/event.h"
 #include "kiln/expression.h"
 #include "kiln/graph.h"
+#include "kiln/memory.h"
 #include "kiln/ops.h"
 #include "kiln/prefetch.h"
 #include "kiln/reduction.h"

@@ -23,6 +23,7 @@
 
 typedef struct kiln__backend kiln__backend;
 typedef struct kiln__pool kiln__pool;
+typedef struct kiln__host_pool kiln__host_pool;
 typedef struct kiln__arena kiln__arena;
 
 /* Kernels take one struct by value; CUDA guarantees 4 KiB of parameters on every GPU. */
@@ -41,8 +42,9 @@ struct kiln__device {
     _Atomic(const char *) fault;
     kiln_device_info info;
     char no_gpu[KILN_ERROR_MESSAGE_BYTES]; /* see kiln__device_no_gpu() */
-    kiln_stream *stream; /* the device's own */
+    kiln_stream *stream;                   /* the device's own */
     kiln__pool *pool;
+    kiln__host_pool *host_pool;
 };
 
 /* A stream. The struct outlives its handle while it is retained or a pool block calls it home, so
@@ -160,6 +162,17 @@ struct kiln__backend {
                                          size_t bytes, void *native, kiln_error *err);
     kiln_status (*memory_set)(kiln__device *device, void *dst, int byte, size_t bytes, void *native,
                               kiln_error *err);
+
+    /* Between the device and memory of host_alloc, in either direction; returns at once. */
+    kiln_status (*enqueue_copy)(kiln__device *device, void *dst, const void *src, size_t bytes,
+                                bool to_device, void *native, kiln_error *err);
+
+    /* ---- host memory ---- that the device reaches by itself */
+
+    /* ERR_NO_MEMORY. */
+    kiln_status (*host_alloc)(kiln__device *device, size_t bytes, bool write_combined, void **out,
+                              kiln_error *err);
+    void (*host_free)(kiln__device *device, void *memory); /* no copy uses it any more */
 
     /* ---- modules ---- */
 

@@ -93,6 +93,7 @@ static kiln_status open_on(const kiln__backend *backend, int ordinal, int cpu_th
         return status;
     }
     KILN_TRY(kiln__pool_create(device, &device->pool, err));
+    KILN_TRY(kiln__host_pool_create(device, &device->host_pool, err));
     KILN_TRY(kiln__stream_create(device, NULL, &device->stream, err));
     *out = device;
     device = NULL;
@@ -145,6 +146,7 @@ void kiln__device_close(kiln__device *device)
     kiln_stream *stream = device->stream;
     device->stream = NULL;
     kiln__stream_destroy(stream);
+    kiln__host_pool_destroy(device->host_pool);
     kiln__pool_destroy(device->pool);
     device->backend->close(device);
     kiln__free(device);
@@ -198,6 +200,19 @@ kiln_status kiln__device_synchronize(kiln__device *device, kiln_error *err)
 }
 
 /* ---- copies ---- */
+
+kiln_status kiln__copy_enqueue(kiln__device *device, void *dst, const void *src, size_t bytes,
+                               bool to_device, kiln_stream *stream, kiln_error *err)
+{
+    kiln_status status = kiln__device_check(device, err);
+
+    if (status != KILN_OK || bytes == 0)
+        return status;
+    status = device->backend->enqueue_copy(device, dst, src, bytes, to_device, stream->native, err);
+    /* A failed call may have enqueued all the same. */
+    kiln__host_used_on(device, to_device ? src : dst, stream);
+    return status;
+}
 
 kiln_status kiln__copy_host_to_device(kiln__device *device, void *dst, const void *src,
                                       size_t bytes, kiln_stream *stream, kiln_error *err)

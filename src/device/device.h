@@ -136,6 +136,22 @@ kiln_status kiln__copy_device_to_device(kiln__device *device, void *dst, const v
                                         size_t bytes, kiln_stream *stream, kiln_error *err);
 kiln_status kiln__memset(kiln__device *device, void *dst, int byte, size_t bytes,
                          kiln_stream *stream, kiln_error *err);
+/* Enqueue a copy from or to memory of kiln__host_alloc() and return; the memory is in use until the
+ * stream has passed. */
+kiln_status kiln__copy_enqueue(kiln__device *device, void *dst, const void *src, size_t bytes,
+                               bool to_device, kiln_stream *stream, kiln_error *err);
+
+/* ---- page-locked host memory (host_pool.c); see kiln/memory.h ---- */
+kiln_status kiln__host_alloc(kiln__device *device, size_t bytes, bool write_combined, void **out,
+                             kiln_error *err);
+/* Accepts NULL; ignores what is not the start of memory handed out. */
+void kiln__host_free(kiln__device *device, void *memory);
+/* Whether all of the memory is of kiln__host_alloc() on this device. */
+bool kiln__host_is_pinned(kiln__device *device, const void *address, size_t bytes);
+void kiln__host_pool_stats(kiln__device *device, kiln_pool_stats *out);
+void kiln__host_pool_set_limit(kiln__device *device, size_t limit_bytes); /* 0: none */
+size_t kiln__host_pool_trim(kiln__device *device);
+
 /* True when device memory is host memory (cpu). */
 bool kiln__device_is_host(const kiln__device *device);
 

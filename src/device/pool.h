@@ -148,6 +148,13 @@ size_t kiln__pool_trim_spares(kiln__pool *pool);
 kiln__mark *kiln__mark_make(kiln__pool *pool, kiln_stream *stream);
 void kiln__mark_recycle(kiln__pool *pool, kiln__mark *mark);
 
+/* ---- host_pool.c ---- */
+kiln_status kiln__host_pool_create(kiln__device *device, kiln__host_pool **out, kiln_error *err);
+/* All work is done; before the pool, whose marks it uses. Accepts NULL. */
+void kiln__host_pool_destroy(kiln__host_pool *pool);
+/* The work enqueued on `stream` so far uses the memory. */
+void kiln__host_used_on(kiln__device *device, const void *address, kiln_stream *stream);
+
 /* ---- pool_tree.c ---- a treap over free nodes, by size, then by address */
 void kiln__tree_insert(kiln__node **root, kiln__node *node);
 void kiln__tree_remove(kiln__node **root, kiln__node *node);

@@ -385,6 +385,12 @@ kiln_status kiln__array_copy_on(const kiln_array *array, kiln_stream *stream, ki
     return copy_as(array, array->dtype, NULL, stream, out, err);
 }
 
+kiln_status kiln__array_assign_on(kiln_array *dst, const kiln_array *src, kiln_stream *stream,
+                                  kiln_error *err)
+{
+    return copy_into(dst, src, stream, err);
+}
+
 static kiln_status check_source(const kiln_array *array, kiln_array **out, kiln_error *err)
 {
     if (out == NULL)
@@ -522,11 +528,8 @@ static kiln_status read_back(const kiln_array *array, void *data, kiln_error *er
     if (array->size == 0)
         return kiln__device_check(device, err);
     if (kiln__device_is_host(device) && !array->contiguous) {
-        int64_t strides[KILN_RANK_MAX], step = (int64_t)itemsize;
-        for (int a = array->rank - 1; a >= 0; a--) {
-            strides[a] = step;
-            step *= array->shape[a];
-        }
+        int64_t strides[KILN_RANK_MAX];
+        kiln__c_order(array, strides);
         kiln__host_copy(data, strides, array->data, array->strides, array->rank, array->shape,
                         itemsize);
         return kiln__device_check(device, err);
@@ -560,38 +563,54 @@ static kiln_status read_back_new(const kiln_array *array, void **data_out, kiln_
     return status;
 }
 
-kiln_status kiln_array_to_host(const kiln_array *array, void *data, size_t data_bytes,
-                               const int64_t *strides, kiln_error *err)
+void kiln__c_order(const kiln_array *array, int64_t *strides_out)
 {
-    void *dense = NULL;
-    kiln_status status = kiln__array_check(array, NULL, "array", err);
-    if (status != KILN_OK)
-        return status;
-    const size_t itemsize = kiln_dtype_size(array->dtype);
-    int64_t need = array->size > 0 ? (int64_t)itemsize : 0, step = (int64_t)itemsize;
-    int64_t c_order[KILN_RANK_MAX];
+    int64_t step = (int64_t)kiln_dtype_size(array->dtype);
 
+    for (int axis = array->rank - 1; axis >= 0; axis--) {
+        strides_out[axis] = step;
+        step *= array->shape[axis];
+    }
+}
+
+kiln_status kiln__host_room(const kiln_array *array, const void *data, size_t data_bytes,
+                            const int64_t *strides, int64_t *c_order, kiln_error *err)
+{
+    int64_t need = array->size > 0 ? (int64_t)kiln_dtype_size(array->dtype) : 0;
+
+    kiln__c_order(array, c_order);
     for (int a = array->rank - 1; a >= 0; a--) {
-        c_order[a] = step;
-        step *= array->shape[a];
         const int64_t stride = strides != NULL ? strides[a] : c_order[a];
         int64_t reach;
         if (stride < 0 || kiln__mul_overflow(array->shape[a] - 1, stride, &reach) ||
             (array->size > 0 && kiln__add_overflow(need, reach, &need)))
-            return kiln__fail(err, KILN_ERR_ARGUMENT,
-                              "kiln_array_to_host: stride %lld on axis %d cannot be written",
+            return kiln__fail(err, KILN_ERR_ARGUMENT, "stride %lld of axis %d cannot be written",
                               (long long)stride, a);
     }
     if (data == NULL && need > 0)
-        return kiln__fail(err, KILN_ERR_NULL, "kiln_array_to_host: `data` is NULL");
+        return kiln__fail(err, KILN_ERR_NULL, "data is NULL");
     if ((uint64_t)need > data_bytes)
-        return kiln__fail(err, KILN_ERR_ARGUMENT,
-                          "kiln_array_to_host: %zu bytes of room, %lld needed", data_bytes,
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "%zu bytes of room, %lld needed", data_bytes,
                           (long long)need);
+    return KILN_OK;
+}
+
+kiln_status kiln_array_to_host(const kiln_array *array, void *data, size_t data_bytes,
+                               const int64_t *strides, kiln_error *err)
+{
+    void *dense = NULL;
+    int64_t c_order[KILN_RANK_MAX];
+    kiln_status status = kiln__array_check(array, NULL, "array", err);
+
+    if (status == KILN_OK)
+        status = kiln__host_room(array, data, data_bytes, strides, c_order, err);
+    if (status != KILN_OK)
+        return status;
     if (strides == NULL)
         return read_back(array, data, err);
     KILN_TRY(read_back_new(array, &dense, err));
-    kiln__host_copy(data, strides, dense, c_order, array->rank, array->shape, itemsize);
+    kiln__host_copy(data, strides, dense, c_order, array->rank, array->shape,
+                    kiln_dtype_size(array->dtype));
 
 done:
     kiln__free(dense);

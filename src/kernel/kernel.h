@@ -20,6 +20,7 @@
  * launch.c       prepared launches
  * prefetch.c     kernels compiled ahead by other threads
  * array_like.c   arrays like others, single elements
+ * transfer.c     page-locked host memory; copies into what exists, and between contexts
  * array_ops.c    array functions that need a kernel: fill, copy, cast, read back
  *
  * Uses codegen, jit, array, context, device, manifest.
@@ -390,6 +391,18 @@ void kiln__bound_used_on(const kiln__recipe *recipe, const kiln__bound *bound,
 
 /* The order of axes, slowest first, of a new array that is like this one (K-order). */
 void kiln__array_k_order(const kiln_array *array, int *order_out);
+
+/* Byte strides of C-order without gaps in the array's shape. */
+void kiln__c_order(const kiln_array *array, int64_t *strides_out);
+
+/* Whether elements with these strides (NULL: C-order) fit the host's `data_bytes` at `data`; fills the
+ * strides of C-order. ERR_ARGUMENT, ERR_NULL. */
+kiln_status kiln__host_room(const kiln_array *array, const void *data, size_t data_bytes,
+                            const int64_t *strides, int64_t *c_order, kiln_error *err);
+
+/* dst[...] = src on `stream`; the shapes are equal and `dst` may be written. */
+kiln_status kiln__array_assign_on(kiln_array *dst, const kiln_array *src, kiln_stream *stream,
+                                  kiln_error *err);
 
 /* A C-order copy of `array` enqueued on `stream` (built-in kernel or plain copy). */
 kiln_status kiln__array_copy_on(const kiln_array *array, kiln_stream *stream, kiln_array **out,

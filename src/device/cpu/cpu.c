@@ -298,6 +298,32 @@ static kiln_status cpu_memory_set(kiln__device *device, void *dst, int byte, siz
     return KILN_OK;
 }
 
+static kiln_status cpu_enqueue_copy(kiln__device *device, void *dst, const void *src, size_t bytes,
+                                    bool to_device, void *native, kiln_error *err)
+{
+    (void)to_device;
+    return cpu_copy(device, dst, src, bytes, native, err);
+}
+
+/* ---- host memory ---- */
+
+static kiln_status cpu_host_alloc(kiln__device *device, size_t bytes, bool write_combined,
+                                  void **out, kiln_error *err)
+{
+    enum { LINE = 256 };
+
+    (void)device;
+    (void)write_combined;
+    *out = bytes <= SIZE_MAX - LINE ? aligned_alloc(LINE, (bytes + LINE - 1) / LINE * LINE) : NULL;
+    return *out != NULL ? KILN_OK : kiln__fail_memory(err, bytes);
+}
+
+static void cpu_host_free(kiln__device *device, void *memory)
+{
+    (void)device;
+    free(memory);
+}
+
 /* ---- launch ---- */
 
 static kiln_status cpu_launch(kiln__device *device, void *entry, const kiln__launch_config *config,
@@ -340,6 +366,9 @@ const kiln__backend kiln__backend_cpu = {
     .copy_device_to_host = cpu_copy,
     .copy_device_to_device = cpu_copy,
     .memory_set = cpu_memory_set,
+    .enqueue_copy = cpu_enqueue_copy,
+    .host_alloc = cpu_host_alloc,
+    .host_free = cpu_host_free,
     .module_load = kiln__cpu_module_load,
     .module_unload = kiln__cpu_module_unload,
     .module_entry = kiln__cpu_module_entry,

@@ -137,6 +137,11 @@ kiln_status kiln__cuda_device_to_device(kiln__device *device, void *dst, const v
                                         size_t bytes, void *native, kiln_error *err);
 kiln_status kiln__cuda_memory_set(kiln__device *device, void *dst, int byte, size_t bytes,
                                   void *native, kiln_error *err);
+kiln_status kiln__cuda_enqueue_copy(kiln__device *device, void *dst, const void *src, size_t bytes,
+                                    bool to_device, void *native, kiln_error *err);
+kiln_status kiln__cuda_host_alloc(kiln__device *device, size_t bytes, bool write_combined, void **out,
+                                  kiln_error *err);
+void kiln__cuda_host_free(kiln__device *device, void *memory);
 void kiln__cuda_stage_clear(kiln__device *device); /* the context is current */
 
 /* stream.c */

@@ -16,6 +16,9 @@
 
 #define POINTER_ATTRIBUTE_MEMORY_TYPE 2
 #define EVENT_DISABLE_TIMING 0x2u
+#define HOST_ALLOC_PORTABLE 0x1u
+#define HOST_ALLOC_DEVICE_MAP 0x2u
+#define HOST_ALLOC_WRITE_COMBINED 0x4u
 
 /* Slices of a half start at multiples of this. */
 #define SLICE_ALIGN ((size_t)256)
@@ -290,4 +293,56 @@ kiln_status kiln__cuda_memory_set(kiln__device *device, void *dst, int byte, siz
         "cuMemsetD8Async", err);
     kiln__cuda_leave(pushed);
     return status;
+}
+
+kiln_status kiln__cuda_enqueue_copy(kiln__device *device, void *dst, const void *src, size_t bytes,
+                                    bool to_device, void *native, kiln_error *err)
+{
+    bool pushed;
+    kiln_status status = kiln__cuda_enter(device, &pushed, err);
+
+    if (status != KILN_OK)
+        return status;
+    if (to_device)
+        status = kiln__cuda_status(
+            device, kiln__cu.memcpy_htod_async(device_pointer(dst), src, bytes, native),
+            "cuMemcpyHtoDAsync", err);
+    else
+        status = kiln__cuda_status(
+            device, kiln__cu.memcpy_dtoh_async(dst, device_pointer(src), bytes, native),
+            "cuMemcpyDtoHAsync", err);
+    kiln__cuda_leave(pushed);
+    return status;
+}
+
+/* ---- host memory ---- */
+
+kiln_status kiln__cuda_host_alloc(kiln__device *device, size_t bytes, bool write_combined,
+                                  void **out, kiln_error *err)
+{
+    const unsigned kind = HOST_ALLOC_PORTABLE | HOST_ALLOC_DEVICE_MAP |
+                          (write_combined ? HOST_ALLOC_WRITE_COMBINED : 0);
+    bool pushed;
+    kiln_status status = kiln__cuda_enter(device, &pushed, err);
+
+    *out = NULL;
+    if (status != KILN_OK)
+        return status;
+    const kiln__cu_result result = kiln__cu.mem_host_alloc(out, bytes, kind);
+    status = result == KILN__CU_OUT_OF_MEMORY
+                 ? kiln__fail(err, KILN_ERR_NO_MEMORY,
+                              "the host has no %zu bytes that it could page-lock", bytes)
+                 : kiln__cuda_status(device, result, "cuMemHostAlloc", err);
+    kiln__cuda_leave(pushed);
+    return status;
+}
+
+void kiln__cuda_host_free(kiln__device *device, void *memory)
+{
+    bool pushed;
+
+    if (memory == NULL || kiln__cuda_enter(device, &pushed, NULL) != KILN_OK)
+        return;
+    (void)kiln__cu.mem_free_host(memory);
+    kiln__cuda_leave(pushed);
 }

@@ -1,0 +1,106 @@
+/**
+ * @file kiln/memory.h
+ * @brief Host memory that a device copies to and from at full speed, and copies into arrays that
+ *        exist.
+ *
+ * A GPU reads and writes ordinary host memory through a page-locked ("pinned") staging buffer.
+ * Memory from kiln_host_alloc() is page-locked itself: copies to and from it are one transfer each,
+ * run at the speed of the bus, and overlap with the host and with kernels on other streams:
+ *
+ *     kiln_host_alloc(ctx, bytes, 0, (void **)&buffer, &err);
+ *     fill(buffer);
+ *     kiln_array_upload(x, buffer, NULL, copies, &err);  // returns at once
+ *     kiln_event_record(uploaded, copies, &err);         // buffer is free again when this passes
+ *
+ * Page-locking takes a tenth of a millisecond and more, so each context keeps what it was given back
+ * in a pool of size classes.
+ *
+ * Threads: every function may be called from any thread.
+ * Units:   bytes.
+ * Order:   memory that is given back is used again only after the copies that were enqueued from or
+ *          to it.
+ */
+#ifndef KILN_MEMORY_H
+#define KILN_MEMORY_H
+
+#include "kiln/array.h"
+#include "kiln/stream.h"
+
+/** Kinds of page-locked memory; ignored on the cpu device. */
+typedef enum kiln_host_flag {
+    KILN_HOST_WRITE_COMBINED = 1 /**< Faster for the device to read, very slow for the host to read.
+                                      Such memory is not pooled. */
+} kiln_host_flag;
+
+KILN_EXTERN_C_BEGIN
+
+/**
+ * Memory of the host that the context's device copies to and from without staging, and that its
+ * kernels can read and write over the bus. At least 256-byte aligned; contents are unset. On the cpu
+ * device it is ordinary memory.
+ *
+ * @param bytes 0 gives NULL.
+ * @param flags OR of kiln_host_flag.
+ * @param out   Receives the memory; give it back with kiln_host_free(). NULL on failure.
+ * @return KILN_OK, ERR_NULL, ERR_ARGUMENT (flags), ERR_NO_MEMORY (also beyond the limit), ERR_DRIVER,
+ *         ERR_FAULT, ERR_FORK.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_host_alloc(kiln_context *ctx, size_t bytes, unsigned flags,
+                                                    void **out, kiln_error *err);
+
+/** Give memory of kiln_host_alloc() on the same context back. Copies that use it may still be
+ *  enqueued. Accepts NULL; a pointer that the context did not hand out is ignored. */
+KILN_API void kiln_host_free(kiln_context *ctx, void *memory);
+
+/** What the context holds of page-locked memory; `limit_bytes` as set below. */
+KILN_API void kiln_host_pool_stats(kiln_context *ctx, kiln_pool_stats *stats_out);
+
+/** Most bytes that may be held, used and free ones together; 0 lifts the limit. */
+KILN_API void kiln_host_pool_set_limit(kiln_context *ctx, size_t limit_bytes);
+
+/** Give free memory back to the system; returns how many bytes. */
+KILN_API size_t kiln_host_pool_trim(kiln_context *ctx);
+
+/** A C-order array of unset elements in memory of kiln_host_alloc(): kernels of the context reach it
+ *  over the bus, and the host by kiln_array_data(). Synchronise before the host looks at what a kernel
+ *  wrote. */
+KILN_API KILN_NODISCARD kiln_status kiln_array_empty_host(kiln_context *ctx, kiln_dtype dtype,
+                                                          int rank, const int64_t *shape,
+                                                          kiln_array **out, kiln_error *err);
+
+/**
+ * Copy host memory into an array that exists, or a view of one, in the order of `stream`.
+ *
+ * Returns at once, with the source still in use, when the source is memory of kiln_host_alloc() on
+ * the same context and both sides are C-order without gaps; the source is then free when work enqueued
+ * on the stream so far is done. In all other cases the source is free again on return.
+ *
+ * @param strides Bytes per step on each axis, of any sign; NULL means C-order.
+ * @param stream  NULL: the context's own.
+ * @return KILN_OK, ERR_NULL, ERR_OUTPUT for an array that cannot be written, ERR_CONTEXT for a stream
+ *         of another context, and what kiln_array_from_host() answers.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_array_upload(kiln_array *array, const void *data,
+                                                      const int64_t *strides, kiln_stream *stream,
+                                                      kiln_error *err);
+
+/**
+ * Copy an array or view into host memory, in the order of `stream`.
+ *
+ * Returns at once under the conditions of kiln_array_upload(); the elements are there when work
+ * enqueued on the stream so far is done. In all other cases they are there on return.
+ *
+ * @param data_bytes Room at `data`; elements must stay inside it (ERR_ARGUMENT).
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_array_download(const kiln_array *array, void *data,
+                                                        size_t data_bytes, const int64_t *strides,
+                                                        kiln_stream *stream, kiln_error *err);
+
+/** A new array with the same elements on `ctx`, whatever the devices of the two contexts, in C-order.
+ *  Waits for the elements. */
+KILN_API KILN_NODISCARD kiln_status kiln_array_copy_to(const kiln_array *array, kiln_context *ctx,
+                                                       kiln_array **out, kiln_error *err);
+
+KILN_EXTERN_C_END
+
+#endif
