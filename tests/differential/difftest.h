@@ -294,8 +294,9 @@ typedef struct dt_node {
     int operand;      /* INPUT */
     kiln_reduce_op reduction;
     kiln_scan_op scan;
-    unsigned flags;                /* SCAN */
-    bool all_axes;                 /* REDUCE, SCAN: no axes given */
+    kiln_dtype into; /* REDUCE, SCAN: the dtype of an output that is not the result's own */
+    unsigned flags;  /* SCAN */
+    bool all_axes;   /* REDUCE, SCAN: no axes given */
     int axis_count, axis[DT_RANK]; /* REDUCE, SCAN, TRANSPOSE; axis[0] of the other views */
     bool keepdims;
     int64_t start, stop, step; /* SLICE; start of TAKE */
@@ -333,6 +334,8 @@ int dt_add_operand(dt_case *c, kiln_dtype dtype, dt_fill fill, uint64_t salt);
 int dt_add_node(dt_case *c, dt_op op, int a, int b, int d);
 /* Dtypes and shapes of all nodes. False, with a reason, for what is no valid case. */
 bool dt_infer(dt_case *c, char *why, size_t bytes);
+/* The same before the outputs' views are known. */
+bool dt_infer_nodes(dt_case *c, char *why, size_t bytes);
 /* The same of one node, whose operands are known; outputs are not looked at. */
 bool dt_infer_node(dt_case *c, int node);
 int64_t dt_size(int rank, const int64_t *shape);
@@ -349,6 +352,9 @@ bool dt_uses(const dt_case *c, dt_op op);
 /* Whether an output has an element for each of the broadcast of all operands. */
 bool dt_fills_loop(const dt_case *c, int output);
 
+/* The dtypes of named reductions' and scans' results. */
+kiln_dtype dt_reduced_dtype(kiln_reduce_op op, kiln_dtype in);
+kiln_dtype dt_scanned_dtype(kiln_scan_op op, kiln_dtype in);
 /* dt_infer(), and that views lie in their buffers and nodes and operands exist. */
 bool dt_check_case(dt_case *c, char *why, size_t bytes);
 

@@ -256,7 +256,8 @@ void dt_draw_outputs(dt_random *r, dt_style style, dt_case *c)
         v->dtype = n->dtype;
         v->rank = dt_fills_loop(c, k) ? rank : n->rank;
         memcpy(v->shape, dt_fills_loop(c, k) ? shape : n->shape, sizeof v->shape);
-        c->output[k].given = dt_below(r, 4) != 0 || dt_uses(c, DT_OLD);
+        c->output[k].given = dt_below(r, 4) != 0 || dt_uses(c, DT_OLD) ||
+                             (c->pivot >= 0 && c->node[c->pivot].into != KILN_DTYPE_NONE);
         if (!c->output[k].given || (dt_once_in(r, 5) && draw_in_place(r, c, k)))
             continue;
         dt_draw_view(r, style, false, c, v);
@@ -307,7 +308,7 @@ bool dt_draw_elementwise(dt_case *c, dt_random definition, dt_random view)
         c->output[0].view.dtype = c->node[c->output[0].node].dtype;
         dt_loop_shape(c, &c->output[0].view.rank, c->output[0].view.shape);
     }
-    if (!dt_infer(c, NULL, 0))
+    if (!dt_infer_nodes(c, NULL, 0))
         return false;
     dt_draw_outputs(r, style, c);
     return dt_infer(c, NULL, 0);

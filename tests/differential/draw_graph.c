@@ -259,7 +259,7 @@ bool dt_draw_graph(dt_case *c, dt_random definition, dt_random view)
         *c = resized;
     r = &view;
     dt_draw_operands(r, style, c);
-    if (!dt_infer(c, NULL, 0))
+    if (!dt_infer_nodes(c, NULL, 0))
         return false;
     dt_draw_outputs(r, style, c);
     return dt_infer(c, NULL, 0);
@@ -297,7 +297,7 @@ bool dt_draw_eager(dt_case *c, dt_random definition, dt_random view)
     dt_draw_shape(r, rank, dt_draw_budget(r), shape);
     dt_draw_operand_shapes(r, c, rank, shape);
     dt_draw_operands(r, style, c);
-    if (!dt_infer(c, NULL, 0))
+    if (!dt_infer_nodes(c, NULL, 0))
         return false;
     if (op != DT_CAST) /* which always allocates */
         dt_draw_outputs(r, style, c);

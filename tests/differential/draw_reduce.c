@@ -190,7 +190,7 @@ bool dt_draw_reduction(dt_case *c, dt_random definition, dt_random view)
         return false;
     }
     dt_draw_operands(r, style, c);
-    if (!dt_infer(c, NULL, 0))
+    if (!dt_infer_nodes(c, NULL, 0))
         return false;
     dt_draw_outputs(r, style, c);
     return dt_infer(c, NULL, 0);
@@ -253,10 +253,25 @@ bool dt_draw_row(dt_case *c, dt_random definition, dt_random view)
             memcpy(c->node[k].axis, axes.axis, sizeof axes.axis);
         }
     dt_draw_operands(r, style, c);
-    if (!dt_infer(c, NULL, 0))
+    if (!dt_infer_nodes(c, NULL, 0))
         return false;
     dt_draw_outputs(r, style, c);
     return dt_infer(c, NULL, 0);
+}
+
+/* Another dtype for the output, now and then. Sums of integers in a float are compared where they are
+ * exact. */
+static void draw_into(dt_random *r, dt_case *c)
+{
+    dt_node *n = &c->node[c->pivot];
+    const kiln_dtype in = c->operand[0].view.dtype, into = dt_draw_dtype(r);
+
+    if (!dt_once_in(r, 5))
+        return;
+    if (dt_is_integer(in) && !dt_is_integer(into) && c->operand[0].fill != DT_FILL_SMALL)
+        return;
+    n->into = into;
+    c->output[0].given = true;
 }
 
 /* ---- named ----------------------------------------------------------------------------------- */
@@ -273,6 +288,7 @@ bool dt_draw_reduce(dt_case *c, dt_random definition, dt_random view)
     n->reduction = (kiln_reduce_op)(1 + dt_below(r, 24));
     c->output_count = 1;
     c->output[0].node = c->pivot;
+    draw_into(r, c);
     const bool positions =
         n->reduction == KILN_REDUCE_ARGMIN || n->reduction == KILN_REDUCE_ARGMAX ||
         n->reduction == KILN_REDUCE_NANARGMIN || n->reduction == KILN_REDUCE_NANARGMAX;
@@ -298,7 +314,7 @@ bool dt_draw_reduce(dt_case *c, dt_random definition, dt_random view)
     if (initial)
         draw_initial(r, c, c->operand[0].view.dtype);
     dt_draw_operands(r, style, c);
-    if (!dt_infer(c, NULL, 0))
+    if (!dt_infer_nodes(c, NULL, 0))
         return false;
     dt_draw_outputs(r, style, c);
     return dt_infer(c, NULL, 0);
@@ -327,7 +343,9 @@ bool dt_draw_scan(dt_case *c, dt_random definition, dt_random view)
     c->placeholders = dt_once_in(r, 2);
     c->output_count = 1;
     c->output[0].node = c->pivot;
-    if (!named)
+    if (named)
+        draw_into(r, c);
+    else
         draw_post(r, c);
 
     r = &view;
@@ -342,7 +360,7 @@ bool dt_draw_scan(dt_case *c, dt_random definition, dt_random view)
         n->axis[0] -= dt_once_in(r, 2) ? rank : 0;
     }
     dt_draw_operands(r, style, c);
-    if (!dt_infer(c, NULL, 0))
+    if (!dt_infer_nodes(c, NULL, 0))
         return false;
     dt_draw_outputs(r, style, c);
     return dt_infer(c, NULL, 0);

@@ -285,6 +285,39 @@ static bool evaluate_raw(const dt_case *c, const dt_node *n, const dt_expected *
     return true;
 }
 
+static void cast_array(const dt_array *from, dt_array *to)
+{
+    for (int64_t at = 0; at < from->size; at++)
+        to->at[at] = dt_cast(from->dtype, to->dtype, from->at[at]);
+}
+
+/* A reduction or a scan into an output of another dtype: floats are accumulated in the wider one,
+ * and rounded once. */
+static bool evaluate_into(const dt_case *c, const dt_node *n, const dt_array *in,
+                          const dt_array *mask, dt_array *out)
+{
+    const bool widen = !dt_is_integer(in->dtype) && !dt_is_integer(out->dtype);
+    const kiln_dtype work = widen ? dt_promote(in->dtype, out->dtype) : in->dtype;
+    const kiln_dtype result =
+        n->op == DT_REDUCE ? dt_reduced_dtype(n->reduction, work) : dt_scanned_dtype(n->scan, work);
+    dt_array wide = {0}, own = {0};
+
+    if (n->into == KILN_DTYPE_NONE)
+        return n->op == DT_REDUCE ? dt_reduce_array(c, n, in, mask, out)
+                                  : dt_scan_array(c, n, in, out);
+    bool ok = dt_array_make(&wide, work, in->rank, in->shape) &&
+              dt_array_make(&own, result, out->rank, out->shape);
+    if (ok) {
+        cast_array(in, &wide);
+        ok = n->op == DT_REDUCE ? dt_reduce_array(c, n, &wide, mask, &own)
+                                : dt_scan_array(c, n, &wide, &own);
+        cast_array(&own, out);
+    }
+    free(wide.at);
+    free(own.at);
+    return ok;
+}
+
 static bool evaluate_node(const dt_case *c, int k, const dt_expected *e, dt_array *values)
 {
     const dt_node *n = &c->node[k];
@@ -307,10 +340,10 @@ static bool evaluate_node(const dt_case *c, int k, const dt_expected *e, dt_arra
     } else if (n->op == DT_REDUCE) {
         if (c->where >= 0)
             ok = load_operand(c, c->where, e, &mask);
-        ok = ok && dt_reduce_array(c, n, in, c->where >= 0 ? &mask : NULL, out);
+        ok = ok && evaluate_into(c, n, in, c->where >= 0 ? &mask : NULL, out);
         free(mask.at);
     } else if (n->op == DT_SCAN) {
-        ok = dt_scan_array(c, n, in, out);
+        ok = evaluate_into(c, n, in, NULL, out);
     } else {
         evaluate_view(n, in, out);
     }

@@ -156,7 +156,7 @@ static bool is_extreme(kiln_reduce_op op)
            op == KILN_REDUCE_NANMAX;
 }
 
-static kiln_dtype reduced_dtype(kiln_reduce_op op, kiln_dtype in)
+kiln_dtype dt_reduced_dtype(kiln_reduce_op op, kiln_dtype in)
 {
     switch (op) {
     case KILN_REDUCE_SUM:
@@ -185,6 +185,30 @@ static kiln_dtype reduced_dtype(kiln_reduce_op op, kiln_dtype in)
     default:
         return is_position(op) ? KILN_INT64 : in;
     }
+}
+
+kiln_dtype dt_scanned_dtype(kiln_scan_op op, kiln_dtype in)
+{
+    if (!dt_is_integer(in) || (op != KILN_SCAN_CUMSUM && op != KILN_SCAN_CUMPROD))
+        return in;
+    return dt_is_signed(in) || in == KILN_BOOL ? KILN_INT64 : KILN_UINT64;
+}
+
+/* Whether an output may have the dtype `into` where the result is `own`: of its kind, or a more
+ * general one. */
+static bool may_go_into(const dt_case *c, kiln_dtype own, kiln_dtype into, bool is_place)
+{
+    const int kinds[2] = {own == KILN_BOOL     ? 0
+                          : dt_is_integer(own) ? 1
+                          : dt_is_float(own)   ? 2
+                                               : 3,
+                          into == KILN_BOOL     ? 0
+                          : dt_is_integer(into) ? 1
+                          : dt_is_float(into)   ? 2
+                                                : 3};
+
+    return (c->kind == DT_KIND_REDUCE || c->kind == DT_KIND_SCAN) && c->output[0].given &&
+           kinds[1] >= kinds[0] && (!is_place || kinds[1] == 1);
 }
 
 static bool marked(const dt_node *n, int rank, int axis)
@@ -236,7 +260,13 @@ static bool infer_reduce(const dt_case *c, dt_node *n, const char **why)
     if (reduced == 0 &&
         (is_position(n->reduction) || (is_extreme(n->reduction) && !c->has_initial)))
         return false;
-    n->dtype = named ? reduced_dtype(n->reduction, in->dtype) : in->dtype;
+    n->dtype = named ? dt_reduced_dtype(n->reduction, in->dtype) : in->dtype;
+    *why = "an output that cannot hold the result";
+    if (n->into != KILN_DTYPE_NONE) {
+        if (!may_go_into(c, n->dtype, n->into, is_position(n->reduction)))
+            return false;
+        n->dtype = n->into;
+    }
     return true;
 }
 
@@ -255,9 +285,13 @@ static bool infer_scan(const dt_case *c, dt_node *n, const char **why)
     memcpy(n->shape, in->shape, sizeof n->shape);
     if (n->all_axes)
         n->shape[0] = dt_size(in->rank, in->shape);
-    n->dtype = in->dtype;
-    if (sums && dt_is_integer(in->dtype) && c->kind != DT_KIND_SCANNED)
-        n->dtype = dt_is_signed(in->dtype) || in->dtype == KILN_BOOL ? KILN_INT64 : KILN_UINT64;
+    n->dtype = c->kind == DT_KIND_SCANNED ? in->dtype : dt_scanned_dtype(n->scan, in->dtype);
+    *why = "an output that cannot hold the result";
+    if (n->into != KILN_DTYPE_NONE) {
+        if (!may_go_into(c, n->dtype, n->into, false))
+            return false;
+        n->dtype = n->into;
+    }
     return true;
 }
 
@@ -461,7 +495,7 @@ static bool infer_outputs(const dt_case *c, const char **why)
     return true;
 }
 
-bool dt_infer(dt_case *c, char *why, size_t bytes)
+bool dt_infer_nodes(dt_case *c, char *why, size_t bytes)
 {
     const char *reason = "";
 
@@ -471,6 +505,15 @@ bool dt_infer(dt_case *c, char *why, size_t bytes)
                 snprintf(why, bytes, "t%d (%s): %s", k, dt_op_name(c->node[k].op), reason);
             return false;
         }
+    return true;
+}
+
+bool dt_infer(dt_case *c, char *why, size_t bytes)
+{
+    const char *reason = "";
+
+    if (!dt_infer_nodes(c, why, bytes))
+        return false;
     if (infer_outputs(c, &reason))
         return true;
     if (why != NULL)

@@ -68,6 +68,8 @@ static void put_node(FILE *out, const dt_case *c, const dt_node *n)
         fprintf(out, " name %s", kiln_reduce_op_name(n->reduction));
     if (n->op == DT_SCAN)
         fprintf(out, " name %s flags %u", kiln_scan_op_name(n->scan), n->flags);
+    if (n->into != KILN_DTYPE_NONE)
+        fprintf(out, " into %s", kiln_dtype_name(n->into));
     if (n->op >= DT_REDUCE && n->op <= DT_INDEX && n->op != DT_BROADCAST && n->op != DT_RESHAPE)
         put_axes(out, n);
     if (n->op == DT_REDUCE && n->keepdims)
@@ -309,6 +311,8 @@ static void node_part(reader *r, const char *name, const dt_case *c, dt_node *n)
         n->operand = small(r, 0, DT_OPERANDS - 1);
     } else if (strcmp(name, "dtype") == 0) {
         n->dtype = dtype(r);
+    } else if (strcmp(name, "into") == 0) {
+        n->into = dtype(r);
     } else if (strcmp(name, "number") == 0) {
         n->number = real(r);
     } else if (strcmp(name, "weak") == 0) {

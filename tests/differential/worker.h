@@ -4,7 +4,7 @@
 
 #include "difftest.h"
 
-enum { DT_PER_DEFINITION = 12 }; /* cases that share a definition: neighbours */
+enum { DT_PER_DEFINITION = 20 }; /* cases that share a definition: neighbours */
 
 typedef struct dt_options {
     uint64_t seed;
