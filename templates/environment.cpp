@@ -1,5 +1,6 @@
 //# What a snippet sees by name, then the snippet itself as kiln__op. `continue` ends the element
-//# because the snippet stands in a loop of one round, `return` because it stands in a lambda.
+//# because the snippet stands in a loop of one round, `return` because it stands in a lambda. What the
+//# snippet changes of loop_prep's variables, it changes in copies that end with the element.
 //% if size
     const ptrdiff_t n = (ptrdiff_t)kiln__a.size;
 //% end
@@ -35,7 +36,13 @@ ${loop_prep}
 //% if indexer
         _ind.set(i);
 //% end
+//% if own
+        [&${own}]() mutable {
+//% end
         do {
 ${op}
         } while (0);
+//% if own
+        }();
+//% end
     };

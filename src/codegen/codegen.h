@@ -164,6 +164,7 @@ typedef struct kiln__definition {
     bool uses_out_number;   /* `_i` */
     bool masked;            /* reductions: KILN__WHERE is among the inputs */
     bool has_initial;       /* reductions: KILN__INITIAL is */
+    char *own;              /* ", s1, s2": variables of loop_prep that every element has a copy of */
     bool uses_index;        /* `i` is used (and is no parameter) */
     bool uses_size;         /* `n` is used (and is no parameter) */
     bool uses_indexer;      /* `_ind` is used */

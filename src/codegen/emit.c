@@ -231,6 +231,7 @@ static int test_whole(const emitter *e, const char *name, size_t bytes)
         {"walks", !is_linear(e)},
         {"preamble", d->snippet[KILN__SNIPPET_PREAMBLE][0] != '\0'},
         {"loop_prep", d->snippet[KILN__SNIPPET_LOOP_PREP][0] != '\0'},
+        {"own", d->own[0] != '\0'},
         {"after_loop", d->snippet[KILN__SNIPPET_AFTER_LOOP][0] != '\0'},
         {"size", d->uses_size},
         {"index", has_index(e)},
@@ -390,6 +391,7 @@ static bool put_text(const emitter *e, const char *name, size_t bytes, kiln__buf
         {"batch_member", BATCHES[e->v->batch][1]},
         {"batch_type", BATCHES[e->v->batch][2]},
         {"entry", e->entry},
+        {"own", e->def->own},
         {"index", e->v->index_bits == 32 ? "int" : "long long"},
         {"layout", skeleton_of(e)},
     };

@@ -102,6 +102,9 @@ kiln_status kiln__scan_definition(kiln__definition *def, kiln_error *err);
 /* The part of it that decides read_first (assign.c). ERR_NO_MEMORY leaves nothing behind. */
 kiln_status kiln__assign_scan(kiln__definition *def, const kiln__scan *scan, kiln_error *err);
 
+/* The part of it that decides which variables of loop_prep are an element's own (prep.c). */
+kiln_status kiln__prep_scan(kiln__definition *def, const kiln__scan *scan, kiln_error *err);
+
 /* Row programs (row_definition.c); for other requests and definitions these do nothing. In the order
  * of use: both output signatures as one text; the text of a stage, NULL for other kinds; names
  * and values; their check against the parameters; what the texts use. */

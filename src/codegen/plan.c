@@ -290,7 +290,8 @@ void kiln__plan_make(const kiln__definition *def, kiln_backend backend, const ki
     v->block = (uint16_t)kiln__tuned("KILN_TUNE_BLOCK", BLOCK_THREADS);
     v->vec = 1;
     v->unroll = 1;
-    if (backend != KILN_BACKEND_CPU) {
+    /* An element whose variables begin with a thread's number has a thread, as in CuPy. */
+    if (backend != KILN_BACKEND_CPU && !(def->own[0] != '\0' && def->cuda_only)) {
         v->vec = (uint8_t)choose_vec(&w, v, operands);
         if (v->layout != KILN__LAYOUT_TRANSPOSE)
             v->unroll = (uint8_t)choose_unroll(&w, v);

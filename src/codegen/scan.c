@@ -479,6 +479,7 @@ kiln_status kiln__scan_definition(kiln__definition *def, kiln_error *err)
     find_addresses(def, &scan);
     find_numbers_wanted(def, &scan);
     KILN_TRY(kiln__assign_scan(def, &scan, err));
+    KILN_TRY(kiln__prep_scan(def, &scan, err));
     KILN_TRY(kiln__row_scan(def, &scan, err));
 
 done:
