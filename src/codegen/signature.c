@@ -287,17 +287,28 @@ static kiln_status check_name(const parser *p, size_t nth)
 
 /* ---- parameters ---- */
 
+/* Room for more parameters, all zeroed: what is generated without any still looks at the first. */
+static kiln_status make_room(parser *p)
+{
+    const size_t capacity = p->capacity == 0 ? 8 : p->capacity * 2;
+    kiln__param *params = kiln__realloc(p->def->params, capacity * sizeof *params);
+
+    if (params == NULL)
+        return kiln__fail_memory(p->err, capacity * sizeof *params);
+    memset(params + p->capacity, 0, (capacity - p->capacity) * sizeof *params);
+    p->def->params = params;
+    p->capacity = capacity;
+    return KILN_OK;
+}
+
 static kiln_status add_param(parser *p, kiln__param param, const char *name)
 {
     kiln__definition *def = p->def;
 
     if (def->param_count == p->capacity) {
-        size_t capacity = p->capacity == 0 ? 8 : p->capacity * 2;
-        kiln__param *params = kiln__realloc(def->params, capacity * sizeof *params);
-        if (params == NULL)
-            return kiln__fail_memory(p->err, capacity * sizeof *params);
-        def->params = params;
-        p->capacity = capacity;
+        kiln_status status = make_room(p);
+        if (status != KILN_OK)
+            return status;
     }
     param.name = kiln__strdup(name);
     if (param.name == NULL)
@@ -521,6 +532,7 @@ kiln_status kiln__signature_parse(kiln__definition *def, kiln_error *err)
     kiln_status status = KILN_OK;
     parser p = {.def = def, .err = err};
 
+    KILN_TRY(make_room(&p));
     for (p.side = 0; p.side < 2; p.side++)
         KILN_TRY(parse_side(&p));
     KILN_TRY(check_placeholders(&p));

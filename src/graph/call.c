@@ -28,8 +28,10 @@ static kiln_status take_outputs(kiln__graph_run *run, kiln_error *err)
         if (!run->fresh[k])
             continue;
         const kiln__made *m = &p->outputs[k];
-        kiln_status status = kiln__array_new(run->graph->ctx, m->dtype, m->rank, m->shape, m->order,
-                                             run->call->stream, &run->outputs[k], err);
+        kiln_status status = kiln__check_out(run->call->args + inputs, k, run->fresh, err);
+        if (status == KILN_OK)
+            status = kiln__array_new(run->graph->ctx, m->dtype, m->rank, m->shape, m->order,
+                                     run->call->stream, &run->outputs[k], err);
         if (status != KILN_OK) {
             run->fresh[k] = false;
             return status;

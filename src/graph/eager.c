@@ -390,6 +390,9 @@ kiln_status kiln_array_op_pair(kiln_op first, kiln_op second, const kiln_arg *ar
     eager_call call = {.results = 2};
     if (args == NULL || first_out == NULL || second_out == NULL)
         return kiln__fail(err, KILN_ERR_NULL, "kiln_array_op_pair: an argument is NULL");
+    if (first_out == second_out)
+        return kiln__fail(err, KILN_ERR_ARGUMENT,
+                          "kiln_array_op_pair: both results are to be stored at one address");
     kiln_status status = find_ops(&call, first, second, arg_count, err);
     return status == KILN_OK ? run(&call, args, opts, outs, err) : status;
 }

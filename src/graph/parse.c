@@ -368,11 +368,14 @@ static kiln_status parse_power(kiln__parser *p, kiln__parsed *out)
         return status;
     }
     const size_t at = p->token.at;
+    if (++p->depth > KILN__DEPTH_MAX) /* x ** x ** x nests to the right */
+        return kiln__parse_fail(p, at, 2, KILN_ERR_SYNTAX, "this is nested too deeply");
     status = kiln__next_token(p);
     if (status == KILN_OK)
         status = parse_unary(p, &operands[1]);
     if (status == KILN_OK)
         status = kiln__apply(p, KILN_OP_POWER, operands, at, 2, out);
+    p->depth--;
     out->at = operands[0].at;
     out->width = p->behind - out->at;
     return status;

@@ -75,8 +75,12 @@ static kiln_node fault(kiln_graph *graph, const place *at, kiln_status status, c
     return faulty(graph);
 }
 
-static kiln_node no_memory(kiln_graph *graph, const place *at)
+/* No room for another node: of the graph, or of the host. */
+static kiln_node no_room(kiln_graph *graph, const place *at)
 {
+    if (graph->ir.node_count >= KILN__IR_NODES_MAX)
+        return fault(graph, at, KILN_ERR_UNSUPPORTED,
+                     "a graph holds at most %u nodes; run it in parts", KILN__IR_NODES_MAX - 1);
     return fault(graph, at, KILN_ERR_NO_MEMORY, "no memory for another node");
 }
 
@@ -144,7 +148,7 @@ static bool take(kiln_graph *graph, const kiln_node *n, size_t position, const p
         const kiln__node constant = {.kind = KILN__NODE_CONSTANT, .number = number_of(n)};
         *id_out = kiln__ir_add(&graph->ir, &constant, NULL, 0, NULL, 0);
         if (*id_out == 0)
-            no_memory(graph, at);
+            no_room(graph, at);
         return *id_out != 0;
     }
     if (n->graph != NULL && n->graph != graph)
@@ -197,7 +201,7 @@ static kiln_node add(const kiln__node *made, const kiln_node *operands, size_t c
     node.line = at->line;
     const uint32_t id =
         node.file != NULL ? kiln__ir_add(&graph->ir, &node, ids, count, data, data_count) : 0;
-    return id != 0 ? node_of(graph, id) : no_memory(graph, at);
+    return id != 0 ? node_of(graph, id) : no_room(graph, at);
 }
 
 /* ---- inputs, outputs -------------------------------------------------------------------------- */
@@ -233,7 +237,7 @@ kiln_node kiln_node_input(kiln_graph *graph, const char *name, kiln_dtype dtype,
                      rank, KILN_RANK_MAX);
     const char *kept = kiln__ir_file(&graph->ir, file);
     if (kept == NULL || !kiln__ir_input(&graph->ir, name, dtype, rank, kept, line, &id))
-        return no_memory(graph, &at);
+        return no_room(graph, &at);
     return node_of(graph, id);
 }
 
@@ -251,7 +255,7 @@ void kiln_node_output(kiln_graph *graph, const char *name, kiln_node node, const
     else if (take(graph, &node, 0, &at, &id)) {
         const char *kept = kiln__ir_file(&graph->ir, file);
         if (kept == NULL || !kiln__ir_output(&graph->ir, name, id, kept, line))
-            no_memory(graph, &at);
+            no_room(graph, &at);
     }
 }
 
@@ -503,5 +507,5 @@ kiln_node kiln_node_arange(kiln_graph *graph, int64_t count, const char *file, i
     node.line = line;
     const uint32_t id =
         node.file != NULL ? kiln__ir_add(&graph->ir, &node, NULL, 0, &count, 1) : 0;
-    return id != 0 ? node_of(graph, id) : no_memory(graph, &at);
+    return id != 0 ? node_of(graph, id) : no_room(graph, &at);
 }

@@ -459,7 +459,7 @@ kiln_status kiln_array_assign(kiln_array *dst, const kiln_array *src, kiln_error
 static kiln_status reshape_extents(const kiln_array *array, int rank, const int64_t *shape,
                                    int64_t *full, kiln_error *err)
 {
-    int64_t known = 1;
+    int64_t known = 1, size = 0;
     int open = -1;
     char from[160], to[160];
 
@@ -483,8 +483,9 @@ static kiln_status reshape_extents(const kiln_array *array, int rank, const int6
     } else if (open >= 0) {
         known = -1;
     }
+    /* Without elements any extents have the right product, but strides must fit as well. */
     if (known == array->size)
-        return KILN_OK;
+        return kiln__shape_size(rank, full, kiln_dtype_size(array->dtype), &size, err);
     return kiln__fail(err, KILN_ERR_SHAPE, "an array of shape %s cannot be reshaped to %s",
                       kiln__shape_text(array->rank, array->shape, from, sizeof from),
                       kiln__shape_text(rank, shape, to, sizeof to));

@@ -46,35 +46,38 @@ kiln_status kiln__imagine_variant(kiln__definition *def, const kiln__imagined_de
 {
     kiln_status status = KILN_OK;
     kiln__kernel op;
-    kiln__resolved r;
+    kiln__resolved *r = kiln__alloc(sizeof *r);
     kiln__call as_made = {
         .axes = call->axes, .keepdims = call->keepdims, .scan_flags = call->scan_flags};
     bool decided = false;
 
+    if (r == NULL)
+        return kiln__fail_memory(err, sizeof *r);
     memset(&op, 0, sizeof op);
-    memset(r.array, 0, sizeof r.array);
+    memset(r->array, 0, sizeof r->array);
     op.def = def;
     for (size_t p = 0; p < def->param_count; p++) {
-        r.dtype[p] = call->dtypes[p];
+        r->dtype[p] = call->dtypes[p];
         if (call->args[p].scalar || call->args[p].absent)
             continue;
-        r.array[p] = make_array(r.dtype[p], &call->args[p]);
-        if (r.array[p] == NULL) {
-            status = kiln__fail_memory(err, sizeof *r.array[p]);
+        r->array[p] = make_array(r->dtype[p], &call->args[p]);
+        if (r->array[p] == NULL) {
+            status = kiln__fail_memory(err, sizeof *r->array[p]);
             goto done;
         }
-        decided = decided || kiln__decides_shape(def, &r, p);
+        decided = decided || kiln__decides_shape(def, r, p);
     }
     if (!decided) { /* only raw arrays and scalars: a program gives `size` */
         as_made.has_size = true;
         as_made.size = INT64_C(1) << 20;
     }
-    KILN_TRY(plan(&op, device, &as_made, &r, err));
-    out->size = r.plan.size;
-    out->variant = r.plan.variant;
+    KILN_TRY(plan(&op, device, &as_made, r, err));
+    out->size = r->plan.size;
+    out->variant = r->plan.variant;
 
 done:
     for (size_t p = 0; p < def->param_count; p++)
-        kiln__free(r.array[p]);
+        kiln__free(r->array[p]);
+    kiln__free(r);
     return status;
 }

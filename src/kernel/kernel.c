@@ -183,6 +183,17 @@ kiln_status kiln__recipe_get(kiln__kernel *op, const kiln__call *call,
     return KILN_OK;
 }
 
+kiln_status kiln__check_out(const kiln_arg *args, size_t at, const bool *fresh, kiln_error *err)
+{
+    for (size_t p = 0; p < at; p++)
+        if (fresh[p] && args[p].value.out == args[at].value.out)
+            return kiln__fail(err, KILN_ERR_ARGUMENT,
+                              "arguments %zu and %zu are outputs that are to be stored at one "
+                              "address; give each its own",
+                              p + 1, at + 1);
+    return KILN_OK;
+}
+
 kiln_status kiln__bind_arrays(const kiln__kernel *op, const kiln__recipe *recipe,
                               const kiln__call *call, kiln__bound *bound, kiln_error *err)
 {
@@ -195,10 +206,12 @@ kiln_status kiln__bind_arrays(const kiln__kernel *op, const kiln__recipe *recipe
         if (recipe->args[p].kind != KILN_ARG_OUT)
             continue;
         const bool row = recipe->args[p].row;
-        kiln_status status = kiln__array_new(
-            op->ctx, (kiln_dtype)recipe->args[p].dtype, row ? recipe->row_rank : recipe->rank,
-            row ? recipe->row_shape : recipe->shape, row ? NULL : recipe->order, call->stream,
-            &bound->array[p], err);
+        kiln_status status = kiln__check_out(call->args, p, bound->fresh, err);
+        if (status == KILN_OK)
+            status = kiln__array_new(
+                op->ctx, (kiln_dtype)recipe->args[p].dtype, row ? recipe->row_rank : recipe->rank,
+                row ? recipe->row_shape : recipe->shape, row ? NULL : recipe->order, call->stream,
+                &bound->array[p], err);
         if (status != KILN_OK) {
             for (size_t q = p + 1; q < recipe->arg_count; q++)
                 bound->fresh[q] = false;

@@ -325,6 +325,10 @@ void kiln__record_variant(kiln_context *ctx, const kiln__definition *def,
 kiln_status kiln__kernel_compiled(kiln__kernel *op, const kiln__variant *variant,
                                   const kiln__compiled **out, kiln_error *err);
 
+/* Refuse an output that is to be stored where another new one is: `at` of `args`, of which `fresh` tells
+ * those before it that are new. ERR_ARGUMENT. (kernel.c) */
+kiln_status kiln__check_out(const kiln_arg *args, size_t at, const bool *fresh, kiln_error *err);
+
 /* Check the object and resolve the stream (NULL: the context's own). Options are the caller's to add.
  * On failure `out` is empty. */
 kiln_status kiln__call_read(const kiln__kernel *op, const kiln_arg *args, size_t arg_count,

@@ -141,10 +141,5 @@ static kiln_status resolve(kiln__kernel *op, const kiln__call *call, kiln__resol
 kiln_status kiln__elementwise_recipe(kiln__kernel *op, const kiln__call *call, kiln__recipe **out,
                                      char **text_out, kiln_error *err)
 {
-    kiln__resolved r;
-    kiln_status status = resolve(op, call, &r, err);
-    if (status != KILN_OK)
-        return status;
-    return out != NULL ? kiln__recipe_make(op, call, &r, out, err)
-                       : kiln__resolved_source(op, &r, text_out, err);
+    return kiln__recipe_of(op, call, resolve, out, text_out, err);
 }

@@ -254,3 +254,22 @@ kiln_status kiln__resolved_source(kiln__kernel *op, const kiln__resolved *r, cha
     kiln__source_clear(&source);
     return status;
 }
+
+kiln_status kiln__recipe_of(kiln__kernel *op, const kiln__call *call,
+                            kiln_status (*resolve)(kiln__kernel *op, const kiln__call *call,
+                                                   kiln__resolved *r, kiln_error *err),
+                            kiln__recipe **out, char **text_out, kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    kiln__resolved *r = kiln__alloc(sizeof *r);
+
+    if (r == NULL)
+        return kiln__fail_memory(err, sizeof *r);
+    KILN_TRY(resolve(op, call, r, err));
+    status = out != NULL ? kiln__recipe_make(op, call, r, out, err)
+                         : kiln__resolved_source(op, r, text_out, err);
+
+done:
+    kiln__free(r);
+    return status;
+}

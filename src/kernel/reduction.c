@@ -8,13 +8,6 @@
  */
 #include "kernel/resolve.h"
 
-/* Axes of one call, and its outputs as the planner sees them. */
-typedef struct reduced {
-    bool axis[KILN_RANK_MAX];
-    int64_t shape[KILN_PARAM_MAX][KILN_RANK_MAX];
-    int64_t strides[KILN_PARAM_MAX][KILN_RANK_MAX];
-} reduced;
-
 /* ---- shapes ------------------------------------------------------------------------------------ */
 
 kiln_status kiln__read_axes(const kiln__definition *d, const kiln_axes *axes, int rank, bool *marks,
@@ -128,24 +121,24 @@ kiln_status kiln__check_result(const kiln__definition *d, const kiln_array *a, s
 /* ---- operands ---------------------------------------------------------------------------------- */
 
 /* Describe output `p` with all the loop's axes. `strides` are those of the result's shape. */
-static void spread_output(kiln__resolved *r, reduced *red, size_t p, bool keepdims,
+static void spread_output(kiln__resolved *r, const bool *marks, size_t p, bool keepdims,
                           const int64_t *strides)
 {
     kiln__operand *o = &r->operand[p];
     int own = 0;
     for (int a = 0; a < r->rank; a++) {
-        const bool there = !red->axis[a] || keepdims;
-        red->shape[p][a] = red->axis[a] ? 1 : r->shape[a];
-        red->strides[p][a] = red->axis[a] ? 0 : strides[own];
+        const bool there = !marks[a] || keepdims;
+        r->spread[a] = marks[a] ? 1 : r->shape[a];
+        r->fresh_strides[p][a] = marks[a] ? 0 : strides[own];
         own += there;
     }
     o->is_array = true;
     o->rank = r->rank;
-    o->shape = red->shape[p];
-    o->strides = red->strides[p];
+    o->shape = r->spread;
+    o->strides = r->fresh_strides[p];
 }
 
-static void fill_outputs(const kiln__definition *d, kiln__resolved *r, reduced *red, bool keepdims,
+static void fill_outputs(const kiln__definition *d, kiln__resolved *r, const bool *marks, bool keepdims,
                          int rank, const int64_t *shape)
 {
     int64_t dense[KILN_RANK_MAX];
@@ -155,19 +148,19 @@ static void fill_outputs(const kiln__definition *d, kiln__resolved *r, reduced *
             dense[a] = step;
             step *= shape[a] > 1 ? shape[a] : 1;
         }
-        spread_output(r, red, p, keepdims, r->array[p] != NULL ? r->array[p]->strides : dense);
+        spread_output(r, marks, p, keepdims, r->array[p] != NULL ? r->array[p]->strides : dense);
     }
 }
 
 /* Everything about a call with known arrays and dtypes but its recipe. On return r->rank and
  * r->shape are the result's. */
 static kiln_status decide(const kiln__kernel *op, const kiln__call *call, kiln_backend backend,
-                          int units, kiln__resolved *r, reduced *red, kiln_error *err)
+                          int units, kiln__resolved *r, kiln_error *err)
 {
     const kiln__definition *d = op->def;
     kiln_status status = KILN_OK;
     int64_t shape[KILN_RANK_MAX], size;
-    bool any = false;
+    bool marks[KILN_RANK_MAX], any = false;
 
     for (size_t p = 0; p < d->input_count; p++)
         any |= kiln__decides_shape(d, r, p);
@@ -180,18 +173,18 @@ static kiln_status decide(const kiln__kernel *op, const kiln__call *call, kiln_b
     if (d->masked)
         KILN_TRY(check_mask(d, r, err));
     KILN_TRY(kiln__shape_size(r->rank, r->shape, 16, &size, err));
-    KILN_TRY(kiln__read_axes(d, call->axes, r->rank, red->axis, err));
-    KILN_TRY(check_late(d, r, red->axis, err));
-    KILN_TRY(check_empty(d, r, red->axis, err));
-    const int rank = result_shape(r, red->axis, call->keepdims, shape);
+    KILN_TRY(kiln__read_axes(d, call->axes, r->rank, marks, err));
+    KILN_TRY(check_late(d, r, marks, err));
+    KILN_TRY(check_empty(d, r, marks, err));
+    const int rank = result_shape(r, marks, call->keepdims, shape);
     for (size_t p = d->input_count; p < d->param_count; p++)
         if (r->array[p] != NULL)
             KILN_TRY(kiln__check_result(d, r->array[p], p, rank, shape, err));
     for (size_t p = 0; p < d->param_count; p++)
         kiln__fill_operand(d, r, p);
-    fill_outputs(d, r, red, call->keepdims, rank, shape);
+    fill_outputs(d, r, marks, call->keepdims, rank, shape);
     kiln__reduce_plan_make(d, backend, units, r->dtype, r->operand, r->rank,
-                           r->shape, red->axis, call->keepdims, &r->plan);
+                           r->shape, marks, call->keepdims, &r->plan);
     r->rank = rank;
     memcpy(r->shape, shape, (size_t)rank * sizeof shape[0]);
     for (int a = 0; a < rank; a++)
@@ -205,29 +198,22 @@ kiln_status kiln__reduction_variant(const kiln__kernel *op, const kiln__call *ca
                                     kiln_backend backend, int units, kiln__resolved *r,
                                     kiln_error *err)
 {
-    reduced red;
-    return decide(op, call, backend, units, r, &red, err);
+    return decide(op, call, backend, units, r, err);
 }
 
 static kiln_status resolve(kiln__kernel *op, const kiln__call *call, kiln__resolved *r,
-                           reduced *red, kiln_error *err)
+                           kiln_error *err)
 {
     const kiln_device_info *info = kiln__device_info(op->device);
     kiln_status status = kiln__resolve_arguments(op, call, r, err);
-    return status == KILN_OK ? decide(op, call, info->backend, info->unit_count, r, red, err)
+    return status == KILN_OK ? decide(op, call, info->backend, info->unit_count, r, err)
                              : status;
 }
 
 static kiln_status reduction_recipe(kiln__kernel *op, const kiln__call *call, kiln__recipe **out,
                                     char **text_out, kiln_error *err)
 {
-    kiln__resolved r;
-    reduced red;
-    kiln_status status = resolve(op, call, &r, &red, err);
-    if (status != KILN_OK)
-        return status;
-    return out != NULL ? kiln__recipe_make(op, call, &r, out, err)
-                       : kiln__resolved_source(op, &r, text_out, err);
+    return kiln__recipe_of(op, call, resolve, out, text_out, err);
 }
 
 /* ---- the public functions ------------------------------------------------------------------------ */

@@ -18,7 +18,9 @@ typedef struct kiln__resolved {
     int rank;
     int64_t shape[KILN_RANK_MAX];
     int order[KILN_RANK_MAX];
-    int64_t fresh_strides[KILN_PARAM_MAX][KILN_RANK_MAX]; /* of outputs to be allocated */
+    /* Of outputs along the loop's axes, where they are not the array's own. */
+    int64_t fresh_strides[KILN_PARAM_MAX][KILN_RANK_MAX];
+    int64_t spread[KILN_RANK_MAX]; /* reductions, row programs: the loop's shape, 1 where reduced */
     int row_rank; /* row programs: shape of outputs per row */
     int64_t row_shape[KILN_RANK_MAX];
     kiln__plan plan;
@@ -57,8 +59,7 @@ kiln_status kiln__check_outputs(const kiln__definition *d, const char *what, kil
 /* Describe parameter `p` to the planner. */
 void kiln__fill_operand(const kiln__definition *d, kiln__resolved *r, size_t p);
 
-/* Shapes and plan of a call whose arrays and dtypes are in `r`; of `op` only the definition counts.
- * But for loops, operands are gone when they return: the plan's variant is what they are for. */
+/* Shapes and plan of a call whose arrays and dtypes are in `r`; of `op` only the definition counts. */
 kiln_status kiln__loop_variant(const kiln__kernel *op, const kiln__call *call,
                                kiln_backend backend, kiln__resolved *r, kiln_error *err);
 kiln_status kiln__reduction_variant(const kiln__kernel *op, const kiln__call *call,
@@ -75,6 +76,13 @@ kiln_status kiln__row_variant(const kiln__kernel *op, const kiln__call *call,
  * allocated, in the axis order r->order. */
 kiln_status kiln__recipe_make(kiln__kernel *op, const kiln__call *call, const kiln__resolved *r,
                               kiln__recipe **out, kiln_error *err);
+
+/* Resolve a call with `resolve`, in memory that is too large for a stack, and make its recipe, or with
+ * `out` NULL its source. */
+kiln_status kiln__recipe_of(kiln__kernel *op, const kiln__call *call,
+                            kiln_status (*resolve)(kiln__kernel *op, const kiln__call *call,
+                                                   kiln__resolved *r, kiln_error *err),
+                            kiln__recipe **out, char **text_out, kiln_error *err);
 
 /* The source of a planned call, as heap text. */
 kiln_status kiln__resolved_source(kiln__kernel *op, const kiln__resolved *r, char **text_out,

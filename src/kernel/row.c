@@ -49,9 +49,8 @@ static void decide_row_shape(kiln__resolved *r, const bool *marks, bool keepdims
             r->row_shape[r->row_rank++] = marks[a] ? 1 : r->shape[a];
 }
 
-/* Describe output `p`, one element a row, with all of the loop's axes; `spread` is its shape then. */
-static void spread_output(kiln__resolved *r, size_t p, const bool *marks, bool keepdims,
-                          const int64_t *spread)
+/* Describe output `p`, one element a row, with all of the loop's axes. */
+static void spread_output(kiln__resolved *r, size_t p, const bool *marks, bool keepdims)
 {
     kiln__operand *o = &r->operand[p];
     int64_t dense[KILN_RANK_MAX], step = o->itemsize;
@@ -68,7 +67,7 @@ static void spread_output(kiln__resolved *r, size_t p, const bool *marks, bool k
     }
     o->is_array = true;
     o->rank = r->rank;
-    o->shape = spread;
+    o->shape = r->spread;
     o->strides = r->fresh_strides[p];
 }
 
@@ -85,11 +84,9 @@ static kiln_status check_outputs(const kiln__definition *d, const kiln__resolved
     return status;
 }
 
-/* Everything about a call with known arrays and dtypes but its recipe. `spread` lives as long as the
- * operands do. */
+/* Everything about a call with known arrays and dtypes but its recipe. */
 static kiln_status decide(const kiln__kernel *op, const kiln__call *call,
-                          const kiln__imagined_device *device, kiln__resolved *r, int64_t *spread,
-                          kiln_error *err)
+                          const kiln__imagined_device *device, kiln__resolved *r, kiln_error *err)
 {
     const kiln__definition *d = op->def;
     kiln_status status = KILN_OK;
@@ -112,10 +109,10 @@ static kiln_status decide(const kiln__kernel *op, const kiln__call *call,
     for (size_t p = 0; p < d->param_count; p++)
         kiln__fill_operand(d, r, p);
     for (int a = 0; a < r->rank; a++)
-        spread[a] = marks[a] ? 1 : r->shape[a];
+        r->spread[a] = marks[a] ? 1 : r->shape[a];
     for (size_t p = d->input_count; p < d->param_count; p++)
         if (d->params[p].row)
-            spread_output(r, p, marks, call->keepdims, spread);
+            spread_output(r, p, marks, call->keepdims);
     kiln__fill_fresh(d, r);
     kiln__row_plan_make(d, device->backend, device->units, device->clusters, r->dtype, r->operand,
                         r->rank, r->shape, marks, &r->plan);
@@ -128,30 +125,23 @@ kiln_status kiln__row_variant(const kiln__kernel *op, const kiln__call *call,
                               const kiln__imagined_device *device, kiln__resolved *r,
                               kiln_error *err)
 {
-    int64_t spread[KILN_RANK_MAX];
-    return decide(op, call, device, r, spread, err);
+    return decide(op, call, device, r, err);
 }
 
 static kiln_status resolve(kiln__kernel *op, const kiln__call *call, kiln__resolved *r,
-                           int64_t *spread, kiln_error *err)
+                           kiln_error *err)
 {
     const kiln_device_info *info = kiln__device_info(op->device);
     const kiln__imagined_device device = {info->backend, info->unit_count,
                                           kiln__has_clusters(info)};
     kiln_status status = kiln__resolve_arguments(op, call, r, err);
-    return status == KILN_OK ? decide(op, call, &device, r, spread, err) : status;
+    return status == KILN_OK ? decide(op, call, &device, r, err) : status;
 }
 
 static kiln_status row_recipe(kiln__kernel *op, const kiln__call *call, kiln__recipe **out,
                               char **text_out, kiln_error *err)
 {
-    kiln__resolved r;
-    int64_t spread[KILN_RANK_MAX];
-    kiln_status status = resolve(op, call, &r, spread, err);
-    if (status != KILN_OK)
-        return status;
-    return out != NULL ? kiln__recipe_make(op, call, &r, out, err)
-                       : kiln__resolved_source(op, &r, text_out, err);
+    return kiln__recipe_of(op, call, resolve, out, text_out, err);
 }
 
 kiln_status kiln__row_new(kiln_context *ctx, bool owns_ctx,

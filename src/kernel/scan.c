@@ -11,11 +11,6 @@
 
 #define FLAGS_ALL ((unsigned)KILN_SCAN_EXCLUSIVE | (unsigned)KILN_SCAN_REVERSE)
 
-/* Strides of outputs along the loop's axes, where they are not the array's own. */
-typedef struct spread {
-    int64_t strides[KILN_PARAM_MAX][KILN_RANK_MAX];
-} spread;
-
 /* ---- the call -------------------------------------------------------------------------------- */
 
 /* The axis to scan, or -1 for all elements in C-order. */
@@ -85,7 +80,7 @@ static void dense_strides(const kiln__resolved *r, const int *order, int64_t ste
     }
 }
 
-static void fill_outputs(const kiln__definition *d, kiln__resolved *r, spread *s, int axis)
+static void fill_outputs(const kiln__definition *d, kiln__resolved *r, int axis)
 {
     kiln__plan_k_order(r->operand, d->param_count, r->rank, r->shape, r->order);
     for (size_t p = d->input_count; p < d->param_count; p++) {
@@ -94,13 +89,13 @@ static void fill_outputs(const kiln__definition *d, kiln__resolved *r, spread *s
         if (a != NULL && has_shape(a, r->rank, r->shape))
             continue;
         if (axis < 0)
-            dense_strides(r, NULL, a != NULL ? a->strides[0] : o->itemsize, s->strides[p]);
+            dense_strides(r, NULL, a != NULL ? a->strides[0] : o->itemsize, r->fresh_strides[p]);
         else
-            dense_strides(r, r->order, o->itemsize, s->strides[p]);
+            dense_strides(r, r->order, o->itemsize, r->fresh_strides[p]);
         o->is_array = true;
         o->rank = r->rank;
         o->shape = r->shape;
-        o->strides = s->strides[p];
+        o->strides = r->fresh_strides[p];
     }
 }
 
@@ -133,7 +128,7 @@ static kiln_status check_inputs(const kiln__definition *d, const kiln__resolved 
 /* Everything about a call with known arrays and dtypes but its recipe. On return r->rank and
  * r->shape are the outputs'. */
 static kiln_status decide(const kiln__kernel *op, const kiln__call *call, kiln_backend backend,
-                          int units, kiln__resolved *r, spread *s, kiln_error *err)
+                          int units, kiln__resolved *r, kiln_error *err)
 {
     const kiln__definition *d = op->def;
     kiln_status status = KILN_OK;
@@ -150,7 +145,7 @@ static kiln_status decide(const kiln__kernel *op, const kiln__call *call, kiln_b
             KILN_TRY(check_given(d, r, p, axis, size, err));
     for (size_t p = 0; p < d->param_count; p++)
         kiln__fill_operand(d, r, p);
-    fill_outputs(d, r, s, axis);
+    fill_outputs(d, r, axis);
     make_plan(op, call, backend, units, r, axis);
     if (axis < 0) {
         r->rank = 1;
@@ -165,29 +160,22 @@ done:
 kiln_status kiln__scan_variant(const kiln__kernel *op, const kiln__call *call, kiln_backend backend,
                                int units, kiln__resolved *r, kiln_error *err)
 {
-    spread s;
-    return decide(op, call, backend, units, r, &s, err);
+    return decide(op, call, backend, units, r, err);
 }
 
-static kiln_status resolve(kiln__kernel *op, const kiln__call *call, kiln__resolved *r, spread *s,
+static kiln_status resolve(kiln__kernel *op, const kiln__call *call, kiln__resolved *r,
                            kiln_error *err)
 {
     const kiln_device_info *info = kiln__device_info(op->device);
     kiln_status status = kiln__resolve_arguments(op, call, r, err);
-    return status == KILN_OK ? decide(op, call, info->backend, info->unit_count, r, s, err)
+    return status == KILN_OK ? decide(op, call, info->backend, info->unit_count, r, err)
                              : status;
 }
 
 static kiln_status scan_recipe(kiln__kernel *op, const kiln__call *call, kiln__recipe **out,
                                char **text_out, kiln_error *err)
 {
-    kiln__resolved r;
-    spread s;
-    kiln_status status = resolve(op, call, &r, &s, err);
-    if (status != KILN_OK)
-        return status;
-    return out != NULL ? kiln__recipe_make(op, call, &r, out, err)
-                       : kiln__resolved_source(op, &r, text_out, err);
+    return kiln__recipe_of(op, call, resolve, out, text_out, err);
 }
 
 /* ---- the public functions -------------------------------------------------------------------- */

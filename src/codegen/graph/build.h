@@ -88,6 +88,9 @@ typedef struct kiln__low {
     int stage;                     /* of a reduction in it */
     kiln__step_param value;        /* where it is stored; rank 0 and shape NULL until then */
     bool placed;
+
+    uint32_t hash;  /* of what it was when it was made */
+    uint32_t older; /* the low before it of those that share a bucket; 0: none */
 } kiln__low;
 
 /* ---- kernels while they are planned ---------------------------------------------------------------- */
@@ -134,6 +137,7 @@ typedef struct kiln__build {
     const kiln__graph_target *target;
     kiln__low *lows;
     uint32_t low_count, low_room;
+    uint32_t *low_buckets; /* as many as there is room for lows: the newest low of each hash */
     uint32_t *lowered; /* by recorded node; 0: not yet */
     bool *wanted;      /* by recorded node: some output needs it */
     char *numbers;     /* by recorded node: the kind of what is computed from numbers alone, else 0 */

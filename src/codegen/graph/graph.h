@@ -77,6 +77,8 @@ typedef struct kiln__node {
     const kiln__definition *def;      /* custom */
     const char *file;                 /* where it was recorded; kept by the graph */
     int line;
+    uint32_t hash;  /* set when added */
+    uint32_t older; /* the node before it of those that share a bucket; 0: none */
 } kiln__node;
 
 typedef struct kiln__ir_name {
@@ -91,6 +93,7 @@ typedef struct kiln__ir {
     char *name;
     kiln__node *nodes;
     uint32_t node_count, node_room;
+    uint32_t *buckets; /* as many as there is room for nodes: the newest node of each hash */
     uint32_t *edges;
     uint32_t edge_count, edge_room;
     int64_t *data;
@@ -101,8 +104,16 @@ typedef struct kiln__ir {
     uint32_t file_count, file_room;
 } kiln__ir;
 
-/* Most nodes a graph may hold. */
-#define KILN__IR_NODES_MAX (1u << 20)
+/* Most nodes a graph may hold, counting node 0: planning takes longer than in proportion, for so many
+ * a few seconds. */
+#define KILN__IR_NODES_MAX (1u << 15)
+
+/* A value into a hash of several; good enough for tables. */
+static inline uint32_t kiln__mix(uint32_t hash, uint64_t value)
+{
+    const uint64_t mixed = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+    return (uint32_t)(mixed ^ (mixed >> 32));
+}
 
 void kiln__ir_clear(kiln__ir *ir);
 

@@ -19,12 +19,14 @@ int64_t kiln__low_size(kiln__build *b, uint32_t origin, int rank, const int64_t 
 {
     int64_t size = 1, bytes = (int64_t)kiln_dtype_size(dtype);
     bool empty = false;
-    for (int a = 0; a < rank; a++)
+    /* Without elements there are strides all the same, as in kiln__shape_size(). */
+    for (int a = 0; a < rank; a++) {
         empty = empty || shape[a] == 0;
-    for (int a = 0; a < rank && !empty; a++)
-        if (kiln__mul_overflow(size, shape[a], &size) || kiln__mul_overflow(bytes, shape[a], &bytes))
+        if (shape[a] != 0 && (kiln__mul_overflow(size, shape[a], &size) ||
+                              kiln__mul_overflow(bytes, shape[a], &bytes)))
             kiln__build_fail(b, origin, KILN_ERR_OVERFLOW, "shape %s has too many elements",
                              kiln__build_shape(b, rank, shape));
+    }
     return empty ? 0 : size;
 }
 
@@ -60,23 +62,62 @@ static bool same_low(const kiln__build *b, const kiln__low *x, const kiln__low *
             memcmp(x->reduced, y->reduced, (size_t)x->space_rank * sizeof *x->reduced) == 0);
 }
 
+/* Of all that same_low() compares, what tells most lows apart. */
+static uint32_t hash_low(const kiln__low *n)
+{
+    uint32_t hash = kiln__mix((uint32_t)n->kind, (uint64_t)n->op << 32 | (uint32_t)n->dtype);
+
+    hash = kiln__mix(hash, (uint64_t)n->arg << 32 | (uint32_t)n->rank);
+    hash = kiln__mix(hash, (uint64_t)n->offset);
+    hash = kiln__mix(hash, (uintptr_t)n->loop.expression);
+    hash = kiln__mix(hash, n->number.kind == 'b'   ? n->number.value.b
+                           : n->number.kind == 'c' ? 0
+                                                   : n->number.value.u);
+    for (int a = 0; a < n->rank; a++)
+        hash = kiln__mix(hash, (uint64_t)n->shape[a]);
+    for (uint32_t k = 0; k < n->operand_count; k++)
+        hash = kiln__mix(hash, n->operand[k]);
+    return hash;
+}
+
+static void enter(kiln__build *b, uint32_t low)
+{
+    uint32_t *bucket = &b->low_buckets[b->lows[low].hash & (b->low_room - 1)];
+
+    b->lows[low].older = *bucket;
+    *bucket = low;
+}
+
+/* Twice the room; what was there stays in the arena, for pointers into it may be in use. */
+static void grow_lows(kiln__build *b)
+{
+    const uint32_t room = b->low_room == 0 ? 64 : 2 * b->low_room;
+    kiln__low *moved = kiln__build_alloc(b, room * sizeof *moved);
+
+    if (b->low_count > 0)
+        memcpy(moved, b->lows, b->low_count * sizeof *moved);
+    b->lows = moved;
+    b->low_room = room;
+    b->low_buckets = kiln__build_alloc(b, room * sizeof *b->low_buckets);
+    if (b->low_count == 0)
+        b->low_count = 1;
+    for (uint32_t low = 1; low < b->low_count; low++)
+        enter(b, low);
+}
+
 uint32_t kiln__low_add(kiln__build *b, const kiln__low *model)
 {
-    if (b->low_count == b->low_room) {
-        const uint32_t room = b->low_room == 0 ? 64 : 2 * b->low_room;
-        kiln__low *moved = kiln__build_alloc(b, room * sizeof *moved);
-        if (b->low_count > 0)
-            memcpy(moved, b->lows, b->low_count * sizeof *moved);
-        b->lows = moved; /* the old list stays in the arena: pointers into it may be in use */
-        b->low_room = room;
-        if (b->low_count == 0)
-            b->low_count = 1;
-    }
-    for (uint32_t k = b->low_count; k > 1; k--)
-        if (same_low(b, &b->lows[k - 1], model))
-            return k - 1;
+    const uint32_t hash = hash_low(model);
+
+    if (b->low_count == b->low_room)
+        grow_lows(b);
+    for (uint32_t k = b->low_buckets[hash & (b->low_room - 1)]; k != 0; k = b->lows[k].older)
+        if (b->lows[k].hash == hash && same_low(b, &b->lows[k], model))
+            return k;
     kiln__low *made = &b->lows[b->low_count];
     *made = *model;
+    made->hash = hash;
+    enter(b, b->low_count);
     made->memory = made->kind == KILN__LOW_LEAF || made->kind == KILN__LOW_REDUCE ||
                    made->kind == KILN__LOW_CUSTOM || made->kind == KILN__LOW_STORE;
     made->of_numbers = made->kind == KILN__LOW_CONST || made->kind == KILN__LOW_SCALAR ||
@@ -105,7 +146,7 @@ uint32_t kiln__low_cast(kiln__build *b, uint32_t low, kiln_dtype dtype, uint32_t
                       .dtype = dtype,
                       .rank = o->rank,
                       .shape = o->shape,
-                      .size = o->size,
+                      .size = kiln__low_size(b, origin, o->rank, o->shape, dtype),
                       .origin = origin};
     return add_over(b, &made, &low, 1);
 }

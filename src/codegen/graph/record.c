@@ -38,6 +38,7 @@ void kiln__ir_clear(kiln__ir *ir)
     clear_names(ir->inputs, ir->input_count);
     clear_names(ir->outputs, ir->output_count);
     kiln__free(ir->nodes);
+    kiln__free(ir->buckets);
     kiln__free(ir->edges);
     kiln__free(ir->data);
     kiln__free(ir->name);
@@ -97,13 +98,58 @@ static bool same_node(const kiln__ir *ir, const kiln__node *a, const kiln__node 
            same_list(ir->data + a->data, data, a->data_count * sizeof *data);
 }
 
+/* Of all that same_node() compares, what tells most nodes apart. */
+static uint32_t hash_node(const kiln__node *n, const uint32_t *operands, const int64_t *data)
+{
+    uint32_t hash = kiln__mix((uint32_t)n->kind, (uint64_t)n->op << 32 | (uint32_t)n->dtype);
+
+    hash = kiln__mix(hash, (uint64_t)n->input << 32 | n->result);
+    hash = kiln__mix(hash, n->number.kind == 'b'   ? n->number.value.b
+                           : n->number.kind == 'c' ? 0
+                                                   : n->number.value.u);
+    for (uint32_t k = 0; k < n->operand_count; k++)
+        hash = kiln__mix(hash, operands[k]);
+    for (uint32_t k = 0; k < n->data_count; k++)
+        hash = kiln__mix(hash, (uint64_t)data[k]);
+    return hash;
+}
+
+static void enter(kiln__ir *ir, uint32_t id)
+{
+    uint32_t *bucket = &ir->buckets[ir->nodes[id].hash & (ir->node_room - 1)];
+
+    ir->nodes[id].older = *bucket;
+    *bucket = id;
+}
+
+/* Room for one more node, and a bucket for each that there is room for. */
+static bool grow_nodes(kiln__ir *ir)
+{
+    uint32_t *buckets = NULL;
+
+    if (ir->node_count < ir->node_room)
+        return true;
+    const uint32_t room = ir->node_room == 0 ? 16 : 2 * ir->node_room;
+    buckets = kiln__calloc(room, sizeof *buckets);
+    if (buckets == NULL ||
+        !grow((void **)&ir->nodes, ir->node_count, &ir->node_room, sizeof *ir->nodes)) {
+        kiln__free(buckets);
+        return false;
+    }
+    kiln__free(ir->buckets);
+    ir->buckets = buckets;
+    for (uint32_t id = 1; id < ir->node_count; id++)
+        enter(ir, id);
+    return true;
+}
+
 /* Node 0 is none: it exists so that ids begin at 1. The lists exist, too, so that one of nothing
  * begins somewhere. */
 static bool begin(kiln__ir *ir)
 {
     if (ir->node_count > 0)
         return true;
-    if (!grow((void **)&ir->nodes, 0, &ir->node_room, sizeof *ir->nodes) ||
+    if (!grow_nodes(ir) ||
         !grow((void **)&ir->edges, 0, &ir->edge_room, sizeof *ir->edges) ||
         !grow((void **)&ir->data, 0, &ir->data_room, sizeof *ir->data))
         return false;
@@ -143,9 +189,6 @@ static bool is_constant(const kiln__ir *ir, const kiln__node *node, const uint32
     return constant;
 }
 
-/* How far back an equal node is looked for: recording stays linear in a graph's size. */
-enum { SEARCH_MAX = 4096 };
-
 uint32_t kiln__ir_add(kiln__ir *ir, const kiln__node *node, const uint32_t *operands,
                       size_t operand_count, const int64_t *data, size_t data_count)
 {
@@ -155,11 +198,13 @@ uint32_t kiln__ir_add(kiln__ir *ir, const kiln__node *node, const uint32_t *oper
         return 0;
     made.operand_count = (uint32_t)operand_count;
     made.data_count = (uint32_t)data_count;
-    for (uint32_t k = ir->node_count, tried = 0; k > 1 && tried < SEARCH_MAX; k--, tried++)
-        if (same_node(ir, &ir->nodes[k - 1], &made, operands, data))
-            return k - 1;
-    if (ir->node_count >= KILN__IR_NODES_MAX ||
-        !grow((void **)&ir->nodes, ir->node_count, &ir->node_room, sizeof *ir->nodes))
+    made.hash = hash_node(&made, operands, data);
+    for (uint32_t id = ir->buckets[made.hash & (ir->node_room - 1)]; id != 0;
+         id = ir->nodes[id].older)
+        if (ir->nodes[id].hash == made.hash &&
+            same_node(ir, &ir->nodes[id], &made, operands, data))
+            return id;
+    if (ir->node_count >= KILN__IR_NODES_MAX || !grow_nodes(ir))
         return 0;
     made.constant = is_constant(ir, &made, operands);
     made.operands = ir->edge_count;
@@ -167,6 +212,7 @@ uint32_t kiln__ir_add(kiln__ir *ir, const kiln__node *node, const uint32_t *oper
     if (!append_lists(ir, operands, operand_count, data, data_count))
         return 0;
     ir->nodes[ir->node_count] = made;
+    enter(ir, ir->node_count);
     return ir->node_count++;
 }
 

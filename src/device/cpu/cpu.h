@@ -113,6 +113,9 @@ typedef struct kiln__cxx {
  * its file does not say enough: a script, or a compiler cache that stands in for it. */
 kiln_status kiln__cxx_find(const char *wanted, const char *search, kiln__cxx *out,
                            kiln_error *err);
+/* The environment's PATH for a compiler, which looks for its assembler and linker there: NULL where
+ * the program's own will do, else "PATH=" and where the compiler was looked for. */
+const char *kiln__cxx_path_setting(void);
 /* The compiler of this process ($KILN_CXX and $PATH at the first success), found once. */
 kiln_status kiln__cxx_get(const kiln__cxx **out, kiln_error *err);
 /* "g++ 12.2.0", or why there is none. `run` allows to start the compiler (milliseconds) for the

@@ -390,7 +390,7 @@ static kiln_status run_once(const kiln__cxx *cxx, const kiln__compile_request *r
 {
     kiln_status status = KILN_OK;
     char input[PATH_BYTES], output[PATH_BYTES], temporary[PATH_BYTES], inputs[PATH_BYTES];
-    const char *const set[] = {"LC_ALL=C", temporary, NULL};
+    const char *const set[] = {"LC_ALL=C", temporary, kiln__cxx_path_setting(), NULL};
     const char *const drop[] = {"CPATH", "CPLUS_INCLUDE_PATH", "LANGUAGE", "LD_RUN_PATH",
                                 "DEPENDENCIES_OUTPUT", "SUNPRO_DEPENDENCIES",
                                 "CCC_OVERRIDE_OPTIONS", NULL};

@@ -24,6 +24,11 @@
 #define VERSION_BYTES_MAX ((size_t)16 << 10)
 #define FALLBACK_SEARCH "/usr/local/bin:/usr/bin:/bin"
 
+const char *kiln__cxx_path_setting(void)
+{
+    return kiln__env("PATH") != NULL ? NULL : "PATH=" FALLBACK_SEARCH;
+}
+
 static const char *const usual_names[] = {"c++", "g++", "clang++"};
 
 /* Programs that start another compiler; found by name, for they are binaries like any other. */
@@ -129,7 +134,7 @@ static int major_of_path(const char *real)
 static bool ask_version(const char *path, char *line, size_t bytes)
 {
     const char *const argv[] = {path, "--version", NULL};
-    const char *const set[] = {"LC_ALL=C", NULL};
+    const char *const set[] = {"LC_ALL=C", kiln__cxx_path_setting(), NULL};
     const kiln__cpu_child child = {path, argv, set,  NULL, -1, true, VERSION_TIMEOUT_MS,
                                    NULL, NULL};
     kiln__buf said = KILN__BUF_INIT;
