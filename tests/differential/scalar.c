@@ -183,7 +183,7 @@ static int64_t integer_result(dt_op op, kiln_dtype t, const int64_t *x)
         floor_divide(t, x[0], x[1], &r);
         return r;
     case DT_FMOD:
-        floor_divide(t, (int64_t)magnitude(t, x[0]), (int64_t)magnitude(t, x[1]), &r);
+        r = x[1] == 0 ? 0 : (int64_t)(magnitude(t, x[0]) % magnitude(t, x[1]));
         return x[0] < 0 && dt_is_signed(t) ? -r : r;
     case DT_GCD:
         return gcd(t, x[0], x[1]);
