@@ -497,6 +497,13 @@ static bool jumps(dt_op op)
     }
 }
 
+/* Functions that turn round, or have poles, between the corners of wide bounds. */
+static bool wobbles(dt_op op)
+{
+    return op == DT_SIN || op == DT_COS || op == DT_TAN || op == DT_GAMMA || op == DT_POWER ||
+           op == DT_COSH;
+}
+
 /* Whether the sign of a zero operand, or a neighbourhood of zero, decides. */
 static bool zero_matters(dt_op op, int operand)
 {
@@ -562,15 +569,20 @@ static long double spread(dt_op op, const dt_value *in, long double middle)
 
     for (int corner = 0; corner < 1 << count; corner++) {
         double x[3] = {0};
-        for (int k = 0; k < count; k++)
+        for (int k = 0; k < count; k++) {
             x[k] = in[k].re + (corner >> k & 1 ? in[k].error : -in[k].error);
+            if (wobbles(op) && in[k].error > 0.25)
+                return -1;
+        }
         const long double r = exactly(op, x);
         if (isnan(middle) ? !isnan(r) : isinf(middle) ? r != middle : !isfinite(r))
             return -1;
         if (isfinite(middle) && fabsl(r - middle) > most)
             most = fabsl(r - middle);
     }
-    return jumps(op) && most != 0 ? -1 : fmaxl(most, linear_spread(op, in));
+    if ((jumps(op) && most != 0) || (wobbles(op) && most > fmaxl(fabsl(middle), 1) / 8))
+        return -1;
+    return fmaxl(most, linear_spread(op, in));
 }
 
 /* What a fused multiplication and addition may see instead of the rounded product. */
