@@ -195,6 +195,7 @@ struct kiln__backend {
 
     kiln_status (*compiler_identity)(const char **id_out, kiln_error *err);
     void (*compiler_key)(kiln__buf *key);
+    const char *compiler_faults; /* a line or nothing, for keys */
     const char *const *(*compiler_include_dirs)(void);
     kiln_status (*compile)(const kiln__compile_request *request, kiln__compile_result *result,
                            kiln_error *err);

@@ -28,6 +28,11 @@ kiln_status kiln__compiler_identity(kiln_backend backend, const char **id_out, k
     return backend_of(backend)->compiler_identity(id_out, err);
 }
 
+const char *kiln__compiler_faults(kiln_backend backend)
+{
+    return backend_of(backend)->compiler_faults;
+}
+
 void kiln__compiler_key(kiln_backend backend, kiln__buf *key)
 {
     backend_of(backend)->compiler_key(key);

@@ -195,6 +195,9 @@ kiln_status kiln__compiler_identity(kiln_backend backend, const char **id_out, k
 /* Compiler, fixed flags and $NVRTC_APPEND_FLAGS etc.: all that changes the binary besides source,
  * options and target. Appended to a cache key. */
 void kiln__compiler_key(kiln_backend backend, kiln__buf *key);
+/* Which known faults of that backend's compilers its binaries are free of: part of every key, with
+ * and without a compiler at hand. A line or nothing. */
+const char *kiln__compiler_faults(kiln_backend backend);
 
 /* Folders searched for `#include <...>` after the user's -I, ending in NULL; for the include scan. */
 const char *const *kiln__compiler_include_dirs(kiln_backend backend);

@@ -20,7 +20,8 @@
 static void put_request(const kiln__definition *def, const kiln__source *source,
                         const kiln__target *target, kiln__demand *w)
 {
-    kiln__buf_printf(&w->key, "target %s\n", target->name);
+    kiln__buf_printf(&w->key, "target %s\n%s", target->name,
+                     kiln__compiler_faults(target->backend));
     for (size_t o = 0; o < def->option_count; o++)
         kiln__buf_printf(&w->key, "option %zu %s\n", strlen(def->options[o]), def->options[o]);
     kiln__buf_printf(&w->key, "source %zu\n", source->bytes);

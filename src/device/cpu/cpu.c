@@ -375,6 +375,7 @@ const kiln__backend kiln__backend_cpu = {
     .launch = cpu_launch,
     .compiler_identity = kiln__cxx_identity,
     .compiler_key = kiln__cxx_key,
+    .compiler_faults = "",
     .compiler_include_dirs = kiln__cxx_include_dirs,
     .compile = kiln__cxx_compile,
     .compiler_targets = kiln__cxx_targets,

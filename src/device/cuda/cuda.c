@@ -9,6 +9,7 @@
  * Rule 2: nothing is initialised for a device that is only listed, but the driver itself.
  */
 #include "device/cuda/driver.h"
+#include "device/cuda/fault.h"
 #include "device/cuda/nvrtc.h"
 
 enum {
@@ -211,6 +212,7 @@ const kiln__backend kiln__backend_cuda = {
     .launch = kiln__cuda_launch,
     .compiler_identity = kiln__nvrtc_identity,
     .compiler_key = kiln__nvrtc_key,
+    .compiler_faults = KILN__FAULT_TABLE,
     .compiler_include_dirs = kiln__nvrtc_include_dirs,
     .compile = kiln__nvrtc_compile,
     .compiler_targets = kiln__nvrtc_targets,

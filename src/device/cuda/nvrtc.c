@@ -7,7 +7,8 @@
  *         20 ms and more, and a cache hit must not pay it.
  * Rule 2: always a real architecture: the result is a cubin, which the driver loads in microseconds
  *         where it would compile PTX for milliseconds.
- * Rule 3: whatever kiln itself adds to the options is in kiln__nvrtc_key() or follows from the
+ * Rule 3: nothing is handed out that a known fault of the compiler shows in (fault.h).
+ * Rule 4: whatever kiln itself adds to the options is in kiln__nvrtc_key() or follows from the
  *         source and the library's version; folders of headers are not, for the cache looks at
  *         the headers' contents.
  */
@@ -15,6 +16,7 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
+#include "device/cuda/fault.h"
 #include "device/cuda/nvrtc.h"
 
 typedef struct nvrtc_program_st *nvrtc_program;
@@ -52,6 +54,7 @@ static const struct {
 };
 
 #define STANDARD_OPTION "--std=c++17"
+#define PLAIN_OPTION "--ptxas-options=-O0" /* for KILN__REMEDY_PLAIN */
 
 /* NVRTC's entry points. */
 typedef struct entry_points {
@@ -179,8 +182,8 @@ typedef struct option_list {
     unsigned own; /* bits of own_options that are in the list */
 } option_list;
 
-static kiln_status options_make(const kiln__compile_request *request, option_list *list,
-                                kiln_error *err)
+static kiln_status options_make(const kiln__compile_request *request, kiln__remedy remedy,
+                                option_list *list, kiln_error *err)
 {
     bool includes = includes_something(request->source);
     unsigned refused = atomic_load(&library.refused);
@@ -201,6 +204,8 @@ static kiln_status options_make(const kiln__compile_request *request, option_lis
     }
     for (size_t i = 0; i < request->option_count; i++)
         list->options[list->count++] = request->options[i];
+    if (remedy == KILN__REMEDY_PLAIN)
+        list->options[list->count++] = PLAIN_OPTION;
     const char *const *dirs = kiln__nvrtc_include_dirs();
     for (size_t i = 0; includes && dirs[i] != NULL; i++) {
         snprintf(list->include[i], sizeof list->include[i], "-I%s", dirs[i]);
@@ -290,6 +295,26 @@ static kiln_status take_cubin(nvrtc_program program, kiln__compile_result *resul
     return KILN_OK;
 }
 
+/* The fault that shows in the cubin, if there is one; NULL otherwise. */
+static const kiln__fault *find_fault(nvrtc_program program, const char *target,
+                                     const kiln__compile_result *result)
+{
+    const int arch = atoi(target + strlen("sm_"));
+    const kiln__fault *fault =
+        kiln__fault_find(library.version, arch, result->binary, result->bytes);
+    size_t bytes = 0;
+
+    if (fault == NULL)
+        return NULL;
+    if (rtc.get_ptx_size(program, &bytes) != NVRTC_OK || bytes == 0)
+        return fault; /* it cannot be told: it may show */
+    char *ptx = kiln__calloc(bytes + 1, 1);
+    if (ptx != NULL && rtc.get_ptx(program, ptx) == NVRTC_OK && !kiln__fault_asked_for(fault, ptx))
+        fault = NULL;
+    kiln__free(ptx);
+    return fault;
+}
+
 /* What a result other than success means. The log is in place. */
 static kiln_status fail_compile(int code, const kiln__compile_result *result, kiln_error *err)
 {
@@ -322,19 +347,24 @@ static int wants_to_stop(void *payload, void *unused)
     return atomic_load((const atomic_bool *)payload) ? 1 : 0;
 }
 
-/* One attempt. `again_out` tells that an option of kiln's own was refused, and will be left out
- * from now on. */
-static kiln_status attempt(const kiln__compile_request *request, kiln__compile_result *result,
-                           bool *again_out, kiln_error *err)
+/* What one attempt came to, besides its status. */
+typedef struct outcome {
+    bool again; /* an option of kiln's own was refused, and will be left out from now on */
+    const kiln__fault *fault; /* the code is not to be used */
+} outcome;
+
+static kiln_status attempt(const kiln__compile_request *request, kiln__remedy remedy,
+                           const char *source, kiln__compile_result *result, outcome *out,
+                           kiln_error *err)
 {
     kiln_status status = KILN_OK;
     nvrtc_program program = NULL;
     option_list list = {0};
     int code = NVRTC_OK;
 
-    *again_out = false;
-    KILN_TRY(options_make(request, &list, err));
-    code = rtc.create_program(&program, request->source, "kiln.cu", 0, NULL, NULL);
+    *out = (outcome){false, NULL};
+    KILN_TRY(options_make(request, remedy, &list, err));
+    code = rtc.create_program(&program, source, "kiln.cu", 0, NULL, NULL);
     if (code == NVRTC_OK && request->cancel != NULL && set_flow_callback != NULL)
         (void)set_flow_callback(program, wants_to_stop, (void *)(uintptr_t)request->cancel);
     if (code == NVRTC_OK) {
@@ -345,7 +375,7 @@ static kiln_status attempt(const kiln__compile_request *request, kiln__compile_r
         unsigned named = options_named(result->log, list.own);
         if (named != 0) {
             atomic_fetch_or(&library.refused, named);
-            *again_out = true;
+            out->again = true;
             goto done;
         }
     }
@@ -353,6 +383,8 @@ static kiln_status attempt(const kiln__compile_request *request, kiln__compile_r
         status = fail_compile(code, result, err);
     else
         status = take_cubin(program, result, err);
+    if (status == KILN_OK)
+        out->fault = find_fault(program, request->target.name, result);
 
 done:
     if (program != NULL)
@@ -361,20 +393,52 @@ done:
     return status;
 }
 
+/* Compile with one remedy. A source that it makes worse has a fault still. */
+static kiln_status with_remedy(const kiln__compile_request *request, kiln__remedy remedy,
+                               const kiln__fault **fault, kiln__compile_result *result,
+                               kiln_error *err)
+{
+    char *text = remedy == KILN__REMEDY_TEXT ? kiln__fault_text(request->source) : NULL;
+    const char *source = text != NULL ? text : request->source;
+    outcome out = {true, NULL};
+    kiln_status status = KILN_OK;
+
+    if (remedy == KILN__REMEDY_TEXT && text == NULL)
+        return kiln__fail_memory(err, strlen(request->source));
+    while (out.again) {
+        kiln__compile_result_clear(result);
+        status = attempt(request, remedy, source, result, &out, err);
+    }
+    if (remedy == KILN__REMEDY_TEXT && status == KILN_ERR_COMPILE) {
+        kiln_error_clear(err);
+        status = KILN_OK;
+    } else {
+        *fault = out.fault;
+    }
+    kiln__free(text);
+    return status;
+}
+
 kiln_status kiln__nvrtc_compile(const kiln__compile_request *request, kiln__compile_result *result,
                                 kiln_error *err)
 {
-    bool again = true;
+    const kiln__fault *fault = NULL;
     kiln_status status = ready(err);
 
     if (status != KILN_OK)
         return status;
     if (!knows_arch(request->target.name))
         return fail_arch(request->target.name, err);
-    while (again) {
-        kiln__compile_result_clear(result);
-        status = attempt(request, result, &again, err);
+    for (kiln__remedy remedy = KILN__REMEDY_NONE; remedy < KILN__REMEDY_COUNT; remedy++) {
+        status = with_remedy(request, remedy, &fault, result, err);
+        if (status != KILN_OK || fault == NULL)
+            break;
     }
+    if (status == KILN_OK && fault != NULL)
+        status = kiln__fail(err, KILN_ERR_UNSUPPORTED,
+                            "NVRTC %d.%d miscompiles this kernel for %s (%s): use another version",
+                            library.version / 1000, library.version % 1000 / 10,
+                            request->target.name, kiln__fault_name(fault));
     if (status != KILN_OK) {
         kiln__free(result->binary);
         result->binary = NULL;

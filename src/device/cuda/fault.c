@@ -1,0 +1,254 @@
+/*
+ * fault.c - known miscompilations of NVRTC, and how to tell that one has happened.
+ *
+ *     nvrtc.c: compile > [find] > take the cubin, or compile again with a remedy
+ *
+ * A fault is looked for where it cannot hide: in the machine code, whatever text that came from. A
+ * kernel without the instruction in question costs a scan of its code and nothing else. One with
+ * the instruction is suspected; the PTX, which is right, tells whether it asks for what goes wrong.
+ *
+ * Rule 1: nothing but the compiler's version, the architecture and the compiler's own output decide,
+ *         so that equal keys keep meaning equal code; KILN__FAULT_TABLE stands for the table in keys.
+ * Rule 2: when in doubt a kernel is suspect: a remedy in vain costs a little speed.
+ *
+ * Instructions have 16 bytes (sm_70 and later). The low 9 bits of the first word are the operation,
+ * the next 3 say where the operands come from.
+ */
+#include "device/cuda/fault.h"
+
+#include <elf.h>
+#include <stdlib.h>
+
+enum { INSTRUCTION_BYTES = 16 };
+
+/* ---- machine code ---- */
+
+typedef void (*visit_function)(void *state, uint64_t low, uint64_t high);
+
+/* Call `visit` for every instruction of every function. */
+static bool visit_code(const unsigned char *cubin, size_t bytes, visit_function visit, void *state)
+{
+    Elf64_Ehdr head;
+    Elf64_Shdr section;
+
+    if (bytes < sizeof head || memcmp(cubin, ELFMAG, SELFMAG) != 0)
+        return false;
+    memcpy(&head, cubin, sizeof head);
+    if (head.e_shentsize != sizeof section || head.e_shoff > bytes ||
+        (bytes - head.e_shoff) / sizeof section < head.e_shnum)
+        return false;
+    for (size_t s = 0; s < head.e_shnum; s++) {
+        memcpy(&section, cubin + head.e_shoff + s * sizeof section, sizeof section);
+        if (section.sh_type != SHT_PROGBITS || (section.sh_flags & SHF_EXECINSTR) == 0)
+            continue;
+        if (section.sh_offset > bytes || section.sh_size > bytes - section.sh_offset)
+            return false;
+        const unsigned char *at = cubin + section.sh_offset;
+        for (size_t k = 0; k + INSTRUCTION_BYTES <= section.sh_size; k += INSTRUCTION_BYTES) {
+            uint64_t word[2];
+            memcpy(word, at + k, sizeof word);
+            visit(state, word[0], word[1]);
+        }
+    }
+    return true;
+}
+
+enum {
+    OPERATION_MASK = 0x1ff,
+    OPERATION_MIN3 = 0x00f,
+    OPERATION_ADD3 = 0x010,
+    OPERATION_MAD = 0x024,
+    OPERATION_ADD = 0x035,
+    FORM_NUMBER_LAST = 2, /* the third operand is in the instruction */
+    FORM_NUMBER = 4       /* the second one is */
+};
+
+static void count_one(void *state, uint64_t low, uint64_t high)
+{
+    kiln__code_counts *counts = state;
+    const unsigned operation = (unsigned)(low & OPERATION_MASK), form = (unsigned)(low >> 9 & 7);
+
+    counts->instructions++;
+    /* Of VIMNMX3, bits 8 and 9 of the second word are the type: u32, s32, u16x2, s16x2. */
+    if (operation == OPERATION_MIN3 && (high >> 8 & 1) != 0)
+        counts->signed_min3++;
+    /* IADD3 negates its operands by bits 72, 63 and 75, IADD by the first two, IMAD its product and
+     * its addend by the last two. Where bits 32 to 63 are a number, bit 63 is the number's. */
+    const uint64_t second = form == FORM_NUMBER || form == FORM_NUMBER_LAST ? 0 : low >> 63;
+    if (operation == OPERATION_ADD3 || operation == OPERATION_ADD)
+        counts->negations += high >> 8 & 1;
+    if (operation == OPERATION_ADD3 || operation == OPERATION_MAD)
+        counts->negations += high >> 11 & 1;
+    if (operation == OPERATION_ADD3 || operation == OPERATION_ADD || operation == OPERATION_MAD)
+        counts->negations += second;
+}
+
+bool kiln__code_count(const void *cubin, size_t bytes, kiln__code_counts *out)
+{
+    *out = (kiln__code_counts){0};
+    return visit_code(cubin, bytes, count_one, out);
+}
+
+/* ---- PTX ---- Which registers hold a negated number, or bits of one. */
+
+typedef struct negated {
+    bool *marks; /* two a number: of %r, then of %rs */
+    size_t room; /* numbers */
+    bool changed;
+} negated;
+
+/* The next register at or behind `p`: its place among the marks, and where it ends. */
+static const char *next_register(const char *p, const char *end, size_t *place)
+{
+    for (; p < end; p++) {
+        if (*p != '%' || p + 2 >= end || p[1] != 'r')
+            continue;
+        const bool narrow = p[2] == 's';
+        const char *digits = p + 2 + narrow;
+        if (digits < end && *digits >= '0' && *digits <= '9') {
+            char *behind;
+            *place = 2 * (size_t)strtoul(digits, &behind, 10) + narrow;
+            return behind;
+        }
+    }
+    return NULL;
+}
+
+static bool begins(const char *text, const char *const *words, size_t count)
+{
+    for (size_t k = 0; k < count; k++)
+        if (strncmp(text, words[k], strlen(words[k])) == 0)
+            return true;
+    return false;
+}
+
+/* Whether an instruction hands on the number it is given, or some of its bits. */
+static bool hands_on(const char *text)
+{
+    static const char *const words[] = {"mov.", "cvt.", "prmt.", "shl.", "shr.", "and.",
+                                        "or.",  "bfe.", "bfi.",  "selp.", "shfl."};
+    return begins(text, words, KILN_COUNT_OF(words));
+}
+
+static bool is_negation(const char *text, const char *end)
+{
+    static const char *const words[] = {"neg.s32", "neg.s16", "sub."};
+
+    if (!begins(text, words, KILN_COUNT_OF(words)))
+        return false;
+    if (text[0] == 'n')
+        return true;
+    const char *comma = memchr(text, ',', (size_t)(end - text)); /* sub d, 0, x */
+    return comma != NULL && end - comma > 3 && memcmp(comma, ", 0,", 4) == 0;
+}
+
+static bool is_selection(const char *text)
+{
+    static const char *const words[] = {"min.s", "max.s", "selp."};
+    return begins(text, words, KILN_COUNT_OF(words));
+}
+
+/* One instruction; true when a minimum or maximum of it has a negated operand. */
+static bool follow(negated *n, const char *text, const char *end)
+{
+    const bool vector = memchr(text, '{', (size_t)(end - text)) != NULL;
+    const char *brace = vector ? memchr(text, '}', (size_t)(end - text)) : NULL;
+    const bool copies = hands_on(text), negates = is_negation(text, end);
+    size_t place;
+    const char *p = next_register(text, end, &place);
+
+    if (p == NULL || place >= n->room)
+        return false;
+    bool given = negates;
+    const size_t first = place;
+    const char *operands = p;
+    for (const char *q = p; (q = next_register(q, end, &place)) != NULL;)
+        given |= place < n->room && n->marks[place];
+    if (is_selection(text) && given && !negates)
+        return true;
+    if (!given || !(copies || negates))
+        return false;
+    n->changed |= !n->marks[first];
+    n->marks[first] = true;
+    /* mov.b32 {%rs1, %rs2}, %r1 has several results. */
+    for (const char *q = operands; brace != NULL && text < brace &&
+                                   (q = next_register(q, brace, &place)) != NULL;)
+        if (place < n->room) {
+            n->changed |= !n->marks[place];
+            n->marks[place] = true;
+        }
+    return false;
+}
+
+/* Whether a minimum, a maximum or a selection takes what a negation gives. */
+static bool selects_negated(const char *ptx)
+{
+    const char *const end = ptx + strlen(ptx);
+    size_t place, most = 0;
+    bool found = false;
+
+    for (const char *p = ptx; (p = next_register(p, end, &place)) != NULL;)
+        most = place > most ? place : most;
+    negated n = {kiln__calloc(most + 1, sizeof *n.marks), most + 1, true};
+    if (n.marks == NULL)
+        return true; /* in doubt */
+    while (n.changed && !found) {
+        n.changed = false;
+        for (const char *p = ptx; p < end && !found;) {
+            const size_t line = strcspn(p, ";\n");
+            const char *text = p + strspn(p, " \t");
+            if (*text == '@') { /* a predicate */
+                text += strcspn(text, " \t;\n");
+                text += strspn(text, " \t");
+            }
+            found = text < p + line && follow(&n, text, p + line);
+            p += line + (p + line < end);
+        }
+    }
+    kiln__free(n.marks);
+    return found;
+}
+
+/* ---- the table ---- */
+
+struct kiln__fault {
+    const char *name;
+    int since, until;       /* versions of NVRTC, both included */
+    int arch_min, arch_max; /* both included */
+    bool (*shows)(const kiln__code_counts *counts);
+    bool (*asked_for)(const char *ptx);
+};
+
+static bool has_signed_min3(const kiln__code_counts *counts)
+{
+    return counts->signed_min3 > 0;
+}
+
+static const kiln__fault faults[] = {
+    /* min(min(a, -b), c) becomes VIMNMX3 a, b, c: where two minima or maxima are fused, the second
+     * operand's negation is folded into an instruction that has no room for it. */
+    {"a minus is lost where VIMNMX3 takes two minima at once", 12060, 13030, 90, 109,
+     has_signed_min3, selects_negated},
+};
+
+const kiln__fault *kiln__fault_find(int version, int arch, const void *cubin, size_t bytes)
+{
+    kiln__code_counts counts;
+
+    for (size_t k = 0; k < KILN_COUNT_OF(faults); k++)
+        if (version >= faults[k].since && version <= faults[k].until &&
+            arch >= faults[k].arch_min && arch <= faults[k].arch_max &&
+            (!kiln__code_count(cubin, bytes, &counts) || faults[k].shows(&counts)))
+            return &faults[k];
+    return NULL;
+}
+
+bool kiln__fault_asked_for(const kiln__fault *fault, const char *ptx)
+{
+    return fault->asked_for(ptx);
+}
+
+const char *kiln__fault_name(const kiln__fault *fault)
+{
+    return fault->name;
+}

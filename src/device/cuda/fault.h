@@ -1,0 +1,53 @@
+/*
+ * fault.h - known miscompilations of NVRTC: found in what it made, and got round. Private to
+ * src/device/cuda.
+ *
+ *     fault.c        the table, and how a fault shows in machine code and in PTX
+ *     fault_text.c   source in which the compiler does not find what it would get wrong
+ *
+ * Threads: pure functions.
+ */
+#ifndef KILN_DEVICE_CUDA_FAULT_H
+#define KILN_DEVICE_CUDA_FAULT_H
+
+#include "core/core.h"
+
+/* Part of every key. Raise when code that an earlier table let pass must not be used any more. */
+#define KILN__FAULT_TABLE "faults 1\n"
+
+/* What has been done about a source, in the order in which it is tried. */
+typedef enum kiln__remedy {
+    KILN__REMEDY_NONE,
+    KILN__REMEDY_TEXT,  /* compiled from kiln__fault_text() */
+    KILN__REMEDY_PLAIN, /* assembled without optimisation */
+    KILN__REMEDY_COUNT
+} kiln__remedy;
+
+/* A row of the table. */
+typedef struct kiln__fault kiln__fault;
+
+/* The fault that code of this compiler (13000 for 13.0) for this architecture (90 for sm_90) may
+ * hold, judged by its instructions; NULL: none. It does when kiln__fault_asked_for() says so. */
+const kiln__fault *kiln__fault_find(int version, int arch, const void *cubin, size_t bytes);
+
+/* Whether the PTX that the code was assembled from asks for what the compiler gets wrong. */
+bool kiln__fault_asked_for(const kiln__fault *fault, const char *ptx);
+
+/* One line about it, for messages. */
+const char *kiln__fault_name(const kiln__fault *fault);
+
+/* The same program with every negation hidden from the assembler, line by line where it was. Heap
+ * text; NULL without memory. */
+char *kiln__fault_text(const char *source);
+
+/* How often machine code does something; how tests look at it. */
+typedef struct kiln__code_counts {
+    size_t instructions;
+    size_t signed_min3; /* VIMNMX3 of signed operands */
+    size_t negations;   /* operands of IADD, IADD3 and IMAD that are negated */
+} kiln__code_counts;
+
+/* Count in all functions of a cubin; false when it cannot be read as one. */
+bool kiln__code_count(const void *cubin, size_t bytes, kiln__code_counts *out);
+
+#endif
