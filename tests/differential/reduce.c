@@ -19,7 +19,27 @@ typedef struct list {
     int64_t count;
     double ddof;
     bool custom; /* a reduction of one's own: comparisons with NaN depend on the order */
+    bool alone;  /* a named reduction by itself: means and variances are within 4 ulp */
 } list;
+
+/* A sum that carries what its additions round away. */
+typedef struct carried {
+    long double high, low;
+} carried;
+
+static void carry(carried *c, long double v)
+{
+    const long double sum = c->high + v;
+
+    if (isfinite(sum))
+        c->low += fabsl(c->high) >= fabsl(v) ? (c->high - sum) + v : (v - sum) + c->high;
+    c->high = sum;
+}
+
+static long double carried_sum(const carried *c)
+{
+    return isfinite(c->high) ? c->high + c->low : c->high;
+}
 
 static kiln_dtype accumulated_in(kiln_dtype dtype)
 {
@@ -63,14 +83,15 @@ static bool is_nan(dt_value v)
 /* ---- sums ------------------------------------------------------------------------------------ */
 
 typedef struct running_sum {
-    long double sum, magnitude, error;
+    carried sum;
+    long double magnitude, error;
     bool whole, infinite;
     int64_t count;
 } running_sum;
 
 static void sum_add(running_sum *s, long double v, double error)
 {
-    s->sum += v;
+    carry(&s->sum, v);
     s->magnitude += isfinite(v) ? fabsl(v) : 0;
     s->error += error;
     s->whole = (s->count == 0 || s->whole) && error == 0 && v == truncl(v);
@@ -82,19 +103,20 @@ static dt_value sum_result(const running_sum *s, kiln_dtype from, kiln_dtype to)
 {
     const kiln_dtype wide = accumulated_in(from);
     const double most = dt_largest(wide);
+    const long double sum = carried_sum(&s->sum);
 
-    if (isnan(s->sum))
+    if (isnan(sum))
         return (dt_value){.re = NAN};
     if ((double)s->magnitude >= most / 2)
         return dt_unknown();
     if (s->infinite)
-        return (dt_value){.re = (double)s->sum};
+        return (dt_value){.re = (double)sum};
     double error = (double)s->error;
     const bool exact =
         s->count <= 1 || (s->whole && s->magnitude <= ldexpl(1, dt_format_of(wide).digits));
     if (!exact)
         error += roundings(s->count) * unit_of(from) * (double)s->magnitude;
-    return finish(to, s->sum, error);
+    return finish(to, sum, error);
 }
 
 /* Both parts have the bound of the worse one. */
@@ -312,51 +334,74 @@ static dt_value mean_of(const list *l, kiln_dtype to)
     /* Sums of whole numbers are divided once, by a correctly rounded division or a product. */
     const kiln_dtype wide = dt_is_integer(l->dtype) ? KILN_FLOAT64 : accumulated_in(l->dtype);
     dt_value r = sum_result(&s, wide, wide);
-    if (!dt_is_unknown(r) && isfinite(r.re))
-        r.error += 2 * dt_ulp(wide, r.re);
+    if (dt_is_unknown(r) || !isfinite(r.re))
+        return divided(r, to, (double)l->count);
+    if (l->alone) {
+        const long double unit = ldexpl(1, -dt_format_of(wide).digits);
+        const long double mean = carried_sum(&s.sum) / l->count;
+        const long double lost = 8 * unit * unit * s.magnitude + s.error / l->count;
+        return finish(to, mean, (double)lost + 3 * dt_ulp(to, (double)mean));
+    }
+    r.error += 2 * dt_ulp(wide, r.re);
     return divided(r, to, (double)l->count);
 }
 
 /* Deviations from the mean: one pass with merged means, whose rounding enters as well. */
+/* The mean's parts, the sum of squared deviations from it, and what bounds of the elements add to
+ * that. */
+typedef struct moments {
+    long double mean[2], squares, error, most;
+    bool infinite;
+} moments;
+
+static moments moments_of(const list *l)
+{
+    moments m = {{0, 0}, 0, 0, 0, false};
+    carried sum[2] = {{0, 0}, {0, 0}}, squares = {0, 0};
+
+    for (int64_t k = 0; k < l->count; k++) {
+        const long double re = dt_real(l->dtype, l->at[k]), im = l->at[k].im;
+        m.infinite = m.infinite || !isfinite(re) || !isfinite(im);
+        carry(&sum[0], re);
+        carry(&sum[1], im);
+        m.most = fmaxl(m.most, fabsl(re) + fabsl(im));
+    }
+    for (int part = 0; part < 2; part++)
+        m.mean[part] = carried_sum(&sum[part]) / l->count;
+    for (int64_t k = 0; k < l->count; k++) {
+        const long double re = dt_real(l->dtype, l->at[k]) - m.mean[0];
+        const long double im = (long double)l->at[k].im - m.mean[1];
+        const long double e = l->at[k].error;
+        carry(&squares, re * re + im * im);
+        m.error += 2 * e * sqrtl(re * re + im * im) + e * e;
+    }
+    m.squares = carried_sum(&squares);
+    return m;
+}
+
 static dt_value variance_of(const list *l, kiln_dtype to, bool root)
 {
     const kiln_dtype wide = dt_is_integer(l->dtype) ? KILN_FLOAT64 : accumulated_in(l->dtype);
-    const double unit = ldexp(1, -dt_format_of(wide).digits);
+    const long double unit = ldexpl(1, -dt_format_of(wide).digits);
     const double by = (double)l->count - l->ddof > 0 ? (double)l->count - l->ddof : 0;
-    long double mean_re = 0, mean_im = 0, squares = 0, error = 0, most = 0;
+    const moments m = moments_of(l);
 
-    if (l->count == 0)
+    if (l->count == 0 || m.infinite)
         return (dt_value){.re = NAN};
-    for (int64_t k = 0; k < l->count; k++) {
-        const long double v = dt_real(l->dtype, l->at[k]);
-        if (isnan(v) || isnan(l->at[k].im) || isinf(v) || isinf(l->at[k].im))
-            return (dt_value){.re = NAN};
-        mean_re += v / l->count;
-        mean_im += (long double)l->at[k].im / l->count;
-        most = fmaxl(most, fabsl(v) + fabsl(l->at[k].im));
-    }
-    for (int64_t k = 0; k < l->count; k++) {
-        const long double re = dt_real(l->dtype, l->at[k]) - mean_re;
-        const long double im = (long double)l->at[k].im - mean_im;
-        const long double size = sqrtl(re * re + im * im);
-        squares += size * size;
-        error += 2 * l->at[k].error * size + (long double)l->at[k].error * l->at[k].error;
-    }
-    if (most * most * l->count >= dt_largest(wide) / 4)
+    if (m.most * m.most * l->count >= dt_largest(wide) / 4 || by == 0)
         return dt_unknown();
-    if (by == 0)
-        return dt_unknown();
-    /* Deviations see their mean, and themselves, rounded. */
-    const long double shift = 4 * unit * most;
-    error += (long double)l->count * ldexpl(1, dt_format_of(wide).emin); /* squares underflow */
-    error += 16 * unit * squares + 2 * shift * sqrtl(squares * l->count) + shift * shift * l->count;
-    long double v = squares / by, e = error / by;
+    /* What a rounded mean adds, or its square where what is rounded away is carried. */
+    const long double shift = l->alone ? 4 * unit * unit * m.most : 4 * unit * m.most;
+    long double v = m.squares / by, e = m.error + shift * shift * l->count;
+    e += (long double)l->count * ldexpl(1, dt_format_of(wide).emin); /* squares underflow */
+    e += (l->alone ? 4 : 16) * unit * m.squares + 2 * shift * sqrtl(m.squares * l->count);
+    e /= by;
     if (root) {
         const long double low = v > e ? sqrtl(v - e) : 0;
         e = fmaxl(sqrtl(v + e) - sqrtl(v), sqrtl(v) - low);
         v = sqrtl(v);
     }
-    return finish(to, v, (double)e + dt_ulp(to, (double)v));
+    return finish(to, v, (double)e + 2 * dt_ulp(to, (double)v));
 }
 
 static dt_value norm_of(const list *l, kiln_reduce_op op, kiln_dtype to)
@@ -393,7 +438,8 @@ static dt_value norm_of(const list *l, kiln_reduce_op op, kiln_dtype to)
     if (dt_is_unknown(r) || op == KILN_REDUCE_NORM1)
         return dt_is_unknown(r) ? r : finish(to, r.re, r.error);
     const double root = sqrt(r.re);
-    return finish(to, sqrtl(s.sum), root > 0 ? r.error / root + 2 * dt_ulp(wide, root) : 0);
+    return finish(to, sqrtl(carried_sum(&s.sum)),
+                  root > 0 ? r.error / root + 2 * dt_ulp(wide, root) : 0);
 }
 
 /* ---- lists ----------------------------------------------------------------------------------- */
@@ -522,7 +568,7 @@ bool dt_reduce_array(const dt_case *c, const dt_node *n, const dt_array *in, con
     int64_t *position = malloc(room * sizeof *position);
 
     for (int64_t k = 0; k < out->size && at != NULL && position != NULL; k++) {
-        list l = {in->dtype, at, position, 0, c->ddof, dt_in_snippet(c)};
+        list l = {in->dtype, at, position, 0, c->ddof, dt_in_snippet(c), c->kind == DT_KIND_REDUCE};
         int64_t with_nan = 0;
 
         gather(n, &s, k, in, mask, at, position, &l.count, &with_nan);
@@ -581,7 +627,7 @@ static void scan_line(const dt_node *n, const dt_array *in, const int64_t *place
         const int64_t at = place[reverse ? length - 1 - k : k];
         const dt_value v = in->at[at];
         /* An extreme needs only the one so far; products only what they have come to. */
-        list l = {in->dtype, seen, position, 0, 0, custom};
+        list l = {in->dtype, seen, position, 0, 0, custom, false};
 
         if (!exclusive || k > 0) {
             const dt_value add = exclusive ? in->at[place[reverse ? length - k : k - 1]] : v;

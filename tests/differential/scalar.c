@@ -615,6 +615,9 @@ static dt_value apply_real(dt_op op, kiln_dtype t, const dt_value *in)
     if (op == DT_GAMMA && x[0] <= 0 && x[0] == floor(x[0]))
         return dt_unknown(); /* a pole, at which libraries differ */
     double error = is_function ? function_error(t, r.re, middle) : 0;
+    /* The greater operand plus a logarithm, as NumPy has it: they may cancel. */
+    if ((op == DT_LOGADDEXP || op == DT_LOGADDEXP2) && isfinite(r.re))
+        error = fmax(error, allowed_ulps(t) * dt_ulp(t, fmax(x[0], x[1])));
     if (!exact) {
         const long double most = spread(op, in, middle);
         if (most < 0 || (isinf(r.re) && !isinf(middle)))
