@@ -38,15 +38,22 @@ typedef struct family {
     int stage[FAMILY_MAX];
     bool *root;                   /* by low: stored in the space, part of the family */
     bool *reads;                  /* by low: read from memory, and computed by another kernel */
+    struct visited *visited;      /* by low */
+    uint32_t walks;               /* how many there were */
     const kiln__low *sample;
 } family;
 
-/* A low, and the view through which a walk came to it. */
+/* A view through which a walk came to a low. */
 typedef struct visit {
-    uint32_t low;
     kiln__axis_map *map;
     struct visit *next;
 } visit;
+
+/* All such views of one low, of the walk with this number. */
+typedef struct visited {
+    uint32_t walk;
+    visit *first;
+} visited;
 
 /* What a walk through the space met. */
 typedef struct met {
@@ -54,7 +61,6 @@ typedef struct met {
     bool bad;          /* a member seen otherwise, or a position */
     bool reads;        /* something from memory that another kernel computes */
     int64_t row_bytes, turned_bytes, element_bytes;
-    visit *visits;
 } met;
 
 static int member_at(const family *f, uint32_t low)
@@ -103,17 +109,19 @@ static void count_leaf(const family *f, const kiln__low *n, const kiln__axis_map
 }
 
 /* Whether a walk was here already, by the same view; expressions are no trees. */
-static bool visited(family *f, uint32_t id, const kiln__axis_map *map, met *m)
+static bool was_here(family *f, uint32_t id, const kiln__axis_map *map)
 {
     const int rank = f->b->lows[id].rank;
-    for (const visit *v = m->visits; v != NULL; v = v->next)
-        if (v->low == id && kiln__same_map(v->map, map, rank))
+    visited *low = &f->visited[id];
+    if (low->walk != f->walks)
+        *low = (visited){.walk = f->walks};
+    for (const visit *v = low->first; v != NULL; v = v->next)
+        if (kiln__same_map(v->map, map, rank))
             return true;
     visit *made = kiln__build_alloc(f->b, sizeof *made);
-    made->low = id;
     made->map = kiln__build_copy(f->b, map, (size_t)rank * sizeof *map);
-    made->next = m->visits;
-    m->visits = made;
+    made->next = low->first;
+    low->first = made;
     return false;
 }
 
@@ -121,7 +129,7 @@ static void walk(family *f, uint32_t id, const kiln__axis_map *map, bool root, m
 {
     kiln__build *b = f->b;
     const kiln__low *n = &b->lows[id];
-    if (visited(f, id, map, m))
+    if (was_here(f, id, map))
         return;
     const int member = n->kind == KILN__LOW_REDUCE ? member_at(f, id) : -1;
 
@@ -164,6 +172,7 @@ static void walk_from(family *f, uint32_t id, bool root, met *m)
     for (int a = 0; a < n->rank; a++)
         map[a] = n->shape[a] == 1 ? (kiln__axis_map){-1, 0, 0} : (kiln__axis_map){a, 0, 1};
     memset(m, 0, sizeof *m);
+    f->walks++;
     walk(f, id, map, root, m);
 }
 
@@ -189,10 +198,10 @@ static bool depends(const family *f, uint32_t id, bool *seen)
     return false;
 }
 
-/* Whether something that the family reads from memory depends on the family. */
-static bool is_cyclic(const family *f)
+/* Whether something that the family reads from memory depends on the family. `seen` is what was
+ * looked at before for the same family, without finding such a thing. */
+static bool is_cyclic(const family *f, bool *seen)
 {
-    bool *seen = kiln__build_seen(f->b);
     for (uint32_t id = 1; id < f->b->low_count; id++)
         if (f->reads[id] && depends(f, id, seen))
             return true;
@@ -313,6 +322,7 @@ static bool fits_kernel(family *f)
 static bool check(family *f)
 {
     kiln__build *b = f->b;
+    bool *seen = kiln__build_seen(b);
     met sum, one;
     memset(&sum, 0, sizeof sum);
     memset(f->reads, 0, b->low_count * sizeof *f->reads);
@@ -320,7 +330,7 @@ static bool check(family *f)
         if (!f->taken[m])
             continue;
         walk_from(f, b->lows[f->members[m]].operand[0], false, &one);
-        if (one.bad)
+        if (one.bad || is_cyclic(f, seen))
             return false;
         if (one.element_bytes > sum.element_bytes)
             sum = one;
@@ -329,10 +339,12 @@ static bool check(family *f)
         if (!f->root[id])
             continue;
         walk_from(f, id, true, &one);
+        if (is_cyclic(f, seen))
+            return false;
         if (one.element_bytes > sum.element_bytes)
             sum = one;
     }
-    return !is_cyclic(f) && worth_it(f, &sum) && fits_kernel(f);
+    return worth_it(f, &sum) && fits_kernel(f);
 }
 
 /* ---- what follows from results alone ---------------------------------------------------------------------- */
@@ -375,7 +387,7 @@ static void take_others(family *f)
             continue;
         f->stage[m] = 0;
         f->taken[m] = true;
-        f->taken[m] = !is_cyclic(f);
+        f->taken[m] = !is_cyclic(f, kiln__build_seen(f->b));
     }
 }
 
@@ -426,9 +438,25 @@ static void make_family(family *f)
     }
 }
 
+/* A family of nothing, around a reduction. */
+static void begin_family(family *f, const kiln__low *sample)
+{
+    f->sample = sample;
+    f->count = 0;
+    memset(f->uses, 0, sizeof f->uses);
+    memset(f->taken, 0, sizeof f->taken);
+    memset(f->stage, 0, sizeof f->stage);
+    memset(f->root, 0, f->b->low_count * sizeof *f->root);
+}
+
 void kiln__find_rows(kiln__build *b)
 {
-    bool *tried = kiln__build_alloc(b, b->low_count * sizeof *tried);
+    bool *tried = kiln__build_seen(b);
+    family *f = kiln__build_alloc(b, sizeof *f);
+    f->b = b;
+    f->root = kiln__build_seen(b);
+    f->reads = kiln__build_seen(b);
+    f->visited = kiln__build_alloc(b, b->low_count * sizeof *f->visited);
     for (uint32_t id = 1; id < b->low_count; id++) {
         const kiln__low *n = &b->lows[id];
         bool reduces_some = false;
@@ -437,11 +465,7 @@ void kiln__find_rows(kiln__build *b)
             continue;
         for (int a = 0; a < n->space_rank; a++)
             reduces_some = reduces_some || n->reduced[a];
-        family *f = kiln__build_alloc(b, sizeof *f);
-        f->b = b;
-        f->sample = n;
-        f->root = kiln__build_seen(b);
-        f->reads = kiln__build_seen(b);
+        begin_family(f, n);
         collect_members(f, tried);
         for (int m = 0; m < f->count; m++)
             tried[f->members[m]] = true;
