@@ -1,6 +1,7 @@
 /*
  * test_ops_numbers.c - operations on plain numbers alone, against NumPy (data/make_numbers.py): as
- * arguments of a graph, as numbers of an expression; and their results beside arrays, which stay weak.
+ * arguments of a graph, as numbers of an expression; and their results beside arrays, which stay
+ * weak.
  */
 #define _GNU_SOURCE
 #include <float.h>
@@ -293,8 +294,8 @@ static void test_ops_numbers__literals_of_an_expression(void **state)
 
 /* ---- beside arrays --------------------------------------------------------------------------- */
 
-/* What is computed from numbers alone has no dtype of its own beside an array: as NumPy's results of
- * `x + y*y` and its like where x is an array and y is Python's 3 or 2.5 (NEP 50). */
+/* What is computed from numbers alone has no dtype of its own beside an array: as NumPy's results
+ * of `x + y*y` and its like where x is an array and y is Python's 3 or 2.5 (NEP 50). */
 static void test_ops_numbers__what_is_made_of_numbers_stays_weak(void **state)
 {
     static const struct {
@@ -353,6 +354,34 @@ static void test_ops_numbers__what_is_made_of_numbers_stays_weak(void **state)
     }
 }
 
+/* Integers beyond int64 are uint64, as in NumPy: np.add(np.array(2**63), np.array(1)) is float64,
+ * and np.bitwise_and of two such uint64. One graph takes both kinds, one after the other. */
+static void test_ops_numbers__integers_beyond_int64(void **state)
+{
+    static const struct {
+        uint64_t n;
+        kiln_dtype sum;
+    } calls[] = {{5, KILN_INT64}, {UINT64_C(1) << 63, KILN_FLOAT64}, {7, KILN_INT64}};
+    test_env *t = *state;
+    kiln_graph *g = graph_begin(t);
+    const kiln_node n = kiln_graph_input(g, "n");
+    kiln_graph_output(g, "sum", kiln_add(n, 1));
+    kiln_graph_output(g, "bits", kiln_bitwise_and(n, n));
+    for (size_t k = 0; k < COUNT(calls); k++) {
+        kiln_array *sum = NULL, *bits = NULL;
+        double got[2];
+        OK(t, kiln_graph_call(g, &t->err, calls[k].n, &sum, &bits));
+        assert_int_equal(kiln_array_dtype(sum), calls[k].sum);
+        assert_int_equal(kiln_array_dtype(bits),
+                         calls[k].sum == KILN_INT64 ? KILN_INT64 : KILN_UINT64);
+        graph_fetch(t, sum, &got[0], 1);
+        graph_fetch(t, bits, &got[1], 1);
+        assert_true(got[0] == (double)(calls[k].n + 1) && got[1] == (double)calls[k].n);
+        kiln_array_release(sum), kiln_array_release(bits);
+    }
+    kiln_graph_destroy(g);
+}
+
 /* A chain of numbers that is longer than any kernel may be, and a custom kernel of its result. */
 static void test_ops_numbers__long_chains_and_custom_kernels(void **state)
 {
@@ -392,6 +421,7 @@ int main(int argc, char **argv)
         TEST(test_ops_numbers__numbers_that_are_refused),
         TEST(test_ops_numbers__literals_of_an_expression),
         TEST(test_ops_numbers__what_is_made_of_numbers_stays_weak),
+        TEST(test_ops_numbers__integers_beyond_int64),
         TEST(test_ops_numbers__long_chains_and_custom_kernels),
     };
     return test_env_main(argc, argv, "test_ops_numbers", tests, COUNT(tests));

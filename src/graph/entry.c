@@ -16,6 +16,26 @@
 
 /* ---- recognising layouts ------------------------------------------------------------------------- */
 
+/* What an argument is recognised by: of a number the kind that decides dtypes, 'b', 'i', 'u' (an
+ * integer that needs 64 bits without a sign), 'f' or 'c'; else its kiln_arg_kind. */
+static uint8_t kind_of(const kiln_arg *arg)
+{
+    switch (arg->kind) {
+    case KILN_ARG_BOOL:
+        return 'b';
+    case KILN_ARG_INT:
+        return 'i';
+    case KILN_ARG_UINT:
+        return arg->value.u > INT64_MAX ? 'u' : 'i';
+    case KILN_ARG_FLOAT:
+        return 'f';
+    case KILN_ARG_COMPLEX:
+        return 'c';
+    default:
+        return (uint8_t)arg->kind;
+    }
+}
+
 bool kiln__entry_matches(const void *item, const void *key)
 {
     const kiln__entry *entry = item;
@@ -23,7 +43,7 @@ bool kiln__entry_matches(const void *item, const void *key)
     for (size_t k = 0; k < entry->arg_count; k++) {
         const kiln__entry_arg *e = &entry->args[k];
         const kiln_array *a = kiln__graph_array(&args[k]);
-        if (a == NULL ? e->kind != (uint8_t)args[k].kind
+        if (a == NULL ? e->kind != kind_of(&args[k])
                       : e->kind != KILN_ARG_ARRAY || e->layout != a->layout ||
                             e->rank != a->rank || e->dtype != (uint8_t)a->dtype ||
                             memcmp(e->dims, a->shape, 2 * (size_t)a->rank * sizeof(int64_t)) != 0)
@@ -40,7 +60,7 @@ static bool hash_call(const kiln_graph *graph, const kiln__graph_call *call, uin
         return false;
     for (size_t k = 0; k < call->arg_count; k++) {
         const kiln_arg *arg = &call->args[k];
-        uint64_t word = (uint64_t)arg->kind;
+        uint64_t word = kind_of(arg);
         if (arg->kind == KILN_ARG_ARRAY || arg->kind == KILN_ARG_OUT) {
             const kiln_array *a = kiln__graph_array(arg);
             if (a == NULL && (arg->kind == KILN_ARG_ARRAY || arg->value.out == NULL))
@@ -67,15 +87,10 @@ static bool hash_call(const kiln_graph *graph, const kiln__graph_call *call, uin
 static kiln_status read_number(const kiln_graph *graph, size_t k, const kiln_arg *arg,
                                kiln__graph_arg *out, kiln_error *err)
 {
-    static const char kinds[] = {[KILN_ARG_BOOL] = 'b',
-                                 [KILN_ARG_INT] = 'i',
-                                 [KILN_ARG_UINT] = 'i',
-                                 [KILN_ARG_FLOAT] = 'f',
-                                 [KILN_ARG_COMPLEX] = 'c'};
-    if ((size_t)arg->kind >= KILN_COUNT_OF(kinds) || kinds[arg->kind] == 0)
+    out->number.kind = (char)kind_of(arg);
+    if (strchr("biufc", out->number.kind) == NULL)
         return kiln__fail(err, KILN_ERR_ARGUMENT, "graph \"%s\": argument %zu has the unknown kind %d",
                           graph->ir.name, k + 1, (int)arg->kind);
-    out->number.kind = kinds[arg->kind];
     return KILN_OK;
 }
 
@@ -249,7 +264,7 @@ static kiln__entry *entry_alloc(const kiln__graph_call *call)
     e->arg_count = call->arg_count;
     for (size_t k = 0; k < call->arg_count; k++) {
         const kiln_array *a = kiln__graph_array(&call->args[k]);
-        e->args[k].kind = a != NULL ? KILN_ARG_ARRAY : (uint8_t)call->args[k].kind;
+        e->args[k].kind = a != NULL ? KILN_ARG_ARRAY : kind_of(&call->args[k]);
         if (a == NULL)
             continue;
         e->args[k].dtype = (uint8_t)a->dtype;
