@@ -163,6 +163,20 @@ static void test_cli_warm__a_failure_is_told_and_the_rest_is_compiled(void **sta
     expect_numbers(kiln__cpu_target(), 0, 1, 4, 0);
 }
 
+/* A recorded reduction with a mask and a start value, for a target that it was not recorded on: the
+ * mask is an array and the start value a number, whatever else is tried. */
+static void test_cli_warm__a_start_value_is_a_number_and_a_mask_an_array(void **state)
+{
+    (void)state;
+    cli_write("m.jsonl",
+              "{\"kind\":\"reduction\",\"in\":\"T x, bool kiln__where, T kiln__initial\","
+              "\"out\":\"T y\",\"map\":\"x\",\"reduce\":\"a + b\",\"post\":\"y = a\","
+              "\"identity\":\"0\",\"types\":[{\"T\":\"float32\"}]}\n");
+    KILN("warm", "m.jsonl", "--cpu", "--cache", "started", "--json");
+    EXPECT_DONE();
+    EXPECT_OUT("\"failed\": 0");
+}
+
 /* ---- expressions ------------------------------------------------------------------------------- */
 
 static void test_cli_warm__an_expression_is_warm_for_eval(void **state)
@@ -520,6 +534,7 @@ int main(void)
         cmocka_unit_test(test_cli_warm__what_was_recorded_is_warm_elsewhere),
         cmocka_unit_test(test_cli_warm__a_bundle_holds_what_the_manifests_name),
         cmocka_unit_test(test_cli_warm__a_failure_is_told_and_the_rest_is_compiled),
+        cmocka_unit_test(test_cli_warm__a_start_value_is_a_number_and_a_mask_an_array),
         cmocka_unit_test(test_cli_warm__an_expression_is_warm_for_eval),
         cmocka_unit_test(test_cli_warm__what_is_wrong_with_an_expression_is_shown_in_its_place),
         cmocka_unit_test(test_cli_warm__a_bad_line_stops_it_before_anything_is_compiled),

@@ -74,7 +74,7 @@ typedef struct kiln__param {
     bool by_address;   /* a snippet takes its address (&x): it must be bound to memory itself */
     bool read_first;   /* an output that some path may read, or leave, before assigning it */
     bool by_number;    /* an input whose use wants a number: loop_prep, which has no element, reads it;
-                          or it is raw and calculated with as a whole */
+                          it is KILN__INITIAL; or it is raw and calculated with as a whole */
     bool array_only;   /* a raw input that snippets index, ask for its shape, or write */
     bool row;          /* row programs: an output of one element a row */
     bool late;         /* reductions: an input that `post` mentions and `map` does not: it has an

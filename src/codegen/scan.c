@@ -350,7 +350,8 @@ static void find_numbers_wanted(kiln__definition *def, const kiln__scan *scan)
         param->array_only = param->raw && indexed;
         param->by_number =
             param->raw ? calculated && !indexed
-                       : mentions(&scan->text[KILN__SNIPPET_LOOP_PREP], param->name) ||
+                       : strcmp(param->name, KILN__INITIAL) == 0 ||
+                             mentions(&scan->text[KILN__SNIPPET_LOOP_PREP], param->name) ||
                              mentions(&scan->text[KILN__SNIPPET_AFTER_LOOP], param->name);
     }
 }

@@ -287,7 +287,7 @@ static kiln_status plan_scalars(expansion *x, kiln__imagined *args, const kiln__
         args[p].scalar = d->params[p].by_number;
     status = plan_devices(x, args, axes);
     for (size_t p = 0; p < d->input_count; p++) {
-        if (args[p].scalar || d->params[p].raw)
+        if (args[p].scalar || d->params[p].raw || strcmp(d->params[p].name, KILN__WHERE) == 0)
             continue;
         fixed |= d->params[p].placeholder == 0;
         open |= d->params[p].placeholder != 0;
