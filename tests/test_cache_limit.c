@@ -464,8 +464,8 @@ static void test_cache_limit__the_index_may_be_lost_damaged_locked_or_newer(void
         }
         assert_int_equal(kiln_cache_stats(cache, &s, NULL), KILN_OK);
         assert_int_equal(s.entry_count, 2);
-        assert_int_equal(s.has_index, kind < 2);
-        assert_int_equal(s.index_note[0] != '\0', kind >= 2);
+        assert_int_equal(s.has_index, kind != 2);
+        assert_int_equal(s.index_note[0] != '\0', kind == 2);
         if (kind == 2)
             assert_non_null(strstr(s.index_note, "newer"));
         if (kind == 2)

@@ -166,11 +166,11 @@ static void test_cli_cache__verify_finds_damage_and_removes_it(void **state)
     (void)state;
     KILN("cache", "verify");
     EXPECT_DONE();
-    EXPECT_OUT("3 good, 0 damaged, 0 of another version, 0 foreign files\n");
+    EXPECT_OUT("3 good, 0 damaged, 0 unreadable, 0 of another version, 0 foreign files\n");
     cli_write(beta_path, "damaged");
     KILN("cache", "verify", "--json");
     EXPECT_FAILED(1, "kiln: damaged: ");
-    expect_json("d == {'good': 2, 'damaged': 1, 'other': 0, 'foreign': 0}");
+    expect_json("d == {'good': 2, 'damaged': 1, 'unreadable': 0, 'other': 0, 'foreign': 0}");
     KILN("cache", "verify", "--remove");
     assert_int_equal(cli.status, 0);
     EXPECT_OUT("2 good, 1 damaged");

@@ -205,18 +205,19 @@ static int show_one(kiln_cache *cache, const request *r, kiln_error *err)
 static int verify(kiln_cache *cache, const request *r, kiln_error *err)
 {
     kiln_cache_report p;
+    const kiln_status status = kiln_cache_verify(cache, r->remove, &p, err);
 
-    if (kiln_cache_verify(cache, r->remove, &p, err) != KILN_OK)
+    if (status != KILN_OK && p.unreadable == 0)
         return TOOL_FAILED;
-    printf(r->json ? "{\"good\": %" PRIu64 ", \"damaged\": %" PRIu64 ", \"other\": %" PRIu64
-                     ", \"foreign\": %" PRIu64 "}\n"
-                   : "%" PRIu64 " good, %" PRIu64 " damaged, %" PRIu64
+    printf(r->json ? "{\"good\": %" PRIu64 ", \"damaged\": %" PRIu64 ", \"unreadable\": %" PRIu64
+                     ", \"other\": %" PRIu64 ", \"foreign\": %" PRIu64 "}\n"
+                   : "%" PRIu64 " good, %" PRIu64 " damaged, %" PRIu64 " unreadable, %" PRIu64
                      " of another version, %" PRIu64 " foreign files\n",
-           p.good, p.damaged, p.other, p.foreign);
+           p.good, p.damaged, p.unreadable, p.other, p.foreign);
     if (p.damaged > 0)
         fprintf(stderr, "kiln: damaged: %s%s\n", p.first_damaged,
                 p.damaged > 1 ? " and others" : "");
-    return p.damaged > 0 && !r->remove ? TOOL_FAILED : TOOL_DONE;
+    return status != KILN_OK || (p.damaged > 0 && !r->remove) ? TOOL_FAILED : TOOL_DONE;
 }
 
 static void print_count(const request *r, const char *name, uint64_t count)

@@ -81,6 +81,7 @@ typedef struct kiln_cache_report {
     uint64_t good;    /**< Entries that passed every check. */
     uint64_t other;   /**< Whole entries of another version's format; left alone. */
     uint64_t damaged; /**< Entries that failed; removed when asked. */
+    uint64_t unreadable; /**< Entries that the disk did not give; left alone. */
     uint64_t foreign; /**< Files that are no entries; left alone. */
     char first_damaged[96]; /**< Path below the folder of the first damaged one; else "". */
 } kiln_cache_report;
@@ -151,7 +152,8 @@ KILN_API KILN_NODISCARD kiln_status kiln_cache_show(kiln_cache *cache, const cha
                                                     kiln_cache_entry *entry_out,
                                                     char **key_text_out, kiln_error *err);
 
-/** Read and check every entry; `remove` takes damaged ones away. Damage is no failure. */
+/** Read and check every entry; `remove` takes damaged ones away. Damage is no failure.
+ *  @return ERR_IO when the folder or an entry could not be read; the report counts the others. */
 KILN_API KILN_NODISCARD kiln_status kiln_cache_verify(kiln_cache *cache, bool remove,
                                                       kiln_cache_report *report_out,
                                                       kiln_error *err);

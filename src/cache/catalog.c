@@ -25,6 +25,26 @@ struct kiln_cache {
 #define BATCH 64
 #define ENTRY_FILE_MAX ((size_t)KILN__BLOB_FILE_BYTES_MAX)
 
+/* A folder that is not there is an empty one; one that cannot be opened is not. */
+static kiln_status find_folder(kiln__cache *store, kiln_error *err)
+{
+    char reason[KILN__REASON_BYTES] = "";
+
+    if (store->fd >= 0)
+        return KILN_OK;
+    switch (kiln__dir_open(store->path, false, &store->fd, reason)) {
+    case KILN__DIR_OPEN:
+    case KILN__DIR_ABSENT:
+        return KILN_OK;
+    case KILN__DIR_REFUSED:
+        return kiln__fail(err, KILN_ERR_CACHE, "there is no cache folder: %s", reason);
+    case KILN__DIR_FAILED:
+        break;
+    }
+    return kiln__fail(err, KILN_ERR_IO, "the cache folder %.300s cannot be opened: %s",
+                      store->path, reason);
+}
+
 kiln_status kiln_cache_open(const char *dir, kiln_cache **out, kiln_error *err)
 {
     const kiln__log silent = {kiln__log_ignore, NULL}; /* a refusal is the status's to tell */
@@ -44,8 +64,9 @@ kiln_status kiln_cache_open(const char *dir, kiln_cache **out, kiln_error *err)
                             kiln__cache_refusal(cache->store)[0] != '\0'
                                 ? kiln__cache_refusal(cache->store)
                                 : "kernels are to be kept in memory only");
+    if (status == KILN_OK)
+        status = find_folder(cache->store, err);
     if (status == KILN_OK) {
-        (void)kiln__renew_folder(cache->store, false);
         *out = cache;
         cache = NULL;
     }
@@ -178,68 +199,56 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const kiln__index_row *)a)->name, ((const kiln__index_row *)b)->name);
 }
 
-/* All entries by name; `folder` is -1 when there is none, and then nothing is found. */
-static kiln_status scan(int folder, listing *l, kiln_error *err)
+static kiln_status fail_read(const kiln_cache *cache, int why, kiln_error *err)
 {
-    bool present[KILN__SHARD_COUNT] = {false};
+    return kiln__fail(err, KILN_ERR_IO, "the cache folder %.300s cannot be read: %s",
+                      kiln_cache_path(cache), strerror(why));
+}
 
-    memset(l, 0, sizeof *l);
-    if (folder >= 0)
-        kiln__find_shards(folder, present);
-    for (unsigned shard = 0; shard < KILN__SHARD_COUNT; shard++) {
-        if (present[shard])
-            kiln__scan_shard(folder, shard, list_file, l);
-    }
-    if (l->failed) {
-        kiln__free(l->rows);
-        memset(l, 0, sizeof *l);
-        return kiln__fail_memory(err, sizeof *l->rows);
-    }
-    if (l->count > 1)
-        qsort(l->rows, l->count, sizeof *l->rows, by_name);
+/* A descriptor of the folder for the caller to close; -1 while there is none. */
+static kiln_status get_folder(const kiln_cache *cache, int *folder, kiln_error *err)
+{
+    *folder = kiln__dup_folder(cache->store);
+    if (*folder < 0 && cache->store->fd >= 0)
+        return fail_read(cache, errno, err);
     return KILN_OK;
 }
 
-/* The whole file of an entry in heap memory, at most `max` bytes of it; NULL with errno. */
-static unsigned char *read_entry_file(int folder, const char name[33], size_t max,
-                                      size_t *bytes_out)
+/* All entries by name; `folder` is -1 when there is none, and then nothing is found. */
+static kiln_status scan(const kiln_cache *cache, int folder, listing *l, kiln_error *err)
 {
-    char path[64];
-    struct stat st;
-    unsigned char *data = NULL;
-    size_t want = 0, done = 0;
-    int fd = -1;
+    bool present[KILN__SHARD_COUNT] = {false}, whole = true;
+    kiln_status status = KILN_OK;
 
-    snprintf(path, sizeof path, "%.2s/%.32s", name, name);
-    fd = openat(folder, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd < 0)
-        return NULL;
-    if (fstat(fd, &st) == 0 && (uint64_t)st.st_size <= ENTRY_FILE_MAX) {
-        want = (size_t)st.st_size < max ? (size_t)st.st_size : max;
-        data = kiln__alloc(want);
+    memset(l, 0, sizeof *l);
+    if (folder >= 0)
+        whole = kiln__find_shards(folder, present);
+    for (unsigned shard = 0; whole && shard < KILN__SHARD_COUNT; shard++) {
+        if (present[shard])
+            whole = kiln__scan_shard(folder, shard, list_file, l);
     }
-    while (data != NULL && done < want) {
-        ssize_t got = read(fd, data + done, want - done);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            break;
-        done += (size_t)got;
+    if (!whole)
+        status = fail_read(cache, errno, err);
+    else if (l->failed)
+        status = kiln__fail_memory(err, sizeof *l->rows);
+    if (status != KILN_OK) {
+        kiln__free(l->rows);
+        memset(l, 0, sizeof *l);
+    } else if (l->count > 1) {
+        qsort(l->rows, l->count, sizeof *l->rows, by_name);
     }
-    close(fd);
-    *bytes_out = done;
-    return data;
+    return status;
 }
 
 /* Fill in target and kernel name, from the key, where the index knew neither. */
 static void label(int folder, kiln__index_row *row)
 {
+    unsigned char *head = NULL;
     size_t bytes = 0;
-    /* Both stand near the beginning of a key. */
-    unsigned char *head = row->target[0] == '\0'
-                              ? read_entry_file(folder, row->name, 8192, &bytes)
-                              : NULL;
 
+    /* Both stand near the beginning of a key. */
+    if (row->target[0] == '\0')
+        (void)kiln__entry_read(folder, row->name, 8192, &head, &bytes);
     if (head != NULL && bytes > KILN__BLOB_HEADER_BYTES)
         kiln__key_labels(head + KILN__BLOB_HEADER_BYTES, bytes - KILN__BLOB_HEADER_BYTES,
                          row->target, row->kernel);
@@ -271,8 +280,9 @@ static kiln_status list_rows(kiln_cache *cache, listing *l, char note[128], kiln
         snprintf(note, 128, "a bundle keeps no counts");
         return list_bundle(&cache->bundle, l, err);
     }
-    folder = kiln__dup_folder(cache->store);
-    status = scan(folder, l, err);
+    status = get_folder(cache, &folder, err);
+    if (status == KILN_OK)
+        status = scan(cache, folder, l, err);
     if (status == KILN_OK && folder >= 0) {
         for (size_t k = 0; k < l->count; k++)
             label(folder, &l->rows[k]);
@@ -431,8 +441,14 @@ static kiln_status read_key(const kiln_cache *cache, const kiln__index_row *row,
     kiln_status status = KILN_OK;
 
     if (folder >= 0) {
-        file = copy = read_entry_file(folder, row->name, ENTRY_FILE_MAX, &bytes);
+        const kiln__verdict read =
+            kiln__entry_read(folder, row->name, ENTRY_FILE_MAX, &copy, &bytes);
+        const int why = errno;
+        file = copy;
         close(folder);
+        if (read == KILN__VERDICT_UNREADABLE)
+            return kiln__fail(err, KILN_ERR_IO, "entry %s cannot be read: %s", row->name,
+                              strerror(why));
     } else if (cache->store == NULL) {
         file = kiln__bundle_find(&cache->bundle, kiln__hash_from_hex(row->name), &bytes);
     }
@@ -493,12 +509,11 @@ static kiln__verdict judge_bytes(const void *file, size_t bytes, const char name
 static kiln__verdict judge_entry(int folder, const char name[33])
 {
     size_t bytes = 0;
-    unsigned char *file = read_entry_file(folder, name, ENTRY_FILE_MAX, &bytes);
-    kiln__verdict verdict = KILN__VERDICT_ABSENT;
+    unsigned char *file = NULL;
+    kiln__verdict verdict = kiln__entry_read(folder, name, ENTRY_FILE_MAX, &file, &bytes);
 
-    if (file == NULL)
-        return errno == ENOENT ? KILN__VERDICT_ABSENT : KILN__VERDICT_UNREADABLE;
-    verdict = judge_bytes(file, bytes, name);
+    if (verdict == KILN__VERDICT_VALID)
+        verdict = judge_bytes(file, bytes, name);
     kiln__free(file);
     return verdict;
 }
@@ -515,8 +530,10 @@ static bool count_verdict(kiln_cache_report *report, kiln__verdict verdict, cons
         break;
     case KILN__VERDICT_ABSENT: /* evicted meanwhile */
         break;
+    case KILN__VERDICT_UNREADABLE: /* the disk's fault, and perhaps only now */
+        report->unreadable++;
+        break;
     case KILN__VERDICT_DAMAGED:
-    case KILN__VERDICT_UNREADABLE:
         if (report->damaged++ == 0)
             snprintf(report->first_damaged, sizeof report->first_damaged, "%.2s/%s", name, name);
         return true;
@@ -557,7 +574,7 @@ static void unlink_entry(int folder, const char name[33])
 kiln_status kiln_cache_verify(kiln_cache *cache, bool remove, kiln_cache_report *report_out,
                               kiln_error *err)
 {
-    listing l;
+    listing l = {0};
     kiln_status status = KILN_OK;
     int folder = -1;
 
@@ -570,27 +587,34 @@ kiln_status kiln_cache_verify(kiln_cache *cache, bool remove, kiln_cache_report 
         verify_bundle(&cache->bundle, report_out);
         return KILN_OK;
     }
-    folder = kiln__dup_folder(cache->store);
-    status = scan(folder, &l, err);
+    status = get_folder(cache, &folder, err);
+    if (status == KILN_OK)
+        status = scan(cache, folder, &l, err);
     report_out->foreign = l.foreign;
     for (size_t k = 0; status == KILN_OK && k < l.count; k++) {
         const char *name = l.rows[k].name;
         if (count_verdict(report_out, judge_entry(folder, name), name) && remove)
             unlink_entry(folder, name);
     }
+    if (report_out->unreadable > 0)
+        status = kiln__fail(err, KILN_ERR_IO, "%llu of %zu entries of %.300s cannot be read",
+                            (unsigned long long)report_out->unreadable, l.count,
+                            kiln_cache_path(cache));
     kiln__free(l.rows);
     if (folder >= 0)
         close(folder);
     return status;
 }
 
-/* Evict a batch of the queue, down to `to_bytes`; false when done or stuck. */
-static bool prune_batch(int folder, kiln__victims *v, uint64_t to_bytes, uint64_t *removed)
+/* Evict a batch of the queue, down to `to_bytes`; false when done, or stuck with `why`. */
+static bool prune_batch(int folder, kiln__victims *v, uint64_t to_bytes, uint64_t *removed,
+                        int *why)
 {
     kiln__ledger ledger;
     bool more = true;
 
-    if (kiln__ledger_open(folder, &ledger) != 0)
+    *why = kiln__ledger_open(folder, &ledger);
+    if (*why != 0)
         return false;
     for (int k = 0; k < BATCH && more; k++) {
         more = kiln__ledger_bytes(&ledger) > to_bytes && v->next < v->count;
@@ -607,39 +631,46 @@ kiln_status kiln_cache_prune(kiln_cache *cache, uint64_t to_bytes, uint64_t *rem
 {
     kiln__victims v = {0};
     kiln__ledger ledger;
-    bool present[KILN__SHARD_COUNT];
+    bool present[KILN__SHARD_COUNT], whole = true;
     uint64_t removed = 0;
     kiln_status status = check_folder(cache, "kiln_cache_prune", err);
     int folder = -1, why = 0;
 
     if (removed_out != NULL)
         *removed_out = 0;
-    if (status != KILN_OK)
-        return status;
-    folder = kiln__dup_folder(cache->store);
-    if (folder < 0)
-        return KILN_OK; /* no folder: nothing is in it */
+    if (status == KILN_OK)
+        status = get_folder(cache, &folder, err);
+    if (status != KILN_OK || folder < 0)
+        return status; /* no folder: nothing is in it */
     why = kiln__ledger_open(folder, &ledger);
     if (why != 0) {
         close(folder);
         return kiln__fail(err, KILN_ERR_IO, "the cache's ledger cannot be used: %s",
                           strerror(why));
     }
-    kiln__find_shards(folder, present);
-    for (unsigned shard = 0; shard < KILN__SHARD_COUNT; shard++) {
-        if (present[shard])
-            kiln__victims_scan(&ledger, shard, &v);
+    whole = kiln__find_shards(folder, present);
+    why = whole ? 0 : errno;
+    for (unsigned shard = 0; whole && shard < KILN__SHARD_COUNT; shard++) {
+        whole = !present[shard] || kiln__victims_scan(&ledger, shard, &v);
+        why = whole ? 0 : errno;
     }
     (void)!kiln__ledger_commit(&ledger);
     kiln__ledger_close(&ledger);
+    if (!whole) {
+        kiln__victims_clear(&v);
+        close(folder);
+        return fail_read(cache, why, err);
+    }
     kiln__victims_sort(&v);
-    while (prune_batch(folder, &v, to_bytes, &removed))
+    while (prune_batch(folder, &v, to_bytes, &removed, &why))
         continue;
+    if (why != 0)
+        status = fail_read(cache, why, err);
     kiln__victims_clear(&v);
     close(folder);
     if (removed_out != NULL)
         *removed_out = removed;
-    return KILN_OK;
+    return status;
 }
 
 kiln_status kiln_cache_remove(kiln_cache *cache, const char *const *targets, size_t target_count,
@@ -656,11 +687,10 @@ kiln_status kiln_cache_remove(kiln_cache *cache, const char *const *targets, siz
     if (status == KILN_OK && (targets == NULL || target_count == 0))
         status = kiln__fail(err, targets == NULL ? KILN_ERR_NULL : KILN_ERR_ARGUMENT,
                             "kiln_cache_remove: no target is named");
-    if (status != KILN_OK)
-        return status;
-    folder = kiln__dup_folder(cache->store);
-    if (folder < 0)
-        return KILN_OK; /* no folder: nothing is in it */
+    if (status == KILN_OK)
+        status = get_folder(cache, &folder, err);
+    if (status != KILN_OK || folder < 0)
+        return status; /* no folder: nothing is in it */
     KILN_TRY(list_rows(cache, &l, note, err));
     for (size_t k = 0; k < l.count; k++) {
         for (size_t t = 0; t < target_count; t++) {
@@ -696,13 +726,14 @@ kiln_status kiln_cache_clear(kiln_cache *cache, uint64_t *removed_out, kiln_erro
 
     if (folder < 0)
         return status;
-    kiln__find_shards(folder, present);
+    if (!kiln__find_shards(folder, present))
+        status = fail_read(cache, errno, err);
     for (unsigned shard = 0; shard < KILN__SHARD_COUNT; shard++) {
         char name[3];
         if (!present[shard])
             continue;
         kiln__shard_name(shard, name);
-        kiln__scan_shard(folder, shard, unlink_temp, NULL);
+        (void)kiln__scan_shard(folder, shard, unlink_temp, NULL);
         unlinkat(folder, name, AT_REMOVEDIR); /* stays while something foreign is in it */
     }
     kiln__index_remove(folder);
@@ -724,7 +755,7 @@ kiln_status kiln_cache_export(kiln_cache *cache, const char *path, const char *c
     if (cache == NULL || path == NULL || (targets == NULL && target_count > 0))
         return kiln__fail(err, KILN_ERR_NULL, "kiln_cache_export: an argument is NULL");
     KILN_TRY(check_folder(cache, "kiln_cache_export", err));
-    folder = kiln__dup_folder(cache->store);
+    KILN_TRY(get_folder(cache, &folder, err));
     status = kiln__pack_export(folder, path, targets, target_count, count_out, err);
 
 done:

@@ -92,6 +92,50 @@ int kiln__entry_open(int folder, const char *path, struct stat *st, bool *shard_
     return S_ISREG(st->st_mode) && kiln__is_owned_by(st, owner) ? fd : reject(fd, KILN__EFOREIGN);
 }
 
+kiln__verdict kiln__entry_read(int folder, const char name[33], size_t max,
+                               unsigned char **data_out, size_t *bytes_out)
+{
+    char path[KILN__SHARD_BYTES + KILN__NAME_BYTES];
+    struct stat st;
+    bool shard_bad = false;
+    unsigned char *data = NULL;
+    size_t want = 0, done = 0;
+    ssize_t got = 1;
+    int fd = -1, why = 0;
+
+    *data_out = NULL;
+    *bytes_out = 0;
+    snprintf(path, sizeof path, "%.2s/%.32s", name, name);
+    fd = kiln__entry_open(folder, path, &st, &shard_bad);
+    if (fd < 0)
+        return errno == ENOENT           ? KILN__VERDICT_ABSENT
+               : errno == KILN__EFOREIGN ? KILN__VERDICT_DAMAGED
+                                         : KILN__VERDICT_UNREADABLE;
+    if ((uint64_t)st.st_size > KILN__BLOB_FILE_BYTES_MAX) {
+        close(fd);
+        return KILN__VERDICT_DAMAGED;
+    }
+    want = (size_t)st.st_size < max ? (size_t)st.st_size : max;
+    data = kiln__alloc(want + 1);
+    why = ENOMEM;
+    while (data != NULL && done < want && got > 0) {
+        got = read(fd, data + done, want - done);
+        why = errno;
+        done += got > 0 ? (size_t)got : 0;
+        got = got < 0 && why == EINTR ? 1 : got;
+    }
+    close(fd);
+    /* An error is no end of the file. */
+    if (data == NULL || got < 0) {
+        kiln__free(data);
+        errno = why;
+        return KILN__VERDICT_UNREADABLE;
+    }
+    *data_out = data;
+    *bytes_out = done;
+    return KILN__VERDICT_VALID;
+}
+
 void kiln__random_hex(char hex[33])
 {
     unsigned char noise[16];

@@ -12,6 +12,9 @@
  * Rule 2: a damaged index is removed and begun anew, one of a newer kiln is left alone, a locked
  *         one is done without after a moment, and on network file systems none is opened: its
  *         locks and its shared memory do not work there.
+ * Rule 3: a database is a program of sorts: its schema may hold triggers, views and expressions. One
+ *         whose schema is not exactly ours is removed; and none may do more than our own statements
+ *         ask for, or take longer than some seconds.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -19,6 +22,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -29,6 +33,14 @@
 #define INDEX_VERSION 1
 #define BUSY_MS 200
 #define JOURNAL_READ_MAX ((size_t)16 << 20)
+#define SECONDS_MAX 20
+#define STEPS_BETWEEN_LOOKS 10000
+
+/* Byte for byte what SQLite keeps of the statement that makes the table. */
+#define TABLE "entry"
+#define COLUMNS                                                                                    \
+    "(name TEXT PRIMARY KEY, bytes INTEGER, last_use INTEGER, created INTEGER, hits INTEGER, "     \
+    "compile_us INTEGER, origin TEXT, target TEXT, kernel TEXT, seen INTEGER) WITHOUT ROWID"
 
 /* The little of sqlite3.h that is used; its ABI is stable by promise. */
 #define SQLITE_OK 0
@@ -36,10 +48,15 @@
 #define SQLITE_NOTADB 26
 #define SQLITE_ROW 100
 #define SQLITE_DONE 101
+#define SQLITE_DENY 1
 #define SQLITE_OPEN_FLAGS (0x2 | 0x4 | 0x8000 | 0x01000000) /* rw, create, no mutex, no follow */
 
 typedef struct sqlite3 sqlite3;
 typedef struct sqlite3_stmt sqlite3_stmt;
+
+/* Asked for each thing that a statement would do. */
+typedef int (*authorizer)(void *user, int action, const char *a, const char *b, const char *base,
+                          const char *within);
 
 #define SQLITE_MAP(X)                                                                              \
     X(open_v2, int, (const char *path, sqlite3 **out, int flags, const char *vfs))                 \
@@ -53,6 +70,10 @@ typedef struct sqlite3_stmt sqlite3_stmt;
     X(step, int, (sqlite3_stmt * st))                                                              \
     X(reset, int, (sqlite3_stmt * st))                                                             \
     X(finalize, int, (sqlite3_stmt * st))                                                          \
+    X(db_config, int, (sqlite3 * db, int option, ...))                                             \
+    X(limit, int, (sqlite3 * db, int kind, int value))                                             \
+    X(progress_handler, void, (sqlite3 * db, int steps, int (*fn)(void *user), void *user))        \
+    X(set_authorizer, int, (sqlite3 * db, authorizer fn, void *user))                              \
     X(column_int64, int64_t, (sqlite3_stmt * st, int at))                                          \
     X(column_text, const unsigned char *, (sqlite3_stmt * st, int at))                             \
     X(errmsg, const char *, (sqlite3 * db))
@@ -61,6 +82,7 @@ typedef struct database {
     void *library;
     sqlite3 *db;
     int folder;
+    double deadline_us;
 #define MEMBER(name, result, parameters) result(*name) parameters;
     SQLITE_MAP(MEMBER)
 #undef MEMBER
@@ -83,13 +105,41 @@ bool kiln__is_network_folder(int folder)
     return false;
 }
 
+static const char *const file_names[] = {INDEX_NAME, INDEX_NAME "-wal", INDEX_NAME "-shm",
+                                         INDEX_NAME "-journal", MERGING_NAME};
+
 void kiln__index_remove(int folder)
 {
-    static const char *const names[] = {INDEX_NAME, INDEX_NAME "-wal", INDEX_NAME "-shm",
-                                        MERGING_NAME};
+    for (size_t k = 0; k < KILN_COUNT_OF(file_names); k++)
+        (void)kiln__make_way(folder, file_names[k]);
+}
 
-    for (size_t k = 0; k < KILN_COUNT_OF(names); k++)
-        unlinkat(folder, names[k], 0);
+/* SQLite opens its files by name. So nothing may lie there that others could have written. */
+static void mend_files(int folder)
+{
+    struct stat st;
+
+    for (size_t k = 0; k < KILN_COUNT_OF(file_names); k++) {
+        if (fstatat(folder, file_names[k], &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            !(S_ISREG(st.st_mode) && kiln__is_ours(&st)))
+            (void)kiln__make_way(folder, file_names[k]);
+    }
+}
+
+/* Whether a path still leads to the folder, by a way that nobody else can change. */
+static bool leads_to(const char *path, int folder)
+{
+    char reason[KILN__REASON_BYTES];
+    struct stat there, here;
+    int fd = -1;
+    bool same = false;
+
+    if (kiln__way_open(path, O_RDONLY | O_DIRECTORY, &fd, reason) != 0)
+        return false;
+    same = fstat(fd, &there) == 0 && fstat(folder, &here) == 0 && there.st_dev == here.st_dev &&
+           there.st_ino == here.st_ino;
+    close(fd);
+    return same;
 }
 
 static bool load_library(database *d, char note[128])
@@ -126,6 +176,90 @@ static int run(database *d, const char *sql)
     return d->exec(d->db, sql, NULL, NULL, NULL);
 }
 
+/* ---- what a database may do ---- */
+
+static bool is_ours(const char *name)
+{
+    return name != NULL && (strcmp(name, TABLE) == 0 || strcmp(name, "sqlite_master") == 0 ||
+                            strcmp(name, "sqlite_schema") == 0);
+}
+
+/* What our own statements do, and nothing from within a trigger or a view. */
+static int allow(void *user, int action, const char *a, const char *b, const char *base,
+                 const char *within)
+{
+    enum { CREATE_INDEX = 1, CREATE_TABLE = 2, DELETE = 9, INSERT = 18, PRAGMA = 19, READ = 20, SELECT = 21,
+           TRANSACTION = 22, UPDATE = 23, FUNCTION = 31 };
+
+    (void)user;
+    (void)base;
+    if (within != NULL)
+        return SQLITE_DENY;
+    switch (action) {
+    case SELECT:
+    case TRANSACTION:
+    case PRAGMA:
+        return SQLITE_OK;
+    case CREATE_INDEX: /* of the table's key */
+        return is_ours(b) ? SQLITE_OK : SQLITE_DENY;
+    case CREATE_TABLE:
+    case DELETE:
+    case INSERT:
+    case READ:
+    case UPDATE:
+        return is_ours(a) ? SQLITE_OK : SQLITE_DENY;
+    case FUNCTION:
+        return b != NULL && (strcmp(b, "coalesce") == 0 || strcmp(b, "max") == 0 ||
+                             strcmp(b, "count") == 0)
+                   ? SQLITE_OK
+                   : SQLITE_DENY;
+    default:
+        return SQLITE_DENY;
+    }
+}
+
+static int is_late(void *user)
+{
+    const database *d = user;
+
+    return kiln__now_us() > d->deadline_us;
+}
+
+/* What an older SQLite does not know of this, the authorizer does. */
+static void restrain(database *d)
+{
+    /* Defensive; no foreign keys, triggers, extensions and views; the schema is not trusted. */
+    static const int switches[][2] = {{1010, 1}, {1002, 0}, {1003, 0},
+                                      {1005, 0}, {1015, 0}, {1017, 0}};
+    enum { LIMIT_LENGTH = 0, LIMIT_ATTACHED = 7, LIMIT_TRIGGER_DEPTH = 10 };
+
+    for (size_t k = 0; k < KILN_COUNT_OF(switches); k++)
+        (void)d->db_config(d->db, switches[k][0], switches[k][1], (int *)NULL);
+    (void)d->limit(d->db, LIMIT_LENGTH, 1 << 20);
+    (void)d->limit(d->db, LIMIT_ATTACHED, 0);
+    (void)d->limit(d->db, LIMIT_TRIGGER_DEPTH, 0);
+    d->deadline_us = kiln__now_us() + SECONDS_MAX * 1e6;
+    d->progress_handler(d->db, STEPS_BETWEEN_LOOKS, is_late, d);
+    (void)d->set_authorizer(d->db, allow, d);
+}
+
+/* SQLITE_OK when there is nothing in the database but what we make. */
+static int check_schema(database *d)
+{
+    sqlite3_stmt *st = NULL;
+    int code = d->prepare_v2(d->db,
+                             "SELECT count(*) FROM sqlite_master WHERE type <> 'table' OR "
+                             "name <> '" TABLE "' OR sql <> 'CREATE TABLE " TABLE COLUMNS "'",
+                             -1, &st, NULL);
+
+    if (code == SQLITE_OK && (code = d->step(st)) == SQLITE_ROW)
+        code = d->column_int64(st, 0) == 0 ? SQLITE_OK : SQLITE_CORRUPT;
+    d->finalize(st);
+    return code;
+}
+
+/* ---- open ---- */
+
 /* The index's version, 0 for a new one, -1 with an SQLite code when it cannot be read. */
 static int read_version(database *d, int *code)
 {
@@ -155,6 +289,7 @@ static int begin(database *d, const char *path, char note[128])
     if (code != SQLITE_OK)
         return code;
     d->busy_timeout(d->db, BUSY_MS);
+    restrain(d);
     version = read_version(d, &code);
     if (version < 0)
         return code;
@@ -165,12 +300,11 @@ static int begin(database *d, const char *path, char note[128])
     run(d, "PRAGMA journal_mode=WAL");
     run(d, "PRAGMA synchronous=OFF");
     code = run(d, "BEGIN IMMEDIATE");
+    if (code == SQLITE_OK)
+        code = check_schema(d);
     if (code != SQLITE_OK)
         return code;
-    return run(d, "CREATE TABLE IF NOT EXISTS entry(name TEXT PRIMARY KEY, bytes INTEGER, "
-                  "last_use INTEGER, created INTEGER, hits INTEGER, compile_us INTEGER, "
-                  "origin TEXT, target TEXT, kernel TEXT, seen INTEGER) WITHOUT ROWID; "
-                  "PRAGMA user_version=1");
+    return run(d, "CREATE TABLE IF NOT EXISTS " TABLE COLUMNS "; PRAGMA user_version=1");
 }
 
 /* ---- the journal ---- */
@@ -198,15 +332,14 @@ static void apply_line(database *d, sqlite3_stmt *hit, sqlite3_stmt *store, char
 }
 
 /* Apply the lines of one file; whatever is no line of ours is passed over. */
-static void apply_file(database *d, const char *path, const char *name)
+static void apply_file(database *d, const char *name)
 {
-    kiln__buf file = KILN__BUF_INIT;
+    const int fd = kiln__open_housekeeping(d->folder, name, O_RDONLY);
     char *text = NULL, *line = NULL, *rest = NULL;
     size_t bytes = 0;
     sqlite3_stmt *hit = NULL, *store = NULL;
 
-    kiln__buf_printf(&file, "%s/%s", path, name);
-    if (!file.failed && kiln__read_file(file.text, JOURNAL_READ_MAX, &text, &bytes) == 0 &&
+    if (fd >= 0 && kiln__read_open_file(fd, JOURNAL_READ_MAX, &text, &bytes) == 0 &&
         d->prepare_v2(d->db,
                       "INSERT INTO entry(name, hits, last_use) VALUES(?1, 1, ?2) ON CONFLICT(name) "
                       "DO UPDATE SET hits = coalesce(hits, 0) + 1, last_use = max(last_use, ?2)",
@@ -222,16 +355,17 @@ static void apply_file(database *d, const char *path, const char *name)
     d->finalize(hit);
     d->finalize(store);
     kiln__free(text);
-    kiln__buf_clear(&file);
+    if (fd >= 0)
+        close(fd);
 }
 
 /* The database is locked for writing, so nobody else is at the claimed file; one that is there
  * already is of somebody who died over it. */
-static void apply_journal(database *d, const char *path)
+static void apply_journal(database *d)
 {
-    apply_file(d, path, MERGING_NAME);
+    apply_file(d, MERGING_NAME);
     if (renameat(d->folder, KILN__JOURNAL_NAME, d->folder, MERGING_NAME) == 0)
-        apply_file(d, path, MERGING_NAME);
+        apply_file(d, MERGING_NAME);
 }
 
 /* ---- rows ---- */
@@ -305,7 +439,7 @@ static int sync_once(database *d, const char *path, kiln__index_row *rows, size_
 
     if (code != SQLITE_OK)
         return code;
-    apply_journal(d, path);
+    apply_journal(d);
     if (rows != NULL || count == 0)
         code = write_rows(d, rows, count);
     if (code == SQLITE_OK)
@@ -335,6 +469,13 @@ bool kiln__index_sync(int folder, const char *path, kiln__index_row *rows, size_
     }
     /* SQLite's "no follow" means every part of a path, and a link may lead to the folder. */
     real = realpath(path, NULL);
+    if (!leads_to(real != NULL ? real : path, folder)) {
+        snprintf(note, 128, "the folder's path leads to another one now");
+        close_database(&d);
+        free(real); /* Not kiln__free: realpath() allocated it. */
+        return false;
+    }
+    mend_files(folder);
     for (int round = 0; round < 2; round++) {
         code = sync_once(&d, real != NULL ? real : path, rows, count, note);
         if (code != SQLITE_CORRUPT && code != SQLITE_NOTADB)

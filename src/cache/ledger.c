@@ -122,6 +122,14 @@ bool kiln__is_entry_name(const char *name)
     return strlen(name) == 32 && strspn(name, "0123456789abcdef") == 32;
 }
 
+/* Close what a listing was read from; whether it was read whole, with errno when not. */
+static bool end_listing(DIR *dir, int why)
+{
+    closedir(dir);
+    errno = why;
+    return why == 0;
+}
+
 bool kiln__list_shard(int folder, unsigned shard, kiln__list_fn fn, void *user)
 {
     char name[3];
@@ -135,7 +143,9 @@ bool kiln__list_shard(int folder, unsigned shard, kiln__list_fn fn, void *user)
         return errno == ENOENT || errno == KILN__EFOREIGN;
     dir = fdopendir(fd);
     if (dir == NULL) {
+        const int why = errno;
         close(fd);
+        errno = why;
         return false;
     }
     errno = 0;
@@ -144,40 +154,42 @@ bool kiln__list_shard(int folder, unsigned shard, kiln__list_fn fn, void *user)
             fn(user, fd, e->d_name);
         errno = 0;
     }
-    bool whole = errno == 0;
-    closedir(dir);
-    return whole;
+    return end_listing(dir, errno);
 }
 
-void kiln__find_shards(int folder, bool present[KILN__SHARD_COUNT])
+bool kiln__find_shards(int folder, bool present[KILN__SHARD_COUNT])
 {
-    int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), why = errno;
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
     const struct dirent *e = NULL;
-    bool whole = dir != NULL;
 
     memset(present, 0, KILN__SHARD_COUNT * sizeof present[0]);
-    errno = 0;
-    while (dir != NULL && (e = readdir(dir)) != NULL) {
-        const char *name = e->d_name;
-        if (strlen(name) == 2 && strspn(name, "0123456789abcdef") == 2)
-            present[strtoul(name, NULL, 16)] = true;
+    why = fd >= 0 ? errno : why;
+    if (dir != NULL) {
         errno = 0;
-    }
-    whole = whole && errno == 0;
-    if (dir != NULL)
-        closedir(dir);
-    else if (fd >= 0)
+        while ((e = readdir(dir)) != NULL) {
+            const char *name = e->d_name;
+            if (strlen(name) == 2 && strspn(name, "0123456789abcdef") == 2)
+                present[strtoul(name, NULL, 16)] = true;
+            errno = 0;
+        }
+        if (end_listing(dir, errno))
+            return true;
+        why = errno;
+    } else if (fd >= 0) {
         close(fd);
+    }
     /* Not to be known: each is to be looked at. */
-    for (unsigned shard = 0; !whole && shard < KILN__SHARD_COUNT; shard++)
+    for (unsigned shard = 0; shard < KILN__SHARD_COUNT; shard++)
         present[shard] = true;
+    errno = why;
+    return false;
 }
 
 typedef struct file_scan {
     kiln__scan_fn fn;
     void *user;
-    bool whole;
+    int why; /* of the first file that could not be asked */
 } file_scan;
 
 static void scan_name(void *user, int shard_fd, const char *name)
@@ -186,16 +198,19 @@ static void scan_name(void *user, int shard_fd, const char *name)
     struct stat st;
 
     if (fstatat(shard_fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
-        s->whole &= errno == ENOENT;
+        s->why = errno != ENOENT && s->why == 0 ? errno : s->why;
     else if (S_ISREG(st.st_mode))
         s->fn(s->user, shard_fd, name, &st);
 }
 
 bool kiln__scan_shard(int folder, unsigned shard, kiln__scan_fn fn, void *user)
 {
-    file_scan s = {fn, user, true};
+    file_scan s = {fn, user, 0};
 
-    return kiln__list_shard(folder, shard, scan_name, &s) && s.whole;
+    if (!kiln__list_shard(folder, shard, scan_name, &s))
+        return false;
+    errno = s.why;
+    return s.why == 0;
 }
 
 /* ---- the account ---- */
@@ -232,7 +247,7 @@ static bool recount_all(kiln__ledger *l)
     bool present[KILN__SHARD_COUNT], whole = true;
 
     memset(&l->file, 0, sizeof l->file);
-    kiln__find_shards(l->folder, present);
+    (void)kiln__find_shards(l->folder, present);
     for (unsigned shard = 0; shard < KILN__SHARD_COUNT; shard++) {
         if (present[shard])
             whole &= kiln__ledger_recount(l, shard);

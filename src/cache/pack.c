@@ -20,31 +20,25 @@ typedef struct packing {
     kiln__bundle_item *items;
     size_t count, room;
     bool failed;
+    int why; /* an errno value: something could not be read */
 } packing;
 
-/* A checked entry in heap memory, or NULL. */
+/* A checked entry in heap memory, or NULL; p->why tells when the disk did not give it. */
 static unsigned char *read_item(void *user, const kiln__bundle_item *item)
 {
-    const packing *p = user;
-    const int fd = openat(p->folder, item->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    unsigned char *data = fd >= 0 ? kiln__alloc((size_t)item->bytes + 1) : NULL;
+    packing *p = user;
     kiln__verdict verdict = KILN__VERDICT_DAMAGED;
+    unsigned char *data = NULL;
     const void *key = NULL;
-    size_t done = 0, key_bytes = 0;
+    size_t bytes = 0, key_bytes = 0;
 
     /* One byte more than there should be shows a file that was replaced by a longer one. */
-    while (data != NULL && done <= item->bytes) {
-        ssize_t got = read(fd, data + done, (size_t)item->bytes + 1 - done);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            break;
-        done += (size_t)got;
-    }
-    if (fd >= 0)
-        close(fd);
-    if (data != NULL && done == item->bytes &&
-        kiln__blob_judge_any(data, done, &key, &key_bytes, &verdict)) {
+    verdict = kiln__entry_read(p->folder, item->path + KILN__SHARD_BYTES, (size_t)item->bytes + 1,
+                               &data, &bytes);
+    if (verdict == KILN__VERDICT_UNREADABLE)
+        p->why = errno;
+    if (data != NULL && bytes == item->bytes &&
+        kiln__blob_judge_any(data, bytes, &key, &key_bytes, &verdict)) {
         kiln__hash128 hash = kiln__hash_128(key, key_bytes);
         if (hash.lo == item->hash.lo && hash.hi == item->hash.hi)
             return data;
@@ -106,14 +100,17 @@ static kiln_status collect(packing *p, kiln_error *err)
     p->is_found = kiln__calloc(p->target_count + 1, sizeof *p->is_found);
     if (p->is_found == NULL)
         return kiln__fail_memory(err, (p->target_count + 1) * sizeof *p->is_found);
-    if (p->folder >= 0)
-        kiln__find_shards(p->folder, present);
-    for (unsigned shard = 0; shard < KILN__SHARD_COUNT; shard++) {
-        if (present[shard])
-            kiln__scan_shard(p->folder, shard, take_file, p);
+    if (p->folder >= 0 && !kiln__find_shards(p->folder, present))
+        p->why = errno;
+    for (unsigned shard = 0; p->why == 0 && shard < KILN__SHARD_COUNT; shard++) {
+        if (present[shard] && !kiln__scan_shard(p->folder, shard, take_file, p) && p->why == 0)
+            p->why = errno;
     }
     if (p->failed)
         return kiln__fail_memory(err, p->count * sizeof *p->items);
+    if (p->why != 0)
+        return kiln__fail(err, KILN_ERR_IO, "the cache folder cannot be read: %s",
+                          strerror(p->why));
     for (size_t k = 0; k < p->target_count; k++) {
         if (!p->is_found[k])
             return kiln__fail(err, KILN_ERR_ARGUMENT, "the cache has no kernel for %.32s",

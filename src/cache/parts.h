@@ -130,6 +130,10 @@ int kiln__shard_open(int folder, const char *shard, int flags);
 /* Open an entry for reading, and what fstat says of it: a regular file, ours, closed. -1 with errno:
  * ENOENT, KILN__EFOREIGN (`shard_bad` tells whether for the shard), or what the disk said. */
 int kiln__entry_open(int folder, const char *path, struct stat *st, bool *shard_bad);
+/* At most `max` bytes of an entry's file, unjudged, in heap memory. VALID, ABSENT, DAMAGED (nothing
+ * that could be an entry) or UNREADABLE, with errno. */
+kiln__verdict kiln__entry_read(int folder, const char name[33], size_t max,
+                               unsigned char **data_out, size_t *bytes_out);
 /* Free the place of something that must not be there. Files and links are removed; a folder is moved
  * aside, as nobody knows what is in it. Whether the place is free now. */
 bool kiln__make_way(int folder, const char *name);
@@ -177,9 +181,9 @@ int kiln__open_housekeeping(int folder, const char *name, int flags);
 
 void kiln__shard_name(unsigned shard, char name[3]);
 bool kiln__is_entry_name(const char *name);
-/* Which shards have a folder; all of them when that cannot be told. */
-void kiln__find_shards(int folder, bool present[KILN__SHARD_COUNT]);
-/* Call `fn` for each name in a shard. False when the shard could not be read. */
+/* Which shards have a folder; all of them, and false with errno, when that cannot be told. */
+bool kiln__find_shards(int folder, bool present[KILN__SHARD_COUNT]);
+/* Call `fn` for each name in a shard. False with errno when the shard could not be read. */
 typedef void (*kiln__list_fn)(void *user, int shard_fd, const char *name);
 bool kiln__list_shard(int folder, unsigned shard, kiln__list_fn fn, void *user);
 /* The same for regular files and what stat says of them, two microseconds each; false also when

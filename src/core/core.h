@@ -150,7 +150,9 @@ bool kiln__file_identity(const char *path, char out[64]);
 /* Map the pages of kiln's own code and constants, in one system call a segment instead of a fault
  * every few pages. Changes nothing else; where it cannot be done, it is not. */
 void kiln__map_own_code(void);
-/* $name, or NULL when unset or empty. */
+/* Whether this process has rights that whoever started it has not: a set-uid program, say. */
+bool kiln__is_privileged(void);
+/* $name, or NULL when unset or empty, and always in a privileged process. */
 const char *kiln__env(const char *name);
 
 /* ---- forks (fork.c) ---- */

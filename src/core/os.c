@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -72,9 +73,15 @@ double kiln__now_us(void)
     return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
 }
 
+bool kiln__is_privileged(void)
+{
+    return getauxval(AT_SECURE) != 0;
+}
+
 const char *kiln__env(const char *name)
 {
-    const char *value = getenv(name);
+    /* A set-uid program does not let its caller choose compilers, libraries and folders. */
+    const char *value = secure_getenv(name);
 
     return value != NULL && value[0] != '\0' ? value : NULL;
 }

@@ -202,6 +202,10 @@ const char *kiln__compiler_faults(kiln_backend backend);
 /* Folders searched for `#include <...>` after the user's -I, ending in NULL; for the include scan. */
 const char *const *kiln__compiler_include_dirs(kiln_backend backend);
 
+/* Whether a compiler's log complains of the source or the options. One that does not tells of a failure
+ * of the machine, which may pass. */
+bool kiln__log_blames_source(const char *log);
+
 /* Compile. ERR_COMPILE fills result->log and leaves explaining to the caller; ERR_NO_NVRTC /
  * ERR_NO_COMPILER say where was looked. No shell is ever started. */
 kiln_status kiln__compile(const kiln__compile_request *request, kiln__compile_result *result,

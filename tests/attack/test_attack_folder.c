@@ -6,6 +6,7 @@
  * that took it would return "evil". Cases that need a second owner need root or are skipped by name.
  */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -442,6 +443,123 @@ static void test_attack_folder__ledger_lock_and_journal_are_mended(void **state)
     assert_memory_equal(path, "untouched", 9);
 }
 
+/* ---- the index ---- */
+
+typedef struct sqlite {
+    void *library;
+    int (*open)(const char *path, void **db);
+    int (*close)(void *db);
+    int (*exec)(void *db, const char *sql, void *fn, void *user, char **error);
+} sqlite;
+
+static bool load_sqlite(sqlite *s)
+{
+    void *symbols[3] = {NULL};
+
+    s->library = dlopen("libsqlite3.so.0", RTLD_NOW | RTLD_LOCAL);
+    if (s->library == NULL)
+        return false;
+    symbols[0] = dlsym(s->library, "sqlite3_open");
+    symbols[1] = dlsym(s->library, "sqlite3_close");
+    symbols[2] = dlsym(s->library, "sqlite3_exec");
+    memcpy(&s->open, &symbols[0], sizeof s->open);
+    memcpy(&s->close, &symbols[1], sizeof s->close);
+    memcpy(&s->exec, &symbols[2], sizeof s->exec);
+    return symbols[0] != NULL && symbols[1] != NULL && symbols[2] != NULL;
+}
+
+/* What would run when the tools read and write the table. */
+#define ENTRY                                                                                      \
+    "CREATE TABLE entry(name TEXT PRIMARY KEY, bytes INTEGER, last_use INTEGER, created INTEGER, " \
+    "hits INTEGER, compile_us INTEGER, origin TEXT, target TEXT, kernel TEXT, seen INTEGER) "      \
+    "WITHOUT ROWID;"
+#define ENDLESS "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT "
+
+static const char *const hostile_schemas[] = {
+    ENTRY "CREATE TABLE log(x); CREATE TRIGGER t AFTER INSERT ON entry BEGIN INSERT INTO log "
+          "VALUES(new.name); END; PRAGMA user_version=1",
+    ENTRY "CREATE TRIGGER t AFTER INSERT ON entry BEGIN DELETE FROM entry; END; "
+          "PRAGMA user_version=1",
+    "CREATE VIEW entry AS " ENDLESS "x AS name, 1 AS hits, 1 AS compile_us, 1 AS created, "
+    "'' AS origin FROM c; PRAGMA user_version=1",
+    "CREATE TABLE entry(name TEXT, hits INTEGER AS (length(zeroblob(1000000000))), bytes, "
+    "compile_us, created, origin, last_use, target, kernel, seen); PRAGMA user_version=1",
+    "CREATE TABLE entry(x); PRAGMA user_version=1",
+    ENTRY "CREATE TABLE more(x); PRAGMA user_version=0"};
+
+static void check_index(cache_env *t)
+{
+    kiln_cache *tools = NULL;
+    kiln_cache_summary summary;
+    const double start = kiln__now_us();
+
+    assert_int_equal(kiln_cache_open(t->dir, &tools, NULL), KILN_OK);
+    assert_int_equal(kiln_cache_stats(tools, &summary, NULL), KILN_OK);
+    assert_true(kiln__now_us() - start < 10e6);
+    assert_int_equal(summary.entry_count, 1);
+    if (!summary.has_index)
+        fail_msg("%s", summary.index_note);
+    kiln_cache_close(tools);
+}
+
+static void test_attack_folder__a_hostile_index_does_nothing(void **state)
+{
+    cache_env *t = *state;
+    char path[256], target[256];
+    sqlite s = {NULL};
+    struct stat st;
+
+    if (!load_sqlite(&s)) {
+        print_message("SKIP: no SQLite here\n");
+        skip();
+    }
+    plant(t, t->dir);
+    below(t, "store/kiln-index.sqlite", path);
+    below(t, "elsewhere", target);
+    for (size_t k = 0; k < KILN_COUNT_OF(hostile_schemas); k++) {
+        void *db = NULL;
+        unlink(path);
+        assert_int_equal(s.open(path, &db), 0);
+        assert_int_equal(s.exec(db, hostile_schemas[k], NULL, NULL, NULL), 0);
+        assert_int_equal(s.close(db), 0);
+        assert_int_equal(chmod(path, 0600), 0);
+        check_index(t);
+    }
+    /* Whatever else lies in its place, too. */
+    for (int kind = 0; kind < KINDS; kind++) {
+        cache_write_file(target, "untouched", 9);
+        unlink(path);
+        put_thing(path, kind, target);
+        check_index(t);
+        assert_int_equal(lstat(path, &st), 0);
+        assert_true(S_ISREG(st.st_mode) && (st.st_mode & 0022) == 0);
+        assert_int_equal(stat(target, &st), 0);
+        assert_int_equal(st.st_size, 9);
+    }
+    dlclose(s.library);
+}
+
+/* The folder's name leads to another one when the index is to be opened. */
+static void test_attack_folder__the_index_is_that_of_the_folder(void **state)
+{
+    cache_env *t = *state;
+    char aside[256], index[256];
+    kiln_cache *tools = NULL;
+    kiln_cache_summary summary;
+
+    plant(t, t->dir);
+    below(t, "aside", aside);
+    assert_int_equal(kiln_cache_open(t->dir, &tools, NULL), KILN_OK);
+    assert_int_equal(rename(t->dir, aside), 0);
+    assert_int_equal(mkdir(t->dir, 0700), 0);
+    assert_int_equal(kiln_cache_stats(tools, &summary, NULL), KILN_OK);
+    assert_int_equal(summary.entry_count, 1);
+    assert_false(summary.has_index);
+    below(t, "store/kiln-index.sqlite", index);
+    assert_int_not_equal(access(index, F_OK), 0);
+    kiln_cache_close(tools);
+}
+
 /* ---- bundles ---- */
 
 static void test_attack_folder__the_way_to_a_bundle_is_judged(void **state)
@@ -490,6 +608,8 @@ int main(void)
         CACHE_TEST(test_attack_folder__whatever_lies_in_the_place_of_an_entry_is_mended),
         CACHE_TEST(test_attack_folder__a_store_mends_without_a_look),
         CACHE_TEST(test_attack_folder__ledger_lock_and_journal_are_mended),
+        CACHE_TEST(test_attack_folder__a_hostile_index_does_nothing),
+        CACHE_TEST(test_attack_folder__the_index_is_that_of_the_folder),
         CACHE_TEST(test_attack_folder__the_way_to_a_bundle_is_judged),
     };
 

@@ -333,13 +333,28 @@ static bool log_has(const kiln__buf *log, const char *text)
     return log->length != 0 && strstr(log->text, text) != NULL;
 }
 
+/* Where the line of a log begins that tells most. */
+static const char *first_complaint(const kiln__buf *log)
+{
+    char *at = log->length != 0 ? strcasestr(log->text, "error") : NULL;
+
+    while (at != NULL && at > log->text && at[-1] != '\n')
+        at--;
+    return at != NULL ? at : log->length != 0 ? log->text : "it said nothing";
+}
+
 static kiln_status explain_exit(const kiln__cxx *cxx, const kiln__buf *log, kiln_error *err)
 {
     for (size_t k = 0; k < KILN_COUNT_OF(machine_failures); k++)
         if (log_has(log, machine_failures[k].text))
             return kiln__fail(err, machine_failures[k].status, "%.300s: %s", cxx->path,
                               machine_failures[k].meaning);
-    return kiln__fail(err, KILN_ERR_COMPILE, "%s rejected the generated source", cxx->brief);
+    if (kiln__log_blames_source(log->text))
+        return kiln__fail(err, KILN_ERR_COMPILE, "%s rejected the generated source", cxx->brief);
+    /* Broken off for a reason of its own: it crashed, say. Another time it may not. */
+    const char *line = first_complaint(log);
+    return kiln__fail(err, KILN_ERR_IO, "%.300s broke off: %.*s", cxx->path,
+                      (int)strcspn(line, "\n"), line);
 }
 
 static kiln_status explain_end(const kiln__cxx *cxx, kiln__cpu_end end, int code, kiln__buf *log,
@@ -479,7 +494,7 @@ kiln_status kiln__cxx_compile(const kiln__compile_request *request, kiln__compil
     }
     KILN_TRY(write_source(folder.path, request->source, err));
     status = run_once(cxx, request, false, &folder, &log, err);
-    if (status == KILN_ERR_COMPILE && left_undefined(&log)) {
+    if ((status == KILN_ERR_COMPILE || status == KILN_ERR_IO) && left_undefined(&log)) {
         kiln_error_clear(err);
         status = run_once(cxx, request, true, &folder, &log, err);
     }

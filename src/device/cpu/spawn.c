@@ -46,10 +46,17 @@ static bool is_listed(const char *entry, const char *const *names)
 /* The inherited environment with changes; the strings stay where they are. NULL: no memory. */
 static const char **make_environment(const kiln__cpu_child *child)
 {
+    static const char *const plain[] = {"PATH=/usr/local/bin:/usr/bin:/bin"};
+    const char *const *inherited = (const char *const *)environ;
     size_t count = 0, extra = 0, used = 0;
     const char **all = NULL;
 
-    while (environ != NULL && environ[count] != NULL)
+    /* What is in the environment of a set-uid program is its caller's: compilers would heed it. */
+    if (kiln__is_privileged()) {
+        inherited = plain;
+        count = KILN_COUNT_OF(plain);
+    }
+    while (inherited != plain && inherited != NULL && inherited[count] != NULL)
         count++;
     while (child->set != NULL && child->set[extra] != NULL)
         extra++;
@@ -57,8 +64,8 @@ static const char **make_environment(const kiln__cpu_child *child)
     if (all == NULL)
         return NULL;
     for (size_t k = 0; k < count; k++)
-        if (!is_listed(environ[k], child->set) && !is_listed(environ[k], child->drop))
-            all[used++] = environ[k];
+        if (!is_listed(inherited[k], child->set) && !is_listed(inherited[k], child->drop))
+            all[used++] = inherited[k];
     for (size_t k = 0; k < extra; k++)
         all[used++] = child->set[k];
     all[used] = NULL;

@@ -331,11 +331,13 @@ static kiln_status fail_compile(int code, const kiln__compile_result *result, ki
                           "NVRTC does not find its companion libnvrtc-builtins.so: %.*s", first,
                           line);
     case NVRTC_COMPILATION:
+        if (!kiln__log_blames_source(line))
+            return kiln__fail(err, KILN_ERR_IO, "NVRTC broke off: %.*s", first, line);
         return kiln__fail(err, KILN_ERR_COMPILE, "NVRTC rejected the source: %.*s", first, line);
     case NVRTC_INVALID_OPTION:
         return kiln__fail(err, KILN_ERR_COMPILE, "NVRTC rejected an option: %.*s", first, line);
-    default:
-        return kiln__fail(err, KILN_ERR_COMPILE, "NVRTC stopped: %s %.*s",
+    default: /* an error of its own, which is no refusal of the source */
+        return kiln__fail(err, KILN_ERR_IO, "NVRTC broke off: %s %.*s",
                           rtc.get_error_string(code), first, line);
     }
 }
