@@ -8,10 +8,12 @@
  * still write to. None of them is followed or read.
  *
  * Rule 1: whatever is used is judged by the descriptor through which it is used.
- * Rule 2: what must not be there makes way for something new and empty. No folder's content is ever
- *         deleted for that: somebody may have named a folder of his own as the cache's by mistake.
+ * Rule 2: what must not be there makes way for something new and empty. What is deleted for that bears a
+ *         name that only kiln gives: somebody may have named a folder of his own as the cache's by
+ *         mistake.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -151,6 +153,25 @@ void kiln__random_hex(char hex[33])
     kiln__hash_hex(kiln__hash_128(noise, sizeof noise), hex);
 }
 
+/* Remove a folder that was moved aside, as far as kiln made what is in it. */
+static void remove_aside(int folder, const char *aside)
+{
+    const int fd = open_at(folder, aside, O_RDONLY | O_DIRECTORY);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    const struct dirent *e = NULL;
+
+    while (dir != NULL && (e = readdir(dir)) != NULL) {
+        if (kiln__is_entry_name(e->d_name) ||
+            strncmp(e->d_name, KILN__TEMP_PREFIX, sizeof KILN__TEMP_PREFIX - 1) == 0)
+            unlinkat(fd, e->d_name, 0);
+    }
+    if (dir != NULL)
+        closedir(dir);
+    else if (fd >= 0)
+        close(fd);
+    unlinkat(folder, aside, AT_REMOVEDIR);
+}
+
 bool kiln__make_way(int folder, const char *name)
 {
     char aside[sizeof ASIDE_PREFIX + 32] = ASIDE_PREFIX;
@@ -162,5 +183,8 @@ bool kiln__make_way(int folder, const char *name)
     if (errno == ENOTDIR) /* no folder, and it cannot be removed */
         return false;
     kiln__random_hex(aside + sizeof ASIDE_PREFIX - 1);
-    return renameat(folder, name, folder, aside) == 0;
+    if (renameat(folder, name, folder, aside) != 0)
+        return false;
+    remove_aside(folder, aside);
+    return true;
 }

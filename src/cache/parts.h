@@ -135,7 +135,7 @@ int kiln__entry_open(int folder, const char *path, struct stat *st, bool *shard_
 kiln__verdict kiln__entry_read(int folder, const char name[33], size_t max,
                                unsigned char **data_out, size_t *bytes_out);
 /* Free the place of something that must not be there. Files and links are removed; a folder is moved
- * aside, as nobody knows what is in it. Whether the place is free now. */
+ * aside, and removed too when nothing but entries is in it. Whether the place is free now. */
 bool kiln__make_way(int folder, const char *name);
 /* 32 digits that no other process can guess, so that nobody can lay a file or link in its way. */
 void kiln__random_hex(char hex[33]);

@@ -6,6 +6,7 @@
  * that took it would return "evil". Cases that need a second owner need root or are skipped by name.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -266,17 +267,36 @@ static void test_attack_folder__a_shard_that_is_a_link_is_not_followed(void **st
     assert_string_equal(look(t, elsewhere), "evil");
 }
 
+/* Names in the cache folder that begin so. */
+static size_t count_names(const cache_env *t, const char *start)
+{
+    DIR *dir = opendir(t->dir);
+    size_t count = 0;
+
+    assert_non_null(dir);
+    for (const struct dirent *e = readdir(dir); e != NULL; e = readdir(dir))
+        count += strncmp(e->d_name, start, strlen(start)) == 0;
+    closedir(dir);
+    return count;
+}
+
 static void test_attack_folder__a_shard_open_to_others_is_emptied(void **state)
 {
     cache_env *t = *state;
     static const mode_t modes[] = {0777, 0770, 0702, 01777};
-    char shard[256];
+    char shard[256], mine[300];
 
     shard_path(t, shard);
-    for (size_t k = 0; k < KILN_COUNT_OF(modes); k++) {
+    snprintf(mine, sizeof mine, "%s/mine.txt", shard);
+    for (size_t k = 0; k < 2 * KILN_COUNT_OF(modes); k++) {
+        const bool holds_more = k % 2 == 1;
         plant(t, t->dir);
-        assert_int_equal(chmod(shard, modes[k]), 0);
+        if (holds_more)
+            cache_write_file(mine, "not kiln's", 10);
+        assert_int_equal(chmod(shard, modes[k / 2]), 0);
         check_mended(t);
+        assert_int_equal(count_names(t, "kiln-foreign-"), holds_more);
+        assert_int_equal(cache_count_files(t->dir, "mine"), holds_more);
         cache_remove_tree(t->dir);
     }
 }

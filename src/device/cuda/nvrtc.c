@@ -349,6 +349,20 @@ static int wants_to_stop(void *payload, void *unused)
     return atomic_load((const atomic_bool *)payload) ? 1 : 0;
 }
 
+/* NVRTC reads these by itself, in this process, whoever has set them. */
+static const char *const flag_variables[] = {"NVRTC_PREPEND_FLAGS", "NVRTC_APPEND_FLAGS"};
+
+static kiln_status check_environment(kiln_error *err)
+{
+    for (size_t i = 0; kiln__is_privileged() && i < KILN_COUNT_OF(flag_variables); i++)
+        if (getenv(flag_variables[i]) != NULL)
+            return kiln__fail(err, KILN_ERR_UNSUPPORTED,
+                              "$%s is set, and a set-uid program lets nobody choose the flags of "
+                              "NVRTC; unset it first",
+                              flag_variables[i]);
+    return KILN_OK;
+}
+
 /* What one attempt came to, besides its status. */
 typedef struct outcome {
     bool again; /* an option of kiln's own was refused, and will be left out from now on */
@@ -425,8 +439,10 @@ kiln_status kiln__nvrtc_compile(const kiln__compile_request *request, kiln__comp
                                 kiln_error *err)
 {
     const kiln__fault *fault = NULL;
-    kiln_status status = ready(err);
+    kiln_status status = check_environment(err);
 
+    if (status == KILN_OK)
+        status = ready(err);
     if (status != KILN_OK)
         return status;
     if (!knows_arch(request->target.name))
@@ -454,17 +470,16 @@ kiln_status kiln__nvrtc_compile(const kiln__compile_request *request, kiln__comp
 void kiln__nvrtc_key(kiln__buf *key)
 {
     const char *id = "no nvrtc";
-    const char *const around[] = {"NVRTC_PREPEND_FLAGS", "NVRTC_APPEND_FLAGS"};
 
     (void)kiln__nvrtc_identity(&id, NULL);
     kiln__buf_printf(key, "compiler %s\nflags %s", id != NULL ? id : "none", STANDARD_OPTION);
     for (size_t i = 0; i < KILN_COUNT_OF(own_options); i++)
         kiln__buf_printf(key, " %s", own_options[i].text);
     kiln__buf_putc(key, '\n');
-    for (size_t i = 0; i < KILN_COUNT_OF(around); i++) {
-        const char *value = kiln__env(around[i]);
+    for (size_t i = 0; i < KILN_COUNT_OF(flag_variables); i++) {
+        const char *value = kiln__env(flag_variables[i]);
         if (value != NULL)
-            kiln__buf_printf(key, "%s %s\n", around[i], value);
+            kiln__buf_printf(key, "%s %s\n", flag_variables[i], value);
     }
 }
 
