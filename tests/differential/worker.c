@@ -1,7 +1,7 @@
 /*
  * worker.c - processes that draw, run and compare cases, and what is said of those that fail.
  *
- *     parent > fork > worker: definition w, w + jobs, ... each with its cases, on every device
+ *     parent > fork > worker: group w, w + jobs, ... each with its cases, on every device
  *
  * A worker that dies, by a signal, a fault of the GPU or a hang, is the failure of the case it was
  * at; another takes over behind it. The parent itself never opens a device, so that it can fork.
@@ -22,7 +22,7 @@ enum { JOBS_MAX = 64, HANG_SECONDS = 120, EXIT_FAULT = 3, EXIT_NO_DEVICE = 4, EX
 
 /* What workers tell the parent, in memory that they share. */
 typedef struct progress {
-    uint64_t definition, number; /* at work on; the next definition to begin is told here too */
+    uint64_t group, number; /* at work on; the next group to begin is told here too */
     int device;
     bool running;
     uint64_t cases[DT_KIND_COUNT], runs, skipped, failures;
@@ -45,14 +45,28 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-dt_kind dt_kind_of(uint64_t seed, uint64_t definition)
+dt_kind dt_kind_of(uint64_t seed, uint64_t group)
 {
     static const dt_kind weights[] = {DT_KIND_ELEMENTWISE, DT_KIND_ELEMENTWISE, DT_KIND_ELEMENTWISE,
                                       DT_KIND_REDUCTION,   DT_KIND_REDUCTION,   DT_KIND_REDUCE,
                                       DT_KIND_REDUCE,      DT_KIND_SCANNED,     DT_KIND_SCAN,
                                       DT_KIND_GRAPH,       DT_KIND_GRAPH,       DT_KIND_EAGER,
                                       DT_KIND_ROW};
-    return weights[dt_mix(seed, definition) % DT_COUNT(weights)];
+    return weights[dt_mix(seed, group) % DT_COUNT(weights)];
+}
+
+/* Kernels of snippets are worth many calls; of graphs it is the structure that must vary. */
+static uint64_t definition_of(dt_kind kind, uint64_t number)
+{
+    return number / (kind == DT_KIND_GRAPH                          ? 2
+                     : kind == DT_KIND_EAGER || kind == DT_KIND_ROW ? 5
+                                                                    : DT_GROUP);
+}
+
+bool dt_draw_number(dt_case *c, uint64_t seed, uint64_t number)
+{
+    const dt_kind kind = dt_kind_of(seed, number / DT_GROUP);
+    return dt_draw(c, kind, seed, definition_of(kind, number), number);
 }
 
 bool dt_in_child(bool (*ask)(void))
@@ -177,7 +191,7 @@ static void report_failure(session *s, uint64_t number, dt_device *device, const
     dt_case smaller = *c;
 
     /* One failure of a definition is enough: the others are its kin. */
-    const uint64_t definition = number / DT_PER_DEFINITION + 1;
+    const uint64_t definition = definition_of(c->kind, number) + 1;
 
     s->mine->failures++;
     if (definition == s->described || s->shown >= s->options->failures_shown)
@@ -240,16 +254,14 @@ static void run_case(session *s, uint64_t number, const dt_case *c, int first_de
 static void run_number(session *s, uint64_t number)
 {
     const dt_options *o = s->options;
-    const uint64_t definition = number / DT_PER_DEFINITION;
-    const dt_kind kind = dt_kind_of(o->seed, definition);
     dt_case c;
 
     s->mine->number = number;
-    if (!dt_draw(&c, kind, o->seed, definition, number)) {
+    if (!dt_draw_number(&c, o->seed, number)) {
         s->mine->skipped++;
         return;
     }
-    s->mine->cases[kind]++;
+    s->mine->cases[c.kind]++;
     if (o->verbose) {
         printf("# case %llu\n", (unsigned long long)number);
         dt_print_case(&c, stdout);
@@ -265,13 +277,13 @@ static void work(const dt_options *o, progress *mine, double until)
 
     if (!open_devices(&s))
         _exit(EXIT_NO_DEVICE);
-    for (;; mine->definition += (uint64_t)o->jobs, mine->number = 0) {
-        const uint64_t begin = mine->definition * DT_PER_DEFINITION;
+    for (;; mine->group += (uint64_t)o->jobs, mine->number = 0) {
+        const uint64_t begin = mine->group * DT_GROUP;
         if (begin >= end || (until > 0 && now() > until))
             break;
-        if (!(o->kinds >> dt_kind_of(o->seed, mine->definition) & 1u))
+        if (!(o->kinds >> dt_kind_of(o->seed, mine->group) & 1u))
             continue;
-        for (uint64_t n = begin; n < begin + DT_PER_DEFINITION && n < end; n++) {
+        for (uint64_t n = begin; n < begin + DT_GROUP && n < end; n++) {
             if (n < o->first || n < mine->number || (until > 0 && now() > until))
                 continue;
             run_number(&s, n);
@@ -306,7 +318,6 @@ static bool kills(void *user, const dt_case *c)
 static void report_death(const dt_options *o, progress *mine, int status)
 {
     session s = {.options = o, .mine = mine};
-    const uint64_t definition = mine->number / DT_PER_DEFINITION;
     char text[128];
     dt_case c;
 
@@ -316,7 +327,7 @@ static void report_death(const dt_options *o, progress *mine, int status)
     else
         snprintf(text, sizeof text, "the GPU reported a fault");
     mine->failures++;
-    if (!dt_draw(&c, dt_kind_of(o->seed, definition), o->seed, definition, mine->number))
+    if (!dt_draw_number(&c, o->seed, mine->number))
         return;
     if (o->shrink && kills(&s, &c))
         dt_shrink(&c, kills, &s);
@@ -370,7 +381,7 @@ int dt_run_random(const dt_options *o)
     if (all == MAP_FAILED)
         return 1;
     for (int w = 0; w < o->jobs; w++) {
-        all[w].definition = o->first / DT_PER_DEFINITION + (uint64_t)w;
+        all[w].group = o->first / DT_GROUP + (uint64_t)w;
         pid[w] = start(o, &all[w], until);
     }
     for (;;) {

@@ -4,7 +4,7 @@
 
 #include "difftest.h"
 
-enum { DT_PER_DEFINITION = 20 }; /* cases that share a definition: neighbours */
+enum { DT_GROUP = 20 }; /* neighbours that are of one kind, and share a definition or a few */
 
 typedef struct dt_options {
     uint64_t seed;
@@ -19,8 +19,10 @@ typedef struct dt_options {
     bool verbose;
 } dt_options;
 
-/* The kind of the cases of a definition, whatever the options are. */
-dt_kind dt_kind_of(uint64_t seed, uint64_t definition);
+/* The kind of the cases of a group, whatever the options are. */
+dt_kind dt_kind_of(uint64_t seed, uint64_t group);
+/* Draw the case of a number; false when there is none. */
+bool dt_draw_number(dt_case *c, uint64_t seed, uint64_t number);
 
 /* Ask in a process of its own: one that has opened a driver must not fork. */
 bool dt_in_child(bool (*ask)(void));
