@@ -108,8 +108,10 @@ int target_check(int command, const char *name)
     if (is_gpu && !gpus && strcmp(gpu, name) == 0)
         return TOOL_DONE;
     for (size_t k = 0; k < count; k++) {
-        if (strcmp(known[k].name, name) == 0)
+        if (strcmp(known[k].name, name) == 0) {
+            kiln__buf_clear(&list);
             return TOOL_DONE;
+        }
         kiln__buf_printf(&list, "%s %s", k > 0 ? "," : "", known[k].name);
         if (is_gpu && strcmp(known[k].name, gpu) == 0) {
             near = known[k].name;

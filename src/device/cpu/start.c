@@ -1,7 +1,7 @@
 /*
  * start.c - start a program so that neither it nor what it starts outlives this process.
  *
- *     kiln__cpu_run > [vfork > group, death, bounds, signals, descriptors > exec]
+ *     kiln__cpu_run > [clone > group, death, bounds, signals, descriptors > exec]
  *
  * Compilers are chains of programs (ccache, g++, cc1plus), and processes die in many ways (SIGKILL,
  * exit() with threads at work). Two things hold whatever happens:
@@ -13,9 +13,10 @@
  *   PR_SET_PDEATHSIG for the first program of the chain, where the kernel lacks the former. It is
  *   sent when the starting *thread* ends, so that thread must wait (kiln__cpu_run does).
  *
- * Rule 1: between vfork() and exec the child shares our memory: only system calls are made, signals
- *         are blocked and cancellation is off. That is why posix_spawn(), which cannot set limits,
- *         owners or death signals, is not used.
+ * Rule 1: between clone() and exec the child shares our memory, on a stack of its own, while the
+ *         calling thread waits: only system calls are made, signals are blocked and cancellation is
+ *         off. posix_spawn() does the same, but cannot set limits, owners or death signals; vfork()
+ *         would share the stack as well, which AddressSanitizer does not follow in every thread.
  * Rule 2: nothing of the host leaks in and nothing leaks out: signal mask and handlers are set back
  *         to the defaults, other descriptors are close-on-exec.
  * Rule 3: a program gets a process group of its own, so that all of the chain can be ended. A
@@ -26,7 +27,9 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -49,10 +52,13 @@ typedef struct beginning {
     volatile int why; /* errno of what failed in the child */
 } beginning;
 
-/* ---- in the child ---- */
+/* ---- in the child ---- on a stack that AddressSanitizer does not know */
+
+#define ON_OTHER_STACK __attribute__((no_sanitize_address))
+enum { STACK_BYTES = 256 << 10 };
 
 /* Lower a limit; where it is lower already, it stays. */
-static void bound(int resource, rlim_t most)
+ON_OTHER_STACK static void bound(int resource, rlim_t most)
 {
     struct rlimit limit;
 
@@ -66,7 +72,7 @@ static void bound(int resource, rlim_t most)
 
 /* Time in processors is what bounds a program whose parent is stopped and cannot look at the clock:
  * with a margin, for the parent's own bound says more. */
-static void bound_all(const kiln__cpu_child *child)
+ON_OTHER_STACK static void bound_all(const kiln__cpu_child *child)
 {
     bound(RLIMIT_CPU, (rlim_t)child->timeout_ms / 1000 + 10);
     bound(RLIMIT_AS, MEMORY_BYTES_MAX);
@@ -74,7 +80,7 @@ static void bound_all(const kiln__cpu_child *child)
 }
 
 /* Die with the parent. False when that is dead already. */
-static bool follow_parent(const beginning *b)
+ON_OTHER_STACK static bool follow_parent(const beginning *b)
 {
     struct pollfd life = {b->life[0], POLLIN, 0};
 
@@ -89,7 +95,7 @@ static bool follow_parent(const beginning *b)
     return getppid() == b->parent && (poll(&life, 1, 0) <= 0 || (life.revents & POLLHUP) == 0);
 }
 
-static void reset_signals(void)
+ON_OTHER_STACK static void reset_signals(void)
 {
     struct sigaction plain = {.sa_handler = SIG_DFL};
     sigset_t none;
@@ -101,7 +107,7 @@ static void reset_signals(void)
 }
 
 /* Open `path` as descriptor `as`. */
-static bool open_as(const char *path, int flags, int as)
+ON_OTHER_STACK static bool open_as(const char *path, int flags, int as)
 {
     int fd = open(path, flags);
     bool opened = fd >= 0;
@@ -113,7 +119,7 @@ static bool open_as(const char *path, int flags, int as)
     return opened;
 }
 
-static bool set_streams(const beginning *b)
+ON_OTHER_STACK static bool set_streams(const beginning *b)
 {
     bool done = b->input_fd >= 0 ? dup2(b->input_fd, 0) == 0 : open_as("/dev/null", O_RDONLY, 0);
 
@@ -123,9 +129,11 @@ static bool set_streams(const beginning *b)
     return done && dup2(b->output_fd, 2) == 2;
 }
 
-/* Never returns, and never into the frame of vfork(). */
-__attribute__((noinline, noreturn)) static void begin(beginning *b)
+/* Never returns; the status of a child that could not begin. */
+ON_OTHER_STACK static int begin(void *what)
 {
+    beginning *const b = what;
+
     if (follow_parent(b)) {
         bound_all(b->child);
         if (set_streams(b)) {
@@ -172,12 +180,20 @@ static int open_life(int life[2])
     return why;
 }
 
+/* The child's process id once it has begun another program, or ended; -1 with errno. */
 static pid_t begin_in_child(beginning *b)
 {
-    pid_t pid = vfork();
+    char *const stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    pid_t pid = -1;
+    int why = 0;
 
-    if (pid == 0)
-        begin(b);
+    if (stack == MAP_FAILED)
+        return -1;
+    pid = clone(begin, stack + STACK_BYTES, CLONE_VM | CLONE_VFORK | SIGCHLD, b);
+    why = errno;
+    (void)munmap(stack, STACK_BYTES);
+    errno = why;
     return pid;
 }
 
