@@ -29,6 +29,12 @@ static void fill(test_env *t, int64_t count)
     }
 }
 
+/* As a conversion to the dtype does it: what is too great for int8 and int16 wraps around. */
+static int64_t wrap(kiln_dtype dtype, int64_t v)
+{
+    return dtype == KILN_INT8 ? (int8_t)(uint8_t)v : dtype == KILN_INT16 ? (int16_t)(uint16_t)v : v;
+}
+
 static kiln_array *send(test_env *t, kiln_dtype dtype, int rank, const int64_t *shape,
                         const int64_t *values)
 {
@@ -163,7 +169,8 @@ static void check_formula(test_env *t, const formula *f, kiln_dtype dtype, const
 
     for (int64_t k = 0; k < shape[0]; k++)
         want[k] = f->value(x[k], y[k], z[k]);
-    OK(t, kiln_elementwise_create(t->ctx, "T x, T y, T z", "T out", f->snippet, NULL, &op, &t->err));
+    OK(t, kiln_elementwise_create(t->ctx, "T x, T y, T z", "T out", f->snippet, NULL, &op,
+                                  &t->err));
     OK(t, kiln_call(op, &t->err, a, b, c, &out));
     expect(t, out, want, shape[0], f->snippet);
     kiln_elementwise_destroy(op);
@@ -183,6 +190,53 @@ static void test_faults__minima_of_negated_elements(void **state)
                 fill(t, lengths[n]);
                 check_formula(t, &formulas[f], dtypes[d], &lengths[n]);
             }
+}
+
+/* ---- the least int16, whose negation is itself ---- */
+
+static void test_faults__the_least_number_negated(void **state)
+{
+    static const struct {
+        const char *snippet, *expression;
+        bool least, greatest;
+    } cases[] = {
+        {"T a = -x; out = a", "int32(-x)", false, false},
+        {"T a = 0 - x; out = a", "int32(0 - x)", false, false},
+        {"T a = -x; out = a < y ? a : y", "int32(minimum(-x, y))", true, false},
+        {"T a = -x; out = a < y ? y : a", "int32(maximum(-x, y))", false, true},
+    };
+    static const kiln_dtype small[] = {KILN_INT16, KILN_INT8};
+    enum { SIZE = 1000 };
+    static int64_t want[SIZE];
+    const int64_t shape[] = {SIZE};
+    test_env *t = *state;
+
+    for (size_t d = 0; d < COUNT(small); d++)
+        for (size_t k = 0; k < COUNT(cases); k++) {
+            fill(t, SIZE);
+            for (int e = 0; e < SIZE; e += 3)
+                x[e] = small[d] == KILN_INT8 ? INT8_MIN : INT16_MIN;
+            for (int e = 0; e < SIZE; e++) {
+                const int64_t negated = wrap(small[d], -x[e]);
+                want[e] = cases[k].least      ? least(negated, y[e])
+                          : cases[k].greatest ? most(negated, y[e])
+                                              : negated;
+            }
+            kiln_array *a = send(t, small[d], 1, shape, x), *b = send(t, small[d], 1, shape, y);
+            kiln_array *out = NULL;
+            kiln_elementwise *op = NULL;
+            const kiln_arg args[] = {kiln_arg_array(a), kiln_arg_array(b)};
+
+            OK(t, kiln_elementwise_create(t->ctx, "T x, T y", "int32 out", cases[k].snippet, NULL,
+                                          &op, &t->err));
+            OK(t, kiln_call(op, &t->err, a, b, &out));
+            expect(t, out, want, SIZE, cases[k].snippet);
+            kiln_elementwise_destroy(op);
+            expect(t, parse_and_run(t, cases[k].expression, args, 2), want, SIZE,
+                   cases[k].expression);
+            kiln_array_release(a);
+            kiln_array_release(b);
+        }
 }
 
 /* ---- reductions ---- */
@@ -251,6 +305,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_faults__minima_of_negated_elements),
+        TEST(test_faults__the_least_number_negated),
         TEST(test_faults__minima_along_negated_rows_and_columns),
     };
     return test_env_main(argc, argv, "test_faults", tests, COUNT(tests));

@@ -3,12 +3,14 @@
  *
  *     nvrtc.c: compile > [find] > take the cubin, or compile again with a remedy
  *
- * A fault is looked for where it cannot hide: in the machine code, whatever text that came from. A
- * kernel without the instruction in question costs a scan of its code and nothing else. One with
- * the instruction is suspected; the PTX, which is right, tells whether it asks for what goes wrong.
+ * A fault is looked for where it cannot hide: in what the compiler made, whatever text that came
+ * from. A kernel without the instruction in question costs a scan of its code and nothing else. One
+ * with the instruction is suspected; the PTX, which is right, tells whether it asks for what goes
+ * wrong.
  *
- * Rule 1: nothing but the compiler's version, the architecture and the compiler's own output decide,
- *         so that equal keys keep meaning equal code; KILN__FAULT_TABLE stands for the table in keys.
+ * Rule 1: nothing but the compiler's version, the architecture and the compiler's own output
+ *         decide, so that equal keys keep meaning equal code; KILN__FAULT_TABLE stands for the
+ *         table in keys.
  * Rule 2: when in doubt a kernel is suspect: a remedy in vain costs a little speed.
  *
  * Instructions have 16 bytes (sm_70 and later). The low 9 bits of the first word are the operation,
@@ -91,7 +93,14 @@ bool kiln__code_count(const void *cubin, size_t bytes, kiln__code_counts *out)
 
 /* ---- PTX ---- Which registers hold a negated number, or bits of one. */
 
+/* What is followed: where a number comes from that is got wrong, and what must not take it. */
+typedef struct ptx_rule {
+    bool (*negates)(const char *text, const char *end);
+    bool (*wrongs)(const char *text);
+} ptx_rule;
+
 typedef struct negated {
+    const ptx_rule *rule;
     bool *marks; /* two a number: of %r, then of %rs */
     size_t room; /* numbers */
     bool changed;
@@ -148,23 +157,41 @@ static bool is_selection(const char *text)
     return begins(text, words, KILN_COUNT_OF(words));
 }
 
-/* One instruction; true when a minimum or maximum of it has a negated operand. */
+static bool is_short_negation(const char *text, const char *end)
+{
+    (void)end;
+    return strncmp(text, "neg.s16", 7) == 0;
+}
+
+/* Whether an instruction takes 16 bits as a signed number, where only the low 16 bits of a register
+ * are one. */
+static bool widens_short(const char *text)
+{
+    static const char *const words[] = {"cvt.", "min.", "max.", "set", "mul.wide", "mad.wide",
+                                        "shr.", "div.", "rem.", "abs."};
+    const char *type = begins(text, words, KILN_COUNT_OF(words)) ? strstr(text, ".s16") : NULL;
+    return type != NULL && type < text + strcspn(text, " \t;\n");
+}
+
+/* One instruction; true when it takes a negated number and must not. */
 static bool follow(negated *n, const char *text, const char *end)
 {
     const bool vector = memchr(text, '{', (size_t)(end - text)) != NULL;
     const char *brace = vector ? memchr(text, '}', (size_t)(end - text)) : NULL;
-    const bool copies = hands_on(text), negates = is_negation(text, end);
+    const bool copies = hands_on(text), negates = n->rule->negates(text, end);
+    const bool wrongs = n->rule->wrongs(text);
     size_t place;
     const char *p = next_register(text, end, &place);
 
     if (p == NULL || place >= n->room)
         return false;
-    bool given = negates;
+    /* The first register may be no result: predicates and wider numbers have other names. */
+    bool given = negates || (wrongs && n->marks[place]);
     const size_t first = place;
     const char *operands = p;
     for (const char *q = p; (q = next_register(q, end, &place)) != NULL;)
         given |= place < n->room && n->marks[place];
-    if (is_selection(text) && given && !negates)
+    if (wrongs && given && !negates)
         return true;
     if (!given || !(copies || negates))
         return false;
@@ -180,8 +207,8 @@ static bool follow(negated *n, const char *text, const char *end)
     return false;
 }
 
-/* Whether a minimum, a maximum or a selection takes what a negation gives. */
-static bool selects_negated(const char *ptx)
+/* Whether what the rule is about occurs. */
+static bool occurs(const ptx_rule *rule, const char *ptx)
 {
     const char *const end = ptx + strlen(ptx);
     size_t place, most = 0;
@@ -189,7 +216,7 @@ static bool selects_negated(const char *ptx)
 
     for (const char *p = ptx; (p = next_register(p, end, &place)) != NULL;)
         most = place > most ? place : most;
-    negated n = {kiln__calloc(most + 1, sizeof *n.marks), most + 1, true};
+    negated n = {rule, kiln__calloc(most + 1, sizeof *n.marks), most + 1, true};
     if (n.marks == NULL)
         return true; /* in doubt */
     while (n.changed && !found) {
@@ -209,46 +236,64 @@ static bool selects_negated(const char *ptx)
     return found;
 }
 
-/* ---- the table ---- */
+static bool selects_negated(const char *ptx)
+{
+    static const ptx_rule rule = {is_negation, is_selection};
+    return occurs(&rule, ptx);
+}
 
-struct kiln__fault {
-    const char *name;
-    int since, until;       /* versions of NVRTC, both included */
-    int arch_min, arch_max; /* both included */
-    bool (*shows)(const kiln__code_counts *counts);
-    bool (*asked_for)(const char *ptx);
-};
+static bool widens_negated(const char *ptx)
+{
+    static const ptx_rule rule = {is_short_negation, widens_short};
+    return strstr(ptx, "neg.s16") != NULL && occurs(&rule, ptx);
+}
+
+/* ---- the table ---- */
 
 static bool has_signed_min3(const kiln__code_counts *counts)
 {
     return counts->signed_min3 > 0;
 }
 
-static const kiln__fault faults[] = {
+static const struct {
+    const char *name;
+    int since, until;       /* versions of NVRTC, both included */
+    int arch_min, arch_max; /* both included */
+    /* In machine code; NULL: it cannot be told, but does not happen without optimisation. */
+    bool (*shows)(const kiln__code_counts *counts);
+    bool (*asked_for)(const char *ptx);
+} faults[] = {
     /* min(min(a, -b), c) becomes VIMNMX3 a, b, c: where two minima or maxima are fused, the second
      * operand's negation is folded into an instruction that has no room for it. */
     {"a minus is lost where VIMNMX3 takes two minima at once", 12060, 13030, 90, 109,
      has_signed_min3, selects_negated},
+    /* (int)(short)-x becomes -(int)x, which differs for -32768. */
+    {"a negated int16 is widened before it wraps around", 0, 13020, 0, 9999, NULL, widens_negated},
 };
 
-const kiln__fault *kiln__fault_find(int version, int arch, const void *cubin, size_t bytes)
+unsigned kiln__fault_suspects(int version, int arch, kiln__remedy remedy, const void *cubin,
+                              size_t bytes)
 {
     kiln__code_counts counts;
+    const bool read = kiln__code_count(cubin, bytes, &counts);
+    unsigned suspects = 0;
 
-    for (size_t k = 0; k < KILN_COUNT_OF(faults); k++)
-        if (version >= faults[k].since && version <= faults[k].until &&
-            arch >= faults[k].arch_min && arch <= faults[k].arch_max &&
-            (!kiln__code_count(cubin, bytes, &counts) || faults[k].shows(&counts)))
-            return &faults[k];
+    for (unsigned k = 0; k < KILN_COUNT_OF(faults); k++) {
+        if (version < faults[k].since || version > faults[k].until || arch < faults[k].arch_min ||
+            arch > faults[k].arch_max)
+            continue;
+        if (faults[k].shows != NULL ? !read || faults[k].shows(&counts)
+                                    : remedy != KILN__REMEDY_PLAIN)
+            suspects |= 1u << k;
+    }
+    return suspects;
+}
+
+const char *kiln__fault_asked_for(unsigned suspects, const char *ptx)
+{
+    for (unsigned k = 0; k < KILN_COUNT_OF(faults); k++)
+        if ((suspects & 1u << k) != 0 &&
+            (ptx != NULL ? faults[k].asked_for(ptx) : faults[k].shows != NULL))
+            return faults[k].name;
     return NULL;
-}
-
-bool kiln__fault_asked_for(const kiln__fault *fault, const char *ptx)
-{
-    return fault->asked_for(ptx);
-}
-
-const char *kiln__fault_name(const kiln__fault *fault)
-{
-    return fault->name;
 }

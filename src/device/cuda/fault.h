@@ -13,7 +13,7 @@
 #include "core/core.h"
 
 /* Part of every key. Raise when code that an earlier table let pass must not be used any more. */
-#define KILN__FAULT_TABLE "faults 1\n"
+#define KILN__FAULT_TABLE "faults 2\n"
 
 /* What has been done about a source, in the order in which it is tried. */
 typedef enum kiln__remedy {
@@ -23,18 +23,14 @@ typedef enum kiln__remedy {
     KILN__REMEDY_COUNT
 } kiln__remedy;
 
-/* A row of the table. */
-typedef struct kiln__fault kiln__fault;
+/* The faults that code of this compiler (13000 for 13.0) for this architecture (90 for sm_90) may
+ * hold, judged by its instructions: bits of the table's rows; 0: none. */
+unsigned kiln__fault_suspects(int version, int arch, kiln__remedy remedy, const void *cubin,
+                              size_t bytes);
 
-/* The fault that code of this compiler (13000 for 13.0) for this architecture (90 for sm_90) may
- * hold, judged by its instructions; NULL: none. It does when kiln__fault_asked_for() says so. */
-const kiln__fault *kiln__fault_find(int version, int arch, const void *cubin, size_t bytes);
-
-/* Whether the PTX that the code was assembled from asks for what the compiler gets wrong. */
-bool kiln__fault_asked_for(const kiln__fault *fault, const char *ptx);
-
-/* One line about it, for messages. */
-const char *kiln__fault_name(const kiln__fault *fault);
+/* The one of them that the PTX the code was assembled from asks for, as a line for messages; NULL:
+ * none. Without PTX (NULL) those that instructions tell are taken to be. */
+const char *kiln__fault_asked_for(unsigned suspects, const char *ptx);
 
 /* The same program with every negation hidden from the assembler, line by line where it was. Heap
  * text; NULL without memory. */

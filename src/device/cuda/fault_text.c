@@ -6,7 +6,8 @@
  * Wherever the source negates, `-x` becomes `kiln__minus()->*x`, which subtracts from a number that
  * is 0 in constant memory: the compiler cannot know that, and a subtraction is no negation. The
  * operator ->* binds tighter than every binary operator but not than what stands behind a minus
- * (calls, indices, casts), so nothing but the sign itself needs to be found: no expression is parsed.
+ * (calls, indices, casts), so nothing but the sign itself needs to be found: no expression is
+ * parsed.
  * `0 - x` becomes `kiln__zero - x`, and `T(0) - x` the like.
  *
  * What is not found here stays what it is: signs in macros and in headers, a minus behind ')' (the
@@ -117,8 +118,8 @@ static before after_mark(char c, before state)
     return strchr("(,=?:{;[<>&|^+-*/%", c) != NULL ? BEFORE_OPERATOR : BEFORE_OPERAND;
 }
 
-/* Whether a binary operator in front binds no tighter than a subtraction, so that `0 - x` behind it is
- * one. */
+/* Whether a binary operator in front binds no tighter than a subtraction, so that `0 - x` behind it
+ * is one. */
 static bool is_loose(char c)
 {
     return strchr("(,=?:{;[<>&|^", c) != NULL;

@@ -296,21 +296,24 @@ static kiln_status take_cubin(nvrtc_program program, kiln__compile_result *resul
 }
 
 /* The fault that shows in the cubin, if there is one; NULL otherwise. */
-static const kiln__fault *find_fault(nvrtc_program program, const char *target,
-                                     const kiln__compile_result *result)
+static const char *find_fault(nvrtc_program program, const char *target, kiln__remedy remedy,
+                              const kiln__compile_result *result)
 {
     const int arch = atoi(target + strlen("sm_"));
-    const kiln__fault *fault =
-        kiln__fault_find(library.version, arch, result->binary, result->bytes);
+    const unsigned suspects =
+        kiln__fault_suspects(library.version, arch, remedy, result->binary, result->bytes);
+    char *ptx = NULL;
     size_t bytes = 0;
 
-    if (fault == NULL)
+    if (suspects == 0)
         return NULL;
-    if (rtc.get_ptx_size(program, &bytes) != NVRTC_OK || bytes == 0)
-        return fault; /* it cannot be told: it may show */
-    char *ptx = kiln__calloc(bytes + 1, 1);
-    if (ptx != NULL && rtc.get_ptx(program, ptx) == NVRTC_OK && !kiln__fault_asked_for(fault, ptx))
-        fault = NULL;
+    if (rtc.get_ptx_size(program, &bytes) == NVRTC_OK && bytes > 0)
+        ptx = kiln__calloc(bytes + 1, 1);
+    if (ptx != NULL && rtc.get_ptx(program, ptx) != NVRTC_OK) {
+        kiln__free(ptx);
+        ptx = NULL;
+    }
+    const char *fault = kiln__fault_asked_for(suspects, ptx);
     kiln__free(ptx);
     return fault;
 }
@@ -366,7 +369,7 @@ static kiln_status check_environment(kiln_error *err)
 /* What one attempt came to, besides its status. */
 typedef struct outcome {
     bool again; /* an option of kiln's own was refused, and will be left out from now on */
-    const kiln__fault *fault; /* the code is not to be used */
+    const char *fault; /* the code is not to be used */
 } outcome;
 
 static kiln_status attempt(const kiln__compile_request *request, kiln__remedy remedy,
@@ -400,7 +403,7 @@ static kiln_status attempt(const kiln__compile_request *request, kiln__remedy re
     else
         status = take_cubin(program, result, err);
     if (status == KILN_OK)
-        out->fault = find_fault(program, request->target.name, result);
+        out->fault = find_fault(program, request->target.name, remedy, result);
 
 done:
     if (program != NULL)
@@ -411,7 +414,7 @@ done:
 
 /* Compile with one remedy. A source that it makes worse has a fault still. */
 static kiln_status with_remedy(const kiln__compile_request *request, kiln__remedy remedy,
-                               const kiln__fault **fault, kiln__compile_result *result,
+                               const char **fault, kiln__compile_result *result,
                                kiln_error *err)
 {
     char *text = remedy == KILN__REMEDY_TEXT ? kiln__fault_text(request->source) : NULL;
@@ -438,7 +441,7 @@ static kiln_status with_remedy(const kiln__compile_request *request, kiln__remed
 kiln_status kiln__nvrtc_compile(const kiln__compile_request *request, kiln__compile_result *result,
                                 kiln_error *err)
 {
-    const kiln__fault *fault = NULL;
+    const char *fault = NULL;
     kiln_status status = check_environment(err);
 
     if (status == KILN_OK)
@@ -456,7 +459,7 @@ kiln_status kiln__nvrtc_compile(const kiln__compile_request *request, kiln__comp
         status = kiln__fail(err, KILN_ERR_UNSUPPORTED,
                             "NVRTC %d.%d miscompiles this kernel for %s (%s): use another version",
                             library.version / 1000, library.version % 1000 / 10,
-                            request->target.name, kiln__fault_name(fault));
+                            request->target.name, fault);
     if (status != KILN_OK) {
         kiln__free(result->binary);
         result->binary = NULL;
