@@ -12,7 +12,7 @@
 #include "core/core.h"
 #include "test_env.h"
 
-enum { ROWS = 3, COLUMNS = 4, RESULTS_MAX = 16 };
+enum { ROWS = 3, COLUMNS = 4, RESULTS_MAX = 20 };
 
 /* x is (3, 4): 1, 2, ..., 12 (float64); y is (4,): 1, 2, 3, 4 (float64); n is (3,): 5, -3, 2
  * (int32). */
@@ -155,6 +155,7 @@ static void test_expression__numbers_alone_are_computed_by_the_operations(void *
         {"6 & -4, 6 ^ -4", KILN_INT64, "4"},
         {NULL, KILN_INT64, "-6"},
         {"2**63 + 1", KILN_UINT64, "9223372036854775809"},
+        {"-2**63 | 1", KILN_INT64, "-9223372036854775807"},
         {"-2**63", KILN_INT64, "-9223372036854775808"},
         {"-1 << 63", KILN_INT64, "-9223372036854775808"},
         {"-5 >> 70", KILN_INT64, "-1"},

@@ -103,21 +103,22 @@ static bool shift(bool left, whole a, uint64_t b, whole *out)
     return true;
 }
 
-/* Bits of int64 numbers, or of numbers that are none and have no sign. */
-static kiln__folded fold_bits(kiln_op op, whole a, whole b, whole *out)
+/* Bits, of a negative number those of its two's complement: 64 of them and a sign, which stands for
+ * all that are further left. */
+static bool fold_bits(kiln_op op, whole a, whole b, whole *out)
 {
-    const bool negative = a.negative || b.negative;
     const uint64_t x = a.negative ? 0 - a.size : a.size, y = b.negative ? 0 - b.size : b.size;
-    const uint64_t bits = op == KILN_OP_BITWISE_AND  ? x & y
-                          : op == KILN_OP_BITWISE_OR ? x | y
-                                                     : x ^ y;
-    const bool below = op == KILN_OP_BITWISE_AND  ? a.negative && b.negative
-                       : op == KILN_OP_BITWISE_OR ? negative
-                                                  : a.negative != b.negative;
-    if (negative && (a.size > INT64_MAX || b.size > INT64_MAX))
-        return KILN__FOLD_BEYOND;
-    *out = (whole){below, below ? 0 - bits : bits};
-    return KILN__FOLDED;
+    uint64_t bits = x ^ y;
+    bool negative = a.negative != b.negative;
+    if (op == KILN_OP_BITWISE_AND) {
+        bits = x & y;
+        negative = a.negative && b.negative;
+    } else if (op == KILN_OP_BITWISE_OR) {
+        bits = x | y;
+        negative = a.negative || b.negative;
+    }
+    *out = (whole){negative, negative ? 0 - bits : bits};
+    return !negative || bits != 0; /* else it is -2**64 */
 }
 
 static kiln__folded fold_two(kiln_op op, whole a, whole b, whole *out)
@@ -149,7 +150,7 @@ static kiln__folded fold_two(kiln_op op, whole a, whole b, whole *out)
     case KILN_OP_BITWISE_AND:
     case KILN_OP_BITWISE_OR:
     case KILN_OP_BITWISE_XOR:
-        return fold_bits(op, a, b, out);
+        return fold_bits(op, a, b, out) ? KILN__FOLDED : KILN__FOLD_BEYOND;
     case KILN_OP_MAXIMUM:
         *out = compare(a, b) > 0 ? a : b;
         return KILN__FOLDED;
