@@ -123,6 +123,49 @@ static void test_limits__two_results_need_two_addresses(void **state)
     kiln_array_release(x);
 }
 
+/* ---- handles that were destroyed ---- */
+
+/* Their memory was read after it was freed. */
+static void test_limits__a_destroyed_handle_says_so(void **state)
+{
+    test_env *t = *state;
+    const int64_t shape[] = {4};
+    const char *const names[] = {"x"};
+    kiln_elementwise *op = NULL;
+    kiln_reduction *sum = NULL;
+    kiln_launch *launch = NULL;
+    kiln_graph *graph = NULL;
+    kiln_stream *stream = NULL;
+    kiln_array *x = NULL, *y = NULL;
+    bool done = false;
+
+    OK(t, kiln_array_ones(t->ctx, KILN_FLOAT32, 1, shape, &x, &t->err));
+    OK(t, kiln_array_ones(t->ctx, KILN_FLOAT32, 1, shape, &y, &t->err));
+    OK(t, kiln_elementwise_create(t->ctx, "T x", "T y", "y = x", NULL, &op, &t->err));
+    OK(t, kiln_reduction_create(t->ctx, "T x", "T y", "x", "a + b", "y = a", "0", NULL, &sum,
+                                &t->err));
+    OK(t, kiln_stream_create(t->ctx, NULL, &stream, &t->err));
+    OK(t, kiln_graph_parse(t->ctx, "x + 1", names, 1, NULL, &graph, NULL, &t->err));
+    const kiln_arg args[] = {kiln_arg_array(x), kiln_arg_array(y)};
+    OK(t, kiln_elementwise_prepare(op, args, 2, NULL, &launch, &t->err));
+    for (int twice = 0; twice < 2; twice++) {
+        kiln_launch_destroy(launch);
+        kiln_elementwise_destroy(op);
+        kiln_reduction_destroy(sum);
+        kiln_graph_destroy(graph);
+        kiln_stream_destroy(stream);
+    }
+    FAILS(t, KILN_ERR_RELEASED, kiln_call(op, &t->err, x, y), "destroyed");
+    FAILS(t, KILN_ERR_RELEASED, kiln_reduction_run(sum, args, 2, NULL, &t->err), "destroyed");
+    FAILS(t, KILN_ERR_RELEASED, kiln_launch_run(launch, NULL, &t->err), "launch was destroyed");
+    FAILS(t, KILN_ERR_RELEASED, kiln_graph_run(graph, args, 2, NULL, &t->err), "destroyed");
+    FAILS(t, KILN_ERR_RELEASED, kiln_stream_synchronize(stream, &t->err), "stream was destroyed");
+    FAILS(t, KILN_ERR_RELEASED, kiln_stream_query(stream, &done, &t->err), "destroyed");
+    FAILS(t, KILN_ERR_RELEASED, kiln_stream_wait(t->ctx, stream, NULL, &t->err), "destroyed");
+    kiln_array_release(y);
+    kiln_array_release(x);
+}
+
 /* ---- little stack ---- */
 
 static void *first_calls(void *state)
@@ -282,6 +325,7 @@ int main(int argc, char **argv)
         TEST(test_limits__a_definition_may_have_no_parameters),
         TEST(test_limits__an_empty_array_has_no_shape_of_any_size),
         TEST(test_limits__two_results_need_two_addresses),
+        TEST(test_limits__a_destroyed_handle_says_so),
         TEST(test_limits__first_calls_fit_a_small_stack),
         TEST(test_limits__expressions_are_bounded_in_nodes_and_depth),
         TEST(test_limits__thousands_of_nodes_are_planned),

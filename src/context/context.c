@@ -25,6 +25,14 @@ typedef struct attachment {
     pthread_mutex_t mutex;
 } attachment;
 
+/* Destroyed handles whose memory is kept. */
+enum { GRAVES = 64 };
+
+typedef struct grave {
+    void *handle;
+    void (*end)(void *handle);
+} grave;
+
 struct kiln_context {
     _Atomic int64_t references;
     unsigned generation; /* of the process that made it */
@@ -33,6 +41,9 @@ struct kiln_context {
     kiln__recorder *recorder; /* NULL: nothing is recorded */
     kiln__log log;
     attachment attachments[KILN__ATTACH_COUNT];
+    pthread_mutex_t graves_lock;
+    grave graves[GRAVES]; /* a ring; the oldest is at graves_next */
+    size_t graves_next;
 };
 
 /* ---- options ---- */
@@ -96,12 +107,35 @@ static kiln_context *make_empty(void)
     while (made < KILN__ATTACH_COUNT &&
            pthread_mutex_init(&ctx->attachments[made].mutex, NULL) == 0)
         made++;
-    if (made == KILN__ATTACH_COUNT)
+    if (made == KILN__ATTACH_COUNT && pthread_mutex_init(&ctx->graves_lock, NULL) == 0)
         return ctx;
     while (made > 0)
         pthread_mutex_destroy(&ctx->attachments[--made].mutex);
     kiln__free(ctx);
     return NULL;
+}
+
+static void end_grave(const grave *g)
+{
+    if (g->handle == NULL)
+        return;
+    kiln__alloc_take_back(g->handle);
+    if (g->end != NULL)
+        g->end(g->handle);
+    else
+        kiln__free(g->handle);
+}
+
+void kiln__context_bury(kiln_context *ctx, void *handle, void (*end)(void *handle))
+{
+    kiln__alloc_set_aside(handle);
+    pthread_mutex_lock(&ctx->graves_lock);
+    grave *place = &ctx->graves[ctx->graves_next];
+    const grave oldest = *place;
+    *place = (grave){handle, end};
+    ctx->graves_next = (ctx->graves_next + 1) % GRAVES;
+    pthread_mutex_unlock(&ctx->graves_lock);
+    end_grave(&oldest);
 }
 
 static void destroy(kiln_context *ctx)
@@ -117,6 +151,9 @@ static void destroy(kiln_context *ctx)
             a->destroy(state);
         pthread_mutex_destroy(&a->mutex);
     }
+    for (size_t k = 0; k < GRAVES; k++)
+        end_grave(&ctx->graves[k]);
+    pthread_mutex_destroy(&ctx->graves_lock);
     kiln__recorder_destroy(ctx->recorder);
     kiln__cache_close(ctx->cache);
     kiln__device_close(ctx->device);
@@ -305,13 +342,20 @@ kiln_status kiln_context_synchronize(kiln_context *ctx, kiln_error *err)
     return kiln__device_synchronize(ctx->device, err);
 }
 
+kiln_status kiln__context_released(const char *what, kiln_error *err)
+{
+    return kiln__fail(err, KILN_ERR_RELEASED, "the %s was destroyed", what);
+}
+
 kiln_status kiln__context_stream(kiln_context *ctx, kiln_stream *stream, kiln_stream **out,
                                  kiln_error *err)
 {
     *out = stream != NULL ? stream : kiln__device_stream(ctx->device);
-    if (kiln__stream_owner(*out) == ctx)
+    if (kiln__stream_owner(*out) == ctx && !kiln__stream_is_closed(*out))
         return KILN_OK;
     *out = NULL;
+    if (kiln__stream_is_closed(stream))
+        return kiln__context_released("stream", err);
     return kiln__fail(
         err, KILN_ERR_CONTEXT, "the stream belongs to another context (on %s, this one is on %s)",
         kiln__device_info(kiln__stream_device(stream))->id, kiln__device_info(ctx->device)->id);

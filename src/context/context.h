@@ -36,11 +36,20 @@ bool kiln__context_forked(const kiln_context *ctx);
 kiln_status kiln__context_check(const kiln_context *ctx, kiln_error *err);
 kiln__cache *kiln__context_cache(const kiln_context *ctx);
 const kiln__log *kiln__context_log(const kiln_context *ctx);
+/*
+ * Keep the memory of a destroyed handle for a while, so that whoever uses the handle once more finds it
+ * dead and is told so: until GRAVES more were destroyed, or the context ends. Then `end` frees it, or
+ * kiln__free() where that is NULL. The handle's reference to the context is still held.
+ */
+void kiln__context_bury(kiln_context *ctx, void *handle, void (*end)(void *handle));
 /* Where kernels that were needed are noted down; NULL when they are not. */
 kiln__recorder *kiln__context_recorder(const kiln_context *ctx);
 
+/* ERR_RELEASED: "the stream was destroyed". */
+kiln_status kiln__context_released(const char *what, kiln_error *err);
+
 /* The stream a call means: `stream`, or the context's own. ERR_CONTEXT when `stream` belongs to
- * another context. */
+ * another context, ERR_RELEASED when it was destroyed. */
 kiln_status kiln__context_stream(kiln_context *ctx, kiln_stream *stream, kiln_stream **out,
                                  kiln_error *err);
 

@@ -51,6 +51,11 @@ kiln_status kiln_stream_wrap(kiln_context *ctx, void *custream, kiln_stream **ou
     return status;
 }
 
+static void end_stream(void *handle)
+{
+    kiln__stream_release(handle);
+}
+
 void kiln_stream_destroy(kiln_stream *stream)
 {
     kiln_context *ctx = NULL;
@@ -58,8 +63,9 @@ void kiln_stream_destroy(kiln_stream *stream)
     if (stream == NULL)
         return;
     ctx = kiln__stream_owner(stream);
-    if (kiln__context_forked(ctx))
+    if (kiln__context_forked(ctx) || kiln__stream_is_closed(stream))
         return;
+    kiln__context_bury(ctx, kiln__stream_retain(stream), end_stream);
     kiln__stream_destroy(stream);
     kiln_context_release(ctx);
 }
@@ -86,6 +92,8 @@ kiln_status kiln_stream_synchronize(kiln_stream *stream, kiln_error *err)
 {
     if (stream == NULL)
         return kiln__fail(err, KILN_ERR_NULL, "stream is NULL");
+    if (kiln__stream_is_closed(stream))
+        return kiln__context_released("stream", err);
     return kiln__stream_synchronize(stream, err);
 }
 
@@ -93,6 +101,8 @@ kiln_status kiln_stream_query(kiln_stream *stream, bool *done_out, kiln_error *e
 {
     if (stream == NULL || done_out == NULL)
         return kiln__fail(err, KILN_ERR_NULL, "%s is NULL", stream == NULL ? "stream" : "done_out");
+    if (kiln__stream_is_closed(stream))
+        return kiln__context_released("stream", err);
     return kiln__stream_query(stream, done_out, err);
 }
 

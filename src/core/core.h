@@ -51,6 +51,10 @@ void *kiln__alloc(size_t bytes);
 void *kiln__calloc(size_t count, size_t bytes);
 void *kiln__realloc(void *p, size_t bytes);
 void kiln__free(void *p);
+/* Memory that is kept on purpose does not count as alive in tests from here until it is taken back,
+ * which comes before it is freed. */
+void kiln__alloc_set_aside(const void *p);
+void kiln__alloc_take_back(const void *p);
 char *kiln__strdup(const char *text);                /* NULL text gives NULL */
 char *kiln__strndup(const char *text, size_t bytes); /* copies exactly `bytes`, adds a NUL */
 

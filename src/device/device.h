@@ -61,6 +61,8 @@ void kiln__stream_release(kiln_stream *stream);
 kiln_stream *kiln__device_stream(kiln__device *device); /* the device's own stream */
 kiln__device *kiln__stream_device(const kiln_stream *stream);
 void *kiln__stream_native(const kiln_stream *stream); /* CUstream, or NULL on cpu */
+/* Whether the handle is gone; the struct is there while somebody retains it. */
+bool kiln__stream_is_closed(const kiln_stream *stream);
 void kiln__stream_set_owner(kiln_stream *stream, void *owner);
 void *kiln__stream_owner(const kiln_stream *stream);
 kiln_status kiln__stream_synchronize(kiln_stream *stream, kiln_error *err);

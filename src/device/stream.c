@@ -157,6 +157,11 @@ static void stream_close(kiln_stream *stream)
     pthread_mutex_unlock(&device->pool->lock);
 }
 
+bool kiln__stream_is_closed(const kiln_stream *stream)
+{
+    return atomic_load_explicit(&stream->closed, memory_order_relaxed);
+}
+
 void kiln__stream_destroy(kiln_stream *stream)
 {
     if (stream == NULL)

@@ -79,7 +79,7 @@ static void kernel_destroy(kiln__fused *k)
 
 void kiln_graph_destroy(kiln_graph *graph)
 {
-    if (graph == NULL || kiln__graph_forked(graph))
+    if (graph == NULL || graph->magic != KILN__GRAPH_MAGIC || kiln__graph_forked(graph))
         return;
     graph->magic = 0;
     kiln__memo_clear(&graph->memo, kiln__entry_destroy);
@@ -92,8 +92,13 @@ void kiln_graph_destroy(kiln_graph *graph)
     kiln_error_clear(&graph->failed);
     kiln_error_clear(&graph->late_error);
     pthread_mutex_destroy(&graph->lock);
-    kiln_context_release(graph->ctx);
-    kiln__free(graph);
+    kiln_context *const ctx = graph->ctx;
+    if (ctx == NULL) {
+        kiln__free(graph);
+        return;
+    }
+    kiln__context_bury(ctx, graph, NULL);
+    kiln_context_release(ctx);
 }
 
 /* ---- compilation ------------------------------------------------------------------------------------ */

@@ -64,10 +64,7 @@ done:
 
 void kiln_elementwise_destroy(kiln_elementwise *op)
 {
-    if (op == NULL || kiln__kernel_forked(&op->kernel))
-        return;
-    kiln__kernel_clear(&op->kernel);
-    kiln__free(op);
+    kiln__kernel_destroy(op != NULL ? &op->kernel : NULL);
 }
 
 void kiln_elementwise_options_init(kiln_elementwise_options *opts, size_t struct_size)

@@ -47,8 +47,21 @@ void kiln__kernel_clear(kiln__kernel *op)
     }
     kiln__definition_destroy(op->def);
     pthread_mutex_destroy(&op->lock);
-    if (op->owns_ctx)
-        kiln_context_release(op->ctx);
+}
+
+void kiln__kernel_destroy(kiln__kernel *op)
+{
+    if (op == NULL || op->magic == KILN__KERNEL_DEAD || kiln__kernel_forked(op))
+        return;
+    kiln_context *const ctx = op->owns_ctx ? op->ctx : NULL;
+    const bool given_out = ctx != NULL && op->magic == KILN__KERNEL_MAGIC;
+    kiln__kernel_clear(op);
+    op->magic = KILN__KERNEL_DEAD;
+    if (given_out)
+        kiln__context_bury(ctx, op, NULL);
+    else
+        kiln__free(op);
+    kiln_context_release(ctx);
 }
 
 /* ---- variants -------------------------------------------------------------------------------------- */

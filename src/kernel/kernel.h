@@ -40,6 +40,7 @@
 #include "kiln/scan.h"
 
 #define KILN__KERNEL_MAGIC 0x6b6bu
+#define KILN__KERNEL_DEAD 0xdeadu
 
 typedef struct kiln__kernel kiln__kernel;
 
@@ -181,6 +182,9 @@ kiln_status kiln__kernel_init(kiln__kernel *op, kiln_context *ctx, bool owns_ctx
                               kiln__recipe_fn build, const kiln__definition_request *request,
                               kiln_error *err);
 void kiln__kernel_clear(kiln__kernel *op);
+/* Clear a kernel and give up the handle that begins with it. NULL, one that was destroyed a while ago,
+ * and one of a forked child's parent are left alone. */
+void kiln__kernel_destroy(kiln__kernel *op);
 /* Whether it was made by the process that this one was forked from. */
 static inline bool kiln__kernel_forked(const kiln__kernel *op)
 {

@@ -8,7 +8,11 @@
  */
 #include "kernel/kernel.h"
 
+#define LAUNCH_MAGIC 0x6c61u
+#define LAUNCH_DEAD 0xdeadu
+
 struct kiln_launch {
+    uint32_t magic;
     kiln_context *ctx; /* counted */
     kiln__device *device;
     kiln_stream *stream;
@@ -42,6 +46,7 @@ static kiln_status prepare(kiln__kernel *op, const kiln__recipe *recipe,
 
     if (launch == NULL)
         return kiln__fail_memory(err, sizeof *launch + recipe->args_bytes);
+    launch->magic = LAUNCH_MAGIC;
     launch->ctx = kiln_context_retain(op->ctx);
     launch->device = op->device;
     launch->stream = call->stream;
@@ -96,6 +101,7 @@ kiln_status kiln__launch_chain(kiln_context *ctx, kiln_launch **parts, size_t co
     *out = kiln__calloc(1, sizeof **out);
     if (*out == NULL)
         return kiln__fail_memory(err, sizeof **out);
+    (*out)->magic = LAUNCH_MAGIC;
     (*out)->ctx = kiln_context_retain(ctx);
     (*out)->parts = parts;
     (*out)->part_count = count;
@@ -123,6 +129,8 @@ kiln_status kiln_launch_run(kiln_launch *launch, kiln_stream *stream, kiln_error
     kiln_status status;
     if (launch == NULL)
         return kiln__fail(err, KILN_ERR_NULL, "kiln_launch_run: `launch` is NULL");
+    if (launch->magic != LAUNCH_MAGIC)
+        return kiln__context_released("prepared launch", err);
     status = kiln__context_check(launch->ctx, err);
     if (status != KILN_OK)
         return status;
@@ -150,13 +158,15 @@ kiln_status kiln_launch_run(kiln_launch *launch, kiln_stream *stream, kiln_error
 
 void kiln_launch_destroy(kiln_launch *launch)
 {
-    if (launch == NULL || kiln__context_forked(launch->ctx))
+    if (launch == NULL || launch->magic != LAUNCH_MAGIC || kiln__context_forked(launch->ctx))
         return;
+    launch->magic = LAUNCH_DEAD;
     for (size_t k = 0; k < launch->part_count; k++)
         kiln_launch_destroy(launch->parts[k]);
     kiln__free(launch->parts);
     for (size_t p = 0; p < launch->array_count; p++)
         kiln_array_release(launch->arrays[p]);
-    kiln_context_release(launch->ctx);
-    kiln__free(launch);
+    kiln_context *const ctx = launch->ctx;
+    kiln__context_bury(ctx, launch, NULL);
+    kiln_context_release(ctx);
 }

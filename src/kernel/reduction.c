@@ -278,12 +278,11 @@ done:
 
 void kiln_reduction_destroy(kiln_reduction *op)
 {
-    if (op == NULL || kiln__kernel_forked(&op->kernel))
+    if (op == NULL || op->kernel.magic == KILN__KERNEL_DEAD || kiln__kernel_forked(&op->kernel))
         return;
     for (size_t k = 0; k < KILN_COUNT_OF(op->with); k++)
         kiln_reduction_destroy(atomic_load(&op->with[k]));
-    kiln__kernel_clear(&op->kernel);
-    kiln__free(op);
+    kiln__kernel_destroy(&op->kernel);
 }
 
 void kiln_reduction_options_init(kiln_reduction_options *opts, size_t struct_size)

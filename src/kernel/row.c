@@ -236,10 +236,7 @@ done:
 
 void kiln_row_destroy(kiln_row *op)
 {
-    if (op == NULL || kiln__kernel_forked(&op->kernel))
-        return;
-    kiln__kernel_clear(&op->kernel);
-    kiln__free(op);
+    kiln__kernel_destroy(op != NULL ? &op->kernel : NULL);
 }
 
 void kiln_row_options_init(kiln_row_options *opts, size_t struct_size)

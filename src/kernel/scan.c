@@ -240,10 +240,7 @@ done:
 
 void kiln_scan_destroy(kiln_scan *op)
 {
-    if (op == NULL || kiln__kernel_forked(&op->kernel))
-        return;
-    kiln__kernel_clear(&op->kernel);
-    kiln__free(op);
+    kiln__kernel_destroy(op != NULL ? &op->kernel : NULL);
 }
 
 void kiln_scan_options_init(kiln_scan_options *opts, size_t struct_size)
