@@ -43,7 +43,7 @@ static void judge(const char *option)
             continue;
         PROMISE(option[0] == '-' && option[1] != '\0');
         PROMISE(strchr(option, '/') == NULL || begins(option, texts));
-        PROMISE(option[0] == '-' && strncmp(option, "-o", 2) != 0);
+        PROMISE(kind == KILN_BACKEND_CUDA || strncmp(option, "-o", 2) != 0);
         for (const char *const *word = never; *word != NULL; word++)
             PROMISE(strstr(option, *word) == NULL || begins(option, lists) ||
                     strchr(option, '=') != NULL || kind == KILN_BACKEND_CUDA ||
