@@ -28,14 +28,14 @@ typedef struct progress {
     uint64_t cases[DT_KIND_COUNT], runs, skipped, failures;
     /* Elements of outputs, and those of them that anything would be right for: what a kind is worth. */
     uint64_t elements[DT_KIND_COUNT], open[DT_KIND_COUNT];
+    uint64_t described; /* the definition whose failure was described last, + 1 */
+    int shown;
 } progress;
 
 typedef struct session {
     const dt_options *options;
     dt_device device[2];
     progress *mine;
-    uint64_t described; /* the definition whose failure was described last, + 1 */
-    int shown;
 } session;
 
 static double now(void)
@@ -184,20 +184,28 @@ static void describe(const session *s, uint64_t number, const char *device, cons
     free(whole);
 }
 
+/* Count a failure. One of a definition is described: the others are its kin. */
+static bool is_news(session *s, uint64_t number, const dt_case *c)
+{
+    const uint64_t definition = definition_of(c->kind, number) + 1;
+    progress *p = s->mine;
+
+    p->failures++;
+    if (definition == p->described || p->shown >= s->options->failures_shown)
+        return false;
+    p->described = definition;
+    p->shown++;
+    return true;
+}
+
 static void report_failure(session *s, uint64_t number, dt_device *device, const dt_case *c,
                            dt_report *report)
 {
     suspect suspected = {device, report->verdict, report->status};
     dt_case smaller = *c;
 
-    /* One failure of a definition is enough: the others are its kin. */
-    const uint64_t definition = definition_of(c->kind, number) + 1;
-
-    s->mine->failures++;
-    if (definition == s->described || s->shown >= s->options->failures_shown)
+    if (!is_news(s, number, c))
         return;
-    s->described = definition;
-    s->shown++;
     if (s->options->shrink) {
         dt_report again;
         dt_shrink(&smaller, fails_here, &suspected);
@@ -326,8 +334,7 @@ static void report_death(const dt_options *o, progress *mine, int status)
                  strsignal(WTERMSIG(status)));
     else
         snprintf(text, sizeof text, "the GPU reported a fault");
-    mine->failures++;
-    if (!dt_draw_number(&c, o->seed, mine->number))
+    if (!dt_draw_number(&c, o->seed, mine->number) || !is_news(&s, mine->number, &c))
         return;
     if (o->shrink && kills(&s, &c))
         dt_shrink(&c, kills, &s);
