@@ -6,7 +6,7 @@
 cmake_minimum_required(VERSION 3.22)
 
 set(functions "")
-file(GLOB programs ${SOURCE}/tests/test_cache*.c ${SOURCE}/tests/attack/*.c)
+file(GLOB programs ${SOURCE}/tests/test_*.c ${SOURCE}/tests/attack/*.c)
 foreach(program IN LISTS programs)
     file(STRINGS ${program} lines REGEX "^static void test_[a-z_]*__[a-z0-9_]*\\(")
     foreach(line IN LISTS lines)
