@@ -5,8 +5,9 @@
 
 A block that has a main() is a program. Any other is a fragment: it replaces the marked line of the
 program in docs/start.md, which is what that page tells its readers. After a comment beside
-puts(text) its text must be printed; a block with the info string "c cuda" is only compiled. C code
-that is merely indented would escape this test, and is refused.
+puts(text) its text must be printed; a block with the info string "c cuda" is run on a GPU only. C code
+that is merely indented would escape this test, and is refused. The device is $KILN_TEST_DOCS_DEVICE,
+cpu when unset.
 """
 import concurrent.futures
 import os
@@ -16,6 +17,7 @@ import subprocess
 import sys
 
 source, build, cc, work = (pathlib.Path(p) if k != 2 else p for k, p in enumerate(sys.argv[1:5]))
+DEVICE = os.environ.get("KILN_TEST_DOCS_DEVICE", "cpu")
 MARK = "    /* A fragment goes here. */\n"
 
 
@@ -51,11 +53,11 @@ def check(job):
     done = subprocess.run(command, cwd=work, capture_output=True, text=True)
     if done.returncode != 0:
         return f"{page}:{line}: does not compile\n{done.stderr}"
-    if "cuda" in info.split(" "):
+    if "cuda" in info.split(" ") and DEVICE == "cpu":
         return None
     folder = work / f"{name}.d"
     folder.mkdir(exist_ok=True)
-    environment = {**os.environ, "KILN_DEVICE": "cpu"}
+    environment = {**os.environ, "KILN_DEVICE": DEVICE}
     for variable in ("KILN_LOG", "KILN_RECORD", "KILN_BUNDLES"):
         environment.pop(variable, None)
     done = subprocess.run([work / name], cwd=folder, env=environment, capture_output=True,
