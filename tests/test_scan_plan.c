@@ -1,0 +1,217 @@
+/*
+ * test_scan_plan.c - what plans of scans make of arrays in any layout: every element is reached
+ * where it lies, in the order of its sequence, and wide accesses are aligned.
+ *
+ * Random shapes, strides of either sign, axes and directions. A plan is walked as kernels walk it
+ * (templates/scan: begin, then steps), in plain loops; nothing here runs a kernel, so that what
+ * GPUs would do is checked without one.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "codegen/codegen.h"
+
+enum { UNITS = 132, ELEMENTS_MAX = 1 << 15, CASES = 4000, RANK = 3 };
+
+typedef struct element {
+    int64_t out, in; /* addresses */
+    int64_t number;  /* in its sequence */
+} element;
+
+static uint64_t state_of_random = 20240229;
+
+static int64_t below(int64_t bound)
+{
+    state_of_random = state_of_random * 6364136223846793005u + 1442695040888963407u;
+    return (int64_t)((state_of_random >> 33) % (uint64_t)bound);
+}
+
+typedef struct scan_case {
+    int rank, axis;
+    int64_t shape[RANK], strides[2][RANK]; /* of the input and the output, in bytes */
+    uintptr_t address[2];
+    bool reverse;
+    kiln_dtype dtype;
+} scan_case;
+
+/* Strides of an array whose axes lie in any order, with gaps here and there, some turned round. */
+static void lay_out(scan_case *c, int which, int64_t itemsize)
+{
+    int64_t step = itemsize;
+    int order[RANK] = {0, 1, 2};
+
+    for (int a = c->rank - 1; a > 0; a--) {
+        const int with = below(3) != 0 ? a : (int)below(a + 1), was = order[a];
+        order[a] = order[with];
+        order[with] = was;
+    }
+    c->address[which] = (uintptr_t)1 << 32;
+    if (below(3) == 0)
+        c->address[which] += (uintptr_t)(below(16) * itemsize);
+    for (int k = c->rank - 1; k >= 0; k--) {
+        const int a = order[k];
+        const bool turned = below(2) == 0;
+        c->strides[which][a] = turned ? -step : step;
+        if (turned)
+            c->address[which] += (uintptr_t)((c->shape[a] - 1) * step);
+        step *= c->shape[a] + (below(5) == 0 ? below(3) : 0);
+    }
+}
+
+static void make_case(scan_case *c)
+{
+    static const kiln_dtype dtypes[] = {KILN_INT8, KILN_INT16, KILN_FLOAT32, KILN_FLOAT64,
+                                        KILN_COMPLEX128};
+    static const int64_t extents[] = {1, 2, 3, 4, 8, 16, 31, 32, 33, 64, 100, 257, 1024, 1028};
+    int64_t size = 1;
+
+    memset(c, 0, sizeof *c);
+    c->rank = 1 + (int)below(RANK);
+    c->axis = (int)below(c->rank + 1) - 1;
+    c->reverse = below(3) != 0;
+    c->dtype = dtypes[below(KILN_COUNT_OF(dtypes))];
+    for (int a = 0; a < c->rank; a++) {
+        c->shape[a] = extents[below(KILN_COUNT_OF(extents))];
+        while (size * c->shape[a] > ELEMENTS_MAX)
+            c->shape[a] = (c->shape[a] + 1) / 2;
+        size *= c->shape[a];
+    }
+    lay_out(c, 0, (int64_t)kiln_dtype_size(c->dtype));
+    lay_out(c, 1, (int64_t)kiln_dtype_size(c->dtype));
+}
+
+static void make_plan(const scan_case *c, kiln_backend backend, kiln__plan *plan)
+{
+    const kiln__definition_request request = {.name = "scan",
+                                              .in = "T x",
+                                              .out = "T y",
+                                              .snippet = {[KILN__SNIPPET_MAP] = "x",
+                                                          [KILN__SNIPPET_REDUCE] = "a + b",
+                                                          [KILN__SNIPPET_POST] = "y = a",
+                                                          [KILN__SNIPPET_IDENTITY] = "0"},
+                                              .reduction = true,
+                                              .scan = true};
+    const kiln_dtype dtypes[] = {c->dtype, c->dtype};
+    kiln__operand operands[2] = {{0}};
+    kiln__definition *def = NULL;
+
+    assert_int_equal(kiln__definition_create(&request, &def, NULL), KILN_OK);
+    for (int p = 0; p < 2; p++) {
+        operands[p].is_array = true;
+        operands[p].written = p == 1;
+        operands[p].address = c->address[p];
+        operands[p].itemsize = (uint8_t)kiln_dtype_size(c->dtype);
+        operands[p].rank = c->rank;
+        operands[p].shape = c->shape;
+        operands[p].strides = c->strides[p];
+    }
+    kiln__scan_plan_make(def, backend, UNITS, dtypes, operands, c->rank, c->shape, c->axis, false,
+                         c->reverse, plan);
+    kiln__definition_destroy(def);
+}
+
+static int by_output(const void *a, const void *b)
+{
+    const int64_t left = ((const element *)a)->out, right = ((const element *)b)->out;
+    return (left > right) - (left < right);
+}
+
+/* Every element, by plain loops over the case. */
+static int64_t list_elements(const scan_case *c, element *list)
+{
+    int64_t size = 1, length;
+
+    for (int a = 0; a < c->rank; a++)
+        size *= c->shape[a];
+    length = c->axis < 0 ? size : c->shape[c->axis];
+    for (int64_t k = 0; k < size; k++) {
+        int64_t rest = k, number = k;
+        list[k] = (element){(int64_t)c->address[1], (int64_t)c->address[0], 0};
+        for (int a = c->rank - 1; a >= 0; a--) {
+            const int64_t at = rest % c->shape[a];
+            rest /= c->shape[a];
+            list[k].out += at * c->strides[1][a];
+            list[k].in += at * c->strides[0][a];
+            if (a == c->axis)
+                number = at;
+        }
+        list[k].number = c->reverse ? length - 1 - number : number;
+    }
+    qsort(list, (size_t)size, sizeof list[0], by_output);
+    return size;
+}
+
+/* Where the plan's walk has access `number` of its axes first to last - 1 from the beginning on. */
+static int64_t offset_of(const kiln__plan *plan, int p, int first, int last, int64_t number)
+{
+    int64_t offset = 0;
+    for (int a = last - 1; a >= first; a--) {
+        const int64_t extent = a > first ? plan->walk[a] : INT64_MAX;
+        offset += number % extent * plan->step[p][a];
+        number /= extent;
+    }
+    return offset;
+}
+
+static void check_rows(const scan_case *c, const kiln__plan *plan, const element *list,
+                       int64_t size)
+{
+    const kiln__variant *v = &plan->variant;
+    const int64_t itemsize = (int64_t)kiln_dtype_size(c->dtype);
+    const int64_t sequences = plan->word[KILN__WORD_OUTPUTS], count = size / sequences;
+
+    for (int64_t n = 0; n < sequences; n++)
+        for (int64_t e = 0; e < count; e++) {
+            int64_t at[2];
+            for (int p = 0; p < 2; p++) {
+                const int64_t access = (int64_t)c->address[p] + plan->begin[p] +
+                                       offset_of(plan, p, 0, v->keep_rank, n) +
+                                       offset_of(plan, p, v->keep_rank, v->rank, e / v->vec);
+                at[p] = access + e % v->vec * itemsize;
+                if (access % (v->vec * itemsize) != 0)
+                    fail_msg("a misaligned access of %d elements", v->vec);
+            }
+            const element key = {at[1], 0, 0};
+            const element *found = bsearch(&key, list, (size_t)size, sizeof list[0], by_output);
+            if (found == NULL || found->in != at[0] || found->number != e)
+                fail_msg("element %lld of sequence %lld is not where it lies", (long long)e,
+                         (long long)n);
+        }
+}
+
+static void test_scan_plan__rows_are_walked_where_they_lie(void **state)
+{
+    static element list[ELEMENTS_MAX];
+    int rows = 0, vectors = 0, turned = 0;
+
+    (void)state;
+    for (int k = 0; k < CASES; k++) {
+        scan_case c;
+        kiln__plan plan;
+
+        make_case(&c);
+        memset(&plan, 0, sizeof plan);
+        make_plan(&c, k % 4 == 0 ? KILN_BACKEND_CPU : KILN_BACKEND_CUDA, &plan);
+        if (plan.variant.layout != KILN__LAYOUT_ROWS)
+            continue;
+        check_rows(&c, &plan, list, list_elements(&c, list));
+        rows++;
+        vectors += plan.variant.vec > 1;
+        turned += plan.variant.vec > 1 && c.reverse;
+    }
+    assert_true(rows > CASES / 4 && vectors > CASES / 20 && turned > CASES / 100);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_scan_plan__rows_are_walked_where_they_lie),
+    };
+    return cmocka_run_group_tests_name("test_scan_plan", tests, NULL, NULL);
+}
