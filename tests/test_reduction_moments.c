@@ -117,13 +117,13 @@ static double in_ulps(double got, long double want, kiln_dtype dtype, int digits
     return (double)fabsl((got - want) / ldexpl(1, exponent - digits));
 }
 
-/* What rounding the mean costs where deviations are far smaller, as in NumPy's two passes: the mean's
- * error, of two units at most, squared. */
+/* What rounded means cost where deviations are far smaller, in two passes as in NumPy's: their error,
+ * which is that of a sum and taken as six units at most, squared. */
 static double lost_by_mean(const subject *s, const long double *mean, long double variance,
                            int digits)
 {
     const long double far = mean[0] * mean[0] + (s->parts == 2 ? mean[1] * mean[1] : 0);
-    return (double)(4 * far / variance * ldexpl(1, -digits));
+    return (double)(36 * far / variance * ldexpl(1, -digits));
 }
 
 /* Results of an expression over x, in float64 or complex128. */

@@ -21,6 +21,7 @@
  * Rule 3: the whole log and the whole source are kept beside the message. Nothing is lost here.
  */
 #include "codegen/lexer.h"
+#include "codegen/prelude.h"
 
 /* Errors shown in the detail beyond the first. */
 #define MORE_MAX 4
@@ -538,6 +539,27 @@ static void put_line(const kiln__definition *def, const char *source, const find
     kiln__free(caret);
 }
 
+/* Compilers count what guard.c put into a snippet: the column in the user's text instead. */
+static void forget_guards(const char *source, finding *f)
+{
+    char begin[64];
+    const char *line = NULL, *at = NULL, *end = NULL;
+
+    if (f->place >= KILN__SNIPPET_COUNT || f->column == 0 || source == NULL)
+        return;
+    snprintf(begin, sizeof begin, "#line 1 \"%.40s\"\n",
+             kiln__snippet_name((kiln__snippet_kind)f->place));
+    at = strstr(source, begin);
+    line = at != NULL ? line_of(at + strlen(begin), f->line) : NULL;
+    if (line == NULL)
+        return;
+    end = line + f->column - 1;
+    for (at = line; (at = strstr(at, KILN__GUARD_WORD)) != NULL && at < end; at++) {
+        const size_t bytes = strcspn(at, "/%=") + 1;
+        f->column -= (size_t)(end - at) < bytes ? (size_t)(end - at) + 1 : bytes;
+    }
+}
+
 /* "op, line 1, column 9: identifier ..." */
 static void put_finding(const finding *f, kiln__buf *out)
 {
@@ -581,6 +603,7 @@ static void put_more(const kiln__definition *def, const char *source, const char
     finding last = *first, next;
 
     for (int shown = 0; shown < MORE_MAX && find_first(def, &log, true, &next);) {
+        forget_guards(source, &next);
         if (next.place == last.place && next.line == last.line && next.column == last.column)
             continue;
         kiln__buf_putc(out, '\n');
@@ -604,6 +627,8 @@ kiln_status kiln__diagnose(const kiln__definition *def, const char *source, cons
         return KILN_ERR_COMPILE;
     placed = find_first(def, &any_at, false, &any);
     known = find_first(def, &at, true, &f);
+    if (known)
+        forget_guards(source, &f);
     /* An error that begins in generated code may be a bracket of the user's. */
     if (placed && any.place == PLACE_GENERATED && find_lonely_bracket(def, &f)) {
         known = true;

@@ -408,7 +408,9 @@ static bool put_text(const emitter *e, const char *name, size_t bytes, kiln__buf
 static void put_snippet(const emitter *e, kiln__snippet_kind kind, kiln__buf *out)
 {
     size_t line = 1;
-    kiln__buf_printf(out, "#line 1 \"%s\"\n%s\n", kiln__snippet_name(kind), e->def->snippet[kind]);
+    kiln__buf_printf(out, "#line 1 \"%s\"\n", kiln__snippet_name(kind));
+    (void)kiln__guard_put(e->def, e->v, e->def->snippet[kind], out);
+    kiln__buf_putc(out, '\n');
     for (const char *at = out->text; !out->failed && (at = strchr(at, '\n')) != NULL; at++)
         line++;
     kiln__buf_printf(out, "#line %zu \"kiln.generated\"\n", line + 1);

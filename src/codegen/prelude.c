@@ -156,6 +156,9 @@ static void take_for_variant(selection *chosen, const kiln__definition *def, con
             take_name(chosen, v, "complex");
     }
     take_name(chosen, v, "base");
+    for (int k = 0; k < KILN__SNIPPET_COUNT; k++)
+        if (kiln__guard_put(def, v, def->snippet[k], NULL) != 0)
+            take_name(chosen, v, "checked_divide");
     if (v->backend == KILN_BACKEND_CUDA) {
         if (v->layout != KILN__LAYOUT_WINDOW) /* element by element */
             take_name(chosen, v, "memory");

@@ -10,4 +10,12 @@
  * order of templates/prelude/sections.def. */
 void kiln__prelude_put(const kiln__definition *def, const kiln__variant *variant, kiln__buf *out);
 
+/* guard.c: append a snippet's text with what makes its integer divisions safe on the cpu device.
+ * Returns how many were changed; `out` may be NULL. */
+size_t kiln__guard_put(const kiln__definition *def, const kiln__variant *variant, const char *text,
+                       kiln__buf *out);
+
+/* What kiln__guard_put() puts in: it begins with this word and ends with the next '/', '%' or '='. */
+#define KILN__GUARD_WORD "kiln__by"
+
 #endif

@@ -1,11 +1,10 @@
 // batch_moments (CUDA): the moments of N values, at(0) to at(N - 1): their mean first, then their
-// deviations from it, and one merge for all of them. The sum of the deviations is what the mean's
-// rounding left: the rest of the mean.
+// deviations from it, and one merge for all of them.
 template <int N, class T, class A, class P>
 KILN_FN void kiln_batch_moments(kiln_moments<T> &a, A at, P)
 {
     constexpr int L = N < 4 ? N : 4;
-    T sum[L], rest[L], squares[L];
+    T sum[L], squares[L];
     KILN_UNROLL
     for (int k = 0; k < L; k++)
         sum[k] = T(at(k));
@@ -21,15 +20,11 @@ KILN_FN void kiln_batch_moments(kiln_moments<T> &a, A at, P)
     KILN_UNROLL
     for (int k = 0; k < N; k++) {
         const T d = T(at(k)) - m.mean;
-        rest[k % L] = k < L ? d : rest[k % L] + d;
         squares[k % L] = k < L ? d * d : squares[k % L] + d * d;
     }
     KILN_UNROLL
-    for (int k = 1; k < L; k++) {
-        rest[0] += rest[k];
+    for (int k = 1; k < L; k++)
         squares[0] += squares[k];
-    }
-    m.mean_rest = rest[0] * (T(1) / T(N));
-    m.squares = squares[0] - rest[0] * m.mean_rest;
+    m.squares = squares[0];
     a = kiln_moments_merge(a, m);
 }

@@ -22,31 +22,30 @@ KILN_FN kiln_complex_moments<T> kiln_complex_moments_merge(kiln_complex_moments<
                                                            kiln_complex_moments<T> b)
 {
     T count = a.count + b.count;
-    T gap_re = b.mean_re - a.mean_re, rest_re = b.rest_re - a.rest_re, re = gap_re + rest_re;
-    T gap_im = b.mean_im - a.mean_im, rest_im = b.rest_im - a.rest_im, im = gap_im + rest_im;
-    T left_re = rest_re - (re - gap_re), left_im = rest_im - (im - gap_im);
+    T re = b.mean_re - a.mean_re, rest_re = b.rest_re - a.rest_re;
+    T im = b.mean_im - a.mean_im, rest_im = b.rest_im - a.rest_im;
     T share = kiln_moments_share(b.count, count > T(0) ? count : T(1));
-    T weight = a.count * share, past = a.squares + b.squares;
-    T square = re * weight * (re + 2 * left_re) + im * weight * (im + 2 * left_im);
-    T squares = a.squares_rest + b.squares_rest + b.squares;
-    kiln_moments_add(a.squares, a.squares_rest, square + squares, past + square);
-    kiln_moments_add(a.mean_re, a.rest_re, re * share + a.rest_re,
-                     a.mean_re + b.mean_re);
-    kiln_moments_add(a.mean_im, a.rest_im, im * share + a.rest_im,
-                     a.mean_im + b.mean_im);
+    T weight = a.count * share;
+    T square = re * weight * (re + 2 * rest_re) + im * weight * (im + 2 * rest_im);
+    kiln_moments_add(a.squares, a.squares_rest,
+                     square + (a.squares_rest + b.squares_rest + b.squares));
+    kiln_moments_move(a.mean_re, a.rest_re, (re + rest_re) * share + a.rest_re, b.mean_re);
+    kiln_moments_move(a.mean_im, a.rest_im, (im + rest_im) * share + a.rest_im, b.mean_im);
     a.count = count;
     return a;
 }
 template <class T> KILN_FN T kiln_complex_moments_re(kiln_complex_moments<T> m)
 {
-    return kiln_moments_whole(m.mean_re, m.rest_re);
+    const T mean = m.mean_re + m.rest_re;
+    return mean == mean ? mean : m.mean_re;
 }
 template <class T> KILN_FN T kiln_complex_moments_im(kiln_complex_moments<T> m)
 {
-    return kiln_moments_whole(m.mean_im, m.rest_im);
+    const T mean = m.mean_im + m.rest_im;
+    return mean == mean ? mean : m.mean_im;
 }
 template <class T> KILN_FN T kiln_complex_moments_variance(kiln_complex_moments<T> m, double n)
 {
-    const T squares = kiln_moments_whole(m.squares, m.squares_rest);
-    return (squares + (m.mean_re - m.mean_re) + (m.mean_im - m.mean_im)) / T(n > 0 ? n : 0);
+    const T means = (m.mean_re - m.mean_re) + (m.mean_im - m.mean_im);
+    return kiln_moments_deviation(m.squares, m.squares_rest, means, n);
 }

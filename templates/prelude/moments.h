@@ -25,45 +25,49 @@ template <class T> KILN_FN kiln_moments<T> kiln_moments_of(T value)
     m.mean = value;
     return m;
 }
-// sum + step, where the last rest is a part of the step (W. Kahan, Comm. ACM 8 (1965) 40). What is not
-// finite has no rest: the sum is `plain` then. An infinite mean stays so, and two opposite ones have
-// none: NaN, as their sum is.
-template <class T> KILN_FN void kiln_moments_add(T &sum, T &rest, T step, T plain)
+// sum + step, where the last rest is a part of the step (W. Kahan, Comm. ACM 8 (1965) 40).
+template <class T> KILN_FN void kiln_moments_add(T &sum, T &rest, T step)
 {
     const T whole = sum + step;
     rest = step - (whole - sum);
-    sum = whole == whole ? whole : plain;
+    sum = whole;
+}
+// A mean that is infinite stays so, and two opposite ones have no mean: NaN, as their sum is.
+template <class T> KILN_FN void kiln_moments_move(T &mean, T &rest, T step, T other)
+{
+    const T plain = mean + other;
+    kiln_moments_add(mean, rest, step);
+    mean = mean == mean ? mean : plain;
 }
 // n_a n_b / n comes first: 0 for an empty set, whatever the other's values are.
 template <class T>
 KILN_FN kiln_moments<T> kiln_moments_merge(kiln_moments<T> a, kiln_moments<T> b)
 {
     T count = a.count + b.count, gap = b.mean - a.mean, rest = b.mean_rest - a.mean_rest;
-    T d = gap + rest, left = rest - (d - gap);
     T share = kiln_moments_share(b.count, count > T(0) ? count : T(1));
-    T square = d * a.count * share, past = a.squares + b.squares;
-    T squares = a.squares_rest + b.squares_rest + b.squares;
-    kiln_moments_add(a.squares, a.squares_rest, square * (d + 2 * left) + squares,
-                     past + square * d);
-    kiln_moments_add(a.mean, a.mean_rest, d * share + a.mean_rest, a.mean + b.mean);
+    T square = gap * (a.count * share) * (gap + 2 * rest); // d^2, but for the square of a rest
+    kiln_moments_add(a.squares, a.squares_rest,
+                     square + (a.squares_rest + b.squares_rest + b.squares));
+    kiln_moments_move(a.mean, a.mean_rest, (gap + rest) * share + a.mean_rest, b.mean);
     a.count = count;
     return a;
 }
 // What a mean of rounded sums was off by.
 template <class T> KILN_FN void kiln_moments_shift(kiln_moments<T> &m, T rest) { m.mean_rest = rest; }
-template <class T> KILN_FN T kiln_moments_whole(T sum, T rest)
-{
-    const T whole = sum + rest;
-    return whole == whole ? whole : sum;
-}
 template <class T> KILN_FN T kiln_moments_mean(kiln_moments<T> m)
 {
-    return kiln_moments_whole(m.mean, m.mean_rest);
+    const T mean = m.mean + m.mean_rest;
+    return mean == mean ? mean : m.mean; // what is infinite has no rest
 }
-// Infinities among the values leave the mean without a meaning, and with it the deviations: NaN.
-// Divided by n, or by 0 where n is negative, as NumPy does for more degrees of freedom than values.
+// Infinities among the values leave the mean without a meaning, and with it the deviations: NaN. A sum
+// that overflowed is infinite, and what was added to it later made it NaN. Divided by n, or by 0 where n
+// is negative, as NumPy does for more degrees of freedom than values.
+template <class T> KILN_FN T kiln_moments_deviation(T squares, T rest, T mean, double n)
+{
+    const T sum = squares + rest;
+    return ((sum == sum ? sum : T(INFINITY)) + (mean - mean)) / T(n > 0 ? n : 0);
+}
 template <class T> KILN_FN T kiln_moments_variance(kiln_moments<T> m, double n)
 {
-    const T squares = kiln_moments_whole(m.squares, m.squares_rest);
-    return (squares + (m.mean - m.mean)) / T(n > 0 ? n : 0);
+    return kiln_moments_deviation(m.squares, m.squares_rest, m.mean, n);
 }
