@@ -292,6 +292,8 @@ static void test_cli__wrong_usage_exits_2_and_says_how(void **state)
     } cases[] = {
         {{NULL}, "command"},
         {{"rum"}, "did you mean \"run\""},
+        {{"--version", "now"}, "one word too many: \"now\""},
+        {{"help", "run", "now"}, "one word too many: \"now\""},
         {{"something"}, "no command \"something\""},
         {{"help", "nothing"}, "no command \"nothing\""},
         {{"run", "--opp", "z"}, "did you mean \"--op\""},

@@ -306,7 +306,7 @@ static const fault faults[] = {
     {"x + 1.2.3", KILN_ERR_SYNTAX, "no number", "    ^~~~~"},
     {"x + 12ab", KILN_ERR_SYNTAX, "no number", "    ^~~~"},
     {"a = x", KILN_ERR_OUTPUT, "every value got a name", "^"},
-    {"a, b = x; a", KILN_ERR_ARGUMENT, "2 names for 1 values", "^~~~~~~~"},
+    {"a, b = x; a", KILN_ERR_ARGUMENT, "2 names for 1 value", "^~~~~~~~"},
     {"x + (y, n)", KILN_ERR_ARGUMENT, "a tuple stands", "    ^~~~~~"},
     {"x + None", KILN_ERR_ARGUMENT, "None stands", "    ^~~~"},
     {"x + float32", KILN_ERR_ARGUMENT, "a dtype stands", "    ^~~~~~~"},

@@ -41,11 +41,16 @@ static int dispatch(int argc, char **argv)
         return usage_error(0, "a command is missing: run, reduce, scan, eval, warm, cache or info");
 
     const char *word = argv[1];
+    const bool helps =
+        strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
+    const int most = helps ? 3 : 2; /* words of a line that begins so */
+    if ((helps || strcmp(word, "--version") == 0) && argc > most)
+        return usage_error(0, "one word too many: \"%s\"", argv[most]);
     if (strcmp(word, "--version") == 0) {
         printf("kiln %s\n", kiln_version());
         return TOOL_DONE;
     }
-    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)
+    if (helps)
         return help(argc > 2 ? argv[2] : NULL);
 
     if (strcmp(word, WARM_WORKER_WORD) == 0)

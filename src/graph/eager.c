@@ -365,8 +365,9 @@ static kiln_status find_ops(eager_call *call, kiln_op first, kiln_op second, siz
         if (call->op[r] == NULL)
             return kiln__fail(err, KILN_ERR_ARGUMENT, "there is no operation %d", (int)wanted[r]);
         if (arg_count != (size_t)call->op[r]->arity)
-            return kiln__fail(err, KILN_ERR_ARGUMENT_COUNT, "%s takes %d operands, %zu given",
-                              call->op[r]->name, call->op[r]->arity, arg_count);
+            return kiln__fail(err, KILN_ERR_ARGUMENT_COUNT, "%s takes %d operand%s, %zu given",
+                              call->op[r]->name, call->op[r]->arity,
+                              call->op[r]->arity == 1 ? "" : "s", arg_count);
     }
     return KILN_OK;
 }

@@ -149,8 +149,9 @@ static kiln_status check_count(const kiln_graph *graph, const kiln__graph_call *
     names_text(graph, &names);
     kiln_status status =
         kiln__fail(err, KILN_ERR_ARGUMENT_COUNT,
-                   "graph \"%s\" takes %zu arguments (%.300s), %zu were given", graph->ir.name,
-                   inputs + outputs, names.text != NULL ? names.text : "", call->arg_count);
+                   "graph \"%s\" takes %zu argument%s (%.300s), %zu given", graph->ir.name,
+                   inputs + outputs, inputs + outputs == 1 ? "" : "s",
+                   names.text != NULL ? names.text : "", call->arg_count);
     kiln__buf_clear(&names);
     return status;
 }

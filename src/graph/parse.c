@@ -529,7 +529,8 @@ static kiln_status parse_statement(kiln__parser *p)
     } while (status == KILN_OK && kiln__is_mark(p, ","));
     if (status == KILN_OK && targets > 0 && targets != count)
         status = kiln__parse_fail(p, first, p->behind - first, KILN_ERR_ARGUMENT,
-                                  "%zu names for %zu values", targets, count);
+                                  "%zu name%s for %zu value%s", targets,
+                                  targets == 1 ? "" : "s", count, count == 1 ? "" : "s");
     for (size_t k = 0; k < targets && status == KILN_OK; k++)
         status = define_name(p, p->text + places[k], lengths[k], nodes[k]);
     return status;

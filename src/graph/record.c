@@ -273,8 +273,8 @@ static kiln_node add_op(int op, const kiln_node *operands, int count, const char
         return homeless(&at);
     if (found == NULL)
         return fault(graph, &at, KILN_ERR_ARGUMENT, "there is no operation %d", op);
-    return fault(graph, &at, KILN_ERR_ARGUMENT_COUNT, "it takes %d operands, %d were given",
-                 found->arity, count);
+    return fault(graph, &at, KILN_ERR_ARGUMENT_COUNT, "it takes %d operand%s, %d given",
+                 found->arity, found->arity == 1 ? "" : "s", count);
 }
 
 kiln_node kiln_node_op1(int op, kiln_node a, const char *file, int line)
@@ -354,8 +354,8 @@ static kiln_node add_custom(kiln__kernel *kernel, const void *handle, kiln__node
         return fault(graph, at, KILN_ERR_CONTEXT, "the kernel belongs to another context");
     if (input_count != d->input_count)
         return fault(graph, at, KILN_ERR_ARGUMENT_COUNT,
-                     "the kernel takes %zu inputs \"%.100s\", %zu were given", d->input_count,
-                     d->signature[0], input_count);
+                     "the kernel takes %zu input%s \"%.100s\", %zu given", d->input_count,
+                     d->input_count == 1 ? "" : "s", d->signature[0], input_count);
     if (node->result >= d->param_count - d->input_count)
         return fault(graph, at, KILN_ERR_ARGUMENT, "there is no output %u; the kernel has %zu",
                      node->result, d->param_count - d->input_count);

@@ -130,8 +130,8 @@ static void transpose(kiln__build *b, uint32_t node, const kiln__low *o, sight *
     bool seen[KILN_RANK_MAX] = {false};
 
     if (!n->all_axes && n->data_count != (uint32_t)o->rank)
-        kiln__build_fail(b, node, KILN_ERR_AXIS, "%u axes were given for rank %d", n->data_count,
-                         o->rank);
+        kiln__build_fail(b, node, KILN_ERR_AXIS, "%u ax%s given for rank %d", n->data_count,
+                         n->data_count == 1 ? "is was" : "es were", o->rank);
     for (int k = 0; k < o->rank; k++) {
         const int a = n->all_axes ? o->rank - 1 - k : kiln__lower_axis(b, node, axes[k], o->rank);
         if (seen[a])
