@@ -146,6 +146,29 @@ static void test_cli__uses_every_snippet(void **state)
     cli_expect_npy("z.npy", "<f4", "(3,)", want, sizeof want);
 }
 
+static void test_cli__options_reach_the_compiler_and_keep_dims_the_index(void **state)
+{
+    static const double rows[6] = {0};
+    (void)state;
+    KILN("run", "--device", "cpu", "--out", "int32 z", "--op", "z = N * i + M", "--option=-DN=10",
+         "--option", "-DM=1", "--size", "3");
+    EXPECT_DONE();
+    assert_string_equal(cli.out, "[ 1 11 21]\n");
+    cli_write_npy("rows.npy", "<f8", "(2, 3)", rows, sizeof rows);
+    KILN("run", "--device", "cpu", "--in", "float64 x", "--out", "int32 z", "--op",
+         "z = _ind.ndim", "rows.npy");
+    EXPECT_DONE();
+    assert_string_equal(cli.out, "[[1 1 1]\n [1 1 1]]\n");
+    KILN("run", "--device", "cpu", "--in", "float64 x", "--out", "int32 z", "--op",
+         "z = _ind.ndim", "--keep-dims", "rows.npy");
+    EXPECT_DONE();
+    assert_string_equal(cli.out, "[[2 2 2]\n [2 2 2]]\n");
+    KILN("reduce", "--device", "cpu", "--in", "T x", "--out", "T y", "--map", "x + N", "--reduce",
+         "a + b", "--post", "y = a", "--identity", "0", "--option=-DN=2", "rows.npy");
+    EXPECT_DONE();
+    assert_string_equal(cli.out, "12.0\n");
+}
+
 static void test_cli__type_decides_what_arrays_do_not(void **state)
 {
     const float five[4] = {5, 6, 7, 8};
@@ -606,6 +629,7 @@ int main(void)
         cmocka_unit_test(test_cli__size_runs_without_arrays),
         cmocka_unit_test(test_cli__given_outputs_are_starting_values),
         cmocka_unit_test(test_cli__uses_every_snippet),
+        cmocka_unit_test(test_cli__options_reach_the_compiler_and_keep_dims_the_index),
         cmocka_unit_test(test_cli__type_decides_what_arrays_do_not),
         cmocka_unit_test(test_cli__type_conflicts_are_named),
         cmocka_unit_test(test_cli__shows_source_and_runs_nothing),

@@ -143,9 +143,10 @@ static void test_cli_warm__a_failure_is_told_and_the_rest_is_compiled(void **sta
     expect_numbers(kiln__cpu_target(), 2, 0, 1, 0);
     EXPECT_OUT("\"file\": \"m.jsonl\", \"line\": 3, \"target\": \"");
     EXPECT_OUT("\"status\": \"KILN_ERR_COMPILE\"");
-    /* What was good is there, what was not is tried again. */
+    /* What was good is there, what was not fails again. */
     KILN("warm", "m.jsonl", "--cpu", "--cache", "failing", "--json");
-    EXPECT_FAILED(1, "lost");
+    EXPECT_FAILED(1, "kiln: m.jsonl:3: kernel \"bad\": op, line 1, column 5: ");
+    assert_non_null(strstr(cli.err, "\nz = lost(x)\n    ^"));
     expect_numbers(kiln__cpu_target(), 0, 2, 1, 0);
     /* A definition that does not parse, types that do not fit. */
     cli_write("m.jsonl",
@@ -175,6 +176,48 @@ static void test_cli_warm__a_start_value_is_a_number_and_a_mask_an_array(void **
     KILN("warm", "m.jsonl", "--cpu", "--cache", "started", "--json");
     EXPECT_DONE();
     EXPECT_OUT("\"failed\": 0");
+}
+
+static void test_cli_warm__what_was_refused_is_compiled_again_when_asked_for(void **state)
+{
+    static char text[CLI_TEXT_MAX];
+    char compiler[4096 + 16], folder[4096];
+    size_t calls[4];
+
+    (void)state;
+    assert_non_null(getcwd(folder, sizeof folder));
+    snprintf(compiler, sizeof compiler, "%s/counting-c++", folder);
+    cli_write_script("counting-c++", "#!/bin/sh\nprintf x >>\"${0%/*}/calls\"\nexec c++ \"$@\"\n");
+    cli_write("m.jsonl", LOST);
+    setenv("KILN_CXX", compiler, 1);
+    for (int run = 0; run < 4; run++) {
+        cli_write("calls", "");
+        if (run < 2)
+            KILN("warm", "m.jsonl", "--cpu", "--cache", "refused");
+        else
+            KILN("warm", "m.jsonl", "--cpu", "--cache", "refused", "--retry");
+        EXPECT_FAILED(1, "kiln: m.jsonl:1: kernel \"bad\": op, line 1, column 5: ");
+        assert_non_null(strstr(cli.err, "\nz = lost(x)\n    ^"));
+        calls[run] = cli_read("calls", text); /* a byte for each start of the compiler */
+    }
+    unsetenv("KILN_CXX");
+    /* The others ask who it is, too, so only the difference tells of a compilation. */
+    assert_true(calls[0] > calls[1]);
+    assert_int_equal(calls[2], calls[0]);
+    assert_int_equal(calls[3], calls[0]);
+}
+
+static void test_cli_warm__json_names_what_was_skipped(void **state)
+{
+    (void)state;
+    cli_write("m.jsonl", COUNT_UP BLOCKS);
+    KILN("warm", "m.jsonl", "--cpu", "--cache", "skipping", "--json");
+    EXPECT_DONE();
+    expect_numbers(kiln__cpu_target(), 1, 0, 0, 1);
+    EXPECT_OUT("\"failures\": [],");
+    EXPECT_OUT("\"skipped\": [\n    {\"file\": \"m.jsonl\", \"line\": 2, \"target\": \"");
+    EXPECT_OUT("\"status\": \"KILN_ERR_UNSUPPORTED\"");
+    EXPECT_OUT("blockIdx");
 }
 
 /* ---- expressions ------------------------------------------------------------------------------- */
@@ -535,6 +578,8 @@ int main(void)
         cmocka_unit_test(test_cli_warm__a_bundle_holds_what_the_manifests_name),
         cmocka_unit_test(test_cli_warm__a_failure_is_told_and_the_rest_is_compiled),
         cmocka_unit_test(test_cli_warm__a_start_value_is_a_number_and_a_mask_an_array),
+        cmocka_unit_test(test_cli_warm__what_was_refused_is_compiled_again_when_asked_for),
+        cmocka_unit_test(test_cli_warm__json_names_what_was_skipped),
         cmocka_unit_test(test_cli_warm__an_expression_is_warm_for_eval),
         cmocka_unit_test(test_cli_warm__what_is_wrong_with_an_expression_is_shown_in_its_place),
         cmocka_unit_test(test_cli_warm__a_bad_line_stops_it_before_anything_is_compiled),

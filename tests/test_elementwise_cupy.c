@@ -237,6 +237,64 @@ static void test_elementwise__cupy_numbers_for_raw_parameters(void **state)
     host_free(&y);
 }
 
+/* The prelude is C++17, so an older standard in the options is raised to that. */
+static void test_elementwise__older_standards_are_raised(void **state)
+{
+    static const int64_t shape[] = {3};
+    test_env *t = *state;
+    const char *standards[] = {"-std=c++11", "--std=c++14", "-std=c++17"};
+    kiln_elementwise_options options = KILN_ELEMENTWISE_OPTIONS_INIT;
+    host_array y;
+
+    host_make(t, &y, KILN_INT32, 1, shape, NULL);
+    options.compiler_option_count = 1;
+    for (size_t k = 0; k < COUNT(standards); k++) {
+        kiln_elementwise *op = NULL;
+        options.compiler_options = &standards[k];
+        OK(t,
+           kiln_elementwise_create(t->ctx, "int32 x", "int32 y",
+                                   "if constexpr (sizeof(x) == 4) y = x + (__cplusplus >= 201703L)",
+                                   &options, &op, &t->err));
+        OK(t, kiln_call(op, &t->err, (int)k, y.array));
+        for (int64_t e = 0; e < shape[0]; e++)
+            host_store(KILN_INT32, host_at(&y, e), host_real((long double)k + 1));
+        host_compare(t, &y, 0, standards[k]);
+        kiln_elementwise_destroy(op);
+    }
+    host_free(&y);
+}
+
+/* Macros of the options are the snippets', whatever their names: the prelude and the loop around have
+ * parameters that are called T, N or x, too. */
+static void test_elementwise__macros_of_options_stay_out_of_the_prelude(void **state)
+{
+    static const int64_t shape[] = {70};
+    static const char *const options[] = {"-DN=10", "-DT=int", "-Dvalue=x", "-Dbits=3",
+                                          "-DI",    "-DC=+",   "-DGONE=1",  "-UGONE"};
+    test_env *t = *state;
+    kiln_elementwise_options with = KILN_ELEMENTWISE_OPTIONS_INIT;
+    host_array x, y;
+    kiln_elementwise *op = NULL;
+
+    with.compiler_options = options;
+    with.compiler_option_count = COUNT(options);
+    host_make(t, &x, KILN_FLOAT16, 1, shape, NULL);
+    host_make(t, &y, KILN_INT32, 1, shape, NULL);
+    draw(t, &x, 0, 9);
+    OK(t, kiln_elementwise_create(t->ctx, "float16 x", "int32 y",
+                                  "T k = min((float)value, (float)N); y = k * N C bits C I;\n"
+                                  "#ifdef GONE\ny = -1;\n#endif\n",
+                                  &with, &op, &t->err));
+    OK(t, kiln_call(op, &t->err, x.array, y.array));
+    for (int64_t e = 0; e < shape[0]; e++)
+        host_store(KILN_INT32, host_at(&y, e),
+                   host_real(floorl(host_load(KILN_FLOAT16, host_at(&x, e)).re) * 10 + 4));
+    host_compare(t, &y, 0, "macros");
+    kiln_elementwise_destroy(op);
+    host_free(&x);
+    host_free(&y);
+}
+
 static void write_text(const char *folder, const char *name, const char *text)
 {
     char path[512];
@@ -293,6 +351,8 @@ int main(int argc, char **argv)
         TEST(test_elementwise__cupy_headers_and_words),
         TEST(test_elementwise__cupy_mathematics_and_science),
         TEST(test_elementwise__cupy_numbers_for_raw_parameters),
+        TEST(test_elementwise__macros_of_options_stay_out_of_the_prelude),
+        TEST(test_elementwise__older_standards_are_raised),
         TEST(test_elementwise__headers_may_use_the_words_of_the_prelude),
         TEST(test_elementwise__cupy_lookup_with_linear_interpolation),
         TEST(test_elementwise__cupy_histogram),

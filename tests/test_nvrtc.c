@@ -403,10 +403,10 @@ static void test_nvrtc__options_of_the_user_are_passed_on(void **state)
     (void)state;
     static const char source[] = "extern \"C\" __global__ void k(int *z)\n"
                                  "{\n"
-                                 "    static_assert(N == 4 && __cplusplus == 201402L, \"\");\n"
+                                 "    static_assert(N == 4 && __cplusplus == 202002L, \"\");\n"
                                  "    *z = N;\n"
                                  "}\n";
-    static const char *const options[] = {"-DN=4", "-std=c++14"};
+    static const char *const options[] = {"-DN=4", "-std=c++20"};
     kiln__compile_result result;
 
     assert_int_equal(compile("sm_80", source, options, 2, &result, NULL), KILN_OK);

@@ -87,6 +87,8 @@ void job_define_fold(struct job *j, const char *name, kiln__definition_request *
     request->in = invocation_get(v, OPTION_IN);
     request->out = invocation_get(v, OPTION_OUT);
     request->snippet[KILN__SNIPPET_PREAMBLE] = invocation_get(v, OPTION_PREAMBLE);
+    request->options = v->option[OPTION_COMPILER].items;
+    request->option_count = v->option[OPTION_COMPILER].count;
     request->snippet[KILN__SNIPPET_MAP] = invocation_get(v, OPTION_MAP);
     request->snippet[KILN__SNIPPET_REDUCE] = invocation_get_or(v, OPTION_REDUCE, "a + b");
     request->snippet[KILN__SNIPPET_POST] = invocation_get(v, OPTION_POST);

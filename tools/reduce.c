@@ -77,6 +77,8 @@ static kiln_status make(struct job *j)
 
     opts.name = invocation_get(v, OPTION_NAME);
     opts.preamble = invocation_get(v, OPTION_PREAMBLE);
+    opts.compiler_options = v->option[OPTION_COMPILER].items;
+    opts.compiler_option_count = v->option[OPTION_COMPILER].count;
     opts.reduce_type = invocation_get(v, OPTION_REDUCE_TYPE);
     KILN_TRY(kiln_reduction_create(
         j->ctx, invocation_get(v, OPTION_IN), invocation_get(v, OPTION_OUT),

@@ -36,6 +36,9 @@ static void define(struct job *j, kiln__definition_request *request)
     request->snippet[KILN__SNIPPET_PREAMBLE] = invocation_get(v, OPTION_PREAMBLE);
     request->snippet[KILN__SNIPPET_LOOP_PREP] = invocation_get(v, OPTION_LOOP_PREP);
     request->snippet[KILN__SNIPPET_AFTER_LOOP] = invocation_get(v, OPTION_AFTER_LOOP);
+    request->options = v->option[OPTION_COMPILER].items;
+    request->option_count = v->option[OPTION_COMPILER].count;
+    request->keep_dims = invocation_get(v, OPTION_KEEP_DIMS) != NULL;
 }
 
 static kiln_status make(struct job *j)
@@ -48,6 +51,9 @@ static kiln_status make(struct job *j)
     opts.preamble = invocation_get(v, OPTION_PREAMBLE);
     opts.loop_prep = invocation_get(v, OPTION_LOOP_PREP);
     opts.after_loop = invocation_get(v, OPTION_AFTER_LOOP);
+    opts.compiler_options = v->option[OPTION_COMPILER].items;
+    opts.compiler_option_count = v->option[OPTION_COMPILER].count;
+    opts.keep_dims = invocation_get(v, OPTION_KEEP_DIMS) != NULL;
     return kiln_elementwise_create(j->ctx, invocation_get_or(v, OPTION_IN, ""),
                                    invocation_get(v, OPTION_OUT), invocation_get(v, OPTION_OP),
                                    &opts, &r->op, &j->err);

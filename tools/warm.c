@@ -286,6 +286,7 @@ static int read_options(const struct invocation *v, struct warm *w)
     w->jobs = (int)count;
     w->cache_dir = dir != NULL ? dir : "";
     w->json = invocation_get(v, OPTION_JSON) != NULL;
+    w->retries = invocation_get(v, OPTION_RETRY) != NULL;
     w->bar = isatty(STDERR_FILENO) == 1;
     return result;
 }
@@ -356,6 +357,7 @@ int command_warm(const struct invocation *v)
     free(w.items);
     free(w.said);
     kiln__buf_clear(&w.failures);
+    kiln__buf_clear(&w.skipped);
     kiln__manifest_destroy(manifest);
     return result;
 }

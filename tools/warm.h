@@ -19,8 +19,8 @@
 #include "jit/jit.h"
 #include "warm/warm.h"
 
-/* The word that makes `kiln` a worker; what follows it are the cache folder ("" for the usual one)
- * and the folder of the bundle ("" for none). */
+/* The word that makes `kiln` a worker; what follows it are the cache folder ("" for the usual one),
+ * the folder of the bundle ("" for none), and "" or a word: compile what was refused before. */
 #define WARM_WORKER_WORD "--warm-worker"
 
 enum { WARM_TARGETS_MAX = 32 };
@@ -61,6 +61,7 @@ struct warm {
     const char *staging;   /* the bundle's folder, "" for none */
     int jobs;
     bool json;
+    bool retries; /* what a compiler refused in an earlier run is compiled again */
     struct warm_item *items;
     size_t item_count, item_room;
     /* Figures. */
@@ -71,6 +72,7 @@ struct warm {
     uint64_t worker_peak_bytes;
     /* The report's own. */
     kiln__buf failures; /* JSON objects with commas between */
+    kiln__buf skipped;  /* the same, for kernels that a target cannot have */
     uint64_t *said;     /* hashes of messages that were printed */
     size_t said_count;
     double shown_us;

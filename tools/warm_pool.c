@@ -128,8 +128,9 @@ static bool make_pipe(int ends[2])
 
 static int spawn(struct warm *w, int input, int output, pid_t *pid)
 {
+    static char retry[] = "retry", none[] = "";
     char *argv[] = {"kiln", WARM_WORKER_WORD, (char *)(uintptr_t)w->cache_dir,
-                    (char *)(uintptr_t)w->staging, NULL};
+                    (char *)(uintptr_t)w->staging, w->retries ? retry : none, NULL};
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t pipes;
@@ -298,14 +299,18 @@ static bool hear(pool *p, worker *k)
     const struct warm_item *item = &p->w->items[nth];
     k->queued--;
     memmove(k->queue, k->queue + 1, (size_t)k->queued * sizeof k->queue[0]);
+    const char *message = data + sizeof reply;
     if (reply.end == WARM_FAILED) {
-        const char *message = data + sizeof reply;
         const char *detail = message + strlen(message) + 1;
         note_failure(p, nth, (kiln_status)reply.status, message,
                      detail < data + bytes && detail[0] != '\0' ? detail : NULL);
     } else {
+        kiln_error why = KILN_ERROR_INIT;
+        if (reply.end == WARM_SKIPPED)
+            (void)kiln__fail(&why, (kiln_status)reply.status, "%s", message);
         warm_note(p->w, item->entry, item->target, (enum warm_end)reply.end, reply.bytes,
-                  reply.compile_us, NULL);
+                  reply.compile_us, reply.end == WARM_SKIPPED ? &why : NULL);
+        kiln_error_clear(&why);
     }
     free(data);
     if (reply.retires && !k->retires) {

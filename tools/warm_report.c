@@ -113,28 +113,34 @@ static bool is_news(struct warm *w, const kiln_error *err)
     return true;
 }
 
+/* An object that tells which line came to what end on which target. */
+static void put_end(kiln__buf *out, const struct warm *w, const kiln__manifest_entry *entry,
+                    size_t target, const kiln_error *placed)
+{
+    kiln__buf_puts(out, out->length > 0 ? ",\n    {" : "\n    {");
+    put_json(out, "file", entry != NULL ? entry->file : "");
+    kiln__buf_printf(out, ", \"line\": %zu, ", entry != NULL ? entry->line : 0);
+    put_json(out, "target", w->targets[target].name);
+    kiln__buf_puts(out, ", ");
+    put_json(out, "status", kiln_status_name(placed->status));
+    kiln__buf_puts(out, ",\n     ");
+    put_json(out, "message", placed->message);
+    kiln__buf_puts(out, ",\n     ");
+    put_json(out, "detail", placed->detail != NULL ? placed->detail : "");
+    kiln__buf_putc(out, '}');
+}
+
 static void note_failure(struct warm *w, const kiln__manifest_entry *entry, size_t target,
-                         const kiln_error *err)
+                         enum warm_end end, const kiln_error *err)
 {
     kiln_error placed = KILN_ERROR_INIT;
 
     kiln__error_copy(&placed, err);
     if (entry != NULL)
         kiln__warm_place(entry, &placed);
-    if (w->json) {
-        kiln__buf_puts(&w->failures, w->failures.length > 0 ? ",\n    {" : "\n    {");
-        put_json(&w->failures, "file", entry != NULL ? entry->file : "");
-        kiln__buf_printf(&w->failures, ", \"line\": %zu, ", entry != NULL ? entry->line : 0);
-        put_json(&w->failures, "target", w->targets[target].name);
-        kiln__buf_puts(&w->failures, ", ");
-        put_json(&w->failures, "status", kiln_status_name(placed.status));
-        kiln__buf_puts(&w->failures, ",\n     ");
-        put_json(&w->failures, "message", placed.message);
-        kiln__buf_puts(&w->failures, ",\n     ");
-        put_json(&w->failures, "detail", placed.detail != NULL ? placed.detail : "");
-        kiln__buf_putc(&w->failures, '}');
-    }
-    if (is_news(w, &placed)) {
+    if (w->json)
+        put_end(end == WARM_SKIPPED ? &w->skipped : &w->failures, w, entry, target, &placed);
+    if (end == WARM_FAILED && is_news(w, &placed)) {
         if (w->bar)
             fputs("\r\033[K", stderr);
         tool_error(&placed);
@@ -152,8 +158,8 @@ void warm_note(struct warm *w, const kiln__manifest_entry *entry, size_t target,
     t->compile_us += compile_us;
     w->done_count++;
     w->failed_count += end == WARM_FAILED;
-    if (end == WARM_FAILED && err != NULL)
-        note_failure(w, entry, target, err);
+    if ((end == WARM_FAILED || end == WARM_SKIPPED) && err != NULL)
+        note_failure(w, entry, target, end, err);
 }
 
 /* ---- the summary ------------------------------------------------------------------------------- */
@@ -208,6 +214,8 @@ static void print_json(const struct warm *w, const char *bundle)
     kiln__buf_printf(&b, "\n  ],\n  \"failures\": [%s%s],\n",
                      w->failures.length > 0 ? w->failures.text : "",
                      w->failures.length > 0 ? "\n  " : "");
+    kiln__buf_printf(&b, "  \"skipped\": [%s%s],\n", w->skipped.length > 0 ? w->skipped.text : "",
+                     w->skipped.length > 0 ? "\n  " : "");
     kiln__buf_printf(&b, "  \"wall_s\": %.3f, \"cpu_s\": %.3f, \"workers\": %d, \"retries\": %zu,\n"
                      "  \"worker_peak_bytes\": %" PRIu64 ",\n  ",
                      w->wall_s, w->cpu_s, w->workers, w->retry_count, w->worker_peak_bytes);

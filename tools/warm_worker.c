@@ -22,6 +22,7 @@ typedef struct job {
     kiln__target target;
     kiln__warmed warmed;
     bool skipped;
+    bool retries; /* compile what was refused before */
 } job;
 
 static uint64_t resident_bytes(void)
@@ -50,7 +51,12 @@ static kiln_status compile_one(void *user, const kiln__definition *def,
         return kiln__fail(err, KILN_ERR_UNSUPPORTED, "kernel \"%s\" %s", def->name, why);
     }
     KILN_TRY(kiln__emit(def, variant, &source, err));
-    KILN_TRY(kiln__jit_warm(j->cache, def, &source, &j->target, &j->warmed, err));
+    if (!j->retries && !kiln__jit_is_warm(j->cache, def, &source, &j->target, &j->warmed))
+        KILN_TRY(kiln__jit_recall(j->cache, def, &source, &j->target, err));
+    status = kiln__jit_warm(j->cache, def, &source, &j->target, &j->warmed, err);
+    if (status == KILN_ERR_COMPILE || (j->retries && status == KILN_OK && j->warmed.compiled))
+        kiln__jit_remember(j->cache, def, &source, &j->target, err);
+    KILN_TRY(status);
     if (j->staging != NULL && !kiln__jit_copy(j->cache, j->staging, def, &source, &j->target))
         status = kiln__fail(err, KILN_ERR_CACHE, "kernel \"%s\" is gone from the cache folder %s",
                             def->name, kiln__cache_dir(j->cache));
@@ -131,8 +137,9 @@ int command_warm_worker(int argc, char **argv)
     size_t bytes = 0;
     bool going = true, retires = false;
 
-    if (argc < 2)
+    if (argc < 3)
         return TOOL_USAGE;
+    first.retries = argv[2][0] != '\0';
     first.cache = open_cache(argv[0][0] != '\0' ? argv[0] : NULL, 0);
     if (argv[1][0] != '\0')
         first.staging = open_cache(argv[1], UINT64_MAX);

@@ -220,6 +220,13 @@ bool kiln__definition_uses(const kiln__definition *def, const char *word);
 /* Whether the snippets or their headers leave `word` to the prelude: they use and do not declare it. */
 bool kiln__definition_wants(const kiln__definition *def, const char *word);
 
+/* The macros of the compiler options (-DN=3, -UN) as lines of text; heap, NULL without memory. They
+ * stand before the preamble, and not on the compiler's command line, where N would mean itself in the
+ * prelude, too. */
+char *kiln__definition_macros(const kiln__definition *def);
+/* The options that the compiler is given: all others, at most `option_count`. */
+size_t kiln__definition_plain_options(const kiln__definition *def, const char **out);
+
 /* Whether snippets call what keeps a kernel busy with arithmetic and not with memory. */
 bool kiln__definition_is_heavy(const kiln__definition *def);
 

@@ -229,7 +229,7 @@ static int test_whole(const emitter *e, const char *name, size_t bytes)
     } rows[] = {
         {"cuda", on_cuda(e)},
         {"walks", !is_linear(e)},
-        {"preamble", d->snippet[KILN__SNIPPET_PREAMBLE][0] != '\0'},
+        {"preamble", d->snippet[KILN__SNIPPET_PREAMBLE][0] != '\0' || d->option_count > 0},
         {"loop_prep", d->snippet[KILN__SNIPPET_LOOP_PREP][0] != '\0'},
         {"own", d->own[0] != '\0'},
         {"after_loop", d->snippet[KILN__SNIPPET_AFTER_LOOP][0] != '\0'},
@@ -404,10 +404,23 @@ static bool put_text(const emitter *e, const char *name, size_t bytes, kiln__buf
     return false;
 }
 
+/* The macros of the compiler's options. Behind the prelude, in whose text their names mean nothing. */
+static void put_macros(const emitter *e, kiln__buf *out)
+{
+    char *macros = e->def->option_count > 0 ? kiln__definition_macros(e->def) : NULL;
+
+    if (macros != NULL)
+        kiln__buf_puts(out, macros);
+    out->failed = out->failed || (macros == NULL && e->def->option_count > 0);
+    kiln__free(macros);
+}
+
 /* A snippet, verbatim on lines of its own, so that a compiler's messages name the user's text. */
 static void put_snippet(const emitter *e, kiln__snippet_kind kind, kiln__buf *out)
 {
     size_t line = 1;
+    if (kind == KILN__SNIPPET_PREAMBLE)
+        put_macros(e, out);
     kiln__buf_printf(out, "#line 1 \"%s\"\n", kiln__snippet_name(kind));
     (void)kiln__guard_put(e->def, e->v, e->def->snippet[kind], out);
     kiln__buf_putc(out, '\n');

@@ -73,6 +73,14 @@ static const char *const CUDA_ONLY[] = {
     "__isLocal",
     "__isConstant",
     "cooperative_groups",
+    "tex1D*",
+    "tex2D*",
+    "tex3D*",
+    "texCubemap*",
+    "surf1D*",
+    "surf2D*",
+    "surf3D*",
+    "surfCubemap*",
     "cudaTextureObject_t",
     "cudaSurfaceObject_t",
     "clock(",
@@ -403,37 +411,9 @@ static void find_numbers(kiln__definition *def, const kiln__scan *scan)
 
 /* ---- everything ---- */
 
-/* The macros that compiler options define, as lines for the lexer. */
-static char *option_macros(const kiln__definition *def)
-{
-    kiln__buf lines = KILN__BUF_INIT;
-
-    for (size_t k = 0; k < def->option_count; k++) {
-        const char *option = def->options[k], *macro = NULL;
-        size_t name_bytes = 0;
-
-        if (strcmp(option, "-D") == 0 || strcmp(option, "--define-macro") == 0)
-            macro = k + 1 < def->option_count ? def->options[++k] : NULL;
-        else if (strncmp(option, "-D", 2) == 0)
-            macro = option + 2;
-        else if (strncmp(option, "--define-macro=", 15) == 0)
-            macro = option + 15;
-        if (macro == NULL)
-            continue;
-        name_bytes = strcspn(macro, "=\n");
-        kiln__buf_puts(&lines, "#define ");
-        kiln__buf_put(&lines, macro, name_bytes);
-        kiln__buf_putc(&lines, ' ');
-        if (macro[name_bytes] == '=')
-            kiln__buf_put(&lines, macro + name_bytes + 1, strcspn(macro + name_bytes + 1, "\n"));
-        kiln__buf_putc(&lines, '\n');
-    }
-    return kiln__buf_take(&lines);
-}
-
 static kiln_status lex_all(const kiln__definition *def, kiln__scan *scan, kiln_error *err)
 {
-    char *macros = option_macros(def);
+    char *macros = kiln__definition_macros(def);
     bool failed = macros == NULL;
 
     for (int s = 0; s < KILN__SNIPPET_COUNT && !failed; s++) {

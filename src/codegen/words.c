@@ -1,6 +1,6 @@
 /*
  * words.c - the identifiers of a definition: used by its snippets, used by the headers that these
- * include, declared by either.
+ * include, declared by either; and the macros that its compiler options define.
  *
  *     tokens > [words] > prelude.c: which parts are emitted
  *
@@ -220,6 +220,72 @@ kiln_status kiln__words_collect(kiln__definition *def, const kiln__scan *scan, k
 done:
     kiln__headers_clear(&headers);
     return status;
+}
+
+/* ---- macros of the options ---- */
+
+/* What option `k` defines or undefines, behind its name, as in -DN=3; `*next` is the option after it.
+ * NULL when it does neither. */
+static const char *macro_of(const kiln__definition *def, size_t k, bool *defines, size_t *next)
+{
+    static const struct {
+        const char *name;
+        bool defines;
+    } spellings[] = {{"-D", true},
+                     {"-U", false},
+                     {"--define-macro=", true},
+                     {"--undefine-macro=", false},
+                     {"--define-macro", true},
+                     {"--undefine-macro", false}};
+    const char *option = def->options[k];
+
+    *next = k + 1;
+    for (size_t s = 0; s < KILN_COUNT_OF(spellings); s++) {
+        const size_t width = strlen(spellings[s].name);
+        if (strncmp(option, spellings[s].name, width) != 0)
+            continue;
+        *defines = spellings[s].defines;
+        if (option[width] != '\0')
+            return option + width;
+        if (k + 1 == def->option_count)
+            return NULL;
+        ++*next;
+        return def->options[k + 1];
+    }
+    return NULL;
+}
+
+char *kiln__definition_macros(const kiln__definition *def)
+{
+    kiln__buf lines = KILN__BUF_INIT;
+
+    for (size_t k = 0, next = 0; k < def->option_count; k = next) {
+        bool defines = false;
+        const char *macro = macro_of(def, k, &defines, &next);
+        if (macro == NULL)
+            continue;
+        const size_t name = strcspn(macro, "=\n"), text = name + 1;
+        kiln__buf_puts(&lines, defines ? "#define " : "#undef ");
+        kiln__buf_put(&lines, macro, name);
+        if (defines)
+            kiln__buf_puts(&lines, macro[name] == '=' ? " " : " 1");
+        if (defines && macro[name] == '=')
+            kiln__buf_put(&lines, macro + text, strcspn(macro + text, "\n"));
+        kiln__buf_putc(&lines, '\n');
+    }
+    return kiln__buf_take(&lines);
+}
+
+size_t kiln__definition_plain_options(const kiln__definition *def, const char **out)
+{
+    size_t count = 0;
+
+    for (size_t k = 0, next = 0; k < def->option_count; k = next) {
+        bool defines = false;
+        if (macro_of(def, k, &defines, &next) == NULL)
+            out[count++] = def->options[k];
+    }
+    return count;
 }
 
 /* ---- asking ---- */

@@ -213,6 +213,10 @@ bool kiln__log_blames_source(const char *log);
 kiln_status kiln__compile(const kiln__compile_request *request, kiln__compile_result *result,
                           kiln_error *err);
 
+/* An option of the user's, but for C++ standards older than C++17, in which the prelude is written:
+ * they are raised to that. */
+const char *kiln__compiler_standard(const char *option);
+
 /* The targets a backend's compiler can make, e.g. {"sm_75", ...}; count 0 when it is missing. */
 size_t kiln__compiler_targets(kiln_backend backend, kiln__target *targets, size_t capacity);
 

@@ -94,13 +94,16 @@ kiln_status kiln__jit_compile(kiln__cache *cache, const kiln__definition *def,
                               const atomic_bool *cancel, kiln__compile_result *result,
                               double *us_out, kiln_error *err)
 {
-    const kiln__compile_request request = {.target = *target,
-                                           .source = source->text,
-                                           .options = (const char *const *)def->options,
-                                           .option_count = def->option_count,
-                                           .cancel = cancel};
+    kiln__compile_request request = {.target = *target, .source = source->text, .cancel = cancel};
+    const char **options = kiln__alloc((def->option_count + 1) * sizeof *options);
     const double start = kiln__now_us();
+
+    if (options == NULL)
+        return kiln__fail_memory(err, (def->option_count + 1) * sizeof *options);
+    request.options = options;
+    request.option_count = kiln__definition_plain_options(def, options);
     kiln_status status = kiln__compile(&request, result, err);
+    kiln__free(options);
 
     *us_out = kiln__now_us() - start;
     kiln__cache_note_compile(cache, *us_out);

@@ -55,6 +55,17 @@ kiln_status kiln__jit_warm(kiln__cache *cache, const kiln__definition *def,
 bool kiln__jit_is_warm(kiln__cache *cache, const kiln__definition *def, const kiln__source *source,
                        const kiln__target *target, kiln__warmed *out);
 
+/* ERR_COMPILE, as it was explained then, where a compiler refused this source before; KILN_OK where
+ * nothing is known. */
+kiln_status kiln__jit_recall(kiln__cache *cache, const kiln__definition *def,
+                             const kiln__source *source, const kiln__target *target,
+                             kiln_error *err);
+/* Remember that a source was refused, with the explanation in `err`; or, where that holds no
+ * ERR_COMPILE, forget it. */
+void kiln__jit_remember(kiln__cache *cache, const kiln__definition *def,
+                        const kiln__source *source, const kiln__target *target,
+                        const kiln_error *err);
+
 /* Put what `from` has of `source` into `to`, under the same keys. */
 bool kiln__jit_copy(kiln__cache *from, kiln__cache *to, const kiln__definition *def,
                     const kiln__source *source, const kiln__target *target);

@@ -2,9 +2,9 @@
 //# overwritten is not read first, which saves a quarter to a third of the traffic.
 #if defined(__AVX__)
 typedef float kiln__line __attribute__((vector_size(32), may_alias));
-template <class T, int N> KILN_FN void kiln__stream(T *to, const T (&from)[N])
+template <class kiln__T, int kiln__N> KILN_FN void kiln__stream(kiln__T *to, const kiln__T (&from)[kiln__N])
 {
-    for (int k = 0; k < (int)(N * sizeof(T) / 32); k++)
+    for (int k = 0; k < (int)(kiln__N * sizeof(kiln__T) / 32); k++)
 #if defined(__clang__)
         __builtin_nontemporal_store(((const kiln__line *)from)[k], (kiln__line *)to + k);
 #else
@@ -19,6 +19,6 @@ template <class T, int N> KILN_FN void kiln__stream(T *to, const T (&from)[N])
 #else
 #define KILN__STREAM_HEAD(p, size) 64
 #define KILN__STREAMED() ((void)0)
-template <class T, int N> KILN_FN void kiln__stream(T *, const T (&)[N]) {}
+template <class kiln__T, int kiln__N> KILN_FN void kiln__stream(kiln__T *, const kiln__T (&)[kiln__N]) {}
 #endif
 

@@ -1,14 +1,14 @@
 //# Transposing a tile in registers, 16 bytes at a time. Interleaving rows k and k + N/2 of a block
 //# of N x N elements, log2(N) times over, leaves it transposed, whatever N is.
-template <int... K> struct kiln__lanes {};
+template <int... kiln__K> struct kiln__lanes {};
 #if defined(__clang__)
-template <class, int... K> using kiln__lanes_of = kiln__lanes<K...>;
-template <int N> using kiln__lanes_to = __make_integer_seq<kiln__lanes_of, int, N>;
-#define KILN__INTERLEAVE(a, b, from) __builtin_shufflevector(a, b, ((from) + K / 2 + K % 2 * N)...)
+template <class, int... kiln__K> using kiln__lanes_of = kiln__lanes<kiln__K...>;
+template <int kiln__N> using kiln__lanes_to = __make_integer_seq<kiln__lanes_of, int, kiln__N>;
+#define KILN__INTERLEAVE(a, b, from) __builtin_shufflevector(a, b, ((from) + kiln__K / 2 + kiln__K % 2 * kiln__N)...)
 #else
-template <int N> struct kiln__lanes_make { typedef kiln__lanes<__integer_pack(N)...> list; };
-template <int N> using kiln__lanes_to = typename kiln__lanes_make<N>::list;
-#define KILN__INTERLEAVE(a, b, from) __builtin_shuffle(a, b, V{U((from) + K / 2 + K % 2 * N)...})
+template <int kiln__N> struct kiln__lanes_make { typedef kiln__lanes<__integer_pack(kiln__N)...> list; };
+template <int kiln__N> using kiln__lanes_to = typename kiln__lanes_make<kiln__N>::list;
+#define KILN__INTERLEAVE(a, b, from) __builtin_shuffle(a, b, kiln__V{kiln__U((from) + kiln__K / 2 + kiln__K % 2 * kiln__N)...})
 #endif
 template <int bytes> struct kiln__word;
 template <> struct kiln__word<1> { typedef unsigned char type; };
@@ -16,24 +16,24 @@ template <> struct kiln__word<2> { typedef unsigned short type; };
 template <> struct kiln__word<4> { typedef unsigned int type; };
 template <> struct kiln__word<8> { typedef unsigned long long type; };
 // One block: rows at from, from + from_step, ... become columns at to, to + to_step, ... (bytes).
-template <class U, int... K>
+template <class kiln__U, int... kiln__K>
 KILN_FN void kiln__turn_block(char *to, long long to_step, const char *from, long long from_step,
-                              kiln__lanes<K...>)
+                              kiln__lanes<kiln__K...>)
 {
-    constexpr int N = sizeof...(K);
-    typedef U V __attribute__((vector_size(16)));
-    V row[N], next[N];
-    for (int k = 0; k < N; k++)
+    constexpr int kiln__N = sizeof...(kiln__K);
+    typedef kiln__U kiln__V __attribute__((vector_size(16)));
+    kiln__V row[kiln__N], next[kiln__N];
+    for (int k = 0; k < kiln__N; k++)
         __builtin_memcpy(&row[k], from + k * from_step, 16);
-    for (int done = 1; done < N; done *= 2) {
-        for (int k = 0; k < N / 2; k++) {
-            next[2 * k] = KILN__INTERLEAVE(row[k], row[k + N / 2], 0);
-            next[2 * k + 1] = KILN__INTERLEAVE(row[k], row[k + N / 2], N / 2);
+    for (int done = 1; done < kiln__N; done *= 2) {
+        for (int k = 0; k < kiln__N / 2; k++) {
+            next[2 * k] = KILN__INTERLEAVE(row[k], row[k + kiln__N / 2], 0);
+            next[2 * k + 1] = KILN__INTERLEAVE(row[k], row[k + kiln__N / 2], kiln__N / 2);
         }
-        for (int k = 0; k < N; k++)
+        for (int k = 0; k < kiln__N; k++)
             row[k] = next[k];
     }
-    for (int k = 0; k < N; k++)
+    for (int k = 0; k < kiln__N; k++)
         __builtin_memcpy(to + k * to_step, &row[k], 16);
 }
 // What no block covers: columns from `column` on in the first `row` rows, all columns below.
@@ -53,13 +53,13 @@ KILN_FN void kiln__turn(char *to, long long to_step, const char *from, long long
                         int rows, int columns)
 {
     if constexpr (size < 16) {
-        constexpr int N = 16 / size;
-        const int row = rows / N * N, column = columns / N * N;
-        for (int r = 0; r < row; r += N)
-            for (int c = 0; c < column; c += N)
+        constexpr int kiln__N = 16 / size;
+        const int row = rows / kiln__N * kiln__N, column = columns / kiln__N * kiln__N;
+        for (int r = 0; r < row; r += kiln__N)
+            for (int c = 0; c < column; c += kiln__N)
                 kiln__turn_block<typename kiln__word<size>::type>(
                     to + c * to_step + r * size, to_step, from + r * from_step + c * size,
-                    from_step, kiln__lanes_to<N>());
+                    from_step, kiln__lanes_to<kiln__N>());
         if (row < rows || column < columns)
             kiln__turn_edges<size>(to, to_step, from, from_step, rows, columns, row, column);
     } else {

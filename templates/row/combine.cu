@@ -10,28 +10,28 @@ union alignas(16) kiln__slot {
 //% if in_warp
 //% insert reduce/shuffle.cu
 // Among neighbouring lanes; the first one's order of operands counts for all.
-template <int G, class P, class M> KILN_FN P kiln__in_warp(P p, const M &merge)
+template <int kiln__G, class kiln__P, class kiln__M> KILN_FN kiln__P kiln__in_warp(kiln__P p, const kiln__M &merge)
 {
     #pragma unroll
-    for (int d = G / 2; d > 0; d /= 2)
+    for (int d = kiln__G / 2; d > 0; d /= 2)
         p = merge(p, kiln__exchange(p, d));
-    return G > 1 ? kiln__exchange<false>(p, (int)(threadIdx.x % 32) & ~(G - 1)) : p;
+    return kiln__G > 1 ? kiln__exchange<false>(p, (int)(threadIdx.x % 32) & ~(kiln__G - 1)) : p;
 }
 #define KILN__COMBINE(nth, p, merge) kiln__in_warp<${group}>(p, merge)
 //% else
 //% if turned
 // Threads of a row are ${side_by_side} apart.
-template <class P, class M> KILN_FN P kiln__across(P p, const M &merge, kiln__slot *slots)
+template <class kiln__P, class kiln__M> KILN_FN kiln__P kiln__across(kiln__P p, const kiln__M &merge, kiln__slot *slots)
 {
-    constexpr int R = ${side_by_side}, G = ${group};
-    const int row = threadIdx.x % R;
-    memcpy(slots + threadIdx.x, &p, sizeof(P));
+    constexpr int kiln__R = ${side_by_side}, kiln__G = ${group};
+    const int row = threadIdx.x % kiln__R;
+    memcpy(slots + threadIdx.x, &p, sizeof(kiln__P));
     __syncthreads();
-    memcpy(&p, slots + row, sizeof(P));
+    memcpy(&p, slots + row, sizeof(kiln__P));
     #pragma unroll 4
-    for (int g = 1; g < G; g++) {
-        P q;
-        memcpy(&q, slots + g * R + row, sizeof(P));
+    for (int g = 1; g < kiln__G; g++) {
+        kiln__P q;
+        memcpy(&q, slots + g * kiln__R + row, sizeof(kiln__P));
         p = merge(p, q);
     }
     return p;
@@ -44,19 +44,19 @@ template <class P, class M> KILN_FN P kiln__across(P p, const M &merge, kiln__sl
 //% else
 //% insert reduce/shuffle.cu
 // Lanes, then warps, in order.
-template <class P, class M> KILN_FN P kiln__in_block(P p, const M &merge, kiln__slot *slots)
+template <class kiln__P, class kiln__M> KILN_FN kiln__P kiln__in_block(kiln__P p, const kiln__M &merge, kiln__slot *slots)
 {
     #pragma unroll
     for (int d = 16; d > 0; d /= 2)
         p = merge(p, kiln__exchange(p, d));
     if (threadIdx.x % 32 == 0)
-        memcpy(slots + threadIdx.x / 32, &p, sizeof(P));
+        memcpy(slots + threadIdx.x / 32, &p, sizeof(kiln__P));
     __syncthreads();
-    memcpy(&p, slots, sizeof(P));
+    memcpy(&p, slots, sizeof(kiln__P));
     #pragma unroll
     for (int k = 1; k < ${block} / 32; k++) {
-        P q;
-        memcpy(&q, slots + k, sizeof(P));
+        kiln__P q;
+        memcpy(&q, slots + k, sizeof(kiln__P));
         p = merge(p, q);
     }
     return p;
@@ -72,15 +72,15 @@ KILN_FN int kiln__cluster_rank()
 }
 KILN_FN void kiln__cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
 KILN_FN void kiln__cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
-template <class P, class M> KILN_FN P kiln__in_cluster(P p, const M &merge, kiln__slot *slots, bool first)
+template <class kiln__P, class kiln__M> KILN_FN kiln__P kiln__in_cluster(kiln__P p, const kiln__M &merge, kiln__slot *slots, bool first)
 {
-    constexpr int C = ${cluster}, words = (sizeof(P) + 3) / 4;
+    constexpr int kiln__C = ${cluster}, words = (sizeof(kiln__P) + 3) / 4;
     if (first)
         kiln__cluster_wait();
-    if (threadIdx.x < C) {
+    if (threadIdx.x < kiln__C) {
         unsigned int w[words], near = (unsigned int)__cvta_generic_to_shared(slots + kiln__cluster_rank()), far;
         w[words - 1] = 0;
-        memcpy(w, &p, sizeof(P));
+        memcpy(w, &p, sizeof(kiln__P));
         asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(far) : "r"(near), "r"(threadIdx.x));
         #pragma unroll
         for (int k = 0; k < words; k++)
@@ -88,11 +88,11 @@ template <class P, class M> KILN_FN P kiln__in_cluster(P p, const M &merge, kiln
     }
     kiln__cluster_arrive();
     kiln__cluster_wait();
-    memcpy(&p, slots, sizeof(P));
+    memcpy(&p, slots, sizeof(kiln__P));
     #pragma unroll
-    for (int k = 1; k < C; k++) {
-        P q;
-        memcpy(&q, slots + k, sizeof(P));
+    for (int k = 1; k < kiln__C; k++) {
+        kiln__P q;
+        memcpy(&q, slots + k, sizeof(kiln__P));
         p = merge(p, q);
     }
     return p;

@@ -245,7 +245,7 @@ static kiln_status make_arguments(const kiln__cxx *cxx, const kiln__compile_requ
     for (size_t k = 0; k < request->option_count; k++) {
         const char *option = request->options[k];
         if (!starts_with(option, "-l"))
-            add(a, kiln__cxx_option(option));
+            add(a, kiln__cxx_option(kiln__compiler_standard(option)));
     }
     for (const char *const *dir = kiln__cxx_include_dirs(); *dir != NULL; dir++) {
         add(a, "-isystem");

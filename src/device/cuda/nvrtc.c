@@ -43,7 +43,7 @@ enum {
 static const struct {
     const char *text;
     int since;        /* 1000 * major + 10 * minor */
-    bool header_free; /* only for source that includes nothing */
+    bool header_free; /* only for source that includes nothing and asks for no texture */
 } own_options[] = {
     /* No texture functions, no runtime API types: a sixth less time. Headers may need those. */
     {"--minimal", 12040, true},
@@ -165,6 +165,19 @@ static bool includes_something(const char *source)
     return false;
 }
 
+/* Whether the source may need what --minimal leaves out. Words in comments count. */
+static bool needs_everything(const char *source)
+{
+    static const char *const words[] = {"tex1D",  "tex2D",  "tex3D",  "texCubemap",
+                                        "surf1D", "surf2D", "surf3D", "surfCubemap",
+                                        "cudaTextureObject_t", "cudaSurfaceObject_t"};
+
+    for (size_t k = 0; k < KILN_COUNT_OF(words); k++)
+        if (strstr(source, words[k]) != NULL)
+            return true;
+    return includes_something(source);
+}
+
 static bool user_sets_standard(const kiln__compile_request *request)
 {
     for (size_t i = 0; i < request->option_count; i++)
@@ -185,7 +198,8 @@ typedef struct option_list {
 static kiln_status options_make(const kiln__compile_request *request, kiln__remedy remedy,
                                 option_list *list, kiln_error *err)
 {
-    bool includes = includes_something(request->source);
+    const bool includes = includes_something(request->source);
+    const bool everything = needs_everything(request->source);
     unsigned refused = atomic_load(&library.refused);
 
     list->options = kiln__calloc(request->option_count + OWN_OPTIONS_MAX, sizeof *list->options);
@@ -197,13 +211,13 @@ static kiln_status options_make(const kiln__compile_request *request, kiln__reme
         list->options[list->count++] = STANDARD_OPTION;
     for (unsigned i = 0; i < KILN_COUNT_OF(own_options); i++) {
         if (own_options[i].since > library.version || (refused & 1u << i) != 0 ||
-            (own_options[i].header_free && includes))
+            (own_options[i].header_free && everything))
             continue;
         list->options[list->count++] = own_options[i].text;
         list->own |= 1u << i;
     }
     for (size_t i = 0; i < request->option_count; i++)
-        list->options[list->count++] = request->options[i];
+        list->options[list->count++] = kiln__compiler_standard(request->options[i]);
     if (remedy == KILN__REMEDY_PLAIN)
         list->options[list->count++] = PLAIN_OPTION;
     const char *const *dirs = kiln__nvrtc_include_dirs();
