@@ -194,6 +194,8 @@ void dt_value_text(kiln_dtype dtype, dt_value v, char *text, size_t bytes);
     X(LCM, "lcm", 2, "", "iu", '=', KILN_OP_LCM, "")                                               \
     X(BITWISE_COUNT, "bitwise_count", 1, "", "iu", 'B', KILN_OP_BITWISE_COUNT, "")                 \
     X(FMA, "fma", 3, "f", "", '=', 0, "f:fma($0, $1, $2)")                                         \
+    X(QUOTIENT, "quotient", 2, "iu", "", '=', 0, "$0 / $1")                                        \
+    X(MODULO, "modulo", 2, "iu", "", '=', 0, "$0 % $1")                                            \
     X(CONJUGATE, "conjugate", 1, "c", "iufc", '=', KILN_OP_CONJUGATE, "conj($0)")
 
 typedef enum dt_op {

@@ -73,6 +73,18 @@ static int64_t power(kiln_dtype t, int64_t base, int64_t exponent)
     return (int64_t)result;
 }
 
+/* C's division; what it leaves undefined is unknown before this is asked. */
+static int64_t truncated(kiln_dtype t, bool quotient, int64_t a, int64_t b)
+{
+    if (b == 0)
+        return 0;
+    if (!dt_is_signed(t))
+        return (int64_t)(quotient ? (uint64_t)a / (uint64_t)b : (uint64_t)a % (uint64_t)b);
+    if (b == -1)
+        return quotient ? (int64_t)(0 - (uint64_t)a) : 0;
+    return quotient ? a / b : a % b;
+}
+
 static int64_t bit_count(uint64_t bits)
 {
     int64_t count = 0;
@@ -185,6 +197,9 @@ static int64_t integer_result(dt_op op, kiln_dtype t, const int64_t *x)
     case DT_FMOD:
         r = x[1] == 0 ? 0 : (int64_t)(magnitude(t, x[0]) % magnitude(t, x[1]));
         return x[0] < 0 && dt_is_signed(t) ? -r : r;
+    case DT_QUOTIENT:
+    case DT_MODULO:
+        return truncated(t, op == DT_QUOTIENT, x[0], x[1]);
     case DT_GCD:
         return gcd(t, x[0], x[1]);
     case DT_LCM:
@@ -214,6 +229,9 @@ static bool overflows(dt_op op, kiln_dtype t, const int64_t *x)
     const kiln_dtype wide = t == KILN_INT64 ? KILN_INT64 : KILN_INT32;
     long double r;
 
+    /* On the cpu device a division by 0 gives 0, on a GPU anything; neither ends the process. */
+    if ((op == DT_QUOTIENT || op == DT_MODULO) && (x[1] == 0 || (x[1] == -1 && dt_is_signed(t))))
+        return x[1] == 0 || x[0] == dt_limit(t, false).i;
     if (!dt_is_signed(t) && t != KILN_UINT16)
         return false;
     r = op == DT_ADD        ? a + b
