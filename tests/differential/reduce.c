@@ -19,7 +19,7 @@ typedef struct list {
     int64_t count;
     double ddof;
     bool custom; /* a reduction of one's own: comparisons with NaN depend on the order */
-    bool alone;  /* a named reduction by itself: means and variances are within 4 ulp */
+    bool alone;  /* a named reduction by itself: variances are within 4 ulp */
 } list;
 
 /* A sum that carries what its additions round away. */
@@ -336,12 +336,6 @@ static dt_value mean_of(const list *l, kiln_dtype to)
     dt_value r = sum_result(&s, wide, wide);
     if (dt_is_unknown(r) || !isfinite(r.re))
         return divided(r, to, (double)l->count);
-    if (l->alone) {
-        const long double unit = ldexpl(1, -dt_format_of(wide).digits);
-        const long double mean = carried_sum(&s.sum) / l->count;
-        const long double lost = 8 * unit * unit * s.magnitude + s.error / l->count;
-        return finish(to, mean, (double)lost + 3 * dt_ulp(to, (double)mean));
-    }
     r.error += 2 * dt_ulp(wide, r.re);
     return divided(r, to, (double)l->count);
 }
