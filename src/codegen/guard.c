@@ -99,8 +99,9 @@ static bool is_safe_divisor(const guard *g, size_t k)
  * part of something that is not: (int)x, p.x, !x. */
 static bool is_float_dividend(const guard *g, size_t k)
 {
-    static const char *const harmless[] = {"=", "(", ",", "+", "-",  "*",  "/",  "+=",    "-=", "*=",
-                                           "{", ";", "}", "?", "<=", ">=", "==", "return", NULL};
+    static const char *const harmless[] = {"=",  "(",  ",",  "+",      "-", "*", "/",
+                                           "+=", "-=", "*=", "{",      ";", "}", "?",
+                                           "<=", ">=", "==", "return", NULL};
     const char *text = kiln__token_text(g->t, k);
 
     if (g->t->items[k].kind == KILN__TOKEN_NUMBER)
@@ -116,7 +117,8 @@ static bool is_guarded(const guard *g, size_t k)
 {
     static const char *const parts[] = {".", "->", "::", NULL};
 
-    if (k == 0 || k + 1 >= g->t->count || g->t->items[k].directive != 0 || !is_mark(g->t, k, DIVIDES))
+    if (k == 0 || k + 1 >= g->t->count || g->t->items[k].directive != 0 ||
+        !is_mark(g->t, k, DIVIDES))
         return false;
     if (kiln__token_text(g->t, k)[1] == '=' &&
         (word_at(g->t, k - 1) == NULL || (k > 1 && is_mark(g->t, k - 2, parts))))
@@ -135,7 +137,7 @@ static void put_guard(const guard *g, size_t k, kiln__buf *out)
 }
 
 /* Whether division may be an operator of the user's. */
-static bool defines_division(const kiln__definition *def)
+static bool defines_division(const kiln__definition *def, bool *failed)
 {
     kiln__tokens t;
     bool found = def->includes;
@@ -144,7 +146,7 @@ static bool defines_division(const kiln__definition *def)
         if (strstr(def->snippet[s], "operator") == NULL)
             continue;
         kiln__lex(def->snippet[s], KILN__LEX_CPP, &t);
-        found = t.failed;
+        *failed = *failed || t.failed;
         for (size_t k = 1; k < t.count && !found; k++)
             found = kiln__token_is(&t, k - 1, "operator") && is_mark(&t, k, DIVIDES);
         kiln__tokens_clear(&t);
@@ -156,9 +158,11 @@ size_t kiln__guard_put(const kiln__definition *def, const kiln__variant *v, cons
                        kiln__buf *out)
 {
     size_t done = 0, count = 0;
+    bool failed = false;
     kiln__tokens t;
 
-    if (v->backend == KILN_BACKEND_CPU && strpbrk(text, "/%") != NULL && !defines_division(def)) {
+    if (v->backend == KILN_BACKEND_CPU && strpbrk(text, "/%") != NULL &&
+        !defines_division(def, &failed)) {
         kiln__lex(text, KILN__LEX_CPP, &t);
         const guard g = {def, v, &t};
         for (size_t k = 0; k < t.count && !t.failed && !t.doubtful; k++) {
@@ -172,11 +176,12 @@ size_t kiln__guard_put(const kiln__definition *def, const kiln__variant *v, cons
             done = end;
             count++;
         }
-        if (t.failed && out != NULL)
-            out->failed = true;
+        failed = failed || t.failed;
         kiln__tokens_clear(&t);
     }
+    if (failed && out != NULL)
+        out->failed = true;
     if (out != NULL)
         kiln__buf_puts(out, text + done);
-    return count;
+    return failed ? SIZE_MAX : count;
 }

@@ -94,7 +94,8 @@ static bool read_file(const kiln__definition *def, const char *path, int depth,
 
     if (known(headers, id))
         return true;
-    if (headers->count == FILES_MAX || kiln__read_file(path, FILE_BYTES_MAX, &text, &bytes) != 0)
+    if (headers->count == FILES_MAX ||
+        kiln__read_regular_file(path, FILE_BYTES_MAX, &text, &bytes) != 0)
         return false;
     kiln__tokens *grown = kiln__realloc(headers->file, (headers->count + 1) * sizeof *grown);
     uint64_t *ids = kiln__realloc(headers->id, (headers->count + 1) * sizeof *ids);

@@ -142,7 +142,8 @@ static bool triggered(const selection *chosen, const section *s, const kiln__def
 }
 
 /* What the variant itself calls for, whatever the snippets say. */
-static void take_for_variant(selection *chosen, const kiln__definition *def, const kiln__variant *v)
+static void take_for_variant(selection *chosen, const kiln__definition *def, const kiln__variant *v,
+                             kiln__buf *out)
 {
     bool raw = false, once = false;
     for (size_t p = 0; p < v->param_count; p++) {
@@ -156,9 +157,12 @@ static void take_for_variant(selection *chosen, const kiln__definition *def, con
             take_name(chosen, v, "complex");
     }
     take_name(chosen, v, "base");
-    for (int k = 0; k < KILN__SNIPPET_COUNT; k++)
-        if (kiln__guard_put(def, v, def->snippet[k], NULL) != 0)
+    for (int k = 0; k < KILN__SNIPPET_COUNT; k++) {
+        const size_t guards = kiln__guard_put(def, v, def->snippet[k], NULL);
+        if (guards != 0)
             take_name(chosen, v, "checked_divide");
+        out->failed = out->failed || guards == SIZE_MAX;
+    }
     if (v->backend == KILN_BACKEND_CUDA) {
         if (v->layout != KILN__LAYOUT_WINDOW) /* element by element */
             take_name(chosen, v, "memory");
@@ -198,7 +202,7 @@ void kiln__prelude_put(const kiln__definition *def, const kiln__variant *v, kiln
         may_begin[(unsigned char)def->words.items[w][0]] = true;
     for (size_t w = 0; w < def->header_words.count; w++)
         may_begin[(unsigned char)def->header_words.items[w][0]] = true;
-    take_for_variant(&chosen, def, v);
+    take_for_variant(&chosen, def, v, out);
     /* Terms may name sections that later rows bring in, so look until nothing is added. */
     for (bool more = true; more;) {
         more = false;

@@ -11,7 +11,7 @@
 void kiln__prelude_put(const kiln__definition *def, const kiln__variant *variant, kiln__buf *out);
 
 /* guard.c: append a snippet's text with what makes its integer divisions safe on the cpu device.
- * Returns how many were changed; `out` may be NULL. */
+ * Returns how many were changed, SIZE_MAX without memory; `out` may be NULL. */
 size_t kiln__guard_put(const kiln__definition *def, const kiln__variant *variant, const char *text,
                        kiln__buf *out);
 

@@ -141,6 +141,10 @@ static inline bool kiln__add_overflow(int64_t a, int64_t b, int64_t *out)
 double kiln__now_us(void); /* monotonic */
 /* Whole file into heap memory, NUL-terminated; at most max_bytes. Returns 0 or an errno value. */
 int kiln__read_file(const char *path, size_t max_bytes, char **data_out, size_t *bytes_out);
+/* The same for what must be a regular file: ENODEV for pipes, which would be waited for, and for
+ * devices, which may never end. */
+int kiln__read_regular_file(const char *path, size_t max_bytes, char **data_out,
+                            size_t *bytes_out);
 /* The same of an open file, from where it stands. */
 int kiln__read_open_file(int fd, size_t max_bytes, char **data_out, size_t *bytes_out);
 /* Write `bytes` to an open file, whole. A write that fails is an error and no signal: what the limit

@@ -88,12 +88,12 @@ const char *kiln__env(const char *name)
 
 /* ---- files ---- */
 
-static int open_to_read(const char *path)
+static int open_to_read(const char *path, int flags)
 {
     int fd = -1;
 
     do {
-        fd = open(path, O_RDONLY | O_CLOEXEC);
+        fd = open(path, O_RDONLY | O_CLOEXEC | flags);
     } while (fd < 0 && errno == EINTR);
     return fd;
 }
@@ -169,10 +169,31 @@ int kiln__read_file(const char *path, size_t max_bytes, char **data_out, size_t 
     *bytes_out = 0;
     if (max_bytes > (size_t)PTRDIFF_MAX - 2)
         max_bytes = (size_t)PTRDIFF_MAX - 2;
-    fd = open_to_read(path);
+    fd = open_to_read(path, 0);
     if (fd < 0)
         return errno;
     why = kiln__read_open_file(fd, max_bytes, data_out, bytes_out);
+    close(fd);
+    return why;
+}
+
+int kiln__read_regular_file(const char *path, size_t max_bytes, char **data_out,
+                            size_t *bytes_out)
+{
+    const int fd = open_to_read(path, O_NONBLOCK | O_NOCTTY);
+    struct stat st;
+    int why = 0;
+
+    *data_out = NULL;
+    *bytes_out = 0;
+    if (fd < 0)
+        return errno;
+    if (fstat(fd, &st) != 0)
+        why = errno;
+    else if (!S_ISREG(st.st_mode))
+        why = ENODEV;
+    else
+        why = kiln__read_open_file(fd, max_bytes, data_out, bytes_out);
     close(fd);
     return why;
 }
@@ -387,7 +408,7 @@ static bool content_hash(int fd, uint64_t file_bytes, char out[64])
 bool kiln__file_identity(const char *path, char out[64])
 {
     struct stat st;
-    int fd = open_to_read(path);
+    int fd = open_to_read(path, 0);
     bool known = false;
 
     out[0] = '\0';

@@ -184,7 +184,9 @@ static int be_privileged(void)
     /* Nothing of it reaches a compiler either. */
     if (kiln__cpu_run(&child, &log, &code) != KILN__CPU_EXITED || code != 0 || log.length == 0)
         return 5;
-    return strstr(log.text, "evil") != NULL ? 6 : 0;
+    const bool evil = strstr(log.text, "evil") != NULL;
+    kiln__buf_clear(&log);
+    return evil ? 6 : 0;
 }
 
 static void test_attack_machine__a_set_uid_program_trusts_no_environment(void **state)

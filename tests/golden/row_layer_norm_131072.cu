@@ -67,19 +67,19 @@ template <bool kiln__flip = true, class kiln__P> KILN_FN kiln__P kiln__exchange(
     return kiln__q;
 }
 // Lanes, then warps, in order.
-template <class P, class M> KILN_FN P kiln__in_block(P p, const M &merge, kiln__slot *slots)
+template <class kiln__P, class kiln__M> KILN_FN kiln__P kiln__in_block(kiln__P p, const kiln__M &merge, kiln__slot *slots)
 {
     #pragma unroll
     for (int d = 16; d > 0; d /= 2)
         p = merge(p, kiln__exchange(p, d));
     if (threadIdx.x % 32 == 0)
-        memcpy(slots + threadIdx.x / 32, &p, sizeof(P));
+        memcpy(slots + threadIdx.x / 32, &p, sizeof(kiln__P));
     __syncthreads();
-    memcpy(&p, slots, sizeof(P));
+    memcpy(&p, slots, sizeof(kiln__P));
     #pragma unroll
     for (int k = 1; k < 256 / 32; k++) {
-        P q;
-        memcpy(&q, slots + k, sizeof(P));
+        kiln__P q;
+        memcpy(&q, slots + k, sizeof(kiln__P));
         p = merge(p, q);
     }
     return p;
@@ -94,15 +94,15 @@ KILN_FN int kiln__cluster_rank()
 }
 KILN_FN void kiln__cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
 KILN_FN void kiln__cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
-template <class P, class M> KILN_FN P kiln__in_cluster(P p, const M &merge, kiln__slot *slots, bool first)
+template <class kiln__P, class kiln__M> KILN_FN kiln__P kiln__in_cluster(kiln__P p, const kiln__M &merge, kiln__slot *slots, bool first)
 {
-    constexpr int C = 8, words = (sizeof(P) + 3) / 4;
+    constexpr int kiln__C = 8, words = (sizeof(kiln__P) + 3) / 4;
     if (first)
         kiln__cluster_wait();
-    if (threadIdx.x < C) {
+    if (threadIdx.x < kiln__C) {
         unsigned int w[words], near = (unsigned int)__cvta_generic_to_shared(slots + kiln__cluster_rank()), far;
         w[words - 1] = 0;
-        memcpy(w, &p, sizeof(P));
+        memcpy(w, &p, sizeof(kiln__P));
         asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(far) : "r"(near), "r"(threadIdx.x));
         #pragma unroll
         for (int k = 0; k < words; k++)
@@ -110,11 +110,11 @@ template <class P, class M> KILN_FN P kiln__in_cluster(P p, const M &merge, kiln
     }
     kiln__cluster_arrive();
     kiln__cluster_wait();
-    memcpy(&p, slots, sizeof(P));
+    memcpy(&p, slots, sizeof(kiln__P));
     #pragma unroll
-    for (int k = 1; k < C; k++) {
-        P q;
-        memcpy(&q, slots + k, sizeof(P));
+    for (int k = 1; k < kiln__C; k++) {
+        kiln__P q;
+        memcpy(&q, slots + k, sizeof(kiln__P));
         p = merge(p, q);
     }
     return p;

@@ -61,12 +61,12 @@ template <bool kiln__flip = true, class kiln__P> KILN_FN kiln__P kiln__exchange(
     return kiln__q;
 }
 // Among neighbouring lanes; the first one's order of operands counts for all.
-template <int G, class P, class M> KILN_FN P kiln__in_warp(P p, const M &merge)
+template <int kiln__G, class kiln__P, class kiln__M> KILN_FN kiln__P kiln__in_warp(kiln__P p, const kiln__M &merge)
 {
     #pragma unroll
-    for (int d = G / 2; d > 0; d /= 2)
+    for (int d = kiln__G / 2; d > 0; d /= 2)
         p = merge(p, kiln__exchange(p, d));
-    return G > 1 ? kiln__exchange<false>(p, (int)(threadIdx.x % 32) & ~(G - 1)) : p;
+    return kiln__G > 1 ? kiln__exchange<false>(p, (int)(threadIdx.x % 32) & ~(kiln__G - 1)) : p;
 }
 #define KILN__COMBINE(nth, p, merge) kiln__in_warp<32>(p, merge)
 extern "C" __global__ void

@@ -4,7 +4,7 @@ struct pieces { A xx, yy, xy; };
 struct spread { A mean, m2, count; };
 __device__ inline spread joined(const spread &a, const spread &b)
 {
-    const A count = a.count + b.count, delta = b.mean - a.mean, part = b.count / count;
+    const A count = a.count + b.count, delta = b.mean - a.mean, part = b.count /kiln__by/ count;
     const A m2 = a.m2 + b.m2 + delta * delta * a.count * part;
     return spread{a.mean + delta * part, m2, count};
 }
@@ -44,6 +44,47 @@ struct kiln__args {
     long long stride_y_1;
 };
 
+template <class P, int L, long long block> struct kiln__pairwise {
+    union lanes {
+        P part[L];
+        lanes() {} // most levels are never used
+    };
+    long long room = block, blocks = 0;
+    lanes level[56];
+    // `count` more elements are in `acc`, at most as many as there was room for.
+    template <class M, class E>
+    __attribute__((always_inline)) void took(long long count, P (&acc)[L], const M &merge, const E &empty)
+    {
+        room -= count;
+        if (room != 0)
+            return;
+        lanes *to = level;
+        for (long long b = blocks++; b % 2 != 0; b /= 2, to++)
+            for (int l = 0; l < L; l++)
+                acc[l] = merge(to->part[l], acc[l]);
+        for (int l = 0; l < L; l++) {
+            to->part[l] = acc[l];
+            acc[l] = empty();
+        }
+        room = block;
+    }
+    // Everything to acc[0].
+    template <class M> __attribute__((always_inline)) void whole(P (&acc)[L], const M &merge)
+    {
+        for (int k = 0; blocks >> k != 0; k++)
+            if ((blocks >> k) % 2 != 0)
+                for (int l = 0; l < L; l++)
+                    acc[l] = merge(level[k].part[l], acc[l]);
+        for (int h = L / 2; h > 0; h /= 2)
+            for (int l = 0; l < h; l++)
+                acc[l] = merge(acc[l], acc[l + h]);
+    }
+};
+template <class P, int L> struct kiln__pairwise<P, L, 0> {
+    static constexpr long long room = 0x7fffffffffffffff;
+    template <class M, class E> void took(long long, P (&)[L], const M &, const E &) {}
+    template <class M> void whole(P (&)[L], const M &) {}
+};
 extern "C" __attribute__((visibility("default"))) void softmax__held(const kiln__args *kiln__in, long long kiln__first_unit, long long kiln__last_unit)
 {
     const kiln__args kiln__a = *kiln__in;
@@ -116,6 +157,7 @@ fmax(a, b)
         kiln__part_0 kiln__acc_0[kiln__L];
         for (int kiln__l = 0; kiln__l < kiln__L; kiln__l++)
             kiln__acc_0[kiln__l] = kiln__empty_0();
+        kiln__pairwise<kiln__part_0, kiln__L, (kiln__L > 1 ? 16 * kiln__L : 0)> kiln__blocks_0;
         for (long long kiln__j = 0; kiln__j < kiln__a.length;) {
             long long kiln__rest_j = kiln__j;
             [[maybe_unused]] const long long kiln__at_1 = kiln__rest_j;
@@ -125,24 +167,27 @@ fmax(a, b)
                 ;
         [[maybe_unused]] constexpr long long kiln__step_x = sizeof(T);
             long long kiln__k = 0;
-            for (; kiln__k + kiln__L <= kiln__run; kiln__k += kiln__L) {
-                KILN_INDEPENDENT
-                for (int kiln__l = 0; kiln__l < kiln__L; kiln__l++)
-                    kiln__fold_0(kiln__acc_0[kiln__l], kiln__map_0(0
-                        , *(const T *)(kiln__row_x + (kiln__k + kiln__l) * kiln__step_x)
-                        , kiln__val_e[kiln__j + kiln__k + kiln__l]
+            do {
+                const long long kiln__from = kiln__k;
+                const long long kiln__stop = kiln__run - kiln__k < kiln__blocks_0.room ? kiln__run : kiln__k + kiln__blocks_0.room;
+                for (; kiln__k + kiln__L <= kiln__stop; kiln__k += kiln__L) {
+                    KILN_INDEPENDENT
+                    for (int kiln__l = 0; kiln__l < kiln__L; kiln__l++)
+                        kiln__fold_0(kiln__acc_0[kiln__l], kiln__map_0(0
+                            , *(const T *)(kiln__row_x + (kiln__k + kiln__l) * kiln__step_x)
+                            , kiln__val_e[kiln__j + kiln__k + kiln__l]
+                        ));
+                }
+                for (; kiln__k < kiln__stop; kiln__k++)
+                    kiln__fold_0(kiln__acc_0[0], kiln__map_0(0
+                        , *(const T *)(kiln__row_x + kiln__k * kiln__step_x)
+                        , kiln__val_e[kiln__j + kiln__k]
                     ));
-            }
-            for (; kiln__k < kiln__run; kiln__k++)
-                kiln__fold_0(kiln__acc_0[0], kiln__map_0(0
-                    , *(const T *)(kiln__row_x + kiln__k * kiln__step_x)
-                    , kiln__val_e[kiln__j + kiln__k]
-                ));
+                kiln__blocks_0.took(kiln__k - kiln__from, kiln__acc_0, kiln__merge_0, kiln__empty_0);
+            } while (kiln__k < kiln__run);
             kiln__j += kiln__run;
         }
-        for (int kiln__h = kiln__L / 2; kiln__h > 0; kiln__h /= 2)
-            for (int kiln__l = 0; kiln__l < kiln__h; kiln__l++)
-                kiln__acc_0[kiln__l] = kiln__merge_0(kiln__acc_0[kiln__l], kiln__acc_0[kiln__l + kiln__h]);
+        kiln__blocks_0.whole(kiln__acc_0, kiln__merge_0);
         const kiln__type_0 m = kiln__value_0(kiln__acc_0[0]);
 
     auto kiln__map_1 = [&](const int
@@ -184,6 +229,7 @@ a + b
         kiln__part_1 kiln__acc_1[kiln__L];
         for (int kiln__l = 0; kiln__l < kiln__L; kiln__l++)
             kiln__acc_1[kiln__l] = kiln__empty_1();
+        kiln__pairwise<kiln__part_1, kiln__L, (kiln__L > 1 ? 16 * kiln__L : 0)> kiln__blocks_1;
         for (long long kiln__j = 0; kiln__j < kiln__a.length;) {
             long long kiln__rest_j = kiln__j;
             [[maybe_unused]] const long long kiln__at_1 = kiln__rest_j;
@@ -192,9 +238,12 @@ a + b
                 + kiln__at_1 * (long long)sizeof(T)
                 ;
         [[maybe_unused]] constexpr long long kiln__step_x = sizeof(T);
-            // Computed apart, so that the compiler calls the C library for a vector at a time.
-            for (long long kiln__k = 0; kiln__k < kiln__run; kiln__k += kiln__T) {
-                const int kiln__count = kiln__run - kiln__k < kiln__T ? (int)(kiln__run - kiln__k) : kiln__T;
+            long long kiln__k = 0;
+            do {
+                const long long kiln__from = kiln__k;
+                // Computed apart, so that the compiler calls the C library for a vector at a time.
+                const long long kiln__most = kiln__blocks_1.room < kiln__T ? kiln__blocks_1.room : kiln__T;
+                const int kiln__count = kiln__run - kiln__k < kiln__most ? (int)(kiln__run - kiln__k) : (int)kiln__most;
                 kiln__type_1 kiln__tile[kiln__T];
                 KILN_INDEPENDENT
                 for (int kiln__l = 0; kiln__l < kiln__count; kiln__l++)
@@ -208,15 +257,15 @@ a + b
                         kiln__fold_1(kiln__acc_1[kiln__l], kiln__tile[kiln__m + kiln__l]);
                 for (; kiln__m < kiln__count; kiln__m++)
                     kiln__fold_1(kiln__acc_1[0], kiln__tile[kiln__m]);
-            }
+                kiln__k += kiln__count;
+                kiln__blocks_1.took(kiln__k - kiln__from, kiln__acc_1, kiln__merge_1, kiln__empty_1);
+            } while (kiln__k < kiln__run);
             kiln__j += kiln__run;
         }
-        for (int kiln__h = kiln__L / 2; kiln__h > 0; kiln__h /= 2)
-            for (int kiln__l = 0; kiln__l < kiln__h; kiln__l++)
-                kiln__acc_1[kiln__l] = kiln__merge_1(kiln__acc_1[kiln__l], kiln__acc_1[kiln__l + kiln__h]);
+        kiln__blocks_1.whole(kiln__acc_1, kiln__merge_1);
         const kiln__type_1 s = kiln__value_1(kiln__acc_1[0]);
 #line 1 "stage2.post"
-const A scale = 1 / s;
+const A scale = 1 /kiln__by/ s;
 #line * "kiln.generated"
 ;
 

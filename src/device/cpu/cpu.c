@@ -314,7 +314,7 @@ static kiln_status cpu_host_alloc(kiln__device *device, size_t bytes, bool write
 
     (void)device;
     (void)write_combined;
-    *out = bytes <= SIZE_MAX - LINE ? aligned_alloc(LINE, (bytes + LINE - 1) / LINE * LINE) : NULL;
+    *out = is_too_much(bytes) ? NULL : aligned_alloc(LINE, (bytes + LINE - 1) / LINE * LINE);
     return *out != NULL ? KILN_OK : kiln__fail_memory(err, bytes);
 }
 

@@ -40,6 +40,8 @@ enum {
 
 /* ---- removing ---- */
 
+/* Closes `fd`. The lock file of the folder itself stays: a sweep that dies in between leaves a folder
+ * that the next one still knows for kiln's. */
 static void remove_content(int fd, int depth)
 {
     DIR *folder = fdopendir(fd);
@@ -51,12 +53,13 @@ static void remove_content(int fd, int depth)
     }
     while ((entry = readdir(folder)) != NULL) {
         int below = -1;
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+            (depth == DEPTH_MAX && strcmp(entry->d_name, LOCK_NAME) == 0))
             continue;
         if (unlinkat(dirfd(folder), entry->d_name, 0) == 0 || depth == 0)
             continue;
-        below = openat(dirfd(folder), entry->d_name,
-                       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        below =
+            openat(dirfd(folder), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (below >= 0) {
             remove_content(below, depth - 1);
             unlinkat(dirfd(folder), entry->d_name, AT_REMOVEDIR);
@@ -65,14 +68,39 @@ static void remove_content(int fd, int depth)
     closedir(folder);
 }
 
-/* Remove `name` in the open folder `root` with all that is in it. */
+/* Whether a folder holds nothing but its lock file. Closes `fd`. */
+static bool holds_lock_alone(int fd)
+{
+    DIR *folder = fdopendir(fd);
+    const struct dirent *entry = NULL;
+    bool alone = folder != NULL;
+
+    if (folder == NULL) {
+        close(fd);
+        return false;
+    }
+    while (alone && (entry = readdir(folder)) != NULL)
+        alone = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+                strcmp(entry->d_name, LOCK_NAME) == 0;
+    closedir(folder);
+    return alone;
+}
+
+/* Remove `name` in the open folder `root` with all that is in it, the lock file last. */
 static void remove_at(int root, const char *name)
 {
     for (int k = 0; k < REMOVALS; k++) {
         int fd = openat(root, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-        if (fd >= 0)
+        if (fd >= 0) {
+            const int again = openat(root, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
             remove_content(fd, DEPTH_MAX);
+            fd = again >= 0 ? dup(again) : -1;
+            if (again >= 0 && holds_lock_alone(again) && fd >= 0)
+                (void)unlinkat(fd, LOCK_NAME, 0);
+            if (fd >= 0)
+                close(fd);
+        }
         if (unlinkat(root, name, AT_REMOVEDIR) == 0 || (errno != ENOTEMPTY && errno != EEXIST))
             return;
         nanosleep(&(struct timespec){0, 1000000}, NULL);
