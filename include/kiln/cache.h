@@ -1,6 +1,6 @@
 /**
  * @file kiln/cache.h
- * @brief Look into, bound, check, pack and unpack the folder of compiled kernels.
+ * @brief List, check, shrink, export and import the folder of compiled kernels.
  *
  * Programs need none of this: a context finds and fills its cache by itself. It is for tools, and
  * for applications that ship their kernels with them as a bundle.
@@ -29,7 +29,7 @@ typedef struct kiln_cache_counters {
     uint64_t miss_other;      /**< It was of another key or of another version's format. */
     uint64_t miss_unreadable; /**< It, or the folder, could not be read. */
     uint64_t stores;          /**< Kernels kept, on the disk or (without one) in memory. */
-    uint64_t store_failures;  /**< Kernels that should be on the disk and are in memory only. */
+    uint64_t store_failures;  /**< Kernels that could not be stored on the disk: in memory only. */
     uint64_t evictions;       /**< Entries removed to stay below the limit. */
     uint64_t waits;           /**< Times another process was at the same kernel. */
     uint64_t wait_hits;       /**< Of these, how often its result was then taken. */
@@ -52,7 +52,7 @@ typedef struct kiln_cache_entry {
     char origin[16];      /**< "compiled" or "imported"; from the index, else "". */
 } kiln_cache_entry;
 
-/** By what kiln_cache_list() sorts; the largest, latest or slowest first, texts from A. */
+/** How kiln_cache_list() sorts: the largest, latest or slowest first, texts from A to Z. */
 typedef enum kiln_cache_order {
     KILN_CACHE_BY_LAST_USE = 0,
     KILN_CACHE_BY_BYTES = 1,

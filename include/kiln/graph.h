@@ -14,12 +14,13 @@
  * Nodes are values: copy them, pass them on, use one in several places. Plain C numbers may stand
  * wherever a node may; they are weak, as Python's numbers are in NumPy 2: `kiln_add(x, 1)` has x's
  * dtype. So are numbers given as arguments, and what is computed from numbers alone: with a number
- * for y, `kiln_multiply(x, kiln_exp(y))` has x's dtype too. Dtypes and shapes are those of the arrays of each call, by NumPy's rules.
+ * for y, `kiln_multiply(x, kiln_exp(y))` has x's dtype too. Dtypes and shapes follow from the arrays
+ * of each call, by NumPy's rules.
  *
- * Errors while recording are kept by the graph: the first one, with the operation and the place in
- * the program where it was recorded, is what kiln_graph_compile() reports. Nodes made of a faulty
- * node are faulty in silence. A node can only use nodes that were made before it, so a graph has no
- * cycles.
+ * Functions that record nodes do not fail. The graph keeps the first mistake, with the operation and
+ * the place in the program where it was recorded, and kiln_graph_compile() reports it. Nodes that use
+ * a faulty node are faulty too, and report nothing of their own. A node can only use nodes that were
+ * made before it, so a graph has no cycles.
  *
  * Threads: recording belongs to one thread at a time. A compiled graph is immutable: any number of
  *          threads may call it at once.

@@ -1,6 +1,6 @@
 /**
  * @file kiln/prefetch.h
- * @brief Compile ahead on other threads what calls to come will need.
+ * @brief Compile on other threads, in advance, what later calls will need.
  *
  *     kiln_prefetch *ahead = NULL;
  *     kiln_elementwise_prefetch(op, args, 3, NULL, &ahead, &err);   // returns at once
@@ -8,10 +8,10 @@
  *     kiln_prefetch_wait(ahead, -1, &err);                          // or run: it waits by itself
  *     kiln_prefetch_release(ahead);
  *
- * A prefetch takes the arguments of the call it is for and does all of that call's checks; what is
- * left, compiling or fetching the kernel from the cache, happens on worker threads of the context:
- * one for each core, made when they are first needed. Many kernels are compiled at once that way;
- * NVRTC's front end is the only part that takes turns. A run that needs a kernel which is being
+ * A prefetch takes the arguments of the call it is for and does all of that call's checks. The rest,
+ * compiling the kernel or loading it from the cache, is done by worker threads of the context: one
+ * for each core, made when they are first needed. So many kernels are compiled at once; only NVRTC's
+ * front end serves one thread at a time. A run that needs a kernel which is being
  * prefetched waits for it, and never compiles it a second time.
  *
  * Threads: every function may be called from any thread; a handle may be waited for by many.
@@ -28,19 +28,19 @@
 #include "kiln/row.h"
 #include "kiln/scan.h"
 
-/** Work that was begun ahead. */
+/** A compilation that was started in advance. */
 typedef struct kiln_prefetch kiln_prefetch;
 
 KILN_EXTERN_C_BEGIN
 
 /**
- * Begin to make the kernel that kiln_elementwise_run() with these arguments needs.
+ * Start compiling the kernel that kiln_elementwise_run() with these arguments needs.
  *
  * @param args  As for the run; read during the call only. KILN_ARG_OUT outputs are not allocated.
  * @param opts  May be NULL; its stream does not matter.
  * @param out   Receives the handle, NULL on failure. May be NULL: then nobody waits for it.
- * @return What a run would refuse the arguments with; ERR_NO_MEMORY. That the snippet compiles is
- *         told by kiln_prefetch_wait().
+ * @return The status with which a run would refuse the arguments; ERR_NO_MEMORY. Whether the snippet
+ *         compiles is reported by kiln_prefetch_wait().
  */
 KILN_API KILN_NODISCARD kiln_status kiln_elementwise_prefetch(kiln_elementwise *op,
                                                               const kiln_arg *args,

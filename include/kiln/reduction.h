@@ -12,11 +12,12 @@
  *
  * `map` is an expression over one element of every input; `reduce` an expression that combines two
  * mapped values `a` and `b`, which must be associative and commutative; `post` statements that
- * assign the outputs from the reduced value `a`; `identity` an expression that `reduce` leaves
- * other values alone with, or "" when there is none (an empty reduction is then ERR_IDENTITY).
+ * assign the outputs from the reduced value `a`; `identity` the neutral value of `reduce`, which
+ * combined with any other value gives that value, or "" when there is none (an empty reduction is
+ * then ERR_IDENTITY).
  * `_type_reduce` names the type of `a` and `b`; `_J` is the position of the element along the
  * reduced axes in C-order; `_in_ind` and `_out_ind` are index tuples (docs/reductions.md); `n` is
- * how many elements each output is reduced from.
+ * the number of elements that each output is reduced from.
  *
  * Determinism: the order of combination depends on shapes, strides, dtypes and the device only:
  *              results are bit-identical from run to run, whatever the stream or the load. Devices

@@ -1,6 +1,6 @@
 /**
  * @file kiln/scan.h
- * @brief Running sums and their like along an axis: map / reduce / post, told at every element.
+ * @brief Running sums and similar results along an axis, defined by map / reduce / post texts.
  *
  * A definition has the texts of a reduction (kiln/reduction.h):
  *
@@ -30,8 +30,8 @@ typedef struct kiln_scan kiln_scan;
 
 /** How a scan runs; OR them. 0: inclusive, from the first element to the last. */
 typedef enum kiln_scan_flag {
-    KILN_SCAN_EXCLUSIVE = 1, /**< An element's value is that of the elements before it. */
-    KILN_SCAN_REVERSE = 2    /**< From the last element to the first: "before" means behind. */
+    KILN_SCAN_EXCLUSIVE = 1, /**< An element's result is made of those before it, without itself. */
+    KILN_SCAN_REVERSE = 2    /**< From the last element to the first: "before" then means after. */
 } kiln_scan_flag;
 
 /** Choices for kiln_scan_create(). Zero in a field means its default. */
