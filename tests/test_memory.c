@@ -315,7 +315,9 @@ static void test_memory__bad_copies_are_refused(void **state)
     FAILS(t, KILN_ERR_NULL, kiln_array_download(x, NULL, 48, NULL, NULL, &t->err), "data");
     FAILS(t, KILN_ERR_CONTEXT, kiln_array_download(x, memory, 48, NULL, foreign, &t->err),
           "another context");
-    FAILS(t, KILN_ERR_NULL, kiln_array_copy_to(x, NULL, &wide, &t->err), "ctx");
+    kiln_array *none = NULL;
+    FAILS(t, KILN_ERR_NULL, kiln_array_copy_to(x, NULL, &none, &t->err), "ctx");
+    FAILS(t, KILN_ERR_NULL, kiln_array_copy_to(NULL, t->ctx, &none, &t->err), "array");
     kiln_stream_destroy(foreign);
     kiln_context_release(other);
     kiln_array_release(x);

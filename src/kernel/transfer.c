@@ -232,7 +232,9 @@ kiln_status kiln_array_copy_to(const kiln_array *array, kiln_context *ctx, kiln_
     if (out == NULL || ctx == NULL)
         return kiln__fail(err, KILN_ERR_NULL, "%s is NULL", ctx == NULL ? "ctx" : "out");
     *out = NULL;
-    KILN_TRY(kiln__array_check(array, NULL, "array", err));
+    status = kiln__array_check(array, NULL, "array", err);
+    if (status != KILN_OK)
+        return status;
     const size_t bytes = bytes_of(array);
     kiln__device *const from = kiln__context_device(array->ctx);
     KILN_TRY(kiln_array_empty(ctx, array->dtype, array->rank, array->shape, &y, err));
@@ -249,7 +251,7 @@ kiln_status kiln_array_copy_to(const kiln_array *array, kiln_context *ctx, kiln_
     y = NULL;
 
 done:
-    kiln__host_free(kiln__context_device(array->ctx), memory);
+    kiln__host_free(from, memory);
     kiln_array_release(y);
     return status;
 }
