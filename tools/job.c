@@ -3,8 +3,6 @@
  */
 #include "job.h"
 
-#include <stdlib.h>
-
 #include "array/array.h"
 
 static size_t output_count(const struct job *j)
@@ -315,41 +313,47 @@ void job_print_source(char *text)
     kiln_free(text);
 }
 
-static int compare_doubles(const void *a, const void *b)
+/* Launches that are timed as one sample. */
+typedef struct batch {
+    kiln_launch *launch;
+    int64_t count;
+} batch;
+
+static kiln_status launch_batch(void *user, kiln_error *err)
 {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
+    const batch *const b = user;
+    kiln_status status = KILN_OK;
+
+    for (int64_t k = 0; k < b->count && status == KILN_OK; k++)
+        status = kiln_launch_run(b->launch, NULL, err);
+    return status;
 }
 
-/* Microseconds for `count` launches, each in turn on the context's stream. */
-static kiln_status time_batch(struct job *j, kiln_launch *launch, int64_t count, double *us_out)
+/* The median time of `count` samples, in microseconds of the device. */
+static kiln_status time_batch(struct job *j, batch *b, uint64_t count, double *us_out)
 {
-    kiln_status status = KILN_OK;
-    double begin = kiln__now_us();
+    kiln_benchmark_options opts = KILN_BENCHMARK_OPTIONS_INIT;
+    kiln_benchmark_result result;
 
-    for (int64_t k = 0; k < count; k++)
-        KILN_TRY(kiln_launch_run(launch, NULL, &j->err));
-    KILN_TRY(kiln_context_synchronize(j->ctx, &j->err));
-    *us_out = kiln__now_us() - begin;
-done:
+    opts.warmups = 1;
+    opts.repeats = count;
+    kiln_status status = kiln_benchmark(j->ctx, launch_batch, b, &opts, &result, &j->err);
+    *us_out = result.device[0].median * 1e6;
     return status;
 }
 
 /* How many launches one sample takes so that waiting for the device does not show in it. */
-static kiln_status choose_batch(struct job *j, kiln_launch *launch, int64_t *batch_out)
+static kiln_status choose_batch(struct job *j, batch *b)
 {
     enum { SAMPLE_US = 2000, BATCH_MAX = 4096 };
     kiln_status status = KILN_OK;
     double us = 0.0;
-    int64_t batch = 1;
 
-    KILN_TRY(time_batch(j, launch, 1, &us)); /* warm-up: page faults, clocks, caches */
-    for (; batch < BATCH_MAX; batch *= 2) {
-        KILN_TRY(time_batch(j, launch, batch, &us));
+    for (b->count = 1; b->count < BATCH_MAX; b->count *= 2) {
+        KILN_TRY(time_batch(j, b, 1, &us));
         if (us >= SAMPLE_US)
             break;
     }
-    *batch_out = batch;
 done:
     return status;
 }
@@ -374,23 +378,13 @@ static void print_time(const struct job *j, double median_ms)
 static kiln_status time_launch(struct job *j, kiln_launch *launch)
 {
     kiln_status status = KILN_OK;
-    size_t count = (size_t)j->run_count;
-    double *samples = calloc(count, sizeof *samples);
-    int64_t batch = 1;
+    batch b = {.launch = launch};
+    double us = 0.0;
 
-    if (samples == NULL) {
-        status = kiln__fail_memory(&j->err, count * sizeof *samples);
-        goto done;
-    }
-    KILN_TRY(choose_batch(j, launch, &batch));
-    for (size_t k = 0; k < count; k++) {
-        KILN_TRY(time_batch(j, launch, batch, &samples[k]));
-        samples[k] /= (double)batch * 1000.0;
-    }
-    qsort(samples, count, sizeof *samples, compare_doubles);
-    print_time(j, 0.5 * (samples[(count - 1) / 2] + samples[count / 2]));
+    KILN_TRY(choose_batch(j, &b));
+    KILN_TRY(time_batch(j, &b, (uint64_t)j->run_count, &us));
+    print_time(j, us / (double)b.count / 1000.0);
 done:
-    free(samples);
     return status;
 }
 

@@ -7,6 +7,7 @@
 
 #include "kiln/array.h"
 #include "kiln/base.h"
+#include "kiln/benchmark.h"
 #include "kiln/cache.h"
 #include "kiln/context.h"
 #include "kiln/dlpack.h"
