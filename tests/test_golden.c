@@ -218,11 +218,54 @@ static void test_golden__equal_requests_give_equal_bytes(void **state)
     }
 }
 
+/* How many members `struct kiln__args` of a source has: a line may declare several. */
+static size_t count_members(const char *source)
+{
+    const char *at = strstr(source, "struct kiln__args {\n"), *end;
+    size_t count = 0, nested = 0;
+
+    if (at == NULL || (end = strstr(at, "\n};")) == NULL)
+        fail_msg("the source has no argument block");
+    for (; at < end + 1; at++) {
+        nested += *at == '<';
+        nested -= *at == '>';
+        count += *at == ';' || (*at == ',' && nested == 0);
+    }
+    return count;
+}
+
+/* The launcher writes a slot for everything that the kernel reads, and nothing else. */
+static void test_golden__argument_blocks_have_a_member_for_each_slot(void **state)
+{
+    static char names[FILES_MAX][256];
+    size_t count = list_files(names);
+
+    (void)state;
+    for (size_t k = 0; k < count; k++) {
+        char path[1024], local[300];
+        request r;
+        char *text = NULL;
+
+        snprintf(local, sizeof local, "golden/%s", names[k]);
+        read_all(test_data(local, path, sizeof path), &text);
+        for (int backend = KILN_BACKEND_CPU; backend <= KILN_BACKEND_CUDA; backend++) {
+            if (!request_emit(&r, text, backend))
+                fail_msg("%s: %s", names[k], r.why);
+            if (count_members(r.source.text) != r.source.slot_count)
+                fail_msg("%s: %zu members, %zu slots", names[k], count_members(r.source.text),
+                         r.source.slot_count);
+            request_clear(&r);
+        }
+        kiln__free(text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_golden__sources_are_what_the_files_say),
         cmocka_unit_test(test_golden__equal_requests_give_equal_bytes),
+        cmocka_unit_test(test_golden__argument_blocks_have_a_member_for_each_slot),
     };
 
     return cmocka_run_group_tests_name("test_golden", tests, NULL, NULL) == 0 ? 0 : 1;

@@ -3,8 +3,8 @@
  *
  *     plan > emit > [args] > launch
  *
- * Every slot is a run of 8-byte words, so filling is copying words in the order that
- * templates/kernel.cpp declares them.
+ * Every slot is a run of 8-byte words, so filling is copying words to the slots' offsets. The struct
+ * that the kernel reads is printed from the same slots.
  */
 #include "codegen/codegen.h"
 

@@ -166,7 +166,7 @@ static const struct {
     param_is is;
 } param_lists[] = {
     {"scalars", is_scalar},           {"raws", is_raw},
-    {"pointers", is_pointer},         {"ones", is_one},
+    {"ones", is_one},
     {"walking", is_walking},          {"registers", is_register},
     {"loaded", is_loaded},            {"stored", is_stored},
     {"tiles", is_tile},               {"tiled_loads", is_tiled_load},
@@ -228,7 +228,6 @@ static int test_whole(const emitter *e, const char *name, size_t bytes)
         bool holds;
     } rows[] = {
         {"cuda", on_cuda(e)},
-        {"walks", !is_linear(e)},
         {"preamble", d->snippet[KILN__SNIPPET_PREAMBLE][0] != '\0' || d->option_count > 0},
         {"loop_prep", d->snippet[KILN__SNIPPET_LOOP_PREP][0] != '\0'},
         {"own", d->own[0] != '\0'},
@@ -304,9 +303,7 @@ static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__b
     } rows[] = {
         {"a.n", e->axis},
         {"p.bytes", (int64_t)size},
-        {"p.align", size > 8 ? 16 : 8},
         {"p.lanes", is_splat(e, e->p) ? 1 : v->vec},
-        {"p.raw_rank", v->raw_rank[e->p]},
         {"block", v->block},
         {"vec", v->vec},
         {"unroll", v->unroll},
@@ -321,13 +318,9 @@ static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__b
         {"segments", v->segments},
         {"lanes", v->lanes},
         {"part_bytes_max", (int64_t)kiln__part_bytes_max(e->def)},
-        {"index_bits", v->index_bits},
-        {"indexer_rank", v->indexer_rank},
-        {"out_indexer_rank", v->out_indexer_rank},
         {"accesses_per_block", v->block * v->unroll},
         {"accesses_last", v->block * (v->unroll - 1)},
         {"access_step", v->block * v->vec},
-        {"p.access_bytes", is_splat(e, e->p) ? 0 : v->vec * (int64_t)size},
         {"burst_span", v->block * v->vec * (v->unroll - 1) + v->vec},
         {"burst_elements", v->unroll * v->vec},
         {"tile", tile},
@@ -363,7 +356,6 @@ static const char *skeleton_of(const emitter *e)
 static bool put_text(const emitter *e, const char *name, size_t bytes, kiln__buf *out)
 {
     const kiln__param *p = &e->def->params[e->p];
-    static const char *const NUMBERS[KILN__NUMBER_COUNT] = {"J", "I", "O"};
     /* By kiln__batch: what takes one, what its elements are of an accumulator, and their type. */
     static const char *const BATCHES[][3] = {
         {"", "", ""},
@@ -385,8 +377,7 @@ static bool put_text(const emitter *e, const char *name, size_t bytes, kiln__buf
         {"p.const", p->output || p->writable ? "" : "const "},
         {"p.lane", splat ? "0" : "kiln__v"},
         {"p.load", access_of(e, e->p) == KILN__ACCESS_ONCE ? "kiln__load_once" : "kiln__load"},
-        {"p.raw_contiguous", e->v->raw_contiguous[e->p] ? "true" : "false"},
-        {"x.name", NUMBERS[e->number]},
+        {"x.name", kiln__number_name((size_t)e->number)},
         {"batch", BATCHES[e->v->batch][0]},
         {"batch_member", BATCHES[e->v->batch][1]},
         {"batch_type", BATCHES[e->v->batch][2]},
@@ -461,6 +452,10 @@ static bool value(void *state, const char *name, size_t bytes, kiln__buf *out)
         put_snippet(e, of_stage, out);
         return true;
     }
+    if (kiln__same_word(name, bytes, "members")) {
+        kiln__emit_members(e, out);
+        return true;
+    }
     if (kiln__same_word(name, bytes, "title")) {
         put_title(e, out);
         return true;
@@ -512,7 +507,8 @@ kiln_status kiln__emit(const kiln__definition *def, const kiln__variant *variant
     slot_list slots = {NULL, 0, 0, 0, false};
     emitter e = {.def = def, .v = variant, .out = &text, .entry = out->entry,
                  .batch_kept = kiln__batch_is_kept(def, variant),
-                 .row = {.def = def, .v = variant}};
+                 .row = {.def = def, .v = variant},
+                 .slots = &slots};
     const kiln__template_env env = {&e, value, test, item};
 
     *out = (kiln__source)KILN__SOURCE_INIT;

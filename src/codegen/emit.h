@@ -10,13 +10,22 @@
 #include "codegen/codegen.h"
 #include "codegen/row_emit.h"
 
-/* What the templates are expanded for; `p` and `axis` are the current items of `for` loops. */
+/* The argument block of a kernel under construction. */
+typedef struct slot_list {
+    kiln__slot *slots;
+    size_t count, capacity, bytes;
+    bool failed;
+} slot_list;
+
+/* What the templates are expanded for; `p`, `axis` and `number` are the current items of `for`
+ * loops. */
 typedef struct emitter {
     const kiln__definition *def;
     const kiln__variant *v;
     kiln__buf *out;
     const char *entry;
     kiln__row_emit row;
+    const slot_list *slots;
     size_t p;
     int axis;
     int number; /* a kiln__numbering */
@@ -101,15 +110,15 @@ static inline bool has_index_strides(const emitter *e)
 /* Item `nth` of a list of axes goes to e->axis. 1; 0 at the list's end; -1 when there is no such list. */
 int kiln__emit_axis(emitter *e, const char *list, size_t bytes, int nth);
 
-/* The argument block of a kernel under construction. */
-typedef struct slot_list {
-    kiln__slot *slots;
-    size_t count, capacity, bytes;
-    bool failed;
-} slot_list;
-
-/* The members of kiln__args in templates/kernel.cpp and templates/reduce/kernel.cpp, in order. */
+/* Lay out the argument block of the kernel. */
 void kiln__emit_slots(const emitter *e, slot_list *l);
+
+/* Append the members of the struct that the kernel reads the block through, one for each slot of
+ * e->slots and in their order; without a newline at the end. */
+void kiln__emit_members(const emitter *e, kiln__buf *out);
+
+/* How names in kernels spell a kiln__numbering. */
+const char *kiln__number_name(size_t numbering);
 
 /* ---- emit_window.c ---- */
 

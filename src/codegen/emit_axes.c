@@ -3,10 +3,12 @@
  *
  *     plan > [emit] > compile
  *
- * The lists of axes that templates loop over come from one table; the argument block is laid out
- * from the same runs of axes, in the same order as the struct in kernel.cpp.
+ * The lists of axes that templates loop over come from one table. The argument block is a list of
+ * slots: the launcher fills the block by it (args.c), and the members of the struct that the kernel
+ * reads are printed from it.
  *
- * Rule: a member of kiln__args and its slot here come and go together.
+ * Rule: every member of kiln__args is printed from its slot, so the two sides cannot disagree. All
+ *       members begin at multiples of 8 bytes, scalars of 16 bytes at multiples of 16.
  */
 #include "codegen/emit.h"
 
@@ -92,18 +94,25 @@ static const struct {
     const char *name;
     axis_run (*run)(const emitter *);
 } axis_lists[] = {
-    {"axes", all_axes},           {"axes_inward", inward_axes},   {"axes_outer", outer_axes},
-    {"tile_axes", tile_axes},     {"extent_axes", extent_axes},   {"divided_axes", divided_axes},
-    {"counted_axes", counted_axes}, {"keep_axes", keep_axes},     {"keep_inward", keep_inward},
-    {"keep_divided", keep_inward},  {"keep_outer", keep_outer},
-    {"keep_outer_inward", keep_outer_inward},                     {"reduce_axes", reduce_axes},
-    {"reduce_inward", reduce_inward},                             {"reduce_divided", reduce_inward},
+    {"axes", all_axes},
+    {"axes_inward", inward_axes},
+    {"axes_outer", outer_axes},
+    {"tile_axes", tile_axes},
+    {"divided_axes", divided_axes},
+    {"keep_axes", keep_axes},
+    {"keep_inward", keep_inward},
+    {"keep_divided", keep_inward},
+    {"keep_outer", keep_outer},
+    {"keep_outer_inward", keep_outer_inward},
+    {"reduce_axes", reduce_axes},
+    {"reduce_inward", reduce_inward},
+    {"reduce_divided", reduce_inward},
 };
 
 int kiln__emit_axis(emitter *e, const char *list, size_t bytes, int nth)
 {
     for (size_t l = 0; l < KILN_COUNT_OF(axis_lists); l++) {
-        if (strlen(axis_lists[l].name) != bytes || memcmp(axis_lists[l].name, list, bytes) != 0)
+        if (!kiln__same_word(list, bytes, axis_lists[l].name))
             continue;
         const axis_run run = axis_lists[l].run(e);
         e->axis = run.from + nth * run.step;
@@ -141,7 +150,7 @@ static void add_axes(slot_list *l, axis_run run, kiln__slot_kind kind, size_t pa
         add_slot(l, kind, param, run.from + k * run.step, bytes);
 }
 
-/* The members of kiln__args between the raw arrays and the strides: of a reduction, ... */
+/* The slots between the raw arrays and the strides: of a reduction or a scan, ... */
 static void list_reduce_slots(const emitter *e, slot_list *l)
 {
     const size_t divisor = e->v->index_bits == 32 ? 16 : 32;
@@ -214,4 +223,120 @@ void kiln__emit_slots(const emitter *e, slot_list *l)
         wide |= l->slots[k].kind == KILN__SLOT_SCALAR && l->slots[k].bytes == 16;
     if (wide)
         l->bytes = (l->bytes + 15) / 16 * 16;
+}
+
+/* ---- the struct that the kernel reads ---- */
+
+const char *kiln__number_name(size_t numbering)
+{
+    static const char *const names[KILN__NUMBER_COUNT] = {
+        [KILN__NUMBER_POSITION] = "J", [KILN__NUMBER_IN] = "I", [KILN__NUMBER_OUT] = "O"};
+    return names[numbering];
+}
+
+/* The numbers of kiln__word by their names in kernels; row programs count rows, not outputs. */
+static const char *word_name(const emitter *e, int word)
+{
+    static const char *const names[KILN__WORD_COUNT] = {
+        [KILN__WORD_OUTPUTS] = "outputs",  [KILN__WORD_LENGTH] = "length",
+        [KILN__WORD_CHUNK] = "chunk",      [KILN__WORD_SPLITS] = "splits",
+        [KILN__WORD_COUNT_ALL] = "count",  [KILN__WORD_PARTS] = "parts",
+        [KILN__WORD_TICKETS] = "tickets"};
+    return word == KILN__WORD_OUTPUTS && e->def->rows != NULL ? "rows" : names[word];
+}
+
+static const char *word_type(const emitter *e, int word)
+{
+    if (word == KILN__WORD_PARTS)
+        return e->def->reduction ? "kiln__part *" : "char *";
+    return word == KILN__WORD_TICKETS ? "int *" : "long long ";
+}
+
+/* Parameters of one array, with the type that its elements have in the kernel. */
+static void put_array(const emitter *e, const kiln__slot *s, kiln__buf *out)
+{
+    const kiln__param *p = &e->def->params[s->param];
+    const char *constant = p->output || p->writable ? "" : "const ";
+    const char placeholder[2] = {p->placeholder, '\0'};
+    const char *type = p->placeholder != 0 ? placeholder : kiln_dtype_ctype(e->v->dtype[s->param]);
+
+    if (s->kind == KILN__SLOT_SCALAR)
+        kiln__buf_printf(out, "alignas(%d) %s val_%s", s->bytes, type, p->name);
+    else if (s->kind == KILN__SLOT_POINTER)
+        kiln__buf_printf(out, "%s%s *ptr_%s", constant, type, p->name);
+    else
+        kiln__buf_printf(out, "kiln__raw<%s%s, %d, %s> raw_%s", constant, type,
+                         e->v->raw_rank[s->param],
+                         e->v->raw_contiguous[s->param] ? "true" : "false", p->name);
+}
+
+static void put_member(const emitter *e, const kiln__slot *s, kiln__buf *out)
+{
+    const char *param = e->def->params[s->param].name;
+    const bool loop = !e->def->reduction && e->def->rows == NULL;
+
+    switch ((kiln__slot_kind)s->kind) {
+    case KILN__SLOT_SIZE:
+        kiln__buf_puts(out, "long long size");
+        break;
+    case KILN__SLOT_SCALAR:
+    case KILN__SLOT_POINTER:
+    case KILN__SLOT_RAW:
+        put_array(e, s, out);
+        break;
+    case KILN__SLOT_EXTENT:
+        kiln__buf_printf(out, "long long %s_%d", loop ? "extent" : "shape", s->axis);
+        break;
+    case KILN__SLOT_DIVISOR:
+        kiln__buf_printf(out, "kiln__divisor%d walk_%d", e->v->index_bits, s->axis);
+        break;
+    case KILN__SLOT_SPLITS:
+        kiln__buf_printf(out, "kiln__divisor%d by_splits", e->v->index_bits);
+        break;
+    case KILN__SLOT_WALK:
+        kiln__buf_printf(out, "long long walk_%d", s->axis);
+        break;
+    case KILN__SLOT_STRIDE:
+        kiln__buf_printf(out, "long long stride_%s_%d", param, s->axis);
+        break;
+    case KILN__SLOT_BEGIN:
+        kiln__buf_printf(out, "long long begin_%s", param);
+        break;
+    case KILN__SLOT_INDEX_STRIDE:
+        kiln__buf_printf(out, "long long stride_i_%d", s->axis);
+        break;
+    case KILN__SLOT_NUMBER_STRIDE:
+        kiln__buf_printf(out, "long long step_%s_%d", kiln__number_name(s->param), s->axis);
+        break;
+    case KILN__SLOT_WORD:
+        kiln__buf_printf(out, "%s%s", word_type(e, s->axis), word_name(e, s->axis));
+        break;
+    case KILN__SLOT_INDEXER:
+        kiln__buf_printf(out, "kiln__indexer<%d> %sindexer", s->bytes / 8 - 1, loop ? "" : "in_");
+        break;
+    case KILN__SLOT_OUT_INDEXER:
+        kiln__buf_printf(out, "kiln__indexer<%d> out_indexer", s->bytes / 8 - 1);
+        break;
+    }
+}
+
+/* Whether a slot is a plain number of kiln__word, which share a line. */
+static bool is_number(const kiln__slot *s)
+{
+    return s->kind == KILN__SLOT_WORD && s->axis < KILN__WORD_PARTS;
+}
+
+void kiln__emit_members(const emitter *e, kiln__buf *out)
+{
+    const slot_list *l = e->slots;
+
+    for (size_t k = 0; k < l->count; k++) {
+        if (k > 0 && is_number(&l->slots[k - 1]) && is_number(&l->slots[k])) {
+            kiln__buf_printf(out, ", %s", word_name(e, l->slots[k].axis));
+            continue;
+        }
+        kiln__buf_puts(out, k > 0 ? ";\n    " : "    ");
+        put_member(e, &l->slots[k], out);
+    }
+    kiln__buf_puts(out, ";");
 }

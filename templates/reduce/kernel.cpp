@@ -9,7 +9,9 @@ struct kiln__part {
 //% end
 static_assert(sizeof(kiln__part) <= ${part_bytes_max}, "an accumulator may have ${part_bytes_max} bytes");
 
-//% insert reduce/arguments.cpp
+struct kiln__args {
+${members}
+};
 
 //% if cuda
 //% insert reduce/${layout}.cu

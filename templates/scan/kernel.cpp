@@ -2,7 +2,9 @@
 typedef _type_reduce kiln__part;
 static_assert(sizeof(kiln__part) <= ${part_bytes_max}, "an accumulator may have ${part_bytes_max} bytes");
 
-//% insert reduce/arguments.cpp
+struct kiln__args {
+${members}
+};
 
 //% if cuda
 //% if chain

@@ -32,8 +32,7 @@ struct kiln__args {
     long long size;
     const T *ptr_x;
     T *ptr_y;
-    long long rows, length, count;
-    long long chunk, splits;
+    long long rows, length, count, chunk, splits;
     char *parts;
     int *tickets;
     long long shape_0;
