@@ -266,35 +266,34 @@ static void bench_permuted(const machine *m)
 {
     static const struct {
         title title;
-        int rank;
-        int axes[3];
+        kiln_axes axes;
     } cases[] = {
-        {{"transposed", "x.T 16384^2 float32", 0.85}, 2, {1, 0, 0}},
-        {{"permuted_210", "x.transpose(2, 1, 0) float32", 0.80}, 3, {2, 1, 0}},
-        {{"permuted_021", "x.transpose(0, 2, 1) float32", 0.80}, 3, {0, 2, 1}},
-        {{"permuted_102", "x.transpose(1, 0, 2) float32", 0.80}, 3, {1, 0, 2}},
-        {{"permuted_201", "x.transpose(2, 0, 1) float32", 0.80}, 3, {2, 0, 1}},
-        {{"permuted_120", "x.transpose(1, 2, 0) float32", 0.80}, 3, {1, 2, 0}},
+        {{"transposed", "x.T 16384^2 float32", 0.85}, {2, {1, 0}}},
+        {{"permuted_210", "x.transpose(2, 1, 0) float32", 0.80}, {3, {2, 1, 0}}},
+        {{"permuted_021", "x.transpose(0, 2, 1) float32", 0.80}, {3, {0, 2, 1}}},
+        {{"permuted_102", "x.transpose(1, 0, 2) float32", 0.80}, {3, {1, 0, 2}}},
+        {{"permuted_201", "x.transpose(2, 0, 1) float32", 0.80}, {3, {2, 0, 1}}},
+        {{"permuted_120", "x.transpose(1, 2, 0) float32", 0.80}, {3, {1, 2, 0}}},
     };
     int64_t n = side(), shapes[2][3] = {{n, n, 1}, {640 * n / 16384, 768, 544}};
     kiln_elementwise *op = define(m, "T x, T y", "T z", "z = x * y + T(1)");
 
     for (size_t k = 0; k < COUNT(cases); k++) {
-        const int64_t *shape = shapes[cases[k].rank - 2];
+        const int64_t *shape = shapes[cases[k].axes.count - 2];
         int64_t seen[3], bytes = 4;
         kiln_array *base, *x = NULL, *y, *z;
         limit_case limit;
 
         if (!machine_wants(m, cases[k].title.name))
             continue;
-        base = filled(m, KILN_FLOAT32, cases[k].rank, shape);
-        REQUIRE(kiln_array_transpose(base, cases[k].axes, &x, &bench_err));
-        for (int a = 0; a < cases[k].rank; a++) {
-            seen[a] = shape[cases[k].axes[a]];
+        base = filled(m, KILN_FLOAT32, cases[k].axes.count, shape);
+        REQUIRE(kiln_array_transpose(base, &cases[k].axes, &x, &bench_err));
+        for (int a = 0; a < cases[k].axes.count; a++) {
+            seen[a] = shape[cases[k].axes.axis[a]];
             bytes *= seen[a];
         }
-        y = filled(m, KILN_FLOAT32, cases[k].rank, seen);
-        z = filled(m, KILN_FLOAT32, cases[k].rank, seen);
+        y = filled(m, KILN_FLOAT32, cases[k].axes.count, seen);
+        z = filled(m, KILN_FLOAT32, cases[k].axes.count, seen);
         streams(&limit, 2, 1, 16, bytes, (kiln_array *const[]){base, y, z});
         limit.accesses -= limit.accesses % 4096;
         run_case(m, &cases[k].title, op, KILN_ARGS(x, y, z), &limit, 3 * bytes);

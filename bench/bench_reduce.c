@@ -229,14 +229,14 @@ static void call_once(const bench_case *c, bound *b)
         REQUIRE(kiln_array_reduce(KILN_REDUCE_VAR, b->x[0], b->axes, false, &b->y[0], &bench_err));
         break;
     case WORK_L2:
-        REQUIRE(kiln_reduce(ops[WORK_L2], b->axes, &bench_err, b->x[0], &b->y[0]));
+        REQUIRE(kiln_call_over(ops[WORK_L2], b->axes, &bench_err, b->x[0], &b->y[0]));
         break;
     case WORK_DOT:
-        REQUIRE(kiln_reduce(ops[WORK_DOT], b->axes, &bench_err, b->x[0], b->x[1], &b->y[0]));
+        REQUIRE(kiln_call_over(ops[WORK_DOT], b->axes, &bench_err, b->x[0], b->x[1], &b->y[0]));
         break;
     case WORK_RANGE:
-        REQUIRE(kiln_reduce(ops[WORK_RANGE], b->axes, &bench_err, b->x[0], &b->y[0], &b->y[1],
-                            &b->y[2]));
+        REQUIRE(kiln_call_over(ops[WORK_RANGE], b->axes, &bench_err, b->x[0], &b->y[0], &b->y[1],
+                               &b->y[2]));
         break;
     case WORK_COUNT:
         break;
@@ -442,7 +442,7 @@ static void bench_first(const machine *m)
         double begin = bench_now_us();
         REQUIRE(kiln_reduction_create(m->ctx, "T x", "T y", map, "a + b", "y = sqrt(a)", "0", NULL,
                                       &op, &bench_err));
-        REQUIRE(kiln_reduce(op, KILN_ALL_AXES, &bench_err, x, &y));
+        REQUIRE(kiln_call_over(op, KILN_ALL_AXES, &bench_err, x, &y));
         REQUIRE(kiln_context_synchronize(m->ctx, &bench_err));
         us[k] = bench_now_us() - begin;
         REQUIRE(kiln_reduction_source(op, KILN_ARGS(x, y), NULL, &text, &bench_err));

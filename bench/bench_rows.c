@@ -145,9 +145,9 @@ static void unbind(bound *b)
 static void call_once(function f, const bound *b)
 {
     if (f == LAYER_NORM)
-        REQUIRE(kiln_rows(ops[f], KILN_AXES(1), &bench_err, b->x, b->w, b->b, b->y));
+        REQUIRE(kiln_call_over(ops[f], KILN_AXES(1), &bench_err, b->x, b->w, b->b, b->y));
     else
-        REQUIRE(kiln_rows(ops[f], KILN_AXES(1), &bench_err, b->x, b->y));
+        REQUIRE(kiln_call_over(ops[f], KILN_AXES(1), &bench_err, b->x, b->y));
 }
 
 /* A row of an array as float32. */
@@ -155,7 +155,7 @@ static void fetch_row(const kiln_array *a, int64_t row, int64_t length, float *o
 {
     kiln_array *view = NULL, *wide = NULL;
 
-    REQUIRE(kiln_array_index(a, 0, row, &view, &bench_err));
+    REQUIRE(kiln_array_select(a, 0, row, &view, &bench_err));
     REQUIRE(kiln_array_cast(view, KILN_FLOAT32, &wide, &bench_err));
     REQUIRE(kiln_array_to_host(wide, out, (size_t)length * sizeof *out, NULL, &bench_err));
     kiln_array_release(wide);

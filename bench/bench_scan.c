@@ -102,17 +102,17 @@ static const bench_case cases[] = {
 typedef struct bound {
     kiln_array *x, *y;
     kiln_scan *recurrence;
-    const kiln_axes *axes;
     kiln_axes axis;
+    kiln_scan_call_options options;
     int64_t size, length;
 } bound;
 
 static void call_once(const bench_case *c, bound *b)
 {
     if (c->work == WORK_CUMSUM)
-        REQUIRE(kiln_array_scan(KILN_SCAN_CUMSUM, b->x, b->axes, c->flags, &b->y, &bench_err));
+        REQUIRE(kiln_array_scan(KILN_SCAN_CUMSUM, b->x, &b->axis, c->flags, &b->y, &bench_err));
     else
-        REQUIRE(kiln_scan_call(b->recurrence, b->axes, c->flags, &bench_err, b->x, &b->y));
+        REQUIRE(kiln_call_with(b->recurrence, &b->options, &bench_err, b->x, &b->y));
 }
 
 static void define_recurrence(const machine *m, bound *b)
@@ -138,7 +138,9 @@ static void bind(const machine *m, const bench_case *c, bound *b)
     b->size = shape[0] * (c->rank == 2 ? shape[1] : 1);
     b->length = shape[c->axis];
     b->axis = (kiln_axes){1, {c->axis}};
-    b->axes = &b->axis;
+    b->options = (kiln_scan_call_options)KILN_SCAN_CALL_OPTIONS_INIT;
+    b->options.axes = &b->axis;
+    b->options.flags = c->flags;
     REQUIRE(kiln_array_ones(m->ctx, c->dtype, c->rank, shape, &b->x, &bench_err));
     define_recurrence(m, b);
     call_once(c, b); /* compiles, and allocates the output */

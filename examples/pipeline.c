@@ -33,7 +33,7 @@ int main(void)
     if (ok)
         record(g);
     ok = ok && kiln_graph_compile(g, &err) == KILN_OK &&
-         kiln_graph_call(g, &err, scores, 0.5, &p, &entropy) == KILN_OK &&
+         kiln_call(g, &err, scores, 0.5, &p, &entropy) == KILN_OK &&
          kiln_graph_explain(g, KILN_ARGS(scores, 0.5, p, entropy), &plan, &err) == KILN_OK &&
          kiln_array_to_string(entropy, &text, &err) == KILN_OK;
     if (ok)

@@ -127,7 +127,7 @@ static struct scene scene_create(kiln_context *ctx, const image *photo, int64_t 
 
     s.photo = tile(ctx, photo, rows, columns);
     for (int c = 0; c < 3; c++)
-        need(kiln_array_index(s.photo, 2, c, &s.photo_plane[c], &err));
+        need(kiln_array_select(s.photo, 2, c, &s.photo_plane[c], &err));
     need(kiln_array_empty(ctx, KILN_FLOAT32, 2, (int64_t[]){s.h, s.w}, &s.steep, &err));
     need(kiln_array_empty(ctx, KILN_FLOAT32, 2, (int64_t[]){s.h, s.w}, &s.shade, &err));
     s.across = falloff(ctx, s.w, 0);
@@ -186,7 +186,7 @@ static kiln_array *window(kiln_array *sheet, int c, int64_t y, int64_t x, int64_
 {
     kiln_array *plane = NULL, *rows = NULL, *out = NULL;
 
-    need(kiln_array_index(sheet, 0, c, &plane, &err));
+    need(kiln_array_select(sheet, 0, c, &plane, &err));
     need(kiln_array_slice(plane, 0, y, y + h, 1, &rows, &err));
     need(kiln_array_slice(rows, 1, x, x + w, 1, &out, &err));
     kiln_array_release(plane);
@@ -230,7 +230,7 @@ static bool make_sheet(kiln_context *ctx, kiln_elementwise **ops, const image *p
     }
 
     /* Planes on the device, pixels in the file: a transposed view does it. */
-    need(kiln_array_transpose(sheet, (int[]){1, 2, 0}, &pixels, &err));
+    need(kiln_array_transpose(sheet, KILN_AXES(1, 2, 0), &pixels, &err));
     bool ok = image_create((int)width, (int)height, out);
     if (ok) {
         need(kiln_array_to_host(pixels, out->rgb, (size_t)width * (size_t)height * 3, NULL, &err));

@@ -79,7 +79,7 @@ static const char *const requests[] = {
     "name gather\nin raw T x, int32 k\nout T z\n"
     "op ptrdiff_t at[] = {_ind.get()[0], k}; z = x[at] + T(i) / T(n) + x[i % x.size()];\n"
     "op for (int a = 0; a < x.ndim; ++a) z += T(x.shape()[a] + x.strides()[a] + _ind.size());\n"
-    "keep_dims\nshape 20 30\n"
+    "keep_axes\nshape 20 30\n"
     "arg float32 20x50 200,4 @4096\narg int32 20x30 120,4 @4096\narg float32 20x30 120,4 @4096\n",
     /* all around the loop, atomics of every kind */
     "name total\nin int32 x, raw float64 d\nout raw int32 s, raw uint64 u, raw float32 f\n"
@@ -106,7 +106,8 @@ static const char *const requests[] = {
     "arg float32 1000 4 @4096\narg float64 1000 8 @4096\narg float16 1000 2 @4096\n"
     "arg float64 1000 8 @4096\n",
     /* windows: views of one array, shifted */
-    "name shifted\nin T a, T b, T c, T d\nout T z\nop z = a + b - c * d + T(i % 7)\nshape 2048 2050\n"
+    "name shifted\nin T a, T b, T c, T d\nout T z\nop z = a + b - c * d + T(i % 7)\nshape 2048 "
+    "2050\n"
     "arg float32 2048x2050 8204,4 @4096\narg float32 2048x2050 8204,4 @4100\n"
     "arg float32 2048x2050 8204,4 @4104\narg float32 2048x1 4,4 @4096\n"
     "arg float32 2048x2050 8200,4 @4096\n",

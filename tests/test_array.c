@@ -428,7 +428,7 @@ static void test_array__memory_goes_back_with_the_last_view(void **state)
     kiln_array *a = new_array(f, KILN_FLOAT64, 2, shape), *row = NULL, *part = NULL;
 
     assert_true(used_bytes(f) >= 80000);
-    OK(f, kiln_array_index(a, 0, 7, &row, &f->err));
+    OK(f, kiln_array_select(a, 0, 7, &row, &f->err));
     OK(f, kiln_array_slice(row, 0, 2, 50, 3, &part, &f->err));
     assert_ptr_equal(kiln_array_data(part), (char *)kiln_array_data(a) + 7 * 800 + 2 * 8);
     kiln_array_release(a);

@@ -402,7 +402,7 @@ static void test_array_ops__text_is_numpys(void **state)
     OK(t, kiln_array_to_string(m, &text, &t->err));
     assert_string_equal(text, "[[0. 1. 2.]\n [3. 4. 5.]]");
     kiln_free(text);
-    OK(t, kiln_array_index(m, 0, 1, &row, &t->err));
+    OK(t, kiln_array_select(m, 0, 1, &row, &t->err));
     OK(t, kiln_array_to_string(row, &text, &t->err));
     assert_string_equal(text, "[3. 4. 5.]");
     kiln_free(text);
@@ -411,37 +411,6 @@ static void test_array_ops__text_is_numpys(void **state)
 }
 
 /* ---- options ---- */
-
-/* Fills the bytes it is told and no more: the size first, zeros behind it. The constant's padding is
- * nobody's, so only its first member is compared. */
-#define CHECK_INIT(type, init, constant)                                                           \
-    do {                                                                                           \
-        const type expected = constant;                                                            \
-        const size_t sizes[] = {sizeof(type), 2 * sizeof(size_t)};                                 \
-        union {                                                                                    \
-            type options;                                                                          \
-            unsigned char bytes[sizeof(type) + 16];                                                \
-        } room;                                                                                    \
-        assert_true(expected.struct_size == sizeof(type));                                         \
-        for (size_t s = 0; s < COUNT(sizes); s++) {                                                \
-            memset(&room, 0xEE, sizeof room);                                                      \
-            init(&room.options, sizes[s]);                                                         \
-            assert_true(room.options.struct_size == sizes[s]);                                     \
-            for (size_t k = sizeof(size_t); k < sizeof room; k++)                                  \
-                assert_int_equal(room.bytes[k], k < sizes[s] ? 0 : 0xEE);                          \
-        }                                                                                          \
-        init(NULL, sizeof(type));                                                                  \
-    } while (0)
-
-static void test_array_ops__options_start_empty_within_their_size(void **state)
-{
-    (void)state;
-    CHECK_INIT(kiln_elementwise_options, kiln_elementwise_options_init,
-               KILN_ELEMENTWISE_OPTIONS_INIT);
-    CHECK_INIT(kiln_call_options, kiln_call_options_init, KILN_CALL_OPTIONS_INIT);
-    CHECK_INIT(kiln_reduction_options, kiln_reduction_options_init, KILN_REDUCTION_OPTIONS_INIT);
-    CHECK_INIT(kiln_reduce_options, kiln_reduce_options_init, KILN_REDUCE_OPTIONS_INIT);
-}
 
 int main(int argc, char **argv)
 {
@@ -458,7 +427,6 @@ int main(int argc, char **argv)
         TEST(test_array_ops__foreign_byte_and_axis_order_is_read),
         TEST(test_array_ops__bad_files_are_refused_by_name),
         TEST(test_array_ops__text_is_numpys),
-        TEST(test_array_ops__options_start_empty_within_their_size),
     };
     return test_env_main(argc, argv, "test_array_ops", tests, COUNT(tests));
 }

@@ -146,7 +146,7 @@ static void test_cli__uses_every_snippet(void **state)
     cli_expect_npy("z.npy", "<f4", "(3,)", want, sizeof want);
 }
 
-static void test_cli__options_reach_the_compiler_and_keep_dims_the_index(void **state)
+static void test_cli__options_reach_the_compiler_and_keep_axes_the_index(void **state)
 {
     static const double rows[6] = {0};
     (void)state;
@@ -159,8 +159,8 @@ static void test_cli__options_reach_the_compiler_and_keep_dims_the_index(void **
          "z = _ind.ndim", "rows.npy");
     EXPECT_DONE();
     assert_string_equal(cli.out, "[[1 1 1]\n [1 1 1]]\n");
-    KILN("run", "--device", "cpu", "--in", "float64 x", "--out", "int32 z", "--op",
-         "z = _ind.ndim", "--keep-dims", "rows.npy");
+    KILN("run", "--device", "cpu", "--in", "float64 x", "--out", "int32 z", "--op", "z = _ind.ndim",
+         "--keep-axes", "rows.npy");
     EXPECT_DONE();
     assert_string_equal(cli.out, "[[2 2 2]\n [2 2 2]]\n");
     KILN("reduce", "--device", "cpu", "--in", "T x", "--out", "T y", "--map", "x + N", "--reduce",
@@ -629,7 +629,7 @@ int main(void)
         cmocka_unit_test(test_cli__size_runs_without_arrays),
         cmocka_unit_test(test_cli__given_outputs_are_starting_values),
         cmocka_unit_test(test_cli__uses_every_snippet),
-        cmocka_unit_test(test_cli__options_reach_the_compiler_and_keep_dims_the_index),
+        cmocka_unit_test(test_cli__options_reach_the_compiler_and_keep_axes_the_index),
         cmocka_unit_test(test_cli__type_decides_what_arrays_do_not),
         cmocka_unit_test(test_cli__type_conflicts_are_named),
         cmocka_unit_test(test_cli__shows_source_and_runs_nothing),

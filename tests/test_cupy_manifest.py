@@ -36,7 +36,7 @@ class Manifest(unittest.TestCase):
             self.one("import cupy\nk = cupy.ElementwiseKernel('T x', 'T y', 'y = x', 'same',\n"
                      "    reduce_dims=False, preamble='#define A 1', options=('-DB=2',))\n"),
             {"kind": "elementwise", "in": "T x", "out": "T y", "op": "y = x", "name": "same",
-             "keep_dims": True, "preamble": "#define A 1", "options": ["-DB=2"],
+             "keep_axes": True, "preamble": "#define A 1", "options": ["-DB=2"],
              "types": [{"T": "float32"}]})
         self.assertEqual(
             self.one("k = ReductionKernel('float x', 'int64 y', 'x * x', 'a + b', 'y = a', '0')\n"),

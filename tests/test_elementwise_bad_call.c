@@ -94,7 +94,7 @@ static void test_elementwise__null_arguments(void **state)
     FAILS(t, KILN_ERR_NULL, kiln_call(b.op, &t->err, b.x.array, b.y.array, none), "z");
     FAILS(t, KILN_ERR_NULL, kiln_call(b.op, &t->err, b.x.array, b.y.array, no_place), "z");
     FAILS(t, KILN_ERR_NULL, kiln_elementwise_run(b.op, NULL, 3, NULL, &t->err), "args");
-    FAILS(t, KILN_ERR_NULL, kiln_call(NULL, &t->err, b.x.array, b.y.array, b.z.array), "NULL");
+    FAILS(t, KILN_ERR_NULL, kiln_call((kiln_elementwise *)NULL, &t->err, b.x.array, b.y.array, b.z.array), "NULL");
     FAILS(t, KILN_ERR_NULL,
           kiln_elementwise_prepare(b.op, KILN_ARGS(b.x.array, b.y.array, b.z.array), NULL, NULL,
                                    &t->err),
@@ -156,7 +156,7 @@ static void test_elementwise__an_array_of_another_context(void **state)
     kiln_context *other = test_env_context(t, t->cache_dir);
     kiln_array *foreign = new_array(t, other, KILN_FLOAT32, 2, shape_34);
     kiln_stream *stream = NULL;
-    kiln_call_options options = KILN_CALL_OPTIONS_INIT;
+    kiln_elementwise_call_options options = KILN_ELEMENTWISE_CALL_OPTIONS_INIT;
 
     bench_make(t, &b, "T x, T y", "T z");
     FAILS(t, KILN_ERR_CONTEXT, kiln_call(b.op, &t->err, b.x.array, foreign, b.z.array), "y",
@@ -368,7 +368,7 @@ static void test_elementwise__size_beside_arrays_and_no_size_without(void **stat
     test_env *t = *state;
     bench b;
     kiln_elementwise *raw = NULL;
-    kiln_call_options options = KILN_CALL_OPTIONS_INIT;
+    kiln_elementwise_call_options options = KILN_ELEMENTWISE_CALL_OPTIONS_INIT;
     kiln_array *fresh = NULL;
 
     bench_make(t, &b, "T x, T y", "T z");

@@ -282,7 +282,7 @@ static void test_elementwise__scalars_are_weak_beside_arrays_and_bind_alone(void
     };
     static const int64_t shape[] = {3};
     test_env *t = *state;
-    kiln_call_options one_element = KILN_CALL_OPTIONS_INIT;
+    kiln_elementwise_call_options one_element = KILN_ELEMENTWISE_CALL_OPTIONS_INIT;
     kiln_elementwise *op = NULL, *two = NULL;
     host_array x;
 

@@ -80,7 +80,7 @@ static void test_elementwise__raw_arrays_tell_size_shape_strides_and_ndim(void *
         kiln_array *out = NULL;
         int64_t got[8];
         int rank = raw_layouts[c].rank;
-        kiln_call_options options = KILN_CALL_OPTIONS_INIT;
+        kiln_elementwise_call_options options = KILN_ELEMENTWISE_CALL_OPTIONS_INIT;
 
         host_make(t, &x, KILN_FLOAT64, rank, raw_layouts[c].shape, &raw_layouts[c].layout);
         OK(t, kiln_array_zeros(t->ctx, KILN_INT64, 1, (const int64_t[]){8}, &out, &t->err));
@@ -112,7 +112,7 @@ static void test_elementwise__raw_arrays_take_an_index_tuple(void **state)
     kiln_elementwise_options options = KILN_ELEMENTWISE_OPTIONS_INIT;
     kiln_elementwise *op = NULL;
 
-    options.keep_dims = true;
+    options.keep_axes = true;
     OK(t, kiln_elementwise_create(t->ctx, "raw T x", "T z",
                                   "ptrdiff_t at[] = {_ind.get()[0], _ind.get()[1]}; z = x[at]; "
                                   "if (at[0] > 0) { at[0] -= 1; z += x[at]; }",
@@ -186,7 +186,7 @@ static void test_elementwise__a_raw_array_may_be_stencilled_beside_its_own_eleme
 
 /* ---- _ind ---- */
 
-/* Without keep_dims axes may be collapsed: only the linear index and the size are promised. */
+/* Without keep_axes axes may be collapsed: only the linear index and the size are promised. */
 static void test_elementwise__ind_gives_size_and_indices(void **state)
 {
     static const int64_t shape[] = {4, 5, 6};
@@ -195,7 +195,7 @@ static void test_elementwise__ind_gives_size_and_indices(void **state)
     kiln_elementwise_options options = KILN_ELEMENTWISE_OPTIONS_INIT;
     kiln_elementwise *kept = NULL, *reduced = NULL;
 
-    options.keep_dims = true;
+    options.keep_axes = true;
     OK(t, kiln_elementwise_create(t->ctx, "int32 x", "int32 z",
                                   "const ptrdiff_t *at = _ind.get(); z = (int)(_ind.size() * 1000 "
                                   "+ at[0] * 100 + at[1] * 10 + at[2] + 100000 * _ind.ndim)",
@@ -241,7 +241,7 @@ static void test_elementwise__size_rules_where_only_raw_arrays_and_scalars_are_g
                                   "z[i] = x[i] * a + (int)n", NULL, &op, &t->err));
     for (size_t s = 0; s < COUNT(sizes); s++) {
         static const int64_t shape[] = {5000};
-        kiln_call_options options = KILN_CALL_OPTIONS_INIT;
+        kiln_elementwise_call_options options = KILN_ELEMENTWISE_CALL_OPTIONS_INIT;
         host_array x, z;
 
         host_make(t, &x, KILN_INT32, 1, shape, NULL);
@@ -268,7 +268,7 @@ static void test_elementwise__size_decides_new_outputs(void **state)
 {
     test_env *t = *state;
     kiln_elementwise *op = NULL;
-    kiln_call_options options = KILN_CALL_OPTIONS_INIT;
+    kiln_elementwise_call_options options = KILN_ELEMENTWISE_CALL_OPTIONS_INIT;
     kiln_array *z = NULL;
     int64_t got[77];
 

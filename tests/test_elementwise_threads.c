@@ -334,7 +334,8 @@ static void test_elementwise__work_on_streams_waits_where_it_is_told_to(void **s
     kiln_elementwise *op = NULL;
     kiln_stream *a = NULL, *b = NULL;
     kiln_array *x = NULL;
-    kiln_call_options on_a = KILN_CALL_OPTIONS_INIT, on_b = KILN_CALL_OPTIONS_INIT;
+    kiln_elementwise_call_options on_a = KILN_ELEMENTWISE_CALL_OPTIONS_INIT,
+                                  on_b = KILN_ELEMENTWISE_CALL_OPTIONS_INIT;
     static float got[200000];
 
     OK(t, kiln_stream_create(t->ctx, NULL, &a, &t->err));
@@ -374,7 +375,8 @@ static void test_elementwise__memory_released_early_is_not_handed_to_another_str
     test_env *t = *state;
     kiln_elementwise *slow = NULL, *fill = NULL;
     kiln_stream *a = NULL, *b = NULL;
-    kiln_call_options on_a = KILN_CALL_OPTIONS_INIT, on_b = KILN_CALL_OPTIONS_INIT;
+    kiln_elementwise_call_options on_a = KILN_ELEMENTWISE_CALL_OPTIONS_INIT,
+                                  on_b = KILN_ELEMENTWISE_CALL_OPTIONS_INIT;
     kiln_array *result = NULL;
     float sample[4];
 
@@ -393,7 +395,7 @@ static void test_elementwise__memory_released_early_is_not_handed_to_another_str
     OK(t, kiln_elementwise_create(t->ctx, "float32 f", "float32 z", "z = f", NULL, &fill, &t->err));
     for (int round = 0; round < 20; round++) {
         kiln_array *x = NULL, *other = NULL;
-        kiln_call_options sized = on_a;
+        kiln_elementwise_call_options sized = on_a;
 
         sized.has_size = true;
         sized.size = shape[0];

@@ -272,7 +272,7 @@ static void check_reduction(test_env *t, size_t r, kiln_dtype dtype, int64_t row
     }
     OK(t, kiln_reduction_create(t->ctx, "T x", "T y", reductions[r].map, reductions[r].reduce,
                                 "y = a", NULL, NULL, &op, &t->err));
-    OK(t, kiln_reduction_over(op, axis < 0 ? KILN_ALL_AXES : &axes, KILN_ARGS(a, &out), &t->err));
+    OK(t, kiln_call_over(op, axis < 0 ? KILN_ALL_AXES : &axes, &t->err, a, &out));
     expect(t, out, want, count, reductions[r].reduce);
     kiln_reduction_destroy(op);
     if (axis >= 0)

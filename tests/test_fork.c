@@ -56,7 +56,6 @@ static const kiln_row_stage stage = {
     .map = "x", .type = "float", .reduce = "a + b", .identity = "0", .result = "s"};
 
 static const int64_t shape[] = {COUNT};
-static const kiln_axes first_axis = {.count = 1, .axis = {0}};
 
 /* ---- the functions ---- */
 
@@ -151,7 +150,7 @@ static const char *const names[] = {"x"};
     A(kiln_array_from_interface, (o.ctx, &t.interface, NULL, NULL, &t.array, &err))                \
     A(kiln_array_to_interface, (o.x, &t.interface, &err))                                          \
     A(kiln_array_slice, (o.x, 0, 1, 5, 1, &t.array, &err))                                         \
-    A(kiln_array_index, (o.x, 0, 1, &t.array, &err))                                               \
+    A(kiln_array_select, (o.x, 0, 1, &t.array, &err))                                              \
     A(kiln_array_transpose, (o.x, NULL, &t.array, &err))                                           \
     A(kiln_array_reshape, (o.x, 1, shape, &t.array, &err))                                         \
     A(kiln_array_broadcast_to, (o.x, 1, shape, &t.array, &err))                                    \
@@ -219,11 +218,11 @@ static const char *const names[] = {"x"};
     B(kiln_node_transpose, (o.node, NULL, "f", 1))                                                 \
     B(kiln_node_newaxis, (o.node, 0, "f", 1))                                                      \
     B(kiln_node_flip, (o.node, 0, "f", 1))                                                         \
-    B(kiln_node_take, (o.node, 0, 1, "f", 1))                                                      \
+    B(kiln_node_select, (o.node, 0, 1, "f", 1))                                                    \
     B(kiln_node_slice, (o.node, 0, 0, 5, 1, "f", 1))                                               \
     B(kiln_node_broadcast_to, (o.node, 1, shape, "f", 1))                                          \
     B(kiln_node_reshape, (o.node, 1, shape, "f", 1))                                               \
-    B(kiln_node_index, (o.node, 0, "f", 1))                                                        \
+    B(kiln_node_iota, (o.node, 0, "f", 1))                                                         \
     B(kiln_node_arange, (o.open, 9, "f", 1))                                                       \
     A(kiln_graph_compile, (o.graph, &err))                                                         \
     A(kiln_graph_run, (o.graph, XY, NULL, &err))                                                   \
@@ -241,23 +240,20 @@ static const char *const names[] = {"x"};
     A(kiln_reduction_run, (o.sum, XY, NULL, &err))                                                 \
     A(kiln_reduction_prepare, (o.sum, XY, NULL, &t.launch, &err))                                  \
     A(kiln_reduction_source, (o.sum, XY, NULL, &t.text, &err))                                     \
-    A(kiln_reduction_over, (o.sum, &first_axis, XY, &err))                                         \
     A(kiln_reduction_prefetch, (o.sum, XY, NULL, &t.ahead, &err))                                  \
     A(kiln_array_reduce, (KILN_REDUCE_SUM, o.x, NULL, false, &t.array, &err))                      \
     A(kiln_array_reduce_with, (KILN_REDUCE_SUM, o.x, NULL, &t.array, &err))                        \
-    A(kiln_array_dot, (o.x, o.x, NULL, &t.array, &err))                                            \
+    A(kiln_array_sum_product, (o.x, o.x, NULL, &t.array, &err))                                    \
     A(kiln_array_vecdot, (o.x, o.x, NULL, &t.array, &err))                                         \
     A(kiln_row_create, (o.ctx, "T x", "T y", &stage, 1, "y = x / s", NULL, &t.row, &err))          \
     A(kiln_row_run, (o.row, XY, NULL, &err))                                                       \
     A(kiln_row_prepare, (o.row, XY, NULL, &t.launch, &err))                                        \
     A(kiln_row_source, (o.row, XY, NULL, &t.text, &err))                                           \
-    A(kiln_row_over, (o.row, &first_axis, XY, &err))                                               \
     A(kiln_row_prefetch, (o.row, XY, NULL, &t.ahead, &err))                                        \
     A(kiln_scan_create, (o.ctx, "T x", "T y", "x", "a + b", "y = a", "0", NULL, &t.scan, &err))    \
     A(kiln_scan_run, (o.scan, XY, NULL, &err))                                                     \
     A(kiln_scan_prepare, (o.scan, XY, NULL, &t.launch, &err))                                      \
     A(kiln_scan_source, (o.scan, XY, NULL, &t.text, &err))                                         \
-    A(kiln_scan_over, (o.scan, &first_axis, 0, XY, &err))                                          \
     A(kiln_scan_prefetch, (o.scan, XY, NULL, &t.ahead, &err))                                      \
     A(kiln_array_scan, (KILN_SCAN_CUMSUM, o.x, NULL, 0, &t.array, &err))                           \
     A(kiln_stream_create, (o.ctx, NULL, &t.stream, &err))                                          \
@@ -268,7 +264,7 @@ static const char *const names[] = {"x"};
     A(kiln_stream_query, (o.stream, &t.done, &err))                                                \
     A(kiln_stream_wait, (o.ctx, o.stream, NULL, &err))                                             \
     A(kiln_stream_host_call, (o.ctx, o.stream, called, NULL, &err))                                \
-    B(kiln_prefetch_release, (o.ahead))                                                            \
+    B(kiln_prefetch_destroy, (o.ahead))                                                            \
     B(kiln_launch_destroy, (o.launch))                                                             \
     B(kiln_elementwise_destroy, (o.loop))                                                          \
     B(kiln_reduction_destroy, (o.sum))                                                             \
@@ -452,7 +448,7 @@ static void turn_graphs(void)
     atomic_fetch_add(&failures,
                      kiln_elementwise_prefetch(o.loop, args, 2, NULL, &ahead, NULL) != KILN_OK);
     atomic_fetch_add(&failures, kiln_prefetch_wait(ahead, -1, NULL) != KILN_OK);
-    kiln_prefetch_release(ahead);
+    kiln_prefetch_destroy(ahead);
     kiln_array_release(y);
 }
 
@@ -529,7 +525,7 @@ static void make_all(void)
 
 static void release_all(void)
 {
-    kiln_prefetch_release(o.ahead);
+    kiln_prefetch_destroy(o.ahead);
     kiln_launch_destroy(o.launch);
     kiln_elementwise_destroy(o.loop);
     kiln_reduction_destroy(o.sum);

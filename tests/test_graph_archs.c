@@ -57,8 +57,8 @@ static void stencil(kiln_graph *g, node x, node y)
 
 static void positions(kiln_graph *g, node x, node y)
 {
-    kiln_graph_output(g, "z", kiln_add(kiln_multiply(kiln_index(x, 0), 3), kiln_index(y, 1)));
-    kiln_graph_output(g, "mass", kiln_sum(kiln_multiply(x, kiln_index(x, 1)), KILN_AXES(0)));
+    kiln_graph_output(g, "z", kiln_add(kiln_multiply(kiln_iota(x, 0), 3), kiln_iota(y, 1)));
+    kiln_graph_output(g, "mass", kiln_sum(kiln_multiply(x, kiln_iota(x, 1)), KILN_AXES(0)));
 }
 
 static void moments(kiln_graph *g, node x, node y)

@@ -48,7 +48,7 @@ static void test_graph_custom__a_snippet_is_a_prologue(void **state)
     kiln_graph_output(g, "wholes", kiln_sum(apply2(split, half, KILN_NODE(3), 0), KILN_ALL_AXES));
     kiln_array *a = graph_array(t, KILN_FLOAT64, 2, shape, xs), *p = NULL, *w = NULL;
     assert_int_equal(KERNELS(t, g, a, &p, &w), 2);
-    OK(t, kiln_graph_call(g, &t->err, a, &p, &w));
+    OK(t, kiln_call(g, &t->err, a, &p, &w));
     graph_fetch(t, p, got, R), graph_fetch(t, w, wholes, 1);
     for (size_t i = 0; i < R; i++) {
         double want = 0;
@@ -83,7 +83,7 @@ static void test_graph_custom__snippets_keep_their_meaning_in_chains(void **stat
     kiln_graph_output(g, "z", chain);
     kiln_array *a = graph_array(t, KILN_FLOAT64, 2, shape, xs), *z = NULL;
     assert_int_equal(KERNELS(t, g, a, 0.5, &z), 1);
-    OK(t, kiln_graph_call(g, &t->err, a, 0.5, &z));
+    OK(t, kiln_call(g, &t->err, a, 0.5, &z));
     graph_fetch(t, z, got, R * C);
     for (size_t k = 0; k < R * C; k++) {
         const double doubled = 2 * xs[k] > 1 ? 2 * xs[k] : -2 * xs[k];
@@ -109,7 +109,7 @@ static void test_graph_custom__a_snippet_is_part_of_a_row_program(void **state)
     kiln_graph_output(g, "y", kiln_divide(e, kiln_sum_keep(e, KILN_AXES(1))));
     kiln_array *a = graph_array(t, KILN_FLOAT32, 2, shape, xs), *y = NULL;
     assert_int_equal(KERNELS(t, g, a, &y), 1);
-    OK(t, kiln_graph_call(g, &t->err, a, &y));
+    OK(t, kiln_call(g, &t->err, a, &y));
     graph_fetch(t, y, got, R * C);
     for (size_t i = 0; i < R; i++) {
         double sum = 0;
@@ -141,7 +141,7 @@ static void test_graph_custom__loops_are_not_done_again(void **state)
     const char *first = strstr(text, "the user's");
     CHECK(first != NULL && strstr(first + 1, "the user's") == NULL, "%s", text);
     kiln_free(text);
-    OK(t, kiln_graph_call(g, &t->err, a, &share));
+    OK(t, kiln_call(g, &t->err, a, &share));
     graph_fetch(t, share, got, R * C);
     for (size_t k = 0; k < R * C; k++)
         sum += sqrt(fabs(xs[k]) + 1);
@@ -172,7 +172,7 @@ static void test_graph_custom__what_needs_its_own_kernel_has_one(void **state)
         kiln_graph_output(g, "z", kiln_negative(apply(op, kiln_graph_input(g, "x"))));
         kiln_array *a = graph_array(t, KILN_FLOAT64, 2, shape, xs), *z = NULL;
         assert_int_equal(KERNELS(t, g, a, &z), 2);
-        OK(t, kiln_graph_call(g, &t->err, a, &z));
+        OK(t, kiln_call(g, &t->err, a, &z));
         graph_fetch(t, z, got, R * C);
         for (size_t e = 0; e < R * C; e++)
             graph_near(got[e], -(cases[k].factor * xs[e] + cases[k].step * (double)e), 0, e);
@@ -199,7 +199,7 @@ static void test_graph_custom__errors_show_the_users_line(void **state)
         kiln_node x = kiln_graph_input(g, "nothing");
         kiln_graph_output(g, "z", kiln_sum(apply(op, kiln_multiply(x, x)), KILN_ALL_AXES));
         kiln_array *a = graph_array(t, KILN_FLOAT32, 2, shape, NULL), *z = NULL;
-        assert_int_equal(kiln_graph_call(g, &t->err, a, &z), KILN_ERR_COMPILE);
+        assert_int_equal(kiln_call(g, &t->err, a, &z), KILN_ERR_COMPILE);
         const char *detail = t->err.detail != NULL ? t->err.detail : t->err.message;
         const char *line = strstr(detail, cases[k].line);
         CHECK(line != NULL, "no line in:\n%s\n%s", t->err.message, detail);
@@ -220,7 +220,7 @@ static void test_graph_custom__numbers_must_fit_their_parameter(void **state)
     kiln_elementwise *add = define(t, "T x, int8 k", "T y", "y = x + k", NULL);
     kiln_graph_output(g, "z", apply2(add, kiln_graph_input(g, "x"), KILN_NODE(300), 0));
     kiln_array *a = graph_array(t, KILN_FLOAT32, 2, shape, NULL), *z = NULL;
-    assert_int_equal(kiln_graph_call(g, &t->err, a, &z), KILN_ERR_RANGE);
+    assert_int_equal(kiln_call(g, &t->err, a, &z), KILN_ERR_RANGE);
     CHECK(strstr(t->err.message, "test_graph_custom.c:") != NULL, "%s", t->err.message);
     assert_null(z);
     kiln_error_clear(&t->err);

@@ -239,7 +239,7 @@ static kiln_node record(const dag *d, int at, const kiln_node *nodes)
     if (n->op == DAG_BROADCAST)
         return kiln_broadcast_to(x, n->rank, n->shape);
     if (n->op == DAG_INDEX)
-        return kiln_index(x, n->at);
+        return kiln_iota(x, n->at);
     return kiln_node_op2((int)binary[n->op - DAG_ADD], x, nodes[n->operand[1]], KILN_HERE);
 }
 
@@ -508,13 +508,13 @@ static void test_graph_dag__row_programs_that_feed_one_another(void **state)
     const kiln_node in = kiln_graph_input(g, "x");
     const kiln_node t1 = kiln_min_keep(in, KILN_AXES(-1));
     const kiln_node t3 = kiln_sum_keep(kiln_greater_equal(in, t1), KILN_AXES(-1));
-    const kiln_node t4 = kiln_greater_equal(kiln_index(in, -1), kiln_subtract(t3, 1));
+    const kiln_node t4 = kiln_greater_equal(kiln_iota(in, -1), kiln_subtract(t3, 1));
     const kiln_node t8 = kiln_greater_equal(t1, kiln_sum_keep(t1, KILN_AXES(-1)));
     const kiln_node t9 = kiln_sum_keep(t8, KILN_AXES(-1));
     kiln_graph_output(g, "z", kiln_greater_equal(kiln_minimum(t8, t4), t9));
     OK(t,
        kiln_array_from_host(t->ctx, KILN_FLOAT64, 2, (int64_t[]){2, 4}, values, NULL, &x, &t->err));
-    OK(t, kiln_graph_call(g, &t->err, x, &z));
+    OK(t, kiln_call(g, &t->err, x, &z));
     OK(t, kiln_array_to_host(z, got, sizeof got, NULL, &t->err));
     /* t3 is 4, so t4 is true in the last column; t8 is true and t9 is 1 */
     for (int k = 0; k < 8; k++)

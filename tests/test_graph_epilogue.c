@@ -34,7 +34,7 @@ static void check_scale(test_env *t, int axis)
     kiln_array *a = graph_array(t, KILN_FLOAT32, 2, shape, xs), *z = NULL;
     kiln_array *scale = graph_array(t, KILN_FLOAT32, 1, axis == 0 ? columns : rows, ks);
     assert_int_equal(KERNELS(t, g, a, scale, &z), 1);
-    OK(t, kiln_graph_call(g, &t->err, a, scale, &z));
+    OK(t, kiln_call(g, &t->err, a, scale, &z));
     graph_fetch(t, z, got, count);
     squares(xs, want[1], want[0]);
     for (size_t i = 0; i < count; i++)
@@ -68,7 +68,7 @@ static void test_graph_epilogue__arrays_stand_on_both_sides(void **state)
     kiln_array *a = graph_array(t, KILN_FLOAT64, 2, shape, xs), *first = NULL, *second = NULL;
     kiln_array *scale = graph_array(t, KILN_FLOAT64, 1, rows, ks), *third = NULL;
     assert_true(KERNELS(t, g, a, scale, &first, &second, &third) <= 4);
-    OK(t, kiln_graph_call(g, &t->err, a, scale, &first, &second, &third));
+    OK(t, kiln_call(g, &t->err, a, scale, &first, &second, &third));
     assert_int_equal(kiln_array_rank(first), 2);
     graph_fetch(t, first, z, R), graph_fetch(t, second, v, R), graph_fetch(t, third, w, C);
     for (size_t e = 0; e < R * C; e++)
@@ -109,7 +109,7 @@ static void test_graph_epilogue__shapes_decide(void **state)
     OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT64, 1, (int64_t[]){1}, &(double){4}, NULL, &single,
                                &t->err));
     assert_int_equal(KERNELS(t, g, a, scale, single, &o, &w), 3);
-    OK(t, kiln_graph_call(g, &t->err, a, scale, single, &o, &w));
+    OK(t, kiln_call(g, &t->err, a, scale, single, &o, &w));
     graph_fetch(t, o, outer, R * R), graph_fetch(t, w, &one, 1);
     squares(xs, per_row, per_column);
     for (size_t e = 0; e < R * R; e++)

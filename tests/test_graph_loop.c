@@ -69,7 +69,7 @@ static void test_graph_loop__a_chain_is_one_kernel(void **state)
     kiln_array *a = ramp(t, 1, (int64_t[]){N}, -1, 0.003f), *b = ramp(t, 1, (int64_t[]){N}, 2, -0.005f);
     kiln_array *z = NULL;
     assert_int_equal(kernels(t, g, KILN_ARGS(a, b, &z)), 1);
-    OK(t, kiln_graph_call(g, &t->err, a, b, &z));
+    OK(t, kiln_call(g, &t->err, a, b, &z));
     fetch(t, a, KILN_FLOAT32, xs, N);
     fetch(t, b, KILN_FLOAT32, ys, N);
     fetch(t, z, KILN_FLOAT32, zs, N);
@@ -93,14 +93,14 @@ static void test_graph_loop__one_graph_serves_other_shapes_and_dtypes(void **sta
         longs[k] = k * k;
     kiln_array *whole = NULL, *half = NULL, *y = NULL, *table = NULL, *turned = NULL;
     OK(t, kiln_array_from_host(t->ctx, KILN_INT64, 1, (int64_t[]){12}, longs, NULL, &whole, &t->err));
-    OK(t, kiln_graph_call(g, &t->err, whole, &y));
+    OK(t, kiln_call(g, &t->err, whole, &y));
     fetch(t, y, KILN_INT64, got, 12);
     for (int k = 0; k < 12; k++)
         assert_int_equal(got[k], 3 * longs[k] + 1);
     kiln_array_release(y), y = NULL;
 
     OK(t, kiln_array_slice(whole, 0, 0, 12, 2, &half, &t->err)); /* f(a[:12]), then f(a[::2]) */
-    OK(t, kiln_graph_call(g, &t->err, half, &y));
+    OK(t, kiln_call(g, &t->err, half, &y));
     fetch(t, y, KILN_INT64, got, 6);
     for (int k = 0; k < 6; k++)
         assert_int_equal(got[k], 3 * longs[2 * k] + 1);
@@ -108,7 +108,7 @@ static void test_graph_loop__one_graph_serves_other_shapes_and_dtypes(void **sta
 
     OK(t, kiln_array_reshape(whole, 2, (int64_t[]){3, 4}, &table, &t->err));
     OK(t, kiln_array_transpose(table, NULL, &turned, &t->err));
-    OK(t, kiln_graph_call(g, &t->err, turned, &y));
+    OK(t, kiln_call(g, &t->err, turned, &y));
     assert_int_equal(kiln_array_rank(y), 2);
     fetch(t, y, KILN_INT64, got, 12);
     for (int r = 0; r < 4; r++)
@@ -121,7 +121,7 @@ static void test_graph_loop__one_graph_serves_other_shapes_and_dtypes(void **sta
     const uint8_t bytes[] = {1, 2, 100};
     uint8_t small[3];
     OK(t, kiln_array_from_host(t->ctx, KILN_UINT8, 1, (int64_t[]){3}, bytes, NULL, &whole, &t->err));
-    OK(t, kiln_graph_call(g, &t->err, whole, &y));
+    OK(t, kiln_call(g, &t->err, whole, &y));
     fetch(t, y, KILN_UINT8, small, 3); /* a weak 3 leaves uint8 what it is; 301 wraps */
     assert_int_equal(small[0], 4);
     assert_int_equal(small[1], 7);
@@ -139,11 +139,11 @@ static void test_graph_loop__numbers_are_arguments_too(void **state)
     kiln_array *a = ramp(t, 1, (int64_t[]){5}, 0, 1), *y = NULL;
     float got[5];
 
-    OK(t, kiln_graph_call(g, &t->err, a, 2.5, &y));
+    OK(t, kiln_call(g, &t->err, a, 2.5, &y));
     fetch(t, y, KILN_FLOAT32, got, 5);
     for (size_t k = 0; k < 5; k++)
         near(got[k], 2.5 * (double)k, 0, k);
-    OK(t, kiln_graph_call(g, &t->err, a, 3, &y)); /* an int, into the same array */
+    OK(t, kiln_call(g, &t->err, a, 3, &y)); /* an int, into the same array */
     fetch(t, y, KILN_FLOAT32, got, 5);
     near(got[4], 12, 0, 4);
     kiln_array_release(a), kiln_array_release(y);
@@ -175,7 +175,7 @@ static void test_graph_loop__views_cost_no_kernel(void **state)
     kiln_array_release(a);
     OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT32, 2, (int64_t[]){R, C}, in, NULL, &a, &t->err));
     assert_int_equal(kernels(t, g, KILN_ARGS(a, &l, &m)), 2); /* two shapes */
-    OK(t, kiln_graph_call(g, &t->err, a, &l, &m));
+    OK(t, kiln_call(g, &t->err, a, &l, &m));
     fetch(t, l, KILN_FLOAT32, out, (R - 2) * (C - 2));
     fetch(t, m, KILN_FLOAT32, turned, R * C);
     for (int r = 1; r < R - 1; r++)
@@ -211,7 +211,7 @@ static void test_graph_loop__results_over_one_shape_share_a_kernel(void **state)
     }
     /* In place: the parameters and both moments are overwritten. */
     assert_int_equal(kernels(t, g, KILN_ARGS(a[0], a[1], a[2], a[3], a[0], a[2], a[3])), 1);
-    OK(t, kiln_graph_call(g, &t->err, a[0], a[1], a[2], a[3], a[0], a[2], a[3]));
+    OK(t, kiln_call(g, &t->err, a[0], a[1], a[2], a[3], a[0], a[2], a[3]));
     fetch(t, a[0], KILN_FLOAT32, got[0], M);
     fetch(t, a[2], KILN_FLOAT32, got[1], M);
     fetch(t, a[3], KILN_FLOAT32, got[2], M);
@@ -238,7 +238,7 @@ static void test_graph_loop__positions_take_no_memory(void **state)
     static int64_t got[6000];
 
     assert_int_equal(kernels(t, g, KILN_ARGS(&out)), 1);
-    OK(t, kiln_graph_call(g, &t->err, &out));
+    OK(t, kiln_call(g, &t->err, &out));
     assert_int_equal(kiln_array_rank(out), 2);
     assert_int_equal(kiln_array_shape(out)[0], 6);
     fetch(t, out, KILN_INT64, got, 6000);
@@ -254,12 +254,12 @@ static void test_graph_loop__an_index_along_an_axis(void **state)
     test_env *t = *state;
     kiln_graph *g = begin(t);
     kiln_node x = kiln_graph_input(g, "x");
-    kiln_graph_output(g, "z", kiln_add(kiln_add(x, kiln_multiply(kiln_index(x, 0), 10)),
-                                       kiln_index(x, 1)));
+    kiln_graph_output(g, "z",
+                      kiln_add(kiln_add(x, kiln_multiply(kiln_iota(x, 0), 10)), kiln_iota(x, 1)));
     kiln_array *a = NULL, *z = NULL;
     double got[12];
     OK(t, kiln_array_ones(t->ctx, KILN_FLOAT64, 2, (int64_t[]){3, 4}, &a, &t->err));
-    OK(t, kiln_graph_call(g, &t->err, a, &z));
+    OK(t, kiln_call(g, &t->err, a, &z));
     fetch(t, z, KILN_FLOAT64, got, 12);
     for (int r = 0; r < 3; r++)
         for (int c = 0; c < 4; c++)

@@ -28,7 +28,7 @@ static void test_graph_peers__broadcast_shapes_are_those_of_the_call(void **stat
         double xs[12], ys[12], got[12];
         kiln_array *a = graph_array(t, KILN_FLOAT64, 2, shapes[s][0], xs);
         kiln_array *b = graph_array(t, KILN_FLOAT64, 2, shapes[s][1], ys), *z = NULL;
-        OK(t, kiln_graph_call(g, &t->err, a, b, &z));
+        OK(t, kiln_call(g, &t->err, a, b, &z));
         assert_int_equal(kiln_array_shape(z)[0], 3);
         assert_int_equal(kiln_array_shape(z)[1], 4);
         graph_fetch(t, z, got, 12);
@@ -58,7 +58,7 @@ static void test_graph_peers__the_dtype_of_a_sum(void **state)
     for (int k = 0; k < 100; k++)
         data[k] = 16777216.0f + (float)(2 * k); /* neighbours are 2 apart */
     kiln_array *a = of(t, KILN_FLOAT32, 1, (int64_t[]){100}, data), *w = NULL, *h = NULL, *b = NULL;
-    OK(t, kiln_graph_call(g, &t->err, a, &w, &h, &b));
+    OK(t, kiln_call(g, &t->err, a, &w, &h, &b));
     assert_int_equal(kiln_array_dtype(w), KILN_FLOAT64);
     assert_int_equal(kiln_array_dtype(h), KILN_FLOAT16);
     assert_int_equal(kiln_array_dtype(b), KILN_INT8);
@@ -85,7 +85,7 @@ static void test_graph_peers__bools_count_as_integers(void **state)
     kiln_graph_output(g, "root", kiln_sqrt(kiln_cast(x, KILN_FLOAT32)));
     kiln_array *a = of(t, KILN_BOOL, 1, (int64_t[]){4}, data);
     kiln_array *out[5] = {NULL};
-    OK(t, kiln_graph_call(g, &t->err, a, &out[0], &out[1], &out[2], &out[3], &out[4]));
+    OK(t, kiln_call(g, &t->err, a, &out[0], &out[1], &out[2], &out[3], &out[4]));
     assert_int_equal(kiln_array_dtype(out[0]), KILN_INT64);
     assert_int_equal(kiln_array_dtype(out[1]), KILN_BOOL);
     assert_int_equal(kiln_array_dtype(out[2]), KILN_INT64);
@@ -116,7 +116,7 @@ static void test_graph_peers__outputs_over_inputs(void **state)
     kiln_node x = kiln_graph_input(g, "x");
     kiln_graph_output(g, "z", kiln_add(kiln_flip(x, 0), kiln_multiply(x, 100)));
     kiln_array *a = graph_array(t, KILN_FLOAT64, 1, (int64_t[]){N}, xs);
-    OK(t, kiln_graph_call(g, &t->err, a, a));
+    OK(t, kiln_call(g, &t->err, a, a));
     graph_fetch(t, a, got, N);
     for (size_t k = 0; k < N; k++)
         graph_near(got[k], xs[N - 1 - k] + 100 * xs[k], 1e-12, k);
@@ -145,7 +145,7 @@ static void test_graph_peers__one_graph_for_every_layout(void **state)
                 OK(t, kiln_array_flip(part, 0, &turned, &t->err));
                 use = turned;
             }
-            OK(t, kiln_graph_call(g, &t->err, use, &y, &s));
+            OK(t, kiln_call(g, &t->err, use, &y, &s));
             graph_fetch(t, y, got, 10);
             for (int k = 0; k < 10; k++) {
                 const double v = xs[cuts[c][0] + (flip ? 9 - k : k) * cuts[c][2]];
@@ -206,7 +206,7 @@ static void test_graph_peers__long_chains_are_cut(void **state)
     kiln_array *a = graph_array(t, KILN_FLOAT64, 1, (int64_t[]){N}, xs), *z = NULL;
     const size_t kernels = KERNELS(t, g, a, &z);
     CHECK(kernels > 1 && kernels < 40, "%zu kernels", kernels);
-    OK(t, kiln_graph_call(g, &t->err, a, &z));
+    OK(t, kiln_call(g, &t->err, a, &z));
     graph_fetch(t, z, got, N);
     for (size_t e = 0; e < N; e++) {
         double want = xs[e];

@@ -179,13 +179,13 @@ static kiln_node record_view(const oracle_code *c, kiln_node x, int rank)
     case ORACLE_SLICE:
         return kiln_slice(x, c->at, c->start, c->stop, c->step);
     case ORACLE_TAKE:
-        return kiln_take(x, c->at, c->start);
+        return kiln_select(x, c->at, c->start);
     case ORACLE_BROADCAST:
         return kiln_broadcast_to(x, c->rank, c->shape);
     case ORACLE_RESHAPE:
         return kiln_reshape(x, c->rank, c->shape);
     default:
-        return kiln_index(x, c->at);
+        return kiln_iota(x, c->at);
     }
 }
 

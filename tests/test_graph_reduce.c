@@ -23,7 +23,7 @@ static void test_graph_reduce__a_prologue_is_fused(void **state)
     OK(t, kiln_array_flip(a, 0, &flipped, &t->err));
     graph_fetch(t, flipped, ys, R * C);
     assert_int_equal(KERNELS(t, g, a, flipped, &s), 1);
-    OK(t, kiln_graph_call(g, &t->err, a, flipped, &s));
+    OK(t, kiln_call(g, &t->err, a, flipped, &s));
     graph_fetch(t, s, got, R);
     for (size_t i = 0; i < R; i++) {
         double want = 0;
@@ -46,7 +46,7 @@ static void test_graph_reduce__an_epilogue_is_fused(void **state)
     kiln_graph_output(g, "n", kiln_multiply(norm, k));
     kiln_array *a = graph_array(t, KILN_FLOAT64, 2, shape, xs), *n = NULL;
     assert_int_equal(KERNELS(t, g, a, 0.5, &n), 1);
-    OK(t, kiln_graph_call(g, &t->err, a, 0.5, &n));
+    OK(t, kiln_call(g, &t->err, a, 0.5, &n));
     assert_int_equal(kiln_array_rank(n), 0);
     graph_fetch(t, n, &got, 1);
     for (size_t i = 0; i < R * C; i++)
@@ -71,7 +71,7 @@ static void check_moments(test_env *t, int axis)
     kiln_array *a = graph_array(t, KILN_FLOAT32, 2, shape, xs);
     kiln_array *m = NULL, *v = NULL, *l = NULL, *w = NULL;
     assert_true(KERNELS(t, g, a, &m, &v, &l, &w) <= 2); /* rows held on chip know no positions */
-    OK(t, kiln_graph_call(g, &t->err, a, &m, &v, &l, &w));
+    OK(t, kiln_call(g, &t->err, a, &m, &v, &l, &w));
     assert_int_equal(kiln_array_dtype(m), KILN_FLOAT32);
     assert_int_equal(kiln_array_dtype(w), KILN_INT64);
     graph_fetch(t, m, mean, count), graph_fetch(t, v, var, count);
@@ -117,7 +117,7 @@ static void test_graph_reduce__results_are_broadcast_back(void **state)
     kiln_node scale = kiln_divide(1, kiln_sqrt(kiln_add(var, 1e-5)));
     kiln_graph_output(g, "y", kiln_multiply(kiln_subtract(x, mean), scale));
     kiln_array *a = graph_array(t, KILN_FLOAT32, 2, shape, xs), *y = NULL;
-    OK(t, kiln_graph_call(g, &t->err, a, &y));
+    OK(t, kiln_call(g, &t->err, a, &y));
     graph_fetch(t, y, got, R * C);
     for (size_t j = 0; j < C; j++) {
         double sum = 0, squares = 0;
@@ -149,7 +149,7 @@ static void test_graph_reduce__dtypes_are_numpys(void **state)
         want += data[k] = (int8_t)(k * 7 % 256 - 128);
     kiln_array *a = NULL, *s = NULL, *b = NULL, *m = NULL, *some = NULL;
     OK(t, kiln_array_from_host(t->ctx, KILN_INT8, 1, (int64_t[]){300}, data, NULL, &a, &t->err));
-    OK(t, kiln_graph_call(g, &t->err, a, &s, &b, &m, &some));
+    OK(t, kiln_call(g, &t->err, a, &s, &b, &m, &some));
     assert_int_equal(kiln_array_dtype(s), KILN_INT64);
     assert_int_equal(kiln_array_dtype(b), KILN_UINT8);
     assert_int_equal(kiln_array_dtype(m), KILN_FLOAT64);
@@ -175,13 +175,14 @@ static void test_graph_reduce__positions_can_be_reduced(void **state)
     double got[2], mass = 0, first = 0, second = 0;
     kiln_node x = kiln_graph_input(g, "x"), xx = kiln_multiply(x, x);
     kiln_node total = kiln_sum(xx, KILN_ALL_AXES);
-    kiln_graph_output(g, "row", kiln_divide(kiln_sum(kiln_multiply(xx, kiln_index(x, 0)),
-                                                     KILN_ALL_AXES), total));
-    kiln_graph_output(g, "column", kiln_divide(kiln_sum(kiln_multiply(xx, kiln_index(x, 1)),
-                                                        KILN_ALL_AXES), total));
+    kiln_graph_output(
+        g, "row", kiln_divide(kiln_sum(kiln_multiply(xx, kiln_iota(x, 0)), KILN_ALL_AXES), total));
+    kiln_graph_output(
+        g, "column",
+        kiln_divide(kiln_sum(kiln_multiply(xx, kiln_iota(x, 1)), KILN_ALL_AXES), total));
     kiln_array *a = graph_array(t, KILN_FLOAT64, 2, shape, xs), *r = NULL, *c = NULL;
     assert_int_equal(KERNELS(t, g, a, &r, &c), 1);
-    OK(t, kiln_graph_call(g, &t->err, a, &r, &c));
+    OK(t, kiln_call(g, &t->err, a, &r, &c));
     graph_fetch(t, r, got, 1), graph_fetch(t, c, got + 1, 1);
     for (size_t i = 0; i < R; i++)
         for (size_t j = 0; j < C; j++) {
@@ -246,7 +247,7 @@ static double reduced(test_env *t, kiln_graph *g, const kiln_array *a, const kil
 {
     kiln_array *s = NULL;
     double got = 0;
-    OK(t, kiln_graph_call(g, &t->err, a, b, &s));
+    OK(t, kiln_call(g, &t->err, a, b, &s));
     graph_fetch(t, s, &got, 1);
     kiln_array_release(s);
     kiln_graph_destroy(g);
@@ -307,7 +308,7 @@ static void test_graph_reduce__custom_kernels_are_nodes(void **state)
     kiln_graph_output(g, "floor", kiln_node_elementwise(split, again, 2, 0, KILN_HERE));
     kiln_array *a = graph_array(t, KILN_FLOAT64, 2, (int64_t[]){3, 4}, xs), *s = NULL, *n = NULL;
     kiln_array *whole_part = NULL;
-    OK(t, kiln_graph_call(g, &t->err, a, &s, &n, &whole_part));
+    OK(t, kiln_call(g, &t->err, a, &s, &n, &whole_part));
     graph_fetch(t, whole_part, got, 12);
     for (size_t k = 0; k < 12; k++)
         graph_near(got[k], floor(2 * xs[k]), 0, k);

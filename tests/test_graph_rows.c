@@ -21,7 +21,7 @@ static void check(test_env *t, record_fn record, row_fn want, kiln_dtype dtype, 
     kiln_graph_output(g, "y", record(g, kiln_graph_input(g, "x")));
     kiln_array *x = graph_array(t, dtype, 2, shape, xs), *y = NULL;
     CHECK(KERNELS(t, g, x, &y) == 1, "more than one kernel");
-    OK(t, kiln_graph_call(g, &t->err, x, &y));
+    OK(t, kiln_call(g, &t->err, x, &y));
     assert_int_equal(kiln_array_dtype(y), dtype);
     graph_fetch(t, y, got, ROWS * LENGTH);
     for (size_t r = 0; r < ROWS; r++) {
@@ -29,7 +29,7 @@ static void check(test_env *t, record_fn record, row_fn want, kiln_dtype dtype, 
         for (size_t k = 0; k < LENGTH; k++)
             graph_near(got[r * LENGTH + k], expected[k], tolerance, r * LENGTH + k);
     }
-    OK(t, kiln_graph_call(g, &t->err, x, x)); /* in place */
+    OK(t, kiln_call(g, &t->err, x, x)); /* in place */
     graph_fetch(t, x, got, ROWS * LENGTH);
     want(xs, expected, LENGTH);
     for (size_t k = 0; k < LENGTH; k++)
@@ -145,7 +145,7 @@ static void test_graph_rows__weights_belong_to_columns(void **state)
     kiln_array *a = graph_array(t, KILN_FLOAT32, 2, shape, xs);
     kiln_array *b = graph_array(t, KILN_FLOAT32, 1, shape + 1, ws), *out = NULL, *m = NULL;
     assert_int_equal(KERNELS(t, g, a, b, &out, &m), 1);
-    OK(t, kiln_graph_call(g, &t->err, a, b, &out, &m));
+    OK(t, kiln_call(g, &t->err, a, b, &out, &m));
     graph_fetch(t, out, got, ROWS * LENGTH);
     graph_fetch(t, m, means, ROWS);
     for (size_t r = 0; r < ROWS; r++) {
@@ -175,7 +175,7 @@ static void test_graph_rows__cosine_similarity_is_one_reduction(void **state)
     OK(t, kiln_array_flip(a, 1, &b, &t->err));
     graph_fetch(t, b, ys, ROWS * LENGTH);
     assert_int_equal(KERNELS(t, g, a, b, &c), 1);
-    OK(t, kiln_graph_call(g, &t->err, a, b, &c));
+    OK(t, kiln_call(g, &t->err, a, b, &c));
     graph_fetch(t, c, got, ROWS);
     for (size_t r = 0; r < ROWS; r++) {
         double sum = 0, p = 0, q = 0;
@@ -199,7 +199,7 @@ static void test_graph_rows__a_reduction_may_need_another(void **state)
     kiln_graph_output(g, "y", kiln_add(kiln_log(s), m));
     kiln_array *a = graph_array(t, KILN_FLOAT32, 2, shape, xs), *y = NULL;
     assert_int_equal(KERNELS(t, g, a, &y), 1);
-    OK(t, kiln_graph_call(g, &t->err, a, &y));
+    OK(t, kiln_call(g, &t->err, a, &y));
     graph_fetch(t, y, got, ROWS);
     for (size_t r = 0; r < ROWS; r++) {
         double most = -INFINITY, sum = 0;

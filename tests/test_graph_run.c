@@ -92,7 +92,7 @@ static void test_graph_run__outputs_may_overlap_inputs(void **state)
           "overlaps");
     assert_null(launch);
     assert_null(z);
-    OK(t, kiln_graph_call(g, &t->err, x, x, &z));
+    OK(t, kiln_call(g, &t->err, x, x, &z));
     check(t, xs, x, z);
     kiln_array_release(x), kiln_array_release(z), z = NULL;
 
@@ -101,11 +101,11 @@ static void test_graph_run__outputs_may_overlap_inputs(void **state)
     kiln_array *out = NULL;
     OK(t, kiln_array_slice(wide, 0, 0, R, 1, &in, &t->err));
     OK(t, kiln_array_slice(wide, 0, 1, R + 1, 1, &out, &t->err));
-    OK(t, kiln_graph_call(g, &t->err, in, out, &z));
+    OK(t, kiln_call(g, &t->err, in, out, &z));
     check(t, twice, out, z);
     kiln_array *turned = NULL;
     OK(t, kiln_array_transpose(out, NULL, &turned, &t->err));
-    FAILS(t, KILN_ERR_OVERLAP, kiln_graph_call(g, &t->err, in, out, turned), "`half`", "`z`");
+    FAILS(t, KILN_ERR_OVERLAP, kiln_call(g, &t->err, in, out, turned), "`half`", "`z`");
     kiln_array_release(wide), kiln_array_release(in), kiln_array_release(out);
     kiln_array_release(turned);
     kiln_array_release(z);
@@ -122,7 +122,7 @@ static void test_graph_run__empty_arrays(void **state)
     kiln_array *a = NULL, *y = NULL, *s = NULL;
     double got[3];
     OK(t, kiln_array_zeros(t->ctx, KILN_FLOAT64, 2, (int64_t[]){0, 3}, &a, &t->err));
-    OK(t, kiln_graph_call(g, &t->err, a, &y, &s));
+    OK(t, kiln_call(g, &t->err, a, &y, &s));
     assert_int_equal(kiln_array_size(y), 0);
     graph_fetch(t, s, got, 3);
     for (size_t k = 0; k < 3; k++)
@@ -152,7 +152,7 @@ static void *work(void *argument)
         w->failures++;
     for (int k = 0; k < rounds && w->failures == 0; k++) {
         kiln_array *half = NULL, *z = NULL;
-        kiln_call_options opts = KILN_CALL_OPTIONS_INIT;
+        kiln_graph_call_options opts = KILN_GRAPH_CALL_OPTIONS_INIT;
         opts.stream = stream;
         if (kiln_graph_run(w->graph, KILN_ARGS(w->x, &half, &z), &opts, NULL) != KILN_OK ||
             kiln_stream_synchronize(stream, NULL) != KILN_OK ||
@@ -203,7 +203,7 @@ static void test_graph_run__kernels_are_compiled_once_each(void **state)
     kiln_context_cache_counters(own.ctx, &counters);
     const uint64_t before = counters.compiles;
     for (int k = 0; k < 2; k++) {
-        OK(t, kiln_graph_call(g, &t->err, x, &half, &z));
+        OK(t, kiln_call(g, &t->err, x, &half, &z));
         OK(t, kiln_context_synchronize(own.ctx, &t->err));
     }
     kiln_context_cache_counters(own.ctx, &counters);
@@ -231,7 +231,7 @@ static void test_graph_run__the_same_layout_at_other_addresses(void **state)
     for (size_t k = 0; k < COUNT(offsets); k++) {
         kiln_array *in = NULL, *y = NULL;
         OK(t, kiln_array_slice(base, 0, offsets[k], offsets[k] + LONG, 1, &in, &t->err));
-        OK(t, kiln_graph_call(g, &t->err, in, &y));
+        OK(t, kiln_call(g, &t->err, in, &y));
         graph_fetch(t, y, got, LONG);
         for (size_t n = 0; n < LONG; n++)
             graph_near(got[n], 2 * values[(size_t)offsets[k] + n] + 1, 1e-6, n);
@@ -286,7 +286,7 @@ static void test_graph_run__the_same_layout_with_wider_numbers(void **state)
         kiln_graph_output(g, "z", kiln_node_elementwise(op, inputs, 2, 0, __FILE__, __LINE__));
         for (size_t k = first; k < COUNT(numbers); k++) {
             kiln_array *z = NULL;
-            OK(t, kiln_graph_call(g, &t->err, x, numbers[k], &z));
+            OK(t, kiln_call(g, &t->err, x, numbers[k], &z));
             graph_fetch(t, z, got, LONG);
             graph_near(got[0], numbers[k] < 10 ? 1 : 2, 0, k);
             kiln_array_release(z);
@@ -311,7 +311,7 @@ static kiln_status whole_life(test_env *t, kiln_array *x)
     kiln_graph_output(g, "half", kiln_multiply(n, 0.5));
     kiln_graph_output(g, "y", kiln_divide(e, kiln_sum_keep(e, KILN_AXES(1))));
     kiln_graph_output(g, "z", kiln_add(kiln_sum(n, KILN_ALL_AXES), kiln_mean(n, KILN_AXES(0))));
-    status = kiln_graph_call(g, NULL, x, &half, &y, &z);
+    status = kiln_call(g, NULL, x, &half, &y, &z);
     if (status != KILN_OK && (half != NULL || y != NULL || z != NULL))
         status = KILN_ERR_INTERNAL;
     kiln_array_release(half), kiln_array_release(y), kiln_array_release(z);

@@ -176,7 +176,7 @@ static void test_graph_size__seventy_views_of_one_array(void **state)
     kiln_graph_output(g, "z", sum);
     kiln_array *a = graph_array(t, KILN_FLOAT64, 1, (int64_t[]){LENGTH}, xs), *z = NULL;
     assert_true(KERNELS(t, g, a, &z) >= 2);
-    OK(t, kiln_graph_call(g, &t->err, a, &z));
+    OK(t, kiln_call(g, &t->err, a, &z));
     graph_fetch(t, z, got, LENGTH - WIDTH);
     for (size_t e = 0; e < LENGTH - WIDTH; e++) {
         double want = 0;

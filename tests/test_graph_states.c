@@ -180,7 +180,7 @@ static void check_far(test_env *t, int axis)
         data[k] = (float)(4096 + graph_number(k));
     OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT32, 2, (int64_t[]){ROWS, COLUMNS}, data, NULL, &a,
                                &t->err));
-    OK(t, kiln_graph_call(g, &t->err, a, &m, &v));
+    OK(t, kiln_call(g, &t->err, a, &m, &v));
     graph_fetch(t, m, mean, count), graph_fetch(t, v, var, count);
     for (size_t k = 0; k < count; k++) {
         for (size_t j = 0; j < length; j++)

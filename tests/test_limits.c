@@ -33,7 +33,7 @@ static void test_limits__a_definition_may_have_no_parameters(void **state)
 {
     test_env *t = *state;
     kiln_elementwise *op = NULL;
-    kiln_call_options call = KILN_CALL_OPTIONS_INIT;
+    kiln_elementwise_call_options call = KILN_ELEMENTWISE_CALL_OPTIONS_INIT;
 
     call.has_size = true;
     call.size = 10;

@@ -308,15 +308,15 @@ static const struct {
     {E ",\"opp\":\"\"}", "1:59: there is no field \"opp\"", NULL},
     {E ",\"op\":\"\"}", "1:59: \"op\" is given twice", NULL},
     {E ",\"map\":\"x\"}", "1:59: an elementwise kernel has no \"map\"", NULL},
-    {R ",\"keep_dims\":true}", "1:84: a reduction has no \"keep_dims\"", NULL},
+    {R ",\"keep_axes\":true}", "1:84: a reduction has no \"keep_axes\"", NULL},
     {R ",\"loop_prep\":\"\"}", "1:84: a reduction has no \"loop_prep\"", NULL},
     {E "}\n" E, "2:58: `,` or `}` is missing: the line ends here", NULL},
     {E ",}", "1:59: nothing stands between", NULL},
     {E "} {}", "1:60: one line holds one object", NULL},
-    {"{\"kind\":\"elementwise\",\"in\":\"\",\"op\":\"\"}", "1:1: \"out\" is missing; an elementwise",
-     "^"},
-    {"{\"kind\":\"reduction\",\"in\":\"\",\"out\":\"\",\"map\":\"x\"}", "1:1: \"reduce\" is missing",
-     "^"},
+    {"{\"kind\":\"elementwise\",\"in\":\"\",\"op\":\"\"}",
+     "1:1: \"out\" is missing; an elementwise", "^"},
+    {"{\"kind\":\"reduction\",\"in\":\"\",\"out\":\"\",\"map\":\"x\"}",
+     "1:1: \"reduce\" is missing", "^"},
     {"{\"kind\":\"reduction\",\"named\":\"sum\",\"map\":\"x\"}",
      "1:35: a named reduction has no \"map\" of its own", NULL},
     /* strings */
@@ -335,13 +335,14 @@ static const struct {
     {"{\"\xc3\xa9\":\"\xc3\xa9\",\"k\":1}", "1:2: there is no field \"\xc3\xa9\"", " ^~~"},
     {"\xef\xbb\xbf{}", "1:1: a byte order mark", NULL},
     /* lists and numbers */
-    {E ",\"keep_dims\":1}", "1:71: true or false is expected here, not `1`", NULL},
+    {E ",\"keep_axes\":1}", "1:71: true or false is expected here, not `1`", NULL},
     {E ",\"options\":\"-O\"}", "1:69: a list of strings is expected here, not a string", NULL},
     {E ",\"options\":[\"-O\" \"-g\"]}", "1:75: `,` or `]` is expected here", NULL},
     {E ",\"types\":{\"T\":\"int8\"}}", "1:67: a list such as", NULL},
     {E ",\"types\":[{\"TT\":\"int8\"}]}", "1:69: a placeholder is one letter", NULL},
     {E ",\"types\":[{\"T\":\"int7\"}]}", "1:73: there is no dtype \"int7\"", NULL},
-    {E ",\"types\":[{\"T\":\"int8\",\"T\":\"int8\"}]}", "1:80: the type of \"T\" is given twice", NULL},
+    {E ",\"types\":[{\"T\":\"int8\",\"T\":\"int8\"}]}", "1:80: the type of \"T\" is given twice",
+     NULL},
     {E ",\"text\":\"x\"}", "1:59: an elementwise kernel has no \"text\"", NULL},
     {X "x + 1\"}", "1:1: \"types\" is missing; an expression needs it", "^"},
     {"{\"kind\":\"expression\",\"types\":[{}]}", "1:1: \"text\" is missing", "^"},
@@ -362,7 +363,8 @@ static const struct {
     {E ",\"shapes\":[[99999999999999999999]]}", "1:70: a whole number from 1 to", NULL},
     {E ",\"shapes\":[[1000000,1000000,1000000]]}", "1:86: a shape of more than", NULL},
     {E ",\"shapes\":[{\"x\":[1],\"x\":[1]}]}", "1:78: the shape of \"x\" is given twice", NULL},
-    {"{\"kind\":\"row\",\"in\":\"\",\"out\":\"\",\"layouts\":[]}", "1:1: \"stages\" is missing", NULL},
+    {"{\"kind\":\"row\",\"in\":\"\",\"out\":\"\",\"layouts\":[]}", "1:1: \"stages\" is missing",
+     NULL},
     {"{\"kind\":\"row\",\"stages\":[{\"map\":1}]}", "1:32: a string is expected here", NULL},
     {"{\"kind\":\"row\",\"stages\":[{\"mop\":1}]}", "1:26: there is no field \"mop\" here", NULL},
     {"{\"kind\":\"row\",\"values\":[{\"type\":\"int\"}]}", "1:25: a value needs", NULL},
@@ -493,7 +495,7 @@ static void test_manifest__what_is_written_reads_back_and_writes_the_same(void *
         "\"scalars\":[],\"layouts\":[\"l\"]}";
     static const char scan[] = "{\"kind\":\"scan\",\"in\":\"T x\",\"out\":\"T y\",\"map\":\"x\",\"reduce\":"
                                "\"a+b\",\"post\":\"y=a\",\"exclusive\":true,\"reverse\":true}";
-    static const char loop[] = E ",\"keep_dims\":true}";
+    static const char loop[] = E ",\"keep_axes\":true}";
     static const char row[] =
         "{\"kind\":\"row\",\"name\":\"softmax\",\"in\":\"T x\",\"out\":\"T y\",\"row_out\":\"T t\",\"op\":"
         "\"y = e / s\",\"post\":\"t = s\",\"stages\":[{\"map\":\"x\",\"type\":\"float\",\"reduce\":"

@@ -370,7 +370,7 @@ static void test_ops_numbers__integers_beyond_int64(void **state)
     for (size_t k = 0; k < COUNT(calls); k++) {
         kiln_array *sum = NULL, *bits = NULL;
         double got[2];
-        OK(t, kiln_graph_call(g, &t->err, calls[k].n, &sum, &bits));
+        OK(t, kiln_call(g, &t->err, calls[k].n, &sum, &bits));
         assert_int_equal(kiln_array_dtype(sum), calls[k].sum);
         assert_int_equal(kiln_array_dtype(bits),
                          calls[k].sum == KILN_INT64 ? KILN_INT64 : KILN_UINT64);
@@ -403,7 +403,7 @@ static void test_ops_numbers__long_chains_and_custom_kernels(void **state)
     const kiln_node operands[] = {in, kiln_multiply(y, y), in};
     kiln_graph_output(g, "z", kiln_multiply(in, chain));
     kiln_graph_output(g, "w", kiln_node_elementwise(own, operands, 3, 0, KILN_HERE));
-    OK(t, kiln_graph_call(g, &t->err, x, 1.5, &z, &w)); /* y + y/2 + y/4 + ... = 3; 2 * 1.5^2 + 2 */
+    OK(t, kiln_call(g, &t->err, x, 1.5, &z, &w)); /* y + y/2 + y/4 + ... = 3; 2 * 1.5^2 + 2 */
     assert_int_equal(kiln_array_dtype(z), KILN_FLOAT32);
     assert_int_equal(kiln_array_dtype(w), KILN_FLOAT32);
     OK(t, kiln_array_to_host(z, &got[0], sizeof got[0], NULL, &t->err));

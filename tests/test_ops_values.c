@@ -21,7 +21,7 @@ static void run_some(test_env *t, table *d, size_t first, kiln_array *x, kiln_ar
 {
     char *op = table_kernel(d, first);
     kiln_elementwise *kernel = NULL;
-    kiln_call_options opts = KILN_CALL_OPTIONS_INIT;
+    kiln_elementwise_call_options opts = KILN_ELEMENTWISE_CALL_OPTIONS_INIT;
 
     OK(t,
        kiln_elementwise_create(t->ctx, "raw uint8 x", "raw uint8 z", op, NULL, &kernel, &t->err));

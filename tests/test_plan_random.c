@@ -91,7 +91,7 @@ static void put_loop(kiln__buf *b, int inputs, int outputs)
         kiln__buf_printf(b, "y%d = %s; ", k, inputs > 0 && !one_in(4) ? "x0" : "i");
     kiln__buf_puts(b, one_in(8) ? "int q = _ind.size();\"" : "\"");
     if (one_in(8))
-        kiln__buf_puts(b, ", \"keep_dims\": true");
+        kiln__buf_puts(b, ", \"keep_axes\": true");
 }
 
 static void put_stages(kiln__buf *b, int inputs, int outputs)

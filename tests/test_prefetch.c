@@ -93,7 +93,7 @@ static void test_prefetch__a_later_run_compiles_nothing(void **state)
         OK(t, kiln_prefetch_wait(ahead[k], -1, &t->err));
         assert_true(kiln_prefetch_done(ahead[k]));
         OK(t, kiln_prefetch_wait(ahead[k], 0, &t->err));
-        kiln_prefetch_release(ahead[k]);
+        kiln_prefetch_destroy(ahead[k]);
     }
     const uint64_t before = compiles(t->ctx);
     run_gives(t, op, x, 1001);
@@ -145,20 +145,20 @@ static void test_prefetch__arguments_are_judged_at_once_and_snippets_by_the_wait
     for (int k = 0; k < 2; k++)
         FAILS(t, KILN_ERR_COMPILE, kiln_prefetch_wait(p, -1, &t->err), "op, line 1, column 9",
               "lost", "^");
-    kiln_prefetch_release(p);
+    kiln_prefetch_destroy(p);
     /* Of no elements nothing is compiled. */
     const kiln_arg empty[] = {kiln_arg_array(none), kiln_arg_array(none), kiln_arg_out(&z)};
     const uint64_t before = compiles(t->ctx);
     OK(t, kiln_elementwise_prefetch(op, empty, 3, NULL, &p, &t->err));
     assert_true(kiln_prefetch_done(p));
     OK(t, kiln_prefetch_wait(p, 0, &t->err));
-    kiln_prefetch_release(p);
+    kiln_prefetch_destroy(p);
     assert_int_equal(compiles(t->ctx), before);
 
     FAILS(t, KILN_ERR_NULL, kiln_prefetch_wait(NULL, 0, &t->err), "NULL");
     assert_true(kiln_prefetch_done(NULL));
     kiln_prefetch_cancel(NULL);
-    kiln_prefetch_release(NULL);
+    kiln_prefetch_destroy(NULL);
     kiln_array_release(none);
     kiln_array_release(y);
     kiln_array_release(x);
@@ -196,7 +196,7 @@ static void test_prefetch__many_wait_for_one_and_runs_join_in(void **state)
     for (int k = 0; k < CROWD; k++) {
         assert_int_equal(pthread_join(thread[k], NULL), 0);
         assert_int_equal(waiters[k].status, KILN_OK);
-        kiln_prefetch_release(waiters[k].prefetch);
+        kiln_prefetch_destroy(waiters[k].prefetch);
     }
     assert_int_equal(compiles(t->ctx), before + 1);
     kiln_array_release(x);
@@ -215,7 +215,7 @@ static void test_prefetch__nobody_needs_to_wait_or_to_keep_anything(void **state
     kiln_array_release(x);
     kiln_elementwise_destroy(op);
     OK(t, kiln_prefetch_wait(p, -1, &t->err));
-    kiln_prefetch_release(p);
+    kiln_prefetch_destroy(p);
     const uint64_t before = compiles(t->ctx);
     x = ones(t, t->ctx, 4);
     op = define(t, t->ctx, 3000);
@@ -241,7 +241,7 @@ static void test_prefetch__what_is_given_up_can_be_run_all_the_same(void **state
         if (status == KILN_ERR_CANCELLED)
             CHECK(strstr(t->err.message, "cancelled") != NULL, "%s", t->err.message);
         kiln_error_clear(&t->err);
-        kiln_prefetch_release(p);
+        kiln_prefetch_destroy(p);
         run_gives(t, op, x, (float)(4001 + k));
         kiln_elementwise_destroy(op);
     }
@@ -275,7 +275,7 @@ static void test_prefetch__all_kernels_of_a_graph_are_one_handle(void **state)
     assert_int_equal(compiles(t->ctx), before + kernels);
     kiln_prefetch_cancel(p); /* it is done and stays */
     OK(t, kiln_prefetch_wait(p, 0, &t->err));
-    kiln_prefetch_release(p);
+    kiln_prefetch_destroy(p);
     OK(t, kiln_graph_prefetch(g, args, COUNT(args), NULL, NULL, &t->err));
     OK(t, kiln_graph_run(g, args, COUNT(args), NULL, &t->err));
     assert_int_equal(compiles(t->ctx), before + kernels);
@@ -312,7 +312,7 @@ static void test_prefetch__a_graph_tells_of_its_first_failure(void **state)
     for (int k = 0; k < 2; k++)
         FAILS(t, KILN_ERR_COMPILE, kiln_prefetch_wait(p, -1, &t->err), "op, line 1, column 5", "lost");
     assert_true(kiln_prefetch_done(p));
-    kiln_prefetch_release(p);
+    kiln_prefetch_destroy(p);
     FAILS(t, KILN_ERR_COMPILE, kiln_graph_run(g, args, COUNT(args), NULL, &t->err), "op, line 1", "lost");
     kiln_array_release(x);
     kiln_graph_destroy(g);
@@ -342,7 +342,7 @@ static void test_prefetch__the_end_of_a_context_ends_what_was_begun(void **state
             const kiln_status status = kiln_prefetch_wait(ahead[k], 0, NULL);
             assert_true(status == KILN_OK || status == KILN_ERR_CANCELLED);
             kiln_prefetch_cancel(ahead[k]);
-            kiln_prefetch_release(ahead[k]);
+            kiln_prefetch_destroy(ahead[k]);
         }
     }
 }
@@ -396,7 +396,7 @@ static int slow_main(void)
     kiln_context_options o = KILN_CONTEXT_OPTIONS_INIT;
     kiln_context *ctx = NULL;
     kiln_elementwise *op[2] = {NULL};
-    kiln_call_options call = KILN_CALL_OPTIONS_INIT;
+    kiln_elementwise_call_options call = KILN_ELEMENTWISE_CALL_OPTIONS_INIT;
     kiln_array *z = NULL;
     kiln_prefetch *p = NULL, *q = NULL;
     kiln_error err = KILN_ERROR_INIT;
@@ -438,8 +438,8 @@ static int slow_main(void)
     kiln_context_release(ctx);
     MUST(kiln_prefetch_wait(q, 0, NULL) == KILN_ERR_CANCELLED);
     MUST(kiln__now_us() - start < 15e6);
-    kiln_prefetch_release(p);
-    kiln_prefetch_release(q);
+    kiln_prefetch_destroy(p);
+    kiln_prefetch_destroy(q);
     kiln_error_clear(&err);
     MUST(kiln__test_alloc_live() == 0);
     return 0;

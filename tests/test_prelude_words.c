@@ -31,7 +31,7 @@ static void check_batch(test_env *t, const char *prep, const value *values, size
     const int64_t shape = (int64_t)count;
     kiln_elementwise *kernel = NULL;
     kiln_array *r = NULL;
-    kiln_call_options call = KILN_CALL_OPTIONS_INIT;
+    kiln_elementwise_call_options call = KILN_ELEMENTWISE_CALL_OPTIONS_INIT;
     kiln_arg args[3];
 
     for (size_t k = 0; k < count; k++) {
@@ -662,7 +662,7 @@ static double accumulate(test_env *t, const char *type, double start, const char
     kiln_dtype dtype = kiln_dtype_from_name(type, strlen(type));
     kiln_array *r = NULL, *wide = NULL;
     kiln_elementwise *kernel = NULL;
-    kiln_call_options call = KILN_CALL_OPTIONS_INIT;
+    kiln_elementwise_call_options call = KILN_ELEMENTWISE_CALL_OPTIONS_INIT;
     kiln_arg arg;
 
     snprintf(out, sizeof out, "raw %s r", type);

@@ -87,7 +87,7 @@ static void run_rows(test_env *t, kiln_context *ctx, const kiln_array *x)
     o.values = values;
     o.value_count = 1;
     OK(t, kiln_row_create(ctx, "T x", "T y", stages, 2, "y = e * scale", &o, &softmax, &t->err));
-    OK(t, kiln_rows(softmax, KILN_AXES(-1), &t->err, x, &y, &sums));
+    OK(t, kiln_call_over(softmax, KILN_AXES(-1), &t->err, x, &y, &sums));
     kiln_row_destroy(softmax);
     kiln_array_release(sums);
     kiln_array_release(y);
@@ -131,7 +131,7 @@ static void run_program(test_env *t, kiln_context *ctx)
     OK(t, kiln_call(op, &t->err, turned, 2.5, turned, &w));
     OK(t, kiln_reduction_create(ctx, "T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0", NULL, &norm,
                                 &t->err));
-    OK(t, kiln_reduce(norm, KILN_AXES(-1), &t->err, x, &y));
+    OK(t, kiln_call_over(norm, KILN_AXES(-1), &t->err, x, &y));
     OK(t, kiln_array_reduce(KILN_REDUCE_MAX, x, KILN_AXES(0), false, &m, &t->err));
     OK(t, kiln_scan_create(ctx, "T x", "T y", "x", "a + b", "y = a", "0", NULL, &sum, &t->err));
     along.axes = KILN_AXES(0);
@@ -375,7 +375,7 @@ static void test_record__trouble_is_one_line_to_the_log(void **state)
     kiln_context_options o = KILN_CONTEXT_OPTIONS_INIT;
     kiln_context *ctx = NULL;
     kiln_elementwise *op = NULL;
-    kiln_call_options call = KILN_CALL_OPTIONS_INIT;
+    kiln_elementwise_call_options call = KILN_ELEMENTWISE_CALL_OPTIONS_INIT;
     kiln_array *z = NULL;
     o.device = t->device;
     o.cache_dir = t->cache_dir;

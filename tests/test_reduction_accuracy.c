@@ -77,7 +77,7 @@ static float summed(test_env *t, kiln_reduction *op, const kiln_array *x)
     if (op == NULL)
         OK(t, kiln_array_reduce(KILN_REDUCE_SUM, x, NULL, false, &y, &t->err));
     else
-        OK(t, kiln_reduce(op, KILN_ALL_AXES, &t->err, x, &y));
+        OK(t, kiln_call_over(op, KILN_ALL_AXES, &t->err, x, &y));
     OK(t, kiln_array_to_host(y, &got, sizeof got, NULL, &t->err));
     kiln_array_release(y);
     return got;

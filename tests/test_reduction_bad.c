@@ -39,7 +39,7 @@ static void bench_end(test_env *t, bench *b)
     kiln_array *y = NULL;
     float got[3] = {0};
 
-    OK(t, kiln_reduce(b->op, KILN_AXES(1), &t->err, b->x, &y));
+    OK(t, kiln_call_over(b->op, KILN_AXES(1), &t->err, b->x, &y));
     OK(t, kiln_array_to_host(y, got, sizeof got, NULL, &t->err));
     assert_true(got[0] == 4 && got[1] == 4 && got[2] == 4);
     kiln_array_release(y);
@@ -100,9 +100,9 @@ static void test_reduction__null_where_it_is_not_allowed(void **state)
           kiln_reduction_create(t->ctx, "T x", "T y", "x", "a + b", "y = a", "0", NULL, NULL,
                                 &t->err),
           "out");
-    FAILS(t, KILN_ERR_NULL, kiln_reduce(NULL, NULL, &t->err, b.x, &y), "NULL");
-    FAILS(t, KILN_ERR_NULL, kiln_reduce(b.op, NULL, &t->err, none, &y), "x");
-    FAILS(t, KILN_ERR_NULL, kiln_reduce(b.op, NULL, &t->err, b.x, none), "y");
+    FAILS(t, KILN_ERR_NULL, kiln_call_over((kiln_reduction *)NULL, NULL, &t->err, b.x, &y), "NULL");
+    FAILS(t, KILN_ERR_NULL, kiln_call_over(b.op, NULL, &t->err, none, &y), "x");
+    FAILS(t, KILN_ERR_NULL, kiln_call_over(b.op, NULL, &t->err, b.x, none), "y");
     FAILS(t, KILN_ERR_NULL, kiln_reduction_run(b.op, NULL, 2, NULL, &t->err), "args");
     FAILS(t, KILN_ERR_NULL, kiln_reduction_source(b.op, KILN_ARGS(b.x, &y), NULL, NULL, &t->err),
           "text_out");
@@ -117,16 +117,16 @@ static void test_reduction__options_of_a_wrong_size(void **state)
     bench b;
     kiln_array *y = NULL;
     struct {
-        kiln_reduce_options known;
+        kiln_reduction_call_options known;
         char more[8];
-    } wide = {KILN_REDUCE_OPTIONS_INIT, {0}};
+    } wide = {KILN_REDUCTION_CALL_OPTIONS_INIT, {0}};
 
     bench_make(t, &b);
     wide.known.struct_size = sizeof wide;
     OK(t, kiln_reduction_run(b.op, KILN_ARGS(b.x, &y), &wide.known, &t->err));
     wide.more[3] = 1;
     FAILS(t, KILN_ERR_ARGUMENT, kiln_reduction_run(b.op, KILN_ARGS(b.x, &y), &wide.known, &t->err),
-          "kiln_reduce_options");
+          "kiln_reduction_call_options");
     kiln_array_release(y);
     bench_end(t, &b);
 }
@@ -166,7 +166,7 @@ static void check_broken(test_env *t, const broken *c)
     OK(t, kiln_reduction_create(t->ctx, "T x", "T y", c->map, c->reduce, c->post, c->identity,
                                 &options, &op, &t->err));
     for (int again = 0; again < 2; again++) {
-        kiln_status status = kiln_reduce(op, KILN_AXES(0), &t->err, x, &y);
+        kiln_status status = kiln_call_over(op, KILN_AXES(0), &t->err, x, &y);
 
         CHECK(status == KILN_ERR_COMPILE, "%s: %s", c->word, kiln_status_name(status));
         CHECK(strstr(t->err.message, "broken_kernel") != NULL &&
@@ -213,12 +213,12 @@ static void test_reduction__axes_out_of_range_or_repeated(void **state)
     kiln_axes many = {KILN_RANK_MAX + 1, {0}}, negative = {-1, {0}};
 
     bench_make(t, &b);
-    FAILS(t, KILN_ERR_AXIS, kiln_reduce(b.op, KILN_AXES(2), &t->err, b.x, &y), "adder", "2");
-    FAILS(t, KILN_ERR_AXIS, kiln_reduce(b.op, KILN_AXES(-3), &t->err, b.x, &y), "-3");
-    FAILS(t, KILN_ERR_AXIS, kiln_reduce(b.op, KILN_AXES(0, 0), &t->err, b.x, &y), "0", "twice");
-    FAILS(t, KILN_ERR_AXIS, kiln_reduce(b.op, KILN_AXES(1, -1), &t->err, b.x, &y), "1", "twice");
-    FAILS(t, KILN_ERR_ARGUMENT, kiln_reduce(b.op, &many, &t->err, b.x, &y), "33");
-    FAILS(t, KILN_ERR_ARGUMENT, kiln_reduce(b.op, &negative, &t->err, b.x, &y), "-1");
+    FAILS(t, KILN_ERR_AXIS, kiln_call_over(b.op, KILN_AXES(2), &t->err, b.x, &y), "adder", "2");
+    FAILS(t, KILN_ERR_AXIS, kiln_call_over(b.op, KILN_AXES(-3), &t->err, b.x, &y), "-3");
+    FAILS(t, KILN_ERR_AXIS, kiln_call_over(b.op, KILN_AXES(0, 0), &t->err, b.x, &y), "0", "twice");
+    FAILS(t, KILN_ERR_AXIS, kiln_call_over(b.op, KILN_AXES(1, -1), &t->err, b.x, &y), "1", "twice");
+    FAILS(t, KILN_ERR_ARGUMENT, kiln_call_over(b.op, &many, &t->err, b.x, &y), "33");
+    FAILS(t, KILN_ERR_ARGUMENT, kiln_call_over(b.op, &negative, &t->err, b.x, &y), "-1");
     assert_null(y);
     bench_end(t, &b);
 }
@@ -235,11 +235,12 @@ static void test_reduction__nothing_to_reduce_and_no_identity(void **state)
 
         OK(t, kiln_reduction_create(t->ctx, "T x", "T y", "x", "max(a, b)", "y = a", none[k], NULL,
                                     &op, &t->err));
-        FAILS(t, KILN_ERR_IDENTITY, kiln_reduce(op, KILN_AXES(0), &t->err, x, &y), "identity",
+        FAILS(t, KILN_ERR_IDENTITY, kiln_call_over(op, KILN_AXES(0), &t->err, x, &y), "identity",
               "(0, 3)");
-        FAILS(t, KILN_ERR_IDENTITY, kiln_reduce(op, KILN_ALL_AXES, &t->err, x, &y), "identity");
+        FAILS(t, KILN_ERR_IDENTITY, kiln_call_over(op, KILN_ALL_AXES, &t->err, x, &y), "identity");
         assert_null(y);
-        OK(t, kiln_reduce(op, KILN_AXES(1), &t->err, x, &y)); /* no results: nothing is missing */
+        OK(t,
+           kiln_call_over(op, KILN_AXES(1), &t->err, x, &y)); /* no results: nothing is missing */
         assert_int_equal(kiln_array_size(y), 0);
         kiln_array_release(y);
         y = NULL;
@@ -260,14 +261,13 @@ static void test_reduction__outputs_of_a_wrong_shape_or_dtype(void **state)
     float got[4];
 
     bench_make(t, &b);
-    FAILS(t, KILN_ERR_OUTPUT, kiln_reduce(b.op, KILN_AXES(1), &t->err, b.x, y4), "(4,)", "(3,)");
-    FAILS(t, KILN_ERR_OUTPUT, kiln_reduce(b.op, KILN_AXES(1), &t->err, b.x, y31), "(3, 1)");
-    FAILS(t, KILN_ERR_OUTPUT, kiln_reduce(b.op, KILN_ALL_AXES, &t->err, b.x, y3), "()");
-    FAILS(t, KILN_ERR_DTYPE, kiln_reduce(b.op, KILN_AXES(1), &t->err, b.x, y_int), "float32",
+    FAILS(t, KILN_ERR_OUTPUT, kiln_call_over(b.op, KILN_AXES(1), &t->err, b.x, y4), "(4,)", "(3,)");
+    FAILS(t, KILN_ERR_OUTPUT, kiln_call_over(b.op, KILN_AXES(1), &t->err, b.x, y31), "(3, 1)");
+    FAILS(t, KILN_ERR_OUTPUT, kiln_call_over(b.op, KILN_ALL_AXES, &t->err, b.x, y3), "()");
+    FAILS(t, KILN_ERR_DTYPE, kiln_call_over(b.op, KILN_AXES(1), &t->err, b.x, y_int), "float32",
           "int32");
     OK(t, kiln_array_broadcast_to(y31, 2, shape_34, &wide, &t->err));
-    FAILS(t, KILN_ERR_OUTPUT,
-          kiln_reduction_over(b.op, &(kiln_axes){0, {0}}, KILN_ARGS(b.x, wide), &t->err),
+    FAILS(t, KILN_ERR_OUTPUT, kiln_call_over(b.op, (&(kiln_axes){0, {0}}), &t->err, b.x, wide),
           "broadcast");
     OK(t, kiln_array_to_host(y4, got, sizeof got, NULL, &t->err));
     assert_true(got[0] == 1 && got[3] == 1);
@@ -292,11 +292,11 @@ static void test_reduction__arguments_that_do_not_fit(void **state)
     bench_make(t, &b);
     OK(t, kiln_reduction_create(t->ctx, "T x, T w", "T y", "x * w", "a + b", "y = a", "0", NULL,
                                 &dot, &t->err));
-    FAILS(t, KILN_ERR_ARGUMENT_COUNT, kiln_reduce(b.op, NULL, &t->err, b.x), "adder", "2", "1");
-    FAILS(t, KILN_ERR_ARGUMENT_COUNT, kiln_reduce(b.op, NULL, &t->err, b.x, 1.0, &y), "2", "3");
-    FAILS(t, KILN_ERR_SHAPE, kiln_reduce(dot, NULL, &t->err, x, longer, &y), "(3,)", "(5,)");
-    FAILS(t, KILN_ERR_DTYPE, kiln_reduce(dot, NULL, &t->err, x, wide, &y), "float32", "float64");
-    FAILS(t, KILN_ERR_UNDECIDED_SIZE, kiln_reduce(b.op, NULL, &t->err, 3.0, &y), "adder");
+    FAILS(t, KILN_ERR_ARGUMENT_COUNT, kiln_call_over(b.op, NULL, &t->err, b.x), "adder", "2", "1");
+    FAILS(t, KILN_ERR_ARGUMENT_COUNT, kiln_call_over(b.op, NULL, &t->err, b.x, 1.0, &y), "2", "3");
+    FAILS(t, KILN_ERR_SHAPE, kiln_call_over(dot, NULL, &t->err, x, longer, &y), "(3,)", "(5,)");
+    FAILS(t, KILN_ERR_DTYPE, kiln_call_over(dot, NULL, &t->err, x, wide, &y), "float32", "float64");
+    FAILS(t, KILN_ERR_UNDECIDED_SIZE, kiln_call_over(b.op, NULL, &t->err, 3.0, &y), "adder");
     assert_null(y);
     kiln_array_release(x);
     kiln_array_release(longer);
@@ -313,7 +313,7 @@ static void test_reduction__an_output_placeholder_that_nothing_decides(void **st
 
     OK(t,
        kiln_reduction_create(t->ctx, "T x", "U y", "x", "a + b", "y = a", "0", NULL, &op, &t->err));
-    FAILS(t, KILN_ERR_UNBOUND, kiln_reduce(op, NULL, &t->err, x, &y), "U");
+    FAILS(t, KILN_ERR_UNBOUND, kiln_call_over(op, NULL, &t->err, x, &y), "U");
     kiln_array_release(x);
     kiln_reduction_destroy(op);
 }
@@ -325,12 +325,12 @@ static void test_reduction__released_and_foreign_arrays(void **state)
     kiln_context *other = test_env_context(t, t->cache_dir);
     kiln_array *foreign = ones(t, other, KILN_FLOAT32, 2, shape_34);
     kiln_array *gone = ones(t, t->ctx, KILN_FLOAT32, 2, shape_34), *y = NULL;
-    kiln_reduce_options options = KILN_REDUCE_OPTIONS_INIT;
+    kiln_reduction_call_options options = KILN_REDUCTION_CALL_OPTIONS_INIT;
 
     bench_make(t, &b);
     kiln_array_release(gone);
-    FAILS(t, KILN_ERR_RELEASED, kiln_reduce(b.op, NULL, &t->err, gone, &y), "x");
-    FAILS(t, KILN_ERR_CONTEXT, kiln_reduce(b.op, NULL, &t->err, foreign, &y), "x");
+    FAILS(t, KILN_ERR_RELEASED, kiln_call_over(b.op, NULL, &t->err, gone, &y), "x");
+    FAILS(t, KILN_ERR_CONTEXT, kiln_call_over(b.op, NULL, &t->err, foreign, &y), "x");
     FAILS(t, KILN_ERR_RELEASED, kiln_array_reduce(KILN_REDUCE_SUM, gone, NULL, false, &y, &t->err),
           "array");
     OK(t, kiln_stream_create(other, NULL, &options.stream, &t->err));
@@ -351,8 +351,8 @@ static void test_reduction__an_output_that_is_also_the_input_is_safe(void **stat
     float got[12];
 
     bench_make(t, &b);
-    OK(t, kiln_array_index(b.x, 0, 1, &row, &t->err));
-    OK(t, kiln_reduce(b.op, KILN_AXES(0), &t->err, b.x, row));
+    OK(t, kiln_array_select(b.x, 0, 1, &row, &t->err));
+    OK(t, kiln_call_over(b.op, KILN_AXES(0), &t->err, b.x, row));
     OK(t, kiln_array_to_host(b.x, got, sizeof got, NULL, &t->err));
     for (int k = 0; k < 12; k++)
         assert_true(got[k] == (k / 4 == 1 ? 3 : 1));
@@ -375,13 +375,14 @@ static void test_reduction__device_memory_at_its_limit(void **state)
     kiln_context_pool_stats(t->ctx, &before);
     kiln_context_pool_set_limit(t->ctx, before.used_bytes + (1 << 20));
     kiln_context_pool_trim(t->ctx);
-    FAILS(t, KILN_ERR_DEVICE_MEMORY, kiln_reduce(b.op, KILN_AXES(0), &t->err, x, &y), "16.00 MiB");
+    FAILS(t, KILN_ERR_DEVICE_MEMORY, kiln_call_over(b.op, KILN_AXES(0), &t->err, x, &y),
+          "16.00 MiB");
     assert_null(y);
     kiln_context_pool_stats(t->ctx, &after);
     CHECK(after.used_bytes == before.used_bytes, "%zu then %zu bytes in use", before.used_bytes,
           after.used_bytes);
     kiln_context_pool_set_limit(t->ctx, 0);
-    OK(t, kiln_reduce(b.op, KILN_AXES(0), &t->err, x, &y));
+    OK(t, kiln_call_over(b.op, KILN_AXES(0), &t->err, x, &y));
     kiln_array_release(x);
     kiln_array_release(y);
     bench_end(t, &b);
@@ -418,7 +419,7 @@ static void test_reduction__no_room_for_partial_results(void **state)
     OK(t, kiln_context_synchronize(t->ctx, &t->err));
     const size_t count = fill_pool(t, filler, COUNT(filler));
     kiln_context_pool_stats(t->ctx, &before);
-    FAILS(t, KILN_ERR_DEVICE_MEMORY, kiln_reduce(b.op, KILN_ALL_AXES, &t->err, x, y),
+    FAILS(t, KILN_ERR_DEVICE_MEMORY, kiln_call_over(b.op, KILN_ALL_AXES, &t->err, x, y),
           "partial results");
     FAILS(t, KILN_ERR_DEVICE_MEMORY, kiln_launch_run(launch, NULL, &t->err), "partial results");
     kiln_context_pool_stats(t->ctx, &after);

@@ -67,7 +67,7 @@ static void test_reduction_batch__moments_of_what_is_computed(void **state)
         values[k] = 3 * xs[k] - ys[k / COLUMNS * COLUMNS + 5];
     for (size_t k = 0; k < COUNT(walks); k++) {
         kiln_array *v = NULL;
-        OK(t, kiln_reduce(op, walks[k].axes, &t->err, x, column, 3.0, &v));
+        OK(t, kiln_call_over(op, walks[k].axes, &t->err, x, column, 3.0, &v));
         graph_fetch(t, v, got, walks[k].count);
         check_variance(&walks[k], values, got, 1e-5);
         kiln_array_release(v);
@@ -90,7 +90,7 @@ static void check_graph_variance(test_env *t, kiln_dtype dtype, double tolerance
         kiln_node difference = kiln_subtract(kiln_graph_input(g, "x"), kiln_graph_input(g, "y"));
         kiln_graph_output(g, "v", kiln_var(kiln_multiply(2, difference), walks[k].axes));
         assert_int_equal(KERNELS(t, g, x, y, &v), 1);
-        OK(t, kiln_graph_call(g, &t->err, x, y, &v));
+        OK(t, kiln_call(g, &t->err, x, y, &v));
         graph_fetch(t, v, got, walks[k].count);
         check_variance(&walks[k], values, got, tolerance);
         kiln_array_release(v);
@@ -143,7 +143,7 @@ static void test_reduction_batch__positions_of_what_is_computed(void **state)
         kiln_node v = kiln_abs(kiln_subtract(kiln_multiply(2, kiln_graph_input(g, "x")), 1));
         kiln_graph_output(g, "at", k % 2 == 0 ? kiln_argmax(v, walks[k / 2].axes)
                                               : kiln_argmin(v, walks[k / 2].axes));
-        OK(t, kiln_graph_call(g, &t->err, steps, &at));
+        OK(t, kiln_call(g, &t->err, steps, &at));
         graph_fetch(t, at, got, walks[k / 2].count);
         for (size_t i = 0; i < walks[k / 2].count; i++)
             graph_near(got[i], (double)best_of(&walks[k / 2], values, i, k % 2 == 0), 0, i);
@@ -169,12 +169,12 @@ static void test_reduction_batch__sums_of_small_integers(void **state)
         kiln_graph *g = graph_begin(t);
         kiln_node a = kiln_graph_input(g, "x"), b = kiln_graph_input(g, "y");
         kiln_graph_output(g, "count", kiln_count_nonzero(kiln_greater(a, b), walks[k].axes));
-        OK(t, kiln_graph_call(g, &t->err, x, y, &count));
+        OK(t, kiln_call(g, &t->err, x, y, &count));
         kiln_graph_destroy(g);
         g = graph_begin(t);
         a = kiln_graph_input(g, "x"), b = kiln_graph_input(g, "y");
         kiln_graph_output(g, "sum", kiln_sum(kiln_multiply(kiln_multiply(a, 50), b), walks[k].axes));
-        OK(t, kiln_graph_call(g, &t->err, x, y, &sum));
+        OK(t, kiln_call(g, &t->err, x, y, &sum));
         kiln_graph_destroy(g);
         graph_fetch(t, count, counts, walks[k].count);
         graph_fetch(t, sum, sums, walks[k].count);

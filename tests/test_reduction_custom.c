@@ -230,7 +230,7 @@ static void check_simple(test_env *t, kiln_reduction *op, const simple *c, const
     host_make(t, &x, c->dtype, 2, shape, NULL);
     host_make(t, &want, c->result, rank, kept, NULL);
     host_reduce(in, 1, out, 1, 2, shape, axes, &c->want);
-    OK(t, kiln_reduce(op, &list, &t->err, x.array, &y));
+    OK(t, kiln_call_over(op, &list, &t->err, x.array, &y));
     host_compare_elements(t, y, &want, 1, c->d.map);
     kiln_array_release(y);
     host_free(&x);
@@ -279,7 +279,7 @@ static void test_reduction__weighted_mean_of_two_inputs(void **state)
     for (int64_t k = 0; k < 7; k++)
         *(double *)host_at(&w, k) = (double)(k + 1);
     host_send(t, &w);
-    OK(t, kiln_reduce(op, KILN_AXES(1), &t->err, x.array, w.array, &y));
+    OK(t, kiln_call_over(op, KILN_AXES(1), &t->err, x.array, w.array, &y));
     fetch(t, y, got, 5);
     for (int64_t row = 0; row < 5; row++) {
         double product = 0, weight = 0;
@@ -383,7 +383,7 @@ static void test_reduction__scalars_among_the_inputs(void **state)
     double got = 0, want = 0;
 
     host_make(t, &x, KILN_FLOAT64, 2, shape_57, NULL);
-    OK(t, kiln_reduce(op, KILN_ALL_AXES, &t->err, x.array, 3.0, 1, &y));
+    OK(t, kiln_call_over(op, KILN_ALL_AXES, &t->err, x.array, 3.0, 1, &y));
     fetch(t, y, &got, 1);
     for (int64_t k = 0; k < 35; k++)
         want += pow(fabs(*(double *)host_at(&x, k) - 1), 3);
@@ -415,7 +415,7 @@ static void test_reduction__raw_tables(void **state)
 
     host_make(t, &k, KILN_INT32, 2, shape_57, NULL); /* 0 to 7 */
     host_make(t, &table, KILN_FLOAT64, 1, &size, &(host_layout){.step = {-2}});
-    OK(t, kiln_reduce(op, KILN_AXES(0), &t->err, k.array, table.array, &y));
+    OK(t, kiln_call_over(op, KILN_AXES(0), &t->err, k.array, table.array, &y));
     fetch(t, y, got, 7);
     for (int64_t column = 0; column < 7; column++) {
         double want = 0;
@@ -444,7 +444,7 @@ static void test_reduction__an_output_given_decides_its_placeholder(void **state
 
         host_make(t, &x, KILN_INT16, 2, shape_57, NULL);
         host_make(t, &y, dtypes[k], 1, shape_57, NULL);
-        OK(t, kiln_reduce(op, KILN_AXES(1), &t->err, x.array, y.array));
+        OK(t, kiln_call_over(op, KILN_AXES(1), &t->err, x.array, y.array));
         host_reduce(in, 1, out, 1, 2, shape_57, 2, &host_sum);
         host_compare(t, &y, 0, "an output of another dtype");
         host_free(&x);
@@ -472,7 +472,7 @@ static void test_reduction__one_object_serves_many_layouts_in_turn(void **state)
         double got = -1;
 
         OK(t, kiln_array_slice(x, 0, views[k].start, views[k].stop, views[k].step, &view, &t->err));
-        OK(t, kiln_reduce(op, KILN_ALL_AXES, &t->err, view, &y));
+        OK(t, kiln_call_over(op, KILN_ALL_AXES, &t->err, view, &y));
         fetch(t, y, &got, 1);
         CHECK(got == views[k].want, "view %zu: %g", k, got);
         kiln_array_release(view);
@@ -497,7 +497,7 @@ static void test_reduction__compiler_options_reach_the_compiler(void **state)
     OK(t, kiln_reduction_create(t->ctx, "T x", "T y", "SHIFT(x) * SCALE", "a + b", "y = a", "0",
                                 &options, &op, &t->err));
     OK(t, kiln_array_arange(t->ctx, KILN_FLOAT64, 0, 10, 1, &x, &t->err));
-    OK(t, kiln_reduce(op, KILN_ALL_AXES, &t->err, x, &y));
+    OK(t, kiln_call_over(op, KILN_ALL_AXES, &t->err, x, &y));
     fetch(t, y, &got, 1);
     assert_true(got == 3 * (45 + 10));
     kiln_array_release(x);
@@ -515,7 +515,7 @@ static void test_reduction__a_scalar_array_is_its_own_reduction(void **state)
     double got = 0;
 
     OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT64, 0, NULL, &three, NULL, &x, &t->err));
-    OK(t, kiln_reduce(op, KILN_ALL_AXES, &t->err, x, &y));
+    OK(t, kiln_call_over(op, KILN_ALL_AXES, &t->err, x, &y));
     fetch(t, y, &got, 1);
     assert_int_equal(kiln_array_rank(y), 0);
     assert_true(got == 9);

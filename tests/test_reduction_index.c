@@ -234,7 +234,7 @@ static void test_reduction_index__sizes_and_shapes(void **state)
     host_make(t, &x, KILN_FLOAT32, 3, shape, &(host_layout){.order = AXES(2, 1, 3)});
     check(t, op, &x, 1, false, element, mean, "mean over axis 0");
     check(t, op, &x, 6, true, element, mean, "mean over axes 1 and 2");
-    OK(t, kiln_reduce(sizes, KILN_AXES(0, 2), &t->err, x.array, &y));
+    OK(t, kiln_call_over(sizes, KILN_AXES(0, 2), &t->err, x.array, &y));
     OK(t, kiln_array_to_host(y, got, sizeof got, NULL, &t->err));
     assert_true(got[0] == 15 * 4 + 4000 && got[3] == got[0]);
     kiln_array_release(y);
@@ -271,7 +271,7 @@ static void test_reduction_index__a_raw_array_at_the_index_tuple(void **state)
     host_make(t, &w, KILN_FLOAT32, 2, shape, &(host_layout){.step = {-1, 2}});
     host_fill_small(&w, 5);
     host_send(t, &w);
-    OK(t, kiln_reduce(op, KILN_AXES(1), &t->err, x.array, w.array, &y));
+    OK(t, kiln_call_over(op, KILN_AXES(1), &t->err, x.array, w.array, &y));
     OK(t, kiln_array_to_host(y, got, sizeof got, NULL, &t->err));
     for (int64_t row = 0; row < 6; row++) {
         double want = 0;
@@ -296,7 +296,7 @@ static void test_reduction_index__parameters_of_these_names(void **state)
     OK(t, kiln_reduction_create(t->ctx, "T _i, T J, float64 _j", "float64 I", "_i * _j + J * _J",
                                 "a + b", "I = a", "0", NULL, &op, &t->err));
     OK(t, kiln_array_arange(t->ctx, KILN_FLOAT64, 0, 50, 1, &x, &t->err));
-    OK(t, kiln_reduce(op, KILN_ALL_AXES, &t->err, x, x, 3.0, &y));
+    OK(t, kiln_call_over(op, KILN_ALL_AXES, &t->err, x, x, 3.0, &y));
     OK(t, kiln_array_to_host(y, &got, sizeof got, NULL, &t->err));
     assert_true(got == 3 * 1225 + 40425); /* sums of k and of k * k below 50 */
     kiln_array_release(x);
@@ -317,7 +317,7 @@ static void test_reduction_index__addresses_of_inputs_and_outputs(void **state)
     OK(t, kiln_array_reshape(flat, 2, shape, &x, &t->err));
     OK(t, kiln_reduction_create(t->ctx, "T x", "float64 y", "_J % 4 == 0 ? (&x)[3] : T(0)", "a + b",
                                 "double *at = &y; *at = a", "0", NULL, &op, &t->err));
-    OK(t, kiln_reduce(op, KILN_AXES(1), &t->err, x, &y));
+    OK(t, kiln_call_over(op, KILN_AXES(1), &t->err, x, &y));
     OK(t, kiln_array_to_host(y, got, sizeof got, NULL, &t->err));
     for (int row = 0; row < 40; row++) {
         double want = 0;
@@ -327,7 +327,7 @@ static void test_reduction_index__addresses_of_inputs_and_outputs(void **state)
     }
     kiln_array_release(y);
     y = NULL;
-    OK(t, kiln_reduce(op, KILN_AXES(0), &t->err, x, &y));
+    OK(t, kiln_call_over(op, KILN_AXES(0), &t->err, x, &y));
     OK(t, kiln_array_to_host(y, got, sizeof got, NULL, &t->err));
     for (int column = 0; column < 60; column++) {
         double want = 0;

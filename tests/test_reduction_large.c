@@ -90,7 +90,7 @@ static void test_reduction_large__positions_beyond_2_32(void **state)
     OK(t, kiln_reduction_create(t->ctx, "int8 x", "float64 y",
                                 "_J == n - 1 || _J == 4294967296 ? (double)_J : 0.0", "a + b",
                                 "y = a", "0", NULL, &op, &t->err));
-    OK(t, kiln_reduce(op, KILN_ALL_AXES, &t->err, x, &y));
+    OK(t, kiln_call_over(op, KILN_ALL_AXES, &t->err, x, &y));
     fetch(t, y, &got, sizeof got);
     assert_true(got == (double)(2 * shape[1] - 1) + 4294967296.0);
     kiln_array_release(x);
@@ -104,7 +104,7 @@ static void put(test_env *t, kiln_array *x, int64_t at, double value)
 {
     kiln_array *place = NULL, *one = NULL;
 
-    OK(t, kiln_array_index(x, 0, at, &place, &t->err));
+    OK(t, kiln_array_select(x, 0, at, &place, &t->err));
     OK(t, kiln_array_full(t->ctx, kiln_array_dtype(x), 0, NULL, value, &one, &t->err));
     OK(t, kiln_array_assign(place, one, &t->err));
     kiln_array_release(place);

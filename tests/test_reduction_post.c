@@ -20,7 +20,7 @@ static void check_scaled(test_env *t, kiln_reduction *op, const int64_t *shape, 
     const int64_t kept[] = {axis == 0 ? 1 : shape[0], axis == 1 ? 1 : shape[1],
                             axis == 2 ? 1 : shape[2]};
     const int64_t results = kept[0] * kept[1] * kept[2], size = shape[0] * shape[1] * shape[2];
-    kiln_reduce_options opts = KILN_REDUCE_OPTIONS_INIT;
+    kiln_reduction_call_options opts = KILN_REDUCTION_CALL_OPTIONS_INIT;
     double *xs = calloc((size_t)size, sizeof *xs), *ks = calloc((size_t)results, sizeof *ks);
     double *got = calloc((size_t)results, sizeof *got), *want = calloc((size_t)results, sizeof *want);
     kiln_array *x = graph_array(t, KILN_FLOAT32, 3, shape, xs), *y = NULL;
@@ -62,7 +62,7 @@ static void test_reduction_post__refuses_inputs_with_more_than_results(void **st
     kiln_array *x = graph_array(t, KILN_FLOAT32, 2, (int64_t[]){4, 6}, NULL), *y = NULL;
     kiln_array *none = graph_array(t, KILN_FLOAT32, 2, (int64_t[]){4, 0}, NULL);
     kiln_array *column = graph_array(t, KILN_FLOAT32, 2, (int64_t[]){4, 1}, NULL);
-    kiln_reduce_options opts = KILN_REDUCE_OPTIONS_INIT;
+    kiln_reduction_call_options opts = KILN_REDUCTION_CALL_OPTIONS_INIT;
     double got[4], scale[4];
     opts.axes = KILN_AXES(1);
     const kiln_arg wrong[] = {kiln_arg_array(x), kiln_arg_array(x), kiln_arg_out(&y)};

@@ -42,7 +42,7 @@ static void check_bits(test_env *t, kiln_reduction *op, const host_array *x, uns
     for (int s = 1; s < STREAMS; s++)
         OK(t, kiln_stream_create(t->ctx, NULL, &streams[s], &t->err));
     for (int run = 0; run < RUNS; run++) {
-        kiln_reduce_options options = KILN_REDUCE_OPTIONS_INIT;
+        kiln_reduction_call_options options = KILN_REDUCTION_CALL_OPTIONS_INIT;
         kiln_array *y = NULL;
 
         options.axes = &list;
@@ -93,7 +93,7 @@ static void check_prepared(test_env *t, kiln_reduction *op, const host_array *x,
     enum { ROOM = 90001 };
     static float called[ROOM], prepared[ROOM];
     const kiln_axes list = host_axes(axes);
-    kiln_reduce_options options = KILN_REDUCE_OPTIONS_INIT;
+    kiln_reduction_call_options options = KILN_REDUCTION_CALL_OPTIONS_INIT;
     kiln_array *y = NULL, *z = NULL;
     kiln_launch *launch = NULL;
     kiln_stream *stream = NULL;
@@ -153,7 +153,7 @@ static void test_reduction__prepared_with_options(void **state)
     const bool mask[] = {true, false, true};
     const kiln_arg ten = kiln_arg_int(10);
     kiln_reduction *op = create_sum(t);
-    kiln_reduce_options options = KILN_REDUCE_OPTIONS_INIT;
+    kiln_reduction_call_options options = KILN_REDUCTION_CALL_OPTIONS_INIT;
     kiln_array *x = NULL, *where = NULL, *y = NULL, *row = NULL;
     kiln_launch *launch = NULL;
     float got[2] = {0};
@@ -171,11 +171,13 @@ static void test_reduction__prepared_with_options(void **state)
     assert_true(got[0] == 16 && got[1] == 16);
     kiln_launch_destroy(launch);
     launch = NULL;
-    OK(t, kiln_array_index(x, 0, 1, &row, &t->err));
+    OK(t, kiln_array_select(x, 0, 1, &row, &t->err));
     FAILS(t, KILN_ERR_OVERLAP,
-          kiln_reduction_prepare(op, KILN_ARGS(x, row), &(kiln_reduce_options){
-                                     .struct_size = sizeof options, .axes = KILN_AXES(0)},
-                                 &launch, &t->err), "prepared");
+          kiln_reduction_prepare(
+              op, KILN_ARGS(x, row),
+              &(kiln_reduction_call_options){.struct_size = sizeof options, .axes = KILN_AXES(0)},
+              &launch, &t->err),
+          "prepared");
     assert_null(launch);
     kiln_array_release(x);
     kiln_array_release(y);
@@ -202,7 +204,7 @@ static void *reduce_often(void *argument)
 
     for (int call = 0; call < CALLS; call++) {
         kiln_array *y = NULL;
-        bool right = kiln_reduction_over(w->op, &list, KILN_ARGS(w->x, &y), NULL) == KILN_OK &&
+        bool right = kiln_call_over(w->op, &list, NULL, w->x, &y) == KILN_OK &&
                      kiln_array_to_host(y, got, sizeof got, NULL, NULL) == KILN_OK;
 
         for (int64_t k = 0; right && k < kiln_array_size(y); k++)
@@ -295,7 +297,7 @@ static void test_reduction__each_allocation_failure_is_survived(void **state)
                                        &t->err);
         CHECK((status == KILN_OK) == (op != NULL), "allocation %zu", nth);
         if (status == KILN_OK)
-            status = kiln_reduce(op, KILN_AXES(1), &t->err, x, &y);
+            status = kiln_call_over(op, KILN_AXES(1), &t->err, x, &y);
         kiln__test_alloc_fail_at(SIZE_MAX);
         CHECK(status == KILN_OK || (status == KILN_ERR_NO_MEMORY && y == NULL),
               "allocation %zu: %s", nth, kiln_status_name(status));
@@ -563,7 +565,7 @@ static void check_random_pair(test_env *t, kiln_reduction *const *ops, int round
     const kiln_arg initial = kiln_arg_int((int64_t)test_random_below(t, 9) - 4);
     const host_reduction reduction = {masked ? masked_steps[e] : pairs[e].step, pairs[e].finish};
     const kiln_dtype dtype = random_dtype(t, e);
-    kiln_reduce_options options = KILN_REDUCE_OPTIONS_INIT;
+    kiln_reduction_call_options options = KILN_REDUCTION_CALL_OPTIONS_INIT;
     kiln_axes list = host_axes(axes);
     kiln_array *y = NULL;
     char what[240];

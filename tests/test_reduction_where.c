@@ -142,7 +142,7 @@ static void check_call(test_env *t, size_t k, const host_array *x, const host_ar
     static double room[20000];
     const kiln_axes list = host_axes(axes);
     const kiln_arg initial = kiln_arg_int(calls[k].initial);
-    kiln_reduce_options options = KILN_REDUCE_OPTIONS_INIT;
+    kiln_reduction_call_options options = KILN_REDUCTION_CALL_OPTIONS_INIT;
     kiln_array *y = NULL;
     static unsigned char bytes[20000 * 8];
 
@@ -227,7 +227,7 @@ static kiln_reduction *create(test_env *t, const char *in, const char *out, cons
 static double reduce_all(test_env *t, kiln_reduction *op, const kiln_array *x,
                          const kiln_array *where, const kiln_arg *initial)
 {
-    kiln_reduce_options options = KILN_REDUCE_OPTIONS_INIT;
+    kiln_reduction_call_options options = KILN_REDUCTION_CALL_OPTIONS_INIT;
     kiln_array *y = NULL;
     double got = 0;
 
@@ -302,7 +302,7 @@ static void check_one_element(test_env *t, kiln_reduce_op op, kiln_dtype dtype, 
     for (int k = 0; k < 6; k++) {
         const double value = values[k % 3];
         const bool mask = k >= 3;
-        kiln_reduce_options options = KILN_REDUCE_OPTIONS_INIT;
+        kiln_reduction_call_options options = KILN_REDUCTION_CALL_OPTIONS_INIT;
         kiln_array *wide = NULL, *x = NULL, *where = NULL, *y = NULL, *back = NULL;
         double got = 0;
         if (isnan(value) && kiln_dtype_kind(dtype) != 'f')
@@ -350,8 +350,9 @@ static void test_reduction_where__options_that_are_refused(void **state)
     kiln_reduction *sum = create(t, "T x", "T y", "x", "a + b", "0");
     kiln_reduction *most = create(t, "T x", "T y", "x", "a > b ? a : b", NULL);
     kiln_array *x = NULL, *mask = NULL, *wide = NULL, *number = NULL, *y = NULL;
-    kiln_reduce_options where = KILN_REDUCE_OPTIONS_INIT, start = KILN_REDUCE_OPTIONS_INIT,
-                        ddof = KILN_REDUCE_OPTIONS_INIT;
+    kiln_reduction_call_options where = KILN_REDUCTION_CALL_OPTIONS_INIT,
+                                start = KILN_REDUCTION_CALL_OPTIONS_INIT,
+                                ddof = KILN_REDUCTION_CALL_OPTIONS_INIT;
     const kiln_arg array = kiln_arg_array(NULL);
 
     OK(t, kiln_array_ones(t->ctx, KILN_INT8, 1, shape, &x, &t->err));
@@ -409,7 +410,7 @@ static void test_reduction_where__degrees_of_freedom(void **state)
     static const double wants[] = {2.0 / 3, 0.8, 1, 2, INFINITY, INFINITY};
     test_env *t = *state;
     kiln_array *x = NULL, *one = NULL;
-    kiln_reduce_options options = KILN_REDUCE_OPTIONS_INIT;
+    kiln_reduction_call_options options = KILN_REDUCTION_CALL_OPTIONS_INIT;
 
     OK(t, kiln_array_arange(t->ctx, KILN_FLOAT64, 0, 3, 1, &x, &t->err));
     OK(t, kiln_array_ones(t->ctx, KILN_FLOAT64, 1, (int64_t[]){1}, &one, &t->err));
@@ -495,7 +496,8 @@ static void test_reduction_where__outputs_of_other_dtypes(void **state)
 /* ---- dot ---- */
 
 typedef kiln_status (*product)(const kiln_array *x, const kiln_array *y,
-                               const kiln_reduce_options *opts, kiln_array **out, kiln_error *err);
+                               const kiln_reduction_call_options *opts, kiln_array **out,
+                               kiln_error *err);
 
 static void check_product(test_env *t, product dot, kiln_dtype dtype, const void *x, const void *y,
                           int64_t count, const void *want)
@@ -527,7 +529,7 @@ static void test_reduction_where__a_start_value_beside_complex_outputs(void **st
     test_env *t = *state;
     const float values[] = {3, 1, 2};
     const kiln_arg two = kiln_arg_int(2);
-    kiln_reduce_options options = KILN_REDUCE_OPTIONS_INIT;
+    kiln_reduction_call_options options = KILN_REDUCTION_CALL_OPTIONS_INIT;
     kiln_array *x = NULL;
     OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT32, 1, (int64_t[]){3}, values, NULL, &x, &t->err));
     options.initial = &two;
@@ -553,12 +555,12 @@ static void test_reduction_where__dot_of_two_vectors(void **state)
     const double c[] = {1, 2, 3, -1}, d[] = {0, 1, 2, 2};
     const double plain[] = {-2 + 8, 1 + 4}, conjugated[] = {2 + 4, 1 + 8};
 
-    check_product(t, kiln_array_dot, KILN_FLOAT32, x, y, 3, &want);
+    check_product(t, kiln_array_sum_product, KILN_FLOAT32, x, y, 3, &want);
     check_product(t, kiln_array_vecdot, KILN_FLOAT32, x, y, 3, &want);
-    check_product(t, kiln_array_dot, KILN_INT8, a, b, 3, &wrapped);
-    check_product(t, kiln_array_dot, KILN_BOOL, p, q, 3, &never);
-    check_product(t, kiln_array_dot, KILN_BOOL, p, p, 3, &once);
-    check_product(t, kiln_array_dot, KILN_COMPLEX128, c, d, 2, plain);
+    check_product(t, kiln_array_sum_product, KILN_INT8, a, b, 3, &wrapped);
+    check_product(t, kiln_array_sum_product, KILN_BOOL, p, q, 3, &never);
+    check_product(t, kiln_array_sum_product, KILN_BOOL, p, p, 3, &once);
+    check_product(t, kiln_array_sum_product, KILN_COMPLEX128, c, d, 2, plain);
     check_product(t, kiln_array_vecdot, KILN_COMPLEX128, c, d, 2, conjugated);
 }
 
@@ -566,7 +568,7 @@ static void test_reduction_where__dot_along_an_axis(void **state)
 {
     test_env *t = *state;
     const int64_t matrix[] = {5, 300}, row[] = {300};
-    kiln_reduce_options options = KILN_REDUCE_OPTIONS_INIT;
+    kiln_reduction_call_options options = KILN_REDUCTION_CALL_OPTIONS_INIT;
     host_array x, y;
     kiln_array *z = NULL, *other = NULL;
     float got[5];
@@ -574,7 +576,7 @@ static void test_reduction_where__dot_along_an_axis(void **state)
     host_make(t, &x, KILN_FLOAT32, 2, matrix, &(host_layout){.order = AXES(2, 1)});
     host_make(t, &y, KILN_FLOAT32, 1, row, &(host_layout){.step = {-1}});
     options.axes = KILN_AXES(-1);
-    OK(t, kiln_array_dot(x.array, y.array, &options, &z, &t->err));
+    OK(t, kiln_array_sum_product(x.array, y.array, &options, &z, &t->err));
     OK(t, kiln_array_to_host(z, got, sizeof got, NULL, &t->err));
     for (int64_t r = 0; r < 5; r++) {
         double want = 0;
@@ -585,10 +587,10 @@ static void test_reduction_where__dot_along_an_axis(void **state)
     kiln_array_release(z);
     z = NULL;
     OK(t, kiln_array_ones(t->ctx, KILN_FLOAT64, 1, row, &other, &t->err));
-    FAILS(t, KILN_ERR_DTYPE, kiln_array_dot(x.array, other, NULL, &z, &t->err), "float32",
+    FAILS(t, KILN_ERR_DTYPE, kiln_array_sum_product(x.array, other, NULL, &z, &t->err), "float32",
           "float64");
-    FAILS(t, KILN_ERR_NULL, kiln_array_dot(x.array, NULL, NULL, &z, &t->err), "kiln_array_dot",
-          "`y`");
+    FAILS(t, KILN_ERR_NULL, kiln_array_sum_product(x.array, NULL, NULL, &z, &t->err),
+          "kiln_array_sum_product", "`y`");
     FAILS(t, KILN_ERR_NULL, kiln_array_vecdot(NULL, y.array, NULL, &z, &t->err), "NULL");
     assert_null(z);
     kiln_array_release(other);

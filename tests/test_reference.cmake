@@ -27,8 +27,8 @@ string(REGEX MATCHALL "`kiln_[a-z0-9_]+`" shown "${page}")
 list(TRANSFORM shown REPLACE "`" "")
 
 # These are macros over other functions, and stand for them in tests.
-set(macros kiln_call kiln_reduce kiln_rows kiln_scan_call
-    kiln_graph_call kiln_graph_input kiln_graph_input_of kiln_graph_output)
+set(macros kiln_call kiln_call_over kiln_call_with
+    kiln_graph_input kiln_graph_input_of kiln_graph_output)
 file(GLOB tests ${SOURCE}/tests/*.c ${SOURCE}/tests/consumer/*.c ${SOURCE}/tests/oracle/*.c)
 set(called "")
 foreach(test IN LISTS tests)
@@ -37,12 +37,6 @@ foreach(test IN LISTS tests)
     list(APPEND called ${words})
 endforeach()
 list(REMOVE_DUPLICATES called)
-if("kiln_reduce" IN_LIST called)
-    list(APPEND called kiln_reduction_over)
-endif()
-if("kiln_rows" IN_LIST called)
-    list(APPEND called kiln_row_over)
-endif()
 
 # kiln_sqrt() and its kind are macros over the functions that record nodes.
 foreach(name IN LISTS declared)

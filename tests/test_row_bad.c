@@ -108,13 +108,14 @@ static void test_row_bad__calls(void **state)
 
     OK(t, kiln_array_ones(t->ctx, KILN_FLOAT32, 2, shape, &x, &t->err));
     OK(t, kiln_array_ones(t->ctx, KILN_FLOAT32, 2, other, &wrong, &t->err));
-    FAILS(t, KILN_ERR_ARGUMENT_COUNT, kiln_rows(op, KILN_AXES(1), &t->err, x), "2 arguments");
-    FAILS(t, KILN_ERR_OUTPUT, kiln_rows(op, KILN_AXES(1), &t->err, x, wrong), "(4, 3)", "(3, 4)");
-    FAILS(t, KILN_ERR_AXIS, kiln_rows(op, KILN_AXES(2), &t->err, x, &y), "axis 2");
-    FAILS(t, KILN_ERR_AXIS, kiln_rows(op, KILN_AXES(1, -1), &t->err, x, &y), "twice");
-    FAILS(t, KILN_ERR_UNDECIDED_SIZE, kiln_rows(op, KILN_AXES(0), &t->err, 1.0, &y),
+    FAILS(t, KILN_ERR_ARGUMENT_COUNT, kiln_call_over(op, KILN_AXES(1), &t->err, x), "2 arguments");
+    FAILS(t, KILN_ERR_OUTPUT, kiln_call_over(op, KILN_AXES(1), &t->err, x, wrong), "(4, 3)",
+          "(3, 4)");
+    FAILS(t, KILN_ERR_AXIS, kiln_call_over(op, KILN_AXES(2), &t->err, x, &y), "axis 2");
+    FAILS(t, KILN_ERR_AXIS, kiln_call_over(op, KILN_AXES(1, -1), &t->err, x, &y), "twice");
+    FAILS(t, KILN_ERR_UNDECIDED_SIZE, kiln_call_over(op, KILN_AXES(0), &t->err, 1.0, &y),
           "no input array");
-    FAILS(t, KILN_ERR_NULL, kiln_rows(NULL, KILN_AXES(0), &t->err, x, &y), "NULL");
+    FAILS(t, KILN_ERR_NULL, kiln_call_over((kiln_row *)NULL, KILN_AXES(0), &t->err, x, &y), "NULL");
     FAILS(t, KILN_ERR_NULL, kiln_row_source(op, KILN_ARGS(x, &y), NULL, NULL, &t->err), "text_out");
     FAILS(t, KILN_ERR_AXIS,
           kiln_row_source(op, KILN_ARGS(x, &y), &(kiln_row_call_options){
@@ -123,7 +124,7 @@ static void test_row_bad__calls(void **state)
           "axis 7");
     assert_null(text);
     assert_null(y);
-    OK(t, kiln_rows(op, KILN_AXES(1), &t->err, x, &y)); /* still as good as before */
+    OK(t, kiln_call_over(op, KILN_AXES(1), &t->err, x, &y)); /* still as good as before */
     kiln_array_release(x), kiln_array_release(wrong), kiln_array_release(y);
     kiln_row_destroy(op);
 }
@@ -141,7 +142,8 @@ static void test_row_bad__empty_rows_without_identity(void **state)
     opts.row_post = "y = least";
     OK(t, kiln_row_create(t->ctx, "float32 x", "", &s, 1, "", &opts, &op, &t->err));
     OK(t, kiln_array_ones(t->ctx, KILN_FLOAT32, 2, shape, &x, &t->err));
-    FAILS(t, KILN_ERR_IDENTITY, kiln_rows(op, KILN_AXES(1), &t->err, x, &y), "(3, 0)", "stage 1");
+    FAILS(t, KILN_ERR_IDENTITY, kiln_call_over(op, KILN_AXES(1), &t->err, x, &y), "(3, 0)",
+          "stage 1");
     assert_null(y);
     kiln_array_release(x);
     kiln_row_destroy(op);
@@ -173,7 +175,7 @@ static void test_row_bad__compile_errors_name_the_stage(void **state)
         kiln_row *op = NULL;
         OK(t, kiln_row_create(t->ctx, "float32 x", "float32 y", stages, 2, cases[k].op, NULL, &op,
                               &t->err));
-        FAILS(t, KILN_ERR_COMPILE, kiln_rows(op, KILN_AXES(1), &t->err, x, &y), "kiln_row",
+        FAILS(t, KILN_ERR_COMPILE, kiln_call_over(op, KILN_AXES(1), &t->err, x, &y), "kiln_row",
               cases[k].where);
         kiln_row_destroy(op);
     }

@@ -117,10 +117,10 @@ static void test_row_norms__runs_agree_bit_for_bit(void **state)
         host_make(t, &x, KILN_FLOAT32, 2, shape, NULL);
         host_fill_random(t, &x);
         host_send(t, &x);
-        OK(t, kiln_rows(op, KILN_AXES(1), &t->err, x.array, &y));
+        OK(t, kiln_call_over(op, KILN_AXES(1), &t->err, x.array, &y));
         OK(t, kiln_array_to_host(y, first, bytes, NULL, &t->err));
         for (int run = 0; run < 3; run++) {
-            OK(t, kiln_rows(op, KILN_AXES(1), &t->err, x.array, &y));
+            OK(t, kiln_call_over(op, KILN_AXES(1), &t->err, x.array, &y));
             OK(t, kiln_array_to_host(y, again, bytes, NULL, &t->err));
             assert_memory_equal(first, again, bytes);
         }
@@ -144,7 +144,7 @@ static void test_row_norms__softmax_of_infinities_and_nan(void **state)
     float got[4][3];
 
     host_from(t, &in, KILN_FLOAT32, 2, shape, x);
-    OK(t, kiln_rows(op, KILN_AXES(-1), &t->err, in.array, &y));
+    OK(t, kiln_call_over(op, KILN_AXES(-1), &t->err, in.array, &y));
     OK(t, kiln_array_to_host(y, got, sizeof got, NULL, &t->err));
     assert_true(got[0][0] == 0.5f && got[0][1] == 0.0f && got[0][2] == 0.5f);
     for (int r = 1; r < 3; r++)

@@ -7,6 +7,12 @@
 
 #include "oracle/scan.h"
 
+/* The options of a scan along the first axis with `scan_flags`. */
+#define FLAGS(scan_flags)                                                                          \
+    (&(kiln_scan_call_options){.struct_size = sizeof(kiln_scan_call_options),                      \
+                               .axes = KILN_AXES(0),                                               \
+                               .flags = (scan_flags)})
+
 static kiln_array *ones(test_env *t, kiln_dtype dtype, int rank, const int64_t *shape)
 {
     kiln_array *a = NULL;
@@ -92,7 +98,7 @@ static void test_scans__a_raw_table(void **state)
                            "y = a", "0", NULL, &op, &t->err));
     OK(t, kiln_array_from_host(t->ctx, KILN_INT32, 1, length, keys, NULL, &k, &t->err));
     OK(t, kiln_array_from_host(t->ctx, KILN_INT32, 1, entries, values, NULL, &table, &t->err));
-    OK(t, kiln_scan_call(op, KILN_AXES(-1), 0, &t->err, k, table, &y));
+    OK(t, kiln_call_over(op, KILN_AXES(-1), &t->err, k, table, &y));
     OK(t, kiln_array_to_host(y, got, sizeof got, NULL, &t->err));
     assert_memory_equal(got, want, sizeof got);
     kiln_array_release(k);
@@ -117,7 +123,7 @@ static void test_scans__products_of_matrices(void **state)
                            "matrix{a.a * b.a + a.b * b.c, a.a * b.b + a.b * b.d,"
                            "       a.c * b.a + a.d * b.c, a.c * b.b + a.d * b.d}",
                            "y = a.b", "matrix{1, 0, 0, 1}", &options, &op, &t->err));
-    OK(t, kiln_scan_call(op, KILN_ALL_AXES, 0, &t->err, x, &y));
+    OK(t, kiln_call_over(op, KILN_ALL_AXES, &t->err, x, &y));
     OK(t, kiln_array_to_host(y, got, sizeof got, NULL, &t->err));
     for (int k = 0; k < 90; k++) {
         const int64_t next = before + now;
@@ -213,7 +219,7 @@ static void test_scans__an_input_that_overlaps_the_output_is_copied(void **state
 
     OK(t, kiln_array_slice(base, 0, 0, N - 1, 1, &x, &t->err));
     OK(t, kiln_array_slice(base, 0, 1, N, 1, &y, &t->err));
-    OK(t, kiln_scan_call(op, KILN_AXES(0), 0, &t->err, x, y));
+    OK(t, kiln_call_over(op, KILN_AXES(0), &t->err, x, y));
     OK(t, kiln_array_to_host(base, got, sizeof got, NULL, &t->err));
     for (int k = 0; k < N; k++)
         CHECK(got[k] == (k == 0 ? 1 : k), "element %d is %d", k, got[k]);
@@ -279,8 +285,7 @@ static void test_scans__compile_errors_name_the_snippet(void **state)
         options.name = "broken_kernel";
         OK(t, kiln_scan_create(t->ctx, "T x", "T y", broken[k].map, broken[k].reduce,
                                broken[k].post, broken[k].identity, &options, &op, &t->err));
-        FAILS(t, KILN_ERR_COMPILE,
-              kiln_scan_call(op, KILN_AXES(0), KILN_SCAN_EXCLUSIVE, &t->err, x, &y),
+        FAILS(t, KILN_ERR_COMPILE, kiln_call_with(op, FLAGS(KILN_SCAN_EXCLUSIVE), &t->err, x, &y),
               "broken_kernel", broken[k].snippet, broken[k].word, "^");
         assert_null(y);
         kiln_scan_destroy(op);
@@ -297,30 +302,30 @@ static void test_scans__calls_that_are_refused(void **state)
     kiln_array *turned = ones(t, KILN_FLOAT32, 2, other), *line = ones(t, KILN_FLOAT32, 1, flat);
     kiln_array *doubles = ones(t, KILN_FLOAT64, 2, shape), *one = ones(t, KILN_FLOAT32, 2, row);
 
-    FAILS(t, KILN_ERR_AXIS, kiln_scan_call(op, KILN_AXES(2), 0, &t->err, x, &y), "adder", "axis 2");
-    FAILS(t, KILN_ERR_AXIS, kiln_scan_call(op, KILN_AXES(-3), 0, &t->err, x, &y), "-3");
-    FAILS(t, KILN_ERR_AXIS, kiln_scan_call(op, KILN_AXES(0, 1), 0, &t->err, x, &y), "one axis");
-    FAILS(t, KILN_ERR_AXIS, kiln_scan_call(op, (&(kiln_axes){0, {0}}), 0, &t->err, x, &y), "0");
-    FAILS(t, KILN_ERR_ARGUMENT, kiln_scan_call(op, KILN_AXES(0), 4, &t->err, x, &y), "0x4");
-    FAILS(t, KILN_ERR_OUTPUT, kiln_scan_call(op, KILN_AXES(0), 0, &t->err, x, turned), "(4, 3)",
+    FAILS(t, KILN_ERR_AXIS, kiln_call_over(op, KILN_AXES(2), &t->err, x, &y), "adder", "axis 2");
+    FAILS(t, KILN_ERR_AXIS, kiln_call_over(op, KILN_AXES(-3), &t->err, x, &y), "-3");
+    FAILS(t, KILN_ERR_AXIS, kiln_call_over(op, KILN_AXES(0, 1), &t->err, x, &y), "one axis");
+    FAILS(t, KILN_ERR_AXIS, kiln_call_over(op, (&(kiln_axes){0, {0}}), &t->err, x, &y), "0");
+    FAILS(t, KILN_ERR_ARGUMENT, kiln_call_with(op, FLAGS(4), &t->err, x, &y), "0x4");
+    FAILS(t, KILN_ERR_OUTPUT, kiln_call_over(op, KILN_AXES(0), &t->err, x, turned), "(4, 3)",
           "(3, 4)");
-    FAILS(t, KILN_ERR_OUTPUT, kiln_scan_call(op, KILN_AXES(0), 0, &t->err, x, line), "(12,)");
-    FAILS(t, KILN_ERR_OUTPUT, kiln_scan_call(op, KILN_ALL_AXES, 0, &t->err, x, turned), "(4, 3)",
+    FAILS(t, KILN_ERR_OUTPUT, kiln_call_over(op, KILN_AXES(0), &t->err, x, line), "(12,)");
+    FAILS(t, KILN_ERR_OUTPUT, kiln_call_over(op, KILN_ALL_AXES, &t->err, x, turned), "(4, 3)",
           "(12,)");
-    FAILS(t, KILN_ERR_DTYPE, kiln_scan_call(op, KILN_AXES(0), 0, &t->err, x, doubles), "float64");
+    FAILS(t, KILN_ERR_DTYPE, kiln_call_over(op, KILN_AXES(0), &t->err, x, doubles), "float64");
     OK(t, kiln_array_broadcast_to(one, 2, shape, &wide, &t->err));
-    FAILS(t, KILN_ERR_OUTPUT, kiln_scan_call(op, KILN_AXES(0), 0, &t->err, x, wide), "broadcast");
-    FAILS(t, KILN_ERR_UNDECIDED_SIZE, kiln_scan_call(op, KILN_AXES(0), 0, &t->err, 3.0, &y),
-          "adder");
-    FAILS(t, KILN_ERR_ARGUMENT_COUNT, kiln_scan_call(op, KILN_AXES(0), 0, &t->err, x), "2", "1");
-    FAILS(t, KILN_ERR_NULL, kiln_scan_call(NULL, KILN_AXES(0), 0, &t->err, x, &y), "NULL");
+    FAILS(t, KILN_ERR_OUTPUT, kiln_call_over(op, KILN_AXES(0), &t->err, x, wide), "broadcast");
+    FAILS(t, KILN_ERR_UNDECIDED_SIZE, kiln_call_over(op, KILN_AXES(0), &t->err, 3.0, &y), "adder");
+    FAILS(t, KILN_ERR_ARGUMENT_COUNT, kiln_call_over(op, KILN_AXES(0), &t->err, x), "2", "1");
+    FAILS(t, KILN_ERR_NULL, kiln_call_over((kiln_scan *)NULL, KILN_AXES(0), &t->err, x, &y),
+          "NULL");
     FAILS(t, KILN_ERR_NULL, kiln_scan_source(op, KILN_ARGS(x, &y), NULL, NULL, &t->err),
           "text_out");
     OK(t, kiln_scan_create(t->ctx, "T x", "T y", "x", "a + b", "y = a", "", NULL, &none, &t->err));
-    FAILS(t, KILN_ERR_IDENTITY,
-          kiln_scan_call(none, KILN_AXES(0), KILN_SCAN_EXCLUSIVE, &t->err, x, &y), "identity");
+    FAILS(t, KILN_ERR_IDENTITY, kiln_call_with(none, FLAGS(KILN_SCAN_EXCLUSIVE), &t->err, x, &y),
+          "identity");
     assert_null(y);
-    OK(t, kiln_scan_call(none, KILN_AXES(0), 0, &t->err, x, &y));
+    OK(t, kiln_call_over(none, KILN_AXES(0), &t->err, x, &y));
     kiln_array_release(y);
     kiln_array_release(x);
     kiln_array_release(wide);
@@ -345,7 +350,7 @@ static void test_scans__an_accumulator_that_is_too_large(void **state)
     options.reduce_type = "large";
     OK(t, kiln_scan_create(t->ctx, "T x", "T y", "large{{x}}", "large{{a.v[0] + b.v[0]}}",
                            "y = a.v[0]", "", &options, &op, &t->err));
-    FAILS(t, KILN_ERR_COMPILE, kiln_scan_call(op, KILN_AXES(0), 0, &t->err, x, &y), "64 bytes");
+    FAILS(t, KILN_ERR_COMPILE, kiln_call_over(op, KILN_AXES(0), &t->err, x, &y), "64 bytes");
     kiln_array_release(x);
     kiln_scan_destroy(op);
 }
@@ -422,11 +427,11 @@ static void test_scans__no_memory_for_the_workspace(void **state)
     kiln_context_pool_set_limit(t->ctx, stats.held_bytes);
     size_t count = take_rest(t, taken, TAKEN);
     assert_true(count < TAKEN);
-    FAILS(t, KILN_ERR_DEVICE_MEMORY, kiln_scan_call(op, KILN_AXES(0), 0, &t->err, x, y), "limit");
+    FAILS(t, KILN_ERR_DEVICE_MEMORY, kiln_call_over(op, KILN_AXES(0), &t->err, x, y), "limit");
     while (count > 0)
         kiln_array_release(taken[--count]);
     kiln_context_pool_set_limit(t->ctx, 0);
-    OK(t, kiln_scan_call(op, KILN_AXES(0), 0, &t->err, x, y));
+    OK(t, kiln_call_over(op, KILN_AXES(0), &t->err, x, y));
     OK(t, kiln_array_slice(y, 0, N - 1, N, 1, &last, &t->err));
     OK(t, kiln_array_to_host(last, &got, sizeof got, NULL, &t->err));
     assert_true(got == (float)N);

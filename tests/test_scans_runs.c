@@ -184,7 +184,7 @@ static void check_long(test_env *t, kiln_scan *op, int64_t rows, int64_t columns
     for (int64_t k = 0; k < size; k++)
         values[k] = (int32_t)((uint32_t)k * 2654435761u >> 7);
     OK(t, kiln_array_from_host(t->ctx, KILN_INT32, 2, shape, values, NULL, &x, &t->err));
-    OK(t, kiln_scan_call(op, &axes, 0, &t->err, x, &y));
+    OK(t, kiln_call_over(op, &axes, &t->err, x, &y));
     OK(t, kiln_array_to_host(y, got, (size_t)size * sizeof *got, NULL, &t->err));
     for (int64_t q = 0; q < size / n; q++) {
         const int64_t first = axis == 0 ? q : q * n;
@@ -236,7 +236,7 @@ static void test_scans__more_elements_than_32_bits_count(void **state)
                            &op, &t->err));
     OK(t, kiln_array_full(t->ctx, KILN_UINT8, 1, &one, 1.0, &x, &t->err));
     OK(t, kiln_array_broadcast_to(x, 1, &n, &wide, &t->err));
-    OK(t, kiln_scan_call(op, KILN_AXES(0), 0, &t->err, wide, &y));
+    OK(t, kiln_call_over(op, KILN_AXES(0), &t->err, wide, &y));
     for (size_t p = 0; p < COUNT(places); p++) {
         OK(t, kiln_array_slice(y, 0, places[p], places[p] + TOLD, 1, &part, &t->err));
         OK(t, kiln_array_to_host(part, got, sizeof got, NULL, &t->err));
@@ -298,8 +298,7 @@ static void *scan_often(void *argument)
     for (int call = 0; call < CALLS && got != NULL; call++) {
         kiln_array *y = NULL;
         bool right =
-            kiln_scan_over(w->op, w->axis == HOST_FLAT ? NULL : &axes, 0, KILN_ARGS(w->x, &y),
-                           NULL) == KILN_OK &&
+            kiln_call_over(w->op, w->axis == HOST_FLAT ? NULL : &axes, NULL, w->x, &y) == KILN_OK &&
             kiln_array_to_host(y, got, ROWS * COLUMNS * sizeof *got, NULL, NULL) == KILN_OK;
 
         for (int64_t k = 0; right && k < ROWS * COLUMNS; k++) {
@@ -364,7 +363,7 @@ static void test_scans__each_allocation_failure_is_survived(void **state)
             kiln_scan_create(t->ctx, "T x", "T y", "x", "a + b", "y = a", "0", NULL, &op, &t->err);
         CHECK((status == KILN_OK) == (op != NULL), "allocation %zu", nth);
         if (status == KILN_OK)
-            status = kiln_scan_call(op, KILN_AXES(0), 0, &t->err, x, &y);
+            status = kiln_call_over(op, KILN_AXES(0), &t->err, x, &y);
         kiln__test_alloc_fail_at(SIZE_MAX);
         CHECK(status == KILN_OK || (status == KILN_ERR_NO_MEMORY && y == NULL),
               "allocation %zu: %s", nth, kiln_status_name(status));

@@ -464,7 +464,7 @@ static void test_signature__everything_is_copied(void **state)
                                         .out = out,
                                         .options = options,
                                         .option_count = 1,
-                                        .keep_dims = true};
+                                        .keep_axes = true};
     kiln__definition *def = NULL;
 
     (void)state;
@@ -484,7 +484,7 @@ static void test_signature__everything_is_copied(void **state)
     assert_string_equal(def->snippet[KILN__SNIPPET_AFTER_LOOP], "");
     assert_string_equal(def->options[0], "-DA=1");
     assert_int_equal(def->option_count, 1);
-    assert_true(def->keep_dims);
+    assert_true(def->keep_axes);
     kiln__definition_destroy(def);
     kiln__definition_destroy(NULL);
 }

@@ -166,7 +166,7 @@ static void test_stream__default_streams_of_cuda_can_be_wrapped(void **state)
         OK(t, kiln_array_arange(t->ctx, KILN_FLOAT32, 0, 3, 1, &x, &t->err));
         OK(t, kiln_stream_wait(t->ctx, stream, NULL, &t->err));
         kiln_elementwise *twice = NULL;
-        kiln_call_options o = KILN_CALL_OPTIONS_INIT;
+        kiln_elementwise_call_options o = KILN_ELEMENTWISE_CALL_OPTIONS_INIT;
         o.stream = stream;
         OK(t, kiln_elementwise_create(t->ctx, "T x", "T z", "z = x + x", NULL, &twice, &t->err));
         kiln_arg args[] = {kiln_arg_array(x), kiln_arg_out(&z)};

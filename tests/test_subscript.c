@@ -144,7 +144,7 @@ static void test_subscript__new_arrays_keep_shape_and_order(void **state)
     kiln_array *x = ramp(t, 3, (int64_t[]){2, 3, 4}), *y = NULL, *z = NULL;
     double all[24];
 
-    OK(t, kiln_array_transpose(x, (int[]){2, 0, 1}, &y, &t->err));
+    OK(t, kiln_array_transpose(x, KILN_AXES(2, 0, 1), &y, &t->err));
     OK(t, kiln_array_full_like(y, KILN_FLOAT64, 2.5, &z, &t->err));
     assert_int_equal(kiln_array_dtype(z), KILN_FLOAT64);
     for (int k = 0; k < 3; k++) {

@@ -129,7 +129,7 @@ static void run_rows(kiln_context *ctx, bool by_hand)
     OK(kiln_row_create(ctx, "T x", "T y", stages, 2, "y = e / s", &o, &softmax, &err));
     for (size_t k = 0; k < COUNT(calls); k++) {
         kiln_array *x = empty(ctx, KILN_FLOAT32, 2, calls[k].shape), *y = NULL;
-        OK(kiln_rows(softmax, KILN_AXES(calls[k].axis), &err, x, &y));
+        OK(kiln_call_over(softmax, KILN_AXES(calls[k].axis), &err, x, &y));
         kiln_array_release(y);
         kiln_array_release(x);
     }
@@ -156,6 +156,12 @@ static void run_reductions(kiln_context *ctx)
     }
 }
 
+/* The options of a scan along `axes` with `flags`. */
+#define SCAN(scan_axes, scan_flags)                                                                \
+    (&(kiln_scan_call_options){.struct_size = sizeof(kiln_scan_call_options),                      \
+                               .axes = (scan_axes),                                                \
+                               .flags = (scan_flags)})
+
 static void run_scans(kiln_context *ctx)
 {
     kiln_error err = KILN_ERROR_INIT;
@@ -164,9 +170,9 @@ static void run_scans(kiln_context *ctx)
     OK(kiln_scan_create(ctx, "T x", "T y", "x", "a + b", "y = a", "0", NULL, &scan, &err));
     for (size_t s = 0; s < COUNT(reduced_shapes); s += 2) {
         kiln_array *x = empty(ctx, KILN_FLOAT32, 2, reduced_shapes[s]), *y[4] = {NULL};
-        OK(kiln_scan_call(scan, KILN_AXES(0), KILN_SCAN_REVERSE, &err, x, &y[0]));
-        OK(kiln_scan_call(scan, KILN_AXES(-1), 0, &err, x, &y[1]));
-        OK(kiln_scan_call(scan, NULL, KILN_SCAN_EXCLUSIVE, &err, x, &y[2]));
+        OK(kiln_call_with(scan, SCAN(KILN_AXES(0), KILN_SCAN_REVERSE), &err, x, &y[0]));
+        OK(kiln_call_over(scan, KILN_AXES(-1), &err, x, &y[1]));
+        OK(kiln_call_with(scan, SCAN(NULL, KILN_SCAN_EXCLUSIVE), &err, x, &y[2]));
         if (s == 0)
             OK(kiln_array_scan(KILN_SCAN_CUMSUM, x, KILN_AXES(-1), 0, &y[3], &err));
         for (size_t k = 0; k < COUNT(y); k++)
@@ -342,7 +348,7 @@ static void test_warm_cuda__inputs_of_post_have_the_shape_of_results(void **stat
     o.name = "scaled";
     OK(kiln_reduction_create(ctx, "T x, T w", "T y", "x", "a + b", "y = a * w", "0", &o, &scaled,
                              &err));
-    OK(kiln_reduce(scaled, KILN_AXES(-1), &err, x, w, &y));
+    OK(kiln_call_over(scaled, KILN_AXES(-1), &err, x, w, &y));
     kiln_reduction_destroy(scaled);
     kiln_array_release(y);
     kiln_array_release(w);
@@ -378,8 +384,8 @@ static void test_warm_cuda__shapes_serve_gpus_of_every_size(void **state)
             OK(kiln_array_reduce(KILN_REDUCE_SUM, x, NULL, false, &y[0], &err));
             OK(kiln_array_reduce(KILN_REDUCE_SUM, x, KILN_AXES(0), false, &y[1], &err));
             OK(kiln_array_reduce(KILN_REDUCE_SUM, x, KILN_AXES(1), false, &y[2], &err));
-            OK(kiln_scan_call(scan, KILN_AXES(0), KILN_SCAN_REVERSE, &err, x, &y[3]));
-            OK(kiln_scan_call(scan, KILN_AXES(1), KILN_SCAN_REVERSE, &err, x, &y[4]));
+            OK(kiln_call_with(scan, SCAN(KILN_AXES(0), KILN_SCAN_REVERSE), &err, x, &y[3]));
+            OK(kiln_call_with(scan, SCAN(KILN_AXES(1), KILN_SCAN_REVERSE), &err, x, &y[4]));
             for (size_t k = 0; k < COUNT(y); k++)
                 kiln_array_release(y[k]);
             kiln_array_release(x);

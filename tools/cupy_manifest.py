@@ -503,7 +503,7 @@ def line_of(kind, fields):
     for name, value in fields.items():
         if name == "reduce_dims":
             if not value and kind == "elementwise":
-                line["keep_dims"] = True
+                line["keep_axes"] = True
         elif name == "options":
             if value:
                 line["options"] = [value] if isinstance(value, str) else list(value)

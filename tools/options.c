@@ -57,7 +57,7 @@ static const struct option OPTIONS[] = {
      "C++ statements run after a thread's last element"},
     {OPTION_COMPILER, "--option", "TEXT", BOTH, true,
      "option for the compiler, as in --option=-DN=4"},
-    {OPTION_KEEP_DIMS, "--keep-dims", NULL, COMMAND_RUN, false,
+    {OPTION_KEEP_AXES, "--keep-axes", NULL, COMMAND_RUN, false,
      "let `_ind` see the axes as given, not merged"},
     {OPTION_TYPE, "--type", "T=DTYPE", BOTH, true,
      "set the dtype of a type letter, as in T=float32"},

@@ -11,7 +11,7 @@ struct reduce {
     kiln_axes axes;
     kiln_array *where;
     kiln_arg initial;
-    kiln_reduce_options call;
+    kiln_reduction_call_options call;
 };
 
 /* "0,-1" into r->axes. */
@@ -133,7 +133,7 @@ static kiln_status run(struct job *j)
 int command_reduce(const struct invocation *v)
 {
     static const job_kind kind = {check, define, make, result_shape, source, prepare, run};
-    struct reduce r = {.j.v = v, .call = KILN_REDUCE_OPTIONS_INIT};
+    struct reduce r = {.j.v = v, .call = KILN_REDUCTION_CALL_OPTIONS_INIT};
     const int result = job_command(&r.j, &kind);
 
     kiln_array_release(r.where);

@@ -6,7 +6,7 @@
 struct run {
     struct job j;
     kiln_elementwise *op;
-    kiln_call_options call;
+    kiln_elementwise_call_options call;
     int64_t size; /* --size; -1 when not given */
 };
 
@@ -38,7 +38,7 @@ static void define(struct job *j, kiln__definition_request *request)
     request->snippet[KILN__SNIPPET_AFTER_LOOP] = invocation_get(v, OPTION_AFTER_LOOP);
     request->options = v->option[OPTION_COMPILER].items;
     request->option_count = v->option[OPTION_COMPILER].count;
-    request->keep_dims = invocation_get(v, OPTION_KEEP_DIMS) != NULL;
+    request->keep_axes = invocation_get(v, OPTION_KEEP_AXES) != NULL;
 }
 
 static kiln_status make(struct job *j)
@@ -53,7 +53,7 @@ static kiln_status make(struct job *j)
     opts.after_loop = invocation_get(v, OPTION_AFTER_LOOP);
     opts.compiler_options = v->option[OPTION_COMPILER].items;
     opts.compiler_option_count = v->option[OPTION_COMPILER].count;
-    opts.keep_dims = invocation_get(v, OPTION_KEEP_DIMS) != NULL;
+    opts.keep_axes = invocation_get(v, OPTION_KEEP_AXES) != NULL;
     return kiln_elementwise_create(j->ctx, invocation_get_or(v, OPTION_IN, ""),
                                    invocation_get(v, OPTION_OUT), invocation_get(v, OPTION_OP),
                                    &opts, &r->op, &j->err);
@@ -75,7 +75,7 @@ static bool loop_shape(const struct job *j, int *rank, int64_t *shape)
 }
 
 /* --size counts unless --type has made an output: that decides then. */
-static const kiln_call_options *call_of(struct run *r)
+static const kiln_elementwise_call_options *call_of(struct run *r)
 {
     r->call.has_size = r->size >= 0 && !r->j.made_output;
     r->call.size = r->call.has_size ? r->size : 0;
@@ -104,7 +104,7 @@ static kiln_status run(struct job *j)
 int command_run(const struct invocation *v)
 {
     static const job_kind kind = {check, define, make, loop_shape, source, prepare, run};
-    struct run r = {.j.v = v, .call = KILN_CALL_OPTIONS_INIT, .size = -1};
+    struct run r = {.j.v = v, .call = KILN_ELEMENTWISE_CALL_OPTIONS_INIT, .size = -1};
     const int result = job_command(&r.j, &kind);
 
     kiln_elementwise_destroy(r.op);

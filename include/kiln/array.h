@@ -24,6 +24,35 @@
 
 typedef struct kiln_array kiln_array;
 
+/** Axes of an array: those to reduce, to scan, or to permute. Where a function says that the axes may
+ *  be NULL, KILN_ALL_AXES is meant. */
+typedef struct kiln_axes {
+    int count;               /**< How many follow; 0 names none, which is not the same as NULL. */
+    int axis[KILN_RANK_MAX]; /**< Each counts from 0, or from the end where it is negative. */
+} kiln_axes;
+
+/** `const kiln_axes *` to the axes listed, as KILN_AXES(0, -1). It lives as long as a compound literal
+ *  does: to the end of the enclosing block in C, to the end of the full expression in C++. */
+#ifdef __cplusplus
+template <class... A> static inline kiln_axes kiln_axes_of(A... a)
+{
+    return kiln_axes{(int)sizeof...(a), {(int)a...}};
+}
+namespace kiln_detail {
+struct axes_box {
+    kiln_axes v;
+    operator const kiln_axes *() const { return &v; }
+};
+}
+#define KILN_AXES(...) (kiln_detail::axes_box{kiln_axes_of(__VA_ARGS__)})
+#else
+#define KILN_AXES(...)                                                                             \
+    (&(const kiln_axes){(int)(sizeof((const int[]){__VA_ARGS__}) / sizeof(int)), {__VA_ARGS__}})
+#endif
+
+/** Every axis, as axis=None in NumPy. */
+#define KILN_ALL_AXES ((const kiln_axes *)0)
+
 /** Stands for a slice bound that is left out, as in x[::2]. */
 #define KILN_SLICE_OPEN INT64_MIN
 
@@ -144,13 +173,15 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_slice(const kiln_array *array, in
                                                      kiln_array **out, kiln_error *err);
 
 /** x[index] on one axis, which disappears. Negative counts from the end. ERR_AXIS. */
-KILN_API KILN_NODISCARD kiln_status kiln_array_index(const kiln_array *array, int axis,
+KILN_API KILN_NODISCARD kiln_status kiln_array_select(const kiln_array *array, int axis,
                                                      int64_t index, kiln_array **out,
                                                      kiln_error *err);
 
-/** Permute axes; `axes` holds rank() of them, NULL reverses all. ERR_AXIS. */
-KILN_API KILN_NODISCARD kiln_status kiln_array_transpose(const kiln_array *array, const int *axes,
-                                                         kiln_array **out, kiln_error *err);
+/** Permute the axes: axis k of the result is axis axes->axis[k] of `array`. `axes` names every axis
+ *  once; NULL reverses their order. ERR_AXIS. */
+KILN_API KILN_NODISCARD kiln_status kiln_array_transpose(const kiln_array *array,
+                                                         const kiln_axes *axes, kiln_array **out,
+                                                         kiln_error *err);
 
 /**
  * Same elements in C-order under another shape; one extent may be -1 and is computed. A view

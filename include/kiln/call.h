@@ -1,142 +1,135 @@
 /**
  * @file kiln/call.h
- * @brief kiln_call(): a kernel call in one line, with plain C values as arguments.
+ * @brief kiln_call(): run a kernel or a graph with plain C values, in one line.
  *
- * A value of a type that is no argument (a string, a struct, a pointer to float) is an error of
- * the C compiler, not of the run. kiln/elementwise.h includes this.
+ *     kiln_call(axpy, &err, x, y, 2.5, &z);                    // a kiln_elementwise
+ *     kiln_call(hypotenuse, &err, x, y, &z);                   // a kiln_graph
+ *     kiln_call(norm, &err, x, &all);                          // a kiln_reduction, over all axes
+ *     kiln_call_over(norm, KILN_AXES(-1), &err, x, &each);     // over the last axis
+ *
+ *     const kiln_axes columns = {1, {0}};
+ *     kiln_scan_call_options opts = KILN_SCAN_CALL_OPTIONS_INIT;
+ *     opts.axes = &columns;
+ *     opts.flags = KILN_SCAN_REVERSE;
+ *     kiln_call_with(running, &opts, &err, x, &sums);          // a kiln_scan
+ *
+ * The three macros take a handle of any family. They expand to that family's function, which is
+ * kiln_elementwise_run(), kiln_reduction_run(), kiln_scan_run(), kiln_row_run() or kiln_graph_run();
+ * its header says what the arguments mean and which statuses it returns. A handle of any other
+ * type is an error of the C compiler, and so is an argument that kiln/arg.h does not list.
+ *
+ * Arguments: arrays are given as they are; `&z`, the address of an array pointer, is an output that
+ *            is allocated when z is NULL and reused when it is not; numbers are scalars. There are
+ *            at most KILN_CALL_ARGS_MAX. Each is evaluated once, and so are the other operands.
+ * Cost:      that of the function: the choice is made by the C compiler.
+ * Threads:   as the function: any number of threads may call the same handle at once.
  */
 #ifndef KILN_CALL_H
 #define KILN_CALL_H
 
 #include "kiln/elementwise.h"
+#include "kiln/graph.h"
+#include "kiln/reduction.h"
+#include "kiln/row.h"
+#include "kiln/scan.h"
+
+/* The functions that kiln_call_over() expands to: default options, but for the axes. */
+static inline KILN_NODISCARD kiln_status kiln__reduction_over(kiln_reduction *op,
+                                                              const kiln_axes *axes,
+                                                              const kiln_arg *args,
+                                                              size_t arg_count, kiln_error *err)
+{
+    kiln_reduction_call_options opts = KILN_REDUCTION_CALL_OPTIONS_INIT;
+    opts.axes = axes;
+    return kiln_reduction_run(op, args, arg_count, &opts, err);
+}
+static inline KILN_NODISCARD kiln_status kiln__scan_over(kiln_scan *op, const kiln_axes *axes,
+                                                         const kiln_arg *args, size_t arg_count,
+                                                         kiln_error *err)
+{
+    kiln_scan_call_options opts = KILN_SCAN_CALL_OPTIONS_INIT;
+    opts.axes = axes;
+    return kiln_scan_run(op, args, arg_count, &opts, err);
+}
+static inline KILN_NODISCARD kiln_status kiln__row_over(kiln_row *op, const kiln_axes *axes,
+                                                        const kiln_arg *args, size_t arg_count,
+                                                        kiln_error *err)
+{
+    kiln_row_call_options opts = KILN_ROW_CALL_OPTIONS_INIT;
+    opts.axes = axes;
+    return kiln_row_run(op, args, arg_count, &opts, err);
+}
 
 #ifdef __cplusplus
 /* C++ has overloads where C has _Generic. */
-static inline kiln_arg kiln_arg_of(const kiln_array *v) { return kiln_arg_array(v); }
-static inline kiln_arg kiln_arg_of(kiln_array *v) { return kiln_arg_array(v); }
-static inline kiln_arg kiln_arg_of(kiln_array **v) { return kiln_arg_out(v); }
-static inline kiln_arg kiln_arg_of(bool v) { return kiln_arg_bool(v); }
-static inline kiln_arg kiln_arg_of(signed char v) { return kiln_arg_int(v); }
-static inline kiln_arg kiln_arg_of(short v) { return kiln_arg_int(v); }
-static inline kiln_arg kiln_arg_of(int v) { return kiln_arg_int(v); }
-static inline kiln_arg kiln_arg_of(long v) { return kiln_arg_int(v); }
-static inline kiln_arg kiln_arg_of(long long v) { return kiln_arg_int(v); }
-static inline kiln_arg kiln_arg_of(unsigned char v) { return kiln_arg_uint(v); }
-static inline kiln_arg kiln_arg_of(unsigned short v) { return kiln_arg_uint(v); }
-static inline kiln_arg kiln_arg_of(unsigned int v) { return kiln_arg_uint(v); }
-static inline kiln_arg kiln_arg_of(unsigned long v) { return kiln_arg_uint(v); }
-static inline kiln_arg kiln_arg_of(unsigned long long v) { return kiln_arg_uint(v); }
-static inline kiln_arg kiln_arg_of(float v) { return kiln_arg_float((double)v); }
-static inline kiln_arg kiln_arg_of(double v) { return kiln_arg_float(v); }
-template <class T> kiln_arg kiln_arg_of(T) = delete;
-#define KILN_ARG(v) kiln_arg_of(v)
-#else
-/* C11 6.2.5p13: a complex value is laid out as its real part, then its imaginary part. */
-static inline kiln_arg kiln__arg_c128(double _Complex v)
-{
-    union {
-        double _Complex whole;
-        double part[2];
-    } u = {v};
-    return kiln_arg_complex(u.part[0], u.part[1]);
-}
-static inline kiln_arg kiln__arg_c64(float _Complex v)
-{
-    return kiln__arg_c128((double _Complex)v);
-}
-
-/** Turn one C value into a kiln_arg; types not listed do not compile. */
-#define KILN_ARG(v)                                                                                \
-    _Generic((v),                                                                                  \
-        kiln_array *: kiln_arg_array,                                                              \
-        const kiln_array *: kiln_arg_array,                                                        \
-        kiln_array **: kiln_arg_out,                                                               \
-        _Bool: kiln_arg_bool,                                                                      \
-        signed char: kiln_arg_int,                                                                 \
-        short: kiln_arg_int,                                                                       \
-        int: kiln_arg_int,                                                                         \
-        long: kiln_arg_int,                                                                        \
-        long long: kiln_arg_int,                                                                   \
-        unsigned char: kiln_arg_uint,                                                              \
-        unsigned short: kiln_arg_uint,                                                             \
-        unsigned int: kiln_arg_uint,                                                               \
-        unsigned long: kiln_arg_uint,                                                              \
-        unsigned long long: kiln_arg_uint,                                                         \
-        float: kiln_arg_float,                                                                     \
-        double: kiln_arg_float,                                                                    \
-        float _Complex: kiln__arg_c64,                                                             \
-        double _Complex: kiln__arg_c128)(v)
-#endif
-
-/** Most arguments kiln_call() takes; kiln_elementwise_run() takes KILN_PARAM_MAX. */
-#define KILN_CALL_ARGS_MAX 32
-
-/* KILN__MAP_n(a, b, ...): KILN_ARG(a), KILN_ARG(b), ...; KILN__COUNT picks n. */
-#define KILN__MAP_1(a) KILN_ARG(a)
-#define KILN__MAP_2(a, ...) KILN_ARG(a), KILN__MAP_1(__VA_ARGS__)
-#define KILN__MAP_3(a, ...) KILN_ARG(a), KILN__MAP_2(__VA_ARGS__)
-#define KILN__MAP_4(a, ...) KILN_ARG(a), KILN__MAP_3(__VA_ARGS__)
-#define KILN__MAP_5(a, ...) KILN_ARG(a), KILN__MAP_4(__VA_ARGS__)
-#define KILN__MAP_6(a, ...) KILN_ARG(a), KILN__MAP_5(__VA_ARGS__)
-#define KILN__MAP_7(a, ...) KILN_ARG(a), KILN__MAP_6(__VA_ARGS__)
-#define KILN__MAP_8(a, ...) KILN_ARG(a), KILN__MAP_7(__VA_ARGS__)
-#define KILN__MAP_9(a, ...) KILN_ARG(a), KILN__MAP_8(__VA_ARGS__)
-#define KILN__MAP_10(a, ...) KILN_ARG(a), KILN__MAP_9(__VA_ARGS__)
-#define KILN__MAP_11(a, ...) KILN_ARG(a), KILN__MAP_10(__VA_ARGS__)
-#define KILN__MAP_12(a, ...) KILN_ARG(a), KILN__MAP_11(__VA_ARGS__)
-#define KILN__MAP_13(a, ...) KILN_ARG(a), KILN__MAP_12(__VA_ARGS__)
-#define KILN__MAP_14(a, ...) KILN_ARG(a), KILN__MAP_13(__VA_ARGS__)
-#define KILN__MAP_15(a, ...) KILN_ARG(a), KILN__MAP_14(__VA_ARGS__)
-#define KILN__MAP_16(a, ...) KILN_ARG(a), KILN__MAP_15(__VA_ARGS__)
-#define KILN__MAP_17(a, ...) KILN_ARG(a), KILN__MAP_16(__VA_ARGS__)
-#define KILN__MAP_18(a, ...) KILN_ARG(a), KILN__MAP_17(__VA_ARGS__)
-#define KILN__MAP_19(a, ...) KILN_ARG(a), KILN__MAP_18(__VA_ARGS__)
-#define KILN__MAP_20(a, ...) KILN_ARG(a), KILN__MAP_19(__VA_ARGS__)
-#define KILN__MAP_21(a, ...) KILN_ARG(a), KILN__MAP_20(__VA_ARGS__)
-#define KILN__MAP_22(a, ...) KILN_ARG(a), KILN__MAP_21(__VA_ARGS__)
-#define KILN__MAP_23(a, ...) KILN_ARG(a), KILN__MAP_22(__VA_ARGS__)
-#define KILN__MAP_24(a, ...) KILN_ARG(a), KILN__MAP_23(__VA_ARGS__)
-#define KILN__MAP_25(a, ...) KILN_ARG(a), KILN__MAP_24(__VA_ARGS__)
-#define KILN__MAP_26(a, ...) KILN_ARG(a), KILN__MAP_25(__VA_ARGS__)
-#define KILN__MAP_27(a, ...) KILN_ARG(a), KILN__MAP_26(__VA_ARGS__)
-#define KILN__MAP_28(a, ...) KILN_ARG(a), KILN__MAP_27(__VA_ARGS__)
-#define KILN__MAP_29(a, ...) KILN_ARG(a), KILN__MAP_28(__VA_ARGS__)
-#define KILN__MAP_30(a, ...) KILN_ARG(a), KILN__MAP_29(__VA_ARGS__)
-#define KILN__MAP_31(a, ...) KILN_ARG(a), KILN__MAP_30(__VA_ARGS__)
-#define KILN__MAP_32(a, ...) KILN_ARG(a), KILN__MAP_31(__VA_ARGS__)
-#define KILN__COUNT_PICK( \
-    a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19, \
-    a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, n, ...) \
-    n
-#define KILN__COUNT(...) \
-    KILN__COUNT_PICK(__VA_ARGS__, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, \
-    18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
-#define KILN__GLUE(a, b) a##b
-#define KILN__MAP(n, ...) KILN__GLUE(KILN__MAP_, n)(__VA_ARGS__)
-
-/** `(const kiln_arg[]){...}` and its length, from plain C values: two arguments of a call. */
-#ifdef __cplusplus
 namespace kiln_detail {
-template <size_t N> struct args {
-    kiln_arg v[N];
-    operator const kiln_arg *() const { return v; }
-};
+#define KILN__OVERLOAD(family)                                                                     \
+    static inline KILN_NODISCARD kiln_status run(kiln_##family *op, const kiln_arg *args,          \
+                                                 size_t arg_count,                                 \
+                                                 const kiln_##family##_call_options *opts,         \
+                                                 kiln_error *err)                                  \
+    {                                                                                              \
+        return kiln_##family##_run(op, args, arg_count, opts, err);                                \
+    }
+#define KILN__OVERLOAD_OVER(family)                                                                \
+    static inline KILN_NODISCARD kiln_status over(kiln_##family *op, const kiln_axes *axes,        \
+                                                  const kiln_arg *args, size_t arg_count,          \
+                                                  kiln_error *err)                                 \
+    {                                                                                              \
+        return kiln__##family##_over(op, axes, args, arg_count, err);                              \
+    }
+KILN__OVERLOAD(elementwise)
+KILN__OVERLOAD(reduction)
+KILN__OVERLOAD(scan)
+KILN__OVERLOAD(row)
+KILN__OVERLOAD(graph)
+KILN__OVERLOAD_OVER(reduction)
+KILN__OVERLOAD_OVER(scan)
+KILN__OVERLOAD_OVER(row)
+#undef KILN__OVERLOAD
+#undef KILN__OVERLOAD_OVER
 }
-#define KILN_ARGS(...)                                                                             \
-    kiln_detail::args<KILN__COUNT(__VA_ARGS__)>{{KILN__MAP(KILN__COUNT(__VA_ARGS__), __VA_ARGS__)}}, \
-        (size_t)KILN__COUNT(__VA_ARGS__)
+#define KILN__RUN(op) kiln_detail::run
+#define KILN__OVER(op) kiln_detail::over
 #else
-#define KILN_ARGS(...)                                                                             \
-    ((const kiln_arg[]){KILN__MAP(KILN__COUNT(__VA_ARGS__), __VA_ARGS__)}),                        \
-        (size_t)KILN__COUNT(__VA_ARGS__)
+#define KILN__RUN(op)                                                                              \
+    _Generic((op),                                                                                 \
+        kiln_elementwise *: kiln_elementwise_run,                                                  \
+        kiln_reduction *: kiln_reduction_run,                                                      \
+        kiln_scan *: kiln_scan_run,                                                                \
+        kiln_row *: kiln_row_run,                                                                  \
+        kiln_graph *: kiln_graph_run)
+#define KILN__OVER(op)                                                                             \
+    _Generic((op),                                                                                 \
+        kiln_reduction *: kiln__reduction_over,                                                    \
+        kiln_scan *: kiln__scan_over,                                                              \
+        kiln_row *: kiln__row_over)
 #endif
 
 /**
- * kiln_call(op, err, arguments...): kiln_elementwise_run() with plain C values.
+ * kiln_call(op, err, arguments...): run `op` with default options.
  *
- * Arrays pass as they are; `&z` is an output that is allocated when z is NULL and reused when it
- * is not; numbers pass as scalars. Evaluates each argument once.
+ * A reduction then reduces all axes, a scan runs over all elements in C-order, and a row program takes
+ * the whole array as one row. The work is enqueued on the context's own stream.
  */
-#define kiln_call(op, err, ...) kiln_elementwise_run((op), KILN_ARGS(__VA_ARGS__), NULL, (err))
+#define kiln_call(op, err, ...) KILN__RUN(op)((op), KILN_ARGS(__VA_ARGS__), NULL, (err))
+
+/**
+ * kiln_call_over(op, axes, err, arguments...): run a reduction, a scan or a row program over `axes`.
+ *
+ * `axes` is a `const kiln_axes *`, as KILN_AXES(0, -1) makes one; KILN_ALL_AXES, which is NULL, is what
+ * kiln_call() takes. Other options have their defaults.
+ */
+#define kiln_call_over(op, axes, err, ...)                                                         \
+    KILN__OVER(op)((op), (axes), KILN_ARGS(__VA_ARGS__), (err))
+
+/**
+ * kiln_call_with(op, options, err, arguments...): run `op` with options for this call.
+ *
+ * `options` is a pointer to the call options of the handle's family, kiln_elementwise_call_options and
+ * so on, which begin with their INIT macro. It is read during the call only, and may be NULL.
+ */
+#define kiln_call_with(op, options, err, ...)                                                      \
+    KILN__RUN(op)((op), KILN_ARGS(__VA_ARGS__), (options), (err))
 
 #endif

@@ -35,14 +35,14 @@ KILN_EXTERN_C_BEGIN
  *         `*out` is unchanged.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_array_op(kiln_op op, const kiln_arg *args,
-                                                  size_t arg_count, const kiln_call_options *opts,
+                                                  size_t arg_count, const kiln_elementwise_call_options *opts,
                                                   kiln_array **out, kiln_error *err);
 
 /** Two operations on the same operands by one kernel, as kiln_array_op(). Both must compute in the
  *  same dtypes (ERR_ARGUMENT), as those of kiln_array_divmod() and its like in kiln/ops.h do. */
 KILN_API KILN_NODISCARD kiln_status kiln_array_op_pair(kiln_op first, kiln_op second,
                                                        const kiln_arg *args, size_t arg_count,
-                                                       const kiln_call_options *opts,
+                                                       const kiln_elementwise_call_options *opts,
                                                        kiln_array **first_out,
                                                        kiln_array **second_out, kiln_error *err);
 

@@ -21,7 +21,7 @@
 #ifndef KILN_ELEMENTWISE_H
 #define KILN_ELEMENTWISE_H
 
-#include "kiln/array.h"
+#include "kiln/arg.h"
 #include "kiln/stream.h"
 
 typedef struct kiln_elementwise kiln_elementwise;
@@ -32,50 +32,25 @@ typedef struct kiln_elementwise_options {
     size_t struct_size;       /**< sizeof(kiln_elementwise_options) as the caller compiled it. */
     const char *name;         /**< Kernel name, a C identifier; NULL: "kiln_kernel". */
     const char *preamble;     /**< C++ text before the kernel: functions, macros, #includes. */
-    const char *loop_prep;    /**< Statements before a thread's first element. */
-    const char *after_loop;   /**< Statements after a thread's last element. */
     const char *const *compiler_options; /**< Passed on to the compiler, e.g. "-DN=4". */
     size_t compiler_option_count;
-    bool keep_dims; /**< CuPy's reduce_dims=False: `_ind` sees the axes as given, uncollapsed. */
+    const char *loop_prep;  /**< Statements before a thread's first element. */
+    const char *after_loop; /**< Statements after a thread's last element. */
+    bool keep_axes; /**< CuPy's reduce_dims=False: `_ind` sees the axes as given, uncollapsed. */
 } kiln_elementwise_options;
 
 #define KILN_ELEMENTWISE_OPTIONS_INIT                                                              \
-    {sizeof(kiln_elementwise_options), NULL, NULL, NULL, NULL, NULL, 0, false}
+    {sizeof(kiln_elementwise_options), NULL, NULL, NULL, 0, NULL, NULL, false}
 
 /** Choices for one call. Zero in a field means its default. */
-typedef struct kiln_call_options {
-    size_t struct_size;    /**< sizeof(kiln_call_options) as the caller compiled it. */
+typedef struct kiln_elementwise_call_options {
+    size_t struct_size;    /**< sizeof(kiln_elementwise_call_options) as the caller compiled it. */
     kiln_stream *stream;   /**< NULL: the context's own stream. */
     bool has_size;         /**< Whether `size` is set. */
     int64_t size;          /**< Elements to run over, where only raw arrays and scalars are given. */
-} kiln_call_options;
+} kiln_elementwise_call_options;
 
-#define KILN_CALL_OPTIONS_INIT {sizeof(kiln_call_options), NULL, false, 0}
-
-/** What a kiln_arg holds. */
-typedef enum kiln_arg_kind {
-    KILN_ARG_ARRAY = 1, /**< An array: input, or output given by the caller. */
-    KILN_ARG_OUT,       /**< `kiln_array **`: an output; allocated when it points at NULL. */
-    KILN_ARG_BOOL,
-    KILN_ARG_INT,
-    KILN_ARG_UINT,
-    KILN_ARG_FLOAT,
-    KILN_ARG_COMPLEX
-} kiln_arg_kind;
-
-/** One argument of a call. Made by KILN_ARG(value) or the kiln_arg_* functions below. */
-typedef struct kiln_arg {
-    kiln_arg_kind kind;
-    union {
-        kiln_array *array;
-        kiln_array **out;
-        bool b;
-        int64_t i;
-        uint64_t u;
-        double f;
-        double c[2]; /**< Real and imaginary part. */
-    } value;
-} kiln_arg;
+#define KILN_ELEMENTWISE_CALL_OPTIONS_INIT {sizeof(kiln_elementwise_call_options), NULL, false, 0}
 
 KILN_EXTERN_C_BEGIN
 
@@ -100,7 +75,7 @@ KILN_API KILN_NODISCARD kiln_status kiln_elementwise_create(kiln_context *ctx, c
 
 /** As the _INIT macros, for languages without them; pass sizeof(*opts). */
 KILN_API void kiln_elementwise_options_init(kiln_elementwise_options *opts, size_t struct_size);
-KILN_API void kiln_call_options_init(kiln_call_options *opts, size_t struct_size);
+KILN_API void kiln_elementwise_call_options_init(kiln_elementwise_call_options *opts, size_t struct_size);
 
 /**
  * Run over the broadcast of all non-raw arrays: enqueue and return. kiln_call() is the same with
@@ -121,7 +96,7 @@ KILN_API void kiln_call_options_init(kiln_call_options *opts, size_t struct_size
  */
 KILN_API KILN_NODISCARD kiln_status kiln_elementwise_run(kiln_elementwise *op, const kiln_arg *args,
                                                          size_t arg_count,
-                                                         const kiln_call_options *opts,
+                                                         const kiln_elementwise_call_options *opts,
                                                          kiln_error *err);
 
 /**
@@ -131,7 +106,7 @@ KILN_API KILN_NODISCARD kiln_status kiln_elementwise_run(kiln_elementwise *op, c
  */
 KILN_API KILN_NODISCARD kiln_status kiln_elementwise_prepare(kiln_elementwise *op,
                                                              const kiln_arg *args, size_t arg_count,
-                                                             const kiln_call_options *opts,
+                                                             const kiln_elementwise_call_options *opts,
                                                              kiln_launch **out, kiln_error *err);
 
 /** Enqueue a prepared launch. `stream` NULL: the stream given to _prepare. */
@@ -148,65 +123,12 @@ KILN_API void kiln_launch_destroy(kiln_launch *launch);
  */
 KILN_API KILN_NODISCARD kiln_status kiln_elementwise_source(kiln_elementwise *op,
                                                             const kiln_arg *args, size_t arg_count,
-                                                            const kiln_call_options *opts,
+                                                            const kiln_elementwise_call_options *opts,
                                                             char **text_out, kiln_error *err);
 
 /** Release the handle. Accepts NULL. Work already enqueued still completes. */
 KILN_API void kiln_elementwise_destroy(kiln_elementwise *op);
 
-static inline kiln_arg kiln_arg_array(const kiln_array *v)
-{
-    kiln_arg a;
-    a.kind = KILN_ARG_ARRAY;
-    a.value.array = (kiln_array *)v;
-    return a;
-}
-static inline kiln_arg kiln_arg_out(kiln_array **v)
-{
-    kiln_arg a;
-    a.kind = KILN_ARG_OUT;
-    a.value.out = v;
-    return a;
-}
-static inline kiln_arg kiln_arg_bool(bool v)
-{
-    kiln_arg a;
-    a.kind = KILN_ARG_BOOL;
-    a.value.b = v;
-    return a;
-}
-static inline kiln_arg kiln_arg_int(int64_t v)
-{
-    kiln_arg a;
-    a.kind = KILN_ARG_INT;
-    a.value.i = v;
-    return a;
-}
-static inline kiln_arg kiln_arg_uint(uint64_t v)
-{
-    kiln_arg a;
-    a.kind = KILN_ARG_UINT;
-    a.value.u = v;
-    return a;
-}
-static inline kiln_arg kiln_arg_float(double v)
-{
-    kiln_arg a;
-    a.kind = KILN_ARG_FLOAT;
-    a.value.f = v;
-    return a;
-}
-static inline kiln_arg kiln_arg_complex(double re, double im)
-{
-    kiln_arg a;
-    a.kind = KILN_ARG_COMPLEX;
-    a.value.c[0] = re;
-    a.value.c[1] = im;
-    return a;
-}
-
 KILN_EXTERN_C_END
-
-#include "kiln/call.h"
 
 #endif

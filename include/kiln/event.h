@@ -5,7 +5,7 @@
  *     kiln_event_create(ctx, NULL, &begin, &err);
  *     kiln_event_create(ctx, NULL, &end, &err);
  *     kiln_event_record(begin, stream, &err);
- *     kiln_graph_call(g, &err, x, y, &s);
+ *     kiln_call(g, &err, x, y, &s);
  *     kiln_event_record(end, stream, &err);
  *     kiln_event_elapsed_ms(begin, end, &ms, &err); // waits for `end`
  *

@@ -5,7 +5,7 @@
  *     const char *names[] = {"x", "y"};
  *     kiln_graph *g = NULL;
  *     kiln_graph_parse(ctx, "sum(sqrt(x*x + y*y) * exp(-x), axis=1)", names, 2, NULL, &g, NULL, &err);
- *     kiln_graph_call(g, &err, x, y, &z);
+ *     kiln_call(g, &err, x, y, &z);
  *
  * docs/expressions.md has the language. A graph made of text is a graph as any other: see
  * kiln/graph.h for calling, explaining and destroying it.

@@ -9,7 +9,7 @@
  *     kiln_node r = kiln_sqrt(kiln_add(kiln_multiply(x, x), kiln_multiply(y, y)));
  *     kiln_graph_output(g, "z", kiln_sum(kiln_multiply(r, kiln_exp(kiln_negative(x))), KILN_AXES(1)));
  *     kiln_graph_compile(g, &err);
- *     kiln_graph_call(g, &err, a, b, &z);   // a and b of any dtype and shape that fit; z allocated
+ *     kiln_call(g, &err, a, b, &z);   // a and b of any dtype and shape that fit; z allocated
  *
  * Nodes are values: copy them, pass them on, use one in several places. Plain C numbers may stand
  * wherever a node may; they are weak, as Python's numbers are in NumPy 2: `kiln_add(x, 1)` has x's
@@ -68,6 +68,14 @@ typedef struct kiln_graph_options {
 
 #define KILN_GRAPH_OPTIONS_INIT {sizeof(kiln_graph_options), NULL}
 
+/** Choices for one call of a graph. Zero in a field means its default. */
+typedef struct kiln_graph_call_options {
+    size_t struct_size;  /**< sizeof(kiln_graph_call_options) as the caller compiled it. */
+    kiln_stream *stream; /**< NULL: the context's own stream. */
+} kiln_graph_call_options;
+
+#define KILN_GRAPH_CALL_OPTIONS_INIT {sizeof(kiln_graph_call_options), NULL}
+
 /** The place in the caller's program: the last two arguments of every recording function. */
 #define KILN_HERE __FILE__, __LINE__
 
@@ -80,8 +88,9 @@ KILN_API KILN_NODISCARD kiln_status kiln_graph_create(kiln_context *ctx,
                                                       const kiln_graph_options *opts,
                                                       kiln_graph **out, kiln_error *err);
 
-/** As the _INIT macro, for languages without it; pass sizeof(*opts). */
+/** As the _INIT macros, for languages without them; pass sizeof(*opts). */
 KILN_API void kiln_graph_options_init(kiln_graph_options *opts, size_t struct_size);
+KILN_API void kiln_graph_call_options_init(kiln_graph_call_options *opts, size_t struct_size);
 
 /** Release the graph. Accepts NULL. Work already enqueued still completes. */
 KILN_API void kiln_graph_destroy(kiln_graph *graph);
@@ -123,25 +132,22 @@ KILN_API KILN_NODISCARD kiln_status kiln_graph_compile(kiln_graph *graph, kiln_e
  * way: results are as if every input had been copied first. An input that no output needs must be
  * given all the same; it is not looked at beyond its handle.
  *
- * @param opts May be NULL; `has_size` must not be set.
+ * @param opts May be NULL for defaults.
  * @return ERR_ARGUMENT_COUNT, ERR_ARGUMENT, ERR_NULL, ERR_RELEASED, ERR_CONTEXT, ERR_DTYPE,
  *         ERR_RANGE, ERR_SHAPE, ERR_AXIS, ERR_IDENTITY, ERR_OUTPUT, ERR_OVERLAP and whatever a
  *         kernel may return. Messages name the operation, the shapes and where it was recorded.
  *         After a failure no output pointer has changed.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_graph_run(kiln_graph *graph, const kiln_arg *args,
-                                                   size_t arg_count, const kiln_call_options *opts,
+                                                   size_t arg_count, const kiln_graph_call_options *opts,
                                                    kiln_error *err);
-
-/** kiln_graph_call(graph, err, arguments...): kiln_graph_run() with plain C values. */
-#define kiln_graph_call(graph, err, ...) kiln_graph_run((graph), KILN_ARGS(__VA_ARGS__), NULL, (err))
 
 /** Do everything but the launches once; kiln_launch_run() then enqueues all kernels. Arrays, and
  *  temporaries, are kept by the result: one with several kernels must not run on two streams at
  *  once. ERR_OVERLAP where an input would have to be copied. */
 KILN_API KILN_NODISCARD kiln_status kiln_graph_prepare(kiln_graph *graph, const kiln_arg *args,
                                                        size_t arg_count,
-                                                       const kiln_call_options *opts,
+                                                       const kiln_graph_call_options *opts,
                                                        kiln_launch **out, kiln_error *err);
 
 /* ---- seeing what a call does ------------------------------------------------------------------ */
@@ -206,33 +212,33 @@ KILN_API kiln_node kiln_node_cast(kiln_node x, kiln_dtype dtype, const char *fil
 KILN_API kiln_node kiln_node_reduce(kiln_reduce_op op, kiln_node x, const kiln_axes *axes,
                                     bool keepdims, kiln_dtype dtype, const char *file, int line);
 
-#define kiln_node_over(op, x, axes, keepdims)                                                      \
+#define kiln__node_over(op, x, axes, keepdims)                                                      \
     kiln_node_reduce(KILN_REDUCE_##op, KILN_NODE(x), (axes), (keepdims), KILN_DTYPE_NONE, KILN_HERE)
-#define kiln_sum(x, axes) kiln_node_over(SUM, x, axes, false)
-#define kiln_prod(x, axes) kiln_node_over(PROD, x, axes, false)
-#define kiln_min(x, axes) kiln_node_over(MIN, x, axes, false)
-#define kiln_max(x, axes) kiln_node_over(MAX, x, axes, false)
-#define kiln_argmin(x, axes) kiln_node_over(ARGMIN, x, axes, false)
-#define kiln_argmax(x, axes) kiln_node_over(ARGMAX, x, axes, false)
-#define kiln_any(x, axes) kiln_node_over(ANY, x, axes, false)
-#define kiln_all(x, axes) kiln_node_over(ALL, x, axes, false)
-#define kiln_mean(x, axes) kiln_node_over(MEAN, x, axes, false)
-#define kiln_var(x, axes) kiln_node_over(VAR, x, axes, false)
-#define kiln_std(x, axes) kiln_node_over(STD, x, axes, false)
-#define kiln_count_nonzero(x, axes) kiln_node_over(COUNT_NONZERO, x, axes, false)
-#define kiln_norm1(x, axes) kiln_node_over(NORM1, x, axes, false)
-#define kiln_norm2(x, axes) kiln_node_over(NORM2, x, axes, false)
-#define kiln_norminf(x, axes) kiln_node_over(NORMINF, x, axes, false)
+#define kiln_sum(x, axes) kiln__node_over(SUM, x, axes, false)
+#define kiln_prod(x, axes) kiln__node_over(PROD, x, axes, false)
+#define kiln_min(x, axes) kiln__node_over(MIN, x, axes, false)
+#define kiln_max(x, axes) kiln__node_over(MAX, x, axes, false)
+#define kiln_argmin(x, axes) kiln__node_over(ARGMIN, x, axes, false)
+#define kiln_argmax(x, axes) kiln__node_over(ARGMAX, x, axes, false)
+#define kiln_any(x, axes) kiln__node_over(ANY, x, axes, false)
+#define kiln_all(x, axes) kiln__node_over(ALL, x, axes, false)
+#define kiln_mean(x, axes) kiln__node_over(MEAN, x, axes, false)
+#define kiln_var(x, axes) kiln__node_over(VAR, x, axes, false)
+#define kiln_std(x, axes) kiln__node_over(STD, x, axes, false)
+#define kiln_count_nonzero(x, axes) kiln__node_over(COUNT_NONZERO, x, axes, false)
+#define kiln_norm1(x, axes) kiln__node_over(NORM1, x, axes, false)
+#define kiln_norm2(x, axes) kiln__node_over(NORM2, x, axes, false)
+#define kiln_norminf(x, axes) kiln__node_over(NORMINF, x, axes, false)
 
 /** As the macros above with keepdims: reduced axes stay with extent 1, ready to broadcast back. */
-#define kiln_sum_keep(x, axes) kiln_node_over(SUM, x, axes, true)
-#define kiln_prod_keep(x, axes) kiln_node_over(PROD, x, axes, true)
-#define kiln_min_keep(x, axes) kiln_node_over(MIN, x, axes, true)
-#define kiln_max_keep(x, axes) kiln_node_over(MAX, x, axes, true)
-#define kiln_mean_keep(x, axes) kiln_node_over(MEAN, x, axes, true)
-#define kiln_var_keep(x, axes) kiln_node_over(VAR, x, axes, true)
-#define kiln_std_keep(x, axes) kiln_node_over(STD, x, axes, true)
-#define kiln_norm2_keep(x, axes) kiln_node_over(NORM2, x, axes, true)
+#define kiln_sum_keep(x, axes) kiln__node_over(SUM, x, axes, true)
+#define kiln_prod_keep(x, axes) kiln__node_over(PROD, x, axes, true)
+#define kiln_min_keep(x, axes) kiln__node_over(MIN, x, axes, true)
+#define kiln_max_keep(x, axes) kiln__node_over(MAX, x, axes, true)
+#define kiln_mean_keep(x, axes) kiln__node_over(MEAN, x, axes, true)
+#define kiln_var_keep(x, axes) kiln__node_over(VAR, x, axes, true)
+#define kiln_std_keep(x, axes) kiln__node_over(STD, x, axes, true)
+#define kiln_norm2_keep(x, axes) kiln__node_over(NORM2, x, axes, true)
 
 /* ---- custom kernels as nodes ------------------------------------------------------------------ */
 
@@ -253,7 +259,7 @@ KILN_API kiln_node kiln_node_reduction(kiln_reduction *op, const kiln_node *inpu
 #define kiln_transpose(x, axes) kiln_node_transpose(KILN_NODE(x), (axes), KILN_HERE)
 #define kiln_newaxis(x, axis) kiln_node_newaxis(KILN_NODE(x), (axis), KILN_HERE)
 #define kiln_flip(x, axis) kiln_node_flip(KILN_NODE(x), (axis), KILN_HERE)
-#define kiln_take(x, axis, index) kiln_node_take(KILN_NODE(x), (axis), (index), KILN_HERE)
+#define kiln_select(x, axis, index) kiln_node_select(KILN_NODE(x), (axis), (index), KILN_HERE)
 #define kiln_slice(x, axis, start, stop, step)                                                     \
     kiln_node_slice(KILN_NODE(x), (axis), (start), (stop), (step), KILN_HERE)
 #define kiln_broadcast_to(x, rank, shape)                                                          \
@@ -265,7 +271,7 @@ KILN_API kiln_node kiln_node_transpose(kiln_node x, const kiln_axes *axes, const
                                        int line);
 KILN_API kiln_node kiln_node_newaxis(kiln_node x, int axis, const char *file, int line);
 KILN_API kiln_node kiln_node_flip(kiln_node x, int axis, const char *file, int line);
-KILN_API kiln_node kiln_node_take(kiln_node x, int axis, int64_t index, const char *file, int line);
+KILN_API kiln_node kiln_node_select(kiln_node x, int axis, int64_t index, const char *file, int line);
 KILN_API kiln_node kiln_node_slice(kiln_node x, int axis, int64_t start, int64_t stop, int64_t step,
                                    const char *file, int line);
 KILN_API kiln_node kiln_node_broadcast_to(kiln_node x, int rank, const int64_t *shape,
@@ -276,8 +282,8 @@ KILN_API kiln_node kiln_node_reshape(kiln_node x, int rank, const int64_t *shape
 /* ---- positions -------------------------------------------------------------------------------- */
 
 /** For every element of x's shape, its position along `axis`; int64. Takes no memory. */
-#define kiln_index(x, axis) kiln_node_index(KILN_NODE(x), (axis), KILN_HERE)
-KILN_API kiln_node kiln_node_index(kiln_node x, int axis, const char *file, int line);
+#define kiln_iota(x, axis) kiln_node_iota(KILN_NODE(x), (axis), KILN_HERE)
+KILN_API kiln_node kiln_node_iota(kiln_node x, int axis, const char *file, int line);
 
 /** 0, 1, ..., count - 1; int64. Takes no memory. */
 #define kiln_arange(graph, count) kiln_node_arange((graph), (count), KILN_HERE)

@@ -5,10 +5,12 @@
 #ifndef KILN_KILN_H
 #define KILN_KILN_H
 
+#include "kiln/arg.h"
 #include "kiln/array.h"
 #include "kiln/base.h"
 #include "kiln/benchmark.h"
 #include "kiln/cache.h"
+#include "kiln/call.h"
 #include "kiln/context.h"
 #include "kiln/dlpack.h"
 #include "kiln/dtype.h"

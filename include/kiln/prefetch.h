@@ -6,7 +6,7 @@
  *     kiln_elementwise_prefetch(op, args, 3, NULL, &ahead, &err);   // returns at once
  *     ...
  *     kiln_prefetch_wait(ahead, -1, &err);                          // or run: it waits by itself
- *     kiln_prefetch_release(ahead);
+ *     kiln_prefetch_destroy(ahead);
  *
  * A prefetch takes the arguments of the call it is for and does all of that call's checks. The rest,
  * compiling the kernel or loading it from the cache, is done by worker threads of the context: one
@@ -45,14 +45,14 @@ KILN_EXTERN_C_BEGIN
 KILN_API KILN_NODISCARD kiln_status kiln_elementwise_prefetch(kiln_elementwise *op,
                                                               const kiln_arg *args,
                                                               size_t arg_count,
-                                                              const kiln_call_options *opts,
+                                                              const kiln_elementwise_call_options *opts,
                                                               kiln_prefetch **out,
                                                               kiln_error *err);
 
 /** The same for kiln_reduction_run(). */
 KILN_API KILN_NODISCARD kiln_status kiln_reduction_prefetch(kiln_reduction *op,
                                                             const kiln_arg *args, size_t arg_count,
-                                                            const kiln_reduce_options *opts,
+                                                            const kiln_reduction_call_options *opts,
                                                             kiln_prefetch **out, kiln_error *err);
 
 /** The same for kiln_scan_run(). */
@@ -75,7 +75,7 @@ KILN_API KILN_NODISCARD kiln_status kiln_row_prefetch(kiln_row *op, const kiln_a
  */
 KILN_API KILN_NODISCARD kiln_status kiln_graph_prefetch(kiln_graph *graph, const kiln_arg *args,
                                                         size_t arg_count,
-                                                        const kiln_call_options *opts,
+                                                        const kiln_graph_call_options *opts,
                                                         kiln_prefetch **out, kiln_error *err);
 
 /**
@@ -98,7 +98,7 @@ KILN_API bool kiln_prefetch_done(const kiln_prefetch *prefetch);
 KILN_API void kiln_prefetch_cancel(kiln_prefetch *prefetch);
 
 /** Release the handle; the work goes on. Accepts NULL. */
-KILN_API void kiln_prefetch_release(kiln_prefetch *prefetch);
+KILN_API void kiln_prefetch_destroy(kiln_prefetch *prefetch);
 
 KILN_EXTERN_C_END
 

@@ -8,7 +8,7 @@
  *     kiln_reduction_create(ctx, "T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0", NULL,
  *                           &l2, &err);
  *     kiln_array *y = NULL;
- *     kiln_reduce(l2, KILN_AXES(-1), &err, x, &y);
+ *     kiln_call_over(l2, KILN_AXES(-1), &err, x, &y);
  *
  * `map` is an expression over one element of every input; `reduce` an expression that combines two
  * mapped values `a` and `b`, which must be associative and commutative; `post` statements that
@@ -32,48 +32,22 @@
 
 typedef struct kiln_reduction kiln_reduction;
 
-/** Which axes to reduce. NULL where a function takes one means all of them. */
-typedef struct kiln_axes {
-    int count;               /**< How many follow; 0 reduces none. */
-    int axis[KILN_RANK_MAX]; /**< Of the broadcast inputs; negative counts from the end. */
-} kiln_axes;
-
-/** `const kiln_axes *` to the axes listed: KILN_AXES(0, -1). At most KILN_CALL_ARGS_MAX. */
-#ifdef __cplusplus
-template <class... A> static inline kiln_axes kiln_axes_of(A... a)
-{
-    return kiln_axes{(int)sizeof...(a), {(int)a...}};
-}
-namespace kiln_detail {
-struct axes_box {
-    kiln_axes v;
-    operator const kiln_axes *() const { return &v; }
-};
-}
-#define KILN_AXES(...) (kiln_detail::axes_box{kiln_axes_of(__VA_ARGS__)})
-#else
-#define KILN_AXES(...) (&(const kiln_axes){KILN__COUNT(__VA_ARGS__), {__VA_ARGS__}})
-#endif
-
-/** Every axis: what NumPy calls axis=None. */
-#define KILN_ALL_AXES ((const kiln_axes *)0)
-
 /** Choices for kiln_reduction_create(). Zero in a field means its default. */
 typedef struct kiln_reduction_options {
     size_t struct_size;      /**< sizeof(kiln_reduction_options) as the caller compiled it. */
     const char *name;        /**< Kernel name, a C identifier; NULL: "kiln_reduction". */
+    const char *preamble;    /**< C++ text before the kernel. */
+    const char *const *compiler_options; /**< Passed on to the compiler, e.g. "-DN=4". */
+    size_t compiler_option_count;
     const char *reduce_type; /**< C++ type of the accumulator; NULL: float for float16 and bfloat16,
                                   else the type of the first output. */
-    const char *preamble;    /**< C++ text before the kernel. */
-    const char *const *compiler_options;
-    size_t compiler_option_count;
 } kiln_reduction_options;
 
-#define KILN_REDUCTION_OPTIONS_INIT {sizeof(kiln_reduction_options), NULL, NULL, NULL, NULL, 0}
+#define KILN_REDUCTION_OPTIONS_INIT {sizeof(kiln_reduction_options), NULL, NULL, NULL, 0, NULL}
 
 /** Choices for one call. Zero in a field means its default. */
-typedef struct kiln_reduce_options {
-    size_t struct_size;     /**< sizeof(kiln_reduce_options) as the caller compiled it. */
+typedef struct kiln_reduction_call_options {
+    size_t struct_size;     /**< sizeof(kiln_reduction_call_options) as the caller compiled it. */
     kiln_stream *stream;    /**< NULL: the context's own stream. */
     const kiln_axes *axes;  /**< NULL: all. */
     bool keepdims;          /**< Keep reduced axes with extent 1. */
@@ -84,9 +58,9 @@ typedef struct kiln_reduce_options {
      *  the first output's dtype, which must hold it (ERR_RANGE). NULL: none. */
     const kiln_arg *initial;
     double ddof; /**< kiln_array_reduce_with(), var and std: divide by the count minus this. */
-} kiln_reduce_options;
+} kiln_reduction_call_options;
 
-#define KILN_REDUCE_OPTIONS_INIT {sizeof(kiln_reduce_options), NULL, NULL, false, NULL, NULL, 0}
+#define KILN_REDUCTION_CALL_OPTIONS_INIT {sizeof(kiln_reduction_call_options), NULL, NULL, false, NULL, NULL, 0}
 
 KILN_EXTERN_C_BEGIN
 
@@ -109,7 +83,7 @@ KILN_API KILN_NODISCARD kiln_status kiln_reduction_create(
 
 /** As the _INIT macros, for languages without them; pass sizeof(*opts). */
 KILN_API void kiln_reduction_options_init(kiln_reduction_options *opts, size_t struct_size);
-KILN_API void kiln_reduce_options_init(kiln_reduce_options *opts, size_t struct_size);
+KILN_API void kiln_reduction_call_options_init(kiln_reduction_call_options *opts, size_t struct_size);
 
 /**
  * Reduce the broadcast of all non-raw inputs over `opts->axes`: enqueue and return.
@@ -121,7 +95,7 @@ KILN_API void kiln_reduce_options_init(kiln_reduce_options *opts, size_t struct_
  */
 KILN_API KILN_NODISCARD kiln_status kiln_reduction_run(kiln_reduction *op, const kiln_arg *args,
                                                        size_t arg_count,
-                                                       const kiln_reduce_options *opts,
+                                                       const kiln_reduction_call_options *opts,
                                                        kiln_error *err);
 
 /**
@@ -131,26 +105,17 @@ KILN_API KILN_NODISCARD kiln_status kiln_reduction_run(kiln_reduction *op, const
  */
 KILN_API KILN_NODISCARD kiln_status kiln_reduction_prepare(kiln_reduction *op, const kiln_arg *args,
                                                            size_t arg_count,
-                                                           const kiln_reduce_options *opts,
+                                                           const kiln_reduction_call_options *opts,
                                                            kiln_launch **out, kiln_error *err);
 
 /** The generated source that such a call would compile; free it with kiln_free(). */
 KILN_API KILN_NODISCARD kiln_status kiln_reduction_source(kiln_reduction *op, const kiln_arg *args,
                                                           size_t arg_count,
-                                                          const kiln_reduce_options *opts,
+                                                          const kiln_reduction_call_options *opts,
                                                           char **text_out, kiln_error *err);
 
 /** Release the handle. Accepts NULL. Work already enqueued still completes. */
 KILN_API void kiln_reduction_destroy(kiln_reduction *op);
-
-/** kiln_reduce(op, axes, err, arguments...): kiln_reduction_run() with plain C values. */
-#define kiln_reduce(op, axes, err, ...)                                                            \
-    kiln_reduction_over((op), (axes), KILN_ARGS(__VA_ARGS__), (err))
-
-/** kiln_reduction_run() with axes as its only option; kiln_reduce() expands to it. */
-KILN_API KILN_NODISCARD kiln_status kiln_reduction_over(kiln_reduction *op, const kiln_axes *axes,
-                                                        const kiln_arg *args, size_t arg_count,
-                                                        kiln_error *err);
 
 /* ---- named reductions ------------------------------------------------------------------------ */
 
@@ -217,7 +182,7 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_reduce(kiln_reduce_op op, const k
  */
 KILN_API KILN_NODISCARD kiln_status kiln_array_reduce_with(kiln_reduce_op op,
                                                            const kiln_array *array,
-                                                           const kiln_reduce_options *opts,
+                                                           const kiln_reduction_call_options *opts,
                                                            kiln_array **out, kiln_error *err);
 
 /**
@@ -228,13 +193,13 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_reduce_with(kiln_reduce_op op,
  * NumPy's vecdot, complex numbers aside.
  * @return As kiln_array_reduce_with(); ERR_SHAPE.
  */
-KILN_API KILN_NODISCARD kiln_status kiln_array_dot(const kiln_array *x, const kiln_array *y,
-                                                   const kiln_reduce_options *opts,
+KILN_API KILN_NODISCARD kiln_status kiln_array_sum_product(const kiln_array *x, const kiln_array *y,
+                                                   const kiln_reduction_call_options *opts,
                                                    kiln_array **out, kiln_error *err);
 
 /** The same of conj(x) * y, as NumPy's vdot and vecdot have it. */
 KILN_API KILN_NODISCARD kiln_status kiln_array_vecdot(const kiln_array *x, const kiln_array *y,
-                                                      const kiln_reduce_options *opts,
+                                                      const kiln_reduction_call_options *opts,
                                                       kiln_array **out, kiln_error *err);
 
 /** "sum" etc.; "unknown" for a value not in the table. */

@@ -16,7 +16,7 @@
  *     opts.values = values;
  *     opts.value_count = 1;
  *     kiln_row_create(ctx, "T x", "T y", stages, 2, "y = e * scale", &opts, &softmax, &err);
- *     kiln_rows(softmax, KILN_AXES(-1), &err, x, &y);
+ *     kiln_call_over(softmax, KILN_AXES(-1), &err, x, &y);
  *
  * All texts see the input parameters, `n` (elements of a row), the results of earlier stages and what
  * their `post` declares. Texts that run per element (prep, map, op) see every input; those that run
@@ -63,16 +63,16 @@ typedef struct kiln_row_options {
     size_t struct_size;      /**< sizeof(kiln_row_options) as the caller compiled it. */
     const char *name;        /**< Kernel name, a C identifier; NULL: "kiln_row". */
     const char *preamble;    /**< C++ text before the kernel. */
+    const char *const *compiler_options; /**< Passed on to the compiler, e.g. "-DN=4". */
+    size_t compiler_option_count;
     const char *row_outputs; /**< Output parameters with one element a row; NULL: none. */
     const char *row_post;    /**< Statements that assign them, once a row. */
-    const kiln_row_value *values;
+    const kiln_row_value *values; /**< Variables that each element of a row has. */
     size_t value_count;
-    const char *const *compiler_options;
-    size_t compiler_option_count;
 } kiln_row_options;
 
 #define KILN_ROW_OPTIONS_INIT                                                                      \
-    {sizeof(kiln_row_options), NULL, NULL, NULL, NULL, NULL, 0, NULL, 0}
+    {sizeof(kiln_row_options), NULL, NULL, NULL, 0, NULL, NULL, NULL, 0}
 
 /** Choices for one call. Zero in a field means its default. */
 typedef struct kiln_row_call_options {
@@ -140,14 +140,6 @@ KILN_API KILN_NODISCARD kiln_status kiln_row_source(kiln_row *op, const kiln_arg
 
 /** Release the handle. Accepts NULL. Work already enqueued still completes. */
 KILN_API void kiln_row_destroy(kiln_row *op);
-
-/** kiln_rows(op, axes, err, arguments...): kiln_row_run() with plain C values. */
-#define kiln_rows(op, axes, err, ...) kiln_row_over((op), (axes), KILN_ARGS(__VA_ARGS__), (err))
-
-/** kiln_row_run() with axes as its only option; kiln_rows() expands to it. */
-KILN_API KILN_NODISCARD kiln_status kiln_row_over(kiln_row *op, const kiln_axes *axes,
-                                                  const kiln_arg *args, size_t arg_count,
-                                                  kiln_error *err);
 
 KILN_EXTERN_C_END
 

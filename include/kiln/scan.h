@@ -7,7 +7,7 @@
  *     kiln_scan *decay = NULL;
  *     kiln_scan_create(ctx, "T x", "T y", "x", "a + b", "y = a", "0", NULL, &decay, &err);
  *     kiln_array *y = NULL;
- *     kiln_scan_call(decay, KILN_AXES(-1), 0, &err, x, &y);
+ *     kiln_call_over(decay, KILN_AXES(-1), &err, x, &y);
  *
  * `map` is an expression over one element of every input; `reduce` an expression that combines two
  * values, `a` from elements before those of `b`; it must be associative and need not be
@@ -38,17 +38,17 @@ typedef enum kiln_scan_flag {
 typedef struct kiln_scan_options {
     size_t struct_size;      /**< sizeof(kiln_scan_options) as the caller compiled it. */
     const char *name;        /**< Kernel name, a C identifier; NULL: "kiln_scan". */
+    const char *preamble;    /**< C++ text before the kernel. */
+    const char *const *compiler_options; /**< Passed on to the compiler, e.g. "-DN=4". */
+    size_t compiler_option_count;
     const char *reduce_type; /**< C++ type of the running value, at most 64 bytes, copied byte by
                                   byte; NULL: float for float16 and bfloat16, else the type of the
                                   first output. */
-    const char *preamble;    /**< C++ text before the kernel. */
-    const char *const *compiler_options;
-    size_t compiler_option_count;
 } kiln_scan_options;
 
 #define KILN_SCAN_OPTIONS_INIT                                                                     \
     {                                                                                              \
-        sizeof(kiln_scan_options), NULL, NULL, NULL, NULL, 0                                       \
+        sizeof(kiln_scan_options), NULL, NULL, NULL, 0, NULL                                       \
     }
 
 /** Choices for one call. Zero in a field means its default. */
@@ -126,15 +126,6 @@ KILN_API KILN_NODISCARD kiln_status kiln_scan_source(kiln_scan *op, const kiln_a
 
 /** Release the handle. Accepts NULL. Work already enqueued still completes. */
 KILN_API void kiln_scan_destroy(kiln_scan *op);
-
-/** kiln_scan_call(op, axes, flags, err, arguments...): kiln_scan_run() with plain C values. */
-#define kiln_scan_call(op, axes, flags, err, ...)                                                  \
-    kiln_scan_over((op), (axes), (flags), KILN_ARGS(__VA_ARGS__), (err))
-
-/** kiln_scan_run() without a stream; kiln_scan_call() expands to it. */
-KILN_API KILN_NODISCARD kiln_status kiln_scan_over(kiln_scan *op, const kiln_axes *axes,
-                                                   unsigned flags, const kiln_arg *args,
-                                                   size_t arg_count, kiln_error *err);
 
 /* ---- named scans ----------------------------------------------------------------------------- */
 

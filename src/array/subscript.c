@@ -152,7 +152,7 @@ static kiln_status apply(const item *i, const kiln_array *array, int *axis, kiln
 {
     switch (i->kind) {
     case ITEM_INDEX:
-        return kiln_array_index(array, *axis, i->start, out, err);
+        return kiln_array_select(array, *axis, i->start, out, err);
     case ITEM_SLICE:
         return kiln_array_slice(array, (*axis)++, i->start, i->stop, i->step, out, err);
     default:

@@ -119,8 +119,8 @@ done:
     return status;
 }
 
-kiln_status kiln_array_index(const kiln_array *array, int axis, int64_t index, kiln_array **out,
-                             kiln_error *err)
+kiln_status kiln_array_select(const kiln_array *array, int axis, int64_t index, kiln_array **out,
+                              kiln_error *err)
 {
     kiln_status status = KILN_OK;
     int64_t at = index;
@@ -145,7 +145,7 @@ done:
     return status;
 }
 
-kiln_status kiln_array_transpose(const kiln_array *array, const int *axes, kiln_array **out,
+kiln_status kiln_array_transpose(const kiln_array *array, const kiln_axes *axes, kiln_array **out,
                                  kiln_error *err)
 {
     kiln_status status = KILN_OK;
@@ -153,10 +153,15 @@ kiln_status kiln_array_transpose(const kiln_array *array, const int *axes, kiln_
     geometry g;
 
     KILN_TRY(view_start(array, &g, out, err));
+    if (axes != NULL && axes->count != g.rank) {
+        status = kiln__fail(err, KILN_ERR_AXIS, "%d axes are given for an array of rank %d",
+                            axes->count, g.rank);
+        goto done;
+    }
     for (int k = 0; k < g.rank; k++) {
         int axis = g.rank - 1 - k;
         if (axes != NULL)
-            KILN_TRY(check_axis(g.rank, axes[k], &axis, err));
+            KILN_TRY(check_axis(g.rank, axes->axis[k], &axis, err));
         if ((seen & UINT32_C(1) << axis) != 0) {
             status = kiln__fail(err, KILN_ERR_AXIS, "axis %d is named twice", axis);
             goto done;

@@ -153,7 +153,7 @@ typedef struct kiln__definition {
     size_t option_count;
     kiln__param *params;    /* inputs, then outputs */
     size_t param_count, input_count;
-    bool keep_dims;
+    bool keep_axes;
     bool reduction;         /* map, reduce and post instead of op */
     bool scan;              /* the same texts, for a scan; `reduction` is set as well */
     /* Reductions: which numbers of an element and of a result are used, see kiln__numbering; and the
@@ -184,7 +184,7 @@ typedef struct kiln__definition_request {
     const char *snippet[KILN__SNIPPET_COUNT]; /* NULL = none */
     const char *const *options;
     size_t option_count;
-    bool keep_dims;
+    bool keep_axes;
     bool reduction;
     bool scan; /* with `reduction` */
     /* Row programs, that is where stage_count > 0: `out` are outputs per element, assigned by op,

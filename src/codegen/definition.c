@@ -97,7 +97,7 @@ static kiln_status copy_request(const kiln__definition_request *request, kiln__d
         KILN_TRY(copy_text(text, &def->snippet[k], err));
         KILN_TRY(kiln__includes_blank(def->snippet[k], err));
     }
-    def->keep_dims = request->keep_dims;
+    def->keep_axes = request->keep_axes;
     def->reduction = request->reduction;
     def->scan = request->scan;
     KILN_TRY(copy_options(request, def, err));

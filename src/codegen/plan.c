@@ -250,7 +250,7 @@ static int reduced_shape(const kiln__definition *def, const kiln__operand *opera
 {
     kiln__walk w;
     int64_t index[KILN_RANK_MAX];
-    if (def->keep_dims || !def->uses_indexer) {
+    if (def->keep_axes || !def->uses_indexer) {
         memcpy(out, shape, (size_t)rank * sizeof shape[0]);
         return rank;
     }

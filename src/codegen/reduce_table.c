@@ -193,7 +193,7 @@ static const row rows[] = {
      "kiln_position_of<$>(x, _J)", "kiln_position_greatest(a, b)", "y = a.value",
      "kiln_position_of<$>($L, kiln_position_none)", BESIDE},
 
-    /* Of two arrays: kiln_array_dot(). NumPy's vecdot conjugates its first argument. */
+    /* Of two arrays: kiln_array_sum_product(). NumPy's vecdot conjugates its first argument. */
     {KILN__REDUCE_DOT, "b", RULE_SAME, RULE_SAME, "$", "x & y", "a | b", "z = a", "false", 0},
     {KILN__REDUCE_DOT, INTEGERS, RULE_SAME, RULE_SUM, "unsigned long long",
      "(unsigned long long)x * (unsigned long long)y", "a + b", "z = ($R)a", "0", 0},

@@ -10,17 +10,30 @@
 /* A size beyond this is an uninitialised struct, not a newer one: reading that far would fault. */
 #define OPTIONS_BYTES_MAX ((size_t)4096)
 
+/* The macro that begins a struct of this type: KILN_X_OPTIONS_INIT for kiln_x_options. */
+static void init_macro(const char *type_name, char *out, size_t room)
+{
+    size_t k = 0;
+    for (; type_name[k] != '\0' && k + sizeof "_INIT" < room; k++) {
+        const bool lower = type_name[k] >= 'a' && type_name[k] <= 'z';
+        out[k] = (char)(lower ? type_name[k] - 'a' + 'A' : type_name[k]);
+    }
+    memcpy(out + k, "_INIT", sizeof "_INIT");
+}
+
 kiln_status kiln__options_read(void *known_opts, size_t known, const void *given_opts, size_t given,
                                const char *type_name, kiln_error *err)
 {
     const unsigned char *bytes = given_opts;
+    char macro[64];
 
     if (given_opts == NULL)
         return KILN_OK;
-    if (given < sizeof(size_t) || given > OPTIONS_BYTES_MAX)
-        return kiln__fail(err, KILN_ERR_ARGUMENT,
-                          "%s has struct_size %zu; it must be sizeof(%s), %zu here", type_name,
-                          given, type_name, known);
+    if (given < sizeof(size_t) || given > OPTIONS_BYTES_MAX) {
+        init_macro(type_name, macro, sizeof macro);
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "%s has struct_size %zu; begin with %s",
+                          type_name, given, macro);
+    }
     for (size_t k = known; k < given; k++) {
         if (bytes[k] != 0)
             return kiln__fail(err, KILN_ERR_ARGUMENT,

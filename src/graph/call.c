@@ -283,7 +283,7 @@ done:
 }
 
 kiln_status kiln_graph_run(kiln_graph *graph, const kiln_arg *args, size_t arg_count,
-                           const kiln_call_options *opts, kiln_error *err)
+                           const kiln_graph_call_options *opts, kiln_error *err)
 {
     kiln__graph_call call;
     kiln_status status =

@@ -311,7 +311,7 @@ static const special specials[] = {
     {"ravel", call_ravel, NULL, kiln_node_reshape},
     {"flip", call_axis, kiln_node_flip, NULL},
     {"expand_dims", call_axis, kiln_node_newaxis, NULL},
-    {"index", call_axis, kiln_node_index, NULL},
+    {"iota", call_axis, kiln_node_iota, NULL},
     {"cast", call_cast, NULL, NULL},
     {"astype", call_cast, NULL, NULL},
 };
@@ -470,7 +470,7 @@ static kiln_node look(kiln_node x, const subscript *s, int axis)
 {
     switch (s->kind) {
     case TAKE:
-        return kiln_node_take(x, axis, s->number[0], KILN__PLACE(s->at));
+        return kiln_node_select(x, axis, s->number[0], KILN__PLACE(s->at));
     case SLICE:
         return kiln_node_slice(x, axis, s->number[0], s->number[1], s->number[2],
                                KILN__PLACE(s->at));

@@ -336,8 +336,9 @@ static kiln_status explain(const eager_call *call, const eager_kernel *kernel,
     return kiln__fail_as(name, status, err);
 }
 
-static kiln_status run(eager_call *call, const kiln_arg *given, const kiln_call_options *opts,
-                       kiln_array **const *outs, kiln_error *err)
+static kiln_status run(eager_call *call, const kiln_arg *given,
+                       const kiln_elementwise_call_options *opts, kiln_array **const *outs,
+                       kiln_error *err)
 {
     const int arity = call->op[0]->arity;
     kiln_arg args[KILN__OP_ARITY_MAX + 2];
@@ -373,7 +374,8 @@ static kiln_status find_ops(eager_call *call, kiln_op first, kiln_op second, siz
 }
 
 kiln_status kiln_array_op(kiln_op op, const kiln_arg *args, size_t arg_count,
-                          const kiln_call_options *opts, kiln_array **out, kiln_error *err)
+                          const kiln_elementwise_call_options *opts, kiln_array **out,
+                          kiln_error *err)
 {
     eager_call call = {.results = 1};
     if (args == NULL || out == NULL)
@@ -384,7 +386,7 @@ kiln_status kiln_array_op(kiln_op op, const kiln_arg *args, size_t arg_count,
 }
 
 kiln_status kiln_array_op_pair(kiln_op first, kiln_op second, const kiln_arg *args,
-                               size_t arg_count, const kiln_call_options *opts,
+                               size_t arg_count, const kiln_elementwise_call_options *opts,
                                kiln_array **first_out, kiln_array **second_out, kiln_error *err)
 {
     kiln_array **const outs[2] = {first_out, second_out};

@@ -157,10 +157,10 @@ static kiln_status check_count(const kiln_graph *graph, const kiln__graph_call *
 }
 
 kiln_status kiln__graph_call_read(kiln_graph *graph, const char *function, const kiln_arg *args,
-                                  size_t arg_count, const kiln_call_options *opts,
+                                  size_t arg_count, const kiln_graph_call_options *opts,
                                   kiln__graph_call *out, kiln_error *err)
 {
-    kiln_call_options o = KILN_CALL_OPTIONS_INIT;
+    kiln_graph_call_options o = KILN_GRAPH_CALL_OPTIONS_INIT;
     kiln_status status = kiln__graph_ready(graph, function, err);
     if (status != KILN_OK)
         return status;
@@ -170,9 +170,7 @@ kiln_status kiln__graph_call_read(kiln_graph *graph, const char *function, const
     if (opts == NULL)
         return KILN_OK;
     status =
-        kiln__options_read(&o, sizeof o, opts, opts->struct_size, "kiln_call_options", err);
-    if (status == KILN_OK && o.has_size)
-        status = kiln__fail(err, KILN_ERR_SIZE, "%s: a graph takes no size", function);
+        kiln__options_read(&o, sizeof o, opts, opts->struct_size, "kiln_graph_call_options", err);
     if (status == KILN_OK && o.stream != NULL)
         status = kiln__context_stream(graph->ctx, o.stream, &out->stream, err);
     return status;

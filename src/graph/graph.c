@@ -68,6 +68,11 @@ void kiln_graph_options_init(kiln_graph_options *opts, size_t struct_size)
     kiln__options_init(opts, struct_size);
 }
 
+void kiln_graph_call_options_init(kiln_graph_call_options *opts, size_t struct_size)
+{
+    kiln__options_init(opts, struct_size);
+}
+
 static void kernel_destroy(kiln__fused *k)
 {
     kiln_elementwise_destroy(k->loop);
@@ -184,7 +189,7 @@ static void join_texts(const kiln__step *step, kiln__buf *b)
         put_text(b, r->values[v].name);
     }
     kiln__buf_putc(b, (char)('0' + (int)step->kind));
-    kiln__buf_putc(b, r->keep_dims ? 'k' : '-');
+    kiln__buf_putc(b, r->keep_axes ? 'k' : '-');
 }
 
 static kiln__kernel *kernel_of(const kiln__fused *k)

@@ -125,7 +125,7 @@ typedef struct kiln__graph_call {
 } kiln__graph_call;
 
 kiln_status kiln__graph_call_read(kiln_graph *graph, const char *function, const kiln_arg *args,
-                                  size_t arg_count, const kiln_call_options *opts,
+                                  size_t arg_count, const kiln_graph_call_options *opts,
                                   kiln__graph_call *out, kiln_error *err);
 
 /* The program for a call, without kernels. */

@@ -23,7 +23,8 @@ static kiln_status begin(const kiln_graph *graph, const kiln__entry *entry,
 }
 
 kiln_status kiln_graph_prefetch(kiln_graph *graph, const kiln_arg *args, size_t arg_count,
-                                const kiln_call_options *opts, kiln_prefetch **out, kiln_error *err)
+                                const kiln_graph_call_options *opts, kiln_prefetch **out,
+                                kiln_error *err)
 {
     kiln_status status = KILN_OK;
     kiln__graph_call call;
@@ -49,11 +50,11 @@ kiln_status kiln_graph_prefetch(kiln_graph *graph, const kiln_arg *args, size_t 
     if (out != NULL)
         *out = joined;
     else
-        kiln_prefetch_release(joined);
+        kiln_prefetch_destroy(joined);
 
 done:
     for (size_t k = 0; parts != NULL && k < count; k++)
-        kiln_prefetch_release(parts[k]);
+        kiln_prefetch_destroy(parts[k]);
     kiln__free(parts);
     kiln__entry_destroy(owned);
     return status;

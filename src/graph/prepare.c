@@ -74,7 +74,8 @@ static kiln_status prepare(kiln__graph_run *run, kiln_launch **parts, kiln_error
 }
 
 kiln_status kiln_graph_prepare(kiln_graph *graph, const kiln_arg *args, size_t arg_count,
-                               const kiln_call_options *opts, kiln_launch **out, kiln_error *err)
+                               const kiln_graph_call_options *opts, kiln_launch **out,
+                               kiln_error *err)
 {
     kiln_status status = KILN_OK;
     kiln__graph_call call;

@@ -135,7 +135,7 @@ kiln_status kiln_array_item(const kiln_array *array, const int64_t *index, kiln_
     KILN_TRY(
         kiln__array_view(array, array->rank, array->shape, array->strides, array->data, &at, err));
     for (int axis = 0; axis < array->rank; axis++) {
-        KILN_TRY(kiln_array_index(at, 0, index != NULL ? index[axis] : 0, &next, err));
+        KILN_TRY(kiln_array_select(at, 0, index != NULL ? index[axis] : 0, &next, err));
         kiln_array_release(at);
         at = next;
         next = NULL;

@@ -93,7 +93,7 @@ static kiln_status builtin_run(kiln_context *ctx, builtin which, const kiln_arg 
                                size_t arg_count, kiln_stream *stream, kiln_error *err)
 {
     kiln_elementwise *op = NULL;
-    kiln_call_options opts = KILN_CALL_OPTIONS_INIT;
+    kiln_elementwise_call_options opts = KILN_ELEMENTWISE_CALL_OPTIONS_INIT;
     kiln_status status = builtin_get(ctx, which, &op, err);
     opts.stream = stream;
     return status == KILN_OK ? kiln_elementwise_run(op, args, arg_count, &opts, err) : status;

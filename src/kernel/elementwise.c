@@ -54,7 +54,7 @@ kiln_status kiln_elementwise_create(kiln_context *ctx, const char *in, const cha
                     [KILN__SNIPPET_AFTER_LOOP] = o.after_loop},
         .options = o.compiler_options,
         .option_count = o.compiler_option_count,
-        .keep_dims = o.keep_dims,
+        .keep_axes = o.keep_axes,
     };
     KILN_TRY(kiln__elementwise_new(ctx, true, &request, out, err));
 
@@ -72,20 +72,21 @@ void kiln_elementwise_options_init(kiln_elementwise_options *opts, size_t struct
     kiln__options_init(opts, struct_size);
 }
 
-void kiln_call_options_init(kiln_call_options *opts, size_t struct_size)
+void kiln_elementwise_call_options_init(kiln_elementwise_call_options *opts, size_t struct_size)
 {
     kiln__options_init(opts, struct_size);
 }
 
 static kiln_status read_call(kiln_elementwise *op, const kiln_arg *args, size_t arg_count,
-                             const kiln_call_options *opts, kiln__call *call, kiln_error *err)
+                             const kiln_elementwise_call_options *opts, kiln__call *call,
+                             kiln_error *err)
 {
-    kiln_call_options o = KILN_CALL_OPTIONS_INIT;
+    kiln_elementwise_call_options o = KILN_ELEMENTWISE_CALL_OPTIONS_INIT;
     kiln_status status = KILN_OK;
 
     if (opts != NULL)
-        status =
-            kiln__options_read(&o, sizeof o, opts, opts->struct_size, "kiln_call_options", err);
+        status = kiln__options_read(&o, sizeof o, opts, opts->struct_size,
+                                    "kiln_elementwise_call_options", err);
     if (status == KILN_OK)
         status = kiln__call_read(op != NULL ? &op->kernel : NULL, args, arg_count, o.stream, call,
                                  err);
@@ -97,7 +98,8 @@ static kiln_status read_call(kiln_elementwise *op, const kiln_arg *args, size_t 
 }
 
 static kiln_status make(kiln_elementwise *op, const kiln_arg *args, size_t arg_count,
-                        const kiln_call_options *opts, const kiln__wanted *wanted, kiln_error *err)
+                        const kiln_elementwise_call_options *opts, const kiln__wanted *wanted,
+                        kiln_error *err)
 {
     kiln__call call;
     kiln_status status = kiln__wanted_begin(wanted, err);
@@ -107,7 +109,7 @@ static kiln_status make(kiln_elementwise *op, const kiln_arg *args, size_t arg_c
 }
 
 kiln_status kiln_elementwise_run(kiln_elementwise *op, const kiln_arg *args, size_t arg_count,
-                                 const kiln_call_options *opts, kiln_error *err)
+                                 const kiln_elementwise_call_options *opts, kiln_error *err)
 {
     kiln__call call;
     kiln_status status = read_call(op, args, arg_count, opts, &call, err);
@@ -115,7 +117,7 @@ kiln_status kiln_elementwise_run(kiln_elementwise *op, const kiln_arg *args, siz
 }
 
 kiln_status kiln_elementwise_prepare(kiln_elementwise *op, const kiln_arg *args, size_t arg_count,
-                                     const kiln_call_options *opts, kiln_launch **out,
+                                     const kiln_elementwise_call_options *opts, kiln_launch **out,
                                      kiln_error *err)
 {
     const kiln__wanted wanted = {.function = "kiln_elementwise_prepare",
@@ -125,8 +127,8 @@ kiln_status kiln_elementwise_prepare(kiln_elementwise *op, const kiln_arg *args,
 }
 
 kiln_status kiln_elementwise_prefetch(kiln_elementwise *op, const kiln_arg *args, size_t arg_count,
-                                      const kiln_call_options *opts, kiln_prefetch **out,
-                                      kiln_error *err)
+                                      const kiln_elementwise_call_options *opts,
+                                      kiln_prefetch **out, kiln_error *err)
 {
     const kiln__wanted wanted = {.function = "kiln_elementwise_prefetch",
                                  .what = KILN__WANT_AHEAD,
@@ -135,7 +137,7 @@ kiln_status kiln_elementwise_prefetch(kiln_elementwise *op, const kiln_arg *args
 }
 
 kiln_status kiln_elementwise_source(kiln_elementwise *op, const kiln_arg *args, size_t arg_count,
-                                    const kiln_call_options *opts, char **text_out,
+                                    const kiln_elementwise_call_options *opts, char **text_out,
                                     kiln_error *err)
 {
     const kiln__wanted wanted = {.function = "kiln_elementwise_source",

@@ -202,7 +202,7 @@ kiln_status kiln__prefetch_join(kiln_prefetch *const *parts, size_t count, kiln_
     return KILN_OK;
 }
 
-void kiln_prefetch_release(kiln_prefetch *p)
+void kiln_prefetch_destroy(kiln_prefetch *p)
 {
     if (p != NULL && p->forks == kiln__fork_generation())
         drop(p);

@@ -139,7 +139,7 @@ bool kiln__manifest_line(const kiln__definition *def, const kiln__variant *varia
         .kind = def->scan        ? KILN__MANIFEST_SCAN
                 : def->reduction ? KILN__MANIFEST_REDUCTION
                                  : KILN__MANIFEST_ELEMENTWISE,
-        .keep_dims = def->keep_dims,
+        .keep_axes = def->keep_axes,
         .options = (const char **)def->options,
         .option_count = def->option_count,
         .layouts = &layout,

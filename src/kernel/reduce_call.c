@@ -92,7 +92,7 @@ static kiln_status get_with(kiln_reduction *op, int with, kiln_reduction **out, 
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-static kiln_status check_where(const kiln_reduction *op, const kiln_reduce_options *o,
+static kiln_status check_where(const kiln_reduction *op, const kiln_reduction_call_options *o,
                                kiln_error *err)
 {
     const kiln__definition *d = op->kernel.def;
@@ -124,7 +124,7 @@ static kiln_status check_initial(const kiln_reduction *op, const kiln_arg *initi
 }
 
 /* Put what the options add between the caller's inputs and outputs. */
-static kiln_status add_inputs(kiln_reduction *op, const kiln_reduce_options *o, reading *r,
+static kiln_status add_inputs(kiln_reduction *op, const kiln_reduction_call_options *o, reading *r,
                               kiln_error *err)
 {
     const kiln__definition *d = op->kernel.def;
@@ -157,14 +157,14 @@ done:
 }
 
 static kiln_status read_call(kiln_reduction *op, const kiln_arg *args, size_t arg_count,
-                             const kiln_reduce_options *opts, reading *r, kiln_error *err)
+                             const kiln_reduction_call_options *opts, reading *r, kiln_error *err)
 {
-    kiln_reduce_options o = KILN_REDUCE_OPTIONS_INIT;
+    kiln_reduction_call_options o = KILN_REDUCTION_CALL_OPTIONS_INIT;
     kiln_status status = KILN_OK;
 
     if (opts != NULL)
-        KILN_TRY(kiln__options_read(&o, sizeof o, opts, opts->struct_size, "kiln_reduce_options",
-                                    err));
+        KILN_TRY(kiln__options_read(&o, sizeof o, opts, opts->struct_size,
+                                    "kiln_reduction_call_options", err));
     KILN_TRY(kiln__call_read(op != NULL ? &op->kernel : NULL, args, arg_count, o.stream, &r->call,
                              err));
     if (o.ddof != 0) {
@@ -182,7 +182,7 @@ done:
 }
 
 static kiln_status make(kiln_reduction *op, const kiln_arg *args, size_t arg_count,
-                        const kiln_reduce_options *opts, const kiln__wanted *wanted,
+                        const kiln_reduction_call_options *opts, const kiln__wanted *wanted,
                         kiln_error *err)
 {
     reading r;
@@ -195,7 +195,7 @@ static kiln_status make(kiln_reduction *op, const kiln_arg *args, size_t arg_cou
 /* ---- the public functions -------------------------------------------------------------------- */
 
 kiln_status kiln_reduction_run(kiln_reduction *op, const kiln_arg *args, size_t arg_count,
-                               const kiln_reduce_options *opts, kiln_error *err)
+                               const kiln_reduction_call_options *opts, kiln_error *err)
 {
     reading r;
     kiln_status status = read_call(op, args, arg_count, opts, &r, err);
@@ -203,7 +203,7 @@ kiln_status kiln_reduction_run(kiln_reduction *op, const kiln_arg *args, size_t 
 }
 
 kiln_status kiln_reduction_prefetch(kiln_reduction *op, const kiln_arg *args, size_t arg_count,
-                                    const kiln_reduce_options *opts, kiln_prefetch **out,
+                                    const kiln_reduction_call_options *opts, kiln_prefetch **out,
                                     kiln_error *err)
 {
     const kiln__wanted wanted = {.function = "kiln_reduction_prefetch",
@@ -213,7 +213,7 @@ kiln_status kiln_reduction_prefetch(kiln_reduction *op, const kiln_arg *args, si
 }
 
 kiln_status kiln_reduction_source(kiln_reduction *op, const kiln_arg *args, size_t arg_count,
-                                  const kiln_reduce_options *opts, char **text_out,
+                                  const kiln_reduction_call_options *opts, char **text_out,
                                   kiln_error *err)
 {
     const kiln__wanted wanted = {.function = "kiln_reduction_source",
@@ -223,19 +223,11 @@ kiln_status kiln_reduction_source(kiln_reduction *op, const kiln_arg *args, size
 }
 
 kiln_status kiln_reduction_prepare(kiln_reduction *op, const kiln_arg *args, size_t arg_count,
-                                   const kiln_reduce_options *opts, kiln_launch **out,
+                                   const kiln_reduction_call_options *opts, kiln_launch **out,
                                    kiln_error *err)
 {
     const kiln__wanted wanted = {.function = "kiln_reduction_prepare",
                                  .what = KILN__WANT_LAUNCH,
                                  .out.launch = out};
     return make(op, args, arg_count, opts, &wanted, err);
-}
-
-kiln_status kiln_reduction_over(kiln_reduction *op, const kiln_axes *axes, const kiln_arg *args,
-                                size_t arg_count, kiln_error *err)
-{
-    kiln_reduce_options opts = KILN_REDUCE_OPTIONS_INIT;
-    opts.axes = axes;
-    return kiln_reduction_run(op, args, arg_count, &opts, err);
 }

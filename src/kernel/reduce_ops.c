@@ -236,7 +236,7 @@ static bool reduces_nothing(const kiln_array *x, const kiln_axes *axes)
 /* The options that are not for every reduction. As in NumPy, minima and maxima of what a mask
  * leaves need a start value, and positions take neither. */
 static kiln_status check_options(int op, const kiln__reduce_row *row, const kiln_array *array,
-                                 const kiln_reduce_options *o, kiln_error *err)
+                                 const kiln_reduction_call_options *o, kiln_error *err)
 {
     const char *name = op_name(op);
     char shape[256];
@@ -265,7 +265,7 @@ static kiln_status check_options(int op, const kiln__reduce_row *row, const kiln
 
 /* Find everything that the definition depends on, and check what it cannot know. */
 static kiln_status check(const char *function, int op, const kiln_array *array,
-                         const kiln_reduce_options *o, kiln_array *const *out, wanted *w,
+                         const kiln_reduction_call_options *o, kiln_array *const *out, wanted *w,
                          kiln_error *err)
 {
     if (array == NULL || out == NULL)
@@ -292,22 +292,22 @@ static kiln_status check(const char *function, int op, const kiln_array *array,
     return check_options(op, row, array, o, err);
 }
 
-static kiln_status read_options(const kiln_reduce_options *opts, kiln_reduce_options *o,
-                                kiln_error *err)
+static kiln_status read_options(const kiln_reduction_call_options *opts,
+                                kiln_reduction_call_options *o, kiln_error *err)
 {
-    *o = (kiln_reduce_options)KILN_REDUCE_OPTIONS_INIT;
+    *o = (kiln_reduction_call_options)KILN_REDUCTION_CALL_OPTIONS_INIT;
     return opts == NULL ? KILN_OK
                         : kiln__options_read(o, sizeof *o, opts, opts->struct_size,
-                                             "kiln_reduce_options", err);
+                                             "kiln_reduction_call_options", err);
 }
 
 /* ---- the public functions -------------------------------------------------------------------- */
 
 kiln_status kiln_array_reduce_with(kiln_reduce_op op, const kiln_array *array,
-                                   const kiln_reduce_options *opts, kiln_array **out,
+                                   const kiln_reduction_call_options *opts, kiln_array **out,
                                    kiln_error *err)
 {
-    kiln_reduce_options o;
+    kiln_reduction_call_options o;
     kiln_reduction *reduction = NULL;
     kiln_arg args[3];
     size_t count = 0;
@@ -333,17 +333,17 @@ kiln_status kiln_array_reduce_with(kiln_reduce_op op, const kiln_array *array,
 kiln_status kiln_array_reduce(kiln_reduce_op op, const kiln_array *array, const kiln_axes *axes,
                               bool keepdims, kiln_array **out, kiln_error *err)
 {
-    kiln_reduce_options opts = KILN_REDUCE_OPTIONS_INIT;
+    kiln_reduction_call_options opts = KILN_REDUCTION_CALL_OPTIONS_INIT;
     opts.axes = axes;
     opts.keepdims = keepdims;
     return kiln_array_reduce_with(op, array, &opts, out, err);
 }
 
 static kiln_status reduce_two(const char *function, int op, const kiln_array *x,
-                              const kiln_array *y, const kiln_reduce_options *opts,
+                              const kiln_array *y, const kiln_reduction_call_options *opts,
                               kiln_array **out, kiln_error *err)
 {
-    kiln_reduce_options o;
+    kiln_reduction_call_options o;
     kiln_reduction *reduction = NULL;
     wanted w;
 
@@ -361,14 +361,16 @@ static kiln_status reduce_two(const char *function, int op, const kiln_array *x,
     return kiln__fail_as(op_name(w.op), status, err);
 }
 
-kiln_status kiln_array_dot(const kiln_array *x, const kiln_array *y,
-                           const kiln_reduce_options *opts, kiln_array **out, kiln_error *err)
+kiln_status kiln_array_sum_product(const kiln_array *x, const kiln_array *y,
+                                   const kiln_reduction_call_options *opts, kiln_array **out,
+                                   kiln_error *err)
 {
-    return reduce_two("kiln_array_dot", KILN__REDUCE_DOT, x, y, opts, out, err);
+    return reduce_two("kiln_array_sum_product", KILN__REDUCE_DOT, x, y, opts, out, err);
 }
 
 kiln_status kiln_array_vecdot(const kiln_array *x, const kiln_array *y,
-                              const kiln_reduce_options *opts, kiln_array **out, kiln_error *err)
+                              const kiln_reduction_call_options *opts, kiln_array **out,
+                              kiln_error *err)
 {
     return reduce_two("kiln_array_vecdot", KILN__REDUCE_VECDOT, x, y, opts, out, err);
 }

@@ -290,7 +290,7 @@ void kiln_reduction_options_init(kiln_reduction_options *opts, size_t struct_siz
     kiln__options_init(opts, struct_size);
 }
 
-void kiln_reduce_options_init(kiln_reduce_options *opts, size_t struct_size)
+void kiln_reduction_call_options_init(kiln_reduction_call_options *opts, size_t struct_size)
 {
     kiln__options_init(opts, struct_size);
 }

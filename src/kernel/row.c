@@ -312,11 +312,3 @@ kiln_status kiln_row_source(kiln_row *op, const kiln_arg *args, size_t arg_count
                                  .out.source = text_out};
     return make(op, args, arg_count, opts, &wanted, err);
 }
-
-kiln_status kiln_row_over(kiln_row *op, const kiln_axes *axes, const kiln_arg *args,
-                          size_t arg_count, kiln_error *err)
-{
-    kiln_row_call_options opts = KILN_ROW_CALL_OPTIONS_INIT;
-    opts.axes = axes;
-    return kiln_row_run(op, args, arg_count, &opts, err);
-}

@@ -317,12 +317,3 @@ kiln_status kiln_scan_source(kiln_scan *op, const kiln_arg *args, size_t arg_cou
                                  .out.source = text_out};
     return make(op, args, arg_count, opts, &wanted, err);
 }
-
-kiln_status kiln_scan_over(kiln_scan *op, const kiln_axes *axes, unsigned flags,
-                           const kiln_arg *args, size_t arg_count, kiln_error *err)
-{
-    kiln_scan_call_options opts = KILN_SCAN_CALL_OPTIONS_INIT;
-    opts.axes = axes;
-    opts.flags = flags;
-    return kiln_scan_run(op, args, arg_count, &opts, err);
-}

@@ -213,6 +213,9 @@ kiln_status kiln_array_scan(kiln_scan_op op, const kiln_array *array, const kiln
     if (status != KILN_OK)
         return status;
     const kiln_arg args[] = {kiln_arg_array(array), kiln_arg_out(out)};
-    status = kiln_scan_over(scan, axes, flags, args, KILN_COUNT_OF(args), err);
+    kiln_scan_call_options opts = KILN_SCAN_CALL_OPTIONS_INIT;
+    opts.axes = axes;
+    opts.flags = flags;
+    status = kiln_scan_run(scan, args, KILN_COUNT_OF(args), &opts, err);
     return kiln__fail_as(kiln_scan_op_name(op), status, err);
 }

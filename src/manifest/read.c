@@ -441,9 +441,9 @@ static void read_values(kiln__json *j, kiln__manifest_entry *e)
     e->value_count = g.count;
 }
 
-static void read_keep_dims(kiln__json *j, kiln__manifest_entry *e)
+static void read_keep_axes(kiln__json *j, kiln__manifest_entry *e)
 {
-    kiln__json_bool(j, &e->keep_dims);
+    kiln__json_bool(j, &e->keep_axes);
 }
 
 static void read_exclusive(kiln__json *j, kiln__manifest_entry *e)
@@ -503,7 +503,7 @@ static const struct {
     {"identity", R | S, 0, KILN__MANIFEST_IDENTITY, NULL},
     {"reduce_type", R | S, 0, KILN__MANIFEST_REDUCE_TYPE, NULL},
     {"named", R, 0, KILN__MANIFEST_NAMED, NULL},
-    {"keep_dims", E, 0, -1, read_keep_dims},
+    {"keep_axes", E, 0, -1, read_keep_axes},
     {"stages", W, W, -1, read_stages},
     {"values", W, 0, -1, read_values},
     {"exclusive", S, 0, -1, read_exclusive},

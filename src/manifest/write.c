@@ -197,8 +197,8 @@ bool kiln__manifest_write(const kiln__manifest_entry *e, kiln__buf *out)
             put_string(out, e->text[t].text);
         }
     }
-    if (e->keep_dims)
-        kiln__buf_puts(out, ",\"keep_dims\":true");
+    if (e->keep_axes)
+        kiln__buf_puts(out, ",\"keep_axes\":true");
     if (e->stage_count > 0)
         put_stages(out, e);
     if (e->value_count > 0)

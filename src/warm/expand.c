@@ -91,7 +91,7 @@ static kiln_status define(expansion *x, const kiln__manifest_types *types)
         .out = e->text[KILN__MANIFEST_OUT].text,
         .options = e->options,
         .option_count = e->option_count,
-        .keep_dims = e->keep_dims,
+        .keep_axes = e->keep_axes,
         .reduction = reduction,
         .scan = scan,
         .row_out = e->text[KILN__MANIFEST_ROW_OUT].text,

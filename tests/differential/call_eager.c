@@ -21,7 +21,7 @@ static void axes_of(const dt_node *n, kiln_axes *axes)
 
 static kiln_status call_reduce(const dt_case *c, const dt_node *n, dt_arrays *a, kiln_error *err)
 {
-    kiln_reduce_options options = KILN_REDUCE_OPTIONS_INIT;
+    kiln_reduction_call_options options = KILN_REDUCTION_CALL_OPTIONS_INIT;
     const kiln_arg initial =
         dt_is_integer(n->dtype) ? kiln_arg_int((int64_t)c->initial) : kiln_arg_float(c->initial);
     kiln_axes axes = {0};

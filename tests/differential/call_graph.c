@@ -34,13 +34,13 @@ static kiln_node record(const dt_node *n, const kiln_node *nodes)
     case DT_SLICE:
         return kiln_slice(x, n->axis[0], n->start, n->stop, n->step);
     case DT_TAKE:
-        return kiln_take(x, n->axis[0], n->start);
+        return kiln_select(x, n->axis[0], n->start);
     case DT_BROADCAST:
         return kiln_broadcast_to(x, n->rank, n->shape);
     case DT_RESHAPE:
         return kiln_reshape(x, n->rank, n->shape);
     case DT_INDEX:
-        return kiln_index(x, n->axis[0]);
+        return kiln_iota(x, n->axis[0]);
     default:
         if (dt_ops[n->op].operands == 1)
             return kiln_node_op1(dt_ops[n->op].number, x, KILN_HERE);

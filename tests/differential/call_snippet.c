@@ -87,7 +87,7 @@ kiln_status dt_call_elementwise(dt_device *device, const dt_case *c, dt_arrays *
     const size_t place = find(device, c, &is_new);
     const texts *t = &kept[place].of;
 
-    options.keep_dims = dt_uses(c, DT_INDEX);
+    options.keep_axes = dt_uses(c, DT_INDEX);
     if (is_new) {
         const kiln_status status = kiln_elementwise_create(device->ctx, t->in, t->out, t->post,
                                                            &options, &kept[place].elementwise, err);
@@ -107,7 +107,7 @@ kiln_status dt_call_reduction(dt_device *device, const dt_case *c, dt_arrays *a,
 {
     const dt_node *n = &c->node[c->pivot];
     kiln_reduction_options options = KILN_REDUCTION_OPTIONS_INIT;
-    kiln_reduce_options call = KILN_REDUCE_OPTIONS_INIT;
+    kiln_reduction_call_options call = KILN_REDUCTION_CALL_OPTIONS_INIT;
     kiln_launch *launch = NULL;
     /* It is converted to the first output's dtype, which must hold it. */
     const kiln_dtype first = c->node[c->output[0].node].dtype;

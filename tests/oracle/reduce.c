@@ -22,7 +22,7 @@ int host_reduced_shape(int rank, const int64_t *shape, unsigned axes, bool keepd
 kiln_status host_run(kiln_reduction *op, const kiln_axes *axes, bool keepdims, const kiln_arg *args,
                      size_t arg_count, kiln_error *err)
 {
-    kiln_reduce_options options = KILN_REDUCE_OPTIONS_INIT;
+    kiln_reduction_call_options options = KILN_REDUCTION_CALL_OPTIONS_INIT;
 
     options.axes = axes;
     options.keepdims = keepdims;

@@ -16,7 +16,7 @@ typedef struct reading {
     char snippet[KILN__SNIPPET_COUNT][REQUEST_TEXT_MAX];
     char options[REQUEST_OPTIONS_MAX][128];
     size_t option_count;
-    bool keep_dims;
+    bool keep_axes;
     kiln_backend backend;
     int rank;
     int64_t shape[KILN_RANK_MAX];
@@ -157,8 +157,8 @@ static bool read_line(request *r, reading *d, const char *line)
         return append_line(r, d->out, sizeof d->out, rest);
     if (IS("option") && d->option_count < REQUEST_OPTIONS_MAX)
         return append_line(r, d->options[d->option_count++], sizeof d->options[0], rest);
-    if (IS("keep_dims"))
-        return d->keep_dims = true;
+    if (IS("keep_axes"))
+        return d->keep_axes = true;
     if (IS("backend")) {
         d->backend = strcmp(rest, "cpu") == 0 ? KILN_BACKEND_CPU : KILN_BACKEND_CUDA;
         return strcmp(rest, "cpu") == 0 || strcmp(rest, "cuda") == 0 ||
@@ -206,7 +206,7 @@ static bool define(request *r, const reading *d)
                                       .out = d->out,
                                       .options = options,
                                       .option_count = d->option_count,
-                                      .keep_dims = d->keep_dims,
+                                      .keep_axes = d->keep_axes,
                                       .reduction = d->reduction,
                                       .scan = d->scan};
 

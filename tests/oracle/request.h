@@ -10,7 +10,7 @@
  *     axes 0 2                           makes it one: those to reduce, `-` for none
  *     scan 1 exclusive reverse           or makes it a scan: the axis, `-` for all, and flags
  *     option -DN=4
- *     keep_dims
+ *     keep_axes
  *     backend cuda                       or cpu
  *     shape 64 128                       of the loop; none for rank 0
  *     arg float32 64x128 512,4 @0        dtype, shape, byte strides, address; one a parameter

@@ -73,9 +73,11 @@ kiln_status host_scan_run(kiln_scan *op, int axis, unsigned flags, const kiln_ar
                           size_t arg_count, kiln_error *err)
 {
     const kiln_axes axes = {1, {axis}};
+    kiln_scan_call_options options = KILN_SCAN_CALL_OPTIONS_INIT;
 
-    return kiln_scan_over(op, axis == HOST_FLAT ? KILN_ALL_AXES : &axes, flags, args, arg_count,
-                          err);
+    options.axes = axis == HOST_FLAT ? KILN_ALL_AXES : &axes;
+    options.flags = flags;
+    return kiln_scan_run(op, args, arg_count, &options, err);
 }
 
 /* ---- scans that many tests use ---- */

@@ -362,7 +362,7 @@ static void write_loop(kiln__writer *w)
         kiln__buf_printf(body, "%s = %s;\n", name, texts[r]);
     }
     w->step->request.snippet[KILN__SNIPPET_OP] = kiln__build_text(b, body);
-    w->step->request.keep_dims = w->uses_tuple;
+    w->step->request.keep_axes = w->uses_tuple;
     kiln__buf *why = &b->scratch[KILN__BUF_TEXT];
     kiln__buf_printf(why, "%d operation%s", w->operations, w->operations == 1 ? "" : "s");
     if (k->root_count > 1)
