@@ -505,6 +505,76 @@ static void test_core__a_memo_without_memory_keeps_what_it_has(void **state)
     pthread_mutex_destroy(&memo.lock);
 }
 
+/* Two of many texts of one XXH3-64: where the first eight bytes are those of its secret, the next eight
+ * have no say. */
+#define EQUAL_HASH_A "\xb8\xfe\x6c\x39\x23\xa4\x4b\xbe" "one text" "of the same hash"
+#define EQUAL_HASH_B "\xb8\xfe\x6c\x39\x23\xa4\x4b\xbe" "another " "of the same hash"
+
+static void test_core__a_map_compares_whole_keys(void **state)
+{
+    (void)state;
+    const size_t live = kiln__test_alloc_live();
+    kiln__map map = {NULL, 0, 0};
+    bool is_new = false;
+
+    assert_int_equal(kiln__hash_64(EQUAL_HASH_A, 32), kiln__hash_64(EQUAL_HASH_B, 32));
+    assert_null(kiln__map_find(&map, EQUAL_HASH_A, 32));
+    assert_non_null(kiln__map_enter(&map, EQUAL_HASH_A, 32, &is_new));
+    assert_true(is_new);
+    assert_null(kiln__map_find(&map, EQUAL_HASH_B, 32));
+    assert_non_null(kiln__map_enter(&map, EQUAL_HASH_B, 32, &is_new));
+    assert_true(is_new);
+    assert_non_null(kiln__map_enter(&map, EQUAL_HASH_A, 32, &is_new));
+    assert_false(is_new);
+    assert_int_equal(map.count, 2);
+    kiln__map_clear(&map, NULL);
+    assert_int_equal(kiln__test_alloc_live(), live);
+}
+
+static void test_core__a_map_keeps_values_as_it_grows(void **state)
+{
+    (void)state;
+    static char values[1000];
+    const size_t live = kiln__test_alloc_live();
+    void **first = NULL;
+    kiln__map map = {NULL, 0, 0};
+
+    for (uint16_t k = 0; k < 1000; k++) {
+        void **at = kiln__map_enter(&map, &k, sizeof k, NULL);
+        assert_non_null(at);
+        assert_null(*at);
+        *at = &values[k];
+        first = k == 0 ? at : first;
+    }
+    assert_ptr_equal(*first, &values[0]); /* its place has not moved */
+    for (uint16_t k = 0; k < 2000; k++) {
+        void **at = kiln__map_find(&map, &k, sizeof k);
+        assert_ptr_equal(at != NULL ? *at : NULL, k < 1000 ? &values[k] : NULL);
+    }
+    kiln__map_clear(&map, NULL);
+    assert_int_equal(kiln__test_alloc_live(), live);
+    assert_null(kiln__map_find(&map, "", 0));
+}
+
+static void test_core__a_map_without_memory_keeps_what_it_has(void **state)
+{
+    (void)state;
+    bool done = false;
+
+    for (size_t nth = 0; !done; nth++) {
+        kiln__map map = {NULL, 0, 0};
+        int entered = 0;
+        kiln__test_alloc_fail_at(nth);
+        for (int k = 0; k < 40; k++)
+            entered += kiln__map_enter(&map, &k, sizeof k, NULL) != NULL;
+        kiln__test_alloc_fail_at(SIZE_MAX);
+        done = entered == 40;
+        assert_true(entered >= 39);
+        assert_int_equal(map.count, entered);
+        kiln__map_clear(&map, NULL);
+    }
+}
+
 /* Readers look for what was announced as inserted, while the table grows under them. */
 typedef struct readers {
     kiln__memo memo;
@@ -662,6 +732,9 @@ int main(void)
         cmocka_unit_test(test_core__a_memo_finds_what_it_took_until_it_is_full),
         cmocka_unit_test(test_core__a_memo_without_memory_keeps_what_it_has),
         cmocka_unit_test(test_core__a_memo_is_read_while_it_grows),
+        cmocka_unit_test(test_core__a_map_compares_whole_keys),
+        cmocka_unit_test(test_core__a_map_keeps_values_as_it_grows),
+        cmocka_unit_test(test_core__a_map_without_memory_keeps_what_it_has),
         cmocka_unit_test(test_core__options_of_every_size),
         cmocka_unit_test(test_core__options_refuse_what_they_do_not_know),
         cmocka_unit_test(test_core__log_lines_are_single_lines),

@@ -290,6 +290,26 @@ static void test_record__each_line_stands_once_whatever_was_there(void **state)
     kiln__recorder_destroy(r);
 }
 
+/* Lines of one XXH3-64: where the first eight bytes are those of its secret, the next eight have no
+ * say. */
+static void test_record__lines_are_compared_whole(void **state)
+{
+    static const char *const lines[] = {
+        "\xb8\xfe\x6c\x39\x23\xa4\x4b\xbe" "one line" "of the same hash",
+        "\xb8\xfe\x6c\x39\x23\xa4\x4b\xbe" "another " "of the same hash"};
+    test_env *t = *state;
+    char path[300];
+
+    snprintf(path, sizeof path, "%s/whole.jsonl", t->cache_dir);
+    assert_int_equal(kiln__hash_64(lines[0], 32), kiln__hash_64(lines[1], 32));
+    kiln__recorder *r = record_to(path);
+    add(r, lines[0]);
+    add(r, lines[1]);
+    add(r, lines[0]);
+    assert_int_equal(count_in_file(path), 2);
+    kiln__recorder_destroy(r);
+}
+
 enum { THREADS = 4, PROCESSES = 4, LINES = 60 };
 
 static void *add_lines(void *recorder)
@@ -445,6 +465,7 @@ int main(int argc, char **argv)
         TEST(test_record__a_recorded_program_compiles_nothing_elsewhere),
         TEST(test_record__the_environment_names_the_file_and_an_option_overrules_it),
         TEST(test_record__each_line_stands_once_whatever_was_there),
+        TEST(test_record__lines_are_compared_whole),
         TEST(test_record__threads_and_processes_write_each_line_once),
         TEST(test_record__trouble_is_one_line_to_the_log),
         TEST(test_record__a_lock_that_is_never_given_back_stops_nobody),

@@ -16,7 +16,7 @@
 
 /* More than any list of kernels; a larger file is something else. */
 #define MANIFEST_BYTES_MAX ((size_t)1 << 30)
-enum { JOBS_MAX = 1024, SLOTS_FIRST = 1024 };
+enum { JOBS_MAX = 1024 };
 
 /* ---- manifests --------------------------------------------------------------------------------- */
 
@@ -109,60 +109,24 @@ static int add_targets(struct warm *w, const char *list)
 
 /* ---- items ------------------------------------------------------------------------------------- */
 
-/* Kernels by (target, line), each once whatever the number of lines that name it. */
+/* Kernels by target and line, each once whatever the number of lines that name it. */
 typedef struct listing {
     struct warm *w;
     const kiln__manifest_entry *entry;
     kiln_backend backend;
-    kiln__hash128 *slots; /* open addressing; {0, 0} is free */
-    size_t slot_count, used;
+    kiln__map lines[WARM_TARGETS_MAX]; /* those of each target that are listed */
 } listing;
-
-/* True when it was not there. */
-static bool enter(listing *l, kiln__hash128 hash)
-{
-    if (2 * (l->used + 1) > l->slot_count) {
-        kiln__hash128 *before = l->slots;
-        const size_t count = l->slot_count;
-        l->slot_count = count != 0 ? 2 * count : SLOTS_FIRST;
-        l->slots = calloc(l->slot_count, sizeof *l->slots);
-        l->used = 0;
-        for (size_t k = 0; l->slots != NULL && k < count; k++)
-            if ((before[k].lo | before[k].hi) != 0)
-                (void)enter(l, before[k]);
-        free(before);
-        if (l->slots == NULL) {
-            l->slot_count = 0;
-            return true; /* twice does no harm */
-        }
-    }
-    size_t s = hash.lo & (l->slot_count - 1);
-    while ((l->slots[s].lo | l->slots[s].hi) != 0) {
-        if (l->slots[s].lo == hash.lo && l->slots[s].hi == hash.hi)
-            return false;
-        s = (s + 1) & (l->slot_count - 1);
-    }
-    l->slots[s] = hash;
-    l->used++;
-    return true;
-}
 
 static kiln_status add_item(listing *l, size_t target, const char *line, kiln_error *err)
 {
     struct warm *w = l->w;
-    kiln__hash128 hash = kiln__hash_128(line, strlen(line));
+    bool is_new = false;
 
-    hash.hi ^= (uint64_t)(target + 1) * 0x9e3779b97f4a7c15u;
-    if (!enter(l, hash))
+    if (kiln__map_enter(&l->lines[target], line, strlen(line), &is_new) == NULL ||
+        !kiln__reserve(&w->items, w->item_count, &w->item_room, sizeof *w->items))
+        return kiln__fail_memory(err, strlen(line));
+    if (!is_new)
         return KILN_OK;
-    if (w->item_count == w->item_room) {
-        const size_t room = w->item_room != 0 ? 2 * w->item_room : 256;
-        struct warm_item *larger = realloc(w->items, room * sizeof *larger);
-        if (larger == NULL)
-            return kiln__fail_memory(err, room * sizeof *larger);
-        w->items = larger;
-        w->item_room = room;
-    }
     struct warm_item *item = &w->items[w->item_count];
     *item = (struct warm_item){.entry = l->entry, .target = target, .line = kiln__strdup(line)};
     if (item->line == NULL)
@@ -212,7 +176,8 @@ static void list_items(struct warm *w, const kiln__manifest *manifest)
         }
     }
     w->done_count = 0; /* those were no items */
-    free(l.slots);
+    for (size_t t = 0; t < w->target_count; t++)
+        kiln__map_clear(&l.lines[t], NULL);
 }
 
 /* ---- the bundle -------------------------------------------------------------------------------- */
@@ -354,8 +319,8 @@ int command_warm(const struct invocation *v)
     remove_staging(staging);
     for (size_t k = 0; k < w.item_count; k++)
         kiln__free(w.items[k].line);
-    free(w.items);
-    free(w.said);
+    kiln__free(w.items);
+    kiln__map_clear(&w.said, NULL);
     kiln__buf_clear(&w.failures);
     kiln__buf_clear(&w.skipped);
     kiln__manifest_destroy(manifest);

@@ -73,8 +73,7 @@ struct warm {
     /* The report's own. */
     kiln__buf failures; /* JSON objects with commas between */
     kiln__buf skipped;  /* the same, for kernels that a target cannot have */
-    uint64_t *said;     /* hashes of messages that were printed */
-    size_t said_count;
+    kiln__map said; /* messages that were printed */
     double shown_us;
     bool bar;
 };

@@ -100,17 +100,10 @@ static void put_json(kiln__buf *out, const char *name, const char *text)
 /* Whether this message was not said before: a snippet that is wrong is wrong for every target. */
 static bool is_news(struct warm *w, const kiln_error *err)
 {
-    const uint64_t hash = kiln__hash_64(err->message, strlen(err->message));
+    bool is_new = true;
 
-    for (size_t k = 0; k < w->said_count; k++)
-        if (w->said[k] == hash)
-            return false;
-    uint64_t *larger = realloc(w->said, (w->said_count + 1) * sizeof *larger);
-    if (larger != NULL) {
-        w->said = larger;
-        w->said[w->said_count++] = hash;
-    }
-    return true;
+    (void)kiln__map_enter(&w->said, err->message, strlen(err->message), &is_new);
+    return is_new;
 }
 
 /* An object that tells which line came to what end on which target. */

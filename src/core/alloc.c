@@ -122,6 +122,22 @@ void kiln__free(void *p)
     free(p);
 }
 
+bool kiln__reserve(void *array_pointer, size_t count, size_t *room, size_t item_bytes)
+{
+    const size_t more = *room != 0 ? 2 * *room : 16;
+    void *array = NULL;
+
+    if (count < *room)
+        return true;
+    memcpy(&array, array_pointer, sizeof array);
+    array = kiln__realloc(array, more * item_bytes);
+    if (array == NULL)
+        return false;
+    memcpy(array_pointer, &array, sizeof array);
+    *room = more;
+    return true;
+}
+
 char *kiln__strndup(const char *text, size_t bytes)
 {
     char *copy = bytes < SIZE_MAX ? kiln__alloc(bytes + 1) : NULL;

@@ -55,6 +55,9 @@ void kiln__free(void *p);
  * which comes before it is freed. */
 void kiln__alloc_set_aside(const void *p);
 void kiln__alloc_take_back(const void *p);
+/* Room for one more item of `item_bytes` behind the `count` of an array, whose address is at
+ * `array_pointer` (the address of a pointer). False without memory. */
+bool kiln__reserve(void *array_pointer, size_t count, size_t *room, size_t item_bytes);
 char *kiln__strdup(const char *text);                /* NULL text gives NULL */
 char *kiln__strndup(const char *text, size_t bytes); /* copies exactly `bytes`, adds a NUL */
 
@@ -126,6 +129,22 @@ const void *kiln__memo_find(const kiln__memo *memo, uint64_t hash,
 /* Take over `item`, or leave it (false) when the memo is full or memory is short. When an equal one
  * came first, `item` is kept as well: it stays valid as long as the memo. */
 bool kiln__memo_insert(kiln__memo *memo, void *item);
+
+/* ---- values by key (map.c) ---- A key is any bytes, and is copied. For one thread at a time. Zeros are
+ * an empty map. */
+typedef struct kiln__map_entry kiln__map_entry;
+typedef struct kiln__map {
+    kiln__map_entry **slots;
+    size_t slot_count, count;
+} kiln__map;
+
+/* Where the value of a key is kept, valid until the map is cleared; NULL for a key that is not there. */
+void **kiln__map_find(const kiln__map *map, const void *key, size_t bytes);
+/* The same, with the key entered (its value NULL) unless it was there, which `new_out` (may be NULL)
+ * tells. NULL without memory. */
+void **kiln__map_enter(kiln__map *map, const void *key, size_t bytes, bool *new_out);
+/* Also destroys the values that are not NULL; `destroy` may be NULL. */
+void kiln__map_clear(kiln__map *map, void (*destroy)(void *value));
 
 /* ---- checked arithmetic ---- true on overflow */
 static inline bool kiln__mul_overflow(int64_t a, int64_t b, int64_t *out)

@@ -57,16 +57,9 @@ static bool append(kiln__inputs *in, const char *path, const struct stat *st)
 {
     kiln__input *item = NULL;
 
-    if (in->count == in->room) {
-        const size_t room = in->room != 0 ? in->room * 2 : 16;
-        kiln__input *larger = room <= INPUTS_MAX
-                                  ? kiln__realloc(in->items, room * sizeof *larger)
-                                  : NULL;
-        if (larger == NULL)
-            return false;
-        in->items = larger;
-        in->room = room;
-    }
+    if (in->count == INPUTS_MAX ||
+        !kiln__reserve(&in->items, in->count, &in->room, sizeof *in->items))
+        return false;
     item = &in->items[in->count];
     item->path = kiln__strdup(path);
     if (item->path == NULL)

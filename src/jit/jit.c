@@ -12,8 +12,6 @@
 
 #include <pthread.h>
 
-enum { TABLE_BUCKETS = 256 };
-
 typedef enum program_state {
     PROGRAM_BUILDING,
     PROGRAM_READY,
@@ -21,10 +19,7 @@ typedef enum program_state {
 } program_state;
 
 typedef struct program {
-    struct program *next;
-    kiln__hash128 hash;
-    char *key; /* the whole of it: a hash decides nothing */
-    size_t key_bytes;
+    struct program *next; /* of the strays */
     program_state state;
     kiln__module *module;
     void *entry;
@@ -34,7 +29,7 @@ typedef struct program {
 typedef struct jit {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    program *buckets[TABLE_BUCKETS];
+    kiln__map programs; /* by key; NULL for one whose building failed in passing */
     program *strays; /* made from files that changed meanwhile: nobody else is given them */
     atomic_uint_fast64_t compile_count;
 } jit;
@@ -50,29 +45,23 @@ static void *jit_make(kiln_context *ctx)
     return j;
 }
 
-static void program_destroy(program *p)
+static void program_destroy(void *value)
 {
+    program *p = value;
+
     kiln__module_unload(p->module);
     kiln_error_clear(&p->error);
-    kiln__free(p->key);
     kiln__free(p);
-}
-
-static void destroy_all(program **list)
-{
-    while (*list != NULL) {
-        program *p = *list;
-        *list = p->next;
-        program_destroy(p);
-    }
 }
 
 static void jit_destroy(void *state)
 {
     jit *j = state;
-    for (size_t b = 0; b < TABLE_BUCKETS; b++)
-        destroy_all(&j->buckets[b]);
-    destroy_all(&j->strays);
+    kiln__map_clear(&j->programs, program_destroy);
+    for (program *p = j->strays, *next = NULL; p != NULL; p = next) {
+        next = p->next;
+        program_destroy(p);
+    }
     pthread_cond_destroy(&j->changed);
     pthread_mutex_destroy(&j->lock);
     kiln__free(j);
@@ -87,45 +76,20 @@ static kiln_status jit_of(kiln_context *ctx, jit **out, kiln_error *err)
     return status;
 }
 
-static program **table_find(jit *j, const kiln__demand *w)
-{
-    program **at = &j->buckets[w->hash.lo % TABLE_BUCKETS];
-    while (*at != NULL &&
-           ((*at)->hash.lo != w->hash.lo || (*at)->hash.hi != w->hash.hi ||
-            (*at)->key_bytes != w->key.length ||
-            memcmp((*at)->key, w->key.text, w->key.length) != 0))
-        at = &(*at)->next;
-    return at;
-}
-
-static program *program_make(const kiln__demand *w)
-{
-    program *p = kiln__calloc(1, sizeof *p);
-    if (p == NULL)
-        return NULL;
-    p->hash = w->hash;
-    p->key = kiln__strndup(w->key.text, w->key.length);
-    p->key_bytes = w->key.length;
-    p->state = PROGRAM_BUILDING;
-    if (p->key != NULL)
-        return p;
-    kiln__free(p);
-    return NULL;
-}
-
 /* A finished program, or a new one in state BUILDING that the caller must finish (`*mine`). NULL
  * when memory ran out. */
 static program *table_enter(jit *j, const kiln__demand *w, bool *mine)
 {
-    program *p;
+    program *p = NULL;
+
     *mine = false;
     pthread_mutex_lock(&j->lock);
-    while ((p = *table_find(j, w)) != NULL && p->state == PROGRAM_BUILDING)
+    void **at = kiln__map_enter(&j->programs, w->key.text, w->key.length, NULL);
+    while (at != NULL && (p = *at) != NULL && p->state == PROGRAM_BUILDING)
         pthread_cond_wait(&j->changed, &j->lock);
-    if (p == NULL && (p = program_make(w)) != NULL) {
-        p->next = j->buckets[w->hash.lo % TABLE_BUCKETS];
-        j->buckets[w->hash.lo % TABLE_BUCKETS] = p;
-        *mine = true;
+    if (at != NULL && p == NULL) {
+        *at = p = kiln__calloc(1, sizeof *p); /* in state BUILDING */
+        *mine = p != NULL;
     }
     pthread_mutex_unlock(&j->lock);
     return p;
@@ -140,7 +104,7 @@ static void table_finish(jit *j, program *p, const kiln__demand *w, kiln_status 
     pthread_mutex_lock(&j->lock);
     p->state = status == KILN_OK ? PROGRAM_READY : PROGRAM_REJECTED;
     if ((status != KILN_OK && status != KILN_ERR_COMPILE) || !certain) {
-        *table_find(j, w) = p->next;
+        *kiln__map_find(&j->programs, w->key.text, w->key.length) = NULL;
         gone = p;
     }
     if (gone != NULL && status == KILN_OK) {

@@ -618,14 +618,8 @@ static void read_object(reading *r)
 
 static kiln_status keep(kiln__manifest *m, kiln__manifest_entry *e, kiln_error *err)
 {
-    if (m->count == m->room) {
-        const size_t room = m->room != 0 ? 2 * m->room : 64;
-        kiln__manifest_entry **entries = kiln__realloc(m->entries, room * sizeof *entries);
-        if (entries == NULL)
-            return kiln__fail_memory(err, room * sizeof *entries);
-        m->entries = entries;
-        m->room = room;
-    }
+    if (!kiln__reserve(&m->entries, m->count, &m->room, sizeof *m->entries))
+        return kiln__fail_memory(err, m->count * sizeof *m->entries);
     m->entries[m->count++] = e;
     return KILN_OK;
 }

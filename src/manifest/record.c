@@ -23,14 +23,13 @@
 
 #include "manifest/manifest.h"
 
-enum { LOCK_TRIES = 250, FIRST_SLOTS = 256 };
+enum { LOCK_TRIES = 250 };
 
 struct kiln__recorder {
     char *path;
     kiln__log log;
     pthread_mutex_t lock;
-    uint64_t *seen; /* hashes of lines; open addressing, 0 is free */
-    size_t count, mask;
+    kiln__map seen; /* lines that are in the file */
     /* How far which file has been read. */
     dev_t dev;
     ino_t ino;
@@ -61,7 +60,7 @@ void kiln__recorder_destroy(kiln__recorder *r)
     if (r == NULL)
         return;
     pthread_mutex_destroy(&r->lock);
-    kiln__free(r->seen);
+    kiln__map_clear(&r->seen, NULL);
     kiln__free(r->path);
     kiln__free(r);
 }
@@ -101,52 +100,15 @@ void kiln__recorder_complain(kiln__recorder *r, const char *fmt, ...)
 
 /* ---- lines that are there ---------------------------------------------------------------------- */
 
-static size_t slot_of(const kiln__recorder *r, uint64_t hash)
-{
-    size_t s = hash & r->mask;
-
-    while (r->seen[s] != 0 && r->seen[s] != hash)
-        s = (s + 1) & r->mask;
-    return s;
-}
-
-static bool is_seen(const kiln__recorder *r, uint64_t hash)
-{
-    return r->seen != NULL && r->seen[slot_of(r, hash)] == hash;
-}
-
 /* Without memory a line is forgotten, and may be written twice. */
-static void remember(kiln__recorder *r, uint64_t hash)
+static void remember(kiln__recorder *r, const char *line, size_t bytes)
 {
-    if (r->seen == NULL || 2 * (r->count + 1) > r->mask + 1) {
-        const size_t old = r->seen != NULL ? r->mask + 1 : 0;
-        const size_t slots = old != 0 ? 2 * old : FIRST_SLOTS;
-        uint64_t *before = r->seen, *larger = kiln__calloc(slots, sizeof *larger);
-        if (larger == NULL)
-            return;
-        r->seen = larger;
-        r->mask = slots - 1;
-        for (size_t s = 0; s < old; s++)
-            if (before[s] != 0)
-                r->seen[slot_of(r, before[s])] = before[s];
-        kiln__free(before);
-    }
-    const size_t s = slot_of(r, hash);
-    r->count += r->seen[s] == 0;
-    r->seen[s] = hash;
-}
-
-static uint64_t hash_of(const char *line, size_t bytes)
-{
-    const uint64_t hash = kiln__hash_64(line, bytes);
-    return hash != 0 ? hash : 1;
+    (void)kiln__map_enter(&r->seen, line, bytes, NULL);
 }
 
 static void forget_all(kiln__recorder *r)
 {
-    kiln__free(r->seen);
-    r->seen = NULL;
-    r->count = r->mask = 0;
+    kiln__map_clear(&r->seen, NULL);
     r->read_to = 0;
 }
 
@@ -174,7 +136,7 @@ static int catch_up(kiln__recorder *r, int fd, const struct stat *st, bool *brok
             if (newline == NULL)
                 break;
             if (!line.failed && line.length > 0)
-                remember(r, hash_of(line.text, line.length));
+                remember(r, line.text, line.length);
             kiln__buf_clear(&line);
             done = at + (c - chunk);
         }
@@ -225,7 +187,6 @@ static int append(int fd, const kiln__buf *text, const struct stat *st, bool loc
 
 static int add_line(kiln__recorder *r, int fd, const char *line, size_t bytes)
 {
-    const uint64_t hash = hash_of(line, bytes);
     const bool locked = lock_file(fd);
     kiln__buf text = KILN__BUF_INIT;
     struct stat st;
@@ -239,7 +200,7 @@ static int add_line(kiln__recorder *r, int fd, const char *line, size_t bytes)
         r->ino = st.st_ino;
         why = catch_up(r, fd, &st, &broken);
     }
-    if (why != 0 || is_seen(r, hash))
+    if (why != 0 || kiln__map_find(&r->seen, line, bytes) != NULL)
         return why;
     if (broken)
         kiln__buf_putc(&text, '\n');
@@ -247,7 +208,7 @@ static int add_line(kiln__recorder *r, int fd, const char *line, size_t bytes)
     kiln__buf_putc(&text, '\n');
     why = text.failed ? ENOMEM : append(fd, &text, &st, locked);
     if (why == 0)
-        remember(r, hash);
+        remember(r, line, bytes);
     kiln__buf_clear(&text);
     return why;
 }

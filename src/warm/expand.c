@@ -16,11 +16,7 @@ enum {
     LINEAR_SIZE = 1 << 20,   /* shapes where an entry gives none: any number of elements, ... */
     REDUCED_SIZE = 1 << 24,  /* ... all of many, ... */
     SIDE = 4096,             /* ... rows or columns of a matrix, ... */
-    FURTHER = 16,            /* ... and axes before those of a matrix */
-    UNITS_MIN = 6,           /* multiprocessors: the fewest since sm_75; they come in pairs */
-    UNITS_MAX = 256,
-    THREADS_FINE = 64,       /* threads: all up to here, then by eights */
-    THREADS_STEP = 8
+    FURTHER = 16             /* ... and axes before those of a matrix */
 };
 
 typedef struct expansion {
@@ -146,27 +142,9 @@ static kiln_status bind(expansion *x, const kiln__manifest_types *types)
 
 /* ---- variants ---------------------------------------------------------------------------------- */
 
-kiln_status kiln__hand_out(kiln__outlet *to, kiln__hash128 identity, const kiln__definition *def,
-                           const kiln__variant *variant)
-{
-    for (size_t k = 0; k < to->done_count; k++)
-        if (to->done[k].lo == identity.lo && to->done[k].hi == identity.hi)
-            return KILN_OK;
-    if (to->done_count == to->done_room) {
-        const size_t room = to->done_room != 0 ? 2 * to->done_room : 16;
-        kiln__hash128 *larger = kiln__realloc(to->done, room * sizeof *larger);
-        if (larger == NULL)
-            return kiln__fail_memory(to->err, room * sizeof *larger);
-        to->done = larger;
-        to->done_room = room;
-    }
-    to->done[to->done_count++] = identity;
-    return to->fn(to->user, def, variant, to->err);
-}
-
 static kiln_status give(expansion *x, const kiln__variant *v)
 {
-    return kiln__hand_out(&x->to, kiln__hash_128(v, sizeof *v), x->def, v);
+    return kiln__hand_out(&x->to, v, sizeof *v, x->def, v);
 }
 
 static kiln_status give_layouts(expansion *x, size_t *given)
@@ -222,22 +200,6 @@ static kiln_status read_scalars(expansion *x, kiln__imagined *args)
 static bool has_axes(const kiln__definition *def)
 {
     return def->reduction || def->rows != NULL;
-}
-
-bool kiln__warm_device(kiln_backend backend, size_t nth, kiln__imagined_device *out)
-{
-    const bool cuda = backend == KILN_BACKEND_CUDA;
-    const size_t sizes = cuda ? (UNITS_MAX - UNITS_MIN) / 2 + 1
-                              : THREADS_FINE + (UNITS_MAX - THREADS_FINE) / THREADS_STEP;
-    const int size = (int)(nth % sizes);
-
-    *out = (kiln__imagined_device){.backend = backend, .clusters = nth >= sizes};
-    if (cuda)
-        out->units = UNITS_MIN + 2 * size;
-    else
-        out->units = size < THREADS_FINE ? size + 1
-                                         : THREADS_FINE + (size + 1 - THREADS_FINE) * THREADS_STEP;
-    return nth < (cuda ? 2 * sizes : sizes);
 }
 
 /* One call on every device that decides otherwise. */
@@ -447,7 +409,7 @@ static kiln_status expand_types(expansion *x, const kiln__manifest_types *types)
     kiln_status status = KILN_OK;
 
     x->def = NULL;
-    x->to.done_count = 0;
+    kiln__map_clear(&x->to.done, NULL);
     KILN_TRY(define(x, types));
     KILN_TRY(bind(x, types));
     KILN_TRY(give_layouts(x, &given));
@@ -463,7 +425,7 @@ kiln_status kiln__warm_expand(const kiln__manifest_entry *entry, kiln_backend ba
                               kiln__warm_fn fn, void *user, kiln_error *err)
 {
     kiln_error own = KILN_ERROR_INIT;
-    expansion x = {.e = entry, .backend = backend, .err = &own, .to = {fn, user, &own, NULL, 0, 0}};
+    expansion x = {.e = entry, .backend = backend, .err = &own, .to = {fn, user, &own, {NULL, 0, 0}}};
     kiln_status status = KILN_OK;
 
     if (entry->kind == KILN__MANIFEST_EXPRESSION)
@@ -478,6 +440,6 @@ kiln_status kiln__warm_expand(const kiln__manifest_entry *entry, kiln_backend ba
         kiln__error_copy(err, &own);
     }
     kiln_error_clear(&own);
-    kiln__free(x.to.done);
+    kiln__map_clear(&x.to.done, NULL);
     return status;
 }

@@ -134,15 +134,15 @@ static kiln_status parse(expansion *x)
 static kiln_status give(expansion *x, const kiln__definition *def, const kiln__variant *variant)
 {
     kiln__buf line = KILN__BUF_INIT;
+    kiln_status status = KILN_OK;
 
     (void)kiln__manifest_line(def, variant, &line); /* what was read from JSON is UTF-8 */
-    if (line.failed) {
-        kiln__buf_clear(&line);
-        return kiln__fail_memory(x->err, line.capacity);
-    }
-    const kiln__hash128 hash = kiln__hash_128(line.text, line.length);
+    if (line.failed)
+        status = kiln__fail_memory(x->err, line.capacity);
+    else
+        status = kiln__hand_out(&x->to, line.text, line.length, def, variant);
     kiln__buf_clear(&line);
-    return kiln__hand_out(&x->to, hash, def, variant);
+    return status;
 }
 
 /* One kernel of a program on devices of every size. */
@@ -328,11 +328,11 @@ done:
 kiln_status kiln__expand_expression(const kiln__manifest_entry *entry, kiln_backend backend,
                                     kiln__warm_fn fn, void *user, kiln_error *err)
 {
-    expansion x = {.e = entry, .backend = backend, .err = err, .to = {fn, user, err, NULL, 0, 0}};
+    expansion x = {.e = entry, .backend = backend, .err = err, .to = {fn, user, err, {NULL, 0, 0}}};
     kiln_status status = KILN_OK;
 
     for (size_t k = 0; k < entry->type_count && status == KILN_OK; k++)
         status = expand_types(&x, &entry->types[k]);
-    kiln__free(x.to.done);
+    kiln__map_clear(&x.to.done, NULL);
     return status;
 }

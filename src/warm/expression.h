@@ -12,13 +12,12 @@ typedef struct kiln__outlet {
     kiln__warm_fn fn;
     void *user;
     kiln_error *err;
-    kiln__hash128 *done; /* what was handed out, by what tells it from others; the caller frees it */
-    size_t done_count, done_room;
+    kiln__map done; /* what was handed out, by what tells it from others; the caller clears it */
 } kiln__outlet;
 
-/* Hand a kernel out, unless one with the same `identity` was. (expand.c) */
-kiln_status kiln__hand_out(kiln__outlet *to, kiln__hash128 identity, const kiln__definition *def,
-                           const kiln__variant *variant);
+/* Hand a kernel out, unless one with the same `bytes` of `identity` was. (outlet.c) */
+kiln_status kiln__hand_out(kiln__outlet *to, const void *identity, size_t bytes,
+                           const kiln__definition *def, const kiln__variant *variant);
 
 /* kiln__warm_expand() of an expression. `err` is not NULL; its message has file, line and column. */
 kiln_status kiln__expand_expression(const kiln__manifest_entry *entry, kiln_backend backend,

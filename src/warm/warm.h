@@ -5,6 +5,7 @@
  *
  * expand.c      definitions with types, layouts, shapes and axes
  * expression.c  expressions: graphs from text, and the kernels that they become
+ * outlet.c      where kernels go, and the devices they are planned for
  *
  * Needs no device and no driver. Uses core, codegen, array, manifest, kernel and graph (the planners
  * of real calls).

@@ -1,0 +1,37 @@
+/*
+ * outlet.c - where the kernels of an entry go, each once, and the devices that they are planned for.
+ */
+#include "warm/expression.h"
+
+enum {
+    UNITS_MIN = 6, /* multiprocessors: the fewest since sm_75; they come in pairs */
+    UNITS_MAX = 256,
+    THREADS_FINE = 64, /* threads: all up to here, then by eights */
+    THREADS_STEP = 8
+};
+
+kiln_status kiln__hand_out(kiln__outlet *to, const void *identity, size_t bytes,
+                           const kiln__definition *def, const kiln__variant *variant)
+{
+    bool is_new = false;
+
+    if (kiln__map_enter(&to->done, identity, bytes, &is_new) == NULL)
+        return kiln__fail_memory(to->err, bytes);
+    return is_new ? to->fn(to->user, def, variant, to->err) : KILN_OK;
+}
+
+bool kiln__warm_device(kiln_backend backend, size_t nth, kiln__imagined_device *out)
+{
+    const bool cuda = backend == KILN_BACKEND_CUDA;
+    const size_t sizes = cuda ? (UNITS_MAX - UNITS_MIN) / 2 + 1
+                              : THREADS_FINE + (UNITS_MAX - THREADS_FINE) / THREADS_STEP;
+    const int size = (int)(nth % sizes);
+
+    *out = (kiln__imagined_device){.backend = backend, .clusters = nth >= sizes};
+    if (cuda)
+        out->units = UNITS_MIN + 2 * size;
+    else
+        out->units = size < THREADS_FINE ? size + 1
+                                         : THREADS_FINE + (size + 1 - THREADS_FINE) * THREADS_STEP;
+    return nth < (cuda ? 2 * sizes : sizes);
+}
