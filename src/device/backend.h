@@ -1,14 +1,14 @@
 /*
  * backend.h - what a backend must supply, and what it may know of a device. Private to src/device.
  *
- *     upper folders -> device.h -> device.c stream.c pool*.c compile.c -> [kiln__backend] -> cuda/
+ *     upper folders -> device.h -> device.c stream.c calls.c compile.c -> [kiln__backend] -> cuda/
  *                                                                                       cpu/
  *
  * A backend is one constant table of functions. The files beside this header do what both backends
  * need - choosing a device, the fork and fault check, streams, the pool - and call the table for
  * the rest. "native" below is the backend's own handle (CUstream, CUevent, ...), opaque to others.
  *
- * Rule 1: a callback is never called on a device of another process: device.c checks first.
+ * Rule 1: a callback is never called on a device of another process: calls.c checks first.
  *         `close` and the destroyers are the exception, see there.
  * Rule 2: whoever makes a thing through the table destroys it through the table, with the same
  *         device. Destroyers cannot fail and accept NULL.
@@ -205,7 +205,7 @@ struct kiln__backend {
 extern const kiln__backend kiln__backend_cuda; /* cuda/cuda.c */
 extern const kiln__backend kiln__backend_cpu;  /* cpu/cpu.c */
 
-/* ---- helpers for backends (device.c) ---- */
+/* ---- helpers for backends (calls.c) ---- */
 
 /* Whether this process is a fork of the one that opened the device. */
 static inline bool kiln__device_forked(const kiln__device *device)

@@ -38,6 +38,8 @@ const kiln_device_info *kiln__device_info(const kiln__device *device);
 /* ERR_FORK when this process is not the one that opened the device, ERR_FAULT once a kernel has
  * faulted; else KILN_OK. A few nanoseconds. */
 kiln_status kiln__device_check(kiln__device *device, kiln_error *err);
+/* True when device memory is host memory (cpu). */
+bool kiln__device_is_host(const kiln__device *device);
 
 /* Wait for everything on the device; reports a fault of an earlier kernel as ERR_FAULT. */
 kiln_status kiln__device_synchronize(kiln__device *device, kiln_error *err);
@@ -153,9 +155,6 @@ bool kiln__host_is_pinned(kiln__device *device, const void *address, size_t byte
 void kiln__host_pool_stats(kiln__device *device, kiln_pool_stats *out);
 void kiln__host_pool_set_limit(kiln__device *device, size_t limit_bytes); /* 0: none */
 size_t kiln__host_pool_trim(kiln__device *device);
-
-/* True when device memory is host memory (cpu). */
-bool kiln__device_is_host(const kiln__device *device);
 
 /* ---- compilers (compile.c: cuda/nvrtc.c, cpu/cxx.c) ---- need no device and no driver ---- */
 

@@ -7,8 +7,6 @@
  */
 #include "device/backend.h"
 
-const kiln__event_kind kiln__event_plain = {false, false, false};
-
 static kiln_status event_new(kiln__device *device, void *native, bool timing, kiln_event **out,
                              kiln_error *err)
 {

@@ -83,17 +83,8 @@ static host_block *block_at(const kiln__host_pool *pool, const void *address, si
 
 static bool blocks_insert(kiln__host_pool *pool, host_block *block)
 {
-    if (pool->count == pool->capacity) {
-        const size_t capacity = pool->capacity > 0 ? 2 * pool->capacity : 16;
-        host_block **blocks = kiln__calloc(capacity, sizeof(host_block *));
-        if (blocks == NULL)
-            return false;
-        if (pool->count > 0)
-            memcpy(blocks, pool->blocks, pool->count * sizeof blocks[0]);
-        kiln__free(pool->blocks);
-        pool->blocks = blocks;
-        pool->capacity = capacity;
-    }
+    if (!kiln__reserve(&pool->blocks, pool->count, &pool->capacity, sizeof pool->blocks[0]))
+        return false;
     const size_t at = rank_of(pool, block->memory);
     memmove(&pool->blocks[at + 1], &pool->blocks[at], (pool->count - at) * sizeof pool->blocks[0]);
     pool->blocks[at] = block;
@@ -128,7 +119,8 @@ static bool marks_passed(kiln__host_pool *pool, host_block *block, bool wait)
     return true;
 }
 
-void kiln__host_used_on(kiln__device *device, const void *address, kiln_stream *stream)
+/* The work enqueued on `stream` so far uses the memory. */
+static void used_on(kiln__device *device, const void *address, kiln_stream *stream)
 {
     kiln__host_pool *const pool = device->host_pool;
     kiln__mark *const mark = kiln__mark_make(device->pool, stream);
@@ -145,6 +137,19 @@ void kiln__host_used_on(kiln__device *device, const void *address, kiln_stream *
     pthread_mutex_unlock(&pool->lock);
     if (block == NULL)
         kiln__mark_recycle(device->pool, mark);
+}
+
+kiln_status kiln__copy_enqueue(kiln__device *device, void *dst, const void *src, size_t bytes,
+                               bool to_device, kiln_stream *stream, kiln_error *err)
+{
+    kiln_status status = kiln__device_check(device, err);
+
+    if (status != KILN_OK || bytes == 0)
+        return status;
+    status = device->backend->enqueue_copy(device, dst, src, bytes, to_device, stream->native, err);
+    /* A failed call may have enqueued all the same. */
+    used_on(device, to_device ? src : dst, stream);
+    return status;
 }
 
 bool kiln__host_is_pinned(kiln__device *device, const void *address, size_t bytes)

@@ -355,3 +355,17 @@ kiln_status kiln__options_check(kiln_backend backend, const char *const *options
                               options[k]);
     return KILN_OK;
 }
+
+const char *kiln__compiler_standard(const char *option)
+{
+    static const char *const older[] = {"98", "03", "0x", "11", "1y", "14"};
+    const char *name = option + strspn(option, "-");
+    const bool gnu = strncmp(name, "std=gnu++", 9) == 0;
+
+    if (option[0] != '-' || (!gnu && strncmp(name, "std=c++", 7) != 0))
+        return option;
+    for (size_t k = 0; k < KILN_COUNT_OF(older); k++)
+        if (strcmp(name + (gnu ? 9 : 7), older[k]) == 0)
+            return gnu ? "-std=gnu++17" : "-std=c++17";
+    return option;
+}

@@ -1,6 +1,7 @@
 /*
- * pool.h - what the files of the pool (pool.c, pool_arena.c, pool_tree.c) and its neighbours
- * device.c and stream.c share. Private to src/device.
+ * pool.h - what the files of the pools and of streams share. Private to src/device.
+ *
+ *     device.c -> host_pool.c stream.c -> pool.c -> pool_arena.c -> pool_tree.c, mark.c -> calls.c
  *
  *     pool ─┬─ arena (one a stream) ─┬─ segment ── node <-> node <-> node   (neighbours by address)
  *           │                        └─ tree of the free nodes             (by size, then address)
@@ -105,6 +106,15 @@ struct kiln__pool {
     _Atomic(size_t) peak_used_bytes;
 };
 
+/* ---- mark.c ---- */
+/* An event recorded on `stream` now. NULL: the stream's work was waited for instead. */
+kiln__mark *kiln__mark_make(kiln__pool *pool, kiln_stream *stream);
+void kiln__mark_recycle(kiln__pool *pool, kiln__mark *mark);
+/* Wait for the work of a stream, closed or not. */
+void kiln__stream_drain(kiln_stream *stream);
+/* Mark the end of the stream's work and let the native stream go. */
+void kiln__stream_close(kiln_stream *stream);
+
 /* ---- pool.c ---- */
 kiln_status kiln__pool_create(kiln__device *device, kiln__pool **out, kiln_error *err);
 /* All work is done. In a forked child only host memory is freed. Accepts NULL. */
@@ -144,16 +154,10 @@ void kiln__arena_retire(kiln__arena *arena);
 /* Give spare segments back to the device; waits for the streams they are from. */
 size_t kiln__pool_trim_spares(kiln__pool *pool);
 
-/* An event recorded on `stream` now. NULL: the stream's work was waited for instead. */
-kiln__mark *kiln__mark_make(kiln__pool *pool, kiln_stream *stream);
-void kiln__mark_recycle(kiln__pool *pool, kiln__mark *mark);
-
 /* ---- host_pool.c ---- */
 kiln_status kiln__host_pool_create(kiln__device *device, kiln__host_pool **out, kiln_error *err);
 /* All work is done; before the pool, whose marks it uses. Accepts NULL. */
 void kiln__host_pool_destroy(kiln__host_pool *pool);
-/* The work enqueued on `stream` so far uses the memory. */
-void kiln__host_used_on(kiln__device *device, const void *address, kiln_stream *stream);
 
 /* ---- pool_tree.c ---- a treap over free nodes, by size, then by address */
 void kiln__tree_insert(kiln__node **root, kiln__node *node);

@@ -157,49 +157,6 @@ void kiln__arena_put(kiln__arena *arena, kiln__node *node)
 
 /* ---- blocks that other streams may still use ---- */
 
-kiln__mark *kiln__mark_make(kiln__pool *pool, kiln_stream *stream)
-{
-    const kiln__backend *backend = pool->device->backend;
-    kiln__mark *mark = NULL;
-
-    /* The lock also keeps the stream from being closed between the look and the record. */
-    pthread_mutex_lock(&pool->lock);
-    bool closed = atomic_load(&stream->closed);
-    if (!closed) {
-        mark = pool->marks;
-        if (mark != NULL)
-            pool->marks = mark->next;
-        else if ((mark = kiln__calloc(1, sizeof *mark)) != NULL &&
-                 backend->event_create(pool->device, &kiln__event_plain, &mark->event, NULL) !=
-                     KILN_OK) {
-            kiln__free(mark);
-            mark = NULL;
-        }
-        if (mark != NULL &&
-            backend->event_record(pool->device, mark->event, stream->native, NULL) != KILN_OK) {
-            mark->next = pool->marks;
-            pool->marks = mark;
-            mark = NULL;
-        }
-        if (mark == NULL)
-            (void)backend->stream_synchronize(pool->device, stream->native, NULL);
-    }
-    pthread_mutex_unlock(&pool->lock);
-    if (closed && stream->closing_event != NULL)
-        (void)backend->event_synchronize(pool->device, stream->closing_event, NULL);
-    if (mark != NULL)
-        mark->next = NULL;
-    return mark;
-}
-
-void kiln__mark_recycle(kiln__pool *pool, kiln__mark *mark)
-{
-    pthread_mutex_lock(&pool->lock);
-    mark->next = pool->marks;
-    pool->marks = mark;
-    pthread_mutex_unlock(&pool->lock);
-}
-
 void kiln__arena_poll(kiln__arena *arena, bool wait, size_t most)
 {
     kiln__device *device = arena->pool->device;
@@ -374,15 +331,6 @@ done:
     return status;
 }
 
-static void wait_for_stream(kiln_stream *stream)
-{
-    kiln__device *device = stream->device;
-    if (!atomic_load(&stream->closed))
-        (void)device->backend->stream_synchronize(device, stream->native, NULL);
-    else if (stream->closing_event != NULL)
-        (void)device->backend->event_synchronize(device, stream->closing_event, NULL);
-}
-
 size_t kiln__arena_trim(kiln__arena *arena, size_t enough)
 {
     size_t bytes = 0;
@@ -392,7 +340,7 @@ size_t kiln__arena_trim(kiln__arena *arena, size_t enough)
         if (!segment_is_free(segment))
             continue;
         if (bytes == 0)
-            wait_for_stream(arena->stream);
+            kiln__stream_drain(arena->stream);
         kiln__tree_remove(&arena->tree[class_of(segment)], segment->first);
         node_recycle(arena, segment->first);
         segment_unlink(&arena->segments, segment);
@@ -412,7 +360,7 @@ size_t kiln__pool_trim_spares(kiln__pool *pool)
     pthread_mutex_unlock(&pool->lock);
     while (segment != NULL) {
         kiln__segment *next = segment->next;
-        wait_for_stream(segment->from);
+        kiln__stream_drain(segment->from);
         kiln__stream_release(segment->from);
         bytes += segment->bytes;
         segment_destroy(pool, segment);

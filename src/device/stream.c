@@ -8,10 +8,8 @@
  * calls it home or somebody retains it, because a pointer to it stands for an order of work that
  * the pool must still be able to ask about.
  *
- * Rule 1: `native` is touched only while the stream is not closed. Closing happens under
- *         pool->lock, as does the one use of a stream that its owner does not know of
- *         (kiln__mark_make).
- * Rule 2: every function checks for fork and fault first; destroyers skip the driver in a fork.
+ * Rule: every function checks for fork and fault first; destroyers skip the driver in a fork. When
+ *       `native` may be touched is the rule of mark.c.
  */
 #include "device/pool.h"
 
@@ -134,29 +132,6 @@ kiln_status kiln__stream_tickets(kiln_stream *stream, int64_t count, void **addr
     return KILN_OK;
 }
 
-/* Mark the end of the stream's work and let the native stream go. */
-static void stream_close(kiln_stream *stream)
-{
-    kiln__device *device = stream->device;
-    const kiln__backend *backend = device->backend;
-    void *event = NULL;
-
-    pthread_mutex_lock(&device->pool->lock);
-    bool marked = backend->event_create(device, &kiln__event_plain, &event, NULL) == KILN_OK &&
-                  backend->event_record(device, event, stream->native, NULL) == KILN_OK;
-    if (!marked) {
-        (void)backend->stream_synchronize(device, stream->native, NULL);
-        backend->event_destroy(device, event);
-        event = NULL;
-    }
-    stream->closing_event = event;
-    atomic_store(&stream->closed, true);
-    if (!stream->wrapped)
-        backend->stream_destroy(device, stream->native);
-    stream->native = NULL;
-    pthread_mutex_unlock(&device->pool->lock);
-}
-
 bool kiln__stream_is_closed(const kiln_stream *stream)
 {
     return atomic_load_explicit(&stream->closed, memory_order_relaxed);
@@ -170,26 +145,10 @@ void kiln__stream_destroy(kiln_stream *stream)
     if (kiln__device_forked(stream->device))
         atomic_store(&stream->closed, true);
     else
-        stream_close(stream);
+        kiln__stream_close(stream);
     if (stream->arena != NULL)
         kiln__arena_close(stream->arena);
     kiln__stream_release(stream);
-}
-
-kiln_stream *kiln__stream_retain(kiln_stream *stream)
-{
-    if (stream != NULL)
-        atomic_fetch_add_explicit(&stream->refs, 1, memory_order_relaxed);
-    return stream;
-}
-
-void kiln__stream_release(kiln_stream *stream)
-{
-    if (stream == NULL || atomic_fetch_sub_explicit(&stream->refs, 1, memory_order_acq_rel) != 1)
-        return;
-    if (stream->closing_event != NULL && !kiln__device_forked(stream->device))
-        stream->device->backend->event_destroy(stream->device, stream->closing_event);
-    kiln__free(stream);
 }
 
 kiln_stream *kiln__device_stream(kiln__device *device)
