@@ -127,7 +127,7 @@ static void test_cache_shared__two_hundred_threads_share_one_store(void **state)
         assert_int_equal(workers[k].wrong, 0);
     }
     assert_true(cache_bytes_on_disk(t) <= 400000);
-    /* What 200 have booked at once may leave no room for one more; it is in memory then. */
+    /* What 200 have booked at once may leave no room for one more; it is not kept then. */
     assert_true(atomic_load(&t->log_count) <= 1);
     kiln__cache_close(cache);
 }

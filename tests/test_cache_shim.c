@@ -97,7 +97,6 @@ static void use_cache(cache_env *t)
     PROMISE(second != NULL, "the second store did not open");
     for (int k = 0; second != NULL && k < KEYS; k++)
         want(second, (k + 1) % KEYS);
-    /* What no disk took is in memory: a store always finds again what it was given. */
     for (int k = 3; k < KEYS; k++)
         want(first, k);
     kiln__cache_close(second);
@@ -325,7 +324,7 @@ int main(int argc, char **argv)
     if (!fault_shim_enter(argv))
         return 77;
     shim = fault_shim();
-    /* Thousands of small folders: in memory, where that is to be had. */
+    /* Thousands of small folders: on a disk in memory, where there is one. */
     if (access("/dev/shm", W_OK | X_OK) == 0)
         setenv("KILN_TEST_TEMP", "/dev/shm", 1);
 

@@ -350,16 +350,16 @@ static void test_elementwise__a_failed_definition_is_not_compiled_again(void **s
     kiln_elementwise *op = NULL;
     host_array x;
     kiln_array *z = NULL;
-    kiln__cache_stats first, second;
+    kiln_cache_counters first, second;
 
     host_make(t, &x, KILN_FLOAT32, 1, shape, NULL);
     OK(t, kiln_elementwise_create(t->ctx, "T x", "T z", "z = no_such_name_either", NULL, &op,
                                   &t->err));
     FAILS(t, KILN_ERR_COMPILE, kiln_call(op, &t->err, x.array, &z), "op");
-    kiln__cache_get_stats(kiln__context_cache(t->ctx), &first);
+    kiln__cache_get_counters(kiln__context_cache(t->ctx), &first);
     for (int k = 0; k < 100; k++)
         FAILS(t, KILN_ERR_COMPILE, kiln_call(op, &t->err, x.array, &z), "op");
-    kiln__cache_get_stats(kiln__context_cache(t->ctx), &second);
+    kiln__cache_get_counters(kiln__context_cache(t->ctx), &second);
     CHECK(second.misses == first.misses && second.stores == first.stores, "%llu then %llu misses",
           (unsigned long long)first.misses, (unsigned long long)second.misses);
     kiln_elementwise_destroy(op);

@@ -22,14 +22,13 @@ typedef struct kiln_cache kiln_cache;
 typedef struct kiln_cache_counters {
     uint64_t hits;            /**< Kernels taken from a cache, whichever layer had them. */
     uint64_t bundle_hits;     /**< Of these, from a bundle. */
-    uint64_t memory_hits;     /**< Of these, from memory, where no disk would take them. */
     uint64_t misses;          /**< Lookups that found nothing fit for use; the reasons follow. */
     uint64_t miss_absent;     /**< There was no such entry. */
     uint64_t miss_damaged;    /**< There was one, damaged or not ours; it was removed. */
     uint64_t miss_other;      /**< It was of another key or of another version's format. */
     uint64_t miss_unreadable; /**< It, or the folder, could not be read. */
-    uint64_t stores;          /**< Kernels kept, on the disk or (without one) in memory. */
-    uint64_t store_failures;  /**< Kernels that could not be stored on the disk: in memory only. */
+    uint64_t stores;          /**< Kernels stored on the disk. */
+    uint64_t store_failures;  /**< Kernels that could not be stored: in the context only. */
     uint64_t evictions;       /**< Entries removed to stay below the limit. */
     uint64_t waits;           /**< Times another process was at the same kernel. */
     uint64_t wait_hits;       /**< Of these, how often its result was then taken. */

@@ -26,7 +26,7 @@ void kiln__blob_clear(kiln__blob *blob);
 /*
  * Open the store at `dir` (NULL: $KILN_CACHE_DIR, else $XDG_CACHE_HOME/kiln, else ~/.cache/kiln;
  * "": no disk). The folder is created 0700 on the first store, not here. A folder owned by
- * another user, or writable by group or others, is refused: the store then works in memory only,
+ * another user, or writable by group or others, is refused: the store then keeps nothing,
  * says why through `log` once, and kiln__cache_refusal() tells. NULL only when memory ran out.
  */
 kiln__cache *kiln__cache_open(const char *dir, const kiln__log *log);
@@ -65,7 +65,7 @@ void kiln__cache_store(kiln__cache *cache, const void *key, size_t key_bytes, co
                        size_t bytes);
 
 /* As kiln__cache_store, telling the index how long compiling took and where the blob comes from
- * ("compiled", "imported"). False when it is in memory only. */
+ * ("compiled", "imported"). False when it could not be kept. */
 bool kiln__cache_store_as(kiln__cache *cache, const void *key, size_t key_bytes, const void *data,
                           size_t bytes, double compile_us, const char *origin);
 
@@ -94,12 +94,6 @@ void kiln__cache_note_compile(kiln__cache *cache, double us);
 
 /* All counters since open. */
 void kiln__cache_get_counters(kiln__cache *cache, kiln_cache_counters *out);
-
-/* Some of them. */
-typedef struct kiln__cache_stats {
-    uint64_t hits, misses, damaged, stores, store_failures;
-} kiln__cache_stats;
-void kiln__cache_get_stats(kiln__cache *cache, kiln__cache_stats *out);
 
 /* Check one blob's bytes as read from disk against a key; the fuzzer's entry. On success points
  * into `file` at the payload. */

@@ -136,15 +136,9 @@ typedef struct listing {
 /* An empty row behind the others; NULL (and l->failed) without memory. */
 static kiln__index_row *add_row(listing *l)
 {
-    if (l->count == l->room) {
-        size_t room = l->room != 0 ? l->room * 2 : 256;
-        kiln__index_row *larger = kiln__realloc(l->rows, room * sizeof *larger);
-        if (larger == NULL) {
-            l->failed = true;
-            return NULL;
-        }
-        l->rows = larger;
-        l->room = room;
+    if (!kiln__reserve(&l->rows, l->count, &l->room, sizeof *l->rows)) {
+        l->failed = true;
+        return NULL;
     }
     memset(&l->rows[l->count], 0, sizeof *l->rows);
     return &l->rows[l->count++];

@@ -17,12 +17,56 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cache/parts.h"
 
 #define ASIDE_PREFIX KILN__HOUSEKEEPING_PREFIX "foreign-"
+/* The year 2106. */
+#define STAMP_SECONDS_MAX ((int64_t)UINT32_MAX)
+
+/* ---- names and stamps ---- */
+
+void kiln__place_path(kiln__hash128 hash, char path[KILN__SHARD_BYTES + KILN__NAME_BYTES])
+{
+    kiln__hash_hex(hash, path + KILN__SHARD_BYTES);
+    memcpy(path, path + KILN__SHARD_BYTES, 2);
+    path[2] = '/';
+}
+
+void kiln__shard_name(unsigned shard, char name[3])
+{
+    name[0] = "0123456789abcdef"[shard >> 4 & 15];
+    name[1] = "0123456789abcdef"[shard & 15];
+    name[2] = '\0';
+}
+
+bool kiln__is_entry_name(const char *name)
+{
+    return strlen(name) == 32 && strspn(name, "0123456789abcdef") == 32;
+}
+
+int64_t kiln__stamp_of(const struct stat *st)
+{
+    const int64_t seconds = (int64_t)st->st_mtim.tv_sec;
+
+    /* Anybody may set any time; sums and differences of stamps must not overflow. */
+    if (seconds < 0)
+        return 0;
+    return seconds < STAMP_SECONDS_MAX ? seconds * 1000000000 + st->st_mtim.tv_nsec
+                                       : STAMP_SECONDS_MAX * 1000000000;
+}
+
+void kiln__stamp_times(int64_t stamp_ns, struct timespec times[2])
+{
+    times[0] = (struct timespec){0, UTIME_OMIT};
+    times[1] = (struct timespec){(time_t)(stamp_ns / 1000000000), (long)(stamp_ns % 1000000000)};
+}
+
+/* ---- opening and reading ---- */
 
 /* openat again while it is interrupted. */
 static int open_at(int folder, const char *path, int flags)
@@ -137,6 +181,101 @@ kiln__verdict kiln__entry_read(int folder, const char name[33], size_t max,
     *bytes_out = done;
     return KILN__VERDICT_VALID;
 }
+
+/* ---- listing ---- */
+
+/* Close what a listing was read from; whether it was read whole, with errno when not. */
+static bool end_listing(DIR *dir, int why)
+{
+    closedir(dir);
+    errno = why;
+    return why == 0;
+}
+
+bool kiln__list_shard(int folder, unsigned shard, kiln__list_fn fn, void *user)
+{
+    char name[3];
+    int fd = -1;
+    DIR *dir = NULL;
+    const struct dirent *e = NULL;
+
+    kiln__shard_name(shard, name);
+    fd = kiln__shard_open(folder, name, O_RDONLY);
+    if (fd < 0)
+        return errno == ENOENT || errno == KILN__EFOREIGN;
+    dir = fdopendir(fd);
+    if (dir == NULL) {
+        const int why = errno;
+        close(fd);
+        errno = why;
+        return false;
+    }
+    errno = 0;
+    while ((e = readdir(dir)) != NULL) {
+        if (e->d_name[0] != '.')
+            fn(user, fd, e->d_name);
+        errno = 0;
+    }
+    return end_listing(dir, errno);
+}
+
+bool kiln__find_shards(int folder, bool present[KILN__SHARD_COUNT])
+{
+    int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), why = errno;
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    const struct dirent *e = NULL;
+
+    memset(present, 0, KILN__SHARD_COUNT * sizeof present[0]);
+    why = fd >= 0 ? errno : why;
+    if (dir != NULL) {
+        errno = 0;
+        while ((e = readdir(dir)) != NULL) {
+            const char *name = e->d_name;
+            if (strlen(name) == 2 && strspn(name, "0123456789abcdef") == 2)
+                present[strtoul(name, NULL, 16)] = true;
+            errno = 0;
+        }
+        if (end_listing(dir, errno))
+            return true;
+        why = errno;
+    } else if (fd >= 0) {
+        close(fd);
+    }
+    /* Not to be known: each is to be looked at. */
+    for (unsigned shard = 0; shard < KILN__SHARD_COUNT; shard++)
+        present[shard] = true;
+    errno = why;
+    return false;
+}
+
+typedef struct file_scan {
+    kiln__scan_fn fn;
+    void *user;
+    int why; /* of the first file that could not be asked */
+} file_scan;
+
+static void scan_name(void *user, int shard_fd, const char *name)
+{
+    file_scan *s = user;
+    struct stat st;
+
+    if (fstatat(shard_fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        s->why = errno != ENOENT && s->why == 0 ? errno : s->why;
+    else if (S_ISREG(st.st_mode))
+        s->fn(s->user, shard_fd, name, &st);
+}
+
+bool kiln__scan_shard(int folder, unsigned shard, kiln__scan_fn fn, void *user)
+{
+    file_scan s = {fn, user, 0};
+
+    if (!kiln__list_shard(folder, shard, scan_name, &s))
+        return false;
+    errno = s.why;
+    return s.why == 0;
+}
+
+/* ---- making way ---- */
 
 void kiln__random_hex(char hex[33])
 {

@@ -36,25 +36,6 @@
 /* Down to this below the limit a store takes one entry more than it needs. */
 #define SLACK_SHARE 32u
 #define EXTRA_PER_STORE 1
-/* The year 2106. */
-#define STAMP_SECONDS_MAX ((int64_t)UINT32_MAX)
-
-int64_t kiln__stamp_of(const struct stat *st)
-{
-    const int64_t seconds = (int64_t)st->st_mtim.tv_sec;
-
-    /* Anybody may set any time; sums and differences of stamps must not overflow. */
-    if (seconds < 0)
-        return 0;
-    return seconds < STAMP_SECONDS_MAX ? seconds * 1000000000 + st->st_mtim.tv_nsec
-                                       : STAMP_SECONDS_MAX * 1000000000;
-}
-
-void kiln__stamp_times(int64_t stamp_ns, struct timespec times[2])
-{
-    times[0] = (struct timespec){0, UTIME_OMIT};
-    times[1] = (struct timespec){(time_t)(stamp_ns / 1000000000), (long)(stamp_ns % 1000000000)};
-}
 
 void kiln__victims_clear(kiln__victims *v)
 {
@@ -63,28 +44,11 @@ void kiln__victims_clear(kiln__victims *v)
     memset(v, 0, sizeof *v);
 }
 
-/* Room for one more element of `bytes` in an array; false without memory. */
-static bool make_room(void *array_pointer, size_t count, size_t *room, size_t bytes)
-{
-    const size_t more = *room != 0 ? *room * 2 : 256;
-    void *array = NULL, *larger = NULL;
-
-    if (count < *room)
-        return true;
-    memcpy(&array, array_pointer, sizeof array);
-    larger = kiln__realloc(array, more * bytes);
-    if (larger == NULL)
-        return false;
-    memcpy(array_pointer, &larger, sizeof larger);
-    *room = more;
-    return true;
-}
-
 static void append(kiln__victims *v, const char *name, const struct stat *st)
 {
     kiln__victim *item = NULL;
 
-    if (!make_room(&v->items, v->count, &v->room, sizeof *v->items))
+    if (!kiln__reserve(&v->items, v->count, &v->room, sizeof *v->items))
         return; /* fewer to choose from */
     item = &v->items[v->count++];
     memcpy(item->path, name, 2);
@@ -166,7 +130,7 @@ static void list_name(void *user, int shard_fd, const char *name)
         return;
     n->count++;
     if (kiln__is_entry_name(name) &&
-        make_room(&v->names, v->name_count, &v->name_room, sizeof *v->names))
+        kiln__reserve(&v->names, v->name_count, &v->name_room, sizeof *v->names))
         memcpy(v->names[v->name_count++], name, 33);
 }
 

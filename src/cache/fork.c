@@ -36,10 +36,6 @@ static void renew(kiln__cache *cache)
     (void)renew_mutex(&cache->bundles_mutex); /* a bundle counts when it is whole */
     if (!renew_mutex(&cache->victims_mutex))
         memset(&cache->victims, 0, sizeof cache->victims);
-    if (!renew_mutex(&cache->memory.mutex)) {
-        cache->memory.slots = NULL;
-        cache->memory.slot_count = cache->memory.entry_count = cache->memory.bytes = 0;
-    }
     if (!renew_mutex(&cache->journal.mutex))
         cache->journal.lines = (kiln__buf)KILN__BUF_INIT;
     kiln__journal_forget(&cache->journal);

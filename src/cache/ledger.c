@@ -17,12 +17,10 @@
  * Rule 4: no mapping. A file that is cut short under a mapping kills its reader.
  */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -108,109 +106,25 @@ int kiln__open_housekeeping(int folder, const char *name, int flags)
     return fd;
 }
 
-/* ---- shards ---- */
+/* No write takes this long. Only for file systems without locks. */
+#define TEMP_SECONDS_MAX 3600
 
-void kiln__shard_name(unsigned shard, char name[3])
+bool kiln__remove_dead_temp(int shard_fd, const char *name)
 {
-    name[0] = "0123456789abcdef"[shard >> 4 & 15];
-    name[1] = "0123456789abcdef"[shard & 15];
-    name[2] = '\0';
-}
-
-bool kiln__is_entry_name(const char *name)
-{
-    return strlen(name) == 32 && strspn(name, "0123456789abcdef") == 32;
-}
-
-/* Close what a listing was read from; whether it was read whole, with errno when not. */
-static bool end_listing(DIR *dir, int why)
-{
-    closedir(dir);
-    errno = why;
-    return why == 0;
-}
-
-bool kiln__list_shard(int folder, unsigned shard, kiln__list_fn fn, void *user)
-{
-    char name[3];
-    int fd = -1;
-    DIR *dir = NULL;
-    const struct dirent *e = NULL;
-
-    kiln__shard_name(shard, name);
-    fd = kiln__shard_open(folder, name, O_RDONLY);
-    if (fd < 0)
-        return errno == ENOENT || errno == KILN__EFOREIGN;
-    dir = fdopendir(fd);
-    if (dir == NULL) {
-        const int why = errno;
-        close(fd);
-        errno = why;
-        return false;
-    }
-    errno = 0;
-    while ((e = readdir(dir)) != NULL) {
-        if (e->d_name[0] != '.')
-            fn(user, fd, e->d_name);
-        errno = 0;
-    }
-    return end_listing(dir, errno);
-}
-
-bool kiln__find_shards(int folder, bool present[KILN__SHARD_COUNT])
-{
-    int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), why = errno;
-    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-    const struct dirent *e = NULL;
-
-    memset(present, 0, KILN__SHARD_COUNT * sizeof present[0]);
-    why = fd >= 0 ? errno : why;
-    if (dir != NULL) {
-        errno = 0;
-        while ((e = readdir(dir)) != NULL) {
-            const char *name = e->d_name;
-            if (strlen(name) == 2 && strspn(name, "0123456789abcdef") == 2)
-                present[strtoul(name, NULL, 16)] = true;
-            errno = 0;
-        }
-        if (end_listing(dir, errno))
-            return true;
-        why = errno;
-    } else if (fd >= 0) {
-        close(fd);
-    }
-    /* Not to be known: each is to be looked at. */
-    for (unsigned shard = 0; shard < KILN__SHARD_COUNT; shard++)
-        present[shard] = true;
-    errno = why;
-    return false;
-}
-
-typedef struct file_scan {
-    kiln__scan_fn fn;
-    void *user;
-    int why; /* of the first file that could not be asked */
-} file_scan;
-
-static void scan_name(void *user, int shard_fd, const char *name)
-{
-    file_scan *s = user;
     struct stat st;
+    int fd = -1, why = 0;
 
-    if (fstatat(shard_fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
-        s->why = errno != ENOENT && s->why == 0 ? errno : s->why;
-    else if (S_ISREG(st.st_mode))
-        s->fn(s->user, shard_fd, name, &st);
-}
-
-bool kiln__scan_shard(int folder, unsigned shard, kiln__scan_fn fn, void *user)
-{
-    file_scan s = {fn, user, 0};
-
-    if (!kiln__list_shard(folder, shard, scan_name, &s))
+    if (strncmp(name, KILN__TEMP_PREFIX, sizeof KILN__TEMP_PREFIX - 1) != 0)
         return false;
-    errno = s.why;
-    return s.why == 0;
+    fd = openat(shard_fd, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return false;
+    why = kiln__lock_byte(fd, 0, 0);
+    if (why != 0 && why != ETIMEDOUT && fstat(fd, &st) == 0 &&
+        st.st_mtime < time(NULL) - TEMP_SECONDS_MAX)
+        why = 0;
+    close(fd);
+    return why == 0 && unlinkat(shard_fd, name, 0) == 0;
 }
 
 /* ---- the account ---- */

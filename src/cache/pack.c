@@ -78,13 +78,7 @@ static void take_file(void *user, int shard_fd, const char *name, const struct s
     snprintf(item.path, sizeof item.path, "%.2s/%.32s", name, name);
     file = read_item(p, &item);
     if (file != NULL && is_wanted(p, file, (size_t)item.bytes)) {
-        if (p->count == p->room) {
-            size_t room = p->room != 0 ? p->room * 2 : 256;
-            kiln__bundle_item *larger = kiln__realloc(p->items, room * sizeof *larger);
-            p->failed = larger == NULL;
-            p->items = larger != NULL ? larger : p->items;
-            p->room = larger != NULL ? room : p->room;
-        }
+        p->failed = !kiln__reserve(&p->items, p->count, &p->room, sizeof item);
         if (!p->failed)
             p->items[p->count++] = item;
     }

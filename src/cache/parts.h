@@ -1,18 +1,20 @@
 /*
  * parts.h - what the files of src/cache share; no other folder includes it (cache.h is the door).
  *
- *     cache.h <- store.c -> dir.c      which folder, is it ours, make it
- *                        -> way.c      who could put another in its place
- *                        -> entry.c    what is in it: shards and entries, judged as they are opened
- *                        -> blob.c     what a file must look like
- *                        -> ledger.c   how many bytes the folder holds
- *                        -> evict.c    which entries go when it is full
- *                        -> flight.c   one compilation per key, across processes
- *                        -> bundle.c   many blobs in one read-only file
- *                        -> journal.c  what happened, for the index
- *                        -> memory.c   blobs that no disk would take
- *                        -> fork.c     an open cache in a forked child
- *     kiln/cache.h <- catalog.c -> index.c   SQLite, for the tools
+ *     catalog.c    the tools' functions: list, verify, prune, clear
+ *     pack.c       a folder into a bundle, and back
+ *     publish.c    put an entry into the folder
+ *     store.c      find an entry; the cache's life
+ *     fork.c       an open cache in a forked child
+ *     journal.c    what happened, for stamps and the index      index.c   SQLite, for the tools
+ *     evict.c      which entries go when the folder is full     flight.c  one compilation per key
+ *     ledger.c     how many bytes the folder holds; locks
+ *     entry.c      what is in the folder: shards and entries, judged as they are opened
+ *     blob.c       what a file must look like                   bundle.c  many of them in one file
+ *     dir.c        which folder, is it ours, make it            limit.c   sizes as text
+ *     way.c        who could put another folder in its place
+ *
+ * A file calls those below it only.
  */
 #ifndef KILN_CACHE_PARTS_H
 #define KILN_CACHE_PARTS_H
@@ -124,6 +126,28 @@ int kiln__way_open(const char *path, int flags, int *fd_out, char reason[KILN__R
  * system says EDOM. */
 #define KILN__EFOREIGN EDOM
 
+#define KILN__SHARD_BYTES ((size_t)3) /* two hex digits, NUL */
+#define KILN__NAME_BYTES ((size_t)33) /* 32 hex digits, NUL */
+
+/* "4f/4f1b..." for a hash. */
+void kiln__place_path(kiln__hash128 hash, char path[KILN__SHARD_BYTES + KILN__NAME_BYTES]);
+
+void kiln__shard_name(unsigned shard, char name[3]);
+bool kiln__is_entry_name(const char *name);
+/* Which shards have a folder; all of them, and false with errno, when that cannot be told. */
+bool kiln__find_shards(int folder, bool present[KILN__SHARD_COUNT]);
+/* Call `fn` for each name in a shard. False with errno when the shard could not be read. */
+typedef void (*kiln__list_fn)(void *user, int shard_fd, const char *name);
+bool kiln__list_shard(int folder, unsigned shard, kiln__list_fn fn, void *user);
+/* The same for regular files and what stat says of them, two microseconds each; false also when
+ * one of them could not be asked. */
+typedef void (*kiln__scan_fn)(void *user, int shard_fd, const char *name, const struct stat *st);
+bool kiln__scan_shard(int folder, unsigned shard, kiln__scan_fn fn, void *user);
+
+int64_t kiln__stamp_of(const struct stat *st);
+/* The argument of futimens and utimensat that sets a stamp and leaves the access time. */
+void kiln__stamp_times(int64_t stamp_ns, struct timespec times[2]);
+
 /* Open the folder of a shard. -1 with errno: ENOENT when there is none, KILN__EFOREIGN, or what the
  * disk said. */
 int kiln__shard_open(int folder, const char *shard, int flags);
@@ -171,6 +195,9 @@ void kiln__ledger_remove(kiln__ledger *l, unsigned shard, uint64_t bytes);
 /* Count a shard's files anew; false, and nothing changed, when it cannot be read. */
 bool kiln__ledger_recount(kiln__ledger *l, unsigned shard);
 
+/* Remove a temporary file whose writer died; true when it is gone. Needs the ledger in hand. */
+bool kiln__remove_dead_temp(int shard_fd, const char *name);
+
 /* Lock one byte of a file, waiting so long at most; 0, ETIMEDOUT, or what fcntl said. */
 int kiln__lock_byte(int fd, int64_t start, double wait_us);
 /* Give all locks of a descriptor back, also when a forked child has a copy of it. */
@@ -178,18 +205,6 @@ void kiln__unlock_and_close(int fd);
 /* openat of a file of the cache's own. Anything else in its place makes way first, with all that
  * others may have written. */
 int kiln__open_housekeeping(int folder, const char *name, int flags);
-
-void kiln__shard_name(unsigned shard, char name[3]);
-bool kiln__is_entry_name(const char *name);
-/* Which shards have a folder; all of them, and false with errno, when that cannot be told. */
-bool kiln__find_shards(int folder, bool present[KILN__SHARD_COUNT]);
-/* Call `fn` for each name in a shard. False with errno when the shard could not be read. */
-typedef void (*kiln__list_fn)(void *user, int shard_fd, const char *name);
-bool kiln__list_shard(int folder, unsigned shard, kiln__list_fn fn, void *user);
-/* The same for regular files and what stat says of them, two microseconds each; false also when
- * one of them could not be asked. */
-typedef void (*kiln__scan_fn)(void *user, int shard_fd, const char *name, const struct stat *st);
-bool kiln__scan_shard(int folder, unsigned shard, kiln__scan_fn fn, void *user);
 
 /* ---- evict.c ---- */
 
@@ -210,9 +225,6 @@ typedef struct kiln__victims {
     unsigned shard; /* whose names come next */
 } kiln__victims;
 
-int64_t kiln__stamp_of(const struct stat *st);
-/* The argument of futimens and utimensat that sets a stamp and leaves the access time. */
-void kiln__stamp_times(int64_t stamp_ns, struct timespec times[2]);
 void kiln__victims_clear(kiln__victims *v);
 /* Append all entries of a shard, and put the ledger right for it. */
 bool kiln__victims_scan(kiln__ledger *l, unsigned shard, kiln__victims *v);
@@ -334,28 +346,7 @@ bool kiln__index_sync(int folder, const char *path, kiln__index_row *rows, size_
 void kiln__index_remove(int folder);
 bool kiln__is_network_folder(int folder);
 
-/* ---- memory.c ---- A table of blobs by key, each a copy. Locks itself. */
-
-typedef struct kiln__memory {
-    pthread_mutex_t mutex;
-    struct kiln__memory_entry **slots; /* chains by hash */
-    size_t slot_count;                 /* a power of two, or 0 before the first entry */
-    size_t entry_count;
-    size_t bytes; /* of all keys and payloads; bounded */
-} kiln__memory;
-
-bool kiln__memory_init(kiln__memory *m);
-void kiln__memory_clear(kiln__memory *m);
-bool kiln__memory_load(kiln__memory *m, kiln__hash128 hash, const void *key, size_t key_bytes,
-                       kiln__blob *blob_out);
-/* Keeps the first blob of a key. Drops the blob silently when there is no room. */
-void kiln__memory_store(kiln__memory *m, kiln__hash128 hash, const void *key, size_t key_bytes,
-                        const void *data, size_t bytes);
-
 /* ---- store.c, publish.c ---- */
-
-#define KILN__SHARD_BYTES ((size_t)3) /* two hex digits, NUL */
-#define KILN__NAME_BYTES ((size_t)33) /* 32 hex digits, NUL */
 
 /* Kinds of trouble, each logged once. */
 typedef enum kiln__trouble {
@@ -374,7 +365,7 @@ struct kiln__cache {
     atomic_uint generation; /* of the process that may use it as it is (fork.c) */
     atomic_uint bundle_count;
     _Atomic int64_t newest_ns; /* no stamp this cache gives is older */
-    _Atomic uint64_t hits, bundle_hits, memory_hits, bytes_read;
+    _Atomic uint64_t hits, bundle_hits, bytes_read;
     uint64_t limit_bytes;  /* UINT64_MAX: none */
     double wait_us;        /* for another process's compilation */
     kiln__log log;
@@ -384,9 +375,8 @@ struct kiln__cache {
     atomic_uint troubles;                      /* kinds already logged */
     atomic_uint swept[KILN__SHARD_COUNT / 32]; /* shards whose old temporary files are gone */
     _Atomic uint64_t misses, miss_absent, miss_damaged, miss_other, miss_unreadable;
-    _Atomic uint64_t damaged, stores, store_failures, evictions, waits, wait_hits;
+    _Atomic uint64_t stores, store_failures, evictions, waits, wait_hits;
     _Atomic uint64_t bytes_written, compiles, compile_us;
-    kiln__memory memory;
     pthread_mutex_t victims_mutex;
     kiln__victims victims;
     pthread_mutex_t bundles_mutex;         /* of whoever adds one */
@@ -403,9 +393,6 @@ typedef struct kiln__place {
     char path[KILN__SHARD_BYTES + KILN__NAME_BYTES];
 } kiln__place;
 kiln__place kiln__place_of(const void *key, size_t key_bytes);
-/* "4f/4f1b..." for a hash. */
-void kiln__place_path(kiln__hash128 hash, char path[KILN__SHARD_BYTES + KILN__NAME_BYTES]);
-
 static inline void kiln__count(_Atomic uint64_t *counter)
 {
     atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
@@ -423,9 +410,6 @@ int kiln__dup_folder(kiln__cache *cache);
 int64_t kiln__next_stamp(kiln__cache *cache);
 void kiln__seen_stamp(kiln__cache *cache, int64_t stamp_ns);
 void kiln__flush_journal(kiln__cache *cache);
-
-/* Remove a temporary file whose writer died; true when it is gone. Needs the ledger in hand. */
-bool kiln__remove_dead_temp(int shard_fd, const char *name);
 
 /* ---- fork.c ---- */
 

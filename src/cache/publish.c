@@ -23,8 +23,6 @@
 
 #define TEMP_BYTES (sizeof KILN__TEMP_PREFIX + 32)
 #define TEMP_TRIES 4
-/* No write takes this long. Only for file systems without locks. */
-#define TEMP_SECONDS_MAX 3600
 
 /* One file on its way. */
 typedef struct publication {
@@ -65,24 +63,6 @@ static int open_shard(int folder, const char *shard)
     if (fd < 0 && errno == ENOENT)
         errno = why;
     return fd;
-}
-
-bool kiln__remove_dead_temp(int shard_fd, const char *name)
-{
-    struct stat st;
-    int fd = -1, why = 0;
-
-    if (strncmp(name, KILN__TEMP_PREFIX, sizeof KILN__TEMP_PREFIX - 1) != 0)
-        return false;
-    fd = openat(shard_fd, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd < 0)
-        return false;
-    why = kiln__lock_byte(fd, 0, 0);
-    if (why != 0 && why != ETIMEDOUT && fstat(fd, &st) == 0 &&
-        st.st_mtime < time(NULL) - TEMP_SECONDS_MAX)
-        why = 0;
-    close(fd);
-    return why == 0 && unlinkat(shard_fd, name, 0) == 0;
 }
 
 /* Names that stay. */
@@ -146,8 +126,8 @@ static int make_temp(publication *p)
 {
     for (int k = 0; p->fd < 0 && k < TEMP_TRIES; k++) {
         make_temp_name(p->temp);
-        p->fd = openat(p->shard, p->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
-                       0600);
+        p->fd =
+            openat(p->shard, p->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
         if (p->fd < 0 && errno != EEXIST && errno != EINTR)
             break;
     }
@@ -211,8 +191,8 @@ static int settle(publication *p, int why)
     kiln__ledger ledger;
     struct stat old;
     const bool counted = kiln__ledger_open(p->folder, &ledger) == 0;
-    const bool replaces = fstatat(p->shard, p->place->name, &old, AT_SYMLINK_NOFOLLOW) == 0 &&
-                          S_ISREG(old.st_mode);
+    const bool replaces =
+        fstatat(p->shard, p->place->name, &old, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(old.st_mode);
 
     if (why == 0)
         why = give_name(p);
@@ -335,10 +315,8 @@ bool kiln__cache_store_as(kiln__cache *cache, const void *key, size_t key_bytes,
     if (p.folder >= 0)
         close(p.folder);
     kiln__free(file);
-    if (why != 0) {
-        kiln__memory_store(&cache->memory, place.hash, key, key_bytes, data, bytes);
-        kiln__count(has_disk ? &cache->store_failures : &cache->stores);
-    }
+    if (why != 0 && has_disk)
+        kiln__count(&cache->store_failures);
     return why == 0;
 }
 

@@ -4,12 +4,12 @@
  *     <folder>/4f/4f1b...32 hex digits      a blob (blob.c)
  *     <folder>/4f/tmp-...                   one being written
  *
- *     load:   bundles > entry.c: open > read > judge > note > close > memory
+ *     load:   bundles > entry.c: open > read > judge > note > close
  *     store:  publish.c
  *
  * Rule 1: a hit opens one file: no lock, no scan, no index, no ledger.
- * Rule 2: no failure leaves this folder of the source. Each kind is told to the log once; a blob
- *         that no disk takes is kept in memory.
+ * Rule 2: no failure leaves this folder of the source. Each kind is told to the log once. A blob that
+ *         no disk takes is not kept: the context that compiled it has it loaded already.
  * Rule 3: the folder is held by a descriptor. Its name is used again only to open it, to make it,
  *         and when it turns out to have been deleted.
  */
@@ -29,13 +29,6 @@
 #define SMALL_FILE_BYTES ((size_t)256 << 10)
 /* An hour, as relatime's day: what eviction may know too little of a killed process. */
 #define STAMP_AGE_MAX_NS ((int64_t)3600 * 1000000000)
-
-void kiln__place_path(kiln__hash128 hash, char path[KILN__SHARD_BYTES + KILN__NAME_BYTES])
-{
-    kiln__hash_hex(hash, path + KILN__SHARD_BYTES);
-    memcpy(path, path + KILN__SHARD_BYTES, 2);
-    path[2] = '/';
-}
 
 kiln__place kiln__place_of(const void *key, size_t key_bytes)
 {
@@ -129,12 +122,8 @@ static bool make_parts(kiln__cache *cache)
         goto no_victims;
     if (pthread_mutex_init(&cache->bundles_mutex, NULL) != 0)
         goto no_bundles;
-    if (!kiln__journal_init(&cache->journal))
-        goto no_journal;
-    if (kiln__memory_init(&cache->memory))
+    if (kiln__journal_init(&cache->journal))
         return true;
-    kiln__journal_clear(&cache->journal);
-no_journal:
     pthread_mutex_destroy(&cache->bundles_mutex);
 no_bundles:
     pthread_mutex_destroy(&cache->victims_mutex);
@@ -211,7 +200,6 @@ void kiln__cache_close(kiln__cache *cache)
     for (unsigned k = 0; k < atomic_load(&cache->bundle_count); k++)
         kiln__bundle_close(&cache->bundles[k]);
     kiln__victims_clear(&cache->victims);
-    kiln__memory_clear(&cache->memory);
     kiln__journal_clear(&cache->journal);
     pthread_mutex_destroy(&cache->bundles_mutex);
     pthread_mutex_destroy(&cache->victims_mutex);
@@ -235,20 +223,10 @@ static uint64_t value_of(_Atomic uint64_t *counter)
     return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
-void kiln__cache_get_stats(kiln__cache *cache, kiln__cache_stats *out)
-{
-    out->hits = value_of(&cache->hits);
-    out->misses = value_of(&cache->misses);
-    out->damaged = value_of(&cache->damaged);
-    out->stores = value_of(&cache->stores);
-    out->store_failures = value_of(&cache->store_failures);
-}
-
 void kiln__cache_get_counters(kiln__cache *cache, kiln_cache_counters *out)
 {
     *out = (kiln_cache_counters){.hits = value_of(&cache->hits),
                                  .bundle_hits = value_of(&cache->bundle_hits),
-                                 .memory_hits = value_of(&cache->memory_hits),
                                  .misses = value_of(&cache->misses),
                                  .miss_absent = value_of(&cache->miss_absent),
                                  .miss_damaged = value_of(&cache->miss_damaged),
@@ -303,8 +281,8 @@ bool kiln__renew_folder(kiln__cache *cache, bool create)
 
     if (state != KILN__DIR_OPEN && state != KILN__DIR_ABSENT &&
         kiln__is_news(cache, KILN__TROUBLE_FOLDER))
-        kiln__log_line(&cache->log, KILN__LOG_WARN,
-                       "the cache folder cannot be used now: %s: %s", reason, cache->path);
+        kiln__log_line(&cache->log, KILN__LOG_WARN, "the cache folder cannot be used now: %s: %s",
+                       reason, cache->path);
     return state == KILN__DIR_OPEN;
 }
 
@@ -454,8 +432,8 @@ static kiln__verdict read_entry(int fd, const void *key, size_t key_bytes, kiln_
 
     verdict = read_file(fd, (size_t)st->st_size, key_bytes, &file);
     if (verdict == KILN__VERDICT_VALID)
-        verdict = kiln__blob_judge(file, (size_t)st->st_size, key, key_bytes, &payload,
-                                   &payload_bytes);
+        verdict =
+            kiln__blob_judge(file, (size_t)st->st_size, key, key_bytes, &payload, &payload_bytes);
     if (verdict != KILN__VERDICT_VALID) {
         kiln__free(file);
         return verdict;
@@ -474,7 +452,6 @@ static void remove_entry(kiln__cache *cache, const kiln__place *p, bool shard_ba
     kiln__ledger ledger;
     bool counted = false;
 
-    kiln__count(&cache->damaged);
     if (kiln__is_news(cache, KILN__TROUBLE_DAMAGE))
         kiln__log_line(&cache->log, KILN__LOG_WARN, "a damaged cache entry is rebuilt: %s/%s",
                        cache->path, shard_bad ? p->shard : p->path);
@@ -556,27 +533,19 @@ static void count_miss(kiln__cache *cache, kiln__verdict verdict)
                                                    : &cache->miss_unreadable);
 }
 
-/* Look through the layers. Counts hits; misses are the caller's to count. */
+/* Look into the bundles, then into the folder. Counts hits; misses are the caller's to count. */
 static kiln__verdict load(kiln__cache *cache, const void *key, size_t key_bytes,
                           kiln__blob *blob_out)
 {
     kiln__place p = kiln__place_of(key, key_bytes);
     kiln__verdict verdict = KILN__VERDICT_ABSENT;
-    _Atomic uint64_t *layer = NULL;
 
     *blob_out = (kiln__blob)KILN__BLOB_INIT;
     if (load_from_bundles(cache, p.hash, key, key_bytes, blob_out)) {
-        layer = &cache->bundle_hits;
-    } else {
-        if (cache->path[0] != '\0')
-            verdict = load_from_disk(cache, &p, key, key_bytes, blob_out);
-        if (verdict != KILN__VERDICT_VALID &&
-            kiln__memory_load(&cache->memory, p.hash, key, key_bytes, blob_out))
-            layer = &cache->memory_hits;
-    }
-    if (layer != NULL) {
-        kiln__count(layer);
+        kiln__count(&cache->bundle_hits);
         verdict = KILN__VERDICT_VALID;
+    } else if (cache->path[0] != '\0') {
+        verdict = load_from_disk(cache, &p, key, key_bytes, blob_out);
     }
     if (verdict == KILN__VERDICT_VALID)
         kiln__count(&cache->hits);
