@@ -32,6 +32,7 @@ static kiln_status call_reduce(const dt_case *c, const dt_node *n, dt_arrays *a,
     options.where = c->where >= 0 ? a->operand[c->where] : NULL;
     options.initial = c->has_initial ? &initial : NULL;
     options.ddof = c->ddof;
+    options.stream = a->stream;
     return kiln_array_reduce_with(n->reduction, a->operand[c->node[n->in[0]].operand], &options,
                                   &a->output[0], err);
 }
@@ -39,6 +40,7 @@ static kiln_status call_reduce(const dt_case *c, const dt_node *n, dt_arrays *a,
 kiln_status dt_call_eager(dt_device *device, const dt_case *c, dt_arrays *a, kiln_error *err)
 {
     const dt_node *n = &c->node[c->output[0].node];
+    kiln_call_options call = KILN_CALL_OPTIONS_INIT;
     kiln_arg args[3];
     kiln_axes axes = {0};
 
@@ -52,10 +54,11 @@ kiln_status dt_call_eager(dt_device *device, const dt_case *c, dt_arrays *a, kil
     }
     if (n->op == DT_CAST)
         return kiln_array_cast(a->operand[c->node[n->in[0]].operand], n->dtype, &a->output[0], err);
+    call.stream = a->stream;
     for (int k = 0; k < dt_ops[n->op].operands; k++) {
         const dt_node *o = &c->node[n->in[k]];
         args[k] = o->op == DT_CONSTANT ? constant_arg(o) : kiln_arg_array(a->operand[o->operand]);
     }
-    return kiln_array_op((kiln_op)dt_ops[n->op].number, args, (size_t)dt_ops[n->op].operands, NULL,
+    return kiln_array_op((kiln_op)dt_ops[n->op].number, args, (size_t)dt_ops[n->op].operands, &call,
                          &a->output[0], err);
 }

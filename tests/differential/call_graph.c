@@ -90,15 +90,17 @@ static kiln_status parse_graph(dt_device *device, const dt_case *c, kiln_graph *
 kiln_status dt_call_graph(dt_device *device, const dt_case *c, dt_arrays *a, kiln_error *err)
 {
     kiln_graph *graph = NULL;
+    kiln_call_options call = KILN_CALL_OPTIONS_INIT;
     kiln_launch *launch = NULL;
     kiln_status status =
         c->as_text ? parse_graph(device, c, &graph, err) : record_graph(device, c, &graph, err);
 
+    call.stream = a->stream;
     if (status == KILN_OK && !c->prepared) {
-        status = kiln_graph_run(graph, a->args, a->arg_count, NULL, err);
+        status = kiln_graph_run(graph, a->args, a->arg_count, &call, err);
     } else if (status == KILN_OK) {
-        status = kiln_graph_prepare(graph, a->args, a->arg_count, NULL, &launch, err);
-        status = dt_launch_twice(status, launch, err);
+        status = kiln_graph_prepare(graph, a->args, a->arg_count, &call, &launch, err);
+        status = dt_launch_twice(status, launch, a->stream, err);
     }
     kiln_graph_destroy(graph);
     return status;

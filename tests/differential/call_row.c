@@ -50,6 +50,7 @@ kiln_status dt_call_row(dt_device *device, const dt_case *c, dt_arrays *a, kiln_
         axes.axis[k] = n->axis[k];
     call.axes = n->all_axes ? NULL : &axes;
     call.keepdims = true;
+    call.stream = a->stream;
     dt_signature(c, false, in, sizeof in);
     dt_signature(c, true, out, sizeof out);
     dt_row_signature(c, row_out, sizeof row_out);
@@ -63,7 +64,7 @@ kiln_status dt_call_row(dt_device *device, const dt_case *c, dt_arrays *a, kiln_
         status = kiln_row_run(row, a->args, a->arg_count, &call, err);
     } else if (status == KILN_OK) {
         status = kiln_row_prepare(row, a->args, a->arg_count, &call, &launch, err);
-        status = dt_launch_twice(status, launch, err);
+        status = dt_launch_twice(status, launch, a->stream, err);
     }
     kiln_row_destroy(row);
     return status;

@@ -82,6 +82,7 @@ static void axes_of(const dt_node *n, kiln_axes *axes)
 kiln_status dt_call_elementwise(dt_device *device, const dt_case *c, dt_arrays *a, kiln_error *err)
 {
     kiln_elementwise_options options = KILN_ELEMENTWISE_OPTIONS_INIT;
+    kiln_call_options call = KILN_CALL_OPTIONS_INIT;
     kiln_launch *launch = NULL;
     bool is_new;
     const size_t place = find(device, c, &is_new);
@@ -96,11 +97,12 @@ kiln_status dt_call_elementwise(dt_device *device, const dt_case *c, dt_arrays *
             return status;
         }
     }
+    call.stream = a->stream;
     if (!c->prepared)
-        return kiln_elementwise_run(kept[place].elementwise, a->args, a->arg_count, NULL, err);
+        return kiln_elementwise_run(kept[place].elementwise, a->args, a->arg_count, &call, err);
     const kiln_status prepared = kiln_elementwise_prepare(kept[place].elementwise, a->args,
-                                                          a->arg_count, NULL, &launch, err);
-    return dt_launch_twice(prepared, launch, err);
+                                                          a->arg_count, &call, &launch, err);
+    return dt_launch_twice(prepared, launch, a->stream, err);
 }
 
 kiln_status dt_call_reduction(dt_device *device, const dt_case *c, dt_arrays *a, kiln_error *err)
@@ -129,6 +131,7 @@ kiln_status dt_call_reduction(dt_device *device, const dt_case *c, dt_arrays *a,
         }
     }
     axes_of(n, &axes);
+    call.stream = a->stream;
     call.axes = n->all_axes ? NULL : &axes;
     call.keepdims = n->keepdims;
     call.where = c->where >= 0 ? a->operand[c->where] : NULL;
@@ -137,7 +140,7 @@ kiln_status dt_call_reduction(dt_device *device, const dt_case *c, dt_arrays *a,
         return kiln_reduction_run(kept[place].reduction, a->args, a->arg_count, &call, err);
     const kiln_status prepared =
         kiln_reduction_prepare(kept[place].reduction, a->args, a->arg_count, &call, &launch, err);
-    return dt_launch_twice(prepared, launch, err);
+    return dt_launch_twice(prepared, launch, a->stream, err);
 }
 
 kiln_status dt_call_scan(dt_device *device, const dt_case *c, dt_arrays *a, kiln_error *err)
@@ -162,11 +165,12 @@ kiln_status dt_call_scan(dt_device *device, const dt_case *c, dt_arrays *a, kiln
         }
     }
     axes_of(n, &axes);
+    call.stream = a->stream;
     call.axes = n->all_axes ? NULL : &axes;
     call.flags = n->flags;
     if (!c->prepared)
         return kiln_scan_run(kept[place].scan, a->args, a->arg_count, &call, err);
     const kiln_status prepared =
         kiln_scan_prepare(kept[place].scan, a->args, a->arg_count, &call, &launch, err);
-    return dt_launch_twice(prepared, launch, err);
+    return dt_launch_twice(prepared, launch, a->stream, err);
 }

@@ -95,6 +95,9 @@ static dt_value add(kiln_dtype part, dt_value a, dt_value b, double sign)
         if (!finite(r) || size + r.error >= dt_largest(part))
             return dt_unknown();
     }
+    if (sign > 0 && (dt_fused_overflow(DT_ADD, a.re, b.re, r.re) ||
+                     dt_fused_overflow(DT_ADD, a.im, b.im, r.im)))
+        r.error = INFINITY;
     return r;
 }
 

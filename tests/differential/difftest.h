@@ -243,6 +243,9 @@ kiln_dtype dt_promote(kiln_dtype a, kiln_dtype b);
  * signed overflow is undefined, hence unknown. */
 dt_value dt_apply(dt_op op, kiln_dtype loop, const dt_value *in, bool in_snippet);
 dt_value dt_apply_complex(dt_op op, kiln_dtype loop, const dt_value *in);
+/* Whether a product of finite operands overflowed, which it does not where a sum takes it into itself by
+ * a fused multiplication and addition. */
+bool dt_fused_overflow(dt_op op, double a, double b, double rounded);
 
 /* ---- cases ----------------------------------------------------------------------------------- */
 
@@ -316,6 +319,7 @@ typedef struct dt_case {
     dt_kind kind;
     bool placeholders; /* signatures say T where they can */
     bool prepared;     /* prepared once and launched twice */
+    bool repeated;     /* called once more, on another stream, which must give the same bits */
     bool as_text;      /* a graph: parsed from an expression */
     int spelling;      /* which of several texts of one meaning a custom reduction has */
     int operand_count, node_count, output_count, buffer_count;
@@ -434,6 +438,7 @@ typedef struct dt_device {
     const char *name;
     bool cuda;
     kiln_context *ctx;
+    kiln_stream *stream; /* one beside the context's own */
 } dt_device;
 
 /* Operands and outputs on a device. */
@@ -443,6 +448,7 @@ typedef struct dt_arrays {
     kiln_array *output[DT_OUTPUTS];
     kiln_arg args[DT_OPERANDS + DT_OUTPUTS];
     size_t arg_count;
+    kiln_stream *stream; /* where to call; NULL: the context's own */
 } dt_arrays;
 
 dt_verdict dt_run(dt_device *device, const dt_case *c, const dt_expected *e, dt_report *report);
@@ -456,9 +462,11 @@ kiln_status dt_call_row(dt_device *device, const dt_case *c, dt_arrays *a, kiln_
 kiln_status dt_call_eager(dt_device *device, const dt_case *c, dt_arrays *a, kiln_error *err);
 
 /* Launch what was prepared, twice, if the preparation succeeded. */
-kiln_status dt_launch_twice(kiln_status prepared, kiln_launch *launch, kiln_error *err);
+kiln_status dt_launch_twice(kiln_status prepared, kiln_launch *launch, kiln_stream *stream,
+                            kiln_error *err);
 
-/* Compare a buffer's bytes after a call: elements that outputs own, and all others. */
+/* Compare a buffer's bytes after a call: elements that outputs own, and all others. Afterwards `got` is
+ * as it was before the call. */
 void dt_check_bytes(const dt_case *c, const dt_expected *e, int buffer, unsigned char *got,
                     dt_report *report);
 

@@ -314,7 +314,8 @@ bool dt_draw_elementwise(dt_case *c, dt_random definition, dt_random view)
     return dt_infer(c, NULL, 0);
 }
 
-/* Now and then prepare the call and launch it twice, which must not change what it reads. */
+/* Now and then prepare the call and launch it twice, which must not change what it reads; or make it
+ * twice, on two streams. */
 static void draw_manner(dt_case *c, dt_random *definition, dt_random *view)
 {
     bool overlap = dt_uses(c, DT_OLD);
@@ -326,6 +327,7 @@ static void draw_manner(dt_case *c, dt_random *definition, dt_random *view)
                                   c->output[k].view.buffer == c->operand[j].view.buffer);
     const bool can = dt_in_snippet(c) || c->kind == DT_KIND_GRAPH;
     c->prepared = can && !overlap && dt_once_in(view, 5);
+    c->repeated = dt_once_in(view, 3);
 }
 
 bool dt_draw(dt_case *c, dt_kind kind, uint64_t seed, uint64_t definition, uint64_t number)

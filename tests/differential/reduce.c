@@ -348,13 +348,22 @@ typedef struct moments {
     bool infinite;
 } moments;
 
+/* The real part of an element, in the format that moments are computed in: float64 for integers, as in
+ * NumPy, which rounds those beyond 2^53. */
+static long double moment_real(const list *l, int64_t k)
+{
+    const long double re = dt_real(l->dtype, l->at[k]);
+
+    return dt_is_integer(l->dtype) ? dt_round(KILN_FLOAT64, re) : re;
+}
+
 static moments moments_of(const list *l)
 {
     moments m = {{0, 0}, 0, 0, 0, false};
     carried sum[2] = {{0, 0}, {0, 0}}, squares = {0, 0};
 
     for (int64_t k = 0; k < l->count; k++) {
-        const long double re = dt_real(l->dtype, l->at[k]), im = l->at[k].im;
+        const long double re = moment_real(l, k), im = l->at[k].im;
         m.infinite = m.infinite || !isfinite(re) || !isfinite(im);
         carry(&sum[0], re);
         carry(&sum[1], im);
@@ -363,7 +372,7 @@ static moments moments_of(const list *l)
     for (int part = 0; part < 2; part++)
         m.mean[part] = carried_sum(&sum[part]) / l->count;
     for (int64_t k = 0; k < l->count; k++) {
-        const long double re = dt_real(l->dtype, l->at[k]) - m.mean[0];
+        const long double re = moment_real(l, k) - m.mean[0];
         const long double im = (long double)l->at[k].im - m.mean[1];
         const long double e = l->at[k].error;
         carry(&squares, re * re + im * im);

@@ -611,6 +611,14 @@ static double product_slack(kiln_dtype t, const double *x, double rounded)
     return t == KILN_FLOAT64 ? fabs(fma(x[0], x[1], -rounded)) : fabs(x[0] * x[1] - rounded);
 }
 
+bool dt_fused_overflow(dt_op op, double a, double b, double rounded)
+{
+    const bool is_product =
+        op == DT_MULTIPLY || op == DT_SQUARE || (op == DT_ADD && a == b); /* x + x is 2 * x */
+
+    return is_product && isinf(rounded) && isfinite(a) && (op == DT_SQUARE || isfinite(b));
+}
+
 static dt_value apply_real(dt_op op, kiln_dtype t, const dt_value *in)
 {
     const int count = dt_ops[op].operands;
@@ -648,6 +656,8 @@ static dt_value apply_real(dt_op op, kiln_dtype t, const dt_value *in)
     r.error = r.alone = error;
     if (op == DT_MULTIPLY || op == DT_SQUARE)
         r.error += product_slack(t, (double[]){x[0], op == DT_SQUARE ? x[0] : x[1]}, r.re);
+    if (dt_fused_overflow(op, x[0], x[1], r.re))
+        r.error = INFINITY;
     r.open_zero = open && r.re == 0;
     return r;
 }

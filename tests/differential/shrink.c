@@ -203,6 +203,9 @@ static void shrink_options(shrinker *s)
     c.prepared = false;
     attempt(s, &c);
     c = *s->best;
+    c.repeated = false;
+    attempt(s, &c);
+    c = *s->best;
     c.as_text = false;
     attempt(s, &c);
     c = *s->best;

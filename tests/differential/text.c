@@ -111,6 +111,8 @@ void dt_print_case(const dt_case *c, FILE *out)
         fprintf(out, "placeholders 1\n");
     if (c->prepared)
         fprintf(out, "prepared 1\n");
+    if (c->repeated)
+        fprintf(out, "repeated 1\n");
     if (c->as_text)
         fprintf(out, "text 1\n");
     if (c->spelling != 0)
@@ -391,6 +393,8 @@ static void read_line(reader *r, const char *name, dt_case *c)
         c->placeholders = small(r, 0, 1);
     } else if (strcmp(name, "prepared") == 0) {
         c->prepared = small(r, 0, 1);
+    } else if (strcmp(name, "repeated") == 0) {
+        c->repeated = small(r, 0, 1);
     } else if (strcmp(name, "text") == 0) {
         c->as_text = small(r, 0, 1);
     } else if (strcmp(name, "spelling") == 0) {

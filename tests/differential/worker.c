@@ -96,14 +96,21 @@ static bool open_device(dt_device *d, const char *name)
         return false;
     }
     d->cuda = kiln_context_device(d->ctx)->backend == KILN_BACKEND_CUDA;
+    if (kiln_stream_create(d->ctx, NULL, &d->stream, &err) != KILN_OK) {
+        kiln_error_print(&err, stderr);
+        kiln_error_clear(&err);
+        return false;
+    }
     return true;
 }
 
 static void close_devices(session *s)
 {
     dt_forget();
-    for (int k = 0; k < s->options->device_count; k++)
+    for (int k = 0; k < s->options->device_count; k++) {
+        kiln_stream_destroy(s->device[k].stream);
         kiln_context_release(s->device[k].ctx);
+    }
 }
 
 static bool open_devices(session *s)
