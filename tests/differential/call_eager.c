@@ -40,7 +40,7 @@ static kiln_status call_reduce(const dt_case *c, const dt_node *n, dt_arrays *a,
 kiln_status dt_call_eager(dt_device *device, const dt_case *c, dt_arrays *a, kiln_error *err)
 {
     const dt_node *n = &c->node[c->output[0].node];
-    kiln_call_options call = KILN_CALL_OPTIONS_INIT;
+    kiln_elementwise_call_options call = KILN_ELEMENTWISE_CALL_OPTIONS_INIT;
     kiln_arg args[3];
     kiln_axes axes = {0};
 

@@ -90,7 +90,7 @@ static kiln_status parse_graph(dt_device *device, const dt_case *c, kiln_graph *
 kiln_status dt_call_graph(dt_device *device, const dt_case *c, dt_arrays *a, kiln_error *err)
 {
     kiln_graph *graph = NULL;
-    kiln_call_options call = KILN_CALL_OPTIONS_INIT;
+    kiln_graph_call_options call = KILN_GRAPH_CALL_OPTIONS_INIT;
     kiln_launch *launch = NULL;
     kiln_status status =
         c->as_text ? parse_graph(device, c, &graph, err) : record_graph(device, c, &graph, err);

@@ -82,7 +82,7 @@ static void axes_of(const dt_node *n, kiln_axes *axes)
 kiln_status dt_call_elementwise(dt_device *device, const dt_case *c, dt_arrays *a, kiln_error *err)
 {
     kiln_elementwise_options options = KILN_ELEMENTWISE_OPTIONS_INIT;
-    kiln_call_options call = KILN_CALL_OPTIONS_INIT;
+    kiln_elementwise_call_options call = KILN_ELEMENTWISE_CALL_OPTIONS_INIT;
     kiln_launch *launch = NULL;
     bool is_new;
     const size_t place = find(device, c, &is_new);
