@@ -1,29 +1,31 @@
-//# What a snippet sees by name, then the snippet itself as kiln__op. `continue` ends the element
+//# What a snippet sees by name, then the snippet itself as op. `continue` ends the element
 //# because the snippet stands in a loop of one round, `return` because it stands in a lambda. What the
 //# snippet changes of loop_prep's variables, it changes in copies that end with the element.
+//% own a op
+//% plain i n
 //% if size
-    const ptrdiff_t n = (ptrdiff_t)kiln__a.size;
+    const ptrdiff_t n = (ptrdiff_t)a.size;
 //% end
 //% for p in scalars
-    const ${p.type} ${p.name} = kiln__a.val_${p.name};
+    const ${p.type} ${p.name} = a.val_${p.name};
 //% end
 //% for p in raws
-    auto &${p.name} = kiln__a.raw_${p.name};
+    auto &${p.name} = a.raw_${p.name};
 //% end
 //% for p in ones
 //% if p.direct
-    const ${p.type} &${p.name} = *kiln__a.ptr_${p.name};
+    const ${p.type} &${p.name} = *a.ptr_${p.name};
 //% else
-    const ${p.type} ${p.name} = *kiln__a.ptr_${p.name};
+    const ${p.type} ${p.name} = *a.ptr_${p.name};
 //% end
 //% end
 //% if indexer
-    auto _ind = kiln__a.indexer.walker();
+    auto _ind = a.indexer.walker();
 //% end
 //% if loop_prep
 ${loop_prep}
 //% end
-    auto kiln__op = [&](
+    auto op = [&](
 //% if index
         const ptrdiff_t i
 //% else

@@ -1,3 +1,4 @@
+//% own args
 // ${title}
 ${prelude}
 //% for p in placeholders
@@ -8,7 +9,7 @@ ${preamble}
 //% end
 
 //# What differs from call to call: ${members} comes from the slots that the launcher fills.
-struct kiln__args {
+struct args {
 ${members}
 };
 

@@ -1,6 +1,6 @@
 /*
  * test_divide.c - division by magic numbers: src/codegen/divide.c makes them, the kernels' half in
- * templates/prelude/divide32.h and divide64.h uses them. Expected values come from C's own `/`.
+ * templates/prelude/divide.h uses them. Expected values come from C's own `/`.
  */
 #include <stdlib.h>
 
@@ -44,13 +44,13 @@ static uint64_t divisor(test_env *t, uint64_t most, int nth)
     return 1 + test_random_below(t, most >> test_random_below(t, 31));
 }
 
-/* What divide32.h computes, in C. */
+/* What kiln__divisor32 computes, in C. */
 static uint32_t quotient32(const uint32_t words[4], uint32_t n)
 {
     return (uint32_t)(((uint64_t)words[0] * (uint32_t)(2 * n)) >> 32) >> words[1];
 }
 
-/* What divide64.h computes, in C: the high half of the product from four smaller ones. */
+/* What kiln__divisor64 computes, in C: the high half of the product from four smaller ones. */
 static uint64_t quotient64(const uint64_t words[4], uint64_t n)
 {
     const uint64_t a = words[0], b = 2 * n;

@@ -1,6 +1,7 @@
 /*
- * test_prelude.c - templates/prelude/ as text: the table of sections is sound, a kernel gets no
- * more than it needs, and what snippets may write compiles for every target, GPU or not.
+ * test_prelude.c - templates/prelude/ as text: a kernel gets no more than it needs, and what snippets
+ * may write compiles for every target, GPU or not. That sections are sound is checked when they are
+ * embedded (test_templates.cmake).
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -11,102 +12,7 @@
 
 #include <cmocka.h>
 
-#include "codegen/templates.h"
 #include "prelude/expressions.h"
-
-enum { KILN__ON_CUDA = 1, KILN__ON_CPU = 2, KILN__ON_BOTH = 3 };
-
-static const struct {
-    const char *name;
-    int backends;
-    const char *file;
-    const char *needs;
-    const char *triggers;
-} rows[] = {
-#define SECTION(name, backends, file, needs, triggers) {#name, backends, file, needs, triggers},
-#include "../templates/prelude/sections.def"
-#undef SECTION
-};
-
-/* ---- the table ------------------------------------------------------------------------------- */
-
-/* The first row of this name on some of these backends; the number of rows when there is none. */
-static size_t row_of(const char *name, int backends)
-{
-    size_t r = 0;
-    while (r < KILN_COUNT_OF(rows) &&
-           (strcmp(rows[r].name, name) != 0 || (rows[r].backends & backends) == 0))
-        r++;
-    return r;
-}
-
-static bool embedded(const char *file)
-{
-    for (size_t f = 0; f < kiln__template_file_count; f++)
-        if (strncmp(kiln__template_files[f].path, "prelude/", 8) == 0 &&
-            strcmp(kiln__template_files[f].path + 8, file) == 0)
-            return true;
-    return false;
-}
-
-static void test_prelude__every_row_has_its_text(void **state)
-{
-    (void)state;
-    for (size_t r = 0; r < KILN_COUNT_OF(rows); r++)
-        if (rows[r].file[0] != '=' && !embedded(rows[r].file))
-            fail_msg("%s: templates/prelude/%s is not embedded", rows[r].name, rows[r].file);
-}
-
-static void test_prelude__every_file_is_a_row_of_the_table(void **state)
-{
-    (void)state;
-    for (size_t f = 0; f < kiln__template_file_count; f++) {
-        const char *path = kiln__template_files[f].path;
-        bool found = strncmp(path, "prelude/", 8) != 0 || strstr(path, ".def") != NULL;
-        for (size_t r = 0; r < KILN_COUNT_OF(rows); r++)
-            found = found || strcmp(path + 8, rows[r].file) == 0;
-        if (!found)
-            fail_msg("templates/%s is in no row", path);
-    }
-}
-
-/* A section can use only what stands above it. */
-static void test_prelude__needs_are_rows_above(void **state)
-{
-    (void)state;
-    for (size_t r = 0; r < KILN_COUNT_OF(rows); r++) {
-        for (int backend = KILN__ON_CUDA; backend <= KILN__ON_CPU; backend++) {
-            char needs[512], *place = NULL;
-            if ((rows[r].backends & backend) == 0)
-                continue;
-            snprintf(needs, sizeof needs, "%s", rows[r].needs);
-            for (char *n = strtok_r(needs, " ", &place); n; n = strtok_r(NULL, " ", &place)) {
-                const size_t found = row_of(n, backend), anywhere = row_of(n, KILN__ON_BOTH);
-                /* What the other backend alone has is built in here. */
-                if (anywhere == KILN_COUNT_OF(rows))
-                    fail_msg("%s needs %s, which is no section", rows[r].name, n);
-                if (found != KILN_COUNT_OF(rows) && found >= r)
-                    fail_msg("%s needs %s, which stands below it", rows[r].name, n);
-            }
-        }
-    }
-}
-
-static void test_prelude__conditions_name_sections(void **state)
-{
-    (void)state;
-    for (size_t r = 0; r < KILN_COUNT_OF(rows); r++) {
-        char terms[2048], *place = NULL;
-        assert_true(strlen(rows[r].triggers) < sizeof terms);
-        snprintf(terms, sizeof terms, "%s", rows[r].triggers);
-        for (char *a = strtok_r(terms, " &!", &place); a; a = strtok_r(NULL, " &!", &place)) {
-            if (a[0] == '@' && row_of(a + 1, KILN__ON_BOTH) == KILN_COUNT_OF(rows))
-                fail_msg("%s waits for %s, which is no section", rows[r].name, a);
-            if (strlen(a) >= 64)
-                fail_msg("%s: %s is longer than the emitter reads", rows[r].name, a);
-        }
-    }
-}
 
 /* ---- what is emitted ------------------------------------------------------------------------- */
 
@@ -234,10 +140,6 @@ static void test_prelude__headers_stand_beside_it_on_a_cpu(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_prelude__every_row_has_its_text),
-        cmocka_unit_test(test_prelude__every_file_is_a_row_of_the_table),
-        cmocka_unit_test(test_prelude__needs_are_rows_above),
-        cmocka_unit_test(test_prelude__conditions_name_sections),
         cmocka_unit_test(test_prelude__a_plain_kernel_gets_nothing_for_others),
         cmocka_unit_test(test_prelude__words_and_sections_together_bring_a_section),
         cmocka_unit_test(test_prelude__a_header_keeps_its_names),

@@ -7,7 +7,7 @@
  * m = ceil(2^(b + s) / d) and to drop b + s bits, where 2^s is the least power of two not below d:
  * m exceeds the true ratio by e / d with e < d <= 2^s, so the product is too large by less than
  * n * 2^s / (d * 2^(b + s)) < 1 / d, which never reaches the next multiple. m fits b + 1 bits.
- * templates/prelude/divide32.h and divide64.h hold the other half.
+ * templates/prelude/divide.h holds the other half.
  */
 #include "codegen/codegen.h"
 

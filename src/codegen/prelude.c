@@ -8,28 +8,14 @@
 
 #include "codegen/templates.h"
 
-enum { KILN__ON_CUDA = 1, KILN__ON_CPU = 2, KILN__ON_BOTH = 3 };
+typedef struct kiln__prelude_section section;
 
-typedef struct section {
-    const char *name;
-    int backends;
-    const char *file;     /* below templates/prelude/; after '=' the text itself */
-    const char *needs;    /* names of other sections, space separated */
-    const char *triggers; /* terms, space separated; see sections.def */
-} section;
-
-static const section sections[] = {
-#define SECTION(name, backends, file, needs, triggers) {#name, backends, file, needs, triggers},
-#include "../../templates/prelude/sections.def"
-#undef SECTION
-};
-
-enum { SECTION_COUNT = KILN_COUNT_OF(sections) };
+#define sections kiln__prelude_sections
 
 /* The sections of one kernel, also in the order they were found: few of many. */
 typedef struct selection {
-    bool taken[SECTION_COUNT];
-    uint16_t order[SECTION_COUNT];
+    bool taken[KILN__SECTIONS_MAX];
+    uint16_t order[KILN__SECTIONS_MAX];
     size_t count;
 } selection;
 
@@ -54,7 +40,7 @@ static bool available(size_t s, const kiln__variant *v)
 /* Take every section of this name, and what it needs. */
 static void take(selection *chosen, const kiln__variant *v, const char *name, size_t bytes)
 {
-    for (size_t s = 0; s < SECTION_COUNT; s++) {
+    for (size_t s = 0; s < kiln__prelude_section_count; s++) {
         if (sections[s].name[0] != name[0] || chosen->taken[s] || !available(s, v) ||
             strncmp(sections[s].name, name, bytes) != 0 || sections[s].name[bytes] != '\0')
             continue;
@@ -81,7 +67,7 @@ static bool has_section(const selection *chosen, const char *name)
     return false;
 }
 
-/* One term of a trigger list: atoms joined by '&', all of which must hold. */
+/* One term of a section's conditions: atoms joined by '&', all of which must hold. */
 static bool term_holds(const selection *chosen, const kiln__definition *def, const char *term,
                        size_t bytes)
 {
@@ -131,12 +117,12 @@ static bool vetoed(const kiln__definition *def, const char *list)
 static bool triggered(const selection *chosen, const section *s, const kiln__definition *def,
                       const bool *may_begin)
 {
-    const char *term = s->triggers, *end = NULL;
+    const char *term = s->when, *end = NULL;
     for (; term != NULL; term = end != NULL ? end + 1 : NULL) {
         end = strchr(term, ' ');
         if (may_begin[(unsigned char)term[0]] &&
             term_holds(chosen, def, term, end != NULL ? (size_t)(end - term) : strlen(term)))
-            return !vetoed(def, s->triggers);
+            return !vetoed(def, s->when);
     }
     return false;
 }
@@ -182,18 +168,6 @@ static void take_for_variant(selection *chosen, const kiln__definition *def, con
         take_name(chosen, v, "indexer");
 }
 
-static void put_section(const section *s, kiln__buf *out)
-{
-    if (s->file[0] == '=') {
-        kiln__buf_puts(out, s->file + 1);
-        kiln__buf_putc(out, '\n');
-        return;
-    }
-    const struct kiln__template_file *f = kiln__template_find("prelude/", s->file);
-    if (f != NULL)
-        kiln__buf_put(out, f->text, f->bytes);
-}
-
 void kiln__prelude_put(const kiln__definition *def, const kiln__variant *v, kiln__buf *out)
 {
     selection chosen = {.count = 0};
@@ -206,15 +180,15 @@ void kiln__prelude_put(const kiln__definition *def, const kiln__variant *v, kiln
     /* Terms may name sections that later rows bring in, so look until nothing is added. */
     for (bool more = true; more;) {
         more = false;
-        for (size_t s = 0; s < SECTION_COUNT; s++) {
-            if (sections[s].triggers[0] != '\0' && !chosen.taken[s] && available(s, v) &&
+        for (size_t s = 0; s < kiln__prelude_section_count; s++) {
+            if (sections[s].when[0] != '\0' && !chosen.taken[s] && available(s, v) &&
                 triggered(&chosen, &sections[s], def, may_begin)) {
                 take_name(&chosen, v, sections[s].name);
                 more = true;
             }
         }
     }
-    for (size_t s = 0; s < SECTION_COUNT; s++)
+    for (size_t s = 0; s < kiln__prelude_section_count; s++)
         if (chosen.taken[s])
-            put_section(&sections[s], out);
+            kiln__buf_put(out, sections[s].text, sections[s].bytes);
 }

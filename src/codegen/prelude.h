@@ -6,8 +6,9 @@
 
 #include "codegen/codegen.h"
 
-/* Append the sections that the dtypes, the layout and the words of the snippets call for, in the
- * order of templates/prelude/sections.def. */
+/* Append the sections that the dtypes, the layout and the words of the snippets call for, and those
+ * that these need, each once and in the order of the table. A word that the snippets or the headers
+ * they include declare calls for nothing. Running out of memory shows in out->failed. */
 void kiln__prelude_put(const kiln__definition *def, const kiln__variant *variant, kiln__buf *out);
 
 /* guard.c: append a snippet's text with what makes its integer divisions safe on the cpu device.

@@ -3,7 +3,10 @@
  *
  *     plan > [emit: template] > compile
  *
- * Rule: no kernel text in this file or in emit.c; what a kernel looks like is in templates/.
+ * Rule 1: no kernel text in this file; what a kernel looks like is in templates/. (The exception is
+ *         the argument block, which emit_axes.c prints from its slots.)
+ * Rule 2: cmake/make_templates.c embeds nothing but well-formed directives, each at the beginning of
+ *         its line with one blank between words, and closed blocks; nothing of that is checked again.
  */
 #include "codegen/template.h"
 
@@ -27,15 +30,10 @@ typedef struct line {
     size_t next;      /* offset of the following line */
     const char *word; /* directive's first word, or NULL for a text line */
     size_t word_bytes;
-    const char *rest; /* what follows it, without surrounding blanks */
+    const char *rest; /* what follows it */
     size_t rest_bytes;
     bool note; /* a //# line */
 } line;
-
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
 
 static line read_line(const expander *x, size_t at)
 {
@@ -46,27 +44,16 @@ static line read_line(const expander *x, size_t at)
 
     l.bytes = (size_t)(stop - l.text);
     l.next = (size_t)(stop - x->text) + (end != NULL);
-    while (stop - p > 4 && memcmp(p, "    ", 4) == 0)
-        p += 4;
-    while (p < stop && is_blank(*p))
-        p++;
-    if (stop - p < 3 || p[0] != '/' || p[1] != '/')
+    if (l.bytes < 3 || p[0] != '/' || p[1] != '/')
         return l;
     l.note = p[2] == '#';
     if (p[2] != '%')
         return l;
-    for (p += 3; p < stop && is_blank(*p); p++)
-        ;
-    l.word = p;
-    while (p < stop && !is_blank(*p))
-        p++;
-    l.word_bytes = (size_t)(p - l.word);
-    while (p < stop && is_blank(*p))
-        p++;
-    while (stop > p && is_blank(stop[-1]))
-        stop--;
-    l.rest = p;
-    l.rest_bytes = (size_t)(stop - p);
+    l.word = p + strlen("//% ");
+    const char *blank = memchr(l.word, ' ', (size_t)(stop - l.word));
+    l.word_bytes = (size_t)((blank != NULL ? blank : stop) - l.word);
+    l.rest = blank != NULL ? blank + 1 : stop;
+    l.rest_bytes = (size_t)(stop - l.rest);
     return l;
 }
 
@@ -84,24 +71,21 @@ static kiln_status broken(const expander *x, const line *l, const char *why)
                       (int)(l->bytes > 100 ? 100 : l->bytes), l->text);
 }
 
-/* The block whose body begins at `at`: offset of its `end` line, SIZE_MAX when there is none; and
- * in `otherwise` that of its `else` line, or of the `end` again. */
+/* The block whose body begins at `at`: offset of its `end` line, and in `otherwise` that of its
+ * `else` line, or of the `end` again. */
 static size_t find_close(const expander *x, size_t at, size_t *otherwise)
 {
     int depth = 0;
     *otherwise = SIZE_MAX;
-    while (at < x->bytes) {
-        line l = read_line(x, at);
+    for (;; at = read_line(x, at).next) {
+        const line l = read_line(x, at);
         if (is_word(&l, "for") || is_word(&l, "if"))
             depth++;
-        else if (depth == 0 && *otherwise == SIZE_MAX && is_word(&l, "else"))
+        else if (depth == 0 && is_word(&l, "else"))
             *otherwise = at;
         else if (is_word(&l, "end") && depth-- == 0)
             break;
-        at = l.next;
     }
-    if (at >= x->bytes)
-        return SIZE_MAX;
     if (*otherwise == SIZE_MAX)
         *otherwise = at;
     return at;
@@ -135,11 +119,7 @@ static kiln_status expand_for(expander *x, const line *l, size_t body, size_t cl
 {
     /* "p in LIST": the variable's name only documents the template. */
     const char *in = l->rest, *stop = l->rest + l->rest_bytes;
-    while (in < stop && !is_blank(*in))
-        in++;
-    if (stop - in < 4 || memcmp(in, " in ", 4) != 0)
-        return broken(x, l, "expected `for NAME in LIST`");
-    in += 4;
+    in += strcspn(in, " ") + strlen(" in ");
     for (int nth = 0;; nth++) {
         int more = x->env->item(x->env->state, in, (size_t)(stop - in), nth);
         if (more < 0)
@@ -164,18 +144,14 @@ static kiln_status expand_if(expander *x, const line *l, size_t body, size_t oth
     return otherwise == close ? KILN_OK : expand_range(x, read_line(x, otherwise).next, close);
 }
 
-const struct kiln__template_file *kiln__template_find(const char *folder, const char *name)
+static const struct kiln__template_file *find_file(const char *path)
 {
-    const size_t bytes = strlen(folder);
     size_t low = 0, high = kiln__template_file_count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        const struct kiln__template_file *f = &kiln__template_files[middle];
-        int order = strncmp(folder, f->path, bytes);
+        const int order = strcmp(path, kiln__template_files[middle].path);
         if (order == 0)
-            order = strcmp(name, f->path + bytes);
-        if (order == 0)
-            return f;
+            return &kiln__template_files[middle];
         if (order < 0)
             high = middle;
         else
@@ -187,7 +163,7 @@ const struct kiln__template_file *kiln__template_find(const char *folder, const 
 static kiln_status expand_file(const char *path, int depth, const kiln__template_env *env,
                                kiln__buf *out, kiln_error *err)
 {
-    const struct kiln__template_file *f = kiln__template_find("", path);
+    const struct kiln__template_file *f = find_file(path);
     if (f == NULL)
         return kiln__fail(err, KILN_ERR_INTERNAL, "there is no template %s", path);
     expander x = {path, f->text, f->bytes, depth, env, out, err};
@@ -222,15 +198,11 @@ static kiln_status expand_range(expander *x, size_t at, size_t end)
             kiln__buf_putc(x->out, '\n');
         } else if (is_word(&l, "insert")) {
             status = expand_insert(x, &l);
-        } else if (is_word(&l, "for") || is_word(&l, "if")) {
+        } else {
             size_t otherwise, close = find_close(x, at, &otherwise);
-            if (close == SIZE_MAX)
-                return broken(x, &l, "no matching end");
             status = is_word(&l, "for") ? expand_for(x, &l, at, close)
                                         : expand_if(x, &l, at, otherwise, close);
             at = read_line(x, close).next;
-        } else {
-            status = broken(x, &l, "unknown directive");
         }
     }
     return status;

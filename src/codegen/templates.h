@@ -1,16 +1,16 @@
 /*
  * templates.h - the files of templates/, embedded into the library when it is built.
  *
- * Private to src/codegen. The table is made by cmake/embed.cmake; a template is found by its path
- * below templates/, e.g. "cuda/linear.cu". Texts are kept byte for byte.
+ * Private to src/codegen. cmake/make_templates.c checks the files and makes both tables.
  */
 #ifndef KILN_CODEGEN_TEMPLATES_H
 #define KILN_CODEGEN_TEMPLATES_H
 
 #include <stddef.h>
 
+/* A template as the expander reads it: words have their prefixes, notes are empty. */
 struct kiln__template_file {
-    const char *path; /* relative to templates/, with '/' */
+    const char *path; /* relative to templates/, with '/', e.g. "cuda/linear.cu" */
     const char *text; /* NUL-terminated */
     size_t bytes;     /* without the NUL */
 };
@@ -19,8 +19,20 @@ struct kiln__template_file {
 extern const struct kiln__template_file kiln__template_files[];
 extern const size_t kiln__template_file_count;
 
-/* The file of this path, made of `folder` (with its slash, or "") and `name`; NULL when there is
- * none. In template.c. */
-const struct kiln__template_file *kiln__template_find(const char *folder, const char *name);
+/* A section of templates/prelude/. docs/templates.md says what `needs` and `when` mean. */
+enum { KILN__ON_CUDA = 1, KILN__ON_CPU = 2, KILN__ON_BOTH = 3, KILN__SECTIONS_MAX = 1024 };
+
+struct kiln__prelude_section {
+    const char *name; /* more than one section may have it */
+    int backends;
+    const char *text;
+    size_t bytes;
+    const char *needs; /* names of sections, separated by one blank */
+    const char *when;  /* terms, separated by one blank */
+};
+
+/* At most KILN__SECTIONS_MAX, in the order in which they are emitted. */
+extern const struct kiln__prelude_section kiln__prelude_sections[];
+extern const size_t kiln__prelude_section_count;
 
 #endif

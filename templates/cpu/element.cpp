@@ -1,25 +1,26 @@
 //# One element of a row: load into locals and call the snippet; whoever inserts this stores.
+//% own a k op reg_ row_ row_i step_
 //% for p in registers
-            ${p.type} kiln__reg_${p.name};
+            ${p.type} reg_${p.name};
 //% end
 //% for p in loaded
-            kiln__reg_${p.name} = *(${p.const}${p.type} *)(kiln__row_${p.name} + kiln__k * kiln__step_${p.name});
+            reg_${p.name} = *(${p.const}${p.type} *)(row_${p.name} + k * step_${p.name});
 //% end
-            kiln__op(
+            op(
 //% if index_strides
-                kiln__row_i + kiln__k * kiln__a.stride_i_${last}
+                row_i + k * a.stride_i_${last}
 //% else
 //% if index_natural
-                kiln__row_i + kiln__k
+                row_i + k
 //% else
                 0
 //% end
 //% end
 //% for p in walking
 //% if p.direct
-                , *(${p.const}${p.type} *)(kiln__row_${p.name} + kiln__k * kiln__step_${p.name})
+                , *(${p.const}${p.type} *)(row_${p.name} + k * step_${p.name})
 //% else
-                , kiln__reg_${p.name}
+                , reg_${p.name}
 //% end
 //% end
             );

@@ -2,24 +2,26 @@
 //#
 //# unit: ${unit} neighbouring elements; the caller gives each thread a range of units, which is one
 //#       long row
+//% own a args begin count end first left most row_ row_i step_
+//% plain kiln__in
 //% if streams
 //% insert cpu/stream.cpp
 //% end
-extern "C" __attribute__((visibility("default"))) void ${entry}(const kiln__args *kiln__in, long long kiln__begin, long long kiln__end)
+extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln__in, long long begin, long long end)
 {
-    const kiln__args kiln__a = *kiln__in;
+    const args a = *kiln__in;
 //% insert environment.cpp
     {
-        const long long kiln__first = kiln__begin * ${unit};
-        const long long kiln__left = kiln__a.size - kiln__first;
-        const long long kiln__most = (kiln__end - kiln__begin) * ${unit};
-        const long long kiln__count = kiln__left < kiln__most ? kiln__left : kiln__most;
+        const long long first = begin * ${unit};
+        const long long left = a.size - first;
+        const long long most = (end - begin) * ${unit};
+        const long long count = left < most ? left : most;
 //% for p in walking
-        ${p.const}char *const kiln__row_${p.name} = (${p.const}char *)(kiln__a.ptr_${p.name} + kiln__first);
-        [[maybe_unused]] constexpr long long kiln__step_${p.name} = sizeof(${p.type});
+        ${p.const}char *const row_${p.name} = (${p.const}char *)(a.ptr_${p.name} + first);
+        [[maybe_unused]] constexpr long long step_${p.name} = sizeof(${p.type});
 //% end
 //% if index_natural
-        const long long kiln__row_i = kiln__first;
+        const long long row_i = first;
 //% end
 //% insert cpu/row.cpp
     }

@@ -1,14 +1,16 @@
 //# Stores that pass the caches, for outputs much larger than these: the line that is about to be
 //# overwritten is not read first, which saves a quarter to a third of the traffic.
+//% own N T line stream
+//% plain from k p size to
 #if defined(__AVX__)
-typedef float kiln__line __attribute__((vector_size(32), may_alias));
-template <class kiln__T, int kiln__N> KILN_FN void kiln__stream(kiln__T *to, const kiln__T (&from)[kiln__N])
+typedef float line __attribute__((vector_size(32), may_alias));
+template <class T, int N> KILN_FN void stream(T *to, const T (&from)[N])
 {
-    for (int k = 0; k < (int)(kiln__N * sizeof(kiln__T) / 32); k++)
+    for (int k = 0; k < (int)(N * sizeof(T) / 32); k++)
 #if defined(__clang__)
-        __builtin_nontemporal_store(((const kiln__line *)from)[k], (kiln__line *)to + k);
+        __builtin_nontemporal_store(((const line *)from)[k], (line *)to + k);
 #else
-        __builtin_ia32_movntps256((float *)((kiln__line *)to + k), ((const kiln__line *)from)[k]);
+        __builtin_ia32_movntps256((float *)((line *)to + k), ((const line *)from)[k]);
 #endif
 }
 // Elements from an address to the next line of the cache; 64 when none begins there. A line that is
@@ -19,6 +21,6 @@ template <class kiln__T, int kiln__N> KILN_FN void kiln__stream(kiln__T *to, con
 #else
 #define KILN__STREAM_HEAD(p, size) 64
 #define KILN__STREAMED() ((void)0)
-template <class kiln__T, int kiln__N> KILN_FN void kiln__stream(kiln__T *, const kiln__T (&)[kiln__N]) {}
+template <class T, int N> KILN_FN void stream(T *, const T (&)[N]) {}
 #endif
 

@@ -5,64 +5,65 @@
 //#        of `vec` neighbours each: a warp's access is one run of memory, and a thread's loads are
 //#        all issued before the first is used
 //# tail:  threads whose accesses would pass the end take their elements one by one
+//% own a args begin k load op reg_ store u v
 extern "C" __global__ void __launch_bounds__(${block})
-${entry}(const __grid_constant__ kiln__args kiln__a)
+${entry}(const __grid_constant__ args a)
 {
 //% insert environment.cpp
-    const long long kiln__begin = ((long long)blockIdx.x * ${accesses_per_block} + threadIdx.x) * ${vec};
-    if (kiln__begin + ${burst_span} <= kiln__a.size) {
+    const long long begin = ((long long)blockIdx.x * ${accesses_per_block} + threadIdx.x) * ${vec};
+    if (begin + ${burst_span} <= a.size) {
 //% for p in registers
-        ${p.type} kiln__reg_${p.name}[${unroll}][${vec}];
+        ${p.type} reg_${p.name}[${unroll}][${vec}];
 //% end
         #pragma unroll
-        for (int kiln__u = 0; kiln__u < ${unroll}; kiln__u++) {
+        for (int u = 0; u < ${unroll}; u++) {
 //% for p in loaded
-            kiln__load(kiln__reg_${p.name}[kiln__u], kiln__a.ptr_${p.name} + kiln__begin + kiln__u * ${access_step});
+            load(reg_${p.name}[u], a.ptr_${p.name} + begin + u * ${access_step});
 //% end
         }
         #pragma unroll
-        for (int kiln__u = 0; kiln__u < ${unroll}; kiln__u++) {
+        for (int u = 0; u < ${unroll}; u++) {
             #pragma unroll
-            for (int kiln__v = 0; kiln__v < ${vec}; kiln__v++)
-                kiln__op(kiln__begin + kiln__u * ${access_step} + kiln__v
+            for (int v = 0; v < ${vec}; v++)
+                op(begin + u * ${access_step} + v
 //% for p in walking
 //% if p.direct
-                    , kiln__a.ptr_${p.name}[kiln__begin + kiln__u * ${access_step} + kiln__v]
+                    , a.ptr_${p.name}[begin + u * ${access_step} + v]
 //% else
-                    , kiln__reg_${p.name}[kiln__u][kiln__v]
+                    , reg_${p.name}[u][v]
 //% end
 //% end
                 );
         }
         #pragma unroll
-        for (int kiln__u = 0; kiln__u < ${unroll}; kiln__u++) {
+        for (int u = 0; u < ${unroll}; u++) {
 //% for p in stored
-            kiln__store(kiln__a.ptr_${p.name} + kiln__begin + kiln__u * ${access_step}, kiln__reg_${p.name}[kiln__u]);
+            store(a.ptr_${p.name} + begin + u * ${access_step}, reg_${p.name}[u]);
 //% end
         }
     } else {
         #pragma unroll 1
-        for (int kiln__u = 0; kiln__u < ${burst_elements}; kiln__u++) {
-            const long long kiln__k = kiln__begin + (kiln__u / ${vec}) * ${access_step} + kiln__u % ${vec};
-            if (kiln__k >= kiln__a.size)
+        for (int u = 0; u < ${burst_elements}; u++) {
+            const long long k = begin + (u / ${vec}) * ${access_step} + u % ${vec};
+            if (k >= a.size)
                 break;
 //% for p in registers
-            ${p.type} kiln__reg_${p.name};
+            ${p.type} reg_${p.name};
 //% end
 //% for p in loaded
-            kiln__reg_${p.name} = kiln__a.ptr_${p.name}[kiln__k];
+            reg_${p.name} = a.ptr_${p.name}[k];
 //% end
-            kiln__op(kiln__k
+            op(k
 //% for p in walking
 //% if p.direct
-                , kiln__a.ptr_${p.name}[kiln__k]
+                , a.ptr_${p.name}[k]
 //% else
-                , kiln__reg_${p.name}
+                , reg_${p.name}
 //% end
 //% end
             );
 //% for p in stored
-            kiln__a.ptr_${p.name}[kiln__k] = kiln__reg_${p.name};
+            a.ptr_${p.name}[k] = reg_${p.name};
 //% end
         }
     }

@@ -6,20 +6,21 @@
 //#        access is `vec` neighbours on the last axis; its number is taken apart by magic-number
 //#        division, once per access, never per element and operand
 //# tail:  threads whose accesses would pass the end make them one by one
+//% own N a args begin count first
 extern "C" __global__ void __launch_bounds__(${block})
-${entry}(const __grid_constant__ kiln__args kiln__a)
+${entry}(const __grid_constant__ args a)
 {
 //% insert environment.cpp
-    const ${index} kiln__count = (${index})(kiln__a.size / ${vec});
-    const ${index} kiln__begin = (${index})blockIdx.x * ${accesses_per_block} + (${index})threadIdx.x;
-    if (kiln__begin + ${accesses_last} < kiln__count) {
-        constexpr int kiln__N = ${unroll};
-        const ${index} kiln__first = kiln__begin;
+    const ${index} count = (${index})(a.size / ${vec});
+    const ${index} begin = (${index})blockIdx.x * ${accesses_per_block} + (${index})threadIdx.x;
+    if (begin + ${accesses_last} < count) {
+        constexpr int N = ${unroll};
+        const ${index} first = begin;
 //% insert cuda/strided_burst.cu
     } else {
         #pragma unroll 1
-        for (${index} kiln__first = kiln__begin; kiln__first < kiln__count; kiln__first += ${block}) {
-            constexpr int kiln__N = 1;
+        for (${index} first = begin; first < count; first += ${block}) {
+            constexpr int N = 1;
 //% insert cuda/strided_burst.cu
         }
     }

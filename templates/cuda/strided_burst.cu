@@ -1,65 +1,66 @@
-//# kiln__N accesses, the first at number kiln__first: locate them all, load them all, then work.
+//# N accesses, the first at number first: locate them all, load them all, then work.
+//% own N a at_ at_0 first load off_ off_i op quot_ reg_ rest store u v
 //% for p in walking
-            ${index} kiln__off_${p.name}[kiln__N];
+            ${index} off_${p.name}[N];
 //% end
 //% if index_strides
-            long long kiln__off_i[kiln__N];
+            long long off_i[N];
 //% end
 //% for p in registers
-            ${p.type} kiln__reg_${p.name}[kiln__N][${p.lanes}];
+            ${p.type} reg_${p.name}[N][${p.lanes}];
 //% end
             #pragma unroll
-            for (int kiln__u = 0; kiln__u < kiln__N; kiln__u++) {
-                ${index} kiln__rest = kiln__first + kiln__u * ${block};
+            for (int u = 0; u < N; u++) {
+                ${index} rest = first + u * ${block};
 //% for a in divided_axes
-                const ${index} kiln__quot_${a.n} = kiln__a.walk_${a.n}.quotient(kiln__rest);
-                const ${index} kiln__at_${a.n} = kiln__rest - kiln__quot_${a.n} * (${index})kiln__a.walk_${a.n}.divisor;
-                kiln__rest = kiln__quot_${a.n};
+                const ${index} quot_${a.n} = a.walk_${a.n}.quotient(rest);
+                const ${index} at_${a.n} = rest - quot_${a.n} * (${index})a.walk_${a.n}.divisor;
+                rest = quot_${a.n};
 //% end
-                const ${index} kiln__at_0 = kiln__rest;
+                const ${index} at_0 = rest;
 //% for p in walking
-                kiln__off_${p.name}[kiln__u] = 0
+                off_${p.name}[u] = 0
 //% for a in axes
-                    + kiln__at_${a.n} * (${index})kiln__a.stride_${p.name}_${a.n}
+                    + at_${a.n} * (${index})a.stride_${p.name}_${a.n}
 //% end
                     ;
 //% end
 //% if index_strides
-                kiln__off_i[kiln__u] = 0
+                off_i[u] = 0
 //% for a in axes
-                    + (long long)kiln__at_${a.n} * kiln__a.stride_i_${a.n}
+                    + (long long)at_${a.n} * a.stride_i_${a.n}
 //% end
                     ;
 //% end
             }
             #pragma unroll
-            for (int kiln__u = 0; kiln__u < kiln__N; kiln__u++) {
+            for (int u = 0; u < N; u++) {
 //% for p in loaded
-                kiln__load(kiln__reg_${p.name}[kiln__u], (const char *)kiln__a.ptr_${p.name} + kiln__off_${p.name}[kiln__u]);
+                load(reg_${p.name}[u], (const char *)a.ptr_${p.name} + off_${p.name}[u]);
 //% end
             }
             #pragma unroll
-            for (int kiln__u = 0; kiln__u < kiln__N; kiln__u++) {
+            for (int u = 0; u < N; u++) {
                 #pragma unroll
-                for (int kiln__v = 0; kiln__v < ${vec}; kiln__v++)
-                    kiln__op(
+                for (int v = 0; v < ${vec}; v++)
+                    op(
 //% if index_strides
-                        kiln__off_i[kiln__u] + kiln__v * (kiln__a.stride_i_${last} / ${vec})
+                        off_i[u] + v * (a.stride_i_${last} / ${vec})
 //% else
-                        ((long long)kiln__first + kiln__u * ${block}) * ${vec} + kiln__v
+                        ((long long)first + u * ${block}) * ${vec} + v
 //% end
 //% for p in walking
 //% if p.direct
-                        , ((${p.const}${p.type} *)((${p.const}char *)kiln__a.ptr_${p.name} + kiln__off_${p.name}[kiln__u]))[kiln__v]
+                        , ((${p.const}${p.type} *)((${p.const}char *)a.ptr_${p.name} + off_${p.name}[u]))[v]
 //% else
-                        , kiln__reg_${p.name}[kiln__u][${p.lane}]
+                        , reg_${p.name}[u][${p.lane}]
 //% end
 //% end
                     );
             }
             #pragma unroll
-            for (int kiln__u = 0; kiln__u < kiln__N; kiln__u++) {
+            for (int u = 0; u < N; u++) {
 //% for p in stored
-                kiln__store((char *)kiln__a.ptr_${p.name} + kiln__off_${p.name}[kiln__u], kiln__reg_${p.name}[kiln__u]);
+                store((char *)a.ptr_${p.name} + off_${p.name}[u], reg_${p.name}[u]);
 //% end
             }

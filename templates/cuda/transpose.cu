@@ -9,17 +9,18 @@
 //#         moved with the roles of A and B exchanged
 //# edges:  whole tiles have all loads in flight before the first use; tiles cut by an edge go
 //#         element by element with bounds
+//% own a args bytes_ left_ tile_
 extern "C" __global__ void __launch_bounds__(${block})
-${entry}(const __grid_constant__ kiln__args kiln__a)
+${entry}(const __grid_constant__ args a)
 {
 //% for p in tiles
-    __shared__ alignas(16) unsigned char kiln__bytes_${p.name}[${tile} * (${tile} + 1) * ${p.bytes}];
-    auto kiln__tile_${p.name} = (${p.type}(*)[${tile} + 1])kiln__bytes_${p.name};
+    __shared__ alignas(16) unsigned char bytes_${p.name}[${tile} * (${tile} + 1) * ${p.bytes}];
+    auto tile_${p.name} = (${p.type}(*)[${tile} + 1])bytes_${p.name};
 //% end
 //% insert environment.cpp
 //% insert cuda/transpose_locate.cu
 
-    if (kiln__left_${tile_a} >= ${tile} && kiln__left_${tile_b} >= ${tile}) {
+    if (left_${tile_a} >= ${tile} && left_${tile_b} >= ${tile}) {
 //% insert cuda/transpose_whole.cu
     } else {
 //% insert cuda/transpose_edge.cu

@@ -1,15 +1,16 @@
-//# The snippet on element (A, B) = (kiln__tx, kiln__row) with registers number kiln__r.
-            kiln__op(
+//# The snippet on element (A, B) = (tx, row) with registers number r.
+//% own a at_ base_i op r reg_ row tx
+            op(
 //% if index_strides
-                kiln__base_i + kiln__row * kiln__a.stride_i_${tile_b} + kiln__tx * kiln__a.stride_i_${tile_a}
+                base_i + row * a.stride_i_${tile_b} + tx * a.stride_i_${tile_a}
 //% else
                 0
 //% end
 //% for p in walking
 //% if p.direct
-                , kiln__at_${p.name}(kiln__tx, kiln__row)
+                , at_${p.name}(tx, row)
 //% else
-                , kiln__reg_${p.name}[kiln__r]
+                , reg_${p.name}[r]
 //% end
 //% end
             );

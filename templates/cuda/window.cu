@@ -9,16 +9,17 @@
 //#         loaded before the first is used: waiting once costs less than waiting for every row
 //# shift:  a view's element is its window's, `along` lanes further: lanes exchange them
 //# edges:  where an element of a window may belong to no view, every view is loaded for itself
+//% own a args column columns columns_deep columns_whole rows_deep rows_whole
 //% insert reduce/shuffle.cu
 //% insert cuda/window_shift.cu
 extern "C" __global__ void __launch_bounds__(${block})
-${entry}(const __grid_constant__ kiln__args kiln__a)
+${entry}(const __grid_constant__ args a)
 {
 //% insert environment.cpp
 //% insert cuda/window_locate.cu
-    if ((kiln__rows_deep && kiln__columns_whole) || (kiln__rows_whole && kiln__columns_deep)) {
+    if ((rows_deep && columns_whole) || (rows_whole && columns_deep)) {
 //% insert cuda/window_tile.cu
-    } else if (kiln__column < kiln__columns) {
+    } else if (column < columns) {
 //% insert cuda/window_edge.cu
     }
 //% if after_loop

@@ -1,38 +1,40 @@
 //# A tile at an edge: every view for itself, a row at a time.
-        const int kiln__deep = (int)min(kiln__rows - kiln__row, (${index})${tile});
+//% own a column columns corner_ corner_i deep lane op r reg_ row rows u
+//% plain min
+        const int deep = (int)min(rows - row, (${index})${tile});
         #pragma unroll 1
-        for (int kiln__r = 0; kiln__r < kiln__deep; kiln__r++) {
+        for (int r = 0; r < deep; r++) {
 //% for p in registers
-            ${p.type} kiln__reg_${p.name}[${unroll}];
+            ${p.type} reg_${p.name}[${unroll}];
 //% end
             #pragma unroll
-            for (int kiln__u = 0; kiln__u < ${unroll}; kiln__u++) {
-                if (kiln__column + kiln__lane + 32 * kiln__u >= kiln__columns)
+            for (int u = 0; u < ${unroll}; u++) {
+                if (column + lane + 32 * u >= columns)
                     continue;
 //% for p in loaded
 //% if p.windowed
-                kiln__reg_${p.name}[kiln__u] = ((const ${p.type} *)(kiln__corner_${p.window} + (kiln__r + ${p.down}) * kiln__a.stride_${p.window}_${tile_b}))[kiln__u * 32 + ${p.along}];
+                reg_${p.name}[u] = ((const ${p.type} *)(corner_${p.window} + (r + ${p.down}) * a.stride_${p.window}_${tile_b}))[u * 32 + ${p.along}];
 //% else
-                kiln__reg_${p.name}[kiln__u] = *(const ${p.type} *)(kiln__corner_${p.name} + kiln__r * kiln__a.stride_${p.name}_${tile_b});
+                reg_${p.name}[u] = *(const ${p.type} *)(corner_${p.name} + r * a.stride_${p.name}_${tile_b});
 //% end
 //% end
             }
             #pragma unroll
-            for (int kiln__u = 0; kiln__u < ${unroll}; kiln__u++) {
-                if (kiln__column + kiln__lane + 32 * kiln__u >= kiln__columns)
+            for (int u = 0; u < ${unroll}; u++) {
+                if (column + lane + 32 * u >= columns)
                     continue;
-                kiln__op(
+                op(
 //% if index_strides
-                    kiln__corner_i + kiln__r * kiln__a.stride_i_${tile_b} + kiln__u * 32 * kiln__a.stride_i_${tile_a}
+                    corner_i + r * a.stride_i_${tile_b} + u * 32 * a.stride_i_${tile_a}
 //% else
                     0
 //% end
 //% for p in walking
-                    , kiln__reg_${p.name}[kiln__u]
+                    , reg_${p.name}[u]
 //% end
                 );
 //% for p in stored
-                ((${p.type} *)(kiln__corner_${p.name} + kiln__r * kiln__a.stride_${p.name}_${tile_b}))[kiln__u * 32] = kiln__reg_${p.name}[kiln__u];
+                ((${p.type} *)(corner_${p.name} + r * a.stride_${p.name}_${tile_b}))[u * 32] = reg_${p.name}[u];
 //% end
             }
         }

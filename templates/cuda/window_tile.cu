@@ -1,61 +1,62 @@
 //# A tile inside: all windows, then row by row. A shifted row is made when its first view comes to it.
+//% own a beyond_ corner_ corner_i from lane op out_ q r shift shifted_ splat_ u window_
 //% for p in windows
-        ${p.type} kiln__window_${p.name}[${p.window_rows}][${unroll}], kiln__beyond_${p.name}[${p.window_rows}] = {};
+        ${p.type} window_${p.name}[${p.window_rows}][${unroll}], beyond_${p.name}[${p.window_rows}] = {};
         #pragma unroll
-        for (int kiln__r = 0; kiln__r < ${p.window_rows}; kiln__r++) {
-            const ${p.type} *const kiln__from = (const ${p.type} *)(kiln__corner_${p.name} + kiln__r * kiln__a.stride_${p.name}_${tile_b});
+        for (int r = 0; r < ${p.window_rows}; r++) {
+            const ${p.type} *const from = (const ${p.type} *)(corner_${p.name} + r * a.stride_${p.name}_${tile_b});
             #pragma unroll
-            for (int kiln__u = 0; kiln__u < ${unroll}; kiln__u++)
-                kiln__window_${p.name}[kiln__r][kiln__u] = kiln__from[kiln__u * 32];
-            if (kiln__lane < ${p.window_along})
-                kiln__beyond_${p.name}[kiln__r] = kiln__from[${strips}];
+            for (int u = 0; u < ${unroll}; u++)
+                window_${p.name}[r][u] = from[u * 32];
+            if (lane < ${p.window_along})
+                beyond_${p.name}[r] = from[${strips}];
         }
 //% end
 //% for p in splats
-        ${p.type} kiln__splat_${p.name}[${tile}];
+        ${p.type} splat_${p.name}[${tile}];
         #pragma unroll
-        for (int kiln__r = 0; kiln__r < ${tile}; kiln__r++)
-            kiln__splat_${p.name}[kiln__r] = *(const ${p.type} *)(kiln__corner_${p.name} + kiln__r * kiln__a.stride_${p.name}_${tile_b});
+        for (int r = 0; r < ${tile}; r++)
+            splat_${p.name}[r] = *(const ${p.type} *)(corner_${p.name} + r * a.stride_${p.name}_${tile_b});
 //% end
 //% for p in shifts
-        ${p.type} kiln__shifted_${p.name}[${p.shift_rows}][${unroll}];
+        ${p.type} shifted_${p.name}[${p.shift_rows}][${unroll}];
 //% end
         #pragma unroll
-        for (int kiln__r = 0; kiln__r < ${tile}; kiln__r++) {
+        for (int r = 0; r < ${tile}; r++) {
 //% for p in shifts
             #pragma unroll
-            for (int kiln__q = kiln__r; kiln__q <= kiln__r + ${p.shift_span}; kiln__q++)
-                if (kiln__r == 0 || kiln__q == kiln__r + ${p.shift_span})
-                    kiln__shift<${p.along}>(kiln__shifted_${p.name}[kiln__q], kiln__window_${p.window}[kiln__q + ${p.shift_least}], kiln__beyond_${p.window}[kiln__q + ${p.shift_least}], kiln__lane);
+            for (int q = r; q <= r + ${p.shift_span}; q++)
+                if (r == 0 || q == r + ${p.shift_span})
+                    shift<${p.along}>(shifted_${p.name}[q], window_${p.window}[q + ${p.shift_least}], beyond_${p.window}[q + ${p.shift_least}], lane);
 //% end
             #pragma unroll
-            for (int kiln__u = 0; kiln__u < ${unroll}; kiln__u++) {
+            for (int u = 0; u < ${unroll}; u++) {
 //% for p in stored
-                ${p.type} kiln__out_${p.name};
+                ${p.type} out_${p.name};
 //% end
-                kiln__op(
+                op(
 //% if index_strides
-                    kiln__corner_i + kiln__r * kiln__a.stride_i_${tile_b} + kiln__u * 32 * kiln__a.stride_i_${tile_a}
+                    corner_i + r * a.stride_i_${tile_b} + u * 32 * a.stride_i_${tile_a}
 //% else
                     0
 //% end
 //% for p in walking
 //% if p.shifted
-                    , kiln__shifted_${p.shift}[kiln__r + ${p.shift_down}][kiln__u]
+                    , shifted_${p.shift}[r + ${p.shift_down}][u]
 //% end
 //% if p.straight
-                    , kiln__window_${p.window}[kiln__r + ${p.down}][kiln__u]
+                    , window_${p.window}[r + ${p.down}][u]
 //% end
 //% if p.splat
-                    , kiln__splat_${p.name}[kiln__r]
+                    , splat_${p.name}[r]
 //% end
 //% if p.stored
-                    , kiln__out_${p.name}
+                    , out_${p.name}
 //% end
 //% end
                 );
 //% for p in stored
-                ((${p.type} *)(kiln__corner_${p.name} + kiln__r * kiln__a.stride_${p.name}_${tile_b}))[kiln__u * 32] = kiln__out_${p.name};
+                ((${p.type} *)(corner_${p.name} + r * a.stride_${p.name}_${tile_b}))[u * 32] = out_${p.name};
 //% end
             }
         }

@@ -1,3 +1,4 @@
+//% section base
 // base (CUDA): the words that every other part of the prelude is written in.
 // No `static` before a device function: NVRTC would warn of each one that a kernel leaves unused.
 #define KILN_FN __device__ __forceinline__

@@ -1,3 +1,4 @@
+//% section checked_divide
 // checked_divide (CPU): `a /kiln__by/ b`, `a %kiln__by% b`, `a /=kiln__by_of(a)= b` and the same of `%=`,
 // which snippets' divisions are made (src/codegen/guard.c). Integers are divided as NumPy does: by 0 it is 0, the
 // least one by -1 is itself, and the remainders are 0. All else is divided as it was.

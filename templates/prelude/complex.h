@@ -1,3 +1,4 @@
+//% section complex needs traits fabs when complex complex64 complex128
 // complex: two T side by side. Beside a real number or a complex of another width the result has
 // the wider T, as for real operands; an integer takes the T it meets.
 template <class T> struct alignas(2 * sizeof(T)) complex {
@@ -91,4 +92,42 @@ template <class T> KILN_FN complex<T> conj(const complex<T> &z)
 template <class T> KILN_FN T norm(const complex<T> &z)
 {
     return z.kiln__re * z.kiln__re + z.kiln__im * z.kiln__im;
+}
+
+//% lines
+typedef complex<float> complex64;
+typedef complex<double> complex128;
+
+//% section complex_polar needs hypot atan2 sincos copysign
+//% when @complex&abs @complex&arg @complex&polar @complex&proj
+// complex_polar: what needs a distance or an angle.
+template <class T> KILN_FN T abs(const complex<T> &z) { return hypot(z.kiln__re, z.kiln__im); }
+template <class T> KILN_FN T arg(const complex<T> &z) { return atan2(z.kiln__im, z.kiln__re); }
+template <class T> KILN_FN complex<T> polar(T r, T angle = T(0))
+{
+    T s, c;
+    sincos(angle, &s, &c);
+    return complex<T>(r * c, r * s);
+}
+template <class T> KILN_FN complex<T> proj(const complex<T> &z)
+{
+    T inf = T(1) / fabs(T(0));
+    bool far = fabs(z.kiln__re) == inf || fabs(z.kiln__im) == inf;
+    return far ? complex<T>(inf, copysign(T(0), z.kiln__im)) : z;
+}
+
+//% section complex_test needs isnan isinf isfinite
+//% when @complex&isnan @complex&isinf @complex&isfinite
+// complex_test: a complex number is NaN or infinite when a part is.
+template <class T> KILN_FN bool isnan(const complex<T> &z)
+{
+    return isnan(z.kiln__re) || isnan(z.kiln__im);
+}
+template <class T> KILN_FN bool isinf(const complex<T> &z)
+{
+    return isinf(z.kiln__re) || isinf(z.kiln__im);
+}
+template <class T> KILN_FN bool isfinite(const complex<T> &z)
+{
+    return isfinite(z.kiln__re) && isfinite(z.kiln__im);
 }

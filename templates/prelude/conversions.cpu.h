@@ -1,3 +1,34 @@
+//% section casts needs bits
+//% when __float_as_int __float_as_uint __int_as_float __uint_as_float __double_as_longlong
+//% when __longlong_as_double __hiloint2double __double2hiint __double2loint
+// casts (CPU): the bits of a floating-point number as an integer, and back.
+KILN_FN int __float_as_int(float x) { return kiln__bit_cast<int>(x); }
+KILN_FN unsigned int __float_as_uint(float x) { return kiln__bit_cast<unsigned int>(x); }
+KILN_FN float __int_as_float(int x) { return kiln__bit_cast<float>(x); }
+KILN_FN float __uint_as_float(unsigned int x) { return kiln__bit_cast<float>(x); }
+KILN_FN long long __double_as_longlong(double x) { return kiln__bit_cast<long long>(x); }
+KILN_FN double __longlong_as_double(long long x) { return kiln__bit_cast<double>(x); }
+KILN_FN int __double2hiint(double x) { return (int)(kiln__bit_cast<long long>(x) >> 32); }
+KILN_FN int __double2loint(double x) { return (int)kiln__bit_cast<long long>(x); }
+KILN_FN double __hiloint2double(int hi, int lo)
+{
+    return kiln__bit_cast<double>((long long)((unsigned long long)(unsigned int)hi << 32 |
+                                              (unsigned int)lo));
+}
+
+//% section conversions
+//% when __float2int_rn __float2int_rz __float2int_rd __float2int_ru __float2uint_rn
+//% when __float2uint_rz __float2uint_rd __float2uint_ru __float2ll_rn __float2ll_rz __float2ll_rd
+//% when __float2ll_ru __float2ull_rn __float2ull_rz __float2ull_rd __float2ull_ru __double2int_rn
+//% when __double2int_rz __double2int_rd __double2int_ru __double2uint_rn __double2uint_rz
+//% when __double2uint_rd __double2uint_ru __double2ll_rn __double2ll_rz __double2ll_rd
+//% when __double2ll_ru __double2ull_rn __double2ull_rz __double2ull_rd __double2ull_ru
+//% when __int2float_rn __int2float_rz __int2float_rd __int2float_ru __uint2float_rn
+//% when __uint2float_rz __uint2float_rd __uint2float_ru __ll2float_rn __ll2float_rz __ll2float_rd
+//% when __ll2float_ru __ull2float_rn __ull2float_rz __ull2float_rd __ull2float_ru
+//% when __double2float_rn __double2float_rz __double2float_rd __double2float_ru __ll2double_rn
+//% when __ll2double_rz __ll2double_rd __ll2double_ru __ull2double_rn __ull2double_rz
+//% when __ull2double_rd __ull2double_ru __int2double_rn __uint2double_rn
 // conversions (CPU): CUDA's named conversions. To an integer they saturate; a NaN gives the integer
 // with only the highest bit set, but 0 from float to 32 bits, as PTX has it. The suffix is the
 // rounding: rn to nearest even, rz to zero, rd down, ru up.

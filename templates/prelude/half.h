@@ -1,3 +1,4 @@
+//% section half_common needs traits
 // half: what float16 and bfloat16 have in common. They are formats of memory: arithmetic, comparisons
 // and functions take them as the float that they stand for and give a float, which is rounded when
 // it is assigned. So x * y + z is rounded once, as in CuPy.
@@ -25,3 +26,163 @@
     KILN_METHOD H &operator--() { return *this -= 1; }                                             \
     KILN_METHOD H operator++(int) { H old = *this; *this += 1; return old; }                       \
     KILN_METHOD H operator--(int) { H old = *this; *this -= 1; return old; }
+
+//% section float16_bits on cuda
+// float16_bits (CUDA): IEEE binary16 to and from wider floats, rounded once, to nearest even.
+KILN_FN unsigned short kiln__f16_from(float v)
+{
+    unsigned short bits;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(v));
+    return bits;
+}
+KILN_FN unsigned short kiln__f16_from(double v)
+{
+    unsigned short bits;
+    asm("cvt.rn.f16.f64 %0, %1;" : "=h"(bits) : "d"(v));
+    return bits;
+}
+KILN_FN float kiln__f16_to(unsigned short bits)
+{
+    float v;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(v) : "h"(bits));
+    return v;
+}
+
+//% section float16_bits on cpu needs bits
+// float16_bits (CPU): IEEE binary16 to and from wider floats, rounded once, to nearest even.
+#if defined(__clang__) && defined(__F16C__)
+KILN_FN float kiln__f16_to(unsigned short bits)
+{
+    __fp16 v;
+    __builtin_memcpy(&v, &bits, sizeof v);
+    return (float)v;
+}
+KILN_FN unsigned short kiln__f16_from(float v)
+{
+    __fp16 narrow = (__fp16)v;
+    unsigned short bits;
+    __builtin_memcpy(&bits, &narrow, sizeof bits);
+    return bits;
+}
+#else
+// Integer code: gcc turns it into vector code, which it does not do for its own 16-bit type.
+KILN_FN float kiln__f16_to(unsigned short bits)
+{
+    // Sign and digits in place, the exponent 112 too small; the product is exact.
+    int narrow = (int)((unsigned int)bits << 16) >> 3 & (int)0x8fffe000;
+    float v = kiln__bit_cast<float>(narrow) * 0x1p112f;
+    int infinite = kiln__bit_cast<int>(v) | 0x7f800000;
+    return __builtin_fabsf(v) >= 65536.0f ? kiln__bit_cast<float>(infinite) : v;
+}
+KILN_FN unsigned short kiln__f16_from(float v)
+{
+    // Adding 2^13 times the leading power of two lets the float unit round to 11 digits; below
+    // 2^-14 that power stays, which rounds to a subnormal number.
+    int sign = (int)(kiln__bit_cast<unsigned int>(v) >> 16 & 0x8000);
+    int u = kiln__bit_cast<int>(v) & 0x7fffffff;
+    int clamped = u < 0x47800000 ? u : 0x47800000;
+    int power = clamped & 0x7f800000;
+    power = power > 0x38800000 ? power : 0x38800000;
+    float sum = kiln__bit_cast<float>(clamped) + kiln__bit_cast<float>(power + (13 << 23));
+    int bits = ((power - 0x38800000) >> 13) + (kiln__bit_cast<int>(sum) & 0xfff);
+    return (unsigned short)((u > 0x7f800000 ? 0x7e00 : bits) | sign);
+}
+#endif
+KILN_FN unsigned short kiln__f16_from(double v) { return kiln__f16_from(kiln__round_to_odd(v)); }
+
+//% section float16 needs half_common float16_bits when float16
+// float16: IEEE binary16, two bytes in memory. An integer that float would round is far beyond the
+// largest float16, so the way through float rounds once.
+template <class I> KILN_FN unsigned short kiln__f16_from_int(I v)
+{
+    return kiln__f16_from((float)v);
+}
+struct alignas(2) float16 {
+    unsigned short kiln__bits;
+    KILN__HALF_MEMBERS(float16, kiln__f16_from, kiln__f16_from_int, kiln__f16_to)
+};
+KILN__HALF(float16)
+
+//% section bfloat16_bits on cuda
+// bfloat16_bits (CUDA): to and from wider floats, rounded once, to nearest even.
+KILN_FN unsigned short kiln__bf16_from(float v)
+{
+#if __CUDA_ARCH__ >= 800
+    unsigned short bits;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(v));
+    return bits;
+#else
+    unsigned int u = __float_as_uint(v);
+    return v != v ? 0x7fff : (unsigned short)((u + 0x7fff + (u >> 16 & 1)) >> 16);
+#endif
+}
+// Through a float rounded to odd, which keeps the later rounding exact.
+KILN_FN unsigned short kiln__bf16_from(double v)
+{
+    float f = __double2float_rz(v);
+    return kiln__bf16_from(__uint_as_float(__float_as_uint(f) | (double(f) != v)));
+}
+KILN_FN float kiln__bf16_to(unsigned short bits)
+{
+    return __uint_as_float((unsigned int)bits << 16);
+}
+
+//% section bfloat16_bits on cpu needs bits
+// bfloat16_bits (CPU): to and from wider floats, rounded once, to nearest even.
+KILN_FN unsigned short kiln__bf16_from(float v)
+{
+    unsigned int u = kiln__bit_cast<unsigned int>(v);
+    unsigned int rounded = (u + 0x7fff + (u >> 16 & 1)) >> 16;
+    return (unsigned short)(v != v ? 0x7fff : rounded);
+}
+KILN_FN unsigned short kiln__bf16_from(double v) { return kiln__bf16_from(kiln__round_to_odd(v)); }
+KILN_FN float kiln__bf16_to(unsigned short bits)
+{
+    return kiln__bit_cast<float>((unsigned int)bits << 16);
+}
+
+//% section bfloat16 needs half_common bfloat16_bits when bfloat16
+// bfloat16: the upper half of a float, two bytes in memory. Of an integer that double would round
+// the last digits become one that is set if any of them was, so that the result is rounded once.
+template <class I> KILN_FN unsigned short kiln__bf16_from_int(I v)
+{
+    if constexpr (sizeof(I) == 8) {
+        const I limit = (I)1 << 53;
+        bool big = v >= limit || ((I)-1 < (I)0 && v <= -limit);
+        v = big ? (v & ~(I)0xfff) | (I)((v & 0xfff) != 0 ? 0x800 : 0) : v;
+    }
+    return kiln__bf16_from((double)v);
+}
+struct alignas(2) bfloat16 {
+    unsigned short kiln__bits;
+    KILN__HALF_MEMBERS(bfloat16, kiln__bf16_from, kiln__bf16_from_int, kiln__bf16_to)
+};
+KILN__HALF(bfloat16)
+
+//% section half needs float16 when half !cuda_fp16.h
+typedef float16 half;
+
+//% section __half needs float16 when __half !cuda_fp16.h
+typedef float16 __half;
+
+//% section nv_bfloat16 needs bfloat16 when nv_bfloat16 !cuda_bf16.h
+typedef bfloat16 nv_bfloat16;
+
+//% section __nv_bfloat16 needs bfloat16 when __nv_bfloat16 !cuda_bf16.h
+typedef bfloat16 __nv_bfloat16;
+
+//% section half_casts needs float16
+//% when __float2half __float2half_rn __double2half __half2float !cuda_fp16.h
+// half_casts: conversions by CUDA's names.
+KILN_FN float16 __float2half(float v) { return v; }
+KILN_FN float16 __float2half_rn(float v) { return v; }
+KILN_FN float16 __double2half(double v) { return v; }
+KILN_FN float __half2float(float16 v) { return v; }
+
+//% section bfloat16_casts needs bfloat16
+//% when __float2bfloat16 __float2bfloat16_rn __double2bfloat16 __bfloat162float !cuda_bf16.h
+// bfloat16_casts: conversions by CUDA's names.
+KILN_FN bfloat16 __float2bfloat16(float v) { return v; }
+KILN_FN bfloat16 __float2bfloat16_rn(float v) { return v; }
+KILN_FN bfloat16 __double2bfloat16(double v) { return v; }
+KILN_FN float __bfloat162float(bfloat16 v) { return v; }

@@ -1,3 +1,7 @@
+//% section integers
+//% when __popc __popcll __clz __clzll __ffs __ffsll __brev __brevll __mulhi __umulhi __mul64hi
+//% when __umul64hi __mul24 __umul24 __sad __usad __hadd __rhadd __uhadd __urhadd __funnelshift_l
+//% when __funnelshift_r __byte_perm
 // integers (CPU): counting and moving bits, high halves of products, averages without overflow.
 KILN_FN int __popc(unsigned int x) { return __builtin_popcount(x); }
 KILN_FN int __popcll(unsigned long long x) { return __builtin_popcountll(x); }

@@ -1,3 +1,4 @@
+//% section memory
 // memory (CUDA): N neighbours of type T in one access of N * sizeof(T) = 1, 2, 4, 8 or 16 bytes;
 // wider runs are split into accesses of 16. Addresses are multiples of the access.
 // KILN_LD and KILN_ST are the accesses themselves, to be tuned (-DKILN_LD=__ldcs).
@@ -31,4 +32,13 @@ template <class T, int N> KILN_FN void kiln__store(void *dst, const T (&src)[N])
     KILN_UNROLL
     for (int k = 0; k < (int)(sizeof src / sizeof(word)); k++)
         KILN_ST((word *)dst + k, w[k]);
+}
+
+//% section memory_once
+// memory_once (CUDA): kiln__load of 16 bytes that the kernel reads once: the caches drop them first.
+template <class T, int N> KILN_FN void kiln__load_once(T (&dst)[N], const void *src)
+{
+    static_assert(sizeof dst == 16, "an access that is marked has 16 bytes");
+    const uint4 w = __ldcs((const uint4 *)src);
+    memcpy(dst, &w, sizeof dst);
 }

@@ -1,3 +1,22 @@
+//% section moments_share on cuda
+// moments_share (CUDA): which share of a set one part of it is. Of floats an approximate reciprocal and
+// one step of Newton's, which leaves the last bit in doubt: a third of a division's instructions.
+#define KILN_MOMENTS_PAD(T, n)
+KILN_FN double kiln_moments_share(double part, double whole) { return part / whole; }
+KILN_FN float kiln_moments_share(float part, float whole)
+{
+    const float inverse = __fdividef(1.0f, whole), share = part * inverse;
+    return share + (part - share * whole) * inverse;
+}
+
+//% section moments_share on cpu
+// moments_share (CPU): which share of a set one part of it is; and what makes moments eight numbers, for
+// compilers put those into vectors that come in powers of two.
+#define KILN_MOMENTS_PAD(T, n) T pad[n];
+template <class T> KILN_FN T kiln_moments_share(T part, T whole) { return part / whole; }
+
+//% section moments_pairs on cpu needs moments_share INFINITY
+//% section moments on cuda needs moments_share INFINITY when kiln_moments kiln_moments_of
 // moments: number, mean and sum of squared deviations of a set of values. Two sets merge as
 // T. F. Chan, G. H. Golub, R. J. LeVeque, "Updating formulae and a pairwise algorithm for computing
 // sample variances", Stanford STAN-CS-79-773 (1979); The American Statistician 37 (1983) 242:
@@ -70,4 +89,158 @@ template <class T> KILN_FN T kiln_moments_deviation(T squares, T rest, T mean, d
 template <class T> KILN_FN T kiln_moments_variance(kiln_moments<T> m, double n)
 {
     return kiln_moments_deviation(m.squares, m.squares_rest, m.mean, n);
+}
+
+//% section moments on cpu needs moments_pairs when kiln_moments kiln_moments_of
+// moments (CPU): those of floats are brought together in double, which needs no rests.
+template <> struct kiln_moments<float> {
+    typedef float value_type;
+    double count, mean, squares;
+};
+template <> inline __attribute__((always_inline)) kiln_moments<float> kiln_moments_none<float>()
+{
+    kiln_moments<float> m;
+    m.count = m.mean = m.squares = 0;
+    return m;
+}
+template <> inline __attribute__((always_inline)) kiln_moments<float> kiln_moments_of<float>(float value)
+{
+    kiln_moments<float> m = kiln_moments_none<float>();
+    m.count = 1;
+    m.mean = value;
+    return m;
+}
+KILN_FN kiln_moments<float> kiln_moments_merge(kiln_moments<float> a, kiln_moments<float> b)
+{
+    const double count = a.count + b.count, d = b.mean - a.mean, sum = a.mean + b.mean;
+    const double share = b.count / (count > 0 ? count : 1), mean = a.mean + d * share;
+    a.squares = a.squares + b.squares + d * (a.count * share) * d;
+    a.mean = mean == mean ? mean : sum;
+    a.count = count;
+    return a;
+}
+KILN_FN void kiln_moments_shift(kiln_moments<float> &m, float rest) { m.mean += rest; }
+KILN_FN double kiln_moments_mean(kiln_moments<float> m) { return m.mean; }
+KILN_FN double kiln_moments_variance(kiln_moments<float> m, double n)
+{
+    return (m.squares + (m.mean - m.mean)) / (n > 0 ? n : 0);
+}
+
+//% section complex_pairs on cpu needs moments
+//% section complex_moments on cuda needs moments
+//% when kiln_complex_moments kiln_complex_moments_of
+// complex_moments: as moments, for complex values; the squares are those of both parts together.
+template <class T> struct kiln_complex_moments {
+    T count, mean_re, rest_re, mean_im, rest_im, squares, squares_rest;
+    KILN_MOMENTS_PAD(T, 1)
+};
+template <class T> KILN_FN kiln_complex_moments<T> kiln_complex_moments_none()
+{
+    kiln_complex_moments<T> m;
+    m.count = m.mean_re = m.rest_re = m.mean_im = m.rest_im = m.squares = m.squares_rest = T(0);
+    return m;
+}
+template <class T> KILN_FN kiln_complex_moments<T> kiln_complex_moments_of(T re, T im)
+{
+    kiln_complex_moments<T> m = kiln_complex_moments_none<T>();
+    m.count = T(1);
+    m.mean_re = re;
+    m.mean_im = im;
+    return m;
+}
+template <class T>
+KILN_FN kiln_complex_moments<T> kiln_complex_moments_merge(kiln_complex_moments<T> a,
+                                                           kiln_complex_moments<T> b)
+{
+    T count = a.count + b.count;
+    T re = b.mean_re - a.mean_re, rest_re = b.rest_re - a.rest_re;
+    T im = b.mean_im - a.mean_im, rest_im = b.rest_im - a.rest_im;
+    T share = kiln_moments_share(b.count, count > T(0) ? count : T(1));
+    T weight = a.count * share;
+    T square = re * weight * (re + 2 * rest_re) + im * weight * (im + 2 * rest_im);
+    kiln_moments_add(a.squares, a.squares_rest,
+                     square + (a.squares_rest + b.squares_rest + b.squares));
+    kiln_moments_move(a.mean_re, a.rest_re, (re + rest_re) * share + a.rest_re, b.mean_re);
+    kiln_moments_move(a.mean_im, a.rest_im, (im + rest_im) * share + a.rest_im, b.mean_im);
+    a.count = count;
+    return a;
+}
+template <class T> KILN_FN T kiln_complex_moments_re(kiln_complex_moments<T> m)
+{
+    const T mean = m.mean_re + m.rest_re;
+    return mean == mean ? mean : m.mean_re;
+}
+template <class T> KILN_FN T kiln_complex_moments_im(kiln_complex_moments<T> m)
+{
+    const T mean = m.mean_im + m.rest_im;
+    return mean == mean ? mean : m.mean_im;
+}
+template <class T> KILN_FN T kiln_complex_moments_variance(kiln_complex_moments<T> m, double n)
+{
+    const T means = (m.mean_re - m.mean_re) + (m.mean_im - m.mean_im);
+    return kiln_moments_deviation(m.squares, m.squares_rest, means, n);
+}
+
+//% section complex_moments on cpu needs complex_pairs
+//% when kiln_complex_moments kiln_complex_moments_of
+// complex_moments (CPU): those of floats are brought together in double, which needs no rests.
+template <> struct kiln_complex_moments<float> {
+    double count, mean_re, mean_im, squares;
+};
+template <> inline __attribute__((always_inline))
+kiln_complex_moments<float> kiln_complex_moments_none<float>()
+{
+    kiln_complex_moments<float> m;
+    m.count = m.mean_re = m.mean_im = m.squares = 0;
+    return m;
+}
+template <> inline __attribute__((always_inline))
+kiln_complex_moments<float> kiln_complex_moments_of<float>(float re, float im)
+{
+    kiln_complex_moments<float> m;
+    m.count = 1;
+    m.mean_re = re;
+    m.mean_im = im;
+    m.squares = 0;
+    return m;
+}
+KILN_FN kiln_complex_moments<float> kiln_complex_moments_merge(kiln_complex_moments<float> a,
+                                                               kiln_complex_moments<float> b)
+{
+    const double count = a.count + b.count, re = b.mean_re - a.mean_re, im = b.mean_im - a.mean_im;
+    const double share = b.count / (count > 0 ? count : 1), weight = a.count * share;
+    const double sum_re = a.mean_re + b.mean_re, sum_im = a.mean_im + b.mean_im;
+    a.squares = a.squares + b.squares + (re * weight * re + im * weight * im);
+    a.mean_re += re * share;
+    a.mean_im += im * share;
+    a.mean_re = a.mean_re == a.mean_re ? a.mean_re : sum_re;
+    a.mean_im = a.mean_im == a.mean_im ? a.mean_im : sum_im;
+    a.count = count;
+    return a;
+}
+KILN_FN double kiln_complex_moments_re(kiln_complex_moments<float> m) { return m.mean_re; }
+KILN_FN double kiln_complex_moments_im(kiln_complex_moments<float> m) { return m.mean_im; }
+KILN_FN double kiln_complex_moments_variance(kiln_complex_moments<float> m, double n)
+{
+    return (m.squares + (m.mean_re - m.mean_re) + (m.mean_im - m.mean_im)) / (n > 0 ? n : 0);
+}
+
+//% section counted when kiln_counted kiln_counted_of
+// counted: a sum and how many values went into it, what nanmean accumulates.
+template <class T> struct kiln_counted {
+    T sum;
+    long long count;
+};
+template <class T> KILN_FN kiln_counted<T> kiln_counted_of(T value, bool counts)
+{
+    kiln_counted<T> c;
+    c.sum = counts ? value : T(0);
+    c.count = counts ? 1 : 0;
+    return c;
+}
+template <class T> KILN_FN kiln_counted<T> kiln_counted_add(kiln_counted<T> a, kiln_counted<T> b)
+{
+    a.sum = a.sum + b.sum;
+    a.count += b.count;
+    return a;
 }

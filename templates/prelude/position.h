@@ -1,3 +1,5 @@
+//% section position
+//% when kiln_position kiln_position_of kiln_position_least kiln_position_greatest
 // position: a value and where it stands, what argmin and argmax accumulate. The first of equal
 // values wins; a NaN wins over every number, and the first NaN over later ones. Both functions
 // are associative and commutative, so elements may be combined in any order.

@@ -4,7 +4,9 @@
 //# grid:   column tiles x outer kept indices; when split, `splits` blocks share a tile's rows, and
 //#         the last to arrive combines the parts in their fixed order
 //# shared: a part for each thread's column, for as many of its columns at a time as 16 KiB have room for
-KILN_FN constexpr int kiln__together(int columns, int bytes) { return columns * bytes <= 64 || columns == 1 ? columns : kiln__together(columns / 2, bytes); }
+//% own N R U V X a args at end inside split tile together turn tx ty
+//% plain bytes columns
+KILN_FN constexpr int together(int columns, int bytes) { return columns * bytes <= 64 || columns == 1 ? columns : together(columns / 2, bytes); }
 //% if split
 //% insert reduce/ticket.cu
 //% end
@@ -13,37 +15,37 @@ extern "C" __global__ void __launch_bounds__(${block}, 4) // no more are launche
 //% else
 extern "C" __global__ void __launch_bounds__(${block})
 //% end
-${entry}(const __grid_constant__ kiln__args kiln__a)
+${entry}(const __grid_constant__ args a)
 {
-    constexpr int kiln__X = ${group}, kiln__R = ${block} / kiln__X, kiln__U = ${unroll}, kiln__V = ${vec};
+    constexpr int X = ${group}, R = ${block} / X, U = ${unroll}, V = ${vec};
 //% if !batched
 //% insert reduce/long.cu
 //% end
 //% insert reduce/environment.cpp
-    const int kiln__tx = threadIdx.x % kiln__X, kiln__ty = threadIdx.x / kiln__X;
+    const int tx = threadIdx.x % X, ty = threadIdx.x / X;
 //% if split
-    const ${index} kiln__tile = kiln__a.by_splits.quotient((${index})blockIdx.x);
-    const ${index} kiln__split = (${index})blockIdx.x - kiln__tile * (${index})kiln__a.splits;
+    const ${index} tile = a.by_splits.quotient((${index})blockIdx.x);
+    const ${index} split = (${index})blockIdx.x - tile * (${index})a.splits;
     // Blocks take bursts in turn, so that the device reads memory front to back.
-    const ${index} kiln__turn = (${index})kiln__a.splits * (kiln__U * kiln__R);
-    ${index} kiln__at = kiln__split * (kiln__U * kiln__R) + kiln__ty;
+    const ${index} turn = (${index})a.splits * (U * R);
+    ${index} at = split * (U * R) + ty;
 //% else
-    const ${index} kiln__tile = (${index})blockIdx.x;
-    constexpr ${index} kiln__turn = kiln__U * kiln__R;
-    ${index} kiln__at = kiln__ty;
+    const ${index} tile = (${index})blockIdx.x;
+    constexpr ${index} turn = U * R;
+    ${index} at = ty;
 //% end
-    const ${index} kiln__end = (${index})kiln__a.length;
+    const ${index} end = (${index})a.length;
 //% insert reduce/columns_begin.cu
 
-    if (kiln__inside) {
-        for (; kiln__at + (kiln__U - 1) * kiln__R < kiln__end; kiln__at += kiln__turn) {
-            constexpr int kiln__N = kiln__U;
+    if (inside) {
+        for (; at + (U - 1) * R < end; at += turn) {
+            constexpr int N = U;
 //% insert reduce/columns_burst.cu
         }
-        if constexpr (kiln__U > 1) {
+        if constexpr (U > 1) {
             #pragma unroll 1
-            for (; kiln__at < kiln__end; kiln__at += kiln__R) {
-                constexpr int kiln__N = 1;
+            for (; at < end; at += R) {
+                constexpr int N = 1;
 //% insert reduce/columns_burst.cu
             }
         }

@@ -2,91 +2,94 @@
 //# split, that is the block's part of its tile. Blocks combine in two steps where they are many: the last of
 //# `together` neighbours makes one of theirs, and the last to do so one of those. Each step is a turn of the same
 //# loop; few copies of `reduce` make it quick to compile.
-    constexpr int kiln__K = kiln__together(kiln__V, sizeof(kiln__part)), kiln__W = kiln__X * kiln__K;
-    __shared__ alignas(16) unsigned char kiln__bytes[kiln__R * kiln__W * sizeof(kiln__part)];
-    kiln__part *const kiln__parts = (kiln__part *)kiln__bytes;
-    const ${index} kiln__first = (kiln__outer * kiln__columns + kiln__corner) * kiln__V;
+//% own F K N R V W X a acc arrive bytes c columns corner empty finish first from h inside k last
+//% own merge mine n out outer part parts row some split splits step teams ticket tile to together
+//% own tx ty v whole
+    constexpr int K = together(V, sizeof(part)), W = X * K;
+    __shared__ alignas(16) unsigned char bytes[R * W * sizeof(part)];
+    part *const parts = (part *)bytes;
+    const ${index} first = (outer * columns + corner) * V;
 //% if split
-    constexpr int kiln__F = 32;
-    __shared__ bool kiln__last;
-    const ${index} kiln__splits = (${index})kiln__a.splits;
-    const ${index} kiln__teams = kiln__splits > 4 * kiln__R ? (kiln__splits + kiln__F - 1) / kiln__F : 0;
+    constexpr int F = 32;
+    __shared__ bool last;
+    const ${index} splits = (${index})a.splits;
+    const ${index} teams = splits > 4 * R ? (splits + F - 1) / F : 0;
     // The parts to combine next: rows kiln__from to kiln__to by kiln__step, counted by kiln__ticket.
-    ${index} kiln__mine = kiln__split, kiln__step = 1, kiln__from = 0, kiln__to = kiln__splits;
-    int *kiln__ticket = kiln__a.tickets + kiln__tile * (1 + kiln__teams);
-    if (kiln__teams > 0) {
-        kiln__from = kiln__split / kiln__F * kiln__F;
-        kiln__to = kiln__from + kiln__F < kiln__splits ? kiln__from + kiln__F : kiln__splits;
-        kiln__ticket += 1 + kiln__split / kiln__F;
+    ${index} mine = split, step = 1, from = 0, to = splits;
+    int *ticket = a.tickets + tile * (1 + teams);
+    if (teams > 0) {
+        from = split / F * F;
+        to = from + F < splits ? from + F : splits;
+        ticket += 1 + split / F;
     }
-    bool kiln__whole = false;
+    bool whole = false;
     #pragma unroll 1
     for (;;) {
 //% end
         #pragma unroll 1
-        for (int kiln__c = 0; kiln__c < kiln__V; kiln__c += kiln__K) {
+        for (int c = 0; c < V; c += K) {
             #pragma unroll
-            for (int kiln__v = 0; kiln__v < kiln__V; kiln__v++)
-                if (kiln__v / kiln__K * kiln__K == kiln__c)
-                    kiln__parts[(kiln__ty * kiln__X + kiln__tx) * kiln__K + kiln__v % kiln__K] = kiln__acc[kiln__v];
+            for (int v = 0; v < V; v++)
+                if (v / K * K == c)
+                    parts[(ty * X + tx) * K + v % K] = acc[v];
             __syncthreads();
             #pragma unroll 1
-            for (int kiln__h = kiln__R / 2; kiln__h > 0; kiln__h /= 2) {
+            for (int h = R / 2; h > 0; h /= 2) {
                 #pragma unroll 1
-                for (int kiln__k = threadIdx.x; kiln__k < kiln__h * kiln__W; kiln__k += ${block})
-                    kiln__parts[kiln__k] = kiln__merge(kiln__parts[kiln__k], kiln__parts[kiln__k + kiln__h * kiln__W]);
+                for (int k = threadIdx.x; k < h * W; k += ${block})
+                    parts[k] = merge(parts[k], parts[k + h * W]);
                 __syncthreads();
             }
             #pragma unroll 1
-            for (int kiln__k = threadIdx.x; kiln__k < kiln__W; kiln__k += ${block}) {
-                const ${index} kiln__out = kiln__first + kiln__k / kiln__K * kiln__V + kiln__c + kiln__k % kiln__K;
-                if (kiln__corner + kiln__k / kiln__K >= kiln__columns)
+            for (int k = threadIdx.x; k < W; k += ${block}) {
+                const ${index} out = first + k / K * V + c + k % K;
+                if (corner + k / K >= columns)
                     break;
 //% if split
-                if (!kiln__whole)
-                    kiln__a.parts[kiln__mine * (${index})kiln__a.outputs + kiln__out] = kiln__parts[kiln__k];
+                if (!whole)
+                    a.parts[mine * (${index})a.outputs + out] = parts[k];
                 else
 //% end
-                kiln__finish(kiln__out, kiln__parts[kiln__k]);
+                finish(out, parts[k]);
             }
             __syncthreads();
         }
 //% if split
-        if (kiln__whole)
+        if (whole)
             break;
         if (threadIdx.x == 0)
-            kiln__last = kiln__arrive(kiln__ticket) == (int)((kiln__to - kiln__from + kiln__step - 1) / kiln__step) - 1;
+            last = arrive(ticket) == (int)((to - from + step - 1) / step) - 1;
         __syncthreads();
-        if (!kiln__last)
+        if (!last)
             return;
         if (threadIdx.x == 0)
-            *kiln__ticket = 0;
-        constexpr int kiln__N = kiln__V * sizeof(kiln__part) <= 16 ? 4 : 1;
+            *ticket = 0;
+        constexpr int N = V * sizeof(part) <= 16 ? 4 : 1;
         #pragma unroll
-        for (int kiln__v = 0; kiln__v < kiln__V; kiln__v++)
-            kiln__acc[kiln__v] = kiln__empty();
+        for (int v = 0; v < V; v++)
+            acc[v] = empty();
         #pragma unroll 1
-        for (${index} kiln__k = kiln__from + kiln__ty * kiln__step; kiln__inside && kiln__k < kiln__to; kiln__k += kiln__N * kiln__R * kiln__step) {
-            kiln__part kiln__some[kiln__N][kiln__V];
+        for (${index} k = from + ty * step; inside && k < to; k += N * R * step) {
+            part some[N][V];
             #pragma unroll
-            for (int kiln__n = 0; kiln__n < kiln__N; kiln__n++) {
-                const ${index} kiln__row = kiln__k + kiln__n * kiln__R * kiln__step;
+            for (int n = 0; n < N; n++) {
+                const ${index} row = k + n * R * step;
                 #pragma unroll
-                for (int kiln__v = 0; kiln__v < kiln__V; kiln__v++)
-                    kiln__some[kiln__n][kiln__v] = kiln__row < kiln__to ? kiln__a.parts[kiln__row * (${index})kiln__a.outputs + kiln__first + kiln__tx * kiln__V + kiln__v] : kiln__empty();
+                for (int v = 0; v < V; v++)
+                    some[n][v] = row < to ? a.parts[row * (${index})a.outputs + first + tx * V + v] : empty();
             }
             #pragma unroll
-            for (int kiln__n = 0; kiln__n < kiln__N; kiln__n++) {
+            for (int n = 0; n < N; n++) {
                 #pragma unroll
-                for (int kiln__v = 0; kiln__v < kiln__V; kiln__v++)
-                    kiln__acc[kiln__v] = kiln__merge(kiln__acc[kiln__v], kiln__some[kiln__n][kiln__v]);
+                for (int v = 0; v < V; v++)
+                    acc[v] = merge(acc[v], some[n][v]);
             }
         }
-        kiln__whole = kiln__teams == 0 || kiln__step > 1;
-        kiln__mine = kiln__from;
-        kiln__from = 0;
-        kiln__to = kiln__splits;
-        kiln__step = kiln__F;
-        kiln__ticket = kiln__a.tickets + kiln__tile * (1 + kiln__teams);
+        whole = teams == 0 || step > 1;
+        mine = from;
+        from = 0;
+        to = splits;
+        step = F;
+        ticket = a.tickets + tile * (1 + teams);
     }
 //% end

@@ -1,94 +1,97 @@
-//# kiln__N rows from number kiln__at on, all loaded before the first is used. Of long snippets there is one copy
+//# N rows from number at on, all loaded before the first is used. Of long snippets there is one copy
 //# for a row: what was loaded moves up to it.
+//% own N R V a acc all_ along_ at base_ base_J index item j k mem_ moves n of past_ past_J reg_
+//% own row_ take u v values
+//% plain kiln__long
 //% for p in inputs
 //% if p.direct
-            ${p.const}char *kiln__mem_${p.name}[kiln__N];
+            ${p.const}char *mem_${p.name}[N];
 //% else
-            ${p.type} kiln__reg_${p.name}[kiln__N][${p.lanes}];
+            ${p.type} reg_${p.name}[N][${p.lanes}];
 //% end
 //% end
 //% for x in numbers
-            [[maybe_unused]] long long kiln__all_${x.name}[kiln__N];
+            [[maybe_unused]] long long all_${x.name}[N];
 //% end
             #pragma unroll
-            for (int kiln__u = 0; kiln__u < kiln__N; kiln__u++) {
-            const ${index} kiln__j = kiln__at + kiln__u * kiln__R;
+            for (int u = 0; u < N; u++) {
+            const ${index} j = at + u * R;
 //% insert reduce/locate.cu
 //% for x in numbers
-                kiln__all_${x.name}[kiln__u] = kiln__base_${x.name} + kiln__past_${x.name};
+                all_${x.name}[u] = base_${x.name} + past_${x.name};
 //% end
 //% for p in inputs
 //% if p.direct
-                kiln__mem_${p.name}[kiln__u] = (${p.const}char *)kiln__row_${p.name} + kiln__along_${p.name};
+                mem_${p.name}[u] = (${p.const}char *)row_${p.name} + along_${p.name};
 //% else
-                ${p.load}(kiln__reg_${p.name}[kiln__u], kiln__row_${p.name} + kiln__along_${p.name});
+                ${p.load}(reg_${p.name}[u], row_${p.name} + along_${p.name});
 //% end
 //% end
             }
 //% if batched
             #pragma unroll
-            for (int kiln__v = 0; kiln__v < kiln__V; kiln__v++) {
-                auto kiln__of = [&](int kiln__k) {
-                    return kiln__item(kiln__k
+            for (int v = 0; v < V; v++) {
+                auto of = [&](int k) {
+                    return item(k
 //% for p in inputs
-                        , kiln__reg_${p.name}[kiln__k][${p.lane}]
+                        , reg_${p.name}[k][${p.lane}]
 //% end
                     );
                 };
 //% if batch_kept
-                ${batch_type} kiln__values[kiln__N];
+                ${batch_type} values[N];
                 #pragma unroll
-                for (int kiln__k = 0; kiln__k < kiln__N; kiln__k++)
-                    kiln__values[kiln__k] = kiln__of(kiln__k);
+                for (int k = 0; k < N; k++)
+                    values[k] = of(k);
 //% end
-                ${batch}<kiln__N>(
-                    kiln__acc[kiln__v],
+                ${batch}<N>(
+                    acc[v],
 //% if batch_kept
-                    [&](int kiln__k) { return kiln__values[kiln__k]; },
+                    [&](int k) { return values[k]; },
 //% else
-                    kiln__of,
+                    of,
 //% end
-                    [&](int kiln__k) -> kiln__index {
+                    [&](int k) -> index {
 //% if position
-                        const ${index} kiln__j = kiln__at + kiln__k * kiln__R;
+                        const ${index} j = at + k * R;
 //% insert reduce/locate.cu
-                        return (kiln__index)(kiln__base_J + kiln__past_J);
+                        return (index)(base_J + past_J);
 //% else
-                        return (kiln__index)kiln__k;
+                        return (index)k;
 //% end
                     });
             }
 //% else
-            #pragma unroll kiln__long ? 1 : kiln__N
-            for (int kiln__u = 0; kiln__u < kiln__N; kiln__u++) {
-                constexpr bool kiln__moves = kiln__long && kiln__N > 1;
-                const int kiln__n = kiln__moves ? 0 : kiln__u;
+            #pragma unroll kiln__long ? 1 : N
+            for (int u = 0; u < N; u++) {
+                constexpr bool moves = kiln__long && N > 1;
+                const int n = moves ? 0 : u;
                 #pragma unroll
-                for (int kiln__v = 0; kiln__v < kiln__V; kiln__v++)
-                    kiln__take(kiln__acc[kiln__v]
+                for (int v = 0; v < V; v++)
+                    take(acc[v]
 //% for x in numbers
-                        , kiln__all_${x.name}[kiln__n] + kiln__v * kiln__a.step_${x.name}_${keep_last}
+                        , all_${x.name}[n] + v * a.step_${x.name}_${keep_last}
 //% end
 //% for p in inputs
 //% if p.direct
-                        , ((${p.const}${p.type} *)kiln__mem_${p.name}[kiln__n])[${p.lane}]
+                        , ((${p.const}${p.type} *)mem_${p.name}[n])[${p.lane}]
 //% else
-                        , kiln__reg_${p.name}[kiln__n][${p.lane}]
+                        , reg_${p.name}[n][${p.lane}]
 //% end
 //% end
                     );
                 #pragma unroll
-                for (int kiln__k = 1; kiln__moves && kiln__k < kiln__N; kiln__k++) {
+                for (int k = 1; moves && k < N; k++) {
 //% for x in numbers
-                    kiln__all_${x.name}[kiln__k - 1] = kiln__all_${x.name}[kiln__k];
+                    all_${x.name}[k - 1] = all_${x.name}[k];
 //% end
 //% for p in inputs
 //% if p.direct
-                    kiln__mem_${p.name}[kiln__k - 1] = kiln__mem_${p.name}[kiln__k];
+                    mem_${p.name}[k - 1] = mem_${p.name}[k];
 //% else
                     #pragma unroll
-                    for (int kiln__v = 0; kiln__v < ${p.lanes}; kiln__v++)
-                        kiln__reg_${p.name}[kiln__k - 1][kiln__v] = kiln__reg_${p.name}[kiln__k][kiln__v];
+                    for (int v = 0; v < ${p.lanes}; v++)
+                        reg_${p.name}[k - 1][v] = reg_${p.name}[k][v];
 //% end
 //% end
                 }

@@ -1,6 +1,9 @@
 //# What the expressions of a reduction see by name. Numbers (of an element and of its result, see
-//# kiln__number) come as arguments where a snippet uses them. kiln__part is what travels between threads: the
+//# number) come as arguments where a snippet uses them. part is what travels between threads: the
 //# accumulator itself, or, without an identity, the accumulator and whether it holds anything yet.
+//% own acc at_ at_0 empty finish first fold index initial item k merge number_ number_I number_J
+//% own number_O out_ p part post reduce reg_ rest take v value where x y
+//% plain a b kiln__a n
 //% if size
     const ptrdiff_t n = (ptrdiff_t)kiln__a.count;
 //% end
@@ -23,12 +26,12 @@
 //% if out_indexer
     [[maybe_unused]] const auto _out_ind = kiln__a.out_indexer.walker();
 //% end
-    auto kiln__reduce = [&](const _type_reduce &a, const _type_reduce &b) -> _type_reduce {
+    auto reduce = [&](const _type_reduce &a, const _type_reduce &b) -> _type_reduce {
         return (_type_reduce)(
 ${reduce}
         );
     };
-    auto kiln__post = [&](const _type_reduce &a
+    auto post = [&](const _type_reduce &a
 //% if out_number
         , [[maybe_unused]] const ptrdiff_t _i
 //% end
@@ -48,53 +51,53 @@ ${post}
         } while (0);
     };
 //% if identity
-    auto kiln__empty = [&]() -> kiln__part {
+    auto empty = [&]() -> part {
         return (_type_reduce)(
 ${identity}
         );
     };
-    auto kiln__merge = [&](const kiln__part &kiln__x, const kiln__part &kiln__y) -> kiln__part {
-        return kiln__reduce(kiln__x, kiln__y);
+    auto merge = [&](const part &x, const part &y) -> part {
+        return reduce(x, y);
     };
 //% if !batched
-    auto kiln__fold = [&](kiln__part &kiln__acc, const _type_reduce &kiln__v) {
-        kiln__acc = kiln__reduce(kiln__acc, kiln__v);
+    auto fold = [&](part &acc, const _type_reduce &v) {
+        acc = reduce(acc, v);
     };
 //% end
-    auto kiln__value = [&](const kiln__part &kiln__p) -> const _type_reduce & { return kiln__p; };
+    auto value = [&](const part &p) -> const _type_reduce & { return p; };
 //% else
-    auto kiln__empty = [&]() -> kiln__part {
-        kiln__part kiln__p;
-        kiln__p.set = false;
-        return kiln__p;
+    auto empty = [&]() -> part {
+        part p;
+        p.set = false;
+        return p;
     };
-    auto kiln__merge = [&](const kiln__part &kiln__x, const kiln__part &kiln__y) -> kiln__part {
-        if (!kiln__y.set)
-            return kiln__x;
-        if (!kiln__x.set)
-            return kiln__y;
-        kiln__part kiln__p;
-        kiln__p.value = kiln__reduce(kiln__x.value, kiln__y.value);
-        kiln__p.set = true;
-        return kiln__p;
+    auto merge = [&](const part &x, const part &y) -> part {
+        if (!y.set)
+            return x;
+        if (!x.set)
+            return y;
+        part p;
+        p.value = reduce(x.value, y.value);
+        p.set = true;
+        return p;
     };
 //% if !batched
-    auto kiln__fold = [&](kiln__part &kiln__acc, const _type_reduce &kiln__v) {
-        kiln__acc.value = kiln__acc.set ? kiln__reduce(kiln__acc.value, kiln__v) : kiln__v;
-        kiln__acc.set = true;
+    auto fold = [&](part &acc, const _type_reduce &v) {
+        acc.value = acc.set ? reduce(acc.value, v) : v;
+        acc.set = true;
     };
 //% end
-    auto kiln__value = [&](const kiln__part &kiln__p) -> const _type_reduce & { return kiln__p.value; };
+    auto value = [&](const part &p) -> const _type_reduce & { return p.value; };
 //% end
 //% if batched
     // Element kiln__k of a batch.
-    [[maybe_unused]] auto kiln__item = [&]([[maybe_unused]] const int kiln__k
+    [[maybe_unused]] auto item = [&]([[maybe_unused]] const int k
 //% for p in inputs
         , const ${p.type} &${p.name}
 //% end
     ) -> ${batch_type} {
 //% if position
-        [[maybe_unused]] constexpr kiln__index _J = 0; // of the batch's best only
+        [[maybe_unused]] constexpr index _J = 0; // of the batch's best only
 //% end
         return (${batch_type})(
 ${map}
@@ -102,97 +105,97 @@ ${map}
     };
 //% else
     // One element into an accumulator.
-    auto kiln__take = [&](kiln__part &kiln__acc
+    auto take = [&](part &acc
 //% for x in numbers
-        , [[maybe_unused]] const ptrdiff_t kiln__number_${x.name}
+        , [[maybe_unused]] const ptrdiff_t number_${x.name}
 //% end
 //% for p in inputs
         , ${p.const}${p.type} &${p.name}
 //% end
     ) {
 //% if masked
-        if (!kiln__where)
+        if (!where)
             return;
 //% end
 //% if position
-        [[maybe_unused]] const ptrdiff_t _J = kiln__number_J;
+        [[maybe_unused]] const ptrdiff_t _J = number_J;
 //% end
 //% if out_number
-        [[maybe_unused]] const ptrdiff_t _i = kiln__number_O;
+        [[maybe_unused]] const ptrdiff_t _i = number_O;
 //% end
 //% if in_number
         [[maybe_unused]] const ptrdiff_t _j = _J * (ptrdiff_t)kiln__a.outputs + _i;
 //% end
 //% if in_index
         auto _in_ind = kiln__a.in_indexer.walker();
-        _in_ind.set(kiln__number_I);
+        _in_ind.set(number_I);
 //% end
 //% if out_index
         auto _out_ind = kiln__a.out_indexer.walker();
         _out_ind.set(_i);
 //% end
-        kiln__fold(kiln__acc, (_type_reduce)(
+        fold(acc, (_type_reduce)(
 ${map}
         ));
     };
 //% end
     // Result number kiln__k (C-order of the walk's kept axes) from its reduced value.
-    auto kiln__finish = [&](const ${index} kiln__k, const kiln__part &kiln__p) {
-        ${index} kiln__rest = kiln__k;
+    auto finish = [&](const ${index} k, const part &p) {
+        ${index} rest = k;
 //% for a in keep_inward
-        const ${index} kiln__at_${a.n} = kiln__rest % (${index})kiln__a.shape_${a.n};
-        kiln__rest /= (${index})kiln__a.shape_${a.n};
+        const ${index} at_${a.n} = rest % (${index})kiln__a.shape_${a.n};
+        rest /= (${index})kiln__a.shape_${a.n};
 //% end
-        const ${index} kiln__at_0 = kiln__rest;
+        const ${index} at_0 = rest;
 //% for p in outputs
-        ${p.type} &kiln__out_${p.name} = *(${p.type} *)((char *)kiln__a.ptr_${p.name}
+        ${p.type} &out_${p.name} = *(${p.type} *)((char *)kiln__a.ptr_${p.name}
 //% for a in keep_axes
-            + kiln__at_${a.n} * (${index})kiln__a.stride_${p.name}_${a.n}
+            + at_${a.n} * (${index})kiln__a.stride_${p.name}_${a.n}
 //% end
             );
 //% if !p.direct
-        ${p.type} kiln__reg_${p.name};
+        ${p.type} reg_${p.name};
 //% if p.read_first
-        kiln__reg_${p.name} = kiln__out_${p.name};
+        reg_${p.name} = out_${p.name};
 //% end
 //% end
 //% end
 //% if initial
-        kiln__part kiln__first;
+        part first;
 //% if identity
-        kiln__first = (_type_reduce)(kiln__initial);
+        first = (_type_reduce)(initial);
 //% else
-        kiln__first.value = (_type_reduce)(kiln__initial);
-        kiln__first.set = true;
+        first.value = (_type_reduce)(initial);
+        first.set = true;
 //% end
-        kiln__post(kiln__value(kiln__merge(kiln__first, kiln__p))
+        post(value(merge(first, p))
 //% else
-        kiln__post(kiln__value(kiln__p)
+        post(value(p)
 //% end
 //% if out_number
             , 0
 //% for a in keep_axes
-            + kiln__at_${a.n} * kiln__a.step_O_${a.n}
+            + at_${a.n} * kiln__a.step_O_${a.n}
 //% end
 //% end
 //% for p in late
             , *(const ${p.type} *)((const char *)kiln__a.ptr_${p.name}
 //% for a in keep_axes
-                + kiln__at_${a.n} * (${index})kiln__a.stride_${p.name}_${a.n}
+                + at_${a.n} * (${index})kiln__a.stride_${p.name}_${a.n}
 //% end
                 )
 //% end
 //% for p in outputs
 //% if p.direct
-            , kiln__out_${p.name}
+            , out_${p.name}
 //% else
-            , kiln__reg_${p.name}
+            , reg_${p.name}
 //% end
 //% end
         );
 //% for p in outputs
 //% if !p.direct
-        kiln__out_${p.name} = kiln__reg_${p.name};
+        out_${p.name} = reg_${p.name};
 //% end
 //% end
     };

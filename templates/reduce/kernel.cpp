@@ -1,15 +1,17 @@
+//% own args part
+//% plain set value
 //% insert reduce/preface.cpp
 //% if identity
-typedef _type_reduce kiln__part;
+typedef _type_reduce part;
 //% else
-struct kiln__part {
+struct part {
     _type_reduce value;
     bool set;
 };
 //% end
-static_assert(sizeof(kiln__part) <= ${part_bytes_max}, "an accumulator may have ${part_bytes_max} bytes");
+static_assert(sizeof(part) <= ${part_bytes_max}, "an accumulator may have ${part_bytes_max} bytes");
 
-struct kiln__args {
+struct args {
 ${members}
 };
 

@@ -1,22 +1,23 @@
-//# Take the number kiln__j of an element along the reduced axes apart; gives kiln__along_*, the offsets
-//# that it adds for each input, and kiln__past_*, what it adds to each number.
-            long long kiln__rest_j = kiln__j;
+//# Take the number j of an element along the reduced axes apart; gives along_*, the offsets
+//# that it adds for each input, and past_*, what it adds to each number.
+//% own a along_ at_ j past_ rest_j
+            long long rest_j = j;
 //% for a in reduce_inward
-            const long long kiln__at_${a.n} = kiln__rest_j % kiln__a.shape_${a.n};
-            kiln__rest_j /= kiln__a.shape_${a.n};
+            const long long at_${a.n} = rest_j % a.shape_${a.n};
+            rest_j /= a.shape_${a.n};
 //% end
-            const long long kiln__at_${reduce_first} = kiln__rest_j;
+            const long long at_${reduce_first} = rest_j;
 //% for p in inputs
-            const long long kiln__along_${p.name} = 0
+            const long long along_${p.name} = 0
 //% for a in reduce_axes
-                + kiln__at_${a.n} * kiln__a.stride_${p.name}_${a.n}
+                + at_${a.n} * a.stride_${p.name}_${a.n}
 //% end
                 ;
 //% end
 //% for x in numbers
-            const long long kiln__past_${x.name} = 0
+            const long long past_${x.name} = 0
 //% for a in reduce_axes
-                + kiln__at_${a.n} * kiln__a.step_${x.name}_${a.n}
+                + at_${a.n} * a.step_${x.name}_${a.n}
 //% end
                 ;
 //% end

@@ -1,4 +1,5 @@
 //# Snippets that are not to be repeated for every access in flight: compiling them would take longer than they run.
+//% plain kiln__long
     constexpr bool kiln__long = false
 //% if in_index
         || true

@@ -1,7 +1,9 @@
 //# What a cpu brings together pairwise: L accumulators side by side take `block` elements one after another; what
 //# 2^k such blocks gave waits in level k for the next 2^k. So rounding errors of a sum grow with the logarithm of
 //# its length, as those of NumPy's do. No block at all: as they come.
-template <class P, int L, long long block> struct kiln__pairwise {
+//% own pairwise
+//% plain E L M P acc b block blocks count empty h k l lanes level merge part room to took whole
+template <class P, int L, long long block> struct pairwise {
     union lanes {
         P part[L];
         lanes() {} // most levels are never used
@@ -37,7 +39,7 @@ template <class P, int L, long long block> struct kiln__pairwise {
                 acc[l] = merge(acc[l], acc[l + h]);
     }
 };
-template <class P, int L> struct kiln__pairwise<P, L, 0> {
+template <class P, int L> struct pairwise<P, L, 0> {
     static constexpr long long room = 0x7fffffffffffffff;
     template <class M, class E> void took(long long, P (&)[L], const M &, const E &) {}
     template <class M> void whole(P (&)[L], const M &) {}

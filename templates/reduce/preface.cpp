@@ -1,6 +1,7 @@
 //# What stands before a reduction's or a scan's own text: the prelude, the placeholders, the accumulator's type.
+//% own index
 // ${title}
-typedef ${index} kiln__index; // wide enough for every count and offset of this kernel
+typedef ${index} index; // wide enough for every count and offset of this kernel
 ${prelude}
 //% for p in placeholders
 typedef ${p.ctype} ${p.placeholder};

@@ -5,41 +5,42 @@
 //# grid:   outputs / (segments * block / group) blocks; when split, `splits` blocks an output, of
 //#         which the last to arrive combines the parts in their fixed order
 //# shared: one part a warp when a group is the whole block
+//% own G L N S U a args at end lane output split turn
 //% insert reduce/shuffle.cu
 //% if split
 //% insert reduce/ticket.cu
 //% end
 extern "C" __global__ void __launch_bounds__(${block})
-${entry}(const __grid_constant__ kiln__args kiln__a)
+${entry}(const __grid_constant__ args a)
 {
-    constexpr int kiln__G = ${group}, kiln__S = ${segments}, kiln__U = ${unroll}, kiln__L = ${lanes};
+    constexpr int G = ${group}, S = ${segments}, U = ${unroll}, L = ${lanes};
 //% if !batched
 //% insert reduce/long.cu
 //% end
 //% insert reduce/environment.cpp
-    const int kiln__lane = threadIdx.x % kiln__G;
+    const int lane = threadIdx.x % G;
 //% if split
-    const ${index} kiln__output = kiln__a.by_splits.quotient((${index})blockIdx.x);
-    const ${index} kiln__split = (${index})blockIdx.x - kiln__output * (${index})kiln__a.splits;
+    const ${index} output = a.by_splits.quotient((${index})blockIdx.x);
+    const ${index} split = (${index})blockIdx.x - output * (${index})a.splits;
     // Blocks take bursts in turn, so that the device reads memory front to back.
-    const ${index} kiln__turn = (${index})kiln__a.splits * (kiln__U * kiln__G);
-    ${index} kiln__at = kiln__split * (kiln__U * kiln__G) + kiln__lane;
+    const ${index} turn = (${index})a.splits * (U * G);
+    ${index} at = split * (U * G) + lane;
 //% else
-    constexpr ${index} kiln__turn = kiln__U * kiln__G;
-    ${index} kiln__at = kiln__lane;
-    const ${index} kiln__output = (${index})blockIdx.x * (kiln__S * (${block} / kiln__G)) + (${index})threadIdx.x / kiln__G;
+    constexpr ${index} turn = U * G;
+    ${index} at = lane;
+    const ${index} output = (${index})blockIdx.x * (S * (${block} / G)) + (${index})threadIdx.x / G;
 //% end
-    const ${index} kiln__end = (${index})kiln__a.length;
+    const ${index} end = (${index})a.length;
 //% insert reduce/rows_begin.cu
 
-    for (; kiln__at + (kiln__U - 1) * kiln__G < kiln__end; kiln__at += kiln__turn) {
-        constexpr int kiln__N = kiln__U;
+    for (; at + (U - 1) * G < end; at += turn) {
+        constexpr int N = U;
 //% insert reduce/rows_burst.cu
     }
-    if constexpr (kiln__U > 1) {
+    if constexpr (U > 1) {
         #pragma unroll 1
-        for (; kiln__at < kiln__end; kiln__at += kiln__G) {
-            constexpr int kiln__N = 1;
+        for (; at < end; at += G) {
+            constexpr int N = 1;
 //% insert reduce/rows_burst.cu
         }
     }

@@ -1,114 +1,117 @@
-//# kiln__N accesses of every segment from number kiln__at on, all loaded before the first is used. Of long snippets
+//# N accesses of every segment from number at on, all loaded before the first is used. Of long snippets
 //# there is one copy for an access: what was loaded moves up to it.
+//% own G L M N S a acc all_ along_ at b base_ base_J index item j k mem_ moves n of past_ past_J
+//% own reg_ row_ s take u v values
+//% plain kiln__long
 //% for p in inputs
 //% if p.direct
-        ${p.const}char *kiln__mem_${p.name}[kiln__S][kiln__N];
+        ${p.const}char *mem_${p.name}[S][N];
 //% else
-        ${p.type} kiln__reg_${p.name}[kiln__S][kiln__N][${p.lanes}];
+        ${p.type} reg_${p.name}[S][N][${p.lanes}];
 //% end
 //% end
 //% for x in numbers
-        [[maybe_unused]] long long kiln__all_${x.name}[kiln__N];
+        [[maybe_unused]] long long all_${x.name}[N];
 //% end
         #pragma unroll
-        for (int kiln__u = 0; kiln__u < kiln__N; kiln__u++) {
-            const ${index} kiln__j = kiln__at + kiln__u * kiln__G;
+        for (int u = 0; u < N; u++) {
+            const ${index} j = at + u * G;
 //% insert reduce/locate.cu
 //% for x in numbers
-            kiln__all_${x.name}[kiln__u] = kiln__past_${x.name};
+            all_${x.name}[u] = past_${x.name};
 //% end
             #pragma unroll
-            for (int kiln__s = 0; kiln__s < kiln__S; kiln__s++) {
+            for (int s = 0; s < S; s++) {
 //% for p in inputs
 //% if p.direct
-                kiln__mem_${p.name}[kiln__s][kiln__u] = (${p.const}char *)kiln__row_${p.name}[kiln__s] + kiln__along_${p.name};
+                mem_${p.name}[s][u] = (${p.const}char *)row_${p.name}[s] + along_${p.name};
 //% else
-                ${p.load}(kiln__reg_${p.name}[kiln__s][kiln__u], kiln__row_${p.name}[kiln__s] + kiln__along_${p.name});
+                ${p.load}(reg_${p.name}[s][u], row_${p.name}[s] + along_${p.name});
 //% end
 //% end
             }
         }
 //% if batch_bytes
         #pragma unroll
-        for (int kiln__s = 0; kiln__s < kiln__S; kiln__s++)
+        for (int s = 0; s < S; s++)
 //% for p in inputs
-            kiln_batch_sum_bytes(kiln__acc[kiln__s][0], kiln__reg_${p.name}[kiln__s]);
+            kiln_batch_sum_bytes(acc[s][0], reg_${p.name}[s]);
 //% end
 //% else
 //% if batched
         // So many accesses that a batch's values have room in registers.
-        constexpr int kiln__M = kiln__N * ${vec} <= ${batch_most} ? kiln__N : ${vec} < ${batch_most} ? ${batch_most} / ${vec} : 1;
+        constexpr int M = N * ${vec} <= ${batch_most} ? N : ${vec} < ${batch_most} ? ${batch_most} / ${vec} : 1;
         #pragma unroll
-        for (int kiln__s = 0; kiln__s < kiln__S; kiln__s++)
+        for (int s = 0; s < S; s++)
         #pragma unroll
-        for (int kiln__b = 0; kiln__b < kiln__N; kiln__b += kiln__M) {
-            auto kiln__of = [&](int kiln__k) {
-                [[maybe_unused]] const int kiln__v = kiln__k % ${vec};
-                return kiln__item(kiln__k
+        for (int b = 0; b < N; b += M) {
+            auto of = [&](int k) {
+                [[maybe_unused]] const int v = k % ${vec};
+                return item(k
 //% for p in inputs
-                    , kiln__reg_${p.name}[kiln__s][kiln__b + kiln__k / ${vec}][${p.lane}]
+                    , reg_${p.name}[s][b + k / ${vec}][${p.lane}]
 //% end
                 );
             };
 //% if batch_kept
-            ${batch_type} kiln__values[kiln__M * ${vec}];
+            ${batch_type} values[M * ${vec}];
             #pragma unroll
-            for (int kiln__k = 0; kiln__k < kiln__M * ${vec}; kiln__k++)
-                kiln__values[kiln__k] = kiln__of(kiln__k);
+            for (int k = 0; k < M * ${vec}; k++)
+                values[k] = of(k);
 //% end
-            ${batch}<kiln__M * ${vec}>(
-                kiln__acc[kiln__s][0],
+            ${batch}<M * ${vec}>(
+                acc[s][0],
 //% if batch_kept
-                [&](int kiln__k) { return kiln__values[kiln__k]; },
+                [&](int k) { return values[k]; },
 //% else
-                kiln__of,
+                of,
 //% end
-                [&](int kiln__k) -> kiln__index {
+                [&](int k) -> index {
 //% if position
-                    const ${index} kiln__j = kiln__at + (kiln__b + kiln__k / ${vec}) * kiln__G;
+                    const ${index} j = at + (b + k / ${vec}) * G;
 //% insert reduce/locate.cu
-                    return (kiln__index)(kiln__base_J[kiln__s] + kiln__past_J) + kiln__k % ${vec} * (kiln__index)(kiln__a.step_J_${last} / ${vec});
+                    return (index)(base_J[s] + past_J) + k % ${vec} * (index)(a.step_J_${last} / ${vec});
 //% else
-                    return (kiln__index)kiln__k;
+                    return (index)k;
 //% end
                 });
         }
 //% else
-        #pragma unroll kiln__long ? 1 : kiln__N
-        for (int kiln__u = 0; kiln__u < kiln__N; kiln__u++) {
-            constexpr bool kiln__moves = kiln__long && kiln__N > 1;
-            const int kiln__n = kiln__moves ? 0 : kiln__u;
+        #pragma unroll kiln__long ? 1 : N
+        for (int u = 0; u < N; u++) {
+            constexpr bool moves = kiln__long && N > 1;
+            const int n = moves ? 0 : u;
             #pragma unroll
-            for (int kiln__s = 0; kiln__s < kiln__S; kiln__s++) {
+            for (int s = 0; s < S; s++) {
                 #pragma unroll
-                for (int kiln__v = 0; kiln__v < ${vec}; kiln__v++)
-                    kiln__take(kiln__acc[kiln__s][kiln__v % kiln__L]
+                for (int v = 0; v < ${vec}; v++)
+                    take(acc[s][v % L]
 //% for x in numbers
-                        , kiln__base_${x.name}[kiln__s] + kiln__all_${x.name}[kiln__n] + kiln__v * (kiln__a.step_${x.name}_${last} / ${vec})
+                        , base_${x.name}[s] + all_${x.name}[n] + v * (a.step_${x.name}_${last} / ${vec})
 //% end
 //% for p in inputs
 //% if p.direct
-                        , ((${p.const}${p.type} *)kiln__mem_${p.name}[kiln__s][kiln__n])[${p.lane}]
+                        , ((${p.const}${p.type} *)mem_${p.name}[s][n])[${p.lane}]
 //% else
-                        , kiln__reg_${p.name}[kiln__s][kiln__n][${p.lane}]
+                        , reg_${p.name}[s][n][${p.lane}]
 //% end
 //% end
                     );
             }
             #pragma unroll
-            for (int kiln__k = 1; kiln__moves && kiln__k < kiln__N; kiln__k++) {
+            for (int k = 1; moves && k < N; k++) {
 //% for x in numbers
-                kiln__all_${x.name}[kiln__k - 1] = kiln__all_${x.name}[kiln__k];
+                all_${x.name}[k - 1] = all_${x.name}[k];
 //% end
                 #pragma unroll
-                for (int kiln__s = 0; kiln__s < kiln__S; kiln__s++) {
+                for (int s = 0; s < S; s++) {
 //% for p in inputs
 //% if p.direct
-                    kiln__mem_${p.name}[kiln__s][kiln__k - 1] = kiln__mem_${p.name}[kiln__s][kiln__k];
+                    mem_${p.name}[s][k - 1] = mem_${p.name}[s][k];
 //% else
                     #pragma unroll
-                    for (int kiln__v = 0; kiln__v < ${p.lanes}; kiln__v++)
-                        kiln__reg_${p.name}[kiln__s][kiln__k - 1][kiln__v] = kiln__reg_${p.name}[kiln__s][kiln__k][kiln__v];
+                    for (int v = 0; v < ${p.lanes}; v++)
+                        reg_${p.name}[s][k - 1][v] = reg_${p.name}[s][k][v];
 //% end
 //% end
                 }

@@ -1,24 +1,25 @@
 //# Each segment's parts into one, among the lanes of a group; then every lane has every result, and the
 //# group's lanes share the work of finishing them.
+//% own G L S a acc d exchange finish k l lane merge mine output p part s t
     #pragma unroll
-    for (int kiln__s = 0; kiln__s < kiln__S; kiln__s++) {
-        kiln__part kiln__p = kiln__acc[kiln__s][0];
+    for (int s = 0; s < S; s++) {
+        part p = acc[s][0];
         #pragma unroll
-        for (int kiln__l = 1; kiln__l < kiln__L; kiln__l++)
-            kiln__p = kiln__merge(kiln__p, kiln__acc[kiln__s][kiln__l]);
+        for (int l = 1; l < L; l++)
+            p = merge(p, acc[s][l]);
         #pragma unroll
-        for (int kiln__d = kiln__G / 2; kiln__d > 0; kiln__d /= 2)
-            kiln__p = kiln__merge(kiln__p, kiln__exchange(kiln__p, kiln__d));
-        kiln__acc[kiln__s][0] = kiln__p;
+        for (int d = G / 2; d > 0; d /= 2)
+            p = merge(p, exchange(p, d));
+        acc[s][0] = p;
     }
     #pragma unroll
-    for (int kiln__s = 0; kiln__s < kiln__S; kiln__s += kiln__G) {
-        kiln__part kiln__mine = kiln__acc[kiln__s][0];
+    for (int s = 0; s < S; s += G) {
+        part mine = acc[s][0];
         #pragma unroll
-        for (int kiln__t = 1; kiln__t < kiln__G && kiln__s + kiln__t < kiln__S; kiln__t++)
-            if (kiln__lane == kiln__t)
-                kiln__mine = kiln__acc[kiln__s + kiln__t][0];
-        const ${index} kiln__k = kiln__output + (kiln__s + kiln__lane) * (${block} / kiln__G);
-        if (kiln__s + kiln__lane < kiln__S && kiln__k < (${index})kiln__a.outputs)
-            kiln__finish(kiln__k, kiln__mine);
+        for (int t = 1; t < G && s + t < S; t++)
+            if (lane == t)
+                mine = acc[s + t][0];
+        const ${index} k = output + (s + lane) * (${block} / G);
+        if (s + lane < S && k < (${index})a.outputs)
+            finish(k, mine);
     }

@@ -1,15 +1,16 @@
-//# Any value from another lane, word by word: from the lane whose number differs in the bits `kiln__l`, or, when
-//# not flipped, from lane number `kiln__l`.
-template <bool kiln__flip = true, class kiln__P> KILN_FN kiln__P kiln__exchange(const kiln__P &kiln__p, int kiln__l)
+//# Any value from another lane, word by word: from the lane whose number differs in the bits `l`, or, when
+//# not flipped, from lane number `l`.
+//% own P exchange flip k l p q w words
+template <bool flip = true, class P> KILN_FN P exchange(const P &p, int l)
 {
-    constexpr int kiln__words = (sizeof(kiln__P) + 3) / 4;
-    unsigned int kiln__w[kiln__words];
-    kiln__P kiln__q;
-    kiln__w[kiln__words - 1] = 0;
-    memcpy(kiln__w, &kiln__p, sizeof(kiln__P));
+    constexpr int words = (sizeof(P) + 3) / 4;
+    unsigned int w[words];
+    P q;
+    w[words - 1] = 0;
+    memcpy(w, &p, sizeof(P));
     #pragma unroll
-    for (int kiln__k = 0; kiln__k < kiln__words; kiln__k++)
-        kiln__w[kiln__k] = kiln__flip ? __shfl_xor_sync(0xffffffffu, kiln__w[kiln__k], kiln__l) : __shfl_sync(0xffffffffu, kiln__w[kiln__k], kiln__l);
-    memcpy(&kiln__q, kiln__w, sizeof(kiln__P));
-    return kiln__q;
+    for (int k = 0; k < words; k++)
+        w[k] = flip ? __shfl_xor_sync(0xffffffffu, w[k], l) : __shfl_sync(0xffffffffu, w[k], l);
+    memcpy(&q, w, sizeof(P));
+    return q;
 }

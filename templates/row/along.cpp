@@ -1,10 +1,11 @@
 //# Where operand p's run begins, and how far apart its elements are.
-            ${p.byte} *const kiln__row_${p.name} = kiln__base_${p.name}
+//% own a at_ base_ row_
+            ${p.byte} *const row_${p.name} = base_${p.name}
 //% if p.buffered
-                + kiln__at_${last} * (long long)sizeof(${p.type})
+                + at_${last} * (long long)sizeof(${p.type})
 //% else
 //% for a in reduce_axes
-                + kiln__at_${a.n} * kiln__a.stride_${p.name}_${a.n}
+                + at_${a.n} * a.stride_${p.name}_${a.n}
 //% end
 //% end
                 ;

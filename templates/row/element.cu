@@ -1,13 +1,14 @@
-//# The arguments that element kiln__v of access kiln__u is for a stage's function.
+//# The arguments that element v of access u is for a stage's function.
+//% own b late_ reg_ u v val_
 //% for p in row_sees
 //% if p.held
-                        , kiln__reg_${p.name}[kiln__u][kiln__v]
+                        , reg_${p.name}[u][v]
 //% else
-                        , kiln__late_${p.name}[kiln__u - kiln__b][kiln__v]
+                        , late_${p.name}[u - b][v]
 //% end
 //% end
 //% if held
 //% for v in values
-                        , kiln__val_${v.name}[kiln__u][kiln__v]
+                        , val_${v.name}[u][v]
 //% end
 //% end

@@ -1,5 +1,6 @@
 //# A thread's accumulators of stage s.
-    kiln__part_${s.n} kiln__acc_${s.n}[kiln__L];
+//% own L acc_ empty_ l part_
+    part_${s.n} acc_${s.n}[L];
     #pragma unroll
-    for (int kiln__l = 0; kiln__l < kiln__L; kiln__l++)
-        kiln__acc_${s.n}[kiln__l] = kiln__empty_${s.n}();
+    for (int l = 0; l < L; l++)
+        acc_${s.n}[l] = empty_${s.n}();

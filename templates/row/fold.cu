@@ -1,14 +1,15 @@
-//# Stage s over the accesses kiln__from + u * kiln__step, u < kiln__U.
+//# Stage s over the accesses from + u * step, u < U.
+//% own F L U V acc_ b fold_ from j length map_ step u v
     #pragma unroll
-    for (int kiln__b = 0; kiln__b < kiln__U; kiln__b += ${late_batch}) {
+    for (int b = 0; b < U; b += ${late_batch}) {
 //% insert row/late.cu
         #pragma unroll
-        for (int kiln__u = kiln__b; kiln__u < kiln__b + ${late_batch}; kiln__u++) {
-            const ${index} kiln__j = kiln__from + kiln__u * kiln__step;
-            if (kiln__u < kiln__F || (kiln__u < kiln__U && kiln__j < kiln__length)) {
+        for (int u = b; u < b + ${late_batch}; u++) {
+            const ${index} j = from + u * step;
+            if (u < F || (u < U && j < length)) {
                 #pragma unroll
-                for (int kiln__v = 0; kiln__v < kiln__V; kiln__v++)
-                    kiln__fold_${s.n}(kiln__acc_${s.n}[(kiln__u * kiln__V + kiln__v) % kiln__L], kiln__map_${s.n}(0
+                for (int v = 0; v < V; v++)
+                    fold_${s.n}(acc_${s.n}[(u * V + v) % L], map_${s.n}(0
 //% insert row/element.cu
                     ));
             }

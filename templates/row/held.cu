@@ -4,30 +4,31 @@
 //#          accesses t, t + step, ...: all are issued before the first is used
 //# grid:    rows / rows a block, times the blocks of a cluster
 //# columns: inputs that are the same for every row are loaded where they are used
+//% own F U V a along_ args first from j length live load reg_ row_ step u val_
 extern "C" __global__ void
 //% if clustered
 __cluster_dims__(${cluster}, 1, 1)
 //% end
 __launch_bounds__(${block}, ${resident})
-${entry}(const __grid_constant__ kiln__args kiln__a)
+${entry}(const __grid_constant__ args a)
 {
 //% insert row/environment.cpp
 //% insert row/place.cu
-    const ${index} kiln__from = kiln__first;
+    const ${index} from = first;
 //% for p in row_holds
-    ${p.type} kiln__reg_${p.name}[kiln__U][kiln__V];
+    ${p.type} reg_${p.name}[U][V];
 //% end
 //% for v in values
-    ${v.type} kiln__val_${v.name}[kiln__U][kiln__V];
+    ${v.type} val_${v.name}[U][V];
 //% end
     #pragma unroll
-    for (int kiln__u = 0; kiln__u < kiln__U; kiln__u++) {
-        const ${index} kiln__j = kiln__from + kiln__u * kiln__step;
-        if (kiln__u < kiln__F || kiln__j < kiln__length) {
+    for (int u = 0; u < U; u++) {
+        const ${index} j = from + u * step;
+        if (u < F || j < length) {
 //% insert row/locate.cu
 //% for p in row_holds
 //% insert row/along.cu
-            kiln__load(kiln__reg_${p.name}[kiln__u], kiln__row_${p.name} + kiln__along_${p.name});
+            load(reg_${p.name}[u], row_${p.name} + along_${p.name});
 //% end
         }
     }
@@ -41,12 +42,12 @@ ${entry}(const __grid_constant__ kiln__args kiln__a)
 //% end
 //% insert row/op.cpp
 //% if row_elements
-    if (kiln__live) {
+    if (live) {
 //% insert row/store.cu
     }
 //% end
 //% if row_outputs
-    if (kiln__live && kiln__first == 0) {
+    if (live && first == 0) {
 //% insert row/results.cpp
     }
 //% end

@@ -1,3 +1,5 @@
+//% own args part_ type_
+//% plain set value
 // ${title}
 ${prelude}
 //% for p in placeholders
@@ -11,19 +13,19 @@ ${preamble}
 //% for s in stages
 typedef
 ${s.type}
-kiln__type_${s.n};
+type_${s.n};
 //% if s.identity
-typedef kiln__type_${s.n} kiln__part_${s.n};
+typedef type_${s.n} part_${s.n};
 //% else
-struct kiln__part_${s.n} {
-    kiln__type_${s.n} value;
+struct part_${s.n} {
+    type_${s.n} value;
     bool set;
 };
 //% end
-static_assert(sizeof(kiln__part_${s.n}) <= ${part_bytes_max}, "an accumulator may have ${part_bytes_max} bytes");
+static_assert(sizeof(part_${s.n}) <= ${part_bytes_max}, "an accumulator may have ${part_bytes_max} bytes");
 //% end
 
-struct kiln__args {
+struct args {
 ${members}
 };
 

@@ -1,8 +1,9 @@
-//# Take the number kiln__j of an element along the row apart; kiln__run neighbours follow it.
-            long long kiln__rest_j = kiln__j;
+//# Take the number j of an element along the row apart; run neighbours follow it.
+//% own a at_ j rest_j run
+            long long rest_j = j;
 //% for a in reduce_inward
-            [[maybe_unused]] const long long kiln__at_${a.n} = kiln__rest_j % kiln__a.shape_${a.n};
-            kiln__rest_j /= kiln__a.shape_${a.n};
+            [[maybe_unused]] const long long at_${a.n} = rest_j % a.shape_${a.n};
+            rest_j /= a.shape_${a.n};
 //% end
-            [[maybe_unused]] const long long kiln__at_${reduce_first} = kiln__rest_j;
-            const long long kiln__run = kiln__a.shape_${last} - kiln__at_${last};
+            [[maybe_unused]] const long long at_${reduce_first} = rest_j;
+            const long long run = a.shape_${last} - at_${last};

@@ -1,6 +1,7 @@
 //# The last pass: outputs of one element, and of one row.
+//% own op post
 //% if row_elements
-    auto kiln__op = [&](const int
+    auto op = [&](const int
 //% for p in row_sees
         , const ${p.type} &${p.name}
 //% end
@@ -20,7 +21,7 @@ ${op}
     };
 //% end
 //% if row_outputs
-    auto kiln__post = [&](const int
+    auto post = [&](const int
 //% for p in row_results
         , ${p.type} &${p.name}
 //% end

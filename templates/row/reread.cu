@@ -2,8 +2,9 @@
 //#
 //# group: a block a row; turned, `group` threads a row and 32 rows a block
 //# owner: thread t takes `unroll` accesses at a time, loads them all and then looks at them
+//% own U a args first from length live step
 extern "C" __global__ void __launch_bounds__(${block}, ${resident})
-${entry}(const __grid_constant__ kiln__args kiln__a)
+${entry}(const __grid_constant__ args a)
 {
 //% insert row/environment.cpp
 //% insert row/place.cu
@@ -11,7 +12,7 @@ ${entry}(const __grid_constant__ kiln__args kiln__a)
 //% insert row/stage.cpp
 //% insert row/empty.cu
     #pragma unroll 1
-    for (${index} kiln__from = kiln__first; kiln__from < kiln__length; kiln__from += kiln__U * kiln__step) {
+    for (${index} from = first; from < length; from += U * step) {
 //% insert row/fold.cu
     }
 //% insert row/result.cu
@@ -20,12 +21,12 @@ ${entry}(const __grid_constant__ kiln__args kiln__a)
 //% insert row/op.cpp
 //% if row_elements
     #pragma unroll 1
-    for (${index} kiln__from = kiln__first; kiln__from < kiln__length && kiln__live; kiln__from += kiln__U * kiln__step) {
+    for (${index} from = first; from < length && live; from += U * step) {
 //% insert row/store.cu
     }
 //% end
 //% if row_outputs
-    if (kiln__live && kiln__first == 0) {
+    if (live && first == 0) {
 //% insert row/results.cpp
     }
 //% end

@@ -1,76 +1,78 @@
-//# One row of a cpu, from kiln__base_*: all stages, then the outputs.
+//# One row of a cpu, from base_*: all stages, then the outputs.
+//% own L T a acc_ base_ blocks_ count empty_ fold_ from j k l m map_ merge_ most op out_ pairwise
+//% own part_ row_ run step_ stop tile type_ val_ value_
 //% for s in stages
 //% insert row/stage.cpp
-        kiln__part_${s.n} kiln__acc_${s.n}[kiln__L];
-        for (int kiln__l = 0; kiln__l < kiln__L; kiln__l++)
-            kiln__acc_${s.n}[kiln__l] = kiln__empty_${s.n}();
-        kiln__pairwise<kiln__part_${s.n}, kiln__L, (kiln__L > 1 ? 16 * kiln__L : 0)> kiln__blocks_${s.n};
-        for (long long kiln__j = 0; kiln__j < kiln__a.length;) {
+        part_${s.n} acc_${s.n}[L];
+        for (int l = 0; l < L; l++)
+            acc_${s.n}[l] = empty_${s.n}();
+        pairwise<part_${s.n}, L, (L > 1 ? 16 * L : 0)> blocks_${s.n};
+        for (long long j = 0; j < a.length;) {
 //% insert row/locate.cpp
 //% for p in row_sees
 //% insert row/along.cpp
 //% end
-            long long kiln__k = 0;
+            long long k = 0;
             do {
-                const long long kiln__from = kiln__k;
+                const long long from = k;
 //% if s.heavy
                 // Computed apart, so that the compiler calls the C library for a vector at a time.
-                const long long kiln__most = kiln__blocks_${s.n}.room < kiln__T ? kiln__blocks_${s.n}.room : kiln__T;
-                const int kiln__count = kiln__run - kiln__k < kiln__most ? (int)(kiln__run - kiln__k) : (int)kiln__most;
-                kiln__type_${s.n} kiln__tile[kiln__T];
+                const long long most = blocks_${s.n}.room < T ? blocks_${s.n}.room : T;
+                const int count = run - k < most ? (int)(run - k) : (int)most;
+                type_${s.n} tile[T];
                 KILN_INDEPENDENT
-                for (int kiln__l = 0; kiln__l < kiln__count; kiln__l++)
-                    kiln__tile[kiln__l] = kiln__map_${s.n}(0
+                for (int l = 0; l < count; l++)
+                    tile[l] = map_${s.n}(0
 //% for p in row_sees
-                        , *(const ${p.type} *)(kiln__row_${p.name} + (kiln__k + kiln__l) * kiln__step_${p.name})
+                        , *(const ${p.type} *)(row_${p.name} + (k + l) * step_${p.name})
 //% end
 //% if held
 //% for v in values
-                        , kiln__val_${v.name}[kiln__j + kiln__k + kiln__l]
+                        , val_${v.name}[j + k + l]
 //% end
 //% end
                     );
-                int kiln__m = 0;
-                for (; kiln__m + kiln__L <= kiln__count; kiln__m += kiln__L)
-                    for (int kiln__l = 0; kiln__l < kiln__L; kiln__l++)
-                        kiln__fold_${s.n}(kiln__acc_${s.n}[kiln__l], kiln__tile[kiln__m + kiln__l]);
-                for (; kiln__m < kiln__count; kiln__m++)
-                    kiln__fold_${s.n}(kiln__acc_${s.n}[0], kiln__tile[kiln__m]);
-                kiln__k += kiln__count;
+                int m = 0;
+                for (; m + L <= count; m += L)
+                    for (int l = 0; l < L; l++)
+                        fold_${s.n}(acc_${s.n}[l], tile[m + l]);
+                for (; m < count; m++)
+                    fold_${s.n}(acc_${s.n}[0], tile[m]);
+                k += count;
 //% else
-                const long long kiln__stop = kiln__run - kiln__k < kiln__blocks_${s.n}.room ? kiln__run : kiln__k + kiln__blocks_${s.n}.room;
-                for (; kiln__k + kiln__L <= kiln__stop; kiln__k += kiln__L) {
+                const long long stop = run - k < blocks_${s.n}.room ? run : k + blocks_${s.n}.room;
+                for (; k + L <= stop; k += L) {
                     KILN_INDEPENDENT
-                    for (int kiln__l = 0; kiln__l < kiln__L; kiln__l++)
-                        kiln__fold_${s.n}(kiln__acc_${s.n}[kiln__l], kiln__map_${s.n}(0
+                    for (int l = 0; l < L; l++)
+                        fold_${s.n}(acc_${s.n}[l], map_${s.n}(0
 //% for p in row_sees
-                            , *(const ${p.type} *)(kiln__row_${p.name} + (kiln__k + kiln__l) * kiln__step_${p.name})
+                            , *(const ${p.type} *)(row_${p.name} + (k + l) * step_${p.name})
 //% end
 //% if held
 //% for v in values
-                            , kiln__val_${v.name}[kiln__j + kiln__k + kiln__l]
+                            , val_${v.name}[j + k + l]
 //% end
 //% end
                         ));
                 }
-                for (; kiln__k < kiln__stop; kiln__k++)
-                    kiln__fold_${s.n}(kiln__acc_${s.n}[0], kiln__map_${s.n}(0
+                for (; k < stop; k++)
+                    fold_${s.n}(acc_${s.n}[0], map_${s.n}(0
 //% for p in row_sees
-                        , *(const ${p.type} *)(kiln__row_${p.name} + kiln__k * kiln__step_${p.name})
+                        , *(const ${p.type} *)(row_${p.name} + k * step_${p.name})
 //% end
 //% if held
 //% for v in values
-                        , kiln__val_${v.name}[kiln__j + kiln__k]
+                        , val_${v.name}[j + k]
 //% end
 //% end
                     ));
 //% end
-                kiln__blocks_${s.n}.took(kiln__k - kiln__from, kiln__acc_${s.n}, kiln__merge_${s.n}, kiln__empty_${s.n});
-            } while (kiln__k < kiln__run);
-            kiln__j += kiln__run;
+                blocks_${s.n}.took(k - from, acc_${s.n}, merge_${s.n}, empty_${s.n});
+            } while (k < run);
+            j += run;
         }
-        kiln__blocks_${s.n}.whole(kiln__acc_${s.n}, kiln__merge_${s.n});
-        const kiln__type_${s.n} ${s.result} = kiln__value_${s.n}(kiln__acc_${s.n}[0]);
+        blocks_${s.n}.whole(acc_${s.n}, merge_${s.n});
+        const type_${s.n} ${s.result} = value_${s.n}(acc_${s.n}[0]);
 //% if s.post
 ${s.post}
 //% end
@@ -78,7 +80,7 @@ ${s.post}
 //% end
 //% insert row/op.cpp
 //% if row_elements
-        for (long long kiln__j = 0; kiln__j < kiln__a.length;) {
+        for (long long j = 0; j < a.length;) {
 //% insert row/locate.cpp
 //% for p in row_sees
 //% insert row/along.cpp
@@ -87,37 +89,37 @@ ${s.post}
 //% insert row/along.cpp
 //% end
             KILN_INDEPENDENT
-            for (long long kiln__k = 0; kiln__k < kiln__run; kiln__k++) {
+            for (long long k = 0; k < run; k++) {
 //% for p in row_stores
-                ${p.type} kiln__out_${p.name};
+                ${p.type} out_${p.name};
 //% end
 //% for p in row_loads_first
-                kiln__out_${p.name} = *(const ${p.type} *)(kiln__row_${p.name} + kiln__k * kiln__step_${p.name});
+                out_${p.name} = *(const ${p.type} *)(row_${p.name} + k * step_${p.name});
 //% end
-                kiln__op(0
+                op(0
 //% for p in row_sees
-                    , *(const ${p.type} *)(kiln__row_${p.name} + kiln__k * kiln__step_${p.name})
+                    , *(const ${p.type} *)(row_${p.name} + k * step_${p.name})
 //% end
 //% if held
 //% for v in values
-                    , kiln__val_${v.name}[kiln__j + kiln__k]
+                    , val_${v.name}[j + k]
 //% end
 //% end
 //% for p in row_stores
-                    , kiln__out_${p.name}
+                    , out_${p.name}
 //% end
                 );
 //% for p in row_stores
-                *(${p.type} *)(kiln__row_${p.name} + kiln__k * kiln__step_${p.name}) = kiln__out_${p.name};
+                *(${p.type} *)(row_${p.name} + k * step_${p.name}) = out_${p.name};
 //% end
             }
-            kiln__j += kiln__run;
+            j += run;
         }
 //% end
 //% if row_outputs
         {
 //% for p in row_results
-            char *const kiln__row_${p.name} = kiln__base_${p.name};
+            char *const row_${p.name} = base_${p.name};
 //% end
 //% insert row/results.cpp
         }

@@ -3,37 +3,39 @@
 //# Where neighbours in memory are of other rows, tiles of rows are first copied together.
 //# The inner loops run along the row's fastest axis with `lanes` accumulators side by side, as in
 //# reduce/rows.cpp. Values of rows that are short enough are kept in a buffer.
+//% own L T a args at_ at_0 base_ first_unit last_unit rest unit val_
+//% plain kiln__in
 //% insert reduce/pairwise.cpp
-extern "C" __attribute__((visibility("default"))) void ${entry}(const kiln__args *kiln__in, long long kiln__first_unit, long long kiln__last_unit)
+extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln__in, long long first_unit, long long last_unit)
 {
-    const kiln__args kiln__a = *kiln__in;
-    constexpr int kiln__L = ${lanes};
-    [[maybe_unused]] constexpr int kiln__T = 64;
+    const args a = *kiln__in;
+    constexpr int L = ${lanes};
+    [[maybe_unused]] constexpr int T = 64;
 //% insert row/environment.cpp
 //% if held
 //% for v in values
-    alignas(64) ${v.type} kiln__val_${v.name}[${row_bytes} / (${value_bytes})];
+    alignas(64) ${v.type} val_${v.name}[${row_bytes} / (${value_bytes})];
 //% end
 //% end
 //% if turned
 //% insert row/turned.cpp
 //% else
-    for (long long kiln__unit = kiln__first_unit; kiln__unit < kiln__last_unit; kiln__unit++) {
-        long long kiln__rest = kiln__unit;
+    for (long long unit = first_unit; unit < last_unit; unit++) {
+        long long rest = unit;
 //% for a in keep_inward
-        [[maybe_unused]] const long long kiln__at_${a.n} = kiln__rest % kiln__a.shape_${a.n};
-        kiln__rest /= kiln__a.shape_${a.n};
+        [[maybe_unused]] const long long at_${a.n} = rest % a.shape_${a.n};
+        rest /= a.shape_${a.n};
 //% end
-        [[maybe_unused]] const long long kiln__at_0 = kiln__rest;
+        [[maybe_unused]] const long long at_0 = rest;
 //% for p in walking
-        ${p.byte} *const kiln__base_${p.name} = (${p.byte} *)kiln__a.ptr_${p.name}
+        ${p.byte} *const base_${p.name} = (${p.byte} *)a.ptr_${p.name}
 //% for a in keep_axes
-            + kiln__at_${a.n} * kiln__a.stride_${p.name}_${a.n}
+            + at_${a.n} * a.stride_${p.name}_${a.n}
 //% end
             ;
 //% end
 //% for p in row_splat
-        const ${p.type} ${p.name} = *(const ${p.type} *)kiln__base_${p.name};
+        const ${p.type} ${p.name} = *(const ${p.type} *)base_${p.name};
 //% end
 //% insert row/row.cpp
     }

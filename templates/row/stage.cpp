@@ -1,5 +1,7 @@
 //# The functions of stage s: one element, two parts, a part that holds nothing, a part and an element.
-    auto kiln__map_${s.n} = [&](const int
+//% own acc empty_ fold_ map_ merge_ p part_ reduce_ type_ v value_ x y
+//% plain a b
+    auto map_${s.n} = [&](const int
 //% for p in row_sees
         , const ${p.type} &${p.name}
 //% end
@@ -8,50 +10,50 @@
         , ${v.type} &${v.name}
 //% end
 //% end
-    ) -> kiln__type_${s.n} {
+    ) -> type_${s.n} {
 //% insert row/values.cpp
 //% if s.prep
 ${s.prep}
 //% end
-        return (kiln__type_${s.n})(
+        return (type_${s.n})(
 ${s.map}
         );
     };
-    auto kiln__reduce_${s.n} = [&](const kiln__type_${s.n} &a, const kiln__type_${s.n} &b) -> kiln__type_${s.n} {
-        return (kiln__type_${s.n})(
+    auto reduce_${s.n} = [&](const type_${s.n} &a, const type_${s.n} &b) -> type_${s.n} {
+        return (type_${s.n})(
 ${s.reduce}
         );
     };
 //% if s.identity
-    auto kiln__empty_${s.n} = [&]() -> kiln__part_${s.n} {
-        return (kiln__type_${s.n})(
+    auto empty_${s.n} = [&]() -> part_${s.n} {
+        return (type_${s.n})(
 ${s.identity}
         );
     };
-    auto &kiln__merge_${s.n} = kiln__reduce_${s.n};
-    auto kiln__fold_${s.n} = [&](kiln__part_${s.n} &kiln__acc, const kiln__type_${s.n} &kiln__v) {
-        kiln__acc = kiln__reduce_${s.n}(kiln__acc, kiln__v);
+    auto &merge_${s.n} = reduce_${s.n};
+    auto fold_${s.n} = [&](part_${s.n} &acc, const type_${s.n} &v) {
+        acc = reduce_${s.n}(acc, v);
     };
-    auto kiln__value_${s.n} = [&](const kiln__part_${s.n} &kiln__p) -> kiln__type_${s.n} { return kiln__p; };
+    auto value_${s.n} = [&](const part_${s.n} &p) -> type_${s.n} { return p; };
 //% else
-    auto kiln__empty_${s.n} = [&]() -> kiln__part_${s.n} {
-        kiln__part_${s.n} kiln__p;
-        kiln__p.set = false;
-        return kiln__p;
+    auto empty_${s.n} = [&]() -> part_${s.n} {
+        part_${s.n} p;
+        p.set = false;
+        return p;
     };
-    auto kiln__merge_${s.n} = [&](const kiln__part_${s.n} &kiln__x, const kiln__part_${s.n} &kiln__y) -> kiln__part_${s.n} {
-        if (!kiln__y.set)
-            return kiln__x;
-        if (!kiln__x.set)
-            return kiln__y;
-        kiln__part_${s.n} kiln__p;
-        kiln__p.value = kiln__reduce_${s.n}(kiln__x.value, kiln__y.value);
-        kiln__p.set = true;
-        return kiln__p;
+    auto merge_${s.n} = [&](const part_${s.n} &x, const part_${s.n} &y) -> part_${s.n} {
+        if (!y.set)
+            return x;
+        if (!x.set)
+            return y;
+        part_${s.n} p;
+        p.value = reduce_${s.n}(x.value, y.value);
+        p.set = true;
+        return p;
     };
-    auto kiln__fold_${s.n} = [&](kiln__part_${s.n} &kiln__acc, const kiln__type_${s.n} &kiln__v) {
-        kiln__acc.value = kiln__acc.set ? kiln__reduce_${s.n}(kiln__acc.value, kiln__v) : kiln__v;
-        kiln__acc.set = true;
+    auto fold_${s.n} = [&](part_${s.n} &acc, const type_${s.n} &v) {
+        acc.value = acc.set ? reduce_${s.n}(acc.value, v) : v;
+        acc.set = true;
     };
-    auto kiln__value_${s.n} = [&](const kiln__part_${s.n} &kiln__p) -> kiln__type_${s.n} { return kiln__p.value; };
+    auto value_${s.n} = [&](const part_${s.n} &p) -> type_${s.n} { return p.value; };
 //% end

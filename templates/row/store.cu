@@ -1,29 +1,30 @@
-//# Compute and store the outputs of the accesses kiln__from + u * kiln__step, u < kiln__U.
+//# Compute and store the outputs of the accesses from + u * step, u < U.
+//% own F U V along_ b from j length load op out_ row_ step store u v
     #pragma unroll
-    for (int kiln__b = 0; kiln__b < kiln__U; kiln__b += ${late_batch}) {
+    for (int b = 0; b < U; b += ${late_batch}) {
 //% insert row/late.cu
         #pragma unroll
-        for (int kiln__u = kiln__b; kiln__u < kiln__b + ${late_batch}; kiln__u++) {
-            const ${index} kiln__j = kiln__from + kiln__u * kiln__step;
-            if (kiln__u < kiln__F || (kiln__u < kiln__U && kiln__j < kiln__length)) {
+        for (int u = b; u < b + ${late_batch}; u++) {
+            const ${index} j = from + u * step;
+            if (u < F || (u < U && j < length)) {
 //% insert row/locate.cu
 //% for p in row_stores
 //% insert row/along.cu
-                ${p.type} kiln__out_${p.name}[kiln__V];
+                ${p.type} out_${p.name}[V];
 //% end
 //% for p in row_loads_first
-                kiln__load(kiln__out_${p.name}, kiln__row_${p.name} + kiln__along_${p.name});
+                load(out_${p.name}, row_${p.name} + along_${p.name});
 //% end
                 #pragma unroll
-                for (int kiln__v = 0; kiln__v < kiln__V; kiln__v++)
-                    kiln__op(0
+                for (int v = 0; v < V; v++)
+                    op(0
 //% insert row/element.cu
 //% for p in row_stores
-                        , kiln__out_${p.name}[kiln__v]
+                        , out_${p.name}[v]
 //% end
                     );
 //% for p in row_stores
-                kiln__store(kiln__row_${p.name} + kiln__along_${p.name}, kiln__out_${p.name});
+                store(row_${p.name} + along_${p.name}, out_${p.name});
 //% end
             }
         }

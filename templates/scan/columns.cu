@@ -5,18 +5,19 @@
 //# grid:  tiles of columns
 //# order: the rows of a thread; threads of a column; steps
 //# As in rows.cu elements are mapped twice. Where columns are few, columns_split.cu takes their place.
+//% own U V X Y a args begin carries carry length part start tile ty
 extern "C" __global__ void __launch_bounds__(${block}, ${segments})
-${entry}(const __grid_constant__ kiln__args kiln__a)
+${entry}(const __grid_constant__ args a)
 {
-    constexpr int kiln__X = ${group}, kiln__Y = ${block} / kiln__X, kiln__U = ${unroll}, kiln__V = ${vec};
+    constexpr int X = ${group}, Y = ${block} / X, U = ${unroll}, V = ${vec};
 //% insert scan/environment.cpp
 //% insert scan/locate.cu
-    const ${index} kiln__tile = (${index})blockIdx.x;
+    const ${index} tile = (${index})blockIdx.x;
 //% insert scan/columns_place.cu
-    kiln__part kiln__carry[kiln__V]; // of everything above the step
-    bool kiln__carries = false;
-    for (${index} kiln__begin = 0; kiln__begin < kiln__length; kiln__begin += kiln__Y * kiln__U) {
-        const ${index} kiln__start = kiln__begin + kiln__ty * kiln__U;
+    part carry[V]; // of everything above the step
+    bool carries = false;
+    for (${index} begin = 0; begin < length; begin += Y * U) {
+        const ${index} start = begin + ty * U;
 //% insert scan/columns_load.cu
 //% insert scan/columns_sums.cu
 //% insert scan/columns_carry.cu

@@ -1,27 +1,29 @@
 //# What stands above the step, for every column of the tile at once: a step tells the sums of all down
 //# to its own end, when it has heard those of the one before. So nobody waits any more for what stood
 //# in the place of the one before that, and two places in turn are enough. Marks are numbers of steps.
-        const long long kiln__lines = kiln__a.splits * (kiln__X * kiln__V);
+//% own V X a all await carries carry has lines of part part_words parts publish s step sum take
+//% own tile tx ty v words
+        const long long lines = a.splits * (X * V);
         // Words of this thread's first column.
-        unsigned long long *const kiln__words = (unsigned long long *)(kiln__a.tickets + 4)
-            + ((long long)kiln__tile * kiln__X + kiln__tx) * kiln__V * kiln__part_words;
-        auto kiln__of = [&](const ${index} kiln__s) -> unsigned long long * {
-            return kiln__words + kiln__s % 2 * kiln__lines * kiln__part_words;
+        unsigned long long *const words = (unsigned long long *)(a.tickets + 4)
+            + ((long long)tile * X + tx) * V * part_words;
+        auto of = [&](const ${index} s) -> unsigned long long * {
+            return words + s % 2 * lines * part_words;
         };
-        kiln__carries = kiln__step > 0;
-        if (kiln__ty == 0) {
+        carries = step > 0;
+        if (ty == 0) {
             #pragma unroll
-            for (int kiln__v = 0; kiln__v < kiln__V; kiln__v++) {
-                kiln__part kiln__all;
-                bool kiln__has = kiln__carries;
-                if (kiln__has)
-                    kiln__all = kiln__parts[0][kiln__tx][kiln__v] = kiln__await(kiln__of(kiln__step) + kiln__v * kiln__part_words, kiln__step);
-                kiln__take(kiln__has, kiln__all, kiln__sum[kiln__v]);
-                kiln__publish(kiln__of(kiln__step + 1) + kiln__v * kiln__part_words, kiln__all, kiln__step + 1);
+            for (int v = 0; v < V; v++) {
+                part all;
+                bool has = carries;
+                if (has)
+                    all = parts[0][tx][v] = await(of(step) + v * part_words, step);
+                take(has, all, sum[v]);
+                publish(of(step + 1) + v * part_words, all, step + 1);
             }
         }
         __syncthreads();
         #pragma unroll
-        for (int kiln__v = 0; kiln__v < kiln__V; kiln__v++)
-            if (kiln__carries)
-                kiln__carry[kiln__v] = kiln__parts[0][kiln__tx][kiln__v];
+        for (int v = 0; v < V; v++)
+            if (carries)
+                carry[v] = parts[0][tx][v];

@@ -1,24 +1,25 @@
-//# Where a thread's columns are: kiln__row_p is row 0 of them. A column behind the last one is read as
+//# Where a thread's columns are: row_p is row 0 of them. A column behind the last one is read as
 //# the first and never stored.
-    const int kiln__tx = threadIdx.x % kiln__X, kiln__ty = threadIdx.x / kiln__X;
-    __shared__ alignas(16) unsigned char kiln__bytes[kiln__Y * kiln__X * kiln__V * sizeof(kiln__part)];
-    kiln__part (*kiln__parts)[kiln__X][kiln__V] = (kiln__part(*)[kiln__X][kiln__V])kiln__bytes;
+//% own V X Y a at_ at_0 base_ bytes column inside length part parts quot_ rest row_ tile tx ty
+    const int tx = threadIdx.x % X, ty = threadIdx.x / X;
+    __shared__ alignas(16) unsigned char bytes[Y * X * V * sizeof(part)];
+    part (*parts)[X][V] = (part(*)[X][V])bytes;
     // The tile's place among the kept axes; its last coordinate counts tiles.
-    ${index} kiln__rest = kiln__tile;
+    ${index} rest = tile;
 //% for a in keep_divided
-    const ${index} kiln__quot_${a.n} = kiln__a.walk_${a.n}.quotient(kiln__rest);
-    const ${index} kiln__at_${a.n} = kiln__rest - kiln__quot_${a.n} * (${index})kiln__a.walk_${a.n}.divisor;
-    kiln__rest = kiln__quot_${a.n};
+    const ${index} quot_${a.n} = a.walk_${a.n}.quotient(rest);
+    const ${index} at_${a.n} = rest - quot_${a.n} * (${index})a.walk_${a.n}.divisor;
+    rest = quot_${a.n};
 //% end
-    const ${index} kiln__at_0 = kiln__rest;
-    const ${index} kiln__column = kiln__at_${keep_last} * kiln__X + kiln__tx;
-    const bool kiln__inside = kiln__column < (${index})kiln__a.shape_${keep_last} / kiln__V;
+    const ${index} at_0 = rest;
+    const ${index} column = at_${keep_last} * X + tx;
+    const bool inside = column < (${index})a.shape_${keep_last} / V;
 //% for p in walking
-    ${p.const}char *const kiln__row_${p.name} = kiln__base_${p.name}
-        + (kiln__inside ? kiln__column : 0) * (${index})kiln__a.stride_${p.name}_${keep_last}
+    ${p.const}char *const row_${p.name} = base_${p.name}
+        + (inside ? column : 0) * (${index})a.stride_${p.name}_${keep_last}
 //% for a in keep_outer
-        + kiln__at_${a.n} * (${index})kiln__a.stride_${p.name}_${a.n}
+        + at_${a.n} * (${index})a.stride_${p.name}_${a.n}
 //% end
         ;
 //% end
-    const ${index} kiln__length = (${index})kiln__a.length;
+    const ${index} length = (${index})a.length;

@@ -21,77 +21,80 @@
 //#
 //# Who waits, waits for sums above it, which have smaller tickets. Every word is zero again when the
 //# kernel ends, as in rows_split.cu.
+//% own G K N R U V a args ask base begin blocks bytes c carriers carries clear columns find
+//% own height held held_base here keep_ticket length more n next part part_words place_of shared
+//% own slot stage_bytes step steps sums taken ticket tiles total warps written
 //% insert scan/shuffle.cu
 //% insert scan/publish.cu
 //# Only here does the compiler know how large a user's type is: small ones leave room for others.
-static constexpr int kiln__blocks = ${segments} > 1 ? ${segments} : sizeof(kiln__part) <= 8 ? 3 : 1;
-extern "C" __global__ void __launch_bounds__(${block}, kiln__blocks)
-${entry}(const __grid_constant__ kiln__args kiln__a)
+static constexpr int blocks = ${segments} > 1 ? ${segments} : sizeof(part) <= 8 ? 3 : 1;
+extern "C" __global__ void __launch_bounds__(${block}, blocks)
+${entry}(const __grid_constant__ args a)
 {
-    constexpr int kiln__G = ${block}, kiln__K = ${group}, kiln__U = ${unroll}, kiln__V = ${lanes};
-    constexpr int kiln__R = 32 / kiln__K, kiln__N = kiln__G / 32, kiln__height = kiln__G / kiln__K * kiln__U;
+    constexpr int G = ${block}, K = ${group}, U = ${unroll}, V = ${lanes};
+    constexpr int R = 32 / K, N = G / 32, height = G / K * U;
 //% insert scan/environment.cpp
 //% insert scan/locate.cu
 //% insert scan/columns_find.cu
-    __shared__ int kiln__ticket;
-    __shared__ alignas(16) unsigned char kiln__bytes[kiln__N * kiln__K * sizeof(kiln__part)];
-    kiln__part *const kiln__warps = (kiln__part *)kiln__bytes;
-    const ${index} kiln__tiles = (${index})kiln__a.splits, kiln__length = (${index})kiln__a.length;
-    const ${index} kiln__steps = (kiln__length + kiln__height - 1) / kiln__height, kiln__total = kiln__steps * kiln__tiles;
-    const ${index} kiln__carriers = (kiln__tiles + (${index})kiln__a.chunk - 1) / (${index})kiln__a.chunk;
+    __shared__ int ticket;
+    __shared__ alignas(16) unsigned char bytes[N * K * sizeof(part)];
+    part *const warps = (part *)bytes;
+    const ${index} tiles = (${index})a.splits, length = (${index})a.length;
+    const ${index} steps = (length + height - 1) / height, total = steps * tiles;
+    const ${index} carriers = (tiles + (${index})a.chunk - 1) / (${index})a.chunk;
     // What tiles tell, and what they are told, by ticket and column.
-    unsigned long long *const kiln__sums = (unsigned long long *)(kiln__a.tickets + 4);
-    unsigned long long *const kiln__carries = kiln__sums + kiln__total * (kiln__K * kiln__part_words);
-    auto kiln__keep_ticket = [&](const int kiln__n) {
-        kiln__ticket = kiln__n - kiln__carriers;
-        if (kiln__n == kiln__total + (int)gridDim.x - 1)
-            *kiln__a.tickets = 0; // nobody asks any more
+    unsigned long long *const sums = (unsigned long long *)(a.tickets + 4);
+    unsigned long long *const carries = sums + total * (K * part_words);
+    auto keep_ticket = [&](const int n) {
+        ticket = n - carriers;
+        if (n == total + (int)gridDim.x - 1)
+            *a.tickets = 0; // nobody asks any more
     };
     if (threadIdx.x == 0)
-        kiln__keep_ticket(kiln__ask(kiln__a.tickets));
+        keep_ticket(ask(a.tickets));
     __syncthreads();
-    ${index} kiln__taken = kiln__ticket, kiln__held = -1, kiln__written = -1;
-    if (kiln__taken < 0) {
+    ${index} taken = ticket, held = -1, written = -1;
+    if (taken < 0) {
 //% insert scan/columns_carrier.cu
         return;
     }
-    if (kiln__taken >= kiln__total)
+    if (taken >= total)
         return;
 
     // Of the tile that is held: what stands above the thread's rows in it, below its first rows.
-    kiln__part kiln__held_base;
-    int kiln__slot = 0;
+    part held_base;
+    int slot = 0;
     for (;;) {
-        const bool kiln__more = kiln__taken < kiln__total;
-        ${index} kiln__next = kiln__total;
-        kiln__part kiln__base;
-        if (kiln__more) {
-            const ${index} kiln__step = kiln__a.by_splits.quotient(kiln__taken), kiln__begin = kiln__step * kiln__height;
-            const kiln__columns kiln__here = kiln__find(kiln__taken - kiln__step * kiln__tiles);
-            unsigned char *const kiln__place_of = kiln__shared + kiln__slot * kiln__stage_bytes;
+        const bool more = taken < total;
+        ${index} next = total;
+        part base;
+        if (more) {
+            const ${index} step = a.by_splits.quotient(taken), begin = step * height;
+            const columns here = find(taken - step * tiles);
+            unsigned char *const place_of = shared + slot * stage_bytes;
 //% insert scan/columns_stage.cu
 //% insert scan/columns_tell.cu
         } else {
             __syncthreads();
         }
-        if (kiln__written >= 0 && threadIdx.x < kiln__K)
-            kiln__clear(kiln__carries + (kiln__written * kiln__K + kiln__c) * kiln__part_words);
-        if (kiln__held >= 0) {
-            const ${index} kiln__step = kiln__a.by_splits.quotient(kiln__held), kiln__begin = kiln__step * kiln__height;
-            const kiln__columns kiln__here = kiln__find(kiln__held - kiln__step * kiln__tiles);
-            const unsigned char *const kiln__place_of = kiln__shared + (1 - kiln__slot) * kiln__stage_bytes;
+        if (written >= 0 && threadIdx.x < K)
+            clear(carries + (written * K + c) * part_words);
+        if (held >= 0) {
+            const ${index} step = a.by_splits.quotient(held), begin = step * height;
+            const columns here = find(held - step * tiles);
+            const unsigned char *const place_of = shared + (1 - slot) * stage_bytes;
 //% insert scan/columns_hear.cu
         }
-        kiln__written = kiln__held;
-        if (!kiln__more)
+        written = held;
+        if (!more)
             break;
-        kiln__held = kiln__taken;
-        kiln__held_base = kiln__base;
-        kiln__taken = kiln__next;
-        kiln__slot = 1 - kiln__slot;
+        held = taken;
+        held_base = base;
+        taken = next;
+        slot = 1 - slot;
     }
     // The answers that no later turn clears.
     __syncthreads();
-    if (threadIdx.x < kiln__K)
-        kiln__clear(kiln__carries + (kiln__written * kiln__K + kiln__c) * kiln__part_words);
+    if (threadIdx.x < K)
+        clear(carries + (written * K + c) * part_words);
 }

@@ -1,49 +1,51 @@
 //# Phase 1 of a tile: its inputs to shared memory, row after row. Every load is issued before the
 //# first is waited for, and before the last use of what lies there yet.
-            constexpr int kiln__A = (kiln__height * kiln__K / kiln__V + kiln__G - 1) / kiln__G; // accesses of a thread
+//% own A G K V across all along_ at_ begin col e height here i j k length load n pitch place_of
+//% own reg_ row rows_left store there v valid
+            constexpr int A = (height * K / V + G - 1) / G; // accesses of a thread
 //% for p in inputs
 //% if p.vector
-            ${p.type} kiln__reg_${p.name}[kiln__A][kiln__V];
+            ${p.type} reg_${p.name}[A][V];
 //% end
 //% end
 //% if flat
             // The tile is one piece of memory, and kiln__valid elements of it are there.
-            const ${index} kiln__rows_left = kiln__length - kiln__begin;
-            const int kiln__valid = (kiln__rows_left < kiln__height ? (int)kiln__rows_left : kiln__height) * kiln__pitch;
+            const ${index} rows_left = length - begin;
+            const int valid = (rows_left < height ? (int)rows_left : height) * pitch;
             #pragma unroll
-            for (int kiln__k = 0; kiln__k < kiln__A; kiln__k++) {
-                const int kiln__e = (threadIdx.x + kiln__k * kiln__G) * kiln__V;
-                if (kiln__e + kiln__V <= kiln__valid) {
+            for (int k = 0; k < A; k++) {
+                const int e = (threadIdx.x + k * G) * V;
+                if (e + V <= valid) {
 //% for p in inputs
 //% if p.vector
-                    kiln__load(kiln__reg_${p.name}[kiln__k], (const ${p.type} *)(kiln__here.row_${p.name} + kiln__along_${p.name}(kiln__begin)) + kiln__e);
+                    load(reg_${p.name}[k], (const ${p.type} *)(here.row_${p.name} + along_${p.name}(begin)) + e);
 //% end
 //% end
-                } else if (kiln__e < kiln__height * kiln__pitch) {
+                } else if (e < height * pitch) {
                     #pragma unroll
-                    for (int kiln__v = 0; kiln__v < kiln__V; kiln__v++) {
-                        const int kiln__i = kiln__e + kiln__v;
-                        const int kiln__there = kiln__i < kiln__valid ? kiln__i : kiln__valid - kiln__pitch + kiln__i % kiln__pitch;
+                    for (int v = 0; v < V; v++) {
+                        const int i = e + v;
+                        const int there = i < valid ? i : valid - pitch + i % pitch;
 //% for p in inputs
 //% if p.vector
-                        kiln__reg_${p.name}[kiln__k][kiln__v] = ((const ${p.type} *)(kiln__here.row_${p.name} + kiln__along_${p.name}(kiln__begin)))[kiln__there];
+                        reg_${p.name}[k][v] = ((const ${p.type} *)(here.row_${p.name} + along_${p.name}(begin)))[there];
 //% end
 //% end
                     }
                 }
             }
-            const int kiln__all = kiln__height * kiln__pitch;
+            const int all = height * pitch;
 //% else
-            constexpr int kiln__all = kiln__height * kiln__K, kiln__across = kiln__K / kiln__V;
+            constexpr int all = height * K, across = K / V;
             #pragma unroll
-            for (int kiln__k = 0; kiln__k < kiln__A; kiln__k++) {
-                const int kiln__n = threadIdx.x + kiln__k * kiln__G, kiln__row = kiln__n / kiln__across, kiln__e = kiln__n % kiln__across * kiln__V;
-                const ${index} kiln__j = kiln__begin + kiln__row < kiln__length ? kiln__begin + kiln__row : kiln__length - 1;
-                const int kiln__col = kiln__e < kiln__here.width ? kiln__e : kiln__here.width - kiln__V;
-                if (kiln__n * kiln__V < kiln__all) {
+            for (int k = 0; k < A; k++) {
+                const int n = threadIdx.x + k * G, row = n / across, e = n % across * V;
+                const ${index} j = begin + row < length ? begin + row : length - 1;
+                const int col = e < here.width ? e : here.width - V;
+                if (n * V < all) {
 //% for p in inputs
 //% if p.vector
-                    kiln__load(kiln__reg_${p.name}[kiln__k], (const ${p.type} *)(kiln__here.row_${p.name} + kiln__along_${p.name}(kiln__j)) + kiln__col);
+                    load(reg_${p.name}[k], (const ${p.type} *)(here.row_${p.name} + along_${p.name}(j)) + col);
 //% end
 //% end
                 }
@@ -51,12 +53,12 @@
 //% end
             __syncthreads();
             #pragma unroll
-            for (int kiln__k = 0; kiln__k < kiln__A; kiln__k++) {
-                const int kiln__e = (threadIdx.x + kiln__k * kiln__G) * kiln__V;
-                if (kiln__e < kiln__all) {
+            for (int k = 0; k < A; k++) {
+                const int e = (threadIdx.x + k * G) * V;
+                if (e < all) {
 //% for p in inputs
 //% if p.vector
-                    kiln__store((${p.type} *)(kiln__place_of + kiln__at_${p.name}) + kiln__e, kiln__reg_${p.name}[kiln__k]);
+                    store((${p.type} *)(place_of + at_${p.name}) + e, reg_${p.name}[k]);
 //% end
 //% end
                 }

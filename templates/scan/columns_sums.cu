@@ -1,28 +1,29 @@
-//# Phase 2: kiln__base, what stands above the thread's rows in the step (if kiln__based), and
-//# kiln__sum, of the whole step. A block with one row of threads needs no telling.
+//# Phase 2: base, what stands above the thread's rows in the step (if based), and
+//# sum, of the whole step. A block with one row of threads needs no telling.
+//% own U V Y base based k mapped part parts reduce sum tx ty u v
         // The rows of this thread; those of the threads above; those of the block.
-        kiln__part kiln__sum[kiln__V], kiln__base[kiln__V];
+        part sum[V], base[V];
         #pragma unroll
-        for (int kiln__v = 0; kiln__v < kiln__V; kiln__v++) {
-            kiln__sum[kiln__v] = kiln__mapped(0, kiln__v);
+        for (int v = 0; v < V; v++) {
+            sum[v] = mapped(0, v);
             #pragma unroll
-            for (int kiln__u = 1; kiln__u < kiln__U; kiln__u++)
-                kiln__sum[kiln__v] = kiln__reduce(kiln__sum[kiln__v], kiln__mapped(kiln__u, kiln__v));
+            for (int u = 1; u < U; u++)
+                sum[v] = reduce(sum[v], mapped(u, v));
         }
-        bool kiln__based = kiln__ty > 0;
-        if (kiln__Y > 1) {
+        bool based = ty > 0;
+        if (Y > 1) {
             #pragma unroll
-            for (int kiln__v = 0; kiln__v < kiln__V; kiln__v++)
-                kiln__parts[kiln__ty][kiln__tx][kiln__v] = kiln__sum[kiln__v];
+            for (int v = 0; v < V; v++)
+                parts[ty][tx][v] = sum[v];
             __syncthreads();
             #pragma unroll
-            for (int kiln__v = 0; kiln__v < kiln__V; kiln__v++) {
-                kiln__sum[kiln__v] = kiln__base[kiln__v] = kiln__parts[0][kiln__tx][kiln__v];
+            for (int v = 0; v < V; v++) {
+                sum[v] = base[v] = parts[0][tx][v];
                 #pragma unroll
-                for (int kiln__k = 1; kiln__k < kiln__Y; kiln__k++) {
-                    if (kiln__k == kiln__ty)
-                        kiln__base[kiln__v] = kiln__sum[kiln__v];
-                    kiln__sum[kiln__v] = kiln__reduce(kiln__sum[kiln__v], kiln__parts[kiln__k][kiln__tx][kiln__v]);
+                for (int k = 1; k < Y; k++) {
+                    if (k == ty)
+                        base[v] = sum[v];
+                    sum[v] = reduce(sum[v], parts[k][tx][v]);
                 }
             }
             __syncthreads();

@@ -1,34 +1,36 @@
 //# Phase 4: over the thread's rows again, from what stands above them, and store.
+//% own U V along_ base based has identity inside j length load mapped mine out_ part place post
+//% own row_ start store take told u v
         #pragma unroll
-        for (int kiln__u = 0; kiln__u < kiln__U; kiln__u++) {
-            const ${index} kiln__j = kiln__start + kiln__u;
-            const bool kiln__mine = kiln__inside && kiln__j < kiln__length;
+        for (int u = 0; u < U; u++) {
+            const ${index} j = start + u;
+            const bool mine = inside && j < length;
 //% for p in outputs
-            ${p.type} kiln__out_${p.name}[kiln__V];
+            ${p.type} out_${p.name}[V];
 //% if p.read_first
-            if (kiln__mine)
-                kiln__load(kiln__out_${p.name}, kiln__row_${p.name} + kiln__along_${p.name}(kiln__j));
+            if (mine)
+                load(out_${p.name}, row_${p.name} + along_${p.name}(j));
 //% end
 //% end
             #pragma unroll
-            for (int kiln__v = 0; kiln__v < kiln__V; kiln__v++) {
-                bool kiln__has = kiln__based || kiln__u > 0;
+            for (int v = 0; v < V; v++) {
+                bool has = based || u > 0;
 //% if exclusive
-                const kiln__part kiln__told = kiln__has ? kiln__base[kiln__v] : kiln__identity();
-                kiln__take(kiln__has, kiln__base[kiln__v], kiln__mapped(kiln__u, kiln__v));
+                const part told = has ? base[v] : identity();
+                take(has, base[v], mapped(u, v));
 //% else
-                kiln__take(kiln__has, kiln__base[kiln__v], kiln__mapped(kiln__u, kiln__v));
-                const kiln__part &kiln__told = kiln__base[kiln__v];
+                take(has, base[v], mapped(u, v));
+                const part &told = base[v];
 //% end
-                kiln__post(kiln__place(kiln__j), kiln__told
+                post(place(j), told
 //% for p in outputs
-                    , kiln__out_${p.name}[kiln__v]
+                    , out_${p.name}[v]
 //% end
                 );
             }
-            if (kiln__mine) {
+            if (mine) {
 //% for p in outputs
-                kiln__store(kiln__row_${p.name} + kiln__along_${p.name}(kiln__j), kiln__out_${p.name});
+                store(row_${p.name} + along_${p.name}(j), out_${p.name});
 //% end
             }
         }

@@ -1,4 +1,6 @@
 //# What the expressions of a scan see by name, and what skeletons make of them.
+//% own acc base_ e has identity map part place post reduce take v
+//% plain a b kiln__a n
 //% if size
     const ptrdiff_t n = (ptrdiff_t)kiln__a.count;
 //% end
@@ -11,7 +13,7 @@
 //% for p in ones
     const ${p.type} ${p.name} = *kiln__a.ptr_${p.name};
 //% end
-    auto kiln__map = [&](const ptrdiff_t _J
+    auto map = [&](const ptrdiff_t _J
 //% for p in inputs
         , const ${p.type} &${p.name}
 //% end
@@ -21,12 +23,12 @@
 ${map}
         );
     };
-    auto kiln__reduce = [&](const _type_reduce &a, const _type_reduce &b) -> _type_reduce {
+    auto reduce = [&](const _type_reduce &a, const _type_reduce &b) -> _type_reduce {
         return (_type_reduce)(
 ${reduce}
         );
     };
-    auto kiln__post = [&](const ptrdiff_t _J, const _type_reduce &a
+    auto post = [&](const ptrdiff_t _J, const _type_reduce &a
 //% for p in outputs
         , ${p.type} &${p.name}
 //% end
@@ -37,29 +39,29 @@ ${post}
         } while (0);
     };
 //% if exclusive
-    auto kiln__identity = [&]() -> _type_reduce {
+    auto identity = [&]() -> _type_reduce {
         return (_type_reduce)(
 ${identity}
         );
     };
 //% end
     // Continue a running value, or begin it: nothing is ever combined with the identity.
-    auto kiln__take = [&](bool &kiln__has, kiln__part &kiln__acc, const kiln__part &kiln__v) {
-        kiln__acc = kiln__has ? kiln__reduce(kiln__acc, kiln__v) : kiln__v;
-        kiln__has = true;
+    auto take = [&](bool &has, part &acc, const part &v) {
+        acc = has ? reduce(acc, v) : v;
+        has = true;
     };
     // The place along the scanned axis of the sequence's element number kiln__e.
-    auto kiln__place = [&](const ${index} kiln__e) -> ptrdiff_t {
+    auto place = [&](const ${index} e) -> ptrdiff_t {
 //% if reverse
-        return (ptrdiff_t)(kiln__a.count - 1 - kiln__e);
+        return (ptrdiff_t)(kiln__a.count - 1 - e);
 //% else
-        return (ptrdiff_t)kiln__e;
+        return (ptrdiff_t)e;
 //% end
     };
     // Where sequences begin. Those that run in reverse begin at their far end, and their strides are
     // turned round.
 //% for p in walking
-    ${p.const}char *const kiln__base_${p.name} = (${p.const}char *)kiln__a.ptr_${p.name}
+    ${p.const}char *const base_${p.name} = (${p.const}char *)kiln__a.ptr_${p.name}
 //% if reverse
         + kiln__a.begin_${p.name}
 //% end

@@ -1,8 +1,9 @@
+//% own args part
 //% insert reduce/preface.cpp
-typedef _type_reduce kiln__part;
-static_assert(sizeof(kiln__part) <= ${part_bytes_max}, "an accumulator may have ${part_bytes_max} bytes");
+typedef _type_reduce part;
+static_assert(sizeof(part) <= ${part_bytes_max}, "an accumulator may have ${part_bytes_max} bytes");
 
-struct kiln__args {
+struct args {
 ${members}
 };
 

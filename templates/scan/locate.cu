@@ -1,24 +1,25 @@
-//# kiln__along_p(j): bytes from the beginning of a sequence to its access (rows) or row (columns)
+//# along_p(j): bytes from the beginning of a sequence to its access (rows) or row (columns)
 //# number j.
+//% own a along_ at_ j quot_ rest_j
 //% for p in walking
-    auto kiln__along_${p.name} = [&](const ${index} kiln__j) -> ${index} {
+    auto along_${p.name} = [&](const ${index} j) -> ${index} {
 //% if one_axis
 //% if p.vector
-        return kiln__j * (${index})(${vec} * sizeof(${p.type})); // known to the compiler: offsets fold
+        return j * (${index})(${vec} * sizeof(${p.type})); // known to the compiler: offsets fold
 //% else
-        return kiln__j * (${index})kiln__a.stride_${p.name}_${last};
+        return j * (${index})a.stride_${p.name}_${last};
 //% end
 //% else
-        ${index} kiln__rest_j = kiln__j;
+        ${index} rest_j = j;
 //% for a in reduce_divided
-        const ${index} kiln__quot_${a.n} = kiln__a.walk_${a.n}.quotient(kiln__rest_j);
-        const ${index} kiln__at_${a.n} = kiln__rest_j - kiln__quot_${a.n} * (${index})kiln__a.walk_${a.n}.divisor;
-        kiln__rest_j = kiln__quot_${a.n};
+        const ${index} quot_${a.n} = a.walk_${a.n}.quotient(rest_j);
+        const ${index} at_${a.n} = rest_j - quot_${a.n} * (${index})a.walk_${a.n}.divisor;
+        rest_j = quot_${a.n};
 //% end
-        const ${index} kiln__at_${reduce_first} = kiln__rest_j;
+        const ${index} at_${reduce_first} = rest_j;
         return 0
 //% for a in reduce_axes
-            + kiln__at_${a.n} * (${index})kiln__a.stride_${p.name}_${a.n}
+            + at_${a.n} * (${index})a.stride_${p.name}_${a.n}
 //% end
             ;
 //% end

@@ -1,45 +1,47 @@
 //# How blocks tell each other sums: every 4 bytes of a sum travel with a mark in one 8-byte word,
 //# which is written and read whole. So a word that bears the mark is the value, and no fence is
 //# needed. Words are zero when a kernel begins; a mark is not 0.
-KILN_FN void kiln__publish(unsigned long long *kiln__to, const kiln__part &kiln__p, const unsigned int kiln__mark)
+//% own ask at await b bits_of clear from k look mark n p part part_bits part_of part_words
+//% own publish there tickets to w
+KILN_FN void publish(unsigned long long *to, const part &p, const unsigned int mark)
 {
-    const kiln__part_bits kiln__b = kiln__bits_of(kiln__p);
+    const part_bits b = bits_of(p);
     #pragma unroll
-    for (int kiln__k = 0; kiln__k < kiln__part_words; kiln__k++)
-        asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(kiln__to + kiln__k), "l"((unsigned long long)kiln__mark << 32 | kiln__b.word[kiln__k]) : "memory");
+    for (int k = 0; k < part_words; k++)
+        asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(to + k), "l"((unsigned long long)mark << 32 | b.word[k]) : "memory");
 }
 // What is told at kiln__from, if it has been told yet.
-KILN_FN bool kiln__look(const unsigned long long *kiln__from, kiln__part_bits &kiln__b, const unsigned int kiln__mark)
+KILN_FN bool look(const unsigned long long *from, part_bits &b, const unsigned int mark)
 {
-    bool kiln__there = true;
+    bool there = true;
     #pragma unroll
-    for (int kiln__k = 0; kiln__k < kiln__part_words; kiln__k++) {
-        unsigned long long kiln__w;
-        asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(kiln__w) : "l"(kiln__from + kiln__k) : "memory");
-        kiln__there = kiln__there && (unsigned int)(kiln__w >> 32) == kiln__mark;
-        kiln__b.word[kiln__k] = (unsigned int)kiln__w;
+    for (int k = 0; k < part_words; k++) {
+        unsigned long long w;
+        asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(w) : "l"(from + k) : "memory");
+        there = there && (unsigned int)(w >> 32) == mark;
+        b.word[k] = (unsigned int)w;
     }
-    return kiln__there;
+    return there;
 }
-KILN_FN kiln__part kiln__await(const unsigned long long *kiln__from, const unsigned int kiln__mark)
+KILN_FN part await(const unsigned long long *from, const unsigned int mark)
 {
-    kiln__part_bits kiln__b;
-    while (!kiln__look(kiln__from, kiln__b, kiln__mark)) {
+    part_bits b;
+    while (!look(from, b, mark)) {
     }
-    return kiln__part_of(kiln__b);
+    return part_of(b);
 }
 // Zeroes, where all who had to look have looked.
-KILN_FN void kiln__clear(unsigned long long *kiln__at)
+KILN_FN void clear(unsigned long long *at)
 {
     #pragma unroll
-    for (int kiln__k = 0; kiln__k < kiln__part_words; kiln__k++)
-        asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(kiln__at + kiln__k), "l"(0ull) : "memory");
+    for (int k = 0; k < part_words; k++)
+        asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(at + k), "l"(0ull) : "memory");
 }
 // The next ticket. The number is waited for where it is used: compilers gather additions of 1 over a
 // warp, and then wait at once, but not this one, whose bound is never met.
-KILN_FN int kiln__ask(int *kiln__tickets)
+KILN_FN int ask(int *tickets)
 {
-    int kiln__n;
-    asm volatile("atom.relaxed.gpu.global.inc.u32 %0, [%1], 0x7fffffff;" : "=r"(kiln__n) : "l"(kiln__tickets) : "memory");
-    return kiln__n;
+    int n;
+    asm volatile("atom.relaxed.gpu.global.inc.u32 %0, [%1], 0x7fffffff;" : "=r"(n) : "l"(tickets) : "memory");
+    return n;
 }

@@ -4,33 +4,37 @@
 //# order: runs of ${unroll} elements; chunks. The same with and without a split, on any number of threads
 //# A chunk is summed first, which brings it into a cache, and then written from its carry. Between
 //# the two a split one waits for the carry of the chunk before; that one is worked on already.
+//% own a any args at_ at_0 base_ begin carries carry chunk chunk_first chunk_last count
+//% own first_unit has last_unit left more next part rest row_ sequence sum take taken told total
+//% own unit wait write
+//% plain kiln__in
 //% if split
 //% insert scan/wait.cpp
 //% end
-extern "C" __attribute__((visibility("default"))) void ${entry}(const kiln__args *kiln__in, long long kiln__first_unit, long long kiln__last_unit)
+extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln__in, long long first_unit, long long last_unit)
 {
-    const kiln__args kiln__a = *kiln__in;
+    const args a = *kiln__in;
 //% insert scan/environment.cpp
-    for (long long kiln__unit = kiln__first_unit; kiln__unit < kiln__last_unit; kiln__unit++) {
+    for (long long unit = first_unit; unit < last_unit; unit++) {
 //% if split
-        const long long kiln__taken = __atomic_fetch_add(&kiln__a.tickets[0], 1, __ATOMIC_RELAXED);
-        const long long kiln__sequence = kiln__taken % kiln__a.outputs, kiln__chunk_first = kiln__taken / kiln__a.outputs;
-        const long long kiln__chunk_last = kiln__chunk_first + 1;
-        kiln__part *const kiln__carries = kiln__a.parts + kiln__sequence * kiln__a.splits;
-        int *const kiln__told = kiln__a.tickets + 1 + kiln__sequence * kiln__a.splits;
+        const long long taken = __atomic_fetch_add(&a.tickets[0], 1, __ATOMIC_RELAXED);
+        const long long sequence = taken % a.outputs, chunk_first = taken / a.outputs;
+        const long long chunk_last = chunk_first + 1;
+        part *const carries = a.parts + sequence * a.splits;
+        int *const told = a.tickets + 1 + sequence * a.splits;
 //% else
-        const long long kiln__sequence = kiln__unit, kiln__chunk_first = 0, kiln__chunk_last = kiln__a.splits;
+        const long long sequence = unit, chunk_first = 0, chunk_last = a.splits;
 //% end
-        long long kiln__rest = kiln__sequence;
+        long long rest = sequence;
 //% for a in keep_inward
-        const long long kiln__at_${a.n} = kiln__rest % kiln__a.shape_${a.n};
-        kiln__rest /= kiln__a.shape_${a.n};
+        const long long at_${a.n} = rest % a.shape_${a.n};
+        rest /= a.shape_${a.n};
 //% end
-        const long long kiln__at_0 = kiln__rest;
+        const long long at_0 = rest;
 //% for p in walking
-        ${p.const}char *const kiln__row_${p.name} = kiln__base_${p.name}
+        ${p.const}char *const row_${p.name} = base_${p.name}
 //% for a in keep_axes
-            + kiln__at_${a.n} * kiln__a.stride_${p.name}_${a.n}
+            + at_${a.n} * a.stride_${p.name}_${a.n}
 //% end
             ;
 //% insert cpu/step.cpp
@@ -40,33 +44,33 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const kiln__args
 //% else
 //% insert scan/stretches.cpp
 //% end
-        kiln__part kiln__carry;
-        bool kiln__has = false;
-        for (long long kiln__chunk = kiln__chunk_first; kiln__chunk < kiln__chunk_last; kiln__chunk++) {
-            const long long kiln__begin = kiln__chunk * ${scan_chunk};
-            const long long kiln__left = kiln__a.length - kiln__begin;
-            const int kiln__count = (int)(kiln__left < ${scan_chunk} ? kiln__left : ${scan_chunk});
-            const bool kiln__more = kiln__chunk + 1 < kiln__a.splits;
-            kiln__part kiln__sum;
-            kiln__total(kiln__begin, kiln__count, kiln__more, kiln__sum);
+        part carry;
+        bool has = false;
+        for (long long chunk = chunk_first; chunk < chunk_last; chunk++) {
+            const long long begin = chunk * ${scan_chunk};
+            const long long left = a.length - begin;
+            const int count = (int)(left < ${scan_chunk} ? left : ${scan_chunk});
+            const bool more = chunk + 1 < a.splits;
+            part sum;
+            total(begin, count, more, sum);
 //% if split
-            if (kiln__chunk > 0) {
-                kiln__wait(&kiln__told[kiln__chunk]);
-                kiln__carry = kiln__carries[kiln__chunk];
-                kiln__has = true;
+            if (chunk > 0) {
+                wait(&told[chunk]);
+                carry = carries[chunk];
+                has = true;
             }
-            kiln__part kiln__next = kiln__carry;
-            bool kiln__any = kiln__has;
-            if (kiln__more) {
-                kiln__take(kiln__any, kiln__next, kiln__sum);
-                kiln__carries[kiln__chunk + 1] = kiln__next;
-                __atomic_store_n(&kiln__told[kiln__chunk + 1], 1, __ATOMIC_RELEASE);
+            part next = carry;
+            bool any = has;
+            if (more) {
+                take(any, next, sum);
+                carries[chunk + 1] = next;
+                __atomic_store_n(&told[chunk + 1], 1, __ATOMIC_RELEASE);
             }
-            kiln__write(kiln__begin, kiln__count, kiln__has, kiln__carry);
+            write(begin, count, has, carry);
 //% else
-            kiln__write(kiln__begin, kiln__count, kiln__has, kiln__carry);
-            if (kiln__more)
-                kiln__take(kiln__has, kiln__carry, kiln__sum);
+            write(begin, count, has, carry);
+            if (more)
+                take(has, carry, sum);
 //% end
         }
     }

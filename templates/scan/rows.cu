@@ -8,43 +8,45 @@
 //# The elements are mapped twice: once for their sums, once more to be written. What is held between
 //# is the inputs, which take fewer registers than accumulators do.
 //# Where sequences are long and few, rows_split.cu stands in for this file.
+//% own G U V W a args base based begin bytes carries carry fetch find mine number of_thread part
+//% own r reduce rows start sum take tile_sum warps
 //% insert scan/shuffle.cu
 extern "C" __global__ void __launch_bounds__(${block}, ${segments})
-${entry}(const __grid_constant__ kiln__args kiln__a)
+${entry}(const __grid_constant__ args a)
 {
-    constexpr int kiln__G = ${group}, kiln__U = ${unroll}, kiln__V = ${vec};
-    constexpr int kiln__W = kiln__G < 32 ? kiln__G : 32;
+    constexpr int G = ${group}, U = ${unroll}, V = ${vec};
+    constexpr int W = G < 32 ? G : 32;
 //% insert scan/environment.cpp
 //% insert scan/locate.cu
 //% insert scan/rows_place.cu
 //% insert scan/rows_load.cu
     // Surplus groups repeat the last sequence and store nothing.
-    const ${index} kiln__number = (${index})blockIdx.x * (${block} / kiln__G) + (${index})threadIdx.x / kiln__G;
-    const bool kiln__mine = kiln__number < (${index})kiln__a.outputs;
-    const kiln__rows kiln__r = kiln__find(kiln__mine ? kiln__number : (${index})kiln__a.outputs - 1);
-    kiln__part kiln__carry; // of everything before the tile
-    bool kiln__carries = false;
+    const ${index} number = (${index})blockIdx.x * (${block} / G) + (${index})threadIdx.x / G;
+    const bool mine = number < (${index})a.outputs;
+    const rows r = find(mine ? number : (${index})a.outputs - 1);
+    part carry; // of everything before the tile
+    bool carries = false;
 //% if whole_block
-    __shared__ alignas(16) unsigned char kiln__bytes[(${block} / 32) * sizeof(kiln__part)];
-    kiln__part *const kiln__warps = (kiln__part *)kiln__bytes;
+    __shared__ alignas(16) unsigned char bytes[(${block} / 32) * sizeof(part)];
+    part *const warps = (part *)bytes;
 //% end
 
-    for (${index} kiln__begin = 0; kiln__begin < (${index})kiln__a.length; kiln__begin += kiln__G * kiln__U) {
-        const ${index} kiln__start = kiln__of_thread(kiln__begin);
-        kiln__fetch(kiln__r, kiln__begin);
+    for (${index} begin = 0; begin < (${index})a.length; begin += G * U) {
+        const ${index} start = of_thread(begin);
+        fetch(r, begin);
 //% insert scan/rows_sums.cu
 //% if whole_block
 //% insert scan/rows_block.cu
 //% else
-        kiln__part kiln__base;
-        bool kiln__based = false;
-        const kiln__part kiln__tile_sum = kiln__sum;
+        part base;
+        bool based = false;
+        const part tile_sum = sum;
 //% end
-        if (kiln__carries) {
-            kiln__base = kiln__based ? kiln__reduce(kiln__carry, kiln__base) : kiln__carry;
-            kiln__based = true;
+        if (carries) {
+            base = based ? reduce(carry, base) : carry;
+            based = true;
         }
-        kiln__take(kiln__carries, kiln__carry, kiln__tile_sum);
+        take(carries, carry, tile_sum);
 //% insert scan/rows_write.cu
 //% if whole_block
         __syncthreads(); // before the next tile's sums take the place of these

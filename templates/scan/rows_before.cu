@@ -1,7 +1,8 @@
-//# kiln__before_run, what stands before the lane's run in its warp's part of the tile (lane 0 has
-//# nothing before its first one); kiln__sum, of that part so far.
-            kiln__part kiln__before_run = kiln__from_left<kiln__W>(kiln__run, 1);
-            const kiln__part kiln__all_runs = kiln__from_lane<kiln__W>(kiln__run, kiln__W - 1);
-            if (kiln__u > 0)
-                kiln__before_run = kiln__lane > 0 ? kiln__reduce(kiln__sum, kiln__before_run) : kiln__sum;
-            kiln__sum = kiln__u > 0 ? kiln__reduce(kiln__sum, kiln__all_runs) : kiln__all_runs;
+//# before_run, what stands before the lane's run in its warp's part of the tile (lane 0 has
+//# nothing before its first one); sum, of that part so far.
+//% own W all_runs before_run from_lane from_left lane part reduce run sum u
+            part before_run = from_left<W>(run, 1);
+            const part all_runs = from_lane<W>(run, W - 1);
+            if (u > 0)
+                before_run = lane > 0 ? reduce(sum, before_run) : sum;
+            sum = u > 0 ? reduce(sum, all_runs) : all_runs;

@@ -1,13 +1,14 @@
-//# Phase 3, where a block has the sequence: kiln__base, the sum of the warps before the thread's own
-//# (if kiln__based), and kiln__tile_sum.
-        if (kiln__lane == 0)
-            kiln__warps[kiln__warp] = kiln__sum;
+//# Phase 3, where a block has the sequence: base, the sum of the warps before the thread's own
+//# (if based), and tile_sum.
+//% own base based k lane part reduce sum tile_sum warp warps
+        if (lane == 0)
+            warps[warp] = sum;
         __syncthreads();
-        kiln__part kiln__tile_sum = kiln__warps[0], kiln__base = kiln__tile_sum;
-        bool kiln__based = kiln__warp > 0;
+        part tile_sum = warps[0], base = tile_sum;
+        bool based = warp > 0;
         #pragma unroll
-        for (int kiln__k = 1; kiln__k < ${block} / 32; kiln__k++) {
-            if (kiln__k == kiln__warp)
-                kiln__base = kiln__tile_sum;
-            kiln__tile_sum = kiln__reduce(kiln__tile_sum, kiln__warps[kiln__k]);
+        for (int k = 1; k < ${block} / 32; k++) {
+            if (k == warp)
+                base = tile_sum;
+            tile_sum = reduce(tile_sum, warps[k]);
         }

@@ -1,33 +1,34 @@
-//# Phase 1 of a tile of rows: kiln__fetch(r, begin) loads what the thread has of the tile that begins
+//# Phase 1 of a tile of rows: fetch(r, begin) loads what the thread has of the tile that begins
 //# at access number `begin`. Every load is issued before the first is used.
+//% own U V W all_fits along_ at_ begin count e fetch fits j load of_thread r reg_ rows start u v
 //% for p in inputs
-    ${p.type} kiln__reg_${p.name}[kiln__U][${p.lanes}];
+    ${p.type} reg_${p.name}[U][${p.lanes}];
 //% end
-    auto kiln__fetch = [&](const kiln__rows &kiln__r, const ${index} kiln__begin) {
-        const ${index} kiln__start = kiln__of_thread(kiln__begin);
-        if (kiln__all_fits(kiln__begin)) {
+    auto fetch = [&](const rows &r, const ${index} begin) {
+        const ${index} start = of_thread(begin);
+        if (all_fits(begin)) {
             #pragma unroll
-            for (int kiln__u = 0; kiln__u < kiln__U; kiln__u++) {
+            for (int u = 0; u < U; u++) {
 //% for p in inputs
-                kiln__load(kiln__reg_${p.name}[kiln__u], kiln__r.row_${p.name} + kiln__along_${p.name}(kiln__start + kiln__u * kiln__W));
+                load(reg_${p.name}[u], r.row_${p.name} + along_${p.name}(start + u * W));
 //% end
             }
             return;
         }
         // Behind the end the last element is repeated; nothing after it is stored.
         #pragma unroll
-        for (int kiln__u = 0; kiln__u < kiln__U; kiln__u++) {
-            const ${index} kiln__j = kiln__start + kiln__u * kiln__W;
-            if (kiln__fits(kiln__j)) {
+        for (int u = 0; u < U; u++) {
+            const ${index} j = start + u * W;
+            if (fits(j)) {
 //% for p in inputs
-                kiln__load(kiln__reg_${p.name}[kiln__u], kiln__r.row_${p.name} + kiln__along_${p.name}(kiln__j));
+                load(reg_${p.name}[u], r.row_${p.name} + along_${p.name}(j));
 //% end
             } else {
 //% for p in inputs
                 #pragma unroll
-                for (int kiln__v = 0; kiln__v < ${p.lanes}; kiln__v++) {
-                    const ${index} kiln__e = kiln__j * kiln__V + kiln__v;
-                    kiln__reg_${p.name}[kiln__u][kiln__v] = *kiln__at_${p.name}(kiln__r, kiln__e < kiln__count ? kiln__e : kiln__count - 1);
+                for (int v = 0; v < ${p.lanes}; v++) {
+                    const ${index} e = j * V + v;
+                    reg_${p.name}[u][v] = *at_${p.name}(r, e < count ? e : count - 1);
                 }
 //% end
             }

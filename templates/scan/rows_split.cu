@@ -23,83 +23,86 @@
 //#
 //# Every word is zero again when the kernel ends: its reader clears it. The last ticket clears their
 //# number.
+//% own G U V W a args aside_ ask begin blocks bytes carries clear fetch find held keep_ticket
+//% own mine more n of_thread part part_words r reg_ rows sequence slot slot_before start store
+//% own sums taken tickets tile tiles total u
 //% insert scan/shuffle.cu
 //% insert scan/publish.cu
 //# Only here does the compiler know how large a user's type is: small ones leave room for others.
-static constexpr int kiln__blocks = ${segments} > 1 ? ${segments} : sizeof(kiln__part) <= 8 ? 3 : 1;
-extern "C" __global__ void __launch_bounds__(${block}, kiln__blocks)
-${entry}(const __grid_constant__ kiln__args kiln__a)
+static constexpr int blocks = ${segments} > 1 ? ${segments} : sizeof(part) <= 8 ? 3 : 1;
+extern "C" __global__ void __launch_bounds__(${block}, blocks)
+${entry}(const __grid_constant__ args a)
 {
-    constexpr int kiln__G = ${block}, kiln__U = ${unroll}, kiln__V = ${vec}, kiln__W = 32;
-    constexpr bool kiln__mine = true;
+    constexpr int G = ${block}, U = ${unroll}, V = ${vec}, W = 32;
+    constexpr bool mine = true;
 //% insert scan/environment.cpp
 //% insert scan/locate.cu
 //% insert scan/rows_place.cu
 //% insert scan/rows_load.cu
     // Three turns of each: the one at hand, the one put aside, and one that slow warps still read.
-    __shared__ int kiln__tickets[3];
-    __shared__ alignas(16) unsigned char kiln__bytes[3][(kiln__G / 32) * sizeof(kiln__part)];
+    __shared__ int tickets[3];
+    __shared__ alignas(16) unsigned char bytes[3][(G / 32) * sizeof(part)];
 //% for p in inputs
-    __shared__ alignas(16) unsigned char kiln__aside_${p.name}[kiln__U][kiln__G][sizeof kiln__reg_${p.name}[0]];
+    __shared__ alignas(16) unsigned char aside_${p.name}[U][G][sizeof reg_${p.name}[0]];
 //% end
-    const ${index} kiln__tiles = (${index})kiln__a.splits, kiln__total = kiln__tiles * (${index})kiln__a.outputs;
+    const ${index} tiles = (${index})a.splits, total = tiles * (${index})a.outputs;
     // What tiles tell, and what they are told, by ticket.
-    unsigned long long *const kiln__sums = (unsigned long long *)(kiln__a.tickets + 4);
-    unsigned long long *const kiln__carries = kiln__sums + kiln__total * kiln__part_words;
-    auto kiln__keep_ticket = [&](const int kiln__slot, const int kiln__n) {
-        kiln__tickets[kiln__slot] = kiln__n - 1;
-        if (kiln__n == kiln__total + (int)gridDim.x - 1)
-            *kiln__a.tickets = 0;
+    unsigned long long *const sums = (unsigned long long *)(a.tickets + 4);
+    unsigned long long *const carries = sums + total * part_words;
+    auto keep_ticket = [&](const int slot, const int n) {
+        tickets[slot] = n - 1;
+        if (n == total + (int)gridDim.x - 1)
+            *a.tickets = 0;
     };
     if (threadIdx.x == 0) {
-        kiln__tickets[0] = kiln__tickets[1] = -1;
-        kiln__keep_ticket(2, kiln__ask(kiln__a.tickets));
+        tickets[0] = tickets[1] = -1;
+        keep_ticket(2, ask(a.tickets));
     }
     __syncthreads();
-    ${index} kiln__taken = kiln__tickets[2], kiln__held = -1;
-    if (kiln__taken < 0) {
+    ${index} taken = tickets[2], held = -1;
+    if (taken < 0) {
 //% insert scan/rows_carrier.cu
         return;
     }
-    if (kiln__taken >= kiln__total)
+    if (taken >= total)
         return;
 
-    int kiln__slot = 0, kiln__slot_before = 2;
+    int slot = 0, slot_before = 2;
     for (;;) {
-        const bool kiln__more = kiln__taken < kiln__total;
-        if (kiln__more) {
-            const ${index} kiln__sequence = kiln__a.by_splits.quotient(kiln__taken);
-            const ${index} kiln__begin = (kiln__taken - kiln__sequence * kiln__tiles) * (kiln__G * kiln__U);
-            const ${index} kiln__start = kiln__of_thread(kiln__begin);
-            kiln__fetch(kiln__find(kiln__sequence), kiln__begin);
+        const bool more = taken < total;
+        if (more) {
+            const ${index} sequence = a.by_splits.quotient(taken);
+            const ${index} begin = (taken - sequence * tiles) * (G * U);
+            const ${index} start = of_thread(begin);
+            fetch(find(sequence), begin);
 //% insert scan/rows_tell.cu
         }
-        if (kiln__held >= 0) {
-            const ${index} kiln__sequence = kiln__a.by_splits.quotient(kiln__held);
-            const ${index} kiln__tile = kiln__held - kiln__sequence * kiln__tiles;
-            const ${index} kiln__begin = kiln__tile * (kiln__G * kiln__U), kiln__start = kiln__of_thread(kiln__begin);
-            const kiln__rows kiln__r = kiln__find(kiln__sequence);
+        if (held >= 0) {
+            const ${index} sequence = a.by_splits.quotient(held);
+            const ${index} tile = held - sequence * tiles;
+            const ${index} begin = tile * (G * U), start = of_thread(begin);
+            const rows r = find(sequence);
 //% insert scan/rows_hear.cu
 //% insert scan/rows_write.cu
         }
-        if (!kiln__more)
+        if (!more)
             break;
         #pragma unroll
-        for (int kiln__u = 0; kiln__u < kiln__U; kiln__u++) {
+        for (int u = 0; u < U; u++) {
 //% for p in inputs
-            kiln__store(kiln__aside_${p.name}[kiln__u][threadIdx.x], kiln__reg_${p.name}[kiln__u]);
+            store(aside_${p.name}[u][threadIdx.x], reg_${p.name}[u]);
 //% end
         }
-        kiln__held = kiln__taken;
-        kiln__taken = kiln__tickets[kiln__slot];
-        kiln__slot_before = kiln__slot;
-        kiln__slot = kiln__slot == 2 ? 0 : kiln__slot + 1;
+        held = taken;
+        taken = tickets[slot];
+        slot_before = slot;
+        slot = slot == 2 ? 0 : slot + 1;
     }
     // Answers that no later turn clears.
     __syncthreads();
     if (threadIdx.x == 0) {
-        kiln__clear(kiln__carries + kiln__held * kiln__part_words);
-        if (kiln__tickets[kiln__slot] >= 0)
-            kiln__clear(kiln__carries + kiln__tickets[kiln__slot] * kiln__part_words);
+        clear(carries + held * part_words);
+        if (tickets[slot] >= 0)
+            clear(carries + tickets[slot] * part_words);
     }
 }

@@ -1,11 +1,12 @@
-//# Phase 2 where the tile stays in registers: kiln__before of every run, and kiln__sum.
-        kiln__part kiln__before[kiln__U], kiln__sum;
+//# Phase 2 where the tile stays in registers: before of every run, and sum.
+//% own U before before_run in_ part reg_ sum u
+        part before[U], sum;
         #pragma unroll
-        for (int kiln__u = 0; kiln__u < kiln__U; kiln__u++) {
+        for (int u = 0; u < U; u++) {
 //% for p in inputs
-            const ${p.type} (&kiln__in_${p.name})[${p.lanes}] = kiln__reg_${p.name}[kiln__u];
+            const ${p.type} (&in_${p.name})[${p.lanes}] = reg_${p.name}[u];
 //% end
 //% insert scan/rows_run.cu
 //% insert scan/rows_before.cu
-            kiln__before[kiln__u] = kiln__before_run;
+            before[u] = before_run;
         }

@@ -1,19 +1,22 @@
 //# Phase 4: over the thread's runs, from what stands before each, and store. A tile that was put
 //# aside comes back from there and is summed on the way.
-        const bool kiln__whole = kiln__all_fits(kiln__begin);
+//% own U V W acc all_fits along_ aside_ at_ base based before before_run begin count e fits has
+//% own identity in_ j lane load mine out_ part place post r reg_ start store take told u v value
+//% own whole
+        const bool whole = all_fits(begin);
 //% if split
         #pragma unroll 2
 //% else
         #pragma unroll
 //% end
-        for (int kiln__u = 0; kiln__u < kiln__U; kiln__u++) {
-            const ${index} kiln__j = kiln__start + kiln__u * kiln__W;
+        for (int u = 0; u < U; u++) {
+            const ${index} j = start + u * W;
 //% for p in inputs
 //% if split
-            ${p.type} kiln__in_${p.name}[${p.lanes}];
-            kiln__load(kiln__in_${p.name}, kiln__aside_${p.name}[kiln__u][threadIdx.x]);
+            ${p.type} in_${p.name}[${p.lanes}];
+            load(in_${p.name}, aside_${p.name}[u][threadIdx.x]);
 //% else
-            const ${p.type} (&kiln__in_${p.name})[${p.lanes}] = kiln__reg_${p.name}[kiln__u];
+            const ${p.type} (&in_${p.name})[${p.lanes}] = reg_${p.name}[u];
 //% end
 //% end
 //% if split
@@ -21,49 +24,49 @@
 //% insert scan/rows_before.cu
 //% else
 //% insert scan/rows_value.cu
-            const kiln__part &kiln__before_run = kiln__before[kiln__u];
+            const part &before_run = before[u];
 //% end
-            kiln__part kiln__acc = kiln__base;
-            bool kiln__has = kiln__based;
-            if (kiln__u > 0 || kiln__lane > 0)
-                kiln__take(kiln__has, kiln__acc, kiln__before_run);
+            part acc = base;
+            bool has = based;
+            if (u > 0 || lane > 0)
+                take(has, acc, before_run);
 //% for p in outputs
-            ${p.type} kiln__out_${p.name}[kiln__V];
+            ${p.type} out_${p.name}[V];
 //% if p.read_first
             #pragma unroll
-            for (int kiln__v = 0; kiln__v < kiln__V; kiln__v++) {
-                const ${index} kiln__e = kiln__j * kiln__V + kiln__v;
-                kiln__out_${p.name}[kiln__v] = *kiln__at_${p.name}(kiln__r, kiln__e < kiln__count ? kiln__e : kiln__count - 1);
+            for (int v = 0; v < V; v++) {
+                const ${index} e = j * V + v;
+                out_${p.name}[v] = *at_${p.name}(r, e < count ? e : count - 1);
             }
 //% end
 //% end
             #pragma unroll
-            for (int kiln__v = 0; kiln__v < kiln__V; kiln__v++) {
+            for (int v = 0; v < V; v++) {
 //% if exclusive
-                const kiln__part kiln__told = kiln__has ? kiln__acc : kiln__identity();
-                kiln__take(kiln__has, kiln__acc, kiln__value(kiln__v));
+                const part told = has ? acc : identity();
+                take(has, acc, value(v));
 //% else
-                kiln__take(kiln__has, kiln__acc, kiln__value(kiln__v));
-                const kiln__part &kiln__told = kiln__acc;
+                take(has, acc, value(v));
+                const part &told = acc;
 //% end
-                kiln__post(kiln__place(kiln__j * kiln__V + kiln__v), kiln__told
+                post(place(j * V + v), told
 //% for p in outputs
-                    , kiln__out_${p.name}[kiln__v]
+                    , out_${p.name}[v]
 //% end
                 );
             }
-            if (kiln__mine && (kiln__whole || kiln__fits(kiln__j))) {
+            if (mine && (whole || fits(j))) {
 //% for p in outputs
-                kiln__store(kiln__r.row_${p.name} + kiln__along_${p.name}(kiln__j), kiln__out_${p.name});
+                store(r.row_${p.name} + along_${p.name}(j), out_${p.name});
 //% end
-            } else if (kiln__mine) {
+            } else if (mine) {
                 #pragma unroll
-                for (int kiln__v = 0; kiln__v < kiln__V; kiln__v++) {
-                    const ${index} kiln__e = kiln__j * kiln__V + kiln__v;
-                    if (kiln__e >= kiln__count)
+                for (int v = 0; v < V; v++) {
+                    const ${index} e = j * V + v;
+                    if (e >= count)
                         break;
 //% for p in outputs
-                    *kiln__at_${p.name}(kiln__r, kiln__e) = kiln__out_${p.name}[kiln__v];
+                    *at_${p.name}(r, e) = out_${p.name}[v];
 //% end
                 }
             }

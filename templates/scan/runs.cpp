@@ -1,77 +1,80 @@
 //# A sequence on one axis: ${lanes} runs of ${unroll} elements are worked on side by side, so that the
 //# processor need not wait for one sum before it begins another. The last run of a chunk may be short.
-        constexpr int kiln__L = ${lanes}, kiln__S = ${unroll};
+//% own L S acc any base based before begin begin_step carry count e has k l left n needed one
+//% own part r reduce runs step sum take total value what_is_before write
+//% plain kiln__short
+        constexpr int L = ${lanes}, S = ${unroll};
 //% insert scan/value.cpp
-        kiln__part kiln__runs[${scan_chunk} / kiln__S];
+        part runs[${scan_chunk} / S];
         // Sums of the runs, and of all when kiln__needed. A short chunk that nothing comes after or
         // stands before is written run by run, and need not be summed.
-        constexpr int kiln__short = 2 * kiln__L * kiln__S;
-        auto kiln__total = [&](const long long kiln__begin, const int kiln__count, const bool kiln__needed, kiln__part &kiln__sum) {
-            int kiln__r = 0;
-            if (!kiln__needed && kiln__begin == 0 && kiln__count < kiln__short)
+        constexpr int kiln__short = 2 * L * S;
+        auto total = [&](const long long begin, const int count, const bool needed, part &sum) {
+            int r = 0;
+            if (!needed && begin == 0 && count < kiln__short)
                 return;
-            for (; (kiln__r + kiln__L) * kiln__S <= kiln__count; kiln__r += kiln__L) {
-                const long long kiln__e = kiln__begin + kiln__r * kiln__S;
-                kiln__part kiln__acc[kiln__L];
-                for (int kiln__l = 0; kiln__l < kiln__L; kiln__l++)
-                    kiln__acc[kiln__l] = kiln__value(kiln__e + kiln__l * kiln__S);
-                for (int kiln__k = 1; kiln__k < kiln__S; kiln__k++)
-                    for (int kiln__l = 0; kiln__l < kiln__L; kiln__l++)
-                        kiln__acc[kiln__l] = kiln__reduce(kiln__acc[kiln__l], kiln__value(kiln__e + kiln__l * kiln__S + kiln__k));
-                for (int kiln__l = 0; kiln__l < kiln__L; kiln__l++)
-                    kiln__runs[kiln__r + kiln__l] = kiln__acc[kiln__l];
+            for (; (r + L) * S <= count; r += L) {
+                const long long e = begin + r * S;
+                part acc[L];
+                for (int l = 0; l < L; l++)
+                    acc[l] = value(e + l * S);
+                for (int k = 1; k < S; k++)
+                    for (int l = 0; l < L; l++)
+                        acc[l] = reduce(acc[l], value(e + l * S + k));
+                for (int l = 0; l < L; l++)
+                    runs[r + l] = acc[l];
             }
-            for (; kiln__needed && kiln__r * kiln__S < kiln__count; kiln__r++) {
-                const int kiln__left = kiln__count - kiln__r * kiln__S;
-                const long long kiln__e = kiln__begin + kiln__r * kiln__S;
-                kiln__runs[kiln__r] = kiln__value(kiln__e);
-                for (int kiln__k = 1; kiln__k < (kiln__left < kiln__S ? kiln__left : kiln__S); kiln__k++)
-                    kiln__runs[kiln__r] = kiln__reduce(kiln__runs[kiln__r], kiln__value(kiln__e + kiln__k));
+            for (; needed && r * S < count; r++) {
+                const int left = count - r * S;
+                const long long e = begin + r * S;
+                runs[r] = value(e);
+                for (int k = 1; k < (left < S ? left : S); k++)
+                    runs[r] = reduce(runs[r], value(e + k));
             }
-            if (!kiln__needed)
+            if (!needed)
                 return;
-            kiln__sum = kiln__runs[0];
-            for (int kiln__k = 1; kiln__k < kiln__r; kiln__k++)
-                kiln__sum = kiln__reduce(kiln__sum, kiln__runs[kiln__k]);
+            sum = runs[0];
+            for (int k = 1; k < r; k++)
+                sum = reduce(sum, runs[k]);
         };
-        auto kiln__write = [&](const long long kiln__begin, const int kiln__count, const bool kiln__has, const kiln__part &kiln__carry) {
-            kiln__part kiln__before; // the runs of the chunk before this one
-            bool kiln__any = false;
-            int kiln__r = 0;
-            auto kiln__what_is_before = [&]() -> kiln__part {
-                if (!kiln__has)
-                    return kiln__before;
-                return kiln__any ? kiln__reduce(kiln__carry, kiln__before) : kiln__carry;
+        auto write = [&](const long long begin, const int count, const bool has, const part &carry) {
+            part before; // the runs of the chunk before this one
+            bool any = false;
+            int r = 0;
+            auto what_is_before = [&]() -> part {
+                if (!has)
+                    return before;
+                return any ? reduce(carry, before) : carry;
             };
             // One run; what begins a sequence has nothing before it.
-            auto kiln__one = [&](const bool kiln__based) {
-                const long long kiln__e = kiln__begin + kiln__r * kiln__S;
-                const int kiln__left = kiln__count - kiln__r * kiln__S, kiln__n = kiln__left < kiln__S ? kiln__left : kiln__S;
-                kiln__part kiln__base, kiln__acc;
-                if (kiln__based)
-                    kiln__base = kiln__what_is_before();
-                kiln__begin_step(kiln__e, kiln__based, kiln__base, false, kiln__acc);
-                for (int kiln__k = 1; kiln__k < kiln__n; kiln__k++)
-                    kiln__begin_step(kiln__e + kiln__k, kiln__based, kiln__base, true, kiln__acc);
-                kiln__take(kiln__any, kiln__before, kiln__acc);
-                kiln__r++;
+            auto one = [&](const bool based) {
+                const long long e = begin + r * S;
+                const int left = count - r * S, n = left < S ? left : S;
+                part base, acc;
+                if (based)
+                    base = what_is_before();
+                begin_step(e, based, base, false, acc);
+                for (int k = 1; k < n; k++)
+                    begin_step(e + k, based, base, true, acc);
+                take(any, before, acc);
+                r++;
             };
-            if (!kiln__has)
-                kiln__one(false);
-            while (kiln__r * kiln__S < kiln__count && (kiln__count < kiln__short || kiln__r % kiln__L != 0))
-                kiln__one(true);
-            for (; (kiln__r + kiln__L) * kiln__S <= kiln__count; kiln__r += kiln__L) {
-                const long long kiln__e = kiln__begin + kiln__r * kiln__S;
-                kiln__part kiln__base[kiln__L], kiln__acc[kiln__L];
-                for (int kiln__l = 0; kiln__l < kiln__L; kiln__l++) {
-                    kiln__base[kiln__l] = kiln__what_is_before();
-                    kiln__take(kiln__any, kiln__before, kiln__runs[kiln__r + kiln__l]);
-                    kiln__begin_step(kiln__e + kiln__l * kiln__S, true, kiln__base[kiln__l], false, kiln__acc[kiln__l]);
+            if (!has)
+                one(false);
+            while (r * S < count && (count < kiln__short || r % L != 0))
+                one(true);
+            for (; (r + L) * S <= count; r += L) {
+                const long long e = begin + r * S;
+                part base[L], acc[L];
+                for (int l = 0; l < L; l++) {
+                    base[l] = what_is_before();
+                    take(any, before, runs[r + l]);
+                    begin_step(e + l * S, true, base[l], false, acc[l]);
                 }
-                for (int kiln__k = 1; kiln__k < kiln__S; kiln__k++)
-                    for (int kiln__l = 0; kiln__l < kiln__L; kiln__l++)
-                        kiln__step(kiln__e + kiln__l * kiln__S + kiln__k, kiln__base[kiln__l], kiln__acc[kiln__l]);
+                for (int k = 1; k < S; k++)
+                    for (int l = 0; l < L; l++)
+                        step(e + l * S + k, base[l], acc[l]);
             }
-            while (kiln__r * kiln__S < kiln__count)
-                kiln__one(true);
+            while (r * S < count)
+                one(true);
         };

@@ -1,35 +1,37 @@
 //# Any accumulator from another lane of `width`, word by word: from `d` lanes to the left, or from
 //# lane number `d`.
-static constexpr int kiln__part_words = (sizeof(kiln__part) + 3) / 4;
-struct kiln__part_bits {
-    unsigned int word[kiln__part_words];
+//% own b bits_of d from_lane from_left k p part part_bits part_of part_words
+//% plain width word
+static constexpr int part_words = (sizeof(part) + 3) / 4;
+struct part_bits {
+    unsigned int word[part_words];
 };
-KILN_FN kiln__part_bits kiln__bits_of(const kiln__part &kiln__p)
+KILN_FN part_bits bits_of(const part &p)
 {
-    kiln__part_bits kiln__b;
-    kiln__b.word[kiln__part_words - 1] = 0;
-    memcpy(&kiln__b, &kiln__p, sizeof(kiln__part));
-    return kiln__b;
+    part_bits b;
+    b.word[part_words - 1] = 0;
+    memcpy(&b, &p, sizeof(part));
+    return b;
 }
-KILN_FN kiln__part kiln__part_of(const kiln__part_bits &kiln__b)
+KILN_FN part part_of(const part_bits &b)
 {
-    kiln__part kiln__p;
-    memcpy(&kiln__p, &kiln__b, sizeof(kiln__part));
-    return kiln__p;
+    part p;
+    memcpy(&p, &b, sizeof(part));
+    return p;
 }
-template <int width> KILN_FN kiln__part kiln__from_left(const kiln__part &kiln__p, int kiln__d)
+template <int width> KILN_FN part from_left(const part &p, int d)
 {
-    kiln__part_bits kiln__b = kiln__bits_of(kiln__p);
+    part_bits b = bits_of(p);
     #pragma unroll
-    for (int kiln__k = 0; kiln__k < kiln__part_words; kiln__k++)
-        kiln__b.word[kiln__k] = __shfl_up_sync(0xffffffffu, kiln__b.word[kiln__k], kiln__d, width);
-    return kiln__part_of(kiln__b);
+    for (int k = 0; k < part_words; k++)
+        b.word[k] = __shfl_up_sync(0xffffffffu, b.word[k], d, width);
+    return part_of(b);
 }
-template <int width> KILN_FN kiln__part kiln__from_lane(const kiln__part &kiln__p, int kiln__d)
+template <int width> KILN_FN part from_lane(const part &p, int d)
 {
-    kiln__part_bits kiln__b = kiln__bits_of(kiln__p);
+    part_bits b = bits_of(p);
     #pragma unroll
-    for (int kiln__k = 0; kiln__k < kiln__part_words; kiln__k++)
-        kiln__b.word[kiln__k] = __shfl_sync(0xffffffffu, kiln__b.word[kiln__k], kiln__d, width);
-    return kiln__part_of(kiln__b);
+    for (int k = 0; k < part_words; k++)
+        b.word[k] = __shfl_sync(0xffffffffu, b.word[k], d, width);
+    return part_of(b);
 }

@@ -1,51 +1,54 @@
 //# A sequence over several axes that do not merge: stretches of the last one, element by element.
+//% own a acc at_ begin begin_step carry count e each end from has j left needed part rest_j row_
+//% own step_ sum take to total value write
+//% plain kiln__do
         // Go over kiln__count elements from number kiln__begin on, a stretch at a time: operands are
         // at kiln__row_p + kiln__k * kiln__step_p.
-        auto kiln__each = [&](const long long kiln__begin, const int kiln__count, auto kiln__do) {
-            for (long long kiln__j = kiln__begin; kiln__j < kiln__begin + kiln__count;) {
-                long long kiln__rest_j = kiln__j;
+        auto each = [&](const long long begin, const int count, auto kiln__do) {
+            for (long long j = begin; j < begin + count;) {
+                long long rest_j = j;
 //% for a in reduce_inward
-                const long long kiln__at_${a.n} = kiln__rest_j % kiln__a.shape_${a.n};
-                kiln__rest_j /= kiln__a.shape_${a.n};
+                const long long at_${a.n} = rest_j % a.shape_${a.n};
+                rest_j /= a.shape_${a.n};
 //% end
-                const long long kiln__at_${reduce_first} = kiln__rest_j;
-                const long long kiln__left = kiln__a.shape_${last} - kiln__at_${last};
-                const long long kiln__end = kiln__j + kiln__left < kiln__begin + kiln__count ? kiln__j + kiln__left : kiln__begin + kiln__count;
-                kiln__do(kiln__j, kiln__end
+                const long long at_${reduce_first} = rest_j;
+                const long long left = a.shape_${last} - at_${last};
+                const long long end = j + left < begin + count ? j + left : begin + count;
+                kiln__do(j, end
 //% for p in walking
-                    , kiln__row_${p.name}
+                    , row_${p.name}
 //% for a in reduce_axes
-                        + kiln__at_${a.n} * kiln__a.stride_${p.name}_${a.n}
+                        + at_${a.n} * a.stride_${p.name}_${a.n}
 //% end
-                        - kiln__j * kiln__step_${p.name}
+                        - j * step_${p.name}
 //% end
                 );
-                kiln__j = kiln__end;
+                j = end;
             }
         };
-        auto kiln__total = [&](const long long kiln__begin, const int kiln__count, const bool kiln__needed, kiln__part &kiln__sum) {
-            bool kiln__has = false;
-            if (!kiln__needed)
+        auto total = [&](const long long begin, const int count, const bool needed, part &sum) {
+            bool has = false;
+            if (!needed)
                 return;
-            kiln__each(kiln__begin, kiln__count, [&](const long long kiln__from, const long long kiln__to
+            each(begin, count, [&](const long long from, const long long to
 //% for p in walking
-                , ${p.const}char *const kiln__row_${p.name}
+                , ${p.const}char *const row_${p.name}
 //% end
             ) {
 //% insert scan/value.cpp
-                for (long long kiln__e = kiln__from; kiln__e < kiln__to; kiln__e++)
-                    kiln__take(kiln__has, kiln__sum, kiln__value(kiln__e));
+                for (long long e = from; e < to; e++)
+                    take(has, sum, value(e));
             });
         };
-        auto kiln__write = [&](const long long kiln__begin, const int kiln__count, const bool kiln__has, const kiln__part &kiln__carry) {
-            kiln__part kiln__acc;
-            kiln__each(kiln__begin, kiln__count, [&](const long long kiln__from, const long long kiln__to
+        auto write = [&](const long long begin, const int count, const bool has, const part &carry) {
+            part acc;
+            each(begin, count, [&](const long long from, const long long to
 //% for p in walking
-                , ${p.const}char *const kiln__row_${p.name}
+                , ${p.const}char *const row_${p.name}
 //% end
             ) {
 //% insert scan/value.cpp
-                for (long long kiln__e = kiln__from; kiln__e < kiln__to; kiln__e++)
-                    kiln__begin_step(kiln__e, kiln__has, kiln__carry, kiln__e > kiln__begin, kiln__acc);
+                for (long long e = from; e < to; e++)
+                    begin_step(e, has, carry, e > begin, acc);
             });
         };

@@ -1,54 +1,56 @@
-//# The mapped element number kiln__e of the sequence, and storing what is made of a running value.
-        auto kiln__value = [&](const long long kiln__e) -> kiln__part {
-            return kiln__map(
+//# The mapped element number e of the sequence, and storing what is made of a running value.
+//% own acc base based begin_step e has identity map out_ p part place post put reduce row_ step
+//% own step_ take to_ v value
+        auto value = [&](const long long e) -> part {
+            return map(
 //% if position
-                kiln__place(kiln__e)
+                place(e)
 //% else
                 0
 //% end
 //% for p in inputs
-                , *(const ${p.type} *)(kiln__row_${p.name} + kiln__e * kiln__step_${p.name})
+                , *(const ${p.type} *)(row_${p.name} + e * step_${p.name})
 //% end
             );
         };
-        auto kiln__put = [&](const long long kiln__e, const kiln__part &kiln__p) {
+        auto put = [&](const long long e, const part &p) {
 //% for p in outputs
-            ${p.type} *const kiln__to_${p.name} = (${p.type} *)(kiln__row_${p.name} + kiln__e * kiln__step_${p.name});
-            ${p.type} kiln__out_${p.name};
+            ${p.type} *const to_${p.name} = (${p.type} *)(row_${p.name} + e * step_${p.name});
+            ${p.type} out_${p.name};
 //% if p.read_first
-            kiln__out_${p.name} = *kiln__to_${p.name};
+            out_${p.name} = *to_${p.name};
 //% end
 //% end
-            kiln__post(kiln__place(kiln__e), kiln__p
+            post(place(e), p
 //% for p in outputs
-                , kiln__out_${p.name}
+                , out_${p.name}
 //% end
             );
 //% for p in outputs
-            *kiln__to_${p.name} = kiln__out_${p.name};
+            *to_${p.name} = out_${p.name};
 //% end
         };
         // Store element number kiln__e: kiln__acc is of its run so far, kiln__base of what stands
         // before the run. Their sum rounds once, however long the run is.
-        auto kiln__step = [&](const long long kiln__e, const kiln__part &kiln__base, kiln__part &kiln__acc) {
-            const kiln__part kiln__v = kiln__value(kiln__e);
+        auto step = [&](const long long e, const part &base, part &acc) {
+            const part v = value(e);
 //% if exclusive
-            kiln__put(kiln__e, kiln__reduce(kiln__base, kiln__acc));
-            kiln__acc = kiln__reduce(kiln__acc, kiln__v);
+            put(e, reduce(base, acc));
+            acc = reduce(acc, v);
 //% else
-            kiln__acc = kiln__reduce(kiln__acc, kiln__v);
-            kiln__put(kiln__e, kiln__reduce(kiln__base, kiln__acc));
+            acc = reduce(acc, v);
+            put(e, reduce(base, acc));
 //% end
         };
         // The same where there may be no base, or nothing of the run yet.
-        auto kiln__begin_step = [&](const long long kiln__e, const bool kiln__based, const kiln__part &kiln__base, bool kiln__has, kiln__part &kiln__acc) {
-            const kiln__part kiln__v = kiln__value(kiln__e);
+        auto begin_step = [&](const long long e, const bool based, const part &base, bool has, part &acc) {
+            const part v = value(e);
 //% if exclusive
-            kiln__put(kiln__e, kiln__based ? kiln__has ? kiln__reduce(kiln__base, kiln__acc) : kiln__base
-                               : kiln__has ? kiln__acc : kiln__identity());
-            kiln__take(kiln__has, kiln__acc, kiln__v);
+            put(e, based ? has ? reduce(base, acc) : base
+                               : has ? acc : identity());
+            take(has, acc, v);
 //% else
-            kiln__take(kiln__has, kiln__acc, kiln__v);
-            kiln__put(kiln__e, kiln__based ? kiln__reduce(kiln__base, kiln__acc) : kiln__acc);
+            take(has, acc, v);
+            put(e, based ? reduce(base, acc) : acc);
 //% end
         };

@@ -1,0 +1,2 @@
+//% own inside
+inside;

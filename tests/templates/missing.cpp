@@ -1,0 +1,1 @@
+//% insert ${yes}/none.cpp

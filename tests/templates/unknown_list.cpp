@@ -1,0 +1,2 @@
+//% for p in nothing
+//% end

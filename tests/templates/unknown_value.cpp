@@ -1,0 +1,3 @@
+//% plain x
+
+x = ${nothing};

@@ -1,0 +1,156 @@
+/*
+ * test_template.c - the language of templates: what becomes of tests/templates/ when it is embedded
+ * and expanded. The program has the tables of that folder in place of the library's own.
+ *
+ * What embedding refuses is in test_templates.cmake.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "codegen/template.h"
+#include "codegen/templates.h"
+
+/* The answers: a list of two items, of which the second is current in the end, and two conditions. */
+typedef struct answers {
+    int nth;
+} answers;
+
+static const char *const item_names[] = {"one", "two"};
+
+static bool value(void *state, const char *name, size_t bytes, kiln__buf *out)
+{
+    const answers *a = state;
+
+    if (kiln__same_word(name, bytes, "p.name"))
+        kiln__buf_puts(out, item_names[a->nth]);
+    else if (kiln__same_word(name, bytes, "yes"))
+        kiln__buf_puts(out, "part");
+    else
+        return false;
+    return true;
+}
+
+static int test(void *state, const char *name, size_t bytes)
+{
+    const answers *a = state;
+
+    if (kiln__same_word(name, bytes, "p.first"))
+        return a->nth == 0;
+    return kiln__same_word(name, bytes, "no") ? 0 : -1;
+}
+
+static int item(void *state, const char *list, size_t bytes, int nth)
+{
+    answers *a = state;
+
+    if (!kiln__same_word(list, bytes, "items"))
+        return -1;
+    if (nth == 2)
+        return 0;
+    a->nth = nth;
+    return 1;
+}
+
+static kiln_status expand(const char *path, kiln__buf *out, kiln_error *err)
+{
+    answers a = {0};
+    const kiln__template_env env = {&a, value, test, item};
+
+    return kiln__template_expand(path, &env, out, err);
+}
+
+static void test_template__words_get_their_prefix_and_blocks_are_expanded(void **state)
+{
+    kiln__buf out = KILN__BUF_INIT;
+
+    (void)state;
+    assert_int_equal(expand("language.cpp", &out, NULL), KILN_OK);
+    assert_string_equal(
+        out.text, "const int kiln__begin = 0x1f + kiln__step; // begin stays as it is in comments\n"
+                  "\"begin\"; 'b'; \"a \\\" begin\"; kiln__begin.size; kiln__begin->size; "
+                  "kiln__begin ...kiln__begin;\n"
+                  "kiln__reg_one = kiln__begin.width_one + one_begin + kiln__step;\n"
+                  "int valueone;\n"
+                  "kiln__reg_one\n"
+                  "int valuetwo;\n"
+                  "kiln__step\n"
+                  "kiln__inside;\n"
+                  "$kiln__begin\n");
+    kiln__buf_clear(&out);
+}
+
+static void test_template__what_the_caller_does_not_know_is_named_with_its_line(void **state)
+{
+    static const struct {
+        const char *path, *message;
+    } cases[] = {
+        {"unknown_value.cpp", "template unknown_value.cpp:3: unknown value: x = ${nothing};"},
+        {"unknown_list.cpp", "template unknown_list.cpp:1: unknown list: //% for p in nothing"},
+        {"unknown_condition.cpp",
+         "template unknown_condition.cpp:1: unknown condition: //% if nothing"},
+        {"deep.cpp", "template deep.cpp:1: inserts nest too deeply: //% insert deep.cpp"},
+        {"missing.cpp", "there is no template part/none.cpp"},
+        {"none.cpp", "there is no template none.cpp"},
+    };
+
+    (void)state;
+    for (size_t k = 0; k < KILN_COUNT_OF(cases); k++) {
+        kiln__buf out = KILN__BUF_INIT;
+        kiln_error err = KILN_ERROR_INIT;
+
+        assert_int_equal(expand(cases[k].path, &out, &err), KILN_ERR_INTERNAL);
+        assert_string_equal(err.message, cases[k].message);
+        kiln__buf_clear(&out);
+        kiln_error_clear(&err);
+    }
+}
+
+static void test_template__sections_are_cut_from_the_files_of_the_prelude(void **state)
+{
+    static const struct kiln__prelude_section want[] = {
+        {"base", KILN__ON_CPU, "// base\n\nint base;\n", 0, "", ""},
+        {"more", KILN__ON_CPU, "int more;\n", 0, "base", "b c d"},
+        {"both", KILN__ON_BOTH, "both kinds\n", 0, "", ""},
+        {"only", KILN__ON_CUDA, "both kinds\n", 0, "both", "only"},
+        {"ONE", KILN__ON_BOTH, "#define ONE 1\n", 0, "", "ONE"},
+        {"CALL", KILN__ON_BOTH, "#define CALL(x) x\n", 0, "", "CALL"},
+        {"number", KILN__ON_BOTH, "typedef unsigned int number;\n", 0, "", "number"},
+        {"pointer", KILN__ON_CPU, "typedef int pointer;\n", 0, "", "pointer"},
+        {"sin", KILN__ON_CPU, "int sin(int);\n", 0, "", "sin"},
+        {"cos", KILN__ON_CPU, "int cos(int);\n", 0, "", "cos"},
+        {"tan", KILN__ON_CPU, "int tan(int);\n", 0, "", "tan"},
+        {"op_left", KILN__ON_BOTH, "int left(a | b);\n", 0, "", ""},
+        {"op_right", KILN__ON_BOTH, "int right();\n", 0, "", ""},
+    };
+
+    (void)state;
+    assert_int_equal(kiln__prelude_section_count, KILN_COUNT_OF(want));
+    for (size_t s = 0; s < KILN_COUNT_OF(want); s++) {
+        const struct kiln__prelude_section *got = &kiln__prelude_sections[s];
+
+        assert_string_equal(got->name, want[s].name);
+        assert_int_equal(got->backends, want[s].backends);
+        assert_string_equal(got->text, want[s].text);
+        assert_int_equal(got->bytes, strlen(want[s].text));
+        assert_string_equal(got->needs, want[s].needs);
+        assert_string_equal(got->when, want[s].when);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_template__words_get_their_prefix_and_blocks_are_expanded),
+        cmocka_unit_test(test_template__what_the_caller_does_not_know_is_named_with_its_line),
+        cmocka_unit_test(test_template__sections_are_cut_from_the_files_of_the_prelude),
+    };
+
+    return cmocka_run_group_tests_name("test_template", tests, NULL, NULL) == 0 ? 0 : 1;
+}
