@@ -136,8 +136,11 @@ static void test_limits__a_destroyed_handle_says_so(void **state)
     kiln_launch *launch = NULL;
     kiln_graph *graph = NULL;
     kiln_stream *stream = NULL;
+    kiln_event *event = NULL, *other = NULL;
+    kiln_event_handle handle;
     kiln_array *x = NULL, *y = NULL;
     bool done = false;
+    double ms = 0;
 
     OK(t, kiln_array_ones(t->ctx, KILN_FLOAT32, 1, shape, &x, &t->err));
     OK(t, kiln_array_ones(t->ctx, KILN_FLOAT32, 1, shape, &y, &t->err));
@@ -145,6 +148,9 @@ static void test_limits__a_destroyed_handle_says_so(void **state)
     OK(t, kiln_reduction_create(t->ctx, "T x", "T y", "x", "a + b", "y = a", "0", NULL, &sum,
                                 &t->err));
     OK(t, kiln_stream_create(t->ctx, NULL, &stream, &t->err));
+    OK(t, kiln_event_create(t->ctx, NULL, &event, &t->err));
+    OK(t, kiln_event_create(t->ctx, NULL, &other, &t->err));
+    OK(t, kiln_event_record(other, NULL, &t->err));
     OK(t, kiln_graph_parse(t->ctx, "x + 1", names, 1, NULL, &graph, NULL, &t->err));
     const kiln_arg args[] = {kiln_arg_array(x), kiln_arg_array(y)};
     OK(t, kiln_elementwise_prepare(op, args, 2, NULL, &launch, &t->err));
@@ -154,6 +160,7 @@ static void test_limits__a_destroyed_handle_says_so(void **state)
         kiln_reduction_destroy(sum);
         kiln_graph_destroy(graph);
         kiln_stream_destroy(stream);
+        kiln_event_destroy(event);
     }
     FAILS(t, KILN_ERR_RELEASED, kiln_call(op, &t->err, x, y), "destroyed");
     FAILS(t, KILN_ERR_RELEASED, kiln_reduction_run(sum, args, 2, NULL, &t->err), "destroyed");
@@ -162,6 +169,15 @@ static void test_limits__a_destroyed_handle_says_so(void **state)
     FAILS(t, KILN_ERR_RELEASED, kiln_stream_synchronize(stream, &t->err), "stream was destroyed");
     FAILS(t, KILN_ERR_RELEASED, kiln_stream_query(stream, &done, &t->err), "destroyed");
     FAILS(t, KILN_ERR_RELEASED, kiln_stream_wait(t->ctx, stream, NULL, &t->err), "destroyed");
+    FAILS(t, KILN_ERR_RELEASED, kiln_event_record(event, NULL, &t->err), "event was destroyed");
+    FAILS(t, KILN_ERR_RELEASED, kiln_event_query(event, &done, &t->err), "destroyed");
+    FAILS(t, KILN_ERR_RELEASED, kiln_event_synchronize(event, &t->err), "destroyed");
+    FAILS(t, KILN_ERR_RELEASED, kiln_event_elapsed_ms(event, other, &ms, &t->err), "destroyed");
+    FAILS(t, KILN_ERR_RELEASED, kiln_event_elapsed_ms(other, event, &ms, &t->err), "destroyed");
+    FAILS(t, KILN_ERR_RELEASED, kiln_event_export(event, &handle, &t->err), "destroyed");
+    FAILS(t, KILN_ERR_RELEASED, kiln_stream_wait_event(t->ctx, NULL, event, &t->err), "destroyed");
+    assert_null(kiln_event_native(event));
+    kiln_event_destroy(other);
     kiln_array_release(y);
     kiln_array_release(x);
 }

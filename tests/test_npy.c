@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,6 +27,18 @@
 
 #include "array/array.h"
 #include "test_data.h"
+
+/* A process that was armed is killed when it has written once and writes again. */
+static bool kill_second_write;
+
+ssize_t write(int fd, const void *data, size_t bytes)
+{
+    static int writes;
+
+    if (kill_second_write && writes++ > 0)
+        (void)raise(SIGKILL);
+    return syscall(SYS_write, fd, data, bytes);
+}
 
 static char folder[] = "/tmp/kiln-test-npy-XXXXXX";
 
@@ -60,22 +73,13 @@ static char *in_folder(const char *name, char *path)
     return path;
 }
 
-static void *read_bytes(const char *path, size_t *bytes_out)
+static char *read_bytes(const char *path, size_t *bytes_out)
 {
-    FILE *file = fopen(path, "rb");
-    char *data;
-    long end;
+    char *data = NULL;
+    const int why = kiln__read_file(path, (size_t)1 << 30, &data, bytes_out);
 
-    if (file == NULL)
-        fail_msg("%s: %s", path, strerror(errno));
-    fseek(file, 0, SEEK_END);
-    end = ftell(file);
-    rewind(file);
-    data = malloc((size_t)end + 1);
-    assert_non_null(data);
-    assert_int_equal(fread(data, 1, (size_t)end, file), (size_t)end);
-    fclose(file);
-    *bytes_out = (size_t)end;
+    if (why != 0)
+        fail_msg("%s: %s", path, strerror(why));
     return data;
 }
 
@@ -93,8 +97,14 @@ static void write_bytes(const char *path, const void *data, size_t bytes)
 /* Element k of sample(), as bytes in memory. These quarters are exact in float16 too. */
 static void sample(kiln_dtype dtype, int k, unsigned char out[16])
 {
-    int whole = kiln_dtype_kind(dtype) == 'u' ? k * 7 : k * 7 - 20;
+    const char kind = kiln_dtype_kind(dtype);
+    const int64_t whole = kind == 'u' ? k * 7 : k * 7 - 20;
     double real = (double)(k * 7 - 20) / 4;
+
+    if (kind == 'i' || kind == 'u') {
+        memcpy(out, &whole, kiln_dtype_size(dtype)); /* of a little-endian machine */
+        return;
+    }
 
 #define PUT(type, value)                                                                           \
     do {                                                                                           \
@@ -104,22 +114,6 @@ static void sample(kiln_dtype dtype, int k, unsigned char out[16])
     switch (dtype) {
     case KILN_BOOL:
         out[0] = k % 3 == 0;
-        break;
-    case KILN_INT8:
-    case KILN_UINT8:
-        PUT(uint8_t, whole);
-        break;
-    case KILN_INT16:
-    case KILN_UINT16:
-        PUT(uint16_t, whole);
-        break;
-    case KILN_INT32:
-    case KILN_UINT32:
-        PUT(uint32_t, whole);
-        break;
-    case KILN_INT64:
-    case KILN_UINT64:
-        PUT(uint64_t, whole);
         break;
     case KILN_FLOAT16:
         PUT(uint16_t, kiln__float16_from_double(real));
@@ -418,7 +412,7 @@ static void test_npy__refuses_every_truncation(void **state)
             assert_int_equal(kiln__npy_parse(exact, cut, &header, NULL), KILN_ERR_FORMAT);
         free(part);
     }
-    free(whole);
+    kiln__free(whole);
 }
 
 /* Any one byte of the header changed to any value: read as something, or refused; and what is
@@ -509,8 +503,8 @@ static void check_same_file(const char *path, const char *expected_path)
 
     assert_int_equal(bytes, expected_bytes);
     assert_memory_equal(file, expected, bytes);
-    free(file);
-    free(expected);
+    kiln__free(file);
+    kiln__free(expected);
 }
 
 static void test_npy__writes_what_numpy_writes(void **state)
@@ -684,6 +678,36 @@ static void in_limited_child(rlim_t limit, int (*body)(const char *path), const 
         fail_msg("the child ended with status 0x%x", (unsigned)status);
 }
 
+static int write_until_killed(const char *path)
+{
+    static const int64_t count = 3;
+    static const double data[3];
+
+    kill_second_write = true;
+    return kiln__npy_write(path, KILN_FLOAT64, 1, &count, data, NULL) == KILN_OK ? 0 : 1;
+}
+
+static void test_npy__a_killed_write_leaves_nothing(void **state)
+{
+    char path[1024];
+    int status = 0;
+    const int nameless = open(folder, O_TMPFILE | O_WRONLY, 0600);
+
+    (void)state;
+    if (nameless < 0) {
+        print_message("SKIP: this file system has no files without names\n");
+        skip();
+    }
+    close(nameless);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        _exit(write_until_killed(in_folder("killed.npy", path)));
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    assert_int_equal(count_entries(), 0);
+}
+
 static int write_too_much(const char *path)
 {
     static const int64_t count = 1 << 20;
@@ -763,6 +787,7 @@ int main(void)
         cmocka_unit_test(test_npy__writes_behind_a_link_and_leaves_it_one),
         cmocka_unit_test(test_npy__a_failed_write_changes_nothing),
         cmocka_unit_test(test_npy__writes_into_a_device_in_place),
+        cmocka_unit_test(test_npy__a_killed_write_leaves_nothing),
         cmocka_unit_test(test_npy__the_limit_on_file_sizes_is_an_error),
         cmocka_unit_test(test_npy__a_pipe_that_nobody_reads_any_more_is_an_error),
     };

@@ -90,23 +90,6 @@ void kiln__array_extent(const kiln_array *array, uintptr_t *low_out, uintptr_t *
  * fixed amount of search, beyond which the answer is yes. */
 bool kiln__array_overlap(const kiln_array *a, const kiln_array *b);
 
-/* Broadcast `shape` (rank_io axes, updated) with one more shape, NumPy's rule. False when they do
- * not go together; `shape` has room for KILN_RANK_MAX. */
-bool kiln__shape_broadcast(int *rank_io, int64_t *shape, int rank, const int64_t *other);
-
-/* "(3, 4)", "(5,)", "()" into `text` (cut when too long). Returns `text`. */
-char *kiln__shape_text(int rank, const int64_t *shape, char *text, size_t bytes);
-
-/* Product of extents. ERR_ARGUMENT for a negative extent or rank, ERR_OVERFLOW beyond INT64_MAX
- * bytes of `itemsize`. */
-kiln_status kiln__shape_size(int rank, const int64_t *shape, size_t itemsize, int64_t *size_out,
-                             kiln_error *err);
-
-/* Whether `new_shape` (of equal size) can be had in C-order without moving an element, and the
- * strides that it then has. */
-bool kiln__reshape_strides(int rank, const int64_t *shape, const int64_t *strides, size_t itemsize,
-                           int new_rank, const int64_t *new_shape, int64_t *new_strides);
-
 /* Host memory to host memory, any strides on both sides, no cast. */
 void kiln__host_copy(void *dst, const int64_t *dst_strides, const void *src,
                      const int64_t *src_strides, int rank, const int64_t *shape, size_t itemsize);

@@ -8,34 +8,6 @@
 
 #include "array/array.h"
 
-__extension__ typedef __int128 kiln__int128;
-__extension__ typedef unsigned __int128 kiln__uint128;
-
-/* ---- shape.c ---- */
-
-/* Strides of a gapless layout whose axes run from slowest to fastest as `order` says (NULL:
- * C-order). The sizes have been checked. */
-void kiln__strides_ordered(int rank, const int64_t *shape, const int *order, size_t itemsize,
-                           int64_t *strides);
-
-/* C-order without gaps, axes of extent 1 ignored; true when there is no element. */
-bool kiln__strides_contiguous(int rank, const int64_t *shape, const int64_t *strides,
-                              size_t itemsize);
-
-/* Bytes touched, relative to the first element: [low, high). Both 0 when there is no element.
- * Values beyond 2^100 stand for "more than any memory". */
-void kiln__strides_extent(int rank, const int64_t *shape, const int64_t *strides, size_t itemsize,
-                          kiln__int128 *low_out, kiln__int128 *high_out);
-
-/* Whether two indices may name one element. Yes is sure for a stride of 0 and a guess for other
- * layouts that interleave; no is always sure. */
-bool kiln__strides_self_overlap(int rank, const int64_t *shape, const int64_t *strides,
-                                size_t itemsize);
-
-/* A few multiplications an axis; equal inputs give equal hashes in every process. */
-uint64_t kiln__layout_hash(kiln_dtype dtype, int rank, const int64_t *shape,
-                           const int64_t *strides);
-
 /* ---- overlap.c ---- */
 
 /* kiln__array_overlap() without the arrays: addresses of first elements, and layouts. */

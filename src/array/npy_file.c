@@ -2,12 +2,14 @@
  * npy_file.c - .npy files on disk: read whole, written whole or not at all.
  *
  *     path > stat > header > room for exactly the elements > elements > byte order > array
- *     array > temporary file in the same folder > rename > path
+ *     array > a file without a name in the same folder > a temporary name > rename > path
  *
  * Rule 1: the file's size bounds every allocation, and is asked before the first one; a header
  *         may lie, a size that fstat gives may not.
  * Rule 2: every message names the file.
- * Rule 3: after a failed write the folder is as it was.
+ * Rule 3: after a failed write the folder is as it was. So it is after one whose process was killed,
+ *         but for the moment between the last two steps, and where the file system knows no files
+ *         without names.
  *
  * Pipes and devices have no size, so they are refused for reading. They can be written to, in
  * place: a temporary file renamed over /dev/stdout would destroy it.
@@ -211,73 +213,129 @@ done:
 
 /* ---- writing ---- */
 
-/* A name in the folder of `path` that nobody uses yet, and its open file. The permission bits are
- * those the umask leaves, as for any new file (mkstemp would give 0600). The name does not grow
- * with that of the file, which may be as long as names can be. */
-static int open_temporary(const char *path, char *name, size_t name_bytes)
+/* What a file is made of. */
+typedef struct content {
+    const char *header;
+    size_t header_bytes;
+    const void *data;
+    size_t bytes;
+} content;
+
+static int write_content(int fd, const content *c)
+{
+    const int error = kiln__write_all(fd, c->header, c->header_bytes);
+
+    return error == 0 ? kiln__write_all(fd, c->data, c->bytes) : error;
+}
+
+/* A name in the folder of `path` that was not given out before. It does not grow with that of the file,
+ * which may be as long as names can be. */
+static void make_name(const char *path, char *name, size_t name_bytes)
 {
     static atomic_uint counter;
     const char *slash = strrchr(path, '/');
-    int folder_bytes = slash != NULL ? (int)(slash + 1 - path) : 0, fd = -1;
+
+    snprintf(name, name_bytes, "%.*s.kiln-%ld-%x-%llx.tmp",
+             slash != NULL ? (int)(slash + 1 - path) : 0, path, (long)getpid(),
+             atomic_fetch_add(&counter, 1), (unsigned long long)kiln__now_us());
+}
+
+/* A new file of a name that nobody uses yet. The permission bits are those the umask leaves, as for any
+ * new file (mkstemp would give 0600). */
+static int open_named(const char *path, char *name, size_t name_bytes)
+{
+    int fd = -1;
 
     for (int attempt = 0; attempt < TEMP_NAMES_MAX && fd < 0; attempt++) {
-        unsigned number = atomic_fetch_add(&counter, 1);
-        snprintf(name, name_bytes, "%.*s.kiln-%ld-%x-%llx.tmp", folder_bytes, path, (long)getpid(),
-                 number, (unsigned long long)kiln__now_us());
+        make_name(path, name, name_bytes);
         fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd < 0 && errno != EEXIST)
-            return -1;
+            break;
     }
     return fd;
 }
 
-/* Write the whole file through a temporary one. `target` exists with `mode`, or mode is 0. */
-static kiln_status write_renamed(const char *path, const char *target, mode_t mode,
-                                 const char *header, size_t header_bytes, const void *data,
-                                 size_t bytes, kiln_error *err)
+/* A new file without a name in the folder of `path`, which ends with this process unless it is given one:
+ * a program that is killed while it writes leaves nothing behind. `name` is room for the path. */
+static int open_nameless(const char *path, char *name, size_t name_bytes)
 {
-    kiln_status status = KILN_OK;
+    const char *slash = strrchr(path, '/');
+
+    snprintf(name, name_bytes, "%.*s", slash != NULL ? (int)(slash + 1 - path) : 1,
+             slash != NULL ? path : ".");
+    return open(name, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+}
+
+static bool give_name(int fd, const char *path, char *name, size_t name_bytes)
+{
+    char from[64];
+    int done = -1;
+
+    snprintf(from, sizeof from, "/proc/self/fd/%d", fd);
+    for (int attempt = 0; attempt < TEMP_NAMES_MAX && done != 0; attempt++) {
+        make_name(path, name, name_bytes);
+        done = linkat(AT_FDCWD, from, AT_FDCWD, name, AT_SYMLINK_FOLLOW);
+        if (done != 0 && errno != EEXIST)
+            break;
+    }
+    return done == 0;
+}
+
+/* Write a new file and rename it over `target`, which has `mode` or does not exist (0). 0 or an errno
+ * value; `*usable` is false where files cannot be made in this way, and nothing has been done then. */
+static int write_new(const char *target, mode_t mode, bool named, const content *c, char *name,
+                     size_t name_bytes, bool *usable)
+{
+    const int fd =
+        named ? open_named(target, name, name_bytes) : open_nameless(target, name, name_bytes);
+    int error = fd < 0 ? errno : 0;
+
+    *usable = fd >= 0;
+    if (fd < 0)
+        return error;
+    if (mode != 0)
+        (void)!fchmod(fd, mode); /* Keep what was chosen for the file; no reason to fail. */
+    error = write_content(fd, c);
+    if (error == 0 && !named)
+        *usable = named = give_name(fd, target, name, name_bytes);
+    if (close(fd) != 0 && error == 0)
+        error = errno; /* Some file systems tell of a full disk only now. */
+    if (error == 0 && *usable && rename(name, target) != 0)
+        error = errno;
+    if (error != 0 && named)
+        unlink(name);
+    return error;
+}
+
+/* Write the whole file beside `target`, to which `path` leads, and put it in its place. */
+static kiln_status write_renamed(const char *path, const char *target, mode_t mode,
+                                 const content *c, kiln_error *err)
+{
     size_t name_bytes = strlen(target) + 64;
     char *name = kiln__alloc(name_bytes);
-    int fd = -1, error = 0;
+    bool usable = false;
+    int error = 0;
 
     if (name == NULL)
         return kiln__fail_memory(err, name_bytes);
-    fd = open_temporary(target, name, name_bytes);
-    if (fd < 0) {
-        status = fail_io(err, path, "cannot be written (no new file beside it)", errno);
-        goto done;
-    }
-    if (mode != 0)
-        (void)!fchmod(fd, mode); /* Keep what was chosen for the file; no reason to fail. */
-    error = kiln__write_all(fd, header, header_bytes);
-    if (error == 0)
-        error = kiln__write_all(fd, data, bytes);
-    if (close(fd) != 0 && error == 0)
-        error = errno; /* Some file systems tell of a full disk only now. */
-    if (error == 0 && rename(name, target) != 0)
-        error = errno;
-    if (error != 0) {
-        unlink(name);
-        status = fail_io(err, path, "cannot be written", error);
-    }
-
-done:
+    for (int named = 0; named < 2 && !usable; named++)
+        error = write_new(target, mode, named != 0, c, name, name_bytes, &usable);
     kiln__free(name);
-    return status;
+    if (error == 0)
+        return KILN_OK;
+    return fail_io(err, path,
+                   usable ? "cannot be written" : "cannot be written (no new file beside it)",
+                   error);
 }
 
 /* Write into something that exists and is no file: a device or a pipe. */
-static kiln_status write_in_place(const char *path, const char *header, size_t header_bytes,
-                                  const void *data, size_t bytes, kiln_error *err)
+static kiln_status write_in_place(const char *path, const content *c, kiln_error *err)
 {
     int fd = open(path, O_WRONLY | O_CLOEXEC), error = 0;
 
     if (fd < 0)
         return fail_io(err, path, "cannot be opened", errno);
-    error = kiln__write_all(fd, header, header_bytes);
-    if (error == 0)
-        error = kiln__write_all(fd, data, bytes);
+    error = write_content(fd, c);
     if (close(fd) != 0 && error == 0)
         error = errno;
     return error == 0 ? KILN_OK : fail_io(err, path, "cannot be written", error);
@@ -287,7 +345,7 @@ kiln_status kiln__npy_write(const char *path, kiln_dtype dtype, int rank, const 
                             const void *data, kiln_error *err)
 {
     char header[KILN__NPY_MADE_BYTES_MAX];
-    size_t header_bytes = 0, bytes = 0;
+    content c = {.header = header, .data = data};
     kiln_status status = KILN_OK;
     char *target = NULL;
     struct stat info;
@@ -297,15 +355,15 @@ kiln_status kiln__npy_write(const char *path, kiln_dtype dtype, int rank, const 
     if (path == NULL)
         return kiln__fail(err, KILN_ERR_NULL, "the path is NULL");
     KILN_TRY(kiln__shape_size(rank, shape, kiln_dtype_size(dtype), &size, err));
-    header_bytes = kiln__npy_make(dtype, rank, shape, header);
-    bytes = (size_t)size * kiln_dtype_size(dtype);
+    c.header_bytes = kiln__npy_make(dtype, rank, shape, header);
+    c.bytes = (size_t)size * kiln_dtype_size(dtype);
     exists = stat(path, &info) == 0;
     if (exists && S_ISDIR(info.st_mode)) {
         status = fail_io(err, path, "cannot be written", EISDIR);
         goto done;
     }
     if (exists && !S_ISREG(info.st_mode)) {
-        status = write_in_place(path, header, header_bytes, data, bytes, err);
+        status = write_in_place(path, &c, err);
         goto done;
     }
     if (exists && access(path, W_OK) != 0) { /* rename() would ask the folder only */
@@ -315,7 +373,7 @@ kiln_status kiln__npy_write(const char *path, kiln_dtype dtype, int rank, const 
     /* A link keeps pointing where it points: the file behind it is replaced. */
     target = exists ? realpath(path, NULL) : NULL;
     status = write_renamed(path, target != NULL ? target : path, exists ? info.st_mode & 0777 : 0,
-                           header, header_bytes, data, bytes, err);
+                           &c, err);
 
 done:
     free(target); /* from realpath, hence not kiln__free */

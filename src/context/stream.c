@@ -181,6 +181,14 @@ kiln_status kiln_event_open(kiln_context *ctx, const kiln_event_handle *handle, 
     return status;
 }
 
+/* ERR_NULL for a handle that is missing, ERR_RELEASED for one that was destroyed. */
+static kiln_status check_event(const kiln_event *event, const char *name, kiln_error *err)
+{
+    if (event == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "%s is NULL", name);
+    return kiln__event_is_closed(event) ? kiln__context_released("event", err) : KILN_OK;
+}
+
 void kiln_event_destroy(kiln_event *event)
 {
     kiln_context *ctx = NULL;
@@ -188,9 +196,10 @@ void kiln_event_destroy(kiln_event *event)
     if (event == NULL)
         return;
     ctx = kiln__event_owner(event);
-    if (kiln__context_forked(ctx))
+    if (kiln__context_forked(ctx) || kiln__event_is_closed(event))
         return;
-    kiln__event_destroy(event);
+    kiln__event_close(event);
+    kiln__context_bury(ctx, event, NULL);
     kiln_context_release(ctx);
 }
 
@@ -203,8 +212,7 @@ kiln_status kiln_event_record(kiln_event *event, kiln_stream *stream, kiln_error
 {
     kiln_status status = KILN_OK;
 
-    if (event == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "event is NULL");
+    KILN_TRY(check_event(event, "event", err));
     KILN_TRY(kiln__context_stream(kiln__event_owner(event), stream, &stream, err));
     status = kiln__event_record(event, stream, err);
 
@@ -217,8 +225,9 @@ kiln_status kiln_stream_wait_event(kiln_context *ctx, kiln_stream *stream, kiln_
 {
     kiln_status status = KILN_OK;
 
-    if (ctx == NULL || event == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "%s is NULL", ctx == NULL ? "ctx" : "event");
+    if (ctx == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "ctx is NULL");
+    KILN_TRY(check_event(event, "event", err));
     KILN_TRY(kiln__context_stream(ctx, stream, &stream, err));
     status = kiln__stream_wait_event(stream, event, err);
 
@@ -228,32 +237,37 @@ done:
 
 kiln_status kiln_event_query(kiln_event *event, bool *done_out, kiln_error *err)
 {
-    if (event == NULL || done_out == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "%s is NULL", event == NULL ? "event" : "done_out");
-    return kiln__event_query(event, done_out, err);
+    kiln_status status = check_event(event, "event", err);
+
+    if (status == KILN_OK && done_out == NULL)
+        status = kiln__fail(err, KILN_ERR_NULL, "done_out is NULL");
+    return status == KILN_OK ? kiln__event_query(event, done_out, err) : status;
 }
 
 kiln_status kiln_event_synchronize(kiln_event *event, kiln_error *err)
 {
-    if (event == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "event is NULL");
-    return kiln__event_synchronize(event, err);
+    const kiln_status status = check_event(event, "event", err);
+
+    return status == KILN_OK ? kiln__event_synchronize(event, err) : status;
 }
 
 kiln_status kiln_event_elapsed_ms(kiln_event *start, kiln_event *end, double *ms_out,
                                   kiln_error *err)
 {
-    if (start == NULL || end == NULL || ms_out == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "%s is NULL",
-                          start == NULL ? "start"
-                          : end == NULL ? "end"
-                                        : "ms_out");
-    return kiln__event_elapsed_ms(start, end, ms_out, err);
+    kiln_status status = check_event(start, "start", err);
+
+    if (status == KILN_OK)
+        status = check_event(end, "end", err);
+    if (status == KILN_OK && ms_out == NULL)
+        status = kiln__fail(err, KILN_ERR_NULL, "ms_out is NULL");
+    return status == KILN_OK ? kiln__event_elapsed_ms(start, end, ms_out, err) : status;
 }
 
 kiln_status kiln_event_export(kiln_event *event, kiln_event_handle *handle_out, kiln_error *err)
 {
-    if (event == NULL || handle_out == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "%s is NULL", event == NULL ? "event" : "handle_out");
-    return kiln__event_export(event, handle_out, err);
+    kiln_status status = check_event(event, "event", err);
+
+    if (status == KILN_OK && handle_out == NULL)
+        status = kiln__fail(err, KILN_ERR_NULL, "handle_out is NULL");
+    return status == KILN_OK ? kiln__event_export(event, handle_out, err) : status;
 }

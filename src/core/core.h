@@ -1,8 +1,8 @@
 /*
  * core.h - the one door of src/core: what every other folder stands on.
  *
- * Status and error helpers, host allocation, text building, hashing, memos, checked arithmetic,
- * time, files. Uses nothing but libc and xxHash. Names with two underscores may be used by any folder
+ * Status and error helpers, host allocation, text building, hashing, tables, checked arithmetic,
+ * shapes, time, files. Uses nothing but libc and xxHash. Names with two underscores may be used by any folder
  * of src/ and by no user.
  */
 #ifndef KILN_CORE_CORE_H
@@ -155,6 +155,50 @@ static inline bool kiln__add_overflow(int64_t a, int64_t b, int64_t *out)
 {
     return __builtin_add_overflow(a, b, out);
 }
+
+/* ---- shapes and strides (shape.c) ---- Extents count elements, strides count bytes. */
+__extension__ typedef __int128 kiln__int128;
+__extension__ typedef unsigned __int128 kiln__uint128;
+
+/* Strides of a gapless layout whose axes run from slowest to fastest as `order` says (NULL:
+ * C-order). The sizes have been checked. */
+void kiln__strides_ordered(int rank, const int64_t *shape, const int *order, size_t itemsize,
+                           int64_t *strides);
+
+/* C-order without gaps, axes of extent 1 ignored; true when there is no element. */
+bool kiln__strides_contiguous(int rank, const int64_t *shape, const int64_t *strides,
+                              size_t itemsize);
+
+/* Bytes touched, relative to the first element: [low, high). Both 0 when there is no element.
+ * Values beyond 2^100 stand for "more than any memory". */
+void kiln__strides_extent(int rank, const int64_t *shape, const int64_t *strides, size_t itemsize,
+                          kiln__int128 *low_out, kiln__int128 *high_out);
+
+/* Whether two indices may name one element. Yes is sure for a stride of 0 and a guess for other
+ * layouts that interleave; no is always sure. */
+bool kiln__strides_self_overlap(int rank, const int64_t *shape, const int64_t *strides,
+                                size_t itemsize);
+
+/* A few multiplications an axis; equal inputs give equal hashes in every process. */
+uint64_t kiln__layout_hash(kiln_dtype dtype, int rank, const int64_t *shape,
+                           const int64_t *strides);
+
+/* Broadcast `shape` (rank_io axes, updated) with one more shape, NumPy's rule. False when they do
+ * not go together; `shape` has room for KILN_RANK_MAX. */
+bool kiln__shape_broadcast(int *rank_io, int64_t *shape, int rank, const int64_t *other);
+
+/* "(3, 4)", "(5,)", "()" into `text` (cut when too long). Returns `text`. */
+char *kiln__shape_text(int rank, const int64_t *shape, char *text, size_t bytes);
+
+/* Product of extents. ERR_ARGUMENT for a negative extent or rank, ERR_OVERFLOW beyond INT64_MAX
+ * bytes of `itemsize`. */
+kiln_status kiln__shape_size(int rank, const int64_t *shape, size_t itemsize, int64_t *size_out,
+                             kiln_error *err);
+
+/* Whether `new_shape` (of equal size) can be had in C-order without moving an element, and the
+ * strides that it then has. */
+bool kiln__reshape_strides(int rank, const int64_t *shape, const int64_t *strides, size_t itemsize,
+                           int new_rank, const int64_t *new_shape, int64_t *new_strides);
 
 /* ---- the world outside (os.c) ---- */
 double kiln__now_us(void); /* monotonic */

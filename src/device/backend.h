@@ -67,6 +67,7 @@ struct kiln_event {
     void *owner;          /* of the layer above */
     bool timing;          /* whether it measures */
     atomic_bool recorded; /* at least once */
+    atomic_bool closed;   /* the handle is gone, and `native` with it */
 };
 
 struct kiln__backend {

@@ -92,6 +92,9 @@ kiln_status kiln__event_create(kiln__device *device, const kiln__event_kind *kin
 kiln_status kiln__event_open(kiln__device *device, const kiln_event_handle *handle,
                              kiln_event **out, kiln_error *err);
 void kiln__event_destroy(kiln_event *event); /* accepts NULL */
+/* The same but for the struct, which is the caller's to free with kiln__free(). */
+void kiln__event_close(kiln_event *event);
+bool kiln__event_is_closed(const kiln_event *event);
 void *kiln__event_native(const kiln_event *event);
 void kiln__event_set_owner(kiln_event *event, void *owner);
 void *kiln__event_owner(const kiln_event *event);

@@ -57,13 +57,24 @@ done:
     return status;
 }
 
-void kiln__event_destroy(kiln_event *event)
+void kiln__event_close(kiln_event *event)
 {
-    if (event == NULL)
-        return;
     if (!kiln__device_forked(event->device))
         event->device->backend->event_destroy(event->device, event->native);
+    event->native = NULL;
+    atomic_store(&event->closed, true);
+}
+
+void kiln__event_destroy(kiln_event *event)
+{
+    if (event != NULL)
+        kiln__event_close(event);
     kiln__free(event);
+}
+
+bool kiln__event_is_closed(const kiln_event *event)
+{
+    return atomic_load_explicit(&event->closed, memory_order_relaxed);
 }
 
 void *kiln__event_native(const kiln_event *event)

@@ -10,34 +10,26 @@
 
 /* ---- element types ---- */
 
-static const struct {
-    uint8_t code, bits;
-    kiln_dtype dtype;
-} types[] = {
-    {kDLBool, 8, KILN_BOOL},
-    {kDLInt, 8, KILN_INT8},
-    {kDLInt, 16, KILN_INT16},
-    {kDLInt, 32, KILN_INT32},
-    {kDLInt, 64, KILN_INT64},
-    {kDLUInt, 8, KILN_UINT8},
-    {kDLUInt, 16, KILN_UINT16},
-    {kDLUInt, 32, KILN_UINT32},
-    {kDLUInt, 64, KILN_UINT64},
-    {kDLFloat, 16, KILN_FLOAT16},
-    {kDLBfloat, 16, KILN_BFLOAT16},
-    {kDLFloat, 32, KILN_FLOAT32},
-    {kDLFloat, 64, KILN_FLOAT64},
-    {kDLComplex, 64, KILN_COMPLEX64},
-    {kDLComplex, 128, KILN_COMPLEX128},
-};
+/* DLPack's code of a dtype, by its kind. */
+static uint8_t code_of(kiln_dtype dtype)
+{
+    switch (kiln_dtype_kind(dtype)) {
+    case 'b':
+        return kDLBool;
+    case 'i':
+        return kDLInt;
+    case 'u':
+        return kDLUInt;
+    case 'c':
+        return kDLComplex;
+    default:
+        return dtype == KILN_BFLOAT16 ? kDLBfloat : kDLFloat;
+    }
+}
 
 static DLDataType type_of(kiln_dtype dtype)
 {
-    size_t k = 0;
-
-    while (k + 1 < KILN_COUNT_OF(types) && types[k].dtype != dtype)
-        k++;
-    return (DLDataType){types[k].code, types[k].bits, 1};
+    return (DLDataType){code_of(dtype), (uint8_t)(8 * kiln_dtype_size(dtype)), 1};
 }
 
 /* "float8_e4m3fn" and the like, for messages. */
@@ -71,12 +63,9 @@ static kiln_status dtype_from(DLDataType type, kiln_dtype *out, kiln_error *err)
         return kiln__fail(err, KILN_ERR_UNSUPPORTED,
                           "the tensor has elements of %u lanes; kiln has no vector types",
                           type.lanes);
-    for (size_t k = 0; k < KILN_COUNT_OF(types); k++) {
-        if (types[k].code == type.code && types[k].bits == type.bits) {
-            *out = types[k].dtype;
+    for (*out = KILN_DTYPE_NONE + 1; *out < KILN_DTYPE_COUNT; ++*out)
+        if (code_of(*out) == type.code && 8 * kiln_dtype_size(*out) == type.bits)
             return KILN_OK;
-        }
-    }
     return kiln__fail(err, KILN_ERR_DTYPE,
                       "the tensor has elements of type %s (code %u) with %u bits; kiln has no such "
                       "dtype",
@@ -120,13 +109,13 @@ static void delete_plain(DLManagedTensor *self)
 static kiln_status fill_dims(exported *e, const kiln_array *array, bool c_order, kiln_error *err)
 {
     const int64_t itemsize = (int64_t)kiln_dtype_size(array->dtype);
-    int64_t step = 1;
+    int64_t *const strides = e->dims + array->rank;
 
-    for (int axis = array->rank - 1; axis >= 0; axis--) {
-        int64_t *const stride = &e->dims[array->rank + axis];
+    kiln__strides_ordered(array->rank, array->shape, NULL, 1, strides);
+    for (int axis = 0; axis < array->rank; axis++) {
         e->dims[axis] = array->shape[axis];
-        *stride = c_order ? step : array->strides[axis] / itemsize;
-        step *= array->shape[axis] > 0 ? array->shape[axis] : 1;
+        if (!c_order)
+            strides[axis] = array->strides[axis] / itemsize;
         if (!c_order && array->shape[axis] > 1 && array->strides[axis] % itemsize != 0)
             return kiln__fail(err, KILN_ERR_ARGUMENT,
                               "stride %lld of axis %d is no multiple of %s's %lld bytes, in which "
@@ -166,15 +155,20 @@ done:
     return status;
 }
 
-static kiln_status export_array(kiln_array *array, const kiln_dlpack_options *opts, exported **out,
-                                kiln_dlpack_options *o, DLTensor *tensor, kiln_error *err)
+/* What both exports begin with: the struct's content, and whether it is a copy. NULL in `*e_out` after a
+ * failure. `out` is the caller's place for the struct. */
+static kiln_status export_array(kiln_array *array, const kiln_dlpack_options *opts, const void *out,
+                                exported **e_out, bool *copied_out, DLTensor *tensor,
+                                kiln_error *err)
 {
-    const kiln_dlpack_options defaults = KILN_DLPACK_OPTIONS_INIT;
+    kiln_dlpack_options o = KILN_DLPACK_OPTIONS_INIT;
     kiln_status status = KILN_OK;
     exported *e = NULL;
 
-    *o = defaults;
-    KILN_TRY(kiln__options_read(o, sizeof *o, opts, opts != NULL ? opts->struct_size : 0,
+    *e_out = NULL;
+    if (out == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "out is NULL");
+    KILN_TRY(kiln__options_read(&o, sizeof o, opts, opts != NULL ? opts->struct_size : 0,
                                 "kiln_dlpack_options", err));
     KILN_TRY(kiln__array_check(array, array != NULL ? array->ctx : NULL, "array", err));
     e = kiln__calloc(1, sizeof *e + 2 * (size_t)array->rank * sizeof(int64_t));
@@ -182,18 +176,19 @@ static kiln_status export_array(kiln_array *array, const kiln_dlpack_options *op
         status = kiln__fail_memory(err, sizeof *e);
         goto done;
     }
-    KILN_TRY(share(e, array, o, err));
-    const kiln_array *shown = o->host ? array : e->array;
+    KILN_TRY(share(e, array, &o, err));
+    const kiln_array *shown = o.host ? array : e->array;
     const kiln_device_info *info = kiln_context_device(array->ctx);
-    const bool host = o->host || info->backend == KILN_BACKEND_CPU;
-    KILN_TRY(fill_dims(e, shown, o->host, err));
-    *tensor = (DLTensor){.data = o->host ? e->host : shown->data,
+    const bool host = o.host || info->backend == KILN_BACKEND_CPU;
+    KILN_TRY(fill_dims(e, shown, o.host, err));
+    *tensor = (DLTensor){.data = o.host ? e->host : shown->data,
                          .device = {host ? kDLCPU : kDLCUDA, host ? 0 : info->ordinal},
                          .ndim = array->rank,
                          .dtype = type_of(array->dtype),
                          .shape = e->dims,
                          .strides = e->dims + array->rank};
-    *out = e;
+    *copied_out = o.copy || o.host;
+    *e_out = e;
     e = NULL;
 
 done:
@@ -209,51 +204,45 @@ void kiln_dlpack_options_init(kiln_dlpack_options *opts, size_t struct_size)
 kiln_status kiln_array_to_dlpack(kiln_array *array, const kiln_dlpack_options *opts,
                                  DLManagedTensorVersioned **out, kiln_error *err)
 {
-    kiln_dlpack_options o;
     DLTensor tensor;
     exported *e = NULL;
+    bool copied = false;
+    kiln_status status = export_array(array, opts, out, &e, &copied, &tensor, err);
 
-    if (out == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "out is NULL");
-    *out = NULL;
-    kiln_status status = export_array(array, opts, &e, &o, &tensor, err);
-    if (status != KILN_OK)
-        return status;
-    const bool copied = o.copy || o.host;
-    e->tensor.versioned = (DLManagedTensorVersioned){
-        .version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION},
-        .manager_ctx = e,
-        .deleter = delete_versioned,
-        .flags = copied                                  ? DLPACK_FLAG_BITMASK_IS_COPIED
-                 : kiln__array_unwritable(array) != NULL ? DLPACK_FLAG_BITMASK_READ_ONLY
-                                                         : 0,
-        .dl_tensor = tensor};
-    *out = &e->tensor.versioned;
-    return KILN_OK;
+    if (out != NULL)
+        *out = e != NULL ? &e->tensor.versioned : NULL;
+    if (status == KILN_OK)
+        **out = (DLManagedTensorVersioned){.version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION},
+                                           .manager_ctx = e,
+                                           .deleter = delete_versioned,
+                                           .flags = copied ? DLPACK_FLAG_BITMASK_IS_COPIED
+                                                    : kiln__array_unwritable(array) != NULL
+                                                        ? DLPACK_FLAG_BITMASK_READ_ONLY
+                                                        : 0,
+                                           .dl_tensor = tensor};
+    return status;
 }
 
 kiln_status kiln_array_to_dlpack_unversioned(kiln_array *array, const kiln_dlpack_options *opts,
                                              DLManagedTensor **out, kiln_error *err)
 {
-    kiln_dlpack_options o;
     DLTensor tensor;
     exported *e = NULL;
+    bool copied = false;
+    kiln_status status = export_array(array, opts, out, &e, &copied, &tensor, err);
 
-    if (out == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "out is NULL");
-    *out = NULL;
-    kiln_status status = export_array(array, opts, &e, &o, &tensor, err);
-    if (status != KILN_OK)
-        return status;
-    if (!o.copy && !o.host && kiln_array_is_read_only(array)) {
+    if (status == KILN_OK && !copied && kiln_array_is_read_only(array)) {
         exported_free(e);
-        return kiln__fail(err, KILN_ERR_UNSUPPORTED,
-                          "the array is read-only, which the unversioned struct cannot say; "
-                          "export a copy");
+        e = NULL;
+        status = kiln__fail(err, KILN_ERR_UNSUPPORTED,
+                            "the array is read-only, which the unversioned struct cannot say; "
+                            "export a copy");
     }
-    e->tensor.plain = (DLManagedTensor){tensor, e, delete_plain};
-    *out = &e->tensor.plain;
-    return KILN_OK;
+    if (out != NULL)
+        *out = e != NULL ? &e->tensor.plain : NULL;
+    if (status == KILN_OK)
+        **out = (DLManagedTensor){tensor, e, delete_plain};
+    return status;
 }
 
 /* ---- import ---- */

@@ -6,14 +6,11 @@
  */
 #include "interop/interop.h"
 
-static const struct {
-    const char *text; /* without the byte order */
-    kiln_dtype dtype;
-} types[] = {
-    {"b1", KILN_BOOL},    {"i1", KILN_INT8},      {"i2", KILN_INT16},       {"i4", KILN_INT32},
-    {"i8", KILN_INT64},   {"u1", KILN_UINT8},     {"u2", KILN_UINT16},      {"u4", KILN_UINT32},
-    {"u8", KILN_UINT64},  {"f2", KILN_FLOAT16},   {"V2", KILN_BFLOAT16},    {"f4", KILN_FLOAT32},
-    {"f8", KILN_FLOAT64}, {"c8", KILN_COMPLEX64}, {"c16", KILN_COMPLEX128},
+/* The type strings without the byte order. */
+static const char *const codes[KILN_DTYPE_COUNT] = {
+#define NPY_CODE(name, value, text, size, kind, ctype, code) [value] = code,
+    KILN_DTYPE_MAP(NPY_CODE)
+#undef NPY_CODE
 };
 
 kiln_status kiln_array_to_interface(kiln_array *array, kiln_array_interface *interface_out,
@@ -21,7 +18,6 @@ kiln_status kiln_array_to_interface(kiln_array *array, kiln_array_interface *int
 {
     kiln_array_interface *const to = interface_out;
     kiln_status status = KILN_OK;
-    size_t k = 0;
 
     if (to == NULL)
         return kiln__fail(err, KILN_ERR_NULL, "interface_out is NULL");
@@ -29,10 +25,8 @@ kiln_status kiln_array_to_interface(kiln_array *array, kiln_array_interface *int
     KILN_TRY(kiln__array_check(array, array != NULL ? array->ctx : NULL, "array", err));
     void *const native = kiln_stream_native(array->ctx, NULL);
     KILN_TRY(kiln__foreign_order(array, (intptr_t)native, err));
-    while (k + 1 < KILN_COUNT_OF(types) && types[k].dtype != array->dtype)
-        k++;
     snprintf(to->typestr, sizeof to->typestr, "%c%s",
-             kiln_dtype_size(array->dtype) == 1 ? '|' : '<', types[k].text);
+             kiln_dtype_size(array->dtype) == 1 ? '|' : '<', codes[array->dtype]);
     to->data = array->data;
     to->read_only = kiln__array_unwritable(array) != NULL;
     to->rank = array->rank;
@@ -50,12 +44,9 @@ static kiln_status dtype_from(const char *typestr, kiln_dtype *out, kiln_error *
 {
     const bool ordered = typestr[0] == '<' || typestr[0] == '|' || typestr[0] == '=';
 
-    for (size_t k = 0; ordered && k < KILN_COUNT_OF(types); k++) {
-        if (strcmp(types[k].text, typestr + 1) == 0) {
-            *out = types[k].dtype;
+    for (*out = KILN_DTYPE_NONE + 1; ordered && *out < KILN_DTYPE_COUNT; ++*out)
+        if (strcmp(codes[*out], typestr + 1) == 0)
             return KILN_OK;
-        }
-    }
     return kiln__fail(err, KILN_ERR_DTYPE, "kiln has no dtype for elements of type \"%.7s\"%s",
                       typestr, typestr[0] == '>' ? ", which are big-endian" : "");
 }

@@ -194,15 +194,10 @@ static kiln_status give_call(expansion *x, bool *fits, kiln_error *why)
 
 static void set_shape(input *in, int rank, const int64_t *extent)
 {
-    int64_t step = (int64_t)kiln_dtype_size(in->dtype);
-
     in->shaped = true;
     in->rank = rank;
     memcpy(in->shape, extent, (size_t)rank * sizeof extent[0]);
-    for (int a = rank - 1; a >= 0; a--) {
-        in->strides[a] = step;
-        step *= extent[a];
-    }
+    kiln__strides_ordered(rank, extent, NULL, kiln_dtype_size(in->dtype), in->strides);
 }
 
 /* The inputs as the scheduler takes them. */

@@ -1,7 +1,7 @@
 /*
  * shape.c - arithmetic on extents and strides: no array, no device, no allocation.
  *
- *     [shape] < array, views, overlap, npy, format
+ *     [shape] < arrays, views, overlap, .npy, text, calls, graphs, manifests
  *
  * Rule 1: extents count elements, strides count bytes; both may come from a user or a file, so
  *         every product and sum is checked here, once, and trusted afterwards.
@@ -12,7 +12,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "array/internal.h"
+#include "core/core.h"
 
 kiln_status kiln__shape_size(int rank, const int64_t *shape, size_t itemsize, int64_t *size_out,
                              kiln_error *err)
