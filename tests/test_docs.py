@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""Compile every C block of README.md and docs/*.md, and run it.
+"""Compile every C block of README.md, of docs/*.md and of the comments that begin the public headers,
+and run it.
 
     test_docs.py SOURCE BUILD CC WORK
 
 A block that has a main() is a program. Any other is a fragment: it replaces the marked line of the
 program in docs/start.md, which is what that page tells its readers. After a comment beside
 puts(text) its text must be printed; a block with the info string "c cuda" is run on a GPU only. C code
-that is merely indented would escape this test, and is refused. The device is $KILN_TEST_DOCS_DEVICE,
-cpu when unset.
+that is merely indented would escape this test, and is refused. In a header's comment code is what is
+indented by four columns after an empty line; it is a fragment, too, and functions in it stand before
+main(). Every header with functions that are called has such a block. The device is
+$KILN_TEST_DOCS_DEVICE, cpu when unset.
 """
 import concurrent.futures
 import os
@@ -19,6 +22,7 @@ import sys
 source, build, cc, work = (pathlib.Path(p) if k != 2 else p for k, p in enumerate(sys.argv[1:5]))
 DEVICE = os.environ.get("KILN_TEST_DOCS_DEVICE", "cpu")
 MARK = "    /* A fragment goes here. */\n"
+NO_EXAMPLE = {"base.h", "kiln.h", "ops.h"}
 
 
 def blocks_of(page):
@@ -37,15 +41,37 @@ def blocks_of(page):
     return found
 
 
+def blocks_of_header(header):
+    """The code in the comment that begins a header, as one block; none when there is no code."""
+    comment = header.read_text().split("*/")[0].split("\n")
+    first, code, inside = 0, [], False
+    for number, line in enumerate(comment, 1):
+        inside = line == " *" if not line.startswith(" *     ") else inside
+        if line.startswith(" *     ") and inside:
+            first = first or number
+            code.append(line[7:])
+    return [(first, "", "\n".join(code) + "\n")] if code else []
+
+
+def in_frame(frame, where, text):
+    """The program with a fragment in it: its functions before main(), the rest in a block."""
+    functions = ""
+    for function in re.findall(r"^static [^;=]*?\)\n\{\n.*?^\}\n", text, re.S | re.M):
+        text = text.replace(function, "")
+        functions += function
+    body = "    {\n" + where + "".join("    " + t for t in text.splitlines(True)) + "    }\n"
+    return frame.replace(MARK, body).replace("int main(", functions + "int main(")
+
+
 def check(job):
     """What is wrong with one block; None when nothing is."""
     page, line, info, text, frame = job
-    name = f"{page.stem}_{line}"
+    name = f"{page.name}_{line}"
     where = f'#line {line} "{page}"\n'
     if "int main(" in text:
         program = where + text
     else:
-        program = frame.replace(MARK, where + "".join("    " + t for t in text.splitlines(True)))
+        program = in_frame(frame, where, text)
     (work / f"{name}.c").write_text(program)
     command = [cc, "-std=c11", "-Wall", "-Wextra", "-Werror", "-Wno-unused-result",
                "-Wno-unused-variable", "-Wno-unused-but-set-variable", f"-I{source}/include",
@@ -80,6 +106,11 @@ def main():
     jobs = [(page, *block, frame) for page in pages for block in blocks_of(page)]
     if len(jobs) < 20:
         sys.exit(f"only {len(jobs)} blocks of C below {source}")
+    for header in sorted((source / "include/kiln").glob("*.h")):
+        blocks = blocks_of_header(header)
+        if not blocks and header.name not in NO_EXAMPLE:
+            sys.exit(f"{header}: its first comment has no example")
+        jobs += [(header, *block, frame) for block in blocks]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         wrong = [w for w in pool.map(check, jobs) if w is not None]
     print("\n".join(wrong))

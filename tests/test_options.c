@@ -60,6 +60,7 @@ static void test_options__start_empty_within_their_size(void **state)
     CHECK_INIT(kiln_stream_options, kiln_stream_options_init, KILN_STREAM_OPTIONS_INIT);
     CHECK_INIT(kiln_event_options, kiln_event_options_init, KILN_EVENT_OPTIONS_INIT);
     CHECK_INIT(kiln_dlpack_options, kiln_dlpack_options_init, KILN_DLPACK_OPTIONS_INIT);
+    CHECK_INIT(kiln_benchmark_options, kiln_benchmark_options_init, KILN_BENCHMARK_OPTIONS_INIT);
     CHECK_INIT(kiln_graph_options, kiln_graph_options_init, KILN_GRAPH_OPTIONS_INIT);
     CHECK_INIT(kiln_graph_call_options, kiln_graph_call_options_init, KILN_GRAPH_CALL_OPTIONS_INIT);
     CHECK_INIT(kiln_elementwise_options, kiln_elementwise_options_init,
@@ -81,12 +82,19 @@ static const kiln_row_stage stage = {
     .map = "x", .type = "float", .reduce = "a + b", .identity = "0", .result = "s"};
 static const char *const names[] = {"x"};
 
+static kiln_status nothing(void *user, kiln_error *err)
+{
+    (void)user, (void)err;
+    return KILN_OK;
+}
+
 static void test_options__of_zeros_are_answered_with_the_macro_to_use(void **state)
 {
     const kiln_context_options context_zero = {0};
     const kiln_stream_options stream_zero = {0};
     const kiln_event_options event_zero = {0};
     const kiln_dlpack_options dlpack_zero = {0};
+    const kiln_benchmark_options benchmark_zero = {0};
     const kiln_graph_options graph_zero = {0};
     const kiln_elementwise_options loop_zero = {0};
     const kiln_reduction_options sum_zero = {0};
@@ -97,6 +105,7 @@ static void test_options__of_zeros_are_answered_with_the_macro_to_use(void **sta
     kiln_stream *stream = NULL;
     kiln_event *event = NULL;
     DLManagedTensorVersioned *tensor = NULL;
+    kiln_benchmark_result result;
     kiln_graph *graph = NULL;
     kiln_elementwise *loop = NULL;
     kiln_reduction *sum = NULL;
@@ -109,6 +118,8 @@ static void test_options__of_zeros_are_answered_with_the_macro_to_use(void **sta
     ZEROS(kiln_stream_create(t->ctx, &stream_zero, &stream, &t->err), "KILN_STREAM_OPTIONS_INIT");
     ZEROS(kiln_event_create(t->ctx, &event_zero, &event, &t->err), "KILN_EVENT_OPTIONS_INIT");
     ZEROS(kiln_array_to_dlpack(x, &dlpack_zero, &tensor, &t->err), "KILN_DLPACK_OPTIONS_INIT");
+    ZEROS(kiln_benchmark(t->ctx, nothing, NULL, &benchmark_zero, &result, &t->err),
+          "KILN_BENCHMARK_OPTIONS_INIT");
     ZEROS(kiln_graph_create(t->ctx, &graph_zero, &graph, &t->err), "KILN_GRAPH_OPTIONS_INIT");
     ZEROS(kiln_graph_parse(t->ctx, "x + 1", names, 1, &graph_zero, &graph, NULL, &t->err),
           "KILN_GRAPH_OPTIONS_INIT");

@@ -2,6 +2,16 @@
  * @file kiln/array.h
  * @brief Strided n-d arrays on a device: creation, views, copies, .npy files, printing.
  *
+ *     static const float numbers[] = {1, 2, 3, 4, 5, 6};
+ *     const int64_t shape[] = {2, 3};
+ *     kiln_array *m = NULL, *last = NULL;
+ *     float got[2];
+ *     kiln_array_from_host(ctx, KILN_FLOAT32, 2, shape, numbers, NULL, &m, &err);
+ *     kiln_array_select(m, 1, -1, &last, &err);               // m[:, -1], of shape (2,): a view
+ *     kiln_array_to_host(last, got, sizeof got, NULL, &err);  // {3, 6}
+ *     kiln_array_release(m);                                  // `last` keeps the memory
+ *     kiln_array_release(last);
+ *
  * Threads: a handle is immutable after creation and may be shared; the elements are as shared as
  *          the work that touches them. retain/release may be called from any thread.
  * Units:   shapes count elements, strides count bytes.
@@ -24,15 +34,16 @@
 
 typedef struct kiln_array kiln_array;
 
-/** Axes of an array: those to reduce, to scan, or to permute. Where a function says that the axes may
- *  be NULL, KILN_ALL_AXES is meant. */
+/** Axes of an array: those to reduce, to scan, or to permute. Where a function says that the axes
+ *  may be NULL, KILN_ALL_AXES is meant. */
 typedef struct kiln_axes {
     int count;               /**< How many follow; 0 names none, which is not the same as NULL. */
     int axis[KILN_RANK_MAX]; /**< Each counts from 0, or from the end where it is negative. */
 } kiln_axes;
 
-/** `const kiln_axes *` to the axes listed, as KILN_AXES(0, -1). It lives as long as a compound literal
- *  does: to the end of the enclosing block in C, to the end of the full expression in C++. */
+/** `const kiln_axes *` to the axes listed, as KILN_AXES(0, -1). It lives as long as a compound
+ *  literal does: to the end of the enclosing block in C, to the end of the full expression in C++.
+ *  */
 #ifdef __cplusplus
 template <class... A> static inline kiln_axes kiln_axes_of(A... a)
 {
@@ -211,9 +222,9 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_flip(const kiln_array *array, int
  *     kiln_array_view(x, "1:-1, ::2, 0, None, ...", &v, &err)
  *
  * Items are separated by commas: an integer takes one index of an axis, `start:stop:step` slices it
- * (each part may be left out), `None` or `newaxis` inserts an axis of extent 1, and `...` stands for
- * all axes that no other item names; without one it stands at the end. Only views: no index arrays
- * and no masks. ERR_SYNTAX with a caret, ERR_AXIS.
+ * (each part may be left out), `None` or `newaxis` inserts an axis of extent 1, and `...` stands
+ * for all axes that no other item names; without one it stands at the end. Only views: no index
+ * arrays and no masks. ERR_SYNTAX with a caret, ERR_AXIS.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_array_view(const kiln_array *array, const char *subscript,
                                                     kiln_array **out, kiln_error *err);
@@ -266,8 +277,8 @@ typedef struct kiln_scalar {
     } value;
 } kiln_scalar;
 
-/** Read the element at `index`, rank() numbers of which negative ones count from the end; NULL for an
- *  array of one element, whatever its rank. Waits for the value. ERR_AXIS, ERR_SHAPE. */
+/** Read the element at `index`, rank() numbers of which negative ones count from the end; NULL for
+ *  an array of one element, whatever its rank. Waits for the value. ERR_AXIS, ERR_SHAPE. */
 KILN_API KILN_NODISCARD kiln_status kiln_array_item(const kiln_array *array, const int64_t *index,
                                                     kiln_scalar *item_out, kiln_error *err);
 

@@ -11,9 +11,17 @@
  *         return kiln_launch_run(user, NULL, err);
  *     }
  *
+ *     kiln_benchmark_options options = KILN_BENCHMARK_OPTIONS_INIT;
  *     kiln_benchmark_result result;
- *     kiln_benchmark(ctx, step, launch, NULL, &result, &err);
+ *     kiln_elementwise *square = NULL;
+ *     kiln_launch *launch = NULL;
+ *     options.repeats = 100;
+ *     kiln_elementwise_create(ctx, "T x", "T z", "z = x * x", NULL, &square, &err);
+ *     kiln_elementwise_prepare(square, KILN_ARGS(x, y), NULL, &launch, &err);
+ *     kiln_benchmark(ctx, step, launch, &options, &result, &err);
  *     printf("%.3f us\n", result.device[0].median * 1e6);
+ *     kiln_launch_destroy(launch);
+ *     kiln_elementwise_destroy(square);
  *
  * It is what cupyx.profiler.benchmark() is in CuPy: the same procedure, and
  * kiln_benchmark_to_string() writes the same line.

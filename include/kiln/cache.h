@@ -3,7 +3,16 @@
  * @brief List, check, shrink, export and import the folder of compiled kernels.
  *
  * Programs need none of this: a context finds and fills its cache by itself. It is for tools, and
- * for applications that ship their kernels with them as a bundle.
+ * for applications that ship their kernels with them as a bundle:
+ *
+ *     kiln_cache *cache = NULL;
+ *     kiln_cache_summary summary;
+ *     uint64_t removed = 0;
+ *     kiln_cache_open(NULL, &cache, &err);                    // the folder that contexts use
+ *     kiln_cache_stats(cache, &summary, &err);
+ *     printf("%llu kernels\n", (unsigned long long)summary.entry_count);
+ *     kiln_cache_prune(cache, (uint64_t)1 << 30, &removed, &err);   // to 1 GiB at most
+ *     kiln_cache_close(cache);
  *
  * Threads: a kiln_cache belongs to one thread at a time; any number of them, and any number of
  *          processes, may use one folder at once, while contexts go on using it.

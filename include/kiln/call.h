@@ -2,27 +2,41 @@
  * @file kiln/call.h
  * @brief kiln_call(): run a kernel or a graph with plain C values, in one line.
  *
- *     kiln_call(axpy, &err, x, y, 2.5, &z);                    // a kiln_elementwise
- *     kiln_call(hypotenuse, &err, x, y, &z);                   // a kiln_graph
- *     kiln_call(norm, &err, x, &all);                          // a kiln_reduction, over all axes
- *     kiln_call_over(norm, KILN_AXES(-1), &err, x, &each);     // over the last axis
+ *     kiln_elementwise *axpy = NULL;
+ *     kiln_reduction *norm = NULL;
+ *     kiln_scan *sums = NULL;
+ *     kiln_array *z = NULL, *each = NULL, *all = NULL, *from_end = NULL;
+ *     kiln_elementwise_create(ctx, "T x, T y, T a", "T z", "z = a * x + y", NULL, &axpy, &err);
+ *     kiln_reduction_create(ctx, "T x", "T n", "x * x", "a + b", "n = sqrt(a)", "0", NULL, &norm,
+ *                           &err);
+ *     kiln_scan_create(ctx, "T x", "T s", "x", "a + b", "s = a", "0", NULL, &sums, &err);
+ *
+ *     kiln_call(axpy, &err, x, y, 2.5, &z);                   // z is allocated: it is NULL
+ *     kiln_call(axpy, &err, x, y, 0.5, z);                    // and now written to
+ *     kiln_call(norm, &err, x, &all);                         // over all axes: shape ()
+ *     kiln_call_over(norm, KILN_AXES(-1), &err, x, &each);    // one for each row: shape (4,)
  *
  *     const kiln_axes columns = {1, {0}};
- *     kiln_scan_call_options opts = KILN_SCAN_CALL_OPTIONS_INIT;
- *     opts.axes = &columns;
- *     opts.flags = KILN_SCAN_REVERSE;
- *     kiln_call_with(running, &opts, &err, x, &sums);          // a kiln_scan
+ *     kiln_scan_call_options options = KILN_SCAN_CALL_OPTIONS_INIT;
+ *     options.axes = &columns;
+ *     options.flags = KILN_SCAN_REVERSE;
+ *     kiln_call_with(sums, &options, &err, x, &from_end);     // shape (4, 3)
  *
- * The three macros take a handle of any family. They expand to that family's function, which is
- * kiln_elementwise_run(), kiln_reduction_run(), kiln_scan_run(), kiln_row_run() or kiln_graph_run();
- * its header says what the arguments mean and which statuses it returns. A handle of any other
- * type is an error of the C compiler, and so is an argument that kiln/arg.h does not list.
+ * The three macros take a handle of any family: kiln_elementwise, kiln_reduction, kiln_scan,
+ * kiln_row or kiln_graph. They expand to that family's function (kiln_elementwise_run(),
+ * kiln_reduction_run() and so on), whose header says what shapes and dtypes the arguments must
+ * have, which outputs are allocated, and which statuses are returned.
  *
  * Arguments: arrays are given as they are; `&z`, the address of an array pointer, is an output that
  *            is allocated when z is NULL and reused when it is not; numbers are scalars. There are
- *            at most KILN_CALL_ARGS_MAX. Each is evaluated once, and so are the other operands.
- * Cost:      that of the function: the choice is made by the C compiler.
- * Threads:   as the function: any number of threads may call the same handle at once.
+ *            1 to KILN_CALL_ARGS_MAX of them. Everything given to a macro is evaluated once.
+ * Errors:    a handle of another type, an argument that kiln/arg.h does not list, and options of
+ *            another family are errors of the C compiler. The status must be looked at, as that of
+ *            every function. `err` may be NULL.
+ * Owner:     nothing is taken over. An array that the call allocated is released by the caller.
+ * Threads:   any number of threads may call one handle at once.
+ * Cost:      that of the function: the C compiler chooses it, and a call in a loop allocates
+ *            nothing when its outputs are given.
  */
 #ifndef KILN_CALL_H
 #define KILN_CALL_H
@@ -33,92 +47,22 @@
 #include "kiln/row.h"
 #include "kiln/scan.h"
 
-/* The functions that kiln_call_over() expands to: default options, but for the axes. */
-static inline KILN_NODISCARD kiln_status kiln__reduction_over(kiln_reduction *op,
-                                                              const kiln_axes *axes,
-                                                              const kiln_arg *args,
-                                                              size_t arg_count, kiln_error *err)
-{
-    kiln_reduction_call_options opts = KILN_REDUCTION_CALL_OPTIONS_INIT;
-    opts.axes = axes;
-    return kiln_reduction_run(op, args, arg_count, &opts, err);
-}
-static inline KILN_NODISCARD kiln_status kiln__scan_over(kiln_scan *op, const kiln_axes *axes,
-                                                         const kiln_arg *args, size_t arg_count,
-                                                         kiln_error *err)
-{
-    kiln_scan_call_options opts = KILN_SCAN_CALL_OPTIONS_INIT;
-    opts.axes = axes;
-    return kiln_scan_run(op, args, arg_count, &opts, err);
-}
-static inline KILN_NODISCARD kiln_status kiln__row_over(kiln_row *op, const kiln_axes *axes,
-                                                        const kiln_arg *args, size_t arg_count,
-                                                        kiln_error *err)
-{
-    kiln_row_call_options opts = KILN_ROW_CALL_OPTIONS_INIT;
-    opts.axes = axes;
-    return kiln_row_run(op, args, arg_count, &opts, err);
-}
-
-#ifdef __cplusplus
-/* C++ has overloads where C has _Generic. */
-namespace kiln_detail {
-#define KILN__OVERLOAD(family)                                                                     \
-    static inline KILN_NODISCARD kiln_status run(kiln_##family *op, const kiln_arg *args,          \
-                                                 size_t arg_count,                                 \
-                                                 const kiln_##family##_call_options *opts,         \
-                                                 kiln_error *err)                                  \
-    {                                                                                              \
-        return kiln_##family##_run(op, args, arg_count, opts, err);                                \
-    }
-#define KILN__OVERLOAD_OVER(family)                                                                \
-    static inline KILN_NODISCARD kiln_status over(kiln_##family *op, const kiln_axes *axes,        \
-                                                  const kiln_arg *args, size_t arg_count,          \
-                                                  kiln_error *err)                                 \
-    {                                                                                              \
-        return kiln__##family##_over(op, axes, args, arg_count, err);                              \
-    }
-KILN__OVERLOAD(elementwise)
-KILN__OVERLOAD(reduction)
-KILN__OVERLOAD(scan)
-KILN__OVERLOAD(row)
-KILN__OVERLOAD(graph)
-KILN__OVERLOAD_OVER(reduction)
-KILN__OVERLOAD_OVER(scan)
-KILN__OVERLOAD_OVER(row)
-#undef KILN__OVERLOAD
-#undef KILN__OVERLOAD_OVER
-}
-#define KILN__RUN(op) kiln_detail::run
-#define KILN__OVER(op) kiln_detail::over
-#else
-#define KILN__RUN(op)                                                                              \
-    _Generic((op),                                                                                 \
-        kiln_elementwise *: kiln_elementwise_run,                                                  \
-        kiln_reduction *: kiln_reduction_run,                                                      \
-        kiln_scan *: kiln_scan_run,                                                                \
-        kiln_row *: kiln_row_run,                                                                  \
-        kiln_graph *: kiln_graph_run)
-#define KILN__OVER(op)                                                                             \
-    _Generic((op),                                                                                 \
-        kiln_reduction *: kiln__reduction_over,                                                    \
-        kiln_scan *: kiln__scan_over,                                                              \
-        kiln_row *: kiln__row_over)
-#endif
-
 /**
  * kiln_call(op, err, arguments...): run `op` with default options.
  *
- * A reduction then reduces all axes, a scan runs over all elements in C-order, and a row program takes
- * the whole array as one row. The work is enqueued on the context's own stream.
+ * The work is enqueued on the context's own stream. A reduction reduces all axes, a scan runs over
+ * all elements in C-order, and a row program takes the whole array as one row; kiln_call_over()
+ * names the axes.
  */
 #define kiln_call(op, err, ...) KILN__RUN(op)((op), KILN_ARGS(__VA_ARGS__), NULL, (err))
 
 /**
- * kiln_call_over(op, axes, err, arguments...): run a reduction, a scan or a row program over `axes`.
+ * kiln_call_over(op, axes, err, arguments...): run a reduction, a scan or a row program over
+ * `axes`.
  *
- * `axes` is a `const kiln_axes *`, as KILN_AXES(0, -1) makes one; KILN_ALL_AXES, which is NULL, is what
- * kiln_call() takes. Other options have their defaults.
+ * `axes` is a `const kiln_axes *`, as KILN_AXES(0, -1) makes one: the axes to reduce, the one axis
+ * to scan, or those that make up a row. KILN_ALL_AXES is what kiln_call() takes. Other options,
+ * such as keepdims and the stream, have their defaults.
  */
 #define kiln_call_over(op, axes, err, ...)                                                         \
     KILN__OVER(op)((op), (axes), KILN_ARGS(__VA_ARGS__), (err))
@@ -126,10 +70,14 @@ KILN__OVERLOAD_OVER(row)
 /**
  * kiln_call_with(op, options, err, arguments...): run `op` with options for this call.
  *
- * `options` is a pointer to the call options of the handle's family, kiln_elementwise_call_options and
- * so on, which begin with their INIT macro. It is read during the call only, and may be NULL.
+ * `options` points to the call options of the handle's family: kiln_elementwise_call_options,
+ * kiln_reduction_call_options, kiln_scan_call_options, kiln_row_call_options or
+ * kiln_graph_call_options, begun with its INIT macro. It is read during the call only; NULL stands
+ * for the defaults.
  */
 #define kiln_call_with(op, options, err, ...)                                                      \
     KILN__RUN(op)((op), KILN_ARGS(__VA_ARGS__), (options), (err))
+
+#include "kiln/detail/call.h"
 
 #endif

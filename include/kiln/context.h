@@ -2,6 +2,19 @@
  * @file kiln/context.h
  * @brief Devices, contexts (one device + cache + pool) and the memory pool.
  *
+ * A context is one device with the cache of its compiled kernels and the pool of its memory.
+ * Everything else is made from one.
+ *
+ *     kiln_context_options options = KILN_CONTEXT_OPTIONS_INIT;
+ *     kiln_context *cpu = NULL;
+ *     kiln_pool_stats stats;
+ *     options.device = "cpu";
+ *     options.pool_limit_bytes = (size_t)1 << 30;
+ *     kiln_context_create(&options, &cpu, &err);
+ *     kiln_context_pool_stats(cpu, &stats);
+ *     printf("%s: %zu bytes in use\n", kiln_context_device(cpu)->name, stats.used_bytes);
+ *     kiln_context_release(cpu);
+ *
  * Threads: every function may be called from any thread on a shared context.
  * Units:   memory in bytes, times in milliseconds, as the names say.
  * Owner:   contexts are counted (retain/release); every array, stream, event and kernel made from

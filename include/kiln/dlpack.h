@@ -7,8 +7,10 @@
  * no more. kiln is a producer by kiln_array_to_dlpack() and a consumer by kiln_array_from_dlpack():
  *
  *     DLManagedTensorVersioned *t = NULL;
- *     kiln_array_to_dlpack(x, NULL, &t, &err);   // x stays alive until t->deleter(t)
- *     kiln_array_from_dlpack(ctx, t, NULL, &y, &err); // the same memory; t belongs to y
+ *     kiln_array *same = NULL;
+ *     kiln_array_to_dlpack(x, NULL, &t, &err);           // x stays alive until t->deleter(t)
+ *     kiln_array_from_dlpack(ctx, t, NULL, &same, &err); // the same memory; t belongs to `same`
+ *     kiln_array_release(same);                          // calls the deleter
  *
  * The structs below are DLPack's, version 1.3 (https://dmlc.github.io/dlpack). They are declared here
  * under dlpack.h's own include guard, so that a program may include dlpack.h before this header or

@@ -2,7 +2,15 @@
  * @file kiln/dtype.h
  * @brief The element types of arrays, by NumPy's names.
  *
- * Everything here is a pure function of its arguments and may be called from any thread.
+ * The constants are KILN_FLOAT32, KILN_INT64, KILN_BOOL and so on: the table below has one row for
+ * each.
+ *
+ *     const char name[] = "complex<float>";
+ *     kiln_dtype dtype = kiln_dtype_from_name(name, sizeof name - 1);   // KILN_COMPLEX64
+ *     printf("%s: %zu bytes\n", kiln_dtype_name(dtype), kiln_dtype_size(dtype));
+ *
+ * Threads: everything here is a pure function of its arguments and may be called from any thread.
+ * Owner:   texts are constants of the library.
  */
 #ifndef KILN_DTYPE_H
 #define KILN_DTYPE_H

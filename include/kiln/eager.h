@@ -5,6 +5,7 @@
  *     kiln_array *z = NULL;
  *     kiln_array_multiply(x, 2, &z, &err);     // z is allocated; pass z again to reuse it
  *     kiln_array_maximum(z, 0.5, &z, &err);    // in place
+ *     kiln_array_release(z);
  *
  * kiln/ops.h has a macro for every operation; docs/operations.md says what each gives. Operands
  * are arrays, which broadcast, and plain C numbers, which take the dtype of the arrays beside them
@@ -22,8 +23,8 @@
 KILN_EXTERN_C_BEGIN
 
 /**
- * One operation on arrays and plain numbers: enqueue and return. kiln_array_add() and its kin
- * expand to it.
+ * One operation on arrays and plain numbers: enqueue and return. kiln_array_add() and the
+ * other macros of kiln/ops.h expand to it.
  *
  * @param args  As many as the operation takes, one of them an array at least.
  * @param opts  May be NULL. `has_size` must not be set.
@@ -35,7 +36,8 @@ KILN_EXTERN_C_BEGIN
  *         `*out` is unchanged.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_array_op(kiln_op op, const kiln_arg *args,
-                                                  size_t arg_count, const kiln_elementwise_call_options *opts,
+                                                  size_t arg_count,
+                                                  const kiln_elementwise_call_options *opts,
                                                   kiln_array **out, kiln_error *err);
 
 /** Two operations on the same operands by one kernel, as kiln_array_op(). Both must compute in the

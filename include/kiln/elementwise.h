@@ -5,10 +5,19 @@
  * A definition is what CuPy's ElementwiseKernel takes, string for string:
  *
  *     kiln_elementwise *axpy = NULL;
+ *     kiln_array *z = NULL;
  *     kiln_elementwise_create(ctx, "T x, T y, float32 a", "T z", "z = a * x + y", NULL,
  *                             &axpy, &err);
- *     kiln_array *z = NULL;
- *     kiln_call(axpy, &err, x, y, 2.5, &z);   // z is allocated; pass z to reuse it
+ *     kiln_call(axpy, &err, x, y, 2.5, &z);             // z is allocated with x's shape and dtype
+ *
+ *     kiln_launch *again = NULL;                        // the same call, bound once
+ *     kiln_elementwise_prepare(axpy, KILN_ARGS(x, y, 0.5, z), NULL, &again, &err);
+ *     for (int k = 0; k < 10; k++)
+ *         kiln_launch_run(again, NULL, &err);           // costs what the driver's own call costs
+ *
+ *     kiln_launch_destroy(again);
+ *     kiln_array_release(z);
+ *     kiln_elementwise_destroy(axpy);
  *
  * Inside a snippet: the parameters by name, `i` (linear index in C-order), `n` (number of
  * elements), `_ind`, placeholder letters as types; see docs/snippets.md.
@@ -47,7 +56,7 @@ typedef struct kiln_elementwise_call_options {
     size_t struct_size;    /**< sizeof(kiln_elementwise_call_options) as the caller compiled it. */
     kiln_stream *stream;   /**< NULL: the context's own stream. */
     bool has_size;         /**< Whether `size` is set. */
-    int64_t size;          /**< Elements to run over, where only raw arrays and scalars are given. */
+    int64_t size;          /**< Elements to run over, where no array decides it. */
 } kiln_elementwise_call_options;
 
 #define KILN_ELEMENTWISE_CALL_OPTIONS_INIT {sizeof(kiln_elementwise_call_options), NULL, false, 0}
@@ -75,7 +84,8 @@ KILN_API KILN_NODISCARD kiln_status kiln_elementwise_create(kiln_context *ctx, c
 
 /** As the _INIT macros, for languages without them; pass sizeof(*opts). */
 KILN_API void kiln_elementwise_options_init(kiln_elementwise_options *opts, size_t struct_size);
-KILN_API void kiln_elementwise_call_options_init(kiln_elementwise_call_options *opts, size_t struct_size);
+KILN_API void kiln_elementwise_call_options_init(kiln_elementwise_call_options *opts,
+                                                 size_t struct_size);
 
 /**
  * Run over the broadcast of all non-raw arrays: enqueue and return. kiln_call() is the same with
@@ -94,20 +104,18 @@ KILN_API void kiln_elementwise_call_options_init(kiln_elementwise_call_options *
  *         ERR_NO_COMPILER, ERR_NO_NVRTC, ERR_DEVICE_MEMORY, ERR_NO_MEMORY, ERR_DRIVER, ERR_FAULT
  *         or ERR_FORK. After a failure no output pointer has changed.
  */
-KILN_API KILN_NODISCARD kiln_status kiln_elementwise_run(kiln_elementwise *op, const kiln_arg *args,
-                                                         size_t arg_count,
-                                                         const kiln_elementwise_call_options *opts,
-                                                         kiln_error *err);
+KILN_API KILN_NODISCARD kiln_status kiln_elementwise_run(
+    kiln_elementwise *op, const kiln_arg *args, size_t arg_count,
+    const kiln_elementwise_call_options *opts, kiln_error *err);
 
 /**
  * Do everything but the launch once: check, allocate, compile, bind. The result launches at the
  * cost of the driver's own call. Array arguments are kept alive by the result; scalars are
  * fixed; KILN_ARG_OUT outputs are allocated now.
  */
-KILN_API KILN_NODISCARD kiln_status kiln_elementwise_prepare(kiln_elementwise *op,
-                                                             const kiln_arg *args, size_t arg_count,
-                                                             const kiln_elementwise_call_options *opts,
-                                                             kiln_launch **out, kiln_error *err);
+KILN_API KILN_NODISCARD kiln_status kiln_elementwise_prepare(
+    kiln_elementwise *op, const kiln_arg *args, size_t arg_count,
+    const kiln_elementwise_call_options *opts, kiln_launch **out, kiln_error *err);
 
 /** Enqueue a prepared launch. `stream` NULL: the stream given to _prepare. */
 KILN_API KILN_NODISCARD kiln_status kiln_launch_run(kiln_launch *launch, kiln_stream *stream,
@@ -121,10 +129,9 @@ KILN_API void kiln_launch_destroy(kiln_launch *launch);
  * allocated or run, and KILN_ARG_OUT outputs stay as they are.
  * @param text_out Receives NUL-terminated text; free it with kiln_free().
  */
-KILN_API KILN_NODISCARD kiln_status kiln_elementwise_source(kiln_elementwise *op,
-                                                            const kiln_arg *args, size_t arg_count,
-                                                            const kiln_elementwise_call_options *opts,
-                                                            char **text_out, kiln_error *err);
+KILN_API KILN_NODISCARD kiln_status kiln_elementwise_source(
+    kiln_elementwise *op, const kiln_arg *args, size_t arg_count,
+    const kiln_elementwise_call_options *opts, char **text_out, kiln_error *err);
 
 /** Release the handle. Accepts NULL. Work already enqueued still completes. */
 KILN_API void kiln_elementwise_destroy(kiln_elementwise *op);

@@ -2,12 +2,27 @@
  * @file kiln/error.h
  * @brief Status codes, and an optional, caller-owned place for what went wrong.
  *
- * Every function that can fail returns a kiln_status and takes a `kiln_error *` as its last
- * parameter. Passing NULL is always allowed and costs nothing but the explanation.
+ * Every function that can fail returns a kiln_status, which the compiler warns about when it is not
+ * looked at, and takes a `kiln_error *` as its last parameter. NULL is always allowed there; it
+ * costs nothing but the explanation.
+ *
+ *     kiln_array *sum = NULL;
+ *     if (kiln_array_add(x, y, &sum, &err) != KILN_OK) {
+ *         kiln_error_print(&err, stderr);     // one line, then the text at fault with a caret
+ *         kiln_error_clear(&err);             // frees its texts; it can be used again
+ *     }
+ *     kiln_array_release(sum);                // NULL after a failure, which is accepted
+ *
+ * After a failure everything is as it was before the call: objects, outputs that were given, and
+ * output pointers, except that functions which create something set `*out` to NULL. A function that
+ * cannot keep this says so.
  *
  * Threads: a kiln_error belongs to one thread at a time. The library keeps no "last error".
  * Owner:   the caller owns the struct; the library owns nothing in it after the call returns, so
  *          kiln_error_clear() (or the next call that fails into it) frees its texts.
+ * Time:    kernels run after the call that enqueued them has returned. What a kernel does wrong on
+ *          a CUDA device, as an access out of bounds, is therefore reported by a later call: by the
+ *          next one that synchronizes, or that notices (ERR_FAULT).
  */
 #ifndef KILN_ERROR_H
 #define KILN_ERROR_H
@@ -18,6 +33,23 @@
 
 /**
  * X(name, value, text): every status there is. Values are pinned and never reused.
+ *
+ * Who can do something about a failure is a matter of the status:
+ *
+ * - The definition or the call is wrong, and the same call fails in the same way again: ARGUMENT,
+ *   NULL, SYNTAX, NAME, UNKNOWN_TYPE, UNBOUND, DTYPE, ARGUMENT_COUNT, SHAPE, OUTPUT, CONTEXT,
+ *   RELEASED, SIZE, UNDECIDED_SIZE, RANGE, COMPILE, AXIS, OVERLAP, OVERFLOW, IDENTITY. The message
+ *   names the parameter and the values that decide.
+ * - The machine or the build lacks something: NO_COMPILER, NO_DRIVER, NO_NVRTC, NO_DEVICE,
+ *   UNSUPPORTED. `kiln info` shows what was looked for and where.
+ * - Something has run out or is busy, and a later call may succeed: NO_MEMORY, DEVICE_MEMORY, IO,
+ *   TIMEOUT, CANCELLED.
+ * - A file cannot be used as it is: FORMAT, CACHE. A damaged cache entry is none of these: it is
+ *   compiled again, and no kernel call fails for it.
+ * - The device is lost to this process: FAULT, after which every call on the context gives FAULT,
+ *   and DRIVER for other failures of the CUDA driver, with its own name for them in the message.
+ *   FORK: the context was made before a fork, and belongs to the parent.
+ * - INTERNAL is a bug of kiln.
  */
 #define KILN_STATUS_MAP(X)                                                                         \
     X(OK, 0, "success")                                                                            \
@@ -58,21 +90,29 @@
     X(ERR_TIMEOUT, -36, "the time allowed for waiting is over; the work goes on")                  \
     X(ERR_INTERNAL, -33, "kiln broke a promise of its own; please report it")
 
-/** What a call returns. Test against KILN_OK; values below zero are failures. */
+/** What a call returns: KILN_OK, or KILN_ERR_ and a name of the table. Test against KILN_OK; values
+ *  below zero are failures, and there are none above it. Later versions may add statuses. */
 typedef enum kiln_status {
 #define KILN_STATUS_ENUM(name, value, text) KILN_##name = value,
     KILN_STATUS_MAP(KILN_STATUS_ENUM)
 #undef KILN_STATUS_ENUM
 } kiln_status;
 
-/** Room for an error's message, its terminating NUL included. */
+/** Room for an error's message, its terminating NUL included. A longer one is cut, between two
+ *  characters of UTF-8. */
 #define KILN_ERROR_MESSAGE_BYTES 512
 
 /**
- * Where a failing call explains itself. May live on the stack; start it with KILN_ERROR_INIT.
+ * Where a failing call explains itself. May live on the stack; begin it with KILN_ERROR_INIT.
  *
- * A call that fails fills it; a call that succeeds leaves it alone. A second failure into the
- * same struct frees the first one's texts.
+ * A call that fails fills it; a call that succeeds leaves it alone, so that several calls in a row
+ * may share one and be judged by its status at the end. A second failure into the same struct frees
+ * the first one's texts. A message names the thing and the values that decide; with its detail it
+ * reads
+ *
+ *     kernel "axpy": op, line 1, column 9: 'sqr' was not declared in this scope
+ *       z = a * sqr(x) + y
+ *               ^
  */
 typedef struct kiln_error {
     kiln_status status;                     /**< What the call returned. */
@@ -87,16 +127,20 @@ typedef struct kiln_error {
 
 KILN_EXTERN_C_BEGIN
 
-/** The constant one-line meaning of `status`; "unknown status" for a value not in the table. */
+/** The meaning of `status` in one line, as the table has it; "unknown status" for a value that it
+ *  does not have. Constant text, never NULL. */
 KILN_API const char *kiln_status_string(kiln_status status);
 
-/** The name of `status` as written in C, e.g. "KILN_ERR_SHAPE"; constant text. */
+/** The name of `status` as written in C, e.g. "KILN_ERR_SHAPE", for logs; "unknown status" for a
+ *  value that the table does not have. Constant text, never NULL. */
 KILN_API const char *kiln_status_name(kiln_status status);
 
-/** Free the error's texts and make it KILN_ERROR_INIT again. Accepts NULL. */
+/** Free the error's texts and make it KILN_ERROR_INIT again. Accepts NULL, and a struct that holds
+ *  no failure. */
 KILN_API void kiln_error_clear(kiln_error *err);
 
-/** Write message and detail to `out`, each line ended. Prints nothing for KILN_OK or NULL. */
+/** Write the message and the detail to `out`, each line ended; the log and the source are left out.
+ *  Prints nothing for KILN_OK or NULL, so a program may call it whenever it ends. */
 KILN_API void kiln_error_print(const kiln_error *err, FILE *out);
 
 KILN_EXTERN_C_END

@@ -2,12 +2,18 @@
  * @file kiln/event.h
  * @brief Events: points in a stream's work, to wait for, to ask about and to measure time with.
  *
+ *     kiln_event *begin = NULL, *end = NULL;
+ *     kiln_array *z = NULL;
+ *     double ms = 0;
  *     kiln_event_create(ctx, NULL, &begin, &err);
  *     kiln_event_create(ctx, NULL, &end, &err);
- *     kiln_event_record(begin, stream, &err);
- *     kiln_call(g, &err, x, y, &s);
- *     kiln_event_record(end, stream, &err);
+ *     kiln_event_record(begin, NULL, &err);         // NULL: the context's own stream
+ *     kiln_array_add(x, y, &z, &err);
+ *     kiln_event_record(end, NULL, &err);
  *     kiln_event_elapsed_ms(begin, end, &ms, &err); // waits for `end`
+ *     kiln_event_destroy(begin);
+ *     kiln_event_destroy(end);
+ *     kiln_array_release(z);
  *
  * An event stands for the last point that it was recorded at. One that was never recorded counts as
  * passed: nothing waits for it. On the cpu device an event is the time of its recording, and has
@@ -96,8 +102,8 @@ KILN_API KILN_NODISCARD kiln_status kiln_event_synchronize(kiln_event *event, ki
 
 /**
  * Milliseconds of device time between two recorded points; waits for both.
- * @return ERR_ARGUMENT when one was never recorded or measures no time, ERR_CONTEXT when they are of
- *         different devices.
+ * @return ERR_ARGUMENT when one was never recorded or measures no time, ERR_CONTEXT when they are
+ *         of different devices.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_event_elapsed_ms(kiln_event *start, kiln_event *end,
                                                           double *ms_out, kiln_error *err);
@@ -107,7 +113,8 @@ KILN_API KILN_NODISCARD kiln_status kiln_event_export(kiln_event *event,
                                                       kiln_event_handle *handle_out,
                                                       kiln_error *err);
 
-/** Open an event that another process exported, on the same device. Whoever opens it destroys it. */
+/** Open an event that another process exported, on the same device. Whoever opens it destroys it.
+ *  */
 KILN_API KILN_NODISCARD kiln_status kiln_event_open(kiln_context *ctx,
                                                     const kiln_event_handle *handle,
                                                     kiln_event **out, kiln_error *err);

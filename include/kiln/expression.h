@@ -2,10 +2,14 @@
  * @file kiln/expression.h
  * @brief Graphs from text: the expressions that NumPy users write.
  *
- *     const char *names[] = {"x", "y"};
+ *     const char *text = "sum(sqrt(x*x + y*y) * exp(-x), axis=1)";
+ *     const char *const names[] = {"x", "y"};
  *     kiln_graph *g = NULL;
- *     kiln_graph_parse(ctx, "sum(sqrt(x*x + y*y) * exp(-x), axis=1)", names, 2, NULL, &g, NULL, &err);
+ *     kiln_array *z = NULL;
+ *     kiln_graph_parse(ctx, text, names, 2, NULL, &g, NULL, &err);
  *     kiln_call(g, &err, x, y, &z);
+ *     kiln_array_release(z);
+ *     kiln_graph_destroy(g);
  *
  * docs/expressions.md has the language. A graph made of text is a graph as any other: see
  * kiln/graph.h for calling, explaining and destroying it.

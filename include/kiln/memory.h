@@ -7,13 +7,20 @@
  * Memory from kiln_host_alloc() is page-locked itself: copies to and from it are one transfer each,
  * run at the speed of the bus, and overlap with the host and with kernels on other streams:
  *
- *     kiln_host_alloc(ctx, bytes, 0, (void **)&buffer, &err);
- *     fill(buffer);
- *     kiln_array_upload(x, buffer, NULL, copies, &err);  // returns at once
- *     kiln_event_record(uploaded, copies, &err);         // buffer is free again when this passes
+ *     const size_t bytes = (size_t)kiln_array_size(x) * sizeof(float);
+ *     kiln_event *uploaded = NULL;
+ *     void *buffer = NULL;
+ *     kiln_event_create(ctx, NULL, &uploaded, &err);
+ *     kiln_host_alloc(ctx, bytes, 0, &buffer, &err);
+ *     ((float *)buffer)[0] = 0.5f;                       // and so on
+ *     kiln_array_upload(x, buffer, NULL, NULL, &err);    // returns at once
+ *     kiln_event_record(uploaded, NULL, &err);           // buffer is free again when this passes
+ *     kiln_event_synchronize(uploaded, &err);
+ *     kiln_host_free(ctx, buffer);
+ *     kiln_event_destroy(uploaded);
  *
- * Page-locking takes a tenth of a millisecond and more, so each context keeps what it was given back
- * in a pool of size classes.
+ * Page-locking takes a tenth of a millisecond and more, so each context keeps what it was given
+ * back in a pool of size classes.
  *
  * Threads: every function may be called from any thread.
  * Units:   bytes.
@@ -36,14 +43,14 @@ KILN_EXTERN_C_BEGIN
 
 /**
  * Memory of the host that the context's device copies to and from without staging, and that its
- * kernels can read and write over the bus. At least 256-byte aligned; contents are unset. On the cpu
- * device it is ordinary memory.
+ * kernels can read and write over the bus. At least 256-byte aligned; contents are unset. On the
+ * cpu device it is ordinary memory.
  *
  * @param bytes 0 gives NULL.
  * @param flags OR of kiln_host_flag.
  * @param out   Receives the memory; give it back with kiln_host_free(). NULL on failure.
- * @return KILN_OK, ERR_NULL, ERR_ARGUMENT (flags), ERR_NO_MEMORY (also beyond the limit), ERR_DRIVER,
- *         ERR_FAULT, ERR_FORK.
+ * @return KILN_OK, ERR_NULL, ERR_ARGUMENT (flags), ERR_NO_MEMORY (also beyond the limit),
+ *         ERR_DRIVER, ERR_FAULT, ERR_FORK.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_host_alloc(kiln_context *ctx, size_t bytes, unsigned flags,
                                                     void **out, kiln_error *err);
@@ -61,9 +68,9 @@ KILN_API void kiln_host_pool_set_limit(kiln_context *ctx, size_t limit_bytes);
 /** Give free memory back to the system; returns how many bytes. */
 KILN_API size_t kiln_host_pool_trim(kiln_context *ctx);
 
-/** A C-order array of unset elements in memory of kiln_host_alloc(): kernels of the context reach it
- *  over the bus, and the host by kiln_array_data(). Synchronise before the host looks at what a kernel
- *  wrote. */
+/** A C-order array of unset elements in memory of kiln_host_alloc(): kernels of the context reach
+ *  it over the bus, and the host by kiln_array_data(). Synchronise before the host looks at what a
+ *  kernel wrote. */
 KILN_API KILN_NODISCARD kiln_status kiln_array_empty_host(kiln_context *ctx, kiln_dtype dtype,
                                                           int rank, const int64_t *shape,
                                                           kiln_array **out, kiln_error *err);
@@ -72,13 +79,13 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_empty_host(kiln_context *ctx, kil
  * Copy host memory into an array that exists, or a view of one, in the order of `stream`.
  *
  * Returns at once, with the source still in use, when the source is memory of kiln_host_alloc() on
- * the same context and both sides are C-order without gaps; the source is then free when work enqueued
- * on the stream so far is done. In all other cases the source is free again on return.
+ * the same context and both sides are C-order without gaps; the source is then free when work
+ * enqueued on the stream so far is done. In all other cases the source is free again on return.
  *
  * @param strides Bytes per step on each axis, of any sign; NULL means C-order.
  * @param stream  NULL: the context's own.
- * @return KILN_OK, ERR_NULL, ERR_OUTPUT for an array that cannot be written, ERR_CONTEXT for a stream
- *         of another context, and what kiln_array_from_host() answers.
+ * @return KILN_OK, ERR_NULL, ERR_OUTPUT for an array that cannot be written, ERR_CONTEXT for a
+ *         stream of another context, and what kiln_array_from_host() answers.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_array_upload(kiln_array *array, const void *data,
                                                       const int64_t *strides, kiln_stream *stream,
@@ -96,8 +103,8 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_download(const kiln_array *array,
                                                         size_t data_bytes, const int64_t *strides,
                                                         kiln_stream *stream, kiln_error *err);
 
-/** A new array with the same elements on `ctx`, whatever the devices of the two contexts, in C-order.
- *  Waits for the elements. */
+/** A new array with the same elements on `ctx`, whatever the devices of the two contexts, in
+ *  C-order. Waits for the elements. */
 KILN_API KILN_NODISCARD kiln_status kiln_array_copy_to(const kiln_array *array, kiln_context *ctx,
                                                        kiln_array **out, kiln_error *err);
 

@@ -2,17 +2,25 @@
  * @file kiln/prefetch.h
  * @brief Compile on other threads, in advance, what later calls will need.
  *
+ *     kiln_elementwise *cube = NULL;
  *     kiln_prefetch *ahead = NULL;
- *     kiln_elementwise_prefetch(op, args, 3, NULL, &ahead, &err);   // returns at once
- *     ...
- *     kiln_prefetch_wait(ahead, -1, &err);                          // or run: it waits by itself
- *     kiln_prefetch_destroy(ahead);
+ *     kiln_array *z = NULL;
+ *     kiln_elementwise_create(ctx, "T x", "T z", "z = x * x * x", NULL, &cube, &err);
+ *     kiln_elementwise_prefetch(cube, KILN_ARGS(x, &z), NULL, &ahead, &err);   // returns at once
  *
- * A prefetch takes the arguments of the call it is for and does all of that call's checks. The rest,
- * compiling the kernel or loading it from the cache, is done by worker threads of the context: one
- * for each core, made when they are first needed. So many kernels are compiled at once; only NVRTC's
- * front end serves one thread at a time. A run that needs a kernel which is being
- * prefetched waits for it, and never compiles it a second time.
+ *     // whatever the program has to do meanwhile
+ *
+ *     kiln_prefetch_wait(ahead, -1, &err);           // not needed: a run waits by itself
+ *     kiln_call(cube, &err, x, &z);
+ *     kiln_prefetch_destroy(ahead);
+ *     kiln_elementwise_destroy(cube);
+ *     kiln_array_release(z);
+ *
+ * A prefetch takes the arguments of the call it is for and does all of that call's checks. The
+ * rest, compiling the kernel or loading it from the cache, is done by worker threads of the
+ * context: one for each core, made when they are first needed. So many kernels are compiled at
+ * once; only NVRTC's front end serves one thread at a time. A run that needs a kernel which is
+ * being prefetched waits for it, and never compiles it a second time.
  *
  * Threads: every function may be called from any thread; a handle may be waited for by many.
  * Owner:   whoever prefetches releases the handle. It keeps neither the kernel nor the context
@@ -39,15 +47,12 @@ KILN_EXTERN_C_BEGIN
  * @param args  As for the run; read during the call only. KILN_ARG_OUT outputs are not allocated.
  * @param opts  May be NULL; its stream does not matter.
  * @param out   Receives the handle, NULL on failure. May be NULL: then nobody waits for it.
- * @return The status with which a run would refuse the arguments; ERR_NO_MEMORY. Whether the snippet
- *         compiles is reported by kiln_prefetch_wait().
+ * @return The status with which a run would refuse the arguments; ERR_NO_MEMORY. Whether the
+ *         snippet compiles is reported by kiln_prefetch_wait().
  */
-KILN_API KILN_NODISCARD kiln_status kiln_elementwise_prefetch(kiln_elementwise *op,
-                                                              const kiln_arg *args,
-                                                              size_t arg_count,
-                                                              const kiln_elementwise_call_options *opts,
-                                                              kiln_prefetch **out,
-                                                              kiln_error *err);
+KILN_API KILN_NODISCARD kiln_status kiln_elementwise_prefetch(
+    kiln_elementwise *op, const kiln_arg *args, size_t arg_count,
+    const kiln_elementwise_call_options *opts, kiln_prefetch **out, kiln_error *err);
 
 /** The same for kiln_reduction_run(). */
 KILN_API KILN_NODISCARD kiln_status kiln_reduction_prefetch(kiln_reduction *op,
@@ -83,8 +88,8 @@ KILN_API KILN_NODISCARD kiln_status kiln_graph_prefetch(kiln_graph *graph, const
  *
  * @param timeout_ms Longest wait in milliseconds; 0 only looks, below 0 waits as long as it takes.
  * @return KILN_OK; ERR_TIMEOUT when it is not there yet and nothing is known of its success;
- *         ERR_CANCELLED; ERR_FORK in a forked process; or what compiling failed with, as a run would explain it. Asking again
- *         gives the same answer.
+ *         ERR_CANCELLED; ERR_FORK in a forked process; or what compiling failed with, as a run
+ *         would explain it. Asking again gives the same answer.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_prefetch_wait(kiln_prefetch *prefetch, int64_t timeout_ms,
                                                        kiln_error *err);

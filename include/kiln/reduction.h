@@ -7,8 +7,10 @@
  *     kiln_reduction *l2 = NULL;
  *     kiln_reduction_create(ctx, "T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0", NULL,
  *                           &l2, &err);
- *     kiln_array *y = NULL;
- *     kiln_call_over(l2, KILN_AXES(-1), &err, x, &y);
+ *     kiln_array *norms = NULL;
+ *     kiln_call_over(l2, KILN_AXES(-1), &err, x, &norms);   // one for each row: shape (4,)
+ *     kiln_array_release(norms);
+ *     kiln_reduction_destroy(l2);
  *
  * `map` is an expression over one element of every input; `reduce` an expression that combines two
  * mapped values `a` and `b`, which must be associative and commutative; `post` statements that
@@ -60,7 +62,8 @@ typedef struct kiln_reduction_call_options {
     double ddof; /**< kiln_array_reduce_with(), var and std: divide by the count minus this. */
 } kiln_reduction_call_options;
 
-#define KILN_REDUCTION_CALL_OPTIONS_INIT {sizeof(kiln_reduction_call_options), NULL, NULL, false, NULL, NULL, 0}
+#define KILN_REDUCTION_CALL_OPTIONS_INIT                                                           \
+    {sizeof(kiln_reduction_call_options), NULL, NULL, false, NULL, NULL, 0}
 
 KILN_EXTERN_C_BEGIN
 
@@ -83,7 +86,8 @@ KILN_API KILN_NODISCARD kiln_status kiln_reduction_create(
 
 /** As the _INIT macros, for languages without them; pass sizeof(*opts). */
 KILN_API void kiln_reduction_options_init(kiln_reduction_options *opts, size_t struct_size);
-KILN_API void kiln_reduction_call_options_init(kiln_reduction_call_options *opts, size_t struct_size);
+KILN_API void kiln_reduction_call_options_init(kiln_reduction_call_options *opts,
+                                               size_t struct_size);
 
 /**
  * Reduce the broadcast of all non-raw inputs over `opts->axes`: enqueue and return.

@@ -1,6 +1,7 @@
 /**
  * @file kiln/row.h
- * @brief Row programs: reduce each row of an array and use the results in the same row, in one pass.
+ * @brief Row programs: reduce each row of an array and use the results in the same row, in
+ *        one pass.
  *
  * Softmax, layer norm and their relatives look at a row several times: for its maximum, for a sum
  * that needs the maximum, for the outputs that need both. A row program states these steps, the
@@ -13,19 +14,23 @@
  *          .identity = "0", .result = "s", .post = "const float scale = 1 / s;"}};
  *     const kiln_row_value values[] = {{"float", "e"}};
  *     kiln_row_options opts = KILN_ROW_OPTIONS_INIT;
+ *     kiln_row *softmax = NULL;
+ *     kiln_array *z = NULL;
  *     opts.values = values;
  *     opts.value_count = 1;
  *     kiln_row_create(ctx, "T x", "T y", stages, 2, "y = e * scale", &opts, &softmax, &err);
- *     kiln_call_over(softmax, KILN_AXES(-1), &err, x, &y);
+ *     kiln_call_over(softmax, KILN_AXES(-1), &err, x, &z);
+ *     kiln_array_release(z);
+ *     kiln_row_destroy(softmax);
  *
- * All texts see the input parameters, `n` (elements of a row), the results of earlier stages and what
- * their `post` declares. Texts that run per element (prep, map, op) see every input; those that run
- * per row (reduce, identity, post, row_post) see the inputs that are the same for the whole row. What
- * an input is, an element, the same for a row or the same for every row, is decided by its shape,
- * call by call: inputs broadcast against each other as everywhere in kiln.
+ * All texts see the input parameters, `n` (elements of a row), the results of earlier stages and
+ * what their `post` declares. Texts that run per element (prep, map, op) see every input; those
+ * that run per row (reduce, identity, post, row_post) see the inputs that are the same for the
+ * whole row. What an input is, an element, the same for a row or the same for every row, is decided
+ * by its shape, call by call: inputs broadcast against each other as everywhere in kiln.
  *
- * Long rows: what one block of threads, or a cluster of blocks on GPUs that have them, cannot hold is
- *            read from memory once a stage; on the cpu a row is the work of one thread.
+ * Long rows: what one block of threads, or a cluster of blocks on GPUs that have them, cannot hold
+ *            is read from memory once a stage; on the cpu a row is the work of one thread.
  * Determinism: as kiln/reduction.h.
  * Threads, units, ownership: as kiln/elementwise.h.
  */
@@ -93,8 +98,8 @@ KILN_EXTERN_C_BEGIN
  * @param outputs Output parameters of one element for each of the inputs' broadcast, e.g. "T y"; ""
  *                when there are only row_outputs. None may be raw.
  * @param stages  `stage_count` of them, 1 to KILN_ROW_STAGES_MAX, in order.
- * @param op      Statements per element that assign the outputs, after the last stage; "" when there
- *                are none.
+ * @param op      Statements per element that assign the outputs, after the last stage; "" when
+ *                there are none.
  * @return ERR_NULL, ERR_SYNTAX, ERR_NAME, ERR_UNKNOWN_TYPE, ERR_ARGUMENT, ERR_UNSUPPORTED,
  *         ERR_NO_MEMORY.
  */
@@ -112,9 +117,9 @@ KILN_API void kiln_row_call_options_init(kiln_row_call_options *opts, size_t str
 /**
  * Run over the rows of the broadcast of all non-raw inputs, along `opts->axes`: enqueue and return.
  *
- * Arguments and dtypes as kiln_elementwise_run(); outputs per element have the broadcast shape, those
- * per row the shape a reduction over the axes has (with opts->keepdims). An output may be the very
- * array that an input is. Rows without elements write nothing per element.
+ * Arguments and dtypes as kiln_elementwise_run(); outputs per element have the broadcast shape,
+ * those per row the shape a reduction over the axes has (with opts->keepdims). An output may be the
+ * very array that an input is. Rows without elements write nothing per element.
  * @return The statuses of kiln_reduction_run(); ERR_IDENTITY for rows without elements where there
  *         are row_outputs and a stage has no identity.
  */
@@ -124,8 +129,9 @@ KILN_API KILN_NODISCARD kiln_status kiln_row_run(kiln_row *op, const kiln_arg *a
                                                  kiln_error *err);
 
 /**
- * Do all of kiln_row_run() but the launch; see kiln_elementwise_prepare(). kiln_launch_run() then costs
- * little more than the driver's own work. An input that would have to be copied first is refused.
+ * Do all of kiln_row_run() but the launch; see kiln_elementwise_prepare(). kiln_launch_run() then
+ * costs little more than the driver's own work. An input that would have to be copied first is
+ * refused.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_row_prepare(kiln_row *op, const kiln_arg *args,
                                                      size_t arg_count,

@@ -4,10 +4,12 @@
  *
  * A definition has the texts of a reduction (kiln/reduction.h):
  *
- *     kiln_scan *decay = NULL;
- *     kiln_scan_create(ctx, "T x", "T y", "x", "a + b", "y = a", "0", NULL, &decay, &err);
- *     kiln_array *y = NULL;
- *     kiln_call_over(decay, KILN_AXES(-1), &err, x, &y);
+ *     kiln_scan *running = NULL;
+ *     kiln_scan_create(ctx, "T x", "T y", "x", "a + b", "y = a", "0", NULL, &running, &err);
+ *     kiln_array *sums = NULL;
+ *     kiln_call_over(running, KILN_AXES(-1), &err, x, &sums);   // along each row: shape (4, 3)
+ *     kiln_array_release(sums);
+ *     kiln_scan_destroy(running);
  *
  * `map` is an expression over one element of every input; `reduce` an expression that combines two
  * values, `a` from elements before those of `b`; it must be associative and need not be

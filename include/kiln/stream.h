@@ -7,9 +7,14 @@
  * uses when it is given NULL.
  *
  *     kiln_stream_options high = KILN_STREAM_OPTIONS_INIT;
+ *     kiln_stream *copies = NULL;
+ *     float got[12];
  *     high.priority = -1;
  *     kiln_stream_create(ctx, &high, &copies, &err);
- *     kiln_stream_wait(ctx, NULL, copies, &err); // the context's stream waits for the copies
+ *     kiln_array_download(x, got, sizeof got, NULL, copies, &err);
+ *     kiln_stream_wait(ctx, NULL, copies, &err); // the context's stream waits for the copy
+ *     kiln_stream_synchronize(copies, &err);     // so does the program
+ *     kiln_stream_destroy(copies);
  *
  * The cpu device does the work of a call before the call returns: its streams are always idle, and
  * everything below that would wait returns at once.
@@ -108,9 +113,10 @@ KILN_API KILN_NODISCARD kiln_status kiln_stream_wait(kiln_context *ctx, kiln_str
  * enqueued after it waits until `fn` returns.
  *
  * On a CUDA device a thread of the driver calls `fn`, which must not call kiln or CUDA, and must
- * not wait for work that comes after it, nor for a thread that calls kiln: the first call of a kernel
- * loads it, and the driver may let that wait until the device is idle. If a kernel faults before, `fn` is not called. On the cpu
- * device the calling thread calls it, before this function returns.
+ * not wait for work that comes after it, nor for a thread that calls kiln: the first call of a
+ * kernel loads it, and the driver may let that wait until the device is idle. If a kernel faults
+ * before, `fn` is not called. On the cpu device the calling thread calls it, before this function
+ * returns.
  *
  * @param fn   Must not be NULL.
  * @param user Handed to `fn` as it is; it must live until `fn` was called.
