@@ -1,4 +1,4 @@
-//% own args
+//% own a args op
 // ${title}
 ${prelude}
 //% for p in placeholders
@@ -18,3 +18,54 @@ ${members}
 //% else
 //% insert cpu/${layout}.cpp
 //% end
+
+//% part environment
+//# What a snippet sees by name, then the snippet itself as op. `continue` ends the element
+//# because the snippet stands in a loop of one round, `return` because it stands in a lambda. What the
+//# snippet changes of loop_prep's variables, it changes in copies that end with the element.
+//% plain i n
+//% if size
+    const ptrdiff_t n = (ptrdiff_t)a.size;
+//% end
+//% for p in scalars
+    const ${p.type} ${p.name} = a.val_${p.name};
+//% end
+//% for p in raws
+    auto &${p.name} = a.raw_${p.name};
+//% end
+//% for p in ones
+//% if p.direct
+    const ${p.type} &${p.name} = *a.ptr_${p.name};
+//% else
+    const ${p.type} ${p.name} = *a.ptr_${p.name};
+//% end
+//% end
+//% if indexer
+    auto _ind = a.indexer.walker();
+//% end
+//% if loop_prep
+${loop_prep}
+//% end
+    auto op = [&](
+//% if index
+        const ptrdiff_t i
+//% else
+        const ptrdiff_t
+//% end
+//% for p in walking
+        , ${p.const}${p.type} &${p.name}
+//% end
+    ) {
+//% if indexer
+        _ind.set(i);
+//% end
+//% if own
+        [&${own}]() mutable {
+//% end
+        do {
+${op}
+        } while (0);
+//% if own
+        }();
+//% end
+    };

@@ -82,6 +82,9 @@ static void test_template__words_get_their_prefix_and_blocks_are_expanded(void *
                   "int valuetwo;\n"
                   "kiln__step\n"
                   "kiln__inside;\n"
+                  "inside += 1;\n"
+                  "kiln__inside++;\n"
+                  "kiln__inside++;\n"
                   "$kiln__begin\n");
     kiln__buf_clear(&out);
 }
@@ -92,6 +95,7 @@ static void test_template__what_the_caller_does_not_know_is_named_with_its_line(
         const char *path, *message;
     } cases[] = {
         {"unknown_value.cpp", "template unknown_value.cpp:3: unknown value: x = ${nothing};"},
+        {"unknown_value.cpp:part", "template unknown_value.cpp:7: unknown value: ${another}"},
         {"unknown_list.cpp", "template unknown_list.cpp:1: unknown list: //% for p in nothing"},
         {"unknown_condition.cpp",
          "template unknown_condition.cpp:1: unknown condition: //% if nothing"},

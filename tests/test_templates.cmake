@@ -59,6 +59,12 @@ refused("/t.cpp:1: expected `for NAME in LIST`" TEMPLATE "//% for a b\n//% end\n
 refused("/t.cpp:1: expected `if CONDITION`" TEMPLATE "//% if a b\n//% end\n")
 refused("/t.cpp:1: unknown directive `whilst`" TEMPLATE "//% whilst a\n")
 refused("/t.cpp:1: there is no template u.cpp" TEMPLATE "//% insert u.cpp\n")
+refused("/t.cpp:1: there is no template t.cpp:a" TEMPLATE "//% insert :a\n")
+refused("/t.cpp:3: there are two parts `a`" TEMPLATE "//% part a\nint\n//% part a\n")
+refused("/t.cpp:1: a part needs a name" TEMPLATE "//% part\n")
+refused("/t.cpp:1: the block that begins here has no `end`" TEMPLATE "//% if a\n//% part b\n//% end\n")
+refused("/t.cpp:5: the word `a` is declared neither"
+        TEMPLATE "//% part b\n//% own a\na\n//% part c\na\n")
 refused("/t.cpp:1: insert what?" TEMPLATE "//% insert\n")
 refused("/t.cpp:1: `\${` without `}`" TEMPLATE "int \${a\n")
 

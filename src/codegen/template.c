@@ -18,7 +18,8 @@ typedef struct expander {
     const char *path; /* for messages */
     const char *text;
     size_t bytes;
-    int depth; /* of inserts */
+    size_t first_line; /* of the text in its file */
+    int depth;         /* of inserts */
     const kiln__template_env *env;
     kiln__buf *out;
     kiln_error *err;
@@ -64,10 +65,11 @@ static bool is_word(const line *l, const char *word)
 
 static kiln_status broken(const expander *x, const line *l, const char *why)
 {
-    size_t number = 1;
+    size_t number = x->first_line;
     for (const char *p = x->text; p < l->text; p++)
         number += *p == '\n';
-    return kiln__fail(x->err, KILN_ERR_INTERNAL, "template %s:%zu: %s: %.*s", x->path, number, why,
+    return kiln__fail(x->err, KILN_ERR_INTERNAL, "template %.*s:%zu: %s: %.*s",
+                      (int)strcspn(x->path, ":"), x->path, number, why,
                       (int)(l->bytes > 100 ? 100 : l->bytes), l->text);
 }
 
@@ -166,7 +168,7 @@ static kiln_status expand_file(const char *path, int depth, const kiln__template
     const struct kiln__template_file *f = find_file(path);
     if (f == NULL)
         return kiln__fail(err, KILN_ERR_INTERNAL, "there is no template %s", path);
-    expander x = {path, f->text, f->bytes, depth, env, out, err};
+    expander x = {path, f->text, f->bytes, f->line, depth, env, out, err};
     return expand_range(&x, 0, f->bytes);
 }
 

@@ -8,11 +8,13 @@
 
 #include <stddef.h>
 
-/* A template as the expander reads it: words have their prefixes, notes are empty. */
+/* A template, or a part of one, as the expander reads it: words have their prefixes, notes are
+ * empty. */
 struct kiln__template_file {
-    const char *path; /* relative to templates/, with '/', e.g. "cuda/linear.cu" */
+    const char *path; /* below templates/: "cuda/linear.cu"; of a part "cuda/strided.cu:burst" */
     const char *text; /* NUL-terminated */
     size_t bytes;     /* without the NUL */
+    size_t line;      /* where in its file it begins */
 };
 
 /* Sorted by path as strcmp() does; one entry of NULLs follows the last. */

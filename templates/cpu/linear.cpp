@@ -5,12 +5,13 @@
 //% own a args begin count end first left most row_ row_i step_
 //% plain kiln__in
 //% if streams
-//% insert cpu/stream.cpp
+//% insert cpu/row.cpp:stream
+
 //% end
 extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln__in, long long begin, long long end)
 {
     const args a = *kiln__in;
-//% insert environment.cpp
+//% insert kernel.cpp:environment
     {
         const long long first = begin * ${unit};
         const long long left = a.size - first;

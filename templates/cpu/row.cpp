@@ -3,7 +3,7 @@
 //# Where outputs may pass the caches, a row is: single elements up to an aligned address, bursts of
 //# ${burst} that are computed into registers and stored at once, single elements again. The loop of
 //# single elements stands here once, for every instance of the snippet costs compile time.
-//% own a at count head j k out_ reg_ row_ step_ stop stream
+//% own N T a at count head j k line op out_ reg_ row_ row_i step_ stop stream
 //% if streams
         long long head = -1, at = 0;
 //% for p in stored
@@ -21,7 +21,7 @@
             KILN_INDEPENDENT
 //% end
             for (long long k = at; k < stop; k++) {
-//% insert cpu/element.cpp
+//% insert :element
 //% for p in stored
                 *(${p.type} *)(row_${p.name} + k * step_${p.name}) = reg_${p.name};
 //% end
@@ -35,7 +35,7 @@
                 KILN_INDEPENDENT
                 for (int j = 0; j < ${burst}; j++) {
                     const long long k = at + j;
-//% insert cpu/element.cpp
+//% insert :element
 //% for p in stored
                     out_${p.name}[j] = reg_${p.name};
 //% end
@@ -50,9 +50,75 @@
         KILN_INDEPENDENT
 //% end
         for (long long k = 0; k < count; k++) {
-//% insert cpu/element.cpp
+//% insert :element
 //% for p in stored
             *(${p.type} *)(row_${p.name} + k * step_${p.name}) = reg_${p.name};
 //% end
         }
 //% end
+
+//% part element
+//# One element of a row: load into locals and call the snippet; whoever inserts this stores.
+//% for p in registers
+            ${p.type} reg_${p.name};
+//% end
+//% for p in loaded
+            reg_${p.name} = *(${p.const}${p.type} *)(row_${p.name} + k * step_${p.name});
+//% end
+            op(
+//% if index_strides
+                row_i + k * a.stride_i_${last}
+//% else
+//% if index_natural
+                row_i + k
+//% else
+                0
+//% end
+//% end
+//% for p in walking
+//% if p.direct
+                , *(${p.const}${p.type} *)(row_${p.name} + k * step_${p.name})
+//% else
+                , reg_${p.name}
+//% end
+//% end
+            );
+
+//% part step
+//# Bytes from one element of a row to the next; a constant where the layout fixes it, so that the
+//# loop can be vectorised.
+//% if p.vector
+        [[maybe_unused]] constexpr long long step_${p.name} = sizeof(${p.type});
+//% else
+//% if p.splat
+        [[maybe_unused]] constexpr long long step_${p.name} = 0;
+//% else
+        [[maybe_unused]] const long long step_${p.name} = a.stride_${p.name}_${inner};
+//% end
+//% end
+
+//% part stream
+//# Stores that pass the caches, for outputs much larger than these: the line that is about to be
+//# overwritten is not read first, which saves a quarter to a third of the traffic.
+//% plain from k p size to
+#if defined(__AVX__)
+typedef float line __attribute__((vector_size(32), may_alias));
+template <class T, int N> KILN_FN void stream(T *to, const T (&from)[N])
+{
+    for (int k = 0; k < (int)(N * sizeof(T) / 32); k++)
+#if defined(__clang__)
+        __builtin_nontemporal_store(((const line *)from)[k], (line *)to + k);
+#else
+        __builtin_ia32_movntps256((float *)((line *)to + k), ((const line *)from)[k]);
+#endif
+}
+// Elements from an address to the next line of the cache; 64 when none begins there. A line that is
+// streamed to in part, or stored to as well, is slower than either.
+#define KILN__STREAM_HEAD(p, size) \
+    ((size_t)(p) % (size) == 0 ? (long long)((-(size_t)(p) & 63) / (size)) : 64)
+#define KILN__STREAMED() __builtin_ia32_sfence()
+#else
+#define KILN__STREAM_HEAD(p, size) 64
+#define KILN__STREAMED() ((void)0)
+template <class T, int N> KILN_FN void stream(T *, const T (&)[N]) {}
+#endif

@@ -5,12 +5,13 @@
 //% own a args at_ begin column count end left rest row_ row_i row_number unit
 //% plain kiln__in
 //% if streams
-//% insert cpu/stream.cpp
+//% insert cpu/row.cpp:stream
+
 //% end
 extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln__in, long long begin, long long end)
 {
     const args a = *kiln__in;
-//% insert environment.cpp
+//% insert kernel.cpp:environment
     long long rest = begin;
 //% for a in axes_inward
     long long at_${a.n} = rest % a.walk_${a.n};
@@ -27,7 +28,7 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
             + at_${a.n} * a.stride_${p.name}_${a.n}
 //% end
             ;
-//% insert cpu/step.cpp
+//% insert cpu/row.cpp:step
 //% end
 //% if index_strides
         const long long row_i = column * a.stride_i_${last}

@@ -9,7 +9,7 @@
 extern "C" __global__ void __launch_bounds__(${block})
 ${entry}(const __grid_constant__ args a)
 {
-//% insert environment.cpp
+//% insert kernel.cpp:environment
     const long long begin = ((long long)blockIdx.x * ${accesses_per_block} + threadIdx.x) * ${vec};
     if (begin + ${burst_span} <= a.size) {
 //% for p in registers

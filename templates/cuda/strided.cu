@@ -6,25 +6,92 @@
 //#        access is `vec` neighbours on the last axis; its number is taken apart by magic-number
 //#        division, once per access, never per element and operand
 //# tail:  threads whose accesses would pass the end make them one by one
-//% own N a args begin count first
+//% own N a args at_ at_0 begin count first load off_ off_i op quot_ reg_ rest store u v
 extern "C" __global__ void __launch_bounds__(${block})
 ${entry}(const __grid_constant__ args a)
 {
-//% insert environment.cpp
+//% insert kernel.cpp:environment
     const ${index} count = (${index})(a.size / ${vec});
     const ${index} begin = (${index})blockIdx.x * ${accesses_per_block} + (${index})threadIdx.x;
     if (begin + ${accesses_last} < count) {
         constexpr int N = ${unroll};
         const ${index} first = begin;
-//% insert cuda/strided_burst.cu
+//% insert :burst
     } else {
         #pragma unroll 1
         for (${index} first = begin; first < count; first += ${block}) {
             constexpr int N = 1;
-//% insert cuda/strided_burst.cu
+//% insert :burst
         }
     }
 //% if after_loop
 ${after_loop}
 //% end
 }
+
+//% part burst
+//# N accesses, the first at number first: locate them all, load them all, then work.
+//% for p in walking
+            ${index} off_${p.name}[N];
+//% end
+//% if index_strides
+            long long off_i[N];
+//% end
+//% for p in registers
+            ${p.type} reg_${p.name}[N][${p.lanes}];
+//% end
+            #pragma unroll
+            for (int u = 0; u < N; u++) {
+                ${index} rest = first + u * ${block};
+//% for a in divided_axes
+                const ${index} quot_${a.n} = a.walk_${a.n}.quotient(rest);
+                const ${index} at_${a.n} = rest - quot_${a.n} * (${index})a.walk_${a.n}.divisor;
+                rest = quot_${a.n};
+//% end
+                const ${index} at_0 = rest;
+//% for p in walking
+                off_${p.name}[u] = 0
+//% for a in axes
+                    + at_${a.n} * (${index})a.stride_${p.name}_${a.n}
+//% end
+                    ;
+//% end
+//% if index_strides
+                off_i[u] = 0
+//% for a in axes
+                    + (long long)at_${a.n} * a.stride_i_${a.n}
+//% end
+                    ;
+//% end
+            }
+            #pragma unroll
+            for (int u = 0; u < N; u++) {
+//% for p in loaded
+                load(reg_${p.name}[u], (const char *)a.ptr_${p.name} + off_${p.name}[u]);
+//% end
+            }
+            #pragma unroll
+            for (int u = 0; u < N; u++) {
+                #pragma unroll
+                for (int v = 0; v < ${vec}; v++)
+                    op(
+//% if index_strides
+                        off_i[u] + v * (a.stride_i_${last} / ${vec})
+//% else
+                        ((long long)first + u * ${block}) * ${vec} + v
+//% end
+//% for p in walking
+//% if p.direct
+                        , ((${p.const}${p.type} *)((${p.const}char *)a.ptr_${p.name} + off_${p.name}[u]))[v]
+//% else
+                        , reg_${p.name}[u][${p.lane}]
+//% end
+//% end
+                    );
+            }
+            #pragma unroll
+            for (int u = 0; u < N; u++) {
+//% for p in stored
+                store((char *)a.ptr_${p.name} + off_${p.name}[u], reg_${p.name}[u]);
+//% end
+            }

@@ -9,7 +9,7 @@
 //#         moved with the roles of A and B exchanged
 //# edges:  whole tiles have all loads in flight before the first use; tiles cut by an edge go
 //#         element by element with bounds
-//% own a args bytes_ left_ tile_
+//% own a args at_ at_0 base_ base_i bytes_ i j left_ op quot_ r reg_ rest row tile_ tx ty
 extern "C" __global__ void __launch_bounds__(${block})
 ${entry}(const __grid_constant__ args a)
 {
@@ -17,15 +17,169 @@ ${entry}(const __grid_constant__ args a)
     __shared__ alignas(16) unsigned char bytes_${p.name}[${tile} * (${tile} + 1) * ${p.bytes}];
     auto tile_${p.name} = (${p.type}(*)[${tile} + 1])bytes_${p.name};
 //% end
-//% insert environment.cpp
-//% insert cuda/transpose_locate.cu
+//% insert kernel.cpp:environment
+//% insert :locate
 
     if (left_${tile_a} >= ${tile} && left_${tile_b} >= ${tile}) {
-//% insert cuda/transpose_whole.cu
+//% insert :whole
     } else {
-//% insert cuda/transpose_edge.cu
+//% insert :edge
     }
 //% if after_loop
 ${after_loop}
 //% end
 }
+
+//% part locate
+//# Which tile a block has: its origin, how much of the arrays is left from there, and each operand's
+//# element at a place of the tile.
+    const int tx = threadIdx.x % ${tile}, ty = threadIdx.x / ${tile};
+    ${index} rest = (${index})blockIdx.x;
+//% for a in divided_axes
+    const ${index} quot_${a.n} = a.walk_${a.n}.quotient(rest);
+    ${index} at_${a.n} = rest - quot_${a.n} * (${index})a.walk_${a.n}.divisor;
+    rest = quot_${a.n};
+//% end
+    ${index} at_0 = rest;
+//% for a in tile_axes
+    at_${a.n} *= ${tile};
+    const ${index} left_${a.n} = (${index})a.extent_${a.n} - at_${a.n};
+//% end
+//% for p in walking
+    ${p.const}char *const base_${p.name} = (${p.const}char *)a.ptr_${p.name}
+//% for a in axes
+        + at_${a.n} * (${index})a.stride_${p.name}_${a.n}
+//% end
+        ;
+    // The element of ${p.name} at (A, B) = (kiln__i, kiln__j) of this tile.
+    auto at_${p.name} = [&](int i, int j) -> ${p.const}${p.type} & {
+        return *(${p.const}${p.type} *)(base_${p.name} + i * (${index})a.stride_${p.name}_${tile_a} + j * (${index})a.stride_${p.name}_${tile_b});
+    };
+//% end
+//% if index_strides
+    const long long base_i = 0
+//% for a in axes
+        + (long long)at_${a.n} * a.stride_i_${a.n}
+//% end
+        ;
+//% end
+
+//% part whole
+//# A whole tile: all loads in flight, tiled ones by way of shared memory, then the snippet and the
+//# stores.
+//% for p in registers
+        ${p.type} reg_${p.name}[${tile_loads}];
+//% end
+        #pragma unroll
+        for (int r = 0; r < ${tile_loads}; r++) {
+            const int row = ty + r * ${tile_rows};
+//% for p in tiled_loads
+            reg_${p.name}[r] = at_${p.name}(row, tx);
+//% end
+//% for p in plain_loads
+            reg_${p.name}[r] = at_${p.name}(tx, row);
+//% end
+        }
+//% if tiled_loads
+        #pragma unroll
+        for (int r = 0; r < ${tile_loads}; r++) {
+            const int row = ty + r * ${tile_rows};
+//% for p in tiled_loads
+            tile_${p.name}[row][tx] = reg_${p.name}[r];
+//% end
+        }
+        __syncthreads();
+//% end
+        #pragma unroll
+        for (int r = 0; r < ${tile_loads}; r++) {
+            const int row = ty + r * ${tile_rows};
+//% for p in tiled_loads
+            reg_${p.name}[r] = tile_${p.name}[tx][row];
+//% end
+//% insert :op
+//% for p in plain_stores
+            at_${p.name}(tx, row) = reg_${p.name}[r];
+//% end
+        }
+//% if tiled_stores
+        __syncthreads();
+        #pragma unroll
+        for (int r = 0; r < ${tile_loads}; r++) {
+            const int row = ty + r * ${tile_rows};
+//% for p in tiled_stores
+            tile_${p.name}[tx][row] = reg_${p.name}[r];
+//% end
+        }
+        __syncthreads();
+        #pragma unroll
+        for (int r = 0; r < ${tile_loads}; r++) {
+            const int row = ty + r * ${tile_rows};
+//% for p in tiled_stores
+            at_${p.name}(row, tx) = tile_${p.name}[row][tx];
+//% end
+        }
+//% end
+
+//% part edge
+//# A tile that an edge cuts: element by element, each with its bounds.
+//% if tiled_loads
+        #pragma unroll 2
+        for (int row = ty; row < ${tile}; row += ${tile_rows}) {
+            if (tx < left_${tile_b} && row < left_${tile_a}) {
+//% for p in tiled_loads
+                tile_${p.name}[row][tx] = at_${p.name}(row, tx);
+//% end
+            }
+        }
+        __syncthreads();
+//% end
+        #pragma unroll 1
+        for (int row = ty; row < ${tile}; row += ${tile_rows}) {
+            if (tx >= left_${tile_a} || row >= left_${tile_b})
+                break;
+            constexpr int r = 0;
+//% for p in registers
+            ${p.type} reg_${p.name}[1];
+//% end
+//% for p in plain_loads
+            reg_${p.name}[0] = at_${p.name}(tx, row);
+//% end
+//% for p in tiled_loads
+            reg_${p.name}[0] = tile_${p.name}[tx][row];
+//% end
+//% insert :op
+//% for p in plain_stores
+            at_${p.name}(tx, row) = reg_${p.name}[0];
+//% end
+//% for p in tiled_stores
+            tile_${p.name}[tx][row] = reg_${p.name}[0];
+//% end
+        }
+//% if tiled_stores
+        __syncthreads();
+        #pragma unroll 2
+        for (int row = ty; row < ${tile}; row += ${tile_rows}) {
+            if (tx < left_${tile_b} && row < left_${tile_a}) {
+//% for p in tiled_stores
+                at_${p.name}(row, tx) = tile_${p.name}[row][tx];
+//% end
+            }
+        }
+//% end
+
+//% part op
+//# The snippet on element (A, B) = (tx, row) with registers number r.
+            op(
+//% if index_strides
+                base_i + row * a.stride_i_${tile_b} + tx * a.stride_i_${tile_a}
+//% else
+                0
+//% end
+//% for p in walking
+//% if p.direct
+                , at_${p.name}(tx, row)
+//% else
+                , reg_${p.name}[r]
+//% end
+//% end
+            );

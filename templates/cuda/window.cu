@@ -9,20 +9,180 @@
 //#         loaded before the first is used: waiting once costs less than waiting for every row
 //# shift:  a view's element is its window's, `along` lanes further: lanes exchange them
 //# edges:  where an element of a window may belong to no view, every view is loaded for itself
-//% own a args column columns columns_deep columns_whole rows_deep rows_whole
-//% insert reduce/shuffle.cu
-//% insert cuda/window_shift.cu
+//% own T a args at_ at_0 beyond beyond_ column columns columns_deep columns_whole corner_
+//% own corner_i d deep exchange from give lane n op out_ q quot_ r reg_ rest row rows rows_deep
+//% own rows_whole shift shifted_ splat_ to u window_
+//% insert reduce/common.cu:shuffle
+//% insert :shift
 extern "C" __global__ void __launch_bounds__(${block})
 ${entry}(const __grid_constant__ args a)
 {
-//% insert environment.cpp
-//% insert cuda/window_locate.cu
+//% insert kernel.cpp:environment
+//% insert :locate
     if ((rows_deep && columns_whole) || (rows_whole && columns_deep)) {
-//% insert cuda/window_tile.cu
+//% insert :tile
     } else if (column < columns) {
-//% insert cuda/window_edge.cu
+//% insert :edge
     }
 //% if after_loop
 ${after_loop}
 //% end
 }
+
+//% part locate
+//# Which tile a warp has, how it lies to the edges, and where its lanes' first elements are in each window
+//# (at its corner) and in what has none. Whole: the tile is inside. Deep: so are the windows of its
+//# views, whichever of them one looks from.
+    const int lane = (int)threadIdx.x % 32;
+    ${index} rest = (${index})blockIdx.x;
+//% for a in divided_axes
+    const ${index} quot_${a.n} = a.walk_${a.n}.quotient(rest);
+    ${index} at_${a.n} = rest - quot_${a.n} * (${index})a.walk_${a.n}.divisor;
+    rest = quot_${a.n};
+//% end
+    ${index} at_0 = rest;
+    const int columns = (int)a.extent_${tile_a};
+    const int column = (int)at_${tile_a} * ${accesses_per_block} + (int)threadIdx.x / 32 * ${strips};
+    const ${index} rows = (${index})a.extent_${tile_b};
+    const ${index} row = at_${tile_b} * ${tile};
+    const bool rows_whole = row + ${tile} <= rows;
+    const bool rows_deep = row >= ${window_down} && row + ${tile} + ${window_down} <= rows;
+    const bool columns_whole = column + ${strips} <= columns;
+    const bool columns_deep = column >= ${window_along} && column + ${strips} + ${window_along} <= columns;
+    at_${tile_a} = column + lane;
+    at_${tile_b} = row;
+//% for p in cornered
+    ${p.const}char *const corner_${p.name} = (${p.const}char *)a.ptr_${p.name}
+//% for a in axes
+        + at_${a.n} * (${index})a.stride_${p.name}_${a.n}
+//% end
+//% if p.windowed
+        - ${p.down} * a.stride_${p.name}_${tile_b} - ${p.along} * ${p.bytes}
+//% end
+        ;
+//% end
+//% if index_strides
+    const long long corner_i = 0
+//% for a in axes
+        + (long long)at_${a.n} * a.stride_i_${a.n}
+//% end
+        ;
+//% end
+
+//% part shift
+//# One row of a window as a view sees it that begins d columns further. `beyond` holds, in the
+//# first lanes, what follows the last strip.
+template <int d, int n, class T> KILN_FN void shift(T (&to)[n], const T (&row)[n], const T &beyond, int lane)
+{
+    #pragma unroll
+    for (int u = 0; u < n; u++) {
+        T give = row[u];
+        if (lane < d)
+            give = u + 1 < n ? row[(u + 1) % n] : beyond;
+        to[u] = exchange<false>(give, (lane + d) % 32);
+    }
+}
+
+//% part tile
+//# A tile inside: all windows, then row by row. A shifted row is made when its first view comes to it.
+//% for p in windows
+        ${p.type} window_${p.name}[${p.window_rows}][${unroll}], beyond_${p.name}[${p.window_rows}] = {};
+        #pragma unroll
+        for (int r = 0; r < ${p.window_rows}; r++) {
+            const ${p.type} *const from = (const ${p.type} *)(corner_${p.name} + r * a.stride_${p.name}_${tile_b});
+            #pragma unroll
+            for (int u = 0; u < ${unroll}; u++)
+                window_${p.name}[r][u] = from[u * 32];
+            if (lane < ${p.window_along})
+                beyond_${p.name}[r] = from[${strips}];
+        }
+//% end
+//% for p in splats
+        ${p.type} splat_${p.name}[${tile}];
+        #pragma unroll
+        for (int r = 0; r < ${tile}; r++)
+            splat_${p.name}[r] = *(const ${p.type} *)(corner_${p.name} + r * a.stride_${p.name}_${tile_b});
+//% end
+//% for p in shifts
+        ${p.type} shifted_${p.name}[${p.shift_rows}][${unroll}];
+//% end
+        #pragma unroll
+        for (int r = 0; r < ${tile}; r++) {
+//% for p in shifts
+            #pragma unroll
+            for (int q = r; q <= r + ${p.shift_span}; q++)
+                if (r == 0 || q == r + ${p.shift_span})
+                    shift<${p.along}>(shifted_${p.name}[q], window_${p.window}[q + ${p.shift_least}], beyond_${p.window}[q + ${p.shift_least}], lane);
+//% end
+            #pragma unroll
+            for (int u = 0; u < ${unroll}; u++) {
+//% for p in stored
+                ${p.type} out_${p.name};
+//% end
+                op(
+//% if index_strides
+                    corner_i + r * a.stride_i_${tile_b} + u * 32 * a.stride_i_${tile_a}
+//% else
+                    0
+//% end
+//% for p in walking
+//% if p.shifted
+                    , shifted_${p.shift}[r + ${p.shift_down}][u]
+//% end
+//% if p.straight
+                    , window_${p.window}[r + ${p.down}][u]
+//% end
+//% if p.splat
+                    , splat_${p.name}[r]
+//% end
+//% if p.stored
+                    , out_${p.name}
+//% end
+//% end
+                );
+//% for p in stored
+                ((${p.type} *)(corner_${p.name} + r * a.stride_${p.name}_${tile_b}))[u * 32] = out_${p.name};
+//% end
+            }
+        }
+
+//% part edge
+//# A tile at an edge: every view for itself, a row at a time.
+//% plain min
+        const int deep = (int)min(rows - row, (${index})${tile});
+        #pragma unroll 1
+        for (int r = 0; r < deep; r++) {
+//% for p in registers
+            ${p.type} reg_${p.name}[${unroll}];
+//% end
+            #pragma unroll
+            for (int u = 0; u < ${unroll}; u++) {
+                if (column + lane + 32 * u >= columns)
+                    continue;
+//% for p in loaded
+//% if p.windowed
+                reg_${p.name}[u] = ((const ${p.type} *)(corner_${p.window} + (r + ${p.down}) * a.stride_${p.window}_${tile_b}))[u * 32 + ${p.along}];
+//% else
+                reg_${p.name}[u] = *(const ${p.type} *)(corner_${p.name} + r * a.stride_${p.name}_${tile_b});
+//% end
+//% end
+            }
+            #pragma unroll
+            for (int u = 0; u < ${unroll}; u++) {
+                if (column + lane + 32 * u >= columns)
+                    continue;
+                op(
+//% if index_strides
+                    corner_i + r * a.stride_i_${tile_b} + u * 32 * a.stride_i_${tile_a}
+//% else
+                    0
+//% end
+//% for p in walking
+                    , reg_${p.name}[u]
+//% end
+                );
+//% for p in stored
+                ((${p.type} *)(corner_${p.name} + r * a.stride_${p.name}_${tile_b}))[u * 32] = reg_${p.name}[u];
+//% end
+            }
+        }

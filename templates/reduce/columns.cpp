@@ -10,7 +10,7 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
 {
     const args a = *kiln__in;
     constexpr int X = ${group};
-//% insert reduce/environment.cpp
+//% insert reduce/kernel.cpp:environment
     const long long tiles = (a.shape_${keep_last} + X - 1) / X;
     for (long long unit = first_unit; unit < last_unit; unit++) {
 //% if split
@@ -46,13 +46,13 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
             const int rows = (int)(end - j < kiln_batch_rows ? end - j : kiln_batch_rows);
 //% for p in inputs
             const char *rows_${p.name}[kiln_batch_rows];
-//% insert cpu/step.cpp
+//% insert cpu/row.cpp:step
 //% end
 //% for x in numbers
             long long rows_${x.name}[kiln_batch_rows];
 //% end
             for (int r = 0; r < rows; r++, j++) {
-//% insert reduce/locate.cpp
+//% insert reduce/common.cpp:locate
 //% for p in inputs
                 rows_${p.name}[r] = (const char *)a.ptr_${p.name} + along_${p.name}
                     + column * a.stride_${p.name}_${keep_last}

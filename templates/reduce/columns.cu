@@ -4,11 +4,14 @@
 //# grid:   column tiles x outer kept indices; when split, `splits` blocks share a tile's rows, and
 //#         the last to arrive combines the parts in their fixed order
 //# shared: a part for each thread's column, for as many of its columns at a time as 16 KiB have room for
-//% own N R U V X a args at end inside split tile together turn tx ty
+//% own F K N R U V W X a acc all_ along_ args arrive at at_ at_0 base_ base_J c column corner
+//% own empty end finish first from h index inside item j k last mem_ merge mine moves n of out
+//% own outer part parts past_ past_J quot_ reg_ rest row row_ some split splits step take teams
+//% own ticket tile to together turn tx ty u v values whole
 //% plain bytes columns
 KILN_FN constexpr int together(int columns, int bytes) { return columns * bytes <= 64 || columns == 1 ? columns : together(columns / 2, bytes); }
 //% if split
-//% insert reduce/ticket.cu
+//% insert reduce/common.cu:ticket
 //% end
 //% if batched
 extern "C" __global__ void __launch_bounds__(${block}, 4) // no more are launched a multiprocessor
@@ -19,9 +22,9 @@ ${entry}(const __grid_constant__ args a)
 {
     constexpr int X = ${group}, R = ${block} / X, U = ${unroll}, V = ${vec};
 //% if !batched
-//% insert reduce/long.cu
+//% insert reduce/common.cu:long
 //% end
-//% insert reduce/environment.cpp
+//% insert reduce/kernel.cpp:environment
     const int tx = threadIdx.x % X, ty = threadIdx.x / X;
 //% if split
     const ${index} tile = a.by_splits.quotient((${index})blockIdx.x);
@@ -35,21 +38,253 @@ ${entry}(const __grid_constant__ args a)
     ${index} at = ty;
 //% end
     const ${index} end = (${index})a.length;
-//% insert reduce/columns_begin.cu
+//% insert :begin
 
     if (inside) {
         for (; at + (U - 1) * R < end; at += turn) {
             constexpr int N = U;
-//% insert reduce/columns_burst.cu
+//% insert :burst
         }
         if constexpr (U > 1) {
             #pragma unroll 1
             for (; at < end; at += R) {
                 constexpr int N = 1;
-//% insert reduce/columns_burst.cu
+//% insert :burst
             }
         }
     }
 
-//% insert reduce/columns_block.cu
+//% insert :block
 }
+
+//% part begin
+//# The tile's place among the kept axes (its last coordinate counts tiles), where its thread's columns begin,
+//# row_* and base_*, and its empty accumulators.
+//% own columns
+    ${index} rest = tile;
+//% for a in keep_divided
+    const ${index} quot_${a.n} = a.walk_${a.n}.quotient(rest);
+    const ${index} at_${a.n} = rest - quot_${a.n} * (${index})a.walk_${a.n}.divisor;
+    rest = quot_${a.n};
+//% end
+    const ${index} at_0 = rest;
+    const ${index} columns = (${index})a.shape_${keep_last} / V;
+    const ${index} corner = at_${keep_last} * X, column = corner + tx;
+    const bool inside = column < columns;
+    ${index} outer = 0;
+//% for a in keep_outer
+    outer = outer * (${index})a.shape_${a.n} + at_${a.n};
+//% end
+//% for p in inputs
+    const char *const row_${p.name} = (const char *)a.ptr_${p.name}
+        + (inside ? column : 0) * (${index})a.stride_${p.name}_${keep_last}
+//% for a in keep_outer
+        + at_${a.n} * (${index})a.stride_${p.name}_${a.n}
+//% end
+        ;
+//% end
+//% for x in numbers
+    const long long base_${x.name} = (long long)column * V * a.step_${x.name}_${keep_last}
+//% for a in keep_outer
+        + (long long)at_${a.n} * a.step_${x.name}_${a.n}
+//% end
+        ;
+//% end
+    part acc[V];
+    #pragma unroll
+    for (int v = 0; v < V; v++)
+        acc[v] = empty();
+
+//% part burst
+//# N rows from number at on, all loaded before the first is used. Of long snippets there is one copy
+//# for a row: what was loaded moves up to it.
+//% plain kiln__long
+//% for p in inputs
+//% if p.direct
+            ${p.const}char *mem_${p.name}[N];
+//% else
+            ${p.type} reg_${p.name}[N][${p.lanes}];
+//% end
+//% end
+//% for x in numbers
+            [[maybe_unused]] long long all_${x.name}[N];
+//% end
+            #pragma unroll
+            for (int u = 0; u < N; u++) {
+            const ${index} j = at + u * R;
+//% insert reduce/common.cu:locate
+//% for x in numbers
+                all_${x.name}[u] = base_${x.name} + past_${x.name};
+//% end
+//% for p in inputs
+//% if p.direct
+                mem_${p.name}[u] = (${p.const}char *)row_${p.name} + along_${p.name};
+//% else
+                ${p.load}(reg_${p.name}[u], row_${p.name} + along_${p.name});
+//% end
+//% end
+            }
+//% if batched
+            #pragma unroll
+            for (int v = 0; v < V; v++) {
+                auto of = [&](int k) {
+                    return item(k
+//% for p in inputs
+                        , reg_${p.name}[k][${p.lane}]
+//% end
+                    );
+                };
+//% if batch_kept
+                ${batch_type} values[N];
+                #pragma unroll
+                for (int k = 0; k < N; k++)
+                    values[k] = of(k);
+//% end
+                ${batch}<N>(
+                    acc[v],
+//% if batch_kept
+                    [&](int k) { return values[k]; },
+//% else
+                    of,
+//% end
+                    [&](int k) -> index {
+//% if position
+                        const ${index} j = at + k * R;
+//% insert reduce/common.cu:locate
+                        return (index)(base_J + past_J);
+//% else
+                        return (index)k;
+//% end
+                    });
+            }
+//% else
+            #pragma unroll kiln__long ? 1 : N
+            for (int u = 0; u < N; u++) {
+                constexpr bool moves = kiln__long && N > 1;
+                const int n = moves ? 0 : u;
+                #pragma unroll
+                for (int v = 0; v < V; v++)
+                    take(acc[v]
+//% for x in numbers
+                        , all_${x.name}[n] + v * a.step_${x.name}_${keep_last}
+//% end
+//% for p in inputs
+//% if p.direct
+                        , ((${p.const}${p.type} *)mem_${p.name}[n])[${p.lane}]
+//% else
+                        , reg_${p.name}[n][${p.lane}]
+//% end
+//% end
+                    );
+                #pragma unroll
+                for (int k = 1; moves && k < N; k++) {
+//% for x in numbers
+                    all_${x.name}[k - 1] = all_${x.name}[k];
+//% end
+//% for p in inputs
+//% if p.direct
+                    mem_${p.name}[k - 1] = mem_${p.name}[k];
+//% else
+                    #pragma unroll
+                    for (int v = 0; v < ${p.lanes}; v++)
+                        reg_${p.name}[k - 1][v] = reg_${p.name}[k][v];
+//% end
+//% end
+                }
+            }
+//% end
+
+//% part block
+//# A tile's rows of threads into one, by halving; the order depends on nothing but the block's shape. When
+//# split, that is the block's part of its tile. Blocks combine in two steps where they are many: the last of
+//# `together` neighbours makes one of theirs, and the last to do so one of those. Each step is a turn of the same
+//# loop; few copies of `reduce` make it quick to compile.
+//% own bytes columns
+    constexpr int K = together(V, sizeof(part)), W = X * K;
+    __shared__ alignas(16) unsigned char bytes[R * W * sizeof(part)];
+    part *const parts = (part *)bytes;
+    const ${index} first = (outer * columns + corner) * V;
+//% if split
+    constexpr int F = 32;
+    __shared__ bool last;
+    const ${index} splits = (${index})a.splits;
+    const ${index} teams = splits > 4 * R ? (splits + F - 1) / F : 0;
+    // The parts to combine next: rows kiln__from to kiln__to by kiln__step, counted by kiln__ticket.
+    ${index} mine = split, step = 1, from = 0, to = splits;
+    int *ticket = a.tickets + tile * (1 + teams);
+    if (teams > 0) {
+        from = split / F * F;
+        to = from + F < splits ? from + F : splits;
+        ticket += 1 + split / F;
+    }
+    bool whole = false;
+    #pragma unroll 1
+    for (;;) {
+//% end
+        #pragma unroll 1
+        for (int c = 0; c < V; c += K) {
+            #pragma unroll
+            for (int v = 0; v < V; v++)
+                if (v / K * K == c)
+                    parts[(ty * X + tx) * K + v % K] = acc[v];
+            __syncthreads();
+            #pragma unroll 1
+            for (int h = R / 2; h > 0; h /= 2) {
+                #pragma unroll 1
+                for (int k = threadIdx.x; k < h * W; k += ${block})
+                    parts[k] = merge(parts[k], parts[k + h * W]);
+                __syncthreads();
+            }
+            #pragma unroll 1
+            for (int k = threadIdx.x; k < W; k += ${block}) {
+                const ${index} out = first + k / K * V + c + k % K;
+                if (corner + k / K >= columns)
+                    break;
+//% if split
+                if (!whole)
+                    a.parts[mine * (${index})a.outputs + out] = parts[k];
+                else
+//% end
+                finish(out, parts[k]);
+            }
+            __syncthreads();
+        }
+//% if split
+        if (whole)
+            break;
+        if (threadIdx.x == 0)
+            last = arrive(ticket) == (int)((to - from + step - 1) / step) - 1;
+        __syncthreads();
+        if (!last)
+            return;
+        if (threadIdx.x == 0)
+            *ticket = 0;
+        constexpr int N = V * sizeof(part) <= 16 ? 4 : 1;
+        #pragma unroll
+        for (int v = 0; v < V; v++)
+            acc[v] = empty();
+        #pragma unroll 1
+        for (${index} k = from + ty * step; inside && k < to; k += N * R * step) {
+            part some[N][V];
+            #pragma unroll
+            for (int n = 0; n < N; n++) {
+                const ${index} row = k + n * R * step;
+                #pragma unroll
+                for (int v = 0; v < V; v++)
+                    some[n][v] = row < to ? a.parts[row * (${index})a.outputs + first + tx * V + v] : empty();
+            }
+            #pragma unroll
+            for (int n = 0; n < N; n++) {
+                #pragma unroll
+                for (int v = 0; v < V; v++)
+                    acc[v] = merge(acc[v], some[n][v]);
+            }
+        }
+        whole = teams == 0 || step > 1;
+        mine = from;
+        from = 0;
+        to = splits;
+        step = F;
+        ticket = a.tickets + tile * (1 + teams);
+    }
+//% end

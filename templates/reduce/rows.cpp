@@ -9,13 +9,13 @@
 //% own split step_ stop take unit values
 //% plain kiln__in
 //% if !batched
-//% insert reduce/pairwise.cpp
+//% insert reduce/common.cpp:pairwise
 //% end
 extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln__in, long long first_unit, long long last_unit)
 {
     const args a = *kiln__in;
     constexpr int L = ${lanes};
-//% insert reduce/environment.cpp
+//% insert reduce/kernel.cpp:environment
     // Elements [kiln__begin, kiln__end) of output kiln__output.
     auto span = [&](const long long output, const long long begin, const long long end) -> part {
         long long rest = output;
@@ -39,7 +39,7 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
         pairwise<part, L, (L > 1 ? 16 * L : __is_class(part) ? 32 : 0)> blocks;
 //% end
         for (long long j = begin; j < end;) {
-//% insert reduce/locate.cpp
+//% insert reduce/common.cpp:locate
             const long long left = a.shape_${last} - at_${last};
             long long run = left < end - j ? left : end - j;
 //% if !batched
@@ -52,7 +52,7 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
                 + at_${a.n} * a.stride_${p.name}_${a.n}
 //% end
                 ;
-//% insert cpu/step.cpp
+//% insert cpu/row.cpp:step
 //% end
 //% if batched
             for (long long k = 0; k < run; k += kiln_batch_row) {

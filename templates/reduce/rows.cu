@@ -5,19 +5,21 @@
 //# grid:   outputs / (segments * block / group) blocks; when split, `splits` blocks an output, of
 //#         which the last to arrive combines the parts in their fixed order
 //# shared: one part a warp when a group is the whole block
-//% own G L N S U a args at end lane output split turn
-//% insert reduce/shuffle.cu
+//% own G L M N S U a acc all_ along_ args arrive at at_ at_0 b base_ base_J bytes d empty end
+//% own exchange finish from index item j k l lane last mem_ merge mine moves n of output p part
+//% own past_ past_J quot_ reg_ rest round row_ s some split t take turn u v values warps whole
+//% insert reduce/common.cu:shuffle
 //% if split
-//% insert reduce/ticket.cu
+//% insert reduce/common.cu:ticket
 //% end
 extern "C" __global__ void __launch_bounds__(${block})
 ${entry}(const __grid_constant__ args a)
 {
     constexpr int G = ${group}, S = ${segments}, U = ${unroll}, L = ${lanes};
 //% if !batched
-//% insert reduce/long.cu
+//% insert reduce/common.cu:long
 //% end
-//% insert reduce/environment.cpp
+//% insert reduce/kernel.cpp:environment
     const int lane = threadIdx.x % G;
 //% if split
     const ${index} output = a.by_splits.quotient((${index})blockIdx.x);
@@ -31,23 +33,266 @@ ${entry}(const __grid_constant__ args a)
     const ${index} output = (${index})blockIdx.x * (S * (${block} / G)) + (${index})threadIdx.x / G;
 //% end
     const ${index} end = (${index})a.length;
-//% insert reduce/rows_begin.cu
+//% insert :begin
 
     for (; at + (U - 1) * G < end; at += turn) {
         constexpr int N = U;
-//% insert reduce/rows_burst.cu
+//% insert :burst
     }
     if constexpr (U > 1) {
         #pragma unroll 1
         for (; at < end; at += G) {
             constexpr int N = 1;
-//% insert reduce/rows_burst.cu
+//% insert :burst
         }
     }
 
 //% if whole_block
-//% insert reduce/rows_block.cu
+//% insert :block
 //% else
-//% insert reduce/rows_group.cu
+//% insert :group
 //% end
 }
+
+//% part begin
+//# Where each of the group's segments begins, row_* and base_*, and its empty accumulators; surplus
+//# segments repeat the last.
+//% for p in inputs
+    const char *row_${p.name}[S];
+//% end
+//% for x in numbers
+    long long base_${x.name}[S];
+//% end
+    part acc[S][L];
+    #pragma unroll
+    for (int s = 0; s < S; s++) {
+        ${index} rest = output + s * (${block} / G);
+        if (rest >= (${index})a.outputs)
+            rest = (${index})a.outputs - 1;
+//% for a in keep_divided
+        const ${index} quot_${a.n} = a.walk_${a.n}.quotient(rest);
+        const ${index} at_${a.n} = rest - quot_${a.n} * (${index})a.walk_${a.n}.divisor;
+        rest = quot_${a.n};
+//% end
+        const ${index} at_0 = rest;
+//% for p in inputs
+        row_${p.name}[s] = (const char *)a.ptr_${p.name}
+//% for a in keep_axes
+            + at_${a.n} * (${index})a.stride_${p.name}_${a.n}
+//% end
+            ;
+//% end
+//% for x in numbers
+        base_${x.name}[s] = 0
+//% for a in keep_axes
+            + (long long)at_${a.n} * a.step_${x.name}_${a.n}
+//% end
+            ;
+//% end
+        #pragma unroll
+        for (int l = 0; l < L; l++)
+            acc[s][l] = empty();
+    }
+
+//% part burst
+//# N accesses of every segment from number at on, all loaded before the first is used. Of long snippets
+//# there is one copy for an access: what was loaded moves up to it.
+//% plain kiln__long
+//% for p in inputs
+//% if p.direct
+        ${p.const}char *mem_${p.name}[S][N];
+//% else
+        ${p.type} reg_${p.name}[S][N][${p.lanes}];
+//% end
+//% end
+//% for x in numbers
+        [[maybe_unused]] long long all_${x.name}[N];
+//% end
+        #pragma unroll
+        for (int u = 0; u < N; u++) {
+            const ${index} j = at + u * G;
+//% insert reduce/common.cu:locate
+//% for x in numbers
+            all_${x.name}[u] = past_${x.name};
+//% end
+            #pragma unroll
+            for (int s = 0; s < S; s++) {
+//% for p in inputs
+//% if p.direct
+                mem_${p.name}[s][u] = (${p.const}char *)row_${p.name}[s] + along_${p.name};
+//% else
+                ${p.load}(reg_${p.name}[s][u], row_${p.name}[s] + along_${p.name});
+//% end
+//% end
+            }
+        }
+//% if batch_bytes
+        #pragma unroll
+        for (int s = 0; s < S; s++)
+//% for p in inputs
+            kiln_batch_sum_bytes(acc[s][0], reg_${p.name}[s]);
+//% end
+//% else
+//% if batched
+        // So many accesses that a batch's values have room in registers.
+        constexpr int M = N * ${vec} <= ${batch_most} ? N : ${vec} < ${batch_most} ? ${batch_most} / ${vec} : 1;
+        #pragma unroll
+        for (int s = 0; s < S; s++)
+        #pragma unroll
+        for (int b = 0; b < N; b += M) {
+            auto of = [&](int k) {
+                [[maybe_unused]] const int v = k % ${vec};
+                return item(k
+//% for p in inputs
+                    , reg_${p.name}[s][b + k / ${vec}][${p.lane}]
+//% end
+                );
+            };
+//% if batch_kept
+            ${batch_type} values[M * ${vec}];
+            #pragma unroll
+            for (int k = 0; k < M * ${vec}; k++)
+                values[k] = of(k);
+//% end
+            ${batch}<M * ${vec}>(
+                acc[s][0],
+//% if batch_kept
+                [&](int k) { return values[k]; },
+//% else
+                of,
+//% end
+                [&](int k) -> index {
+//% if position
+                    const ${index} j = at + (b + k / ${vec}) * G;
+//% insert reduce/common.cu:locate
+                    return (index)(base_J[s] + past_J) + k % ${vec} * (index)(a.step_J_${last} / ${vec});
+//% else
+                    return (index)k;
+//% end
+                });
+        }
+//% else
+        #pragma unroll kiln__long ? 1 : N
+        for (int u = 0; u < N; u++) {
+            constexpr bool moves = kiln__long && N > 1;
+            const int n = moves ? 0 : u;
+            #pragma unroll
+            for (int s = 0; s < S; s++) {
+                #pragma unroll
+                for (int v = 0; v < ${vec}; v++)
+                    take(acc[s][v % L]
+//% for x in numbers
+                        , base_${x.name}[s] + all_${x.name}[n] + v * (a.step_${x.name}_${last} / ${vec})
+//% end
+//% for p in inputs
+//% if p.direct
+                        , ((${p.const}${p.type} *)mem_${p.name}[s][n])[${p.lane}]
+//% else
+                        , reg_${p.name}[s][n][${p.lane}]
+//% end
+//% end
+                    );
+            }
+            #pragma unroll
+            for (int k = 1; moves && k < N; k++) {
+//% for x in numbers
+                all_${x.name}[k - 1] = all_${x.name}[k];
+//% end
+                #pragma unroll
+                for (int s = 0; s < S; s++) {
+//% for p in inputs
+//% if p.direct
+                    mem_${p.name}[s][k - 1] = mem_${p.name}[s][k];
+//% else
+                    #pragma unroll
+                    for (int v = 0; v < ${p.lanes}; v++)
+                        reg_${p.name}[s][k - 1][v] = reg_${p.name}[s][k][v];
+//% end
+//% end
+                }
+            }
+        }
+//% end
+//% end
+
+//% part group
+//# Each segment's parts into one, among the lanes of a group; then every lane has every result, and the
+//# group's lanes share the work of finishing them.
+    #pragma unroll
+    for (int s = 0; s < S; s++) {
+        part p = acc[s][0];
+        #pragma unroll
+        for (int l = 1; l < L; l++)
+            p = merge(p, acc[s][l]);
+        #pragma unroll
+        for (int d = G / 2; d > 0; d /= 2)
+            p = merge(p, exchange(p, d));
+        acc[s][0] = p;
+    }
+    #pragma unroll
+    for (int s = 0; s < S; s += G) {
+        part mine = acc[s][0];
+        #pragma unroll
+        for (int t = 1; t < G && s + t < S; t++)
+            if (lane == t)
+                mine = acc[s + t][0];
+        const ${index} k = output + (s + lane) * (${block} / G);
+        if (s + lane < S && k < (${index})a.outputs)
+            finish(k, mine);
+    }
+
+//% part block
+//# A block's parts into one: lanes, then warps. When split, that is the block's part of an output, and in the
+//# last block to arrive a second round makes one of all blocks' parts, in their fixed order. The loops are
+//# not unrolled: each takes a few steps at a block's end, and copies of `reduce` are what compiling takes.
+    part whole = acc[0][0];
+    #pragma unroll
+    for (int l = 1; l < L; l++)
+        whole = merge(whole, acc[0][l]);
+    __shared__ alignas(16) unsigned char bytes[(${block} / 32) * sizeof(part)];
+    part *const warps = (part *)bytes;
+//% if split
+    __shared__ bool last;
+    #pragma unroll 1
+    for (int round = 0;; round++) {
+//% end
+        #pragma unroll 1
+        for (int d = 1; d < ${block}; d *= 2) {
+            if (d == 32) {
+                if (threadIdx.x % 32 == 0)
+                    warps[threadIdx.x / 32] = whole;
+                __syncthreads();
+                whole = warps[threadIdx.x % (${block} / 32)];
+            }
+            whole = merge(whole, exchange(whole, d < 32 ? d : d / 32));
+        }
+//% if split
+        if (round > 0)
+            break;
+        const part *const from = a.parts + output * (${index})a.splits;
+        if (threadIdx.x == 0) {
+            a.parts[output * (${index})a.splits + split] = whole;
+            last = arrive(a.tickets + output) == (int)a.splits - 1;
+        }
+        __syncthreads();
+        if (!last)
+            return;
+        // As many as a thread has room for are on their way at once: the device waits for this block.
+        constexpr int N = __is_class(part) ? 4 : 64 / sizeof(part) < 16 ? 64 / sizeof(part) : 16;
+        whole = empty();
+        #pragma unroll 1
+        for (${index} k = threadIdx.x; k < (${index})a.splits; k += N * ${block}) {
+            part some[N];
+            #pragma unroll
+            for (int n = 0; n < N; n++)
+                some[n] = k + n * ${block} < (${index})a.splits ? from[k + n * ${block}] : empty();
+            #pragma unroll
+            for (int n = 0; n < N; n++)
+                whole = merge(whole, some[n]);
+        }
+        if (threadIdx.x == 0)
+            a.tickets[output] = 0;
+    }
+//% end
+    if (threadIdx.x == 0)
+        finish(output, whole);

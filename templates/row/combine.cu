@@ -11,7 +11,7 @@ union alignas(16) slot {
 //% end
 };
 //% if in_warp
-//% insert reduce/shuffle.cu
+//% insert reduce/common.cu:shuffle
 // Among neighbouring lanes; the first one's order of operands counts for all.
 template <int G, class P, class M> KILN_FN P in_warp(P p, const M &merge)
 {
@@ -45,7 +45,7 @@ template <class P, class M> KILN_FN P across(P p, const M &merge, slot *slots)
 #define KILN__COMBINE(nth, p, merge) across(p, merge, kiln__slots + nth % 2 * ${block})
 //% end
 //% else
-//% insert reduce/shuffle.cu
+//% insert reduce/common.cu:shuffle
 // Lanes, then warps, in order.
 template <class P, class M> KILN_FN P in_block(P p, const M &merge, slot *slots)
 {

@@ -12,8 +12,8 @@ __cluster_dims__(${cluster}, 1, 1)
 __launch_bounds__(${block}, ${resident})
 ${entry}(const __grid_constant__ args a)
 {
-//% insert row/environment.cpp
-//% insert row/place.cu
+//% insert row/kernel.cpp:environment
+//% insert row/elements.cu:place
     const ${index} from = first;
 //% for p in row_holds
     ${p.type} reg_${p.name}[U][V];
@@ -25,30 +25,30 @@ ${entry}(const __grid_constant__ args a)
     for (int u = 0; u < U; u++) {
         const ${index} j = from + u * step;
         if (u < F || j < length) {
-//% insert row/locate.cu
+//% insert row/elements.cu:locate
 //% for p in row_holds
-//% insert row/along.cu
+//% insert row/elements.cu:along
             load(reg_${p.name}[u], row_${p.name} + along_${p.name});
 //% end
         }
     }
 
 //% for s in stages
-//% insert row/stage.cpp
-//% insert row/empty.cu
-//% insert row/fold.cu
-//% insert row/result.cu
+//% insert row/kernel.cpp:stage
+//% insert row/elements.cu:empty
+//% insert row/elements.cu:fold
+//% insert row/elements.cu:result
 
 //% end
-//% insert row/op.cpp
+//% insert row/kernel.cpp:op
 //% if row_elements
     if (live) {
-//% insert row/store.cu
+//% insert row/elements.cu:store
     }
 //% end
 //% if row_outputs
     if (live && first == 0) {
-//% insert row/results.cpp
+//% insert row/kernel.cpp:results
     }
 //% end
 }

@@ -6,28 +6,28 @@
 extern "C" __global__ void __launch_bounds__(${block}, ${resident})
 ${entry}(const __grid_constant__ args a)
 {
-//% insert row/environment.cpp
-//% insert row/place.cu
+//% insert row/kernel.cpp:environment
+//% insert row/elements.cu:place
 //% for s in stages
-//% insert row/stage.cpp
-//% insert row/empty.cu
+//% insert row/kernel.cpp:stage
+//% insert row/elements.cu:empty
     #pragma unroll 1
     for (${index} from = first; from < length; from += U * step) {
-//% insert row/fold.cu
+//% insert row/elements.cu:fold
     }
-//% insert row/result.cu
+//% insert row/elements.cu:result
 
 //% end
-//% insert row/op.cpp
+//% insert row/kernel.cpp:op
 //% if row_elements
     #pragma unroll 1
     for (${index} from = first; from < length && live; from += U * step) {
-//% insert row/store.cu
+//% insert row/elements.cu:store
     }
 //% end
 //% if row_outputs
     if (live && first == 0) {
-//% insert row/results.cpp
+//% insert row/kernel.cpp:results
     }
 //% end
 }

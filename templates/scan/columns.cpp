@@ -4,17 +4,17 @@
 //#        of rows, in the order of asking. Such a chunk is summed first and written from its carry,
 //#        as in rows.cpp
 //% own X a acc across any args at_ base base_ based begin carries chunk column count end
-//% own first_unit has identity j k last_unit left part put reduce rest take taken tile tile_
-//% own tiles told unit v value wait
+//% own first_unit has identity j k last_unit left map out_ p part place post put reduce rest
+//% own rest_j row_ step_ take taken tile tile_ tiles to_ told unit v value wait
 //% plain kiln__in
 //% if split
-//% insert scan/wait.cpp
+//% insert scan/rows.cpp:wait
 //% end
 extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln__in, long long first_unit, long long last_unit)
 {
     const args a = *kiln__in;
     constexpr int X = ${group};
-//% insert scan/environment.cpp
+//% insert scan/kernel.cpp:environment
     const long long across = (a.shape_${keep_last} + X - 1) / X;
     for (long long unit = first_unit; unit < last_unit; unit++) {
 //% if split
@@ -46,7 +46,7 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
 //% if split
         if (chunk + 1 < a.splits) {
             for (long long j = begin; j < end; j++) {
-//% insert scan/column_row.cpp
+//% insert :row
                 if (j == begin) {
                     for (int k = 0; k < count; k++)
                         acc[k] = value(k);
@@ -77,7 +77,7 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
 //% end
         // Runs of ${unroll} rows: kiln__acc is of the run so far, kiln__base of what stands above it.
         for (long long j = begin; j < end; j++) {
-//% insert scan/column_row.cpp
+//% insert :row
             const bool has = (j - begin) % ${unroll} != 0;
             if (!has && j > begin) {
                 for (int k = 0; k < count; k++)
@@ -114,3 +114,49 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
         }
     }
 }
+
+//% part row
+//# Row number j of a tile: the mapped element of column k, and storing there.
+            long long rest_j = j;
+//% for a in reduce_inward
+            const long long at_${a.n} = rest_j % a.shape_${a.n};
+            rest_j /= a.shape_${a.n};
+//% end
+            const long long at_${reduce_first} = rest_j;
+//% for p in walking
+            ${p.const}char *const row_${p.name} = tile_${p.name}
+//% for a in reduce_axes
+                + at_${a.n} * a.stride_${p.name}_${a.n}
+//% end
+                ;
+//% insert cpu/row.cpp:step
+//% end
+            auto value = [&](const int k) -> part {
+                return map(
+//% if position
+                    place(j)
+//% else
+                    0
+//% end
+//% for p in inputs
+                    , *(const ${p.type} *)(row_${p.name} + k * step_${p.name})
+//% end
+                );
+            };
+            [[maybe_unused]] auto put = [&](const int k, const part &p) {
+//% for p in outputs
+                ${p.type} *const to_${p.name} = (${p.type} *)(row_${p.name} + k * step_${p.name});
+                ${p.type} out_${p.name};
+//% if p.read_first
+                out_${p.name} = *to_${p.name};
+//% end
+//% end
+                post(place(j), p
+//% for p in outputs
+                    , out_${p.name}
+//% end
+                );
+//% for p in outputs
+                *to_${p.name} = out_${p.name};
+//% end
+            };

@@ -6,15 +6,16 @@
 //# order: the rows of a thread; threads of a column; steps, one by one
 //#
 //# A look takes longer than a step, but is hidden behind enough other tiles.
-//% own U V X Y a args carries carry part start step taken ticket tile ty
-//% insert scan/shuffle.cu
-//% insert scan/publish.cu
+//% own U V X Y a all args await carries carry has lines of part part_words parts publish s start
+//% own step sum take taken ticket tile tx ty v words
+//% insert scan/common.cu:shuffle
+//% insert scan/common.cu:publish
 extern "C" __global__ void __launch_bounds__(${block}, ${segments})
 ${entry}(const __grid_constant__ args a)
 {
     constexpr int X = ${group}, Y = ${block} / X, U = ${unroll}, V = ${vec};
-//% insert scan/environment.cpp
-//% insert scan/locate.cu
+//% insert scan/kernel.cpp:environment
+//% insert scan/common.cu:locate
     // Steps go to blocks in the order of asking: who waits, waits for one that runs already.
     __shared__ int ticket;
     if (threadIdx.x == 0)
@@ -23,15 +24,44 @@ ${entry}(const __grid_constant__ args a)
     const ${index} taken = ticket;
     const ${index} step = a.by_splits.quotient(taken);
     const ${index} tile = taken - step * (${index})a.splits;
-//% insert scan/columns_place.cu
+//% insert scan/columns.cu:place
     part carry[V]; // of everything above the step
     bool carries = false;
     {
         const ${index} start = step * (Y * U) + ty * U;
-//% insert scan/columns_load.cu
-//% insert scan/columns_sums.cu
-//% insert scan/columns_look.cu
-//% insert scan/columns_carry.cu
-//% insert scan/columns_write.cu
+//% insert scan/columns.cu:load
+//% insert scan/columns.cu:sums
+//% insert :look
+//% insert scan/columns.cu:carry
+//% insert scan/columns.cu:write
     }
 }
+
+//% part look
+//# What stands above the step, for every column of the tile at once: a step tells the sums of all down
+//# to its own end, when it has heard those of the one before. So nobody waits any more for what stood
+//# in the place of the one before that, and two places in turn are enough. Marks are numbers of steps.
+        const long long lines = a.splits * (X * V);
+        // Words of this thread's first column.
+        unsigned long long *const words = (unsigned long long *)(a.tickets + 4)
+            + ((long long)tile * X + tx) * V * part_words;
+        auto of = [&](const ${index} s) -> unsigned long long * {
+            return words + s % 2 * lines * part_words;
+        };
+        carries = step > 0;
+        if (ty == 0) {
+            #pragma unroll
+            for (int v = 0; v < V; v++) {
+                part all;
+                bool has = carries;
+                if (has)
+                    all = parts[0][tx][v] = await(of(step) + v * part_words, step);
+                take(has, all, sum[v]);
+                publish(of(step + 1) + v * part_words, all, step + 1);
+            }
+        }
+        __syncthreads();
+        #pragma unroll
+        for (int v = 0; v < V; v++)
+            if (carries)
+                carry[v] = parts[0][tx][v];

@@ -21,11 +21,17 @@
 //#
 //# Who waits, waits for sums above it, which have smaller tickets. Every word is zero again when the
 //# kernel ends, as in rows_split.cu.
-//% own G K N R U V a args ask base begin blocks bytes c carriers carries clear columns find
-//% own height held held_base here keep_ticket length more n next part part_words place_of shared
-//% own slot stage_bytes step steps sums taken ticket tiles total warps written
-//% insert scan/shuffle.cu
-//% insert scan/publish.cu
+//% own A F G K N Q R U V a above above_mask acc across all all_of along_ answer args ask at_ at_0
+//% own await base base_ based before begin bits blocks bytes c carriers carries carry clear col
+//% own columns coming d done e end_ find first found from from_left g groups groups_of has
+//% own has_all height held held_base here i identity inside j joined k keep_ticket known lane
+//% own lead left length load look many map message message_bytes more n next next_all out_ over p
+//% own part part_bits part_of part_words pitch place place_of post publish q quot_ r reduce reg_
+//% own rest row rows_left run sent shared slot stage_bytes start step steps store stride sum sums
+//% own super take taken there ticket tile tiles to to_ told total total_run turn turns ty u v
+//% own valid value value_of warp warps whole word written
+//% insert scan/common.cu:shuffle
+//% insert scan/common.cu:publish
 //# Only here does the compiler know how large a user's type is: small ones leave room for others.
 static constexpr int blocks = ${segments} > 1 ? ${segments} : sizeof(part) <= 8 ? 3 : 1;
 extern "C" __global__ void __launch_bounds__(${block}, blocks)
@@ -33,9 +39,9 @@ ${entry}(const __grid_constant__ args a)
 {
     constexpr int G = ${block}, K = ${group}, U = ${unroll}, V = ${lanes};
     constexpr int R = 32 / K, N = G / 32, height = G / K * U;
-//% insert scan/environment.cpp
-//% insert scan/locate.cu
-//% insert scan/columns_find.cu
+//% insert scan/kernel.cpp:environment
+//% insert scan/common.cu:locate
+//% insert :find
     __shared__ int ticket;
     __shared__ alignas(16) unsigned char bytes[N * K * sizeof(part)];
     part *const warps = (part *)bytes;
@@ -55,7 +61,7 @@ ${entry}(const __grid_constant__ args a)
     __syncthreads();
     ${index} taken = ticket, held = -1, written = -1;
     if (taken < 0) {
-//% insert scan/columns_carrier.cu
+//% insert :carrier
         return;
     }
     if (taken >= total)
@@ -72,8 +78,8 @@ ${entry}(const __grid_constant__ args a)
             const ${index} step = a.by_splits.quotient(taken), begin = step * height;
             const columns here = find(taken - step * tiles);
             unsigned char *const place_of = shared + slot * stage_bytes;
-//% insert scan/columns_stage.cu
-//% insert scan/columns_tell.cu
+//% insert :stage
+//% insert :tell
         } else {
             __syncthreads();
         }
@@ -83,7 +89,7 @@ ${entry}(const __grid_constant__ args a)
             const ${index} step = a.by_splits.quotient(held), begin = step * height;
             const columns here = find(held - step * tiles);
             const unsigned char *const place_of = shared + (1 - slot) * stage_bytes;
-//% insert scan/columns_hear.cu
+//% insert :hear
         }
         written = held;
         if (!more)
@@ -98,3 +104,336 @@ ${entry}(const __grid_constant__ args a)
     if (threadIdx.x < K)
         clear(carries + (written * K + c) * part_words);
 }
+
+//% part carrier
+//# the carriers: blocks that came first have no tiles; they tell every tile what
+//# stands above it. Each has the tiles of a.chunk columns tiles, a chain for each: 8, 4, 2 or all
+//# warps take the groups of a chain in turn. The order of combination hangs on steps' numbers alone:
+//#
+//#     above = (all steps of the ${fan} groups times n before . groups above) . lanes above . steps above
+//#
+//# A group is as many steps as a warp's lanes look at together: a lane has a column and some
+//# neighbouring steps, of which it adds up what has come without a gap; lanes of a column are added up
+//# by shuffles. As in rows_carrier.cu, what stands above the group comes as a message from the warp
+//# that has the group above, and a warp sends it on before it tells the steps.
+        constexpr int F = ${fan}, Q = part_words < 8 ? 8 / part_words : 1;
+        part *const all_of = (part *)shared, *const groups_of = all_of + N * K;
+        __shared__ volatile int message[N]; // the group a message is for, from 1 on; 0: none
+        if (threadIdx.x < N)
+            message[threadIdx.x] = 0;
+        __syncthreads();
+        const int turns = N / (int)a.chunk, turn = warp % turns;
+        const int to = warp - turn + (turn + 1) % turns;
+        const ${index} tile = (taken + carriers) * (${index})a.chunk + warp / turns;
+        const ${index} groups = tile < tiles ? (steps + R * Q - 1) / (R * Q) : 0;
+        // Words of a column: from step to step, and of lanes above this one in a group.
+        const ${index} stride = tiles * (K * part_words);
+        const unsigned int above_mask = r == 0 ? 0u : (1u << r * K % 32) - 1u;
+        for (${index} n = turn; n < groups; n += turns) {
+            const ${index} first = (n * R + r) * Q, rest = steps - first;
+            const int many = rest <= 0 ? 0 : rest < Q ? (int)rest : Q, g = (int)(n % F);
+            const ${index} word = first * stride + (tile * K + c) * part_words;
+            const bool super = n >= F;
+            part run[Q], above, all, before;
+            // Of the lane's steps: how many have come without a gap, and how many have been told.
+            int lead = 0, done = 0;
+            bool known = n == 0, sent = n + 1 == groups;
+            unsigned int joined = 0; // lanes whose steps had all come when lanes were added up
+            do {
+                part_bits bits[Q];
+                bool there[Q];
+                // All looks are on their way together: none hangs on a condition. One at a step behind
+                // the last is at the last.
+                if (lead < many) {
+                    #pragma unroll
+                    for (int q = 0; q < Q; q++)
+                        there[q] = look(sums + word + (q < many ? q : many - 1) * stride, bits[q], 1);
+                }
+                #pragma unroll
+                for (int q = 0; q < Q; q++) {
+                    if (q == lead && q < many && there[q]) {
+                        const part p = part_of(bits[q]);
+                        run[q] = q > 0 ? reduce(run[q > 0 ? q - 1 : 0], p) : p;
+                        clear(sums + word + q * stride);
+                        lead++;
+                    }
+                }
+                const unsigned int whole = __ballot_sync(0xffffffffu, lead == many);
+                const bool over = (~whole & above_mask) == 0; // all above this lane's
+                if (R > 1 && whole != joined) {
+                    part total_run = run[Q - 1];
+                    #pragma unroll
+                    for (int d = 1; d < R; d *= 2) {
+                        const part left = from_left<32>(total_run, d * K);
+                        if (r >= d && over && lead == Q)
+                            total_run = reduce(left, total_run);
+                    }
+                    above = from_left<32>(total_run, K % 32);
+                    joined = whole;
+                }
+                if (!known && __shfl_sync(0xffffffffu, message[warp], 0) == n + 1) {
+                    __threadfence_block();
+                    all = all_of[warp * K + c];
+                    before = groups_of[warp * K + c];
+                    known = true;
+                    __syncwarp();
+                    if (lane == 0)
+                        message[warp] = 0;
+                    __syncwarp();
+                }
+                if (known && !sent && whole == 0xffffffffu) {
+                    part next = before, next_all = all;
+                    bool has = g > 0, has_all = super;
+                    take(has, next, r > 0 ? reduce(above, run[Q - 1]) : run[Q - 1]);
+                    if (g == F - 1)
+                        take(has_all, next_all, next);
+                    while (__shfl_sync(0xffffffffu, message[to], 0) != 0) {
+                    }
+                    if (r == R - 1) {
+                        all_of[to * K + c] = next_all;
+                        groups_of[to * K + c] = next;
+                    }
+                    __threadfence_block();
+                    __syncwarp();
+                    if (lane == 0)
+                        message[to] = (int)n + 2;
+                    sent = true;
+                }
+                if (known && over && done < lead) {
+                    part carry = all;
+                    bool has = super;
+                    if (g > 0)
+                        take(has, carry, before);
+                    if (r > 0)
+                        take(has, carry, above);
+                    #pragma unroll
+                    for (int q = 0; q < Q; q++) {
+                        if (q < done || q >= lead || (q == 0 && !has))
+                            continue;
+                        unsigned long long *const answer = carries + word + q * stride;
+                        if (q == 0)
+                            publish(answer, carry, 1);
+                        else
+                            publish(answer, has ? reduce(carry, run[q > 0 ? q - 1 : 0]) : run[q > 0 ? q - 1 : 0], 1);
+                    }
+                    done = lead;
+                }
+            } while (!__all_sync(0xffffffffu, done == many));
+        }
+
+//% part find
+//# Where tiles of columns and their elements are, and where a thread stands in one.
+//% plain kiln__width row_ width
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const int c = threadIdx.x % K, r = lane / K, ty = threadIdx.x / K;
+    // Bytes of every input's part of a tile: it begins at kiln__at_p. All of them: kiln__stage_bytes.
+    enum : int {
+//% for p in inputs
+//% if p.vector
+        at_${p.name}, end_${p.name} = at_${p.name} + height * K * (int)sizeof(${p.type}) - 1,
+//% end
+//% end
+        stage_bytes
+    };
+    // Two tiles; a carrier has messages there.
+    constexpr int message_bytes = 2 * N * K * (int)sizeof(part);
+    __shared__ alignas(16) unsigned char shared[2 * stage_bytes > message_bytes ? 2 * stage_bytes : message_bytes];
+    struct columns {
+        int width; // columns that the tile has
+//% for p in walking
+        ${p.const}char *row_${p.name}; // row 0 of the first of them
+//% end
+    };
+    // Columns tile number kiln__tile; its last coordinate counts tiles. A lane behind the last column
+    // does as the last one does, and stores nothing.
+    auto find = [&](const ${index} tile) -> columns {
+        ${index} rest = tile;
+//% for a in keep_divided
+        const ${index} quot_${a.n} = a.walk_${a.n}.quotient(rest);
+        const ${index} at_${a.n} = rest - quot_${a.n} * (${index})a.walk_${a.n}.divisor;
+        rest = quot_${a.n};
+//% end
+        const ${index} at_0 = rest;
+        const ${index} first = at_${keep_last} * K;
+        const ${index} kiln__width = (${index})a.shape_${keep_last} - first;
+        columns found;
+        found.width = kiln__width < K ? (int)kiln__width : K;
+//% for p in walking
+        found.row_${p.name} = base_${p.name} + first * (${index})a.stride_${p.name}_${keep_last}
+//% for a in keep_outer
+            + at_${a.n} * (${index})a.stride_${p.name}_${a.n}
+//% end
+            ;
+//% end
+        return found;
+    };
+//% if flat
+    const int pitch = (int)a.shape_${keep_last}; // elements from row to row in shared memory
+//% else
+    constexpr int pitch = K;
+//% end
+    // Of the thread's rows of a tile that begins with row kiln__begin, the mapped element of row
+    // kiln__u. Below the end the last row is repeated.
+    auto value_of = [&](const columns &here, const unsigned char *const from, const ${index} begin, const int u) -> part {
+        const int row = ty * U + u, col = c < here.width ? c : here.width - 1;
+        const ${index} j = begin + row < (${index})a.length ? begin + row : (${index})a.length - 1;
+        (void)j;
+        return map(
+//% if position
+            place(begin + row)
+//% else
+            0
+//% end
+//% for p in inputs
+//% if p.vector
+            , *(const ${p.type} *)(from + at_${p.name} + (row * pitch + col) * (int)sizeof(${p.type}))
+//% else
+            , *(const ${p.type} *)(here.row_${p.name} + col * (${index})a.stride_${p.name}_${keep_last} + along_${p.name}(j))
+//% end
+//% end
+        );
+    };
+
+//% part stage
+//# Phase 1 of a tile: its inputs to shared memory, row after row. Every load is issued before the
+//# first is waited for, and before the last use of what lies there yet.
+            constexpr int A = (height * K / V + G - 1) / G; // accesses of a thread
+//% for p in inputs
+//% if p.vector
+            ${p.type} reg_${p.name}[A][V];
+//% end
+//% end
+//% if flat
+            // The tile is one piece of memory, and kiln__valid elements of it are there.
+            const ${index} rows_left = length - begin;
+            const int valid = (rows_left < height ? (int)rows_left : height) * pitch;
+            #pragma unroll
+            for (int k = 0; k < A; k++) {
+                const int e = (threadIdx.x + k * G) * V;
+                if (e + V <= valid) {
+//% for p in inputs
+//% if p.vector
+                    load(reg_${p.name}[k], (const ${p.type} *)(here.row_${p.name} + along_${p.name}(begin)) + e);
+//% end
+//% end
+                } else if (e < height * pitch) {
+                    #pragma unroll
+                    for (int v = 0; v < V; v++) {
+                        const int i = e + v;
+                        const int there = i < valid ? i : valid - pitch + i % pitch;
+//% for p in inputs
+//% if p.vector
+                        reg_${p.name}[k][v] = ((const ${p.type} *)(here.row_${p.name} + along_${p.name}(begin)))[there];
+//% end
+//% end
+                    }
+                }
+            }
+            const int all = height * pitch;
+//% else
+            constexpr int all = height * K, across = K / V;
+            #pragma unroll
+            for (int k = 0; k < A; k++) {
+                const int n = threadIdx.x + k * G, row = n / across, e = n % across * V;
+                const ${index} j = begin + row < length ? begin + row : length - 1;
+                const int col = e < here.width ? e : here.width - V;
+                if (n * V < all) {
+//% for p in inputs
+//% if p.vector
+                    load(reg_${p.name}[k], (const ${p.type} *)(here.row_${p.name} + along_${p.name}(j)) + col);
+//% end
+//% end
+                }
+            }
+//% end
+            __syncthreads();
+            #pragma unroll
+            for (int k = 0; k < A; k++) {
+                const int e = (threadIdx.x + k * G) * V;
+                if (e < all) {
+//% for p in inputs
+//% if p.vector
+                    store((${p.type} *)(place_of + at_${p.name}) + e, reg_${p.name}[k]);
+//% end
+//% end
+                }
+            }
+
+//% part tell
+//# Phases 2 and 3a: sum and tell the tile at hand, and ask for the next ticket. base: what
+//# stands above the thread's rows in the tile, unless they are the first.
+            int coming;
+            if (threadIdx.x == 0)
+                coming = ask(a.tickets);
+            __syncthreads();
+            part sum = value_of(here, place_of, begin, 0);
+            #pragma unroll
+            for (int u = 1; u < U; u++)
+                sum = reduce(sum, value_of(here, place_of, begin, u));
+            part run = sum;
+            #pragma unroll
+            for (int d = 1; d < R; d *= 2) {
+                const part above = from_left<32>(run, d * K);
+                if (r >= d)
+                    run = reduce(above, run);
+            }
+            if (r == R - 1)
+                warps[warp * K + c] = run;
+            if (threadIdx.x == 0)
+                keep_ticket(coming);
+            __syncthreads();
+            next = ticket;
+            bool based = false;
+            #pragma unroll
+            for (int k = 0; k < N - 1; k++)
+                if (k < warp)
+                    take(based, base, warps[k * K + c]);
+            if (R > 1) {
+                const part above = from_left<32>(run, K % 32);
+                if (r > 0)
+                    take(based, base, above);
+            }
+            if (threadIdx.x >= G - K)
+                publish(sums + (taken * K + c) * part_words, reduce(base, sum), 1);
+
+//% part hear
+//# Phases 3b and 4: what stands above the tile that is held comes before what stands above the
+//# thread's rows in it; over them again from there, and store.
+            part acc = held_base;
+            bool has = ty > 0;
+            if (step > 0) {
+                const part carry = await(carries + (held * K + c) * part_words, 1);
+                acc = has ? reduce(carry, acc) : carry;
+                has = true;
+            }
+            const ${index} start = begin + ty * U;
+            const bool inside = c < here.width;
+            #pragma unroll
+            for (int u = 0; u < U; u++) {
+                const ${index} j = start + u;
+                if (!inside || j >= length)
+                    continue;
+//% for p in outputs
+                ${p.type} *const to_${p.name} = (${p.type} *)(here.row_${p.name} + c * (${index})a.stride_${p.name}_${keep_last} + along_${p.name}(j));
+                ${p.type} out_${p.name}[1];
+//% if p.read_first
+                load(out_${p.name}, to_${p.name});
+//% end
+//% end
+                const part value = value_of(here, place_of, begin, u);
+//% if exclusive
+                const part told = has ? acc : identity();
+                take(has, acc, value);
+//% else
+                take(has, acc, value);
+                const part &told = acc;
+//% end
+                post(place(j), told
+//% for p in outputs
+                    , out_${p.name}[0]
+//% end
+                );
+//% for p in outputs
+                store(to_${p.name}, out_${p.name});
+//% end
+            }

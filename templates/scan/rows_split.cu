@@ -23,11 +23,15 @@
 //#
 //# Every word is zero again when the kernel ends: its reader clears it. The last ticket clears their
 //# number.
-//% own G U V W a args aside_ ask begin blocks bytes carries clear fetch find held keep_ticket
-//% own mine more n of_thread part part_words r reg_ rows sequence slot slot_before start store
-//% own sums taken tickets tile tiles total u
-//% insert scan/shuffle.cu
-//% insert scan/publish.cu
+//% own F G N U V W a all all_bytes all_of args aside_ ask await base based before begin bits
+//% own blocks bytes carries carry clear coming d done fetch find first from_lane from_left g
+//% own group group_count groups groups_bytes groups_of has has_all held in_ inside k keep_ticket
+//% own known lane lead left look many message mine missing more n next next_all now of_thread
+//% own part part_bits part_of part_words publish r reduce reg_ rest rows run sequence slot
+//% own slot_before start store sum sums super take taken there ticket tickets tile tile_sum tiles
+//% own to total u warp warps written
+//% insert scan/common.cu:shuffle
+//% insert scan/common.cu:publish
 //# Only here does the compiler know how large a user's type is: small ones leave room for others.
 static constexpr int blocks = ${segments} > 1 ? ${segments} : sizeof(part) <= 8 ? 3 : 1;
 extern "C" __global__ void __launch_bounds__(${block}, blocks)
@@ -35,10 +39,10 @@ ${entry}(const __grid_constant__ args a)
 {
     constexpr int G = ${block}, U = ${unroll}, V = ${vec}, W = 32;
     constexpr bool mine = true;
-//% insert scan/environment.cpp
-//% insert scan/locate.cu
-//% insert scan/rows_place.cu
-//% insert scan/rows_load.cu
+//% insert scan/kernel.cpp:environment
+//% insert scan/common.cu:locate
+//% insert scan/rows.cu:place
+//% insert scan/rows.cu:load
     // Three turns of each: the one at hand, the one put aside, and one that slow warps still read.
     __shared__ int tickets[3];
     __shared__ alignas(16) unsigned char bytes[3][(G / 32) * sizeof(part)];
@@ -61,7 +65,7 @@ ${entry}(const __grid_constant__ args a)
     __syncthreads();
     ${index} taken = tickets[2], held = -1;
     if (taken < 0) {
-//% insert scan/rows_carrier.cu
+//% insert :carrier
         return;
     }
     if (taken >= total)
@@ -75,15 +79,15 @@ ${entry}(const __grid_constant__ args a)
             const ${index} begin = (taken - sequence * tiles) * (G * U);
             const ${index} start = of_thread(begin);
             fetch(find(sequence), begin);
-//% insert scan/rows_tell.cu
+//% insert :tell
         }
         if (held >= 0) {
             const ${index} sequence = a.by_splits.quotient(held);
             const ${index} tile = held - sequence * tiles;
             const ${index} begin = tile * (G * U), start = of_thread(begin);
             const rows r = find(sequence);
-//% insert scan/rows_hear.cu
-//% insert scan/rows_write.cu
+//% insert :hear
+//% insert scan/rows.cu:write
         }
         if (!more)
             break;
@@ -106,3 +110,147 @@ ${entry}(const __grid_constant__ args a)
             clear(carries + tickets[slot] * part_words);
     }
 }
+
+//% part carrier
+//# the carrier: the block that came first has no tiles; it tells every tile what
+//# stands before it. The order of combination hangs on tiles' numbers alone, whoever comes first:
+//#
+//#     before = (all tiles of the ${fan} * ${fan} blocks before . groups before) . tiles before
+//#
+//# where ${fan} tiles are a group. Warps take groups in turn. A lane has the sum of a tile; running sums
+//# of the tiles before go through shuffles, as many as are there without a gap. What stands before the
+//# group comes as a message from the warp that has the group before, and a warp sends it on before it
+//# tells the tiles: that chain alone limits how many tiles a second there can be.
+        constexpr int F = ${fan}, N = G / 32;
+        __shared__ alignas(16) unsigned char all_bytes[N * sizeof(part)], groups_bytes[N * sizeof(part)];
+        __shared__ volatile int message[N]; // the group a message is for, from 1 on; 0: none
+        part *const all_of = (part *)all_bytes, *const groups_of = (part *)groups_bytes;
+        if (threadIdx.x < N)
+            message[threadIdx.x] = 0;
+        __syncthreads();
+        const ${index} groups = (tiles + F - 1) / F, group_count = groups * (${index})a.outputs;
+        for (${index} n = warp; n < group_count; n += N) {
+            const ${index} sequence = n / groups, group = n - sequence * groups;
+            const ${index} first = group * F, rest = tiles - first;
+            const int many = rest < F ? (int)rest : F, g = group % F;
+            const bool inside = lane < many, super = group >= F;
+            const ${index} ticket = sequence * tiles + first + lane;
+            part all, before, run;
+            part_bits bits;
+            bool there = !inside, known = group == 0;
+            // Running sums of the tiles of which all before are there: kiln__lead of the group.
+            int lead = 0, done = 0;
+            do {
+                if (!there) {
+                    there = look(sums + ticket * part_words, bits, 1);
+                    if (there)
+                        clear(sums + ticket * part_words);
+                }
+                __syncwarp();
+                const unsigned int missing = ~__ballot_sync(0xffffffffu, there);
+                const int now = missing == 0 ? many : __ffs(missing) - 1;
+                if (now > lead && (known || now == many)) {
+                    lead = now;
+                    if (lane < lead)
+                        run = part_of(bits);
+                    #pragma unroll
+                    for (int d = 1; d < 32; d *= 2) {
+                        const part left = from_left<32>(run, d);
+                        if (lane >= d && lane < lead)
+                            run = reduce(left, run);
+                    }
+                }
+                if (!known && __shfl_sync(0xffffffffu, message[warp], 0) == n + 1) {
+                    __threadfence_block();
+                    all = all_of[warp];
+                    before = groups_of[warp];
+                    known = true;
+                    __syncwarp();
+                    if (lane == 0)
+                        message[warp] = 0;
+                }
+                if (!known || lead == done)
+                    continue;
+                if (lead == many && group + 1 < groups) {
+                    const part sum = from_lane<32>(run, 31);
+                    const int to = (warp + 1) % N;
+                    if (lane == 0) {
+                        part next = before, next_all = all;
+                        bool has = g > 0, has_all = super;
+                        take(has, next, sum);
+                        if (g == F - 1)
+                            take(has_all, next_all, next);
+                        while (message[to] != 0) {
+                        }
+                        all_of[to] = next_all;
+                        groups_of[to] = next;
+                        __threadfence_block();
+                        message[to] = n + 1 + 1;
+                    }
+                    __syncwarp();
+                }
+                const part left = from_left<32>(run, 1);
+                if (lane >= done && lane < lead) {
+                    part carry = all;
+                    bool has = super;
+                    if (g > 0)
+                        take(has, carry, before);
+                    if (lane > 0)
+                        take(has, carry, left);
+                    if (has)
+                        publish(carries + ticket * part_words, carry, 1);
+                }
+                done = lead;
+            } while (done < many);
+        }
+
+//% part total
+//# Phase 2 where the tile is put aside: sum of the warp's part, in its last lane.
+        part sum;
+        #pragma unroll
+        for (int u = 0; u < U; u++) {
+//% for p in inputs
+            const ${p.type} (&in_${p.name})[${p.lanes}] = reg_${p.name}[u];
+//% end
+//% insert scan/rows.cu:run
+            sum = u > 0 ? reduce(sum, run) : run;
+        }
+
+//% part tell
+//# Phase 3a: tell the sum of the tile at hand, and ask for the next ticket.
+            part *const warps = (part *)bytes[slot];
+            int coming;
+            if (threadIdx.x == 0)
+                coming = ask(a.tickets);
+//% insert :total
+            if (lane == 31)
+                warps[warp] = sum;
+            int written; // the tile of two turns ago, which the turn before has written
+            if (threadIdx.x == 0) {
+                written = tickets[slot];
+                keep_ticket(slot, coming);
+            }
+            __syncthreads();
+            if (threadIdx.x == 0) {
+                part tile_sum = warps[0];
+                #pragma unroll
+                for (int k = 1; k < G / 32; k++)
+                    tile_sum = reduce(tile_sum, warps[k]);
+                publish(sums + taken * part_words, tile_sum, 1);
+                if (written >= 0)
+                    clear(carries + written * part_words);
+            }
+
+//% part hear
+//# Phase 3b: base, what stands before the warp's part of the tile that was put aside (if
+//# based).
+            const part *const warps = (const part *)bytes[slot_before];
+            part base = warps[0], sum;
+            bool based = warp > 0;
+            for (int k = 1; k < warp; k++)
+                base = reduce(base, warps[k]);
+            if (tile > 0) {
+                const part carry = await(carries + held * part_words, 1);
+                base = based ? reduce(carry, base) : carry;
+                based = true;
+            }

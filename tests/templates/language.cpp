@@ -14,6 +14,7 @@ step
     //% end
 //% if !no
     //% insert inner/${yes}.cpp
+    //% insert inner/part.cpp:last
 //% end
 //% if no
 int value;

@@ -1,3 +1,7 @@
 //% plain x
 
 x = ${nothing};
+
+//% part part
+int
+${another}

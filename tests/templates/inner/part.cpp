@@ -1,2 +1,12 @@
 //% own inside
 inside;
+//% insert :more
+
+//# Not copied.
+//% part more
+//% plain inside
+inside += 1;
+//% insert :last
+
+//% part last
+inside++;

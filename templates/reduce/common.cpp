@@ -1,7 +1,34 @@
+//# What reductions along rows and down columns share on the cpu.
+//% own a along_ at_ j pairwise past_ rest_j
+
+//% part locate
+//# Take the number j of an element along the reduced axes apart; gives along_*, the offsets
+//# that it adds for each input, and past_*, what it adds to each number.
+            long long rest_j = j;
+//% for a in reduce_inward
+            const long long at_${a.n} = rest_j % a.shape_${a.n};
+            rest_j /= a.shape_${a.n};
+//% end
+            const long long at_${reduce_first} = rest_j;
+//% for p in inputs
+            const long long along_${p.name} = 0
+//% for a in reduce_axes
+                + at_${a.n} * a.stride_${p.name}_${a.n}
+//% end
+                ;
+//% end
+//% for x in numbers
+            const long long past_${x.name} = 0
+//% for a in reduce_axes
+                + at_${a.n} * a.step_${x.name}_${a.n}
+//% end
+                ;
+//% end
+
+//% part pairwise
 //# What a cpu brings together pairwise: L accumulators side by side take `block` elements one after another; what
 //# 2^k such blocks gave waits in level k for the next 2^k. So rounding errors of a sum grow with the logarithm of
 //# its length, as those of NumPy's do. No block at all: as they come.
-//% own pairwise
 //% plain E L M P acc b block blocks count empty h k l lanes level merge part room to took whole
 template <class P, int L, long long block> struct pairwise {
     union lanes {

@@ -1,0 +1,176 @@
+//# What the kernels of row programs are made of: a thread's accesses to its row, and what it does with
+//# them.
+//% own F L S U V a acc_ along_ at_ at_0 b beside cluster_arrive cluster_rank empty_ first fold_
+//% own from j l lane late_ length live load map_ merge_ op out_ part_ quot_ rank reg_ rest rest_j
+//% own row_ slot slots step store type_ u v val_ value_
+
+//% part place
+//# Which row this thread works on, where it begins in every operand, and which accesses are its own:
+//# first, first + step, ... below the row's length. Surplus threads repeat the last
+//# row and store nothing.
+    constexpr int U = ${unroll}, V = ${vec}, L = ${lanes}, S = ${side_by_side};
+    // Accesses that every thread has.
+    [[maybe_unused]] constexpr int F = ${sure};
+//% if turned
+    const int beside = threadIdx.x % S, lane = threadIdx.x / S;
+//% else
+    const int beside = threadIdx.x / ${group}, lane = threadIdx.x % ${group};
+//% end
+//% if clustered
+    const int rank = cluster_rank();
+    cluster_arrive();
+//% else
+    constexpr int rank = 0;
+//% end
+    constexpr ${index} step = ${group} * ${cluster};
+    const ${index} first = rank * ${group} + lane;
+    [[maybe_unused]] const ${index} length = (${index})a.length;
+    ${index} rest = (${index})(blockIdx.x / ${cluster}) * S + beside;
+//% if one_row
+    constexpr bool live = true;
+//% else
+    const bool live = rest < (${index})a.rows;
+    if (!live)
+        rest = (${index})a.rows - 1;
+//% end
+//% for a in keep_divided
+    const ${index} quot_${a.n} = a.walk_${a.n}.quotient(rest);
+    [[maybe_unused]] const ${index} at_${a.n} = rest - quot_${a.n} * (${index})a.walk_${a.n}.divisor;
+    rest = quot_${a.n};
+//% end
+    [[maybe_unused]] const ${index} at_0 = rest;
+//% for p in walking
+    ${p.byte} *const row_${p.name} = (${p.byte} *)a.ptr_${p.name}
+//% for a in keep_axes
+        + at_${a.n} * (${index})a.stride_${p.name}_${a.n}
+//% end
+        ;
+//% end
+//% for p in row_splat
+    const ${p.type} ${p.name} = *(const ${p.type} *)row_${p.name};
+//% end
+//% if !in_warp
+//% if !lone
+    __shared__ slot slots[${slot_count}];
+//% end
+//% end
+
+//% part locate
+//# Take the number j of an access along the row apart.
+            ${index} rest_j = j;
+//% for a in reduce_divided
+            const ${index} quot_${a.n} = a.walk_${a.n}.quotient(rest_j);
+            [[maybe_unused]] const ${index} at_${a.n} = rest_j - quot_${a.n} * (${index})a.walk_${a.n}.divisor;
+            rest_j = quot_${a.n};
+//% end
+            [[maybe_unused]] const ${index} at_${reduce_first} = rest_j;
+
+//% part along
+//# Bytes from the beginning of operand p's row to the located access.
+            const ${index} along_${p.name} = 0
+//% for a in reduce_axes
+                + at_${a.n} * (${index})a.stride_${p.name}_${a.n}
+//% end
+                ;
+
+//% part empty
+//# A thread's accumulators of stage s.
+    part_${s.n} acc_${s.n}[L];
+    #pragma unroll
+    for (int l = 0; l < L; l++)
+        acc_${s.n}[l] = empty_${s.n}();
+
+//% part late
+//# Inputs of the batch's accesses, b and those that follow, that no register holds: all are
+//# loaded before the first is used.
+//% if late
+//% for p in row_late
+        ${p.type} late_${p.name}[${late_batch}][V];
+//% end
+        #pragma unroll
+        for (int u = b; u < b + ${late_batch}; u++) {
+            const ${index} j = from + u * step;
+            if (u < F || (u < U && j < length)) {
+//% insert :locate
+//% for p in row_late
+//% insert :along
+                load(late_${p.name}[u - b], row_${p.name} + along_${p.name});
+//% end
+            }
+        }
+//% end
+
+//% part element
+//# The arguments that element v of access u is for a stage's function.
+//% for p in row_sees
+//% if p.held
+                        , reg_${p.name}[u][v]
+//% else
+                        , late_${p.name}[u - b][v]
+//% end
+//% end
+//% if held
+//% for v in values
+                        , val_${v.name}[u][v]
+//% end
+//% end
+
+//% part fold
+//# Stage s over the accesses from + u * step, u < U.
+    #pragma unroll
+    for (int b = 0; b < U; b += ${late_batch}) {
+//% insert :late
+        #pragma unroll
+        for (int u = b; u < b + ${late_batch}; u++) {
+            const ${index} j = from + u * step;
+            if (u < F || (u < U && j < length)) {
+                #pragma unroll
+                for (int v = 0; v < V; v++)
+                    fold_${s.n}(acc_${s.n}[(u * V + v) % L], map_${s.n}(0
+//% insert :element
+                    ));
+            }
+        }
+    }
+
+//% part result
+//# From a thread's accumulators to the row's value, by its name.
+    #pragma unroll
+    for (int l = 1; l < L; l++)
+        acc_${s.n}[0] = merge_${s.n}(acc_${s.n}[0], acc_${s.n}[l]);
+    const type_${s.n} ${s.result} = value_${s.n}(KILN__COMBINE(${s.n}, acc_${s.n}[0], merge_${s.n}));
+//% if s.post
+${s.post}
+//% end
+
+//% part store
+//# Compute and store the outputs of the accesses from + u * step, u < U.
+    #pragma unroll
+    for (int b = 0; b < U; b += ${late_batch}) {
+//% insert :late
+        #pragma unroll
+        for (int u = b; u < b + ${late_batch}; u++) {
+            const ${index} j = from + u * step;
+            if (u < F || (u < U && j < length)) {
+//% insert :locate
+//% for p in row_stores
+//% insert :along
+                ${p.type} out_${p.name}[V];
+//% end
+//% for p in row_loads_first
+                load(out_${p.name}, row_${p.name} + along_${p.name});
+//% end
+                #pragma unroll
+                for (int v = 0; v < V; v++)
+                    op(0
+//% insert :element
+//% for p in row_stores
+                        , out_${p.name}[v]
+//% end
+                    );
+//% for p in row_stores
+                store(row_${p.name} + along_${p.name}, out_${p.name});
+//% end
+            }
+        }
+    }
