@@ -57,7 +57,13 @@ static char *source_of(const cupy_case *c)
         operands[p].strides = &strides[p];
         operands[p].address = (p + 1) << 20;
     }
-    kiln__plan_make(def, KILN_BACKEND_CUDA, dtypes, operands, 1, shape, plan);
+    kiln__plan_make(&(kiln__plan_request){.def = def,
+                                          .device = {KILN_BACKEND_CUDA, 1, false},
+                                          .dtypes = dtypes,
+                                          .operands = operands,
+                                          .rank = 1,
+                                          .shape = shape},
+                    plan);
     if (kiln__emit(def, &plan->variant, &source, &err) != KILN_OK)
         fail_msg("%s: %s", c->name, err.message);
     char *text = source.text;

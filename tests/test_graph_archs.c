@@ -138,15 +138,16 @@ static void source_of(const kiln__step *s, bool clusters, kiln__source *source)
                                       .strides = strides[p],
                                       .address = 4096 + (uintptr_t)param->offset};
     }
-    if (s->kind == KILN__STEP_LOOP)
-        kiln__plan_make(def, KILN_BACKEND_CUDA, dtypes, operands, s->rank, operands[s->input_count].shape,
-                        &plan);
-    else if (s->kind == KILN__STEP_REDUCE)
-        kiln__reduce_plan_make(def, KILN_BACKEND_CUDA, UNITS, dtypes, operands, s->rank, s->shape,
-                               reduced, false, &plan);
-    else
-        kiln__row_plan_make(def, KILN_BACKEND_CUDA, UNITS, clusters, dtypes, operands, s->rank,
-                            s->shape, reduced, &plan);
+    const int64_t *shape_of =
+        s->kind == KILN__STEP_LOOP ? operands[s->input_count].shape : s->shape;
+    kiln__plan_make(&(kiln__plan_request){.def = def,
+                                          .device = {KILN_BACKEND_CUDA, UNITS, clusters},
+                                          .dtypes = dtypes,
+                                          .operands = operands,
+                                          .rank = s->rank,
+                                          .shape = shape_of,
+                                          .along = reduced},
+                    &plan);
     if (kiln__emit(def, &plan.variant, source, &err) != KILN_OK)
         fail_msg("%s", err.message);
     kiln__definition_destroy(def);

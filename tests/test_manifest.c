@@ -17,8 +17,11 @@
 static kiln__definition *define_reduction(const char *in, const char *out, const char *map,
                                           bool scan)
 {
-    kiln__definition_request request = {
-        .name = "r", .in = in, .out = out, .reduction = true, .scan = scan};
+    kiln__definition_request request = {.name = "r",
+                                        .in = in,
+                                        .out = out,
+                                        .family =
+                                            scan ? &kiln__family_scan : &kiln__family_reduction};
     kiln__definition *def = NULL;
 
     request.snippet[KILN__SNIPPET_MAP] = map;
@@ -115,11 +118,11 @@ static size_t expect_all_round_trips(kiln__definition *def, const kiln_dtype *dt
         for (size_t a = 0; a <= COUNT(axes); a++) {
             for (size_t u = 0; u < COUNT(units); u++) {
                 for (int backend = KILN_BACKEND_CPU; backend <= KILN_BACKEND_CUDA; backend++) {
-                    const kiln__imagined_device device = {(kiln_backend)backend, units[u], u % 2};
+                    const kiln__plan_device device = {(kiln_backend)backend, units[u], u % 2};
                     const kiln__imagined_call call = {.args = args,
                                                       .dtypes = dtypes,
                                                       .axes = a < COUNT(axes) ? &axes[a] : NULL,
-                                                      .scan_flags = u % 4};
+                                                      .flags = u % 4};
                     kiln__planned planned;
                     if (kiln__imagine_variant(def, &device, &call, &planned, NULL) != KILN_OK)
                         continue;

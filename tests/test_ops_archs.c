@@ -47,7 +47,13 @@ static char *generate(const char *op)
                                       .address = 4096};
     if (kiln__definition_create(&request, &def, &err) != KILN_OK)
         fail_msg("%s", err.message);
-    kiln__plan_make(def, KILN_BACKEND_CUDA, dtypes, operands, 1, &size, plan);
+    kiln__plan_make(&(kiln__plan_request){.def = def,
+                                          .device = {KILN_BACKEND_CUDA, 1, false},
+                                          .dtypes = dtypes,
+                                          .operands = operands,
+                                          .rank = 1,
+                                          .shape = &size},
+                    plan);
     assert_int_equal(kiln__emit(def, &plan->variant, &source, NULL), KILN_OK);
     char *text = source.text;
     source.text = NULL;

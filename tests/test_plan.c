@@ -109,7 +109,13 @@ static void test_plan__classes(void **state)
                                           .strides = k->operands[p].strides,
                                           .address = k->operands[p].address};
         }
-        kiln__plan_make(def, KILN_BACKEND_CUDA, k->dtypes, operands, k->rank, k->shape, &plan);
+        kiln__plan_make(&(kiln__plan_request){.def = def,
+                                              .device = {KILN_BACKEND_CUDA, 1, false},
+                                              .dtypes = k->dtypes,
+                                              .operands = operands,
+                                              .rank = k->rank,
+                                              .shape = k->shape},
+                        &plan);
         if (plan.variant.layout != k->layout || plan.variant.rank != k->out_rank ||
             plan.variant.vec != k->vec || plan.variant.index_bits != k->index_bits)
             fail_msg("%s: layout %s rank %d vec %d bits %d", k->what,
@@ -138,7 +144,13 @@ static void test_plan__sizes_do_not_make_variants(void **state)
         o[1] = o[0];
         o[1].written = true;
         memset(&plans[k], k == 0 ? 0x55 : 0xaa, sizeof plans[k]);
-        kiln__plan_make(def, KILN_BACKEND_CUDA, dtypes, o, 2, shapes[k], &plans[k]);
+        kiln__plan_make(&(kiln__plan_request){.def = def,
+                                              .device = {KILN_BACKEND_CUDA, 1, false},
+                                              .dtypes = dtypes,
+                                              .operands = o,
+                                              .rank = 2,
+                                              .shape = shapes[k]},
+                        &plans[k]);
     }
     assert_memory_equal(&plans[0].variant, &plans[1].variant, sizeof plans[0].variant);
     assert_int_not_equal(plans[0].size, plans[1].size);
@@ -165,7 +177,13 @@ static void plan_views(const int64_t *shape, int64_t pitch, const int64_t *apart
                                .strides = p == 4 ? z : x, .written = p == 4,
                                .address = p == 4 ? (uintptr_t)1 << 44
                                                  : ((uintptr_t)1 << 40) + (uintptr_t)apart[p]};
-    kiln__plan_make(def, backend, dtypes, o, 2, shape, plan);
+    kiln__plan_make(&(kiln__plan_request){.def = def,
+                                          .device = {backend, 1, false},
+                                          .dtypes = dtypes,
+                                          .operands = o,
+                                          .rank = 2,
+                                          .shape = shape},
+                    plan);
     kiln__definition_destroy(def);
 }
 
@@ -292,7 +310,13 @@ static void test_plan__windows_leave_room_for_arguments(void **state)
     const kiln__definition_request request = {
         .name = "full", .in = names, .out = "T z", .snippet = {[KILN__SNIPPET_OP] = op}};
     assert_int_equal(kiln__definition_create(&request, &def, &err), KILN_OK);
-    kiln__plan_make(def, KILN_BACKEND_CUDA, dtypes, o, RANK, shape, &plan);
+    kiln__plan_make(&(kiln__plan_request){.def = def,
+                                          .device = {KILN_BACKEND_CUDA, 1, false},
+                                          .dtypes = dtypes,
+                                          .operands = o,
+                                          .rank = RANK,
+                                          .shape = shape},
+                    &plan);
     if (kiln__emit(def, &plan.variant, &source, &err) != KILN_OK)
         fail_msg("%s", err.message);
     kiln__source_clear(&source);

@@ -84,8 +84,14 @@ static void check(const reduce_case *k, const kiln__definition *def)
     o[1].written = true;
     o[1].shape = out_shape;
     o[1].strides = still;
-    kiln__reduce_plan_make(def, KILN_BACKEND_CUDA, UNITS, dtypes, o, k->rank, k->shape, k->reduced,
-                           false, &plan);
+    kiln__plan_make(&(kiln__plan_request){.def = def,
+                                          .device = {KILN_BACKEND_CUDA, UNITS, false},
+                                          .dtypes = dtypes,
+                                          .operands = o,
+                                          .rank = k->rank,
+                                          .shape = k->shape,
+                                          .along = k->reduced},
+                    &plan);
     const kiln__variant *v = &plan.variant;
     if (v->layout != k->layout || v->group != k->group || v->vec != k->vec ||
         (v->split != 0) != k->split || plan.word[KILN__WORD_OUTPUTS] != k->outputs ||
@@ -113,7 +119,7 @@ static void test_reduce_plan__classes(void **state)
                                                           [KILN__SNIPPET_REDUCE] = "a + b",
                                                           [KILN__SNIPPET_POST] = "y = a",
                                                           [KILN__SNIPPET_IDENTITY] = "0"},
-                                              .reduction = true};
+                                              .family = &kiln__family_reduction};
     kiln__definition *def = NULL;
     assert_int_equal(kiln__definition_create(&request, &def, NULL), KILN_OK);
     for (size_t c = 0; c < KILN_COUNT_OF(cases); c++)
@@ -150,8 +156,8 @@ static void test_reduce_plan__results_are_never_more_than_a_grid_has_blocks(void
                                                               [KILN__SNIPPET_REDUCE] = "a + b",
                                                               [KILN__SNIPPET_POST] = "y = a",
                                                               [KILN__SNIPPET_IDENTITY] = "0"},
-                                                  .reduction = true,
-                                                  .scan = scan};
+                                                  .family = scan ? &kiln__family_scan
+                                                                 : &kiln__family_reduction};
         kiln__operand o[2] = {{.is_array = true, .itemsize = 1, .rank = 3, .address = 512}};
         kiln__definition *def = NULL;
 
@@ -162,12 +168,14 @@ static void test_reduce_plan__results_are_never_more_than_a_grid_has_blocks(void
         o[1].written = true;
         o[1].shape = out_shape;
         o[1].strides = out_strides;
-        if (scan)
-            kiln__scan_plan_make(def, KILN_BACKEND_CUDA, UNITS, dtypes, o, 3, shape, 1, false,
-                                 false, &plan);
-        else
-            kiln__reduce_plan_make(def, KILN_BACKEND_CUDA, UNITS, dtypes, o, 3, shape, reduced,
-                                   false, &plan);
+        kiln__plan_make(&(kiln__plan_request){.def = def,
+                                              .device = {KILN_BACKEND_CUDA, UNITS, false},
+                                              .dtypes = dtypes,
+                                              .operands = o,
+                                              .rank = 3,
+                                              .shape = shape,
+                                              .along = reduced},
+                        &plan);
         if (plan.grid < 1 || plan.grid > INT32_MAX)
             fail_msg("%s of %lld x %lld x %lld: %lld blocks", scan ? "scan" : "reduction",
                      (long long)shape[0], (long long)shape[1], (long long)shape[2],
@@ -192,7 +200,7 @@ static void test_reduce_plan__an_input_that_stands_still_decides_nothing(void **
                                                           [KILN__SNIPPET_REDUCE] = "a + b",
                                                           [KILN__SNIPPET_POST] = "y = a",
                                                           [KILN__SNIPPET_IDENTITY] = "0"},
-                                              .reduction = true};
+                                              .family = &kiln__family_reduction};
     kiln__operand o[3] = {{.is_array = true, .itemsize = 4, .rank = 2, .shape = shape}};
     kiln__definition *def = NULL;
 
@@ -204,8 +212,14 @@ static void test_reduce_plan__an_input_that_stands_still_decides_nothing(void **
     o[2].strides = still;
     o[2].shape = out_shape;
     o[2].written = true;
-    kiln__reduce_plan_make(def, KILN_BACKEND_CUDA, UNITS, dtypes, o, 2, shape, reduced, false,
-                           &plan);
+    kiln__plan_make(&(kiln__plan_request){.def = def,
+                                          .device = {KILN_BACKEND_CUDA, UNITS, false},
+                                          .dtypes = dtypes,
+                                          .operands = o,
+                                          .rank = 2,
+                                          .shape = shape,
+                                          .along = reduced},
+                    &plan);
     assert_int_equal(plan.variant.layout, KILN__LAYOUT_ROWS);
     assert_int_equal(plan.variant.vec, 4);
     kiln__definition_destroy(def);
@@ -245,7 +259,7 @@ static void test_reduce_plan__blocks_that_share_results(void **state)
                         [KILN__SNIPPET_POST] = "y = 0",
                         [KILN__SNIPPET_IDENTITY] = kinds[k].identity,
                         [KILN__SNIPPET_REDUCE_TYPE] = kinds[k].type},
-            .reduction = true};
+            .family = &kiln__family_reduction};
         const bool reduced[] = {true, !kinds[k].down};
         kiln__operand o[2] = {{.is_array = true, .itemsize = 4, .rank = 2, .address = 512}};
         kiln__definition *def = NULL;
@@ -257,8 +271,14 @@ static void test_reduce_plan__blocks_that_share_results(void **state)
         o[1].written = true;
         o[1].shape = kinds[k].down ? row : one;
         o[1].strides = kinds[k].down ? along : still;
-        kiln__reduce_plan_make(def, KILN_BACKEND_CUDA, UNITS, dtypes, o, 2, shape, reduced, false,
-                               &plan);
+        kiln__plan_make(&(kiln__plan_request){.def = def,
+                                              .device = {KILN_BACKEND_CUDA, UNITS, false},
+                                              .dtypes = dtypes,
+                                              .operands = o,
+                                              .rank = 2,
+                                              .shape = shape,
+                                              .along = reduced},
+                        &plan);
         if (plan.grid < kinds[k].least || plan.grid > kinds[k].most)
             fail_msg("%s, %s: %lld blocks", kinds[k].map, kinds[k].down ? "columns" : "all",
                      (long long)plan.grid);
@@ -318,14 +338,15 @@ static void test_reduce_plan__maps_that_take_batches(void **state)
     (void)state;
     for (size_t k = 0; k < KILN_COUNT_OF(maps); k++) {
         const char *const *text = texts[maps[k].kind];
-        const kiln__definition_request request = {.in = "float32 x, float32 c",
-                                                  .out = "float32 y",
-                                                  .snippet = {[KILN__SNIPPET_MAP] = maps[k].map,
-                                                              [KILN__SNIPPET_REDUCE] = text[0],
-                                                              [KILN__SNIPPET_POST] = "y = 0",
-                                                              [KILN__SNIPPET_IDENTITY] = text[1],
-                                                              [KILN__SNIPPET_REDUCE_TYPE] = text[2]},
-                                                  .reduction = true};
+        const kiln__definition_request request = {
+            .in = "float32 x, float32 c",
+            .out = "float32 y",
+            .snippet = {[KILN__SNIPPET_MAP] = maps[k].map,
+                        [KILN__SNIPPET_REDUCE] = text[0],
+                        [KILN__SNIPPET_POST] = "y = 0",
+                        [KILN__SNIPPET_IDENTITY] = text[1],
+                        [KILN__SNIPPET_REDUCE_TYPE] = text[2]},
+            .family = &kiln__family_reduction};
         kiln__operand o[3] = {{.is_array = true, .itemsize = 4, .rank = 2, .address = 512}};
         kiln__definition *def = NULL;
 
@@ -336,8 +357,14 @@ static void test_reduce_plan__maps_that_take_batches(void **state)
         o[2].shape = one;
         o[2].strides = still;
         assert_int_equal(kiln__definition_create(&request, &def, NULL), KILN_OK);
-        kiln__reduce_plan_make(def, KILN_BACKEND_CUDA, UNITS, dtypes, o, 2, shape, reduced, false,
-                               &plan);
+        kiln__plan_make(&(kiln__plan_request){.def = def,
+                                              .device = {KILN_BACKEND_CUDA, UNITS, false},
+                                              .dtypes = dtypes,
+                                              .operands = o,
+                                              .rank = 2,
+                                              .shape = shape,
+                                              .along = reduced},
+                        &plan);
         if (plan.variant.batch != maps[k].batch)
             fail_msg("%s: batch %d", maps[k].map, plan.variant.batch);
         kiln__definition_destroy(def);

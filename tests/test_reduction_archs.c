@@ -117,7 +117,7 @@ static char *generate(const texts *d, const walk_case *w)
                     [KILN__SNIPPET_POST] = d->post,
                     [KILN__SNIPPET_IDENTITY] = d->identity,
                     [KILN__SNIPPET_REDUCE_TYPE] = d->type},
-        .reduction = true,
+        .family = &kiln__family_reduction,
     };
     const kiln_dtype dtypes[] = {d->dtype, d->result};
     kiln__operand operands[2] = {{.is_array = true, .address = 4096},
@@ -142,8 +142,14 @@ static char *generate(const texts *d, const walk_case *w)
     operands[0].strides = stride;
     operands[1].shape = out_shape;
     operands[1].strides = out_stride;
-    kiln__reduce_plan_make(def, KILN_BACKEND_CUDA, UNITS, dtypes, operands, w->rank, w->shape,
-                           w->reduced, false, &plan);
+    kiln__plan_make(&(kiln__plan_request){.def = def,
+                                          .device = {KILN_BACKEND_CUDA, UNITS, false},
+                                          .dtypes = dtypes,
+                                          .operands = operands,
+                                          .rank = w->rank,
+                                          .shape = w->shape,
+                                          .along = w->reduced},
+                    &plan);
     assert_int_equal(kiln__emit(def, &plan.variant, &source, NULL), KILN_OK);
     char *text = source.text;
     source.text = NULL;
@@ -225,7 +231,7 @@ static void test_reduction__errors_of_nvrtc_name_the_snippet(void **state)
                                              .snippet = {[KILN__SNIPPET_MAP] = d.map,
                                                          [KILN__SNIPPET_REDUCE] = d.reduce,
                                                          [KILN__SNIPPET_POST] = d.post},
-                                             .reduction = true};
+                                             .family = &kiln__family_reduction};
     kiln__compile_result result = {0};
     kiln__definition *def = NULL;
     kiln_error err = KILN_ERROR_INIT;

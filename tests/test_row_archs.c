@@ -73,6 +73,7 @@ static kiln__definition *define(const row_definition *d)
         .snippet = {[KILN__SNIPPET_PREAMBLE] = row_preamble,
                     [KILN__SNIPPET_OP] = d->op,
                     [KILN__SNIPPET_POST] = d->row_post},
+        .family = &kiln__family_row,
         .stages = stages,
         .stage_count = d->stage_count,
         .values = values,
@@ -121,8 +122,14 @@ static void generate(row_kind kind, kiln_dtype dtype, const walk_case *w, kiln_b
                                       .strides = strides[p],
                                       .address = 4096};
     }
-    kiln__row_plan_make(def, backend, UNITS, clusters, dtypes, operands, w->rank, w->shape, w->rows,
-                        &out->plan);
+    kiln__plan_make(&(kiln__plan_request){.def = def,
+                                          .device = {backend, UNITS, clusters},
+                                          .dtypes = dtypes,
+                                          .operands = operands,
+                                          .rank = w->rank,
+                                          .shape = w->shape,
+                                          .along = w->rows},
+                    &out->plan);
     assert_int_equal(kiln__emit(def, &out->plan.variant, &source, NULL), KILN_OK);
     out->text = source.text;
     source.text = NULL;

@@ -95,8 +95,7 @@ static void make_plan(const scan_case *c, kiln_backend backend, kiln__plan *plan
                                                           [KILN__SNIPPET_REDUCE] = "a + b",
                                                           [KILN__SNIPPET_POST] = "y = a",
                                                           [KILN__SNIPPET_IDENTITY] = "0"},
-                                              .reduction = true,
-                                              .scan = true};
+                                              .family = &kiln__family_scan};
     const kiln_dtype dtypes[] = {c->dtype, c->dtype};
     kiln__operand operands[2] = {{0}};
     kiln__definition *def = NULL;
@@ -111,8 +110,18 @@ static void make_plan(const scan_case *c, kiln_backend backend, kiln__plan *plan
         operands[p].shape = c->shape;
         operands[p].strides = c->strides[p];
     }
-    kiln__scan_plan_make(def, backend, UNITS, dtypes, operands, c->rank, c->shape, c->axis, false,
-                         c->reverse, plan);
+    bool along[KILN_RANK_MAX];
+    for (int a = 0; a < c->rank; a++)
+        along[a] = c->axis < 0 || a == c->axis;
+    kiln__plan_make(&(kiln__plan_request){.def = def,
+                                          .device = {backend, UNITS, false},
+                                          .dtypes = dtypes,
+                                          .operands = operands,
+                                          .rank = c->rank,
+                                          .shape = c->shape,
+                                          .along = along,
+                                          .flags = c->reverse ? KILN__SCAN_REVERSE : 0},
+                    plan);
     kiln__definition_destroy(def);
 }
 

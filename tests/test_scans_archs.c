@@ -118,8 +118,7 @@ static void plan(const texts *d, const walk_case *w, kiln_backend backend, int u
                     [KILN__SNIPPET_POST] = d->post,
                     [KILN__SNIPPET_IDENTITY] = d->identity,
                     [KILN__SNIPPET_REDUCE_TYPE] = d->type},
-        .reduction = true,
-        .scan = true,
+        .family = &kiln__family_scan,
     };
     const int in_count = d->in != NULL ? d->in_count : 1;
     kiln_dtype dtypes[OPERANDS_MAX];
@@ -140,8 +139,19 @@ static void plan(const texts *d, const walk_case *w, kiln_backend backend, int u
         for (int a = 0; a < w->rank; a++)
             stride[p][a] = w->stride[a] * operands[p].itemsize;
     }
-    kiln__scan_plan_make(out->def, backend, units, dtypes, operands, w->rank, w->shape, w->axis,
-                         w->exclusive, w->reverse, &out->plan);
+    bool along[KILN_RANK_MAX];
+    for (int a = 0; a < w->rank; a++)
+        along[a] = w->axis < 0 || a == w->axis;
+    kiln__plan_make(&(kiln__plan_request){.def = out->def,
+                                          .device = {backend, units, false},
+                                          .dtypes = dtypes,
+                                          .operands = operands,
+                                          .rank = w->rank,
+                                          .shape = w->shape,
+                                          .along = along,
+                                          .flags = (w->exclusive ? KILN__SCAN_EXCLUSIVE : 0u) |
+                                                   (w->reverse ? KILN__SCAN_REVERSE : 0u)},
+                    &out->plan);
 }
 
 static void test_scans__each_walk_has_the_class_it_should(void **state)

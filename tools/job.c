@@ -90,7 +90,7 @@ void job_define_fold(struct job *j, const char *name, kiln__definition_request *
     request->snippet[KILN__SNIPPET_MAP] = invocation_get(v, OPTION_MAP);
     request->snippet[KILN__SNIPPET_REDUCE] = invocation_get_or(v, OPTION_REDUCE, "a + b");
     request->snippet[KILN__SNIPPET_POST] = invocation_get(v, OPTION_POST);
-    request->reduction = true;
+    request->family = &kiln__family_reduction;
 }
 
 /* ---- making things ---- */

@@ -42,7 +42,7 @@ static int check(struct job *j)
 static void define(struct job *j, kiln__definition_request *request)
 {
     job_define_fold(j, "kiln_scan", request);
-    request->scan = true;
+    request->family = &kiln__family_scan;
 }
 
 static kiln_status make(struct job *j)

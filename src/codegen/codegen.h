@@ -17,6 +17,9 @@
 #include "core/core.h"
 #include "kiln/context.h"
 
+/* What kind of kernel a definition is of: a row of functions and constants, at the end of this header. */
+typedef struct kiln__family kiln__family;
+
 /* ---- definitions (signature.c, scan.c, definition.c) -------------------------------------- */
 
 /* The texts a user gives, in the order they are emitted. */
@@ -154,8 +157,7 @@ typedef struct kiln__definition {
     kiln__param *params;    /* inputs, then outputs */
     size_t param_count, input_count;
     bool keep_axes;
-    bool reduction;         /* map, reduce and post instead of op */
-    bool scan;              /* the same texts, for a scan; `reduction` is set as well */
+    const kiln__family *family;
     /* Reductions: which numbers of an element and of a result are used, see kiln__numbering; and the
      * objects `_in_ind` and `_out_ind`, be it for their sizes only. */
     bool uses_number[KILN__NUMBER_COUNT];
@@ -179,17 +181,16 @@ typedef struct kiln__definition {
 } kiln__definition;
 
 typedef struct kiln__definition_request {
-    const char *name; /* NULL: "kiln_kernel" */
+    const char *name; /* NULL: the family's kernel_name */
     const char *in, *out;
     const char *snippet[KILN__SNIPPET_COUNT]; /* NULL = none */
     const char *const *options;
     size_t option_count;
     bool keep_axes;
-    bool reduction;
-    bool scan; /* with `reduction` */
-    /* Row programs, that is where stage_count > 0: `out` are outputs per element, assigned by op,
-     * which runs after the last stage; `row_out` (NULL: none) outputs per row, assigned by post,
-     * which runs once a row. Either may be empty, not both. */
+    const kiln__family *family; /* NULL: &kiln__family_loop */
+    /* Row programs: `out` are outputs per element, assigned by op, which runs after the last stage;
+     * `row_out` (NULL: none) outputs per row, assigned by post, which runs once a row. Either may be
+     * empty, not both. */
     const char *row_out;
     const kiln__row_stage *stages;
     size_t stage_count;
@@ -426,11 +427,34 @@ typedef struct kiln__plan {
     kiln__kin kin[KILN_PARAM_MAX];
 } kiln__plan;
 
-/* Plan a loop over `rank` axes of `shape` for operands already known to broadcast to it. Cannot
- * fail. `dtypes` as bound; operands in parameter order. */
-void kiln__plan_make(const kiln__definition *def, kiln_backend backend, const kiln_dtype *dtypes,
-                     const kiln__operand *operands, int rank, const int64_t *shape,
-                     kiln__plan *plan);
+/* What planners ask of a device. */
+typedef struct kiln__plan_device {
+    kiln_backend backend;
+    int units;     /* multiprocessors, or threads */
+    bool clusters; /* it has thread block clusters */
+} kiln__plan_device;
+
+/* Flags of scans, with the values of kiln_scan_flag. */
+enum { KILN__SCAN_EXCLUSIVE = 1, KILN__SCAN_REVERSE = 2 };
+
+/* One call as planners see it. */
+typedef struct kiln__plan_request {
+    const kiln__definition *def;
+    kiln__plan_device device;
+    const kiln_dtype *dtypes;      /* of the parameters, as bound */
+    const kiln__operand *operands; /* of the parameters; those that walk broadcast to the shape */
+    int rank;
+    const int64_t *shape; /* of the loop: what the inputs broadcast to */
+    /* Whether an axis is reduced, scanned, or one that rows run along; loops have none. On these axes
+     * an output of one element a result has extent 1. */
+    const bool *along;
+    bool keepdims;  /* reductions: `_out_ind` has the reduced axes, too */
+    unsigned flags; /* of the family */
+} kiln__plan_request;
+
+/* Plan a call: the common part of a plan, then what the definition's family decides. Cannot fail.
+ * (walk.c) */
+void kiln__plan_make(const kiln__plan_request *request, kiln__plan *plan);
 
 /* How elements can be added to accumulators where parameters are reached as `v` says. `ordered`:
  * places rise as elements are walked. */
@@ -440,32 +464,10 @@ bool kiln__batch_is_kept(const kiln__definition *def, const kiln__variant *v);
 /* Whether a batch is of bytes added as they are, of which a GPU takes four at a time. */
 bool kiln__batch_of_bytes(const kiln__definition *def, const kiln__variant *v);
 
-/* Plan a reduction of the inputs' broadcast `shape` over the axes marked in `reduced`. Output
- * operands have the kept axes only. `keepdims` says what shape _out_ind has. `units` is how many
- * multiprocessors (or threads) there are. */
-void kiln__reduce_plan_make(const kiln__definition *def, kiln_backend backend, int units,
-                            const kiln_dtype *dtypes, const kiln__operand *operands, int rank,
-                            const int64_t *shape, const bool *reduced, bool keepdims,
-                            kiln__plan *plan);
-
-/* Plan a scan of the inputs' broadcast `shape` along `axis`, or, if that is negative, along all axes
- * as one sequence in C-order. Outputs have the same axes. (prefix_plan.c) */
-void kiln__scan_plan_make(const kiln__definition *def, kiln_backend backend, int units,
-                          const kiln_dtype *dtypes, const kiln__operand *operands, int rank,
-                          const int64_t *shape, int axis, bool exclusive, bool reverse,
-                          kiln__plan *plan);
-
 /* The axis order (slowest first) a new output should have so that it keeps its inputs' layout
  * (K-order). Only non-raw array operands count. */
 void kiln__plan_k_order(const kiln__operand *operands, size_t count, int rank,
                         const int64_t *shape, int *order_out);
-
-/* Plan a row program over the loop's `shape`, whose rows run along the axes marked in `reduced`.
- * Per-row outputs have extent 1 on those. `clusters`: the device has thread block clusters.
- * (row_plan.c) */
-void kiln__row_plan_make(const kiln__definition *def, kiln_backend backend, int units,
-                         bool clusters, const kiln_dtype *dtypes, const kiln__operand *operands,
-                         int rank, const int64_t *shape, const bool *reduced, kiln__plan *plan);
 
 /* Whether rows of `length` elements, of `element_bytes` of per-element inputs each, are held on chip
  * and so read once, however many stages there are. Where they are not, each stage reads them
@@ -553,11 +555,6 @@ typedef struct kiln__slot {
 #define KILN__PART_BYTES_MAX 64
 #define KILN__PASS_BYTES_MAX 104
 
-static inline size_t kiln__part_bytes_max(const kiln__definition *def)
-{
-    return def->reduction && !def->scan ? KILN__PASS_BYTES_MAX : KILN__PART_BYTES_MAX;
-}
-
 /* Most bytes an argument block takes: what every CUDA driver accepts. */
 #define KILN__ARGS_MAX 4000
 
@@ -588,6 +585,53 @@ void kiln__args_fill(const kiln__source *source, const kiln__plan *plan,
  * for numerators below 2^31 and 2^63. d >= 1. (divide.c) */
 void kiln__divisor32_make(uint32_t d, uint32_t words[4]);
 void kiln__divisor64_make(uint64_t d, uint64_t words[4]);
+
+/* ---- families ------------------------------------------------------------------------------- */
+
+struct kiln__emitter;
+struct kiln__scan;
+struct kiln__slot_list;
+
+/*
+ * One kind of kernel, as far as text is concerned: loops, reductions, scans, row programs. Everything
+ * outside of a family's own files asks this struct and never which family it is. src/kernel has the
+ * other half, how a call is read and its shapes are decided (kiln__skin). docs/extending.md walks
+ * through a new one.
+ */
+struct kiln__family {
+    const char *name;        /* "reduction": the "kind" of its lines in manifests */
+    const char *kernel_name; /* of a definition that is given none */
+
+    /* The texts. `maps`: they are map, reduce, post, identity and reduce_type, and post assigns the
+     * outputs; otherwise op does. `combines`: elements of an axis meet, so that calls name axes and
+     * plans depend on the device's size. */
+    bool maps, combines;
+    /* Inputs that `post` alone mentions have one element for each result, and so have the kernel's
+     * numbers; outputs may not share memory with inputs, not even element by element. */
+    bool shrinks;
+    size_t part_bytes_max; /* of an accumulator */
+    /* What a definition has beside its snippets; each may be NULL. In the order of use: the texts, the
+     * parameters' part in them, what the snippets use, and the end. */
+    kiln_status (*copy)(const kiln__definition_request *request, kiln__definition *def,
+                        kiln_error *err);
+    kiln_status (*check)(const kiln__definition_request *request, kiln__definition *def,
+                         kiln_error *err);
+    kiln_status (*scan)(kiln__definition *def, const struct kiln__scan *scan, kiln_error *err);
+    void (*clear)(kiln__definition *def);
+
+    /* Fill all of a plan that kiln__plan_make() has not. */
+    void (*plan)(const kiln__plan_request *request, kiln__plan *plan);
+
+    /* The source: the file of templates/ it begins with, the members of its argument block between raw
+     * arrays and strides, and what only its templates ask for (see emit.h). */
+    const char *skeleton;
+    void (*slots)(const struct kiln__emitter *e, struct kiln__slot_list *l);
+};
+
+extern const kiln__family kiln__family_loop;      /* plan.c */
+extern const kiln__family kiln__family_reduction; /* reduce_plan.c */
+extern const kiln__family kiln__family_scan;      /* prefix_plan.c */
+extern const kiln__family kiln__family_row;       /* row_plan.c */
 
 /* ---- diagnose (diagnose.c) ------------------------------------------------------------------ */
 

@@ -78,7 +78,8 @@ static kiln_status copy_request(const kiln__definition_request *request, kiln__d
 {
     kiln_status status = KILN_OK;
 
-    KILN_TRY(copy_text(request->name != NULL ? request->name : "kiln_kernel", &def->name, err));
+    KILN_TRY(copy_text(request->name != NULL ? request->name : def->family->kernel_name, &def->name,
+                       err));
     KILN_TRY(copy_text(request->in, &def->signature[0], err));
     KILN_TRY(kiln__row_outputs_join(request, &def->signature[1], err));
     for (int k = 0; k < KILN__SNIPPET_COUNT; k++) {
@@ -98,17 +99,17 @@ static kiln_status copy_request(const kiln__definition_request *request, kiln__d
         KILN_TRY(kiln__includes_blank(def->snippet[k], err));
     }
     def->keep_axes = request->keep_axes;
-    def->reduction = request->reduction;
-    def->scan = request->scan;
     KILN_TRY(copy_options(request, def, err));
-    KILN_TRY(kiln__row_copy(request, def, err));
+    if (def->family->copy != NULL)
+        KILN_TRY(def->family->copy(request, def, err));
 
 done:
     return status;
 }
 
 /* The texts that every definition of its kind has. */
-static kiln_status check_texts(const kiln__definition_request *request, kiln_error *err)
+static kiln_status check_texts(const kiln__definition_request *request, const kiln__family *family,
+                               kiln_error *err)
 {
     const struct {
         const char *text, *what;
@@ -116,10 +117,10 @@ static kiln_status check_texts(const kiln__definition_request *request, kiln_err
     } texts[] = {
         {request->in, "input signature", true},
         {request->out, "output signature", true},
-        {request->snippet[KILN__SNIPPET_OP], "op snippet", !request->reduction},
-        {request->snippet[KILN__SNIPPET_MAP], "map expression", request->reduction},
-        {request->snippet[KILN__SNIPPET_REDUCE], "reduce expression", request->reduction},
-        {request->snippet[KILN__SNIPPET_POST], "post snippet", request->reduction},
+        {request->snippet[KILN__SNIPPET_OP], "op snippet", !family->maps},
+        {request->snippet[KILN__SNIPPET_MAP], "map expression", family->maps},
+        {request->snippet[KILN__SNIPPET_REDUCE], "reduce expression", family->maps},
+        {request->snippet[KILN__SNIPPET_POST], "post snippet", family->maps},
     };
     for (size_t k = 0; k < KILN_COUNT_OF(texts); k++)
         if (texts[k].needed && texts[k].text == NULL)
@@ -131,22 +132,25 @@ static kiln_status check_texts(const kiln__definition_request *request, kiln_err
 kiln_status kiln__definition_create(const kiln__definition_request *request, kiln__definition **out,
                                     kiln_error *err)
 {
+    const kiln__family *family = request->family != NULL ? request->family : &kiln__family_loop;
     kiln_status status = KILN_OK;
     kiln__definition *def = NULL;
 
     *out = NULL;
-    status = check_texts(request, err);
+    status = check_texts(request, family, err);
     if (status != KILN_OK)
         return status;
     def = kiln__calloc(1, sizeof *def);
     if (def == NULL)
         return kiln__fail_memory(err, sizeof *def);
     atomic_init(&def->references, 1);
+    def->family = family;
     if (request->name != NULL)
         KILN_TRY(check_kernel_name(request->name, err));
     KILN_TRY(copy_request(request, def, err));
     KILN_TRY(kiln__signature_parse(def, err));
-    KILN_TRY(kiln__row_check(request, def, err));
+    if (family->check != NULL)
+        KILN_TRY(family->check(request, def, err));
     KILN_TRY(kiln__scan_definition(def, err));
 
     *out = def;
@@ -174,7 +178,8 @@ void kiln__definition_destroy(kiln__definition *def)
     for (int k = 0; k < KILN__SNIPPET_COUNT; k++)
         if (def->snippet[k] != nothing)
             kiln__free(def->snippet[k]);
-    kiln__row_clear(def);
+    if (def->family->clear != NULL)
+        def->family->clear(def);
     kiln__free(def->params);
     kiln__free(def->options);
     kiln__free(def->words.items);

@@ -317,7 +317,7 @@ static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__b
         {"scan_chunk", KILN__SCAN_CHUNK},
         {"segments", v->segments},
         {"lanes", v->lanes},
-        {"part_bytes_max", (int64_t)kiln__part_bytes_max(e->def)},
+        {"part_bytes_max", (int64_t)e->def->family->part_bytes_max},
         {"accesses_per_block", v->block * v->unroll},
         {"accesses_last", v->block * (v->unroll - 1)},
         {"access_step", v->block * v->vec},
@@ -489,16 +489,6 @@ void kiln__source_clear(kiln__source *source)
     *source = (kiln__source)KILN__SOURCE_INIT;
 }
 
-/* The file of templates/ that a kind of kernel begins with. */
-static const char *kernel_file(const kiln__definition *def)
-{
-    if (def->scan)
-        return "scan/kernel.cpp";
-    if (def->rows != NULL)
-        return "row/kernel.cpp";
-    return def->reduction ? "reduce/kernel.cpp" : "kernel.cpp";
-}
-
 kiln_status kiln__emit(const kiln__definition *def, const kiln__variant *variant,
                        kiln__source *out, kiln_error *err)
 {
@@ -528,7 +518,7 @@ kiln_status kiln__emit(const kiln__definition *def, const kiln__variant *variant
                             def->name, def->param_count, variant->rank, KILN__ARGS_MAX);
         goto done;
     }
-    KILN_TRY(kiln__template_expand(kernel_file(def), &env, &text, err));
+    KILN_TRY(kiln__template_expand(def->family->skeleton, &env, &text, err));
     if (text.failed || slots.failed) {
         status = kiln__fail_memory(err, text.capacity);
         goto done;

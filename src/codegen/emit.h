@@ -11,7 +11,7 @@
 #include "codegen/row_emit.h"
 
 /* The argument block of a kernel under construction. */
-typedef struct slot_list {
+typedef struct kiln__slot_list {
     kiln__slot *slots;
     size_t count, capacity, bytes;
     bool failed;
@@ -19,7 +19,7 @@ typedef struct slot_list {
 
 /* What the templates are expanded for; `p`, `axis` and `number` are the current items of `for`
  * loops. */
-typedef struct emitter {
+typedef struct kiln__emitter {
     const kiln__definition *def;
     const kiln__variant *v;
     kiln__buf *out;
@@ -110,8 +110,12 @@ static inline bool has_index_strides(const emitter *e)
 /* Item `nth` of a list of axes goes to e->axis. 1; 0 at the list's end; -1 when there is no such list. */
 int kiln__emit_axis(emitter *e, const char *list, size_t bytes, int nth);
 
-/* Lay out the argument block of the kernel. */
+/* Lay out the argument block of the kernel; and that part of it that a family decides, the slots
+ * between raw arrays and strides (kiln__family.slots). */
 void kiln__emit_slots(const emitter *e, slot_list *l);
+void kiln__loop_slots(const emitter *e, slot_list *l);
+void kiln__reduce_slots(const emitter *e, slot_list *l);
+void kiln__row_slots(const emitter *e, slot_list *l);
 
 /* Append the members of the struct that the kernel reads the block through, one for each slot of
  * e->slots and in their order; without a newline at the end. */

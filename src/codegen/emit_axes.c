@@ -48,7 +48,7 @@ static axis_run extent_axes(const emitter *e)
 /* cuda: axes whose coordinate comes from a magic-number division; axis 0 gets what is left. */
 static axis_run divided_axes(const emitter *e)
 {
-    if (e->def->reduction || e->def->rows != NULL)
+    if (e->def->family->combines)
         return (axis_run){e->v->rank - 1, -1, on_cuda(e) ? e->v->rank : 0};
     return (axis_run){e->v->rank - 1, -1, on_cuda(e) && !is_linear(e) ? e->v->rank - 1 : 0};
 }
@@ -151,7 +151,7 @@ static void add_axes(slot_list *l, axis_run run, kiln__slot_kind kind, size_t pa
 }
 
 /* The slots between the raw arrays and the strides: of a reduction or a scan, ... */
-static void list_reduce_slots(const emitter *e, slot_list *l)
+void kiln__reduce_slots(const emitter *e, slot_list *l)
 {
     const size_t divisor = e->v->index_bits == 32 ? 16 : 32;
     if (e->def->uses_in_indexer)
@@ -167,7 +167,7 @@ static void list_reduce_slots(const emitter *e, slot_list *l)
 }
 
 /* ... of a row program, ... */
-static void list_row_slots(const emitter *e, slot_list *l)
+void kiln__row_slots(const emitter *e, slot_list *l)
 {
     static const kiln__word words[] = {KILN__WORD_OUTPUTS, KILN__WORD_LENGTH, KILN__WORD_COUNT_ALL,
         KILN__WORD_CHUNK, KILN__WORD_SPLITS, KILN__WORD_PARTS, KILN__WORD_TICKETS};
@@ -178,7 +178,7 @@ static void list_row_slots(const emitter *e, slot_list *l)
 }
 
 /* ... and of a loop. */
-static void list_loop_slots(const emitter *e, slot_list *l)
+void kiln__loop_slots(const emitter *e, slot_list *l)
 {
     if (e->def->uses_indexer)
         add_slot(l, KILN__SLOT_INDEXER, 0, 0, 8 + 8 * (size_t)e->v->indexer_rank);
@@ -200,12 +200,7 @@ void kiln__emit_slots(const emitter *e, slot_list *l)
     for (size_t p = 0; p < count; p++)
         if (is_raw(e, p))
             add_slot(l, KILN__SLOT_RAW, p, 0, 16 + 16 * (size_t)e->v->raw_rank[p]);
-    if (e->def->reduction)
-        list_reduce_slots(e, l);
-    else if (e->def->rows != NULL)
-        list_row_slots(e, l);
-    else
-        list_loop_slots(e, l);
+    e->def->family->slots(e, l);
     for (size_t p = 0; p < count && !is_linear(e); p++) {
         if (!is_walking(e, p))
             continue;
@@ -213,10 +208,10 @@ void kiln__emit_slots(const emitter *e, slot_list *l)
         if (e->v->reverse)
             add_slot(l, KILN__SLOT_BEGIN, p, 0, 8);
     }
-    if (!e->def->reduction && has_index_strides(e))
+    if (!e->def->family->maps && has_index_strides(e))
         add_axes(l, all_axes(e), KILN__SLOT_INDEX_STRIDE, 0, 8);
     for (size_t k = 0; k < KILN__NUMBER_COUNT; k++)
-        if (e->def->uses_number[k] && !e->def->scan)
+        if (e->def->uses_number[k] && e->def->family->shrinks)
             add_axes(l, all_axes(e), KILN__SLOT_NUMBER_STRIDE, k, 8);
     bool wide = false;
     for (size_t k = 0; k < l->count; k++)
@@ -248,7 +243,7 @@ static const char *word_name(const emitter *e, int word)
 static const char *word_type(const emitter *e, int word)
 {
     if (word == KILN__WORD_PARTS)
-        return e->def->reduction ? "kiln__part *" : "char *";
+        return e->def->family->maps ? "kiln__part *" : "char *";
     return word == KILN__WORD_TICKETS ? "int *" : "long long ";
 }
 
@@ -273,7 +268,7 @@ static void put_array(const emitter *e, const kiln__slot *s, kiln__buf *out)
 static void put_member(const emitter *e, const kiln__slot *s, kiln__buf *out)
 {
     const char *param = e->def->params[s->param].name;
-    const bool loop = !e->def->reduction && e->def->rows == NULL;
+    const bool loop = !e->def->family->combines;
 
     switch ((kiln__slot_kind)s->kind) {
     case KILN__SLOT_SIZE:

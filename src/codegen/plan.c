@@ -12,6 +12,7 @@
  * Rule 2: only what the source needs goes into the variant; sizes, strides and addresses stay in
  *         the plan, or every new shape would compile a new kernel.
  */
+#include "codegen/emit.h"
 #include "codegen/walk.h"
 
 /* Bytes of its widest operand that a thread takes: in one access where alignment allows, else in
@@ -127,23 +128,11 @@ static void choose_access(const kiln__walk *w, kiln__variant *v)
 /* Widest power of two of neighbours that every vector operand can take in one aligned access. */
 static int choose_vec(const kiln__walk *w, const kiln__variant *v, const kiln__operand *operands)
 {
-    int largest = 1, last = w->rank - 1;
+    const int bytes = kiln__tuned("KILN_TUNE_ACCESS", ACCESS_BYTES);
     if (v->layout != KILN__LAYOUT_LINEAR && v->layout != KILN__LAYOUT_INNER)
         return 1;
-    for (int k = 0; k < w->count; k++)
-        if (k != w->index && v->access[w->param[k]] == KILN__ACCESS_VECTOR)
-            largest = w->itemsize[k] > largest ? w->itemsize[k] : largest;
-    int vec = kiln__tuned("KILN_TUNE_ACCESS", ACCESS_BYTES) / largest;
-    for (int k = 0; k < w->count && vec > 1; k++) {
-        if (k == w->index || v->access[w->param[k]] != KILN__ACCESS_VECTOR)
-            continue;
-        uint64_t low_bits = (uint64_t)operands[w->param[k]].address;
-        for (int a = 0; a < last; a++)
-            low_bits |= (uint64_t)w->stride[k][a];
-        while (vec > 1 && low_bits % (uint64_t)(vec * w->itemsize[k]) != 0)
-            vec /= 2;
-    }
-    while (v->layout == KILN__LAYOUT_INNER && w->shape[last] % vec != 0)
+    int vec = kiln__walk_vec(w, NULL, operands, v, bytes, true);
+    while (v->layout == KILN__LAYOUT_INNER && w->shape[w->rank - 1] % vec != 0)
         vec /= 2;
     return vec;
 }
@@ -212,9 +201,9 @@ static void choose_grid(kiln__plan *plan)
     }
 }
 
-/* Facts about `i`, `_ind` and raw arrays. */
+/* Facts about `i` and `_ind`. */
 static void fill_environment(kiln__plan *plan, const kiln__walk *w, const kiln__definition *def,
-                             const kiln__operand *operands, int rank, const int64_t *shape)
+                             int rank, const int64_t *shape)
 {
     kiln__variant *v = &plan->variant;
     if (w->index >= 0) {
@@ -233,13 +222,6 @@ static void fill_environment(kiln__plan *plan, const kiln__walk *w, const kiln__
         v->indexer_rank = (uint8_t)rank;
         plan->indexer_size = plan->size;
         memcpy(plan->indexer_shape, shape, (size_t)rank * sizeof shape[0]);
-    }
-    for (size_t p = 0; p < def->param_count; p++) {
-        if (!operands[p].raw)
-            continue;
-        v->access[p] = KILN__ACCESS_RAW;
-        v->raw_rank[p] = (uint8_t)operands[p].rank;
-        v->raw_contiguous[p] = operands[p].contiguous;
     }
 }
 
@@ -261,26 +243,21 @@ static int reduced_shape(const kiln__definition *def, const kiln__operand *opera
     return w.rank;
 }
 
-void kiln__plan_make(const kiln__definition *def, kiln_backend backend, const kiln_dtype *dtypes,
-                     const kiln__operand *operands, int rank, const int64_t *shape,
-                     kiln__plan *plan)
+static void plan_loop(const kiln__plan_request *q, kiln__plan *plan)
 {
+    const kiln__definition *def = q->def;
+    const int rank = q->rank;
+    const int64_t *shape = q->shape;
     kiln__walk w;
     int64_t reduced[KILN_RANK_MAX], index[KILN_RANK_MAX];
     kiln__variant *v = &plan->variant;
 
-    memset(v, 0, sizeof *v);
-    plan->part_count = plan->ticket_count = 0;
-    v->backend = (uint8_t)backend;
-    v->param_count = (uint8_t)def->param_count;
-    for (size_t p = 0; p < def->param_count; p++)
-        v->dtype[p] = (uint8_t)dtypes[p];
     plan->size = 1;
     for (int a = 0; a < rank; a++)
         plan->size *= shape[a];
 
     kiln__index_strides(rank, shape, NULL, index);
-    kiln__walk_collect(&w, def, operands, rank, shape, NULL,
+    kiln__walk_collect(&w, def, q->operands, rank, shape, NULL,
                        def->uses_index || def->uses_indexer ? index : NULL);
     kiln__walk_sort(&w, true);
     kiln__walk_collapse(&w);
@@ -288,15 +265,13 @@ void kiln__plan_make(const kiln__definition *def, kiln_backend backend, const ki
     choose_access(&w, v);
     v->rank = (uint8_t)w.rank;
     v->block = (uint16_t)kiln__tuned("KILN_TUNE_BLOCK", BLOCK_THREADS);
-    v->vec = 1;
-    v->unroll = 1;
     /* An element whose variables begin with a thread's number has a thread, as in CuPy. */
-    if (backend != KILN_BACKEND_CPU && !(def->own[0] != '\0' && def->cuda_only)) {
-        v->vec = (uint8_t)choose_vec(&w, v, operands);
+    if (v->backend != KILN_BACKEND_CPU && !(def->own[0] != '\0' && def->cuda_only)) {
+        v->vec = (uint8_t)choose_vec(&w, v, q->operands);
         if (v->layout != KILN__LAYOUT_TRANSPOSE)
             v->unroll = (uint8_t)choose_unroll(&w, v);
     }
-    kiln__window_choose(&w, def, operands, plan);
+    kiln__window_choose(&w, def, q->operands, plan);
     v->index_bits = (uint8_t)choose_index_bits(&w, v, plan->size);
     for (int k = 0; k < w.count; k++) {
         if (k == w.index)
@@ -305,8 +280,8 @@ void kiln__plan_make(const kiln__definition *def, kiln_backend backend, const ki
         plan->step[w.param[k]][w.rank - 1] *= v->vec;
     }
     memcpy(plan->shape, w.shape, (size_t)w.rank * sizeof(int64_t));
-    int reduced_rank = reduced_shape(def, operands, rank, shape, reduced);
-    fill_environment(plan, &w, def, operands, reduced_rank, reduced);
+    int reduced_rank = reduced_shape(def, q->operands, rank, shape, reduced);
+    fill_environment(plan, &w, def, reduced_rank, reduced);
     choose_grid(plan);
 }
 
@@ -338,3 +313,12 @@ void kiln__plan_k_order(const kiln__operand *operands, size_t count, int rank,
         order_out[to] = axis;
     }
 }
+
+const kiln__family kiln__family_loop = {
+    .name = "elementwise",
+    .kernel_name = "kiln_kernel",
+    .part_bytes_max = KILN__PART_BYTES_MAX,
+    .plan = plan_loop,
+    .skeleton = "kernel.cpp",
+    .slots = kiln__loop_slots,
+};

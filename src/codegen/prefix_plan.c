@@ -18,6 +18,7 @@
  *         strides, dtypes and (cuda) the number of multiprocessors, never from what runs beside.
  * Rule 2: on the cpu not even the number of threads may decide it.
  */
+#include "codegen/emit.h"
 #include "codegen/walk.h"
 
 enum {
@@ -105,23 +106,9 @@ static void choose_access(const kiln__walk *keep, const kiln__walk *seq, kiln__v
 static int choose_vec(const kiln__walk *inner, const kiln__walk *outer, bool whole,
                       const kiln__operand *operands, const kiln__variant *v)
 {
-    int vec = ACCESS_BYTES, last = inner->rank - 1;
-    for (int k = 0; k < inner->count; k++) {
-        const uint8_t access = v->access[inner->param[k]];
-        if (access == KILN__ACCESS_STRIDED)
-            return 1;
-        if (access != KILN__ACCESS_VECTOR)
-            continue;
-        uint64_t low_bits = kiln__walk_begin(inner, k, operands) + (uint64_t)outer->begin[k];
-        for (int a = 0; a < last; a++)
-            low_bits |= (uint64_t)inner->stride[k][a];
-        for (int a = 0; a < outer->rank; a++)
-            low_bits |= outer->shape[a] > 1 ? (uint64_t)outer->stride[k][a] : 0;
-        while (vec > 1 && (vec * inner->itemsize[k] > ACCESS_BYTES ||
-                           low_bits % (uint64_t)(vec * inner->itemsize[k]) != 0))
-            vec /= 2;
-    }
-    while ((whole && inner->shape[last] % vec != 0) || inner->shape[last] < vec)
+    const int64_t extent = inner->shape[inner->rank - 1];
+    int vec = kiln__walk_vec(inner, outer, operands, v, ACCESS_BYTES, true);
+    while ((whole && extent % vec != 0) || extent < vec)
         vec /= 2;
     return vec;
 }
@@ -408,76 +395,23 @@ static void on_cpu(kiln__plan *plan, int64_t part)
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-/* A made-up axis of one index moves nothing. */
-static void still(kiln__walk *w)
+static void plan_scan(const kiln__plan_request *q, kiln__plan *plan)
 {
-    for (int k = 0; k < w->count; k++)
-        for (int a = 0; a < w->rank; a++)
-            if (w->shape[a] == 1)
-                w->stride[k][a] = 0;
-}
-
-static int choose_index_bits(const kiln__plan *plan, const kiln__walk *keep, const kiln__walk *seq)
-{
-    const int64_t limit = INT32_MAX - (1 << 20);
-    if (plan->variant.backend == KILN_BACKEND_CPU || kiln__walk_size(keep) > limit / 2 ||
-        kiln__walk_size(seq) > limit / 2 || plan->grid > limit || plan->ticket_count > limit)
-        return 64;
-    for (int k = 0; k < seq->count; k++)
-        if (kiln__walk_reach(keep, k) + kiln__walk_reach(seq, k) > limit)
-            return 64;
-    return 32;
-}
-
-static void begin_variant(const kiln__definition *def, kiln_backend backend,
-                          const kiln_dtype *dtypes, bool exclusive, bool reverse, kiln__variant *v)
-{
-    memset(v, 0, sizeof *v);
-    v->backend = (uint8_t)backend;
-    v->param_count = (uint8_t)def->param_count;
-    for (size_t p = 0; p < def->param_count; p++)
-        v->dtype[p] = (uint8_t)dtypes[p];
-    v->exclusive = exclusive;
-    v->reverse = reverse;
-    v->block = BLOCK_THREADS;
-    v->unroll = v->segments = v->lanes = v->vec = v->fan = 1;
-}
-
-static void describe_raw(const kiln__definition *def, const kiln__operand *operands,
-                         kiln__variant *v)
-{
-    for (size_t p = 0; p < def->param_count; p++) {
-        if (!operands[p].raw)
-            continue;
-        v->access[p] = KILN__ACCESS_RAW;
-        v->raw_rank[p] = (uint8_t)operands[p].rank;
-        v->raw_contiguous[p] = operands[p].contiguous;
-    }
-}
-
-void kiln__scan_plan_make(const kiln__definition *def, kiln_backend backend, int units,
-                          const kiln_dtype *dtypes, const kiln__operand *operands, int rank,
-                          const int64_t *shape, int axis, bool exclusive, bool reverse,
-                          kiln__plan *plan)
-{
+    const kiln_backend backend = q->device.backend;
     kiln__walk keep, seq;
-    bool scanned[KILN_RANK_MAX], kept[KILN_RANK_MAX];
     kiln__variant *v = &plan->variant;
-    const int64_t part = part_bytes(def, dtypes);
+    const int64_t part = part_bytes(q->def, q->dtypes);
 
-    begin_variant(def, backend, dtypes, exclusive, reverse, v);
-    plan->has_kin = false;
-    for (int a = 0; a < rank; a++) {
-        scanned[a] = axis < 0 || a == axis;
-        kept[a] = !scanned[a];
-    }
-    kiln__walk_collect(&keep, def, operands, rank, shape, kept, NULL);
-    kiln__walk_collect(&seq, def, operands, rank, shape, scanned, NULL);
+    v->exclusive = (q->flags & KILN__SCAN_EXCLUSIVE) != 0;
+    v->reverse = (q->flags & KILN__SCAN_REVERSE) != 0;
+    v->block = BLOCK_THREADS;
+    v->segments = v->lanes = v->fan = 1;
+    kiln__walk_halves(q, &keep, &seq);
     kiln__walk_sort(&keep, true);
     kiln__walk_collapse(&keep);
     kiln__walk_collapse(&seq);
-    still(&keep);
-    still(&seq);
+    kiln__walk_still(&keep);
+    kiln__walk_still(&seq);
     if (v->reverse)
         kiln__walk_reverse(&seq);
     for (int k = 0; k < seq.count; k++)
@@ -491,13 +425,12 @@ void kiln__scan_plan_make(const kiln__definition *def, kiln_backend backend, int
     const bool rows = v->layout == KILN__LAYOUT_ROWS;
     choose_access(&keep, &seq, v);
     if (backend != KILN_BACKEND_CPU && rows)
-        v->vec = (uint8_t)choose_vec(&seq, &keep, seq.rank > 1, operands, v);
+        v->vec = (uint8_t)choose_vec(&seq, &keep, seq.rank > 1, q->operands, v);
     else if (backend != KILN_BACKEND_CPU && part <= ACCESS_BYTES)
-        v->vec = (uint8_t)choose_vec(&keep, &seq, true, operands, v);
+        v->vec = (uint8_t)choose_vec(&keep, &seq, true, q->operands, v);
     kiln__walk_join(&keep, &seq, plan);
     kiln__walk_widen(rows ? &seq : &keep, (rows ? v->rank : v->keep_rank) - 1, plan);
     plan->size = kiln__walk_size(&keep) * kiln__walk_size(&seq);
-    plan->part_count = plan->ticket_count = 0;
     plan->word[KILN__WORD_OUTPUTS] = kiln__walk_size(&keep);
     plan->word[KILN__WORD_COUNT_ALL] = kiln__walk_size(&seq);
     const int64_t elements = kiln__walk_size(&seq);
@@ -505,9 +438,20 @@ void kiln__scan_plan_make(const kiln__definition *def, kiln_backend backend, int
     if (backend == KILN_BACKEND_CPU)
         on_cpu(plan, part);
     else if (rows)
-        rows_on_cuda(plan, &seq, units, part);
+        rows_on_cuda(plan, &seq, q->device.units, part);
     else
-        columns_on_cuda(plan, &keep, &seq, operands, units, part);
-    v->index_bits = (uint8_t)choose_index_bits(plan, &keep, &seq);
-    describe_raw(def, operands, v);
+        columns_on_cuda(plan, &keep, &seq, q->operands, q->device.units, part);
+    v->index_bits = (uint8_t)kiln__walk_bits(
+        v, &keep, &seq, plan->grid > plan->ticket_count ? plan->grid : plan->ticket_count);
 }
+
+const kiln__family kiln__family_scan = {
+    .name = "scan",
+    .kernel_name = "kiln_scan",
+    .maps = true,
+    .combines = true,
+    .part_bytes_max = KILN__PART_BYTES_MAX,
+    .plan = plan_scan,
+    .skeleton = "scan/kernel.cpp",
+    .slots = kiln__reduce_slots,
+};

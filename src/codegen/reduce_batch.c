@@ -208,7 +208,7 @@ static kiln__batch find_batch(const kiln__definition *def, const kiln_dtype *dty
     kiln__tokens t;
 
     *mapped_out = false;
-    if (!def->reduction || def->scan || !by_value(def))
+    if (!def->family->maps || !def->family->shrinks || !by_value(def))
         return KILN__BATCH_NONE;
     for (size_t k = 0; k < KILN_COUNT_OF(kinds); k++) {
         if (strcmp(reduce, kinds[k].reduce) != 0)

@@ -17,6 +17,7 @@
  * Rule: everything that decides an order of combination is in the plan and comes from shapes,
  * strides, dtypes and the number of multiprocessors, never from what runs beside.
  */
+#include "codegen/emit.h"
 #include "codegen/walk.h"
 
 enum {
@@ -80,29 +81,12 @@ static bool takes_rows(kiln_backend backend, const kiln__walk *keep, const kiln_
 }
 
 /* Widest vectors along the last axis of `inner` that all inputs' alignment allows, of up to `most`
- * elements. */
+ * elements. Results are stored one by one. */
 static int choose_vec(const kiln__walk *inner, const kiln__walk *outer,
                       const kiln__operand *operands, const kiln__variant *v, int most)
 {
-    int vec = most, last = inner->rank - 1;
-    for (int k = 0; k < inner->count; k++) {
-        if (!is_input(inner, k))
-            continue;
-        const uint8_t access = v->access[inner->param[k]];
-        if (access == KILN__ACCESS_STRIDED)
-            return 1;
-        if (access != KILN__ACCESS_VECTOR)
-            continue;
-        uint64_t low_bits = (uint64_t)operands[inner->param[k]].address;
-        for (int a = 0; a < last; a++)
-            low_bits |= (uint64_t)inner->stride[k][a];
-        for (int a = 0; a < outer->rank; a++)
-            low_bits |= outer->shape[a] > 1 ? (uint64_t)outer->stride[k][a] : 0;
-        while (vec > 1 && (vec * inner->itemsize[k] > ACCESS_BYTES ||
-                           low_bits % (uint64_t)(vec * inner->itemsize[k]) != 0))
-            vec /= 2;
-    }
-    while (inner->shape[last] % vec != 0)
+    int vec = kiln__walk_vec(inner, outer, operands, v, ACCESS_BYTES, false);
+    while (vec > most || inner->shape[inner->rank - 1] % vec != 0)
         vec /= 2;
     return vec;
 }
@@ -249,27 +233,11 @@ static void on_cpu(kiln__plan *plan, bool small, int threads, int64_t outputs, i
 /* Outputs do not move along reduced axes, and an axis made up for an empty half moves nothing. */
 static void still(kiln__walk *keep, kiln__walk *red)
 {
-    for (int k = 0; k < red->count; k++) {
-        for (int a = 0; a < red->rank; a++)
-            if (red->shape[a] == 1 || red->written[k])
-                red->stride[k][a] = 0;
-        for (int a = 0; a < keep->rank; a++)
-            if (keep->shape[a] == 1)
-                keep->stride[k][a] = 0;
-    }
-}
-
-static int choose_index_bits(const kiln__plan *plan, const kiln__walk *keep, const kiln__walk *red)
-{
-    const int64_t limit = INT32_MAX - (1 << 20);
-    if (plan->variant.backend == KILN_BACKEND_CPU || kiln__walk_size(keep) > limit / 2 ||
-        kiln__walk_size(red) > limit / 2 || plan->part_count > limit)
-        return 64;
+    kiln__walk_still(keep);
+    kiln__walk_still(red);
     for (int k = 0; k < red->count; k++)
-        if (!kiln__walk_is_number(red, k) &&
-            kiln__walk_reach(keep, k) + kiln__walk_reach(red, k) > limit)
-            return 64;
-    return 32;
+        for (int a = 0; a < red->rank && red->written[k]; a++)
+            red->stride[k][a] = 0;
 }
 
 static void choose_access(const kiln__walk *keep, const kiln__walk *red, kiln__variant *v)
@@ -324,40 +292,41 @@ static void mark_once(const kiln__walk *keep, const kiln__walk *red, kiln__varia
 }
 
 /* Whichever numbers of elements and results the snippets use. */
-static void add_numbers(const kiln__definition *def, int rank, const int64_t *shape,
-                        const bool *kept, const bool *reduced, kiln__walk *keep, kiln__walk *red)
+static void add_numbers(const kiln__plan_request *q, kiln__walk *keep, kiln__walk *red)
 {
+    bool kept[KILN_RANK_MAX];
     const bool *const over[KILN__NUMBER_COUNT] = {
-        [KILN__NUMBER_POSITION] = reduced, [KILN__NUMBER_IN] = NULL, [KILN__NUMBER_OUT] = kept};
+        [KILN__NUMBER_POSITION] = q->along, [KILN__NUMBER_IN] = NULL, [KILN__NUMBER_OUT] = kept};
     int64_t strides[KILN_RANK_MAX];
 
+    for (int a = 0; a < q->rank; a++)
+        kept[a] = !q->along[a];
     for (int kind = 0; kind < KILN__NUMBER_COUNT; kind++) {
-        if (!def->uses_number[kind])
+        if (!q->def->uses_number[kind])
             continue;
-        kiln__index_strides(rank, shape, over[kind], strides);
-        kiln__walk_add_number(keep, (kiln__numbering)kind, rank, shape, kept, strides);
-        kiln__walk_add_number(red, (kiln__numbering)kind, rank, shape, reduced, strides);
+        kiln__index_strides(q->rank, q->shape, over[kind], strides);
+        kiln__walk_add_number(keep, (kiln__numbering)kind, q->rank, q->shape, kept, strides);
+        kiln__walk_add_number(red, (kiln__numbering)kind, q->rank, q->shape, q->along, strides);
     }
 }
 
 /* The shapes of `_in_ind` and `_out_ind`: of the inputs' broadcast, and of the result. */
-static void fill_indexers(const kiln__definition *def, int rank, const int64_t *shape,
-                          const bool *reduced, bool keepdims, kiln__plan *plan)
+static void fill_indexers(const kiln__plan_request *q, kiln__plan *plan)
 {
     kiln__variant *v = &plan->variant;
 
-    if (def->uses_in_indexer) {
-        v->indexer_rank = (uint8_t)rank;
+    if (q->def->uses_in_indexer) {
+        v->indexer_rank = (uint8_t)q->rank;
         plan->indexer_size = 1;
-        memcpy(plan->indexer_shape, shape, (size_t)rank * sizeof shape[0]);
-        for (int a = 0; a < rank; a++)
-            plan->indexer_size *= shape[a];
+        memcpy(plan->indexer_shape, q->shape, (size_t)q->rank * sizeof q->shape[0]);
+        for (int a = 0; a < q->rank; a++)
+            plan->indexer_size *= q->shape[a];
     }
     plan->out_indexer_size = 1;
-    for (int a = 0; def->uses_out_indexer && a < rank; a++) {
-        if (reduced[a] && !keepdims)
+    for (int a = 0; q->def->uses_out_indexer && a < q->rank; a++) {
+        if (q->along[a] && !q->keepdims)
             continue;
-        const int64_t extent = reduced[a] ? 1 : shape[a];
+        const int64_t extent = q->along[a] ? 1 : q->shape[a];
         plan->out_indexer_shape[v->out_indexer_rank++] = extent;
         plan->out_indexer_size *= extent;
     }
@@ -375,26 +344,15 @@ static bool without_results(kiln__walk *keep)
     return empty;
 }
 
-void kiln__reduce_plan_make(const kiln__definition *def, kiln_backend backend, int units,
-                            const kiln_dtype *dtypes, const kiln__operand *operands, int rank,
-                            const int64_t *shape, const bool *reduced, bool keepdims,
-                            kiln__plan *plan)
+static void plan_reduction(const kiln__plan_request *q, kiln__plan *plan)
 {
+    const kiln__definition *def = q->def;
+    const kiln_backend backend = q->device.backend;
     kiln__walk keep, red;
-    bool kept[KILN_RANK_MAX];
     kiln__variant *v = &plan->variant;
 
-    memset(v, 0, sizeof *v);
-    plan->has_kin = false;
-    v->backend = (uint8_t)backend;
-    v->param_count = (uint8_t)def->param_count;
-    for (size_t p = 0; p < def->param_count; p++)
-        v->dtype[p] = (uint8_t)dtypes[p];
-    for (int a = 0; a < rank; a++)
-        kept[a] = !reduced[a];
-    kiln__walk_collect(&keep, def, operands, rank, shape, kept, NULL);
-    kiln__walk_collect(&red, def, operands, rank, shape, reduced, NULL);
-    add_numbers(def, rank, shape, kept, reduced, &keep, &red);
+    kiln__walk_halves(q, &keep, &red);
+    add_numbers(q, &keep, &red);
     kiln__walk_sort(&keep, false);
     kiln__walk_sort(&red, false);
     kiln__walk_collapse(&keep);
@@ -406,10 +364,10 @@ void kiln__reduce_plan_make(const kiln__definition *def, kiln_backend backend, i
     v->layout = rows ? KILN__LAYOUT_ROWS : KILN__LAYOUT_COLUMNS;
     choose_access(&keep, &red, v);
     v->block = BLOCK_THREADS;
-    v->unroll = v->segments = v->lanes = v->vec = 1;
+    v->segments = v->lanes = 1;
     if (backend != KILN_BACKEND_CPU)
-        v->vec = (uint8_t)(rows ? choose_vec(&red, &keep, operands, v, ACCESS_BYTES)
-                                : choose_vec(&keep, &red, operands, v, COLUMNS_OF_THREAD));
+        v->vec = (uint8_t)(rows ? choose_vec(&red, &keep, q->operands, v, ACCESS_BYTES)
+                                : choose_vec(&keep, &red, q->operands, v, COLUMNS_OF_THREAD));
     kiln__walk_join(&keep, &red, plan);
     const int64_t outputs = kiln__walk_size(&keep), elements = kiln__walk_size(&red);
     int64_t length = elements;
@@ -422,29 +380,34 @@ void kiln__reduce_plan_make(const kiln__definition *def, kiln_backend backend, i
                 plan->step[keep.param[k]][v->keep_rank - 1] *= v->vec;
     }
     v->batch = (uint16_t)kiln__reduce_batch(def, v, is_ordered(&red));
-    const bool small = small_accumulator(def, dtypes);
+    const bool small = small_accumulator(def, q->dtypes);
     if (small && rows && v->batch == KILN__BATCH_NONE)
         v->lanes = backend == KILN_BACKEND_CPU ? (elements >= CPU_LANES_LENGTH ? CPU_LANES : 1)
                                                : v->vec < CUDA_LANES ? v->vec : CUDA_LANES;
     if (backend != KILN_BACKEND_CPU)
         mark_once(&keep, &red, v);
-    fill_indexers(def, rank, shape, reduced, keepdims, plan);
+    fill_indexers(q, plan);
     plan->size = empty ? 0 : outputs;
     plan->word[KILN__WORD_OUTPUTS] = outputs;
     plan->word[KILN__WORD_LENGTH] = length;
     plan->word[KILN__WORD_COUNT_ALL] = elements;
     if (backend == KILN_BACKEND_CPU)
-        on_cpu(plan, small || v->batch != KILN__BATCH_NONE, units, outputs, length);
+        on_cpu(plan, small || v->batch != KILN__BATCH_NONE, q->device.units, outputs, length);
     else if (rows)
-        rows_on_cuda(plan, units, def->uses_number[KILN__NUMBER_IN], outputs, length);
+        rows_on_cuda(plan, q->device.units, def->uses_number[KILN__NUMBER_IN], outputs, length);
     else
-        columns_on_cuda(plan, units, small, outputs, length);
-    v->index_bits = (uint8_t)choose_index_bits(plan, &keep, &red);
-    for (size_t p = 0; p < def->param_count; p++) {
-        if (!operands[p].raw)
-            continue;
-        v->access[p] = KILN__ACCESS_RAW;
-        v->raw_rank[p] = (uint8_t)operands[p].rank;
-        v->raw_contiguous[p] = operands[p].contiguous;
-    }
+        columns_on_cuda(plan, q->device.units, small, outputs, length);
+    v->index_bits = (uint8_t)kiln__walk_bits(v, &keep, &red, plan->part_count);
 }
+
+const kiln__family kiln__family_reduction = {
+    .name = "reduction",
+    .kernel_name = "kiln_reduction",
+    .maps = true,
+    .combines = true,
+    .shrinks = true,
+    .part_bytes_max = KILN__PASS_BYTES_MAX,
+    .plan = plan_reduction,
+    .skeleton = "reduce/kernel.cpp",
+    .slots = kiln__reduce_slots,
+};

@@ -64,8 +64,6 @@ kiln_status kiln__row_copy(const kiln__definition_request *request, kiln__defini
 {
     kiln_status status = KILN_OK;
 
-    if (request->stage_count == 0)
-        return KILN_OK;
     if (request->stage_count > KILN__STAGE_MAX || request->value_count > KILN__VALUE_MAX)
         return kiln__fail(err, KILN_ERR_ARGUMENT,
                           "kernel \"%s\": %zu stages and %zu values; at most %d and %d", def->name,
@@ -133,8 +131,6 @@ static kiln_status check_name(const kiln__definition *def, size_t nth, kiln_erro
 kiln_status kiln__row_check(const kiln__definition_request *request, kiln__definition *def,
                             kiln_error *err)
 {
-    if (def->rows == NULL)
-        return KILN_OK;
     if (def->param_count == def->input_count)
         return kiln__fail(err, KILN_ERR_SYNTAX, "kernel \"%s\" has no output", def->name);
     for (size_t p = def->input_count; p < def->param_count; p++) {
@@ -209,13 +205,11 @@ static void find_uses(kiln__definition *def, const kiln__scan *scan)
     }
 }
 
-kiln_status kiln__row_scan(kiln__definition *def, const kiln__scan *scan, kiln_error *err)
+kiln_status kiln__row_scan(kiln__definition *def, const struct kiln__scan *scan, kiln_error *err)
 {
     bool first[KILN_PARAM_MAX];
     kiln__scan per_row = *scan;
 
-    if (def->rows == NULL)
-        return KILN_OK;
     find_uses(def, scan);
     def->uses_index = def->uses_indexer = false; /* there is no `i` here */
     for (size_t p = 0; p < def->param_count; p++) {

@@ -19,7 +19,8 @@
  * Rule: as in reduce_plan.c, an order of combination depends on shapes, strides, dtypes and the
  * device, never on what runs beside.
  */
-#include "codegen/row_emit.h"
+#include "codegen/emit.h"
+#include "codegen/lexer.h"
 #include "codegen/walk.h"
 
 enum {
@@ -55,18 +56,10 @@ static int64_t power_down(int64_t v)
     return p;
 }
 
-/* An axis of one index moves nothing. */
-static void still(kiln__walk *w)
-{
-    for (int a = 0; a < w->rank; a++)
-        for (int k = 0; w->shape[a] == 1 && k < w->count; k++)
-            w->stride[k][a] = 0;
-}
-
 /* ---- how operands are reached ------------------------------------------------------------------ */
 
-static uint8_t access_of(const kiln__definition *def, const kiln__walk *keep, const kiln__walk *red,
-                         int k)
+static uint8_t choose_access(const kiln__definition *def, const kiln__walk *keep,
+                             const kiln__walk *red, int k)
 {
     const int64_t step = red->stride[k][red->rank - 1];
     const bool along = !kiln__walk_constant(red, k), across = !kiln__walk_constant(keep, k);
@@ -93,24 +86,8 @@ static bool is_element(const kiln__variant *v, size_t p)
 static int choose_vec(const kiln__walk *keep, const kiln__walk *red, const kiln__operand *operands,
                       const kiln__variant *v)
 {
-    const int last = red->rank - 1;
-    int vec = ACCESS_BYTES;
-    for (int k = 0; k < red->count; k++) {
-        const size_t p = red->param[k];
-        if (!is_element(v, p))
-            continue;
-        if (red->stride[k][last] != red->itemsize[k])
-            return 1;
-        uint64_t low_bits = (uint64_t)operands[p].address;
-        for (int a = 0; a < last; a++)
-            low_bits |= (uint64_t)red->stride[k][a];
-        for (int a = 0; a < keep->rank; a++)
-            low_bits |= (uint64_t)keep->stride[k][a];
-        while (vec > 1 && (vec * red->itemsize[k] > ACCESS_BYTES ||
-                           low_bits % (uint64_t)(vec * red->itemsize[k]) != 0))
-            vec /= 2;
-    }
-    while (red->shape[last] % vec != 0)
+    int vec = kiln__walk_vec(red, keep, operands, v, ACCESS_BYTES, true);
+    while (red->shape[red->rank - 1] % vec != 0)
         vec /= 2;
     return vec;
 }
@@ -233,8 +210,8 @@ static bool fill_turned(kiln__variant *v, int64_t length, int64_t words, int64_t
     return true;
 }
 
-static void on_cuda(kiln__plan *plan, const kiln__definition *def, int units, bool clusters,
-                    bool turned, int64_t across)
+static void fill_cuda(kiln__plan *plan, const kiln__definition *def, int units, bool clusters,
+                      bool turned, int64_t across)
 {
     kiln__variant *v = &plan->variant;
     const int64_t rows = plan->word[KILN__WORD_OUTPUTS], length = plan->word[KILN__WORD_LENGTH];
@@ -301,8 +278,8 @@ static bool fill_tiles(kiln__plan *plan, const kiln__definition *def, int units,
     return true;
 }
 
-static void on_cpu(kiln__plan *plan, const kiln__definition *def, int units, bool turned,
-                   int64_t across)
+static void fill_cpu(kiln__plan *plan, const kiln__definition *def, int units, bool turned,
+                     int64_t across)
 {
     kiln__variant *v = &plan->variant;
     const int64_t length = plan->word[KILN__WORD_LENGTH];
@@ -322,71 +299,35 @@ static void on_cpu(kiln__plan *plan, const kiln__definition *def, int units, boo
 
 /* ---- the whole --------------------------------------------------------------------------------------- */
 
-static int choose_index_bits(const kiln__variant *v, const kiln__walk *keep, const kiln__walk *red)
+static void plan_rows(const kiln__plan_request *q, kiln__plan *plan)
 {
-    const int64_t limit = INT32_MAX - (1 << 20);
-    if (v->backend == KILN_BACKEND_CPU || kiln__walk_size(keep) > limit / 2 || kiln__walk_size(red) > limit / 2)
-        return 64;
-    for (int k = 0; k < red->count; k++)
-        if (kiln__walk_reach(keep, k) + kiln__walk_reach(red, k) > limit)
-            return 64;
-    return 32;
-}
-
-/* Arrays as the kernel sees them, scalars aside. */
-static void choose_access(const kiln__definition *def, const kiln__operand *operands,
-                          const kiln__walk *keep, const kiln__walk *red, kiln__variant *v)
-{
-    for (int k = 0; k < red->count; k++)
-        v->access[red->param[k]] = access_of(def, keep, red, k);
-    for (size_t p = 0; p < def->param_count; p++) {
-        if (!operands[p].raw)
-            continue;
-        v->access[p] = KILN__ACCESS_RAW;
-        v->raw_rank[p] = (uint8_t)operands[p].rank;
-        v->raw_contiguous[p] = operands[p].contiguous;
-    }
-}
-
-void kiln__row_plan_make(const kiln__definition *def, kiln_backend backend, int units,
-                         bool clusters, const kiln_dtype *dtypes, const kiln__operand *operands,
-                         int rank, const int64_t *shape, const bool *reduced, kiln__plan *plan)
-{
+    const kiln__definition *def = q->def;
     kiln__walk keep, red;
-    bool kept[KILN_RANK_MAX], writes_elements = false;
+    bool writes_elements = false;
     kiln__variant *v = &plan->variant;
 
-    memset(v, 0, sizeof *v);
-    plan->has_kin = false;
-    plan->part_count = plan->ticket_count = 0;
-    v->backend = (uint8_t)backend;
-    v->param_count = (uint8_t)def->param_count;
-    for (size_t p = 0; p < def->param_count; p++) {
-        v->dtype[p] = (uint8_t)dtypes[p];
+    for (size_t p = 0; p < def->param_count; p++)
         writes_elements |= def->params[p].output && !def->params[p].row;
-    }
-    for (int a = 0; a < rank; a++)
-        kept[a] = !reduced[a];
-    kiln__walk_collect(&keep, def, operands, rank, shape, kept, NULL);
-    kiln__walk_collect(&red, def, operands, rank, shape, reduced, NULL);
+    kiln__walk_halves(q, &keep, &red);
     kiln__walk_sort(&keep, false);
     kiln__walk_sort(&red, false);
     kiln__walk_collapse(&keep);
     kiln__walk_collapse(&red);
-    still(&keep);
-    still(&red);
+    kiln__walk_still(&keep);
+    kiln__walk_still(&red);
 
-    choose_access(def, operands, &keep, &red, v);
+    for (int k = 0; k < red.count; k++)
+        v->access[red.param[k]] = choose_access(def, &keep, &red, k);
     const int64_t rows = kiln__walk_size(&keep), elements = kiln__walk_size(&red);
-    const bool cuda = backend != KILN_BACKEND_CPU;
+    const bool cuda = v->backend != KILN_BACKEND_CPU;
     const bool turned = is_turned(&keep, &red, v);
-    v->split = v->segments = v->unroll = v->vec = 1;
+    v->split = v->segments = 1;
     if (cuda && !turned)
-        v->vec = (uint8_t)choose_vec(&keep, &red, operands, v);
+        v->vec = (uint8_t)choose_vec(&keep, &red, q->operands, v);
     v->lanes = cuda ? CUDA_LANES : elements >= CPU_LANES_LENGTH ? CPU_LANES
               : elements >= CPU_PAIR_LENGTH                ? 2
                                                            : 1;
-    v->index_bits = (uint8_t)choose_index_bits(v, &keep, &red);
+    v->index_bits = (uint8_t)kiln__walk_bits(v, &keep, &red, 0);
     kiln__walk_join(&keep, &red, plan);
     kiln__walk_widen(&red, v->rank - 1, plan);
     plan->size = elements > 0 || !writes_elements ? rows : 0;
@@ -396,7 +337,22 @@ void kiln__row_plan_make(const kiln__definition *def, kiln_backend backend, int 
     plan->word[KILN__WORD_LENGTH] = elements / v->vec;
     plan->word[KILN__WORD_COUNT_ALL] = elements;
     if (cuda)
-        on_cuda(plan, def, units, clusters, turned, keep.shape[keep.rank - 1]);
+        fill_cuda(plan, def, q->device.units, q->device.clusters, turned,
+                  keep.shape[keep.rank - 1]);
     else
-        on_cpu(plan, def, units, turned && red.rank == 1, keep.shape[keep.rank - 1]);
+        fill_cpu(plan, def, q->device.units, turned && red.rank == 1, keep.shape[keep.rank - 1]);
 }
+
+const kiln__family kiln__family_row = {
+    .name = "row",
+    .kernel_name = "kiln_row",
+    .combines = true,
+    .part_bytes_max = KILN__PART_BYTES_MAX,
+    .copy = kiln__row_copy,
+    .check = kiln__row_check,
+    .scan = kiln__row_scan,
+    .clear = kiln__row_clear,
+    .plan = plan_rows,
+    .skeleton = "row/kernel.cpp",
+    .slots = kiln__row_slots,
+};

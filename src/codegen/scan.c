@@ -312,7 +312,7 @@ static void find_addresses(kiln__definition *def, const kiln__scan *scan)
     const bool everywhere = macros_take_addresses(def, scan);
 
     find_addresses_in(def, &scan->text[scan->statements], everywhere);
-    if (def->reduction)
+    if (def->family->maps)
         find_addresses_in(def, &scan->text[KILN__SNIPPET_MAP], everywhere);
     /* CuPy's `_non_const` input: what the snippet assigns must reach memory. */
     for (size_t p = 0; p < def->param_count; p++)
@@ -366,7 +366,7 @@ static void find_numbers_wanted(kiln__definition *def, const kiln__scan *scan)
 
 static void find_late(kiln__definition *def, const kiln__scan *scan)
 {
-    for (size_t p = 0; p < def->input_count && !def->scan; p++)
+    for (size_t p = 0; p < def->input_count && def->family->shrinks; p++)
         def->params[p].late = !def->params[p].raw &&
                               mentions(&scan->text[KILN__SNIPPET_POST], def->params[p].name) &&
                               !mentions(&scan->text[KILN__SNIPPET_MAP], def->params[p].name);
@@ -435,7 +435,7 @@ static kiln_status lex_all(const kiln__definition *def, kiln__scan *scan, kiln_e
 kiln_status kiln__scan_definition(kiln__definition *def, kiln_error *err)
 {
     kiln_status status = KILN_OK;
-    kiln__scan scan = {.statements = def->reduction ? KILN__SNIPPET_POST : KILN__SNIPPET_OP};
+    kiln__scan scan = {.statements = def->family->maps ? KILN__SNIPPET_POST : KILN__SNIPPET_OP};
 
     KILN_TRY(lex_all(def, &scan, err));
     KILN_TRY(kiln__words_collect(def, &scan, err));
@@ -443,7 +443,7 @@ kiln_status kiln__scan_definition(kiln__definition *def, kiln_error *err)
     def->uses_size = kiln__definition_uses(def, "n") && find_param(def, "n") == NULL &&
                      !is_placeholder_of(def, 'n');
     def->uses_indexer = kiln__definition_uses(def, "_ind");
-    if (def->reduction) {
+    if (def->family->maps) {
         find_late(def, &scan);
         find_numbers(def, &scan);
     }
@@ -461,7 +461,8 @@ kiln_status kiln__scan_definition(kiln__definition *def, kiln_error *err)
     find_numbers_wanted(def, &scan);
     KILN_TRY(kiln__assign_scan(def, &scan, err));
     KILN_TRY(kiln__prep_scan(def, &scan, err));
-    KILN_TRY(kiln__row_scan(def, &scan, err));
+    if (def->family->scan != NULL)
+        KILN_TRY(def->family->scan(def, &scan, err));
 
 done:
     for (int s = 0; s < KILN__SCAN_COUNT; s++)

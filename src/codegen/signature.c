@@ -269,7 +269,7 @@ static kiln_status check_name(const parser *p, size_t nth)
         return refuse_token(p, KILN_ERR_NAME, nth, "is a keyword of C++");
     if (is_cuda_word(name))
         return refuse_token(p, KILN_ERR_NAME, nth, "is a word of CUDA");
-    if (strncmp(name, "kiln__", 6) == 0 && !(def->reduction && kiln__is_call_input(name)))
+    if (strncmp(name, "kiln__", 6) == 0 && !(def->family->maps && kiln__is_call_input(name)))
         return refuse_token(p, KILN_ERR_NAME, nth, "begins as the names in generated source do");
     if (is_numpy_type(name))
         return refuse_token(p, KILN_ERR_NAME, nth, "is the name of a type");

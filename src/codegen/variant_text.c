@@ -170,7 +170,7 @@ static kiln_status read_layout(reading *r, const char *word, size_t width)
             const bool reduces = l == KILN__LAYOUT_ROWS || l == KILN__LAYOUT_COLUMNS;
             const bool rows = l == KILN__LAYOUT_HELD || l == KILN__LAYOUT_REREAD;
             r->v->layout = (uint8_t)l;
-            if (reduces != r->def->reduction || rows != (r->def->rows != NULL))
+            if (reduces != r->def->family->maps || rows != (r->def->rows != NULL))
                 return blame(r, word, width, "this kind of kernel has no layout class");
             return KILN_OK;
         }
@@ -287,9 +287,9 @@ static kiln_status check_combining(const reading *r)
 {
     const kiln__variant *v = r->v;
     const size_t width = strlen(r->text);
-    const bool plain = r->def->reduction && !r->def->scan;
+    const bool plain = r->def->family == &kiln__family_reduction;
 
-    if (!r->def->reduction && r->def->rows == NULL)
+    if (!r->def->family->combines)
         return (v->keep_rank | v->split | v->segments | v->lanes | v->group) != 0
                    ? blame(r, r->text, width, "fields of a reduction stand in")
                    : KILN_OK;
@@ -298,7 +298,7 @@ static kiln_status check_combining(const reading *r)
         return blame(r, r->text, width, "keep or group does not fit in");
     if ((plain || r->def->rows != NULL) && (v->segments == 0 || v->lanes == 0))
         return blame(r, r->text, width, "segments or lanes is missing in");
-    if (!r->def->scan && (v->segments & (v->segments - 1)) != 0)
+    if (r->def->family != &kiln__family_scan && (v->segments & (v->segments - 1)) != 0)
         return blame(r, r->text, width, "segments is no power of two in");
     if (v->split > 1 && r->def->rows == NULL)
         return blame(r, r->text, width, "only row programs have clusters, unlike");
@@ -334,12 +334,12 @@ static kiln_status check_whole(const reading *r)
         return blame(r, r->text, width, "a linear layout has rank 1, unlike");
     if ((tiled && (v->rank < 2 || v->tile < 8)) ||
         (!tiled && !windows && v->tile != 0 && r->def->rows == NULL &&
-         !(r->def->scan && cuda && v->split != 0)))
+         !(r->def->family == &kiln__family_scan && cuda && v->split != 0)))
         return blame(r, r->text, width, "a transpose has rank 2 or more and a tile, unlike");
     if (windows && (!cuda || v->rank < 2 || v->tile == 0 || v->vec != 1 || v->index_linear ||
                     v->block % 32 != 0))
         return blame(r, r->text, width, "windows have rank 2 or more, a tile and vec=1, unlike");
-    if (!r->def->scan && (v->exclusive | v->reverse | v->fan) != 0)
+    if (r->def->family != &kiln__family_scan && (v->exclusive | v->reverse | v->fan) != 0)
         return blame(r, r->text, width, "fields of a scan stand in");
     for (size_t p = 0; p < v->param_count; p++) {
         if (v->access[p] == KILN__ACCESS_TILE && !tiled)
@@ -347,7 +347,7 @@ static kiln_status check_whole(const reading *r)
         if (v->access[p] == KILN__ACCESS_WINDOW && (!windows || !same_dtype_in_window(v, p)))
             return blame(r, r->text, width, "windows of one dtype have a layout of their own, unlike");
         if (v->access[p] == KILN__ACCESS_ONCE &&
-            (!cuda || !r->def->reduction || r->def->scan || r->def->params[p].output ||
+            (!cuda || r->def->family != &kiln__family_reduction || r->def->params[p].output ||
              v->vec * kiln_dtype_size((kiln_dtype)v->dtype[p]) != 16))
             return blame(r, r->text, width, "only reductions read 16 bytes once, unlike");
     }

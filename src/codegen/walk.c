@@ -199,6 +199,67 @@ int64_t kiln__walk_reach(const kiln__walk *w, int k)
     return reach;
 }
 
+void kiln__walk_still(kiln__walk *w)
+{
+    for (int a = 0; a < w->rank; a++)
+        for (int k = 0; w->shape[a] == 1 && k < w->count; k++)
+            w->stride[k][a] = 0;
+}
+
+void kiln__walk_halves(const kiln__plan_request *q, kiln__walk *keep, kiln__walk *along)
+{
+    bool kept[KILN_RANK_MAX];
+    for (int a = 0; a < q->rank; a++)
+        kept[a] = !q->along[a];
+    kiln__walk_collect(keep, q->def, q->operands, q->rank, q->shape, kept, NULL);
+    kiln__walk_collect(along, q->def, q->operands, q->rank, q->shape, q->along, NULL);
+}
+
+/* Whether the variant reaches operand `k` element by element along the inner axis. */
+static bool is_element(const kiln__walk *w, int k, const kiln__variant *v)
+{
+    const uint8_t access = kiln__walk_is_number(w, k) ? KILN__ACCESS_ONE : v->access[w->param[k]];
+    return access == KILN__ACCESS_VECTOR || access == KILN__ACCESS_STRIDED ||
+           access == KILN__ACCESS_COLUMN;
+}
+
+int kiln__walk_vec(const kiln__walk *inner, const kiln__walk *outer, const kiln__operand *operands,
+                   const kiln__variant *v, int bytes, bool written)
+{
+    const int last = inner->rank - 1;
+    int vec = bytes;
+    for (int k = 0; k < inner->count; k++) {
+        if (!is_element(inner, k, v) || (inner->written[k] && !written))
+            continue;
+        if (inner->stride[k][last] != inner->itemsize[k])
+            return 1;
+        uint64_t low_bits =
+            kiln__walk_begin(inner, k, operands) + (outer != NULL ? (uint64_t)outer->begin[k] : 0);
+        for (int a = 0; a < last; a++)
+            low_bits |= (uint64_t)inner->stride[k][a];
+        for (int a = 0; outer != NULL && a < outer->rank; a++)
+            low_bits |= outer->shape[a] > 1 ? (uint64_t)outer->stride[k][a] : 0;
+        while (vec > 1 && (vec * inner->itemsize[k] > bytes ||
+                           low_bits % (uint64_t)(vec * inner->itemsize[k]) != 0))
+            vec /= 2;
+    }
+    return vec;
+}
+
+int kiln__walk_bits(const kiln__variant *v, const kiln__walk *keep, const kiln__walk *along,
+                    int64_t count)
+{
+    const int64_t limit = INT32_MAX - (1 << 20);
+    if (v->backend == KILN_BACKEND_CPU || kiln__walk_size(keep) > limit / 2 ||
+        kiln__walk_size(along) > limit / 2 || count > limit)
+        return 64;
+    for (int k = 0; k < along->count; k++)
+        if (!kiln__walk_is_number(along, k) &&
+            kiln__walk_reach(keep, k) + kiln__walk_reach(along, k) > limit)
+            return 64;
+    return 32;
+}
+
 int64_t kiln__walk_size(const kiln__walk *w)
 {
     int64_t size = 1;
@@ -264,4 +325,26 @@ void kiln__walk_widen(const kiln__walk *w, int axis, kiln__plan *plan)
     plan->walk[axis] = kiln__divide_up(plan->walk[axis], vec);
     for (int k = 0; k < w->count; k++)
         steps_of(w, k, plan)[axis] *= vec;
+}
+
+void kiln__plan_make(const kiln__plan_request *q, kiln__plan *plan)
+{
+    kiln__variant *v = &plan->variant;
+
+    memset(v, 0, sizeof *v);
+    plan->has_kin = false;
+    plan->part_count = plan->ticket_count = 0;
+    v->backend = (uint8_t)q->device.backend;
+    v->param_count = (uint8_t)q->def->param_count;
+    v->vec = v->unroll = 1;
+    for (size_t p = 0; p < q->def->param_count; p++) {
+        const kiln__operand *o = &q->operands[p];
+        v->dtype[p] = (uint8_t)q->dtypes[p];
+        if (!o->raw)
+            continue;
+        v->access[p] = KILN__ACCESS_RAW;
+        v->raw_rank[p] = (uint8_t)o->rank;
+        v->raw_contiguous[p] = o->contiguous;
+    }
+    q->def->family->plan(q, plan);
 }

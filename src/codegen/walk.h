@@ -72,6 +72,24 @@ bool kiln__walk_constant(const kiln__walk *w, int k);
 /* Bytes between the first and the last element that operand `k` touches. */
 int64_t kiln__walk_reach(const kiln__walk *w, int k);
 
+/* An axis of one index moves nothing. */
+void kiln__walk_still(kiln__walk *w);
+
+/* The two halves of a call whose elements meet along axes: the axes that are kept, and the others. */
+void kiln__walk_halves(const kiln__plan_request *q, kiln__walk *keep, kiln__walk *along);
+
+/* How many elements one aligned access of at most `bytes` along the last axis of `inner` has, for every
+ * operand that the variant reaches element by element (`written`: those that are written, too); 1
+ * where one of them has no neighbours there. `outer` (may be NULL) has the further axes. That no access
+ * straddles the end of an axis is the caller's business. */
+int kiln__walk_vec(const kiln__walk *inner, const kiln__walk *outer, const kiln__operand *operands,
+                   const kiln__variant *v, int bytes, bool written);
+
+/* Bits of counts and offsets: 32 where all of both halves' fit a signed 32-bit integer, with room for
+ * one block's overshoot, and so does `count`; on a cpu always 64. */
+int kiln__walk_bits(const kiln__variant *v, const kiln__walk *keep, const kiln__walk *along,
+                    int64_t count);
+
 /* How many indices the axes have together. */
 int64_t kiln__walk_size(const kiln__walk *w);
 

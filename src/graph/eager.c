@@ -35,7 +35,7 @@ typedef struct eager_kernel {
     struct eager_kernel *next;
     eager_key key;
     kiln__op_loop loop[2];
-    kiln_elementwise *op;
+    kiln__kernel *op;
 } eager_kernel;
 
 typedef struct eager_set {
@@ -180,7 +180,7 @@ static kiln_status define(const eager_call *call, eager_kernel *k, kiln_error *e
     if (in.failed || out.failed || op.failed)
         kiln__fail_memory(err, sizeof request);
     else
-        status = kiln__elementwise_new(call->ctx, false, &request, &k->op, err);
+        status = kiln__kernel_new(call->ctx, false, &kiln__loop_calls, &request, &k->op, err);
     kiln__buf_clear(&in);
     kiln__buf_clear(&out);
     kiln__buf_clear(&op);
@@ -205,7 +205,7 @@ static void set_destroy(void *state)
         eager_kernel *k = atomic_load(&set->bucket[b]);
         while (k != NULL) {
             eager_kernel *next = k->next;
-            kiln_elementwise_destroy(k->op);
+            kiln__kernel_destroy(k->op);
             kiln__free(k);
             k = next;
         }
@@ -353,7 +353,8 @@ static kiln_status run(eager_call *call, const kiln_arg *given,
         args[p] = call->in[p].weak ? arg_of(&call->in[p].number, kernel->loop[0].in[p]) : given[p];
     for (int r = 0; r < call->results; r++)
         args[arity + r] = kiln_arg_out(outs[r]);
-    status = kiln_elementwise_run(kernel->op, args, (size_t)(arity + call->results), opts, err);
+    status = kiln_elementwise_run((kiln_elementwise *)kernel->op, args,
+                                  (size_t)(arity + call->results), opts, err);
     return status == KILN_OK ? KILN_OK : explain(call, kernel, outs, status, err);
 }
 

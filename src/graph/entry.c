@@ -280,8 +280,7 @@ kiln_status kiln__entry_plan(const kiln_graph *graph, const kiln__entry *entry, 
                              const kiln__graph_call *call, kiln__planned *out, kiln_error *err)
 {
     const kiln_device_info *info = kiln__device_info(graph->device);
-    const kiln__imagined_device device = {info->backend, info->unit_count,
-                                          kiln__has_clusters(info)};
+    const kiln__plan_device device = {info->backend, info->unit_count, kiln__has_clusters(info)};
     return kiln__step_imagine(&entry->program->steps[step], entry->steps[step].kernel->def, &device,
                               call->args, out, err);
 }

@@ -75,9 +75,7 @@ void kiln_graph_call_options_init(kiln_graph_call_options *opts, size_t struct_s
 
 static void kernel_destroy(kiln__fused *k)
 {
-    kiln_elementwise_destroy(k->loop);
-    kiln_reduction_destroy(k->reduction);
-    kiln_row_destroy(k->row);
+    kiln__kernel_destroy(k->kernel);
     kiln__free(k->texts);
     kiln__free(k);
 }
@@ -192,13 +190,6 @@ static void join_texts(const kiln__step *step, kiln__buf *b)
     kiln__buf_putc(b, r->keep_axes ? 'k' : '-');
 }
 
-static kiln__kernel *kernel_of(const kiln__fused *k)
-{
-    return k->loop != NULL        ? &k->loop->kernel
-           : k->reduction != NULL ? &k->reduction->kernel
-                                  : &k->row->kernel;
-}
-
 static kiln__fused *find_kernel(kiln_graph *graph, uint64_t hash, const kiln__buf *texts)
 {
     kiln__fused *k = graph->kernels;
@@ -206,19 +197,6 @@ static kiln__fused *find_kernel(kiln_graph *graph, uint64_t hash, const kiln__bu
                           memcmp(k->texts, texts->text, texts->length) == 0))
         k = k->next;
     return k;
-}
-
-static kiln_status make_kernel(kiln_graph *graph, const kiln__step *step, kiln__fused *made,
-                               kiln_error *err)
-{
-    switch (step->kind) {
-    case KILN__STEP_LOOP:
-        return kiln__elementwise_new(graph->ctx, false, &step->request, &made->loop, err);
-    case KILN__STEP_REDUCE:
-        return kiln__reduction_new(graph->ctx, false, &step->request, &made->reduction, err);
-    default:
-        return kiln__row_new(graph->ctx, false, &step->request, &made->row, err);
-    }
 }
 
 kiln_status kiln__graph_kernel(kiln_graph *graph, const kiln__step *step, kiln__kernel **out,
@@ -243,8 +221,10 @@ kiln_status kiln__graph_kernel(kiln_graph *graph, const kiln__step *step, kiln__
     kiln__fused *found = find_kernel(graph, hash, &texts);
     if (found == NULL) {
         made = kiln__calloc(1, sizeof *made);
-        status = made != NULL ? make_kernel(graph, step, made, err)
-                              : kiln__fail_memory(err, sizeof *made);
+        status = made != NULL
+                     ? kiln__kernel_new(graph->ctx, false, kiln__calls_of(step->request.family),
+                                        &step->request, &made->kernel, err)
+                     : kiln__fail_memory(err, sizeof *made);
         if (status == KILN_OK) {
             made->kind = step->kind;
             made->hash = hash;
@@ -259,6 +239,6 @@ kiln_status kiln__graph_kernel(kiln_graph *graph, const kiln__step *step, kiln__
     kiln__buf_clear(&texts);
     if (made != NULL)
         kernel_destroy(made);
-    *out = found != NULL ? kernel_of(found) : NULL;
+    *out = found != NULL ? found->kernel : NULL;
     return status;
 }

@@ -34,9 +34,7 @@ typedef struct kiln__fused {
     struct kiln__fused *next;
     kiln__step_kind kind;
     uint64_t hash; /* of all texts */
-    kiln_elementwise *loop;
-    kiln_reduction *reduction;
-    kiln_row *row;
+    kiln__kernel *kernel;
     char *texts; /* joined, compared whole */
     size_t text_bytes;
 } kiln__fused;
@@ -166,7 +164,7 @@ bool kiln__graph_uses(const kiln_graph *graph, size_t input);
 /* What a step of a program, whose definition is `def`, needs on a device. `args` (NULL: nobody's) are
  * those of the call; what they do not have begins at an aligned address. */
 kiln_status kiln__step_imagine(const kiln__step *step, kiln__definition *def,
-                               const kiln__imagined_device *device, const kiln_arg *args,
+                               const kiln__plan_device *device, const kiln_arg *args,
                                kiln__planned *out, kiln_error *err);
 
 /* The array given for an argument, NULL for numbers and outputs still to be allocated. */

@@ -50,7 +50,7 @@ static void describe(const kiln__step_param *param, const kiln_arg *args, kiln__
 }
 
 kiln_status kiln__step_imagine(const kiln__step *step, kiln__definition *def,
-                               const kiln__imagined_device *device, const kiln_arg *args,
+                               const kiln__plan_device *device, const kiln_arg *args,
                                kiln__planned *out, kiln_error *err)
 {
     const bool loops = step->kind == KILN__STEP_LOOP || step->kind == KILN__STEP_CUSTOM;

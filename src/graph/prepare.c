@@ -43,7 +43,7 @@ kiln_status kiln__step_with_handles(const kiln__graph_run *run, const kiln__boun
     KILN_TRY(bind(run, step, args, views, err));
     const kiln__call call = kiln__run_call(step, args, run->call->stream);
     if (text_out != NULL)
-        KILN_TRY(step->kernel->build(step->kernel, &call, NULL, text_out, err));
+        KILN_TRY(kiln__recipe_build(step->kernel, &call, NULL, text_out, err));
     else
         KILN_TRY(kiln__kernel_prepare(step->kernel, &call, launch_out, err));
 

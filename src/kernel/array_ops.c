@@ -1,8 +1,7 @@
 /*
  * array_ops.c - array functions that need a kernel on a CUDA device: fill, copy, cast, read back.
  *
- * The kernels are ordinary definitions, kept by the context (attachment KERNEL) and compiled when
- * first needed. Where device memory is host memory, small work is done by plain loops instead: a
+ * The kernels are ordinary definitions, kept by the context (kept.c) and compiled when first needed. Where device memory is host memory, small work is done by plain loops instead: a
  * first call must not wait for a compiler to copy a few elements.
  */
 #include <math.h>
@@ -39,64 +38,29 @@ static const struct {
     [BUILTIN_CAST_REAL] = {"kiln_cast_real", "S x", "T y", "y = T(x.real())"},
 };
 
-typedef struct builtin_set {
-    pthread_mutex_t lock;
-    _Atomic(kiln_elementwise *) op[BUILTIN_COUNT];
-} builtin_set;
-
-static void *set_make(kiln_context *ctx)
+static kiln_status define(kiln_context *ctx, const void *wanted, kiln__kernel **out,
+                          kiln_error *err)
 {
-    (void)ctx;
-    builtin_set *set = kiln__calloc(1, sizeof *set);
-    if (set != NULL)
-        pthread_mutex_init(&set->lock, NULL);
-    return set;
-}
-
-static void set_destroy(void *state)
-{
-    builtin_set *set = state;
-    for (int b = 0; b < BUILTIN_COUNT; b++)
-        kiln_elementwise_destroy(atomic_load(&set->op[b]));
-    pthread_mutex_destroy(&set->lock);
-    kiln__free(set);
-}
-
-static kiln_status builtin_get(kiln_context *ctx, builtin which, kiln_elementwise **out,
-                               kiln_error *err)
-{
-    void *state = NULL;
-    kiln_status status =
-        kiln__context_attachment(ctx, KILN__ATTACH_KERNEL, set_make, set_destroy, &state, err);
-    if (status != KILN_OK)
-        return status;
-    builtin_set *set = state;
-    *out = atomic_load_explicit(&set->op[which], memory_order_acquire);
-    if (*out != NULL)
-        return KILN_OK;
+    const builtin which = *(const builtin *)wanted;
     const kiln__definition_request request = {
         .name = builtins[which].name,
         .in = builtins[which].in,
         .out = builtins[which].out,
         .snippet = {[KILN__SNIPPET_OP] = builtins[which].op},
     };
-    pthread_mutex_lock(&set->lock);
-    *out = atomic_load(&set->op[which]);
-    if (*out == NULL)
-        status = kiln__elementwise_new(ctx, false, &request, out, err);
-    atomic_store_explicit(&set->op[which], *out, memory_order_release);
-    pthread_mutex_unlock(&set->lock);
-    return status;
+    return kiln__kernel_new(ctx, false, &kiln__loop_calls, &request, out, err);
 }
 
 static kiln_status builtin_run(kiln_context *ctx, builtin which, const kiln_arg *args,
                                size_t arg_count, kiln_stream *stream, kiln_error *err)
 {
-    kiln_elementwise *op = NULL;
+    kiln__kernel *op = NULL;
     kiln_elementwise_call_options opts = KILN_ELEMENTWISE_CALL_OPTIONS_INIT;
-    kiln_status status = builtin_get(ctx, which, &op, err);
+    kiln_status status = kiln__kept_kernel(ctx, define, &which, (uint64_t)which, &op, err);
     opts.stream = stream;
-    return status == KILN_OK ? kiln_elementwise_run(op, args, arg_count, &opts, err) : status;
+    return status == KILN_OK
+               ? kiln_elementwise_run((kiln_elementwise *)op, args, arg_count, &opts, err)
+               : status;
 }
 
 static bool plain_loop_suits(const kiln_array *a)

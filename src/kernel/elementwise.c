@@ -5,28 +5,12 @@
  */
 #include "kernel/kernel.h"
 
-kiln_status kiln__elementwise_new(kiln_context *ctx, bool owns_ctx,
-                                  const kiln__definition_request *request,
-                                  kiln_elementwise **out, kiln_error *err)
-{
-    *out = NULL;
-    kiln_elementwise *op = kiln__calloc(1, sizeof *op);
-    if (op == NULL)
-        return kiln__fail_memory(err, sizeof *op);
-    kiln_status status = kiln__kernel_init(&op->kernel, ctx, owns_ctx, kiln__elementwise_recipe,
-                                           request, err);
-    if (status == KILN_OK)
-        *out = op;
-    else
-        kiln_elementwise_destroy(op);
-    return status;
-}
-
 kiln_status kiln_elementwise_create(kiln_context *ctx, const char *in, const char *outputs,
                                     const char *op, const kiln_elementwise_options *opts,
                                     kiln_elementwise **out, kiln_error *err)
 {
     kiln_elementwise_options o = KILN_ELEMENTWISE_OPTIONS_INIT;
+    kiln__kernel *kernel = NULL;
     kiln_status status = KILN_OK;
 
     if (out == NULL)
@@ -56,7 +40,8 @@ kiln_status kiln_elementwise_create(kiln_context *ctx, const char *in, const cha
         .option_count = o.compiler_option_count,
         .keep_axes = o.keep_axes,
     };
-    KILN_TRY(kiln__elementwise_new(ctx, true, &request, out, err));
+    KILN_TRY(kiln__kernel_new(ctx, true, &kiln__loop_calls, &request, &kernel, err));
+    *out = (kiln_elementwise *)kernel;
 
 done:
     return status;

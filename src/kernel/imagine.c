@@ -26,36 +26,19 @@ static kiln_array *make_array(kiln_dtype dtype, const kiln__imagined *like)
     return a;
 }
 
-static kiln_status plan(const kiln__kernel *op, const kiln__imagined_device *device,
-                        const kiln__call *call, kiln__resolved *r, kiln_error *err)
-{
-    const kiln__definition *def = op->def;
-
-    if (def->scan)
-        return kiln__scan_variant(op, call, device->backend, device->units, r, err);
-    if (def->reduction)
-        return kiln__reduction_variant(op, call, device->backend, device->units, r, err);
-    if (def->rows != NULL)
-        return kiln__row_variant(op, call, device, r, err);
-    return kiln__loop_variant(op, call, device->backend, r, err);
-}
-
-kiln_status kiln__imagine_variant(kiln__definition *def, const kiln__imagined_device *device,
+kiln_status kiln__imagine_variant(kiln__definition *def, const kiln__plan_device *device,
                                   const kiln__imagined_call *call, kiln__planned *out,
                                   kiln_error *err)
 {
     kiln_status status = KILN_OK;
-    kiln__kernel op;
+    const kiln__family_calls *calls = kiln__calls_of(def->family);
     kiln__resolved *r = kiln__alloc(sizeof *r);
-    kiln__call as_made = {
-        .axes = call->axes, .keepdims = call->keepdims, .scan_flags = call->scan_flags};
+    kiln__call as_made = {.axes = call->axes, .keepdims = call->keepdims, .flags = call->flags};
     bool decided = false;
 
     if (r == NULL)
         return kiln__fail_memory(err, sizeof *r);
-    memset(&op, 0, sizeof op);
     memset(r->array, 0, sizeof r->array);
-    op.def = def;
     for (size_t p = 0; p < def->param_count; p++) {
         r->dtype[p] = call->dtypes[p];
         if (call->args[p].scalar || call->args[p].absent)
@@ -71,7 +54,7 @@ kiln_status kiln__imagine_variant(kiln__definition *def, const kiln__imagined_de
         as_made.has_size = true;
         as_made.size = INT64_C(1) << 20;
     }
-    KILN_TRY(plan(&op, device, &as_made, r, err));
+    KILN_TRY(calls->decide(def, &as_made, device, r, err));
     out->size = r->plan.size;
     out->variant = r->plan.variant;
 

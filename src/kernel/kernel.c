@@ -10,20 +10,23 @@
 
 /* ---- the object -------------------------------------------------------------------------------- */
 
-kiln_status kiln__kernel_init(kiln__kernel *op, kiln_context *ctx, bool owns_ctx,
-                              kiln__recipe_fn build, const kiln__definition_request *request,
-                              kiln_error *err)
+/* Into a zeroed kernel. On failure it can and must be cleared. */
+static kiln_status init(kiln__kernel *op, kiln_context *ctx, bool owns_ctx,
+                        const kiln__family_calls *calls, const kiln__definition_request *request,
+                        kiln_error *err)
 {
+    kiln__definition_request of_family = *request;
     kiln_status status = kiln__context_check(ctx, err);
     if (status != KILN_OK)
         return status;
     op->ctx = owns_ctx ? kiln_context_retain(ctx) : ctx;
     op->owns_ctx = owns_ctx;
     op->device = kiln__context_device(ctx);
-    op->build = build;
+    op->calls = calls;
     kiln__memo_init(&op->memo);
     pthread_mutex_init(&op->lock, NULL);
-    status = kiln__definition_create(request, &op->def, err);
+    of_family.family = calls->family;
+    status = kiln__definition_create(&of_family, &op->def, err);
     if (status != KILN_OK)
         return status;
     if (op->def->cuda_only && kiln__device_info(op->device)->backend == KILN_BACKEND_CPU)
@@ -35,9 +38,27 @@ kiln_status kiln__kernel_init(kiln__kernel *op, kiln_context *ctx, bool owns_ctx
     return KILN_OK;
 }
 
+kiln_status kiln__kernel_new(kiln_context *ctx, bool owns_ctx, const kiln__family_calls *calls,
+                             const kiln__definition_request *request, kiln__kernel **out,
+                             kiln_error *err)
+{
+    *out = NULL;
+    kiln__kernel *op = kiln__calloc(1, sizeof *op);
+    if (op == NULL)
+        return kiln__fail_memory(err, sizeof *op);
+    kiln_status status = init(op, ctx, owns_ctx, calls, request, err);
+    if (status == KILN_OK)
+        *out = op;
+    else
+        kiln__kernel_destroy(op);
+    return status;
+}
+
 void kiln__kernel_clear(kiln__kernel *op)
 {
     op->magic = 0;
+    for (size_t k = 0; k < KILN_COUNT_OF(op->with); k++)
+        kiln__kernel_destroy(atomic_load(&op->with[k]));
     kiln__memo_clear(&op->memo, kiln__recipe_destroy);
     while (op->compiled != NULL) {
         kiln__compiled *c = op->compiled;
@@ -170,7 +191,7 @@ kiln_status kiln__wanted_make(const kiln__wanted *wanted, kiln__kernel *op, cons
     case KILN__WANT_SOURCE:
         break;
     }
-    return op->build(op, call, NULL, wanted->out.source, err);
+    return kiln__recipe_build(op, call, NULL, wanted->out.source, err);
 }
 
 kiln_status kiln__recipe_get(kiln__kernel *op, const kiln__call *call,
@@ -187,7 +208,7 @@ kiln_status kiln__recipe_get(kiln__kernel *op, const kiln__call *call,
         return KILN_OK;
     kiln_status status = kiln__device_check(op->device, err);
     if (status == KILN_OK)
-        status = op->build(op, call, &built, NULL, err);
+        status = kiln__recipe_build(op, call, &built, NULL, err);
     if (status != KILN_OK)
         return status;
     *out = built;

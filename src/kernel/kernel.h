@@ -21,6 +21,8 @@
  * prefetch.c     kernels compiled ahead by other threads
  * array_like.c   arrays like others, single elements
  * transfer.c     page-locked host memory; copies into what exists, and between contexts
+ * family.c       the table of families
+ * kept.c         kernels of kiln's own, by key
  * array_ops.c    array functions that need a kernel: fill, copy, cast, read back
  *
  * Uses codegen, jit, array, context, device, manifest.
@@ -95,7 +97,7 @@ typedef struct kiln__recipe {
     bool allocates; /* some output is to be allocated */
     kiln_axes axes; /* reductions: as given; count -1 = all */
     bool keepdims;
-    unsigned scan_flags;
+    unsigned flags;
     kiln__workspace_need workspace;
     bool has_output_arrays; /* some output that is not raw was given */
     const kiln__kin *kin;   /* by argument; NULL where addresses decided nothing but alignment */
@@ -123,7 +125,7 @@ typedef struct kiln__call {
     kiln_stream *stream; /* resolved, never NULL */
     const kiln_axes *axes; /* reductions: NULL = all */
     bool keepdims;
-    unsigned scan_flags; /* scans: kiln_scan_flags */
+    unsigned flags; /* of the family: kiln_scan_flag */
     /* Where set, a recipe is planned and no more: this is filled and no recipe made. */
     struct kiln__planned *planned;
 } kiln__call;
@@ -146,10 +148,32 @@ bool kiln__recipe_still_fits(const kiln__recipe *recipe, const kiln__call *call)
 
 /* Check a call and decide everything about it. Exactly one of `out` and `text_out` is not NULL:
  * a recipe, compiled; or only the source that the call's variant has, as heap text. */
-typedef kiln_status (*kiln__recipe_fn)(kiln__kernel *op, const kiln__call *call,
-                                       kiln__recipe **out, char **text_out, kiln_error *err);
-kiln_status kiln__elementwise_recipe(kiln__kernel *op, const kiln__call *call, kiln__recipe **out,
-                                     char **text_out, kiln_error *err);
+kiln_status kiln__recipe_build(kiln__kernel *op, const kiln__call *call, kiln__recipe **out,
+                               char **text_out, kiln_error *err);
+
+/* ---- families (family.c) -------------------------------------------------------------------- */
+
+struct kiln__resolved;
+
+/* What src/kernel knows of a family: the half of its descriptor that is about arrays and calls. */
+typedef struct kiln__family_calls {
+    const kiln__family *family;
+    /* Shapes, outputs and plan of a call whose arrays and dtypes are in `r`. On return r->rank and
+     * r->shape are those of outputs still to be allocated, r->order their axis order. */
+    kiln_status (*decide)(const kiln__definition *def, const kiln__call *call,
+                          const kiln__plan_device *device, struct kiln__resolved *r,
+                          kiln_error *err);
+} kiln__family_calls;
+
+extern const kiln__family_calls kiln__loop_calls;      /* loop.c */
+extern const kiln__family_calls kiln__reduction_calls; /* reduction.c */
+extern const kiln__family_calls kiln__scan_calls;      /* scan.c */
+extern const kiln__family_calls kiln__row_calls;       /* row.c */
+
+/* How calls of a family (NULL: loops) are made; NULL where the table lacks it. */
+const kiln__family_calls *kiln__calls_of(const kiln__family *family);
+/* The family whose lines of a manifest have this "kind"; NULL for none. */
+const kiln__family *kiln__family_named(const char *name);
 
 /* ---- the object ----------------------------------------------------------------------------- */
 
@@ -167,20 +191,22 @@ struct kiln__kernel {
     kiln_context *ctx;
     kiln__device *device;
     kiln__definition *def;
-    kiln__recipe_fn build;
+    const kiln__family_calls *calls;
     kiln__memo memo;      /* recipes by layout; one that it has no room for is made at each call */
     pthread_mutex_t lock; /* of `compiled` */
     kiln__compiled *compiled;
+    /* The same with inputs that a call adds (reduce_call.c), once made. */
+    _Atomic(kiln__kernel *) with[4];
 };
 
 struct kiln_elementwise {
     kiln__kernel kernel;
 };
 
-/* Parse `request` into a zeroed kernel. On failure it can and must be cleared. */
-kiln_status kiln__kernel_init(kiln__kernel *op, kiln_context *ctx, bool owns_ctx,
-                              kiln__recipe_fn build, const kiln__definition_request *request,
-                              kiln_error *err);
+/* Parse `request` (whose family does not count) into a new kernel: every public handle is one. */
+kiln_status kiln__kernel_new(kiln_context *ctx, bool owns_ctx, const kiln__family_calls *calls,
+                             const kiln__definition_request *request, kiln__kernel **out,
+                             kiln_error *err);
 void kiln__kernel_clear(kiln__kernel *op);
 /* Clear a kernel and give up the handle that begins with it. NULL, one that was destroyed a while ago,
  * and one of a forked child's parent are left alone. */
@@ -193,25 +219,11 @@ static inline bool kiln__kernel_forked(const kiln__kernel *op)
 
 struct kiln_reduction {
     kiln__kernel kernel;
-    /* The same with inputs that a call adds (reduce_call.c), once made. */
-    _Atomic(kiln_reduction *) with[4];
 };
-
-kiln_status kiln__reduction_new(kiln_context *ctx, bool owns_ctx,
-                                const kiln__definition_request *request, kiln_reduction **out,
-                                kiln_error *err);
 
 struct kiln_scan {
     kiln__kernel kernel;
 };
-
-kiln_status kiln__scan_new(kiln_context *ctx, bool owns_ctx,
-                           const kiln__definition_request *request, kiln_scan **out,
-                           kiln_error *err);
-
-kiln_status kiln__elementwise_new(kiln_context *ctx, bool owns_ctx,
-                                  const kiln__definition_request *request,
-                                  kiln_elementwise **out, kiln_error *err);
 
 /*
  * A row program (row.c): `request` has stages. Rows run along the axes of a call (call->axes, NULL =
@@ -226,10 +238,6 @@ struct kiln_row {
 
 /* Whether the device has thread block clusters: what kiln__row_is_held() asks. */
 bool kiln__has_clusters(const kiln_device_info *info);
-
-kiln_status kiln__row_new(kiln_context *ctx, bool owns_ctx,
-                          const kiln__definition_request *request, kiln_row **out,
-                          kiln_error *err);
 
 /* ---- calls that nobody makes (imagine.c) ---- */
 
@@ -254,18 +262,11 @@ typedef struct kiln__imagined_call {
     const kiln_dtype *dtypes; /* of the parameters */
     const kiln_axes *axes;    /* of reductions, scans and row programs */
     bool keepdims;
-    unsigned scan_flags;
+    unsigned flags;
 } kiln__imagined_call;
 
-/* What planners ask of a device. */
-typedef struct kiln__imagined_device {
-    kiln_backend backend;
-    int units;     /* multiprocessors, or threads */
-    bool clusters; /* thread block clusters */
-} kiln__imagined_device;
-
 /* What such a call would need. ERR_SHAPE, ERR_AXIS and whatever else such a call fails with. */
-kiln_status kiln__imagine_variant(kiln__definition *def, const kiln__imagined_device *device,
+kiln_status kiln__imagine_variant(kiln__definition *def, const kiln__plan_device *device,
                                   const kiln__imagined_call *call, kiln__planned *out,
                                   kiln_error *err);
 
@@ -273,6 +274,15 @@ kiln_status kiln__imagine_variant(kiln__definition *def, const kiln__imagined_de
  * (reduce_ops.c) */
 kiln_status kiln__named_definition(const char *name, kiln_dtype dtype, kiln__definition **out,
                                    kiln_error *err);
+
+/* Make a kernel of kiln's own as `wanted` says, for a context that it must not keep alive. */
+typedef kiln_status (*kiln__kept_fn)(kiln_context *ctx, const void *wanted, kiln__kernel **out,
+                                     kiln_error *err);
+
+/* The kernel that `make` made for this context and key; made now if there is none. `wanted` is read
+ * only then; equal keys of one `make` stand for equal ones. (kept.c) */
+kiln_status kiln__kept_kernel(kiln_context *ctx, kiln__kept_fn make, const void *wanted,
+                              uint64_t key, kiln__kernel **out, kiln_error *err);
 
 /* Run one call: recipe from the memo or built, outputs allocated, block filled, launched. */
 kiln_status kiln__kernel_run(kiln__kernel *op, const kiln__call *call, kiln_error *err);

@@ -5,10 +5,9 @@
  */
 #include "kernel/resolve.h"
 
-static kiln_status decide_size(const kiln__kernel *op, const kiln__call *call, kiln__resolved *r,
+static kiln_status decide_size(const kiln__definition *d, const kiln__call *call, kiln__resolved *r,
                                kiln_error *err)
 {
-    const kiln__definition *d = op->def;
     if (!call->has_size)
         return kiln__fail(err, KILN_ERR_UNDECIDED_SIZE,
                           "kernel \"%s\": no array that is not raw was given, so `size` must say "
@@ -22,10 +21,9 @@ static kiln_status decide_size(const kiln__kernel *op, const kiln__call *call, k
     return KILN_OK;
 }
 
-static kiln_status check_output(const kiln__kernel *op, const kiln__resolved *r, size_t p,
+static kiln_status check_output(const kiln__definition *d, const kiln__resolved *r, size_t p,
                                 kiln_error *err)
 {
-    const kiln__definition *d = op->def;
     const kiln_array *a = r->array[p];
     char have[160], need[160];
 
@@ -53,16 +51,15 @@ static kiln_status check_output(const kiln__kernel *op, const kiln__resolved *r,
 
 /* The loop's shape: what all inputs and given outputs broadcast to, or `size`. A given output may
  * be larger than the inputs' broadcast, never smaller. */
-static kiln_status decide_shape(const kiln__kernel *op, const kiln__call *call, kiln__resolved *r,
-                                kiln_error *err)
+static kiln_status decide_shape(const kiln__definition *d, const kiln__call *call,
+                                kiln__resolved *r, kiln_error *err)
 {
-    const kiln__definition *d = op->def;
     size_t first = 0;
 
     while (first < d->param_count && !kiln__decides_shape(d, r, first))
         first++;
     if (first == d->param_count)
-        return decide_size(op, call, r, err);
+        return decide_size(d, call, r, err);
     if (call->has_size)
         return kiln__fail(err, KILN_ERR_SIZE,
                           "kernel \"%s\": `size` %lld was given, but `%s` is not raw and decides it",
@@ -74,7 +71,7 @@ static kiln_status decide_shape(const kiln__kernel *op, const kiln__call *call, 
     for (size_t p = d->input_count; p < d->param_count && status == KILN_OK; p++)
         if (kiln__decides_shape(d, r, p) &&
             !kiln__shape_broadcast(&rank, shape, r->array[p]->rank, r->array[p]->shape))
-            return check_output(op, r, p, err); /* explains with the inputs' shape */
+            return check_output(d, r, p, err); /* explains with the inputs' shape */
     r->rank = rank;
     memcpy(r->shape, shape, (size_t)rank * sizeof shape[0]);
     return status;
@@ -110,36 +107,22 @@ static kiln_status check_loop_size(const kiln__definition *d, const kiln__resolv
     return kiln__shape_size(r->rank, r->shape, itemsize, &size, err);
 }
 
-kiln_status kiln__loop_variant(const kiln__kernel *op, const kiln__call *call,
-                               kiln_backend backend, kiln__resolved *r, kiln_error *err)
+static kiln_status decide(const kiln__definition *d, const kiln__call *call,
+                          const kiln__plan_device *device, kiln__resolved *r, kiln_error *err)
 {
-    const kiln__definition *d = op->def;
     kiln_status status = KILN_OK;
 
-    KILN_TRY(decide_shape(op, call, r, err));
+    KILN_TRY(decide_shape(d, call, r, err));
     KILN_TRY(check_loop_size(d, r, err));
     for (size_t p = d->input_count; p < d->param_count; p++)
-        KILN_TRY(check_output(op, r, p, err));
+        KILN_TRY(check_output(d, r, p, err));
     for (size_t p = 0; p < d->param_count; p++)
         kiln__fill_operand(d, r, p);
     kiln__fill_fresh(d, r);
-    kiln__plan_make(d, backend, r->dtype, r->operand, r->rank, r->shape, &r->plan);
+    kiln__plan_resolved(d, call, device, NULL, r);
 
 done:
     return status;
 }
 
-static kiln_status resolve(kiln__kernel *op, const kiln__call *call, kiln__resolved *r,
-                           kiln_error *err)
-{
-    kiln_status status = kiln__resolve_arguments(op, call, r, err);
-    return status == KILN_OK
-               ? kiln__loop_variant(op, call, kiln__device_info(op->device)->backend, r, err)
-               : status;
-}
-
-kiln_status kiln__elementwise_recipe(kiln__kernel *op, const kiln__call *call, kiln__recipe **out,
-                                     char **text_out, kiln_error *err)
-{
-    return kiln__recipe_of(op, call, resolve, out, text_out, err);
-}
+const kiln__family_calls kiln__loop_calls = {&kiln__family_loop, decide};

@@ -376,7 +376,7 @@ kiln_status kiln__kernel_prefetch(kiln__kernel *op, const kiln__call *call, kiln
     plan.planned = &planned;
     kiln_status status = kiln__device_check(op->device, err);
     if (status == KILN_OK)
-        status = op->build(op, &plan, &none, NULL, err);
+        status = kiln__recipe_build(op, &plan, &none, NULL, err);
     return status == KILN_OK ? kiln__variant_prefetch(op, &planned, out, err) : status;
 }
 

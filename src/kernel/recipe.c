@@ -12,7 +12,7 @@ bool kiln__call_hash(const kiln__kernel *op, const kiln__call *call, uint64_t *h
     uint64_t h = call->has_size ? (uint64_t)call->size * 0x9e3779b97f4a7c15u + 1 : 0;
     for (int a = 0; call->axes != NULL && a < call->axes->count && a < KILN_RANK_MAX; a++)
         h = (h ^ (uint64_t)(call->axes->axis[a] + KILN_RANK_MAX + 1)) * 0x9e3779b97f4a7c15u;
-    h += (call->axes != NULL) + 2u * call->keepdims + 4u * call->scan_flags;
+    h += (call->axes != NULL) + 2u * call->keepdims + 4u * call->flags;
     if (call->arg_count != op->def->param_count)
         return false;
     for (size_t p = 0; p < call->arg_count; p++) {
@@ -66,7 +66,7 @@ bool kiln__recipe_matches(const void *item, const void *key)
     const kiln__recipe *recipe = item;
     const kiln__call *call = key;
     if (recipe->has_size != call->has_size || recipe->size != call->size ||
-        !same_axes(recipe, call) || recipe->scan_flags != call->scan_flags)
+        !same_axes(recipe, call) || recipe->flags != call->flags)
         return false;
     for (size_t p = 0; p < recipe->arg_count; p++) {
         const kiln_arg *arg = &call->args[p];
@@ -184,8 +184,8 @@ static void fill_patches(kiln__recipe *recipe, const kiln__source *source)
     }
 }
 
-kiln_status kiln__recipe_make(kiln__kernel *op, const kiln__call *call, const kiln__resolved *r,
-                              kiln__recipe **out, kiln_error *err)
+static kiln_status make_recipe(kiln__kernel *op, const kiln__call *call, const kiln__resolved *r,
+                               kiln__recipe **out, kiln_error *err)
 {
     static const kiln__scalar no_scalars[KILN_PARAM_MAX];
     const kiln__compiled *compiled = NULL;
@@ -211,10 +211,10 @@ kiln_status kiln__recipe_make(kiln__kernel *op, const kiln__call *call, const ki
     if (call->axes != NULL)
         recipe->axes = *call->axes;
     recipe->keepdims = call->keepdims;
-    recipe->scan_flags = call->scan_flags;
-    recipe->workspace.part_bytes = (size_t)r->plan.part_count * kiln__part_bytes_max(op->def);
+    recipe->flags = call->flags;
+    recipe->workspace.part_bytes = (size_t)r->plan.part_count * op->def->family->part_bytes_max;
     recipe->workspace.ticket_count = r->plan.ticket_count;
-    recipe->workspace.leaves_marks = op->def->scan &&
+    recipe->workspace.leaves_marks = op->def->family == &kiln__family_scan &&
                                      r->plan.variant.layout == KILN__LAYOUT_COLUMNS &&
                                      r->plan.variant.fan == 1;
     recipe->has_size = call->has_size;
@@ -244,8 +244,8 @@ kiln_status kiln__recipe_make(kiln__kernel *op, const kiln__call *call, const ki
     return KILN_OK;
 }
 
-kiln_status kiln__resolved_source(kiln__kernel *op, const kiln__resolved *r, char **text_out,
-                                  kiln_error *err)
+static kiln_status make_source(const kiln__kernel *op, const kiln__resolved *r, char **text_out,
+                               kiln_error *err)
 {
     kiln__source source = KILN__SOURCE_INIT;
     kiln_status status = kiln__emit(op->def, &r->plan.variant, &source, err);
@@ -255,19 +255,34 @@ kiln_status kiln__resolved_source(kiln__kernel *op, const kiln__resolved *r, cha
     return status;
 }
 
-kiln_status kiln__recipe_of(kiln__kernel *op, const kiln__call *call,
-                            kiln_status (*resolve)(kiln__kernel *op, const kiln__call *call,
-                                                   kiln__resolved *r, kiln_error *err),
-                            kiln__recipe **out, char **text_out, kiln_error *err)
+void kiln__plan_resolved(const kiln__definition *d, const kiln__call *call,
+                         const kiln__plan_device *device, const bool *along, kiln__resolved *r)
 {
+    const kiln__plan_request request = {.def = d,
+                                        .device = *device,
+                                        .dtypes = r->dtype,
+                                        .operands = r->operand,
+                                        .rank = r->rank,
+                                        .shape = r->shape,
+                                        .along = along,
+                                        .keepdims = call->keepdims,
+                                        .flags = call->flags};
+    kiln__plan_make(&request, &r->plan);
+}
+
+kiln_status kiln__recipe_build(kiln__kernel *op, const kiln__call *call, kiln__recipe **out,
+                               char **text_out, kiln_error *err)
+{
+    const kiln_device_info *info = kiln__device_info(op->device);
+    const kiln__plan_device device = {info->backend, info->unit_count, kiln__has_clusters(info)};
     kiln_status status = KILN_OK;
-    kiln__resolved *r = kiln__alloc(sizeof *r);
+    kiln__resolved *r = kiln__alloc(sizeof *r); /* too large for a stack */
 
     if (r == NULL)
         return kiln__fail_memory(err, sizeof *r);
-    KILN_TRY(resolve(op, call, r, err));
-    status = out != NULL ? kiln__recipe_make(op, call, r, out, err)
-                         : kiln__resolved_source(op, r, text_out, err);
+    KILN_TRY(kiln__resolve_arguments(op, call, r, err));
+    KILN_TRY(op->calls->decide(op->def, call, &device, r, err));
+    status = out != NULL ? make_recipe(op, call, r, out, err) : make_source(op, r, text_out, err);
 
 done:
     kiln__free(r);

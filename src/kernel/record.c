@@ -32,14 +32,23 @@ kiln__snippet_kind kiln__manifest_snippet(size_t nth, kiln__manifest_text *text_
     return snippets[nth].snippet;
 }
 
+static kiln__manifest_kind kind_of(const kiln__family *family)
+{
+    int kind = 0;
+    while (kind < KILN__MANIFEST_KIND_COUNT &&
+           strcmp(kiln__manifest_kind_name((kiln__manifest_kind)kind), family->name) != 0)
+        kind++;
+    return (kiln__manifest_kind)kind;
+}
+
 /* Fields that every definition of its kind must show, also when they are empty. */
 static bool is_needed(const kiln__definition *def, kiln__manifest_text text)
 {
     if (def->rows != NULL)
         return false;
-    return def->reduction ? text == KILN__MANIFEST_MAP || text == KILN__MANIFEST_REDUCE ||
-                                text == KILN__MANIFEST_POST
-                          : text == KILN__MANIFEST_OP;
+    return def->family->maps ? text == KILN__MANIFEST_MAP || text == KILN__MANIFEST_REDUCE ||
+                                   text == KILN__MANIFEST_POST
+                             : text == KILN__MANIFEST_OP;
 }
 
 /* ---- row programs ------------------------------------------------------------------------------ */
@@ -100,7 +109,6 @@ static bool fill_row(const kiln__definition *def, kiln__manifest_entry *e, row_p
         parts->values[v].type.text = rows->value_type[v];
         parts->values[v].name.text = rows->value_name[v];
     }
-    e->kind = KILN__MANIFEST_ROW;
     e->stages = parts->stages;
     e->stage_count = rows->stage_count;
     e->values = parts->values;
@@ -136,9 +144,7 @@ bool kiln__manifest_line(const kiln__definition *def, const kiln__variant *varia
     kiln__manifest_types types = {.at = 0};
     kiln__manifest_word layout = {NULL, 0};
     kiln__manifest_entry e = {
-        .kind = def->scan        ? KILN__MANIFEST_SCAN
-                : def->reduction ? KILN__MANIFEST_REDUCTION
-                                 : KILN__MANIFEST_ELEMENTWISE,
+        .kind = kind_of(def->family),
         .keep_axes = def->keep_axes,
         .options = (const char **)def->options,
         .option_count = def->option_count,

@@ -18,7 +18,7 @@ enum { WITH_WHERE = 1, WITH_INITIAL = 2 };
 
 /* A call, and the arguments that it stands for. */
 typedef struct reading {
-    kiln_reduction *op; /* the one to run: the caller's, or one with further inputs */
+    kiln__kernel *op; /* the one to run: the caller's, or one with further inputs */
     kiln__call call;
     kiln_arg args[KILN_PARAM_MAX];
 } reading;
@@ -50,10 +50,9 @@ static void put_signature(const kiln__definition *d, int with, kiln__buf *b)
                          kiln_dtype_name(initial_dtype(d, first->dtype)));
 }
 
-static kiln_status make_with(const kiln_reduction *op, int with, kiln_reduction **out,
-                             kiln_error *err)
+static kiln_status make_with(const kiln__kernel *op, int with, kiln__kernel **out, kiln_error *err)
 {
-    const kiln__definition *d = op->kernel.def;
+    const kiln__definition *d = op->def;
     kiln__buf in = KILN__BUF_INIT;
     kiln_status status;
 
@@ -62,44 +61,42 @@ static kiln_status make_with(const kiln_reduction *op, int with, kiln_reduction 
                                         .in = in.text,
                                         .out = d->signature[1],
                                         .options = (const char *const *)d->options,
-                                        .option_count = d->option_count,
-                                        .reduction = true};
+                                        .option_count = d->option_count};
     for (int k = 0; k < KILN__SNIPPET_COUNT; k++)
         request.snippet[k] = d->snippet[k];
     status = in.failed ? kiln__fail_memory(err, in.capacity)
-                       : kiln__reduction_new(op->kernel.ctx, op->kernel.owns_ctx, &request, out,
-                                             err);
+                       : kiln__kernel_new(op->ctx, op->owns_ctx, op->calls, &request, out, err);
     kiln__buf_clear(&in);
     return status;
 }
 
 /* The reduction with these inputs, made now if it is not there. */
-static kiln_status get_with(kiln_reduction *op, int with, kiln_reduction **out, kiln_error *err)
+static kiln_status get_with(kiln__kernel *op, int with, kiln__kernel **out, kiln_error *err)
 {
     kiln_status status = KILN_OK;
 
     *out = atomic_load_explicit(&op->with[with], memory_order_acquire);
     if (*out != NULL)
         return KILN_OK;
-    pthread_mutex_lock(&op->kernel.lock);
+    pthread_mutex_lock(&op->lock);
     *out = atomic_load(&op->with[with]);
     if (*out == NULL)
         status = make_with(op, with, out, err);
     atomic_store_explicit(&op->with[with], *out, memory_order_release);
-    pthread_mutex_unlock(&op->kernel.lock);
+    pthread_mutex_unlock(&op->lock);
     return status;
 }
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-static kiln_status check_where(const kiln_reduction *op, const kiln_reduction_call_options *o,
+static kiln_status check_where(const kiln__kernel *op, const kiln_reduction_call_options *o,
                                kiln_error *err)
 {
-    const kiln__definition *d = op->kernel.def;
+    const kiln__definition *d = op->def;
     char what[300];
 
     snprintf(what, sizeof what, "kernel \"%.200s\": `where`", d->name);
-    kiln_status status = kiln__array_check(o->where, op->kernel.ctx, what, err);
+    kiln_status status = kiln__array_check(o->where, op->ctx, what, err);
     if (status != KILN_OK)
         return status;
     if (o->where->dtype != KILN_BOOL)
@@ -113,21 +110,21 @@ static kiln_status check_where(const kiln_reduction *op, const kiln_reduction_ca
     return KILN_OK;
 }
 
-static kiln_status check_initial(const kiln_reduction *op, const kiln_arg *initial, kiln_error *err)
+static kiln_status check_initial(const kiln__kernel *op, const kiln_arg *initial, kiln_error *err)
 {
     kiln__given given;
 
     if (kiln__given_scalar(initial, &given))
         return KILN_OK;
     return kiln__fail(err, KILN_ERR_ARGUMENT, "kernel \"%s\": `initial` is no number",
-                      op->kernel.def->name);
+                      op->def->name);
 }
 
 /* Put what the options add between the caller's inputs and outputs. */
-static kiln_status add_inputs(kiln_reduction *op, const kiln_reduction_call_options *o, reading *r,
+static kiln_status add_inputs(kiln__kernel *op, const kiln_reduction_call_options *o, reading *r,
                               kiln_error *err)
 {
-    const kiln__definition *d = op->kernel.def;
+    const kiln__definition *d = op->def;
     const int with = (o->where != NULL ? WITH_WHERE : 0) | (o->initial != NULL ? WITH_INITIAL : 0);
     const kiln_arg *given = r->call.args;
     size_t count = 0;
@@ -174,8 +171,8 @@ static kiln_status read_call(kiln_reduction *op, const kiln_arg *args, size_t ar
     }
     r->call.axes = o.axes;
     r->call.keepdims = o.keepdims;
-    r->op = op;
-    KILN_TRY(add_inputs(op, &o, r, err));
+    r->op = &op->kernel;
+    KILN_TRY(add_inputs(&op->kernel, &o, r, err));
 
 done:
     return status;
@@ -189,7 +186,7 @@ static kiln_status make(kiln_reduction *op, const kiln_arg *args, size_t arg_cou
     kiln_status status = kiln__wanted_begin(wanted, err);
     if (status == KILN_OK)
         status = read_call(op, args, arg_count, opts, &r, err);
-    return status == KILN_OK ? kiln__wanted_make(wanted, &r.op->kernel, &r.call, err) : status;
+    return status == KILN_OK ? kiln__wanted_make(wanted, r.op, &r.call, err) : status;
 }
 
 /* ---- the public functions -------------------------------------------------------------------- */
@@ -199,7 +196,7 @@ kiln_status kiln_reduction_run(kiln_reduction *op, const kiln_arg *args, size_t 
 {
     reading r;
     kiln_status status = read_call(op, args, arg_count, opts, &r, err);
-    return status == KILN_OK ? kiln__kernel_run(&r.op->kernel, &r.call, err) : status;
+    return status == KILN_OK ? kiln__kernel_run(r.op, &r.call, err) : status;
 }
 
 kiln_status kiln_reduction_prefetch(kiln_reduction *op, const kiln_arg *args, size_t arg_count,

@@ -42,18 +42,6 @@ typedef struct wanted {
     kiln__reduce_form form;
 } wanted;
 
-static bool is_plain(const wanted *w)
-{
-    return w->op < OP_COUNT && !w->form.masked && !w->form.ddof &&
-           w->form.out == KILN_DTYPE_NONE;
-}
-
-static bool is_same(const wanted *a, const wanted *b)
-{
-    return a->op == b->op && a->dtype == b->dtype && a->form.masked == b->form.masked &&
-           a->form.ddof == b->form.ddof && a->form.out == b->form.out;
-}
-
 static const char *op_name(int op)
 {
     return op == KILN__REDUCE_DOT      ? "dot"
@@ -70,7 +58,7 @@ static const kiln__reduce_row *find_row(int op, kiln_dtype dtype, bool masked)
 }
 
 /* Make the definition for `ctx`, or only the definition when `ctx` is NULL. */
-static kiln_status define(kiln_context *ctx, const wanted *w, kiln_reduction **out,
+static kiln_status define(kiln_context *ctx, const wanted *w, kiln__kernel **out,
                           kiln__definition **def_out, kiln_error *err)
 {
     static const kiln__snippet_kind kinds[] = {KILN__SNIPPET_MAP, KILN__SNIPPET_REDUCE,
@@ -92,7 +80,7 @@ static kiln_status define(kiln_context *ctx, const wanted *w, kiln_reduction **o
                                               : w->form.ddof ? "T x, float64 ddof"
                                                              : "T x",
                                         .out = output,
-                                        .reduction = true};
+                                        .family = &kiln__family_reduction};
     for (size_t k = 0; k < KILN_COUNT_OF(kinds); k++) {
         kiln__reduce_text_of(r, w->dtype, &w->form, kinds[k], &text[k]);
         failed = failed || text[k].failed;
@@ -103,7 +91,7 @@ static kiln_status define(kiln_context *ctx, const wanted *w, kiln_reduction **o
     else if (ctx == NULL)
         status = kiln__definition_create(&request, def_out, err);
     else
-        status = kiln__reduction_new(ctx, false, &request, out, err);
+        status = kiln__kernel_new(ctx, false, &kiln__reduction_calls, &request, out, err);
     for (size_t k = 0; k < KILN_COUNT_OF(kinds); k++)
         kiln__buf_clear(&text[k]);
     return status;
@@ -125,91 +113,19 @@ kiln_status kiln__named_definition(const char *name, kiln_dtype dtype, kiln__def
     return kiln__fail(err, KILN_ERR_NAME, "there is no reduction named \"%.60s\"", name);
 }
 
-/* ---- kept by the context --------------------------------------------------------------------- */
-
-/* A reduction that is asked for less often. */
-typedef struct seldom {
-    struct seldom *next;
-    wanted wanted;
-    kiln_reduction *op;
-} seldom;
-
-typedef struct reduction_set {
-    pthread_mutex_t lock;
-    _Atomic(kiln_reduction *) op[OP_COUNT][KILN_DTYPE_COUNT];
-    _Atomic(seldom *) others; /* only ever prepended to */
-} reduction_set;
-
-static void *set_make(kiln_context *ctx)
+static kiln_status make(kiln_context *ctx, const void *w, kiln__kernel **out, kiln_error *err)
 {
-    (void)ctx;
-    reduction_set *set = kiln__calloc(1, sizeof *set);
-    if (set != NULL)
-        pthread_mutex_init(&set->lock, NULL);
-    return set;
-}
-
-static void set_destroy(void *state)
-{
-    reduction_set *set = state;
-    for (size_t op = 0; op < OP_COUNT; op++)
-        for (size_t dtype = 0; dtype < KILN_DTYPE_COUNT; dtype++)
-            kiln_reduction_destroy(atomic_load(&set->op[op][dtype]));
-    for (seldom *s = atomic_load(&set->others), *next; s != NULL; s = next) {
-        next = s->next;
-        kiln_reduction_destroy(s->op);
-        kiln__free(s);
-    }
-    pthread_mutex_destroy(&set->lock);
-    kiln__free(set);
-}
-
-static kiln_reduction *find(reduction_set *set, const wanted *w)
-{
-    if (is_plain(w))
-        return atomic_load_explicit(&set->op[w->op][w->dtype], memory_order_acquire);
-    for (seldom *s = atomic_load_explicit(&set->others, memory_order_acquire); s != NULL;
-         s = s->next)
-        if (is_same(&s->wanted, w))
-            return s->op;
-    return NULL;
-}
-
-/* Under the lock. */
-static kiln_status add(kiln_context *ctx, reduction_set *set, const wanted *w, kiln_reduction **out,
-                       kiln_error *err)
-{
-    seldom *s = is_plain(w) ? NULL : kiln__calloc(1, sizeof *s);
-    if (s == NULL && !is_plain(w))
-        return kiln__fail_memory(err, sizeof *s);
-    kiln_status status = define(ctx, w, out, NULL, err);
-    if (status != KILN_OK) {
-        kiln__free(s);
-    } else if (s == NULL) {
-        atomic_store_explicit(&set->op[w->op][w->dtype], *out, memory_order_release);
-    } else {
-        *s = (seldom){atomic_load(&set->others), *w, *out};
-        atomic_store_explicit(&set->others, s, memory_order_release);
-    }
-    return status;
+    return define(ctx, w, out, NULL, err);
 }
 
 static kiln_status get(kiln_context *ctx, const wanted *w, kiln_reduction **out, kiln_error *err)
 {
-    void *state = NULL;
-    kiln_status status =
-        kiln__context_attachment(ctx, KILN__ATTACH_REDUCE, set_make, set_destroy, &state, err);
-    if (status != KILN_OK)
-        return status;
-    reduction_set *set = state;
-    *out = find(set, w);
-    if (*out != NULL)
-        return KILN_OK;
-    pthread_mutex_lock(&set->lock);
-    *out = find(set, w);
-    if (*out == NULL)
-        status = add(ctx, set, w, out, err);
-    pthread_mutex_unlock(&set->lock);
+    const uint64_t key = (((uint64_t)w->op << 8 | (uint64_t)w->dtype) << 8 | (uint64_t)w->form.out)
+                             << 2 |
+                         (uint64_t)w->form.masked << 1 | (uint64_t)w->form.ddof;
+    kiln__kernel *op = NULL;
+    kiln_status status = kiln__kept_kernel(ctx, make, w, key, &op, err);
+    *out = (kiln_reduction *)op;
     return status;
 }
 

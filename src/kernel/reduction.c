@@ -154,10 +154,9 @@ static void fill_outputs(const kiln__definition *d, kiln__resolved *r, const boo
 
 /* Everything about a call with known arrays and dtypes but its recipe. On return r->rank and
  * r->shape are the result's. */
-static kiln_status decide(const kiln__kernel *op, const kiln__call *call, kiln_backend backend,
-                          int units, kiln__resolved *r, kiln_error *err)
+static kiln_status decide(const kiln__definition *d, const kiln__call *call,
+                          const kiln__plan_device *device, kiln__resolved *r, kiln_error *err)
 {
-    const kiln__definition *d = op->def;
     kiln_status status = KILN_OK;
     int64_t shape[KILN_RANK_MAX], size;
     bool marks[KILN_RANK_MAX], any = false;
@@ -183,8 +182,7 @@ static kiln_status decide(const kiln__kernel *op, const kiln__call *call, kiln_b
     for (size_t p = 0; p < d->param_count; p++)
         kiln__fill_operand(d, r, p);
     fill_outputs(d, r, marks, call->keepdims, rank, shape);
-    kiln__reduce_plan_make(d, backend, units, r->dtype, r->operand, r->rank,
-                           r->shape, marks, call->keepdims, &r->plan);
+    kiln__plan_resolved(d, call, device, marks, r);
     r->rank = rank;
     memcpy(r->shape, shape, (size_t)rank * sizeof shape[0]);
     for (int a = 0; a < rank; a++)
@@ -194,46 +192,9 @@ done:
     return status;
 }
 
-kiln_status kiln__reduction_variant(const kiln__kernel *op, const kiln__call *call,
-                                    kiln_backend backend, int units, kiln__resolved *r,
-                                    kiln_error *err)
-{
-    return decide(op, call, backend, units, r, err);
-}
-
-static kiln_status resolve(kiln__kernel *op, const kiln__call *call, kiln__resolved *r,
-                           kiln_error *err)
-{
-    const kiln_device_info *info = kiln__device_info(op->device);
-    kiln_status status = kiln__resolve_arguments(op, call, r, err);
-    return status == KILN_OK ? decide(op, call, info->backend, info->unit_count, r, err)
-                             : status;
-}
-
-static kiln_status reduction_recipe(kiln__kernel *op, const kiln__call *call, kiln__recipe **out,
-                                    char **text_out, kiln_error *err)
-{
-    return kiln__recipe_of(op, call, resolve, out, text_out, err);
-}
+const kiln__family_calls kiln__reduction_calls = {&kiln__family_reduction, decide};
 
 /* ---- the public functions ------------------------------------------------------------------------ */
-
-kiln_status kiln__reduction_new(kiln_context *ctx, bool owns_ctx,
-                                const kiln__definition_request *request, kiln_reduction **out,
-                                kiln_error *err)
-{
-    *out = NULL;
-    kiln_reduction *op = kiln__calloc(1, sizeof *op);
-    if (op == NULL)
-        return kiln__fail_memory(err, sizeof *op);
-    kiln_status status =
-        kiln__kernel_init(&op->kernel, ctx, owns_ctx, reduction_recipe, request, err);
-    if (status == KILN_OK)
-        *out = op;
-    else
-        kiln_reduction_destroy(op);
-    return status;
-}
 
 kiln_status kiln_reduction_create(kiln_context *ctx, const char *in, const char *outputs,
                                   const char *map, const char *reduce, const char *post,
@@ -241,6 +202,7 @@ kiln_status kiln_reduction_create(kiln_context *ctx, const char *in, const char 
                                   kiln_reduction **out, kiln_error *err)
 {
     kiln_reduction_options o = KILN_REDUCTION_OPTIONS_INIT;
+    kiln__kernel *kernel = NULL;
     kiln_status status = KILN_OK;
 
     if (out == NULL)
@@ -252,7 +214,7 @@ kiln_status kiln_reduction_create(kiln_context *ctx, const char *in, const char 
         KILN_TRY(kiln__options_read(&o, sizeof o, opts, opts->struct_size, "kiln_reduction_options",
                                     err));
     const kiln__definition_request request = {
-        .name = o.name != NULL ? o.name : "kiln_reduction",
+        .name = o.name,
         .in = in,
         .out = outputs,
         .snippet = {[KILN__SNIPPET_PREAMBLE] = o.preamble,
@@ -263,26 +225,20 @@ kiln_status kiln_reduction_create(kiln_context *ctx, const char *in, const char 
                     [KILN__SNIPPET_REDUCE_TYPE] = o.reduce_type},
         .options = o.compiler_options,
         .option_count = o.compiler_option_count,
-        .reduction = true,
     };
-    KILN_TRY(kiln__reduction_new(ctx, true, &request, out, err));
-    status = kiln__check_outputs((*out)->kernel.def, "reduction", err);
-    if (status != KILN_OK) {
-        kiln_reduction_destroy(*out);
-        *out = NULL;
-    }
+    KILN_TRY(kiln__kernel_new(ctx, true, &kiln__reduction_calls, &request, &kernel, err));
+    KILN_TRY(kiln__check_outputs(kernel->def, "reduction", err));
+    *out = (kiln_reduction *)kernel;
+    kernel = NULL;
 
 done:
+    kiln__kernel_destroy(kernel);
     return status;
 }
 
 void kiln_reduction_destroy(kiln_reduction *op)
 {
-    if (op == NULL || op->kernel.magic == KILN__KERNEL_DEAD || kiln__kernel_forked(&op->kernel))
-        return;
-    for (size_t k = 0; k < KILN_COUNT_OF(op->with); k++)
-        kiln_reduction_destroy(atomic_load(&op->with[k]));
-    kiln__kernel_destroy(&op->kernel);
+    kiln__kernel_destroy(op != NULL ? &op->kernel : NULL);
 }
 
 void kiln_reduction_options_init(kiln_reduction_options *opts, size_t struct_size)

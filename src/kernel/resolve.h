@@ -59,33 +59,8 @@ kiln_status kiln__check_outputs(const kiln__definition *d, const char *what, kil
 /* Describe parameter `p` to the planner. */
 void kiln__fill_operand(const kiln__definition *d, kiln__resolved *r, size_t p);
 
-/* Shapes and plan of a call whose arrays and dtypes are in `r`; of `op` only the definition counts. */
-kiln_status kiln__loop_variant(const kiln__kernel *op, const kiln__call *call,
-                               kiln_backend backend, kiln__resolved *r, kiln_error *err);
-kiln_status kiln__reduction_variant(const kiln__kernel *op, const kiln__call *call,
-                                    kiln_backend backend, int units, kiln__resolved *r,
-                                    kiln_error *err);
-kiln_status kiln__scan_variant(const kiln__kernel *op, const kiln__call *call,
-                               kiln_backend backend, int units, kiln__resolved *r,
-                               kiln_error *err);
-kiln_status kiln__row_variant(const kiln__kernel *op, const kiln__call *call,
-                              const kiln__imagined_device *device, kiln__resolved *r,
-                              kiln_error *err);
-
-/* The recipe of a resolved and planned call. `rank` and `shape` are those of outputs still to be
- * allocated, in the axis order r->order. */
-kiln_status kiln__recipe_make(kiln__kernel *op, const kiln__call *call, const kiln__resolved *r,
-                              kiln__recipe **out, kiln_error *err);
-
-/* Resolve a call with `resolve`, in memory that is too large for a stack, and make its recipe, or with
- * `out` NULL its source. */
-kiln_status kiln__recipe_of(kiln__kernel *op, const kiln__call *call,
-                            kiln_status (*resolve)(kiln__kernel *op, const kiln__call *call,
-                                                   kiln__resolved *r, kiln_error *err),
-                            kiln__recipe **out, char **text_out, kiln_error *err);
-
-/* The source of a planned call, as heap text. */
-kiln_status kiln__resolved_source(kiln__kernel *op, const kiln__resolved *r, char **text_out,
-                                  kiln_error *err);
+/* Plan a call whose operands are described, over r->shape. `along` marks its axes (NULL: a loop). */
+void kiln__plan_resolved(const kiln__definition *d, const kiln__call *call,
+                         const kiln__plan_device *device, const bool *along, kiln__resolved *r);
 
 #endif

@@ -85,10 +85,9 @@ static kiln_status check_outputs(const kiln__definition *d, const kiln__resolved
 }
 
 /* Everything about a call with known arrays and dtypes but its recipe. */
-static kiln_status decide(const kiln__kernel *op, const kiln__call *call,
-                          const kiln__imagined_device *device, kiln__resolved *r, kiln_error *err)
+static kiln_status decide(const kiln__definition *d, const kiln__call *call,
+                          const kiln__plan_device *device, kiln__resolved *r, kiln_error *err)
 {
-    const kiln__definition *d = op->def;
     kiln_status status = KILN_OK;
     bool marks[KILN_RANK_MAX], any = false;
     int64_t size;
@@ -114,51 +113,13 @@ static kiln_status decide(const kiln__kernel *op, const kiln__call *call,
         if (d->params[p].row)
             spread_output(r, p, marks, call->keepdims);
     kiln__fill_fresh(d, r);
-    kiln__row_plan_make(d, device->backend, device->units, device->clusters, r->dtype, r->operand,
-                        r->rank, r->shape, marks, &r->plan);
+    kiln__plan_resolved(d, call, device, marks, r);
 
 done:
     return status;
 }
 
-kiln_status kiln__row_variant(const kiln__kernel *op, const kiln__call *call,
-                              const kiln__imagined_device *device, kiln__resolved *r,
-                              kiln_error *err)
-{
-    return decide(op, call, device, r, err);
-}
-
-static kiln_status resolve(kiln__kernel *op, const kiln__call *call, kiln__resolved *r,
-                           kiln_error *err)
-{
-    const kiln_device_info *info = kiln__device_info(op->device);
-    const kiln__imagined_device device = {info->backend, info->unit_count,
-                                          kiln__has_clusters(info)};
-    kiln_status status = kiln__resolve_arguments(op, call, r, err);
-    return status == KILN_OK ? decide(op, call, &device, r, err) : status;
-}
-
-static kiln_status row_recipe(kiln__kernel *op, const kiln__call *call, kiln__recipe **out,
-                              char **text_out, kiln_error *err)
-{
-    return kiln__recipe_of(op, call, resolve, out, text_out, err);
-}
-
-kiln_status kiln__row_new(kiln_context *ctx, bool owns_ctx,
-                          const kiln__definition_request *request, kiln_row **out,
-                          kiln_error *err)
-{
-    *out = NULL;
-    kiln_row *op = kiln__calloc(1, sizeof *op);
-    if (op == NULL)
-        return kiln__fail_memory(err, sizeof *op);
-    kiln_status status = kiln__kernel_init(&op->kernel, ctx, owns_ctx, row_recipe, request, err);
-    if (status == KILN_OK)
-        *out = op;
-    else
-        kiln_row_destroy(op);
-    return status;
-}
+const kiln__family_calls kiln__row_calls = {&kiln__family_row, decide};
 
 /* ---- the public functions ------------------------------------------------------------------------ */
 
@@ -198,6 +159,7 @@ kiln_status kiln_row_create(kiln_context *ctx, const char *in, const char *outpu
                             const kiln_row_options *opts, kiln_row **out, kiln_error *err)
 {
     kiln_row_options o = KILN_ROW_OPTIONS_INIT;
+    kiln__kernel *kernel = NULL;
     kiln_status status = KILN_OK;
     kiln__row_stage own_stages[KILN__STAGE_MAX];
     kiln__row_value own_values[KILN__VALUE_MAX];
@@ -214,7 +176,7 @@ kiln_status kiln_row_create(kiln_context *ctx, const char *in, const char *outpu
     KILN_TRY(check_texts(in, outputs, stages, stage_count, op, &o, err));
     copy_lists(stages, stage_count, o.values, o.value_count, own_stages, own_values);
     const kiln__definition_request request = {
-        .name = o.name != NULL ? o.name : "kiln_row",
+        .name = o.name,
         .in = in,
         .out = outputs,
         .row_out = o.row_outputs,
@@ -228,7 +190,8 @@ kiln_status kiln_row_create(kiln_context *ctx, const char *in, const char *outpu
         .values = own_values,
         .value_count = o.value_count,
     };
-    status = kiln__row_new(ctx, true, &request, out, err);
+    KILN_TRY(kiln__kernel_new(ctx, true, &kiln__row_calls, &request, &kernel, err));
+    *out = (kiln_row *)kernel;
 
 done:
     return status;

@@ -10,6 +10,9 @@
 #include "kernel/resolve.h"
 
 #define FLAGS_ALL ((unsigned)KILN_SCAN_EXCLUSIVE | (unsigned)KILN_SCAN_REVERSE)
+_Static_assert((int)KILN_SCAN_EXCLUSIVE == (int)KILN__SCAN_EXCLUSIVE &&
+                   (int)KILN_SCAN_REVERSE == (int)KILN__SCAN_REVERSE,
+               "the planner's flags are the public ones");
 
 /* ---- the call -------------------------------------------------------------------------------- */
 
@@ -100,18 +103,19 @@ static void fill_outputs(const kiln__definition *d, kiln__resolved *r, int axis)
 }
 
 /* Plan; nothing is planned for no elements, but a source can be asked for in any case. */
-static void make_plan(const kiln__kernel *op, const kiln__call *call, kiln_backend backend,
-                      int units, kiln__resolved *r, int axis)
+static void make_plan(const kiln__definition *d, const kiln__call *call,
+                      const kiln__plan_device *device, int axis, kiln__resolved *r)
 {
-    int64_t shape[KILN_RANK_MAX] = {0};
-    bool empty = false;
+    int64_t shape[KILN_RANK_MAX];
+    bool along[KILN_RANK_MAX] = {false}, empty = false;
+    memcpy(shape, r->shape, sizeof shape);
     for (int a = 0; a < r->rank; a++) {
-        shape[a] = r->shape[a] > 0 ? r->shape[a] : 1;
+        along[a] = axis < 0 || a == axis;
         empty = empty || r->shape[a] == 0;
+        r->shape[a] = r->shape[a] > 0 ? r->shape[a] : 1;
     }
-    kiln__scan_plan_make(op->def, backend, units, r->dtype, r->operand, r->rank, shape, axis,
-                         (call->scan_flags & KILN_SCAN_EXCLUSIVE) != 0,
-                         (call->scan_flags & KILN_SCAN_REVERSE) != 0, &r->plan);
+    kiln__plan_resolved(d, call, device, along, r);
+    memcpy(r->shape, shape, sizeof shape);
     if (empty)
         r->plan.size = 0;
 }
@@ -127,10 +131,9 @@ static kiln_status check_inputs(const kiln__definition *d, const kiln__resolved 
 
 /* Everything about a call with known arrays and dtypes but its recipe. On return r->rank and
  * r->shape are the outputs'. */
-static kiln_status decide(const kiln__kernel *op, const kiln__call *call, kiln_backend backend,
-                          int units, kiln__resolved *r, kiln_error *err)
+static kiln_status decide(const kiln__definition *d, const kiln__call *call,
+                          const kiln__plan_device *device, kiln__resolved *r, kiln_error *err)
 {
-    const kiln__definition *d = op->def;
     kiln_status status = KILN_OK;
     int64_t size;
     int axis;
@@ -139,14 +142,14 @@ static kiln_status decide(const kiln__kernel *op, const kiln__call *call, kiln_b
     KILN_TRY(kiln__broadcast_inputs(d, r, err));
     KILN_TRY(kiln__shape_size(r->rank, r->shape, 16, &size, err));
     KILN_TRY(read_axis(d, call->axes, r->rank, &axis, err));
-    KILN_TRY(check_flags(d, call->scan_flags, err));
+    KILN_TRY(check_flags(d, call->flags, err));
     for (size_t p = d->input_count; p < d->param_count; p++)
         if (r->array[p] != NULL)
             KILN_TRY(check_given(d, r, p, axis, size, err));
     for (size_t p = 0; p < d->param_count; p++)
         kiln__fill_operand(d, r, p);
     fill_outputs(d, r, axis);
-    make_plan(op, call, backend, units, r, axis);
+    make_plan(d, call, device, axis, r);
     if (axis < 0) {
         r->rank = 1;
         r->shape[0] = size;
@@ -157,44 +160,9 @@ done:
     return status;
 }
 
-kiln_status kiln__scan_variant(const kiln__kernel *op, const kiln__call *call, kiln_backend backend,
-                               int units, kiln__resolved *r, kiln_error *err)
-{
-    return decide(op, call, backend, units, r, err);
-}
-
-static kiln_status resolve(kiln__kernel *op, const kiln__call *call, kiln__resolved *r,
-                           kiln_error *err)
-{
-    const kiln_device_info *info = kiln__device_info(op->device);
-    kiln_status status = kiln__resolve_arguments(op, call, r, err);
-    return status == KILN_OK ? decide(op, call, info->backend, info->unit_count, r, err)
-                             : status;
-}
-
-static kiln_status scan_recipe(kiln__kernel *op, const kiln__call *call, kiln__recipe **out,
-                               char **text_out, kiln_error *err)
-{
-    return kiln__recipe_of(op, call, resolve, out, text_out, err);
-}
+const kiln__family_calls kiln__scan_calls = {&kiln__family_scan, decide};
 
 /* ---- the public functions -------------------------------------------------------------------- */
-
-kiln_status kiln__scan_new(kiln_context *ctx, bool owns_ctx,
-                           const kiln__definition_request *request, kiln_scan **out,
-                           kiln_error *err)
-{
-    *out = NULL;
-    kiln_scan *op = kiln__calloc(1, sizeof *op);
-    if (op == NULL)
-        return kiln__fail_memory(err, sizeof *op);
-    kiln_status status = kiln__kernel_init(&op->kernel, ctx, owns_ctx, scan_recipe, request, err);
-    if (status == KILN_OK)
-        *out = op;
-    else
-        kiln_scan_destroy(op);
-    return status;
-}
 
 kiln_status kiln_scan_create(kiln_context *ctx, const char *in, const char *outputs,
                              const char *map, const char *reduce, const char *post,
@@ -202,6 +170,7 @@ kiln_status kiln_scan_create(kiln_context *ctx, const char *in, const char *outp
                              kiln_error *err)
 {
     kiln_scan_options o = KILN_SCAN_OPTIONS_INIT;
+    kiln__kernel *kernel = NULL;
     kiln_status status = KILN_OK;
 
     if (out == NULL)
@@ -213,7 +182,7 @@ kiln_status kiln_scan_create(kiln_context *ctx, const char *in, const char *outp
         KILN_TRY(
             kiln__options_read(&o, sizeof o, opts, opts->struct_size, "kiln_scan_options", err));
     const kiln__definition_request request = {
-        .name = o.name != NULL ? o.name : "kiln_scan",
+        .name = o.name,
         .in = in,
         .out = outputs,
         .snippet = {[KILN__SNIPPET_PREAMBLE] = o.preamble,
@@ -224,17 +193,14 @@ kiln_status kiln_scan_create(kiln_context *ctx, const char *in, const char *outp
                     [KILN__SNIPPET_REDUCE_TYPE] = o.reduce_type},
         .options = o.compiler_options,
         .option_count = o.compiler_option_count,
-        .reduction = true,
-        .scan = true,
     };
-    KILN_TRY(kiln__scan_new(ctx, true, &request, out, err));
-    status = kiln__check_outputs((*out)->kernel.def, "scan", err);
-    if (status != KILN_OK) {
-        kiln_scan_destroy(*out);
-        *out = NULL;
-    }
+    KILN_TRY(kiln__kernel_new(ctx, true, &kiln__scan_calls, &request, &kernel, err));
+    KILN_TRY(kiln__check_outputs(kernel->def, "scan", err));
+    *out = (kiln_scan *)kernel;
+    kernel = NULL;
 
 done:
+    kiln__kernel_destroy(kernel);
     return status;
 }
 
@@ -266,7 +232,7 @@ static kiln_status read_call(kiln_scan *op, const kiln_arg *args, size_t arg_cou
         status = kiln__call_read(op != NULL ? &op->kernel : NULL, args, arg_count, o.stream, call,
                                  err);
     call->axes = o.axes;
-    call->scan_flags = o.flags;
+    call->flags = o.flags;
     return status;
 }
 

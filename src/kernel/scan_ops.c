@@ -92,9 +92,17 @@ static const char *value_ctype(const row *r, kiln_dtype dtype, kiln_dtype out)
     return kiln_dtype_ctype(dtype == KILN_FLOAT16 || dtype == KILN_BFLOAT16 ? KILN_FLOAT32 : dtype);
 }
 
-static kiln_status define(kiln_context *ctx, const row *r, kiln_dtype dtype, kiln_dtype result,
-                          kiln_scan **out, kiln_error *err)
+/* What decides a definition. */
+typedef struct wanted {
+    const row *row;
+    kiln_dtype dtype, result;
+} wanted;
+
+static kiln_status define(kiln_context *ctx, const void *state, kiln__kernel **out, kiln_error *err)
 {
+    const wanted *w = state;
+    const row *r = w->row;
+    const kiln_dtype dtype = w->dtype, result = w->result;
     const char *ctype = value_ctype(r, dtype, result);
     char name[32], output[32], identity[96], post[48];
     const char *mark = strchr(r->identity, '$');
@@ -116,59 +124,8 @@ static kiln_status define(kiln_context *ctx, const row *r, kiln_dtype dtype, kil
                     [KILN__SNIPPET_POST] = post,
                     [KILN__SNIPPET_IDENTITY] = identity,
                     [KILN__SNIPPET_REDUCE_TYPE] = ctype},
-        .reduction = true,
-        .scan = true,
     };
-    return kiln__scan_new(ctx, false, &request, out, err);
-}
-
-/* ---- kept by the context --------------------------------------------------------------------- */
-
-typedef struct scan_set {
-    pthread_mutex_t lock;
-    _Atomic(kiln_scan *) op[OP_COUNT][KILN_DTYPE_COUNT][KILN_DTYPE_COUNT]; /* array's, output's */
-} scan_set;
-
-static void *set_make(kiln_context *ctx)
-{
-    (void)ctx;
-    scan_set *set = kiln__calloc(1, sizeof *set);
-    if (set != NULL)
-        pthread_mutex_init(&set->lock, NULL);
-    return set;
-}
-
-static void set_destroy(void *state)
-{
-    scan_set *set = state;
-    for (size_t op = 0; op < OP_COUNT; op++)
-        for (size_t k = 0; k < (size_t)KILN_DTYPE_COUNT * KILN_DTYPE_COUNT; k++)
-            kiln_scan_destroy(
-                atomic_load(&set->op[op][k / KILN_DTYPE_COUNT][k % KILN_DTYPE_COUNT]));
-    pthread_mutex_destroy(&set->lock);
-    kiln__free(set);
-}
-
-static kiln_status get(kiln_context *ctx, const row *r, kiln_dtype dtype, kiln_dtype result,
-                       kiln_scan **out, kiln_error *err)
-{
-    void *state = NULL;
-    kiln_status status =
-        kiln__context_attachment(ctx, KILN__ATTACH_SCAN, set_make, set_destroy, &state, err);
-    if (status != KILN_OK)
-        return status;
-    scan_set *set = state;
-    _Atomic(kiln_scan *) *slot = &set->op[r->op][dtype][result];
-    *out = atomic_load_explicit(slot, memory_order_acquire);
-    if (*out != NULL)
-        return KILN_OK;
-    pthread_mutex_lock(&set->lock);
-    *out = atomic_load(slot);
-    if (*out == NULL)
-        status = define(ctx, r, dtype, result, out, err);
-    atomic_store_explicit(slot, *out, memory_order_release);
-    pthread_mutex_unlock(&set->lock);
-    return status;
+    return kiln__kernel_new(ctx, false, &kiln__scan_calls, &request, out, err);
 }
 
 /* ---- the public function --------------------------------------------------------------------- */
@@ -203,19 +160,23 @@ static kiln_status check(kiln_scan_op op, const kiln_array *array, kiln_array *c
 kiln_status kiln_array_scan(kiln_scan_op op, const kiln_array *array, const kiln_axes *axes,
                             unsigned flags, kiln_array **out, kiln_error *err)
 {
-    const row *r = NULL;
-    kiln_scan *scan = NULL;
+    kiln__kernel *scan = NULL;
+    wanted w = {NULL, KILN_DTYPE_NONE, KILN_DTYPE_NONE};
 
-    kiln_status status = check(op, array, out, &r, err);
-    if (status == KILN_OK)
-        status = get(array->ctx, r, array->dtype,
-                     *out != NULL ? (*out)->dtype : result_of(r, array->dtype), &scan, err);
+    kiln_status status = check(op, array, out, &w.row, err);
+    if (status != KILN_OK)
+        return status;
+    w.dtype = array->dtype;
+    w.result = *out != NULL ? (*out)->dtype : result_of(w.row, array->dtype);
+    status = kiln__kept_kernel(array->ctx, define, &w,
+                               ((uint64_t)op << 8 | (uint64_t)w.dtype) << 8 | (uint64_t)w.result,
+                               &scan, err);
     if (status != KILN_OK)
         return status;
     const kiln_arg args[] = {kiln_arg_array(array), kiln_arg_out(out)};
     kiln_scan_call_options opts = KILN_SCAN_CALL_OPTIONS_INIT;
     opts.axes = axes;
     opts.flags = flags;
-    status = kiln_scan_run(scan, args, KILN_COUNT_OF(args), &opts, err);
+    status = kiln_scan_run((kiln_scan *)scan, args, KILN_COUNT_OF(args), &opts, err);
     return kiln__fail_as(kiln_scan_op_name(op), status, err);
 }

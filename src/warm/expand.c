@@ -71,25 +71,16 @@ static kiln_status define_named(expansion *x, const kiln__manifest_types *types)
 static kiln_status define(expansion *x, const kiln__manifest_types *types)
 {
     const kiln__manifest_entry *e = x->e;
-    const bool scan = e->kind == KILN__MANIFEST_SCAN;
-    const bool reduction = e->kind == KILN__MANIFEST_REDUCTION || scan;
-    const bool row = e->kind == KILN__MANIFEST_ROW;
     kiln__row_stage stages[KILN__STAGE_MAX];
     kiln__row_value values[KILN__VALUE_MAX];
-    const char *name = e->text[KILN__MANIFEST_NAME].text;
     kiln__definition_request request = {
-        .name = name != NULL ? name
-                : scan       ? "kiln_scan"
-                : row        ? "kiln_row"
-                : reduction  ? "kiln_reduction"
-                             : NULL,
+        .family = kiln__family_named(kiln__manifest_kind_name(e->kind)),
+        .name = e->text[KILN__MANIFEST_NAME].text,
         .in = e->text[KILN__MANIFEST_IN].text,
         .out = e->text[KILN__MANIFEST_OUT].text,
         .options = e->options,
         .option_count = e->option_count,
         .keep_axes = e->keep_axes,
-        .reduction = reduction,
-        .scan = scan,
         .row_out = e->text[KILN__MANIFEST_ROW_OUT].text,
         .stages = stages,
         .stage_count = e->stage_count,
@@ -103,7 +94,7 @@ static kiln_status define(expansion *x, const kiln__manifest_types *types)
         return define_named(x, types);
     if (status != KILN_OK)
         return status;
-    if (row && e->stage_count == 0)
+    if (e->kind == KILN__MANIFEST_ROW && e->stage_count == 0)
         return kiln__manifest_fail(e, 0, 1, KILN_ERR_FORMAT, x->err, "a row program has stages");
     for (size_t k = 0;; k++) {
         const kiln__snippet_kind snippet = kiln__manifest_snippet(k, &text);
@@ -199,7 +190,7 @@ static kiln_status read_scalars(expansion *x, kiln__imagined *args)
 /* Whether calls of it have axes. */
 static bool has_axes(const kiln__definition *def)
 {
-    return def->reduction || def->rows != NULL;
+    return def->family->combines;
 }
 
 /* One call on every device that decides otherwise. */
@@ -207,7 +198,7 @@ static kiln_status plan_devices(expansion *x, const kiln__imagined *args,
                                 const kiln__manifest_axes *axes)
 {
     kiln_status status = KILN_OK;
-    kiln__imagined_device device;
+    kiln__plan_device device;
     kiln__planned planned;
     kiln_axes some = {0};
     kiln__imagined_call call = {.args = args, .dtypes = x->dtypes};
@@ -217,8 +208,8 @@ static kiln_status plan_devices(expansion *x, const kiln__imagined *args,
         memcpy(some.axis, axes->axis, sizeof some.axis);
         call.axes = &some;
     }
-    call.scan_flags = (x->e->exclusive ? (unsigned)KILN_SCAN_EXCLUSIVE : 0) |
-                      (x->e->reverse ? (unsigned)KILN_SCAN_REVERSE : 0);
+    call.flags = (x->e->exclusive ? (unsigned)KILN_SCAN_EXCLUSIVE : 0) |
+                 (x->e->reverse ? (unsigned)KILN_SCAN_REVERSE : 0);
     for (size_t nth = 0; kiln__warm_device(x->backend, nth, &device); nth++) {
         /* Loops are the same everywhere, clusters the business of row programs alone. */
         if ((nth > 0 && !has_axes(x->def)) || (device.clusters && x->def->rows == NULL))

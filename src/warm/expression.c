@@ -149,7 +149,7 @@ static kiln_status give(expansion *x, const kiln__definition *def, const kiln__v
 static kiln_status give_step(expansion *x, const kiln__step *step, bool clusters)
 {
     kiln__definition *def = NULL;
-    kiln__imagined_device device;
+    kiln__plan_device device;
     kiln__planned planned, last = {.size = 0};
     kiln_status status = kiln__definition_create(&step->request, &def, x->err);
 

@@ -20,14 +20,14 @@ kiln_status kiln__hand_out(kiln__outlet *to, const void *identity, size_t bytes,
     return is_new ? to->fn(to->user, def, variant, to->err) : KILN_OK;
 }
 
-bool kiln__warm_device(kiln_backend backend, size_t nth, kiln__imagined_device *out)
+bool kiln__warm_device(kiln_backend backend, size_t nth, kiln__plan_device *out)
 {
     const bool cuda = backend == KILN_BACKEND_CUDA;
     const size_t sizes = cuda ? (UNITS_MAX - UNITS_MIN) / 2 + 1
                               : THREADS_FINE + (UNITS_MAX - THREADS_FINE) / THREADS_STEP;
     const int size = (int)(nth % sizes);
 
-    *out = (kiln__imagined_device){.backend = backend, .clusters = nth >= sizes};
+    *out = (kiln__plan_device){.backend = backend, .clusters = nth >= sizes};
     if (cuda)
         out->units = UNITS_MIN + 2 * size;
     else

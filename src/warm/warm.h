@@ -42,7 +42,7 @@ bool kiln__warm_fits(const kiln__definition *def, const kiln__variant *variant,
 
 /* The devices that plans of reductions, scans and row programs differ between, by number; false past
  * the end. Those with clusters of blocks come last. */
-bool kiln__warm_device(kiln_backend backend, size_t nth, kiln__imagined_device *out);
+bool kiln__warm_device(kiln_backend backend, size_t nth, kiln__plan_device *out);
 
 /* Put "FILE:LINE: " before a message that lacks it. Returns err's status (OK for NULL). */
 kiln_status kiln__warm_place(const kiln__manifest_entry *entry, kiln_error *err);

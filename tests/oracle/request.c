@@ -20,9 +20,9 @@ typedef struct reading {
     kiln_backend backend;
     int rank;
     int64_t shape[KILN_RANK_MAX];
-    bool reduction, reduced[KILN_RANK_MAX];
-    bool scan, exclusive, reverse;
-    int scanned; /* -1: all axes */
+    const kiln__family *family;
+    bool along[KILN_RANK_MAX];
+    unsigned flags; /* of a scan */
     kiln__operand operand[KILN_PARAM_MAX];
     int64_t dims[KILN_PARAM_MAX][2 * KILN_RANK_MAX];
     kiln_dtype dtype[KILN_PARAM_MAX];
@@ -108,11 +108,11 @@ static bool read_axes(request *r, reading *d, const char *text)
     int64_t axes[KILN_RANK_MAX];
     int count = read_numbers(text, ' ', axes);
 
-    d->reduction = true;
+    d->family = &kiln__family_reduction;
     for (int k = 0; k < count; k++) {
         if (axes[k] < 0 || axes[k] >= KILN_RANK_MAX)
             return wrong(r, "no axis", text);
-        d->reduced[axes[k]] = true;
+        d->along[axes[k]] = true;
     }
     return count >= 0 || wrong(r, "no axes", text);
 }
@@ -123,17 +123,18 @@ static bool read_scan(request *r, reading *d, const char *text)
     char axis[8], flag[2][16];
     const int fields = sscanf(text, "%7s %15s %15s", axis, flag[0], flag[1]);
 
-    d->reduction = d->scan = true;
+    d->family = &kiln__family_scan;
     if (fields < 1)
         return wrong(r, "no axis", text);
-    d->scanned = strcmp(axis, "-") == 0 ? -1 : atoi(axis);
+    for (int a = 0; a < KILN_RANK_MAX; a++)
+        d->along[a] = strcmp(axis, "-") == 0 || a == atoi(axis);
     for (int k = 0; k < fields - 1; k++) {
-        bool *const to = strcmp(flag[k], "exclusive") == 0 ? &d->exclusive
-                         : strcmp(flag[k], "reverse") == 0 ? &d->reverse
-                                                           : NULL;
-        if (to == NULL)
+        const unsigned given = strcmp(flag[k], "exclusive") == 0 ? KILN__SCAN_EXCLUSIVE
+                               : strcmp(flag[k], "reverse") == 0 ? KILN__SCAN_REVERSE
+                                                                 : 0;
+        if (given == 0)
             return wrong(r, "neither exclusive nor reverse", text);
-        *to = true;
+        d->flags |= given;
     }
     return true;
 }
@@ -207,8 +208,7 @@ static bool define(request *r, const reading *d)
                                       .options = options,
                                       .option_count = d->option_count,
                                       .keep_axes = d->keep_axes,
-                                      .reduction = d->reduction,
-                                      .scan = d->scan};
+                                      .family = d->family};
 
     for (size_t k = 0; k < d->option_count; k++)
         options[k] = d->options[k];
@@ -244,15 +244,15 @@ bool request_emit(request *r, const char *text, int backend)
     }
     if (backend == 0)
         backend = (int)d->backend;
-    if (d->scan)
-        kiln__scan_plan_make(r->def, (kiln_backend)backend, REQUEST_UNITS, r->dtypes, d->operand,
-                             d->rank, d->shape, d->scanned, d->exclusive, d->reverse, &r->plan);
-    else if (d->reduction)
-        kiln__reduce_plan_make(r->def, (kiln_backend)backend, REQUEST_UNITS, r->dtypes, d->operand,
-                               d->rank, d->shape, d->reduced, false, &r->plan);
-    else
-        kiln__plan_make(r->def, (kiln_backend)backend, r->dtypes, d->operand, d->rank, d->shape,
-                        &r->plan);
+    const kiln__plan_request call = {.def = r->def,
+                                     .device = {(kiln_backend)backend, REQUEST_UNITS, false},
+                                     .dtypes = r->dtypes,
+                                     .operands = d->operand,
+                                     .rank = d->rank,
+                                     .shape = d->shape,
+                                     .along = d->along,
+                                     .flags = d->flags};
+    kiln__plan_make(&call, &r->plan);
     ok = kiln__emit(r->def, &r->plan.variant, &r->source, &err) == KILN_OK ||
          wrong(r, "no source", err.message);
 

@@ -105,7 +105,13 @@ char *expressions_source(kiln_backend backend, const char *preamble, const char 
     assert_non_null(plan);
     if (kiln__definition_create(&request, &def, &err) != KILN_OK)
         fail_msg("%s\n%s", err.message, err.detail != NULL ? err.detail : "");
-    kiln__plan_make(def, backend, dtypes, &sum, 1, shape, plan);
+    kiln__plan_make(&(kiln__plan_request){.def = def,
+                                          .device = {backend, 1, false},
+                                          .dtypes = dtypes,
+                                          .operands = &sum,
+                                          .rank = 1,
+                                          .shape = shape},
+                    plan);
     if (kiln__emit(def, &plan->variant, &source, &err) != KILN_OK)
         fail_msg("%s", err.message);
     char *text = source.text;

@@ -559,7 +559,7 @@ static uint32_t lower_custom(kiln__build *b, uint32_t node)
     made.space = made.shape;
     made.space_rank = made.rank;
     made.keepdims = n->keepdims;
-    if (d->reduction)
+    if (d->family->maps)
         reduce_shape(b, node, &made);
     else
         made.size = kiln__low_size(b, node, made.rank, made.shape, made.dtype);

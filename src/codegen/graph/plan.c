@@ -300,7 +300,7 @@ static void join_custom(kiln__build *b, uint32_t id, int level)
     }
     if (k == NULL) {
         k = new_kernel(b,
-                       n->custom->def->reduction ? KILN__STEP_CUSTOM_REDUCE : KILN__STEP_CUSTOM,
+                       n->custom->def->family->maps ? KILN__STEP_CUSTOM_REDUCE : KILN__STEP_CUSTOM,
                        level, n->space_rank, n->space);
         k->reduced = n->reduced;
     }

@@ -41,7 +41,7 @@ static bool uses_our_names(const kiln__definition *d)
 bool kiln__snippet_inlines(const kiln__definition *d)
 {
     const char *op = d->snippet[KILN__SNIPPET_OP];
-    if (d->reduction || d->rows != NULL || d->option_count != 0 || d->includes || d->cuda_only ||
+    if (d->family != &kiln__family_loop || d->option_count != 0 || d->includes || d->cuda_only ||
         d->uses_index || d->uses_size || d->uses_indexer || strlen(op) > OP_BYTES_MAX ||
         strchr(op, '#') != NULL || strchr(d->snippet[KILN__SNIPPET_PREAMBLE], '#') != NULL ||
         d->snippet[KILN__SNIPPET_LOOP_PREP][0] != '\0' ||

@@ -198,7 +198,7 @@ static void write_map(kiln__writer *w, const kiln__member *members, size_t count
     request->snippet[KILN__SNIPPET_REDUCE_TYPE] = pass.type;
     request->snippet[KILN__SNIPPET_REDUCE] = pass.reduce;
     request->snippet[KILN__SNIPPET_IDENTITY] = pass.identity;
-    request->reduction = true;
+    request->family = &kiln__family_reduction;
 }
 
 /* The values of reductions by name, for whatever follows them. */

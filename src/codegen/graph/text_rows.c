@@ -165,6 +165,7 @@ void kiln__write_rows(kiln__writer *w)
     if (w->dry)
         return;
     kiln__definition_request *request = &w->step->request;
+    request->family = &kiln__family_row;
     request->stages = stages;
     request->stage_count = (size_t)count;
     request->values = w->values;

@@ -1,0 +1,30 @@
+/*
+ * family.c - the table of families: what kinds of kernels there are.
+ *
+ * A new family is a row here, its calls (kiln__family_calls), and its half in src/codegen
+ * (kiln__family). docs/extending.md has the steps.
+ */
+#include "kernel/kernel.h"
+
+static const kiln__family_calls *const families[] = {
+    &kiln__loop_calls, /* first: what a definition is that names no family */
+    &kiln__reduction_calls,
+    &kiln__scan_calls,
+    &kiln__row_calls,
+};
+
+const kiln__family_calls *kiln__calls_of(const kiln__family *family)
+{
+    for (size_t k = 0; k < KILN_COUNT_OF(families); k++)
+        if (family == NULL || families[k]->family == family)
+            return families[k];
+    return NULL;
+}
+
+const kiln__family *kiln__family_named(const char *name)
+{
+    for (size_t k = 0; k < KILN_COUNT_OF(families); k++)
+        if (strcmp(families[k]->family->name, name) == 0)
+            return families[k]->family;
+    return NULL;
+}

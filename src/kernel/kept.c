@@ -1,0 +1,83 @@
+/*
+ * kept.c - kernels of kiln's own that a context keeps: array functions, named reductions and scans.
+ *
+ *     (maker, key) > table of the context > kernel, made when it is first needed
+ *
+ * A kernel is found without a lock. Entries are only ever added, each in front of its bucket's list,
+ * and live as long as the context.
+ */
+#include "kernel/kernel.h"
+
+enum { BUCKETS = 256 };
+
+typedef struct entry {
+    struct entry *next;
+    kiln__kept_fn make;
+    uint64_t key;
+    kiln__kernel *op;
+} entry;
+
+typedef struct kept {
+    pthread_mutex_t lock; /* of additions */
+    _Atomic(entry *) bucket[BUCKETS];
+} kept;
+
+static void *kept_make(kiln_context *ctx)
+{
+    (void)ctx;
+    kept *k = kiln__calloc(1, sizeof *k);
+    if (k != NULL)
+        pthread_mutex_init(&k->lock, NULL);
+    return k;
+}
+
+static void kept_destroy(void *state)
+{
+    kept *k = state;
+    for (size_t b = 0; b < BUCKETS; b++) {
+        for (entry *e = atomic_load(&k->bucket[b]), *next; e != NULL; e = next) {
+            next = e->next;
+            kiln__kernel_destroy(e->op);
+            kiln__free(e);
+        }
+    }
+    pthread_mutex_destroy(&k->lock);
+    kiln__free(k);
+}
+
+static kiln__kernel *find(_Atomic(entry *) *bucket, kiln__kept_fn make, uint64_t key)
+{
+    const entry *e = atomic_load_explicit(bucket, memory_order_acquire);
+    while (e != NULL && (e->key != key || e->make != make))
+        e = e->next;
+    return e != NULL ? e->op : NULL;
+}
+
+kiln_status kiln__kept_kernel(kiln_context *ctx, kiln__kept_fn make, const void *wanted,
+                              uint64_t key, kiln__kernel **out, kiln_error *err)
+{
+    void *state = NULL;
+    kiln_status status =
+        kiln__context_attachment(ctx, KILN__ATTACH_KERNEL, kept_make, kept_destroy, &state, err);
+    if (status != KILN_OK)
+        return status;
+    kept *k = state;
+    _Atomic(entry *) *bucket = &k->bucket[key * UINT64_C(0x9e3779b97f4a7c15) >> 56];
+    *out = find(bucket, make, key);
+    if (*out != NULL)
+        return KILN_OK;
+    pthread_mutex_lock(&k->lock);
+    *out = find(bucket, make, key);
+    if (*out == NULL) {
+        entry *e = kiln__alloc(sizeof *e);
+        status = e != NULL ? make(ctx, wanted, out, err) : kiln__fail_memory(err, sizeof *e);
+        if (status == KILN_OK) {
+            *e = (entry){atomic_load(bucket), make, key, *out};
+            atomic_store_explicit(bucket, e, memory_order_release);
+        } else {
+            kiln__free(e);
+        }
+    }
+    pthread_mutex_unlock(&k->lock);
+    return status;
+}
