@@ -599,7 +599,8 @@ struct kiln__slot_list;
  * through a new one.
  */
 struct kiln__family {
-    const char *name;        /* "reduction": the "kind" of its lines in manifests */
+    const char *name;        /* "row": the "kind" of its lines in manifests */
+    const char *noun;        /* "row program": what messages call such a kernel */
     const char *kernel_name; /* of a definition that is given none */
 
     /* The texts. `maps`: they are map, reduce, post, identity and reduce_type, and post assigns the

@@ -11,21 +11,6 @@
 #define SNIPPET_BYTES_MAX ((size_t)8 << 20)
 #define NAME_BYTES_MAX 255
 
-const char *kiln__snippet_name(kiln__snippet_kind kind)
-{
-#define STAGE_NAMES(nth)                                                                           \
-    "stage" #nth ".prep", "stage" #nth ".map", "stage" #nth ".type", "stage" #nth ".reduce",       \
-        "stage" #nth ".identity", "stage" #nth ".post"
-    static const char *const NAMES[] = {
-        "preamble", "loop_prep", "op", "after_loop", "map", "reduce", "post", "identity",
-        "reduce_type", STAGE_NAMES(1), STAGE_NAMES(2), STAGE_NAMES(3), STAGE_NAMES(4),
-        STAGE_NAMES(5), STAGE_NAMES(6), STAGE_NAMES(7), STAGE_NAMES(8)};
-#undef STAGE_NAMES
-    _Static_assert(KILN_COUNT_OF(NAMES) == KILN__SNIPPET_COUNT, "every snippet has a name");
-
-    return (unsigned)kind < KILN__SNIPPET_COUNT ? NAMES[kind] : "snippet";
-}
-
 /* What all texts that were not given share. */
 static char nothing[1];
 
@@ -129,6 +114,19 @@ static kiln_status check_texts(const kiln__definition_request *request, const ki
     return KILN_OK;
 }
 
+/* Where elements meet, each result has its place: there is an output, and none is raw. */
+static kiln_status check_outputs(const kiln__definition *def, kiln_error *err)
+{
+    if (def->param_count == def->input_count)
+        return kiln__fail(err, KILN_ERR_SYNTAX, "kernel \"%s\" has no output", def->name);
+    for (size_t p = def->input_count; p < def->param_count; p++)
+        if (def->params[p].raw)
+            return kiln__fail(err, KILN_ERR_SYNTAX,
+                              "kernel \"%s\": output `%s` of a %s cannot be raw", def->name,
+                              def->params[p].name, def->family->noun);
+    return KILN_OK;
+}
+
 kiln_status kiln__definition_create(const kiln__definition_request *request, kiln__definition **out,
                                     kiln_error *err)
 {
@@ -149,6 +147,8 @@ kiln_status kiln__definition_create(const kiln__definition_request *request, kil
         KILN_TRY(check_kernel_name(request->name, err));
     KILN_TRY(copy_request(request, def, err));
     KILN_TRY(kiln__signature_parse(def, err));
+    if (family->combines)
+        KILN_TRY(check_outputs(def, err));
     if (family->check != NULL)
         KILN_TRY(family->check(request, def, err));
     KILN_TRY(kiln__scan_definition(def, err));
@@ -190,20 +190,4 @@ void kiln__definition_destroy(kiln__definition *def)
     kiln__free(def->name);
     kiln__free(def->own);
     kiln__free(def);
-}
-
-bool kiln__definition_is_heavy(const kiln__definition *def)
-{
-    static const char *const names[] = {
-        "acos", "acosh", "asin", "asinh", "atan",  "atan2", "atanh", "cbrt",  "cos", "cosh",
-        "erf",  "erfc",  "exp",  "exp10", "exp2",  "expm1", "hypot", "lgamma", "log", "log10",
-        "kiln_erf", "log1p", "log2", "pow",  "sin",   "sincos", "sinh", "tan",   "tanh",  "tgamma",
-    };
-    char single[16];
-    for (size_t k = 0; k < KILN_COUNT_OF(names); k++) {
-        snprintf(single, sizeof single, "%sf", names[k]);
-        if (kiln__definition_uses(def, names[k]) || kiln__definition_uses(def, single))
-            return true;
-    }
-    return false;
 }

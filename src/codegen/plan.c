@@ -316,6 +316,7 @@ void kiln__plan_k_order(const kiln__operand *operands, size_t count, int rank,
 
 const kiln__family kiln__family_loop = {
     .name = "elementwise",
+    .noun = "elementwise kernel",
     .kernel_name = "kiln_kernel",
     .part_bytes_max = KILN__PART_BYTES_MAX,
     .plan = plan_loop,

@@ -447,6 +447,7 @@ static void plan_scan(const kiln__plan_request *q, kiln__plan *plan)
 
 const kiln__family kiln__family_scan = {
     .name = "scan",
+    .noun = "scan",
     .kernel_name = "kiln_scan",
     .maps = true,
     .combines = true,

@@ -402,6 +402,7 @@ static void plan_reduction(const kiln__plan_request *q, kiln__plan *plan)
 
 const kiln__family kiln__family_reduction = {
     .name = "reduction",
+    .noun = "reduction",
     .kernel_name = "kiln_reduction",
     .maps = true,
     .combines = true,

@@ -131,15 +131,9 @@ static kiln_status check_name(const kiln__definition *def, size_t nth, kiln_erro
 kiln_status kiln__row_check(const kiln__definition_request *request, kiln__definition *def,
                             kiln_error *err)
 {
-    if (def->param_count == def->input_count)
-        return kiln__fail(err, KILN_ERR_SYNTAX, "kernel \"%s\" has no output", def->name);
     for (size_t p = def->input_count; p < def->param_count; p++) {
         kiln__param *param = &def->params[p];
         param->row = has_row_outputs(request) && param->column >= row_column(request);
-        if (param->raw)
-            return kiln__fail(err, KILN_ERR_SYNTAX,
-                              "kernel \"%s\": output `%s` of a row program cannot be raw", def->name,
-                              param->name);
     }
     for (size_t k = 0; k < def->rows->stage_count + def->rows->value_count; k++) {
         kiln_status status = check_name(def, k, err);

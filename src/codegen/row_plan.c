@@ -345,6 +345,7 @@ static void plan_rows(const kiln__plan_request *q, kiln__plan *plan)
 
 const kiln__family kiln__family_row = {
     .name = "row",
+    .noun = "row program",
     .kernel_name = "kiln_row",
     .combines = true,
     .part_bytes_max = KILN__PART_BYTES_MAX,

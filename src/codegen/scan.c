@@ -37,14 +37,6 @@ static bool is_placeholder_of(const kiln__definition *def, char letter)
     return false;
 }
 
-bool kiln__token_is_directive(const kiln__tokens *t, size_t nth)
-{
-    return nth != 0 && t->items[nth].directive != 0 &&
-           t->items[nth - 1].directive == t->items[nth].directive &&
-           kiln__token_is(t, nth - 1, "#") &&
-           (nth == 1 || t->items[nth - 2].directive != t->items[nth].directive);
-}
-
 /* ---- what only CUDA can do ---- */
 
 /* With a '*' at its end: every word that begins so. With a '(': the word, called. */
@@ -236,40 +228,6 @@ static bool takes_address(const kiln__definition *def, const kiln__tokens *t, si
     if (kiln__token_is(t, nth - 1, ")"))
         return may_be_cast(def, t, begin, nth - 1);
     return t->items[nth - 1].kind == KILN__TOKEN_MARK && !kiln__token_is(t, nth - 1, "]");
-}
-
-bool kiln__macro_next(const kiln__scan *scan, size_t *which, size_t *at, kiln__macro *out)
-{
-    for (; *which < KILN__SCAN_COUNT; (*which)++, *at = 0) {
-        const kiln__tokens *t = &scan->text[*which];
-
-        for (; *at < t->count; (*at)++) {
-            size_t k = *at;
-            uint32_t line = t->items[k].directive;
-
-            if (!kiln__token_is_directive(t, k) || !kiln__token_is(t, k, "define") ||
-                word_at(t, k + 1) == NULL || t->items[k + 1].directive != line)
-                continue;
-            *out = (kiln__macro){.tokens = t, .name = ++k};
-            out->param_begin = out->param_end = ++k;
-            /* Parameters follow the name with no space between. */
-            if (kiln__token_is(t, k, "(") && t->items[k].directive == line &&
-                t->items[k].at == t->items[k - 1].at + t->items[k - 1].bytes) {
-                out->param_begin = k;
-                while (t->items[k].directive == line && !kiln__token_is(t, k, ")"))
-                    k++;
-                out->param_end = k;
-                k += kiln__token_is(t, k, ")");
-            }
-            out->body_begin = k;
-            while (k < t->count && t->items[k].directive == line)
-                k++;
-            out->body_end = k;
-            *at = k;
-            return true;
-        }
-    }
-    return false;
 }
 
 /* Whether some macro takes an address: its argument's, for all we know. */

@@ -317,3 +317,34 @@ bool kiln__definition_wants(const kiln__definition *def, const char *word)
     return (has_word(&def->words, word) || has_word(&def->header_words, word)) &&
            !has_word(&def->declared, word);
 }
+
+bool kiln__definition_is_heavy(const kiln__definition *def)
+{
+    static const char *const names[] = {
+        "acos", "acosh", "asin", "asinh", "atan",  "atan2", "atanh", "cbrt",  "cos", "cosh",
+        "erf",  "erfc",  "exp",  "exp10", "exp2",  "expm1", "hypot", "lgamma", "log", "log10",
+        "kiln_erf", "log1p", "log2", "pow",  "sin",   "sincos", "sinh", "tan",   "tanh",  "tgamma",
+    };
+    char single[16];
+    for (size_t k = 0; k < KILN_COUNT_OF(names); k++) {
+        snprintf(single, sizeof single, "%sf", names[k]);
+        if (kiln__definition_uses(def, names[k]) || kiln__definition_uses(def, single))
+            return true;
+    }
+    return false;
+}
+
+const char *kiln__snippet_name(kiln__snippet_kind kind)
+{
+#define STAGE_NAMES(nth)                                                                           \
+    "stage" #nth ".prep", "stage" #nth ".map", "stage" #nth ".type", "stage" #nth ".reduce",       \
+        "stage" #nth ".identity", "stage" #nth ".post"
+    static const char *const NAMES[] = {
+        "preamble", "loop_prep", "op", "after_loop", "map", "reduce", "post", "identity",
+        "reduce_type", STAGE_NAMES(1), STAGE_NAMES(2), STAGE_NAMES(3), STAGE_NAMES(4),
+        STAGE_NAMES(5), STAGE_NAMES(6), STAGE_NAMES(7), STAGE_NAMES(8)};
+#undef STAGE_NAMES
+    _Static_assert(KILN_COUNT_OF(NAMES) == KILN__SNIPPET_COUNT, "every snippet has a name");
+
+    return (unsigned)kind < KILN__SNIPPET_COUNT ? NAMES[kind] : "snippet";
+}

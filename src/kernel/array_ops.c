@@ -8,67 +8,6 @@
 
 #include "kernel/kernel.h"
 
-/* On the cpu device: from here on a kernel on all cores beats a plain loop. */
-enum { HOST_LOOP_BYTES = 4 << 20 };
-
-/* Built-in kernels. `T` is always bound by arrays; scalars are converted by kiln itself. */
-typedef enum builtin {
-    BUILTIN_FILL,
-    BUILTIN_ARANGE,
-    BUILTIN_LINSPACE,
-    BUILTIN_CAST,
-    BUILTIN_CAST_BOOL, /* to bool: anything but zero */
-    BUILTIN_CAST_COMPLEX_BOOL,
-    BUILTIN_CAST_REAL, /* complex to real: the real part */
-    BUILTIN_COUNT
-} builtin;
-
-static const struct {
-    const char *name, *in, *out, *op;
-} builtins[BUILTIN_COUNT] = {
-    [BUILTIN_FILL] = {"kiln_fill", "T value", "T y", "y = value"},
-    [BUILTIN_ARANGE] = {"kiln_arange", "float64 start, float64 step", "T y",
-                        "y = T(start + (double)i * step)"},
-    [BUILTIN_LINSPACE] = {"kiln_linspace", "float64 start, float64 step, float64 stop", "T y",
-                          "y = T(i + 1 < n ? start + (double)i * step : n > 1 ? stop : start)"},
-    [BUILTIN_CAST] = {"kiln_cast", "S x", "T y", "y = T(x)"},
-    [BUILTIN_CAST_BOOL] = {"kiln_cast_bool", "S x", "T y", "y = x != S(0)"},
-    [BUILTIN_CAST_COMPLEX_BOOL] = {"kiln_cast_complex_bool", "S x", "T y",
-                                   "y = x.real() != 0 || x.imag() != 0"},
-    [BUILTIN_CAST_REAL] = {"kiln_cast_real", "S x", "T y", "y = T(x.real())"},
-};
-
-static kiln_status define(kiln_context *ctx, const void *wanted, kiln__kernel **out,
-                          kiln_error *err)
-{
-    const builtin which = *(const builtin *)wanted;
-    const kiln__definition_request request = {
-        .name = builtins[which].name,
-        .in = builtins[which].in,
-        .out = builtins[which].out,
-        .snippet = {[KILN__SNIPPET_OP] = builtins[which].op},
-    };
-    return kiln__kernel_new(ctx, false, &kiln__loop_calls, &request, out, err);
-}
-
-static kiln_status builtin_run(kiln_context *ctx, builtin which, const kiln_arg *args,
-                               size_t arg_count, kiln_stream *stream, kiln_error *err)
-{
-    kiln__kernel *op = NULL;
-    kiln_elementwise_call_options opts = KILN_ELEMENTWISE_CALL_OPTIONS_INIT;
-    kiln_status status = kiln__kept_kernel(ctx, define, &which, (uint64_t)which, &op, err);
-    opts.stream = stream;
-    return status == KILN_OK
-               ? kiln_elementwise_run((kiln_elementwise *)op, args, arg_count, &opts, err)
-               : status;
-}
-
-static bool plain_loop_suits(const kiln_array *a)
-{
-    return kiln__device_is_host(kiln__context_device(a->ctx)) &&
-           a->size * (int64_t)kiln_dtype_size(a->dtype) < HOST_LOOP_BYTES;
-}
-
 /* ---- fill ------------------------------------------------------------------------------------------ */
 
 /* Whether a number can be an element of `dtype`: integers exactly, floats without overflow. */
@@ -178,12 +117,12 @@ static kiln_status fill(kiln_array *y, double value, kiln_error *err)
     if (!number_fits(y->dtype, value))
         return kiln__fail(err, KILN_ERR_RANGE, "%.17g does not fit %s", value,
                           kiln_dtype_name(y->dtype));
-    if (plain_loop_suits(y) && y->contiguous) {
+    if (kiln__plain_loop_suits(y) && y->contiguous) {
         host_ramp(y, value, 0.0, NULL);
         return KILN_OK;
     }
     const kiln_arg args[] = {number_arg(y->dtype, value), kiln_arg_array(y)};
-    return builtin_run(y->ctx, BUILTIN_FILL, args, KILN_COUNT_OF(args), NULL, err);
+    return kiln__builtin_run(y->ctx, KILN__BUILTIN_FILL, args, KILN_COUNT_OF(args), NULL, err);
 }
 
 kiln_status kiln_array_fill(kiln_array *array, double value, kiln_error *err)
@@ -240,11 +179,11 @@ kiln_status kiln_array_arange(kiln_context *ctx, kiln_dtype dtype, double start,
         return kiln__fail(err, KILN_ERR_OVERFLOW, "arange of %g elements", count);
     const int64_t shape[] = {count > 0 ? (int64_t)count : 0};
     KILN_TRY(kiln_array_empty(ctx, dtype, 1, shape, &y, err));
-    if (plain_loop_suits(y)) {
+    if (kiln__plain_loop_suits(y)) {
         host_ramp(y, start, step, NULL);
     } else {
         const kiln_arg args[] = {kiln_arg_float(start), kiln_arg_float(step), kiln_arg_array(y)};
-        KILN_TRY(builtin_run(ctx, BUILTIN_ARANGE, args, KILN_COUNT_OF(args), NULL, err));
+        KILN_TRY(kiln__builtin_run(ctx, KILN__BUILTIN_ARANGE, args, KILN_COUNT_OF(args), NULL, err));
     }
     *out = y;
     y = NULL;
@@ -265,12 +204,12 @@ kiln_status kiln_array_linspace(kiln_context *ctx, kiln_dtype dtype, double star
         return kiln__fail(err, KILN_ERR_NULL, "kiln_array_linspace: `out` is NULL");
     *out = NULL;
     KILN_TRY(kiln_array_empty(ctx, dtype, 1, &count, &y, err));
-    if (plain_loop_suits(y)) {
+    if (kiln__plain_loop_suits(y)) {
         host_ramp(y, start, step, &stop);
     } else {
         const kiln_arg args[] = {kiln_arg_float(start), kiln_arg_float(step), kiln_arg_float(stop),
                                  kiln_arg_array(y)};
-        KILN_TRY(builtin_run(ctx, BUILTIN_LINSPACE, args, KILN_COUNT_OF(args), NULL, err));
+        KILN_TRY(kiln__builtin_run(ctx, KILN__BUILTIN_LINSPACE, args, KILN_COUNT_OF(args), NULL, err));
     }
     *out = y;
     y = NULL;
@@ -280,80 +219,7 @@ done:
     return status;
 }
 
-/* ---- copies ----------------------------------------------------------------------------------------- */
-
-static builtin cast_builtin(kiln_dtype from, kiln_dtype to)
-{
-    const bool complex_from = kiln_dtype_kind(from) == 'c';
-    if (to == KILN_BOOL && from != KILN_BOOL)
-        return complex_from ? BUILTIN_CAST_COMPLEX_BOOL : BUILTIN_CAST_BOOL;
-    return complex_from && kiln_dtype_kind(to) != 'c' ? BUILTIN_CAST_REAL : BUILTIN_CAST;
-}
-
-/* dst[...] = src: the caller has checked shapes; overlap is the kernel layer's business. */
-static kiln_status copy_into(kiln_array *dst, const kiln_array *src, kiln_stream *stream,
-                             kiln_error *err)
-{
-    kiln__device *device = kiln__context_device(dst->ctx);
-    const size_t bytes = (size_t)dst->size * kiln_dtype_size(dst->dtype);
-    const bool overlap = dst->size > 0 && kiln__array_overlap(dst, src);
-
-    if (src->dtype == dst->dtype && src->contiguous && dst->contiguous && src->size == dst->size &&
-        !overlap)
-        return kiln__copy_device_to_device(device, dst->data, src->data, bytes, stream, err);
-    if (src->dtype == dst->dtype && plain_loop_suits(dst) && src->rank == dst->rank &&
-        memcmp(src->shape, dst->shape, (size_t)src->rank * sizeof src->shape[0]) == 0 && !overlap) {
-        kiln__host_copy(dst->data, dst->strides, src->data, src->strides, dst->rank, dst->shape,
-                        kiln_dtype_size(dst->dtype));
-        return KILN_OK;
-    }
-    const kiln_arg args[] = {kiln_arg_array(src), kiln_arg_array(dst)};
-    return builtin_run(dst->ctx, cast_builtin(src->dtype, dst->dtype), args, KILN_COUNT_OF(args),
-                       stream, err);
-}
-
-void kiln__array_k_order(const kiln_array *array, int *order_out)
-{
-    const kiln__operand operand = {
-        .is_array = true, .rank = array->rank, .shape = array->shape, .strides = array->strides};
-
-    kiln__plan_k_order(&operand, 1, array->rank, array->shape, order_out);
-}
-
-/* A copy with the axis order `order`, enqueued on `stream`. */
-static kiln_status copy_as(const kiln_array *array, kiln_dtype dtype, const int *order,
-                           kiln_stream *stream, kiln_array **out, kiln_error *err)
-{
-    kiln_status status = KILN_OK;
-    kiln_array *y = NULL;
-    kiln__device *device = kiln__context_device(array->ctx);
-
-    if (stream == NULL)
-        stream = kiln__device_stream(device);
-    KILN_TRY(kiln__array_new(array->ctx, dtype, array->rank, array->shape, order, stream, &y, err));
-    KILN_TRY(copy_into(y, array, stream, err));
-    if (array->storage->home != stream)
-        kiln__storage_used_on(array->storage, stream);
-    *out = y;
-    y = NULL;
-
-done:
-    kiln_array_release(y);
-    return status;
-}
-
-kiln_status kiln__array_copy_on(const kiln_array *array, kiln_stream *stream, kiln_array **out,
-                                kiln_error *err)
-{
-    *out = NULL;
-    return copy_as(array, array->dtype, NULL, stream, out, err);
-}
-
-kiln_status kiln__array_assign_on(kiln_array *dst, const kiln_array *src, kiln_stream *stream,
-                                  kiln_error *err)
-{
-    return copy_into(dst, src, stream, err);
-}
+/* ---- copies ---------------------------------------------------------------------------------------- */
 
 static kiln_status check_source(const kiln_array *array, kiln_array **out, kiln_error *err)
 {
@@ -374,7 +240,7 @@ kiln_status kiln_array_cast(const kiln_array *array, kiln_dtype dtype, kiln_arra
     if (kiln_dtype_size(dtype) == 0)
         return kiln__fail(err, KILN_ERR_DTYPE, "%d is no dtype", (int)dtype);
     kiln__array_k_order(array, order);
-    return copy_as(array, dtype, order, NULL, out, err);
+    return kiln__array_copy_as(array, dtype, order, NULL, out, err);
 }
 
 kiln_status kiln_array_copy(const kiln_array *array, kiln_array **out, kiln_error *err)
@@ -416,7 +282,7 @@ kiln_status kiln_array_assign(kiln_array *dst, const kiln_array *src, kiln_error
         return kiln__fail(err, KILN_ERR_OUTPUT, "the array assigned to %s",
                           kiln__array_unwritable(dst));
     kiln_stream *stream = kiln__device_stream(kiln__context_device(dst->ctx));
-    return dst->size == 0 ? KILN_OK : copy_into(dst, src, stream, err);
+    return dst->size == 0 ? KILN_OK : kiln__array_assign_on(dst, src, stream, err);
 }
 
 /* `shape` with its one -1 replaced. ERR_SHAPE when the sizes differ. */

@@ -81,3 +81,39 @@ kiln_status kiln__kept_kernel(kiln_context *ctx, kiln__kept_fn make, const void 
     pthread_mutex_unlock(&k->lock);
     return status;
 }
+
+/* ---- array functions ---- */
+
+static const struct {
+    const char *name, *in, *out, *op;
+} builtins[KILN__BUILTIN_COUNT] = {
+    [KILN__BUILTIN_FILL] = {"kiln_fill", "T value", "T y", "y = value"},
+    [KILN__BUILTIN_ARANGE] = {"kiln_arange", "float64 start, float64 step", "T y",
+                        "y = T(start + (double)i * step)"},
+    [KILN__BUILTIN_LINSPACE] = {"kiln_linspace", "float64 start, float64 step, float64 stop", "T y",
+                          "y = T(i + 1 < n ? start + (double)i * step : n > 1 ? stop : start)"},
+    [KILN__BUILTIN_CAST] = {"kiln_cast", "S x", "T y", "y = T(x)"},
+    [KILN__BUILTIN_CAST_BOOL] = {"kiln_cast_bool", "S x", "T y", "y = x != S(0)"},
+    [KILN__BUILTIN_CAST_COMPLEX_BOOL] = {"kiln_cast_complex_bool", "S x", "T y",
+                                   "y = x.real() != 0 || x.imag() != 0"},
+    [KILN__BUILTIN_CAST_REAL] = {"kiln_cast_real", "S x", "T y", "y = T(x.real())"},
+};
+
+static kiln_status define(kiln_context *ctx, const void *wanted, kiln__kernel **out,
+                          kiln_error *err)
+{
+    const kiln__builtin which = *(const kiln__builtin *)wanted;
+    const kiln__definition_request request = {
+        .name = builtins[which].name,
+        .in = builtins[which].in,
+        .out = builtins[which].out,
+        .snippet = {[KILN__SNIPPET_OP] = builtins[which].op},
+    };
+    return kiln__kernel_new(ctx, false, &kiln__loop_calls, &request, out, err);
+}
+
+kiln_status kiln__builtin_get(kiln_context *ctx, kiln__builtin which, kiln__kernel **out,
+                              kiln_error *err)
+{
+    return kiln__kept_kernel(ctx, define, &which, (uint64_t)which, out, err);
+}

@@ -3,7 +3,9 @@
  *
  *     arguments > [recipe: check, bind, broadcast, plan, compile] > memo > [run: patch, launch]
  *
- * kernel.c       the object behind every handle, and the path of one call
+ * kernel.c       the object behind every handle
+ * call.c         what all public functions that make calls do
+ * run.c          the path of one call whose kernel is known; copies of arrays
  * elementwise.c  the public functions of kiln_elementwise
  * recipe.c       everything about a call that does not change while layouts stay the same
  * record.c       notes down which kernels were needed ($KILN_RECORD)
@@ -107,7 +109,20 @@ typedef struct kiln__recipe {
 void kiln__recipe_destroy(void *recipe); /* accepts NULL */
 
 /* A scalar argument as src/codegen knows it; false when it is no scalar. */
-bool kiln__given_scalar(const kiln_arg *arg, kiln__given *given);
+static inline bool kiln__given_scalar(const kiln_arg *arg, kiln__given *given)
+{
+    static const uint8_t kinds[] = {
+        [KILN_ARG_BOOL] = KILN__GIVEN_BOOL,   [KILN_ARG_INT] = KILN__GIVEN_INT,
+        [KILN_ARG_UINT] = KILN__GIVEN_UINT,   [KILN_ARG_FLOAT] = KILN__GIVEN_FLOAT,
+        [KILN_ARG_COMPLEX] = KILN__GIVEN_COMPLEX,
+    };
+    if ((unsigned)arg->kind >= KILN_COUNT_OF(kinds) || kinds[arg->kind] == 0)
+        return false;
+    given->kind = (kiln__given_kind)kinds[arg->kind];
+    given->dtype = KILN_DTYPE_NONE;
+    memcpy(&given->value, &arg->value, sizeof given->value);
+    return true;
+}
 
 /*
  * A failure of a named operation's kernel in the operation's own words: `kernel "kiln_add": ` at the
@@ -154,10 +169,14 @@ kiln_status kiln__recipe_build(kiln__kernel *op, const kiln__call *call, kiln__r
 /* ---- families (family.c) -------------------------------------------------------------------- */
 
 struct kiln__resolved;
+struct kiln__reading;
 
 /* What src/kernel knows of a family: the half of its descriptor that is about arrays and calls. */
 typedef struct kiln__family_calls {
     const kiln__family *family;
+    /* From the public options of a call, which are not NULL, to those of r->call, its stream among
+     * them. May put another kernel and other arguments in the place of those given. */
+    kiln_status (*read)(struct kiln__reading *r, const void *opts, kiln_error *err);
     /* Shapes, outputs and plan of a call whose arrays and dtypes are in `r`. On return r->rank and
      * r->shape are those of outputs still to be allocated, r->order their axis order. */
     kiln_status (*decide)(const kiln__definition *def, const kiln__call *call,
@@ -169,6 +188,9 @@ extern const kiln__family_calls kiln__loop_calls;      /* loop.c */
 extern const kiln__family_calls kiln__reduction_calls; /* reduction.c */
 extern const kiln__family_calls kiln__scan_calls;      /* scan.c */
 extern const kiln__family_calls kiln__row_calls;       /* row.c */
+
+/* How calls of reductions are read (reduce_call.c). */
+kiln_status kiln__reduction_read(struct kiln__reading *r, const void *opts, kiln_error *err);
 
 /* How calls of a family (NULL: loops) are made; NULL where the table lacks it. */
 const kiln__family_calls *kiln__calls_of(const kiln__family *family);
@@ -275,6 +297,24 @@ kiln_status kiln__imagine_variant(kiln__definition *def, const kiln__plan_device
 kiln_status kiln__named_definition(const char *name, kiln_dtype dtype, kiln__definition **out,
                                    kiln_error *err);
 
+/* Kernels that array functions need. `T` is always bound by arrays; scalars are converted by kiln itself. */
+typedef enum kiln__builtin {
+    KILN__BUILTIN_FILL,
+    KILN__BUILTIN_ARANGE,
+    KILN__BUILTIN_LINSPACE,
+    KILN__BUILTIN_CAST,
+    KILN__BUILTIN_CAST_BOOL, /* to bool: anything but zero */
+    KILN__BUILTIN_CAST_COMPLEX_BOOL,
+    KILN__BUILTIN_CAST_REAL, /* complex to real: the real part */
+    KILN__BUILTIN_COUNT
+} kiln__builtin;
+
+/* Get one of them; and run it on `stream` (NULL: the context's own). (kept.c, run.c) */
+kiln_status kiln__builtin_get(kiln_context *ctx, kiln__builtin which, kiln__kernel **out,
+                              kiln_error *err);
+kiln_status kiln__builtin_run(kiln_context *ctx, kiln__builtin which, const kiln_arg *args,
+                              size_t arg_count, kiln_stream *stream, kiln_error *err);
+
 /* Make a kernel of kiln's own as `wanted` says, for a context that it must not keep alive. */
 typedef kiln_status (*kiln__kept_fn)(kiln_context *ctx, const void *wanted, kiln__kernel **out,
                                      kiln_error *err);
@@ -343,10 +383,12 @@ kiln_status kiln__kernel_compiled(kiln__kernel *op, const kiln__variant *variant
  * those before it that are new. ERR_ARGUMENT. (kernel.c) */
 kiln_status kiln__check_out(const kiln_arg *args, size_t at, const bool *fresh, kiln_error *err);
 
-/* Check the object and resolve the stream (NULL: the context's own). Options are the caller's to add.
- * On failure `out` is empty. */
-kiln_status kiln__call_read(const kiln__kernel *op, const kiln_arg *args, size_t arg_count,
-                            kiln_stream *stream, kiln__call *out, kiln_error *err);
+/* A call while its options are read. */
+typedef struct kiln__reading {
+    kiln__kernel *op; /* the one to run */
+    kiln__call call;
+    kiln_arg args[KILN_PARAM_MAX]; /* room for arguments that the options add */
+} kiln__reading;
 
 /* What else than a run a public function makes of a call. */
 typedef struct kiln__wanted {
@@ -359,11 +401,50 @@ typedef struct kiln__wanted {
     } out;
 } kiln__wanted;
 
-/* Empty the output, or say that it is missing: before the call is read. */
-kiln_status kiln__wanted_begin(const kiln__wanted *wanted, kiln_error *err);
-/* Make it, of a call that was read. */
-kiln_status kiln__wanted_make(const kiln__wanted *wanted, kiln__kernel *op, const kiln__call *call,
-                              kiln_error *err);
+/* A call of a public function: `opts` is the family's struct of call options, NULL for defaults. The
+ * handle and all arguments are checked. (call.c) */
+kiln_status kiln__call_run(kiln__kernel *op, const kiln_arg *args, size_t arg_count,
+                           const void *opts, kiln_error *err);
+kiln_status kiln__call_make(const kiln__wanted *wanted, kiln__kernel *op, const kiln_arg *args,
+                            size_t arg_count, const void *opts, kiln_error *err);
+
+/*
+ * The public functions that all families have alike, for the handle kiln_FAMILY: _destroy,
+ * _options_init, _call_options_init, _run, _prepare, _prefetch and _source.
+ */
+#define KILN__HANDLE_FUNCTIONS(family)                                                             \
+    void kiln_##family##_destroy(kiln_##family *op)                                                \
+    {                                                                                              \
+        kiln__kernel_destroy(op != NULL ? &op->kernel : NULL);                                     \
+    }                                                                                              \
+    void kiln_##family##_options_init(kiln_##family##_options *opts, size_t struct_size)           \
+    {                                                                                              \
+        kiln__options_init(opts, struct_size);                                                     \
+    }                                                                                              \
+    void kiln_##family##_call_options_init(kiln_##family##_call_options *opts, size_t struct_size) \
+    {                                                                                              \
+        kiln__options_init(opts, struct_size);                                                     \
+    }                                                                                              \
+    kiln_status kiln_##family##_run(kiln_##family *op, const kiln_arg *args, size_t arg_count,     \
+                                    const kiln_##family##_call_options *opts, kiln_error *err)     \
+    {                                                                                              \
+        return kiln__call_run(op != NULL ? &op->kernel : NULL, args, arg_count, opts, err);        \
+    }                                                                                              \
+    KILN__HANDLE_MAKES(family, prepare, kiln_launch **, KILN__WANT_LAUNCH, launch)                 \
+    KILN__HANDLE_MAKES(family, prefetch, kiln_prefetch **, KILN__WANT_AHEAD, ahead)                \
+    KILN__HANDLE_MAKES(family, source, char **, KILN__WANT_SOURCE, source)
+
+/* One of them that makes something else than a run of a call. */
+#define KILN__HANDLE_MAKES(family, verb, type, want, member)                                       \
+    kiln_status kiln_##family##_##verb(kiln_##family *op, const kiln_arg *args, size_t arg_count,  \
+                                       const kiln_##family##_call_options *opts, type out,         \
+                                       kiln_error *err)                                            \
+    {                                                                                              \
+        const kiln__wanted wanted = {                                                              \
+            .function = "kiln_" #family "_" #verb, .what = want, .out.member = out};               \
+        return kiln__call_make(&wanted, op != NULL ? &op->kernel : NULL, args, arg_count, opts,    \
+                               err);                                                               \
+    }
 
 /* A recipe for the call from the memo, or built now. `*owned` is set when the caller must destroy
  * it (the memo was full). */
@@ -421,6 +502,13 @@ kiln_status kiln__host_room(const kiln_array *array, const void *data, size_t da
 /* dst[...] = src on `stream`; the shapes are equal and `dst` may be written. */
 kiln_status kiln__array_assign_on(kiln_array *dst, const kiln_array *src, kiln_stream *stream,
                                   kiln_error *err);
+
+/* Whether a plain loop on the host is better than a kernel, for so small an array on the cpu device. */
+bool kiln__plain_loop_suits(const kiln_array *a);
+
+/* A copy of that dtype whose axes have the order `order` (NULL: C-order), enqueued on `stream`. */
+kiln_status kiln__array_copy_as(const kiln_array *array, kiln_dtype dtype, const int *order,
+                                kiln_stream *stream, kiln_array **out, kiln_error *err);
 
 /* A C-order copy of `array` enqueued on `stream` (built-in kernel or plain copy). */
 kiln_status kiln__array_copy_on(const kiln_array *array, kiln_stream *stream, kiln_array **out,

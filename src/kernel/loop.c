@@ -1,5 +1,5 @@
 /*
- * loop.c - elementwise calls: the loop's shape, outputs to be allocated, the plan.
+ * loop.c - calls of elementwise kernels: the loop's shape, outputs to be allocated.
  *
  *     arguments > [shape > outputs > plan] > recipe
  */
@@ -125,4 +125,16 @@ done:
     return status;
 }
 
-const kiln__family_calls kiln__loop_calls = {&kiln__family_loop, decide};
+static kiln_status read_options(kiln__reading *r, const void *opts, kiln_error *err)
+{
+    const kiln_elementwise_call_options *given = opts;
+    kiln_elementwise_call_options o = KILN_ELEMENTWISE_CALL_OPTIONS_INIT;
+    kiln_status status = kiln__options_read(&o, sizeof o, given, given->struct_size,
+                                            "kiln_elementwise_call_options", err);
+    r->call.stream = o.stream;
+    r->call.has_size = o.has_size;
+    r->call.size = o.has_size ? o.size : 0;
+    return status;
+}
+
+const kiln__family_calls kiln__loop_calls = {&kiln__family_loop, read_options, decide};

@@ -5,6 +5,8 @@
  *
  * Rule: a recipe may depend on nothing that kiln__recipe_matches does not compare.
  */
+#include <stdlib.h>
+
 #include "kernel/resolve.h"
 
 bool kiln__call_hash(const kiln__kernel *op, const kiln__call *call, uint64_t *hash_out)
@@ -255,19 +257,11 @@ static kiln_status make_source(const kiln__kernel *op, const kiln__resolved *r, 
     return status;
 }
 
-void kiln__plan_resolved(const kiln__definition *d, const kiln__call *call,
-                         const kiln__plan_device *device, const bool *along, kiln__resolved *r)
+/* Thread block clusters came with compute capability 9.0. */
+bool kiln__has_clusters(const kiln_device_info *info)
 {
-    const kiln__plan_request request = {.def = d,
-                                        .device = *device,
-                                        .dtypes = r->dtype,
-                                        .operands = r->operand,
-                                        .rank = r->rank,
-                                        .shape = r->shape,
-                                        .along = along,
-                                        .keepdims = call->keepdims,
-                                        .flags = call->flags};
-    kiln__plan_make(&request, &r->plan);
+    return info->backend == KILN_BACKEND_CUDA && strncmp(info->target, "sm_", 3) == 0 &&
+           atoi(info->target + 3) >= 90;
 }
 
 kiln_status kiln__recipe_build(kiln__kernel *op, const kiln__call *call, kiln__recipe **out,

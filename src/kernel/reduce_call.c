@@ -16,13 +16,6 @@
 /* Which of the inputs that a call may add are there: an index of kiln_reduction.with. */
 enum { WITH_WHERE = 1, WITH_INITIAL = 2 };
 
-/* A call, and the arguments that it stands for. */
-typedef struct reading {
-    kiln__kernel *op; /* the one to run: the caller's, or one with further inputs */
-    kiln__call call;
-    kiln_arg args[KILN_PARAM_MAX];
-} reading;
-
 /* ---- definitions with further inputs --------------------------------------------------------- */
 
 /* What a start value is converted to when the first output is of `dtype`: that, or what its parts are
@@ -121,7 +114,8 @@ static kiln_status check_initial(const kiln__kernel *op, const kiln_arg *initial
 }
 
 /* Put what the options add between the caller's inputs and outputs. */
-static kiln_status add_inputs(kiln__kernel *op, const kiln_reduction_call_options *o, reading *r,
+static kiln_status add_inputs(kiln__kernel *op, const kiln_reduction_call_options *o,
+                              kiln__reading *r,
                               kiln_error *err)
 {
     const kiln__definition *d = op->def;
@@ -153,78 +147,20 @@ done:
     return status;
 }
 
-static kiln_status read_call(kiln_reduction *op, const kiln_arg *args, size_t arg_count,
-                             const kiln_reduction_call_options *opts, reading *r, kiln_error *err)
+kiln_status kiln__reduction_read(kiln__reading *r, const void *opts, kiln_error *err)
 {
+    const kiln_reduction_call_options *given = opts;
     kiln_reduction_call_options o = KILN_REDUCTION_CALL_OPTIONS_INIT;
-    kiln_status status = KILN_OK;
+    kiln_status status = kiln__options_read(&o, sizeof o, given, given->struct_size,
+                                            "kiln_reduction_call_options", err);
 
-    if (opts != NULL)
-        KILN_TRY(kiln__options_read(&o, sizeof o, opts, opts->struct_size,
-                                    "kiln_reduction_call_options", err));
-    KILN_TRY(kiln__call_read(op != NULL ? &op->kernel : NULL, args, arg_count, o.stream, &r->call,
-                             err));
-    if (o.ddof != 0) {
-        status = kiln__fail(err, KILN_ERR_ARGUMENT,
-                            "kernel \"%s\": `ddof` is for var and std alone", op->kernel.def->name);
-        goto done;
-    }
+    if (status != KILN_OK)
+        return status;
+    if (o.ddof != 0)
+        return kiln__fail(err, KILN_ERR_ARGUMENT,
+                          "kernel \"%s\": `ddof` is for var and std alone", r->op->def->name);
+    r->call.stream = o.stream;
     r->call.axes = o.axes;
     r->call.keepdims = o.keepdims;
-    r->op = &op->kernel;
-    KILN_TRY(add_inputs(&op->kernel, &o, r, err));
-
-done:
-    return status;
-}
-
-static kiln_status make(kiln_reduction *op, const kiln_arg *args, size_t arg_count,
-                        const kiln_reduction_call_options *opts, const kiln__wanted *wanted,
-                        kiln_error *err)
-{
-    reading r;
-    kiln_status status = kiln__wanted_begin(wanted, err);
-    if (status == KILN_OK)
-        status = read_call(op, args, arg_count, opts, &r, err);
-    return status == KILN_OK ? kiln__wanted_make(wanted, r.op, &r.call, err) : status;
-}
-
-/* ---- the public functions -------------------------------------------------------------------- */
-
-kiln_status kiln_reduction_run(kiln_reduction *op, const kiln_arg *args, size_t arg_count,
-                               const kiln_reduction_call_options *opts, kiln_error *err)
-{
-    reading r;
-    kiln_status status = read_call(op, args, arg_count, opts, &r, err);
-    return status == KILN_OK ? kiln__kernel_run(r.op, &r.call, err) : status;
-}
-
-kiln_status kiln_reduction_prefetch(kiln_reduction *op, const kiln_arg *args, size_t arg_count,
-                                    const kiln_reduction_call_options *opts, kiln_prefetch **out,
-                                    kiln_error *err)
-{
-    const kiln__wanted wanted = {.function = "kiln_reduction_prefetch",
-                                 .what = KILN__WANT_AHEAD,
-                                 .out.ahead = out};
-    return make(op, args, arg_count, opts, &wanted, err);
-}
-
-kiln_status kiln_reduction_source(kiln_reduction *op, const kiln_arg *args, size_t arg_count,
-                                  const kiln_reduction_call_options *opts, char **text_out,
-                                  kiln_error *err)
-{
-    const kiln__wanted wanted = {.function = "kiln_reduction_source",
-                                 .what = KILN__WANT_SOURCE,
-                                 .out.source = text_out};
-    return make(op, args, arg_count, opts, &wanted, err);
-}
-
-kiln_status kiln_reduction_prepare(kiln_reduction *op, const kiln_arg *args, size_t arg_count,
-                                   const kiln_reduction_call_options *opts, kiln_launch **out,
-                                   kiln_error *err)
-{
-    const kiln__wanted wanted = {.function = "kiln_reduction_prepare",
-                                 .what = KILN__WANT_LAUNCH,
-                                 .out.launch = out};
-    return make(op, args, arg_count, opts, &wanted, err);
+    return add_inputs(r->op, &o, r, err);
 }

@@ -10,30 +10,6 @@
 
 /* ---- shapes ------------------------------------------------------------------------------------ */
 
-kiln_status kiln__read_axes(const kiln__definition *d, const kiln_axes *axes, int rank, bool *marks,
-                            kiln_error *err)
-{
-    for (int a = 0; a < rank; a++)
-        marks[a] = axes == NULL;
-    if (axes == NULL)
-        return KILN_OK;
-    if (axes->count < 0 || axes->count > KILN_RANK_MAX)
-        return kiln__fail(err, KILN_ERR_ARGUMENT, "kernel \"%s\": %d axes; at most %d can be given",
-                          d->name, axes->count, KILN_RANK_MAX);
-    for (int k = 0; k < axes->count; k++) {
-        const int axis = axes->axis[k] < 0 ? axes->axis[k] + rank : axes->axis[k];
-        if (axis < 0 || axis >= rank)
-            return kiln__fail(err, KILN_ERR_AXIS,
-                              "kernel \"%s\": axis %d is out of range for rank %d", d->name,
-                              axes->axis[k], rank);
-        if (marks[axis])
-            return kiln__fail(err, KILN_ERR_AXIS, "kernel \"%s\": axis %d is given twice", d->name,
-                              axis);
-        marks[axis] = true;
-    }
-    return KILN_OK;
-}
-
 /* The result's shape: kept axes, with 1 in place of reduced ones under keepdims. */
 static int result_shape(const kiln__resolved *r, const bool *marks, bool keepdims, int64_t *shape)
 {
@@ -99,22 +75,6 @@ static kiln_status check_late(const kiln__definition *d, const kiln__resolved *r
                                   kiln__shape_text(a->rank, a->shape, text, sizeof text),
                                   k + r->rank - a->rank);
     }
-    return KILN_OK;
-}
-
-kiln_status kiln__check_result(const kiln__definition *d, const kiln_array *a, size_t p, int rank,
-                               const int64_t *shape, kiln_error *err)
-{
-    char have[160], need[160];
-    if (a->rank != rank || memcmp(a->shape, shape, (size_t)rank * sizeof shape[0]) != 0)
-        return kiln__fail(err, KILN_ERR_OUTPUT,
-                          "kernel \"%s\": output `%s` has shape %s, but the result has %s", d->name,
-                          d->params[p].name,
-                          kiln__shape_text(a->rank, a->shape, have, sizeof have),
-                          kiln__shape_text(rank, shape, need, sizeof need));
-    if (kiln__array_unwritable(a) != NULL)
-        return kiln__fail(err, KILN_ERR_OUTPUT, "kernel \"%s\": output `%s` %s", d->name,
-                          d->params[p].name, kiln__array_unwritable(a));
     return KILN_OK;
 }
 
@@ -192,7 +152,8 @@ done:
     return status;
 }
 
-const kiln__family_calls kiln__reduction_calls = {&kiln__family_reduction, decide};
+const kiln__family_calls kiln__reduction_calls = {&kiln__family_reduction,
+                                                  kiln__reduction_read, decide};
 
 /* ---- the public functions ------------------------------------------------------------------------ */
 
@@ -227,26 +188,10 @@ kiln_status kiln_reduction_create(kiln_context *ctx, const char *in, const char 
         .option_count = o.compiler_option_count,
     };
     KILN_TRY(kiln__kernel_new(ctx, true, &kiln__reduction_calls, &request, &kernel, err));
-    KILN_TRY(kiln__check_outputs(kernel->def, "reduction", err));
     *out = (kiln_reduction *)kernel;
-    kernel = NULL;
 
 done:
-    kiln__kernel_destroy(kernel);
     return status;
 }
 
-void kiln_reduction_destroy(kiln_reduction *op)
-{
-    kiln__kernel_destroy(op != NULL ? &op->kernel : NULL);
-}
-
-void kiln_reduction_options_init(kiln_reduction_options *opts, size_t struct_size)
-{
-    kiln__options_init(opts, struct_size);
-}
-
-void kiln_reduction_call_options_init(kiln_reduction_call_options *opts, size_t struct_size)
-{
-    kiln__options_init(opts, struct_size);
-}
+KILN__HANDLE_FUNCTIONS(reduction)

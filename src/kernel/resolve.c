@@ -144,16 +144,59 @@ void kiln__fill_operand(const kiln__definition *d, kiln__resolved *r, size_t p)
     o->address = (uintptr_t)a->data;
 }
 
-kiln_status kiln__check_outputs(const kiln__definition *d, const char *what, kiln_error *err)
+kiln_status kiln__read_axes(const kiln__definition *d, const kiln_axes *axes, int rank, bool *marks,
+                            kiln_error *err)
 {
-    if (d->param_count == d->input_count)
-        return kiln__fail(err, KILN_ERR_SYNTAX, "kernel \"%s\" has no output", d->name);
-    for (size_t p = d->input_count; p < d->param_count; p++)
-        if (d->params[p].raw)
-            return kiln__fail(err, KILN_ERR_SYNTAX,
-                              "kernel \"%s\": output `%s` of a %s cannot be raw", d->name,
-                              d->params[p].name, what);
+    for (int a = 0; a < rank; a++)
+        marks[a] = axes == NULL;
+    if (axes == NULL)
+        return KILN_OK;
+    if (axes->count < 0 || axes->count > KILN_RANK_MAX)
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "kernel \"%s\": %d axes; at most %d can be given",
+                          d->name, axes->count, KILN_RANK_MAX);
+    for (int k = 0; k < axes->count; k++) {
+        const int axis = axes->axis[k] < 0 ? axes->axis[k] + rank : axes->axis[k];
+        if (axis < 0 || axis >= rank)
+            return kiln__fail(err, KILN_ERR_AXIS,
+                              "kernel \"%s\": axis %d is out of range for rank %d", d->name,
+                              axes->axis[k], rank);
+        if (marks[axis])
+            return kiln__fail(err, KILN_ERR_AXIS, "kernel \"%s\": axis %d is given twice", d->name,
+                              axis);
+        marks[axis] = true;
+    }
     return KILN_OK;
+}
+
+kiln_status kiln__check_result(const kiln__definition *d, const kiln_array *a, size_t p, int rank,
+                               const int64_t *shape, kiln_error *err)
+{
+    char have[160], need[160];
+    if (a->rank != rank || memcmp(a->shape, shape, (size_t)rank * sizeof shape[0]) != 0)
+        return kiln__fail(err, KILN_ERR_OUTPUT,
+                          "kernel \"%s\": output `%s` has shape %s, but the result has %s", d->name,
+                          d->params[p].name,
+                          kiln__shape_text(a->rank, a->shape, have, sizeof have),
+                          kiln__shape_text(rank, shape, need, sizeof need));
+    if (kiln__array_unwritable(a) != NULL)
+        return kiln__fail(err, KILN_ERR_OUTPUT, "kernel \"%s\": output `%s` %s", d->name,
+                          d->params[p].name, kiln__array_unwritable(a));
+    return KILN_OK;
+}
+
+void kiln__plan_resolved(const kiln__definition *d, const kiln__call *call,
+                         const kiln__plan_device *device, const bool *along, kiln__resolved *r)
+{
+    const kiln__plan_request request = {.def = d,
+                                        .device = *device,
+                                        .dtypes = r->dtype,
+                                        .operands = r->operand,
+                                        .rank = r->rank,
+                                        .shape = r->shape,
+                                        .along = along,
+                                        .keepdims = call->keepdims,
+                                        .flags = call->flags};
+    kiln__plan_make(&request, &r->plan);
 }
 
 kiln_status kiln__fail_as(const char *name, kiln_status status, kiln_error *err)

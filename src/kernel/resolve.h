@@ -53,9 +53,6 @@ kiln_status kiln__check_result(const kiln__definition *d, const kiln_array *a, s
 /* Decide the axis order and strides of outputs still to be allocated that are no arrays yet. */
 void kiln__fill_fresh(const kiln__definition *d, kiln__resolved *r);
 
-/* A reduction or a scan (`what`) has an output, and none that is raw. ERR_SYNTAX. */
-kiln_status kiln__check_outputs(const kiln__definition *d, const char *what, kiln_error *err);
-
 /* Describe parameter `p` to the planner. */
 void kiln__fill_operand(const kiln__definition *d, kiln__resolved *r, size_t p);
 

@@ -9,15 +9,6 @@
  */
 #include "kernel/resolve.h"
 
-#include <stdlib.h>
-
-/* Thread block clusters came with compute capability 9.0. */
-bool kiln__has_clusters(const kiln_device_info *info)
-{
-    return info->backend == KILN_BACKEND_CUDA && strncmp(info->target, "sm_", 3) == 0 &&
-           atoi(info->target + 3) >= 90;
-}
-
 /* Rows of no elements: nothing is written per element, and per row only what identities give. */
 static kiln_status check_empty(const kiln__definition *d, const kiln__resolved *r,
                                const bool *marks, kiln_error *err)
@@ -119,9 +110,21 @@ done:
     return status;
 }
 
-const kiln__family_calls kiln__row_calls = {&kiln__family_row, decide};
-
 /* ---- the public functions ------------------------------------------------------------------------ */
+
+static kiln_status read_options(kiln__reading *r, const void *opts, kiln_error *err)
+{
+    const kiln_row_call_options *given = opts;
+    kiln_row_call_options o = KILN_ROW_CALL_OPTIONS_INIT;
+    kiln_status status = kiln__options_read(&o, sizeof o, given, given->struct_size,
+                                            "kiln_row_call_options", err);
+    r->call.stream = o.stream;
+    r->call.axes = o.axes;
+    r->call.keepdims = o.keepdims;
+    return status;
+}
+
+const kiln__family_calls kiln__row_calls = {&kiln__family_row, read_options, decide};
 
 /* The public structs, told to src/codegen, which knows none of them. */
 static void copy_lists(const kiln_row_stage *stages, size_t stage_count,
@@ -197,81 +200,4 @@ done:
     return status;
 }
 
-void kiln_row_destroy(kiln_row *op)
-{
-    kiln__kernel_destroy(op != NULL ? &op->kernel : NULL);
-}
-
-void kiln_row_options_init(kiln_row_options *opts, size_t struct_size)
-{
-    kiln__options_init(opts, struct_size);
-}
-
-void kiln_row_call_options_init(kiln_row_call_options *opts, size_t struct_size)
-{
-    kiln__options_init(opts, struct_size);
-}
-
-static kiln_status read_call(kiln_row *op, const kiln_arg *args, size_t arg_count,
-                             const kiln_row_call_options *opts, kiln__call *call, kiln_error *err)
-{
-    kiln_row_call_options o = KILN_ROW_CALL_OPTIONS_INIT;
-    kiln_status status = KILN_OK;
-
-    if (opts != NULL)
-        status = kiln__options_read(&o, sizeof o, opts, opts->struct_size, "kiln_row_call_options",
-                                    err);
-    if (status == KILN_OK)
-        status = kiln__call_read(op != NULL ? &op->kernel : NULL, args, arg_count, o.stream, call,
-                                 err);
-    call->axes = o.axes;
-    call->keepdims = o.keepdims;
-    return status;
-}
-
-static kiln_status make(kiln_row *op, const kiln_arg *args, size_t arg_count,
-                        const kiln_row_call_options *opts, const kiln__wanted *wanted,
-                        kiln_error *err)
-{
-    kiln__call call;
-    kiln_status status = kiln__wanted_begin(wanted, err);
-    if (status == KILN_OK)
-        status = read_call(op, args, arg_count, opts, &call, err);
-    return status == KILN_OK ? kiln__wanted_make(wanted, &op->kernel, &call, err) : status;
-}
-
-kiln_status kiln_row_run(kiln_row *op, const kiln_arg *args, size_t arg_count,
-                         const kiln_row_call_options *opts, kiln_error *err)
-{
-    kiln__call call;
-    kiln_status status = read_call(op, args, arg_count, opts, &call, err);
-    return status == KILN_OK ? kiln__kernel_run(&op->kernel, &call, err) : status;
-}
-
-kiln_status kiln_row_prepare(kiln_row *op, const kiln_arg *args, size_t arg_count,
-                             const kiln_row_call_options *opts, kiln_launch **out, kiln_error *err)
-{
-    const kiln__wanted wanted = {.function = "kiln_row_prepare",
-                                 .what = KILN__WANT_LAUNCH,
-                                 .out.launch = out};
-    return make(op, args, arg_count, opts, &wanted, err);
-}
-
-kiln_status kiln_row_prefetch(kiln_row *op, const kiln_arg *args, size_t arg_count,
-                              const kiln_row_call_options *opts, kiln_prefetch **out,
-                              kiln_error *err)
-{
-    const kiln__wanted wanted = {.function = "kiln_row_prefetch",
-                                 .what = KILN__WANT_AHEAD,
-                                 .out.ahead = out};
-    return make(op, args, arg_count, opts, &wanted, err);
-}
-
-kiln_status kiln_row_source(kiln_row *op, const kiln_arg *args, size_t arg_count,
-                            const kiln_row_call_options *opts, char **text_out, kiln_error *err)
-{
-    const kiln__wanted wanted = {.function = "kiln_row_source",
-                                 .what = KILN__WANT_SOURCE,
-                                 .out.source = text_out};
-    return make(op, args, arg_count, opts, &wanted, err);
-}
+KILN__HANDLE_FUNCTIONS(row)

@@ -160,9 +160,21 @@ done:
     return status;
 }
 
-const kiln__family_calls kiln__scan_calls = {&kiln__family_scan, decide};
+/* ---- the public functions ------------------------------------------------------------------------ */
 
-/* ---- the public functions -------------------------------------------------------------------- */
+static kiln_status read_options(kiln__reading *r, const void *opts, kiln_error *err)
+{
+    const kiln_scan_call_options *given = opts;
+    kiln_scan_call_options o = KILN_SCAN_CALL_OPTIONS_INIT;
+    kiln_status status = kiln__options_read(&o, sizeof o, given, given->struct_size,
+                                            "kiln_scan_call_options", err);
+    r->call.stream = o.stream;
+    r->call.axes = o.axes;
+    r->call.flags = o.flags;
+    return status;
+}
+
+const kiln__family_calls kiln__scan_calls = {&kiln__family_scan, read_options, decide};
 
 kiln_status kiln_scan_create(kiln_context *ctx, const char *in, const char *outputs,
                              const char *map, const char *reduce, const char *post,
@@ -195,91 +207,10 @@ kiln_status kiln_scan_create(kiln_context *ctx, const char *in, const char *outp
         .option_count = o.compiler_option_count,
     };
     KILN_TRY(kiln__kernel_new(ctx, true, &kiln__scan_calls, &request, &kernel, err));
-    KILN_TRY(kiln__check_outputs(kernel->def, "scan", err));
     *out = (kiln_scan *)kernel;
-    kernel = NULL;
 
 done:
-    kiln__kernel_destroy(kernel);
     return status;
 }
 
-void kiln_scan_destroy(kiln_scan *op)
-{
-    kiln__kernel_destroy(op != NULL ? &op->kernel : NULL);
-}
-
-void kiln_scan_options_init(kiln_scan_options *opts, size_t struct_size)
-{
-    kiln__options_init(opts, struct_size);
-}
-
-void kiln_scan_call_options_init(kiln_scan_call_options *opts, size_t struct_size)
-{
-    kiln__options_init(opts, struct_size);
-}
-
-static kiln_status read_call(kiln_scan *op, const kiln_arg *args, size_t arg_count,
-                             const kiln_scan_call_options *opts, kiln__call *call, kiln_error *err)
-{
-    kiln_scan_call_options o = KILN_SCAN_CALL_OPTIONS_INIT;
-    kiln_status status = KILN_OK;
-
-    if (opts != NULL)
-        status = kiln__options_read(&o, sizeof o, opts, opts->struct_size, "kiln_scan_call_options",
-                                    err);
-    if (status == KILN_OK)
-        status = kiln__call_read(op != NULL ? &op->kernel : NULL, args, arg_count, o.stream, call,
-                                 err);
-    call->axes = o.axes;
-    call->flags = o.flags;
-    return status;
-}
-
-static kiln_status make(kiln_scan *op, const kiln_arg *args, size_t arg_count,
-                        const kiln_scan_call_options *opts, const kiln__wanted *wanted,
-                        kiln_error *err)
-{
-    kiln__call call;
-    kiln_status status = kiln__wanted_begin(wanted, err);
-    if (status == KILN_OK)
-        status = read_call(op, args, arg_count, opts, &call, err);
-    return status == KILN_OK ? kiln__wanted_make(wanted, &op->kernel, &call, err) : status;
-}
-
-kiln_status kiln_scan_run(kiln_scan *op, const kiln_arg *args, size_t arg_count,
-                          const kiln_scan_call_options *opts, kiln_error *err)
-{
-    kiln__call call;
-    kiln_status status = read_call(op, args, arg_count, opts, &call, err);
-    return status == KILN_OK ? kiln__kernel_run(&op->kernel, &call, err) : status;
-}
-
-kiln_status kiln_scan_prefetch(kiln_scan *op, const kiln_arg *args, size_t arg_count,
-                               const kiln_scan_call_options *opts, kiln_prefetch **out,
-                               kiln_error *err)
-{
-    const kiln__wanted wanted = {.function = "kiln_scan_prefetch",
-                                 .what = KILN__WANT_AHEAD,
-                                 .out.ahead = out};
-    return make(op, args, arg_count, opts, &wanted, err);
-}
-
-kiln_status kiln_scan_prepare(kiln_scan *op, const kiln_arg *args, size_t arg_count,
-                              const kiln_scan_call_options *opts, kiln_launch **out,
-                              kiln_error *err)
-{
-    const kiln__wanted wanted = {.function = "kiln_scan_prepare",
-                                 .what = KILN__WANT_LAUNCH,
-                                 .out.launch = out};
-    return make(op, args, arg_count, opts, &wanted, err);
-}
-
-kiln_status kiln_scan_source(kiln_scan *op, const kiln_arg *args, size_t arg_count,
-                             const kiln_scan_call_options *opts, char **text_out, kiln_error *err)
-{
-    const kiln__wanted wanted = {.function = "kiln_scan_source",
-                                 .what = KILN__WANT_SOURCE,
-                                 .out.source = text_out};
-    return make(op, args, arg_count, opts, &wanted, err);
-}
+KILN__HANDLE_FUNCTIONS(scan)

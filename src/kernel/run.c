@@ -1,0 +1,352 @@
+/*
+ * run.c - the path of one call whose kernel is known.
+ *
+ *     recipe from the memo > [bind arrays > overlap > fill the block > launch]
+ *
+ * Rule: on a hit the path takes no lock and allocates nothing but the outputs asked for. What a
+ * call needs once per layout belongs into recipe.c.
+ */
+#include "kernel/kernel.h"
+
+kiln_status kiln__recipe_get(kiln__kernel *op, const kiln__call *call,
+                             const kiln__recipe **out, kiln__recipe **owned, kiln_error *err)
+{
+    uint64_t hash;
+    kiln__recipe *built = NULL;
+
+    *owned = NULL;
+    *out = kiln__call_hash(op, call, &hash)
+               ? kiln__memo_find(&op->memo, hash, kiln__recipe_matches, call)
+               : NULL;
+    if (*out != NULL)
+        return KILN_OK;
+    kiln_status status = kiln__device_check(op->device, err);
+    if (status == KILN_OK)
+        status = kiln__recipe_build(op, call, &built, NULL, err);
+    if (status != KILN_OK)
+        return status;
+    *out = built;
+    if (!kiln__memo_insert(&op->memo, built))
+        *owned = built;
+    return KILN_OK;
+}
+
+kiln_status kiln__check_out(const kiln_arg *args, size_t at, const bool *fresh, kiln_error *err)
+{
+    for (size_t p = 0; p < at; p++)
+        if (fresh[p] && args[p].value.out == args[at].value.out)
+            return kiln__fail(err, KILN_ERR_ARGUMENT,
+                              "arguments %zu and %zu are outputs that are to be stored at one "
+                              "address; give each its own",
+                              p + 1, at + 1);
+    return KILN_OK;
+}
+
+kiln_status kiln__bind_arrays(const kiln__kernel *op, const kiln__recipe *recipe,
+                              const kiln__call *call, kiln__bound *bound, kiln_error *err)
+{
+    for (size_t p = 0; p < recipe->arg_count; p++) {
+        const kiln_arg *arg = &call->args[p];
+        bound->fresh[p] = false;
+        bound->array[p] = arg->kind == KILN_ARG_ARRAY ? arg->value.array
+                          : arg->kind == KILN_ARG_OUT ? *arg->value.out
+                                                      : NULL;
+        if (recipe->args[p].kind != KILN_ARG_OUT)
+            continue;
+        const bool row = recipe->args[p].row;
+        kiln_status status = kiln__check_out(call->args, p, bound->fresh, err);
+        if (status == KILN_OK)
+            status = kiln__array_new(
+                op->ctx, (kiln_dtype)recipe->args[p].dtype, row ? recipe->row_rank : recipe->rank,
+                row ? recipe->row_shape : recipe->shape, row ? NULL : recipe->order, call->stream,
+                &bound->array[p], err);
+        if (status != KILN_OK) {
+            for (size_t q = p + 1; q < recipe->arg_count; q++)
+                bound->fresh[q] = false;
+            kiln__bound_drop(recipe, bound);
+            return status;
+        }
+        bound->fresh[p] = true;
+    }
+    return KILN_OK;
+}
+
+void kiln__bound_drop(const kiln__recipe *recipe, kiln__bound *bound)
+{
+    if (!recipe->allocates)
+        return;
+    for (size_t p = 0; p < recipe->arg_count; p++)
+        if (bound->fresh[p])
+            kiln_array_release(bound->array[p]);
+}
+
+static kiln_status put_scalar(const kiln__kernel *op, const kiln__recipe *recipe,
+                              const kiln__call *call, const kiln__patch *patch, void *block,
+                              kiln_error *err)
+{
+    const size_t p = patch->param;
+    kiln__given given;
+    kiln__scalar value;
+
+    memset(&value, 0, sizeof value);
+    if (!kiln__given_scalar(&call->args[p], &given))
+        return kiln__fail(err, KILN_ERR_INTERNAL, "kernel \"%s\": `%s` is no scalar",
+                          op->def->name, op->def->params[p].name);
+    kiln_status status = kiln__convert_scalar(op->def, p, &given, (kiln_dtype)recipe->args[p].dtype,
+                                              &value, err);
+    if (status == KILN_OK)
+        memcpy((char *)block + patch->offset, value.bytes, patch->bytes);
+    return status;
+}
+
+kiln_status kiln__block_fill(const kiln__kernel *op, const kiln__recipe *recipe,
+                             const kiln__call *call, const kiln__bound *bound, void *block,
+                             kiln_error *err)
+{
+    memcpy(block, recipe->block, recipe->args_bytes);
+    for (size_t k = 0; k < recipe->pointer_count; k++) {
+        const kiln__patch *patch = &recipe->pointers[k];
+        memcpy((char *)block + patch->offset, &bound->array[patch->param]->data, sizeof(void *));
+    }
+    for (size_t k = 0; k < recipe->scalar_count; k++) {
+        kiln_status status = put_scalar(op, recipe, call, &recipe->scalars[k], block, err);
+        if (status != KILN_OK)
+            return status;
+    }
+    return KILN_OK;
+}
+
+void kiln__bound_used_on(const kiln__recipe *recipe, const kiln__bound *bound, kiln_stream *stream)
+{
+    for (size_t p = 0; p < recipe->arg_count; p++)
+        if (bound->array[p] != NULL && bound->array[p]->storage->home != stream)
+            kiln__storage_used_on(bound->array[p]->storage, stream);
+}
+
+/* ---- copies of arrays: what calls need whose inputs overlap an output --------------------------- */
+
+/* On the cpu device: from here on a kernel on all cores beats a plain loop. */
+enum { HOST_LOOP_BYTES = 4 << 20 };
+
+bool kiln__plain_loop_suits(const kiln_array *a)
+{
+    return kiln__device_is_host(kiln__context_device(a->ctx)) &&
+           a->size * (int64_t)kiln_dtype_size(a->dtype) < HOST_LOOP_BYTES;
+}
+
+kiln_status kiln__builtin_run(kiln_context *ctx, kiln__builtin which, const kiln_arg *args,
+                              size_t arg_count, kiln_stream *stream, kiln_error *err)
+{
+    kiln__kernel *op = NULL;
+    kiln__call call = {.args = args, .arg_count = arg_count};
+    kiln_status status = kiln__builtin_get(ctx, which, &op, err);
+
+    call.stream = stream != NULL ? stream : kiln__device_stream(kiln__context_device(ctx));
+    return status == KILN_OK ? kiln__kernel_run(op, &call, err) : status;
+}
+
+static kiln__builtin cast_builtin(kiln_dtype from, kiln_dtype to)
+{
+    const bool complex_from = kiln_dtype_kind(from) == 'c';
+    if (to == KILN_BOOL && from != KILN_BOOL)
+        return complex_from ? KILN__BUILTIN_CAST_COMPLEX_BOOL : KILN__BUILTIN_CAST_BOOL;
+    return complex_from && kiln_dtype_kind(to) != 'c' ? KILN__BUILTIN_CAST_REAL : KILN__BUILTIN_CAST;
+}
+
+/* dst[...] = src: the caller has checked shapes; overlap is the kernel layer's business. */
+kiln_status kiln__array_assign_on(kiln_array *dst, const kiln_array *src, kiln_stream *stream,
+                                  kiln_error *err)
+{
+    kiln__device *device = kiln__context_device(dst->ctx);
+    const size_t bytes = (size_t)dst->size * kiln_dtype_size(dst->dtype);
+    const bool overlap = dst->size > 0 && kiln__array_overlap(dst, src);
+
+    if (src->dtype == dst->dtype && src->contiguous && dst->contiguous && src->size == dst->size &&
+        !overlap)
+        return kiln__copy_device_to_device(device, dst->data, src->data, bytes, stream, err);
+    if (src->dtype == dst->dtype && kiln__plain_loop_suits(dst) && src->rank == dst->rank &&
+        memcmp(src->shape, dst->shape, (size_t)src->rank * sizeof src->shape[0]) == 0 && !overlap) {
+        kiln__host_copy(dst->data, dst->strides, src->data, src->strides, dst->rank, dst->shape,
+                        kiln_dtype_size(dst->dtype));
+        return KILN_OK;
+    }
+    const kiln_arg args[] = {kiln_arg_array(src), kiln_arg_array(dst)};
+    return kiln__builtin_run(dst->ctx, cast_builtin(src->dtype, dst->dtype), args, KILN_COUNT_OF(args),
+                       stream, err);
+}
+
+void kiln__array_k_order(const kiln_array *array, int *order_out)
+{
+    const kiln__operand operand = {
+        .is_array = true, .rank = array->rank, .shape = array->shape, .strides = array->strides};
+
+    kiln__plan_k_order(&operand, 1, array->rank, array->shape, order_out);
+}
+
+/* A copy with the axis order `order`, enqueued on `stream`. */
+kiln_status kiln__array_copy_as(const kiln_array *array, kiln_dtype dtype, const int *order,
+                           kiln_stream *stream, kiln_array **out, kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    kiln_array *y = NULL;
+    kiln__device *device = kiln__context_device(array->ctx);
+
+    if (stream == NULL)
+        stream = kiln__device_stream(device);
+    KILN_TRY(kiln__array_new(array->ctx, dtype, array->rank, array->shape, order, stream, &y, err));
+    KILN_TRY(kiln__array_assign_on(y, array, stream, err));
+    if (array->storage->home != stream)
+        kiln__storage_used_on(array->storage, stream);
+    *out = y;
+    y = NULL;
+
+done:
+    kiln_array_release(y);
+    return status;
+}
+
+kiln_status kiln__array_copy_on(const kiln_array *array, kiln_stream *stream, kiln_array **out,
+                                kiln_error *err)
+{
+    *out = NULL;
+    return kiln__array_copy_as(array, array->dtype, NULL, stream, out, err);
+}
+
+/* ---- runs --------------------------------------------------------------------------------------- */
+
+/* The call with copies in place of the inputs that overlap an output. */
+static kiln_status run_with_copies(kiln__kernel *op, const kiln__call *call,
+                                   const kiln__bound *bound, const bool *copy, kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    kiln_arg args[KILN_PARAM_MAX];
+    kiln_array *copies[KILN_PARAM_MAX] = {NULL};
+    kiln__call again = *call;
+
+    memcpy(args, call->args, call->arg_count * sizeof args[0]);
+    for (size_t p = 0; p < op->def->input_count; p++) {
+        if (!copy[p])
+            continue;
+        KILN_TRY(kiln__array_copy_on(bound->array[p], call->stream, &copies[p], err));
+        args[p] = kiln_arg_array(copies[p]);
+    }
+    again.args = args;
+    KILN_TRY(kiln__kernel_run(op, &again, err));
+
+done:
+    for (size_t p = 0; p < op->def->input_count; p++)
+        kiln_array_release(copies[p]);
+    return status;
+}
+
+void kiln__bound_deliver(const kiln__recipe *recipe, const kiln__call *call, const kiln__bound *bound)
+{
+    if (!recipe->allocates)
+        return;
+    for (size_t p = 0; p < recipe->arg_count; p++)
+        if (bound->fresh[p])
+            *call->args[p].value.out = bound->array[p];
+}
+
+/* Room for a reduction's parts, and for its zeroed tickets where the stream has none. */
+kiln_status kiln__workspace_make(kiln__device *device, const kiln__workspace_need *need,
+                                 kiln_stream *stream, void *block, kiln__block **out,
+                                 kiln_error *err)
+{
+    const size_t parts = (need->part_bytes + 511) / 512 * 512;
+    size_t own = 0;
+    void *tickets = NULL;
+    kiln_status status = KILN_OK;
+
+    if (!need->leaves_marks)
+        status = kiln__stream_tickets(stream, need->ticket_count, &tickets, err);
+    if (status == KILN_OK && tickets == NULL)
+        own = (size_t)need->ticket_count * sizeof(int);
+    if (status == KILN_OK)
+        status = kiln__pool_alloc(device, parts + own, stream, out, err);
+    if (status == KILN_ERR_DEVICE_MEMORY && err != NULL) {
+        char low[KILN_ERROR_MESSAGE_BYTES];
+        snprintf(low, sizeof low, "%s", err->message);
+        return kiln__fail(err, status, "no room for the %zu bytes of partial results: %.400s",
+                          parts + own, low);
+    }
+    if (status != KILN_OK)
+        return status;
+    char *at = (*out)->address;
+    if (own > 0) {
+        tickets = at + parts;
+        status = kiln__memset(device, tickets, 0, own, stream, err);
+    }
+    memcpy((char *)block + need->parts_offset, &at, sizeof at);
+    memcpy((char *)block + need->tickets_offset, &tickets, sizeof tickets);
+    return status;
+}
+
+static kiln_status run_recipe(kiln__kernel *op, const kiln__recipe *recipe,
+                              const kiln__call *call, kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    kiln__bound bound;
+    bool copy[KILN_PARAM_MAX] = {false}, any_copy = false;
+    kiln__block *workspace = NULL;
+    _Alignas(16) unsigned char block[KILN__ARGS_MAX];
+
+    status = kiln__bind_arrays(op, recipe, call, &bound, err);
+    if (status != KILN_OK)
+        return status;
+    if (recipe->count == 0) {
+        kiln__bound_deliver(recipe, call, &bound);
+        return kiln__device_check(op->device, err);
+    }
+    if (recipe->has_output_arrays) {
+        KILN_TRY(kiln__overlap_check(op, recipe, &bound, copy, &any_copy, err));
+        if (any_copy) {
+            kiln__bound_drop(recipe, &bound); /* the second round allocates anew */
+            return run_with_copies(op, call, &bound, copy, err);
+        }
+    }
+    KILN_TRY(kiln__block_fill(op, recipe, call, &bound, block, err));
+    if (recipe->workspace.ticket_count > 0)
+        KILN_TRY(kiln__workspace_make(op->device, &recipe->workspace, call->stream, block,
+                                      &workspace, err));
+    KILN_TRY(kiln__launch(op->device, recipe->entry, &recipe->config, block, recipe->args_bytes,
+                          call->stream, err));
+    kiln__pool_free(op->device, workspace, NULL, 0);
+    kiln__bound_used_on(recipe, &bound, call->stream);
+    kiln__bound_deliver(recipe, call, &bound);
+    return KILN_OK;
+
+done:
+    kiln__pool_free(op->device, workspace, NULL, 0);
+    kiln__bound_drop(recipe, &bound);
+    return status;
+}
+
+kiln_status kiln__kernel_run(kiln__kernel *op, const kiln__call *call, kiln_error *err)
+{
+    const kiln__recipe *recipe;
+    kiln__recipe *owned;
+    kiln_status status = kiln__recipe_get(op, call, &recipe, &owned, err);
+    if (status == KILN_OK)
+        status = run_recipe(op, recipe, call, err);
+    kiln__recipe_destroy(owned);
+    return status;
+}
+
+kiln_status kiln__kernel_run_again(kiln__kernel *op, const kiln__call *call,
+                                   _Atomic(const kiln__recipe *) *recent, kiln_error *err)
+{
+    const kiln__recipe *recipe = atomic_load_explicit(recent, memory_order_acquire);
+    kiln__recipe *owned = NULL;
+
+    if (recipe == NULL || !kiln__recipe_still_fits(recipe, call)) {
+        kiln_status status = kiln__recipe_get(op, call, &recipe, &owned, err);
+        if (status != KILN_OK)
+            return status;
+        if (owned == NULL)
+            atomic_store_explicit(recent, recipe, memory_order_release);
+    }
+    kiln_status status = run_recipe(op, recipe, call, err);
+    kiln__recipe_destroy(owned);
+    return status;
+}
