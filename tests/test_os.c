@@ -235,13 +235,13 @@ static void test_os__lying_elf_headers_are_not_believed(void **state)
     assert_true(hashed > 100);
 }
 
-static void test_os__an_elf_of_32_bits_has_an_identity(void **state)
+static void test_os__a_long_build_id_is_hashed(void **state)
 {
     (void)state;
     struct {
-        Elf32_Ehdr head;
-        Elf32_Phdr segment;
-        Elf32_Nhdr note;
+        Elf64_Ehdr head;
+        Elf64_Phdr segment;
+        Elf64_Nhdr note;
         char name[4];
         unsigned char id[40]; /* longer than fits as hex: hashed */
     } e;
@@ -249,7 +249,7 @@ static void test_os__an_elf_of_32_bits_has_an_identity(void **state)
 
     memset(&e, 0, sizeof e);
     memcpy(e.head.e_ident, ELFMAG, SELFMAG);
-    e.head.e_ident[EI_CLASS] = ELFCLASS32;
+    e.head.e_ident[EI_CLASS] = ELFCLASS64;
     e.head.e_ident[EI_DATA] = ELFDATA2LSB;
     e.head.e_phoff = sizeof e.head;
     e.head.e_phentsize = sizeof e.segment;
@@ -262,14 +262,14 @@ static void test_os__an_elf_of_32_bits_has_an_identity(void **state)
     e.note.n_type = NT_GNU_BUILD_ID;
     memcpy(e.name, "GNU", 4);
     memset(e.id, 0xAB, sizeof e.id);
-    assert_true(kiln__file_identity(write_file("elf32", &e, sizeof e), id));
+    assert_true(kiln__file_identity(write_file("long", &e, sizeof e), id));
     assert_int_equal(strlen(id), 62);
     assert_int_equal(strspn(id, "ab"), 62);
 
     e.note.n_descsz = 40;
     e.segment.p_filesz = sizeof e.note + 4 + 40;
     content_identity(e.id, 40, expected);
-    assert_true(kiln__file_identity(write_file("elf32", &e, sizeof e), id));
+    assert_true(kiln__file_identity(write_file("long", &e, sizeof e), id));
     assert_string_equal(id, expected);
 }
 
@@ -405,7 +405,7 @@ static int make_folder(void **state)
 
 static int remove_folder(void **state)
 {
-    static const char *const names[] = {"whole", "small", "elf", "elf32", "script", "empty"};
+    static const char *const names[] = {"whole", "small", "elf", "long", "script", "empty"};
 
     (void)state;
     for (size_t k = 0; k < KILN_COUNT_OF(names); k++)
@@ -423,7 +423,7 @@ int main(void)
         cmocka_unit_test(test_os__identity_without_build_id_is_a_hash_of_the_content),
         cmocka_unit_test(test_os__a_truncated_elf_is_any_file),
         cmocka_unit_test(test_os__lying_elf_headers_are_not_believed),
-        cmocka_unit_test(test_os__an_elf_of_32_bits_has_an_identity),
+        cmocka_unit_test(test_os__a_long_build_id_is_hashed),
         cmocka_unit_test(test_os__fork_generation_counts_in_the_child),
         cmocka_unit_test(test_os__own_code_is_mapped_before_it_is_needed),
         cmocka_unit_test(test_os__mapping_own_code_changes_no_mapping_and_no_value),

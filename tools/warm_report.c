@@ -82,7 +82,7 @@ void warm_progress(struct warm *w, bool last)
 /* What compilers say may hold any bytes, or end within a character: those are shown as '?'. */
 static void put_json(kiln__buf *out, const char *name, const char *text)
 {
-    const bool utf8 = kiln__utf8_check(text, strlen(text), NULL);
+    const bool utf8 = kiln__utf8_check(text, strlen(text));
 
     kiln__buf_printf(out, "\"%s\": \"", name);
     for (; *text != '\0'; text++) {

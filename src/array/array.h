@@ -83,9 +83,6 @@ kiln_status kiln__storage_wait_on(const kiln__storage *storage, void *native, ki
 /* Nobody may write through `array`, its only handle so far, or through its views. */
 void kiln__array_make_read_only(kiln_array *array);
 
-/* Lowest address and one past the highest address any element touches; equal when size is 0. */
-void kiln__array_extent(const kiln_array *array, uintptr_t *low_out, uintptr_t *high_out);
-
 /* Whether an element of `a` and one of `b` can share a byte: bounds first, then exact up to a
  * fixed amount of search, beyond which the answer is yes. */
 bool kiln__array_overlap(const kiln_array *a, const kiln_array *b);

@@ -66,16 +66,6 @@ size_t kiln__npy_make(kiln_dtype dtype, int rank, const int64_t *shape,
 /* The same for a lone number: two parts, brackets and a j. */
 #define KILN__SCALAR_BYTES (2 * KILN__NUMBER_BYTES + 8)
 
-/* Digits d.ddd * 10^exponent of a finite magnitude. */
-typedef struct kiln__digits {
-    char text[20]; /* decimal digits, NUL-terminated; no trailing zeros; "0" for zero */
-    int count;
-    int exponent;
-} kiln__digits;
-
-/* The fewest digits that read back as the same value of `dtype` (a floating-point one). */
-void kiln__shortest_digits(kiln_dtype dtype, double magnitude, kiln__digits *out);
-
 /* How a column of numbers is written. */
 typedef struct kiln__number_style {
     bool plus;           /* a sign on positive numbers too */

@@ -25,9 +25,6 @@
 
 #include "array/internal.h"
 
-/* A single read() or write() moves at most some 2^31 bytes on Linux. */
-#define CHUNK_BYTES ((size_t)1 << 30)
-
 /* Names tried for a temporary file; more than one clash is already odd. */
 #define TEMP_NAMES_MAX 100
 
@@ -37,7 +34,7 @@ static const char *path_shown(const char *path)
     size_t bytes = strlen(path);
 
     path += bytes > 240 ? bytes - 240 : 0;
-    while ((*path & 0xc0) == 0x80) /* not into the middle of a UTF-8 character */
+    while (kiln__utf8_continues(*path)) /* not into the middle of a UTF-8 character */
         path++;
     return path;
 }
@@ -60,22 +57,15 @@ static kiln_status fail_format(kiln_error *err, const char *path, const kiln_err
 /* Read exactly `bytes`. ERR_FORMAT when the file ends before. */
 static kiln_status read_all(int fd, const char *path, void *data, size_t bytes, kiln_error *err)
 {
-    unsigned char *at = data;
+    const ssize_t got = kiln__read_up_to(fd, data, bytes);
 
-    while (bytes > 0) {
-        ssize_t got = read(fd, at, bytes < CHUNK_BYTES ? bytes : CHUNK_BYTES);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return fail_io(err, path, "cannot be read", errno);
-        if (got == 0)
-            return kiln__fail(err, KILN_ERR_FORMAT,
-                              "\"%s\" is no usable .npy file: it lost %zu bytes while it was read",
-                              path_shown(path), bytes);
-        at += got;
-        bytes -= (size_t)got;
-    }
-    return KILN_OK;
+    if (got < 0)
+        return fail_io(err, path, "cannot be read", errno);
+    if ((size_t)got == bytes)
+        return KILN_OK;
+    return kiln__fail(err, KILN_ERR_FORMAT,
+                      "\"%s\" is no usable .npy file: it lost %zu bytes while it was read",
+                      path_shown(path), bytes - (size_t)got);
 }
 
 /* Open a regular file and learn its size. O_NONBLOCK keeps a FIFO from holding us up before it

@@ -54,8 +54,15 @@ kiln_dtype kiln__part_dtype(kiln_dtype dtype)
 
 /* ---- shortest digits ---- */
 
+/* Digits d.ddd * 10^exponent of a finite magnitude. */
+typedef struct digit_run {
+    char text[20]; /* decimal digits, NUL-terminated; no trailing zeros; "0" for zero */
+    int count;
+    int exponent;
+} digit_run;
+
 /* Whether digits * 10^(exponent + 1 - count) reads back as `magnitude`. */
-static bool digits_read_back(kiln_dtype dtype, double magnitude, const kiln__digits *d)
+static bool digits_read_back(kiln_dtype dtype, double magnitude, const digit_run *d)
 {
     char text[48];
 
@@ -75,7 +82,7 @@ static bool digits_read_back(kiln_dtype dtype, double magnitude, const kiln__dig
 }
 
 /* `count` digits of the exact value, correctly rounded. */
-static void digits_of(double magnitude, int count, kiln__digits *out)
+static void digits_of(double magnitude, int count, digit_run *out)
 {
     char text[KILN__NUMBER_BYTES];
     const char *at = text;
@@ -89,7 +96,7 @@ static void digits_of(double magnitude, int count, kiln__digits *out)
 }
 
 /* The next decimal up in the last digit. */
-static void digits_increment(kiln__digits *d)
+static void digits_increment(digit_run *d)
 {
     int place = d->count - 1;
 
@@ -103,13 +110,14 @@ static void digits_increment(kiln__digits *d)
     }
 }
 
-static void digits_trim(kiln__digits *d)
+static void digits_trim(digit_run *d)
 {
     while (d->count > 1 && d->text[d->count - 1] == '0')
         d->text[--d->count] = '\0';
 }
 
-void kiln__shortest_digits(kiln_dtype dtype, double magnitude, kiln__digits *out)
+/* The fewest digits that read back as the same value of `dtype` (a floating-point one). */
+static void shortest_digits(kiln_dtype dtype, double magnitude, digit_run *out)
 {
     int exponent_unused;
     bool power_of_two = frexp(magnitude, &exponent_unused) == 0.5;
@@ -148,12 +156,12 @@ static char *put_sign(char *at, double value, bool plus)
 void kiln__number_scientific(kiln_dtype dtype, double value, const kiln__number_style *style,
                              char text[KILN__NUMBER_BYTES])
 {
-    kiln__digits d;
+    digit_run d;
     char *at = put_sign(text, value, style->plus);
     double magnitude = fabs(value);
     char exponent[16];
 
-    kiln__shortest_digits(dtype, magnitude, &d);
+    shortest_digits(dtype, magnitude, &d);
     if (d.count - 1 > style->digits_max) {
         digits_of(magnitude, style->digits_max + 1, &d);
         digits_trim(&d);
@@ -171,7 +179,7 @@ void kiln__number_scientific(kiln_dtype dtype, double value, const kiln__number_
 }
 
 /* d.ddd * 10^exponent without an exponent; `at` has room. */
-static void put_positional(char *at, const kiln__digits *d)
+static void put_positional(char *at, const digit_run *d)
 {
     int place = 0;
 
@@ -210,11 +218,11 @@ static void put_rounded(char *at, double magnitude, int digits)
 void kiln__number_positional(kiln_dtype dtype, double value, const kiln__number_style *style,
                              char text[KILN__NUMBER_BYTES])
 {
-    kiln__digits d;
+    digit_run d;
     char *at = put_sign(text, value, style->plus);
     double magnitude = fabs(value);
 
-    kiln__shortest_digits(dtype, magnitude, &d);
+    shortest_digits(dtype, magnitude, &d);
     if (magnitude == 0)
         d.exponent = 0;
     if (d.count - 1 - d.exponent > style->digits_max)

@@ -160,16 +160,6 @@ bool kiln__strides_overlap(uintptr_t a, int a_rank, const int64_t *a_shape,
     return equation_solve(&eq, 0, b_high - 1 - a_low);
 }
 
-void kiln__array_extent(const kiln_array *array, uintptr_t *low_out, uintptr_t *high_out)
-{
-    kiln__int128 low, high;
-
-    kiln__strides_extent(array->rank, array->shape, array->strides, kiln_dtype_size(array->dtype),
-                         &low, &high);
-    *low_out = (uintptr_t)array->data + (uintptr_t)low;
-    *high_out = (uintptr_t)array->data + (uintptr_t)high;
-}
-
 bool kiln__array_overlap(const kiln_array *a, const kiln_array *b)
 {
     if (a->size == 0 || b->size == 0)

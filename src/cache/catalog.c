@@ -127,14 +127,14 @@ static kiln_status check_folder(const kiln_cache *cache, const char *function, k
 /* ---- scans ---- */
 
 typedef struct listing {
-    kiln__index_row *rows;
+    kiln_cache_entry *rows;
     size_t count, room;
     uint64_t bytes, foreign;
     bool failed;
 } listing;
 
 /* An empty row behind the others; NULL (and l->failed) without memory. */
-static kiln__index_row *add_row(listing *l)
+static kiln_cache_entry *add_row(listing *l)
 {
     if (!kiln__reserve(&l->rows, l->count, &l->room, sizeof *l->rows)) {
         l->failed = true;
@@ -147,7 +147,7 @@ static kiln__index_row *add_row(listing *l)
 static void list_file(void *user, int shard_fd, const char *name, const struct stat *st)
 {
     listing *l = user;
-    kiln__index_row *row = NULL;
+    kiln_cache_entry *row = NULL;
 
     (void)shard_fd;
     l->bytes += (uint64_t)st->st_size;
@@ -158,7 +158,7 @@ static void list_file(void *user, int shard_fd, const char *name, const struct s
     row = add_row(l);
     if (row == NULL)
         return;
-    memcpy(row->name, name, sizeof row->name);
+    memcpy(row->key, name, sizeof row->key);
     row->bytes = (uint64_t)st->st_size;
     row->last_use_ns = kiln__stamp_of(st);
 }
@@ -171,10 +171,10 @@ static kiln_status list_bundle(const kiln__bundle *bundle, listing *l, kiln_erro
         kiln__hash128 hash;
         size_t bytes = 0;
         const unsigned char *file = kiln__bundle_at(bundle, k, &hash, &bytes);
-        kiln__index_row *row = add_row(l);
+        kiln_cache_entry *row = add_row(l);
         if (row == NULL)
             break;
-        kiln__hash_hex(hash, row->name);
+        kiln__hash_hex(hash, row->key);
         row->bytes = bytes;
         l->bytes += bytes;
         if (file != NULL && bytes > KILN__BLOB_HEADER_BYTES)
@@ -188,9 +188,9 @@ static kiln_status list_bundle(const kiln__bundle *bundle, listing *l, kiln_erro
     return kiln__fail_memory(err, sizeof *l->rows);
 }
 
-static int by_name(const void *a, const void *b)
+static int by_key(const void *a, const void *b)
 {
-    return strcmp(((const kiln__index_row *)a)->name, ((const kiln__index_row *)b)->name);
+    return strcmp(((const kiln_cache_entry *)a)->key, ((const kiln_cache_entry *)b)->key);
 }
 
 static kiln_status fail_read(const kiln_cache *cache, int why, kiln_error *err)
@@ -229,38 +229,24 @@ static kiln_status scan(const kiln_cache *cache, int folder, listing *l, kiln_er
         kiln__free(l->rows);
         memset(l, 0, sizeof *l);
     } else if (l->count > 1) {
-        qsort(l->rows, l->count, sizeof *l->rows, by_name);
+        qsort(l->rows, l->count, sizeof *l->rows, by_key);
     }
     return status;
 }
 
 /* Fill in target and kernel name, from the key, where the index knew neither. */
-static void label(int folder, kiln__index_row *row)
+static void label(int folder, kiln_cache_entry *row)
 {
     unsigned char *head = NULL;
     size_t bytes = 0;
 
     /* Both stand near the beginning of a key. */
     if (row->target[0] == '\0')
-        (void)kiln__entry_read(folder, row->name, 8192, &head, &bytes);
+        (void)kiln__entry_read(folder, row->key, 8192, &head, &bytes);
     if (head != NULL && bytes > KILN__BLOB_HEADER_BYTES)
         kiln__key_labels(head + KILN__BLOB_HEADER_BYTES, bytes - KILN__BLOB_HEADER_BYTES,
                          row->target, row->kernel);
     kiln__free(head);
-}
-
-static void to_entry(const kiln__index_row *row, kiln_cache_entry *e)
-{
-    memset(e, 0, sizeof *e);
-    memcpy(e->key, row->name, sizeof e->key);
-    memcpy(e->kernel, row->kernel, sizeof e->kernel);
-    memcpy(e->target, row->target, sizeof e->target);
-    memcpy(e->origin, row->origin, sizeof e->origin);
-    e->bytes = row->bytes;
-    e->last_use_ns = row->last_use_ns;
-    e->created_ns = row->created_ns;
-    e->hits = row->hits;
-    e->compile_us = row->compile_us;
 }
 
 /* Scan, complete from the index, label. `note` says why there is no index. */
@@ -351,21 +337,13 @@ kiln_status kiln_cache_list(kiln_cache *cache, kiln_cache_order order,
     if ((unsigned)order >= KILN_COUNT_OF(ORDERS))
         return kiln__fail(err, KILN_ERR_ARGUMENT, "there is no order %d", (int)order);
     status = list_rows(cache, &l, note, err);
-    if (status != KILN_OK || l.count == 0)
-        goto done;
-    *entries_out = kiln__calloc(l.count, sizeof **entries_out);
-    if (*entries_out == NULL) {
-        status = kiln__fail_memory(err, l.count * sizeof **entries_out);
-        goto done;
-    }
-    for (size_t k = 0; k < l.count; k++)
-        to_entry(&l.rows[k], &(*entries_out)[k]);
-    qsort(*entries_out, l.count, sizeof **entries_out, ORDERS[order]);
+    if (status != KILN_OK)
+        return status;
+    if (l.count > 1)
+        qsort(l.rows, l.count, sizeof *l.rows, ORDERS[order]);
+    *entries_out = l.rows;
     *count_out = l.count;
-
-done:
-    kiln__free(l.rows);
-    return status;
+    return KILN_OK;
 }
 
 kiln_status kiln_cache_stats(kiln_cache *cache, kiln_cache_summary *summary_out, kiln_error *err)
@@ -385,7 +363,7 @@ kiln_status kiln_cache_stats(kiln_cache *cache, kiln_cache_summary *summary_out,
     s->limit_bytes = cache->store != NULL ? cache->store->limit_bytes : UINT64_MAX;
     s->has_index = s->index_note[0] == '\0';
     for (size_t k = 0; k < l.count; k++) {
-        const kiln__index_row *row = &l.rows[k];
+        const kiln_cache_entry *row = &l.rows[k];
         s->hits += row->hits;
         s->compile_us += row->compile_us;
         if (k == 0 || row->last_use_ns < s->oldest_use_ns)
@@ -400,13 +378,13 @@ kiln_status kiln_cache_stats(kiln_cache *cache, kiln_cache_summary *summary_out,
 }
 
 /* The row whose name begins with `key`; NULL with a message when that is none or several. */
-static const kiln__index_row *find_row(const listing *l, const char *key, kiln_error *err)
+static const kiln_cache_entry *find_row(const listing *l, const char *key, kiln_error *err)
 {
-    const kiln__index_row *found = NULL;
+    const kiln_cache_entry *found = NULL;
     size_t matches = 0;
 
     for (size_t k = 0; k < l->count; k++) {
-        if (strncmp(l->rows[k].name, key, strlen(key)) == 0) {
+        if (strncmp(l->rows[k].key, key, strlen(key)) == 0) {
             found = &l->rows[k];
             matches++;
         }
@@ -424,7 +402,7 @@ static const kiln__index_row *find_row(const listing *l, const char *key, kiln_e
 }
 
 /* The whole key of an entry, from its file. */
-static kiln_status read_key(const kiln_cache *cache, const kiln__index_row *row, char **text_out,
+static kiln_status read_key(const kiln_cache *cache, const kiln_cache_entry *row, char **text_out,
                             kiln_error *err)
 {
     const int folder = cache->store != NULL ? kiln__dup_folder(cache->store) : -1;
@@ -436,19 +414,19 @@ static kiln_status read_key(const kiln_cache *cache, const kiln__index_row *row,
 
     if (folder >= 0) {
         const kiln__verdict read =
-            kiln__entry_read(folder, row->name, ENTRY_FILE_MAX, &copy, &bytes);
+            kiln__entry_read(folder, row->key, ENTRY_FILE_MAX, &copy, &bytes);
         const int why = errno;
         file = copy;
         close(folder);
         if (read == KILN__VERDICT_UNREADABLE)
-            return kiln__fail(err, KILN_ERR_IO, "entry %s cannot be read: %s", row->name,
+            return kiln__fail(err, KILN_ERR_IO, "entry %s cannot be read: %s", row->key,
                               strerror(why));
     } else if (cache->store == NULL) {
-        file = kiln__bundle_find(&cache->bundle, kiln__hash_from_hex(row->name), &bytes);
+        file = kiln__bundle_find(&cache->bundle, kiln__hash_from_hex(row->key), &bytes);
     }
     if (file == NULL || !kiln__blob_judge_any(file, bytes, &text, &text_bytes, &verdict))
         status = kiln__fail(err, KILN_ERR_FORMAT, "entry %s is damaged or of another version",
-                            row->name);
+                            row->key);
     else if ((*text_out = kiln__strndup(text, text_bytes)) == NULL)
         status = kiln__fail_memory(err, text_bytes);
     kiln__free(copy);
@@ -460,7 +438,7 @@ kiln_status kiln_cache_show(kiln_cache *cache, const char *key, kiln_cache_entry
 {
     listing l = {0};
     char note[128];
-    const kiln__index_row *found = NULL;
+    const kiln_cache_entry *found = NULL;
     kiln_status status = KILN_OK;
 
     if (key_text_out != NULL)
@@ -473,7 +451,7 @@ kiln_status kiln_cache_show(kiln_cache *cache, const char *key, kiln_cache_entry
         status = KILN_ERR_ARGUMENT;
         goto done;
     }
-    to_entry(found, entry_out);
+    *entry_out = *found;
     if (key_text_out != NULL)
         status = read_key(cache, found, key_text_out, err);
 
@@ -586,7 +564,7 @@ kiln_status kiln_cache_verify(kiln_cache *cache, bool remove, kiln_cache_report 
         status = scan(cache, folder, &l, err);
     report_out->foreign = l.foreign;
     for (size_t k = 0; status == KILN_OK && k < l.count; k++) {
-        const char *name = l.rows[k].name;
+        const char *name = l.rows[k].key;
         if (count_verdict(report_out, judge_entry(folder, name), name) && remove)
             unlink_entry(folder, name);
     }
@@ -690,7 +668,7 @@ kiln_status kiln_cache_remove(kiln_cache *cache, const char *const *targets, siz
         for (size_t t = 0; t < target_count; t++) {
             if (strcmp(l.rows[k].target, targets[t]) != 0)
                 continue;
-            unlink_entry(folder, l.rows[k].name);
+            unlink_entry(folder, l.rows[k].key);
             removed++;
             break;
         }

@@ -145,9 +145,9 @@ kiln__verdict kiln__entry_read(int folder, const char name[33], size_t max,
     struct stat st;
     bool shard_bad = false;
     unsigned char *data = NULL;
-    size_t want = 0, done = 0;
-    ssize_t got = 1;
-    int fd = -1, why = 0;
+    size_t want = 0;
+    ssize_t got = -1;
+    int fd = -1, why = ENOMEM;
 
     *data_out = NULL;
     *bytes_out = 0;
@@ -163,22 +163,18 @@ kiln__verdict kiln__entry_read(int folder, const char name[33], size_t max,
     }
     want = (size_t)st.st_size < max ? (size_t)st.st_size : max;
     data = kiln__alloc(want + 1);
-    why = ENOMEM;
-    while (data != NULL && done < want && got > 0) {
-        got = read(fd, data + done, want - done);
+    if (data != NULL) {
+        got = kiln__read_up_to(fd, data, want);
         why = errno;
-        done += got > 0 ? (size_t)got : 0;
-        got = got < 0 && why == EINTR ? 1 : got;
     }
     close(fd);
-    /* An error is no end of the file. */
-    if (data == NULL || got < 0) {
+    if (got < 0) {
         kiln__free(data);
         errno = why;
         return KILN__VERDICT_UNREADABLE;
     }
     *data_out = data;
-    *bytes_out = done;
+    *bytes_out = (size_t)got;
     return KILN__VERDICT_VALID;
 }
 

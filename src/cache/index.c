@@ -88,7 +88,7 @@ typedef struct database {
 #undef MEMBER
 } database;
 
-bool kiln__is_network_folder(int folder)
+static bool is_network_folder(int folder)
 {
     /* NFS, SMB, CIFS, SMB2, AFS, Coda, 9p, FUSE (sshfs and the like), Ceph, Lustre, GPFS, OCFS2 */
     static const uint32_t kinds[] = {0x6969,     0x517b,     0xff534d42, 0xfe534d42,
@@ -370,7 +370,7 @@ static void apply_journal(database *d)
 
 /* ---- rows ---- */
 
-static int write_rows(database *d, const kiln__index_row *rows, size_t count)
+static int write_rows(database *d, const kiln_cache_entry *rows, size_t count)
 {
     const int64_t seen = (int64_t)kiln__now_us();
     sqlite3_stmt *st = NULL;
@@ -382,8 +382,8 @@ static int write_rows(database *d, const kiln__index_row *rows, size_t count)
         -1, &st, NULL);
 
     for (size_t k = 0; k < count && code == SQLITE_OK; k++) {
-        const kiln__index_row *row = &rows[k];
-        d->bind_text(st, 1, row->name, -1, NULL);
+        const kiln_cache_entry *row = &rows[k];
+        d->bind_text(st, 1, row->key, -1, NULL);
         d->bind_int64(st, 2, (int64_t)row->bytes);
         d->bind_int64(st, 3, row->last_use_ns);
         d->bind_text(st, 4, row->target, -1, NULL);
@@ -405,7 +405,7 @@ static int write_rows(database *d, const kiln__index_row *rows, size_t count)
 }
 
 /* Both are sorted by name and hold the same names. */
-static int read_rows(database *d, kiln__index_row *rows, size_t count)
+static int read_rows(database *d, kiln_cache_entry *rows, size_t count)
 {
     sqlite3_stmt *st = NULL;
     int code = d->prepare_v2(d->db,
@@ -418,7 +418,7 @@ static int read_rows(database *d, kiln__index_row *rows, size_t count)
         if (d->step(st) != SQLITE_ROW)
             break;
         name = (const char *)d->column_text(st, 0);
-        if (name == NULL || strcmp(name, rows[k].name) != 0) {
+        if (name == NULL || strcmp(name, rows[k].key) != 0) {
             code = SQLITE_CORRUPT;
             break;
         }
@@ -432,7 +432,7 @@ static int read_rows(database *d, kiln__index_row *rows, size_t count)
     return code;
 }
 
-static int sync_once(database *d, const char *path, kiln__index_row *rows, size_t count,
+static int sync_once(database *d, const char *path, kiln_cache_entry *rows, size_t count,
                      char note[128])
 {
     int code = begin(d, path, note);
@@ -451,7 +451,7 @@ static int sync_once(database *d, const char *path, kiln__index_row *rows, size_
     return code;
 }
 
-bool kiln__index_sync(int folder, const char *path, kiln__index_row *rows, size_t count,
+bool kiln__index_sync(int folder, const char *path, kiln_cache_entry *rows, size_t count,
                       char note[128])
 {
     database d = {.folder = folder};
@@ -459,7 +459,7 @@ bool kiln__index_sync(int folder, const char *path, kiln__index_row *rows, size_
     int code = SQLITE_DONE;
 
     note[0] = '\0';
-    if (kiln__is_network_folder(folder)) {
+    if (is_network_folder(folder)) {
         snprintf(note, 128, "the folder is on a network file system");
         return false;
     }

@@ -330,21 +330,12 @@ void kiln__key_labels(const void *key, size_t key_bytes, char target[32], char k
 
 /* ---- index.c ---- */
 
-typedef struct kiln__index_row {
-    char name[33];
-    char target[32], kernel[64], origin[16];
-    uint64_t bytes, hits, compile_us;
-    int64_t created_ns, last_use_ns;
-    bool known; /* the index has this entry */
-} kiln__index_row;
-
 /* Bring the index up to date: take in the journal, and when `rows` is given make it hold exactly
- * those (sorted by name) and complete them from it. Never waits. False with a note when there is
+ * those (sorted by key) and complete them from it. Never waits. False with a note when there is
  * no index to be had. */
-bool kiln__index_sync(int folder, const char *path, kiln__index_row *rows, size_t count,
+bool kiln__index_sync(int folder, const char *path, kiln_cache_entry *rows, size_t count,
                       char note[128]);
 void kiln__index_remove(int folder);
-bool kiln__is_network_folder(int folder);
 
 /* ---- store.c, publish.c ---- */
 
@@ -409,7 +400,6 @@ int kiln__dup_folder(kiln__cache *cache);
  * clock that was set back turns nothing around. */
 int64_t kiln__next_stamp(kiln__cache *cache);
 void kiln__seen_stamp(kiln__cache *cache, int64_t stamp_ns);
-void kiln__flush_journal(kiln__cache *cache);
 
 /* ---- fork.c ---- */
 

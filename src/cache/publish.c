@@ -90,22 +90,6 @@ static void sweep_shard(kiln__cache *cache, kiln__ledger *ledger, unsigned shard
 
 /* ---- one file ---- */
 
-/* Write all of `file`; 0 or an errno value. */
-static int write_all(int fd, const unsigned char *file, size_t bytes)
-{
-    size_t done = 0;
-
-    while (done < bytes) {
-        ssize_t put = write(fd, file + done, bytes - done);
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put <= 0)
-            return put < 0 ? errno : EIO;
-        done += (size_t)put;
-    }
-    return 0;
-}
-
 /* Make room below the limit, oldest entries first; 0, or ENOSPC. */
 static int make_room(publication *p, kiln__ledger *ledger)
 {
@@ -230,7 +214,7 @@ static int write_entry(publication *p)
     int why = kiln__is_beyond_process_limit(p->bytes) ? EFBIG : reserve(p);
 
     if (why == 0) {
-        why = write_all(p->fd, p->file, p->bytes);
+        why = kiln__write_all(p->fd, p->file, p->bytes);
         kiln__stamp_times(p->stamp_ns, times);
         (void)!futimens(p->fd, times);
         if (why == 0)

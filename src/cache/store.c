@@ -48,6 +48,30 @@ bool kiln__is_news(kiln__cache *cache, kiln__trouble kind)
     return (atomic_fetch_or(&cache->troubles, (unsigned)kind) & (unsigned)kind) == 0;
 }
 
+/* ---- the folder ---- */
+
+int kiln__dup_folder(kiln__cache *cache)
+{
+    int fd = -1;
+
+    kiln__cache_enter(cache);
+    pthread_rwlock_rdlock(&cache->lock);
+    if (cache->fd >= 0)
+        fd = fcntl(cache->fd, F_DUPFD_CLOEXEC, 3);
+    pthread_rwlock_unlock(&cache->lock);
+    return fd;
+}
+
+static void flush_journal(kiln__cache *cache)
+{
+    int folder = kiln__dup_folder(cache);
+
+    if (folder < 0)
+        return;
+    kiln__journal_flush(&cache->journal, folder);
+    close(folder);
+}
+
 /* ---- open and close ---- */
 
 static void refuse(kiln__cache *cache, const char *path, const char *reason)
@@ -194,7 +218,7 @@ void kiln__cache_close(kiln__cache *cache)
     if (cache == NULL)
         return;
     kiln__cache_enter(cache);
-    kiln__flush_journal(cache);
+    flush_journal(cache);
     if (cache->fd >= 0)
         close(cache->fd);
     for (unsigned k = 0; k < atomic_load(&cache->bundle_count); k++)
@@ -250,19 +274,7 @@ void kiln__cache_note_compile(kiln__cache *cache, double us)
         atomic_fetch_add_explicit(&cache->compile_us, (uint64_t)us, memory_order_relaxed);
 }
 
-/* ---- the folder ---- */
-
-int kiln__dup_folder(kiln__cache *cache)
-{
-    int fd = -1;
-
-    kiln__cache_enter(cache);
-    pthread_rwlock_rdlock(&cache->lock);
-    if (cache->fd >= 0)
-        fd = fcntl(cache->fd, F_DUPFD_CLOEXEC, 3);
-    pthread_rwlock_unlock(&cache->lock);
-    return fd;
-}
+/* ---- a folder that was deleted, or is not there yet ---- */
 
 bool kiln__renew_folder(kiln__cache *cache, bool create)
 {
@@ -284,16 +296,6 @@ bool kiln__renew_folder(kiln__cache *cache, bool create)
         kiln__log_line(&cache->log, KILN__LOG_WARN, "the cache folder cannot be used now: %s: %s",
                        reason, cache->path);
     return state == KILN__DIR_OPEN;
-}
-
-void kiln__flush_journal(kiln__cache *cache)
-{
-    int folder = kiln__dup_folder(cache);
-
-    if (folder < 0)
-        return;
-    kiln__journal_flush(&cache->journal, folder);
-    close(folder);
 }
 
 /* Open an entry as kiln__entry_open does; ENOENT also where there is no folder. */
@@ -366,7 +368,7 @@ static void note_hit(kiln__cache *cache, int fd, const kiln__place *p, const str
         (void)!futimens(fd, times);
     }
     if (kiln__journal_hit(&cache->journal, p->hash, stamp))
-        kiln__flush_journal(cache);
+        flush_journal(cache);
 }
 
 /* ---- load ---- */
@@ -374,19 +376,11 @@ static void note_hit(kiln__cache *cache, int fd, const kiln__place *p, const str
 /* An error of the disk is no proof of damage: the entry stays, and is looked at again next time. */
 static kiln__verdict read_exactly(int fd, unsigned char *data, size_t bytes)
 {
-    size_t done = 0;
+    const ssize_t got = kiln__read_up_to(fd, data, bytes);
 
-    while (done < bytes) {
-        ssize_t got = read(fd, data + done, bytes - done);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return errno == EISDIR ? KILN__VERDICT_DAMAGED : KILN__VERDICT_UNREADABLE;
-        if (got == 0)
-            return KILN__VERDICT_DAMAGED; /* shorter than it must be */
-        done += (size_t)got;
-    }
-    return KILN__VERDICT_VALID;
+    if (got < 0)
+        return errno == EISDIR ? KILN__VERDICT_DAMAGED : KILN__VERDICT_UNREADABLE;
+    return (size_t)got == bytes ? KILN__VERDICT_VALID : KILN__VERDICT_DAMAGED; /* too short */
 }
 
 /* Read the whole of an open file whose header is right. VALID comes with heap memory. Most entries

@@ -9,11 +9,6 @@
  */
 #include "core/core.h"
 
-static bool is_continuation(char c)
-{
-    return ((unsigned char)c & 0xC0) == 0x80;
-}
-
 /* What a terminal may be shown: control characters other than tabs would move the cursor. */
 static char printable(char c)
 {
@@ -39,7 +34,7 @@ char *kiln__caret(const char *text, size_t at, size_t width)
     if (at > end)
         at = end;
     /* A caret inside a character stands under that character. */
-    while (at > begin && at < end && is_continuation(text[at]))
+    while (at > begin && at < end && kiln__utf8_continues(text[at]))
         at--;
     stop = width < end - at ? at + width : end;
 
@@ -47,12 +42,12 @@ char *kiln__caret(const char *text, size_t at, size_t width)
         kiln__buf_putc(&out, printable(text[k]));
     kiln__buf_putc(&out, '\n');
     for (size_t k = begin; k < at; k++) {
-        if (!is_continuation(text[k]))
+        if (!kiln__utf8_continues(text[k]))
             kiln__buf_putc(&out, text[k] == '\t' ? '\t' : ' ');
     }
     kiln__buf_putc(&out, '^');
     for (size_t k = at + 1; k < stop; k++) {
-        if (!is_continuation(text[k]))
+        if (!kiln__utf8_continues(text[k]))
             kiln__buf_putc(&out, '~');
     }
     return kiln__buf_take(&out);

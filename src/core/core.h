@@ -12,6 +12,7 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/types.h>
 
 #include "kiln/base.h"
 #include "kiln/dtype.h"
@@ -61,6 +62,12 @@ bool kiln__reserve(void *array_pointer, size_t count, size_t *room, size_t item_
 char *kiln__strdup(const char *text);                /* NULL text gives NULL */
 char *kiln__strndup(const char *text, size_t bytes); /* copies exactly `bytes`, adds a NUL */
 
+/* ---- memory that goes all at once (arena.c) ---- NULL is an empty arena. */
+#define KILN__ARENA_BYTES ((size_t)16 << 10) /* taken from the host at once, at least */
+typedef struct kiln__arena kiln__arena;
+void *kiln__arena_alloc(kiln__arena **arena, size_t bytes); /* zeroed, 16-byte aligned, or NULL */
+void kiln__arena_free(kiln__arena *arena);
+
 #ifdef KILN_TEST_HOOKS
 /* Fail the nth allocation from now on (0 = the next one), once; SIZE_MAX = never. Thread-safe. */
 KILN_API void kiln__test_alloc_fail_at(size_t nth);
@@ -95,6 +102,15 @@ static inline bool kiln__same_word(const char *text, size_t bytes, const char *w
     return bytes > 0 && text[0] == word[0] && strlen(word) == bytes &&
            memcmp(text, word, bytes) == 0;
 }
+
+/* ---- UTF-8 (utf8.c) ---- */
+static inline bool kiln__utf8_continues(char c) /* a character that has begun */
+{
+    return ((unsigned char)c & 0xC0) == 0x80;
+}
+/* Bytes of the well-formed sequence at `text`, of which `room` (not 0) may be read; 0 when none is. */
+size_t kiln__utf8_sequence(const char *text, size_t room);
+bool kiln__utf8_check(const char *text, size_t bytes); /* all of it */
 
 /* Caret text for a one-line or many-line `text`: the line that holds byte `at`, and a caret line
  * under bytes at..at+width. Tabs and UTF-8 keep their columns. Heap text or NULL. */
@@ -210,6 +226,8 @@ int kiln__read_regular_file(const char *path, size_t max_bytes, char **data_out,
                             size_t *bytes_out);
 /* The same of an open file, from where it stands. */
 int kiln__read_open_file(int fd, size_t max_bytes, char **data_out, size_t *bytes_out);
+/* Read until `bytes` are there or the file ends; -1 with errno on an error, which is no end of the file. */
+ssize_t kiln__read_up_to(int fd, void *data, size_t bytes);
 /* Write `bytes` to an open file, whole. A write that fails is an error and no signal: what the limit
  * on file sizes (SIGXFSZ) or a pipe without a reader (SIGPIPE) sends is taken back. 0 or errno. */
 int kiln__write_all(int fd, const void *data, size_t bytes);
@@ -262,11 +280,9 @@ void kiln__options_init(void *opts, size_t given);
 typedef struct kiln__scalar {
     _Alignas(16) unsigned char bytes[16];
 } kiln__scalar;
-uint16_t kiln__float16_from_float(float v);  /* round to nearest even */
-uint16_t kiln__bfloat16_from_float(float v); /* round to nearest even */
 float kiln__float16_to_float(uint16_t v);
 float kiln__bfloat16_to_float(uint16_t v);
-/* float64 straight to 16 bits, rounded once. */
+/* float64 straight to 16 bits, rounded once, to nearest even. */
 uint16_t kiln__float16_from_double(double v);
 uint16_t kiln__bfloat16_from_double(double v);
 

@@ -38,54 +38,18 @@ const char *kiln_status_name(kiln_status status)
     return "unknown status";
 }
 
-/* Length of the well-formed UTF-8 sequence that begins at `s` (NUL-terminated); 0 when none does.
- * Overlong forms, surrogates and values beyond U+10FFFF count as ill-formed, as Unicode says. */
-static size_t utf8_sequence(const unsigned char *s)
-{
-    unsigned char lowest = 0x80, highest = 0xBF;
-    size_t length = 0;
-
-    if (s[0] < 0x80)
-        return 1;
-    if (s[0] >= 0xC2 && s[0] <= 0xDF)
-        length = 2;
-    else if (s[0] >= 0xE0 && s[0] <= 0xEF)
-        length = 3;
-    else if (s[0] >= 0xF0 && s[0] <= 0xF4)
-        length = 4;
-    else
-        return 0;
-
-    if (s[0] == 0xE0)
-        lowest = 0xA0;
-    else if (s[0] == 0xED)
-        highest = 0x9F;
-    else if (s[0] == 0xF0)
-        lowest = 0x90;
-    else if (s[0] == 0xF4)
-        highest = 0x8F;
-    if (s[1] < lowest || s[1] > highest)
-        return 0;
-    for (size_t k = 2; k < length; k++) {
-        if ((s[k] & 0xC0) != 0x80)
-            return 0;
-    }
-    return length;
-}
-
 /* Make any NUL-terminated bytes one line of UTF-8, in place: control characters become blanks and
  * ill-formed bytes '?'. */
 static void make_one_line(char *text)
 {
-    unsigned char *s = (unsigned char *)text;
-
-    while (*s != 0) {
-        size_t length = utf8_sequence(s);
+    for (size_t left = strlen(text); left > 0;) {
+        const size_t length = kiln__utf8_sequence(text, left), step = length != 0 ? length : 1;
         if (length == 0)
-            *s = '?';
-        else if (*s < 0x20 || *s == 0x7F)
-            *s = ' ';
-        s += length == 0 ? 1 : length;
+            *text = '?';
+        else if ((unsigned char)*text < 0x20 || *text == 0x7F)
+            *text = ' ';
+        text += step;
+        left -= step;
     }
 }
 
@@ -95,7 +59,7 @@ static void mark_truncation(char *text, size_t room)
 {
     size_t end = room - 4; /* "..." and the NUL */
 
-    for (int k = 0; k < 3 && ((unsigned char)text[end] & 0xC0) == 0x80; k++)
+    for (int k = 0; k < 3 && kiln__utf8_continues(text[end]); k++)
         end--;
     memcpy(text + end, "...", 4);
 }

@@ -98,8 +98,7 @@ static int open_to_read(const char *path, int flags)
     return fd;
 }
 
-/* Read until `bytes` are there or the file ends; -1 with errno on an error. */
-static ssize_t read_up_to(int fd, void *data, size_t bytes)
+ssize_t kiln__read_up_to(int fd, void *data, size_t bytes)
 {
     size_t done = 0;
 
@@ -138,7 +137,7 @@ int kiln__read_open_file(int fd, size_t max_bytes, char **data_out, size_t *byte
             return ENOMEM;
         }
         data = larger;
-        got = read_up_to(fd, data + length, room + 1 - length);
+        got = kiln__read_up_to(fd, data + length, room + 1 - length);
         if (got < 0) {
             int why = errno;
             kiln__free(data);
@@ -284,7 +283,7 @@ static bool find_build_id(const unsigned char *notes, size_t bytes, char out[64]
     size_t at = 0;
 
     while (bytes - at >= sizeof(Elf64_Nhdr)) {
-        Elf64_Nhdr note; /* the same three words in 32-bit files */
+        Elf64_Nhdr note;
         size_t name = at + sizeof note, left = bytes - name, name_room = 0, id_room = 0;
 
         memcpy(&note, notes + at, sizeof note);
@@ -318,7 +317,7 @@ static bool find_build_id(const unsigned char *notes, size_t bytes, char out[64]
     return false;
 }
 
-/* One note segment, whatever the class of the file it came from. */
+/* One note segment. */
 static bool build_id_in_segment(int fd, uint64_t file_bytes, uint64_t offset, uint64_t bytes,
                                 char out[64])
 {
@@ -355,40 +354,16 @@ static bool build_id_64(int fd, uint64_t file_bytes, char out[64])
     return false;
 }
 
-static bool build_id_32(int fd, uint64_t file_bytes, char out[64])
-{
-    Elf32_Ehdr head;
-
-    if (!read_range(fd, file_bytes, 0, &head, sizeof head) ||
-        head.e_phentsize != sizeof(Elf32_Phdr) || head.e_phnum > ELF_SEGMENTS_MAX)
-        return false;
-    for (unsigned k = 0; k < head.e_phnum; k++) {
-        Elf32_Phdr segment;
-        if (!read_range(fd, file_bytes, (uint64_t)head.e_phoff + (uint64_t)k * sizeof segment,
-                        &segment, sizeof segment))
-            return false;
-        if (segment.p_type == PT_NOTE &&
-            build_id_in_segment(fd, file_bytes, segment.p_offset, segment.p_filesz, out))
-            return true;
-    }
-    return false;
-}
-
-/* The build id of an ELF file of this machine's byte order; false for any other file. */
+/* The build id of a 64-bit ELF file of this machine's byte order; false for any other file. */
 static bool build_id_of(int fd, uint64_t file_bytes, char out[64])
 {
     unsigned char ident[EI_NIDENT];
     const uint16_t one = 1;
     const unsigned char native = *(const unsigned char *)&one == 1 ? ELFDATA2LSB : ELFDATA2MSB;
 
-    if (!read_range(fd, file_bytes, 0, ident, sizeof ident) ||
-        memcmp(ident, ELFMAG, SELFMAG) != 0 || ident[EI_DATA] != native)
-        return false;
-    if (ident[EI_CLASS] == ELFCLASS64)
-        return build_id_64(fd, file_bytes, out);
-    if (ident[EI_CLASS] == ELFCLASS32)
-        return build_id_32(fd, file_bytes, out);
-    return false;
+    return read_range(fd, file_bytes, 0, ident, sizeof ident) &&
+           memcmp(ident, ELFMAG, SELFMAG) == 0 && ident[EI_DATA] == native &&
+           ident[EI_CLASS] == ELFCLASS64 && build_id_64(fd, file_bytes, out);
 }
 
 /* XXH3 of the whole content. Only files without a build id come here: scripts that wrap a

@@ -75,17 +75,6 @@ uint16_t kiln__bfloat16_from_double(double v)
     return round_to(BFLOAT16, v);
 }
 
-/* A float is a double exactly (only a signalling NaN changes: it turns quiet, as it must). */
-uint16_t kiln__float16_from_float(float v)
-{
-    return round_to(FLOAT16, (double)v);
-}
-
-uint16_t kiln__bfloat16_from_float(float v)
-{
-    return round_to(BFLOAT16, (double)v);
-}
-
 float kiln__bfloat16_to_float(uint16_t v)
 {
     uint32_t bits = (uint32_t)v << 16;

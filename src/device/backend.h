@@ -24,7 +24,7 @@
 typedef struct kiln__backend kiln__backend;
 typedef struct kiln__pool kiln__pool;
 typedef struct kiln__host_pool kiln__host_pool;
-typedef struct kiln__arena kiln__arena;
+typedef struct kiln__pool_arena kiln__pool_arena;
 
 /* Kernels take one struct by value; CUDA guarantees 4 KiB of parameters on every GPU. */
 #define KILN__ARGS_BYTES_MAX 4096u
@@ -53,7 +53,7 @@ struct kiln_stream {
     kiln__device *device;
     void *native;
     void *owner;                    /* of the layer above */
-    kiln__arena *arena;             /* the stream's part of the pool; made with the stream */
+    kiln__pool_arena *arena;             /* the stream's part of the pool; made with the stream */
     void *closing_event;            /* once closed: the end of its work */
     bool wrapped;                   /* `native` belongs to somebody else */
     atomic_bool closed;             /* the handle is gone, and `native` with it */

@@ -23,207 +23,89 @@ typedef enum value_kind {
     VALUE_TEXT   /* anything but nothing */
 } value_kind;
 
+/* Names with blanks between, each with a value of one kind behind it. */
 typedef struct allowed {
-    const char *name;
     value_kind value;
+    const char *names;
 } allowed;
 
 /* ---- the C++ compiler: GCC and Clang ---- */
 
 static const allowed cpu_options[] = {
-    /* the preprocessor */
-    {"-D", VALUE_TEXT},
-    {"-U", VALUE_WORD},
-    {"-I", VALUE_TEXT},
-    {"-iquote", VALUE_TEXT},
-    {"-isystem", VALUE_TEXT},
-    {"-idirafter", VALUE_TEXT},
-    {"-include", VALUE_TEXT},
-    {"-imacros", VALUE_TEXT},
-    {"--include=", VALUE_TEXT},
-    {"--imacros=", VALUE_TEXT},
-    {"--include-directory=", VALUE_TEXT},
-    {"--define-macro=", VALUE_TEXT},
-    {"--undefine-macro=", VALUE_WORD},
-    {"-trigraphs", VALUE_NONE},
-    {"-nostdinc", VALUE_NONE},
-    {"-nostdinc++", VALUE_NONE},
-    /* the language, warnings */
-    {"-std=", VALUE_WORD},
-    {"--std=", VALUE_WORD},
-    {"-ansi", VALUE_NONE},
-    {"-pedantic", VALUE_NONE},
-    {"-pedantic-errors", VALUE_NONE},
-    {"-w", VALUE_NONE},
-    {"-stdlib=", VALUE_WORD},
-    {"-pthread", VALUE_NONE},
-    /* optimisation, debugging, libraries */
-    {"-O", VALUE_MAYBE},
-    {"--param=", VALUE_WORD},
-    {"-g", VALUE_NONE},
-    {"-g0", VALUE_NONE},
-    {"-g1", VALUE_NONE},
-    {"-g2", VALUE_NONE},
-    {"-g3", VALUE_NONE},
-    {"-ggdb", VALUE_NONE},
-    {"-ggdb3", VALUE_NONE},
-    {"-gdwarf-", VALUE_WORD},
-    {"-gline-tables-only", VALUE_NONE},
-    {"-static-libgcc", VALUE_NONE},
-    {"-static-libstdc++", VALUE_NONE},
-    {"-l", VALUE_WORD},
-    {"-L", VALUE_TEXT}};
+    {VALUE_NONE,
+     "-trigraphs -nostdinc -nostdinc++ -ansi -pedantic -pedantic-errors -w -pthread -g -g0 "
+     "-g1 -g2 -g3 -ggdb -ggdb3 -gline-tables-only -static-libgcc -static-libstdc++"},
+    {VALUE_WORD,
+     "-U --undefine-macro= -std= --std= -stdlib= --param= -gdwarf- -l"},
+    {VALUE_MAYBE,
+     "-O"},
+    {VALUE_TEXT,
+     "-D -I -iquote -isystem -idirafter -include -imacros --include= --imacros= "
+     "--include-directory= --define-macro= -L"},
+};
 
 /* Behind "-f", also with "no-" before them. */
-static const char *const cpu_features[] = {
-    /* arithmetic */
-    "associative-math", "approx-func", "cx-fortran-rules", "cx-limited-range", "fast-math",
-    "finite-math-only", "float-store", "honor-infinities", "honor-nans", "math-errno",
-    "protect-parens", "reciprocal-math", "rounding-math", "signaling-nans", "signed-zeros",
-    "single-precision-constant", "trapping-math", "trapv", "unsafe-math-optimizations", "wrapv",
-    "wrapv-pointer",
-    /* what the compiler may assume, and do */
-    "align-functions", "align-jumps", "align-labels", "align-loops", "allow-store-data-races",
-    "builtin", "code-hoisting", "data-sections", "delete-null-pointer-checks", "early-inlining",
-    "finite-loops", "function-sections", "gcse", "gcse-after-reload", "if-conversion",
-    "if-conversion2", "inline", "inline-functions", "inline-functions-called-once",
-    "inline-small-functions", "ipa-cp", "ipa-cp-clone", "ipa-pta", "ipa-ra", "loop-interchange",
-    "loop-nest-optimize", "loop-unroll-and-jam", "merge-all-constants", "merge-constants",
-    "omit-frame-pointer", "openmp", "openmp-simd", "optimize-sibling-calls", "partial-inlining",
-    "peel-loops", "prefetch-loop-arrays", "rename-registers", "reorder-blocks", "reorder-functions",
-    "schedule-insns", "schedule-insns2", "semantic-interposition", "slp-vectorize", "split-loops",
-    "stack-clash-protection", "stack-protector", "stack-protector-all", "stack-protector-strong",
-    "strict-aliasing", "strict-enums", "strict-overflow", "thread-jumps",
-    "tree-loop-distribute-patterns", "tree-loop-distribution", "tree-loop-vectorize",
-    "tree-partial-pre", "tree-pre", "tree-slp-vectorize", "tree-vectorize", "tree-vrp",
-    "unroll-all-loops", "unroll-loops", "unswitch-loops", "unwind-tables",
-    "asynchronous-unwind-tables", "vect-cost-model", "vectorize",
-    /* the language, and how the compiler speaks */
-    "access-control", "aligned-new", "char8_t", "common", "concepts", "coroutines",
-    "caret-diagnostics", "color-diagnostics", "diagnostics-color", "diagnostics-show-caret",
-    "diagnostics-show-option", "elide-constructors", "exceptions", "freestanding", "gnu-keywords",
-    "gnu-unique", "hosted", "ident", "ms-extensions", "operator-names", "permissive",
-    "pretty-templates", "rtti", "short-enums", "short-wchar", "show-column", "signed-char",
-    "sized-deallocation", "threadsafe-statics", "unsigned-char", "visibility-inlines-hidden"};
+static const char cpu_features[] =
+    "associative-math approx-func cx-fortran-rules cx-limited-range fast-math "
+    "finite-math-only float-store honor-infinities honor-nans math-errno protect-parens "
+    "reciprocal-math rounding-math signaling-nans signed-zeros single-precision-constant "
+    "trapping-math trapv unsafe-math-optimizations wrapv wrapv-pointer align-functions "
+    "align-jumps align-labels align-loops allow-store-data-races builtin code-hoisting "
+    "data-sections delete-null-pointer-checks early-inlining finite-loops function-sections "
+    "gcse gcse-after-reload if-conversion if-conversion2 inline inline-functions "
+    "inline-functions-called-once inline-small-functions ipa-cp ipa-cp-clone ipa-pta ipa-ra "
+    "loop-interchange loop-nest-optimize loop-unroll-and-jam merge-all-constants "
+    "merge-constants omit-frame-pointer openmp openmp-simd optimize-sibling-calls "
+    "partial-inlining peel-loops prefetch-loop-arrays rename-registers reorder-blocks "
+    "reorder-functions schedule-insns schedule-insns2 semantic-interposition slp-vectorize "
+    "split-loops stack-clash-protection stack-protector stack-protector-all "
+    "stack-protector-strong strict-aliasing strict-enums strict-overflow thread-jumps "
+    "tree-loop-distribute-patterns tree-loop-distribution tree-loop-vectorize "
+    "tree-partial-pre tree-pre tree-slp-vectorize tree-vectorize tree-vrp unroll-all-loops "
+    "unroll-loops unswitch-loops unwind-tables asynchronous-unwind-tables vect-cost-model "
+    "vectorize access-control aligned-new char8_t common concepts coroutines "
+    "caret-diagnostics color-diagnostics diagnostics-color diagnostics-show-caret "
+    "diagnostics-show-option elide-constructors exceptions freestanding gnu-keywords "
+    "gnu-unique hosted ident ms-extensions operator-names permissive pretty-templates rtti "
+    "short-enums short-wchar show-column signed-char sized-deallocation threadsafe-statics "
+    "unsigned-char visibility-inlines-hidden";
 
 /* Behind "-f", with a word behind "=". */
-static const char *const cpu_settings[] = {"abi-version",
-                                           "align-functions",
-                                           "align-jumps",
-                                           "align-labels",
-                                           "align-loops",
-                                           "bracket-depth",
-                                           "cf-protection",
-                                           "constexpr-cache-depth",
-                                           "constexpr-depth",
-                                           "constexpr-loop-limit",
-                                           "constexpr-ops-limit",
-                                           "constexpr-steps",
-                                           "denormal-fp-math",
-                                           "diagnostics-color",
-                                           "error-limit",
-                                           "excess-precision",
-                                           "fp-contract",
-                                           "fp-model",
-                                           "inline-limit",
-                                           "max-errors",
-                                           "message-length",
-                                           "sanitize",
-                                           "simd-cost-model",
-                                           "template-backtrace-limit",
-                                           "template-depth",
-                                           "tls-model",
-                                           "veclib",
-                                           "vect-cost-model",
-                                           "visibility"};
+static const char cpu_settings[] =
+    "abi-version align-functions align-jumps align-labels align-loops bracket-depth "
+    "cf-protection constexpr-cache-depth constexpr-depth constexpr-loop-limit "
+    "constexpr-ops-limit constexpr-steps denormal-fp-math diagnostics-color error-limit "
+    "excess-precision fp-contract fp-model inline-limit max-errors message-length sanitize "
+    "simd-cost-model template-backtrace-limit template-depth tls-model veclib "
+    "vect-cost-model visibility";
 
 /* Behind "-m", with a word behind "=". Without one, all but those that speak to LLVM. */
-static const char *const machine_settings[] = {"abi",
-                                               "arch",
-                                               "branch-cost",
-                                               "cmodel",
-                                               "cpu",
-                                               "float-abi",
-                                               "fpmath",
-                                               "fpu",
-                                               "memcpy-strategy",
-                                               "prefer-vector-width",
-                                               "recip",
-                                               "stack-alignment",
-                                               "sve-vector-bits",
-                                               "tls-dialect",
-                                               "tune",
-                                               "veclibabi"};
+static const char machine_settings[] =
+    "abi arch branch-cost cmodel cpu float-abi fpmath fpu memcpy-strategy "
+    "prefer-vector-width recip stack-alignment sve-vector-bits tls-dialect tune veclibabi";
 
-/* ---- NVRTC ---- behind "-" or "--" */
+/* ---- NVRTC ---- behind "-" or "--". What is behind "ptxas-options=" goes to the assembler, which has
+ * options that write files. */
 
 static const allowed cuda_options[] = {
-    {"D", VALUE_TEXT},
-    {"U", VALUE_WORD},
-    {"I", VALUE_TEXT},
-    {"include=", VALUE_TEXT},
-    {"define-macro=", VALUE_TEXT},
-    {"undefine-macro=", VALUE_WORD},
-    {"include-path=", VALUE_TEXT},
-    {"pre-include=", VALUE_TEXT},
-    {"std=", VALUE_WORD},
-    {"G", VALUE_NONE},
-    {"device-debug", VALUE_NONE},
-    {"lineinfo", VALUE_NONE},
-    {"generate-line-info", VALUE_NONE},
-    {"dopt=", VALUE_WORD},
-    {"dopt", VALUE_NONE},
-    {"maxrregcount=", VALUE_WORD},
-    {"ftz=", VALUE_WORD},
-    {"prec-sqrt=", VALUE_WORD},
-    {"prec-div=", VALUE_WORD},
-    {"fmad=", VALUE_WORD},
-    {"use_fast_math", VALUE_NONE},
-    {"extra-device-vectorization", VALUE_NONE},
-    {"Ofast-compile=", VALUE_WORD},
-    {"Ofc=", VALUE_WORD},
-    {"device-as-default-execution-space", VALUE_NONE},
-    {"default-device", VALUE_NONE},
-    {"device-int128", VALUE_NONE},
-    {"device-float128", VALUE_NONE},
-    {"restrict", VALUE_NONE},
-    {"builtin-move-forward=", VALUE_WORD},
-    {"builtin-initializer-list=", VALUE_WORD},
-    {"device-stack-protector=", VALUE_WORD},
-    {"device-syntax-only", VALUE_NONE},
-    {"frandom-seed=", VALUE_WORD},
-    {"jump-table-density=", VALUE_WORD},
-    {"split-compile=", VALUE_WORD},
-    {"modify-stack-limit=", VALUE_WORD},
-    {"minimal", VALUE_NONE},
-    {"no-source-include", VALUE_NONE},
-    {"no-cache", VALUE_NONE},
-    {"optimization-info=", VALUE_WORD},
-    {"w", VALUE_NONE},
-    {"disable-warnings", VALUE_NONE},
-    {"Wreorder", VALUE_NONE},
-    {"err-no", VALUE_NONE},
-    {"no-err-no", VALUE_NONE},
-    {"display-error-number", VALUE_NONE},
-    {"no-display-error-number", VALUE_NONE},
-    {"diag-error=", VALUE_WORD},
-    {"diag-suppress=", VALUE_WORD},
-    {"diag-warn=", VALUE_WORD},
-    {"brief-diagnostics=", VALUE_WORD},
-    {"brief-diag=", VALUE_WORD},
-    {"fdevice-syntax-only", VALUE_NONE},
-    /* What is behind these goes to the assembler, which has options that write files. */
-    {"ptxas-options=-O", VALUE_WORD},
-    {"ptxas-options=--opt-level=", VALUE_WORD},
-    {"ptxas-options=-v", VALUE_NONE},
-    {"ptxas-options=--verbose", VALUE_NONE},
-    {"ptxas-options=--warn-", VALUE_WORD},
-    {"ptxas-options=-warn-", VALUE_WORD},
-    {"ptxas-options=-dlcm=", VALUE_WORD},
-    {"ptxas-options=-dscm=", VALUE_WORD},
-    {"ptxas-options=--def-load-cache=", VALUE_WORD},
-    {"ptxas-options=--def-store-cache=", VALUE_WORD},
-    {"ptxas-options=--allow-expensive-optimizations=", VALUE_WORD}};
+    {VALUE_NONE,
+     "G device-debug lineinfo generate-line-info dopt use_fast_math "
+     "extra-device-vectorization device-as-default-execution-space default-device "
+     "device-int128 device-float128 restrict device-syntax-only minimal no-source-include "
+     "no-cache w disable-warnings Wreorder err-no no-err-no display-error-number "
+     "no-display-error-number fdevice-syntax-only ptxas-options=-v ptxas-options=--verbose"},
+    {VALUE_WORD,
+     "U undefine-macro= std= dopt= maxrregcount= ftz= prec-sqrt= prec-div= fmad= "
+     "Ofast-compile= Ofc= builtin-move-forward= builtin-initializer-list= "
+     "device-stack-protector= frandom-seed= jump-table-density= split-compile= "
+     "modify-stack-limit= optimization-info= diag-error= diag-suppress= diag-warn= "
+     "brief-diagnostics= brief-diag= ptxas-options=-O ptxas-options=--opt-level= "
+     "ptxas-options=--warn- ptxas-options=-warn- ptxas-options=-dlcm= ptxas-options=-dscm= "
+     "ptxas-options=--def-load-cache= ptxas-options=--def-store-cache= "
+     "ptxas-options=--allow-expensive-optimizations="},
+    {VALUE_TEXT,
+     "D I include= define-macro= include-path= pre-include="},
+};
 
 /* ---- asking the lists ---- */
 
@@ -256,46 +138,55 @@ static bool is_value(const char *text, value_kind kind)
     return false;
 }
 
+/* Go on to the next of some names; `width` is 0 before the first. */
+static bool next_name(const char **names, size_t *width)
+{
+    *names += *width + strspn(*names + *width, " ");
+    *width = strcspn(*names, " ");
+    return *width > 0;
+}
+
 static bool is_listed(const char *option, const allowed *list, size_t count)
 {
     for (size_t k = 0; k < count; k++) {
-        const size_t width = strlen(list[k].name);
-        if (strncmp(option, list[k].name, width) == 0 && is_value(option + width, list[k].value))
-            return true;
+        const char *name = list[k].names;
+        for (size_t width = 0; next_name(&name, &width);)
+            if (strncmp(option, name, width) == 0 && is_value(option + width, list[k].value))
+                return true;
     }
     return false;
 }
 
 /* Whether the first `bytes` bytes are one of some names. */
-static bool is_named(const char *text, size_t bytes, const char *const *names, size_t count)
+static bool is_named(const char *text, size_t bytes, const char *names)
 {
-    for (size_t k = 0; k < count; k++)
-        if (kiln__same_word(text, bytes, names[k]))
+    for (size_t width = 0; next_name(&names, &width);)
+        if (width == bytes && memcmp(text, names, bytes) == 0)
             return true;
     return false;
 }
 
 /* "NAME=word" for one of some names. */
-static bool is_setting(const char *text, const char *const *names, size_t count)
+static bool is_setting(const char *text, const char *names)
 {
     const size_t bytes = strcspn(text, "=");
 
-    return text[bytes] == '=' && is_named(text, bytes, names, count) && is_word(text + bytes + 1);
+    return text[bytes] == '=' && is_named(text, bytes, names) && is_word(text + bytes + 1);
 }
 
 static bool is_feature(const char *name)
 {
     const char *plain = strncmp(name, "no-", 3) == 0 ? name + 3 : name;
 
-    return is_named(plain, strlen(plain), cpu_features, KILN_COUNT_OF(cpu_features)) ||
-           is_setting(name, cpu_settings, KILN_COUNT_OF(cpu_settings));
+    return is_named(plain, strlen(plain), cpu_features) ||
+           is_setting(name, cpu_settings);
 }
 
 /* Instruction sets and the like: names without a value; new ones come with each processor. */
 static bool is_machine(const char *name)
 {
     if (strchr(name, '=') != NULL)
-        return is_setting(name, machine_settings, KILN_COUNT_OF(machine_settings));
+        return is_setting(name, machine_settings);
     return strncmp(name, "ll", 2) != 0 && strncmp(name, "ml", 2) != 0 && is_word(name) &&
            strchr(name, ',') == NULL;
 }

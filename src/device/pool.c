@@ -60,12 +60,12 @@ void kiln__pool_destroy(kiln__pool *pool)
     if (pool == NULL)
         return;
     bool forked = kiln__device_forked(pool->device);
-    for (kiln__arena *arena = pool->arenas, *next; arena != NULL; arena = next) {
+    for (kiln__pool_arena *arena = pool->arenas, *next; arena != NULL; arena = next) {
         next = arena->next;
         if (!forked)
-            kiln__arena_poll(arena, true, SIZE_MAX);
+            kiln__pool_arena_poll(arena, true, SIZE_MAX);
         free_segments(pool, arena->segments, forked);
-        kiln__arena_free(arena);
+        kiln__pool_arena_free(arena);
     }
     free_segments(pool, pool->spares, forked);
     while (pool->marks != NULL) {
@@ -120,14 +120,14 @@ static kiln_status fail_full(kiln__pool *pool, size_t bytes, kiln_error *err)
 
 /* Grow by a segment and take from it. The arena is locked. Memory that is not there is no
  * failure: *out stays NULL. */
-static kiln_status grow_and_take(kiln__arena *arena, size_t bytes, bool generous, kiln__node **out,
+static kiln_status grow_and_take(kiln__pool_arena *arena, size_t bytes, bool generous, kiln__node **out,
                                  kiln_error *err)
 {
-    kiln_status status = kiln__arena_grow(arena, bytes, generous, err);
+    kiln_status status = kiln__pool_arena_grow(arena, bytes, generous, err);
     if (status == KILN_ERR_DEVICE_MEMORY)
         return KILN_OK;
     if (status == KILN_OK)
-        *out = kiln__arena_take(arena, bytes, false);
+        *out = kiln__pool_arena_take(arena, bytes, false);
     return status;
 }
 
@@ -135,9 +135,9 @@ static kiln_status grow_and_take(kiln__arena *arena, size_t bytes, bool generous
 static void wait_for_pending(kiln__pool *pool)
 {
     pthread_mutex_lock(&pool->list_lock);
-    for (kiln__arena *arena = pool->arenas; arena != NULL; arena = arena->next) {
+    for (kiln__pool_arena *arena = pool->arenas; arena != NULL; arena = arena->next) {
         pthread_mutex_lock(&arena->lock);
-        kiln__arena_poll(arena, true, SIZE_MAX);
+        kiln__pool_arena_poll(arena, true, SIZE_MAX);
         pthread_mutex_unlock(&arena->lock);
     }
     pthread_mutex_unlock(&pool->list_lock);
@@ -148,10 +148,10 @@ static size_t trim(kiln__pool *pool)
 {
     size_t bytes = kiln__pool_trim_spares(pool);
     pthread_mutex_lock(&pool->list_lock);
-    for (kiln__arena *arena = pool->arenas; arena != NULL; arena = arena->next) {
+    for (kiln__pool_arena *arena = pool->arenas; arena != NULL; arena = arena->next) {
         pthread_mutex_lock(&arena->lock);
-        kiln__arena_poll(arena, false, SIZE_MAX);
-        bytes += kiln__arena_trim(arena, SIZE_MAX);
+        kiln__pool_arena_poll(arena, false, SIZE_MAX);
+        bytes += kiln__pool_arena_trim(arena, SIZE_MAX);
         pthread_mutex_unlock(&arena->lock);
     }
     pthread_mutex_unlock(&pool->list_lock);
@@ -160,7 +160,7 @@ static size_t trim(kiln__pool *pool)
 
 /* Before the pool grows: when much of what it holds is idle and in pieces too small, give the whole
  * idle segments back. Without this a program that asks for ever new sizes hoards the old ones. */
-static void shed(kiln__arena *arena, size_t bytes)
+static void shed(kiln__pool_arena *arena, size_t bytes)
 {
     kiln__pool *pool = arena->pool;
     size_t used = atomic_load_explicit(&pool->used_bytes, memory_order_relaxed);
@@ -169,17 +169,17 @@ static void shed(kiln__arena *arena, size_t bytes)
     size_t idle = pool->held_bytes > used ? pool->held_bytes - used : 0;
     pthread_mutex_unlock(&pool->lock);
     if (idle > IDLE_PLENTY && idle > used / 4)
-        (void)kiln__arena_trim(arena, bytes);
+        (void)kiln__pool_arena_trim(arena, bytes);
 }
 
 /* The arena has no free block that fits. It is locked on entry and on return, not in between. */
-static kiln_status take_hard(kiln__arena *arena, size_t bytes, kiln__node **out, kiln_error *err)
+static kiln_status take_hard(kiln__pool_arena *arena, size_t bytes, kiln__node **out, kiln_error *err)
 {
     kiln__pool *pool = arena->pool;
     kiln_status status = KILN_OK;
 
-    kiln__arena_poll(arena, false, SIZE_MAX);
-    *out = kiln__arena_take(arena, bytes, false);
+    kiln__pool_arena_poll(arena, false, SIZE_MAX);
+    *out = kiln__pool_arena_take(arena, bytes, false);
     if (*out == NULL) {
         shed(arena, bytes);
         status = grow_and_take(arena, bytes, true, out, err);
@@ -193,7 +193,7 @@ static kiln_status take_hard(kiln__arena *arena, size_t bytes, kiln__node **out,
             wait_for_pending(pool);
         size_t given_back = trim(pool);
         pthread_mutex_lock(&arena->lock);
-        *out = kiln__arena_take(arena, bytes, wait == 1);
+        *out = kiln__pool_arena_take(arena, bytes, wait == 1);
         if (*out == NULL && given_back > 0)
             status = grow_and_take(arena, bytes, false, out, err);
     }
@@ -216,7 +216,7 @@ kiln_status kiln__pool_alloc(kiln__device *device, size_t bytes, kiln_stream *st
                              kiln__block **out, kiln_error *err)
 {
     kiln__pool *pool = device->pool;
-    kiln__arena *arena = stream->arena;
+    kiln__pool_arena *arena = stream->arena;
     kiln__node *node = NULL;
     kiln_status status = KILN_OK;
     size_t rounded = round_up(bytes);
@@ -229,13 +229,13 @@ kiln_status kiln__pool_alloc(kiln__device *device, size_t bytes, kiln_stream *st
 
     pthread_mutex_lock(&arena->lock);
     if (arena->pending != NULL && ++arena->tick % POLL_EVERY == 0)
-        kiln__arena_poll(arena, false, 1);
+        kiln__pool_arena_poll(arena, false, 1);
     if (rounded == 0) {
-        node = kiln__arena_take_zero(arena);
+        node = kiln__pool_arena_take_zero(arena);
         if (node == NULL)
             status = kiln__fail_memory(err, sizeof *node);
     } else {
-        node = kiln__arena_take(arena, rounded, false);
+        node = kiln__pool_arena_take(arena, rounded, false);
         if (node == NULL)
             status = take_hard(arena, rounded, &node, err);
     }
@@ -263,7 +263,7 @@ void kiln__pool_free(kiln__device *device, kiln__block *block, kiln_stream *cons
     if (block == NULL || kiln__device_forked(device))
         return;
     kiln__pool *pool = device->pool;
-    kiln__arena *arena = block->home->arena;
+    kiln__pool_arena *arena = block->home->arena;
     for (size_t i = 0; i < count && block->bytes > 0; i++) {
         if (used_on[i] == NULL || used_on[i] == block->home)
             continue;
@@ -277,7 +277,7 @@ void kiln__pool_free(kiln__device *device, kiln__block *block, kiln_stream *cons
 
     pthread_mutex_lock(&arena->lock);
     if (marks == NULL) {
-        kiln__arena_put(arena, node);
+        kiln__pool_arena_put(arena, node);
     } else {
         node->marks = marks;
         node->state = KILN__NODE_PENDING;
@@ -288,12 +288,12 @@ void kiln__pool_free(kiln__device *device, kiln__block *block, kiln_stream *cons
             arena->pending_last->right = node;
         arena->pending_last = node;
         if (arena->closed)
-            kiln__arena_poll(arena, true, SIZE_MAX);
+            kiln__pool_arena_poll(arena, true, SIZE_MAX);
     }
-    bool over = kiln__arena_is_over(arena);
+    bool over = kiln__pool_arena_is_over(arena);
     pthread_mutex_unlock(&arena->lock);
     if (over)
-        kiln__arena_retire(arena);
+        kiln__pool_arena_retire(arena);
 }
 
 /* ---- statistics, limit, trim ---- */
@@ -308,7 +308,7 @@ void kiln__pool_stats(kiln__device *device, kiln_pool_stats *out)
     }
     pthread_mutex_lock(&pool->list_lock);
     out->allocation_count = pool->retired_allocation_count;
-    for (kiln__arena *arena = pool->arenas; arena != NULL; arena = arena->next) {
+    for (kiln__pool_arena *arena = pool->arenas; arena != NULL; arena = arena->next) {
         pthread_mutex_lock(&arena->lock);
         out->allocation_count += arena->allocation_count;
         pthread_mutex_unlock(&arena->lock);

@@ -71,11 +71,11 @@ struct kiln__mark {
  * that could be given back or hold a large array. */
 enum { KILN__CLASS_SMALL, KILN__CLASS_LARGE, KILN__CLASS_COUNT };
 
-struct kiln__arena {
+struct kiln__pool_arena {
     pthread_mutex_t lock;
     kiln__pool *pool;
     kiln_stream *stream;
-    kiln__arena *next, *previous; /* under pool->list_lock */
+    kiln__pool_arena *next, *previous; /* under pool->list_lock */
     kiln__node *tree[KILN__CLASS_COUNT];
     size_t held[KILN__CLASS_COUNT];
     kiln__segment *segments;
@@ -92,7 +92,7 @@ struct kiln__arena {
 struct kiln__pool {
     kiln__device *device;
     pthread_mutex_t list_lock;
-    kiln__arena *arenas;
+    kiln__pool_arena *arenas;
     uint64_t retired_allocation_count; /* of arenas that are gone; under list_lock */
 
     pthread_mutex_t lock;
@@ -122,34 +122,34 @@ void kiln__pool_destroy(kiln__pool *pool);
 
 /* ---- pool_arena.c ---- */
 /* Gives `stream` its arena, which keeps the stream's struct alive. */
-kiln_status kiln__arena_create(kiln__pool *pool, kiln_stream *stream, kiln_error *err);
+kiln_status kiln__pool_arena_create(kiln__pool *pool, kiln_stream *stream, kiln_error *err);
 /* The stream is closed: the arena goes now, or with its last block. */
-void kiln__arena_close(kiln__arena *arena);
+void kiln__pool_arena_close(kiln__pool_arena *arena);
 /* Free the arena's host memory; its segments must be gone or are given up. */
-void kiln__arena_free(kiln__arena *arena);
+void kiln__pool_arena_free(kiln__pool_arena *arena);
 
 /* The functions below need arena->lock. */
 
 /* Best fit, of the block's own class or of any; NULL: none. */
-kiln__node *kiln__arena_take(kiln__arena *arena, size_t bytes, bool any_class);
+kiln__node *kiln__pool_arena_take(kiln__pool_arena *arena, size_t bytes, bool any_class);
 /* A block of zero bytes; NULL: no host memory. */
-kiln__node *kiln__arena_take_zero(kiln__arena *arena);
+kiln__node *kiln__pool_arena_take_zero(kiln__pool_arena *arena);
 /* Free a USED or PENDING node (whose marks have passed) and merge it with its neighbours. */
-void kiln__arena_put(kiln__arena *arena, kiln__node *node);
+void kiln__pool_arena_put(kiln__pool_arena *arena, kiln__node *node);
 /* Free pending nodes whose marks have passed, oldest first, until `most` were found that have not;
  * or wait for all. */
-void kiln__arena_poll(kiln__arena *arena, bool wait, size_t most);
+void kiln__pool_arena_poll(kiln__pool_arena *arena, bool wait, size_t most);
 /* Add a segment that can hold `bytes`. ERR_DEVICE_MEMORY without a message when there is no room
  * for it. `generous` may take more than is needed now. */
-kiln_status kiln__arena_grow(kiln__arena *arena, size_t bytes, bool generous, kiln_error *err);
+kiln_status kiln__pool_arena_grow(kiln__pool_arena *arena, size_t bytes, bool generous, kiln_error *err);
 /* Give whole free segments back to the device until that is `enough` bytes; waits for the stream.
  * Returns the bytes. */
-size_t kiln__arena_trim(kiln__arena *arena, size_t enough);
-/* Whether the arena has outlived its stream and its blocks: unlock, then kiln__arena_retire(). */
-bool kiln__arena_is_over(const kiln__arena *arena);
+size_t kiln__pool_arena_trim(kiln__pool_arena *arena, size_t enough);
+/* Whether the arena has outlived its stream and its blocks: unlock, then kiln__pool_arena_retire(). */
+bool kiln__pool_arena_is_over(const kiln__pool_arena *arena);
 
 /* Unlink and free an arena that is over; its segments become spare. No lock is held. */
-void kiln__arena_retire(kiln__arena *arena);
+void kiln__pool_arena_retire(kiln__pool_arena *arena);
 
 /* Give spare segments back to the device; waits for the streams they are from. */
 size_t kiln__pool_trim_spares(kiln__pool *pool);

@@ -34,7 +34,7 @@ static int class_of(const kiln__segment *segment)
 
 /* ---- nodes ---- */
 
-static kiln__node *node_new(kiln__arena *arena)
+static kiln__node *node_new(kiln__pool_arena *arena)
 {
     kiln__node *node = arena->recycled;
     if (node == NULL) {
@@ -55,14 +55,14 @@ static kiln__node *node_new(kiln__arena *arena)
     return node;
 }
 
-static void node_recycle(kiln__arena *arena, kiln__node *node)
+static void node_recycle(kiln__pool_arena *arena, kiln__node *node)
 {
     node->state = KILN__NODE_IDLE;
     node->right = arena->recycled;
     arena->recycled = node;
 }
 
-static void node_release(kiln__arena *arena, kiln__node *node)
+static void node_release(kiln__pool_arena *arena, kiln__node *node)
 {
     /* xorshift32: priorities only have to be unrelated to sizes and addresses. */
     uint32_t seed = arena->seed;
@@ -78,7 +78,7 @@ static void node_release(kiln__arena *arena, kiln__node *node)
 
 /* ---- blocks ---- */
 
-kiln__node *kiln__arena_take(kiln__arena *arena, size_t bytes, bool any_class)
+kiln__node *kiln__pool_arena_take(kiln__pool_arena *arena, size_t bytes, bool any_class)
 {
     int class = bytes <= KILN__SMALL_MAX ? KILN__CLASS_SMALL : KILN__CLASS_LARGE;
     kiln__node *node = kiln__tree_best_fit(arena->tree[class], bytes);
@@ -108,7 +108,7 @@ kiln__node *kiln__arena_take(kiln__arena *arena, size_t bytes, bool any_class)
     return node;
 }
 
-kiln__node *kiln__arena_take_zero(kiln__arena *arena)
+kiln__node *kiln__pool_arena_take_zero(kiln__pool_arena *arena)
 {
     kiln__node *node = node_new(arena);
     if (node == NULL)
@@ -123,7 +123,7 @@ kiln__node *kiln__arena_take_zero(kiln__arena *arena)
 }
 
 /* Append `node`'s right neighbour, which is about to disappear, to `node`. */
-static void absorb_next(kiln__arena *arena, kiln__node *node)
+static void absorb_next(kiln__pool_arena *arena, kiln__node *node)
 {
     kiln__node *next = node->after;
     node->block.bytes += next->block.bytes;
@@ -133,7 +133,7 @@ static void absorb_next(kiln__arena *arena, kiln__node *node)
     node_recycle(arena, next);
 }
 
-void kiln__arena_put(kiln__arena *arena, kiln__node *node)
+void kiln__pool_arena_put(kiln__pool_arena *arena, kiln__node *node)
 {
     arena->live--;
     if (node->segment == NULL) {
@@ -157,7 +157,7 @@ void kiln__arena_put(kiln__arena *arena, kiln__node *node)
 
 /* ---- blocks that other streams may still use ---- */
 
-void kiln__arena_poll(kiln__arena *arena, bool wait, size_t most)
+void kiln__pool_arena_poll(kiln__pool_arena *arena, bool wait, size_t most)
 {
     kiln__device *device = arena->pool->device;
     kiln__node **at = &arena->pending, *last = NULL;
@@ -182,7 +182,7 @@ void kiln__arena_poll(kiln__arena *arena, bool wait, size_t most)
         *at = node->right;
         if (arena->pending_last == node)
             arena->pending_last = last;
-        kiln__arena_put(arena, node);
+        kiln__pool_arena_put(arena, node);
     }
 }
 
@@ -223,7 +223,7 @@ static void segment_destroy(kiln__pool *pool, kiln__segment *segment)
 }
 
 /* Make the whole segment one free node of the arena. */
-static void segment_enter(kiln__arena *arena, kiln__segment *segment, kiln__node *node)
+static void segment_enter(kiln__pool_arena *arena, kiln__segment *segment, kiln__node *node)
 {
     node->block.address = segment->raw;
     node->block.bytes = segment->bytes;
@@ -288,7 +288,7 @@ static kiln_status segment_allocate(kiln__pool *pool, size_t bytes, void **raw_o
 
 /* How much to ask of the device: a share of what the arena holds, so that the number of segments
  * stays logarithmic and holes have room to merge, but never more than a fixed amount ahead. */
-static size_t segment_size(const kiln__arena *arena, size_t bytes, bool small, bool generous)
+static size_t segment_size(const kiln__pool_arena *arena, size_t bytes, bool small, bool generous)
 {
     size_t exact = (bytes + KILN__SEGMENT_STEP - 1) & ~(KILN__SEGMENT_STEP - 1);
     if (!generous)
@@ -301,7 +301,7 @@ static size_t segment_size(const kiln__arena *arena, size_t bytes, bool small, b
     return exact > wish ? exact : wish;
 }
 
-kiln_status kiln__arena_grow(kiln__arena *arena, size_t bytes, bool generous, kiln_error *err)
+kiln_status kiln__pool_arena_grow(kiln__pool_arena *arena, size_t bytes, bool generous, kiln_error *err)
 {
     kiln__pool *pool = arena->pool;
     bool small = bytes <= KILN__SMALL_MAX;
@@ -331,7 +331,7 @@ done:
     return status;
 }
 
-size_t kiln__arena_trim(kiln__arena *arena, size_t enough)
+size_t kiln__pool_arena_trim(kiln__pool_arena *arena, size_t enough)
 {
     size_t bytes = 0;
     kiln__segment *segment = arena->segments, *next = NULL;
@@ -371,9 +371,9 @@ size_t kiln__pool_trim_spares(kiln__pool *pool)
 
 /* ---- the arena's own life ---- */
 
-kiln_status kiln__arena_create(kiln__pool *pool, kiln_stream *stream, kiln_error *err)
+kiln_status kiln__pool_arena_create(kiln__pool *pool, kiln_stream *stream, kiln_error *err)
 {
-    kiln__arena *arena = kiln__calloc(1, sizeof *arena);
+    kiln__pool_arena *arena = kiln__calloc(1, sizeof *arena);
     if (arena == NULL)
         return kiln__fail_memory(err, sizeof *arena);
     pthread_mutex_init(&arena->lock, NULL);
@@ -391,7 +391,7 @@ kiln_status kiln__arena_create(kiln__pool *pool, kiln_stream *stream, kiln_error
     return KILN_OK;
 }
 
-void kiln__arena_free(kiln__arena *arena)
+void kiln__pool_arena_free(kiln__pool_arena *arena)
 {
     for (slab *s = arena->slabs, *next; s != NULL; s = next) {
         next = s->next;
@@ -403,24 +403,24 @@ void kiln__arena_free(kiln__arena *arena)
     kiln__free(arena);
 }
 
-bool kiln__arena_is_over(const kiln__arena *arena)
+bool kiln__pool_arena_is_over(const kiln__pool_arena *arena)
 {
     return arena->closed && arena->live == 0;
 }
 
-void kiln__arena_close(kiln__arena *arena)
+void kiln__pool_arena_close(kiln__pool_arena *arena)
 {
     pthread_mutex_lock(&arena->lock);
     arena->closed = true;
     /* Blocks that wait for other streams would never be looked at again: wait for them here. */
-    kiln__arena_poll(arena, true, SIZE_MAX);
-    bool over = kiln__arena_is_over(arena);
+    kiln__pool_arena_poll(arena, true, SIZE_MAX);
+    bool over = kiln__pool_arena_is_over(arena);
     pthread_mutex_unlock(&arena->lock);
     if (over)
-        kiln__arena_retire(arena);
+        kiln__pool_arena_retire(arena);
 }
 
-void kiln__arena_retire(kiln__arena *arena)
+void kiln__pool_arena_retire(kiln__pool_arena *arena)
 {
     kiln__pool *pool = arena->pool;
 
@@ -442,5 +442,5 @@ void kiln__arena_retire(kiln__arena *arena)
         segment_link(&pool->spares, segment);
     }
     pthread_mutex_unlock(&pool->lock);
-    kiln__arena_free(arena);
+    kiln__pool_arena_free(arena);
 }

@@ -41,7 +41,7 @@ static kiln_status stream_new(kiln__device *device, void *native, bool wrapped, 
     stream->wrapped = wrapped;
     stream->native = native;
     atomic_init(&stream->refs, 1);
-    KILN_TRY(kiln__arena_create(device->pool, stream, err));
+    KILN_TRY(kiln__pool_arena_create(device->pool, stream, err));
     *out = stream;
     return KILN_OK;
 
@@ -147,7 +147,7 @@ void kiln__stream_destroy(kiln_stream *stream)
     else
         kiln__stream_close(stream);
     if (stream->arena != NULL)
-        kiln__arena_close(stream->arena);
+        kiln__pool_arena_close(stream->arena);
     kiln__stream_release(stream);
 }
 

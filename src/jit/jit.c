@@ -31,7 +31,6 @@ typedef struct jit {
     pthread_cond_t changed;
     kiln__map programs; /* by key; NULL for one whose building failed in passing */
     program *strays; /* made from files that changed meanwhile: nobody else is given them */
-    atomic_uint_fast64_t compile_count;
 } jit;
 
 static void *jit_make(kiln_context *ctx)
@@ -141,7 +140,7 @@ static bool load_blob(kiln_context *ctx, program *p, const kiln__source *source,
 }
 
 /* `*certain`: what came of it, good or bad, is what the key names. */
-static kiln_status compile(kiln_context *ctx, jit *j, program *p, const kiln__definition *def,
+static kiln_status compile(kiln_context *ctx, program *p, const kiln__definition *def,
                            const kiln__source *source, const kiln__target *target,
                            kiln__demand *w, const atomic_bool *cancel, bool *certain,
                            kiln_error *err)
@@ -151,7 +150,6 @@ static kiln_status compile(kiln_context *ctx, jit *j, program *p, const kiln__de
     double us = 0;
 
     *certain = kiln__demand_settle(w, def, source, target);
-    atomic_fetch_add(&j->compile_count, 1);
     /* A refusal stays with the program, for all who ask for it. */
     kiln_status status =
         kiln__jit_compile(cache, def, source, target, cancel, &result, &us, &p->error);
@@ -198,7 +196,7 @@ static bool load_any(kiln_context *ctx, program *p, const kiln__source *source,
 }
 
 /* From the cache, or compiled: by one process at a time, the others take its result. */
-static kiln_status build(kiln_context *ctx, jit *j, program *p, const kiln__definition *def,
+static kiln_status build(kiln_context *ctx, program *p, const kiln__definition *def,
                          const kiln__source *source, const kiln__target *target,
                          kiln__demand *w, const atomic_bool *cancel, bool *certain,
                          kiln_error *err)
@@ -221,7 +219,7 @@ static kiln_status build(kiln_context *ctx, jit *j, program *p, const kiln__defi
     if (cancel != NULL && atomic_load(cancel))
         status = kiln__fail(err, KILN_ERR_CANCELLED, "the compilation was cancelled");
     else
-        status = compile(ctx, j, p, def, source, target, w, cancel, certain, err);
+        status = compile(ctx, p, def, source, target, w, cancel, certain, err);
     /* The source is refused everywhere: those who wait here need not try it in turns. */
     if (status == KILN_ERR_COMPILE)
         kiln__cache_flight_fail(&flight);
@@ -265,7 +263,7 @@ kiln_status kiln__jit_entry_unless(kiln_context *ctx, const kiln__definition *de
         goto done;
     }
     if (mine) {
-        status = build(ctx, j, p, def, source, &target, &w, cancel, &certain, err);
+        status = build(ctx, p, def, source, &target, &w, cancel, &certain, err);
         if (status == KILN_OK)
             *entry_out = p->entry;
         else if (status == KILN_ERR_COMPILE)
@@ -280,10 +278,4 @@ kiln_status kiln__jit_entry_unless(kiln_context *ctx, const kiln__definition *de
 done:
     kiln__demand_clear(&w);
     return status;
-}
-
-uint64_t kiln__jit_compile_count(kiln_context *ctx)
-{
-    jit *j = NULL;
-    return jit_of(ctx, &j, NULL) == KILN_OK ? atomic_load(&j->compile_count) : 0;
 }

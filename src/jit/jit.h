@@ -121,7 +121,6 @@ bool kiln__demand_settle(kiln__demand *w, const kiln__definition *def, const kil
 /* After it: whether no file has changed since the key was made. */
 bool kiln__demand_holds(const kiln__demand *w, const kiln__definition *def,
                         const kiln__source *source, const kiln__target *target);
-bool kiln__demand_same(const kiln__demand *a, const kiln__demand *b);
 
 void kiln__inputs_begin(kiln__inputs *in);
 void kiln__inputs_clear(kiln__inputs *in);
@@ -136,8 +135,5 @@ bool kiln__inputs_cover(const kiln__inputs *in, const char *read_by_compiler);
  * memory only. */
 bool kiln__jit_store(kiln__cache *cache, const kiln__demand *w, const kiln__compile_result *result,
                      double compile_us);
-
-/* How many sources this context has handed to a compiler. */
-uint64_t kiln__jit_compile_count(kiln_context *ctx);
 
 #endif

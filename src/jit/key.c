@@ -67,6 +67,13 @@ void kiln__demand_any_key(const kiln__demand *w, kiln__buf *key)
     kiln__buf_put(key, w->key.text + w->compiler_bytes, w->key.length - w->compiler_bytes);
 }
 
+static bool is_same(const kiln__demand *a, const kiln__demand *b)
+{
+    return a->key.length == b->key.length &&
+           memcmp(a->key.text, b->key.text, a->key.length) == 0 &&
+           kiln__inputs_equal(&a->inputs, &b->inputs);
+}
+
 bool kiln__demand_settle(kiln__demand *w, const kiln__definition *def, const kiln__source *source,
                          const kiln__target *target)
 {
@@ -80,16 +87,9 @@ bool kiln__demand_settle(kiln__demand *w, const kiln__definition *def, const kil
     nanosleep(&pause, NULL);
     if (kiln__demand_make(def, source, target, &again, NULL) != KILN_OK)
         return false;
-    same = kiln__demand_same(w, &again) && kiln__inputs_wait_ns(&again.inputs) == 0;
+    same = is_same(w, &again) && kiln__inputs_wait_ns(&again.inputs) == 0;
     kiln__demand_clear(&again);
     return same;
-}
-
-bool kiln__demand_same(const kiln__demand *a, const kiln__demand *b)
-{
-    return a->key.length == b->key.length &&
-           memcmp(a->key.text, b->key.text, a->key.length) == 0 &&
-           kiln__inputs_equal(&a->inputs, &b->inputs);
 }
 
 bool kiln__demand_holds(const kiln__demand *w, const kiln__definition *def,
@@ -102,7 +102,7 @@ bool kiln__demand_holds(const kiln__demand *w, const kiln__definition *def,
         return true;
     if (kiln__demand_make(def, source, target, &after, NULL) != KILN_OK)
         return false;
-    same = kiln__demand_same(w, &after);
+    same = is_same(w, &after);
     kiln__demand_clear(&after);
     return same;
 }

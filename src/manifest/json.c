@@ -6,44 +6,6 @@
 
 #include "manifest/json.h"
 
-/* ---- memory ------------------------------------------------------------------------------------ */
-
-struct kiln__arena_block {
-    _Alignas(16) kiln__arena_block *next;
-    size_t used, room;
-};
-
-void *kiln__arena_alloc(kiln__arena *arena, size_t bytes)
-{
-    enum { BLOCK = 8 << 10, HEAD = 32 };
-    kiln__arena_block *b = arena->blocks;
-
-    _Static_assert(sizeof(kiln__arena_block) <= HEAD, "the head must fit");
-    if (bytes > SIZE_MAX - 64)
-        return NULL;
-    bytes = (bytes + 15) / 16 * 16;
-    if (b == NULL || b->room - b->used < bytes) {
-        const size_t room = bytes > BLOCK ? bytes : BLOCK;
-        b = kiln__calloc(1, HEAD + room);
-        if (b == NULL)
-            return NULL;
-        b->room = room;
-        b->next = arena->blocks;
-        arena->blocks = b;
-    }
-    b->used += bytes;
-    return (char *)b + HEAD + b->used - bytes;
-}
-
-void kiln__arena_clear(kiln__arena *arena)
-{
-    while (arena->blocks != NULL) {
-        kiln__arena_block *b = arena->blocks;
-        arena->blocks = b->next;
-        kiln__free(b);
-    }
-}
-
 /* ---- failures ---------------------------------------------------------------------------------- */
 
 bool kiln__json_fail(kiln__json *j, size_t at, size_t width, const char *fmt, ...)
@@ -100,7 +62,7 @@ static bool fail_here(kiln__json *j, const char *wanted)
     if ((unsigned char)c < 0x20 || (unsigned char)c >= 0x7f)
         return kiln__json_fail(j, j->at, 1, "%s is expected here", wanted);
     return kiln__json_fail(j, j->at, width, "%s is expected here, not `%.*s`", wanted,
-                           (int)(width < 40 && kiln__utf8_check(j->line + j->at, width, NULL)
+                           (int)(width < 40 && kiln__utf8_check(j->line + j->at, width)
                                      ? width
                                      : 1),
                            j->line + j->at);
@@ -188,37 +150,6 @@ bool kiln__json_next(kiln__json *j, char close, bool *first)
 }
 
 /* ---- strings ----------------------------------------------------------------------------------- */
-
-/* Bytes of the UTF-8 sequence at `text`, 0 when there is none. */
-static size_t utf8_bytes(const unsigned char *text, size_t room)
-{
-    const unsigned char c = text[0];
-    const size_t n = c < 0x80 ? 1 : c < 0xc2 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 0;
-
-    if (n == 0 || n > room)
-        return 0;
-    for (size_t k = 1; k < n; k++)
-        if ((text[k] & 0xc0) != 0x80)
-            return 0;
-    if ((c == 0xe0 && text[1] < 0xa0) || (c == 0xed && text[1] >= 0xa0) ||
-        (c == 0xf0 && text[1] < 0x90) || (c == 0xf4 && text[1] >= 0x90))
-        return 0;
-    return n;
-}
-
-bool kiln__utf8_check(const char *text, size_t bytes, size_t *bad_out)
-{
-    for (size_t at = 0; at < bytes;) {
-        const size_t n = utf8_bytes((const unsigned char *)text + at, bytes - at);
-        if (n == 0) {
-            if (bad_out != NULL)
-                *bad_out = at;
-            return false;
-        }
-        at += n;
-    }
-    return true;
-}
 
 static int hex4(const char *text, size_t room)
 {
@@ -319,7 +250,7 @@ size_t kiln__json_place(const char *line, size_t bytes, size_t at, size_t nth)
         if (line[here] == '\\') {
             n = take_escape(&j, decoded);
         } else {
-            n = utf8_bytes((const unsigned char *)line + here, bytes - here);
+            n = kiln__utf8_sequence(line + here, bytes - here);
             j.at += n;
         }
         if (n == 0 || n > nth)
@@ -350,7 +281,7 @@ bool kiln__json_string(kiln__json *j, kiln__manifest_word *out)
         } else if (*c < 0x20) {
             return kiln__json_fail(j, j->at, 1, "a control character in a string must be escaped");
         } else {
-            n = utf8_bytes(c, j->bytes - j->at);
+            n = kiln__utf8_sequence(j->line + j->at, j->bytes - j->at);
             if (n == 0)
                 return kiln__json_fail(j, j->at, 1, "this byte is no UTF-8");
             memcpy(text + length, c, n);

@@ -10,18 +10,10 @@
 
 #include "manifest/manifest.h"
 
-/* Memory that goes all at once. */
-typedef struct kiln__arena_block kiln__arena_block;
-typedef struct kiln__arena {
-    kiln__arena_block *blocks;
-} kiln__arena;
-void *kiln__arena_alloc(kiln__arena *arena, size_t bytes); /* zeroed, 16-byte aligned, or NULL */
-void kiln__arena_clear(kiln__arena *arena);
-
 typedef struct kiln__json {
     const char *line;
     size_t bytes, at;
-    kiln__arena *arena;
+    kiln__arena **arena;
     /* The failure, when there is one. */
     bool failed, no_memory;
     size_t bad_at, bad_width;

@@ -3,10 +3,10 @@
  *
  *     program > [record] > manifest > [read] > src/warm > cache
  *
- * read.c    lines to entries, with the file, line and column of whatever is wrong
- * json.c    strict JSON: one line, one object
- * write.c   an entry to a line
- * record.c  $KILN_RECORD: lines appended by many threads and processes, each line once
+ * read.c      lines to entries, with the file, line and column of whatever is wrong
+ * json.c      strict JSON: one line, one object
+ * write.c     an entry to a line
+ * recorder.c  $KILN_RECORD: lines appended by many threads and processes, each line once
  *
  * Fields and their meaning are in docs/manifest.md. Uses core only: signatures, layouts and dtypes
  * of parameters are judged by whoever knows definitions.
@@ -182,10 +182,7 @@ size_t kiln__manifest_place(const kiln__manifest_entry *entry, const kiln__manif
  * cannot hold; nothing is appended then. `file`, `line` and positions do not count. */
 bool kiln__manifest_write(const kiln__manifest_entry *entry, kiln__buf *out);
 
-/* Whether bytes are UTF-8 as RFC 3629 has it; `bad_out` (may be NULL) is where they are not. */
-bool kiln__utf8_check(const char *text, size_t bytes, size_t *bad_out);
-
-/* ---- recording (record.c) ---- */
+/* ---- recording (recorder.c) ---- */
 
 /* Appends lines to a file, each line once. NULL stays NULL everywhere. */
 typedef struct kiln__recorder kiln__recorder;

@@ -17,7 +17,7 @@
 enum { LIST_MAX = 4096, WINDOW = 100 };
 
 struct kiln__manifest {
-    kiln__arena arena;
+    kiln__arena *arena;
     kiln__manifest_entry **entries;
     size_t count, room;
 };
@@ -31,7 +31,7 @@ void kiln__manifest_destroy(kiln__manifest *manifest)
 {
     if (manifest == NULL)
         return;
-    kiln__arena_clear(&manifest->arena);
+    kiln__arena_free(manifest->arena);
     kiln__free(manifest->entries);
     kiln__free(manifest);
 }
@@ -56,18 +56,17 @@ static char *window(const char *line, size_t bytes, size_t at, size_t width)
 
     if (bytes <= WINDOW)
         from = 0;
-    while (from > 0 && from < bytes && ((unsigned char)line[from] & 0xc0) == 0x80)
+    while (from > 0 && from < bytes && kiln__utf8_continues(line[from]))
         from--;
     size_t length = bytes - from < WINDOW ? bytes - from : WINDOW;
-    while (length > 0 && from + length < bytes &&
-           ((unsigned char)line[from + length] & 0xc0) == 0x80)
+    while (length > 0 && from + length < bytes && kiln__utf8_continues(line[from + length]))
         length--;
     memcpy(text, line + from, length);
     text[length] = '\0';
     for (size_t k = 0; k < length; k++)
         if ((unsigned char)text[k] < 0x20)
             text[k] = ' ';
-    if (!kiln__utf8_check(text, length, NULL))
+    if (!kiln__utf8_check(text, length))
         for (size_t k = 0; k < length; k++)
             if ((unsigned char)text[k] >= 0x80)
                 text[k] = '?';
@@ -80,7 +79,7 @@ static size_t column_of(const char *line, size_t at)
     size_t column = 1;
 
     for (size_t k = 0; k < at; k++)
-        column += ((unsigned char)line[k] & 0xc0) != 0x80;
+        column += !kiln__utf8_continues(line[k]);
     return column;
 }
 

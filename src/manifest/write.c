@@ -157,7 +157,7 @@ static void put_values(kiln__buf *out, const kiln__manifest_entry *e)
 
 static bool is_text(const char *text)
 {
-    return text == NULL || kiln__utf8_check(text, strlen(text), NULL);
+    return text == NULL || kiln__utf8_check(text, strlen(text));
 }
 
 /* Whether JSON can hold all texts of an entry. */

@@ -7,39 +7,12 @@
 
 /* ---- the arena ------------------------------------------------------------------------------------ */
 
-typedef struct kiln__arena {
-    struct kiln__arena *older;
-    size_t used, room;
-    _Alignas(16) unsigned char bytes[];
-} kiln__arena;
-
-enum { ARENA_BYTES = 16384 };
-
-static void arena_free(kiln__arena *a)
-{
-    while (a != NULL) {
-        kiln__arena *older = a->older;
-        kiln__free(a);
-        a = older;
-    }
-}
-
 void *kiln__build_alloc(kiln__build *b, size_t bytes)
 {
-    kiln__arena *a = b->arena;
-    bytes = (bytes + 15) / 16 * 16;
-    if (a == NULL || a->room - a->used < bytes) {
-        const size_t room = bytes > ARENA_BYTES ? bytes : ARENA_BYTES;
-        a = kiln__calloc(1, sizeof *a + room);
-        if (a == NULL)
-            kiln__build_fail_memory(b);
-        a->room = room;
-        a->older = b->arena;
-        b->arena = a;
-    }
-    void *at = a->bytes + a->used;
-    a->used += bytes;
-    return at;
+    void *memory = kiln__arena_alloc(&b->arena, bytes);
+    if (memory == NULL)
+        kiln__build_fail_memory(b);
+    return memory;
 }
 
 void *kiln__build_copy(kiln__build *b, const void *data, size_t bytes)
@@ -67,7 +40,7 @@ char *kiln__build_text(kiln__build *b, kiln__buf *text)
 
 void kiln__build_fail_memory(kiln__build *b)
 {
-    b->status = kiln__fail_memory(b->err, ARENA_BYTES);
+    b->status = kiln__fail_memory(b->err, KILN__ARENA_BYTES);
     longjmp(b->leave, 1);
 }
 
@@ -124,7 +97,7 @@ kiln_status kiln__program_build(const kiln__ir *ir, const kiln__graph_arg *args,
         b->arena = NULL;
     }
     const kiln_status status = b->status;
-    arena_free(b->arena);
+    kiln__arena_free(b->arena);
     for (int k = 0; k < KILN__SCRATCH; k++)
         kiln__buf_clear(&b->scratch[k]);
     kiln__free(b);
@@ -134,5 +107,5 @@ kiln_status kiln__program_build(const kiln__ir *ir, const kiln__graph_arg *args,
 void kiln__program_destroy(kiln__program *program)
 {
     if (program != NULL)
-        arena_free(program->arena);
+        kiln__arena_free(program->arena);
 }

@@ -122,6 +122,18 @@ static inline kiln_status kiln__cuda_status(kiln__device *device, kiln__cu_resul
     return result == KILN__CU_OK ? KILN_OK : kiln__cuda_fail(device, result, call, err);
 }
 
+/* Set `status` to that of driver function `field`, called with `arguments` while the context of `device`
+ * is current; `err` explains a failure. */
+#define KILN__CU_CALL(field, symbol, arguments)                                                    \
+    do {                                                                                           \
+        bool pushed;                                                                               \
+        status = kiln__cuda_enter(device, &pushed, err);                                           \
+        if (status == KILN_OK) {                                                                   \
+            status = kiln__cuda_status(device, kiln__cu.field arguments, symbol, err);             \
+            kiln__cuda_leave(pushed);                                                              \
+        }                                                                                          \
+    } while (0)
+
 /* ---- parts of the backend's table ---- */
 
 /* memory.c */

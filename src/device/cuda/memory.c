@@ -268,50 +268,34 @@ kiln_status kiln__cuda_device_to_host(kiln__device *device, void *dst, const voi
 kiln_status kiln__cuda_device_to_device(kiln__device *device, void *dst, const void *src,
                                         size_t bytes, void *native, kiln_error *err)
 {
-    bool pushed;
-    kiln_status status = kiln__cuda_enter(device, &pushed, err);
+    kiln_status status;
 
-    if (status != KILN_OK)
-        return status;
-    status = kiln__cuda_status(
-        device, kiln__cu.memcpy_dtod_async(device_pointer(dst), device_pointer(src), bytes, native),
-        "cuMemcpyDtoDAsync", err);
-    kiln__cuda_leave(pushed);
+    KILN__CU_CALL(memcpy_dtod_async, "cuMemcpyDtoDAsync",
+                  (device_pointer(dst), device_pointer(src), bytes, native));
     return status;
 }
 
 kiln_status kiln__cuda_memory_set(kiln__device *device, void *dst, int byte, size_t bytes,
                                   void *native, kiln_error *err)
 {
-    bool pushed;
-    kiln_status status = kiln__cuda_enter(device, &pushed, err);
+    kiln_status status;
 
-    if (status != KILN_OK)
-        return status;
-    status = kiln__cuda_status(
-        device, kiln__cu.memset_d8_async(device_pointer(dst), (unsigned char)byte, bytes, native),
-        "cuMemsetD8Async", err);
-    kiln__cuda_leave(pushed);
+    KILN__CU_CALL(memset_d8_async, "cuMemsetD8Async",
+                  (device_pointer(dst), (unsigned char)byte, bytes, native));
     return status;
 }
 
 kiln_status kiln__cuda_enqueue_copy(kiln__device *device, void *dst, const void *src, size_t bytes,
                                     bool to_device, void *native, kiln_error *err)
 {
-    bool pushed;
-    kiln_status status = kiln__cuda_enter(device, &pushed, err);
+    kiln_status status;
 
-    if (status != KILN_OK)
-        return status;
     if (to_device)
-        status = kiln__cuda_status(
-            device, kiln__cu.memcpy_htod_async(device_pointer(dst), src, bytes, native),
-            "cuMemcpyHtoDAsync", err);
+        KILN__CU_CALL(memcpy_htod_async, "cuMemcpyHtoDAsync",
+                      (device_pointer(dst), src, bytes, native));
     else
-        status = kiln__cuda_status(
-            device, kiln__cu.memcpy_dtoh_async(dst, device_pointer(src), bytes, native),
-            "cuMemcpyDtoHAsync", err);
-    kiln__cuda_leave(pushed);
+        KILN__CU_CALL(memcpy_dtoh_async, "cuMemcpyDtoHAsync",
+                      (dst, device_pointer(src), bytes, native));
     return status;
 }
 

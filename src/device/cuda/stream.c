@@ -13,18 +13,6 @@
 #define EVENT_DISABLE_TIMING 0x2u
 #define EVENT_INTERPROCESS 0x4u
 
-/* Set `status` to that of driver function `field`, called with `arguments` while the device's
- * context is current. */
-#define CALL(field, symbol, arguments)                                                             \
-    do {                                                                                           \
-        bool pushed;                                                                               \
-        status = kiln__cuda_enter(device, &pushed, err);                                           \
-        if (status == KILN_OK) {                                                                   \
-            status = kiln__cuda_status(device, kiln__cu.field arguments, symbol, err);             \
-            kiln__cuda_leave(pushed);                                                              \
-        }                                                                                          \
-    } while (0)
-
 /* ---- streams ---- */
 
 kiln_status kiln__cuda_stream_priorities(kiln__device *device, int *least_out, int *greatest_out,
@@ -32,7 +20,7 @@ kiln_status kiln__cuda_stream_priorities(kiln__device *device, int *least_out, i
 {
     kiln_status status;
 
-    CALL(ctx_get_priority_range, "cuCtxGetStreamPriorityRange", (least_out, greatest_out));
+    KILN__CU_CALL(ctx_get_priority_range, "cuCtxGetStreamPriorityRange", (least_out, greatest_out));
     return status;
 }
 
@@ -44,7 +32,7 @@ kiln_status kiln__cuda_stream_create(kiln__device *device, int priority, bool bl
     kiln__cu_stream stream = NULL;
     kiln_status status;
 
-    CALL(stream_create, "cuStreamCreateWithPriority", (&stream, flags, priority));
+    KILN__CU_CALL(stream_create, "cuStreamCreateWithPriority", (&stream, flags, priority));
     *native_out = stream;
     return status;
 }
@@ -65,7 +53,7 @@ kiln_status kiln__cuda_stream_wrap(kiln__device *device, void *native, kiln_erro
     kiln_status status;
 
     /* The default streams (NULL, 1, 2) answer with the current context: this device's. */
-    CALL(stream_get_ctx, "cuStreamGetCtx", (native, &context));
+    KILN__CU_CALL(stream_get_ctx, "cuStreamGetCtx", (native, &context));
     if (status == KILN_OK && context != kiln__cuda_of(device)->context)
         status =
             kiln__fail(err, KILN_ERR_CONTEXT,
@@ -77,7 +65,7 @@ kiln_status kiln__cuda_stream_synchronize(kiln__device *device, void *native, ki
 {
     kiln_status status;
 
-    CALL(stream_synchronize, "cuStreamSynchronize", (native));
+    KILN__CU_CALL(stream_synchronize, "cuStreamSynchronize", (native));
     return status;
 }
 
@@ -108,7 +96,7 @@ kiln_status kiln__cuda_stream_wait_event(kiln__device *device, void *native, voi
 {
     kiln_status status;
 
-    CALL(stream_wait_event, "cuStreamWaitEvent", (native, event, 0));
+    KILN__CU_CALL(stream_wait_event, "cuStreamWaitEvent", (native, event, 0));
     return status;
 }
 
@@ -117,7 +105,7 @@ kiln_status kiln__cuda_host_call(kiln__device *device, void *native, kiln_host_f
 {
     kiln_status status;
 
-    CALL(launch_host_func, "cuLaunchHostFunc", (native, fn, user));
+    KILN__CU_CALL(launch_host_func, "cuLaunchHostFunc", (native, fn, user));
     return status;
 }
 
@@ -132,7 +120,7 @@ kiln_status kiln__cuda_event_create(kiln__device *device, const kiln__event_kind
     kiln__cu_event event = NULL;
     kiln_status status;
 
-    CALL(event_create, "cuEventCreate", (&event, flags));
+    KILN__CU_CALL(event_create, "cuEventCreate", (&event, flags));
     *event_out = event;
     return status;
 }
@@ -152,7 +140,7 @@ kiln_status kiln__cuda_event_record(kiln__device *device, void *event, void *nat
 {
     kiln_status status;
 
-    CALL(event_record, "cuEventRecord", (event, native));
+    KILN__CU_CALL(event_record, "cuEventRecord", (event, native));
     return status;
 }
 
@@ -174,7 +162,7 @@ kiln_status kiln__cuda_event_synchronize(kiln__device *device, void *event, kiln
 {
     kiln_status status;
 
-    CALL(event_synchronize, "cuEventSynchronize", (event));
+    KILN__CU_CALL(event_synchronize, "cuEventSynchronize", (event));
     return status;
 }
 
@@ -185,12 +173,12 @@ kiln_status kiln__cuda_event_elapsed(kiln__device *device, void *start, void *en
     kiln_status status;
 
     *ms_out = 0;
-    CALL(event_synchronize, "cuEventSynchronize", (end));
+    KILN__CU_CALL(event_synchronize, "cuEventSynchronize", (end));
     /* The two may be of different streams, so that the end says nothing about the start. */
     if (status == KILN_OK)
-        CALL(event_synchronize, "cuEventSynchronize", (start));
+        KILN__CU_CALL(event_synchronize, "cuEventSynchronize", (start));
     if (status == KILN_OK)
-        CALL(event_elapsed_time, "cuEventElapsedTime", (&ms, start, end));
+        KILN__CU_CALL(event_elapsed_time, "cuEventElapsedTime", (&ms, start, end));
     if (status == KILN_OK)
         *ms_out = (double)ms;
     return status;
@@ -201,7 +189,7 @@ kiln_status kiln__cuda_event_export(kiln__device *device, void *event,
 {
     kiln_status status;
 
-    CALL(ipc_get_event_handle, "cuIpcGetEventHandle", (handle_out, event));
+    KILN__CU_CALL(ipc_get_event_handle, "cuIpcGetEventHandle", (handle_out, event));
     return status;
 }
 
@@ -211,7 +199,7 @@ kiln_status kiln__cuda_event_open(kiln__device *device, const kiln_event_handle 
     kiln__cu_event event = NULL;
     kiln_status status;
 
-    CALL(ipc_open_event_handle, "cuIpcOpenEventHandle", (&event, *handle));
+    KILN__CU_CALL(ipc_open_event_handle, "cuIpcOpenEventHandle", (&event, *handle));
     *event_out = event;
     return status;
 }

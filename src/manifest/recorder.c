@@ -1,5 +1,5 @@
 /*
- * record.c - append lines to a file that many threads and processes append to, each line once.
+ * recorder.c - append lines to a file that many threads and processes append to, each line once.
  *
  *     a kernel was needed > [seen here? > lock > seen by others? > append > unlock]
  *

@@ -1,0 +1,39 @@
+/*
+ * arena.c - memory that goes all at once: a chain of blocks, of which the newest has room.
+ */
+#include "core/core.h"
+
+struct kiln__arena {
+    kiln__arena *older;
+    size_t used, room;
+    _Alignas(16) unsigned char bytes[];
+};
+
+void *kiln__arena_alloc(kiln__arena **arena, size_t bytes)
+{
+    kiln__arena *a = *arena;
+
+    if (bytes > SIZE_MAX / 2)
+        return NULL;
+    bytes = (bytes + 15) / 16 * 16;
+    if (a == NULL || a->room - a->used < bytes) {
+        const size_t room = bytes > KILN__ARENA_BYTES ? bytes : KILN__ARENA_BYTES;
+        a = kiln__calloc(1, sizeof *a + room);
+        if (a == NULL)
+            return NULL;
+        a->room = room;
+        a->older = *arena;
+        *arena = a;
+    }
+    a->used += bytes;
+    return a->bytes + a->used - bytes;
+}
+
+void kiln__arena_free(kiln__arena *arena)
+{
+    while (arena != NULL) {
+        kiln__arena *older = arena->older;
+        kiln__free(arena);
+        arena = older;
+    }
+}

@@ -1,0 +1,35 @@
+/*
+ * utf8.c - which bytes are UTF-8, as RFC 3629 has it: no overlong forms, no surrogates, nothing beyond
+ * U+10FFFF.
+ */
+#include "core/core.h"
+
+size_t kiln__utf8_sequence(const char *text, size_t room)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    const size_t n = s[0] < 0x80   ? 1
+                     : s[0] < 0xC2 ? 0
+                     : s[0] < 0xE0 ? 2
+                     : s[0] < 0xF0 ? 3
+                     : s[0] < 0xF5 ? 4
+                                   : 0;
+
+    if (n == 0 || n > room)
+        return 0;
+    for (size_t k = 1; k < n; k++)
+        if (!kiln__utf8_continues(text[k]))
+            return 0;
+    if ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] >= 0xA0) ||
+        (s[0] == 0xF0 && s[1] < 0x90) || (s[0] == 0xF4 && s[1] >= 0x90))
+        return 0;
+    return n;
+}
+
+bool kiln__utf8_check(const char *text, size_t bytes)
+{
+    size_t n = 1;
+
+    for (; bytes > 0 && n != 0; text += n, bytes -= n)
+        n = kiln__utf8_sequence(text, bytes);
+    return n != 0;
+}
