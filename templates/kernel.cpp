@@ -8,7 +8,8 @@ typedef ${p.ctype} ${p.placeholder};
 ${preamble}
 //% end
 
-//# What differs from call to call: ${members} comes from the slots that the launcher fills.
+//# The values that differ from call to call; ${members} is printed from the slots that the launcher
+//# fills.
 struct args {
 ${members}
 };
@@ -20,9 +21,10 @@ ${members}
 //% end
 
 //% part environment
-//# What a snippet sees by name, then the snippet itself as op. `continue` ends the element
-//# because the snippet stands in a loop of one round, `return` because it stands in a lambda. What the
-//# snippet changes of loop_prep's variables, it changes in copies that end with the element.
+//# What a snippet sees by name, then the snippet itself as `op`. `continue` ends the element
+//# because the snippet stands in a loop of one round, `return` because it stands in a lambda. Where
+//# the snippet changes variables of loop_prep, it changes copies, which last as long as the
+//# element.
 //% plain i n
 //% if size
     const ptrdiff_t n = (ptrdiff_t)a.size;

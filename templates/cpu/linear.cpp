@@ -1,4 +1,4 @@
-//# linear.cpp - every operand lies contiguous, or one element of it serves all.
+//# linear.cpp - every operand is contiguous, or has a single element that serves all.
 //#
 //# unit: ${unit} neighbouring elements; the caller gives each thread a range of units, which is one
 //#       long row

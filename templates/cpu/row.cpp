@@ -1,8 +1,9 @@
 //# The elements [0, count) of one row: operand p is at row_p + k * step_p.
 //#
-//# Where outputs may pass the caches, a row is: single elements up to an aligned address, bursts of
-//# ${burst} that are computed into registers and stored at once, single elements again. The loop of
-//# single elements stands here once, for every instance of the snippet costs compile time.
+//# Where outputs may be stored past the caches, a row consists of single elements up to an aligned
+//# address, of bursts of ${burst} elements that are computed into registers and stored at once, and
+//# of single elements again. The loop over single elements occurs here once, because every instance
+//# of the snippet costs compile time.
 //% own N T a at count head j k line op out_ reg_ row_ row_i step_ stop stream
 //% if streams
         long long head = -1, at = 0;
@@ -58,7 +59,8 @@
 //% end
 
 //% part element
-//# One element of a row: load into locals and call the snippet; whoever inserts this stores.
+//# One element of a row: load it into local variables and call the snippet. The template that
+//# inserts this part stores the results.
 //% for p in registers
             ${p.type} reg_${p.name};
 //% end
@@ -98,8 +100,9 @@
 //% end
 
 //% part stream
-//# Stores that pass the caches, for outputs much larger than these: the line that is about to be
-//# overwritten is not read first, which saves a quarter to a third of the traffic.
+//# Stores past the caches, for outputs that are much larger than the caches: a line that is
+//# overwritten as a whole is not read first, which saves a quarter to a third of the memory
+//# traffic.
 //% plain from k p size to
 #if defined(__AVX__)
 typedef float line __attribute__((vector_size(32), may_alias));

@@ -1,7 +1,7 @@
 //# strided.cpp - the walk over several axes: layouts "inner" and "general".
 //#
-//# unit: up to ${unit} elements of one row (the last axis); rows are walked by an odometer, so that
-//#       only the first unit of a range pays for divisions
+//# unit: up to ${unit} elements of one row (the last axis); the coordinates of the next row are
+//#       counted up from those of the last, so that only the first unit of a range needs divisions
 //% own a args at_ begin column count end left rest row_ row_i row_number unit
 //% plain kiln__in
 //% if streams

@@ -1,9 +1,12 @@
-//# transpose.cpp - operands disagree on the fastest axis: tiles of ${tile} x ${tile} elements.
+//# transpose.cpp - operands are contiguous along different axes: tiles of ${tile} x ${tile}
+//# elements.
 //#
 //# unit: one tile of axes A = rank - 1 and B = rank - 2 at one index of the outer axes
-//# Operands that are dense on B pass through a buffer of the tile, where A is the fast axis: memory
-//# is walked along B, in whole lines, and the loop over A finds neighbours everywhere. (Reading
-//# memory across its rows would find every row of a large power-of-two extent in one cache set.)
+//#
+//# Operands that are contiguous along B pass through a buffer of the size of the tile, in which A is
+//# the contiguous axis: memory is read and written along B, in whole lines, and the loop over A finds
+//# neighbouring elements in every operand. (If memory were read across its rows, all rows of an array
+//# whose extent is a large power of two would fall into one cache set.)
 //% own K N U V a args at_ b base_ begin count_ end fetch k lanes lanes_make lanes_of lanes_to
 //% own left_ op out_ reg_ rest row_ step_ stream streams tile_ tile_i turn turn_block turn_edges
 //% own unit word
@@ -133,8 +136,8 @@ ${after_loop}
 }
 
 //% part turn
-//# Transposing a tile in registers, 16 bytes at a time. Interleaving rows k and k + N/2 of a block
-//# of N x N elements, log2(N) times over, leaves it transposed, whatever N is.
+//# Transposing a tile in registers, 16 bytes at a time. A block of N x N elements, N a power of
+//# two, is transposed by interleaving its rows k and k + N/2, log2(N) times.
 //% plain a at b bytes c cold column columns done from from_step k list next r row rows size to
 //% plain to_step type
 template <int... K> struct lanes {};

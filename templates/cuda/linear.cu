@@ -1,10 +1,10 @@
-//# linear.cu - every operand lies contiguous, or one element of it serves all.
+//# linear.cu - every operand is contiguous, or has a single element that serves all.
 //#
 //# grid:  ceil(size / (block * unroll * vec)) blocks of `block` threads; no shared memory
 //# owner: thread t of block b owns the accesses b * block * unroll + u * block + t, u < unroll,
 //#        of `vec` neighbours each: a warp's access is one run of memory, and a thread's loads are
 //#        all issued before the first is used
-//# tail:  threads whose accesses would pass the end take their elements one by one
+//# tail:  threads whose accesses would pass the end process their elements one by one
 //% own a args begin k load op reg_ store u v
 extern "C" __global__ void __launch_bounds__(${block})
 ${entry}(const __grid_constant__ args a)

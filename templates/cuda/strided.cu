@@ -3,8 +3,8 @@
 //#
 //# grid:  ceil(accesses / (block * unroll)) blocks of `block` threads; no shared memory
 //# owner: thread t of block b owns accesses b * block * unroll + u * block + t, u < unroll. An
-//#        access is `vec` neighbours on the last axis; its number is taken apart by magic-number
-//#        division, once per access, never per element and operand
+//#        access is `vec` neighbours on the last axis; its coordinates are computed from its number
+//#        by magic-number division, once per access, never per element and operand
 //# tail:  threads whose accesses would pass the end make them one by one
 //% own N a args at_ at_0 begin count first load off_ off_i op quot_ reg_ rest store u v
 extern "C" __global__ void __launch_bounds__(${block})
@@ -30,7 +30,8 @@ ${after_loop}
 }
 
 //% part burst
-//# N accesses, the first at number first: locate them all, load them all, then work.
+//# N accesses, of which the first has the number `first`: all are located, then all are loaded, and
+//# only then is the first of them used.
 //% for p in walking
             ${index} off_${p.name}[N];
 //% end

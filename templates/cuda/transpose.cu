@@ -1,5 +1,6 @@
-//# transpose.cu - operands disagree on the fastest axis: those that run along axis B = rank - 2 go
-//# through tiles in shared memory, the others run along axis A = rank - 1; both sides coalesce.
+//# transpose.cu - operands are contiguous along different axes. Those that are contiguous along
+//# axis B = rank - 2 pass through tiles in shared memory, the others are accessed directly along
+//# axis A = rank - 1, so that the accesses of both kinds coalesce.
 //#
 //# grid:   one block per tile of tile x tile elements and per index of the outer axes
 //# block:  `block` threads as (tile, tile_rows)
@@ -7,8 +8,8 @@
 //#         free of bank conflicts
 //# owner:  thread (tx, ty) owns the elements A = tx, B = ty + r * tile_rows; tiled operands are
 //#         moved with the roles of A and B exchanged
-//# edges:  whole tiles have all loads in flight before the first use; tiles cut by an edge go
-//#         element by element with bounds
+//# edges:  of whole tiles all loads are issued before the first is used; a tile that an edge of the
+//#         array cuts is processed element by element, with a check of bounds for each
 //% own a args at_ at_0 base_ base_i bytes_ i j left_ op quot_ r reg_ rest row tile_ tx ty
 extern "C" __global__ void __launch_bounds__(${block})
 ${entry}(const __grid_constant__ args a)
@@ -31,8 +32,8 @@ ${after_loop}
 }
 
 //% part locate
-//# Which tile a block has: its origin, how much of the arrays is left from there, and each operand's
-//# element at a place of the tile.
+//# The tile of this block: its origin, how many elements of each axis follow it, and functions that
+//# give each operand's element at a place of the tile.
     const int tx = threadIdx.x % ${tile}, ty = threadIdx.x / ${tile};
     ${index} rest = (${index})blockIdx.x;
 //% for a in divided_axes
@@ -65,8 +66,8 @@ ${after_loop}
 //% end
 
 //% part whole
-//# A whole tile: all loads in flight, tiled ones by way of shared memory, then the snippet and the
-//# stores.
+//# A whole tile: all loads are issued first (those of tiled operands pass through shared memory),
+//# then the snippet runs, then the results are stored.
 //% for p in registers
         ${p.type} reg_${p.name}[${tile_loads}];
 //% end
@@ -121,7 +122,7 @@ ${after_loop}
 //% end
 
 //% part edge
-//# A tile that an edge cuts: element by element, each with its bounds.
+//# A tile that an edge of the array cuts: element by element, with a check of bounds for each.
 //% if tiled_loads
         #pragma unroll 2
         for (int row = ty; row < ${tile}; row += ${tile_rows}) {
@@ -168,7 +169,7 @@ ${after_loop}
 //% end
 
 //% part op
-//# The snippet on element (A, B) = (tx, row) with registers number r.
+//# The snippet, called for element (A, B) = (tx, row) with the registers of index r.
             op(
 //% if index_strides
                 base_i + row * a.stride_i_${tile_b} + tx * a.stride_i_${tile_a}

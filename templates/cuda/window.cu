@@ -1,14 +1,16 @@
-//# window.cu - layout "window": several inputs are views of one array, shifted by rows and elements,
-//# as a stencil's are. A warp reads what any of them sees of its tile once, into registers.
+//# window.cu - layout "window": several inputs are views of one array, shifted by rows and
+//# elements, as in a stencil. A warp loads every element that some view needs for its tile once,
+//# into registers.
 //#
-//# grid:   one block per tile of `tile` rows and block * unroll columns, and per index of the axes
-//#         further out; no shared memory
+//# grid:   one block per tile of `tile` rows and block * unroll columns, and per index of the outer
+//#         axes; no shared memory
 //# block:  warps side by side, each with `tile` rows and `unroll` strips of 32 columns
 //# owner:  lane t owns column t of each strip, in every row of the tile
-//# window: the rows and columns of one array that its views see of the tile. All of them are
+//# window: the rows and columns of one array that its views need for the tile. All of them are
 //#         loaded before the first is used: waiting once costs less than waiting for every row
-//# shift:  a view's element is its window's, `along` lanes further: lanes exchange them
-//# edges:  where an element of a window may belong to no view, every view is loaded for itself
+//# shift:  a view's element is the element of the window that the lane `along` lanes further has;
+//#         lanes exchange them by shuffles
+//# edges:  where an element of a window may belong to no view, every view is loaded separately
 //% own T a args at_ at_0 beyond beyond_ column columns columns_deep columns_whole corner_
 //% own corner_i d deep exchange from give lane n op out_ q quot_ r reg_ rest row rows rows_deep
 //% own rows_whole shift shifted_ splat_ to u window_
@@ -30,9 +32,10 @@ ${after_loop}
 }
 
 //% part locate
-//# Which tile a warp has, how it lies to the edges, and where its lanes' first elements are in each window
-//# (at its corner) and in what has none. Whole: the tile is inside. Deep: so are the windows of its
-//# views, whichever of them one looks from.
+//# The tile of this warp, where it lies relative to the edges, and the first elements of its lanes:
+//# in each window at the window's corner, and in the operands that have no window. `whole`: the
+//# tile lies inside of the arrays. `deep`: the windows around it do so as well, seen from each of
+//# the views.
     const int lane = (int)threadIdx.x % 32;
     ${index} rest = (${index})blockIdx.x;
 //% for a in divided_axes
@@ -70,8 +73,8 @@ ${after_loop}
 //% end
 
 //% part shift
-//# One row of a window as a view sees it that begins d columns further. `beyond` holds, in the
-//# first lanes, what follows the last strip.
+//# One row of a window as it is seen by a view that begins d columns further. `beyond` holds, in
+//# the first lanes, the elements that follow the last strip.
 template <int d, int n, class T> KILN_FN void shift(T (&to)[n], const T (&row)[n], const T &beyond, int lane)
 {
     #pragma unroll
@@ -84,7 +87,8 @@ template <int d, int n, class T> KILN_FN void shift(T (&to)[n], const T (&row)[n
 }
 
 //% part tile
-//# A tile inside: all windows, then row by row. A shifted row is made when its first view comes to it.
+//# A tile inside of the arrays: all windows are loaded, then the rows are processed one by one. A
+//# shifted row is exchanged when the first view that needs it reaches it.
 //% for p in windows
         ${p.type} window_${p.name}[${p.window_rows}][${unroll}], beyond_${p.name}[${p.window_rows}] = {};
         #pragma unroll
@@ -147,7 +151,7 @@ template <int d, int n, class T> KILN_FN void shift(T (&to)[n], const T (&row)[n
         }
 
 //% part edge
-//# A tile at an edge: every view for itself, a row at a time.
+//# A tile at an edge: every view is loaded separately, a row at a time.
 //% plain min
         const int deep = (int)min(rows - row, (${index})${tile});
         #pragma unroll 1

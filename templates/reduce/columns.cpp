@@ -1,7 +1,8 @@
 //# columns.cpp - the inner loop runs along a kept axis, over accumulators that stay in cache.
 //#
-//# unit: a tile of ${group} columns at one index of the other kept axes; when split, one of `splits`
-//#       chunks of its rows, of which the last to be done combines all parts in their fixed order
+//# unit: a tile of ${group} columns at one index of the other kept axes. When split, one of
+//#       `splits` chunks of its rows; the thread that finishes the last chunk combines all parts in
+//#       a fixed order
 //% own X a acc along_ args at_ base_ begin column count empty end finish first first_unit item j
 //% own k last_unit left merge of one outer part past_ r rest rows rows_ rows_J s split step_ take
 //% own tile tiles to unit values

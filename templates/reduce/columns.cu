@@ -2,8 +2,8 @@
 //#
 //# block:  `group` threads along the kept axis, each with `vec` columns, by block / group rows
 //# grid:   column tiles x outer kept indices; when split, `splits` blocks share a tile's rows, and
-//#         the last to arrive combines the parts in their fixed order
-//# shared: a part for each thread's column, for as many of its columns at a time as 16 KiB have room for
+//#         the last to arrive combines the parts in a fixed order
+//# shared: a part for each of a thread's columns, of as many columns at a time as fit into 16 KiB
 //% own F K N R U V W X a acc all_ along_ args arrive at at_ at_0 base_ base_J c column corner
 //% own empty end finish first from h index inside item j k last mem_ merge mine moves n of out
 //% own outer part parts past_ past_J quot_ reg_ rest row row_ some split splits step take teams
@@ -58,8 +58,9 @@ ${entry}(const __grid_constant__ args a)
 }
 
 //% part begin
-//# The tile's place among the kept axes (its last coordinate counts tiles), where its thread's columns begin,
-//# row_* and base_*, and its empty accumulators.
+//# The tile's place among the kept axes (its last coordinate counts tiles), the addresses and
+//# numbers with which the thread's columns begin (row_* and base_*), and the thread's empty
+//# accumulators.
 //% own columns
     ${index} rest = tile;
 //% for a in keep_divided
@@ -96,8 +97,8 @@ ${entry}(const __grid_constant__ args a)
         acc[v] = empty();
 
 //% part burst
-//# N rows from number at on, all loaded before the first is used. Of long snippets there is one copy
-//# for a row: what was loaded moves up to it.
+//# N rows from row number `at` on, all loaded before the first is used. A long snippet is
+//# instantiated for one row only: the loaded values are moved to the registers of that row.
 //% plain kiln__long
 //% for p in inputs
 //% if p.direct
@@ -195,10 +196,11 @@ ${entry}(const __grid_constant__ args a)
 //% end
 
 //% part block
-//# A tile's rows of threads into one, by halving; the order depends on nothing but the block's shape. When
-//# split, that is the block's part of its tile. Blocks combine in two steps where they are many: the last of
-//# `together` neighbours makes one of theirs, and the last to do so one of those. Each step is a turn of the same
-//# loop; few copies of `reduce` make it quick to compile.
+//# Combine the rows of threads of a tile by halving; the order depends on the block's shape only.
+//# When split, the result is the block's part of its tile. Many blocks are combined in two steps:
+//# the last of `together` neighbouring blocks combines their parts, and the last of those that have
+//# done so combines the results. Each step is an iteration of the same loop, so that `reduce` is
+//# instantiated few times, which keeps compiling fast.
 //% own bytes columns
     constexpr int K = together(V, sizeof(part)), W = X * K;
     __shared__ alignas(16) unsigned char bytes[R * W * sizeof(part)];

@@ -2,8 +2,8 @@
 //% own a along_ at_ j pairwise past_ rest_j
 
 //% part locate
-//# Take the number j of an element along the reduced axes apart; gives along_*, the offsets
-//# that it adds for each input, and past_*, what it adds to each number.
+//# From the number j of an element along the reduced axes: along_*, the offset in each input, and
+//# past_*, what is added to each of the numbers.
             long long rest_j = j;
 //% for a in reduce_inward
             const long long at_${a.n} = rest_j % a.shape_${a.n};
@@ -26,9 +26,10 @@
 //% end
 
 //% part pairwise
-//# What a cpu brings together pairwise: L accumulators side by side take `block` elements one after another; what
-//# 2^k such blocks gave waits in level k for the next 2^k. So rounding errors of a sum grow with the logarithm of
-//# its length, as those of NumPy's do. No block at all: as they come.
+//# Pairwise summation on the cpu: L accumulators side by side take `block` elements one after
+//# another, and the result of 2^k such blocks waits in level k until the next 2^k are done. The
+//# rounding errors of a sum therefore grow with the logarithm of its length, as those of NumPy do.
+//# With a `block` of 0 elements are combined in their order.
 //% plain E L M P acc b block blocks count empty h k l lanes level merge part room to took whole
 template <class P, int L, long long block> struct pairwise {
     union lanes {

@@ -2,8 +2,8 @@
 //% own P a along_ arrive at_ exchange flip j k l n p past_ q quot_ rest_j tickets w words
 
 //% part locate
-//# Take the number j of an access along the reduced axes apart; gives along_*, the offsets
-//# that it adds for each input, and past_*, what it adds to each number.
+//# From the number j of an access along the reduced axes: along_*, the offset in each input, and
+//# past_*, what is added to each of the numbers.
             ${index} rest_j = j;
 //% for a in reduce_divided
             const ${index} quot_${a.n} = a.walk_${a.n}.quotient(rest_j);
@@ -27,7 +27,8 @@
 //% end
 
 //% part long
-//# Snippets that are not to be repeated for every access in flight: compiling them would take longer than they run.
+//# Whether the snippets are too long to be instantiated for every access in flight: that would take
+//# longer to compile than the kernel runs.
 //% plain kiln__long
     constexpr bool kiln__long = false
 //% if in_index
@@ -50,8 +51,8 @@
         ;
 
 //% part shuffle
-//# Any value from another lane, word by word: from the lane whose number differs in the bits `l`, or, when
-//# not flipped, from lane number `l`.
+//# A value of any type from another lane, word by word: from the lane whose number differs in the
+//# bits `l`, or, if not `flip`, from lane number `l`.
 template <bool flip = true, class P> KILN_FN P exchange(const P &p, int l)
 {
     constexpr int words = (sizeof(P) + 3) / 4;
@@ -67,8 +68,9 @@ template <bool flip = true, class P> KILN_FN P exchange(const P &p, int l)
 }
 
 //% part ticket
-//# How the blocks that share a result find out which of them is the last: each leaves its part, passes a
-//# barrier, and one of its threads counts it. What was written before the count is seen behind the last one.
+//# How the blocks that share a result find out which of them arrives last: each block writes its
+//# part and passes a barrier, then one of its threads counts the block. The last block sees
+//# everything that was written before each of the counts.
 KILN_FN int arrive(int *tickets)
 {
     int n;

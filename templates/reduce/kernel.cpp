@@ -23,7 +23,7 @@ ${members}
 //% end
 
 //% part preface
-//# What stands before a reduction's or a scan's own text: the prelude, the placeholders, the accumulator's type.
+//# The beginning of a reduction or scan: the prelude, the placeholders and the accumulator's type.
 // ${title}
 typedef ${index} index; // wide enough for every count and offset of this kernel
 ${prelude}
@@ -38,9 +38,10 @@ ${reduce_type}
 _type_reduce;
 
 //% part environment
-//# What the expressions of a reduction see by name. Numbers (of an element and of its result, see
-//# number) come as arguments where a snippet uses them. part is what travels between threads: the
-//# accumulator itself, or, without an identity, the accumulator and whether it holds anything yet.
+//# What the expressions of a reduction see by name. Numbers of an element and of its result (see
+//# kiln__numbering) are passed as arguments where a snippet uses them. Threads exchange values of
+//# type `part`: the accumulator itself or, without an identity, the accumulator and whether it
+//# holds a value yet.
 //% own value
 //% plain a b kiln__a n
 //% if size

@@ -1,9 +1,9 @@
 //# rows.cpp - the inner loop runs along a reduced axis.
 //#
-//# unit: one output; when split, one of `splits` chunks of an output's elements, of which the last
-//#       to be done combines all parts in their fixed order
-//# The inner loop keeps `lanes` accumulators side by side, which is the form that compilers turn
-//# into vectors without being allowed to reorder sums.
+//# unit: one output. When split, one of `splits` chunks of an output's elements; the thread that
+//#       finishes the last chunk combines all parts in a fixed order
+//# The inner loop keeps `lanes` accumulators side by side, a form that compilers vectorise although
+//# they may not reorder sums.
 //% own L a acc along_ args at_ at_0 base_ begin blocks count empty end finish first_unit h i item
 //% own j k l last_unit left merge of output pairwise part parts past_ past_J rest row_ run span
 //% own split step_ stop take unit values

@@ -1,10 +1,11 @@
 //# rows.cu - neighbouring threads take neighbours along a reduced axis.
 //#
 //# group:  `group` threads (a power of two up to a warp, or the whole block) share an output; a
-//#         group works on `segments` outputs side by side, so that short rows have loads in flight
+//#         group works on `segments` outputs at a time, so that enough loads are in flight for
+//#         short rows
 //# grid:   outputs / (segments * block / group) blocks; when split, `splits` blocks an output, of
-//#         which the last to arrive combines the parts in their fixed order
-//# shared: one part a warp when a group is the whole block
+//#         which the last to arrive combines the parts in a fixed order
+//# shared: one part for each warp, where a group is the whole block
 //% own G L M N S U a acc all_ along_ args arrive at at_ at_0 b base_ base_J bytes d empty end
 //% own exchange finish from index item j k l lane last mem_ merge mine moves n of output p part
 //% own past_ past_J quot_ reg_ rest round row_ s some split t take turn u v values warps whole
@@ -55,8 +56,8 @@ ${entry}(const __grid_constant__ args a)
 }
 
 //% part begin
-//# Where each of the group's segments begins, row_* and base_*, and its empty accumulators; surplus
-//# segments repeat the last.
+//# The addresses and numbers with which each of the group's segments begins (row_* and base_*), and
+//# its empty accumulators. Surplus segments repeat the last one.
 //% for p in inputs
     const char *row_${p.name}[S];
 //% end
@@ -95,8 +96,9 @@ ${entry}(const __grid_constant__ args a)
     }
 
 //% part burst
-//# N accesses of every segment from number at on, all loaded before the first is used. Of long snippets
-//# there is one copy for an access: what was loaded moves up to it.
+//# N accesses of every segment from number `at` on, all loaded before the first is used. A long
+//# snippet is instantiated for one access only: the loaded values are moved to the registers of
+//# that access.
 //% plain kiln__long
 //% for p in inputs
 //% if p.direct
@@ -216,8 +218,8 @@ ${entry}(const __grid_constant__ args a)
 //% end
 
 //% part group
-//# Each segment's parts into one, among the lanes of a group; then every lane has every result, and the
-//# group's lanes share the work of finishing them.
+//# Combine the parts of each segment among the lanes of a group. Every lane then has every result,
+//# and the lanes of the group share the work of finishing them.
     #pragma unroll
     for (int s = 0; s < S; s++) {
         part p = acc[s][0];
@@ -242,9 +244,11 @@ ${entry}(const __grid_constant__ args a)
     }
 
 //% part block
-//# A block's parts into one: lanes, then warps. When split, that is the block's part of an output, and in the
-//# last block to arrive a second round makes one of all blocks' parts, in their fixed order. The loops are
-//# not unrolled: each takes a few steps at a block's end, and copies of `reduce` are what compiling takes.
+//# Combine the parts of a block: those of the lanes, then those of the warps. When split, the
+//# result is the block's part of an output, and the last block to arrive combines the parts of all
+//# blocks in a second round, in a fixed order. The loops are not unrolled: each has a few
+//# iterations at the end of a block, and most of the time to compile is spent on instances of
+//# `reduce`.
     part whole = acc[0][0];
     #pragma unroll
     for (int l = 1; l < L; l++)

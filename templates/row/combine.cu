@@ -1,7 +1,9 @@
-//# One row's parts, brought together in a fixed order: every thread of the row gets the same bits.
+//# combine.cu - the parts of one row are combined in a fixed order, so every thread of the row gets
+//# the same bits.
 //#
-//# shared: two halves that stages take in turn, so that one barrier a stage is enough: who writes a
-//#         half again has passed the barrier behind which the other half was read
+//# shared: two halves, which the stages use in turn, so that one barrier a stage is enough: a
+//#         thread that writes a half again has passed the barrier of the stage that used the other
+//#         half, and all threads have read the first half before that barrier
 //% own C G M P R across cluster_arrive cluster_rank cluster_wait exchange in_block in_cluster
 //% own in_warp slot
 //% plain d far first g k kiln__part_ kiln__slots merge near nth p part_ q rank row slots w words

@@ -1,13 +1,13 @@
-//# What the kernels of row programs are made of: a thread's accesses to its row, and what it does with
-//# them.
+//# What the kernels of row programs are made of: a thread's accesses to its row, and what it does
+//# with them.
 //% own F L S U V a acc_ along_ at_ at_0 b beside cluster_arrive cluster_rank empty_ first fold_
 //% own from j l lane late_ length live load map_ merge_ op out_ part_ quot_ rank reg_ rest rest_j
 //% own row_ slot slots step store type_ u v val_ value_
 
 //% part place
-//# Which row this thread works on, where it begins in every operand, and which accesses are its own:
-//# first, first + step, ... below the row's length. Surplus threads repeat the last
-//# row and store nothing.
+//# The row that this thread works on, where the row begins in every operand, and which accesses are
+//# the thread's own: first, first + step, ... below the row's length. Surplus threads repeat the
+//# last row and store nothing.
     constexpr int U = ${unroll}, V = ${vec}, L = ${lanes}, S = ${side_by_side};
     // Accesses that every thread has.
     [[maybe_unused]] constexpr int F = ${sure};
@@ -56,7 +56,7 @@
 //% end
 
 //% part locate
-//# Take the number j of an access along the row apart.
+//# The coordinates at_* of the access number j of the row.
             ${index} rest_j = j;
 //% for a in reduce_divided
             const ${index} quot_${a.n} = a.walk_${a.n}.quotient(rest_j);
@@ -66,7 +66,7 @@
             [[maybe_unused]] const ${index} at_${reduce_first} = rest_j;
 
 //% part along
-//# Bytes from the beginning of operand p's row to the located access.
+//# Bytes from the beginning of operand p's row to the access whose coordinates are at_*.
             const ${index} along_${p.name} = 0
 //% for a in reduce_axes
                 + at_${a.n} * (${index})a.stride_${p.name}_${a.n}
@@ -74,14 +74,14 @@
                 ;
 
 //% part empty
-//# A thread's accumulators of stage s.
+//# The accumulators of a thread for stage s.
     part_${s.n} acc_${s.n}[L];
     #pragma unroll
     for (int l = 0; l < L; l++)
         acc_${s.n}[l] = empty_${s.n}();
 
 //% part late
-//# Inputs of the batch's accesses, b and those that follow, that no register holds: all are
+//# The inputs that are not held in registers, of the accesses b, b + 1, ... of a batch: all are
 //# loaded before the first is used.
 //% if late
 //% for p in row_late
@@ -101,7 +101,7 @@
 //% end
 
 //% part element
-//# The arguments that element v of access u is for a stage's function.
+//# The arguments that a stage's function gets for element v of access u.
 //% for p in row_sees
 //% if p.held
                         , reg_${p.name}[u][v]
@@ -116,7 +116,7 @@
 //% end
 
 //% part fold
-//# Stage s over the accesses from + u * step, u < U.
+//# Stage s, applied to the accesses from + u * step, u < U.
     #pragma unroll
     for (int b = 0; b < U; b += ${late_batch}) {
 //% insert :late
@@ -134,7 +134,7 @@
     }
 
 //% part result
-//# From a thread's accumulators to the row's value, by its name.
+//# From a thread's accumulators to the value of the row, under the name that the program gives it.
     #pragma unroll
     for (int l = 1; l < L; l++)
         acc_${s.n}[0] = merge_${s.n}(acc_${s.n}[0], acc_${s.n}[l]);

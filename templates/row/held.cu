@@ -1,8 +1,9 @@
-//# held.cu - a row's elements stay in registers: they are read once, whatever the stages do with them.
+//# held.cu - the elements of a row stay in registers: they are read once, however many stages use
+//# them.
 //#
-//# group:   `group` threads of a block share a row (times the blocks of a cluster); thread t owns the
-//#          accesses t, t + step, ...: all are issued before the first is used
-//# grid:    rows / rows a block, times the blocks of a cluster
+//# group:   `group` threads of a block share a row (times the blocks of a cluster); thread t owns
+//#          the accesses t, t + step, ...: all are issued before the first is used
+//# grid:    rows / (rows of a block), times the blocks of a cluster
 //# columns: inputs that are the same for every row are loaded where they are used
 //% own F U V a along_ args first from j length live load reg_ row_ step u val_
 extern "C" __global__ void

@@ -8,8 +8,8 @@ typedef ${p.ctype} ${p.placeholder};
 //% if preamble
 ${preamble}
 //% end
-//# What stage s reduces to, and what travels between threads: without an identity, whether there is
-//# anything yet as well.
+//# The type that stage s reduces to, and the type that threads exchange: without an identity, the
+//# second one also tells whether there is a value yet.
 //% for s in stages
 typedef
 ${s.type}
@@ -41,7 +41,7 @@ ${members}
 //% end
 
 //% part environment
-//# What every text of a row program sees by name, whatever the row.
+//# What all texts of a row program see by name, the same for every row.
 //% plain n
     const ptrdiff_t n = (ptrdiff_t)a.count;
     (void)n;
@@ -56,7 +56,8 @@ ${members}
 //% end
 
 //% part stage
-//# The functions of stage s: one element, two parts, a part that holds nothing, a part and an element.
+//# The functions of stage s: `map` of one element, `reduce` and `merge` of two values and two
+//# parts, `empty`, `fold` of an element into a part, and `value` of a part.
 //% plain a b
     auto map_${s.n} = [&](const int
 //% for p in row_sees
@@ -116,7 +117,7 @@ ${s.identity}
 //% end
 
 //% part values
-//# Where values are not kept: compute them again, as the stages before this one did.
+//# Where values are not kept, they are computed again as in the stages before this one.
 //% if !held
 //% for v in values
         [[maybe_unused]] ${v.type} ${v.name};
@@ -131,7 +132,7 @@ ${r.prep}
 //% end
 
 //% part op
-//# The last pass: outputs of one element, and of one row.
+//# The functions of the last pass: they assign the outputs of one element, and those of one row.
 //% if row_elements
     auto op = [&](const int
 //% for p in row_sees
@@ -165,7 +166,8 @@ ${post}
 //% end
 
 //% part results
-//# Outputs of one row; whoever inserts this has made sure that one thread does it.
+//# The outputs of one row. The template that inserts this part sees to it that only one thread runs
+//# it.
 //% for p in row_results
         ${p.type} out_${p.name};
 //% if p.read_first

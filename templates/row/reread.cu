@@ -1,7 +1,8 @@
-//# reread.cu - rows that no block can hold: every stage goes over the row in memory once more.
+//# reread.cu - rows that no block can hold: every stage reads the row from memory again.
 //#
-//# group: a block a row; turned, `group` threads a row and 32 rows a block
-//# owner: thread t takes `unroll` accesses at a time, loads them all and then looks at them
+//# group: a block works on one row; in the turned form `group` threads work on a row, and a block
+//#        on 32 neighbouring rows
+//# owner: thread t takes `unroll` accesses at a time and loads all of them before it uses the first
 //% own U a args first from length live step
 extern "C" __global__ void __launch_bounds__(${block}, ${resident})
 ${entry}(const __grid_constant__ args a)

@@ -1,8 +1,9 @@
-//# rows.cpp - the cpu: a row a work unit; what a stage has read is in the cache for the next one.
+//# rows.cpp - row programs on the cpu: a row is a work unit, and each stage finds in the cache what
+//# the stage before it has read.
 //#
-//# Where neighbours in memory are of other rows, tiles of rows are first copied together.
-//# The inner loops run along the row's fastest axis with `lanes` accumulators side by side, as in
-//# reduce/rows.cpp. Values of rows that are short enough are kept in a buffer.
+//# Where elements of different rows are neighbours in memory, tiles of rows are first copied into
+//# buffers. The inner loops run along the row's last axis with `lanes` accumulators side by side,
+//# as in reduce/rows.cpp. The values of rows that are short enough are kept in a buffer.
 //% own L R T a acc_ args at_ at_0 b base_ blocks_ buf_ columns count e empty_ first_unit fold_
 //% own from j k l last_unit left m map_ merge_ most n next op out_ pairwise part_ r rest rest_j
 //% own row_ rows run slot step_ stop tile tile_ tiles type_ unit val_ value_
@@ -45,7 +46,7 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
 }
 
 //% part row
-//# One row of a cpu, from base_*: all stages, then the outputs.
+//# One row, whose operands begin at base_*: all stages, then the outputs.
 //% for s in stages
 //% insert row/kernel.cpp:stage
         part_${s.n} acc_${s.n}[L];
@@ -171,9 +172,10 @@ ${s.post}
 //% end
 
 //% part turned
-//# Units of up to ${tile} neighbouring rows, whose elements lie apart in memory: copied into a buffer
-//# where each row is dense, worked on there, and outputs copied back. Buffers are few: as many as
-//# threads, taken and given back by a flag each.
+//# A unit is up to ${tile} neighbouring rows whose elements are not neighbours in memory: they are
+//# copied into a buffer in which each row is contiguous, processed there, and the outputs are
+//# copied back. There are as many buffers as threads; a thread takes one by setting its flag, and
+//# clears the flag when it is done.
     constexpr long long R = ${tile};
     const long long n = a.length, columns = a.shape_${keep_last};
     const long long tiles = (columns + R - 1) / R;
@@ -237,7 +239,8 @@ ${s.post}
     __atomic_store_n(&a.tickets[slot], 0, __ATOMIC_RELEASE);
 
 //% part locate
-//# Take the number j of an element along the row apart; run neighbours follow it.
+//# The coordinates of the element number j of the row, and `run`: how many elements from there on
+//# differ in the last coordinate only.
             long long rest_j = j;
 //% for a in reduce_inward
             [[maybe_unused]] const long long at_${a.n} = rest_j % a.shape_${a.n};
@@ -247,7 +250,7 @@ ${s.post}
             const long long run = a.shape_${last} - at_${last};
 
 //% part along
-//# Where operand p's run begins, and how far apart its elements are.
+//# The beginning of operand p's run, and the distance of its elements.
             ${p.byte} *const row_${p.name} = base_${p.name}
 //% if p.buffered
                 + at_${last} * (long long)sizeof(${p.type})

@@ -1,8 +1,8 @@
 //# columns.cpp - the inner loop runs across sequences, over running values that stay in a cache.
 //#
-//# unit:  a tile of ${group} columns at one index of the other kept axes; when split, one of its chunks
-//#        of rows, in the order of asking. Such a chunk is summed first and written from its carry,
-//#        as in rows.cpp
+//# unit:  a tile of ${group} columns at one index of the other kept axes. When split, one of the
+//#        tile's chunks of rows, handed out in order to the threads that ask. Such a chunk is
+//#        summed first, and written once its carry is known, as in rows.cpp
 //% own X a acc across any args at_ base base_ based begin carries chunk column count end
 //% own first_unit has identity j k last_unit left map out_ p part place post put reduce rest
 //% own rest_j row_ step_ take taken tile tile_ tiles to_ told unit v value wait
@@ -116,7 +116,7 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
 }
 
 //% part row
-//# Row number j of a tile: the mapped element of column k, and storing there.
+//# Row number j of a tile: `value` maps the element of column k, `put` stores a result there.
             long long rest_j = j;
 //% for a in reduce_inward
             const long long at_${a.n} = rest_j % a.shape_${a.n};

@@ -4,7 +4,8 @@
 //#        with `unroll` neighbouring rows of memory
 //# grid:  tiles of columns
 //# order: the rows of a thread; threads of a column; steps
-//# As in rows.cu elements are mapped twice. Where columns are few, columns_split.cu takes their place.
+//#
+//# As in rows.cu elements are mapped twice. Where columns are few, columns_split.cu is used instead.
 //% own U V X Y a along_ args at_ at_0 base base_ based begin bytes carries carry column has
 //% own identity inside j k length load map mapped mine out_ part parts place post quot_ reduce
 //% own reg_ rest row_ start store sum take tile told tx ty u v
@@ -28,8 +29,8 @@ ${entry}(const __grid_constant__ args a)
 }
 
 //% part place
-//# Where a thread's columns are: row_p is row 0 of them. A column behind the last one is read as
-//# the first and never stored.
+//# Where a thread's columns are: row_p is the address of their row 0. In place of a column behind
+//# the last one the first is read, and nothing is stored.
     const int tx = threadIdx.x % X, ty = threadIdx.x / X;
     __shared__ alignas(16) unsigned char bytes[Y * X * V * sizeof(part)];
     part (*parts)[X][V] = (part(*)[X][V])bytes;
@@ -80,8 +81,8 @@ ${entry}(const __grid_constant__ args a)
         };
 
 //% part sums
-//# Phase 2: base, what stands above the thread's rows in the step (if based), and
-//# sum, of the whole step. A block with one row of threads needs no telling.
+//# Phase 2: `base`, the sum of the step's rows above the thread's own (if `based`), and `sum`, that
+//# of the whole step. A block with one row of threads need not exchange anything.
         // The rows of this thread; those of the threads above; those of the block.
         part sum[V], base[V];
         #pragma unroll
@@ -111,8 +112,8 @@ ${entry}(const __grid_constant__ args a)
         }
 
 //% part carry
-//# Phase 3: what stands above the step comes before what stands above the thread's rows in it, and
-//# takes in the step.
+//# Phase 3: `base` becomes the sum of everything above the thread's rows, those above the step
+//# included, and `carry` takes in the step.
         #pragma unroll
         for (int v = 0; v < V; v++) {
             if (carries) {
@@ -126,7 +127,8 @@ ${entry}(const __grid_constant__ args a)
         carries = true;
 
 //% part write
-//# Phase 4: over the thread's rows again, from what stands above them, and store.
+//# Phase 4: sum the thread's rows again, beginning with the sum of everything above them, and
+//# store.
         #pragma unroll
         for (int u = 0; u < U; u++) {
             const ${index} j = start + u;

@@ -1,11 +1,12 @@
-//# columns_chain.cu - sequences are so few that their rows are work for many blocks as well, but too
-//# many, or too wide, for carriers (columns_split.cu).
+//# columns_chain.cu - sequences are so few that their rows have to be divided among blocks as well,
+//# but there are too many of them, or their elements are too wide, for carriers (columns_split.cu).
 //#
 //# block: as in columns.cu
 //# grid:  tiles of columns times steps of rows, taken in order, step by step
 //# order: the rows of a thread; threads of a column; steps, one by one
 //#
-//# A look takes longer than a step, but is hidden behind enough other tiles.
+//# Waiting for the step above takes longer than a step does, but is hidden by the work on other
+//# tiles.
 //% own U V X Y a all args await carries carry has lines of part part_words parts publish s start
 //% own step sum take taken ticket tile tx ty v words
 //% insert scan/common.cu:shuffle
@@ -38,9 +39,10 @@ ${entry}(const __grid_constant__ args a)
 }
 
 //% part look
-//# What stands above the step, for every column of the tile at once: a step tells the sums of all down
-//# to its own end, when it has heard those of the one before. So nobody waits any more for what stood
-//# in the place of the one before that, and two places in turn are enough. Marks are numbers of steps.
+//# The sums of everything above the step, for every column of the tile at once. A step publishes
+//# the sums of all rows down to its own end after it has received those of the step before. By then
+//# no block waits any more for the sums of the step before that one, so two places, used in turn,
+//# are enough. The marks are the numbers of the steps.
         const long long lines = a.splits * (X * V);
         // Words of this thread's first column.
         unsigned long long *const words = (unsigned long long *)(a.tickets + 4)

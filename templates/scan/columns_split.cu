@@ -1,26 +1,28 @@
-//# columns_split.cu - sequences are so few that many blocks share one, each taking tiles.
+//# columns_split.cu - sequences are so few that many blocks share each of them; a block takes
+//# tiles.
 //#
-//# tile:  up to `group` columns, a power of two of at most 32, by block / group rows of threads with
-//#        `unroll` neighbouring rows of memory each
-//# block: one tile after the other; a lane has a column, whatever accesses the tile was loaded by
-//# grid:  as many blocks as there is room for, and the carriers, who come first
-//#        (columns_carrier.cu). Tiles go to the others in the order of asking, step by step down the
-//#        rows, and from column to column within a step
-//# order: the rows of a thread; threads of a warp by shuffles; warps; steps as columns_carrier.cu says
+//# tile:  up to `group` columns, a power of two of at most 32, by block / group rows of threads
+//#        with `unroll` neighbouring rows of memory each
+//# block: one tile after the other; a lane sums one column, whichever elements it loaded
+//# grid:  as many blocks as are resident at once, of which the carriers start first (part
+//#        `carrier`). Tiles are handed out to the others in the order in which they ask, step by
+//#        step down the rows, and from column to column within a step
+//# order: the rows of a thread; threads of a warp by shuffles; warps; steps as described at
+//#        `carrier`
 //#
-//# As in rows_split.cu a block tells the sums of a tile one tile before it needs to know what stands
-//# above it:
+//# As in rows_split.cu a block publishes the sums of a tile one tile before it needs the sum of
+//# everything above it:
 //#
-//#     tile n - 1:   loaded, sums told |     wait, write |
-//#     tile n:                 load .. | sums told       |     wait, write |
-//#     tile n + 1:                                 load .. | sums told
+//#     tile n - 1:   loaded, sums published |     wait, write |
+//#     tile n:                      load .. | sums published  |     wait, write |
+//#     tile n + 1:                                      load .. | sums published
 //#
-//# Inputs lie in one of two places in shared memory, since threads load other elements than they sum:
-//# neighbours in memory are a lane's wherever there are 16 bytes of them, be it in one row of many
-//# columns or in several rows of few. Inputs that do not run along the columns are read where they are.
+//# Inputs lie in one of two buffers in shared memory, because threads load other elements than they
+//# sum: a lane loads 16 neighbouring bytes, be they in one row of many columns or in several rows
+//# of few. Inputs that are not contiguous along the columns are read where they are.
 //#
-//# Who waits, waits for sums above it, which have smaller tickets. Every word is zero again when the
-//# kernel ends, as in rows_split.cu.
+//# A block waits only for sums above its tile, which have smaller tickets. Every word is zero again
+//# when the kernel ends, as in rows_split.cu.
 //% own A F G K N Q R U V a above above_mask acc across all all_of along_ answer args ask at_ at_0
 //% own await base base_ based before begin bits blocks bytes c carriers carries carry clear col
 //% own columns coming d done e end_ find first found from from_left g groups groups_of has
@@ -32,7 +34,8 @@
 //% own valid value value_of warp warps whole word written
 //% insert scan/common.cu:shuffle
 //% insert scan/common.cu:publish
-//# Only here does the compiler know how large a user's type is: small ones leave room for others.
+//# The number of blocks that must be resident is chosen here, because only the compiler knows how
+//# large a user's type is: small types leave room for more blocks.
 static constexpr int blocks = ${segments} > 1 ? ${segments} : sizeof(part) <= 8 ? 3 : 1;
 extern "C" __global__ void __launch_bounds__(${block}, blocks)
 ${entry}(const __grid_constant__ args a)
@@ -106,16 +109,18 @@ ${entry}(const __grid_constant__ args a)
 }
 
 //% part carrier
-//# the carriers: blocks that came first have no tiles; they tell every tile what
-//# stands above it. Each has the tiles of a.chunk columns tiles, a chain for each: 8, 4, 2 or all
-//# warps take the groups of a chain in turn. The order of combination hangs on steps' numbers alone:
+//# The carriers: the blocks that start first have no tiles; they give every tile the sum of all
+//# elements above it. Each carrier serves a.chunk tiles of columns, and the steps of each of these
+//# form a chain: 8, 4, 2 or all warps take the groups of a chain in turn. The order of combination
+//# depends on the numbers of the steps only:
 //#
-//#     above = (all steps of the ${fan} groups times n before . groups above) . lanes above . steps above
+//#     above = (all steps of the ${fan} * n groups before . groups above) . lanes above . steps above
 //#
-//# A group is as many steps as a warp's lanes look at together: a lane has a column and some
-//# neighbouring steps, of which it adds up what has come without a gap; lanes of a column are added up
-//# by shuffles. As in rows_carrier.cu, what stands above the group comes as a message from the warp
-//# that has the group above, and a warp sends it on before it tells the steps.
+//# A group consists of the steps that the lanes of a warp look at together: a lane has one column
+//# and some neighbouring steps, and adds up those that have arrived without a gap; the lanes of a
+//# column are added up by shuffles. As in rows_split.cu, the sum of everything above a group comes
+//# as a message from the warp that has the group above it, and a warp sends its own message on
+//# before it answers its steps.
         constexpr int F = ${fan}, Q = part_words < 8 ? 8 / part_words : 1;
         part *const all_of = (part *)shared, *const groups_of = all_of + N * K;
         __shared__ volatile int message[N]; // the group a message is for, from 1 on; 0: none
@@ -222,7 +227,7 @@ ${entry}(const __grid_constant__ args a)
         }
 
 //% part find
-//# Where tiles of columns and their elements are, and where a thread stands in one.
+//# Where tiles of columns and their elements are, and which elements of a tile belong to a thread.
 //% plain kiln__width row_ width
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int c = threadIdx.x % K, r = lane / K, ty = threadIdx.x / K;
@@ -295,8 +300,8 @@ ${entry}(const __grid_constant__ args a)
     };
 
 //% part stage
-//# Phase 1 of a tile: its inputs to shared memory, row after row. Every load is issued before the
-//# first is waited for, and before the last use of what lies there yet.
+//# Phase 1 of a tile: copy its inputs to shared memory, row after row. All loads are issued before
+//# the first is waited for, and before the last use of what the buffer still holds.
             constexpr int A = (height * K / V + G - 1) / G; // accesses of a thread
 //% for p in inputs
 //% if p.vector
@@ -360,8 +365,8 @@ ${entry}(const __grid_constant__ args a)
             }
 
 //% part tell
-//# Phases 2 and 3a: sum and tell the tile at hand, and ask for the next ticket. base: what
-//# stands above the thread's rows in the tile, unless they are the first.
+//# Phases 2 and 3a: sum the current tile and publish the sum, and ask for the next ticket. `base`
+//# is the sum of the tile's rows above the thread's own, unless these are the first.
             int coming;
             if (threadIdx.x == 0)
                 coming = ask(a.tickets);
@@ -397,8 +402,9 @@ ${entry}(const __grid_constant__ args a)
                 publish(sums + (taken * K + c) * part_words, reduce(base, sum), 1);
 
 //% part hear
-//# Phases 3b and 4: what stands above the tile that is held comes before what stands above the
-//# thread's rows in it; over them again from there, and store.
+//# Phases 3b and 4: the sum of everything above the held tile arrives and is combined with that of
+//# the rows above the thread's own in the tile; from there the thread's rows are summed again and
+//# stored.
             part acc = held_base;
             bool has = ty > 0;
             if (step > 0) {

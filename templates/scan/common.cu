@@ -3,8 +3,8 @@
 //% own part part_bits part_of part_words publish quot_ rest_j there tickets to w
 
 //% part locate
-//# along_p(j): bytes from the beginning of a sequence to its access (rows) or row (columns)
-//# number j.
+//# along_p(j): bytes from the beginning of a sequence to its access (along rows) or its row (down
+//# columns) of number j.
 //% for p in walking
     auto along_${p.name} = [&](const ${index} j) -> ${index} {
 //% if one_axis
@@ -31,8 +31,8 @@
 //% end
 
 //% part shuffle
-//# Any accumulator from another lane of `width`, word by word: from `d` lanes to the left, or from
-//# lane number `d`.
+//# An accumulator of any type from another lane among `width`, word by word: from `d` lanes to the
+//# left, or from lane number `d`.
 //% plain width word
 static constexpr int part_words = (sizeof(part) + 3) / 4;
 struct part_bits {
@@ -69,9 +69,9 @@ template <int width> KILN_FN part from_lane(const part &p, int d)
 }
 
 //% part publish
-//# How blocks tell each other sums: every 4 bytes of a sum travel with a mark in one 8-byte word,
-//# which is written and read whole. So a word that bears the mark is the value, and no fence is
-//# needed. Words are zero when a kernel begins; a mark is not 0.
+//# How blocks exchange sums: every 4 bytes of a sum are stored together with a mark in one word of
+//# 8 bytes, which is written and read as a whole. A word that bears the mark therefore holds the
+//# value, and no fence is needed. All words are zero when a kernel begins, and no mark is 0.
 KILN_FN void publish(unsigned long long *to, const part &p, const unsigned int mark)
 {
     const part_bits b = bits_of(p);

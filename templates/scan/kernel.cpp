@@ -22,7 +22,7 @@ ${members}
 //% end
 
 //% part environment
-//# What the expressions of a scan see by name, and what skeletons make of them.
+//# What the expressions of a scan see by name, and the functions that templates build from them.
 //% plain a b kiln__a n
 //% if size
     const ptrdiff_t n = (ptrdiff_t)kiln__a.count;

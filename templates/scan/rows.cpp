@@ -1,9 +1,12 @@
 //# rows.cpp - the inner loop runs along the sequence.
 //#
-//# unit:  one sequence; when split, one chunk of ${scan_chunk} elements of one, in the order of asking
-//# order: runs of ${unroll} elements; chunks. The same with and without a split, on any number of threads
-//# A chunk is summed first, which brings it into a cache, and then written from its carry. Between
-//# the two a split one waits for the carry of the chunk before; that one is worked on already.
+//# unit:  one sequence. When split, one chunk of ${scan_chunk} elements, handed out in order to the
+//#        threads that ask
+//# order: runs of ${unroll} elements; chunks. It is the same with and without a split, and on any
+//#        number of threads
+//# A chunk is summed first, which brings it into a cache, and is then written, beginning with its
+//# carry. Between the two a split scan waits for the carry of the chunk before, on which a thread
+//# is working already.
 //% own L S a acc any args at_ at_0 base base_ based before begin begin_step carries carry chunk
 //% own chunk_first chunk_last count e each end first_unit from give_way has identity j k l
 //% own last_unit left map mark more n needed next one out_ p part place post put r reduce rest
@@ -79,8 +82,9 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
 }
 
 //% part runs
-//# A sequence on one axis: ${lanes} runs of ${unroll} elements are worked on side by side, so that the
-//# processor need not wait for one sum before it begins another. The last run of a chunk may be short.
+//# A sequence along one axis: ${lanes} runs of ${unroll} elements are processed side by side, so
+//# that the processor need not finish one sum before it begins another. The last run of a chunk may
+//# be short.
 //% plain kiln__short
         constexpr int L = ${lanes}, S = ${unroll};
 //% insert :value
@@ -159,7 +163,8 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
         };
 
 //% part stretches
-//# A sequence over several axes that do not merge: stretches of the last one, element by element.
+//# A sequence over several axes that cannot be merged: the elements of the last axis one by one,
+//# then the next stretch of it.
 //% plain kiln__do
         // Go over kiln__count elements from number kiln__begin on, a stretch at a time: operands are
         // at kiln__row_p + kiln__k * kiln__step_p.
@@ -213,7 +218,7 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
         };
 
 //% part value
-//# The mapped element number e of the sequence, and storing what is made of a running value.
+//# `value` maps element number e of the sequence, `put` stores the result of a running value.
         auto value = [&](const long long e) -> part {
             return map(
 //% if position
@@ -269,8 +274,8 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
         };
 
 //% part wait
-//# Wait until another thread has set a mark. The system is asked to run others after a while, for
-//# that thread may have lost its core.
+//# Wait until another thread has set a mark. After a while the waiting thread yields its core,
+//# because the other one may have lost its own.
 extern "C" int give_way(void) __asm__("sched_yield");
 static inline void wait(const int *mark)
 {

@@ -1,13 +1,14 @@
 //# rows.cu - neighbouring threads take neighbours along the sequence.
 //#
-//# group: `group` threads (a power of two up to a warp, or the whole block) share a sequence and walk
-//#        it in tiles of group * unroll accesses. A warp's part of a tile is contiguous; a thread has
-//#        `vec` neighbours of each 32 * vec.
+//# group: `group` threads (a power of two up to a warp, or the whole block) share a sequence and
+//#        walk it in tiles of group * unroll accesses. A warp's part of a tile is contiguous; a
+//#        thread has `vec` neighbours of each 32 * vec.
 //# grid:  outputs / (block / group) blocks
 //# order: a run of `vec`; runs of a warp by shuffles; warps of a block; tiles
-//# The elements are mapped twice: once for their sums, once more to be written. What is held between
-//# is the inputs, which take fewer registers than accumulators do.
-//# Where sequences are long and few, rows_split.cu stands in for this file.
+//#
+//# The elements are mapped twice: once for their sums, and again when results are written. In
+//# between the inputs are held, which take fewer registers than accumulators do. Where sequences
+//# are long and few, rows_split.cu is used instead.
 //% own G U V W a acc all_fits all_runs along_ args aside_ at_ at_0 base base_ based before
 //% own before_run begin bytes carries carry count d e fetch find fits from_lane from_left has
 //% own identity in_ j k lane left load map mine n number of_thread out_ part place post quot_ r
@@ -57,7 +58,7 @@ ${entry}(const __grid_constant__ args a)
 }
 
 //% part place
-//# Where sequences and their elements are, and where a thread stands in a tile.
+//# Where sequences and their elements are, and which elements of a tile belong to a thread.
 //% plain row_
     const int lane = threadIdx.x % W, warp = threadIdx.x % G / W;
     struct rows {
@@ -102,8 +103,8 @@ ${entry}(const __grid_constant__ args a)
     auto of_thread = [&](const ${index} j) -> ${index} { return j + warp * (W * U) + lane; };
 
 //% part load
-//# Phase 1 of a tile of rows: fetch(r, begin) loads what the thread has of the tile that begins
-//# at access number `begin`. Every load is issued before the first is used.
+//# Phase 1 of a tile of rows: fetch(r, begin) loads the thread's elements of the tile that begins
+//# with access number `begin`. All loads are issued before the first is used.
 //% for p in inputs
     ${p.type} reg_${p.name}[U][${p.lanes}];
 //% end
@@ -154,7 +155,7 @@ ${entry}(const __grid_constant__ args a)
             };
 
 //% part run
-//# Access u of the lanes of a warp: run, the running value at the end of the lane's.
+//# Access u of the lanes of a warp: `run` is the running value at the end of the lane's access.
 //% insert :value
             part run = value(0);
             #pragma unroll
@@ -168,8 +169,8 @@ ${entry}(const __grid_constant__ args a)
             }
 
 //% part before
-//# before_run, what stands before the lane's run in its warp's part of the tile (lane 0 has
-//# nothing before its first one); sum, of that part so far.
+//# `before_run` is the sum of the elements before the lane's run in its warp's part of the tile
+//# (before the first run of lane 0 there are none); `sum` is that of the warp's part so far.
             part before_run = from_left<W>(run, 1);
             const part all_runs = from_lane<W>(run, W - 1);
             if (u > 0)
@@ -177,7 +178,7 @@ ${entry}(const __grid_constant__ args a)
             sum = u > 0 ? reduce(sum, all_runs) : all_runs;
 
 //% part sums
-//# Phase 2 where the tile stays in registers: before of every run, and sum.
+//# Phase 2 where the tile stays in registers: `before` of every run, and `sum`.
         part before[U], sum;
         #pragma unroll
         for (int u = 0; u < U; u++) {
@@ -190,8 +191,8 @@ ${entry}(const __grid_constant__ args a)
         }
 
 //% part block
-//# Phase 3, where a block has the sequence: base, the sum of the warps before the thread's own
-//# (if based), and tile_sum.
+//# Phase 3, where a block works on the sequence: `base`, the sum of the warps before the thread's
+//# own (if `based`), and `tile_sum`.
         if (lane == 0)
             warps[warp] = sum;
         __syncthreads();
@@ -205,8 +206,8 @@ ${entry}(const __grid_constant__ args a)
         }
 
 //% part write
-//# Phase 4: over the thread's runs, from what stands before each, and store. A tile that was put
-//# aside comes back from there and is summed on the way.
+//# Phase 4: sum the thread's runs again, beginning with the sum of everything before each, and
+//# store. A tile that was put aside is read back from shared memory and summed on the way.
         const bool whole = all_fits(begin);
 //% if split
         #pragma unroll 2

@@ -1,28 +1,33 @@
-//# rows_split.cu - sequences are so long and few that many blocks share one, each taking tiles.
+//# rows_split.cu - sequences are so long and few that many blocks share each of them; a block takes
+//# tiles.
 //#
 //# block: one tile of block * unroll accesses after the other, each laid out as in rows.cu
-//# grid:  as many blocks as there is room for, and one more. The one that comes first is the carrier
-//#        (rows_carrier.cu); tiles go to the others in the order of asking
-//# order: a run of `vec`; runs of a warp by shuffles; warps of a block; tiles as rows_carrier.cu says
+//# grid:  as many blocks as are resident at once, and one more. The block that starts first is the
+//#        carrier (part `carrier`); tiles are handed out to the others in the order in which they
+//#        ask
+//# order: a run of `vec`; runs of a warp by shuffles; warps of a block; tiles as described at
+//#        `carrier`
 //#
-//# One pass over memory, as in D. Merrill, M. Garland, "Single-pass Parallel Prefix Scan with
-//# Decoupled Look-back", NVIDIA NVR-2016-002, but nobody looks back: a sum goes to the carrier, and
-//# what stands before the tile comes back from it, in two trips through the L2 that take as long as
-//# loading a tile does. So a block tells a tile's sum one tile before it needs the answer:
+//# Memory is read once and written once, as in D. Merrill, M. Garland, "Single-pass Parallel Prefix
+//# Scan with Decoupled Look-back", NVIDIA NVR-2016-002, but without the look-back: a tile's sum
+//# goes to the carrier, and the sum of everything before the tile comes back from it. These two
+//# trips through the L2 cache take as long as loading a tile does, so a block publishes a tile's
+//# sum one tile before it needs the answer:
 //#
-//#     tile n - 1:   sum, told | aside |     wait, write |
-//#     tile n:                   load .... | sum, told ... | aside | ..... wait, write |
-//#     tile n + 1:                                         | load ..... sum, told |
+//#     tile n - 1:   sum, publish | aside |     wait, write |
+//#     tile n:                      load .... | sum, publish .. | aside | ..... wait, write |
+//#     tile n + 1:                                              | load ..... sum, publish |
 //#
-//# A tile that was put aside has its inputs in shared memory, where every thread reads only what it
-//# wrote, and its warps' sums. It is scanned anew when it is written: registers are the next one's.
+//# Of a tile that was put aside, the inputs lie in shared memory, where every thread reads only
+//# what it wrote itself, with the sums of the tile's warps. The tile is scanned again when it is
+//# written, because the registers belong to the next tile.
 //#
-//# Who waits, waits for sums of tiles with smaller numbers. Blocks that run have asked for them, and
-//# told them before they waited for anything behind those tiles; so the smallest sum that is missing
-//# is always on its way, whatever blocks are running.
+//# A block waits only for the sums of tiles with smaller numbers. Blocks that are running have
+//# taken those tiles, and have published their sums before they waited for anything behind them. So
+//# the smallest missing sum is always on its way, whichever blocks are running.
 //#
-//# Every word is zero again when the kernel ends: its reader clears it. The last ticket clears their
-//# number.
+//# Every word is zero again when the kernel ends: whoever reads a word clears it, and the last
+//# ticket clears the ticket counter.
 //% own F G N U V W a all all_bytes all_of args aside_ ask await base based before begin bits
 //% own blocks bytes carries carry clear coming d done fetch find first from_lane from_left g
 //% own group group_count groups groups_bytes groups_of has has_all held in_ inside k keep_ticket
@@ -32,7 +37,8 @@
 //% own to total u warp warps written
 //% insert scan/common.cu:shuffle
 //% insert scan/common.cu:publish
-//# Only here does the compiler know how large a user's type is: small ones leave room for others.
+//# The number of blocks that must be resident is chosen here, because only the compiler knows how
+//# large a user's type is: small types leave room for more blocks.
 static constexpr int blocks = ${segments} > 1 ? ${segments} : sizeof(part) <= 8 ? 3 : 1;
 extern "C" __global__ void __launch_bounds__(${block}, blocks)
 ${entry}(const __grid_constant__ args a)
@@ -112,15 +118,17 @@ ${entry}(const __grid_constant__ args a)
 }
 
 //% part carrier
-//# the carrier: the block that came first has no tiles; it tells every tile what
-//# stands before it. The order of combination hangs on tiles' numbers alone, whoever comes first:
+//# The carrier: the block that starts first has no tiles; it gives every tile the sum of all
+//# elements before it. The order of combination depends on the numbers of the tiles only, in
+//# whatever order their sums arrive:
 //#
 //#     before = (all tiles of the ${fan} * ${fan} blocks before . groups before) . tiles before
 //#
-//# where ${fan} tiles are a group. Warps take groups in turn. A lane has the sum of a tile; running sums
-//# of the tiles before go through shuffles, as many as are there without a gap. What stands before the
-//# group comes as a message from the warp that has the group before, and a warp sends it on before it
-//# tells the tiles: that chain alone limits how many tiles a second there can be.
+//# where ${fan} tiles are a group. Warps take groups in turn. A lane has the sum of one tile; the
+//# running sums of those tiles that have arrived without a gap are computed by shuffles. The sum of
+//# everything before a group comes as a message from the warp that has the group before it, and a
+//# warp sends its own message on before it answers its tiles: this chain alone limits the number of
+//# tiles per second.
         constexpr int F = ${fan}, N = G / 32;
         __shared__ alignas(16) unsigned char all_bytes[N * sizeof(part)], groups_bytes[N * sizeof(part)];
         __shared__ volatile int message[N]; // the group a message is for, from 1 on; 0: none
@@ -205,7 +213,7 @@ ${entry}(const __grid_constant__ args a)
         }
 
 //% part total
-//# Phase 2 where the tile is put aside: sum of the warp's part, in its last lane.
+//# Phase 2 where the tile is put aside: `sum` of the warp's part, in its last lane.
         part sum;
         #pragma unroll
         for (int u = 0; u < U; u++) {
@@ -217,7 +225,7 @@ ${entry}(const __grid_constant__ args a)
         }
 
 //% part tell
-//# Phase 3a: tell the sum of the tile at hand, and ask for the next ticket.
+//# Phase 3a: publish the sum of the current tile, and ask for the next ticket.
             part *const warps = (part *)bytes[slot];
             int coming;
             if (threadIdx.x == 0)
@@ -242,8 +250,8 @@ ${entry}(const __grid_constant__ args a)
             }
 
 //% part hear
-//# Phase 3b: base, what stands before the warp's part of the tile that was put aside (if
-//# based).
+//# Phase 3b: `base`, the sum of everything before the warp's part of the tile that was put aside
+//# (if `based`).
             const part *const warps = (const part *)bytes[slot_before];
             part base = warps[0], sum;
             bool based = warp > 0;
