@@ -6,6 +6,7 @@
  * A text is written as soon as its section ends; facts are kept for the table and checked when all
  * sections are known.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "make.h"
@@ -13,6 +14,7 @@
 enum {
     SECTIONS_MAX = 1024, /* as KILN__SECTIONS_MAX of templates.h */
     LIST_BYTES_MAX = 2048,
+    KEYS_MAX = 4096,
     COLUMNS_MAX = 6,
     ON_CUDA = 1,
     ON_CPU = 2
@@ -326,6 +328,85 @@ static void check_section(size_t s)
     }
 }
 
+/* ---- tables ---- */
+
+static size_t first_of(const char *name)
+{
+    return find_section(name, ON_CUDA | ON_CPU);
+}
+
+static void put_needs(size_t s, FILE *out)
+{
+    char word[WORD_MAX];
+    const char *text = sections[s].needs;
+
+    fprintf(out, "static const uint16_t needs_%zu[] = {", s);
+    while (next_word(&text, word, sizeof word))
+        fprintf(out, "%zu, ", first_of(word));
+    fprintf(out, "KILN__SECTION_NONE};\n");
+}
+
+/* A word that calls for a section. */
+typedef struct key {
+    char word[WORD_MAX + 1];
+    size_t section;
+} key;
+
+static key keys[KEYS_MAX];
+static size_t key_count;
+
+static void add_key(const char *mark, const char *word, size_t s)
+{
+    if (key_count == KEYS_MAX)
+        give_up("too many conditions", "prelude");
+    snprintf(keys[key_count].word, sizeof keys[0].word, "%s%s", mark, word);
+    keys[key_count++].section = s;
+}
+
+/* A row of the table. Conditions that are a word alone go to the table of words. */
+static void put_section(size_t s, FILE *out)
+{
+    const size_t first = first_of(sections[s].name);
+    char word[WORD_MAX], when[LIST_BYTES_MAX] = "", unless[LIST_BYTES_MAX] = "";
+    const char *text = sections[s].when;
+    size_t same = s + 1;
+
+    while (same < section_count && strcmp(sections[same].name, sections[s].name) != 0)
+        same++;
+    while (next_word(&text, word, sizeof word)) {
+        if (word[0] == '!')
+            append_word(unless, word + 1);
+        else if (word[0] == '@' || word[0] == '<' || strchr(word, '&') != NULL)
+            append_word(when, word);
+        else
+            add_key("", word, s);
+    }
+    if (first == s)
+        add_key("@", sections[s].name, s);
+    fprintf(out,
+            "    {\"%s\", %d, %zu, %zu, text_%zu, sizeof text_%zu - 1, needs_%zu,\n     \"%s\", "
+            "\"%s\"},\n",
+            sections[s].name, sections[s].backends, first,
+            same < section_count ? same : (size_t)0xffff, sections[s].text, sections[s].text, s,
+            when, unless);
+}
+
+static int by_word(const void *a, const void *b)
+{
+    const key *x = a, *y = b;
+    const int order = strcmp(x->word, y->word);
+    return order != 0 ? order : (x->section > y->section) - (x->section < y->section);
+}
+
+static void put_words(FILE *out)
+{
+    qsort(keys, key_count, sizeof keys[0], by_word);
+    fprintf(out, "\nconst struct kiln__prelude_word kiln__prelude_words[] = {\n");
+    for (size_t k = 0; k < key_count; k++)
+        fprintf(out, "    {\"%s\", %zu},\n", keys[k].word, keys[k].section);
+    fprintf(out, "};\nconst size_t kiln__prelude_word_count = %zu;\n", key_count);
+}
+
 void make_sections(FILE *out)
 {
     static buf text;
@@ -345,10 +426,12 @@ void make_sections(FILE *out)
     file_line = 0;
     for (size_t s = 0; s < section_count; s++)
         check_section(s);
+    fputc('\n', out);
+    for (size_t k = 0; k < section_count; k++)
+        put_needs(k, out);
     fprintf(out, "\nconst struct kiln__prelude_section kiln__prelude_sections[] = {\n");
-    for (size_t s = 0; s < section_count; s++)
-        fprintf(out, "    {\"%s\", %d, text_%zu, sizeof text_%zu - 1, \"%s\",\n     \"%s\"},\n",
-                sections[s].name, sections[s].backends, sections[s].text, sections[s].text,
-                sections[s].needs, sections[s].when);
+    for (size_t k = 0; k < section_count; k++)
+        put_section(k, out);
     fprintf(out, "};\nconst size_t kiln__prelude_section_count = %zu;\n", section_count);
+    put_words(out);
 }

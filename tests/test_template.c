@@ -116,35 +116,67 @@ static void test_template__what_the_caller_does_not_know_is_named_with_its_line(
     }
 }
 
+/* A section as it is expected: the names that it needs, each with a blank behind it. */
+typedef struct expected {
+    const char *name;
+    int backends;
+    const char *text, *needs, *when, *unless;
+} expected;
+
 static void test_template__sections_are_cut_from_the_files_of_the_prelude(void **state)
 {
-    static const struct kiln__prelude_section want[] = {
-        {"base", KILN__ON_CPU, "// base\n\nint base;\n", 0, "", ""},
-        {"more", KILN__ON_CPU, "int more;\n", 0, "base", "b c d"},
-        {"both", KILN__ON_BOTH, "both kinds\n", 0, "", ""},
-        {"only", KILN__ON_CUDA, "both kinds\n", 0, "both", "only"},
-        {"ONE", KILN__ON_BOTH, "#define ONE 1\n", 0, "", "ONE"},
-        {"CALL", KILN__ON_BOTH, "#define CALL(x) x\n", 0, "", "CALL"},
-        {"number", KILN__ON_BOTH, "typedef unsigned int number;\n", 0, "", "number"},
-        {"pointer", KILN__ON_CPU, "typedef int pointer;\n", 0, "", "pointer"},
-        {"sin", KILN__ON_CPU, "int sin(int);\n", 0, "", "sin"},
-        {"cos", KILN__ON_CPU, "int cos(int);\n", 0, "", "cos"},
-        {"tan", KILN__ON_CPU, "int tan(int);\n", 0, "", "tan"},
-        {"op_left", KILN__ON_BOTH, "int left(a | b);\n", 0, "", ""},
-        {"op_right", KILN__ON_BOTH, "int right();\n", 0, "", ""},
+    static const expected want[] = {
+        {"base", KILN__ON_CPU, "// base\n\nint base;\n", "", "", ""},
+        {"more", KILN__ON_CPU, "int more;\n", "base ", "", ""},
+        {"both", KILN__ON_BOTH, "both kinds\n", "", "", ""},
+        {"only", KILN__ON_CUDA, "both kinds\n", "both ", "@both&x", "some.h"},
+        {"ONE", KILN__ON_BOTH, "#define ONE 1\n", "", "", ""},
+        {"CALL", KILN__ON_BOTH, "#define CALL(x) x\n", "", "", ""},
+        {"number", KILN__ON_BOTH, "typedef unsigned int number;\n", "", "", ""},
+        {"pointer", KILN__ON_CPU, "typedef int pointer;\n", "", "", ""},
+        {"sin", KILN__ON_CPU, "int sin(int);\n", "", "", ""},
+        {"cos", KILN__ON_CPU, "int cos(int);\n", "", "", ""},
+        {"tan", KILN__ON_CPU, "int tan(int);\n", "", "", ""},
+        {"op_left", KILN__ON_BOTH, "int left(a | b);\n", "", "", ""},
+        {"op_right", KILN__ON_BOTH, "int right();\n", "", "", ""},
     };
 
     (void)state;
     assert_int_equal(kiln__prelude_section_count, KILN_COUNT_OF(want));
     for (size_t s = 0; s < KILN_COUNT_OF(want); s++) {
         const struct kiln__prelude_section *got = &kiln__prelude_sections[s];
+        kiln__buf needs = KILN__BUF_INIT;
 
+        kiln__buf_puts(&needs, "");
+        for (const uint16_t *need = got->needs; *need != KILN__SECTION_NONE; need++)
+            kiln__buf_printf(&needs, "%s ", kiln__prelude_sections[*need].name);
         assert_string_equal(got->name, want[s].name);
         assert_int_equal(got->backends, want[s].backends);
         assert_string_equal(got->text, want[s].text);
         assert_int_equal(got->bytes, strlen(want[s].text));
-        assert_string_equal(got->needs, want[s].needs);
+        assert_string_equal(needs.text != NULL ? needs.text : "", want[s].needs);
         assert_string_equal(got->when, want[s].when);
+        assert_string_equal(got->unless, want[s].unless);
+        kiln__buf_clear(&needs);
+    }
+}
+
+/* Each word that calls for a section alone, and each name of a section. */
+static void test_template__words_that_call_for_sections_are_sorted(void **state)
+{
+    static const struct kiln__prelude_word want[] = {
+        {"@CALL", 5},    {"@ONE", 4},    {"@base", 0}, {"@both", 2},     {"@cos", 9},
+        {"@more", 1},    {"@number", 6}, {"@only", 3}, {"@op_left", 11}, {"@op_right", 12},
+        {"@pointer", 7}, {"@sin", 8},    {"@tan", 10}, {"CALL", 5},      {"ONE", 4},
+        {"b", 1},        {"c", 1},       {"cos", 9},   {"d", 1},         {"number", 6},
+        {"only", 3},     {"pointer", 7}, {"sin", 8},   {"tan", 10},
+    };
+
+    (void)state;
+    assert_int_equal(kiln__prelude_word_count, KILN_COUNT_OF(want));
+    for (size_t k = 0; k < KILN_COUNT_OF(want); k++) {
+        assert_string_equal(kiln__prelude_words[k].word, want[k].word);
+        assert_int_equal(kiln__prelude_words[k].section, want[k].section);
     }
 }
 
@@ -154,6 +186,7 @@ int main(void)
         cmocka_unit_test(test_template__words_get_their_prefix_and_blocks_are_expanded),
         cmocka_unit_test(test_template__what_the_caller_does_not_know_is_named_with_its_line),
         cmocka_unit_test(test_template__sections_are_cut_from_the_files_of_the_prelude),
+        cmocka_unit_test(test_template__words_that_call_for_sections_are_sorted),
     };
 
     return cmocka_run_group_tests_name("test_template", tests, NULL, NULL) == 0 ? 0 : 1;

@@ -3,9 +3,8 @@
  *
  *     plan > [emit] > compile
  *
- * The text comes from templates/kernel.cpp and what it inserts; this file answers the names, lists
- * and conditions that those templates ask for, each from one table below. Axes and the argument
- * block are emit_axes.c.
+ * The text comes from templates/kernel.cpp and the templates that it inserts. This file answers the
+ * names, lists and conditions that those templates use, each from one table below.
  *
  * Rule 1: nothing here may depend on anything but the definition and the variant.
  * Rule 2: a new name for the templates is a new row in a table, not a new mechanism.
@@ -14,8 +13,9 @@
 #include "codegen/prelude.h"
 #include "codegen/template.h"
 
-/* cpu: bytes of a launch from which on outputs are stored past the caches, and how many elements
- * are computed before they are stored (a multiple of a vector's for every dtype). */
+/* cpu: a launch that touches at least this many bytes stores its outputs past the caches; and the
+ * number of elements that are computed before they are stored (a multiple of a vector's elements for
+ * every dtype). */
 #define STREAM_BYTES_MIN ((int64_t)32 << 20)
 #define STREAM_BURST 64
 
@@ -72,13 +72,13 @@ static bool is_plain_store(const emitter *e, size_t p)
     return !is_tile(e, p) && is_stored(e, p);
 }
 
-/* Reductions: arrays that are mapped, and arrays that results go to. */
+/* Reductions: inputs that are mapped, inputs that only `post` reads, and outputs. */
 static bool is_mapped(const emitter *e, size_t p)
 {
     return is_walking(e, p) && !e->def->params[p].output && !e->def->params[p].late;
 }
 
-static bool is_late(const emitter *e, size_t p)
+static bool is_post_input(const emitter *e, size_t p)
 {
     return is_walking(e, p) && e->def->params[p].late;
 }
@@ -88,7 +88,7 @@ static bool is_result(const emitter *e, size_t p)
     return is_walking(e, p) && e->def->params[p].output;
 }
 
-/* Row programs: as row_emit.h has them. */
+/* Row programs: row_emit.h says what each of these is. */
 #define KILN__ROW_PARAMS(X)                                                                        \
     X(holds) X(sees) X(late) X(splat) X(stores) X(loads_first) X(results) X(buffers) X(gathers) X(others)
 #define KILN__ROW_PARAM(which)                                                                     \
@@ -110,7 +110,7 @@ static bool is_first_of_placeholder(const emitter *e, size_t p)
 
 /* ---- facts about the whole ------------------------------------------------------------------ */
 
-/* cpu/strided.cpp: `i` counts the elements in the order of the walk. */
+/* cpu/strided.cpp: `i` is the number of the element in the order in which elements are visited. */
 static bool has_index_natural(const emitter *e)
 {
     return has_index(e) && !has_index_strides(e);
@@ -124,17 +124,17 @@ static bool any_param(const emitter *e, param_is is)
     return false;
 }
 
-/* The elements can be worked on in any order and side by side, so a compiler may vectorise even
- * where it cannot prove that pointers differ: no snippet touches memory or variables that outlive
- * one element. */
+/* Whether elements can be processed in any order and at the same time, so that a compiler may
+ * vectorise even where it cannot prove that pointers do not alias: no snippet accesses memory or
+ * variables that outlive one element. */
 static bool is_independent(const emitter *e)
 {
     return e->def->snippet[KILN__SNIPPET_LOOP_PREP][0] == '\0' && !any_param(e, is_raw) &&
            !e->def->uses_indexer;
 }
 
-/* cpu: outputs may be stored past the caches: they are written whole, never read, and memory is
- * what the kernel waits for. */
+/* cpu: whether outputs may be stored past the caches: they are written as a whole and never read, and
+ * the kernel is bound by memory and not by arithmetic. */
 static bool is_streaming(const emitter *e)
 {
     bool any = false;
@@ -149,7 +149,7 @@ static bool is_streaming(const emitter *e)
     return any && !on_cuda(e) && is_independent(e) && !kiln__definition_is_heavy(e->def);
 }
 
-/* Elements from which on a launch touches more than any cache is likely to keep. */
+/* The number of elements from which on a launch touches more bytes than a cache is likely to hold. */
 static int64_t stream_size(const emitter *e)
 {
     int64_t bytes = 0;
@@ -174,7 +174,7 @@ static const struct {
     {"plain", is_plain},              {"plain_stores", is_plain_store},
     {"placeholders", is_first_of_placeholder},
     {"inputs", is_mapped},            {"outputs", is_result},
-    {"late", is_late},
+    {"post_inputs", is_post_input},
 #define KILN__ROW_PARAM(which) {"row_" #which, row_##which},
     KILN__ROW_PARAMS(KILN__ROW_PARAM)
 #undef KILN__ROW_PARAM
@@ -341,7 +341,7 @@ static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__b
     return false;
 }
 
-/* The file of templates/ that walks this layout. */
+/* The name that the template of this layout has in its folder. */
 static const char *skeleton_of(const emitter *e)
 {
     switch ((kiln__layout)e->v->layout) {
@@ -356,7 +356,8 @@ static const char *skeleton_of(const emitter *e)
 static bool put_text(const emitter *e, const char *name, size_t bytes, kiln__buf *out)
 {
     const kiln__param *p = &e->def->params[e->p];
-    /* By kiln__batch: what takes one, what its elements are of an accumulator, and their type. */
+    /* For each kiln__batch: the function that adds a batch to an accumulator, the member of an
+     * accumulator that an element of the batch stands for, and the type of the elements. */
     static const char *const BATCHES[][3] = {
         {"", "", ""},
         {"kiln_batch_sum", "", "int"},
@@ -395,7 +396,8 @@ static bool put_text(const emitter *e, const char *name, size_t bytes, kiln__buf
     return false;
 }
 
-/* The macros of the compiler's options. Behind the prelude, in whose text their names mean nothing. */
+/* The macros of the compiler's options. They are defined after the prelude, so that they do not change
+ * the prelude's text. */
 static void put_macros(const emitter *e, kiln__buf *out)
 {
     char *macros = e->def->option_count > 0 ? kiln__definition_macros(e->def) : NULL;
@@ -406,18 +408,29 @@ static void put_macros(const emitter *e, kiln__buf *out)
     kiln__free(macros);
 }
 
-/* A snippet, verbatim on lines of its own, so that a compiler's messages name the user's text. */
-static void put_snippet(const emitter *e, kiln__snippet_kind kind, kiln__buf *out)
+/* The number of the line that is being written. */
+static size_t current_line(emitter *e, const kiln__buf *out)
 {
-    size_t line = 1;
+    const char *at = out->text + e->counted;
+    if (out->failed)
+        return 0;
+    while ((at = memchr(at, '\n', (size_t)(out->text + out->length - at))) != NULL) {
+        e->line++;
+        at++;
+    }
+    e->counted = out->length;
+    return e->line + 1;
+}
+
+/* A snippet, verbatim on lines of its own, so that a compiler's messages name the user's text. */
+static void put_snippet(emitter *e, kiln__snippet_kind kind, kiln__buf *out)
+{
     if (kind == KILN__SNIPPET_PREAMBLE)
         put_macros(e, out);
     kiln__buf_printf(out, "#line 1 \"%s\"\n", kiln__snippet_name(kind));
     (void)kiln__guard_put(e->def, e->v, e->def->snippet[kind], out);
     kiln__buf_putc(out, '\n');
-    for (const char *at = out->text; !out->failed && (at = strchr(at, '\n')) != NULL; at++)
-        line++;
-    kiln__buf_printf(out, "#line %zu \"kiln.generated\"\n", line + 1);
+    kiln__buf_printf(out, "#line %zu \"kiln.generated\"\n", current_line(e, out) + 1);
     if (kind == KILN__SNIPPET_LOOP_PREP || kind == KILN__SNIPPET_OP ||
         kind == KILN__SNIPPET_AFTER_LOOP || kind == KILN__SNIPPET_POST ||
         kiln__stage_statements(kind))
@@ -433,7 +446,7 @@ static void put_title(const emitter *e, kiln__buf *out)
                          is_raw(e, p) ? "raw " : "", e->def->params[p].name);
 }
 
-/* What a reduction accumulates in when its definition does not say. */
+/* The accumulator's type of a reduction whose definition does not give one. */
 static kiln_dtype default_reduce_type(const emitter *e)
 {
     const kiln_dtype dtype = (kiln_dtype)e->v->dtype[e->def->input_count];
@@ -442,7 +455,7 @@ static kiln_dtype default_reduce_type(const emitter *e)
 
 static bool value(void *state, const char *name, size_t bytes, kiln__buf *out)
 {
-    const emitter *e = state;
+    emitter *e = state;
     if (put_text(e, name, bytes, out) || put_number(e, name, bytes, out) ||
         kiln__window_put(e, name, bytes, out) ||
         kiln__row_put(&e->row, name, bytes, e->p, out))

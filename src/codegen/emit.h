@@ -1,8 +1,9 @@
 /*
  * emit.h - what the parts of the emitter share. Private to src/codegen.
  *
- * emit.c answers what templates ask; emit_axes.c knows the axes that a kernel walks and the
- * argument block that holds what differs from call to call; emit_window.c knows windows.
+ * emit.c answers the names, lists and conditions of templates. It leaves those of axes and of the
+ * argument block to emit_axes.c, those of windows to emit_window.c and those of row programs to
+ * row_emit.c.
  */
 #ifndef KILN_CODEGEN_EMIT_H
 #define KILN_CODEGEN_EMIT_H
@@ -17,8 +18,8 @@ typedef struct kiln__slot_list {
     bool failed;
 } slot_list;
 
-/* What the templates are expanded for; `p`, `axis` and `number` are the current items of `for`
- * loops. */
+/* What the templates are expanded for. `p`, `axis`, `number` and those of `row` are the current items
+ * of the template's `for` loops. */
 typedef struct kiln__emitter {
     const kiln__definition *def;
     const kiln__variant *v;
@@ -29,6 +30,7 @@ typedef struct kiln__emitter {
     size_t p;
     int axis;
     int number; /* a kiln__numbering */
+    size_t line, counted; /* so many lines are in the first `counted` bytes of the source */
     bool batch_kept; /* kiln__batch_is_kept() */
 } emitter;
 

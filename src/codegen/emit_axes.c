@@ -37,7 +37,7 @@ static axis_run tile_axes(const emitter *e)
     return (axis_run){e->v->rank - 1, -1, is_tiled(e) ? 2 : 0};
 }
 
-/* Extents that a kernel compares with: of the tiled axes, or of a cpu row. */
+/* Axes whose extents a kernel compares with: the tiled axes, or on the cpu the last one. */
 static axis_run extent_axes(const emitter *e)
 {
     if (is_tiled(e))
@@ -45,7 +45,8 @@ static axis_run extent_axes(const emitter *e)
     return (axis_run){e->v->rank - 1, -1, !is_linear(e) && !on_cuda(e)};
 }
 
-/* cuda: axes whose coordinate comes from a magic-number division; axis 0 gets what is left. */
+/* cuda: axes whose coordinate is the remainder of a magic-number division. In a loop axis 0 needs none:
+ * its coordinate is the last quotient. */
 static axis_run divided_axes(const emitter *e)
 {
     if (e->def->family->combines)
@@ -58,8 +59,9 @@ static axis_run counted_axes(const emitter *e)
     return (axis_run){0, 1, on_cuda(e) || is_linear(e) ? 0 : e->v->rank};
 }
 
-/* Reductions: kept axes come first, reduced ones follow. "inward" runs from the last to the second,
- * "divided" the same where a division finds the coordinate. */
+/* Reductions: the kept axes come first, the reduced ones follow. "inward" is the order in which
+ * coordinates are divided out of a number: from the last axis to the second; "divided" is the same for
+ * magic-number divisions. */
 static axis_run keep_axes(const emitter *e)
 {
     return (axis_run){0, 1, e->v->keep_rank};

@@ -1,12 +1,13 @@
 /*
- * emit_window.c - what templates/cuda/window*.cu ask of windows.
+ * emit_window.c - the names, lists and conditions of templates/cuda/window.cu.
  *
  *     plan > [emit] > compile
  *
- * A window is named by its first view. So is a shift: views of one window that begin at the same
- * column of it, other than its first, take their elements from the same exchanged rows.
+ * A window has the name of its first view. A shift is the set of those views of one window that begin
+ * at the same column of it, other than the first column: they take their elements from the same
+ * exchanged rows, and the shift has the name of the first of them.
  *
- * Rule: nothing here but variant.window, .down and .along, which window.c decides.
+ * Rule: all answers follow from variant.window, .down and .along, which window.c decides.
  */
 #include "codegen/emit.h"
 
@@ -37,7 +38,7 @@ static bool same_shift(const emitter *e, size_t p, size_t q)
     return same_window(e, p, q) && e->v->along[p] == e->v->along[q];
 }
 
-/* The first parameter that is the same as `p`. */
+/* The first parameter for which `same` holds with `p`. */
 static size_t first(const emitter *e, size_t p, bool (*same)(const emitter *, size_t, size_t))
 {
     size_t q = 0;
@@ -56,13 +57,13 @@ static bool is_shift(const emitter *e, size_t p)
     return is_shifted(e, p) && first(e, p, same_shift) == p;
 }
 
-/* What the kernel has a pointer to for its tile: windows, and operands in none. */
+/* Parameters that the kernel has a pointer to its tile for: windows, and operands in no window. */
 static bool is_cornered(const emitter *e, size_t p)
 {
     return is_walking(e, p) && (!is_windowed(e, p) || is_window(e, p));
 }
 
-/* Least and greatest of `field` among the parameters that are the same as `p`. */
+/* Least and greatest value of `field` among the parameters for which `same` holds with `p`. */
 typedef struct range {
     int least, most;
 } range;
@@ -80,7 +81,7 @@ static range range_of(const emitter *e, size_t p, bool (*same)(const emitter *, 
     return r;
 }
 
-/* The farthest that a view of any window lies from its corner. */
+/* The greatest distance of a view from the corner of its window. */
 static int farthest(const emitter *e, const uint8_t *field)
 {
     int most = 0;

@@ -12,11 +12,10 @@ typedef struct kiln__prelude_section section;
 
 #define sections kiln__prelude_sections
 
-/* The sections of one kernel, also in the order they were found: few of many. */
+/* What is chosen for one kernel. */
 typedef struct selection {
     bool taken[KILN__SECTIONS_MAX];
-    uint16_t order[KILN__SECTIONS_MAX];
-    size_t count;
+    int backend; /* KILN__ON_CUDA or KILN__ON_CPU */
 } selection;
 
 /* Next word of a space-separated list; false at its end. */
@@ -31,40 +30,52 @@ static bool next_word(const char **list, const char **word, size_t *bytes)
     return *bytes != 0;
 }
 
-static bool available(size_t s, const kiln__variant *v)
+/* The first place of a key in the sorted table of words; the place where it would be, if none. */
+static size_t find_word(const char *key)
 {
-    return (sections[s].backends &
-            (v->backend == KILN_BACKEND_CUDA ? KILN__ON_CUDA : KILN__ON_CPU)) != 0;
+    size_t low = 0, high = kiln__prelude_word_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (strcmp(kiln__prelude_words[middle].word, key) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
-/* Take every section of this name, and what it needs. */
-static void take(selection *chosen, const kiln__variant *v, const char *name, size_t bytes)
+static bool is_word(size_t place, const char *key)
 {
-    for (size_t s = 0; s < kiln__prelude_section_count; s++) {
-        if (sections[s].name[0] != name[0] || chosen->taken[s] || !available(s, v) ||
-            strncmp(sections[s].name, name, bytes) != 0 || sections[s].name[bytes] != '\0')
+    return place < kiln__prelude_word_count && strcmp(kiln__prelude_words[place].word, key) == 0;
+}
+
+/* Take every section of a name that the backend has, and what these need. */
+static void take(selection *chosen, size_t first)
+{
+    for (size_t s = first; s != KILN__SECTION_NONE; s = sections[s].same) {
+        if (chosen->taken[s] || (sections[s].backends & chosen->backend) == 0)
             continue;
-        const char *list = sections[s].needs, *word;
-        size_t word_bytes;
         chosen->taken[s] = true;
-        chosen->order[chosen->count++] = (uint16_t)s;
-        while (next_word(&list, &word, &word_bytes))
-            take(chosen, v, word, word_bytes);
+        for (const uint16_t *need = sections[s].needs; *need != KILN__SECTION_NONE; need++)
+            take(chosen, *need);
     }
 }
 
-static void take_name(selection *chosen, const kiln__variant *v, const char *name)
+/* The same by a key, '@' and the name. */
+static void take_name(selection *chosen, const char *key)
 {
-    take(chosen, v, name, strlen(name));
+    const size_t place = find_word(key);
+    if (is_word(place, key))
+        take(chosen, kiln__prelude_words[place].section);
 }
 
-/* Whether a section of this name is taken. */
-static bool has_section(const selection *chosen, const char *name)
+/* Whether a section is taken; the key is '@' and its name. */
+static bool has_section(const selection *chosen, const char *key)
 {
-    for (size_t k = 0; k < chosen->count; k++)
-        if (strcmp(sections[chosen->order[k]].name, name) == 0)
-            return true;
-    return false;
+    size_t s = kiln__prelude_words[find_word(key)].section;
+    while (s != KILN__SECTION_NONE && !chosen->taken[s])
+        s = sections[s].same;
+    return s != KILN__SECTION_NONE;
 }
 
 /* One term of a section's conditions: atoms joined by '&', all of which must hold. */
@@ -80,7 +91,7 @@ static bool term_holds(const selection *chosen, const kiln__definition *def, con
         next = strchr(atom, '&');
         if (next != NULL)
             *next++ = '\0';
-        if (atom[0] == '@'   ? !has_section(chosen, atom + 1)
+        if (atom[0] == '@'   ? !has_section(chosen, atom)
             : atom[0] == '<' ? !def->compares
                              : !kiln__definition_wants(def, atom))
             return false;
@@ -102,29 +113,49 @@ static bool includes(const kiln__definition *def, const char *header, size_t byt
     return false;
 }
 
-/* Whether the rest of a list forbids the section. */
-static bool vetoed(const kiln__definition *def, const char *list)
+/* Take the sections of this one's name, unless the preamble includes a header that forbids it. */
+static void call_for(selection *chosen, const kiln__definition *def, size_t s)
 {
-    const char *term;
+    const char *headers = sections[s].unless, *header;
     size_t bytes;
-    while (next_word(&list, &term, &bytes))
-        if (term[0] == '!' && includes(def, term + 1, bytes - 1))
-            return true;
-    return false;
+    while (next_word(&headers, &header, &bytes))
+        if (includes(def, header, bytes))
+            return;
+    take(chosen, sections[s].first);
 }
 
-/* `may_begin` tells the letters that words of the snippets begin with: most terms end there. */
-static bool triggered(const selection *chosen, const section *s, const kiln__definition *def,
-                      const bool *may_begin)
+/* What words of the snippets, or of the user's headers, call for. */
+static void take_for_words(selection *chosen, const kiln__definition *def, const kiln__words *words)
 {
-    const char *term = s->when, *end = NULL;
-    for (; term != NULL; term = end != NULL ? end + 1 : NULL) {
-        end = strchr(term, ' ');
-        if (may_begin[(unsigned char)term[0]] &&
-            term_holds(chosen, def, term, end != NULL ? (size_t)(end - term) : strlen(term)))
-            return !vetoed(def, s->when);
+    for (size_t w = 0; w < words->count; w++) {
+        const char *word = words->items[w];
+        const size_t first = find_word(word);
+        if (!is_word(first, word) || !kiln__definition_wants(def, word))
+            continue;
+        for (size_t place = first; is_word(place, word); place++)
+            if (sections[kiln__prelude_words[place].section].backends & chosen->backend)
+                call_for(chosen, def, kiln__prelude_words[place].section);
     }
-    return false;
+}
+
+/* What terms of several conditions call for. Conditions may name sections that later terms bring in,
+ * so all terms are looked at until nothing is added. */
+static void take_for_terms(selection *chosen, const kiln__definition *def)
+{
+    for (bool more = true; more;) {
+        more = false;
+        for (size_t s = 0; s < kiln__prelude_section_count; s++) {
+            const char *terms = sections[s].when, *term;
+            size_t bytes;
+            if (terms[0] == '\0' || chosen->taken[s] ||
+                (sections[s].backends & chosen->backend) == 0)
+                continue;
+            while (!chosen->taken[s] && next_word(&terms, &term, &bytes))
+                if (term_holds(chosen, def, term, bytes))
+                    call_for(chosen, def, s);
+            more |= chosen->taken[s];
+        }
+    }
 }
 
 /* What the variant itself calls for, whatever the snippets say. */
@@ -136,58 +167,45 @@ static void take_for_variant(selection *chosen, const kiln__definition *def, con
         raw |= v->access[p] == KILN__ACCESS_RAW;
         once |= v->access[p] == KILN__ACCESS_ONCE;
         if (v->dtype[p] == KILN_FLOAT16)
-            take_name(chosen, v, "float16");
+            take_name(chosen, "@float16");
         if (v->dtype[p] == KILN_BFLOAT16)
-            take_name(chosen, v, "bfloat16");
+            take_name(chosen, "@bfloat16");
         if (kiln_dtype_kind((kiln_dtype)v->dtype[p]) == 'c')
-            take_name(chosen, v, "complex");
+            take_name(chosen, "@complex");
     }
-    take_name(chosen, v, "base");
+    take_name(chosen, "@base");
     for (int k = 0; k < KILN__SNIPPET_COUNT; k++) {
         const size_t guards = kiln__guard_put(def, v, def->snippet[k], NULL);
         if (guards != 0)
-            take_name(chosen, v, "checked_divide");
+            take_name(chosen, "@checked_divide");
         out->failed = out->failed || guards == SIZE_MAX;
     }
     if (v->backend == KILN_BACKEND_CUDA) {
         if (v->layout != KILN__LAYOUT_WINDOW) /* element by element */
-            take_name(chosen, v, "memory");
+            take_name(chosen, "@memory");
         if (def->family->maps || (v->layout != KILN__LAYOUT_LINEAR && v->rank > 1))
-            take_name(chosen, v, v->index_bits == 32 ? "divide32" : "divide64");
+            take_name(chosen, v->index_bits == 32 ? "@divide32" : "@divide64");
     }
     if (raw)
-        take_name(chosen, v, "raw");
+        take_name(chosen, "@raw");
     if (once)
-        take_name(chosen, v, "memory_once");
+        take_name(chosen, "@memory_once");
     if (v->batch != KILN__BATCH_NONE)
-        take_name(chosen, v,
-                  v->batch == KILN__BATCH_SUM       ? "batch_sum"
-                  : v->batch == KILN__BATCH_MOMENTS ? "batch_moments"
-                                                    : "batch_position");
+        take_name(chosen, v->batch == KILN__BATCH_SUM       ? "@batch_sum"
+                          : v->batch == KILN__BATCH_MOMENTS ? "@batch_moments"
+                                                            : "@batch_position");
     if (def->uses_indexer || def->uses_in_indexer || def->uses_out_indexer)
-        take_name(chosen, v, "indexer");
+        take_name(chosen, "@indexer");
 }
 
 void kiln__prelude_put(const kiln__definition *def, const kiln__variant *v, kiln__buf *out)
 {
-    selection chosen = {.count = 0};
-    bool may_begin[256] = {['@'] = true};
-    for (size_t w = 0; w < def->words.count; w++)
-        may_begin[(unsigned char)def->words.items[w][0]] = true;
-    for (size_t w = 0; w < def->header_words.count; w++)
-        may_begin[(unsigned char)def->header_words.items[w][0]] = true;
+    selection chosen = {
+        .backend = v->backend == KILN_BACKEND_CUDA ? KILN__ON_CUDA : KILN__ON_CPU};
     take_for_variant(&chosen, def, v, out);
-    /* Terms may name sections that later rows bring in, so look until nothing is added. */
-    for (bool more = true; more;) {
-        more = false;
-        for (size_t s = 0; s < kiln__prelude_section_count; s++) {
-            if (sections[s].when[0] != '\0' && !chosen.taken[s] && available(s, v) &&
-                triggered(&chosen, &sections[s], def, may_begin)) {
-                take_name(&chosen, v, sections[s].name);
-                more = true;
-            }
-        }
-    }
+    take_for_words(&chosen, def, &def->words);
+    take_for_words(&chosen, def, &def->header_words);
+    take_for_terms(&chosen, def);
     for (size_t s = 0; s < kiln__prelude_section_count; s++)
         if (chosen.taken[s])
             kiln__buf_put(out, sections[s].text, sections[s].bytes);

@@ -7,6 +7,7 @@
 #define KILN_CODEGEN_TEMPLATES_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* A template, or a part of one, as the expander reads it: words have their prefixes, notes are
  * empty. */
@@ -22,19 +23,37 @@ extern const struct kiln__template_file kiln__template_files[];
 extern const size_t kiln__template_file_count;
 
 /* A section of templates/prelude/. docs/templates.md says what `needs` and `when` mean. */
-enum { KILN__ON_CUDA = 1, KILN__ON_CPU = 2, KILN__ON_BOTH = 3, KILN__SECTIONS_MAX = 1024 };
+enum {
+    KILN__ON_CUDA = 1,
+    KILN__ON_CPU = 2,
+    KILN__ON_BOTH = 3,
+    KILN__SECTIONS_MAX = 1024,
+    KILN__SECTION_NONE = 0xffff
+};
 
 struct kiln__prelude_section {
-    const char *name; /* more than one section may have it */
+    const char *name;
     int backends;
+    uint16_t first, same; /* of this name: the first section, and the next one or NONE */
     const char *text;
     size_t bytes;
-    const char *needs; /* names of sections, separated by one blank */
-    const char *when;  /* terms, separated by one blank */
+    const uint16_t *needs; /* first sections of the names that it needs, ended by NONE */
+    const char *when;      /* terms of more than one condition, separated by blanks */
+    const char *unless;    /* headers that forbid it, separated by blanks */
 };
 
 /* At most KILN__SECTIONS_MAX, in the order in which they are emitted. */
 extern const struct kiln__prelude_section kiln__prelude_sections[];
 extern const size_t kiln__prelude_section_count;
+
+/* A term of one condition and a section that it calls for; or '@' and a name, and its first section.
+ * Sorted as strcmp() does. */
+struct kiln__prelude_word {
+    const char *word;
+    uint16_t section;
+};
+
+extern const struct kiln__prelude_word kiln__prelude_words[];
+extern const size_t kiln__prelude_word_count;
 
 #endif

@@ -75,7 +75,7 @@ ${reduce}
 //% if out_number
         , [[maybe_unused]] const ptrdiff_t _i
 //% end
-//% for p in late
+//% for p in post_inputs
         , const ${p.type} &${p.name}
 //% end
 //% for p in outputs
@@ -218,7 +218,7 @@ ${map}
             + at_${a.n} * kiln__a.step_O_${a.n}
 //% end
 //% end
-//% for p in late
+//% for p in post_inputs
             , *(const ${p.type} *)((const char *)kiln__a.ptr_${p.name}
 //% for a in keep_axes
                 + at_${a.n} * (${index})kiln__a.stride_${p.name}_${a.n}

@@ -1,5 +1,5 @@
 //% section both
-//% section only on cuda needs both when only
+//% section only on cuda needs both when only @both&x !some.h
 both kinds
 
 //% lines
