@@ -61,7 +61,9 @@ static fake_cuda control = {.version = 13000,
                             .gpu_count = GPU_COUNT,
                             .memory_bytes = (size_t)256 << 20,
                             .fail_after = -1,
-                            .multiprocessors = 132};
+                            .multiprocessors = 132,
+                            .max_threads = 1024,
+                            .blocks_per_unit = 2};
 
 static struct kiln__cu_context_st contexts[GPU_COUNT];
 static struct kiln__cu_stream_st default_streams[GPU_COUNT];
@@ -70,8 +72,6 @@ static kiln__cu_event events;
 static memory *memories;
 static _Thread_local kiln__cu_context stack[DEPTH];
 static _Thread_local int depth;
-
-EXPORT fake_cuda *fake_cuda_control(void);
 
 fake_cuda *fake_cuda_control(void)
 {
@@ -86,7 +86,7 @@ static kiln__cu_context current(void)
 }
 
 /* What a call returns before it does anything: an injected failure, a missing context, a fault. */
-static int enter(void)
+int fake_cuda_enter(void)
 {
     control.calls++;
     if (control.fail_after >= 0 && control.fail_after-- == 0)
@@ -98,7 +98,7 @@ static int enter(void)
 
 #define ENTER()                                                                                    \
     do {                                                                                           \
-        int result = enter();                                                                      \
+        int result = fake_cuda_enter();                                                                      \
         if (result != 0)                                                                           \
             return result;                                                                         \
     } while (0)
@@ -220,7 +220,9 @@ static bool memory_drop(const void *base, bool host)
 /* ---- CUDA's functions, with the parameters of driver.def ---- */
 
 #define KILN_CU(field, symbol, parameters) EXPORT int fake_##field parameters __asm__(symbol);
+#define KILN_CU_SINCE(version, field, symbol, parameters) KILN_CU(field, symbol, parameters)
 #include "device/cuda/driver.def"
+#undef KILN_CU_SINCE
 #undef KILN_CU
 
 static int invalid_value(void)
@@ -282,6 +284,28 @@ int fake_device_total_mem(size_t *bytes, int device)
 int fake_device_get_attribute(int *value, int attribute, int device)
 {
     switch (attribute) {
+    case 1: /* threads of a block, along each axis, blocks along each axis */
+    case 2:
+    case 3:
+        *value = 1024;
+        return 0;
+    case 4:
+        *value = 64;
+        return 0;
+    case 5:
+        *value = 2147483647;
+        return 0;
+    case 6:
+    case 7:
+        *value = 65535;
+        return 0;
+    case 97:
+        *value = 232448;
+        return 0;
+    case 95:
+    case 120:
+        *value = 1;
+        return 0;
     case 16:
         *value = control.multiprocessors;
         return 0;
@@ -627,6 +651,15 @@ int fake_module_unload(kiln__cu_module module)
     return 0;
 }
 
+/* Whether the test's modules have such a kernel. */
+static bool is_known(const char *name)
+{
+    for (const char *const *k = control.kernels; k != NULL && *k != NULL; k++)
+        if (strcmp(*k, name) == 0)
+            return true;
+    return control.kernels == NULL;
+}
+
 int fake_module_get_function(kiln__cu_function *function, kiln__cu_module module, const char *name)
 {
     static const char fill[] = "fill", fault[] = "fault", nothing[] = "nothing";
@@ -637,10 +670,11 @@ int fake_module_get_function(kiln__cu_function *function, kiln__cu_module module
         *function = (kiln__cu_function)(uintptr_t)fill;
     else if (strcmp(name, fault) == 0)
         *function = (kiln__cu_function)(uintptr_t)fault;
-    else if (control.any_module)
+    else if (control.any_module && is_known(name))
         *function = (kiln__cu_function)(uintptr_t)nothing;
     else
         return 500;
+    strncpy(control.function, name, sizeof control.function - 1);
     return 0;
 }
 
@@ -650,6 +684,8 @@ int fake_func_set_attribute(kiln__cu_function function, int attribute, int value
     ENTER();
     if (attribute == 8)
         control.shared_allowed = value;
+    if (attribute == 14)
+        control.large_clusters = value == 1;
     return 0;
 }
 
@@ -658,18 +694,24 @@ int fake_launch_kernel(kiln__cu_function function, unsigned grid_x, unsigned gri
                        unsigned shared_bytes, kiln__cu_stream stream, void **params, void **extra)
 {
     ENTER();
-    if (block_x == 0 || block_x > 1024 || block_y != 1 || block_z != 1 || extra != NULL ||
-        grid_x == 0 || grid_y == 0 || grid_z == 0)
+    if (block_x == 0 || block_y == 0 || block_z == 0 || block_x * block_y * block_z > 1024 ||
+        extra != NULL || grid_x == 0 || grid_y == 0 || grid_z == 0 ||
+        (shared_bytes > 49152 && shared_bytes > (unsigned)control.shared_allowed))
         return invalid_value();
     control.grid[0] = grid_x;
     control.grid[1] = grid_y;
     control.grid[2] = grid_z;
     control.block = block_x;
+    control.block_yz[0] = block_y;
+    control.block_yz[1] = block_z;
     control.shared_bytes = shared_bytes;
+    control.stream = stream;
     if (strcmp((const char *)function, "fault") == 0)
         return enqueue(stream, (op){.kind = OP_FAULT});
-    if (strcmp((const char *)function, "nothing") == 0)
+    if (strcmp((const char *)function, "nothing") == 0) {
+        fake_cuda_record(params);
         return 0;
+    }
     const fake_fill_args *args = params[0];
     return enqueue(
         stream, (op){.kind = OP_SET, .dst = args->to, .value = args->value, .bytes = args->count});

@@ -23,6 +23,12 @@ typedef struct fake_cuda {
     bool eager;          /* run everything at once */
     bool any_module;     /* load whatever looks like a cubin; its kernels do nothing */
     int multiprocessors; /* of each GPU */
+    const char *const *kernels; /* with any_module: names of those there are, ended by NULL; or NULL: all */
+    size_t param_count, param_offset[32], param_bytes[32]; /* of each kernel, as cuFuncGetParamInfo tells */
+    int max_threads, static_shared, blocks_per_unit; /* of each kernel */
+    const char *jit_log;       /* what cuModuleLoadDataEx refuses an image with; NULL: it loads */
+    const char *symbol;        /* the variable of each module, of this size */
+    size_t symbol_bytes;
     /* Looked at by the test. */
     long calls;
     long refused; /* calls with arguments that the driver does not take */
@@ -32,7 +38,20 @@ typedef struct fake_cuda {
     unsigned stream_flags, event_flags;    /* of the last one made */
     int stream_priority;                   /* of the last one made */
     int shared_allowed;                    /* by cuFuncSetAttribute */
+    bool large_clusters;                   /* the same */
+    unsigned block_yz[2], cluster[3];      /* of the last launch; no cluster: zeros */
+    bool cooperative, programmatic;
+    long launches;
+    const void *stream;
+    unsigned char params[512]; /* of the last launch, at their offsets */
+    char function[128];        /* the last one that was found */
+    size_t image_bytes;        /* of a PTX text that was loaded */
 } fake_cuda;
+
+/* Between the files of the fake; the first is what a test asks for. */
+__attribute__((visibility("default"))) fake_cuda *fake_cuda_control(void);
+int fake_cuda_enter(void); /* what a call returns before it does anything */
+void fake_cuda_record(void **params);
 
 /* A "cubin" of the fake begins with this; its kernels are "fill" and "fault". */
 #define FAKE_CUDA_IMAGE "FAKECUBIN"

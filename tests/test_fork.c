@@ -48,6 +48,8 @@ static struct {
     kiln_graph *graph, *open;
     kiln_node node;
     kiln_prefetch *ahead;
+    kiln_module *module;
+    kiln_raw *raw;
     void *pinned;
     float memory[COUNT];
 } o;
@@ -73,6 +75,10 @@ typedef struct outputs {
     kiln_launch *launch;
     kiln_graph *graph;
     kiln_prefetch *ahead;
+    kiln_module *module;
+    kiln_raw *raw;
+    kiln_raw_attributes attributes;
+    int64_t blocks;
     kiln_pool_stats stats;
     kiln_cache_counters counters;
     kiln_benchmark_result benchmark;
@@ -92,6 +98,9 @@ typedef struct outputs {
 } outputs;
 
 static pid_t parent;
+
+static const char module_text[] =
+    "__device__ int v; extern \"C\" __global__ void set(float *x) { x[0] = 1; v = 2; }";
 
 /* Given back in the parent only: a child has a copy of the memory and no say in it. */
 static void give_back(void *owner, void *data)
@@ -115,6 +124,9 @@ static kiln_status measured(void *user, kiln_error *err)
 }
 
 static const char *const names[] = {"x"};
+
+static const kiln_raw_call_options one_thread = {
+    .struct_size = sizeof one_thread, .grid = {1}, .block = {1}};
 
 #define XY (const kiln_arg[]){kiln_arg_array(o.x), kiln_arg_out(&t.array)}, 2
 
@@ -256,6 +268,14 @@ static const char *const names[] = {"x"};
     A(kiln_scan_source, (o.scan, XY, NULL, &t.text, &err))                                         \
     A(kiln_scan_prefetch, (o.scan, XY, NULL, &t.ahead, &err))                                      \
     A(kiln_array_scan, (KILN_SCAN_CUMSUM, o.x, NULL, 0, &t.array, &err))                           \
+    A(kiln_module_create, (o.ctx, module_text, NULL, &t.module, &err))                             \
+    A(kiln_module_create_from_image, (o.ctx, "", 0, NULL, &t.module, &err))                        \
+    A(kiln_module_create_from_file, (o.ctx, npy_path, NULL, &t.module, &err))                      \
+    A(kiln_module_kernel, (o.module, "set", NULL, &t.raw, &err))                                   \
+    A(kiln_module_symbol, (o.module, "v", KILN_INT32, &t.array, &err))                             \
+    A(kiln_raw_run, (o.raw, XY - 1, &one_thread, &err))                                            \
+    A(kiln_raw_get_attributes, (o.raw, &t.attributes, &err))                                       \
+    A(kiln_raw_occupancy, (o.raw, &one_thread, &t.blocks, &err))                                   \
     A(kiln_stream_create, (o.ctx, NULL, &t.stream, &err))                                          \
     A(kiln_stream_wrap, (o.ctx, NULL, &t.stream, &err))                                            \
     B(kiln_stream_native, (o.ctx, o.stream))                                                       \
@@ -270,6 +290,8 @@ static const char *const names[] = {"x"};
     B(kiln_reduction_destroy, (o.sum))                                                             \
     B(kiln_scan_destroy, (o.scan))                                                                 \
     B(kiln_row_destroy, (o.row))                                                                   \
+    B(kiln_raw_destroy, (o.raw))                                                                   \
+    B(kiln_module_destroy, (o.module))                                                             \
     B(kiln_graph_destroy, (o.graph))                                                               \
     B(kiln_event_destroy, (o.event))                                                               \
     B(kiln_stream_destroy, (o.stream))                                                             \
@@ -515,6 +537,8 @@ static void make_all(void)
     y = NULL;
     MUST(kiln_elementwise_prefetch(o.loop, warm, 2, NULL, &o.ahead, NULL));
     MUST(kiln_prefetch_wait(o.ahead, -1, NULL));
+    MUST(kiln_module_create(o.ctx, module_text, NULL, &o.module, NULL));
+    MUST(kiln_module_kernel(o.module, "set", "raw float32 x", &o.raw, NULL));
     /* Everything is compiled before threads and children begin. */
     turn_arrays();
     turn_kernels();
@@ -526,6 +550,8 @@ static void make_all(void)
 static void release_all(void)
 {
     kiln_prefetch_destroy(o.ahead);
+    kiln_raw_destroy(o.raw);
+    kiln_module_destroy(o.module);
     kiln_launch_destroy(o.launch);
     kiln_elementwise_destroy(o.loop);
     kiln_reduction_destroy(o.sum);

@@ -15,11 +15,12 @@ set(uses_context core cache device manifest)
 set(uses_array core cache device context)
 set(uses_jit core cache codegen device context)
 set(uses_kernel core cache codegen device manifest context array jit)
+set(uses_module core cache codegen device manifest context array jit kernel)
 set(uses_measure core cache device context manifest)
 set(uses_interop core cache codegen device manifest context array jit kernel)
 set(uses_warm core cache codegen device manifest array jit kernel graph)
 set(uses_graph core cache codegen device context array jit kernel)
-set(folders core cache codegen device manifest context array jit kernel interop measure warm graph)
+set(folders core cache codegen device manifest context array jit kernel interop measure module warm graph)
 
 # Recorded graphs are a part of codegen with doors of their own.
 set(doors_codegen codegen/graph/graph.h codegen/graph/ops.h)

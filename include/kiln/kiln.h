@@ -21,6 +21,7 @@
 #include "kiln/expression.h"
 #include "kiln/graph.h"
 #include "kiln/memory.h"
+#include "kiln/module.h"
 #include "kiln/node.h"
 #include "kiln/ops.h"
 #include "kiln/prefetch.h"

@@ -33,6 +33,7 @@ typedef enum kiln__snippet_kind {
     KILN__SNIPPET_POST,
     KILN__SNIPPET_IDENTITY,    /* "" = none */
     KILN__SNIPPET_REDUCE_TYPE, /* type of the accumulator; "" = decided by dtypes */
+    KILN__SNIPPET_SOURCE, /* modules: the whole source, and nothing else */
     KILN__SNIPPET_STAGE, /* row programs: the texts of stage 0 in the order of kiln__stage_text, */
     KILN__SNIPPET_COUNT = KILN__SNIPPET_STAGE + 8 * 6 /* ... of stage 1, ... */
 } kiln__snippet_kind;
@@ -178,6 +179,10 @@ typedef struct kiln__definition {
     kiln__words header_words; /* in the headers of the user's that a snippet includes */
     kiln__words declared;     /* declared by the preamble or such a header (words.c) */
     kiln__row_program *rows; /* row programs; NULL for all others */
+    bool module;  /* a module's source, or (without one) the signature of one of its kernels */
+    bool module_prelude; /* it includes a header of CuPy's, in whose place the prelude stands */
+    char **names; /* modules: the kernels and variables that are wanted by a C++ name */
+    size_t name_count;
 } kiln__definition;
 
 typedef struct kiln__definition_request {
@@ -196,6 +201,9 @@ typedef struct kiln__definition_request {
     size_t stage_count;
     const kiln__row_value *values;
     size_t value_count;
+    bool module; /* see module_text.c, which checks the names */
+    const char *const *names;
+    size_t name_count;
 } kiln__definition_request;
 
 /* ERR_NULL, ERR_SYNTAX, ERR_NAME, ERR_UNKNOWN_TYPE, ERR_ARGUMENT (too many), ERR_NO_MEMORY; the
@@ -562,13 +570,14 @@ typedef struct kiln__slot {
 typedef struct kiln__source {
     char *text; /* NUL-terminated */
     size_t bytes;
-    char entry[96]; /* extern "C" name of the kernel */
+    char entry[96]; /* extern "C" name of the kernel; "": a module of the user's, which has many */
+    size_t name_count; /* of the definition's names, those that the compiler is asked for */
     kiln__slot *slots;
     size_t slot_count;
     size_t args_bytes;
     uint32_t shared_bytes;
 } kiln__source;
-#define KILN__SOURCE_INIT {NULL, 0, {0}, NULL, 0, 0, 0}
+#define KILN__SOURCE_INIT {NULL, 0, {0}, 0, NULL, 0, 0, 0}
 void kiln__source_clear(kiln__source *source);
 
 /* Generate the kernel of one variant. ERR_NO_MEMORY; ERR_ARGUMENT when the argument block would
@@ -585,6 +594,23 @@ void kiln__args_fill(const kiln__source *source, const kiln__plan *plan,
  * for numerators below 2^31 and 2^63. d >= 1. (divide.c) */
 void kiln__divisor32_make(uint32_t d, uint32_t words[4]);
 void kiln__divisor64_make(uint64_t d, uint64_t words[4]);
+
+/* ---- modules (module_text.c) ---- sources of the user's own, of any number of kernels */
+
+/* Everything is copied. `names` are expressions that name a kernel ("axpy<float, 4>") or the address
+ * of a variable ("&table"). ERR_ARGUMENT, ERR_NAME, ERR_NO_MEMORY. */
+kiln_status kiln__module_definition(const char *name, const char *source,
+                                    const char *const *options, size_t option_count,
+                                    const char *const *names, size_t name_count,
+                                    kiln__definition **out, kiln_error *err);
+/* The source as the compiler gets it: for CUDA as it is, but for CuPy's headers; for the cpu with what
+ * plain C++ lacks before it, and an object for each kernel and variable. ERR_UNSUPPORTED for what
+ * only CUDA can do. */
+kiln_status kiln__module_emit(const kiln__definition *def, kiln_backend backend, kiln__source *out,
+                              kiln_error *err);
+/* The parameters of one kernel from a signature text; all of them are inputs. */
+kiln_status kiln__module_signature(const char *kernel, const char *text, kiln__definition **out,
+                                   kiln_error *err);
 
 /* ---- families ------------------------------------------------------------------------------- */
 

@@ -33,27 +33,25 @@ static kiln_status copy_text(const char *text, char **out, kiln_error *err)
     return *out != NULL ? KILN_OK : kiln__fail_memory(err, strlen(text) + 1);
 }
 
-static kiln_status copy_options(const kiln__definition_request *request, kiln__definition *def,
-                                kiln_error *err)
+/* Copies of some texts; `*count_out` is how many there are, whatever is returned. */
+static kiln_status copy_list(const char *const *list, size_t count, const char *name,
+                             const char *what, char ***out, size_t *count_out, kiln_error *err)
 {
-    if (request->option_count == 0)
+    if (count == 0)
         return KILN_OK;
-    if (request->options == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "kernel \"%s\": the list of options is NULL",
-                          def->name);
-    def->options = kiln__calloc(request->option_count, sizeof *def->options);
-    if (def->options == NULL)
-        return kiln__fail_memory(err, request->option_count * sizeof *def->options);
-    for (size_t k = 0; k < request->option_count; k++) {
-        kiln_status status = KILN_OK;
-
-        if (request->options[k] == NULL)
-            return kiln__fail(err, KILN_ERR_NULL, "kernel \"%s\": compiler option %zu is NULL",
-                              def->name, k + 1);
-        status = copy_text(request->options[k], &def->options[k], err);
+    if (list == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "kernel \"%s\": the list of %ss is NULL", name, what);
+    *out = kiln__calloc(count, sizeof **out);
+    if (*out == NULL)
+        return kiln__fail_memory(err, count * sizeof **out);
+    for (; *count_out < count; (*count_out)++) {
+        const char *text = list[*count_out];
+        kiln_status status =
+            text != NULL ? copy_text(text, &(*out)[*count_out], err)
+                         : kiln__fail(err, KILN_ERR_NULL, "kernel \"%s\": compiler %s %zu is NULL",
+                                      name, what, *count_out + 1);
         if (status != KILN_OK)
             return status;
-        def->option_count++;
     }
     return KILN_OK;
 }
@@ -84,7 +82,11 @@ static kiln_status copy_request(const kiln__definition_request *request, kiln__d
         KILN_TRY(kiln__includes_blank(def->snippet[k], err));
     }
     def->keep_axes = request->keep_axes;
-    KILN_TRY(copy_options(request, def, err));
+    def->module = request->module;
+    KILN_TRY(copy_list(request->options, request->option_count, def->name, "option", &def->options,
+                       &def->option_count, err));
+    KILN_TRY(copy_list(request->names, request->name_count, def->name, "name", &def->names,
+                       &def->name_count, err));
     if (def->family->copy != NULL)
         KILN_TRY(def->family->copy(request, def, err));
 
@@ -143,7 +145,7 @@ kiln_status kiln__definition_create(const kiln__definition_request *request, kil
         return kiln__fail_memory(err, sizeof *def);
     atomic_init(&def->references, 1);
     def->family = family;
-    if (request->name != NULL)
+    if (request->name != NULL && !request->module)
         KILN_TRY(check_kernel_name(request->name, err));
     KILN_TRY(copy_request(request, def, err));
     KILN_TRY(kiln__signature_parse(def, err));
@@ -182,6 +184,9 @@ void kiln__definition_destroy(kiln__definition *def)
         def->family->clear(def);
     kiln__free(def->params);
     kiln__free(def->options);
+    for (size_t k = 0; k < def->name_count; k++)
+        kiln__free(def->names[k]);
+    kiln__free(def->names);
     kiln__free(def->words.items);
     kiln__free(def->header_words.items);
     kiln__free(def->declared.items);

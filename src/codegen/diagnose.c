@@ -655,7 +655,7 @@ kiln_status kiln__diagnose(const kiln__definition *def, const char *source, cons
     put_more(def, source, at, &f, &detail);
     (void)kiln__fail_detail(err, KILN_ERR_COMPILE,
                             detail.length != 0 ? kiln__buf_take(&detail) : NULL,
-                            "kernel \"%s\": %s", def->name,
+                            "%s \"%s\": %s", def->module ? "module" : "kernel", def->name,
                             message.text != NULL ? message.text : "the compiler failed");
     err->log = kiln__strdup(log);
     err->source = kiln__strdup(source);

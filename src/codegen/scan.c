@@ -45,12 +45,12 @@ static const char *const CUDA_ONLY[] = {
     "blockIdx",
     "blockDim",
     "gridDim",
+    "__global__",
+    "__launch_bounds__",
     "warpSize",
     "__syncthreads*",
     "__syncwarp",
     "__shared__",
-    "__global__",
-    "__launch_bounds__",
     "__shfl*",
     "__ballot*",
     "__any_sync",
@@ -83,11 +83,14 @@ static const char *const CUDA_ONLY[] = {
     "__asm__",
 };
 
-static bool is_cuda_only(const kiln__tokens *t, size_t nth)
+/* The first words are what a module's kernels have on either device. */
+enum { MODULE_WORDS = 6 };
+
+static bool is_cuda_only(const kiln__definition *def, const kiln__tokens *t, size_t nth)
 {
     const char *word = kiln__token_text(t, nth);
 
-    for (size_t k = 0; k < KILN_COUNT_OF(CUDA_ONLY); k++) {
+    for (size_t k = def->module ? MODULE_WORDS : 0; k < KILN_COUNT_OF(CUDA_ONLY); k++) {
         const char *item = CUDA_ONLY[k];
         size_t length = strlen(item);
         char last = item[length - 1];
@@ -139,7 +142,7 @@ static const char *find_cuda_only(const kiln__definition *def, const kiln__token
             }
             continue;
         }
-        if (guarded_from == 0 && is_cuda_only(t, k) && find_param(def, word) == NULL &&
+        if (guarded_from == 0 && is_cuda_only(def, t, k) && find_param(def, word) == NULL &&
             (k == 0 || (!kiln__token_is(t, k - 1, ".") && !kiln__token_is(t, k - 1, "->"))))
             return word;
     }

@@ -66,8 +66,8 @@ static kiln_status refuse(const parser *p, kiln_status status, size_t at, size_t
     va_end(ap);
     describe_place(text, at, place, sizeof place);
     return kiln__fail_detail(p->err, status, kiln__caret(text, at, width),
-                             "kernel \"%s\": %s, %s: %s", p->def->name, SIDE_NAMES[p->side], place,
-                             message);
+                             "kernel \"%s\": %s, %s: %s", p->def->name,
+                             p->def->module ? "signature" : SIDE_NAMES[p->side], place, message);
 }
 
 /* Refuse the token itself: "\"for\" is a keyword of C++". Words come from outside and may be of any
@@ -261,7 +261,7 @@ static kiln_status check_name(const parser *p, size_t nth)
     const kiln__token *token = &p->tokens.items[nth];
     const kiln__definition *def = p->def;
 
-    if (strcmp(name, "i") == 0)
+    if (strcmp(name, "i") == 0 && !def->module)
         return refuse_token(p, KILN_ERR_NAME, nth, "is the loop's index and no name to give");
     if (strcmp(name, "_ind") == 0)
         return refuse_token(p, KILN_ERR_NAME, nth, "is the loop's indexer and no name to give");
@@ -434,7 +434,7 @@ static kiln_status parse_param(parser *p, size_t begin, size_t end)
                               "follows a parameter that is complete; a comma is missing");
         goto done;
     }
-    if (param.placeholder == 'i') {
+    if (param.placeholder == 'i' && !p->def->module) {
         status = refuse_token(p, KILN_ERR_NAME, at, "is the loop's index and no type to give");
         goto done;
     }

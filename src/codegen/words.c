@@ -185,8 +185,9 @@ static kiln_status collect_declared(const kiln__scan *scan, const kiln__headers 
                                     kiln__words *out, kiln_error *err)
 {
     const kiln__tokens *preamble = &scan->text[KILN__SNIPPET_PREAMBLE];
+    const kiln__tokens *source = &scan->text[KILN__SNIPPET_SOURCE];
     const kiln__tokens *options = &scan->text[KILN__SCAN_OPTIONS];
-    size_t count = preamble->count + options->count;
+    size_t count = preamble->count + source->count + options->count;
 
     for (size_t h = 0; h < headers->count; h++)
         count += headers->file[h].count;
@@ -194,6 +195,7 @@ static kiln_status collect_declared(const kiln__scan *scan, const kiln__headers 
     if (found == NULL)
         return kiln__fail_memory(err, (count + 1) * sizeof *found);
     count = declared_in(preamble, found);
+    count += declared_in(source, found + count);
     count += declared_in(options, found + count);
     for (size_t h = 0; h < headers->count; h++)
         count += declared_in(&headers->file[h], found + count);
@@ -341,7 +343,7 @@ const char *kiln__snippet_name(kiln__snippet_kind kind)
         "stage" #nth ".identity", "stage" #nth ".post"
     static const char *const NAMES[] = {
         "preamble", "loop_prep", "op", "after_loop", "map", "reduce", "post", "identity",
-        "reduce_type", STAGE_NAMES(1), STAGE_NAMES(2), STAGE_NAMES(3), STAGE_NAMES(4),
+        "reduce_type", "source", STAGE_NAMES(1), STAGE_NAMES(2), STAGE_NAMES(3), STAGE_NAMES(4),
         STAGE_NAMES(5), STAGE_NAMES(6), STAGE_NAMES(7), STAGE_NAMES(8)};
 #undef STAGE_NAMES
     _Static_assert(KILN_COUNT_OF(NAMES) == KILN__SNIPPET_COUNT, "every snippet has a name");

@@ -22,6 +22,7 @@
 #include "device/device.h"
 
 typedef struct kiln__backend kiln__backend;
+typedef struct kiln__raw_backend kiln__raw_backend;
 typedef struct kiln__pool kiln__pool;
 typedef struct kiln__host_pool kiln__host_pool;
 typedef struct kiln__pool_arena kiln__pool_arena;
@@ -68,6 +69,11 @@ struct kiln_event {
     bool timing;          /* whether it measures */
     atomic_bool recorded; /* at least once */
     atomic_bool closed;   /* the handle is gone, and `native` with it */
+};
+
+struct kiln__module {
+    kiln__device *device;
+    void *native;
 };
 
 struct kiln__backend {
@@ -192,6 +198,8 @@ struct kiln__backend {
     kiln_status (*launch)(kiln__device *device, void *entry, const kiln__launch_config *config,
                           const void *args, size_t args_bytes, void *native, kiln_error *err);
 
+    const kiln__raw_backend *raw; /* modules and kernels of the user's; see raw.c */
+
     /* ---- the compiler ---- needs no device; see the functions of the same names in device.h */
 
     kiln_status (*compiler_identity)(const char **id_out, kiln_error *err);
@@ -201,6 +209,24 @@ struct kiln__backend {
     kiln_status (*compile)(const kiln__compile_request *request, kiln__compile_result *result,
                            kiln_error *err);
     size_t (*compiler_targets)(kiln__target *targets, size_t capacity);
+};
+
+/* What src/device/raw.c hands on; see the functions of these names in device.h. */
+struct kiln__raw_backend {
+    kiln_status (*limits)(kiln__device *device, kiln__raw_limits *out, kiln_error *err);
+    kiln_status (*load)(kiln__device *device, const void *image, void **module_out, char **log_out,
+                        kiln_error *err);
+    kiln_status (*symbol)(kiln__device *device, void *module, const char *name, void **address_out,
+                          size_t *bytes_out, bool *read_only_out, kiln_error *err);
+    kiln_status (*params)(kiln__device *device, void *entry, kiln__raw_param *params,
+                          size_t *count_out, kiln_error *err);
+    kiln_status (*attributes)(kiln__device *device, void *entry, kiln__raw_attributes *out,
+                              kiln_error *err);
+    kiln_status (*occupancy)(kiln__device *device, void *entry, const kiln__raw_launch *launch,
+                             int64_t *blocks_out, kiln_error *err);
+    kiln_status (*launch)(kiln__device *device, void *entry, const kiln__raw_launch *launch,
+                          const kiln__raw_param *params, size_t count, const void *block,
+                          size_t bytes, void *native, kiln_error *err);
 };
 
 extern const kiln__backend kiln__backend_cuda; /* cuda/cuda.c */

@@ -172,6 +172,9 @@ typedef struct kiln__compile_request {
     const char *source;         /* NUL-terminated generated source */
     const char *const *options; /* the user's; those that are not allowed are ERR_ARGUMENT */
     size_t option_count;
+    const char *const *names; /* modules: entities whose names in the binary are wanted; they follow
+                                 it (names.c). The cpu's compiler takes none. */
+    size_t name_count;
     const atomic_bool *cancel; /* NULL, or another thread's wish to stop: ERR_CANCELLED, as soon
                                   as the compiler can be stopped */
 } kiln__compile_request;
@@ -251,5 +254,71 @@ typedef struct kiln__launch_config {
  * allocates nothing on cuda. A grid of 0 does nothing. */
 kiln_status kiln__launch(kiln__device *device, void *entry, const kiln__launch_config *config,
                          const void *args, size_t args_bytes, kiln_stream *stream, kiln_error *err);
+
+/* ---- modules of the user's (raw.c) ---- kernels as their authors wrote them: any number of
+ * parameters, three-dimensional grids and blocks. */
+
+/* Most parameters that are looked at. */
+#define KILN__RAW_PARAMS_MAX 256
+
+typedef struct kiln__raw_param {
+    uint32_t offset, bytes; /* in the block of arguments */
+    char kind;              /* cpu: 'i', 'u', 'b', 'f', 'p' (to what is written), 'c' (to const),
+                               's'; 0 where it is not known */
+} kiln__raw_param;
+
+/* What a device lets one launch have; 0 where there is no such limit. */
+typedef struct kiln__raw_limits {
+    uint32_t grid[3], block[3];
+    uint32_t block_threads, cluster_blocks;
+    uint32_t shared_bytes; /* a block's, static and dynamic */
+    int units;             /* multiprocessors */
+    bool cooperative, programmatic;
+} kiln__raw_limits;
+
+typedef struct kiln__raw_attributes {
+    int max_threads, registers, shared_bytes, local_bytes, const_bytes, max_dynamic_shared_bytes;
+    int binary_version, ptx_version;
+} kiln__raw_attributes;
+
+/* All of grid and block are at least 1; no cluster is all zeros. */
+typedef struct kiln__raw_launch {
+    uint32_t grid[3], block[3], cluster[3];
+    uint32_t shared_bytes;
+    bool cooperative, programmatic;
+} kiln__raw_launch;
+
+kiln_status kiln__raw_limits_get(kiln__device *device, kiln__raw_limits *out, kiln_error *err);
+/* Load an image that nobody compiled for this device in particular: PTX (ended by a NUL), a cubin or
+ * a fatbin, whose sizes were checked. ERR_DRIVER with the assembler's words in *log_out (heap, or
+ * NULL). On the cpu a shared object of kiln__compile. */
+kiln_status kiln__raw_load(kiln__device *device, const void *image, size_t bytes,
+                           kiln__module **out, char **log_out, kiln_error *err);
+/* A kernel of a module; ERR_NAME where it has none of that name. */
+kiln_status kiln__raw_entry(kiln__module *module, const char *name, void **entry_out,
+                            kiln_error *err);
+/* A variable of a module: ERR_NAME where it has none of that name. */
+kiln_status kiln__raw_symbol(kiln__module *module, const char *name, void **address_out,
+                             size_t *bytes_out, bool *read_only_out, kiln_error *err);
+/* What the kernel's parameters are: room for KILN__RAW_PARAMS_MAX. ERR_UNSUPPORTED where the driver
+ * does not tell, or there are more. */
+kiln_status kiln__raw_params(kiln__device *device, void *entry, kiln__raw_param *params,
+                             size_t *count_out, kiln_error *err);
+kiln_status kiln__raw_attributes_get(kiln__device *device, void *entry, kiln__raw_attributes *out,
+                                     kiln_error *err);
+/* How many blocks of such a launch fit the device at a time; whole clusters. */
+kiln_status kiln__raw_occupancy(kiln__device *device, void *entry, const kiln__raw_launch *launch,
+                                int64_t *blocks_out, kiln_error *err);
+/* Enqueue. `block` holds the arguments at their offsets, and is the caller's again on return. */
+kiln_status kiln__raw_launch_run(kiln__device *device, void *entry, const kiln__raw_launch *launch,
+                                 const kiln__raw_param *params, size_t count, const void *block,
+                                 size_t bytes, kiln_stream *stream, kiln_error *err);
+
+/* Names in a binary, behind its bytes (names.c). Append them, each ended by a NUL; find the nth, or
+ * NULL where the bytes are not a binary with `count` names. `*image_bytes_out`, if not NULL, is the
+ * size of the binary alone. */
+void kiln__names_put(kiln__buf *binary, const char *const *names, size_t count);
+const char *kiln__names_get(const void *binary, size_t bytes, size_t count, size_t nth,
+                            size_t *image_bytes_out);
 
 #endif

@@ -102,6 +102,8 @@ kiln_status kiln__jit_compile(kiln__cache *cache, const kiln__definition *def,
         return kiln__fail_memory(err, (def->option_count + 1) * sizeof *options);
     request.options = options;
     request.option_count = kiln__definition_plain_options(def, options);
+    request.names = (const char *const *)def->names;
+    request.name_count = source->name_count;
     kiln_status status = kiln__compile(&request, result, err);
     kiln__free(options);
 

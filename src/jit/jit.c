@@ -23,6 +23,7 @@ typedef struct program {
     program_state state;
     kiln__module *module;
     void *entry;
+    kiln__blob image; /* in the place of these two: a module of the user's, which loads it itself */
     kiln_error error;
 } program;
 
@@ -49,6 +50,7 @@ static void program_destroy(void *value)
     program *p = value;
 
     kiln__module_unload(p->module);
+    kiln__blob_clear(&p->image);
     kiln_error_clear(&p->error);
     kiln__free(p);
 }
@@ -117,12 +119,30 @@ static void table_finish(jit *j, program *p, const kiln__demand *w, kiln_status 
         program_destroy(gone);
 }
 
-static kiln_status load(kiln__device *device, program *p, const char *entry, const void *binary,
-                        size_t bytes, kiln_error *err)
+/* A module of the user's: its bytes, if they are what they must be. */
+static kiln_status keep_image(program *p, const kiln__source *source, const void *binary,
+                              size_t bytes, kiln_error *err)
 {
+    if (bytes == 0 || (source->name_count != 0 &&
+                       kiln__names_get(binary, bytes, source->name_count, 0, NULL) == NULL))
+        return kiln__fail(err, KILN_ERR_FORMAT, "%zu bytes are no module with %zu names", bytes,
+                          source->name_count);
+    p->image.data = kiln__alloc(bytes);
+    if (p->image.data == NULL)
+        return kiln__fail_memory(err, bytes);
+    memcpy(p->image.data, binary, bytes);
+    p->image.bytes = bytes;
+    return KILN_OK;
+}
+
+static kiln_status load(kiln__device *device, program *p, const kiln__source *source,
+                        const void *binary, size_t bytes, kiln_error *err)
+{
+    if (source->entry[0] == '\0')
+        return keep_image(p, source, binary, bytes, err);
     kiln_status status = kiln__module_load(device, binary, bytes, &p->module, err);
     if (status == KILN_OK)
-        status = kiln__module_entry(p->module, entry, &p->entry, err);
+        status = kiln__module_entry(p->module, source->entry, &p->entry, err);
     if (status != KILN_OK) {
         kiln__module_unload(p->module);
         p->module = NULL;
@@ -133,7 +153,7 @@ static kiln_status load(kiln__device *device, program *p, const char *entry, con
 /* Load a module from a blob of the cache; clears the blob. */
 static bool load_blob(kiln_context *ctx, program *p, const kiln__source *source, kiln__blob *blob)
 {
-    const bool ok = load(kiln__context_device(ctx), p, source->entry, blob->data, blob->bytes,
+    const bool ok = load(kiln__context_device(ctx), p, source, blob->data, blob->bytes,
                          NULL) == KILN_OK;
     kiln__blob_clear(blob);
     return ok;
@@ -161,7 +181,7 @@ static kiln_status compile(kiln_context *ctx, program *p, const kiln__definition
     kiln__log_line(kiln__context_log(ctx), KILN__LOG_INFO,
                    "kernel \"%s\" was compiled for %s in %.1f ms", def->name, target->name,
                    us / 1e3);
-    KILN_TRY(load(kiln__context_device(ctx), p, source->entry, result.binary, result.bytes, err));
+    KILN_TRY(load(kiln__context_device(ctx), p, source, result.binary, result.bytes, err));
     if (*certain && w->cacheable && kiln__inputs_cover(&w->inputs, result.inputs))
         (void)kiln__jit_store(cache, w, &result, us);
 
@@ -243,9 +263,10 @@ kiln_status kiln__jit_entry(kiln_context *ctx, const kiln__definition *def,
     return kiln__jit_entry_unless(ctx, def, source, NULL, entry_out, err);
 }
 
-kiln_status kiln__jit_entry_unless(kiln_context *ctx, const kiln__definition *def,
-                                   const kiln__source *source, const atomic_bool *cancel,
-                                   void **entry_out, kiln_error *err)
+/* The finished program of a source; it lives as long as the context. */
+static kiln_status find_program(kiln_context *ctx, const kiln__definition *def,
+                                const kiln__source *source, const atomic_bool *cancel,
+                                const program **out, kiln_error *err)
 {
     kiln_status status = KILN_OK;
     kiln__demand w = {.key = KILN__BUF_INIT};
@@ -253,7 +274,7 @@ kiln_status kiln__jit_entry_unless(kiln_context *ctx, const kiln__definition *de
     bool mine = false, certain = true;
     jit *j = NULL;
 
-    *entry_out = NULL;
+    *out = NULL;
     target_of(ctx, &target);
     KILN_TRY(jit_of(ctx, &j, err));
     KILN_TRY(kiln__demand_make(def, source, &target, &w, err));
@@ -265,17 +286,38 @@ kiln_status kiln__jit_entry_unless(kiln_context *ctx, const kiln__definition *de
     if (mine) {
         status = build(ctx, p, def, source, &target, &w, cancel, &certain, err);
         if (status == KILN_OK)
-            *entry_out = p->entry;
+            *out = p;
         else if (status == KILN_ERR_COMPILE)
             kiln__error_copy(err, &p->error);
         table_finish(j, p, &w, status, certain);
     } else if (p->state == PROGRAM_READY) {
-        *entry_out = p->entry;
+        *out = p;
     } else {
         status = kiln__error_copy(err, &p->error);
     }
 
 done:
     kiln__demand_clear(&w);
+    return status;
+}
+
+kiln_status kiln__jit_entry_unless(kiln_context *ctx, const kiln__definition *def,
+                                   const kiln__source *source, const atomic_bool *cancel,
+                                   void **entry_out, kiln_error *err)
+{
+    const program *p = NULL;
+    kiln_status status = find_program(ctx, def, source, cancel, &p, err);
+
+    *entry_out = p != NULL ? p->entry : NULL;
+    return status;
+}
+
+kiln_status kiln__jit_image(kiln_context *ctx, const kiln__definition *def,
+                            const kiln__source *source, const kiln__blob **out, kiln_error *err)
+{
+    const program *p = NULL;
+    kiln_status status = find_program(ctx, def, source, NULL, &p, err);
+
+    *out = p != NULL ? &p->image : NULL;
     return status;
 }

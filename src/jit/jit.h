@@ -31,6 +31,11 @@ kiln_status kiln__jit_entry_unless(kiln_context *ctx, const kiln__definition *de
                                    const kiln__source *source, const atomic_bool *cancel,
                                    void **entry_out, kiln_error *err);
 
+/* The binary of a source without an entry, a module of the user's: it is not loaded, so that each
+ * module has variables of its own. It lives as long as the context. */
+kiln_status kiln__jit_image(kiln_context *ctx, const kiln__definition *def,
+                            const kiln__source *source, const kiln__blob **out, kiln_error *err);
+
 /* ---- without a device (build.c) ---- */
 
 /* What kiln__jit_warm did. */

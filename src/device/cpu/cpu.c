@@ -373,6 +373,7 @@ const kiln__backend kiln__backend_cpu = {
     .module_unload = kiln__cpu_module_unload,
     .module_entry = kiln__cpu_module_entry,
     .launch = cpu_launch,
+    .raw = &kiln__raw_cpu,
     .compiler_identity = kiln__cxx_identity,
     .compiler_key = kiln__cxx_key,
     .compiler_faults = "",

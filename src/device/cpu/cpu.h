@@ -165,6 +165,9 @@ int kiln__team_threads(const kiln__team *team);
 void kiln__team_run(kiln__team *team, kiln__cpu_entry entry, const void *args, int64_t units,
                     int64_t together);
 
+/* ---- modules of the user's (raw.c) ---- */
+extern const kiln__raw_backend kiln__raw_cpu;
+
 /* ---- copies (copy.c) ---- */
 
 void kiln__cpu_copy(kiln__team *team, void *dst, const void *src, size_t bytes);

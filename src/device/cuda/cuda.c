@@ -210,6 +210,7 @@ const kiln__backend kiln__backend_cuda = {
     .module_unload = kiln__cuda_module_unload,
     .module_entry = kiln__cuda_module_entry,
     .launch = kiln__cuda_launch,
+    .raw = &kiln__raw_cuda,
     .compiler_identity = kiln__nvrtc_identity,
     .compiler_key = kiln__nvrtc_key,
     .compiler_faults = KILN__FAULT_TABLE,

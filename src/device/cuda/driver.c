@@ -43,9 +43,13 @@ static kiln_status load_entry_points(void)
     static const struct {
         const char *symbol;
         size_t offset;
+        int since; /* 0: every driver that kiln can use has it */
     } entries[] = {
-#define KILN_CU(field, symbol, parameters) {symbol, offsetof(kiln__cuda_driver, field)},
+#define KILN_CU(field, symbol, parameters) {symbol, offsetof(kiln__cuda_driver, field), 0},
+#define KILN_CU_SINCE(version, field, symbol, parameters)                                          \
+    {symbol, offsetof(kiln__cuda_driver, field), version},
 #include "device/cuda/driver.def"
+#undef KILN_CU_SINCE
 #undef KILN_CU
     };
     void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -58,7 +62,7 @@ static kiln_status load_entry_points(void)
     }
     for (size_t i = 0; i < KILN_COUNT_OF(entries); i++) {
         void *address = dlsym(library, entries[i].symbol);
-        if (address == NULL)
+        if (address == NULL && entries[i].since == 0)
             return remember(KILN_ERR_NO_DRIVER,
                             "the CUDA driver lacks %s; kiln needs one for CUDA 12.0 or later",
                             entries[i].symbol);

@@ -22,6 +22,25 @@ typedef struct kiln__cu_module_st *kiln__cu_module;
 typedef struct kiln__cu_function_st *kiln__cu_function;
 typedef unsigned long long kiln__cu_pointer;
 
+/* CUlaunchAttribute and CUlaunchConfig; an attribute's value is a union of 64 bytes. */
+typedef struct kiln__cu_launch_attribute {
+    int id;
+    int pad;
+    union {
+        unsigned dims[3];
+        int flag;
+        char bytes[64];
+    } value;
+} kiln__cu_launch_attribute;
+
+typedef struct kiln__cu_launch_config {
+    unsigned grid[3], block[3];
+    unsigned shared_bytes;
+    kiln__cu_stream stream;
+    kiln__cu_launch_attribute *attributes;
+    unsigned attribute_count;
+} kiln__cu_launch_config;
+
 /* Results that kiln tells apart; all others go into messages by the driver's own text. */
 enum {
     KILN__CU_OK = 0,
@@ -38,7 +57,9 @@ enum {
 /* The driver's entry points. */
 typedef struct kiln__cuda_driver {
 #define KILN_CU(field, symbol, parameters) kiln__cu_result(*field) parameters;
+#define KILN_CU_SINCE(version, field, symbol, parameters) KILN_CU(field, symbol, parameters)
 #include "device/cuda/driver.def"
+#undef KILN_CU_SINCE
 #undef KILN_CU
     int version; /* 13000 for CUDA 13.0: what the driver supports at most */
 } kiln__cuda_driver;
@@ -193,5 +214,8 @@ kiln_status kiln__cuda_module_entry(kiln__device *device, void *module, const ch
                                     void **entry_out, kiln_error *err);
 kiln_status kiln__cuda_launch(kiln__device *device, void *entry, const kiln__launch_config *config,
                               const void *args, size_t args_bytes, void *native, kiln_error *err);
+
+/* raw.c */
+extern const kiln__raw_backend kiln__raw_cuda;
 
 #endif

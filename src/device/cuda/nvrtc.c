@@ -309,6 +309,40 @@ static kiln_status take_cubin(nvrtc_program program, kiln__compile_result *resul
     return KILN_OK;
 }
 
+/* What NVRTC made of the names that are wanted, behind the cubin. */
+static kiln_status take_names(nvrtc_program program, const kiln__compile_request *request,
+                              kiln__compile_result *result, kiln_error *err)
+{
+    kiln__buf all = {.max_bytes = SIZE_MAX / 2};
+    kiln_status status = KILN_OK;
+    const char **names = kiln__calloc(request->name_count, sizeof *names);
+
+    if (names == NULL)
+        return kiln__fail_memory(err, request->name_count * sizeof *names);
+    for (size_t k = 0; k < request->name_count; k++) {
+        const int code = rtc.get_lowered_name(program, request->names[k], &names[k]);
+        if (code != NVRTC_OK || names[k] == NULL || names[k][0] == '\0') {
+            status = kiln__fail(err, KILN_ERR_INTERNAL, "NVRTC tells no name for \"%.200s\": %s",
+                                request->names[k], rtc.get_error_string(code));
+            goto done;
+        }
+    }
+    kiln__buf_put(&all, (const char *)result->binary, result->bytes);
+    kiln__names_put(&all, names, request->name_count);
+    if (all.failed) {
+        status = kiln__fail_memory(err, result->bytes);
+        goto done;
+    }
+    kiln__free(result->binary);
+    result->bytes = all.length;
+    result->binary = (unsigned char *)kiln__buf_take(&all);
+
+done:
+    kiln__buf_clear(&all);
+    kiln__free(names);
+    return status;
+}
+
 /* The fault that shows in the cubin, if there is one; NULL otherwise. */
 static const char *find_fault(nvrtc_program program, const char *target, kiln__remedy remedy,
                               const kiln__compile_result *result)
@@ -400,6 +434,8 @@ static kiln_status attempt(const kiln__compile_request *request, kiln__remedy re
     code = rtc.create_program(&program, source, "kiln.cu", 0, NULL, NULL);
     if (code == NVRTC_OK && request->cancel != NULL && set_flow_callback != NULL)
         (void)set_flow_callback(program, wants_to_stop, (void *)(uintptr_t)request->cancel);
+    for (size_t k = 0; k < request->name_count && code == NVRTC_OK; k++)
+        code = rtc.add_name(program, request->names[k]);
     if (code == NVRTC_OK) {
         code = rtc.compile_program(program, list.count, list.options);
         result->log = take_log(program);
@@ -418,6 +454,8 @@ static kiln_status attempt(const kiln__compile_request *request, kiln__remedy re
         status = take_cubin(program, result, err);
     if (status == KILN_OK)
         out->fault = find_fault(program, request->target.name, remedy, result);
+    if (status == KILN_OK && request->name_count != 0)
+        status = take_names(program, request, result, err);
 
 done:
     if (program != NULL)

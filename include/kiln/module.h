@@ -1,0 +1,198 @@
+/**
+ * @file kiln/module.h
+ * @brief Modules: kernels that you have written whole, from CUDA C++ source, PTX, cubin or fatbin.
+ *
+ *     kiln_module *m = NULL;
+ *     kiln_raw *axpy = NULL;
+ *     kiln_module_create(ctx, source, NULL, &m, &err);
+ *     kiln_module_kernel(m, "axpy", "raw const float32 x, raw float32 y, int32 n, float32 a", &axpy,
+ *                        &err);
+ *     kiln_raw_call_options o = KILN_RAW_CALL_OPTIONS_INIT;
+ *     o.grid[0] = (n + 255) / 256;
+ *     o.block[0] = 256;
+ *     kiln_raw_run(axpy, KILN_ARGS(x, y, n, 2.5f), &o, &err);
+ *
+ * A kernel's arguments are checked against what the compiled function takes: their number and sizes,
+ * and with a signature their dtypes too. An array passes the address of its first element; its
+ * shape and strides are the kernel's own matter.
+ *
+ * On the cpu device a source is compiled as C++, and a kernel runs once for each thread of the grid. What
+ * threads of a block do together (shared memory, barriers, warp functions) is refused by name.
+ *
+ * Threads: modules and kernels are immutable to their callers: any number of threads may use them at
+ *          once. Variables of a module are the kernels' and the callers' own matter.
+ * Units:   memory in bytes; grids in blocks, blocks in threads.
+ * Owner:   whoever calls _create or _kernel calls _destroy. A kernel, and an array of
+ *          kiln_module_symbol(), keep the module loaded. See docs/modules.md.
+ */
+#ifndef KILN_MODULE_H
+#define KILN_MODULE_H
+
+#include "kiln/elementwise.h"
+
+typedef struct kiln_module kiln_module;
+typedef struct kiln_raw kiln_raw; /**< A kernel of a module. */
+
+/** Choices for kiln_module_create(). Zero in a field means its default. */
+typedef struct kiln_module_options {
+    size_t struct_size; /**< sizeof(kiln_module_options) as the caller compiled it. */
+    const char *name;   /**< For messages; NULL: "module", or the file's name. */
+    const char *const *compiler_options; /**< Passed on to the compiler, e.g. "-DN=4". Sources only. */
+    size_t compiler_option_count;
+    /** What the source is asked for by a C++ expression, as NVRTC's name expressions: a template's
+     *  instance "axpy<float, 4>", "ns::f", an overload "(void (*)(float *))f", a variable "&ns::t". A
+     *  kernel at file scope needs none, nor a variable that is not static. Sources only. */
+    const char *const *names;
+    size_t name_count;
+} kiln_module_options;
+
+#define KILN_MODULE_OPTIONS_INIT {sizeof(kiln_module_options), NULL, NULL, 0, NULL, 0}
+
+/** How one launch is to run. */
+typedef struct kiln_raw_call_options {
+    size_t struct_size;  /**< sizeof(kiln_raw_call_options) as the caller compiled it. */
+    kiln_stream *stream; /**< NULL: the context's own. */
+    int64_t grid[3];     /**< Blocks on each axis. grid[0] must be set: 0 launches nothing, as for arrays
+                              without elements; 0 on the others means 1. */
+    int64_t block[3];    /**< Threads of a block on each axis. block[0] must be set; 0 on the others
+                              means 1. */
+    int64_t cluster[3];  /**< Blocks of a cluster on each axis; {0, 0, 0}: no clusters. GPUs of compute
+                              capability 9.0 and later. */
+    int64_t shared_bytes; /**< Dynamic shared memory of a block. Above 48 KiB the function's own limit
+                               is raised. */
+    bool fill;           /**< Use as many blocks as run at the same time on the whole device, on axis 0:
+                              grid[0] is not used. */
+    bool cooperative;    /**< All blocks run at the same time, and may wait for each other. */
+    bool programmatic;   /**< The kernel may begin before the one before it on the stream has ended, and
+                              waits for it by itself (programmatic dependent launch). */
+} kiln_raw_call_options;
+
+#define KILN_RAW_CALL_OPTIONS_INIT                                                                 \
+    {sizeof(kiln_raw_call_options), NULL, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, 0, false, false, false}
+
+/** What the driver tells of a kernel; on the cpu device all is 0 but max_threads. */
+typedef struct kiln_raw_attributes {
+    int max_threads;              /**< Most threads that a block may have. */
+    int registers;                /**< Of a thread. */
+    int static_shared_bytes;      /**< Of a block. */
+    int local_bytes;              /**< Of a thread. */
+    int const_bytes;              /**< Of the kernel's own constants. */
+    int max_dynamic_shared_bytes; /**< What a launch may ask for now; one that asks for more raises it. */
+    int binary_version;           /**< 90 for code of compute capability 9.0. */
+    int ptx_version;              /**< The same of the PTX that it was made from. */
+} kiln_raw_attributes;
+
+KILN_EXTERN_C_BEGIN
+
+/**
+ * Compile CUDA C++ source, or take what it was compiled to from the cache, and load it.
+ *
+ * Each module has variables of its own, whatever else was made from the same source.
+ *
+ * @param ctx    Kept alive by the result.
+ * @param source NUL-terminated. CuPy's headers are replaced by kiln's own text; others are looked for as
+ *               the compiler does.
+ * @param opts   May be NULL for defaults; read during the call only.
+ * @return ERR_NULL, ERR_NAME, ERR_ARGUMENT (a compiler option that is not allowed), ERR_COMPILE with
+ *         the place in `source`, ERR_NO_NVRTC, ERR_NO_COMPILER, ERR_UNSUPPORTED for what the cpu device
+ *         lacks, ERR_DRIVER, ERR_NO_MEMORY, ERR_IO.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_module_create(kiln_context *ctx, const char *source,
+                                                       const kiln_module_options *opts,
+                                                       kiln_module **out, kiln_error *err);
+
+/**
+ * Load PTX, a cubin or a fatbin out of memory; which of them it is is seen by its content.
+ *
+ * The image is the caller's again when the call returns.
+ * @return ERR_FORMAT for what is none of them, or cut off; ERR_DRIVER, with the assembler's log, where
+ *         the driver refuses it; ERR_ARGUMENT where options are given that only sources have;
+ *         ERR_UNSUPPORTED on the cpu device; ERR_NULL, ERR_NO_MEMORY.
+ */
+KILN_API KILN_NODISCARD kiln_status
+kiln_module_create_from_image(kiln_context *ctx, const void *image, size_t bytes,
+                              const kiln_module_options *opts, kiln_module **out, kiln_error *err);
+
+/**
+ * The same for a file of either kind: an image, or CUDA C++ source, whose folder is searched for what it
+ * includes.
+ * @return As the two functions above, or ERR_IO.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_module_create_from_file(kiln_context *ctx, const char *path,
+                                                                 const kiln_module_options *opts,
+                                                                 kiln_module **out,
+                                                                 kiln_error *err);
+
+/** As the _INIT macros, for languages without them; pass sizeof(*opts). */
+KILN_API void kiln_module_options_init(kiln_module_options *opts, size_t struct_size);
+KILN_API void kiln_raw_call_options_init(kiln_raw_call_options *opts, size_t struct_size);
+
+/** Release the handle. Accepts NULL. The module is unloaded with its last kernel and symbol. */
+KILN_API void kiln_module_destroy(kiln_module *m);
+
+/**
+ * Find a kernel.
+ *
+ * @param name      As in the source: a kernel at file scope, or one of the options' names, blanks aside.
+ *                  For an image: the symbol, or the name of a C++ function that is not overloaded.
+ * @param signature The parameters in kiln's grammar, e.g. "raw const float32 x, raw float32 y, int32 n":
+ *                  `raw` for what takes an array, `raw const` where the kernel only reads it, numbers
+ *                  without `raw`. A letter as an array's type stands for one dtype that a call decides.
+ *                  Its number of parameters and their sizes must be those of the function. NULL: the
+ *                  sizes alone are known, and are checked at each call.
+ * @return ERR_NULL, ERR_NAME where there is no such kernel, ERR_SYNTAX and the like for the signature,
+ *         ERR_ARGUMENT_COUNT or ERR_DTYPE where it is not the function's, ERR_UNSUPPORTED where nothing
+ *         tells the function's parameters (PTX and fatbins need a driver of CUDA 12.4), ERR_NO_MEMORY.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_module_kernel(kiln_module *m, const char *name,
+                                                       const char *signature, kiln_raw **out,
+                                                       kiln_error *err);
+
+/** Release the handle. Accepts NULL. Launches that were enqueued still complete. */
+KILN_API void kiln_raw_destroy(kiln_raw *kernel);
+
+/**
+ * Launch: enqueue and return.
+ *
+ * Numbers are converted to the type that the signature declares, or to the parameter's size where there
+ * is no signature, and must fit it. Arrays must belong to the kernel's context; one that is read-only is
+ * taken only for a parameter that is declared const, or by a kernel without a signature on a GPU.
+ * `&array` stands for the array: nothing is allocated.
+ *
+ * @param args `arg_count` arguments, one for each parameter.
+ * @param opts Must not be NULL: a launch has no default grid.
+ * @return ERR_ARGUMENT_COUNT, ERR_DTYPE, ERR_UNBOUND, ERR_RANGE, ERR_OUTPUT, ERR_CONTEXT, ERR_RELEASED,
+ *         ERR_NULL, ERR_ARGUMENT for a grid, block, cluster or shared memory that the device does not
+ *         have, ERR_UNSUPPORTED, ERR_DRIVER, ERR_FAULT or ERR_FORK.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_raw_run(kiln_raw *kernel, const kiln_arg *args,
+                                                 size_t arg_count,
+                                                 const kiln_raw_call_options *opts,
+                                                 kiln_error *err);
+
+/** What the driver tells of the kernel. */
+KILN_API KILN_NODISCARD kiln_status kiln_raw_get_attributes(kiln_raw *kernel,
+                                                            kiln_raw_attributes *out,
+                                                            kiln_error *err);
+
+/** How many blocks of such a launch run at the same time on the whole device; what `fill` uses. */
+KILN_API KILN_NODISCARD kiln_status kiln_raw_occupancy(kiln_raw *kernel,
+                                                       const kiln_raw_call_options *opts,
+                                                       int64_t *blocks_out, kiln_error *err);
+
+/**
+ * A variable of the module (`__device__`, `__constant__` or `__managed__`) as an array of one axis over
+ * the variable's own memory. The array keeps the module loaded.
+ *
+ * @param name  As in the source, or one of the options' names, with or without its '&'.
+ * @param dtype Of its elements.
+ * @return ERR_NAME where there is none, ERR_DTYPE where its size is no multiple of the element's,
+ *         ERR_NULL, ERR_NO_MEMORY.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_module_symbol(kiln_module *m, const char *name,
+                                                       kiln_dtype dtype, kiln_array **out,
+                                                       kiln_error *err);
+
+KILN_EXTERN_C_END
+
+#endif

@@ -1,0 +1,428 @@
+/*
+ * call.c - calls of raw kernels: arguments and launch records, checked; then one launch.
+ *
+ *     arguments > [kinds > dtypes > values into the block]   record > [limits] > launch
+ *
+ * Rule: nothing is enqueued before everything is checked.
+ */
+#include "module/module.h"
+
+/* ---- arguments ---- */
+
+/* "kernel "axpy": argument 2 (`y`)" */
+static const char *subject(const kiln_raw *r, size_t p, char *out, size_t bytes)
+{
+    char which[160];
+
+    kiln__param_text(r->def, p, which, sizeof which);
+    snprintf(out, bytes, "kernel \"%.100s\": %s", r->def->name, which);
+    return out;
+}
+
+/* The array of an argument, or NULL for a number. */
+static kiln_status take_array(const kiln_raw *r, size_t p, const kiln_arg *arg, kiln_array **out,
+                              kiln_error *err)
+{
+    char what[320];
+    kiln_status status = KILN_OK;
+
+    *out = NULL;
+    if (arg->kind != KILN_ARG_ARRAY && arg->kind != KILN_ARG_OUT)
+        return KILN_OK;
+    (void)subject(r, p, what, sizeof what);
+    if (arg->kind == KILN_ARG_OUT && (arg->value.out == NULL || *arg->value.out == NULL))
+        return kiln__fail(err, KILN_ERR_NULL, "%s is NULL, and a raw kernel allocates no outputs",
+                          what);
+    *out = arg->kind == KILN_ARG_OUT ? *arg->value.out : arg->value.array;
+    status = kiln__array_check(*out, r->loaded->ctx, what, err);
+    if (status != KILN_OK)
+        return status;
+    const bool reads = r->typed ? r->def->params[p].is_const : r->params[p].kind != 'p';
+    if (!reads && kiln__array_is_read_only(*out))
+        return kiln__fail(err, KILN_ERR_OUTPUT,
+                          "%s is read-only, and the parameter is not declared `raw const`", what);
+    return KILN_OK;
+}
+
+/* Whether an argument is of the kind that its parameter takes. */
+static kiln_status check_kind(const kiln_raw *r, size_t p, const kiln_array *array, kiln_error *err)
+{
+    const kiln__raw_param *param = &r->params[p];
+    const bool known = r->typed || param->kind != 0;
+    const bool wants = r->typed ? r->def->params[p].raw : param->kind == 'p' || param->kind == 'c';
+    char what[320];
+
+    if (known && wants && array == NULL)
+        return kiln__fail(err, KILN_ERR_DTYPE, "%s is a number, and the kernel takes an array",
+                          subject(r, p, what, sizeof what));
+    if (known && !wants && array != NULL)
+        return kiln__fail(err, KILN_ERR_DTYPE,
+                          "%s is an array, and the kernel takes a number%s",
+                          subject(r, p, what, sizeof what),
+                          r->typed ? "; an array's parameter is declared `raw`" : "");
+    if (array != NULL && param->bytes != sizeof(void *))
+        return kiln__fail(err, KILN_ERR_DTYPE, "%s is an array, and the parameter has %u bytes",
+                          subject(r, p, what, sizeof what), param->bytes);
+    return KILN_OK;
+}
+
+/* The dtype of a number that has no signature: by its own kind, and the parameter's size and type. */
+static kiln_dtype guess_dtype(const kiln__raw_param *param, kiln_arg_kind kind)
+{
+    static const kiln_dtype integers[] = {[1] = KILN_INT8, [2] = KILN_INT16, [4] = KILN_INT32,
+                                          [8] = KILN_INT64};
+    static const kiln_dtype naturals[] = {[1] = KILN_UINT8, [2] = KILN_UINT16, [4] = KILN_UINT32,
+                                          [8] = KILN_UINT64};
+    const uint32_t bytes = param->bytes;
+    const bool power = bytes <= 8 && (bytes & (bytes - 1)) == 0;
+
+    if (kind == KILN_ARG_COMPLEX)
+        return bytes == 16 ? KILN_COMPLEX128 : bytes == 8 ? KILN_COMPLEX64 : KILN_DTYPE_NONE;
+    if (kind == KILN_ARG_FLOAT || param->kind == 'f')
+        return param->kind != 0 && param->kind != 'f' && param->kind != 's' ? KILN_DTYPE_NONE
+               : bytes == 8                                                 ? KILN_FLOAT64
+               : bytes == 4                                                 ? KILN_FLOAT32
+                                                                            : KILN_DTYPE_NONE;
+    if (kind == KILN_ARG_BOOL && bytes == 1)
+        return KILN_BOOL;
+    return !power ? KILN_DTYPE_NONE : kind == KILN_ARG_UINT ? naturals[bytes] : integers[bytes];
+}
+
+/* The bytes of an integer beyond its sign are the same for a number of either kind. */
+static kiln_status put_number(const kiln_raw *r, size_t p, const kiln_arg *arg, kiln_dtype dtype,
+                              unsigned char *block, kiln_error *err)
+{
+    kiln__given given;
+    kiln__scalar value;
+    char what[320];
+
+    if (!kiln__given_scalar(arg, &given))
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "%s has the unknown kind %d",
+                          subject(r, p, what, sizeof what), (int)arg->kind);
+    if (!r->typed)
+        dtype = guess_dtype(&r->params[p], arg->kind);
+    if (dtype == KILN_DTYPE_NONE)
+        return kiln__fail(err, KILN_ERR_DTYPE,
+                          "%s is no number that a parameter of %u bytes takes",
+                          subject(r, p, what, sizeof what), r->params[p].bytes);
+    kiln_status status = kiln__convert_scalar(r->def, p, &given, dtype, &value, err);
+    if (status == KILN_ERR_RANGE && !r->typed && arg->kind == KILN_ARG_INT && arg->value.i > 0) {
+        /* An unsigned parameter, maybe: nothing tells. */
+        const kiln_arg natural = kiln_arg_uint((uint64_t)arg->value.i);
+        (void)kiln__given_scalar(&natural, &given);
+        status = kiln__convert_scalar(r->def, p, &given, guess_dtype(&r->params[p], KILN_ARG_UINT),
+                                      &value, err);
+    }
+    if (status == KILN_OK)
+        memcpy(block + r->params[p].offset, value.bytes, r->params[p].bytes);
+    return status;
+}
+
+/* Check all arguments and fill the block. */
+static kiln_status take_arguments(const kiln_raw *r, const kiln_arg *args, size_t count,
+                                  kiln_array **arrays, unsigned char *block, kiln_error *err)
+{
+    kiln__given given[KILN_PARAM_MAX];
+    kiln_dtype dtypes[KILN_PARAM_MAX];
+    kiln_status status = KILN_OK;
+
+    if (count != r->def->param_count)
+        return kiln__fail_detail(err, KILN_ERR_ARGUMENT_COUNT,
+                                 r->typed ? kiln__strdup(r->def->signature[0]) : NULL,
+                                 "kernel \"%.100s\" takes %zu arguments, and %zu were given",
+                                 r->def->name, r->def->param_count, count);
+    if (count != 0 && args == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "kernel \"%.100s\": `args` is NULL", r->def->name);
+    memset(given, 0, sizeof given);
+    for (size_t p = 0; p < count && status == KILN_OK; p++) {
+        status = take_array(r, p, &args[p], &arrays[p], err);
+        if (status == KILN_OK)
+            status = check_kind(r, p, arrays[p], err);
+        if (status == KILN_OK && arrays[p] != NULL) {
+            given[p] = (kiln__given){.kind = KILN__GIVEN_ARRAY, .dtype = arrays[p]->dtype};
+            memcpy(block + r->params[p].offset, &arrays[p]->data, sizeof(void *));
+        } else if (status == KILN_OK) {
+            (void)kiln__given_scalar(&args[p], &given[p]);
+        }
+    }
+    if (status == KILN_OK && r->typed)
+        status = kiln__bind_types(r->def, given, dtypes, err);
+    for (size_t p = 0; p < count && status == KILN_OK; p++)
+        if (arrays[p] == NULL)
+            status = put_number(r, p, &args[p], r->typed ? dtypes[p] : KILN_DTYPE_NONE, block, err);
+    return status;
+}
+
+/* ---- launch records ---- */
+
+/* "(4, 1, 1)" */
+static const char *dims_text(const int64_t dims[3], char out[80])
+{
+    snprintf(out, 80, "(%lld, %lld, %lld)", (long long)dims[0], (long long)dims[1],
+             (long long)dims[2]);
+    return out;
+}
+
+/* One of grid, block and cluster: within the limits of each axis. */
+static kiln_status take_dims(const kiln_raw *r, const char *what, const int64_t given[3],
+                             const uint32_t limits[3], uint32_t out[3], kiln_error *err)
+{
+    char text[80];
+
+    for (int axis = 0; axis < 3; axis++) {
+        const int64_t value = axis > 0 && given[axis] == 0 ? 1 : given[axis];
+        if (value < 0 || value > (int64_t)limits[axis])
+            return kiln__fail(err, KILN_ERR_ARGUMENT,
+                              "kernel \"%.100s\": a %s of %s, and %s has at most (%u, %u, %u)",
+                              r->def->name, what, dims_text(given, text),
+                              kiln__device_info(r->loaded->device)->id, limits[0], limits[1],
+                              limits[2]);
+        out[axis] = (uint32_t)value;
+    }
+    return KILN_OK;
+}
+
+static kiln_status take_cluster(const kiln_raw *r, const kiln_raw_call_options *o,
+                                const kiln__raw_limits *limits, kiln__raw_launch *launch,
+                                kiln_error *err)
+{
+    const uint32_t most[3] = {limits->cluster_blocks, limits->cluster_blocks,
+                              limits->cluster_blocks};
+    char grid[80], cluster[80];
+
+    if (o->cluster[0] == 0 && o->cluster[1] == 0 && o->cluster[2] == 0)
+        return KILN_OK;
+    if (limits->cluster_blocks == 0)
+        return kiln__fail(err, KILN_ERR_UNSUPPORTED, "kernel \"%.100s\": %s has no clusters",
+                          r->def->name, kiln__device_info(r->loaded->device)->id);
+    kiln_status status = take_dims(r, "cluster", o->cluster, most, launch->cluster, err);
+    const uint32_t *c = launch->cluster;
+    if (status == KILN_OK && (uint64_t)c[0] * c[1] * c[2] > limits->cluster_blocks)
+        status = kiln__fail(err, KILN_ERR_ARGUMENT,
+                            "kernel \"%.100s\": a cluster of %s blocks (at most %u in all)",
+                            r->def->name, dims_text(o->cluster, cluster), limits->cluster_blocks);
+    for (int axis = 0; axis < 3 && status == KILN_OK; axis++)
+        if (c[axis] == 0 || (!(o->fill && axis == 0) && launch->grid[axis] % c[axis] != 0))
+            status = kiln__fail(err, KILN_ERR_ARGUMENT,
+                                "kernel \"%.100s\": a grid of %s is no whole number of clusters of %s",
+                                r->def->name, dims_text(o->grid, grid),
+                                dims_text(o->cluster, cluster));
+    return status;
+}
+
+static kiln_status check_block(const kiln_raw *r, const kiln_raw_call_options *o,
+                               const kiln__raw_limits *limits, const kiln__raw_launch *launch,
+                               kiln_error *err)
+{
+    const uint64_t threads =
+        (uint64_t)launch->block[0] * launch->block[1] * launch->block[2];
+    char text[80];
+
+    if (launch->block[0] == 0)
+        return kiln__fail(err, KILN_ERR_ARGUMENT,
+                          "kernel \"%.100s\": the launch sets no threads of a block (block[0] is 0)",
+                          r->def->name);
+    if (threads > limits->block_threads)
+        return kiln__fail(err, KILN_ERR_ARGUMENT,
+                          "kernel \"%.100s\": a block of %s has %llu threads, and %s has at most %u",
+                          r->def->name, dims_text(o->block, text), (unsigned long long)threads,
+                          kiln__device_info(r->loaded->device)->id, limits->block_threads);
+    return KILN_OK;
+}
+
+static kiln_status check_modes(const kiln_raw *r, const kiln_raw_call_options *o,
+                               const kiln__raw_limits *limits, kiln_error *err)
+{
+    const char *what = o->shared_bytes != 0 && limits->shared_bytes == 0 ? "shared memory"
+                       : o->cooperative && !limits->cooperative         ? "cooperative launches"
+                       : o->programmatic && !limits->programmatic ? "programmatic launches"
+                                                                  : NULL;
+
+    if (what != NULL)
+        return kiln__fail(err, KILN_ERR_UNSUPPORTED, "kernel \"%.100s\": %s has no %s", r->def->name,
+                          kiln__device_info(r->loaded->device)->id, what);
+    if (o->shared_bytes < 0 || o->shared_bytes > (int64_t)limits->shared_bytes)
+        return kiln__fail(err, KILN_ERR_ARGUMENT,
+                          "kernel \"%.100s\": %lld bytes of shared memory, and a block on %s has at "
+                          "most %u",
+                          r->def->name, (long long)o->shared_bytes,
+                          kiln__device_info(r->loaded->device)->id, limits->shared_bytes);
+    return KILN_OK;
+}
+
+/* What the kernel itself has of a block's room. */
+static kiln_status check_function(const kiln_raw *r, const kiln__raw_launch *launch,
+                                  kiln_error *err)
+{
+    const uint32_t threads = launch->block[0] * launch->block[1] * launch->block[2];
+    const uint32_t most = r->loaded->limits.shared_bytes;
+
+    if (threads > (uint32_t)r->max_threads)
+        return kiln__fail(err, KILN_ERR_ARGUMENT,
+                          "kernel \"%.100s\": %u threads a block, and its registers or its launch "
+                          "bounds allow %d",
+                          r->def->name, threads, r->max_threads);
+    if (launch->shared_bytes != 0 &&
+        (uint64_t)launch->shared_bytes + (uint32_t)r->shared_bytes > most)
+        return kiln__fail(err, KILN_ERR_ARGUMENT,
+                          "kernel \"%.100s\": %u bytes of shared memory beside its own %d, and a block "
+                          "has at most %u",
+                          r->def->name, launch->shared_bytes, r->shared_bytes, most);
+    return KILN_OK;
+}
+
+/* A cooperative grid must fit the device; one that is to fill it takes what fits. */
+static kiln_status fit_grid(const kiln_raw *r, const kiln_raw_call_options *o,
+                            kiln__raw_launch *launch, kiln_error *err)
+{
+    int64_t blocks = 0;
+    char text[80];
+
+    if (!o->fill && !o->cooperative)
+        return KILN_OK;
+    kiln_status status =
+        kiln__raw_occupancy(r->loaded->device, r->entry, launch, &blocks, err);
+    const int64_t across = (int64_t)launch->grid[1] * launch->grid[2];
+    if (status != KILN_OK)
+        return status;
+    if (o->fill) {
+        int64_t along = blocks / across;
+        along -= launch->cluster[0] != 0 ? along % launch->cluster[0] : 0;
+        if (along == 0)
+            return kiln__fail(err, KILN_ERR_ARGUMENT,
+                              "kernel \"%.100s\": the device runs %lld such blocks at a time, too few "
+                              "to fill it with",
+                              r->def->name, (long long)blocks);
+        launch->grid[0] = (uint32_t)along;
+    } else if (launch->grid[0] * across > blocks) {
+        return kiln__fail(err, KILN_ERR_ARGUMENT,
+                          "kernel \"%.100s\": a cooperative grid of %s blocks, and the device runs "
+                          "%lld of them at a time",
+                          r->def->name, dims_text(o->grid, text), (long long)blocks);
+    }
+    return KILN_OK;
+}
+
+/* `*empty_out`: there is nothing to launch. */
+static kiln_status take_record(const kiln_raw *r, const kiln_raw_call_options *o, bool measure,
+                               kiln__raw_launch *launch, bool *empty_out, kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    const int64_t grid[3] = {o->fill ? 1 : o->grid[0], o->grid[1], o->grid[2]};
+    const kiln__raw_limits *limits = &r->loaded->limits;
+
+    memset(launch, 0, sizeof *launch);
+    KILN_TRY(check_modes(r, o, limits, err));
+    launch->shared_bytes = (uint32_t)o->shared_bytes;
+    launch->cooperative = o->cooperative;
+    launch->programmatic = o->programmatic;
+    KILN_TRY(take_dims(r, "block", o->block, limits->block, launch->block, err));
+    KILN_TRY(check_block(r, o, limits, launch, err));
+    KILN_TRY(take_dims(r, "grid", grid, limits->grid, launch->grid, err));
+    *empty_out = launch->grid[0] == 0;
+    if (*empty_out && !measure)
+        goto done;
+    launch->grid[0] += *empty_out;
+    KILN_TRY(take_cluster(r, o, limits, launch, err));
+    KILN_TRY(check_function(r, launch, err));
+    if (!measure)
+        KILN_TRY(fit_grid(r, o, launch, err));
+
+done:
+    return status;
+}
+
+/* ---- the public functions ---- */
+
+void kiln_raw_call_options_init(kiln_raw_call_options *opts, size_t struct_size)
+{
+    kiln__options_init(opts, struct_size);
+}
+
+static kiln_status check_raw(const kiln_raw *kernel, const char *function, kiln_error *err)
+{
+    if (kernel == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "%s: `kernel` is NULL", function);
+    if (kernel->magic != KILN__RAW_MAGIC)
+        return kiln__context_released("raw kernel", err);
+    return kiln__context_check(kernel->loaded->ctx, err);
+}
+
+static kiln_status read_options(const kiln_raw_call_options *opts, const char *function,
+                                kiln_raw_call_options *o, kiln_error *err)
+{
+    if (opts == NULL)
+        return kiln__fail(err, KILN_ERR_NULL,
+                          "%s: `opts` is NULL, and a launch has no default grid", function);
+    return kiln__options_read(o, sizeof *o, opts, opts->struct_size, "kiln_raw_call_options", err);
+}
+
+kiln_status kiln_raw_run(kiln_raw *kernel, const kiln_arg *args, size_t arg_count,
+                         const kiln_raw_call_options *opts, kiln_error *err)
+{
+    kiln_raw_call_options o = KILN_RAW_CALL_OPTIONS_INIT;
+    kiln_array *arrays[KILN_PARAM_MAX] = {NULL};
+    _Alignas(16) unsigned char block[KILN_PARAM_MAX * sizeof(kiln__scalar)];
+    kiln__raw_launch launch;
+    kiln_stream *stream = NULL;
+    bool empty = false;
+    kiln_status status = KILN_OK;
+
+    KILN_TRY(check_raw(kernel, "kiln_raw_run", err));
+    KILN_TRY(read_options(opts, "kiln_raw_run", &o, err));
+    const kiln__loaded *l = kernel->loaded;
+    KILN_TRY(kiln__context_stream(l->ctx, o.stream, &stream, err));
+    memset(block, 0, kernel->block_bytes);
+    KILN_TRY(take_arguments(kernel, args, arg_count, arrays, block, err));
+    KILN_TRY(take_record(kernel, &o, false, &launch, &empty, err));
+    if (empty)
+        goto done;
+    KILN_TRY(kiln__raw_launch_run(l->device, kernel->entry, &launch, kernel->params, arg_count,
+                                  block, kernel->block_bytes, stream, err));
+    for (size_t p = 0; p < arg_count; p++)
+        if (arrays[p] != NULL && arrays[p]->storage->home != stream)
+            kiln__storage_used_on(arrays[p]->storage, stream);
+
+done:
+    return status;
+}
+
+kiln_status kiln_raw_get_attributes(kiln_raw *kernel, kiln_raw_attributes *out, kiln_error *err)
+{
+    kiln__raw_attributes own;
+    kiln_status status = check_raw(kernel, "kiln_raw_get_attributes", err);
+
+    if (status == KILN_OK && out == NULL)
+        status = kiln__fail(err, KILN_ERR_NULL, "kiln_raw_get_attributes: `out` is NULL");
+    if (status == KILN_OK)
+        status = kiln__raw_attributes_get(kernel->loaded->device, kernel->entry, &own, err);
+    if (status == KILN_OK)
+        *out = (kiln_raw_attributes){.max_threads = own.max_threads,
+                                     .registers = own.registers,
+                                     .static_shared_bytes = own.shared_bytes,
+                                     .local_bytes = own.local_bytes,
+                                     .const_bytes = own.const_bytes,
+                                     .max_dynamic_shared_bytes = own.max_dynamic_shared_bytes,
+                                     .binary_version = own.binary_version,
+                                     .ptx_version = own.ptx_version};
+    return status;
+}
+
+kiln_status kiln_raw_occupancy(kiln_raw *kernel, const kiln_raw_call_options *opts,
+                               int64_t *blocks_out, kiln_error *err)
+{
+    kiln_raw_call_options o = KILN_RAW_CALL_OPTIONS_INIT;
+    kiln__raw_launch launch;
+    bool empty = false;
+    kiln_status status = check_raw(kernel, "kiln_raw_occupancy", err);
+
+    if (status == KILN_OK && blocks_out == NULL)
+        status = kiln__fail(err, KILN_ERR_NULL, "kiln_raw_occupancy: `blocks_out` is NULL");
+    if (status == KILN_OK)
+        status = read_options(opts, "kiln_raw_occupancy", &o, err);
+    if (status == KILN_OK)
+        status = take_record(kernel, &o, true, &launch, &empty, err);
+    return status == KILN_OK ? kiln__raw_occupancy(kernel->loaded->device, kernel->entry, &launch,
+                                                   blocks_out, err)
+                             : status;
+}

@@ -1,0 +1,91 @@
+/*
+ * module.h - the one door of src/module: kernels that users have written whole.
+ *
+ *     source > jit: image > load > [kernel: name, signature, parameters] > [call: check, launch]
+ *     image  > [recognise] > load >
+ *
+ * module.c  kiln_module: sources and images, loaded; variables
+ * image.c   which kind of image some bytes are
+ * cubin.c   what a cubin's ELF tells of its kernels
+ * raw.c     kiln_raw: names, signatures and parameters
+ * call.c    arguments and launch records, checked
+ *
+ * Rule: what the driver would take for granted is checked here, and refused in the caller's terms.
+ *
+ * Uses codegen, jit, array, kernel, context, device.
+ */
+#ifndef KILN_MODULE_MODULE_H
+#define KILN_MODULE_MODULE_H
+
+#include "array/array.h"
+#include "codegen/codegen.h"
+#include "jit/jit.h"
+#include "kernel/kernel.h"
+#include "kiln/module.h"
+
+/* ---- images (image.c, cubin.c) ---- any bytes at all; the fuzzer's entries ---- */
+
+typedef enum kiln__image_kind {
+    KILN__IMAGE_NONE,
+    KILN__IMAGE_PTX,
+    KILN__IMAGE_CUBIN,
+    KILN__IMAGE_FATBIN
+} kiln__image_kind;
+
+/* ERR_FORMAT says what is wrong with bytes that are no image, or not all of one. `data` has a NUL behind
+ * its bytes. */
+kiln_status kiln__image_check(const void *data, size_t bytes, kiln__image_kind *kind_out,
+                              kiln_error *err);
+
+/* ERR_FORMAT. */
+kiln_status kiln__cubin_check(const void *data, size_t bytes, kiln_error *err);
+/* Of a cubin that was checked: the name of its nth kernel, or NULL. */
+const char *kiln__cubin_kernel(const void *data, size_t bytes, size_t nth);
+/* The parameters of a kernel: room for KILN__RAW_PARAMS_MAX. ERR_NAME, ERR_FORMAT. */
+kiln_status kiln__cubin_params(const void *data, size_t bytes, const char *kernel,
+                               kiln__raw_param *params, size_t *count_out, kiln_error *err);
+
+/* ---- objects ---- */
+
+/* A loaded module, kept by its handle, its kernels and its symbols. */
+typedef struct kiln__loaded {
+    atomic_uint refs;
+    kiln_context *ctx; /* counted */
+    kiln__device *device;
+    kiln__module *module;
+    kiln__raw_limits limits; /* of the device */
+    char *name;
+    kiln__definition *def; /* of a source; NULL for an image */
+    const void *image;     /* a cubin's bytes for cubin.c; NULL where there is none */
+    size_t image_bytes;
+    const kiln__blob *blob; /* of a source: the image and the names behind it; the context's */
+    void *own;              /* of an image: its bytes */
+} kiln__loaded;
+
+kiln__loaded *kiln__loaded_retain(kiln__loaded *l);
+void kiln__loaded_release(kiln__loaded *l); /* accepts NULL */
+
+#define KILN__MODULE_MAGIC 0x6b6du
+#define KILN__RAW_MAGIC 0x6b72u
+#define KILN__MODULE_DEAD 0xdeadu
+
+struct kiln_module {
+    uint32_t magic;
+    kiln__loaded *loaded;
+};
+
+struct kiln_raw {
+    uint32_t magic;
+    bool typed; /* there is a signature */
+    kiln__loaded *loaded;
+    kiln__definition *def; /* its parameters; without a signature only their number */
+    void *entry;
+    int max_threads, shared_bytes; /* of a block: what the function allows, and has by itself */
+    size_t block_bytes;
+    kiln__raw_param params[KILN_PARAM_MAX];
+};
+
+/* Whether two C++ names are the same, blanks aside. */
+bool kiln__same_name(const char *a, const char *b);
+
+#endif
