@@ -23,7 +23,7 @@
  *     kiln_call_with(sums, &options, &err, x, &from_end);     // shape (4, 3)
  *
  * The three macros take a handle of any family: kiln_elementwise, kiln_reduction, kiln_scan,
- * kiln_row or kiln_graph. They expand to that family's function (kiln_elementwise_run(),
+ * kiln_row, kiln_graph or, with options, kiln_raw. They expand to that family's function (kiln_elementwise_run(),
  * kiln_reduction_run() and so on), whose header says what shapes and dtypes the arguments must
  * have, which outputs are allocated, and which statuses are returned.
  *
@@ -43,6 +43,7 @@
 
 #include "kiln/elementwise.h"
 #include "kiln/graph.h"
+#include "kiln/module.h"
 #include "kiln/reduction.h"
 #include "kiln/row.h"
 #include "kiln/scan.h"
@@ -71,9 +72,9 @@
  * kiln_call_with(op, options, err, arguments...): run `op` with options for this call.
  *
  * `options` points to the call options of the handle's family: kiln_elementwise_call_options,
- * kiln_reduction_call_options, kiln_scan_call_options, kiln_row_call_options or
- * kiln_graph_call_options, begun with its INIT macro. It is read during the call only; NULL stands
- * for the defaults.
+ * kiln_reduction_call_options, kiln_scan_call_options, kiln_row_call_options,
+ * kiln_graph_call_options or, for a kiln_raw, kiln_raw_call_options, begun with its INIT macro. It
+ * is read during the call only; NULL stands for the defaults, which a kiln_raw does not have.
  */
 #define kiln_call_with(op, options, err, ...)                                                      \
     KILN__RUN(op)((op), KILN_ARGS(__VA_ARGS__), (options), (err))

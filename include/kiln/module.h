@@ -2,15 +2,25 @@
  * @file kiln/module.h
  * @brief Modules: kernels that you have written whole, from CUDA C++ source, PTX, cubin or fatbin.
  *
+ *     const char *source = "__global__ void axpy(const float *x, float *y, int n, float a) {\n"
+ *                          "    const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+ *                          "    if (i < n)\n"
+ *                          "        y[i] += a * x[i];\n"
+ *                          "}\n";
+ *     const char *signature = "raw const float32 x, raw float32 y, int32 n, float32 a";
  *     kiln_module *m = NULL;
  *     kiln_raw *axpy = NULL;
  *     kiln_module_create(ctx, source, NULL, &m, &err);
- *     kiln_module_kernel(m, "axpy", "raw const float32 x, raw float32 y, int32 n, float32 a", &axpy,
- *                        &err);
- *     kiln_raw_call_options o = KILN_RAW_CALL_OPTIONS_INIT;
- *     o.grid[0] = (n + 255) / 256;
- *     o.block[0] = 256;
- *     kiln_raw_run(axpy, KILN_ARGS(x, y, n, 2.5f), &o, &err);
+ *     kiln_module_kernel(m, "axpy", signature, &axpy, &err);
+ *
+ *     const int n = (int)kiln_array_size(x);
+ *     kiln_raw_call_options launch = KILN_RAW_CALL_OPTIONS_INIT;
+ *     launch.grid[0] = (n + 255) / 256;
+ *     launch.block[0] = 256;
+ *     kiln_call_with(axpy, &launch, &err, x, y, n, 2.5);
+ *
+ *     kiln_raw_destroy(axpy);
+ *     kiln_module_destroy(m);
  *
  * A kernel's arguments are checked against what the compiled function takes: their number and sizes,
  * and with a signature their dtypes too. An array passes the address of its first element; its
@@ -28,7 +38,8 @@
 #ifndef KILN_MODULE_H
 #define KILN_MODULE_H
 
-#include "kiln/elementwise.h"
+#include "kiln/arg.h"
+#include "kiln/stream.h"
 
 typedef struct kiln_module kiln_module;
 typedef struct kiln_raw kiln_raw; /**< A kernel of a module. */

@@ -15,7 +15,7 @@
  */
 #include "codegen/lexer.h"
 #include "codegen/prelude.h"
-#include "codegen/templates.h"
+#include "codegen/template.h"
 
 enum { NAMES_MAX = 1024, NAME_BYTES_MAX = 1000 };
 
@@ -277,13 +277,28 @@ static void put_title(const kiln__definition *def, kiln__buf *out)
         kiln__buf_printf(out, "// name: %s\n", def->names[k]);
 }
 
-static void put_template(const char *name, kiln__buf *out)
+/* templates/module/begin.cpp asks for nothing. */
+static bool no_value(void *state, const char *name, size_t bytes, kiln__buf *out)
 {
-    const struct kiln__template_file *f = kiln__template_find("module/", name);
+    (void)state;
+    (void)name;
+    (void)bytes;
+    (void)out;
+    return false;
+}
 
-    if (f != NULL)
-        kiln__buf_put(out, f->text, f->bytes);
-    out->failed = out->failed || f == NULL;
+static int no_test(void *state, const char *name, size_t bytes)
+{
+    (void)state;
+    (void)name;
+    (void)bytes;
+    return -1;
+}
+
+static int no_item(void *state, const char *list, size_t bytes, int nth)
+{
+    (void)nth;
+    return no_test(state, list, bytes);
 }
 
 static void put_macros(const kiln__definition *def, kiln__buf *out)
@@ -331,7 +346,9 @@ kiln_status kiln__module_emit(const kiln__definition *def, kiln_backend backend,
                              .index_bits = 64,
                              .vec = 1,
                              .unroll = 1};
+    const kiln__template_env env = {NULL, no_value, no_test, no_item};
     kiln__buf text = KILN__BUF_INIT;
+    kiln_status status = KILN_OK;
 
     *out = (kiln__source)KILN__SOURCE_INIT;
     if (cpu && def->cuda_only)
@@ -342,14 +359,16 @@ kiln_status kiln__module_emit(const kiln__definition *def, kiln_backend backend,
     if (cpu || def->module_prelude)
         kiln__prelude_put(def, &v, &text);
     if (cpu)
-        put_template("begin.cpp", &text);
+        status = kiln__template_expand("module/begin.cpp", &env, &text, err);
     put_macros(def, &text);
     put_source(def, &v, &text);
     if (cpu)
         put_names(def, &text);
-    if (text.failed) {
+    if (status == KILN_OK && text.failed)
+        status = kiln__fail_memory(err, text.capacity);
+    if (status != KILN_OK) {
         kiln__buf_clear(&text);
-        return kiln__fail_memory(err, text.capacity);
+        return status;
     }
     out->name_count = cpu ? 0 : def->name_count;
     out->bytes = text.length;

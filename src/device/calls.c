@@ -8,11 +8,6 @@
  */
 #include "device/backend.h"
 
-struct kiln__module {
-    kiln__device *device;
-    void *native;
-};
-
 const kiln_device_info *kiln__device_info(const kiln__device *device)
 {
     return &device->info;

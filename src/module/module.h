@@ -7,6 +7,7 @@
  * module.c  kiln_module: sources and images, loaded; variables
  * image.c   which kind of image some bytes are
  * cubin.c   what a cubin's ELF tells of its kernels
+ * name.c    C++ names, compared
  * raw.c     kiln_raw: names, signatures and parameters
  * call.c    arguments and launch records, checked
  *

@@ -47,6 +47,7 @@ namespace kiln_detail {
     }
 KILN__RUN_OVERLOAD(elementwise, )
 KILN__RUN_OVERLOAD(graph, )
+KILN__RUN_OVERLOAD(raw, )
 KILN__AXES_FAMILIES(KILN__RUN_OVERLOAD)
 KILN__AXES_FAMILIES(KILN__OVER_OVERLOAD)
 }
@@ -58,7 +59,8 @@ KILN__AXES_FAMILIES(KILN__OVER_OVERLOAD)
     _Generic((op),                                                                                 \
         KILN__AXES_FAMILIES(KILN__RUN_CASE)                                                        \
         kiln_elementwise *: kiln_elementwise_run,                                                  \
-        kiln_graph *: kiln_graph_run)
+        kiln_graph *: kiln_graph_run,                                                              \
+        kiln_raw *: kiln_raw_run)
 #define KILN__OVER(op)                                                                             \
     _Generic((op),                                                                                 \
         kiln_reduction *: kiln__reduction_over,                                                    \
