@@ -90,7 +90,7 @@ static bool is_result(const emitter *e, size_t p)
 
 /* Row programs: row_emit.h says what each of these is. */
 #define KILN__ROW_PARAMS(X)                                                                        \
-    X(holds) X(sees) X(late) X(splat) X(stores) X(loads_first) X(results) X(buffers) X(gathers) X(others)
+    X(holds) X(sees) X(unheld) X(splat) X(stores) X(loads_first) X(results) X(buffers) X(gathers) X(others)
 #define KILN__ROW_PARAM(which)                                                                     \
     static bool row_##which(const emitter *e, size_t p) { return kiln__row_##which(&e->row, p); }
 KILN__ROW_PARAMS(KILN__ROW_PARAM)

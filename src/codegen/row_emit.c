@@ -8,9 +8,10 @@
  */
 #include "codegen/row_emit.h"
 
-/* Registers of a multiprocessor, those of a thread that hold no elements, and how many threads should
- * be resident where registers allow: more would leave a thread too few to compute with. */
-enum { REGISTERS = 65536, REGISTERS_BESIDE = 32, RESIDENT_THREADS = 1024, LATE_WORDS = 16 };
+/* Registers of a multiprocessor; registers of a thread that hold no elements; the number of resident
+ * threads above which a thread would have too few registers to compute with; and the registers for
+ * inputs that a stage loads itself. */
+enum { REGISTERS = 65536, REGISTERS_BESIDE = 32, RESIDENT_THREADS = 1024, BATCH_WORDS = 16 };
 
 static bool is_input(const kiln__row_emit *e, size_t p)
 {
@@ -42,8 +43,8 @@ bool kiln__row_holds(const kiln__row_emit *e, size_t p)
            e->v->access[p] != KILN__ACCESS_COLUMN;
 }
 
-/* Where values are not kept, a stage first runs again the preps that its values come from, and those
- * that their values come from. */
+/* Where values are not kept, a stage runs the preps again that compute its values, and before these the
+ * preps that compute theirs. */
 static bool replays(const kiln__row_emit *e, size_t earlier)
 {
     const kiln__row_program *rows = e->def->rows;
@@ -68,7 +69,7 @@ bool kiln__row_sees(const kiln__row_emit *e, size_t p)
     return (uses >> p & 1) != 0;
 }
 
-bool kiln__row_late(const kiln__row_emit *e, size_t p)
+bool kiln__row_unheld(const kiln__row_emit *e, size_t p)
 {
     return kiln__row_sees(e, p) && !kiln__row_holds(e, p);
 }
@@ -173,12 +174,12 @@ int kiln__row_test(const kiln__row_emit *e, const char *name, size_t bytes, size
         {"held", in_registers(e)},
         {"p.held", kiln__row_holds(e, p)},
         {"p.buffered", kiln__row_buffers(e, p)},
-        {"late", any_param(e, kiln__row_late)},
+        {"unheld", any_param(e, kiln__row_unheld)},
         {"one_row", e->v->group == e->v->block},
         {"turned", e->v->tile != 0},
         {"s.heavy", (e->def->rows->heavy >> e->stage & 1) != 0},
         {"clustered", e->v->split > 1},
-        {"lone", e->v->group == 1},
+        {"one_thread", e->v->group == 1},
         {"in_warp", e->v->tile == 0 && e->v->group <= 32},
         {"row_elements", any_param(e, kiln__row_stores)},
         {"row_outputs", any_param(e, kiln__row_results)},
@@ -189,8 +190,8 @@ int kiln__row_test(const kiln__row_emit *e, const char *name, size_t bytes, size
     return -1;
 }
 
-/* Parts of a row that shared memory has room for: of each thread, or of each warp and each block of
- * the cluster; twice. */
+/* Parts of a row in shared memory: one for each thread, or for each warp and each block of the cluster;
+ * and all of them twice, because stages use two halves in turn. */
 static int64_t slot_count(const kiln__variant *v)
 {
     return 2 * (v->tile != 0 ? v->block : v->block / 32 + (v->split > 1 ? v->split : 0));
@@ -206,7 +207,7 @@ int64_t kiln__row_type_bytes(const kiln__definition *def, const kiln__variant *v
     return (int64_t)bytes;
 }
 
-/* Of an unknown type what the widest parameter computes in. */
+/* A value of unknown type is taken to be as wide as the widest parameter, and at least a float. */
 int64_t kiln__row_value_bytes(const kiln__definition *def, const kiln__variant *v, size_t value)
 {
     const int64_t bytes = kiln__row_type_bytes(def, v, def->rows->value_type[value]);
@@ -226,8 +227,8 @@ static int64_t words_of(const kiln__variant *v, int64_t bytes)
     return (v->vec * bytes + 3) / 4;
 }
 
-/* Registers that one access of a row takes while a stage runs, where most are alive: an input from the
- * beginning to the last stage that mentions it, a value from the first to the last one. */
+/* An input takes registers from the beginning to the last stage that uses it, a value from the first
+ * stage that uses it to the last one. */
 int64_t kiln__row_access_words(const kiln__definition *def, const kiln__variant *v)
 {
     const kiln__row_program *rows = def->rows;
@@ -262,19 +263,21 @@ static int64_t all_value_bytes(const kiln__row_emit *e)
     return bytes > 0 ? bytes : 1;
 }
 
-/* Accesses whose late inputs are loaded together, in about as many registers as a thread can spare. */
+/* The number of accesses whose unheld inputs are loaded together, in about as many registers as a
+ * thread can spare. */
 static int64_t batch_of(const kiln__row_emit *e)
 {
     int64_t words = 0;
     for (size_t p = 0; p < e->def->input_count; p++)
-        if (kiln__row_late(e, p))
+        if (kiln__row_unheld(e, p))
             words += words_of(e->v, (int64_t)kiln_dtype_size(e->v->dtype[p]));
-    const int64_t most = words > 0 && in_registers(e) ? LATE_WORDS / words : e->v->unroll;
+    const int64_t most = words > 0 && in_registers(e) ? BATCH_WORDS / words : e->v->unroll;
     return most < 1 ? 1 : most < e->v->unroll ? most : e->v->unroll;
 }
 
-/* Accesses of a row that no thread lacks: row_plan.c rounds them up no further than this. */
-static int64_t sure_accesses(const kiln__row_emit *e)
+/* The number of accesses that every thread of a row has: row_plan.c rounds the number of accesses up by
+ * no more than the difference. */
+static int64_t full_accesses(const kiln__row_emit *e)
 {
     const int64_t each = e->v->unroll;
     if (!in_registers(e))
@@ -282,7 +285,7 @@ static int64_t sure_accesses(const kiln__row_emit *e)
     return e->v->segments > 1 ? each : each <= 8 ? each - 1 : each - 4;
 }
 
-/* Blocks that a multiprocessor should hold at a time: while one reduces, others load. */
+/* The number of blocks that should be resident on a multiprocessor: while one reduces, others load. */
 static int64_t resident_blocks(const kiln__row_emit *e)
 {
     const int64_t held = in_registers(e) ? e->v->unroll * kiln__row_access_words(e->def, e->v) : 0;
@@ -307,8 +310,8 @@ bool kiln__row_put(const kiln__row_emit *e, const char *name, size_t bytes, size
     } table[] = {
         {"s.n", NULL, (int64_t)e->stage},
         {"s.result", rows->result[stage], 0},
-        {"late_batch", NULL, batch_of(e)},
-        {"sure", NULL, sure_accesses(e)},
+        {"unheld_batch", NULL, batch_of(e)},
+        {"full_accesses", NULL, full_accesses(e)},
         {"v.name", rows->value_name[e->value % KILN__VALUE_MAX], 0},
         {"v.type", rows->value_type[e->value % KILN__VALUE_MAX], 0},
         {"cluster", NULL, v->split},

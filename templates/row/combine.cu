@@ -41,7 +41,7 @@ template <class P, class M> KILN_FN P across(P p, const M &merge, slot *slots)
     }
     return p;
 }
-//% if lone
+//% if one_thread
 #define KILN__COMBINE(nth, p, merge) (p)
 //% else
 #define KILN__COMBINE(nth, p, merge) across(p, merge, kiln__slots + nth % 2 * ${block})

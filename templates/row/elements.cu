@@ -10,7 +10,7 @@
 //# last row and store nothing.
     constexpr int U = ${unroll}, V = ${vec}, L = ${lanes}, S = ${side_by_side};
     // Accesses that every thread has.
-    [[maybe_unused]] constexpr int F = ${sure};
+    [[maybe_unused]] constexpr int F = ${full_accesses};
 //% if turned
     const int beside = threadIdx.x % S, lane = threadIdx.x / S;
 //% else
@@ -50,7 +50,7 @@
     const ${p.type} ${p.name} = *(const ${p.type} *)row_${p.name};
 //% end
 //% if !in_warp
-//% if !lone
+//% if !one_thread
     __shared__ slot slots[${slot_count}];
 //% end
 //% end
@@ -83,16 +83,16 @@
 //% part late
 //# The inputs that are not held in registers, of the accesses b, b + 1, ... of a batch: all are
 //# loaded before the first is used.
-//% if late
-//% for p in row_late
-        ${p.type} late_${p.name}[${late_batch}][V];
+//% if unheld
+//% for p in row_unheld
+        ${p.type} late_${p.name}[${unheld_batch}][V];
 //% end
         #pragma unroll
-        for (int u = b; u < b + ${late_batch}; u++) {
+        for (int u = b; u < b + ${unheld_batch}; u++) {
             const ${index} j = from + u * step;
             if (u < F || (u < U && j < length)) {
 //% insert :locate
-//% for p in row_late
+//% for p in row_unheld
 //% insert :along
                 load(late_${p.name}[u - b], row_${p.name} + along_${p.name});
 //% end
@@ -118,10 +118,10 @@
 //% part fold
 //# Stage s, applied to the accesses from + u * step, u < U.
     #pragma unroll
-    for (int b = 0; b < U; b += ${late_batch}) {
+    for (int b = 0; b < U; b += ${unheld_batch}) {
 //% insert :late
         #pragma unroll
-        for (int u = b; u < b + ${late_batch}; u++) {
+        for (int u = b; u < b + ${unheld_batch}; u++) {
             const ${index} j = from + u * step;
             if (u < F || (u < U && j < length)) {
                 #pragma unroll
@@ -146,10 +146,10 @@ ${s.post}
 //% part store
 //# Compute and store the outputs of the accesses from + u * step, u < U.
     #pragma unroll
-    for (int b = 0; b < U; b += ${late_batch}) {
+    for (int b = 0; b < U; b += ${unheld_batch}) {
 //% insert :late
         #pragma unroll
-        for (int u = b; u < b + ${late_batch}; u++) {
+        for (int u = b; u < b + ${unheld_batch}; u++) {
             const ${index} j = from + u * step;
             if (u < F || (u < U && j < length)) {
 //% insert :locate
