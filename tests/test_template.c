@@ -17,9 +17,10 @@
 #include "codegen/template.h"
 #include "codegen/templates.h"
 
-/* The answers: a list of two items, of which the second is current in the end, and two conditions. */
+/* The caller's side: a list of two items, two values and two conditions. */
 typedef struct answers {
-    int nth;
+    int nth;   /* of the current item */
+    int asked; /* the item that is due to be asked for */
 } answers;
 
 static const char *const item_names[] = {"one", "two"};
@@ -52,6 +53,8 @@ static int item(void *state, const char *list, size_t bytes, int nth)
 
     if (!kiln__same_word(list, bytes, "items"))
         return -1;
+    assert_int_equal(nth, a->asked); /* from 0 on, none skipped, and again for the next loop */
+    a->asked = nth < 2 ? nth + 1 : 0;
     if (nth == 2)
         return 0;
     a->nth = nth;
