@@ -16,21 +16,25 @@
 
 #include "codegen/template.h"
 #include "codegen/templates.h"
+#include "test_data.h"
 
-/* The caller's side: a list of two items, two values and two conditions. */
+/* The caller's side: two lists of two items, values and conditions. */
 typedef struct answers {
-    int nth;   /* of the current item */
-    int asked; /* the item that is due to be asked for */
+    const char *const *names; /* of the current list */
+    int nth;                  /* of the current item */
+    int asked;                /* the item that is due to be asked for */
 } answers;
 
-static const char *const item_names[] = {"one", "two"};
+static const char *const item_names[] = {"one", "two"}, *const input_names[] = {"x", "y"};
 
 static bool value(void *state, const char *name, size_t bytes, kiln__buf *out)
 {
     const answers *a = state;
 
     if (kiln__same_word(name, bytes, "p.name"))
-        kiln__buf_puts(out, item_names[a->nth]);
+        kiln__buf_puts(out, a->names[a->nth]);
+    else if (kiln__same_word(name, bytes, "p.type"))
+        kiln__buf_puts(out, "float");
     else if (kiln__same_word(name, bytes, "yes"))
         kiln__buf_puts(out, "part");
     else
@@ -51,7 +55,11 @@ static int item(void *state, const char *list, size_t bytes, int nth)
 {
     answers *a = state;
 
-    if (!kiln__same_word(list, bytes, "items"))
+    if (kiln__same_word(list, bytes, "items"))
+        a->names = item_names;
+    else if (kiln__same_word(list, bytes, "loaded"))
+        a->names = input_names;
+    else
         return -1;
     assert_int_equal(nth, a->asked); /* from 0 on, none skipped, and again for the next loop */
     a->asked = nth < 2 ? nth + 1 : 0;
@@ -79,7 +87,7 @@ static void test_template__words_get_their_prefix_and_blocks_are_expanded(void *
         out.text, "const int kiln__begin = 0x1f + kiln__step; // begin stays as it is in comments\n"
                   "\"begin\"; 'b'; \"a \\\" begin\"; kiln__begin.size; kiln__begin->size; "
                   "kiln__begin ...kiln__begin;\n"
-                  "kiln__reg_one = kiln__begin.width_one + one_begin + kiln__step;\n"
+                  "kiln__reg_part = kiln__begin.width_part + part_begin + kiln__step;\n"
                   "int valueone;\n"
                   "kiln__reg_one\n"
                   "int valuetwo;\n"
@@ -117,6 +125,47 @@ static void test_template__what_the_caller_does_not_know_is_named_with_its_line(
         kiln__buf_clear(&out);
         kiln_error_clear(&err);
     }
+}
+
+/* The block number `nth` of C++ in a page; free with kiln__free(). */
+static char *read_block(const char *page, int nth)
+{
+    static const char begin[] = "```cpp\n";
+    kiln__buf block = KILN__BUF_INIT;
+    char path[1024], *text = NULL;
+    size_t bytes = 0;
+
+    if (kiln__read_file(test_data(page, path, sizeof path), 1 << 20, &text, &bytes) != 0)
+        fail_msg("%s cannot be read", path);
+    const char *at = text;
+    for (int k = 0; k <= nth; k++) {
+        at = strstr(at, begin);
+        assert_non_null(at);
+        at += strlen(begin);
+    }
+    kiln__buf_put(&block, at, (size_t)(strstr(at, "```") - at));
+    kiln__free(text);
+    return kiln__buf_take(&block);
+}
+
+static void test_template__the_example_of_the_documentation_is_true(void **state)
+{
+    kiln__buf out = KILN__BUF_INIT;
+    char *example = read_block("../docs/templates.md", 0), *result, path[1024], *text = NULL;
+    size_t bytes = 0;
+
+    (void)state;
+    result = read_block("../docs/templates.md", 1);
+    if (kiln__read_file(test_data("templates/example.cpp", path, sizeof path), 1 << 20, &text,
+                        &bytes) != 0)
+        fail_msg("%s cannot be read", path);
+    assert_string_equal(text, example);
+    assert_int_equal(expand("example.cpp", &out, NULL), KILN_OK);
+    assert_string_equal(out.text, result);
+    kiln__buf_clear(&out);
+    kiln__free(example);
+    kiln__free(result);
+    kiln__free(text);
 }
 
 /* A section as it is expected: the names that it needs, each with a blank behind it. */
@@ -188,6 +237,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_template__words_get_their_prefix_and_blocks_are_expanded),
         cmocka_unit_test(test_template__what_the_caller_does_not_know_is_named_with_its_line),
+        cmocka_unit_test(test_template__the_example_of_the_documentation_is_true),
         cmocka_unit_test(test_template__sections_are_cut_from_the_files_of_the_prelude),
         cmocka_unit_test(test_template__words_that_call_for_sections_are_sorted),
     };

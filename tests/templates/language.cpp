@@ -3,7 +3,7 @@
 //% plain value kiln__step
 const int begin = 0x1f + step; // begin stays as it is in comments
 "begin"; 'b'; "a \" begin"; begin.size; begin->size; begin ...begin;
-reg_${p.name} = begin.width_${p.name} + ${p.name}_begin + kiln__step;
+reg_${yes} = begin.width_${yes} + ${yes}_begin + kiln__step;
     //% for p in items
 int value${p.name};
         //% if p.first
