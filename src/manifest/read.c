@@ -3,11 +3,13 @@
  *
  *     text > [line > JSON > fields > entry] > src/warm
  *
- * Rule 1: a field exists when it has a line in `fields`; docs/manifest.md explains each.
+ * Rule 1: a field exists when it has a row in `fields`, and a line in write.c that puts it back;
+ *         docs/manifest.md explains each.
  * Rule 2: whatever is not understood is refused, with its place: a misspelt field that was skipped
  *         would be a kernel that is missing in production.
  * Rule 3: nothing here knows what a signature or a layout means.
  */
+#include <stddef.h>
 #include <stdio.h>
 
 #include "manifest/json.h"
@@ -137,40 +139,42 @@ static void *grow(kiln__json *j, growing *g)
     return (char *)g->items + g->item_bytes * g->count++;
 }
 
-static void read_words(kiln__json *j, kiln__manifest_word **items, size_t *count)
-{
-    growing g = {.item_bytes = sizeof(kiln__manifest_word)};
-    bool first = true;
+/* A list of items that `read` takes one of. `items_out` is the address of a pointer. */
+typedef void (*item_fn)(kiln__json *j, void *item);
 
-    kiln__json_begin(j, '[', "a list of strings");
-    while (kiln__json_next(j, ']', &first)) {
-        kiln__manifest_word *word = grow(j, &g);
-        if (word != NULL)
-            kiln__json_string(j, word);
-    }
-    *items = g.items;
-    *count = g.count;
+static void read_list(kiln__json *j, const char *what, size_t item_bytes, item_fn read,
+                      void *items_out, size_t *count_out)
+{
+    growing g = {.item_bytes = item_bytes};
+    bool first = true;
+    void *item = NULL;
+
+    kiln__json_begin(j, '[', what);
+    while (kiln__json_next(j, ']', &first) && (item = grow(j, &g)) != NULL)
+        read(j, item);
+    memcpy(items_out, &g.items, sizeof g.items);
+    *count_out = g.count;
 }
 
-static void read_options(kiln__json *j, kiln__manifest_entry *e)
+static void read_word(kiln__json *j, void *item)
 {
-    kiln__manifest_word *words = NULL;
+    kiln__json_string(j, item);
+}
 
-    read_words(j, &words, &e->option_count);
-    e->options = kiln__arena_alloc(j->arena, (e->option_count + 1) * sizeof *e->options);
-    if (e->options == NULL) {
-        j->no_memory = true;
-        kiln__json_fail(j, j->at, 0, "the host is out of memory");
-        return;
-    }
-    for (size_t k = 0; k < e->option_count && !j->failed; k++)
-        e->options[k] = words[k].text;
+static void read_option(kiln__json *j, void *item)
+{
+    const char **option = item;
+    kiln__manifest_word word;
+
+    if (kiln__json_string(j, &word))
+        *option = word.text;
 }
 
 /* {"T": "float32"}, {"x": "float32"}. Whether letters or names must stand here is known at the end of
  * the line. */
-static void read_binding(kiln__json *j, kiln__manifest_types *types)
+static void read_binding(kiln__json *j, void *item)
 {
+    kiln__manifest_types *types = item;
     growing g = {.item_bytes = sizeof(kiln__manifest_input)};
     kiln__manifest_word name, dtype;
     bool first = true;
@@ -215,21 +219,6 @@ static void take_letters(kiln__json *j, kiln__manifest_types *types)
     types->input_count = 0;
 }
 
-static void read_types(kiln__json *j, kiln__manifest_entry *e)
-{
-    growing g = {.item_bytes = sizeof(kiln__manifest_types)};
-    bool first = true;
-
-    kiln__json_begin(j, '[', "a list such as [{\"T\": \"float32\"}]");
-    while (kiln__json_next(j, ']', &first)) {
-        kiln__manifest_types *types = grow(j, &g);
-        if (types != NULL)
-            read_binding(j, types);
-    }
-    e->types = g.items;
-    e->type_count = g.count;
-}
-
 static void read_extents(kiln__json *j, kiln__manifest_shape *shape)
 {
     int64_t size = 1, extent = 0;
@@ -253,8 +242,9 @@ static void read_extents(kiln__json *j, kiln__manifest_shape *shape)
 }
 
 /* [1024, 1024] or {"x": [1024, 1024], "y": [1024]}. */
-static void read_shape_set(kiln__json *j, kiln__manifest_shapes *set)
+static void read_shape_set(kiln__json *j, void *item)
 {
+    kiln__manifest_shapes *set = item;
     growing g = {.item_bytes = sizeof(kiln__manifest_shape)};
     kiln__manifest_shape *shape;
     kiln__manifest_word name;
@@ -286,21 +276,6 @@ static void read_shape_set(kiln__json *j, kiln__manifest_shapes *set)
     set->count = g.count;
 }
 
-static void read_shapes(kiln__json *j, kiln__manifest_entry *e)
-{
-    growing g = {.item_bytes = sizeof(kiln__manifest_shapes)};
-    bool first = true;
-
-    kiln__json_begin(j, '[', "a list such as [[1024, 1024]]");
-    while (kiln__json_next(j, ']', &first)) {
-        kiln__manifest_shapes *set = grow(j, &g);
-        if (set != NULL)
-            read_shape_set(j, set);
-    }
-    e->shapes = g.items;
-    e->shape_count = g.count;
-}
-
 static void add_axis(kiln__json *j, kiln__manifest_axes *axes)
 {
     int64_t axis = 0;
@@ -320,8 +295,9 @@ static void add_axis(kiln__json *j, kiln__manifest_axes *axes)
         axes->axis[axes->count++] = (int)axis;
 }
 
-static void read_axis_list(kiln__json *j, kiln__manifest_axes *axes)
+static void read_axis_list(kiln__json *j, void *item)
 {
+    kiln__manifest_axes *axes = item;
     bool first = true;
 
     (void)kiln__json_peek(j);
@@ -337,39 +313,23 @@ static void read_axis_list(kiln__json *j, kiln__manifest_axes *axes)
 /* null, [-1], or a list of such. */
 static void read_axes(kiln__json *j, kiln__manifest_entry *e)
 {
-    growing g = {.item_bytes = sizeof(kiln__manifest_axes)};
-    kiln__manifest_axes *axes;
-    bool first = true;
     const kiln__json start = *j;
+    bool several = false;
 
     if (kiln__json_peek(j) == '[') {
         j->at++;
-        const char c = kiln__json_peek(j);
-        if (c == '[' || c == 'n') {
-            while (kiln__json_next(j, ']', &first))
-                if ((axes = grow(j, &g)) != NULL)
-                    read_axis_list(j, axes);
-            e->axes = g.items;
-            e->axes_count = g.count;
-            return;
-        }
+        several = kiln__json_peek(j) == '[' || kiln__json_peek(j) == 'n';
     }
     *j = start;
-    if ((axes = grow(j, &g)) != NULL)
-        read_axis_list(j, axes);
-    e->axes = g.items;
+    if (several) {
+        read_list(j, "a list of axes", sizeof *e->axes, read_axis_list, &e->axes, &e->axes_count);
+        return;
+    }
+    growing g = {.item_bytes = sizeof *e->axes};
+    e->axes = grow(j, &g);
     e->axes_count = g.count;
-}
-
-static void read_layouts(kiln__json *j, kiln__manifest_entry *e)
-{
-    read_words(j, &e->layouts, &e->layout_count);
-}
-
-static void read_scalars(kiln__json *j, kiln__manifest_entry *e)
-{
-    e->has_scalars = true;
-    read_words(j, &e->scalars, &e->scalar_count);
+    if (e->axes != NULL)
+        read_axis_list(j, e->axes);
 }
 
 /* The fields of a small object, each a string: {"name": "e", ...}. What is missing stays NULL. */
@@ -397,62 +357,30 @@ static void read_texts(kiln__json *j, const char *const *names, size_t count,
     }
 }
 
-static void read_stages(kiln__json *j, kiln__manifest_entry *e)
+static void read_stage(kiln__json *j, void *item)
 {
     static const char *const names[] = {
 #define STAGE_NAME(id, name) name,
         KILN__MANIFEST_STAGE_TEXTS(STAGE_NAME)
 #undef STAGE_NAME
     };
-    growing g = {.item_bytes = sizeof(kiln__manifest_stage)};
-    bool first = true;
+    kiln__manifest_stage *stage = item;
 
-    kiln__json_begin(j, '[', "a list of stages");
-    while (kiln__json_next(j, ']', &first)) {
-        kiln__manifest_stage *stage = grow(j, &g);
-        if (stage != NULL)
-            read_texts(j, names, KILN_COUNT_OF(names), stage->text, "a stage");
-    }
-    e->stages = g.items;
-    e->stage_count = g.count;
+    read_texts(j, names, KILN_COUNT_OF(names), stage->text, "a stage");
 }
 
-static void read_values(kiln__json *j, kiln__manifest_entry *e)
+static void read_value(kiln__json *j, void *item)
 {
     static const char *const names[] = {"type", "name"};
-    growing g = {.item_bytes = sizeof(kiln__manifest_value)};
-    bool first = true;
+    kiln__manifest_value *value = item;
+    kiln__manifest_word both[2] = {{NULL, 0}, {NULL, 0}};
 
-    kiln__json_begin(j, '[', "a list of values");
-    while (kiln__json_next(j, ']', &first)) {
-        kiln__manifest_value *value = grow(j, &g);
-        kiln__manifest_word both[2] = {{NULL, 0}, {NULL, 0}};
-        (void)kiln__json_peek(j);
-        const size_t at = j->at;
-        if (value == NULL)
-            break;
-        read_texts(j, names, 2, both, "an object such as {\"type\": \"float\", \"name\": \"e\"}");
-        if (both[0].text == NULL || both[1].text == NULL)
-            kiln__json_fail(j, at, 1, "a value needs \"type\" and \"name\"");
-        *value = (kiln__manifest_value){both[0], both[1]};
-    }
-    e->values = g.items;
-    e->value_count = g.count;
-}
-
-static void read_keep_axes(kiln__json *j, kiln__manifest_entry *e)
-{
-    kiln__json_bool(j, &e->keep_axes);
-}
-
-static void read_exclusive(kiln__json *j, kiln__manifest_entry *e)
-{
-    kiln__json_bool(j, &e->exclusive);
-}
-
-static void read_reverse(kiln__json *j, kiln__manifest_entry *e)
-{
-    kiln__json_bool(j, &e->reverse);
+    (void)kiln__json_peek(j);
+    const size_t at = j->at;
+    read_texts(j, names, 2, both, "an object such as {\"type\": \"float\", \"name\": \"e\"}");
+    if (both[0].text == NULL || both[1].text == NULL)
+        kiln__json_fail(j, at, 1, "a value needs \"type\" and \"name\"");
+    *value = (kiln__manifest_value){both[0], both[1]};
 }
 
 /* ---- lines ------------------------------------------------------------------------------------- */
@@ -481,39 +409,72 @@ const char *kiln__manifest_kind_name(kiln__manifest_kind kind)
     return kinds[kind].name;
 }
 
-static const struct {
+/* What a field holds: a text of the entry, a bool, a list, or what needs a function of its own. */
+typedef struct field {
     const char *name;
     int kinds, needed;
-    int text; /* of a text field, else -1 */
+    int text;                    /* of a text, else -1 */
+    size_t flag, list, count;    /* where they are in the entry; 0: there is none (`kind` is there) */
+    size_t item_bytes;
+    item_fn item;
+    const char *what;
     void (*read)(kiln__json *j, kiln__manifest_entry *e);
-} fields[] = {
-    {"name", E | R | S | W | X, 0, KILN__MANIFEST_NAME, NULL},
-    {"text", X, X, KILN__MANIFEST_TEXT, NULL},
-    {"in", E | R | S | W, E | R | S | W, KILN__MANIFEST_IN, NULL},
-    {"out", E | R | S | W, E | R | S | W, KILN__MANIFEST_OUT, NULL},
-    {"row_out", W, 0, KILN__MANIFEST_ROW_OUT, NULL},
-    {"op", E | W, E, KILN__MANIFEST_OP, NULL},
-    {"preamble", E | R | S | W, 0, KILN__MANIFEST_PREAMBLE, NULL},
-    {"loop_prep", E, 0, KILN__MANIFEST_LOOP_PREP, NULL},
-    {"after_loop", E, 0, KILN__MANIFEST_AFTER_LOOP, NULL},
-    {"map", R | S, R | S, KILN__MANIFEST_MAP, NULL},
-    {"reduce", R | S, R | S, KILN__MANIFEST_REDUCE, NULL},
-    {"post", R | S | W, R | S, KILN__MANIFEST_POST, NULL},
-    {"identity", R | S, 0, KILN__MANIFEST_IDENTITY, NULL},
-    {"reduce_type", R | S, 0, KILN__MANIFEST_REDUCE_TYPE, NULL},
-    {"named", R, 0, KILN__MANIFEST_NAMED, NULL},
-    {"keep_axes", E, 0, -1, read_keep_axes},
-    {"stages", W, W, -1, read_stages},
-    {"values", W, 0, -1, read_values},
-    {"exclusive", S, 0, -1, read_exclusive},
-    {"reverse", S, 0, -1, read_reverse},
-    {"options", E | R | S | W, 0, -1, read_options},
-    {"types", E | R | S | W | X, X, -1, read_types},
-    {"axes", R | S | W, 0, -1, read_axes},
-    {"shapes", E | R | S | W | X, 0, -1, read_shapes},
-    {"scalars", E | R | S | W | X, 0, -1, read_scalars},
-    {"layouts", E | R | S | W, 0, -1, read_layouts},
+} field;
+
+#define AT(member) offsetof(kiln__manifest_entry, member)
+#define TEXT(id) .text = KILN__MANIFEST_##id
+#define FLAG(member) .text = -1, .flag = AT(member)
+#define LIST(member, member_count, read, description)                                              \
+    .text = -1, .list = AT(member), .count = AT(member_count), .item = (read),                     \
+    .item_bytes = sizeof *((kiln__manifest_entry *)0)->member, .what = (description)
+
+static const field fields[] = {
+    {"name", E | R | S | W | X, 0, TEXT(NAME)},
+    {"text", X, X, TEXT(TEXT)},
+    {"in", E | R | S | W, E | R | S | W, TEXT(IN)},
+    {"out", E | R | S | W, E | R | S | W, TEXT(OUT)},
+    {"row_out", W, 0, TEXT(ROW_OUT)},
+    {"op", E | W, E, TEXT(OP)},
+    {"preamble", E | R | S | W, 0, TEXT(PREAMBLE)},
+    {"loop_prep", E, 0, TEXT(LOOP_PREP)},
+    {"after_loop", E, 0, TEXT(AFTER_LOOP)},
+    {"map", R | S, R | S, TEXT(MAP)},
+    {"reduce", R | S, R | S, TEXT(REDUCE)},
+    {"post", R | S | W, R | S, TEXT(POST)},
+    {"identity", R | S, 0, TEXT(IDENTITY)},
+    {"reduce_type", R | S, 0, TEXT(REDUCE_TYPE)},
+    {"named", R, 0, TEXT(NAMED)},
+    {"keep_axes", E, 0, FLAG(keep_axes)},
+    {"stages", W, W, LIST(stages, stage_count, read_stage, "a list of stages")},
+    {"values", W, 0, LIST(values, value_count, read_value, "a list of values")},
+    {"exclusive", S, 0, FLAG(exclusive)},
+    {"reverse", S, 0, FLAG(reverse)},
+    {"options", E | R | S | W, 0,
+     LIST(options, option_count, read_option, "a list of strings")},
+    {"types", E | R | S | W | X, X,
+     LIST(types, type_count, read_binding, "a list such as [{\"T\": \"float32\"}]")},
+    {"axes", R | S | W, 0, .text = -1, .read = read_axes},
+    {"shapes", E | R | S | W | X, 0,
+     LIST(shapes, shape_count, read_shape_set, "a list such as [[1024, 1024]]")},
+    {"scalars", E | R | S | W | X, 0,
+     LIST(scalars, scalar_count, read_word, "a list of strings")},
+    {"layouts", E | R | S | W, 0, LIST(layouts, layout_count, read_word, "a list of strings")},
 };
+
+static void read_content(kiln__json *j, const field *f, kiln__manifest_entry *e)
+{
+    unsigned char *const base = (unsigned char *)e;
+
+    if (f->text >= 0)
+        kiln__json_string(j, &e->text[f->text]);
+    else if (f->read != NULL)
+        f->read(j, e);
+    else if (f->list != 0)
+        read_list(j, f->what, f->item_bytes, f->item, base + f->list, (size_t *)(void *)(base + f->count));
+    else
+        kiln__json_bool(j, (bool *)(base + f->flag));
+    e->has_scalars |= f->list == AT(scalars);
+}
 
 /* Where in `fields` the entry got something; the bit behind them stands for "kind". */
 typedef struct reading {
@@ -569,10 +530,7 @@ static void read_field(reading *r)
         return;
     }
     r->at[f] = name.at - 1;
-    if (fields[f].read != NULL)
-        fields[f].read(r->j, r->e);
-    else
-        kiln__json_string(r->j, &r->e->text[fields[f].text]);
+    read_content(r->j, &fields[f], r->e);
 }
 
 /* Fields that the kind lacks or needs; known only at the end of the line. */

@@ -29,49 +29,54 @@ static void put_name(kiln__buf *out, const char *name)
     kiln__buf_printf(out, ",\"%s\":", name);
 }
 
-static void put_words(kiln__buf *out, const char *name, const kiln__manifest_word *words,
-                      size_t count)
+/* "name":[item, ...], where `put` writes the item at a place. */
+static void put_list(kiln__buf *out, const char *name, size_t count,
+                     void (*put)(kiln__buf *out, const kiln__manifest_entry *e, size_t k),
+                     const kiln__manifest_entry *e)
 {
     put_name(out, name);
+    kiln__buf_putc(out, '[');
     for (size_t k = 0; k < count; k++) {
-        kiln__buf_putc(out, k == 0 ? '[' : ',');
-        put_string(out, words[k].text);
-    }
-    kiln__buf_puts(out, count == 0 ? "[]" : "]");
-}
-
-static void put_options(kiln__buf *out, const kiln__manifest_entry *e)
-{
-    put_name(out, "options");
-    for (size_t k = 0; k < e->option_count; k++) {
-        kiln__buf_putc(out, k == 0 ? '[' : ',');
-        put_string(out, e->options[k]);
+        if (k > 0)
+            kiln__buf_putc(out, ',');
+        put(out, e, k);
     }
     kiln__buf_putc(out, ']');
 }
 
-static void put_types(kiln__buf *out, const kiln__manifest_entry *e)
+static void put_scalar(kiln__buf *out, const kiln__manifest_entry *e, size_t k)
 {
-    put_name(out, "types");
-    for (size_t k = 0; k < e->type_count; k++) {
-        const char *between = "";
-        kiln__buf_puts(out, k == 0 ? "[{" : ",{");
-        for (size_t n = 0; n < e->types[k].input_count; n++) {
-            kiln__buf_puts(out, between);
-            put_string(out, e->types[k].inputs[n].name.text);
-            kiln__buf_printf(out, ":\"%s\"", kiln_dtype_name(e->types[k].inputs[n].dtype));
-            between = ",";
-        }
-        for (int letter = 0; letter < 128; letter++) {
-            if (e->types[k].dtype[letter] == KILN_DTYPE_NONE)
-                continue;
-            kiln__buf_printf(out, "%s\"%c\":\"%s\"", between, letter,
-                             kiln_dtype_name((kiln_dtype)e->types[k].dtype[letter]));
-            between = ",";
-        }
-        kiln__buf_putc(out, '}');
+    put_string(out, e->scalars[k].text);
+}
+
+static void put_layout(kiln__buf *out, const kiln__manifest_entry *e, size_t k)
+{
+    put_string(out, e->layouts[k].text);
+}
+
+static void put_option(kiln__buf *out, const kiln__manifest_entry *e, size_t k)
+{
+    put_string(out, e->options[k]);
+}
+
+static void put_binding(kiln__buf *out, const kiln__manifest_entry *e, size_t k)
+{
+    const char *between = "{";
+
+    for (size_t n = 0; n < e->types[k].input_count; n++) {
+        kiln__buf_puts(out, between);
+        put_string(out, e->types[k].inputs[n].name.text);
+        kiln__buf_printf(out, ":\"%s\"", kiln_dtype_name(e->types[k].inputs[n].dtype));
+        between = ",";
     }
-    kiln__buf_putc(out, ']');
+    for (int letter = 0; letter < 128; letter++) {
+        if (e->types[k].dtype[letter] == KILN_DTYPE_NONE)
+            continue;
+        kiln__buf_printf(out, "%s\"%c\":\"%s\"", between, letter,
+                         kiln_dtype_name((kiln_dtype)e->types[k].dtype[letter]));
+        between = ",";
+    }
+    kiln__buf_puts(out, between[0] == '{' ? "{}" : "}");
 }
 
 static void put_extents(kiln__buf *out, const kiln__manifest_shape *s)
@@ -82,77 +87,60 @@ static void put_extents(kiln__buf *out, const kiln__manifest_shape *s)
     kiln__buf_putc(out, ']');
 }
 
-static void put_shapes(kiln__buf *out, const kiln__manifest_entry *e)
+static void put_shape_set(kiln__buf *out, const kiln__manifest_entry *e, size_t k)
 {
-    put_name(out, "shapes");
-    for (size_t k = 0; k < e->shape_count; k++) {
-        const kiln__manifest_shapes *s = &e->shapes[k];
-        kiln__buf_putc(out, k == 0 ? '[' : ',');
-        if (s->count == 1 && s->items[0].param == NULL) {
-            put_extents(out, &s->items[0]);
-            continue;
-        }
-        kiln__buf_putc(out, '{');
-        for (size_t i = 0; i < s->count; i++) {
-            kiln__buf_puts(out, i == 0 ? "" : ",");
-            put_string(out, s->items[i].param);
-            kiln__buf_putc(out, ':');
-            put_extents(out, &s->items[i]);
-        }
-        kiln__buf_putc(out, '}');
+    const kiln__manifest_shapes *s = &e->shapes[k];
+
+    if (s->count == 1 && s->items[0].param == NULL) {
+        put_extents(out, &s->items[0]);
+        return;
     }
-    kiln__buf_putc(out, ']');
+    kiln__buf_putc(out, '{');
+    for (size_t i = 0; i < s->count; i++) {
+        kiln__buf_puts(out, i == 0 ? "" : ",");
+        put_string(out, s->items[i].param);
+        kiln__buf_putc(out, ':');
+        put_extents(out, &s->items[i]);
+    }
+    kiln__buf_putc(out, '}');
 }
 
-static void put_axes(kiln__buf *out, const kiln__manifest_entry *e)
+static void put_axis_list(kiln__buf *out, const kiln__manifest_entry *e, size_t k)
 {
-    put_name(out, "axes");
-    for (size_t k = 0; k < e->axes_count; k++) {
-        const kiln__manifest_axes *a = &e->axes[k];
-        kiln__buf_putc(out, k == 0 ? '[' : ',');
-        kiln__buf_puts(out, a->all ? "null" : "[");
-        for (int n = 0; n < a->count; n++)
-            kiln__buf_printf(out, "%s%d", n == 0 ? "" : ",", a->axis[n]);
-        kiln__buf_puts(out, a->all ? "" : "]");
-    }
-    kiln__buf_putc(out, ']');
+    const kiln__manifest_axes *a = &e->axes[k];
+
+    kiln__buf_puts(out, a->all ? "null" : "[");
+    for (int n = 0; n < a->count; n++)
+        kiln__buf_printf(out, "%s%d", n == 0 ? "" : ",", a->axis[n]);
+    kiln__buf_puts(out, a->all ? "" : "]");
 }
 
-static const char *const stage_names[] = {
+static void put_stage(kiln__buf *out, const kiln__manifest_entry *e, size_t k)
+{
+    static const char *const names[] = {
 #define STAGE_NAME(id, name) name,
-    KILN__MANIFEST_STAGE_TEXTS(STAGE_NAME)
+        KILN__MANIFEST_STAGE_TEXTS(STAGE_NAME)
 #undef STAGE_NAME
-};
+    };
+    const char *between = "{";
 
-static void put_stages(kiln__buf *out, const kiln__manifest_entry *e)
-{
-    put_name(out, "stages");
-    for (size_t k = 0; k < e->stage_count; k++) {
-        const char *between = "";
-        kiln__buf_puts(out, k == 0 ? "[{" : ",{");
-        for (int t = 0; t < KILN__MANIFEST_STAGE_TEXT_COUNT; t++) {
-            if (e->stages[k].text[t].text == NULL)
-                continue;
-            kiln__buf_printf(out, "%s\"%s\":", between, stage_names[t]);
-            put_string(out, e->stages[k].text[t].text);
-            between = ",";
-        }
-        kiln__buf_putc(out, '}');
+    for (int t = 0; t < KILN__MANIFEST_STAGE_TEXT_COUNT; t++) {
+        if (e->stages[k].text[t].text == NULL)
+            continue;
+        kiln__buf_printf(out, "%s\"%s\":", between, names[t]);
+        put_string(out, e->stages[k].text[t].text);
+        between = ",";
     }
-    kiln__buf_putc(out, ']');
+    kiln__buf_puts(out, between[0] == '{' ? "{}" : "}");
 }
 
-static void put_values(kiln__buf *out, const kiln__manifest_entry *e)
+static void put_value(kiln__buf *out, const kiln__manifest_entry *e, size_t k)
 {
-    put_name(out, "values");
-    for (size_t k = 0; k < e->value_count; k++) {
-        kiln__buf_puts(out, k == 0 ? "[{\"type\":" : ",{\"type\":");
-        put_string(out, e->values[k].type.text);
-        kiln__buf_puts(out, ",\"name\":");
-        put_string(out, e->values[k].name.text);
-        kiln__buf_putc(out, '}');
-    }
-    kiln__buf_putc(out, ']');
+    kiln__buf_puts(out, "{\"type\":");
+    put_string(out, e->values[k].type.text);
+    kiln__buf_puts(out, ",\"name\":");
+    put_string(out, e->values[k].name.text);
+    kiln__buf_putc(out, '}');
 }
 
 static bool is_text(const char *text)
@@ -200,25 +188,25 @@ bool kiln__manifest_write(const kiln__manifest_entry *e, kiln__buf *out)
     if (e->keep_axes)
         kiln__buf_puts(out, ",\"keep_axes\":true");
     if (e->stage_count > 0)
-        put_stages(out, e);
+        put_list(out, "stages", e->stage_count, put_stage, e);
     if (e->value_count > 0)
-        put_values(out, e);
+        put_list(out, "values", e->value_count, put_value, e);
     if (e->exclusive)
         kiln__buf_puts(out, ",\"exclusive\":true");
     if (e->reverse)
         kiln__buf_puts(out, ",\"reverse\":true");
     if (e->option_count > 0)
-        put_options(out, e);
+        put_list(out, "options", e->option_count, put_option, e);
     if (e->type_count > 0)
-        put_types(out, e);
+        put_list(out, "types", e->type_count, put_binding, e);
     if (e->axes_count > 0)
-        put_axes(out, e);
+        put_list(out, "axes", e->axes_count, put_axis_list, e);
     if (e->shape_count > 0)
-        put_shapes(out, e);
+        put_list(out, "shapes", e->shape_count, put_shape_set, e);
     if (e->has_scalars)
-        put_words(out, "scalars", e->scalars, e->scalar_count);
+        put_list(out, "scalars", e->scalar_count, put_scalar, e);
     if (e->layout_count > 0)
-        put_words(out, "layouts", e->layouts, e->layout_count);
+        put_list(out, "layouts", e->layout_count, put_layout, e);
     kiln__buf_putc(out, '}');
     return true;
 }
