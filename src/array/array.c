@@ -1,5 +1,5 @@
 /*
- * array.c - array handles: made, counted, asked, and found out when they are none.
+ * array.c - array handles: how they are made, counted and asked, and how invalid ones are recognised.
  *
  *     recycle.c (handle memory) + storage.c (element memory) > [array] > view.c, src/kernel
  *

@@ -54,9 +54,9 @@ kiln_status kiln__array_new(kiln_context *ctx, kiln_dtype dtype, int rank, const
 kiln_status kiln__array_view(const kiln_array *base, int rank, const int64_t *shape,
                              const int64_t *strides, void *data, kiln_array **out, kiln_error *err);
 
-/* A handle that is none: a header in the caller's own zeroed memory (room for `rank` extents and
- * strides behind it), alike to a view's but uncounted, without storage and data, which the caller
- * sets. Good for reading by a call, never to be retained. */
+/* Fill a header in the caller's own zeroed memory (with room for `rank` extents and strides behind
+ * it). It has the layout of a view but no reference count and no storage; the caller sets `data`. A
+ * call may read it during the call; it must not be retained. */
 void kiln__array_header(kiln_array *header, kiln_context *ctx, kiln_dtype dtype, int rank,
                         const int64_t *shape, const int64_t *strides);
 
@@ -66,8 +66,9 @@ static inline bool kiln__array_is_read_only(const kiln_array *array)
     return array->storage != NULL && array->storage->read_only;
 }
 
-/* Why the array cannot be an output, to follow its name in a message: "is read-only", "was broadcast
- * and cannot be written"; NULL when it can. Arrays that differ in this have different layouts. */
+/* Why the array cannot be an output, to follow its name in a message: "is read-only", "was
+ * broadcast and cannot be written"; NULL when it can. Arrays that differ in this have different
+ * layouts. */
 const char *kiln__array_unwritable(const kiln_array *array);
 
 /* NULL, released or foreign handles: ERR_NULL, ERR_RELEASED, ERR_CONTEXT. `what` names it. */

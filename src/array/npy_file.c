@@ -218,8 +218,8 @@ static int write_content(int fd, const content *c)
     return error == 0 ? kiln__write_all(fd, c->data, c->bytes) : error;
 }
 
-/* A name in the folder of `path` that was not given out before. It does not grow with that of the file,
- * which may be as long as names can be. */
+/* A name in the folder of `path` that was not given out before. It does not grow with that of the
+ * file, which may be as long as names can be. */
 static void make_name(const char *path, char *name, size_t name_bytes)
 {
     static atomic_uint counter;
@@ -230,8 +230,8 @@ static void make_name(const char *path, char *name, size_t name_bytes)
              atomic_fetch_add(&counter, 1), (unsigned long long)kiln__now_us());
 }
 
-/* A new file of a name that nobody uses yet. The permission bits are those the umask leaves, as for any
- * new file (mkstemp would give 0600). */
+/* A new file of a name that nobody uses yet. The permission bits are those the umask leaves, as for
+ * any new file (mkstemp would give 0600). */
 static int open_named(const char *path, char *name, size_t name_bytes)
 {
     int fd = -1;
@@ -245,8 +245,9 @@ static int open_named(const char *path, char *name, size_t name_bytes)
     return fd;
 }
 
-/* A new file without a name in the folder of `path`, which ends with this process unless it is given one:
- * a program that is killed while it writes leaves nothing behind. `name` is room for the path. */
+/* A new file without a name in the folder of `path`, which ends with this process unless it is
+ * given one: a program that is killed while it writes leaves nothing behind. `name` is room for the
+ * path. */
 static int open_nameless(const char *path, char *name, size_t name_bytes)
 {
     const char *slash = strrchr(path, '/');
@@ -271,8 +272,9 @@ static bool give_name(int fd, const char *path, char *name, size_t name_bytes)
     return done == 0;
 }
 
-/* Write a new file and rename it over `target`, which has `mode` or does not exist (0). 0 or an errno
- * value; `*usable` is false where files cannot be made in this way, and nothing has been done then. */
+/* Write a new file and rename it over `target`, which has `mode` or does not exist (0). 0 or an
+ * errno value; `*usable` is false where files cannot be made in this way, and nothing has been done
+ * then. */
 static int write_new(const char *target, mode_t mode, bool named, const content *c, char *name,
                      size_t name_bytes, bool *usable)
 {

@@ -14,7 +14,7 @@
 
 typedef struct kiln__cache kiln__cache;
 
-/* A blob in memory. `data` is 16-byte aligned heap memory (or a mapping later); release with
+/* A blob in memory. `data` is heap memory, aligned to 16 bytes; release it with
  * kiln__blob_clear, which accepts an empty one. */
 typedef struct kiln__blob {
     unsigned char *data;

@@ -1,5 +1,6 @@
 /*
- * entry.c - what lies in the folder: shards and entries, judged as they are opened.
+ * entry.c - what lies in the folder: the names of shards and entries, judged as they are opened, and
+ * listed.
  *
  *     folder > [openat shard, fstat] > [openat entry, fstat] > its bytes
  *
@@ -180,7 +181,7 @@ kiln__verdict kiln__entry_read(int folder, const char name[33], size_t max,
 
 /* ---- listing ---- */
 
-/* Close what a listing was read from; whether it was read whole, with errno when not. */
+/* Close the folder that was listed; false, with errno, when it could not be read to its end. */
 static bool end_listing(DIR *dir, int why)
 {
     closedir(dir);
@@ -237,7 +238,7 @@ bool kiln__find_shards(int folder, bool present[KILN__SHARD_COUNT])
     } else if (fd >= 0) {
         close(fd);
     }
-    /* Not to be known: each is to be looked at. */
+    /* Which shards exist cannot be told, so the caller looks at each. */
     for (unsigned shard = 0; shard < KILN__SHARD_COUNT; shard++)
         present[shard] = true;
     errno = why;
@@ -278,7 +279,7 @@ void kiln__random_hex(char hex[33])
     unsigned char noise[16];
 
     if (getrandom(noise, sizeof noise, GRND_NONBLOCK) != (ssize_t)sizeof noise) {
-        /* Early at boot only. O_EXCL still keeps us from writing into anything foreign. */
+        /* This happens early at boot only. O_EXCL still keeps us from writing into a foreign file. */
         double now = kiln__now_us();
         long pid = (long)getpid();
         memset(noise, 0, sizeof noise);

@@ -30,10 +30,10 @@
 
 /* Up to here a scan looks at every file: a millisecond or so. */
 #define SCAN_FILES_MAX ((uint64_t)1024)
-/* In larger ones an eviction looks at so many, and so many of the oldest are remembered. */
+/* In larger folders an eviction looks at so many files, and remembers so many of the oldest. */
 #define SAMPLE_FILES 16
 #define POOL_FILES ((size_t)64)
-/* Down to this below the limit a store takes one entry more than it needs. */
+/* Until the folder is this share below its limit, a store evicts one entry more than it needs. */
 #define SLACK_SHARE 32u
 #define EXTRA_PER_STORE 1
 
@@ -58,7 +58,7 @@ static void append(kiln__victims *v, const char *name, const struct stat *st)
     item->bytes = (uint64_t)st->st_size;
 }
 
-/* A scan of a whole shard on its way into a queue. */
+/* A scan of a whole shard that fills a queue. */
 typedef struct gathering {
     kiln__victims *queue;
     uint64_t bytes, count; /* of all files seen */
@@ -91,7 +91,7 @@ bool kiln__victims_scan(kiln__ledger *l, unsigned shard, kiln__victims *v)
 
     if (!kiln__scan_shard(l->folder, shard, gather, &g))
         return false;
-    /* The count is exact now, whatever dead processes left in the books. */
+    /* This count is exact, whatever processes that died had left in the account. */
     l->file.bytes[shard] = g.bytes;
     l->file.count[shard] = (uint32_t)g.count;
     return true;
@@ -108,7 +108,7 @@ static void scan_all(kiln__ledger *l, kiln__victims *v)
 {
     v->count = v->next = 0;
     v->exact = true;
-    /* The books may name files that are not there, but none that are there are missing in them. */
+    /* The account may count files that do not exist, but it never misses one that does. */
     for (unsigned shard = 0; shard < KILN__SHARD_COUNT; shard++) {
         if (l->file.count[shard] > 0)
             kiln__victims_scan(l, shard, v);
@@ -143,14 +143,14 @@ static bool list_names(kiln__ledger *l, kiln__victims *v)
         name_list n = {v, 0};
         if (l->file.count[shard] == 0)
             continue;
-        /* More or fewer names than the books say: somebody died. */
+        /* A process that died has left another number of files than the account says. */
         if (kiln__list_shard(l->folder, shard, list_name, &n) && n.count != l->file.count[shard])
             (void)kiln__ledger_recount(l, shard);
     }
     return v->name_count > 0;
 }
 
-/* Look at some more files, and keep the oldest of all that were looked at. */
+/* Look at some more files, and keep the oldest of all that have been looked at. */
 static void scan_sample(kiln__ledger *l, kiln__victims *v)
 {
     const size_t left = v->count - v->next;
@@ -223,7 +223,7 @@ bool kiln__evict_for(kiln__ledger *l, kiln__victims *v, uint64_t limit, uint64_t
     while (have > limit - need) {
         const bool done = evict_next(l, v, evicted);
         const uint64_t left = kiln__ledger_bytes(l);
-        /* Looking may have mended the books where there was nothing to evict. */
+        /* A scan may have corrected the account although there was nothing to evict. */
         if (!done && left >= have)
             return false;
         have = left;

@@ -16,8 +16,9 @@
  * A failure is told in the first 4096 bytes of the file: the byte that the hash chooses is counted
  * up, and whoever waited looks whether it has changed. Keys that share one see too many failures.
  *
- * Rule 1: a flight is a courtesy. When locks do not work here, or the holder takes too long (a
- *         stopped process, say), or the file cannot be written, the caller compiles for himself.
+ * Rule 1: waiting saves work and is never needed for a right answer. When locks do not work here, or
+ *         the holder takes too long (a stopped process, say), or the file cannot be written, the
+ *         caller compiles for itself.
  * Rule 2: a lock is given back by name, not by closing alone: a child that was forked meanwhile has
  *         a copy of the descriptor.
  */

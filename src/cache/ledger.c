@@ -5,7 +5,7 @@
  *
  * One small file beside the shards: bytes and files of each, and the newest stamp. It is locked
  * while it is open, so whoever changes what a shard holds (makes, renames over, or removes a file)
- * does so with the ledger in hand. A hit needs none of it.
+ * does so while it has the ledger open. A hit does not open the ledger.
  *
  * Rule 1: the account may only err upwards. Growth is committed before it happens, shrinkage after;
  *         a process that dies in between leaves bytes counted that are not there, until the shard
@@ -29,7 +29,8 @@
 
 #define LEDGER_NAME KILN__HOUSEKEEPING_PREFIX "ledger"
 #define LEDGER_VERSION 1u
-/* Holders need microseconds, and a quarter of a second to count a folder of 100,000. */
+/* A holder keeps the ledger for microseconds, or for a quarter of a second when it counts a folder
+ * of 100,000 entries. */
 #define LEDGER_WAIT_US 2e6
 #define LEDGER_TRIES 3
 
@@ -243,7 +244,7 @@ static int open_locked(kiln__ledger *l)
     if (l->fd < 0)
         return errno;
     why = kiln__lock_byte(l->fd, 0, LEDGER_WAIT_US);
-    /* A file system without locks: the account may drift, the next count puts it right. */
+    /* On a file system without locks the account may drift until shards are counted again. */
     if (why != 0 && why != ETIMEDOUT)
         why = 0;
     if (why == 0 && (fstat(l->fd, &st) != 0 || st.st_nlink == 0))
@@ -271,7 +272,7 @@ int kiln__ledger_open(int folder, kiln__ledger *l)
     } while (got < 0 && errno == EINTR);
     if (got == (ssize_t)sizeof l->file && is_whole(&l->file))
         return 0;
-    /* Books that would claim too little are none. */
+    /* An account that may be too low must not be used. */
     if (recount_all(l))
         return 0;
     kiln__ledger_close(l);

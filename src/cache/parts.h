@@ -61,8 +61,8 @@ typedef enum kiln__verdict {
     KILN__VERDICT_VALID,  /* every check passed */
     KILN__VERDICT_OTHER,  /* whole, but for another key or of another format: leave it alone */
     KILN__VERDICT_DAMAGED, /* no blob, or not what its header promises: remove it */
-    KILN__VERDICT_ABSENT,    /* not from a judge: there is no file */
-    KILN__VERDICT_UNREADABLE /* not from a judge: the disk did not say */
+    KILN__VERDICT_ABSENT,    /* there is no file; never given by kiln__blob_judge */
+    KILN__VERDICT_UNREADABLE /* the disk reported an error; never given by kiln__blob_judge */
 } kiln__verdict;
 
 /* What the header alone tells of a file of `file_bytes` that should hold a key of `key_bytes`. */
@@ -151,15 +151,15 @@ void kiln__stamp_times(int64_t stamp_ns, struct timespec times[2]);
 /* Open the folder of a shard. -1 with errno: ENOENT when there is none, KILN__EFOREIGN, or what the
  * disk said. */
 int kiln__shard_open(int folder, const char *shard, int flags);
-/* Open an entry for reading, and what fstat says of it: a regular file, ours, closed. -1 with errno:
- * ENOENT, KILN__EFOREIGN (`shard_bad` tells whether for the shard), or what the disk said. */
+/* Open an entry for reading, and what fstat says of it: a regular file, ours, closed. -1 with
+ * errno: ENOENT, KILN__EFOREIGN (`shard_bad` tells whether for the shard), or what the disk said. */
 int kiln__entry_open(int folder, const char *path, struct stat *st, bool *shard_bad);
 /* At most `max` bytes of an entry's file, unjudged, in heap memory. VALID, ABSENT, DAMAGED (nothing
  * that could be an entry) or UNREADABLE, with errno. */
 kiln__verdict kiln__entry_read(int folder, const char name[33], size_t max,
                                unsigned char **data_out, size_t *bytes_out);
-/* Free the place of something that must not be there. Files and links are removed; a folder is moved
- * aside, and removed too when nothing but entries is in it. Whether the place is free now. */
+/* Free the place of something that must not be there. Files and links are removed; a folder is
+ * moved aside, and removed too when nothing but entries is in it. Whether the place is free now. */
 bool kiln__make_way(int folder, const char *name);
 /* 32 digits that no other process can guess, so that nobody can lay a file or link in its way. */
 void kiln__random_hex(char hex[33]);
@@ -195,15 +195,15 @@ void kiln__ledger_remove(kiln__ledger *l, unsigned shard, uint64_t bytes);
 /* Count a shard's files anew; false, and nothing changed, when it cannot be read. */
 bool kiln__ledger_recount(kiln__ledger *l, unsigned shard);
 
-/* Remove a temporary file whose writer died; true when it is gone. Needs the ledger in hand. */
+/* Remove a temporary file whose writer died; true when it was removed. The ledger must be open. */
 bool kiln__remove_dead_temp(int shard_fd, const char *name);
 
 /* Lock one byte of a file, waiting so long at most; 0, ETIMEDOUT, or what fcntl said. */
 int kiln__lock_byte(int fd, int64_t start, double wait_us);
 /* Give all locks of a descriptor back, also when a forked child has a copy of it. */
 void kiln__unlock_and_close(int fd);
-/* openat of a file of the cache's own. Anything else in its place makes way first, with all that
- * others may have written. */
+/* openat() of one of the cache's own files. Anything else in its place is moved away first, and so
+ * is a file that others could have written. */
 int kiln__open_housekeeping(int folder, const char *name, int flags);
 
 /* ---- evict.c ---- */
@@ -240,7 +240,7 @@ bool kiln__evict_for(kiln__ledger *l, kiln__victims *v, uint64_t limit, uint64_t
 typedef enum kiln__awaited {
     KILN__AWAITED_NOTHING, /* nobody held the key, or locks do not work */
     KILN__AWAITED_END,     /* the holder has ended, or waiting took too long */
-    KILN__AWAITED_FAILURE  /* the holder, or one before, told of a failure */
+    KILN__AWAITED_FAILURE  /* the holder, or one before it, has reported a failure */
 } kiln__awaited;
 
 /* Lock a key. Without success the flight stays empty. */
@@ -273,7 +273,7 @@ const void *kiln__bundle_find(const kiln__bundle *b, kiln__hash128 hash, size_t 
 const void *kiln__bundle_at(const kiln__bundle *b, size_t index, kiln__hash128 *hash_out,
                             size_t *bytes_out);
 
-/* One blob file on its way into a bundle. */
+/* One blob file that goes into a bundle. */
 typedef struct kiln__bundle_item {
     kiln__hash128 hash;
     uint64_t bytes;

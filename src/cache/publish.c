@@ -8,8 +8,9 @@
  * Rule 2: room is made and booked before a byte is written, and a temporary file has its final
  *         size from the start, so that whoever counts files counts it whole.
  * Rule 3: the ledger is open for moments only, never while a file is written.
- * Rule 4: a temporary file is locked from its making, ledger in hand, until it has its name. So one
- *         that nobody holds belongs to a process that died, and whoever meets it removes it.
+ * Rule 4: a temporary file is locked from its creation, which happens while the ledger is open, until
+ *         it has its final name. So one that nobody holds belongs to a process that died, and whoever
+ *         finds it removes it.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -24,7 +25,7 @@
 #define TEMP_BYTES (sizeof KILN__TEMP_PREFIX + 32)
 #define TEMP_TRIES 4
 
-/* One file on its way. */
+/* One file that is being published. */
 typedef struct publication {
     kiln__cache *cache;
     const kiln__place *place;
@@ -65,7 +66,7 @@ static int open_shard(int folder, const char *shard)
     return fd;
 }
 
-/* Names that stay. */
+/* Counts the names that are not removed. */
 static void sweep_name(void *user, int shard_fd, const char *name)
 {
     uint32_t *count = user;
@@ -73,9 +74,9 @@ static void sweep_name(void *user, int shard_fd, const char *name)
     *count += !kiln__remove_dead_temp(shard_fd, name);
 }
 
-/* Remove what killed writers left in a shard, and put its books right where they name another
- * number of files: once per shard and store, beside a compilation that took a hundred times as
- * long. */
+/* Remove the temporary files that killed writers left in a shard, and count the shard again where
+ * the account has another number of files. Each cache does this once for each shard that it stores
+ * into, after a compilation that took a hundred times as long. */
 static void sweep_shard(kiln__cache *cache, kiln__ledger *ledger, unsigned shard)
 {
     const unsigned bit = 1u << shard % 32;
@@ -122,7 +123,7 @@ static int make_temp(publication *p)
 }
 
 /* Remove the temporary file, and count what is there: a removal or a renaming may have failed, or
- * have been done and said to have failed. What cannot be counted stays booked. */
+ * have been done although it was reported as failed. What cannot be counted stays in the account. */
 static void give_up(publication *p, kiln__ledger *ledger)
 {
     unlinkat(p->shard, p->temp, 0);
@@ -157,7 +158,7 @@ static int reserve(publication *p)
     return why;
 }
 
-/* 0 or an errno value. A folder in the place makes way. */
+/* 0 or an errno value. A folder that has the entry's name is moved away. */
 static int give_name(const publication *p)
 {
     const char *name = p->place->name;
@@ -168,7 +169,7 @@ static int give_name(const publication *p)
     return why;
 }
 
-/* Give the temporary file its name (`why` 0), or remove it; and balance the books. */
+/* Give the temporary file its name (`why` 0), or remove it; and bring the account up to date. */
 static int settle(publication *p, int why)
 {
     const unsigned shard = p->place->shard_index;
@@ -181,7 +182,7 @@ static int settle(publication *p, int why)
     if (why == 0)
         why = give_name(p);
     if (!counted) {
-        /* Too much is booked until the shard is counted again. */
+        /* The account is too high until the shard is counted again. */
         if (why != 0)
             unlinkat(p->shard, p->temp, 0);
         return why;
@@ -198,8 +199,8 @@ static int settle(publication *p, int why)
     return why;
 }
 
-/* Network file systems report a full disk when a descriptor is closed; the file's own stays open, for
- * its lock. 0 or an errno value. */
+/* Network file systems report a full disk when a descriptor is closed; the file's own stays open,
+ * for its lock. 0 or an errno value. */
 static int close_early(int fd)
 {
     const int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
@@ -244,7 +245,7 @@ static void note_store(const publication *p, const void *key, size_t key_bytes, 
         kiln__journal_flush(&cache->journal, p->folder);
 }
 
-/* 0, an errno value, or -1 when the log has been told of the reason already. */
+/* 0, an errno value, or -1 when the reason has been logged already. */
 static int store_file(publication *p)
 {
     /* The folder may have been deleted, or not be there yet. */

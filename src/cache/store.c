@@ -7,7 +7,7 @@
  *     load:   bundles > entry.c: open > read > judge > note > close
  *     store:  publish.c
  *
- * Rule 1: a hit opens one file: no lock, no scan, no index, no ledger.
+ * Rule 1: a hit opens one file: it locks no file, scans no folder, and uses neither index nor ledger.
  * Rule 2: no failure leaves this folder of the source. Each kind is told to the log once. A blob that
  *         no disk takes is not kept: the context that compiled it has it loaded already.
  * Rule 3: the folder is held by a descriptor. Its name is used again only to open it, to make it,
@@ -27,7 +27,8 @@
 #define LIMIT_BYTES_DEFAULT ((uint64_t)1 << 30)
 #define WAIT_US_DEFAULT 30e6
 #define SMALL_FILE_BYTES ((size_t)256 << 10)
-/* An hour, as relatime's day: what eviction may know too little of a killed process. */
+/* A hit's stamp is written at once when the old one is an hour old, as relatime does after a day:
+ * this is the most that eviction can miss of a process that is killed. */
 #define STAMP_AGE_MAX_NS ((int64_t)3600 * 1000000000)
 
 kiln__place kiln__place_of(const void *key, size_t key_bytes)
@@ -351,10 +352,10 @@ int64_t kiln__next_stamp(kiln__cache *cache)
     return stamp;
 }
 
-/* Note that an entry was used now. Its stamp is set when the journal is flushed, as no launch should
- * pay for it; but where the stamp is old already it is set here, so that a process which is killed
- * before it flushes loses no more than that of the order. Where it is not allowed, eviction knows
- * less. */
+/* Note that an entry was used now. Its stamp is set when the journal is flushed, as no launch
+ * should pay for it; but where the stamp is old already it is set here, so that a process which is
+ * killed before it flushes loses no more than that of the order. Where it is not allowed, eviction
+ * knows less. */
 static void note_hit(kiln__cache *cache, int fd, const kiln__place *p, const struct stat *st)
 {
     const int64_t old = kiln__stamp_of(st);

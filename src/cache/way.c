@@ -27,7 +27,7 @@
 #define PLAIN_BYTES 256
 #define UNMAPPED_OWNER 65534u
 
-/* A path on its way: what was judged, and what is still to be walked. */
+/* The walk along a path: what has been judged, and what is still to be walked. */
 typedef struct walk {
     char at[PATH_MAX]; /* "" is the root */
     size_t length;
@@ -36,8 +36,8 @@ typedef struct walk {
     char target[PATH_MAX], joined[PATH_MAX]; /* of a link; not on the stack of whoever opens a cache */
 } walk;
 
-/* Whether root has no name in this process's user namespace: its files seem to be of "nobody" there.
- * Nobody else can be told from it then. */
+/* Whether root has no name in this process's user namespace: its files seem to be of "nobody"
+ * there. Nobody else can be told from it then. */
 static bool is_root_unmapped(void)
 {
     FILE *file = fopen("/proc/self/uid_map", "re");
@@ -160,7 +160,7 @@ static int judge(walk *w, bool *last, char reason[KILN__REASON_BYTES])
     return is_step_safe(w->at, &st, reason) ? 0 : EPERM;
 }
 
-/* A path with links in it, or otherwise out of the ordinary. */
+/* Walk a path that has links, "." or ".." in it. */
 static int walk_any(const char *path, char **resolved_out, char reason[KILN__REASON_BYTES])
 {
     walk *w = NULL;
@@ -192,8 +192,8 @@ static bool is_odd(const char *p)
 }
 
 /* Judge a short path of plain folders, without memory: that is all that most processes need before
- * their first hit. False when there is more to it; else 0 or an errno value in `why`. Names are found
- * by hand: a function of libc that was not called before costs more than all of them. */
+ * their first hit. False when there is more to it; else 0 or an errno value in `why`. Names are
+ * found by hand: a function of libc that was not called before costs more than all of them. */
 static bool walk_plain(const char *path, int *why, char reason[KILN__REASON_BYTES])
 {
     char part[PLAIN_BYTES];

@@ -26,9 +26,9 @@ typedef enum kiln__attachment {
 } kiln__attachment;
 
 kiln__device *kiln__context_device(const kiln_context *ctx);
-/* Whether this process is a fork of the one that made the context. Then nothing of it may be touched:
- * its locks may be held by threads that are not here. Whatever takes a context, or what was made
- * from one, asks this before anything else; what ends an object returns at once. */
+/* Whether this process is a fork of the one that made the context. Then nothing of it may be
+ * touched: its locks may be held by threads that are not here. Whatever takes a context, or what
+ * was made from one, asks this before anything else; what ends an object returns at once. */
 bool kiln__context_forked(const kiln_context *ctx);
 /* ERR_FORK where that is so. */
 kiln_status kiln__context_check(const kiln_context *ctx, kiln_error *err);

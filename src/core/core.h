@@ -2,8 +2,8 @@
  * core.h - the one door of src/core: what every other folder stands on.
  *
  * Status and error helpers, host allocation, text building, hashing, tables, checked arithmetic,
- * shapes, time, files. Uses nothing but libc and xxHash. Names with two underscores may be used by any folder
- * of src/ and by no user.
+ * shapes, time, files. Uses nothing but libc and xxHash. Names with two underscores may be used by
+ * any folder of src/ and by no user.
  */
 #ifndef KILN_CORE_CORE_H
 #define KILN_CORE_CORE_H
@@ -154,10 +154,11 @@ typedef struct kiln__map {
     size_t slot_count, count;
 } kiln__map;
 
-/* Where the value of a key is kept, valid until the map is cleared; NULL for a key that is not there. */
+/* Where the value of a key is kept, valid until the map is cleared; NULL for a key that is not
+ * there. */
 void **kiln__map_find(const kiln__map *map, const void *key, size_t bytes);
-/* The same, with the key entered (its value NULL) unless it was there, which `new_out` (may be NULL)
- * tells. NULL without memory. */
+/* The same, with the key entered (its value NULL) unless it was there, which `new_out` (may be
+ * NULL) tells. NULL without memory. */
 void **kiln__map_enter(kiln__map *map, const void *key, size_t bytes, bool *new_out);
 /* Also destroys the values that are not NULL; `destroy` may be NULL. */
 void kiln__map_clear(kiln__map *map, void (*destroy)(void *value));
@@ -226,10 +227,12 @@ int kiln__read_regular_file(const char *path, size_t max_bytes, char **data_out,
                             size_t *bytes_out);
 /* The same of an open file, from where it stands. */
 int kiln__read_open_file(int fd, size_t max_bytes, char **data_out, size_t *bytes_out);
-/* Read until `bytes` are there or the file ends; -1 with errno on an error, which is no end of the file. */
+/* Read until `bytes` are there or the file ends; -1 with errno on an error, which is no end of the
+ * file. */
 ssize_t kiln__read_up_to(int fd, void *data, size_t bytes);
-/* Write `bytes` to an open file, whole. A write that fails is an error and no signal: what the limit
- * on file sizes (SIGXFSZ) or a pipe without a reader (SIGPIPE) sends is taken back. 0 or errno. */
+/* Write `bytes` to an open file, whole. A write that fails is an error and no signal: what the
+ * limit on file sizes (SIGXFSZ) or a pipe without a reader (SIGPIPE) sends is taken back. 0 or
+ * errno. */
 int kiln__write_all(int fd, const void *data, size_t bytes);
 /* Whether writing a file up to this size would kill the process (SIGXFSZ) rather than fail. */
 bool kiln__is_beyond_process_limit(uint64_t bytes);

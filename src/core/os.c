@@ -28,7 +28,8 @@
 #define MADV_POPULATE_READ 22 /* Linux 5.14; older kernels answer EINVAL */
 #endif
 
-/* Built into a large program, kiln is a small part of a segment: what is this near to it is ours. */
+/* In a program that kiln is linked into statically, its code is a small part of a segment: only
+ * pages this near to it are mapped. */
 #define OWN_CODE_REACH ((uintptr_t)1 << 20)
 
 static int map_if_own(struct dl_phdr_info *object, size_t bytes, void *unused)

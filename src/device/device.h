@@ -125,9 +125,9 @@ kiln_status kiln__pool_alloc(kiln__device *device, size_t bytes, kiln_stream *st
 void kiln__pool_free(kiln__device *device, kiln__block *block, kiln_stream *const *used_on,
                      size_t count);
 void kiln__pool_stats(kiln__device *device, kiln_pool_stats *out);
-/* `count` ints that are zero whenever a kernel of this stream begins, provided that each kernel that
- * counts in them leaves zeros behind. NULL where a stream has none to offer: too many are asked
- * for, or the device (cpu) runs the work of several threads at once whatever their stream. */
+/* `count` ints that are zero whenever a kernel of this stream begins, provided that each kernel
+ * that counts in them leaves zeros behind. NULL where a stream has none to offer: too many are
+ * asked for, or the device (cpu) runs the work of several threads at once whatever their stream. */
 kiln_status kiln__stream_tickets(kiln_stream *stream, int64_t count, void **address_out,
                                  kiln_error *err);
 void kiln__pool_set_limit(kiln__device *device, size_t limit_bytes); /* 0: none */
@@ -209,8 +209,8 @@ const char *kiln__compiler_faults(kiln_backend backend);
 /* Folders searched for `#include <...>` after the user's -I, ending in NULL; for the include scan. */
 const char *const *kiln__compiler_include_dirs(kiln_backend backend);
 
-/* Whether a compiler's log complains of the source or the options. One that does not tells of a failure
- * of the machine, which may pass. */
+/* Whether a compiler's log complains of the source or the options. One that does not tells of a
+ * failure of the machine, which may pass. */
 bool kiln__log_blames_source(const char *log);
 
 /* Compile. ERR_COMPILE fills result->log and leaves explaining to the caller; ERR_NO_NVRTC /

@@ -4,8 +4,9 @@
  *     kiln_host_alloc > [a free block of the size class > a new one from the backend]
  *     copy > [a mark on the block]      kiln_host_free > [free, once its marks have passed]
  *
- * A size class is a power of two or one and a half times one, from 4 KiB on: a third of a block at
- * most is unused. Write-combined blocks have no class; they go back to the backend when they are freed.
+ * A size class is a power of two, or one and a half times a power of two, from 4 KiB on: at most a
+ * third of a block is unused. Write-combined blocks have no class; they go back to the backend when
+ * they are freed.
  *
  * Rule 1: one lock for all. It is not held while the backend allocates or frees.
  * Rule 2: `blocks` is sorted by address, so that the block of any pointer is found by bisection.

@@ -19,7 +19,7 @@
  * query costs more than a hit. */
 #define POLL_EVERY 16u
 
-/* Idle memory that is left alone: giving it back makes the stream wait. */
+/* So much idle memory is kept, because giving memory back makes the stream wait. */
 #define IDLE_PLENTY ((size_t)256 << 20)
 
 static size_t round_up(size_t bytes)

@@ -13,8 +13,8 @@
  */
 #include "device/pool.h"
 
-/* More outputs of reductions than any device of today has room to share among blocks at once; what
- * 4000 tiles of a scan tell each other. */
+/* Enough for the outputs of a reduction that the blocks of today's largest device can share at
+ * once, and for the state of 4000 tiles of a scan. */
 enum { TICKETS_MAX = 1 << 14 };
 
 kiln_status kiln__stream_priorities(kiln__device *device, int *least_out, int *greatest_out,

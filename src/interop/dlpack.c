@@ -155,8 +155,8 @@ done:
     return status;
 }
 
-/* What both exports begin with: the struct's content, and whether it is a copy. NULL in `*e_out` after a
- * failure. `out` is the caller's place for the struct. */
+/* What both exports begin with: the struct's content, and whether it is a copy. NULL in `*e_out`
+ * after a failure. `out` is the caller's place for the struct. */
 static kiln_status export_array(kiln_array *array, const kiln_dlpack_options *opts, const void *out,
                                 exported **e_out, bool *copied_out, DLTensor *tensor,
                                 kiln_error *err)

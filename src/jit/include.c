@@ -15,7 +15,7 @@
 
 enum { INCLUDE_DEPTH_MAX = 32 };
 
-/* Names on the way through the includes of one source. */
+/* The state of following the includes of one source. */
 typedef struct include_scan {
     const kiln__definition *def;
     kiln_backend backend;
@@ -260,7 +260,7 @@ static void scan_word(include_scan *s, const char *word)
     for (size_t k = 0; k < KILN_COUNT_OF(beyond); k++)
         if (strcmp(word, beyond[k]) == 0)
             s->in->complete = false;
-    /* .incbin and its kin; NVRTC's assembler reads no files. */
+    /* Assembler directives such as .incbin read files; NVRTC's assembler has none of these. */
     for (size_t k = 0; s->backend == KILN_BACKEND_CPU && k < KILN_COUNT_OF(assembly); k++)
         if (strcmp(word, assembly[k]) == 0)
             s->in->complete = false;

@@ -31,7 +31,7 @@ typedef struct jit {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     kiln__map programs; /* by key; NULL for one whose building failed in passing */
-    program *strays; /* made from files that changed meanwhile: nobody else is given them */
+    program *strays; /* made from files that changed meanwhile, and so not given to anybody else */
 } jit;
 
 static void *jit_make(kiln_context *ctx)

@@ -75,8 +75,8 @@ void kiln__jit_remember(kiln__cache *cache, const kiln__definition *def,
 bool kiln__jit_copy(kiln__cache *from, kiln__cache *to, const kiln__definition *def,
                     const kiln__source *source, const kiln__target *target);
 
-/* Compile, and explain a refusal (ERR_COMPILE) in terms of the definition. The result is the caller's to
- * clear, whatever is returned. `cancel` may be NULL. */
+/* Compile, and explain a refusal (ERR_COMPILE) in terms of the definition. The result is the
+ * caller's to clear, whatever is returned. `cancel` may be NULL. */
 kiln_status kiln__jit_compile(kiln__cache *cache, const kiln__definition *def,
                               const kiln__source *source, const kiln__target *target,
                               const atomic_bool *cancel, kiln__compile_result *result,
@@ -115,8 +115,8 @@ kiln_status kiln__demand_make(const kiln__definition *def, const kiln__source *s
                            const kiln__target *target, kiln__demand *out, kiln_error *err);
 void kiln__demand_clear(kiln__demand *w);
 
-/* The key without the compiler: under it the cache keeps which compiler made the last binary, so that
- * a machine without any finds it. */
+/* The key without the compiler: under it the cache keeps which compiler made the last binary, so
+ * that a machine without any finds it. */
 void kiln__demand_any_key(const kiln__demand *w, kiln__buf *key);
 
 /* Before a compilation: wait until no file could change unseen. False when it could all the same,

@@ -32,8 +32,8 @@ bool kiln__json_expect(kiln__json *j, char c, const char *wanted);
 
 /* Take a string; its text lives in the arena. `at` of the word is behind the quote. */
 bool kiln__json_string(kiln__json *j, kiln__manifest_word *out);
-/* The byte of `line` at which byte `nth` of a string's text begins; `at` is behind the quote, and the
- * string was taken before. */
+/* The byte of `line` at which byte `nth` of a string's text begins; `at` is behind the quote, and
+ * the string was taken before. */
 size_t kiln__json_place(const char *line, size_t bytes, size_t at, size_t nth);
 bool kiln__json_bool(kiln__json *j, bool *out);
 /* A whole number from `low` to `high`. */

@@ -170,8 +170,8 @@ static void read_option(kiln__json *j, void *item)
         *option = word.text;
 }
 
-/* {"T": "float32"}, {"x": "float32"}. Whether letters or names must stand here is known at the end of
- * the line. */
+/* {"T": "float32"}, {"x": "float32"}. Whether letters or names must stand here is known at the end
+ * of the line. */
 static void read_binding(kiln__json *j, void *item)
 {
     kiln__manifest_types *types = item;
@@ -414,7 +414,7 @@ typedef struct field {
     const char *name;
     int kinds, needed;
     int text;                    /* of a text, else -1 */
-    size_t flag, list, count;    /* where they are in the entry; 0: there is none (`kind` is there) */
+    size_t flag, list, count;    /* where in the entry; 0, where `kind` is, stands for none */
     size_t item_bytes;
     item_fn item;
     const char *what;
@@ -470,7 +470,8 @@ static void read_content(kiln__json *j, const field *f, kiln__manifest_entry *e)
     else if (f->read != NULL)
         f->read(j, e);
     else if (f->list != 0)
-        read_list(j, f->what, f->item_bytes, f->item, base + f->list, (size_t *)(void *)(base + f->count));
+        read_list(j, f->what, f->item_bytes, f->item, base + f->list,
+                  (size_t *)(void *)(base + f->count));
     else
         kiln__json_bool(j, (bool *)(base + f->flag));
     e->has_scalars |= f->list == AT(scalars);

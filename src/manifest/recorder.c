@@ -100,7 +100,7 @@ void kiln__recorder_complain(kiln__recorder *r, const char *fmt, ...)
 
 /* ---- lines that are there ---------------------------------------------------------------------- */
 
-/* Without memory a line is forgotten, and may be written twice. */
+/* Without memory the line is not remembered, and may be written twice. */
 static void remember(kiln__recorder *r, const char *line, size_t bytes)
 {
     (void)kiln__map_enter(&r->seen, line, bytes, NULL);

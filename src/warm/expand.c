@@ -13,10 +13,11 @@
 #include "warm/expression.h"
 
 enum {
-    LINEAR_SIZE = 1 << 20,   /* shapes where an entry gives none: any number of elements, ... */
-    REDUCED_SIZE = 1 << 24,  /* ... all of many, ... */
-    SIDE = 4096,             /* ... rows or columns of a matrix, ... */
-    FURTHER = 16             /* ... and axes before those of a matrix */
+    /* The shapes that stand for an entry that gives none: */
+    LINEAR_SIZE = 1 << 20,   /* elements of a loop, whose number does not matter */
+    REDUCED_SIZE = 1 << 24,  /* elements that are all reduced */
+    SIDE = 4096,             /* rows and columns of a matrix */
+    FURTHER = 16             /* each axis before those of a matrix */
 };
 
 typedef struct expansion {
@@ -187,7 +188,7 @@ static kiln_status read_scalars(expansion *x, kiln__imagined *args)
     return KILN_OK;
 }
 
-/* Whether calls of it have axes. */
+/* Whether calls of this definition name axes. */
 static bool has_axes(const kiln__definition *def)
 {
     return def->family->combines;
@@ -211,7 +212,7 @@ static kiln_status plan_devices(expansion *x, const kiln__imagined *args,
     call.flags = (x->e->exclusive ? (unsigned)KILN_SCAN_EXCLUSIVE : 0) |
                  (x->e->reverse ? (unsigned)KILN_SCAN_REVERSE : 0);
     for (size_t nth = 0; kiln__warm_device(x->backend, nth, &device); nth++) {
-        /* Loops are the same everywhere, clusters the business of row programs alone. */
+        /* Loops are the same on every device, and only row programs use clusters. */
         if ((nth > 0 && !has_axes(x->def)) || (device.clusters && x->def->rows == NULL))
             break;
         status = kiln__imagine_variant(x->def, &device, &call, &planned, x->err);
@@ -224,8 +225,8 @@ static kiln_status plan_devices(expansion *x, const kiln__imagined *args,
 }
 
 /* One set of shapes: with the scalars that the entry names; else as arrays all but what the texts
- * can use as a number only, and, where some inputs have a placeholder, with those of a fixed dtype as
- * numbers too. */
+ * can use as a number only, and, where some inputs have a placeholder, with those of a fixed dtype
+ * as numbers too. */
 static kiln_status plan_scalars(expansion *x, kiln__imagined *args, const kiln__manifest_axes *axes)
 {
     const kiln__definition *d = x->def;
@@ -255,7 +256,7 @@ static void set_shape(kiln__imagined *arg, int rank, const int64_t *extent)
     memcpy(arg->shape, extent, (size_t)rank * sizeof extent[0]);
 }
 
-/* What has an element for each result has one along every reduced axis. */
+/* An input of `post` has one element for each result, so its extent is 1 along every reduced axis. */
 static void shrink_axes(kiln__imagined *arg, const kiln__manifest_axes *axes)
 {
     for (int k = 0; axes->all && k < arg->rank; k++)
@@ -368,8 +369,8 @@ static kiln_status plan_axes(expansion *x, const kiln__manifest_axes *axes)
     return plan_shapes(x, &set, axes);
 }
 
-/* What is asked for when an entry names no axes: the last of row programs; of reductions all of them,
- * the last, the first. */
+/* What is asked for when an entry names no axes: the last of row programs; of reductions all of
+ * them, the last, the first. */
 static kiln_status plan_calls(expansion *x)
 {
     static const kiln__manifest_axes usual[] = {
@@ -381,7 +382,7 @@ static kiln_status plan_calls(expansion *x)
 
     if (!has_axes(x->def))
         return plan_axes(x, NULL);
-    /* No axis leaves nothing to choose. */
+    /* Arrays without axes leave nothing to choose. */
     for (size_t k = 0; k < x->e->shape_count && !own; k++)
         if (x->e->shapes[k].count == 1 && x->e->shapes[k].items[0].rank < 1) {
             axes = usual;

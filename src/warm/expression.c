@@ -14,8 +14,8 @@
 #include "graph/graph.h"
 #include "warm/expression.h"
 
-/* Shapes where an entry gives none: one long axis, a matrix, and more axes when the expression wants
- * them. */
+/* Shapes where an entry gives none: one long axis, a matrix, and more axes when the expression
+ * wants them. */
 enum { LONG = 1 << 24, SIDE = 4096, FURTHER = 16, RANK_USUAL = 2, RANK_MOST = 5 };
 
 /* How an input is given. */

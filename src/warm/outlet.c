@@ -4,9 +4,9 @@
 #include "warm/expression.h"
 
 enum {
-    UNITS_MIN = 6, /* multiprocessors: the fewest since sm_75; they come in pairs */
+    UNITS_MIN = 6, /* the fewest multiprocessors of a GPU since sm_75; their number is even */
     UNITS_MAX = 256,
-    THREADS_FINE = 64, /* threads: all up to here, then by eights */
+    THREADS_FINE = 64, /* every number of threads up to here, then steps of eight */
     THREADS_STEP = 8
 };
 

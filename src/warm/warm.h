@@ -35,13 +35,13 @@ typedef kiln_status (*kiln__warm_fn)(void *user, const kiln__definition *def,
 kiln_status kiln__warm_expand(const kiln__manifest_entry *entry, kiln_backend backend,
                               kiln__warm_fn fn, void *user, kiln_error *err);
 
-/* Whether a kernel can be made for a target at all; `why` (64 bytes) tells of one that cannot: CUDA's
- * words on a processor, clusters of blocks before sm_90. */
+/* Whether a kernel can be made for a target at all; `why` (64 bytes) tells of one that cannot:
+ * CUDA's words on a processor, clusters of blocks before sm_90. */
 bool kiln__warm_fits(const kiln__definition *def, const kiln__variant *variant,
                      const kiln__target *target, char *why);
 
-/* The devices that plans of reductions, scans and row programs differ between, by number; false past
- * the end. Those with clusters of blocks come last. */
+/* The devices that plans of reductions, scans and row programs differ between, by number; false
+ * past the end. Those with clusters of blocks come last. */
 bool kiln__warm_device(kiln_backend backend, size_t nth, kiln__plan_device *out);
 
 /* Put "FILE:LINE: " before a message that lacks it. Returns err's status (OK for NULL). */

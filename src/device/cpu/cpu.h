@@ -130,8 +130,8 @@ kiln_status kiln__cxx_compile(const kiln__compile_request *request, kiln__compil
                               kiln_error *err);
 size_t kiln__cxx_targets(kiln__target *targets, size_t capacity);
 
-/* The files that a rule of -MD names, one a line; and the same of a file that holds a rule, in which
- * a name that no file has stands for what cannot be read. Heap text or NULL. (depend.c) */
+/* The files that a rule of -MD names, one a line; and the same of a file that holds a rule, in
+ * which a name that no file has stands for what cannot be read. Heap text or NULL. (depend.c) */
 char *kiln__cxx_inputs(const char *rule);
 char *kiln__cxx_read_inputs(const char *path);
 

@@ -130,7 +130,7 @@ static int major_of_path(const char *real)
     return 0;
 }
 
-/* The first line of `--version` into `line`; false when there is none to be had. */
+/* The first line of `--version` into `line`; false when the program gives none. */
 static bool ask_version(const char *path, char *line, size_t bytes)
 {
     const char *const argv[] = {path, "--version", NULL};

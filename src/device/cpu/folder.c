@@ -40,8 +40,8 @@ enum {
 
 /* ---- removing ---- */
 
-/* Closes `fd`. The lock file of the folder itself stays: a sweep that dies in between leaves a folder
- * that the next one still knows for kiln's. */
+/* Closes `fd`. The lock file of the folder itself stays: a sweep that dies in between leaves a
+ * folder that the next one still knows for kiln's. */
 static void remove_content(int fd, int depth)
 {
     DIR *folder = fdopendir(fd);
@@ -216,8 +216,8 @@ void kiln__cpu_folder_set_running(kiln__cpu_folder *folder, pid_t pid)
     kiln__process_lock_give(&live_lock);
 }
 
-/* exit() while other threads compile: they cannot clean up any more. Whoever holds the lock keeps it
- * for a few instructions only, but may be the very thread that exits. */
+/* exit() while other threads compile: they cannot clean up any more. Whoever holds the lock keeps
+ * it for a few instructions only, but may be the very thread that exits. */
 __attribute__((destructor)) static void remove_live(void)
 {
     if (!kiln__process_lock_try(&live_lock))

@@ -91,7 +91,7 @@ ON_OTHER_STACK static bool follow_parent(const beginning *b)
     (void)fcntl(b->life[0], F_SETSIG, SIGKILL);
     (void)fcntl(b->life[0], F_SETFL, O_ASYNC);
     (void)fcntl(b->life[0], F_SETFD, 0);
-    /* From here on its end is heard. It may have come before. */
+    /* From here on the watcher learns of its end, which may have come before. */
     return getppid() == b->parent && (poll(&life, 1, 0) <= 0 || (life.revents & POLLHUP) == 0);
 }
 

@@ -143,8 +143,8 @@ static inline kiln_status kiln__cuda_status(kiln__device *device, kiln__cu_resul
     return result == KILN__CU_OK ? KILN_OK : kiln__cuda_fail(device, result, call, err);
 }
 
-/* Set `status` to that of driver function `field`, called with `arguments` while the context of `device`
- * is current; `err` explains a failure. */
+/* Set `status` to that of driver function `field`, called with `arguments` while the context of
+ * `device` is current; `err` explains a failure. */
 #define KILN__CU_CALL(field, symbol, arguments)                                                    \
     do {                                                                                           \
         bool pushed;                                                                               \
