@@ -1,18 +1,19 @@
 /*
  * fake_cuda.c - a shared library with the name and the entry points of the CUDA driver, as far as
- * kiln uses it; see fake_cuda.h. For one thread at a time.
+ * kiln uses it, but for modules and launches (fake_driver.h says where those are). Every entry
+ * point holds one lock, so any threads may call; see fake_cuda.h.
  */
+#define _GNU_SOURCE
 #include "fake_cuda.h"
 
+#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/cuda/driver.h"
+#include "fake_driver.h"
 
-#define EXPORT __attribute__((visibility("default")))
-
-enum { GPU_COUNT = 4, DEPTH = 16, INVALID_VALUE = 1, INVALID_CONTEXT = 201, FAULT = 700 };
+enum { GPU_COUNT = 4, DEPTH = 16, FAULT = 700 };
 
 struct kiln__cu_context_st {
     int gpu;
@@ -22,7 +23,7 @@ struct kiln__cu_context_st {
 
 typedef struct op {
     struct op *next;
-    enum { OP_COPY, OP_SET, OP_FAULT, OP_WAIT, OP_HOST } kind;
+    enum { OP_COPY, OP_SET, OP_KERNEL, OP_WAIT, OP_HOST } kind;
     unsigned char *dst;
     const unsigned char *src;
     size_t bytes;
@@ -30,6 +31,7 @@ typedef struct op {
     kiln__cu_stream other; /* OP_WAIT: for this stream to have run `position` operations */
     unsigned long position;
     void (*fn)(void *user); /* OP_HOST */
+    fake_kernel *kernel;    /* OP_KERNEL */
     void *user;
 } op;
 
@@ -57,13 +59,14 @@ typedef struct memory {
     bool host;
 } memory;
 
-static fake_cuda control = {.version = 13000,
-                            .gpu_count = GPU_COUNT,
-                            .memory_bytes = (size_t)256 << 20,
-                            .fail_after = -1,
-                            .multiprocessors = 132,
-                            .max_threads = 1024,
-                            .blocks_per_unit = 2};
+fake_cuda fake_control = {.version = 13000,
+                          .gpu_count = GPU_COUNT,
+                          .memory_bytes = (size_t)256 << 20,
+                          .fail_after = -1,
+                          .multiprocessors = 132,
+                          .capability = 90,
+                          .max_threads = 1024,
+                          .blocks_per_unit = 2};
 
 static struct kiln__cu_context_st contexts[GPU_COUNT];
 static struct kiln__cu_stream_st default_streams[GPU_COUNT];
@@ -75,7 +78,7 @@ static _Thread_local int depth;
 
 fake_cuda *fake_cuda_control(void)
 {
-    return &control;
+    return &fake_control;
 }
 
 /* ---- the state of things ---- */
@@ -88,20 +91,13 @@ static kiln__cu_context current(void)
 /* What a call returns before it does anything: an injected failure, a missing context, a fault. */
 int fake_cuda_enter(void)
 {
-    control.calls++;
-    if (control.fail_after >= 0 && control.fail_after-- == 0)
-        return control.fail_result;
+    fake_control.calls++;
+    if (fake_control.fail_after >= 0 && fake_control.fail_after-- == 0)
+        return fake_control.fail_result;
     if (current() == NULL || current()->retained == 0)
-        return INVALID_CONTEXT;
+        return FAKE_INVALID_CONTEXT;
     return current()->fault;
 }
-
-#define ENTER()                                                                                    \
-    do {                                                                                           \
-        int result = fake_cuda_enter();                                                                      \
-        if (result != 0)                                                                           \
-            return result;                                                                         \
-    } while (0)
 
 static kiln__cu_stream resolve(kiln__cu_stream stream)
 {
@@ -126,8 +122,10 @@ static void run_until(kiln__cu_stream stream, unsigned long position)
         if (stream->first == NULL)
             stream->last = &stream->first;
         stream->run++;
-        if (stream->context->fault != 0)
-            o->kind = OP_FAULT;
+        if (stream->context->fault != 0 && o->kind != OP_KERNEL) {
+            free(o);
+            continue;
+        }
         switch (o->kind) {
         case OP_COPY:
             memmove(o->dst, o->src, o->bytes);
@@ -135,9 +133,12 @@ static void run_until(kiln__cu_stream stream, unsigned long position)
         case OP_SET:
             memset(o->dst, o->value, o->bytes);
             break;
-        case OP_FAULT:
-            stream->context->fault = FAULT;
+        case OP_KERNEL: { /* which frees what it has, run or not */
+            const int fault = o->kernel(o->user, stream->context->fault == 0);
+            if (stream->context->fault == 0)
+                stream->context->fault = fault;
             break;
+        }
         case OP_WAIT:
             run_until(o->other, o->position);
             break;
@@ -163,16 +164,21 @@ static int enqueue(kiln__cu_stream stream, op what)
     stream = resolve(stream);
     if (o == NULL || !stream->alive || stream->context != current()) {
         free(o);
-        return INVALID_CONTEXT;
+        return FAKE_INVALID_CONTEXT;
     }
     *o = what;
     o->next = NULL;
     *stream->last = o;
     stream->last = &o->next;
     stream->queued++;
-    if (control.eager)
+    if (fake_control.eager)
         run_until(stream, stream->queued);
     return stream->context->fault;
+}
+
+int fake_enqueue_kernel(kiln__cu_stream stream, fake_kernel *kernel, void *user)
+{
+    return enqueue(stream, (op){.kind = OP_KERNEL, .kernel = kernel, .user = user});
 }
 
 static memory *memory_at(const void *address)
@@ -182,6 +188,17 @@ static memory *memory_at(const void *address)
             (uintptr_t)address < (uintptr_t)m->base + m->bytes)
             return m;
     return NULL;
+}
+
+bool fake_memory_find(const void *address, const void **base_out, size_t *bytes_out)
+{
+    const memory *m = memory_at(address);
+
+    if (m == NULL)
+        return false;
+    *base_out = m->base;
+    *bytes_out = m->bytes;
+    return true;
 }
 
 static bool on_device(kiln__cu_pointer address, size_t bytes)
@@ -209,7 +226,7 @@ static bool memory_drop(const void *base, bool host)
         if (m->base != base || m->host != host)
             continue;
         *at = m->next;
-        control.allocated_bytes -= host ? 0 : m->bytes;
+        fake_control.allocated_bytes -= host ? 0 : m->bytes;
         free(m->base);
         free(m);
         return true;
@@ -219,27 +236,50 @@ static bool memory_drop(const void *base, bool host)
 
 /* ---- CUDA's functions, with the parameters of driver.def ---- */
 
-#define KILN_CU(field, symbol, parameters) EXPORT int fake_##field parameters __asm__(symbol);
-#define KILN_CU_SINCE(version, field, symbol, parameters) KILN_CU(field, symbol, parameters)
-#include "device/cuda/driver.def"
-#undef KILN_CU_SINCE
-#undef KILN_CU
+static pthread_mutex_t lock;
+static pthread_once_t lock_once = PTHREAD_ONCE_INIT;
 
-static int invalid_value(void)
+/* Recursive: a host function that a stream runs may look at its event. */
+static void lock_make(void)
 {
-    control.refused++;
-    return INVALID_VALUE;
+    pthread_mutexattr_t kind;
+
+    pthread_mutexattr_init(&kind);
+    pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&lock, &kind);
+    pthread_mutexattr_destroy(&kind);
+}
+
+bool fake_lock(void)
+{
+    pthread_once(&lock_once, lock_make);
+    return pthread_mutex_lock(&lock) == 0;
+}
+
+void fake_unlock(const bool *held)
+{
+    if (*held)
+        pthread_mutex_unlock(&lock);
+}
+
+int fake_invalid_value(void)
+{
+    fake_control.refused++;
+    return FAKE_INVALID_VALUE;
 }
 
 int fake_init(unsigned flags)
 {
-    control.calls++;
-    return flags == 0 ? control.init_result : invalid_value();
+    LOCKED();
+    fake_start();
+    fake_control.calls++;
+    return flags == 0 ? fake_control.init_result : fake_invalid_value();
 }
 
 int fake_driver_get_version(int *version)
 {
-    *version = control.version;
+    LOCKED();
+    *version = fake_control.version;
     return 0;
 }
 
@@ -257,18 +297,21 @@ int fake_get_error_string(int result, const char **text)
 
 int fake_device_get_count(int *count)
 {
-    *count = control.gpu_count;
+    LOCKED();
+    *count = fake_control.gpu_count;
     return 0;
 }
 
 int fake_device_get(int *device, int ordinal)
 {
+    LOCKED();
     *device = 100 + ordinal; /* a handle, and no ordinal */
-    return ordinal < control.gpu_count ? 0 : 101;
+    return ordinal < fake_control.gpu_count ? 0 : 101;
 }
 
 int fake_device_get_name(char *name, int bytes, int device)
 {
+    LOCKED();
     (void)device;
     strncpy(name, "Fake GPU", (size_t)bytes);
     return 0;
@@ -276,13 +319,15 @@ int fake_device_get_name(char *name, int bytes, int device)
 
 int fake_device_total_mem(size_t *bytes, int device)
 {
+    LOCKED();
     (void)device;
-    *bytes = control.memory_bytes;
+    *bytes = fake_control.memory_bytes;
     return 0;
 }
 
 int fake_device_get_attribute(int *value, int attribute, int device)
 {
+    LOCKED();
     switch (attribute) {
     case 1: /* threads of a block, along each axis, blocks along each axis */
     case 2:
@@ -307,58 +352,63 @@ int fake_device_get_attribute(int *value, int attribute, int device)
         *value = 1;
         return 0;
     case 16:
-        *value = control.multiprocessors;
+        *value = fake_control.multiprocessors;
         return 0;
     case 20:
         *value = device == 102 ? 2 : 0;
         return 0;
     case 75:
-        *value = device == 101 ? 6 : 9;
+        *value = device == 101 ? 6 : fake_control.capability / 10;
         return 0;
     case 76:
-        *value = device == 101 ? 1 : 0;
+        *value = device == 101 ? 1 : fake_control.capability % 10;
         return 0;
     default:
-        return invalid_value();
+        return fake_invalid_value();
     }
 }
 
 int fake_primary_retain(kiln__cu_context *context, int device)
 {
-    control.calls++;
-    if (control.fail_after >= 0 && control.fail_after-- == 0)
-        return control.fail_result;
+    LOCKED();
+    fake_control.calls++;
+    if (fake_control.fail_after >= 0 && fake_control.fail_after-- == 0)
+        return fake_control.fail_result;
     *context = &contexts[device - 100];
     (*context)->gpu = device - 100;
-    control.contexts += (*context)->retained++ == 0;
+    fake_control.contexts += (*context)->retained++ == 0;
     return 0;
 }
 
 int fake_primary_release(int device)
 {
-    control.contexts -= --contexts[device - 100].retained == 0;
+    LOCKED();
+    fake_control.contexts -= --contexts[device - 100].retained == 0;
     return 0;
 }
 
 int fake_ctx_get_current(kiln__cu_context *context)
 {
+    LOCKED();
     *context = current();
     return 0;
 }
 
 int fake_ctx_push(kiln__cu_context context)
 {
-    control.calls++;
-    if (control.fail_after >= 0 && control.fail_after-- == 0)
-        return control.fail_result;
+    LOCKED();
+    fake_control.calls++;
+    if (fake_control.fail_after >= 0 && fake_control.fail_after-- == 0)
+        return fake_control.fail_result;
     stack[depth++] = context;
-    return depth < DEPTH ? 0 : INVALID_CONTEXT;
+    return depth < DEPTH ? 0 : FAKE_INVALID_CONTEXT;
 }
 
 int fake_ctx_pop(kiln__cu_context *context)
 {
+    LOCKED();
     if (depth == 0)
-        return INVALID_CONTEXT;
+        return FAKE_INVALID_CONTEXT;
     *context = stack[--depth];
     return 0;
 }
@@ -381,25 +431,26 @@ int fake_ctx_get_priority_range(int *least, int *greatest)
 int fake_stream_create(kiln__cu_stream *stream, unsigned flags, int priority)
 {
     ENTER();
-    control.stream_flags = flags;
-    control.stream_priority = priority;
+    fake_control.stream_flags = flags;
+    fake_control.stream_priority = priority;
     *stream = calloc(1, sizeof **stream);
     (*stream)->context = current();
     (*stream)->last = &(*stream)->first;
     (*stream)->alive = true;
     (*stream)->next = streams;
     streams = *stream;
-    control.streams++;
+    fake_control.streams++;
     return 0;
 }
 
 /* The struct stays (its work goes on), so that a later use is an error and no crash. */
 int fake_stream_destroy(kiln__cu_stream stream)
 {
+    LOCKED();
     if (!stream->alive || stream->context != current())
-        return INVALID_CONTEXT;
+        return FAKE_INVALID_CONTEXT;
     stream->alive = false;
-    control.streams--;
+    fake_control.streams--;
     return 0;
 }
 
@@ -408,7 +459,7 @@ int fake_stream_synchronize(kiln__cu_stream stream)
     ENTER();
     stream = resolve(stream);
     if (!stream->alive || stream->context != current())
-        return INVALID_CONTEXT;
+        return FAKE_INVALID_CONTEXT;
     run_until(stream, stream->queued);
     return stream->context->fault;
 }
@@ -418,7 +469,7 @@ int fake_stream_query(kiln__cu_stream stream)
     ENTER();
     stream = resolve(stream);
     if (!stream->alive || stream->context != current())
-        return INVALID_CONTEXT;
+        return FAKE_INVALID_CONTEXT;
     return stream->run == stream->queued ? 0 : 600;
 }
 
@@ -451,20 +502,21 @@ int fake_event_create(kiln__cu_event *event, unsigned flags)
     *event = calloc(1, sizeof **event);
     (*event)->context = current();
     (*event)->timing = (flags & 2) == 0;
-    control.event_flags = flags;
+    fake_control.event_flags = flags;
     (*event)->next = events;
     events = *event;
-    control.events++;
+    fake_control.events++;
     return 0;
 }
 
 /* The struct stays: queued work may point at it. */
 int fake_event_destroy(kiln__cu_event event)
 {
+    LOCKED();
     if (event->context != current())
-        return INVALID_CONTEXT;
+        return FAKE_INVALID_CONTEXT;
     event->context = NULL;
-    control.events--;
+    fake_control.events--;
     return 0;
 }
 
@@ -472,10 +524,10 @@ int fake_event_record(kiln__cu_event event, kiln__cu_stream stream)
 {
     ENTER();
     if (event->context != current())
-        return INVALID_CONTEXT;
+        return FAKE_INVALID_CONTEXT;
     stream = resolve(stream);
     if (!stream->alive || stream->context != current())
-        return INVALID_CONTEXT;
+        return FAKE_INVALID_CONTEXT;
     event->stream = stream;
     event->position = stream->queued;
     return 0;
@@ -499,7 +551,7 @@ int fake_event_elapsed_time(float *ms, kiln__cu_event start, kiln__cu_event end)
 {
     ENTER();
     *ms = 2.5f;
-    return start->timing && end->timing ? 0 : invalid_value();
+    return start->timing && end->timing ? 0 : fake_invalid_value();
 }
 
 /* A handle of the fake is the event's address. */
@@ -517,7 +569,7 @@ int fake_ipc_open_event_handle(kiln__cu_event *event, kiln_event_handle handle)
     ENTER();
     memcpy(&shared, handle.bytes, sizeof shared);
     if (shared == NULL)
-        return invalid_value();
+        return fake_invalid_value();
     const int result = fake_event_create(event, 6);
     if (result != 0)
         return result;
@@ -529,30 +581,31 @@ int fake_ipc_open_event_handle(kiln__cu_event *event, kiln_event_handle handle)
 int fake_mem_alloc(kiln__cu_pointer *address, size_t bytes)
 {
     ENTER();
-    if (bytes > control.memory_bytes - control.allocated_bytes)
+    if (bytes > fake_control.memory_bytes - fake_control.allocated_bytes)
         return 2;
     *address = (kiln__cu_pointer)(uintptr_t)memory_new(bytes, false);
-    control.allocated_bytes += bytes;
-    control.blocks++;
+    fake_control.allocated_bytes += bytes;
+    fake_control.blocks++;
     return 0;
 }
 
 int fake_mem_free(kiln__cu_pointer address)
 {
+    LOCKED();
     if (current() == NULL)
-        return INVALID_CONTEXT;
+        return FAKE_INVALID_CONTEXT;
     run_context(current());
     if (!memory_drop((void *)(uintptr_t)address, false))
-        return invalid_value();
-    control.blocks--;
+        return fake_invalid_value();
+    fake_control.blocks--;
     return 0;
 }
 
 int fake_mem_get_info(size_t *free_bytes, size_t *total_bytes)
 {
     ENTER();
-    *free_bytes = control.memory_bytes - control.allocated_bytes;
-    *total_bytes = control.memory_bytes;
+    *free_bytes = fake_control.memory_bytes - fake_control.allocated_bytes;
+    *total_bytes = fake_control.memory_bytes;
     return 0;
 }
 
@@ -561,15 +614,16 @@ int fake_mem_host_alloc(void **address, size_t bytes, unsigned flags)
     (void)flags;
     ENTER();
     *address = memory_new(bytes, true);
-    control.host_blocks++;
+    fake_control.host_blocks++;
     return 0;
 }
 
 int fake_mem_free_host(void *address)
 {
+    LOCKED();
     if (current() == NULL || !memory_drop(address, true))
-        return invalid_value();
-    control.host_blocks--;
+        return fake_invalid_value();
+    fake_control.host_blocks--;
     return 0;
 }
 
@@ -577,10 +631,11 @@ int fake_mem_free_host(void *address)
 int fake_pointer_get_attributes(unsigned count, int *attributes, void **values,
                                 kiln__cu_pointer address)
 {
+    LOCKED();
     memory *m = memory_at((void *)(uintptr_t)address);
 
     if (count != 1 || attributes[0] != 2)
-        return invalid_value();
+        return fake_invalid_value();
     *(int *)values[0] = m == NULL ? 0 : m->host ? 1 : 2;
     return 0;
 }
@@ -590,7 +645,7 @@ int fake_memcpy_htod_async(kiln__cu_pointer dst, const void *src, size_t bytes,
 {
     ENTER();
     if (!on_device(dst, bytes))
-        return invalid_value();
+        return fake_invalid_value();
     return enqueue(
         stream,
         (op){.kind = OP_COPY, .dst = (unsigned char *)(uintptr_t)dst, .src = src, .bytes = bytes});
@@ -600,7 +655,7 @@ int fake_memcpy_dtoh_async(void *dst, kiln__cu_pointer src, size_t bytes, kiln__
 {
     ENTER();
     if (!on_device(src, bytes))
-        return invalid_value();
+        return fake_invalid_value();
     return enqueue(stream, (op){.kind = OP_COPY,
                                 .dst = dst,
                                 .src = (const unsigned char *)(uintptr_t)src,
@@ -612,7 +667,7 @@ int fake_memcpy_dtod_async(kiln__cu_pointer dst, kiln__cu_pointer src, size_t by
 {
     ENTER();
     if (!on_device(dst, bytes) || !on_device(src, bytes))
-        return invalid_value();
+        return fake_invalid_value();
     return enqueue(stream, (op){.kind = OP_COPY,
                                 .dst = (unsigned char *)(uintptr_t)dst,
                                 .src = (const unsigned char *)(uintptr_t)src,
@@ -624,95 +679,9 @@ int fake_memset_d8_async(kiln__cu_pointer dst, unsigned char value, size_t bytes
 {
     ENTER();
     if (!on_device(dst, bytes))
-        return invalid_value();
+        return fake_invalid_value();
     return enqueue(stream, (op){.kind = OP_SET,
                                 .dst = (unsigned char *)(uintptr_t)dst,
                                 .value = value,
                                 .bytes = bytes});
-}
-
-int fake_module_load_data(kiln__cu_module *module, const void *image)
-{
-    ENTER();
-    if (memcmp(image, FAKE_CUDA_IMAGE, strlen(FAKE_CUDA_IMAGE)) != 0 &&
-        !(control.any_module && memcmp(image, "\177ELF", 4) == 0))
-        return 200;
-    *module = (kiln__cu_module)&control;
-    control.modules++;
-    return 0;
-}
-
-int fake_module_unload(kiln__cu_module module)
-{
-    (void)module;
-    if (current() == NULL)
-        return INVALID_CONTEXT;
-    control.modules--;
-    return 0;
-}
-
-/* Whether the test's modules have such a kernel. */
-static bool is_known(const char *name)
-{
-    for (const char *const *k = control.kernels; k != NULL && *k != NULL; k++)
-        if (strcmp(*k, name) == 0)
-            return true;
-    return control.kernels == NULL;
-}
-
-int fake_module_get_function(kiln__cu_function *function, kiln__cu_module module, const char *name)
-{
-    static const char fill[] = "fill", fault[] = "fault", nothing[] = "nothing";
-
-    (void)module;
-    ENTER();
-    if (strcmp(name, fill) == 0)
-        *function = (kiln__cu_function)(uintptr_t)fill;
-    else if (strcmp(name, fault) == 0)
-        *function = (kiln__cu_function)(uintptr_t)fault;
-    else if (control.any_module && is_known(name))
-        *function = (kiln__cu_function)(uintptr_t)nothing;
-    else
-        return 500;
-    strncpy(control.function, name, sizeof control.function - 1);
-    return 0;
-}
-
-int fake_func_set_attribute(kiln__cu_function function, int attribute, int value)
-{
-    (void)function;
-    ENTER();
-    if (attribute == 8)
-        control.shared_allowed = value;
-    if (attribute == 14)
-        control.large_clusters = value == 1;
-    return 0;
-}
-
-int fake_launch_kernel(kiln__cu_function function, unsigned grid_x, unsigned grid_y,
-                       unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z,
-                       unsigned shared_bytes, kiln__cu_stream stream, void **params, void **extra)
-{
-    ENTER();
-    if (block_x == 0 || block_y == 0 || block_z == 0 || block_x * block_y * block_z > 1024 ||
-        extra != NULL || grid_x == 0 || grid_y == 0 || grid_z == 0 ||
-        (shared_bytes > 49152 && shared_bytes > (unsigned)control.shared_allowed))
-        return invalid_value();
-    control.grid[0] = grid_x;
-    control.grid[1] = grid_y;
-    control.grid[2] = grid_z;
-    control.block = block_x;
-    control.block_yz[0] = block_y;
-    control.block_yz[1] = block_z;
-    control.shared_bytes = shared_bytes;
-    control.stream = stream;
-    if (strcmp((const char *)function, "fault") == 0)
-        return enqueue(stream, (op){.kind = OP_FAULT});
-    if (strcmp((const char *)function, "nothing") == 0) {
-        fake_cuda_record(params);
-        return 0;
-    }
-    const fake_fill_args *args = params[0];
-    return enqueue(
-        stream, (op){.kind = OP_SET, .dst = args->to, .value = args->value, .bytes = args->count});
 }

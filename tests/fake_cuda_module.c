@@ -7,39 +7,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/cuda/driver.h"
-#include "fake_cuda.h"
-
-#define EXPORT __attribute__((visibility("default")))
-
-enum { INVALID_VALUE = 1 };
-
-#define KILN_CU(field, symbol, parameters) EXPORT int fake_##field parameters __asm__(symbol);
-#define KILN_CU_SINCE(version, field, symbol, parameters) KILN_CU(field, symbol, parameters)
-#include "device/cuda/driver.def"
-#undef KILN_CU_SINCE
-#undef KILN_CU
-
-#define ENTER()                                                                                    \
-    fake_cuda *const control = fake_cuda_control();                                                \
-    const int entered = fake_cuda_enter();                                                         \
-    (void)control;                                                                                 \
-    do {                                                                                           \
-        if (entered != 0)                                                                          \
-            return entered;                                                                        \
-    } while (0)
+#include "fake_driver.h"
 
 /* Options 5 and 6 are where the log goes and its size. A PTX text must be ended: it is measured. */
 int fake_module_load_data_ex(kiln__cu_module *module, const void *image, unsigned option_count,
                              int *options, void **values)
 {
+    fake_cuda *const control = &fake_control;
+
     ENTER();
     if (control->jit_log != NULL) {
         if (option_count == 2 && options[0] == 5 && options[1] == 6)
             strncpy(values[0], control->jit_log, (size_t)(uintptr_t)values[1]);
         return 218;
     }
-    control->image_bytes = control->any_module && memcmp(image, "\177ELF", 4) != 0 ? strlen(image) : 0;
+    control->image_bytes =
+        control->any_module && memcmp(image, "\177ELF", 4) != 0 ? strlen(image) : 0;
     if (control->image_bytes == 0)
         return fake_module_load_data(module, image);
     *module = (kiln__cu_module)control;
@@ -53,6 +36,8 @@ int fake_module_get_global(kiln__cu_pointer *address, size_t *bytes, kiln__cu_mo
     static _Alignas(512) unsigned char variable[512];
 
     (void)module;
+    fake_cuda *const control = &fake_control;
+
     ENTER();
     if (control->symbol == NULL || strcmp(control->symbol, name) != 0)
         return 500;
@@ -64,6 +49,8 @@ int fake_module_get_global(kiln__cu_pointer *address, size_t *bytes, kiln__cu_mo
 int fake_func_get_attribute(int *value, int attribute, kiln__cu_function function)
 {
     (void)function;
+    fake_cuda *const control = &fake_control;
+
     ENTER();
     *value = attribute == 0   ? control->max_threads
              : attribute == 1 ? control->static_shared
@@ -72,9 +59,12 @@ int fake_func_get_attribute(int *value, int attribute, kiln__cu_function functio
     return 0;
 }
 
-int fake_func_get_param_info(kiln__cu_function function, size_t index, size_t *offset, size_t *bytes)
+int fake_func_get_param_info(kiln__cu_function function, size_t index, size_t *offset,
+                             size_t *bytes)
 {
     (void)function;
+    fake_cuda *const control = &fake_control;
+
     ENTER();
     if (index >= control->param_count)
         return 1;
@@ -86,6 +76,8 @@ int fake_func_get_param_info(kiln__cu_function function, size_t index, size_t *o
 int fake_occupancy_blocks(int *blocks, kiln__cu_function function, int block, size_t shared_bytes)
 {
     (void)function;
+    fake_cuda *const control = &fake_control;
+
     ENTER();
     *blocks = block > control->max_threads || shared_bytes > (size_t)control->shared_allowed + 49152
                   ? 0
@@ -99,7 +91,7 @@ int fake_occupancy_clusters(int *clusters, kiln__cu_function function,
     (void)function;
     ENTER();
     if (config->attribute_count == 0 || config->attributes[0].id != 4)
-        return INVALID_VALUE;
+        return FAKE_INVALID_VALUE;
     *clusters = 60;
     return 0;
 }
@@ -116,6 +108,8 @@ void fake_cuda_record(void **params)
 int fake_launch_kernel_ex(const kiln__cu_launch_config *config, kiln__cu_function function,
                           void **params, void **extra)
 {
+    fake_cuda *const control = &fake_control;
+
     ENTER();
     control->cooperative = control->programmatic = false;
     memset(control->cluster, 0, sizeof control->cluster);
@@ -128,10 +122,9 @@ int fake_launch_kernel_ex(const kiln__cu_launch_config *config, kiln__cu_functio
         else if (a->id == 6)
             control->programmatic = a->value.flag == 1;
         else
-            return INVALID_VALUE;
+            return FAKE_INVALID_VALUE;
     }
     return fake_launch_kernel(function, config->grid[0], config->grid[1], config->grid[2],
                               config->block[0], config->block[1], config->block[2],
                               config->shared_bytes, config->stream, params, extra);
 }
-

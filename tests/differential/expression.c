@@ -102,7 +102,7 @@ static void put_view(writer *w, const dt_node *n)
         break;
     case DT_FLIP:
     case DT_INDEX:
-        put(w, "%s(t%d, %d)", dt_op_name(n->op), n->in[0], n->axis[0]);
+        put(w, "%s(t%d, %d)", n->op == DT_INDEX ? "iota" : "flip", n->in[0], n->axis[0]);
         break;
     case DT_BROADCAST:
     case DT_RESHAPE:

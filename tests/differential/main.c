@@ -3,6 +3,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "worker.h"
 
@@ -10,7 +11,7 @@ enum { EXIT_SKIP = 77 };
 
 static const char usage[] =
     "usage: difftest [options] [FILE of cases ...]\n"
-    "  --seed N       first number of the random sequence (1)\n"
+    "  --seed N       first number of the random sequence (1); \"random\" takes the time's\n"
     "  --seconds N    stop drawing cases after so long\n"
     "  --cases N      how many cases; without it and --seconds 600\n"
     "  --case N       run case N of the seed alone\n"
@@ -54,6 +55,10 @@ static bool set_option(dt_options *o, const char *name, const char *value, const
     char *end;
     const double number = strtod(value, &end);
 
+    if (strcmp(name, "--seed") == 0 && strcmp(value, "random") == 0) {
+        o->seed = (uint64_t)time(NULL);
+        return true;
+    }
     if (strcmp(name, "--kind") == 0)
         return add_kind(o, value);
     if (strcmp(name, "--device") == 0) {
