@@ -3,7 +3,7 @@
  *
  *     [lower > find rows > plan > write] > program
  */
-#include "codegen/graph/build.h"
+#include "codegen/graph/states.h"
 
 /* ---- the arena ------------------------------------------------------------------------------------ */
 
@@ -75,6 +75,23 @@ const char *kiln__build_shape(kiln__build *b, int rank, const int64_t *shape)
 
 /* ---- programs --------------------------------------------------------------------------------------- */
 
+static void plan(kiln__build *b)
+{
+    kiln__find_needed(b);
+    kiln__find_snippets(b);
+    kiln__find_forms(b);
+    kiln__find_facts(b);
+    kiln__store_outputs(b);
+    kiln__measure_views(b);
+    kiln__find_rows(b);
+    kiln__store_spread(b);
+    kiln__cut_large(b);
+    kiln__find_facts(b);
+    kiln__order_units(b);
+    kiln__schedule_units(b);
+    kiln__order_kernels(b);
+}
+
 kiln_status kiln__program_build(const kiln__ir *ir, const kiln__graph_arg *args,
                                 const kiln__graph_target *target, kiln__program **out,
                                 kiln_error *err)
@@ -90,9 +107,10 @@ kiln_status kiln__program_build(const kiln__ir *ir, const kiln__graph_arg *args,
     if (setjmp(b->leave) == 0) {
         b->program = kiln__build_alloc(b, sizeof *b->program);
         kiln__lower(b);
-        kiln__plan_program(b);
+        plan(b);
         kiln__write_steps(b);
         *out = b->program;
+        b->program->work = b->work;
         b->program->arena = b->arena;
         b->arena = NULL;
     }

@@ -26,6 +26,29 @@ typedef struct kiln__axis_map {
     int64_t start, step;
 } kiln__axis_map;
 
+/* ---- sets of lows, values by bytes (sets.c) ------------------------------------------------------- */
+
+/* Marks on lows, none at first; cleared at once. */
+typedef struct kiln__marks {
+    uint32_t *stamp; /* by low: marked when it is `now` */
+    uint32_t now, room;
+} kiln__marks;
+
+typedef struct kiln__set {
+    uint32_t *slot;
+    uint32_t count, room;
+} kiln__set;
+
+typedef struct kiln__list {
+    uint32_t *ids;
+    size_t count, room;
+} kiln__list;
+
+typedef struct kiln__index {
+    struct kiln__index_item **bucket;
+    size_t count, room;
+} kiln__index;
+
 /* ---- lows ---------------------------------------------------------------------------------------- */
 
 typedef enum kiln__low_kind {
@@ -66,27 +89,41 @@ typedef struct kiln__low {
     const kiln__node *custom;
     const kiln_dtype *results; /* snippet, custom: of all outputs of the kernel */
 
-    /* what plan.c decides */
-    int output;        /* which output it is, or -1 */
+    bool memory;     /* memory is read beneath it; known as soon as it is made */
+    bool of_numbers; /* likewise: one element, computed from plain numbers alone */
+    bool given;      /* likewise: an output */
+
+    /* facts.c */
+    int output;      /* which output it is, or -1 */
     bool needed;
-    bool in_rows;      /* computed by a row program */
-    bool stored;       /* computed ones: kept in memory by the kernel that computes it */
-    bool cut;          /* stored so that what uses it becomes another kernel */
-    bool epilogue;     /* stored by a reduction's kernel */
-    bool c_order;      /* must be stored in C-order */
-    bool read;         /* some kernel reads it from memory */
-    bool memory;         /* memory is read beneath it; known as soon as it is made */
-    bool of_numbers;     /* likewise: one element, computed from plain numbers alone */
     bool arguments;      /* it is made of arguments and numbers alone, elementwise */
     bool loads, reduces; /* whether arrays, or results of reductions, are beneath it */
-    bool dear;         /* it is itself a function, not plain arithmetic */
-    int weight;        /* operations beneath it, roughly, functions counting more */
-    int level;         /* of the kernel that stores it; 0 = not known yet */
-    int ready[3];      /* memo of kiln__ready(), by context */
-    struct kiln__plan_kernel *kernel;
+    bool positions;      /* whether positions are */
+    bool dear;           /* it is itself a function, not plain arithmetic */
+    int weight;          /* operations beneath it, roughly, functions counting more */
+    uint64_t inputs;     /* arguments beneath it, as bits; the last stands for all that follow */
+    const struct kiln__form *form, *beside; /* reduce: by itself, beside another one (states.c) */
+
+    /* stores.c, size.c */
+    bool stored;     /* computed ones: kept in memory by the kernel that computes it */
+    bool cut;        /* stored so that what uses it becomes another kernel */
+    bool c_order;    /* must be stored in C-order; known when it is made */
+
+    /* rows.c */
     struct kiln__row_family *rows; /* the row program it belongs to */
     int stage;                     /* of a reduction in it */
-    kiln__step_param value;        /* where it is stored; rank 0 and shape NULL until then */
+    bool in_rows;                  /* computed by a row program */
+
+    /* order.c, schedule.c, later.c */
+    bool again;      /* reductions compute it again rather than wait for it */
+    bool recomputed; /* some reduction does */
+    bool epilogue;   /* stored by a reduction's kernel */
+    int level;       /* of the kernel that stores it */
+    struct kiln__plan_kernel *kernel;
+
+    /* text.c, values.c */
+    bool read;              /* some kernel reads it from memory */
+    kiln__step_param value; /* where it is stored; rank 0 and shape NULL until then */
     bool placed;
 
     uint32_t hash;  /* of what it was when it was made */
@@ -95,32 +132,58 @@ typedef struct kiln__low {
 
 /* ---- kernels while they are planned ---------------------------------------------------------------- */
 
+/* How large something is: operations, and arrays that are read; among these `made` that are no
+ * arguments. Blocks of neighbouring lows among operations and these are bits: two measures that have
+ * none in common have none of these in common. */
+enum { KILN__BLOCK_WORDS = 16 };
+typedef struct kiln__measure {
+    int nodes, leaves, made;
+    uint64_t blocks[KILN__BLOCK_WORDS];
+} kiln__measure;
+
 typedef struct kiln__plan_kernel {
     struct kiln__plan_kernel *next;
     kiln__step_kind kind;
+    uint32_t number; /* in the order they were made in */
     int level;
     int rank; /* of the loop */
     int64_t *shape;
     bool *reduced;
-    uint32_t *members; /* reductions: those that are reduced, in order */
-    size_t member_count, member_room;
-    uint32_t *roots; /* what is stored: loops, epilogues, rows */
-    size_t root_count, root_room;
+    kiln__list members; /* reductions: those that are reduced, in order */
+    kiln__list roots;   /* what is stored: loops, epilogues, rows */
+    size_t states;      /* what the members keep */
+    kiln__measure size; /* of all it computes ... */
+    kiln__set counted;  /* ... and what was counted for that */
+    uint64_t inputs;    /* arguments beneath its roots, as bits (later.c) */
     struct kiln__row_family *rows;
     kiln__step *step;
 } kiln__plan_kernel;
 
 typedef struct kiln__row_family {
     struct kiln__row_family *next;
-    int level;
     int stage_count;
-    bool busy; /* its level is being computed */
-    kiln__plan_kernel *kernel;
+    bool busy;               /* what it reads is being placed (order.c) */
     const kiln__low *sample; /* one of its reductions: space and reduced axes */
-    uint32_t *lows;          /* its reductions, and what it stores */
-    size_t low_count, low_room;
-    bool *inside;            /* by low: it computes the value, for itself */
+    kiln__list lows;         /* its reductions, and what it stores */
+    uint32_t first, last;    /* of them */
+    kiln__set inside;        /* what it computes for itself */
 } kiln__row_family;
+
+/* A row of the table of named reductions for elements of one dtype. */
+typedef struct kiln__form {
+    struct kiln__form *next;
+    const kiln__reduce_row *row;
+    kiln_dtype from; /* of the elements */
+    const char *type, *map, *reduce, *post, *identity;
+    size_t bytes;                   /* of the state, from above */
+    const struct kiln__form *state; /* the same one for all forms that keep the same state */
+} kiln__form;
+
+/* One application of a user's kernel that is inlined. */
+typedef struct kiln__snippet {
+    kiln__list results; /* lows */
+    uint32_t uses;      /* of all of them */
+} kiln__snippet;
 
 /* ---- the build -------------------------------------------------------------------------------------- */
 
@@ -139,22 +202,27 @@ typedef struct kiln__build {
     uint32_t low_count, low_room;
     uint32_t *low_buckets; /* as many as there is room for lows: the newest low of each hash */
     uint32_t *lowered; /* by recorded node; 0: not yet */
+    bool *viewed;      /* by recorded node: some view takes it */
     bool *wanted;      /* by recorded node: some output needs it */
     char *numbers;     /* by recorded node: the kind of what is computed from numbers alone, else 0 */
     uint32_t *outputs; /* lows, by output */
-    kiln__plan_kernel *kernels;
+    uint32_t *user_begin, *users; /* users of low k: those from user_begin[k] to user_begin[k + 1] */
+    kiln__snippet **snippets;     /* by low */
+    kiln__form *forms;
     kiln__row_family *families;
+    int (*beneath)[2];      /* by view: operations and arrays of each of its users */
+    kiln__measure **alone;  /* by low: what it computes by itself; NULL: not known yet */
+    kiln__list units;       /* in the order in which they are computed (order.c) */
+    kiln__plan_kernel *kernels;
+    kiln__marks marks;   /* for walks that call no other walk */
+    kiln__list measured; /* what the last measurement counted */
+    size_t work;         /* lows that walks came to, for tests */
     kiln__program *program;
     kiln__buf scratch[KILN__SCRATCH];
 } kiln__build;
 
 /* Zeroed memory of the arena; never NULL. */
 void *kiln__build_alloc(kiln__build *b, size_t bytes);
-/* For a walk that visits each low once (expressions are no trees): false for all of them. */
-static inline bool *kiln__build_seen(kiln__build *b)
-{
-    return kiln__build_alloc(b, b->low_count * sizeof(bool));
-}
 void *kiln__build_copy(kiln__build *b, const void *data, size_t bytes);
 /* The text of a scratch buffer, moved into the arena; the buffer is empty again. */
 char *kiln__build_text(kiln__build *b, kiln__buf *text);
@@ -173,6 +241,30 @@ static inline const char *kiln__file_name(const char *path)
 
 /* "(3, 4)" in the arena. */
 const char *kiln__build_shape(kiln__build *b, int rank, const int64_t *shape);
+
+/* ---- sets.c --- */
+
+/* Begin with no low marked; lows made since the last time can be marked as well. */
+void kiln__marks_clear(kiln__build *b, kiln__marks *marks);
+/* Whether it was not marked; it is now. */
+static inline bool kiln__mark(kiln__build *b, kiln__marks *marks, uint32_t id)
+{
+    const bool is_new = marks->stamp[id] != marks->now;
+    marks->stamp[id] = marks->now;
+    b->work++;
+    return is_new;
+}
+static inline bool kiln__is_marked(const kiln__marks *marks, uint32_t id)
+{
+    return marks->stamp[id] == marks->now;
+}
+
+bool kiln__set_has(const kiln__set *set, uint32_t id);
+/* Whether it was not there; it is now. */
+bool kiln__set_add(kiln__build *b, kiln__set *set, uint32_t id);
+void kiln__list_add(kiln__build *b, kiln__list *list, uint32_t id);
+/* The place of the value of these bytes; NULL is there at first. */
+void **kiln__index_at(kiln__build *b, kiln__index *index, const void *key, size_t bytes);
 
 /* ---- lower.c --- */
 
@@ -248,26 +340,58 @@ int kiln__lower_axis(kiln__build *b, uint32_t node, int64_t axis, int rank);
 /* ---- reshape.c --- */
 uint32_t kiln__lower_reshape(kiln__build *b, uint32_t node, uint32_t operand);
 
-/* ---- plan.c --- */
-void kiln__plan_program(kiln__build *b);
-void kiln__plan_list(kiln__build *b, uint32_t **list, size_t *count, size_t *room, uint32_t id);
+/* ---- facts.c --- */
+
+enum { KILN__WEIGHT_CALL = 10, /* a function, against 1 for arithmetic */
+       KILN__WEIGHT_AGAIN = 60 /* too much to be computed again */ };
+
+void kiln__find_needed(kiln__build *b);
+void kiln__find_snippets(kiln__build *b);
+/* Weights stop at what is stored: they are found again when that has changed. */
+void kiln__find_facts(kiln__build *b);
 /* The operand behind views. */
-uint32_t kiln__behind(const kiln__build *b, uint32_t low);
-/* Whether a kernel computes a low rather than read it from memory. */
-bool kiln__inlined(const kiln__build *b, const kiln__plan_kernel *kernel, uint32_t low);
+static inline uint32_t kiln__behind(const kiln__build *b, uint32_t low)
+{
+    while (b->lows[low].kind == KILN__LOW_LENS)
+        low = b->lows[low].operand[0];
+    return low;
+}
+
+/* ---- stores.c --- */
+
+/* Outputs, what custom kernels read, and what may cost any time to do again. */
+void kiln__store_outputs(kiln__build *b);
+void kiln__store_spread(kiln__build *b);
 
 /* ---- size.c --- */
 
 /* Most results of one loop, reductions of one pass, epilogues of them. */
 enum { KILN__ROOTS_MAX = 12 };
 
-/* Whether a kernel that computes one more value, or reduction, is not too large. 0: no more. */
+/* Measure what lies beneath views, as long as nothing more is stored. */
+void kiln__measure_views(kiln__build *b);
+/* Whether a kernel that computes one more value, or reduction, is not too large. */
 bool kiln__kernel_fits(kiln__build *b, const kiln__plan_kernel *kernel, uint32_t id);
+/* Count it; whether the kernel is not too large. */
+bool kiln__kernel_grow(kiln__build *b, kiln__plan_kernel *kernel, uint32_t id);
+/* Count all that a kernel computes anew. */
+void kiln__kernel_measure(kiln__build *b, kiln__plan_kernel *kernel);
 /* Store values so that no kernel of one result is too large. */
 void kiln__cut_large(kiln__build *b);
 
 /* ---- rows.c --- */
 void kiln__find_rows(kiln__build *b);
+
+/* ---- order.c --- */
+void kiln__order_units(kiln__build *b);
+
+/* ---- schedule.c --- */
+void kiln__schedule_units(kiln__build *b);
+/* Whether a kernel computes a low rather than read it from memory. */
+bool kiln__inlined(const kiln__build *b, const kiln__plan_kernel *kernel, uint32_t low);
+
+/* ---- later.c --- */
+void kiln__order_kernels(kiln__build *b);
 
 /* ---- snippet.c --- */
 
@@ -275,8 +399,6 @@ void kiln__find_rows(kiln__build *b);
 bool kiln__snippet_inlines(const kiln__definition *def);
 /* Whether it has loops: no one knows what it costs. */
 bool kiln__snippet_loops(const kiln__definition *def);
-/* Whether both are results of one kernel over the same operands. */
-bool kiln__same_snippet(const kiln__low *a, const kiln__low *b);
 
 /* ---- text.c --- */
 void kiln__write_steps(kiln__build *b);

@@ -9,13 +9,18 @@
  * reshape.c   reshapes, moved to where they cost nothing
  * widen.c     which operands make others wider, for messages
  * lens.c      views as maps of axes
- * plan.c      what is stored, levels, kernels
- * rows.c      which reductions and loops become one row program
+ * facts.c     what planning asks about each node
+ * stores.c    what is stored
  * states.c    what reductions of one pass accumulate, and which share it
  * size.c      how large kernels may become
+ * rows.c      which reductions and loops become one row program
+ * order.c     the order in which kernels can compute what is stored
+ * schedule.c  which kernel computes what, and when
+ * later.c     results that a later kernel computes for less
  * snippet.c   the user's kernels inside of others
  * values.c    where values are; parameters as views of them
  * text.c      definitions of the kernels; text_reduce.c, text_rows.c those of their kinds
+ * sets.c      sets of nodes, and values by bytes
  * explain.c   programs for people: text and DOT
  * ops.h       the table of operations, a door of its own
  *
@@ -104,8 +109,7 @@ typedef struct kiln__ir {
     uint32_t file_count, file_room;
 } kiln__ir;
 
-/* Most nodes a graph may hold, counting node 0: planning takes longer than in proportion, for so many
- * a few seconds. */
+/* Most nodes a graph may hold, counting node 0. */
 #define KILN__IR_NODES_MAX (1u << 15)
 
 /* A value into a hash of several; good enough for tables. */
@@ -220,6 +224,7 @@ typedef struct kiln__program {
     uint32_t *last_read, *first_write;
     kiln__widened widened[KILN__WIDENED_MAX];
     size_t widened_count;
+    size_t work; /* steps that planning took, for tests: they grow with the nodes */
 } kiln__program;
 
 /* What planning must know of the device. */

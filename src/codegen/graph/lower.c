@@ -380,19 +380,18 @@ uint32_t kiln__low_op(kiln__build *b, uint32_t node, kiln_op op, const uint32_t 
 
 /* Bytes that arrays of the same shape beneath a low hold for each element; of those whose rows are
  * neighbours in memory more, of the others less than 0. */
-static void row_bytes(const kiln__build *b, uint32_t low, const bool *reduced, bool *seen,
-                      int64_t *bytes, int64_t *weight)
+static void row_bytes(kiln__build *b, uint32_t low, const bool *reduced, int64_t *bytes,
+                      int64_t *weight)
 {
     const kiln__low *n = &b->lows[low];
     int64_t along = INT64_MAX, across = INT64_MAX;
-    if (seen[low])
+    if (!kiln__mark(b, &b->marks, low))
         return;
-    seen[low] = true;
     if (n->kind != KILN__LOW_LEAF) {
         for (uint32_t k = 0; kiln__low_computed(n) && k < n->operand_count; k++) {
             const kiln__low *o = &b->lows[n->operand[k]];
             if (kiln__same_shape(n->rank, n->shape, o->rank, o->shape))
-                row_bytes(b, n->operand[k], reduced, seen, bytes, weight);
+                row_bytes(b, n->operand[k], reduced, bytes, weight);
         }
         return;
     }
@@ -404,16 +403,6 @@ static void row_bytes(const kiln__build *b, uint32_t low, const bool *reduced, b
     }
     *bytes += (int64_t)kiln_dtype_size(n->dtype);
     *weight += (along <= across ? 1 : -1) * (int64_t)kiln_dtype_size(n->dtype);
-}
-
-/* Whether some view takes a recorded node: a reduction's result that goes back to its rows. */
-static bool is_viewed(const kiln__build *b, uint32_t node)
-{
-    for (uint32_t id = node + 1; id < b->ir->node_count; id++)
-        if (b->wanted[id] && b->ir->nodes[id].kind == KILN__NODE_VIEW &&
-            b->ir->edges[b->ir->nodes[id].operands] == node)
-            return true;
-    return false;
 }
 
 /* Whether variances are better computed in two steps, a mean and then squared deviations from it: in
@@ -435,10 +424,11 @@ static bool in_two_steps(kiln__build *b, uint32_t node, uint32_t x)
     }
     for (int a = 0; a < o->rank; a++)
         length *= reduced[a] ? o->shape[a] : 1;
-    row_bytes(b, x, reduced, kiln__build_seen(b), &bytes, &weight);
+    kiln__marks_clear(b, &b->marks);
+    row_bytes(b, x, reduced, &bytes, &weight);
     if (weight <= 0 || length == o->size)
         return false;
-    return (b->target->backend == KILN_BACKEND_CPU || n->keepdims || is_viewed(b, node)) &&
+    return (b->target->backend == KILN_BACKEND_CPU || n->keepdims || b->viewed[node]) &&
            kiln__row_is_held(b->target->backend, b->target->clusters, length, bytes);
 }
 
@@ -625,8 +615,11 @@ static void want(kiln__build *b)
     for (uint32_t k = 0; k < ir->output_count; k++)
         b->wanted[ir->outputs[k].node] = true;
     for (uint32_t id = ir->node_count; id-- > 1;)
-        for (uint32_t k = 0; b->wanted[id] && k < ir->nodes[id].operand_count; k++)
-            b->wanted[ir->edges[ir->nodes[id].operands + k]] = true;
+        for (uint32_t k = 0; b->wanted[id] && k < ir->nodes[id].operand_count; k++) {
+            const uint32_t operand = ir->edges[ir->nodes[id].operands + k];
+            b->wanted[operand] = true;
+            b->viewed[operand] = b->viewed[operand] || ir->nodes[id].kind == KILN__NODE_VIEW;
+        }
 }
 
 /* An output is computed by some kernel, and by one only once: what is not, or is an output already,
@@ -637,10 +630,8 @@ static void lower_output(kiln__build *b, uint32_t k)
     const kiln__graph_arg *arg = &b->args[b->ir->input_count + k];
     uint32_t low = kiln__strong_low(b, name->node);
     const kiln__low *n = &b->lows[low];
-    bool taken = !kiln__low_computed(n) && n->kind != KILN__LOW_REDUCE && n->kind != KILN__LOW_CUSTOM;
-    for (uint32_t j = 0; j < k; j++)
-        taken = taken || b->outputs[j] == low;
-    if (taken) {
+    const bool taken = !kiln__low_computed(n) && n->kind != KILN__LOW_REDUCE && n->kind != KILN__LOW_CUSTOM;
+    if (taken || n->given) {
         kiln__low made = {.kind = KILN__LOW_STORE,
                           .dtype = n->dtype,
                           .rank = n->rank,
@@ -652,6 +643,7 @@ static void lower_output(kiln__build *b, uint32_t k)
         n = &b->lows[low];
     }
     b->outputs[k] = low;
+    b->lows[low].given = true;
     if (!arg->is_array)
         return;
     if (arg->dtype != n->dtype)
@@ -669,6 +661,7 @@ void kiln__lower(kiln__build *b)
     const uint32_t count = b->ir->node_count;
     b->lowered = kiln__build_alloc(b, count * sizeof *b->lowered);
     b->wanted = kiln__build_alloc(b, count * sizeof *b->wanted);
+    b->viewed = kiln__build_alloc(b, count * sizeof *b->viewed);
     b->numbers = kiln__build_alloc(b, count);
     b->outputs = kiln__build_alloc(b, b->ir->output_count * sizeof *b->outputs);
     want(b);

@@ -21,13 +21,39 @@
 #include "codegen/graph/states.h"
 
 enum {
-    FAMILY_MAX = 16,       /* reductions, looked at as bits */
+    FAMILY_MAX = KILN__MEMBERS_MAX, /* reductions, looked at as bits */
     STAGES_MAX = 6,
     STATES_A_STAGE = 4,
     TURNED_ROWS = 16,      /* rows side by side where neighbours in memory are of other rows */
     FEW_ROWS_CUDA = 1024,  /* fewer long rows leave a GPU idle when each is one block's */
     FEW_ROWS_CPU = 16
 };
+
+/* What members of a family are to a low that is seen through a view. */
+typedef struct sight {
+    struct sight *next, *user; /* of the same low; while it is looked at: who asked */
+    kiln__axis_map *map;
+    uint32_t id, operand; /* while it is looked at: the operand that is next */
+    uint32_t uses;        /* members seen in their own row, as bits */
+    bool bad;             /* a member seen otherwise, or a position */
+} sight;
+
+/* All sights of one low, of the family with this number. */
+typedef struct sights {
+    uint32_t family;
+    sight *first;
+} sights;
+
+/* What one walk through all that a member or root computes met. */
+typedef struct met {
+    int64_t row_bytes, turned_bytes, element_bytes;
+} met;
+
+/* Reductions of one space along the same axes; those before `next` were looked at. */
+typedef struct candidates {
+    kiln__list reductions;
+    size_t next;
+} candidates;
 
 typedef struct family {
     kiln__build *b;
@@ -36,32 +62,17 @@ typedef struct family {
     uint32_t uses[FAMILY_MAX];    /* members that a member's operand sees, as bits */
     bool taken[FAMILY_MAX];
     int stage[FAMILY_MAX];
-    bool *root;                   /* by low: stored in the space, part of the family */
-    bool *reads;                  /* by low: read from memory, and computed by another kernel */
-    struct visited *visited;      /* by low */
-    uint32_t walks;               /* how many there were */
+    kiln__list roots;             /* stored in the space, part of the family */
+    kiln__list reads;             /* read from memory, and computed by another kernel */
+    kiln__marks root, read;       /* the same, by low */
+    kiln__marks seen;             /* by low: whether it was asked if it depends on the family */
+    kiln__marks made;             /* by low: made of results alone */
+    sights *sights;               /* by low */
+    uint32_t number;              /* of the family */
+    bool *positions, *others;     /* by low: beneath it are positions; values of other kernels */
+    uint32_t first;               /* nothing before it depends on the family */
     const kiln__low *sample;
 } family;
-
-/* A view through which a walk came to a low. */
-typedef struct visit {
-    kiln__axis_map *map;
-    struct visit *next;
-} visit;
-
-/* All such views of one low, of the walk with this number. */
-typedef struct visited {
-    uint32_t walk;
-    visit *first;
-} visited;
-
-/* What a walk through the space met. */
-typedef struct met {
-    uint32_t uses;     /* members seen in their own row */
-    bool bad;          /* a member seen otherwise, or a position */
-    bool reads;        /* something from memory that another kernel computes */
-    int64_t row_bytes, turned_bytes, element_bytes;
-} met;
 
 static int member_at(const family *f, uint32_t low)
 {
@@ -88,6 +99,121 @@ static bool own_row(const family *f, const kiln__low *n, const kiln__axis_map *m
     return true;
 }
 
+/* Whether a family computes a low for itself rather than read it. */
+static bool is_inside(const family *f, uint32_t id, bool root)
+{
+    const kiln__low *n = &f->b->lows[id];
+    return n->kind == KILN__LOW_LENS ||
+           (kiln__low_computed(n) && (!n->stored || root || kiln__is_marked(&f->root, id)));
+}
+
+/* Whether a low that a family does not compute is computed by another kernel. */
+static bool is_other(const kiln__low *n)
+{
+    return n->kind != KILN__LOW_IOTA && n->kind != KILN__LOW_LEAF && n->kind != KILN__LOW_CONST &&
+           n->kind != KILN__LOW_SCALAR;
+}
+
+/* The map through which an operand of `n` is seen where `n` is seen through `map`. */
+static void operand_map(const kiln__low *n, const kiln__low *o, const kiln__axis_map *map,
+                        kiln__axis_map *out)
+{
+    kiln__axis_map own[KILN_RANK_MAX];
+    if (n->kind == KILN__LOW_LENS)
+        memcpy(own, n->map, (size_t)o->rank * sizeof own[0]);
+    else
+        kiln__broadcast_map(o, n->rank, n->shape, own);
+    kiln__compose(map, own, o->rank, out);
+}
+
+static void own_map(const kiln__low *n, kiln__axis_map *map)
+{
+    for (int a = 0; a < n->rank; a++)
+        map[a] = n->shape[a] == 1 ? (kiln__axis_map){-1, 0, 0} : (kiln__axis_map){a, 0, 1};
+}
+
+/* ---- who uses members ------------------------------------------------------------------------ */
+
+/* The sight of a low through a map: the one there is, or a new one that has yet to be looked at.
+ * Lows before the first member are not made of members. */
+static sight *find_sight(family *f, uint32_t id, const kiln__axis_map *map, bool *is_new)
+{
+    const int rank = f->b->lows[id].rank;
+    sights *low = &f->sights[id];
+    f->b->work++;
+    if (low->family != f->number)
+        *low = (sights){.family = f->number};
+    for (sight *s = low->first; s != NULL; s = s->next)
+        if (kiln__same_map(s->map, map, rank)) {
+            *is_new = false;
+            return s;
+        }
+    sight *made = kiln__build_alloc(f->b, sizeof *made);
+    made->map = kiln__build_copy(f->b, map, (size_t)rank * sizeof *map);
+    made->id = id;
+    made->next = low->first;
+    low->first = made;
+    *is_new = true;
+    return made;
+}
+
+/* What a low is by itself; whether its operands count. */
+static bool look(family *f, sight *s, bool root)
+{
+    const kiln__low *n = &f->b->lows[s->id];
+    const int member = n->kind == KILN__LOW_REDUCE ? member_at(f, s->id) : -1;
+    if (s->id < f->members[0]) {
+        s->bad = f->positions[s->id];
+        return false;
+    }
+    if (member >= 0) {
+        s->bad = !own_row(f, n, s->map);
+        s->uses = 1u << member;
+        return false;
+    }
+    s->bad = n->kind == KILN__LOW_IOTA;
+    return is_inside(f, s->id, root);
+}
+
+/* Look at a low and all beneath it. Without recursion: expressions may be as deep as graphs are. */
+static sight *look_from(family *f, uint32_t id, bool root)
+{
+    kiln__build *b = f->b;
+    kiln__axis_map map[KILN_RANK_MAX];
+    bool is_new = false;
+    own_map(&b->lows[id], map);
+    sight *const first = find_sight(f, id, map, &is_new), *s = first;
+    if (!is_new)
+        return first;
+    if (!look(f, s, root))
+        return first;
+    while (s != NULL) {
+        const kiln__low *n = &b->lows[s->id];
+        if (s->operand == n->operand_count) {
+            sight *user = s->user;
+            if (user != NULL) {
+                user->uses |= s->uses;
+                user->bad = user->bad || s->bad;
+            }
+            s = user;
+            continue;
+        }
+        const uint32_t o = n->operand[s->operand++];
+        operand_map(n, &b->lows[o], s->map, map);
+        sight *below = find_sight(f, o, map, &is_new);
+        if (is_new && look(f, below, false)) {
+            below->user = s;
+            s = below;
+            continue;
+        }
+        s->uses |= below->uses;
+        s->bad = s->bad || below->bad;
+    }
+    return first;
+}
+
+/* ---- what a family reads --------------------------------------------------------------------- */
+
 /* Count what a kernel reads of an array for each element, and along which axes it runs. */
 static void count_leaf(const family *f, const kiln__low *n, const kiln__axis_map *map, met *m)
 {
@@ -108,107 +234,81 @@ static void count_leaf(const family *f, const kiln__low *n, const kiln__axis_map
     *(across == 0 || along <= across ? &m->row_bytes : &m->turned_bytes) += bytes;
 }
 
-/* Whether a walk was here already, by the same view; expressions are no trees. */
-static bool was_here(family *f, uint32_t id, const kiln__axis_map *map)
-{
-    const int rank = f->b->lows[id].rank;
-    visited *low = &f->visited[id];
-    if (low->walk != f->walks)
-        *low = (visited){.walk = f->walks};
-    for (const visit *v = low->first; v != NULL; v = v->next)
-        if (kiln__same_map(v->map, map, rank))
-            return true;
-    visit *made = kiln__build_alloc(f->b, sizeof *made);
-    made->map = kiln__build_copy(f->b, map, (size_t)rank * sizeof *map);
-    made->next = low->first;
-    low->first = made;
-    return false;
-}
-
-static void walk(family *f, uint32_t id, const kiln__axis_map *map, bool root, met *m)
+/* Count what a family would read that computes a low, and list what other kernels compute of it; what
+ * comes before the low `least` is left out. */
+static void walk_from(family *f, uint32_t id, bool root, uint32_t least, met *m)
 {
     kiln__build *b = f->b;
-    const kiln__low *n = &b->lows[id];
-    if (was_here(f, id, map))
-        return;
-    const int member = n->kind == KILN__LOW_REDUCE ? member_at(f, id) : -1;
-
-    if (n->kind == KILN__LOW_CONST || n->kind == KILN__LOW_SCALAR)
-        return;
-    if (n->kind == KILN__LOW_IOTA) {
-        m->bad = true;
-        return;
-    }
-    if (n->kind == KILN__LOW_LEAF) {
-        count_leaf(f, n, map, m);
-        return;
-    }
-    if (member >= 0) {
-        m->bad = m->bad || !own_row(f, n, map);
-        m->uses |= 1u << member;
-        return;
-    }
-    if (n->kind != KILN__LOW_LENS &&
-        (!kiln__low_computed(n) || (n->stored && !root && !f->root[id]))) {
-        m->reads = f->reads[id] = true;
-        return;
-    }
-    for (uint32_t k = 0; k < n->operand_count; k++) {
-        const kiln__low *o = &b->lows[n->operand[k]];
-        kiln__axis_map own[KILN_RANK_MAX], through[KILN_RANK_MAX];
-        if (n->kind == KILN__LOW_LENS)
-            memcpy(own, n->map, (size_t)o->rank * sizeof own[0]);
-        else
-            kiln__broadcast_map(o, n->rank, n->shape, own);
-        kiln__compose(map, own, o->rank, through);
-        walk(f, n->operand[k], through, false, m);
-    }
-}
-
-static void walk_from(family *f, uint32_t id, bool root, met *m)
-{
-    const kiln__low *n = &f->b->lows[id];
     kiln__axis_map map[KILN_RANK_MAX];
-    for (int a = 0; a < n->rank; a++)
-        map[a] = n->shape[a] == 1 ? (kiln__axis_map){-1, 0, 0} : (kiln__axis_map){a, 0, 1};
-    memset(m, 0, sizeof *m);
-    f->walks++;
-    walk(f, id, map, root, m);
+    bool is_new = false;
+    own_map(&b->lows[id], map);
+    f->number++;
+    for (sight *open = find_sight(f, id, map, &is_new); open != NULL;) {
+        sight *const s = open;
+        const kiln__low *n = &b->lows[s->id];
+        open = s->user;
+        if (s->id < least || (n->kind == KILN__LOW_REDUCE && member_at(f, s->id) >= 0))
+            continue;
+        if (n->kind == KILN__LOW_LEAF)
+            count_leaf(f, n, s->map, m);
+        for (uint32_t k = 0; is_inside(f, s->id, root) && k < n->operand_count; k++) {
+            operand_map(n, &b->lows[n->operand[k]], s->map, map);
+            sight *below = find_sight(f, n->operand[k], map, &is_new);
+            if (!is_new)
+                continue;
+            below->user = open;
+            open = below;
+        }
+        if (is_other(n) && !is_inside(f, s->id, root) && kiln__mark(b, &f->read, s->id))
+            kiln__list_add(b, &f->reads, s->id);
+        root = false;
+    }
 }
 
-/* ---- dependence ---------------------------------------------------------------------------------------- */
+/* ---- dependence ------------------------------------------------------------------------------ */
 
-/* Whether the value of a low depends on the family. A family that was formed before is one kernel:
- * whatever depends on one of its results depends on all that it reads. */
-static bool depends(const family *f, uint32_t id, bool *seen)
+/* The first low of which something may depend on the family: its own first one, or that of a family
+ * formed before which spans it, for that one is one kernel. */
+static uint32_t first_dependent(const family *f)
 {
-    const kiln__low *n = &f->b->lows[id];
-    if (seen[id])
-        return false;
-    seen[id] = true;
-    const int member = n->kind == KILN__LOW_REDUCE ? member_at(f, id) : -1;
-    if ((member >= 0 && f->taken[member]) || f->root[id])
-        return true;
-    for (size_t k = 0; n->rows != NULL && k < n->rows->low_count; k++)
-        if (depends(f, n->rows->lows[k], seen))
+    uint32_t first = f->members[0];
+    for (bool moved = true; moved;) {
+        moved = false;
+        for (const kiln__row_family *other = f->b->families; other != NULL; other = other->next)
+            if (other->first < first && first <= other->last) {
+                first = other->first;
+                moved = true;
+            }
+    }
+    return first;
+}
+
+/* Whether something that the family reads from memory depends on the family. A family that was
+ * formed before is one kernel: whatever depends on one of its results depends on all that it reads.
+ * What f->seen holds was looked at before, without finding such a thing. */
+static bool is_cyclic(family *f)
+{
+    kiln__build *b = f->b;
+    kiln__list open = {NULL, 0, 0};
+    for (size_t k = 0; k < f->reads.count; k++)
+        kiln__list_add(b, &open, f->reads.ids[k]);
+    while (open.count > 0) {
+        const uint32_t id = open.ids[--open.count];
+        const kiln__low *n = &b->lows[id];
+        if (id < f->first || !kiln__mark(b, &f->seen, id))
+            continue;
+        const int member = n->kind == KILN__LOW_REDUCE ? member_at(f, id) : -1;
+        if ((member >= 0 && f->taken[member]) || kiln__is_marked(&f->root, id))
             return true;
-    for (uint32_t k = 0; k < n->operand_count; k++)
-        if (depends(f, n->operand[k], seen))
-            return true;
+        for (size_t k = 0; n->rows != NULL && k < n->rows->lows.count; k++)
+            kiln__list_add(b, &open, n->rows->lows.ids[k]);
+        for (uint32_t k = 0; k < n->operand_count; k++)
+            kiln__list_add(b, &open, n->operand[k]);
+    }
     return false;
 }
 
-/* Whether something that the family reads from memory depends on the family. `seen` is what was
- * looked at before for the same family, without finding such a thing. */
-static bool is_cyclic(const family *f, bool *seen)
-{
-    for (uint32_t id = 1; id < f->b->low_count; id++)
-        if (f->reads[id] && depends(f, id, seen))
-            return true;
-    return false;
-}
-
-/* ---- members and roots ----------------------------------------------------------------------------------- */
+/* ---- members and roots ----------------------------------------------------------------------- */
 
 /* argmin and its relatives: row programs know no positions. */
 static bool needs_positions(const kiln__build *b, const kiln__low *n)
@@ -217,38 +317,71 @@ static bool needs_positions(const kiln__build *b, const kiln__low *n)
     return kiln__reduce_is_position(row);
 }
 
-static void collect_members(family *f, const bool *tried)
+/* A queue of lows that gives the first one first, each once. */
+static void enqueue(kiln__build *b, kiln__list *queue, uint32_t id)
 {
-    kiln__build *b = f->b;
-    for (uint32_t id = 1; id < b->low_count && f->count < FAMILY_MAX; id++) {
-        const kiln__low *n = &b->lows[id];
-        if (!n->needed || n->kind != KILN__LOW_REDUCE || n->rows != NULL || tried[id] ||
-            needs_positions(b, n) ||
-            !kiln__same_shape(n->space_rank, n->space, f->sample->space_rank, f->sample->space) ||
-            memcmp(n->reduced, f->sample->reduced,
-                   (size_t)n->space_rank * sizeof *n->reduced) != 0)
-            continue;
-        f->members[f->count++] = id;
+    kiln__list_add(b, queue, id);
+    for (size_t at = queue->count - 1; at > 0 && queue->ids[(at - 1) / 2] > queue->ids[at];
+         at = (at - 1) / 2) {
+        const uint32_t swap = queue->ids[at];
+        queue->ids[at] = queue->ids[(at - 1) / 2];
+        queue->ids[(at - 1) / 2] = swap;
     }
+}
+
+static uint32_t dequeue(kiln__list *queue)
+{
+    const uint32_t first = queue->ids[0], moved = queue->ids[--queue->count];
+    size_t at = 0;
+    for (size_t below; (below = 2 * at + 1) < queue->count; at = below) {
+        below += below + 1 < queue->count && queue->ids[below + 1] < queue->ids[below];
+        if (queue->ids[below] >= moved)
+            break;
+        queue->ids[at] = queue->ids[below];
+    }
+    queue->ids[at] = moved;
+    return first;
+}
+
+static void enqueue_users(kiln__build *b, kiln__list *queue, uint32_t id)
+{
+    for (uint32_t u = b->user_begin[id]; u < b->user_begin[id + 1]; u++)
+        if (kiln__mark(b, &b->marks, b->users[u]))
+            enqueue(b, queue, b->users[u]);
+}
+
+/* Whether a low may be a root: stored in the space. */
+static bool may_be_root(const family *f, const kiln__low *n)
+{
+    return n->stored && n->loads && n->rows == NULL && !n->c_order &&
+           kiln__same_shape(n->rank, n->shape, f->sample->space_rank, f->sample->space);
 }
 
 /* Roots: what is stored in the space and uses a member. Returns the members used by any. */
 static uint32_t find_roots(family *f)
 {
     kiln__build *b = f->b;
+    kiln__list queue = {NULL, 0, 0};
     uint32_t used = 0;
-    for (uint32_t id = 1; id < b->low_count; id++) {
+    kiln__marks_clear(b, &b->marks);
+    for (int m = 0; m < f->count; m++)
+        enqueue_users(b, &queue, f->members[m]);
+    while (queue.count > 0) {
+        const uint32_t id = dequeue(&queue);
         const kiln__low *n = &b->lows[id];
-        met m;
-        f->root[id] = false;
-        if (!n->needed || !n->stored || !n->loads || n->rows != NULL || n->c_order ||
-            !kiln__same_shape(n->rank, n->shape, f->sample->space_rank, f->sample->space))
-            continue;
-        walk_from(f, id, true, &m);
-        if (m.uses == 0 || m.bad)
-            continue;
-        f->root[id] = true;
-        used |= m.uses;
+        if (may_be_root(f, n)) {
+            sight *s = look_from(f, id, true);
+            if (s->uses == 0 || s->bad) {
+                s->uses = 0; /* to others it is a value in memory */
+                s->bad = false;
+                continue;
+            }
+            (void)kiln__mark(b, &f->root, id);
+            kiln__list_add(b, &f->roots, id);
+            used |= s->uses;
+        }
+        if (is_inside(f, id, false))
+            enqueue_users(b, &queue, id);
     }
     return used;
 }
@@ -261,28 +394,38 @@ static bool stage_fits(const family *f, int stage, int more)
     for (int m = 0; m < f->count; m++)
         if ((f->taken[m] && f->stage[m] == stage) || m == more)
             ids[count++] = f->members[m];
-    return kiln__fits_pass(f->b, ids, count, STATES_A_STAGE);
+    return kiln__pass_states(f->b, ids, count) <= STATES_A_STAGE;
+}
+
+/* Give each member its stage: one after those of all members that it uses. False when a member that
+ * uses others comes too late. */
+static bool find_stages(family *f)
+{
+    for (int m = 0; m < f->count; m++) {
+        f->stage[m] = 0;
+        for (int o = 0; o < m; o++)
+            if ((f->uses[m] & 1u << o) != 0 && f->stage[o] + 1 > f->stage[m])
+                f->stage[m] = f->stage[o] + 1;
+        if (f->stage[m] >= STAGES_MAX)
+            return false;
+    }
+    return true;
 }
 
 /* Which members take part: those used by roots or by one another, and those these use. False when
  * there are none, or they are too many. */
 static bool take_members(family *f, uint32_t used)
 {
+    if (!find_stages(f))
+        return false;
     for (int m = 0; m < f->count; m++)
         if (f->uses[m] != 0)
             used |= f->uses[m] | 1u << m;
     for (int m = f->count; m-- > 0;)
         if (used & 1u << m)
             used |= f->uses[m];
-    for (int m = 0; m < f->count; m++) {
+    for (int m = 0; m < f->count; m++)
         f->taken[m] = (used & 1u << m) != 0;
-        f->stage[m] = 0;
-        for (int o = 0; o < m; o++)
-            if ((f->uses[m] & 1u << o) != 0 && f->stage[o] + 1 > f->stage[m])
-                f->stage[m] = f->stage[o] + 1;
-        if (f->taken[m] && f->stage[m] >= STAGES_MAX)
-            return false;
-    }
     for (int stage = 0; stage < STAGES_MAX; stage++)
         if (!stage_fits(f, stage, -1))
             return false;
@@ -309,85 +452,109 @@ static bool worth_it(const family *f, const met *sum)
 static bool fits_kernel(family *f)
 {
     kiln__plan_kernel all = {.kind = KILN__STEP_ROW};
-    for (int m = 0; m < f->count; m++)
-        if (f->taken[m])
-            kiln__plan_list(f->b, &all.members, &all.member_count, &all.member_room, f->members[m]);
-    for (uint32_t id = 1; id < f->b->low_count; id++)
-        if (f->root[id])
-            kiln__plan_list(f->b, &all.roots, &all.root_count, &all.root_room, id);
-    return all.root_count <= KILN__ROOTS_MAX && kiln__kernel_fits(f->b, &all, 0);
+    bool fits = f->roots.count <= KILN__ROOTS_MAX;
+    for (int m = 0; m < f->count && fits; m++)
+        fits = !f->taken[m] || kiln__kernel_grow(f->b, &all, f->members[m]);
+    for (size_t r = 0; r < f->roots.count && fits; r++)
+        fits = kiln__kernel_grow(f->b, &all, f->roots.ids[r]);
+    return fits;
+}
+
+/* The largest of what members and roots read. */
+static void add_reads(family *f, uint32_t id, bool root, met *sum)
+{
+    met one = {0, 0, 0};
+    walk_from(f, id, root, 0, &one);
+    if (one.element_bytes > sum->element_bytes)
+        *sum = one;
 }
 
 /* Look at everything that would be the family's; false when it cannot be one. */
 static bool check(family *f)
 {
     kiln__build *b = f->b;
-    bool *seen = kiln__build_seen(b);
-    met sum, one;
-    memset(&sum, 0, sizeof sum);
-    memset(f->reads, 0, b->low_count * sizeof *f->reads);
-    for (int m = 0; m < f->count; m++) {
-        if (!f->taken[m])
-            continue;
-        walk_from(f, b->lows[f->members[m]].operand[0], false, &one);
-        if (one.bad || is_cyclic(f, seen))
+    met sum = {0, 0, 0};
+    if (!fits_kernel(f))
+        return false;
+    kiln__marks_clear(b, &f->read);
+    f->reads.count = 0;
+    for (int m = 0; m < f->count; m++)
+        if (f->taken[m] && look_from(f, b->lows[f->members[m]].operand[0], false)->bad)
             return false;
-        if (one.element_bytes > sum.element_bytes)
-            sum = one;
-    }
-    for (uint32_t id = 1; id < b->low_count; id++) {
-        if (!f->root[id])
-            continue;
-        walk_from(f, id, true, &one);
-        if (is_cyclic(f, seen))
-            return false;
-        if (one.element_bytes > sum.element_bytes)
-            sum = one;
-    }
-    return worth_it(f, &sum) && fits_kernel(f);
+    for (int m = 0; m < f->count; m++)
+        if (f->taken[m])
+            add_reads(f, b->lows[f->members[m]].operand[0], false, &sum);
+    for (size_t r = 0; r < f->roots.count; r++)
+        add_reads(f, f->roots.ids[r], true, &sum);
+    f->first = f->reads.count > 0 ? first_dependent(f) : f->members[0];
+    kiln__marks_clear(b, &f->seen);
+    return !is_cyclic(f) && worth_it(f, &sum);
 }
 
-/* ---- what follows from results alone ---------------------------------------------------------------------- */
+/* ---- what follows from results alone --------------------------------------------------------- */
 
-/* Whether a low is made of the family's results and of arguments, one value a row. */
-static bool of_results(const family *f, uint32_t id, bool *seen, uint32_t *uses)
+/* Whether a low is made of the family's results and of arguments, one value a row, all its operands
+ * that are so being in `made`. Views of results are left to kernels of their own, so that shapes
+ * stay those of results. */
+static bool is_of_results(const family *f, uint32_t id, const kiln__marks *made)
 {
-    const kiln__low *n = &f->b->lows[id];
-    const int member = n->kind == KILN__LOW_REDUCE ? member_at(f, id) : -1;
-    if (n->arguments || seen[id])
-        return true;
-    seen[id] = true;
-    if (member >= 0) {
-        *uses |= 1u << member;
-        return f->taken[member];
-    }
-    /* Views of results are left to kernels of their own, so that shapes stay those of results. */
+    const kiln__build *b = f->b;
+    const kiln__low *n = &b->lows[id];
     if (!kiln__low_computed(n))
         return false;
     for (uint32_t k = 0; k < n->operand_count; k++) {
-        const kiln__low *o = &f->b->lows[n->operand[k]];
-        if (o->reduces && !kiln__same_shape(n->rank, n->shape, o->rank, o->shape))
-            return false;
-        if (!of_results(f, n->operand[k], seen, uses))
+        const kiln__low *o = &b->lows[n->operand[k]];
+        if ((o->reduces && !kiln__same_shape(n->rank, n->shape, o->rank, o->shape)) ||
+            (!o->arguments && !kiln__is_marked(made, n->operand[k])))
             return false;
     }
     return true;
+}
+
+/* What is stored of what is made of the family's results alone, operands first. */
+static kiln__list find_results(family *f)
+{
+    kiln__build *b = f->b;
+    kiln__list queue = {NULL, 0, 0}, found = {NULL, 0, 0};
+    kiln__marks_clear(b, &b->marks);
+    kiln__marks_clear(b, &f->made);
+    for (int m = 0; m < f->count; m++)
+        if (f->taken[m]) {
+            (void)kiln__mark(b, &f->made, f->members[m]);
+            enqueue_users(b, &queue, f->members[m]);
+        }
+    while (queue.count > 0) {
+        const uint32_t id = dequeue(&queue);
+        const kiln__low *n = &b->lows[id];
+        if (!is_of_results(f, id, &f->made))
+            continue;
+        (void)kiln__mark(b, &f->made, id);
+        enqueue_users(b, &queue, id);
+        if (n->stored && n->rows == NULL && !n->c_order)
+            kiln__list_add(b, &found, id);
+    }
+    return found;
 }
 
 /* Other reductions of the same rows come along where they read nothing but arguments of the call, and
  * nothing that the family reads is made of their results. */
 static void take_others(family *f)
 {
+    f->first = first_dependent(f);
     for (int m = 0; m < f->count; m++) {
-        met one;
+        const uint32_t operand = f->b->lows[f->members[m]].operand[0];
+        met unused = {0, 0, 0};
         if (f->taken[m])
             continue;
-        walk_from(f, f->b->lows[f->members[m]].operand[0], false, &one);
-        if (one.bad || one.uses != 0 || one.reads || !stage_fits(f, 0, m))
+        walk_from(f, operand, false, f->first, &unused);
+        f->number++;
+        const sight *s = f->others[operand] ? NULL : look_from(f, operand, false);
+        if (s == NULL || s->bad || s->uses != 0 || !stage_fits(f, 0, m))
             continue;
         f->stage[m] = 0;
         f->taken[m] = true;
-        f->taken[m] = !is_cyclic(f, kiln__build_seen(f->b));
+        kiln__marks_clear(f->b, &f->seen);
+        f->taken[m] = !is_cyclic(f);
     }
 }
 
@@ -395,9 +562,9 @@ static void take_others(family *f)
 static void mark_inside(const family *f, kiln__row_family *made, uint32_t id)
 {
     const kiln__low *n = &f->b->lows[id];
-    if (made->inside[id] || n->stored || (n->kind != KILN__LOW_LENS && !kiln__low_computed(n)))
+    if (n->stored || (n->kind != KILN__LOW_LENS && !kiln__low_computed(n)) ||
+        !kiln__set_add(f->b, &made->inside, id))
         return;
-    made->inside[id] = true;
     for (uint32_t k = 0; k < n->operand_count; k++)
         mark_inside(f, made, n->operand[k]);
 }
@@ -407,7 +574,9 @@ static void own(const family *f, kiln__row_family *made, uint32_t id)
 {
     kiln__low *n = &f->b->lows[id];
     n->rows = made;
-    kiln__plan_list(f->b, &made->lows, &made->low_count, &made->low_room, id);
+    made->first = made->first == 0 || id < made->first ? id : made->first;
+    made->last = id > made->last ? id : made->last;
+    kiln__list_add(f->b, &made->lows, id);
     for (uint32_t k = 0; k < n->operand_count; k++)
         mark_inside(f, made, n->operand[k]);
 }
@@ -418,7 +587,6 @@ static void make_family(family *f)
     kiln__row_family *made = kiln__build_alloc(b, sizeof *made);
     take_others(f);
     made->sample = f->sample;
-    made->inside = kiln__build_seen(b);
     made->next = b->families;
     b->families = made;
     for (int m = 0; m < f->count; m++) {
@@ -429,55 +597,107 @@ static void make_family(family *f)
         if (f->stage[m] + 1 > made->stage_count)
             made->stage_count = f->stage[m] + 1;
     }
-    for (uint32_t id = 1; id < b->low_count; id++) {
-        const kiln__low *n = &b->lows[id];
-        uint32_t uses = 0;
-        if (f->root[id] || (n->needed && n->stored && n->rows == NULL && n->reduces && !n->c_order &&
-                            of_results(f, id, kiln__build_seen(b), &uses) && uses != 0))
-            own(f, made, id);
+    const kiln__list results = find_results(f);
+    for (size_t r = 0, k = 0; r < f->roots.count || k < results.count;) {
+        const uint32_t root = r < f->roots.count ? f->roots.ids[r] : UINT32_MAX;
+        const uint32_t result = k < results.count ? results.ids[k] : UINT32_MAX;
+        own(f, made, root < result ? root : result);
+        r += root <= result;
+        k += result <= root;
     }
 }
 
-/* A family of nothing, around a reduction. */
-static void begin_family(family *f, const kiln__low *sample)
+/* ---- the stage ------------------------------------------------------------------------------- */
+
+/* A family of the next reductions of a list. */
+static void begin_family(family *f, candidates *c)
 {
-    f->sample = sample;
     f->count = 0;
+    while (c->next < c->reductions.count && f->count < FAMILY_MAX)
+        f->members[f->count++] = c->reductions.ids[c->next++];
+    f->sample = &f->b->lows[f->members[0]];
     memset(f->uses, 0, sizeof f->uses);
     memset(f->taken, 0, sizeof f->taken);
     memset(f->stage, 0, sizeof f->stage);
-    memset(f->root, 0, f->b->low_count * sizeof *f->root);
+    f->roots.count = 0;
+    kiln__marks_clear(f->b, &f->root);
+    f->number++;
+}
+
+/* Which members are used by members; false when one is used otherwise than by its own row. */
+static bool find_uses(family *f)
+{
+    for (int m = 0; m < f->count; m++) {
+        const sight *s = look_from(f, f->b->lows[f->members[m]].operand[0], false);
+        f->uses[m] = s->uses;
+        if (s->bad && s->uses != 0)
+            return false;
+    }
+    return true;
+}
+
+static void find_family(family *f, candidates *c)
+{
+    bool good = false;
+    begin_family(f, c);
+    for (int a = 0; a < f->sample->space_rank; a++)
+        good = good || f->sample->reduced[a];
+    if (!good)
+        return;
+    if (!find_uses(f) || !find_stages(f))
+        return; /* roots would not change that, and chains of such reductions are found often */
+    f->number++;
+    const uint32_t used = find_roots(f); /* what these compute, members may use */
+    f->number++;
+    if (find_uses(f) && take_members(f, used) && check(f))
+        make_family(f);
+}
+
+/* What lies beneath lows that a family computes when it computes all that is not stored. */
+static void find_beneath(family *f)
+{
+    const kiln__build *b = f->b;
+    for (uint32_t id = 1; id < b->low_count; id++) {
+        const kiln__low *n = &b->lows[id];
+        const bool inside = n->kind == KILN__LOW_LENS || (kiln__low_computed(n) && !n->stored);
+        f->positions[id] = n->kind == KILN__LOW_IOTA;
+        f->others[id] = !inside && is_other(n);
+        for (uint32_t k = 0; inside && k < n->operand_count; k++) {
+            f->positions[id] = f->positions[id] || f->positions[n->operand[k]];
+            f->others[id] = f->others[id] || f->others[n->operand[k]];
+        }
+    }
 }
 
 void kiln__find_rows(kiln__build *b)
 {
-    bool *tried = kiln__build_seen(b);
+    kiln__index index = {NULL, 0, 0};
+    candidates **list = kiln__build_alloc(b, b->low_count * sizeof(*list));
     family *f = kiln__build_alloc(b, sizeof *f);
+    kiln__buf *key = &b->scratch[KILN__SCRATCH_SHORT];
     f->b = b;
-    f->root = kiln__build_seen(b);
-    f->reads = kiln__build_seen(b);
-    f->visited = kiln__build_alloc(b, b->low_count * sizeof *f->visited);
+    f->sights = kiln__build_alloc(b, b->low_count * sizeof *f->sights);
+    f->positions = kiln__build_alloc(b, b->low_count);
+    f->others = kiln__build_alloc(b, b->low_count);
+    find_beneath(f);
     for (uint32_t id = 1; id < b->low_count; id++) {
         const kiln__low *n = &b->lows[id];
-        bool reduces_some = false;
-        if (!n->needed || n->kind != KILN__LOW_REDUCE || n->rows != NULL || tried[id] ||
-            needs_positions(b, n))
+        if (!n->needed || n->kind != KILN__LOW_REDUCE || needs_positions(b, n))
             continue;
-        for (int a = 0; a < n->space_rank; a++)
-            reduces_some = reduces_some || n->reduced[a];
-        begin_family(f, n);
-        collect_members(f, tried);
-        for (int m = 0; m < f->count; m++)
-            tried[f->members[m]] = true;
-        bool good = reduces_some;
-        const uint32_t used = find_roots(f); /* what these compute, members may use */
-        for (int m = 0; m < f->count && good; m++) {
-            met one;
-            walk_from(f, b->lows[f->members[m]].operand[0], false, &one);
-            f->uses[m] = one.uses;
-            good = !one.bad || one.uses == 0;
-        }
-        if (good && take_members(f, used) && check(f))
-            make_family(f);
+        kiln__buf_put(key, (const char *)&n->space_rank, sizeof n->space_rank);
+        kiln__buf_put(key, (const char *)n->space, (size_t)n->space_rank * sizeof *n->space);
+        kiln__buf_put(key, (const char *)n->reduced, (size_t)n->space_rank * sizeof *n->reduced);
+        if (key->failed)
+            kiln__build_fail_memory(b);
+        void **found = kiln__index_at(b, &index, key->text, key->length);
+        key->length = 0;
+        if (*found == NULL)
+            *found = kiln__build_alloc(b, sizeof(candidates));
+        list[id] = *found;
+        kiln__list_add(b, &list[id]->reductions, id);
     }
+    for (uint32_t id = 1; id < b->low_count; id++)
+        if (list[id] != NULL && list[id]->next < list[id]->reductions.count &&
+            list[id]->reductions.ids[list[id]->next] == id)
+            find_family(f, list[id]);
 }

@@ -1,7 +1,7 @@
 /*
  * size.c - how large kernels may become, and what is stored to keep them smaller.
  *
- *     plan > [size]
+ *     stores > [size] > order > schedule
  *
  * A kernel takes KILN_PARAM_MAX arrays, and a thread has 128 registers where blocks have 512 threads.
  * What fills registers are values that are used late; how many there are depends on the order that a
@@ -12,8 +12,10 @@
  * Expressions that would be larger are cut: a value is stored, from the leaves up, so that each
  * kernel is about half as large as it may be.
  *
- * Rule: an array that is seen through several views counts for each of them, as each is a parameter;
- *       what is computed beneath a view is computed again for it, and counts again.
+ * Rule 1: an array that is seen through several views counts for each of them, as each is a
+ *         parameter; what is computed beneath a view is computed again for it, and counts again.
+ * Rule 2: what a kernel computes is measured once, when it joins: a kernel keeps the set of what it
+ *         counted and the sums. What is computed beneath a view is measured once for all kernels.
  */
 #include "codegen/graph/build.h"
 
@@ -27,69 +29,157 @@ enum {
 _Static_assert(KERNEL_LEAVES_MAX + 2 * KILN__ROOTS_MAX <= KILN_PARAM_MAX,
                "arrays, reductions and results of a kernel fit into its parameters");
 
-/* Counted until it is more than is of interest. */
-typedef struct measure {
-    int nodes, leaves, nodes_max, leaves_max;
-} measure;
+/* A walk that counts until there is more than is of interest. */
+typedef struct walk {
+    kiln__build *b;
+    const kiln__set *counted; /* what a kernel has counted already */
+    kiln__measure *sum;
+    int nodes_max, leaves_max;
+} walk;
 
-static bool is_large(const measure *m)
+static bool is_large(const walk *w)
 {
-    return m->nodes > m->nodes_max || m->leaves > m->leaves_max;
+    return w->sum->nodes > w->nodes_max || w->sum->leaves > w->leaves_max;
 }
 
-static void measure_below(kiln__build *b, uint32_t id, bool *seen, measure *m, bool root)
+static void note_block(kiln__measure *sum, uint32_t id)
 {
+    const uint32_t block = id / 32 % (64 * KILN__BLOCK_WORDS);
+    sum->blocks[block / 64] |= UINT64_C(1) << block % 64;
+}
+
+static bool are_apart(const kiln__measure *x, const kiln__measure *y)
+{
+    uint64_t common = 0;
+    for (int k = 0; k < KILN__BLOCK_WORDS; k++)
+        common |= x->blocks[k] & y->blocks[k];
+    return common == 0;
+}
+
+static void measure_below(walk *w, uint32_t id, bool root)
+{
+    kiln__build *b = w->b;
     const kiln__low *n = &b->lows[id];
-    if (seen[id] || is_large(m))
+    if (is_large(w) || !kiln__mark(b, &b->marks, id) || kiln__set_has(w->counted, id))
         return;
-    seen[id] = true;
+    kiln__list_add(b, &b->measured, id);
     if (n->kind == KILN__LOW_CONST || n->kind == KILN__LOW_IOTA)
         return;
     if (n->kind == KILN__LOW_LENS) {
-        const kiln__low *o = &b->lows[kiln__behind(b, id)];
-        if (kiln__low_computed(o) && !o->stored)
-            measure_below(b, kiln__behind(b, id), kiln__build_seen(b), m, false);
-        else
-            m->leaves++;
+        note_block(w->sum, id);
+        w->sum->nodes += b->beneath[id][0];
+        w->sum->leaves += b->beneath[id][1];
         return;
     }
     if (!kiln__low_computed(n) || (n->stored && !root)) {
-        m->leaves++;
+        w->sum->leaves++;
+        if (n->kind == KILN__LOW_LEAF || n->kind == KILN__LOW_SCALAR)
+            return;
+        note_block(w->sum, id);
+        w->sum->made++;
         return;
     }
-    m->nodes += n->kind == KILN__LOW_SNIPPET ? 1 + (int)n->custom->def->words.count : 1;
+    note_block(w->sum, id);
+    w->sum->nodes += n->kind == KILN__LOW_SNIPPET ? 1 + (int)n->custom->def->words.count : 1;
     for (uint32_t k = 0; k < n->operand_count; k++)
-        measure_below(b, n->operand[k], seen, m, false);
+        measure_below(w, n->operand[k], false);
 }
 
-/* What a stored value, or a reduction, is computed from. */
-static void measure_result(kiln__build *b, uint32_t id, bool *seen, measure *m)
+/* Add to `sum` what a stored value, or a reduction, is computed from, but for what is in `counted`.
+ * What was counted is in b->measured. False when that is too much. */
+static bool measure(kiln__build *b, const kiln__set *counted, kiln__measure *sum, uint32_t id,
+                    int nodes_max, int leaves_max)
 {
+    walk w = {b, counted, sum, nodes_max, leaves_max};
     const kiln__low *n = &b->lows[id];
+
+    kiln__marks_clear(b, &b->marks);
+    b->measured.count = 0;
     if (n->kind == KILN__LOW_REDUCE)
-        measure_below(b, n->operand[0], seen, m, false);
+        measure_below(&w, n->operand[0], false);
     else
-        measure_below(b, id, seen, m, true);
+        measure_below(&w, id, true);
+    return !is_large(&w);
 }
 
-static bool exceeds(kiln__build *b, uint32_t id, int nodes, int leaves)
+static const kiln__set nothing = {NULL, 0, 0};
+
+/* What a view makes its users compute, or read. */
+static void measure_view(kiln__build *b, uint32_t lens)
 {
-    measure m = {0, 0, nodes, leaves};
-    measure_result(b, id, kiln__build_seen(b), &m);
-    return is_large(&m);
+    const uint32_t behind = kiln__behind(b, lens);
+    kiln__measure sum = {0, 0, 0, {0}};
+    walk w = {b, &nothing, &sum, KERNEL_NODES_MAX, KERNEL_LEAVES_MAX};
+
+    kiln__marks_clear(b, &b->marks);
+    b->measured.count = 0;
+    if (kiln__low_computed(&b->lows[behind]) && !b->lows[behind].stored)
+        measure_below(&w, behind, false);
+    else
+        sum.leaves = 1;
+    b->beneath[lens][0] = sum.nodes;
+    b->beneath[lens][1] = sum.leaves;
+}
+
+void kiln__measure_views(kiln__build *b)
+{
+    if (b->beneath == NULL)
+        b->beneath = kiln__build_alloc(b, b->low_count * sizeof *b->beneath);
+    for (uint32_t id = 1; id < b->low_count; id++)
+        if (b->lows[id].needed && b->lows[id].kind == KILN__LOW_LENS)
+            measure_view(b, id);
+}
+
+/* ---- kernels --------------------------------------------------------------------------------- */
+
+static const kiln__measure *measure_alone(kiln__build *b, uint32_t id)
+{
+    if (b->alone == NULL)
+        b->alone = kiln__build_alloc(b, b->low_count * sizeof(*b->alone));
+    if (b->alone[id] == NULL) {
+        b->alone[id] = kiln__build_alloc(b, sizeof(**b->alone));
+        (void)measure(b, &nothing, b->alone[id], id, KERNEL_NODES_MAX, KERNEL_LEAVES_MAX);
+    }
+    return b->alone[id];
 }
 
 bool kiln__kernel_fits(kiln__build *b, const kiln__plan_kernel *kernel, uint32_t id)
 {
-    measure m = {0, 0, KERNEL_NODES_MAX, KERNEL_LEAVES_MAX};
-    bool *seen = kiln__build_seen(b);
-    for (size_t k = 0; k < kernel->member_count; k++)
-        measure_result(b, kernel->members[k], seen, &m);
-    for (size_t k = 0; k < kernel->root_count; k++)
-        measure_result(b, kernel->roots[k], seen, &m);
-    if (id != 0)
-        measure_result(b, id, seen, &m);
-    return !is_large(&m);
+    const kiln__measure *alone = measure_alone(b, id);
+    kiln__measure sum = kernel->size;
+    b->work++;
+    if ((alone->nodes + sum.nodes > KERNEL_NODES_MAX ||
+         alone->made + sum.made > KERNEL_LEAVES_MAX) &&
+        are_apart(alone, &sum))
+        return false;
+    return measure(b, &kernel->counted, &sum, id, KERNEL_NODES_MAX, KERNEL_LEAVES_MAX);
+}
+
+bool kiln__kernel_grow(kiln__build *b, kiln__plan_kernel *kernel, uint32_t id)
+{
+    const bool fits = measure(b, &kernel->counted, &kernel->size, id, KERNEL_NODES_MAX,
+                              KERNEL_LEAVES_MAX);
+    for (size_t k = 0; k < b->measured.count; k++)
+        (void)kiln__set_add(b, &kernel->counted, b->measured.ids[k]);
+    return fits;
+}
+
+void kiln__kernel_measure(kiln__build *b, kiln__plan_kernel *kernel)
+{
+    kernel->counted = (kiln__set){NULL, 0, 0};
+    kernel->size = (kiln__measure){0, 0, 0, {0}};
+    for (size_t k = 0; k < kernel->members.count; k++)
+        (void)kiln__kernel_grow(b, kernel, kernel->members.ids[k]);
+    for (size_t k = 0; k < kernel->roots.count; k++)
+        (void)kiln__kernel_grow(b, kernel, kernel->roots.ids[k]);
+}
+
+/* ---- cutting --------------------------------------------------------------------------------- */
+
+static bool exceeds(kiln__build *b, uint32_t id, int nodes, int leaves)
+{
+    kiln__measure sum = {0, 0, 0, {0}};
+    return !measure(b, &nothing, &sum, id, nodes, leaves);
 }
 
 /* Store the first values, from the leaves up, that are large enough to be worth a kernel. Values are
@@ -99,6 +189,8 @@ static void cut(kiln__build *b)
     for (uint32_t id = 1; id < b->low_count; id++) {
         kiln__low *n = &b->lows[id];
         const bool small = !n->of_numbers && ((!n->loads && !n->reduces) || n->weight < NODES_MAX / 8);
+        if (n->needed && n->kind == KILN__LOW_LENS)
+            measure_view(b, id);
         if (!n->needed || !kiln__low_computed(n) || n->stored || n->in_rows || small)
             continue;
         n->stored = n->cut = exceeds(b, id, NODES_MAX / 2, LEAVES_MAX / 2);
@@ -107,6 +199,7 @@ static void cut(kiln__build *b)
 
 void kiln__cut_large(kiln__build *b)
 {
+    kiln__measure_views(b);
     for (uint32_t id = 1; id < b->low_count; id++) {
         const kiln__low *n = &b->lows[id];
         if (n->needed && (n->stored || n->kind == KILN__LOW_REDUCE) &&

@@ -63,13 +63,6 @@ bool kiln__snippet_loops(const kiln__definition *d)
            kiln__definition_uses(d, "goto");
 }
 
-bool kiln__same_snippet(const kiln__low *a, const kiln__low *b)
-{
-    return a->kind == KILN__LOW_SNIPPET && b->kind == KILN__LOW_SNIPPET &&
-           a->custom->kernel == b->custom->kernel && a->operand_count == b->operand_count &&
-           memcmp(a->operand, b->operand, a->operand_count * sizeof *a->operand) == 0;
-}
-
 /* ---- texts ----------------------------------------------------------------------------------- */
 
 static kiln_dtype param_dtype(const kiln__build *b, const kiln__low *n, size_t p)
@@ -110,16 +103,15 @@ static size_t preamble_of(kiln__writer *w, const kiln__low *n)
     const char *preamble = n->custom->def->snippet[KILN__SNIPPET_PREAMBLE];
     if (preamble[0] == '\0')
         return 0;
-    for (size_t k = 0; k < w->preamble_count; k++)
-        if (same_types(b, n, &b->lows[w->preambles[k]]))
+    for (size_t k = 0; k < w->preambles.count; k++)
+        if (same_types(b, n, &b->lows[w->preambles.ids[k]]))
             return k + 1;
-    kiln__plan_list(b, &w->preambles, &w->preamble_count, &w->preamble_room,
-                    (uint32_t)(n - b->lows));
+    kiln__list_add(b, &w->preambles, (uint32_t)(n - b->lows));
     kiln__buf *text = &b->scratch[KILN__BUF_PREAMBLE];
-    kiln__buf_printf(text, "namespace kiln_custom%zu {\n", w->preamble_count);
+    kiln__buf_printf(text, "namespace kiln_custom%zu {\n", w->preambles.count);
     put_types(b, n, text);
     kiln__buf_printf(text, "%s\n}\n", preamble);
-    return w->preamble_count;
+    return w->preambles.count;
 }
 
 static void put_params(const kiln__build *b, const kiln__low *n, kiln__buf *text)
@@ -135,27 +127,28 @@ static void name_results(kiln__writer *w, uint32_t low, const kiln__axis_map *ma
                          const char *const *names)
 {
     const kiln__build *b = w->b;
-    for (uint32_t id = 1; id < b->low_count; id++)
-        if (id != low && kiln__same_snippet(&b->lows[id], &b->lows[low]))
-            kiln__name_low(w, id, map, names[b->lows[id].op]);
+    const kiln__list *results = &b->snippets[low]->results;
+    for (size_t k = 0; k < results->count; k++)
+        if (results->ids[k] != low)
+            kiln__name_low(w, results->ids[k], map, names[b->lows[results->ids[k]].op]);
 }
 
 static const kiln__definition *inlined(const kiln__writer *w, size_t k)
 {
-    return w->b->lows[w->snippets[k]].custom->def;
+    return w->b->lows[w->snippets.ids[k]].custom->def;
 }
 
 static void note_snippet(kiln__writer *w, uint32_t low)
 {
-    for (size_t k = 0; k < w->snippet_count; k++)
+    for (size_t k = 0; k < w->snippets.count; k++)
         if (inlined(w, k) == w->b->lows[low].custom->def)
             return;
-    kiln__plan_list(w->b, &w->snippets, &w->snippet_count, &w->snippet_room, low);
+    kiln__list_add(w->b, &w->snippets, low);
 }
 
 bool kiln__snippets_hide(const kiln__writer *w, const char *name)
 {
-    for (size_t k = 0; k < w->snippet_count; k++) {
+    for (size_t k = 0; k < w->snippets.count; k++) {
         const kiln__definition *d = inlined(w, k);
         bool own = false;
         for (size_t p = 0; p < d->param_count; p++)
@@ -200,7 +193,7 @@ const char *kiln__snippet_text(kiln__writer *w, uint32_t low, const kiln__axis_m
 
 void kiln__tell_snippets(const kiln__writer *w, kiln__buf *why)
 {
-    for (size_t k = 0; k < w->snippet_count; k++)
+    for (size_t k = 0; k < w->snippets.count; k++)
         kiln__buf_printf(why, "%s `%s`", k == 0 ? ", with the user's" : " and",
                          inlined(w, k)->name);
 }

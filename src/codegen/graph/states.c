@@ -14,74 +14,14 @@
  */
 #include "codegen/graph/states.h"
 
+/* ---- forms ----------------------------------------------------------------------------------- */
+
 static const char *table_text(kiln__build *b, const kiln__reduce_row *row, kiln_dtype from,
                               kiln__snippet_kind kind)
 {
     kiln__buf *text = &b->scratch[KILN__SCRATCH_SHORT];
     kiln__reduce_text(row, from, kind, text);
     return kiln__build_text(b, text);
-}
-
-static void read_texts(kiln__build *b, const kiln__reduce_row *row, kiln__member *m)
-{
-    m->type = table_text(b, row, m->from, KILN__SNIPPET_REDUCE_TYPE);
-    m->map = table_text(b, row, m->from, KILN__SNIPPET_MAP);
-    m->reduce = table_text(b, row, m->from, KILN__SNIPPET_REDUCE);
-    m->post = table_text(b, row, m->from, KILN__SNIPPET_POST);
-    m->identity = table_text(b, row, m->from, KILN__SNIPPET_IDENTITY);
-}
-
-static bool same_state(const kiln__member *m, const kiln__member *o)
-{
-    return m->low->operand[0] == o->low->operand[0] && strcmp(m->type, o->type) == 0 &&
-           strcmp(m->map, o->map) == 0 && strcmp(m->reduce, o->reduce) == 0 &&
-           strcmp(m->identity, o->identity) == 0;
-}
-
-/* Take the form that reads another member's state, when that member is there. */
-static void look_beside(kiln__build *b, kiln__member *members, size_t count, size_t at)
-{
-    kiln__member *m = &members[at], form = *m;
-    const kiln__reduce_row *row = kiln__reduce_row_beside(m->low->op, m->from);
-    if (row == NULL)
-        return;
-    read_texts(b, row, &form);
-    for (size_t o = 0; o < count; o++)
-        if (o != at && same_state(&form, &members[o])) {
-            *m = form;
-            return;
-        }
-}
-
-kiln__member *kiln__read_members(kiln__build *b, const uint32_t *ids, size_t count)
-{
-    kiln__member *members = kiln__build_alloc(b, count * sizeof *members);
-    size_t states = 0;
-    for (size_t m = 0; m < count; m++) {
-        kiln__member *at = &members[m];
-        at->id = ids[m];
-        at->low = &b->lows[at->id];
-        at->from = b->lows[at->low->operand[0]].dtype;
-        read_texts(b, kiln__reduce_row_find(at->low->op, at->from), at);
-    }
-    for (size_t m = 0; m < count; m++)
-        look_beside(b, members, count, m);
-    for (size_t m = 0; m < count; m++) {
-        size_t o = 0;
-        while (o < m && !same_state(&members[m], &members[o]))
-            o++;
-        members[m].first = o == m;
-        members[m].state = o == m ? states++ : members[o].state;
-    }
-    return members;
-}
-
-size_t kiln__state_count(const kiln__member *members, size_t count)
-{
-    size_t states = 0;
-    for (size_t m = 0; m < count; m++)
-        states += members[m].first;
-    return states;
 }
 
 /* Bytes of a state, from above. */
@@ -100,11 +40,109 @@ static size_t state_bytes(const char *type)
     return structs[k].numbers * (pair ? 16 : 8);
 }
 
-bool kiln__fits_pass(kiln__build *b, const uint32_t *ids, size_t count, size_t states_max)
+static bool same_texts(const kiln__form *m, const kiln__form *o)
 {
-    const kiln__member *members = kiln__read_members(b, ids, count);
-    size_t bytes = 0;
+    return strcmp(m->type, o->type) == 0 && strcmp(m->map, o->map) == 0 &&
+           strcmp(m->reduce, o->reduce) == 0 && strcmp(m->identity, o->identity) == 0;
+}
+
+/* A row of the table for elements of one dtype, read once for all reductions; NULL for no row. */
+static const kiln__form *form_of(kiln__build *b, const kiln__reduce_row *row, kiln_dtype from)
+{
+    if (row == NULL)
+        return NULL;
+    for (const kiln__form *f = b->forms; f != NULL; f = f->next)
+        if (f->row == row && f->from == from)
+            return f;
+    kiln__form *made = kiln__build_alloc(b, sizeof *made);
+    made->row = row;
+    made->from = from;
+    made->type = table_text(b, row, from, KILN__SNIPPET_REDUCE_TYPE);
+    made->map = table_text(b, row, from, KILN__SNIPPET_MAP);
+    made->reduce = table_text(b, row, from, KILN__SNIPPET_REDUCE);
+    made->post = table_text(b, row, from, KILN__SNIPPET_POST);
+    made->identity = table_text(b, row, from, KILN__SNIPPET_IDENTITY);
+    made->bytes = state_bytes(made->type);
+    made->state = made;
+    for (const kiln__form *f = b->forms; f != NULL; f = f->next)
+        if (same_texts(f, made))
+            made->state = f->state;
+    made->next = b->forms;
+    b->forms = made;
+    return made;
+}
+
+void kiln__find_forms(kiln__build *b)
+{
+    for (uint32_t id = 1; id < b->low_count; id++) {
+        kiln__low *n = &b->lows[id];
+        if (!n->needed || n->kind != KILN__LOW_REDUCE)
+            continue;
+        const kiln_dtype from = b->lows[n->operand[0]].dtype;
+        n->form = form_of(b, kiln__reduce_row_find(n->op, from), from);
+        n->beside = form_of(b, kiln__reduce_row_beside(n->op, from), from);
+    }
+}
+
+/* ---- members --------------------------------------------------------------------------------- */
+
+static bool same_state(const kiln__low *m, const kiln__form *form, const kiln__member *o)
+{
+    return m->operand[0] == o->low->operand[0] && form->state == o->form->state;
+}
+
+/* Take the form that reads another member's state, when that member is there. */
+static void look_beside(kiln__member *members, size_t count, size_t at)
+{
+    const kiln__low *n = members[at].low;
+    for (size_t o = 0; n->beside != NULL && o < count; o++)
+        if (o != at && same_state(n, n->beside, &members[o])) {
+            members[at].form = n->beside;
+            return;
+        }
+}
+
+/* Returns how many states there are. */
+static size_t read_members(const kiln__build *b, const uint32_t *ids, size_t count,
+                           kiln__member *members)
+{
+    size_t states = 0;
     for (size_t m = 0; m < count; m++)
-        bytes += members[m].first ? state_bytes(members[m].type) : 0;
-    return kiln__state_count(members, count) <= states_max && bytes <= KILN__PASS_BYTES_MAX;
+        members[m] = (kiln__member){
+            .low = &b->lows[ids[m]], .id = ids[m], .form = b->lows[ids[m]].form};
+    for (size_t m = 0; m < count; m++)
+        look_beside(members, count, m);
+    for (size_t m = 0; m < count; m++) {
+        size_t o = 0;
+        while (o < m && !same_state(members[m].low, members[m].form, &members[o]))
+            o++;
+        members[m].first = o == m;
+        members[m].state = o == m ? states++ : members[o].state;
+    }
+    return states;
+}
+
+const kiln__member *kiln__read_members(kiln__build *b, const uint32_t *ids, size_t count)
+{
+    kiln__member *members = kiln__build_alloc(b, count * sizeof *members);
+    (void)read_members(b, ids, count, members);
+    return members;
+}
+
+size_t kiln__state_count(const kiln__member *members, size_t count)
+{
+    size_t states = 0;
+    for (size_t m = 0; m < count; m++)
+        states += members[m].first;
+    return states;
+}
+
+size_t kiln__pass_states(const kiln__build *b, const uint32_t *ids, size_t count)
+{
+    kiln__member members[KILN__MEMBERS_MAX];
+    size_t bytes = 0;
+    const size_t states = read_members(b, ids, count, members);
+    for (size_t m = 0; m < count; m++)
+        bytes += members[m].first ? members[m].form->bytes : 0;
+    return bytes <= KILN__PASS_BYTES_MAX ? states : SIZE_MAX;
 }

@@ -343,30 +343,30 @@ static void write_loop(kiln__writer *w)
     kiln__build *b = w->b;
     const kiln__plan_kernel *k = w->kernel;
     kiln__buf *body = &b->scratch[KILN__BUF_BODY];
-    const char **texts = kiln__build_alloc(b, k->root_count * sizeof *texts);
+    const char **texts = kiln__build_alloc(b, k->roots.count * sizeof *texts);
     int order[KILN_RANK_MAX];
     int64_t strides[KILN_RANK_MAX];
 
-    for (size_t r = 0; r < k->root_count; r++)
-        texts[r] = kiln__operand_text(w, k->roots[r], kiln__own_map(w, k->roots[r]), true);
+    for (size_t r = 0; r < k->roots.count; r++)
+        texts[r] = kiln__operand_text(w, k->roots.ids[r], kiln__own_map(w, k->roots.ids[r]), true);
     if (w->dry)
         return;
     w->step->input_count = w->step->param_count;
     kiln__result_order(w, order);
-    for (size_t r = 0; r < k->root_count; r++) {
-        const kiln__low *n = &b->lows[k->roots[r]];
-        kiln__place(w, k->roots[r], order);
+    for (size_t r = 0; r < k->roots.count; r++) {
+        const kiln__low *n = &b->lows[k->roots.ids[r]];
+        kiln__place(w, k->roots.ids[r], order);
         for (int a = 0; a < w->rank; a++)
             strides[a] = n->value.strides[w->axis[a]];
-        const char *name = kiln__output_param(w, k->roots[r], w->rank, w->shape, strides);
+        const char *name = kiln__output_param(w, k->roots.ids[r], w->rank, w->shape, strides);
         kiln__buf_printf(body, "%s = %s;\n", name, texts[r]);
     }
     w->step->request.snippet[KILN__SNIPPET_OP] = kiln__build_text(b, body);
     w->step->request.keep_axes = w->uses_tuple;
     kiln__buf *why = &b->scratch[KILN__BUF_TEXT];
     kiln__buf_printf(why, "%d operation%s", w->operations, w->operations == 1 ? "" : "s");
-    if (k->root_count > 1)
-        kiln__buf_printf(why, ", %zu results of one shape", k->root_count);
+    if (k->roots.count > 1)
+        kiln__buf_printf(why, ", %zu results of one shape", k->roots.count);
     for (size_t p = 0, kept = 0; p < w->step->input_count; p++)
         if (w->step->params[p].kind == KILN__VALUE_TEMP && kept++ == 0)
             kiln__buf_puts(why, ", needs what earlier kernels kept");
@@ -381,7 +381,7 @@ static void write_custom(kiln__writer *w)
 {
     kiln__build *b = w->b;
     const kiln__plan_kernel *k = w->kernel;
-    const kiln__low *first = &b->lows[k->roots[0]];
+    const kiln__low *first = &b->lows[k->roots.ids[0]];
     const kiln__definition *d = first->custom->def;
     kiln__step *s = w->step;
 
@@ -419,9 +419,9 @@ static void write_custom(kiln__writer *w)
     s->keepdims = first->keepdims;
     for (size_t p = d->input_count; p < d->param_count; p++) {
         uint32_t low = 0;
-        for (size_t r = 0; r < k->root_count; r++)
-            if (b->lows[k->roots[r]].op == (int)(p - d->input_count))
-                low = k->roots[r];
+        for (size_t r = 0; r < k->roots.count; r++)
+            if (b->lows[k->roots.ids[r]].op == (int)(p - d->input_count))
+                low = k->roots.ids[r];
         if (low == 0) { /* nobody wants it: it is written all the same */
             kiln__spare_param(w, first->results[p - d->input_count], first->rank, first->shape);
             continue;
@@ -482,7 +482,7 @@ static void restart(kiln__writer *w)
     w->body = KILN__BUF_BODY;
     w->stage = 0;
     w->value_count = 0;
-    w->snippet_count = w->preamble_count = 0;
+    w->snippets.count = w->preambles.count = 0;
     w->row_outputs = w->post = w->has_iota = w->uses_tuple = false;
     if (w->step != NULL)
         w->step->param_count = w->step->input_count = 0;
@@ -504,7 +504,7 @@ static const char *kernel_name(kiln__writer *w)
     kiln__build *b = w->b;
     kiln__buf *text = &b->scratch[KILN__BUF_TEXT];
     const kiln__plan_kernel *k = w->kernel;
-    const uint32_t first = k->root_count > 0 ? k->roots[0] : k->members[0];
+    const uint32_t first = k->roots.count > 0 ? k->roots.ids[0] : k->members.ids[0];
     char what[96];
     const char *base = b->lows[first].output >= 0 ? b->ir->outputs[b->lows[first].output].name
                                                   : kiln__ir_what(b->ir, b->lows[first].origin, what);
@@ -531,9 +531,9 @@ static void finish_step(kiln__writer *w)
     if (b->scratch[KILN__BUF_PREAMBLE].length > 0)
         s->request.snippet[KILN__SNIPPET_PREAMBLE] =
             kiln__build_text(b, &b->scratch[KILN__BUF_PREAMBLE]);
-    s->nodes = kiln__build_alloc(b, (w->seen_count + k->member_count + 1) * sizeof *s->nodes);
-    for (size_t m = 0; m < k->member_count; m++)
-        s->nodes[s->node_count++] = b->lows[k->members[m]].origin;
+    s->nodes = kiln__build_alloc(b, (w->seen_count + k->members.count + 1) * sizeof *s->nodes);
+    for (size_t m = 0; m < k->members.count; m++)
+        s->nodes[s->node_count++] = b->lows[k->members.ids[m]].origin;
     for (size_t r = 0; r < w->seen_count; r++) {
         const kiln__low *n = &b->lows[w->seen[r].low];
         bool there = !kiln__low_computed(n);

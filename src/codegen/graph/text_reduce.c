@@ -52,16 +52,16 @@ static bool takes_any(const char *map)
 /* The element of a member as it enters the accumulator. */
 static void put_entry(kiln__buf *b, const kiln__member *m, const char *element)
 {
-    const char *from = kiln_dtype_ctype(m->from);
-    if (strcmp(m->map, "x") == 0 ||
-        (kiln__is_identifier(element) && !put_map_of(NULL, m->map, element))) {
-        kiln__buf_printf(b, "(%s)(", m->type);
-        (void)put_map_of(b, m->map, element);
+    const char *from = kiln_dtype_ctype(m->form->from);
+    if (strcmp(m->form->map, "x") == 0 ||
+        (kiln__is_identifier(element) && !put_map_of(NULL, m->form->map, element))) {
+        kiln__buf_printf(b, "(%s)(", m->form->type);
+        (void)put_map_of(b, m->form->map, element);
         kiln__buf_puts(b, ")");
         return;
     }
     kiln__buf_printf(b, "[&](const %s x) -> %s { typedef %s T; return (%s)(%s); }(%s)", from,
-                     m->type, from, m->type, m->map, element);
+                     m->form->type, from, m->form->type, m->form->map, element);
 }
 
 static void put_map(kiln__build *build, kiln__buf *text, const kiln__member *members, size_t count,
@@ -70,16 +70,16 @@ static void put_map(kiln__build *build, kiln__buf *text, const kiln__member *mem
     const bool one = kiln__state_count(members, count) == 1;
 
     if (one && statements[0] == '\0' && kiln__is_identifier(elements[0]) &&
-        !put_map_of(NULL, members[0].map, elements[0])) {
-        (void)put_map_of(text, members[0].map, elements[0]); /* as a definition says it */
+        !put_map_of(NULL, members[0].form->map, elements[0])) {
+        (void)put_map_of(text, members[0].form->map, elements[0]); /* as a definition says it */
         return;
     }
-    if (one && statements[0] != '\0' && takes_any(members[0].map)) {
+    if (one && statements[0] != '\0' && takes_any(members[0].form->map)) {
         /* The table's own text around a function of the element: batches are told by it. */
         kiln__buf_printf(text, "[&]() -> %s {\n%sreturn %s;\n}()",
-                         kiln_dtype_ctype(members[0].from), statements, elements[0]);
+                         kiln_dtype_ctype(members[0].form->from), statements, elements[0]);
         const char *element = kiln__build_text(build, text);
-        (void)put_map_of(text, members[0].map, element);
+        (void)put_map_of(text, members[0].form->map, element);
         return;
     }
     kiln__buf_printf(text, "[&]() -> %s {\n%s", type, statements);
@@ -106,7 +106,7 @@ static void put_struct(kiln__buf *text, const kiln__member *members, size_t coun
     kiln__buf_printf(text, "struct %s {\n", struct_name);
     for (size_t m = 0; m < count; m++)
         if (members[m].first)
-            kiln__buf_printf(text, "    %s v%zu;\n", members[m].type, members[m].state);
+            kiln__buf_printf(text, "    %s v%zu;\n", members[m].form->type, members[m].state);
     kiln__buf_puts(text, "};\n");
 }
 
@@ -120,7 +120,7 @@ static void put_combination(kiln__buf *text, const kiln__member *members, size_t
             kiln__buf_printf(text,
                              "r.v%zu = [](const %s &a, const %s &b) -> %s { return (%s)(%s); }"
                              "(a.v%zu, b.v%zu);\n",
-                             at->state, at->type, at->type, at->type, at->type, at->reduce,
+                             at->state, at->form->type, at->form->type, at->form->type, at->form->type, at->form->reduce,
                              at->state, at->state);
     }
     kiln__buf_puts(text, "return r;\n}()");
@@ -132,8 +132,8 @@ static void put_identity(kiln__buf *text, const kiln__member *members, size_t co
     kiln__buf_printf(text, "%s{", struct_name);
     for (size_t m = 0; m < count; m++)
         if (members[m].first)
-            kiln__buf_printf(text, "%s(%s)(%s)", m > 0 ? ", " : "", members[m].type,
-                             members[m].identity);
+            kiln__buf_printf(text, "%s(%s)(%s)", m > 0 ? ", " : "", members[m].form->type,
+                             members[m].form->identity);
     kiln__buf_puts(text, "}");
 }
 
@@ -142,7 +142,7 @@ kiln__pass kiln__write_pass(kiln__writer *w, const kiln__member *members, size_t
                             const char *const *elements)
 {
     kiln__buf *text = &w->b->scratch[KILN__BUF_OTHER];
-    kiln__pass pass = {NULL, members[0].type, NULL, members[0].reduce, members[0].identity};
+    kiln__pass pass = {NULL, members[0].form->type, NULL, members[0].form->reduce, members[0].form->identity};
 
     if (kiln__state_count(members, count) > 1) {
         put_struct(text, members, count, struct_name);
@@ -168,11 +168,11 @@ const char *kiln__name_result(kiln__writer *w, const kiln__member *m, size_t sta
     snprintf(part, sizeof part, "%.32s", whole);
     if (states > 1)
         snprintf(part, sizeof part, "%.32s.v%zu", whole, m->state);
-    if (strcmp(m->post, "y = a") == 0)
+    if (strcmp(m->form->post, "y = a") == 0)
         kiln__buf_printf(body, "const %s %s = %s;\n", type, name, part);
     else
         kiln__buf_printf(body, "%s %s;\n[&](const %s &a, %s &y) { %s; }(%s, %s);\n", type, name,
-                         m->type, type, m->post, part, name);
+                         m->form->type, type, m->form->post, part, name);
     return name;
 }
 
@@ -224,23 +224,23 @@ static void write_post(kiln__writer *w, const kiln__member *members, size_t coun
 {
     kiln__build *b = w->b;
     const kiln__plan_kernel *k = w->kernel;
-    const char **texts = kiln__build_alloc(b, (k->root_count + 1) * sizeof *texts);
+    const char **texts = kiln__build_alloc(b, (k->roots.count + 1) * sizeof *texts);
 
     w->seen_base = w->seen_count;
     w->post = true;
     const int before = w->operations;
     const size_t base = w->seen_base;
     name_results(w, members, count);
-    for (size_t r = 0; r < k->root_count; r++)
-        texts[r] = kiln__operand_text(w, k->roots[r], kiln__kept_map(w, k->roots[r]), true);
+    for (size_t r = 0; r < k->roots.count; r++)
+        texts[r] = kiln__operand_text(w, k->roots.ids[r], kiln__kept_map(w, k->roots.ids[r]), true);
     if (w->dry)
         return;
     w->step->input_count = w->step->param_count;
     for (size_t m = 0; m < count; m++)
         if (members[m].low->read || members[m].low->output >= 0)
             assign_outputs(w, members[m].id, w->seen[base + m].text);
-    for (size_t r = 0; r < k->root_count; r++)
-        assign_outputs(w, k->roots[r], texts[r]);
+    for (size_t r = 0; r < k->roots.count; r++)
+        assign_outputs(w, k->roots.ids[r], texts[r]);
     w->step->request.snippet[KILN__SNIPPET_POST] =
         kiln__build_text(b, &b->scratch[KILN__BUF_BODY]);
     kiln__buf *why = &b->scratch[KILN__BUF_TEXT];
@@ -257,8 +257,8 @@ static void write_post(kiln__writer *w, const kiln__member *members, size_t coun
 
 void kiln__write_reduction(kiln__writer *w)
 {
-    const size_t count = w->kernel->member_count;
-    const kiln__member *members = kiln__read_members(w->b, w->kernel->members, count);
+    const size_t count = w->kernel->members.count;
+    const kiln__member *members = kiln__read_members(w->b, w->kernel->members.ids, count);
     write_map(w, members, count);
     write_post(w, members, count);
 }

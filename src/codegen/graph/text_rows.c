@@ -38,9 +38,9 @@ static void name_results(kiln__writer *w, const kiln__member *members, size_t co
 static size_t members_of(kiln__writer *w, int stage, uint32_t *ids)
 {
     size_t count = 0;
-    for (size_t m = 0; m < w->kernel->member_count; m++)
-        if (w->b->lows[w->kernel->members[m]].stage == stage)
-            ids[count++] = w->kernel->members[m];
+    for (size_t m = 0; m < w->kernel->members.count; m++)
+        if (w->b->lows[w->kernel->members.ids[m]].stage == stage)
+            ids[count++] = w->kernel->members.ids[m];
     return count;
 }
 
@@ -48,7 +48,7 @@ static size_t members_of(kiln__writer *w, int stage, uint32_t *ids)
 static void write_stage(kiln__writer *w, int stage, kiln__row_stage *stages)
 {
     kiln__build *b = w->b;
-    uint32_t *ids = kiln__build_alloc(b, w->kernel->member_count * sizeof *ids);
+    uint32_t *ids = kiln__build_alloc(b, w->kernel->members.count * sizeof *ids);
     const size_t count = members_of(w, stage, ids);
     const kiln__member *members = kiln__read_members(w->b, ids, count);
     const char **elements = kiln__build_alloc(b, count * sizeof *elements);
@@ -90,13 +90,13 @@ static void put_element_outputs(kiln__writer *w, const char *const *texts)
     const kiln__plan_kernel *k = w->kernel;
     int order[KILN_RANK_MAX];
     kiln__result_order(w, order);
-    for (size_t r = 0; r < k->root_count; r++) {
-        if (is_per_row(w, k->roots[r]))
+    for (size_t r = 0; r < k->roots.count; r++) {
+        if (is_per_row(w, k->roots.ids[r]))
             continue;
-        const kiln__low *n = &w->b->lows[k->roots[r]];
-        kiln__place(w, k->roots[r], order);
+        const kiln__low *n = &w->b->lows[k->roots.ids[r]];
+        kiln__place(w, k->roots.ids[r], order);
         const char *name =
-            kiln__output_param(w, k->roots[r], w->rank, w->shape, n->value.strides);
+            kiln__output_param(w, k->roots.ids[r], w->rank, w->shape, n->value.strides);
         kiln__buf_printf(&w->b->scratch[KILN__BUF_BODY], "%s = %s;\n", name, texts[r]);
     }
 }
@@ -114,15 +114,15 @@ static void put_row_outputs(kiln__writer *w, const char *const *texts)
     const kiln__plan_kernel *k = w->kernel;
     kiln__buf *post = &w->b->scratch[KILN__BUF_TEXT];
     w->row_outputs = true;
-    for (size_t m = 0; m < k->member_count; m++) {
-        const uint32_t id = k->members[m];
+    for (size_t m = 0; m < k->members.count; m++) {
+        const uint32_t id = k->members.ids[m];
         const kiln__low *n = &w->b->lows[id];
         if (n->read || n->output >= 0)
             put_row_output(w, id, kiln__operand_text(w, id, kiln__kept_map(w, id), false), post);
     }
-    for (size_t r = 0; r < k->root_count; r++)
-        if (is_per_row(w, k->roots[r]))
-            put_row_output(w, k->roots[r], texts[r], post);
+    for (size_t r = 0; r < k->roots.count; r++)
+        if (is_per_row(w, k->roots.ids[r]))
+            put_row_output(w, k->roots.ids[r], texts[r], post);
     w->step->request.snippet[KILN__SNIPPET_POST] = kiln__build_text(w->b, post);
 }
 
@@ -131,15 +131,15 @@ static void write_outputs(kiln__writer *w, int stage_count, kiln__row_stage *sta
 {
     kiln__build *b = w->b;
     const kiln__plan_kernel *k = w->kernel;
-    const char **texts = kiln__build_alloc(b, (k->root_count + 1) * sizeof *texts);
+    const char **texts = kiln__build_alloc(b, (k->roots.count + 1) * sizeof *texts);
 
     begin_stage(w, stage_count);
-    for (size_t r = 0; r < k->root_count; r++) {
-        const bool per_row = is_per_row(w, k->roots[r]);
+    for (size_t r = 0; r < k->roots.count; r++) {
+        const bool per_row = is_per_row(w, k->roots.ids[r]);
         const kiln__axis_map *map =
-            per_row ? kiln__kept_map(w, k->roots[r]) : kiln__own_map(w, k->roots[r]);
+            per_row ? kiln__kept_map(w, k->roots.ids[r]) : kiln__own_map(w, k->roots.ids[r]);
         w->body = per_row ? KILN__BUF_ROW : KILN__BUF_BODY;
-        texts[r] = kiln__operand_text(w, k->roots[r], map, true);
+        texts[r] = kiln__operand_text(w, k->roots.ids[r], map, true);
         w->body = KILN__BUF_BODY;
     }
     if (w->dry)
@@ -172,7 +172,7 @@ void kiln__write_rows(kiln__writer *w)
     request->value_count = w->value_count;
     kiln__buf *why = &b->scratch[KILN__BUF_TEXT];
     kiln__buf_printf(why, "rows in one pass: %d stage%s, %zu reductions, %d operations", count,
-                     count == 1 ? "" : "s", w->kernel->member_count, w->operations);
+                     count == 1 ? "" : "s", w->kernel->members.count, w->operations);
     if (w->value_count > 0)
         kiln__buf_printf(why, ", %zu kept per element", w->value_count);
     kiln__tell_snippets(w, why);

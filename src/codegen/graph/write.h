@@ -63,10 +63,8 @@ typedef struct kiln__writer {
     bool uses_tuple;  /* `_ind` */
     int64_t iota[KILN_RANK_MAX]; /* coefficients of the first position met */
     int operations;
-    uint32_t *snippets; /* lows: one of each of the user's kernels that are inlined */
-    size_t snippet_count, snippet_room;
-    uint32_t *preambles; /* lows whose preambles stand in namespaces */
-    size_t preamble_count, preamble_room;
+    kiln__list snippets;  /* lows: one of each of the user's kernels that are inlined */
+    kiln__list preambles; /* lows whose preambles stand in namespaces */
     kiln__dear *dear;
     size_t dear_count;
     kiln__row_value *values;

@@ -1,0 +1,178 @@
+/*
+ * test_graph_plan.c - how much work it is to plan large graphs, counted and not timed.
+ *
+ * Graphs of several shapes are planned without any array or device. The steps that planning takes
+ * (kiln__program.work) must grow with the nodes: from 1,000 nodes to 8,000 there may be twice as many for
+ * each node, where quadratic work would take eight times as many.
+ */
+#include <stdlib.h>
+
+#include "codegen/graph/graph.h"
+#include "graph/graph.h"
+#include "graph_env.h"
+
+enum { INPUTS = 4, OUTPUTS_MAX = 8192 };
+
+/* A graph that is being recorded. */
+typedef struct recording {
+    kiln_graph *g;
+    kiln_node in[INPUTS];
+    int outputs;
+} recording;
+
+static void output(recording *r, kiln_node node)
+{
+    char name[24];
+    snprintf(name, sizeof name, "z%d", r->outputs++);
+    kiln_graph_output(r->g, name, node);
+}
+
+/* ---- shapes: each records about `nodes` nodes ------------------------------------------------ */
+
+static void chain(recording *r, int nodes)
+{
+    kiln_node x = r->in[0];
+    for (int k = 0; k < nodes / 2; k++)
+        x = kiln_add(kiln_multiply(x, 0.5), r->in[k % INPUTS]);
+    output(r, x);
+}
+
+static void tree(recording *r, int nodes)
+{
+    int count = nodes / 2;
+    kiln_node *level = calloc((size_t)count, sizeof *level);
+    for (int k = 0; k < count; k++)
+        level[k] = kiln_multiply(r->in[k % INPUTS], k + 0.5);
+    for (; count > 1; count = (count + 1) / 2) {
+        for (int k = 0; 2 * k + 1 < count; k++)
+            level[k] = kiln_add(level[2 * k], level[2 * k + 1]);
+        level[count / 2] = level[count - 1]; /* of an odd number the last one waits */
+    }
+    output(r, level[0]);
+    free(level);
+}
+
+static void many_outputs(recording *r, int nodes)
+{
+    for (int k = 0; k < nodes / 2; k++)
+        output(r, kiln_add(kiln_multiply(r->in[k % INPUTS], k + 0.5), r->in[0]));
+}
+
+static void chain_of_outputs(recording *r, int nodes)
+{
+    kiln_node x = r->in[0];
+    for (int k = 0; k < nodes / 2; k++) {
+        x = kiln_add(kiln_multiply(x, 0.5), r->in[k % INPUTS]);
+        output(r, x);
+    }
+}
+
+static void many_reductions(recording *r, int nodes)
+{
+    for (int k = 0; k < nodes / 2; k++)
+        output(r, kiln_sum(kiln_multiply(r->in[k % INPUTS], k + 0.5), KILN_AXES(1)));
+}
+
+static void reductions_of_views(recording *r, int nodes)
+{
+    for (int k = 0; k < nodes / 3; k++)
+        output(r, kiln_sum(kiln_multiply(kiln_slice(r->in[0], 1, k, k + 9 + k % 7, 1), k + 0.5),
+                           KILN_AXES(1)));
+}
+
+static void alternating(recording *r, int nodes)
+{
+    kiln_node x = r->in[0];
+    for (int k = 0; k < nodes / 3; k++)
+        x = kiln_multiply(kiln_subtract(x, kiln_mean_keep(x, KILN_AXES(1))), 1.5);
+    output(r, x);
+}
+
+static void diamonds(recording *r, int nodes)
+{
+    kiln_node x = r->in[0];
+    for (int k = 0; k < nodes / 3; k++)
+        x = kiln_add(kiln_multiply(x, 0.5), kiln_tanh(x));
+    output(r, x);
+}
+
+static void row_programs(recording *r, int nodes)
+{
+    for (int k = 0; k < nodes / 6; k++) {
+        const kiln_node x = kiln_multiply(r->in[k % INPUTS], k + 0.5);
+        const kiln_node e = kiln_exp(kiln_subtract(x, kiln_max_keep(x, KILN_AXES(1))));
+        output(r, kiln_divide(e, kiln_sum_keep(e, KILN_AXES(1))));
+    }
+}
+
+/* ---- planning -------------------------------------------------------------------------------- */
+
+/* Steps for each node. */
+static double plan(test_env *t, void (*record)(recording *, int), int nodes)
+{
+    static const int64_t shape[] = {256, 4096}, strides[] = {4 * 4096, 4};
+    static kiln__graph_arg args[INPUTS + OUTPUTS_MAX];
+    const kiln__graph_target target = {KILN_BACKEND_CUDA, true};
+    kiln__program *program = NULL;
+    recording r = {.outputs = 0};
+    char name[16];
+
+    memset(args, 0, sizeof args);
+    OK(t, kiln__graph_new(NULL, NULL, &r.g, &t->err));
+    for (int k = 0; k < INPUTS; k++) {
+        snprintf(name, sizeof name, "x%d", k);
+        r.in[k] = kiln_graph_input(r.g, name);
+        args[k] = (kiln__graph_arg){true, KILN_FLOAT32, 2, shape, strides, {0}};
+    }
+    record(&r, nodes);
+    assert_true(r.outputs <= OUTPUTS_MAX);
+    OK(t, kiln_graph_compile(r.g, &t->err));
+    OK(t, kiln__program_build(&r.g->ir, args, &target, &program, &t->err));
+    const double work = (double)program->work / r.g->ir.node_count;
+    kiln__program_destroy(program);
+    kiln_graph_destroy(r.g);
+    return work;
+}
+
+static void test_graph_plan__work_grows_with_the_nodes(void **state)
+{
+    static const struct {
+        const char *name;
+        void (*record)(recording *r, int nodes);
+    } shapes[] = {
+        {"chain", chain},
+        {"tree", tree},
+        {"many outputs", many_outputs},
+        {"chain of outputs", chain_of_outputs},
+        {"many reductions", many_reductions},
+        {"reductions of views", reductions_of_views},
+        {"alternating", alternating},
+        {"diamonds", diamonds},
+        {"row programs", row_programs},
+    };
+    test_env *t = *state;
+    for (size_t k = 0; k < COUNT(shapes); k++) {
+        const double few = plan(t, shapes[k].record, 1000), many = plan(t, shapes[k].record, 8000);
+        CHECK(many <= 2 * few, "%s: %.1f steps a node of 1,000, %.1f a node of 8,000",
+              shapes[k].name, few, many);
+        CHECK(many < 1000, "%s: %.1f steps a node", shapes[k].name, many);
+    }
+}
+
+/* Expressions are as deep as the graph: planning must not need a stack as deep. */
+static void test_graph_plan__the_largest_graphs(void **state)
+{
+    test_env *t = *state;
+    (void)plan(t, alternating, 32000);
+    (void)plan(t, chain, 32000);
+    (void)plan(t, diamonds, 32000);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_graph_plan__work_grows_with_the_nodes),
+        TEST(test_graph_plan__the_largest_graphs),
+    };
+    return test_env_main(argc, argv, "test_graph_plan", tests, COUNT(tests));
+}
