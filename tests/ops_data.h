@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "codegen/graph/ops.h"
+#include "ops/ops.h"
 
 enum { LINE_BYTES = 256, OPERAND_MAX = 256, CASE_MAX = 2048, KERNEL_CASES = 120 };
 

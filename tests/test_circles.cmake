@@ -10,7 +10,6 @@ cmake_minimum_required(VERSION 3.22)
 
 # Folders that are not in order yet, and how many of their files stand in circles or between two. A
 # number falls with each circle that is cut, and never rises; at 0 the line goes.
-set(circles_codegen_graph 15)
 set(circles_graph 6)
 
 execute_process(COMMAND ${NM} -A -P -g @${OBJECTS} OUTPUT_VARIABLE text RESULT_VARIABLE result)
@@ -23,10 +22,9 @@ if(count LESS 1000)
     message(FATAL_ERROR "only ${count} symbols found in the objects of ${OBJECTS}")
 endif()
 
-# codegen/graph is a folder of its own; the backends of device belong to device.
+# The backends of device belong to device.
 function(folder_of file out)
-    string(REGEX REPLACE "^codegen/graph/.*" "codegen_graph/" folder ${file})
-    string(REGEX REPLACE "/.*" "" folder ${folder})
+    string(REGEX REPLACE "/.*" "" folder ${file})
     set(${out} ${folder} PARENT_SCOPE)
 endfunction()
 

@@ -7,7 +7,7 @@
  */
 #include <stdlib.h>
 
-#include "codegen/graph/graph.h"
+#include "fusion/fusion.h"
 #include "graph/graph.h"
 #include "graph_env.h"
 

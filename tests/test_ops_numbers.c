@@ -7,7 +7,7 @@
 #include <float.h>
 #include <stdlib.h>
 
-#include "codegen/graph/ops.h"
+#include "ops/ops.h"
 #include "graph_env.h"
 #include "test_data.h"
 

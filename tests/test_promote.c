@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "codegen/graph/ops.h"
+#include "ops/ops.h"
 #include "test_data.h"
 
 enum { LINE_BYTES = 1024, LETTER_COUNT = 15 };

@@ -2,7 +2,7 @@
  * @file kiln/ops.h
  * @brief Elementwise operations: one value and two macros each.
  *
- * Generated from src/codegen/graph/ops.def; docs/operations.md describes each operation.
+ * Generated from src/ops/ops.def; docs/operations.md describes each operation.
  *
  * kiln_add(x, y)                    records a node of a graph; see kiln/graph.h.
  * kiln_array_add(x, y, &z, &err)    computes at once; see kiln/eager.h.

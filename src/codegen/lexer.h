@@ -58,12 +58,6 @@ static inline bool kiln__token_is(const kiln__tokens *tokens, size_t nth, const 
 /* Whether token `nth` names a directive, as `define` in "#define". */
 bool kiln__token_is_directive(const kiln__tokens *tokens, size_t nth);
 
-/* Whether `word` is reserved by C++ (up to C++20) or by its alternative tokens (`and`, ...). */
-bool kiln__is_cpp_keyword(const char *word);
-
-/* Whether `word` is an ASCII identifier (keywords are, too). */
-bool kiln__is_identifier(const char *word);
-
 /* ---- what is done with them ---- */
 
 /* Parse both signature texts of `def` into its params. */

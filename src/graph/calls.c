@@ -6,7 +6,7 @@
  */
 #include <stdio.h>
 
-#include "codegen/graph/ops.h"
+#include "ops/ops.h"
 #include "graph/graph.h"
 #include "graph/parse.h"
 

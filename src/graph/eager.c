@@ -17,7 +17,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "codegen/graph/ops.h"
+#include "ops/ops.h"
 #include "kernel/kernel.h"
 #include "kiln/eager.h"
 

@@ -5,7 +5,7 @@
  * An integer is a sign and 64 bits, which is all that a constant of a graph can hold; one beyond
  * that is an error and never becomes a float in silence. Within those bounds this arithmetic is
  * Python's, and the operations' own (ops.def). All other arithmetic of plain numbers is recorded
- * and computed by the operations themselves (src/codegen/graph/numbers.c).
+ * and computed by the operations themselves (src/fusion/numbers.c).
  */
 #include "graph/parse.h"
 

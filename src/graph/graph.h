@@ -14,14 +14,14 @@
  * show.c     explain, DOT, source
  * eager.c    operations of arrays, without a graph
  *
- * Uses codegen/graph, kernel, array, context.
+ * Uses fusion, ops, kernel, array, context.
  */
 #ifndef KILN_GRAPH_GRAPH_H
 #define KILN_GRAPH_GRAPH_H
 
 #include <pthread.h>
 
-#include "codegen/graph/graph.h"
+#include "fusion/fusion.h"
 #include "kernel/kernel.h"
 #include "kiln/graph.h"
 

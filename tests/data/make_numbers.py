@@ -44,7 +44,7 @@ SCIPY = set(dir(scipy.special)) - set(dir(np)) | {"i0"}
 
 
 def operations():
-    with open(os.path.join(HERE, "../../src/codegen/graph/ops.def")) as f:
+    with open(os.path.join(HERE, "../../src/ops/ops.def")) as f:
         return [(name, int(arity)) for name, arity in
                 re.findall(r'^OP\(\w+, \d+, "(\w+)", (\d)', f.read(), re.M)]
 

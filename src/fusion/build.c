@@ -1,0 +1,72 @@
+/*
+ * build.c - the memory of a build, and the ways out of it.
+ */
+#include "fusion/build.h"
+
+/* ---- the arena ------------------------------------------------------------------------------------ */
+
+void *kiln__build_alloc(kiln__build *b, size_t bytes)
+{
+    void *memory = kiln__arena_alloc(&b->arena, bytes);
+    if (memory == NULL)
+        kiln__build_fail_memory(b);
+    return memory;
+}
+
+void *kiln__build_copy(kiln__build *b, const void *data, size_t bytes)
+{
+    void *copy = kiln__build_alloc(b, bytes);
+    if (bytes > 0)
+        memcpy(copy, data, bytes);
+    return copy;
+}
+
+char *kiln__build_text(kiln__build *b, kiln__buf *text)
+{
+    if (text->failed)
+        kiln__build_fail_memory(b);
+    char *copy = kiln__build_alloc(b, text->length + 1);
+    if (text->length > 0)
+        memcpy(copy, text->text, text->length);
+    text->length = 0;
+    if (text->text != NULL)
+        text->text[0] = '\0';
+    return copy;
+}
+
+/* ---- ways out -------------------------------------------------------------------------------------- */
+
+void kiln__build_fail_memory(kiln__build *b)
+{
+    b->status = kiln__fail_memory(b->err, KILN__ARENA_BYTES);
+    longjmp(b->leave, 1);
+}
+
+void kiln__build_fail(kiln__build *b, uint32_t node, kiln_status status, const char *fmt, ...)
+{
+    char text[400], name[96];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    b->status = status;
+    if (node == 0 || b->ir->nodes[node].file == NULL) {
+        kiln__fail(b->err, status, "graph \"%s\": %s", b->ir->name, text);
+    } else {
+        const kiln__node *n = &b->ir->nodes[node];
+        kiln__fail(b->err, status, "graph \"%s\": %s (%s:%d): %s", b->ir->name,
+                   kiln__ir_what(b->ir, node, name), kiln__file_name(n->file), n->line, text);
+    }
+    longjmp(b->leave, 1);
+}
+
+const char *kiln__build_shape(kiln__build *b, int rank, const int64_t *shape)
+{
+    kiln__buf *text = &b->scratch[KILN__SCRATCH_SHORT];
+    kiln__buf_putc(text, '(');
+    for (int a = 0; a < rank; a++)
+        kiln__buf_printf(text, "%s%lld", a > 0 ? ", " : "", (long long)shape[a]);
+    kiln__buf_puts(text, rank == 1 ? ",)" : ")");
+    return kiln__build_text(b, text);
+}

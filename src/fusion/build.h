@@ -1,0 +1,413 @@
+/*
+ * build.h - a program while it is being built. Private to src/fusion.
+ *
+ * A build owns one arena, where the program and all that leads to it live, and leaves in one of two
+ * ways: to the end, or by kiln__build_fail() from however deep inside, straight back to
+ * kiln__program_build(), which frees the arena. So no function here returns a status and none has
+ * anything to undo: texts in the making are in `scratch`, freed in the same place.
+ *
+ * Lowered nodes ("lows") have a dtype and a shape; every conversion and every broadcast is explicit
+ * or follows from shapes. Ids grow from operands to users. Low 0 is none.
+ */
+#ifndef KILN_FUSION_BUILD_H
+#define KILN_FUSION_BUILD_H
+
+#include <setjmp.h>
+#include <stdio.h>
+
+#include "fusion/fusion.h"
+
+/* ---- views as maps of axes (maps.c) ------------------------------------------------------------- */
+
+/* Where an axis of a value is read at: index = start + step * (index on axis `from` of the viewer),
+ * or always `start` when from is -1. */
+typedef struct kiln__axis_map {
+    int from;
+    int64_t start, step;
+} kiln__axis_map;
+
+/* ---- sets of lows, values by bytes (sets.c) ------------------------------------------------------- */
+
+/* Marks on lows, none at first; cleared at once. */
+typedef struct kiln__marks {
+    uint32_t *stamp; /* by low: marked when it is `now` */
+    uint32_t now, room;
+} kiln__marks;
+
+typedef struct kiln__set {
+    uint32_t *slot;
+    uint32_t count, room;
+} kiln__set;
+
+typedef struct kiln__list {
+    uint32_t *ids;
+    size_t count, room;
+} kiln__list;
+
+typedef struct kiln__index {
+    struct kiln__index_item **bucket;
+    size_t count, room;
+} kiln__index;
+
+/* ---- lows ---------------------------------------------------------------------------------------- */
+
+typedef enum kiln__low_kind {
+    KILN__LOW_LEAF = 1, /* a view of an array argument */
+    KILN__LOW_SCALAR,   /* a number argument, converted to `dtype` */
+    KILN__LOW_CONST,    /* `number` as `dtype` */
+    KILN__LOW_IOTA,     /* int64: the sum of coef[axis] * index[axis] */
+    KILN__LOW_EXPR,     /* an operation; operands have the loop's dtypes */
+    KILN__LOW_CAST,
+    KILN__LOW_STORE,    /* the operand, kept in memory of its own */
+    KILN__LOW_LENS,     /* a view: `map` has an entry for each axis of the operand */
+    KILN__LOW_RESHAPED, /* a C-order view of a STORE */
+    KILN__LOW_REDUCE,
+    KILN__LOW_SNIPPET,  /* a result of a user's kernel that is done where it is used */
+    KILN__LOW_CUSTOM    /* a result of a user's kernel */
+} kiln__low_kind;
+
+typedef struct kiln__low {
+    kiln__low_kind kind;
+    kiln_dtype dtype;
+    int rank;
+    int64_t *shape;
+    int64_t size;
+    uint32_t *operand;
+    uint32_t operand_count;
+    uint32_t origin; /* recorded node */
+    uint32_t arg;    /* leaf, scalar: place in the call */
+    int64_t *strides, offset; /* leaf, in bytes */
+    int64_t *coef;            /* iota */
+    kiln__number number;      /* const */
+    kiln__op_loop loop;       /* expr */
+    kiln__axis_map *map;      /* lens */
+    int op;                   /* reduce: kiln_reduce_op; snippet, custom: which result */
+    bool *reduced;            /* reduce and custom reductions: axes of the operands' shape */
+    bool keepdims;
+    int64_t *space;           /* reduce, custom: the loop's shape */
+    int space_rank;
+    const kiln__node *custom;
+    const kiln_dtype *results; /* snippet, custom: of all outputs of the kernel */
+
+    bool memory;     /* memory is read beneath it; known as soon as it is made */
+    bool of_numbers; /* likewise: one element, computed from plain numbers alone */
+    bool given;      /* likewise: an output */
+
+    /* facts.c */
+    int output;      /* which output it is, or -1 */
+    bool needed;
+    bool arguments;      /* it is made of arguments and numbers alone, elementwise */
+    bool loads, reduces; /* whether arrays, or results of reductions, are beneath it */
+    bool positions;      /* whether positions are */
+    bool dear;           /* it is itself a function, not plain arithmetic */
+    int weight;          /* operations beneath it, roughly, functions counting more */
+    uint64_t inputs;     /* arguments beneath it, as bits; the last stands for all that follow */
+    const struct kiln__form *form, *beside; /* reduce: by itself, beside another one (states.c) */
+
+    /* stores.c, size.c */
+    bool stored;     /* computed ones: kept in memory by the kernel that computes it */
+    bool cut;        /* stored so that what uses it becomes another kernel */
+    bool c_order;    /* must be stored in C-order; known when it is made */
+
+    /* rows.c */
+    struct kiln__row_family *rows; /* the row program it belongs to */
+    int stage;                     /* of a reduction in it */
+    bool in_rows;                  /* computed by a row program */
+
+    /* order.c, schedule.c, later.c */
+    bool again;      /* reductions compute it again rather than wait for it */
+    bool recomputed; /* some reduction does */
+    bool epilogue;   /* stored by a reduction's kernel */
+    int level;       /* of the kernel that stores it */
+    struct kiln__plan_kernel *kernel;
+
+    /* text.c, values.c */
+    bool read;              /* some kernel reads it from memory */
+    kiln__step_param value; /* where it is stored; rank 0 and shape NULL until then */
+    bool placed;
+
+    uint32_t hash;  /* of what it was when it was made */
+    uint32_t older; /* the low before it of those that share a bucket; 0: none */
+} kiln__low;
+
+/* ---- kernels while they are planned ---------------------------------------------------------------- */
+
+/* How large something is: operations, and arrays that are read; among these `made` that are no
+ * arguments. Blocks of neighbouring lows among operations and these are bits: two measures that have
+ * none in common have none of these in common. */
+enum { KILN__BLOCK_WORDS = 16 };
+typedef struct kiln__measure {
+    int nodes, leaves, made;
+    uint64_t blocks[KILN__BLOCK_WORDS];
+} kiln__measure;
+
+typedef struct kiln__plan_kernel {
+    struct kiln__plan_kernel *next;
+    kiln__step_kind kind;
+    uint32_t number; /* in the order they were made in */
+    int level;
+    int rank; /* of the loop */
+    int64_t *shape;
+    bool *reduced;
+    kiln__list members; /* reductions: those that are reduced, in order */
+    kiln__list roots;   /* what is stored: loops, epilogues, rows */
+    size_t states;      /* what the members keep */
+    kiln__measure size; /* of all it computes ... */
+    kiln__set counted;  /* ... and what was counted for that */
+    uint64_t inputs;    /* arguments beneath its roots, as bits (later.c) */
+    struct kiln__row_family *rows;
+    kiln__step *step;
+} kiln__plan_kernel;
+
+typedef struct kiln__row_family {
+    struct kiln__row_family *next;
+    int stage_count;
+    bool busy;               /* what it reads is being placed (order.c) */
+    const kiln__low *sample; /* one of its reductions: space and reduced axes */
+    kiln__list lows;         /* its reductions, and what it stores */
+    uint32_t first, last;    /* of them */
+    kiln__set inside;        /* what it computes for itself */
+} kiln__row_family;
+
+/* A row of the table of named reductions for elements of one dtype. */
+typedef struct kiln__form {
+    struct kiln__form *next;
+    const kiln__reduce_row *row;
+    kiln_dtype from; /* of the elements */
+    const char *type, *map, *reduce, *post, *identity;
+    size_t bytes;                   /* of the state, from above */
+    const struct kiln__form *state; /* the same one for all forms that keep the same state */
+} kiln__form;
+
+/* One application of a user's kernel that is inlined. */
+typedef struct kiln__snippet {
+    kiln__list results; /* lows */
+    uint32_t uses;      /* of all of them */
+} kiln__snippet;
+
+/* ---- the build -------------------------------------------------------------------------------------- */
+
+/* The last scratch buffer is for texts that the function which begins them ends. */
+enum { KILN__SCRATCH = 9, KILN__SCRATCH_SHORT = KILN__SCRATCH - 1 };
+
+typedef struct kiln__build {
+    jmp_buf leave;
+    kiln_error *err;
+    kiln_status status;
+    struct kiln__arena *arena;
+    const kiln__ir *ir;
+    const kiln__graph_arg *args;
+    const kiln__graph_target *target;
+    kiln__low *lows;
+    uint32_t low_count, low_room;
+    uint32_t *low_buckets; /* as many as there is room for lows: the newest low of each hash */
+    uint32_t *lowered; /* by recorded node; 0: not yet */
+    bool *viewed;      /* by recorded node: some view takes it */
+    bool *wanted;      /* by recorded node: some output needs it */
+    char *numbers;     /* by recorded node: the kind of what is computed from numbers alone, else 0 */
+    uint32_t *outputs; /* lows, by output */
+    uint32_t *user_begin, *users; /* users of low k: those from user_begin[k] to user_begin[k + 1] */
+    kiln__snippet **snippets;     /* by low */
+    kiln__form *forms;
+    kiln__row_family *families;
+    int (*beneath)[2];      /* by view: operations and arrays of each of its users */
+    kiln__measure **alone;  /* by low: what it computes by itself; NULL: not known yet */
+    kiln__list units;       /* in the order in which they are computed (order.c) */
+    kiln__plan_kernel *kernels;
+    kiln__marks marks;   /* for walks that call no other walk */
+    kiln__list measured; /* what the last measurement counted */
+    size_t work;         /* lows that walks came to, for tests */
+    kiln__program *program;
+    kiln__buf scratch[KILN__SCRATCH];
+} kiln__build;
+
+/* Zeroed memory of the arena; never NULL. */
+void *kiln__build_alloc(kiln__build *b, size_t bytes);
+void *kiln__build_copy(kiln__build *b, const void *data, size_t bytes);
+/* The text of a scratch buffer, moved into the arena; the buffer is empty again. */
+char *kiln__build_text(kiln__build *b, kiln__buf *text);
+
+/* Leave the build. `node` (0: none) is named with its place. */
+_Noreturn void kiln__build_fail(kiln__build *b, uint32_t node, kiln_status status, const char *fmt,
+                                ...) KILN_PRINTF(4, 5);
+_Noreturn void kiln__build_fail_memory(kiln__build *b);
+
+/* The last component of a path. */
+static inline const char *kiln__file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* "(3, 4)" in the arena. */
+const char *kiln__build_shape(kiln__build *b, int rank, const int64_t *shape);
+
+/* ---- sets.c --- */
+
+/* Begin with no low marked; lows made since the last time can be marked as well. */
+void kiln__marks_clear(kiln__build *b, kiln__marks *marks);
+/* Whether it was not marked; it is now. */
+static inline bool kiln__mark(kiln__build *b, kiln__marks *marks, uint32_t id)
+{
+    const bool is_new = marks->stamp[id] != marks->now;
+    marks->stamp[id] = marks->now;
+    b->work++;
+    return is_new;
+}
+static inline bool kiln__is_marked(const kiln__marks *marks, uint32_t id)
+{
+    return marks->stamp[id] == marks->now;
+}
+
+bool kiln__set_has(const kiln__set *set, uint32_t id);
+/* Whether it was not there; it is now. */
+bool kiln__set_add(kiln__build *b, kiln__set *set, uint32_t id);
+void kiln__list_add(kiln__build *b, kiln__list *list, uint32_t id);
+/* The place of the value of these bytes; NULL is there at first. */
+void **kiln__index_at(kiln__build *b, kiln__index *index, const void *key, size_t bytes);
+
+/* ---- lower.c --- */
+
+/* Lower everything that outputs need into b->lows and b->outputs. */
+void kiln__lower(kiln__build *b);
+
+/* ---- lows.c --- */
+
+bool kiln__same_map(const kiln__axis_map *a, const kiln__axis_map *b, int count);
+/* A new low, or an equal one. `model` is copied; its lists must be in the arena. */
+uint32_t kiln__low_add(kiln__build *b, const kiln__low *model);
+uint32_t kiln__low_cast(kiln__build *b, uint32_t low, kiln_dtype dtype, uint32_t origin);
+uint32_t kiln__low_store(kiln__build *b, uint32_t low, uint32_t origin);
+int64_t kiln__low_size(kiln__build *b, uint32_t origin, int rank, const int64_t *shape,
+                       kiln_dtype dtype);
+
+/* A computed low over operands, shaped like the model says. */
+uint32_t kiln__low_over(kiln__build *b, kiln__low *model, const uint32_t *operands, size_t count);
+/* The shape that operands broadcast to. */
+void kiln__shape_over(kiln__build *b, uint32_t node, const uint32_t *operands, size_t count,
+                      kiln__low *made);
+/* Pass on what a function of another folder found wrong, with the place of `node`. */
+void kiln__check_resolved(kiln__build *b, uint32_t node, kiln_status status, kiln_error *err);
+/* The loop of an operation; fails with the place of `node`. */
+void kiln__resolve_op(kiln__build *b, uint32_t node, const kiln__op *op, const kiln__op_type *types,
+                      kiln__op_loop *out);
+/* An operation that was not recorded, over lows of its loop's dtype. */
+uint32_t kiln__low_op(kiln__build *b, uint32_t node, kiln_op op, const uint32_t *operands,
+                      size_t count);
+
+static inline bool kiln__low_computed(const kiln__low *n)
+{
+    return n->kind == KILN__LOW_EXPR || n->kind == KILN__LOW_CAST ||
+           n->kind == KILN__LOW_SNIPPET || n->kind == KILN__LOW_STORE;
+}
+static inline bool kiln__same_shape(int rank, const int64_t *shape, int other_rank,
+                                    const int64_t *other)
+{
+    return rank == other_rank &&
+           (rank == 0 || memcmp(shape, other, (size_t)rank * sizeof *shape) == 0);
+}
+
+/* ---- numbers.c --- */
+
+/* Whether a recorded node is weak in this call: a plain number, one given as an argument, or computed
+ * from such alone. Its type, with a zero of its kind where the value is unknown. */
+bool kiln__is_number(const kiln__build *b, uint32_t node, kiln__op_type *type_out);
+/* A weak node as a low of `dtype`. */
+uint32_t kiln__number_low(kiln__build *b, uint32_t node, kiln_dtype dtype);
+/* The same of a whole number whose value is unknown, and the nearest value of `dtype`. */
+uint32_t kiln__clamped_low(kiln__build *b, uint32_t node, kiln_dtype dtype);
+/* The low of any node; a weak one has the dtype that it has by itself. */
+uint32_t kiln__strong_low(kiln__build *b, uint32_t node);
+/* A number given as an argument, converted to `dtype` by the call. */
+uint32_t kiln__scalar_low(kiln__build *b, uint32_t node, kiln_dtype dtype);
+/* A recorded operation of which all operands are weak. */
+uint32_t kiln__lower_number_op(kiln__build *b, uint32_t node);
+
+/* ---- why_dtype.c --- */
+
+/* Note for kiln__program_explain() that an operation makes an operand wider. */
+void kiln__note_widening(kiln__build *b, uint32_t node, const kiln__op_loop *loop);
+/* What the dtype of a recorded node comes from, in the arena: "input `b` is float64, beside float32
+ * in add (norm.c:7)". */
+const char *kiln__why_dtype(kiln__build *b, uint32_t node);
+
+/* ---- maps.c, views.c --- */
+
+/* The view of `low` with this shape and map (an entry for each axis of low). */
+uint32_t kiln__low_view(kiln__build *b, uint32_t low, int rank, const int64_t *shape,
+                        const kiln__axis_map *map, uint32_t origin);
+/* A recorded view of a low. */
+uint32_t kiln__lower_view(kiln__build *b, uint32_t node, uint32_t operand);
+/* The map of an operand's axes in an elementwise node of `rank` axes: NumPy's broadcasting. */
+void kiln__broadcast_map(const kiln__low *operand, int rank, const int64_t *shape,
+                         kiln__axis_map *map_out);
+/* first, then second: maps of `count` axes through the viewer's own map. */
+void kiln__compose(const kiln__axis_map *outer, const kiln__axis_map *inner, int count,
+                   kiln__axis_map *out);
+/* Axis `axis` of a shape of `rank` axes, negative from the end. Fails with ERR_AXIS. */
+int kiln__lower_axis(kiln__build *b, uint32_t node, int64_t axis, int rank);
+
+/* ---- reshape.c --- */
+uint32_t kiln__lower_reshape(kiln__build *b, uint32_t node, uint32_t operand);
+
+/* ---- facts.c --- */
+
+enum { KILN__WEIGHT_CALL = 10, /* a function, against 1 for arithmetic */
+       KILN__WEIGHT_AGAIN = 60 /* too much to be computed again */ };
+
+void kiln__find_needed(kiln__build *b);
+void kiln__find_snippets(kiln__build *b);
+/* Weights stop at what is stored: they are found again when that has changed. */
+void kiln__find_facts(kiln__build *b);
+/* The operand behind views. */
+static inline uint32_t kiln__behind(const kiln__build *b, uint32_t low)
+{
+    while (b->lows[low].kind == KILN__LOW_LENS)
+        low = b->lows[low].operand[0];
+    return low;
+}
+
+/* ---- stores.c --- */
+
+/* Outputs, what custom kernels read, and what may cost any time to do again. */
+void kiln__store_outputs(kiln__build *b);
+void kiln__store_spread(kiln__build *b);
+
+/* ---- size.c --- */
+
+/* Most results of one loop, reductions of one pass, epilogues of them. */
+enum { KILN__ROOTS_MAX = 12 };
+
+/* Measure what lies beneath views, as long as nothing more is stored. */
+void kiln__measure_views(kiln__build *b);
+/* Whether a kernel that computes one more value, or reduction, is not too large. */
+bool kiln__kernel_fits(kiln__build *b, const kiln__plan_kernel *kernel, uint32_t id);
+/* Count it; whether the kernel is not too large. */
+bool kiln__kernel_grow(kiln__build *b, kiln__plan_kernel *kernel, uint32_t id);
+/* Count all that a kernel computes anew. */
+void kiln__kernel_measure(kiln__build *b, kiln__plan_kernel *kernel);
+/* Store values so that no kernel of one result is too large. */
+void kiln__cut_large(kiln__build *b);
+
+/* ---- rows.c --- */
+void kiln__find_rows(kiln__build *b);
+
+/* ---- order.c --- */
+void kiln__order_units(kiln__build *b);
+
+/* ---- schedule.c --- */
+void kiln__schedule_units(kiln__build *b);
+/* Whether a kernel computes a low rather than read it from memory. */
+bool kiln__inlined(const kiln__build *b, const kiln__plan_kernel *kernel, uint32_t low);
+
+/* ---- later.c --- */
+void kiln__order_kernels(kiln__build *b);
+
+/* ---- snippet.c --- */
+
+/* Whether a user's kernel can be done inside of others. */
+bool kiln__snippet_inlines(const kiln__definition *def);
+/* Whether it has loops: no one knows what it costs. */
+bool kiln__snippet_loops(const kiln__definition *def);
+
+#endif

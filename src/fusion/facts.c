@@ -1,0 +1,116 @@
+/*
+ * facts.c - what planning asks about each lowered node, found in one walk, operands first.
+ *
+ *     lower > [facts] > stores > rows > order > schedule > text
+ */
+#include "fusion/build.h"
+
+enum { WEIGHT_MAX = 1 << 20 };
+
+/* What some output is made of, and who uses it. */
+void kiln__find_needed(kiln__build *b)
+{
+    uint32_t *begin = kiln__build_alloc(b, (b->low_count + 1) * sizeof *begin);
+    uint32_t total = 0;
+
+    for (uint32_t k = 0; k < b->ir->output_count; k++)
+        b->lows[b->outputs[k]].needed = true;
+    for (uint32_t id = b->low_count; id-- > 1;)
+        for (uint32_t k = 0; b->lows[id].needed && k < b->lows[id].operand_count; k++) {
+            b->lows[b->lows[id].operand[k]].needed = true;
+            begin[b->lows[id].operand[k]]++;
+        }
+    for (uint32_t id = 1; id <= b->low_count; id++) {
+        total += begin[id - 1];
+        begin[id - 1] = total;
+    }
+    begin[b->low_count] = total;
+    b->users = kiln__build_alloc(b, (total + 1) * sizeof *b->users);
+    for (uint32_t id = b->low_count; id-- > 1;) /* backwards, so that lists rise */
+        for (uint32_t k = b->lows[id].needed ? b->lows[id].operand_count : 0; k-- > 0;)
+            b->users[--begin[b->lows[id].operand[k]]] = id;
+    b->user_begin = begin;
+}
+
+/* Whether an expression calls a function of mathematics: a word in lower case before a bracket. */
+static bool calls(const char *expression)
+{
+    for (const char *c = expression; *c != '\0'; c++)
+        if (c[0] == '(' && c > expression && c[-1] >= 'a' && c[-1] <= 'z')
+            return true;
+    return false;
+}
+
+static int own_weight(const kiln__low *n)
+{
+    if (n->of_numbers) /* the same for all elements: a compiler computes it once */
+        return 0;
+    if (n->kind == KILN__LOW_EXPR)
+        return calls(n->loop.expression) ? KILN__WEIGHT_CALL : 1;
+    if (n->kind == KILN__LOW_SNIPPET)
+        return kiln__snippet_loops(n->custom->def) ? KILN__WEIGHT_AGAIN + 1 : KILN__WEIGHT_CALL;
+    return n->kind == KILN__LOW_CAST;
+}
+
+/* The bit of an argument of the call; the 64th stands for all that follow it. */
+static uint64_t input_bit(const kiln__low *n)
+{
+    return n->kind == KILN__LOW_LEAF && n->size > 1 ? UINT64_C(1) << (n->arg < 63 ? n->arg : 63)
+                                                    : 0;
+}
+
+void kiln__find_facts(kiln__build *b)
+{
+    for (uint32_t id = 1; id < b->low_count; id++) {
+        kiln__low *n = &b->lows[id];
+        const bool through = kiln__low_computed(n) || n->kind == KILN__LOW_LENS;
+        n->weight = own_weight(n);
+        n->dear = n->weight >= KILN__WEIGHT_CALL;
+        n->loads = n->kind == KILN__LOW_LEAF || n->kind == KILN__LOW_IOTA ||
+                   n->kind == KILN__LOW_RESHAPED || n->kind == KILN__LOW_CUSTOM;
+        n->reduces = n->kind == KILN__LOW_REDUCE;
+        n->arguments = n->kind != KILN__LOW_IOTA && n->kind != KILN__LOW_REDUCE &&
+                       n->kind != KILN__LOW_RESHAPED && n->kind != KILN__LOW_CUSTOM &&
+                       n->kind != KILN__LOW_STORE;
+        n->positions = n->kind == KILN__LOW_IOTA;
+        n->inputs = input_bit(n);
+        for (uint32_t k = 0; k < n->operand_count; k++) {
+            const kiln__low *o = &b->lows[n->operand[k]];
+            n->positions = n->positions || o->positions;
+            if (!through)
+                continue;
+            n->inputs |= o->inputs;
+            n->loads = n->loads || o->loads;
+            n->reduces = n->reduces || o->reduces;
+            n->arguments = n->arguments && o->arguments;
+            if (n->weight < WEIGHT_MAX)
+                n->weight += o->stored ? 0 : o->weight;
+        }
+    }
+    b->work += b->low_count;
+}
+
+/* ---- snippets with several results ----------------------------------------------------------- */
+
+void kiln__find_snippets(kiln__build *b)
+{
+    b->snippets = kiln__build_alloc(b, b->low_count * sizeof *b->snippets);
+    kiln__index index = {NULL, 0, 0};
+    for (uint32_t id = 1; id < b->low_count; id++) {
+        const kiln__low *n = &b->lows[id];
+        if (n->kind != KILN__LOW_SNIPPET)
+            continue;
+        kiln__buf *key = &b->scratch[KILN__SCRATCH_SHORT];
+        kiln__buf_put(key, (const char *)&n->custom->kernel, sizeof n->custom->kernel);
+        kiln__buf_put(key, (const char *)n->operand, n->operand_count * sizeof *n->operand);
+        if (key->failed)
+            kiln__build_fail_memory(b);
+        void **same = kiln__index_at(b, &index, key->text, key->length);
+        key->length = 0;
+        if (*same == NULL)
+            *same = kiln__build_alloc(b, sizeof(kiln__snippet));
+        b->snippets[id] = *same;
+        kiln__list_add(b, &b->snippets[id]->results, id);
+        b->snippets[id]->uses += b->user_begin[id + 1] - b->user_begin[id];
+    }
+}

@@ -1,0 +1,255 @@
+/*
+ * fusion.h - the door of src/fusion: from a recorded expression to the kernels of one call.
+ *
+ *     record > [lower > facts > states > stores > rows > size > order > schedule > later > write]
+ *            > program
+ *
+ * record.c    recorded nodes; equal ones are one
+ * program.c   the passes in brackets, in order. Each takes the build with what those before it found:
+ *
+ *     lower.c     kiln__ir, arguments  > lowered nodes ("lows") with dtypes, shapes, explicit casts
+ *     facts.c     lows                 > users, costs, arguments beneath each low
+ *     states.c    reductions           > the accumulator of each, and which may share one
+ *     stores.c    facts                > lows that something needs in memory
+ *     rows.c      reductions, stores   > families: the reductions and loops of a row program
+ *     size.c      stores, families     > lows stored so that no kernel is too large
+ *     order.c     stores, families     > units, operands first
+ *     schedule.c  units                > kernels with levels
+ *     later.c     kernels              > kernels in order, results moved to where they cost less
+ *     write.c     kernels              > steps: definitions, parameters, temporaries
+ *
+ * and below them, each file using only those above it in its group:
+ *
+ *     build.c     memory and failures; sets.c: marks, sets and maps
+ *     lows.c      making lows; maps.c: views as maps of axes; numbers.c: plain numbers, and what is
+ *                 computed from them alone; reshape.c, views.c: recorded views; why_dtype.c: which
+ *                 operand a dtype comes from; snippet.c: which of the user's kernels can be inlined
+ *     names.c     what stands for a low in a text; values.c: where values are, parameters;
+ *                 text_snippet.c, text.c: expressions; text_loop.c, text_reduce.c, text_rows.c: the
+ *                 definitions of each kind of kernel
+ *     explain.c   programs for people: text and DOT
+ *
+ * A program is a list of steps, each an ordinary kernel (a definition as a user could have written
+ * it) with the arrays it is called with. All below definitions - planning, emission, compilation,
+ * cache - is not known here, nor is any array or device.
+ *
+ * Rule 1: equal graphs called with equal layouts give equal programs, byte for byte.
+ * Rule 2: a program may depend on dtypes, shapes and strides, never on addresses or values.
+ *
+ * Threads: a recorded graph is changed by one thread; kiln__program_build() only reads it.
+ */
+#ifndef KILN_FUSION_FUSION_H
+#define KILN_FUSION_FUSION_H
+
+#include "codegen/codegen.h"
+#include "ops/ops.h"
+#include "kiln/reduction.h"
+
+/* ---- recording (record.c) -------------------------------------------------------------------- */
+
+typedef enum kiln__node_kind {
+    KILN__NODE_INPUT = 1,
+    KILN__NODE_CONSTANT, /* a plain number, weak */
+    KILN__NODE_OP,
+    KILN__NODE_CAST,
+    KILN__NODE_REDUCE,
+    KILN__NODE_VIEW,
+    KILN__NODE_INDEX,  /* position along an axis of the operand's shape */
+    KILN__NODE_ARANGE, /* data: count */
+    KILN__NODE_CUSTOM  /* one output of a kernel of the user's */
+} kiln__node_kind;
+
+typedef enum kiln__view_kind {
+    KILN__VIEW_TRANSPOSE, /* data: axes; none reverses */
+    KILN__VIEW_NEWAXIS,   /* data: axis */
+    KILN__VIEW_FLIP,      /* data: axis */
+    KILN__VIEW_TAKE,      /* data: axis, index */
+    KILN__VIEW_SLICE,     /* data: axis, start, stop, step */
+    KILN__VIEW_BROADCAST, /* data: shape */
+    KILN__VIEW_RESHAPE    /* data: shape */
+} kiln__view_kind;
+
+/* A recorded node. Zero-initialised, plain bytes but for texts: compared field by field. */
+typedef struct kiln__node {
+    kiln__node_kind kind;
+    int op;               /* kiln_op, kiln_reduce_op or kiln__view_kind */
+    kiln_dtype dtype;     /* input, cast, reduce: KILN_DTYPE_NONE = open */
+    int rank;             /* input: -1 = open */
+    bool all_axes;        /* reduce, custom reduction: `data` is not asked */
+    bool keepdims;
+    bool constant;        /* set when added: it, or all that it is made of, is a plain number */
+    kiln__number number;  /* CONSTANT */
+    uint32_t operands, operand_count; /* into kiln__ir.edges */
+    uint32_t data, data_count;        /* into kiln__ir.data: axes, shapes, bounds */
+    uint32_t input;                   /* input: which */
+    uint32_t result;                  /* custom: which output */
+    const void *kernel;               /* custom: kiln_elementwise or kiln_reduction, opaque here */
+    const kiln__definition *def;      /* custom */
+    const char *file;                 /* where it was recorded; kept by the graph */
+    int line;
+    uint32_t hash;  /* set when added */
+    uint32_t older; /* the node before it of those that share a bucket; 0: none */
+} kiln__node;
+
+typedef struct kiln__ir_name {
+    char *name;
+    uint32_t node;
+    const char *file;
+    int line;
+} kiln__ir_name;
+
+/* A recorded graph. Node 0 is none. */
+typedef struct kiln__ir {
+    char *name;
+    kiln__node *nodes;
+    uint32_t node_count, node_room;
+    uint32_t *buckets; /* as many as there is room for nodes: the newest node of each hash */
+    uint32_t *edges;
+    uint32_t edge_count, edge_room;
+    int64_t *data;
+    uint32_t data_count, data_room;
+    kiln__ir_name *inputs, *outputs;
+    uint32_t input_count, input_room, output_count, output_room;
+    char **files;
+    uint32_t file_count, file_room;
+} kiln__ir;
+
+/* Most nodes a graph may hold, counting node 0. */
+#define KILN__IR_NODES_MAX (1u << 15)
+
+/* A value into a hash of several; good enough for tables. */
+static inline uint32_t kiln__mix(uint32_t hash, uint64_t value)
+{
+    const uint64_t mixed = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+    return (uint32_t)(mixed ^ (mixed >> 32));
+}
+
+void kiln__ir_clear(kiln__ir *ir);
+
+/* Add a node, or find the equal one: 0 when memory is short or the graph is full. `node` gives
+ * all but operands and data, which are copied from the lists. */
+uint32_t kiln__ir_add(kiln__ir *ir, const kiln__node *node, const uint32_t *operands,
+                      size_t operand_count, const int64_t *data, size_t data_count);
+
+/* The graph's own copy of a file's name; NULL when memory is short. */
+const char *kiln__ir_file(kiln__ir *ir, const char *file);
+
+/* Name an input (its node is added) or an output. False when memory is short. */
+bool kiln__ir_input(kiln__ir *ir, const char *name, kiln_dtype dtype, int rank, const char *file,
+                    int line, uint32_t *node_out);
+bool kiln__ir_output(kiln__ir *ir, const char *name, uint32_t node, const char *file, int line);
+
+/* What a node is called in messages: "add", "sum", "transpose", "input `x`". */
+const char *kiln__ir_what(const kiln__ir *ir, uint32_t node, char text[96]);
+
+/* ---- programs -------------------------------------------------------------------------------- */
+
+/* One argument of a call as it is known before anything runs. */
+typedef struct kiln__graph_arg {
+    bool is_array;       /* outputs: given */
+    kiln_dtype dtype;    /* of an array */
+    int rank;
+    const int64_t *shape, *strides; /* strides in bytes */
+    kiln__number number; /* of a number: its kind counts, not its value */
+} kiln__graph_arg;
+
+typedef enum kiln__value_kind {
+    KILN__VALUE_ARG,  /* an array argument: input or output, by its place in the call */
+    KILN__VALUE_TEMP, /* program->temps */
+    KILN__VALUE_SCALAR, /* a number argument, by its place in the call */
+    KILN__VALUE_NUMBER /* a plain number of the graph, for custom kernels */
+} kiln__value_kind;
+
+/* What a kernel's parameter is bound to: a view of a value. */
+typedef struct kiln__step_param {
+    kiln__value_kind kind;
+    uint32_t index;
+    uint32_t node; /* recorded node, for people; 0 when there is none */
+    kiln__number number;
+    kiln_dtype dtype;
+    bool whole;    /* the value's own shape and strides */
+    int rank;
+    int64_t *shape, *strides; /* strides in bytes */
+    int64_t offset;           /* bytes from the value's first element */
+    int64_t bytes;            /* that a kernel touches, each element counted once */
+} kiln__step_param;
+
+typedef enum kiln__step_kind {
+    KILN__STEP_LOOP,
+    KILN__STEP_REDUCE,
+    KILN__STEP_ROW,
+    KILN__STEP_CUSTOM,       /* the user's kiln_elementwise */
+    KILN__STEP_CUSTOM_REDUCE /* the user's kiln_reduction */
+} kiln__step_kind;
+
+typedef struct kiln__step {
+    kiln__step_kind kind;
+    kiln__definition_request request; /* but for custom ones; texts belong to the program */
+    const void *kernel;               /* custom ones */
+    kiln__step_param *params;         /* inputs, then outputs */
+    size_t param_count, input_count;
+    int rank;                         /* of the loop */
+    int64_t *shape;
+    kiln_axes axes;                   /* reduced ones */
+    bool keepdims;
+    const char *why;                  /* one line: why this is a kernel of its own */
+    uint32_t *nodes;                  /* recorded nodes computed here, for people */
+    size_t node_count;
+    int64_t bytes_read, bytes_written;
+} kiln__step;
+
+/* A value that a program makes: a temporary, or an output that the call allocates. */
+typedef struct kiln__made {
+    kiln_dtype dtype;
+    int rank;
+    int64_t *shape;
+    int *order;           /* axes from slowest to fastest */
+    uint32_t first, last; /* steps that write it first and use it last; temporaries */
+} kiln__made;
+
+/* An operation that makes an operand wider for the sake of another one, for people. */
+typedef struct kiln__widened {
+    uint32_t node;
+    const char *text; /* "float32 widens to float64 in add (norm.c:7): input `b` is float64" */
+} kiln__widened;
+
+/* Most of them that a program tells of. */
+enum { KILN__WIDENED_MAX = 16 };
+
+typedef struct kiln__program {
+    struct kiln__arena *arena; /* everything below lives there */
+    kiln__step *steps;
+    size_t step_count;
+    kiln__made *temps;
+    size_t temp_count;
+    kiln__made *outputs; /* as many as the graph has; order is for those not given */
+    size_t output_count;
+    /* last_read[k]: step that reads input k last, counted from 1; first_write likewise for each
+     * output. 0: never. */
+    uint32_t *last_read, *first_write;
+    kiln__widened widened[KILN__WIDENED_MAX];
+    size_t widened_count;
+    size_t work; /* steps that planning took, for tests: they grow with the nodes */
+} kiln__program;
+
+/* What planning must know of the device. */
+typedef struct kiln__graph_target {
+    kiln_backend backend;
+    bool clusters; /* it has thread block clusters */
+} kiln__graph_target;
+
+/*
+ * Decide dtypes and shapes of everything, and the kernels. `args`: one for each input, then for
+ * each output of `ir`. ERR_DTYPE, ERR_RANGE, ERR_SHAPE, ERR_AXIS, ERR_IDENTITY, ERR_OUTPUT,
+ * ERR_OVERFLOW, ERR_NO_MEMORY; messages name the operation and where it was recorded.
+ */
+kiln_status kiln__program_build(const kiln__ir *ir, const kiln__graph_arg *args,
+                                const kiln__graph_target *target, kiln__program **out,
+                                kiln_error *err);
+void kiln__program_destroy(kiln__program *program); /* accepts NULL */
+
+/* The program as text and as DOT, appended. */
+void kiln__program_explain(const kiln__ir *ir, const kiln__program *program, kiln__buf *out);
+void kiln__program_dot(const kiln__ir *ir, const kiln__program *program, kiln__buf *out);
+
+#endif

@@ -1,0 +1,142 @@
+/*
+ * later.c - results that a later kernel computes for less, and the order of kernels.
+ *
+ *     schedule > [later] > text
+ */
+#include "fusion/build.h"
+
+/* Loops and row programs over one shape, in the order they were made in. */
+typedef struct shaped {
+    kiln__plan_kernel **kernels;
+    int *level_most; /* by kernel: the highest level up to it */
+    size_t count, room;
+} shaped;
+
+static shaped *kernels_of_shape(kiln__build *b, kiln__index *index, const kiln__plan_kernel *k)
+{
+    static const int64_t none = 0;
+    void **found = kiln__index_at(b, index, k->rank > 0 ? k->shape : &none,
+                                  (size_t)k->rank * sizeof *k->shape);
+    if (*found == NULL)
+        *found = kiln__build_alloc(b, sizeof(shaped));
+    return *found;
+}
+
+static void list_kernel(kiln__build *b, shaped *s, kiln__plan_kernel *k)
+{
+    if (s->count == s->room) {
+        shaped larger = {.count = s->count, .room = s->room == 0 ? 4 : 2 * s->room};
+        larger.kernels = kiln__build_alloc(b, larger.room * sizeof(*larger.kernels));
+        larger.level_most = kiln__build_alloc(b, larger.room * sizeof *larger.level_most);
+        for (size_t at = 0; at < s->count; at++) {
+            larger.kernels[at] = s->kernels[at];
+            larger.level_most[at] = s->level_most[at];
+        }
+        *s = larger;
+    }
+    const int before = s->count > 0 ? s->level_most[s->count - 1] : 0;
+    s->level_most[s->count] = k->level > before ? k->level : before;
+    s->kernels[s->count++] = k;
+    if (k->kind == KILN__STEP_ROW)
+        kiln__kernel_measure(b, k);
+    for (size_t r = 0; r < k->roots.count; r++)
+        k->inputs |= b->lows[k->roots.ids[r]].inputs;
+}
+
+/* A later kernel over the same shape that reads some of the same inputs. Row programs know no
+ * positions. */
+static kiln__plan_kernel *later_kernel(kiln__build *b, const shaped *s, int level, uint32_t root)
+{
+    const kiln__low *n = &b->lows[root];
+    size_t from = 0;
+    for (size_t end = s->count; from < end;) { /* the first that may be of a higher level */
+        const size_t middle = from + (end - from) / 2;
+        if (s->level_most[middle] > level)
+            end = middle;
+        else
+            from = middle + 1;
+    }
+    for (size_t at = from; at < s->count; at++) {
+        kiln__plan_kernel *k = s->kernels[at];
+        b->work++;
+        if (k->level > level && k->roots.count > 0 && k->roots.count < KILN__ROOTS_MAX &&
+            (k->kind != KILN__STEP_ROW || !n->positions) && (k->inputs & n->inputs) != 0 &&
+            kiln__kernel_fits(b, k, root))
+            return k;
+    }
+    return NULL;
+}
+
+static void move_to(kiln__build *b, kiln__plan_kernel *later, uint32_t id)
+{
+    kiln__low *n = &b->lows[id];
+    (void)kiln__kernel_grow(b, later, id);
+    kiln__list_add(b, &later->roots, id);
+    later->inputs |= n->inputs;
+    n->kernel = later;
+    n->level = later->level;
+    n->rows = later->rows;
+}
+
+/* Results that nothing else needs are computed by a later kernel that reads their inputs anyway. */
+static void move_later(kiln__build *b, kiln__plan_kernel *k, const shaped *s)
+{
+    const size_t count = k->roots.count;
+    size_t left = 0;
+    for (size_t r = 0; r < count; r++) {
+        const uint32_t id = k->roots.ids[r];
+        const bool used = b->user_begin[id + 1] > b->user_begin[id];
+        kiln__plan_kernel *later = used || b->lows[id].weight > KILN__WEIGHT_AGAIN
+                                       ? NULL
+                                       : later_kernel(b, s, k->level, id);
+        if (later != NULL)
+            move_to(b, later, id);
+        else
+            k->roots.ids[left++] = id;
+    }
+    if (left == count)
+        return;
+    k->roots.count = left;
+    k->inputs = 0;
+    for (size_t r = 0; r < left; r++)
+        k->inputs |= b->lows[k->roots.ids[r]].inputs;
+    kiln__kernel_measure(b, k);
+}
+
+/* Order kernels by level; those of one level stay in the order they were made in, and empty ones are
+ * left out. */
+static void sort_kernels(kiln__build *b)
+{
+    int levels = 0;
+    for (const kiln__plan_kernel *k = b->kernels; k != NULL; k = k->next)
+        levels = k->level > levels ? k->level : levels;
+    kiln__plan_kernel **first = kiln__build_alloc(b, ((size_t)levels + 1) * sizeof(*first));
+    kiln__plan_kernel **last = kiln__build_alloc(b, ((size_t)levels + 1) * sizeof(*last));
+    for (kiln__plan_kernel *k = b->kernels, *next; k != NULL; k = next) {
+        next = k->next;
+        k->next = NULL;
+        if (k->kind == KILN__STEP_LOOP && k->roots.count == 0)
+            continue;
+        *(last[k->level] != NULL ? &last[k->level]->next : &first[k->level]) = k;
+        last[k->level] = k;
+    }
+    kiln__plan_kernel **end = &b->kernels;
+    *end = NULL;
+    for (int level = 1; level <= levels; level++)
+        if (first[level] != NULL) {
+            *end = first[level];
+            end = &last[level]->next;
+        }
+}
+
+void kiln__order_kernels(kiln__build *b)
+{
+    kiln__index shapes = {NULL, 0, 0};
+    for (kiln__plan_kernel *k = b->kernels; k != NULL; k = k->next)
+        if (k->kind == KILN__STEP_LOOP || k->kind == KILN__STEP_ROW)
+            list_kernel(b, kernels_of_shape(b, &shapes, k), k);
+    for (kiln__plan_kernel *k = b->kernels; k != NULL; k = k->next)
+        if (k->kind == KILN__STEP_LOOP)
+            move_later(b, k, kernels_of_shape(b, &shapes, k));
+    sort_kernels(b);
+}

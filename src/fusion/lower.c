@@ -1,0 +1,446 @@
+/*
+ * lower.c - a recorded graph with the dtypes and shapes of one call.
+ *
+ *     record > [lower] > plan > text > program
+ *
+ * Walks the nodes that outputs need, operands first. Here NumPy's rules are applied: which loop an
+ * operation runs (ops.h), what plain numbers become beside arrays, how shapes broadcast. What comes
+ * out has no weak numbers and no hidden conversions.
+ *
+ * Rule: what differs only in how it was written down - a cast to the dtype it has, a transpose of a
+ * transpose - is the same low.
+ */
+#include "fusion/build.h"
+
+/* ---- inputs --------------------------------------------------------------------------------- */
+
+static uint32_t lower_input(kiln__build *b, uint32_t node)
+{
+    const kiln__node *n = &b->ir->nodes[node];
+    const kiln__graph_arg *arg = &b->args[n->input];
+    if (!arg->is_array) {
+        if (n->rank > 0)
+            kiln__build_fail(b, node, KILN_ERR_SHAPE, "a number was given; rank %d is required",
+                             n->rank);
+        return kiln__scalar_low(
+            b, node, n->dtype != KILN_DTYPE_NONE ? n->dtype : kiln__number_dtype(&arg->number));
+    }
+    if (n->dtype != KILN_DTYPE_NONE && n->dtype != arg->dtype)
+        kiln__build_fail(b, node, KILN_ERR_DTYPE, "the array is %s; %s is required",
+                         kiln_dtype_name(arg->dtype), kiln_dtype_name(n->dtype));
+    if (n->rank >= 0 && n->rank != arg->rank)
+        kiln__build_fail(b, node, KILN_ERR_SHAPE, "the array has shape %s; rank %d is required",
+                         kiln__build_shape(b, arg->rank, arg->shape), n->rank);
+    const size_t axes = (size_t)arg->rank * sizeof(int64_t);
+    const kiln__low made = {.kind = KILN__LOW_LEAF,
+                            .dtype = arg->dtype,
+                            .rank = arg->rank,
+                            .shape = kiln__build_copy(b, arg->shape, axes),
+                            .strides = kiln__build_copy(b, arg->strides, axes),
+                            .size = kiln__low_size(b, node, arg->rank, arg->shape, arg->dtype),
+                            .arg = n->input,
+                            .origin = node};
+    return kiln__low_add(b, &made);
+}
+
+/* ---- operations ------------------------------------------------------------------------------------- */
+
+/* A value that has its operands' shape and depends on none of them (isnan of integers, imag of real
+ * numbers): one element, spread over the shape. The operands are not read. */
+static uint32_t lower_independent(kiln__build *b, uint32_t node, const kiln__low *made)
+{
+    kiln__low one = *made;
+    one.rank = 0;
+    one.shape = NULL;
+    one.size = 1;
+    return kiln__low_view(b, kiln__low_over(b, &one, NULL, 0), made->rank, made->shape, NULL, node);
+}
+
+/* A number as an operand of an operation on arrays. */
+static uint32_t number_operand(kiln__build *b, uint32_t node, kiln_op op, const kiln__op_type *type,
+                               kiln_dtype dtype)
+{
+    const char kind = kiln_dtype_kind(dtype);
+    const bool whole = type->number.kind == 'i' || type->number.kind == 'u';
+    if (op == KILN_OP_CLIP && type->unknown && whole && (kind == 'i' || kind == 'u'))
+        return kiln__clamped_low(b, node, dtype);
+    return kiln__number_low(b, node, dtype);
+}
+
+static uint32_t lower_op(kiln__build *b, uint32_t node)
+{
+    const kiln__node *n = &b->ir->nodes[node];
+    const uint32_t *from = b->ir->edges + n->operands;
+    kiln__low made = {.kind = KILN__LOW_EXPR, .origin = node};
+    kiln__op_type types[KILN__OP_ARITY_MAX];
+    uint32_t operands[KILN__OP_ARITY_MAX], numbers = 0;
+
+    memset(types, 0, sizeof types);
+    for (uint32_t k = 0; k < n->operand_count; k++) {
+        if (kiln__is_number(b, from[k], &types[k]))
+            numbers++;
+        else
+            types[k].dtype = b->lows[b->lowered[from[k]]].dtype;
+    }
+    if (numbers == n->operand_count)
+        return kiln__lower_number_op(b, node);
+    kiln__resolve_op(b, node, kiln__op_find((kiln_op)n->op), types, &made.loop);
+    for (uint32_t k = 0; k < n->operand_count; k++)
+        operands[k] = types[k].weak
+                          ? number_operand(b, from[k], (kiln_op)n->op, &types[k], made.loop.in[k])
+                          : kiln__low_cast(b, b->lowered[from[k]], made.loop.in[k], node);
+    made.dtype = made.loop.out;
+    kiln__note_widening(b, node, &made.loop);
+    kiln__shape_over(b, node, operands, n->operand_count, &made);
+    if (!kiln__op_reads(&made.loop))
+        return lower_independent(b, node, &made);
+    made.size = kiln__low_size(b, node, made.rank, made.shape, made.dtype);
+    return kiln__low_over(b, &made, operands, n->operand_count);
+}
+
+/* ---- reductions ------------------------------------------------------------------------------------- */
+
+/* Mark the axes of `space` that a node reduces, and shape its result. */
+static void reduce_shape(kiln__build *b, uint32_t node, kiln__low *made)
+{
+    const kiln__node *n = &b->ir->nodes[node];
+    const int64_t *axes = n->data_count == 0 ? NULL : b->ir->data + n->data;
+    made->reduced = kiln__build_alloc(b, (size_t)made->space_rank * sizeof *made->reduced + 1);
+    for (int a = 0; a < made->space_rank; a++)
+        made->reduced[a] = n->all_axes;
+    for (uint32_t k = 0; k < n->data_count; k++) {
+        const int a = kiln__lower_axis(b, node, axes[k], made->space_rank);
+        if (made->reduced[a])
+            kiln__build_fail(b, node, KILN_ERR_AXIS, "axis %d is given twice", a);
+        made->reduced[a] = true;
+    }
+    made->shape = kiln__build_alloc(b, (size_t)made->space_rank * sizeof *made->shape);
+    made->rank = 0;
+    for (int a = 0; a < made->space_rank; a++)
+        if (!made->reduced[a] || made->keepdims)
+            made->shape[made->rank++] = made->reduced[a] ? 1 : made->space[a];
+    made->size = kiln__low_size(b, node, made->rank, made->shape, made->dtype);
+}
+
+/* A REDUCE of `x` as a recorded node reduces, but perhaps by another `op`. */
+static uint32_t reduce_low(kiln__build *b, uint32_t node, int op, uint32_t x, bool keepdims)
+{
+    const kiln__low *o = &b->lows[x];
+    const kiln__reduce_row *row = kiln__reduce_row_find(op, o->dtype);
+    if (row == NULL)
+        kiln__build_fail(b, node, KILN_ERR_DTYPE, "it does not take %s: complex numbers have no order",
+                         kiln_dtype_name(o->dtype));
+    kiln__low made = {.kind = KILN__LOW_REDUCE,
+                      .dtype = kiln__reduce_result(row, o->dtype),
+                      .op = op,
+                      .space_rank = o->rank,
+                      .space = o->shape,
+                      .keepdims = keepdims,
+                      .origin = node};
+    reduce_shape(b, node, &made);
+    int64_t elements = 1;
+    for (int a = 0; a < o->rank; a++)
+        elements *= made.reduced[a] ? o->shape[a] != 0 : 1;
+    if (elements == 0 && kiln__reduce_needs_elements(row))
+        kiln__build_fail(b, node, KILN_ERR_IDENTITY, "no elements have no such value: the shape is %s",
+                         kiln__build_shape(b, o->rank, o->shape));
+    return kiln__low_over(b, &made, &x, 1);
+}
+
+/* Bytes that arrays of the same shape beneath a low hold for each element; of those whose rows are
+ * neighbours in memory more, of the others less than 0. */
+static void row_bytes(kiln__build *b, uint32_t low, const bool *reduced, int64_t *bytes,
+                      int64_t *weight)
+{
+    const kiln__low *n = &b->lows[low];
+    int64_t along = INT64_MAX, across = INT64_MAX;
+    if (!kiln__mark(b, &b->marks, low))
+        return;
+    if (n->kind != KILN__LOW_LEAF) {
+        for (uint32_t k = 0; kiln__low_computed(n) && k < n->operand_count; k++) {
+            const kiln__low *o = &b->lows[n->operand[k]];
+            if (kiln__same_shape(n->rank, n->shape, o->rank, o->shape))
+                row_bytes(b, n->operand[k], reduced, bytes, weight);
+        }
+        return;
+    }
+    for (int a = 0; a < n->rank; a++) {
+        const int64_t stride = n->strides[a] < 0 ? -n->strides[a] : n->strides[a];
+        int64_t *least = reduced[a] ? &along : &across;
+        if (n->shape[a] > 1 && stride > 0 && stride < *least)
+            *least = stride;
+    }
+    *bytes += (int64_t)kiln_dtype_size(n->dtype);
+    *weight += (along <= across ? 1 : -1) * (int64_t)kiln_dtype_size(n->dtype);
+}
+
+/* Whether variances are better computed in two steps, a mean and then squared deviations from it: in
+ * rows that are held on chip the second step costs no memory, and both are plain sums. */
+static bool in_two_steps(kiln__build *b, uint32_t node, uint32_t x)
+{
+    const kiln__node *n = &b->ir->nodes[node];
+    const kiln__low *o = &b->lows[x];
+    bool reduced[KILN_RANK_MAX];
+    int64_t length = 1, bytes = 0, weight = 0;
+    if (kiln_dtype_kind(o->dtype) == 'c' || o->size == 0)
+        return false;
+    for (int a = 0; a < o->rank; a++)
+        reduced[a] = n->all_axes;
+    for (uint32_t k = 0; k < n->data_count; k++) {
+        const int64_t axis = b->ir->data[n->data + k];
+        if (axis >= -o->rank && axis < o->rank)
+            reduced[axis < 0 ? axis + o->rank : axis] = true;
+    }
+    for (int a = 0; a < o->rank; a++)
+        length *= reduced[a] ? o->shape[a] : 1;
+    kiln__marks_clear(b, &b->marks);
+    row_bytes(b, x, reduced, &bytes, &weight);
+    if (weight <= 0 || length == o->size)
+        return false;
+    return (b->target->backend == KILN_BACKEND_CPU || n->keepdims || b->viewed[node]) &&
+           kiln__row_is_held(b->target->backend, b->target->clusters, length, bytes);
+}
+
+static uint32_t variance_in_two_steps(kiln__build *b, uint32_t node, uint32_t x)
+{
+    const kiln__node *n = &b->ir->nodes[node];
+    const kiln_dtype from = b->lows[x].dtype;
+    const bool half = from == KILN_FLOAT16 || from == KILN_BFLOAT16;
+    const kiln_dtype wide = half                           ? KILN_FLOAT32
+                            : kiln_dtype_kind(from) == 'f' ? from
+                                                           : KILN_FLOAT64;
+    const uint32_t value = kiln__low_cast(b, x, wide, node);
+    const uint32_t pair[] = {value, reduce_low(b, node, KILN_REDUCE_MEAN, value, true)};
+    const uint32_t deviation = kiln__low_op(b, node, KILN_OP_SUBTRACT, pair, 2);
+    const uint32_t square = kiln__low_op(b, node, KILN_OP_SQUARE, &deviation, 1);
+    uint32_t result = reduce_low(b, node, KILN_REDUCE_MEAN, square, n->keepdims);
+    if (n->op == KILN_REDUCE_STD)
+        result = kiln__low_op(b, node, KILN_OP_SQRT, &result, 1);
+    return kiln__low_cast(b, result, half ? from : wide, node);
+}
+
+/* What a reduction can run over: a kernel needs an array. A value that reads none is stored first;
+ * of one that is spread over a shape, only what is spread. */
+static uint32_t in_memory(kiln__build *b, uint32_t x, uint32_t node)
+{
+    const kiln__low *n = &b->lows[x];
+    if (n->memory)
+        return x;
+    if (n->kind != KILN__LOW_LENS || b->lows[n->operand[0]].size > n->size)
+        return kiln__low_store(b, x, node);
+    const uint32_t kept = kiln__low_store(b, n->operand[0], node);
+    n = &b->lows[x]; /* the list of lows may have moved */
+    return kiln__low_view(b, kept, n->rank, n->shape, n->map, node);
+}
+
+static uint32_t lower_reduce(kiln__build *b, uint32_t node)
+{
+    const kiln__node *n = &b->ir->nodes[node];
+    uint32_t x = kiln__strong_low(b, b->ir->edges[n->operands]);
+
+    if (n->dtype != KILN_DTYPE_NONE)
+        x = kiln__low_cast(b, x, n->dtype, node);
+    x = in_memory(b, x, node);
+    const bool variance = n->op == KILN_REDUCE_VAR || n->op == KILN_REDUCE_STD;
+    const uint32_t low = variance && in_two_steps(b, node, x)
+                             ? variance_in_two_steps(b, node, x)
+                             : reduce_low(b, node, n->op, x, n->keepdims);
+    return n->dtype != KILN_DTYPE_NONE ? kiln__low_cast(b, low, n->dtype, node) : low;
+}
+
+/* ---- custom kernels --------------------------------------------------------------------------------- */
+
+/* A custom kernel that is done where its results are used: operands have the dtypes of its
+ * parameters. */
+static uint32_t lower_snippet(kiln__build *b, uint32_t node, kiln__low *made,
+                              const kiln_dtype *dtypes)
+{
+    const kiln__node *n = &b->ir->nodes[node];
+    uint32_t operands[KILN_PARAM_MAX];
+    for (size_t p = 0; p < n->def->input_count; p++) {
+        const uint32_t from = b->ir->edges[n->operands + p];
+        kiln__op_type type;
+        if (!kiln__is_number(b, from, &type)) {
+            operands[p] = kiln__low_cast(b, b->lowered[from], dtypes[p], node);
+            continue;
+        }
+        if (!type.unknown && !kiln__number_fits(&type.number, dtypes[p]))
+            kiln__build_fail(b, node, KILN_ERR_RANGE, "the number for `%s` does not fit %s",
+                             n->def->params[p].name, kiln_dtype_name(dtypes[p]));
+        operands[p] = kiln__number_low(b, from, dtypes[p]);
+    }
+    made->kind = KILN__LOW_SNIPPET;
+    made->size = kiln__low_size(b, node, made->rank, made->shape, made->dtype);
+    return kiln__low_over(b, made, operands, n->def->input_count);
+}
+
+static uint32_t lower_custom(kiln__build *b, uint32_t node)
+{
+    const kiln__node *n = &b->ir->nodes[node];
+    const kiln__definition *d = n->def;
+    kiln__low made = {.kind = KILN__LOW_CUSTOM, .custom = n, .origin = node};
+    uint32_t operands[KILN_PARAM_MAX], shaping[KILN_PARAM_MAX];
+    kiln__given given[KILN_PARAM_MAX];
+    kiln_dtype dtypes[KILN_PARAM_MAX];
+    size_t shaping_count = 0;
+    kiln_error err = KILN_ERROR_INIT;
+
+    memset(given, 0, sizeof given);
+    for (size_t p = 0; p < d->input_count; p++) {
+        const uint32_t from = b->ir->edges[n->operands + p];
+        kiln__op_type type;
+        operands[p] = kiln__strong_low(b, from);
+        given[p].kind = KILN__GIVEN_ARRAY;
+        given[p].dtype = b->lows[operands[p]].dtype;
+        if (kiln__is_number(b, from, &type))
+            given[p].kind = type.number.kind == 'b'   ? KILN__GIVEN_BOOL
+                            : type.number.kind == 'i' ? KILN__GIVEN_INT
+                            : type.number.kind == 'u' ? KILN__GIVEN_UINT
+                            : type.number.kind == 'f' ? KILN__GIVEN_FLOAT
+                                                      : KILN__GIVEN_COMPLEX;
+        else if (!d->params[p].raw)
+            shaping[shaping_count++] = operands[p];
+    }
+    kiln__check_resolved(b, node, kiln__bind_types(d, given, dtypes, &err), &err);
+    if (shaping_count == 0)
+        kiln__build_fail(b, node, KILN_ERR_UNDECIDED_SIZE,
+                         "no input that is not raw decides the size");
+    made.dtype = dtypes[d->input_count + n->result];
+    made.results = kiln__build_copy(b, dtypes + d->input_count,
+                                    (d->param_count - d->input_count) * sizeof *dtypes);
+    made.op = (int)n->result;
+    kiln__shape_over(b, node, shaping, shaping_count, &made);
+    if (kiln__snippet_inlines(d))
+        return lower_snippet(b, node, &made, dtypes);
+    for (size_t p = 0; p < d->input_count; p++) /* what is computed from numbers is stored for it */
+        if (b->numbers[b->ir->edges[n->operands + p]] != 0)
+            operands[p] = kiln__low_cast(b, operands[p], dtypes[p], node);
+    made.space = made.shape;
+    made.space_rank = made.rank;
+    made.keepdims = n->keepdims;
+    if (d->family->maps)
+        reduce_shape(b, node, &made);
+    else
+        made.size = kiln__low_size(b, node, made.rank, made.shape, made.dtype);
+    return kiln__low_over(b, &made, operands, d->input_count);
+}
+
+/* ---- positions ---------------------------------------------------------------------------------------- */
+
+/* 0, 1, ..., count - 1. */
+static uint32_t iota(kiln__build *b, uint32_t node, int64_t count)
+{
+    static const int64_t one = 1;
+    const kiln__low made = {.kind = KILN__LOW_IOTA,
+                            .dtype = KILN_INT64,
+                            .rank = 1,
+                            .shape = kiln__build_copy(b, &count, sizeof count),
+                            .size = kiln__low_size(b, node, 1, &count, KILN_INT64),
+                            .coef = kiln__build_copy(b, &one, sizeof one),
+                            .origin = node};
+    return kiln__low_add(b, &made);
+}
+
+static uint32_t lower_index(kiln__build *b, uint32_t node)
+{
+    const kiln__node *n = &b->ir->nodes[node];
+    const kiln__low *o = &b->lows[kiln__strong_low(b, b->ir->edges[n->operands])];
+    const int axis = kiln__lower_axis(b, node, b->ir->data[n->data], o->rank);
+    const kiln__axis_map map = {axis, 0, 1};
+    return kiln__low_view(b, iota(b, node, o->shape[axis]), o->rank, o->shape, &map, node);
+}
+
+/* ---- the walk ------------------------------------------------------------------------------------------- */
+
+static uint32_t lower_node(kiln__build *b, uint32_t node)
+{
+    const kiln__node *n = &b->ir->nodes[node];
+    switch (n->kind) {
+    case KILN__NODE_INPUT:
+        return lower_input(b, node);
+    case KILN__NODE_CONSTANT:
+        return 0; /* its users decide what it is */
+    case KILN__NODE_OP:
+        return lower_op(b, node);
+    case KILN__NODE_CAST:
+        return kiln__low_cast(b, kiln__strong_low(b, b->ir->edges[n->operands]), n->dtype, node);
+    case KILN__NODE_REDUCE:
+        return lower_reduce(b, node);
+    case KILN__NODE_VIEW:
+        return kiln__lower_view(b, node, kiln__strong_low(b, b->ir->edges[n->operands]));
+    case KILN__NODE_INDEX:
+        return lower_index(b, node);
+    case KILN__NODE_ARANGE:
+        return iota(b, node, b->ir->data[n->data]);
+    case KILN__NODE_CUSTOM:
+        return lower_custom(b, node);
+    }
+    return 0;
+}
+
+static void want(kiln__build *b)
+{
+    const kiln__ir *ir = b->ir;
+    for (uint32_t k = 0; k < ir->output_count; k++)
+        b->wanted[ir->outputs[k].node] = true;
+    for (uint32_t id = ir->node_count; id-- > 1;)
+        for (uint32_t k = 0; b->wanted[id] && k < ir->nodes[id].operand_count; k++) {
+            const uint32_t operand = ir->edges[ir->nodes[id].operands + k];
+            b->wanted[operand] = true;
+            b->viewed[operand] = b->viewed[operand] || ir->nodes[id].kind == KILN__NODE_VIEW;
+        }
+}
+
+/* An output is computed by some kernel, and by one only once: what is not, or is an output already,
+ * is copied. */
+static void lower_output(kiln__build *b, uint32_t k)
+{
+    const kiln__ir_name *name = &b->ir->outputs[k];
+    const kiln__graph_arg *arg = &b->args[b->ir->input_count + k];
+    uint32_t low = kiln__strong_low(b, name->node);
+    const kiln__low *n = &b->lows[low];
+    const bool taken = !kiln__low_computed(n) && n->kind != KILN__LOW_REDUCE && n->kind != KILN__LOW_CUSTOM;
+    if (taken || n->given) {
+        kiln__low made = {.kind = KILN__LOW_STORE,
+                          .dtype = n->dtype,
+                          .rank = n->rank,
+                          .shape = n->shape,
+                          .size = n->size,
+                          .output = (int)k + 1, /* a copy for each output */
+                          .origin = name->node};
+        low = kiln__low_over(b, &made, &low, 1);
+        n = &b->lows[low];
+    }
+    b->outputs[k] = low;
+    b->lows[low].given = true;
+    if (!arg->is_array)
+        return;
+    if (arg->dtype != n->dtype)
+        kiln__build_fail(b, 0, KILN_ERR_DTYPE, "output `%s` is given as %s, but the result is %s: %s",
+                         name->name, kiln_dtype_name(arg->dtype), kiln_dtype_name(n->dtype),
+                         kiln__why_dtype(b, name->node));
+    if (!kiln__same_shape(arg->rank, arg->shape, n->rank, n->shape))
+        kiln__build_fail(b, 0, KILN_ERR_OUTPUT, "output `%s` has shape %s, but the result has %s",
+                         name->name, kiln__build_shape(b, arg->rank, arg->shape),
+                         kiln__build_shape(b, n->rank, n->shape));
+}
+
+void kiln__lower(kiln__build *b)
+{
+    const uint32_t count = b->ir->node_count;
+    b->lowered = kiln__build_alloc(b, count * sizeof *b->lowered);
+    b->wanted = kiln__build_alloc(b, count * sizeof *b->wanted);
+    b->viewed = kiln__build_alloc(b, count * sizeof *b->viewed);
+    b->numbers = kiln__build_alloc(b, count);
+    b->outputs = kiln__build_alloc(b, b->ir->output_count * sizeof *b->outputs);
+    want(b);
+    for (uint32_t id = 1; id < count; id++)
+        if (b->wanted[id])
+            b->lowered[id] = lower_node(b, id);
+    for (uint32_t k = 0; k < b->ir->output_count; k++)
+        lower_output(b, k);
+    for (uint32_t id = 1; id < b->low_count; id++)
+        b->lows[id].output = -1;
+    for (uint32_t k = 0; k < b->ir->output_count; k++)
+        b->lows[b->outputs[k]].output = (int)k;
+}

@@ -1,0 +1,248 @@
+/*
+ * lows.c - lowered nodes as they are made.
+ *
+ *     lower > [lows]
+ *
+ * Rule: what differs only in how it was written down - a cast to the dtype it has, a transpose of a
+ * transpose - is the same low.
+ */
+#include "fusion/build.h"
+
+int64_t kiln__low_size(kiln__build *b, uint32_t origin, int rank, const int64_t *shape,
+                       kiln_dtype dtype)
+{
+    int64_t size = 1, bytes = (int64_t)kiln_dtype_size(dtype);
+    bool empty = false;
+    /* Without elements there are strides all the same, as in kiln__shape_size(). */
+    for (int a = 0; a < rank; a++) {
+        empty = empty || shape[a] == 0;
+        if (shape[a] != 0 && (kiln__mul_overflow(size, shape[a], &size) ||
+                              kiln__mul_overflow(bytes, shape[a], &bytes)))
+            kiln__build_fail(b, origin, KILN_ERR_OVERFLOW, "shape %s has too many elements",
+                             kiln__build_shape(b, rank, shape));
+    }
+    return empty ? 0 : size;
+}
+
+bool kiln__same_map(const kiln__axis_map *a, const kiln__axis_map *b, int count)
+{
+    for (int k = 0; k < count; k++)
+        if (a[k].from != b[k].from || a[k].start != b[k].start || a[k].step != b[k].step)
+            return false;
+    return true;
+}
+
+static bool same_list(const void *x, const void *y, size_t bytes)
+{
+    return (x == NULL) == (y == NULL) && (x == NULL || bytes == 0 || memcmp(x, y, bytes) == 0);
+}
+
+static bool same_numbers(const kiln__number *x, const kiln__number *y)
+{
+    return x->kind == y->kind && (x->kind == 'b' ? x->value.b == y->value.b
+                                  : x->kind == 'c'
+                                      ? memcmp(x->value.c, y->value.c, sizeof x->value.c) == 0
+                                      : x->value.u == y->value.u);
+}
+
+static bool same_low(const kiln__build *b, const kiln__low *x, const kiln__low *y)
+{
+    const size_t axes = (size_t)x->rank * sizeof(int64_t);
+    if (x->kind != y->kind || x->dtype != y->dtype || x->operand_count != y->operand_count ||
+        !kiln__same_shape(x->rank, x->shape, y->rank, y->shape) || x->arg != y->arg ||
+        x->offset != y->offset || x->op != y->op || x->keepdims != y->keepdims ||
+        x->custom != y->custom || x->output != y->output || x->loop.expression != y->loop.expression ||
+        x->loop.type != y->loop.type || !same_numbers(&x->number, &y->number))
+        return false;
+    if (!same_list(x->operand, y->operand, x->operand_count * sizeof *x->operand) ||
+        !same_list(x->strides, y->strides, axes) || !same_list(x->coef, y->coef, axes))
+        return false;
+    if (x->map != NULL && !kiln__same_map(x->map, y->map, b->lows[x->operand[0]].rank))
+        return false;
+    return x->reduced == NULL ||
+           (x->space_rank == y->space_rank &&
+            memcmp(x->reduced, y->reduced, (size_t)x->space_rank * sizeof *x->reduced) == 0);
+}
+
+/* Of all that same_low() compares, what tells most lows apart. */
+static uint32_t hash_low(const kiln__low *n)
+{
+    uint32_t hash = kiln__mix((uint32_t)n->kind, (uint64_t)n->op << 32 | (uint32_t)n->dtype);
+
+    hash = kiln__mix(hash, (uint64_t)n->arg << 32 | (uint32_t)n->rank);
+    hash = kiln__mix(hash, (uint64_t)n->offset);
+    hash = kiln__mix(hash, (uintptr_t)n->loop.expression);
+    hash = kiln__mix(hash, n->number.kind == 'b'   ? n->number.value.b
+                           : n->number.kind == 'c' ? 0
+                                                   : n->number.value.u);
+    for (int a = 0; a < n->rank; a++)
+        hash = kiln__mix(hash, (uint64_t)n->shape[a]);
+    for (uint32_t k = 0; k < n->operand_count; k++)
+        hash = kiln__mix(hash, n->operand[k]);
+    return hash;
+}
+
+static void enter(kiln__build *b, uint32_t low)
+{
+    uint32_t *bucket = &b->low_buckets[b->lows[low].hash & (b->low_room - 1)];
+
+    b->lows[low].older = *bucket;
+    *bucket = low;
+}
+
+/* Twice the room; what was there stays in the arena, for pointers into it may be in use. */
+static void grow_lows(kiln__build *b)
+{
+    const uint32_t room = b->low_room == 0 ? 64 : 2 * b->low_room;
+    kiln__low *moved = kiln__build_alloc(b, room * sizeof *moved);
+
+    if (b->low_count > 0)
+        memcpy(moved, b->lows, b->low_count * sizeof *moved);
+    b->lows = moved;
+    b->low_room = room;
+    b->low_buckets = kiln__build_alloc(b, room * sizeof *b->low_buckets);
+    if (b->low_count == 0)
+        b->low_count = 1;
+    for (uint32_t low = 1; low < b->low_count; low++)
+        enter(b, low);
+}
+
+uint32_t kiln__low_add(kiln__build *b, const kiln__low *model)
+{
+    const uint32_t hash = hash_low(model);
+
+    if (b->low_count == b->low_room)
+        grow_lows(b);
+    for (uint32_t k = b->low_buckets[hash & (b->low_room - 1)]; k != 0; k = b->lows[k].older)
+        if (b->lows[k].hash == hash && same_low(b, &b->lows[k], model))
+            return k;
+    kiln__low *made = &b->lows[b->low_count];
+    *made = *model;
+    made->hash = hash;
+    enter(b, b->low_count);
+    made->memory = made->kind == KILN__LOW_LEAF || made->kind == KILN__LOW_REDUCE ||
+                   made->kind == KILN__LOW_CUSTOM || made->kind == KILN__LOW_STORE;
+    made->of_numbers = made->kind == KILN__LOW_CONST || made->kind == KILN__LOW_SCALAR ||
+                   (made->rank == 0 && (made->kind == KILN__LOW_EXPR || made->kind == KILN__LOW_CAST));
+    for (uint32_t k = 0; k < made->operand_count; k++) {
+        made->memory = made->memory || b->lows[made->operand[k]].memory;
+        made->of_numbers = made->of_numbers && b->lows[made->operand[k]].of_numbers;
+    }
+    return b->low_count++;
+}
+
+/* A computed low over operands, shaped like the model says. */
+uint32_t kiln__low_over(kiln__build *b, kiln__low *model, const uint32_t *operands, size_t count)
+{
+    model->operand = kiln__build_copy(b, operands, count * sizeof *operands);
+    model->operand_count = (uint32_t)count;
+    return kiln__low_add(b, model);
+}
+
+uint32_t kiln__low_cast(kiln__build *b, uint32_t low, kiln_dtype dtype, uint32_t origin)
+{
+    const kiln__low *o = &b->lows[low];
+    if (o->dtype == dtype)
+        return low;
+    kiln__low made = {.kind = KILN__LOW_CAST,
+                      .dtype = dtype,
+                      .rank = o->rank,
+                      .shape = o->shape,
+                      .size = kiln__low_size(b, origin, o->rank, o->shape, dtype),
+                      .origin = origin};
+    return kiln__low_over(b, &made, &low, 1);
+}
+
+uint32_t kiln__low_store(kiln__build *b, uint32_t low, uint32_t origin)
+{
+    const kiln__low *o = &b->lows[low];
+    kiln__low made = {.kind = KILN__LOW_STORE,
+                      .dtype = o->dtype,
+                      .rank = o->rank,
+                      .shape = o->shape,
+                      .size = o->size,
+                      .origin = origin};
+    return kiln__low_over(b, &made, &low, 1);
+}
+
+/* ---- operations ---------------------------------------------------------------------------- */
+
+/* NumPy's broadcasting; false when the shapes do not go together. */
+static bool broadcast_shape(int *rank, int64_t *shape, int other_rank, const int64_t *other)
+{
+    if (other_rank > *rank) {
+        memmove(shape + (other_rank - *rank), shape, (size_t)*rank * sizeof *shape);
+        for (int a = 0; a < other_rank - *rank; a++)
+            shape[a] = 1;
+        *rank = other_rank;
+    }
+    for (int a = 0; a < other_rank; a++) {
+        int64_t *mine = &shape[a + *rank - other_rank];
+        if (*mine == 1)
+            *mine = other[a];
+        else if (other[a] != 1 && other[a] != *mine)
+            return false;
+    }
+    return true;
+}
+
+/* The shapes of operands for a message: "(3, 4) and (5,)". */
+static const char *shapes_text(kiln__build *b, const uint32_t *operands, size_t count)
+{
+    kiln__buf *text = &b->scratch[0];
+    for (size_t k = 0; k < count; k++) {
+        const kiln__low *o = &b->lows[operands[k]];
+        if (k > 0)
+            kiln__buf_puts(text, k + 1 == count ? " and " : ", ");
+        kiln__buf_puts(text, kiln__build_shape(b, o->rank, o->shape));
+    }
+    return kiln__build_text(b, text);
+}
+
+void kiln__shape_over(kiln__build *b, uint32_t node, const uint32_t *operands, size_t count,
+                       kiln__low *made)
+{
+    int64_t shape[KILN_RANK_MAX];
+    int rank = 0;
+    for (size_t k = 0; k < count; k++) {
+        const kiln__low *o = &b->lows[operands[k]];
+        if (!broadcast_shape(&rank, shape, o->rank, o->shape))
+            kiln__build_fail(b, node, KILN_ERR_SHAPE, "shapes %s do not broadcast together",
+                             shapes_text(b, operands, count));
+    }
+    made->rank = rank;
+    made->shape = kiln__build_copy(b, shape, (size_t)rank * sizeof *shape);
+}
+
+/* Pass on what ops.c found wrong, with the place. */
+void kiln__check_resolved(kiln__build *b, uint32_t node, kiln_status status, kiln_error *err)
+{
+    char text[300];
+    if (status == KILN_OK)
+        return;
+    snprintf(text, sizeof text, "%.290s", err->message);
+    kiln_error_clear(err);
+    kiln__build_fail(b, node, status, "%s", text);
+}
+
+void kiln__resolve_op(kiln__build *b, uint32_t node, const kiln__op *op, const kiln__op_type *types,
+                      kiln__op_loop *out)
+{
+    kiln_error err = KILN_ERROR_INIT;
+    kiln__check_resolved(b, node, kiln__op_resolve(op, types, out, &err), &err);
+}
+
+uint32_t kiln__low_op(kiln__build *b, uint32_t node, kiln_op op, const uint32_t *operands,
+                      size_t count)
+{
+    kiln__low made = {.kind = KILN__LOW_EXPR, .origin = node};
+    kiln__op_type types[KILN__OP_ARITY_MAX];
+    memset(types, 0, sizeof types);
+    for (size_t k = 0; k < count; k++)
+        types[k].dtype = b->lows[operands[k]].dtype;
+    kiln__resolve_op(b, node, kiln__op_find(op), types, &made.loop);
+    made.dtype = made.loop.out;
+    kiln__shape_over(b, node, operands, count, &made);
+    made.size = kiln__low_size(b, node, made.rank, made.shape, made.dtype);
+    return kiln__low_over(b, &made, operands, count);
+}

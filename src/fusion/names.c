@@ -1,0 +1,66 @@
+/*
+ * names.c - what stands for a low in the text of a kernel: names, and the views they are had through.
+ */
+#include "fusion/write.h"
+
+const kiln__axis_map *kiln__own_map(kiln__writer *w, uint32_t low)
+{
+    const kiln__low *n = &w->b->lows[low];
+    kiln__axis_map *map = kiln__build_alloc(w->b, (size_t)n->rank * sizeof *map + 1);
+    for (int k = 0; k < w->rank; k++) {
+        const int a = w->axis[k];
+        if (a < n->rank)
+            map[a] = n->shape[a] == 1 ? (kiln__axis_map){-1, 0, 0} : (kiln__axis_map){k, 0, 1};
+    }
+    return map;
+}
+
+const kiln__axis_map *kiln__kept_map(kiln__writer *w, uint32_t low)
+{
+    const kiln__plan_kernel *k = w->kernel;
+    const kiln__low *n = &w->b->lows[low];
+    kiln__axis_map *map = kiln__build_alloc(w->b, (size_t)n->rank * sizeof *map + 1);
+    int axis = 0;
+    for (int own = 0; own < n->rank; own++) {
+        map[own] = (kiln__axis_map){-1, 0, 0};
+        if (n->shape[own] == 1)
+            continue;
+        while (k->reduced[axis] || k->shape[axis] == 1)
+            axis++;
+        map[own] = (kiln__axis_map){axis++, 0, 1};
+    }
+    return map;
+}
+
+const char *kiln__find_named(const kiln__writer *w, uint32_t low, const kiln__axis_map *map)
+{
+    for (size_t k = 0; k < w->seen_count; k++)
+        if (w->seen[k].low == low && (k >= w->seen_base || w->seen[k].lasting) &&
+            kiln__same_map(w->seen[k].map, map, w->b->lows[low].rank))
+            return w->seen[k].text;
+    return NULL;
+}
+
+void kiln__name_low(kiln__writer *w, uint32_t low, const kiln__axis_map *map, const char *text)
+{
+    if (w->seen_count == w->seen_room) {
+        const size_t larger = w->seen_room == 0 ? 32 : 2 * w->seen_room;
+        kiln__seen *moved = kiln__build_alloc(w->b, larger * sizeof *moved);
+        if (w->seen_count > 0)
+            memcpy(moved, w->seen, w->seen_count * sizeof *moved);
+        w->seen = moved;
+        w->seen_room = larger;
+    }
+    const kiln__low *n = &w->b->lows[low];
+    const bool rows = w->kernel->kind == KILN__STEP_ROW;
+    const bool lasting = n->kind == KILN__LOW_SCALAR || n->kind == KILN__LOW_CONST ||
+                         (rows && (w->body == KILN__BUF_ROW || !kiln__inlined(w->b, w->kernel, low)));
+    w->seen[w->seen_count++] = (kiln__seen){low, map, text, lasting};
+}
+
+const char *kiln__next_name(kiln__writer *w)
+{
+    char name[16];
+    const int length = snprintf(name, sizeof name, "t%d", ++w->next);
+    return kiln__build_copy(w->b, name, (size_t)length + 1);
+}

@@ -1,0 +1,146 @@
+/*
+ * numbers.c - plain numbers, and what is computed from them alone.
+ *
+ *     lower > [numbers]
+ *
+ * A plain number is weak: it takes the dtype of the arrays beside it (NEP 50). So is the result of
+ * an operation whose operands are all weak, as Python's arithmetic of numbers is weak in NumPy. It
+ * is computed by the operation's own row of ops.def, over the dtypes that numbers have by
+ * themselves (bool, int64, uint64, float64, complex128), in the kernels that use it, and is
+ * converted where it meets an array.
+ *
+ * Rule 1: there is one meaning of an operation. Nothing is computed here; only the parser's whole
+ *         numbers, which must be known to be shapes and axes, are (src/graph/fold.c).
+ * Rule 2: the value of a number given as an argument, and of what is made of it, is unknown: plans
+ *         hold for all values. Where a known integer would be checked or clamped, an unknown one
+ *         keeps the dtype that it has by itself (comparisons) or is clamped by the kernel (clip).
+ */
+#include "fusion/build.h"
+
+/* The kind of a number of this dtype: an int32 (frexp's exponent) is an integer like any other. */
+static char kind_of(kiln_dtype dtype)
+{
+    const char kind = kiln_dtype_kind(dtype);
+    return kind == 'u' && dtype != KILN_UINT64 ? 'i' : kind;
+}
+
+bool kiln__is_number(const kiln__build *b, uint32_t node, kiln__op_type *type_out)
+{
+    const kiln__node *n = &b->ir->nodes[node];
+
+    memset(type_out, 0, sizeof *type_out);
+    if (n->kind == KILN__NODE_CONSTANT) {
+        type_out->number = n->number;
+    } else if (n->kind == KILN__NODE_INPUT && !b->args[n->input].is_array &&
+               n->dtype == KILN_DTYPE_NONE) {
+        type_out->number.kind = b->args[n->input].number.kind;
+        type_out->unknown = true;
+    } else if (b->numbers[node] != 0) {
+        type_out->number.kind = b->numbers[node];
+        type_out->unknown = true;
+    } else {
+        return false;
+    }
+    type_out->weak = true;
+    return true;
+}
+
+uint32_t kiln__scalar_low(kiln__build *b, uint32_t node, kiln_dtype dtype)
+{
+    const kiln__low made = {.kind = KILN__LOW_SCALAR,
+                            .dtype = dtype,
+                            .size = 1,
+                            .arg = b->ir->nodes[node].input,
+                            .origin = node};
+    return kiln__low_add(b, &made);
+}
+
+uint32_t kiln__number_low(kiln__build *b, uint32_t node, kiln_dtype dtype)
+{
+    const kiln__node *n = &b->ir->nodes[node];
+    kiln__low made = {
+        .kind = KILN__LOW_CONST, .dtype = dtype, .size = 1, .number = n->number, .origin = node};
+
+    if (n->kind == KILN__NODE_CONSTANT)
+        return kiln__low_add(b, &made);
+    if (n->kind != KILN__NODE_INPUT)
+        return kiln__low_cast(b, b->lowered[node], dtype, node);
+    if (dtype != KILN_BOOL) /* the call converts it, and checks that it fits */
+        return kiln__scalar_low(b, node, dtype);
+    const kiln_dtype own = kiln__number_dtype(&b->args[n->input].number);
+    return kiln__low_cast(b, kiln__scalar_low(b, node, own), dtype, node);
+}
+
+uint32_t kiln__strong_low(kiln__build *b, uint32_t node)
+{
+    kiln__op_type type;
+    if (!kiln__is_number(b, node, &type) || b->numbers[node] != 0)
+        return b->lowered[node];
+    return kiln__number_low(b, node, kiln__number_dtype(&type.number));
+}
+
+uint32_t kiln__clamped_low(kiln__build *b, uint32_t node, kiln_dtype dtype)
+{
+    const kiln_dtype own = b->lows[kiln__strong_low(b, node)].dtype;
+    const kiln__number ends[] = {{.kind = 'i', .value = {.i = INT64_MIN}},
+                                 {.kind = 'u', .value = {.u = UINT64_MAX}}};
+    uint32_t operands[3] = {kiln__strong_low(b, node)};
+
+    if (kiln__can_cast(own, dtype))
+        return kiln__low_cast(b, operands[0], dtype, node);
+    for (int k = 0; k < 2; k++) {
+        kiln__low end = {.kind = KILN__LOW_CONST, .dtype = own, .size = 1, .origin = node};
+        end.number = kiln__number_as(&ends[k], dtype);
+        operands[1 + k] = kiln__low_add(b, &end);
+    }
+    return kiln__low_cast(b, kiln__low_op(b, node, KILN_OP_CLIP, operands, 3), dtype, node);
+}
+
+/* Whether a loop computes in a dtype that numbers have. NumPy's loops of bools alone do not: they
+ * are of int8 and float16. */
+static bool is_of_numbers(const kiln__op_loop *loop)
+{
+    const kiln_dtype type = loop->type;
+    return type == KILN_BOOL || type == KILN_INT64 || type == KILN_UINT64 || type == KILN_FLOAT64 ||
+           type == KILN_COMPLEX128;
+}
+
+/* Whether an operation raises a whole number to a power that is known to be negative: the result is
+ * a float, as in Python. */
+static bool is_reciprocal_power(const kiln__node *n, const kiln__op_type *weak)
+{
+    const bool whole = weak[0].number.kind != 'f' && weak[0].number.kind != 'c';
+    return n->op == KILN_OP_POWER && whole && !weak[1].unknown && weak[1].number.kind == 'i' &&
+           weak[1].number.value.i < 0;
+}
+
+uint32_t kiln__lower_number_op(kiln__build *b, uint32_t node)
+{
+    const kiln__node *n = &b->ir->nodes[node];
+    const uint32_t *from = b->ir->edges + n->operands;
+    const kiln__op *op = kiln__op_find((kiln_op)n->op);
+    kiln__op_type weak[KILN__OP_ARITY_MAX], types[KILN__OP_ARITY_MAX];
+    uint32_t operands[KILN__OP_ARITY_MAX];
+    kiln__low made = {.kind = KILN__LOW_EXPR, .size = 1, .origin = node};
+
+    memset(types, 0, sizeof types);
+    for (uint32_t k = 0; k < n->operand_count; k++) {
+        (void)kiln__is_number(b, from[k], &weak[k]);
+        types[k].dtype = kiln__number_dtype(&weak[k].number);
+    }
+    if (is_reciprocal_power(n, weak))
+        types[0].dtype = types[1].dtype = KILN_FLOAT64;
+    kiln__resolve_op(b, node, op, types, &made.loop);
+    if (!is_of_numbers(&made.loop)) {
+        for (uint32_t k = 0; k < n->operand_count; k++)
+            types[k].dtype = types[k].dtype == KILN_BOOL ? KILN_INT64 : types[k].dtype;
+        kiln__resolve_op(b, node, op, types, &made.loop);
+    }
+    made.dtype = made.loop.out;
+    for (uint32_t k = 0; k < n->operand_count; k++)
+        operands[k] = kiln__number_low(b, from[k], made.loop.in[k]);
+    made.operand_count = kiln__op_reads(&made.loop) ? n->operand_count : 0;
+    made.operand = kiln__build_copy(b, operands, made.operand_count * sizeof *operands);
+    b->numbers[node] = kind_of(made.dtype);
+    return kiln__low_add(b, &made);
+}

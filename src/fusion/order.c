@@ -1,0 +1,207 @@
+/*
+ * order.c - the order in which kernels can compute what is stored, operands first.
+ *
+ *     stores > rows > size > [order] > schedule
+ *
+ * What is ordered are units: a stored value, a reduction, a result of a user's kernel, or a row
+ * program with all that it computes. Each comes after all units that it reads. schedule.c then
+ * needs no recursion: whatever a unit reads has its kernel already.
+ */
+#include "fusion/build.h"
+
+/* Walks that were at a low. */
+enum { SEEN_READ = 1, SEEN_REDUCED = 2, SEEN_RESULTS = 4, PLACED = 8 };
+
+enum { LEAVES_KNOWN = 8 };
+
+/* The different values at the leaves beneath a low, as far as they are few. */
+typedef struct leaves {
+    uint32_t id[LEAVES_KNOWN];
+    uint8_t count;
+    bool more; /* than are listed */
+} leaves;
+
+typedef struct order {
+    kiln__build *b;
+    uint8_t *seen; /* by low */
+    leaves *leaves;
+} order;
+
+/* ---- what a reduction computes again --------------------------------------------------------- */
+
+static void find_leaves(order *o)
+{
+    const kiln__build *b = o->b;
+    for (uint32_t id = 1; id < b->low_count; id++) {
+        const kiln__low *n = &b->lows[id];
+        leaves *mine = &o->leaves[id];
+        if (n->kind != KILN__LOW_LENS && !kiln__low_computed(n)) {
+            mine->count = 1;
+            mine->id[0] = id;
+            continue;
+        }
+        for (uint32_t k = 0; k < n->operand_count; k++) {
+            const leaves *theirs = &o->leaves[n->operand[k]];
+            mine->more = mine->more || theirs->more;
+            for (int t = 0; t < theirs->count && !mine->more; t++) {
+                int at = 0;
+                while (at < mine->count && mine->id[at] != theirs->id[t])
+                    at++;
+                if (at == LEAVES_KNOWN)
+                    mine->more = true;
+                else if (at == mine->count)
+                    mine->id[mine->count++] = theirs->id[t];
+            }
+        }
+    }
+}
+
+static int64_t bytes_of(const kiln__low *n)
+{
+    return n->size * (int64_t)kiln_dtype_size(n->dtype);
+}
+
+/* Bytes of all values at the leaves beneath a low, each counted once, until they are more than
+ * `most`. */
+static void add_leaf_bytes(order *o, uint32_t id, int64_t most, int64_t *bytes)
+{
+    kiln__build *b = o->b;
+    const kiln__low *n = &b->lows[id];
+    if (*bytes > most || !kiln__mark(b, &b->marks, id))
+        return;
+    if (n->kind != KILN__LOW_LENS && !kiln__low_computed(n))
+        *bytes += bytes_of(n);
+    else
+        for (uint32_t k = 0; k < n->operand_count; k++)
+            add_leaf_bytes(o, n->operand[k], most, bytes);
+}
+
+/* Whether a reduction computes an output for itself rather than wait for it: when that reads no more
+ * than the output has bytes. */
+static bool computed_again(order *o, uint32_t id)
+{
+    kiln__build *b = o->b;
+    const kiln__low *n = &b->lows[id];
+    const leaves *few = &o->leaves[id];
+    const int64_t most = bytes_of(n);
+    int64_t bytes = 0;
+
+    if (n->output < 0 || n->kind == KILN__LOW_STORE || n->weight > KILN__WEIGHT_AGAIN || n->reduces)
+        return false;
+    for (int k = 0; k < few->count; k++)
+        bytes += bytes_of(&b->lows[few->id[k]]);
+    if (bytes <= most && few->more) {
+        bytes = 0;
+        kiln__marks_clear(b, &b->marks);
+        add_leaf_bytes(o, id, most, &bytes);
+    }
+    return bytes <= most;
+}
+
+/* ---- units ----------------------------------------------------------------------------------- */
+
+static void place(order *o, uint32_t id);
+
+/* Whether a walk was at a low before; from now on it was. */
+static bool was_here(order *o, uint32_t id, int walk)
+{
+    const bool seen = (o->seen[id] & walk) != 0;
+    o->seen[id] |= (uint8_t)walk;
+    o->b->work++;
+    return seen;
+}
+
+/* Place all units that a kernel reads which computes `id`, or reads it when it is a unit. A
+ * reduction computes some outputs again. */
+static void place_read(order *o, uint32_t id, bool reduction)
+{
+    const kiln__low *n = &o->b->lows[id];
+    if (was_here(o, id, reduction ? SEEN_REDUCED : SEEN_READ))
+        return;
+    if (n->kind == KILN__LOW_RESHAPED)
+        place(o, n->operand[0]);
+    else if (n->kind == KILN__LOW_REDUCE || n->kind == KILN__LOW_CUSTOM ||
+             (n->stored && !(reduction && n->again)))
+        place(o, id);
+    else
+        for (uint32_t k = 0; k < n->operand_count; k++)
+            place_read(o, n->operand[k], reduction);
+}
+
+/* Place the reductions first that an unstored expression is made of: one of them may finish it. */
+static void place_results(order *o, uint32_t id, bool root)
+{
+    const kiln__low *n = &o->b->lows[id];
+    if (was_here(o, id, SEEN_RESULTS) && !root)
+        return;
+    if ((n->kind == KILN__LOW_REDUCE && n->rows == NULL) ||
+        (kiln__low_computed(n) && n->reduces && n->stored && !root)) {
+        place(o, id);
+        return;
+    }
+    if (!n->reduces || (n->kind != KILN__LOW_LENS && !kiln__low_computed(n)))
+        return;
+    for (uint32_t k = 0; k < n->operand_count; k++)
+        place_results(o, n->operand[k], false);
+}
+
+/* Everything that a row program reads: what is beneath its members and not of it. */
+static void place_outside(order *o, const kiln__row_family *family, uint32_t id, kiln__set *seen)
+{
+    kiln__build *b = o->b;
+    const kiln__low *n = &b->lows[id];
+    if (!kiln__set_add(b, seen, id))
+        return;
+    if (n->rows != family && !kiln__set_has(&family->inside, id)) {
+        place_read(o, id, false);
+        return;
+    }
+    for (uint32_t k = 0; k < n->operand_count; k++)
+        place_outside(o, family, n->operand[k], seen);
+}
+
+static void place_family(order *o, kiln__row_family *family)
+{
+    kiln__set seen = {NULL, 0, 0};
+    if (family->busy)
+        kiln__build_fail(o->b, 0, KILN_ERR_INTERNAL, "a row program depends on itself");
+    family->busy = true;
+    for (size_t k = 0; k < family->lows.count; k++)
+        place_outside(o, family, family->lows.ids[k], &seen);
+    for (size_t k = 0; k < family->lows.count; k++)
+        o->seen[family->lows.ids[k]] |= PLACED;
+}
+
+static void place(order *o, uint32_t id)
+{
+    kiln__build *b = o->b;
+    const kiln__low *n = &b->lows[id];
+    if (o->seen[id] & PLACED)
+        return;
+    if (n->rows != NULL) {
+        place_family(o, n->rows);
+    } else {
+        if (n->stored && !n->c_order)
+            place_results(o, id, true);
+        for (uint32_t k = 0; k < n->operand_count; k++)
+            place_read(o, n->operand[k], n->kind == KILN__LOW_REDUCE);
+        o->seen[id] |= PLACED;
+    }
+    kiln__list_add(b, &b->units, id);
+}
+
+void kiln__order_units(kiln__build *b)
+{
+    order o = {.b = b};
+    o.seen = kiln__build_alloc(b, b->low_count * sizeof *o.seen);
+    o.leaves = kiln__build_alloc(b, b->low_count * sizeof *o.leaves);
+    find_leaves(&o);
+    for (uint32_t id = 1; id < b->low_count; id++)
+        if (b->lows[id].needed && b->lows[id].stored)
+            b->lows[id].again = computed_again(&o, id);
+    for (uint32_t id = 1; id < b->low_count; id++) {
+        const kiln__low *n = &b->lows[id];
+        if (n->needed && (n->stored || n->kind == KILN__LOW_REDUCE || n->kind == KILN__LOW_CUSTOM))
+            place(&o, id);
+    }
+}

@@ -1,0 +1,58 @@
+/*
+ * program.c - the passes from a recorded graph to a program, in order.
+ */
+#include "fusion/states.h"
+#include "fusion/write.h"
+
+static void plan(kiln__build *b)
+{
+    kiln__find_needed(b);
+    kiln__find_snippets(b);
+    kiln__find_forms(b);
+    kiln__find_facts(b);
+    kiln__store_outputs(b);
+    kiln__measure_views(b);
+    kiln__find_rows(b);
+    kiln__store_spread(b);
+    kiln__cut_large(b);
+    kiln__find_facts(b);
+    kiln__order_units(b);
+    kiln__schedule_units(b);
+    kiln__order_kernels(b);
+}
+
+kiln_status kiln__program_build(const kiln__ir *ir, const kiln__graph_arg *args,
+                                const kiln__graph_target *target, kiln__program **out,
+                                kiln_error *err)
+{
+    *out = NULL;
+    kiln__build *b = kiln__calloc(1, sizeof *b);
+    if (b == NULL)
+        return kiln__fail_memory(err, sizeof *b);
+    b->err = err;
+    b->ir = ir;
+    b->args = args;
+    b->target = target;
+    if (setjmp(b->leave) == 0) {
+        b->program = kiln__build_alloc(b, sizeof *b->program);
+        kiln__lower(b);
+        plan(b);
+        kiln__write_steps(b);
+        *out = b->program;
+        b->program->work = b->work;
+        b->program->arena = b->arena;
+        b->arena = NULL;
+    }
+    const kiln_status status = b->status;
+    kiln__arena_free(b->arena);
+    for (int k = 0; k < KILN__SCRATCH; k++)
+        kiln__buf_clear(&b->scratch[k]);
+    kiln__free(b);
+    return status;
+}
+
+void kiln__program_destroy(kiln__program *program)
+{
+    if (program != NULL)
+        kiln__arena_free(program->arena);
+}

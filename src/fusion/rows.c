@@ -1,0 +1,703 @@
+/*
+ * rows.c - which reductions and loops become one row program.
+ *
+ *     lower > [rows] > plan > text
+ *
+ * Softmax and its relatives reduce rows and use the results in the same rows. As separate kernels
+ * they read each row once a step; a row program (src/kernel/row.c) reads it once. A family is made
+ * of reductions of one space along the same axes, of which one is used by another, or by something
+ * stored in that very space. What else is stored in the space and uses them joins it, and so does
+ * what is made of their results alone.
+ *
+ * Rule 1: a row's result may be used in its own row only: the view through which it is seen must lead
+ *         from an element to its row. A member that sees another otherwise ends the family.
+ * Rule 2: a family is formed, and extended, only when the graph has no cycle with the family and all
+ *         families before it contracted to one node each: nothing that it reads from memory reaches
+ *         back to it.
+ * Rule 3: what a family computes and what it reads is settled when it is formed. A value that it
+ *         computes and that is stored later for other kernels is still computed by it (`inside`), so
+ *         that later decisions cannot make it depend on itself.
+ */
+#include "fusion/states.h"
+
+enum {
+    FAMILY_MAX = KILN__MEMBERS_MAX, /* reductions, looked at as bits */
+    STAGES_MAX = 6,
+    STATES_A_STAGE = 4,
+    TURNED_ROWS = 16,      /* rows side by side where neighbours in memory are of other rows */
+    FEW_ROWS_CUDA = 1024,  /* fewer long rows leave a GPU idle when each is one block's */
+    FEW_ROWS_CPU = 16
+};
+
+/* What members of a family are to a low that is seen through a view. */
+typedef struct sight {
+    struct sight *next, *user; /* of the same low; while it is looked at: who asked */
+    kiln__axis_map *map;
+    uint32_t id, operand; /* while it is looked at: the operand that is next */
+    uint32_t uses;        /* members seen in their own row, as bits */
+    bool bad;             /* a member seen otherwise, or a position */
+} sight;
+
+/* All sights of one low, of the family with this number. */
+typedef struct sights {
+    uint32_t family;
+    sight *first;
+} sights;
+
+/* What one walk through all that a member or root computes met. */
+typedef struct met {
+    int64_t row_bytes, turned_bytes, element_bytes;
+} met;
+
+/* Reductions of one space along the same axes; those before `next` were looked at. */
+typedef struct candidates {
+    kiln__list reductions;
+    size_t next;
+} candidates;
+
+typedef struct family {
+    kiln__build *b;
+    uint32_t members[FAMILY_MAX]; /* reductions, operands first */
+    int count;
+    uint32_t uses[FAMILY_MAX];    /* members that a member's operand sees, as bits */
+    bool taken[FAMILY_MAX];
+    int stage[FAMILY_MAX];
+    kiln__list roots;             /* stored in the space, part of the family */
+    kiln__list reads;             /* read from memory, and computed by another kernel */
+    kiln__marks root, read;       /* the same, by low */
+    kiln__marks seen;             /* by low: whether it was asked if it depends on the family */
+    kiln__marks made;             /* by low: made of results alone */
+    sights *sights;               /* by low */
+    uint32_t number;              /* of the family */
+    bool *positions, *others;     /* by low: beneath it are positions; values of other kernels */
+    uint32_t first;               /* nothing before it depends on the family */
+    const kiln__low *sample;
+} family;
+
+static int member_at(const family *f, uint32_t low)
+{
+    for (int m = 0; m < f->count; m++)
+        if (f->members[m] == low)
+            return m;
+    return -1;
+}
+
+/* Whether a member's result, seen through `map`, is that of the element's own row. */
+static bool own_row(const family *f, const kiln__low *n, const kiln__axis_map *map)
+{
+    int own = 0;
+    for (int a = 0; a < f->sample->space_rank; a++) {
+        if (f->sample->reduced[a]) {
+            own += n->keepdims;
+            continue;
+        }
+        if (n->shape[own] != 1 &&
+            (map[own].from != a || map[own].start != 0 || map[own].step != 1))
+            return false;
+        own++;
+    }
+    return true;
+}
+
+/* Whether a family computes a low for itself rather than read it. */
+static bool is_inside(const family *f, uint32_t id, bool root)
+{
+    const kiln__low *n = &f->b->lows[id];
+    return n->kind == KILN__LOW_LENS ||
+           (kiln__low_computed(n) && (!n->stored || root || kiln__is_marked(&f->root, id)));
+}
+
+/* Whether a low that a family does not compute is computed by another kernel. */
+static bool is_other(const kiln__low *n)
+{
+    return n->kind != KILN__LOW_IOTA && n->kind != KILN__LOW_LEAF && n->kind != KILN__LOW_CONST &&
+           n->kind != KILN__LOW_SCALAR;
+}
+
+/* The map through which an operand of `n` is seen where `n` is seen through `map`. */
+static void operand_map(const kiln__low *n, const kiln__low *o, const kiln__axis_map *map,
+                        kiln__axis_map *out)
+{
+    kiln__axis_map own[KILN_RANK_MAX];
+    if (n->kind == KILN__LOW_LENS)
+        memcpy(own, n->map, (size_t)o->rank * sizeof own[0]);
+    else
+        kiln__broadcast_map(o, n->rank, n->shape, own);
+    kiln__compose(map, own, o->rank, out);
+}
+
+static void own_map(const kiln__low *n, kiln__axis_map *map)
+{
+    for (int a = 0; a < n->rank; a++)
+        map[a] = n->shape[a] == 1 ? (kiln__axis_map){-1, 0, 0} : (kiln__axis_map){a, 0, 1};
+}
+
+/* ---- who uses members ------------------------------------------------------------------------ */
+
+/* The sight of a low through a map: the one there is, or a new one that has yet to be looked at.
+ * Lows before the first member are not made of members. */
+static sight *find_sight(family *f, uint32_t id, const kiln__axis_map *map, bool *is_new)
+{
+    const int rank = f->b->lows[id].rank;
+    sights *low = &f->sights[id];
+    f->b->work++;
+    if (low->family != f->number)
+        *low = (sights){.family = f->number};
+    for (sight *s = low->first; s != NULL; s = s->next)
+        if (kiln__same_map(s->map, map, rank)) {
+            *is_new = false;
+            return s;
+        }
+    sight *made = kiln__build_alloc(f->b, sizeof *made);
+    made->map = kiln__build_copy(f->b, map, (size_t)rank * sizeof *map);
+    made->id = id;
+    made->next = low->first;
+    low->first = made;
+    *is_new = true;
+    return made;
+}
+
+/* What a low is by itself; whether its operands count. */
+static bool look(family *f, sight *s, bool root)
+{
+    const kiln__low *n = &f->b->lows[s->id];
+    const int member = n->kind == KILN__LOW_REDUCE ? member_at(f, s->id) : -1;
+    if (s->id < f->members[0]) {
+        s->bad = f->positions[s->id];
+        return false;
+    }
+    if (member >= 0) {
+        s->bad = !own_row(f, n, s->map);
+        s->uses = 1u << member;
+        return false;
+    }
+    s->bad = n->kind == KILN__LOW_IOTA;
+    return is_inside(f, s->id, root);
+}
+
+/* Look at a low and all beneath it. Without recursion: expressions may be as deep as graphs are. */
+static sight *look_from(family *f, uint32_t id, bool root)
+{
+    kiln__build *b = f->b;
+    kiln__axis_map map[KILN_RANK_MAX];
+    bool is_new = false;
+    own_map(&b->lows[id], map);
+    sight *const first = find_sight(f, id, map, &is_new), *s = first;
+    if (!is_new)
+        return first;
+    if (!look(f, s, root))
+        return first;
+    while (s != NULL) {
+        const kiln__low *n = &b->lows[s->id];
+        if (s->operand == n->operand_count) {
+            sight *user = s->user;
+            if (user != NULL) {
+                user->uses |= s->uses;
+                user->bad = user->bad || s->bad;
+            }
+            s = user;
+            continue;
+        }
+        const uint32_t o = n->operand[s->operand++];
+        operand_map(n, &b->lows[o], s->map, map);
+        sight *below = find_sight(f, o, map, &is_new);
+        if (is_new && look(f, below, false)) {
+            below->user = s;
+            s = below;
+            continue;
+        }
+        s->uses |= below->uses;
+        s->bad = s->bad || below->bad;
+    }
+    return first;
+}
+
+/* ---- what a family reads --------------------------------------------------------------------- */
+
+/* Count what a kernel reads of an array for each element, and along which axes it runs. */
+static void count_leaf(const family *f, const kiln__low *n, const kiln__axis_map *map, met *m)
+{
+    int64_t along = 0, across = 0;
+    for (int a = 0; a < n->rank; a++) {
+        if (map[a].from < 0 || n->strides[a] == 0)
+            continue;
+        int64_t stride = n->strides[a] * map[a].step;
+        stride = stride < 0 ? -stride : stride;
+        int64_t *least = f->sample->reduced[map[a].from] ? &along : &across;
+        if (*least == 0 || stride < *least)
+            *least = stride;
+    }
+    if (along == 0)
+        return;
+    const int64_t bytes = (int64_t)kiln_dtype_size(n->dtype);
+    m->element_bytes += bytes;
+    *(across == 0 || along <= across ? &m->row_bytes : &m->turned_bytes) += bytes;
+}
+
+/* Count what a family would read that computes a low, and list what other kernels compute of it; what
+ * comes before the low `least` is left out. */
+static void walk_from(family *f, uint32_t id, bool root, uint32_t least, met *m)
+{
+    kiln__build *b = f->b;
+    kiln__axis_map map[KILN_RANK_MAX];
+    bool is_new = false;
+    own_map(&b->lows[id], map);
+    f->number++;
+    for (sight *open = find_sight(f, id, map, &is_new); open != NULL;) {
+        sight *const s = open;
+        const kiln__low *n = &b->lows[s->id];
+        open = s->user;
+        if (s->id < least || (n->kind == KILN__LOW_REDUCE && member_at(f, s->id) >= 0))
+            continue;
+        if (n->kind == KILN__LOW_LEAF)
+            count_leaf(f, n, s->map, m);
+        for (uint32_t k = 0; is_inside(f, s->id, root) && k < n->operand_count; k++) {
+            operand_map(n, &b->lows[n->operand[k]], s->map, map);
+            sight *below = find_sight(f, n->operand[k], map, &is_new);
+            if (!is_new)
+                continue;
+            below->user = open;
+            open = below;
+        }
+        if (is_other(n) && !is_inside(f, s->id, root) && kiln__mark(b, &f->read, s->id))
+            kiln__list_add(b, &f->reads, s->id);
+        root = false;
+    }
+}
+
+/* ---- dependence ------------------------------------------------------------------------------ */
+
+/* The first low of which something may depend on the family: its own first one, or that of a family
+ * formed before which spans it, for that one is one kernel. */
+static uint32_t first_dependent(const family *f)
+{
+    uint32_t first = f->members[0];
+    for (bool moved = true; moved;) {
+        moved = false;
+        for (const kiln__row_family *other = f->b->families; other != NULL; other = other->next)
+            if (other->first < first && first <= other->last) {
+                first = other->first;
+                moved = true;
+            }
+    }
+    return first;
+}
+
+/* Whether something that the family reads from memory depends on the family. A family that was
+ * formed before is one kernel: whatever depends on one of its results depends on all that it reads.
+ * What f->seen holds was looked at before, without finding such a thing. */
+static bool is_cyclic(family *f)
+{
+    kiln__build *b = f->b;
+    kiln__list open = {NULL, 0, 0};
+    for (size_t k = 0; k < f->reads.count; k++)
+        kiln__list_add(b, &open, f->reads.ids[k]);
+    while (open.count > 0) {
+        const uint32_t id = open.ids[--open.count];
+        const kiln__low *n = &b->lows[id];
+        if (id < f->first || !kiln__mark(b, &f->seen, id))
+            continue;
+        const int member = n->kind == KILN__LOW_REDUCE ? member_at(f, id) : -1;
+        if ((member >= 0 && f->taken[member]) || kiln__is_marked(&f->root, id))
+            return true;
+        for (size_t k = 0; n->rows != NULL && k < n->rows->lows.count; k++)
+            kiln__list_add(b, &open, n->rows->lows.ids[k]);
+        for (uint32_t k = 0; k < n->operand_count; k++)
+            kiln__list_add(b, &open, n->operand[k]);
+    }
+    return false;
+}
+
+/* ---- members and roots ----------------------------------------------------------------------- */
+
+/* argmin and its relatives: row programs know no positions. */
+static bool needs_positions(const kiln__build *b, const kiln__low *n)
+{
+    const kiln__reduce_row *row = kiln__reduce_row_find(n->op, b->lows[n->operand[0]].dtype);
+    return kiln__reduce_is_position(row);
+}
+
+/* A queue of lows that gives the first one first, each once. */
+static void enqueue(kiln__build *b, kiln__list *queue, uint32_t id)
+{
+    kiln__list_add(b, queue, id);
+    for (size_t at = queue->count - 1; at > 0 && queue->ids[(at - 1) / 2] > queue->ids[at];
+         at = (at - 1) / 2) {
+        const uint32_t swap = queue->ids[at];
+        queue->ids[at] = queue->ids[(at - 1) / 2];
+        queue->ids[(at - 1) / 2] = swap;
+    }
+}
+
+static uint32_t dequeue(kiln__list *queue)
+{
+    const uint32_t first = queue->ids[0], moved = queue->ids[--queue->count];
+    size_t at = 0;
+    for (size_t below; (below = 2 * at + 1) < queue->count; at = below) {
+        below += below + 1 < queue->count && queue->ids[below + 1] < queue->ids[below];
+        if (queue->ids[below] >= moved)
+            break;
+        queue->ids[at] = queue->ids[below];
+    }
+    queue->ids[at] = moved;
+    return first;
+}
+
+static void enqueue_users(kiln__build *b, kiln__list *queue, uint32_t id)
+{
+    for (uint32_t u = b->user_begin[id]; u < b->user_begin[id + 1]; u++)
+        if (kiln__mark(b, &b->marks, b->users[u]))
+            enqueue(b, queue, b->users[u]);
+}
+
+/* Whether a low may be a root: stored in the space. */
+static bool may_be_root(const family *f, const kiln__low *n)
+{
+    return n->stored && n->loads && n->rows == NULL && !n->c_order &&
+           kiln__same_shape(n->rank, n->shape, f->sample->space_rank, f->sample->space);
+}
+
+/* Roots: what is stored in the space and uses a member. Returns the members used by any. */
+static uint32_t find_roots(family *f)
+{
+    kiln__build *b = f->b;
+    kiln__list queue = {NULL, 0, 0};
+    uint32_t used = 0;
+    kiln__marks_clear(b, &b->marks);
+    for (int m = 0; m < f->count; m++)
+        enqueue_users(b, &queue, f->members[m]);
+    while (queue.count > 0) {
+        const uint32_t id = dequeue(&queue);
+        const kiln__low *n = &b->lows[id];
+        if (may_be_root(f, n)) {
+            sight *s = look_from(f, id, true);
+            if (s->uses == 0 || s->bad) {
+                s->uses = 0; /* to others it is a value in memory */
+                s->bad = false;
+                continue;
+            }
+            (void)kiln__mark(b, &f->root, id);
+            kiln__list_add(b, &f->roots, id);
+            used |= s->uses;
+        }
+        if (is_inside(f, id, false))
+            enqueue_users(b, &queue, id);
+    }
+    return used;
+}
+
+/* Whether the members of a stage, and one more (-1: none), fit into it. */
+static bool stage_fits(const family *f, int stage, int more)
+{
+    uint32_t ids[FAMILY_MAX];
+    size_t count = 0;
+    for (int m = 0; m < f->count; m++)
+        if ((f->taken[m] && f->stage[m] == stage) || m == more)
+            ids[count++] = f->members[m];
+    return kiln__pass_states(f->b, ids, count) <= STATES_A_STAGE;
+}
+
+/* Give each member its stage: one after those of all members that it uses. False when a member that
+ * uses others comes too late. */
+static bool find_stages(family *f)
+{
+    for (int m = 0; m < f->count; m++) {
+        f->stage[m] = 0;
+        for (int o = 0; o < m; o++)
+            if ((f->uses[m] & 1u << o) != 0 && f->stage[o] + 1 > f->stage[m])
+                f->stage[m] = f->stage[o] + 1;
+        if (f->stage[m] >= STAGES_MAX)
+            return false;
+    }
+    return true;
+}
+
+/* Which members take part: those used by roots or by one another, and those these use. False when
+ * there are none, or they are too many. */
+static bool take_members(family *f, uint32_t used)
+{
+    if (!find_stages(f))
+        return false;
+    for (int m = 0; m < f->count; m++)
+        if (f->uses[m] != 0)
+            used |= f->uses[m] | 1u << m;
+    for (int m = f->count; m-- > 0;)
+        if (used & 1u << m)
+            used |= f->uses[m];
+    for (int m = 0; m < f->count; m++)
+        f->taken[m] = (used & 1u << m) != 0;
+    for (int stage = 0; stage < STAGES_MAX; stage++)
+        if (!stage_fits(f, stage, -1))
+            return false;
+    return used != 0;
+}
+
+/* Whether reading the row once is worth a row program; see kiln__row_is_held(). */
+static bool worth_it(const family *f, const met *sum)
+{
+    const kiln__graph_target *t = f->b->target;
+    int64_t length = 1, rows = 1;
+    for (int a = 0; a < f->sample->space_rank; a++)
+        *(f->sample->reduced[a] ? &length : &rows) *= f->sample->space[a];
+    const bool turned = sum->turned_bytes > sum->row_bytes;
+    const int64_t bytes = sum->element_bytes > 0 ? sum->element_bytes : 4;
+    if (length == 0 || rows == 0)
+        return false;
+    if (kiln__row_is_held(t->backend, t->clusters && !turned, turned ? length * TURNED_ROWS : length,
+                          bytes))
+        return true;
+    return !turned && rows >= (t->backend == KILN_BACKEND_CUDA ? FEW_ROWS_CUDA : FEW_ROWS_CPU);
+}
+
+static bool fits_kernel(family *f)
+{
+    kiln__plan_kernel all = {.kind = KILN__STEP_ROW};
+    bool fits = f->roots.count <= KILN__ROOTS_MAX;
+    for (int m = 0; m < f->count && fits; m++)
+        fits = !f->taken[m] || kiln__kernel_grow(f->b, &all, f->members[m]);
+    for (size_t r = 0; r < f->roots.count && fits; r++)
+        fits = kiln__kernel_grow(f->b, &all, f->roots.ids[r]);
+    return fits;
+}
+
+/* The largest of what members and roots read. */
+static void add_reads(family *f, uint32_t id, bool root, met *sum)
+{
+    met one = {0, 0, 0};
+    walk_from(f, id, root, 0, &one);
+    if (one.element_bytes > sum->element_bytes)
+        *sum = one;
+}
+
+/* Look at everything that would be the family's; false when it cannot be one. */
+static bool check(family *f)
+{
+    kiln__build *b = f->b;
+    met sum = {0, 0, 0};
+    if (!fits_kernel(f))
+        return false;
+    kiln__marks_clear(b, &f->read);
+    f->reads.count = 0;
+    for (int m = 0; m < f->count; m++)
+        if (f->taken[m] && look_from(f, b->lows[f->members[m]].operand[0], false)->bad)
+            return false;
+    for (int m = 0; m < f->count; m++)
+        if (f->taken[m])
+            add_reads(f, b->lows[f->members[m]].operand[0], false, &sum);
+    for (size_t r = 0; r < f->roots.count; r++)
+        add_reads(f, f->roots.ids[r], true, &sum);
+    f->first = f->reads.count > 0 ? first_dependent(f) : f->members[0];
+    kiln__marks_clear(b, &f->seen);
+    return !is_cyclic(f) && worth_it(f, &sum);
+}
+
+/* ---- what follows from results alone --------------------------------------------------------- */
+
+/* Whether a low is made of the family's results and of arguments, one value a row, all its operands
+ * that are so being in `made`. Views of results are left to kernels of their own, so that shapes
+ * stay those of results. */
+static bool is_of_results(const family *f, uint32_t id, const kiln__marks *made)
+{
+    const kiln__build *b = f->b;
+    const kiln__low *n = &b->lows[id];
+    if (!kiln__low_computed(n))
+        return false;
+    for (uint32_t k = 0; k < n->operand_count; k++) {
+        const kiln__low *o = &b->lows[n->operand[k]];
+        if ((o->reduces && !kiln__same_shape(n->rank, n->shape, o->rank, o->shape)) ||
+            (!o->arguments && !kiln__is_marked(made, n->operand[k])))
+            return false;
+    }
+    return true;
+}
+
+/* What is stored of what is made of the family's results alone, operands first. */
+static kiln__list find_results(family *f)
+{
+    kiln__build *b = f->b;
+    kiln__list queue = {NULL, 0, 0}, found = {NULL, 0, 0};
+    kiln__marks_clear(b, &b->marks);
+    kiln__marks_clear(b, &f->made);
+    for (int m = 0; m < f->count; m++)
+        if (f->taken[m]) {
+            (void)kiln__mark(b, &f->made, f->members[m]);
+            enqueue_users(b, &queue, f->members[m]);
+        }
+    while (queue.count > 0) {
+        const uint32_t id = dequeue(&queue);
+        const kiln__low *n = &b->lows[id];
+        if (!is_of_results(f, id, &f->made))
+            continue;
+        (void)kiln__mark(b, &f->made, id);
+        enqueue_users(b, &queue, id);
+        if (n->stored && n->rows == NULL && !n->c_order)
+            kiln__list_add(b, &found, id);
+    }
+    return found;
+}
+
+/* Other reductions of the same rows come along where they read nothing but arguments of the call, and
+ * nothing that the family reads is made of their results. */
+static void take_others(family *f)
+{
+    f->first = first_dependent(f);
+    for (int m = 0; m < f->count; m++) {
+        const uint32_t operand = f->b->lows[f->members[m]].operand[0];
+        met unused = {0, 0, 0};
+        if (f->taken[m])
+            continue;
+        walk_from(f, operand, false, f->first, &unused);
+        f->number++;
+        const sight *s = f->others[operand] ? NULL : look_from(f, operand, false);
+        if (s == NULL || s->bad || s->uses != 0 || !stage_fits(f, 0, m))
+            continue;
+        f->stage[m] = 0;
+        f->taken[m] = true;
+        kiln__marks_clear(f->b, &f->seen);
+        f->taken[m] = !is_cyclic(f);
+    }
+}
+
+/* Mark what the family computes from `id` on without storing it. */
+static void mark_inside(const family *f, kiln__row_family *made, uint32_t id)
+{
+    const kiln__low *n = &f->b->lows[id];
+    if (n->stored || (n->kind != KILN__LOW_LENS && !kiln__low_computed(n)) ||
+        !kiln__set_add(f->b, &made->inside, id))
+        return;
+    for (uint32_t k = 0; k < n->operand_count; k++)
+        mark_inside(f, made, n->operand[k]);
+}
+
+/* Give a low to the family. */
+static void own(const family *f, kiln__row_family *made, uint32_t id)
+{
+    kiln__low *n = &f->b->lows[id];
+    n->rows = made;
+    made->first = made->first == 0 || id < made->first ? id : made->first;
+    made->last = id > made->last ? id : made->last;
+    kiln__list_add(f->b, &made->lows, id);
+    for (uint32_t k = 0; k < n->operand_count; k++)
+        mark_inside(f, made, n->operand[k]);
+}
+
+static void make_family(family *f)
+{
+    kiln__build *b = f->b;
+    kiln__row_family *made = kiln__build_alloc(b, sizeof *made);
+    take_others(f);
+    made->sample = f->sample;
+    made->next = b->families;
+    b->families = made;
+    for (int m = 0; m < f->count; m++) {
+        if (!f->taken[m])
+            continue;
+        own(f, made, f->members[m]);
+        b->lows[f->members[m]].stage = f->stage[m];
+        if (f->stage[m] + 1 > made->stage_count)
+            made->stage_count = f->stage[m] + 1;
+    }
+    const kiln__list results = find_results(f);
+    for (size_t r = 0, k = 0; r < f->roots.count || k < results.count;) {
+        const uint32_t root = r < f->roots.count ? f->roots.ids[r] : UINT32_MAX;
+        const uint32_t result = k < results.count ? results.ids[k] : UINT32_MAX;
+        own(f, made, root < result ? root : result);
+        r += root <= result;
+        k += result <= root;
+    }
+}
+
+/* ---- the stage ------------------------------------------------------------------------------- */
+
+/* A family of the next reductions of a list. */
+static void begin_family(family *f, candidates *c)
+{
+    f->count = 0;
+    while (c->next < c->reductions.count && f->count < FAMILY_MAX)
+        f->members[f->count++] = c->reductions.ids[c->next++];
+    f->sample = &f->b->lows[f->members[0]];
+    memset(f->uses, 0, sizeof f->uses);
+    memset(f->taken, 0, sizeof f->taken);
+    memset(f->stage, 0, sizeof f->stage);
+    f->roots.count = 0;
+    kiln__marks_clear(f->b, &f->root);
+    f->number++;
+}
+
+/* Which members are used by members; false when one is used otherwise than by its own row. */
+static bool find_uses(family *f)
+{
+    for (int m = 0; m < f->count; m++) {
+        const sight *s = look_from(f, f->b->lows[f->members[m]].operand[0], false);
+        f->uses[m] = s->uses;
+        if (s->bad && s->uses != 0)
+            return false;
+    }
+    return true;
+}
+
+static void find_family(family *f, candidates *c)
+{
+    bool good = false;
+    begin_family(f, c);
+    for (int a = 0; a < f->sample->space_rank; a++)
+        good = good || f->sample->reduced[a];
+    if (!good)
+        return;
+    if (!find_uses(f) || !find_stages(f))
+        return; /* roots would not change that, and chains of such reductions are found often */
+    f->number++;
+    const uint32_t used = find_roots(f); /* what these compute, members may use */
+    f->number++;
+    if (find_uses(f) && take_members(f, used) && check(f))
+        make_family(f);
+}
+
+/* What lies beneath lows that a family computes when it computes all that is not stored. */
+static void find_beneath(family *f)
+{
+    const kiln__build *b = f->b;
+    for (uint32_t id = 1; id < b->low_count; id++) {
+        const kiln__low *n = &b->lows[id];
+        const bool inside = n->kind == KILN__LOW_LENS || (kiln__low_computed(n) && !n->stored);
+        f->positions[id] = n->kind == KILN__LOW_IOTA;
+        f->others[id] = !inside && is_other(n);
+        for (uint32_t k = 0; inside && k < n->operand_count; k++) {
+            f->positions[id] = f->positions[id] || f->positions[n->operand[k]];
+            f->others[id] = f->others[id] || f->others[n->operand[k]];
+        }
+    }
+}
+
+void kiln__find_rows(kiln__build *b)
+{
+    kiln__index index = {NULL, 0, 0};
+    candidates **list = kiln__build_alloc(b, b->low_count * sizeof(*list));
+    family *f = kiln__build_alloc(b, sizeof *f);
+    kiln__buf *key = &b->scratch[KILN__SCRATCH_SHORT];
+    f->b = b;
+    f->sights = kiln__build_alloc(b, b->low_count * sizeof *f->sights);
+    f->positions = kiln__build_alloc(b, b->low_count);
+    f->others = kiln__build_alloc(b, b->low_count);
+    find_beneath(f);
+    for (uint32_t id = 1; id < b->low_count; id++) {
+        const kiln__low *n = &b->lows[id];
+        if (!n->needed || n->kind != KILN__LOW_REDUCE || needs_positions(b, n))
+            continue;
+        kiln__buf_put(key, (const char *)&n->space_rank, sizeof n->space_rank);
+        kiln__buf_put(key, (const char *)n->space, (size_t)n->space_rank * sizeof *n->space);
+        kiln__buf_put(key, (const char *)n->reduced, (size_t)n->space_rank * sizeof *n->reduced);
+        if (key->failed)
+            kiln__build_fail_memory(b);
+        void **found = kiln__index_at(b, &index, key->text, key->length);
+        key->length = 0;
+        if (*found == NULL)
+            *found = kiln__build_alloc(b, sizeof(candidates));
+        list[id] = *found;
+        kiln__list_add(b, &list[id]->reductions, id);
+    }
+    for (uint32_t id = 1; id < b->low_count; id++)
+        if (list[id] != NULL && list[id]->next < list[id]->reductions.count &&
+            list[id]->reductions.ids[list[id]->next] == id)
+            find_family(f, list[id]);
+}

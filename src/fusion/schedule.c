@@ -1,0 +1,543 @@
+/*
+ * schedule.c - which kernel computes each unit, and when.
+ *
+ *     size > order > [schedule] > later > text
+ *
+ * Each unit gets a level, one more than that of any stored value its kernel has to read. Kernels of
+ * one level do not depend on one another, so loops over the same shape are merged, and so are
+ * reductions of the same axes of the same shape: the merged graph cannot have a cycle. A loop that
+ * computes a stored value of its own level at the same index uses it from its register.
+ *
+ * Rule: units come in the order of order.c, so that whatever a unit reads has its level and its
+ *       kernel already; nothing here decides anything about another unit than the one at hand.
+ */
+#include "fusion/states.h"
+
+/* From where a value is used: by a loop at the same index; at another index, where what is stored
+ * must be read; by a reduction. */
+enum { CONTEXT_SAME, CONTEXT_OTHER, CONTEXT_REDUCE };
+
+enum { STATES_MAX = 6 }; /* what a pass accumulates */
+
+/* Kernels of one kind and level over one shape, in the order they were made in; those that can take
+ * nothing more are left out. */
+typedef struct group {
+    kiln__plan_kernel **open;
+    size_t count, room;
+} group;
+
+/* What a value is to the kernel of a reduction that might finish it. */
+typedef enum finish {
+    FINISH_OPEN,  /* not looked at yet */
+    FINISH_NOT,   /* it cannot be had there */
+    FINISH_READ,  /* it can, from numbers and from what is in memory by then */
+    FINISH_RESULT /* it is made of the kernel's results, and has their shape */
+} finish;
+
+typedef struct schedule {
+    kiln__build *b;
+    int (*ready)[3];         /* by low and context: the first level that can compute or read it */
+    uint8_t *known;          /* by marked low: a `finish` */
+    kiln__index groups;      /* a group by what its kernels have in common */
+    kiln__index passes;      /* a group by the group and operand of reductions */
+    kiln__index customs;     /* a group, of one kernel, by the user's kernel and its operands */
+    kiln__plan_kernel **end; /* of the list of kernels */
+    uint32_t kernel_count;
+} schedule;
+
+static int larger(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+/* ---- kernels --------------------------------------------------------------------------------- */
+
+static kiln__plan_kernel *new_kernel(schedule *s, kiln__step_kind kind, int level, int rank,
+                                     int64_t *shape)
+{
+    kiln__plan_kernel *made = kiln__build_alloc(s->b, sizeof *made);
+    made->kind = kind;
+    made->level = level;
+    made->rank = rank;
+    made->shape = shape;
+    made->number = s->kernel_count++;
+    *s->end = made;
+    s->end = &made->next;
+    return made;
+}
+
+static void put_bytes(kiln__buf *key, const void *data, size_t bytes)
+{
+    if (bytes > 0)
+        kiln__buf_put(key, data, bytes);
+}
+
+static group *find_group(kiln__build *b, kiln__index *index, kiln__buf *key)
+{
+    if (key->failed)
+        kiln__build_fail_memory(b);
+    void **found = kiln__index_at(b, index, key->text, key->length);
+    key->length = 0;
+    if (*found == NULL)
+        *found = kiln__build_alloc(b, sizeof(group));
+    return *found;
+}
+
+/* The group of loops (`reduced` NULL) or of reductions of one level over one shape. */
+static group *group_of(schedule *s, int level, int rank, const int64_t *shape, const bool *reduced)
+{
+    kiln__buf *key = &s->b->scratch[KILN__SCRATCH_SHORT];
+    const int head[] = {level, rank, reduced != NULL};
+    put_bytes(key, head, sizeof head);
+    put_bytes(key, shape, (size_t)rank * sizeof *shape);
+    put_bytes(key, reduced, reduced != NULL ? (size_t)rank * sizeof *reduced : 0);
+    return find_group(s->b, &s->groups, key);
+}
+
+static void add_to_group(kiln__build *b, group *g, kiln__plan_kernel *k)
+{
+    if (g->count == g->room) {
+        const size_t more = g->room == 0 ? 4 : 2 * g->room;
+        kiln__plan_kernel **moved = kiln__build_alloc(b, more * sizeof(*moved));
+        if (g->count > 0)
+            memcpy(moved, g->open, g->count * sizeof(*moved));
+        g->open = moved;
+        g->room = more;
+    }
+    g->open[g->count++] = k;
+}
+
+/* Leave kernels out that are closed for good. */
+static void prune(group *g, bool (*is_closed)(const kiln__plan_kernel *k))
+{
+    size_t left = 0;
+    for (size_t k = 0; k < g->count; k++)
+        if (!is_closed(g->open[k]))
+            g->open[left++] = g->open[k];
+    g->count = left;
+}
+
+static void add_root(kiln__build *b, kiln__plan_kernel *k, uint32_t id)
+{
+    (void)kiln__kernel_grow(b, k, id);
+    kiln__list_add(b, &k->roots, id);
+    b->lows[id].kernel = k;
+}
+
+/* ---- loops ----------------------------------------------------------------------------------- */
+
+/* How many loops of this level hold stored values that `id` uses from their registers, and one of
+ * them. */
+static int continued(kiln__build *b, uint32_t id, int level, kiln__plan_kernel **loop)
+{
+    const kiln__low *n = &b->lows[id];
+    int count = 0;
+    for (uint32_t k = 0; kiln__low_computed(n) && k < n->operand_count; k++) {
+        const kiln__low *o = &b->lows[n->operand[k]];
+        if (!kiln__mark(b, &b->marks, n->operand[k]))
+            continue;
+        if (!o->stored)
+            count += continued(b, n->operand[k], level, loop);
+        else if (o->level == level && !o->epilogue && !o->cut && o->rows == NULL &&
+                 o->kernel != *loop) {
+            *loop = o->kernel;
+            count++;
+        }
+    }
+    return count;
+}
+
+static bool is_full_loop(const kiln__plan_kernel *k)
+{
+    return k->roots.count >= KILN__ROOTS_MAX;
+}
+
+static bool takes(kiln__build *b, const kiln__plan_kernel *k, uint32_t id, int level)
+{
+    const kiln__low *n = &b->lows[id];
+    return k->kind == KILN__STEP_LOOP && k->level == level && !is_full_loop(k) &&
+           kiln__same_shape(k->rank, k->shape, n->rank, n->shape) && kiln__kernel_fits(b, k, id);
+}
+
+/* Put a stored value into a loop of its level over its shape. Where the loop that it continues is
+ * full, that is the next level, which reads what the loop has stored. */
+static int join_loop(schedule *s, uint32_t id, int level)
+{
+    kiln__build *b = s->b;
+    const kiln__low *n = &b->lows[id];
+    kiln__plan_kernel *k = NULL;
+    int loops;
+    for (;; level++) {
+        k = NULL;
+        kiln__marks_clear(b, &b->marks);
+        loops = continued(b, id, level, &k);
+        if (loops == 0 || (loops == 1 && takes(b, k, id, level)))
+            break;
+    }
+    if (loops == 0) {
+        group *g = group_of(s, level, n->rank, n->shape, NULL);
+        prune(g, is_full_loop);
+        for (size_t at = 0; at < g->count && k == NULL; at++)
+            if (takes(b, g->open[at], id, level))
+                k = g->open[at];
+        if (k == NULL) {
+            k = new_kernel(s, KILN__STEP_LOOP, level, n->rank, n->shape);
+            add_to_group(b, g, k);
+        }
+    }
+    add_root(b, k, id);
+    return level;
+}
+
+/* ---- reductions ------------------------------------------------------------------------------ */
+
+static bool is_full_pass(const kiln__plan_kernel *k)
+{
+    return k->members.count >= KILN__ROOTS_MAX || k->states >= STATES_MAX;
+}
+
+/* Whether a pass takes one more reduction. */
+static bool joins_pass(kiln__build *b, const kiln__plan_kernel *k, uint32_t id)
+{
+    uint32_t ids[KILN__ROOTS_MAX + 1];
+    if (k->members.count >= KILN__ROOTS_MAX)
+        return false;
+    memcpy(ids, k->members.ids, k->members.count * sizeof *ids);
+    ids[k->members.count] = id;
+    return kiln__pass_states(b, ids, k->members.count + 1) <= STATES_MAX &&
+           kiln__kernel_fits(b, k, id);
+}
+
+/* The first kernel of those that has room, and of those that reduce the same operand: a reduction of
+ * another operand brings a state of its own. */
+static kiln__plan_kernel *find_pass(kiln__build *b, group *g, group *same, uint32_t id)
+{
+    kiln__plan_kernel *k = NULL;
+    for (size_t at = 0; at < same->count; at++)
+        if ((k == NULL || same->open[at]->number < k->number) && joins_pass(b, same->open[at], id))
+            k = same->open[at];
+    for (size_t at = 0; at < g->count && (k == NULL || g->open[at]->number < k->number); at++)
+        if (joins_pass(b, g->open[at], id))
+            return g->open[at];
+    return k;
+}
+
+static void join_reduction(schedule *s, uint32_t id, int level)
+{
+    kiln__build *b = s->b;
+    kiln__low *n = &b->lows[id];
+    group *g = group_of(s, level, n->space_rank, n->space, n->reduced);
+    kiln__buf *key = &b->scratch[KILN__SCRATCH_SHORT];
+    put_bytes(key, &g, sizeof(g));
+    put_bytes(key, &n->operand[0], sizeof n->operand[0]);
+    group *same = find_group(b, &s->passes, key);
+
+    prune(g, is_full_pass);
+    kiln__plan_kernel *k = find_pass(b, g, same, id);
+    if (k == NULL) {
+        k = new_kernel(s, KILN__STEP_REDUCE, level, n->space_rank, n->space);
+        k->reduced = n->reduced;
+        add_to_group(b, g, k);
+    }
+    (void)kiln__kernel_grow(b, k, id);
+    kiln__list_add(b, &k->members, id);
+    k->states = kiln__pass_states(b, k->members.ids, k->members.count);
+    if (same->count == 0 || same->open[same->count - 1] != k)
+        add_to_group(b, same, k);
+    n->kernel = k;
+}
+
+/* ---- the user's kernels ---------------------------------------------------------------------- */
+
+/* Results of one custom kernel over the same operands come from one launch. */
+static void join_custom(schedule *s, uint32_t id, int level)
+{
+    kiln__build *b = s->b;
+    kiln__low *n = &b->lows[id];
+    kiln__buf *key = &b->scratch[KILN__SCRATCH_SHORT];
+    put_bytes(key, &n->custom->kernel, sizeof n->custom->kernel);
+    put_bytes(key, &n->keepdims, sizeof n->keepdims);
+    put_bytes(key, n->operand, n->operand_count * sizeof *n->operand);
+    put_bytes(key, n->reduced, n->reduced != NULL ? (size_t)n->space_rank * sizeof *n->reduced : 0);
+    group *g = find_group(b, &s->customs, key);
+
+    if (g->count == 0) {
+        kiln__plan_kernel *made =
+            new_kernel(s, n->custom->def->family->maps ? KILN__STEP_CUSTOM_REDUCE : KILN__STEP_CUSTOM,
+                       level, n->space_rank, n->space);
+        made->reduced = n->reduced;
+        add_to_group(b, g, made);
+    }
+    kiln__list_add(b, &g->open[0]->roots, id);
+    n->kernel = g->open[0];
+}
+
+/* ---- levels ---------------------------------------------------------------------------------- */
+
+static int ready(schedule *s, uint32_t id, int context);
+
+static int ready_operands(schedule *s, uint32_t id, int context)
+{
+    const kiln__build *b = s->b;
+    const kiln__low *n = &b->lows[id];
+    int level = 1;
+    for (uint32_t k = 0; k < n->operand_count; k++) {
+        const kiln__low *o = &b->lows[n->operand[k]];
+        int inner = context;
+        if (context == CONTEXT_SAME &&
+            (n->kind == KILN__LOW_LENS || !kiln__same_shape(n->rank, n->shape, o->rank, o->shape)))
+            inner = CONTEXT_OTHER;
+        level = larger(level, ready(s, n->operand[k], inner));
+    }
+    return level;
+}
+
+/* The first level at which a kernel can compute, or read, a value. */
+static int ready(schedule *s, uint32_t id, int context)
+{
+    const kiln__low *n = &s->b->lows[id];
+    int *level = &s->ready[id][context];
+    if (*level != 0)
+        return *level;
+    s->b->work++;
+    if (n->kind == KILN__LOW_RESHAPED)
+        *level = s->b->lows[n->operand[0]].level + 1;
+    else if (n->kind == KILN__LOW_REDUCE || n->kind == KILN__LOW_CUSTOM)
+        *level = n->level + 1;
+    else if (!n->stored || (context == CONTEXT_REDUCE && n->again))
+        *level = ready_operands(s, id, context);
+    else
+        *level = n->level + (context != CONTEXT_SAME || n->epilogue || n->cut || n->rows != NULL);
+    return *level;
+}
+
+/* ---- epilogues ------------------------------------------------------------------------------- */
+
+/* Whether two shapes have the same axes but for those of one index. */
+static bool same_squeezed(int rank, const int64_t *shape, int other_rank, const int64_t *other)
+{
+    int a = 0, k = 0;
+    for (;;) {
+        while (a < rank && shape[a] == 1)
+            a++;
+        while (k < other_rank && other[k] == 1)
+            k++;
+        if (a == rank || k == other_rank)
+            return a == rank && k == other_rank;
+        if (shape[a++] != other[k++])
+            return false;
+    }
+}
+
+/* Whether a view only adds or drops axes of one index. */
+static bool squeezes(const kiln__build *b, const kiln__low *lens)
+{
+    const kiln__low *o = &b->lows[lens->operand[0]];
+    int last = -1;
+    if (!same_squeezed(lens->rank, lens->shape, o->rank, o->shape))
+        return false;
+    for (int a = 0; a < o->rank; a++) {
+        const kiln__axis_map m = lens->map[a];
+        if (o->shape[a] == 1)
+            continue;
+        if (m.from <= last || m.start != 0 || m.step != 1)
+            return false;
+        last = m.from;
+    }
+    return true;
+}
+
+/* The kernel of the last reduction that an unstored expression is made of, or NULL. */
+static kiln__plan_kernel *last_reduction(kiln__build *b, uint32_t id, bool root)
+{
+    const kiln__low *n = &b->lows[id];
+    kiln__plan_kernel *last = NULL;
+    if (!n->reduces || !kiln__mark(b, &b->marks, id))
+        return NULL;
+    if (n->kind == KILN__LOW_REDUCE)
+        return n->rows == NULL ? n->kernel : NULL;
+    if (n->kind != KILN__LOW_LENS && !kiln__low_computed(n))
+        return NULL;
+    if (n->stored && !root)
+        return n->epilogue ? n->kernel : NULL;
+    for (uint32_t k = 0; k < n->operand_count; k++) {
+        kiln__plan_kernel *one = last_reduction(b, n->operand[k], false);
+        if (one != NULL && (last == NULL || one->level > last->level))
+            last = one;
+    }
+    return last;
+}
+
+static finish finishes(schedule *s, uint32_t id, const kiln__plan_kernel *kernel, bool root);
+
+/* Of something that is computed: what it is when all its operands are. */
+static finish finishes_computed(schedule *s, const kiln__low *n, const kiln__plan_kernel *kernel)
+{
+    finish all = FINISH_READ;
+    for (uint32_t k = 0; k < n->operand_count && all != FINISH_NOT; k++) {
+        const kiln__low *o = &s->b->lows[n->operand[k]];
+        const finish one = finishes(s, n->operand[k], kernel, false);
+        if (one == FINISH_NOT ||
+            (one == FINISH_RESULT && !same_squeezed(n->rank, n->shape, o->rank, o->shape)))
+            all = FINISH_NOT;
+        else if (one == FINISH_RESULT)
+            all = one;
+    }
+    return all;
+}
+
+static finish look_at(schedule *s, uint32_t id, const kiln__plan_kernel *kernel, bool root)
+{
+    const kiln__low *n = &s->b->lows[id];
+    finish one;
+    switch (n->kind) {
+    case KILN__LOW_CONST:
+    case KILN__LOW_SCALAR:
+    case KILN__LOW_LEAF:
+        return FINISH_READ;
+    case KILN__LOW_IOTA:
+        return FINISH_NOT;
+    case KILN__LOW_LENS:
+        one = finishes(s, n->operand[0], kernel, false);
+        return one == FINISH_RESULT && !squeezes(s->b, n) ? FINISH_NOT : one;
+    case KILN__LOW_EXPR:
+    case KILN__LOW_CAST:
+    case KILN__LOW_SNIPPET:
+    case KILN__LOW_STORE:
+        if (root || !n->stored || (n->epilogue && n->kernel == kernel))
+            return finishes_computed(s, n, kernel);
+        break;
+    case KILN__LOW_REDUCE:
+        if (n->rows == NULL && n->kernel == kernel)
+            return FINISH_RESULT;
+        break;
+    case KILN__LOW_RESHAPED:
+    case KILN__LOW_CUSTOM:
+        break;
+    }
+    return ready(s, id, CONTEXT_OTHER) <= kernel->level ? FINISH_READ : FINISH_NOT;
+}
+
+/* `root`: the value is computed by the kernel though it is stored. */
+static finish finishes(schedule *s, uint32_t id, const kiln__plan_kernel *kernel, bool root)
+{
+    if (kiln__mark(s->b, &s->b->marks, id))
+        s->known[id] = FINISH_OPEN;
+    if (s->known[id] == FINISH_OPEN)
+        s->known[id] = (uint8_t)look_at(s, id, kernel, root);
+    return (finish)s->known[id];
+}
+
+/* The reduction's kernel that can compute a stored value from its results, or NULL. */
+static kiln__plan_kernel *find_finisher(schedule *s, uint32_t id)
+{
+    kiln__build *b = s->b;
+    if (b->lows[id].c_order)
+        return NULL;
+    kiln__marks_clear(b, &b->marks);
+    kiln__plan_kernel *kernel = last_reduction(b, id, true);
+    if (kernel == NULL || kernel->roots.count >= KILN__ROOTS_MAX ||
+        !kiln__kernel_fits(b, kernel, id))
+        return NULL;
+    kiln__marks_clear(b, &b->marks);
+    return finishes(s, id, kernel, true) == FINISH_RESULT ? kernel : NULL;
+}
+
+/* ---- units ----------------------------------------------------------------------------------- */
+
+static void schedule_stored(schedule *s, uint32_t id)
+{
+    kiln__low *n = &s->b->lows[id];
+    kiln__plan_kernel *kernel = find_finisher(s, id);
+    if (kernel != NULL) {
+        n->epilogue = true;
+        add_root(s->b, kernel, id);
+        n->level = kernel->level;
+        return;
+    }
+    n->level = join_loop(s, id, ready_operands(s, id, CONTEXT_SAME));
+}
+
+/* The level of what a row program reads: everything beneath its members that is not of it. */
+static int level_outside(schedule *s, const kiln__row_family *family, uint32_t id)
+{
+    kiln__build *b = s->b;
+    const kiln__low *n = &b->lows[id];
+    int level = 1;
+    if (!kiln__mark(b, &b->marks, id))
+        return 1;
+    if (n->rows != family && !kiln__set_has(&family->inside, id))
+        return ready(s, id, CONTEXT_OTHER);
+    for (uint32_t k = 0; k < n->operand_count; k++)
+        level = larger(level, level_outside(s, family, n->operand[k]));
+    return level;
+}
+
+static void schedule_family(schedule *s, kiln__row_family *family)
+{
+    kiln__build *b = s->b;
+    int level = 1;
+    kiln__marks_clear(b, &b->marks);
+    for (size_t k = 0; k < family->lows.count; k++)
+        level = larger(level, level_outside(s, family, family->lows.ids[k]));
+    kiln__plan_kernel *k =
+        new_kernel(s, KILN__STEP_ROW, level, family->sample->space_rank, family->sample->space);
+    k->reduced = family->sample->reduced;
+    k->rows = family;
+    for (size_t l = 0; l < family->lows.count; l++) {
+        const uint32_t id = family->lows.ids[l];
+        kiln__low *n = &b->lows[id];
+        n->kernel = k;
+        n->level = level;
+        kiln__list_add(b, n->kind == KILN__LOW_REDUCE ? &k->members : &k->roots, id);
+    }
+}
+
+static void schedule_unit(schedule *s, uint32_t id)
+{
+    kiln__low *n = &s->b->lows[id];
+    if (n->rows != NULL) {
+        schedule_family(s, n->rows);
+    } else if (n->kind == KILN__LOW_REDUCE) {
+        n->level = ready(s, n->operand[0], CONTEXT_REDUCE);
+        join_reduction(s, id, n->level);
+    } else if (n->kind == KILN__LOW_CUSTOM) {
+        n->level = ready_operands(s, id, CONTEXT_OTHER);
+        join_custom(s, id, n->level);
+    } else {
+        schedule_stored(s, id);
+    }
+}
+
+void kiln__schedule_units(kiln__build *b)
+{
+    schedule s = {.b = b, .end = &b->kernels};
+    s.ready = kiln__build_alloc(b, b->low_count * sizeof *s.ready);
+    s.known = kiln__build_alloc(b, b->low_count);
+    for (size_t k = 0; k < b->units.count; k++)
+        schedule_unit(&s, b->units.ids[k]);
+    for (uint32_t id = 1; id < b->low_count; id++)
+        b->lows[id].recomputed =
+            s.ready[id][CONTEXT_REDUCE] != 0 && s.ready[id][CONTEXT_REDUCE] <= b->lows[id].level;
+}
+
+bool kiln__inlined(const kiln__build *b, const kiln__plan_kernel *kernel, uint32_t low)
+{
+    const kiln__low *n = &b->lows[low];
+    if (!kiln__low_computed(n))
+        return false;
+    if (!n->stored)
+        return true;
+    switch (kernel->kind) {
+    case KILN__STEP_LOOP:
+        return n->rows == NULL && !n->epilogue && !n->cut && n->level == kernel->level;
+    case KILN__STEP_REDUCE:
+        return n->kernel == kernel || n->recomputed;
+    case KILN__STEP_ROW:
+        return n->rows == kernel->rows || kiln__set_has(&kernel->rows->inside, low);
+    case KILN__STEP_CUSTOM:
+    case KILN__STEP_CUSTOM_REDUCE:
+        break;
+    }
+    return false;
+}

@@ -1,0 +1,148 @@
+/*
+ * states.c - what the reductions of one pass accumulate.
+ *
+ *     plan > text > [states]
+ *
+ * Reductions of one pass are members of it. Each brings the state that its row of the table of named
+ * reductions keeps; members whose states are the same - the same elements, entered and combined by
+ * the same texts - keep one between them: a sum and a mean, a variance and its root. Some results
+ * can be had from another's state though they would keep a simpler one by themselves (a mean stands
+ * in a variance's moments, a minimum beside its position): the table has such a form of them, which
+ * is taken when the other is there.
+ *
+ * Rule: which states there are depends on lows alone, so plans and texts agree about them.
+ */
+#include "fusion/states.h"
+
+/* ---- forms ----------------------------------------------------------------------------------- */
+
+static const char *table_text(kiln__build *b, const kiln__reduce_row *row, kiln_dtype from,
+                              kiln__snippet_kind kind)
+{
+    kiln__buf *text = &b->scratch[KILN__SCRATCH_SHORT];
+    kiln__reduce_text(row, from, kind, text);
+    return kiln__build_text(b, text);
+}
+
+/* Bytes of a state, from above. */
+static size_t state_bytes(const char *type)
+{
+    static const struct {
+        const char *begins;
+        size_t numbers;
+    } structs[] = {{"kiln_complex_moments<float>", 4}, {"kiln_complex_moments<", 8},
+                 {"kiln_moments<float>", 3},         {"kiln_moments<", 8},
+                 {"kiln_", 2},                       {"", 1}};
+    const bool pair = strstr(type, "complex<") != NULL && strstr(type, "double") != NULL;
+    size_t k = 0;
+    while (strncmp(type, structs[k].begins, strlen(structs[k].begins)) != 0)
+        k++;
+    return structs[k].numbers * (pair ? 16 : 8);
+}
+
+static bool same_texts(const kiln__form *m, const kiln__form *o)
+{
+    return strcmp(m->type, o->type) == 0 && strcmp(m->map, o->map) == 0 &&
+           strcmp(m->reduce, o->reduce) == 0 && strcmp(m->identity, o->identity) == 0;
+}
+
+/* A row of the table for elements of one dtype, read once for all reductions; NULL for no row. */
+static const kiln__form *form_of(kiln__build *b, const kiln__reduce_row *row, kiln_dtype from)
+{
+    if (row == NULL)
+        return NULL;
+    for (const kiln__form *f = b->forms; f != NULL; f = f->next)
+        if (f->row == row && f->from == from)
+            return f;
+    kiln__form *made = kiln__build_alloc(b, sizeof *made);
+    made->row = row;
+    made->from = from;
+    made->type = table_text(b, row, from, KILN__SNIPPET_REDUCE_TYPE);
+    made->map = table_text(b, row, from, KILN__SNIPPET_MAP);
+    made->reduce = table_text(b, row, from, KILN__SNIPPET_REDUCE);
+    made->post = table_text(b, row, from, KILN__SNIPPET_POST);
+    made->identity = table_text(b, row, from, KILN__SNIPPET_IDENTITY);
+    made->bytes = state_bytes(made->type);
+    made->state = made;
+    for (const kiln__form *f = b->forms; f != NULL; f = f->next)
+        if (same_texts(f, made))
+            made->state = f->state;
+    made->next = b->forms;
+    b->forms = made;
+    return made;
+}
+
+void kiln__find_forms(kiln__build *b)
+{
+    for (uint32_t id = 1; id < b->low_count; id++) {
+        kiln__low *n = &b->lows[id];
+        if (!n->needed || n->kind != KILN__LOW_REDUCE)
+            continue;
+        const kiln_dtype from = b->lows[n->operand[0]].dtype;
+        n->form = form_of(b, kiln__reduce_row_find(n->op, from), from);
+        n->beside = form_of(b, kiln__reduce_row_beside(n->op, from), from);
+    }
+}
+
+/* ---- members --------------------------------------------------------------------------------- */
+
+static bool same_state(const kiln__low *m, const kiln__form *form, const kiln__member *o)
+{
+    return m->operand[0] == o->low->operand[0] && form->state == o->form->state;
+}
+
+/* Take the form that reads another member's state, when that member is there. */
+static void look_beside(kiln__member *members, size_t count, size_t at)
+{
+    const kiln__low *n = members[at].low;
+    for (size_t o = 0; n->beside != NULL && o < count; o++)
+        if (o != at && same_state(n, n->beside, &members[o])) {
+            members[at].form = n->beside;
+            return;
+        }
+}
+
+/* Returns how many states there are. */
+static size_t read_members(const kiln__build *b, const uint32_t *ids, size_t count,
+                           kiln__member *members)
+{
+    size_t states = 0;
+    for (size_t m = 0; m < count; m++)
+        members[m] = (kiln__member){
+            .low = &b->lows[ids[m]], .id = ids[m], .form = b->lows[ids[m]].form};
+    for (size_t m = 0; m < count; m++)
+        look_beside(members, count, m);
+    for (size_t m = 0; m < count; m++) {
+        size_t o = 0;
+        while (o < m && !same_state(members[m].low, members[m].form, &members[o]))
+            o++;
+        members[m].first = o == m;
+        members[m].state = o == m ? states++ : members[o].state;
+    }
+    return states;
+}
+
+const kiln__member *kiln__read_members(kiln__build *b, const uint32_t *ids, size_t count)
+{
+    kiln__member *members = kiln__build_alloc(b, count * sizeof *members);
+    (void)read_members(b, ids, count, members);
+    return members;
+}
+
+size_t kiln__state_count(const kiln__member *members, size_t count)
+{
+    size_t states = 0;
+    for (size_t m = 0; m < count; m++)
+        states += members[m].first;
+    return states;
+}
+
+size_t kiln__pass_states(const kiln__build *b, const uint32_t *ids, size_t count)
+{
+    kiln__member members[KILN__MEMBERS_MAX];
+    size_t bytes = 0;
+    const size_t states = read_members(b, ids, count, members);
+    for (size_t m = 0; m < count; m++)
+        bytes += members[m].first ? members[m].form->bytes : 0;
+    return bytes <= KILN__PASS_BYTES_MAX ? states : SIZE_MAX;
+}

@@ -1,0 +1,84 @@
+/*
+ * stores.c - what is kept in memory, but for what only keeps kernels small (size.c).
+ *
+ *     lower > facts > [stores] > order > schedule > text
+ *
+ * Kernels on this path are bound by memory: arithmetic is nearly free. So everything is computed
+ * where it is used, again if need be, and stored only
+ *
+ *     - when it is an output, or the result of a reduction;
+ *     - before it is spread over a larger space, when it came from a reduction (the reduction's own
+ *       kernel then finishes it) or when it costs much (a function of a row's vector, spread over
+ *       all rows);
+ *     - when a kernel would otherwise become too large.
+ */
+#include "fusion/build.h"
+
+enum {
+    SPREAD_WEIGHT = 10,       /* the cost from which a value is stored before it is spread ... */
+    SPREAD_ELEMENTS = 1 << 16 /* ... over this many more elements */
+};
+
+void kiln__store_outputs(kiln__build *b)
+{
+    for (uint32_t id = 1; id < b->low_count; id++) {
+        kiln__low *n = &b->lows[id];
+        if (!n->needed)
+            continue;
+        if (n->kind == KILN__LOW_STORE || (n->output >= 0 && kiln__low_computed(n)))
+            n->stored = true;
+        if (n->kind == KILN__LOW_SNIPPET && kiln__snippet_loops(n->custom->def) &&
+            b->snippets[id]->uses > 1)
+            n->stored = true;
+        for (uint32_t k = 0; n->kind == KILN__LOW_CUSTOM && k < n->operand_count; k++) {
+            kiln__low *o = &b->lows[kiln__behind(b, n->operand[k])];
+            o->stored = o->stored || kiln__low_computed(o);
+        }
+    }
+}
+
+/* Mark what only row programs compute: they spread a row's results themselves. */
+static void mark_row_uses(kiln__build *b)
+{
+    for (uint32_t id = 1; id < b->low_count; id++)
+        b->lows[id].in_rows = b->lows[id].rows != NULL;
+    for (uint32_t id = b->low_count; id-- > 1;) {
+        const kiln__low *n = &b->lows[id];
+        if (!n->needed || !n->in_rows)
+            continue;
+        for (uint32_t k = 0; k < n->operand_count; k++) {
+            kiln__low *o = &b->lows[n->operand[k]];
+            if ((kiln__low_computed(o) || o->kind == KILN__LOW_LENS) && !o->stored)
+                o->in_rows = true;
+        }
+    }
+}
+
+/* Whether to store `v`, which is used at each of so many elements and is smaller. */
+static bool worth_storing(const kiln__low *v, int64_t elements)
+{
+    if (!kiln__low_computed(v) || v->stored || v->weight == 0 || elements < 2 * v->size)
+        return false;
+    if (v->reduces && !v->loads)
+        return true;
+    return (v->loads || v->reduces) && v->weight >= SPREAD_WEIGHT &&
+           elements - v->size >= SPREAD_ELEMENTS;
+}
+
+void kiln__store_spread(kiln__build *b)
+{
+    mark_row_uses(b);
+    for (uint32_t id = b->low_count; id-- > 1;) {
+        const kiln__low *n = &b->lows[id];
+        if (!n->needed || n->in_rows || (!kiln__low_computed(n) && n->kind != KILN__LOW_REDUCE))
+            continue;
+        for (uint32_t k = 0; k < n->operand_count; k++) {
+            kiln__low *v = &b->lows[kiln__behind(b, n->operand[k])];
+            int64_t elements = n->size;
+            if (n->kind == KILN__LOW_REDUCE)
+                elements = b->lows[n->operand[k]].size;
+            if (worth_storing(v, elements))
+                v->stored = true;
+        }
+    }
+}

@@ -1,0 +1,220 @@
+/*
+ * text.c - the definitions of kernels.
+ *
+ *     plan > [text] > program
+ *
+ * What a kernel computes is written as plain statements, one an operation, over parameters named
+ * after the graph's inputs and outputs:
+ *
+ *     const float t1 = x * x;
+ *     const float t2 = sqrt(t1);
+ *     z = t2;
+ *
+ * Rule: texts depend on lows and on the order of axes, never on extents: calls with other shapes
+ *       share kernels.
+ */
+#include "fusion/write.h"
+
+/* ---- positions -------------------------------------------------------------------------------------- */
+
+/* Whether coefficients are `factor` times the linear index of the loop, axes as they are. */
+bool kiln__is_linear(const kiln__writer *w, const int64_t *coef, int64_t *factor)
+{
+    int64_t step = 1;
+    bool known = false;
+    *factor = 0;
+    for (int a = w->rank - 1; a >= 0; a--) {
+        if (w->shape[a] == 1)
+            continue;
+        if (!known)
+            *factor = coef[a];
+        known = true;
+        int64_t want;
+        if (kiln__mul_overflow(*factor, step, &want) || coef[a] != want ||
+            kiln__mul_overflow(step, w->shape[a], &step))
+            return false;
+    }
+    return true;
+}
+
+static const char *position_text(kiln__writer *w, const kiln__low *n, const kiln__axis_map *map)
+{
+    const bool loop = w->kernel->kind == KILN__STEP_LOOP;
+    kiln__buf *text = &w->b->scratch[KILN__BUF_TEXT];
+    int64_t coef[KILN_RANK_MAX] = {0}, start = 0, factor;
+
+    for (int a = 0; a < n->rank; a++) {
+        start += n->coef[a] * map[a].start;
+        if (map[a].from >= 0)
+            coef[map[a].from] += n->coef[a] * map[a].step;
+    }
+    if (w->dry && !w->has_iota)
+        memcpy(w->iota, coef, sizeof coef);
+    w->has_iota = true;
+    if (w->dry)
+        return "";
+    kiln__buf_printf(text, "%lldll", (long long)start);
+    if (kiln__is_linear(w, coef, &factor)) {
+        if (factor != 0)
+            kiln__buf_printf(text, " + %lldll * %s", (long long)factor, loop ? "i" : "_j");
+        return kiln__build_text(w->b, text);
+    }
+    for (int a = 0; a < w->rank; a++)
+        if (coef[a] != 0 && w->shape[a] != 1)
+            kiln__buf_printf(text, " + %lldll * %s.get()[%d]", (long long)coef[a],
+                             loop ? "_ind" : "_in_ind", a);
+    w->uses_tuple = true;
+    return kiln__build_text(w->b, text);
+}
+
+/* ---- expressions -------------------------------------------------------------------------------------- */
+
+static const char *statement(kiln__writer *w, kiln_dtype dtype, const char *expression)
+{
+    const char *name = kiln__next_name(w);
+    kiln__buf_printf(&w->b->scratch[w->body], "const %s %s = %s;\n", kiln_dtype_ctype(dtype), name,
+                     expression);
+    w->operations++;
+    return name;
+}
+
+static kiln__dear *find_dear(const kiln__writer *w, uint32_t low, const kiln__axis_map *map);
+static const char *value_statement(kiln__writer *w, kiln_dtype dtype, const char *expression);
+
+static const char *computed_text(kiln__writer *w, uint32_t low, const kiln__axis_map *map)
+{
+    kiln__build *b = w->b;
+    const kiln__low *n = &b->lows[low];
+    kiln__buf *text = &b->scratch[KILN__BUF_TEXT];
+    const size_t arity = n->operand_count < KILN__OP_ARITY_MAX ? KILN__OP_ARITY_MAX
+                                                                : n->operand_count;
+    const char **operands = kiln__build_alloc(b, arity * sizeof *operands);
+
+    for (uint32_t k = 0; k < n->operand_count; k++) {
+        const kiln__low *o = &b->lows[n->operand[k]];
+        kiln__axis_map *own = kiln__build_alloc(b, (size_t)o->rank * sizeof *own + 1);
+        kiln__axis_map *through = kiln__build_alloc(b, (size_t)o->rank * sizeof *own + 1);
+        kiln__broadcast_map(o, n->rank, n->shape, own);
+        kiln__compose(map, own, o->rank, through);
+        operands[k] = kiln__operand_text(w, n->operand[k], through, false);
+    }
+    if (w->dry || n->kind == KILN__LOW_STORE)
+        return w->dry ? "" : operands[0];
+    const char *expression = NULL;
+    if (n->kind == KILN__LOW_SNIPPET)
+        expression = kiln__snippet_text(w, low, map, operands);
+    else if (n->kind == KILN__LOW_CAST)
+        kiln__cast_text(text, b->lows[n->operand[0]].dtype, n->dtype, operands[0]);
+    else
+        kiln__op_text(text, &n->loop, operands);
+    if (expression == NULL)
+        expression = kiln__build_text(b, text);
+    const kiln__dear *dear =
+        w->dear_count > 0 && w->body == KILN__BUF_BODY ? find_dear(w, low, map) : NULL;
+    if (dear != NULL && dear->again && w->value_count < KILN__VALUE_MAX)
+        return value_statement(w, n->dtype, expression);
+    return n->kind == KILN__LOW_SNIPPET ? expression : statement(w, n->dtype, expression);
+}
+
+/* ---- row programs: what is computed once a row, and what elements keep ---- */
+
+/* Whether a low is made of results of the row program alone: the same for a whole row. */
+static bool is_of_row(const kiln__writer *w, uint32_t low)
+{
+    const kiln__low *n = &w->b->lows[low];
+    if (n->kind == KILN__LOW_CONST || n->kind == KILN__LOW_SCALAR)
+        return true;
+    if (n->kind == KILN__LOW_REDUCE)
+        return n->rows == w->kernel->rows;
+    if (n->kind != KILN__LOW_LENS && !kiln__inlined(w->b, w->kernel, low))
+        return false;
+    for (uint32_t k = 0; k < n->operand_count; k++)
+        if (!is_of_row(w, n->operand[k]))
+            return false;
+    return true;
+}
+
+static kiln__dear *find_dear(const kiln__writer *w, uint32_t low, const kiln__axis_map *map)
+{
+    for (size_t k = 0; k < w->dear_count; k++)
+        if (w->dear[k].low == low && kiln__same_map(w->dear[k].map, map, w->b->lows[low].rank))
+            return &w->dear[k];
+    return NULL;
+}
+
+/* On the dry walk: whether something dear was computed by an earlier stage already, and need not be
+ * walked again. */
+static bool known_dear(kiln__writer *w, uint32_t low, const kiln__axis_map *map)
+{
+    kiln__dear *known = find_dear(w, low, map);
+    if (known != NULL) {
+        known->again = known->again || known->stage != w->stage;
+        return true;
+    }
+    kiln__dear *moved = kiln__build_alloc(w->b, (w->dear_count + 1) * sizeof *moved);
+    if (w->dear_count > 0)
+        memcpy(moved, w->dear, w->dear_count * sizeof *moved);
+    w->dear = moved;
+    w->dear[w->dear_count++] = (kiln__dear){low, map, w->stage, false};
+    return false;
+}
+
+/* Make a statement's result a value of the element: it is declared outside, and stays. */
+static const char *value_statement(kiln__writer *w, kiln_dtype dtype, const char *expression)
+{
+    const char *name = kiln__next_name(w);
+    w->values[w->value_count++] = (kiln__row_value){kiln_dtype_ctype(dtype), name};
+    kiln__buf_printf(&w->b->scratch[w->body], "%s = %s;\n", name, expression);
+    w->operations++;
+    return name;
+}
+
+/* Something that a row program computes: once a row when it can be, else once an element. */
+static const char *row_text(kiln__writer *w, uint32_t low, const kiln__axis_map *map)
+{
+    const int body = w->body;
+    const kiln__low *n = &w->b->lows[low];
+    if (body == KILN__BUF_BODY && n->reduces && is_of_row(w, low))
+        w->body = KILN__BUF_ROW;
+    else if (body == KILN__BUF_BODY && w->dry && n->dear && known_dear(w, low, map))
+        return "";
+    const char *text = computed_text(w, low, map);
+    kiln__name_low(w, low, map, text); /* in the scope that it was computed in */
+    for (size_t v = 0; v < w->value_count; v++)
+        if (strcmp(w->values[v].name, text) == 0)
+            w->seen[w->seen_count - 1].lasting = true;
+    w->body = body;
+    return text;
+}
+
+const char *kiln__operand_text(kiln__writer *w, uint32_t low, const kiln__axis_map *map, bool root)
+{
+    kiln__build *b = w->b;
+    kiln__low *n = &b->lows[low];
+    const char *text = kiln__find_named(w, low, map);
+
+    if (text != NULL)
+        return text;
+    if (n->kind == KILN__LOW_LENS) {
+        const kiln__low *o = &b->lows[n->operand[0]];
+        kiln__axis_map *through = kiln__build_alloc(b, (size_t)o->rank * sizeof *through + 1);
+        kiln__compose(map, n->map, o->rank, through);
+        return kiln__operand_text(w, n->operand[0], through, false);
+    }
+    if (n->kind == KILN__LOW_CONST) {
+        kiln__number_text(&b->scratch[KILN__BUF_TEXT], &n->number, n->dtype);
+        text = kiln__build_text(b, &b->scratch[KILN__BUF_TEXT]);
+    } else if (n->kind == KILN__LOW_IOTA) {
+        text = position_text(w, n, map);
+        text = w->dry ? text : statement(w, n->dtype, text);
+    } else if (root || kiln__inlined(w->b, w->kernel, low)) {
+        text = w->kernel->kind == KILN__STEP_ROW ? row_text(w, low, map) : computed_text(w, low, map);
+    } else if (w->dry) {
+        n->read = true;
+        text = "";
+    } else {
+        text = kiln__input_param(w, low, map);
+    }
+    kiln__name_low(w, low, map, text);
+    return text;
+}

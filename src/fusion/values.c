@@ -1,0 +1,297 @@
+/*
+ * values.c - where values are in memory, and the parameters that are views of them.
+ *
+ * A value is an argument of the call or a temporary. A parameter of a kernel is a view of one: the
+ * loop's shape, with the strides that the low's map gives it; an axis that the value does not have
+ * gets stride 0.
+ */
+#include "fusion/write.h"
+
+/* ---- places ------------------------------------------------------------------------------------------- */
+
+static int64_t *ordered_strides(kiln__build *b, const kiln__low *n, const int *order)
+{
+    int64_t *strides = kiln__build_alloc(b, (size_t)n->rank * sizeof *strides);
+    int64_t step = (int64_t)kiln_dtype_size(n->dtype);
+    for (int k = n->rank - 1; k >= 0; k--) {
+        strides[order[k]] = step;
+        step *= n->shape[order[k]] > 1 ? n->shape[order[k]] : 1;
+    }
+    return strides;
+}
+
+static void describe(kiln__build *b, const kiln__low *n, const int *order, kiln__made *made)
+{
+    made->dtype = n->dtype;
+    made->rank = n->rank;
+    made->shape = n->shape;
+    made->order = kiln__build_copy(b, order, (size_t)n->rank * sizeof *order);
+}
+
+void kiln__place(kiln__writer *w, uint32_t low, const int *order)
+{
+    kiln__build *b = w->b;
+    kiln__low *n = &b->lows[low];
+    kiln__program *p = b->program;
+    int natural[KILN_RANK_MAX];
+
+    if (n->placed)
+        return;
+    for (int a = 0; a < n->rank; a++)
+        natural[a] = a;
+    if (order == NULL || n->c_order)
+        order = natural;
+    n->placed = true;
+    n->value.dtype = n->dtype;
+    n->value.rank = n->rank;
+    n->value.shape = n->shape;
+    if (n->output >= 0) {
+        const uint32_t at = b->ir->input_count + (uint32_t)n->output;
+        n->value.kind = KILN__VALUE_ARG;
+        n->value.index = at;
+        describe(b, n, order, &p->outputs[n->output]);
+        n->value.strides = b->args[at].is_array
+                               ? kiln__build_copy(b, b->args[at].strides,
+                                                  (size_t)n->rank * sizeof(int64_t))
+                               : ordered_strides(b, n, order);
+        p->first_write[n->output] = w->number + 1;
+        return;
+    }
+    kiln__made *temp = &p->temps[p->temp_count];
+    n->value.kind = KILN__VALUE_TEMP;
+    n->value.index = (uint32_t)p->temp_count++;
+    describe(b, n, order, temp);
+    n->value.strides = ordered_strides(b, n, order);
+    temp->first = temp->last = w->number;
+}
+
+/* ---- names --------------------------------------------------------------------------------------------- */
+
+/* Whether a word may name a parameter in any kernel that a graph makes. */
+static bool usable_name(const char *name)
+{
+    static const char *const taken[] = {"a", "b", "n", "i", "T", "E", "threadIdx", "blockIdx",
+                                        "blockDim", "gridDim", "warpSize", "operator"};
+    bool capitals = name[0] != '\0' && name[1] != '\0';
+    if (!kiln__is_identifier(name) || kiln__is_cpp_keyword(name) || name[0] == '_' ||
+        strncmp(name, "kiln", 4) == 0 || strlen(name) > 60 ||
+        kiln_dtype_from_name(name, strlen(name)) != KILN_DTYPE_NONE)
+        return false;
+    for (size_t k = 0; k < KILN_COUNT_OF(taken); k++)
+        if (strcmp(name, taken[k]) == 0)
+            return false;
+    for (const char *c = name; *c != '\0'; c++)
+        capitals = capitals && !(*c >= 'a' && *c <= 'z');
+    if (capitals)
+        return false; /* it may be a macro */
+    if (name[0] == 't' || name[0] == 'r') /* what statements and results are called */
+        return strspn(name + 1, "0123456789") != strlen(name + 1);
+    return true;
+}
+
+static bool name_taken(const kiln__writer *w, const char *name)
+{
+    for (size_t p = 0; p < w->step->param_count; p++)
+        if (strcmp(w->names[p], name) == 0)
+            return true;
+    return false;
+}
+
+static const char *choose_name(kiln__writer *w, const char *base, const char *fallback)
+{
+    char name[96];
+    if (!w->careful && usable_name(base) && !name_taken(w, base))
+        return kiln__build_copy(w->b, base, strlen(base) + 1);
+    const bool whole = kiln__is_identifier(base) && strlen(base) <= 60 && base[0] != '_';
+    snprintf(name, sizeof name, "%s%s%s", fallback, whole ? "_" : "", whole ? base : "");
+    for (int k = 2; name_taken(w, name) || !usable_name(name); k++)
+        snprintf(name, sizeof name, "%s_%d", fallback, k);
+    return kiln__build_copy(w->b, name, strlen(name) + 1);
+}
+
+/* ---- parameters ------------------------------------------------------------------------------------------ */
+
+static int64_t touched_bytes(int rank, const int64_t *shape, const int64_t *strides,
+                             kiln_dtype dtype)
+{
+    int64_t bytes = (int64_t)kiln_dtype_size(dtype);
+    for (int a = 0; a < rank; a++)
+        if (strides[a] != 0 || shape[a] == 0)
+            bytes *= shape[a];
+    return bytes;
+}
+
+/* Whether a view is the value itself, of this shape and these strides, so that its array can be
+ * passed as it is. */
+static bool is_whole(const kiln__step_param *p, int rank, const int64_t *shape,
+                     const int64_t *strides)
+{
+    if (p->offset != 0 || !kiln__same_shape(p->rank, p->shape, rank, shape))
+        return false;
+    for (int a = 0; a < rank; a++)
+        if (shape[a] > 1 && p->strides[a] != strides[a])
+            return false;
+    return true;
+}
+
+static kiln__step_param *add_param(kiln__writer *w, kiln__buf *signature, kiln_dtype dtype,
+                                   const char *name)
+{
+    kiln__step *s = w->step;
+    if (s->param_count == KILN_PARAM_MAX)
+        kiln__build_fail(w->b, 0, KILN_ERR_UNSUPPORTED,
+                         "a kernel would have more than %d arguments: split the graph",
+                         KILN_PARAM_MAX);
+    kiln__buf_printf(signature, "%s%s %s", signature->length > 0 ? ", " : "",
+                     kiln_dtype_name(dtype), name);
+    w->names[s->param_count] = name;
+    kiln__step_param *p = &s->params[s->param_count++];
+    memset(p, 0, sizeof *p);
+    p->dtype = dtype;
+    return p;
+}
+
+/* Note that this step is the last one so far that reads a value. */
+static void note_read(kiln__writer *w, const kiln__step_param *p)
+{
+    kiln__program *program = w->b->program;
+    if (p->kind == KILN__VALUE_TEMP)
+        program->temps[p->index].last = w->number;
+    else if (p->index < w->b->ir->input_count)
+        program->last_read[p->index] = w->number + 1;
+}
+
+/* The strides of a value that is read: of a view of an argument, or of something stored. */
+static void value_of(kiln__build *b, uint32_t low, kiln__step_param *p, const int64_t **strides)
+{
+    const kiln__low *n = &b->lows[low];
+    if (n->kind == KILN__LOW_LEAF) {
+        p->kind = KILN__VALUE_ARG;
+        p->index = n->arg;
+        p->offset = n->offset;
+        *strides = n->strides;
+        return;
+    }
+    const kiln__low *kept = n->kind == KILN__LOW_RESHAPED ? &b->lows[n->operand[0]] : n;
+    p->kind = kept->value.kind;
+    p->index = kept->value.index;
+    *strides = kept->value.strides;
+    if (n->kind == KILN__LOW_RESHAPED) {
+        int natural[KILN_RANK_MAX];
+        for (int a = 0; a < n->rank; a++)
+            natural[a] = a;
+        *strides = ordered_strides(b, n, natural);
+    }
+}
+
+const char *kiln__input_param(kiln__writer *w, uint32_t low, const kiln__axis_map *map)
+{
+    kiln__build *b = w->b;
+    const kiln__low *n = &b->lows[low];
+    const int64_t *strides = NULL;
+    char temporary[24];
+    kiln__step_param view;
+
+    memset(&view, 0, sizeof view);
+    if (n->kind == KILN__LOW_SCALAR) {
+        const char *name = choose_name(w, b->ir->inputs[n->arg].name, "in");
+        kiln__step_param *p = add_param(w, &b->scratch[KILN__BUF_IN], n->dtype, name);
+        p->kind = KILN__VALUE_SCALAR;
+        p->index = n->arg;
+        p->node = n->origin;
+        return name;
+    }
+    value_of(b, low, &view, &strides);
+    view.node = n->origin;
+    view.rank = w->rank;
+    view.shape = kiln__build_copy(b, w->shape, (size_t)w->rank * sizeof *w->shape);
+    view.strides = kiln__build_alloc(b, (size_t)w->rank * sizeof *view.strides);
+    for (int a = 0; w->post && a < w->rank; a++)
+        if (w->kernel->reduced[a])
+            view.shape[a] = 1; /* an element for each result */
+    for (int a = 0; a < n->rank; a++) {
+        view.offset += map[a].start * strides[a];
+        if (map[a].from >= 0)
+            view.strides[map[a].from] += map[a].step * strides[a];
+    }
+    snprintf(temporary, sizeof temporary, "kept%u", view.index + 1);
+    const bool argument = view.kind == KILN__VALUE_ARG;
+    const char *base = !argument ? temporary
+                       : view.index < b->ir->input_count
+                           ? b->ir->inputs[view.index].name
+                           : b->ir->outputs[view.index - b->ir->input_count].name;
+    const char *name = choose_name(w, base, "in");
+    kiln__step_param *p = add_param(w, &b->scratch[KILN__BUF_IN], n->dtype, name);
+    view.dtype = n->dtype;
+    view.bytes = touched_bytes(view.rank, view.shape, view.strides, n->dtype);
+    *p = view;
+    if (n->kind == KILN__LOW_LEAF)
+        p->whole = is_whole(p, b->args[p->index].rank, b->args[p->index].shape,
+                            b->args[p->index].strides);
+    else if (n->kind != KILN__LOW_RESHAPED)
+        p->whole = is_whole(p, n->rank, n->shape, n->value.strides);
+    w->step->bytes_read += p->bytes;
+    note_read(w, p);
+    return name;
+}
+
+const char *kiln__output_param(kiln__writer *w, uint32_t low, int rank, const int64_t *shape,
+                               const int64_t *strides)
+{
+    kiln__build *b = w->b;
+    const kiln__low *n = &b->lows[low];
+    char temporary[24];
+    snprintf(temporary, sizeof temporary, "kept%u", n->value.index + 1);
+    const char *name = choose_name(
+        w, n->output >= 0 ? b->ir->outputs[n->output].name : temporary, "out");
+    kiln__step_param *p =
+        add_param(w, &b->scratch[w->row_outputs ? KILN__BUF_MORE : KILN__BUF_OUT], n->dtype, name);
+    p->kind = n->value.kind;
+    p->index = n->value.index;
+    p->node = n->origin;
+    p->rank = rank;
+    p->shape = kiln__build_copy(b, shape, (size_t)rank * sizeof *shape);
+    p->strides = kiln__build_copy(b, strides, (size_t)rank * sizeof *strides);
+    p->bytes = n->size * (int64_t)kiln_dtype_size(n->dtype);
+    p->whole = is_whole(p, n->rank, n->shape, n->value.strides);
+    w->step->bytes_written += p->bytes;
+    return name;
+}
+
+void kiln__spare_param(kiln__writer *w, kiln_dtype dtype, int rank, int64_t *shape)
+{
+    kiln__program *program = w->b->program;
+    kiln__made *temp = &program->temps[program->temp_count];
+    int natural[KILN_RANK_MAX];
+    for (int a = 0; a < rank; a++)
+        natural[a] = a;
+    const kiln__low like = {.dtype = dtype, .rank = rank, .shape = shape};
+    describe(w->b, &like, natural, temp);
+    temp->first = temp->last = w->number;
+    kiln__step_param *p = add_param(w, &w->b->scratch[KILN__BUF_OUT], dtype, "");
+    p->kind = KILN__VALUE_TEMP;
+    p->index = (uint32_t)program->temp_count++;
+    p->rank = rank;
+    p->shape = shape;
+    p->strides = ordered_strides(w->b, &like, natural);
+    p->bytes = touched_bytes(rank, shape, p->strides, dtype);
+    p->whole = true;
+    w->step->bytes_written += p->bytes;
+}
+
+int kiln__kept_strides(const kiln__writer *w, const kiln__low *n, int64_t *shape, int64_t *strides)
+{
+    int rank = 0, own = 0;
+    for (int a = 0; a < w->kernel->rank; a++) {
+        if (w->kernel->reduced[a])
+            continue;
+        shape[rank] = w->kernel->shape[a];
+        strides[rank] = (int64_t)kiln_dtype_size(n->dtype);
+        while (shape[rank] != 1 && own < n->rank && n->shape[own] == 1)
+            own++;
+        if (shape[rank] != 1)
+            strides[rank] = n->value.strides[own++];
+        rank++;
+    }
+    return rank;
+}

@@ -1,0 +1,145 @@
+/*
+ * views.c - recorded views: transpose, newaxis, flip, take, slice, broadcast and reshape.
+ *
+ *     lower > [views] > maps, reshape
+ */
+#include "fusion/build.h"
+
+/* A view in the making: starts as the operand itself. */
+typedef struct view_shape {
+    int rank;
+    int64_t shape[KILN_RANK_MAX + 1];
+    kiln__axis_map map[KILN_RANK_MAX];
+} view_shape;
+
+static void transpose(kiln__build *b, uint32_t node, const kiln__low *o, view_shape *s)
+{
+    const kiln__node *n = &b->ir->nodes[node];
+    const int64_t *axes = n->all_axes ? NULL : b->ir->data + n->data;
+    bool seen[KILN_RANK_MAX] = {false};
+
+    if (!n->all_axes && n->data_count != (uint32_t)o->rank)
+        kiln__build_fail(b, node, KILN_ERR_AXIS, "%u ax%s given for rank %d", n->data_count,
+                         n->data_count == 1 ? "is was" : "es were", o->rank);
+    for (int k = 0; k < o->rank; k++) {
+        const int a = n->all_axes ? o->rank - 1 - k : kiln__lower_axis(b, node, axes[k], o->rank);
+        if (seen[a])
+            kiln__build_fail(b, node, KILN_ERR_AXIS, "axis %d is given twice", a);
+        seen[a] = true;
+        s->shape[k] = o->shape[a];
+        s->map[a] = (kiln__axis_map){k, 0, 1};
+    }
+}
+
+static void newaxis(kiln__build *b, uint32_t node, const kiln__low *o, view_shape *s)
+{
+    const int64_t axis = b->ir->data[b->ir->nodes[node].data];
+    const int at = kiln__lower_axis(b, node, axis, o->rank + 1);
+    for (int a = o->rank; a > at; a--)
+        s->shape[a] = o->shape[a - 1];
+    s->shape[at] = 1;
+    for (int a = 0; a < o->rank; a++)
+        s->map[a].from = a < at ? a : a + 1;
+    s->rank = o->rank + 1;
+}
+
+static void take(kiln__build *b, uint32_t node, const kiln__low *o, view_shape *s)
+{
+    const int64_t *data = b->ir->data + b->ir->nodes[node].data;
+    const int at = kiln__lower_axis(b, node, data[0], o->rank);
+    const int64_t index = data[1] < 0 ? data[1] + o->shape[at] : data[1];
+    if (index < 0 || index >= o->shape[at])
+        kiln__build_fail(b, node, KILN_ERR_AXIS, "index %lld is out of range for %lld elements",
+                         (long long)data[1], (long long)o->shape[at]);
+    for (int a = 0; a < o->rank; a++)
+        s->map[a].from = a < at ? a : a - 1;
+    s->map[at] = (kiln__axis_map){-1, index, 0};
+    for (int a = at; a + 1 < o->rank; a++)
+        s->shape[a] = o->shape[a + 1];
+    s->rank = o->rank - 1;
+}
+
+/* Python's rules: bounds are clipped, negative ones count from the end. */
+static int64_t clip_bound(int64_t bound, int64_t extent, int64_t low, int64_t high)
+{
+    if (bound < 0)
+        bound = bound < -extent ? -1 : bound + extent;
+    return bound < low ? low : bound > high ? high : bound;
+}
+
+static void slice(kiln__build *b, uint32_t node, const kiln__low *o, view_shape *s)
+{
+    const int64_t *data = b->ir->data + b->ir->nodes[node].data;
+    const int at = kiln__lower_axis(b, node, data[0], o->rank);
+    const int64_t n = o->shape[at], step = data[3];
+    const int64_t low = step > 0 ? 0 : -1, high = step > 0 ? n : n - 1;
+    const int64_t start = data[1] == KILN_SLICE_OPEN ? (step > 0 ? 0 : n - 1)
+                                                     : clip_bound(data[1], n, low, high);
+    const int64_t stop = data[2] == KILN_SLICE_OPEN ? (step > 0 ? n : -1)
+                                                    : clip_bound(data[2], n, low, high);
+    const uint64_t span = step > 0 ? (uint64_t)(stop > start ? stop - start : 0)
+                                   : (uint64_t)(start > stop ? start - stop : 0);
+    const uint64_t stride = step > 0 ? (uint64_t)step : 0 - (uint64_t)step;
+    s->shape[at] = (int64_t)((span + stride - 1) / stride);
+    /* A step that leaves one element is not taken: its product with an index might not fit. */
+    s->map[at] = s->shape[at] > 1 ? (kiln__axis_map){at, start, step}
+                                  : (kiln__axis_map){at, s->shape[at] > 0 ? start : 0, 1};
+}
+
+static void broadcast(kiln__build *b, uint32_t node, const kiln__low *o, view_shape *s)
+{
+    const kiln__node *n = &b->ir->nodes[node];
+    const int64_t *shape = b->ir->data + n->data;
+    bool fits = (uint32_t)o->rank <= n->data_count;
+    s->rank = (int)n->data_count;
+    for (int a = 0; fits && a < o->rank; a++)
+        fits = o->shape[a] == 1 || o->shape[a] == shape[a + s->rank - o->rank];
+    if (!fits)
+        kiln__build_fail(b, node, KILN_ERR_SHAPE, "%s does not broadcast to %s",
+                         kiln__build_shape(b, o->rank, o->shape),
+                         kiln__build_shape(b, s->rank, shape));
+    memcpy(s->shape, shape, (size_t)s->rank * sizeof *shape);
+    for (int a = 0; a < o->rank; a++)
+        s->map[a] = o->shape[a] == 1 ? (kiln__axis_map){-1, 0, 0}
+                                     : (kiln__axis_map){a + s->rank - o->rank, 0, 1};
+}
+
+uint32_t kiln__lower_view(kiln__build *b, uint32_t node, uint32_t operand)
+{
+    const kiln__node *n = &b->ir->nodes[node];
+    const kiln__low *o = &b->lows[operand];
+    view_shape s;
+
+    if (n->op == KILN__VIEW_RESHAPE)
+        return kiln__lower_reshape(b, node, operand);
+    memset(&s, 0, sizeof s);
+    s.rank = o->rank;
+    memcpy(s.shape, o->shape, (size_t)o->rank * sizeof *o->shape);
+    for (int a = 0; a < o->rank; a++)
+        s.map[a] = (kiln__axis_map){a, 0, 1};
+    switch ((kiln__view_kind)n->op) {
+    case KILN__VIEW_TRANSPOSE:
+        transpose(b, node, o, &s);
+        break;
+    case KILN__VIEW_NEWAXIS:
+        newaxis(b, node, o, &s);
+        break;
+    case KILN__VIEW_TAKE:
+        take(b, node, o, &s);
+        break;
+    case KILN__VIEW_SLICE:
+        slice(b, node, o, &s);
+        break;
+    case KILN__VIEW_BROADCAST:
+        broadcast(b, node, o, &s);
+        break;
+    case KILN__VIEW_FLIP: {
+        const int at = kiln__lower_axis(b, node, b->ir->data[n->data], o->rank);
+        s.map[at] = (kiln__axis_map){at, o->shape[at] > 0 ? o->shape[at] - 1 : 0, -1};
+        break;
+    }
+    case KILN__VIEW_RESHAPE:
+        break;
+    }
+    return kiln__low_view(b, operand, s.rank, s.shape, s.map, node);
+}

@@ -1,0 +1,168 @@
+/*
+ * write.c - the steps of a program: one for each kernel.
+ *
+ *     later > [write > text_loop, text_reduce, text_rows > text > names, values] > program
+ */
+#include "fusion/write.h"
+
+/* A parameter's name may hide a function that the texts call. */
+static bool name_is_called(const kiln__writer *w, const char *text)
+{
+    for (size_t p = 0; p < w->step->param_count; p++) {
+        const size_t bytes = strlen(w->names[p]);
+        for (const char *at = strstr(text, w->names[p]); at != NULL;
+             at = strstr(at + 1, w->names[p])) {
+            const bool begins = at == text || !((at[-1] >= 'a' && at[-1] <= 'z') || at[-1] == '_' ||
+                                                (at[-1] >= 'A' && at[-1] <= 'Z') ||
+                                                (at[-1] >= '0' && at[-1] <= '9'));
+            if (begins && (at[bytes] == '(' || at[bytes] == '<'))
+                return true;
+        }
+    }
+    return false;
+}
+
+static void write_kernel(kiln__writer *w)
+{
+    switch (w->kernel->kind) {
+    case KILN__STEP_LOOP:
+        kiln__write_loop(w);
+        break;
+    case KILN__STEP_REDUCE:
+        kiln__write_reduction(w);
+        break;
+    case KILN__STEP_ROW:
+        kiln__write_rows(w);
+        break;
+    case KILN__STEP_CUSTOM:
+    case KILN__STEP_CUSTOM_REDUCE:
+        kiln__write_custom(w);
+        break;
+    }
+}
+
+/* Start over with the same kernel. */
+static void restart(kiln__writer *w)
+{
+    for (int k = 0; k < KILN__SCRATCH; k++)
+        w->b->scratch[k].length = 0;
+    w->seen_count = w->seen_base = 0;
+    w->next = 0;
+    w->operations = 0;
+    w->body = KILN__BUF_BODY;
+    w->stage = 0;
+    w->value_count = 0;
+    w->snippets.count = w->preambles.count = 0;
+    w->row_outputs = w->post = w->has_iota = w->uses_tuple = false;
+    if (w->step != NULL)
+        w->step->param_count = w->step->input_count = 0;
+    if (w->step != NULL)
+        w->step->bytes_read = w->step->bytes_written = 0;
+}
+
+static kiln__writer begin_kernel(kiln__build *b, kiln__plan_kernel *k, bool dry)
+{
+    kiln__writer w = {.b = b, .kernel = k, .dry = dry, .rank = k->rank, .shape = k->shape};
+    for (int a = 0; a < k->rank; a++)
+        w.axis[a] = a;
+    return w;
+}
+
+/* A name for profilers: the graph's, and the kernel's first result. */
+static const char *kernel_name(kiln__writer *w)
+{
+    kiln__build *b = w->b;
+    kiln__buf *text = &b->scratch[KILN__BUF_TEXT];
+    const kiln__plan_kernel *k = w->kernel;
+    const uint32_t first = k->roots.count > 0 ? k->roots.ids[0] : k->members.ids[0];
+    char what[96];
+    const char *base = b->lows[first].output >= 0 ? b->ir->outputs[b->lows[first].output].name
+                                                  : kiln__ir_what(b->ir, b->lows[first].origin, what);
+    kiln__buf_printf(text, "%s_", b->ir->name);
+    for (const char *c = base; *c != '\0' && text->length < 120; c++)
+        kiln__buf_putc(text, (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
+                                     (*c >= '0' && *c <= '9')
+                                 ? *c
+                                 : '_');
+    return kiln__build_text(b, text);
+}
+
+static void finish_step(kiln__writer *w)
+{
+    kiln__build *b = w->b;
+    kiln__plan_kernel *k = w->kernel;
+    kiln__step *s = w->step;
+    s->kind = k->kind;
+    s->rank = k->rank;
+    s->shape = k->shape;
+    s->request.in = kiln__build_text(b, &b->scratch[KILN__BUF_IN]);
+    s->request.out = kiln__build_text(b, &b->scratch[KILN__BUF_OUT]);
+    s->request.name = kernel_name(w);
+    if (b->scratch[KILN__BUF_PREAMBLE].length > 0)
+        s->request.snippet[KILN__SNIPPET_PREAMBLE] =
+            kiln__build_text(b, &b->scratch[KILN__BUF_PREAMBLE]);
+    s->nodes = kiln__build_alloc(b, (w->seen_count + k->members.count + 1) * sizeof *s->nodes);
+    for (size_t m = 0; m < k->members.count; m++)
+        s->nodes[s->node_count++] = b->lows[k->members.ids[m]].origin;
+    for (size_t r = 0; r < w->seen_count; r++) {
+        const kiln__low *n = &b->lows[w->seen[r].low];
+        bool there = !kiln__low_computed(n);
+        for (size_t j = 0; j < s->node_count; j++)
+            there = there || s->nodes[j] == n->origin;
+        if (!there)
+            s->nodes[s->node_count++] = n->origin;
+    }
+    for (int a = 0; k->reduced != NULL && a < k->rank; a++)
+        if (k->reduced[a])
+            s->axes.axis[s->axes.count++] = a;
+}
+
+static void write_step(kiln__build *b, kiln__plan_kernel *k, uint32_t number)
+{
+    kiln__writer w = begin_kernel(b, k, true);
+    write_kernel(&w);
+    if (k->kind == KILN__STEP_LOOP)
+        kiln__order_axes(&w);
+    w.dry = false;
+    w.number = number;
+    w.step = k->step = &b->program->steps[number];
+    w.step->params = kiln__build_alloc(b, KILN_PARAM_MAX * sizeof *w.step->params);
+    restart(&w);
+    write_kernel(&w);
+    bool called = false;
+    for (size_t p = 0; p < w.step->param_count; p++)
+        called = called || kiln__snippets_hide(&w, w.names[p]);
+    for (int t = 0; t < KILN__SNIPPET_COUNT; t++)
+        called = called || (w.step->request.snippet[t] != NULL &&
+                            name_is_called(&w, w.step->request.snippet[t]));
+    if (called) {
+        w.careful = true;
+        restart(&w);
+        write_kernel(&w);
+    }
+    finish_step(&w);
+    w.step = NULL;
+    restart(&w);
+}
+
+void kiln__write_steps(kiln__build *b)
+{
+    kiln__program *p = b->program;
+    size_t count = 0, spare = 0;
+
+    for (kiln__plan_kernel *k = b->kernels; k != NULL; k = k->next) {
+        kiln__writer w = begin_kernel(b, k, true);
+        write_kernel(&w);
+        count++;
+        spare += k->kind == KILN__STEP_CUSTOM || k->kind == KILN__STEP_CUSTOM_REDUCE;
+    }
+    p->steps = kiln__build_alloc(b, count * sizeof *p->steps);
+    /* Each low may be kept, and a custom kernel may have outputs that nobody asked for. */
+    p->temps = kiln__build_alloc(b, (b->low_count + spare * KILN_PARAM_MAX) * sizeof *p->temps);
+    p->outputs = kiln__build_alloc(b, b->ir->output_count * sizeof *p->outputs);
+    p->output_count = b->ir->output_count;
+    p->last_read = kiln__build_alloc(b, (b->ir->input_count + 1) * sizeof *p->last_read);
+    p->first_write = kiln__build_alloc(b, b->ir->output_count * sizeof *p->first_write);
+    for (kiln__plan_kernel *k = b->kernels; k != NULL; k = k->next)
+        write_step(b, k, (uint32_t)p->step_count++);
+}
