@@ -123,8 +123,7 @@ typedef struct kiln__low {
 
     /* text.c, values.c */
     bool read;              /* some kernel reads it from memory */
-    kiln__step_param value; /* where it is stored; rank 0 and shape NULL until then */
-    bool placed;
+    kiln__step_param *value; /* where it is stored; NULL until then */
 
     uint32_t hash;  /* of what it was when it was made */
     uint32_t older; /* the low before it of those that share a bucket; 0: none */
@@ -156,6 +155,7 @@ typedef struct kiln__plan_kernel {
     kiln__set counted;  /* ... and what was counted for that */
     uint64_t inputs;    /* arguments beneath its roots, as bits (later.c) */
     struct kiln__row_family *rows;
+    const struct kiln__survey *survey; /* what writing it must know first (write.c); may be NULL */
     kiln__step *step;
 } kiln__plan_kernel;
 
@@ -214,6 +214,10 @@ typedef struct kiln__build {
     kiln__measure **alone;  /* by low: what it computes by itself; NULL: not known yet */
     kiln__list units;       /* in the order in which they are computed (order.c) */
     kiln__plan_kernel *kernels;
+    kiln__marks named;    /* lows that have a text in the kernel that is written */
+    uint32_t *last_named; /* which of its texts is the last, by such a low */
+    kiln__marks listed;   /* recorded nodes that the step lists */
+    kiln__step_param params[KILN_PARAM_MAX]; /* of the step that is written */
     kiln__marks marks;   /* for walks that call no other walk */
     kiln__list measured; /* what the last measurement counted */
     size_t work;         /* lows that walks came to, for tests */
@@ -244,8 +248,13 @@ const char *kiln__build_shape(kiln__build *b, int rank, const int64_t *shape);
 
 /* ---- sets.c --- */
 
-/* Begin with no low marked; lows made since the last time can be marked as well. */
-void kiln__marks_clear(kiln__build *b, kiln__marks *marks);
+/* Begin with nothing marked of `count` lows or nodes. */
+void kiln__marks_begin(kiln__build *b, kiln__marks *marks, uint32_t count);
+/* The same of all lows that there are now. */
+static inline void kiln__marks_clear(kiln__build *b, kiln__marks *marks)
+{
+    kiln__marks_begin(b, marks, b->low_count);
+}
 /* Whether it was not marked; it is now. */
 static inline bool kiln__mark(kiln__build *b, kiln__marks *marks, uint32_t id)
 {

@@ -34,11 +34,17 @@ const kiln__axis_map *kiln__kept_map(kiln__writer *w, uint32_t low)
 
 const char *kiln__find_named(const kiln__writer *w, uint32_t low, const kiln__axis_map *map)
 {
-    for (size_t k = 0; k < w->seen_count; k++)
-        if (w->seen[k].low == low && (k >= w->seen_base || w->seen[k].lasting) &&
-            kiln__same_map(w->seen[k].map, map, w->b->lows[low].rank))
-            return w->seen[k].text;
-    return NULL;
+    kiln__build *b = w->b;
+    const char *text = NULL;
+    b->work++;
+    if (!kiln__is_marked(&b->named, low))
+        return NULL;
+    for (uint32_t at = b->last_named[low]; at != 0; at = w->seen[at - 1].before) {
+        const kiln__seen *s = &w->seen[at - 1];
+        if ((at > w->seen_base || s->lasting) && kiln__same_map(s->map, map, b->lows[low].rank))
+            text = s->text; /* the first one of all counts */
+    }
+    return text;
 }
 
 void kiln__name_low(kiln__writer *w, uint32_t low, const kiln__axis_map *map, const char *text)
@@ -55,12 +61,15 @@ void kiln__name_low(kiln__writer *w, uint32_t low, const kiln__axis_map *map, co
     const bool rows = w->kernel->kind == KILN__STEP_ROW;
     const bool lasting = n->kind == KILN__LOW_SCALAR || n->kind == KILN__LOW_CONST ||
                          (rows && (w->body == KILN__BUF_ROW || !kiln__inlined(w->b, w->kernel, low)));
-    w->seen[w->seen_count++] = (kiln__seen){low, map, text, lasting};
+    const uint32_t before = kiln__mark(w->b, &w->b->named, low) ? 0 : w->b->last_named[low];
+    w->seen[w->seen_count++] = (kiln__seen){low, map, text, lasting, before};
+    w->b->last_named[low] = (uint32_t)w->seen_count;
 }
 
 const char *kiln__next_name(kiln__writer *w)
 {
-    char name[16];
-    const int length = snprintf(name, sizeof name, "t%d", ++w->next);
-    return kiln__build_copy(w->b, name, (size_t)length + 1);
+    kiln__buf *text = &w->b->scratch[KILN__SCRATCH_SHORT];
+    kiln__buf_putc(text, 't');
+    kiln__buf_put_number(text, ++w->next);
+    return kiln__build_text(w->b, text);
 }

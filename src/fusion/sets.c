@@ -6,10 +6,10 @@
  */
 #include "fusion/build.h"
 
-void kiln__marks_clear(kiln__build *b, kiln__marks *marks)
+void kiln__marks_begin(kiln__build *b, kiln__marks *marks, uint32_t count)
 {
-    if (marks->room < b->low_count) {
-        marks->room = b->low_count > b->low_room ? b->low_count : b->low_room;
+    if (marks->room < count) {
+        marks->room = 2 * count;
         marks->stamp = kiln__build_alloc(b, marks->room * sizeof *marks->stamp);
         marks->now = 0;
     }

@@ -72,8 +72,14 @@ static const char *position_text(kiln__writer *w, const kiln__low *n, const kiln
 static const char *statement(kiln__writer *w, kiln_dtype dtype, const char *expression)
 {
     const char *name = kiln__next_name(w);
-    kiln__buf_printf(&w->b->scratch[w->body], "const %s %s = %s;\n", kiln_dtype_ctype(dtype), name,
-                     expression);
+    kiln__buf *body = &w->b->scratch[w->body];
+    kiln__buf_puts(body, "const ");
+    kiln__buf_puts(body, kiln_dtype_ctype(dtype));
+    kiln__buf_putc(body, ' ');
+    kiln__buf_puts(body, name);
+    kiln__buf_puts(body, " = ");
+    kiln__buf_puts(body, expression);
+    kiln__buf_puts(body, ";\n");
     w->operations++;
     return name;
 }
@@ -92,10 +98,9 @@ static const char *computed_text(kiln__writer *w, uint32_t low, const kiln__axis
 
     for (uint32_t k = 0; k < n->operand_count; k++) {
         const kiln__low *o = &b->lows[n->operand[k]];
-        kiln__axis_map *own = kiln__build_alloc(b, (size_t)o->rank * sizeof *own + 1);
-        kiln__axis_map *through = kiln__build_alloc(b, (size_t)o->rank * sizeof *own + 1);
-        kiln__broadcast_map(o, n->rank, n->shape, own);
-        kiln__compose(map, own, o->rank, through);
+        kiln__axis_map *through = kiln__build_alloc(b, (size_t)o->rank * sizeof *through + 1);
+        kiln__broadcast_map(o, n->rank, n->shape, through);
+        kiln__compose(map, through, o->rank, through);
         operands[k] = kiln__operand_text(w, n->operand[k], through, false);
     }
     if (w->dry || n->kind == KILN__LOW_STORE)

@@ -75,7 +75,7 @@ void kiln__write_loop(kiln__writer *w)
         const kiln__low *n = &b->lows[k->roots.ids[r]];
         kiln__place(w, k->roots.ids[r], order);
         for (int a = 0; a < w->rank; a++)
-            strides[a] = n->value.strides[w->axis[a]];
+            strides[a] = n->value->strides[w->axis[a]];
         const char *name = kiln__output_param(w, k->roots.ids[r], w->rank, w->shape, strides);
         kiln__buf_printf(body, "%s = %s;\n", name, texts[r]);
     }
@@ -146,7 +146,7 @@ void kiln__write_custom(kiln__writer *w)
         }
         kiln__place(w, low, NULL);
         (void)kiln__output_param(w, low, b->lows[low].rank, b->lows[low].shape,
-                                 b->lows[low].value.strides);
+                                 b->lows[low].value->strides);
     }
     s->why = "a kernel of the user's";
 }

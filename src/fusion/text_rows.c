@@ -96,7 +96,7 @@ static void put_element_outputs(kiln__writer *w, const char *const *texts)
         const kiln__low *n = &w->b->lows[k->roots.ids[r]];
         kiln__place(w, k->roots.ids[r], order);
         const char *name =
-            kiln__output_param(w, k->roots.ids[r], w->rank, w->shape, n->value.strides);
+            kiln__output_param(w, k->roots.ids[r], w->rank, w->shape, n->value->strides);
         kiln__buf_printf(&w->b->scratch[KILN__BUF_BODY], "%s = %s;\n", name, texts[r]);
     }
 }

@@ -5,19 +5,23 @@
  */
 #include "fusion/write.h"
 
+static bool is_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
 /* A parameter's name may hide a function that the texts call. */
 static bool name_is_called(const kiln__writer *w, const char *text)
 {
-    for (size_t p = 0; p < w->step->param_count; p++) {
-        const size_t bytes = strlen(w->names[p]);
-        for (const char *at = strstr(text, w->names[p]); at != NULL;
-             at = strstr(at + 1, w->names[p])) {
-            const bool begins = at == text || !((at[-1] >= 'a' && at[-1] <= 'z') || at[-1] == '_' ||
-                                                (at[-1] >= 'A' && at[-1] <= 'Z') ||
-                                                (at[-1] >= '0' && at[-1] <= '9'));
-            if (begins && (at[bytes] == '(' || at[bytes] == '<'))
+    for (const char *c = text; *c != '\0';) {
+        size_t bytes = 0;
+        while (is_word(c[bytes]))
+            bytes++;
+        const bool called = bytes > 0 && (c[bytes] == '(' || c[bytes] == '<');
+        for (size_t p = 0; called && p < w->step->param_count; p++)
+            if (kiln__same_word(c, bytes, w->names[p]))
                 return true;
-        }
+        c += bytes > 0 ? bytes : 1;
     }
     return false;
 }
@@ -47,6 +51,7 @@ static void restart(kiln__writer *w)
     for (int k = 0; k < KILN__SCRATCH; k++)
         w->b->scratch[k].length = 0;
     w->seen_count = w->seen_base = 0;
+    kiln__marks_clear(w->b, &w->b->named);
     w->next = 0;
     w->operations = 0;
     w->body = KILN__BUF_BODY;
@@ -87,6 +92,25 @@ static const char *kernel_name(kiln__writer *w)
     return kiln__build_text(b, text);
 }
 
+/* The recorded nodes that a step computes. */
+static void list_nodes(kiln__writer *w)
+{
+    kiln__build *b = w->b;
+    const kiln__plan_kernel *k = w->kernel;
+    kiln__step *s = w->step;
+    s->nodes = kiln__build_alloc(b, (w->seen_count + k->members.count + 1) * sizeof *s->nodes);
+    kiln__marks_begin(b, &b->listed, b->ir->node_count);
+    for (size_t m = 0; m < k->members.count; m++) {
+        s->nodes[s->node_count++] = b->lows[k->members.ids[m]].origin;
+        (void)kiln__mark(b, &b->listed, b->lows[k->members.ids[m]].origin);
+    }
+    for (size_t r = 0; r < w->seen_count; r++) {
+        const kiln__low *n = &b->lows[w->seen[r].low];
+        if (kiln__low_computed(n) && kiln__mark(b, &b->listed, n->origin))
+            s->nodes[s->node_count++] = n->origin;
+    }
+}
+
 static void finish_step(kiln__writer *w)
 {
     kiln__build *b = w->b;
@@ -101,41 +125,58 @@ static void finish_step(kiln__writer *w)
     if (b->scratch[KILN__BUF_PREAMBLE].length > 0)
         s->request.snippet[KILN__SNIPPET_PREAMBLE] =
             kiln__build_text(b, &b->scratch[KILN__BUF_PREAMBLE]);
-    s->nodes = kiln__build_alloc(b, (w->seen_count + k->members.count + 1) * sizeof *s->nodes);
-    for (size_t m = 0; m < k->members.count; m++)
-        s->nodes[s->node_count++] = b->lows[k->members.ids[m]].origin;
-    for (size_t r = 0; r < w->seen_count; r++) {
-        const kiln__low *n = &b->lows[w->seen[r].low];
-        bool there = !kiln__low_computed(n);
-        for (size_t j = 0; j < s->node_count; j++)
-            there = there || s->nodes[j] == n->origin;
-        if (!there)
-            s->nodes[s->node_count++] = n->origin;
-    }
+    s->params = kiln__build_copy(b, s->params, s->param_count * sizeof *s->params);
+    list_nodes(w);
     for (int a = 0; k->reduced != NULL && a < k->rank; a++)
         if (k->reduced[a])
             s->axes.axis[s->axes.count++] = a;
 }
 
-static void write_step(kiln__build *b, kiln__plan_kernel *k, uint32_t number)
+/* Walk a kernel dry, and keep what was found. */
+static void survey(kiln__build *b, kiln__plan_kernel *k)
 {
     kiln__writer w = begin_kernel(b, k, true);
-    write_kernel(&w);
-    if (k->kind == KILN__STEP_LOOP)
-        kiln__order_axes(&w);
-    w.dry = false;
-    w.number = number;
-    w.step = k->step = &b->program->steps[number];
-    w.step->params = kiln__build_alloc(b, KILN_PARAM_MAX * sizeof *w.step->params);
     restart(&w);
     write_kernel(&w);
-    bool called = false;
-    for (size_t p = 0; p < w.step->param_count; p++)
-        called = called || kiln__snippets_hide(&w, w.names[p]);
+    if (!w.has_iota && w.dear_count == 0)
+        return;
+    kiln__survey *found = kiln__build_alloc(b, sizeof *found);
+    found->has_iota = w.has_iota;
+    memcpy(found->iota, w.iota, sizeof found->iota);
+    found->dear = w.dear;
+    found->dear_count = w.dear_count;
+    k->survey = found;
+}
+
+/* Whether a parameter has the name of something that the step's texts call. */
+static bool hides_function(const kiln__writer *w)
+{
+    for (size_t p = 0; p < w->step->param_count; p++)
+        if (kiln__snippets_hide(w, w->names[p]))
+            return true;
     for (int t = 0; t < KILN__SNIPPET_COUNT; t++)
-        called = called || (w.step->request.snippet[t] != NULL &&
-                            name_is_called(&w, w.step->request.snippet[t]));
-    if (called) {
+        if (w->step->request.snippet[t] != NULL && name_is_called(w, w->step->request.snippet[t]))
+            return true;
+    return false;
+}
+
+static void write_step(kiln__build *b, kiln__plan_kernel *k, uint32_t number)
+{
+    kiln__writer w = begin_kernel(b, k, false);
+    if (k->survey != NULL) {
+        memcpy(w.iota, k->survey->iota, sizeof w.iota);
+        w.dear = k->survey->dear;
+        w.dear_count = k->survey->dear_count;
+        w.has_iota = k->survey->has_iota;
+    }
+    if (k->kind == KILN__STEP_LOOP)
+        kiln__order_axes(&w);
+    w.number = number;
+    w.step = k->step = &b->program->steps[number];
+    w.step->params = b->params;
+    restart(&w);
+    write_kernel(&w);
+    if (hides_function(&w)) {
         w.careful = true;
         restart(&w);
         write_kernel(&w);
@@ -150,9 +191,9 @@ void kiln__write_steps(kiln__build *b)
     kiln__program *p = b->program;
     size_t count = 0, spare = 0;
 
+    b->last_named = kiln__build_alloc(b, b->low_count * sizeof *b->last_named);
     for (kiln__plan_kernel *k = b->kernels; k != NULL; k = k->next) {
-        kiln__writer w = begin_kernel(b, k, true);
-        write_kernel(&w);
+        survey(b, k);
         count++;
         spare += k->kind == KILN__STEP_CUSTOM || k->kind == KILN__STEP_CUSTOM_REDUCE;
     }

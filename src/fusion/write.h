@@ -2,7 +2,8 @@
  * write.h - one kernel while its texts are written. Private to src/fusion.
  *
  * Each kernel is walked twice: dry, to learn what it reads from memory and how positions run, and
- * again, when everything it reads has a place. Statements are one a low, named t1, t2, ...; the same
+ * again, when everything it reads has a place. Where a parameter would hide a function that the texts
+ * call, it is written once more with other names. Statements are one a low, named t1, t2, ...; the same
  * low seen through the same view is one statement.
  */
 #ifndef KILN_FUSION_WRITE_H
@@ -16,6 +17,7 @@ typedef struct kiln__seen {
     const kiln__axis_map *map;
     const char *text;
     bool lasting; /* seen from every scope that follows */
+    uint32_t before; /* the same low, named before: counted from 1, 0: none */
 } kiln__seen;
 
 /* Something dear that a row program computes for each element, and in which stage first. What later
@@ -38,6 +40,14 @@ enum {
     KILN__BUF_ROW,   /* statements per row */
     KILN__BUF_PREAMBLE /* structs, the user's preambles */
 };
+
+/* What the dry walk of a kernel found. */
+typedef struct kiln__survey {
+    bool has_iota;
+    int64_t iota[KILN_RANK_MAX]; /* coefficients of the first position met */
+    kiln__dear *dear;
+    size_t dear_count;
+} kiln__survey;
 
 typedef struct kiln__writer {
     kiln__build *b;
