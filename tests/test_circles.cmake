@@ -10,7 +10,6 @@ cmake_minimum_required(VERSION 3.22)
 
 # Folders that are not in order yet, and how many of their files stand in circles or between two. A
 # number falls with each circle that is cut, and never rises; at 0 the line goes.
-set(circles_graph 6)
 
 execute_process(COMMAND ${NM} -A -P -g @${OBJECTS} OUTPUT_VARIABLE text RESULT_VARIABLE result)
 if(NOT result EQUAL 0)

@@ -75,21 +75,6 @@ kiln_array *kiln__run_value(const kiln__graph_run *run, const kiln__step_param *
                                  : run->outputs[param->index - inputs];
 }
 
-kiln_arg kiln__run_number(const kiln__number *n)
-{
-    switch (n->kind) {
-    case 'b':
-        return kiln_arg_bool(n->value.b);
-    case 'u':
-        return kiln_arg_uint(n->value.u);
-    case 'f':
-        return kiln_arg_float(n->value.f);
-    case 'c':
-        return kiln_arg_complex(n->value.c[0], n->value.c[1]);
-    }
-    return kiln_arg_int(n->value.i);
-}
-
 /* ---- steps ----------------------------------------------------------------------------------------- */
 
 kiln__call kiln__run_call(const kiln__bound_step *step, const kiln_arg *args, kiln_stream *stream)
@@ -114,7 +99,7 @@ static kiln_status run_step(const kiln__graph_run *run, kiln__bound_step *step, 
             continue;
         }
         if (view->param.kind == KILN__VALUE_NUMBER) {
-            args[p] = kiln__run_number(&view->param.number);
+            args[p] = kiln__step_number(&view->param.number);
             continue;
         }
         kiln_array *base = kiln__run_value(run, &view->param);

@@ -33,7 +33,6 @@ void kiln__run_end(kiln__graph_run *run);     /* release what was not delivered 
 
 /* The array that a parameter is a view of. */
 kiln_array *kiln__run_value(const kiln__graph_run *run, const kiln__step_param *param);
-kiln_arg kiln__run_number(const kiln__number *n);
 kiln__call kiln__run_call(const kiln__bound_step *step, const kiln_arg *args, kiln_stream *stream);
 
 /* Prepare a step, or get its source when `text_out` is not NULL, with handles made for its views. */

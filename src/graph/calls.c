@@ -1,84 +1,25 @@
 /*
- * calls.c - functions, methods and subscripts of expressions.
+ * calls.c - what functions, methods and subscripts of expressions record.
  *
  * A function is an operation of ops.def, a named reduction, or a row of `specials`. A method is
  * the function with the array before the dot as its first argument.
  */
 #include <stdio.h>
 
-#include "ops/ops.h"
 #include "graph/graph.h"
 #include "graph/parse.h"
-
-enum { ARGUMENTS_MAX = 34, SUBSCRIPTS_MAX = 64 };
-
-typedef struct call {
-    const char *name;
-    size_t at, bytes; /* of the name in the text */
-    kiln__parsed arg[ARGUMENTS_MAX];
-    size_t count;
-    kiln__parsed axis, dtype, keepdims; /* width 0: not given */
-} call;
+#include "ops/ops.h"
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-static kiln_status fail_call(const kiln__parser *p, const call *c, kiln_status status,
+static kiln_status fail_call(const kiln__parser *p, const kiln__parsed_call *c, kiln_status status,
                              const char *what)
 {
     return kiln__parse_fail(p, c->at, c->bytes, status, "%.*s %s", (int)c->bytes, c->name, what);
 }
 
-/* `axis=...`, the token after the '='. */
-static kiln_status parse_keyword(kiln__parser *p, call *c, size_t at, size_t bytes)
-{
-    const char *name = p->text + at;
-    kiln__parsed *into = kiln__same_word(name, bytes, "axis")       ? &c->axis
-                         : kiln__same_word(name, bytes, "dtype")    ? &c->dtype
-                         : kiln__same_word(name, bytes, "keepdims") ? &c->keepdims
-                                                                    : NULL;
-    if (into == NULL)
-        return kiln__parse_fail(p, at, bytes, KILN_ERR_NAME,
-                                "there is no argument `%.*s` here: axis, keepdims and dtype are",
-                                bytes < 60 ? (int)bytes : 60, name);
-    if (into->width != 0)
-        return kiln__parse_fail(p, at, bytes, KILN_ERR_NAME, "this argument is given twice");
-    return kiln__parse_expression(p, into);
-}
-
-static kiln_status parse_argument(kiln__parser *p, call *c)
-{
-    const kiln__token token = p->token;
-    const size_t behind = p->behind;
-    kiln_status status = KILN_OK;
-
-    if (token.kind == KILN__TOKEN_NAME) {
-        status = kiln__next_token(p);
-        if (status != KILN_OK)
-            return status;
-        if (kiln__is_mark(p, "=")) {
-            status = kiln__next_token(p);
-            return status == KILN_OK ? parse_keyword(p, c, token.at, token.width) : status;
-        }
-        p->token = token;
-        p->behind = behind;
-    }
-    if (c->count == ARGUMENTS_MAX)
-        return fail_call(p, c, KILN_ERR_ARGUMENT_COUNT, "has too many arguments");
-    return kiln__parse_expression(p, &c->arg[c->count++]);
-}
-
-static kiln_status parse_arguments(kiln__parser *p, call *c)
-{
-    kiln_status status = KILN_OK;
-    while (status == KILN_OK && !kiln__is_mark(p, ")")) {
-        status = parse_argument(p, c);
-        if (status == KILN_OK && !kiln__is_mark(p, ")"))
-            status = kiln__expect(p, ",");
-    }
-    return status == KILN_OK ? kiln__next_token(p) : status;
-}
-
-static kiln_status need_count(const kiln__parser *p, const call *c, size_t least, size_t most)
+static kiln_status need_count(const kiln__parser *p, const kiln__parsed_call *c, size_t least,
+                              size_t most)
 {
     char text[80];
     if (c->count >= least && c->count <= most)
@@ -92,8 +33,8 @@ static kiln_status need_count(const kiln__parser *p, const call *c, size_t least
 }
 
 /* Whole numbers from a tuple, or from arguments first.. themselves. */
-static kiln_status read_integers(const kiln__parser *p, const call *c, size_t first, int64_t *out,
-                                 int *count_out)
+static kiln_status read_integers(const kiln__parser *p, const kiln__parsed_call *c, size_t first,
+                                 int64_t *out, int *count_out)
 {
     const kiln__parsed *v = &c->arg[first];
     const bool tuple = c->count == first + 1 && v->kind == KILN__PARSED_TUPLE;
@@ -142,7 +83,8 @@ static kiln_status read_axes(const kiln__parser *p, const kiln__parsed *v, kiln_
 }
 
 /* One axis, as an argument or as axis=. */
-static kiln_status read_axis(const kiln__parser *p, const call *c, size_t argument, int *out)
+static kiln_status read_axis(const kiln__parser *p, const kiln__parsed_call *c, size_t argument,
+                             int *out)
 {
     const kiln__parsed *v = c->count > argument ? &c->arg[argument] : &c->axis;
     int64_t axis = 0;
@@ -156,7 +98,7 @@ static kiln_status read_axis(const kiln__parser *p, const call *c, size_t argume
 }
 
 /* The first argument; a plain number is an array without axes. */
-static kiln_status need_array(const kiln__parser *p, call *c)
+static kiln_status need_array(const kiln__parser *p, kiln__parsed_call *c)
 {
     if (c->count == 0)
         return fail_call(p, c, KILN_ERR_ARGUMENT_COUNT, "needs an array");
@@ -181,7 +123,7 @@ static int reduction_named(const char *name, size_t bytes)
     return 0;
 }
 
-static kiln_status reduce(kiln__parser *p, call *c, int op, kiln__parsed *out)
+static kiln_status reduce(kiln__parser *p, kiln__parsed_call *c, int op, kiln__parsed *out)
 {
     const kiln__parsed *axis = c->count > 1 ? &c->arg[1] : &c->axis;
     kiln_axes axes;
@@ -216,12 +158,14 @@ static kiln_status reduce(kiln__parser *p, call *c, int op, kiln__parsed *out)
 /* A function of an array that is no operation: how it is read, and what it records. */
 typedef struct special {
     const char *name;
-    kiln_status (*read)(kiln__parser *p, call *c, const struct special *s, kiln__parsed *out);
+    kiln_status (*read)(kiln__parser *p, kiln__parsed_call *c, const struct special *s,
+                        kiln__parsed *out);
     kiln_node (*by_axis)(kiln_node x, int axis, const char *file, int line);
     kiln_node (*by_shape)(kiln_node x, int rank, const int64_t *shape, const char *file, int line);
 } special;
 
-static kiln_status call_transpose(kiln__parser *p, call *c, const special *s, kiln__parsed *out)
+static kiln_status call_transpose(kiln__parser *p, kiln__parsed_call *c, const special *s,
+                                  kiln__parsed *out)
 {
     int64_t given[KILN_RANK_MAX];
     kiln_axes axes = {0};
@@ -238,7 +182,8 @@ static kiln_status call_transpose(kiln__parser *p, call *c, const special *s, ki
     return status;
 }
 
-static kiln_status call_shape(kiln__parser *p, call *c, const special *s, kiln__parsed *out)
+static kiln_status call_shape(kiln__parser *p, kiln__parsed_call *c, const special *s,
+                              kiln__parsed *out)
 {
     int64_t shape[KILN_RANK_MAX];
     int rank = 0;
@@ -250,7 +195,8 @@ static kiln_status call_shape(kiln__parser *p, call *c, const special *s, kiln__
     return status;
 }
 
-static kiln_status call_ravel(kiln__parser *p, call *c, const special *s, kiln__parsed *out)
+static kiln_status call_ravel(kiln__parser *p, kiln__parsed_call *c, const special *s,
+                              kiln__parsed *out)
 {
     const int64_t all = -1;
     kiln_status status = need_count(p, c, 1, 1);
@@ -259,7 +205,8 @@ static kiln_status call_ravel(kiln__parser *p, call *c, const special *s, kiln__
     return status;
 }
 
-static kiln_status call_axis(kiln__parser *p, call *c, const special *s, kiln__parsed *out)
+static kiln_status call_axis(kiln__parser *p, kiln__parsed_call *c, const special *s,
+                             kiln__parsed *out)
 {
     int axis = 0;
     kiln_status status = need_count(p, c, 1, 2);
@@ -270,7 +217,8 @@ static kiln_status call_axis(kiln__parser *p, call *c, const special *s, kiln__p
     return status;
 }
 
-static kiln_status call_cast(kiln__parser *p, call *c, const special *s, kiln__parsed *out)
+static kiln_status call_cast(kiln__parser *p, kiln__parsed_call *c, const special *s,
+                             kiln__parsed *out)
 {
     const kiln__parsed *dtype = c->count > 1 ? &c->arg[1] : &c->dtype;
     kiln_status status = need_count(p, c, 1, 2);
@@ -283,7 +231,8 @@ static kiln_status call_cast(kiln__parser *p, call *c, const special *s, kiln__p
 }
 
 /* A function with two results, as a tuple. */
-static kiln_status call_pair(kiln__parser *p, const call *c, const kiln_op op[2], kiln__parsed *out)
+static kiln_status call_pair(kiln__parser *p, const kiln__parsed_call *c, const kiln_op op[2],
+                             kiln__parsed *out)
 {
     kiln__parsed one = {0}, two = {0};
     const size_t arity = (size_t)kiln__op_find(op[0])->arity;
@@ -317,7 +266,8 @@ static const special specials[] = {
 };
 
 /* An operation of the table. clip() leaves a bound out by None, as in NumPy. */
-static kiln_status call_op(kiln__parser *p, call *c, const kiln__op *op, kiln__parsed *out)
+static kiln_status call_op(kiln__parser *p, kiln__parsed_call *c, const kiln__op *op,
+                           kiln__parsed *out)
 {
     const size_t arity = (size_t)op->arity;
     kiln_status status = need_count(p, c, arity, arity);
@@ -335,7 +285,7 @@ static kiln_status call_op(kiln__parser *p, call *c, const kiln__op *op, kiln__p
     return kiln__apply(p, op->op, c->arg, c->at, c->bytes, out);
 }
 
-static kiln_status dispatch(kiln__parser *p, call *c, kiln__parsed *out)
+kiln_status kiln__apply_call(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out)
 {
     const kiln__op *op = kiln__op_named(c->name, c->bytes);
     const int reduction = reduction_named(c->name, c->bytes);
@@ -376,152 +326,41 @@ static kiln_status dispatch(kiln__parser *p, call *c, kiln__parsed *out)
                             c->bytes < 60 ? (int)c->bytes : 60, c->name);
 }
 
-kiln_status kiln__parse_call(kiln__parser *p, size_t at, size_t bytes, const kiln__parsed *self,
-                             kiln__parsed *out)
-{
-    call *c = kiln__calloc(1, sizeof *c); /* too large for a frame that recurs */
-    if (c == NULL)
-        return kiln__fail_memory(p->err, sizeof *c);
-    c->name = p->text + at;
-    c->at = at;
-    c->bytes = bytes;
-    if (self != NULL)
-        c->arg[c->count++] = *self;
-    kiln_status status = parse_arguments(p, c);
-    if (status == KILN_OK) {
-        memset(out, 0, sizeof *out);
-        status = dispatch(p, c, out);
-    }
-    kiln__free(c);
-    return status;
-}
-
 /* ---- subscripts ------------------------------------------------------------------------------ */
 
-typedef enum subscript_kind { TAKE, SLICE, NEW_AXIS, ELLIPSIS } subscript_kind;
-
-typedef struct subscript {
-    subscript_kind kind;
-    int64_t number[3]; /* index; or start, stop, step */
-    size_t at;
-} subscript;
-
-/* What stands between two colons: nothing, or a whole number. */
-static kiln_status parse_bound(kiln__parser *p, int64_t *out)
-{
-    kiln__parsed v;
-    if (kiln__is_mark(p, ":") || kiln__is_mark(p, ",") || kiln__is_mark(p, "]"))
-        return KILN_OK;
-    kiln_status status = kiln__parse_expression(p, &v);
-    if (status == KILN_OK && v.kind != KILN__PARSED_NONE)
-        status = kiln__need_integer(p, &v, out);
-    return status;
-}
-
-/* `[start]:[stop][:[step]]`, from the first colon on. */
-static kiln_status parse_slice(kiln__parser *p, subscript *s)
-{
-    kiln_status status = kiln__next_token(p);
-    s->kind = SLICE;
-    s->number[1] = KILN_SLICE_OPEN;
-    s->number[2] = 1;
-    if (status == KILN_OK)
-        status = parse_bound(p, &s->number[1]);
-    if (status == KILN_OK && kiln__is_mark(p, ":")) {
-        status = kiln__next_token(p);
-        if (status == KILN_OK)
-            status = parse_bound(p, &s->number[2]);
-    }
-    return status;
-}
-
-static kiln_status parse_one(kiln__parser *p, subscript *s)
-{
-    kiln__parsed v;
-    s->at = p->token.at;
-    if (kiln__is_mark(p, "...")) {
-        s->kind = ELLIPSIS;
-        return kiln__next_token(p);
-    }
-    s->number[0] = KILN_SLICE_OPEN;
-    if (kiln__is_mark(p, ":"))
-        return parse_slice(p, s);
-    kiln_status status = kiln__parse_expression(p, &v);
-    if (status != KILN_OK)
-        return status;
-    if (v.kind == KILN__PARSED_NONE && !kiln__is_mark(p, ":")) {
-        s->kind = NEW_AXIS;
-        return KILN_OK;
-    }
-    if (v.kind == KILN__PARSED_NODE && !kiln__is_of_numbers(p, &v.node))
-        return kiln__parse_fail(p, v.at, v.width, KILN_ERR_UNSUPPORTED,
-                                "arrays cannot be indexed by arrays here; where() chooses between "
-                                "values");
-    if (v.kind != KILN__PARSED_NONE)
-        status = kiln__need_integer(p, &v, &s->number[0]);
-    if (status == KILN_OK && kiln__is_mark(p, ":"))
-        return parse_slice(p, s);
-    s->kind = TAKE;
-    return status;
-}
-
 /* Apply one subscript at `axis`. */
-static kiln_node look(kiln_node x, const subscript *s, int axis)
+static kiln_node apply_one(kiln_node x, const kiln__subscript *s, int axis)
 {
     switch (s->kind) {
-    case TAKE:
+    case KILN__SUBSCRIPT_INDEX:
         return kiln_node_select(x, axis, s->number[0], KILN__PLACE(s->at));
-    case SLICE:
+    case KILN__SUBSCRIPT_SLICE:
         return kiln_node_slice(x, axis, s->number[0], s->number[1], s->number[2],
                                KILN__PLACE(s->at));
-    case NEW_AXIS:
+    case KILN__SUBSCRIPT_NEW_AXIS:
         return kiln_node_newaxis(x, axis, KILN__PLACE(s->at));
-    case ELLIPSIS:
+    case KILN__SUBSCRIPT_ELLIPSIS:
         break;
     }
     return x;
 }
 
-kiln_status kiln__parse_subscript(kiln__parser *p, kiln__parsed *v)
+void kiln__apply_subscripts(kiln__parsed *v, const kiln__subscript *list, size_t count)
 {
-    subscript list[SUBSCRIPTS_MAX];
-    size_t count = 0, ellipsis = SIZE_MAX;
-    kiln_status status = kiln__need_node(p, v);
-
-    if (status == KILN_OK && kiln__is_of_numbers(p, &v->node))
-        status = kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
-                                  "a plain number has no elements");
-    do {
-        if (status == KILN_OK && count > 0)
-            status = kiln__next_token(p);
-        if (status == KILN_OK && kiln__is_mark(p, "]") && count > 0)
-            break;
-        if (status == KILN_OK && count == SUBSCRIPTS_MAX)
-            status = kiln__unexpected(p, "`]`");
-        if (status != KILN_OK)
-            return status;
-        status = parse_one(p, &list[count]);
-        if (status == KILN_OK && list[count].kind == ELLIPSIS && ellipsis != SIZE_MAX)
-            status =
-                kiln__parse_fail(p, list[count].at, 3, KILN_ERR_SYNTAX, "there may be one `...`");
-        ellipsis = list[count].kind == ELLIPSIS ? count : ellipsis;
-        count++;
-    } while (status == KILN_OK && kiln__is_mark(p, ","));
-    if (status == KILN_OK)
-        status = kiln__expect(p, "]");
-    if (status != KILN_OK)
-        return status;
+    size_t ellipsis = SIZE_MAX;
+    for (size_t k = 0; k < count; k++)
+        if (list[k].kind == KILN__SUBSCRIPT_ELLIPSIS)
+            ellipsis = k;
     /* Behind the ellipsis axes are counted from the end, for nobody knows how many there are. */
     kiln_node x = v->node;
     int behind = 0, before = 0;
     for (size_t k = count; ellipsis != SIZE_MAX && k-- > ellipsis + 1;) {
-        x = look(x, &list[k], -behind - 1);
-        behind += list[k].kind != TAKE;
+        x = apply_one(x, &list[k], -behind - 1);
+        behind += list[k].kind != KILN__SUBSCRIPT_INDEX;
     }
     for (size_t k = 0; k < count && k < ellipsis; k++) {
-        x = look(x, &list[k], before);
-        before += list[k].kind != TAKE;
+        x = apply_one(x, &list[k], before);
+        before += list[k].kind != KILN__SUBSCRIPT_INDEX;
     }
     kiln__set_node(v, x);
-    return KILN_OK;
 }

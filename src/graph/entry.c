@@ -199,21 +199,6 @@ kiln_status kiln__graph_program(kiln_graph *graph, const kiln__graph_call *call,
 
 /* ---- entries -------------------------------------------------------------------------------------- */
 
-void kiln__entry_destroy(void *item)
-{
-    kiln__entry *entry = item;
-    if (entry == NULL)
-        return;
-    for (size_t s = 0; entry->steps != NULL && s < entry->program->step_count; s++) {
-        for (size_t v = 0; entry->steps[s].views != NULL && v < entry->steps[s].view_count; v++)
-            kiln__free(entry->steps[s].views[v].header);
-        kiln__free(entry->steps[s].views);
-    }
-    kiln__free(entry->steps);
-    kiln__program_destroy(entry->program);
-    kiln__free(entry);
-}
-
 static kiln_status make_view(const kiln_graph *graph, const kiln__step_param *param,
                              kiln__view *view, kiln_error *err)
 {
@@ -281,7 +266,7 @@ kiln_status kiln__entry_plan(const kiln_graph *graph, const kiln__entry *entry, 
 {
     const kiln_device_info *info = kiln__device_info(graph->device);
     const kiln__plan_device device = {info->backend, info->unit_count, kiln__has_clusters(info)};
-    return kiln__step_imagine(&entry->program->steps[step], entry->steps[step].kernel->def, &device,
+    return kiln__step_plan(&entry->program->steps[step], entry->steps[step].kernel->def, &device,
                               call->args, out, err);
 }
 

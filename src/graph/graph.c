@@ -73,11 +73,24 @@ void kiln_graph_call_options_init(kiln_graph_call_options *opts, size_t struct_s
     kiln__options_init(opts, struct_size);
 }
 
-static void kernel_destroy(kiln__fused *k)
+void kiln__entry_destroy(void *item)
 {
-    kiln__kernel_destroy(k->kernel);
-    kiln__free(k->texts);
-    kiln__free(k);
+    kiln__entry *entry = item;
+    if (entry == NULL)
+        return;
+    for (size_t s = 0; entry->steps != NULL && s < entry->program->step_count; s++) {
+        for (size_t v = 0; entry->steps[s].views != NULL && v < entry->steps[s].view_count; v++)
+            kiln__free(entry->steps[s].views[v].header);
+        kiln__free(entry->steps[s].views);
+    }
+    kiln__free(entry->steps);
+    kiln__program_destroy(entry->program);
+    kiln__free(entry);
+}
+
+static void kernel_destroy(void *kernel)
+{
+    kiln__kernel_destroy(kernel);
 }
 
 void kiln_graph_destroy(kiln_graph *graph)
@@ -86,11 +99,8 @@ void kiln_graph_destroy(kiln_graph *graph)
         return;
     graph->magic = 0;
     kiln__memo_clear(&graph->memo, kiln__entry_destroy);
-    while (graph->kernels != NULL) {
-        kiln__fused *k = graph->kernels;
-        graph->kernels = k->next;
-        kernel_destroy(k);
-    }
+    kiln__map_clear(&graph->kernels, kernel_destroy);
+    kiln__map_clear(&graph->names, NULL);
     kiln__ir_clear(&graph->ir);
     kiln_error_clear(&graph->failed);
     kiln_error_clear(&graph->late_error);
@@ -190,55 +200,40 @@ static void join_texts(const kiln__step *step, kiln__buf *b)
     kiln__buf_putc(b, r->keep_axes ? 'k' : '-');
 }
 
-static kiln__fused *find_kernel(kiln_graph *graph, uint64_t hash, const kiln__buf *texts)
+/* The kernel of these texts, found or made. Called with the lock held. */
+static kiln_status find_kernel(kiln_graph *graph, const kiln__step *step, const kiln__buf *texts,
+                               kiln__kernel **out, kiln_error *err)
 {
-    kiln__fused *k = graph->kernels;
-    while (k != NULL && !(k->hash == hash && k->text_bytes == texts->length &&
-                          memcmp(k->texts, texts->text, texts->length) == 0))
-        k = k->next;
-    return k;
+    kiln_status status = KILN_OK;
+    void **kernel = texts->failed ? NULL
+                                  : kiln__map_enter(&graph->kernels, texts->text, texts->length,
+                                                    NULL);
+    if (kernel == NULL)
+        return kiln__fail_memory(err, texts->length);
+    if (*kernel == NULL) {
+        status = kiln__kernel_new(graph->ctx, false, kiln__calls_of(step->request.family),
+                                  &step->request, out, err);
+        *kernel = *out;
+    }
+    *out = *kernel;
+    return status;
 }
 
 kiln_status kiln__graph_kernel(kiln_graph *graph, const kiln__step *step, kiln__kernel **out,
                                kiln_error *err)
 {
-    kiln_status status = KILN_OK;
     kiln__buf texts = KILN__BUF_INIT;
-    kiln__fused *made = NULL;
 
+    *out = NULL;
     if (step->kind == KILN__STEP_CUSTOM || step->kind == KILN__STEP_CUSTOM_REDUCE) {
         /* Both handles begin with their kernel. */
         *out = (kiln__kernel *)(uintptr_t)step->kernel;
         return KILN_OK;
     }
     join_texts(step, &texts);
-    if (texts.failed) {
-        kiln__buf_clear(&texts);
-        return kiln__fail_memory(err, sizeof *made);
-    }
-    const uint64_t hash = kiln__hash_64(texts.text, texts.length);
     pthread_mutex_lock(&graph->lock);
-    kiln__fused *found = find_kernel(graph, hash, &texts);
-    if (found == NULL) {
-        made = kiln__calloc(1, sizeof *made);
-        status = made != NULL
-                     ? kiln__kernel_new(graph->ctx, false, kiln__calls_of(step->request.family),
-                                        &step->request, &made->kernel, err)
-                     : kiln__fail_memory(err, sizeof *made);
-        if (status == KILN_OK) {
-            made->kind = step->kind;
-            made->hash = hash;
-            made->text_bytes = texts.length;
-            made->texts = kiln__buf_take(&texts);
-            made->next = graph->kernels;
-            graph->kernels = found = made;
-            made = NULL;
-        }
-    }
+    kiln_status status = find_kernel(graph, step, &texts, out, err);
     pthread_mutex_unlock(&graph->lock);
     kiln__buf_clear(&texts);
-    if (made != NULL)
-        kernel_destroy(made);
-    *out = found != NULL ? found->kernel : NULL;
     return status;
 }

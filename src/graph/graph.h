@@ -4,13 +4,13 @@
  *     arguments > [memo by layouts] > entry: program + kernels + views > [run: step after step]
  *
  * record.c   the public recording functions
- * parse.c    graphs from text; lex.c, calls.c and fold.c are parts of it
+ * statements.c  graphs from text; on parse.c, calls.c, apply.c, fold.c and lex.c
  * graph.c    the object: creation, compilation, its kernels by their text
  * entry.c    everything about a call that does not change while layouts stay the same
  * call.c     the path of one call
  * prepare.c  prepared launches
  * prefetch.c kernels of a call, compiled ahead
- * imagine.c  the kernels of calls that nobody makes
+ * step.c     a step without arrays and without a device: what it would need
  * show.c     explain, DOT, source
  * eager.c    operations of arrays, without a graph
  *
@@ -26,18 +26,6 @@
 #include "kiln/graph.h"
 
 #define KILN__GRAPH_MAGIC 0x6b67u
-
-/* ---- kernels of a graph ---------------------------------------------------------------------- */
-
-/* One kernel that steps share: equal texts, one kernel. */
-typedef struct kiln__fused {
-    struct kiln__fused *next;
-    kiln__step_kind kind;
-    uint64_t hash; /* of all texts */
-    kiln__kernel *kernel;
-    char *texts; /* joined, compared whole */
-    size_t text_bytes;
-} kiln__fused;
 
 /* ---- entries --------------------------------------------------------------------------------- */
 
@@ -87,7 +75,8 @@ struct kiln_graph {
     kiln_error failed;      /* what recording met first */
     kiln_error late_error;
     pthread_mutex_t lock;   /* of `kernels`, sealing and late_error */
-    kiln__fused *kernels;
+    kiln__map kernels;      /* by their texts: steps of equal texts share one */
+    kiln__map names;        /* of inputs and outputs */
     kiln__memo memo;        /* entries by layouts; one that it has no room for is made at each call */
 };
 
@@ -156,14 +145,17 @@ bool kiln__input_name(const char *name);
  * SIZE_MAX when it names none. */
 size_t kiln__expression_place(const kiln_error *err);
 
-/* ---- calls that nobody makes (imagine.c) ------------------------------------------------------- */
+/* ---- steps without arrays (step.c) -------------------------------------------------------------- */
+
+/* A plain number of a program as an argument. */
+kiln_arg kiln__step_number(const kiln__number *n);
 
 /* Whether anything is made of input number `input`. */
 bool kiln__graph_uses(const kiln_graph *graph, size_t input);
 
 /* What a step of a program, whose definition is `def`, needs on a device. `args` (NULL: nobody's) are
  * those of the call; what they do not have begins at an aligned address. */
-kiln_status kiln__step_imagine(const kiln__step *step, kiln__definition *def,
+kiln_status kiln__step_plan(const kiln__step *step, kiln__definition *def,
                                const kiln__plan_device *device, const kiln_arg *args,
                                kiln__planned *out, kiln_error *err);
 

@@ -1,15 +1,13 @@
 /*
- * parse.c - expressions, by NumPy's grammar and precedence, into nodes of a graph.
+ * parse.c - values of expressions, by NumPy's grammar and precedence, into nodes of a graph.
  *
- *     program    := statement (';' statement)* [';']
- *     statement  := [name (',' name)* '='] value (',' value)*
  *     value      := binary operators, loosest first: comparisons; |; ^; &; << >>; + -; * / // %
  *     unary      := ('+' | '-' | '~') unary | power
  *     power      := postfix ['**' unary]
  *     postfix    := primary ('[' subscript ']' | '.' name ['(' arguments ')'])*
  *     primary    := number | name | name '(' arguments ')' | '(' values ')' | '[' values ']'
  *
- * Values without a name are the results. Unary operators bind tighter than all binary ones but
+ * Unary operators bind tighter than all binary ones but
  * `**`, which binds tighter on its left and takes a unary on its right: -x**-2 is -(x**(-2)).
  *
  * Rule: what Python would take but means something else for arrays (and, or, not, chained
@@ -21,101 +19,6 @@
 
 #include "graph/graph.h"
 #include "graph/parse.h"
-
-typedef struct kiln__tuple {
-    struct kiln__tuple *next;
-    kiln_node nodes[];
-} kiln__tuple;
-
-/* ---- values ---------------------------------------------------------------------------------- */
-
-void kiln__set_node(kiln__parsed *v, kiln_node node)
-{
-    v->kind = KILN__PARSED_NODE;
-    v->node = node;
-}
-
-bool kiln__is_of_numbers(const kiln__parser *p, const kiln_node *node)
-{
-    return kiln__is_plain(node) || (node->kind == KILN_NODE_GRAPH && node->graph == p->graph &&
-                                    p->graph->ir.nodes[node->id].constant);
-}
-
-kiln_node *kiln__tuple_new(kiln__parser *p, size_t count)
-{
-    kiln__tuple *t = kiln__calloc(1, sizeof *t + (count + 1) * sizeof t->nodes[0]);
-    if (t == NULL)
-        return NULL;
-    t->next = p->tuples;
-    p->tuples = t;
-    return t->nodes;
-}
-
-static void tuples_free(kiln__tuple *t)
-{
-    while (t != NULL) {
-        kiln__tuple *next = t->next;
-        kiln__free(t);
-        t = next;
-    }
-}
-
-kiln_status kiln__need_node(const kiln__parser *p, const kiln__parsed *v)
-{
-    static const char *const what[] = {[KILN__PARSED_TUPLE] = "a tuple",
-                                       [KILN__PARSED_NONE] = "None",
-                                       [KILN__PARSED_DTYPE] = "a dtype"};
-    if (v->kind == KILN__PARSED_NODE)
-        return KILN_OK;
-    return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
-                            "%s stands where an array or a number must", what[v->kind]);
-}
-
-kiln_status kiln__need_integer(const kiln__parser *p, const kiln__parsed *v, int64_t *out)
-{
-    if (v->kind != KILN__PARSED_NODE || v->node.kind != KILN_NODE_INT)
-        return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
-                                "a whole number must stand here");
-    *out = v->node.value.i;
-    return KILN_OK;
-}
-
-static kiln_node record(kiln_op op, int arity, const kiln_node *n, size_t at)
-{
-    if (arity == 1)
-        return kiln_node_op1(op, n[0], KILN__PLACE(at));
-    if (arity == 2)
-        return kiln_node_op2(op, n[0], n[1], KILN__PLACE(at));
-    return kiln_node_op3(op, n[0], n[1], n[2], KILN__PLACE(at));
-}
-
-kiln_status kiln__apply(kiln__parser *p, kiln_op op, const kiln__parsed *operands, size_t at,
-                        size_t width, kiln__parsed *out)
-{
-    const kiln__op *found = kiln__op_find(op);
-    kiln_node nodes[KILN__OP_ARITY_MAX] = {{0}};
-    kiln_node result = {0};
-    bool plain = true;
-
-    for (int k = 0; k < found->arity; k++) {
-        kiln_status status = kiln__need_node(p, &operands[k]);
-        if (status != KILN_OK)
-            return status;
-        nodes[k] = operands[k].node;
-        plain = plain && kiln__is_plain(&nodes[k]);
-    }
-    const kiln__folded folded =
-        plain ? kiln__fold(op, found->arity, nodes, &result) : KILN__FOLD_NOT;
-    if (folded == KILN__FOLD_BEYOND)
-        return kiln__parse_fail(p, at, width, KILN_ERR_RANGE,
-                                "the result of %s is no integer of 64 bits", found->name);
-    if (folded == KILN__FOLD_NOT) {
-        nodes[0] = kiln__graph_number(p->graph, nodes[0]);
-        result = record(op, found->arity, nodes, at);
-    }
-    kiln__set_node(out, result);
-    return KILN_OK;
-}
 
 /* ---- primaries ------------------------------------------------------------------------------- */
 
@@ -159,6 +62,174 @@ static kiln_status parse_list(kiln__parser *p, const char *close, bool tuple, ki
     out->width = p->token.at - at;
     return kiln__next_token(p);
 }
+
+/* ---- calls and subscripts ---------------------------------------------------------------------- */
+
+/* `axis=...`, the token after the '='. */
+static kiln_status parse_keyword(kiln__parser *p, kiln__parsed_call *c, size_t at, size_t bytes)
+{
+    const char *name = p->text + at;
+    kiln__parsed *into = kiln__same_word(name, bytes, "axis")       ? &c->axis
+                         : kiln__same_word(name, bytes, "dtype")    ? &c->dtype
+                         : kiln__same_word(name, bytes, "keepdims") ? &c->keepdims
+                                                                    : NULL;
+    if (into == NULL)
+        return kiln__parse_fail(p, at, bytes, KILN_ERR_NAME,
+                                "there is no argument `%.*s` here: axis, keepdims and dtype are",
+                                bytes < 60 ? (int)bytes : 60, name);
+    if (into->width != 0)
+        return kiln__parse_fail(p, at, bytes, KILN_ERR_NAME, "this argument is given twice");
+    return kiln__parse_expression(p, into);
+}
+
+static kiln_status parse_argument(kiln__parser *p, kiln__parsed_call *c)
+{
+    const kiln__token token = p->token;
+    const size_t behind = p->behind;
+    kiln_status status = KILN_OK;
+
+    if (token.kind == KILN__TOKEN_NAME) {
+        status = kiln__next_token(p);
+        if (status != KILN_OK)
+            return status;
+        if (kiln__is_mark(p, "=")) {
+            status = kiln__next_token(p);
+            return status == KILN_OK ? parse_keyword(p, c, token.at, token.width) : status;
+        }
+        p->token = token;
+        p->behind = behind;
+    }
+    if (c->count == KILN__ARGUMENTS_MAX)
+        return kiln__parse_fail(p, c->at, c->bytes, KILN_ERR_ARGUMENT_COUNT,
+                                "%.*s has too many arguments", (int)c->bytes, c->name);
+    return kiln__parse_expression(p, &c->arg[c->count++]);
+}
+
+static kiln_status parse_arguments(kiln__parser *p, kiln__parsed_call *c)
+{
+    kiln_status status = KILN_OK;
+    while (status == KILN_OK && !kiln__is_mark(p, ")")) {
+        status = parse_argument(p, c);
+        if (status == KILN_OK && !kiln__is_mark(p, ")"))
+            status = kiln__expect(p, ",");
+    }
+    return status == KILN_OK ? kiln__next_token(p) : status;
+}
+
+static kiln_status parse_call(kiln__parser *p, size_t at, size_t bytes, const kiln__parsed *self,
+                              kiln__parsed *out)
+{
+    kiln__parsed_call *c = kiln__calloc(1, sizeof *c); /* too large for a frame that recurs */
+    if (c == NULL)
+        return kiln__fail_memory(p->err, sizeof *c);
+    c->name = p->text + at;
+    c->at = at;
+    c->bytes = bytes;
+    if (self != NULL)
+        c->arg[c->count++] = *self;
+    kiln_status status = parse_arguments(p, c);
+    if (status == KILN_OK) {
+        memset(out, 0, sizeof *out);
+        status = kiln__apply_call(p, c, out);
+    }
+    kiln__free(c);
+    return status;
+}
+
+/* What stands between two colons: nothing, or a whole number. */
+static kiln_status parse_bound(kiln__parser *p, int64_t *out)
+{
+    kiln__parsed v;
+    if (kiln__is_mark(p, ":") || kiln__is_mark(p, ",") || kiln__is_mark(p, "]"))
+        return KILN_OK;
+    kiln_status status = kiln__parse_expression(p, &v);
+    if (status == KILN_OK && v.kind != KILN__PARSED_NONE)
+        status = kiln__need_integer(p, &v, out);
+    return status;
+}
+
+/* `[start]:[stop][:[step]]`, from the first colon on. */
+static kiln_status parse_slice(kiln__parser *p, kiln__subscript *s)
+{
+    kiln_status status = kiln__next_token(p);
+    s->kind = KILN__SUBSCRIPT_SLICE;
+    s->number[1] = KILN_SLICE_OPEN;
+    s->number[2] = 1;
+    if (status == KILN_OK)
+        status = parse_bound(p, &s->number[1]);
+    if (status == KILN_OK && kiln__is_mark(p, ":")) {
+        status = kiln__next_token(p);
+        if (status == KILN_OK)
+            status = parse_bound(p, &s->number[2]);
+    }
+    return status;
+}
+
+static kiln_status parse_one(kiln__parser *p, kiln__subscript *s)
+{
+    kiln__parsed v;
+    s->at = p->token.at;
+    if (kiln__is_mark(p, "...")) {
+        s->kind = KILN__SUBSCRIPT_ELLIPSIS;
+        return kiln__next_token(p);
+    }
+    s->number[0] = KILN_SLICE_OPEN;
+    if (kiln__is_mark(p, ":"))
+        return parse_slice(p, s);
+    kiln_status status = kiln__parse_expression(p, &v);
+    if (status != KILN_OK)
+        return status;
+    if (v.kind == KILN__PARSED_NONE && !kiln__is_mark(p, ":")) {
+        s->kind = KILN__SUBSCRIPT_NEW_AXIS;
+        return KILN_OK;
+    }
+    if (v.kind == KILN__PARSED_NODE && !kiln__is_of_numbers(p, &v.node))
+        return kiln__parse_fail(p, v.at, v.width, KILN_ERR_UNSUPPORTED,
+                                "arrays cannot be indexed by arrays here; where() chooses between "
+                                "values");
+    if (v.kind != KILN__PARSED_NONE)
+        status = kiln__need_integer(p, &v, &s->number[0]);
+    if (status == KILN_OK && kiln__is_mark(p, ":"))
+        return parse_slice(p, s);
+    s->kind = KILN__SUBSCRIPT_INDEX;
+    return status;
+}
+
+static kiln_status parse_subscript(kiln__parser *p, kiln__parsed *v)
+{
+    kiln__subscript list[KILN__SUBSCRIPTS_MAX];
+    size_t count = 0, ellipsis = SIZE_MAX;
+    kiln_status status = kiln__need_node(p, v);
+
+    if (status == KILN_OK && kiln__is_of_numbers(p, &v->node))
+        status = kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
+                                  "a plain number has no elements");
+    do {
+        if (status == KILN_OK && count > 0)
+            status = kiln__next_token(p);
+        if (status == KILN_OK && kiln__is_mark(p, "]") && count > 0)
+            break;
+        if (status == KILN_OK && count == KILN__SUBSCRIPTS_MAX)
+            status = kiln__unexpected(p, "`]`");
+        if (status != KILN_OK)
+            return status;
+        status = parse_one(p, &list[count]);
+        if (status == KILN_OK && list[count].kind == KILN__SUBSCRIPT_ELLIPSIS &&
+            ellipsis != SIZE_MAX)
+            status =
+                kiln__parse_fail(p, list[count].at, 3, KILN_ERR_SYNTAX, "there may be one `...`");
+        ellipsis = list[count].kind == KILN__SUBSCRIPT_ELLIPSIS ? count : ellipsis;
+        count++;
+    } while (status == KILN_OK && kiln__is_mark(p, ","));
+    if (status == KILN_OK)
+        status = kiln__expect(p, "]");
+    if (status != KILN_OK)
+        return status;
+    kiln__apply_subscripts(v, list, count);
+    return KILN_OK;
+}
+
+/* ---- names ------------------------------------------------------------------------------------- */
 
 static const kiln__parsed *find_name(const kiln__parser *p, const char *name, size_t bytes)
 {
@@ -228,7 +299,7 @@ static kiln_status parse_name(kiln__parser *p, kiln__parsed *out)
     }
     if (kiln__is_mark(p, "(")) {
         status = kiln__next_token(p);
-        return status == KILN_OK ? kiln__parse_call(p, at, bytes, NULL, out) : status;
+        return status == KILN_OK ? parse_call(p, at, bytes, NULL, out) : status;
     }
     if (constant(p->text + at, bytes, out))
         return KILN_OK;
@@ -282,7 +353,7 @@ static kiln_status parse_member(kiln__parser *p, kiln__parsed *v)
         return status;
     if (kiln__is_mark(p, "(")) {
         status = kiln__next_token(p);
-        return status == KILN_OK ? kiln__parse_call(p, at, bytes, &self, v) : status;
+        return status == KILN_OK ? parse_call(p, at, bytes, &self, v) : status;
     }
     if (kiln__same_word(p->text + at, bytes, "T")) {
         kiln__set_node(v, kiln_node_transpose(self.node, NULL, KILN__PLACE(at)));
@@ -304,7 +375,7 @@ static kiln_status parse_postfix(kiln__parser *p, kiln__parsed *out)
         const bool subscript = kiln__is_mark(p, "[");
         status = kiln__next_token(p);
         if (status == KILN_OK)
-            status = subscript ? kiln__parse_subscript(p, out) : parse_member(p, out);
+            status = subscript ? parse_subscript(p, out) : parse_member(p, out);
         out->at = at;
         out->width = p->behind - at;
     }
@@ -442,217 +513,4 @@ kiln_status kiln__parse_expression(kiln__parser *p, kiln__parsed *out)
     kiln_status status = parse_binary(p, LEVEL_COMPARE, out);
     p->depth--;
     return status;
-}
-
-/* ---- statements ------------------------------------------------------------------------------ */
-
-/* How many names stand before a '=' here; 0 when this is no assignment. Moves nothing. */
-static kiln_status count_targets(kiln__parser *p, size_t *count_out)
-{
-    const kiln__token token = p->token;
-    const size_t behind = p->behind;
-    kiln_status status = KILN_OK;
-    size_t count = 0;
-
-    *count_out = 0;
-    while (status == KILN_OK && p->token.kind == KILN__TOKEN_NAME) {
-        count++;
-        status = kiln__next_token(p);
-        if (status == KILN_OK && kiln__is_mark(p, "="))
-            *count_out = count;
-        if (status != KILN_OK || !kiln__is_mark(p, ","))
-            break;
-        status = kiln__next_token(p);
-    }
-    p->token = token;
-    p->behind = behind;
-    return status;
-}
-
-static kiln_status define_name(kiln__parser *p, const char *name, size_t bytes, kiln_node node)
-{
-    if (p->name_count == KILN__NAMES_MAX)
-        return kiln__fail(p->err, KILN_ERR_ARGUMENT, "an expression has at most %d names",
-                          KILN__NAMES_MAX);
-    kiln__named *n = &p->names[p->name_count++];
-    memset(n, 0, sizeof *n);
-    n->name = name;
-    n->bytes = bytes;
-    kiln__set_node(&n->value, node);
-    return KILN_OK;
-}
-
-static kiln_status add_result(kiln__parser *p, kiln_node node, const kiln__parsed *v)
-{
-    char name[32];
-    snprintf(name, sizeof name, p->result_count == 0 ? "result" : "result%zu", p->result_count + 1);
-    p->result_count++;
-    kiln_node_output(p->graph, name, node, KILN__PLACE(v->at));
-    return KILN_OK;
-}
-
-/* The values of a statement, tuples spread out, one by one to names or to results. */
-static kiln_status parse_statement(kiln__parser *p)
-{
-    const size_t first = p->token.at;
-    size_t targets = 0, count = 0, lengths[KILN__TUPLE_MAX], places[KILN__TUPLE_MAX];
-    kiln_node nodes[KILN__TUPLE_MAX];
-    kiln__parsed v;
-    kiln_status status = count_targets(p, &targets);
-
-    if (status == KILN_OK && targets > KILN__TUPLE_MAX)
-        status = kiln__parse_fail(p, first, 1, KILN_ERR_ARGUMENT, "these are too many names");
-    for (size_t k = 0; k < targets && status == KILN_OK; k++) {
-        places[k] = p->token.at;
-        lengths[k] = p->token.width;
-        status = kiln__next_token(p);
-        if (status == KILN_OK)
-            status = kiln__next_token(p); /* the ',' or '=' behind it */
-    }
-    do {
-        if (status == KILN_OK && count > 0)
-            status = kiln__next_token(p);
-        if (status == KILN_OK)
-            status = kiln__parse_expression(p, &v);
-        if (status == KILN_OK && v.kind != KILN__PARSED_TUPLE) {
-            status = kiln__need_node(p, &v);
-            v.items = &v.node;
-            v.count = 1;
-        }
-        for (size_t k = 0; status == KILN_OK && k < v.count; k++) {
-            if (count == KILN__TUPLE_MAX)
-                return kiln__parse_fail(p, v.at, v.width, KILN_ERR_ARGUMENT, "too many values");
-            nodes[count++] = v.items[k];
-            if (targets == 0)
-                status = add_result(p, v.items[k], &v);
-        }
-    } while (status == KILN_OK && kiln__is_mark(p, ","));
-    if (status == KILN_OK && targets > 0 && targets != count)
-        status = kiln__parse_fail(p, first, p->behind - first, KILN_ERR_ARGUMENT,
-                                  "%zu name%s for %zu value%s", targets,
-                                  targets == 1 ? "" : "s", count, count == 1 ? "" : "s");
-    for (size_t k = 0; k < targets && status == KILN_OK; k++)
-        status = define_name(p, p->text + places[k], lengths[k], nodes[k]);
-    return status;
-}
-
-static kiln_status parse_program(kiln__parser *p)
-{
-    kiln_status status = kiln__next_token(p);
-    while (status == KILN_OK) {
-        status = parse_statement(p);
-        if (status != KILN_OK || p->token.kind == KILN__TOKEN_END)
-            break;
-        status = kiln__is_mark(p, ";") ? kiln__next_token(p) : kiln__unexpected(p, "an operator");
-        if (status == KILN_OK && p->token.kind == KILN__TOKEN_END)
-            break;
-    }
-    if (status == KILN_OK && p->result_count == 0)
-        status = kiln__parse_fail(p, 0, 1, KILN_ERR_OUTPUT,
-                                  "every value got a name; write the result last, without one");
-    return status;
-}
-
-/* ---- the public function --------------------------------------------------------------------- */
-
-bool kiln__input_name(const char *name)
-{
-    for (const char *c = name; *c != '\0'; c++) {
-        const bool letter = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || *c == '_';
-        if (!letter && (c == name || *c < '0' || *c > '9'))
-            return false;
-    }
-    return name[0] != '\0';
-}
-
-static kiln_status add_inputs(kiln__parser *p, const char *const *names, size_t count)
-{
-    kiln_status status = KILN_OK;
-    for (size_t k = 0; k < count && status == KILN_OK; k++) {
-        if (names[k] == NULL || !kiln__input_name(names[k]))
-            return kiln__fail(p->err, KILN_ERR_NAME, "the name \"%.60s\" is no identifier",
-                              names[k] != NULL ? names[k] : "");
-        status =
-            define_name(p, names[k], strlen(names[k]),
-                        kiln_node_input(p->graph, names[k], KILN_DTYPE_NONE, -1, KILN__PLACE(0)));
-    }
-    return status;
-}
-
-size_t kiln__expression_place(const kiln_error *err)
-{
-    static const char *const spellings[] = {"expression, column ", "expression:"};
-
-    for (size_t k = 0; err != NULL && k < KILN_COUNT_OF(spellings); k++) {
-        const char *place = strstr(err->message, spellings[k]);
-        const size_t column = place != NULL ? strtoul(place + strlen(spellings[k]), NULL, 10) : 0;
-        if (column > 0)
-            return column - 1;
-    }
-    return SIZE_MAX;
-}
-
-/* What recording found is told with its place: point at it. */
-static void show_place(const char *text, kiln_error *err)
-{
-    const size_t place = kiln__expression_place(err);
-
-    if (place < strlen(text) && err->detail == NULL)
-        err->detail = kiln__caret(text, place, 1);
-}
-
-kiln_status kiln__graph_from_text(kiln_context *ctx, const char *text, const char *const *names,
-                                  size_t name_count, const char *name, kiln_graph **out,
-                                  size_t *results_out, kiln_error *err)
-{
-    kiln__parser p = {.text = text, .err = err};
-    kiln_status status = KILN_OK;
-
-    *out = NULL;
-    p.names = kiln__calloc(KILN__NAMES_MAX, sizeof *p.names);
-    if (p.names == NULL)
-        return kiln__fail_memory(err, KILN__NAMES_MAX * sizeof *p.names);
-    KILN_TRY(kiln__graph_new(ctx, name, &p.graph, err));
-    KILN_TRY(add_inputs(&p, names, name_count));
-    KILN_TRY(parse_program(&p));
-    status = kiln_graph_compile(p.graph, err);
-    if (status != KILN_OK) {
-        show_place(text, err);
-        goto done;
-    }
-    *out = p.graph;
-    p.graph = NULL;
-    if (results_out != NULL)
-        *results_out = p.result_count;
-
-done:
-    kiln_graph_destroy(p.graph);
-    tuples_free(p.tuples);
-    kiln__free(p.names);
-    return status;
-}
-
-kiln_status kiln_graph_parse(kiln_context *ctx, const char *text, const char *const *names,
-                             size_t name_count, const kiln_graph_options *opts, kiln_graph **out,
-                             size_t *results_out, kiln_error *err)
-{
-    kiln_graph_options o = KILN_GRAPH_OPTIONS_INIT;
-
-    if (results_out != NULL)
-        *results_out = 0;
-    if (out != NULL)
-        *out = NULL;
-    if (ctx == NULL || text == NULL || out == NULL || (names == NULL && name_count > 0))
-        return kiln__fail(err, KILN_ERR_NULL, "kiln_graph_parse: `%s` is NULL",
-                          ctx == NULL    ? "ctx"
-                          : text == NULL ? "text"
-                          : out == NULL  ? "out"
-                                         : "names");
-    if (opts != NULL) {
-        kiln_status status =
-            kiln__options_read(&o, sizeof o, opts, opts->struct_size, "kiln_graph_options", err);
-        if (status != KILN_OK)
-            return status;
-    }
-    return kiln__graph_from_text(ctx, text, names, name_count, o.name, out, results_out, err);
 }

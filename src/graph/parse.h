@@ -1,9 +1,9 @@
 /*
  * parse.h - what the files of the expression parser share. Private to src/graph.
  *
- *     text > [lex.c: tokens] > [parse.c: grammar, precedence] > nodes of a graph
+ *     text > [lex.c: tokens] > [parse.c: values, statements.c] > nodes of a graph
  *                                  [calls.c: functions, methods, subscripts]
- *                                  [fold.c: arithmetic on whole numbers]
+ *                                  [apply.c: operations; fold.c: arithmetic on whole numbers]
  *
  * Nodes are recorded while parsing; there is no tree. The place of a node is file "expression",
  * line = the byte (from 1) of the token that it was recorded for.
@@ -88,8 +88,7 @@ kiln_status kiln__unexpected(const kiln__parser *p, const char *wanted);
 /* Step over `mark`, or fail. */
 kiln_status kiln__expect(kiln__parser *p, const char *mark);
 
-/* ---- parse.c --------------------------------------------------------------------------------- */
-kiln_status kiln__parse_expression(kiln__parser *p, kiln__parsed *out);
+/* ---- apply.c --------------------------------------------------------------------------------- */
 /* "must be one value": a node or a plain number. */
 kiln_status kiln__need_node(const kiln__parser *p, const kiln__parsed *v);
 kiln_status kiln__need_integer(const kiln__parser *p, const kiln__parsed *v, int64_t *out);
@@ -98,16 +97,43 @@ void kiln__set_node(kiln__parsed *v, kiln_node node);
 bool kiln__is_of_numbers(const kiln__parser *p, const kiln_node *node);
 /* Room for a tuple's nodes, freed with the parser; NULL without memory. */
 kiln_node *kiln__tuple_new(kiln__parser *p, size_t count);
+void kiln__tuples_free(struct kiln__tuple *tuples);
 /* Apply an operation: recorded, or folded when all operands are whole numbers. */
 kiln_status kiln__apply(kiln__parser *p, kiln_op op, const kiln__parsed *operands, size_t at,
                         size_t width, kiln__parsed *out);
 
 /* ---- calls.c --------------------------------------------------------------------------------- */
-/* `name(...)`, the token after the '(': all up to the ')'. `self`: of a method, else NULL. */
-kiln_status kiln__parse_call(kiln__parser *p, size_t at, size_t bytes, const kiln__parsed *self,
-                             kiln__parsed *out);
-/* `v[...]`, the token after the '['. */
-kiln_status kiln__parse_subscript(kiln__parser *p, kiln__parsed *v);
+enum { KILN__ARGUMENTS_MAX = 34, KILN__SUBSCRIPTS_MAX = 64 };
+
+/* `name(...)` as it was read; of a method the array is the first argument. */
+typedef struct kiln__parsed_call {
+    const char *name;
+    size_t at, bytes; /* of the name in the text */
+    kiln__parsed arg[KILN__ARGUMENTS_MAX];
+    size_t count;
+    kiln__parsed axis, dtype, keepdims; /* width 0: not given */
+} kiln__parsed_call;
+
+kiln_status kiln__apply_call(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out);
+
+typedef enum kiln__subscript_kind {
+    KILN__SUBSCRIPT_INDEX,
+    KILN__SUBSCRIPT_SLICE,
+    KILN__SUBSCRIPT_NEW_AXIS,
+    KILN__SUBSCRIPT_ELLIPSIS
+} kiln__subscript_kind;
+
+typedef struct kiln__subscript {
+    kiln__subscript_kind kind;
+    int64_t number[3]; /* index; or start, stop, step */
+    size_t at;
+} kiln__subscript;
+
+/* Apply what stands between brackets, at most one of it an ellipsis. */
+void kiln__apply_subscripts(kiln__parsed *v, const kiln__subscript *list, size_t count);
+
+/* ---- parse.c --------------------------------------------------------------------------------- */
+kiln_status kiln__parse_expression(kiln__parser *p, kiln__parsed *out);
 
 /* ---- fold.c ---------------------------------------------------------------------------------- */
 

@@ -19,7 +19,7 @@ static kiln_status bind(const kiln__graph_run *run, const kiln__bound_step *step
             continue;
         }
         if (param->kind == KILN__VALUE_NUMBER) {
-            args[p] = kiln__run_number(&param->number);
+            args[p] = kiln__step_number(&param->number);
             continue;
         }
         const kiln_array *base = kiln__run_value(run, param);

@@ -211,12 +211,17 @@ static bool known_dtype(kiln_dtype dtype)
     return kiln_dtype_size(dtype) != 0;
 }
 
-static bool same_name(const kiln__ir_name *names, uint32_t count, const char *name)
+/* Enter the name of an input or output ("input", "output"), each of which has names of its own. */
+static bool enter_name(kiln_graph *graph, const place *at, const char *name, bool *is_new)
 {
-    for (uint32_t k = 0; k < count; k++)
-        if (strcmp(names[k].name, name) == 0)
-            return true;
-    return false;
+    kiln__buf key = KILN__BUF_INIT;
+    kiln__buf_puts(&key, at->what);
+    kiln__buf_putc(&key, ' ');
+    kiln__buf_puts(&key, name);
+    const bool entered =
+        !key.failed && kiln__map_enter(&graph->names, key.text, key.length, is_new) != NULL;
+    kiln__buf_clear(&key);
+    return entered;
 }
 
 kiln_node kiln_node_input(kiln_graph *graph, const char *name, kiln_dtype dtype, int rank,
@@ -224,11 +229,14 @@ kiln_node kiln_node_input(kiln_graph *graph, const char *name, kiln_dtype dtype,
 {
     const place at = {"input", file, line};
     uint32_t id = 0;
+    bool is_new = true;
     if (!is_open(graph, &at))
         return faulty(graph);
     if (name == NULL || name[0] == '\0')
         return fault(graph, &at, KILN_ERR_NAME, "the name is %s", name == NULL ? "NULL" : "empty");
-    if (same_name(graph->ir.inputs, graph->ir.input_count, name))
+    if (!enter_name(graph, &at, name, &is_new))
+        return no_room(graph, &at);
+    if (!is_new)
         return fault(graph, &at, KILN_ERR_NAME, "there is an input `%.60s` already", name);
     if (dtype != KILN_DTYPE_NONE && !known_dtype(dtype))
         return fault(graph, &at, KILN_ERR_DTYPE, "`%.60s`: there is no dtype %d", name, (int)dtype);
@@ -246,11 +254,14 @@ void kiln_node_output(kiln_graph *graph, const char *name, kiln_node node, const
 {
     const place at = {"output", file, line};
     uint32_t id = 0;
+    bool is_new = true;
     if (!is_open(graph, &at))
         return;
     if (name == NULL || name[0] == '\0')
         fault(graph, &at, KILN_ERR_NAME, "the name is %s", name == NULL ? "NULL" : "empty");
-    else if (same_name(graph->ir.outputs, graph->ir.output_count, name))
+    else if (!enter_name(graph, &at, name, &is_new))
+        no_room(graph, &at);
+    else if (!is_new)
         fault(graph, &at, KILN_ERR_NAME, "there is an output `%.60s` already", name);
     else if (take(graph, &node, 0, &at, &id)) {
         const char *kept = kiln__ir_file(&graph->ir, file);

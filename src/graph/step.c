@@ -1,13 +1,13 @@
 /*
- * imagine.c - graphs of text and the kernels of their calls, where there is no device and no array.
+ * step.c - one step of a program where there is no device and no array.
  *
  *     text > [graph without a context] > program > [step > definition, arguments without memory]
  *
- * For tools that compile ahead. The parser, the scheduler and the planners are those of real calls;
- * what is imagined is only the memory: every value begins at an aligned address, as what the pool
- * gives and what is read from files does.
+ * For tools that compile ahead. The parser, the passes and the planners are those of real calls; only
+ * the memory is missing: every value begins at an aligned address, as what the pool gives and what is
+ * read from files does.
  */
-#include "graph/call.h"
+#include "graph/graph.h"
 
 bool kiln__graph_uses(const kiln_graph *graph, size_t input)
 {
@@ -21,6 +21,21 @@ bool kiln__graph_uses(const kiln_graph *graph, size_t input)
         if (ir->outputs[k].node == node)
             return true;
     return false;
+}
+
+kiln_arg kiln__step_number(const kiln__number *n)
+{
+    switch (n->kind) {
+    case 'b':
+        return kiln_arg_bool(n->value.b);
+    case 'u':
+        return kiln_arg_uint(n->value.u);
+    case 'f':
+        return kiln_arg_float(n->value.f);
+    case 'c':
+        return kiln_arg_complex(n->value.c[0], n->value.c[1]);
+    }
+    return kiln_arg_int(n->value.i);
 }
 
 /* Where the memory of a parameter's value begins. */
@@ -37,7 +52,7 @@ static uintptr_t base_of(const kiln__step_param *param, const kiln_arg *args)
 /* A parameter as types are bound: the user's kernels have placeholders. */
 static void describe(const kiln__step_param *param, const kiln_arg *args, kiln__given *given)
 {
-    const kiln_arg number = param->kind == KILN__VALUE_NUMBER ? kiln__run_number(&param->number)
+    const kiln_arg number = param->kind == KILN__VALUE_NUMBER ? kiln__step_number(&param->number)
                             : param->kind == KILN__VALUE_SCALAR && args != NULL
                                 ? args[param->index]
                                 : kiln_arg_bool(false); /* which every dtype holds */
@@ -49,7 +64,7 @@ static void describe(const kiln__step_param *param, const kiln_arg *args, kiln__
         (void)kiln__given_scalar(&number, given);
 }
 
-kiln_status kiln__step_imagine(const kiln__step *step, kiln__definition *def,
+kiln_status kiln__step_plan(const kiln__step *step, kiln__definition *def,
                                const kiln__plan_device *device, const kiln_arg *args,
                                kiln__planned *out, kiln_error *err)
 {

@@ -1,0 +1,100 @@
+/*
+ * apply.c - values of expressions, and operations on them: recorded, or folded when all operands are
+ * whole numbers.
+ */
+#include "graph/graph.h"
+#include "graph/parse.h"
+#include "ops/ops.h"
+
+typedef struct kiln__tuple {
+    struct kiln__tuple *next;
+    kiln_node nodes[];
+} kiln__tuple;
+
+void kiln__set_node(kiln__parsed *v, kiln_node node)
+{
+    v->kind = KILN__PARSED_NODE;
+    v->node = node;
+}
+
+bool kiln__is_of_numbers(const kiln__parser *p, const kiln_node *node)
+{
+    return kiln__is_plain(node) || (node->kind == KILN_NODE_GRAPH && node->graph == p->graph &&
+                                    p->graph->ir.nodes[node->id].constant);
+}
+
+kiln_node *kiln__tuple_new(kiln__parser *p, size_t count)
+{
+    kiln__tuple *t = kiln__calloc(1, sizeof *t + (count + 1) * sizeof t->nodes[0]);
+    if (t == NULL)
+        return NULL;
+    t->next = p->tuples;
+    p->tuples = t;
+    return t->nodes;
+}
+
+void kiln__tuples_free(kiln__tuple *t)
+{
+    while (t != NULL) {
+        kiln__tuple *next = t->next;
+        kiln__free(t);
+        t = next;
+    }
+}
+
+kiln_status kiln__need_node(const kiln__parser *p, const kiln__parsed *v)
+{
+    static const char *const what[] = {[KILN__PARSED_TUPLE] = "a tuple",
+                                       [KILN__PARSED_NONE] = "None",
+                                       [KILN__PARSED_DTYPE] = "a dtype"};
+    if (v->kind == KILN__PARSED_NODE)
+        return KILN_OK;
+    return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
+                            "%s stands where an array or a number must", what[v->kind]);
+}
+
+kiln_status kiln__need_integer(const kiln__parser *p, const kiln__parsed *v, int64_t *out)
+{
+    if (v->kind != KILN__PARSED_NODE || v->node.kind != KILN_NODE_INT)
+        return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
+                                "a whole number must stand here");
+    *out = v->node.value.i;
+    return KILN_OK;
+}
+
+static kiln_node record(kiln_op op, int arity, const kiln_node *n, size_t at)
+{
+    if (arity == 1)
+        return kiln_node_op1(op, n[0], KILN__PLACE(at));
+    if (arity == 2)
+        return kiln_node_op2(op, n[0], n[1], KILN__PLACE(at));
+    return kiln_node_op3(op, n[0], n[1], n[2], KILN__PLACE(at));
+}
+
+kiln_status kiln__apply(kiln__parser *p, kiln_op op, const kiln__parsed *operands, size_t at,
+                        size_t width, kiln__parsed *out)
+{
+    const kiln__op *found = kiln__op_find(op);
+    kiln_node nodes[KILN__OP_ARITY_MAX] = {{0}};
+    kiln_node result = {0};
+    bool plain = true;
+
+    for (int k = 0; k < found->arity; k++) {
+        kiln_status status = kiln__need_node(p, &operands[k]);
+        if (status != KILN_OK)
+            return status;
+        nodes[k] = operands[k].node;
+        plain = plain && kiln__is_plain(&nodes[k]);
+    }
+    const kiln__folded folded =
+        plain ? kiln__fold(op, found->arity, nodes, &result) : KILN__FOLD_NOT;
+    if (folded == KILN__FOLD_BEYOND)
+        return kiln__parse_fail(p, at, width, KILN_ERR_RANGE,
+                                "the result of %s is no integer of 64 bits", found->name);
+    if (folded == KILN__FOLD_NOT) {
+        nodes[0] = kiln__graph_number(p->graph, nodes[0]);
+        result = record(op, found->arity, nodes, at);
+    }
+    kiln__set_node(out, result);
+    return KILN_OK;
+}

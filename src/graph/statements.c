@@ -1,0 +1,224 @@
+/*
+ * statements.c - the statements of an expression, and graphs made of text.
+ *
+ *     program    := statement (';' statement)* [';']
+ *     statement  := [name (',' name)* '='] value (',' value)*      a value: parse.c
+ *
+ * Values without a name are the results.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "graph/graph.h"
+#include "graph/parse.h"
+
+/* How many names stand before a '=' here; 0 when this is no assignment. Moves nothing. */
+static kiln_status count_targets(kiln__parser *p, size_t *count_out)
+{
+    const kiln__token token = p->token;
+    const size_t behind = p->behind;
+    kiln_status status = KILN_OK;
+    size_t count = 0;
+
+    *count_out = 0;
+    while (status == KILN_OK && p->token.kind == KILN__TOKEN_NAME) {
+        count++;
+        status = kiln__next_token(p);
+        if (status == KILN_OK && kiln__is_mark(p, "="))
+            *count_out = count;
+        if (status != KILN_OK || !kiln__is_mark(p, ","))
+            break;
+        status = kiln__next_token(p);
+    }
+    p->token = token;
+    p->behind = behind;
+    return status;
+}
+
+static kiln_status define_name(kiln__parser *p, const char *name, size_t bytes, kiln_node node)
+{
+    if (p->name_count == KILN__NAMES_MAX)
+        return kiln__fail(p->err, KILN_ERR_ARGUMENT, "an expression has at most %d names",
+                          KILN__NAMES_MAX);
+    kiln__named *n = &p->names[p->name_count++];
+    memset(n, 0, sizeof *n);
+    n->name = name;
+    n->bytes = bytes;
+    kiln__set_node(&n->value, node);
+    return KILN_OK;
+}
+
+static kiln_status add_result(kiln__parser *p, kiln_node node, const kiln__parsed *v)
+{
+    char name[32];
+    snprintf(name, sizeof name, p->result_count == 0 ? "result" : "result%zu", p->result_count + 1);
+    p->result_count++;
+    kiln_node_output(p->graph, name, node, KILN__PLACE(v->at));
+    return KILN_OK;
+}
+
+/* The values of a statement, tuples spread out, one by one to names or to results. */
+static kiln_status parse_statement(kiln__parser *p)
+{
+    const size_t first = p->token.at;
+    size_t targets = 0, count = 0, lengths[KILN__TUPLE_MAX], places[KILN__TUPLE_MAX];
+    kiln_node nodes[KILN__TUPLE_MAX];
+    kiln__parsed v;
+    kiln_status status = count_targets(p, &targets);
+
+    if (status == KILN_OK && targets > KILN__TUPLE_MAX)
+        status = kiln__parse_fail(p, first, 1, KILN_ERR_ARGUMENT, "these are too many names");
+    for (size_t k = 0; k < targets && status == KILN_OK; k++) {
+        places[k] = p->token.at;
+        lengths[k] = p->token.width;
+        status = kiln__next_token(p);
+        if (status == KILN_OK)
+            status = kiln__next_token(p); /* the ',' or '=' behind it */
+    }
+    do {
+        if (status == KILN_OK && count > 0)
+            status = kiln__next_token(p);
+        if (status == KILN_OK)
+            status = kiln__parse_expression(p, &v);
+        if (status == KILN_OK && v.kind != KILN__PARSED_TUPLE) {
+            status = kiln__need_node(p, &v);
+            v.items = &v.node;
+            v.count = 1;
+        }
+        for (size_t k = 0; status == KILN_OK && k < v.count; k++) {
+            if (count == KILN__TUPLE_MAX)
+                return kiln__parse_fail(p, v.at, v.width, KILN_ERR_ARGUMENT, "too many values");
+            nodes[count++] = v.items[k];
+            if (targets == 0)
+                status = add_result(p, v.items[k], &v);
+        }
+    } while (status == KILN_OK && kiln__is_mark(p, ","));
+    if (status == KILN_OK && targets > 0 && targets != count)
+        status = kiln__parse_fail(p, first, p->behind - first, KILN_ERR_ARGUMENT,
+                                  "%zu name%s for %zu value%s", targets, targets == 1 ? "" : "s",
+                                  count, count == 1 ? "" : "s");
+    for (size_t k = 0; k < targets && status == KILN_OK; k++)
+        status = define_name(p, p->text + places[k], lengths[k], nodes[k]);
+    return status;
+}
+
+static kiln_status parse_program(kiln__parser *p)
+{
+    kiln_status status = kiln__next_token(p);
+    while (status == KILN_OK) {
+        status = parse_statement(p);
+        if (status != KILN_OK || p->token.kind == KILN__TOKEN_END)
+            break;
+        status = kiln__is_mark(p, ";") ? kiln__next_token(p) : kiln__unexpected(p, "an operator");
+        if (status == KILN_OK && p->token.kind == KILN__TOKEN_END)
+            break;
+    }
+    if (status == KILN_OK && p->result_count == 0)
+        status = kiln__parse_fail(p, 0, 1, KILN_ERR_OUTPUT,
+                                  "every value got a name; write the result last, without one");
+    return status;
+}
+
+/* ---- the public function --------------------------------------------------------------------- */
+
+bool kiln__input_name(const char *name)
+{
+    for (const char *c = name; *c != '\0'; c++) {
+        const bool letter = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || *c == '_';
+        if (!letter && (c == name || *c < '0' || *c > '9'))
+            return false;
+    }
+    return name[0] != '\0';
+}
+
+static kiln_status add_inputs(kiln__parser *p, const char *const *names, size_t count)
+{
+    kiln_status status = KILN_OK;
+    for (size_t k = 0; k < count && status == KILN_OK; k++) {
+        if (names[k] == NULL || !kiln__input_name(names[k]))
+            return kiln__fail(p->err, KILN_ERR_NAME, "the name \"%.60s\" is no identifier",
+                              names[k] != NULL ? names[k] : "");
+        status =
+            define_name(p, names[k], strlen(names[k]),
+                        kiln_node_input(p->graph, names[k], KILN_DTYPE_NONE, -1, KILN__PLACE(0)));
+    }
+    return status;
+}
+
+size_t kiln__expression_place(const kiln_error *err)
+{
+    static const char *const spellings[] = {"expression, column ", "expression:"};
+
+    for (size_t k = 0; err != NULL && k < KILN_COUNT_OF(spellings); k++) {
+        const char *place = strstr(err->message, spellings[k]);
+        const size_t column = place != NULL ? strtoul(place + strlen(spellings[k]), NULL, 10) : 0;
+        if (column > 0)
+            return column - 1;
+    }
+    return SIZE_MAX;
+}
+
+/* What recording found is told with its place: point at it. */
+static void show_place(const char *text, kiln_error *err)
+{
+    const size_t place = kiln__expression_place(err);
+
+    if (place < strlen(text) && err->detail == NULL)
+        err->detail = kiln__caret(text, place, 1);
+}
+
+kiln_status kiln__graph_from_text(kiln_context *ctx, const char *text, const char *const *names,
+                                  size_t name_count, const char *name, kiln_graph **out,
+                                  size_t *results_out, kiln_error *err)
+{
+    kiln__parser p = {.text = text, .err = err};
+    kiln_status status = KILN_OK;
+
+    *out = NULL;
+    p.names = kiln__calloc(KILN__NAMES_MAX, sizeof *p.names);
+    if (p.names == NULL)
+        return kiln__fail_memory(err, KILN__NAMES_MAX * sizeof *p.names);
+    KILN_TRY(kiln__graph_new(ctx, name, &p.graph, err));
+    KILN_TRY(add_inputs(&p, names, name_count));
+    KILN_TRY(parse_program(&p));
+    status = kiln_graph_compile(p.graph, err);
+    if (status != KILN_OK) {
+        show_place(text, err);
+        goto done;
+    }
+    *out = p.graph;
+    p.graph = NULL;
+    if (results_out != NULL)
+        *results_out = p.result_count;
+
+done:
+    kiln_graph_destroy(p.graph);
+    kiln__tuples_free(p.tuples);
+    kiln__free(p.names);
+    return status;
+}
+
+kiln_status kiln_graph_parse(kiln_context *ctx, const char *text, const char *const *names,
+                             size_t name_count, const kiln_graph_options *opts, kiln_graph **out,
+                             size_t *results_out, kiln_error *err)
+{
+    kiln_graph_options o = KILN_GRAPH_OPTIONS_INIT;
+
+    if (results_out != NULL)
+        *results_out = 0;
+    if (out != NULL)
+        *out = NULL;
+    if (ctx == NULL || text == NULL || out == NULL || (names == NULL && name_count > 0))
+        return kiln__fail(err, KILN_ERR_NULL, "kiln_graph_parse: `%s` is NULL",
+                          ctx == NULL    ? "ctx"
+                          : text == NULL ? "text"
+                          : out == NULL  ? "out"
+                                         : "names");
+    if (opts != NULL) {
+        kiln_status status =
+            kiln__options_read(&o, sizeof o, opts, opts->struct_size, "kiln_graph_options", err);
+        if (status != KILN_OK)
+            return status;
+    }
+    return kiln__graph_from_text(ctx, text, names, name_count, o.name, out, results_out, err);
+}
