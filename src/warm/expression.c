@@ -156,7 +156,7 @@ static kiln_status give_step(expansion *x, const kiln__step *step, bool clusters
     for (size_t nth = 0; status == KILN_OK && kiln__warm_device(x->backend, nth, &device); nth++) {
         if (device.clusters != clusters)
             continue;
-        status = kiln__step_imagine(step, def, &device, NULL, &planned, x->err);
+        status = kiln__step_plan(step, def, &device, NULL, &planned, x->err);
         if (status != KILN_OK || planned.size == 0 || step->kind == KILN__STEP_LOOP) {
             if (status == KILN_OK && planned.size > 0)
                 status = give(x, def, &planned.variant);
