@@ -1,4 +1,4 @@
-//% own a args op
+//% own a op
 // ${title}
 ${prelude}
 //% for p in placeholders
@@ -8,11 +8,7 @@ typedef ${p.ctype} ${p.placeholder};
 ${preamble}
 //% end
 
-//# The values that differ from call to call; ${members} is printed from the slots that the launcher
-//# fills.
-struct args {
-${members}
-};
+//% insert arguments.cpp
 
 //% if cuda
 //% insert cuda/${layout}.cu

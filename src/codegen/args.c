@@ -4,7 +4,7 @@
  *     plan > emit > [args] > launch
  *
  * Every slot is a run of 8-byte words, so filling is copying words to the slots' offsets. The struct
- * that the kernel reads is printed from the same slots.
+ * that the kernel reads is declared by the same slots (templates/arguments.cpp).
  */
 #include "codegen/codegen.h"
 

@@ -206,6 +206,8 @@ static int item(void *state, const char *list, size_t bytes, int nth)
     const int of_axes = kiln__emit_axis(e, list, bytes, nth);
     if (of_axes >= 0)
         return of_axes;
+    if (kiln__same_word(list, bytes, "slots"))
+        return kiln__slot_item(e, nth);
     if (kiln__same_word(list, bytes, "numbers")) {
         for (int k = nth == 0 ? 0 : e->number + 1; k < KILN__NUMBER_COUNT; k++) {
             if (e->def->uses_number[k]) {
@@ -228,6 +230,8 @@ static int test_whole(const emitter *e, const char *name, size_t bytes)
         bool holds;
     } rows[] = {
         {"cuda", on_cuda(e)},
+        {"maps", d->family->maps},
+        {"combines", d->family->combines},
         {"preamble", d->snippet[KILN__SNIPPET_PREAMBLE][0] != '\0' || d->option_count > 0},
         {"loop_prep", d->snippet[KILN__SNIPPET_LOOP_PREP][0] != '\0'},
         {"own", d->own[0] != '\0'},
@@ -304,6 +308,7 @@ static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__b
         {"a.n", e->axis},
         {"p.bytes", (int64_t)size},
         {"p.lanes", is_splat(e, e->p) ? 1 : v->vec},
+        {"p.raw_rank", v->raw_rank[e->p]},
         {"block", v->block},
         {"vec", v->vec},
         {"unroll", v->unroll},
@@ -314,6 +319,7 @@ static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__b
         {"reduce_first", v->keep_rank},
         {"group", v->group},
         {"fan", v->fan},
+        {"index_bits", v->index_bits},
         {"scan_chunk", KILN__SCAN_CHUNK},
         {"segments", v->segments},
         {"lanes", v->lanes},
@@ -378,6 +384,7 @@ static bool put_text(const emitter *e, const char *name, size_t bytes, kiln__buf
         {"p.const", p->output || p->writable ? "" : "const "},
         {"p.lane", splat ? "0" : "kiln__v"},
         {"p.load", access_of(e, e->p) == KILN__ACCESS_ONCE ? "kiln__load_once" : "kiln__load"},
+        {"p.raw_contiguous", e->v->raw_contiguous[e->p] ? "true" : "false"},
         {"x.name", kiln__number_name((size_t)e->number)},
         {"batch", BATCHES[e->v->batch][0]},
         {"batch_member", BATCHES[e->v->batch][1]},
@@ -457,16 +464,12 @@ static bool value(void *state, const char *name, size_t bytes, kiln__buf *out)
 {
     emitter *e = state;
     if (put_text(e, name, bytes, out) || put_number(e, name, bytes, out) ||
-        kiln__window_put(e, name, bytes, out) ||
+        kiln__window_put(e, name, bytes, out) || kiln__slot_put(e, name, bytes, out) ||
         kiln__row_put(&e->row, name, bytes, e->p, out))
         return true;
     const kiln__snippet_kind of_stage = kiln__row_snippet(&e->row, name, bytes);
     if (of_stage != KILN__SNIPPET_COUNT) {
         put_snippet(e, of_stage, out);
-        return true;
-    }
-    if (kiln__same_word(name, bytes, "members")) {
-        kiln__emit_members(e, out);
         return true;
     }
     if (kiln__same_word(name, bytes, "title")) {

@@ -18,7 +18,7 @@ typedef struct kiln__slot_list {
     bool failed;
 } slot_list;
 
-/* What the templates are expanded for. `p`, `axis`, `number` and those of `row` are the current items
+/* What the templates are expanded for. `p`, `axis`, `number`, `slot` and those of `row` are the current items
  * of the template's `for` loops. */
 typedef struct kiln__emitter {
     const kiln__definition *def;
@@ -30,6 +30,7 @@ typedef struct kiln__emitter {
     size_t p;
     int axis;
     int number; /* a kiln__numbering */
+    size_t slot;
     size_t line, counted; /* so many lines are in the first `counted` bytes of the source */
     bool batch_kept; /* kiln__batch_is_kept() */
 } emitter;
@@ -119,9 +120,12 @@ void kiln__loop_slots(const emitter *e, slot_list *l);
 void kiln__reduce_slots(const emitter *e, slot_list *l);
 void kiln__row_slots(const emitter *e, slot_list *l);
 
-/* Append the members of the struct that the kernel reads the block through, one for each slot of
- * e->slots and in their order; without a newline at the end. */
-void kiln__emit_members(const emitter *e, kiln__buf *out);
+/* Move to item `nth` of the slots in e->slots: 1; 0 at the end. Its parameter, axis or numbering becomes
+ * the current one. */
+int kiln__slot_item(emitter *e, int nth);
+
+/* Append a fact about the current slot ("m.kind", ...); false when it is none. */
+bool kiln__slot_put(const emitter *e, const char *name, size_t bytes, kiln__buf *out);
 
 /* How names in kernels spell a kiln__numbering. */
 const char *kiln__number_name(size_t numbering);

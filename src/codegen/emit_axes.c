@@ -4,11 +4,10 @@
  *     plan > [emit] > compile
  *
  * The lists of axes that templates loop over come from one table. The argument block is a list of
- * slots: the launcher fills the block by it (args.c), and the members of the struct that the kernel
- * reads are printed from it.
+ * slots: the launcher fills the block by it (args.c), and templates/arguments.cpp declares the struct
+ * that the kernel reads by a loop over it.
  *
- * Rule: every member of kiln__args is printed from its slot, so the two sides cannot disagree. All
- *       members begin at multiples of 8 bytes, scalars of 16 bytes at multiples of 16.
+ * Rule: every member of kiln__args is declared for its slot, so the two sides cannot disagree.
  */
 #include "codegen/emit.h"
 
@@ -222,7 +221,7 @@ void kiln__emit_slots(const emitter *e, slot_list *l)
         l->bytes = (l->bytes + 15) / 16 * 16;
 }
 
-/* ---- the struct that the kernel reads ---- */
+/* ---- the slots, as templates/arguments.cpp asks for them ---- */
 
 const char *kiln__number_name(size_t numbering)
 {
@@ -231,109 +230,92 @@ const char *kiln__number_name(size_t numbering)
     return names[numbering];
 }
 
-/* The numbers of kiln__word by their names in kernels; row programs count rows, not outputs. */
-static const char *word_name(const emitter *e, int word)
-{
-    static const char *const names[KILN__WORD_COUNT] = {
-        [KILN__WORD_OUTPUTS] = "outputs",  [KILN__WORD_LENGTH] = "length",
-        [KILN__WORD_CHUNK] = "chunk",      [KILN__WORD_SPLITS] = "splits",
-        [KILN__WORD_COUNT_ALL] = "count",  [KILN__WORD_PARTS] = "parts",
-        [KILN__WORD_TICKETS] = "tickets"};
-    return word == KILN__WORD_OUTPUTS && e->def->rows != NULL ? "rows" : names[word];
-}
-
-static const char *word_type(const emitter *e, int word)
-{
-    if (word == KILN__WORD_PARTS)
-        return e->def->family->maps ? "kiln__part *" : "char *";
-    return word == KILN__WORD_TICKETS ? "int *" : "long long ";
-}
-
-/* Parameters of one array, with the type that its elements have in the kernel. */
-static void put_array(const emitter *e, const kiln__slot *s, kiln__buf *out)
-{
-    const kiln__param *p = &e->def->params[s->param];
-    const char *constant = p->output || p->writable ? "" : "const ";
-    const char placeholder[2] = {p->placeholder, '\0'};
-    const char *type = p->placeholder != 0 ? placeholder : kiln_dtype_ctype(e->v->dtype[s->param]);
-
-    if (s->kind == KILN__SLOT_SCALAR)
-        kiln__buf_printf(out, "alignas(%d) %s val_%s", s->bytes, type, p->name);
-    else if (s->kind == KILN__SLOT_POINTER)
-        kiln__buf_printf(out, "%s%s *ptr_%s", constant, type, p->name);
-    else
-        kiln__buf_printf(out, "kiln__raw<%s%s, %d, %s> raw_%s", constant, type,
-                         e->v->raw_rank[s->param],
-                         e->v->raw_contiguous[s->param] ? "true" : "false", p->name);
-}
-
-static void put_member(const emitter *e, const kiln__slot *s, kiln__buf *out)
-{
-    const char *param = e->def->params[s->param].name;
-    const bool loop = !e->def->family->combines;
-
-    switch ((kiln__slot_kind)s->kind) {
-    case KILN__SLOT_SIZE:
-        kiln__buf_puts(out, "long long size");
-        break;
-    case KILN__SLOT_SCALAR:
-    case KILN__SLOT_POINTER:
-    case KILN__SLOT_RAW:
-        put_array(e, s, out);
-        break;
-    case KILN__SLOT_EXTENT:
-        kiln__buf_printf(out, "long long %s_%d", loop ? "extent" : "shape", s->axis);
-        break;
-    case KILN__SLOT_DIVISOR:
-        kiln__buf_printf(out, "kiln__divisor%d walk_%d", e->v->index_bits, s->axis);
-        break;
-    case KILN__SLOT_SPLITS:
-        kiln__buf_printf(out, "kiln__divisor%d by_splits", e->v->index_bits);
-        break;
-    case KILN__SLOT_WALK:
-        kiln__buf_printf(out, "long long walk_%d", s->axis);
-        break;
-    case KILN__SLOT_STRIDE:
-        kiln__buf_printf(out, "long long stride_%s_%d", param, s->axis);
-        break;
-    case KILN__SLOT_BEGIN:
-        kiln__buf_printf(out, "long long begin_%s", param);
-        break;
-    case KILN__SLOT_INDEX_STRIDE:
-        kiln__buf_printf(out, "long long stride_i_%d", s->axis);
-        break;
-    case KILN__SLOT_NUMBER_STRIDE:
-        kiln__buf_printf(out, "long long step_%s_%d", kiln__number_name(s->param), s->axis);
-        break;
-    case KILN__SLOT_WORD:
-        kiln__buf_printf(out, "%s%s", word_type(e, s->axis), word_name(e, s->axis));
-        break;
-    case KILN__SLOT_INDEXER:
-        kiln__buf_printf(out, "kiln__indexer<%d> %sindexer", s->bytes / 8 - 1, loop ? "" : "in_");
-        break;
-    case KILN__SLOT_OUT_INDEXER:
-        kiln__buf_printf(out, "kiln__indexer<%d> out_indexer", s->bytes / 8 - 1);
-        break;
-    }
-}
-
-/* Whether a slot is a plain number of kiln__word, which share a line. */
+/* Whether a slot is a plain number of kiln__word; neighbouring ones are one item of the loop. */
 static bool is_number(const kiln__slot *s)
 {
     return s->kind == KILN__SLOT_WORD && s->axis < KILN__WORD_PARTS;
 }
 
-void kiln__emit_members(const emitter *e, kiln__buf *out)
+/* The slot behind the current item. */
+static size_t next_slot(const emitter *e)
 {
     const slot_list *l = e->slots;
+    size_t k = e->slot + 1;
+    while (k < l->count && is_number(&l->slots[k - 1]) && is_number(&l->slots[k]))
+        k++;
+    return k;
+}
 
-    for (size_t k = 0; k < l->count; k++) {
-        if (k > 0 && is_number(&l->slots[k - 1]) && is_number(&l->slots[k])) {
-            kiln__buf_printf(out, ", %s", word_name(e, l->slots[k].axis));
-            continue;
-        }
-        kiln__buf_puts(out, k > 0 ? ";\n    " : "    ");
-        put_member(e, &l->slots[k], out);
+int kiln__slot_item(emitter *e, int nth)
+{
+    e->slot = nth == 0 ? 0 : next_slot(e);
+    if (e->slot >= e->slots->count)
+        return 0;
+    const kiln__slot *s = &e->slots->slots[e->slot];
+    if (s->kind == KILN__SLOT_NUMBER_STRIDE)
+        e->number = s->param;
+    else
+        e->p = s->param;
+    e->axis = s->axis;
+    return 1;
+}
+
+/* The part of arguments.cpp that declares a slot's member. */
+static const char *slot_kind(const kiln__slot *s)
+{
+    static const char *const kinds[] = {
+        [KILN__SLOT_SIZE] = "size",
+        [KILN__SLOT_POINTER] = "pointer",
+        [KILN__SLOT_SCALAR] = "scalar",
+        [KILN__SLOT_RAW] = "raw",
+        [KILN__SLOT_EXTENT] = "extent",
+        [KILN__SLOT_DIVISOR] = "divisor",
+        [KILN__SLOT_WALK] = "walk",
+        [KILN__SLOT_STRIDE] = "stride",
+        [KILN__SLOT_BEGIN] = "begin",
+        [KILN__SLOT_INDEX_STRIDE] = "index_stride",
+        [KILN__SLOT_NUMBER_STRIDE] = "number_stride",
+        [KILN__SLOT_SPLITS] = "splits",
+        [KILN__SLOT_INDEXER] = "indexer",
+        [KILN__SLOT_OUT_INDEXER] = "out_indexer",
+    };
+    if (s->kind != KILN__SLOT_WORD)
+        return kinds[s->kind];
+    return is_number(s) ? "numbers" : s->axis == KILN__WORD_PARTS ? "parts" : "tickets";
+}
+
+/* The numbers of an item by their names in kernels; row programs count rows, not outputs. */
+static void put_names(const emitter *e, kiln__buf *out)
+{
+    static const char *const names[] = {
+        [KILN__WORD_OUTPUTS] = "outputs", [KILN__WORD_LENGTH] = "length",
+        [KILN__WORD_CHUNK] = "chunk",     [KILN__WORD_SPLITS] = "splits",
+        [KILN__WORD_COUNT_ALL] = "count"};
+    const size_t end = next_slot(e);
+
+    for (size_t k = e->slot; k < end; k++) {
+        const int word = e->slots->slots[k].axis;
+        kiln__buf_puts(out, k > e->slot ? ", " : "");
+        kiln__buf_puts(out, word == KILN__WORD_OUTPUTS && e->def->rows != NULL ? "rows"
+                                                                               : names[word]);
     }
-    kiln__buf_puts(out, ";");
+}
+
+bool kiln__slot_put(const emitter *e, const char *name, size_t bytes, kiln__buf *out)
+{
+    const kiln__slot *s = &e->slots->slots[e->slot];
+
+    if (bytes < 2 || name[0] != 'm' || name[1] != '.' || e->slot >= e->slots->count)
+        return false;
+    if (kiln__same_word(name, bytes, "m.kind"))
+        kiln__buf_puts(out, slot_kind(s));
+    else if (kiln__same_word(name, bytes, "m.bytes"))
+        kiln__buf_put_number(out, s->bytes);
+    else if (kiln__same_word(name, bytes, "m.rank"))
+        kiln__buf_put_number(out, s->bytes / 8 - 1);
+    else if (kiln__same_word(name, bytes, "m.names"))
+        put_names(e, out);
+    else
+        return false;
+    return true;
 }

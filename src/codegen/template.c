@@ -3,8 +3,7 @@
  *
  *     plan > [emit: template] > compile
  *
- * Rule 1: no kernel text in this file; what a kernel looks like is in templates/. (The exception is
- *         the argument block, which emit_axes.c prints from its slots.)
+ * Rule 1: no kernel text in this file; what a kernel looks like is in templates/.
  * Rule 2: cmake/make_templates.c embeds nothing but well-formed directives, each at the beginning of
  *         its line with one blank between words, and closed blocks; nothing of that is checked again.
  */

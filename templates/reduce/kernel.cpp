@@ -1,4 +1,4 @@
-//% own acc args at_ at_0 empty finish first fold index initial item k merge number_ number_I
+//% own acc at_ at_0 empty finish first fold index initial item k merge number_ number_I
 //% own number_J number_O out_ p part post reduce reg_ rest take v where x y
 //% plain set value
 //% insert :preface
@@ -12,9 +12,7 @@ struct part {
 //% end
 static_assert(sizeof(part) <= ${part_bytes_max}, "an accumulator may have ${part_bytes_max} bytes");
 
-struct args {
-${members}
-};
+//% insert arguments.cpp
 
 //% if cuda
 //% insert reduce/${layout}.cu

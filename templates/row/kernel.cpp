@@ -1,4 +1,4 @@
-//% own a acc args empty_ fold_ map_ merge_ op out_ p part_ post reduce_ row_ type_ v value_ x y
+//% own a acc empty_ fold_ map_ merge_ op out_ p part_ post reduce_ row_ type_ v value_ x y
 //% plain set value
 // ${title}
 ${prelude}
@@ -25,9 +25,7 @@ struct part_${s.n} {
 static_assert(sizeof(part_${s.n}) <= ${part_bytes_max}, "an accumulator may have ${part_bytes_max} bytes");
 //% end
 
-struct args {
-${members}
-};
+//% insert arguments.cpp
 
 //% if cuda
 //% insert row/combine.cu

@@ -1,11 +1,9 @@
-//% own acc args base_ e has identity map part place post reduce take v
+//% own acc base_ e has identity map part place post reduce take v
 //% insert reduce/kernel.cpp:preface
 typedef _type_reduce part;
 static_assert(sizeof(part) <= ${part_bytes_max}, "an accumulator may have ${part_bytes_max} bytes");
 
-struct args {
-${members}
-};
+//% insert arguments.cpp
 
 //% if cuda
 //% if chain
