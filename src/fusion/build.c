@@ -34,6 +34,16 @@ char *kiln__build_text(kiln__build *b, kiln__buf *text)
     return copy;
 }
 
+void **kiln__build_find(kiln__build *b, kiln__build_map map, kiln__buf *key)
+{
+    void **found = key->failed ? NULL
+                               : kiln__map_enter(&b->maps[map], key->text, key->length, NULL);
+    if (found == NULL)
+        kiln__build_fail_memory(b);
+    key->length = 0;
+    return found;
+}
+
 /* ---- ways out -------------------------------------------------------------------------------------- */
 
 void kiln__build_fail_memory(kiln__build *b)

@@ -26,7 +26,7 @@ typedef struct kiln__axis_map {
     int64_t start, step;
 } kiln__axis_map;
 
-/* ---- sets of lows, values by bytes (sets.c) ------------------------------------------------------- */
+/* ---- sets of lows (sets.c) ------------------------------------------------------- */
 
 /* Marks on lows, none at first; cleared at once. */
 typedef struct kiln__marks {
@@ -44,11 +44,6 @@ typedef struct kiln__list {
     size_t count, room;
 } kiln__list;
 
-typedef struct kiln__index {
-    struct kiln__index_item **bucket;
-    size_t count, room;
-} kiln__index;
-
 /* ---- lows ---------------------------------------------------------------------------------------- */
 
 typedef enum kiln__low_kind {
@@ -59,7 +54,7 @@ typedef enum kiln__low_kind {
     KILN__LOW_EXPR,     /* an operation; operands have the loop's dtypes */
     KILN__LOW_CAST,
     KILN__LOW_STORE,    /* the operand, kept in memory of its own */
-    KILN__LOW_LENS,     /* a view: `map` has an entry for each axis of the operand */
+    KILN__LOW_VIEW,     /* a view: `map` has an entry for each axis of the operand */
     KILN__LOW_RESHAPED, /* a C-order view of a STORE */
     KILN__LOW_REDUCE,
     KILN__LOW_SNIPPET,  /* a result of a user's kernel that is done where it is used */
@@ -80,7 +75,7 @@ typedef struct kiln__low {
     int64_t *coef;            /* iota */
     kiln__number number;      /* const */
     kiln__op_loop loop;       /* expr */
-    kiln__axis_map *map;      /* lens */
+    kiln__axis_map *map;      /* view */
     int op;                   /* reduce: kiln_reduce_op; snippet, custom: which result */
     bool *reduced;            /* reduce and custom reductions: axes of the operands' shape */
     bool keepdims;
@@ -99,10 +94,10 @@ typedef struct kiln__low {
     bool arguments;      /* it is made of arguments and numbers alone, elementwise */
     bool loads, reduces; /* whether arrays, or results of reductions, are beneath it */
     bool positions;      /* whether positions are */
-    bool dear;           /* it is itself a function, not plain arithmetic */
+    bool calls;          /* it is itself a function, not plain arithmetic */
     int weight;          /* operations beneath it, roughly, functions counting more */
     uint64_t inputs;     /* arguments beneath it, as bits; the last stands for all that follow */
-    const struct kiln__form *form, *beside; /* reduce: by itself, beside another one (states.c) */
+    const struct kiln__form *form, *shared_form; /* reduce: by itself; from another's state (states.c) */
 
     /* stores.c, size.c */
     bool stored;     /* computed ones: kept in memory by the kernel that computes it */
@@ -190,6 +185,17 @@ typedef struct kiln__snippet {
 /* The last scratch buffer is for texts that the function which begins them ends. */
 enum { KILN__SCRATCH = 9, KILN__SCRATCH_SHORT = KILN__SCRATCH - 1 };
 
+/* What passes look up by what it consists of. */
+typedef enum kiln__build_map {
+    KILN__MAP_SNIPPETS, /* applications of the user's kernels, by kernel and operands */
+    KILN__MAP_SPACES,   /* reductions, by space and axes (rows.c) */
+    KILN__MAP_GROUPS,   /* kernels, by level and space (schedule.c) */
+    KILN__MAP_PASSES,   /* kernels, by group and reduced operand */
+    KILN__MAP_CUSTOMS,  /* kernels, by the user's kernel and operands */
+    KILN__MAP_SHAPES,   /* kernels, by shape (later.c) */
+    KILN__MAPS
+} kiln__build_map;
+
 typedef struct kiln__build {
     jmp_buf leave;
     kiln_error *err;
@@ -223,6 +229,7 @@ typedef struct kiln__build {
     size_t work;         /* lows that walks came to, for tests */
     kiln__program *program;
     kiln__buf scratch[KILN__SCRATCH];
+    kiln__map maps[KILN__MAPS];
 } kiln__build;
 
 /* Zeroed memory of the arena; never NULL. */
@@ -230,6 +237,9 @@ void *kiln__build_alloc(kiln__build *b, size_t bytes);
 void *kiln__build_copy(kiln__build *b, const void *data, size_t bytes);
 /* The text of a scratch buffer, moved into the arena; the buffer is empty again. */
 char *kiln__build_text(kiln__build *b, kiln__buf *text);
+
+/* The place of the value of a key, which is emptied; NULL is there at first. */
+void **kiln__build_find(kiln__build *b, kiln__build_map map, kiln__buf *key);
 
 /* Leave the build. `node` (0: none) is named with its place. */
 _Noreturn void kiln__build_fail(kiln__build *b, uint32_t node, kiln_status status, const char *fmt,
@@ -272,8 +282,6 @@ bool kiln__set_has(const kiln__set *set, uint32_t id);
 /* Whether it was not there; it is now. */
 bool kiln__set_add(kiln__build *b, kiln__set *set, uint32_t id);
 void kiln__list_add(kiln__build *b, kiln__list *list, uint32_t id);
-/* The place of the value of these bytes; NULL is there at first. */
-void **kiln__index_at(kiln__build *b, kiln__index *index, const void *key, size_t bytes);
 
 /* ---- lower.c --- */
 
@@ -371,7 +379,7 @@ void kiln__find_facts(kiln__build *b);
 /* The operand behind views. */
 static inline uint32_t kiln__behind(const kiln__build *b, uint32_t low)
 {
-    while (b->lows[low].kind == KILN__LOW_LENS)
+    while (b->lows[low].kind == KILN__LOW_VIEW)
         low = b->lows[low].operand[0];
     return low;
 }

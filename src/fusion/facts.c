@@ -32,21 +32,12 @@ void kiln__find_needed(kiln__build *b)
     b->user_begin = begin;
 }
 
-/* Whether an expression calls a function of mathematics: a word in lower case before a bracket. */
-static bool calls(const char *expression)
-{
-    for (const char *c = expression; *c != '\0'; c++)
-        if (c[0] == '(' && c > expression && c[-1] >= 'a' && c[-1] <= 'z')
-            return true;
-    return false;
-}
-
 static int own_weight(const kiln__low *n)
 {
     if (n->of_numbers) /* the same for all elements: a compiler computes it once */
         return 0;
     if (n->kind == KILN__LOW_EXPR)
-        return calls(n->loop.expression) ? KILN__WEIGHT_CALL : 1;
+        return n->loop.calls ? KILN__WEIGHT_CALL : 1;
     if (n->kind == KILN__LOW_SNIPPET)
         return kiln__snippet_loops(n->custom->def) ? KILN__WEIGHT_AGAIN + 1 : KILN__WEIGHT_CALL;
     return n->kind == KILN__LOW_CAST;
@@ -63,9 +54,9 @@ void kiln__find_facts(kiln__build *b)
 {
     for (uint32_t id = 1; id < b->low_count; id++) {
         kiln__low *n = &b->lows[id];
-        const bool through = kiln__low_computed(n) || n->kind == KILN__LOW_LENS;
+        const bool through = kiln__low_computed(n) || n->kind == KILN__LOW_VIEW;
         n->weight = own_weight(n);
-        n->dear = n->weight >= KILN__WEIGHT_CALL;
+        n->calls = n->weight >= KILN__WEIGHT_CALL;
         n->loads = n->kind == KILN__LOW_LEAF || n->kind == KILN__LOW_IOTA ||
                    n->kind == KILN__LOW_RESHAPED || n->kind == KILN__LOW_CUSTOM;
         n->reduces = n->kind == KILN__LOW_REDUCE;
@@ -95,7 +86,6 @@ void kiln__find_facts(kiln__build *b)
 void kiln__find_snippets(kiln__build *b)
 {
     b->snippets = kiln__build_alloc(b, b->low_count * sizeof *b->snippets);
-    kiln__index index = {NULL, 0, 0};
     for (uint32_t id = 1; id < b->low_count; id++) {
         const kiln__low *n = &b->lows[id];
         if (n->kind != KILN__LOW_SNIPPET)
@@ -103,10 +93,7 @@ void kiln__find_snippets(kiln__build *b)
         kiln__buf *key = &b->scratch[KILN__SCRATCH_SHORT];
         kiln__buf_put(key, (const char *)&n->custom->kernel, sizeof n->custom->kernel);
         kiln__buf_put(key, (const char *)n->operand, n->operand_count * sizeof *n->operand);
-        if (key->failed)
-            kiln__build_fail_memory(b);
-        void **same = kiln__index_at(b, &index, key->text, key->length);
-        key->length = 0;
+        void **same = kiln__build_find(b, KILN__MAP_SNIPPETS, key);
         if (*same == NULL)
             *same = kiln__build_alloc(b, sizeof(kiln__snippet));
         b->snippets[id] = *same;

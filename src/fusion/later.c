@@ -12,11 +12,13 @@ typedef struct shaped {
     size_t count, room;
 } shaped;
 
-static shaped *kernels_of_shape(kiln__build *b, kiln__index *index, const kiln__plan_kernel *k)
+static shaped *kernels_of_shape(kiln__build *b, const kiln__plan_kernel *k)
 {
-    static const int64_t none = 0;
-    void **found = kiln__index_at(b, index, k->rank > 0 ? k->shape : &none,
-                                  (size_t)k->rank * sizeof *k->shape);
+    kiln__buf *key = &b->scratch[KILN__SCRATCH_SHORT];
+    kiln__buf_put(key, (const char *)&k->rank, sizeof k->rank);
+    if (k->rank > 0)
+        kiln__buf_put(key, (const char *)k->shape, (size_t)k->rank * sizeof *k->shape);
+    void **found = kiln__build_find(b, KILN__MAP_SHAPES, key);
     if (*found == NULL)
         *found = kiln__build_alloc(b, sizeof(shaped));
     return *found;
@@ -131,12 +133,11 @@ static void sort_kernels(kiln__build *b)
 
 void kiln__order_kernels(kiln__build *b)
 {
-    kiln__index shapes = {NULL, 0, 0};
     for (kiln__plan_kernel *k = b->kernels; k != NULL; k = k->next)
         if (k->kind == KILN__STEP_LOOP || k->kind == KILN__STEP_ROW)
-            list_kernel(b, kernels_of_shape(b, &shapes, k), k);
+            list_kernel(b, kernels_of_shape(b, k), k);
     for (kiln__plan_kernel *k = b->kernels; k != NULL; k = k->next)
         if (k->kind == KILN__STEP_LOOP)
-            move_later(b, k, kernels_of_shape(b, &shapes, k));
+            move_later(b, k, kernels_of_shape(b, k));
     sort_kernels(b);
 }

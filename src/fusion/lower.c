@@ -226,7 +226,7 @@ static uint32_t in_memory(kiln__build *b, uint32_t x, uint32_t node)
     const kiln__low *n = &b->lows[x];
     if (n->memory)
         return x;
-    if (n->kind != KILN__LOW_LENS || b->lows[n->operand[0]].size > n->size)
+    if (n->kind != KILN__LOW_VIEW || b->lows[n->operand[0]].size > n->size)
         return kiln__low_store(b, x, node);
     const uint32_t kept = kiln__low_store(b, n->operand[0], node);
     n = &b->lows[x]; /* the list of lows may have moved */

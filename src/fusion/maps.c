@@ -69,7 +69,7 @@ uint32_t kiln__low_view(kiln__build *b, uint32_t low, int rank, const int64_t *s
                         const kiln__axis_map *map, uint32_t origin)
 {
     const kiln__low *o = &b->lows[low];
-    kiln__low made = {.kind = KILN__LOW_LENS, .dtype = o->dtype, .rank = rank, .origin = origin};
+    kiln__low made = {.kind = KILN__LOW_VIEW, .dtype = o->dtype, .rank = rank, .origin = origin};
 
     if (rank > KILN_RANK_MAX)
         kiln__build_fail(b, origin, KILN_ERR_ARGUMENT, "the result would have %d axes; %d are allowed",
@@ -86,7 +86,7 @@ uint32_t kiln__low_view(kiln__build *b, uint32_t low, int rank, const int64_t *s
     }
     if (o->kind == KILN__LOW_LEAF)
         return view_leaf(b, o, &made);
-    if (o->kind == KILN__LOW_LENS) {
+    if (o->kind == KILN__LOW_VIEW) {
         const kiln__low *behind = &b->lows[o->operand[0]];
         kiln__axis_map *through = kiln__build_alloc(b, (size_t)behind->rank * sizeof *through);
         kiln__compose(made.map, o->map, behind->rank, through);

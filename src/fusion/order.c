@@ -35,7 +35,7 @@ static void find_leaves(order *o)
     for (uint32_t id = 1; id < b->low_count; id++) {
         const kiln__low *n = &b->lows[id];
         leaves *mine = &o->leaves[id];
-        if (n->kind != KILN__LOW_LENS && !kiln__low_computed(n)) {
+        if (n->kind != KILN__LOW_VIEW && !kiln__low_computed(n)) {
             mine->count = 1;
             mine->id[0] = id;
             continue;
@@ -69,7 +69,7 @@ static void add_leaf_bytes(order *o, uint32_t id, int64_t most, int64_t *bytes)
     const kiln__low *n = &b->lows[id];
     if (*bytes > most || !kiln__mark(b, &b->marks, id))
         return;
-    if (n->kind != KILN__LOW_LENS && !kiln__low_computed(n))
+    if (n->kind != KILN__LOW_VIEW && !kiln__low_computed(n))
         *bytes += bytes_of(n);
     else
         for (uint32_t k = 0; k < n->operand_count; k++)
@@ -139,7 +139,7 @@ static void place_results(order *o, uint32_t id, bool root)
         place(o, id);
         return;
     }
-    if (!n->reduces || (n->kind != KILN__LOW_LENS && !kiln__low_computed(n)))
+    if (!n->reduces || (n->kind != KILN__LOW_VIEW && !kiln__low_computed(n)))
         return;
     for (uint32_t k = 0; k < n->operand_count; k++)
         place_results(o, n->operand[k], false);

@@ -45,6 +45,8 @@ kiln_status kiln__program_build(const kiln__ir *ir, const kiln__graph_arg *args,
     }
     const kiln_status status = b->status;
     kiln__arena_free(b->arena);
+    for (int k = 0; k < KILN__MAPS; k++)
+        kiln__map_clear(&b->maps[k], NULL);
     for (int k = 0; k < KILN__SCRATCH; k++)
         kiln__buf_clear(&b->scratch[k]);
     kiln__free(b);

@@ -103,7 +103,7 @@ static bool own_row(const family *f, const kiln__low *n, const kiln__axis_map *m
 static bool is_inside(const family *f, uint32_t id, bool root)
 {
     const kiln__low *n = &f->b->lows[id];
-    return n->kind == KILN__LOW_LENS ||
+    return n->kind == KILN__LOW_VIEW ||
            (kiln__low_computed(n) && (!n->stored || root || kiln__is_marked(&f->root, id)));
 }
 
@@ -119,7 +119,7 @@ static void operand_map(const kiln__low *n, const kiln__low *o, const kiln__axis
                         kiln__axis_map *out)
 {
     kiln__axis_map own[KILN_RANK_MAX];
-    if (n->kind == KILN__LOW_LENS)
+    if (n->kind == KILN__LOW_VIEW)
         memcpy(own, n->map, (size_t)o->rank * sizeof own[0]);
     else
         kiln__broadcast_map(o, n->rank, n->shape, own);
@@ -562,7 +562,7 @@ static void take_others(family *f)
 static void mark_inside(const family *f, kiln__row_family *made, uint32_t id)
 {
     const kiln__low *n = &f->b->lows[id];
-    if (n->stored || (n->kind != KILN__LOW_LENS && !kiln__low_computed(n)) ||
+    if (n->stored || (n->kind != KILN__LOW_VIEW && !kiln__low_computed(n)) ||
         !kiln__set_add(f->b, &made->inside, id))
         return;
     for (uint32_t k = 0; k < n->operand_count; k++)
@@ -659,7 +659,7 @@ static void find_beneath(family *f)
     const kiln__build *b = f->b;
     for (uint32_t id = 1; id < b->low_count; id++) {
         const kiln__low *n = &b->lows[id];
-        const bool inside = n->kind == KILN__LOW_LENS || (kiln__low_computed(n) && !n->stored);
+        const bool inside = n->kind == KILN__LOW_VIEW || (kiln__low_computed(n) && !n->stored);
         f->positions[id] = n->kind == KILN__LOW_IOTA;
         f->others[id] = !inside && is_other(n);
         for (uint32_t k = 0; inside && k < n->operand_count; k++) {
@@ -671,7 +671,6 @@ static void find_beneath(family *f)
 
 void kiln__find_rows(kiln__build *b)
 {
-    kiln__index index = {NULL, 0, 0};
     candidates **list = kiln__build_alloc(b, b->low_count * sizeof(*list));
     family *f = kiln__build_alloc(b, sizeof *f);
     kiln__buf *key = &b->scratch[KILN__SCRATCH_SHORT];
@@ -687,10 +686,7 @@ void kiln__find_rows(kiln__build *b)
         kiln__buf_put(key, (const char *)&n->space_rank, sizeof n->space_rank);
         kiln__buf_put(key, (const char *)n->space, (size_t)n->space_rank * sizeof *n->space);
         kiln__buf_put(key, (const char *)n->reduced, (size_t)n->space_rank * sizeof *n->reduced);
-        if (key->failed)
-            kiln__build_fail_memory(b);
-        void **found = kiln__index_at(b, &index, key->text, key->length);
-        key->length = 0;
+        void **found = kiln__build_find(b, KILN__MAP_SPACES, key);
         if (*found == NULL)
             *found = kiln__build_alloc(b, sizeof(candidates));
         list[id] = *found;

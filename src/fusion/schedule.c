@@ -38,9 +38,6 @@ typedef struct schedule {
     kiln__build *b;
     int (*ready)[3];         /* by low and context: the first level that can compute or read it */
     uint8_t *known;          /* by marked low: a `finish` */
-    kiln__index groups;      /* a group by what its kernels have in common */
-    kiln__index passes;      /* a group by the group and operand of reductions */
-    kiln__index customs;     /* a group, of one kernel, by the user's kernel and its operands */
     kiln__plan_kernel **end; /* of the list of kernels */
     uint32_t kernel_count;
 } schedule;
@@ -72,12 +69,9 @@ static void put_bytes(kiln__buf *key, const void *data, size_t bytes)
         kiln__buf_put(key, data, bytes);
 }
 
-static group *find_group(kiln__build *b, kiln__index *index, kiln__buf *key)
+static group *find_group(kiln__build *b, kiln__build_map map, kiln__buf *key)
 {
-    if (key->failed)
-        kiln__build_fail_memory(b);
-    void **found = kiln__index_at(b, index, key->text, key->length);
-    key->length = 0;
+    void **found = kiln__build_find(b, map, key);
     if (*found == NULL)
         *found = kiln__build_alloc(b, sizeof(group));
     return *found;
@@ -91,7 +85,7 @@ static group *group_of(schedule *s, int level, int rank, const int64_t *shape, c
     put_bytes(key, head, sizeof head);
     put_bytes(key, shape, (size_t)rank * sizeof *shape);
     put_bytes(key, reduced, reduced != NULL ? (size_t)rank * sizeof *reduced : 0);
-    return find_group(s->b, &s->groups, key);
+    return find_group(s->b, KILN__MAP_GROUPS, key);
 }
 
 static void add_to_group(kiln__build *b, group *g, kiln__plan_kernel *k)
@@ -230,7 +224,7 @@ static void join_reduction(schedule *s, uint32_t id, int level)
     kiln__buf *key = &b->scratch[KILN__SCRATCH_SHORT];
     put_bytes(key, &g, sizeof(g));
     put_bytes(key, &n->operand[0], sizeof n->operand[0]);
-    group *same = find_group(b, &s->passes, key);
+    group *same = find_group(b, KILN__MAP_PASSES, key);
 
     prune(g, is_full_pass);
     kiln__plan_kernel *k = find_pass(b, g, same, id);
@@ -259,7 +253,7 @@ static void join_custom(schedule *s, uint32_t id, int level)
     put_bytes(key, &n->keepdims, sizeof n->keepdims);
     put_bytes(key, n->operand, n->operand_count * sizeof *n->operand);
     put_bytes(key, n->reduced, n->reduced != NULL ? (size_t)n->space_rank * sizeof *n->reduced : 0);
-    group *g = find_group(b, &s->customs, key);
+    group *g = find_group(b, KILN__MAP_CUSTOMS, key);
 
     if (g->count == 0) {
         kiln__plan_kernel *made =
@@ -285,7 +279,7 @@ static int ready_operands(schedule *s, uint32_t id, int context)
         const kiln__low *o = &b->lows[n->operand[k]];
         int inner = context;
         if (context == CONTEXT_SAME &&
-            (n->kind == KILN__LOW_LENS || !kiln__same_shape(n->rank, n->shape, o->rank, o->shape)))
+            (n->kind == KILN__LOW_VIEW || !kiln__same_shape(n->rank, n->shape, o->rank, o->shape)))
             inner = CONTEXT_OTHER;
         level = larger(level, ready(s, n->operand[k], inner));
     }
@@ -330,14 +324,14 @@ static bool same_squeezed(int rank, const int64_t *shape, int other_rank, const 
 }
 
 /* Whether a view only adds or drops axes of one index. */
-static bool squeezes(const kiln__build *b, const kiln__low *lens)
+static bool squeezes(const kiln__build *b, const kiln__low *view)
 {
-    const kiln__low *o = &b->lows[lens->operand[0]];
+    const kiln__low *o = &b->lows[view->operand[0]];
     int last = -1;
-    if (!same_squeezed(lens->rank, lens->shape, o->rank, o->shape))
+    if (!same_squeezed(view->rank, view->shape, o->rank, o->shape))
         return false;
     for (int a = 0; a < o->rank; a++) {
-        const kiln__axis_map m = lens->map[a];
+        const kiln__axis_map m = view->map[a];
         if (o->shape[a] == 1)
             continue;
         if (m.from <= last || m.start != 0 || m.step != 1)
@@ -356,7 +350,7 @@ static kiln__plan_kernel *last_reduction(kiln__build *b, uint32_t id, bool root)
         return NULL;
     if (n->kind == KILN__LOW_REDUCE)
         return n->rows == NULL ? n->kernel : NULL;
-    if (n->kind != KILN__LOW_LENS && !kiln__low_computed(n))
+    if (n->kind != KILN__LOW_VIEW && !kiln__low_computed(n))
         return NULL;
     if (n->stored && !root)
         return n->epilogue ? n->kernel : NULL;
@@ -397,7 +391,7 @@ static finish look_at(schedule *s, uint32_t id, const kiln__plan_kernel *kernel,
         return FINISH_READ;
     case KILN__LOW_IOTA:
         return FINISH_NOT;
-    case KILN__LOW_LENS:
+    case KILN__LOW_VIEW:
         one = finishes(s, n->operand[0], kernel, false);
         return one == FINISH_RESULT && !squeezes(s->b, n) ? FINISH_NOT : one;
     case KILN__LOW_EXPR:

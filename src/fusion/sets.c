@@ -1,5 +1,5 @@
 /*
- * sets.c - sets of lowered nodes, and values found by bytes: what passes look things up with.
+ * sets.c - sets of lowered nodes.
  *
  * All of it lives in the arena of the build. A walk over a large graph uses marks, which cost
  * nothing to clear; what belongs to one kernel of many is a set, as large as what is in it.
@@ -61,49 +61,4 @@ void kiln__list_add(kiln__build *b, kiln__list *list, uint32_t id)
         list->room = larger;
     }
     list->ids[list->count++] = id;
-}
-
-/* ---- values by bytes ------------------------------------------------------------------------- */
-
-struct kiln__index_item {
-    struct kiln__index_item *next;
-    uint64_t hash;
-    size_t bytes;
-    void *value;
-    const void *key;
-};
-
-static void grow_index(kiln__build *b, kiln__index *index)
-{
-    const size_t room = index->room == 0 ? 64 : 2 * index->room;
-    struct kiln__index_item **bucket = kiln__build_alloc(b, room * sizeof(*bucket));
-
-    for (size_t k = 0; k < index->room; k++)
-        for (struct kiln__index_item *item = index->bucket[k], *next; item != NULL; item = next) {
-            next = item->next;
-            item->next = bucket[item->hash & (room - 1)];
-            bucket[item->hash & (room - 1)] = item;
-        }
-    index->bucket = bucket;
-    index->room = room;
-}
-
-void **kiln__index_at(kiln__build *b, kiln__index *index, const void *key, size_t bytes)
-{
-    const uint64_t hash = kiln__hash_64(key, bytes);
-
-    if (index->count >= index->room)
-        grow_index(b, index);
-    struct kiln__index_item **first = &index->bucket[hash & (index->room - 1)];
-    for (struct kiln__index_item *item = *first; item != NULL; item = item->next)
-        if (item->hash == hash && item->bytes == bytes && memcmp(item->key, key, bytes) == 0)
-            return &item->value;
-    struct kiln__index_item *made = kiln__build_alloc(b, sizeof *made);
-    made->hash = hash;
-    made->bytes = bytes;
-    made->key = kiln__build_copy(b, key, bytes);
-    made->next = *first;
-    *first = made;
-    index->count++;
-    return &made->value;
 }

@@ -65,7 +65,7 @@ static void measure_below(walk *w, uint32_t id, bool root)
     kiln__list_add(b, &b->measured, id);
     if (n->kind == KILN__LOW_CONST || n->kind == KILN__LOW_IOTA)
         return;
-    if (n->kind == KILN__LOW_LENS) {
+    if (n->kind == KILN__LOW_VIEW) {
         note_block(w->sum, id);
         w->sum->nodes += b->beneath[id][0];
         w->sum->leaves += b->beneath[id][1];
@@ -105,9 +105,9 @@ static bool measure(kiln__build *b, const kiln__set *counted, kiln__measure *sum
 static const kiln__set nothing = {NULL, 0, 0};
 
 /* What a view makes its users compute, or read. */
-static void measure_view(kiln__build *b, uint32_t lens)
+static void measure_view(kiln__build *b, uint32_t view)
 {
-    const uint32_t behind = kiln__behind(b, lens);
+    const uint32_t behind = kiln__behind(b, view);
     kiln__measure sum = {0, 0, 0, {0}};
     walk w = {b, &nothing, &sum, KERNEL_NODES_MAX, KERNEL_LEAVES_MAX};
 
@@ -117,8 +117,8 @@ static void measure_view(kiln__build *b, uint32_t lens)
         measure_below(&w, behind, false);
     else
         sum.leaves = 1;
-    b->beneath[lens][0] = sum.nodes;
-    b->beneath[lens][1] = sum.leaves;
+    b->beneath[view][0] = sum.nodes;
+    b->beneath[view][1] = sum.leaves;
 }
 
 void kiln__measure_views(kiln__build *b)
@@ -126,7 +126,7 @@ void kiln__measure_views(kiln__build *b)
     if (b->beneath == NULL)
         b->beneath = kiln__build_alloc(b, b->low_count * sizeof *b->beneath);
     for (uint32_t id = 1; id < b->low_count; id++)
-        if (b->lows[id].needed && b->lows[id].kind == KILN__LOW_LENS)
+        if (b->lows[id].needed && b->lows[id].kind == KILN__LOW_VIEW)
             measure_view(b, id);
 }
 
@@ -189,7 +189,7 @@ static void cut(kiln__build *b)
     for (uint32_t id = 1; id < b->low_count; id++) {
         kiln__low *n = &b->lows[id];
         const bool small = !n->of_numbers && ((!n->loads && !n->reduces) || n->weight < NODES_MAX / 8);
-        if (n->needed && n->kind == KILN__LOW_LENS)
+        if (n->needed && n->kind == KILN__LOW_VIEW)
             measure_view(b, id);
         if (!n->needed || !kiln__low_computed(n) || n->stored || n->in_rows || small)
             continue;

@@ -80,7 +80,7 @@ void kiln__find_forms(kiln__build *b)
             continue;
         const kiln_dtype from = b->lows[n->operand[0]].dtype;
         n->form = form_of(b, kiln__reduce_row_find(n->op, from), from);
-        n->beside = form_of(b, kiln__reduce_row_beside(n->op, from), from);
+        n->shared_form = form_of(b, kiln__reduce_row_beside(n->op, from), from);
     }
 }
 
@@ -92,12 +92,12 @@ static bool same_state(const kiln__low *m, const kiln__form *form, const kiln__m
 }
 
 /* Take the form that reads another member's state, when that member is there. */
-static void look_beside(kiln__member *members, size_t count, size_t at)
+static void use_shared_form(kiln__member *members, size_t count, size_t at)
 {
     const kiln__low *n = members[at].low;
-    for (size_t o = 0; n->beside != NULL && o < count; o++)
-        if (o != at && same_state(n, n->beside, &members[o])) {
-            members[at].form = n->beside;
+    for (size_t o = 0; n->shared_form != NULL && o < count; o++)
+        if (o != at && same_state(n, n->shared_form, &members[o])) {
+            members[at].form = n->shared_form;
             return;
         }
 }
@@ -111,7 +111,7 @@ static size_t read_members(const kiln__build *b, const uint32_t *ids, size_t cou
         members[m] = (kiln__member){
             .low = &b->lows[ids[m]], .id = ids[m], .form = b->lows[ids[m]].form};
     for (size_t m = 0; m < count; m++)
-        look_beside(members, count, m);
+        use_shared_form(members, count, m);
     for (size_t m = 0; m < count; m++) {
         size_t o = 0;
         while (o < m && !same_state(members[m].low, members[m].form, &members[o]))

@@ -48,7 +48,7 @@ static void mark_row_uses(kiln__build *b)
             continue;
         for (uint32_t k = 0; k < n->operand_count; k++) {
             kiln__low *o = &b->lows[n->operand[k]];
-            if ((kiln__low_computed(o) || o->kind == KILN__LOW_LENS) && !o->stored)
+            if ((kiln__low_computed(o) || o->kind == KILN__LOW_VIEW) && !o->stored)
                 o->in_rows = true;
         }
     }

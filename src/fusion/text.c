@@ -84,7 +84,7 @@ static const char *statement(kiln__writer *w, kiln_dtype dtype, const char *expr
     return name;
 }
 
-static kiln__dear *find_dear(const kiln__writer *w, uint32_t low, const kiln__axis_map *map);
+static kiln__reused *find_reused(const kiln__writer *w, uint32_t low, const kiln__axis_map *map);
 static const char *value_statement(kiln__writer *w, kiln_dtype dtype, const char *expression);
 
 static const char *computed_text(kiln__writer *w, uint32_t low, const kiln__axis_map *map)
@@ -114,9 +114,9 @@ static const char *computed_text(kiln__writer *w, uint32_t low, const kiln__axis
         kiln__op_text(text, &n->loop, operands);
     if (expression == NULL)
         expression = kiln__build_text(b, text);
-    const kiln__dear *dear =
-        w->dear_count > 0 && w->body == KILN__BUF_BODY ? find_dear(w, low, map) : NULL;
-    if (dear != NULL && dear->again && w->value_count < KILN__VALUE_MAX)
+    const kiln__reused *reused =
+        w->reused_count > 0 && w->body == KILN__BUF_BODY ? find_reused(w, low, map) : NULL;
+    if (reused != NULL && reused->again && w->value_count < KILN__VALUE_MAX)
         return value_statement(w, n->dtype, expression);
     return n->kind == KILN__LOW_SNIPPET ? expression : statement(w, n->dtype, expression);
 }
@@ -131,7 +131,7 @@ static bool is_of_row(const kiln__writer *w, uint32_t low)
         return true;
     if (n->kind == KILN__LOW_REDUCE)
         return n->rows == w->kernel->rows;
-    if (n->kind != KILN__LOW_LENS && !kiln__inlined(w->b, w->kernel, low))
+    if (n->kind != KILN__LOW_VIEW && !kiln__inlined(w->b, w->kernel, low))
         return false;
     for (uint32_t k = 0; k < n->operand_count; k++)
         if (!is_of_row(w, n->operand[k]))
@@ -139,28 +139,28 @@ static bool is_of_row(const kiln__writer *w, uint32_t low)
     return true;
 }
 
-static kiln__dear *find_dear(const kiln__writer *w, uint32_t low, const kiln__axis_map *map)
+static kiln__reused *find_reused(const kiln__writer *w, uint32_t low, const kiln__axis_map *map)
 {
-    for (size_t k = 0; k < w->dear_count; k++)
-        if (w->dear[k].low == low && kiln__same_map(w->dear[k].map, map, w->b->lows[low].rank))
-            return &w->dear[k];
+    for (size_t k = 0; k < w->reused_count; k++)
+        if (w->reused[k].low == low && kiln__same_map(w->reused[k].map, map, w->b->lows[low].rank))
+            return &w->reused[k];
     return NULL;
 }
 
-/* On the dry walk: whether something dear was computed by an earlier stage already, and need not be
+/* On the dry walk: whether a function was computed by an earlier stage already, and need not be
  * walked again. */
-static bool known_dear(kiln__writer *w, uint32_t low, const kiln__axis_map *map)
+static bool was_computed(kiln__writer *w, uint32_t low, const kiln__axis_map *map)
 {
-    kiln__dear *known = find_dear(w, low, map);
+    kiln__reused *known = find_reused(w, low, map);
     if (known != NULL) {
         known->again = known->again || known->stage != w->stage;
         return true;
     }
-    kiln__dear *moved = kiln__build_alloc(w->b, (w->dear_count + 1) * sizeof *moved);
-    if (w->dear_count > 0)
-        memcpy(moved, w->dear, w->dear_count * sizeof *moved);
-    w->dear = moved;
-    w->dear[w->dear_count++] = (kiln__dear){low, map, w->stage, false};
+    kiln__reused *moved = kiln__build_alloc(w->b, (w->reused_count + 1) * sizeof *moved);
+    if (w->reused_count > 0)
+        memcpy(moved, w->reused, w->reused_count * sizeof *moved);
+    w->reused = moved;
+    w->reused[w->reused_count++] = (kiln__reused){low, map, w->stage, false};
     return false;
 }
 
@@ -181,7 +181,7 @@ static const char *row_text(kiln__writer *w, uint32_t low, const kiln__axis_map 
     const kiln__low *n = &w->b->lows[low];
     if (body == KILN__BUF_BODY && n->reduces && is_of_row(w, low))
         w->body = KILN__BUF_ROW;
-    else if (body == KILN__BUF_BODY && w->dry && n->dear && known_dear(w, low, map))
+    else if (body == KILN__BUF_BODY && w->dry && n->calls && was_computed(w, low, map))
         return "";
     const char *text = computed_text(w, low, map);
     kiln__name_low(w, low, map, text); /* in the scope that it was computed in */
@@ -200,7 +200,7 @@ const char *kiln__operand_text(kiln__writer *w, uint32_t low, const kiln__axis_m
 
     if (text != NULL)
         return text;
-    if (n->kind == KILN__LOW_LENS) {
+    if (n->kind == KILN__LOW_VIEW) {
         const kiln__low *o = &b->lows[n->operand[0]];
         kiln__axis_map *through = kiln__build_alloc(b, (size_t)o->rank * sizeof *through + 1);
         kiln__compose(map, n->map, o->rank, through);

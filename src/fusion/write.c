@@ -138,13 +138,13 @@ static void survey(kiln__build *b, kiln__plan_kernel *k)
     kiln__writer w = begin_kernel(b, k, true);
     restart(&w);
     write_kernel(&w);
-    if (!w.has_iota && w.dear_count == 0)
+    if (!w.has_iota && w.reused_count == 0)
         return;
     kiln__survey *found = kiln__build_alloc(b, sizeof *found);
     found->has_iota = w.has_iota;
     memcpy(found->iota, w.iota, sizeof found->iota);
-    found->dear = w.dear;
-    found->dear_count = w.dear_count;
+    found->reused = w.reused;
+    found->reused_count = w.reused_count;
     k->survey = found;
 }
 
@@ -165,8 +165,8 @@ static void write_step(kiln__build *b, kiln__plan_kernel *k, uint32_t number)
     kiln__writer w = begin_kernel(b, k, false);
     if (k->survey != NULL) {
         memcpy(w.iota, k->survey->iota, sizeof w.iota);
-        w.dear = k->survey->dear;
-        w.dear_count = k->survey->dear_count;
+        w.reused = k->survey->reused;
+        w.reused_count = k->survey->reused_count;
         w.has_iota = k->survey->has_iota;
     }
     if (k->kind == KILN__STEP_LOOP)

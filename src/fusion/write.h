@@ -20,14 +20,14 @@ typedef struct kiln__seen {
     uint32_t before; /* the same low, named before: counted from 1, 0: none */
 } kiln__seen;
 
-/* Something dear that a row program computes for each element, and in which stage first. What later
+/* A function that a row program computes for each element, and in which stage first. What later
  * stages use again becomes a value of the element. */
-typedef struct kiln__dear {
+typedef struct kiln__reused {
     uint32_t low;
     const kiln__axis_map *map;
     int stage;
     bool again;
-} kiln__dear;
+} kiln__reused;
 
 /* Scratch buffers of a build, by use. */
 enum {
@@ -45,8 +45,8 @@ enum {
 typedef struct kiln__survey {
     bool has_iota;
     int64_t iota[KILN_RANK_MAX]; /* coefficients of the first position met */
-    kiln__dear *dear;
-    size_t dear_count;
+    kiln__reused *reused;
+    size_t reused_count;
 } kiln__survey;
 
 typedef struct kiln__writer {
@@ -75,8 +75,8 @@ typedef struct kiln__writer {
     int operations;
     kiln__list snippets;  /* lows: one of each of the user's kernels that are inlined */
     kiln__list preambles; /* lows whose preambles stand in namespaces */
-    kiln__dear *dear;
-    size_t dear_count;
+    kiln__reused *reused;
+    size_t reused_count;
     kiln__row_value *values;
     size_t value_count;
 } kiln__writer;

@@ -25,7 +25,7 @@ static kiln_node faulty(kiln_graph *graph)
 }
 
 /* A node of nothing but plain numbers. */
-static kiln_node homeless(const place *at)
+static kiln_node without_graph(const place *at)
 {
     kiln_node n = faulty(NULL);
     n.id = (uint32_t)at->line;
@@ -191,7 +191,7 @@ static kiln_node add(const kiln__node *made, const kiln_node *operands, size_t c
     uint32_t ids[OPERANDS_MAX];
 
     if (graph == NULL)
-        return homeless(at);
+        return without_graph(at);
     if (!is_open(graph, at))
         return faulty(graph);
     for (size_t k = 0; k < count; k++)
@@ -281,7 +281,7 @@ static kiln_node add_op(int op, const kiln_node *operands, int count, const char
         return add(&node, operands, (size_t)count, NULL, 0, &at);
     kiln_graph *graph = home(operands, (size_t)count);
     if (graph == NULL)
-        return homeless(&at);
+        return without_graph(&at);
     if (found == NULL)
         return fault(graph, &at, KILN_ERR_ARGUMENT, "there is no operation %d", op);
     return fault(graph, &at, KILN_ERR_ARGUMENT_COUNT, "it takes %d operand%s, %d given",
@@ -342,7 +342,7 @@ kiln_node kiln_node_reduce(kiln_reduce_op op, kiln_node x, const kiln_axes *axes
     int64_t data[KILN_RANK_MAX];
     kiln_graph *graph = home(&x, 1);
     if (graph == NULL)
-        return homeless(&at);
+        return without_graph(&at);
     if (strcmp(at.what, "unknown") == 0)
         return fault(graph, &at, KILN_ERR_ARGUMENT, "there is no reduction %d", (int)op);
     if (dtype != KILN_DTYPE_NONE && !known_dtype(dtype))
@@ -359,7 +359,7 @@ static kiln_node add_custom(kiln__kernel *kernel, const void *handle, kiln__node
 {
     kiln_graph *graph = home(inputs, input_count);
     if (graph == NULL)
-        return homeless(at);
+        return without_graph(at);
     const kiln__definition *d = kernel->def;
     if (kernel->ctx != graph->ctx)
         return fault(graph, at, KILN_ERR_CONTEXT, "the kernel belongs to another context");
@@ -386,7 +386,7 @@ static kiln_node bad_handle(const kiln_node *inputs, size_t input_count, const p
 {
     kiln_graph *graph = inputs != NULL ? home(inputs, input_count) : NULL;
     return graph != NULL ? fault(graph, at, KILN_ERR_NULL, "the kernel or its inputs are NULL")
-                         : homeless(at);
+                         : without_graph(at);
 }
 
 kiln_node kiln_node_elementwise(kiln_elementwise *op, const kiln_node *inputs, size_t input_count,
@@ -432,7 +432,7 @@ kiln_node kiln_node_transpose(kiln_node x, const kiln_axes *axes, const char *fi
     int64_t data[KILN_RANK_MAX];
     kiln_graph *graph = home(&x, 1);
     if (graph == NULL)
-        return homeless(&at);
+        return without_graph(&at);
     if (!read_axes(graph, axes, &at, &node, data))
         return faulty(graph);
     return add(&node, &x, 1, data, axes != NULL ? (size_t)axes->count : 0, &at);
@@ -472,7 +472,7 @@ static kiln_node add_shaped(int view, kiln_node x, int rank, const int64_t *shap
 {
     kiln_graph *graph = home(&x, 1);
     if (graph == NULL)
-        return homeless(at);
+        return without_graph(at);
     if (rank < 0 || rank > KILN_RANK_MAX)
         return fault(graph, at, KILN_ERR_ARGUMENT, "rank %d is none of 0 to %d", rank,
                      KILN_RANK_MAX);

@@ -28,6 +28,7 @@ typedef struct op_loop {
     const char *as; /* "" = the type itself */
     const char *out;
     const char *expression;
+    bool calls;
 } op_loop;
 
 /* The most loops an operation has. */
@@ -45,8 +46,10 @@ typedef struct alias {
 } alias;
 
 #define GROUP(title)
-#define LOOP(types, out, expression) {types, "", out, expression},
-#define LOOP_AS(types, as, out, expression) {types, as, out, expression},
+#define LOOP(types, out, expression) {types, "", out, expression, false},
+#define LOOP_AS(types, as, out, expression) {types, as, out, expression, false},
+#define CALL(types, out, expression) {types, "", out, expression, true},
+#define CALL_AS(types, as, out, expression) {types, as, out, expression, true},
 
 typedef struct pair {
     const char *name;
@@ -243,6 +246,7 @@ static void set_loop(const op_loop *l, kiln_dtype type, int arity, kiln__op_loop
     out->type = type;
     out->out = l->out[0] == '\0' ? type : l->out[0] == 'r' ? real_of(type) : dtype_of(l->out[0]);
     out->expression = l->expression;
+    out->calls = l->calls;
 }
 
 /* Whether a plain integer is a value of the integer dtype. */

@@ -66,6 +66,7 @@ typedef struct kiln__op_loop {
     kiln_dtype in[KILN__OP_ARITY_MAX]; /* what each operand must be cast to first */
     kiln_dtype out;                    /* what the result is converted to by assignment */
     kiln_dtype type;                   /* $T of the expression */
+    bool calls;                        /* it calls a function: it costs more than arithmetic */
     const char *expression;            /* constant text with $0 $1 $2 $T $W $U $R */
 } kiln__op_loop;
 
