@@ -74,8 +74,7 @@ static void record_softmax(kiln_graph *g)
 static void record_log_softmax(kiln_graph *g)
 {
     node x = in(g, "x"), d = kiln_subtract(x, kiln_max_keep(x, KILN_AXES(1)));
-    kiln_graph_output(g, "z",
-                      kiln_subtract(d, kiln_log(kiln_sum_keep(kiln_exp(d), KILN_AXES(1)))));
+    kiln_graph_output(g, "z", kiln_subtract(d, kiln_log(kiln_sum_keep(kiln_exp(d), KILN_AXES(1)))));
 }
 
 static void record_layer_norm(kiln_graph *g)
@@ -162,22 +161,22 @@ static const pipeline pipelines[] = {
     {"softmax_16384", "softmax, rows of 16384", record_softmax, 1, 1, SIDE, SIDE, 1, 1, 1.08},
     {"softmax_1000", "softmax, rows of 1000", record_softmax, 1, 1, 1 << 18, 1000, 1, 1, 1.10},
     {"softmax_131072", "softmax, rows of 131072", record_softmax, 1, 1, 2048, 1 << 17, 1, 1, 1.6},
-    {"log_softmax_16384", "log-softmax, rows of 16384",
-     record_log_softmax, 1, 1, SIDE, SIDE, 1, 1, 1.08},
-    {"log_softmax_1000", "log-softmax, rows of 1000",
-     record_log_softmax, 1, 1, 1 << 18, 1000, 1, 1, 1.10},
-    {"layer_norm_16384", "layer norm, rows of 16384",
-     record_layer_norm, 1, 1, SIDE, SIDE, 1, 1, 1.08},
-    {"layer_norm_1000", "layer norm, rows of 1000",
-     record_layer_norm, 1, 1, 1 << 18, 1000, 1, 1, 1.10},
-    {"layer_norm_131072", "layer norm, rows of 131072",
-     record_layer_norm, 1, 1, 2048, 1 << 17, 1, 1, 1.6},
+    {"log_softmax_16384", "log-softmax, rows of 16384", record_log_softmax, 1, 1, SIDE, SIDE, 1, 1,
+     1.08},
+    {"log_softmax_1000", "log-softmax, rows of 1000", record_log_softmax, 1, 1, 1 << 18, 1000, 1, 1,
+     1.10},
+    {"layer_norm_16384", "layer norm, rows of 16384", record_layer_norm, 1, 1, SIDE, SIDE, 1, 1,
+     1.08},
+    {"layer_norm_1000", "layer norm, rows of 1000", record_layer_norm, 1, 1, 1 << 18, 1000, 1, 1,
+     1.10},
+    {"layer_norm_131072", "layer norm, rows of 131072", record_layer_norm, 1, 1, 2048, 1 << 17, 1,
+     1, 1.6},
     {"moments_0", "mean and var, axis 0", record_moments_0, 1, 2, SIDE, SIDE, 1, 0, 1.06},
     {"moments_1", "mean and var, axis 1", record_moments_1, 1, 2, SIDE, SIDE, 1, 0, 1.06},
     {"lstm", "LSTM cell, pointwise part", record_lstm, 5, 2, SIDE, SIDE, 5, 2, 1.05},
     {"adam", "Adam step", record_adam, 4, 3, SIDE, SIDE, 4, 3, 1.05},
-    {"black_scholes", "Black-Scholes, call and put",
-     record_black_scholes, 3, 2, SIDE, SIDE, 3, 2, 1.05},
+    {"black_scholes", "Black-Scholes, call and put", record_black_scholes, 3, 2, SIDE, SIDE, 3, 2,
+     1.05},
     {"stencil", "5-point stencil of slices", record_stencil, 1, 1, SIDE, SIDE, 1, 1, 1.05},
 };
 
@@ -251,8 +250,7 @@ static void limit_prepare(const machine *m, const pipeline *p, const bound *b, l
     l->moved.accesses = each / 16 / 4096 * 4096;
     for (int k = 0; k < p->reads + p->writes; k++) {
         l->moved.width[k] = 16;
-        l->moved.address[k] =
-            kiln_array_data(k < p->reads ? b->in[k] : b->out[k - p->reads]);
+        l->moved.address[k] = kiln_array_data(k < p->reads ? b->in[k] : b->out[k - p->reads]);
     }
     if (p->record == record_stencil) /* its output is a little smaller than its input */
         l->moved.accesses = l->moved.accesses / 4096 * 4090 / 4096 * 4096;
@@ -434,6 +432,125 @@ static void run_host(const machine *m, int count)
     kiln_graph_destroy(g);
 }
 
+/* ---- planning large graphs ---- */
+
+enum { PLAN_NODES = 10000, PLAN_INPUTS = 4, PLAN_TIMES = 7 };
+
+/* A graph of about PLAN_NODES nodes over PLAN_INPUTS arrays; returns how many outputs it has. */
+typedef size_t (*plan_record)(kiln_graph *g, const node *x);
+
+static void plan_output(kiln_graph *g, size_t number, node value)
+{
+    char name[24];
+    snprintf(name, sizeof name, "z%zu", number);
+    kiln_graph_output(g, name, value);
+}
+
+static size_t plan_chain(kiln_graph *g, const node *x)
+{
+    node z = x[0];
+    for (int k = 0; k < PLAN_NODES / 2; k++)
+        z = kiln_add(kiln_multiply(z, 0.5), x[k % PLAN_INPUTS]);
+    plan_output(g, 0, z);
+    return 1;
+}
+
+static size_t plan_tree(kiln_graph *g, const node *x)
+{
+    static node level[PLAN_NODES / 2];
+    int count = PLAN_NODES / 2;
+    for (int k = 0; k < count; k++)
+        level[k] = kiln_multiply(x[k % PLAN_INPUTS], k + 0.5);
+    for (; count > 1; count = (count + 1) / 2) {
+        for (int k = 0; 2 * k + 1 < count; k++)
+            level[k] = kiln_add(level[2 * k], level[2 * k + 1]);
+        level[count / 2] = level[count - 1]; /* of an odd number the last one waits */
+    }
+    plan_output(g, 0, level[0]);
+    return 1;
+}
+
+static size_t plan_outputs(kiln_graph *g, const node *x)
+{
+    for (size_t k = 0; k < PLAN_NODES / 2; k++)
+        plan_output(g, k, kiln_add(kiln_multiply(x[k % PLAN_INPUTS], (double)k), x[0]));
+    return PLAN_NODES / 2;
+}
+
+static size_t plan_reductions(kiln_graph *g, const node *x)
+{
+    for (size_t k = 0; k < PLAN_NODES / 2; k++)
+        plan_output(g, k, kiln_sum(kiln_multiply(x[k % PLAN_INPUTS], (double)k), KILN_AXES(1)));
+    return PLAN_NODES / 2;
+}
+
+static size_t plan_alternating(kiln_graph *g, const node *x)
+{
+    node z = x[0];
+    for (int k = 0; k < PLAN_NODES / 3; k++)
+        z = kiln_multiply(kiln_subtract(z, kiln_mean_keep(z, KILN_AXES(1))), 1.5);
+    plan_output(g, 0, z);
+    return 1;
+}
+
+static size_t plan_diamonds(kiln_graph *g, const node *x)
+{
+    node z = x[0];
+    for (int k = 0; k < PLAN_NODES / 3; k++)
+        z = kiln_add(kiln_multiply(z, 0.5), kiln_tanh(z));
+    plan_output(g, 0, z);
+    return 1;
+}
+
+/* From a recorded graph to the text of its kernels, which nothing compiles. */
+static void run_plan(const machine *m)
+{
+    static const struct {
+        const char *name;
+        plan_record record;
+    } shapes[] = {{"plan_chain", plan_chain},
+                  {"plan_tree", plan_tree},
+                  {"plan_outputs", plan_outputs},
+                  {"plan_reductions", plan_reductions},
+                  {"plan_alternating", plan_alternating},
+                  {"plan_diamonds", plan_diamonds}};
+    static kiln_arg args[PLAN_INPUTS + PLAN_NODES];
+    static kiln_array *out[PLAN_NODES];
+    kiln_array *x = NULL;
+    REQUIRE(kiln_array_ones(m->ctx, KILN_FLOAT32, 2, (int64_t[]){256, 4096}, &x, &bench_err));
+    for (size_t s = 0; s < COUNT(shapes); s++) {
+        static const char *const names[PLAN_INPUTS] = {"a", "b", "c", "d"};
+        double ms[PLAN_TIMES];
+        node inputs[PLAN_INPUTS];
+        kiln_graph *g = NULL;
+        size_t kernels = 0;
+        if (!machine_wants(m, shapes[s].name))
+            continue;
+        REQUIRE(kiln_graph_create(m->ctx, NULL, &g, &bench_err));
+        for (int k = 0; k < PLAN_INPUTS; k++) {
+            inputs[k] = in(g, names[k]);
+            args[k] = kiln_arg_array(x);
+        }
+        const size_t outputs = shapes[s].record(g, inputs);
+        for (size_t k = 0; k < outputs; k++)
+            args[PLAN_INPUTS + k] = kiln_arg_out(&out[k]);
+        for (int r = 0; r < PLAN_TIMES; r++) {
+            const double begin = bench_now_us();
+            REQUIRE(kiln_graph_kernel_count(g, args, PLAN_INPUTS + outputs, &kernels, &bench_err));
+            ms[r] = (bench_now_us() - begin) / 1000;
+        }
+        const bench_row row = {.name = shapes[s].name,
+                               .label = "planning 10,000 nodes",
+                               .unit = "ms",
+                               .kiln = bench_median(ms, PLAN_TIMES),
+                               .rule = BENCH_AT_MOST,
+                               .target = 60};
+        bench_add(m->file, &row);
+        kiln_graph_destroy(g);
+    }
+    kiln_array_release(x);
+}
+
 /* ---- first calls ---- */
 
 static const char *const axpy_source =
@@ -493,6 +610,7 @@ int main(int argc, char **argv)
     run_positions(&m);
     for (int count = 1; count <= HOST_KERNELS && machine_wants(&m, "call_graph"); count += 3)
         run_host(&m, count);
+    run_plan(&m);
     if (m.cuda && machine_wants(&m, "first_graph"))
         run_first(&m);
     return machine_close(&m) > 0 ? 1 : 0;
