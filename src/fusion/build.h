@@ -57,8 +57,8 @@ typedef enum kiln__low_kind {
     KILN__LOW_VIEW,     /* a view: `map` has an entry for each axis of the operand */
     KILN__LOW_RESHAPED, /* a C-order view of a STORE */
     KILN__LOW_REDUCE,
-    KILN__LOW_SNIPPET,  /* a result of a user's kernel that is done where it is used */
-    KILN__LOW_CUSTOM    /* a result of a user's kernel */
+    KILN__LOW_SNIPPET, /* a result of a user's kernel that is done where it is used */
+    KILN__LOW_CUSTOM   /* a result of a user's kernel */
 } kiln__low_kind;
 
 typedef struct kiln__low {
@@ -69,8 +69,8 @@ typedef struct kiln__low {
     int64_t size;
     uint32_t *operand;
     uint32_t operand_count;
-    uint32_t origin; /* recorded node */
-    uint32_t arg;    /* leaf, scalar: place in the call */
+    uint32_t origin;          /* recorded node */
+    uint32_t arg;             /* leaf, scalar: place in the call */
     int64_t *strides, offset; /* leaf, in bytes */
     int64_t *coef;            /* iota */
     kiln__number number;      /* const */
@@ -79,7 +79,7 @@ typedef struct kiln__low {
     int op;                   /* reduce: kiln_reduce_op; snippet, custom: which result */
     bool *reduced;            /* reduce and custom reductions: axes of the operands' shape */
     bool keepdims;
-    int64_t *space;           /* reduce, custom: the loop's shape */
+    int64_t *space; /* reduce, custom: the loop's shape */
     int space_rank;
     const kiln__node *custom;
     const kiln_dtype *results; /* snippet, custom: of all outputs of the kernel */
@@ -89,7 +89,7 @@ typedef struct kiln__low {
     bool given;      /* likewise: an output */
 
     /* facts.c */
-    int output;      /* which output it is, or -1 */
+    int output; /* which output it is, or -1 */
     bool needed;
     bool arguments;      /* it is made of arguments and numbers alone, elementwise */
     bool loads, reduces; /* whether arrays, or results of reductions, are beneath it */
@@ -97,12 +97,13 @@ typedef struct kiln__low {
     bool calls;          /* it is itself a function, not plain arithmetic */
     int weight;          /* operations beneath it, roughly, functions counting more */
     uint64_t inputs;     /* arguments beneath it, as bits; the last stands for all that follow */
-    const struct kiln__form *form, *shared_form; /* reduce: by itself; from another's state (states.c) */
+    const struct kiln__form *form,
+        *shared_form; /* reduce: by itself; from another's state (states.c) */
 
     /* stores.c, size.c */
-    bool stored;     /* computed ones: kept in memory by the kernel that computes it */
-    bool cut;        /* stored so that what uses it becomes another kernel */
-    bool c_order;    /* must be stored in C-order; known when it is made */
+    bool stored;  /* computed ones: kept in memory by the kernel that computes it */
+    bool cut;     /* stored so that what uses it becomes another kernel */
+    bool c_order; /* must be stored in C-order; known when it is made */
 
     /* rows.c */
     struct kiln__row_family *rows; /* the row program it belongs to */
@@ -117,7 +118,7 @@ typedef struct kiln__low {
     struct kiln__plan_kernel *kernel;
 
     /* text.c, values.c */
-    bool read;              /* some kernel reads it from memory */
+    bool read;               /* some kernel reads it from memory */
     kiln__step_param *value; /* where it is stored; NULL until then */
 
     uint32_t hash;  /* of what it was when it was made */
@@ -196,6 +197,31 @@ typedef enum kiln__build_map {
     KILN__MAPS
 } kiln__build_map;
 
+/* What lowering keeps for each recorded node. */
+typedef struct kiln__lowering {
+    uint32_t *lowered; /* its low; 0: not yet */
+    bool *wanted;      /* some output needs it */
+    bool *viewed;      /* some view takes it */
+    char *numbers;     /* the kind of what is computed from numbers alone, else 0 */
+} kiln__lowering;
+
+/* What measuring keeps (size.c). */
+typedef struct kiln__sizes {
+    int (*beneath)[2];     /* by view: operations and arrays of each of its users */
+    kiln__measure **alone; /* by low: what it computes by itself; NULL: not known yet */
+    kiln__list measured;   /* what the last measurement counted */
+} kiln__sizes;
+
+/* The kernel that is being written (write.c, names.c). */
+typedef struct kiln__writing {
+    kiln__marks named;                       /* lows that have a text in it */
+    uint32_t *last_named;                    /* which of its texts is the last, by such a low */
+    kiln__marks listed;                      /* recorded nodes that its step lists */
+    kiln__step_param params[KILN_PARAM_MAX]; /* of its step */
+} kiln__writing;
+
+/* A call's own data, the lows, and what each pass keeps for itself. What passes find about a low is in
+ * the low; units and kernels are handed from pass to pass (program.c). */
 typedef struct kiln__build {
     jmp_buf leave;
     kiln_error *err;
@@ -207,26 +233,16 @@ typedef struct kiln__build {
     kiln__low *lows;
     uint32_t low_count, low_room;
     uint32_t *low_buckets; /* as many as there is room for lows: the newest low of each hash */
-    uint32_t *lowered; /* by recorded node; 0: not yet */
-    bool *viewed;      /* by recorded node: some view takes it */
-    bool *wanted;      /* by recorded node: some output needs it */
-    char *numbers;     /* by recorded node: the kind of what is computed from numbers alone, else 0 */
-    uint32_t *outputs; /* lows, by output */
-    uint32_t *user_begin, *users; /* users of low k: those from user_begin[k] to user_begin[k + 1] */
-    kiln__snippet **snippets;     /* by low */
+    uint32_t *outputs;     /* lows, by output */
+    uint32_t *user_begin,
+        *users;               /* users of low k: those from user_begin[k] to user_begin[k + 1] */
+    kiln__snippet **snippets; /* by low */
     kiln__form *forms;
-    kiln__row_family *families;
-    int (*beneath)[2];      /* by view: operations and arrays of each of its users */
-    kiln__measure **alone;  /* by low: what it computes by itself; NULL: not known yet */
-    kiln__list units;       /* in the order in which they are computed (order.c) */
-    kiln__plan_kernel *kernels;
-    kiln__marks named;    /* lows that have a text in the kernel that is written */
-    uint32_t *last_named; /* which of its texts is the last, by such a low */
-    kiln__marks listed;   /* recorded nodes that the step lists */
-    kiln__step_param params[KILN_PARAM_MAX]; /* of the step that is written */
-    kiln__marks marks;   /* for walks that call no other walk */
-    kiln__list measured; /* what the last measurement counted */
-    size_t work;         /* lows that walks came to, for tests */
+    kiln__lowering lowering;
+    kiln__sizes size;
+    kiln__writing text;
+    kiln__marks marks; /* for walks that call no other walk */
+    size_t work;       /* lows that walks came to, for tests */
     kiln__program *program;
     kiln__buf scratch[KILN__SCRATCH];
     kiln__map maps[KILN__MAPS];
@@ -314,8 +330,8 @@ uint32_t kiln__low_op(kiln__build *b, uint32_t node, kiln_op op, const uint32_t 
 
 static inline bool kiln__low_computed(const kiln__low *n)
 {
-    return n->kind == KILN__LOW_EXPR || n->kind == KILN__LOW_CAST ||
-           n->kind == KILN__LOW_SNIPPET || n->kind == KILN__LOW_STORE;
+    return n->kind == KILN__LOW_EXPR || n->kind == KILN__LOW_CAST || n->kind == KILN__LOW_SNIPPET ||
+           n->kind == KILN__LOW_STORE;
 }
 static inline bool kiln__same_shape(int rank, const int64_t *shape, int other_rank,
                                     const int64_t *other)
@@ -369,8 +385,10 @@ uint32_t kiln__lower_reshape(kiln__build *b, uint32_t node, uint32_t operand);
 
 /* ---- facts.c --- */
 
-enum { KILN__WEIGHT_CALL = 10, /* a function, against 1 for arithmetic */
-       KILN__WEIGHT_AGAIN = 60 /* too much to be computed again */ };
+enum {
+    KILN__WEIGHT_CALL = 10, /* a function, against 1 for arithmetic */
+    KILN__WEIGHT_AGAIN = 60 /* too much to be computed again */
+};
 
 void kiln__find_needed(kiln__build *b);
 void kiln__find_snippets(kiln__build *b);
@@ -410,15 +428,18 @@ void kiln__cut_large(kiln__build *b);
 void kiln__find_rows(kiln__build *b);
 
 /* ---- order.c --- */
-void kiln__order_units(kiln__build *b);
+/* All units, operands first. */
+kiln__list kiln__order_units(kiln__build *b);
 
 /* ---- schedule.c --- */
-void kiln__schedule_units(kiln__build *b);
+/* The kernels of units, in the order in which they were made. */
+kiln__plan_kernel *kiln__schedule_units(kiln__build *b, const kiln__list *units);
 /* Whether a kernel computes a low rather than read it from memory. */
 bool kiln__inlined(const kiln__build *b, const kiln__plan_kernel *kernel, uint32_t low);
 
 /* ---- later.c --- */
-void kiln__order_kernels(kiln__build *b);
+/* The kernels in the order in which they run, some results moved between them. */
+kiln__plan_kernel *kiln__order_kernels(kiln__build *b, kiln__plan_kernel *made);
 
 /* ---- snippet.c --- */
 

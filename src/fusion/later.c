@@ -107,14 +107,15 @@ static void move_later(kiln__build *b, kiln__plan_kernel *k, const shaped *s)
 
 /* Order kernels by level; those of one level stay in the order they were made in, and empty ones are
  * left out. */
-static void sort_kernels(kiln__build *b)
+static kiln__plan_kernel *sort_kernels(kiln__build *b, kiln__plan_kernel *made)
 {
+    kiln__plan_kernel *sorted = NULL, **end = &sorted;
     int levels = 0;
-    for (const kiln__plan_kernel *k = b->kernels; k != NULL; k = k->next)
+    for (const kiln__plan_kernel *k = made; k != NULL; k = k->next)
         levels = k->level > levels ? k->level : levels;
     kiln__plan_kernel **first = kiln__build_alloc(b, ((size_t)levels + 1) * sizeof(*first));
     kiln__plan_kernel **last = kiln__build_alloc(b, ((size_t)levels + 1) * sizeof(*last));
-    for (kiln__plan_kernel *k = b->kernels, *next; k != NULL; k = next) {
+    for (kiln__plan_kernel *k = made, *next; k != NULL; k = next) {
         next = k->next;
         k->next = NULL;
         if (k->kind == KILN__STEP_LOOP && k->roots.count == 0)
@@ -122,22 +123,21 @@ static void sort_kernels(kiln__build *b)
         *(last[k->level] != NULL ? &last[k->level]->next : &first[k->level]) = k;
         last[k->level] = k;
     }
-    kiln__plan_kernel **end = &b->kernels;
-    *end = NULL;
     for (int level = 1; level <= levels; level++)
         if (first[level] != NULL) {
             *end = first[level];
             end = &last[level]->next;
         }
+    return sorted;
 }
 
-void kiln__order_kernels(kiln__build *b)
+kiln__plan_kernel *kiln__order_kernels(kiln__build *b, kiln__plan_kernel *made)
 {
-    for (kiln__plan_kernel *k = b->kernels; k != NULL; k = k->next)
+    for (kiln__plan_kernel *k = made; k != NULL; k = k->next)
         if (k->kind == KILN__STEP_LOOP || k->kind == KILN__STEP_ROW)
             list_kernel(b, kernels_of_shape(b, k), k);
-    for (kiln__plan_kernel *k = b->kernels; k != NULL; k = k->next)
+    for (kiln__plan_kernel *k = made; k != NULL; k = k->next)
         if (k->kind == KILN__STEP_LOOP)
             move_later(b, k, kernels_of_shape(b, k));
-    sort_kernels(b);
+    return sort_kernels(b, made);
 }

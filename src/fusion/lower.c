@@ -80,7 +80,7 @@ static uint32_t lower_op(kiln__build *b, uint32_t node)
         if (kiln__is_number(b, from[k], &types[k]))
             numbers++;
         else
-            types[k].dtype = b->lows[b->lowered[from[k]]].dtype;
+            types[k].dtype = b->lows[b->lowering.lowered[from[k]]].dtype;
     }
     if (numbers == n->operand_count)
         return kiln__lower_number_op(b, node);
@@ -88,7 +88,7 @@ static uint32_t lower_op(kiln__build *b, uint32_t node)
     for (uint32_t k = 0; k < n->operand_count; k++)
         operands[k] = types[k].weak
                           ? number_operand(b, from[k], (kiln_op)n->op, &types[k], made.loop.in[k])
-                          : kiln__low_cast(b, b->lowered[from[k]], made.loop.in[k], node);
+                          : kiln__low_cast(b, b->lowering.lowered[from[k]], made.loop.in[k], node);
     made.dtype = made.loop.out;
     kiln__note_widening(b, node, &made.loop);
     kiln__shape_over(b, node, operands, n->operand_count, &made);
@@ -197,7 +197,7 @@ static bool in_two_steps(kiln__build *b, uint32_t node, uint32_t x)
     row_bytes(b, x, reduced, &bytes, &weight);
     if (weight <= 0 || length == o->size)
         return false;
-    return (b->target->backend == KILN_BACKEND_CPU || n->keepdims || b->viewed[node]) &&
+    return (b->target->backend == KILN_BACKEND_CPU || n->keepdims || b->lowering.viewed[node]) &&
            kiln__row_is_held(b->target->backend, b->target->clusters, length, bytes);
 }
 
@@ -261,7 +261,7 @@ static uint32_t lower_snippet(kiln__build *b, uint32_t node, kiln__low *made,
         const uint32_t from = b->ir->edges[n->operands + p];
         kiln__op_type type;
         if (!kiln__is_number(b, from, &type)) {
-            operands[p] = kiln__low_cast(b, b->lowered[from], dtypes[p], node);
+            operands[p] = kiln__low_cast(b, b->lowering.lowered[from], dtypes[p], node);
             continue;
         }
         if (!type.unknown && !kiln__number_fits(&type.number, dtypes[p]))
@@ -313,7 +313,7 @@ static uint32_t lower_custom(kiln__build *b, uint32_t node)
     if (kiln__snippet_inlines(d))
         return lower_snippet(b, node, &made, dtypes);
     for (size_t p = 0; p < d->input_count; p++) /* what is computed from numbers is stored for it */
-        if (b->numbers[b->ir->edges[n->operands + p]] != 0)
+        if (b->lowering.numbers[b->ir->edges[n->operands + p]] != 0)
             operands[p] = kiln__low_cast(b, operands[p], dtypes[p], node);
     made.space = made.shape;
     made.space_rank = made.rank;
@@ -382,12 +382,12 @@ static void want(kiln__build *b)
 {
     const kiln__ir *ir = b->ir;
     for (uint32_t k = 0; k < ir->output_count; k++)
-        b->wanted[ir->outputs[k].node] = true;
+        b->lowering.wanted[ir->outputs[k].node] = true;
     for (uint32_t id = ir->node_count; id-- > 1;)
-        for (uint32_t k = 0; b->wanted[id] && k < ir->nodes[id].operand_count; k++) {
+        for (uint32_t k = 0; b->lowering.wanted[id] && k < ir->nodes[id].operand_count; k++) {
             const uint32_t operand = ir->edges[ir->nodes[id].operands + k];
-            b->wanted[operand] = true;
-            b->viewed[operand] = b->viewed[operand] || ir->nodes[id].kind == KILN__NODE_VIEW;
+            b->lowering.wanted[operand] = true;
+            b->lowering.viewed[operand] = b->lowering.viewed[operand] || ir->nodes[id].kind == KILN__NODE_VIEW;
         }
 }
 
@@ -428,15 +428,15 @@ static void lower_output(kiln__build *b, uint32_t k)
 void kiln__lower(kiln__build *b)
 {
     const uint32_t count = b->ir->node_count;
-    b->lowered = kiln__build_alloc(b, count * sizeof *b->lowered);
-    b->wanted = kiln__build_alloc(b, count * sizeof *b->wanted);
-    b->viewed = kiln__build_alloc(b, count * sizeof *b->viewed);
-    b->numbers = kiln__build_alloc(b, count);
+    b->lowering.lowered = kiln__build_alloc(b, count * sizeof *b->lowering.lowered);
+    b->lowering.wanted = kiln__build_alloc(b, count * sizeof *b->lowering.wanted);
+    b->lowering.viewed = kiln__build_alloc(b, count * sizeof *b->lowering.viewed);
+    b->lowering.numbers = kiln__build_alloc(b, count);
     b->outputs = kiln__build_alloc(b, b->ir->output_count * sizeof *b->outputs);
     want(b);
     for (uint32_t id = 1; id < count; id++)
-        if (b->wanted[id])
-            b->lowered[id] = lower_node(b, id);
+        if (b->lowering.wanted[id])
+            b->lowering.lowered[id] = lower_node(b, id);
     for (uint32_t k = 0; k < b->ir->output_count; k++)
         lower_output(b, k);
     for (uint32_t id = 1; id < b->low_count; id++)

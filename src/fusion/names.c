@@ -37,9 +37,9 @@ const char *kiln__find_named(const kiln__writer *w, uint32_t low, const kiln__ax
     kiln__build *b = w->b;
     const char *text = NULL;
     b->work++;
-    if (!kiln__is_marked(&b->named, low))
+    if (!kiln__is_marked(&b->text.named, low))
         return NULL;
-    for (uint32_t at = b->last_named[low]; at != 0; at = w->seen[at - 1].before) {
+    for (uint32_t at = b->text.last_named[low]; at != 0; at = w->seen[at - 1].before) {
         const kiln__seen *s = &w->seen[at - 1];
         if ((at > w->seen_base || s->lasting) && kiln__same_map(s->map, map, b->lows[low].rank))
             text = s->text; /* the first one of all counts */
@@ -59,11 +59,13 @@ void kiln__name_low(kiln__writer *w, uint32_t low, const kiln__axis_map *map, co
     }
     const kiln__low *n = &w->b->lows[low];
     const bool rows = w->kernel->kind == KILN__STEP_ROW;
-    const bool lasting = n->kind == KILN__LOW_SCALAR || n->kind == KILN__LOW_CONST ||
-                         (rows && (w->body == KILN__BUF_ROW || !kiln__inlined(w->b, w->kernel, low)));
-    const uint32_t before = kiln__mark(w->b, &w->b->named, low) ? 0 : w->b->last_named[low];
+    const bool lasting =
+        n->kind == KILN__LOW_SCALAR || n->kind == KILN__LOW_CONST ||
+        (rows && (w->body == KILN__BUF_ROW || !kiln__inlined(w->b, w->kernel, low)));
+    const uint32_t before =
+        kiln__mark(w->b, &w->b->text.named, low) ? 0 : w->b->text.last_named[low];
     w->seen[w->seen_count++] = (kiln__seen){low, map, text, lasting, before};
-    w->b->last_named[low] = (uint32_t)w->seen_count;
+    w->b->text.last_named[low] = (uint32_t)w->seen_count;
 }
 
 const char *kiln__next_name(kiln__writer *w)

@@ -35,8 +35,8 @@ bool kiln__is_number(const kiln__build *b, uint32_t node, kiln__op_type *type_ou
                n->dtype == KILN_DTYPE_NONE) {
         type_out->number.kind = b->args[n->input].number.kind;
         type_out->unknown = true;
-    } else if (b->numbers[node] != 0) {
-        type_out->number.kind = b->numbers[node];
+    } else if (b->lowering.numbers[node] != 0) {
+        type_out->number.kind = b->lowering.numbers[node];
         type_out->unknown = true;
     } else {
         return false;
@@ -64,7 +64,7 @@ uint32_t kiln__number_low(kiln__build *b, uint32_t node, kiln_dtype dtype)
     if (n->kind == KILN__NODE_CONSTANT)
         return kiln__low_add(b, &made);
     if (n->kind != KILN__NODE_INPUT)
-        return kiln__low_cast(b, b->lowered[node], dtype, node);
+        return kiln__low_cast(b, b->lowering.lowered[node], dtype, node);
     if (dtype != KILN_BOOL) /* the call converts it, and checks that it fits */
         return kiln__scalar_low(b, node, dtype);
     const kiln_dtype own = kiln__number_dtype(&b->args[n->input].number);
@@ -74,8 +74,8 @@ uint32_t kiln__number_low(kiln__build *b, uint32_t node, kiln_dtype dtype)
 uint32_t kiln__strong_low(kiln__build *b, uint32_t node)
 {
     kiln__op_type type;
-    if (!kiln__is_number(b, node, &type) || b->numbers[node] != 0)
-        return b->lowered[node];
+    if (!kiln__is_number(b, node, &type) || b->lowering.numbers[node] != 0)
+        return b->lowering.lowered[node];
     return kiln__number_low(b, node, kiln__number_dtype(&type.number));
 }
 
@@ -141,6 +141,6 @@ uint32_t kiln__lower_number_op(kiln__build *b, uint32_t node)
         operands[k] = kiln__number_low(b, from[k], made.loop.in[k]);
     made.operand_count = kiln__op_reads(&made.loop) ? n->operand_count : 0;
     made.operand = kiln__build_copy(b, operands, made.operand_count * sizeof *operands);
-    b->numbers[node] = kind_of(made.dtype);
+    b->lowering.numbers[node] = kind_of(made.dtype);
     return kiln__low_add(b, &made);
 }

@@ -25,6 +25,7 @@ typedef struct order {
     kiln__build *b;
     uint8_t *seen; /* by low */
     leaves *leaves;
+    kiln__list units;
 } order;
 
 /* ---- what a reduction computes again --------------------------------------------------------- */
@@ -187,10 +188,10 @@ static void place(order *o, uint32_t id)
             place_read(o, n->operand[k], n->kind == KILN__LOW_REDUCE);
         o->seen[id] |= PLACED;
     }
-    kiln__list_add(b, &b->units, id);
+    kiln__list_add(b, &o->units, id);
 }
 
-void kiln__order_units(kiln__build *b)
+kiln__list kiln__order_units(kiln__build *b)
 {
     order o = {.b = b};
     o.seen = kiln__build_alloc(b, b->low_count * sizeof *o.seen);
@@ -204,4 +205,5 @@ void kiln__order_units(kiln__build *b)
         if (n->needed && (n->stored || n->kind == KILN__LOW_REDUCE || n->kind == KILN__LOW_CUSTOM))
             place(&o, id);
     }
+    return o.units;
 }

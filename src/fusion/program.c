@@ -4,6 +4,7 @@
 #include "fusion/states.h"
 #include "fusion/write.h"
 
+/* What each pass takes and finds is listed in fusion.h. */
 static void plan(kiln__build *b)
 {
     kiln__find_needed(b);
@@ -15,10 +16,10 @@ static void plan(kiln__build *b)
     kiln__find_rows(b);
     kiln__store_spread(b);
     kiln__cut_large(b);
-    kiln__find_facts(b);
-    kiln__order_units(b);
-    kiln__schedule_units(b);
-    kiln__order_kernels(b);
+    kiln__find_facts(b); /* weights stop at what is stored */
+    const kiln__list units = kiln__order_units(b);
+    kiln__plan_kernel *const made = kiln__schedule_units(b, &units);
+    kiln__write_steps(b, kiln__order_kernels(b, made));
 }
 
 kiln_status kiln__program_build(const kiln__ir *ir, const kiln__graph_arg *args,
@@ -37,7 +38,6 @@ kiln_status kiln__program_build(const kiln__ir *ir, const kiln__graph_arg *args,
         b->program = kiln__build_alloc(b, sizeof *b->program);
         kiln__lower(b);
         plan(b);
-        kiln__write_steps(b);
         *out = b->program;
         b->program->work = b->work;
         b->program->arena = b->arena;

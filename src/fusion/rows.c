@@ -24,8 +24,8 @@ enum {
     FAMILY_MAX = KILN__MEMBERS_MAX, /* reductions, looked at as bits */
     STAGES_MAX = 6,
     STATES_A_STAGE = 4,
-    TURNED_ROWS = 16,      /* rows side by side where neighbours in memory are of other rows */
-    FEW_ROWS_CUDA = 1024,  /* fewer long rows leave a GPU idle when each is one block's */
+    TURNED_ROWS = 16,     /* rows side by side where neighbours in memory are of other rows */
+    FEW_ROWS_CUDA = 1024, /* fewer long rows leave a GPU idle when each is one block's */
     FEW_ROWS_CPU = 16
 };
 
@@ -59,19 +59,20 @@ typedef struct family {
     kiln__build *b;
     uint32_t members[FAMILY_MAX]; /* reductions, operands first */
     int count;
-    uint32_t uses[FAMILY_MAX];    /* members that a member's operand sees, as bits */
+    uint32_t uses[FAMILY_MAX]; /* members that a member's operand sees, as bits */
     bool taken[FAMILY_MAX];
     int stage[FAMILY_MAX];
-    kiln__list roots;             /* stored in the space, part of the family */
-    kiln__list reads;             /* read from memory, and computed by another kernel */
-    kiln__marks root, read;       /* the same, by low */
-    kiln__marks seen;             /* by low: whether it was asked if it depends on the family */
-    kiln__marks made;             /* by low: made of results alone */
-    sights *sights;               /* by low */
-    uint32_t number;              /* of the family */
-    bool *positions, *others;     /* by low: beneath it are positions; values of other kernels */
-    uint32_t first;               /* nothing before it depends on the family */
+    kiln__list roots;         /* stored in the space, part of the family */
+    kiln__list reads;         /* read from memory, and computed by another kernel */
+    kiln__marks root, read;   /* the same, by low */
+    kiln__marks seen;         /* by low: whether it was asked if it depends on the family */
+    kiln__marks made;         /* by low: made of results alone */
+    sights *sights;           /* by low */
+    uint32_t number;          /* of the family */
+    bool *positions, *others; /* by low: beneath it are positions; values of other kernels */
+    uint32_t first;           /* nothing before it depends on the family */
     const kiln__low *sample;
+    kiln__row_family *formed; /* before, the last one first */
 } family;
 
 static int member_at(const family *f, uint32_t low)
@@ -91,8 +92,7 @@ static bool own_row(const family *f, const kiln__low *n, const kiln__axis_map *m
             own += n->keepdims;
             continue;
         }
-        if (n->shape[own] != 1 &&
-            (map[own].from != a || map[own].start != 0 || map[own].step != 1))
+        if (n->shape[own] != 1 && (map[own].from != a || map[own].start != 0 || map[own].step != 1))
             return false;
         own++;
     }
@@ -274,7 +274,7 @@ static uint32_t first_dependent(const family *f)
     uint32_t first = f->members[0];
     for (bool moved = true; moved;) {
         moved = false;
-        for (const kiln__row_family *other = f->b->families; other != NULL; other = other->next)
+        for (const kiln__row_family *other = f->formed; other != NULL; other = other->next)
             if (other->first < first && first <= other->last) {
                 first = other->first;
                 moved = true;
@@ -443,8 +443,8 @@ static bool worth_it(const family *f, const met *sum)
     const int64_t bytes = sum->element_bytes > 0 ? sum->element_bytes : 4;
     if (length == 0 || rows == 0)
         return false;
-    if (kiln__row_is_held(t->backend, t->clusters && !turned, turned ? length * TURNED_ROWS : length,
-                          bytes))
+    if (kiln__row_is_held(t->backend, t->clusters && !turned,
+                          turned ? length * TURNED_ROWS : length, bytes))
         return true;
     return !turned && rows >= (t->backend == KILN_BACKEND_CUDA ? FEW_ROWS_CUDA : FEW_ROWS_CPU);
 }
@@ -587,8 +587,8 @@ static void make_family(family *f)
     kiln__row_family *made = kiln__build_alloc(b, sizeof *made);
     take_others(f);
     made->sample = f->sample;
-    made->next = b->families;
-    b->families = made;
+    made->next = f->formed;
+    f->formed = made;
     for (int m = 0; m < f->count; m++) {
         if (!f->taken[m])
             continue;

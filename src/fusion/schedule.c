@@ -256,9 +256,9 @@ static void join_custom(schedule *s, uint32_t id, int level)
     group *g = find_group(b, KILN__MAP_CUSTOMS, key);
 
     if (g->count == 0) {
-        kiln__plan_kernel *made =
-            new_kernel(s, n->custom->def->family->maps ? KILN__STEP_CUSTOM_REDUCE : KILN__STEP_CUSTOM,
-                       level, n->space_rank, n->space);
+        kiln__plan_kernel *made = new_kernel(
+            s, n->custom->def->family->maps ? KILN__STEP_CUSTOM_REDUCE : KILN__STEP_CUSTOM, level,
+            n->space_rank, n->space);
         made->reduced = n->reduced;
         add_to_group(b, g, made);
     }
@@ -503,16 +503,18 @@ static void schedule_unit(schedule *s, uint32_t id)
     }
 }
 
-void kiln__schedule_units(kiln__build *b)
+kiln__plan_kernel *kiln__schedule_units(kiln__build *b, const kiln__list *units)
 {
-    schedule s = {.b = b, .end = &b->kernels};
+    kiln__plan_kernel *made = NULL;
+    schedule s = {.b = b, .end = &made};
     s.ready = kiln__build_alloc(b, b->low_count * sizeof *s.ready);
     s.known = kiln__build_alloc(b, b->low_count);
-    for (size_t k = 0; k < b->units.count; k++)
-        schedule_unit(&s, b->units.ids[k]);
+    for (size_t k = 0; k < units->count; k++)
+        schedule_unit(&s, units->ids[k]);
     for (uint32_t id = 1; id < b->low_count; id++)
         b->lows[id].recomputed =
             s.ready[id][CONTEXT_REDUCE] != 0 && s.ready[id][CONTEXT_REDUCE] <= b->lows[id].level;
+    return made;
 }
 
 bool kiln__inlined(const kiln__build *b, const kiln__plan_kernel *kernel, uint32_t low)

@@ -20,9 +20,9 @@
 #include "fusion/build.h"
 
 enum {
-    NODES_MAX = 160,         /* operations of one result */
-    LEAVES_MAX = 28,         /* arrays that it reads */
-    KERNEL_NODES_MAX = 320,  /* of all results of a kernel */
+    NODES_MAX = 160,        /* operations of one result */
+    LEAVES_MAX = 28,        /* arrays that it reads */
+    KERNEL_NODES_MAX = 320, /* of all results of a kernel */
     KERNEL_LEAVES_MAX = 40
 };
 
@@ -62,13 +62,13 @@ static void measure_below(walk *w, uint32_t id, bool root)
     const kiln__low *n = &b->lows[id];
     if (is_large(w) || !kiln__mark(b, &b->marks, id) || kiln__set_has(w->counted, id))
         return;
-    kiln__list_add(b, &b->measured, id);
+    kiln__list_add(b, &b->size.measured, id);
     if (n->kind == KILN__LOW_CONST || n->kind == KILN__LOW_IOTA)
         return;
     if (n->kind == KILN__LOW_VIEW) {
         note_block(w->sum, id);
-        w->sum->nodes += b->beneath[id][0];
-        w->sum->leaves += b->beneath[id][1];
+        w->sum->nodes += b->size.beneath[id][0];
+        w->sum->leaves += b->size.beneath[id][1];
         return;
     }
     if (!kiln__low_computed(n) || (n->stored && !root)) {
@@ -86,7 +86,7 @@ static void measure_below(walk *w, uint32_t id, bool root)
 }
 
 /* Add to `sum` what a stored value, or a reduction, is computed from, but for what is in `counted`.
- * What was counted is in b->measured. False when that is too much. */
+ * What was counted is in b->size.measured. False when that is too much. */
 static bool measure(kiln__build *b, const kiln__set *counted, kiln__measure *sum, uint32_t id,
                     int nodes_max, int leaves_max)
 {
@@ -94,7 +94,7 @@ static bool measure(kiln__build *b, const kiln__set *counted, kiln__measure *sum
     const kiln__low *n = &b->lows[id];
 
     kiln__marks_clear(b, &b->marks);
-    b->measured.count = 0;
+    b->size.measured.count = 0;
     if (n->kind == KILN__LOW_REDUCE)
         measure_below(&w, n->operand[0], false);
     else
@@ -112,19 +112,19 @@ static void measure_view(kiln__build *b, uint32_t view)
     walk w = {b, &nothing, &sum, KERNEL_NODES_MAX, KERNEL_LEAVES_MAX};
 
     kiln__marks_clear(b, &b->marks);
-    b->measured.count = 0;
+    b->size.measured.count = 0;
     if (kiln__low_computed(&b->lows[behind]) && !b->lows[behind].stored)
         measure_below(&w, behind, false);
     else
         sum.leaves = 1;
-    b->beneath[view][0] = sum.nodes;
-    b->beneath[view][1] = sum.leaves;
+    b->size.beneath[view][0] = sum.nodes;
+    b->size.beneath[view][1] = sum.leaves;
 }
 
 void kiln__measure_views(kiln__build *b)
 {
-    if (b->beneath == NULL)
-        b->beneath = kiln__build_alloc(b, b->low_count * sizeof *b->beneath);
+    if (b->size.beneath == NULL)
+        b->size.beneath = kiln__build_alloc(b, b->low_count * sizeof *b->size.beneath);
     for (uint32_t id = 1; id < b->low_count; id++)
         if (b->lows[id].needed && b->lows[id].kind == KILN__LOW_VIEW)
             measure_view(b, id);
@@ -134,13 +134,13 @@ void kiln__measure_views(kiln__build *b)
 
 static const kiln__measure *measure_alone(kiln__build *b, uint32_t id)
 {
-    if (b->alone == NULL)
-        b->alone = kiln__build_alloc(b, b->low_count * sizeof(*b->alone));
-    if (b->alone[id] == NULL) {
-        b->alone[id] = kiln__build_alloc(b, sizeof(**b->alone));
-        (void)measure(b, &nothing, b->alone[id], id, KERNEL_NODES_MAX, KERNEL_LEAVES_MAX);
+    if (b->size.alone == NULL)
+        b->size.alone = kiln__build_alloc(b, b->low_count * sizeof(*b->size.alone));
+    if (b->size.alone[id] == NULL) {
+        b->size.alone[id] = kiln__build_alloc(b, sizeof(**b->size.alone));
+        (void)measure(b, &nothing, b->size.alone[id], id, KERNEL_NODES_MAX, KERNEL_LEAVES_MAX);
     }
-    return b->alone[id];
+    return b->size.alone[id];
 }
 
 bool kiln__kernel_fits(kiln__build *b, const kiln__plan_kernel *kernel, uint32_t id)
@@ -157,10 +157,10 @@ bool kiln__kernel_fits(kiln__build *b, const kiln__plan_kernel *kernel, uint32_t
 
 bool kiln__kernel_grow(kiln__build *b, kiln__plan_kernel *kernel, uint32_t id)
 {
-    const bool fits = measure(b, &kernel->counted, &kernel->size, id, KERNEL_NODES_MAX,
-                              KERNEL_LEAVES_MAX);
-    for (size_t k = 0; k < b->measured.count; k++)
-        (void)kiln__set_add(b, &kernel->counted, b->measured.ids[k]);
+    const bool fits =
+        measure(b, &kernel->counted, &kernel->size, id, KERNEL_NODES_MAX, KERNEL_LEAVES_MAX);
+    for (size_t k = 0; k < b->size.measured.count; k++)
+        (void)kiln__set_add(b, &kernel->counted, b->size.measured.ids[k]);
     return fits;
 }
 
@@ -188,7 +188,8 @@ static void cut(kiln__build *b)
 {
     for (uint32_t id = 1; id < b->low_count; id++) {
         kiln__low *n = &b->lows[id];
-        const bool small = !n->of_numbers && ((!n->loads && !n->reduces) || n->weight < NODES_MAX / 8);
+        const bool small =
+            !n->of_numbers && ((!n->loads && !n->reduces) || n->weight < NODES_MAX / 8);
         if (n->needed && n->kind == KILN__LOW_VIEW)
             measure_view(b, id);
         if (!n->needed || !kiln__low_computed(n) || n->stored || n->in_rows || small)

@@ -30,9 +30,12 @@ static size_t state_bytes(const char *type)
     static const struct {
         const char *begins;
         size_t numbers;
-    } structs[] = {{"kiln_complex_moments<float>", 4}, {"kiln_complex_moments<", 8},
-                 {"kiln_moments<float>", 3},         {"kiln_moments<", 8},
-                 {"kiln_", 2},                       {"", 1}};
+    } structs[] = {{"kiln_complex_moments<float>", 4},
+                   {"kiln_complex_moments<", 8},
+                   {"kiln_moments<float>", 3},
+                   {"kiln_moments<", 8},
+                   {"kiln_", 2},
+                   {"", 1}};
     const bool pair = strstr(type, "complex<") != NULL && strstr(type, "double") != NULL;
     size_t k = 0;
     while (strncmp(type, structs[k].begins, strlen(structs[k].begins)) != 0)
@@ -108,8 +111,8 @@ static size_t read_members(const kiln__build *b, const uint32_t *ids, size_t cou
 {
     size_t states = 0;
     for (size_t m = 0; m < count; m++)
-        members[m] = (kiln__member){
-            .low = &b->lows[ids[m]], .id = ids[m], .form = b->lows[ids[m]].form};
+        members[m] =
+            (kiln__member){.low = &b->lows[ids[m]], .id = ids[m], .form = b->lows[ids[m]].form};
     for (size_t m = 0; m < count; m++)
         use_shared_form(members, count, m);
     for (size_t m = 0; m < count; m++) {

@@ -14,8 +14,8 @@ typedef struct kiln__member {
     const kiln__low *low;
     uint32_t id;
     const kiln__form *form; /* how it is computed from the pass's states */
-    size_t state; /* which of them it is had from, counted from 0 */
-    bool first;   /* no member before it has that state */
+    size_t state;           /* which of them it is had from, counted from 0 */
+    bool first;             /* no member before it has that state */
 } kiln__member;
 
 /* Give every reduction its forms. */

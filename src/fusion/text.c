@@ -92,8 +92,8 @@ static const char *computed_text(kiln__writer *w, uint32_t low, const kiln__axis
     kiln__build *b = w->b;
     const kiln__low *n = &b->lows[low];
     kiln__buf *text = &b->scratch[KILN__BUF_TEXT];
-    const size_t arity = n->operand_count < KILN__OP_ARITY_MAX ? KILN__OP_ARITY_MAX
-                                                                : n->operand_count;
+    const size_t arity =
+        n->operand_count < KILN__OP_ARITY_MAX ? KILN__OP_ARITY_MAX : n->operand_count;
     const char **operands = kiln__build_alloc(b, arity * sizeof *operands);
 
     for (uint32_t k = 0; k < n->operand_count; k++) {
@@ -213,7 +213,8 @@ const char *kiln__operand_text(kiln__writer *w, uint32_t low, const kiln__axis_m
         text = position_text(w, n, map);
         text = w->dry ? text : statement(w, n->dtype, text);
     } else if (root || kiln__inlined(w->b, w->kernel, low)) {
-        text = w->kernel->kind == KILN__STEP_ROW ? row_text(w, low, map) : computed_text(w, low, map);
+        text =
+            w->kernel->kind == KILN__STEP_ROW ? row_text(w, low, map) : computed_text(w, low, map);
     } else if (w->dry) {
         n->read = true;
         text = "";

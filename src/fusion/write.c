@@ -51,7 +51,7 @@ static void restart(kiln__writer *w)
     for (int k = 0; k < KILN__SCRATCH; k++)
         w->b->scratch[k].length = 0;
     w->seen_count = w->seen_base = 0;
-    kiln__marks_clear(w->b, &w->b->named);
+    kiln__marks_clear(w->b, &w->b->text.named);
     w->next = 0;
     w->operations = 0;
     w->body = KILN__BUF_BODY;
@@ -81,8 +81,9 @@ static const char *kernel_name(kiln__writer *w)
     const kiln__plan_kernel *k = w->kernel;
     const uint32_t first = k->roots.count > 0 ? k->roots.ids[0] : k->members.ids[0];
     char what[96];
-    const char *base = b->lows[first].output >= 0 ? b->ir->outputs[b->lows[first].output].name
-                                                  : kiln__ir_what(b->ir, b->lows[first].origin, what);
+    const char *base = b->lows[first].output >= 0
+                           ? b->ir->outputs[b->lows[first].output].name
+                           : kiln__ir_what(b->ir, b->lows[first].origin, what);
     kiln__buf_printf(text, "%s_", b->ir->name);
     for (const char *c = base; *c != '\0' && text->length < 120; c++)
         kiln__buf_putc(text, (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
@@ -99,14 +100,14 @@ static void list_nodes(kiln__writer *w)
     const kiln__plan_kernel *k = w->kernel;
     kiln__step *s = w->step;
     s->nodes = kiln__build_alloc(b, (w->seen_count + k->members.count + 1) * sizeof *s->nodes);
-    kiln__marks_begin(b, &b->listed, b->ir->node_count);
+    kiln__marks_begin(b, &b->text.listed, b->ir->node_count);
     for (size_t m = 0; m < k->members.count; m++) {
         s->nodes[s->node_count++] = b->lows[k->members.ids[m]].origin;
-        (void)kiln__mark(b, &b->listed, b->lows[k->members.ids[m]].origin);
+        (void)kiln__mark(b, &b->text.listed, b->lows[k->members.ids[m]].origin);
     }
     for (size_t r = 0; r < w->seen_count; r++) {
         const kiln__low *n = &b->lows[w->seen[r].low];
-        if (kiln__low_computed(n) && kiln__mark(b, &b->listed, n->origin))
+        if (kiln__low_computed(n) && kiln__mark(b, &b->text.listed, n->origin))
             s->nodes[s->node_count++] = n->origin;
     }
 }
@@ -173,7 +174,7 @@ static void write_step(kiln__build *b, kiln__plan_kernel *k, uint32_t number)
         kiln__order_axes(&w);
     w.number = number;
     w.step = k->step = &b->program->steps[number];
-    w.step->params = b->params;
+    w.step->params = b->text.params;
     restart(&w);
     write_kernel(&w);
     if (hides_function(&w)) {
@@ -186,13 +187,13 @@ static void write_step(kiln__build *b, kiln__plan_kernel *k, uint32_t number)
     restart(&w);
 }
 
-void kiln__write_steps(kiln__build *b)
+void kiln__write_steps(kiln__build *b, kiln__plan_kernel *kernels)
 {
     kiln__program *p = b->program;
     size_t count = 0, spare = 0;
 
-    b->last_named = kiln__build_alloc(b, b->low_count * sizeof *b->last_named);
-    for (kiln__plan_kernel *k = b->kernels; k != NULL; k = k->next) {
+    b->text.last_named = kiln__build_alloc(b, b->low_count * sizeof *b->text.last_named);
+    for (kiln__plan_kernel *k = kernels; k != NULL; k = k->next) {
         survey(b, k);
         count++;
         spare += k->kind == KILN__STEP_CUSTOM || k->kind == KILN__STEP_CUSTOM_REDUCE;
@@ -204,6 +205,6 @@ void kiln__write_steps(kiln__build *b)
     p->output_count = b->ir->output_count;
     p->last_read = kiln__build_alloc(b, (b->ir->input_count + 1) * sizeof *p->last_read);
     p->first_write = kiln__build_alloc(b, b->ir->output_count * sizeof *p->first_write);
-    for (kiln__plan_kernel *k = b->kernels; k != NULL; k = k->next)
+    for (kiln__plan_kernel *k = kernels; k != NULL; k = k->next)
         write_step(b, k, (uint32_t)p->step_count++);
 }

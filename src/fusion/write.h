@@ -16,7 +16,7 @@ typedef struct kiln__seen {
     uint32_t low;
     const kiln__axis_map *map;
     const char *text;
-    bool lasting; /* seen from every scope that follows */
+    bool lasting;    /* seen from every scope that follows */
     uint32_t before; /* the same low, named before: counted from 1, 0: none */
 } kiln__seen;
 
@@ -31,13 +31,13 @@ typedef struct kiln__reused {
 
 /* Scratch buffers of a build, by use. */
 enum {
-    KILN__BUF_BODY,  /* statements */
-    KILN__BUF_IN,    /* input signature */
-    KILN__BUF_OUT,   /* output signature */
-    KILN__BUF_TEXT,  /* one expression */
-    KILN__BUF_OTHER, /* texts of a reduction */
-    KILN__BUF_MORE,  /* signature of outputs per row */
-    KILN__BUF_ROW,   /* statements per row */
+    KILN__BUF_BODY,    /* statements */
+    KILN__BUF_IN,      /* input signature */
+    KILN__BUF_OUT,     /* output signature */
+    KILN__BUF_TEXT,    /* one expression */
+    KILN__BUF_OTHER,   /* texts of a reduction */
+    KILN__BUF_MORE,    /* signature of outputs per row */
+    KILN__BUF_ROW,     /* statements per row */
     KILN__BUF_PREAMBLE /* structs, the user's preambles */
 };
 
@@ -55,10 +55,10 @@ typedef struct kiln__writer {
     kiln__step *step;
     uint32_t number; /* of the step, from 0 */
     bool dry;
-    int body;        /* the scratch buffer that statements go to */
-    int stage;       /* of a row program */
-    bool careful;    /* prefix every parameter: some name collided with a function's */
-    int rank;        /* of the loop: the kernel's axes in the order `axis` */
+    int body;     /* the scratch buffer that statements go to */
+    int stage;    /* of a row program */
+    bool careful; /* prefix every parameter: some name collided with a function's */
+    int rank;     /* of the loop: the kernel's axes in the order `axis` */
     const int64_t *shape;
     int axis[KILN_RANK_MAX];
     kiln__seen *seen;
@@ -70,7 +70,7 @@ typedef struct kiln__writer {
     bool row_outputs; /* outputs go to the row signature */
     bool post;        /* what follows the results of a reduction is written */
     bool has_iota;
-    bool uses_tuple;  /* `_ind` */
+    bool uses_tuple;             /* `_ind` */
     int64_t iota[KILN_RANK_MAX]; /* coefficients of the first position met */
     int operations;
     kiln__list snippets;  /* lows: one of each of the user's kernels that are inlined */
@@ -155,6 +155,6 @@ void kiln__write_reduction(kiln__writer *w);
 void kiln__write_rows(kiln__writer *w);
 
 /* ---- write.c ---- */
-void kiln__write_steps(kiln__build *b);
+void kiln__write_steps(kiln__build *b, kiln__plan_kernel *kernels);
 
 #endif
