@@ -222,13 +222,11 @@ static int item(void *state, const char *list, size_t bytes, int nth)
 
 /* ---- conditions ------------------------------------------------------------------------------ */
 
-static int test_whole(const emitter *e, const char *name, size_t bytes)
+/* Those that do not depend on a current item, once for the whole kernel. */
+static void find_conditions(emitter *e)
 {
     const kiln__definition *d = e->def;
-    const struct {
-        const char *name;
-        bool holds;
-    } rows[] = {
+    const condition rows[] = {
         {"cuda", on_cuda(e)},
         {"maps", d->family->maps},
         {"combines", d->family->combines},
@@ -265,9 +263,15 @@ static int test_whole(const emitter *e, const char *name, size_t bytes)
         {"whole_block", e->v->group == e->v->block},
         {"streams", is_streaming(e)},
     };
-    for (size_t r = 0; r < KILN_COUNT_OF(rows); r++)
-        if (kiln__same_word(name, bytes, rows[r].name))
-            return rows[r].holds;
+    _Static_assert(KILN_COUNT_OF(rows) < CONDITIONS_MAX, "more conditions than emit.h has room for");
+    memcpy(e->conditions, rows, sizeof rows);
+}
+
+static int test_whole(const emitter *e, const char *name, size_t bytes)
+{
+    for (const condition *c = e->conditions; c->name != NULL; c++)
+        if (kiln__same_word(name, bytes, c->name))
+            return c->holds;
     return -1;
 }
 
@@ -463,8 +467,8 @@ static kiln_dtype default_reduce_type(const emitter *e)
 static bool value(void *state, const char *name, size_t bytes, kiln__buf *out)
 {
     emitter *e = state;
-    if (put_text(e, name, bytes, out) || put_number(e, name, bytes, out) ||
-        kiln__window_put(e, name, bytes, out) || kiln__slot_put(e, name, bytes, out) ||
+    if (kiln__slot_put(e, name, bytes, out) || put_text(e, name, bytes, out) ||
+        put_number(e, name, bytes, out) || kiln__window_put(e, name, bytes, out) ||
         kiln__row_put(&e->row, name, bytes, e->p, out))
         return true;
     const kiln__snippet_kind of_stage = kiln__row_snippet(&e->row, name, bytes);
@@ -526,6 +530,7 @@ kiln_status kiln__emit(const kiln__definition *def, const kiln__variant *variant
     }
     snprintf(out->entry, sizeof out->entry, "%.60s__%s", def->name,
              kiln__layout_name(variant->layout));
+    find_conditions(&e);
     kiln__emit_slots(&e, &slots);
     if (slots.bytes > KILN__ARGS_MAX) {
         status = kiln__fail(err, KILN_ERR_ARGUMENT,

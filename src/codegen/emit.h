@@ -18,6 +18,13 @@ typedef struct kiln__slot_list {
     bool failed;
 } slot_list;
 
+/* A condition of templates that holds, or does not, for the whole kernel. */
+enum { CONDITIONS_MAX = 48 };
+typedef struct condition {
+    const char *name;
+    bool holds;
+} condition;
+
 /* What the templates are expanded for. `p`, `axis`, `number`, `slot` and those of `row` are the current items
  * of the template's `for` loops. */
 typedef struct kiln__emitter {
@@ -31,6 +38,7 @@ typedef struct kiln__emitter {
     int axis;
     int number; /* a kiln__numbering */
     size_t slot;
+    condition conditions[CONDITIONS_MAX]; /* the last one has no name */
     size_t line, counted; /* so many lines are in the first `counted` bytes of the source */
     bool batch_kept; /* kiln__batch_is_kept() */
 } emitter;
