@@ -5,13 +5,14 @@
 #define KILN_TESTS_ARCHS_H
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "device/device.h"
 
 enum { ARCHS_MAX = 64 };
 
-/* Every generation that kiln runs on (sm_75 and later) and NVRTC knows, the oldest first; how many
- * they are, 0 without NVRTC. */
+/* The oldest and the newest generation that kiln runs on (sm_75 and later) and NVRTC knows, in this
+ * order; with KILN_TEST_ALL_ARCHS in the environment all of them. How many they are, 0 without NVRTC. */
 static inline size_t archs_find(kiln__target targets[ARCHS_MAX])
 {
     kiln__target known[ARCHS_MAX];
@@ -22,6 +23,10 @@ static inline size_t archs_find(kiln__target targets[ARCHS_MAX])
     for (size_t k = 0; k < count && k < ARCHS_MAX; k++)
         if (sscanf(known[k].name, "sm_%d", &number) == 1 && number >= 75)
             targets[found++] = known[k];
+    if (found > 2 && getenv("KILN_TEST_ALL_ARCHS") == NULL) {
+        targets[1] = targets[found - 1];
+        found = 2;
+    }
     return found;
 }
 

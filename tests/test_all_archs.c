@@ -1,10 +1,10 @@
 /*
- * test_all_archs.c - generated source compiled for every GPU that NVRTC knows, without a GPU.
+ * test_all_archs.c - generated source compiled for GPUs that NVRTC knows, without a GPU.
  *
  *     test_all_archs [sm_90 ...]
  *
- * Every request (oracle/request.h) below is compiled for every target from sm_75 on; every dtype
- * and every layout class for each. The cubin is looked at no further than that it is an ELF file
+ * Every request (oracle/request.h) below is compiled for the targets of archs.h or of the command
+ * line; every dtype and every layout class for each. The cubin is looked at no further than that it is an ELF file
  * that holds the kernel's name. Without NVRTC the program skips: exit status 77.
  */
 #include <setjmp.h>
@@ -17,12 +17,10 @@
 
 #include <cmocka.h>
 
-#include "device/device.h"
+#include "archs.h"
 #include "oracle/request.h"
 
-enum { TARGETS_MAX = 32 };
-
-static kiln__target targets[TARGETS_MAX];
+static kiln__target targets[ARCHS_MAX];
 static size_t target_count;
 
 /* ---- what is compiled ---- */
@@ -242,20 +240,20 @@ static void test_all_archs__a_cubin_is_the_same_every_time(void **state)
     request_clear(&r);
 }
 
-/* Targets from the command line, or all that the compiler has. */
+/* Targets from the command line, or those of archs.h. */
 static bool choose_targets(int argc, char **argv)
 {
     const char *id = NULL;
     kiln_error err = KILN_ERROR_INIT;
 
-    target_count = kiln__compiler_targets(KILN_BACKEND_CUDA, targets, TARGETS_MAX);
+    target_count = archs_find(targets);
     if (target_count == 0) {
         (void)kiln__compiler_identity(KILN_BACKEND_CUDA, &id, &err);
         printf("SKIP: no NVRTC to compile with: %s\n", err.message);
         kiln_error_clear(&err);
         return false;
     }
-    for (int k = 1; k < argc && k < TARGETS_MAX && strncmp(argv[k], "sm_", 3) == 0; k++) {
+    for (int k = 1; k < argc && k < ARCHS_MAX && strncmp(argv[k], "sm_", 3) == 0; k++) {
         snprintf(targets[k - 1].name, sizeof targets[0].name, "%s", argv[k]);
         target_count = (size_t)k;
     }

@@ -311,5 +311,6 @@ int main(int argc, char **argv)
         TEST(test_elementwise__source_survives_each_allocation_failure),
     };
 
+    test_env_compile_anew();
     return test_env_main(argc, argv, "test_elementwise_alloc", tests, COUNT(tests));
 }

@@ -443,5 +443,6 @@ int main(int argc, char **argv)
         TEST(test_elementwise__memory_released_early_is_not_handed_to_another_stream),
     };
 
+    test_env_compile_anew();
     return test_env_main(argc, argv, "test_elementwise_threads", tests, COUNT(tests));
 }

@@ -294,8 +294,10 @@ static int run_on(const char *module, const char *device, const struct CMUnitTes
     env.cuda = info.backend == KILN_BACKEND_CUDA;
     env.seed = seed != NULL ? strtoull(seed, NULL, 0)
                             : (uint64_t)now.tv_sec * 1000003u + (uint64_t)now.tv_nsec;
-    snprintf(env.cache_dir, sizeof env.cache_dir, "%.180s/cache-%s", temp_root,
-             env.cuda ? "cuda" : "cpu");
+    const char *shared = getenv("KILN_TEST_CACHE");
+    snprintf(env.cache_dir, sizeof env.cache_dir, "%.180s/cache-%s",
+             shared != NULL && shared[0] != '\0' ? shared : temp_root, env.cuda ? "cuda" : "cpu");
+    snprintf(env.temp_dir, sizeof env.temp_dir, "%s", temp_root);
     printf("%s on %s (%s, %s), KILN_TEST_SEED=%llu\n", module, info.id, info.name, info.target,
            (unsigned long long)env.seed);
     fflush(stdout);
@@ -303,6 +305,11 @@ static int run_on(const char *module, const char *device, const struct CMUnitTes
         return 1;
     snprintf(group, sizeof group, "%s.%s", module, env.cuda ? "cuda" : "cpu");
     return _cmocka_run_group_tests(group, tests, count, NULL, NULL) == 0 ? 0 : 1;
+}
+
+void test_env_compile_anew(void)
+{
+    unsetenv("KILN_TEST_CACHE");
 }
 
 int test_env_main(int argc, char **argv, const char *module, const struct CMUnitTest *tests,

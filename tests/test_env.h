@@ -14,8 +14,10 @@
  * cmocka's pattern of test names. A device that this machine lacks ends the program with exit
  * status 77 and a line that says why: a skip, never a pass.
  *
- * Each test gets a fresh context; all tests of a program share a cache folder of their own in the
- * temporary folder. After each test the pool must be empty and, in a library built with
+ * Each test gets a fresh context. All tests of a program share a cache folder: one below
+ * $KILN_TEST_CACHE, which ctest sets, so that kernels that earlier programs and earlier runs have
+ * compiled are found, else one of the program's own that is removed when it ends. A test that needs a
+ * folder without kernels makes one (test_env_fresh_dir()). After each test the pool must be empty and, in a library built with
  * KILN_TEST_HOOKS, as many allocations alive as before the test.
  */
 #ifndef KILN_TEST_ENV_H
@@ -40,7 +42,8 @@ typedef struct test_env {
     bool cuda;           /* whether it is a GPU */
     kiln_context *ctx;   /* fresh for each test */
     kiln_error err;      /* for OK() and FAILS(); clear between uses */
-    char cache_dir[256]; /* shared by the tests of this program */
+    char cache_dir[256]; /* compiled kernels, shared by the tests of this program at least */
+    char temp_dir[256];  /* a folder for files of this program's, removed when it ends */
     uint64_t seed;       /* printed by test_env_main; $KILN_TEST_SEED sets it */
     uint64_t random;     /* state of test_random(), restarted from `seed` for each test */
     size_t live_before;
@@ -49,6 +52,9 @@ typedef struct test_env {
 
 int test_env_main(int argc, char **argv, const char *module, const struct CMUnitTest *tests,
                   size_t count);
+/* Before test_env_main() in programs whose tests are about compiling itself: a cache folder of the
+ * program's own, empty when it starts, whatever $KILN_TEST_CACHE says. */
+void test_env_compile_anew(void);
 int test_env_setup(void **state);
 int test_env_teardown(void **state);
 

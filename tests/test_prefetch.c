@@ -358,7 +358,7 @@ static void test_prefetch__a_compiler_at_work_is_stopped(void **state)
 
     if (t->cuda)
         skip();
-    snprintf(script, sizeof script, "%s/slow-c++", t->cache_dir);
+    snprintf(script, sizeof script, "%s/slow-c++", t->temp_dir);
     FILE *f = fopen(script, "w");
     assert_non_null(f);
     fputs("#!/bin/sh\ncase \"$1\" in --version) echo 'slow 1.0'; exit 0;; esac\nsleep 60\n", f);
@@ -461,5 +461,6 @@ int main(int argc, char **argv)
 
     if (getenv("KILN_PREFETCH_TEST") != NULL)
         return slow_main();
+    test_env_compile_anew();
     return test_env_main(argc, argv, "test_prefetch", tests, COUNT(tests));
 }

@@ -1,6 +1,6 @@
 /*
  * test_prelude.c - templates/prelude/ as text: a kernel gets no more than it needs, and what snippets
- * may write compiles for every target, GPU or not. That sections are sound is checked when they are
+ * may write compiles for every target of the cpu and for the GPUs of archs.h. That sections are sound is checked when they are
  * embedded (test_templates.cmake).
  */
 #define _GNU_SOURCE
@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "archs.h"
 #include "prelude/expressions.h"
 
 /* ---- what is emitted ------------------------------------------------------------------------- */
@@ -69,8 +70,10 @@ static void test_prelude__a_header_keeps_its_names(void **state)
 static void compile_all(kiln_backend backend)
 {
     static expressions e;
-    kiln__target targets[64];
-    size_t count = kiln__compiler_targets(backend, targets, KILN_COUNT_OF(targets));
+    kiln__target targets[ARCHS_MAX];
+    size_t count = backend == KILN_BACKEND_CUDA
+                       ? archs_find(targets)
+                       : kiln__compiler_targets(backend, targets, KILN_COUNT_OF(targets));
     kiln__buf preamble = KILN__BUF_INIT;
 
     if (count == 0) {

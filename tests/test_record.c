@@ -175,8 +175,8 @@ static void test_record__a_recorded_program_compiles_nothing_elsewhere(void **st
 
     test_env_fresh_dir(t, first, sizeof first);
     test_env_fresh_dir(t, second, sizeof second);
-    snprintf(path, sizeof path, "%s/record.jsonl", t->cache_dir);
-    snprintf(other, sizeof other, "%s/other.jsonl", t->cache_dir);
+    snprintf(path, sizeof path, "%s/record.jsonl", t->temp_dir);
+    snprintf(other, sizeof other, "%s/other.jsonl", t->temp_dir);
     remove(path);
     remove(other);
     kiln_context *ctx = make_context(t, first, path);
@@ -212,7 +212,7 @@ static void test_record__the_environment_names_the_file_and_an_option_overrules_
     char path[300];
     kiln_array *x = NULL;
 
-    snprintf(path, sizeof path, "%s/environment.jsonl", t->cache_dir);
+    snprintf(path, sizeof path, "%s/environment.jsonl", t->temp_dir);
     remove(path);
     setenv("KILN_RECORD", path, 1);
     kiln_context *ctx = make_context(t, t->cache_dir, "");
@@ -265,7 +265,7 @@ static void test_record__each_line_stands_once_whatever_was_there(void **state)
     test_env *t = *state;
     char path[300];
 
-    snprintf(path, sizeof path, "%s/lines.jsonl", t->cache_dir);
+    snprintf(path, sizeof path, "%s/lines.jsonl", t->temp_dir);
     write_whole(path, "{\"a\"}\nbroken");
     kiln__recorder *r = record_to(path), *other = record_to(path);
     add(r, "{\"a\"}");
@@ -300,7 +300,7 @@ static void test_record__lines_are_compared_whole(void **state)
     test_env *t = *state;
     char path[300];
 
-    snprintf(path, sizeof path, "%s/whole.jsonl", t->cache_dir);
+    snprintf(path, sizeof path, "%s/whole.jsonl", t->temp_dir);
     assert_int_equal(kiln__hash_64(lines[0], 32), kiln__hash_64(lines[1], 32));
     kiln__recorder *r = record_to(path);
     add(r, lines[0]);
@@ -329,7 +329,7 @@ static void test_record__threads_and_processes_write_each_line_once(void **state
     char path[300];
     pid_t child[PROCESSES];
 
-    snprintf(path, sizeof path, "%s/crowd.jsonl", t->cache_dir);
+    snprintf(path, sizeof path, "%s/crowd.jsonl", t->temp_dir);
     remove(path);
     fflush(NULL);
     for (int p = 0; p < PROCESSES; p++) {
@@ -390,7 +390,7 @@ static void test_record__trouble_is_one_line_to_the_log(void **state)
         kiln__recorder_destroy(r);
     }
     /* Kernels run all the same; one with a text that JSON cannot hold is told and left out. */
-    snprintf(path, sizeof path, "%s/latin.jsonl", t->cache_dir);
+    snprintf(path, sizeof path, "%s/latin.jsonl", t->temp_dir);
     remove(path);
     kiln_context_options o = KILN_CONTEXT_OPTIONS_INIT;
     kiln_context *ctx = NULL;
@@ -421,7 +421,7 @@ static void test_record__a_lock_that_is_never_given_back_stops_nobody(void **sta
     test_env *t = *state;
     char path[300];
 
-    snprintf(path, sizeof path, "%s/locked.jsonl", t->cache_dir);
+    snprintf(path, sizeof path, "%s/locked.jsonl", t->temp_dir);
     write_whole(path, "");
     const int fd = open(path, O_RDWR | O_CLOEXEC);
     assert_true(fd >= 0 && flock(fd, LOCK_EX) == 0);
@@ -442,7 +442,7 @@ static void test_record__the_file_size_limit_kills_nobody(void **state)
     char path[300];
     int code = 0;
 
-    snprintf(path, sizeof path, "%s/limited.jsonl", t->cache_dir);
+    snprintf(path, sizeof path, "%s/limited.jsonl", t->temp_dir);
     write_whole(path, "{\"first\"}\n");
     const pid_t child = fork();
     assert_true(child >= 0);
