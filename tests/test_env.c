@@ -333,3 +333,16 @@ int test_env_main(int argc, char **argv, const char *module, const struct CMUnit
     }
     return worst;
 }
+
+kiln_array *test_ramp(test_env *t, int rank, const int64_t *shape)
+{
+    kiln_array *flat = NULL, *x = NULL;
+    int64_t size = 1;
+
+    for (int k = 0; k < rank; k++)
+        size *= shape[k];
+    OK(t, kiln_array_arange(t->ctx, KILN_INT32, 0, (double)size, 1, &flat, &t->err));
+    OK(t, kiln_array_reshape(flat, rank, shape, &x, &t->err));
+    kiln_array_release(flat);
+    return x;
+}

@@ -67,6 +67,9 @@ kiln_context *test_env_context(test_env *t, const char *cache_dir);
 /* A new empty folder, removed when the program ends. */
 void test_env_fresh_dir(test_env *t, char *path, size_t path_bytes);
 
+/* An int32 array of 0, 1, 2, ... in C-order. */
+kiln_array *test_ramp(test_env *t, int rank, const int64_t *shape);
+
 /* Next number of the test's own sequence, and one in [0, bound). */
 uint64_t test_random(test_env *t);
 uint64_t test_random_below(test_env *t, uint64_t bound);

@@ -23,20 +23,6 @@ static void wait_for_gate(void *user)
         usleep(100);
 }
 
-/* 0, 1, 2, ... as int32 in C-order. */
-static kiln_array *ramp(test_env *t, int rank, const int64_t *shape)
-{
-    kiln_array *flat = NULL, *x = NULL;
-    int64_t size = 1;
-
-    for (int k = 0; k < rank; k++)
-        size *= shape[k];
-    OK(t, kiln_array_arange(t->ctx, KILN_INT32, 0, (double)size, 1, &flat, &t->err));
-    OK(t, kiln_array_reshape(flat, rank, shape, &x, &t->err));
-    kiln_array_release(flat);
-    return x;
-}
-
 /* ---- the pool ---- */
 
 static void test_memory__blocks_are_used_again(void **state)
@@ -175,7 +161,7 @@ static void test_memory__uploads_from_it_return_at_once(void **state)
     test_env *t = *state;
     enum { N = 1000 };
     kiln_stream *stream = NULL;
-    kiln_array *x = ramp(t, 1, (int64_t[]){N});
+    kiln_array *x = test_ramp(t, 1, (int64_t[]){N});
     int32_t *a = NULL, *b = NULL, *c = NULL;
 
     /* Two blocks of one class, made before the gate closes: making one may wait for the device. */
@@ -258,7 +244,7 @@ static void test_memory__any_strides_on_either_side(void **state)
             strcat(text, items[test_random_below(t, 4)]);
             strcat(text, ",");
         }
-        base = ramp(t, rank, shape);
+        base = test_ramp(t, rank, shape);
         OK(t, kiln_array_view(base, text, &view, &t->err));
         const int64_t *const extents = kiln_array_shape(view);
         random_strides(t, rank, extents, strides, &first, &count);
@@ -298,7 +284,7 @@ static void test_memory__any_strides_on_either_side(void **state)
 static void test_memory__bad_copies_are_refused(void **state)
 {
     test_env *t = *state;
-    kiln_array *x = ramp(t, 2, (int64_t[]){3, 4}), *wide = NULL;
+    kiln_array *x = test_ramp(t, 2, (int64_t[]){3, 4}), *wide = NULL;
     kiln_context *other = test_env_context(t, "");
     kiln_stream *foreign = NULL;
     int32_t memory[12] = {0};
@@ -364,7 +350,7 @@ static void test_memory__elements_move_between_contexts(void **state)
     test_env *t = *state;
     kiln_context_options o = KILN_CONTEXT_OPTIONS_INIT;
     kiln_context *cpu = NULL, *same = test_env_context(t, "");
-    kiln_array *x = ramp(t, 2, (int64_t[]){5, 7}), *view = NULL, *y = NULL, *z = NULL;
+    kiln_array *x = test_ramp(t, 2, (int64_t[]){5, 7}), *view = NULL, *y = NULL, *z = NULL;
 
     o.device = "cpu";
     o.cache_dir = "";

@@ -28,20 +28,6 @@ static int numbers(const char *text, int64_t *out, int most)
     return count;
 }
 
-/* 0, 1, 2, ... as int32. */
-static kiln_array *ramp(test_env *t, int rank, const int64_t *shape)
-{
-    kiln_array *flat = NULL, *x = NULL;
-    int64_t size = 1;
-
-    for (int k = 0; k < rank; k++)
-        size *= shape[k];
-    OK(t, kiln_array_arange(t->ctx, KILN_INT32, 0, (double)size, 1, &flat, &t->err));
-    OK(t, kiln_array_reshape(flat, rank, shape, &x, &t->err));
-    kiln_array_release(flat);
-    return x;
-}
-
 static void check_line(test_env *t, char *line)
 {
     char *field[5] = {line};
@@ -54,7 +40,7 @@ static void check_line(test_env *t, char *line)
     }
     const int rank = numbers(field[0], shape, 8), want_rank = numbers(field[2], want, 8);
     const int count = numbers(field[4], values, 64);
-    kiln_array *x = ramp(t, rank, shape), *v = NULL;
+    kiln_array *x = test_ramp(t, rank, shape), *v = NULL;
     OK(t, kiln_array_view(x, field[1], &v, &t->err));
     CHECK(kiln_array_rank(v) == want_rank, "%s: rank %d, not %d", field[1], kiln_array_rank(v),
           want_rank);
@@ -113,7 +99,7 @@ static void test_subscript__what_is_wrong_is_pointed_at(void **state)
         {"4", KILN_ERR_AXIS, "index 4 is out of range for extent 4"},
         {":, -6", KILN_ERR_AXIS, "index -6 is out of range for extent 5"},
     };
-    kiln_array *x = ramp(t, 3, (int64_t[]){4, 5, 6}), *v = NULL;
+    kiln_array *x = test_ramp(t, 3, (int64_t[]){4, 5, 6}), *v = NULL;
     char many[600] = "";
 
     for (size_t k = 0; k < COUNT(rows); k++) {
@@ -141,7 +127,7 @@ static void test_subscript__what_is_wrong_is_pointed_at(void **state)
 static void test_subscript__new_arrays_keep_shape_and_order(void **state)
 {
     test_env *t = *state;
-    kiln_array *x = ramp(t, 3, (int64_t[]){2, 3, 4}), *y = NULL, *z = NULL;
+    kiln_array *x = test_ramp(t, 3, (int64_t[]){2, 3, 4}), *y = NULL, *z = NULL;
     double all[24];
 
     OK(t, kiln_array_transpose(x, KILN_AXES(2, 0, 1), &y, &t->err));
@@ -180,7 +166,7 @@ static void test_subscript__new_arrays_keep_shape_and_order(void **state)
 static void test_subscript__fill_touches_the_view_alone(void **state)
 {
     test_env *t = *state;
-    kiln_array *x = ramp(t, 2, (int64_t[]){6, 50}), *v = NULL, *wide = NULL;
+    kiln_array *x = test_ramp(t, 2, (int64_t[]){6, 50}), *v = NULL, *wide = NULL;
     int32_t got[300];
 
     OK(t, kiln_array_view(x, "::-2, 3:41:7", &v, &t->err));
@@ -237,7 +223,7 @@ static void test_subscript__elements_of_every_dtype_are_read(void **state)
         }
         kiln_array_release(x);
     }
-    x = ramp(t, 2, (int64_t[]){3, 4});
+    x = test_ramp(t, 2, (int64_t[]){3, 4});
     OK(t, kiln_array_item(x, (int64_t[]){-1, 1}, &got, &t->err));
     assert_int_equal(got.value.i, 9);
     FAILS(t, KILN_ERR_AXIS, kiln_array_item(x, (int64_t[]){0, 4}, &got, &t->err), "index 4");

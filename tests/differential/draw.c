@@ -167,6 +167,16 @@ int dt_draw_expression(dt_random *r, dt_case *c, int operations)
 
 /* ---- operands -------------------------------------------------------------------------------- */
 
+int dt_add_input(dt_random *r, dt_case *c, kiln_dtype dtype, dt_fill fill)
+{
+    const int operand = dt_add_operand(c, dtype, fill, dt_next(r));
+    const int node = dt_add_node(c, DT_INPUT, 0, 0, 0);
+
+    c->node[node].operand = operand;
+    c->node[node].dtype = dtype;
+    return node;
+}
+
 static void add_inputs(dt_random *r, dt_case *c, int count)
 {
     const kiln_dtype main = dt_draw_dtype(r), other = dt_draw_dtype(r);
@@ -174,10 +184,7 @@ static void add_inputs(dt_random *r, dt_case *c, int count)
 
     for (int k = 0; k < count; k++) {
         const kiln_dtype dtype = k > 0 && dt_once_in(r, 3) ? other : main;
-        const int operand = dt_add_operand(c, dtype, fill, dt_next(r));
-        const int node = dt_add_node(c, DT_INPUT, 0, 0, 0);
-        c->node[node].operand = operand;
-        c->node[node].dtype = dtype;
+        const int operand = c->node[dt_add_input(r, c, dtype, fill)].operand;
         if (k > 0 && !dt_is_complex(dtype) && dtype != KILN_BOOL && dt_once_in(r, 8)) {
             c->operand[operand].is_number = true;
             c->operand[operand].number = dt_below(r, 7);
@@ -264,6 +271,20 @@ void dt_draw_outputs(dt_random *r, dt_style style, dt_case *c)
     }
 }
 
+bool dt_draw_layouts(dt_random *r, dt_style style, dt_case *c)
+{
+    dt_draw_operands(r, style, c);
+    if (dt_uses(c, DT_OLD)) { /* known before its dtype and shape are */
+        c->output[0].given = true;
+        c->output[0].view.dtype = c->node[c->output[0].node].dtype;
+        dt_loop_shape(c, &c->output[0].view.rank, c->output[0].view.shape);
+    }
+    if (!dt_infer_nodes(c, NULL, 0))
+        return false;
+    dt_draw_outputs(r, style, c);
+    return dt_infer(c, NULL, 0);
+}
+
 /* ---- cases ----------------------------------------------------------------------------------- */
 
 /* z0 = z0 + ...: the output is read, so it must be given. */
@@ -302,16 +323,7 @@ bool dt_draw_elementwise(dt_case *c, dt_random definition, dt_random view)
     const int rank = dt_draw_rank(r);
     dt_draw_shape(r, rank, dt_draw_budget(r), shape);
     dt_draw_operand_shapes(r, c, rank, shape);
-    dt_draw_operands(r, style, c);
-    if (dt_uses(c, DT_OLD)) { /* known before its dtype and shape are */
-        c->output[0].given = true;
-        c->output[0].view.dtype = c->node[c->output[0].node].dtype;
-        dt_loop_shape(c, &c->output[0].view.rank, c->output[0].view.shape);
-    }
-    if (!dt_infer_nodes(c, NULL, 0))
-        return false;
-    dt_draw_outputs(r, style, c);
-    return dt_infer(c, NULL, 0);
+    return dt_draw_layouts(r, style, c);
 }
 
 /* Now and then prepare the call and launch it twice, which must not change what it reads; or make it

@@ -31,9 +31,14 @@ dt_fill dt_draw_fill(dt_random *r);
 /* Append random operations in snippet's terms over the nodes that are there; returns the last. */
 int dt_draw_expression(dt_random *r, dt_case *c, int operations);
 
+/* An input with an operand of its own; returns its node. */
+int dt_add_input(dt_random *r, dt_case *c, kiln_dtype dtype, dt_fill fill);
 /* Layouts of operands that have shapes, and of outputs; `r` draws the views alone. */
 void dt_draw_operands(dt_random *r, dt_style style, dt_case *c);
 void dt_draw_outputs(dt_random *r, dt_style style, dt_case *c);
+/* How most cases end: layouts of operands that have shapes, and of outputs, and all that follows from
+ * them. False when no valid case comes of it. */
+bool dt_draw_layouts(dt_random *r, dt_style style, dt_case *c);
 /* Shapes for all operands that broadcast to `shape`. */
 void dt_draw_operand_shapes(dt_random *r, dt_case *c, int rank, const int64_t *shape);
 

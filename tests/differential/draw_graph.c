@@ -258,11 +258,7 @@ bool dt_draw_graph(dt_case *c, dt_random definition, dt_random view)
     if (fits)
         *c = resized;
     r = &view;
-    dt_draw_operands(r, style, c);
-    if (!dt_infer_nodes(c, NULL, 0))
-        return false;
-    dt_draw_outputs(r, style, c);
-    return dt_infer(c, NULL, 0);
+    return dt_draw_layouts(r, style, c);
 }
 
 /* ---- eager operations ------------------------------------------------------------------------ */

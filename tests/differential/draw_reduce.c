@@ -5,16 +5,6 @@
 
 #include "draw.h"
 
-static int add_input(dt_random *r, dt_case *c, kiln_dtype dtype, dt_fill fill)
-{
-    const int operand = dt_add_operand(c, dtype, fill, dt_next(r));
-    const int node = dt_add_node(c, DT_INPUT, 0, 0, 0);
-
-    c->node[node].operand = operand;
-    c->node[node].dtype = dtype;
-    return node;
-}
-
 /* Any subset, in any order, from either end; often the last, the first, or all. */
 static void draw_axes(dt_random *r, int rank, dt_node *n)
 {
@@ -120,7 +110,7 @@ static int draw_map(dt_random *r, dt_case *c)
         kiln_dtype dtype = k > 0 && dt_once_in(r, 3) ? dt_draw_dtype(r) : main;
         if (dt_is_complex(dtype) != dt_is_complex(main))
             dtype = main;
-        add_input(r, c, dtype, fill);
+        dt_add_input(r, c, dtype, fill);
     }
     last = dt_draw_expression(r, c, dt_below(r, 5));
     if (c->node[last].dtype == KILN_BOOL || dt_is_half(c->node[last].dtype)) {
@@ -189,11 +179,7 @@ bool dt_draw_reduction(dt_case *c, dt_random definition, dt_random view)
     } else if (initial) {
         return false;
     }
-    dt_draw_operands(r, style, c);
-    if (!dt_infer_nodes(c, NULL, 0))
-        return false;
-    dt_draw_outputs(r, style, c);
-    return dt_infer(c, NULL, 0);
+    return dt_draw_layouts(r, style, c);
 }
 
 /* ---- row programs ---------------------------------------------------------------------------- */
@@ -223,7 +209,7 @@ bool dt_draw_row(dt_case *c, dt_random definition, dt_random view)
     dt_node axes = {0};
 
     for (int k = 0; k < inputs; k++)
-        add_input(r, c, dtype, fill);
+        dt_add_input(r, c, dtype, fill);
     for (int k = 0; k < stages; k++) {
         const int mapped = draw_mapped(r, c);
         const int stage = dt_add_node(c, DT_REDUCE, mapped, 0, 0);
@@ -252,11 +238,7 @@ bool dt_draw_row(dt_case *c, dt_random definition, dt_random view)
             c->node[k].axis_count = axes.axis_count;
             memcpy(c->node[k].axis, axes.axis, sizeof axes.axis);
         }
-    dt_draw_operands(r, style, c);
-    if (!dt_infer_nodes(c, NULL, 0))
-        return false;
-    dt_draw_outputs(r, style, c);
-    return dt_infer(c, NULL, 0);
+    return dt_draw_layouts(r, style, c);
 }
 
 /* Another dtype for the output, now and then. Sums of integers in a float are compared where they are
@@ -281,7 +263,7 @@ bool dt_draw_reduce(dt_case *c, dt_random definition, dt_random view)
     dt_random *r = &definition;
     const dt_style style = (dt_style)dt_below(r, DT_STYLE_COUNT);
     int64_t shape[DT_RANK] = {0};
-    const int input = add_input(r, c, dt_draw_dtype(r), dt_draw_fill(r));
+    const int input = dt_add_input(r, c, dt_draw_dtype(r), dt_draw_fill(r));
 
     c->pivot = dt_add_node(c, DT_REDUCE, input, 0, 0);
     dt_node *n = &c->node[c->pivot];
@@ -313,11 +295,7 @@ bool dt_draw_reduce(dt_case *c, dt_random definition, dt_random view)
         add_mask(r, c, rank, shape);
     if (initial)
         draw_initial(r, c, c->operand[0].view.dtype);
-    dt_draw_operands(r, style, c);
-    if (!dt_infer_nodes(c, NULL, 0))
-        return false;
-    dt_draw_outputs(r, style, c);
-    return dt_infer(c, NULL, 0);
+    return dt_draw_layouts(r, style, c);
 }
 
 /* ---- scans ----------------------------------------------------------------------------------- */
@@ -328,7 +306,7 @@ bool dt_draw_scan(dt_case *c, dt_random definition, dt_random view)
     const bool named = c->kind == DT_KIND_SCAN;
     const dt_style style = (dt_style)dt_below(r, DT_STYLE_COUNT);
     int64_t shape[DT_RANK] = {0};
-    const int mapped = named ? add_input(r, c, dt_draw_dtype(r), dt_draw_fill(r)) : draw_map(r, c);
+    const int mapped = named ? dt_add_input(r, c, dt_draw_dtype(r), dt_draw_fill(r)) : draw_map(r, c);
 
     c->pivot = dt_add_node(c, DT_SCAN, mapped, 0, 0);
     dt_node *n = &c->node[c->pivot];
@@ -359,9 +337,5 @@ bool dt_draw_scan(dt_case *c, dt_random definition, dt_random view)
         n->axis[0] = dt_once_in(r, 2) ? rank - 1 : dt_below(r, rank);
         n->axis[0] -= dt_once_in(r, 2) ? rank : 0;
     }
-    dt_draw_operands(r, style, c);
-    if (!dt_infer_nodes(c, NULL, 0))
-        return false;
-    dt_draw_outputs(r, style, c);
-    return dt_infer(c, NULL, 0);
+    return dt_draw_layouts(r, style, c);
 }
