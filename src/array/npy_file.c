@@ -68,32 +68,22 @@ static kiln_status read_all(int fd, const char *path, void *data, size_t bytes, 
                       path_shown(path), bytes - (size_t)got);
 }
 
-/* Open a regular file and learn its size. O_NONBLOCK keeps a FIFO from holding us up before it
- * can be refused; for regular files it means nothing. */
+/* Open a regular file and learn its size. */
 static kiln_status open_regular(const char *path, int *fd_out, size_t *bytes_out, kiln_error *err)
 {
     struct stat info;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
-    *fd_out = -1;
-    if (fd < 0)
-        return fail_io(err, path, "cannot be opened", errno);
-    if (fstat(fd, &info) != 0) {
-        int error = errno;
-        close(fd);
-        return fail_io(err, path, "cannot be examined", error);
-    }
-    if (!S_ISREG(info.st_mode)) {
-        close(fd);
-        return kiln__fail(err, KILN_ERR_IO, "\"%s\" is %s, and only regular files can be read",
-                          path_shown(path),
-                          S_ISDIR(info.st_mode)    ? "a folder"
-                          : S_ISFIFO(info.st_mode) ? "a pipe"
-                                                   : "no regular file");
-    }
-    *fd_out = fd;
+    *fd_out = kiln__open_regular(path, &info);
     *bytes_out = (size_t)info.st_size;
-    return KILN_OK;
+    if (*fd_out >= 0)
+        return KILN_OK;
+    if (errno != ENODEV || info.st_mode == 0)
+        return fail_io(err, path, "cannot be opened", errno);
+    return kiln__fail(err, KILN_ERR_IO, "\"%s\" is %s, and only regular files can be read",
+                      path_shown(path),
+                      S_ISDIR(info.st_mode)    ? "a folder"
+                      : S_ISFIFO(info.st_mode) ? "a pipe"
+                                               : "no regular file");
 }
 
 /* Read and parse the header; the file is then at its first element. */

@@ -152,7 +152,7 @@ static void list_file(void *user, int shard_fd, const char *name, const struct s
     (void)shard_fd;
     l->bytes += (uint64_t)st->st_size;
     if (!kiln__is_entry_name(name)) {
-        l->foreign += strncmp(name, KILN__TEMP_PREFIX, sizeof KILN__TEMP_PREFIX - 1) != 0;
+        l->foreign += !kiln__starts_with(name, KILN__TEMP_PREFIX);
         return;
     }
     row = add_row(l);
@@ -529,11 +529,11 @@ static void verify_bundle(const kiln__bundle *bundle, kiln_cache_report *report)
 
 static void unlink_entry(int folder, const char name[33])
 {
-    char path[64];
+    char path[KILN__PATH_BYTES];
     kiln__ledger ledger;
     const bool counted = kiln__ledger_open(folder, &ledger) == 0;
 
-    snprintf(path, sizeof path, "%.2s/%.32s", name, name);
+    kiln__entry_path(name, path);
     unlinkat(folder, path, 0);
     if (!counted)
         return;
@@ -686,7 +686,7 @@ static void unlink_temp(void *user, int shard_fd, const char *name, const struct
 {
     (void)user;
     (void)st;
-    if (strncmp(name, KILN__TEMP_PREFIX, sizeof KILN__TEMP_PREFIX - 1) == 0)
+    if (kiln__starts_with(name, KILN__TEMP_PREFIX))
         unlinkat(shard_fd, name, 0);
 }
 

@@ -31,11 +31,19 @@
 
 /* ---- names and stamps ---- */
 
-void kiln__place_path(kiln__hash128 hash, char path[KILN__SHARD_BYTES + KILN__NAME_BYTES])
+void kiln__entry_path(const char name[KILN__NAME_BYTES], char path[KILN__PATH_BYTES])
 {
-    kiln__hash_hex(hash, path + KILN__SHARD_BYTES);
-    memcpy(path, path + KILN__SHARD_BYTES, 2);
+    memcpy(path, name, 2);
     path[2] = '/';
+    memcpy(path + KILN__SHARD_BYTES, name, KILN__NAME_BYTES);
+}
+
+void kiln__place_path(kiln__hash128 hash, char path[KILN__PATH_BYTES])
+{
+    char name[KILN__NAME_BYTES];
+
+    kiln__hash_hex(hash, name);
+    kiln__entry_path(name, path);
 }
 
 void kiln__shard_name(unsigned shard, char name[3])
@@ -142,7 +150,7 @@ int kiln__entry_open(int folder, const char *path, struct stat *st, bool *shard_
 kiln__verdict kiln__entry_read(int folder, const char name[33], size_t max,
                                unsigned char **data_out, size_t *bytes_out)
 {
-    char path[KILN__SHARD_BYTES + KILN__NAME_BYTES];
+    char path[KILN__PATH_BYTES];
     struct stat st;
     bool shard_bad = false;
     unsigned char *data = NULL;
@@ -152,7 +160,7 @@ kiln__verdict kiln__entry_read(int folder, const char name[33], size_t max,
 
     *data_out = NULL;
     *bytes_out = 0;
-    snprintf(path, sizeof path, "%.2s/%.32s", name, name);
+    kiln__entry_path(name, path);
     fd = kiln__entry_open(folder, path, &st, &shard_bad);
     if (fd < 0)
         return errno == ENOENT           ? KILN__VERDICT_ABSENT
@@ -298,7 +306,7 @@ static void remove_aside(int folder, const char *aside)
 
     while (dir != NULL && (e = readdir(dir)) != NULL) {
         if (kiln__is_entry_name(e->d_name) ||
-            strncmp(e->d_name, KILN__TEMP_PREFIX, sizeof KILN__TEMP_PREFIX - 1) == 0)
+            kiln__starts_with(e->d_name, KILN__TEMP_PREFIX))
             unlinkat(fd, e->d_name, 0);
     }
     if (dir != NULL)

@@ -51,9 +51,7 @@ static void append(kiln__victims *v, const char *name, const struct stat *st)
     if (!kiln__reserve(&v->items, v->count, &v->room, sizeof *v->items))
         return; /* fewer to choose from */
     item = &v->items[v->count++];
-    memcpy(item->path, name, 2);
-    item->path[2] = '/';
-    memcpy(item->path + 3, name, 33);
+    kiln__entry_path(name, item->path);
     item->stamp_ns = kiln__stamp_of(st);
     item->bytes = (uint64_t)st->st_size;
 }
@@ -161,14 +159,12 @@ static void scan_sample(kiln__ledger *l, kiln__victims *v)
     v->count = v->exact && left > POOL_FILES ? POOL_FILES : left;
     v->exact = false;
     for (int k = 0; k < SAMPLE_FILES; k++) {
-        char path[KILN__SHARD_BYTES + KILN__NAME_BYTES];
+        char path[KILN__PATH_BYTES];
         struct stat st;
         if (v->name_next == v->name_count && !list_names(l, v))
             break;
         const char *name = v->names[v->name_next++];
-        memcpy(path, name, 2);
-        path[2] = '/';
-        memcpy(path + 3, name, 33);
+        kiln__entry_path(name, path);
         if (fstatat(l->folder, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
             append(v, name, &st);
     }

@@ -99,7 +99,7 @@ bool kiln__journal_store(kiln__journal *j, const char name[33], int64_t stamp_ns
 static void put_stamps(const kiln__hit *hits, size_t count, int folder)
 {
     for (size_t k = 0; k < count; k++) {
-        char path[KILN__SHARD_BYTES + KILN__NAME_BYTES];
+        char path[KILN__PATH_BYTES];
         struct timespec times[2];
         struct stat st;
         kiln__place_path(hits[k].hash, path);

@@ -115,7 +115,7 @@ bool kiln__remove_dead_temp(int shard_fd, const char *name)
     struct stat st;
     int fd = -1, why = 0;
 
-    if (strncmp(name, KILN__TEMP_PREFIX, sizeof KILN__TEMP_PREFIX - 1) != 0)
+    if (!kiln__starts_with(name, KILN__TEMP_PREFIX))
         return false;
     fd = openat(shard_fd, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0)

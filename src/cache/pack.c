@@ -75,7 +75,7 @@ static void take_file(void *user, int shard_fd, const char *name, const struct s
     if (p->failed || !kiln__is_entry_name(name))
         return;
     item.hash = kiln__hash_from_hex(name);
-    snprintf(item.path, sizeof item.path, "%.2s/%.32s", name, name);
+    kiln__entry_path(name, item.path);
     file = read_item(p, &item);
     if (file != NULL && is_wanted(p, file, (size_t)item.bytes)) {
         p->failed = !kiln__reserve(&p->items, p->count, &p->room, sizeof item);

@@ -128,9 +128,11 @@ int kiln__way_open(const char *path, int flags, int *fd_out, char reason[KILN__R
 
 #define KILN__SHARD_BYTES ((size_t)3) /* two hex digits, NUL */
 #define KILN__NAME_BYTES ((size_t)33) /* 32 hex digits, NUL */
+#define KILN__PATH_BYTES (KILN__SHARD_BYTES + KILN__NAME_BYTES)
 
-/* "4f/4f1b..." for a hash. */
-void kiln__place_path(kiln__hash128 hash, char path[KILN__SHARD_BYTES + KILN__NAME_BYTES]);
+/* "4f/4f1b...", the path of an entry below the folder, from its name and from its hash. */
+void kiln__entry_path(const char name[KILN__NAME_BYTES], char path[KILN__PATH_BYTES]);
+void kiln__place_path(kiln__hash128 hash, char path[KILN__PATH_BYTES]);
 
 void kiln__shard_name(unsigned shard, char name[3]);
 bool kiln__is_entry_name(const char *name);
@@ -211,7 +213,7 @@ int kiln__open_housekeeping(int folder, const char *name, int flags);
 typedef struct kiln__victim {
     int64_t stamp_ns;
     uint64_t bytes;
-    char path[36]; /* "4f/4f1b..." */
+    char path[KILN__PATH_BYTES];
 } kiln__victim;
 
 /* Entries to evict, oldest first, from `next` on. Zeros are an empty queue. */
@@ -277,7 +279,7 @@ const void *kiln__bundle_at(const kiln__bundle *b, size_t index, kiln__hash128 *
 typedef struct kiln__bundle_item {
     kiln__hash128 hash;
     uint64_t bytes;
-    char path[36]; /* below the folder */
+    char path[KILN__PATH_BYTES]; /* below the folder */
 } kiln__bundle_item;
 
 /* Write items (sorted by hash here; one entry for each) as a bundle to a descriptor. `read_item`
@@ -381,7 +383,7 @@ typedef struct kiln__place {
     unsigned shard_index;
     char shard[KILN__SHARD_BYTES];
     char name[KILN__NAME_BYTES];
-    char path[KILN__SHARD_BYTES + KILN__NAME_BYTES];
+    char path[KILN__PATH_BYTES];
 } kiln__place;
 kiln__place kiln__place_of(const void *key, size_t key_bytes);
 static inline void kiln__count(_Atomic uint64_t *counter)

@@ -12,6 +12,7 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "kiln/base.h"
@@ -95,6 +96,11 @@ void kiln__buf_vprintf(kiln__buf *b, const char *fmt, va_list ap);
 /* The text (never NULL unless failed), whose ownership moves to the caller; `b` is empty again. */
 char *kiln__buf_take(kiln__buf *b);
 void kiln__buf_clear(kiln__buf *b);
+
+static inline bool kiln__starts_with(const char *text, const char *start)
+{
+    return strncmp(text, start, strlen(start)) == 0;
+}
 
 /* Whether the `bytes` bytes at `text`, which need no NUL behind them, are `word` (never empty). */
 static inline bool kiln__same_word(const char *text, size_t bytes, const char *word)
@@ -225,6 +231,8 @@ int kiln__read_file(const char *path, size_t max_bytes, char **data_out, size_t 
  * devices, which may never end. */
 int kiln__read_regular_file(const char *path, size_t max_bytes, char **data_out,
                             size_t *bytes_out);
+/* Open what must be a regular file: -1 with errno, and where that is ENODEV `st` tells what it is. */
+int kiln__open_regular(const char *path, struct stat *st);
 /* The same of an open file, from where it stands. */
 int kiln__read_open_file(int fd, size_t max_bytes, char **data_out, size_t *bytes_out);
 /* Read until `bytes` are there or the file ends; -1 with errno on an error, which is no end of the

@@ -177,23 +177,38 @@ int kiln__read_file(const char *path, size_t max_bytes, char **data_out, size_t 
     return why;
 }
 
+int kiln__open_regular(const char *path, struct stat *st)
+{
+    /* O_NONBLOCK keeps a pipe from holding us up before it is refused. */
+    const int fd = open_to_read(path, O_NONBLOCK | O_NOCTTY);
+    int why = 0;
+
+    memset(st, 0, sizeof *st);
+    if (fd < 0)
+        return -1;
+    if (fstat(fd, st) != 0)
+        why = errno;
+    else if (!S_ISREG(st->st_mode))
+        why = ENODEV;
+    if (why == 0)
+        return fd;
+    close(fd);
+    errno = why;
+    return -1;
+}
+
 int kiln__read_regular_file(const char *path, size_t max_bytes, char **data_out,
                             size_t *bytes_out)
 {
-    const int fd = open_to_read(path, O_NONBLOCK | O_NOCTTY);
     struct stat st;
+    const int fd = kiln__open_regular(path, &st);
     int why = 0;
 
     *data_out = NULL;
     *bytes_out = 0;
     if (fd < 0)
         return errno;
-    if (fstat(fd, &st) != 0)
-        why = errno;
-    else if (!S_ISREG(st.st_mode))
-        why = ENODEV;
-    else
-        why = kiln__read_open_file(fd, max_bytes, data_out, bytes_out);
+    why = kiln__read_open_file(fd, max_bytes, data_out, bytes_out);
     close(fd);
     return why;
 }

@@ -85,7 +85,7 @@ static const char *const macro_options[] = {"-D", "--define-macro="};
 static const char *held_by(const char *option, const char *const *names, size_t count)
 {
     for (size_t k = 0; k < count; k++)
-        if (strncmp(option, names[k], strlen(names[k])) == 0)
+        if (kiln__starts_with(option, names[k]))
             return option + strlen(names[k]);
     return NULL;
 }

@@ -77,21 +77,13 @@ static bool append(kiln__inputs *in, const char *path, const struct stat *st)
  * device may never end: the compiler would hang on it as well, so it is not asked. */
 static int open_regular(kiln__inputs *in, const char *path, struct stat *st)
 {
-    int fd = -1;
+    const int fd = kiln__open_regular(path, st);
 
-    do {
-        fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    } while (fd < 0 && errno == EINTR);
-    if (fd < 0)
-        return -1;
-    if (fstat(fd, st) == 0 && S_ISREG(st->st_mode))
-        return fd;
     /* Compilers pass over folders; /dev/null is a usual name for an empty file. */
-    if (!S_ISDIR(st->st_mode) &&
+    if (fd < 0 && errno == ENODEV && st->st_mode != 0 && !S_ISDIR(st->st_mode) &&
         !(S_ISCHR(st->st_mode) && st->st_rdev == makedev(1, 3)) && in->odd == NULL)
         in->odd = kiln__strdup(path);
-    close(fd);
-    return -1;
+    return fd;
 }
 
 bool kiln__input_read(kiln__inputs *in, const char *path, char **text_out, size_t *bytes_out)

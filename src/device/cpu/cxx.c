@@ -123,18 +123,13 @@ const char *kiln__cxx_option(const char *option)
     return kiln__option_allowed(KILN_BACKEND_CPU, option) ? option : NULL;
 }
 
-static bool starts_with(const char *text, const char *start)
-{
-    return strncmp(text, start, strlen(start)) == 0;
-}
-
 /* Whether the user wants warnings: then ours are not silenced either. */
 static bool asks_for_warnings(const kiln__compile_request *request)
 {
     for (size_t k = 0; k < request->option_count; k++) {
         const char *o = request->options[k];
-        if (starts_with(o, "-W") && !starts_with(o, "-Wl,") && !starts_with(o, "-Wa,") &&
-            !starts_with(o, "-Wp,") && !starts_with(o, "-Wno-"))
+        if (kiln__starts_with(o, "-W") && !kiln__starts_with(o, "-Wl,") && !kiln__starts_with(o, "-Wa,") &&
+            !kiln__starts_with(o, "-Wp,") && !kiln__starts_with(o, "-Wno-"))
             return true;
     }
     return false;
@@ -244,7 +239,7 @@ static kiln_status make_arguments(const kiln__cxx *cxx, const kiln__compile_requ
         add(a, bare_flags[0]);
     for (size_t k = 0; k < request->option_count; k++) {
         const char *option = request->options[k];
-        if (!starts_with(option, "-l"))
+        if (!kiln__starts_with(option, "-l"))
             add(a, kiln__cxx_option(kiln__compiler_standard(option)));
     }
     for (const char *const *dir = kiln__cxx_include_dirs(); *dir != NULL; dir++) {
@@ -266,7 +261,7 @@ static kiln_status make_arguments(const kiln__cxx *cxx, const kiln__compile_requ
     add(a, "none");
     /* Libraries count only behind what needs them. */
     for (size_t k = 0; k < request->option_count; k++)
-        if (starts_with(request->options[k], "-l"))
+        if (kiln__starts_with(request->options[k], "-l"))
             add(a, kiln__cxx_option(request->options[k]));
     add_all(a, bare_libs, whole ? 1 : KILN_COUNT_OF(bare_libs));
     return KILN_OK;

@@ -126,7 +126,7 @@ static const char *next_register(const char *p, const char *end, size_t *place)
 static bool begins(const char *text, const char *const *words, size_t count)
 {
     for (size_t k = 0; k < count; k++)
-        if (strncmp(text, words[k], strlen(words[k])) == 0)
+        if (kiln__starts_with(text, words[k]))
             return true;
     return false;
 }
@@ -160,7 +160,7 @@ static bool is_selection(const char *text)
 static bool is_short_negation(const char *text, const char *end)
 {
     (void)end;
-    return strncmp(text, "neg.s16", 7) == 0;
+    return kiln__starts_with(text, "neg.s16");
 }
 
 /* Whether an instruction takes 16 bits as a signed number, where only the low 16 bits of a register

@@ -148,18 +148,13 @@ static kiln_status ready(kiln_error *err)
 
 /* ---- options ---- */
 
-static bool starts_with(const char *text, const char *prefix)
-{
-    return strncmp(text, prefix, strlen(prefix)) == 0;
-}
-
 /* Whether any line of the source can be an #include; a comment that looks like one counts. */
 static bool includes_something(const char *source)
 {
     for (const char *at = source; (at = strchr(at, '#')) != NULL;) {
         at++;
         at += strspn(at, " \t");
-        if (starts_with(at, "include"))
+        if (kiln__starts_with(at, "include"))
             return true;
     }
     return false;
@@ -181,7 +176,7 @@ static bool needs_everything(const char *source)
 static bool user_sets_standard(const kiln__compile_request *request)
 {
     for (size_t i = 0; i < request->option_count; i++)
-        if (starts_with(request->options[i], "-std") || starts_with(request->options[i], "--std"))
+        if (kiln__starts_with(request->options[i], "-std") || kiln__starts_with(request->options[i], "--std"))
             return true;
     return false;
 }
@@ -247,7 +242,7 @@ static unsigned options_named(const char *log, unsigned own)
 
 static bool knows_arch(const char *target)
 {
-    if (!starts_with(target, "sm_"))
+    if (!kiln__starts_with(target, "sm_"))
         return false;
     int arch = atoi(target + strlen("sm_"));
     for (int i = 0; i < library.arch_count; i++)
