@@ -112,14 +112,14 @@ void kiln__program_explain(const kiln__ir *ir, const kiln__program *program, kil
 
 /* ---- DOT --------------------------------------------------------------------------------------------- */
 
-/* The kernel that computes a recorded node, or -1. */
-static int kernel_of(const kiln__program *program, uint32_t node)
+/* For each recorded node the first kernel that computes it, counted from 1; 0: none does. */
+static uint32_t *kernels_of_nodes(const kiln__ir *ir, const kiln__program *program)
 {
-    for (size_t s = 0; s < program->step_count; s++)
+    uint32_t *kernel = kiln__calloc(ir->node_count, sizeof *kernel);
+    for (size_t s = program->step_count; kernel != NULL && s-- > 0;)
         for (size_t k = 0; k < program->steps[s].node_count; k++)
-            if (program->steps[s].nodes[k] == node)
-                return (int)s;
-    return -1;
+            kernel[program->steps[s].nodes[k]] = (uint32_t)s + 1;
+    return kernel;
 }
 
 static void put_node(const kiln__ir *ir, uint32_t id, const char *indent, kiln__buf *out)
@@ -166,8 +166,11 @@ static bool *wanted_nodes(const kiln__ir *ir)
 void kiln__program_dot(const kiln__ir *ir, const kiln__program *program, kiln__buf *out)
 {
     bool *wanted = wanted_nodes(ir);
-    if (wanted == NULL) {
+    uint32_t *kernel = kernels_of_nodes(ir, program);
+    if (wanted == NULL || kernel == NULL) {
         out->failed = true;
+        kiln__free(wanted);
+        kiln__free(kernel);
         return;
     }
     kiln__buf_printf(out, "digraph \"%s\" {\n    node [fontname=\"sans-serif\"];\n", ir->name);
@@ -177,20 +180,20 @@ void kiln__program_dot(const kiln__ir *ir, const kiln__program *program, kiln__b
                          "        style=rounded;\n",
                          s, s, kind_name(program->steps[s].kind));
         for (uint32_t id = 1; id < ir->node_count; id++)
-            if (wanted[id] && kernel_of(program, id) == (int)s)
+            if (wanted[id] && kernel[id] == s + 1)
                 put_node(ir, id, "        ", out);
         kiln__buf_puts(out, "    }\n");
     }
     for (uint32_t id = 1; id < ir->node_count; id++)
-        if (wanted[id] && kernel_of(program, id) < 0)
+        if (wanted[id] && kernel[id] == 0)
             put_node(ir, id, "    ", out);
     for (uint32_t id = 1; id < ir->node_count; id++)
         for (uint32_t k = 0; wanted[id] && k < ir->nodes[id].operand_count; k++)
             kiln__buf_printf(out, "    n%u -> n%u;\n", ir->edges[ir->nodes[id].operands + k], id);
     for (uint32_t k = 0; k < ir->output_count; k++)
-        kiln__buf_printf(out,
-                         "    out%u [label=\"%s\", shape=box];\n    n%u -> out%u;\n", k,
+        kiln__buf_printf(out, "    out%u [label=\"%s\", shape=box];\n    n%u -> out%u;\n", k,
                          ir->outputs[k].name, ir->outputs[k].node, k);
     kiln__buf_puts(out, "}\n");
     kiln__free(wanted);
+    kiln__free(kernel);
 }

@@ -220,7 +220,8 @@ typedef struct kiln__program {
     struct kiln__arena *arena; /* everything below lives there */
     kiln__step *steps;
     size_t step_count;
-    kiln__made *temps;
+    kiln__made *temps; /* in the order of the steps that write them first */
+    uint32_t *ending;  /* the same by number, in the order of the steps that use them last */
     size_t temp_count;
     kiln__made *outputs; /* as many as the graph has; order is for those not given */
     size_t output_count;

@@ -187,6 +187,20 @@ static void write_step(kiln__build *b, kiln__plan_kernel *k, uint32_t number)
     restart(&w);
 }
 
+/* The temporaries in the order of their ends. */
+static void sort_temps(kiln__build *b)
+{
+    kiln__program *p = b->program;
+    uint32_t *next = kiln__build_alloc(b, (p->step_count + 1) * sizeof *next);
+    p->ending = kiln__build_alloc(b, p->temp_count * sizeof *p->ending);
+    for (size_t t = 0; t < p->temp_count; t++)
+        next[p->temps[t].last + 1]++;
+    for (size_t s = 1; s <= p->step_count; s++)
+        next[s] += next[s - 1];
+    for (size_t t = 0; t < p->temp_count; t++)
+        p->ending[next[p->temps[t].last]++] = (uint32_t)t;
+}
+
 void kiln__write_steps(kiln__build *b, kiln__plan_kernel *kernels)
 {
     kiln__program *p = b->program;
@@ -207,4 +221,5 @@ void kiln__write_steps(kiln__build *b, kiln__plan_kernel *kernels)
     p->first_write = kiln__build_alloc(b, b->ir->output_count * sizeof *p->first_write);
     for (kiln__plan_kernel *k = kernels; k != NULL; k = k->next)
         write_step(b, k, (uint32_t)p->step_count++);
+    sort_temps(b);
 }

@@ -43,12 +43,10 @@ static kiln_status take_outputs(kiln__graph_run *run, kiln_error *err)
 kiln_status kiln__run_temps(kiln__graph_run *run, uint32_t step, kiln_error *err)
 {
     const kiln__program *p = run->entry->program;
-    for (size_t t = 0; t < p->temp_count; t++) {
-        const kiln__made *m = &p->temps[t];
-        if (m->first != step)
-            continue;
+    for (; run->begun < p->temp_count && p->temps[run->begun].first == step; run->begun++) {
+        const kiln__made *m = &p->temps[run->begun];
         kiln_status status = kiln__array_new(run->graph->ctx, m->dtype, m->rank, m->shape, m->order,
-                                             run->call->stream, &run->temps[t], err);
+                                             run->call->stream, &run->temps[run->begun], err);
         if (status != KILN_OK)
             return status;
     }
@@ -59,11 +57,11 @@ kiln_status kiln__run_temps(kiln__graph_run *run, uint32_t step, kiln_error *err
 static void drop_temps(kiln__graph_run *run, uint32_t step)
 {
     const kiln__program *p = run->entry->program;
-    for (size_t t = 0; t < p->temp_count; t++)
-        if (p->temps[t].last == step) {
-            kiln_array_release(run->temps[t]);
-            run->temps[t] = NULL;
-        }
+    for (; run->ended < p->temp_count && p->temps[p->ending[run->ended]].last == step; run->ended++) {
+        kiln_array **temp = &run->temps[p->ending[run->ended]];
+        kiln_array_release(*temp);
+        *temp = NULL;
+    }
 }
 
 kiln_array *kiln__run_value(const kiln__graph_run *run, const kiln__step_param *param)

@@ -15,6 +15,7 @@ typedef struct kiln__graph_run {
     kiln_array **outputs; /* given or fresh */
     kiln_array **temps;   /* NULL before and after their time */
     bool *fresh;          /* outputs allocated for this call */
+    size_t begun, ended;  /* temporaries allocated and released */
     bool *copy;           /* inputs to be copied first */
     void *heap;           /* where the lists are, when they are long */
     kiln_array *room[64];
