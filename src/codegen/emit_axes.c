@@ -151,7 +151,7 @@ static void add_axes(slot_list *l, axis_run run, kiln__slot_kind kind, size_t pa
         add_slot(l, kind, param, run.from + k * run.step, bytes);
 }
 
-/* The slots between the raw arrays and the strides: of a reduction or a scan, ... */
+/* The slots of a reduction or a scan between its raw arrays and its strides. */
 void kiln__reduce_slots(const emitter *e, slot_list *l)
 {
     const size_t divisor = e->v->index_bits == 32 ? 16 : 32;
@@ -167,7 +167,7 @@ void kiln__reduce_slots(const emitter *e, slot_list *l)
     add_axes(l, divided_axes(e), KILN__SLOT_DIVISOR, 0, divisor);
 }
 
-/* ... of a row program, ... */
+/* The same of a row program. */
 void kiln__row_slots(const emitter *e, slot_list *l)
 {
     static const kiln__word words[] = {KILN__WORD_OUTPUTS, KILN__WORD_LENGTH, KILN__WORD_COUNT_ALL,
@@ -178,7 +178,7 @@ void kiln__row_slots(const emitter *e, slot_list *l)
     add_axes(l, divided_axes(e), KILN__SLOT_DIVISOR, 0, e->v->index_bits == 32 ? 16 : 32);
 }
 
-/* ... and of a loop. */
+/* The same of a loop. */
 void kiln__loop_slots(const emitter *e, slot_list *l)
 {
     if (e->def->uses_indexer)

@@ -12,7 +12,7 @@ typedef struct kiln__prelude_section section;
 
 #define sections kiln__prelude_sections
 
-/* What is chosen for one kernel. */
+/* The sections chosen for one kernel. */
 typedef struct selection {
     bool taken[KILN__SECTIONS_MAX];
     int backend; /* KILN__ON_CUDA or KILN__ON_CPU */
@@ -49,7 +49,7 @@ static bool is_word(size_t place, const char *key)
     return place < kiln__prelude_word_count && strcmp(kiln__prelude_words[place].word, key) == 0;
 }
 
-/* Take every section of a name that the backend has, and what these need. */
+/* Take all sections of one name that the backend has, and the sections that these need. */
 static void take(selection *chosen, size_t first)
 {
     for (size_t s = first; s != KILN__SECTION_NONE; s = sections[s].same) {
@@ -61,7 +61,7 @@ static void take(selection *chosen, size_t first)
     }
 }
 
-/* The same by a key, '@' and the name. */
+/* The same for a name, given as a key: '@' and the name. */
 static void take_name(selection *chosen, const char *key)
 {
     const size_t place = find_word(key);
@@ -113,7 +113,8 @@ static bool includes(const kiln__definition *def, const char *header, size_t byt
     return false;
 }
 
-/* Take the sections of this one's name, unless the preamble includes a header that forbids it. */
+/* Take the sections that have this one's name, unless the preamble includes a header that forbids this
+ * section. */
 static void call_for(selection *chosen, const kiln__definition *def, size_t s)
 {
     const char *headers = sections[s].unless, *header;
@@ -124,7 +125,7 @@ static void call_for(selection *chosen, const kiln__definition *def, size_t s)
     take(chosen, sections[s].first);
 }
 
-/* What words of the snippets, or of the user's headers, call for. */
+/* Take the sections that words of the snippets, or of the user's headers, call for. */
 static void take_for_words(selection *chosen, const kiln__definition *def, const kiln__words *words)
 {
     for (size_t w = 0; w < words->count; w++) {
@@ -138,7 +139,7 @@ static void take_for_words(selection *chosen, const kiln__definition *def, const
     }
 }
 
-/* What terms of several conditions call for. Conditions may name sections that later terms bring in,
+/* Take the sections that terms of several conditions call for. Conditions may name sections that later terms bring in,
  * so all terms are looked at until nothing is added. */
 static void take_for_terms(selection *chosen, const kiln__definition *def)
 {
@@ -158,7 +159,7 @@ static void take_for_terms(selection *chosen, const kiln__definition *def)
     }
 }
 
-/* What the variant itself calls for, whatever the snippets say. */
+/* Take the sections that the variant needs, whatever the snippets use. */
 static void take_for_variant(selection *chosen, const kiln__definition *def, const kiln__variant *v,
                              kiln__buf *out)
 {
