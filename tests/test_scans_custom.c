@@ -375,6 +375,7 @@ static void test_scans__options_and_source(void **state)
     call.axes = &axes;
     call.flags = KILN_SCAN_REVERSE;
     OK(t, kiln_stream_create(t->ctx, NULL, &call.stream, &t->err));
+    OK(t, kiln_stream_wait(t->ctx, call.stream, NULL, &t->err)); /* x is filled on the context's */
     OK(t,
        kiln_scan_create(t->ctx, "T x", "T y", "x", "a + b", "y = a", "0", &options, &op, &t->err));
     OK(t, kiln_scan_source(op, KILN_ARGS(x, &y), &call, &text, &t->err));

@@ -87,6 +87,7 @@ struct emu_thread {
     unsigned long phase; /* of the cluster's barrier, when it arrived */
     /* What every warp had done at this tick is behind this thread (memory.c). */
     uint32_t known[EMU_WARPS];
+    uint32_t heard[EMU_WARPS]; /* by shuffles and votes: known behind the next fence */
 };
 
 struct emu_block {
@@ -96,6 +97,7 @@ struct emu_block {
     emu_dim3 index;
     uint32_t id; /* no other block of any launch has it */
     uint32_t tick[EMU_WARPS];
+    uint32_t lanes_alive[EMU_WARPS], lanes_waiting[EMU_WARPS]; /* the latter: EMU_AT_WARP */
     char *stacks, *image; /* image: its shared memory while another block runs */
     emu_cell *shadow;     /* of its shared memory */
     size_t shared_room;
@@ -137,5 +139,6 @@ void emu_memory_begin(void); /* before a launch */
 /* All of the block's threads have come to a barrier; the lanes of a warp have. */
 void emu_memory_barrier(emu_block *block);
 void emu_memory_warp(emu_block *block, unsigned warp, unsigned lanes);
+void emu_memory_shuffle(emu_block *block, unsigned warp, unsigned lanes);
 
 #endif

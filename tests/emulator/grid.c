@@ -26,8 +26,9 @@ const emu_launch *emu_running;
 uint64_t emu_seed;
 unsigned emu_resident = 3;
 
-static emu_block *slots[RESIDENT_MAX];
-static emu_block *active; /* whose shared memory is in the module's section */
+static emu_block *slots[RESIDENT_MAX]; /* made from the first on */
+static bool ended;                     /* some block's last thread has */
+static emu_block *active;              /* whose shared memory is in the module's section */
 static jmp_buf scheduler;
 static int result;             /* of the running launch */
 static uint32_t last_id;       /* of a block */
@@ -295,6 +296,8 @@ static void release_warp(emu_block *b, unsigned number, unsigned mask)
     }
     if (vote == VOTE_SYNC)
         emu_memory_warp(b, number, lanes);
+    else
+        emu_memory_shuffle(b, number, lanes);
     for (unsigned k = 0; k < EMU_WARP; k++)
         if ((lanes >> k & 1) != 0)
             results[k] = outcome(warp, warp + k, lanes);
@@ -304,6 +307,14 @@ static void release_warp(emu_block *b, unsigned number, unsigned mask)
         warp[k].value = results[k];
         make_ready(warp + k);
     }
+}
+
+/* A lane has ended: those that wait for it need not any more. */
+static void release_left(emu_block *b, unsigned number)
+{
+    for (unsigned k = 0; k < EMU_WARP; k++)
+        if ((b->lanes_waiting[number] >> k & 1) != 0)
+            release_warp(b, number, b->threads[number * EMU_WARP + k].mask);
 }
 
 EMU_EXPORT unsigned long long emu_warp(int vote, unsigned mask, unsigned long long value, int lane);
@@ -319,6 +330,7 @@ unsigned long long emu_warp(int vote, unsigned mask, unsigned long long value, i
     t->lane = lane & (EMU_WARP - 1);
     remove_ready(t);
     t->state = EMU_AT_WARP;
+    t->home->lanes_waiting[t->number / EMU_WARP] |= 1u << t->number % EMU_WARP;
     release_warp(t->home, t->number / EMU_WARP, mask);
     leave();
     return t->value;
@@ -390,9 +402,10 @@ static void fiber(void)
         emu_running->entry->run(emu_running->argument);
         remove_ready(self);
         self->state = EMU_ENDED;
-        b->alive--;
+        ended = --b->alive == 0;
+        b->lanes_alive[self->number / EMU_WARP] &= ~(1u << self->number % EMU_WARP);
         release_block(b);
-        release_warp(b, self->number / EMU_WARP, 0xffffffffu);
+        release_left(b, self->number / EMU_WARP);
         if (cluster_size() > 1)
             release_cluster(b->first);
         if (_setjmp(self->at) == 0)
@@ -467,10 +480,14 @@ static void block_begin(emu_block *b, uint64_t number, emu_block *first)
     }
     if (bytes > 0)
         memset(b->image, EMU_POISON, bytes);
-    for (unsigned w = 0; w < EMU_WARPS; w++)
+    for (unsigned w = 0; w < EMU_WARPS; w++) {
         b->tick[w] = 1;
+        b->lanes_alive[w] = b->lanes_waiting[w] = 0;
+    }
     for (unsigned k = 0; k < b->count; k++) {
         memset(b->threads[k].known, 0, sizeof b->threads[k].known);
+        memset(b->threads[k].heard, 0, sizeof b->threads[k].heard);
+        b->lanes_alive[k / EMU_WARP] |= 1u << k % EMU_WARP;
         make_ready(&b->threads[k]);
     }
 }
@@ -508,8 +525,8 @@ static emu_thread *pick(void)
         (emu_seed == 0 ? !polled : emu_random(16) != 0)) {
         candidates[count++] = active;
     } else {
-        for (unsigned k = 0; k < RESIDENT_MAX; k++)
-            if (slots[k] != NULL && slots[k]->used && slots[k]->ready_count > 0)
+        for (unsigned k = 0; k < RESIDENT_MAX && slots[k] != NULL; k++)
+            if (slots[k]->used && slots[k]->ready_count > 0)
                 candidates[count++] = slots[k];
     }
     if (count == 0)
@@ -566,10 +583,12 @@ static void run_all(uint64_t total)
         return;
     emu_now = NULL;
     for (;;) {
-        for (unsigned k = 0; k < RESIDENT_MAX; k++)
+        for (unsigned k = 0; ended && k < RESIDENT_MAX; k++)
             if (slots[k] != NULL && slots[k]->used && slots[k]->alive == 0)
                 end_blocks(slots[k]);
-        begin_blocks(&next, total);
+        if (ended || next == 0)
+            begin_blocks(&next, total);
+        ended = false;
         emu_thread *t = pick();
         if (t == NULL) {
             for (unsigned k = 0; k < RESIDENT_MAX; k++)
@@ -593,7 +612,7 @@ int emu_run(const emu_launch *launch)
     result = 0;
     active = NULL;
     switches = 0;
-    polled = false;
+    polled = ended = false;
     state = emu_seed != 0 && state == 0 ? emu_seed : state;
     pause_mean = emu_seed != 0 ? means[emu_random(5)] : 0;
     pause_left = pause_mean;

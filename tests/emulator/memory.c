@@ -11,10 +11,10 @@
  * have between them what orders them. Every warp has a clock, `tick`, and every thread knows up to
  * which tick of each warp all that the warp did is behind this thread. A barrier tells all threads
  * all ticks, a __syncwarp tells the lanes of one warp each other's, and a thread that reads an
- * atomic or volatile variable learns what its writers knew. Fences are not asked for, nor are
- * accesses of different blocks compared. Of device memory only writes are compared with writes:
- * threads without a row of their own read another's, which may be written meanwhile, and drop what
- * comes of it.
+ * atomic or volatile variable learns what its writers knew, as do lanes that exchange values with
+ * it and then pass a fence. Other fences are not asked for, nor are accesses of different blocks
+ * compared. Of device memory only writes are compared with writes: threads without a row of their
+ * own read another's, which may be written meanwhile, and drop what comes of it.
  */
 #define _GNU_SOURCE
 #include "emulator.h"
@@ -81,6 +81,19 @@ void emu_memory_warp(emu_block *block, unsigned warp, unsigned lanes)
     for (unsigned k = 0; k < EMU_WARP; k++)
         if ((lanes >> k & 1) != 0)
             memcpy(threads[k].known, all, sizeof all);
+}
+
+void emu_memory_shuffle(emu_block *block, unsigned warp, unsigned lanes)
+{
+    emu_thread *threads = block->threads + warp * EMU_WARP;
+    uint32_t all[EMU_WARPS] = {0};
+
+    for (unsigned k = 0; k < EMU_WARP; k++)
+        if ((lanes >> k & 1) != 0)
+            learn(all, threads[k].known);
+    for (unsigned k = 0; k < EMU_WARP; k++)
+        if ((lanes >> k & 1) != 0)
+            learn(threads[k].heard, all);
 }
 
 static sync_word *sync_of(uintptr_t at)
@@ -252,6 +265,7 @@ void emu_write(void *at, size_t bytes, size_t alignment)
 EMU_EXPORT void emu_fence(void);
 void emu_fence(void)
 {
+    learn(emu_now->known, emu_now->heard);
     emu_pause();
 }
 

@@ -63,6 +63,17 @@ static const probe probes[] = {
      "unsigned v = __ballot_sync(0xffffffffu, threadIdx.x % 2); "
      "if (threadIdx.x == 40 && blockIdx.x == 0) p[0] = __popc(v) + (v & 2);",
      NULL, 18},
+    {"told_by_shuffle",
+     "__shared__ int s[1]; __shared__ volatile int flag[1]; if (threadIdx.x == 32) flag[0] = 0; "
+     "__syncthreads(); if (threadIdx.x == 33) { s[0] = 9; __threadfence_block(); flag[0] = 1; } "
+     "if (threadIdx.x < 32) { while (__shfl_sync(0xffffffffu, flag[0], 0) != 1) { } "
+     "__threadfence_block(); int v = s[0]; if (threadIdx.x == 7 && blockIdx.x == 0) p[0] = v; }",
+     NULL, 9},
+    {"not_told",
+     "__shared__ int s[1]; if (threadIdx.x == 33) s[0] = 9; "
+     "if (threadIdx.x < 32) { __shfl_sync(0xffffffffu, 1, 0); __threadfence_block(); p[0] = s[0]; "
+     "}",
+     "with no barrier between", 0},
     {"divergence", "if (threadIdx.x % 2) __syncwarp(); else __shfl_sync(0xffffffffu, 1, 0);",
      "threads wait for each other", 0},
     {"shared_is_not_zero",
