@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array/array.h"
 #include "test_env.h"
 
 #define LINES(...) #__VA_ARGS__
@@ -386,6 +387,12 @@ static void test_module__wrong_arguments_are_told_by_name(void **state)
     o.shared_bytes = (int64_t)1 << 40;
     FAILS(t, t->cuda ? KILN_ERR_ARGUMENT : KILN_ERR_UNSUPPORTED,
           kiln_raw_run(k, KILN_ARGS(x, x, 4, 1.0f), &o, &t->err), "shared memory");
+    o = threads(1, 4);
+    fixed = upload(t, KILN_FLOAT32, 4, (float[4]){0});
+    kiln__array_make_read_only(fixed);
+    FAILS(t, KILN_ERR_OUTPUT, kiln_raw_run(k, KILN_ARGS(x, fixed, 4, 1.0f), &o, &t->err), "`y`",
+          "read-only");
+    OK(t, kiln_raw_run(k, KILN_ARGS(fixed, x, 4, 1.0f), &o, &t->err));
     if (!t->cuda) {
         o = threads(1, 32);
         o.cluster[0] = 2;
@@ -485,6 +492,167 @@ static void test_module__a_second_process_would_compile_nothing(void **state)
         assert_int_equal(counters.compiles, round == 0 ? 1 : 0);
         kiln_context_release(ctx);
     }
+}
+
+/* Each allocation of making, finding and launching fails once: ERR_NO_MEMORY, and nothing is lost. */
+static void test_module__survives_each_allocation_failure(void **state)
+{
+    enum { SWEEP_MAX = 5000 };
+    test_env *t = *state;
+    kiln_module *warm = make(t);
+    kiln_array *x = upload(t, KILN_FLOAT32, 4, (float[4]){0});
+    const kiln_raw_call_options o = threads(1, 4);
+    bool came = true;
+    size_t nth;
+
+    for (nth = 0; came && nth < SWEEP_MAX; nth++) {
+        kiln_module_options mo = KILN_MODULE_OPTIONS_INIT;
+        kiln_module *m = NULL;
+        kiln_raw *k = NULL;
+        kiln_array *table = NULL;
+        const size_t live = kiln__test_alloc_live();
+
+        mo.name = "sample";
+        mo.names = names;
+        mo.name_count = COUNT(names);
+        kiln__test_alloc_fail_at(nth);
+        kiln_status status = kiln_module_create(t->ctx, source, &mo, &m, NULL);
+        assert_true((status == KILN_OK) == (m != NULL));
+        if (status == KILN_OK)
+            status = kiln_module_kernel(m, "axpy<float, 4>", "raw T x, raw T y, int32 n, float32 a", &k,
+                                        NULL);
+        if (status == KILN_OK)
+            status = kiln_module_symbol(m, "table", KILN_FLOAT32, &table, NULL);
+        if (status == KILN_OK)
+            status = kiln_raw_run(k, KILN_ARGS(x, x, 4, 1.0), &o, NULL);
+        came = false;
+        for (size_t a = 0; a <= nth && !came; a++) {
+            void *p = kiln__alloc(1);
+            came = p == NULL;
+            kiln__free(p);
+        }
+        came = !came;
+        kiln__test_alloc_fail_at(SIZE_MAX);
+        if (status != KILN_OK && status != KILN_ERR_NO_MEMORY)
+            fail_msg("allocation %zu: %s", nth, kiln_status_name(status));
+        kiln_array_release(table);
+        kiln_raw_destroy(k);
+        kiln_module_destroy(m);
+        assert_int_equal(kiln__test_alloc_live(), live);
+    }
+    assert_in_range(nth, 20, SWEEP_MAX - 1);
+    kiln_array_release(x);
+    kiln_module_destroy(warm);
+}
+
+/* ---- what only a GPU has ---- */
+
+static const char device_source[] = LINES(
+    extern "C" __global__ void reverse(const int *x, int *y) {
+        extern __shared__ int part[];
+        part[threadIdx.x] = x[blockIdx.x * blockDim.x + threadIdx.x];
+        __syncthreads();
+        y[blockIdx.x * blockDim.x + threadIdx.x] = part[blockDim.x - 1 - threadIdx.x];
+    }
+    extern "C" __global__ void meet(int *arrived, int *seen) {
+        if (threadIdx.x == 0) {
+            atomicAdd(arrived, 1);
+            while (atomicAdd(arrived, 0) < gridDim.x) {}
+            seen[blockIdx.x] = atomicAdd(arrived, 0);
+        }
+    });
+static const char cluster_source[] = LINES(
+    extern "C" __global__ void rank(unsigned *out) {
+        unsigned r;
+        asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(r));
+        out[blockIdx.x] = r;
+    });
+
+static void test_module__shared_memory_beyond_48_kib(void **state)
+{
+    enum { BLOCKS = 4, THREADS = 256, ALL = BLOCKS * THREADS };
+    test_env *t = *state;
+    kiln_module *m = NULL;
+    int x[ALL], y[ALL];
+
+    if (!t->cuda)
+        skip();
+    OK(t, kiln_module_create(t->ctx, device_source, NULL, &m, &t->err));
+    kiln_raw *k = kernel(t, m, "reverse", "raw const int32 x, raw int32 y");
+    for (int i = 0; i < ALL; i++)
+        x[i] = i * 7;
+    kiln_array *ax = upload(t, KILN_INT32, ALL, x), *ay = upload(t, KILN_INT32, ALL, x);
+    const int64_t sizes[] = {THREADS * 4, 48 << 10, 64 << 10};
+    for (size_t s = 0; s < COUNT(sizes); s++) {
+        kiln_raw_call_options o = threads(BLOCKS, THREADS);
+        o.shared_bytes = sizes[s];
+        OK(t, kiln_raw_run(k, KILN_ARGS(ax, ay), &o, &t->err));
+        download(t, ay, y, sizeof y);
+        for (int i = 0; i < ALL; i++)
+            assert_int_equal(y[i], x[i / THREADS * THREADS + THREADS - 1 - i % THREADS]);
+    }
+    kiln_array_release(ax);
+    kiln_array_release(ay);
+    kiln_raw_destroy(k);
+    kiln_module_destroy(m);
+}
+
+static void test_module__a_cooperative_grid_meets(void **state)
+{
+    test_env *t = *state;
+    kiln_module *m = NULL;
+    kiln_array *arrived = NULL, *seen = NULL;
+    int64_t blocks = 0;
+    kiln_raw_call_options o = threads(1, 128);
+
+    if (!t->cuda)
+        skip();
+    OK(t, kiln_module_create(t->ctx, device_source, NULL, &m, &t->err));
+    kiln_raw *k = kernel(t, m, "meet", NULL);
+    o.cooperative = true;
+    OK(t, kiln_raw_occupancy(k, &o, &blocks, &t->err));
+    assert_true(blocks >= kiln_context_device(t->ctx)->unit_count);
+    OK(t, kiln_array_zeros(t->ctx, KILN_INT32, 1, (int64_t[]){1}, &arrived, &t->err));
+    OK(t, kiln_array_zeros(t->ctx, KILN_INT32, 1, &blocks, &seen, &t->err));
+    o.fill = true;
+    OK(t, kiln_raw_run(k, KILN_ARGS(arrived, seen), &o, &t->err));
+    int *got = calloc((size_t)blocks, sizeof *got);
+    download(t, seen, got, (size_t)blocks * sizeof *got);
+    for (int64_t b = 0; b < blocks; b++)
+        assert_int_equal(got[b], blocks);
+    free(got);
+    o.fill = false;
+    o.grid[0] = blocks + 1;
+    FAILS(t, KILN_ERR_ARGUMENT, kiln_raw_run(k, KILN_ARGS(arrived, seen), &o, &t->err), "at a time");
+    kiln_array_release(arrived);
+    kiln_array_release(seen);
+    kiln_raw_destroy(k);
+    kiln_module_destroy(m);
+}
+
+static void test_module__clusters_have_ranks(void **state)
+{
+    enum { BLOCKS = 8 };
+    test_env *t = *state;
+    kiln_module *m = NULL;
+    kiln_raw_call_options o = threads(BLOCKS, 32);
+    uint32_t got[BLOCKS];
+
+    if (!t->cuda || strcmp(kiln_context_device(t->ctx)->target, "sm_90") < 0 ||
+        strlen(kiln_context_device(t->ctx)->target) < 5)
+        skip();
+    OK(t, kiln_module_create(t->ctx, cluster_source, NULL, &m, &t->err));
+    kiln_raw *k = kernel(t, m, "rank", "raw uint32 out");
+    kiln_array *out = upload(t, KILN_UINT32, BLOCKS, (uint32_t[BLOCKS]){0});
+    o.cluster[0] = 4;
+    o.programmatic = true;
+    OK(t, kiln_raw_run(k, KILN_ARGS(out), &o, &t->err));
+    download(t, out, got, sizeof got);
+    for (uint32_t b = 0; b < BLOCKS; b++)
+        assert_int_equal(got[b], b % 4);
+    kiln_array_release(out);
+    kiln_raw_destroy(k);
+    kiln_module_destroy(m);
 }
 
 /* ---- files, options ---- */
@@ -605,6 +773,10 @@ int main(int argc, char **argv)
         TEST(test_module__a_compilers_refusal_shows_the_line),
         TEST(test_module__the_cpu_refuses_what_threads_do_together),
         TEST(test_module__a_second_process_would_compile_nothing),
+        TEST(test_module__survives_each_allocation_failure),
+        TEST(test_module__shared_memory_beyond_48_kib),
+        TEST(test_module__a_cooperative_grid_meets),
+        TEST(test_module__clusters_have_ranks),
         TEST(test_module__a_file_of_source_finds_what_lies_beside_it),
         TEST(test_module__options_may_be_shorter_and_not_be_unknown),
         TEST(test_module__uses_after_the_end_are_refused),
