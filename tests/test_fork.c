@@ -274,6 +274,7 @@ static const kiln_raw_call_options one_thread = {
     A(kiln_module_kernel, (o.module, "set", NULL, &t.raw, &err))                                   \
     A(kiln_module_symbol, (o.module, "v", KILN_INT32, &t.array, &err))                             \
     A(kiln_raw_run, (o.raw, XY - 1, &one_thread, &err))                                            \
+    A(kiln_raw_prepare, (o.raw, XY - 1, &one_thread, &t.launch, &err))                             \
     A(kiln_raw_get_attributes, (o.raw, &t.attributes, &err))                                       \
     A(kiln_raw_occupancy, (o.raw, &one_thread, &t.blocks, &err))                                   \
     A(kiln_stream_create, (o.ctx, NULL, &t.stream, &err))                                          \

@@ -8,9 +8,7 @@
 #include <string.h>
 
 #include "array/array.h"
-#include "test_env.h"
-
-#define LINES(...) #__VA_ARGS__
+#include "module_env.h"
 
 static const char source[] = LINES(
     template <class T, int N> __global__ void axpy(const T *x, T *y, int n, T a) {
@@ -62,37 +60,6 @@ static kiln_module *make(test_env *t)
     OK(t, kiln_module_create(t->ctx, source, &o, &m, &t->err));
     assert_non_null(m);
     return m;
-}
-
-static kiln_raw *kernel(test_env *t, kiln_module *m, const char *name, const char *signature)
-{
-    kiln_raw *k = NULL;
-
-    OK(t, kiln_module_kernel(m, name, signature, &k, &t->err));
-    assert_non_null(k);
-    return k;
-}
-
-static kiln_array *upload(test_env *t, kiln_dtype dtype, int64_t count, const void *data)
-{
-    kiln_array *a = NULL;
-
-    OK(t, kiln_array_from_host(t->ctx, dtype, 1, &count, data, NULL, &a, &t->err));
-    return a;
-}
-
-static void download(test_env *t, const kiln_array *a, void *data, size_t bytes)
-{
-    OK(t, kiln_array_to_host(a, data, bytes, NULL, &t->err));
-}
-
-static kiln_raw_call_options threads(int64_t blocks, int64_t block)
-{
-    kiln_raw_call_options o = KILN_RAW_CALL_OPTIONS_INIT;
-
-    o.grid[0] = blocks;
-    o.block[0] = block;
-    return o;
 }
 
 /* ---- launches ---- */
@@ -251,6 +218,44 @@ static void test_module__an_empty_grid_launches_nothing(void **state)
     kiln_module_destroy(m);
 }
 
+static void test_module__a_prepared_launch_keeps_what_it_needs(void **state)
+{
+    test_env *t = *state;
+    kiln_module *m = make(t);
+    kiln_raw *k = kernel(t, m, "axpy<float, 4>", "raw const float32 x, raw float32 y, int32 n, float32 a");
+    const float ones[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+    kiln_array *x = upload(t, KILN_FLOAT32, 8, ones), *y = upload(t, KILN_FLOAT32, 8, ones);
+    kiln_raw_call_options o = threads(1, 2);
+    kiln_launch *launch = NULL, *none = NULL;
+    kiln_stream *stream = NULL;
+    float got[8];
+
+    OK(t, kiln_raw_prepare(k, KILN_ARGS(x, y, 8, 0.5f), &o, &launch, &t->err));
+    o.grid[0] = 0;
+    OK(t, kiln_raw_prepare(k, KILN_ARGS(x, y, 8, 0.5f), &o, &none, &t->err));
+    OK(t, kiln_launch_run(none, NULL, &t->err)); /* nothing */
+    kiln_launch_destroy(none);
+    o.block[0] = 0;
+    FAILS(t, KILN_ERR_ARGUMENT, kiln_raw_prepare(k, KILN_ARGS(x, y, 8, 0.5f), &o, &none, &t->err),
+          "block[0]");
+    assert_null(none);
+    kiln_array_release(x);
+    kiln_raw_destroy(k);
+    kiln_module_destroy(m);
+    OK(t, kiln_stream_create(t->ctx, NULL, &stream, &t->err));
+    OK(t, kiln_launch_run(launch, NULL, &t->err));
+    OK(t, kiln_context_synchronize(t->ctx, &t->err));
+    OK(t, kiln_launch_run(launch, stream, &t->err));
+    OK(t, kiln_stream_synchronize(stream, &t->err));
+    download(t, y, got, sizeof got);
+    for (int i = 0; i < 8; i++)
+        assert_float_equal(got[i], 2, 0);
+    kiln_launch_destroy(launch);
+    FAILS(t, KILN_ERR_RELEASED, kiln_launch_run(launch, NULL, &t->err), "prepared launch");
+    kiln_array_release(y);
+    kiln_stream_destroy(stream);
+}
+
 /* ---- variables ---- */
 
 static void test_module__variables_are_arrays_of_one_module(void **state)
@@ -368,8 +373,30 @@ static void test_module__wrong_arguments_are_told_by_name(void **state)
     FAILS(t, KILN_ERR_RANGE, kiln_raw_run(untyped, KILN_ARGS(x, x, 1ll << 33, 1.0f), &o, &t->err),
           "argument 3");
     FAILS(t, KILN_ERR_ARGUMENT_COUNT, kiln_raw_run(untyped, KILN_ARGS(x), &o, &t->err), "takes 4");
+    o = threads(1, 4);
+    fixed = upload(t, KILN_FLOAT32, 4, (float[4]){0});
+    kiln__array_make_read_only(fixed);
+    FAILS(t, KILN_ERR_OUTPUT, kiln_raw_run(k, KILN_ARGS(x, fixed, 4, 1.0f), &o, &t->err), "`y`",
+          "read-only");
+    OK(t, kiln_raw_run(k, KILN_ARGS(fixed, x, 4, 1.0f), &o, &t->err));
+    kiln_array_release(fixed);
+    kiln_array_release(x);
+    kiln_array_release(d);
+    kiln_array_release(far);
+    kiln_context_release(foreign);
+    kiln_raw_destroy(k);
+    kiln_raw_destroy(untyped);
+    kiln_module_destroy(m);
+}
 
-    o.block[0] = 0;
+static void test_module__wrong_launches_are_told_with_the_limit(void **state)
+{
+    test_env *t = *state;
+    kiln_module *m = make(t);
+    kiln_raw *k = kernel(t, m, "scale", "raw const T x, raw T y, int32 n, float32 a");
+    kiln_array *x = upload(t, KILN_FLOAT32, 4, (float[4]){0});
+    kiln_raw_call_options o = threads(1, 0);
+
     FAILS(t, KILN_ERR_ARGUMENT, kiln_raw_run(k, KILN_ARGS(x, x, 4, 1.0f), &o, &t->err), "block[0]");
     o.block[0] = 2048;
     FAILS(t, KILN_ERR_ARGUMENT, kiln_raw_run(k, KILN_ARGS(x, x, 4, 1.0f), &o, &t->err), "2048");
@@ -387,12 +414,6 @@ static void test_module__wrong_arguments_are_told_by_name(void **state)
     o.shared_bytes = (int64_t)1 << 40;
     FAILS(t, t->cuda ? KILN_ERR_ARGUMENT : KILN_ERR_UNSUPPORTED,
           kiln_raw_run(k, KILN_ARGS(x, x, 4, 1.0f), &o, &t->err), "shared memory");
-    o = threads(1, 4);
-    fixed = upload(t, KILN_FLOAT32, 4, (float[4]){0});
-    kiln__array_make_read_only(fixed);
-    FAILS(t, KILN_ERR_OUTPUT, kiln_raw_run(k, KILN_ARGS(x, fixed, 4, 1.0f), &o, &t->err), "`y`",
-          "read-only");
-    OK(t, kiln_raw_run(k, KILN_ARGS(fixed, x, 4, 1.0f), &o, &t->err));
     if (!t->cuda) {
         o = threads(1, 32);
         o.cluster[0] = 2;
@@ -403,13 +424,8 @@ static void test_module__wrong_arguments_are_told_by_name(void **state)
         FAILS(t, KILN_ERR_UNSUPPORTED, kiln_raw_run(k, KILN_ARGS(x, x, 4, 1.0f), &o, &t->err),
               "cooperative");
     }
-    kiln_array_release(fixed);
     kiln_array_release(x);
-    kiln_array_release(d);
-    kiln_array_release(far);
-    kiln_context_release(foreign);
     kiln_raw_destroy(k);
-    kiln_raw_destroy(untyped);
     kiln_module_destroy(m);
 }
 
@@ -545,116 +561,6 @@ static void test_module__survives_each_allocation_failure(void **state)
     kiln_module_destroy(warm);
 }
 
-/* ---- what only a GPU has ---- */
-
-static const char device_source[] = LINES(
-    extern "C" __global__ void reverse(const int *x, int *y) {
-        extern __shared__ int part[];
-        part[threadIdx.x] = x[blockIdx.x * blockDim.x + threadIdx.x];
-        __syncthreads();
-        y[blockIdx.x * blockDim.x + threadIdx.x] = part[blockDim.x - 1 - threadIdx.x];
-    }
-    extern "C" __global__ void meet(int *arrived, int *seen) {
-        if (threadIdx.x == 0) {
-            atomicAdd(arrived, 1);
-            while (atomicAdd(arrived, 0) < gridDim.x) {}
-            seen[blockIdx.x] = atomicAdd(arrived, 0);
-        }
-    });
-static const char cluster_source[] = LINES(
-    extern "C" __global__ void rank(unsigned *out) {
-        unsigned r;
-        asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(r));
-        out[blockIdx.x] = r;
-    });
-
-static void test_module__shared_memory_beyond_48_kib(void **state)
-{
-    enum { BLOCKS = 4, THREADS = 256, ALL = BLOCKS * THREADS };
-    test_env *t = *state;
-    kiln_module *m = NULL;
-    int x[ALL], y[ALL];
-
-    if (!t->cuda)
-        skip();
-    OK(t, kiln_module_create(t->ctx, device_source, NULL, &m, &t->err));
-    kiln_raw *k = kernel(t, m, "reverse", "raw const int32 x, raw int32 y");
-    for (int i = 0; i < ALL; i++)
-        x[i] = i * 7;
-    kiln_array *ax = upload(t, KILN_INT32, ALL, x), *ay = upload(t, KILN_INT32, ALL, x);
-    const int64_t sizes[] = {THREADS * 4, 48 << 10, 64 << 10};
-    for (size_t s = 0; s < COUNT(sizes); s++) {
-        kiln_raw_call_options o = threads(BLOCKS, THREADS);
-        o.shared_bytes = sizes[s];
-        OK(t, kiln_raw_run(k, KILN_ARGS(ax, ay), &o, &t->err));
-        download(t, ay, y, sizeof y);
-        for (int i = 0; i < ALL; i++)
-            assert_int_equal(y[i], x[i / THREADS * THREADS + THREADS - 1 - i % THREADS]);
-    }
-    kiln_array_release(ax);
-    kiln_array_release(ay);
-    kiln_raw_destroy(k);
-    kiln_module_destroy(m);
-}
-
-static void test_module__a_cooperative_grid_meets(void **state)
-{
-    test_env *t = *state;
-    kiln_module *m = NULL;
-    kiln_array *arrived = NULL, *seen = NULL;
-    int64_t blocks = 0;
-    kiln_raw_call_options o = threads(1, 128);
-
-    if (!t->cuda)
-        skip();
-    OK(t, kiln_module_create(t->ctx, device_source, NULL, &m, &t->err));
-    kiln_raw *k = kernel(t, m, "meet", NULL);
-    o.cooperative = true;
-    OK(t, kiln_raw_occupancy(k, &o, &blocks, &t->err));
-    assert_true(blocks >= kiln_context_device(t->ctx)->unit_count);
-    OK(t, kiln_array_zeros(t->ctx, KILN_INT32, 1, (int64_t[]){1}, &arrived, &t->err));
-    OK(t, kiln_array_zeros(t->ctx, KILN_INT32, 1, &blocks, &seen, &t->err));
-    o.fill = true;
-    OK(t, kiln_raw_run(k, KILN_ARGS(arrived, seen), &o, &t->err));
-    int *got = calloc((size_t)blocks, sizeof *got);
-    download(t, seen, got, (size_t)blocks * sizeof *got);
-    for (int64_t b = 0; b < blocks; b++)
-        assert_int_equal(got[b], blocks);
-    free(got);
-    o.fill = false;
-    o.grid[0] = blocks + 1;
-    FAILS(t, KILN_ERR_ARGUMENT, kiln_raw_run(k, KILN_ARGS(arrived, seen), &o, &t->err), "at a time");
-    kiln_array_release(arrived);
-    kiln_array_release(seen);
-    kiln_raw_destroy(k);
-    kiln_module_destroy(m);
-}
-
-static void test_module__clusters_have_ranks(void **state)
-{
-    enum { BLOCKS = 8 };
-    test_env *t = *state;
-    kiln_module *m = NULL;
-    kiln_raw_call_options o = threads(BLOCKS, 32);
-    uint32_t got[BLOCKS];
-
-    if (!t->cuda || strcmp(kiln_context_device(t->ctx)->target, "sm_90") < 0 ||
-        strlen(kiln_context_device(t->ctx)->target) < 5)
-        skip();
-    OK(t, kiln_module_create(t->ctx, cluster_source, NULL, &m, &t->err));
-    kiln_raw *k = kernel(t, m, "rank", "raw uint32 out");
-    kiln_array *out = upload(t, KILN_UINT32, BLOCKS, (uint32_t[BLOCKS]){0});
-    o.cluster[0] = 4;
-    o.programmatic = true;
-    OK(t, kiln_raw_run(k, KILN_ARGS(out), &o, &t->err));
-    download(t, out, got, sizeof got);
-    for (uint32_t b = 0; b < BLOCKS; b++)
-        assert_int_equal(got[b], b % 4);
-    kiln_array_release(out);
-    kiln_raw_destroy(k);
-    kiln_module_destroy(m);
-}
-
 /* ---- files, options ---- */
 
 static void write_file(const char *path, const void *data, size_t bytes)
@@ -767,16 +673,15 @@ int main(int argc, char **argv)
         TEST(test_module__runs_three_dimensions),
         TEST(test_module__passes_numbers_of_every_size),
         TEST(test_module__an_empty_grid_launches_nothing),
+        TEST(test_module__a_prepared_launch_keeps_what_it_needs),
         TEST(test_module__variables_are_arrays_of_one_module),
         TEST(test_module__wrong_signatures_are_told_with_the_place),
         TEST(test_module__wrong_arguments_are_told_by_name),
+        TEST(test_module__wrong_launches_are_told_with_the_limit),
         TEST(test_module__a_compilers_refusal_shows_the_line),
         TEST(test_module__the_cpu_refuses_what_threads_do_together),
         TEST(test_module__a_second_process_would_compile_nothing),
         TEST(test_module__survives_each_allocation_failure),
-        TEST(test_module__shared_memory_beyond_48_kib),
-        TEST(test_module__a_cooperative_grid_meets),
-        TEST(test_module__clusters_have_ranks),
         TEST(test_module__a_file_of_source_finds_what_lies_beside_it),
         TEST(test_module__options_may_be_shorter_and_not_be_unknown),
         TEST(test_module__uses_after_the_end_are_refused),

@@ -38,8 +38,7 @@
 #ifndef KILN_MODULE_H
 #define KILN_MODULE_H
 
-#include "kiln/arg.h"
-#include "kiln/stream.h"
+#include "kiln/elementwise.h"
 
 typedef struct kiln_module kiln_module;
 typedef struct kiln_raw kiln_raw; /**< A kernel of a module. */
@@ -180,6 +179,16 @@ KILN_API KILN_NODISCARD kiln_status kiln_raw_run(kiln_raw *kernel, const kiln_ar
                                                  size_t arg_count,
                                                  const kiln_raw_call_options *opts,
                                                  kiln_error *err);
+
+/**
+ * Do everything but the launch once; kiln_launch_run() then launches at the cost of the driver's own call.
+ * The arrays and the module are kept by the result, numbers and the launch record are fixed.
+ * @return As kiln_raw_run().
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_raw_prepare(kiln_raw *kernel, const kiln_arg *args,
+                                                     size_t arg_count,
+                                                     const kiln_raw_call_options *opts,
+                                                     kiln_launch **out, kiln_error *err);
 
 /** What the driver tells of the kernel. */
 KILN_API KILN_NODISCARD kiln_status kiln_raw_get_attributes(kiln_raw *kernel,

@@ -357,6 +357,16 @@ bool kiln__kernel_has(kiln__kernel *op, const kiln__variant *variant);
 kiln_status kiln__launch_chain(kiln_context *ctx, kiln_launch **parts, size_t count,
                                kiln_launch **out, kiln_error *err);
 
+/* A launch that is not of this folder's making: kiln_launch_run() calls `run` with the stream, in any
+ * number of threads, and kiln_launch_destroy() `destroy`. On failure `state` is the caller's still. */
+typedef struct kiln__launch_task {
+    kiln_status (*run)(void *state, kiln_stream *stream, kiln_error *err);
+    void (*destroy)(void *state);
+    void *state;
+} kiln__launch_task;
+kiln_status kiln__launch_custom(kiln_context *ctx, kiln_stream *stream,
+                                const kiln__launch_task *task, kiln_launch **out, kiln_error *err);
+
 /* A definition and its variant as one line of a manifest. False when a text is no UTF-8; look at
  * line->failed otherwise. (record.c) */
 bool kiln__manifest_line(const kiln__definition *def, const kiln__variant *variant,

@@ -24,6 +24,7 @@ struct kiln_launch {
     bool foreign; /* some array's home is not `stream`: uses must be noted at each run */
     kiln_launch **parts; /* a chain: launches that run one after the other, and nothing else */
     size_t part_count;
+    kiln__launch_task task; /* where set: who does the launch, and nothing else is */
     _Alignas(16) unsigned char block[];
 };
 
@@ -108,6 +109,19 @@ kiln_status kiln__launch_chain(kiln_context *ctx, kiln_launch **parts, size_t co
     return KILN_OK;
 }
 
+kiln_status kiln__launch_custom(kiln_context *ctx, kiln_stream *stream,
+                                const kiln__launch_task *task, kiln_launch **out, kiln_error *err)
+{
+    *out = kiln__calloc(1, sizeof **out);
+    if (*out == NULL)
+        return kiln__fail_memory(err, sizeof **out);
+    (*out)->magic = LAUNCH_MAGIC;
+    (*out)->ctx = kiln_context_retain(ctx);
+    (*out)->stream = stream;
+    (*out)->task = *task;
+    return KILN_OK;
+}
+
 static kiln_status run_with_workspace(const kiln_launch *launch, kiln_stream *stream,
                                       kiln_error *err)
 {
@@ -145,6 +159,8 @@ kiln_status kiln_launch_run(kiln_launch *launch, kiln_stream *stream, kiln_error
         if (status != KILN_OK)
             return status;
     }
+    if (launch->task.run != NULL)
+        return launch->task.run(launch->task.state, on, err);
     status = launch->workspace.ticket_count > 0
                  ? run_with_workspace(launch, on, err)
                  : kiln__launch(launch->device, launch->entry, &launch->config, launch->block,
@@ -164,6 +180,8 @@ void kiln_launch_destroy(kiln_launch *launch)
     for (size_t k = 0; k < launch->part_count; k++)
         kiln_launch_destroy(launch->parts[k]);
     kiln__free(launch->parts);
+    if (launch->task.destroy != NULL)
+        launch->task.destroy(launch->task.state);
     for (size_t p = 0; p < launch->array_count; p++)
         kiln_array_release(launch->arrays[p]);
     kiln_context *const ctx = launch->ctx;

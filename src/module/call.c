@@ -357,34 +357,105 @@ static kiln_status read_options(const kiln_raw_call_options *opts, const char *f
     return kiln__options_read(o, sizeof *o, opts, opts->struct_size, "kiln_raw_call_options", err);
 }
 
-kiln_status kiln_raw_run(kiln_raw *kernel, const kiln_arg *args, size_t arg_count,
-                         const kiln_raw_call_options *opts, kiln_error *err)
+/* A call with everything checked. The arrays are borrowed, or, in a prepared launch, counted. */
+typedef struct call {
+    kiln__loaded *loaded; /* prepared: counted */
+    void *entry;
+    kiln__raw_launch launch;
+    bool empty; /* there is nothing to launch */
+    size_t arg_count, block_bytes;
+    kiln__raw_param params[KILN_PARAM_MAX];
+    kiln_array *arrays[KILN_PARAM_MAX];
+    _Alignas(16) unsigned char block[KILN_PARAM_MAX * sizeof(kiln__scalar)];
+} call;
+
+static kiln_status read_call(const kiln_raw *kernel, const kiln_arg *args, size_t arg_count,
+                             const kiln_raw_call_options *opts, const char *function, call *c,
+                             kiln_stream **stream, kiln_error *err)
 {
     kiln_raw_call_options o = KILN_RAW_CALL_OPTIONS_INIT;
-    kiln_array *arrays[KILN_PARAM_MAX] = {NULL};
-    _Alignas(16) unsigned char block[KILN_PARAM_MAX * sizeof(kiln__scalar)];
-    kiln__raw_launch launch;
-    kiln_stream *stream = NULL;
-    bool empty = false;
     kiln_status status = KILN_OK;
 
-    KILN_TRY(check_raw(kernel, "kiln_raw_run", err));
-    KILN_TRY(read_options(opts, "kiln_raw_run", &o, err));
-    const kiln__loaded *l = kernel->loaded;
-    KILN_TRY(kiln__context_stream(l->ctx, o.stream, &stream, err));
-    memset(block, 0, kernel->block_bytes);
-    KILN_TRY(take_arguments(kernel, args, arg_count, arrays, block, err));
-    KILN_TRY(take_record(kernel, &o, false, &launch, &empty, err));
-    if (empty)
-        goto done;
-    KILN_TRY(kiln__raw_launch_run(l->device, kernel->entry, &launch, kernel->params, arg_count,
-                                  block, kernel->block_bytes, stream, err));
-    for (size_t p = 0; p < arg_count; p++)
-        if (arrays[p] != NULL && arrays[p]->storage->home != stream)
-            kiln__storage_used_on(arrays[p]->storage, stream);
+    KILN_TRY(check_raw(kernel, function, err));
+    KILN_TRY(read_options(opts, function, &o, err));
+    KILN_TRY(kiln__context_stream(kernel->loaded->ctx, o.stream, stream, err));
+    c->loaded = kernel->loaded;
+    c->entry = kernel->entry;
+    c->arg_count = kernel->def->param_count;
+    c->block_bytes = kernel->block_bytes;
+    memcpy(c->params, kernel->params, c->arg_count * sizeof *c->params);
+    memset(c->arrays, 0, c->arg_count * sizeof *c->arrays);
+    memset(c->block, 0, c->block_bytes);
+    KILN_TRY(take_arguments(kernel, args, arg_count, c->arrays, c->block, err));
+    status = take_record(kernel, &o, false, &c->launch, &c->empty, err);
 
 done:
     return status;
+}
+
+static kiln_status run_call(const call *c, kiln_stream *stream, kiln_error *err)
+{
+    if (c->empty)
+        return KILN_OK;
+    kiln_status status = kiln__raw_launch_run(c->loaded->device, c->entry, &c->launch, c->params,
+                                              c->arg_count, c->block, c->block_bytes, stream, err);
+    for (size_t p = 0; p < c->arg_count && status == KILN_OK; p++)
+        if (c->arrays[p] != NULL && c->arrays[p]->storage->home != stream)
+            kiln__storage_used_on(c->arrays[p]->storage, stream);
+    return status;
+}
+
+kiln_status kiln_raw_run(kiln_raw *kernel, const kiln_arg *args, size_t arg_count,
+                         const kiln_raw_call_options *opts, kiln_error *err)
+{
+    kiln_stream *stream = NULL;
+    call c;
+    kiln_status status = read_call(kernel, args, arg_count, opts, "kiln_raw_run", &c, &stream, err);
+
+    return status == KILN_OK ? run_call(&c, stream, err) : status;
+}
+
+/* ---- prepared ---- */
+
+static kiln_status run_prepared(void *state, kiln_stream *stream, kiln_error *err)
+{
+    return run_call(state, stream, err);
+}
+
+static void destroy_prepared(void *state)
+{
+    call *c = state;
+
+    for (size_t p = 0; p < c->arg_count; p++)
+        kiln_array_release(c->arrays[p]);
+    kiln__loaded_release(c->loaded);
+    kiln__free(c);
+}
+
+kiln_status kiln_raw_prepare(kiln_raw *kernel, const kiln_arg *args, size_t arg_count,
+                             const kiln_raw_call_options *opts, kiln_launch **out, kiln_error *err)
+{
+    kiln_stream *stream = NULL;
+
+    if (out == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "kiln_raw_prepare: `out` is NULL");
+    *out = NULL;
+    call *c = kiln__calloc(1, sizeof *c);
+    if (c == NULL)
+        return kiln__fail_memory(err, sizeof *c);
+    const kiln__launch_task task = {run_prepared, destroy_prepared, c};
+    kiln_status status =
+        read_call(kernel, args, arg_count, opts, "kiln_raw_prepare", c, &stream, err);
+    if (status == KILN_OK)
+        status = kiln__launch_custom(kernel->loaded->ctx, stream, &task, out, err);
+    if (status != KILN_OK) {
+        kiln__free(c);
+        return status;
+    }
+    (void)kiln__loaded_retain(c->loaded);
+    for (size_t p = 0; p < c->arg_count; p++)
+        (void)kiln_array_retain(c->arrays[p]);
+    return KILN_OK;
 }
 
 kiln_status kiln_raw_get_attributes(kiln_raw *kernel, kiln_raw_attributes *out, kiln_error *err)

@@ -1,0 +1,124 @@
+/*
+ * test_module_cuda.c - modules and what only a GPU has: shared memory, grids that meet, clusters.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "module_env.h"
+
+static const char device_source[] = LINES(
+    extern "C" __global__ void reverse(const int *x, int *y) {
+        extern __shared__ int part[];
+        part[threadIdx.x] = x[blockIdx.x * blockDim.x + threadIdx.x];
+        __syncthreads();
+        y[blockIdx.x * blockDim.x + threadIdx.x] = part[blockDim.x - 1 - threadIdx.x];
+    }
+    extern "C" __global__ void meet(int *arrived, int *seen) {
+        if (threadIdx.x == 0) {
+            atomicAdd(arrived, 1);
+            while (atomicAdd(arrived, 0) < gridDim.x) {}
+            seen[blockIdx.x] = atomicAdd(arrived, 0);
+        }
+    });
+static const char cluster_source[] = LINES(
+    extern "C" __global__ void rank(unsigned *out) {
+        unsigned r;
+        asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(r));
+        out[blockIdx.x] = r;
+    });
+
+static void test_module_cuda__shared_memory_beyond_48_kib(void **state)
+{
+    enum { BLOCKS = 4, THREADS = 256, ALL = BLOCKS * THREADS };
+    test_env *t = *state;
+    kiln_module *m = NULL;
+    int x[ALL], y[ALL];
+
+    OK(t, kiln_module_create(t->ctx, device_source, NULL, &m, &t->err));
+    kiln_raw *k = kernel(t, m, "reverse", "raw const int32 x, raw int32 y");
+    for (int i = 0; i < ALL; i++)
+        x[i] = i * 7;
+    kiln_array *ax = upload(t, KILN_INT32, ALL, x), *ay = upload(t, KILN_INT32, ALL, x);
+    const int64_t sizes[] = {THREADS * 4, 48 << 10, 64 << 10};
+    for (size_t s = 0; s < COUNT(sizes); s++) {
+        kiln_raw_call_options o = threads(BLOCKS, THREADS);
+        o.shared_bytes = sizes[s];
+        OK(t, kiln_raw_run(k, KILN_ARGS(ax, ay), &o, &t->err));
+        download(t, ay, y, sizeof y);
+        for (int i = 0; i < ALL; i++)
+            assert_int_equal(y[i], x[i / THREADS * THREADS + THREADS - 1 - i % THREADS]);
+    }
+    kiln_array_release(ax);
+    kiln_array_release(ay);
+    kiln_raw_destroy(k);
+    kiln_module_destroy(m);
+}
+
+static void test_module_cuda__a_cooperative_grid_meets(void **state)
+{
+    test_env *t = *state;
+    kiln_module *m = NULL;
+    kiln_array *arrived = NULL, *seen = NULL;
+    int64_t blocks = 0;
+    kiln_raw_call_options o = threads(1, 128);
+
+    OK(t, kiln_module_create(t->ctx, device_source, NULL, &m, &t->err));
+    kiln_raw *k = kernel(t, m, "meet", NULL);
+    o.cooperative = true;
+    OK(t, kiln_raw_occupancy(k, &o, &blocks, &t->err));
+    assert_true(blocks >= kiln_context_device(t->ctx)->unit_count);
+    OK(t, kiln_array_zeros(t->ctx, KILN_INT32, 1, (int64_t[]){1}, &arrived, &t->err));
+    OK(t, kiln_array_zeros(t->ctx, KILN_INT32, 1, &blocks, &seen, &t->err));
+    o.fill = true;
+    OK(t, kiln_raw_run(k, KILN_ARGS(arrived, seen), &o, &t->err));
+    int *got = calloc((size_t)blocks, sizeof *got);
+    download(t, seen, got, (size_t)blocks * sizeof *got);
+    for (int64_t b = 0; b < blocks; b++)
+        assert_int_equal(got[b], blocks);
+    free(got);
+    o.fill = false;
+    o.grid[0] = blocks + 1;
+    FAILS(t, KILN_ERR_ARGUMENT, kiln_raw_run(k, KILN_ARGS(arrived, seen), &o, &t->err), "at a time");
+    kiln_array_release(arrived);
+    kiln_array_release(seen);
+    kiln_raw_destroy(k);
+    kiln_module_destroy(m);
+}
+
+static void test_module_cuda__clusters_have_ranks(void **state)
+{
+    enum { BLOCKS = 8 };
+    test_env *t = *state;
+    kiln_module *m = NULL;
+    kiln_raw_call_options o = threads(BLOCKS, 32);
+    uint32_t got[BLOCKS];
+
+    if (strcmp(kiln_context_device(t->ctx)->target, "sm_90") < 0 ||
+        strlen(kiln_context_device(t->ctx)->target) < 5)
+        skip();
+    OK(t, kiln_module_create(t->ctx, cluster_source, NULL, &m, &t->err));
+    kiln_raw *k = kernel(t, m, "rank", "raw uint32 out");
+    kiln_array *out = upload(t, KILN_UINT32, BLOCKS, (uint32_t[BLOCKS]){0});
+    o.cluster[0] = 4;
+    o.programmatic = true;
+    OK(t, kiln_raw_run(k, KILN_ARGS(out), &o, &t->err));
+    download(t, out, got, sizeof got);
+    for (uint32_t b = 0; b < BLOCKS; b++)
+        assert_int_equal(got[b], b % 4);
+    kiln_array_release(out);
+    kiln_raw_destroy(k);
+    kiln_module_destroy(m);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_module_cuda__shared_memory_beyond_48_kib),
+        TEST(test_module_cuda__a_cooperative_grid_meets),
+        TEST(test_module_cuda__clusters_have_ranks),
+    };
+    char cuda[] = "cuda";
+    char *own[] = {argv[0], argc > 1 && argv[1][0] != '\0' ? argv[1] : cuda, NULL};
+
+    return test_env_main(2, own, "test_module_cuda", tests, COUNT(tests));
+}
