@@ -15,6 +15,7 @@ static int run_command(int command, int argc, char **argv)
                  : command == COMMAND_REDUCE ? command_reduce(&v)
                  : command == COMMAND_SCAN   ? command_scan(&v)
                  : command == COMMAND_EVAL   ? command_eval(&v)
+                 : command == COMMAND_RAW    ? command_raw(&v)
                  : command == COMMAND_WARM   ? command_warm(&v)
                  : command == COMMAND_CACHE  ? command_cache(&v)
                                              : command_info(&v);
@@ -38,7 +39,7 @@ static int help(const char *word)
 static int dispatch(int argc, char **argv)
 {
     if (argc < 2)
-        return usage_error(0, "a command is missing: run, reduce, scan, eval, warm, cache or info");
+        return usage_error(0, "a command is missing: run, reduce, scan, eval, raw, warm, cache or info");
 
     const char *word = argv[1];
     const bool helps =

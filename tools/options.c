@@ -25,6 +25,13 @@ struct option {
 
 static const struct option OPTIONS[] = {
     {OPTION_IN, "--in", "PARAMS", BOTH, false, "input parameters, as in 'T x, float32 a'"},
+    {OPTION_IN, "--in", "PARAMS", COMMAND_RAW, false,
+     "the kernel's parameters, as in 'raw const float32 x, int32 n'"},
+    {OPTION_KERNEL, "--kernel", "NAME", COMMAND_RAW, false, "the kernel, as in 'axpy<float, 4>'"},
+    {OPTION_GRID, "--grid", "X[,Y[,Z]]", COMMAND_RAW, false, "blocks on each axis"},
+    {OPTION_BLOCK, "--block", "X[,Y[,Z]]", COMMAND_RAW, false, "threads of a block on each axis"},
+    {OPTION_SHARED, "--shared", "BYTES", COMMAND_RAW, false,
+     "dynamic shared memory of a block (default: 0)"},
     {OPTION_OUT, "--out", "PARAMS", BOTH, false, "output parameters, as in 'T z'"},
     {OPTION_OP, "--op", "CODE", COMMAND_RUN, false, "C++ statements run for every element"},
     {OPTION_MAP, "--map", "CODE", FOLDS, false, "C++ expression for every element"},
@@ -55,7 +62,7 @@ static const struct option OPTIONS[] = {
      "C++ statements run before a thread's first element"},
     {OPTION_AFTER_LOOP, "--after-loop", "CODE", COMMAND_RUN, false,
      "C++ statements run after a thread's last element"},
-    {OPTION_COMPILER, "--option", "TEXT", BOTH, true,
+    {OPTION_COMPILER, "--option", "TEXT", BOTH | COMMAND_RAW, true,
      "option for the compiler, as in --option=-DN=4"},
     {OPTION_KEEP_AXES, "--keep-axes", NULL, COMMAND_RUN, false,
      "let `_ind` see the axes as given, not merged"},
@@ -63,9 +70,9 @@ static const struct option OPTIONS[] = {
      "set the dtype of a type letter, as in T=float32"},
     {OPTION_SIZE, "--size", "N", COMMAND_RUN, false,
      "number of elements, when only raw arrays and numbers are given"},
-    {OPTION_DEVICE, "--device", "DEVICE", RUNS, false,
+    {OPTION_DEVICE, "--device", "DEVICE", RUNS | COMMAND_RAW, false,
      "auto, cpu, cuda or cuda:N (default: $KILN_DEVICE, else auto)"},
-    {OPTION_OUTPUT, "-o", "FILE", RUNS, true,
+    {OPTION_OUTPUT, "-o", "FILE", RUNS | COMMAND_RAW, true,
      "write an output to a .npy file; give it once for each output"},
     {OPTION_SHOW_SOURCE, "--show-source", NULL, RUNS, false,
      "print the generated source and run nothing"},
@@ -96,7 +103,7 @@ static const struct option OPTIONS[] = {
     {OPTION_ARCH, "--arch", "TARGETS", COMMAND_CACHE, false,
      "list, clear, export: only these targets, as in sm_80,sm_90"},
     {OPTION_JSON, "--json", NULL, COMMAND_INFO | COMMAND_WARM | COMMAND_CACHE, false, "print JSON"},
-    {OPTION_HELP, "--help", NULL, RUNS | COMMAND_INFO | COMMAND_WARM | COMMAND_CACHE, false,
+    {OPTION_HELP, "--help", NULL, RUNS | COMMAND_RAW | COMMAND_INFO | COMMAND_WARM | COMMAND_CACHE, false,
      "print this help"},
 };
 
@@ -145,6 +152,17 @@ static const struct command COMMANDS[] = {
      "separated by commas. They are printed unless -o names files for them.\n"
      "\n"
      "  kiln eval 'sum(sqrt(x*x + y*y) * exp(-x), axis=1)' x=a.npy y=b.npy -o out.npy\n"},
+    {COMMAND_RAW, "raw",
+     "kiln raw FILE --kernel NAME --in PARAMS --grid X --block X [OPTION]... [ARG]...",
+     "launch a kernel of a .cu, .ptx, .cubin or .fatbin file",
+     "Give one ARG for each parameter: a .npy file, or a number (3, 2.5, 1+2j, true). Parameters "
+     "that are\n"
+     "raw and not const may be written: they are printed unless -o names files for them. The files "
+     "of the\n"
+     "ARGs are not changed.\n"
+     "\n"
+     "  kiln raw axpy.cu --kernel 'axpy<float>' --grid 4 --block 256 \\\n"
+     "           --in 'raw const float32 x, raw float32 y, int32 n, float32 a' x.npy y.npy 1000 2.5\n"},
     {COMMAND_INFO, "info", "kiln info [--json]",
      "show version, devices, compilers and cache folder",
      "A device that cannot be used is listed with the reason why.\n"},

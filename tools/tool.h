@@ -6,7 +6,8 @@
  *     reduce.c   `kiln reduce`                info.c     `kiln info`
  *     scan.c     `kiln scan`                  targets.c  the words of --arch
  *     eval.c     `kiln eval`                  warm*.c    `kiln warm`
- *     job.c      what the four on the left do alike          cmd_cache.c `kiln cache`
+ *     raw.c      `kiln raw`
+ *     job.c      what the five on the left do alike          cmd_cache.c `kiln cache`
  *
  * Rule 1: results go to stdout; everything else goes to stderr and begins with "kiln: ".
  * Rule 2: exit status 0 done, 1 failed, 2 wrong usage; nothing exits but main().
@@ -31,10 +32,15 @@ enum {
     COMMAND_WARM = 8,
     COMMAND_CACHE = 16,
     COMMAND_SCAN = 32,
-    COMMAND_EVAL = 64
+    COMMAND_EVAL = 64,
+    COMMAND_RAW = 128
 };
 
 enum option_id {
+    OPTION_KERNEL,
+    OPTION_GRID,
+    OPTION_BLOCK,
+    OPTION_SHARED,
     OPTION_IN,
     OPTION_OUT,
     OPTION_OP,
@@ -169,6 +175,7 @@ int command_cache(const struct invocation *v);
 int command_reduce(const struct invocation *v);
 int command_scan(const struct invocation *v);
 int command_eval(const struct invocation *v);
+int command_raw(const struct invocation *v);
 int command_warm(const struct invocation *v);
 int command_warm_worker(int argc, char **argv); /* what `kiln warm` starts */
 
