@@ -23,6 +23,8 @@ source, build, cc, work = (pathlib.Path(p) if k != 2 else p for k, p in enumerat
 DEVICE = os.environ.get("KILN_TEST_DOCS_DEVICE", "cpu")
 MARK = "    /* A fragment goes here. */\n"
 NO_EXAMPLE = {"base.h", "kiln.h", "ops.h"}
+# Headers that are a table, or that declare the structs of another project.
+TABLES = {"array.h", "base.h", "dlpack.h", "dtype.h", "kiln.h", "ops.h"}
 
 
 def blocks_of(page):
@@ -51,6 +53,17 @@ def blocks_of_header(header):
             first = first or number
             code.append(line[7:])
     return [(first, "", "\n".join(code) + "\n")] if code else []
+
+
+def comment_ratio(header):
+    """Lines of comment for each line of code; a line may be both."""
+    code = comment = 0
+    inside = False
+    for line in filter(None, map(str.strip, header.read_text().split("\n"))):
+        code += not inside and not line.startswith("/*")
+        comment += inside or "/*" in line
+        inside = "*/" not in line.split("/*")[-1] if inside or "/*" in line else False
+    return comment / code
 
 
 def in_frame(frame, where, text):
@@ -110,6 +123,8 @@ def main():
         blocks = blocks_of_header(header)
         if not blocks and header.name not in NO_EXAMPLE:
             sys.exit(f"{header}: its first comment has no example")
+        if header.name not in TABLES and comment_ratio(header) < 1.2:
+            sys.exit(f"{header}: {comment_ratio(header):.2f} lines of comment a line of code, below 1.2")
         jobs += [(header, *block, frame) for block in blocks]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         wrong = [w for w in pool.map(check, jobs) if w is not None]

@@ -54,7 +54,7 @@ typedef enum kiln__node_kind {
     KILN__NODE_CAST,
     KILN__NODE_REDUCE,
     KILN__NODE_VIEW,
-    KILN__NODE_INDEX,  /* position along an axis of the operand's shape */
+    KILN__NODE_IOTA,   /* position along an axis of the operand's shape */
     KILN__NODE_ARANGE, /* data: count */
     KILN__NODE_CUSTOM  /* one output of a kernel of the user's */
 } kiln__node_kind;
@@ -63,7 +63,7 @@ typedef enum kiln__view_kind {
     KILN__VIEW_TRANSPOSE, /* data: axes; none reverses */
     KILN__VIEW_NEWAXIS,   /* data: axis */
     KILN__VIEW_FLIP,      /* data: axis */
-    KILN__VIEW_TAKE,      /* data: axis, index */
+    KILN__VIEW_SELECT,    /* data: axis, index */
     KILN__VIEW_SLICE,     /* data: axis, start, stop, step */
     KILN__VIEW_BROADCAST, /* data: shape */
     KILN__VIEW_RESHAPE    /* data: shape */

@@ -368,7 +368,7 @@ static uint32_t lower_node(kiln__build *b, uint32_t node)
         return lower_reduce(b, node);
     case KILN__NODE_VIEW:
         return kiln__lower_view(b, node, kiln__strong_low(b, b->ir->edges[n->operands]));
-    case KILN__NODE_INDEX:
+    case KILN__NODE_IOTA:
         return lower_index(b, node);
     case KILN__NODE_ARANGE:
         return iota(b, node, b->ir->data[n->data]);

@@ -253,7 +253,7 @@ static const char *view_name(int kind)
 {
     static const char *const names[] = {
         [KILN__VIEW_TRANSPOSE] = "transpose", [KILN__VIEW_NEWAXIS] = "newaxis",
-        [KILN__VIEW_FLIP] = "flip",           [KILN__VIEW_TAKE] = "select",
+        [KILN__VIEW_FLIP] = "flip",           [KILN__VIEW_SELECT] = "select",
         [KILN__VIEW_SLICE] = "slice",         [KILN__VIEW_BROADCAST] = "broadcast_to",
         [KILN__VIEW_RESHAPE] = "reshape"};
     return (size_t)kind < KILN_COUNT_OF(names) ? names[kind] : "view";
@@ -290,7 +290,7 @@ const char *kiln__ir_what(const kiln__ir *ir, uint32_t id, char text[96])
         return reduce_name(n->op);
     case KILN__NODE_VIEW:
         return view_name(n->op);
-    case KILN__NODE_INDEX:
+    case KILN__NODE_IOTA:
         return "iota";
     case KILN__NODE_ARANGE:
         return "arange";

@@ -124,7 +124,7 @@ uint32_t kiln__lower_view(kiln__build *b, uint32_t node, uint32_t operand)
     case KILN__VIEW_NEWAXIS:
         newaxis(b, node, o, &s);
         break;
-    case KILN__VIEW_TAKE:
+    case KILN__VIEW_SELECT:
         take(b, node, o, &s);
         break;
     case KILN__VIEW_SLICE:

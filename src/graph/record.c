@@ -453,7 +453,7 @@ kiln_node kiln_node_flip(kiln_node x, int axis, const char *file, int line)
 kiln_node kiln_node_select(kiln_node x, int axis, int64_t index, const char *file, int line)
 {
     const int64_t data[] = {axis, index};
-    return add_view(KILN__VIEW_TAKE, x, data, 2, &(place){"select", file, line});
+    return add_view(KILN__VIEW_SELECT, x, data, 2, &(place){"select", file, line});
 }
 
 kiln_node kiln_node_slice(kiln_node x, int axis, int64_t start, int64_t stop, int64_t step,
@@ -501,7 +501,7 @@ kiln_node kiln_node_reshape(kiln_node x, int rank, const int64_t *shape, const c
 kiln_node kiln_node_iota(kiln_node x, int axis, const char *file, int line)
 {
     const place at = {"iota", file, line};
-    const kiln__node node = {.kind = KILN__NODE_INDEX};
+    const kiln__node node = {.kind = KILN__NODE_IOTA};
     const int64_t data[] = {axis};
     return add(&node, &x, 1, data, 1, &at);
 }
