@@ -73,14 +73,6 @@ kiln_status kiln__includes_blank(char *text, kiln_error *err)
 
 /* ---- files ---- */
 
-static bool known(const kiln__headers *headers, uint64_t id)
-{
-    for (size_t k = 0; k < headers->count; k++)
-        if (headers->id[k] == id)
-            return true;
-    return false;
-}
-
 static void follow(const kiln__definition *def, const char *text, const kiln__tokens *t,
                    const char *folder, int depth, kiln__headers *headers);
 
@@ -88,27 +80,23 @@ static void follow(const kiln__definition *def, const char *text, const kiln__to
 static bool read_file(const kiln__definition *def, const char *path, int depth,
                       kiln__headers *headers)
 {
-    const uint64_t id = kiln__hash_64(path, strlen(path));
     char *text = NULL;
     size_t bytes = 0;
 
-    if (known(headers, id))
+    if (kiln__map_find(&headers->seen, path, strlen(path)) != NULL)
         return true;
     if (headers->count == FILES_MAX ||
         kiln__read_regular_file(path, FILE_BYTES_MAX, &text, &bytes) != 0)
         return false;
-    kiln__tokens *grown = kiln__realloc(headers->file, (headers->count + 1) * sizeof *grown);
-    uint64_t *ids = kiln__realloc(headers->id, (headers->count + 1) * sizeof *ids);
     char *folder = kiln__strdup(path);
 
-    headers->file = grown != NULL ? grown : headers->file;
-    headers->id = ids != NULL ? ids : headers->id;
-    headers->failed = headers->failed || grown == NULL || ids == NULL || folder == NULL;
+    if (folder == NULL || kiln__map_enter(&headers->seen, path, strlen(path), NULL) == NULL ||
+        !kiln__reserve(&headers->file, headers->count, &headers->room, sizeof *headers->file))
+        headers->failed = true;
     if (!headers->failed) {
         const size_t own = headers->count++;
         char *slash = strrchr(folder, '/');
 
-        headers->id[own] = id;
         headers->file[own] = (kiln__tokens){.items = NULL};
         kiln__lex(text, KILN__LEX_CPP, &headers->file[own]);
         headers->failed = headers->file[own].failed;
@@ -189,6 +177,6 @@ void kiln__headers_clear(kiln__headers *headers)
     for (size_t k = 0; k < headers->count; k++)
         kiln__tokens_clear(&headers->file[k]);
     kiln__free(headers->file);
-    kiln__free(headers->id);
+    kiln__map_clear(&headers->seen, NULL);
     *headers = (kiln__headers){.file = NULL};
 }

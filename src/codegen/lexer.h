@@ -78,8 +78,8 @@ kiln_status kiln__includes_blank(char *text, kiln_error *err);
 /* The headers of the user's that a definition includes, as tokens. */
 typedef struct kiln__headers {
     kiln__tokens *file;
-    uint64_t *id; /* hashes of their paths */
-    size_t count;
+    size_t count, room;
+    kiln__map seen; /* their paths */
     bool failed; /* no memory */
 } kiln__headers;
 kiln_status kiln__headers_read(const kiln__definition *def, const kiln__scan *scan,
