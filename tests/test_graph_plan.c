@@ -105,6 +105,15 @@ static void row_programs(recording *r, int nodes)
     }
 }
 
+/* A reshape sinks through what is computed, each operand of which is used twice. */
+static void reshaped(recording *r, int nodes)
+{
+    kiln_node x = r->in[0];
+    for (int k = 0; k < nodes / 3; k++)
+        x = kiln_add(kiln_multiply(x, 0.5), kiln_tanh(x));
+    output(r, kiln_reshape(x, 1, (int64_t[]){-1}));
+}
+
 /* ---- planning -------------------------------------------------------------------------------- */
 
 /* Steps for each node. */
@@ -148,6 +157,7 @@ static void test_graph_plan__work_grows_with_the_nodes(void **state)
         {"reductions of views", reductions_of_views},
         {"alternating", alternating},
         {"diamonds", diamonds},
+        {"reshaped diamonds", reshaped},
         {"row programs", row_programs},
     };
     test_env *t = *state;
@@ -166,6 +176,7 @@ static void test_graph_plan__the_largest_graphs(void **state)
     (void)plan(t, alternating, 32000);
     (void)plan(t, chain, 32000);
     (void)plan(t, diamonds, 32000);
+    (void)plan(t, reshaped, 32000);
 }
 
 int main(int argc, char **argv)

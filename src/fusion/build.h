@@ -188,6 +188,7 @@ enum { KILN__SCRATCH = 9, KILN__SCRATCH_SHORT = KILN__SCRATCH - 1 };
 
 /* What passes look up by what it consists of. */
 typedef enum kiln__build_map {
+    KILN__MAP_RESHAPED, /* lows, by low and shape (reshape.c) */
     KILN__MAP_SNIPPETS, /* applications of the user's kernels, by kernel and operands */
     KILN__MAP_SPACES,   /* reductions, by space and axes (rows.c) */
     KILN__MAP_GROUPS,   /* kernels, by level and space (schedule.c) */

@@ -1,14 +1,11 @@
 /*
  * lower.c - a recorded graph with the dtypes and shapes of one call.
  *
- *     record > [lower] > plan > text > program
+ *     record > [lower > lows, numbers, views, reshape] > facts
  *
- * Walks the nodes that outputs need, operands first. Here NumPy's rules are applied: which loop an
- * operation runs (ops.h), what plain numbers become beside arrays, how shapes broadcast. What comes
- * out has no weak numbers and no hidden conversions.
- *
- * Rule: what differs only in how it was written down - a cast to the dtype it has, a transpose of a
- * transpose - is the same low.
+ * Lowering walks the nodes that outputs need, operands first, and applies NumPy's rules: which loop an
+ * operation runs (ops.h), which dtype a plain number takes from the arrays it meets, how shapes
+ * broadcast. The lowered graph has no weak numbers, and every conversion is a node.
  */
 #include "fusion/build.h"
 

@@ -3,8 +3,8 @@
  *
  *     lower > [lows]
  *
- * Rule: what differs only in how it was written down - a cast to the dtype it has, a transpose of a
- * transpose - is the same low.
+ * Rule: two expressions that differ only in how they were written - one has a cast to the dtype that
+ *       the value has already, or a transpose of a transpose - are the same low.
  */
 #include "fusion/build.h"
 

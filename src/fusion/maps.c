@@ -1,12 +1,12 @@
 /*
  * maps.c - views as maps of axes: transposes, slices, broadcasting and what else moves nothing.
  *
- * A view moves nothing: for each axis of what is viewed it says which axis of the viewer steps
- * along it, from where and how far. Maps compose, so that any chain of views is one, and what is
- * computed is computed for just the elements that a view shows.
+ * A view copies no elements. Its map says for each axis of the viewed value which axis of the view
+ * steps along it, from which index and by which step. Maps compose: a chain of views is one view, and
+ * a computed value that is viewed is computed only for the elements that the view shows.
  *
- * Rule: maps are canonical. An axis that has one index, or is seen at one index only, has from -1
- * and step 0; equal views then have equal maps.
+ * Rule: maps are canonical. An axis of extent 1, or one that is seen at a single index, has from -1
+ * and step 0, so that equal views have equal maps.
  */
 #include "fusion/build.h"
 

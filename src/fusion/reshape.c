@@ -1,10 +1,10 @@
 /*
  * reshape.c - reshapes, moved to where they cost nothing.
  *
- * A reshape of an array whose strides allow it is a view. A reshape of something computed is the
- * same computation over reshaped operands, when all of those can be had for nothing; so it sinks
- * through operations until it meets arrays. Where it cannot, what is reshaped is stored in C-order
- * first, and the result is a view of that.
+ * A reshape of an array whose strides allow it is a view. A reshape of a computed value is the same
+ * computation over reshaped operands, provided that each operand can be reshaped without a copy: the
+ * reshape moves down through operations until it meets arrays. Where it cannot, the value is stored in
+ * C-order first, and the result is a view of what was stored.
  */
 #include "fusion/build.h"
 
@@ -64,44 +64,121 @@ static bool unit_map(const kiln__low *o, int rank, const int64_t *shape, kiln__a
     return at == rank;
 }
 
-/* The reshaped low when it costs nothing, else 0. `origin` is the recorded reshape. */
-static uint32_t sink(kiln__build *b, uint32_t low, int rank, const int64_t *shape, uint32_t origin)
+/* A low on its way to a shape. */
+typedef struct sinking {
+    struct sinking *user; /* whose operand it is */
+    uint32_t low;
+    int rank;
+    const int64_t *shape;
+    void **known;   /* where the result is kept, for further uses */
+    uint32_t count; /* operands that have been reshaped */
+    uint32_t operands[KILN__OP_ARITY_MAX];
+} sinking;
+
+static sinking *begin_sinking(kiln__build *b, sinking *user, uint32_t low, int rank,
+                              const int64_t *shape)
 {
-    const kiln__low n = b->lows[low];
+    sinking *made = kiln__build_alloc(b, sizeof *made);
+    kiln__buf *key = &b->scratch[KILN__SCRATCH_SHORT];
+    kiln__buf_put(key, (const char *)&low, sizeof low);
+    if (rank > 0)
+        kiln__buf_put(key, (const char *)shape, (size_t)rank * sizeof *shape);
+    made->known = kiln__build_find(b, KILN__MAP_RESHAPED, key);
+    made->user = user;
+    made->low = low;
+    made->rank = rank;
+    made->shape = shape;
+    return made;
+}
+
+/* Whether a low is reshaped by itself, or cannot be: `*out` is the result, 0 for none. */
+static bool sinks_alone(kiln__build *b, const sinking *s, uint32_t origin, uint32_t *out)
+{
+    const kiln__low *n = &b->lows[s->low];
     kiln__axis_map map[KILN_RANK_MAX];
     int64_t strides[KILN_RANK_MAX];
-    uint32_t operands[KILN__OP_ARITY_MAX];
-    kiln__low made = n;
+    kiln__low made = *n;
 
-    if (unit_map(&n, rank, shape, map))
-        return kiln__low_view(b, low, rank, shape, map, origin);
-    made.rank = rank;
-    made.shape = kiln__build_copy(b, shape, (size_t)rank * sizeof *shape);
-    if (n.kind == KILN__LOW_LEAF || n.kind == KILN__LOW_IOTA) {
-        const bool leaf = n.kind == KILN__LOW_LEAF;
-        if (!reshape_strides(n.rank, n.shape, leaf ? n.strides : n.coef,
-                             leaf ? (int64_t)kiln_dtype_size(n.dtype) : 0, rank, shape, strides))
-            return 0;
-        *(leaf ? &made.strides : &made.coef) =
-            kiln__build_copy(b, strides, (size_t)rank * sizeof *strides);
-        return kiln__low_add(b, &made);
+    *out = 0;
+    if (unit_map(n, s->rank, s->shape, map)) {
+        *out = kiln__low_view(b, s->low, s->rank, s->shape, map, origin);
+        return true;
     }
-    if (n.kind != KILN__LOW_EXPR && n.kind != KILN__LOW_CAST)
-        return 0;
-    for (uint32_t k = 0; k < n.operand_count; k++) {
-        const kiln__low *o = &b->lows[n.operand[k]];
-        operands[k] = n.operand[k];
-        if (o->size == 1 && n.size != 1)
-            operands[k] = o->rank == 0 ? n.operand[k] : sink(b, n.operand[k], 0, NULL, origin);
-        else if (kiln__same_shape(o->rank, o->shape, n.rank, n.shape))
-            operands[k] = sink(b, n.operand[k], rank, shape, origin);
-        else
-            return 0;
-        if (operands[k] == 0)
-            return 0;
-    }
-    made.operand = kiln__build_copy(b, operands, n.operand_count * sizeof *operands);
+    if (n->kind != KILN__LOW_LEAF && n->kind != KILN__LOW_IOTA)
+        return n->kind != KILN__LOW_EXPR && n->kind != KILN__LOW_CAST;
+    const bool leaf = n->kind == KILN__LOW_LEAF;
+    if (!reshape_strides(n->rank, n->shape, leaf ? n->strides : n->coef,
+                         leaf ? (int64_t)kiln_dtype_size(n->dtype) : 0, s->rank, s->shape, strides))
+        return true;
+    made.rank = s->rank;
+    made.shape = kiln__build_copy(b, s->shape, (size_t)s->rank * sizeof *s->shape);
+    *(leaf ? &made.strides : &made.coef) =
+        kiln__build_copy(b, strides, (size_t)s->rank * sizeof *strides);
+    *out = kiln__low_add(b, &made);
+    return true;
+}
+
+/* An operation over its reshaped operands. */
+static uint32_t sink_operation(kiln__build *b, const sinking *s)
+{
+    kiln__low made = b->lows[s->low];
+    made.rank = s->rank;
+    made.shape = kiln__build_copy(b, s->shape, (size_t)s->rank * sizeof *s->shape);
+    made.operand = kiln__build_copy(b, s->operands, made.operand_count * sizeof *s->operands);
     return kiln__low_add(b, &made);
+}
+
+/* Look at a low, or at its next operand. True when its result is known; else `*next` is what must be
+ * reshaped first, if anything. */
+static bool sink_step(kiln__build *b, sinking *s, uint32_t origin, uint32_t *result, sinking **next)
+{
+    *next = NULL;
+    if (*s->known != NULL) {
+        *result = (uint32_t)((uintptr_t)*s->known - 1);
+        return true;
+    }
+    if (s->count == 0 && sinks_alone(b, s, origin, result))
+        return true;
+    const kiln__low *n = &b->lows[s->low];
+    if (s->count == n->operand_count) {
+        *result = sink_operation(b, s);
+        return true;
+    }
+    const kiln__low *o = &b->lows[n->operand[s->count]];
+    *result = 0;
+    if (o->size == 1 && n->size != 1 && o->rank == 0)
+        s->operands[s->count] = n->operand[s->count], s->count++;
+    else if (o->size == 1 && n->size != 1)
+        *next = begin_sinking(b, s, n->operand[s->count], 0, NULL);
+    else if (kiln__same_shape(o->rank, o->shape, n->rank, n->shape))
+        *next = begin_sinking(b, s, n->operand[s->count], s->rank, s->shape);
+    else
+        return true;
+    return false;
+}
+
+/* The reshaped low when it costs nothing, else 0. `origin` is the recorded reshape. Each low is
+ * reshaped once, and without recursion: expressions share operands, and may be as deep as graphs. */
+static uint32_t sink(kiln__build *b, uint32_t low, int rank, const int64_t *shape, uint32_t origin)
+{
+    uint32_t result = 0;
+    sinking *next = NULL;
+    for (sinking *s = begin_sinking(b, NULL, low, rank, shape); s != NULL;) {
+        b->work++;
+        if (!sink_step(b, s, origin, &result, &next)) {
+            s = next != NULL ? next : s;
+            continue;
+        }
+        for (; s != NULL; s = s->user) { /* what cannot be reshaped ends all that use it */
+            *s->known = (void *)((uintptr_t)result + 1);
+            if (result != 0)
+                break;
+        }
+        s = s != NULL ? s->user : NULL;
+        if (s != NULL)
+            s->operands[s->count++] = result;
+    }
+    return result;
 }
 
 uint32_t kiln__lower_reshape(kiln__build *b, uint32_t node, uint32_t operand)

@@ -3,11 +3,11 @@
  *
  *     lower > [rows] > plan > text
  *
- * Softmax and its relatives reduce rows and use the results in the same rows. As separate kernels
- * they read each row once a step; a row program (src/kernel/row.c) reads it once. A family is made
- * of reductions of one space along the same axes, of which one is used by another, or by something
- * stored in that very space. What else is stored in the space and uses them joins it, and so does
- * what is made of their results alone.
+ * Softmax and similar functions reduce rows and use the results in the same rows. Separate kernels
+ * would read each row once for every step; a row program (src/kernel/row.c) reads it once. A family is
+ * a set of reductions of one space along the same axes, of which one is used by another, or by a value
+ * that is stored in the same space. Other values that are stored in the space and use the reductions
+ * join the family, and so do values that are computed from its results alone.
  *
  * Rule 1: a row's result may be used in its own row only: the view through which it is seen must lead
  *         from an element to its row. A member that sees another otherwise ends the family.

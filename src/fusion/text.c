@@ -1,7 +1,7 @@
 /*
- * text.c - the definitions of kernels.
+ * text.c - expressions as statements of a kernel.
  *
- *     plan > [text] > program
+ *     write > text_loop, text_reduce, text_rows > [text > text_snippet > names, values]
  *
  * What a kernel computes is written as plain statements, one an operation, over parameters named
  * after the graph's inputs and outputs:

@@ -1,9 +1,10 @@
 /*
  * text_rows.c - the definition of a row program.
  *
- * Three scopes: an element's, which begins anew with every stage; a row's, whose names all later
- * texts see (a stage's post); and values, names that elements keep. A function that two stages need
- * is such a value; arithmetic is done again, which costs less than a register.
+ * Statements stand in one of three scopes. Those of an element are computed anew in every stage. Those
+ * of a row stand in the post of a stage, and all later texts see their names. Values are variables
+ * that each element keeps from stage to stage: a function whose result two stages need is stored in
+ * one, while arithmetic is repeated, because that costs less than a register.
  */
 #include "fusion/write.h"
 

@@ -1,9 +1,9 @@
 /*
  * values.c - where values are in memory, and the parameters that are views of them.
  *
- * A value is an argument of the call or a temporary. A parameter of a kernel is a view of one: the
- * loop's shape, with the strides that the low's map gives it; an axis that the value does not have
- * gets stride 0.
+ * A value is an argument of the call or a temporary. A parameter of a kernel is a view of a value: it
+ * has the loop's shape, with the strides that the low's map gives each axis of the loop, and stride 0
+ * along axes that the value does not have.
  */
 #include "fusion/write.h"
 

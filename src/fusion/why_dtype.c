@@ -1,11 +1,12 @@
 /*
- * widen.c - why a value has the dtype that it has, for messages and explained programs.
+ * why_dtype.c - why a value has the dtype that it has, for messages and explained programs.
  *
- *     lower > [widen]
+ *     lower > [why_dtype]
  *
- * One array of float64 among arrays of float32 makes everything that it touches float64, which costs
- * memory and, on many GPUs, most of the speed. Here the operand is found that did it: the first that
- * has the result's dtype, back to the input, cast or operation which that dtype comes from.
+ * One array of float64 among arrays of float32 makes every result that is computed from it float64,
+ * which costs memory and, on many GPUs, most of the speed. These functions find the operand that is
+ * responsible: they follow the first operand that has the result's dtype, back to the input, cast or
+ * operation that the dtype comes from.
  */
 #include "fusion/build.h"
 
