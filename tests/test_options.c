@@ -63,6 +63,8 @@ static void test_options__start_empty_within_their_size(void **state)
     CHECK_INIT(kiln_benchmark_options, kiln_benchmark_options_init, KILN_BENCHMARK_OPTIONS_INIT);
     CHECK_INIT(kiln_graph_options, kiln_graph_options_init, KILN_GRAPH_OPTIONS_INIT);
     CHECK_INIT(kiln_graph_call_options, kiln_graph_call_options_init, KILN_GRAPH_CALL_OPTIONS_INIT);
+    CHECK_INIT(kiln_module_options, kiln_module_options_init, KILN_MODULE_OPTIONS_INIT);
+    CHECK_INIT(kiln_raw_call_options, kiln_raw_call_options_init, KILN_RAW_CALL_OPTIONS_INIT);
     CHECK_INIT(kiln_elementwise_options, kiln_elementwise_options_init,
                KILN_ELEMENTWISE_OPTIONS_INIT);
     CHECK_INIT(kiln_elementwise_call_options, kiln_elementwise_call_options_init,
@@ -81,6 +83,7 @@ static void test_options__start_empty_within_their_size(void **state)
 static const kiln_row_stage stage = {
     .map = "x", .type = "float", .reduce = "a + b", .identity = "0", .result = "s"};
 static const char *const names[] = {"x"};
+static const char source[] = "__global__ void one(float *y) { y[0] = 1; }\n";
 
 static kiln_status nothing(void *user, kiln_error *err)
 {
@@ -100,6 +103,7 @@ static void test_options__of_zeros_are_answered_with_the_macro_to_use(void **sta
     const kiln_reduction_options sum_zero = {0};
     const kiln_scan_options scan_zero = {0};
     const kiln_row_options row_zero = {0};
+    const kiln_module_options module_zero = {0};
     test_env *t = *state;
     kiln_context *context = NULL;
     kiln_stream *stream = NULL;
@@ -111,6 +115,7 @@ static void test_options__of_zeros_are_answered_with_the_macro_to_use(void **sta
     kiln_reduction *sum = NULL;
     kiln_scan *scan = NULL;
     kiln_row *row = NULL;
+    kiln_module *module = NULL;
     kiln_array *x = NULL;
 
     OK(t, kiln_array_ones(t->ctx, KILN_FLOAT32, 0, NULL, &x, &t->err));
@@ -133,6 +138,8 @@ static void test_options__of_zeros_are_answered_with_the_macro_to_use(void **sta
           "KILN_SCAN_OPTIONS_INIT");
     ZEROS(kiln_row_create(t->ctx, "T x", "T y", &stage, 1, "y = x / s", &row_zero, &row, &t->err),
           "KILN_ROW_OPTIONS_INIT");
+    ZEROS(kiln_module_create(t->ctx, source, &module_zero, &module, &t->err),
+          "KILN_MODULE_OPTIONS_INIT");
     kiln_array_release(x);
 }
 
@@ -143,12 +150,15 @@ static void test_options__of_zeros_are_refused_by_calls_as_well(void **state)
     const kiln_reduction_call_options sum_zero = {0};
     const kiln_scan_call_options scan_zero = {0};
     const kiln_row_call_options row_zero = {0};
+    const kiln_raw_call_options raw_zero = {0};
     test_env *t = *state;
     kiln_graph *graph = NULL;
     kiln_elementwise *loop = NULL;
     kiln_reduction *sum = NULL;
     kiln_scan *scan = NULL;
     kiln_row *row = NULL;
+    kiln_module *module = NULL;
+    kiln_raw *raw = NULL;
     kiln_array *x = NULL, *y = NULL;
 
     OK(t, kiln_array_ones(t->ctx, KILN_FLOAT32, 1, (int64_t[]){3}, &x, &t->err));
@@ -167,7 +177,12 @@ static void test_options__of_zeros_are_refused_by_calls_as_well(void **state)
           "KILN_REDUCTION_CALL_OPTIONS_INIT");
     ZEROS(kiln_call_with(scan, &scan_zero, &t->err, x, &y), "KILN_SCAN_CALL_OPTIONS_INIT");
     ZEROS(kiln_call_with(row, &row_zero, &t->err, x, &y), "KILN_ROW_CALL_OPTIONS_INIT");
+    OK(t, kiln_module_create(t->ctx, source, NULL, &module, &t->err));
+    OK(t, kiln_module_kernel(module, "one", "raw float32 y", &raw, &t->err));
+    ZEROS(kiln_call_with(raw, &raw_zero, &t->err, x), "KILN_RAW_CALL_OPTIONS_INIT");
     assert_null(y);
+    kiln_raw_destroy(raw);
+    kiln_module_destroy(module);
     kiln_row_destroy(row);
     kiln_scan_destroy(scan);
     kiln_reduction_destroy(sum);
