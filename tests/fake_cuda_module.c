@@ -90,7 +90,8 @@ int fake_occupancy_clusters(int *clusters, kiln__cu_function function,
 {
     (void)function;
     ENTER();
-    if (config->attribute_count == 0 || config->attributes[0].id != 4)
+    if (config->attribute_count == 0 || config->attributes[0].id != 4 ||
+        config->grid[0] % config->attributes[0].value.dims[0] != 0)
         return FAKE_INVALID_VALUE;
     *clusters = 60;
     return 0;

@@ -26,6 +26,9 @@ static void test_cli_raw__launches_a_kernel_of_a_file(void **state)
     assert_string_equal(cli.out, "");
     cli_expect_npy("z.npy", "<f4", "(6,)", want, sizeof want);
     cli_expect_npy("y.npy", "<f4", "(6,)", y, sizeof y); /* as it was */
+    KILN("cache", "list");
+    EXPECT_DONE();
+    EXPECT_OUT("axpy<float>");
 }
 
 static void test_cli_raw__wrong_usage_is_told(void **state)

@@ -270,9 +270,11 @@ static void put_with_objects(const char *source, kiln__buf *out)
 
 /* ---- emission ---- */
 
+/* The cache lists its entries by what stands behind `kernel`. */
 static void put_title(const kiln__definition *def, kiln__buf *out)
 {
-    kiln__buf_printf(out, "// kiln %s: a module\n", kiln_version());
+    kiln__buf_printf(out, "// kiln %s: module; kernel \"%s\"\n", kiln_version(),
+                     def->name_count != 0 ? def->names[0] : "module");
     for (size_t k = 0; k < def->name_count; k++)
         kiln__buf_printf(out, "// name: %s\n", def->names[k]);
 }

@@ -29,6 +29,7 @@ typedef struct kiln__cu_launch_attribute {
     union {
         unsigned dims[3];
         int flag;
+        void *pointer; /* no use is made of it: the driver's union holds some, and is aligned so */
         char bytes[64];
     } value;
 } kiln__cu_launch_attribute;

@@ -229,6 +229,7 @@ static kiln_status get_occupancy(kiln__device *device, void *entry, const kiln__
     KILN_TRY(raise_limits(device, entry, launch, err));
     if (launch->cluster[0] != 0) {
         make_config(launch, NULL, attributes, &config);
+        memcpy(config.grid, launch->cluster, sizeof config.grid); /* a whole number of clusters */
         KILN_TRY(kiln__cuda_status(device, kiln__cu.occupancy_clusters(&count, entry, &config),
                                    "cuOccupancyMaxActiveClusters", err));
         *blocks_out = (int64_t)count * volume(launch->cluster);
