@@ -343,6 +343,42 @@ static void test_elementwise__headers_may_use_the_words_of_the_prelude(void **st
     host_free(&y);
 }
 
+/* A standard header that a header of one's own includes takes the place of what the prelude has of it. On
+ * the cpu: NVRTC has no <limits>, so there it stands behind an #ifndef. */
+static void test_elementwise__headers_may_include_standard_ones(void **state)
+{
+    static const int64_t shape[] = {40};
+    test_env *t = *state;
+    char folder[256], option[300];
+    const char *options[] = {option};
+    kiln_elementwise_options with = KILN_ELEMENTWISE_OPTIONS_INIT;
+    host_array x, y;
+    kiln_elementwise *op = NULL;
+
+    test_env_fresh_dir(t, folder, sizeof folder);
+    write_text(folder, "outer.h", "#include \"inner.h\"\n");
+    write_text(folder, "inner.h",
+               "#pragma once\n#ifndef __CUDACC_RTC__\n#include <limits>\n#endif\n"
+               "__device__ inline int widest()\n"
+               "{\n    return std::numeric_limits<int>::max();\n}\n");
+    snprintf(option, sizeof option, "-I%s", folder);
+    with.compiler_options = options;
+    with.compiler_option_count = 1;
+    with.preamble = "#include \"outer.h\"";
+    OK(t, kiln_elementwise_create(t->ctx, "float64 x", "float64 y", "y = widest() + 0 * x", &with,
+                                  &op, &t->err));
+    host_make(t, &x, KILN_FLOAT64, 1, shape, NULL);
+    host_make(t, &y, KILN_FLOAT64, 1, shape, NULL);
+    draw(t, &x, -9, 9);
+    OK(t, kiln_call(op, &t->err, x.array, y.array));
+    for (int64_t k = 0; k < shape[0]; k++)
+        host_store(KILN_FLOAT64, host_at(&y, k), host_real(2147483647.0));
+    host_compare(t, &y, 0, "a standard header");
+    kiln_elementwise_destroy(op);
+    host_free(&x);
+    host_free(&y);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -354,6 +390,7 @@ int main(int argc, char **argv)
         TEST(test_elementwise__macros_of_options_stay_out_of_the_prelude),
         TEST(test_elementwise__older_standards_are_raised),
         TEST(test_elementwise__headers_may_use_the_words_of_the_prelude),
+        TEST(test_elementwise__headers_may_include_standard_ones),
         TEST(test_elementwise__cupy_lookup_with_linear_interpolation),
         TEST(test_elementwise__cupy_histogram),
         TEST(test_elementwise__cupy_image_stencil),

@@ -177,6 +177,7 @@ typedef struct kiln__definition {
     bool includes;          /* some snippet holds an #include */
     kiln__words words;        /* in the snippets */
     kiln__words header_words; /* in the headers of the user's that a snippet includes */
+    char *included;           /* "<limits><cmath>": what those headers include; NULL: nothing */
     kiln__words declared;     /* declared by the preamble or such a header (words.c) */
     kiln__row_program *rows; /* row programs; NULL for all others */
     bool module;  /* a module's source, or (without one) the signature of one of its kernels */

@@ -190,6 +190,7 @@ void kiln__definition_destroy(kiln__definition *def)
     kiln__free(def->words.items);
     kiln__free(def->header_words.items);
     kiln__free(def->declared.items);
+    kiln__free(def->included);
     kiln__free(def->signature[0]);
     kiln__free(def->signature[1]);
     kiln__free(def->name);

@@ -148,6 +148,8 @@ static void follow(const kiln__definition *def, const char *text, const kiln__to
         const char *name = begins_include(t, k) ? included_name(text, t, k + 1, &bytes) : NULL;
         bool found = name == NULL || bytes == 0 || headers->failed;
 
+        if (!found && depth > 0)
+            kiln__buf_printf(&headers->included, "<%.*s>", (int)bytes, name);
         if (!found && name[0] == '/') {
             found = read_in(def, "", name + 1, bytes - 1, depth, headers);
             continue;
@@ -178,5 +180,6 @@ void kiln__headers_clear(kiln__headers *headers)
         kiln__tokens_clear(&headers->file[k]);
     kiln__free(headers->file);
     kiln__map_clear(&headers->seen, NULL);
+    kiln__buf_clear(&headers->included);
     *headers = (kiln__headers){.file = NULL};
 }

@@ -79,8 +79,9 @@ kiln_status kiln__includes_blank(char *text, kiln_error *err);
 typedef struct kiln__headers {
     kiln__tokens *file;
     size_t count, room;
-    kiln__map seen; /* their paths */
-    bool failed; /* no memory */
+    kiln__map seen;     /* their paths */
+    kiln__buf included; /* the names in their #includes: "<limits><cmath>" */
+    bool failed;        /* no memory */
 } kiln__headers;
 kiln_status kiln__headers_read(const kiln__definition *def, const kiln__scan *scan,
                                kiln__headers *out, kiln_error *err);

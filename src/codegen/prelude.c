@@ -99,18 +99,27 @@ static bool term_holds(const selection *chosen, const kiln__definition *def, con
     return true;
 }
 
-/* Whether the preamble includes a header of this name, in whatever folder. */
-static bool includes(const kiln__definition *def, const char *header, size_t bytes)
+static bool names_header(const char *text, const char *header, size_t bytes, bool plain)
 {
-    const char *text = def->snippet[KILN__SNIPPET_PREAMBLE];
-    if (!def->includes)
-        return false;
-    for (; *text != '\0'; text++)
-        if ((*text == '<' || *text == '"' || *text == '/') &&
+    for (; text != NULL && *text != '\0'; text++)
+        if (((*text == '<' && plain) || *text == '"' || *text == '/') &&
             strncmp(text + 1, header, bytes) == 0 &&
             (text[1 + bytes] == '>' || text[1 + bytes] == '"'))
             return true;
     return false;
+}
+
+/* Whether the preamble, or a header of the user's that it includes, includes a header of this name, in
+ * whatever folder. NVRTC has no <limits>, but <cuda/std/limits>: a text that names the host's does so
+ * for another compiler. */
+static bool includes(const selection *chosen, const kiln__definition *def, const char *header,
+                     size_t bytes)
+{
+    const bool plain = (chosen->backend & KILN__ON_CPU) != 0 || memchr(header, '.', bytes) != NULL;
+
+    return def->includes &&
+           (names_header(def->snippet[KILN__SNIPPET_PREAMBLE], header, bytes, plain) ||
+            names_header(def->included, header, bytes, plain));
 }
 
 /* Take the sections that have this one's name, unless the preamble includes a header that forbids this
@@ -120,7 +129,7 @@ static void call_for(selection *chosen, const kiln__definition *def, size_t s)
     const char *headers = sections[s].unless, *header;
     size_t bytes;
     while (next_word(&headers, &header, &bytes))
-        if (includes(def, header, bytes))
+        if (includes(chosen, def, header, bytes))
             return;
     take(chosen, sections[s].first);
 }
@@ -201,8 +210,7 @@ static void take_for_variant(selection *chosen, const kiln__definition *def, con
 
 void kiln__prelude_put(const kiln__definition *def, const kiln__variant *v, kiln__buf *out)
 {
-    selection chosen = {
-        .backend = v->backend == KILN_BACKEND_CUDA ? KILN__ON_CUDA : KILN__ON_CPU};
+    selection chosen = {.backend = v->backend == KILN_BACKEND_CUDA ? KILN__ON_CUDA : KILN__ON_CPU};
     take_for_variant(&chosen, def, v, out);
     take_for_words(&chosen, def, &def->words);
     take_for_words(&chosen, def, &def->header_words);

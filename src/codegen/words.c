@@ -213,6 +213,8 @@ kiln_status kiln__words_collect(kiln__definition *def, const kiln__scan *scan, k
     KILN_TRY(collect(scan->text, KILN__SCAN_COUNT, &def->words, err));
     if (headers.count > 0)
         KILN_TRY(collect(headers.file, headers.count, &def->header_words, err));
+    if (headers.count > 0 && (def->included = kiln__buf_take(&headers.included)) == NULL)
+        KILN_TRY(kiln__fail_memory(err, 1));
     KILN_TRY(collect_declared(scan, &headers, &def->declared, err));
     for (size_t s = 0; s < KILN__SCAN_COUNT; s++)
         def->compares = def->compares || orders_values(&scan->text[s]);
