@@ -73,10 +73,7 @@ void kiln__build_fail(kiln__build *b, uint32_t node, kiln_status status, const c
 
 const char *kiln__build_shape(kiln__build *b, int rank, const int64_t *shape)
 {
-    kiln__buf *text = &b->scratch[KILN__SCRATCH_SHORT];
-    kiln__buf_putc(text, '(');
-    for (int a = 0; a < rank; a++)
-        kiln__buf_printf(text, "%s%lld", a > 0 ? ", " : "", (long long)shape[a]);
-    kiln__buf_puts(text, rank == 1 ? ",)" : ")");
-    return kiln__build_text(b, text);
+    char text[24 * KILN_RANK_MAX];
+    kiln__shape_text(rank, shape, text, sizeof text);
+    return kiln__build_copy(b, text, strlen(text) + 1);
 }

@@ -17,10 +17,8 @@ static void put_bytes(kiln__buf *out, int64_t bytes)
 
 static void put_shape(kiln__buf *out, int rank, const int64_t *shape)
 {
-    kiln__buf_putc(out, '(');
-    for (int a = 0; a < rank; a++)
-        kiln__buf_printf(out, "%s%lld", a > 0 ? ", " : "", (long long)shape[a]);
-    kiln__buf_puts(out, rank == 1 ? ",)" : ")");
+    char text[24 * KILN_RANK_MAX];
+    kiln__buf_puts(out, kiln__shape_text(rank, shape, text, sizeof text));
 }
 
 /* What a parameter is bound to. */

@@ -37,14 +37,6 @@ static bool same_list(const void *x, const void *y, size_t bytes)
     return (x == NULL) == (y == NULL) && (x == NULL || bytes == 0 || memcmp(x, y, bytes) == 0);
 }
 
-static bool same_numbers(const kiln__number *x, const kiln__number *y)
-{
-    return x->kind == y->kind && (x->kind == 'b' ? x->value.b == y->value.b
-                                  : x->kind == 'c'
-                                      ? memcmp(x->value.c, y->value.c, sizeof x->value.c) == 0
-                                      : x->value.u == y->value.u);
-}
-
 static bool same_low(const kiln__build *b, const kiln__low *x, const kiln__low *y)
 {
     const size_t axes = (size_t)x->rank * sizeof(int64_t);
@@ -52,7 +44,7 @@ static bool same_low(const kiln__build *b, const kiln__low *x, const kiln__low *
         !kiln__same_shape(x->rank, x->shape, y->rank, y->shape) || x->arg != y->arg ||
         x->offset != y->offset || x->op != y->op || x->keepdims != y->keepdims ||
         x->custom != y->custom || x->output != y->output || x->loop.expression != y->loop.expression ||
-        x->loop.type != y->loop.type || !same_numbers(&x->number, &y->number))
+        x->loop.type != y->loop.type || !kiln__number_same(&x->number, &y->number))
         return false;
     if (!same_list(x->operand, y->operand, x->operand_count * sizeof *x->operand) ||
         !same_list(x->strides, y->strides, axes) || !same_list(x->coef, y->coef, axes))
@@ -167,25 +159,6 @@ uint32_t kiln__low_store(kiln__build *b, uint32_t low, uint32_t origin)
 
 /* ---- operations ---------------------------------------------------------------------------- */
 
-/* NumPy's broadcasting; false when the shapes do not go together. */
-static bool broadcast_shape(int *rank, int64_t *shape, int other_rank, const int64_t *other)
-{
-    if (other_rank > *rank) {
-        memmove(shape + (other_rank - *rank), shape, (size_t)*rank * sizeof *shape);
-        for (int a = 0; a < other_rank - *rank; a++)
-            shape[a] = 1;
-        *rank = other_rank;
-    }
-    for (int a = 0; a < other_rank; a++) {
-        int64_t *mine = &shape[a + *rank - other_rank];
-        if (*mine == 1)
-            *mine = other[a];
-        else if (other[a] != 1 && other[a] != *mine)
-            return false;
-    }
-    return true;
-}
-
 /* The shapes of operands for a message: "(3, 4) and (5,)". */
 static const char *shapes_text(kiln__build *b, const uint32_t *operands, size_t count)
 {
@@ -206,7 +179,7 @@ void kiln__shape_over(kiln__build *b, uint32_t node, const uint32_t *operands, s
     int rank = 0;
     for (size_t k = 0; k < count; k++) {
         const kiln__low *o = &b->lows[operands[k]];
-        if (!broadcast_shape(&rank, shape, o->rank, o->shape))
+        if (!kiln__shape_broadcast(&rank, shape, o->rank, o->shape))
             kiln__build_fail(b, node, KILN_ERR_SHAPE, "shapes %s do not broadcast together",
                              shapes_text(b, operands, count));
     }

@@ -62,24 +62,6 @@ const char *kiln__ir_file(kiln__ir *ir, const char *file)
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-static bool same_number(const kiln__number *a, const kiln__number *b)
-{
-    if (a->kind != b->kind)
-        return false;
-    switch (a->kind) {
-    case 'b':
-        return a->value.b == b->value.b;
-    case 'f': /* bits: -0 is not 0, and a NaN is itself */
-        return memcmp(&a->value.f, &b->value.f, sizeof a->value.f) == 0;
-    case 'c':
-        return memcmp(a->value.c, b->value.c, sizeof a->value.c) == 0;
-    case 'i':
-    case 'u':
-        return a->value.u == b->value.u;
-    }
-    return true;
-}
-
 /* Whether two lists are equal; an empty one may be NULL. */
 static bool same_list(const void *a, const void *b, size_t bytes)
 {
@@ -93,7 +75,7 @@ static bool same_node(const kiln__ir *ir, const kiln__node *a, const kiln__node 
            a->all_axes == b->all_axes && a->keepdims == b->keepdims && a->input == b->input &&
            a->result == b->result && a->kernel == b->kernel &&
            a->operand_count == b->operand_count && a->data_count == b->data_count &&
-           same_number(&a->number, &b->number) &&
+           kiln__number_same(&a->number, &b->number) &&
            same_list(ir->edges + a->operands, operands, a->operand_count * sizeof *operands) &&
            same_list(ir->data + a->data, data, a->data_count * sizeof *data);
 }

@@ -8,43 +8,6 @@
  */
 #include "fusion/build.h"
 
-/* The strides that C-order indices of `shape` have in a layout, when there are such (NumPy's
- * _attempt_nocopy_reshape). Both shapes have the same, nonzero number of elements. */
-static bool reshape_strides(int rank, const int64_t *shape, const int64_t *strides, int64_t unit,
-                            int new_rank, const int64_t *new_shape, int64_t *out)
-{
-    int64_t extent[KILN_RANK_MAX], stride[KILN_RANK_MAX];
-    int count = 0, from = 0, to = 0;
-
-    for (int a = 0; a < rank; a++) {
-        if (shape[a] == 1)
-            continue;
-        extent[count] = shape[a];
-        stride[count++] = strides[a];
-    }
-    while (from < count && to < new_rank) {
-        int64_t have = extent[from], need = new_shape[to];
-        int from_end = from + 1, to_end = to + 1;
-        while (have != need) {
-            if (have < need)
-                have *= extent[from_end++];
-            else
-                need *= new_shape[to_end++];
-        }
-        for (int a = from; a + 1 < from_end; a++)
-            if (stride[a] != extent[a + 1] * stride[a + 1])
-                return false;
-        out[to_end - 1] = stride[from_end - 1];
-        for (int a = to_end - 1; a > to; a--)
-            out[a - 1] = out[a] * new_shape[a];
-        from = from_end;
-        to = to_end;
-    }
-    for (; to < new_rank; to++) /* trailing ones */
-        out[to] = unit;
-    return true;
-}
-
 /* The map of a reshape that only drops, or inserts, axes of one index. */
 static bool unit_map(const kiln__low *o, int rank, const int64_t *shape, kiln__axis_map *map)
 {
@@ -107,8 +70,8 @@ static bool sinks_alone(kiln__build *b, const sinking *s, uint32_t origin, uint3
     if (n->kind != KILN__LOW_LEAF && n->kind != KILN__LOW_IOTA)
         return n->kind != KILN__LOW_EXPR && n->kind != KILN__LOW_CAST;
     const bool leaf = n->kind == KILN__LOW_LEAF;
-    if (!reshape_strides(n->rank, n->shape, leaf ? n->strides : n->coef,
-                         leaf ? (int64_t)kiln_dtype_size(n->dtype) : 0, s->rank, s->shape, strides))
+    if (!kiln__reshape_strides(n->rank, n->shape, leaf ? n->strides : n->coef,
+                               leaf ? kiln_dtype_size(n->dtype) : 0, s->rank, s->shape, strides))
         return true;
     made.rank = s->rank;
     made.shape = kiln__build_copy(b, s->shape, (size_t)s->rank * sizeof *s->shape);

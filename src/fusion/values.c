@@ -12,11 +12,7 @@
 static int64_t *ordered_strides(kiln__build *b, const kiln__low *n, const int *order)
 {
     int64_t *strides = kiln__build_alloc(b, (size_t)n->rank * sizeof *strides);
-    int64_t step = (int64_t)kiln_dtype_size(n->dtype);
-    for (int k = n->rank - 1; k >= 0; k--) {
-        strides[order[k]] = step;
-        step *= n->shape[order[k]] > 1 ? n->shape[order[k]] : 1;
-    }
+    kiln__strides_ordered(n->rank, n->shape, order, kiln_dtype_size(n->dtype), strides);
     return strides;
 }
 
@@ -177,10 +173,7 @@ static void value_of(kiln__build *b, uint32_t low, kiln__step_param *p, const in
     p->index = kept->value->index;
     *strides = kept->value->strides;
     if (n->kind == KILN__LOW_RESHAPED) {
-        int natural[KILN_RANK_MAX];
-        for (int a = 0; a < n->rank; a++)
-            natural[a] = a;
-        *strides = ordered_strides(b, n, natural);
+        *strides = ordered_strides(b, n, NULL);
     }
 }
 

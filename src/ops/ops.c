@@ -280,6 +280,17 @@ bool kiln__number_fits(const kiln__number *number, kiln_dtype dtype)
     return (number->kind != 'i' && number->kind != 'u') || integer_fits(number, dtype);
 }
 
+bool kiln__number_same(const kiln__number *a, const kiln__number *b)
+{
+    if (a->kind != b->kind)
+        return false;
+    if (a->kind == 'b')
+        return a->value.b == b->value.b;
+    if (a->kind == 'c')
+        return memcmp(a->value.c, b->value.c, sizeof a->value.c) == 0;
+    return a->value.u == b->value.u;
+}
+
 /* Every plain integer must fit what it becomes, as in NumPy 2. */
 static kiln_status check_range(const kiln__op *op, const kiln__op_type *in,
                                const kiln__op_loop *loop, kiln_error *err)

@@ -105,6 +105,9 @@ bool kiln__number_fits(const kiln__number *number, kiln_dtype dtype);
  * becomes its end, a float too large for it an infinity, anything for bool whether it is not 0. */
 kiln__number kiln__number_as(const kiln__number *number, kiln_dtype dtype);
 
+/* Whether two numbers are the same one, bit for bit: -0 is not 0, and a NaN is itself. */
+bool kiln__number_same(const kiln__number *a, const kiln__number *b);
+
 /* The dtype a number has by itself: bool, int64, uint64, float64, complex128. */
 kiln_dtype kiln__number_dtype(const kiln__number *number);
 
