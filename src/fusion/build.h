@@ -106,7 +106,7 @@ typedef struct kiln__low {
     bool c_order; /* must be stored in C-order; known when it is made */
 
     /* rows.c */
-    struct kiln__row_family *rows; /* the row program it belongs to */
+    struct kiln__row_kernel *rows; /* the row program it belongs to */
     int stage;                     /* of a reduction in it */
     bool in_rows;                  /* computed by a row program */
 
@@ -150,20 +150,20 @@ typedef struct kiln__plan_kernel {
     kiln__measure size; /* of all it computes ... */
     kiln__set counted;  /* ... and what was counted for that */
     uint64_t inputs;    /* arguments beneath its roots, as bits (later.c) */
-    struct kiln__row_family *rows;
+    struct kiln__row_kernel *rows;
     const struct kiln__survey *survey; /* what writing it must know first (write.c); may be NULL */
     kiln__step *step;
 } kiln__plan_kernel;
 
-typedef struct kiln__row_family {
-    struct kiln__row_family *next;
+typedef struct kiln__row_kernel {
+    struct kiln__row_kernel *next;
     int stage_count;
     bool busy;               /* what it reads is being placed (order.c) */
     const kiln__low *sample; /* one of its reductions: space and reduced axes */
     kiln__list lows;         /* its reductions, and what it stores */
     uint32_t first, last;    /* of them */
     kiln__set inside;        /* what it computes for itself */
-} kiln__row_family;
+} kiln__row_kernel;
 
 /* A row of the table of named reductions for elements of one dtype. */
 typedef struct kiln__form {
@@ -222,7 +222,7 @@ typedef struct kiln__writing {
 } kiln__writing;
 
 /* A call's own data, the lows, and what each pass keeps for itself. What passes find about a low is in
- * the low; units and kernels are handed from pass to pass (program.c). */
+ * the low; tasks and kernels are handed from pass to pass (program.c). */
 typedef struct kiln__build {
     jmp_buf leave;
     kiln_error *err;
@@ -429,12 +429,12 @@ void kiln__cut_large(kiln__build *b);
 void kiln__find_rows(kiln__build *b);
 
 /* ---- order.c --- */
-/* All units, operands first. */
-kiln__list kiln__order_units(kiln__build *b);
+/* All tasks, operands first. */
+kiln__list kiln__order_tasks(kiln__build *b);
 
 /* ---- schedule.c --- */
-/* The kernels of units, in the order in which they were made. */
-kiln__plan_kernel *kiln__schedule_units(kiln__build *b, const kiln__list *units);
+/* The kernels of tasks, in the order in which they were made. */
+kiln__plan_kernel *kiln__schedule_tasks(kiln__build *b, const kiln__list *tasks);
 /* Whether a kernel computes a low rather than read it from memory. */
 bool kiln__inlined(const kiln__build *b, const kiln__plan_kernel *kernel, uint32_t low);
 

@@ -11,10 +11,10 @@
  *     facts.c     lows                 > users, costs, arguments beneath each low
  *     states.c    reductions           > the accumulator of each, and which may share one
  *     stores.c    facts                > lows that something needs in memory
- *     rows.c      reductions, stores   > families: the reductions and loops of a row program
- *     size.c      stores, families     > lows stored so that no kernel is too large
- *     order.c     stores, families     > units, operands first
- *     schedule.c  units                > kernels with levels
+ *     rows.c      reductions, stores   > row programs: the reductions and loops of a row program
+ *     size.c      stores, row programs     > lows stored so that no kernel is too large
+ *     order.c     stores, row programs     > tasks, operands first
+ *     schedule.c  tasks                > kernels with levels
  *     later.c     kernels              > kernels in order, results moved to where they cost less
  *     write.c     kernels              > steps: definitions, parameters, temporaries
  *

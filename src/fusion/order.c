@@ -3,9 +3,9 @@
  *
  *     stores > rows > size > [order] > schedule
  *
- * What is ordered are units: a stored value, a reduction, a result of a user's kernel, or a row
- * program with all that it computes. Each comes after all units that it reads. schedule.c then
- * needs no recursion: whatever a unit reads has its kernel already.
+ * What is ordered are tasks: a stored value, a reduction, a result of a user's kernel, or a row
+ * program with all that it computes. Each comes after all tasks that it reads. schedule.c then
+ * needs no recursion: whatever a task reads has its kernel already.
  */
 #include "fusion/build.h"
 
@@ -25,7 +25,7 @@ typedef struct order {
     kiln__build *b;
     uint8_t *seen; /* by low */
     leaves *leaves;
-    kiln__list units;
+    kiln__list tasks;
 } order;
 
 /* ---- what a reduction computes again --------------------------------------------------------- */
@@ -99,7 +99,7 @@ static bool computed_again(order *o, uint32_t id)
     return bytes <= most;
 }
 
-/* ---- units ----------------------------------------------------------------------------------- */
+/* ---- tasks ----------------------------------------------------------------------------------- */
 
 static void place(order *o, uint32_t id);
 
@@ -112,7 +112,7 @@ static bool was_here(order *o, uint32_t id, int walk)
     return seen;
 }
 
-/* Place all units that a kernel reads which computes `id`, or reads it when it is a unit. A
+/* Place all tasks that a kernel reads which computes `id`, or reads it when it is a task. A
  * reduction computes some outputs again. */
 static void place_read(order *o, uint32_t id, bool reduction)
 {
@@ -147,30 +147,31 @@ static void place_results(order *o, uint32_t id, bool root)
 }
 
 /* Everything that a row program reads: what is beneath its members and not of it. */
-static void place_outside(order *o, const kiln__row_family *family, uint32_t id, kiln__set *seen)
+static void place_outside(order *o, const kiln__row_kernel *row_program, uint32_t id,
+                          kiln__set *seen)
 {
     kiln__build *b = o->b;
     const kiln__low *n = &b->lows[id];
     if (!kiln__set_add(b, seen, id))
         return;
-    if (n->rows != family && !kiln__set_has(&family->inside, id)) {
+    if (n->rows != row_program && !kiln__set_has(&row_program->inside, id)) {
         place_read(o, id, false);
         return;
     }
     for (uint32_t k = 0; k < n->operand_count; k++)
-        place_outside(o, family, n->operand[k], seen);
+        place_outside(o, row_program, n->operand[k], seen);
 }
 
-static void place_family(order *o, kiln__row_family *family)
+static void place_rows(order *o, kiln__row_kernel *row_program)
 {
     kiln__set seen = {NULL, 0, 0};
-    if (family->busy)
+    if (row_program->busy)
         kiln__build_fail(o->b, 0, KILN_ERR_INTERNAL, "a row program depends on itself");
-    family->busy = true;
-    for (size_t k = 0; k < family->lows.count; k++)
-        place_outside(o, family, family->lows.ids[k], &seen);
-    for (size_t k = 0; k < family->lows.count; k++)
-        o->seen[family->lows.ids[k]] |= PLACED;
+    row_program->busy = true;
+    for (size_t k = 0; k < row_program->lows.count; k++)
+        place_outside(o, row_program, row_program->lows.ids[k], &seen);
+    for (size_t k = 0; k < row_program->lows.count; k++)
+        o->seen[row_program->lows.ids[k]] |= PLACED;
 }
 
 static void place(order *o, uint32_t id)
@@ -180,7 +181,7 @@ static void place(order *o, uint32_t id)
     if (o->seen[id] & PLACED)
         return;
     if (n->rows != NULL) {
-        place_family(o, n->rows);
+        place_rows(o, n->rows);
     } else {
         if (n->stored && !n->c_order)
             place_results(o, id, true);
@@ -188,10 +189,10 @@ static void place(order *o, uint32_t id)
             place_read(o, n->operand[k], n->kind == KILN__LOW_REDUCE);
         o->seen[id] |= PLACED;
     }
-    kiln__list_add(b, &o->units, id);
+    kiln__list_add(b, &o->tasks, id);
 }
 
-kiln__list kiln__order_units(kiln__build *b)
+kiln__list kiln__order_tasks(kiln__build *b)
 {
     order o = {.b = b};
     o.seen = kiln__build_alloc(b, b->low_count * sizeof *o.seen);
@@ -205,5 +206,5 @@ kiln__list kiln__order_units(kiln__build *b)
         if (n->needed && (n->stored || n->kind == KILN__LOW_REDUCE || n->kind == KILN__LOW_CUSTOM))
             place(&o, id);
     }
-    return o.units;
+    return o.tasks;
 }

@@ -17,8 +17,8 @@ static void plan(kiln__build *b)
     kiln__store_spread(b);
     kiln__cut_large(b);
     kiln__find_facts(b); /* weights stop at what is stored */
-    const kiln__list units = kiln__order_units(b);
-    kiln__plan_kernel *const made = kiln__schedule_units(b, &units);
+    const kiln__list tasks = kiln__order_tasks(b);
+    kiln__plan_kernel *const made = kiln__schedule_tasks(b, &tasks);
     kiln__write_steps(b, kiln__order_kernels(b, made));
 }
 

@@ -1,27 +1,28 @@
 /*
  * rows.c - which reductions and loops become one row program.
  *
- *     lower > [rows] > plan > text
+ *     stores > [rows] > size, order, schedule
  *
  * Softmax and similar functions reduce rows and use the results in the same rows. Separate kernels
- * would read each row once for every step; a row program (src/kernel/row.c) reads it once. A family is
- * a set of reductions of one space along the same axes, of which one is used by another, or by a value
- * that is stored in the same space. Other values that are stored in the space and use the reductions
- * join the family, and so do values that are computed from its results alone.
+ * would read each row once for every step; a row program reads it once. It is made of reductions of
+ * one space along the same axes (its members), of which one is used by another, or by a value that is
+ * stored in the same space (a root). Further values that are stored in the space and use members are
+ * roots as well, and values that are computed from members' results alone belong to the row program,
+ * too.
  *
  * Rule 1: a row's result may be used in its own row only: the view through which it is seen must lead
- *         from an element to its row. A member that sees another otherwise ends the family.
- * Rule 2: a family is formed, and extended, only when the graph has no cycle with the family and all
- *         families before it contracted to one node each: nothing that it reads from memory reaches
- *         back to it.
- * Rule 3: what a family computes and what it reads is settled when it is formed. A value that it
- *         computes and that is stored later for other kernels is still computed by it (`inside`), so
- *         that later decisions cannot make it depend on itself.
+ *         from an element to its row. Where a member is seen otherwise, there is no row program.
+ * Rule 2: a row program is formed, and extended, only when the graph has no cycle with this and all
+ *         earlier row programs contracted to one node each: no value that it reads from memory depends
+ *         on it.
+ * Rule 3: what a row program computes and what it reads is settled when it is formed. A value that it
+ *         computes, and that a later pass stores for other kernels, is still computed by it (`inside`),
+ *         so that no later decision can make it depend on itself.
  */
 #include "fusion/states.h"
 
 enum {
-    FAMILY_MAX = KILN__MEMBERS_MAX, /* reductions, looked at as bits */
+    MEMBERS_MAX = KILN__MEMBERS_MAX, /* reductions, looked at as bits */
     STAGES_MAX = 6,
     STATES_A_STAGE = 4,
     TURNED_ROWS = 16,     /* rows side by side where neighbours in memory are of other rows */
@@ -29,7 +30,7 @@ enum {
     FEW_ROWS_CPU = 16
 };
 
-/* What members of a family are to a low that is seen through a view. */
+/* What members of a row program are to a low that is seen through a view. */
 typedef struct sight {
     struct sight *next, *user; /* of the same low; while it is looked at: who asked */
     kiln__axis_map *map;
@@ -38,9 +39,9 @@ typedef struct sight {
     bool bad;             /* a member seen otherwise, or a position */
 } sight;
 
-/* All sights of one low, of the family with this number. */
+/* All sights of one low, of the row program with this number. */
 typedef struct sights {
-    uint32_t family;
+    uint32_t row_program;
     sight *first;
 } sights;
 
@@ -55,27 +56,27 @@ typedef struct candidates {
     size_t next;
 } candidates;
 
-typedef struct family {
+typedef struct row_program {
     kiln__build *b;
-    uint32_t members[FAMILY_MAX]; /* reductions, operands first */
+    uint32_t members[MEMBERS_MAX]; /* reductions, operands first */
     int count;
-    uint32_t uses[FAMILY_MAX]; /* members that a member's operand sees, as bits */
-    bool taken[FAMILY_MAX];
-    int stage[FAMILY_MAX];
-    kiln__list roots;         /* stored in the space, part of the family */
+    uint32_t uses[MEMBERS_MAX]; /* members that a member's operand sees, as bits */
+    bool taken[MEMBERS_MAX];
+    int stage[MEMBERS_MAX];
+    kiln__list roots;         /* stored in the space, part of the row program */
     kiln__list reads;         /* read from memory, and computed by another kernel */
     kiln__marks root, read;   /* the same, by low */
-    kiln__marks seen;         /* by low: whether it was asked if it depends on the family */
+    kiln__marks seen;         /* by low: whether it was asked if it depends on the row program */
     kiln__marks made;         /* by low: made of results alone */
     sights *sights;           /* by low */
-    uint32_t number;          /* of the family */
+    uint32_t number;          /* of the row program */
     bool *positions, *others; /* by low: beneath it are positions; values of other kernels */
-    uint32_t first;           /* nothing before it depends on the family */
+    uint32_t first;           /* nothing before it depends on the row program */
     const kiln__low *sample;
-    kiln__row_family *formed; /* before, the last one first */
-} family;
+    kiln__row_kernel *formed; /* before, the last one first */
+} row_program;
 
-static int member_at(const family *f, uint32_t low)
+static int member_at(const row_program *f, uint32_t low)
 {
     for (int m = 0; m < f->count; m++)
         if (f->members[m] == low)
@@ -84,7 +85,7 @@ static int member_at(const family *f, uint32_t low)
 }
 
 /* Whether a member's result, seen through `map`, is that of the element's own row. */
-static bool own_row(const family *f, const kiln__low *n, const kiln__axis_map *map)
+static bool own_row(const row_program *f, const kiln__low *n, const kiln__axis_map *map)
 {
     int own = 0;
     for (int a = 0; a < f->sample->space_rank; a++) {
@@ -99,15 +100,15 @@ static bool own_row(const family *f, const kiln__low *n, const kiln__axis_map *m
     return true;
 }
 
-/* Whether a family computes a low for itself rather than read it. */
-static bool is_inside(const family *f, uint32_t id, bool root)
+/* Whether a row program computes a low for itself rather than read it. */
+static bool is_inside(const row_program *f, uint32_t id, bool root)
 {
     const kiln__low *n = &f->b->lows[id];
     return n->kind == KILN__LOW_VIEW ||
            (kiln__low_computed(n) && (!n->stored || root || kiln__is_marked(&f->root, id)));
 }
 
-/* Whether a low that a family does not compute is computed by another kernel. */
+/* Whether a low that a row program does not compute is computed by another kernel. */
 static bool is_other(const kiln__low *n)
 {
     return n->kind != KILN__LOW_IOTA && n->kind != KILN__LOW_LEAF && n->kind != KILN__LOW_CONST &&
@@ -136,13 +137,13 @@ static void own_map(const kiln__low *n, kiln__axis_map *map)
 
 /* The sight of a low through a map: the one there is, or a new one that has yet to be looked at.
  * Lows before the first member are not made of members. */
-static sight *find_sight(family *f, uint32_t id, const kiln__axis_map *map, bool *is_new)
+static sight *find_sight(row_program *f, uint32_t id, const kiln__axis_map *map, bool *is_new)
 {
     const int rank = f->b->lows[id].rank;
     sights *low = &f->sights[id];
     f->b->work++;
-    if (low->family != f->number)
-        *low = (sights){.family = f->number};
+    if (low->row_program != f->number)
+        *low = (sights){.row_program = f->number};
     for (sight *s = low->first; s != NULL; s = s->next)
         if (kiln__same_map(s->map, map, rank)) {
             *is_new = false;
@@ -158,7 +159,7 @@ static sight *find_sight(family *f, uint32_t id, const kiln__axis_map *map, bool
 }
 
 /* What a low is by itself; whether its operands count. */
-static bool look(family *f, sight *s, bool root)
+static bool look(row_program *f, sight *s, bool root)
 {
     const kiln__low *n = &f->b->lows[s->id];
     const int member = n->kind == KILN__LOW_REDUCE ? member_at(f, s->id) : -1;
@@ -176,7 +177,7 @@ static bool look(family *f, sight *s, bool root)
 }
 
 /* Look at a low and all beneath it. Without recursion: expressions may be as deep as graphs are. */
-static sight *look_from(family *f, uint32_t id, bool root)
+static sight *look_from(row_program *f, uint32_t id, bool root)
 {
     kiln__build *b = f->b;
     kiln__axis_map map[KILN_RANK_MAX];
@@ -212,10 +213,10 @@ static sight *look_from(family *f, uint32_t id, bool root)
     return first;
 }
 
-/* ---- what a family reads --------------------------------------------------------------------- */
+/* ---- what a row program reads --------------------------------------------------------------------- */
 
 /* Count what a kernel reads of an array for each element, and along which axes it runs. */
-static void count_leaf(const family *f, const kiln__low *n, const kiln__axis_map *map, met *m)
+static void count_leaf(const row_program *f, const kiln__low *n, const kiln__axis_map *map, met *m)
 {
     int64_t along = 0, across = 0;
     for (int a = 0; a < n->rank; a++) {
@@ -234,9 +235,9 @@ static void count_leaf(const family *f, const kiln__low *n, const kiln__axis_map
     *(across == 0 || along <= across ? &m->row_bytes : &m->turned_bytes) += bytes;
 }
 
-/* Count what a family would read that computes a low, and list what other kernels compute of it; what
- * comes before the low `least` is left out. */
-static void walk_from(family *f, uint32_t id, bool root, uint32_t least, met *m)
+/* Count what a row program would read that computes a low, and list which of that other kernels
+ * compute; what comes before the low `least` is left out. */
+static void walk_from(row_program *f, uint32_t id, bool root, uint32_t least, met *m)
 {
     kiln__build *b = f->b;
     kiln__axis_map map[KILN_RANK_MAX];
@@ -267,14 +268,14 @@ static void walk_from(family *f, uint32_t id, bool root, uint32_t least, met *m)
 
 /* ---- dependence ------------------------------------------------------------------------------ */
 
-/* The first low of which something may depend on the family: its own first one, or that of a family
- * formed before which spans it, for that one is one kernel. */
-static uint32_t first_dependent(const family *f)
+/* The first low that may depend on the row program: its own first one, or that of an earlier row program
+ * whose lows lie on both sides of it, for that one is one kernel. */
+static uint32_t first_dependent(const row_program *f)
 {
     uint32_t first = f->members[0];
     for (bool moved = true; moved;) {
         moved = false;
-        for (const kiln__row_family *other = f->formed; other != NULL; other = other->next)
+        for (const kiln__row_kernel *other = f->formed; other != NULL; other = other->next)
             if (other->first < first && first <= other->last) {
                 first = other->first;
                 moved = true;
@@ -283,10 +284,10 @@ static uint32_t first_dependent(const family *f)
     return first;
 }
 
-/* Whether something that the family reads from memory depends on the family. A family that was
- * formed before is one kernel: whatever depends on one of its results depends on all that it reads.
- * What f->seen holds was looked at before, without finding such a thing. */
-static bool is_cyclic(family *f)
+/* Whether a value that the row program reads from memory depends on it. An earlier row program is one
+ * kernel: whatever depends on one of its results depends on all that it reads. What f->seen holds was
+ * looked at before, without finding such a value. */
+static bool is_cyclic(row_program *f)
 {
     kiln__build *b = f->b;
     kiln__list open = {NULL, 0, 0};
@@ -351,14 +352,14 @@ static void enqueue_users(kiln__build *b, kiln__list *queue, uint32_t id)
 }
 
 /* Whether a low may be a root: stored in the space. */
-static bool may_be_root(const family *f, const kiln__low *n)
+static bool may_be_root(const row_program *f, const kiln__low *n)
 {
     return n->stored && n->loads && n->rows == NULL && !n->c_order &&
            kiln__same_shape(n->rank, n->shape, f->sample->space_rank, f->sample->space);
 }
 
 /* Roots: what is stored in the space and uses a member. Returns the members used by any. */
-static uint32_t find_roots(family *f)
+static uint32_t find_roots(row_program *f)
 {
     kiln__build *b = f->b;
     kiln__list queue = {NULL, 0, 0};
@@ -387,9 +388,9 @@ static uint32_t find_roots(family *f)
 }
 
 /* Whether the members of a stage, and one more (-1: none), fit into it. */
-static bool stage_fits(const family *f, int stage, int more)
+static bool stage_fits(const row_program *f, int stage, int more)
 {
-    uint32_t ids[FAMILY_MAX];
+    uint32_t ids[MEMBERS_MAX];
     size_t count = 0;
     for (int m = 0; m < f->count; m++)
         if ((f->taken[m] && f->stage[m] == stage) || m == more)
@@ -399,7 +400,7 @@ static bool stage_fits(const family *f, int stage, int more)
 
 /* Give each member its stage: one after those of all members that it uses. False when a member that
  * uses others comes too late. */
-static bool find_stages(family *f)
+static bool find_stages(row_program *f)
 {
     for (int m = 0; m < f->count; m++) {
         f->stage[m] = 0;
@@ -414,7 +415,7 @@ static bool find_stages(family *f)
 
 /* Which members take part: those used by roots or by one another, and those these use. False when
  * there are none, or they are too many. */
-static bool take_members(family *f, uint32_t used)
+static bool take_members(row_program *f, uint32_t used)
 {
     if (!find_stages(f))
         return false;
@@ -433,7 +434,7 @@ static bool take_members(family *f, uint32_t used)
 }
 
 /* Whether reading the row once is worth a row program; see kiln__row_is_held(). */
-static bool worth_it(const family *f, const met *sum)
+static bool worth_it(const row_program *f, const met *sum)
 {
     const kiln__graph_target *t = f->b->target;
     int64_t length = 1, rows = 1;
@@ -449,7 +450,7 @@ static bool worth_it(const family *f, const met *sum)
     return !turned && rows >= (t->backend == KILN_BACKEND_CUDA ? FEW_ROWS_CUDA : FEW_ROWS_CPU);
 }
 
-static bool fits_kernel(family *f)
+static bool fits_kernel(row_program *f)
 {
     kiln__plan_kernel all = {.kind = KILN__STEP_ROW};
     bool fits = f->roots.count <= KILN__ROOTS_MAX;
@@ -461,7 +462,7 @@ static bool fits_kernel(family *f)
 }
 
 /* The largest of what members and roots read. */
-static void add_reads(family *f, uint32_t id, bool root, met *sum)
+static void add_reads(row_program *f, uint32_t id, bool root, met *sum)
 {
     met one = {0, 0, 0};
     walk_from(f, id, root, 0, &one);
@@ -469,8 +470,8 @@ static void add_reads(family *f, uint32_t id, bool root, met *sum)
         *sum = one;
 }
 
-/* Look at everything that would be the family's; false when it cannot be one. */
-static bool check(family *f)
+/* Look at everything that would be the row program's; false when it cannot be one. */
+static bool check(row_program *f)
 {
     kiln__build *b = f->b;
     met sum = {0, 0, 0};
@@ -493,10 +494,10 @@ static bool check(family *f)
 
 /* ---- what follows from results alone --------------------------------------------------------- */
 
-/* Whether a low is made of the family's results and of arguments, one value a row, all its operands
+/* Whether a low is made of the row program's results and of arguments, one value a row, all its operands
  * that are so being in `made`. Views of results are left to kernels of their own, so that shapes
  * stay those of results. */
-static bool is_of_results(const family *f, uint32_t id, const kiln__marks *made)
+static bool is_of_results(const row_program *f, uint32_t id, const kiln__marks *made)
 {
     const kiln__build *b = f->b;
     const kiln__low *n = &b->lows[id];
@@ -511,8 +512,8 @@ static bool is_of_results(const family *f, uint32_t id, const kiln__marks *made)
     return true;
 }
 
-/* What is stored of what is made of the family's results alone, operands first. */
-static kiln__list find_results(family *f)
+/* What is stored of what is made of the row program's results alone, operands first. */
+static kiln__list find_results(row_program *f)
 {
     kiln__build *b = f->b;
     kiln__list queue = {NULL, 0, 0}, found = {NULL, 0, 0};
@@ -537,8 +538,8 @@ static kiln__list find_results(family *f)
 }
 
 /* Other reductions of the same rows come along where they read nothing but arguments of the call, and
- * nothing that the family reads is made of their results. */
-static void take_others(family *f)
+ * nothing that the row program reads is made of their results. */
+static void take_others(row_program *f)
 {
     f->first = first_dependent(f);
     for (int m = 0; m < f->count; m++) {
@@ -558,8 +559,8 @@ static void take_others(family *f)
     }
 }
 
-/* Mark what the family computes from `id` on without storing it. */
-static void mark_inside(const family *f, kiln__row_family *made, uint32_t id)
+/* Mark what the row program computes from `id` on without storing it. */
+static void mark_inside(const row_program *f, kiln__row_kernel *made, uint32_t id)
 {
     const kiln__low *n = &f->b->lows[id];
     if (n->stored || (n->kind != KILN__LOW_VIEW && !kiln__low_computed(n)) ||
@@ -569,8 +570,8 @@ static void mark_inside(const family *f, kiln__row_family *made, uint32_t id)
         mark_inside(f, made, n->operand[k]);
 }
 
-/* Give a low to the family. */
-static void own(const family *f, kiln__row_family *made, uint32_t id)
+/* Give a low to the row program. */
+static void own(const row_program *f, kiln__row_kernel *made, uint32_t id)
 {
     kiln__low *n = &f->b->lows[id];
     n->rows = made;
@@ -581,10 +582,10 @@ static void own(const family *f, kiln__row_family *made, uint32_t id)
         mark_inside(f, made, n->operand[k]);
 }
 
-static void make_family(family *f)
+static void make_rows(row_program *f)
 {
     kiln__build *b = f->b;
-    kiln__row_family *made = kiln__build_alloc(b, sizeof *made);
+    kiln__row_kernel *made = kiln__build_alloc(b, sizeof *made);
     take_others(f);
     made->sample = f->sample;
     made->next = f->formed;
@@ -609,11 +610,11 @@ static void make_family(family *f)
 
 /* ---- the stage ------------------------------------------------------------------------------- */
 
-/* A family of the next reductions of a list. */
-static void begin_family(family *f, candidates *c)
+/* A row program of the next reductions of a list. */
+static void begin_rows(row_program *f, candidates *c)
 {
     f->count = 0;
-    while (c->next < c->reductions.count && f->count < FAMILY_MAX)
+    while (c->next < c->reductions.count && f->count < MEMBERS_MAX)
         f->members[f->count++] = c->reductions.ids[c->next++];
     f->sample = &f->b->lows[f->members[0]];
     memset(f->uses, 0, sizeof f->uses);
@@ -625,7 +626,7 @@ static void begin_family(family *f, candidates *c)
 }
 
 /* Which members are used by members; false when one is used otherwise than by its own row. */
-static bool find_uses(family *f)
+static bool find_uses(row_program *f)
 {
     for (int m = 0; m < f->count; m++) {
         const sight *s = look_from(f, f->b->lows[f->members[m]].operand[0], false);
@@ -636,10 +637,10 @@ static bool find_uses(family *f)
     return true;
 }
 
-static void find_family(family *f, candidates *c)
+static void find_rows(row_program *f, candidates *c)
 {
     bool good = false;
-    begin_family(f, c);
+    begin_rows(f, c);
     for (int a = 0; a < f->sample->space_rank; a++)
         good = good || f->sample->reduced[a];
     if (!good)
@@ -650,11 +651,11 @@ static void find_family(family *f, candidates *c)
     const uint32_t used = find_roots(f); /* what these compute, members may use */
     f->number++;
     if (find_uses(f) && take_members(f, used) && check(f))
-        make_family(f);
+        make_rows(f);
 }
 
-/* What lies beneath lows that a family computes when it computes all that is not stored. */
-static void find_beneath(family *f)
+/* What lies beneath lows that a row program computes when it computes all that is not stored. */
+static void find_beneath(row_program *f)
 {
     const kiln__build *b = f->b;
     for (uint32_t id = 1; id < b->low_count; id++) {
@@ -672,7 +673,7 @@ static void find_beneath(family *f)
 void kiln__find_rows(kiln__build *b)
 {
     candidates **list = kiln__build_alloc(b, b->low_count * sizeof(*list));
-    family *f = kiln__build_alloc(b, sizeof *f);
+    row_program *f = kiln__build_alloc(b, sizeof *f);
     kiln__buf *key = &b->scratch[KILN__SCRATCH_SHORT];
     f->b = b;
     f->sights = kiln__build_alloc(b, b->low_count * sizeof *f->sights);
@@ -695,5 +696,5 @@ void kiln__find_rows(kiln__build *b)
     for (uint32_t id = 1; id < b->low_count; id++)
         if (list[id] != NULL && list[id]->next < list[id]->reductions.count &&
             list[id]->reductions.ids[list[id]->next] == id)
-            find_family(f, list[id]);
+            find_rows(f, list[id]);
 }

@@ -1,15 +1,15 @@
 /*
- * schedule.c - which kernel computes each unit, and when.
+ * schedule.c - which kernel computes each task, and when.
  *
  *     size > order > [schedule] > later > text
  *
- * Each unit gets a level, one more than that of any stored value its kernel has to read. Kernels of
+ * Each task gets a level, one more than that of any stored value its kernel has to read. Kernels of
  * one level do not depend on one another, so loops over the same shape are merged, and so are
  * reductions of the same axes of the same shape: the merged graph cannot have a cycle. A loop that
  * computes a stored value of its own level at the same index uses it from its register.
  *
- * Rule: units come in the order of order.c, so that whatever a unit reads has its level and its
- *       kernel already; nothing here decides anything about another unit than the one at hand.
+ * Rule: tasks come in the order of order.c, so that whatever a task reads has its level and its
+ *       kernel already; nothing here decides anything about another task than the one at hand.
  */
 #include "fusion/states.h"
 
@@ -437,7 +437,7 @@ static kiln__plan_kernel *find_finisher(schedule *s, uint32_t id)
     return finishes(s, id, kernel, true) == FINISH_RESULT ? kernel : NULL;
 }
 
-/* ---- units ----------------------------------------------------------------------------------- */
+/* ---- tasks ----------------------------------------------------------------------------------- */
 
 static void schedule_stored(schedule *s, uint32_t id)
 {
@@ -453,33 +453,33 @@ static void schedule_stored(schedule *s, uint32_t id)
 }
 
 /* The level of what a row program reads: everything beneath its members that is not of it. */
-static int level_outside(schedule *s, const kiln__row_family *family, uint32_t id)
+static int level_outside(schedule *s, const kiln__row_kernel *row_program, uint32_t id)
 {
     kiln__build *b = s->b;
     const kiln__low *n = &b->lows[id];
     int level = 1;
     if (!kiln__mark(b, &b->marks, id))
         return 1;
-    if (n->rows != family && !kiln__set_has(&family->inside, id))
+    if (n->rows != row_program && !kiln__set_has(&row_program->inside, id))
         return ready(s, id, CONTEXT_OTHER);
     for (uint32_t k = 0; k < n->operand_count; k++)
-        level = larger(level, level_outside(s, family, n->operand[k]));
+        level = larger(level, level_outside(s, row_program, n->operand[k]));
     return level;
 }
 
-static void schedule_family(schedule *s, kiln__row_family *family)
+static void schedule_rows(schedule *s, kiln__row_kernel *row_program)
 {
     kiln__build *b = s->b;
     int level = 1;
     kiln__marks_clear(b, &b->marks);
-    for (size_t k = 0; k < family->lows.count; k++)
-        level = larger(level, level_outside(s, family, family->lows.ids[k]));
-    kiln__plan_kernel *k =
-        new_kernel(s, KILN__STEP_ROW, level, family->sample->space_rank, family->sample->space);
-    k->reduced = family->sample->reduced;
-    k->rows = family;
-    for (size_t l = 0; l < family->lows.count; l++) {
-        const uint32_t id = family->lows.ids[l];
+    for (size_t k = 0; k < row_program->lows.count; k++)
+        level = larger(level, level_outside(s, row_program, row_program->lows.ids[k]));
+    kiln__plan_kernel *k = new_kernel(s, KILN__STEP_ROW, level, row_program->sample->space_rank,
+                                      row_program->sample->space);
+    k->reduced = row_program->sample->reduced;
+    k->rows = row_program;
+    for (size_t l = 0; l < row_program->lows.count; l++) {
+        const uint32_t id = row_program->lows.ids[l];
         kiln__low *n = &b->lows[id];
         n->kernel = k;
         n->level = level;
@@ -487,11 +487,11 @@ static void schedule_family(schedule *s, kiln__row_family *family)
     }
 }
 
-static void schedule_unit(schedule *s, uint32_t id)
+static void schedule_task(schedule *s, uint32_t id)
 {
     kiln__low *n = &s->b->lows[id];
     if (n->rows != NULL) {
-        schedule_family(s, n->rows);
+        schedule_rows(s, n->rows);
     } else if (n->kind == KILN__LOW_REDUCE) {
         n->level = ready(s, n->operand[0], CONTEXT_REDUCE);
         join_reduction(s, id, n->level);
@@ -503,14 +503,14 @@ static void schedule_unit(schedule *s, uint32_t id)
     }
 }
 
-kiln__plan_kernel *kiln__schedule_units(kiln__build *b, const kiln__list *units)
+kiln__plan_kernel *kiln__schedule_tasks(kiln__build *b, const kiln__list *tasks)
 {
     kiln__plan_kernel *made = NULL;
     schedule s = {.b = b, .end = &made};
     s.ready = kiln__build_alloc(b, b->low_count * sizeof *s.ready);
     s.known = kiln__build_alloc(b, b->low_count);
-    for (size_t k = 0; k < units->count; k++)
-        schedule_unit(&s, units->ids[k]);
+    for (size_t k = 0; k < tasks->count; k++)
+        schedule_task(&s, tasks->ids[k]);
     for (uint32_t id = 1; id < b->low_count; id++)
         b->lows[id].recomputed =
             s.ready[id][CONTEXT_REDUCE] != 0 && s.ready[id][CONTEXT_REDUCE] <= b->lows[id].level;
