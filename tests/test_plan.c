@@ -226,11 +226,11 @@ static void test_plan__views_of_one_array_share_a_window(void **state)
         if (!rows[r].windowed)
             continue;
         for (size_t p = 0; p < 4; p++)
-            if (v->access[p] != KILN__ACCESS_WINDOW || v->window[p] != rows[r].window[p] ||
-                v->down[p] != rows[r].down[p] || v->along[p] != rows[r].along[p])
-                fail_msg("%s: input %zu: window %d, %d down, %d along", rows[r].what, p, v->window[p],
-                         v->down[p], v->along[p]);
-        assert_int_equal(plan.walk[0], (shape[0] + v->tile - 1) / v->tile);
+            if (v->access[p] != KILN__ACCESS_WINDOW || v->loop.window[p] != rows[r].window[p] ||
+                v->loop.down[p] != rows[r].down[p] || v->loop.along[p] != rows[r].along[p])
+                fail_msg("%s: input %zu: window %d, %d down, %d along", rows[r].what, p,
+                         v->loop.window[p], v->loop.down[p], v->loop.along[p]);
+        assert_int_equal(plan.walk[0], (shape[0] + v->loop.tile - 1) / v->loop.tile);
         assert_int_equal(plan.walk[1], (shape[1] + 256 * v->unroll - 1) / (256 * v->unroll));
         assert_int_equal(plan.grid, plan.walk[0] * plan.walk[1]);
     }

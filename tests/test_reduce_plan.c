@@ -93,12 +93,12 @@ static void check(const reduce_case *k, const kiln__definition *def)
                                           .along = k->reduced},
                     &plan);
     const kiln__variant *v = &plan.variant;
-    if (v->layout != k->layout || v->group != k->group || v->vec != k->vec ||
-        (v->split != 0) != k->split || plan.word[KILN__WORD_OUTPUTS] != k->outputs ||
+    if (v->layout != k->layout || v->reduction.group != k->group || v->vec != k->vec ||
+        (v->reduction.split != 0) != k->split || plan.word[KILN__WORD_OUTPUTS] != k->outputs ||
         plan.word[KILN__WORD_COUNT_ALL] != k->elements)
         fail_msg("%s: %s, %d threads, vec %d, split %d, %lld outputs of %lld", k->what,
-                 kiln__layout_name((kiln__layout)v->layout), v->group, v->vec, v->split,
-                 (long long)plan.word[KILN__WORD_OUTPUTS],
+                 kiln__layout_name((kiln__layout)v->layout), v->reduction.group, v->vec,
+                 v->reduction.split, (long long)plan.word[KILN__WORD_OUTPUTS],
                  (long long)plan.word[KILN__WORD_COUNT_ALL]);
     /* Loads of 16 bytes are marked where they are many for a result. */
     assert_int_equal(v->access[0] == KILN__ACCESS_ONCE, k->vec == 4 && k->elements >= 64);
@@ -365,8 +365,8 @@ static void test_reduce_plan__maps_that_take_batches(void **state)
                                               .shape = shape,
                                               .along = reduced},
                         &plan);
-        if (plan.variant.batch != maps[k].batch)
-            fail_msg("%s: batch %d", maps[k].map, plan.variant.batch);
+        if (plan.variant.reduction.batch != maps[k].batch)
+            fail_msg("%s: batch %d", maps[k].map, plan.variant.reduction.batch);
         kiln__definition_destroy(def);
     }
 }

@@ -147,17 +147,19 @@ static void test_row_archs__rows_are_dealt_out_by_their_length(void **state)
         generated g;
         generate(ROW_SOFTMAX, KILN_FLOAT32, c, KILN_BACKEND_CUDA, true, &g);
         const kiln__variant *v = &g.plan.variant;
-        CHECK(v->layout == c->layout && v->group == c->group && v->split == c->split &&
-                  v->tile == c->tile,
+        CHECK(v->layout == c->layout && v->row.group == c->group && v->row.cluster == c->split &&
+                  v->row.tile == c->tile,
               "%s: %s, group %d, split %d, tile %d", c->name,
-              kiln__layout_name((kiln__layout)v->layout), v->group, v->split, v->tile);
+              kiln__layout_name((kiln__layout)v->layout), v->row.group, v->row.cluster,
+              v->row.tile);
         const int64_t rows = g.plan.word[KILN__WORD_OUTPUTS];
-        CHECK(g.plan.grid * (v->block / v->group) >= rows * v->split, "%s: %lld blocks", c->name,
-              (long long)g.plan.grid);
+        CHECK(g.plan.grid * (v->block / v->row.group) >= rows * v->row.cluster, "%s: %lld blocks",
+              c->name, (long long)g.plan.grid);
         if (v->layout == KILN__LAYOUT_HELD)
-            CHECK((int64_t)v->group * v->split * v->unroll >= g.plan.word[KILN__WORD_LENGTH],
-                  "%s: %d x %d x %d accesses of %lld", c->name, v->group, v->split, v->unroll,
-                  (long long)g.plan.word[KILN__WORD_LENGTH]);
+            CHECK((int64_t)v->row.group * v->row.cluster * v->unroll >=
+                      g.plan.word[KILN__WORD_LENGTH],
+                  "%s: %d x %d x %d accesses of %lld", c->name, v->row.group, v->row.cluster,
+                  v->unroll, (long long)g.plan.word[KILN__WORD_LENGTH]);
         kiln__free(g.text);
     }
 }
@@ -175,7 +177,7 @@ static void test_row_archs__old_gpus_make_do_without_clusters(void **state)
         generated g;
         generate(ROW_SOFTMAX, KILN_FLOAT32, &w, KILN_BACKEND_CUDA, false, &g);
         assert_int_equal(g.plan.variant.layout, layouts[k]);
-        assert_int_equal(g.plan.variant.split, 1);
+        assert_int_equal(g.plan.variant.row.cluster, 1);
         assert_true(kiln__row_is_held(KILN_BACKEND_CUDA, false, lengths[k], 4) ==
                     (layouts[k] == KILN__LAYOUT_HELD));
         kiln__free(g.text);

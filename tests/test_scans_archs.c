@@ -163,12 +163,13 @@ static void test_scans__each_walk_has_the_class_it_should(void **state)
 
         plan(&definitions[0], w, KILN_BACKEND_CUDA, UNITS, &p);
         const kiln__variant *v = &p.plan.variant;
-        if (v->layout != w->layout || v->split != w->split || v->group != w->group ||
+        if (v->layout != w->layout || v->scan.split != w->split || v->scan.group != w->group ||
             v->vec != w->vec)
             fail_msg("%s: %s, split %d, group %d, vec %d", w->name,
-                     kiln__layout_name((kiln__layout)v->layout), v->split, v->group, v->vec);
-        assert_int_equal(v->exclusive, w->exclusive);
-        assert_int_equal(v->reverse, w->reverse);
+                     kiln__layout_name((kiln__layout)v->layout), v->scan.split, v->scan.group,
+                     v->vec);
+        assert_int_equal(v->scan.exclusive, w->exclusive);
+        assert_int_equal(v->scan.reverse, w->reverse);
         assert_true((p.plan.ticket_count > 0) == w->split);
         kiln__definition_destroy(p.def);
     }
@@ -189,7 +190,7 @@ static void test_scans__there_are_words_and_blocks_for_every_tile_of_a_split_row
         plan(&definitions[0], &w, KILN_BACKEND_CUDA, UNITS, &p);
         const int64_t elements = 256 * p.plan.variant.unroll * p.plan.variant.vec;
         const int64_t tiles = (lengths[k] + elements - 1) / elements;
-        const int64_t room = UNITS * p.plan.variant.segments;
+        const int64_t room = UNITS * p.plan.variant.scan.resident;
         assert_int_equal(p.plan.word[KILN__WORD_SPLITS], tiles);
         assert_int_equal(p.plan.grid, 1 + (tiles < room ? tiles : room));
         assert_int_equal(p.plan.ticket_count, 4 + 2 * 2 * tiles);
@@ -222,9 +223,9 @@ static void test_scans__there_are_words_and_carriers_for_every_tile_of_columns(v
         plan(&definitions[0], &w, KILN_BACKEND_CUDA, UNITS, &p);
         const int64_t height = 256 / cases[k].across * p.plan.variant.unroll;
         const int64_t all = (cases[k].rows + height - 1) / height * cases[k].tiles;
-        const int64_t room = UNITS * p.plan.variant.segments;
-        assert_int_equal(p.plan.variant.group, cases[k].across);
-        assert_true(p.plan.variant.fan > 1);
+        const int64_t room = UNITS * p.plan.variant.scan.resident;
+        assert_int_equal(p.plan.variant.scan.group, cases[k].across);
+        assert_true(p.plan.variant.scan.fan > 1);
         assert_int_equal(p.plan.word[KILN__WORD_SPLITS], cases[k].tiles);
         assert_int_equal(p.plan.word[KILN__WORD_CHUNK], cases[k].served);
         assert_int_equal(p.plan.grid, (all < room ? all : room) +
@@ -240,9 +241,9 @@ static void test_scans__blocks_are_as_small_as_wide_inputs_need(void **state)
 
     (void)state;
     plan(&wide, &walks[0], KILN_BACKEND_CUDA, UNITS, &p);
-    assert_int_equal(p.plan.variant.split, 1);
+    assert_int_equal(p.plan.variant.scan.split, 1);
     assert_int_equal(p.plan.variant.block, 128); /* 24 KiB; twice that is more than 32 */
-    assert_int_equal(p.plan.variant.group, 128);
+    assert_int_equal(p.plan.variant.scan.group, 128);
     assert_int_equal(p.plan.word[KILN__WORD_SPLITS], (1 << 28) / 128);
     kiln__definition_destroy(p.def);
 }

@@ -20,6 +20,13 @@
 /* What kind of kernel a definition is of: a row of functions and constants, at the end of this header. */
 typedef struct kiln__family kiln__family;
 
+/* X(family): all of them. Each has a kiln__FAMILY_variant, a kiln__family_FAMILY, and in src/kernel a
+ * kiln__FAMILY_calls. */
+#define KILN__FAMILIES(X) X(loop) X(reduction) X(scan) X(row)
+#define KILN__FAMILY_EXTERN(family) extern const kiln__family kiln__family_##family;
+KILN__FAMILIES(KILN__FAMILY_EXTERN)
+#undef KILN__FAMILY_EXTERN
+
 /* ---- definitions (signature.c, scan.c, definition.c) -------------------------------------- */
 
 /* The texts a user gives, in the order they are emitted. */
@@ -330,45 +337,85 @@ typedef enum kiln__batch {
     KILN__BATCH_GREATEST
 } kiln__batch;
 
-/* Everything of a plan that shapes the source. Plain bytes, zero-initialised, compared and hashed
- * whole: keep it free of padding surprises (memset before filling). */
-typedef struct kiln__variant {
-    uint8_t backend;     /* kiln_backend */
-    uint8_t layout;      /* kiln__layout */
-    uint8_t rank;        /* axes left after sorting and collapsing; 1 for linear */
-    uint8_t index_bits;  /* 32 or 64: of element counts and byte offsets */
-    uint8_t vec;         /* elements a thread takes from one access of the inner axis */
-    uint8_t unroll;      /* such accesses a thread has in flight */
-    uint8_t index_linear;/* `i` equals the kernel's own linear index */
-    uint8_t tile;        /* side of a transpose's tile, in elements; rows of a window's tile */
-    /* Reductions: axes are kept ones, then reduced ones. */
-    uint8_t keep_rank;
-    uint8_t split;       /* several blocks (or units) share an output and combine at the end */
-    uint8_t segments;    /* rows: outputs that a group of threads works on side by side */
-    uint8_t lanes;       /* accumulators a thread has for each output */
-    uint16_t group;      /* rows: threads an output; columns: threads along the kept axis */
-    uint16_t block;      /* threads a block (cuda) */
-    uint16_t batch;      /* kiln__batch */
-    /* Row programs use, of these: split, blocks of a cluster; segments, 2 when no thread lacks an
-     * access and 1 otherwise; group, threads of a block that share a row; tile, neighbouring rows
-     * that neighbouring threads take, 0 where they take neighbours along a row. */
-    /* Scans: axes are kept ones, then those of the sequence, in C-order; segments are the blocks
-     * that must fit a multiprocessor. Columns with carriers (cuda, split, fan above 1): group, lanes
-     * across a tile, one a column; lanes, elements of an access; tile, 1 when a tile is one piece
-     * of memory. */
-    uint8_t exclusive, reverse; /* whether an element is left out of its own sum; last one first */
-    uint8_t fan;         /* split on cuda: tiles, or groups of them, that are summed before they are
-                            carried on; 1: a chain from step to step */
-    uint8_t param_count;
-    uint8_t indexer_rank;                  /* rank of `_ind` (or `_in_ind`) when it is used */
-    uint8_t out_indexer_rank;              /* rank of `_out_ind` when it is used */
-    uint8_t dtype[KILN_PARAM_MAX];         /* kiln_dtype */
-    uint8_t access[KILN_PARAM_MAX];        /* kiln__access */
-    uint8_t raw_rank[KILN_PARAM_MAX];      /* of raw arrays */
-    uint8_t raw_contiguous[KILN_PARAM_MAX];
+/* What each family adds to a variant. */
+typedef struct kiln__loop_variant {
+    uint8_t index_linear; /* `i` equals the kernel's own linear index */
+    uint8_t tile;         /* side of a transpose's tile, in elements; rows of a window's tile */
     /* Of inputs reached by windows: which one, and rows and elements from its corner. */
     uint8_t window[KILN_PARAM_MAX], down[KILN_PARAM_MAX], along[KILN_PARAM_MAX];
+} kiln__loop_variant;
+
+typedef struct kiln__reduction_variant {
+    uint16_t group;   /* rows: threads of a result; columns: threads along the kept axis */
+    uint16_t batch;   /* kiln__batch */
+    uint8_t split;    /* 1: several blocks (or units) share a result and combine at the end */
+    uint8_t segments; /* rows: results that a group of threads works on side by side */
+    uint8_t lanes;    /* accumulators a thread has for each result */
+} kiln__reduction_variant;
+
+typedef struct kiln__scan_variant {
+    uint16_t group;             /* rows: threads of a sequence; columns: threads across a tile */
+    uint8_t split;              /* 1: several blocks (or units) share a sequence */
+    uint8_t exclusive, reverse; /* an element is left out of its own sum; the last one is first */
+    uint8_t resident;           /* cuda: blocks that must fit a multiprocessor */
+    uint8_t fan;  /* split on cuda: tiles, or groups of them, that are summed before they
+                                   are carried on; 1: a chain from step to step */
+    uint8_t flat; /* columns with carriers: 1 when a tile is one piece of memory */
+    uint8_t
+        lanes; /* cpu: runs scanned side by side; columns with carriers: elements of an access */
+} kiln__scan_variant;
+
+typedef struct kiln__row_variant {
+    uint16_t group;  /* threads of a block that share a row */
+    uint8_t cluster; /* blocks that share a row */
+    uint8_t whole;   /* 2 when no thread lacks an access, else 1 */
+    uint8_t lanes;   /* accumulators a thread has for each stage */
+    uint8_t tile; /* neighbouring rows that neighbouring threads take; 0: they take neighbours of a
+                        row */
+} kiln__row_variant;
+
+/* Everything of a plan that shapes the source: what all families have, and a member of the family's
+ * own. It is compared and hashed whole, so clear all of it before it is filled. */
+typedef struct kiln__variant {
+    const kiln__family *family; /* says which member of the union counts */
+    uint8_t backend;            /* kiln_backend */
+    uint8_t layout;             /* kiln__layout */
+    uint8_t rank;               /* axes left after sorting and collapsing; 1 for linear */
+    uint8_t keep_rank;          /* how many of them, the first ones, are kept; 0 in loops */
+    uint8_t index_bits;         /* 32 or 64: of element counts and byte offsets */
+    uint8_t vec;                /* elements a thread takes from one access of the inner axis */
+    uint8_t unroll;             /* such accesses a thread has in flight */
+    uint8_t param_count;
+    uint8_t indexer_rank;             /* rank of `_ind`, or `_in_ind`, when it is used */
+    uint8_t out_indexer_rank;         /* rank of `_out_ind` when it is used */
+    uint16_t block;                   /* threads a block (cuda) */
+    uint8_t dtype[KILN_PARAM_MAX];    /* kiln_dtype */
+    uint8_t access[KILN_PARAM_MAX];   /* kiln__access */
+    uint8_t raw_rank[KILN_PARAM_MAX]; /* of raw arrays */
+    uint8_t raw_contiguous[KILN_PARAM_MAX];
+    union {
+#define KILN__VARIANT_MEMBER(family) kiln__##family##_variant family;
+        KILN__FAMILIES(KILN__VARIANT_MEMBER)
+#undef KILN__VARIANT_MEMBER
+    };
 } kiln__variant;
+
+/* A number of a variant, and the word for it in manifests and templates. */
+typedef struct kiln__variant_field {
+    const char *name;
+    uint16_t at, bytes; /* of kiln__variant */
+    int low, high;
+    bool power; /* 0 or a power of two */
+} kiln__variant_field;
+
+#define KILN__FIELD(name, member, low, high, power)                                                \
+    {                                                                                              \
+        name, offsetof(kiln__variant, member), sizeof(((kiln__variant *)NULL)->member), low, high, \
+            power                                                                                  \
+    }
+
+/* The number of that name; -1 when variants of this family have none. */
+int kiln__variant_number(const kiln__variant *v, const char *name, size_t bytes);
 
 /* A variant without its dtypes as one line, "cuda/1 linear rank=1 ...", and back (variant_text.c;
  * docs/manifest.md). Parsing gives ERR_FORMAT, and which bytes of `text` are to blame, for text
@@ -432,6 +479,7 @@ typedef struct kiln__plan {
     int64_t word[KILN__WORD_COUNT];    /* reductions */
     int64_t number_step[KILN__NUMBER_COUNT][KILN_RANK_MAX]; /* reductions, in elements */
     int64_t part_count, ticket_count;  /* reductions: what word PARTS and TICKETS must hold */
+    bool leaves_marks;                 /* the kernel does not zero its tickets again */
     int64_t indexer_size;
     int64_t indexer_shape[KILN_RANK_MAX];
     int64_t out_indexer_size;
@@ -474,6 +522,12 @@ void kiln__plan_make(const kiln__plan_request *request, kiln__plan *plan);
 /* How elements can be added to accumulators where parameters are reached as `v` says. `ordered`:
  * places rise as elements are walked. */
 kiln__batch kiln__reduce_batch(const kiln__definition *def, const kiln__variant *v, bool ordered);
+/* That of a variant; none but reductions have one. */
+static inline kiln__batch kiln__batch_of(const kiln__variant *v)
+{
+    const int batch = kiln__variant_number(v, "batch", 5);
+    return batch > 0 ? (kiln__batch)batch : KILN__BATCH_NONE;
+}
 /* Whether a batch's elements are computed of what inputs hold, and looked at more than once. */
 bool kiln__batch_is_kept(const kiln__definition *def, const kiln__variant *v);
 /* Whether a batch is of bytes added as they are, of which a GPU takes four at a time. */
@@ -640,6 +694,7 @@ struct kiln__family {
      * outputs; otherwise op does. `combines`: elements of an axis meet, so that calls name axes and
      * plans depend on the device's size. */
     bool maps, combines;
+    bool clusters; /* plans differ between devices with and without thread block clusters */
     /* Inputs that `post` alone mentions have one element for each result, and so have the kernel's
      * numbers; outputs may not share memory with inputs, not even element by element. */
     bool shrinks;
@@ -656,16 +711,19 @@ struct kiln__family {
     /* Fill all of a plan that kiln__plan_make() has not. */
     void (*plan)(const kiln__plan_request *request, kiln__plan *plan);
 
+    /* Its variants as text: the layouts they have (bits 1 << kiln__layout), all of their numbers in the
+     * order of the line, and what is wrong with one that was read; NULL: nothing. */
+    unsigned layouts;
+    unsigned accesses; /* bits 1 << kiln__access, of those that not all families have */
+    const kiln__variant_field *fields;
+    size_t field_count;
+    const char *(*refuse)(const kiln__definition *def, const kiln__variant *v);
+
     /* The source: the file of templates/ it begins with, the members of its argument block between raw
      * arrays and strides, and what only its templates ask for (see emit.h). */
     const char *skeleton;
     void (*slots)(const struct kiln__emitter *e, struct kiln__slot_list *l);
 };
-
-extern const kiln__family kiln__family_loop;      /* plan.c */
-extern const kiln__family kiln__family_reduction; /* reduce_plan.c */
-extern const kiln__family kiln__family_scan;      /* prefix_plan.c */
-extern const kiln__family kiln__family_row;       /* row_plan.c */
 
 /* ---- diagnose (diagnose.c) ------------------------------------------------------------------ */
 

@@ -226,6 +226,7 @@ static int item(void *state, const char *list, size_t bytes, int nth)
 static void find_conditions(emitter *e)
 {
     const kiln__definition *d = e->def;
+    const bool is_scan = e->v->family == &kiln__family_scan;
     const condition rows[] = {
         {"cuda", on_cuda(e)},
         {"maps", d->family->maps},
@@ -246,21 +247,21 @@ static void find_conditions(emitter *e)
         {"position", d->uses_number[KILN__NUMBER_POSITION]},
         {"in_index", d->uses_number[KILN__NUMBER_IN]},
         {"out_index", d->uses_out_indexer && d->uses_number[KILN__NUMBER_OUT]},
-        {"in_number", d->uses_in_number}, {"out_number", d->uses_number[KILN__NUMBER_OUT]},
-        {"in_indexer", d->uses_in_indexer}, {"out_indexer", d->uses_out_indexer},
+        {"in_number", d->uses_in_number},
+        {"out_number", d->uses_number[KILN__NUMBER_OUT]},
+        {"in_indexer", d->uses_in_indexer},
+        {"out_indexer", d->uses_out_indexer},
         {"masked", d->masked},
-        {"batched", e->v->batch != KILN__BATCH_NONE},
-        {"batch_sum", e->v->batch == KILN__BATCH_SUM},
-        {"batch_bytes", kiln__batch_of_bytes(d, e->v)},
+        {"batched", e->batch != KILN__BATCH_NONE},
+        {"batch_sum", e->batch == KILN__BATCH_SUM},
+        {"batch_bytes", e->batch == KILN__BATCH_SUM && kiln__batch_of_bytes(d, e->v)},
         {"batch_kept", e->batch_kept},
         {"initial", d->has_initial},
-        {"split", e->v->split != 0},
-        {"exclusive", e->v->exclusive != 0},
-        {"reverse", e->v->reverse != 0},
-        {"chain", e->v->layout == KILN__LAYOUT_COLUMNS && e->v->split != 0 && e->v->fan == 1},
-        {"flat", e->v->tile != 0},
+        {"chain", is_scan && e->v->layout == KILN__LAYOUT_COLUMNS && e->v->scan.split != 0 &&
+                      e->v->scan.fan == 1},
+        {"flat", is_scan && e->v->scan.flat != 0},
         {"one_axis", e->v->layout == KILN__LAYOUT_ROWS && e->v->rank == e->v->keep_rank + 1},
-        {"whole_block", e->v->group == e->v->block},
+        {"whole_block", kiln__variant_number(e->v, "group", 5) == e->v->block},
         {"streams", is_streaming(e)},
     };
     _Static_assert(KILN_COUNT_OF(rows) < CONDITIONS_MAX, "more conditions than emit.h has room for");
@@ -272,7 +273,8 @@ static int test_whole(const emitter *e, const char *name, size_t bytes)
     for (const condition *c = e->conditions; c->name != NULL; c++)
         if (kiln__same_word(name, bytes, c->name))
             return c->holds;
-    return -1;
+    const int number = kiln__variant_number(e->v, name, bytes);
+    return number < 0 ? -1 : number != 0;
 }
 
 static int test(void *state, const char *name, size_t bytes)
@@ -303,7 +305,7 @@ static int test(void *state, const char *name, size_t bytes)
 static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__buf *out)
 {
     const kiln__variant *v = e->v;
-    const int tile = v->tile != 0 ? v->tile : 1;
+    const int tile = v->family == &kiln__family_loop && v->loop.tile != 0 ? v->loop.tile : 1;
     const size_t size = kiln_dtype_size(v->dtype[e->p]);
     const struct {
         const char *name;
@@ -313,27 +315,19 @@ static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__b
         {"p.bytes", (int64_t)size},
         {"p.lanes", is_splat(e, e->p) ? 1 : v->vec},
         {"p.raw_rank", v->raw_rank[e->p]},
-        {"block", v->block},
-        {"vec", v->vec},
-        {"unroll", v->unroll},
-        {"batch_most", v->batch == KILN__BATCH_MOMENTS || e->batch_kept ? 16 : 64},
+        {"batch_most", e->batch == KILN__BATCH_MOMENTS || e->batch_kept ? 16 : 64},
         {"last", v->rank - 1},
         {"inner", v->layout == KILN__LAYOUT_COLUMNS ? v->keep_rank - 1 : v->rank - 1},
         {"keep_last", v->keep_rank - 1},
         {"reduce_first", v->keep_rank},
-        {"group", v->group},
-        {"fan", v->fan},
         {"index_bits", v->index_bits},
         {"scan_chunk", KILN__SCAN_CHUNK},
-        {"segments", v->segments},
-        {"lanes", v->lanes},
         {"part_bytes_max", (int64_t)e->def->family->part_bytes_max},
         {"accesses_per_block", v->block * v->unroll},
         {"accesses_last", v->block * (v->unroll - 1)},
         {"access_step", v->block * v->vec},
         {"burst_span", v->block * v->vec * (v->unroll - 1) + v->vec},
         {"burst_elements", v->unroll * v->vec},
-        {"tile", tile},
         {"tile_a", v->rank - 1},
         {"tile_b", v->rank - 2},
         {"tile_rows", v->block / tile},
@@ -348,7 +342,10 @@ static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__b
             return true;
         }
     }
-    return false;
+    const int number = kiln__variant_number(v, name, bytes);
+    if (number >= 0)
+        kiln__buf_put_number(out, number);
+    return number >= 0;
 }
 
 /* The name that the template of this layout has in its folder. */
@@ -390,9 +387,9 @@ static bool put_text(const emitter *e, const char *name, size_t bytes, kiln__buf
         {"p.load", access_of(e, e->p) == KILN__ACCESS_ONCE ? "kiln__load_once" : "kiln__load"},
         {"p.raw_contiguous", e->v->raw_contiguous[e->p] ? "true" : "false"},
         {"x.name", kiln__number_name((size_t)e->number)},
-        {"batch", BATCHES[e->v->batch][0]},
-        {"batch_member", BATCHES[e->v->batch][1]},
-        {"batch_type", BATCHES[e->v->batch][2]},
+        {"batch", BATCHES[e->batch][0]},
+        {"batch_member", BATCHES[e->batch][1]},
+        {"batch_type", BATCHES[e->batch][2]},
         {"entry", e->entry},
         {"own", e->def->own},
         {"index", e->v->index_bits == 32 ? "int" : "long long"},
@@ -515,7 +512,11 @@ kiln_status kiln__emit(const kiln__definition *def, const kiln__variant *variant
     kiln_status status = KILN_OK;
     kiln__buf text = KILN__BUF_INIT;
     slot_list slots = {NULL, 0, 0, 0, false};
-    emitter e = {.def = def, .v = variant, .out = &text, .entry = out->entry,
+    emitter e = {.def = def,
+                 .v = variant,
+                 .out = &text,
+                 .entry = out->entry,
+                 .batch = kiln__batch_of(variant),
                  .batch_kept = kiln__batch_is_kept(def, variant),
                  .row = {.def = def, .v = variant},
                  .slots = &slots};

@@ -40,6 +40,7 @@ typedef struct kiln__emitter {
     size_t slot;
     condition conditions[CONDITIONS_MAX]; /* the last one has no name */
     size_t line, counted; /* so many lines are in the first `counted` bytes of the source */
+    kiln__batch batch;
     bool batch_kept; /* kiln__batch_is_kept() */
 } emitter;
 
@@ -113,7 +114,13 @@ static inline bool is_tiled(const emitter *e)
 /* `i` has to be computed from strides of its own. */
 static inline bool has_index_strides(const emitter *e)
 {
-    return has_index(e) && !is_linear(e) && !e->v->index_linear;
+    return has_index(e) && !is_linear(e) && kiln__variant_number(e->v, "plain_i", 7) <= 0;
+}
+
+/* A sequence is walked from its end. */
+static inline bool is_reversed(const emitter *e)
+{
+    return kiln__variant_number(e->v, "reverse", 7) > 0;
 }
 
 /* ---- emit_axes.c ---- */

@@ -20,22 +20,22 @@ static bool is_windowed(const emitter *e, size_t p)
 
 static bool is_shifted(const emitter *e, size_t p)
 {
-    return is_windowed(e, p) && e->v->along[p] != 0;
+    return is_windowed(e, p) && e->v->loop.along[p] != 0;
 }
 
 static bool is_straight(const emitter *e, size_t p)
 {
-    return is_windowed(e, p) && e->v->along[p] == 0;
+    return is_windowed(e, p) && e->v->loop.along[p] == 0;
 }
 
 static bool same_window(const emitter *e, size_t p, size_t q)
 {
-    return is_windowed(e, q) && e->v->window[p] == e->v->window[q];
+    return is_windowed(e, q) && e->v->loop.window[p] == e->v->loop.window[q];
 }
 
 static bool same_shift(const emitter *e, size_t p, size_t q)
 {
-    return same_window(e, p, q) && e->v->along[p] == e->v->along[q];
+    return same_window(e, p, q) && e->v->loop.along[p] == e->v->loop.along[q];
 }
 
 /* The first parameter for which `same` holds with `p`. */
@@ -118,24 +118,24 @@ bool kiln__window_put(const emitter *e, const char *name, size_t bytes, kiln__bu
     const kiln__variant *v = e->v;
     if (v->layout != KILN__LAYOUT_WINDOW)
         return false;
-    const range window_down = range_of(e, e->p, same_window, v->down);
-    const range window_along = range_of(e, e->p, same_window, v->along);
-    const range shift = range_of(e, e->p, same_shift, v->down);
+    const range window_down = range_of(e, e->p, same_window, v->loop.down);
+    const range window_along = range_of(e, e->p, same_window, v->loop.along);
+    const range shift = range_of(e, e->p, same_shift, v->loop.down);
     const struct {
         const char *name;
         int value;
     } numbers[] = {
         {"strips", WARP_THREADS * v->unroll}, /* columns of a tile */
-        {"window_down", farthest(e, v->down)},
-        {"window_along", farthest(e, v->along)},
-        {"p.down", v->down[e->p]},
-        {"p.along", v->along[e->p]},
-        {"p.window_rows", v->tile + window_down.most},
+        {"window_down", farthest(e, v->loop.down)},
+        {"window_along", farthest(e, v->loop.along)},
+        {"p.down", v->loop.down[e->p]},
+        {"p.along", v->loop.along[e->p]},
+        {"p.window_rows", v->loop.tile + window_down.most},
         {"p.window_along", window_along.most},
         {"p.shift_least", shift.least},
         {"p.shift_span", shift.most - shift.least},
-        {"p.shift_rows", v->tile + shift.most - shift.least},
-        {"p.shift_down", v->down[e->p] - shift.least},
+        {"p.shift_rows", v->loop.tile + shift.most - shift.least},
+        {"p.shift_down", v->loop.down[e->p] - shift.least},
     };
     for (size_t r = 0; r < KILN_COUNT_OF(numbers); r++) {
         if (kiln__same_word(name, bytes, numbers[r].name)) {

@@ -30,13 +30,6 @@ enum { TILE_LARGE = 64, TILE_SMALL = 32, TILE_EXTENT_MIN = 16, TILE_SHARED_MAX =
  * where its buffers would leave a core's nearest caches. */
 enum { CPU_TASK_ELEMENTS = 16384, CPU_TILE = 64, CPU_TILE_MIN = 16, CPU_TILE_BYTES = 40 * 1024 };
 
-const char *kiln__layout_name(kiln__layout layout)
-{
-    static const char *const names[] = {"linear", "inner",   "transpose", "general",
-                                        "rows",   "columns", "held",      "reread",  "window"};
-    return (unsigned)layout < KILN_COUNT_OF(names) ? names[layout] : "unknown";
-}
-
 /* The axis, other than the last, on which every operand that is not dense on the last axis is
  * dense; -1 when there is none that fills a tile. */
 static int transpose_axis(const kiln__walk *w, const kiln__definition *def)
@@ -73,17 +66,17 @@ static bool choose_transpose(kiln__walk *w, const kiln__definition *def, kiln__v
     if (b < 0)
         return false;
     if (v->backend == KILN_BACKEND_CPU) {
-        v->tile = CPU_TILE;
-        while (v->tile > CPU_TILE_MIN && tile_bytes(w, v->tile) > CPU_TILE_BYTES)
-            v->tile /= 2;
+        v->loop.tile = CPU_TILE;
+        while (v->loop.tile > CPU_TILE_MIN && tile_bytes(w, v->loop.tile) > CPU_TILE_BYTES)
+            v->loop.tile /= 2;
     } else {
         bool wide = false;
         for (int k = 0; k < w->count; k++)
             wide |= k != w->index && w->itemsize[k] > 4;
-        v->tile = (uint8_t)kiln__tuned("KILN_TUNE_TILE", wide ? TILE_SMALL : TILE_LARGE);
-        if (tile_bytes(w, v->tile) > TILE_SHARED_MAX)
-            v->tile = TILE_SMALL;
-        if (tile_bytes(w, v->tile) > TILE_SHARED_MAX)
+        v->loop.tile = (uint8_t)kiln__tuned("KILN_TUNE_TILE", wide ? TILE_SMALL : TILE_LARGE);
+        if (tile_bytes(w, v->loop.tile) > TILE_SHARED_MAX)
+            v->loop.tile = TILE_SMALL;
+        if (tile_bytes(w, v->loop.tile) > TILE_SHARED_MAX)
             return false;
     }
     for (; b < w->rank - 2; b++) /* the second tile axis goes next to the last */
@@ -175,9 +168,9 @@ static void choose_grid(kiln__plan *plan)
         plan->walk[a] = plan->shape[a];
     if (v->layout == KILN__LAYOUT_TRANSPOSE) {
         for (int a = last - 1; a <= last; a++)
-            plan->walk[a] = (plan->shape[a] + v->tile - 1) / v->tile;
+            plan->walk[a] = (plan->shape[a] + v->loop.tile - 1) / v->loop.tile;
     } else if (v->layout == KILN__LAYOUT_WINDOW) {
-        plan->walk[last - 1] = kiln__divide_up(plan->shape[last - 1], v->tile);
+        plan->walk[last - 1] = kiln__divide_up(plan->shape[last - 1], v->loop.tile);
         plan->walk[last] = kiln__divide_up(plan->shape[last], (int64_t)v->block * v->unroll);
     } else if (v->backend == KILN_BACKEND_CPU) {
         plan->walk[last] = (plan->shape[last] + KILN__CPU_UNIT - 1) / KILN__CPU_UNIT;
@@ -195,7 +188,7 @@ static void choose_grid(kiln__plan *plan)
         int64_t unit = plan->size / (walk_size > 0 ? walk_size : 1) + 1;
         int64_t together = CPU_TASK_ELEMENTS / unit;
         plan->units_together = together < 1 ? 1 : (uint32_t)together;
-    } else if (v->tile == 0) {
+    } else if (v->loop.tile == 0) {
         int64_t per_block = (int64_t)v->block * v->unroll;
         plan->grid = (walk_size + per_block - 1) / per_block;
     }
@@ -208,13 +201,13 @@ static void fill_environment(kiln__plan *plan, const kiln__walk *w, const kiln__
     kiln__variant *v = &plan->variant;
     if (w->index >= 0) {
         int64_t expect = 1;
-        v->index_linear = 1;
+        v->loop.index_linear = 1;
         for (int a = w->rank - 1; a >= 0; a--) {
             plan->index_step[a] = w->stride[w->index][a];
-            v->index_linear &= plan->index_step[a] == expect;
+            v->loop.index_linear &= plan->index_step[a] == expect;
             expect *= w->shape[a];
         }
-        v->index_linear &= v->tile == 0; /* tiles take rows apart */
+        v->loop.index_linear &= v->loop.tile == 0; /* tiles take rows apart */
     } else {
         memset(plan->index_step, 0, (size_t)w->rank * sizeof plan->index_step[0]);
     }
@@ -314,12 +307,61 @@ void kiln__plan_k_order(const kiln__operand *operands, size_t count, int rank,
     }
 }
 
+static const kiln__variant_field fields[] = {
+    KILN__FIELD("rank", rank, 1, KILN_RANK_MAX, false),
+    KILN__FIELD("bits", index_bits, 32, 64, true),
+    KILN__FIELD("vec", vec, 1, 64, true),
+    KILN__FIELD("unroll", unroll, 1, 64, false),
+    KILN__FIELD("tile", loop.tile, 0, 128, true),
+    KILN__FIELD("block", block, 0, 1024, true),
+    KILN__FIELD("plain_i", loop.index_linear, 0, 1, false),
+    KILN__FIELD("indexer", indexer_rank, 0, KILN_RANK_MAX, false),
+};
+
+static bool same_dtype_in_window(const kiln__variant *v, size_t p)
+{
+    for (size_t q = 0; q < p; q++)
+        if (v->access[q] == KILN__ACCESS_WINDOW && v->loop.window[q] == v->loop.window[p] &&
+            v->dtype[q] != v->dtype[p])
+            return false;
+    return true;
+}
+
+static const char *refuse(const kiln__definition *def, const kiln__variant *v)
+{
+    const bool tiled = v->layout == KILN__LAYOUT_TRANSPOSE;
+    const bool windows = v->layout == KILN__LAYOUT_WINDOW;
+
+    if (v->block == 0)
+        return "block is missing in";
+    if (v->layout == KILN__LAYOUT_LINEAR && v->rank != 1)
+        return "a linear layout has rank 1, unlike";
+    if ((tiled && (v->rank < 2 || v->loop.tile < 8)) || (!tiled && !windows && v->loop.tile != 0))
+        return "a transpose has rank 2 or more and a tile, unlike";
+    if (windows && (v->backend != KILN_BACKEND_CUDA || v->rank < 2 || v->loop.tile == 0 ||
+                    v->vec != 1 || v->loop.index_linear || v->block % 32 != 0))
+        return "windows have rank 2 or more, a tile and vec=1, unlike";
+    for (size_t p = 0; p < def->param_count; p++) {
+        if (v->access[p] == KILN__ACCESS_TILE && !tiled)
+            return "only a transpose has tiles, unlike";
+        if (v->access[p] == KILN__ACCESS_WINDOW && (!windows || !same_dtype_in_window(v, p)))
+            return "windows of one dtype have a layout of their own, unlike";
+    }
+    return NULL;
+}
+
 const kiln__family kiln__family_loop = {
     .name = "elementwise",
     .noun = "elementwise kernel",
     .kernel_name = "kiln_kernel",
     .part_bytes_max = KILN__PART_BYTES_MAX,
     .plan = plan_loop,
+    .layouts = 1u << KILN__LAYOUT_LINEAR | 1u << KILN__LAYOUT_INNER | 1u << KILN__LAYOUT_TRANSPOSE |
+               1u << KILN__LAYOUT_GENERAL | 1u << KILN__LAYOUT_WINDOW,
+    .accesses = 1u << KILN__ACCESS_TILE | 1u << KILN__ACCESS_WINDOW,
+    .fields = fields,
+    .field_count = KILN_COUNT_OF(fields),
+    .refuse = refuse,
     .skeleton = "kernel.cpp",
     .slots = kiln__loop_slots,
 };

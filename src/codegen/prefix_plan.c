@@ -168,16 +168,17 @@ static void split_rows(kiln__plan *plan, const kiln__walk *seq, int units, int64
     /* Only inputs are held from phase to phase, not running values: they may be more, and wider
      * values need no more registers than narrow ones. */
     if (part <= 8)
-        v->segments = (uint8_t)choose_resident(4);
+        v->scan.resident = (uint8_t)choose_resident(4);
     if (unroll > v->unroll && length > block * unroll)
         v->unroll = (uint8_t)kiln__tuned("KILN_TUNE_SCAN_UNROLL", (int)unroll);
     while (block > WARP_THREADS && block * v->unroll * access > ASIDE_BYTES)
         block /= 2;
-    v->split = 1;
-    v->block = v->group = (uint16_t)block;
+    v->scan.split = 1;
+    v->block = v->scan.group = (uint16_t)block;
     const int64_t tiles = kiln__divide_up(length, block * v->unroll);
     const int64_t all = tiles * plan->word[KILN__WORD_OUTPUTS];
-    const int64_t room = (int64_t)units * (v->segments > 1 ? v->segments : RESIDENT_UNKNOWN);
+    const int64_t room =
+        (int64_t)units * (v->scan.resident > 1 ? v->scan.resident : RESIDENT_UNKNOWN);
     plan->word[KILN__WORD_SPLITS] = tiles;
     plan->grid = least(all, room) + 1;
     plan->ticket_count = tickets_of_sums(2 * all, part);
@@ -198,10 +199,10 @@ static void rows_on_cuda(kiln__plan *plan, const kiln__walk *seq, int units, int
         group = WARP_THREADS;
     group = kiln__group_that_fits(outputs, group, block);
     const int64_t most = choose_unroll(seq, v, part);
-    v->group = (uint16_t)group;
-    v->segments = (uint8_t)choose_resident(part);
+    v->scan.group = (uint16_t)group;
+    v->scan.resident = (uint8_t)choose_resident(part);
     v->unroll = (uint8_t)least(most, kiln__power_up(kiln__divide_up(length, group)));
-    v->fan = FAN;
+    v->scan.fan = FAN;
     plan->word[KILN__WORD_SPLITS] = 1;
     plan->grid = kiln__divide_up(outputs, block / group);
     if (group == block && length > group * v->unroll && outputs < full)
@@ -247,7 +248,7 @@ static int staged_access(const kiln__walk *keep, const kiln__walk *seq,
         uint64_t low_bits = kiln__walk_begin(seq, k, operands);
         for (int a = 0; a < keep->rank - 1; a++)
             low_bits |= (uint64_t)keep->stride[k][a];
-        low_bits |= v->tile != 0 ? 0 : (uint64_t)seq->stride[k][0];
+        low_bits |= v->scan.flat != 0 ? 0 : (uint64_t)seq->stride[k][0];
         while (access > 1 && (access * seq->itemsize[k] > ACCESS_BYTES ||
                               low_bits % (uint64_t)(access * seq->itemsize[k]) != 0))
             access /= 2;
@@ -302,21 +303,22 @@ static void carry_columns(kiln__plan *plan, const kiln__walk *keep, const kiln__
         return;
     v->vec = 1; /* lanes have columns */
     kiln__walk_join(keep, seq, plan);
-    v->segments = (uint8_t)(part <= 8 ? choose_resident(4) : 1);
-    const int64_t room = (int64_t)units * (v->segments > 1 ? v->segments : RESIDENT_UNKNOWN);
+    v->scan.resident = (uint8_t)(part <= 8 ? choose_resident(4) : 1);
+    const int64_t room =
+        (int64_t)units * (v->scan.resident > 1 ? v->scan.resident : RESIDENT_UNKNOWN);
     if (rows > 4 && tiles * kiln__divide_up(length, threads * rows) < room)
         rows = rows / 4 | 1;
     const int64_t served =
         tiles <= CARRIERS ? 1 : least(CARRIER_WARPS, kiln__power_up(tiles) / CARRIERS);
     const int64_t all = tiles * kiln__divide_up(length, threads * rows);
-    v->fan = FAN;
-    v->tile = flat;
-    v->group = (uint16_t)across;
+    v->scan.fan = FAN;
+    v->scan.flat = flat;
+    v->scan.group = (uint16_t)across;
     v->unroll = (uint8_t)rows;
-    v->lanes = (uint8_t)staged_access(keep, seq, operands, v,
-                                      flat ? threads * rows * columns : columns);
-    while (v->lanes > across)
-        v->lanes /= 2;
+    v->scan.lanes =
+        (uint8_t)staged_access(keep, seq, operands, v, flat ? threads * rows * columns : columns);
+    while (v->scan.lanes > across)
+        v->scan.lanes /= 2;
     plan->walk[last] = kiln__divide_up(columns, across);
     plan->word[KILN__WORD_SPLITS] = tiles;
     plan->word[KILN__WORD_CHUNK] = served;
@@ -341,17 +343,17 @@ static void columns_on_cuda(kiln__plan *plan, const kiln__walk *keep, const kiln
                      ? COLUMNS_ACROSS_MIN
                      : kiln__tuned("KILN_TUNE_SCAN_ACROSS", COLUMNS_ACROSS);
     const int64_t rows = BLOCK_THREADS / across; /* of threads */
-    v->group = (uint16_t)across;
-    v->segments = (uint8_t)choose_resident(part);
+    v->scan.group = (uint16_t)across;
+    v->scan.resident = (uint8_t)choose_resident(part);
     v->unroll = (uint8_t)least(choose_unroll(seq, v, part),
                                kiln__power_up(kiln__divide_up(length, rows)));
     plan->walk[last] = kiln__divide_up(columns, across);
     const int64_t tiles = outer * plan->walk[last];
     const int64_t steps = kiln__divide_up(length, rows * v->unroll);
-    v->split = across < BLOCK_THREADS && steps > 1 && tiles < enough;
+    v->scan.split = across < BLOCK_THREADS && steps > 1 && tiles < enough;
     plan->word[KILN__WORD_SPLITS] = tiles;
-    plan->grid = v->split ? tiles * steps : tiles;
-    if (!v->split)
+    plan->grid = v->scan.split ? tiles * steps : tiles;
+    if (!v->scan.split)
         return;
     plan->ticket_count = tickets_of_sums(2 * tiles * across * v->vec, part); /* used in turn */
     /* A plain chain costs the time of one look a step. Enough other tiles hide it, but the carrier of
@@ -368,7 +370,7 @@ static void on_cpu(kiln__plan *plan, int64_t part)
     const int64_t outputs = plan->word[KILN__WORD_OUTPUTS], length = plan->word[KILN__WORD_LENGTH];
     int64_t tiles = outputs, across = 1;
 
-    v->lanes = CPU_RUNS;
+    v->scan.lanes = CPU_RUNS;
     v->unroll = CPU_RUN;
     if (v->layout == KILN__LAYOUT_COLUMNS) {
         const int64_t columns = plan->shape[v->keep_rank - 1];
@@ -376,18 +378,18 @@ static void on_cpu(kiln__plan *plan, int64_t part)
         across = across < CPU_COLUMNS_MIN ? CPU_COLUMNS_MIN : across;
         tiles = outputs / columns * kiln__divide_up(columns, across);
     }
-    v->group = (uint16_t)across;
+    v->scan.group = (uint16_t)across;
     int64_t chunk = KILN__SCAN_CHUNK / across;
     if (v->layout == KILN__LAYOUT_COLUMNS && chunk < CPU_RUN)
         chunk = CPU_RUN;
     const int64_t chunks = kiln__divide_up(length, chunk);
-    v->split = tiles < CPU_WHOLE_MIN && chunks > 1;
+    v->scan.split = tiles < CPU_WHOLE_MIN && chunks > 1;
     plan->word[KILN__WORD_CHUNK] = chunk;
     plan->word[KILN__WORD_SPLITS] = chunks;
-    plan->grid = v->split ? tiles * chunks : tiles;
-    const int64_t each = v->split ? CPU_TOGETHER : length * across;
+    plan->grid = v->scan.split ? tiles * chunks : tiles;
+    const int64_t each = v->scan.split ? CPU_TOGETHER : length * across;
     plan->units_together = (uint32_t)(each >= CPU_TOGETHER ? 1 : CPU_TOGETHER / each);
-    if (!v->split)
+    if (!v->scan.split)
         return;
     plan->part_count = kiln__divide_up(tiles * chunks * across * part, KILN__PART_BYTES_MAX);
     plan->ticket_count = 1 + tiles * chunks;
@@ -402,17 +404,17 @@ static void plan_scan(const kiln__plan_request *q, kiln__plan *plan)
     kiln__variant *v = &plan->variant;
     const int64_t part = part_bytes(q->def, q->dtypes);
 
-    v->exclusive = (q->flags & KILN__SCAN_EXCLUSIVE) != 0;
-    v->reverse = (q->flags & KILN__SCAN_REVERSE) != 0;
+    v->scan.exclusive = (q->flags & KILN__SCAN_EXCLUSIVE) != 0;
+    v->scan.reverse = (q->flags & KILN__SCAN_REVERSE) != 0;
     v->block = BLOCK_THREADS;
-    v->segments = v->lanes = v->fan = 1;
+    v->scan.resident = v->scan.lanes = v->scan.fan = 1;
     kiln__walk_halves(q, &keep, &seq);
     kiln__walk_sort(&keep, true);
     kiln__walk_collapse(&keep);
     kiln__walk_collapse(&seq);
     kiln__walk_still(&keep);
     kiln__walk_still(&seq);
-    if (v->reverse)
+    if (v->scan.reverse)
         kiln__walk_reverse(&seq);
     for (int k = 0; k < seq.count; k++)
         plan->begin[seq.param[k]] = seq.begin[k];
@@ -441,8 +443,38 @@ static void plan_scan(const kiln__plan_request *q, kiln__plan *plan)
         rows_on_cuda(plan, &seq, q->device.units, part);
     else
         columns_on_cuda(plan, &keep, &seq, q->operands, q->device.units, part);
+    plan->leaves_marks = !rows && v->scan.fan == 1;
     v->index_bits = (uint8_t)kiln__walk_bits(
         v, &keep, &seq, plan->grid > plan->ticket_count ? plan->grid : plan->ticket_count);
+}
+
+static const kiln__variant_field fields[] = {
+    KILN__FIELD("rank", rank, 1, KILN_RANK_MAX, false),
+    KILN__FIELD("keep", keep_rank, 0, KILN_RANK_MAX, false),
+    KILN__FIELD("bits", index_bits, 32, 64, true),
+    KILN__FIELD("vec", vec, 1, 64, true),
+    KILN__FIELD("unroll", unroll, 1, 64, false),
+    KILN__FIELD("tile", scan.flat, 0, 1, false),
+    KILN__FIELD("split", scan.split, 0, 1, false),
+    KILN__FIELD("segments", scan.resident, 0, 128, false),
+    KILN__FIELD("lanes", scan.lanes, 0, 128, true),
+    KILN__FIELD("group", scan.group, 0, 8192, true),
+    KILN__FIELD("block", block, 0, 1024, true),
+    KILN__FIELD("exclusive", scan.exclusive, 0, 1, false),
+    KILN__FIELD("reverse", scan.reverse, 0, 1, false),
+    KILN__FIELD("fan", scan.fan, 0, 128, true),
+};
+
+static const char *refuse(const kiln__definition *def, const kiln__variant *v)
+{
+    (void)def;
+    if (v->block == 0)
+        return "block is missing in";
+    if (v->backend == KILN_BACKEND_CUDA && (v->scan.group == 0 || v->scan.group > v->block))
+        return "group does not fit in";
+    if (v->scan.flat != 0 && (v->backend != KILN_BACKEND_CUDA || v->scan.split == 0))
+        return "only tiles of carriers are one piece of memory, unlike";
+    return NULL;
 }
 
 const kiln__family kiln__family_scan = {
@@ -453,6 +485,10 @@ const kiln__family kiln__family_scan = {
     .combines = true,
     .part_bytes_max = KILN__PART_BYTES_MAX,
     .plan = plan_scan,
+    .layouts = 1u << KILN__LAYOUT_ROWS | 1u << KILN__LAYOUT_COLUMNS,
+    .fields = fields,
+    .field_count = KILN_COUNT_OF(fields),
+    .refuse = refuse,
     .skeleton = "scan/kernel.cpp",
     .slots = kiln__reduce_slots,
 };

@@ -200,10 +200,10 @@ static void take_for_variant(selection *chosen, const kiln__definition *def, con
         take_name(chosen, "@raw");
     if (once)
         take_name(chosen, "@memory_once");
-    if (v->batch != KILN__BATCH_NONE)
-        take_name(chosen, v->batch == KILN__BATCH_SUM       ? "@batch_sum"
-                          : v->batch == KILN__BATCH_MOMENTS ? "@batch_moments"
-                                                            : "@batch_position");
+    if (kiln__batch_of(v) != KILN__BATCH_NONE)
+        take_name(chosen, kiln__batch_of(v) == KILN__BATCH_SUM       ? "@batch_sum"
+                          : kiln__batch_of(v) == KILN__BATCH_MOMENTS ? "@batch_moments"
+                                                                     : "@batch_position");
     if (def->uses_indexer || def->uses_in_indexer || def->uses_out_indexer)
         take_name(chosen, "@indexer");
 }

@@ -251,19 +251,21 @@ bool kiln__batch_is_kept(const kiln__definition *def, const kiln__variant *v)
     bool mapped = false;
 
     /* Sums look at an element once, and so do positions down columns. */
-    if (v->batch != KILN__BATCH_MOMENTS &&
-        (v->batch == KILN__BATCH_SUM || v->layout != KILN__LAYOUT_ROWS))
+    const kiln__batch batch = kiln__batch_of(v);
+    if (batch != KILN__BATCH_MOMENTS &&
+        (batch == KILN__BATCH_SUM || v->layout != KILN__LAYOUT_ROWS))
         return false;
     for (size_t p = 0; p < def->param_count; p++)
         dtypes[p] = (kiln_dtype)v->dtype[p];
-    return v->batch != KILN__BATCH_NONE && find_batch(def, dtypes, &mapped) != KILN__BATCH_NONE &&
+    return batch != KILN__BATCH_NONE && find_batch(def, dtypes, &mapped) != KILN__BATCH_NONE &&
            mapped;
 }
 
 bool kiln__batch_of_bytes(const kiln__definition *def, const kiln__variant *v)
 {
     /* Where one element stands for all of an access, no access has four of them. */
-    return v->batch == KILN__BATCH_SUM && v->layout == KILN__LAYOUT_ROWS && v->vec % 4 == 0 &&
-           v->access[0] == KILN__ACCESS_VECTOR && kiln_dtype_size((kiln_dtype)v->dtype[0]) == 1 &&
+    return kiln__batch_of(v) == KILN__BATCH_SUM && v->layout == KILN__LAYOUT_ROWS &&
+           v->vec % 4 == 0 && v->access[0] == KILN__ACCESS_VECTOR &&
+           kiln_dtype_size((kiln_dtype)v->dtype[0]) == 1 &&
            strcmp(def->snippet[KILN__SNIPPET_MAP], def->params[0].name) == 0;
 }

@@ -111,7 +111,7 @@ static void split_length(kiln__plan *plan, int64_t splits, int64_t length, int64
     int64_t chunk = kiln__divide_up(kiln__divide_up(length, splits < 1 ? 1 : splits), step) * step;
     plan->word[KILN__WORD_CHUNK] = chunk;
     plan->word[KILN__WORD_SPLITS] = length > 0 ? kiln__divide_up(length, chunk) : 1;
-    plan->variant.split = plan->word[KILN__WORD_SPLITS] > 1;
+    plan->variant.reduction.split = plan->word[KILN__WORD_SPLITS] > 1;
 }
 
 /* How many blocks share each of `count` results. Where so many are `resident` a multiprocessor, they
@@ -142,28 +142,30 @@ static void rows_on_cuda(kiln__plan *plan, int units, bool tuples, int64_t outpu
         group = BLOCK_THREADS;
     group = kiln__group_that_fits(outputs, group, BLOCK_THREADS);
     const int64_t each = kiln__divide_up(length, group); /* accesses a thread makes for an output */
-    v->group = (uint16_t)group;
+    v->reduction.group = (uint16_t)group;
     v->unroll = (uint8_t)(each >= FLIGHT_ACCESSES ? FLIGHT_ACCESSES : each >= 2 ? 2 : 1);
-    v->segments = 1;
+    v->reduction.segments = 1;
     if (v->unroll == 1)
-        v->lanes = 1; /* a few elements of each row: nothing to bring together */
+        v->reduction.lanes = 1; /* a few elements of each row: nothing to bring together */
     const int flight = kiln__tuned("KILN_TUNE_SEGMENTS", tuples      ? FLIGHT_ACCESSES / 2
                                                          : group > 1 ? 2 * FLIGHT_ACCESSES
                                                                      : FLIGHT_ACCESSES);
-    while (group <= WARP_THREADS && v->segments * v->unroll < flight &&
-           outputs * group / (2 * v->segments) >= full * BLOCK_THREADS)
-        v->segments *= 2;
+    while (group <= WARP_THREADS && v->reduction.segments * v->unroll < flight &&
+           outputs * group / (2 * v->reduction.segments) >= full * BLOCK_THREADS)
+        v->reduction.segments *= 2;
     plan->word[KILN__WORD_CHUNK] = length;
     plan->word[KILN__WORD_SPLITS] = 1;
     if (group == BLOCK_THREADS && outputs < full / 2)
         split_length(plan,
-                     splits_of(units, v->batch != KILN__BATCH_NONE ? BATCH_BLOCKS_PER_UNIT : 0,
+                     splits_of(units,
+                               v->reduction.batch != KILN__BATCH_NONE ? BATCH_BLOCKS_PER_UNIT : 0,
                                outputs),
                      length, (int64_t)BLOCK_THREADS * v->unroll);
-    plan->grid = v->split ? outputs * plan->word[KILN__WORD_SPLITS]
-                          : kiln__divide_up(outputs, v->segments * (BLOCK_THREADS / group));
-    plan->part_count = v->split ? outputs * plan->word[KILN__WORD_SPLITS] : 0;
-    plan->ticket_count = v->split ? outputs : 0;
+    plan->grid = v->reduction.split
+                     ? outputs * plan->word[KILN__WORD_SPLITS]
+                     : kiln__divide_up(outputs, v->reduction.segments * (BLOCK_THREADS / group));
+    plan->part_count = v->reduction.split ? outputs * plan->word[KILN__WORD_SPLITS] : 0;
+    plan->ticket_count = v->reduction.split ? outputs : 0;
 }
 
 static void columns_on_cuda(kiln__plan *plan, int units, bool small, int64_t outputs,
@@ -171,7 +173,7 @@ static void columns_on_cuda(kiln__plan *plan, int units, bool small, int64_t out
 {
     kiln__variant *v = &plan->variant;
     /* Bytes in eights: accesses of half the size, so twice as many. */
-    const bool narrow = v->batch == KILN__BATCH_SUM && v->vec == COLUMNS_OF_THREAD &&
+    const bool narrow = v->reduction.batch == KILN__BATCH_SUM && v->vec == COLUMNS_OF_THREAD &&
                         kiln_dtype_size((kiln_dtype)v->dtype[0]) == 1;
     const int64_t full = (int64_t)units * BLOCKS_PER_UNIT;
     const int64_t columns = plan->shape[v->keep_rank - 1] / v->vec;
@@ -183,7 +185,7 @@ static void columns_on_cuda(kiln__plan *plan, int units, bool small, int64_t out
     while (across > 1 && across / 2 >= columns)
         across /= 2;
     rows = BLOCK_THREADS / across;
-    v->group = (uint16_t)across;
+    v->reduction.group = (uint16_t)across;
     v->unroll = narrow ? 2 * FLIGHT_ACCESSES : FLIGHT_ACCESSES;
     while (v->unroll > 1 && v->unroll * rows > length)
         v->unroll /= 2;
@@ -191,15 +193,15 @@ static void columns_on_cuda(kiln__plan *plan, int units, bool small, int64_t out
     const int64_t tiles = outputs / plan->shape[v->keep_rank - 1] * plan->walk[v->keep_rank - 1];
     plan->word[KILN__WORD_CHUNK] = length;
     plan->word[KILN__WORD_SPLITS] = 1;
-    const int resident = v->batch != KILN__BATCH_NONE ? BATCH_BLOCKS_PER_UNIT
-                         : small                      ? BLOCKS_PER_UNIT
-                                                      : 0;
+    const int resident = v->reduction.batch != KILN__BATCH_NONE ? BATCH_BLOCKS_PER_UNIT
+                         : small                                ? BLOCKS_PER_UNIT
+                                                                : 0;
     if (tiles < full)
         split_length(plan, splits_of(units, resident, tiles), length, rows * v->unroll);
     plan->grid = tiles * plan->word[KILN__WORD_SPLITS];
-    plan->part_count = v->split ? outputs * plan->word[KILN__WORD_SPLITS] : 0;
+    plan->part_count = v->reduction.split ? outputs * plan->word[KILN__WORD_SPLITS] : 0;
     /* One a tile, and for teams of its blocks, however few blocks make a team. */
-    plan->ticket_count = v->split ? tiles + plan->grid : 0;
+    plan->ticket_count = v->reduction.split ? tiles + plan->grid : 0;
 }
 
 static void on_cpu(kiln__plan *plan, bool small, int threads, int64_t outputs, int64_t length)
@@ -209,11 +211,11 @@ static void on_cpu(kiln__plan *plan, bool small, int threads, int64_t outputs, i
 
     if (v->layout == KILN__LAYOUT_COLUMNS) {
         const int64_t columns = plan->shape[v->keep_rank - 1];
-        v->group = small ? CPU_COLUMNS_SMALL : CPU_COLUMNS;
-        tiles = outputs / columns * kiln__divide_up(columns, v->group);
-        per_unit = length * (columns < v->group ? columns : v->group);
+        v->reduction.group = small ? CPU_COLUMNS_SMALL : CPU_COLUMNS;
+        tiles = outputs / columns * kiln__divide_up(columns, v->reduction.group);
+        per_unit = length * (columns < v->reduction.group ? columns : v->reduction.group);
     } else {
-        v->group = 1;
+        v->reduction.group = 1;
     }
     plan->word[KILN__WORD_CHUNK] = length;
     plan->word[KILN__WORD_SPLITS] = 1;
@@ -226,8 +228,8 @@ static void on_cpu(kiln__plan *plan, bool small, int threads, int64_t outputs, i
     per_unit = per_unit / plan->word[KILN__WORD_SPLITS] + 1;
     plan->units_together = (uint32_t)(per_unit >= CPU_CHUNK_ELEMENTS ? 1
                                       : CPU_CHUNK_ELEMENTS / per_unit);
-    plan->part_count = v->split ? outputs * plan->word[KILN__WORD_SPLITS] : 0;
-    plan->ticket_count = v->split ? tiles : 0;
+    plan->part_count = v->reduction.split ? outputs * plan->word[KILN__WORD_SPLITS] : 0;
+    plan->ticket_count = v->reduction.split ? tiles : 0;
 }
 
 /* Outputs do not move along reduced axes, and an axis made up for an empty half moves nothing. */
@@ -278,7 +280,7 @@ static void mark_once(const kiln__walk *keep, const kiln__walk *red, kiln__varia
 {
     bool once[KILN__WALK_MAX], all = true;
 
-    if (kiln__walk_size(red) < ONCE_ELEMENTS_MIN || v->batch == KILN__BATCH_SUM)
+    if (kiln__walk_size(red) < ONCE_ELEMENTS_MIN || v->reduction.batch == KILN__BATCH_SUM)
         return;
     for (int k = 0; k < red->count; k++) {
         once[k] = is_input(red, k) && v->access[red->param[k]] == KILN__ACCESS_VECTOR &&
@@ -364,7 +366,7 @@ static void plan_reduction(const kiln__plan_request *q, kiln__plan *plan)
     v->layout = rows ? KILN__LAYOUT_ROWS : KILN__LAYOUT_COLUMNS;
     choose_access(&keep, &red, v);
     v->block = BLOCK_THREADS;
-    v->segments = v->lanes = 1;
+    v->reduction.segments = v->reduction.lanes = 1;
     if (backend != KILN_BACKEND_CPU)
         v->vec = (uint8_t)(rows ? choose_vec(&red, &keep, q->operands, v, ACCESS_BYTES)
                                 : choose_vec(&keep, &red, q->operands, v, COLUMNS_OF_THREAD));
@@ -379,11 +381,13 @@ static void plan_reduction(const kiln__plan_request *q, kiln__plan *plan)
             if (is_input(&keep, k))
                 plan->step[keep.param[k]][v->keep_rank - 1] *= v->vec;
     }
-    v->batch = (uint16_t)kiln__reduce_batch(def, v, is_ordered(&red));
+    v->reduction.batch = (uint16_t)kiln__reduce_batch(def, v, is_ordered(&red));
     const bool small = small_accumulator(def, q->dtypes);
-    if (small && rows && v->batch == KILN__BATCH_NONE)
-        v->lanes = backend == KILN_BACKEND_CPU ? (elements >= CPU_LANES_LENGTH ? CPU_LANES : 1)
-                                               : v->vec < CUDA_LANES ? v->vec : CUDA_LANES;
+    if (small && rows && v->reduction.batch == KILN__BATCH_NONE)
+        v->reduction.lanes = backend == KILN_BACKEND_CPU
+                                 ? (elements >= CPU_LANES_LENGTH ? CPU_LANES : 1)
+                             : v->vec < CUDA_LANES ? v->vec
+                                                   : CUDA_LANES;
     if (backend != KILN_BACKEND_CPU)
         mark_once(&keep, &red, v);
     fill_indexers(q, plan);
@@ -392,12 +396,47 @@ static void plan_reduction(const kiln__plan_request *q, kiln__plan *plan)
     plan->word[KILN__WORD_LENGTH] = length;
     plan->word[KILN__WORD_COUNT_ALL] = elements;
     if (backend == KILN_BACKEND_CPU)
-        on_cpu(plan, small || v->batch != KILN__BATCH_NONE, q->device.units, outputs, length);
+        on_cpu(plan, small || v->reduction.batch != KILN__BATCH_NONE, q->device.units, outputs,
+               length);
     else if (rows)
         rows_on_cuda(plan, q->device.units, def->uses_number[KILN__NUMBER_IN], outputs, length);
     else
         columns_on_cuda(plan, q->device.units, small, outputs, length);
     v->index_bits = (uint8_t)kiln__walk_bits(v, &keep, &red, plan->part_count);
+}
+
+static const kiln__variant_field fields[] = {
+    KILN__FIELD("rank", rank, 1, KILN_RANK_MAX, false),
+    KILN__FIELD("keep", keep_rank, 0, KILN_RANK_MAX, false),
+    KILN__FIELD("bits", index_bits, 32, 64, true),
+    KILN__FIELD("vec", vec, 1, 64, true),
+    KILN__FIELD("unroll", unroll, 1, 64, false),
+    KILN__FIELD("split", reduction.split, 0, 1, false),
+    KILN__FIELD("segments", reduction.segments, 0, 128, true),
+    KILN__FIELD("lanes", reduction.lanes, 0, 128, true),
+    KILN__FIELD("batch", reduction.batch, 0, KILN__BATCH_GREATEST, false),
+    KILN__FIELD("group", reduction.group, 0, 8192, true),
+    KILN__FIELD("block", block, 0, 1024, true),
+    KILN__FIELD("indexer", indexer_rank, 0, KILN_RANK_MAX, false),
+    KILN__FIELD("out_indexer", out_indexer_rank, 0, KILN_RANK_MAX, false),
+};
+
+static const char *refuse(const kiln__definition *def, const kiln__variant *v)
+{
+    const kiln__reduction_variant *r = &v->reduction;
+
+    if (v->block == 0 || r->segments == 0 || r->lanes == 0)
+        return "block, segments or lanes is missing in";
+    if (v->backend == KILN_BACKEND_CUDA && (r->group == 0 || r->group > v->block))
+        return "group does not fit in";
+    if (r->batch != KILN__BATCH_NONE && r->batch != kiln__reduce_batch(def, v, true))
+        return "this definition takes no such batch, unlike";
+    for (size_t p = 0; p < def->param_count; p++)
+        if (v->access[p] == KILN__ACCESS_ONCE &&
+            (v->backend != KILN_BACKEND_CUDA || def->params[p].output ||
+             v->vec * kiln_dtype_size((kiln_dtype)v->dtype[p]) != ACCESS_BYTES))
+            return "only reductions read 16 bytes once, unlike";
+    return NULL;
 }
 
 const kiln__family kiln__family_reduction = {
@@ -409,6 +448,11 @@ const kiln__family kiln__family_reduction = {
     .shrinks = true,
     .part_bytes_max = KILN__PASS_BYTES_MAX,
     .plan = plan_reduction,
+    .layouts = 1u << KILN__LAYOUT_ROWS | 1u << KILN__LAYOUT_COLUMNS,
+    .accesses = 1u << KILN__ACCESS_ONCE,
+    .fields = fields,
+    .field_count = KILN_COUNT_OF(fields),
+    .refuse = refuse,
     .skeleton = "reduce/kernel.cpp",
     .slots = kiln__reduce_slots,
 };

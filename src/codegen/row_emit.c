@@ -96,7 +96,7 @@ bool kiln__row_results(const kiln__row_emit *e, size_t p)
 
 bool kiln__row_buffers(const kiln__row_emit *e, size_t p)
 {
-    return e->v->backend == KILN_BACKEND_CPU && e->v->tile != 0 &&
+    return e->v->backend == KILN_BACKEND_CPU && e->v->row.tile != 0 &&
            (kiln__row_stores(e, p) ||
             (is_element_input(e, p) && e->v->access[p] != KILN__ACCESS_COLUMN));
 }
@@ -175,12 +175,12 @@ int kiln__row_test(const kiln__row_emit *e, const char *name, size_t bytes, size
         {"p.held", kiln__row_holds(e, p)},
         {"p.buffered", kiln__row_buffers(e, p)},
         {"unheld", any_param(e, kiln__row_unheld)},
-        {"one_row", e->v->group == e->v->block},
-        {"turned", e->v->tile != 0},
+        {"one_row", e->v->row.group == e->v->block},
+        {"turned", e->v->row.tile != 0},
         {"s.heavy", (e->def->rows->heavy >> e->stage & 1) != 0},
-        {"clustered", e->v->split > 1},
-        {"one_thread", e->v->group == 1},
-        {"in_warp", e->v->tile == 0 && e->v->group <= 32},
+        {"clustered", e->v->row.cluster > 1},
+        {"one_thread", e->v->row.group == 1},
+        {"in_warp", e->v->row.tile == 0 && e->v->row.group <= 32},
         {"row_elements", any_param(e, kiln__row_stores)},
         {"row_outputs", any_param(e, kiln__row_results)},
     };
@@ -194,7 +194,8 @@ int kiln__row_test(const kiln__row_emit *e, const char *name, size_t bytes, size
  * and all of them twice, because stages use two halves in turn. */
 static int64_t slot_count(const kiln__variant *v)
 {
-    return 2 * (v->tile != 0 ? v->block : v->block / 32 + (v->split > 1 ? v->split : 0));
+    return 2 * (v->row.tile != 0 ? v->block
+                                 : v->block / 32 + (v->row.cluster > 1 ? v->row.cluster : 0));
 }
 
 int64_t kiln__row_type_bytes(const kiln__definition *def, const kiln__variant *v, const char *type)
@@ -282,7 +283,7 @@ static int64_t full_accesses(const kiln__row_emit *e)
     const int64_t each = e->v->unroll;
     if (!in_registers(e))
         return 0;
-    return e->v->segments > 1 ? each : each <= 8 ? each - 1 : each - 4;
+    return e->v->row.whole > 1 ? each : each <= 8 ? each - 1 : each - 4;
 }
 
 /* The number of blocks that should be resident on a multiprocessor: while one reduces, others load. */
@@ -314,11 +315,10 @@ bool kiln__row_put(const kiln__row_emit *e, const char *name, size_t bytes, size
         {"full_accesses", NULL, full_accesses(e)},
         {"v.name", rows->value_name[e->value % KILN__VALUE_MAX], 0},
         {"v.type", rows->value_type[e->value % KILN__VALUE_MAX], 0},
-        {"cluster", NULL, v->split},
-        {"side_by_side", NULL, v->group > 0 ? v->block / v->group : 1},
+        {"cluster", NULL, v->row.cluster},
+        {"side_by_side", NULL, v->row.group > 0 ? v->block / v->row.group : 1},
         {"resident", NULL, resident_blocks(e)},
         {"row_bytes", NULL, KILN__CPU_ROW_BYTES},
-        {"tile", NULL, v->tile},
         {"value_bytes", NULL, all_value_bytes(e)},
         {"slot_count", NULL, slot_count(v)},
         {"p.byte", e->def->params[p].output ? "char" : "const char", 0},

@@ -154,8 +154,8 @@ static bool fill_block(kiln__variant *v, int64_t length, int64_t words, bool clu
     }
     if (threads > most_threads(words))
         return false;
-    v->block = v->group = (uint16_t)threads;
-    v->split = (uint8_t)blocks;
+    v->block = v->row.group = (uint16_t)threads;
+    v->row.cluster = (uint8_t)blocks;
     v->unroll = round_accesses(kiln__divide_up(length, threads * blocks));
     return true;
 }
@@ -171,7 +171,7 @@ static void fill_warp(kiln__plan *plan, int64_t length, int64_t rows, int units)
     group = group > WARP_THREADS ? WARP_THREADS : group;
     while (block > 2 * WARP_THREADS && kiln__divide_up(rows, block / group) < 2 * (int64_t)units)
         block /= 2;
-    v->group = (uint16_t)group;
+    v->row.group = (uint16_t)group;
     v->block = (uint16_t)block;
     v->unroll = round_accesses(kiln__divide_up(length, group));
 }
@@ -203,8 +203,8 @@ static bool fill_turned(kiln__variant *v, int64_t length, int64_t words, int64_t
         return false;
     while (tile * lanes < WARP_THREADS)
         lanes *= 2;
-    v->tile = (uint8_t)tile;
-    v->group = (uint16_t)lanes;
+    v->row.tile = (uint8_t)tile;
+    v->row.group = (uint16_t)lanes;
     v->block = (uint16_t)(tile * lanes);
     v->unroll = round_accesses(kiln__divide_up(length, lanes));
     return true;
@@ -224,15 +224,16 @@ static void fill_cuda(kiln__plan *plan, const kiln__definition *def, int units, 
         fill_warp(plan, length, rows, units);
     } else if (turned || !fill_block(v, length, words, clusters)) {
         v->layout = KILN__LAYOUT_REREAD;
-        v->tile = (uint8_t)(turned ? WARP_THREADS : 0);
+        v->row.tile = (uint8_t)(turned ? WARP_THREADS : 0);
         const int64_t most = parts < REREAD_THREADS / 2 ? parts : REREAD_THREADS / 2;
         v->block = (uint16_t)(turned ? most : REREAD_THREADS);
-        v->group = (uint16_t)(turned ? v->block / WARP_THREADS : v->block);
+        v->row.group = (uint16_t)(turned ? v->block / WARP_THREADS : v->block);
         v->unroll = REREAD_ACCESSES;
     }
-    if (v->layout == KILN__LAYOUT_HELD && length == (int64_t)v->group * v->split * v->unroll)
-        v->segments = 2;
-    plan->grid = kiln__divide_up(rows, v->block / v->group) * v->split;
+    if (v->layout == KILN__LAYOUT_HELD &&
+        length == (int64_t)v->row.group * v->row.cluster * v->unroll)
+        v->row.whole = 2;
+    plan->grid = kiln__divide_up(rows, v->block / v->row.group) * v->row.cluster;
 }
 
 bool kiln__row_is_held(kiln_backend backend, bool clusters, int64_t length, int64_t element_bytes)
@@ -265,7 +266,7 @@ static bool fill_tiles(kiln__plan *plan, const kiln__definition *def, int units,
         tile = kiln__power_up(across);
     if (tile * bytes > CPU_TILE_BYTES || bytes == 0)
         return false;
-    v->tile = (uint8_t)tile;
+    v->row.tile = (uint8_t)tile;
     for (size_t p = 0; p < def->param_count; p++)
         if (v->access[p] == KILN__ACCESS_STRIDED)
             v->access[p] = KILN__ACCESS_VECTOR; /* in the buffer */
@@ -289,10 +290,10 @@ static void fill_cpu(kiln__plan *plan, const kiln__definition *def, int units, b
         bytes += kiln__row_value_bytes(def, v, k);
     v->layout = bytes > 0 && length * bytes <= KILN__CPU_ROW_BYTES ? KILN__LAYOUT_HELD
                                                                   : KILN__LAYOUT_REREAD;
-    v->group = v->block = 1;
+    v->row.group = v->block = 1;
     plan->grid = plan->word[KILN__WORD_OUTPUTS];
     if (turned && length > 0 && across > 0 && fill_tiles(plan, def, units, across))
-        each *= v->tile;
+        each *= v->row.tile;
     plan->units_together =
         (uint32_t)(each >= CPU_CHUNK_ELEMENTS ? 1 : CPU_CHUNK_ELEMENTS / (each + 1));
 }
@@ -321,12 +322,13 @@ static void plan_rows(const kiln__plan_request *q, kiln__plan *plan)
     const int64_t rows = kiln__walk_size(&keep), elements = kiln__walk_size(&red);
     const bool cuda = v->backend != KILN_BACKEND_CPU;
     const bool turned = is_turned(&keep, &red, v);
-    v->split = v->segments = 1;
+    v->row.cluster = v->row.whole = 1;
     if (cuda && !turned)
         v->vec = (uint8_t)choose_vec(&keep, &red, q->operands, v);
-    v->lanes = cuda ? CUDA_LANES : elements >= CPU_LANES_LENGTH ? CPU_LANES
-              : elements >= CPU_PAIR_LENGTH                ? 2
-                                                           : 1;
+    v->row.lanes = cuda                           ? CUDA_LANES
+                   : elements >= CPU_LANES_LENGTH ? CPU_LANES
+                   : elements >= CPU_PAIR_LENGTH  ? 2
+                                                  : 1;
     v->index_bits = (uint8_t)kiln__walk_bits(v, &keep, &red, 0);
     kiln__walk_join(&keep, &red, plan);
     kiln__walk_widen(&red, v->rank - 1, plan);
@@ -343,6 +345,32 @@ static void plan_rows(const kiln__plan_request *q, kiln__plan *plan)
         fill_cpu(plan, def, q->device.units, turned && red.rank == 1, keep.shape[keep.rank - 1]);
 }
 
+static const kiln__variant_field fields[] = {
+    KILN__FIELD("rank", rank, 1, KILN_RANK_MAX, false),
+    KILN__FIELD("keep", keep_rank, 0, KILN_RANK_MAX, false),
+    KILN__FIELD("bits", index_bits, 32, 64, true),
+    KILN__FIELD("vec", vec, 1, 64, true),
+    KILN__FIELD("unroll", unroll, 1, 64, false),
+    KILN__FIELD("tile", row.tile, 0, 128, true),
+    KILN__FIELD("split", row.cluster, 0, 16, true),
+    KILN__FIELD("segments", row.whole, 0, 128, true),
+    KILN__FIELD("lanes", row.lanes, 0, 128, true),
+    KILN__FIELD("group", row.group, 0, 8192, true),
+    KILN__FIELD("block", block, 0, 1024, true),
+};
+
+static const char *refuse(const kiln__definition *def, const kiln__variant *v)
+{
+    const bool cuda = v->backend == KILN_BACKEND_CUDA;
+
+    (void)def;
+    if ((cuda && v->block == 0) || v->row.whole == 0 || v->row.lanes == 0)
+        return "block, segments or lanes is missing in";
+    if (cuda && (v->row.group == 0 || v->row.group > v->block))
+        return "group does not fit in";
+    return NULL;
+}
+
 const kiln__family kiln__family_row = {
     .name = "row",
     .noun = "row program",
@@ -354,6 +382,12 @@ const kiln__family kiln__family_row = {
     .scan = kiln__row_scan,
     .clear = kiln__row_clear,
     .plan = plan_rows,
+    .layouts = 1u << KILN__LAYOUT_HELD | 1u << KILN__LAYOUT_REREAD,
+    .accesses = 1u << KILN__ACCESS_COLUMN,
+    .fields = fields,
+    .field_count = KILN_COUNT_OF(fields),
+    .refuse = refuse,
+    .clusters = true,
     .skeleton = "row/kernel.cpp",
     .slots = kiln__row_slots,
 };

@@ -10,8 +10,8 @@
  * say them. What a recorded manifest promises, no compilation at all, rests on text and variant
  * being one and the same.
  *
- * Rule 1: every field of kiln__variant has its place here; a test fills a variant with bytes and
- *         compares what comes back.
+ * Rule 1: every number of kiln__variant is among the fields of its family, whose words templates use
+ *         as well; a test fills a variant with bytes and compares what comes back.
  * Rule 2: parsed text comes from files: nothing passes that the emitter could stumble over.
  * Rule 3: raise VERSION when a word changes its meaning.
  */
@@ -20,38 +20,6 @@
 #include "codegen/codegen.h"
 
 enum { VERSION = 1, WORD_MAX = 64 };
-
-static const struct {
-    const char *name;
-    size_t at, bytes;
-    int low, high;
-    bool power; /* a power of two */
-} fields[] = {
-#define BYTE(name, field, low, high, power)                                                        \
-    {name, offsetof(kiln__variant, field), 1, low, high, power}
-#define SHORT(name, field, low, high, power)                                                       \
-    {name, offsetof(kiln__variant, field), 2, low, high, power}
-    BYTE("rank", rank, 1, KILN_RANK_MAX, false),
-    BYTE("keep", keep_rank, 0, KILN_RANK_MAX, false),
-    BYTE("bits", index_bits, 32, 64, true),
-    BYTE("vec", vec, 1, 64, true),
-    BYTE("unroll", unroll, 1, 64, false),
-    BYTE("tile", tile, 0, 128, true),
-    BYTE("split", split, 0, 16, true),
-    BYTE("segments", segments, 0, 128, false), /* of scans: any number of resident blocks */
-    BYTE("lanes", lanes, 0, 128, true),
-    SHORT("batch", batch, 0, KILN__BATCH_GREATEST, false),
-    SHORT("group", group, 0, 8192, true),
-    SHORT("block", block, 0, 1024, true),
-    BYTE("exclusive", exclusive, 0, 1, false),
-    BYTE("reverse", reverse, 0, 1, false),
-    BYTE("fan", fan, 0, 128, true),
-    BYTE("plain_i", index_linear, 0, 1, false),
-    BYTE("indexer", indexer_rank, 0, KILN_RANK_MAX, false),
-    BYTE("out_indexer", out_indexer_rank, 0, KILN_RANK_MAX, false),
-#undef BYTE
-#undef SHORT
-};
 
 /* KILN__ACCESS_RAW is written with its rank: "raw2", "raw2c" when contiguous; KILN__ACCESS_WINDOW
  * with the window, and rows and elements from its corner: "window0/1/2". */
@@ -63,31 +31,53 @@ static const char *const accesses[] = {
     [KILN__ACCESS_ONCE] = "once",     [KILN__ACCESS_WINDOW] = "window",
 };
 
+const char *kiln__layout_name(kiln__layout layout)
+{
+    static const char *const names[] = {"linear",  "inner", "transpose", "general", "rows",
+                                        "columns", "held",  "reread",    "window"};
+    return (unsigned)layout < KILN_COUNT_OF(names) ? names[layout] : "unknown";
+}
+
 static const char *backend_name(int backend)
 {
     return backend == KILN_BACKEND_CUDA ? "cuda" : "cpu";
 }
 
-static int get_field(const kiln__variant *v, size_t f)
+static int get_field(const kiln__variant *v, const kiln__variant_field *field)
 {
-    const unsigned char *at = (const unsigned char *)v + fields[f].at;
+    const unsigned char *at = (const unsigned char *)v + field->at;
     uint16_t wide = 0;
 
-    if (fields[f].bytes == 1)
+    if (field->bytes == 1)
         return *at;
     memcpy(&wide, at, sizeof wide);
     return wide;
 }
 
-static void set_field(kiln__variant *v, size_t f, int value)
+static void set_field(kiln__variant *v, const kiln__variant_field *field, int value)
 {
-    unsigned char *at = (unsigned char *)v + fields[f].at;
+    unsigned char *at = (unsigned char *)v + field->at;
     const uint16_t wide = (uint16_t)value;
 
-    if (fields[f].bytes == 1)
+    if (field->bytes == 1)
         *at = (uint8_t)value;
     else
         memcpy(at, &wide, sizeof wide);
+}
+
+static const kiln__variant_field *find_field(const kiln__family *family, const char *name,
+                                             size_t bytes)
+{
+    for (size_t f = 0; f < family->field_count; f++)
+        if (kiln__same_word(name, bytes, family->fields[f].name))
+            return &family->fields[f];
+    return NULL;
+}
+
+int kiln__variant_number(const kiln__variant *v, const char *name, size_t bytes)
+{
+    const kiln__variant_field *field = find_field(v->family, name, bytes);
+    return field != NULL ? get_field(v, field) : -1;
 }
 
 /* ---- to text ----------------------------------------------------------------------------------- */
@@ -96,9 +86,11 @@ void kiln__variant_print(const kiln__variant *v, kiln__buf *out)
 {
     kiln__buf_printf(out, "%s/%d %s", backend_name(v->backend), VERSION,
                      kiln__layout_name((kiln__layout)v->layout));
-    for (size_t f = 0; f < KILN_COUNT_OF(fields); f++)
-        if (get_field(v, f) != 0)
-            kiln__buf_printf(out, " %s=%d", fields[f].name, get_field(v, f));
+    for (size_t f = 0; f < v->family->field_count; f++) {
+        const int value = get_field(v, &v->family->fields[f]);
+        if (value != 0)
+            kiln__buf_printf(out, " %s=%d", v->family->fields[f].name, value);
+    }
     kiln__buf_puts(out, " args=");
     for (size_t p = 0; p < v->param_count; p++) {
         const unsigned access = v->access[p];
@@ -107,7 +99,7 @@ void kiln__variant_print(const kiln__variant *v, kiln__buf *out)
         if (access == KILN__ACCESS_RAW)
             kiln__buf_printf(out, "%d%s", v->raw_rank[p], v->raw_contiguous[p] ? "c" : "");
         if (access == KILN__ACCESS_WINDOW)
-            kiln__buf_printf(out, "%d/%d/%d", v->window[p], v->down[p], v->along[p]);
+            kiln__buf_printf(out, "%d/%d/%d", v->loop.window[p], v->loop.down[p], v->loop.along[p]);
     }
 }
 
@@ -167,10 +159,8 @@ static kiln_status read_layout(reading *r, const char *word, size_t width)
 {
     for (int l = 0; l <= KILN__LAYOUT_WINDOW; l++) {
         if (kiln__same_word(word, width, kiln__layout_name((kiln__layout)l))) {
-            const bool reduces = l == KILN__LAYOUT_ROWS || l == KILN__LAYOUT_COLUMNS;
-            const bool rows = l == KILN__LAYOUT_HELD || l == KILN__LAYOUT_REREAD;
             r->v->layout = (uint8_t)l;
-            if (reduces != r->def->family->maps || rows != (r->def->rows != NULL))
+            if ((r->def->family->layouts >> l & 1u) == 0)
                 return blame(r, word, width, "this kind of kernel has no layout class");
             return KILN_OK;
         }
@@ -198,9 +188,9 @@ static kiln_status read_window(reading *r, size_t p, const char *const text, siz
     if (param->raw || param->output || param->by_address)
         return blame(r, text, width, "this parameter cannot be in a window");
     r->v->access[p] = KILN__ACCESS_WINDOW;
-    r->v->window[p] = (uint8_t)part[0];
-    r->v->down[p] = (uint8_t)part[1];
-    r->v->along[p] = (uint8_t)part[2];
+    r->v->loop.window[p] = (uint8_t)part[0];
+    r->v->loop.down[p] = (uint8_t)part[1];
+    r->v->loop.along[p] = (uint8_t)part[2];
     return KILN_OK;
 }
 
@@ -262,96 +252,48 @@ static kiln_status read_field(reading *r, const char *word, size_t width)
 {
     const char *equals = memchr(word, '=', width);
     const size_t name = equals != NULL ? (size_t)(equals - word) : width;
-    const size_t args = KILN_COUNT_OF(fields); /* its bit in `seen` */
-    size_t f = 0;
+    const kiln__family *family = r->def->family;
+    const kiln__variant_field *field = find_field(family, word, name);
+    const bool args = field == NULL && kiln__same_word(word, name, "args");
+    const unsigned bit = 1u << (args ? family->field_count : (size_t)(field - family->fields));
 
-    while (f < args && !kiln__same_word(word, name, fields[f].name))
-        f++;
-    if (equals == NULL || (f == args && !kiln__same_word(word, name, "args")))
-        return blame(r, word, width, "no such field of a layout");
-    if (r->seen & 1u << f)
+    if (equals == NULL || (field == NULL && !args))
+        return blame(r, word, width, "this kind of kernel has no such field of a layout");
+    if (r->seen & bit)
         return blame(r, word, width, "this field stands there already");
-    r->seen |= 1u << f;
-    if (f == args)
+    r->seen |= bit;
+    if (args)
         return read_args(r, equals + 1, width - name - 1);
     const int value = number(equals + 1, width - name - 1);
-    if (value < fields[f].low || value > fields[f].high ||
-        (fields[f].power && (value & (value - 1)) != 0))
+    if (value < field->low || value > field->high || (field->power && (value & (value - 1)) != 0))
         return blame(r, word, width, "a value that this field cannot have");
-    set_field(r->v, f, value);
+    set_field(r->v, field, value);
     return KILN_OK;
-}
-
-/* The same for what combines elements: reductions, scans and row programs. */
-static kiln_status check_combining(const reading *r)
-{
-    const kiln__variant *v = r->v;
-    const size_t width = strlen(r->text);
-    const bool plain = r->def->family == &kiln__family_reduction;
-
-    if (!r->def->family->combines)
-        return (v->keep_rank | v->split | v->segments | v->lanes | v->group) != 0
-                   ? blame(r, r->text, width, "fields of a reduction stand in")
-                   : KILN_OK;
-    if (v->keep_rank == 0 || v->keep_rank >= v->rank ||
-        (v->backend == KILN_BACKEND_CUDA && (v->group == 0 || v->group > v->block)))
-        return blame(r, r->text, width, "keep or group does not fit in");
-    if ((plain || r->def->rows != NULL) && (v->segments == 0 || v->lanes == 0))
-        return blame(r, r->text, width, "segments or lanes is missing in");
-    if (r->def->family != &kiln__family_scan && (v->segments & (v->segments - 1)) != 0)
-        return blame(r, r->text, width, "segments is no power of two in");
-    if (v->split > 1 && r->def->rows == NULL)
-        return blame(r, r->text, width, "only row programs have clusters, unlike");
-    if (v->batch != KILN__BATCH_NONE && (!plain || v->batch != kiln__reduce_batch(r->def, v, true)))
-        return blame(r, r->text, width, "this definition takes no such batch, unlike");
-    return KILN_OK;
-}
-
-static bool same_dtype_in_window(const kiln__variant *v, size_t p)
-{
-    for (size_t q = 0; q < p; q++)
-        if (v->access[q] == KILN__ACCESS_WINDOW && v->window[q] == v->window[p] &&
-            v->dtype[q] != v->dtype[p])
-            return false;
-    return true;
 }
 
 /* What must hold among fields. */
 static kiln_status check_whole(const reading *r)
 {
     const kiln__variant *v = r->v;
-    const size_t width = strlen(r->text);
-    const bool tiled = v->layout == KILN__LAYOUT_TRANSPOSE;
-    const bool cuda = v->backend == KILN_BACKEND_CUDA;
-    const bool windows = v->layout == KILN__LAYOUT_WINDOW;
+    const kiln__family *family = r->def->family;
+    const unsigned can = family->accesses | 1u << KILN__ACCESS_SCALAR | 1u << KILN__ACCESS_RAW |
+                         1u << KILN__ACCESS_ONE | 1u << KILN__ACCESS_VECTOR |
+                         1u << KILN__ACCESS_SPLAT | 1u << KILN__ACCESS_STRIDED;
+    const char *why = NULL;
 
-    if (!(r->seen & 1u << KILN_COUNT_OF(fields)))
-        return blame(r, r->text, width, "args= is missing in");
-    if (v->rank == 0 || v->index_bits == 0 || v->vec == 0 || v->unroll == 0 ||
-        (v->block == 0 && (cuda || r->def->rows == NULL)))
-        return blame(r, r->text, width, "rank, bits, vec, unroll or block is missing in");
-    if (v->layout == KILN__LAYOUT_LINEAR && v->rank != 1)
-        return blame(r, r->text, width, "a linear layout has rank 1, unlike");
-    if ((tiled && (v->rank < 2 || v->tile < 8)) ||
-        (!tiled && !windows && v->tile != 0 && r->def->rows == NULL &&
-         !(r->def->family == &kiln__family_scan && cuda && v->split != 0)))
-        return blame(r, r->text, width, "a transpose has rank 2 or more and a tile, unlike");
-    if (windows && (!cuda || v->rank < 2 || v->tile == 0 || v->vec != 1 || v->index_linear ||
-                    v->block % 32 != 0))
-        return blame(r, r->text, width, "windows have rank 2 or more, a tile and vec=1, unlike");
-    if (r->def->family != &kiln__family_scan && (v->exclusive | v->reverse | v->fan) != 0)
-        return blame(r, r->text, width, "fields of a scan stand in");
-    for (size_t p = 0; p < v->param_count; p++) {
-        if (v->access[p] == KILN__ACCESS_TILE && !tiled)
-            return blame(r, r->text, width, "only a transpose has tiles, unlike");
-        if (v->access[p] == KILN__ACCESS_WINDOW && (!windows || !same_dtype_in_window(v, p)))
-            return blame(r, r->text, width, "windows of one dtype have a layout of their own, unlike");
-        if (v->access[p] == KILN__ACCESS_ONCE &&
-            (!cuda || r->def->family != &kiln__family_reduction || r->def->params[p].output ||
-             v->vec * kiln_dtype_size((kiln_dtype)v->dtype[p]) != 16))
-            return blame(r, r->text, width, "only reductions read 16 bytes once, unlike");
-    }
-    return check_combining(r);
+    for (size_t p = 0; p < v->param_count; p++)
+        if ((can >> v->access[p] & 1u) == 0)
+            return blame(r, r->text, strlen(r->text),
+                         "this kind of kernel does not reach a parameter so, unlike");
+    if (!(r->seen & 1u << family->field_count))
+        why = "args= is missing in";
+    else if (v->rank == 0 || v->index_bits == 0 || v->vec == 0 || v->unroll == 0)
+        why = "rank, bits, vec or unroll is missing in";
+    else if (family->combines && (v->keep_rank == 0 || v->keep_rank >= v->rank))
+        why = "keep does not fit in";
+    else
+        why = family->refuse(r->def, v);
+    return why == NULL ? KILN_OK : blame(r, r->text, strlen(r->text), why);
 }
 
 kiln_status kiln__variant_parse(const char *text, const kiln__definition *def,
@@ -363,6 +305,7 @@ kiln_status kiln__variant_parse(const char *text, const kiln__definition *def,
     size_t nth = 0;
 
     memset(out, 0, sizeof *out);
+    out->family = def->family;
     out->param_count = (uint8_t)def->param_count;
     for (size_t p = 0; p < def->param_count; p++)
         out->dtype[p] = (uint8_t)dtypes[p];

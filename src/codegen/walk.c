@@ -334,6 +334,8 @@ void kiln__plan_make(const kiln__plan_request *q, kiln__plan *plan)
     memset(v, 0, sizeof *v);
     plan->has_kin = false;
     plan->part_count = plan->ticket_count = 0;
+    plan->leaves_marks = false;
+    v->family = q->def->family;
     v->backend = (uint8_t)q->device.backend;
     v->param_count = (uint8_t)q->def->param_count;
     v->vec = v->unroll = 1;

@@ -272,15 +272,15 @@ void kiln__window_choose(const kiln__walk *w, const kiln__definition *def,
     v->layout = KILN__LAYOUT_WINDOW;
     v->block = BLOCK_THREADS;
     v->vec = 1;
-    v->tile = (uint8_t)kiln__tuned("KILN_TUNE_WINDOW_ROWS", tiles[t].rows);
+    v->loop.tile = (uint8_t)kiln__tuned("KILN_TUNE_WINDOW_ROWS", tiles[t].rows);
     v->unroll = (uint8_t)kiln__tuned("KILN_TUNE_WINDOW_STRIPS", tiles[t].strips);
     for (int k = 0; k < w->count; k++) {
         if (views[k].window < 0)
             continue;
         const size_t p = w->param[k];
         v->access[p] = KILN__ACCESS_WINDOW;
-        v->window[p] = (uint8_t)views[k].window;
-        v->down[p] = (uint8_t)views[k].down;
-        v->along[p] = (uint8_t)views[k].along;
+        v->loop.window[p] = (uint8_t)views[k].window;
+        v->loop.down[p] = (uint8_t)views[k].down;
+        v->loop.along[p] = (uint8_t)views[k].along;
     }
 }

@@ -6,11 +6,11 @@
  */
 #include "kernel/kernel.h"
 
+/* Loops are first: what a definition is that names no family. */
 static const kiln__family_calls *const families[] = {
-    &kiln__loop_calls, /* first: what a definition is that names no family */
-    &kiln__reduction_calls,
-    &kiln__scan_calls,
-    &kiln__row_calls,
+#define CALLS_OF(family) &kiln__##family##_calls,
+    KILN__FAMILIES(CALLS_OF)
+#undef CALLS_OF
 };
 
 const kiln__family_calls *kiln__calls_of(const kiln__family *family)

@@ -184,10 +184,9 @@ typedef struct kiln__family_calls {
                           kiln_error *err);
 } kiln__family_calls;
 
-extern const kiln__family_calls kiln__loop_calls;      /* loop.c */
-extern const kiln__family_calls kiln__reduction_calls; /* reduction.c */
-extern const kiln__family_calls kiln__scan_calls;      /* scan.c */
-extern const kiln__family_calls kiln__row_calls;       /* row.c */
+#define KILN__CALLS_EXTERN(family) extern const kiln__family_calls kiln__##family##_calls;
+KILN__FAMILIES(KILN__CALLS_EXTERN)
+#undef KILN__CALLS_EXTERN
 
 /* How calls of reductions are read (reduce_call.c). */
 kiln_status kiln__reduction_read(struct kiln__reading *r, const void *opts, kiln_error *err);

@@ -216,9 +216,7 @@ static kiln_status make_recipe(kiln__kernel *op, const kiln__call *call, const k
     recipe->flags = call->flags;
     recipe->workspace.part_bytes = (size_t)r->plan.part_count * op->def->family->part_bytes_max;
     recipe->workspace.ticket_count = r->plan.ticket_count;
-    recipe->workspace.leaves_marks = op->def->family == &kiln__family_scan &&
-                                     r->plan.variant.layout == KILN__LAYOUT_COLUMNS &&
-                                     r->plan.variant.fan == 1;
+    recipe->workspace.leaves_marks = r->plan.leaves_marks;
     recipe->has_size = call->has_size;
     recipe->size = call->size;
     recipe->count = r->plan.size;

@@ -50,8 +50,8 @@ bool kiln__warm_fits(const kiln__definition *def, const kiln__variant *variant,
     why[0] = '\0';
     if (def->cuda_only && target->backend == KILN_BACKEND_CPU)
         snprintf(why, 64, "uses `%.30s`, which only CUDA has", def->cuda_only_word);
-    else if (def->rows != NULL && variant->split > 1 && strncmp(target->name, "sm_", 3) == 0 &&
-             atoi(target->name + 3) < 90)
+    else if (variant->family == &kiln__family_row && variant->row.cluster > 1 &&
+             strncmp(target->name, "sm_", 3) == 0 && atoi(target->name + 3) < 90)
         snprintf(why, 64, "is for clusters of blocks, which %.20s lacks", target->name);
     return why[0] == '\0';
 }
@@ -212,8 +212,8 @@ static kiln_status plan_devices(expansion *x, const kiln__imagined *args,
     call.flags = (x->e->exclusive ? (unsigned)KILN_SCAN_EXCLUSIVE : 0) |
                  (x->e->reverse ? (unsigned)KILN_SCAN_REVERSE : 0);
     for (size_t nth = 0; kiln__warm_device(x->backend, nth, &device); nth++) {
-        /* Loops are the same on every device, and only row programs use clusters. */
-        if ((nth > 0 && !has_axes(x->def)) || (device.clusters && x->def->rows == NULL))
+        /* Families that combine nothing plan alike for every device, and few of them use clusters. */
+        if ((nth > 0 && !has_axes(x->def)) || (device.clusters && !x->def->family->clusters))
             break;
         status = kiln__imagine_variant(x->def, &device, &call, &planned, x->err);
         if (status == KILN_OK)
