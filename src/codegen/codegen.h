@@ -695,9 +695,10 @@ struct kiln__family {
      * plans depend on the device's size. */
     bool maps, combines;
     bool clusters; /* plans differ between devices with and without thread block clusters */
-    /* Inputs that `post` alone mentions have one element for each result, and so have the kernel's
-     * numbers; outputs may not share memory with inputs, not even element by element. */
-    bool shrinks;
+    /* `shrinks`: a result has fewer elements than the inputs, so that an input that `post` alone mentions
+     * has one element for each result. `in_place`: an element depends on the inputs' elements at its
+     * own place alone, so that an output may be one of the inputs. */
+    bool shrinks, in_place;
     size_t part_bytes_max; /* of an accumulator */
     /* What a definition has beside its snippets; each may be NULL. In the order of use: the texts, the
      * parameters' part in them, what the snippets use, and the end. */

@@ -354,6 +354,7 @@ const kiln__family kiln__family_loop = {
     .name = "elementwise",
     .noun = "elementwise kernel",
     .kernel_name = "kiln_kernel",
+    .in_place = true,
     .part_bytes_max = KILN__PART_BYTES_MAX,
     .plan = plan_loop,
     .layouts = 1u << KILN__LAYOUT_LINEAR | 1u << KILN__LAYOUT_INNER | 1u << KILN__LAYOUT_TRANSPOSE |

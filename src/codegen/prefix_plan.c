@@ -483,6 +483,7 @@ const kiln__family kiln__family_scan = {
     .kernel_name = "kiln_scan",
     .maps = true,
     .combines = true,
+    .in_place = true,
     .part_bytes_max = KILN__PART_BYTES_MAX,
     .plan = plan_scan,
     .layouts = 1u << KILN__LAYOUT_ROWS | 1u << KILN__LAYOUT_COLUMNS,

@@ -376,6 +376,7 @@ const kiln__family kiln__family_row = {
     .noun = "row program",
     .kernel_name = "kiln_row",
     .combines = true,
+    .in_place = true,
     .part_bytes_max = KILN__PART_BYTES_MAX,
     .copy = kiln__row_copy,
     .check = kiln__row_check,

@@ -39,4 +39,9 @@ typedef struct kiln__template_env {
 kiln_status kiln__template_expand(const char *path, const kiln__template_env *env, kiln__buf *out,
                                   kiln_error *err);
 
+#ifdef KILN_TEST_HOOKS
+/* One more file (templates.h): what a test adds. */
+extern const struct kiln__template_file *kiln__test_template;
+#endif
+
 #endif

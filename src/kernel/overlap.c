@@ -51,7 +51,7 @@ kiln_status kiln__overlap_check(const kiln__kernel *op, const kiln__recipe *reci
             if (other.high <= written.low || written.high <= other.low)
                 continue;
             const bool output = p >= d->input_count;
-            if ((!output && !d->params[p].raw && !d->family->shrinks &&
+            if ((!output && !d->params[p].raw && d->family->in_place &&
                  same_elements(bound->array[p], bound->array[w])) ||
                 !kiln__array_overlap(bound->array[p], bound->array[w]))
                 continue;
