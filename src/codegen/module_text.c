@@ -342,7 +342,8 @@ kiln_status kiln__module_emit(const kiln__definition *def, kiln_backend backend,
                               kiln_error *err)
 {
     const bool cpu = backend == KILN_BACKEND_CPU;
-    const kiln__variant v = {.backend = (uint8_t)backend,
+    const kiln__variant v = {.family = &kiln__family_loop,
+                             .backend = (uint8_t)backend,
                              .layout = KILN__LAYOUT_LINEAR,
                              .rank = 1,
                              .index_bits = 64,
