@@ -277,6 +277,23 @@ static bool find_device(const char *name, kiln_device_info *info)
     return false;
 }
 
+/* The folder for compiled kernels: below $KILN_TEST_CACHE, unless kiln would refuse it, as in a build
+ * folder that others may write to; then a temporary one. */
+static void choose_cache_dir(void)
+{
+    const char *shared = getenv("KILN_TEST_CACHE"), *kind = env.cuda ? "cuda" : "cpu";
+    kiln_cache *cache = NULL;
+
+    if (shared != NULL && shared[0] != '\0') {
+        snprintf(env.cache_dir, sizeof env.cache_dir, "%.180s/%s", shared, kind);
+        const bool usable = kiln_cache_open(env.cache_dir, &cache, NULL) == KILN_OK;
+        kiln_cache_close(cache);
+        if (usable)
+            return;
+    }
+    snprintf(env.cache_dir, sizeof env.cache_dir, "%.180s/cache-%s", temp_root, kind);
+}
+
 /* Run every test on one device. Returns an exit status. */
 static int run_on(const char *module, const char *device, const struct CMUnitTest *tests,
                   size_t count)
@@ -294,9 +311,7 @@ static int run_on(const char *module, const char *device, const struct CMUnitTes
     env.cuda = info.backend == KILN_BACKEND_CUDA;
     env.seed = seed != NULL ? strtoull(seed, NULL, 0)
                             : (uint64_t)now.tv_sec * 1000003u + (uint64_t)now.tv_nsec;
-    const char *shared = getenv("KILN_TEST_CACHE");
-    snprintf(env.cache_dir, sizeof env.cache_dir, "%.180s/cache-%s",
-             shared != NULL && shared[0] != '\0' ? shared : temp_root, env.cuda ? "cuda" : "cpu");
+    choose_cache_dir();
     snprintf(env.temp_dir, sizeof env.temp_dir, "%s", temp_root);
     printf("%s on %s (%s, %s), KILN_TEST_SEED=%llu\n", module, info.id, info.name, info.target,
            (unsigned long long)env.seed);

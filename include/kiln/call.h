@@ -23,9 +23,9 @@
  *     kiln_call_with(sums, &options, &err, x, &from_end);     // shape (4, 3)
  *
  * The three macros take a handle of any family: kiln_elementwise, kiln_reduction, kiln_scan,
- * kiln_row, kiln_graph or, with options, kiln_raw. They expand to that family's function (kiln_elementwise_run(),
- * kiln_reduction_run() and so on), whose header says what shapes and dtypes the arguments must
- * have, which outputs are allocated, and which statuses are returned.
+ * kiln_row, kiln_graph or, with options, kiln_raw. They expand to that family's function
+ * (kiln_elementwise_run(), kiln_reduction_run() and so on), whose header says what shapes and
+ * dtypes the arguments must have, which outputs are allocated, and which statuses are returned.
  *
  * Arguments: arrays are given as they are; `&z`, the address of an array pointer, is an output that
  *            is allocated when z is NULL and reused when it is not; numbers are scalars. There are

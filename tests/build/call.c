@@ -11,6 +11,7 @@ typedef struct handles {
     kiln_scan *running;
     kiln_row *softmax;
     kiln_graph *graph;
+    kiln_raw *raw;
     kiln_launch *launch;
 } handles;
 
@@ -54,6 +55,7 @@ kiln_status families(const handles *h, kiln_array *x, kiln_array *z)
     kiln_scan_call_options running = KILN_SCAN_CALL_OPTIONS_INIT;
     kiln_row_call_options softmax = KILN_ROW_CALL_OPTIONS_INIT;
     kiln_graph_call_options graph = KILN_GRAPH_CALL_OPTIONS_INIT;
+    kiln_raw_call_options raw = KILN_RAW_CALL_OPTIONS_INIT;
     const kiln_axes rows = {1, {-1}};
     kiln_status status = kiln_call(h->loop, NULL, x, &z);
 
@@ -71,6 +73,7 @@ kiln_status families(const handles *h, kiln_array *x, kiln_array *z)
     TRY(kiln_call_with(h->softmax, &softmax, NULL, x, &z));
     TRY(kiln_call_with(h->graph, &graph, NULL, x, &z));
     TRY(kiln_call_with(h->graph, NULL, NULL, x, &z));
+    TRY(kiln_call_with(h->raw, &raw, NULL, x, z));
 #if defined(BAD_6)
     status = kiln_call(h->launch, NULL, x, &z); /* a handle that takes no arguments */
 #elif defined(BAD_7)
