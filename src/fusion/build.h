@@ -17,7 +17,7 @@
 
 #include "fusion/fusion.h"
 
-/* ---- views as maps of axes (maps.c) ------------------------------------------------------------- */
+/* ---- views as maps of axes (maps.c) ---------------------------------------------------------- */
 
 /* Where an axis of a value is read at: index = start + step * (index on axis `from` of the viewer),
  * or always `start` when from is -1. */
@@ -44,7 +44,7 @@ typedef struct kiln__list {
     size_t count, room;
 } kiln__list;
 
-/* ---- lows ---------------------------------------------------------------------------------------- */
+/* ---- lows ------------------------------------------------------------------------------------ */
 
 typedef enum kiln__low_kind {
     KILN__LOW_LEAF = 1, /* a view of an array argument */
@@ -125,11 +125,11 @@ typedef struct kiln__low {
     uint32_t older; /* the low before it of those that share a bucket; 0: none */
 } kiln__low;
 
-/* ---- kernels while they are planned ---------------------------------------------------------------- */
+/* ---- kernels while they are planned ---------------------------------------------------------- */
 
 /* How large something is: operations, and arrays that are read; among these `made` that are no
- * arguments. Blocks of neighbouring lows among operations and these are bits: two measures that have
- * none in common have none of these in common. */
+ * arguments. Blocks of neighbouring lows among operations and these are bits: two measures that
+ * have none in common have none of these in common. */
 enum { KILN__BLOCK_WORDS = 16 };
 typedef struct kiln__measure {
     int nodes, leaves, made;
@@ -181,7 +181,7 @@ typedef struct kiln__snippet {
     uint32_t uses;      /* of all of them */
 } kiln__snippet;
 
-/* ---- the build -------------------------------------------------------------------------------------- */
+/* ---- the build ------------------------------------------------------------------------------- */
 
 /* The last scratch buffer is for texts that the function which begins them ends. */
 enum { KILN__SCRATCH = 9, KILN__SCRATCH_SHORT = KILN__SCRATCH - 1 };
@@ -221,8 +221,8 @@ typedef struct kiln__writing {
     kiln__step_param params[KILN_PARAM_MAX]; /* of its step */
 } kiln__writing;
 
-/* A call's own data, the lows, and what each pass keeps for itself. What passes find about a low is in
- * the low; tasks and kernels are handed from pass to pass (program.c). */
+/* A call's own data, the lows, and what each pass keeps for itself. What passes find about a low is
+ * in the low; tasks and kernels are handed from pass to pass (program.c). */
 typedef struct kiln__build {
     jmp_buf leave;
     kiln_error *err;
@@ -343,8 +343,8 @@ static inline bool kiln__same_shape(int rank, const int64_t *shape, int other_ra
 
 /* ---- numbers.c --- */
 
-/* Whether a recorded node is weak in this call: a plain number, one given as an argument, or computed
- * from such alone. Its type, with a zero of its kind where the value is unknown. */
+/* Whether a recorded node is weak in this call: a plain number, one given as an argument, or
+ * computed from such alone. Its type, with a zero of its kind where the value is unknown. */
 bool kiln__is_number(const kiln__build *b, uint32_t node, kiln__op_type *type_out);
 /* A weak node as a low of `dtype`. */
 uint32_t kiln__number_low(kiln__build *b, uint32_t node, kiln_dtype dtype);

@@ -108,7 +108,7 @@ void kiln__program_explain(const kiln__ir *ir, const kiln__program *program, kil
     }
 }
 
-/* ---- DOT --------------------------------------------------------------------------------------------- */
+/* ---- DOT ------------------------------------------------------------------------------------- */
 
 /* For each recorded node the first kernel that computes it, counted from 1; 0: none does. */
 static uint32_t *kernels_of_nodes(const kiln__ir *ir, const kiln__program *program)

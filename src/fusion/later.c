@@ -105,8 +105,8 @@ static void move_later(kiln__build *b, kiln__plan_kernel *k, const shaped *s)
     kiln__kernel_measure(b, k);
 }
 
-/* Order kernels by level; those of one level stay in the order they were made in, and empty ones are
- * left out. */
+/* Order kernels by level; those of one level stay in the order they were made in, and empty ones
+ * are left out. */
 static kiln__plan_kernel *sort_kernels(kiln__build *b, kiln__plan_kernel *made)
 {
     kiln__plan_kernel *sorted = NULL, **end = &sorted;

@@ -40,7 +40,7 @@ static uint32_t lower_input(kiln__build *b, uint32_t node)
     return kiln__low_add(b, &made);
 }
 
-/* ---- operations ------------------------------------------------------------------------------------- */
+/* ---- operations ------------------------------------------------------------------------------ */
 
 /* A value that has its operands' shape and depends on none of them (isnan of integers, imag of real
  * numbers): one element, spread over the shape. The operands are not read. */
@@ -95,7 +95,7 @@ static uint32_t lower_op(kiln__build *b, uint32_t node)
     return kiln__low_over(b, &made, operands, n->operand_count);
 }
 
-/* ---- reductions ------------------------------------------------------------------------------------- */
+/* ---- reductions ------------------------------------------------------------------------------ */
 
 /* Mark the axes of `space` that a node reduces, and shape its result. */
 static void reduce_shape(kiln__build *b, uint32_t node, kiln__low *made)
@@ -171,8 +171,8 @@ static void row_bytes(kiln__build *b, uint32_t low, const bool *reduced, int64_t
     *weight += (along <= across ? 1 : -1) * (int64_t)kiln_dtype_size(n->dtype);
 }
 
-/* Whether variances are better computed in two steps, a mean and then squared deviations from it: in
- * rows that are held on chip the second step costs no memory, and both are plain sums. */
+/* Whether variances are better computed in two steps, a mean and then squared deviations from it:
+ * in rows that are held on chip the second step costs no memory, and both are plain sums. */
 static bool in_two_steps(kiln__build *b, uint32_t node, uint32_t x)
 {
     const kiln__node *n = &b->ir->nodes[node];
@@ -245,7 +245,7 @@ static uint32_t lower_reduce(kiln__build *b, uint32_t node)
     return n->dtype != KILN_DTYPE_NONE ? kiln__low_cast(b, low, n->dtype, node) : low;
 }
 
-/* ---- custom kernels --------------------------------------------------------------------------------- */
+/* ---- custom kernels -------------------------------------------------------------------------- */
 
 /* A custom kernel that is done where its results are used: operands have the dtypes of its
  * parameters. */
@@ -322,7 +322,7 @@ static uint32_t lower_custom(kiln__build *b, uint32_t node)
     return kiln__low_over(b, &made, operands, d->input_count);
 }
 
-/* ---- positions ---------------------------------------------------------------------------------------- */
+/* ---- positions ------------------------------------------------------------------------------- */
 
 /* 0, 1, ..., count - 1. */
 static uint32_t iota(kiln__build *b, uint32_t node, int64_t count)
@@ -347,7 +347,7 @@ static uint32_t lower_index(kiln__build *b, uint32_t node)
     return kiln__low_view(b, iota(b, node, o->shape[axis]), o->rank, o->shape, &map, node);
 }
 
-/* ---- the walk ------------------------------------------------------------------------------------------- */
+/* ---- the walk -------------------------------------------------------------------------------- */
 
 static uint32_t lower_node(kiln__build *b, uint32_t node)
 {

@@ -77,8 +77,8 @@ static void add_leaf_bytes(order *o, uint32_t id, int64_t most, int64_t *bytes)
             add_leaf_bytes(o, n->operand[k], most, bytes);
 }
 
-/* Whether a reduction computes an output for itself rather than wait for it: when that reads no more
- * than the output has bytes. */
+/* Whether a reduction computes an output for itself rather than wait for it: when that reads no
+ * more than the output has bytes. */
 static bool computed_again(order *o, uint32_t id)
 {
     kiln__build *b = o->b;

@@ -91,8 +91,8 @@ static uint32_t sink_operation(kiln__build *b, const sinking *s)
     return kiln__low_add(b, &made);
 }
 
-/* Look at a low, or at its next operand. True when its result is known; else `*next` is what must be
- * reshaped first, if anything. */
+/* Look at a low, or at its next operand. True when its result is known; else `*next` is what must
+ * be reshaped first, if anything. */
 static bool sink_step(kiln__build *b, sinking *s, uint32_t origin, uint32_t *result, sinking **next)
 {
     *next = NULL;

@@ -4,20 +4,21 @@
  *     stores > [rows] > size, order, schedule
  *
  * Softmax and similar functions reduce rows and use the results in the same rows. Separate kernels
- * would read each row once for every step; a row program reads it once. It is made of reductions of
- * one space along the same axes (its members), of which one is used by another, or by a value that is
- * stored in the same space (a root). Further values that are stored in the space and use members are
- * roots as well, and values that are computed from members' results alone belong to the row program,
- * too.
+ * would read each row once for every step; a row program reads it once. It is made of reductions
+ * of one space along the same axes (its members), of which one is used by another, or by a value
+ * that is stored in the same space (a root). Further values that are stored in the space and use
+ * members are roots as well, and values that are computed from members' results alone belong to
+ * the row program, too.
  *
- * Rule 1: a row's result may be used in its own row only: the view through which it is seen must lead
- *         from an element to its row. Where a member is seen otherwise, there is no row program.
- * Rule 2: a row program is formed, and extended, only when the graph has no cycle with this and all
- *         earlier row programs contracted to one node each: no value that it reads from memory depends
- *         on it.
- * Rule 3: what a row program computes and what it reads is settled when it is formed. A value that it
- *         computes, and that a later pass stores for other kernels, is still computed by it (`inside`),
- *         so that no later decision can make it depend on itself.
+ * Rule 1: a row's result may be used in its own row only: the view through which it is seen must
+ *         lead from an element to its row. Where a member is seen otherwise, there is no row
+ *         program.
+ * Rule 2: a row program is formed, and extended, only when the graph has no cycle with this and
+ *         all earlier row programs contracted to one node each: no value that it reads from
+ *         memory depends on it.
+ * Rule 3: what a row program computes and what it reads is settled when it is formed. A value that
+ *         it computes, and that a later pass stores for other kernels, is still computed by it
+ *         (`inside`), so that no later decision can make it depend on itself.
  */
 #include "fusion/states.h"
 
@@ -213,7 +214,7 @@ static sight *look_from(row_program *f, uint32_t id, bool root)
     return first;
 }
 
-/* ---- what a row program reads --------------------------------------------------------------------- */
+/* ---- what a row program reads ---------------------------------------------------------------- */
 
 /* Count what a kernel reads of an array for each element, and along which axes it runs. */
 static void count_leaf(const row_program *f, const kiln__low *n, const kiln__axis_map *map, met *m)
@@ -268,8 +269,8 @@ static void walk_from(row_program *f, uint32_t id, bool root, uint32_t least, me
 
 /* ---- dependence ------------------------------------------------------------------------------ */
 
-/* The first low that may depend on the row program: its own first one, or that of an earlier row program
- * whose lows lie on both sides of it, for that one is one kernel. */
+/* The first low that may depend on the row program: its own first one, or that of an earlier row
+ * program whose lows lie on both sides of it, for that one is one kernel. */
 static uint32_t first_dependent(const row_program *f)
 {
     uint32_t first = f->members[0];
@@ -284,9 +285,9 @@ static uint32_t first_dependent(const row_program *f)
     return first;
 }
 
-/* Whether a value that the row program reads from memory depends on it. An earlier row program is one
- * kernel: whatever depends on one of its results depends on all that it reads. What f->seen holds was
- * looked at before, without finding such a value. */
+/* Whether a value that the row program reads from memory depends on it. An earlier row program is
+ * one kernel: whatever depends on one of its results depends on all that it reads. What f->seen
+ * holds was looked at before, without finding such a value. */
 static bool is_cyclic(row_program *f)
 {
     kiln__build *b = f->b;
@@ -494,9 +495,9 @@ static bool check(row_program *f)
 
 /* ---- what follows from results alone --------------------------------------------------------- */
 
-/* Whether a low is made of the row program's results and of arguments, one value a row, all its operands
- * that are so being in `made`. Views of results are left to kernels of their own, so that shapes
- * stay those of results. */
+/* Whether a low is made of the row program's results and of arguments, one value a row, all its
+ * operands that are so being in `made`. Views of results are left to kernels of their own, so that
+ * shapes stay those of results. */
 static bool is_of_results(const row_program *f, uint32_t id, const kiln__marks *made)
 {
     const kiln__build *b = f->b;
@@ -537,8 +538,8 @@ static kiln__list find_results(row_program *f)
     return found;
 }
 
-/* Other reductions of the same rows come along where they read nothing but arguments of the call, and
- * nothing that the row program reads is made of their results. */
+/* Other reductions of the same rows come along where they read nothing but arguments of the call,
+ * and nothing that the row program reads is made of their results. */
 static void take_others(row_program *f)
 {
     f->first = first_dependent(f);

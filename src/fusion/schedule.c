@@ -202,8 +202,8 @@ static bool joins_pass(kiln__build *b, const kiln__plan_kernel *k, uint32_t id)
            kiln__kernel_fits(b, k, id);
 }
 
-/* The first kernel of those that has room, and of those that reduce the same operand: a reduction of
- * another operand brings a state of its own. */
+/* The first kernel of those that has room, and of those that reduce the same operand: a reduction
+ * of another operand brings a state of its own. */
 static kiln__plan_kernel *find_pass(kiln__build *b, group *g, group *same, uint32_t id)
 {
     kiln__plan_kernel *k = NULL;

@@ -182,8 +182,8 @@ static bool exceeds(kiln__build *b, uint32_t id, int nodes, int leaves)
     return !measure(b, &nothing, &sum, id, nodes, leaves);
 }
 
-/* Store the first values, from the leaves up, that are large enough to be worth a kernel. Values are
- * visited operands first, so that each kernel is near the bound. */
+/* Store the first values, from the leaves up, that are large enough to be worth a kernel. Values
+ * are visited operands first, so that each kernel is near the bound. */
 static void cut(kiln__build *b)
 {
     for (uint32_t id = 1; id < b->low_count; id++) {

@@ -15,7 +15,7 @@
  */
 #include "fusion/write.h"
 
-/* ---- positions -------------------------------------------------------------------------------------- */
+/* ---- positions ------------------------------------------------------------------------------- */
 
 /* Whether coefficients are `factor` times the linear index of the loop, axes as they are. */
 bool kiln__is_linear(const kiln__writer *w, const int64_t *coef, int64_t *factor)
@@ -67,7 +67,7 @@ static const char *position_text(kiln__writer *w, const kiln__low *n, const kiln
     return kiln__build_text(w->b, text);
 }
 
-/* ---- expressions -------------------------------------------------------------------------------------- */
+/* ---- expressions ----------------------------------------------------------------------------- */
 
 static const char *statement(kiln__writer *w, kiln_dtype dtype, const char *expression)
 {

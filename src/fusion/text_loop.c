@@ -92,7 +92,7 @@ void kiln__write_loop(kiln__writer *w)
     w->step->why = kiln__build_text(b, why);
 }
 
-/* ---- custom kernels ------------------------------------------------------------------------------------- */
+/* ---- custom kernels -------------------------------------------------------------------------- */
 
 /* The user's kernel: operands are bound as they are, by position. */
 void kiln__write_custom(kiln__writer *w)

@@ -174,7 +174,7 @@ const char *kiln__name_result(kiln__writer *w, const kiln__member *m, size_t sta
     return name;
 }
 
-/* ---- reductions ------------------------------------------------------------------------------------- */
+/* ---- reductions ------------------------------------------------------------------------------ */
 
 static void write_map(kiln__writer *w, const kiln__member *members, size_t count)
 {

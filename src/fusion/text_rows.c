@@ -78,7 +78,7 @@ static void write_stage(kiln__writer *w, int stage, kiln__row_stage *stages)
     name_results(w, members, count, result);
 }
 
-/* ---- outputs ------------------------------------------------------------------------------------------- */
+/* ---- outputs --------------------------------------------------------------------------------- */
 
 static bool is_per_row(const kiln__writer *w, uint32_t low)
 {

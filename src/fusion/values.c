@@ -7,7 +7,7 @@
  */
 #include "fusion/write.h"
 
-/* ---- places ------------------------------------------------------------------------------------------- */
+/* ---- places ---------------------------------------------------------------------------------- */
 
 static int64_t *ordered_strides(kiln__build *b, const kiln__low *n, const int *order)
 {
@@ -61,7 +61,7 @@ void kiln__place(kiln__writer *w, uint32_t low, const int *order)
     temp->first = temp->last = w->number;
 }
 
-/* ---- names --------------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 /* Whether a word may name a parameter in any kernel that a graph makes. */
 static bool usable_name(const char *name)
@@ -105,7 +105,7 @@ static const char *choose_name(kiln__writer *w, const char *base, const char *fa
     return kiln__build_copy(w->b, name, strlen(name) + 1);
 }
 
-/* ---- parameters ------------------------------------------------------------------------------------------ */
+/* ---- parameters ------------------------------------------------------------------------------ */
 
 static int64_t touched_bytes(int rank, const int64_t *shape, const int64_t *strides,
                              kiln_dtype dtype)
