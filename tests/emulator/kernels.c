@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "fake_driver.h"
@@ -46,6 +47,11 @@ void fake_start(void)
     if (emu_resident < 1 || emu_resident > 16)
         emu_resident = 3;
     emu_seed = setting("KILN_EMULATOR_SEED", 0);
+    if (getenv("KILN_EMULATOR_SEED") != NULL &&
+        strcmp(getenv("KILN_EMULATOR_SEED"), "random") == 0) {
+        emu_seed = (uint64_t)time(NULL) * 1000u + (uint64_t)getpid() % 1000u;
+        fprintf(stderr, "emulated GPU: KILN_EMULATOR_SEED=%llu\n", (unsigned long long)emu_seed);
+    }
     emu_divide_begin();
 }
 
