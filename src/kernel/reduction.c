@@ -10,16 +10,6 @@
 
 /* ---- shapes ------------------------------------------------------------------------------------ */
 
-/* The result's shape: kept axes, with 1 in place of reduced ones under keepdims. */
-static int result_shape(const kiln__resolved *r, const bool *marks, bool keepdims, int64_t *shape)
-{
-    int rank = 0;
-    for (int a = 0; a < r->rank; a++)
-        if (!marks[a] || keepdims)
-            shape[rank++] = marks[a] ? 1 : r->shape[a];
-    return rank;
-}
-
 static kiln_status check_empty(const kiln__definition *d, const kiln__resolved *r,
                                const bool *marks, kiln_error *err)
 {
@@ -78,74 +68,32 @@ static kiln_status check_late(const kiln__definition *d, const kiln__resolved *r
     return KILN_OK;
 }
 
-/* ---- operands ---------------------------------------------------------------------------------- */
-
-/* Describe output `p` with all the loop's axes. `strides` are those of the result's shape. */
-static void spread_output(kiln__resolved *r, const bool *marks, size_t p, bool keepdims,
-                          const int64_t *strides)
-{
-    kiln__operand *o = &r->operand[p];
-    int own = 0;
-    for (int a = 0; a < r->rank; a++) {
-        const bool there = !marks[a] || keepdims;
-        r->spread[a] = marks[a] ? 1 : r->shape[a];
-        r->fresh_strides[p][a] = marks[a] ? 0 : strides[own];
-        own += there;
-    }
-    o->is_array = true;
-    o->rank = r->rank;
-    o->shape = r->spread;
-    o->strides = r->fresh_strides[p];
-}
-
-static void fill_outputs(const kiln__definition *d, kiln__resolved *r, const bool *marks, bool keepdims,
-                         int rank, const int64_t *shape)
-{
-    int64_t dense[KILN_RANK_MAX];
-    for (size_t p = d->input_count; p < d->param_count; p++) {
-        int64_t step = (int64_t)kiln_dtype_size(r->dtype[p]);
-        for (int a = rank - 1; a >= 0; a--) {
-            dense[a] = step;
-            step *= shape[a] > 1 ? shape[a] : 1;
-        }
-        spread_output(r, marks, p, keepdims, r->array[p] != NULL ? r->array[p]->strides : dense);
-    }
-}
-
 /* Everything about a call with known arrays and dtypes but its recipe. On return r->rank and
  * r->shape are the result's. */
 static kiln_status decide(const kiln__definition *d, const kiln__call *call,
                           const kiln__plan_device *device, kiln__resolved *r, kiln_error *err)
 {
     kiln_status status = KILN_OK;
-    int64_t shape[KILN_RANK_MAX], size;
-    bool marks[KILN_RANK_MAX], any = false;
+    bool marks[KILN_RANK_MAX];
 
-    for (size_t p = 0; p < d->input_count; p++)
-        any |= kiln__decides_shape(d, r, p);
-    if (!any) {
-        status = kiln__fail(err, KILN_ERR_UNDECIDED_SIZE,
-                            "kernel \"%s\": no input array that is not raw was given", d->name);
-        goto done;
-    }
-    KILN_TRY(kiln__broadcast_inputs(d, r, err));
+    KILN_TRY(kiln__decide_inputs(d, r, err));
     if (d->masked)
         KILN_TRY(check_mask(d, r, err));
-    KILN_TRY(kiln__shape_size(r->rank, r->shape, 16, &size, err));
     KILN_TRY(kiln__read_axes(d, call->axes, r->rank, marks, err));
     KILN_TRY(check_late(d, r, marks, err));
     KILN_TRY(check_empty(d, r, marks, err));
-    const int rank = result_shape(r, marks, call->keepdims, shape);
+    kiln__decide_results(r, marks, call->keepdims);
     for (size_t p = d->input_count; p < d->param_count; p++)
         if (r->array[p] != NULL)
-            KILN_TRY(kiln__check_result(d, r->array[p], p, rank, shape, err));
+            KILN_TRY(kiln__check_result(d, r->array[p], p, r->row_rank, r->row_shape, err));
     for (size_t p = 0; p < d->param_count; p++)
         kiln__fill_operand(d, r, p);
-    fill_outputs(d, r, marks, call->keepdims, rank, shape);
+    for (size_t p = d->input_count; p < d->param_count; p++)
+        kiln__spread_output(r, p, marks, call->keepdims);
     kiln__plan_resolved(d, call, device, marks, r);
-    r->rank = rank;
-    memcpy(r->shape, shape, (size_t)rank * sizeof shape[0]);
-    for (int a = 0; a < rank; a++)
+    r->rank = r->row_rank;
+    memcpy(r->shape, r->row_shape, (size_t)r->rank * sizeof r->shape[0]);
+    for (int a = 0; a < r->rank; a++)
         r->order[a] = a;
 
 done:

@@ -125,6 +125,51 @@ kiln_status kiln__broadcast_inputs(const kiln__definition *d, kiln__resolved *r,
     return KILN_OK;
 }
 
+kiln_status kiln__decide_inputs(const kiln__definition *d, kiln__resolved *r, kiln_error *err)
+{
+    int64_t size;
+    size_t p = 0;
+
+    while (p < d->input_count && !kiln__decides_shape(d, r, p))
+        p++;
+    if (p == d->input_count)
+        return kiln__fail(err, KILN_ERR_UNDECIDED_SIZE,
+                          "kernel \"%s\": no input array that is not raw was given", d->name);
+    kiln_status status = kiln__broadcast_inputs(d, r, err);
+    return status == KILN_OK ? kiln__shape_size(r->rank, r->shape, 16, &size, err) : status;
+}
+
+void kiln__decide_results(kiln__resolved *r, const bool *marks, bool keepdims)
+{
+    r->row_rank = 0;
+    for (int a = 0; a < r->rank; a++)
+        r->spread[a] = marks[a] ? 1 : r->shape[a];
+    for (int a = 0; a < r->rank; a++)
+        if (!marks[a] || keepdims)
+            r->row_shape[r->row_rank++] = marks[a] ? 1 : r->shape[a];
+}
+
+void kiln__spread_output(kiln__resolved *r, size_t p, const bool *marks, bool keepdims)
+{
+    kiln__operand *o = &r->operand[p];
+    int64_t dense[KILN_RANK_MAX], step = o->itemsize;
+    int own = 0;
+
+    for (int a = r->row_rank - 1; a >= 0; a--) {
+        dense[a] = step;
+        step *= r->row_shape[a] > 1 ? r->row_shape[a] : 1;
+    }
+    const int64_t *strides = r->array[p] != NULL ? r->array[p]->strides : dense;
+    for (int a = 0; a < r->rank; a++) {
+        r->fresh_strides[p][a] = marks[a] ? 0 : strides[own];
+        own += !marks[a] || keepdims;
+    }
+    o->is_array = true;
+    o->rank = r->rank;
+    o->shape = r->spread;
+    o->strides = r->fresh_strides[p];
+}
+
 void kiln__fill_operand(const kiln__definition *d, kiln__resolved *r, size_t p)
 {
     kiln__operand *o = &r->operand[p];

@@ -21,7 +21,7 @@ typedef struct kiln__resolved {
     /* Of outputs along the loop's axes, where they are not the array's own. */
     int64_t fresh_strides[KILN_PARAM_MAX][KILN_RANK_MAX];
     int64_t spread[KILN_RANK_MAX]; /* reductions, row programs: the loop's shape, 1 where reduced */
-    int row_rank; /* row programs: shape of outputs per row */
+    int row_rank; /* reductions, row programs: shape of outputs per result or row */
     int64_t row_shape[KILN_RANK_MAX];
     kiln__plan plan;
 } kiln__resolved;
@@ -42,6 +42,16 @@ bool kiln__decides_shape(const kiln__definition *d, const kiln__resolved *r, siz
 
 /* Broadcast the inputs into rank and shape. ERR_SHAPE. */
 kiln_status kiln__broadcast_inputs(const kiln__definition *d, kiln__resolved *r, kiln_error *err);
+
+/* The same where inputs alone decide the shape: there is one that does, and its size is no overflow.
+ * ERR_UNDECIDED_SIZE, ERR_SHAPE, ERR_OVERFLOW. */
+kiln_status kiln__decide_inputs(const kiln__definition *d, kiln__resolved *r, kiln_error *err);
+
+/* The shape of results of the marked axes into row_rank and row_shape, which have extent 1 there under
+ * keepdims and lack those axes otherwise; and an output of that shape (dense where none was given) as
+ * the planner sees it, with all axes of the loop. */
+void kiln__decide_results(kiln__resolved *r, const bool *marks, bool keepdims);
+void kiln__spread_output(kiln__resolved *r, size_t p, const bool *marks, bool keepdims);
 
 /* Reductions: mark which of `rank` axes `axes` names (NULL: all); and whether array `a` can be the
  * result `p` of that shape. ERR_ARGUMENT, ERR_AXIS; ERR_OUTPUT. */

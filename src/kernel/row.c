@@ -31,37 +31,6 @@ static kiln_status check_empty(const kiln__definition *d, const kiln__resolved *
     return KILN_OK;
 }
 
-/* The shape of outputs per row, with or without the row's axes. */
-static void decide_row_shape(kiln__resolved *r, const bool *marks, bool keepdims)
-{
-    r->row_rank = 0;
-    for (int a = 0; a < r->rank; a++)
-        if (!marks[a] || keepdims)
-            r->row_shape[r->row_rank++] = marks[a] ? 1 : r->shape[a];
-}
-
-/* Describe output `p`, one element a row, with all of the loop's axes. */
-static void spread_output(kiln__resolved *r, size_t p, const bool *marks, bool keepdims)
-{
-    kiln__operand *o = &r->operand[p];
-    int64_t dense[KILN_RANK_MAX], step = o->itemsize;
-    int own = 0;
-
-    for (int a = r->row_rank - 1; a >= 0; a--) {
-        dense[a] = step;
-        step *= r->row_shape[a] > 1 ? r->row_shape[a] : 1;
-    }
-    const int64_t *strides = r->array[p] != NULL ? r->array[p]->strides : dense;
-    for (int a = 0; a < r->rank; a++) {
-        r->fresh_strides[p][a] = marks[a] ? 0 : strides[own];
-        own += !marks[a] || keepdims;
-    }
-    o->is_array = true;
-    o->rank = r->rank;
-    o->shape = r->spread;
-    o->strides = r->fresh_strides[p];
-}
-
 static kiln_status check_outputs(const kiln__definition *d, const kiln__resolved *r,
                                  kiln_error *err)
 {
@@ -80,29 +49,18 @@ static kiln_status decide(const kiln__definition *d, const kiln__call *call,
                           const kiln__plan_device *device, kiln__resolved *r, kiln_error *err)
 {
     kiln_status status = KILN_OK;
-    bool marks[KILN_RANK_MAX], any = false;
-    int64_t size;
+    bool marks[KILN_RANK_MAX];
 
-    for (size_t p = 0; p < d->input_count; p++)
-        any |= kiln__decides_shape(d, r, p);
-    if (!any) {
-        status = kiln__fail(err, KILN_ERR_UNDECIDED_SIZE,
-                            "kernel \"%s\": no input array that is not raw was given", d->name);
-        goto done;
-    }
-    KILN_TRY(kiln__broadcast_inputs(d, r, err));
-    KILN_TRY(kiln__shape_size(r->rank, r->shape, 16, &size, err));
+    KILN_TRY(kiln__decide_inputs(d, r, err));
     KILN_TRY(kiln__read_axes(d, call->axes, r->rank, marks, err));
     KILN_TRY(check_empty(d, r, marks, err));
-    decide_row_shape(r, marks, call->keepdims);
+    kiln__decide_results(r, marks, call->keepdims);
     KILN_TRY(check_outputs(d, r, err));
     for (size_t p = 0; p < d->param_count; p++)
         kiln__fill_operand(d, r, p);
-    for (int a = 0; a < r->rank; a++)
-        r->spread[a] = marks[a] ? 1 : r->shape[a];
     for (size_t p = d->input_count; p < d->param_count; p++)
         if (d->params[p].row)
-            spread_output(r, p, marks, call->keepdims);
+            kiln__spread_output(r, p, marks, call->keepdims);
     kiln__fill_fresh(d, r);
     kiln__plan_resolved(d, call, device, marks, r);
 

@@ -120,15 +120,6 @@ static void make_plan(const kiln__definition *d, const kiln__call *call,
         r->plan.size = 0;
 }
 
-static kiln_status check_inputs(const kiln__definition *d, const kiln__resolved *r, kiln_error *err)
-{
-    for (size_t p = 0; p < d->input_count; p++)
-        if (kiln__decides_shape(d, r, p))
-            return KILN_OK;
-    return kiln__fail(err, KILN_ERR_UNDECIDED_SIZE,
-                      "kernel \"%s\": no input array that is not raw was given", d->name);
-}
-
 /* Everything about a call with known arrays and dtypes but its recipe. On return r->rank and
  * r->shape are the outputs'. */
 static kiln_status decide(const kiln__definition *d, const kiln__call *call,
@@ -138,8 +129,7 @@ static kiln_status decide(const kiln__definition *d, const kiln__call *call,
     int64_t size;
     int axis;
 
-    KILN_TRY(check_inputs(d, r, err));
-    KILN_TRY(kiln__broadcast_inputs(d, r, err));
+    KILN_TRY(kiln__decide_inputs(d, r, err));
     KILN_TRY(kiln__shape_size(r->rank, r->shape, 16, &size, err));
     KILN_TRY(read_axis(d, call->axes, r->rank, &axis, err));
     KILN_TRY(check_flags(d, call->flags, err));
