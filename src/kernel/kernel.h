@@ -14,7 +14,7 @@
  * reduce_call.c  reductions: options of a call
  * reduction.c    kiln_reduction: axes, shapes, plan, the public functions
  * reduce_ops.c   named reductions
- * scan.c         kiln_scan: the axis, shapes, plan, the public functions
+ * scan.c         kiln_scan: the axis, shapes, the public functions
  * scan_ops.c     named scans
  * row.c          row programs: kernels that reduce each row and use the results in the same row
  * resolve.c      what loops and reductions do alike with their arguments
