@@ -182,8 +182,8 @@ static kiln_status read_window(reading *r, size_t p, const char *const text, siz
         if (part[k] < 0 || (k + 1 < KILN_COUNT_OF(part) && *word++ != '/'))
             return blame(r, text, width, "\"window\" wants three numbers behind it, not");
     }
-    if (word != text + width || part[0] >= (int)r->def->param_count || part[1] > KILN__WINDOW_DOWN_MAX ||
-        part[2] > KILN__WINDOW_ALONG_MAX)
+    if (word != text + width || part[0] >= (int)r->def->param_count ||
+        part[1] > KILN__WINDOW_DOWN_MAX || part[2] > KILN__WINDOW_ALONG_MAX)
         return blame(r, text, width, "no window, or no place in it");
     if (param->raw || param->output || param->by_address)
         return blame(r, text, width, "this parameter cannot be in a window");
@@ -255,10 +255,10 @@ static kiln_status read_field(reading *r, const char *word, size_t width)
     const kiln__family *family = r->def->family;
     const kiln__variant_field *field = find_field(family, word, name);
     const bool args = field == NULL && kiln__same_word(word, name, "args");
-    const unsigned bit = 1u << (args ? family->field_count : (size_t)(field - family->fields));
 
     if (equals == NULL || (field == NULL && !args))
         return blame(r, word, width, "this kind of kernel has no such field of a layout");
+    const unsigned bit = 1u << (args ? family->field_count : (size_t)(field - family->fields));
     if (r->seen & bit)
         return blame(r, word, width, "this field stands there already");
     r->seen |= bit;
