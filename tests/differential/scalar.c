@@ -640,6 +640,8 @@ static dt_value apply_real(dt_op op, kiln_dtype t, const dt_value *in)
     dt_value r = {.re = dt_round(t, middle)};
     if (op == DT_GAMMA && x[0] <= 0 && x[0] == floor(x[0]))
         return dt_unknown(); /* a pole, at which libraries differ */
+    if (op == DT_COPYSIGN && isnan(x[1]))
+        return dt_unknown(); /* the sign of a NaN that was computed is the machine's choice */
     double error = is_function ? function_error(t, r.re, middle) : 0;
     /* The greater operand plus a logarithm, as NumPy has it: they may cancel. */
     if ((op == DT_LOGADDEXP || op == DT_LOGADDEXP2) && isfinite(r.re))
