@@ -43,9 +43,12 @@ void fake_start(void)
     fake_control.memory_bytes = (size_t)4 << 30;
     fake_control.multiprocessors = (int)setting("KILN_EMULATOR_UNITS", 2);
     fake_control.capability = (int)setting("KILN_EMULATOR_TARGET", 90);
-    emu_resident = (unsigned)setting("KILN_EMULATOR_RESIDENT", 3);
-    if (emu_resident < 1 || emu_resident > 16)
-        emu_resident = 3;
+    /* A multiprocessor holds the blocks that launch bounds promise to a kernel: 8 are more than any asks
+     * for. Some kernels wait among all blocks of a grid that was planned to be resident. */
+    const unsigned long units = (unsigned long)fake_control.multiprocessors;
+    emu_resident = (unsigned)setting("KILN_EMULATOR_RESIDENT", units < 4 ? 8 * units : 32);
+    if (emu_resident < 1 || emu_resident > 32)
+        emu_resident = 16;
     emu_seed = setting("KILN_EMULATOR_SEED", 0);
     if (getenv("KILN_EMULATOR_SEED") != NULL &&
         strcmp(getenv("KILN_EMULATOR_SEED"), "random") == 0) {
