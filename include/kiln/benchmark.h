@@ -57,11 +57,11 @@ typedef struct kiln_benchmark_options {
     size_t
         flush_bytes; /**< Before each run write so many bytes of memory on the device of the first
                              stream, so that its caches hold nothing of the run before; not timed.
-                             Twice the size of the L2 cache does. 0: caches stay warm. */
-    double
-        *times; /**< Room for (1 + streams watched) x repeats values, or NULL: receives every run's
-                        time in seconds, the cpu's row first, then one row of `repeats` a stream. Only
-                        the first `runs` values of a row are written. */
+                             More bytes than they hold displace all of it. 0: caches stay warm. */
+    /** Room for (1 + streams watched) x repeats values, or NULL. Receives every run's time in seconds:
+     *  the cpu's row first, then one row of `repeats` for each stream. Only the first `runs` values of
+     *  a row are written. */
+    double *times;
 } kiln_benchmark_options;
 
 #define KILN_BENCHMARK_OPTIONS_INIT                                                                \
@@ -97,8 +97,7 @@ KILN_EXTERN_C_BEGIN
 KILN_API void kiln_benchmark_options_init(kiln_benchmark_options *opts, size_t struct_size);
 
 /**
- * Time a function. Waits for the streams after each run, which takes the calling thread about a
- * microsecond more than the run itself.
+ * Time a function. Waits for the streams after each run.
  *
  * @param ctx    Whose stream is watched where `opts` names none, and where the bytes of flush_bytes are
  *               taken from.
@@ -117,7 +116,7 @@ KILN_API KILN_NODISCARD kiln_status kiln_benchmark(kiln_context *ctx, kiln_bench
 /**
  * The line that cupyx.profiler.benchmark() prints, in microseconds:
  *
- *     step                :    CPU:    2.903 us   +/- 0.121 (min:    2.804 / max:    4.117) us     GPU-0: ...
+ *     step                :    CPU:   94.457 us   +/-21.405 (min:   74.251 / max:  168.691) us     GPU-0: ...
  *
  * The cpu device has no column of its own. Free the text with kiln_free(). ERR_NULL, ERR_NO_MEMORY.
  */

@@ -143,11 +143,10 @@ void dt_check_bytes(const dt_case *c, const dt_expected *e, int buffer, unsigned
     say(report, DT_WRONG, "byte %zu of buffer %d, which no output owns, was changed", at, buffer);
 }
 
-/* FNV-1a. */
 static void add_bytes(uint64_t *hash, const unsigned char *bytes, size_t count)
 {
     for (size_t k = 0; k < count; k++)
-        *hash = (*hash ^ bytes[k]) * UINT64_C(0x100000001b3);
+        *hash = dt_mix(*hash, bytes[k]);
 }
 
 static void check_buffers(const dt_case *c, const dt_expected *e, const dt_arrays *a,
@@ -251,7 +250,7 @@ static kiln_status call_on(dt_device *device, const dt_case *c, dt_arrays *a, ki
 static uint64_t run_once(dt_device *device, const dt_case *c, const dt_expected *e,
                          kiln_stream *stream, dt_report *report)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    uint64_t hash = 0;
     dt_arrays a;
     kiln_error err = KILN_ERROR_INIT;
 
