@@ -136,7 +136,7 @@ static size_t expect_all_round_trips(kiln__definition *def, const kiln_dtype *dt
     size_t count = 0;
 
     for (size_t s = 0; s < COUNT(shapes); s++) {
-        kiln__imagined args[KILN_PARAM_MAX];
+        kiln__abstract args[KILN_PARAM_MAX];
         memset(args, 0, sizeof args);
         for (size_t p = 0; p < def->param_count; p++) {
             args[p].absent = def->params[p].output;
@@ -147,12 +147,12 @@ static size_t expect_all_round_trips(kiln__definition *def, const kiln_dtype *dt
             for (size_t u = 0; u < COUNT(units); u++) {
                 for (int backend = KILN_BACKEND_CPU; backend <= KILN_BACKEND_CUDA; backend++) {
                     const kiln__plan_device device = {(kiln_backend)backend, units[u], u % 2};
-                    const kiln__imagined_call call = {.args = args,
+                    const kiln__abstract_call call = {.args = args,
                                                       .dtypes = dtypes,
                                                       .axes = a < COUNT(axes) ? &axes[a] : NULL,
                                                       .flags = u % 4};
                     kiln__planned planned;
-                    if (kiln__imagine_variant(def, &device, &call, &planned, NULL) != KILN_OK)
+                    if (kiln__abstract_variant(def, &device, &call, &planned, NULL) != KILN_OK)
                         continue;
                     expect_round_trip(def, &planned.variant);
                     count++;

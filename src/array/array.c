@@ -414,7 +414,7 @@ kiln_status kiln__array_check(const kiln_array *array, const kiln_context *ctx, 
                               ? "%s is an array that has been released"
                               : "%s is no array, or one whose context is gone",
                           what);
-    if (array->ctx != NULL && kiln__context_forked(array->ctx)) /* imagined arrays have none */
+    if (array->ctx != NULL && kiln__context_forked(array->ctx)) /* abstract arrays have none */
         return kiln__context_check(array->ctx, err);
     if (ctx != NULL && array->ctx != ctx)
         return kiln__fail(err, KILN_ERR_CONTEXT,

@@ -46,7 +46,7 @@ static uintptr_t base_of(const kiln__step_param *param, const kiln_arg *args)
                               : NULL;
     const size_t temporary = param->kind == KILN__VALUE_TEMP;
     return a != NULL ? (uintptr_t)a->data
-                     : kiln__imagined_base(2 * (size_t)param->index + temporary);
+                     : kiln__abstract_base(2 * (size_t)param->index + temporary);
 }
 
 /* A parameter as types are bound: the user's kernels have placeholders. */
@@ -65,30 +65,30 @@ static void describe(const kiln__step_param *param, const kiln_arg *args, kiln__
 }
 
 kiln_status kiln__step_plan(const kiln__step *step, kiln__definition *def,
-                               const kiln__plan_device *device, const kiln_arg *args,
-                               kiln__planned *out, kiln_error *err)
+                            const kiln__plan_device *device, const kiln_arg *args,
+                            kiln__planned *out, kiln_error *err)
 {
     const bool loops = step->kind == KILN__STEP_LOOP || step->kind == KILN__STEP_CUSTOM;
-    kiln__imagined imagined[KILN_PARAM_MAX];
+    kiln__abstract abstract[KILN_PARAM_MAX];
     kiln__given given[KILN_PARAM_MAX];
     kiln_dtype dtypes[KILN_PARAM_MAX];
-    const kiln__imagined_call call = {.args = imagined,
+    const kiln__abstract_call call = {.args = abstract,
                                       .dtypes = dtypes,
                                       .axes = loops ? NULL : &step->axes,
                                       .keepdims = step->keepdims};
 
-    memset(imagined, 0, step->param_count * sizeof *imagined);
+    memset(abstract, 0, step->param_count * sizeof *abstract);
     for (size_t p = 0; p < step->param_count; p++) {
         const kiln__step_param *param = &step->params[p];
         describe(param, args, &given[p]);
-        imagined[p].scalar = given[p].kind != KILN__GIVEN_ARRAY;
-        if (imagined[p].scalar)
+        abstract[p].scalar = given[p].kind != KILN__GIVEN_ARRAY;
+        if (abstract[p].scalar)
             continue;
-        imagined[p].rank = param->rank;
-        memcpy(imagined[p].shape, param->shape, (size_t)param->rank * sizeof imagined[p].shape[0]);
-        imagined[p].strides = param->strides;
-        imagined[p].address = base_of(param, args) + (uintptr_t)param->offset;
+        abstract[p].rank = param->rank;
+        memcpy(abstract[p].shape, param->shape, (size_t)param->rank * sizeof abstract[p].shape[0]);
+        abstract[p].strides = param->strides;
+        abstract[p].address = base_of(param, args) + (uintptr_t)param->offset;
     }
     kiln_status status = kiln__bind_types(def, given, dtypes, err);
-    return status == KILN_OK ? kiln__imagine_variant(def, device, &call, out, err) : status;
+    return status == KILN_OK ? kiln__abstract_variant(def, device, &call, out, err) : status;
 }

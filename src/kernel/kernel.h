@@ -9,7 +9,7 @@
  * elementwise.c  the public functions of kiln_elementwise
  * recipe.c       everything about a call that does not change while layouts stay the same
  * record.c       notes down which kernels were needed ($KILN_RECORD)
- * imagine.c      the variant that a call would need, from shapes alone
+ * abstract.c     the variant that a call would need, from shapes alone
  * loop.c         elementwise calls: the loop's shape, its plan
  * reduce_call.c  reductions: options of a call
  * reduction.c    kiln_reduction: axes, shapes, plan, the public functions
@@ -260,36 +260,36 @@ struct kiln_row {
 /* Whether the device has thread block clusters: what kiln__row_is_held() asks. */
 bool kiln__has_clusters(const kiln_device_info *info);
 
-/* ---- calls that nobody makes (imagine.c) ---- */
+/* ---- calls of shapes and dtypes, without arrays (abstract.c) ---- */
 
 /* An argument without its memory. */
-typedef struct kiln__imagined {
+typedef struct kiln__abstract {
     bool scalar;
     bool absent; /* an output still to be allocated */
     int rank;
     int64_t shape[KILN_RANK_MAX];
     const int64_t *strides; /* bytes; NULL: C-order */
     uintptr_t address;      /* of the first element */
-} kiln__imagined;
+} kiln__abstract;
 
-/* Where the memory of an imagined value begins: aligned to everything and far from all others. */
-static inline uintptr_t kiln__imagined_base(size_t nth)
+/* Where the memory of an abstract value begins: aligned to everything and far from all others. */
+static inline uintptr_t kiln__abstract_base(size_t nth)
 {
     return ((uintptr_t)nth + 1) << 44;
 }
 
-typedef struct kiln__imagined_call {
-    const kiln__imagined *args;
+typedef struct kiln__abstract_call {
+    const kiln__abstract *args;
     const kiln_dtype *dtypes; /* of the parameters */
     const kiln_axes *axes;    /* of reductions, scans and row programs */
     bool keepdims;
     unsigned flags;
-} kiln__imagined_call;
+} kiln__abstract_call;
 
 /* What such a call would need. ERR_SHAPE, ERR_AXIS and whatever else such a call fails with. */
-kiln_status kiln__imagine_variant(kiln__definition *def, const kiln__plan_device *device,
-                                  const kiln__imagined_call *call, kiln__planned *out,
-                                  kiln_error *err);
+kiln_status kiln__abstract_variant(kiln__definition *def, const kiln__plan_device *device,
+                                   const kiln__abstract_call *call, kiln__planned *out,
+                                   kiln_error *err);
 
 /* The definition behind a named reduction ("sum") of one dtype. ERR_NAME, ERR_DTYPE.
  * (reduce_ops.c) */

@@ -14,10 +14,10 @@
 
 enum {
     /* The shapes that stand for an entry that gives none: */
-    LINEAR_SIZE = 1 << 20,   /* elements of a loop, whose number does not matter */
-    REDUCED_SIZE = 1 << 24,  /* elements that are all reduced */
-    SIDE = 4096,             /* rows and columns of a matrix */
-    FURTHER = 16             /* each axis before those of a matrix */
+    LINEAR_SIZE = 1 << 20,  /* elements of a loop, whose number does not matter */
+    REDUCED_SIZE = 1 << 24, /* elements that are all reduced */
+    SIDE = 4096,            /* rows and columns of a matrix */
+    FURTHER = 16            /* each axis before those of a matrix */
 };
 
 typedef struct expansion {
@@ -172,7 +172,7 @@ static bool may_be_scalar(const kiln__definition *d, size_t p)
 }
 
 /* The parameters that the entry calls scalars. */
-static kiln_status read_scalars(expansion *x, kiln__imagined *args)
+static kiln_status read_scalars(expansion *x, kiln__abstract *args)
 {
     for (size_t k = 0; k < x->e->scalar_count; k++) {
         const kiln__manifest_word *word = &x->e->scalars[k];
@@ -195,14 +195,14 @@ static bool has_axes(const kiln__definition *def)
 }
 
 /* One call on every device that decides otherwise. */
-static kiln_status plan_devices(expansion *x, const kiln__imagined *args,
+static kiln_status plan_devices(expansion *x, const kiln__abstract *args,
                                 const kiln__manifest_axes *axes)
 {
     kiln_status status = KILN_OK;
     kiln__plan_device device;
     kiln__planned planned;
     kiln_axes some = {0};
-    kiln__imagined_call call = {.args = args, .dtypes = x->dtypes};
+    kiln__abstract_call call = {.args = args, .dtypes = x->dtypes};
 
     if (axes != NULL && !axes->all) {
         some.count = axes->count;
@@ -215,7 +215,7 @@ static kiln_status plan_devices(expansion *x, const kiln__imagined *args,
         /* Families that combine nothing plan alike for every device, and few of them use clusters. */
         if ((nth > 0 && !has_axes(x->def)) || (device.clusters && !x->def->family->clusters))
             break;
-        status = kiln__imagine_variant(x->def, &device, &call, &planned, x->err);
+        status = kiln__abstract_variant(x->def, &device, &call, &planned, x->err);
         if (status == KILN_OK)
             status = give(x, &planned.variant);
         if (status != KILN_OK)
@@ -227,7 +227,7 @@ static kiln_status plan_devices(expansion *x, const kiln__imagined *args,
 /* One set of shapes: with the scalars that the entry names; else as arrays all but what the texts
  * can use as a number only, and, where some inputs have a placeholder, with those of a fixed dtype
  * as numbers too. */
-static kiln_status plan_scalars(expansion *x, kiln__imagined *args, const kiln__manifest_axes *axes)
+static kiln_status plan_scalars(expansion *x, kiln__abstract *args, const kiln__manifest_axes *axes)
 {
     const kiln__definition *d = x->def;
     kiln_status status = KILN_OK;
@@ -250,14 +250,14 @@ static kiln_status plan_scalars(expansion *x, kiln__imagined *args, const kiln__
     return status == KILN_OK && fixed && open ? plan_devices(x, args, axes) : status;
 }
 
-static void set_shape(kiln__imagined *arg, int rank, const int64_t *extent)
+static void set_shape(kiln__abstract *arg, int rank, const int64_t *extent)
 {
     arg->rank = rank;
     memcpy(arg->shape, extent, (size_t)rank * sizeof extent[0]);
 }
 
 /* An input of `post` has one element for each result, so its extent is 1 along every reduced axis. */
-static void shrink_axes(kiln__imagined *arg, const kiln__manifest_axes *axes)
+static void shrink_axes(kiln__abstract *arg, const kiln__manifest_axes *axes)
 {
     for (int k = 0; axes->all && k < arg->rank; k++)
         arg->shape[k] = 1;
@@ -272,7 +272,7 @@ static void shrink_axes(kiln__imagined *arg, const kiln__manifest_axes *axes)
  * inputs of a reduction's `post` the shape of its results, raw arrays one axis of as many elements.
  * Outputs are allocated. */
 static kiln_status fill_shapes(expansion *x, const kiln__manifest_shapes *set,
-                               const kiln__manifest_axes *axes, kiln__imagined *args)
+                               const kiln__manifest_axes *axes, kiln__abstract *args)
 {
     const kiln__definition *d = x->def;
     const kiln__manifest_shape *of[KILN_PARAM_MAX] = {NULL};
@@ -281,7 +281,7 @@ static kiln_status fill_shapes(expansion *x, const kiln__manifest_shapes *set,
 
     memset(args, 0, d->param_count * sizeof *args);
     for (size_t p = 0; p < d->param_count; p++)
-        args[p].address = kiln__imagined_base(p);
+        args[p].address = kiln__abstract_base(p);
     for (size_t k = 0; k < set->count; k++) {
         const kiln__manifest_shape *s = &set->items[k];
         size_t p = 0;
@@ -319,7 +319,7 @@ static kiln_status fill_shapes(expansion *x, const kiln__manifest_shapes *set,
 static kiln_status plan_shapes(expansion *x, const kiln__manifest_shapes *set,
                                const kiln__manifest_axes *axes)
 {
-    kiln__imagined args[KILN_PARAM_MAX];
+    kiln__abstract args[KILN_PARAM_MAX];
     kiln_status status = fill_shapes(x, set, axes, args);
 
     if (status != KILN_OK)
@@ -417,15 +417,17 @@ kiln_status kiln__warm_expand(const kiln__manifest_entry *entry, kiln_backend ba
                               kiln__warm_fn fn, void *user, kiln_error *err)
 {
     kiln_error own = KILN_ERROR_INIT;
-    expansion x = {.e = entry, .backend = backend, .err = &own, .to = {fn, user, &own, {NULL, 0, 0}}};
+    expansion x = {
+        .e = entry, .backend = backend, .err = &own, .to = {fn, user, &own, {NULL, 0, 0}}};
     kiln_status status = KILN_OK;
 
     if (entry->kind == KILN__MANIFEST_EXPRESSION)
         status = kiln__expand_expression(entry, backend, fn, user, &own);
     else if (entry->type_count == 0)
         status = expand_types(&x, NULL);
-    for (size_t k = 0; k < entry->type_count && status == KILN_OK &&
-                       entry->kind != KILN__MANIFEST_EXPRESSION; k++)
+    for (size_t k = 0;
+         k < entry->type_count && status == KILN_OK && entry->kind != KILN__MANIFEST_EXPRESSION;
+         k++)
         status = expand_types(&x, &entry->types[k]);
     if (status != KILN_OK) {
         kiln__warm_place(entry, &own);

@@ -1,15 +1,15 @@
 /*
- * imagine.c - the variant that a call would need, when there are shapes and no arrays.
+ * abstract.c - the variant that a call would need, when there are shapes and no arrays.
  *
  *     shapes, dtypes > [arrays without memory > the plan of a real call] > variant
  *
  * For tools that compile ahead, on machines without the device. The planners are those of real
- * calls, so that the variants are: what is imagined is only the arrays.
+ * calls, so that the variants are: only the arrays have no memory.
  */
 #include "kernel/resolve.h"
 
 /* An array without storage, or NULL without memory. */
-static kiln_array *make_array(kiln_dtype dtype, const kiln__imagined *like)
+static kiln_array *make_array(kiln_dtype dtype, const kiln__abstract *like)
 {
     kiln_array *a = kiln__calloc(1, sizeof *a + 2 * (size_t)like->rank * sizeof(int64_t));
     int64_t dense[KILN_RANK_MAX], step = (int64_t)kiln_dtype_size(dtype);
@@ -26,9 +26,9 @@ static kiln_array *make_array(kiln_dtype dtype, const kiln__imagined *like)
     return a;
 }
 
-kiln_status kiln__imagine_variant(kiln__definition *def, const kiln__plan_device *device,
-                                  const kiln__imagined_call *call, kiln__planned *out,
-                                  kiln_error *err)
+kiln_status kiln__abstract_variant(kiln__definition *def, const kiln__plan_device *device,
+                                   const kiln__abstract_call *call, kiln__planned *out,
+                                   kiln_error *err)
 {
     kiln_status status = KILN_OK;
     const kiln__family_calls *calls = kiln__calls_of(def->family);
