@@ -136,36 +136,21 @@ typedef struct difference_call_options {
 
 static kiln_status read_options(kiln__reading *r, const void *opts, kiln_error *err)
 {
-    const difference_call_options *given = opts;
-    difference_call_options o = {0};
-    kiln_status status =
-        kiln__options_read(&o, sizeof o, given, given->struct_size, "difference_call_options", err);
-    r->call.stream = o.stream;
-    r->call.axes = o.axes;
-    return status;
+    (void)r; /* there is nothing beside the stream and the axes */
+    (void)opts;
+    (void)err;
+    return KILN_OK;
 }
 
-static kiln_status decide(const kiln__definition *d, const kiln__call *call,
-                          const kiln__plan_device *device, kiln__resolved *r, kiln_error *err)
+static kiln_status decide_shape(const kiln__definition *d, const kiln__call *call,
+                                kiln__resolved *r, kiln_error *err)
 {
-    bool along[KILN_RANK_MAX];
-    kiln_status status = KILN_OK;
-
-    KILN_TRY(kiln__broadcast_inputs(d, r, err));
-    KILN_TRY(kiln__read_axes(d, call->axes, r->rank, along, err));
-    for (size_t p = d->input_count; p < d->param_count; p++)
-        if (r->array[p] != NULL)
-            KILN_TRY(kiln__check_result(d, r->array[p], p, r->rank, r->shape, err));
-    for (size_t p = 0; p < d->param_count; p++)
-        kiln__fill_operand(d, r, p);
-    kiln__fill_fresh(d, r);
-    kiln__plan_resolved(d, call, device, along, r);
-
-done:
-    return status;
+    kiln_status status = kiln__decide_inputs(d, r, err);
+    return status == KILN_OK ? kiln__read_axes(d, call->axes, r, err) : status;
 }
 
-static const kiln__family_calls difference_calls = {&difference, read_options, decide};
+static const kiln__family_calls difference_calls = {
+    &difference, KILN__CALL_OPTIONS(difference_call_options), read_options, decide_shape};
 
 /* ---- tests ---- */
 

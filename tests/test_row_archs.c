@@ -62,8 +62,8 @@ typedef struct generated {
 
 static kiln__definition *define(const row_definition *d)
 {
-    kiln__row_stage stages[3];
-    kiln__row_value values[2];
+    kiln_row_stage stages[3];
+    kiln_row_value values[2];
     kiln__definition *def = NULL;
     const kiln__definition_request request = {
         .name = d->name,
@@ -80,12 +80,12 @@ static kiln__definition *define(const row_definition *d)
         .value_count = d->value_count,
     };
     for (size_t s = 0; s < d->stage_count; s++)
-        stages[s] = (kiln__row_stage){d->stages[s].prep,     d->stages[s].map,
+        stages[s] = (kiln_row_stage){d->stages[s].prep,     d->stages[s].map,
                                       d->stages[s].type,     d->stages[s].reduce,
                                       d->stages[s].identity, d->stages[s].result,
                                       d->stages[s].post};
     for (size_t v = 0; v < d->value_count; v++)
-        values[v] = (kiln__row_value){d->values[v].type, d->values[v].name};
+        values[v] = (kiln_row_value){d->values[v].type, d->values[v].name};
     assert_int_equal(kiln__definition_create(&request, &def, NULL), KILN_OK);
     return def;
 }

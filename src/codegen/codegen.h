@@ -16,6 +16,7 @@
 
 #include "core/core.h"
 #include "kiln/context.h"
+#include "kiln/row.h"
 
 /* What kind of kernel a definition is of: a row of functions and constants, at the end of this header. */
 typedef struct kiln__family kiln__family;
@@ -42,11 +43,12 @@ typedef enum kiln__snippet_kind {
     KILN__SNIPPET_REDUCE_TYPE, /* type of the accumulator; "" = decided by dtypes */
     KILN__SNIPPET_SOURCE, /* modules: the whole source, and nothing else */
     KILN__SNIPPET_STAGE, /* row programs: the texts of stage 0 in the order of kiln__stage_text, */
-    KILN__SNIPPET_COUNT = KILN__SNIPPET_STAGE + 8 * 6 /* ... of stage 1, ... */
+    KILN__SNIPPET_COUNT = KILN__SNIPPET_STAGE + KILN_ROW_STAGES_MAX * 6 /* ... of stage 1, ... */
 } kiln__snippet_kind;
 
 /* Row programs: most reductions one makes, and the texts of each. */
-#define KILN__STAGE_MAX 8
+#define KILN__STAGE_MAX KILN_ROW_STAGES_MAX
+#define KILN__VALUE_MAX KILN_ROW_VALUES_MAX
 typedef enum kiln__stage_text {
     KILN__STAGE_PREP,
     KILN__STAGE_MAP,
@@ -103,16 +105,10 @@ static inline bool kiln__stage_statements(kiln__snippet_kind kind)
     return kind >= KILN__SNIPPET_STAGE && (text == KILN__STAGE_PREP || text == KILN__STAGE_POST);
 }
 
-/* A value that each element of a row has from the stage that assigns it on: `e` of softmax. */
-typedef struct kiln__row_value {
-    const char *type; /* C++ type, e.g. "float" */
-    const char *name;
-} kiln__row_value;
-
 /*
- * One reduction over each row. All texts see the parameters (inputs by value), `n` (elements of a
- * row), the results of earlier stages and what their `post` declares. Those run per element (prep,
- * map, and the definition's op) see the values as well.
+ * One reduction over each row (kiln_row_stage). All texts see the parameters (inputs by value), `n`
+ * (elements of a row), the results of earlier stages and what their `post` declares. Those run per
+ * element (prep, map, and the definition's op) see the values as well.
  *
  *     softmax: values {"float", "e"}
  *         stage 0  map "x"                type "float" reduce "fmaxf(a, b)" identity "-INFINITY"
@@ -124,18 +120,6 @@ typedef struct kiln__row_value {
  * A kernel may run a prep again instead of keeping what it assigned: it must depend on nothing but
  * what it sees. What prep declares is seen by the map of the same stage only.
  */
-typedef struct kiln__row_stage {
-    const char *prep;     /* statements per element, before map; NULL = none */
-    const char *map;      /* expression per element, of `type` */
-    const char *type;     /* C++ type of the accumulator and of `result`; at most 64 bytes wide */
-    const char *reduce;   /* expression over `a` and `b`, associative and commutative */
-    const char *identity; /* expression; NULL or "" = none */
-    const char *result;   /* name of the reduced value in all later texts */
-    const char *post;     /* statements per row, after the reduction; NULL = none */
-} kiln__row_stage;
-
-#define KILN__VALUE_MAX 16
-
 /* What a definition keeps of a row program beside the texts, which are among its snippets. Bit p of
  * param_uses[s] tells that prep or map of stage s mention parameter p; s = stage_count is op. The
  * same for values. */
@@ -205,9 +189,9 @@ typedef struct kiln__definition_request {
      * `row_out` (NULL: none) outputs per row, assigned by post, which runs once a row. Either may be
      * empty, not both. */
     const char *row_out;
-    const kiln__row_stage *stages;
+    const kiln_row_stage *stages;
     size_t stage_count;
-    const kiln__row_value *values;
+    const kiln_row_value *values;
     size_t value_count;
     bool module; /* see module_text.c, which checks the names */
     const char *const *names;

@@ -397,13 +397,24 @@ static void on_cpu(kiln__plan *plan, int64_t part)
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static void plan_scan(const kiln__plan_request *q, kiln__plan *plan)
+/* Nothing is launched for no elements, but the source can be asked for: it is planned as if each axis
+ * had one. */
+static void plan_scan(const kiln__plan_request *request, kiln__plan *plan)
 {
-    const kiln_backend backend = q->device.backend;
+    const kiln_backend backend = request->device.backend;
+    int64_t shape[KILN_RANK_MAX];
+    kiln__plan_request filled = *request;
+    const kiln__plan_request *const q = &filled;
     kiln__walk keep, seq;
     kiln__variant *v = &plan->variant;
-    const int64_t part = part_bytes(q->def, q->dtypes);
+    bool empty = false;
 
+    for (int a = 0; a < q->rank; a++) {
+        empty = empty || q->shape[a] == 0;
+        shape[a] = q->shape[a] > 0 ? q->shape[a] : 1;
+    }
+    filled.shape = shape;
+    const int64_t part = part_bytes(q->def, q->dtypes);
     v->scan.exclusive = (q->flags & KILN__SCAN_EXCLUSIVE) != 0;
     v->scan.reverse = (q->flags & KILN__SCAN_REVERSE) != 0;
     v->block = BLOCK_THREADS;
@@ -432,7 +443,7 @@ static void plan_scan(const kiln__plan_request *q, kiln__plan *plan)
         v->vec = (uint8_t)choose_vec(&keep, &seq, true, q->operands, v);
     kiln__walk_join(&keep, &seq, plan);
     kiln__walk_widen(rows ? &seq : &keep, (rows ? v->rank : v->keep_rank) - 1, plan);
-    plan->size = kiln__walk_size(&keep) * kiln__walk_size(&seq);
+    plan->size = empty ? 0 : kiln__walk_size(&keep) * kiln__walk_size(&seq);
     plan->word[KILN__WORD_OUTPUTS] = kiln__walk_size(&keep);
     plan->word[KILN__WORD_COUNT_ALL] = kiln__walk_size(&seq);
     const int64_t elements = kiln__walk_size(&seq);

@@ -42,7 +42,7 @@ const char *kiln__row_text(const kiln__definition_request *request, kiln__snippe
 
     if (kind < KILN__SNIPPET_STAGE || stage >= request->stage_count)
         return NULL;
-    const kiln__row_stage *s = &request->stages[stage];
+    const kiln_row_stage *s = &request->stages[stage];
     const char *const texts[KILN__STAGE_TEXTS] = {
         [KILN__STAGE_PREP] = s->prep,     [KILN__STAGE_MAP] = s->map,
         [KILN__STAGE_TYPE] = s->type,     [KILN__STAGE_REDUCE] = s->reduce,

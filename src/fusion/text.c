@@ -168,7 +168,7 @@ static bool was_computed(kiln__writer *w, uint32_t low, const kiln__axis_map *ma
 static const char *value_statement(kiln__writer *w, kiln_dtype dtype, const char *expression)
 {
     const char *name = kiln__next_name(w);
-    w->values[w->value_count++] = (kiln__row_value){kiln_dtype_ctype(dtype), name};
+    w->values[w->value_count++] = (kiln_row_value){kiln_dtype_ctype(dtype), name};
     kiln__buf_printf(&w->b->scratch[w->body], "%s = %s;\n", name, expression);
     w->operations++;
     return name;

@@ -46,7 +46,7 @@ static size_t members_of(kiln__writer *w, int stage, uint32_t *ids)
 }
 
 /* One stage. What earlier results still have to give per row is written into their post first. */
-static void write_stage(kiln__writer *w, int stage, kiln__row_stage *stages)
+static void write_stage(kiln__writer *w, int stage, kiln_row_stage *stages)
 {
     kiln__build *b = w->b;
     uint32_t *ids = kiln__build_alloc(b, w->kernel->members.count * sizeof *ids);
@@ -61,7 +61,7 @@ static void write_stage(kiln__writer *w, int stage, kiln__row_stage *stages)
         elements[m] = kiln__operand_text(w, operand, kiln__own_map(w, operand), false);
     }
     if (!w->dry) {
-        kiln__row_stage *s = &stages[stage];
+        kiln_row_stage *s = &stages[stage];
         if (stage > 0)
             stages[stage - 1].post = kiln__build_text(b, &b->scratch[KILN__BUF_ROW]);
         s->prep = kiln__build_text(b, &b->scratch[KILN__BUF_BODY]);
@@ -128,7 +128,7 @@ static void put_row_outputs(kiln__writer *w, const char *const *texts)
 }
 
 /* Outputs: those of elements in a last scope of theirs, those of rows in the row's. */
-static void write_outputs(kiln__writer *w, int stage_count, kiln__row_stage *stages)
+static void write_outputs(kiln__writer *w, int stage_count, kiln_row_stage *stages)
 {
     kiln__build *b = w->b;
     const kiln__plan_kernel *k = w->kernel;
@@ -157,7 +157,7 @@ void kiln__write_rows(kiln__writer *w)
 {
     kiln__build *b = w->b;
     const int count = w->kernel->rows->stage_count;
-    kiln__row_stage *stages = kiln__build_alloc(b, (size_t)count * sizeof *stages);
+    kiln_row_stage *stages = kiln__build_alloc(b, (size_t)count * sizeof *stages);
 
     w->values = kiln__build_alloc(b, KILN__VALUE_MAX * sizeof *w->values);
     for (int stage = 0; stage < count; stage++)

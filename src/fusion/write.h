@@ -77,7 +77,7 @@ typedef struct kiln__writer {
     kiln__list preambles; /* lows whose preambles stand in namespaces */
     kiln__reused *reused;
     size_t reused_count;
-    kiln__row_value *values;
+    kiln_row_value *values;
     size_t value_count;
 } kiln__writer;
 

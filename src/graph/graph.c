@@ -183,7 +183,7 @@ static void join_texts(const kiln__step *step, kiln__buf *b)
     for (int k = 0; k < KILN__SNIPPET_COUNT; k++)
         put_text(b, r->snippet[k]);
     for (size_t s = 0; s < r->stage_count; s++) {
-        const kiln__row_stage *stage = &r->stages[s];
+        const kiln_row_stage *stage = &r->stages[s];
         put_text(b, stage->prep);
         put_text(b, stage->map);
         put_text(b, stage->type);

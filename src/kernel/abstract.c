@@ -12,14 +12,11 @@
 static kiln_array *make_array(kiln_dtype dtype, const kiln__abstract *like)
 {
     kiln_array *a = kiln__calloc(1, sizeof *a + 2 * (size_t)like->rank * sizeof(int64_t));
-    int64_t dense[KILN_RANK_MAX], step = (int64_t)kiln_dtype_size(dtype);
+    int64_t dense[KILN_RANK_MAX];
 
     if (a == NULL)
         return NULL;
-    for (int k = like->rank - 1; k >= 0; k--) {
-        dense[k] = step;
-        step *= like->shape[k] > 1 ? like->shape[k] : 1;
-    }
+    kiln__strides_ordered(like->rank, like->shape, NULL, kiln_dtype_size(dtype), dense);
     kiln__array_header(a, NULL, dtype, like->rank, like->shape,
                        like->strides != NULL ? like->strides : dense);
     a->data = (void *)like->address; /* looked at, never followed */
@@ -31,7 +28,6 @@ kiln_status kiln__abstract_variant(kiln__definition *def, const kiln__plan_devic
                                    kiln_error *err)
 {
     kiln_status status = KILN_OK;
-    const kiln__family_calls *calls = kiln__calls_of(def->family);
     kiln__resolved *r = kiln__alloc(sizeof *r);
     kiln__call as_made = {.axes = call->axes, .keepdims = call->keepdims, .flags = call->flags};
     bool decided = false;
@@ -54,7 +50,7 @@ kiln_status kiln__abstract_variant(kiln__definition *def, const kiln__plan_devic
         as_made.has_size = true;
         as_made.size = INT64_C(1) << 20;
     }
-    KILN_TRY(calls->decide(def, &as_made, device, r, err));
+    KILN_TRY(kiln__decide(def, &as_made, kiln__calls_of(def->family), device, r, err));
     out->size = r->plan.size;
     out->variant = r->plan.variant;
 

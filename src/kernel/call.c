@@ -1,9 +1,85 @@
 /*
- * call.c - what every public function that makes a call of a kernel does.
+ * call.c - what every public function does that makes a kernel or a call of one.
  *
- *     kiln_scan_run and its like > [handle > options, read by the family] > run, launch, ...
+ *     kiln_scan_create and its like > [arguments > options] > definition
+ *     kiln_scan_run and its like > [handle > options, with the family's own] > run, launch, ...
  */
+#include <stdio.h>
+
 #include "kernel/kernel.h"
+
+/* ---- kernels ----------------------------------------------------------------------------------- */
+
+kiln_status kiln__create_begin(const char *handle, const kiln_context *ctx, const void *out,
+                               const void *opts, void *known, size_t known_bytes, kiln_error *err)
+{
+    char type[48];
+
+    if (out == NULL || ctx == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "%s_create: `%s` is NULL", handle,
+                          out == NULL ? "out" : "ctx");
+    snprintf(type, sizeof type, "%s_options", handle);
+    return opts == NULL ? KILN_OK
+                        : kiln__options_read(known, known_bytes, opts, *(const size_t *)opts, type,
+                                             err);
+}
+
+_Static_assert(sizeof(kiln_scan_options) == sizeof(kiln_reduction_options) &&
+                   offsetof(kiln_scan_options, reduce_type) ==
+                       offsetof(kiln_reduction_options, reduce_type),
+               "the options of scans are those of reductions");
+
+kiln_status kiln__maps_create(const char *handle, kiln_context *ctx,
+                              const kiln__family_calls *calls, const char *const *texts,
+                              const void *opts, const void *out, kiln__kernel **kernel_out,
+                              kiln_error *err)
+{
+    kiln_reduction_options o = KILN_REDUCTION_OPTIONS_INIT;
+    kiln_status status = kiln__create_begin(handle, ctx, out, opts, &o, sizeof o, err);
+    const kiln__definition_request request = {
+        .name = o.name,
+        .in = texts[0],
+        .out = texts[1],
+        .snippet = {[KILN__SNIPPET_PREAMBLE] = o.preamble,
+                    [KILN__SNIPPET_MAP] = texts[2],
+                    [KILN__SNIPPET_REDUCE] = texts[3],
+                    [KILN__SNIPPET_POST] = texts[4],
+                    [KILN__SNIPPET_IDENTITY] = texts[5],
+                    [KILN__SNIPPET_REDUCE_TYPE] = o.reduce_type},
+        .options = o.compiler_options,
+        .option_count = o.compiler_option_count,
+    };
+    *kernel_out = NULL;
+    return status == KILN_OK ? kiln__kernel_new(ctx, true, calls, &request, kernel_out, err)
+                             : status;
+}
+
+/* ---- calls ------------------------------------------------------------------------------------- */
+
+/* What options of calls begin with; those of elementwise kernels have no axes. */
+typedef struct options_head {
+    size_t struct_size;
+    kiln_stream *stream;
+    const kiln_axes *axes;
+} options_head;
+
+static kiln_status read_options(kiln__kernel *op, const void *opts, kiln__reading *r,
+                                kiln_error *err)
+{
+    const kiln__family_calls *calls = op->calls;
+    union {
+        options_head head;
+        unsigned char bytes[KILN__CALL_OPTIONS_MAX];
+    } known = {{0, NULL, NULL}};
+
+    kiln_status status = kiln__options_read(&known, calls->options_bytes, opts,
+                                            *(const size_t *)opts, calls->options_name, err);
+    if (status != KILN_OK)
+        return status;
+    r->call.stream = known.head.stream;
+    r->call.axes = calls->family->combines ? known.head.axes : NULL;
+    return calls->read(r, &known, err);
+}
 
 /* Check the handle, read the options, resolve the stream. */
 static kiln_status read_call(kiln__kernel *op, const kiln_arg *args, size_t arg_count,
@@ -22,7 +98,7 @@ static kiln_status read_call(kiln__kernel *op, const kiln_arg *args, size_t arg_
     r->call.args = args;
     r->call.arg_count = arg_count;
     if (opts != NULL) {
-        kiln_status status = op->calls->read(r, opts, err);
+        kiln_status status = read_options(op, opts, r, err);
         if (status != KILN_OK)
             return status;
         if (r->call.stream != NULL)

@@ -1,5 +1,6 @@
 /*
- * elementwise.c - the public functions of kiln_elementwise. What is its own of a call is in loop.c.
+ * elementwise.c - the public functions of kiln_elementwise. What is its own of a call is in loop.c, which
+ * kernels of kiln's own use as well.
  */
 #include "kernel/kernel.h"
 
@@ -9,23 +10,7 @@ kiln_status kiln_elementwise_create(kiln_context *ctx, const char *in, const cha
 {
     kiln_elementwise_options o = KILN_ELEMENTWISE_OPTIONS_INIT;
     kiln__kernel *kernel = NULL;
-    kiln_status status = KILN_OK;
-
-    if (out == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "kiln_elementwise_create: `out` is NULL");
-    *out = NULL;
-    if (ctx == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "kiln_elementwise_create: `ctx` is NULL");
-    if (opts != NULL)
-        KILN_TRY(kiln__options_read(&o, sizeof o, opts, opts->struct_size,
-                                    "kiln_elementwise_options", err));
-    if (o.compiler_option_count > 0 && o.compiler_options == NULL) {
-        status = kiln__fail(err, KILN_ERR_NULL,
-                            "kiln_elementwise_create: compiler_options is NULL, but "
-                            "compiler_option_count is %zu",
-                            o.compiler_option_count);
-        goto done;
-    }
+    kiln_status status = kiln__create_begin("kiln_elementwise", ctx, out, opts, &o, sizeof o, err);
     const kiln__definition_request request = {
         .name = o.name,
         .in = in,
@@ -38,10 +23,11 @@ kiln_status kiln_elementwise_create(kiln_context *ctx, const char *in, const cha
         .option_count = o.compiler_option_count,
         .keep_axes = o.keep_axes,
     };
-    KILN_TRY(kiln__kernel_new(ctx, true, &kiln__loop_calls, &request, &kernel, err));
-    *out = (kiln_elementwise *)kernel;
 
-done:
+    if (status == KILN_OK)
+        status = kiln__kernel_new(ctx, true, &kiln__loop_calls, &request, &kernel, err);
+    if (out != NULL)
+        *out = (kiln_elementwise *)kernel;
     return status;
 }
 

@@ -4,20 +4,20 @@
  *     arguments > [recipe: check, bind, broadcast, plan, compile] > memo > [run: patch, launch]
  *
  * kernel.c       the object behind every handle
- * call.c         what all public functions that make calls do
+ * call.c         what all public functions do that make kernels and calls
  * run.c          the path of one call whose kernel is known; copies of arrays
- * elementwise.c  the public functions of kiln_elementwise
  * recipe.c       everything about a call that does not change while layouts stay the same
  * record.c       notes down which kernels were needed ($KILN_RECORD)
  * abstract.c     the variant that a call would need, from shapes alone
- * loop.c         elementwise calls: the loop's shape, its plan
+ * elementwise.c  the public functions of kiln_elementwise
+ * loop.c         elementwise calls: shapes, options
  * reduce_call.c  reductions: options of a call
- * reduction.c    kiln_reduction: axes, shapes, plan, the public functions
+ * reduction.c    kiln_reduction: axes, shapes, the public functions
  * reduce_ops.c   named reductions
  * scan.c         kiln_scan: the axis, shapes, the public functions
  * scan_ops.c     named scans
- * row.c          row programs: kernels that reduce each row and use the results in the same row
- * resolve.c      what loops and reductions do alike with their arguments
+ * row.c          kiln_row: rows, shapes, the public functions
+ * resolve.c      from arguments to a plan, for all families
  * overlap.c      outputs that share memory with inputs
  * launch.c       prepared launches
  * prefetch.c     kernels compiled ahead by other threads
@@ -57,7 +57,7 @@ typedef struct kiln__recipe_arg {
     uint8_t rank;        /* of an array */
     uint8_t align;       /* address modulo 16 */
     bool output, raw;
-    bool row; /* an output per row */
+    bool row; /* an output that has the shape of results and not the loop's (resolve.h) */
     const int64_t *dims; /* rank extents, then rank strides; points into the recipe */
     int64_t low, high;   /* bytes touched, relative to the first element: [low, high) */
     uint64_t layout;     /* kiln_array.layout */
@@ -88,7 +88,7 @@ typedef struct kiln__recipe {
     int rank;      /* of the loop: shape of outputs to be allocated */
     int64_t shape[KILN_RANK_MAX];
     int order[KILN_RANK_MAX]; /* K-order of outputs to be allocated */
-    int row_rank; /* row programs: the same of outputs per row, which are C-order */
+    int row_rank; /* the same of outputs with `row`, which are C-order */
     int64_t row_shape[KILN_RANK_MAX];
     void *entry;
     kiln__launch_config config;
@@ -174,15 +174,23 @@ struct kiln__reading;
 /* What src/kernel knows of a family: the half of its descriptor that is about arrays and calls. */
 typedef struct kiln__family_calls {
     const kiln__family *family;
-    /* From the public options of a call, which are not NULL, to those of r->call, its stream among
-     * them. May put another kernel and other arguments in the place of those given. */
+    /* The public struct of a call's options. It begins with struct_size and stream, and, where elements
+     * meet along axes, with axes behind them. */
+    const char *options_name;
+    size_t options_bytes;
+    /* Take the family's own fields of a complete struct of options into r->call. May put another kernel
+     * and other arguments in the place of those given. */
     kiln_status (*read)(struct kiln__reading *r, const void *opts, kiln_error *err);
-    /* Shapes, outputs and plan of a call whose arrays and dtypes are in `r`. On return r->rank and
-     * r->shape are those of outputs still to be allocated, r->order their axis order. */
-    kiln_status (*decide)(const kiln__definition *def, const kiln__call *call,
-                          const kiln__plan_device *device, struct kiln__resolved *r,
-                          kiln_error *err);
+    /* The shapes of a call whose arrays and dtypes are in `r`: r->rank and r->shape of the loop; where
+     * elements meet along axes, r->along; and the shape of results where outputs have it (resolve.h). */
+    kiln_status (*shape)(const kiln__definition *def, const kiln__call *call,
+                         struct kiln__resolved *r, kiln_error *err);
 } kiln__family_calls;
+
+/* The two members that tell of a struct of options, which must have room in a copy on a stack. */
+enum { KILN__CALL_OPTIONS_MAX = 128 };
+#define KILN__CALL_OPTIONS(type)                                                                   \
+    #type, sizeof(struct { type o; _Static_assert(sizeof(type) <= KILN__CALL_OPTIONS_MAX, #type); })
 
 #define KILN__CALLS_EXTERN(family) extern const kiln__family_calls kiln__##family##_calls;
 KILN__FAMILIES(KILN__CALLS_EXTERN)
@@ -377,8 +385,8 @@ kiln__snippet_kind kiln__manifest_snippet(size_t nth, kiln__manifest_text *text_
 
 /* The stages and values of a row program's line, as a definition takes them: room for
  * KILN__STAGE_MAX and KILN__VALUE_MAX. ERR_ARGUMENT for more. */
-kiln_status kiln__manifest_rows(const kiln__manifest_entry *entry, kiln__row_stage *stages,
-                                kiln__row_value *values, kiln_error *err);
+kiln_status kiln__manifest_rows(const kiln__manifest_entry *entry, kiln_row_stage *stages,
+                                kiln_row_value *values, kiln_error *err);
 
 /* Note in the context's recorder, when it has one, that this variant was needed. (record.c) */
 void kiln__record_variant(kiln_context *ctx, const kiln__definition *def,
@@ -416,6 +424,18 @@ kiln_status kiln__call_run(kiln__kernel *op, const kiln_arg *args, size_t arg_co
                            const void *opts, kiln_error *err);
 kiln_status kiln__call_make(const kiln__wanted *wanted, kiln__kernel *op, const kiln_arg *args,
                             size_t arg_count, const void *opts, kiln_error *err);
+
+/* What a create function begins with: `handle` ("kiln_scan") names the function and its options in
+ * messages, `out` is where its caller wants the handle; `known` (`known_bytes`) receives the options
+ * of `opts`, which may be NULL. (call.c) */
+kiln_status kiln__create_begin(const char *handle, const kiln_context *ctx, const void *out,
+                               const void *opts, void *known, size_t known_bytes, kiln_error *err);
+/* A reduction or a scan, whose options are alike; `texts` are input and output signature, map, reduce,
+ * post and identity. *kernel_out is NULL after a failure. */
+kiln_status kiln__maps_create(const char *handle, kiln_context *ctx,
+                              const kiln__family_calls *calls, const char *const *texts,
+                              const void *opts, const void *out, kiln__kernel **kernel_out,
+                              kiln_error *err);
 
 /*
  * The public functions that all families have alike, for the handle kiln_FAMILY: _destroy,

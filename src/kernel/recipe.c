@@ -155,7 +155,7 @@ static void fill_args(kiln__recipe *recipe, const kiln__definition *d, const kil
         arg->dtype = (uint8_t)r->dtype[p];
         arg->output = d->params[p].output;
         arg->raw = d->params[p].raw && a != NULL;
-        arg->row = d->params[p].row;
+        arg->row = r->row[p];
         recipe->allocates |= arg->kind == KILN_ARG_OUT;
         recipe->has_output_arrays |= a != NULL && arg->output && !arg->raw;
         if (a == NULL)
@@ -221,10 +221,8 @@ static kiln_status make_recipe(kiln__kernel *op, const kiln__call *call, const k
     recipe->size = call->size;
     recipe->count = r->plan.size;
     recipe->rank = r->rank;
-    if (op->def->rows != NULL) {
-        recipe->row_rank = r->row_rank;
-        memcpy(recipe->row_shape, r->row_shape, (size_t)r->row_rank * sizeof r->row_shape[0]);
-    }
+    recipe->row_rank = r->row_rank;
+    memcpy(recipe->row_shape, r->row_shape, (size_t)r->row_rank * sizeof r->row_shape[0]);
     memcpy(recipe->shape, r->shape, (size_t)r->rank * sizeof r->shape[0]);
     memcpy(recipe->order, r->order, (size_t)r->rank * sizeof r->order[0]);
     (void)kiln__call_hash(op, call, &recipe->hash);
@@ -273,7 +271,7 @@ kiln_status kiln__recipe_build(kiln__kernel *op, const kiln__call *call, kiln__r
     if (r == NULL)
         return kiln__fail_memory(err, sizeof *r);
     KILN_TRY(kiln__resolve_arguments(op, call, r, err));
-    KILN_TRY(op->calls->decide(op->def, call, &device, r, err));
+    KILN_TRY(kiln__decide(op->def, call, op->calls, &device, r, err));
     status = out != NULL ? make_recipe(op, call, r, out, err) : make_source(op, r, text_out, err);
 
 done:

@@ -116,15 +116,15 @@ static bool fill_row(const kiln__definition *def, kiln__manifest_entry *e, row_p
     return split_outputs(def, e, parts);
 }
 
-kiln_status kiln__manifest_rows(const kiln__manifest_entry *e, kiln__row_stage *stages,
-                                kiln__row_value *values, kiln_error *err)
+kiln_status kiln__manifest_rows(const kiln__manifest_entry *e, kiln_row_stage *stages,
+                                kiln_row_value *values, kiln_error *err)
 {
     if (e->stage_count > KILN__STAGE_MAX || e->value_count > KILN__VALUE_MAX)
         return kiln__fail(err, KILN_ERR_ARGUMENT, "%zu stages and %zu values; at most %d and %d",
                           e->stage_count, e->value_count, KILN__STAGE_MAX, KILN__VALUE_MAX);
     for (size_t s = 0; s < e->stage_count; s++) {
         const kiln__manifest_word *text = e->stages[s].text;
-        stages[s] = (kiln__row_stage){.prep = text[KILN__MANIFEST_STAGE_PREP].text,
+        stages[s] = (kiln_row_stage){.prep = text[KILN__MANIFEST_STAGE_PREP].text,
                                       .map = text[KILN__MANIFEST_STAGE_MAP].text,
                                       .type = text[KILN__MANIFEST_STAGE_TYPE].text,
                                       .reduce = text[KILN__MANIFEST_STAGE_REDUCE].text,
@@ -133,7 +133,7 @@ kiln_status kiln__manifest_rows(const kiln__manifest_entry *e, kiln__row_stage *
                                       .post = text[KILN__MANIFEST_STAGE_POST].text};
     }
     for (size_t v = 0; v < e->value_count; v++)
-        values[v] = (kiln__row_value){e->values[v].type.text, e->values[v].name.text};
+        values[v] = (kiln_row_value){e->values[v].type.text, e->values[v].name.text};
     return KILN_OK;
 }
 

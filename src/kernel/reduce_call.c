@@ -149,18 +149,11 @@ done:
 
 kiln_status kiln__reduction_read(kiln__reading *r, const void *opts, kiln_error *err)
 {
-    const kiln_reduction_call_options *given = opts;
-    kiln_reduction_call_options o = KILN_REDUCTION_CALL_OPTIONS_INIT;
-    kiln_status status = kiln__options_read(&o, sizeof o, given, given->struct_size,
-                                            "kiln_reduction_call_options", err);
+    const kiln_reduction_call_options *o = opts;
 
-    if (status != KILN_OK)
-        return status;
-    if (o.ddof != 0)
+    if (o->ddof != 0)
         return kiln__fail(err, KILN_ERR_ARGUMENT,
                           "kernel \"%s\": `ddof` is for var and std alone", r->op->def->name);
-    r->call.stream = o.stream;
-    r->call.axes = o.axes;
-    r->call.keepdims = o.keepdims;
-    return add_inputs(r->op, &o, r, err);
+    r->call.keepdims = o->keepdims;
+    return add_inputs(r->op, o, r, err);
 }

@@ -1,7 +1,7 @@
 /*
- * resolve.c - what every kind of kernel does with its arguments before planning.
+ * resolve.c - from the arguments of a call to its plan, for kernels of all families.
  *
- *     [count > check arrays > bind types > broadcast] > plan > recipe
+ *     [count > check arrays > bind types > shapes, by the family > outputs > plan] > recipe
  */
 #include "kernel/resolve.h"
 
@@ -139,38 +139,16 @@ kiln_status kiln__decide_inputs(const kiln__definition *d, kiln__resolved *r, ki
     return status == KILN_OK ? kiln__shape_size(r->rank, r->shape, 16, &size, err) : status;
 }
 
-void kiln__decide_results(kiln__resolved *r, const bool *marks, bool keepdims)
+void kiln__decide_results(kiln__resolved *r, bool keepdims)
 {
-    r->row_rank = 0;
-    for (int a = 0; a < r->rank; a++)
-        r->spread[a] = marks[a] ? 1 : r->shape[a];
-    for (int a = 0; a < r->rank; a++)
-        if (!marks[a] || keepdims)
-            r->row_shape[r->row_rank++] = marks[a] ? 1 : r->shape[a];
-}
-
-void kiln__spread_output(kiln__resolved *r, size_t p, const bool *marks, bool keepdims)
-{
-    kiln__operand *o = &r->operand[p];
-    int64_t dense[KILN_RANK_MAX], step = o->itemsize;
-    int own = 0;
-
-    for (int a = r->row_rank - 1; a >= 0; a--) {
-        dense[a] = step;
-        step *= r->row_shape[a] > 1 ? r->row_shape[a] : 1;
-    }
-    const int64_t *strides = r->array[p] != NULL ? r->array[p]->strides : dense;
     for (int a = 0; a < r->rank; a++) {
-        r->fresh_strides[p][a] = marks[a] ? 0 : strides[own];
-        own += !marks[a] || keepdims;
+        r->spread[a] = r->along[a] ? 1 : r->shape[a];
+        if (!r->along[a] || keepdims)
+            r->row_shape[r->row_rank++] = r->spread[a];
     }
-    o->is_array = true;
-    o->rank = r->rank;
-    o->shape = r->spread;
-    o->strides = r->fresh_strides[p];
 }
 
-void kiln__fill_operand(const kiln__definition *d, kiln__resolved *r, size_t p)
+static void fill_operand(const kiln__definition *d, kiln__resolved *r, size_t p)
 {
     kiln__operand *o = &r->operand[p];
     const kiln_array *a = r->array[p];
@@ -189,39 +167,46 @@ void kiln__fill_operand(const kiln__definition *d, kiln__resolved *r, size_t p)
     o->address = (uintptr_t)a->data;
 }
 
-kiln_status kiln__read_axes(const kiln__definition *d, const kiln_axes *axes, int rank, bool *marks,
+kiln_status kiln__read_axes(const kiln__definition *d, const kiln_axes *axes, kiln__resolved *r,
                             kiln_error *err)
 {
-    for (int a = 0; a < rank; a++)
-        marks[a] = axes == NULL;
+    for (int a = 0; a < r->rank; a++)
+        r->along[a] = axes == NULL;
     if (axes == NULL)
         return KILN_OK;
     if (axes->count < 0 || axes->count > KILN_RANK_MAX)
         return kiln__fail(err, KILN_ERR_ARGUMENT, "kernel \"%s\": %d axes; at most %d can be given",
                           d->name, axes->count, KILN_RANK_MAX);
     for (int k = 0; k < axes->count; k++) {
-        const int axis = axes->axis[k] < 0 ? axes->axis[k] + rank : axes->axis[k];
-        if (axis < 0 || axis >= rank)
+        const int axis = axes->axis[k] < 0 ? axes->axis[k] + r->rank : axes->axis[k];
+        if (axis < 0 || axis >= r->rank)
             return kiln__fail(err, KILN_ERR_AXIS,
                               "kernel \"%s\": axis %d is out of range for rank %d", d->name,
-                              axes->axis[k], rank);
-        if (marks[axis])
+                              axes->axis[k], r->rank);
+        if (r->along[axis])
             return kiln__fail(err, KILN_ERR_AXIS, "kernel \"%s\": axis %d is given twice", d->name,
                               axis);
-        marks[axis] = true;
+        r->along[axis] = true;
     }
     return KILN_OK;
 }
 
-kiln_status kiln__check_result(const kiln__definition *d, const kiln_array *a, size_t p, int rank,
-                               const int64_t *shape, kiln_error *err)
+/* ---- outputs --------------------------------------------------------------------------------- */
+
+kiln_status kiln__check_output(const kiln__definition *d, const kiln__resolved *r, size_t p,
+                               kiln_error *err)
 {
+    const kiln_array *a = r->array[p];
+    const int rank = r->row[p] ? r->row_rank : r->rank;
+    const int64_t *shape = r->row[p] ? r->row_shape : r->shape;
     char have[160], need[160];
+
     if (a->rank != rank || memcmp(a->shape, shape, (size_t)rank * sizeof shape[0]) != 0)
         return kiln__fail(err, KILN_ERR_OUTPUT,
-                          "kernel \"%s\": output `%s` has shape %s, but the result has %s", d->name,
+                          "kernel \"%s\": output `%s` has shape %s, but the %s %s", d->name,
                           d->params[p].name,
                           kiln__shape_text(a->rank, a->shape, have, sizeof have),
+                          d->family->combines ? "result has" : "inputs broadcast to",
                           kiln__shape_text(rank, shape, need, sizeof need));
     if (kiln__array_unwritable(a) != NULL)
         return kiln__fail(err, KILN_ERR_OUTPUT, "kernel \"%s\": output `%s` %s", d->name,
@@ -229,19 +214,74 @@ kiln_status kiln__check_result(const kiln__definition *d, const kiln_array *a, s
     return KILN_OK;
 }
 
-void kiln__plan_resolved(const kiln__definition *d, const kiln__call *call,
-                         const kiln__plan_device *device, const bool *along, kiln__resolved *r)
+/* Describe an output to the planner with all axes of the loop. */
+static void spread_output(kiln__resolved *r, size_t p)
 {
+    kiln__operand *o = &r->operand[p];
+    const kiln_array *a = r->array[p];
+    int64_t dense[KILN_RANK_MAX];
+    int own = 0;
+
+    o->is_array = true;
+    o->rank = r->rank;
+    o->shape = r->row[p] && !r->flat ? r->spread : r->shape;
+    o->strides = r->fresh_strides[p];
+    if (!r->row[p]) {
+        kiln__strides_ordered(r->rank, r->shape, r->order, o->itemsize, r->fresh_strides[p]);
+    } else if (r->flat) {
+        kiln__strides_ordered(r->rank, r->shape, NULL, 1, r->fresh_strides[p]);
+        for (int k = 0; k < r->rank; k++)
+            r->fresh_strides[p][k] *= a != NULL ? a->strides[0] : o->itemsize;
+    } else {
+        kiln__strides_ordered(r->row_rank, r->row_shape, NULL, o->itemsize, dense);
+        const int64_t *strides = a != NULL ? a->strides : dense;
+        for (int k = 0; k < r->rank; k++) {
+            r->fresh_strides[p][k] = r->along[k] ? 0 : strides[own];
+            own += !r->along[k] || r->row_rank == r->rank;
+        }
+    }
+}
+
+/* Describe all parameters to the planner. Outputs that are not of the results' shape come last: where
+ * they are allocated, the order of their axes is that of all others. */
+static void fill_operands(const kiln__definition *d, kiln__resolved *r)
+{
+    for (size_t p = 0; p < d->param_count; p++)
+        fill_operand(d, r, p);
+    for (size_t p = d->input_count; p < d->param_count; p++)
+        if (r->row[p])
+            spread_output(r, p);
+    kiln__plan_k_order(r->operand, d->param_count, r->rank, r->shape, r->order);
+    for (size_t p = d->input_count; p < d->param_count; p++)
+        if (!r->operand[p].is_array)
+            spread_output(r, p);
+}
+
+kiln_status kiln__decide(const kiln__definition *d, const kiln__call *call,
+                         const kiln__family_calls *calls, const kiln__plan_device *device,
+                         kiln__resolved *r, kiln_error *err)
+{
+    r->row_rank = 0;
+    r->flat = false;
+    memset(r->row, 0, sizeof r->row);
+    kiln_status status = calls->shape(d, call, r, err);
+    for (size_t p = d->input_count; p < d->param_count && status == KILN_OK; p++)
+        if (kiln__decides_shape(d, r, p))
+            status = kiln__check_output(d, r, p, err);
+    if (status != KILN_OK)
+        return status;
+    fill_operands(d, r);
     const kiln__plan_request request = {.def = d,
                                         .device = *device,
                                         .dtypes = r->dtype,
                                         .operands = r->operand,
                                         .rank = r->rank,
                                         .shape = r->shape,
-                                        .along = along,
+                                        .along = d->family->combines ? r->along : NULL,
                                         .keepdims = call->keepdims,
                                         .flags = call->flags};
     kiln__plan_make(&request, &r->plan);
+    return KILN_OK;
 }
 
 kiln_status kiln__fail_as(const char *name, kiln_status status, kiln_error *err)

@@ -3,7 +3,7 @@
  *
  *     [count > check arrays > bind types > broadcast] > plan > recipe
  *
- * What loops (loop.c) and reductions (reduction.c) do alike with their arguments.
+ * What all families do alike with their arguments.
  */
 #ifndef KILN_KERNEL_RESOLVE_H
 #define KILN_KERNEL_RESOLVE_H
@@ -17,12 +17,15 @@ typedef struct kiln__resolved {
     kiln__operand operand[KILN_PARAM_MAX];
     int rank;
     int64_t shape[KILN_RANK_MAX];
-    int order[KILN_RANK_MAX];
-    /* Of outputs along the loop's axes, where they are not the array's own. */
-    int64_t fresh_strides[KILN_PARAM_MAX][KILN_RANK_MAX];
-    int64_t spread[KILN_RANK_MAX]; /* reductions, row programs: the loop's shape, 1 where reduced */
-    int row_rank; /* reductions, row programs: shape of outputs per result or row */
+    int order[KILN_RANK_MAX];     /* of the axes of outputs that are allocated with that shape */
+    bool along[KILN_RANK_MAX];    /* axes along which elements meet */
+    bool row[KILN_PARAM_MAX];     /* outputs that have the shape of results instead: */
+    int row_rank;
     int64_t row_shape[KILN_RANK_MAX];
+    int64_t spread[KILN_RANK_MAX]; /* that shape with all axes of the loop: 1 on those `along` */
+    bool flat;                     /* or a result is an axis of all elements, in C-order */
+    /* Strides of outputs along the loop's axes, where they are not the array's own. */
+    int64_t fresh_strides[KILN_PARAM_MAX][KILN_RANK_MAX];
     kiln__plan plan;
 } kiln__resolved;
 
@@ -47,27 +50,20 @@ kiln_status kiln__broadcast_inputs(const kiln__definition *d, kiln__resolved *r,
  * ERR_UNDECIDED_SIZE, ERR_SHAPE, ERR_OVERFLOW. */
 kiln_status kiln__decide_inputs(const kiln__definition *d, kiln__resolved *r, kiln_error *err);
 
-/* The shape of results of the marked axes into row_rank and row_shape, which have extent 1 there under
- * keepdims and lack those axes otherwise; and an output of that shape (dense where none was given) as
- * the planner sees it, with all axes of the loop. */
-void kiln__decide_results(kiln__resolved *r, const bool *marks, bool keepdims);
-void kiln__spread_output(kiln__resolved *r, size_t p, const bool *marks, bool keepdims);
-
-/* Reductions: mark which of `rank` axes `axes` names (NULL: all); and whether array `a` can be the
- * result `p` of that shape. ERR_ARGUMENT, ERR_AXIS; ERR_OUTPUT. */
-kiln_status kiln__read_axes(const kiln__definition *d, const kiln_axes *axes, int rank, bool *marks,
+/* Mark in r->along which of the loop's axes `axes` names (NULL: all). ERR_ARGUMENT, ERR_AXIS. */
+kiln_status kiln__read_axes(const kiln__definition *d, const kiln_axes *axes, kiln__resolved *r,
                             kiln_error *err);
-kiln_status kiln__check_result(const kiln__definition *d, const kiln_array *a, size_t p, int rank,
-                               const int64_t *shape, kiln_error *err);
+/* The shape of results of the axes that r->along marks: extent 1 there under keepdims, otherwise without
+ * those axes. */
+void kiln__decide_results(kiln__resolved *r, bool keepdims);
 
-/* Decide the axis order and strides of outputs still to be allocated that are no arrays yet. */
-void kiln__fill_fresh(const kiln__definition *d, kiln__resolved *r);
+/* Whether the array given for output `p` has its shape and can be written. ERR_OUTPUT. */
+kiln_status kiln__check_output(const kiln__definition *d, const kiln__resolved *r, size_t p,
+                               kiln_error *err);
 
-/* Describe parameter `p` to the planner. */
-void kiln__fill_operand(const kiln__definition *d, kiln__resolved *r, size_t p);
-
-/* Plan a call whose operands are described, over r->shape. `along` marks its axes (NULL: a loop). */
-void kiln__plan_resolved(const kiln__definition *d, const kiln__call *call,
-                         const kiln__plan_device *device, const bool *along, kiln__resolved *r);
+/* Decide all of a call whose arrays and dtypes are in `r`: shapes, outputs, the plan. */
+kiln_status kiln__decide(const kiln__definition *d, const kiln__call *call,
+                         const kiln__family_calls *calls, const kiln__plan_device *device,
+                         kiln__resolved *r, kiln_error *err);
 
 #endif

@@ -72,8 +72,8 @@ static kiln_status define_named(expansion *x, const kiln__manifest_types *types)
 static kiln_status define(expansion *x, const kiln__manifest_types *types)
 {
     const kiln__manifest_entry *e = x->e;
-    kiln__row_stage stages[KILN__STAGE_MAX];
-    kiln__row_value values[KILN__VALUE_MAX];
+    kiln_row_stage stages[KILN__STAGE_MAX];
+    kiln_row_value values[KILN__VALUE_MAX];
     kiln__definition_request request = {
         .family = kiln__family_named(kiln__manifest_kind_name(e->kind)),
         .name = e->text[KILN__MANIFEST_NAME].text,
