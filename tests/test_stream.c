@@ -269,7 +269,8 @@ static void test_stream__what_is_missing_or_foreign_is_named(void **state)
     FAILS(t, KILN_ERR_NULL, kiln_stream_host_call(t->ctx, NULL, NULL, NULL, &t->err), "fn");
     FAILS(t, KILN_ERR_NULL, kiln_stream_host_call(NULL, NULL, note, "x", &t->err), "ctx");
     FAILS(t, KILN_ERR_NULL, kiln_event_record(NULL, NULL, &t->err), "event");
-    FAILS(t, KILN_ERR_NULL, kiln_event_query(event, NULL, &t->err), "done_out");
+    FAILS(t, KILN_ERR_NULL, kiln_event_query(event, NULL, &t->err),
+          "kiln_event_query: `done_out` is NULL");
     FAILS(t, KILN_ERR_NULL, kiln_event_query(NULL, &done, &t->err), "event");
     FAILS(t, KILN_ERR_NULL, kiln_stream_query(NULL, &done, &t->err), "stream");
     FAILS(t, KILN_ERR_NULL, kiln_event_synchronize(NULL, &t->err), "event");

@@ -153,24 +153,19 @@ kiln_status kiln__array_new(kiln_context *ctx, kiln_dtype dtype, int rank, const
 {
     int64_t strides[KILN_RANK_MAX];
     int64_t size = 0;
-    kiln_status status = KILN_OK;
 
     *out = NULL;
-    KILN_TRY(check_new(ctx, dtype, rank, shape, &size, err));
+    KILN_CHECK(check_new(ctx, dtype, rank, shape, &size, err));
     if (order != NULL)
         kiln__strides_ordered(rank, shape, order, kiln_dtype_size(dtype), strides);
-    status =
-        array_new(ctx, dtype, rank, shape, order != NULL ? strides : NULL, size, stream, out, err);
-
-done:
-    return status;
+    return array_new(ctx, dtype, rank, shape, order != NULL ? strides : NULL, size, stream, out,
+                     err);
 }
 
 kiln_status kiln_array_empty(kiln_context *ctx, kiln_dtype dtype, int rank, const int64_t *shape,
                              kiln_array **out, kiln_error *err)
 {
-    if (out == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "out is NULL");
+    KILN_CHECK_NULL(out, err);
     return kiln__array_new(ctx, dtype, rank, shape, NULL, NULL, out, err);
 }
 
@@ -180,17 +175,14 @@ kiln_status kiln__array_view(const kiln_array *base, int rank, const int64_t *sh
     kiln__storage *storage = base->storage;
     kiln_array *array = NULL;
     int64_t size = 0;
-    kiln_status status = KILN_OK;
 
     *out = NULL;
-    KILN_TRY(kiln__shape_size(rank, shape, kiln_dtype_size(base->dtype), &size, err));
-    KILN_TRY(kiln__recycler_take(storage->recycler, rank, &array, NULL, err));
+    KILN_CHECK(kiln__shape_size(rank, shape, kiln_dtype_size(base->dtype), &size, err));
+    KILN_CHECK(kiln__recycler_take(storage->recycler, rank, &array, NULL, err));
     atomic_fetch_add_explicit(&storage->refs, 1, memory_order_relaxed);
     array_fill(array, storage, base->dtype, shape, strides, data, size);
     *out = array;
-
-done:
-    return status;
+    return KILN_OK;
 }
 
 /* ---- from and over memory of others ---- */
@@ -231,8 +223,7 @@ kiln_status kiln_array_from_host(kiln_context *ctx, kiln_dtype dtype, int rank,
     kiln_array *array = NULL;
     int64_t size = 0;
 
-    if (out == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "out is NULL");
+    KILN_CHECK_NULL(out, err);
     *out = NULL;
     KILN_TRY(check_new(ctx, dtype, rank, shape, &size, err));
     if (data == NULL && size > 0) {
@@ -286,25 +277,23 @@ kiln_status kiln_array_wrap(kiln_context *ctx, kiln_dtype dtype, int rank, const
                             kiln_release_fn release, void *owner, kiln_array **out, kiln_error *err)
 {
     int64_t c_order[KILN_RANK_MAX];
-    kiln_status status = KILN_OK;
     kiln__recycler *recycler = NULL;
     kiln__storage *storage = NULL;
     kiln_array *array = NULL;
     int64_t size = 0;
 
-    if (out == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "out is NULL");
+    KILN_CHECK_NULL(out, err);
     *out = NULL;
-    KILN_TRY(check_new(ctx, dtype, rank, shape, &size, err));
+    KILN_CHECK(check_new(ctx, dtype, rank, shape, &size, err));
     if (strides == NULL) {
         kiln__strides_ordered(rank, shape, NULL, kiln_dtype_size(dtype), c_order);
         strides = c_order;
     }
     base = base != NULL ? base : data;
-    KILN_TRY(check_wrapped(dtype, rank, shape, strides, data, base, data_bytes, err));
-    KILN_TRY(kiln__device_check(kiln__context_device(ctx), err));
-    KILN_TRY(kiln__recycler_of(ctx, &recycler, err));
-    KILN_TRY(kiln__recycler_take(recycler, rank, &array, &storage, err));
+    KILN_CHECK(check_wrapped(dtype, rank, shape, strides, data, base, data_bytes, err));
+    KILN_CHECK(kiln__device_check(kiln__context_device(ctx), err));
+    KILN_CHECK(kiln__recycler_of(ctx, &recycler, err));
+    KILN_CHECK(kiln__recycler_take(recycler, rank, &array, &storage, err));
     storage_fill(storage, ctx, recycler, kiln__device_stream(kiln__context_device(ctx)));
     storage->base = base;
     storage->bytes = data_bytes;
@@ -313,9 +302,7 @@ kiln_status kiln_array_wrap(kiln_context *ctx, kiln_dtype dtype, int rank, const
     storage->owner_data = data;
     array_fill(array, storage, dtype, shape, strides, data, size);
     *out = array;
-
-done:
-    return status;
+    return KILN_OK;
 }
 
 /* ---- counting ---- */

@@ -338,12 +338,9 @@ kiln_status kiln__array_format(kiln_dtype dtype, int rank, const int64_t *shape,
 {
     format_job job;
     int64_t size = 0;
-    kiln_status status;
 
     *text_out = NULL;
-    status = kiln__shape_size(rank, shape, kiln_dtype_size(dtype), &size, err);
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(kiln__shape_size(rank, shape, kiln_dtype_size(dtype), &size, err));
     memset(&job, 0, sizeof job);
     job.dtype = dtype;
     job.rank = rank;

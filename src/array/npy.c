@@ -53,7 +53,7 @@ static bool text_is(const npy_text *text, const char *word)
 
 static void skip_blanks(npy_cursor *c)
 {
-    while (c->at < c->end && (*c->at == ' ' || *c->at == '\t' || *c->at == '\n' || *c->at == '\r'))
+    while (c->at < c->end && kiln__is_blank(*c->at))
         c->at++;
 }
 
@@ -150,13 +150,12 @@ static kiln_status parse_descr(npy_cursor *c, kiln__npy_header *out)
     char shown[48];
     npy_text text = {NULL, 0}, code;
     char order = '=';
-    kiln_status status = KILN_OK;
 
     skip_blanks(c);
     if (c->at < c->end && (*c->at == '[' || *c->at == '(' || *c->at == '{'))
         return kiln__fail(c->err, KILN_ERR_FORMAT,
                           "the elements are structures (several fields each)");
-    KILN_TRY(parse_text(c, &text, "'descr'"));
+    KILN_CHECK(parse_text(c, &text, "'descr'"));
     code = text;
     if (code.bytes > 0 && strchr("<>|=", code.at[0]) != NULL) {
         order = (char)code.at[0];
@@ -175,8 +174,7 @@ static kiln_status parse_descr(npy_cursor *c, kiln__npy_header *out)
     }
     return kiln__fail(c->err, KILN_ERR_FORMAT, "dtype \"%s\": %s", printable(&text, shown),
                       code.bytes > 0 ? refusal((char)code.at[0]) : "no type is named");
-done:
-    return status;
+    return KILN_OK;
 }
 
 /* ---- fortran_order, shape ---- */
@@ -231,10 +229,9 @@ static kiln_status parse_extent(npy_cursor *c, int axis, int64_t *out)
 
 static kiln_status parse_shape(npy_cursor *c, kiln__npy_header *out)
 {
-    kiln_status status = KILN_OK;
     bool comma = true;
 
-    KILN_TRY(expect(c, '(', "to begin the shape"));
+    KILN_CHECK(expect(c, '(', "to begin the shape"));
     out->rank = 0;
     while (!accept(c, ')')) {
         if (!comma)
@@ -242,15 +239,14 @@ static kiln_status parse_shape(npy_cursor *c, kiln__npy_header *out)
         if (out->rank == KILN_RANK_MAX)
             return kiln__fail(c->err, KILN_ERR_FORMAT, "the shape has more than %d axes",
                               KILN_RANK_MAX);
-        KILN_TRY(parse_extent(c, out->rank, &out->shape[out->rank]));
+        KILN_CHECK(parse_extent(c, out->rank, &out->shape[out->rank]));
         out->rank++;
         comma = accept(c, ',');
     }
     if (out->rank == 1 && !comma)
         return kiln__fail(c->err, KILN_ERR_FORMAT,
                           "the shape is a number in brackets, not a tuple");
-done:
-    return status;
+    return KILN_OK;
 }
 
 /* ---- the dictionary ---- */
@@ -261,9 +257,8 @@ static kiln_status parse_entry(npy_cursor *c, kiln__npy_header *out, unsigned *s
     char shown[48];
     npy_text key = {NULL, 0};
     unsigned which = 0;
-    kiln_status status = KILN_OK;
 
-    KILN_TRY(parse_text(c, &key, "key"));
+    KILN_CHECK(parse_text(c, &key, "key"));
     while (which < KILN_COUNT_OF(names) && !text_is(&key, names[which]))
         which++;
     if (which == KILN_COUNT_OF(names))
@@ -273,25 +268,23 @@ static kiln_status parse_entry(npy_cursor *c, kiln__npy_header *out, unsigned *s
         return kiln__fail(c->err, KILN_ERR_FORMAT, "the header has the key \"%s\" twice",
                           names[which]);
     *seen_io |= 1u << which;
-    KILN_TRY(expect(c, ':', "behind a key"));
+    KILN_CHECK(expect(c, ':', "behind a key"));
     if (which == 0)
         return parse_descr(c, out);
     return which == 1 ? parse_order(c, out) : parse_shape(c, out);
-done:
-    return status;
+    return KILN_OK;
 }
 
 static kiln_status parse_dictionary(npy_cursor *c, kiln__npy_header *out)
 {
-    kiln_status status = KILN_OK;
     unsigned seen = 0;
     bool comma = true;
 
-    KILN_TRY(expect(c, '{', "to begin the dictionary"));
+    KILN_CHECK(expect(c, '{', "to begin the dictionary"));
     while (!accept(c, '}')) {
         if (!comma)
             return expect(c, '}', "to end the dictionary");
-        KILN_TRY(parse_entry(c, out, &seen));
+        KILN_CHECK(parse_entry(c, out, &seen));
         comma = accept(c, ',');
     }
     if (seen != 7)
@@ -302,8 +295,7 @@ static kiln_status parse_dictionary(npy_cursor *c, kiln__npy_header *out)
     skip_blanks(c);
     if (c->at != c->end)
         return kiln__fail(c->err, KILN_ERR_FORMAT, "the header goes on behind its dictionary");
-done:
-    return status;
+    return KILN_OK;
 }
 
 kiln_status kiln__npy_prefix(const void *data, size_t bytes, size_t *prefix_out, size_t *length_out,
@@ -334,12 +326,11 @@ kiln_status kiln__npy_prefix(const void *data, size_t bytes, size_t *prefix_out,
 kiln_status kiln__npy_parse(const void *data, size_t bytes, kiln__npy_header *out, kiln_error *err)
 {
     size_t prefix = 0, length = 0;
-    kiln_status status = KILN_OK;
     npy_cursor c;
     int64_t size;
 
     memset(out, 0, sizeof *out);
-    KILN_TRY(kiln__npy_prefix(data, bytes, &prefix, &length, err));
+    KILN_CHECK(kiln__npy_prefix(data, bytes, &prefix, &length, err));
     if (bytes - prefix < length)
         return kiln__fail(err, KILN_ERR_FORMAT,
                           "it ends inside the header: %zu bytes claimed, %zu there", length,
@@ -349,13 +340,12 @@ kiln_status kiln__npy_parse(const void *data, size_t bytes, kiln__npy_header *ou
     c.err = err;
     if (length == 0 || c.end[-1] != '\n')
         return kiln__fail(err, KILN_ERR_FORMAT, "the header does not end in a line break");
-    KILN_TRY(parse_dictionary(&c, out));
+    KILN_CHECK(parse_dictionary(&c, out));
     if (kiln__shape_size(out->rank, out->shape, kiln_dtype_size(out->dtype), &size, NULL) !=
         KILN_OK)
         return kiln__fail(err, KILN_ERR_FORMAT, "the shape does not fit 63 bits of bytes");
     out->data_offset = prefix + length;
-done:
-    return status;
+    return KILN_OK;
 }
 
 /* ---- making a header ---- */

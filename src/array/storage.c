@@ -91,18 +91,15 @@ kiln_status kiln__storage_wait_on(const kiln__storage *storage, void *native, ki
 {
     kiln__device *device = kiln__context_device(storage->ctx);
     uintptr_t value = atomic_load_explicit(&storage->used_on, memory_order_acquire);
-    kiln_status status = KILN_OK;
 
     if ((value & EVERY_BIT) != 0)
         return kiln__device_synchronize(device, err);
-    KILN_TRY(kiln__native_wait(device, native, storage->home, err));
+    KILN_CHECK(kiln__native_wait(device, native, storage->home, err));
     for (; (value & LIST_BIT) != 0; value = use_of(value)->next)
-        KILN_TRY(kiln__native_wait(device, native, use_of(value)->stream, err));
+        KILN_CHECK(kiln__native_wait(device, native, use_of(value)->stream, err));
     if (value != 0)
-        KILN_TRY(kiln__native_wait(device, native, (kiln_stream *)value, err));
-
-done:
-    return status;
+        KILN_CHECK(kiln__native_wait(device, native, (kiln_stream *)value, err));
+    return KILN_OK;
 }
 
 static void release_streams(uintptr_t value)

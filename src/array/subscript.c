@@ -33,7 +33,7 @@ typedef struct reader {
 
 static void skip_space(reader *r)
 {
-    while (isspace((unsigned char)r->text[r->at]))
+    while (kiln__is_blank(r->text[r->at]))
         r->at++;
 }
 
@@ -124,14 +124,13 @@ done:
 
 static kiln_status read_items(reader *r, item *items, int *count_out)
 {
-    kiln_status status = KILN_OK;
     int count = 0;
     bool rest = false;
 
     for (skip_space(r); r->text[r->at] != '\0'; skip_space(r)) {
         if (count == ITEMS_MAX)
             return syntax(r, r->at, 1, "too many items");
-        KILN_TRY(read_item(r, &items[count]));
+        KILN_CHECK(read_item(r, &items[count]));
         if (items[count].kind == ITEM_REST && rest)
             return syntax(r, items[count].at, items[count].width, "a second ...");
         rest = rest || items[count].kind == ITEM_REST;
@@ -141,9 +140,7 @@ static kiln_status read_items(reader *r, item *items, int *count_out)
         r->at += r->text[r->at] == ',';
     }
     *count_out = count;
-
-done:
-    return status;
+    return KILN_OK;
 }
 
 /* Apply one item at `*axis`, which moves on to the axis that the next one concerns. */
@@ -169,11 +166,9 @@ kiln_status kiln_array_view(const kiln_array *array, const char *subscript, kiln
     kiln_array *view = NULL, *next = NULL;
     kiln_status status = KILN_OK;
 
-    if (out == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "out is NULL");
+    KILN_CHECK_NULL(out, err);
     *out = NULL;
-    if (subscript == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "subscript is NULL");
+    KILN_CHECK_NULL(subscript, err);
     KILN_TRY(kiln__array_check(array, NULL, "array", err));
     KILN_TRY(read_items(&r, items, &count));
     for (int k = 0; k < count; k++)

@@ -24,16 +24,12 @@ typedef struct geometry {
 static kiln_status view_start(const kiln_array *array, geometry *g, kiln_array **out,
                               kiln_error *err)
 {
-    kiln_status status;
-
     g->rank = 0;
     g->data = NULL;
     if (out == NULL)
         return kiln__fail(err, KILN_ERR_NULL, "out is NULL");
     *out = NULL;
-    status = kiln__array_check(array, NULL, "array", err);
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(kiln__array_check(array, NULL, "array", err));
     g->rank = array->rank;
     memcpy(g->shape, array->shape, (size_t)array->rank * sizeof g->shape[0]);
     memcpy(g->strides, array->strides, (size_t)array->rank * sizeof g->strides[0]);
@@ -97,114 +93,87 @@ static void slice_range(int64_t extent, int64_t start, int64_t stop, int64_t ste
 kiln_status kiln_array_slice(const kiln_array *array, int axis, int64_t start, int64_t stop,
                              int64_t step, kiln_array **out, kiln_error *err)
 {
-    kiln_status status = KILN_OK;
     int64_t first = 0, stride = 0;
     geometry g;
 
-    KILN_TRY(view_start(array, &g, out, err));
-    KILN_TRY(check_axis(g.rank, axis, &axis, err));
-    if (step == 0) {
-        status = kiln__fail(err, KILN_ERR_AXIS, "the step of a slice of axis %d is 0", axis);
-        goto done;
-    }
+    KILN_CHECK(view_start(array, &g, out, err));
+    KILN_CHECK(check_axis(g.rank, axis, &axis, err));
+    if (step == 0)
+        return kiln__fail(err, KILN_ERR_AXIS, "the step of a slice of axis %d is 0", axis);
     slice_range(g.shape[axis], start, stop, step, &first, &g.shape[axis]);
     if (g.shape[axis] > 0)
         g.data += first * g.strides[axis];
     /* A step too large to multiply leaves one element, whose stride means nothing. */
     if (!kiln__mul_overflow(g.strides[axis], step, &stride))
         g.strides[axis] = stride;
-    status = view_end(array, &g, out, err);
-
-done:
-    return status;
+    return view_end(array, &g, out, err);
 }
 
 kiln_status kiln_array_select(const kiln_array *array, int axis, int64_t index, kiln_array **out,
                               kiln_error *err)
 {
-    kiln_status status = KILN_OK;
     int64_t at = index;
     geometry g;
 
-    KILN_TRY(view_start(array, &g, out, err));
-    KILN_TRY(check_axis(g.rank, axis, &axis, err));
+    KILN_CHECK(view_start(array, &g, out, err));
+    KILN_CHECK(check_axis(g.rank, axis, &axis, err));
     if (at < 0)
         at += g.shape[axis];
-    if (at < 0 || at >= g.shape[axis]) {
-        status = kiln__fail(err, KILN_ERR_AXIS,
-                            "index %" PRId64 " is out of range for extent %" PRId64 " of axis %d",
-                            index, g.shape[axis], axis);
-        goto done;
-    }
+    if (at < 0 || at >= g.shape[axis])
+        return kiln__fail(err, KILN_ERR_AXIS,
+                          "index %" PRId64 " is out of range for extent %" PRId64 " of axis %d",
+                          index, g.shape[axis], axis);
     if (array->size > 0)
         g.data += at * g.strides[axis];
     axis_remove(&g, axis);
-    status = view_end(array, &g, out, err);
-
-done:
-    return status;
+    return view_end(array, &g, out, err);
 }
 
 kiln_status kiln_array_transpose(const kiln_array *array, const kiln_axes *axes, kiln_array **out,
                                  kiln_error *err)
 {
-    kiln_status status = KILN_OK;
     uint32_t seen = 0;
     geometry g;
 
-    KILN_TRY(view_start(array, &g, out, err));
-    if (axes != NULL && axes->count != g.rank) {
-        status = kiln__fail(err, KILN_ERR_AXIS, "%d axes are given for an array of rank %d",
-                            axes->count, g.rank);
-        goto done;
-    }
+    KILN_CHECK(view_start(array, &g, out, err));
+    if (axes != NULL && axes->count != g.rank)
+        return kiln__fail(err, KILN_ERR_AXIS, "%d axes are given for an array of rank %d",
+                          axes->count, g.rank);
     for (int k = 0; k < g.rank; k++) {
         int axis = g.rank - 1 - k;
         if (axes != NULL)
-            KILN_TRY(check_axis(g.rank, axes->axis[k], &axis, err));
-        if ((seen & UINT32_C(1) << axis) != 0) {
-            status = kiln__fail(err, KILN_ERR_AXIS, "axis %d is named twice", axis);
-            goto done;
-        }
+            KILN_CHECK(check_axis(g.rank, axes->axis[k], &axis, err));
+        if ((seen & UINT32_C(1) << axis) != 0)
+            return kiln__fail(err, KILN_ERR_AXIS, "axis %d is named twice", axis);
         seen |= UINT32_C(1) << axis;
         g.shape[k] = array->shape[axis];
         g.strides[k] = array->strides[axis];
     }
-    status = view_end(array, &g, out, err);
-
-done:
-    return status;
+    return view_end(array, &g, out, err);
 }
 
 kiln_status kiln_array_broadcast_to(const kiln_array *array, int rank, const int64_t *shape,
                                     kiln_array **out, kiln_error *err)
 {
-    kiln_status status = KILN_OK;
     char from[160], to[160];
     int64_t size = 0;
     geometry g;
 
-    KILN_TRY(view_start(array, &g, out, err));
-    KILN_TRY(kiln__shape_size(rank, shape, kiln_dtype_size(array->dtype), &size, err));
+    KILN_CHECK(view_start(array, &g, out, err));
+    KILN_CHECK(kiln__shape_size(rank, shape, kiln_dtype_size(array->dtype), &size, err));
     g.rank = rank;
     for (int back = 1; back <= (rank > array->rank ? rank : array->rank); back++) {
         int64_t had = back <= array->rank ? array->shape[array->rank - back] : 1;
-        if (back > rank || (had != 1 && had != shape[rank - back])) {
-            status =
-                kiln__fail(err, KILN_ERR_SHAPE, "an array of shape %s does not broadcast to %s",
-                           kiln__shape_text(array->rank, array->shape, from, sizeof from),
-                           kiln__shape_text(rank, shape, to, sizeof to));
-            goto done;
-        }
+        if (back > rank || (had != 1 && had != shape[rank - back]))
+            return kiln__fail(err, KILN_ERR_SHAPE, "an array of shape %s does not broadcast to %s",
+                              kiln__shape_text(array->rank, array->shape, from, sizeof from),
+                              kiln__shape_text(rank, shape, to, sizeof to));
         g.shape[rank - back] = shape[rank - back];
         g.strides[rank - back] = back <= array->rank && had == shape[rank - back]
                                      ? array->strides[array->rank - back]
                                      : 0;
     }
-    status = view_end(array, &g, out, err);
-
-done:
-    return status;
+    return view_end(array, &g, out, err);
 }
 
 kiln_status kiln_array_newaxis(const kiln_array *array, int axis, kiln_array **out, kiln_error *err)

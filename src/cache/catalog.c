@@ -51,8 +51,7 @@ kiln_status kiln_cache_open(const char *dir, kiln_cache **out, kiln_error *err)
     kiln_status status = KILN_OK;
     kiln_cache *cache = NULL;
 
-    if (out == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "out is NULL");
+    KILN_CHECK_NULL(out, err);
     *out = NULL;
     cache = kiln__calloc(1, sizeof *cache);
     if (cache != NULL)
@@ -80,11 +79,9 @@ kiln_status kiln_cache_open_bundle(const char *path, kiln_cache **out, kiln_erro
     kiln_status status = KILN_OK;
     kiln_cache *cache = NULL;
 
-    if (out == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "out is NULL");
+    KILN_CHECK_NULL(out, err);
     *out = NULL;
-    if (path == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "path is NULL");
+    KILN_CHECK_NULL(path, err);
     cache = kiln__calloc(1, sizeof *cache);
     if (cache == NULL)
         return kiln__fail_memory(err, sizeof *cache);
@@ -328,7 +325,6 @@ kiln_status kiln_cache_list(kiln_cache *cache, kiln_cache_order order,
 {
     listing l;
     char note[128];
-    kiln_status status = KILN_OK;
 
     if (cache == NULL || entries_out == NULL || count_out == NULL)
         return kiln__fail(err, KILN_ERR_NULL, "kiln_cache_list: an argument is NULL");
@@ -336,9 +332,7 @@ kiln_status kiln_cache_list(kiln_cache *cache, kiln_cache_order order,
     *count_out = 0;
     if ((unsigned)order >= KILN_COUNT_OF(ORDERS))
         return kiln__fail(err, KILN_ERR_ARGUMENT, "there is no order %d", (int)order);
-    status = list_rows(cache, &l, note, err);
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(list_rows(cache, &l, note, err));
     if (l.count > 1)
         qsort(l.rows, l.count, sizeof *l.rows, ORDERS[order]);
     *entries_out = l.rows;
@@ -350,14 +344,11 @@ kiln_status kiln_cache_stats(kiln_cache *cache, kiln_cache_summary *summary_out,
 {
     listing l;
     kiln_cache_summary *s = summary_out;
-    kiln_status status = KILN_OK;
 
     if (cache == NULL || s == NULL)
         return kiln__fail(err, KILN_ERR_NULL, "kiln_cache_stats: an argument is NULL");
     memset(s, 0, sizeof *s);
-    status = list_rows(cache, &l, s->index_note, err);
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(list_rows(cache, &l, s->index_note, err));
     s->entry_count = l.count;
     s->bytes = l.bytes;
     s->limit_bytes = cache->store != NULL ? cache->store->limit_bytes : UINT64_MAX;

@@ -48,10 +48,7 @@ struct kiln_context {
 
 /* ---- options ---- */
 
-void kiln_context_options_init(kiln_context_options *opts, size_t struct_size)
-{
-    kiln__options_init(opts, struct_size);
-}
+KILN_DEFINE_OPTIONS_INIT(kiln_context_options)
 
 static kiln_status check_options(const kiln_context_options *o, kiln_error *err)
 {
@@ -186,11 +183,9 @@ kiln_status kiln_context_create(const kiln_context_options *opts, kiln_context *
     const char *compiler = NULL;
     kiln_context *ctx = NULL;
 
-    if (out == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "out is NULL");
+    KILN_CHECK_NULL(out, err);
     *out = NULL;
-    KILN_TRY(kiln__options_read(&o, sizeof o, opts, opts != NULL ? opts->struct_size : 0,
-                                "kiln_context_options", err));
+    KILN_TRY(KILN_READ_OPTIONS(kiln_context_options, &o, opts, err));
     KILN_TRY(check_options(&o, err));
     ctx = make_empty();
     if (ctx == NULL) {
@@ -337,8 +332,7 @@ kiln_status kiln__context_attachment(kiln_context *ctx, kiln__attachment slot,
 
 kiln_status kiln_context_synchronize(kiln_context *ctx, kiln_error *err)
 {
-    if (ctx == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "ctx is NULL");
+    KILN_CHECK_NULL(ctx, err);
     return kiln__device_synchronize(ctx->device, err);
 }
 

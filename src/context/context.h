@@ -18,8 +18,7 @@
  * the device closes. */
 typedef enum kiln__attachment {
     KILN__ATTACH_PREFETCH, /* src/kernel: threads that compile ahead; first, for they use the rest */
-    KILN__ATTACH_EAGER,    /* src/graph: operations on arrays at once */
-    KILN__ATTACH_KERNEL,   /* src/kernel: kernels of kiln's own, such as named reductions */
+    KILN__ATTACH_KERNEL,   /* src/kernel: kernels of kiln's own, such as operations at once */
     KILN__ATTACH_JIT,      /* src/jit: programs by key */
     KILN__ATTACH_ARRAY,    /* src/array: recycled handles */
     KILN__ATTACH_COUNT

@@ -116,6 +116,15 @@ void kiln__buf_put_number(kiln__buf *b, int64_t number)
     kiln__buf_put(b, digits + at, sizeof digits - at);
 }
 
+bool kiln__is_identifier(const char *text)
+{
+    if (text[0] == '\0' || kiln__is_digit(text[0]))
+        return false;
+    while (kiln__is_word_byte(*text))
+        text++;
+    return *text == '\0';
+}
+
 char *kiln__buf_take(kiln__buf *b)
 {
     char *text = NULL;

@@ -19,12 +19,27 @@
 #include "kiln/dtype.h"
 #include "kiln/error.h"
 
-/* Jump to `done` on failure; the only macro that jumps. Needs `kiln_status status`. */
+/* The two macros that leave a function on failure. KILN_TRY jumps to `done`, and needs `kiln_status
+ * status`: for functions that have something to undo. KILN_CHECK returns the status of the call at
+ * once: for functions, or the parts of one, that have nothing to undo. */
 #define KILN_TRY(call)                                                                             \
     do {                                                                                           \
         status = (call);                                                                           \
         if (status != KILN_OK)                                                                     \
             goto done;                                                                             \
+    } while (0)
+#define KILN_CHECK(call)                                                                           \
+    do {                                                                                           \
+        const kiln_status kiln__checked = (call);                                                  \
+        if (kiln__checked != KILN_OK)                                                              \
+            return kiln__checked;                                                                  \
+    } while (0)
+/* KILN_CHECK for a pointer that must not be NULL: ERR_NULL names the function and the parameter. To
+ * be used in public functions, whose names the caller knows. */
+#define KILN_CHECK_NULL(pointer, err)                                                              \
+    do {                                                                                           \
+        if ((pointer) == NULL)                                                                     \
+            return kiln__fail(err, KILN_ERR_NULL, "%s: `%s` is NULL", __func__, #pointer);         \
     } while (0)
 
 #define KILN_COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
@@ -96,6 +111,26 @@ void kiln__buf_vprintf(kiln__buf *b, const char *fmt, va_list ap);
 /* The text (never NULL unless failed), whose ownership moves to the caller; `b` is empty again. */
 char *kiln__buf_take(kiln__buf *b);
 void kiln__buf_clear(kiln__buf *b);
+
+/* Letters, digits and blanks of ASCII, whatever the locale; a word is made of letters, digits and
+ * underscores, and begins with no digit. */
+static inline bool kiln__is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+static inline bool kiln__is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+static inline bool kiln__is_blank(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+static inline bool kiln__is_word_byte(char c)
+{
+    return kiln__is_letter(c) || kiln__is_digit(c) || c == '_';
+}
+bool kiln__is_identifier(const char *text); /* the whole text is a word */
 
 static inline bool kiln__starts_with(const char *text, const char *start)
 {
@@ -284,13 +319,40 @@ void kiln__fork_close(int fd);
 kiln_status kiln__options_read(void *known_opts, size_t known, const void *given_opts, size_t given,
                                const char *type_name, kiln_error *err);
 
+/* The same, of the options struct `type`, for pointers to one (`given` may be NULL). */
+#define KILN_READ_OPTIONS(type, known, given, err)                                                 \
+    kiln__options_read(known, sizeof(type), given, (given) != NULL ? (given)->struct_size : 0,     \
+                       #type, err)
+
 /* Defaults into a caller's struct of `given` bytes, which begins with its size. Accepts NULL. */
 void kiln__options_init(void *opts, size_t given);
+/* The public function that does it for the options struct `type`. */
+#define KILN_DEFINE_OPTIONS_INIT(type)                                                             \
+    void type##_init(type *opts, size_t struct_size)                                               \
+    {                                                                                              \
+        kiln__options_init(opts, struct_size);                                                     \
+    }
 
 /* ---- scalars (scalar.c) ---- One value of any dtype, as its bytes in memory. */
 typedef struct kiln__scalar {
     _Alignas(16) unsigned char bytes[16];
 } kiln__scalar;
+/* A plain number: an argument, a number in an expression, or an operand that is no array. */
+typedef struct kiln__number {
+    char kind; /* 'b', 'i', 'u' (an integer above INT64_MAX), 'f' or 'c' */
+    union {
+        bool b;
+        int64_t i;
+        uint64_t u;
+        double f;
+        double c[2]; /* real, imaginary */
+    } value;
+} kiln__number;
+/* The number whose value union is at `value`. `index` counts bool, int64, uint64, float64 and
+ * complex128 from 0, as kiln_arg_kind and kiln_node_kind do from their first number on. An unsigned
+ * integer that int64 holds gets the kind 'i': equal integers are equal numbers. */
+kiln__number kiln__number_of(unsigned index, const void *value);
+
 float kiln__float16_to_float(uint16_t v);
 float kiln__bfloat16_to_float(uint16_t v);
 /* float64 straight to 16 bits, rounded once, to nearest even. */

@@ -126,23 +126,13 @@ typedef struct span {
     size_t bytes;
 } span;
 
-static bool is_space(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-static bool is_word(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 static span trim(span s)
 {
-    while (s.bytes != 0 && is_space(s.text[0])) {
+    while (s.bytes != 0 && kiln__is_blank(s.text[0])) {
         s.text++;
         s.bytes--;
     }
-    while (s.bytes != 0 && is_space(s.text[s.bytes - 1]))
+    while (s.bytes != 0 && kiln__is_blank(s.text[s.bytes - 1]))
         s.bytes--;
     return s;
 }
@@ -157,7 +147,7 @@ static span take_word(span *s)
 {
     span word = {s->text, 0};
 
-    while (word.bytes < s->bytes && is_word(s->text[word.bytes]))
+    while (word.bytes < s->bytes && kiln__is_word_byte(s->text[word.bytes]))
         word.bytes++;
     *s = trim((span){s->text + word.bytes, s->bytes - word.bytes});
     return word;

@@ -1,5 +1,5 @@
 /*
- * scalar.c - 16-bit floating point on the host.
+ * scalar.c - plain numbers, and 16-bit floating point on the host.
  *
  * C11 has no type for either format, so they are converted by their bits:
  *
@@ -23,6 +23,15 @@ static const format16 BFLOAT16 = {8, 7};
 
 #define DOUBLE_FRACTION_BITS 52
 #define DOUBLE_BIAS 1023
+
+kiln__number kiln__number_of(unsigned index, const void *value)
+{
+    kiln__number n = {.kind = "biufc"[index]};
+    memcpy(&n.value, value, sizeof n.value);
+    if (n.kind == 'u' && n.value.u <= INT64_MAX)
+        n.kind = 'i';
+    return n;
+}
 
 static uint16_t round_to(format16 f, double v)
 {

@@ -37,10 +37,8 @@ kiln_status kiln__compile(const kiln__compile_request *request, kiln__compile_re
                           kiln_error *err)
 {
     *result = (kiln__compile_result)KILN__COMPILE_RESULT_INIT;
-    kiln_status status =
-        kiln__options_check(request->target.backend, request->options, request->option_count, err);
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(
+        kiln__options_check(request->target.backend, request->options, request->option_count, err));
     return backend_of(request->target.backend)->compile(request, result, err);
 }
 

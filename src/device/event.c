@@ -32,8 +32,8 @@ kiln_status kiln__event_create(kiln__device *device, const kiln__event_kind *kin
     *out = NULL;
     if (status != KILN_OK)
         return status;
-    status = device->backend->event_create(device, kind, &native, err);
-    return status == KILN_OK ? event_new(device, native, kind->timing, out, err) : status;
+    KILN_CHECK(device->backend->event_create(device, kind, &native, err));
+    return event_new(device, native, kind->timing, out, err);
 }
 
 kiln_status kiln__event_open(kiln__device *device, const kiln_event_handle *handle,
@@ -95,15 +95,12 @@ void *kiln__event_owner(const kiln_event *event)
 kiln_status kiln__event_record(kiln_event *event, kiln_stream *stream, kiln_error *err)
 {
     kiln__device *device = event->device;
-    kiln_status status = kiln__device_check(device, err);
-
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(kiln__device_check(device, err));
     if (stream->device != device)
         return kiln__fail(err, KILN_ERR_CONTEXT,
                           "an event of %s cannot be recorded on a stream of %s", device->info.id,
                           stream->device->info.id);
-    status = device->backend->event_record(device, event->native, stream->native, err);
+    kiln_status status = device->backend->event_record(device, event->native, stream->native, err);
     if (status == KILN_OK)
         atomic_store(&event->recorded, true);
     return status;
@@ -112,15 +109,10 @@ kiln_status kiln__event_record(kiln_event *event, kiln_stream *stream, kiln_erro
 kiln_status kiln__stream_wait_event(kiln_stream *stream, kiln_event *event, kiln_error *err)
 {
     kiln__device *device = stream->device;
-    kiln_status status = kiln__device_check(device, err);
-
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(kiln__device_check(device, err));
     if (event->device->backend != device->backend)
         return kiln__event_synchronize(event, err);
-    status = kiln__device_check(event->device, err);
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(kiln__device_check(event->device, err));
     return device->backend->stream_wait_event(device, stream->native, event->native, err);
 }
 
@@ -138,10 +130,7 @@ kiln_status kiln__event_query(kiln_event *event, bool *done_out, kiln_error *err
 kiln_status kiln__event_synchronize(kiln_event *event, kiln_error *err)
 {
     kiln__device *device = event->device;
-    kiln_status status = kiln__device_check(device, err);
-
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(kiln__device_check(device, err));
     return device->backend->event_synchronize(device, event->native, err);
 }
 

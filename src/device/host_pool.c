@@ -296,10 +296,8 @@ kiln_status kiln__host_alloc(kiln__device *device, size_t bytes, bool write_comb
         hand_out(pool, block);
     pthread_mutex_unlock(&pool->lock);
     if (block == NULL) {
-        status = block_new(pool, size_class >= 0 ? class_bytes(size_class) : bytes, write_combined,
-                           &block, err);
-        if (status != KILN_OK)
-            return status;
+        KILN_CHECK(block_new(pool, size_class >= 0 ? class_bytes(size_class) : bytes,
+                             write_combined, &block, err));
         block->size_class = size_class;
         pthread_mutex_lock(&pool->lock);
         listed = blocks_insert(pool, block);

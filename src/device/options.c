@@ -111,15 +111,11 @@ static const allowed cuda_options[] = {
 
 static bool is_word(const char *text)
 {
-    static const char marks[] = "._+,-=";
     size_t k = 0;
 
-    for (; text[k] != '\0'; k++) {
-        const char c = text[k];
-        if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') &&
-            strchr(marks, c) == NULL)
+    for (; text[k] != '\0'; k++)
+        if (!kiln__is_word_byte(text[k]) && strchr(".+,-=", text[k]) == NULL)
             return false;
-    }
     return k > 0;
 }
 

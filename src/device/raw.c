@@ -105,10 +105,7 @@ kiln_status kiln__raw_launch_run(kiln__device *device, void *entry, const kiln__
                                  const kiln__raw_param *params, size_t count, const void *block,
                                  size_t bytes, kiln_stream *stream, kiln_error *err)
 {
-    kiln_status status = usable(device, err);
-
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(usable(device, err));
     if (count > KILN_PARAM_MAX || bytes > KILN__ARGS_BYTES_MAX)
         return kiln__fail(err, KILN_ERR_INTERNAL, "%zu kernel arguments in %zu bytes", count,
                           bytes);

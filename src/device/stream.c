@@ -62,9 +62,7 @@ kiln_status kiln__stream_create(kiln__device *device, const kiln_stream_options 
     *out = NULL;
     if (status != KILN_OK)
         return status;
-    status = backend->stream_create(device, o->priority, o->blocking, &native, err);
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(backend->stream_create(device, o->priority, o->blocking, &native, err));
     status = stream_new(device, native, false, out, err);
     if (status != KILN_OK)
         backend->stream_destroy(device, native);
@@ -82,18 +80,15 @@ kiln_status kiln__stream_wrap(kiln__device *device, void *native, kiln_stream **
     if (device->backend->stream_wrap == NULL)
         return kiln__fail(err, KILN_ERR_UNSUPPORTED, "%s has no streams of its own to wrap",
                           device->info.id);
-    status = device->backend->stream_wrap(device, native, err);
-    return status == KILN_OK ? stream_new(device, native, true, out, err) : status;
+    KILN_CHECK(device->backend->stream_wrap(device, native, err));
+    return stream_new(device, native, true, out, err);
 }
 
 /* A page of tickets is the library's own: pool statistics tell what was handed out. */
 static kiln_status page_alloc(kiln_stream *stream, kiln__block **out, kiln_error *err)
 {
     const size_t bytes = TICKETS_MAX * sizeof(int);
-    kiln_status status = kiln__pool_alloc(stream->device, bytes, stream, out, err);
-
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(kiln__pool_alloc(stream->device, bytes, stream, out, err));
     atomic_fetch_sub_explicit(&stream->device->pool->used_bytes, (*out)->bytes,
                               memory_order_relaxed);
     return kiln__memset(stream->device, (*out)->address, 0, bytes, stream, err);
@@ -179,9 +174,7 @@ void *kiln__stream_owner(const kiln_stream *stream)
 kiln_status kiln__stream_synchronize(kiln_stream *stream, kiln_error *err)
 {
     kiln__device *device = stream->device;
-    kiln_status status = kiln__device_check(device, err);
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(kiln__device_check(device, err));
     return device->backend->stream_synchronize(device, stream->native, err);
 }
 
@@ -200,10 +193,7 @@ kiln_status kiln__stream_host_call(kiln_stream *stream, kiln_host_fn fn, void *u
                                    kiln_error *err)
 {
     kiln__device *device = stream->device;
-    kiln_status status = kiln__device_check(device, err);
-
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(kiln__device_check(device, err));
     return device->backend->host_call(device, stream->native, fn, user, err);
 }
 

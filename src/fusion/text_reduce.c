@@ -10,11 +10,6 @@
  */
 #include "fusion/write.h"
 
-static bool is_word(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 /* A map with a name, or any expression, in place of `x`. `b` may be NULL; returns whether the map
  * needs T, the elements' type, whose name need not be one word. */
 static bool put_map_of(kiln__buf *b, const char *map, const char *name)
@@ -22,7 +17,7 @@ static bool put_map_of(kiln__buf *b, const char *map, const char *name)
     bool needs_type = false;
     for (const char *c = map; *c != '\0';) {
         size_t bytes = 0;
-        while (is_word(c[bytes]))
+        while (kiln__is_word_byte(c[bytes]))
             bytes++;
         needs_type = needs_type || (bytes == 1 && *c == 'T');
         if (b != NULL && bytes == 1 && *c == 'x')
@@ -40,7 +35,7 @@ static bool takes_any(const char *map)
 {
     size_t times = 0, bytes = 0;
     for (const char *c = map; *c != '\0'; c += bytes == 0 ? 1 : bytes) {
-        for (bytes = 0; is_word(c[bytes]);)
+        for (bytes = 0; kiln__is_word_byte(c[bytes]);)
             bytes++;
         times += bytes == 1 && *c == 'x';
     }

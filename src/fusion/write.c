@@ -5,17 +5,12 @@
  */
 #include "fusion/write.h"
 
-static bool is_word(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 /* A parameter's name may hide a function that the texts call. */
 static bool name_is_called(const kiln__writer *w, const char *text)
 {
     for (const char *c = text; *c != '\0';) {
         size_t bytes = 0;
-        while (is_word(c[bytes]))
+        while (kiln__is_word_byte(c[bytes]))
             bytes++;
         const bool called = bytes > 0 && (c[bytes] == '(' || c[bytes] == '<');
         for (size_t p = 0; called && p < w->step->param_count; p++)
@@ -86,10 +81,7 @@ static const char *kernel_name(kiln__writer *w)
                            : kiln__ir_what(b->ir, b->lows[first].origin, what);
     kiln__buf_printf(text, "%s_", b->ir->name);
     for (const char *c = base; *c != '\0' && text->length < 120; c++)
-        kiln__buf_putc(text, (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
-                                     (*c >= '0' && *c <= '9')
-                                 ? *c
-                                 : '_');
+        kiln__buf_putc(text, kiln__is_word_byte(*c) ? *c : '_');
     return kiln__build_text(b, text);
 }
 

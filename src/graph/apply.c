@@ -80,9 +80,7 @@ kiln_status kiln__apply(kiln__parser *p, kiln_op op, const kiln__parsed *operand
     bool plain = true;
 
     for (int k = 0; k < found->arity; k++) {
-        kiln_status status = kiln__need_node(p, &operands[k]);
-        if (status != KILN_OK)
-            return status;
+        KILN_CHECK(kiln__need_node(p, &operands[k]));
         nodes[k] = operands[k].node;
         plain = plain && kiln__is_plain(&nodes[k]);
     }

@@ -45,10 +45,8 @@ kiln_status kiln__run_temps(kiln__graph_run *run, uint32_t step, kiln_error *err
     const kiln__program *p = run->entry->program;
     for (; run->begun < p->temp_count && p->temps[run->begun].first == step; run->begun++) {
         const kiln__made *m = &p->temps[run->begun];
-        kiln_status status = kiln__array_new(run->graph->ctx, m->dtype, m->rank, m->shape, m->order,
-                                             run->call->stream, &run->temps[run->begun], err);
-        if (status != KILN_OK)
-            return status;
+        KILN_CHECK(kiln__array_new(run->graph->ctx, m->dtype, m->rank, m->shape, m->order,
+                                   run->call->stream, &run->temps[run->begun], err));
     }
     return KILN_OK;
 }
@@ -97,7 +95,7 @@ static kiln_status run_step(const kiln__graph_run *run, kiln__bound_step *step, 
             continue;
         }
         if (view->param.kind == KILN__VALUE_NUMBER) {
-            args[p] = kiln__step_number(&view->param.number);
+            args[p] = kiln__number_arg(&view->param.number);
             continue;
         }
         kiln_array *base = kiln__run_value(run, &view->param);
@@ -120,11 +118,8 @@ static kiln_status run_steps(kiln__graph_run *run, kiln_error *err)
 {
     const kiln__program *p = run->entry->program;
     for (uint32_t s = 0; s < p->step_count; s++) {
-        kiln_status status = p->temp_count > 0 ? kiln__run_temps(run, s, err) : KILN_OK;
-        if (status == KILN_OK)
-            status = run_step(run, &run->entry->steps[s], err);
-        if (status != KILN_OK)
-            return status;
+        KILN_CHECK(p->temp_count > 0 ? kiln__run_temps(run, s, err) : KILN_OK);
+        KILN_CHECK(run_step(run, &run->entry->steps[s], err));
         if (p->temp_count > 0)
             drop_temps(run, s);
     }
@@ -200,9 +195,7 @@ kiln_status kiln__run_begin(kiln__graph_run *run, kiln_graph *graph, const kiln_
     memset(run, 0, offsetof(kiln__graph_run, room));
     run->graph = graph;
     run->call = call;
-    kiln_status status = kiln__entry_get(graph, call, true, &run->entry, &run->owned, err);
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(kiln__entry_get(graph, call, true, &run->entry, &run->owned, err));
     const kiln__program *p = run->entry->program;
     const size_t count = p->temp_count + p->output_count;
     const size_t bytes = count * sizeof(kiln_array *) + p->output_count * sizeof(bool) +
@@ -269,7 +262,6 @@ kiln_status kiln_graph_run(kiln_graph *graph, const kiln_arg *args, size_t arg_c
                            const kiln_graph_call_options *opts, kiln_error *err)
 {
     kiln__graph_call call;
-    kiln_status status =
-        kiln__graph_call_read(graph, "kiln_graph_run", args, arg_count, opts, &call, err);
-    return status == KILN_OK ? kiln__graph_run_call(graph, &call, err) : status;
+    KILN_CHECK(kiln__graph_call_read(graph, "kiln_graph_run", args, arg_count, opts, &call, err));
+    return kiln__graph_run_call(graph, &call, err);
 }

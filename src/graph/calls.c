@@ -46,9 +46,7 @@ static kiln_status read_integers(const kiln__parser *p, const kiln__parsed_call 
         kiln__parsed one = tuple ? *v : c->arg[first + k];
         if (tuple)
             kiln__set_node(&one, v->items[k]);
-        kiln_status status = kiln__need_integer(p, &one, &out[k]);
-        if (status != KILN_OK)
-            return status;
+        KILN_CHECK(kiln__need_integer(p, &one, &out[k]));
     }
     *count_out = (int)count;
     return KILN_OK;
@@ -58,7 +56,6 @@ static kiln_status read_integers(const kiln__parser *p, const kiln__parsed_call 
 static kiln_status read_axes(const kiln__parser *p, const kiln__parsed *v, kiln_axes *axes,
                              bool *given)
 {
-    const kiln_node *items = v->kind == KILN__PARSED_TUPLE ? v->items : &v->node;
     const size_t count = v->kind == KILN__PARSED_TUPLE ? v->count : 1;
 
     axes->count = 0;
@@ -69,14 +66,10 @@ static kiln_status read_axes(const kiln__parser *p, const kiln__parsed *v, kiln_
         kiln__parsed one = *v;
         int64_t axis = 0;
         if (v->kind == KILN__PARSED_TUPLE)
-            kiln__set_node(&one, items[k]);
-        kiln_status status = kiln__need_integer(p, &one, &axis);
-        if (status == KILN_OK &&
-            (k >= KILN_RANK_MAX || axis < -KILN_RANK_MAX || axis >= KILN_RANK_MAX))
-            status =
-                kiln__parse_fail(p, v->at, v->width, KILN_ERR_AXIS, "no array has such an axis");
-        if (status != KILN_OK)
-            return status;
+            kiln__set_node(&one, v->items[k]);
+        KILN_CHECK(kiln__need_integer(p, &one, &axis));
+        if (k >= KILN_RANK_MAX || axis < -KILN_RANK_MAX || axis >= KILN_RANK_MAX)
+            return kiln__parse_fail(p, v->at, v->width, KILN_ERR_AXIS, "no array has such an axis");
         axes->axis[axes->count++] = (int)axis;
     }
     return KILN_OK;
@@ -90,11 +83,11 @@ static kiln_status read_axis(const kiln__parser *p, const kiln__parsed_call *c, 
     int64_t axis = 0;
     if (v->width == 0)
         return fail_call(p, c, KILN_ERR_ARGUMENT_COUNT, "needs an axis");
-    kiln_status status = kiln__need_integer(p, v, &axis);
-    if (status == KILN_OK && (axis < -KILN_RANK_MAX - 1 || axis > KILN_RANK_MAX))
-        status = kiln__parse_fail(p, v->at, v->width, KILN_ERR_AXIS, "no array has such an axis");
+    KILN_CHECK(kiln__need_integer(p, v, &axis));
+    if (axis < -KILN_RANK_MAX - 1 || axis > KILN_RANK_MAX)
+        return kiln__parse_fail(p, v->at, v->width, KILN_ERR_AXIS, "no array has such an axis");
     *out = (int)axis;
-    return status;
+    return KILN_OK;
 }
 
 /* The first argument; a plain number is an array without axes. */
@@ -102,10 +95,9 @@ static kiln_status need_array(const kiln__parser *p, kiln__parsed_call *c)
 {
     if (c->count == 0)
         return fail_call(p, c, KILN_ERR_ARGUMENT_COUNT, "needs an array");
-    kiln_status status = kiln__need_node(p, &c->arg[0]);
-    if (status == KILN_OK)
-        c->arg[0].node = kiln__graph_number(p->graph, c->arg[0].node);
-    return status;
+    KILN_CHECK(kiln__need_node(p, &c->arg[0]));
+    c->arg[0].node = kiln__graph_number(p->graph, c->arg[0].node);
+    return KILN_OK;
 }
 
 /* ---- reductions ------------------------------------------------------------------------------ */
@@ -128,29 +120,24 @@ static kiln_status reduce(kiln__parser *p, kiln__parsed_call *c, int op, kiln__p
     const kiln__parsed *axis = c->count > 1 ? &c->arg[1] : &c->axis;
     kiln_axes axes;
     bool given = false, keepdims = false;
-    kiln_status status = need_count(p, c, 1, 2);
 
-    if (status == KILN_OK)
-        status = need_array(p, c);
-    if (status == KILN_OK && c->count > 1 && c->axis.width != 0)
-        status = fail_call(p, c, KILN_ERR_ARGUMENT_COUNT, "is given its axis twice");
-    if (status == KILN_OK)
-        status = read_axes(p, axis, &axes, &given);
-    if (status == KILN_OK && c->keepdims.width != 0) {
+    KILN_CHECK(need_count(p, c, 1, 2));
+    KILN_CHECK(need_array(p, c));
+    if (c->count > 1 && c->axis.width != 0)
+        return fail_call(p, c, KILN_ERR_ARGUMENT_COUNT, "is given its axis twice");
+    KILN_CHECK(read_axes(p, axis, &axes, &given));
+    if (c->keepdims.width != 0) {
         if (c->keepdims.kind != KILN__PARSED_NODE || c->keepdims.node.kind != KILN_NODE_BOOL)
-            status = kiln__parse_fail(p, c->keepdims.at, c->keepdims.width, KILN_ERR_ARGUMENT,
-                                      "keepdims is True or False");
-        else
-            keepdims = c->keepdims.node.value.b;
+            return kiln__parse_fail(p, c->keepdims.at, c->keepdims.width, KILN_ERR_ARGUMENT,
+                                    "keepdims is True or False");
+        keepdims = c->keepdims.node.value.b;
     }
-    if (status == KILN_OK && c->dtype.width != 0 && c->dtype.kind != KILN__PARSED_DTYPE)
-        status = kiln__parse_fail(p, c->dtype.at, c->dtype.width, KILN_ERR_ARGUMENT,
-                                  "this is no dtype, as float32 is");
-    if (status == KILN_OK)
-        kiln__set_node(out,
-                       kiln_node_reduce((kiln_reduce_op)op, c->arg[0].node, given ? &axes : NULL,
-                                        keepdims, c->dtype.dtype, KILN__PLACE(c->at)));
-    return status;
+    if (c->dtype.width != 0 && c->dtype.kind != KILN__PARSED_DTYPE)
+        return kiln__parse_fail(p, c->dtype.at, c->dtype.width, KILN_ERR_ARGUMENT,
+                                "this is no dtype, as float32 is");
+    kiln__set_node(out, kiln_node_reduce((kiln_reduce_op)op, c->arg[0].node, given ? &axes : NULL,
+                                         keepdims, c->dtype.dtype, KILN__PLACE(c->at)));
+    return KILN_OK;
 }
 
 /* ---- other functions ------------------------------------------------------------------------- */
@@ -169,17 +156,15 @@ static kiln_status call_transpose(kiln__parser *p, kiln__parsed_call *c, const s
 {
     int64_t given[KILN_RANK_MAX];
     kiln_axes axes = {0};
-    kiln_status status = KILN_OK;
     (void)s;
     if (c->count > 1)
-        status = read_integers(p, c, 1, given, &axes.count);
-    for (int k = 0; k < axes.count && status == KILN_OK; k++)
+        KILN_CHECK(read_integers(p, c, 1, given, &axes.count));
+    for (int k = 0; k < axes.count; k++)
         axes.axis[k] =
             given[k] < -KILN_RANK_MAX || given[k] >= KILN_RANK_MAX ? KILN_RANK_MAX : (int)given[k];
-    if (status == KILN_OK)
-        kiln__set_node(out, kiln_node_transpose(c->arg[0].node, c->count > 1 ? &axes : NULL,
-                                                KILN__PLACE(c->at)));
-    return status;
+    kiln__set_node(
+        out, kiln_node_transpose(c->arg[0].node, c->count > 1 ? &axes : NULL, KILN__PLACE(c->at)));
+    return KILN_OK;
 }
 
 static kiln_status call_shape(kiln__parser *p, kiln__parsed_call *c, const special *s,
@@ -189,45 +174,40 @@ static kiln_status call_shape(kiln__parser *p, kiln__parsed_call *c, const speci
     int rank = 0;
     if (c->count < 2)
         return fail_call(p, c, KILN_ERR_ARGUMENT_COUNT, "needs a shape");
-    kiln_status status = read_integers(p, c, 1, shape, &rank);
-    if (status == KILN_OK)
-        kiln__set_node(out, s->by_shape(c->arg[0].node, rank, shape, KILN__PLACE(c->at)));
-    return status;
+    KILN_CHECK(read_integers(p, c, 1, shape, &rank));
+    kiln__set_node(out, s->by_shape(c->arg[0].node, rank, shape, KILN__PLACE(c->at)));
+    return KILN_OK;
 }
 
 static kiln_status call_ravel(kiln__parser *p, kiln__parsed_call *c, const special *s,
                               kiln__parsed *out)
 {
     const int64_t all = -1;
-    kiln_status status = need_count(p, c, 1, 1);
-    if (status == KILN_OK)
-        kiln__set_node(out, s->by_shape(c->arg[0].node, 1, &all, KILN__PLACE(c->at)));
-    return status;
+    KILN_CHECK(need_count(p, c, 1, 1));
+    kiln__set_node(out, s->by_shape(c->arg[0].node, 1, &all, KILN__PLACE(c->at)));
+    return KILN_OK;
 }
 
 static kiln_status call_axis(kiln__parser *p, kiln__parsed_call *c, const special *s,
                              kiln__parsed *out)
 {
     int axis = 0;
-    kiln_status status = need_count(p, c, 1, 2);
-    if (status == KILN_OK)
-        status = read_axis(p, c, 1, &axis);
-    if (status == KILN_OK)
-        kiln__set_node(out, s->by_axis(c->arg[0].node, axis, KILN__PLACE(c->at)));
-    return status;
+    KILN_CHECK(need_count(p, c, 1, 2));
+    KILN_CHECK(read_axis(p, c, 1, &axis));
+    kiln__set_node(out, s->by_axis(c->arg[0].node, axis, KILN__PLACE(c->at)));
+    return KILN_OK;
 }
 
 static kiln_status call_cast(kiln__parser *p, kiln__parsed_call *c, const special *s,
                              kiln__parsed *out)
 {
     const kiln__parsed *dtype = c->count > 1 ? &c->arg[1] : &c->dtype;
-    kiln_status status = need_count(p, c, 1, 2);
     (void)s;
-    if (status == KILN_OK && (dtype->width == 0 || dtype->kind != KILN__PARSED_DTYPE))
-        status = fail_call(p, c, KILN_ERR_ARGUMENT, "needs a dtype, as float32 is");
-    if (status == KILN_OK)
-        kiln__set_node(out, kiln_node_cast(c->arg[0].node, dtype->dtype, KILN__PLACE(c->at)));
-    return status;
+    KILN_CHECK(need_count(p, c, 1, 2));
+    if (dtype->width == 0 || dtype->kind != KILN__PARSED_DTYPE)
+        return fail_call(p, c, KILN_ERR_ARGUMENT, "needs a dtype, as float32 is");
+    kiln__set_node(out, kiln_node_cast(c->arg[0].node, dtype->dtype, KILN__PLACE(c->at)));
+    return KILN_OK;
 }
 
 /* A function with two results, as a tuple. */
@@ -237,20 +217,18 @@ static kiln_status call_pair(kiln__parser *p, const kiln__parsed_call *c, const 
     kiln__parsed one = {0}, two = {0};
     const size_t arity = (size_t)kiln__op_find(op[0])->arity;
     kiln_node *items = kiln__tuple_new(p, 2);
-    kiln_status status = need_count(p, c, arity, arity);
 
     if (items == NULL)
         return kiln__fail_memory(p->err, 2 * sizeof *items);
-    if (status == KILN_OK)
-        status = kiln__apply(p, op[0], c->arg, c->at, c->bytes, &one);
-    if (status == KILN_OK)
-        status = kiln__apply(p, op[1], c->arg, c->at, c->bytes, &two);
+    KILN_CHECK(need_count(p, c, arity, arity));
+    KILN_CHECK(kiln__apply(p, op[0], c->arg, c->at, c->bytes, &one));
+    KILN_CHECK(kiln__apply(p, op[1], c->arg, c->at, c->bytes, &two));
     items[0] = one.node;
     items[1] = two.node;
     out->kind = KILN__PARSED_TUPLE;
     out->items = items;
     out->count = 2;
-    return status;
+    return KILN_OK;
 }
 
 static const special specials[] = {
@@ -270,10 +248,7 @@ static kiln_status call_op(kiln__parser *p, kiln__parsed_call *c, const kiln__op
                            kiln__parsed *out)
 {
     const size_t arity = (size_t)op->arity;
-    kiln_status status = need_count(p, c, arity, arity);
-
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(need_count(p, c, arity, arity));
     if (c->axis.width + c->dtype.width + c->keepdims.width != 0)
         return fail_call(p, c, KILN_ERR_NAME, "takes no axis, keepdims or dtype");
     if (op->op == KILN_OP_CLIP && c->arg[1].kind == KILN__PARSED_NONE) {
@@ -300,27 +275,23 @@ kiln_status kiln__apply_call(kiln__parser *p, kiln__parsed_call *c, kiln__parsed
     for (size_t k = 0; k < KILN_COUNT_OF(specials); k++) {
         if (!kiln__same_word(c->name, c->bytes, specials[k].name))
             continue;
-        kiln_status status = need_array(p, c);
-        return status == KILN_OK ? specials[k].read(p, c, &specials[k], out) : status;
+        KILN_CHECK(need_array(p, c));
+        return specials[k].read(p, c, &specials[k], out);
     }
     for (int d = 1; d < KILN_DTYPE_COUNT; d++) { /* float32(x) */
         if (!kiln__same_word(c->name, c->bytes, kiln_dtype_name((kiln_dtype)d)))
             continue;
-        kiln_status status = need_count(p, c, 1, 1);
-        if (status == KILN_OK)
-            status = need_array(p, c);
-        if (status == KILN_OK)
-            kiln__set_node(out, kiln_node_cast(c->arg[0].node, (kiln_dtype)d, KILN__PLACE(c->at)));
-        return status;
+        KILN_CHECK(need_count(p, c, 1, 1));
+        KILN_CHECK(need_array(p, c));
+        kiln__set_node(out, kiln_node_cast(c->arg[0].node, (kiln_dtype)d, KILN__PLACE(c->at)));
+        return KILN_OK;
     }
     if (kiln__same_word(c->name, c->bytes, "arange")) {
         int64_t count = 0;
-        kiln_status status = need_count(p, c, 1, 1);
-        if (status == KILN_OK)
-            status = kiln__need_integer(p, &c->arg[0], &count);
-        if (status == KILN_OK)
-            kiln__set_node(out, kiln_node_arange(p->graph, count, KILN__PLACE(c->at)));
-        return status;
+        KILN_CHECK(need_count(p, c, 1, 1));
+        KILN_CHECK(kiln__need_integer(p, &c->arg[0], &count));
+        kiln__set_node(out, kiln_node_arange(p->graph, count, KILN__PLACE(c->at)));
+        return KILN_OK;
     }
     return kiln__parse_fail(p, c->at, c->bytes, KILN_ERR_NAME, "there is no function `%.*s`",
                             c->bytes < 60 ? (int)c->bytes : 60, c->name);

@@ -16,24 +16,12 @@
 
 /* ---- recognising layouts ------------------------------------------------------------------------- */
 
-/* What an argument is recognised by: of a number the kind that decides dtypes, 'b', 'i', 'u' (an
- * integer that needs 64 bits without a sign), 'f' or 'c'; else its kiln_arg_kind. */
+/* What an argument is recognised by: of a number the kind that decides dtypes, else its
+ * kiln_arg_kind. */
 static uint8_t kind_of(const kiln_arg *arg)
 {
-    switch (arg->kind) {
-    case KILN_ARG_BOOL:
-        return 'b';
-    case KILN_ARG_INT:
-        return 'i';
-    case KILN_ARG_UINT:
-        return arg->value.u > INT64_MAX ? 'u' : 'i';
-    case KILN_ARG_FLOAT:
-        return 'f';
-    case KILN_ARG_COMPLEX:
-        return 'c';
-    default:
-        return (uint8_t)arg->kind;
-    }
+    kiln__number n;
+    return kiln__arg_number(arg, &n) ? (uint8_t)n.kind : (uint8_t)arg->kind;
 }
 
 bool kiln__entry_matches(const void *item, const void *key)
@@ -84,16 +72,6 @@ static bool hash_call(const kiln_graph *graph, const kiln__graph_call *call, uin
 
 /* ---- arguments ------------------------------------------------------------------------------------ */
 
-static kiln_status read_number(const kiln_graph *graph, size_t k, const kiln_arg *arg,
-                               kiln__graph_arg *out, kiln_error *err)
-{
-    out->number.kind = (char)kind_of(arg);
-    if (strchr("biufc", out->number.kind) == NULL)
-        return kiln__fail(err, KILN_ERR_ARGUMENT, "graph \"%s\": argument %zu has the unknown kind %d",
-                          graph->ir.name, k + 1, (int)arg->kind);
-    return KILN_OK;
-}
-
 static kiln_status read_arg(const kiln_graph *graph, const kiln__graph_call *call, size_t k,
                             kiln__graph_arg *out, kiln_error *err)
 {
@@ -114,11 +92,13 @@ static kiln_status read_arg(const kiln_graph *graph, const kiln__graph_call *cal
     if (arg->kind != KILN_ARG_ARRAY && arg->kind != KILN_ARG_OUT) {
         if (output)
             return kiln__fail(err, KILN_ERR_ARGUMENT, "%s: a number was given", what);
-        return read_number(graph, k, arg, out, err);
+        if (!kiln__arg_number(arg, &out->number))
+            return kiln__fail(err, KILN_ERR_ARGUMENT,
+                              "graph \"%s\": argument %zu has the unknown kind %d", graph->ir.name,
+                              k + 1, (int)arg->kind);
+        return KILN_OK;
     }
-    kiln_status status = kiln__array_check(a, graph->ctx, what, err);
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(kiln__array_check(a, graph->ctx, what, err));
     if (output && kiln__array_unwritable(a) != NULL)
         return kiln__fail(err, KILN_ERR_OUTPUT, "%s %s", what, kiln__array_unwritable(a));
     out->is_array = true;
@@ -161,19 +141,14 @@ kiln_status kiln__graph_call_read(kiln_graph *graph, const char *function, const
                                   kiln__graph_call *out, kiln_error *err)
 {
     kiln_graph_call_options o = KILN_GRAPH_CALL_OPTIONS_INIT;
-    kiln_status status = kiln__graph_ready(graph, function, err);
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(kiln__graph_ready(graph, function, err));
     if (args == NULL && arg_count > 0)
         return kiln__fail(err, KILN_ERR_NULL, "%s: `args` is NULL", function);
     *out = (kiln__graph_call){args, arg_count, kiln__device_stream(graph->device)};
-    if (opts == NULL)
-        return KILN_OK;
-    status =
-        kiln__options_read(&o, sizeof o, opts, opts->struct_size, "kiln_graph_call_options", err);
-    if (status == KILN_OK && o.stream != NULL)
-        status = kiln__context_stream(graph->ctx, o.stream, &out->stream, err);
-    return status;
+    KILN_CHECK(KILN_READ_OPTIONS(kiln_graph_call_options, &o, opts, err));
+    if (o.stream != NULL)
+        KILN_CHECK(kiln__context_stream(graph->ctx, o.stream, &out->stream, err));
+    return KILN_OK;
 }
 
 kiln_status kiln__graph_program(kiln_graph *graph, const kiln__graph_call *call,
@@ -183,9 +158,8 @@ kiln_status kiln__graph_program(kiln_graph *graph, const kiln__graph_call *call,
     const kiln__graph_target target = {.backend = info->backend,
                                        .clusters = kiln__has_clusters(info)};
     *out = NULL;
-    kiln_status status = check_count(graph, call, err);
-    if (status != KILN_OK)
-        return status;
+    kiln_status status = KILN_OK;
+    KILN_CHECK(check_count(graph, call, err));
     kiln__graph_arg *args = kiln__calloc(call->arg_count + 1, sizeof *args);
     if (args == NULL)
         return kiln__fail_memory(err, call->arg_count * sizeof *args);
@@ -226,9 +200,7 @@ static kiln_status bind_step(kiln_graph *graph, const kiln__step *step, kiln__bo
     bound->axes = bound->reduce ? &step->axes : NULL;
     bound->keepdims = step->keepdims;
     for (size_t p = 0; p < step->param_count; p++) {
-        kiln_status status = make_view(graph, &step->params[p], &bound->views[p], err);
-        if (status != KILN_OK)
-            return status;
+        KILN_CHECK(make_view(graph, &step->params[p], &bound->views[p], err));
         bound->view_bytes += bound->views[p].bytes;
     }
     return kiln__graph_kernel(graph, step, &bound->kernel, err);
@@ -333,9 +305,7 @@ kiln_status kiln__entry_get(kiln_graph *graph, const kiln__graph_call *call, boo
                : NULL;
     if (*out != NULL)
         return KILN_OK;
-    kiln_status status = entry_build(graph, call, hash, &built, err);
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(entry_build(graph, call, hash, &built, err));
     if (ahead)
         compile_ahead(graph, built, call);
     *out = built;

@@ -7,13 +7,7 @@
 
 bool kiln__graph_name(const char *name)
 {
-    if (!((name[0] >= 'a' && name[0] <= 'z') || (name[0] >= 'A' && name[0] <= 'Z')))
-        return false;
-    for (const char *c = name; *c != '\0'; c++)
-        if (!((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
-              *c == '_'))
-            return false;
-    return strlen(name) <= 100;
+    return kiln__is_letter(name[0]) && kiln__is_identifier(name) && strlen(name) <= 100;
 }
 
 kiln_status kiln_graph_create(kiln_context *ctx, const kiln_graph_options *opts, kiln_graph **out,
@@ -21,26 +15,17 @@ kiln_status kiln_graph_create(kiln_context *ctx, const kiln_graph_options *opts,
 {
     kiln_graph_options o = KILN_GRAPH_OPTIONS_INIT;
 
-    if (out == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "kiln_graph_create: `out` is NULL");
+    KILN_CHECK_NULL(out, err);
     *out = NULL;
-    if (ctx == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "kiln_graph_create: `ctx` is NULL");
-    if (opts != NULL) {
-        kiln_status status = kiln__options_read(&o, sizeof o, opts, opts->struct_size,
-                                                "kiln_graph_options", err);
-        if (status != KILN_OK)
-            return status;
-    }
+    KILN_CHECK_NULL(ctx, err);
+    KILN_CHECK(KILN_READ_OPTIONS(kiln_graph_options, &o, opts, err));
     return kiln__graph_new(ctx, o.name, out, err);
 }
 
 kiln_status kiln__graph_new(kiln_context *ctx, const char *name, kiln_graph **out, kiln_error *err)
 {
     *out = NULL;
-    kiln_status status = ctx != NULL ? kiln__context_check(ctx, err) : KILN_OK;
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(ctx != NULL ? kiln__context_check(ctx, err) : KILN_OK);
     if (name == NULL)
         name = "kiln_graph";
     if (!kiln__graph_name(name))
@@ -63,15 +48,8 @@ kiln_status kiln__graph_new(kiln_context *ctx, const char *name, kiln_graph **ou
     return KILN_OK;
 }
 
-void kiln_graph_options_init(kiln_graph_options *opts, size_t struct_size)
-{
-    kiln__options_init(opts, struct_size);
-}
-
-void kiln_graph_call_options_init(kiln_graph_call_options *opts, size_t struct_size)
-{
-    kiln__options_init(opts, struct_size);
-}
+KILN_DEFINE_OPTIONS_INIT(kiln_graph_options)
+KILN_DEFINE_OPTIONS_INIT(kiln_graph_call_options)
 
 void kiln__entry_destroy(void *item)
 {

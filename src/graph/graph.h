@@ -138,17 +138,21 @@ kiln_status kiln__graph_from_text(kiln_context *ctx, const char *text, const cha
                                   size_t name_count, const char *name, kiln_graph **out,
                                   size_t *results_out, kiln_error *err);
 
-/* Whether an input may have this name. */
-bool kiln__input_name(const char *name);
-
 /* The byte (from 0) of the text that a failure names, as "expression, column 5" or "expression:5";
  * SIZE_MAX when it names none. */
 size_t kiln__expression_place(const kiln_error *err);
 
 /* ---- steps without arrays (step.c) -------------------------------------------------------------- */
 
-/* A plain number of a program as an argument. */
-kiln_arg kiln__step_number(const kiln__number *n);
+/* A plain number as an argument, and an argument as a number: false when it is none. */
+kiln_arg kiln__number_arg(const kiln__number *n);
+static inline bool kiln__arg_number(const kiln_arg *arg, kiln__number *out)
+{
+    const bool is_number = arg->kind >= KILN_ARG_BOOL && arg->kind <= KILN_ARG_COMPLEX;
+    if (is_number)
+        *out = kiln__number_of(arg->kind - KILN_ARG_BOOL, &arg->value);
+    return is_number;
+}
 
 /* Whether anything is made of input number `input`. */
 bool kiln__graph_uses(const kiln_graph *graph, size_t input);

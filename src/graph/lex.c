@@ -16,16 +16,6 @@ static const char *const marks[] = {"**", "//", "<<", ">>", "<=", ">=", "==", "!
                                     "-",  "*",  "/",  "%",  "@",  "&",  "|",  "^",  "~",   "<",
                                     ">",  "(",  ")",  "[",  "]",  ",",  ":",  ";",  "=",   "."};
 
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 bool kiln__is_mark(const kiln__parser *p, const char *mark)
 {
     return p->token.kind == KILN__TOKEN_MARK && strcmp(p->token.mark, mark) == 0;
@@ -77,14 +67,14 @@ static size_t number_width(const char *s)
     size_t n = 0;
     if (s[0] == '0' && (s[1] == 'x' || s[1] == 'X' || s[1] == 'b' || s[1] == 'B')) {
         n = 2;
-        while (is_letter(s[n]) || is_digit(s[n]))
+        while (kiln__is_word_byte(s[n]))
             n++;
         return n;
     }
     for (;; n++) {
         const bool exponent_sign =
             (s[n] == '+' || s[n] == '-') && n > 0 && (s[n - 1] == 'e' || s[n - 1] == 'E');
-        if (!is_digit(s[n]) && !is_letter(s[n]) && s[n] != '.' && !exponent_sign)
+        if (!kiln__is_word_byte(s[n]) && s[n] != '.' && !exponent_sign)
             return n;
     }
 }
@@ -164,7 +154,7 @@ kiln_status kiln__next_token(kiln__parser *p)
     size_t at = t->at + t->width;
 
     p->behind = at;
-    while (p->text[at] == ' ' || (p->text[at] >= '\t' && p->text[at] <= '\r'))
+    while (kiln__is_blank(p->text[at]))
         at++;
     memset(t, 0, sizeof *t);
     t->at = at;
@@ -173,11 +163,11 @@ kiln_status kiln__next_token(kiln__parser *p)
         t->kind = KILN__TOKEN_END;
         return KILN_OK;
     }
-    if (is_digit(*s) || (*s == '.' && is_digit(s[1])))
+    if (kiln__is_digit(*s) || (*s == '.' && kiln__is_digit(s[1])))
         return lex_number(p);
-    if (is_letter(*s)) {
+    if (kiln__is_word_byte(*s)) {
         t->kind = KILN__TOKEN_NAME;
-        while (is_letter(s[t->width]) || is_digit(s[t->width]))
+        while (kiln__is_word_byte(s[t->width]))
             t->width++;
         return KILN_OK;
     }

@@ -28,28 +28,21 @@ static kiln_status parse_list(kiln__parser *p, const char *close, bool tuple, ki
 {
     kiln_node nodes[KILN__TUPLE_MAX];
     size_t count = 0, at = p->token.at;
-    kiln_status status = KILN_OK;
 
     while (!kiln__is_mark(p, close)) {
         kiln__parsed v;
-        status = kiln__parse_expression(p, &v);
-        if (status == KILN_OK && count == 0 && !tuple && kiln__is_mark(p, close)) {
+        KILN_CHECK(kiln__parse_expression(p, &v));
+        if (count == 0 && !tuple && kiln__is_mark(p, close)) {
             *out = v;
             return kiln__next_token(p);
         }
-        if (status == KILN_OK)
-            status = kiln__need_node(p, &v);
-        if (status == KILN_OK && count == KILN__TUPLE_MAX)
-            status = kiln__parse_fail(p, v.at, v.width, KILN_ERR_ARGUMENT,
-                                      "this list has more than %d items", KILN__TUPLE_MAX);
-        if (status != KILN_OK)
-            return status;
+        KILN_CHECK(kiln__need_node(p, &v));
+        if (count == KILN__TUPLE_MAX)
+            return kiln__parse_fail(p, v.at, v.width, KILN_ERR_ARGUMENT,
+                                    "this list has more than %d items", KILN__TUPLE_MAX);
         nodes[count++] = v.node;
-        if (!kiln__is_mark(p, close)) {
-            status = kiln__expect(p, ",");
-            if (status != KILN_OK)
-                return status;
-        }
+        if (!kiln__is_mark(p, close))
+            KILN_CHECK(kiln__expect(p, ","));
     }
     memset(out, 0, sizeof *out);
     out->kind = KILN__PARSED_TUPLE;
@@ -86,15 +79,12 @@ static kiln_status parse_argument(kiln__parser *p, kiln__parsed_call *c)
 {
     const kiln__token token = p->token;
     const size_t behind = p->behind;
-    kiln_status status = KILN_OK;
 
     if (token.kind == KILN__TOKEN_NAME) {
-        status = kiln__next_token(p);
-        if (status != KILN_OK)
-            return status;
+        KILN_CHECK(kiln__next_token(p));
         if (kiln__is_mark(p, "=")) {
-            status = kiln__next_token(p);
-            return status == KILN_OK ? parse_keyword(p, c, token.at, token.width) : status;
+            KILN_CHECK(kiln__next_token(p));
+            return parse_keyword(p, c, token.at, token.width);
         }
         p->token = token;
         p->behind = behind;
@@ -107,13 +97,12 @@ static kiln_status parse_argument(kiln__parser *p, kiln__parsed_call *c)
 
 static kiln_status parse_arguments(kiln__parser *p, kiln__parsed_call *c)
 {
-    kiln_status status = KILN_OK;
-    while (status == KILN_OK && !kiln__is_mark(p, ")")) {
-        status = parse_argument(p, c);
-        if (status == KILN_OK && !kiln__is_mark(p, ")"))
-            status = kiln__expect(p, ",");
+    while (!kiln__is_mark(p, ")")) {
+        KILN_CHECK(parse_argument(p, c));
+        if (!kiln__is_mark(p, ")"))
+            KILN_CHECK(kiln__expect(p, ","));
     }
-    return status == KILN_OK ? kiln__next_token(p) : status;
+    return kiln__next_token(p);
 }
 
 static kiln_status parse_call(kiln__parser *p, size_t at, size_t bytes, const kiln__parsed *self,
@@ -142,27 +131,22 @@ static kiln_status parse_bound(kiln__parser *p, int64_t *out)
     kiln__parsed v;
     if (kiln__is_mark(p, ":") || kiln__is_mark(p, ",") || kiln__is_mark(p, "]"))
         return KILN_OK;
-    kiln_status status = kiln__parse_expression(p, &v);
-    if (status == KILN_OK && v.kind != KILN__PARSED_NONE)
-        status = kiln__need_integer(p, &v, out);
-    return status;
+    KILN_CHECK(kiln__parse_expression(p, &v));
+    return v.kind == KILN__PARSED_NONE ? KILN_OK : kiln__need_integer(p, &v, out);
 }
 
 /* `[start]:[stop][:[step]]`, from the first colon on. */
 static kiln_status parse_slice(kiln__parser *p, kiln__subscript *s)
 {
-    kiln_status status = kiln__next_token(p);
     s->kind = KILN__SUBSCRIPT_SLICE;
     s->number[1] = KILN_SLICE_OPEN;
     s->number[2] = 1;
-    if (status == KILN_OK)
-        status = parse_bound(p, &s->number[1]);
-    if (status == KILN_OK && kiln__is_mark(p, ":")) {
-        status = kiln__next_token(p);
-        if (status == KILN_OK)
-            status = parse_bound(p, &s->number[2]);
-    }
-    return status;
+    KILN_CHECK(kiln__next_token(p));
+    KILN_CHECK(parse_bound(p, &s->number[1]));
+    if (!kiln__is_mark(p, ":"))
+        return KILN_OK;
+    KILN_CHECK(kiln__next_token(p));
+    return parse_bound(p, &s->number[2]);
 }
 
 static kiln_status parse_one(kiln__parser *p, kiln__subscript *s)
@@ -176,9 +160,7 @@ static kiln_status parse_one(kiln__parser *p, kiln__subscript *s)
     s->number[0] = KILN_SLICE_OPEN;
     if (kiln__is_mark(p, ":"))
         return parse_slice(p, s);
-    kiln_status status = kiln__parse_expression(p, &v);
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(kiln__parse_expression(p, &v));
     if (v.kind == KILN__PARSED_NONE && !kiln__is_mark(p, ":")) {
         s->kind = KILN__SUBSCRIPT_NEW_AXIS;
         return KILN_OK;
@@ -188,43 +170,38 @@ static kiln_status parse_one(kiln__parser *p, kiln__subscript *s)
                                 "arrays cannot be indexed by arrays here; where() chooses between "
                                 "values");
     if (v.kind != KILN__PARSED_NONE)
-        status = kiln__need_integer(p, &v, &s->number[0]);
-    if (status == KILN_OK && kiln__is_mark(p, ":"))
+        KILN_CHECK(kiln__need_integer(p, &v, &s->number[0]));
+    if (kiln__is_mark(p, ":"))
         return parse_slice(p, s);
     s->kind = KILN__SUBSCRIPT_INDEX;
-    return status;
+    return KILN_OK;
 }
 
 static kiln_status parse_subscript(kiln__parser *p, kiln__parsed *v)
 {
     kiln__subscript list[KILN__SUBSCRIPTS_MAX];
-    size_t count = 0, ellipsis = SIZE_MAX;
-    kiln_status status = kiln__need_node(p, v);
+    size_t count = 0;
+    bool ellipsis = false;
 
-    if (status == KILN_OK && kiln__is_of_numbers(p, &v->node))
-        status = kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
-                                  "a plain number has no elements");
+    KILN_CHECK(kiln__need_node(p, v));
+    if (kiln__is_of_numbers(p, &v->node))
+        return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
+                                "a plain number has no elements");
     do {
-        if (status == KILN_OK && count > 0)
-            status = kiln__next_token(p);
-        if (status == KILN_OK && kiln__is_mark(p, "]") && count > 0)
+        if (count > 0)
+            KILN_CHECK(kiln__next_token(p));
+        if (kiln__is_mark(p, "]") && count > 0)
             break;
-        if (status == KILN_OK && count == KILN__SUBSCRIPTS_MAX)
-            status = kiln__unexpected(p, "`]`");
-        if (status != KILN_OK)
-            return status;
-        status = parse_one(p, &list[count]);
-        if (status == KILN_OK && list[count].kind == KILN__SUBSCRIPT_ELLIPSIS &&
-            ellipsis != SIZE_MAX)
-            status =
-                kiln__parse_fail(p, list[count].at, 3, KILN_ERR_SYNTAX, "there may be one `...`");
-        ellipsis = list[count].kind == KILN__SUBSCRIPT_ELLIPSIS ? count : ellipsis;
+        if (count == KILN__SUBSCRIPTS_MAX)
+            return kiln__unexpected(p, "`]`");
+        KILN_CHECK(parse_one(p, &list[count]));
+        if (list[count].kind == KILN__SUBSCRIPT_ELLIPSIS && ellipsis)
+            return kiln__parse_fail(p, list[count].at, 3, KILN_ERR_SYNTAX,
+                                    "there may be one `...`");
+        ellipsis = ellipsis || list[count].kind == KILN__SUBSCRIPT_ELLIPSIS;
         count++;
-    } while (status == KILN_OK && kiln__is_mark(p, ","));
-    if (status == KILN_OK)
-        status = kiln__expect(p, "]");
-    if (status != KILN_OK)
-        return status;
+    } while (kiln__is_mark(p, ","));
+    KILN_CHECK(kiln__expect(p, "]"));
     kiln__apply_subscripts(v, list, count);
     return KILN_OK;
 }
@@ -278,28 +255,25 @@ static kiln_status parse_name(kiln__parser *p, kiln__parsed *out)
 {
     size_t at = p->token.at, bytes = p->token.width;
     const kiln__parsed *known = find_name(p, p->text + at, bytes);
-    kiln_status status = kiln__next_token(p);
 
-    if (status == KILN_OK && known == NULL && kiln__is_mark(p, ".") &&
+    KILN_CHECK(kiln__next_token(p));
+    if (known == NULL && kiln__is_mark(p, ".") &&
         (kiln__same_word(p->text + at, bytes, "np") ||
          kiln__same_word(p->text + at, bytes, "numpy"))) {
-        status = kiln__next_token(p); /* NumPy's own spelling of all that follows */
-        if (status == KILN_OK && p->token.kind != KILN__TOKEN_NAME)
+        KILN_CHECK(kiln__next_token(p)); /* NumPy's own spelling of all that follows */
+        if (p->token.kind != KILN__TOKEN_NAME)
             return kiln__unexpected(p, "a name");
         at = p->token.at;
         bytes = p->token.width;
-        if (status == KILN_OK)
-            status = kiln__next_token(p);
+        KILN_CHECK(kiln__next_token(p));
     }
-    if (status != KILN_OK)
-        return status;
     if (known != NULL) {
         *out = *known;
         return KILN_OK;
     }
     if (kiln__is_mark(p, "(")) {
-        status = kiln__next_token(p);
-        return status == KILN_OK ? parse_call(p, at, bytes, NULL, out) : status;
+        KILN_CHECK(kiln__next_token(p));
+        return parse_call(p, at, bytes, NULL, out);
     }
     if (constant(p->text + at, bytes, out))
         return KILN_OK;
@@ -313,29 +287,27 @@ static kiln_status parse_name(kiln__parser *p, kiln__parsed *out)
 
 static kiln_status parse_primary(kiln__parser *p, kiln__parsed *out)
 {
-    kiln_status status = KILN_OK;
     const size_t at = p->token.at;
 
     memset(out, 0, sizeof *out);
     if (p->token.kind == KILN__TOKEN_NUMBER) {
         kiln__set_node(out, p->token.number);
-        status = kiln__next_token(p);
+        KILN_CHECK(kiln__next_token(p));
     } else if (kiln__is_word(p, "not")) {
         return kiln__parse_fail(p, at, 3, KILN_ERR_SYNTAX,
                                 "`not` asks for one truth value: write logical_not(...) or ~");
     } else if (p->token.kind == KILN__TOKEN_NAME) {
-        status = parse_name(p, out);
+        KILN_CHECK(parse_name(p, out));
     } else if (kiln__is_mark(p, "(") || kiln__is_mark(p, "[")) {
         const bool list = kiln__is_mark(p, "[");
-        status = kiln__next_token(p);
-        if (status == KILN_OK)
-            status = parse_list(p, list ? "]" : ")", list, out);
+        KILN_CHECK(kiln__next_token(p));
+        KILN_CHECK(parse_list(p, list ? "]" : ")", list, out));
     } else {
         return kiln__unexpected(p, "an operand");
     }
     out->at = at;
     out->width = p->behind - at;
-    return status;
+    return KILN_OK;
 }
 
 /* `.name` behind a value: T, real and imag, or a method. */
@@ -343,17 +315,14 @@ static kiln_status parse_member(kiln__parser *p, kiln__parsed *v)
 {
     const kiln__parsed self = *v;
     const size_t at = p->token.at, bytes = p->token.width;
-    kiln_status status = kiln__need_node(p, v);
 
-    if (status == KILN_OK && p->token.kind != KILN__TOKEN_NAME)
-        status = kiln__unexpected(p, "a name");
-    if (status == KILN_OK)
-        status = kiln__next_token(p);
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(kiln__need_node(p, v));
+    if (p->token.kind != KILN__TOKEN_NAME)
+        return kiln__unexpected(p, "a name");
+    KILN_CHECK(kiln__next_token(p));
     if (kiln__is_mark(p, "(")) {
-        status = kiln__next_token(p);
-        return status == KILN_OK ? parse_call(p, at, bytes, &self, v) : status;
+        KILN_CHECK(kiln__next_token(p));
+        return parse_call(p, at, bytes, &self, v);
     }
     if (kiln__same_word(p->text + at, bytes, "T")) {
         kiln__set_node(v, kiln_node_transpose(self.node, NULL, KILN__PLACE(at)));
@@ -369,17 +338,16 @@ static kiln_status parse_member(kiln__parser *p, kiln__parsed *v)
 
 static kiln_status parse_postfix(kiln__parser *p, kiln__parsed *out)
 {
-    kiln_status status = parse_primary(p, out);
-    while (status == KILN_OK && (kiln__is_mark(p, "[") || kiln__is_mark(p, "."))) {
+    KILN_CHECK(parse_primary(p, out));
+    while (kiln__is_mark(p, "[") || kiln__is_mark(p, ".")) {
         const size_t at = out->at;
         const bool subscript = kiln__is_mark(p, "[");
-        status = kiln__next_token(p);
-        if (status == KILN_OK)
-            status = subscript ? parse_subscript(p, out) : parse_member(p, out);
+        KILN_CHECK(kiln__next_token(p));
+        KILN_CHECK(subscript ? parse_subscript(p, out) : parse_member(p, out));
         out->at = at;
         out->width = p->behind - at;
     }
-    return status;
+    return KILN_OK;
 }
 
 /* ---- operators ------------------------------------------------------------------------------- */
@@ -433,23 +401,21 @@ static kiln_status parse_unary(kiln__parser *p, kiln__parsed *out);
 static kiln_status parse_power(kiln__parser *p, kiln__parsed *out)
 {
     kiln__parsed operands[2];
-    kiln_status status = parse_postfix(p, &operands[0]);
-    if (status != KILN_OK || !kiln__is_mark(p, "**")) {
+    KILN_CHECK(parse_postfix(p, &operands[0]));
+    if (!kiln__is_mark(p, "**")) {
         *out = operands[0];
-        return status;
+        return KILN_OK;
     }
     const size_t at = p->token.at;
     if (++p->depth > KILN__DEPTH_MAX) /* x ** x ** x nests to the right */
         return kiln__parse_fail(p, at, 2, KILN_ERR_SYNTAX, "this is nested too deeply");
-    status = kiln__next_token(p);
-    if (status == KILN_OK)
-        status = parse_unary(p, &operands[1]);
-    if (status == KILN_OK)
-        status = kiln__apply(p, KILN_OP_POWER, operands, at, 2, out);
+    KILN_CHECK(kiln__next_token(p));
+    KILN_CHECK(parse_unary(p, &operands[1]));
+    KILN_CHECK(kiln__apply(p, KILN_OP_POWER, operands, at, 2, out));
     p->depth--;
     out->at = operands[0].at;
     out->width = p->behind - out->at;
-    return status;
+    return KILN_OK;
 }
 
 static kiln_status parse_unary(kiln__parser *p, kiln__parsed *out)
@@ -463,28 +429,23 @@ static kiln_status parse_unary(kiln__parser *p, kiln__parsed *out)
         return parse_power(p, out);
     if (++p->depth > KILN__DEPTH_MAX)
         return kiln__parse_fail(p, at, 1, KILN_ERR_SYNTAX, "this is nested too deeply");
-    kiln_status status = kiln__next_token(p);
-    if (status == KILN_OK)
-        status = parse_unary(p, &operand);
-    if (status == KILN_OK)
-        status = kiln__apply(p,
-                             plus    ? KILN_OP_POSITIVE
-                             : minus ? KILN_OP_NEGATIVE
-                                     : KILN_OP_INVERT,
-                             &operand, at, 1, out);
+    const kiln_op op = plus ? KILN_OP_POSITIVE : minus ? KILN_OP_NEGATIVE : KILN_OP_INVERT;
+    KILN_CHECK(kiln__next_token(p));
+    KILN_CHECK(parse_unary(p, &operand));
+    KILN_CHECK(kiln__apply(p, op, &operand, at, 1, out));
     out->at = at;
     out->width = p->behind - at;
     p->depth--;
-    return status;
+    return KILN_OK;
 }
 
 static kiln_status parse_binary(kiln__parser *p, int level, kiln__parsed *out)
 {
     kiln__parsed operands[2];
-    kiln_status status = parse_unary(p, &operands[0]);
     bool compared = false;
 
-    for (int k = 0; status == KILN_OK && (k = operator_here(p, level)) >= 0;) {
+    KILN_CHECK(parse_unary(p, &operands[0]));
+    for (int k = 0; (k = operator_here(p, level)) >= 0;) {
         const size_t at = p->token.at, width = p->token.width, start = operands[0].at;
         kiln__parsed result;
         memset(&result, 0, sizeof result);
@@ -492,17 +453,15 @@ static kiln_status parse_binary(kiln__parser *p, int level, kiln__parsed *out)
             return kiln__parse_fail(p, at, width, KILN_ERR_SYNTAX,
                                     "comparisons cannot be chained: write (a < b) & (b < c)");
         compared = operators[k].level == LEVEL_COMPARE;
-        status = kiln__next_token(p);
-        if (status == KILN_OK)
-            status = parse_binary(p, operators[k].level + 1, &operands[1]);
-        if (status == KILN_OK)
-            status = kiln__apply(p, operators[k].op, operands, at, width, &result);
+        KILN_CHECK(kiln__next_token(p));
+        KILN_CHECK(parse_binary(p, operators[k].level + 1, &operands[1]));
+        KILN_CHECK(kiln__apply(p, operators[k].op, operands, at, width, &result));
         result.at = start;
         result.width = p->behind - start;
         operands[0] = result;
     }
     *out = operands[0];
-    return status == KILN_OK ? refuse_foreign(p) : status;
+    return refuse_foreign(p);
 }
 
 kiln_status kiln__parse_expression(kiln__parser *p, kiln__parsed *out)

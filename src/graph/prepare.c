@@ -19,15 +19,12 @@ static kiln_status bind(const kiln__graph_run *run, const kiln__bound_step *step
             continue;
         }
         if (param->kind == KILN__VALUE_NUMBER) {
-            args[p] = kiln__step_number(&param->number);
+            args[p] = kiln__number_arg(&param->number);
             continue;
         }
         const kiln_array *base = kiln__run_value(run, param);
-        kiln_status status =
-            kiln__array_view(base, param->rank, param->shape, param->strides,
-                             (char *)base->data + param->offset, &views[p], err);
-        if (status != KILN_OK)
-            return status;
+        KILN_CHECK(kiln__array_view(base, param->rank, param->shape, param->strides,
+                                    (char *)base->data + param->offset, &views[p], err));
         args[p] = kiln_arg_array(views[p]);
     }
     return KILN_OK;
@@ -83,8 +80,7 @@ kiln_status kiln_graph_prepare(kiln_graph *graph, const kiln_arg *args, size_t a
     kiln_launch **parts = NULL;
     size_t count = 0;
 
-    if (out == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "kiln_graph_prepare: `out` is NULL");
+    KILN_CHECK_NULL(out, err);
     *out = NULL;
     memset(&run, 0, sizeof run);
     KILN_TRY(

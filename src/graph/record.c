@@ -102,34 +102,6 @@ static bool is_number(const kiln_node *n)
     return n->graph == NULL && n->kind >= KILN_NODE_BOOL && n->kind <= KILN_NODE_COMPLEX;
 }
 
-static kiln__number number_of(const kiln_node *n)
-{
-    kiln__number number;
-    memset(&number, 0, sizeof number);
-    switch ((kiln_node_kind)n->kind) {
-    case KILN_NODE_BOOL:
-        number.kind = 'b';
-        number.value.b = n->value.b;
-        break;
-    case KILN_NODE_UINT:
-        number.kind = n->value.u > INT64_MAX ? 'u' : 'i';
-        number.value.u = n->value.u;
-        break;
-    case KILN_NODE_FLOAT:
-        number.kind = 'f';
-        number.value.f = n->value.f;
-        break;
-    case KILN_NODE_COMPLEX:
-        number.kind = 'c';
-        memcpy(number.value.c, n->value.c, sizeof number.value.c);
-        break;
-    default:
-        number.kind = 'i';
-        number.value.i = n->value.i;
-    }
-    return number;
-}
-
 /* The one graph that operands belong to; NULL when none does, or when it was destroyed. */
 static kiln_graph *home(const kiln_node *operands, size_t count)
 {
@@ -145,7 +117,9 @@ static bool take(kiln_graph *graph, const kiln_node *n, size_t position, const p
                  uint32_t *id_out)
 {
     if (is_number(n)) {
-        const kiln__node constant = {.kind = KILN__NODE_CONSTANT, .number = number_of(n)};
+        const kiln__node constant = {.kind = KILN__NODE_CONSTANT,
+                                     .number =
+                                         kiln__number_of(n->kind - KILN_NODE_BOOL, &n->value)};
         *id_out = kiln__ir_add(&graph->ir, &constant, NULL, 0, NULL, 0);
         if (*id_out == 0)
             no_room(graph, at);

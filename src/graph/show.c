@@ -8,17 +8,15 @@ static kiln_status program_for(kiln_graph *graph, const char *function, const ki
                                size_t arg_count, kiln__program **out, kiln_error *err)
 {
     kiln__graph_call call;
-    kiln_status status =
-        kiln__graph_call_read(graph, function, args, arg_count, NULL, &call, err);
-    return status == KILN_OK ? kiln__graph_program(graph, &call, out, err) : status;
+    KILN_CHECK(kiln__graph_call_read(graph, function, args, arg_count, NULL, &call, err));
+    return kiln__graph_program(graph, &call, out, err);
 }
 
 kiln_status kiln_graph_kernel_count(kiln_graph *graph, const kiln_arg *args, size_t arg_count,
                                     size_t *count_out, kiln_error *err)
 {
     kiln__program *program = NULL;
-    if (count_out == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "kiln_graph_kernel_count: `count_out` is NULL");
+    KILN_CHECK_NULL(count_out, err);
     *count_out = 0;
     kiln_status status =
         program_for(graph, "kiln_graph_kernel_count", args, arg_count, &program, err);
@@ -73,8 +71,7 @@ kiln_status kiln_graph_source(kiln_graph *graph, const kiln_arg *args, size_t ar
     kiln__graph_run run;
     kiln_status status = KILN_OK;
 
-    if (text_out == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "kiln_graph_source: `text_out` is NULL");
+    KILN_CHECK_NULL(text_out, err);
     *text_out = NULL;
     memset(&run, 0, sizeof run);
     KILN_TRY(kiln__graph_call_read(graph, "kiln_graph_source", args, arg_count, NULL, &call, err));

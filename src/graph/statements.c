@@ -17,22 +17,21 @@ static kiln_status count_targets(kiln__parser *p, size_t *count_out)
 {
     const kiln__token token = p->token;
     const size_t behind = p->behind;
-    kiln_status status = KILN_OK;
     size_t count = 0;
 
     *count_out = 0;
-    while (status == KILN_OK && p->token.kind == KILN__TOKEN_NAME) {
+    while (p->token.kind == KILN__TOKEN_NAME) {
         count++;
-        status = kiln__next_token(p);
-        if (status == KILN_OK && kiln__is_mark(p, "="))
+        KILN_CHECK(kiln__next_token(p));
+        if (kiln__is_mark(p, "="))
             *count_out = count;
-        if (status != KILN_OK || !kiln__is_mark(p, ","))
+        if (!kiln__is_mark(p, ","))
             break;
-        status = kiln__next_token(p);
+        KILN_CHECK(kiln__next_token(p));
     }
     p->token = token;
     p->behind = behind;
-    return status;
+    return KILN_OK;
 }
 
 static kiln_status define_name(kiln__parser *p, const char *name, size_t bytes, kiln_node node)
@@ -48,13 +47,12 @@ static kiln_status define_name(kiln__parser *p, const char *name, size_t bytes, 
     return KILN_OK;
 }
 
-static kiln_status add_result(kiln__parser *p, kiln_node node, const kiln__parsed *v)
+static void add_result(kiln__parser *p, kiln_node node, const kiln__parsed *v)
 {
     char name[32];
     snprintf(name, sizeof name, p->result_count == 0 ? "result" : "result%zu", p->result_count + 1);
     p->result_count++;
     kiln_node_output(p->graph, name, node, KILN__PLACE(v->at));
-    return KILN_OK;
 }
 
 /* The values of a statement, tuples spread out, one by one to names or to results. */
@@ -64,85 +62,71 @@ static kiln_status parse_statement(kiln__parser *p)
     size_t targets = 0, count = 0, lengths[KILN__TUPLE_MAX], places[KILN__TUPLE_MAX];
     kiln_node nodes[KILN__TUPLE_MAX];
     kiln__parsed v;
-    kiln_status status = count_targets(p, &targets);
 
-    if (status == KILN_OK && targets > KILN__TUPLE_MAX)
-        status = kiln__parse_fail(p, first, 1, KILN_ERR_ARGUMENT, "these are too many names");
-    for (size_t k = 0; k < targets && status == KILN_OK; k++) {
+    KILN_CHECK(count_targets(p, &targets));
+    if (targets > KILN__TUPLE_MAX)
+        return kiln__parse_fail(p, first, 1, KILN_ERR_ARGUMENT, "these are too many names");
+    for (size_t k = 0; k < targets; k++) {
         places[k] = p->token.at;
         lengths[k] = p->token.width;
-        status = kiln__next_token(p);
-        if (status == KILN_OK)
-            status = kiln__next_token(p); /* the ',' or '=' behind it */
+        KILN_CHECK(kiln__next_token(p));
+        KILN_CHECK(kiln__next_token(p)); /* the ',' or '=' behind it */
     }
     do {
-        if (status == KILN_OK && count > 0)
-            status = kiln__next_token(p);
-        if (status == KILN_OK)
-            status = kiln__parse_expression(p, &v);
-        if (status == KILN_OK && v.kind != KILN__PARSED_TUPLE) {
-            status = kiln__need_node(p, &v);
+        if (count > 0)
+            KILN_CHECK(kiln__next_token(p));
+        KILN_CHECK(kiln__parse_expression(p, &v));
+        if (v.kind != KILN__PARSED_TUPLE) {
+            KILN_CHECK(kiln__need_node(p, &v));
             v.items = &v.node;
             v.count = 1;
         }
-        for (size_t k = 0; status == KILN_OK && k < v.count; k++) {
+        for (size_t k = 0; k < v.count; k++) {
             if (count == KILN__TUPLE_MAX)
                 return kiln__parse_fail(p, v.at, v.width, KILN_ERR_ARGUMENT, "too many values");
             nodes[count++] = v.items[k];
             if (targets == 0)
-                status = add_result(p, v.items[k], &v);
+                add_result(p, v.items[k], &v);
         }
-    } while (status == KILN_OK && kiln__is_mark(p, ","));
-    if (status == KILN_OK && targets > 0 && targets != count)
-        status = kiln__parse_fail(p, first, p->behind - first, KILN_ERR_ARGUMENT,
-                                  "%zu name%s for %zu value%s", targets, targets == 1 ? "" : "s",
-                                  count, count == 1 ? "" : "s");
-    for (size_t k = 0; k < targets && status == KILN_OK; k++)
-        status = define_name(p, p->text + places[k], lengths[k], nodes[k]);
-    return status;
+    } while (kiln__is_mark(p, ","));
+    if (targets > 0 && targets != count)
+        return kiln__parse_fail(p, first, p->behind - first, KILN_ERR_ARGUMENT,
+                                "%zu name%s for %zu value%s", targets, targets == 1 ? "" : "s",
+                                count, count == 1 ? "" : "s");
+    for (size_t k = 0; k < targets; k++)
+        KILN_CHECK(define_name(p, p->text + places[k], lengths[k], nodes[k]));
+    return KILN_OK;
 }
 
 static kiln_status parse_program(kiln__parser *p)
 {
-    kiln_status status = kiln__next_token(p);
-    while (status == KILN_OK) {
-        status = parse_statement(p);
-        if (status != KILN_OK || p->token.kind == KILN__TOKEN_END)
+    KILN_CHECK(kiln__next_token(p));
+    do {
+        KILN_CHECK(parse_statement(p));
+        if (p->token.kind == KILN__TOKEN_END)
             break;
-        status = kiln__is_mark(p, ";") ? kiln__next_token(p) : kiln__unexpected(p, "an operator");
-        if (status == KILN_OK && p->token.kind == KILN__TOKEN_END)
-            break;
-    }
-    if (status == KILN_OK && p->result_count == 0)
-        status = kiln__parse_fail(p, 0, 1, KILN_ERR_OUTPUT,
-                                  "every value got a name; write the result last, without one");
-    return status;
+        KILN_CHECK(kiln__is_mark(p, ";") ? kiln__next_token(p)
+                                         : kiln__unexpected(p, "an operator"));
+    } while (p->token.kind != KILN__TOKEN_END);
+    if (p->result_count == 0)
+        return kiln__parse_fail(p, 0, 1, KILN_ERR_OUTPUT,
+                                "every value got a name; write the result last, without one");
+    return KILN_OK;
 }
 
 /* ---- the public function --------------------------------------------------------------------- */
 
-bool kiln__input_name(const char *name)
-{
-    for (const char *c = name; *c != '\0'; c++) {
-        const bool letter = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || *c == '_';
-        if (!letter && (c == name || *c < '0' || *c > '9'))
-            return false;
-    }
-    return name[0] != '\0';
-}
-
 static kiln_status add_inputs(kiln__parser *p, const char *const *names, size_t count)
 {
-    kiln_status status = KILN_OK;
-    for (size_t k = 0; k < count && status == KILN_OK; k++) {
-        if (names[k] == NULL || !kiln__input_name(names[k]))
+    for (size_t k = 0; k < count; k++) {
+        if (names[k] == NULL || !kiln__is_identifier(names[k]))
             return kiln__fail(p->err, KILN_ERR_NAME, "the name \"%.60s\" is no identifier",
                               names[k] != NULL ? names[k] : "");
-        status =
+        KILN_CHECK(
             define_name(p, names[k], strlen(names[k]),
-                        kiln_node_input(p->graph, names[k], KILN_DTYPE_NONE, -1, KILN__PLACE(0)));
+                        kiln_node_input(p->graph, names[k], KILN_DTYPE_NONE, -1, KILN__PLACE(0))));
     }
-    return status;
+    return KILN_OK;
 }
 
 size_t kiln__expression_place(const kiln_error *err)
@@ -208,17 +192,11 @@ kiln_status kiln_graph_parse(kiln_context *ctx, const char *text, const char *co
         *results_out = 0;
     if (out != NULL)
         *out = NULL;
-    if (ctx == NULL || text == NULL || out == NULL || (names == NULL && name_count > 0))
-        return kiln__fail(err, KILN_ERR_NULL, "kiln_graph_parse: `%s` is NULL",
-                          ctx == NULL    ? "ctx"
-                          : text == NULL ? "text"
-                          : out == NULL  ? "out"
-                                         : "names");
-    if (opts != NULL) {
-        kiln_status status =
-            kiln__options_read(&o, sizeof o, opts, opts->struct_size, "kiln_graph_options", err);
-        if (status != KILN_OK)
-            return status;
-    }
+    KILN_CHECK_NULL(ctx, err);
+    KILN_CHECK_NULL(text, err);
+    KILN_CHECK_NULL(out, err);
+    if (name_count > 0)
+        KILN_CHECK_NULL(names, err);
+    KILN_CHECK(KILN_READ_OPTIONS(kiln_graph_options, &o, opts, err));
     return kiln__graph_from_text(ctx, text, names, name_count, o.name, out, results_out, err);
 }

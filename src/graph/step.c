@@ -23,7 +23,7 @@ bool kiln__graph_uses(const kiln_graph *graph, size_t input)
     return false;
 }
 
-kiln_arg kiln__step_number(const kiln__number *n)
+kiln_arg kiln__number_arg(const kiln__number *n)
 {
     switch (n->kind) {
     case 'b':
@@ -52,7 +52,7 @@ static uintptr_t base_of(const kiln__step_param *param, const kiln_arg *args)
 /* A parameter as types are bound: the user's kernels have placeholders. */
 static void describe(const kiln__step_param *param, const kiln_arg *args, kiln__given *given)
 {
-    const kiln_arg number = param->kind == KILN__VALUE_NUMBER ? kiln__step_number(&param->number)
+    const kiln_arg number = param->kind == KILN__VALUE_NUMBER ? kiln__number_arg(&param->number)
                             : param->kind == KILN__VALUE_SCALAR && args != NULL
                                 ? args[param->index]
                                 : kiln_arg_bool(false); /* which every dtype holds */
@@ -89,6 +89,6 @@ kiln_status kiln__step_plan(const kiln__step *step, kiln__definition *def,
         abstract[p].strides = param->strides;
         abstract[p].address = base_of(param, args) + (uintptr_t)param->offset;
     }
-    kiln_status status = kiln__bind_types(def, given, dtypes, err);
-    return status == KILN_OK ? kiln__abstract_variant(def, device, &call, out, err) : status;
+    KILN_CHECK(kiln__bind_types(def, given, dtypes, err));
+    return kiln__abstract_variant(def, device, &call, out, err);
 }

@@ -141,18 +141,13 @@ static kiln_status copy_to_host(exported *e, const kiln_array *array, kiln_error
 static kiln_status share(exported *e, kiln_array *array, const kiln_dlpack_options *o,
                          kiln_error *err)
 {
-    kiln_status status = KILN_OK;
-
     if (o->host)
         return copy_to_host(e, array, err);
     if (o->copy)
-        KILN_TRY(kiln_array_copy(array, &e->array, err));
+        KILN_CHECK(kiln_array_copy(array, &e->array, err));
     else
         e->array = kiln_array_retain(array);
-    status = kiln__foreign_order(e->array, o->stream, err);
-
-done:
-    return status;
+    return kiln__foreign_order(e->array, o->stream, err);
 }
 
 /* What both exports begin with: the struct's content, and whether it is a copy. NULL in `*e_out`
@@ -168,8 +163,7 @@ static kiln_status export_array(kiln_array *array, const kiln_dlpack_options *op
     *e_out = NULL;
     if (out == NULL)
         return kiln__fail(err, KILN_ERR_NULL, "out is NULL");
-    KILN_TRY(kiln__options_read(&o, sizeof o, opts, opts != NULL ? opts->struct_size : 0,
-                                "kiln_dlpack_options", err));
+    KILN_TRY(KILN_READ_OPTIONS(kiln_dlpack_options, &o, opts, err));
     KILN_TRY(kiln__array_check(array, array != NULL ? array->ctx : NULL, "array", err));
     e = kiln__calloc(1, sizeof *e + 2 * (size_t)array->rank * sizeof(int64_t));
     if (e == NULL) {
@@ -196,10 +190,7 @@ done:
     return status;
 }
 
-void kiln_dlpack_options_init(kiln_dlpack_options *opts, size_t struct_size)
-{
-    kiln__options_init(opts, struct_size);
-}
+KILN_DEFINE_OPTIONS_INIT(kiln_dlpack_options)
 
 kiln_status kiln_array_to_dlpack(kiln_array *array, const kiln_dlpack_options *opts,
                                  DLManagedTensorVersioned **out, kiln_error *err)
@@ -279,12 +270,8 @@ static kiln_status check_device(kiln_context *ctx, DLDevice device, kiln_error *
 static kiln_status check_tensor(kiln_context *ctx, const DLTensor *t, kiln_dtype *dtype_out,
                                 kiln_error *err)
 {
-    kiln_status status = check_device(ctx, t->device, err);
-
-    if (status == KILN_OK)
-        status = dtype_from(t->dtype, dtype_out, err);
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(check_device(ctx, t->device, err));
+    KILN_CHECK(dtype_from(t->dtype, dtype_out, err));
     if (t->ndim < 0 || t->ndim > KILN_RANK_MAX)
         return kiln__fail(err, KILN_ERR_ARGUMENT, "the tensor has %d axes, not 0 to %d",
                           (int)t->ndim, KILN_RANK_MAX);
@@ -315,18 +302,14 @@ static kiln_status import_tensor(kiln_context *ctx, const DLTensor *t, bool read
     int64_t strides[KILN_RANK_MAX];
     kiln_dtype dtype = KILN_DTYPE_NONE;
     uintptr_t first = (uintptr_t)t->data;
-    kiln_status status = KILN_OK;
 
-    KILN_TRY(kiln__options_read(&o, sizeof o, opts, opts != NULL ? opts->struct_size : 0,
-                                "kiln_dlpack_options", err));
-    KILN_TRY(check_tensor(ctx, t, &dtype, err));
+    KILN_CHECK(KILN_READ_OPTIONS(kiln_dlpack_options, &o, opts, err));
+    KILN_CHECK(check_tensor(ctx, t, &dtype, err));
     if (t->strides != NULL)
-        KILN_TRY(byte_strides(t, dtype, strides, err));
-    if (t->data != NULL && __builtin_add_overflow(first, t->byte_offset, &first)) {
-        status = kiln__fail(err, KILN_ERR_OVERFLOW, "byte_offset %llu reaches beyond every address",
-                            (unsigned long long)t->byte_offset);
-        goto done;
-    }
+        KILN_CHECK(byte_strides(t, dtype, strides, err));
+    if (t->data != NULL && __builtin_add_overflow(first, t->byte_offset, &first))
+        return kiln__fail(err, KILN_ERR_OVERFLOW, "byte_offset %llu reaches beyond every address",
+                          (unsigned long long)t->byte_offset);
     const kiln__foreign foreign = {.dtype = dtype,
                                    .rank = t->ndim,
                                    .shape = t->shape,
@@ -336,10 +319,7 @@ static kiln_status import_tensor(kiln_context *ctx, const DLTensor *t, bool read
                                    .stream = o.stream,
                                    .release = release,
                                    .owner = owner};
-    status = kiln__foreign_wrap(ctx, &foreign, out, err);
-
-done:
-    return status;
+    return kiln__foreign_wrap(ctx, &foreign, out, err);
 }
 
 static void release_versioned(void *owner, void *data)

@@ -24,27 +24,22 @@ kiln_status kiln__foreign_wrap(kiln_context *ctx, const kiln__foreign *foreign, 
     kiln__device *device = kiln__context_device(ctx);
     int64_t c_order[KILN_RANK_MAX], size = 0;
     kiln__int128 low = 0, high = 0;
-    kiln_status status = KILN_OK;
 
     *out = NULL;
-    KILN_TRY(kiln__shape_size(f.rank, f.shape, kiln_dtype_size(f.dtype), &size, err));
+    KILN_CHECK(kiln__shape_size(f.rank, f.shape, kiln_dtype_size(f.dtype), &size, err));
     if (f.strides == NULL) {
         kiln__strides_ordered(f.rank, f.shape, NULL, kiln_dtype_size(f.dtype), c_order);
         f.strides = c_order;
     }
     kiln__strides_extent(f.rank, f.shape, f.strides, kiln_dtype_size(f.dtype), &low, &high);
-    if (low < INT64_MIN || high > INT64_MAX) {
-        status = kiln__fail(err, KILN_ERR_OVERFLOW, "the strides reach beyond every address");
-        goto done;
-    }
+    if (low < INT64_MIN || high > INT64_MAX)
+        return kiln__fail(err, KILN_ERR_OVERFLOW, "the strides reach beyond every address");
     if (f.stream != KILN_DLPACK_STREAM_NO_SYNC && !kiln__device_is_host(device))
-        KILN_TRY(kiln__stream_wait_native(kiln__device_stream(device), native_of(f.stream), err));
-    KILN_TRY(kiln_array_wrap(ctx, f.dtype, f.rank, f.shape, f.strides, f.data,
-                             f.data != NULL ? (char *)f.data + (ptrdiff_t)low : NULL,
-                             (size_t)(high - low), f.release, f.owner, out, err));
+        KILN_CHECK(kiln__stream_wait_native(kiln__device_stream(device), native_of(f.stream), err));
+    KILN_CHECK(kiln_array_wrap(ctx, f.dtype, f.rank, f.shape, f.strides, f.data,
+                               f.data != NULL ? (char *)f.data + (ptrdiff_t)low : NULL,
+                               (size_t)(high - low), f.release, f.owner, out, err));
     if (f.read_only)
         kiln__array_make_read_only(*out);
-
-done:
-    return status;
+    return KILN_OK;
 }

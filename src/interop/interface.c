@@ -17,14 +17,13 @@ kiln_status kiln_array_to_interface(kiln_array *array, kiln_array_interface *int
                                     kiln_error *err)
 {
     kiln_array_interface *const to = interface_out;
-    kiln_status status = KILN_OK;
 
     if (to == NULL)
         return kiln__fail(err, KILN_ERR_NULL, "interface_out is NULL");
     memset(to, 0, sizeof *to);
-    KILN_TRY(kiln__array_check(array, array != NULL ? array->ctx : NULL, "array", err));
+    KILN_CHECK(kiln__array_check(array, array != NULL ? array->ctx : NULL, "array", err));
     void *const native = kiln_stream_native(array->ctx, NULL);
-    KILN_TRY(kiln__foreign_order(array, (intptr_t)native, err));
+    KILN_CHECK(kiln__foreign_order(array, (intptr_t)native, err));
     snprintf(to->typestr, sizeof to->typestr, "%c%s",
              kiln_dtype_size(array->dtype) == 1 ? '|' : '<', codes[array->dtype]);
     to->data = array->data;
@@ -35,9 +34,7 @@ kiln_status kiln_array_to_interface(kiln_array *array, kiln_array_interface *int
         to->shape[axis] = array->shape[axis];
         to->strides[axis] = array->strides[axis];
     }
-
-done:
-    return status;
+    return KILN_OK;
 }
 
 static kiln_status dtype_from(const char *typestr, kiln_dtype *out, kiln_error *err)
@@ -57,10 +54,8 @@ kiln_status kiln_array_from_interface(kiln_context *ctx, const kiln_array_interf
 {
     const kiln_array_interface *const from = interface_in;
     kiln_dtype dtype = KILN_DTYPE_NONE;
-    kiln_status status = KILN_OK;
 
-    if (out == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "out is NULL");
+    KILN_CHECK_NULL(out, err);
     *out = NULL;
     if (ctx == NULL || from == NULL)
         return kiln__fail(err, KILN_ERR_NULL, "%s is NULL", ctx == NULL ? "ctx" : "interface_in");
@@ -69,7 +64,7 @@ kiln_status kiln_array_from_interface(kiln_context *ctx, const kiln_array_interf
     if (from->rank < 0 || from->rank > KILN_RANK_MAX)
         return kiln__fail(err, KILN_ERR_ARGUMENT, "the array has %d axes, not 0 to %d", from->rank,
                           KILN_RANK_MAX);
-    KILN_TRY(dtype_from(from->typestr, &dtype, err));
+    KILN_CHECK(dtype_from(from->typestr, &dtype, err));
     const kiln__foreign foreign = {.dtype = dtype,
                                    .rank = from->rank,
                                    .shape = from->shape,
@@ -80,8 +75,5 @@ kiln_status kiln_array_from_interface(kiln_context *ctx, const kiln_array_interf
                                                                : KILN_DLPACK_STREAM_NO_SYNC,
                                    .release = release,
                                    .owner = owner};
-    status = kiln__foreign_wrap(ctx, &foreign, out, err);
-
-done:
-    return status;
+    return kiln__foreign_wrap(ctx, &foreign, out, err);
 }

@@ -203,8 +203,7 @@ static const char *skip_blanks(const char *p)
 
 static bool is_word_byte(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '_' || c == '$' || (unsigned char)c >= 0x80;
+    return kiln__is_word_byte(c) || c == '$' || (unsigned char)c >= 0x80;
 }
 
 /* The word at `p`, cut to fit; behind it. */

@@ -33,10 +33,7 @@ typedef struct bench {
     uint64_t runs, room;
 } bench;
 
-void kiln_benchmark_options_init(kiln_benchmark_options *opts, size_t struct_size)
-{
-    kiln__options_init(opts, struct_size);
-}
+KILN_DEFINE_OPTIONS_INIT(kiln_benchmark_options)
 
 /* ---- set up ---- */
 
@@ -46,8 +43,7 @@ static kiln_status read_options(bench *b, const kiln_benchmark_options *given, k
     kiln_status status = KILN_OK;
 
     *o = (kiln_benchmark_options)KILN_BENCHMARK_OPTIONS_INIT;
-    KILN_TRY(kiln__options_read(o, sizeof *o, given, given != NULL ? given->struct_size : 0,
-                                "kiln_benchmark_options", err));
+    KILN_TRY(KILN_READ_OPTIONS(kiln_benchmark_options, o, given, err));
     o->name = o->name != NULL ? o->name : "benchmark";
     o->warmups = o->warmups > 0 ? o->warmups : WARMUPS;
     o->repeats = o->repeats > 0 ? o->repeats : REPEATS;
@@ -72,33 +68,26 @@ static kiln_status watch_stream(bench *b, kiln_stream *stream, kiln_error *err)
     static const kiln__event_kind timing = {.timing = true};
     watch *const w = &b->watches[b->watch_count++];
     kiln__device *const device = kiln__stream_device(stream);
-    kiln_status status = KILN_OK;
 
     w->stream = stream;
-    KILN_TRY(kiln__event_create(device, &timing, &w->begin, err));
-    KILN_TRY(kiln__event_create(device, &timing, &w->end, err));
-
-done:
-    return status;
+    KILN_CHECK(kiln__event_create(device, &timing, &w->begin, err));
+    KILN_CHECK(kiln__event_create(device, &timing, &w->end, err));
+    return KILN_OK;
 }
 
 static kiln_status watch_streams(bench *b, kiln_context *ctx, kiln_error *err)
 {
-    kiln_status status = KILN_OK;
-
     for (size_t k = 0; k < b->opts.stream_count; k++) {
         kiln_stream *const stream = b->opts.streams[k];
         if (stream == NULL)
             return kiln__fail(err, KILN_ERR_NULL, "streams[%zu] is NULL", k);
         if (kiln__stream_is_closed(stream))
             return kiln__context_released("the stream", err);
-        KILN_TRY(watch_stream(b, stream, err));
+        KILN_CHECK(watch_stream(b, stream, err));
     }
     if (b->opts.stream_count == 0)
-        KILN_TRY(watch_stream(b, kiln__device_stream(kiln__context_device(ctx)), err));
-
-done:
-    return status;
+        KILN_CHECK(watch_stream(b, kiln__device_stream(kiln__context_device(ctx)), err));
+    return KILN_OK;
 }
 
 /* Room for at least one more run. */
@@ -146,29 +135,19 @@ static kiln_status wait_for_streams(const bench *b, kiln_error *err)
 
 static kiln_status warm_up(const bench *b, kiln_error *err)
 {
-    kiln_status status = KILN_OK;
-
     for (uint64_t k = 0; k < b->opts.warmups; k++)
-        KILN_TRY(b->fn(b->user, err));
-    status = wait_for_streams(b, err);
-
-done:
-    return status;
+        KILN_CHECK(b->fn(b->user, err));
+    return wait_for_streams(b, err);
 }
 
 /* Displace what caches hold of the run before. */
 static kiln_status flush(const bench *b, uint64_t run, kiln_error *err)
 {
-    kiln_status status = KILN_OK;
-
     if (b->flush == NULL)
         return KILN_OK;
-    KILN_TRY(kiln__memset(kiln__stream_device(b->flush->home), b->flush->address, (int)(run & 255),
-                          b->opts.flush_bytes, b->flush->home, err));
-    status = kiln__stream_synchronize(b->flush->home, err);
-
-done:
-    return status;
+    KILN_CHECK(kiln__memset(kiln__stream_device(b->flush->home), b->flush->address,
+                            (int)(run & 255), b->opts.flush_bytes, b->flush->home, err));
+    return kiln__stream_synchronize(b->flush->home, err);
 }
 
 static kiln_status run_once(bench *b, kiln_error *err)
@@ -200,18 +179,15 @@ done:
 static kiln_status run_all(bench *b, kiln_error *err)
 {
     const double begin_us = kiln__now_us();
-    kiln_status status = KILN_OK;
 
     while (b->runs < b->opts.repeats) {
         if (b->runs == b->room)
-            KILN_TRY(grow(b, err));
-        KILN_TRY(run_once(b, err));
+            KILN_CHECK(grow(b, err));
+        KILN_CHECK(run_once(b, err));
         if (b->opts.max_seconds > 0.0 && kiln__now_us() - begin_us > b->opts.max_seconds * 1e6)
             break;
     }
-
-done:
-    return status;
+    return KILN_OK;
 }
 
 /* ---- statistics ---- */
@@ -289,9 +265,7 @@ kiln_status kiln_benchmark(kiln_context *ctx, kiln_benchmark_fn fn, void *user,
                           ctx == NULL  ? "ctx"
                           : fn == NULL ? "fn"
                                        : "result");
-    status = kiln__context_check(ctx, err);
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(kiln__context_check(ctx, err));
     KILN_TRY(read_options(&b, opts, err));
     KILN_TRY(watch_streams(&b, ctx, err));
     if (b.opts.flush_bytes > 0)

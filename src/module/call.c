@@ -24,7 +24,6 @@ static kiln_status take_array(const kiln_raw *r, size_t p, const kiln_arg *arg, 
                               kiln_error *err)
 {
     char what[320];
-    kiln_status status = KILN_OK;
 
     *out = NULL;
     if (arg->kind != KILN_ARG_ARRAY && arg->kind != KILN_ARG_OUT)
@@ -34,9 +33,7 @@ static kiln_status take_array(const kiln_raw *r, size_t p, const kiln_arg *arg, 
         return kiln__fail(err, KILN_ERR_NULL, "%s is NULL, and a raw kernel allocates no outputs",
                           what);
     *out = arg->kind == KILN_ARG_OUT ? *arg->value.out : arg->value.array;
-    status = kiln__array_check(*out, r->loaded->ctx, what, err);
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(kiln__array_check(*out, r->loaded->ctx, what, err));
     const bool reads = r->typed ? r->def->params[p].is_const : r->params[p].kind != 'p';
     if (!reads && kiln__array_is_read_only(*out))
         return kiln__fail(err, KILN_ERR_OUTPUT,
@@ -334,10 +331,7 @@ done:
 
 /* ---- the public functions ---- */
 
-void kiln_raw_call_options_init(kiln_raw_call_options *opts, size_t struct_size)
-{
-    kiln__options_init(opts, struct_size);
-}
+KILN_DEFINE_OPTIONS_INIT(kiln_raw_call_options)
 
 static kiln_status check_raw(const kiln_raw *kernel, const char *function, kiln_error *err)
 {
@@ -354,7 +348,7 @@ static kiln_status read_options(const kiln_raw_call_options *opts, const char *f
     if (opts == NULL)
         return kiln__fail(err, KILN_ERR_NULL,
                           "%s: `opts` is NULL, and a launch has no default grid", function);
-    return kiln__options_read(o, sizeof *o, opts, opts->struct_size, "kiln_raw_call_options", err);
+    return KILN_READ_OPTIONS(kiln_raw_call_options, o, opts, err);
 }
 
 /* A call with everything checked. The arrays are borrowed, or, in a prepared launch, counted. */
@@ -374,11 +368,10 @@ static kiln_status read_call(const kiln_raw *kernel, const kiln_arg *args, size_
                              kiln_stream **stream, kiln_error *err)
 {
     kiln_raw_call_options o = KILN_RAW_CALL_OPTIONS_INIT;
-    kiln_status status = KILN_OK;
 
-    KILN_TRY(check_raw(kernel, function, err));
-    KILN_TRY(read_options(opts, function, &o, err));
-    KILN_TRY(kiln__context_stream(kernel->loaded->ctx, o.stream, stream, err));
+    KILN_CHECK(check_raw(kernel, function, err));
+    KILN_CHECK(read_options(opts, function, &o, err));
+    KILN_CHECK(kiln__context_stream(kernel->loaded->ctx, o.stream, stream, err));
     c->loaded = kernel->loaded;
     c->entry = kernel->entry;
     c->arg_count = kernel->def->param_count;
@@ -386,11 +379,8 @@ static kiln_status read_call(const kiln_raw *kernel, const kiln_arg *args, size_
     memcpy(c->params, kernel->params, c->arg_count * sizeof *c->params);
     memset(c->arrays, 0, c->arg_count * sizeof *c->arrays);
     memset(c->block, 0, c->block_bytes);
-    KILN_TRY(take_arguments(kernel, args, arg_count, c->arrays, c->block, err));
-    status = take_record(kernel, &o, false, &c->launch, &c->empty, err);
-
-done:
-    return status;
+    KILN_CHECK(take_arguments(kernel, args, arg_count, c->arrays, c->block, err));
+    return take_record(kernel, &o, false, &c->launch, &c->empty, err);
 }
 
 static kiln_status run_call(const call *c, kiln_stream *stream, kiln_error *err)
@@ -410,9 +400,8 @@ kiln_status kiln_raw_run(kiln_raw *kernel, const kiln_arg *args, size_t arg_coun
 {
     kiln_stream *stream = NULL;
     call c;
-    kiln_status status = read_call(kernel, args, arg_count, opts, "kiln_raw_run", &c, &stream, err);
-
-    return status == KILN_OK ? run_call(&c, stream, err) : status;
+    KILN_CHECK(read_call(kernel, args, arg_count, opts, "kiln_raw_run", &c, &stream, err));
+    return run_call(&c, stream, err);
 }
 
 /* ---- prepared ---- */
@@ -437,8 +426,7 @@ kiln_status kiln_raw_prepare(kiln_raw *kernel, const kiln_arg *args, size_t arg_
 {
     kiln_stream *stream = NULL;
 
-    if (out == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "kiln_raw_prepare: `out` is NULL");
+    KILN_CHECK_NULL(out, err);
     *out = NULL;
     call *c = kiln__calloc(1, sizeof *c);
     if (c == NULL)

@@ -173,8 +173,7 @@ static kiln_status begin(kiln_context *ctx, const void *given, const char *what,
                           ctx == NULL ? "ctx" : "source, image or path");
     kiln_status status = kiln__context_check(ctx, err);
     if (status == KILN_OK && opts != NULL)
-        status = kiln__options_read(o, sizeof *o, opts, opts->struct_size, "kiln_module_options",
-                                    err);
+        status = KILN_READ_OPTIONS(kiln_module_options, o, opts, err);
     if (status == KILN_OK && ((o->compiler_options == NULL && o->compiler_option_count != 0) ||
                               (o->names == NULL && o->name_count != 0)))
         status = kiln__fail(err, KILN_ERR_NULL, "%s: a list of the options is NULL, and its count "
@@ -186,11 +185,9 @@ kiln_status kiln_module_create(kiln_context *ctx, const char *source,
                                const kiln_module_options *opts, kiln_module **out, kiln_error *err)
 {
     kiln_module_options o = KILN_MODULE_OPTIONS_INIT;
-    kiln_status status = begin(ctx, source, "kiln_module_create", opts, &o, out, err);
-
-    return status == KILN_OK ? create(ctx, &(origin){.source = source},
-                                      o.name != NULL ? o.name : "module", &o, out, err)
-                             : status;
+    KILN_CHECK(begin(ctx, source, "kiln_module_create", opts, &o, out, err));
+    return create(ctx, &(origin){.source = source}, o.name != NULL ? o.name : "module", &o, out,
+                  err);
 }
 
 kiln_status kiln_module_create_from_image(kiln_context *ctx, const void *image, size_t bytes,
@@ -198,11 +195,9 @@ kiln_status kiln_module_create_from_image(kiln_context *ctx, const void *image, 
                                           kiln_error *err)
 {
     kiln_module_options o = KILN_MODULE_OPTIONS_INIT;
-    kiln_status status = begin(ctx, image, "kiln_module_create_from_image", opts, &o, out, err);
-
-    return status == KILN_OK ? create(ctx, &(origin){.image = image, .bytes = bytes},
-                                      o.name != NULL ? o.name : "module", &o, out, err)
-                             : status;
+    KILN_CHECK(begin(ctx, image, "kiln_module_create_from_image", opts, &o, out, err));
+    return create(ctx, &(origin){.image = image, .bytes = bytes},
+                  o.name != NULL ? o.name : "module", &o, out, err);
 }
 
 /* Source that is read from a file finds what lies beside it. */
@@ -242,16 +237,13 @@ kiln_status kiln_module_create_from_file(kiln_context *ctx, const char *path,
     kiln_error why = KILN_ERROR_INIT;
     char *data = NULL;
     size_t bytes = 0;
-    kiln_status status = begin(ctx, path, "kiln_module_create_from_file", opts, &o, out, err);
-
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(begin(ctx, path, "kiln_module_create_from_file", opts, &o, out, err));
     const int bad = kiln__read_regular_file(path, IMAGE_BYTES_MAX, &data, &bytes);
     if (bad != 0)
         return kiln__fail(err, KILN_ERR_IO, "%.300s: %s", path, strerror(bad));
     const char *base = strrchr(path, '/');
     const char *name = o.name != NULL ? o.name : base != NULL ? base + 1 : path;
-    status = kiln__image_check(data, bytes, &kind, &why);
+    kiln_status status = kiln__image_check(data, bytes, &kind, &why);
     if (status != KILN_OK && strlen(data) == bytes)
         status = create_from_text(ctx, path, data, name, &o, out, err);
     else if (status == KILN_OK)
@@ -274,10 +266,7 @@ void kiln_module_destroy(kiln_module *m)
     kiln_context_release(ctx);
 }
 
-void kiln_module_options_init(kiln_module_options *opts, size_t struct_size)
-{
-    kiln__options_init(opts, struct_size);
-}
+KILN_DEFINE_OPTIONS_INIT(kiln_module_options)
 
 /* ---- variables ---- */
 
@@ -318,13 +307,11 @@ static kiln_status find_symbol(const kiln__loaded *l, const char *name, void **a
 kiln_status kiln_module_symbol(kiln_module *m, const char *name, kiln_dtype dtype,
                                kiln_array **out, kiln_error *err)
 {
-    kiln_status status = KILN_OK;
     void *address = NULL;
     size_t bytes = 0;
     bool read_only = false;
 
-    if (out == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "kiln_module_symbol: `out` is NULL");
+    KILN_CHECK_NULL(out, err);
     *out = NULL;
     if (m == NULL || name == NULL)
         return kiln__fail(err, KILN_ERR_NULL, "kiln_module_symbol: `%s` is NULL",
@@ -332,20 +319,18 @@ kiln_status kiln_module_symbol(kiln_module *m, const char *name, kiln_dtype dtyp
     if (m->magic != KILN__MODULE_MAGIC)
         return kiln__context_released("module", err);
     const kiln__loaded *l = m->loaded;
-    KILN_TRY(kiln__context_check(l->ctx, err));
-    KILN_TRY(find_symbol(l, name, &address, &bytes, &read_only, err));
+    KILN_CHECK(kiln__context_check(l->ctx, err));
+    KILN_CHECK(find_symbol(l, name, &address, &bytes, &read_only, err));
     const size_t itemsize = kiln_dtype_size(dtype);
     if (itemsize == 0 || bytes % itemsize != 0)
         return kiln__fail(err, KILN_ERR_DTYPE,
                           "module \"%.60s\": the %zu bytes of \"%.100s\" are no whole number of %s",
                           l->name, bytes, name, itemsize == 0 ? "elements" : kiln_dtype_name(dtype));
     const int64_t shape[] = {(int64_t)(bytes / itemsize)};
-    KILN_TRY(kiln_array_wrap(l->ctx, dtype, 1, shape, NULL, address, NULL, bytes, release_symbol,
-                             m->loaded, out, err));
+    KILN_CHECK(kiln_array_wrap(l->ctx, dtype, 1, shape, NULL, address, NULL, bytes, release_symbol,
+                               m->loaded, out, err));
     (void)kiln__loaded_retain(m->loaded);
     if (read_only)
         kiln__array_make_read_only(*out);
-
-done:
-    return status;
+    return KILN_OK;
 }

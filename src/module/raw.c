@@ -229,17 +229,14 @@ kiln_status kiln_module_kernel(kiln_module *m, const char *name, const char *sig
 {
     kiln_status status = KILN_OK;
 
-    if (out == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "kiln_module_kernel: `out` is NULL");
+    KILN_CHECK_NULL(out, err);
     *out = NULL;
     if (m == NULL || name == NULL)
         return kiln__fail(err, KILN_ERR_NULL, "kiln_module_kernel: `%s` is NULL",
                           m == NULL ? "m" : "name");
     if (m->magic != KILN__MODULE_MAGIC)
         return kiln__context_released("module", err);
-    status = kiln__context_check(m->loaded->ctx, err);
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(kiln__context_check(m->loaded->ctx, err));
     kiln_raw *r = kiln__calloc(1, sizeof *r);
     if (r == NULL)
         return kiln__fail_memory(err, sizeof *r);

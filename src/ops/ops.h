@@ -41,19 +41,8 @@ bool kiln__op_pair_named(const char *name, size_t name_bytes, kiln_op op[2]);
 /* Every operation, by rising value: `index` from 0, NULL after the last. */
 const kiln__op *kiln__op_at(size_t index);
 
-/* A plain number among operands: it takes the dtype of the arrays beside it (NEP 50). */
-typedef struct kiln__number {
-    char kind; /* 'b', 'i', 'u' (an integer above INT64_MAX), 'f' or 'c' */
-    union {
-        bool b;
-        int64_t i;
-        uint64_t u;
-        double f;
-        double c[2]; /* real, imaginary */
-    } value;
-} kiln__number;
-
-/* What is known of one operand. */
+/* What is known of one operand. A plain number is weak: it takes the dtype of the arrays beside it
+ * (NEP 50). */
 typedef struct kiln__op_type {
     kiln_dtype dtype; /* when it is not weak */
     bool weak;

@@ -156,9 +156,7 @@ static kiln_status give_layouts(expansion *x, size_t *given)
         if (v.backend != x->backend)
             continue;
         ++*given;
-        status = give(x, &v);
-        if (status != KILN_OK)
-            return status;
+        KILN_CHECK(give(x, &v));
     }
     return KILN_OK;
 }
@@ -234,8 +232,8 @@ static kiln_status plan_scalars(expansion *x, kiln__abstract *args, const kiln__
     bool fixed = false, open = false;
 
     if (x->e->has_scalars) {
-        status = read_scalars(x, args);
-        return status == KILN_OK ? plan_devices(x, args, axes) : status;
+        KILN_CHECK(read_scalars(x, args));
+        return plan_devices(x, args, axes);
     }
     for (size_t p = 0; p < d->input_count; p++)
         args[p].scalar = d->params[p].by_number;
@@ -320,11 +318,8 @@ static kiln_status plan_shapes(expansion *x, const kiln__manifest_shapes *set,
                                const kiln__manifest_axes *axes)
 {
     kiln__abstract args[KILN_PARAM_MAX];
-    kiln_status status = fill_shapes(x, set, axes, args);
-
-    if (status != KILN_OK)
-        return status;
-    status = plan_scalars(x, args, axes);
+    KILN_CHECK(fill_shapes(x, set, axes, args));
+    kiln_status status = plan_scalars(x, args, axes);
     if (status == KILN_ERR_AXIS && x->err != NULL) {
         char why[KILN_ERROR_MESSAGE_BYTES];
         memcpy(why, x->err->message, sizeof why);

@@ -88,7 +88,7 @@ static kiln_status read_inputs(expansion *x)
     for (size_t k = 0; k < count; k++) {
         x->inputs[k].name = x->types->inputs[k].name.text;
         x->inputs[k].dtype = x->types->inputs[k].dtype;
-        if (!kiln__input_name(x->inputs[k].name))
+        if (!kiln__is_identifier(x->inputs[k].name))
             return fail_at(x, &x->types->inputs[k].name, "is no name of an input");
     }
     for (size_t k = 0; k < x->e->scalar_count; k++) {
@@ -246,12 +246,9 @@ static kiln_status give_shapes(expansion *x, const kiln__manifest_shapes *set)
 {
     kiln_error why = KILN_ERROR_INIT;
     bool fits = false;
-    kiln_status status = read_shapes(x, set);
-
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(read_shapes(x, set));
     fill_args(x);
-    status = give_call(x, &fits, &why);
+    kiln_status status = give_call(x, &fits, &why);
     return fits ? status : fail_in_text(x, &why);
 }
 

@@ -44,7 +44,6 @@ static size_t cpu_list(kiln_device_info *infos, size_t capacity)
 
 static kiln_status cpu_open(kiln__device *device, int ordinal, int cpu_threads, kiln_error *err)
 {
-    kiln_status status = KILN_OK;
     kiln__team *team = NULL;
 
     if (ordinal != 0)
@@ -52,9 +51,7 @@ static kiln_status cpu_open(kiln__device *device, int ordinal, int cpu_threads, 
                           ordinal);
     if (cpu_threads < 0)
         return kiln__fail(err, KILN_ERR_ARGUMENT, "cpu_threads is %d, below 0", cpu_threads);
-    status = kiln__team_create(cpu_threads, &team, err);
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(kiln__team_create(cpu_threads, &team, err));
     describe(&device->info, false, kiln__team_threads(team));
     device->state = team;
     return KILN_OK;

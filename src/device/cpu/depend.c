@@ -10,15 +10,10 @@
 
 #define RULE_BYTES_MAX ((size_t)4 << 20)
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
 /* Put the name at `p` as a line; behind it. */
 static const char *take_name(const char *p, kiln__buf *names)
 {
-    while (*p != '\0' && !is_blank(*p)) {
+    while (*p != '\0' && !kiln__is_blank(*p)) {
         if (*p == '\\' && (p[1] == ' ' || p[1] == '#'))
             p++;
         else if (*p == '\\' && p[1] == '\n')
@@ -37,7 +32,7 @@ char *kiln__cxx_inputs(const char *rule)
     const char *p = strchr(rule, ':');
 
     for (p = p != NULL ? p + 1 : ""; *p != '\0';) {
-        if (is_blank(*p))
+        if (kiln__is_blank(*p))
             p++;
         else if (*p == '\\' && (p[1] == '\n' || p[1] == '\r'))
             p += 2;

@@ -164,11 +164,9 @@ static void cuda_close(kiln__device *device)
 static kiln_status cuda_synchronize(kiln__device *device, kiln_error *err)
 {
     bool pushed;
-    kiln_status status = kiln__cuda_enter(device, &pushed, err);
-
-    if (status != KILN_OK)
-        return status;
-    status = kiln__cuda_status(device, kiln__cu.ctx_synchronize(), "cuCtxSynchronize", err);
+    KILN_CHECK(kiln__cuda_enter(device, &pushed, err));
+    kiln_status status =
+        kiln__cuda_status(device, kiln__cu.ctx_synchronize(), "cuCtxSynchronize", err);
     kiln__cuda_leave(pushed);
     return status;
 }

@@ -73,9 +73,7 @@ static kiln_status load_entry_points(void)
 
 static kiln_status initialise(void)
 {
-    kiln_status status = load_entry_points();
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(load_entry_points());
     kiln__cu_result result = kiln__cu.driver_get_version(&kiln__cu.version);
     if (result == KILN__CU_OK && kiln__cu.version < DRIVER_VERSION_MIN)
         return remember(KILN_ERR_NO_DRIVER,

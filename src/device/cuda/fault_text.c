@@ -40,15 +40,9 @@ typedef enum before {
     BEFORE_ZERO      /* a 0 of its own, which something may be subtracted from */
 } before;
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static bool is_word(char c)
 {
-    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
-           c == '$' || (unsigned char)c >= 0x80;
+    return kiln__is_word_byte(c) || c == '$' || (unsigned char)c >= 0x80;
 }
 
 /* Behind a comment, a literal or a line of the preprocessor at `p`; `p` when it is none of them. */
@@ -94,9 +88,10 @@ static const char *skip_word(const char *p, before *state)
     static const char *const words[] = {"return", "case", "else", "do", "throw"};
     const char *end = p;
 
-    while (is_word(*end) || (is_digit(*p) && (*end == '.' || (*end == '\'' && is_word(end[1])) ||
-                                              ((*end == '-' || *end == '+') &&
-                                               strchr("eEpP", end[-1]) != NULL && p[1] != 'x'))))
+    while (is_word(*end) ||
+           (kiln__is_digit(*p) &&
+            (*end == '.' || (*end == '\'' && is_word(end[1])) ||
+             ((*end == '-' || *end == '+') && strchr("eEpP", end[-1]) != NULL && p[1] != 'x'))))
         end++;
     if (*end == '"' && end[-1] == 'R') {
         *state = BEFORE_OPERAND;
@@ -156,7 +151,7 @@ char *kiln__fault_text(const char *source)
                 kiln__buf_puts(&out, "kiln__zero");
             else
                 kiln__buf_put(&out, p, (size_t)(end - p));
-        } else if (minus && state == BEFORE_OPERATOR && !is_digit(*next) && *next != '.') {
+        } else if (minus && state == BEFORE_OPERATOR && !kiln__is_digit(*next) && *next != '.') {
             end = p + 1;
             state = BEFORE_OPERAND; /* a second sign stays */
             kiln__buf_puts(&out, "kiln__minus()->*");

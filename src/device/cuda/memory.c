@@ -113,10 +113,8 @@ static kiln_status stage_turn(kiln__device *device, kiln_error *err)
     int at = stage->at ^ 1;
 
     if (stage->busy[at]) {
-        kiln_status status = kiln__cuda_status(device, kiln__cu.event_synchronize(stage->event[at]),
-                                               "cuEventSynchronize", err);
-        if (status != KILN_OK)
-            return status;
+        KILN_CHECK(kiln__cuda_status(device, kiln__cu.event_synchronize(stage->event[at]),
+                                     "cuEventSynchronize", err));
         stage->busy[at] = false;
     }
     stage->at = at;
@@ -132,16 +130,12 @@ static kiln_status stage_send(kiln__device *device, kiln__cu_pointer dst, const 
     kiln_status status = KILN_OK;
 
     if (stage->used + bytes > KILN__STAGE_BYTES || (stage->used > 0 && stage->stream != stream)) {
-        status = stage_turn(device, err);
-        if (status != KILN_OK)
-            return status;
+        KILN_CHECK(stage_turn(device, err));
     }
     char *slice = stage->half[stage->at] + stage->used;
     memcpy(slice, src, bytes);
-    status = kiln__cuda_status(device, kiln__cu.memcpy_htod_async(dst, slice, bytes, stream),
-                               "cuMemcpyHtoDAsync", err);
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(kiln__cuda_status(device, kiln__cu.memcpy_htod_async(dst, slice, bytes, stream),
+                                 "cuMemcpyHtoDAsync", err));
     stage->stream = stream;
     stage->used += (bytes + SLICE_ALIGN - 1) & ~(SLICE_ALIGN - 1);
     stage->busy[stage->at] = true;
@@ -212,10 +206,8 @@ kiln_status kiln__cuda_host_to_device(kiln__device *device, void *dst, const voi
     kiln__cuda_stage *stage = &kiln__cuda_of(device)->stage;
     kiln__cu_pointer to = device_pointer(dst);
     bool pushed, staged = false;
-    kiln_status status = kiln__cuda_enter(device, &pushed, err);
-
-    if (status != KILN_OK)
-        return status;
+    kiln_status status = KILN_OK;
+    KILN_CHECK(kiln__cuda_enter(device, &pushed, err));
     if (!is_known_to_driver(src)) {
         pthread_mutex_lock(&stage->lock);
         staged = stage_open(stage);
@@ -243,10 +235,8 @@ kiln_status kiln__cuda_device_to_host(kiln__device *device, void *dst, const voi
     kiln__cuda_stage *stage = &kiln__cuda_of(device)->stage;
     kiln__cu_pointer from = device_pointer(src);
     bool pushed, staged = false;
-    kiln_status status = kiln__cuda_enter(device, &pushed, err);
-
-    if (status != KILN_OK)
-        return status;
+    kiln_status status = KILN_OK;
+    KILN_CHECK(kiln__cuda_enter(device, &pushed, err));
     if (bytes > DIRECT_MAX && !is_known_to_driver(dst)) {
         pthread_mutex_lock(&stage->lock);
         staged = stage_open(stage);

@@ -117,10 +117,7 @@ static kiln_status load_entry_points(const kiln__nvrtc_place *place)
 static kiln_status load(const kiln__nvrtc_place *place)
 {
     int major = 0, minor = 0, count = 0;
-    kiln_status status = load_entry_points(place);
-
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(load_entry_points(place));
     if (rtc.version(&major, &minor) == NVRTC_OK)
         library.version = 1000 * major + 10 * minor;
     if (rtc.get_num_supported_archs(&count) == NVRTC_OK && count <= ARCH_COUNT_MAX &&
@@ -132,10 +129,8 @@ static kiln_status load(const kiln__nvrtc_place *place)
 static kiln_status ready(kiln_error *err)
 {
     const kiln__nvrtc_place *place = NULL;
-    kiln_status status = kiln__nvrtc_find(&place, err);
-
-    if (status != KILN_OK)
-        return status;
+    kiln_status status = KILN_OK;
+    KILN_CHECK(kiln__nvrtc_find(&place, err));
     kiln__process_lock_take(&library.lock);
     if (!library.tried) {
         library.status = load(place);
@@ -489,12 +484,9 @@ kiln_status kiln__nvrtc_compile(const kiln__compile_request *request, kiln__comp
                                 kiln_error *err)
 {
     const char *fault = NULL;
-    kiln_status status = check_environment(err);
-
-    if (status == KILN_OK)
-        status = ready(err);
-    if (status != KILN_OK)
-        return status;
+    kiln_status status = KILN_OK;
+    KILN_CHECK(check_environment(err));
+    KILN_CHECK(ready(err));
     if (!knows_arch(request->target.name))
         return fail_arch(request->target.name, err);
     for (kiln__remedy remedy = KILN__REMEDY_NONE; remedy < KILN__REMEDY_COUNT; remedy++) {

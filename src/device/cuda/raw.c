@@ -43,10 +43,8 @@ static kiln_status get_limits(kiln__device *device, kiln__raw_limits *out, kiln_
         {95, &cooperative},       {120, &clusters},    {75, &major},
     };
     bool pushed;
-    kiln_status status = kiln__cuda_enter(device, &pushed, err);
-
-    if (status != KILN_OK)
-        return status;
+    kiln_status status = KILN_OK;
+    KILN_CHECK(kiln__cuda_enter(device, &pushed, err));
     for (size_t k = 0; k < KILN_COUNT_OF(wanted) && status == KILN_OK; k++) {
         int value = 0;
         status = kiln__cuda_status(device,
@@ -97,14 +95,12 @@ static kiln_status symbol(kiln__device *device, void *module, const char *name, 
 {
     kiln__cu_pointer address = 0;
     bool pushed;
-    kiln_status status = kiln__cuda_enter(device, &pushed, err);
-
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(kiln__cuda_enter(device, &pushed, err));
     kiln__cu_result result = kiln__cu.module_get_global(&address, bytes_out, module, name);
-    status = result == KILN__CU_NOT_FOUND
-                 ? kiln__fail(err, KILN_ERR_NAME, "there is no variable \"%.200s\"", name)
-                 : kiln__cuda_status(device, result, "cuModuleGetGlobal", err);
+    kiln_status status =
+        result == KILN__CU_NOT_FOUND
+            ? kiln__fail(err, KILN_ERR_NAME, "there is no variable \"%.200s\"", name)
+            : kiln__cuda_status(device, result, "cuModuleGetGlobal", err);
     kiln__cuda_leave(pushed);
     *read_only_out = false; /* constant memory is written by copies, too */
     *address_out = (void *)(uintptr_t)address;
@@ -123,9 +119,7 @@ static kiln_status get_params(kiln__device *device, void *entry, kiln__raw_param
     if (kiln__cu.func_get_param_info == NULL || kiln__cu.version < 12040)
         return kiln__fail(err, KILN_ERR_UNSUPPORTED,
                           "drivers before CUDA 12.4 do not tell a kernel's parameters");
-    status = kiln__cuda_enter(device, &pushed, err);
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(kiln__cuda_enter(device, &pushed, err));
     for (;; (*count_out)++) {
         size_t offset = 0, bytes = 0;
         if (kiln__cu.func_get_param_info(entry, *count_out, &offset, &bytes) != KILN__CU_OK)
@@ -154,10 +148,8 @@ static kiln_status get_attributes(kiln__device *device, void *entry, kiln__raw_a
         {FUNC_MAX_DYNAMIC_SHARED, &out->max_dynamic_shared_bytes},
     };
     bool pushed;
-    kiln_status status = kiln__cuda_enter(device, &pushed, err);
-
-    if (status != KILN_OK)
-        return status;
+    kiln_status status = KILN_OK;
+    KILN_CHECK(kiln__cuda_enter(device, &pushed, err));
     for (size_t k = 0; k < KILN_COUNT_OF(wanted) && status == KILN_OK; k++)
         status = kiln__cuda_status(
             device, kiln__cu.func_get_attribute(wanted[k].to, wanted[k].attribute, entry),
@@ -222,10 +214,8 @@ static kiln_status get_occupancy(kiln__device *device, void *entry, const kiln__
     kiln__cu_launch_config config;
     int count = 0;
     bool pushed;
-    kiln_status status = kiln__cuda_enter(device, &pushed, err);
-
-    if (status != KILN_OK)
-        return status;
+    kiln_status status = KILN_OK;
+    KILN_CHECK(kiln__cuda_enter(device, &pushed, err));
     KILN_TRY(raise_limits(device, entry, launch, err));
     if (launch->cluster[0] != 0) {
         make_config(launch, NULL, attributes, &config);
