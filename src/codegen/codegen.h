@@ -218,9 +218,6 @@ void kiln__param_text(const kiln__definition *def, size_t param, char *out, size
 /* Whether `word` is reserved by C++ (up to C++20) or by its alternative tokens (`and`, ...). */
 bool kiln__is_cpp_keyword(const char *word);
 
-/* Whether `word` is an ASCII identifier (keywords are, too). */
-bool kiln__is_identifier(const char *word);
-
 /* Whether `word` is among the snippets' identifiers (binary search). */
 bool kiln__definition_uses(const kiln__definition *def, const char *word);
 

@@ -59,17 +59,6 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\v' || c == '\f' || c == '\r';
 }
 
-bool kiln__is_identifier(const char *word)
-{
-    if (!is_word_start(word[0]))
-        return false;
-    for (; *word != '\0'; word++) {
-        if (!is_word(*word) || *word == '$')
-            return false;
-    }
-    return true;
-}
-
 /* Bytes of the line splice at `p`, or 0. Blanks between the backslash and the newline are a
  * splice to GCC and none to other compilers: that is left to `doubtful`. */
 static size_t splice_at(const char *text, size_t p)
