@@ -164,6 +164,22 @@ static void test_cli_warm__a_failure_is_told_and_the_rest_is_compiled(void **sta
     expect_numbers(kiln__cpu_target(), 0, 1, 4, 0);
 }
 
+/* A kernel whose key cannot be made is refused, with the header and the file that names it. */
+static void test_cli_warm__a_header_that_no_key_can_hold_is_named(void **state)
+{
+    (void)state;
+    cli_write("asking.h", "#if __has_include(<kiln_nowhere.h>)\n#endif\n");
+    cli_write("m.jsonl", "{\"kind\":\"elementwise\",\"name\":\"k\",\"in\":\"\",\"out\":\"int8 z\","
+                         "\"op\":\"z = 1\",\"preamble\":\"#include <vector>\"}\n"
+                         "{\"kind\":\"elementwise\",\"name\":\"l\",\"in\":\"\",\"out\":\"int8 z\","
+                         "\"op\":\"z = 1\",\"preamble\":\"#include \\\"asking.h\\\"\"}\n");
+    KILN("warm", "m.jsonl", "--cpu", "--cache", "unkept", "--json");
+    EXPECT_FAILED(1, "kiln: m.jsonl:1: kernel \"k\" cannot be kept in a cache: <vector>, which its own "
+                     "text names, is in none of the folders of its options");
+    EXPECT_FAILED(1, "kiln: m.jsonl:2: kernel \"l\" cannot be kept in a cache: <kiln_nowhere.h>, which "
+                     "./asking.h names, is in none");
+}
+
 /* A recorded reduction with a mask and a start value, for a target that it was not recorded on: the
  * mask is an array and the start value a number, whatever else is tried. */
 static void test_cli_warm__a_start_value_is_a_number_and_a_mask_an_array(void **state)
@@ -577,6 +593,7 @@ int main(void)
         cmocka_unit_test(test_cli_warm__what_was_recorded_is_warm_elsewhere),
         cmocka_unit_test(test_cli_warm__a_bundle_holds_what_the_manifests_name),
         cmocka_unit_test(test_cli_warm__a_failure_is_told_and_the_rest_is_compiled),
+        cmocka_unit_test(test_cli_warm__a_header_that_no_key_can_hold_is_named),
         cmocka_unit_test(test_cli_warm__a_start_value_is_a_number_and_a_mask_an_array),
         cmocka_unit_test(test_cli_warm__what_was_refused_is_compiled_again_when_asked_for),
         cmocka_unit_test(test_cli_warm__json_names_what_was_skipped),

@@ -405,6 +405,32 @@ static void test_core__caret_stands_under_its_token(void **state)
 
 /* ---- hashing ---- */
 
+/* printf abc | sha256sum, and likewise for texts of the other lengths, all of them "a": the last ones
+ * end just before, at and behind the place where the length no longer fits. */
+static void test_core__digests_are_sha_256(void **state)
+{
+    static const struct {
+        size_t bytes;
+        const char *digest;
+    } cases[] = {
+        {0, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
+        {4096, "c93eee2d0db02f10acc7460d9576e122dcf8cd53c4bf8dfcae1b3e74ebcfff5a"},
+        {55, "9f4390f8d30c2dd92ec9f095b65e2b9ae9b0a925a5258e241c9f1e910f734318"},
+        {56, "b35439a4ac6f0948b6d6f9e3c6af0f5f590ce20f1bde7090ef7970686ec6738a"},
+        {64, "ffe054fe7ae0cb6dc65c3af9b61d5209f439851db43d0ba5997337df154668eb"},
+    };
+    char text[4096], digest[65];
+
+    (void)state;
+    kiln__digest("abc", 3, digest);
+    assert_string_equal(digest, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    memset(text, 'a', sizeof text);
+    for (size_t k = 0; k < KILN_COUNT_OF(cases); k++) {
+        kiln__digest(text, cases[k].bytes, digest);
+        assert_string_equal(digest, cases[k].digest);
+    }
+}
+
 /* python3 -c "import xxhash as x; print(x.xxh3_128_hexdigest(b'kiln'))"
  * python3 -c "import xxhash as x; print(x.xxh3_64_hexdigest(b'kiln'))"
  * and the first for b'' (the package xxhash 3.x). */
@@ -729,6 +755,7 @@ int main(void)
         cmocka_unit_test(test_core__buf_survives_each_allocation_failure),
         cmocka_unit_test(test_core__caret_stands_under_its_token),
         cmocka_unit_test(test_core__hashes_are_xxh3),
+        cmocka_unit_test(test_core__digests_are_sha_256),
         cmocka_unit_test(test_core__a_memo_finds_what_it_took_until_it_is_full),
         cmocka_unit_test(test_core__a_memo_without_memory_keeps_what_it_has),
         cmocka_unit_test(test_core__a_memo_is_read_while_it_grows),

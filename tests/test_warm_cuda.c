@@ -329,6 +329,64 @@ static void test_warm_cuda__the_shortest_line_serves_common_calls(void **state)
     close_warm(ctx, "by hand");
 }
 
+static void write_below(const char *name, const char *text)
+{
+    FILE *file = fopen(below(name), "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0 && fclose(file) == 0);
+}
+
+/* How many kernels a program with the definition of the test below compiles. */
+static int compiles_of_asking(const char *option)
+{
+    kiln_context *ctx = open_context(below("asking"), "");
+    kiln_elementwise_options o = KILN_ELEMENTWISE_OPTIONS_INIT;
+    kiln_error err = KILN_ERROR_INIT;
+    kiln_array *x = empty(ctx, KILN_FLOAT32, 1, (int64_t[]){1000}), *z = NULL;
+    kiln_elementwise *op = NULL;
+    kiln_cache_counters c;
+
+    o.name = "asking";
+    o.preamble = "#include <outer.h>";
+    o.compiler_options = &option;
+    o.compiler_option_count = 1;
+    OK(kiln_elementwise_create(ctx, "T x", "T z", "z = x + V", &o, &op, &err));
+    OK(kiln_call(op, &err, x, &z));
+    kiln_context_cache_counters(ctx, &c);
+    kiln_elementwise_destroy(op);
+    kiln_array_release(z);
+    kiln_array_release(x);
+    kiln_context_release(ctx);
+    return (int)c.compiles;
+}
+
+/* A header of a library asks what there is, and includes much that is for other compilers. */
+static void test_warm_cuda__headers_that_ask_for_files_are_kept(void **state)
+{
+    char option[300], line[600];
+
+    (void)state;
+    snprintf(option, sizeof option, "-I%s", root);
+    write_below("outer.h", "#define HAS(_X) __has_include(_X)\n"
+                           "#if HAS(<new.h>)\n#include <new.h>\n#else\n#define V 1\n#endif\n"
+                           "#ifdef _MSC_VER\n#include <intrin.h>\n#endif\n");
+    snprintf(line, sizeof line,
+             "{\"kind\":\"elementwise\",\"name\":\"asking\",\"in\":\"T x\",\"out\":\"T z\","
+             "\"op\":\"z = x + V\",\"preamble\":\"#include <outer.h>\",\"options\":[\"%s\"],"
+             "\"types\":[{\"T\":\"float32\"}]}",
+             option);
+    assert_true(warm_text(line, below("asking"), KILN_BACKEND_CUDA, "sm_90").kernels > 0);
+    assert_int_equal(compiles_of_asking(option), 0);
+    write_below("new.h", "#define V 2\n");
+    assert_int_equal(compiles_of_asking(option), 1);
+    assert_int_equal(compiles_of_asking(option), 0);
+    write_below("intrin.h", ""); /* not read by this compiler, but that is for it to know */
+    assert_int_equal(compiles_of_asking(option), 1);
+    assert_int_equal(remove(below("new.h")), 0);
+    assert_int_equal(remove(below("intrin.h")), 0);
+    assert_int_equal(compiles_of_asking(option), 0);
+}
+
 /* An input that only `post` reads has an element for each result, told or not. */
 static void test_warm_cuda__inputs_of_post_have_the_shape_of_results(void **state)
 {
@@ -464,6 +522,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_warm_cuda__a_recorded_program_finds_all_of_its_kernels),
         cmocka_unit_test(test_warm_cuda__the_shortest_line_serves_common_calls),
+        cmocka_unit_test(test_warm_cuda__headers_that_ask_for_files_are_kept),
         cmocka_unit_test(test_warm_cuda__inputs_of_post_have_the_shape_of_results),
         cmocka_unit_test(test_warm_cuda__shapes_serve_gpus_of_every_size),
         cmocka_unit_test(test_warm_cuda__rows_told_by_shapes_serve_gpus_of_every_size),

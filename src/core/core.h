@@ -163,6 +163,8 @@ typedef struct kiln__hash128 {
 } kiln__hash128;
 kiln__hash128 kiln__hash_128(const void *data, size_t bytes);
 uint64_t kiln__hash_64(const void *data, size_t bytes);
+/* SHA-256 as hex, with its NUL (digest.c). */
+void kiln__digest(const void *data, size_t bytes, char out[65]);
 void kiln__hash_hex(kiln__hash128 h, char out[33]); /* 32 lower-case digits, hi first */
 kiln__hash128 kiln__hash_from_hex(const char hex[33]); /* the reverse, for 32 digits */
 

@@ -206,6 +206,7 @@ struct kiln__backend {
     void (*compiler_key)(kiln__buf *key);
     const char *compiler_faults; /* a line or nothing, for keys */
     const char *const *(*compiler_include_dirs)(void);
+    bool (*compiler_looks_further)(void);
     kiln_status (*compile)(const kiln__compile_request *request, kiln__compile_result *result,
                            kiln_error *err);
     size_t (*compiler_targets)(kiln__target *targets, size_t capacity);

@@ -33,6 +33,11 @@ const char *const *kiln__compiler_include_dirs(kiln_backend backend)
     return backend_of(backend)->compiler_include_dirs();
 }
 
+bool kiln__compiler_looks_further(kiln_backend backend)
+{
+    return backend_of(backend)->compiler_looks_further();
+}
+
 kiln_status kiln__compile(const kiln__compile_request *request, kiln__compile_result *result,
                           kiln_error *err)
 {

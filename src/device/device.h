@@ -208,6 +208,8 @@ const char *kiln__compiler_faults(kiln_backend backend);
 
 /* Folders searched for `#include <...>` after the user's -I, ending in NULL; for the include scan. */
 const char *const *kiln__compiler_include_dirs(kiln_backend backend);
+/* Whether the compiler may find headers in more folders than those and the options'. */
+bool kiln__compiler_looks_further(kiln_backend backend);
 
 /* Whether a compiler's log complains of the source or the options. One that does not tells of a
  * failure of the machine, which may pass. */

@@ -115,12 +115,11 @@ kiln_status kiln__jit_compile(kiln__cache *cache, const kiln__definition *def,
     return kiln__diagnose(def, source->text, result->log, err);
 }
 
-static kiln_status fail_uncacheable(const kiln__definition *def, kiln_error *err)
+static kiln_status fail_uncacheable(const kiln__definition *def, const kiln__demand *w,
+                                    kiln_error *err)
 {
-    return kiln__fail(err, KILN_ERR_CACHE,
-                      "kernel \"%s\": one of its #includes cannot be followed, or its texts or "
-                      "options name what no key can hold, so its binary cannot be kept",
-                      def->name);
+    return kiln__fail(err, KILN_ERR_CACHE, "kernel \"%s\" cannot be kept in a cache: %s", def->name,
+                      w->inputs.why);
 }
 
 static kiln_status compile(kiln__cache *cache, const kiln__definition *def,
@@ -142,7 +141,7 @@ static kiln_status compile(kiln__cache *cache, const kiln__definition *def,
                                 "compiled",
                                 def->name);
         else if (!kiln__inputs_cover(&w->inputs, result.inputs))
-            status = fail_uncacheable(def, err);
+            status = fail_uncacheable(def, w, err);
         else if (!kiln__jit_store(cache, w, &result, us))
             status = kiln__fail(err, KILN_ERR_CACHE, "kernel \"%s\": the cache folder %s takes "
                                 "nothing%s%s", def->name, kiln__cache_dir(cache),
@@ -166,7 +165,7 @@ kiln_status kiln__jit_warm(kiln__cache *cache, const kiln__definition *def,
     KILN_TRY(kiln__demand_make(def, source, target, &w, err));
     out->key = w.hash;
     if (!w.cacheable) {
-        status = fail_uncacheable(def, err);
+        status = fail_uncacheable(def, &w, err);
         goto done;
     }
     bool found = look(cache, &w, out);

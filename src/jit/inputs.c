@@ -23,7 +23,7 @@
 
 #include "jit/inputs.h"
 
-enum { INPUTS_MAX = 512, INPUT_BYTES_MAX = 16 << 20, ALL_BYTES_MAX = 24 << 20 };
+enum { INPUTS_MAX = 4096, INPUT_BYTES_MAX = 16 << 20, ALL_BYTES_MAX = 24 << 20 };
 
 /* Two changes this far apart have two times: a tick is at most 10 ms long. File systems that keep
  * whole seconds keep two of them at worst. */
@@ -40,16 +40,26 @@ void kiln__inputs_clear(kiln__inputs *in)
     for (size_t k = 0; k < in->count; k++)
         kiln__free(in->items[k].path);
     kiln__free(in->items);
+    kiln__map_clear(&in->paths, NULL);
     kiln__free(in->odd);
     memset(in, 0, sizeof *in);
 }
 
 bool kiln__input_known(const kiln__inputs *in, const char *path)
 {
-    for (size_t k = 0; k < in->count; k++)
-        if (strcmp(in->items[k].path, path) == 0)
-            return true;
-    return false;
+    return kiln__map_find(&in->paths, path, strlen(path)) != NULL;
+}
+
+void kiln__inputs_refuse(kiln__inputs *in, const char *fmt, ...)
+{
+    va_list args;
+
+    if (!in->complete)
+        return;
+    in->complete = false;
+    va_start(args, fmt);
+    vsnprintf(in->why, sizeof in->why, fmt, args);
+    va_end(args);
 }
 
 /* Remember a file; false when there are too many, or no memory for one more. */
@@ -62,8 +72,10 @@ static bool append(kiln__inputs *in, const char *path, const struct stat *st)
         return false;
     item = &in->items[in->count];
     item->path = kiln__strdup(path);
-    if (item->path == NULL)
+    if (item->path == NULL || kiln__map_enter(&in->paths, path, strlen(path), NULL) == NULL) {
+        kiln__free(item->path);
         return false;
+    }
     item->device = (uint64_t)st->st_dev;
     item->inode = (uint64_t)st->st_ino;
     item->size = (uint64_t)st->st_size;
@@ -83,6 +95,8 @@ static int open_regular(kiln__inputs *in, const char *path, struct stat *st)
     if (fd < 0 && errno == ENODEV && st->st_mode != 0 && !S_ISDIR(st->st_mode) &&
         !(S_ISCHR(st->st_mode) && st->st_rdev == makedev(1, 3)) && in->odd == NULL)
         in->odd = kiln__strdup(path);
+    if (fd < 0 && errno != ENODEV && errno != ENOENT && errno != ENOTDIR)
+        kiln__inputs_refuse(in, "%s cannot be read: %s", path, strerror(errno));
     return fd;
 }
 
@@ -103,6 +117,7 @@ bool kiln__input_read(kiln__inputs *in, const char *path, char **text_out, size_
     if (!whole) {
         kiln__free(*text_out);
         *text_out = NULL;
+        kiln__inputs_refuse(in, "%s cannot be read, or it is too large, or one too many", path);
         return false;
     }
     in->bytes += *bytes_out;
@@ -173,16 +188,16 @@ static bool is_among(const kiln__inputs *in, const char *path)
     return false;
 }
 
-bool kiln__inputs_cover(const kiln__inputs *in, const char *read_by_compiler)
+bool kiln__inputs_cover(kiln__inputs *in, const char *read_by_compiler)
 {
     for (const char *at = read_by_compiler; at != NULL && *at != '\0';) {
         const size_t length = strcspn(at, "\n");
         char *path = kiln__strndup(at, length);
-        const bool covered = path != NULL && (is_implicit(path) || is_among(in, path));
+        if (path == NULL || !(is_implicit(path) || is_among(in, path)))
+            kiln__inputs_refuse(in, "the compiler has read %s, which no directive names plainly",
+                                path != NULL ? path : "files");
         kiln__free(path);
-        if (!covered)
-            return false;
         at += length + (at[length] == '\n');
     }
-    return true;
+    return in->complete;
 }

@@ -11,8 +11,12 @@
 
 #include "jit/jit.h"
 
+/* The inputs are not complete; the first reason is kept, as a clause. */
+void kiln__inputs_refuse(kiln__inputs *in, const char *fmt, ...) KILN_PRINTF(2, 3);
+
 /* A regular file into heap memory, its path and what the system says of it into `in`. False when
- * there is none to be read; a path that leads to something else is kept in in->odd. */
+ * there is none; a path that leads to something else is kept in in->odd. One that is there and cannot
+ * be read leaves the inputs incomplete. */
 bool kiln__input_read(kiln__inputs *in, const char *path, char **text_out, size_t *bytes_out);
 /* Whether the path is among them. */
 bool kiln__input_known(const kiln__inputs *in, const char *path);

@@ -50,7 +50,7 @@ typedef struct kiln__warmed {
  * Put `source`, compiled for `target`, into a cache under the keys that kiln__jit_entry looks for;
  * no device and no driver are needed, and nothing is loaded. Single flight as for everyone.
  * ERR_COMPILE explains in the user's terms; ERR_CACHE when the cache cannot keep the result, be it
- * for the folder or for an include that cannot be followed.
+ * for the folder or for what no key can hold; the message says what that is.
  */
 kiln_status kiln__jit_warm(kiln__cache *cache, const kiln__definition *def,
                            const kiln__source *source, const kiln__target *target,
@@ -94,9 +94,11 @@ typedef struct kiln__input {
 typedef struct kiln__inputs {
     kiln__input *items;
     size_t count, room;
+    kiln__map paths; /* of the items */
     uint64_t bytes;  /* of all texts */
     int64_t read_ns; /* none was read earlier, by the clock that files are stamped with */
     bool complete;   /* nothing else can be in the binary */
+    char why[500];   /* it is not */
     char *odd;       /* a path that leads to a pipe, a device or a socket; else NULL */
 } kiln__inputs;
 
@@ -133,8 +135,9 @@ void kiln__inputs_clear(kiln__inputs *in);
  * too long. */
 int64_t kiln__inputs_wait_ns(const kiln__inputs *in);
 bool kiln__inputs_equal(const kiln__inputs *a, const kiln__inputs *b);
-/* Whether all files that the compiler says it has read are among them; NULL: it does not tell. */
-bool kiln__inputs_cover(const kiln__inputs *in, const char *read_by_compiler);
+/* Whether they are complete, all files that the compiler says it has read among them; NULL: it does
+ * not tell. */
+bool kiln__inputs_cover(kiln__inputs *in, const char *read_by_compiler);
 
 /* Store a binary under its key, and the compiler under the key that names none. False when it is in
  * memory only. */

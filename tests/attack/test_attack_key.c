@@ -256,8 +256,17 @@ typedef struct hidden {
     "extern \"C\" __attribute__((visibility(\"hidden\"))) const float v_;\n"                         \
     "#define V v_\n"
 
+#define CHOOSE "#define V 2.0f\n#else\n#define V 1.0f\n#endif\n"
+
 static const hidden hidden_cases[] = {
     /* whether a file is there */
+    {"#if __has_include(\"there.h\")\n" CHOOSE, "-I@", NULL},
+    {"#if __has_include(<there.h>)\n" CHOOSE, "-I@", NULL},
+    {"#include \"outer.h\"\n#if HAS(<there.h>)\n" CHOOSE, "-I@",
+     "#define HAS(_X) __has_include(_X)\n"},
+    {"#define HAS(x) __has_include(x)\n#define here there\n#if HAS(<here.h>)\n" CHOOSE, "-I@",
+     NULL},
+    {"#define NAME \"there.h\"\n#if __has_include(NAME)\n" CHOOSE, "-I@", NULL},
     {"#if __has_\\\ninclude(\"there.h\")\n#define V 2.0f\n#else\n#define V 1.0f\n#endif\n", "-I@",
      NULL},
     {"#if HAS(\"there.h\")\n#define V 2.0f\n#else\n#define V 1.0f\n#endif\n",
@@ -327,6 +336,49 @@ static void test_attack_key__every_file_counts_however_it_is_named(void **state)
         assert_int_equal(teardown(state), 0);
         assert_int_equal(setup(state), 0);
     }
+}
+
+/* What a __has_include is told is in the key, so that such kernels are kept. */
+static bool answers_are_kept(void)
+{
+    static const char *const preambles[] = {
+        "#if defined(__has_include) && __has_include(\"there.h\")\n" CHOOSE,
+        "#ifdef __has_include\n#if __has_include(<there.h>)\n" CHOOSE "#endif\n",
+        "#define HAS(x) __has_include(x)\n#if HAS(<there.h>)\n" CHOOSE,
+        "#ifndef HAS\n#define HAS( _X ) __has_include ( _X ) // as libraries do\n#endif\n"
+        "#if defined(HAS) && HAS(\"there.h\")\n" CHOOSE "#undef HAS\n",
+    };
+    /* What the scan cannot tell apart from a question whose name a macro makes. */
+    static const char *const doubtful[] = {
+        "#define NAME \"there.h\"\n#if __has_include(NAME)\n" CHOOSE,
+        "#define HAS(x) __has_include(x)\n#define there where\n#if HAS(<there.h>)\n" CHOOSE,
+        "#define HAS(x) __has_include(x)\n#if HAS(<there.h>)\n" CHOOSE "#define there where\n",
+        "#define HAS(x) __has_include(x)\n#define ASK HAS\n#if ASK(<there.h>)\n" CHOOSE,
+        "#define HAS(x, y) __has_include(y)\n#if HAS(<a.h>, <there.h>)\n" CHOOSE,
+    };
+    char option[128];
+    const char *const options[] = {option};
+    uint64_t stores = 0;
+
+    snprintf(option, sizeof option, "-I%s", base);
+    put_text("there.h", "");
+    for (size_t k = 0; k < KILN_COUNT_OF(preambles); k++) {
+        CHECK(value_of(preambles[k], options, 1, &stores) == 2, "case %zu", k);
+        CHECK(stores > 0, "case %zu was not kept", k);
+        CHECK(value_of(preambles[k], options, 1, &stores) == 2, "case %zu", k);
+        CHECK(stores == 0, "case %zu was compiled again", k);
+    }
+    for (size_t k = 0; k < KILN_COUNT_OF(doubtful); k++) {
+        CHECK(value_of(doubtful[k], options, 1, &stores) > 0, "case %zu", k);
+        CHECK(stores == 0, "doubtful case %zu was kept", k);
+    }
+    return true;
+}
+
+static void test_attack_key__questions_for_files_are_kept_with_their_answers(void **state)
+{
+    (void)state;
+    in_child(answers_are_kept);
 }
 
 /* What no file holds: kept in memory, never on the disk. */
@@ -447,7 +499,7 @@ static bool make_header(size_t offset, char digit, char header[HEADER_BYTES + 1]
     return false;
 }
 
-/* Where the text of v.h begins in the key of the kernel that includes it, and all before it. */
+/* Where the preamble begins in the key of the kernel that has it, and all before it. */
 static size_t read_key(char *before, size_t room)
 {
     kiln_cache *cache = NULL;
@@ -472,8 +524,9 @@ static size_t read_key(char *before, size_t room)
     return offset;
 }
 
-/* Headers whose hash is one when `offset` bytes stand before them. */
-static bool collides(const char *before, size_t offset)
+/* Texts whose hash is one when `offset` bytes stand before them: headers, or preambles, which a key
+ * holds as they are. */
+static bool collides(const char *before, size_t offset, bool headers)
 {
     static char text[2][HEADER_BYTES + 1], whole[2][1 << 20];
     XXH128_hash_t hashes[2];
@@ -494,11 +547,12 @@ static bool collides(const char *before, size_t offset)
     snprintf(option, sizeof option, "-I%s", base);
     CHECK(kiln_context_create(NULL, &ctx, &err) == KILN_OK, "%s", err.message);
     for (int k = 0; k < 4; k++) {
+        const char *preamble = headers ? "#include \"v.h\"\n" : text[k % 2];
         put_text("v.h", text[k % 2]);
-        const float in_memory = value_in(ctx, "#include \"v.h\"\n", options, 1, &err);
+        const float in_memory = value_in(ctx, preamble, options, headers ? 1 : 0, &err);
         CHECK(in_memory == (float)(k % 2 + 1), "V is %d, one context says %g %s", k % 2 + 1,
               (double)in_memory, err.message);
-        const float on_disk = value_of("#include \"v.h\"\n", options, 1, NULL);
+        const float on_disk = value_of(preamble, options, headers ? 1 : 0, NULL);
         CHECK(on_disk == (float)(k % 2 + 1), "V is %d, a new context says %g", k % 2 + 1,
               (double)on_disk);
     }
@@ -508,7 +562,7 @@ static bool collides(const char *before, size_t offset)
 
 static bool headers_collide(void)
 {
-    return collides("", 0);
+    return collides("", 0, true);
 }
 
 static void test_attack_key__headers_of_one_hash_are_two(void **state)
@@ -521,18 +575,15 @@ static void test_attack_key__headers_of_one_hash_are_two(void **state)
 static bool keys_collide(void)
 {
     static char before[1 << 19], text[HEADER_BYTES + 1];
-    char option[128];
-    const char *const options[] = {option};
     size_t offset = 0;
 
-    snprintf(option, sizeof option, "-I%s", base);
     memset(text, ' ', HEADER_BYTES); /* as long as the others: its length is in the key too */
     memcpy(text, "#define V 3", 11);
-    put_text("v.h", text);
-    CHECK(value_of("#include \"v.h\"\n", options, 1, NULL) == 3, "V is 3");
+    text[HEADER_BYTES - 1] = '\n';
+    CHECK(value_of(text, NULL, 0, NULL) == 3, "V is 3");
     offset = read_key(before, sizeof before);
     CHECK(offset > 100, "the key is not to be seen");
-    return collides(before, offset);
+    return collides(before, offset, false);
 }
 
 static void test_attack_key__keys_of_one_hash_are_two(void **state)
@@ -595,6 +646,7 @@ int main(void)
         CASE(test_attack_key__a_forged_time_hides_no_change),
         CASE(test_attack_key__a_header_of_this_moment_is_kept),
         CASE(test_attack_key__every_file_counts_however_it_is_named),
+        CASE(test_attack_key__questions_for_files_are_kept_with_their_answers),
         CASE(test_attack_key__what_depends_on_the_time_is_not_kept),
         CASE(test_attack_key__a_header_may_ask_for_its_name),
         CASE(test_attack_key__headers_of_one_hash_are_two),

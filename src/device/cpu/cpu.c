@@ -375,6 +375,7 @@ const kiln__backend kiln__backend_cpu = {
     .compiler_key = kiln__cxx_key,
     .compiler_faults = "",
     .compiler_include_dirs = kiln__cxx_include_dirs,
+    .compiler_looks_further = kiln__cxx_looks_further,
     .compile = kiln__cxx_compile,
     .compiler_targets = kiln__cxx_targets,
 };

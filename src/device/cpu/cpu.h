@@ -126,6 +126,7 @@ void kiln__cxx_describe(bool run, char *text, size_t bytes);
 kiln_status kiln__cxx_identity(const char **id_out, kiln_error *err);
 void kiln__cxx_key(kiln__buf *key);
 const char *const *kiln__cxx_include_dirs(void);
+bool kiln__cxx_looks_further(void);
 kiln_status kiln__cxx_compile(const kiln__compile_request *request, kiln__compile_result *result,
                               kiln_error *err);
 size_t kiln__cxx_targets(kiln__target *targets, size_t capacity);

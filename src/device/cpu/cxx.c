@@ -178,6 +178,11 @@ const char *const *kiln__cxx_include_dirs(void)
     return dirs;
 }
 
+bool kiln__cxx_looks_further(void)
+{
+    return true; /* in folders of its own */
+}
+
 /* ---- argument vector ---- */
 
 typedef struct arguments {

@@ -213,6 +213,7 @@ const kiln__backend kiln__backend_cuda = {
     .compiler_key = kiln__nvrtc_key,
     .compiler_faults = KILN__FAULT_TABLE,
     .compiler_include_dirs = kiln__nvrtc_include_dirs,
+    .compiler_looks_further = kiln__nvrtc_looks_further,
     .compile = kiln__nvrtc_compile,
     .compiler_targets = kiln__nvrtc_targets,
 };

@@ -393,6 +393,14 @@ static int wants_to_stop(void *payload, void *unused)
 /* NVRTC reads these by itself, in this process, whoever has set them. */
 static const char *const flag_variables[] = {"NVRTC_PREPEND_FLAGS", "NVRTC_APPEND_FLAGS"};
 
+bool kiln__nvrtc_looks_further(void)
+{
+    for (size_t i = 0; i < KILN_COUNT_OF(flag_variables); i++)
+        if (getenv(flag_variables[i]) != NULL)
+            return true; /* in folders that a flag may name */
+    return false;
+}
+
 static kiln_status check_environment(kiln_error *err)
 {
     for (size_t i = 0; kiln__is_privileged() && i < KILN_COUNT_OF(flag_variables); i++)
