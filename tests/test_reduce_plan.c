@@ -127,6 +127,53 @@ static void test_reduce_plan__classes(void **state)
     kiln__definition_destroy(def);
 }
 
+/* What an accumulator takes: of a dtype's name its bytes, of the prelude's structs those of
+ * templates/prelude on the backend that has more, of others what the request says, or the most there
+ * may be. */
+static void test_reduce_plan__bytes_of_accumulators(void **state)
+{
+    static const struct {
+        const char *type, *preamble;
+        int64_t told;
+        kiln_dtype dtype;
+        int64_t bytes;
+    } rows[] = {
+        {NULL, NULL, 0, KILN_FLOAT16, 4},
+        {NULL, NULL, 0, KILN_INT8, 1},
+        {NULL, NULL, 0, KILN_COMPLEX128, 16},
+        {"float", NULL, 0, KILN_FLOAT64, 4},
+        {"unsigned long long", NULL, 0, KILN_INT8, 8},
+        {"size_t", NULL, 0, KILN_INT8, 8},
+        {"complex<double>", NULL, 0, KILN_INT8, 16},
+        {"T", NULL, 0, KILN_FLOAT64, 8},
+        {"float32", "typedef double float32;", 0, KILN_FLOAT64, 104},
+        {"kiln_position<T>", NULL, 0, KILN_FLOAT64, 16},
+        {"kiln_moments<float>", NULL, 0, KILN_FLOAT32, 24},
+        {"pair", "struct pair { float a, b; };", 0, KILN_FLOAT32, 104},
+        {"pair", "struct pair { float a, b; };", 8, KILN_FLOAT32, 8},
+    };
+
+    (void)state;
+    for (size_t r = 0; r < KILN_COUNT_OF(rows); r++) {
+        const kiln__definition_request request = {
+            .in = "T x",
+            .out = "T y",
+            .snippet = {[KILN__SNIPPET_PREAMBLE] = rows[r].preamble,
+                        [KILN__SNIPPET_MAP] = "x",
+                        [KILN__SNIPPET_REDUCE] = "a + b",
+                        [KILN__SNIPPET_POST] = "y = a",
+                        [KILN__SNIPPET_REDUCE_TYPE] = rows[r].type},
+            .family = &kiln__family_reduction,
+            .part_bytes = {rows[r].told}};
+        const kiln__variant v = {.dtype = {(uint8_t)rows[r].dtype, (uint8_t)rows[r].dtype}};
+        kiln__definition *def = NULL;
+
+        assert_int_equal(kiln__definition_create(&request, &def, NULL), KILN_OK);
+        assert_int_equal(kiln__part_bytes(def, &v, 0), rows[r].bytes);
+        kiln__definition_destroy(def);
+    }
+}
+
 /* A grid has 2^31 - 1 blocks; what few columns of many tiles would need is more. */
 static void test_reduce_plan__results_are_never_more_than_a_grid_has_blocks(void **state)
 {
@@ -375,6 +422,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reduce_plan__classes),
+        cmocka_unit_test(test_reduce_plan__bytes_of_accumulators),
         cmocka_unit_test(test_reduce_plan__results_are_never_more_than_a_grid_has_blocks),
         cmocka_unit_test(test_reduce_plan__an_input_that_stands_still_decides_nothing),
         cmocka_unit_test(test_reduce_plan__blocks_that_share_results),

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "codegen/codegen.h"
 #include "oracle/reduce.h"
 
 static const int64_t shape_57[] = {5, 7};
@@ -524,6 +525,43 @@ static void test_reduction__a_scalar_array_is_its_own_reduction(void **state)
     kiln_reduction_destroy(op);
 }
 
+/* Planners size what blocks tell each other by the types of accumulators: no type may have more bytes
+ * than they believe. A compiler knows how many. */
+static void test_reduction__accumulators_have_no_more_bytes_than_planners_believe(void **state)
+{
+    test_env *t = *state;
+    static const char *const structs[] = {"kiln_moments", "kiln_complex_moments", "kiln_position",
+                                          "kiln_counted"};
+    static const char *const types[] = {"float", "double", "complex<float>", "complex<double>"};
+
+    const int64_t zero = 0;
+    kiln_array *x = NULL;
+
+    OK(t, kiln_array_from_host(t->ctx, KILN_INT64, 0, NULL, &zero, NULL, &x, &t->err));
+    for (size_t k = 0; k < 4 * COUNT(structs); k++) {
+        const bool pair = k % 4 >= 2; /* only counted values may be complex */
+        char type[64], post[96];
+        const texts d = {.in = "int64 x", .out = "int64 y", .map = "x", .reduce = "a + b",
+                         .post = post, .reduce_type = "long long"};
+        kiln_array *y = NULL;
+        int64_t bytes = 0;
+
+        if (pair && k / 4 != 3)
+            continue;
+        snprintf(type, sizeof type, "%s<%s>", structs[k / 4], types[k % 4]);
+        snprintf(post, sizeof post, "y = a + (long long)sizeof(%s)", type);
+        kiln_reduction *op = create(t, &d);
+        OK(t, kiln_call_over(op, KILN_ALL_AXES, &t->err, x, &y));
+        OK(t, kiln_array_to_host(y, &bytes, sizeof bytes, NULL, &t->err));
+        if (bytes < 4 || bytes > kiln__type_bytes(type))
+            fail_msg("%s has %lld bytes, not %lld", type, (long long)bytes,
+                     (long long)kiln__type_bytes(type));
+        kiln_array_release(y);
+        kiln_reduction_destroy(op);
+    }
+    kiln_array_release(x);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -536,6 +574,7 @@ int main(int argc, char **argv)
         TEST(test_reduction__one_object_serves_many_layouts_in_turn),
         TEST(test_reduction__compiler_options_reach_the_compiler),
         TEST(test_reduction__a_scalar_array_is_its_own_reduction),
+        TEST(test_reduction__accumulators_have_no_more_bytes_than_planners_believe),
     };
 
     return test_env_main(argc, argv, "test_reduction_custom", tests, COUNT(tests));

@@ -150,6 +150,7 @@ typedef struct kiln__definition {
     size_t param_count, input_count;
     bool keep_axes;
     const kiln__family *family;
+    int64_t part_bytes[KILN__STAGE_MAX]; /* as in the request */
     /* Reductions: which numbers of an element and of a result are used, see kiln__numbering; and the
      * objects `_in_ind` and `_out_ind`, be it for their sizes only. */
     bool uses_number[KILN__NUMBER_COUNT];
@@ -164,6 +165,7 @@ typedef struct kiln__definition {
     bool uses_indexer;      /* `_ind` is used */
     bool cuda_only;         /* thread indices, shared memory, shuffles, ... */
     char cuda_only_word[48];
+    bool heavy;             /* snippets use a word of which kiln__is_heavy_word() says so */
     bool compares;          /* some snippet or header orders two values: <, <=, > or >= */
     bool includes;          /* some snippet holds an #include */
     kiln__words words;        /* in the snippets */
@@ -185,6 +187,9 @@ typedef struct kiln__definition_request {
     size_t option_count;
     bool keep_axes;
     const kiln__family *family; /* NULL: &kiln__family_loop */
+    /* Bytes of the accumulator, of each stage of a row program, at most: for types that
+     * kiln__type_bytes() does not know. 0: not told. Plans depend on it, sources do not. */
+    int64_t part_bytes[KILN__STAGE_MAX];
     /* Row programs: `out` are outputs per element, assigned by op, which runs after the last stage;
      * `row_out` (NULL: none) outputs per row, assigned by post, which runs once a row. Either may be
      * empty, not both. */
@@ -231,8 +236,16 @@ char *kiln__definition_macros(const kiln__definition *def);
 /* The options that the compiler is given: all others, at most `option_count`. */
 size_t kiln__definition_plain_options(const kiln__definition *def, const char **out);
 
-/* Whether snippets call what keeps a kernel busy with arithmetic and not with memory. */
-bool kiln__definition_is_heavy(const kiln__definition *def);
+/* Whether the preamble, the options or a header declare it. */
+bool kiln__definition_declares(const kiln__definition *def, const char *word);
+
+/* Whether it names a function that keeps a kernel busy with arithmetic rather than with memory, and
+ * which a cpu's compiler vectorises only in a loop of its own: exp, powf, ... */
+bool kiln__is_heavy_word(const char *word);
+
+/* Bytes of a type on whichever backend it has more: of a dtype, or of a struct of the prelude that
+ * accumulates values (kiln_moments<float>). 0 when it is neither. */
+int64_t kiln__type_bytes(const char *type);
 
 /* ---- types (types.c) ----------------------------------------------------------------------- */
 
@@ -499,6 +512,12 @@ typedef struct kiln__plan_request {
 /* Plan a call: the common part of a plan, then what the definition's family decides. Cannot fail.
  * (walk.c) */
 void kiln__plan_make(const kiln__plan_request *request, kiln__plan *plan);
+
+/* Bytes of an accumulator, from above: of a reduction or a scan (stage 0), or of a stage of a row
+ * program; the family's part_bytes_max where nothing is known. (types.c) */
+int64_t kiln__part_bytes(const kiln__definition *def, const kiln__variant *v, size_t stage);
+/* The same of any type that its texts may name; 0 where nothing is known. */
+int64_t kiln__type_bytes_in(const kiln__definition *def, const kiln__variant *v, const char *type);
 
 /* How elements can be added to accumulators where parameters are reached as `v` says. `ordered`:
  * places rise as elements are walked. */

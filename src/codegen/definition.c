@@ -82,6 +82,7 @@ static kiln_status copy_request(const kiln__definition_request *request, kiln__d
         KILN_TRY(kiln__includes_blank(def->snippet[k], err));
     }
     def->keep_axes = request->keep_axes;
+    memcpy(def->part_bytes, request->part_bytes, sizeof def->part_bytes);
     def->module = request->module;
     KILN_TRY(copy_list(request->options, request->option_count, def->name, "option", &def->options,
                        &def->option_count, err));

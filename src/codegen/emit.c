@@ -146,7 +146,7 @@ static bool is_streaming(const emitter *e)
             return false;
         any |= is_stored(e, p);
     }
-    return any && !on_cuda(e) && is_independent(e) && !kiln__definition_is_heavy(e->def);
+    return any && !on_cuda(e) && is_independent(e) && !e->def->heavy;
 }
 
 /* The number of elements from which on a launch touches more bytes than a cache is likely to hold. */

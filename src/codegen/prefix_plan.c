@@ -58,22 +58,6 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Bytes of an accumulator, at most: known where its type is a dtype's. */
-static int64_t part_bytes(const kiln__definition *def, const kiln_dtype *dtypes)
-{
-    const char *type = def->snippet[KILN__SNIPPET_REDUCE_TYPE];
-    if (type[0] == '\0') {
-        const int64_t size = (int64_t)kiln_dtype_size(dtypes[def->input_count]);
-        return size == 2 ? 4 : size; /* 16-bit floats accumulate in float */
-    }
-    if (strcmp(type, "unsigned long long") == 0)
-        return 8;
-    for (int dtype = 1; dtype < KILN_DTYPE_COUNT; dtype++)
-        if (strcmp(type, kiln_dtype_ctype((kiln_dtype)dtype)) == 0)
-            return (int64_t)kiln_dtype_size((kiln_dtype)dtype);
-    return KILN__PART_BYTES_MAX;
-}
-
 /* Bytes of operands that run faster along the sequence than along the kept axes, minus the others:
  * positive means rows. */
 static int64_t rows_weight(const kiln__walk *keep, const kiln__walk *seq)
@@ -414,7 +398,7 @@ static void plan_scan(const kiln__plan_request *request, kiln__plan *plan)
         shape[a] = q->shape[a] > 0 ? q->shape[a] : 1;
     }
     filled.shape = shape;
-    const int64_t part = part_bytes(q->def, q->dtypes);
+    const int64_t part = kiln__part_bytes(q->def, v, 0);
     v->scan.exclusive = (q->flags & KILN__SCAN_EXCLUSIVE) != 0;
     v->scan.reverse = (q->flags & KILN__SCAN_REVERSE) != 0;
     v->block = BLOCK_THREADS;

@@ -91,19 +91,6 @@ static int choose_vec(const kiln__walk *inner, const kiln__walk *outer,
     return vec;
 }
 
-/* An accumulator of a built-in type of up to 8 bytes: cheap to have several of. */
-static bool small_accumulator(const kiln__definition *def, const kiln_dtype *dtypes)
-{
-    const char *type = def->snippet[KILN__SNIPPET_REDUCE_TYPE];
-
-    if (type[0] == '\0')
-        return def->param_count > 0 && kiln_dtype_size(dtypes[def->input_count]) <= 8;
-    for (int d = 1; d < KILN_DTYPE_COUNT; d++)
-        if (kiln_dtype_size((kiln_dtype)d) <= 8 && strcmp(type, kiln_dtype_ctype((kiln_dtype)d)) == 0)
-            return true;
-    return false;
-}
-
 /* Split `length` among `splits` or a little fewer, in multiples of `step`. Threads of the CPU take
  * chunks; blocks of a GPU take steps in turn. */
 static void split_length(kiln__plan *plan, int64_t splits, int64_t length, int64_t step)
@@ -382,7 +369,8 @@ static void plan_reduction(const kiln__plan_request *q, kiln__plan *plan)
                 plan->step[keep.param[k]][v->keep_rank - 1] *= v->vec;
     }
     v->reduction.batch = (uint16_t)kiln__reduce_batch(def, v, is_ordered(&red));
-    const bool small = small_accumulator(def, q->dtypes);
+    /* Small accumulators are cheap to have several of. */
+    const bool small = kiln__part_bytes(def, v, 0) <= 8;
     if (small && rows && v->reduction.batch == KILN__BATCH_NONE)
         v->reduction.lanes = backend == KILN_BACKEND_CPU
                                  ? (elements >= CPU_LANES_LENGTH ? CPU_LANES : 1)

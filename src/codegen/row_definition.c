@@ -161,19 +161,11 @@ static bool stage_mentions(const kiln__definition *def, const kiln__scan *scan, 
            mentions(&scan->text[kiln__stage_snippet(s, KILN__STAGE_MAP)], word);
 }
 
-/* Whether a text calls what the C library computes: something that a loop vectorises only by itself. */
 static bool is_heavy(const kiln__tokens *t)
 {
-    static const char *const beginnings[] = {"acos", "asin", "atan", "cbrt", "cos", "erf",
-                                             "exp",  "hypot", "kiln_erf", "lgamma", "log",
-                                             "pow",  "sin",   "tan",      "tgamma"};
-    for (size_t k = 0; k < t->count; k++) {
-        if (t->items[k].kind != KILN__TOKEN_WORD)
-            continue;
-        for (size_t b = 0; b < KILN_COUNT_OF(beginnings); b++)
-            if (strncmp(kiln__token_text(t, k), beginnings[b], strlen(beginnings[b])) == 0)
-                return true;
-    }
+    for (size_t k = 0; k < t->count; k++)
+        if (t->items[k].kind == KILN__TOKEN_WORD && kiln__is_heavy_word(kiln__token_text(t, k)))
+            return true;
     return false;
 }
 

@@ -198,20 +198,10 @@ static int64_t slot_count(const kiln__variant *v)
                                  : v->block / 32 + (v->row.cluster > 1 ? v->row.cluster : 0));
 }
 
-int64_t kiln__row_type_bytes(const kiln__definition *def, const kiln__variant *v, const char *type)
-{
-    size_t bytes = kiln_dtype_size(kiln_dtype_from_name(type, strlen(type)));
-
-    for (size_t p = 0; p < def->param_count && bytes == 0; p++)
-        if (type[0] == def->params[p].placeholder && type[1] == '\0')
-            bytes = kiln_dtype_size(v->dtype[p]);
-    return (int64_t)bytes;
-}
-
 /* A value of unknown type is taken to be as wide as the widest parameter, and at least a float. */
 int64_t kiln__row_value_bytes(const kiln__definition *def, const kiln__variant *v, size_t value)
 {
-    const int64_t bytes = kiln__row_type_bytes(def, v, def->rows->value_type[value]);
+    const int64_t bytes = kiln__type_bytes_in(def, v, def->rows->value_type[value]);
     int64_t widest = 4;
 
     for (size_t p = 0; p < def->param_count; p++) {

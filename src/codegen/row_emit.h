@@ -47,9 +47,6 @@ int kiln__row_test(const kiln__row_emit *e, const char *name, size_t bytes, size
 bool kiln__row_put(const kiln__row_emit *e, const char *name, size_t bytes, size_t p,
                    kiln__buf *out);
 
-/* Bytes of a type that is a dtype or a placeholder; 0 for others. */
-int64_t kiln__row_type_bytes(const kiln__definition *def, const kiln__variant *v, const char *type);
-
 /* Bytes of a value; an estimate where its type is neither a dtype nor a placeholder. */
 int64_t kiln__row_value_bytes(const kiln__definition *def, const kiln__variant *v, size_t value);
 

@@ -176,17 +176,16 @@ static void fill_warp(kiln__plan *plan, int64_t length, int64_t rows, int units)
     v->unroll = round_accesses(kiln__divide_up(length, group));
 }
 
-/* Turned blocks put every thread's part into shared memory, twice: how many threads may. */
+/* Turned blocks put every thread's part into shared memory, twice: how many threads may. Slots are
+ * aligned to 16 bytes, and where there is no identity hold what tells an empty part as well. */
 static int64_t most_parts(const kiln__definition *def, const kiln__variant *v)
 {
-    int64_t bytes = 16; /* with what tells an empty part, where there is no identity */
+    int64_t slot = 16;
     for (size_t s = 0; s < def->rows->stage_count; s++) {
-        const char *type = def->snippet[kiln__stage_snippet(s, KILN__STAGE_TYPE)];
-        const int64_t known = kiln__row_type_bytes(def, v, type);
-        if (known == 0 || known > 8)
-            bytes = KILN__PART_BYTES_MAX;
+        const int64_t bytes = kiln__divide_up(kiln__part_bytes(def, v, s) + 8, 16) * 16;
+        slot = bytes > slot ? bytes : slot;
     }
-    return power_down(SHARED_BYTES / 2 / bytes);
+    return power_down(SHARED_BYTES / 2 / slot);
 }
 
 /* Neighbouring threads on neighbouring rows; at least a sector's worth of them. */

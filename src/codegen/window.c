@@ -59,7 +59,7 @@ static bool fits(const kiln__walk *w, const kiln__definition *def, const kiln__v
         w->rank > RANK_MAX ||
         size < kiln__tuned("KILN_TUNE_WINDOW_SIZE", ELEMENTS_MIN) ||
         w->shape[last] < COLUMNS_MIN || w->shape[last] > INT32_MAX / 2 ||
-        w->shape[last - 1] < ROWS_MIN || kiln__definition_is_heavy(def))
+        w->shape[last - 1] < ROWS_MIN || def->heavy)
         return false;
     for (int k = 0; k < w->count; k++) {
         if (!is_array(w, k))

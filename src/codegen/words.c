@@ -211,6 +211,8 @@ kiln_status kiln__words_collect(kiln__definition *def, const kiln__scan *scan, k
 
     KILN_TRY(kiln__headers_read(def, scan, &headers, err));
     KILN_TRY(collect(scan->text, KILN__SCAN_COUNT, &def->words, err));
+    for (size_t k = 0; k < def->words.count; k++)
+        def->heavy = def->heavy || kiln__is_heavy_word(def->words.items[k]);
     if (headers.count > 0)
         KILN_TRY(collect(headers.file, headers.count, &def->header_words, err));
     if (headers.count > 0 && (def->included = kiln__buf_take(&headers.included)) == NULL)
@@ -322,17 +324,22 @@ bool kiln__definition_wants(const kiln__definition *def, const char *word)
            !has_word(&def->declared, word);
 }
 
-bool kiln__definition_is_heavy(const kiln__definition *def)
+bool kiln__definition_declares(const kiln__definition *def, const char *word)
+{
+    return has_word(&def->declared, word);
+}
+
+bool kiln__is_heavy_word(const char *word)
 {
     static const char *const names[] = {
         "acos", "acosh", "asin", "asinh", "atan",  "atan2", "atanh", "cbrt",  "cos", "cosh",
         "erf",  "erfc",  "exp",  "exp10", "exp2",  "expm1", "hypot", "lgamma", "log", "log10",
         "kiln_erf", "log1p", "log2", "pow",  "sin",   "sincos", "sinh", "tan",   "tanh",  "tgamma",
     };
-    char single[16];
     for (size_t k = 0; k < KILN_COUNT_OF(names); k++) {
-        snprintf(single, sizeof single, "%sf", names[k]);
-        if (kiln__definition_uses(def, names[k]) || kiln__definition_uses(def, single))
+        const size_t bytes = strlen(names[k]);
+        if (kiln__starts_with(word, names[k]) &&
+            (word[bytes] == '\0' || strcmp(word + bytes, "f") == 0))
             return true;
     }
     return false;

@@ -171,7 +171,7 @@ typedef struct kiln__form {
     const kiln__reduce_row *row;
     kiln_dtype from; /* of the elements */
     const char *type, *map, *reduce, *post, *identity;
-    size_t bytes;                   /* of the state, from above */
+    size_t bytes;                   /* of the state, from above, a multiple of 8 */
     const struct kiln__form *state; /* the same one for all forms that keep the same state */
 } kiln__form;
 

@@ -24,25 +24,6 @@ static const char *table_text(kiln__build *b, const kiln__reduce_row *row, kiln_
     return kiln__build_text(b, text);
 }
 
-/* Bytes of a state, from above. */
-static size_t state_bytes(const char *type)
-{
-    static const struct {
-        const char *begins;
-        size_t numbers;
-    } structs[] = {{"kiln_complex_moments<float>", 4},
-                   {"kiln_complex_moments<", 8},
-                   {"kiln_moments<float>", 3},
-                   {"kiln_moments<", 8},
-                   {"kiln_", 2},
-                   {"", 1}};
-    const bool pair = strstr(type, "complex<") != NULL && strstr(type, "double") != NULL;
-    size_t k = 0;
-    while (strncmp(type, structs[k].begins, strlen(structs[k].begins)) != 0)
-        k++;
-    return structs[k].numbers * (pair ? 16 : 8);
-}
-
 static bool same_texts(const kiln__form *m, const kiln__form *o)
 {
     return strcmp(m->type, o->type) == 0 && strcmp(m->map, o->map) == 0 &&
@@ -65,7 +46,7 @@ static const kiln__form *form_of(kiln__build *b, const kiln__reduce_row *row, ki
     made->reduce = table_text(b, row, from, KILN__SNIPPET_REDUCE);
     made->post = table_text(b, row, from, KILN__SNIPPET_POST);
     made->identity = table_text(b, row, from, KILN__SNIPPET_IDENTITY);
-    made->bytes = state_bytes(made->type);
+    made->bytes = ((size_t)kiln__type_bytes(made->type) + 7) / 8 * 8;
     made->state = made;
     for (const kiln__form *f = b->forms; f != NULL; f = f->next)
         if (same_texts(f, made))
@@ -140,12 +121,17 @@ size_t kiln__state_count(const kiln__member *members, size_t count)
     return states;
 }
 
+size_t kiln__state_bytes(const kiln__member *members, size_t count)
+{
+    size_t bytes = 0;
+    for (size_t m = 0; m < count; m++)
+        bytes += members[m].first ? members[m].form->bytes : 0;
+    return bytes;
+}
+
 size_t kiln__pass_states(const kiln__build *b, const uint32_t *ids, size_t count)
 {
     kiln__member members[KILN__MEMBERS_MAX];
-    size_t bytes = 0;
     const size_t states = read_members(b, ids, count, members);
-    for (size_t m = 0; m < count; m++)
-        bytes += members[m].first ? members[m].form->bytes : 0;
-    return bytes <= KILN__PASS_BYTES_MAX ? states : SIZE_MAX;
+    return kiln__state_bytes(members, count) <= KILN__PASS_BYTES_MAX ? states : SIZE_MAX;
 }

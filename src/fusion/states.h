@@ -23,6 +23,8 @@ void kiln__find_forms(kiln__build *b);
 
 const kiln__member *kiln__read_members(kiln__build *b, const uint32_t *ids, size_t count);
 size_t kiln__state_count(const kiln__member *members, size_t count);
+/* Bytes of the states together, from above. */
+size_t kiln__state_bytes(const kiln__member *members, size_t count);
 
 /* How many states a pass of these reductions keeps, at most KILN__MEMBERS_MAX of them. SIZE_MAX
  * when they do not fit into what a kernel hands from block to block. */

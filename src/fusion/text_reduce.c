@@ -135,12 +135,15 @@ kiln__pass kiln__write_pass(kiln__writer *w, const kiln__member *members, size_t
                             const char *const *elements)
 {
     kiln__buf *text = &w->b->scratch[KILN__BUF_OTHER];
-    kiln__pass pass = {NULL, members[0].form->type, NULL, members[0].form->reduce, members[0].form->identity};
+    kiln__pass pass = {.type = members[0].form->type,
+                       .reduce = members[0].form->reduce,
+                       .identity = members[0].form->identity};
 
     if (kiln__state_count(members, count) > 1) {
         put_struct(text, members, count, struct_name);
         pass.declaration = kiln__build_text(w->b, text);
         pass.type = struct_name;
+        pass.bytes = (int64_t)kiln__state_bytes(members, count);
         put_combination(text, members, count, struct_name);
         pass.reduce = kiln__build_text(w->b, text);
         put_identity(text, members, count, struct_name);
@@ -191,6 +194,7 @@ static void write_map(kiln__writer *w, const kiln__member *members, size_t count
     request->snippet[KILN__SNIPPET_REDUCE_TYPE] = pass.type;
     request->snippet[KILN__SNIPPET_REDUCE] = pass.reduce;
     request->snippet[KILN__SNIPPET_IDENTITY] = pass.identity;
+    request->part_bytes[0] = pass.bytes;
     request->family = &kiln__family_reduction;
 }
 

@@ -74,6 +74,7 @@ static void write_stage(kiln__writer *w, int stage, kiln_row_stage *stages)
         s->reduce = pass.reduce;
         s->identity = pass.identity;
         s->result = result;
+        w->step->request.part_bytes[stage] = pass.bytes;
     }
     name_results(w, members, count, result);
 }

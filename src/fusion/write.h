@@ -139,6 +139,7 @@ void kiln__tell_snippets(const kiln__writer *w, kiln__buf *why);
 typedef struct kiln__pass {
     const char *declaration; /* of the struct; NULL for one */
     const char *type, *map, *reduce, *identity;
+    int64_t bytes; /* of the struct, from above */
 } kiln__pass;
 
 /* `struct_name` names the struct, `statements` come before the elements that `elements` are. */
