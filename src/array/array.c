@@ -194,7 +194,6 @@ static kiln_status upload(kiln_array *array, const void *data, const int64_t *st
     kiln__device *device = kiln__context_device(array->ctx);
     size_t itemsize = kiln_dtype_size(array->dtype), bytes = (size_t)array->size * itemsize;
     kiln_status status = KILN_OK;
-    void *dense = NULL;
 
     if (strides == NULL || kiln__strides_contiguous(array->rank, array->shape, strides, itemsize))
         return kiln__copy_host_to_device(device, array->data, data, bytes, array->storage->home,
@@ -205,7 +204,7 @@ static kiln_status upload(kiln_array *array, const void *data, const int64_t *st
                         itemsize);
         return KILN_OK;
     }
-    dense = kiln__alloc(bytes);
+    void *dense = kiln__alloc(bytes);
     if (dense == NULL)
         return kiln__fail_memory(err, bytes);
     kiln__host_copy(dense, array->strides, data, strides, array->rank, array->shape, itemsize);
@@ -316,8 +315,6 @@ kiln_array *kiln_array_retain(kiln_array *array)
 
 void kiln_array_release(kiln_array *array)
 {
-    kiln__storage *storage;
-    kiln__recycler *recycler;
     kiln_context *ctx;
 
     /* A second release of the same handle must not hurt whoever gets its memory next. */
@@ -326,8 +323,8 @@ void kiln_array_release(kiln_array *array)
     if (atomic_load_explicit(&array->refs, memory_order_acquire) != 1 &&
         atomic_fetch_sub_explicit(&array->refs, 1, memory_order_acq_rel) != 1)
         return;
-    storage = array->storage;
-    recycler = storage->recycler;
+    kiln__storage *storage = array->storage;
+    kiln__recycler *recycler = storage->recycler;
     ctx = storage->ctx;
     array->magic = KILN__ARRAY_DEAD;
     if (atomic_load_explicit(&storage->refs, memory_order_acquire) == 1) {

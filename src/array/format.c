@@ -56,13 +56,11 @@ typedef void (*element_fn)(format_job *job, const unsigned char *element);
 /* Call `fn` for every element that will be shown, in order. */
 static void for_each_visible(format_job *job, int axis, const unsigned char *at, element_fn fn)
 {
-    bool cut;
-
     if (axis == job->rank) {
         fn(job, at);
         return;
     }
-    cut = job->summary && job->shape[axis] > 2 * EDGE_ITEMS;
+    bool cut = job->summary && job->shape[axis] > 2 * EDGE_ITEMS;
     for (int64_t i = 0; i < job->shape[axis]; i++) {
         if (cut && i == EDGE_ITEMS)
             i = job->shape[axis] - EDGE_ITEMS;
@@ -107,7 +105,6 @@ static double column_ratio(const column *c)
 static void column_see_digits(column *c, double value)
 {
     char text[KILN__NUMBER_BYTES];
-    const char *point, *end;
 
     if (!isfinite(value))
         return;
@@ -115,8 +112,8 @@ static void column_see_digits(column *c, double value)
         kiln__number_scientific(c->dtype, value, &c->style, text);
     else
         kiln__number_positional(c->dtype, value, &c->style, text);
-    point = strchr(text, '.');
-    end = c->exponential ? strchr(text, 'e') : text + strlen(text);
+    const char *point = strchr(text, '.');
+    const char *end = c->exponential ? strchr(text, 'e') : text + strlen(text);
     if ((int)(point - text) > c->left)
         c->left = (int)(point - text);
     if ((int)(end - point) - 1 > c->fraction)
@@ -128,8 +125,6 @@ static void column_see_digits(column *c, double value)
 /* What remains once every visible number has been seen twice. */
 static void column_settle(column *c)
 {
-    int offset, special;
-
     if (c->exponential) {
         c->style.digits_min = c->fraction;
         c->style.digits_max = c->fraction;
@@ -140,8 +135,8 @@ static void column_settle(column *c)
     }
     if (!c->any_special)
         return;
-    offset = c->right + 1;
-    special = 3 + (c->style.plus || c->any_negative_infinite ? 1 : 0);
+    int offset = c->right + 1;
+    int special = 3 + (c->style.plus || c->any_negative_infinite ? 1 : 0);
     if (special - offset > c->left)
         c->left = special - offset;
 }

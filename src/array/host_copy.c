@@ -126,7 +126,6 @@ void kiln__host_copy(void *dst, const int64_t *dst_strides, const void *src,
     int64_t index[KILN_RANK_MAX] = {0};
     int count = collect_axes(axes, rank, shape, dst_strides, src_strides), outer;
     int64_t to = 0, from = 0;
-    bool tiled;
 
     if (count < 0)
         return;
@@ -134,7 +133,7 @@ void kiln__host_copy(void *dst, const int64_t *dst_strides, const void *src,
         memcpy(dst, src, itemsize);
         return;
     }
-    tiled = choose_tile(axes, count);
+    bool tiled = choose_tile(axes, count);
     outer = count - (tiled ? 2 : 1);
     for (;;) {
         int k = outer - 1;

@@ -85,12 +85,10 @@ static kiln_status expect(npy_cursor *c, char what, const char *where)
 
 static kiln_status parse_text(npy_cursor *c, npy_text *out, const char *what)
 {
-    unsigned char quote;
-
     skip_blanks(c);
     if (c->at == c->end || (*c->at != '\'' && *c->at != '"'))
         return kiln__fail(c->err, KILN_ERR_FORMAT, "the header's %s is no string", what);
-    quote = *c->at++;
+    unsigned char quote = *c->at++;
     out->at = c->at;
     while (c->at < c->end && *c->at != quote) {
         if (*c->at == '\\' || *c->at == '\n' || *c->at < 32 || *c->at > 126)
@@ -204,11 +202,10 @@ static kiln_status parse_order(npy_cursor *c, kiln__npy_header *out)
 
 static kiln_status parse_extent(npy_cursor *c, int axis, int64_t *out)
 {
-    const unsigned char *start;
     int64_t value = 0;
 
     skip_blanks(c);
-    start = c->at;
+    const unsigned char *start = c->at;
     if (c->at < c->end && *c->at == '-')
         return kiln__fail(c->err, KILN_ERR_FORMAT, "the extent of axis %d is negative", axis);
     for (; c->at < c->end && *c->at >= '0' && *c->at <= '9'; c->at++)
@@ -359,17 +356,17 @@ size_t kiln__npy_make(kiln_dtype dtype, int rank, const int64_t *shape,
     const size_t prefix = 10;
     const char order = kiln_dtype_size(dtype) == 1 ? '|' : host_is_big_endian() ? '>' : '<';
     char extents[KILN_RANK_MAX * 22 + 8];
-    size_t used, total;
     int growth = 0;
 
     (void)kiln__shape_text(rank, shape, extents, sizeof extents);
     if (rank > 0) /* NumPy leaves room for the first extent to grow in place to 21 digits. */
         growth = 21 - snprintf(NULL, 0, "%" PRId64, shape[0]);
-    used = prefix + (size_t)snprintf(out + prefix, KILN__NPY_MADE_BYTES_MAX - prefix,
-                                     "{'descr': '%c%s', 'fortran_order': False, 'shape': %s, }%*s",
-                                     order, codes[dtype], extents, growth, "");
+    size_t used =
+        prefix + (size_t)snprintf(out + prefix, KILN__NPY_MADE_BYTES_MAX - prefix,
+                                  "{'descr': '%c%s', 'fortran_order': False, 'shape': %s, }%*s",
+                                  order, codes[dtype], extents, growth, "");
     /* As NumPy, which adds a whole line of padding where none was needed. */
-    total = (used + 1) / NPY_ALIGNMENT * NPY_ALIGNMENT + NPY_ALIGNMENT;
+    size_t total = (used + 1) / NPY_ALIGNMENT * NPY_ALIGNMENT + NPY_ALIGNMENT;
     memset(out + used, ' ', total - used);
     out[total - 1] = '\n';
     memcpy(out, MAGIC "\x01\x00", MAGIC_BYTES + 2);

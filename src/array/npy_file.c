@@ -93,7 +93,7 @@ static kiln_status read_header(int fd, const char *path, size_t file_bytes,
     unsigned char start[12];
     unsigned char *text = NULL;
     size_t first = file_bytes < sizeof start ? file_bytes : sizeof start;
-    size_t prefix = 0, length = 0, total;
+    size_t prefix = 0, length = 0;
     kiln_error why = KILN_ERROR_INIT;
     kiln_status status = KILN_OK;
 
@@ -103,7 +103,7 @@ static kiln_status read_header(int fd, const char *path, size_t file_bytes,
         goto done;
     }
     /* A header longer than the file is cut here, and refused by the parser. */
-    total = prefix + length < file_bytes ? prefix + length : file_bytes;
+    size_t total = prefix + length < file_bytes ? prefix + length : file_bytes;
     text = kiln__alloc(total);
     if (text == NULL) {
         status = kiln__fail_memory(err, total);
@@ -154,7 +154,7 @@ kiln_status kiln__npy_read(const char *path, kiln__npy_header *header_out, void 
 {
     kiln_status status = KILN_OK;
     unsigned char *data = NULL;
-    size_t file_bytes = 0, bytes = 0, there = 0;
+    size_t file_bytes = 0;
     int64_t size = 0;
     int fd = -1;
 
@@ -165,8 +165,8 @@ kiln_status kiln__npy_read(const char *path, kiln__npy_header *header_out, void 
     KILN_TRY(read_header(fd, path, file_bytes, header_out, err));
     KILN_TRY(kiln__shape_size(header_out->rank, header_out->shape,
                               kiln_dtype_size(header_out->dtype), &size, err));
-    bytes = (size_t)size * kiln_dtype_size(header_out->dtype);
-    there = file_bytes - header_out->data_offset;
+    size_t bytes = (size_t)size * kiln_dtype_size(header_out->dtype);
+    size_t there = file_bytes - header_out->data_offset;
     if (bytes != there) {
         status = kiln__fail(err, KILN_ERR_FORMAT,
                             "\"%s\" is no usable .npy file: its header claims %zu bytes of "
@@ -332,14 +332,13 @@ kiln_status kiln__npy_write(const char *path, kiln_dtype dtype, int rank, const 
     char *target = NULL;
     struct stat info;
     int64_t size = 0;
-    bool exists;
 
     if (path == NULL)
         return kiln__fail(err, KILN_ERR_NULL, "the path is NULL");
     KILN_TRY(kiln__shape_size(rank, shape, kiln_dtype_size(dtype), &size, err));
     c.header_bytes = kiln__npy_make(dtype, rank, shape, header);
     c.bytes = (size_t)size * kiln_dtype_size(dtype);
-    exists = stat(path, &info) == 0;
+    bool exists = stat(path, &info) == 0;
     if (exists && S_ISDIR(info.st_mode)) {
         status = fail_io(err, path, "cannot be written", EISDIR);
         goto done;

@@ -297,9 +297,8 @@ static void put_real(kiln_dtype dtype, double value, bool plus, bool part,
         else if (text[used - 1] == '.')
             memcpy(text + used, "0", 2);
     } else {
-        char *point;
         kiln__number_scientific(dtype, value, &style, text);
-        point = strchr(text, '.');
+        char *point = strchr(text, '.');
         if (point != NULL && point[1] == 'e')
             memmove(point, point + 1, strlen(point));
     }

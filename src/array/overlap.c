@@ -88,25 +88,22 @@ static void equation_add(overlap_equation *eq, int64_t coefficient, int64_t boun
 /* Whether terms [k, count) can sum to `target`; also true once the steps are used up. */
 static bool equation_solve(overlap_equation *eq, int k, kiln__int128 target)
 {
-    int64_t a, rest, period, first;
-    kiln__int128 low, high;
-
     if (target == 0)
         return true;
     if (target < 0 || target > eq->reach[k] || k == eq->count || target % eq->divisor[k] != 0)
         return false;
-    a = eq->coefficient[k];
-    rest = eq->divisor[k + 1];
+    int64_t a = eq->coefficient[k];
+    int64_t rest = eq->divisor[k + 1];
     if (rest == 0)
         return true; /* The last term: in reach and divisible. */
     /* target - a * x must be a multiple of `rest`: x = first (mod period). */
-    period = rest / eq->divisor[k];
-    first = 0;
+    int64_t period = rest / eq->divisor[k];
+    int64_t first = 0;
     if (period > 1)
         first = (int64_t)((target / eq->divisor[k] % period) *
                           inverse_modulo(a / eq->divisor[k], period) % period);
-    high = target / a < eq->bound[k] ? target / a : eq->bound[k];
-    low = 0;
+    kiln__int128 high = target / a < eq->bound[k] ? target / a : eq->bound[k];
+    kiln__int128 low = 0;
     if (target > eq->reach[k + 1])
         low = (target - eq->reach[k + 1] + a - 1) / a;
     for (kiln__int128 x = low + ((first - low) % period + period) % period; x <= high;

@@ -129,12 +129,12 @@ static kiln_array *chunk_handle(chunk *c, const handle_class *class, int k)
 
 static kiln_status add_handles(kiln__recycler *r, handle_class *class, kiln_error *err)
 {
-    kiln_array *first = NULL, *last;
+    kiln_array *first = NULL;
     chunk *c = chunk_make((size_t) class->chunk_items * class->item_bytes, err);
 
     if (c == NULL)
         return KILN_ERR_NO_MEMORY;
-    last = chunk_handle(c, class, class->chunk_items - 1);
+    kiln_array *last = chunk_handle(c, class, class->chunk_items - 1);
     for (int k = class->chunk_items - 1; k >= 0; k--) {
         kiln_array *array = chunk_handle(c, class, k);
         array->magic = KILN__ARRAY_DEAD;
@@ -153,11 +153,10 @@ static kiln_status add_handles(kiln__recycler *r, handle_class *class, kiln_erro
 static kiln_status add_storages(kiln__recycler *r, kiln_error *err)
 {
     chunk *c = chunk_make(STORAGE_CHUNK * sizeof(kiln__storage), err);
-    kiln__storage *storage;
 
     if (c == NULL)
         return KILN_ERR_NO_MEMORY;
-    storage = (kiln__storage *)(void *)c->items;
+    kiln__storage *storage = (kiln__storage *)(void *)c->items;
     for (int k = 0; k + 1 < STORAGE_CHUNK; k++)
         storage[k].owner = &storage[k + 1];
     lock(r);

@@ -119,13 +119,12 @@ static void free_block(kiln__storage *storage, uintptr_t used_on)
 {
     kiln__device *device = kiln__context_device(storage->ctx);
     kiln_stream *few[STREAMS_AT_ONCE], **streams = few;
-    size_t count;
 
     if (used_on == 0) {
         kiln__pool_free(device, storage->block, NULL, 0);
         return;
     }
-    count = list_streams(used_on, few, STREAMS_AT_ONCE);
+    size_t count = list_streams(used_on, few, STREAMS_AT_ONCE);
     if (count > STREAMS_AT_ONCE) {
         streams = kiln__alloc(count * sizeof(kiln_stream *));
         if (streams != NULL)
@@ -156,13 +155,11 @@ static void release_wrapped(const kiln__storage *storage, uintptr_t used_on)
 
 bool kiln__storage_drop(kiln__storage *storage)
 {
-    uintptr_t used_on;
-
     /* Whoever holds the only reference needs no atomic subtraction: nobody else can add one. */
     if (atomic_load_explicit(&storage->refs, memory_order_acquire) != 1 &&
         atomic_fetch_sub_explicit(&storage->refs, 1, memory_order_acq_rel) != 1)
         return false;
-    used_on = atomic_load_explicit(&storage->used_on, memory_order_acquire);
+    uintptr_t used_on = atomic_load_explicit(&storage->used_on, memory_order_acquire);
     if (storage->block != NULL)
         free_block(storage, used_on);
     else

@@ -39,7 +39,6 @@ kiln__verdict kiln__blob_judge_header(const unsigned char header[KILN__BLOB_HEAD
                                       uint64_t file_bytes, size_t key_bytes)
 {
     uint64_t key_claim = kiln__get_le(header + 32, 8), payload_claim = kiln__get_le(header + 40, 8);
-    uint64_t offset = 0;
 
     if (memcmp(header, MAGIC, sizeof MAGIC) != 0)
         return KILN__VERDICT_DAMAGED;
@@ -48,7 +47,7 @@ kiln__verdict kiln__blob_judge_header(const unsigned char header[KILN__BLOB_HEAD
     if (kiln__get_le(header + 12, 4) != KILN__BLOB_HEADER_BYTES ||
         file_bytes > KILN__BLOB_FILE_BYTES_MAX || key_claim > file_bytes)
         return KILN__VERDICT_DAMAGED;
-    offset = payload_offset(key_claim);
+    uint64_t offset = payload_offset(key_claim);
     if (offset > file_bytes || payload_claim != file_bytes - offset)
         return KILN__VERDICT_DAMAGED;
     return key_claim == key_bytes ? KILN__VERDICT_VALID : KILN__VERDICT_OTHER;
@@ -68,16 +67,13 @@ kiln__verdict kiln__blob_judge(const void *file, size_t file_bytes, const void *
                                size_t *payload_bytes_out)
 {
     const unsigned char *bytes = file;
-    kiln__verdict verdict = KILN__VERDICT_DAMAGED;
-    kiln__hash128 sum = {0, 0};
-    size_t offset = 0;
 
     if (file_bytes < KILN__BLOB_HEADER_BYTES)
         return KILN__VERDICT_DAMAGED;
-    verdict = kiln__blob_judge_header(bytes, file_bytes, key_bytes);
+    kiln__verdict verdict = kiln__blob_judge_header(bytes, file_bytes, key_bytes);
     if (verdict != KILN__VERDICT_VALID)
         return verdict;
-    sum = kiln__hash_128(bytes + CHECKED_FROM, file_bytes - CHECKED_FROM);
+    kiln__hash128 sum = kiln__hash_128(bytes + CHECKED_FROM, file_bytes - CHECKED_FROM);
     if (sum.lo != kiln__get_le(bytes + 16, 8) || sum.hi != kiln__get_le(bytes + 24, 8))
         return KILN__VERDICT_DAMAGED;
     /* A whole blob of another key can only be here when two keys share a 128-bit hash, or when
@@ -85,7 +81,7 @@ kiln__verdict kiln__blob_judge(const void *file, size_t file_bytes, const void *
     if (key_bytes != 0 && memcmp(bytes + KILN__BLOB_HEADER_BYTES, key, key_bytes) != 0)
         return KILN__VERDICT_OTHER;
 
-    offset = (size_t)payload_offset(key_bytes);
+    size_t offset = (size_t)payload_offset(key_bytes);
     if (!is_zero(bytes + 48, 16) || !is_zero(bytes + KILN__BLOB_HEADER_BYTES + key_bytes,
                                              offset - KILN__BLOB_HEADER_BYTES - key_bytes))
         return KILN__VERDICT_DAMAGED;
@@ -100,12 +96,11 @@ bool kiln__blob_judge_any(const void *file, size_t file_bytes, const void **key_
     const unsigned char *bytes = file;
     const void *payload = NULL;
     size_t payload_bytes = 0;
-    uint64_t claim = 0;
 
     *verdict_out = KILN__VERDICT_DAMAGED;
     if (file_bytes < KILN__BLOB_HEADER_BYTES)
         return false;
-    claim = kiln__get_le(bytes + 32, 8);
+    uint64_t claim = kiln__get_le(bytes + 32, 8);
     if (claim > file_bytes - KILN__BLOB_HEADER_BYTES)
         claim = 0; /* a lie, or a format with another header: the judge tells which */
     *key_out = bytes + KILN__BLOB_HEADER_BYTES;
@@ -125,17 +120,13 @@ bool kiln__blob_check(const void *file, size_t file_bytes, const void *key, size
 unsigned char *kiln__blob_encode(const void *key, size_t key_bytes, const void *data, size_t bytes,
                                  size_t *file_bytes_out)
 {
-    kiln__hash128 sum = {0, 0};
-    unsigned char *file = NULL;
-    size_t offset = 0, total = 0;
-
     if (key_bytes > KILN__BLOB_FILE_BYTES_MAX || bytes > KILN__BLOB_FILE_BYTES_MAX)
         return NULL;
-    offset = (size_t)payload_offset(key_bytes);
-    total = offset + bytes;
+    size_t offset = (size_t)payload_offset(key_bytes);
+    size_t total = offset + bytes;
     if (total > KILN__BLOB_FILE_BYTES_MAX)
         return NULL;
-    file = kiln__alloc(total);
+    unsigned char *file = kiln__alloc(total);
     if (file == NULL)
         return NULL;
 
@@ -152,7 +143,7 @@ unsigned char *kiln__blob_encode(const void *key, size_t key_bytes, const void *
     if (bytes != 0)
         memcpy(file + offset, data, bytes);
 
-    sum = kiln__hash_128(file + CHECKED_FROM, total - CHECKED_FROM);
+    kiln__hash128 sum = kiln__hash_128(file + CHECKED_FROM, total - CHECKED_FROM);
     kiln__put_le(file + 16, 8, sum.lo);
     kiln__put_le(file + 24, 8, sum.hi);
     *file_bytes_out = total;

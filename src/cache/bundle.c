@@ -41,28 +41,26 @@ kiln_status kiln__bundle_check(const void *bytes, size_t size, kiln__bundle *out
                                char reason[KILN__REASON_BYTES])
 {
     const unsigned char *p = bytes;
-    uint64_t count = 0, version = 0;
-    kiln__hash128 sum = {0, 0};
 
     if (size < HEADER_BYTES || memcmp(p, MAGIC, sizeof MAGIC) != 0) {
         snprintf(reason, KILN__REASON_BYTES, "it is no bundle of kernels");
         return KILN_ERR_FORMAT;
     }
-    version = kiln__get_le(p + 8, 4);
+    uint64_t version = kiln__get_le(p + 8, 4);
     if (version != FORMAT_VERSION) {
         snprintf(reason, KILN__REASON_BYTES, "it has format %u, this kiln reads format %u",
                  (unsigned)version, FORMAT_VERSION);
         return KILN_ERR_FORMAT;
     }
-    count = kiln__get_le(p + 32, 8);
+    uint64_t count = kiln__get_le(p + 32, 8);
     if (kiln__get_le(p + 12, 4) != HEADER_BYTES || kiln__get_le(p + 40, 8) != size ||
         count > (size - HEADER_BYTES) / ENTRY_BYTES) {
         snprintf(reason, KILN__REASON_BYTES, "it is cut short or damaged: %zu bytes, %llu expected",
                  size, (unsigned long long)kiln__get_le(p + 40, 8));
         return KILN_ERR_FORMAT;
     }
-    sum = kiln__hash_128(p + CHECKED_FROM,
-                         HEADER_BYTES + (size_t)count * ENTRY_BYTES - CHECKED_FROM);
+    kiln__hash128 sum =
+        kiln__hash_128(p + CHECKED_FROM, HEADER_BYTES + (size_t)count * ENTRY_BYTES - CHECKED_FROM);
     if (sum.lo != kiln__get_le(p + 16, 8) || sum.hi != kiln__get_le(p + 24, 8)) {
         snprintf(reason, KILN__REASON_BYTES, "its index is damaged");
         return KILN_ERR_FORMAT;
@@ -230,7 +228,6 @@ static unsigned char *make_index(const kiln__bundle_item *items, size_t count, s
     const size_t bytes = HEADER_BYTES + count * ENTRY_BYTES;
     unsigned char *head = kiln__calloc(1, bytes);
     uint64_t at = align16(bytes), end = bytes;
-    kiln__hash128 sum = {0, 0};
 
     if (head == NULL)
         return NULL;
@@ -248,7 +245,7 @@ static unsigned char *make_index(const kiln__bundle_item *items, size_t count, s
     kiln__put_le(head + 12, 4, HEADER_BYTES);
     kiln__put_le(head + 32, 8, count);
     kiln__put_le(head + 40, 8, end);
-    sum = kiln__hash_128(head + CHECKED_FROM, bytes - CHECKED_FROM);
+    kiln__hash128 sum = kiln__hash_128(head + CHECKED_FROM, bytes - CHECKED_FROM);
     kiln__put_le(head + 16, 8, sum.lo);
     kiln__put_le(head + 24, 8, sum.hi);
     *bytes_out = bytes;
@@ -269,15 +266,13 @@ int kiln__bundle_write(int fd, kiln__bundle_item *items, size_t count,
                        unsigned char *(*read_item)(void *user, const kiln__bundle_item *item),
                        void *user)
 {
-    FILE *out = NULL;
-    unsigned char *head = NULL;
     size_t bytes = 0;
     int why = ENOMEM;
 
     if (count > 1)
         qsort(items, count, sizeof *items, by_hash);
-    head = make_index(items, count, &bytes);
-    out = head != NULL ? fdopen(fd, "wb") : NULL;
+    unsigned char *head = make_index(items, count, &bytes);
+    FILE *out = head != NULL ? fdopen(fd, "wb") : NULL;
     if (out == NULL) {
         kiln__free(head);
         close(fd);

@@ -76,7 +76,6 @@ kiln_status kiln_cache_open(const char *dir, kiln_cache **out, kiln_error *err)
 kiln_status kiln_cache_open_bundle(const char *path, kiln_cache **out, kiln_error *err)
 {
     char reason[KILN__REASON_BYTES] = "";
-    kiln_status status = KILN_OK;
     kiln_cache *cache = NULL;
 
     KILN_CHECK_NULL(out, err);
@@ -85,7 +84,7 @@ kiln_status kiln_cache_open_bundle(const char *path, kiln_cache **out, kiln_erro
     cache = kiln__calloc(1, sizeof *cache);
     if (cache == NULL)
         return kiln__fail_memory(err, sizeof *cache);
-    status = kiln__bundle_open(path, &cache->bundle, reason);
+    kiln_status status = kiln__bundle_open(path, &cache->bundle, reason);
     if (status != KILN_OK) {
         kiln__free(cache);
         return kiln__fail(err, status, "bundle %s: %s", path, reason);
@@ -144,7 +143,6 @@ static kiln_cache_entry *add_row(listing *l)
 static void list_file(void *user, int shard_fd, const char *name, const struct stat *st)
 {
     listing *l = user;
-    kiln_cache_entry *row = NULL;
 
     (void)shard_fd;
     l->bytes += (uint64_t)st->st_size;
@@ -152,7 +150,7 @@ static void list_file(void *user, int shard_fd, const char *name, const struct s
         l->foreign += !kiln__starts_with(name, KILN__TEMP_PREFIX);
         return;
     }
-    row = add_row(l);
+    kiln_cache_entry *row = add_row(l);
     if (row == NULL)
         return;
     memcpy(row->key, name, sizeof row->key);
@@ -249,7 +247,6 @@ static void label(int folder, kiln_cache_entry *row)
 /* Scan, complete from the index, label. `note` says why there is no index. */
 static kiln_status list_rows(kiln_cache *cache, listing *l, char note[128], kiln_error *err)
 {
-    kiln_status status = KILN_OK;
     int folder = -1;
 
     note[0] = '\0';
@@ -257,7 +254,7 @@ static kiln_status list_rows(kiln_cache *cache, listing *l, char note[128], kiln
         snprintf(note, 128, "a bundle keeps no counts");
         return list_bundle(&cache->bundle, l, err);
     }
-    status = get_folder(cache, &folder, err);
+    kiln_status status = get_folder(cache, &folder, err);
     if (status == KILN_OK)
         status = scan(cache, folder, l, err);
     if (status == KILN_OK && folder >= 0) {
@@ -429,7 +426,6 @@ kiln_status kiln_cache_show(kiln_cache *cache, const char *key, kiln_cache_entry
 {
     listing l = {0};
     char note[128];
-    const kiln_cache_entry *found = NULL;
     kiln_status status = KILN_OK;
 
     if (key_text_out != NULL)
@@ -437,7 +433,7 @@ kiln_status kiln_cache_show(kiln_cache *cache, const char *key, kiln_cache_entry
     if (cache == NULL || key == NULL || entry_out == NULL)
         return kiln__fail(err, KILN_ERR_NULL, "kiln_cache_show: an argument is NULL");
     KILN_TRY(list_rows(cache, &l, note, err));
-    found = find_row(&l, key, err);
+    const kiln_cache_entry *found = find_row(&l, key, err);
     if (found == NULL) {
         status = KILN_ERR_ARGUMENT;
         goto done;
@@ -538,7 +534,6 @@ kiln_status kiln_cache_verify(kiln_cache *cache, bool remove, kiln_cache_report 
                               kiln_error *err)
 {
     listing l = {0};
-    kiln_status status = KILN_OK;
     int folder = -1;
 
     if (cache == NULL || report_out == NULL)
@@ -550,7 +545,7 @@ kiln_status kiln_cache_verify(kiln_cache *cache, bool remove, kiln_cache_report 
         verify_bundle(&cache->bundle, report_out);
         return KILN_OK;
     }
-    status = get_folder(cache, &folder, err);
+    kiln_status status = get_folder(cache, &folder, err);
     if (status == KILN_OK)
         status = scan(cache, folder, &l, err);
     report_out->foreign = l.foreign;
@@ -597,7 +592,7 @@ kiln_status kiln_cache_prune(kiln_cache *cache, uint64_t to_bytes, uint64_t *rem
     bool present[KILN__SHARD_COUNT], whole = true;
     uint64_t removed = 0;
     kiln_status status = check_folder(cache, "kiln_cache_prune", err);
-    int folder = -1, why = 0;
+    int folder = -1;
 
     if (removed_out != NULL)
         *removed_out = 0;
@@ -605,7 +600,7 @@ kiln_status kiln_cache_prune(kiln_cache *cache, uint64_t to_bytes, uint64_t *rem
         status = get_folder(cache, &folder, err);
     if (status != KILN_OK || folder < 0)
         return status; /* no folder: nothing is in it */
-    why = kiln__ledger_open(folder, &ledger);
+    int why = kiln__ledger_open(folder, &ledger);
     if (why != 0) {
         close(folder);
         return kiln__fail(err, KILN_ERR_IO, "the cache's ledger cannot be used: %s",

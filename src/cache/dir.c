@@ -51,8 +51,6 @@ static char *absolute(const char *path, char reason[KILN__REASON_BYTES])
 
 char *kiln__dir_path(const char *dir, char reason[KILN__REASON_BYTES])
 {
-    const char *xdg = NULL, *home = NULL;
-
     reason[0] = '\0';
     if (dir == NULL)
         dir = kiln__env("KILN_CACHE_DIR");
@@ -60,10 +58,10 @@ char *kiln__dir_path(const char *dir, char reason[KILN__REASON_BYTES])
         return absolute(dir, reason);
 
     /* The XDG specification: relative paths in its variables are to be ignored. */
-    xdg = kiln__env("XDG_CACHE_HOME");
+    const char *xdg = kiln__env("XDG_CACHE_HOME");
     if (xdg != NULL && xdg[0] == '/')
         return join(xdg, "kiln");
-    home = kiln__env("HOME");
+    const char *home = kiln__env("HOME");
     if (home != NULL && home[0] == '/')
         return join(home, ".cache/kiln");
     snprintf(reason, KILN__REASON_BYTES,

@@ -129,13 +129,13 @@ int kiln__entry_open(int folder, const char *path, struct stat *st, bool *shard_
     const char shard_name[KILN__SHARD_BYTES] = {path[0], path[1], '\0'};
     const uid_t owner = geteuid();
     const int shard = open_shard(folder, shard_name, O_PATH, owner);
-    int fd = -1, why = errno;
+    int why = errno;
 
     *shard_bad = shard < 0 && why == KILN__EFOREIGN;
     if (shard < 0)
         return -1;
     /* O_NONBLOCK: a pipe of that name must not hold us up. */
-    fd = open_at(shard, path + KILN__SHARD_BYTES, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    int fd = open_at(shard, path + KILN__SHARD_BYTES, O_RDONLY | O_NONBLOCK | O_NOCTTY);
     why = errno;
     if (fd < 0 && why != ENOENT && is_no_file(shard, path + KILN__SHARD_BYTES))
         why = KILN__EFOREIGN; /* a link or a socket */
@@ -153,15 +153,13 @@ kiln__verdict kiln__entry_read(int folder, const char name[33], size_t max,
     char path[KILN__PATH_BYTES];
     struct stat st;
     bool shard_bad = false;
-    unsigned char *data = NULL;
-    size_t want = 0;
     ssize_t got = -1;
-    int fd = -1, why = ENOMEM;
+    int why = ENOMEM;
 
     *data_out = NULL;
     *bytes_out = 0;
     kiln__entry_path(name, path);
-    fd = kiln__entry_open(folder, path, &st, &shard_bad);
+    int fd = kiln__entry_open(folder, path, &st, &shard_bad);
     if (fd < 0)
         return errno == ENOENT           ? KILN__VERDICT_ABSENT
                : errno == KILN__EFOREIGN ? KILN__VERDICT_DAMAGED
@@ -170,8 +168,8 @@ kiln__verdict kiln__entry_read(int folder, const char name[33], size_t max,
         close(fd);
         return KILN__VERDICT_DAMAGED;
     }
-    want = (size_t)st.st_size < max ? (size_t)st.st_size : max;
-    data = kiln__alloc(want + 1);
+    size_t want = (size_t)st.st_size < max ? (size_t)st.st_size : max;
+    unsigned char *data = kiln__alloc(want + 1);
     if (data != NULL) {
         got = kiln__read_up_to(fd, data, want);
         why = errno;
@@ -200,15 +198,13 @@ static bool end_listing(DIR *dir, int why)
 bool kiln__list_shard(int folder, unsigned shard, kiln__list_fn fn, void *user)
 {
     char name[3];
-    int fd = -1;
-    DIR *dir = NULL;
     const struct dirent *e = NULL;
 
     kiln__shard_name(shard, name);
-    fd = kiln__shard_open(folder, name, O_RDONLY);
+    int fd = kiln__shard_open(folder, name, O_RDONLY);
     if (fd < 0)
         return errno == ENOENT || errno == KILN__EFOREIGN;
-    dir = fdopendir(fd);
+    DIR *dir = fdopendir(fd);
     if (dir == NULL) {
         const int why = errno;
         close(fd);

@@ -46,11 +46,9 @@ void kiln__victims_clear(kiln__victims *v)
 
 static void append(kiln__victims *v, const char *name, const struct stat *st)
 {
-    kiln__victim *item = NULL;
-
     if (!kiln__reserve(&v->items, v->count, &v->room, sizeof *v->items))
         return; /* fewer to choose from */
-    item = &v->items[v->count++];
+    kiln__victim *item = &v->items[v->count++];
     kiln__entry_path(name, item->path);
     item->stamp_ns = kiln__stamp_of(st);
     item->bytes = (uint64_t)st->st_size;

@@ -132,12 +132,11 @@ static bool leads_to(const char *path, int folder)
     char reason[KILN__REASON_BYTES];
     struct stat there, here;
     int fd = -1;
-    bool same = false;
 
     if (kiln__way_open(path, O_RDONLY | O_DIRECTORY, &fd, reason) != 0)
         return false;
-    same = fstat(fd, &there) == 0 && fstat(folder, &here) == 0 && there.st_dev == here.st_dev &&
-           there.st_ino == here.st_ino;
+    bool same = fstat(fd, &there) == 0 && fstat(folder, &here) == 0 &&
+                there.st_dev == here.st_dev && there.st_ino == here.st_ino;
     close(fd);
     return same;
 }
@@ -280,17 +279,15 @@ static int read_version(database *d, int *code)
 static int begin(database *d, const char *path, char note[128])
 {
     kiln__buf file = KILN__BUF_INIT;
-    int code = 0, version = 0;
 
     kiln__buf_printf(&file, "%s/" INDEX_NAME, path);
-    code = file.failed ? SQLITE_DONE
-                       : d->open_v2(file.text, &d->db, SQLITE_OPEN_FLAGS, NULL);
+    int code = file.failed ? SQLITE_DONE : d->open_v2(file.text, &d->db, SQLITE_OPEN_FLAGS, NULL);
     kiln__buf_clear(&file);
     if (code != SQLITE_OK)
         return code;
     d->busy_timeout(d->db, BUSY_MS);
     restrain(d);
-    version = read_version(d, &code);
+    int version = read_version(d, &code);
     if (version < 0)
         return code;
     if (version > INDEX_VERSION) {
@@ -414,10 +411,9 @@ static int read_rows(database *d, kiln_cache_entry *rows, size_t count)
                              -1, &st, NULL);
 
     for (size_t k = 0; k < count && code == SQLITE_OK; k++) {
-        const char *name = NULL, *origin = NULL;
         if (d->step(st) != SQLITE_ROW)
             break;
-        name = (const char *)d->column_text(st, 0);
+        const char *name = (const char *)d->column_text(st, 0);
         if (name == NULL || strcmp(name, rows[k].key) != 0) {
             code = SQLITE_CORRUPT;
             break;
@@ -425,7 +421,7 @@ static int read_rows(database *d, kiln_cache_entry *rows, size_t count)
         rows[k].hits = (uint64_t)d->column_int64(st, 1);
         rows[k].compile_us = (uint64_t)d->column_int64(st, 2);
         rows[k].created_ns = d->column_int64(st, 3);
-        origin = (const char *)d->column_text(st, 4);
+        const char *origin = (const char *)d->column_text(st, 4);
         snprintf(rows[k].origin, sizeof rows[k].origin, "%s", origin != NULL ? origin : "");
     }
     d->finalize(st);

@@ -45,12 +45,10 @@ void kiln__journal_clear(kiln__journal *j)
 
 bool kiln__journal_hit(kiln__journal *j, kiln__hash128 hash, int64_t stamp_ns)
 {
-    bool full = false;
-
     pthread_mutex_lock(&j->mutex);
     if (j->hit_count < KILN__JOURNAL_HITS)
         j->hits[j->hit_count++] = (kiln__hit){hash, stamp_ns};
-    full = j->hit_count == KILN__JOURNAL_HITS;
+    bool full = j->hit_count == KILN__JOURNAL_HITS;
     pthread_mutex_unlock(&j->mutex);
     return full;
 }
@@ -80,15 +78,13 @@ bool kiln__journal_store(kiln__journal *j, const char name[33], int64_t stamp_ns
                           (long long)stamp_ns, (unsigned long long)bytes, compile_us, origin,
                           target[0] != '\0' ? target : "-", kernel[0] != '\0' ? kernel : "-");
 
-    bool full = false;
-
     /* Appends are all or nothing, or a half line would spoil the next one. */
     pthread_mutex_lock(&j->mutex);
     if (j->lines.length < 4 * LINES_BYTES)
         kiln__buf_put(&j->lines, line, (size_t)length);
     if (j->lines.failed)
         kiln__buf_clear(&j->lines);
-    full = j->lines.length >= LINES_BYTES;
+    bool full = j->lines.length >= LINES_BYTES;
     pthread_mutex_unlock(&j->mutex);
     return full;
 }
@@ -130,14 +126,12 @@ static void append(const kiln__buf *lines, int folder)
 void kiln__journal_flush(kiln__journal *j, int folder)
 {
     kiln__hit hits[KILN__JOURNAL_HITS];
-    kiln__buf lines = KILN__BUF_INIT;
-    size_t count = 0;
 
     pthread_mutex_lock(&j->mutex);
-    count = j->hit_count;
+    size_t count = j->hit_count;
     memcpy(hits, j->hits, count * sizeof hits[0]);
     j->hit_count = 0;
-    lines = j->lines;
+    kiln__buf lines = j->lines;
     j->lines = (kiln__buf)KILN__BUF_INIT;
     pthread_mutex_unlock(&j->mutex);
     put_stamps(hits, count, folder);

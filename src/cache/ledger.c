@@ -113,14 +113,13 @@ int kiln__open_housekeeping(int folder, const char *name, int flags)
 bool kiln__remove_dead_temp(int shard_fd, const char *name)
 {
     struct stat st;
-    int fd = -1, why = 0;
 
     if (!kiln__starts_with(name, KILN__TEMP_PREFIX))
         return false;
-    fd = openat(shard_fd, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    int fd = openat(shard_fd, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0)
         return false;
-    why = kiln__lock_byte(fd, 0, 0);
+    int why = kiln__lock_byte(fd, 0, 0);
     if (why != 0 && why != ETIMEDOUT && fstat(fd, &st) == 0 &&
         st.st_mtime < time(NULL) - TEMP_SECONDS_MAX)
         why = 0;
@@ -238,12 +237,11 @@ int kiln__ledger_commit(kiln__ledger *l)
 static int open_locked(kiln__ledger *l)
 {
     struct stat st;
-    int why = 0;
 
     l->fd = kiln__open_housekeeping(l->folder, LEDGER_NAME, O_RDWR | O_CREAT);
     if (l->fd < 0)
         return errno;
-    why = kiln__lock_byte(l->fd, 0, LEDGER_WAIT_US);
+    int why = kiln__lock_byte(l->fd, 0, LEDGER_WAIT_US);
     /* On a file system without locks the account may drift until shards are counted again. */
     if (why != 0 && why != ETIMEDOUT)
         why = 0;

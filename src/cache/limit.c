@@ -12,12 +12,11 @@
 static double factor_of(const char *unit)
 {
     static const char letters[] = "KMGT";
-    const char *at = NULL;
     double base = 1024, factor = 1;
 
     if (unit[0] == '\0' || strcasecmp(unit, "B") == 0)
         return 1;
-    at = strchr(letters, toupper((unsigned char)unit[0]));
+    const char *at = strchr(letters, toupper((unsigned char)unit[0]));
     if (at == NULL)
         return 0;
     if (strcasecmp(unit + 1, "B") == 0)
@@ -32,7 +31,6 @@ static double factor_of(const char *unit)
 bool kiln__bytes_parse(const char *text, uint64_t *bytes_out)
 {
     char *end = NULL;
-    double value = 0, factor = 0;
 
     if (strcasecmp(text, "none") == 0) {
         *bytes_out = UINT64_MAX;
@@ -41,10 +39,10 @@ bool kiln__bytes_parse(const char *text, uint64_t *bytes_out)
     /* strtod would take "inf", "nan", signs, blanks and hexadecimal. */
     if (!isdigit((unsigned char)text[0]) || strpbrk(text, "xXpP") != NULL)
         return false;
-    value = strtod(text, &end);
+    double value = strtod(text, &end);
     while (*end == ' ')
         end++;
-    factor = factor_of(end);
+    double factor = factor_of(end);
     value *= factor;
     if (factor == 0 || !(value < 9e18))
         return false;

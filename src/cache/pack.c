@@ -27,14 +27,13 @@ typedef struct packing {
 static unsigned char *read_item(void *user, const kiln__bundle_item *item)
 {
     packing *p = user;
-    kiln__verdict verdict = KILN__VERDICT_DAMAGED;
     unsigned char *data = NULL;
     const void *key = NULL;
     size_t bytes = 0, key_bytes = 0;
 
     /* One byte more than there should be shows a file that was replaced by a longer one. */
-    verdict = kiln__entry_read(p->folder, item->path + KILN__SHARD_BYTES, (size_t)item->bytes + 1,
-                               &data, &bytes);
+    kiln__verdict verdict = kiln__entry_read(p->folder, item->path + KILN__SHARD_BYTES,
+                                             (size_t)item->bytes + 1, &data, &bytes);
     if (verdict == KILN__VERDICT_UNREADABLE)
         p->why = errno;
     if (data != NULL && bytes == item->bytes &&
@@ -69,14 +68,13 @@ static void take_file(void *user, int shard_fd, const char *name, const struct s
 {
     packing *p = user;
     kiln__bundle_item item = {{0, 0}, (uint64_t)st->st_size, ""};
-    unsigned char *file = NULL;
 
     (void)shard_fd;
     if (p->failed || !kiln__is_entry_name(name))
         return;
     item.hash = kiln__hash_from_hex(name);
     kiln__entry_path(name, item.path);
-    file = read_item(p, &item);
+    unsigned char *file = read_item(p, &item);
     if (file != NULL && is_wanted(p, file, (size_t)item.bytes)) {
         p->failed = !kiln__reserve(&p->items, p->count, &p->room, sizeof item);
         if (!p->failed)
@@ -121,7 +119,6 @@ kiln_status kiln__pack_export(int folder, const char *path, const char *const *t
     packing p = {.folder = folder, .targets = targets, .target_count = target_count};
     kiln_status status = KILN_OK;
     kiln__buf temp = KILN__BUF_INIT;
-    int fd = -1, why = 0;
 
     KILN_TRY(collect(&p, err));
     kiln__buf_printf(&temp, "%s.XXXXXX", path);
@@ -129,8 +126,8 @@ kiln_status kiln__pack_export(int folder, const char *path, const char *const *t
         status = kiln__fail_memory(err, strlen(path));
         goto done;
     }
-    fd = mkostemp(temp.text, O_CLOEXEC);
-    why = fd >= 0 ? kiln__bundle_write(fd, p.items, p.count, read_item, &p) : errno;
+    int fd = mkostemp(temp.text, O_CLOEXEC);
+    int why = fd >= 0 ? kiln__bundle_write(fd, p.items, p.count, read_item, &p) : errno;
     /* mkostemp's 0600 would keep a shipped bundle from other users. */
     if (why == 0 && (chmod(temp.text, 0644) != 0 || rename(temp.text, path) != 0))
         why = errno;

@@ -96,12 +96,11 @@ static int make_room(publication *p, kiln__ledger *ledger)
 {
     kiln__cache *cache = p->cache;
     uint64_t evicted = 0;
-    bool fits = true;
 
     if (cache->limit_bytes == UINT64_MAX)
         return 0;
     pthread_mutex_lock(&cache->victims_mutex);
-    fits = kiln__evict_for(ledger, &cache->victims, cache->limit_bytes, p->bytes, &evicted);
+    bool fits = kiln__evict_for(ledger, &cache->victims, cache->limit_bytes, p->bytes, &evicted);
     pthread_mutex_unlock(&cache->victims_mutex);
     atomic_fetch_add_explicit(&cache->evictions, evicted, memory_order_relaxed);
     return fits ? 0 : ENOSPC;

@@ -90,18 +90,16 @@ static void refuse(kiln__cache *cache, const char *path, const char *reason)
 static bool find_folder(kiln__cache *cache, const char *dir)
 {
     char reason[KILN__REASON_BYTES] = "";
-    char *path = NULL;
-    kiln__dir_state found = KILN__DIR_ABSENT;
 
     if (dir != NULL && dir[0] == '\0')
         return true;
-    path = kiln__dir_path(dir, reason);
+    char *path = kiln__dir_path(dir, reason);
     if (path == NULL) {
         if (reason[0] != '\0')
             refuse(cache, "", reason);
         return reason[0] != '\0';
     }
-    found = kiln__dir_open(path, false, &cache->fd, reason);
+    kiln__dir_state found = kiln__dir_open(path, false, &cache->fd, reason);
     if (found == KILN__DIR_REFUSED) {
         refuse(cache, path, reason);
         kiln__free(path);
@@ -196,11 +194,10 @@ kiln_status kiln__cache_add_bundle(kiln__cache *cache, const char *path, kiln_er
 {
     char reason[KILN__REASON_BYTES] = "";
     kiln_status status = KILN_OK;
-    unsigned count = 0;
 
     kiln__cache_enter(cache);
     pthread_mutex_lock(&cache->bundles_mutex);
-    count = atomic_load_explicit(&cache->bundle_count, memory_order_relaxed);
+    unsigned count = atomic_load_explicit(&cache->bundle_count, memory_order_relaxed);
     if (count == KILN_BUNDLE_MAX) {
         status = KILN_ERR_CACHE;
         snprintf(reason, sizeof reason, "%d bundles are in use already", KILN_BUNDLE_MAX);
@@ -316,10 +313,8 @@ static int open_below(kiln__cache *cache, const char *path, struct stat *st, boo
 /* Whether it is worth looking again: the folder has appeared, or was deleted and made anew. */
 static bool folder_has_changed(kiln__cache *cache)
 {
-    bool stale = false;
-
     pthread_rwlock_rdlock(&cache->lock);
-    stale = cache->fd < 0 || !kiln__dir_is_good(cache->fd);
+    bool stale = cache->fd < 0 || !kiln__dir_is_good(cache->fd);
     pthread_rwlock_unlock(&cache->lock);
     return stale && kiln__renew_folder(cache, false);
 }
@@ -359,10 +354,9 @@ int64_t kiln__next_stamp(kiln__cache *cache)
 static void note_hit(kiln__cache *cache, int fd, const kiln__place *p, const struct stat *st)
 {
     const int64_t old = kiln__stamp_of(st);
-    int64_t stamp = 0;
 
     kiln__seen_stamp(cache, old);
-    stamp = kiln__next_stamp(cache);
+    int64_t stamp = kiln__next_stamp(cache);
     if (stamp - old > STAMP_AGE_MAX_NS) {
         struct timespec times[2];
         kiln__stamp_times(stamp, times);
@@ -421,11 +415,10 @@ static kiln__verdict read_entry(int fd, const void *key, size_t key_bytes, kiln_
                                 const struct stat *st)
 {
     unsigned char *file = NULL;
-    kiln__verdict verdict = KILN__VERDICT_DAMAGED;
     const void *payload = NULL;
     size_t payload_bytes = 0;
 
-    verdict = read_file(fd, (size_t)st->st_size, key_bytes, &file);
+    kiln__verdict verdict = read_file(fd, (size_t)st->st_size, key_bytes, &file);
     if (verdict == KILN__VERDICT_VALID)
         verdict =
             kiln__blob_judge(file, (size_t)st->st_size, key, key_bytes, &payload, &payload_bytes);
@@ -445,14 +438,13 @@ static void remove_entry(kiln__cache *cache, const kiln__place *p, bool shard_ba
 {
     int folder = kiln__dup_folder(cache), shard = -1;
     kiln__ledger ledger;
-    bool counted = false;
 
     if (kiln__is_news(cache, KILN__TROUBLE_DAMAGE))
         kiln__log_line(&cache->log, KILN__LOG_WARN, "a damaged cache entry is rebuilt: %s/%s",
                        cache->path, shard_bad ? p->shard : p->path);
     if (folder < 0)
         return;
-    counted = kiln__ledger_open(folder, &ledger) == 0;
+    bool counted = kiln__ledger_open(folder, &ledger) == 0;
     if (shard_bad) {
         (void)kiln__make_way(folder, p->shard);
     } else if ((shard = kiln__shard_open(folder, p->shard, O_PATH)) >= 0) {
@@ -549,10 +541,8 @@ static kiln__verdict load(kiln__cache *cache, const void *key, size_t key_bytes,
 
 bool kiln__cache_load(kiln__cache *cache, const void *key, size_t key_bytes, kiln__blob *blob_out)
 {
-    kiln__verdict verdict = KILN__VERDICT_ABSENT;
-
     kiln__cache_enter(cache);
-    verdict = load(cache, key, key_bytes, blob_out);
+    kiln__verdict verdict = load(cache, key, key_bytes, blob_out);
     if (verdict != KILN__VERDICT_VALID)
         count_miss(cache, verdict);
     return verdict == KILN__VERDICT_VALID;
@@ -568,22 +558,19 @@ void kiln__cache_set_wait(kiln__cache *cache, double wait_us)
 bool kiln__cache_flight_begin(kiln__cache *cache, const void *key, size_t key_bytes,
                               kiln__flight *flight, kiln__blob *blob_out)
 {
-    kiln__awaited awaited = KILN__AWAITED_NOTHING;
-    bool found = false;
-    int folder = -1;
-
     kiln__cache_enter(cache);
     *blob_out = (kiln__blob)KILN__BLOB_INIT;
     *flight = (kiln__flight)KILN__FLIGHT_INIT;
     if (cache->path[0] == '\0' || !kiln__renew_folder(cache, true))
         return false;
-    folder = kiln__dup_folder(cache);
+    int folder = kiln__dup_folder(cache);
     if (folder < 0)
         return false;
-    awaited = kiln__flight_lock(folder, kiln__hash_128(key, key_bytes), cache->wait_us, flight);
+    kiln__awaited awaited =
+        kiln__flight_lock(folder, kiln__hash_128(key, key_bytes), cache->wait_us, flight);
     close(folder);
     /* Between the miss and the lock somebody else may have compiled, stored and gone. */
-    found = load(cache, key, key_bytes, blob_out) == KILN__VERDICT_VALID;
+    bool found = load(cache, key, key_bytes, blob_out) == KILN__VERDICT_VALID;
     if (awaited != KILN__AWAITED_NOTHING)
         kiln__count(&cache->waits);
     if (found)

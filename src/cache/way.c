@@ -224,12 +224,11 @@ static bool walk_plain(const char *path, int *why, char reason[KILN__REASON_BYTE
 int kiln__way_open(const char *path, int flags, int *fd_out, char reason[KILN__REASON_BYTES])
 {
     char *resolved = NULL;
-    bool plain = false;
     int why = 0;
 
     reason[0] = '\0';
     *fd_out = -1;
-    plain = walk_plain(path, &why, reason);
+    bool plain = walk_plain(path, &why, reason);
     for (;;) {
         if (!plain)
             why = walk_any(path, &resolved, reason);

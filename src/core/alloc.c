@@ -107,11 +107,9 @@ void *kiln__calloc(size_t count, size_t bytes)
 
 void *kiln__realloc(void *p, size_t bytes)
 {
-    void *moved = NULL;
-
     if (must_fail() || is_impossible(bytes))
         return NULL;
-    moved = realloc(p, bytes != 0 ? bytes : 1);
+    void *moved = realloc(p, bytes != 0 ? bytes : 1);
     /* An old block that moved was counted already. */
     return p == NULL ? count_in(moved) : moved;
 }

@@ -19,8 +19,7 @@
 static bool reserve(kiln__buf *b, size_t more)
 {
     size_t limit = b->max_bytes != 0 ? b->max_bytes : BUF_BYTES_MAX_DEFAULT;
-    size_t needed = 0, capacity = 0;
-    char *text = NULL;
+    size_t capacity = 0;
 
     if (b->failed)
         return false;
@@ -28,7 +27,7 @@ static bool reserve(kiln__buf *b, size_t more)
         b->failed = true;
         return false;
     }
-    needed = b->length + more + 1;
+    size_t needed = b->length + more + 1;
     if (needed <= b->capacity)
         return true;
 
@@ -38,7 +37,7 @@ static bool reserve(kiln__buf *b, size_t more)
         capacity *= 2;
     if (capacity > limit + 1)
         capacity = limit + 1;
-    text = kiln__realloc(b->text, capacity);
+    char *text = kiln__realloc(b->text, capacity);
     if (text == NULL) {
         b->failed = true;
         return false;
@@ -71,13 +70,12 @@ void kiln__buf_putc(kiln__buf *b, char c)
 void kiln__buf_vprintf(kiln__buf *b, const char *fmt, va_list ap)
 {
     va_list again;
-    size_t room = 0;
     int length = 0;
 
     if (!reserve(b, 0))
         return;
     va_copy(again, ap);
-    room = b->capacity - b->length;
+    size_t room = b->capacity - b->length;
     length = vsnprintf(b->text + b->length, room, fmt, ap);
     if (length < 0) {
         b->text[b->length] = '\0';

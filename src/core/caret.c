@@ -21,14 +21,13 @@ char *kiln__caret(const char *text, size_t at, size_t width)
 {
     kiln__buf out = KILN__BUF_INIT;
     size_t length = strlen(text);
-    size_t begin = 0, end = 0, stop = 0;
 
     if (at > length)
         at = length;
-    begin = at;
+    size_t begin = at;
     while (begin > 0 && text[begin - 1] != '\n')
         begin--;
-    end = at + strcspn(text + at, "\n");
+    size_t end = at + strcspn(text + at, "\n");
     if (end > begin && text[end - 1] == '\r')
         end--;
     if (at > end)
@@ -36,7 +35,7 @@ char *kiln__caret(const char *text, size_t at, size_t width)
     /* A caret inside a character stands under that character. */
     while (at > begin && at < end && kiln__utf8_continues(text[at]))
         at--;
-    stop = width < end - at ? at + width : end;
+    size_t stop = width < end - at ? at + width : end;
 
     for (size_t k = begin; k < end; k++)
         kiln__buf_putc(&out, printable(text[k]));

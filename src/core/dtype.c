@@ -167,7 +167,6 @@ static bool take_mark(span *s, const char *mark)
 static kiln_dtype from_integer_words(span s)
 {
     int chars = 0, shorts = 0, ints = 0, longs = 0, with_sign = 0, without_sign = 0;
-    bool is_unsigned = false;
 
     while (s.bytes != 0) {
         span word = take_word(&s);
@@ -190,7 +189,7 @@ static kiln_dtype from_integer_words(span s)
         (chars != 0) + (shorts != 0) + (longs != 0) > 1 || (chars != 0 && ints != 0))
         return KILN_DTYPE_NONE;
 
-    is_unsigned = without_sign != 0;
+    bool is_unsigned = without_sign != 0;
     if (chars != 0)
         return is_unsigned ? KILN_UINT8 : KILN_INT8;
     if (shorts != 0)
@@ -216,11 +215,10 @@ static kiln_dtype from_plain_name(span s)
 static bool drop_namespace(span *s, bool *dropped)
 {
     span rest = *s;
-    span word = {0};
     bool global = take_mark(&rest, "::");
 
     *dropped = false;
-    word = take_word(&rest);
+    span word = take_word(&rest);
     if (!take_mark(&rest, "::"))
         return !global;
     if (equals(word, "cuda")) {
@@ -237,17 +235,15 @@ static bool drop_namespace(span *s, bool *dropped)
 
 kiln_dtype kiln_dtype_from_name(const char *name, size_t name_bytes)
 {
-    span s = {0};
-    span rest = {0};
     bool qualified = false;
 
     if (name == NULL)
         return KILN_DTYPE_NONE;
-    s = trim((span){name, name_bytes});
+    span s = trim((span){name, name_bytes});
     if (!drop_namespace(&s, &qualified))
         return KILN_DTYPE_NONE;
 
-    rest = s;
+    span rest = s;
     if (equals(take_word(&rest), "complex") && take_mark(&rest, "<")) {
         if (rest.bytes == 0 || rest.text[rest.bytes - 1] != '>')
             return KILN_DTYPE_NONE;

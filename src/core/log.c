@@ -83,12 +83,11 @@ void kiln__log_line(const kiln__log *log, kiln__log_level level, const char *fmt
 {
     char line[LOG_LINE_BYTES];
     va_list ap;
-    int length = 0;
 
     if (!is_wanted(log, level))
         return;
     va_start(ap, fmt);
-    length = vsnprintf(line, sizeof line, fmt, ap);
+    int length = vsnprintf(line, sizeof line, fmt, ap);
     va_end(ap);
     if (length < 0)
         return;

@@ -121,16 +121,15 @@ ssize_t kiln__read_up_to(int fd, void *data, size_t bytes)
 int kiln__read_open_file(int fd, size_t max_bytes, char **data_out, size_t *bytes_out)
 {
     struct stat st;
-    size_t room = 0, length = 0;
+    size_t length = 0;
     char *data = NULL;
 
     if (fstat(fd, &st) != 0)
         return errno;
     if (S_ISREG(st.st_mode) && (uint64_t)st.st_size > max_bytes)
         return EFBIG;
-    room = S_ISREG(st.st_mode) ? (size_t)st.st_size : 0;
+    size_t room = S_ISREG(st.st_mode) ? (size_t)st.st_size : 0;
     for (;;) {
-        ssize_t got = 0;
         /* One byte more than expected shows the file's end without a second round. */
         char *larger = kiln__realloc(data, room + 2);
         if (larger == NULL) {
@@ -138,7 +137,7 @@ int kiln__read_open_file(int fd, size_t max_bytes, char **data_out, size_t *byte
             return ENOMEM;
         }
         data = larger;
-        got = kiln__read_up_to(fd, data + length, room + 1 - length);
+        ssize_t got = kiln__read_up_to(fd, data + length, room + 1 - length);
         if (got < 0) {
             int why = errno;
             kiln__free(data);
@@ -163,16 +162,14 @@ int kiln__read_open_file(int fd, size_t max_bytes, char **data_out, size_t *byte
 
 int kiln__read_file(const char *path, size_t max_bytes, char **data_out, size_t *bytes_out)
 {
-    int fd = -1, why = 0;
-
     *data_out = NULL;
     *bytes_out = 0;
     if (max_bytes > (size_t)PTRDIFF_MAX - 2)
         max_bytes = (size_t)PTRDIFF_MAX - 2;
-    fd = open_to_read(path, 0);
+    int fd = open_to_read(path, 0);
     if (fd < 0)
         return errno;
-    why = kiln__read_open_file(fd, max_bytes, data_out, bytes_out);
+    int why = kiln__read_open_file(fd, max_bytes, data_out, bytes_out);
     close(fd);
     return why;
 }
@@ -202,13 +199,12 @@ int kiln__read_regular_file(const char *path, size_t max_bytes, char **data_out,
 {
     struct stat st;
     const int fd = kiln__open_regular(path, &st);
-    int why = 0;
 
     *data_out = NULL;
     *bytes_out = 0;
     if (fd < 0)
         return errno;
-    why = kiln__read_open_file(fd, max_bytes, data_out, bytes_out);
+    int why = kiln__read_open_file(fd, max_bytes, data_out, bytes_out);
     close(fd);
     return why;
 }
@@ -237,7 +233,6 @@ int kiln__write_all(int fd, const void *data, size_t bytes)
     static const struct timespec at_once = {0, 0};
     static const int numbers[] = {SIGXFSZ, SIGPIPE};
     sigset_t held, ours, before, pending;
-    int why = 0;
 
     sigemptyset(&held);
     sigemptyset(&ours);
@@ -248,7 +243,7 @@ int kiln__write_all(int fd, const void *data, size_t bytes)
             sigaddset(&ours, numbers[k]);
     }
     pthread_sigmask(SIG_BLOCK, &held, &before);
-    why = write_loop(fd, data, bytes);
+    int why = write_loop(fd, data, bytes);
     if (why == EFBIG || why == EPIPE)
         while (sigtimedwait(&ours, NULL, &at_once) < 0 && errno == EINTR)
             continue;
@@ -337,14 +332,11 @@ static bool find_build_id(const unsigned char *notes, size_t bytes, char out[64]
 static bool build_id_in_segment(int fd, uint64_t file_bytes, uint64_t offset, uint64_t bytes,
                                 char out[64])
 {
-    unsigned char *notes = NULL;
-    bool found = false;
-
     if (bytes > ELF_NOTE_BYTES_MAX)
         return false;
-    notes = kiln__alloc((size_t)bytes);
-    found = notes != NULL && read_range(fd, file_bytes, offset, notes, (size_t)bytes) &&
-            find_build_id(notes, (size_t)bytes, out);
+    unsigned char *notes = kiln__alloc((size_t)bytes);
+    bool found = notes != NULL && read_range(fd, file_bytes, offset, notes, (size_t)bytes) &&
+                 find_build_id(notes, (size_t)bytes, out);
     kiln__free(notes);
     return found;
 }

@@ -37,14 +37,12 @@ static uint16_t round_to(format16 f, double v)
 {
     const int bias = (1 << (f.exponent_bits - 1)) - 1;
     const uint16_t infinity = (uint16_t)(((1u << f.exponent_bits) - 1u) << f.fraction_bits);
-    uint64_t bits = 0, significand = 0, kept = 0, half = 0, rest = 0;
-    int exponent = 0, drop = 0;
-    uint16_t sign = 0;
+    uint64_t bits = 0;
 
     memcpy(&bits, &v, sizeof bits);
-    sign = (uint16_t)((bits >> 63) << 15);
-    exponent = (int)((bits >> DOUBLE_FRACTION_BITS) & 0x7FF);
-    significand = bits & (((uint64_t)1 << DOUBLE_FRACTION_BITS) - 1);
+    uint16_t sign = (uint16_t)((bits >> 63) << 15);
+    int exponent = (int)((bits >> DOUBLE_FRACTION_BITS) & 0x7FF);
+    uint64_t significand = bits & (((uint64_t)1 << DOUBLE_FRACTION_BITS) - 1);
     if (exponent == 0x7FF) {
         /* Keep the payload's upper bits, and set the quiet bit so that it cannot become zero. */
         uint16_t payload = (uint16_t)(significand >> (DOUBLE_FRACTION_BITS - f.fraction_bits));
@@ -56,7 +54,7 @@ static uint16_t round_to(format16 f, double v)
 
     significand |= (uint64_t)1 << DOUBLE_FRACTION_BITS;
     exponent += bias - DOUBLE_BIAS; /* biased as the target counts; <= 0 means subnormal there */
-    drop = DOUBLE_FRACTION_BITS - f.fraction_bits + (exponent < 1 ? 1 - exponent : 0);
+    int drop = DOUBLE_FRACTION_BITS - f.fraction_bits + (exponent < 1 ? 1 - exponent : 0);
     if (drop > DOUBLE_FRACTION_BITS + 1)
         return sign; /* less than half of the smallest subnormal */
     if (exponent > (1 << f.exponent_bits) - 2)
@@ -64,9 +62,9 @@ static uint16_t round_to(format16 f, double v)
 
     /* Carry out of the fraction goes into the exponent, and out of the largest one into infinity:
      * the encodings are in order, so plain addition is right in each case. */
-    kept = significand >> drop;
-    rest = significand & (((uint64_t)1 << drop) - 1);
-    half = (uint64_t)1 << (drop - 1);
+    uint64_t kept = significand >> drop;
+    uint64_t rest = significand & (((uint64_t)1 << drop) - 1);
+    uint64_t half = (uint64_t)1 << (drop - 1);
     if (exponent >= 1)
         kept += (uint64_t)(exponent - 1) << f.fraction_bits;
     if (rest > half || (rest == half && (kept & 1) != 0))

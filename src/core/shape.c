@@ -122,12 +122,10 @@ bool kiln__strides_contiguous(int rank, const int64_t *shape, const int64_t *str
 static bool reshape_run(const int64_t *extents, const int64_t *steps, int first, int last,
                         const int64_t *new_shape, int new_first, int new_last, int64_t *new_strides)
 {
-    int64_t step;
-
     for (int axis = first; axis + 1 < last; axis++)
         if (steps[axis] != extents[axis + 1] * steps[axis + 1])
             return false;
-    step = steps[last - 1];
+    int64_t step = steps[last - 1];
     for (int axis = new_last - 1; axis >= new_first; axis--) {
         new_strides[axis] = step;
         step *= new_shape[axis];
@@ -213,13 +211,12 @@ bool kiln__strides_self_overlap(int rank, const int64_t *shape, const int64_t *s
         if (shape[axis] == 0)
             return false;
     for (int axis = 0; axis < rank; axis++) {
-        int64_t step;
         int place = count;
         if (shape[axis] == 1)
             continue;
         if (strides[axis] == 0)
             return true;
-        step = strides[axis] < 0 ? -strides[axis] : strides[axis];
+        int64_t step = strides[axis] < 0 ? -strides[axis] : strides[axis];
         for (; place > 0 && steps[place - 1] > step; place--) {
             steps[place] = steps[place - 1];
             extents[place] = extents[place - 1];

@@ -283,7 +283,6 @@ kiln_status kiln__host_alloc(kiln__device *device, size_t bytes, bool write_comb
 {
     kiln__host_pool *const pool = device->host_pool;
     const int size_class = write_combined ? -1 : class_of(bytes);
-    host_block *block = NULL;
     bool listed = true;
     kiln_status status = kiln__device_check(device, err);
 
@@ -291,7 +290,7 @@ kiln_status kiln__host_alloc(kiln__device *device, size_t bytes, bool write_comb
     if (status != KILN_OK || bytes == 0)
         return status;
     pthread_mutex_lock(&pool->lock);
-    block = size_class >= 0 ? take_free(pool, size_class, false) : NULL;
+    host_block *block = size_class >= 0 ? take_free(pool, size_class, false) : NULL;
     if (block != NULL)
         hand_out(pool, block);
     pthread_mutex_unlock(&pool->lock);

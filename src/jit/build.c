@@ -60,13 +60,12 @@ bool kiln__jit_is_warm(kiln__cache *cache, const kiln__definition *def, const ki
                        const kiln__target *target, kiln__warmed *out)
 {
     kiln__demand w;
-    bool found = false;
 
     memset(out, 0, sizeof *out);
     if (kiln__demand_make(def, source, target, &w, NULL) != KILN_OK)
         return false;
     out->key = w.hash;
-    found = w.cacheable && look(cache, &w, out) && has_any(cache, &w);
+    bool found = w.cacheable && look(cache, &w, out) && has_any(cache, &w);
     kiln__demand_clear(&w);
     return found;
 }

@@ -45,7 +45,7 @@ static const char *where(const include_scan *s)
 static bool scan_file(include_scan *s, const char *path, int depth)
 {
     const char *const outer = s->file;
-    char *text = NULL, *folder = NULL, *slash = NULL;
+    char *text = NULL;
     char digest[65];
     size_t bytes = 0;
 
@@ -58,8 +58,8 @@ static bool scan_file(include_scan *s, const char *path, int depth)
     if (strlen(text) != bytes) /* what stands behind a NUL would not be scanned */
         kiln__inputs_refuse(s->in, "%s holds a NUL", path);
 
-    folder = kiln__strdup(path);
-    slash = folder != NULL ? strrchr(folder, '/') : NULL;
+    char *folder = kiln__strdup(path);
+    char *slash = folder != NULL ? strrchr(folder, '/') : NULL;
     if (slash != NULL)
         *slash = '\0';
     s->file = path;

@@ -65,12 +65,10 @@ void kiln__inputs_refuse(kiln__inputs *in, const char *fmt, ...)
 /* Remember a file; false when there are too many, or no memory for one more. */
 static bool append(kiln__inputs *in, const char *path, const struct stat *st)
 {
-    kiln__input *item = NULL;
-
     if (in->count == INPUTS_MAX ||
         !kiln__reserve(&in->items, in->count, &in->room, sizeof *in->items))
         return false;
-    item = &in->items[in->count];
+    kiln__input *item = &in->items[in->count];
     item->path = kiln__strdup(path);
     if (item->path == NULL || kiln__map_enter(&in->paths, path, strlen(path), NULL) == NULL) {
         kiln__free(item->path);
@@ -104,15 +102,14 @@ bool kiln__input_read(kiln__inputs *in, const char *path, char **text_out, size_
 {
     struct stat st;
     const int fd = open_regular(in, path, &st);
-    bool whole = false;
 
     *text_out = NULL;
     if (fd < 0)
         return false;
-    whole = (uint64_t)st.st_size <= INPUT_BYTES_MAX &&
-            in->bytes + (uint64_t)st.st_size <= ALL_BYTES_MAX &&
-            kiln__read_open_file(fd, INPUT_BYTES_MAX, text_out, bytes_out) == 0 &&
-            append(in, path, &st);
+    bool whole = (uint64_t)st.st_size <= INPUT_BYTES_MAX &&
+                 in->bytes + (uint64_t)st.st_size <= ALL_BYTES_MAX &&
+                 kiln__read_open_file(fd, INPUT_BYTES_MAX, text_out, bytes_out) == 0 &&
+                 append(in, path, &st);
     close(fd);
     if (!whole) {
         kiln__free(*text_out);

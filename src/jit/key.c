@@ -80,14 +80,13 @@ bool kiln__demand_settle(kiln__demand *w, const kiln__definition *def, const kil
     const int64_t wait_ns = kiln__inputs_wait_ns(&w->inputs);
     const struct timespec pause = {0, (long)wait_ns};
     kiln__demand again;
-    bool same = false;
 
     if (wait_ns <= 0)
         return wait_ns == 0;
     nanosleep(&pause, NULL);
     if (kiln__demand_make(def, source, target, &again, NULL) != KILN_OK)
         return false;
-    same = is_same(w, &again) && kiln__inputs_wait_ns(&again.inputs) == 0;
+    bool same = is_same(w, &again) && kiln__inputs_wait_ns(&again.inputs) == 0;
     kiln__demand_clear(&again);
     return same;
 }
@@ -96,13 +95,12 @@ bool kiln__demand_holds(const kiln__demand *w, const kiln__definition *def,
                         const kiln__source *source, const kiln__target *target)
 {
     kiln__demand after;
-    bool same = false;
 
     if (w->inputs.count == 0)
         return true;
     if (kiln__demand_make(def, source, target, &after, NULL) != KILN_OK)
         return false;
-    same = is_same(w, &after);
+    bool same = is_same(w, &after);
     kiln__demand_clear(&after);
     return same;
 }

@@ -153,13 +153,13 @@ static kiln_status flush(const bench *b, uint64_t run, kiln_error *err)
 static kiln_status run_once(bench *b, kiln_error *err)
 {
     double *const column = b->seconds + b->runs;
-    double begin_us = 0.0, ms = 0.0;
+    double ms = 0.0;
     kiln_status status = KILN_OK;
 
     KILN_TRY(flush(b, b->runs, err));
     for (size_t k = 0; k < b->watch_count; k++)
         KILN_TRY(kiln__event_record(b->watches[k].begin, b->watches[k].stream, err));
-    begin_us = kiln__now_us();
+    double begin_us = kiln__now_us();
     status = b->fn(b->user, err);
     column[0] = (kiln__now_us() - begin_us) * 1e-6;
     if (status != KILN_OK)

@@ -104,7 +104,6 @@ static kiln_status load_image(kiln__loaded *l, const void *image, size_t bytes,
 {
     kiln__image_kind kind = KILN__IMAGE_NONE;
     kiln_error why = KILN_ERROR_INIT;
-    kiln_status status = KILN_OK;
 
     if (o->compiler_option_count != 0 || o->name_count != 0)
         return kiln__fail(err, KILN_ERR_ARGUMENT,
@@ -119,7 +118,7 @@ static kiln_status load_image(kiln__loaded *l, const void *image, size_t bytes,
         return kiln__fail_memory(err, bytes + 1);
     memcpy(l->own, image, bytes);
     ((char *)l->own)[bytes] = '\0';
-    status = kiln__image_check(l->own, bytes, &kind, &why);
+    kiln_status status = kiln__image_check(l->own, bytes, &kind, &why);
     if (status != KILN_OK)
         return kiln__fail(err, status, "module \"%.60s\": %s", l->name, why.message);
     if (kind == KILN__IMAGE_CUBIN)
@@ -207,7 +206,6 @@ static kiln_status create_from_text(kiln_context *ctx, const char *path, const c
 {
     kiln_module_options with = *o;
     const char *slash = strrchr(path, '/');
-    kiln_status status = KILN_OK;
     kiln__buf folder = KILN__BUF_INIT;
     const char **options = kiln__alloc((o->compiler_option_count + 1) * sizeof *options);
 
@@ -221,8 +219,9 @@ static kiln_status create_from_text(kiln_context *ctx, const char *path, const c
         options[with.compiler_option_count++] = folder.text;
     }
     with.compiler_options = options;
-    status = folder.failed ? kiln__fail_memory(err, strlen(path))
-                           : create(ctx, &(origin){.source = text}, name, &with, out, err);
+    kiln_status status = folder.failed
+                             ? kiln__fail_memory(err, strlen(path))
+                             : create(ctx, &(origin){.source = text}, name, &with, out, err);
     kiln__buf_clear(&folder);
     kiln__free(options);
     return status;

@@ -58,7 +58,6 @@ static kiln_status find_entry(const kiln__loaded *l, const char *name, kiln__buf
 {
     const bool cpu = kiln__device_info(l->device)->backend == KILN_BACKEND_CPU;
     const char *symbol = NULL;
-    kiln_status status;
 
     for (size_t k = 0; l->def != NULL && k < l->def->name_count && symbol == NULL; k++) {
         if (!kiln__same_name(l->def->names[k], name))
@@ -75,7 +74,7 @@ static kiln_status find_entry(const kiln__loaded *l, const char *name, kiln__buf
     if (text->failed)
         return kiln__fail_memory(err, strlen(name));
     *symbol_out = symbol != NULL ? symbol : name;
-    status = kiln__raw_entry(l->module, *symbol_out, entry_out, err);
+    kiln_status status = kiln__raw_entry(l->module, *symbol_out, entry_out, err);
     if (status == KILN_ERR_NAME && symbol == NULL &&
         (symbol = find_mangled(l, name)) != NULL) {
         *symbol_out = symbol;
@@ -227,8 +226,6 @@ done:
 kiln_status kiln_module_kernel(kiln_module *m, const char *name, const char *signature,
                                kiln_raw **out, kiln_error *err)
 {
-    kiln_status status = KILN_OK;
-
     KILN_CHECK_NULL(out, err);
     *out = NULL;
     if (m == NULL || name == NULL)
@@ -242,7 +239,7 @@ kiln_status kiln_module_kernel(kiln_module *m, const char *name, const char *sig
         return kiln__fail_memory(err, sizeof *r);
     r->magic = KILN__RAW_MAGIC;
     r->loaded = kiln__loaded_retain(m->loaded);
-    status = make(r, name, signature, err);
+    kiln_status status = make(r, name, signature, err);
     if (status == KILN_OK) {
         *out = r;
     } else {

@@ -228,7 +228,6 @@ static kiln_status plan_devices(expansion *x, const kiln__abstract *args,
 static kiln_status plan_scalars(expansion *x, kiln__abstract *args, const kiln__manifest_axes *axes)
 {
     const kiln__definition *d = x->def;
-    kiln_status status = KILN_OK;
     bool fixed = false, open = false;
 
     if (x->e->has_scalars) {
@@ -237,7 +236,7 @@ static kiln_status plan_scalars(expansion *x, kiln__abstract *args, const kiln__
     }
     for (size_t p = 0; p < d->input_count; p++)
         args[p].scalar = d->params[p].by_number;
-    status = plan_devices(x, args, axes);
+    kiln_status status = plan_devices(x, args, axes);
     for (size_t p = 0; p < d->input_count; p++) {
         if (args[p].scalar || d->params[p].raw || strcmp(d->params[p].name, KILN__WHERE) == 0)
             continue;

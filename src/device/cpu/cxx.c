@@ -410,9 +410,8 @@ static kiln_status run_once(const kiln__cxx *cxx, const kiln__compile_request *r
                                 "DEPENDENCIES_OUTPUT", "SUNPRO_DEPENDENCIES",
                                 "CCC_OVERRIDE_OPTIONS", NULL};
     arguments a = {NULL, 0, 0};
-    kiln__cpu_child child = {cxx->path, NULL,  set, drop, -1, false, COMPILE_TIMEOUT_MS,
+    kiln__cpu_child child = {cxx->path,       NULL,  set, drop, -1, false, COMPILE_TIMEOUT_MS,
                              request->cancel, folder};
-    kiln__cpu_end end = KILN__CPU_NOT_RUN;
     int code = 0;
 
     snprintf(input, sizeof input, "%s/source", folder->path);
@@ -428,7 +427,7 @@ static kiln_status run_once(const kiln__cxx *cxx, const kiln__compile_request *r
         status = kiln__fail(err, KILN_ERR_IO, "%s: %s", input, strerror(errno));
         goto done;
     }
-    end = kiln__cpu_run(&child, log, &code);
+    kiln__cpu_end end = kiln__cpu_run(&child, log, &code);
     status = explain_end(cxx, end, code, log, access(output, R_OK) == 0, err);
 
 done:
@@ -443,13 +442,12 @@ done:
 static kiln_status write_source(const char *folder, const char *source, kiln_error *err)
 {
     char path[PATH_BYTES];
-    int fd = -1, why = 0;
 
     snprintf(path, sizeof path, "%s/source", folder);
-    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return kiln__fail(err, KILN_ERR_IO, "%s: %s", path, strerror(errno));
-    why = kiln__write_all(fd, source, strlen(source));
+    int why = kiln__write_all(fd, source, strlen(source));
     if (close(fd) != 0 && why == 0)
         why = errno;
     if (why != 0)
@@ -461,10 +459,9 @@ static kiln_status read_binary(const char *folder, kiln__compile_result *result,
 {
     char path[PATH_BYTES];
     char *data = NULL;
-    int why = 0;
 
     snprintf(path, sizeof path, "%s/kernel.so", folder);
-    why = kiln__read_file(path, BINARY_BYTES_MAX, &data, &result->bytes);
+    int why = kiln__read_file(path, BINARY_BYTES_MAX, &data, &result->bytes);
     if (why == ENOMEM)
         return kiln__fail(err, KILN_ERR_NO_MEMORY, "no memory for the compiled kernel");
     if (why != 0)
@@ -482,11 +479,10 @@ kiln_status kiln__cxx_compile(const kiln__compile_request *request, kiln__compil
     const kiln__cxx *cxx = NULL;
     kiln__buf log = KILN__BUF_INIT;
     kiln__cpu_folder folder = {.lock_fd = -1};
-    int why = 0;
 
     memset(result, 0, sizeof *result);
     KILN_TRY(kiln__cxx_get(&cxx, err));
-    why = kiln__cpu_folder_open(&folder);
+    int why = kiln__cpu_folder_open(&folder);
     if (why != 0) {
         status = kiln__fail(err, KILN_ERR_IO, "no folder for temporary files can be made: %s",
                             strerror(why));

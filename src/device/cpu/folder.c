@@ -238,16 +238,14 @@ __attribute__((destructor)) static void remove_live(void)
 /* Make a folder from the template in `path` and lock it; 0 or an errno value. */
 static int make_locked(kiln__cpu_folder *folder)
 {
-    int fd = -1, why = 0;
-
     if (mkdtemp(folder->path) == NULL)
         return errno;
-    fd = open(folder->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = open(folder->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return errno == ENOENT ? EAGAIN : errno;
     kiln__fork_hold();
     folder->lock_fd = lock_in(fd, O_CREAT);
-    why = folder->lock_fd < 0 ? errno : 0;
+    int why = folder->lock_fd < 0 ? errno : 0;
     if (folder->lock_fd >= 0)
         (void)kiln__fork_closes(folder->lock_fd);
     kiln__fork_allow();

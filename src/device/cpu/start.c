@@ -152,11 +152,9 @@ ON_OTHER_STACK static int begin(void *what)
  * standard streams gets those numbers from its next open(). Closes the old one; -1 with errno. */
 int kiln__cpu_above_standard(int fd)
 {
-    int moved = -1;
-
     if (fd < 0 || fd > 2)
         return fd;
-    moved = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    int moved = fcntl(fd, F_DUPFD_CLOEXEC, 3);
     close(fd);
     return moved;
 }
@@ -185,13 +183,11 @@ static pid_t begin_in_child(beginning *b)
 {
     char *const stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-    pid_t pid = -1;
-    int why = 0;
 
     if (stack == MAP_FAILED)
         return -1;
-    pid = clone(begin, stack + STACK_BYTES, CLONE_VM | CLONE_VFORK | SIGCHLD, b);
-    why = errno;
+    pid_t pid = clone(begin, stack + STACK_BYTES, CLONE_VM | CLONE_VFORK | SIGCHLD, b);
+    int why = errno;
     (void)munmap(stack, STACK_BYTES);
     errno = why;
     return pid;

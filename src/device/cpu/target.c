@@ -119,10 +119,9 @@ static bool line_value(const char *path, const char *key, char *value, size_t by
     for (char *line = text; line != NULL && !found; line = strchr(line, '\n')) {
         line += *line == '\n';
         if (strncmp(line, key, strlen(key)) == 0) {
-            size_t width = 0;
             line += strlen(key);
             line += strspn(line, " \t:");
-            width = strcspn(line, "\n");
+            size_t width = strcspn(line, "\n");
             snprintf(value, bytes, "%.*s", (int)width, line);
             found = true;
         }
@@ -136,12 +135,11 @@ static bool file_number(const char *path, unsigned long long *value_out)
 {
     char *text = NULL, *end = NULL;
     size_t length = 0;
-    bool known = false;
 
     if (kiln__read_file(path, TEXT_BYTES_MAX, &text, &length) != 0)
         return false;
     *value_out = strtoull(text, &end, 10);
-    known = end != text;
+    bool known = end != text;
     kiln__free(text);
     return known;
 }

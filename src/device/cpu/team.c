@@ -237,8 +237,6 @@ static void cut(job *j, int64_t units, int64_t together, int parts_most)
 
 static void list_job(kiln__team *team, job *j)
 {
-    int asleep = 0;
-
     pthread_mutex_lock(&team->lock);
     if (!team->started)
         start_threads(team);
@@ -247,7 +245,7 @@ static void list_job(kiln__team *team, job *j)
     j->next_job = team->jobs;
     team->jobs = j;
     atomic_fetch_add_explicit(&team->posted, 1, memory_order_relaxed);
-    asleep = team->sleeping;
+    int asleep = team->sleeping;
     if (j->wanted >= asleep && asleep > 0)
         pthread_cond_broadcast(&team->work);
     else

@@ -127,7 +127,6 @@ static kiln_status stage_send(kiln__device *device, kiln__cu_pointer dst, const 
                               size_t bytes, kiln__cu_stream stream, kiln_error *err)
 {
     kiln__cuda_stage *stage = &kiln__cuda_of(device)->stage;
-    kiln_status status = KILN_OK;
 
     if (stage->used + bytes > KILN__STAGE_BYTES || (stage->used > 0 && stage->stream != stream)) {
         KILN_CHECK(stage_turn(device, err));
@@ -139,8 +138,8 @@ static kiln_status stage_send(kiln__device *device, kiln__cu_pointer dst, const 
     stage->stream = stream;
     stage->used += (bytes + SLICE_ALIGN - 1) & ~(SLICE_ALIGN - 1);
     stage->busy[stage->at] = true;
-    status = kiln__cuda_status(device, kiln__cu.event_record(stage->event[stage->at], stream),
-                               "cuEventRecord", err);
+    kiln_status status = kiln__cuda_status(
+        device, kiln__cu.event_record(stage->event[stage->at], stream), "cuEventRecord", err);
     if (status != KILN_OK)
         (void)kiln__cu.stream_synchronize(stream);
     return status;

@@ -265,11 +265,10 @@ static kiln_status fail_arch(const char *target, kiln_error *err)
 static char *take_log(nvrtc_program program)
 {
     size_t bytes = 0;
-    char *log = NULL;
 
     if (rtc.get_log_size(program, &bytes) != NVRTC_OK || bytes <= 1)
         return NULL;
-    log = kiln__alloc(bytes + 1);
+    char *log = kiln__alloc(bytes + 1);
     if (log == NULL)
         return NULL;
     if (rtc.get_log(program, log) != NVRTC_OK) {
@@ -425,11 +424,10 @@ static kiln_status attempt(const kiln__compile_request *request, kiln__remedy re
     kiln_status status = KILN_OK;
     nvrtc_program program = NULL;
     option_list list = {0};
-    int code = NVRTC_OK;
 
     *out = (outcome){false, NULL};
     KILN_TRY(options_make(request, remedy, &list, err));
-    code = rtc.create_program(&program, source, "kiln.cu", 0, NULL, NULL);
+    int code = rtc.create_program(&program, source, "kiln.cu", 0, NULL, NULL);
     if (code == NVRTC_OK && request->cancel != NULL && set_flow_callback != NULL)
         (void)set_flow_callback(program, wants_to_stop, (void *)(uintptr_t)request->cancel);
     for (size_t k = 0; k < request->name_count && code == NVRTC_OK; k++)
