@@ -132,6 +132,26 @@ static void test_expression__numbers_are_weak(void **state)
 }
 
 /* Python's and NumPy's values, as `python3 -c "import numpy as np; print(3 // 2.5e-3, np.sinh(1))"`. */
+/* In all floats, and of the plain number 2 alone. */
+static void test_expression__a_square_calls_no_pow(void **state)
+{
+    static const char *const texts[] = {"x ** 2", "x ** 2.0", "power(x, 2)", "x ** 3", "x ** 2.5"};
+    test_env *t = *state;
+    operands o;
+    operands_make(t, &o);
+    for (size_t k = 0; k < COUNT(texts); k++) {
+        kiln_graph *g = NULL;
+        kiln_array *z = NULL;
+        char *source = NULL;
+        OK(t, kiln_graph_parse(t->ctx, texts[k], names, 3, NULL, &g, NULL, &t->err));
+        OK(t, kiln_graph_source(g, KILN_ARGS(o.x, o.y, o.n, &z), 0, &source, &t->err));
+        CHECK((strstr(source, "pow(x") != NULL) == (k > 2), "%s:\n%s", texts[k], source);
+        kiln_free(source);
+        kiln_graph_destroy(g);
+    }
+    operands_free(&o);
+}
+
 static void test_expression__numbers_alone_are_computed_by_the_operations(void **state)
 {
     static const shown list[] = {
@@ -429,6 +449,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         TEST(test_expression__precedence_is_pythons),
         TEST(test_expression__numbers_are_weak),
+        TEST(test_expression__a_square_calls_no_pow),
         TEST(test_expression__numbers_alone_are_computed_by_the_operations),
         TEST(test_expression__functions_and_methods_are_numpys),
         TEST(test_expression__reductions_take_axis_keepdims_and_dtype),

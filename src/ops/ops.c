@@ -411,6 +411,22 @@ static kiln_status resolve_truth(const kiln__op *op, const kiln__op_type *in, ki
     return KILN_OK;
 }
 
+static bool is_two(const kiln__op_type *t)
+{
+    const kiln__number *n = &t->number;
+    return t->weak && !t->unknown &&
+           (n->kind == 'f' ? n->value.f == 2.0 : n->kind == 'i' && n->value.i == 2);
+}
+
+/* x ** 2 of a float is x * x, as in NumPy: rounded once, and a tenth of pow()'s work. */
+static void square_loop(kiln__op_loop *power)
+{
+    if (kiln_dtype_kind(power->type) != 'f')
+        return;
+    power->expression = loop_of(&row_SQUARE, letter_of(power->type))->expression;
+    power->calls = false;
+}
+
 kiln_status kiln__op_resolve(const kiln__op *op, const kiln__op_type *in, kiln__op_loop *out,
                              kiln_error *err)
 {
@@ -436,6 +452,8 @@ kiln_status kiln__op_resolve(const kiln__op *op, const kiln__op_type *in, kiln__
     }
     if (status == KILN_OK && op->row->shape != SHAPE_CLAMP)
         status = check_range(op, in, out, err);
+    if (status == KILN_OK && op->op == KILN_OP_POWER && is_two(&in[1]))
+        square_loop(out);
     return status;
 }
 

@@ -108,9 +108,10 @@ KILN__HALF(float16)
 KILN_FN unsigned short kiln__bf16_from(float v)
 {
 #if __CUDA_ARCH__ >= 800
-    unsigned short bits;
-    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(v));
-    return bits;
+    // Of a pair, because the conversion of a single value takes four times as long.
+    unsigned int pair;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(0.0f), "f"(v));
+    return (unsigned short)pair;
 #else
     unsigned int u = __float_as_uint(v);
     return v != v ? 0x7fff : (unsigned short)((u + 0x7fff + (u >> 16 & 1)) >> 16);

@@ -262,10 +262,42 @@ KILN_FN size_t __cvta_generic_to_shared(const void *at) { return emu_shared_offs
 
 // ---- twins of PTX: ptx.def has the instructions; operands in the order of their numbers
 
-KILN_FN void emu_cvt_bf16_f32(unsigned short &bits, float v) { bits = emu__bf16_from(v); }
+KILN_FN void emu_cvt_bf16x2_f32(unsigned int &pair, float high, float low)
+{
+    pair = (unsigned int)emu__bf16_from(high) << 16 | emu__bf16_from(low);
+}
 KILN_FN void emu_cvt_f16_f32(unsigned short &bits, float v) { bits = emu__f16_from(v); }
 KILN_FN void emu_cvt_f16_f64(unsigned short &bits, double v) { bits = emu__f16_from(v); }
 KILN_FN void emu_cvt_f32_f16(float &v, unsigned short bits) { v = emu__f16_to(bits); }
+// Results are exact in a double, or (sums of numbers very far apart) wide enough to be rounded again.
+#define EMU_HALF(name, expression)                                                                 \
+    KILN_FN void emu_##name##_f16(unsigned short &r, unsigned short p, unsigned short q)           \
+    {                                                                                              \
+        const double a = emu__f16_to(p), b = emu__f16_to(q);                                       \
+        r = emu__f16_from(expression);                                                             \
+    }                                                                                              \
+    KILN_FN void emu_##name##_bf16(unsigned short &r, unsigned short p, unsigned short q)          \
+    {                                                                                              \
+        const double a = emu__bf16_to(p), b = emu__bf16_to(q);                                     \
+        r = emu__bf16_from(expression);                                                            \
+    }
+EMU_HALF(add, a + b)
+EMU_HALF(sub, a - b)
+EMU_HALF(mul, a *b)
+// A NaN wins or loses; a zero below 0 is less than one above.
+#define EMU_IS_LESS(a, b) ((a) < (b) || ((a) == (b) && __builtin_signbit(a) > __builtin_signbit(b)))
+EMU_HALF(max_nan, a != a || b != b ? a + b : EMU_IS_LESS(a, b) ? b : a)
+EMU_HALF(min_nan, a != a || b != b ? a + b : EMU_IS_LESS(b, a) ? b : a)
+EMU_HALF(max, a != a ? b : b != b ? a : EMU_IS_LESS(a, b) ? b : a)
+EMU_HALF(min, a != a ? b : b != b ? a : EMU_IS_LESS(b, a) ? b : a)
+KILN_FN void emu_fma_bf16(unsigned short &r, unsigned short p, unsigned short q, unsigned short s)
+{
+    r = emu__bf16_from((double)emu__bf16_to(p) * (double)emu__bf16_to(q) + (double)emu__bf16_to(s));
+}
+KILN_FN void emu_rcp(float &r, float v)
+{
+    r = __builtin_fabsf(v) < 0x1p-126f ? 1 / __builtin_copysignf(0, v) : 1 / v;
+}
 KILN_FN void emu_ex2(float &power, float v) { power = exp2f(v); }
 KILN_FN void emu_rank(int &rank) { rank = emu_cluster_rank(); }
 KILN_FN void emu_mapa(unsigned int &far, unsigned int near, unsigned int rank)

@@ -211,15 +211,17 @@ static int look_at_ptx(const char *folder, const char *name, int *found)
         return 0;
     text[fread(text, 1, sizeof text - 1, file)] = '\0';
     fclose(file);
-    for (const char *p = text; (p = strstr(p, "asm")) != NULL; p++) {
-        const char *open = p + 3 + (strncmp(p + 3, " volatile", 9) == 0 ? 9 : 0);
-        if (open[0] != '(' || open[1] != '"')
+    for (const char *p = text; (p = strchr(p, '"')) != NULL; p += strcspn(p + 1, "\"\n") + 2) {
+        const bool is_asm = p - text > 14 && (strncmp(p - 4, "asm(", 4) == 0 ||
+                                              strncmp(p - 13, "asm volatile(", 13) == 0);
+        const char *end = p + 1 + strcspn(p + 1, "\"\n"), *operand = strstr(p, "%0");
+        if (!is_asm && (operand == NULL || operand >= end)) /* or it is one in a list of them */
             continue;
-        const size_t length = strcspn(open + 2, "\"");
+        const size_t length = (size_t)(end - p - 1);
         ++*found;
-        if (emu_ptx_twin(open + 2, length) != NULL)
+        if (emu_ptx_twin(p + 1, length) != NULL)
             continue;
-        print_error("%s: no twin in ptx.def for \"%.*s\"\n", path, (int)length, open + 2);
+        print_error("%s: no twin in ptx.def for \"%.*s\"\n", path, (int)length, p + 1);
         without++;
     }
     return without;

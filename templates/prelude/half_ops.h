@@ -1,0 +1,110 @@
+//# Graphs, eager operations and expressions round every operation, and call these functions for it.
+//# In users' snippets the operators of half.h serve: they give a float, which is rounded when it is
+//# assigned. The instructions are for single values: ptxas joins two of them where elements lie
+//# side by side (docs/design.md). Bfloat16 has only fma from sm_80 to sm_90: the last column is the
+//# one that gives the same value, and the same sign of zero.
+//% for x | sign | f16 | bf16 | fused
+//% | add | + | "add.rn.f16 %0, %1, %2;" | "add.rn.bf16 %0, %1, %2;" | "h"(a.kiln__bits), "h"((unsigned short)0x3f80), "h"(b.kiln__bits)
+//% | subtract | - | "sub.rn.f16 %0, %1, %2;" | "sub.rn.bf16 %0, %1, %2;" | "h"(b.kiln__bits), "h"((unsigned short)0xbf80), "h"(a.kiln__bits)
+//% | multiply | * | "mul.rn.f16 %0, %1, %2;" | "mul.rn.bf16 %0, %1, %2;" | "h"(a.kiln__bits), "h"(b.kiln__bits), "h"((unsigned short)0x8000)
+//% section half_${x}_f16 on cuda needs float16 when @float16&kiln_half_${x}
+KILN_FN float16 kiln_half_${x}(float16 a, float16 b)
+{
+    float16 r;
+    asm(${f16} : "=h"(r.kiln__bits) : "h"(a.kiln__bits), "h"(b.kiln__bits));
+    return r;
+}
+//% section half_${x}_bf16 on cuda needs bfloat16 when @bfloat16&kiln_half_${x}
+KILN_FN bfloat16 kiln_half_${x}(bfloat16 a, bfloat16 b)
+{
+    bfloat16 r;
+#if __CUDA_ARCH__ >= 900
+    asm(${bf16} : "=h"(r.kiln__bits) : "h"(a.kiln__bits), "h"(b.kiln__bits));
+#elif __CUDA_ARCH__ >= 800
+    asm("fma.rn.bf16 %0, %1, %2, %3;" : "=h"(r.kiln__bits) : ${fused});
+#else
+    r = float(a) ${sign} float(b);
+#endif
+    return r;
+}
+//% section half_${x} on cpu when kiln_half_${x}
+template <class H> KILN_FN H kiln_half_${x}(H a, H b) { return float(a) ${sign} float(b); }
+//% end
+
+//% section half_divide on cpu when kiln_half_divide
+template <class H> KILN_FN H kiln_half_divide(H a, H b) { return float(a) / float(b); }
+
+//% section half_rcp on cuda when kiln_half_divide
+// half_rcp (CUDA): about 1 / v, one unit off at most; a subnormal number counts as 0.
+KILN_FN float kiln__half_rcp(float v)
+{
+    float r;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(v));
+    return r;
+}
+
+//% section half_divide_f16 on cuda needs float16 half_rcp when @float16&kiln_half_divide
+// half_divide_f16 (CUDA): a quotient of two float16 is exactly halfway between two others or at
+// least 2^-23 of itself away, so a quotient of floats that is 2^-24 of itself off is rounded to the
+// right one. What is left of a quotient that is exact, infinite or 0 is 0 or NaN.
+KILN_FN float16 kiln_half_divide(float16 x, float16 y)
+{
+    const float a = x, b = y, r = kiln__half_rcp(b), q = a * r, rest = fmaf(-q, b, a);
+    return rest < 0.0f || rest > 0.0f ? fmaf(rest, r, q) : q;
+}
+
+//% section half_divide_bf16 on cuda needs bfloat16 half_rcp when @bfloat16&kiln_half_divide
+// half_divide_bf16 (CUDA): a quotient of two bfloat16 is exactly halfway between two others, which
+// only subnormal ones are, or 2^-17 of itself and 2^-142 away. It is computed to 2^-22; adding and
+// subtracting `snap` leaves multiples of 2^-146 of it, so that what is exactly halfway becomes so,
+// but loses the sign of 0. Very large and very small divisors are scaled by a power of two.
+KILN_FN bfloat16 kiln_half_divide(bfloat16 x, bfloat16 y)
+{
+    const float a = x, b = y, size = fabsf(b), snap = 0x1p-122f;
+    const float scale = size > 0x1p100f ? 0x1p-64f : size < 0x1p-100f ? 0x1p64f : 1.0f;
+    const float q = a * kiln__half_rcp(b * scale);
+    return copysignf(__fadd_rn(fmaf(q, scale, snap), -snap), q);
+}
+
+//% section half_negative when kiln_half_negative
+template <class H> KILN_FN H kiln_half_negative(H v)
+{
+    v.kiln__bits ^= 0x8000;
+    return v;
+}
+
+//% section half_absolute when kiln_half_absolute
+template <class H> KILN_FN H kiln_half_absolute(H v)
+{
+    v.kiln__bits &= 0x7fff;
+    return v;
+}
+
+//% for x | f16 | bf16
+//% | maximum | "max.NaN.f16 %0, %1, %2;" | "max.NaN.bf16 %0, %1, %2;"
+//% | minimum | "min.NaN.f16 %0, %1, %2;" | "min.NaN.bf16 %0, %1, %2;"
+//% | fmax | "max.f16 %0, %1, %2;" | "max.bf16 %0, %1, %2;"
+//% | fmin | "min.f16 %0, %1, %2;" | "min.bf16 %0, %1, %2;"
+//% section half_${x}_f16 on cuda needs float16 op_order when @float16&kiln_${x}
+KILN_FN float16 kiln_${x}(float16 a, float16 b)
+{
+#if __CUDA_ARCH__ >= 800
+    float16 r;
+    asm(${f16} : "=h"(r.kiln__bits) : "h"(a.kiln__bits), "h"(b.kiln__bits));
+    return r;
+#else
+    return kiln_${x}<float16>(a, b);
+#endif
+}
+//% section half_${x}_bf16 on cuda needs bfloat16 op_order when @bfloat16&kiln_${x}
+KILN_FN bfloat16 kiln_${x}(bfloat16 a, bfloat16 b)
+{
+#if __CUDA_ARCH__ >= 800
+    bfloat16 r;
+    asm(${bf16} : "=h"(r.kiln__bits) : "h"(a.kiln__bits), "h"(b.kiln__bits));
+    return r;
+#else
+    return kiln_${x}<bfloat16>(a, b);
+#endif
+}
+//% end
