@@ -103,100 +103,10 @@ struct kiln__backend {
     /* Wait for all work on the device. ERR_FAULT when a kernel faulted. */
     kiln_status (*synchronize)(kiln__device *device, kiln_error *err);
 
-    /* ---- streams ---- a backend that runs work at once may hand out NULL natives */
-
-    kiln_status (*stream_priorities)(kiln__device *device, int *least_out, int *greatest_out,
-                                     kiln_error *err);
-    /* See kiln_stream_options. */
-    kiln_status (*stream_create)(kiln__device *device, int priority, bool blocking,
-                                 void **native_out, kiln_error *err);
-    /* Enqueued work still completes. */
-    void (*stream_destroy)(kiln__device *device, void *native);
-    /* Take over the use (not the ownership) of a stream made elsewhere; NULL: unsupported.
-     * Checks that it belongs to this device. */
-    kiln_status (*stream_wrap)(kiln__device *device, void *native, kiln_error *err);
-    kiln_status (*stream_synchronize)(kiln__device *device, void *native, kiln_error *err);
-    /* Whether the stream's work is done; never waits. */
-    kiln_status (*stream_query)(kiln__device *device, void *native, bool *done_out,
-                                kiln_error *err);
-    /* Work enqueued on `native` from now on waits for `event` as last recorded. */
-    kiln_status (*stream_wait_event)(kiln__device *device, void *native, void *event,
-                                     kiln_error *err);
-    /* Call `fn` in the stream's order; see kiln_stream_host_call(). */
-    kiln_status (*host_call)(kiln__device *device, void *native, kiln_host_fn fn, void *user,
-                             kiln_error *err);
-
-    /* ---- events ---- a point in a stream's work */
-
-    /* ERR_UNSUPPORTED for a kind that the backend does not have. */
-    kiln_status (*event_create)(kiln__device *device, const kiln__event_kind *kind,
-                                void **event_out, kiln_error *err);
-    void (*event_destroy)(kiln__device *device, void *event);
-    kiln_status (*event_record)(kiln__device *device, void *event, void *native, kiln_error *err);
-    /* Whether the point has been passed; never waits. */
-    kiln_status (*event_query)(kiln__device *device, void *event, bool *done_out, kiln_error *err);
-    kiln_status (*event_synchronize)(kiln__device *device, void *event, kiln_error *err);
-    /* Both recorded with timing; waits for `end`. */
-    kiln_status (*event_elapsed)(kiln__device *device, void *start, void *end, double *ms_out,
-                                 kiln_error *err);
-    /* Events of other processes; NULL: unsupported. */
-    kiln_status (*event_export)(kiln__device *device, void *event, kiln_event_handle *handle_out,
-                                kiln_error *err);
-    kiln_status (*event_open)(kiln__device *device, const kiln_event_handle *handle,
-                              void **event_out, kiln_error *err);
-
-    /* ---- memory ---- for the pool, which takes large pieces and cuts them up */
-
-    /* 512-byte aligned device memory. ERR_DEVICE_MEMORY when the device has none left (its
-     * message is dropped: the pool tries other ways, and writes its own); another status for
-     * anything else. */
-    kiln_status (*raw_alloc)(kiln__device *device, size_t bytes, void **address_out,
-                             kiln_error *err);
-    /* No work uses the memory any more. `bytes` is what was asked for. */
-    void (*raw_free)(kiln__device *device, void *address, size_t bytes);
-    /* Bytes free and in all on the device; both 0 when that cannot be known. */
-    void (*mem_info)(kiln__device *device, size_t *free_out, size_t *total_out);
-
-    /* ---- copies ---- enqueued on `native`; bytes > 0 */
-
-    /* `src` is the caller's again on return. */
-    kiln_status (*copy_host_to_device)(kiln__device *device, void *dst, const void *src,
-                                       size_t bytes, void *native, kiln_error *err);
-    /* `dst` is filled on return. */
-    kiln_status (*copy_device_to_host)(kiln__device *device, void *dst, const void *src,
-                                       size_t bytes, void *native, kiln_error *err);
-    kiln_status (*copy_device_to_device)(kiln__device *device, void *dst, const void *src,
-                                         size_t bytes, void *native, kiln_error *err);
-    kiln_status (*memory_set)(kiln__device *device, void *dst, int byte, size_t bytes, void *native,
-                              kiln_error *err);
-
-    /* Between the device and memory of host_alloc, in either direction; returns at once. */
-    kiln_status (*enqueue_copy)(kiln__device *device, void *dst, const void *src, size_t bytes,
-                                bool to_device, void *native, kiln_error *err);
-
-    /* ---- host memory ---- that the device reaches by itself */
-
-    /* ERR_NO_MEMORY. */
-    kiln_status (*host_alloc)(kiln__device *device, size_t bytes, bool write_combined, void **out,
-                              kiln_error *err);
-    void (*host_free)(kiln__device *device, void *memory); /* no copy uses it any more */
-
-    /* ---- modules ---- */
-
-    /* `binary` (a result of `compile`) is the caller's again on return. */
-    kiln_status (*module_load)(kiln__device *device, const void *binary, size_t bytes,
-                               void **module_out, kiln_error *err);
-    /* No work uses it any more, or the backend waits for that. */
-    void (*module_unload)(kiln__device *device, void *module);
-    /* What `launch` takes as `entry`; valid until the module is unloaded. ERR_INTERNAL for a name
-     * that is not there. */
-    kiln_status (*module_entry)(kiln__device *device, void *module, const char *name,
-                                void **entry_out, kiln_error *err);
-
-    /* The grid is not 0, args_bytes is at most KILN__ARGS_BYTES_MAX; `args` is the caller's again
-     * on return. Takes no lock and allocates nothing on cuda. */
-    kiln_status (*launch)(kiln__device *device, void *entry, const kiln__launch_config *config,
-                          const void *args, size_t args_bytes, void *native, kiln_error *err);
+    /* ---- streams, events, memory, copies, modules, launches ---- */
+#define KILN_BACKEND(result, name, parameters) result(*name) parameters;
+#include "device/backend.def"
+#undef KILN_BACKEND
 
     const kiln__raw_backend *raw; /* modules and kernels of the user's; see raw.c */
 

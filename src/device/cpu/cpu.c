@@ -98,10 +98,11 @@ static void cpu_stream_destroy(kiln__device *device, void *native)
     (void)native;
 }
 
-static kiln_status cpu_stream_synchronize(kiln__device *device, void *native, kiln_error *err)
+/* Of a stream or an event. */
+static kiln_status cpu_wait(kiln__device *device, void *what, kiln_error *err)
 {
     (void)device;
-    (void)native;
+    (void)what;
     (void)err;
     return KILN_OK;
 }
@@ -168,14 +169,6 @@ static kiln_status cpu_event_record(kiln__device *device, void *event, void *nat
     (void)native;
     (void)err;
     atomic_store_explicit(&((cpu_event *)event)->at_us, kiln__now_us(), memory_order_relaxed);
-    return KILN_OK;
-}
-
-static kiln_status cpu_event_synchronize(kiln__device *device, void *event, kiln_error *err)
-{
-    (void)device;
-    (void)event;
-    (void)err;
     return KILN_OK;
 }
 
@@ -346,7 +339,7 @@ const kiln__backend kiln__backend_cpu = {
     .stream_create = cpu_stream_create,
     .stream_destroy = cpu_stream_destroy,
     .stream_wrap = NULL,
-    .stream_synchronize = cpu_stream_synchronize,
+    .stream_synchronize = cpu_wait,
     .stream_query = cpu_query,
     .stream_wait_event = cpu_stream_wait_event,
     .host_call = cpu_host_call,
@@ -354,7 +347,7 @@ const kiln__backend kiln__backend_cpu = {
     .event_destroy = cpu_event_destroy,
     .event_record = cpu_event_record,
     .event_query = cpu_query,
-    .event_synchronize = cpu_event_synchronize,
+    .event_synchronize = cpu_wait,
     .event_elapsed = cpu_event_elapsed,
     .raw_alloc = cpu_raw_alloc,
     .raw_free = cpu_raw_free,

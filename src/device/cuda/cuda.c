@@ -163,12 +163,8 @@ static void cuda_close(kiln__device *device)
 
 static kiln_status cuda_synchronize(kiln__device *device, kiln_error *err)
 {
-    bool pushed;
-    KILN_CHECK(kiln__cuda_enter(device, &pushed, err));
-    kiln_status status =
-        kiln__cuda_status(device, kiln__cu.ctx_synchronize(), "cuCtxSynchronize", err);
-    kiln__cuda_leave(pushed);
-    return status;
+    KILN__CU_CHECK(ctx_synchronize, "cuCtxSynchronize", ());
+    return KILN_OK;
 }
 
 const kiln__backend kiln__backend_cuda = {
@@ -178,36 +174,9 @@ const kiln__backend kiln__backend_cuda = {
     .open = cuda_open,
     .close = cuda_close,
     .synchronize = cuda_synchronize,
-    .stream_priorities = kiln__cuda_stream_priorities,
-    .stream_create = kiln__cuda_stream_create,
-    .stream_destroy = kiln__cuda_stream_destroy,
-    .stream_wrap = kiln__cuda_stream_wrap,
-    .stream_synchronize = kiln__cuda_stream_synchronize,
-    .stream_query = kiln__cuda_stream_query,
-    .stream_wait_event = kiln__cuda_stream_wait_event,
-    .host_call = kiln__cuda_host_call,
-    .event_create = kiln__cuda_event_create,
-    .event_destroy = kiln__cuda_event_destroy,
-    .event_record = kiln__cuda_event_record,
-    .event_query = kiln__cuda_event_query,
-    .event_synchronize = kiln__cuda_event_synchronize,
-    .event_elapsed = kiln__cuda_event_elapsed,
-    .event_export = kiln__cuda_event_export,
-    .event_open = kiln__cuda_event_open,
-    .raw_alloc = kiln__cuda_raw_alloc,
-    .raw_free = kiln__cuda_raw_free,
-    .mem_info = kiln__cuda_mem_info,
-    .copy_host_to_device = kiln__cuda_host_to_device,
-    .copy_device_to_host = kiln__cuda_device_to_host,
-    .copy_device_to_device = kiln__cuda_device_to_device,
-    .memory_set = kiln__cuda_memory_set,
-    .enqueue_copy = kiln__cuda_enqueue_copy,
-    .host_alloc = kiln__cuda_host_alloc,
-    .host_free = kiln__cuda_host_free,
-    .module_load = kiln__cuda_module_load,
-    .module_unload = kiln__cuda_module_unload,
-    .module_entry = kiln__cuda_module_entry,
-    .launch = kiln__cuda_launch,
+#define KILN_BACKEND(result, name, parameters) .name = kiln__cuda_##name,
+#include "device/backend.def"
+#undef KILN_BACKEND
     .raw = &kiln__raw_cuda,
     .compiler_identity = kiln__nvrtc_identity,
     .compiler_key = kiln__nvrtc_key,

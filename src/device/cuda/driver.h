@@ -144,77 +144,24 @@ static inline kiln_status kiln__cuda_status(kiln__device *device, kiln__cu_resul
     return result == KILN__CU_OK ? KILN_OK : kiln__cuda_fail(device, result, call, err);
 }
 
-/* Set `status` to that of driver function `field`, called with `arguments` while the context of
- * `device` is current; `err` explains a failure. */
-#define KILN__CU_CALL(field, symbol, arguments)                                                    \
+/* Call driver function `field` with `arguments` while the context of `device` is current. A failure
+ * is explained in `err` and returned. */
+#define KILN__CU_CHECK(field, symbol, arguments)                                                   \
     do {                                                                                           \
         bool pushed;                                                                               \
-        status = kiln__cuda_enter(device, &pushed, err);                                           \
-        if (status == KILN_OK) {                                                                   \
-            status = kiln__cuda_status(device, kiln__cu.field arguments, symbol, err);             \
-            kiln__cuda_leave(pushed);                                                              \
-        }                                                                                          \
+        KILN_CHECK(kiln__cuda_enter(device, &pushed, err));                                        \
+        const kiln__cu_result kiln__result = kiln__cu.field arguments;                             \
+        kiln__cuda_leave(pushed);                                                                  \
+        KILN_CHECK(kiln__cuda_status(device, kiln__result, symbol, err));                          \
     } while (0)
 
 /* ---- parts of the backend's table ---- */
 
-/* memory.c */
-kiln_status kiln__cuda_raw_alloc(kiln__device *device, size_t bytes, void **address_out,
-                                 kiln_error *err);
-void kiln__cuda_raw_free(kiln__device *device, void *address, size_t bytes);
-void kiln__cuda_mem_info(kiln__device *device, size_t *free_out, size_t *total_out);
-kiln_status kiln__cuda_host_to_device(kiln__device *device, void *dst, const void *src,
-                                      size_t bytes, void *native, kiln_error *err);
-kiln_status kiln__cuda_device_to_host(kiln__device *device, void *dst, const void *src,
-                                      size_t bytes, void *native, kiln_error *err);
-kiln_status kiln__cuda_device_to_device(kiln__device *device, void *dst, const void *src,
-                                        size_t bytes, void *native, kiln_error *err);
-kiln_status kiln__cuda_memory_set(kiln__device *device, void *dst, int byte, size_t bytes,
-                                  void *native, kiln_error *err);
-kiln_status kiln__cuda_enqueue_copy(kiln__device *device, void *dst, const void *src, size_t bytes,
-                                    bool to_device, void *native, kiln_error *err);
-kiln_status kiln__cuda_host_alloc(kiln__device *device, size_t bytes, bool write_combined, void **out,
-                                  kiln_error *err);
-void kiln__cuda_host_free(kiln__device *device, void *memory);
+/* memory.c, stream.c, module.c */
+#define KILN_BACKEND(result, name, parameters) result kiln__cuda_##name parameters;
+#include "device/backend.def"
+#undef KILN_BACKEND
 void kiln__cuda_stage_clear(kiln__device *device); /* the context is current */
-
-/* stream.c */
-kiln_status kiln__cuda_stream_priorities(kiln__device *device, int *least_out, int *greatest_out,
-                                         kiln_error *err);
-kiln_status kiln__cuda_stream_create(kiln__device *device, int priority, bool blocking,
-                                     void **native_out, kiln_error *err);
-void kiln__cuda_stream_destroy(kiln__device *device, void *native);
-kiln_status kiln__cuda_stream_wrap(kiln__device *device, void *native, kiln_error *err);
-kiln_status kiln__cuda_stream_synchronize(kiln__device *device, void *native, kiln_error *err);
-kiln_status kiln__cuda_stream_query(kiln__device *device, void *native, bool *done_out,
-                                    kiln_error *err);
-kiln_status kiln__cuda_stream_wait_event(kiln__device *device, void *native, void *event,
-                                         kiln_error *err);
-kiln_status kiln__cuda_host_call(kiln__device *device, void *native, kiln_host_fn fn, void *user,
-                                 kiln_error *err);
-kiln_status kiln__cuda_event_create(kiln__device *device, const kiln__event_kind *kind,
-                                    void **event_out, kiln_error *err);
-void kiln__cuda_event_destroy(kiln__device *device, void *event);
-kiln_status kiln__cuda_event_record(kiln__device *device, void *event, void *native,
-                                    kiln_error *err);
-kiln_status kiln__cuda_event_query(kiln__device *device, void *event, bool *done_out,
-                                   kiln_error *err);
-kiln_status kiln__cuda_event_synchronize(kiln__device *device, void *event, kiln_error *err);
-kiln_status kiln__cuda_event_elapsed(kiln__device *device, void *start, void *end, double *ms_out,
-                                     kiln_error *err);
-kiln_status kiln__cuda_event_export(kiln__device *device, void *event,
-                                    kiln_event_handle *handle_out, kiln_error *err);
-kiln_status kiln__cuda_event_open(kiln__device *device, const kiln_event_handle *handle,
-                                  void **event_out, kiln_error *err);
-
-/* module.c */
-kiln_status kiln__cuda_module_load(kiln__device *device, const void *binary, size_t bytes,
-                                   void **module_out, kiln_error *err);
-void kiln__cuda_module_unload(kiln__device *device, void *module);
-kiln_status kiln__cuda_module_entry(kiln__device *device, void *module, const char *name,
-                                    void **entry_out, kiln_error *err);
-kiln_status kiln__cuda_launch(kiln__device *device, void *entry, const kiln__launch_config *config,
-                              const void *args, size_t args_bytes, void *native, kiln_error *err);
 
 /* raw.c */
 extern const kiln__raw_backend kiln__raw_cuda;

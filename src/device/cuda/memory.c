@@ -128,9 +128,8 @@ static kiln_status stage_send(kiln__device *device, kiln__cu_pointer dst, const 
 {
     kiln__cuda_stage *stage = &kiln__cuda_of(device)->stage;
 
-    if (stage->used + bytes > KILN__STAGE_BYTES || (stage->used > 0 && stage->stream != stream)) {
+    if (stage->used + bytes > KILN__STAGE_BYTES || (stage->used > 0 && stage->stream != stream))
         KILN_CHECK(stage_turn(device, err));
-    }
     char *slice = stage->half[stage->at] + stage->used;
     memcpy(slice, src, bytes);
     KILN_CHECK(kiln__cuda_status(device, kiln__cu.memcpy_htod_async(dst, slice, bytes, stream),
@@ -199,8 +198,8 @@ static bool is_known_to_driver(const void *address)
            type != 0;
 }
 
-kiln_status kiln__cuda_host_to_device(kiln__device *device, void *dst, const void *src,
-                                      size_t bytes, void *native, kiln_error *err)
+kiln_status kiln__cuda_copy_host_to_device(kiln__device *device, void *dst, const void *src,
+                                           size_t bytes, void *native, kiln_error *err)
 {
     kiln__cuda_stage *stage = &kiln__cuda_of(device)->stage;
     kiln__cu_pointer to = device_pointer(dst);
@@ -228,8 +227,8 @@ kiln_status kiln__cuda_host_to_device(kiln__device *device, void *dst, const voi
     return status;
 }
 
-kiln_status kiln__cuda_device_to_host(kiln__device *device, void *dst, const void *src,
-                                      size_t bytes, void *native, kiln_error *err)
+kiln_status kiln__cuda_copy_device_to_host(kiln__device *device, void *dst, const void *src,
+                                           size_t bytes, void *native, kiln_error *err)
 {
     kiln__cuda_stage *stage = &kiln__cuda_of(device)->stage;
     kiln__cu_pointer from = device_pointer(src);
@@ -254,38 +253,32 @@ kiln_status kiln__cuda_device_to_host(kiln__device *device, void *dst, const voi
     return status;
 }
 
-kiln_status kiln__cuda_device_to_device(kiln__device *device, void *dst, const void *src,
-                                        size_t bytes, void *native, kiln_error *err)
+kiln_status kiln__cuda_copy_device_to_device(kiln__device *device, void *dst, const void *src,
+                                             size_t bytes, void *native, kiln_error *err)
 {
-    kiln_status status;
-
-    KILN__CU_CALL(memcpy_dtod_async, "cuMemcpyDtoDAsync",
-                  (device_pointer(dst), device_pointer(src), bytes, native));
-    return status;
+    KILN__CU_CHECK(memcpy_dtod_async, "cuMemcpyDtoDAsync",
+                   (device_pointer(dst), device_pointer(src), bytes, native));
+    return KILN_OK;
 }
 
 kiln_status kiln__cuda_memory_set(kiln__device *device, void *dst, int byte, size_t bytes,
                                   void *native, kiln_error *err)
 {
-    kiln_status status;
-
-    KILN__CU_CALL(memset_d8_async, "cuMemsetD8Async",
-                  (device_pointer(dst), (unsigned char)byte, bytes, native));
-    return status;
+    KILN__CU_CHECK(memset_d8_async, "cuMemsetD8Async",
+                   (device_pointer(dst), (unsigned char)byte, bytes, native));
+    return KILN_OK;
 }
 
 kiln_status kiln__cuda_enqueue_copy(kiln__device *device, void *dst, const void *src, size_t bytes,
                                     bool to_device, void *native, kiln_error *err)
 {
-    kiln_status status;
-
     if (to_device)
-        KILN__CU_CALL(memcpy_htod_async, "cuMemcpyHtoDAsync",
-                      (device_pointer(dst), src, bytes, native));
+        KILN__CU_CHECK(memcpy_htod_async, "cuMemcpyHtoDAsync",
+                       (device_pointer(dst), src, bytes, native));
     else
-        KILN__CU_CALL(memcpy_dtoh_async, "cuMemcpyDtoHAsync",
-                      (dst, device_pointer(src), bytes, native));
-    return status;
+        KILN__CU_CHECK(memcpy_dtoh_async, "cuMemcpyDtoHAsync",
+                       (dst, device_pointer(src), bytes, native));
+    return KILN_OK;
 }
 
 /* ---- host memory ---- */

@@ -18,10 +18,9 @@
 kiln_status kiln__cuda_stream_priorities(kiln__device *device, int *least_out, int *greatest_out,
                                          kiln_error *err)
 {
-    kiln_status status;
-
-    KILN__CU_CALL(ctx_get_priority_range, "cuCtxGetStreamPriorityRange", (least_out, greatest_out));
-    return status;
+    KILN__CU_CHECK(ctx_get_priority_range, "cuCtxGetStreamPriorityRange",
+                   (least_out, greatest_out));
+    return KILN_OK;
 }
 
 /* The driver moves a priority outside the device's range to its nearer end. */
@@ -30,11 +29,10 @@ kiln_status kiln__cuda_stream_create(kiln__device *device, int priority, bool bl
 {
     const unsigned flags = blocking ? STREAM_DEFAULT : STREAM_NON_BLOCKING;
     kiln__cu_stream stream = NULL;
-    kiln_status status;
 
-    KILN__CU_CALL(stream_create, "cuStreamCreateWithPriority", (&stream, flags, priority));
+    KILN__CU_CHECK(stream_create, "cuStreamCreateWithPriority", (&stream, flags, priority));
     *native_out = stream;
-    return status;
+    return KILN_OK;
 }
 
 void kiln__cuda_stream_destroy(kiln__device *device, void *native)
@@ -50,23 +48,20 @@ void kiln__cuda_stream_destroy(kiln__device *device, void *native)
 kiln_status kiln__cuda_stream_wrap(kiln__device *device, void *native, kiln_error *err)
 {
     kiln__cu_context context = NULL;
-    kiln_status status;
 
     /* The default streams (NULL, 1, 2) answer with the current context: this device's. */
-    KILN__CU_CALL(stream_get_ctx, "cuStreamGetCtx", (native, &context));
-    if (status == KILN_OK && context != kiln__cuda_of(device)->context)
-        status =
-            kiln__fail(err, KILN_ERR_CONTEXT,
-                       "the stream does not belong to the primary context of %s", device->info.id);
-    return status;
+    KILN__CU_CHECK(stream_get_ctx, "cuStreamGetCtx", (native, &context));
+    if (context != kiln__cuda_of(device)->context)
+        return kiln__fail(err, KILN_ERR_CONTEXT,
+                          "the stream does not belong to the primary context of %s",
+                          device->info.id);
+    return KILN_OK;
 }
 
 kiln_status kiln__cuda_stream_synchronize(kiln__device *device, void *native, kiln_error *err)
 {
-    kiln_status status;
-
-    KILN__CU_CALL(stream_synchronize, "cuStreamSynchronize", (native));
-    return status;
+    KILN__CU_CHECK(stream_synchronize, "cuStreamSynchronize", (native));
+    return KILN_OK;
 }
 
 /* What cuStreamQuery() and cuEventQuery() say, as a status and an answer. */
@@ -94,19 +89,15 @@ kiln_status kiln__cuda_stream_query(kiln__device *device, void *native, bool *do
 kiln_status kiln__cuda_stream_wait_event(kiln__device *device, void *native, void *event,
                                          kiln_error *err)
 {
-    kiln_status status;
-
-    KILN__CU_CALL(stream_wait_event, "cuStreamWaitEvent", (native, event, 0));
-    return status;
+    KILN__CU_CHECK(stream_wait_event, "cuStreamWaitEvent", (native, event, 0));
+    return KILN_OK;
 }
 
 kiln_status kiln__cuda_host_call(kiln__device *device, void *native, kiln_host_fn fn, void *user,
                                  kiln_error *err)
 {
-    kiln_status status;
-
-    KILN__CU_CALL(launch_host_func, "cuLaunchHostFunc", (native, fn, user));
-    return status;
+    KILN__CU_CHECK(launch_host_func, "cuLaunchHostFunc", (native, fn, user));
+    return KILN_OK;
 }
 
 /* ---- events ---- */
@@ -118,11 +109,10 @@ kiln_status kiln__cuda_event_create(kiln__device *device, const kiln__event_kind
                            (kind->blocking ? EVENT_BLOCKING_SYNC : 0) |
                            (kind->interprocess ? EVENT_INTERPROCESS : 0);
     kiln__cu_event event = NULL;
-    kiln_status status;
 
-    KILN__CU_CALL(event_create, "cuEventCreate", (&event, flags));
+    KILN__CU_CHECK(event_create, "cuEventCreate", (&event, flags));
     *event_out = event;
-    return status;
+    return KILN_OK;
 }
 
 void kiln__cuda_event_destroy(kiln__device *device, void *event)
@@ -138,10 +128,8 @@ void kiln__cuda_event_destroy(kiln__device *device, void *event)
 kiln_status kiln__cuda_event_record(kiln__device *device, void *event, void *native,
                                     kiln_error *err)
 {
-    kiln_status status;
-
-    KILN__CU_CALL(event_record, "cuEventRecord", (event, native));
-    return status;
+    KILN__CU_CHECK(event_record, "cuEventRecord", (event, native));
+    return KILN_OK;
 }
 
 kiln_status kiln__cuda_event_query(kiln__device *device, void *event, bool *done_out,
@@ -160,46 +148,37 @@ kiln_status kiln__cuda_event_query(kiln__device *device, void *event, bool *done
 
 kiln_status kiln__cuda_event_synchronize(kiln__device *device, void *event, kiln_error *err)
 {
-    kiln_status status;
-
-    KILN__CU_CALL(event_synchronize, "cuEventSynchronize", (event));
-    return status;
+    KILN__CU_CHECK(event_synchronize, "cuEventSynchronize", (event));
+    return KILN_OK;
 }
 
 kiln_status kiln__cuda_event_elapsed(kiln__device *device, void *start, void *end, double *ms_out,
                                      kiln_error *err)
 {
     float ms = 0;
-    kiln_status status;
 
     *ms_out = 0;
-    KILN__CU_CALL(event_synchronize, "cuEventSynchronize", (end));
+    KILN__CU_CHECK(event_synchronize, "cuEventSynchronize", (end));
     /* The two may be of different streams, so that the end says nothing about the start. */
-    if (status == KILN_OK)
-        KILN__CU_CALL(event_synchronize, "cuEventSynchronize", (start));
-    if (status == KILN_OK)
-        KILN__CU_CALL(event_elapsed_time, "cuEventElapsedTime", (&ms, start, end));
-    if (status == KILN_OK)
-        *ms_out = (double)ms;
-    return status;
+    KILN__CU_CHECK(event_synchronize, "cuEventSynchronize", (start));
+    KILN__CU_CHECK(event_elapsed_time, "cuEventElapsedTime", (&ms, start, end));
+    *ms_out = (double)ms;
+    return KILN_OK;
 }
 
 kiln_status kiln__cuda_event_export(kiln__device *device, void *event,
                                     kiln_event_handle *handle_out, kiln_error *err)
 {
-    kiln_status status;
-
-    KILN__CU_CALL(ipc_get_event_handle, "cuIpcGetEventHandle", (handle_out, event));
-    return status;
+    KILN__CU_CHECK(ipc_get_event_handle, "cuIpcGetEventHandle", (handle_out, event));
+    return KILN_OK;
 }
 
 kiln_status kiln__cuda_event_open(kiln__device *device, const kiln_event_handle *handle,
                                   void **event_out, kiln_error *err)
 {
     kiln__cu_event event = NULL;
-    kiln_status status;
 
-    KILN__CU_CALL(ipc_open_event_handle, "cuIpcOpenEventHandle", (&event, *handle));
+    KILN__CU_CHECK(ipc_open_event_handle, "cuIpcOpenEventHandle", (&event, *handle));
     *event_out = event;
-    return status;
+    return KILN_OK;
 }
