@@ -379,6 +379,38 @@ static void test_elementwise__headers_may_include_standard_ones(void **state)
     host_free(&y);
 }
 
+/* <cmath> has functions of integers as the prelude has, and `std::` sees both: CuPy's xsf headers call
+ * std::pow(double, int). On CUDA, where NVRTC has no <cmath>, they name CUDA's own functions. */
+static void test_elementwise__functions_of_cmath_go_before_the_preludes(void **state)
+{
+    static const int64_t shape[] = {40};
+    static const char op[] =
+        "y = 0 * x + std::pow(T(3), 2) + std::pow(2, 3) + std::sqrt(16) + std::ldexp(1, 4) + "
+        "std::lround(2) + std::fma(2, 3, T(4)) + std::fmin(7, 5) + std::ilogb(8) + pow(2, 2) + "
+        "hypot(3, T(4))";
+    test_env *t = *state;
+    kiln_elementwise_options with = KILN_ELEMENTWISE_OPTIONS_INIT;
+
+    with.preamble = "#ifndef __CUDACC_RTC__\n#include <cmath>\n#else\nnamespace std\n{\n"
+                    "using ::pow;\nusing ::sqrt;\nusing ::ldexp;\nusing ::lround;\nusing ::fma;\n"
+                    "using ::fmin;\nusing ::ilogb;\n}\n#endif\n";
+    for (int wide = 0; wide < 2; wide++) {
+        host_array x, y;
+        kiln_elementwise *kernel = NULL;
+        host_make(t, &x, wide ? KILN_FLOAT64 : KILN_FLOAT32, 1, shape, NULL);
+        host_make(t, &y, wide ? KILN_FLOAT64 : KILN_FLOAT32, 1, shape, NULL);
+        draw(t, &x, -9, 9);
+        OK(t, kiln_elementwise_create(t->ctx, "T x", "T y", op, &with, &kernel, &t->err));
+        OK(t, kiln_call(kernel, &t->err, x.array, y.array));
+        for (int64_t k = 0; k < shape[0]; k++) /* 9 + 8 + 4 + 16 + 2 + 10 + 5 + 3 + 4 + 5 */
+            host_store(y.dtype, host_at(&y, k), host_real(66));
+        host_compare(t, &y, 0, "functions of <cmath>");
+        kiln_elementwise_destroy(kernel);
+        host_free(&x);
+        host_free(&y);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -391,6 +423,7 @@ int main(int argc, char **argv)
         TEST(test_elementwise__older_standards_are_raised),
         TEST(test_elementwise__headers_may_use_the_words_of_the_prelude),
         TEST(test_elementwise__headers_may_include_standard_ones),
+        TEST(test_elementwise__functions_of_cmath_go_before_the_preludes),
         TEST(test_elementwise__cupy_lookup_with_linear_interpolation),
         TEST(test_elementwise__cupy_histogram),
         TEST(test_elementwise__cupy_image_stencil),

@@ -38,9 +38,12 @@ template <class U, class R> struct kiln__is<U, U, R> { typedef R type; };
 
 //% section math needs traits
 // math: makes a built-in function take integers too (they count as double, unless a float stands
-// beside them) and the 16-bit floats (which count as float).
+// beside them) and the 16-bit floats (which count as float). <cmath> has templates for integers as
+// well, and std:: brings both into one call: arguments that are none (`No`) make these ones less
+// special, so that the header's go first.
+template <class R, class Other> struct kiln__other { typedef R type; };
 #define KILN__MATH1(f)                                                                             \
-    template <class T> KILN_FN typename kiln__math<T>::other f(T x)                                \
+    template <class T, class... No> KILN_FN typename kiln__math<T, No...>::other f(T x, No...)     \
     {                                                                                              \
         return typename kiln__math<T>::other(f(typename kiln__math<T>::wide(x)));                  \
     }
@@ -52,25 +55,27 @@ template <class U, class R> struct kiln__is<U, U, R> { typedef R type; };
     }
 // With a result of its own, and with one more argument.
 #define KILN__MATH1_TO(R, f)                                                                       \
-    template <class T, class = typename kiln__math<T>::other> KILN_FN R f(T x)                     \
+    template <class T, class... No>                                                                \
+    KILN_FN typename kiln__other<R, typename kiln__math<T, No...>::other>::type f(T x, No...)      \
     {                                                                                              \
         return f(typename kiln__math<T>::wide(x));                                                 \
     }
 #define KILN__MATH1_AND(f, A)                                                                      \
-    template <class T> KILN_FN typename kiln__math<T>::other f(T x, A y)                           \
+    template <class T, class... No>                                                                \
+    KILN_FN typename kiln__math<T, No...>::other f(T x, A y, No...)                                \
     {                                                                                              \
         return typename kiln__math<T>::other(f(typename kiln__math<T>::wide(x), y));               \
     }
 #define KILN__MATH2(f)                                                                             \
-    template <class A, class B>                                                                    \
-    KILN_FN typename kiln__math<decltype(A() + B())>::result f(A a, B b)                           \
+    template <class A, class B, class... No>                                                       \
+    KILN_FN typename kiln__math<decltype(A() + B()), No...>::result f(A a, B b, No...)             \
     {                                                                                              \
         typedef kiln__math<decltype(A() + B())> M;                                                 \
         return typename M::result(f(typename M::wide(a), typename M::wide(b)));                    \
     }
 #define KILN__MATH3(f)                                                                             \
-    template <class A, class B, class C>                                                           \
-    KILN_FN typename kiln__math<decltype(A() + B() + C())>::result f(A a, B b, C c)                \
+    template <class A, class B, class C, class... No>                                              \
+    KILN_FN typename kiln__math<decltype(A() + B() + C()), No...>::result f(A a, B b, C c, No...)  \
     {                                                                                              \
         typedef kiln__math<decltype(A() + B() + C())> M;                                           \
         typedef typename M::wide W;                                                                \

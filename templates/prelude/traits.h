@@ -1,8 +1,8 @@
 //% section traits
 // traits: what mathematics on a T computes in (`wide`) and returns (`result`). `other` marks the
 // types that the built-in functions do not take, so that an overload is made for them, and is what
-// it returns. Float and double have `real`.
-template <class T> struct kiln__math {};
+// it returns. Float and double have `real`. `No` is none: it has members for a T alone.
+template <class T, class... No> struct kiln__math {};
 template <> struct kiln__math<float> { typedef float wide, result, real; };
 template <> struct kiln__math<double> { typedef double wide, result, real; };
 struct kiln__math_integral { typedef double wide, result, other; };
