@@ -394,6 +394,49 @@ static void test_reduction__scalars_among_the_inputs(void **state)
     host_free(&x);
 }
 
+/* CuPy's and Chainer's first_nonzero: the number of elements is what stands for none found. */
+static void test_reduction__an_identity_may_name_a_number_among_the_inputs(void **state)
+{
+    static const texts d = {"T data, int64 len", "int64 y", "data == T(0) ? len : _J", "min(a, b)",
+                            "y = a", "len", NULL, NULL, "first_nonzero"};
+    static const int64_t shape[] = {3, 40}, none[] = {4, 0};
+    static const int32_t first[] = {40, 17, 0};
+    test_env *t = *state;
+    kiln_reduction *op = create(t, &d);
+    host_array x, empty;
+    kiln_array *y = NULL;
+    int64_t got[4];
+
+    host_make(t, &x, KILN_FLOAT32, 2, shape, NULL);
+    for (int64_t k = 0; k < 120; k++)
+        host_store(KILN_FLOAT32, host_at(&x, k),
+                   host_real(k % 40 >= first[k / 40] && k % 3 != 1 ? 5 : 0));
+    host_send(t, &x);
+    OK(t, kiln_call_over(op, KILN_AXES(1), &t->err, x.array, 40, &y));
+    OK(t, kiln_array_to_host(y, got, 3 * sizeof *got, NULL, &t->err));
+    for (int r = 0; r < 3; r++) {
+        int64_t want = 0;
+        while (want < 40 && host_load(KILN_FLOAT32, host_at(&x, 40 * r + want)).re == 0)
+            want++;
+        CHECK(got[r] == want, "row %d: %d, want %d", r, (int)got[r], (int)want);
+    }
+    kiln_array_release(y);
+    y = NULL;
+    host_make(t, &empty, KILN_FLOAT32, 2, none, NULL);
+    OK(t, kiln_call_over(op, KILN_AXES(1), &t->err, empty.array, 7, &y));
+    OK(t, kiln_array_to_host(y, got, 4 * sizeof *got, NULL, &t->err));
+    for (int r = 0; r < 4; r++)
+        CHECK(got[r] == 7, "row %d without elements: %d, want 7", r, (int)got[r]);
+    /* An element of an array belongs to no result. */
+    kiln_array_release(y);
+    y = NULL;
+    FAILS(t, KILN_ERR_ARGUMENT, kiln_call_over(op, KILN_AXES(1), &t->err, x.array, x.array, &y), "`len`",
+          "is an array, and the identity");
+    kiln_reduction_destroy(op);
+    host_free(&x);
+    host_free(&empty);
+}
+
 /* ---- raw arrays and indices ---- */
 
 static void test_reduction__raw_tables(void **state)
@@ -569,6 +612,7 @@ int main(int argc, char **argv)
         TEST(test_reduction__weighted_mean_of_two_inputs),
         TEST(test_reduction__three_outputs_from_one_accumulator),
         TEST(test_reduction__scalars_among_the_inputs),
+        TEST(test_reduction__an_identity_may_name_a_number_among_the_inputs),
         TEST(test_reduction__raw_tables),
         TEST(test_reduction__an_output_given_decides_its_placeholder),
         TEST(test_reduction__one_object_serves_many_layouts_in_turn),

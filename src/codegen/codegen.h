@@ -88,6 +88,7 @@ typedef struct kiln__param {
     bool read_first;   /* an output that some path may read, or leave, before assigning it */
     bool by_number;    /* an input whose use wants a number: loop_prep, which has no element, reads it;
                           it is KILN__INITIAL; or it is raw and calculated with as a whole */
+    bool number_only;  /* an input that is not raw and that the identity reads, which has no element */
     bool array_only;   /* a raw input that snippets index, ask for its shape, or write */
     bool row;          /* row programs: an output of one element a row */
     bool late;         /* reductions: an input that `post` mentions and `map` does not: it has an

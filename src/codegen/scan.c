@@ -317,9 +317,11 @@ static void find_numbers_wanted(kiln__definition *def, const kiln__scan *scan)
         for (int s = KILN__SNIPPET_LOOP_PREP; s <= KILN__SNIPPET_POST && param->raw; s++)
             calculated |= is_calculated_with(&scan->text[s], param->name, &indexed);
         param->array_only = param->raw && indexed;
+        param->number_only =
+            !param->raw && mentions(&scan->text[KILN__SNIPPET_IDENTITY], param->name);
         param->by_number =
             param->raw ? calculated && !indexed
-                       : strcmp(param->name, KILN__INITIAL) == 0 ||
+                       : param->number_only || strcmp(param->name, KILN__INITIAL) == 0 ||
                              mentions(&scan->text[KILN__SNIPPET_LOOP_PREP], param->name) ||
                              mentions(&scan->text[KILN__SNIPPET_AFTER_LOOP], param->name);
     }

@@ -69,6 +69,10 @@ static kiln_status check_kinds(const kiln__definition *def, const kiln__given *g
         if (is_scalar(&given[p]) && (param->output || param->array_only))
             return refuse(def, p, KILN_ERR_ARGUMENT, err, "is a scalar, and %s needs an array",
                           param->output ? "an output" : "a raw input that is indexed or written");
+        if (given[p].kind == KILN__GIVEN_ARRAY && param->number_only)
+            return refuse(def, p, KILN_ERR_ARGUMENT, err,
+                          "is an array, and the identity, which belongs to no element, needs a "
+                          "number");
         if (given[p].kind == KILN__GIVEN_NOTHING && !param->output)
             return refuse(def, p, KILN_ERR_ARGUMENT, err,
                           "is an input, and neither an array nor a scalar is given for it");
