@@ -20,6 +20,7 @@
 #include "kiln/event.h"
 #include "kiln/expression.h"
 #include "kiln/graph.h"
+#include "kiln/linalg.h"
 #include "kiln/memory.h"
 #include "kiln/module.h"
 #include "kiln/node.h"

@@ -103,6 +103,10 @@ struct kiln__backend {
     /* Wait for all work on the device. ERR_FAULT when a kernel faulted. */
     kiln_status (*synchronize)(kiln__device *device, kiln_error *err);
 
+    /* See kiln__device_enter(); both NULL where there is nothing to enter. */
+    kiln_status (*enter)(kiln__device *device, bool *pushed_out, kiln_error *err);
+    void (*leave)(bool pushed);
+
     /* ---- streams, events, memory, copies, modules, launches ---- */
 #define KILN_BACKEND(result, name, parameters) result(*name) parameters;
 #include "device/backend.def"

@@ -55,6 +55,23 @@ kiln_status kiln__device_synchronize(kiln__device *device, kiln_error *err)
     return device->backend->synchronize(device, err);
 }
 
+/* ---- the device's context ---- */
+
+kiln_status kiln__device_enter(kiln__device *device, bool *pushed_out, kiln_error *err)
+{
+    *pushed_out = false;
+    if (!kiln__device_ok(device))
+        return check_fails(device, err);
+    return device->backend->enter != NULL ? device->backend->enter(device, pushed_out, err)
+                                          : KILN_OK;
+}
+
+void kiln__device_leave(kiln__device *device, bool pushed)
+{
+    if (device->backend->leave != NULL)
+        device->backend->leave(pushed);
+}
+
 /* ---- copies ---- */
 
 kiln_status kiln__copy_host_to_device(kiln__device *device, void *dst, const void *src,

@@ -44,6 +44,22 @@ bool kiln__device_is_host(const kiln__device *device);
 /* Wait for everything on the device; reports a fault of an earlier kernel as ERR_FAULT. */
 kiln_status kiln__device_synchronize(kiln__device *device, kiln_error *err);
 
+/* For libraries that are called directly: make the device's context current in this thread until
+ * kiln__device_leave(), which puts back the one before. Nothing on cpu. (calls.c) */
+kiln_status kiln__device_enter(kiln__device *device, bool *pushed_out, kiln_error *err);
+void kiln__device_leave(kiln__device *device, bool pushed);
+
+/* A library of the CUDA toolkit, looked for where docs/environment.md says. (cuda/find.c) */
+typedef struct kiln__toolkit_search {
+    const char *name;      /* "libnvrtc" */
+    int majors[2];         /* versions of the file's name, best first; 0: none */
+    const char *wheels[2]; /* folders of its wheels, below site-packages/nvidia */
+    bool (*accept)(const char *path, void *user); /* whether this file will do */
+    void *user;
+} kiln__toolkit_search;
+/* Whether a file was accepted. */
+bool kiln__toolkit_find(const kiln__toolkit_search *search);
+
 /* ---- streams and events ---- `kiln_stream` and `kiln_event` (public, opaque) are defined in this
  * folder. They are made on a device; the context that owns one is kept by the layer above through
  * `owner`. `options` may be NULL for defaults. */

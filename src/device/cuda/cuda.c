@@ -167,6 +167,11 @@ static kiln_status cuda_synchronize(kiln__device *device, kiln_error *err)
     return KILN_OK;
 }
 
+static kiln_status cuda_enter(kiln__device *device, bool *pushed_out, kiln_error *err)
+{
+    return kiln__cuda_enter(device, pushed_out, err);
+}
+
 const kiln__backend kiln__backend_cuda = {
     .kind = KILN_BACKEND_CUDA,
     .prefix = "cuda",
@@ -174,6 +179,8 @@ const kiln__backend kiln__backend_cuda = {
     .open = cuda_open,
     .close = cuda_close,
     .synchronize = cuda_synchronize,
+    .enter = cuda_enter,
+    .leave = kiln__cuda_leave,
 #define KILN_BACKEND(result, name, parameters) .name = kiln__cuda_##name,
 #include "device/backend.def"
 #undef KILN_BACKEND

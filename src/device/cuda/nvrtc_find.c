@@ -3,9 +3,7 @@
  *
  *     cache key -> [find, identity]          compile -> [find] -> nvrtc.c
  *
- * The order: $KILN_NVRTC; what the loader would find ($LD_LIBRARY_PATH, the system's folders);
- * $CUDA_HOME and $CUDA_PATH; /usr/local/cuda and /usr/local/cuda-*; the wheels of $VIRTUAL_ENV.
- * In each of these steps version 13 comes before 12.
+ * $KILN_NVRTC comes first, then the places of find.c.
  *
  * Rule 1: what is identified is what is loaded: nvrtc.c opens the path found here, by its full
  *         name, and nothing else.
@@ -15,7 +13,6 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
-#include <glob.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,10 +20,8 @@
 #include "device/cuda/nvrtc.h"
 
 #if defined(__aarch64__)
-#define MULTIARCH "aarch64-linux-gnu"
 #define TOOLKIT_TARGET "sbsa-linux"
 #else
-#define MULTIARCH "x86_64-linux-gnu"
 #define TOOLKIT_TARGET "x86_64-linux"
 #endif
 
@@ -163,76 +158,20 @@ static bool accept(const char *path, kiln__nvrtc_place *place)
 
 /* ---- where to look ---- */
 
-static bool try_folder(const char *folder, size_t length, int major, kiln__nvrtc_place *place)
+static bool accept_file(const char *path, void *place)
 {
-    char path[1200];
-    int written = snprintf(path, sizeof path, "%.*s/libnvrtc.so.%d", (int)length, folder, major);
-    return length > 0 && (size_t)written < sizeof path && access(path, R_OK) == 0 &&
-           accept(path, place);
-}
-
-/* The folders of a list with colons between them. */
-static bool try_list(const char *list, int major, kiln__nvrtc_place *place)
-{
-    while (list != NULL && *list != '\0') {
-        size_t length = strcspn(list, ":");
-        if (try_folder(list, length, major, place))
-            return true;
-        list += length + (list[length] == ':');
-    }
-    return false;
-}
-
-/* The folders that match a pattern, the last (the highest version) first. */
-static bool try_pattern(const char *pattern, int major, kiln__nvrtc_place *place)
-{
-    glob_t matches;
-    bool ok = false;
-
-    if (glob(pattern, 0, NULL, &matches) != 0)
-        return false;
-    for (size_t i = matches.gl_pathc; i > 0 && !ok; i--)
-        ok = try_folder(matches.gl_pathv[i - 1], strlen(matches.gl_pathv[i - 1]), major, place);
-    globfree(&matches);
-    return ok;
-}
-
-static bool try_root(const char *root, const char *below, int major, kiln__nvrtc_place *place)
-{
-    char pattern[1200];
-
-    if (root == NULL)
-        return false;
-    int length = snprintf(pattern, sizeof pattern, "%s/%s", root, below);
-    return length > 0 && (size_t)length < sizeof pattern && try_pattern(pattern, major, place);
-}
-
-static bool try_loader(int major, kiln__nvrtc_place *place)
-{
-    return try_list(kiln__env("LD_LIBRARY_PATH"), major, place) ||
-           try_list("/usr/lib/" MULTIARCH ":/lib/" MULTIARCH
-                    ":/usr/lib64:/lib64:/usr/local/lib:/usr/lib:/lib",
-                    major, place);
-}
-
-static bool try_toolkits(int major, kiln__nvrtc_place *place)
-{
-    return try_root(kiln__env("CUDA_HOME"), "lib64", major, place) ||
-           try_root(kiln__env("CUDA_PATH"), "lib64", major, place) ||
-           try_pattern("/usr/local/cuda/lib64", major, place) ||
-           try_pattern("/usr/local/cuda-*/lib64", major, place);
-}
-
-static bool try_wheels(int major, kiln__nvrtc_place *place)
-{
-    const char *root = kiln__env("VIRTUAL_ENV");
-    return try_root(root, "lib/python3*/site-packages/nvidia/cu13/lib", major, place) ||
-           try_root(root, "lib/python3*/site-packages/nvidia/cuda_nvrtc/lib", major, place);
+    return accept(path, place);
 }
 
 static kiln_status search(kiln__nvrtc_place *place, kiln_error *err)
 {
-    static bool (*const steps[])(int, kiln__nvrtc_place *) = {try_loader, try_toolkits, try_wheels};
+    const kiln__toolkit_search toolkit = {
+        .name = "libnvrtc",
+        .majors = {majors[0], majors[1]},
+        .wheels = {"cu13", "cuda_nvrtc"},
+        .accept = accept_file,
+        .user = place,
+    };
     const char *given = kiln__env("KILN_NVRTC");
 
     if (given != NULL) {
@@ -243,10 +182,8 @@ static kiln_status search(kiln__nvrtc_place *place, kiln_error *err)
                           "libnvrtc.so.13)",
                           given);
     }
-    for (size_t step = 0; step < KILN_COUNT_OF(steps); step++)
-        for (size_t i = 0; i < KILN_COUNT_OF(majors); i++)
-            if (steps[step](majors[i], place))
-                return KILN_OK;
+    if (kiln__toolkit_find(&toolkit))
+        return KILN_OK;
     return kiln__fail(err, KILN_ERR_NO_NVRTC,
                       "no NVRTC library (libnvrtc.so.13 or libnvrtc.so.12) in $LD_LIBRARY_PATH, "
                       "the system's folders, $CUDA_HOME, $CUDA_PATH, /usr/local/cuda*/lib64 or "

@@ -1,0 +1,112 @@
+/**
+ * @file kiln/linalg.h
+ * @brief Linear algebra: products of matrices and of stacks of them.
+ *
+ *     kiln_array *y = NULL;
+ *     kiln_matmul(a, b, NULL, &y, &err);           // y = a @ b, of NumPy's shape and dtype
+ *
+ *     kiln_matmul_options options = KILN_MATMUL_OPTIONS_INIT;
+ *     options.bias = bias;                         // one number for each column
+ *     options.epilogue = KILN_EPILOGUE_RELU;
+ *     kiln_matmul(a, b, &options, &y, &err);       // y = max(a @ b + bias, 0), into the same y
+ *     kiln_array_release(y);
+ *
+ * The numerics are those of libraries, which are loaded when they are first needed and never linked:
+ * cuBLASLt on a CUDA device, a BLAS of the system on the cpu device. Without a BLAS, and for dtypes
+ * that it lacks, kiln has products of its own (docs/linalg.md). kiln_linalg_list() says what was
+ * found.
+ *
+ * Threads: every function may be called from any thread.
+ * Owner:   results are arrays, which whoever receives them releases.
+ * Order:   calls enqueue on the stream of their options and return, as those of
+ *          kiln/elementwise.h do.
+ */
+#ifndef KILN_LINALG_H
+#define KILN_LINALG_H
+
+#include "kiln/array.h"
+
+/** What becomes of each element of a product, once c and the bias are added. */
+typedef enum kiln_epilogue {
+    KILN_EPILOGUE_NONE = 0,
+    KILN_EPILOGUE_RELU = 1, /**< max(x, 0); NaN stays NaN. */
+    KILN_EPILOGUE_GELU = 2  /**< x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))). */
+} kiln_epilogue;
+
+/** In what precision a CUDA device multiplies float32 and complex64. */
+typedef enum kiln_compute {
+    KILN_COMPUTE_EXACT = 0, /**< In float32: each product is rounded once. */
+    KILN_COMPUTE_TF32 = 1   /**< Factors are rounded to 11 bits first, sums are float32: faster. */
+} kiln_compute;
+
+/** Choices for kiln_matmul(). Zero in a field means its default. */
+typedef struct kiln_matmul_options {
+    size_t struct_size;   /**< sizeof(kiln_matmul_options) as the caller compiled it. */
+    kiln_stream *stream;  /**< NULL: the context's own stream. */
+    kiln_dtype dtype;     /**< Of a result still to be allocated; see kiln_matmul(). */
+    kiln_compute compute; /**< The cpu device computes exactly whatever is set. */
+    double alpha;         /**< The product is multiplied by this; 0 means 1. */
+    double beta;          /**< `c` is multiplied by this; 0 means 1. */
+    const kiln_array *c;  /**< Added to the product; broadcasts to its shape. NULL: nothing. */
+    const kiln_array *bias;  /**< Added to each row: one number for each column of the product, or
+                                  one in all. NULL: nothing. */
+    kiln_epilogue epilogue; /**< Comes last. */
+} kiln_matmul_options;
+
+#define KILN_MATMUL_OPTIONS_INIT                                                                   \
+    {sizeof(kiln_matmul_options), NULL, KILN_DTYPE_NONE, KILN_COMPUTE_EXACT, 0, 0, NULL, NULL,     \
+     KILN_EPILOGUE_NONE}
+
+/** A library that linear algebra can use; filled by kiln_linalg_list(). */
+typedef struct kiln_linalg_info {
+    kiln_backend backend; /**< The device that it serves. */
+    char role[32];        /**< "BLAS", "LAPACK", "cuBLASLt". */
+    bool found;
+    char library[256]; /**< Where it was found; empty when it was not. */
+    char reason[512];  /**< Why there is none, or what else there is to say; may be empty. */
+} kiln_linalg_info;
+
+KILN_EXTERN_C_BEGIN
+
+/** KILN_MATMUL_OPTIONS_INIT at run time; `given` is sizeof *opts. Accepts NULL. */
+KILN_API void kiln_matmul_options_init(kiln_matmul_options *opts, size_t given);
+
+/**
+ * The matrix product of NumPy's `matmul` and of `@`: of the last two axes of `a` and `b`, while the
+ * axes before them are stacks, which broadcast. An operand with one axis counts as one row (a) or as one
+ * column (b), which the result then lacks.
+ *
+ * The dtypes are promoted as NumPy does, and the result has the promoted one, with one exception:
+ * int8 gives int32, in which the products are summed. `opts->dtype`, or the dtype of an array given as
+ * `*out`, may ask for int8 instead (sums wrap), and for float32 of float16 and bfloat16, which are always
+ * summed in float32. Integers wrap around; a product of bool is "or" of "and".
+ *
+ * Operands may have any strides: transposed ones are never copied where the library takes their layout,
+ * and kiln's own product on the cpu device takes every layout.
+ *
+ * @param opts  May be NULL. `alpha`, `beta`, `c`, `bias` and `epilogue` are for floating-point and
+ *              complex dtypes, and `epilogue` for the former only (ERR_DTYPE). `c` and `bias` are cast
+ *              to the result's dtype.
+ * @param out   Where it points at NULL, a new C-order array is stored there; else that array is
+ *              written, with any strides, even where it overlaps an operand. With `c` set, a failure
+ *              may leave it changed.
+ * @return ERR_SHAPE for operands that do not go together or have no axis (both shapes are named);
+ *         ERR_DTYPE; ERR_OUTPUT for an `*out` of another shape or one that cannot be written;
+ *         ERR_UNSUPPORTED when a CUDA device lacks cuBLASLt (the names that were tried are said).
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_matmul(const kiln_array *a, const kiln_array *b,
+                                                const kiln_matmul_options *opts, kiln_array **out,
+                                                kiln_error *err);
+
+/**
+ * List the libraries that linear algebra uses, found or not; those of the cpu are loaded for it.
+ *
+ * @param infos     Room for `capacity` entries; may be NULL when capacity is 0.
+ * @param count_out Receives how many there are, which may exceed `capacity`.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_linalg_list(kiln_linalg_info *infos, size_t capacity,
+                                                     size_t *count_out, kiln_error *err);
+
+KILN_EXTERN_C_END
+
+#endif

@@ -1,0 +1,76 @@
+/*
+ * cublaslt.h - cuBLASLt as the files of this folder see it. Private to src/linalg.
+ *
+ * Own declarations instead of cublasLt.h, for the reasons of src/device/cuda/driver.h: kiln builds on a
+ * machine without a toolkit, and one binary serves versions 12 and 13.
+ */
+#ifndef KILN_LINALG_CUBLASLT_H
+#define KILN_LINALG_CUBLASLT_H
+
+#include "linalg/linalg.h"
+
+typedef struct kiln__lt_handle_st *kiln__lt_handle;
+typedef struct kiln__lt_layout_st *kiln__lt_layout;
+typedef struct kiln__lt_desc_st *kiln__lt_desc;
+typedef struct kiln__lt_preference_st *kiln__lt_preference;
+
+/* cublasLtMatmulAlgo_t: to be handed back as it came. */
+typedef struct kiln__lt_algo {
+    uint64_t data[8];
+} kiln__lt_algo;
+
+/* cublasLtMatmulHeuristicResult_t */
+typedef struct kiln__lt_heuristic {
+    kiln__lt_algo algo;
+    size_t workspace_bytes;
+    int state; /* a status: whether the rest is valid */
+    float waves;
+    int reserved[4];
+} kiln__lt_heuristic;
+
+/* Statuses, types, operations, kinds of computation and attributes, by the names of NVIDIA's headers. */
+enum {
+    KILN__LT_SUCCESS = 0,
+    KILN__LT_ALLOC_FAILED = 3,
+    KILN__LT_NOT_SUPPORTED = 15,
+
+    KILN__LT_R_32F = 0,
+    KILN__LT_R_64F = 1,
+    KILN__LT_R_16F = 2,
+    KILN__LT_C_32F = 4,
+    KILN__LT_C_64F = 5,
+    KILN__LT_R_16BF = 14,
+
+    KILN__LT_COMPUTE_32F = 68,
+    KILN__LT_COMPUTE_64F = 70,
+    KILN__LT_COMPUTE_32F_FAST_TF32 = 77,
+
+    KILN__LT_OP_T = 1,
+    KILN__LT_DESC_TRANSA = 3,
+    KILN__LT_DESC_TRANSB = 4,
+    KILN__LT_DESC_EPILOGUE = 7,
+    KILN__LT_DESC_BIAS_POINTER = 8,
+
+    KILN__LT_EPILOGUE_DEFAULT = 1,
+    KILN__LT_EPILOGUE_RELU = 2,
+    KILN__LT_EPILOGUE_BIAS = 4,
+    KILN__LT_EPILOGUE_GELU = 32,
+
+    KILN__LT_LAYOUT_BATCH_COUNT = 5,
+    KILN__LT_LAYOUT_BATCH_STEP = 6,
+
+    KILN__LT_PREFERENCE_WORKSPACE = 1,
+    KILN__LT_PREFERENCE_ALIGNMENT_A = 5, /* then those of B, C and D */
+};
+
+typedef struct kiln__lt {
+#define KILN_LT(type, field, symbol, parameters) type(*field) parameters;
+#include "linalg/cublaslt.def"
+#undef KILN_LT
+} kiln__lt;
+
+/* The library, loaded at the first call: its version is one that the driver of `device` runs.
+ * ERR_UNSUPPORTED. */
+kiln_status kiln__lt_get(kiln__device *device, const kiln__lt **out, kiln_error *err);
+
+#endif

@@ -1,0 +1,169 @@
+/*
+ * linalg.h - the one door of src/linalg: products of matrices, by libraries or by kiln itself.
+ *
+ *     matmul.c        the public function: dtypes, shapes, the output
+ *     product.c       from arrays to a kiln__product: stacks, strides
+ *     product_cuda.c  a product by cuBLASLt (cublaslt.c: found, loaded)
+ *     product_kernel.c  by kernels of kiln's, and what follows a product elementwise, on a CUDA device
+ *     product_cpu.c   a product on the cpu device: which way
+ *     product_blas.c  by a BLAS
+ *     product_own.c   by kiln's own blocked product, for all dtypes and strides
+ *     tile.c          its inner loop
+ *     finish.c        what follows a product elementwise
+ *     host.c          the BLAS of the system: found, loaded, its threads
+ *
+ * Nothing is linked: libraries are loaded when they are first needed.
+ *
+ * Uses core, ops, device, context, array, kernel.
+ */
+#ifndef KILN_LINALG_LINALG_H
+#define KILN_LINALG_LINALG_H
+
+#include "kernel/kernel.h"
+#include "kiln/linalg.h"
+
+/* ---- one product, whatever computes it ------------------------------------------------------- */
+
+/* A stack of matrices in memory. Strides count bytes and may have any sign. */
+typedef struct kiln__side {
+    char *data; /* of the first element of the first matrix */
+    int64_t row, column;
+    int64_t step[KILN_RANK_MAX]; /* along the axes of the stack; 0 where it is broadcast */
+} kiln__side;
+
+/* y = epilogue(alpha * a @ b + beta * y + bias), for each matrix of the stack. `y` overlaps nothing. */
+typedef struct kiln__product {
+    kiln_dtype in, out; /* of a and b; of y and the bias */
+    int64_t m, n, k;    /* a is m x k, b is k x n, y is m x n */
+    int stack_rank;
+    int64_t stack[KILN_RANK_MAX], count; /* count: how many matrices, never 0 */
+    kiln__side a, b, y;
+    const char *bias; /* NULL: none */
+    int64_t bias_step; /* bytes from one column's to the next */
+    double alpha, beta;
+    kiln_epilogue epilogue;
+    kiln_compute compute;
+} kiln__product;
+
+static inline int64_t kiln__blocks(int64_t count, int64_t block)
+{
+    return (count + block - 1) / block;
+}
+
+static inline int64_t kiln__round_up(int64_t count, int64_t block)
+{
+    return kiln__blocks(count, block) * block;
+}
+
+/* Whether anything but the bare product is asked for. */
+static inline bool kiln__product_finishes(const kiln__product *p)
+{
+    return p->bias != NULL || p->epilogue != KILN_EPILOGUE_NONE;
+}
+
+/* The nth matrix of a side. */
+static inline char *kiln__side_matrix(const kiln__product *p, const kiln__side *side, int64_t nth)
+{
+    char *at = side->data;
+    for (int axis = p->stack_rank - 1; axis >= 0; axis--) {
+        at += nth % p->stack[axis] * side->step[axis];
+        nth /= p->stack[axis];
+    }
+    return at;
+}
+
+/* A matrix as a BLAS sees it: columns without gaps, `step` elements apart, or the transpose of such. */
+typedef struct kiln__view {
+    bool fits, transposed;
+    int64_t step;
+} kiln__view;
+
+/* A side's matrices of `rows` x `columns`. A stride along an axis of one element does not matter.
+ * (product.c) */
+kiln__view kiln__view_of(int64_t rows, int64_t columns, const kiln__side *side, size_t itemsize);
+
+/* Shapes of a product by NumPy's rules, and of its result: `shape` has room for KILN_RANK_MAX. Fills
+ * m, n, k and the stack of `p`. ERR_SHAPE. (product.c) */
+kiln_status kiln__product_shape(const kiln_array *a, const kiln_array *b, kiln__product *p,
+                                int *rank_out, int64_t *shape, kiln_error *err);
+
+/* Fill the sides of `p` from arrays of those shapes, and make axes of the stack one where memory allows:
+ * `m`, `n`, `stack` change. (product.c) */
+void kiln__product_bind(kiln__product *p, const kiln_array *a, const kiln_array *b,
+                        const kiln_array *y);
+
+/* ---- on a CUDA device ------------------------------------------------------------------------ */
+
+/* Enqueue it; the sides have layouts that fit (kiln__view_of). What follows the product elementwise is
+ * still to be done where `*finished_out` is false. ERR_UNSUPPORTED without cuBLASLt. (product_cuda.c) */
+kiln_status kiln__product_cuda(kiln_context *ctx, const kiln__product *p, kiln_stream *stream,
+                               bool *finished_out, kiln_error *err);
+/* Whether cuBLASLt multiplies that dtype. */
+bool kiln__cublaslt_takes(kiln_dtype dtype);
+void kiln__cublaslt_describe(kiln_linalg_info *info); /* cublaslt.c */
+
+/* The same by kernels of kiln's: sums of products, for dtypes that the library lacks; no epilogue, and
+ * p->in is p->out. (product_kernel.c) */
+kiln_status kiln__product_kernel(const kiln__product *p, const kiln_array *a, const kiln_array *b,
+                                 kiln_array *y, kiln_stream *stream, kiln_error *err);
+/* What follows a product elementwise, by one kernel. (product_kernel.c) */
+kiln_status kiln__finish_kernel(const kiln__product *p, kiln_array *y, const kiln_array *bias,
+                                kiln_stream *stream, kiln_error *err);
+
+/* ---- on the cpu device ----------------------------------------------------------------------- */
+
+/* Compute it now. ERR_NO_MEMORY. (product_cpu.c) */
+kiln_status kiln__product_cpu(kiln__device *device, const kiln__product *p, kiln_error *err);
+/* By kiln's own loops, whatever libraries there are. (product_own.c) */
+kiln_status kiln__product_own(kiln__device *device, const kiln__product *p, kiln_error *err);
+/* By a BLAS; ERR_UNSUPPORTED, and nothing has happened, where it cannot. (product_blas.c) */
+kiln_status kiln__product_blas(kiln__device *device, const kiln__product *p, kiln_error *err);
+
+/* Add the bias to row `row` of matrix `y` and apply the epilogue. (finish.c) */
+void kiln__finish_row(const kiln__product *p, char *y, int64_t row);
+
+/* Call `entry` with pieces of [0, units) on the device's threads. (product_cpu.c) */
+kiln_status kiln__on_threads(kiln__device *device, kiln__cpu_entry entry, const void *args,
+                             size_t args_bytes, int64_t units, kiln_error *err);
+
+/* ---- the inner loop of kiln's own product (tile.c) ------------------------------------------- */
+
+/* What the elements of packed operands are. 16-bit floats are packed as float, complex numbers as two
+ * rows and columns of their parts, integers as unsigned ones that wrap around. */
+typedef enum kiln__tile_kind {
+    KILN__TILE_FLOAT,
+    KILN__TILE_DOUBLE,
+    KILN__TILE_UINT32,
+    KILN__TILE_UINT64,
+    KILN__TILE_KINDS
+} kiln__tile_kind;
+
+/* sum[rows][columns] += a[rows][k] * b[k][columns]: `a` holds `rows` elements for each of k steps,
+ * `b` holds `columns`; rows of `sum` are `step` elements apart. */
+typedef struct kiln__tile {
+    int rows, columns;
+    size_t item_bytes;
+    void (*run)(int64_t k, const void *a, const void *b, void *sum, int64_t step);
+} kiln__tile;
+
+/* The one for this machine's processor. */
+const kiln__tile *kiln__tile_of(kiln__tile_kind kind);
+
+/* ---- the host's libraries (host.c) ----------------------------------------------------------- */
+
+/* Which of a routine's four symbols serves a dtype. */
+enum { KILN__BLAS_DTYPES = 4 };
+/* -1 for dtypes that a BLAS lacks. */
+int kiln__blas_dtype(kiln_dtype dtype);
+
+typedef struct kiln__blas {
+#define KILN_BLAS(field, s, d, c, z, parameters) void(*field[KILN__BLAS_DTYPES]) parameters;
+#include "linalg/blas.def"
+#undef KILN_BLAS
+} kiln__blas;
+
+/* The BLAS, set to that many threads; NULL when there is none, or only one that is slower than kiln. */
+const kiln__blas *kiln__blas_get(int threads);
+void kiln__blas_describe(kiln_linalg_info *info);
+
+#endif

@@ -1,0 +1,334 @@
+/*
+ * matmul.c - kiln_matmul(): what a product of arrays is, before it is known how to compute it.
+ *
+ *     operands > [dtypes, shapes, output, c, bias] > kiln__product > product_cpu.c, product_cuda.c
+ *
+ * Rule: what is computed writes to memory that overlaps no operand: an output that does gets the result by a
+ *       copy.
+ */
+#include "linalg/linalg.h"
+#include "ops/ops.h"
+
+/* One call. Everything that is released at its end is NULL until it is made. */
+typedef struct matmul {
+    const kiln_array *a, *b; /* as given */
+    kiln_matmul_options o;
+    kiln_context *ctx;
+    kiln_stream *stream;
+    kiln__product p;
+    int rank;
+    int64_t shape[KILN_RANK_MAX];
+    kiln_array *cast_a, *cast_b, *bias, *c;
+    kiln_array *y;         /* what is computed into */
+    kiln_array *delivered; /* the caller's array, or NULL where `y` becomes it */
+} matmul;
+
+/* ---- dtypes ---------------------------------------------------------------------------------- */
+
+/* Whether products of `in` can be given as `out`. */
+static bool dtypes_fit(kiln_dtype in, kiln_dtype out)
+{
+    if (in == KILN_INT8)
+        return out == KILN_INT8 || out == KILN_INT32;
+    return out == in || (out == KILN_FLOAT32 && (in == KILN_FLOAT16 || in == KILN_BFLOAT16));
+}
+
+static kiln_status decide_dtypes(matmul *w, const kiln_array *given, kiln_error *err)
+{
+    kiln__product *p = &w->p;
+    const kiln_matmul_options *o = &w->o;
+
+    (void)kiln__promote(w->a->dtype, w->b->dtype, &p->in);
+    p->out = given != NULL                  ? given->dtype
+             : o->dtype != KILN_DTYPE_NONE ? o->dtype
+             : p->in == KILN_INT8          ? KILN_INT32
+                                           : p->in;
+    if (o->dtype != KILN_DTYPE_NONE && o->dtype != p->out)
+        return kiln__fail(err, KILN_ERR_DTYPE, "matmul: `dtype` is %s, but `*out` has %s",
+                          kiln_dtype_name(o->dtype), kiln_dtype_name(p->out));
+    if (!dtypes_fit(p->in, p->out))
+        return kiln__fail(err, KILN_ERR_DTYPE, "matmul: a product of %s and %s cannot be %s",
+                          kiln_dtype_name(w->a->dtype), kiln_dtype_name(w->b->dtype),
+                          kiln_dtype_name(p->out));
+    const char kind = kiln_dtype_kind(p->out);
+    const bool scaled = p->alpha != 1 || o->c != NULL || o->bias != NULL;
+    if (kind != 'f' && (o->epilogue != KILN_EPILOGUE_NONE || (scaled && kind != 'c')))
+        return kiln__fail(err, KILN_ERR_DTYPE, "matmul: %s of %s",
+                          o->epilogue != KILN_EPILOGUE_NONE
+                              ? "there is no epilogue for a product"
+                              : "there is no alpha, `c` or `bias` for a product",
+                          kiln_dtype_name(p->out));
+    return KILN_OK;
+}
+
+/* ---- arrays ---------------------------------------------------------------------------------- */
+
+static kiln_status check_options(matmul *w, const kiln_matmul_options *opts, kiln_error *err)
+{
+    kiln_matmul_options *o = &w->o;
+
+    *o = (kiln_matmul_options)KILN_MATMUL_OPTIONS_INIT;
+    if (opts != NULL) {
+        kiln_status status = kiln__options_read(o, sizeof *o, opts, opts->struct_size,
+                                                "kiln_matmul_options", err);
+        if (status != KILN_OK)
+            return status;
+    }
+    if ((unsigned)o->epilogue > KILN_EPILOGUE_GELU || (unsigned)o->compute > KILN_COMPUTE_TF32)
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "matmul: there is no %s %d",
+                          (unsigned)o->compute > KILN_COMPUTE_TF32 ? "compute" : "epilogue",
+                          (unsigned)o->compute > KILN_COMPUTE_TF32 ? (int)o->compute
+                                                                   : (int)o->epilogue);
+    if (o->dtype != KILN_DTYPE_NONE && kiln_dtype_size(o->dtype) == 0)
+        return kiln__fail(err, KILN_ERR_DTYPE, "matmul: %d is no dtype", (int)o->dtype);
+    w->p.alpha = o->alpha != 0 ? o->alpha : 1;
+    w->p.beta = o->c == NULL ? 0 : o->beta != 0 ? o->beta : 1;
+    w->p.epilogue = o->epilogue;
+    w->p.compute = o->compute;
+    return KILN_OK;
+}
+
+static kiln_status check_arrays(matmul *w, kiln_array *given, kiln_error *err)
+{
+    const struct {
+        const kiln_array *array;
+        const char *what;
+        bool optional;
+    } all[] = {{w->a, "matmul: `a`", false},
+               {w->b, "matmul: `b`", false},
+               {w->o.c, "matmul: `c`", true},
+               {w->o.bias, "matmul: `bias`", true},
+               {given, "matmul: `*out`", true}};
+
+    for (size_t k = 0; k < KILN_COUNT_OF(all); k++) {
+        if (all[k].optional && all[k].array == NULL)
+            continue;
+        kiln_status status = kiln__array_check(all[k].array, w->ctx, all[k].what, err);
+        if (status != KILN_OK)
+            return status;
+        w->ctx = all[k].array->ctx;
+    }
+    if (given != NULL && kiln__array_unwritable(given) != NULL)
+        return kiln__fail(err, KILN_ERR_OUTPUT, "matmul: `*out` %s", kiln__array_unwritable(given));
+    return KILN_OK;
+}
+
+/* Whether the last two axes of an operand, or the one it has, are what a BLAS takes. */
+static bool fits(const kiln_array *x)
+{
+    const bool matrix = x->rank > 1;
+    const kiln__side side = {.row = matrix ? x->strides[x->rank - 2] : 0,
+                             .column = x->strides[x->rank - 1]};
+
+    return kiln__view_of(matrix ? x->shape[x->rank - 2] : 1, x->shape[x->rank - 1], &side,
+                         kiln_dtype_size(x->dtype))
+        .fits;
+}
+
+/* Whether an output can be computed into: it overlaps no operand, and a library takes its layout. */
+static bool stands_apart(const matmul *w, const kiln_array *given)
+{
+    const kiln_array *const read[] = {w->a, w->b, w->o.bias};
+    const bool host = kiln__device_is_host(kiln__context_device(w->ctx));
+
+    for (size_t k = 0; k < KILN_COUNT_OF(read); k++)
+        if (read[k] != NULL && kiln__array_overlap(given, read[k]))
+            return false;
+    return host || given->rank == 0 || !kiln__cublaslt_takes(w->p.in) || fits(given);
+}
+
+/* The array that the product is computed into, and what it holds before. */
+static kiln_status make_output(matmul *w, kiln_array *given, kiln_error *err)
+{
+    char wanted[160], got[160];
+    const bool apart = given != NULL && stands_apart(w, given);
+
+    if (given != NULL &&
+        (given->rank != w->rank ||
+         memcmp(given->shape, w->shape, (size_t)w->rank * sizeof w->shape[0]) != 0))
+        return kiln__fail(err, KILN_ERR_OUTPUT,
+                          "matmul: `*out` has shape %s, but the product has %s",
+                          kiln__shape_text(given->rank, given->shape, got, sizeof got),
+                          kiln__shape_text(w->rank, w->shape, wanted, sizeof wanted));
+    w->delivered = apart ? NULL : given;
+    if (apart) {
+        w->y = kiln_array_retain(given);
+        return KILN_OK;
+    }
+    return kiln__array_new(w->ctx, w->p.out, w->rank, w->shape, NULL, w->stream, &w->y, err);
+}
+
+static kiln_status make_cast(const matmul *w, const kiln_array *x, kiln_array **out,
+                             kiln_error *err)
+{
+    int order[KILN_RANK_MAX];
+
+    if (x->dtype == w->p.in) {
+        *out = kiln_array_retain((kiln_array *)x);
+        return KILN_OK;
+    }
+    kiln__array_k_order(x, order);
+    return kiln__array_copy_as(x, w->p.in, order, w->stream, out, err);
+}
+
+/* `c` goes into y first; the bias becomes one number for each column, of the result's dtype. */
+static kiln_status make_additions(matmul *w, kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    kiln_array *bias = NULL;
+
+    if (w->o.c != NULL) {
+        KILN_TRY(kiln_array_broadcast_to(w->o.c, w->y->rank, w->y->shape, &w->c, err));
+        if (w->o.c != w->y)
+            KILN_TRY(kiln__array_assign_on(w->y, w->c, w->stream, err));
+    }
+    if (w->o.bias != NULL) {
+        KILN_TRY(kiln_array_broadcast_to(w->o.bias, 1, &w->p.n, &bias, err));
+        KILN_TRY(kiln__array_copy_as(bias, w->p.out, NULL, w->stream, &w->bias, err));
+        w->p.bias = w->bias->data;
+        w->p.bias_step = (int64_t)kiln_dtype_size(w->p.out);
+    }
+
+done:
+    kiln_array_release(bias);
+    return status;
+}
+
+static void used_on(const kiln_array *x, kiln_stream *stream)
+{
+    if (x != NULL && x->storage->home != stream)
+        kiln__storage_used_on(x->storage, stream);
+}
+
+/* What cuBLASLt needs of an operand: k > 0, and a layout that it takes. */
+static kiln_status make_suitable(const matmul *w, int k_axis, kiln_array **x, kiln_error *err)
+{
+    int64_t shape[KILN_RANK_MAX];
+    kiln_array *made = NULL;
+    kiln_status status = KILN_OK;
+
+    if (w->p.k > 0 && fits(*x))
+        return KILN_OK;
+    if (w->p.k > 0) {
+        status = kiln__array_copy_on(*x, w->stream, &made, err);
+    } else { /* a product of zeros */
+        memcpy(shape, (*x)->shape, (size_t)(*x)->rank * sizeof shape[0]);
+        shape[k_axis] = 1;
+        status = kiln__array_new(w->ctx, (*x)->dtype, (*x)->rank, shape, NULL, w->stream, &made, err);
+        if (status == KILN_OK)
+            status = kiln__memset(kiln__context_device(w->ctx), made->data, 0,
+                                  (size_t)made->size * kiln_dtype_size(made->dtype), w->stream,
+                                  err);
+    }
+    kiln_array_release(status == KILN_OK ? *x : made);
+    if (status == KILN_OK)
+        *x = made;
+    return status;
+}
+
+static kiln_status compute_cuda(matmul *w, kiln_error *err)
+{
+    bool finished = true;
+    kiln_status status = KILN_OK;
+
+    if (!kiln__cublaslt_takes(w->p.in)) {
+        kiln__product_bind(&w->p, w->cast_a, w->cast_b, w->y);
+        return kiln__product_kernel(&w->p, w->cast_a, w->cast_b, w->y, w->stream, err);
+    }
+    KILN_TRY(make_suitable(w, w->cast_a->rank - 1, &w->cast_a, err));
+    KILN_TRY(make_suitable(w, w->cast_b->rank > 1 ? w->cast_b->rank - 2 : 0, &w->cast_b, err));
+    w->p.k = w->p.k > 0 ? w->p.k : 1;
+    kiln__product_bind(&w->p, w->cast_a, w->cast_b, w->y);
+    KILN_TRY(kiln__product_cuda(w->ctx, &w->p, w->stream, &finished, err));
+    if (!finished)
+        KILN_TRY(kiln__finish_kernel(&w->p, w->y, w->bias, w->stream, err));
+
+done:
+    return status;
+}
+
+static kiln_status compute(matmul *w, kiln_error *err)
+{
+    kiln__device *device = kiln__context_device(w->ctx);
+    const bool host = kiln__device_is_host(device);
+    kiln_status status = KILN_OK;
+
+    if (w->y->size == 0)
+        return KILN_OK;
+    if (!host && w->p.in == KILN_INT8)
+        w->p.in = w->p.out; /* the kernel sums in the dtype that it reads */
+    KILN_TRY(make_cast(w, w->a, &w->cast_a, err));
+    KILN_TRY(make_cast(w, w->b, &w->cast_b, err));
+    KILN_TRY(make_additions(w, err));
+    if (host) {
+        kiln__product_bind(&w->p, w->cast_a, w->cast_b, w->y);
+        KILN_TRY(kiln__product_cpu(device, &w->p, err));
+    } else {
+        KILN_TRY(compute_cuda(w, err));
+    }
+    if (w->delivered != NULL)
+        KILN_TRY(kiln__array_assign_on(w->delivered, w->y, w->stream, err));
+    used_on(w->cast_a, w->stream);
+    used_on(w->cast_b, w->stream);
+    used_on(w->c, w->stream);
+    used_on(w->y, w->stream);
+    used_on(w->delivered, w->stream);
+
+done:
+    return status;
+}
+
+/* ---- the public functions -------------------------------------------------------------------- */
+
+void kiln_matmul_options_init(kiln_matmul_options *opts, size_t given)
+{
+    kiln__options_init(opts, given);
+}
+
+kiln_status kiln_matmul(const kiln_array *a, const kiln_array *b, const kiln_matmul_options *opts,
+                        kiln_array **out, kiln_error *err)
+{
+    matmul w = {.a = a, .b = b};
+    kiln_status status = KILN_OK;
+
+    if (a == NULL || b == NULL || out == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "kiln_matmul: `%s` is NULL",
+                          a == NULL   ? "a"
+                          : b == NULL ? "b"
+                                      : "out");
+    KILN_TRY(check_options(&w, opts, err));
+    KILN_TRY(check_arrays(&w, *out, err));
+    KILN_TRY(kiln__device_check(kiln__context_device(w.ctx), err));
+    KILN_TRY(kiln__context_stream(w.ctx, w.o.stream, &w.stream, err));
+    KILN_TRY(kiln__product_shape(a, b, &w.p, &w.rank, w.shape, err));
+    KILN_TRY(decide_dtypes(&w, *out, err));
+    KILN_TRY(make_output(&w, *out, err));
+    KILN_TRY(compute(&w, err));
+    if (*out == NULL) {
+        *out = w.y;
+        w.y = NULL;
+    }
+
+done:
+    kiln_array_release(w.cast_a);
+    kiln_array_release(w.cast_b);
+    kiln_array_release(w.bias);
+    kiln_array_release(w.c);
+    kiln_array_release(w.y);
+    return status;
+}
+
+kiln_status kiln_linalg_list(kiln_linalg_info *infos, size_t capacity, size_t *count_out,
+                             kiln_error *err)
+{
+    static void (*const describe[])(kiln_linalg_info *info) = {kiln__blas_describe,
+                                                               kiln__cublaslt_describe};
+
+    if (count_out == NULL || (infos == NULL && capacity > 0))
+        return kiln__fail(err, KILN_ERR_NULL, "kiln_linalg_list: `%s` is NULL",
+                          count_out == NULL ? "count_out" : "infos");
+    *count_out = KILN_COUNT_OF(describe);
+    for (size_t k = 0; k < capacity && k < KILN_COUNT_OF(describe); k++)
+        describe[k](&infos[k]);
+    return KILN_OK;
+}

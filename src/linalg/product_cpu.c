@@ -1,0 +1,42 @@
+/*
+ * product_cpu.c - a product on the cpu device: by a BLAS where that is faster, else by kiln's own; then what
+ * follows elementwise.
+ */
+#include "linalg/linalg.h"
+
+/* Matrices of a stack with fewer multiplications than this are too small for a BLAS to spread over its
+ * threads, one by one; kiln's own product spreads the stack. */
+#define SMALL_PRODUCT (64 * 64 * 64)
+
+kiln_status kiln__on_threads(kiln__device *device, kiln__cpu_entry entry, const void *args,
+                             size_t args_bytes, int64_t units, kiln_error *err)
+{
+    const kiln__launch_config config = {.grid_x = units, .block = 1};
+    return kiln__launch(device, (void *)(uintptr_t)entry, &config, args, args_bytes,
+                        kiln__device_stream(device), err);
+}
+
+static bool is_for_blas(const kiln__product *p)
+{
+    return p->count == 1 || (double)p->m * (double)p->n * (double)p->k >= SMALL_PRODUCT;
+}
+
+/* Rows [begin, end) of all matrices. */
+static void finish_rows(const void *args, int64_t begin, int64_t end)
+{
+    const kiln__product *p = *(const kiln__product *const *)args;
+
+    for (int64_t row = begin; row < end; row++)
+        kiln__finish_row(p, kiln__side_matrix(p, &p->y, row / p->m), row % p->m);
+}
+
+kiln_status kiln__product_cpu(kiln__device *device, const kiln__product *p, kiln_error *err)
+{
+    kiln_status status =
+        is_for_blas(p) ? kiln__product_blas(device, p, err) : KILN_ERR_UNSUPPORTED;
+    if (status == KILN_ERR_UNSUPPORTED)
+        status = kiln__product_own(device, p, err);
+    if (status == KILN_OK && kiln__product_finishes(p))
+        status = kiln__on_threads(device, finish_rows, &p, sizeof p, p->count * p->m, err);
+    return status;
+}

@@ -1,0 +1,458 @@
+/*
+ * product_cuda.c - a product by cuBLASLt, with what the library decides kept for each problem.
+ *
+ *     kiln__product > problem (columns first) > [plan: descriptors, algorithm] > cublasLtMatmul
+ *
+ * The library takes matrices whose columns lie without gaps. A `y` in C-order is one whose transpose is such:
+ * y' = b' a' is computed then, and the bias, one number for each column of y, is one for each row of y', which
+ * is what its epilogue adds.
+ *
+ * Rule 1: a problem is everything that the library may look at when it chooses an algorithm: equal problems
+ *         have equal plans, and a call whose problem is known makes one call of the library.
+ * Rule 2: a plan is immutable. The address of a bias is part of a descriptor, so calls that have one make
+ *         their own.
+ * Rule 3: the workspace is pool memory in the order of the call's stream.
+ */
+#include "linalg/cublaslt.h"
+
+/* What the library may use: NVIDIA's advice for its newest GPUs. */
+#define WORKSPACE_BYTES ((size_t)32 << 20)
+#define ALIGNMENT_MAX 256u
+
+/* a, b and d of the library's problem; its c is d. */
+enum { SIDE_A, SIDE_B, SIDE_D, SIDES };
+
+/* Compared and hashed as bytes: no padding. */
+typedef struct problem {
+    int64_t m, n, k, count;
+    int64_t step[SIDES];  /* elements from column to column */
+    int64_t batch[SIDES]; /* elements from matrix to matrix */
+    uint32_t alignment[SIDES];
+    uint32_t transposed[2];
+    uint32_t in, out, compute, epilogue;
+    uint32_t adds; /* whether d is read */
+} problem;
+
+typedef struct plan {
+    uint64_t hash; /* first: plans are items of a memo */
+    problem problem;
+    const kiln__lt *lt;
+    kiln__lt_desc desc;
+    kiln__lt_layout layout[SIDES];
+    kiln__lt_heuristic choice;
+    bool possible; /* whether the library has an algorithm */
+} plan;
+
+/* What a context keeps. */
+typedef struct kept {
+    kiln__device *device;
+    const kiln__lt *lt;
+    kiln__lt_handle handle;
+    kiln__memo plans;
+    pthread_mutex_t lock; /* of the handle's making */
+} kept;
+
+/* ---- types ----------------------------------------------------------------------------------- */
+
+static int type_of(kiln_dtype dtype)
+{
+    switch (dtype) {
+    case KILN_FLOAT16:
+        return KILN__LT_R_16F;
+    case KILN_BFLOAT16:
+        return KILN__LT_R_16BF;
+    case KILN_FLOAT32:
+        return KILN__LT_R_32F;
+    case KILN_FLOAT64:
+        return KILN__LT_R_64F;
+    case KILN_COMPLEX64:
+        return KILN__LT_C_32F;
+    case KILN_COMPLEX128:
+        return KILN__LT_C_64F;
+    default:
+        return -1;
+    }
+}
+
+bool kiln__cublaslt_takes(kiln_dtype dtype)
+{
+    return type_of(dtype) >= 0;
+}
+
+/* The dtype of alpha and beta. */
+static kiln_dtype scale_dtype(kiln_dtype in)
+{
+    return in == KILN_FLOAT16 || in == KILN_BFLOAT16 ? KILN_FLOAT32 : in;
+}
+
+static int compute_of(kiln_dtype in, kiln_compute compute)
+{
+    if (in == KILN_FLOAT64 || in == KILN_COMPLEX128)
+        return KILN__LT_COMPUTE_64F;
+    return compute == KILN_COMPUTE_TF32 && (in == KILN_FLOAT32 || in == KILN_COMPLEX64)
+               ? KILN__LT_COMPUTE_32F_FAST_TF32
+               : KILN__LT_COMPUTE_32F;
+}
+
+/* ---- what a context keeps -------------------------------------------------------------------- */
+
+static void destroy_plan(void *item)
+{
+    plan *made = item;
+
+    if (made == NULL)
+        return;
+    for (int side = 0; side < SIDES; side++)
+        if (made->layout[side] != NULL)
+            made->lt->layout_destroy(made->layout[side]);
+    if (made->desc != NULL)
+        made->lt->desc_destroy(made->desc);
+    kiln__free(made);
+}
+
+static void *make_kept(kiln_context *ctx)
+{
+    kept *state = kiln__calloc(1, sizeof *state);
+
+    if (state != NULL) {
+        state->device = kiln__context_device(ctx);
+        kiln__memo_init(&state->plans);
+        pthread_mutex_init(&state->lock, NULL);
+    }
+    return state;
+}
+
+static void destroy_kept(void *memory)
+{
+    kept *state = memory;
+    bool pushed = false;
+
+    kiln__memo_clear(&state->plans, destroy_plan);
+    if (state->handle != NULL && kiln__device_enter(state->device, &pushed, NULL) == KILN_OK) {
+        state->lt->destroy(state->handle);
+        kiln__device_leave(state->device, pushed);
+    }
+    pthread_mutex_destroy(&state->lock);
+    kiln__free(state);
+}
+
+static kiln_status fail(const kiln__lt *lt, int result, const char *call, kiln_error *err)
+{
+    return kiln__fail(err,
+                      result == KILN__LT_ALLOC_FAILED ? KILN_ERR_DEVICE_MEMORY : KILN_ERR_DRIVER,
+                      "matmul: %s: %s (%d)", call, lt->get_status_name(result), result);
+}
+
+/* The context's state with a handle; the device's context is current. */
+static kiln_status get_kept(kiln_context *ctx, kept **out, kiln_error *err)
+{
+    void *state = NULL;
+    kiln_status status = kiln__context_attachment(ctx, KILN__ATTACH_LINALG, make_kept, destroy_kept,
+                                                  &state, err);
+
+    if (status != KILN_OK)
+        return status;
+    *out = state;
+    pthread_mutex_lock(&(*out)->lock);
+    if ((*out)->handle == NULL) {
+        status = kiln__lt_get((*out)->device, &(*out)->lt, err);
+        const int result = status == KILN_OK ? (*out)->lt->create(&(*out)->handle) : 0;
+        if (status == KILN_OK && result != KILN__LT_SUCCESS) {
+            (*out)->handle = NULL;
+            status = fail((*out)->lt, result, "cublasLtCreate", err);
+        }
+    }
+    pthread_mutex_unlock(&(*out)->lock);
+    return status;
+}
+
+/* ---- problems -------------------------------------------------------------------------------- */
+
+/* What the addresses of all matrices of a side are multiples of. */
+static uint32_t alignment_of(const kiln__product *p, const kiln__side *side)
+{
+    uintptr_t bits = (uintptr_t)side->data | ALIGNMENT_MAX;
+
+    for (int axis = 0; axis < p->stack_rank; axis++)
+        bits |= (uintptr_t)side->step[axis];
+    return (uint32_t)(bits & (~bits + 1));
+}
+
+/* A product as the library has it. `first` and `second` are its a and b. */
+typedef struct operands {
+    const kiln__side *side[SIDES];
+} operands;
+
+/* Whether an axis of the stack can be the library's batch: its matrices follow each other upwards. */
+static bool steps_forward(const kiln__product *p, int axis)
+{
+    return p->a.step[axis] >= 0 && p->b.step[axis] >= 0 && p->y.step[axis] > 0 &&
+           p->stack[axis] <= INT32_MAX;
+}
+
+/* Fill `q` for one row of the stack: the last axis of the stack is the batch. */
+static void read_problem(const kiln__product *p, problem *q, operands *o)
+{
+    const int last = p->stack_rank - 1;
+    const kiln__view y = kiln__view_of(p->m, p->n, &p->y, kiln_dtype_size(p->out));
+    const kiln__view a = kiln__view_of(p->m, p->k, &p->a, kiln_dtype_size(p->in));
+    const kiln__view b = kiln__view_of(p->k, p->n, &p->b, kiln_dtype_size(p->in));
+
+    memset(q, 0, sizeof *q);
+    *o = y.transposed ? (operands){{&p->b, &p->a, &p->y}} : (operands){{&p->a, &p->b, &p->y}};
+    q->m = y.transposed ? p->n : p->m;
+    q->n = y.transposed ? p->m : p->n;
+    q->k = p->k;
+    q->count = last >= 0 && steps_forward(p, last) ? p->stack[last] : 1;
+    q->step[SIDE_A] = y.transposed ? b.step : a.step;
+    q->step[SIDE_B] = y.transposed ? a.step : b.step;
+    q->step[SIDE_D] = y.step;
+    q->transposed[SIDE_A] = y.transposed ? !b.transposed : a.transposed;
+    q->transposed[SIDE_B] = y.transposed ? !a.transposed : b.transposed;
+    for (int side = 0; side < SIDES; side++) {
+        const int64_t bytes = last >= 0 ? o->side[side]->step[last] : 0;
+        q->batch[side] =
+            q->count > 1 ? bytes / (int64_t)kiln_dtype_size(side == SIDE_D ? p->out : p->in) : 0;
+        q->alignment[side] = alignment_of(p, o->side[side]);
+    }
+    q->in = (uint32_t)p->in;
+    q->out = (uint32_t)p->out;
+    q->compute = (uint32_t)compute_of(p->in, p->compute);
+    q->epilogue = KILN__LT_EPILOGUE_DEFAULT;
+    q->adds = p->beta != 0;
+}
+
+/* The library's epilogue that does all that follows the product; KILN__LT_EPILOGUE_DEFAULT: none does. */
+static uint32_t epilogue_of(const kiln__product *p, const operands *o)
+{
+    const bool narrow = p->out == KILN_FLOAT16 || p->out == KILN_BFLOAT16 || p->out == KILN_FLOAT32;
+    uint32_t bits = 0;
+
+    if (!narrow || (p->bias != NULL && o->side[SIDE_A] != &p->b))
+        return KILN__LT_EPILOGUE_DEFAULT;
+    if (p->epilogue == KILN_EPILOGUE_RELU)
+        bits = KILN__LT_EPILOGUE_RELU;
+    if (p->epilogue == KILN_EPILOGUE_GELU)
+        bits = KILN__LT_EPILOGUE_GELU;
+    if (p->bias != NULL)
+        bits |= KILN__LT_EPILOGUE_BIAS;
+    return bits != 0 ? bits : KILN__LT_EPILOGUE_DEFAULT;
+}
+
+/* ---- plans ----------------------------------------------------------------------------------- */
+
+static bool plan_fits(const void *item, const void *key)
+{
+    return memcmp(&((const plan *)item)->problem, key, sizeof(problem)) == 0;
+}
+
+static int make_layout(const kiln__lt *lt, const problem *q, int side, kiln__lt_layout *out)
+{
+    const bool transposed = side != SIDE_D && q->transposed[side];
+    const int64_t rows = side == SIDE_B ? q->k : q->m, columns = side == SIDE_A ? q->k : q->n;
+    const int32_t count = (int32_t)q->count;
+    int result = lt->layout_create(out, type_of((kiln_dtype)(side == SIDE_D ? q->out : q->in)),
+                                   (uint64_t)(transposed ? columns : rows),
+                                   (uint64_t)(transposed ? rows : columns), q->step[side]);
+
+    if (result == KILN__LT_SUCCESS && count > 1)
+        result = lt->layout_set(*out, KILN__LT_LAYOUT_BATCH_COUNT, &count, sizeof count);
+    if (result == KILN__LT_SUCCESS && count > 1)
+        result = lt->layout_set(*out, KILN__LT_LAYOUT_BATCH_STEP, &q->batch[side],
+                                sizeof q->batch[side]);
+    return result;
+}
+
+/* A descriptor of the problem's operation. `bias` may be NULL where the epilogue adds none. */
+static int make_desc(const kiln__lt *lt, const problem *q, const void *bias, kiln__lt_desc *out)
+{
+    const int transpose = KILN__LT_OP_T;
+    int result = lt->desc_create(out, (int)q->compute, type_of(scale_dtype((kiln_dtype)q->in)));
+
+    for (int side = 0; side < 2 && result == KILN__LT_SUCCESS; side++)
+        if (q->transposed[side])
+            result = lt->desc_set(*out, side == 0 ? KILN__LT_DESC_TRANSA : KILN__LT_DESC_TRANSB,
+                                  &transpose, sizeof transpose);
+    if (result == KILN__LT_SUCCESS && q->epilogue != KILN__LT_EPILOGUE_DEFAULT)
+        result = lt->desc_set(*out, KILN__LT_DESC_EPILOGUE, &q->epilogue, sizeof q->epilogue);
+    if (result == KILN__LT_SUCCESS && (q->epilogue & KILN__LT_EPILOGUE_BIAS) != 0)
+        result = lt->desc_set(*out, KILN__LT_DESC_BIAS_POINTER, &bias, sizeof bias);
+    return result;
+}
+
+/* Ask the library for an algorithm. */
+static int choose(const kept *state, const problem *q, plan *made)
+{
+    const kiln__lt *lt = state->lt;
+    const size_t workspace = WORKSPACE_BYTES;
+    kiln__lt_preference preference = NULL;
+    int count = 0, result = lt->preference_create(&preference);
+
+    if (result == KILN__LT_SUCCESS)
+        result = lt->preference_set(preference, KILN__LT_PREFERENCE_WORKSPACE, &workspace,
+                                    sizeof workspace);
+    for (int k = 0; k < 4 && result == KILN__LT_SUCCESS; k++) /* a, b, c and d */
+        result = lt->preference_set(preference, KILN__LT_PREFERENCE_ALIGNMENT_A + k,
+                                    &q->alignment[k < SIDE_D ? k : SIDE_D], sizeof(uint32_t));
+    if (result == KILN__LT_SUCCESS)
+        result = lt->heuristic(state->handle, made->desc, made->layout[SIDE_A],
+                               made->layout[SIDE_B], made->layout[SIDE_D], made->layout[SIDE_D],
+                               preference, 1, &made->choice, &count);
+    if (preference != NULL)
+        lt->preference_destroy(preference);
+    made->possible = result == KILN__LT_SUCCESS && count > 0 &&
+                     made->choice.state == KILN__LT_SUCCESS;
+    return result == KILN__LT_NOT_SUPPORTED ? KILN__LT_SUCCESS : result;
+}
+
+static kiln_status make_plan(kept *state, const problem *q, const void *bias, plan **out,
+                             kiln_error *err)
+{
+    plan *made = kiln__calloc(1, sizeof *made);
+    const char *call = "cublasLtMatrixLayoutCreate";
+    int result = KILN__LT_SUCCESS;
+
+    if (made == NULL)
+        return kiln__fail_memory(err, sizeof *made);
+    made->hash = kiln__hash_64(q, sizeof *q);
+    made->problem = *q;
+    made->lt = state->lt;
+    for (int side = 0; side < SIDES && result == KILN__LT_SUCCESS; side++)
+        result = make_layout(state->lt, q, side, &made->layout[side]);
+    if (result == KILN__LT_SUCCESS) {
+        call = "cublasLtMatmulDescCreate";
+        result = make_desc(state->lt, q, bias, &made->desc);
+    }
+    if (result == KILN__LT_SUCCESS) {
+        call = "cublasLtMatmulAlgoGetHeuristic";
+        result = choose(state, q, made);
+    }
+    if (result != KILN__LT_SUCCESS) {
+        destroy_plan(made);
+        return fail(state->lt, result, call, err);
+    }
+    *out = made;
+    return KILN_OK;
+}
+
+/* The plan of a problem; `*owned` is one that the memo had no room for. */
+static kiln_status get_plan(kept *state, const problem *q, const void *bias, const plan **out,
+                            plan **owned, kiln_error *err)
+{
+    plan *made = NULL;
+
+    *out = kiln__memo_find(&state->plans, kiln__hash_64(q, sizeof *q), plan_fits, q);
+    if (*out != NULL)
+        return KILN_OK;
+    kiln_status status = make_plan(state, q, bias, &made, err);
+    if (status != KILN_OK)
+        return status;
+    *out = made;
+    if (!kiln__memo_insert(&state->plans, made))
+        *owned = made;
+    return KILN_OK;
+}
+
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+/* alpha and beta as the library reads them. */
+static void put_number(kiln_dtype dtype, double value, double out[2])
+{
+    const float narrow[2] = {(float)value, 0};
+
+    out[0] = value;
+    out[1] = 0;
+    if (dtype == KILN_FLOAT32 || dtype == KILN_COMPLEX64)
+        memcpy(out, narrow, sizeof narrow);
+}
+
+/* All rows of the stack, one call of the library each. */
+static kiln_status run_plan(const kept *state, const plan *made, const kiln__product *p,
+                            const operands *o, kiln_stream *stream, kiln_error *err)
+{
+    const kiln_dtype scale = scale_dtype(p->in);
+    const problem *q = &made->problem;
+    const kiln__lt *lt = state->lt;
+    kiln__block *workspace = NULL;
+    kiln__lt_desc own = NULL;
+    double alpha[2], beta[2];
+    int result = KILN__LT_SUCCESS;
+    kiln_status status = KILN_OK;
+
+    put_number(scale, p->alpha, alpha);
+    put_number(scale, p->beta, beta);
+    if ((q->epilogue & KILN__LT_EPILOGUE_BIAS) != 0)
+        result = make_desc(lt, q, p->bias, &own);
+    if (result == KILN__LT_SUCCESS && made->choice.workspace_bytes > 0)
+        KILN_TRY(kiln__pool_alloc(state->device, made->choice.workspace_bytes, stream, &workspace,
+                                  err));
+    for (int64_t nth = 0; nth < p->count && result == KILN__LT_SUCCESS; nth += q->count) {
+        char *d = kiln__side_matrix(p, o->side[SIDE_D], nth);
+        result = lt->matmul(state->handle, own != NULL ? own : made->desc, alpha,
+                            kiln__side_matrix(p, o->side[SIDE_A], nth), made->layout[SIDE_A],
+                            kiln__side_matrix(p, o->side[SIDE_B], nth), made->layout[SIDE_B], beta,
+                            d, made->layout[SIDE_D], d, made->layout[SIDE_D], &made->choice.algo,
+                            workspace != NULL ? workspace->address : NULL,
+                            made->choice.workspace_bytes, kiln__stream_native(stream));
+    }
+    if (result != KILN__LT_SUCCESS)
+        status = fail(lt, result, "cublasLtMatmul", err);
+
+done:
+    kiln__pool_free(state->device, workspace, NULL, 0);
+    if (own != NULL)
+        lt->desc_destroy(own);
+    return status;
+}
+
+static kiln_status run(kiln_context *ctx, const kiln__product *p, kiln_stream *stream,
+                       bool *finished_out, kiln_error *err)
+{
+    const plan *made = NULL;
+    plan *owned = NULL;
+    kept *state = NULL;
+    operands o;
+    problem q;
+    kiln_status status = get_kept(ctx, &state, err);
+
+    if (status != KILN_OK)
+        return status;
+    read_problem(p, &q, &o);
+    q.epilogue = epilogue_of(p, &o);
+    KILN_TRY(get_plan(state, &q, p->bias, &made, &owned, err));
+    if (!made->possible && q.epilogue != KILN__LT_EPILOGUE_DEFAULT) {
+        destroy_plan(owned);
+        owned = NULL;
+        q.epilogue = KILN__LT_EPILOGUE_DEFAULT;
+        KILN_TRY(get_plan(state, &q, NULL, &made, &owned, err));
+    }
+    if (!made->possible) {
+        status = kiln__fail(err, KILN_ERR_UNSUPPORTED,
+                            "matmul: cuBLASLt has no algorithm for %lld matrices of %lld x %lld x "
+                            "%lld, %s",
+                            (long long)p->count, (long long)p->m, (long long)p->k, (long long)p->n,
+                            kiln_dtype_name(p->in));
+        goto done;
+    }
+    KILN_TRY(run_plan(state, made, p, &o, stream, err));
+    *finished_out = q.epilogue != KILN__LT_EPILOGUE_DEFAULT || !kiln__product_finishes(p);
+
+done:
+    destroy_plan(owned);
+    return status;
+}
+
+kiln_status kiln__product_cuda(kiln_context *ctx, const kiln__product *p, kiln_stream *stream,
+                               bool *finished_out, kiln_error *err)
+{
+    kiln__device *device = kiln__context_device(ctx);
+    bool pushed = false;
+    kiln_status status = kiln__device_enter(device, &pushed, err);
+
+    *finished_out = false;
+    if (status != KILN_OK)
+        return status;
+    status = run(ctx, p, stream, finished_out, err);
+    kiln__device_leave(device, pushed);
+    return status;
+}

@@ -1,0 +1,382 @@
+/*
+ * cublaslt.c - a stand-in for libcublasLt.so.13: it checks what it is asked, notes it down, and multiplies
+ * on the host with plain loops, in the order of the emulated driver's streams.
+ *
+ * A test finds the notes by dlsym() of "stand_in_last" and "stand_in_count". As the real library it refuses
+ * with NOT_SUPPORTED what it has no algorithm for: epilogues other than none for float64 and complex numbers.
+ */
+#define _GNU_SOURCE
+#include <complex.h>
+#include <dlfcn.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/core.h"
+#include "emulator.h"
+#include "stand_in.h"
+
+enum {
+    SUCCESS = 0,
+    ALLOC_FAILED = 3,
+    INVALID_VALUE = 7,
+    NOT_SUPPORTED = 15,
+    WORKSPACE_BYTES = 1000,
+    EPILOGUE_RELU = 2,
+    EPILOGUE_BIAS = 4,
+    EPILOGUE_GELU = 32
+};
+
+/* Types, by library_types.h. */
+enum { R_32F = 0, R_64F = 1, R_16F = 2, C_32F = 4, C_64F = 5, R_16BF = 14 };
+
+typedef struct layout {
+    int type;
+    uint64_t rows, columns;
+    int64_t step, batch_step;
+    int32_t count;
+} layout;
+
+typedef struct desc {
+    int compute, scale, transpose[2];
+    uint32_t epilogue;
+    const void *bias;
+} desc;
+
+typedef struct preference {
+    uint64_t workspace;
+    uint32_t alignment[4];
+} preference;
+
+/* As cublasLtMatmulHeuristicResult_t. */
+typedef struct heuristic {
+    uint64_t algo[8];
+    size_t workspace_bytes;
+    int state;
+    float waves;
+    int reserved[4];
+} heuristic;
+
+EMU_EXPORT stand_in_call stand_in_last;
+EMU_EXPORT unsigned stand_in_count;
+
+/* ---- elements -------------------------------------------------------------------------------- */
+
+static size_t bytes_of(int type)
+{
+    switch (type) {
+    case R_16F:
+    case R_16BF:
+        return 2;
+    case R_32F:
+        return 4;
+    case R_64F:
+    case C_32F:
+        return 8;
+    case C_64F:
+        return 16;
+    default:
+        return 0;
+    }
+}
+
+static double complex load(int type, const void *at)
+{
+    uint16_t half;
+    float f[2];
+    double d[2];
+
+    switch (type) {
+    case R_16F:
+    case R_16BF:
+        memcpy(&half, at, sizeof half);
+        return type == R_16F ? kiln__float16_to_float(half) : kiln__bfloat16_to_float(half);
+    case R_32F:
+        memcpy(f, at, sizeof f[0]);
+        return f[0];
+    case R_64F:
+        memcpy(d, at, sizeof d[0]);
+        return d[0];
+    case C_32F:
+        memcpy(f, at, sizeof f);
+        return CMPLX(f[0], f[1]);
+    default:
+        memcpy(d, at, sizeof d);
+        return CMPLX(d[0], d[1]);
+    }
+}
+
+static void store(int type, double complex v, void *at)
+{
+    const float f[2] = {(float)creal(v), (float)cimag(v)};
+    const double d[2] = {creal(v), cimag(v)};
+    const uint16_t half =
+        type == R_16F ? kiln__float16_from_double(d[0]) : kiln__bfloat16_from_double(d[0]);
+
+    if (type == R_16F || type == R_16BF)
+        memcpy(at, &half, sizeof half);
+    else if (type == R_32F || type == C_32F)
+        memcpy(at, f, bytes_of(type));
+    else
+        memcpy(at, d, bytes_of(type));
+}
+
+/* ---- handles, descriptors -------------------------------------------------------------------- */
+
+EMU_EXPORT size_t cublasLtGetVersion(void)
+{
+    return 130000;
+}
+
+EMU_EXPORT const char *cublasLtGetStatusName(int status)
+{
+    return status == SUCCESS ? "CUBLAS_STATUS_SUCCESS" : "CUBLAS_STATUS_STAND_IN";
+}
+
+static int make(void **out, size_t bytes)
+{
+    *out = calloc(1, bytes);
+    return *out != NULL ? SUCCESS : ALLOC_FAILED;
+}
+
+static int end(void *made)
+{
+    free(made);
+    return SUCCESS;
+}
+
+EMU_EXPORT int cublasLtCreate(void **handle)
+{
+    return make(handle, 1);
+}
+
+EMU_EXPORT int cublasLtDestroy(void *handle)
+{
+    return end(handle);
+}
+
+EMU_EXPORT int cublasLtMatrixLayoutCreate(layout **out, int type, uint64_t rows, uint64_t columns,
+                                          int64_t step)
+{
+    void *made = NULL;
+
+    if (bytes_of(type) == 0 || rows == 0 || columns == 0 || step < (int64_t)rows)
+        return INVALID_VALUE;
+    const int result = make(&made, sizeof **out);
+    if (result == SUCCESS) {
+        *out = made;
+        **out = (layout){type, rows, columns, step, 0, 1};
+    }
+    return result;
+}
+
+EMU_EXPORT int cublasLtMatrixLayoutDestroy(layout *made)
+{
+    return end(made);
+}
+
+EMU_EXPORT int cublasLtMatrixLayoutSetAttribute(layout *l, int attribute, const void *value,
+                                                size_t bytes)
+{
+    if (attribute == 5 && bytes == sizeof l->count)
+        memcpy(&l->count, value, bytes);
+    else if (attribute == 6 && bytes == sizeof l->batch_step)
+        memcpy(&l->batch_step, value, bytes);
+    else
+        return INVALID_VALUE;
+    return l->count > 0 && l->batch_step >= 0 ? SUCCESS : INVALID_VALUE;
+}
+
+EMU_EXPORT int cublasLtMatmulDescCreate(desc **out, int compute, int scale)
+{
+    void *made = NULL;
+    const int result = make(&made, sizeof **out);
+
+    if (result == SUCCESS) {
+        *out = made;
+        (*out)->compute = compute;
+        (*out)->scale = scale;
+        (*out)->epilogue = 1;
+    }
+    return result;
+}
+
+EMU_EXPORT int cublasLtMatmulDescDestroy(desc *made)
+{
+    return end(made);
+}
+
+EMU_EXPORT int cublasLtMatmulDescSetAttribute(desc *d, int attribute, const void *value,
+                                              size_t bytes)
+{
+    if ((attribute == 3 || attribute == 4) && bytes == sizeof(int))
+        memcpy(&d->transpose[attribute - 3], value, bytes);
+    else if (attribute == 7 && bytes == sizeof d->epilogue)
+        memcpy(&d->epilogue, value, bytes);
+    else if (attribute == 8 && bytes == sizeof d->bias)
+        memcpy(&d->bias, value, bytes);
+    else
+        return INVALID_VALUE;
+    return SUCCESS;
+}
+
+EMU_EXPORT int cublasLtMatmulPreferenceCreate(preference **out)
+{
+    void *made = NULL;
+    const int result = make(&made, sizeof **out);
+
+    *out = made;
+    return result;
+}
+
+EMU_EXPORT int cublasLtMatmulPreferenceDestroy(preference *made)
+{
+    return end(made);
+}
+
+EMU_EXPORT int cublasLtMatmulPreferenceSetAttribute(preference *p, int attribute, const void *value,
+                                                    size_t bytes)
+{
+    if (attribute == 1 && bytes == sizeof p->workspace)
+        memcpy(&p->workspace, value, bytes);
+    else if (attribute >= 5 && attribute < 9 && bytes == sizeof p->alignment[0])
+        memcpy(&p->alignment[attribute - 5], value, bytes);
+    else
+        return INVALID_VALUE;
+    return SUCCESS;
+}
+
+/* ---- products -------------------------------------------------------------------------------- */
+
+/* Whether the layouts are those of a product of this kind. */
+static bool agree(const desc *d, const layout *a, const layout *b, const layout *out)
+{
+    const uint64_t a_rows = d->transpose[0] ? a->columns : a->rows;
+    const uint64_t a_columns = d->transpose[0] ? a->rows : a->columns;
+    const uint64_t b_rows = d->transpose[1] ? b->columns : b->rows;
+    const uint64_t b_columns = d->transpose[1] ? b->rows : b->columns;
+    const int scale = out->type == R_16F || out->type == R_16BF ? R_32F : out->type;
+
+    return a_rows == out->rows && b_columns == out->columns && a_columns == b_rows &&
+           a->type == b->type && d->scale == scale && a->count == out->count &&
+           b->count == out->count && (d->compute == 70) == (scale == R_64F || scale == C_64F);
+}
+
+EMU_EXPORT int cublasLtMatmulAlgoGetHeuristic(void *handle, const desc *d, const layout *a,
+                                              const layout *b, const layout *c, const layout *out,
+                                              const preference *p, int wanted, heuristic *results,
+                                              int *count)
+{
+    const bool narrow = out->type != R_64F && out->type != C_32F && out->type != C_64F;
+
+    *count = 0;
+    if (handle == NULL || wanted < 1 || c != out || !agree(d, a, b, out))
+        return INVALID_VALUE;
+    if (d->epilogue != 1 && !narrow)
+        return NOT_SUPPORTED;
+    memset(results, 0, sizeof *results);
+    for (int k = 0; k < 4; k++)
+        results->algo[k] = p->alignment[k];
+    results->workspace_bytes = p->workspace >= WORKSPACE_BYTES ? WORKSPACE_BYTES : 0;
+    *count = 1;
+    return SUCCESS;
+}
+
+/* One call, kept until its stream comes to it. */
+typedef struct work {
+    desc d;
+    layout a_layout, b_layout, out_layout;
+    const char *a, *b;
+    char *out, *workspace;
+    double complex alpha, beta;
+} work;
+
+static const char *element(const layout *l, bool transposed, const char *data, int64_t matrix,
+                           int64_t row, int64_t column)
+{
+    const int64_t at = transposed ? column + row * l->step : row + column * l->step;
+    return data + (matrix * l->batch_step + at) * (int64_t)bytes_of(l->type);
+}
+
+static double complex finish(const desc *d, double complex v)
+{
+    const double x = creal(v);
+
+    if ((d->epilogue & EPILOGUE_RELU) != 0)
+        return x < 0 ? 0 : v;
+    if ((d->epilogue & EPILOGUE_GELU) != 0)
+        return 0.5 * x * (1 + tanh(sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x)));
+    return v;
+}
+
+static void multiply(void *given)
+{
+    work *w = given;
+    const int64_t k_count =
+        (int64_t)(w->d.transpose[0] ? w->a_layout.rows : w->a_layout.columns);
+
+    memset(w->workspace, 0xAB, WORKSPACE_BYTES);
+    for (int64_t matrix = 0; matrix < w->out_layout.count; matrix++)
+        for (int64_t j = 0; j < (int64_t)w->out_layout.columns; j++)
+            for (int64_t i = 0; i < (int64_t)w->out_layout.rows; i++) {
+                char *at = (char *)element(&w->out_layout, false, w->out, matrix, i, j);
+                double complex sum = 0;
+                for (int64_t k = 0; k < k_count; k++)
+                    sum += load(w->a_layout.type, element(&w->a_layout, w->d.transpose[0], w->a,
+                                                          matrix, i, k)) *
+                           load(w->b_layout.type, element(&w->b_layout, w->d.transpose[1], w->b,
+                                                          matrix, k, j));
+                sum *= w->alpha;
+                if (w->beta != 0)
+                    sum += w->beta * load(w->out_layout.type, at);
+                if ((w->d.epilogue & EPILOGUE_BIAS) != 0)
+                    sum += load(w->out_layout.type, (const char *)w->d.bias +
+                                                        i * (int64_t)bytes_of(w->out_layout.type));
+                store(w->out_layout.type, finish(&w->d, sum), at);
+            }
+    free(w);
+}
+
+/* Whether the call keeps what was promised when the algorithm was chosen. */
+static bool is_aligned(const uint64_t *algo, const void *a, const void *b, const void *c,
+                       const void *d)
+{
+    return (uintptr_t)a % algo[0] == 0 && (uintptr_t)b % algo[1] == 0 &&
+           (uintptr_t)c % algo[2] == 0 && (uintptr_t)d % algo[3] == 0;
+}
+
+EMU_EXPORT int cublasLtMatmul(void *handle, const desc *d, const void *alpha, const void *a,
+                              const layout *a_layout, const void *b, const layout *b_layout,
+                              const void *beta, const void *c, const layout *c_layout, void *out,
+                              const layout *out_layout, const uint64_t *algo, void *workspace,
+                              size_t workspace_bytes, void *stream)
+{
+    int (*launch)(void *stream, void (*fn)(void *user), void *user) = NULL;
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    void *symbol = driver != NULL ? dlsym(driver, "cuLaunchHostFunc") : NULL;
+    work *w = NULL;
+
+    if (handle == NULL || c != out || c_layout != out_layout || symbol == NULL ||
+        !agree(d, a_layout, b_layout, out_layout) || !is_aligned(algo, a, b, c, out) ||
+        workspace == NULL || workspace_bytes < WORKSPACE_BYTES ||
+        ((d->epilogue & EPILOGUE_BIAS) != 0 && d->bias == NULL))
+        return INVALID_VALUE;
+    w = calloc(1, sizeof *w);
+    if (w == NULL)
+        return ALLOC_FAILED;
+    *w = (work){*d,           *a_layout, *b_layout, *out_layout, a,
+                b,            out,       workspace, load(d->scale, alpha),
+                load(d->scale, beta)};
+    stand_in_last = (stand_in_call){.m = (int64_t)out_layout->rows,
+                                    .n = (int64_t)out_layout->columns,
+                                    .count = out_layout->count,
+                                    .transposed = {d->transpose[0], d->transpose[1]},
+                                    .epilogue = d->epilogue,
+                                    .compute = d->compute,
+                                    .a = a,
+                                    .b = b,
+                                    .d = out};
+    stand_in_count++;
+    memcpy(&launch, &symbol, sizeof launch);
+    return launch(stream, multiply, w) == 0 ? SUCCESS : INVALID_VALUE;
+}

@@ -1,0 +1,17 @@
+/*
+ * stand_in.h - what the stand-in for cuBLASLt (cublaslt.c) tells tests of its last call.
+ */
+#ifndef KILN_TESTS_STAND_IN_H
+#define KILN_TESTS_STAND_IN_H
+
+#include <stdint.h>
+
+typedef struct stand_in_call {
+    int64_t m, n, count; /* of the library's problem, whose columns lie without gaps */
+    int transposed[2];
+    uint32_t epilogue;
+    int compute;
+    const void *a, *b, *d;
+} stand_in_call;
+
+#endif

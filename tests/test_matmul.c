@@ -1,0 +1,895 @@
+/*
+ * test_matmul.c - kiln_matmul() against plain loops, and against shapes and values of NumPy.
+ *
+ * ctest runs it on the cpu device with the BLAS that is found, with none ($KILN_BLAS=none) and with one that
+ * is named, and on a GPU, an emulated one with a stand-in for cuBLASLt among them.
+ */
+#define _GNU_SOURCE
+#include <complex.h>
+#include <dlfcn.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/core.h"
+#include "emulator/stand_in.h"
+#include "test_env.h"
+
+/* ---- elements, as the tests know them -------------------------------------------------------- */
+
+static const kiln_dtype all_dtypes[] = {
+    KILN_BOOL,   KILN_INT8,   KILN_INT16,   KILN_INT32,    KILN_INT64,   KILN_UINT8,
+    KILN_UINT16, KILN_UINT32, KILN_UINT64,  KILN_FLOAT16,  KILN_BFLOAT16, KILN_FLOAT32,
+    KILN_FLOAT64, KILN_COMPLEX64, KILN_COMPLEX128,
+};
+
+static double complex value_at(kiln_dtype dtype, const void *data, int64_t at)
+{
+    switch (dtype) {
+#define VALUE_CASE(name, type)                                                                     \
+    case KILN_##name:                                                                              \
+        return (double)((const type *)data)[at];
+        VALUE_CASE(BOOL, uint8_t)
+        VALUE_CASE(INT8, int8_t)
+        VALUE_CASE(INT16, int16_t)
+        VALUE_CASE(INT32, int32_t)
+        VALUE_CASE(INT64, int64_t)
+        VALUE_CASE(UINT8, uint8_t)
+        VALUE_CASE(UINT16, uint16_t)
+        VALUE_CASE(UINT32, uint32_t)
+        VALUE_CASE(UINT64, uint64_t)
+        VALUE_CASE(FLOAT32, float)
+        VALUE_CASE(FLOAT64, double)
+#undef VALUE_CASE
+    case KILN_FLOAT16:
+        return kiln__float16_to_float(((const uint16_t *)data)[at]);
+    case KILN_BFLOAT16:
+        return kiln__bfloat16_to_float(((const uint16_t *)data)[at]);
+    case KILN_COMPLEX64:
+        return CMPLX(((const float *)data)[2 * at], ((const float *)data)[2 * at + 1]);
+    default:
+        return CMPLX(((const double *)data)[2 * at], ((const double *)data)[2 * at + 1]);
+    }
+}
+
+static void put_value(kiln_dtype dtype, void *data, int64_t at, double complex v)
+{
+    const double re = creal(v);
+
+    switch (dtype) {
+#define PUT_CASE(name, type)                                                                       \
+    case KILN_##name:                                                                              \
+        ((type *)data)[at] = (type)re;                                                             \
+        break;
+        PUT_CASE(INT8, int8_t)
+        PUT_CASE(INT16, int16_t)
+        PUT_CASE(INT32, int32_t)
+        PUT_CASE(INT64, int64_t)
+        PUT_CASE(FLOAT32, float)
+        PUT_CASE(FLOAT64, double)
+#undef PUT_CASE
+    case KILN_BOOL:
+        ((uint8_t *)data)[at] = re > 1;
+        break;
+    case KILN_UINT8:
+        ((uint8_t *)data)[at] = (uint8_t)fabs(re);
+        break;
+    case KILN_UINT16:
+        ((uint16_t *)data)[at] = (uint16_t)fabs(re);
+        break;
+    case KILN_UINT32:
+        ((uint32_t *)data)[at] = (uint32_t)fabs(re);
+        break;
+    case KILN_UINT64:
+        ((uint64_t *)data)[at] = (uint64_t)fabs(re);
+        break;
+    case KILN_FLOAT16:
+        ((uint16_t *)data)[at] = kiln__float16_from_double(re);
+        break;
+    case KILN_BFLOAT16:
+        ((uint16_t *)data)[at] = kiln__bfloat16_from_double(re);
+        break;
+    case KILN_COMPLEX64:
+        ((float *)data)[2 * at] = (float)re;
+        ((float *)data)[2 * at + 1] = (float)cimag(v);
+        break;
+    default:
+        ((double *)data)[2 * at] = re;
+        ((double *)data)[2 * at + 1] = cimag(v);
+    }
+}
+
+/* Small integers, so that sums of products are exact in every dtype. */
+static kiln_array *random_array(test_env *t, kiln_dtype dtype, int rank, const int64_t *shape)
+{
+    int64_t size = 1;
+    kiln_array *x = NULL;
+
+    for (int k = 0; k < rank; k++)
+        size *= shape[k];
+    void *data = calloc((size_t)size + 1, kiln_dtype_size(dtype));
+    assert_non_null(data);
+    for (int64_t k = 0; k < size; k++) {
+        const double re = (double)test_random_below(t, 7) - 3;
+        put_value(dtype, data, k, CMPLX(re, (double)test_random_below(t, 5) - 2));
+    }
+    OK(t, kiln_array_from_host(t->ctx, dtype, rank, shape, data, NULL, &x, &t->err));
+    free(data);
+    return x;
+}
+
+/* The elements in C-order; free() them. */
+static void *elements(test_env *t, const kiln_array *x)
+{
+    const size_t bytes = (size_t)kiln_array_size(x) * kiln_dtype_size(kiln_array_dtype(x));
+    void *data = calloc(bytes + 1, 1);
+
+    assert_non_null(data);
+    OK(t, kiln_array_to_host(x, data, bytes, NULL, &t->err));
+    return data;
+}
+
+static double epsilon_of(kiln_dtype dtype)
+{
+    switch (dtype) {
+    case KILN_FLOAT16:
+        return 0x1p-11;
+    case KILN_BFLOAT16:
+        return 0x1p-8;
+    case KILN_FLOAT32:
+    case KILN_COMPLEX64:
+        return 0x1p-24;
+    case KILN_FLOAT64:
+    case KILN_COMPLEX128:
+        return 0x1p-53;
+    default:
+        return 0;
+    }
+}
+
+/* ---- the oracle ------------------------------------------------------------------------------ */
+
+/* What y[m, n] of one matrix must be. */
+typedef struct oracle {
+    int64_t m, n, k;
+    double alpha, beta;
+    const void *c;    /* y's dtype and shape, or NULL */
+    const void *bias; /* n of them, or NULL */
+    kiln_epilogue epilogue;
+} oracle;
+
+static double complex follow(kiln_epilogue epilogue, double complex v)
+{
+    const double x = creal(v);
+
+    if (epilogue == KILN_EPILOGUE_RELU)
+        return x > 0 ? v : 0;
+    if (epilogue == KILN_EPILOGUE_GELU)
+        return x / 2 * (1 + tanh(sqrt(2 / 3.14159265358979323846) * (x + 0.044715 * x * x * x)));
+    return v;
+}
+
+static bool is_integer(kiln_dtype dtype)
+{
+    return kiln_dtype_kind(dtype) == 'i' || kiln_dtype_kind(dtype) == 'u';
+}
+
+/* `v` as an integer dtype wraps it. */
+static double complex wrapped(kiln_dtype dtype, double complex v)
+{
+    unsigned char room[16] = {0};
+
+    if (kiln_dtype_kind(dtype) == 'b')
+        return creal(v) != 0;
+    if (!is_integer(dtype))
+        return v;
+    const int64_t whole = (int64_t)creal(v);
+    memcpy(room, &whole, sizeof whole); /* little endian: the low bytes come first */
+    return value_at(dtype, room, 0);
+}
+
+static void check_matrix(const oracle *o, kiln_dtype in, const void *a, const void *b,
+                         kiln_dtype out, const void *y, int64_t offset)
+{
+    for (int64_t i = 0; i < o->m; i++)
+        for (int64_t j = 0; j < o->n; j++) {
+            double complex want = 0;
+            double size = 0;
+            for (int64_t k = 0; k < o->k; k++) {
+                const double complex one = value_at(in, a, i * o->k + k) *
+                                           value_at(in, b, k * o->n + j);
+                want += one;
+                size += cabs(one);
+            }
+            want *= o->alpha;
+            if (o->c != NULL)
+                want += o->beta * value_at(out, o->c, i * o->n + j);
+            if (o->bias != NULL)
+                want += value_at(out, o->bias, j);
+            want = wrapped(out, follow(o->epilogue, want));
+            const double complex got = value_at(out, y, offset + i * o->n + j);
+            const double room = (4 * size + 4 * cabs(want) + 1) * epsilon_of(out);
+            CHECK(cabs(got - want) <= room, "%s, %lld x %lld x %lld: y[%lld, %lld] is %g%+gi, not "
+                  "%g%+gi", kiln_dtype_name(in), (long long)o->m, (long long)o->k,
+                  (long long)o->n, (long long)i, (long long)j, creal(got), cimag(got),
+                  creal(want), cimag(want));
+        }
+}
+
+/* Check a product of matrices without stacks. */
+static void check_product(test_env *t, const kiln_array *a, const kiln_array *b,
+                          const kiln_array *y, const oracle *options)
+{
+    oracle o = *options;
+    void *left = elements(t, a), *right = elements(t, b), *got = elements(t, y);
+
+    o.m = kiln_array_shape(a)[0];
+    o.k = kiln_array_shape(a)[1];
+    o.n = kiln_array_shape(b)[1];
+    assert_int_equal(kiln_array_rank(y), 2);
+    assert_int_equal(kiln_array_shape(y)[0], o.m);
+    assert_int_equal(kiln_array_shape(y)[1], o.n);
+    check_matrix(&o, kiln_array_dtype(a), left, right, kiln_array_dtype(y), got, 0);
+    free(left);
+    free(right);
+    free(got);
+}
+
+static const oracle plain = {.alpha = 1};
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static void test_matmul__multiplies_in_every_dtype(void **state)
+{
+    static const int64_t sizes[][3] = {{1, 1, 1}, {3, 5, 2}, {17, 33, 9}, {40, 7, 65}};
+    test_env *t = *state;
+
+    for (size_t d = 0; d < COUNT(all_dtypes); d++)
+        for (size_t s = 0; s < COUNT(sizes); s++) {
+            const int64_t *n = sizes[s];
+            kiln_array *a = random_array(t, all_dtypes[d], 2, (const int64_t[]){n[0], n[1]});
+            kiln_array *b = random_array(t, all_dtypes[d], 2, (const int64_t[]){n[1], n[2]});
+            kiln_array *y = NULL;
+            OK(t, kiln_matmul(a, b, NULL, &y, &t->err));
+            assert_int_equal(kiln_array_dtype(y),
+                             all_dtypes[d] == KILN_INT8 ? KILN_INT32 : all_dtypes[d]);
+            check_product(t, a, b, y, &plain);
+            kiln_array_release(a);
+            kiln_array_release(b);
+            kiln_array_release(y);
+        }
+}
+
+typedef struct shape_case {
+    int a_rank;
+    int64_t a[4];
+    int b_rank;
+    int64_t b[4];
+    int y_rank;
+    int64_t y[4];
+    double sum, last;
+} shape_case;
+
+static const shape_case shape_cases[] = {
+#include "data/matmul.inc"
+};
+
+static kiln_array *seven(test_env *t, int rank, const int64_t *shape)
+{
+    double data[256];
+    kiln_array *x = NULL;
+
+    for (size_t k = 0; k < COUNT(data); k++)
+        data[k] = (double)(k % 7);
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT64, rank, shape, data, NULL, &x, &t->err));
+    return x;
+}
+
+static void test_matmul__has_the_shapes_and_values_of_numpy(void **state)
+{
+    test_env *t = *state;
+
+    for (size_t c = 0; c < COUNT(shape_cases); c++) {
+        const shape_case *want = &shape_cases[c];
+        kiln_array *a = seven(t, want->a_rank, want->a), *b = seven(t, want->b_rank, want->b);
+        kiln_array *y = NULL;
+        OK(t, kiln_matmul(a, b, NULL, &y, &t->err));
+        CHECK(kiln_array_rank(y) == want->y_rank, "case %zu: rank %d", c, kiln_array_rank(y));
+        for (int k = 0; k < want->y_rank; k++)
+            CHECK(kiln_array_shape(y)[k] == want->y[k], "case %zu, axis %d", c, k);
+        const int64_t size = kiln_array_size(y);
+        double *got = elements(t, y), sum = 0;
+        for (int64_t k = 0; k < size; k++)
+            sum += got[k];
+        CHECK(sum == want->sum, "case %zu: the sum is %g, not %g", c, sum, want->sum);
+        if (size > 0)
+            CHECK(got[size - 1] == want->last, "case %zu: the last is %g", c, got[size - 1]);
+        free(got);
+        kiln_array_release(a);
+        kiln_array_release(b);
+        kiln_array_release(y);
+    }
+}
+
+/* One of the ways to have a matrix in memory: 0 C-order, 1 transposed, 2 every second column, 3 every third
+ * row, 4 rows backwards, 5 columns backwards, 6 one row for all, 7 inside a larger matrix. */
+enum { WAYS = 8 };
+
+static kiln_array *in_way(test_env *t, kiln_dtype dtype, int way, int64_t rows, int64_t columns)
+{
+    static const char *const subscripts[WAYS] = {"...",       "...",       ":, ::2",  "::3",
+                                                 "::-1",      ":, ::-1",   "...",     "2:-1, 3:-2"};
+    const int64_t shapes[WAYS][2] = {{rows, columns},         {columns, rows},
+                                     {rows, 2 * columns},     {3 * rows, columns},
+                                     {rows, columns},         {rows, columns},
+                                     {1, columns},            {rows + 3, columns + 5}};
+    kiln_array *base = random_array(t, dtype, 2, shapes[way]), *x = NULL;
+
+    if (way == 1)
+        OK(t, kiln_array_transpose(base, NULL, &x, &t->err));
+    else if (way == 6)
+        OK(t, kiln_array_broadcast_to(base, 2, (const int64_t[]){rows, columns}, &x, &t->err));
+    else
+        OK(t, kiln_array_view(base, subscripts[way], &x, &t->err));
+    kiln_array_release(base);
+    return x;
+}
+
+static void test_matmul__takes_operands_and_outputs_of_any_strides(void **state)
+{
+    static const kiln_dtype dtypes[] = {KILN_FLOAT32, KILN_COMPLEX128, KILN_FLOAT16, KILN_INT16};
+    enum { M = 13, K = 10, N = 9, OUTPUTS = 6 };
+    test_env *t = *state;
+
+    for (size_t d = 0; d < COUNT(dtypes); d++)
+        for (int way = 0; way < WAYS * WAYS; way++) {
+            kiln_array *a = in_way(t, dtypes[d], way / WAYS, M, K);
+            kiln_array *b = in_way(t, dtypes[d], way % WAYS, K, N);
+            kiln_array *y = in_way(t, dtypes[d], way % OUTPUTS, M, N), *given = y;
+            OK(t, kiln_matmul(a, b, NULL, &y, &t->err));
+            assert_ptr_equal(y, given);
+            check_product(t, a, b, y, &plain);
+            kiln_array_release(a);
+            kiln_array_release(b);
+            kiln_array_release(y);
+        }
+}
+
+/* Stacks with odd strides: each matrix is checked by itself. */
+static void test_matmul__broadcasts_stacks_of_any_strides(void **state)
+{
+    static const struct {
+        int64_t a[4], b[4];
+        const char *a_view, *b_view;
+    } cases[] = {
+        {{3, 4, 5, 6}, {3, 4, 6, 2}, "...", "..."},
+        {{6, 4, 5, 6}, {3, 1, 6, 2}, "::2", "..."},
+        {{3, 4, 5, 6}, {1, 4, 6, 2}, "::-1, ::-1", ":, ::-1"},
+        {{3, 4, 1, 6}, {1, 1, 6, 2}, "...", "..."},
+        {{3, 4, 5, 6}, {1, 1, 6, 2}, "...", "..."},
+        {{1, 1, 5, 6}, {3, 4, 6, 1}, "...", "..."},
+        {{3, 4, 1, 6}, {1, 1, 6, 2}, "::-1", "..."},
+        {{1, 4, 5, 6}, {3, 1, 6, 2}, "...", "..."},
+    };
+    static const kiln_dtype dtypes[] = {KILN_FLOAT64, KILN_INT32, KILN_COMPLEX64};
+    test_env *t = *state;
+
+    for (size_t c = 0; c < COUNT(cases) * COUNT(dtypes); c++) {
+        const kiln_dtype dtype = dtypes[c % COUNT(dtypes)];
+        kiln_array *a_base = random_array(t, dtype, 4, cases[c / COUNT(dtypes)].a);
+        kiln_array *b_base = random_array(t, dtype, 4, cases[c / COUNT(dtypes)].b);
+        kiln_array *a = NULL, *b = NULL, *y = NULL;
+        OK(t, kiln_array_view(a_base, cases[c / COUNT(dtypes)].a_view, &a, &t->err));
+        OK(t, kiln_array_view(b_base, cases[c / COUNT(dtypes)].b_view, &b, &t->err));
+        OK(t, kiln_matmul(a, b, NULL, &y, &t->err));
+        const int64_t *as = kiln_array_shape(a), *bs = kiln_array_shape(b);
+        const oracle o = {.m = as[2], .k = as[3], .n = bs[3], .alpha = 1};
+        char *left = elements(t, a), *right = elements(t, b), *got = elements(t, y);
+        const int64_t item = (int64_t)kiln_dtype_size(dtype);
+        for (int64_t i = 0; i < 3; i++)
+            for (int64_t j = 0; j < 4; j++) {
+                const int64_t nth_a = (as[0] > 1 ? i : 0) * as[1] + (as[1] > 1 ? j : 0);
+                const int64_t nth_b = (bs[0] > 1 ? i : 0) * bs[1] + (bs[1] > 1 ? j : 0);
+                check_matrix(&o, dtype, left + nth_a * o.m * o.k * item,
+                             right + nth_b * o.k * o.n * item, dtype, got, (i * 4 + j) * o.m * o.n);
+            }
+        free(left);
+        free(right);
+        free(got);
+        kiln_array *const all[] = {a_base, b_base, a, b, y};
+        for (size_t k = 0; k < COUNT(all); k++)
+            kiln_array_release(all[k]);
+    }
+}
+
+/* Large enough for several blocks and slices of kiln's own product, with edges in each direction. */
+static void test_matmul__multiplies_large_matrices(void **state)
+{
+    static const kiln_dtype dtypes[] = {KILN_FLOAT32, KILN_FLOAT64, KILN_COMPLEX64, KILN_INT32,
+                                        KILN_INT64,   KILN_BFLOAT16};
+    const int64_t m = 203, k = 531, n = 517;
+    test_env *t = *state;
+
+    for (size_t d = 0; d < COUNT(dtypes); d++) {
+        kiln_array *a = random_array(t, dtypes[d], 2, (const int64_t[]){m, k});
+        kiln_array *b = random_array(t, dtypes[d], 2, (const int64_t[]){k, n});
+        kiln_array *y = NULL;
+        OK(t, kiln_matmul(a, b, NULL, &y, &t->err));
+        check_product(t, a, b, y, &plain);
+        kiln_array_release(a);
+        kiln_array_release(b);
+        kiln_array_release(y);
+    }
+}
+
+/* NumPy: np.array([[1, np.nan], [2, 3]]) @ np.array([[1., 2], [0, 4]]) has NaN in row 0 only; an infinity
+ * times 0 is NaN. */
+static void test_matmul__keeps_nan_and_infinity(void **state)
+{
+    const float x[] = {1, NAN, INFINITY, 3}, w[] = {1, 2, 0, 4};
+    test_env *t = *state;
+    kiln_array *a = NULL, *b = NULL, *y = NULL;
+    float got[4];
+
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT32, 2, (const int64_t[]){2, 2}, x, NULL, &a,
+                               &t->err));
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT32, 2, (const int64_t[]){2, 2}, w, NULL, &b,
+                               &t->err));
+    OK(t, kiln_matmul(a, b, NULL, &y, &t->err));
+    OK(t, kiln_array_to_host(y, got, sizeof got, NULL, &t->err));
+    assert_true(isnan(got[0]) && isnan(got[1]));
+    assert_true(isinf(got[2]) && isinf(got[3]));
+    kiln_array_release(a);
+    kiln_array_release(b);
+    kiln_array_release(y);
+}
+
+/* ---- dtypes ---------------------------------------------------------------------------------- */
+
+static void test_matmul__promotes_and_casts(void **state)
+{
+    static const struct {
+        kiln_dtype a, b, asked, want;
+    } cases[] = {
+        {KILN_FLOAT32, KILN_FLOAT64, KILN_DTYPE_NONE, KILN_FLOAT64},
+        {KILN_INT32, KILN_FLOAT32, KILN_DTYPE_NONE, KILN_FLOAT64},
+        {KILN_INT8, KILN_UINT8, KILN_DTYPE_NONE, KILN_INT16},
+        {KILN_BOOL, KILN_INT64, KILN_DTYPE_NONE, KILN_INT64},
+        {KILN_FLOAT16, KILN_COMPLEX64, KILN_DTYPE_NONE, KILN_COMPLEX64},
+        {KILN_INT8, KILN_INT8, KILN_INT8, KILN_INT8},
+        {KILN_FLOAT16, KILN_FLOAT16, KILN_FLOAT32, KILN_FLOAT32},
+        {KILN_BFLOAT16, KILN_BFLOAT16, KILN_FLOAT32, KILN_FLOAT32},
+    };
+    enum { M = 4, K = 40, N = 3 };
+    test_env *t = *state;
+
+    for (size_t c = 0; c < COUNT(cases); c++) {
+        kiln_matmul_options options = KILN_MATMUL_OPTIONS_INIT;
+        kiln_array *a = random_array(t, cases[c].a, 2, (const int64_t[]){M, K});
+        kiln_array *b = random_array(t, cases[c].b, 2, (const int64_t[]){K, N});
+        kiln_array *y = NULL;
+        options.dtype = cases[c].asked;
+        OK(t, kiln_matmul(a, b, &options, &y, &t->err));
+        assert_int_equal(kiln_array_dtype(y), cases[c].want);
+        void *left = elements(t, a), *right = elements(t, b), *got = elements(t, y);
+        for (int64_t i = 0; i < M; i++)
+            for (int64_t j = 0; j < N; j++) {
+                double complex want = 0;
+                for (int64_t k = 0; k < K; k++)
+                    want += value_at(cases[c].a, left, i * K + k) *
+                            value_at(cases[c].b, right, k * N + j);
+                want = wrapped(cases[c].want, want);
+                assert_true(value_at(cases[c].want, got, i * N + j) == want);
+            }
+        free(left);
+        free(right);
+        free(got);
+        kiln_array_release(a);
+        kiln_array_release(b);
+        kiln_array_release(y);
+    }
+}
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+static void test_matmul__adds_and_finishes(void **state)
+{
+    static const kiln_dtype dtypes[] = {KILN_FLOAT16, KILN_BFLOAT16, KILN_FLOAT32, KILN_FLOAT64,
+                                        KILN_COMPLEX64};
+    enum { M = 7, K = 6, N = 5 };
+    test_env *t = *state;
+
+    for (unsigned bits = 0; bits < 3 * 16 * COUNT(dtypes); bits++) {
+        const kiln_dtype dtype = dtypes[bits / 48];
+        const kiln_epilogue epilogue = (kiln_epilogue)(bits % 48 / 16);
+        kiln_matmul_options options = KILN_MATMUL_OPTIONS_INIT;
+        oracle o = {.alpha = (bits & 1) != 0 ? -0.5 : 1, .beta = (bits & 2) != 0 ? 2 : 1};
+        if (epilogue != KILN_EPILOGUE_NONE && kiln_dtype_kind(dtype) == 'c')
+            continue;
+        kiln_array *a = random_array(t, dtype, 2, (const int64_t[]){M, K});
+        kiln_array *b = random_array(t, dtype, 2, (const int64_t[]){K, N});
+        kiln_array *c = random_array(t, dtype, 2, (const int64_t[]){M, N});
+        kiln_array *bias = random_array(t, dtype, 1, (const int64_t[]){N});
+        kiln_array *y = NULL;
+        void *c_data = elements(t, c), *bias_data = elements(t, bias);
+        options.alpha = o.alpha;
+        options.beta = o.beta;
+        options.epilogue = o.epilogue = epilogue;
+        if ((bits & 4) != 0) {
+            options.c = c;
+            o.c = c_data;
+        }
+        if ((bits & 8) != 0) {
+            options.bias = bias;
+            o.bias = bias_data;
+        }
+        OK(t, kiln_matmul(a, b, &options, &y, &t->err));
+        check_product(t, a, b, y, &o);
+        free(c_data);
+        free(bias_data);
+        kiln_array *const all[] = {a, b, c, bias, y};
+        for (size_t k = 0; k < COUNT(all); k++)
+            kiln_array_release(all[k]);
+    }
+}
+
+/* c of one row, the bias a number, and y = c: what broadcasts and what is in place. */
+static void test_matmul__broadcasts_what_is_added(void **state)
+{
+    enum { M = 4, K = 3, N = 5 };
+    test_env *t = *state;
+    kiln_matmul_options options = KILN_MATMUL_OPTIONS_INIT;
+    kiln_array *a = random_array(t, KILN_FLOAT32, 2, (const int64_t[]){M, K});
+    kiln_array *b = random_array(t, KILN_FLOAT32, 2, (const int64_t[]){K, N});
+    kiln_array *row = random_array(t, KILN_FLOAT32, 1, (const int64_t[]){N});
+    kiln_array *one = random_array(t, KILN_FLOAT64, 0, NULL), *y = NULL;
+    float *first = elements(t, row);
+    double *number = elements(t, one);
+    float c[M * N], bias[N];
+    oracle o = {.alpha = 1, .beta = 1, .c = c, .bias = bias};
+
+    for (int k = 0; k < M * N; k++)
+        c[k] = first[k % N];
+    for (int k = 0; k < N; k++)
+        bias[k] = (float)*number;
+    options.c = row;
+    options.bias = one;
+    OK(t, kiln_matmul(a, b, &options, &y, &t->err));
+    check_product(t, a, b, y, &o);
+    float *before = elements(t, y);
+    o = (oracle){.alpha = 1, .beta = 1, .c = before};
+    options.c = y;
+    options.bias = NULL;
+    OK(t, kiln_matmul(a, b, &options, &y, &t->err));
+    check_product(t, a, b, y, &o);
+    free(before);
+    free(first);
+    free(number);
+    kiln_array *const all[] = {a, b, row, one, y};
+    for (size_t k = 0; k < COUNT(all); k++)
+        kiln_array_release(all[k]);
+}
+
+/* With k = 0 the product is zero; what is added stays. */
+static void test_matmul__adds_to_an_empty_product(void **state)
+{
+    test_env *t = *state;
+    kiln_matmul_options options = KILN_MATMUL_OPTIONS_INIT;
+    kiln_array *a = random_array(t, KILN_FLOAT32, 2, (const int64_t[]){3, 0});
+    kiln_array *b = random_array(t, KILN_FLOAT32, 2, (const int64_t[]){0, 4});
+    kiln_array *bias = random_array(t, KILN_FLOAT32, 1, (const int64_t[]){4}), *y = NULL;
+    float *want = elements(t, bias);
+
+    options.bias = bias;
+    OK(t, kiln_matmul(a, b, &options, &y, &t->err));
+    float *got = elements(t, y);
+    for (int k = 0; k < 12; k++)
+        assert_true(got[k] == want[k % 4]);
+    free(got);
+    free(want);
+    kiln_array *const all[] = {a, b, bias, y};
+    for (size_t k = 0; k < COUNT(all); k++)
+        kiln_array_release(all[k]);
+}
+
+/* ---- outputs --------------------------------------------------------------------------------- */
+
+static void test_matmul__writes_an_output_that_overlaps_an_operand(void **state)
+{
+    enum { N = 6 };
+    test_env *t = *state;
+    kiln_array *a = random_array(t, KILN_FLOAT64, 2, (const int64_t[]){N, N});
+    kiln_array *b = random_array(t, KILN_FLOAT64, 2, (const int64_t[]){N, N});
+    void *left = elements(t, a), *right = elements(t, b);
+    const oracle o = {.m = N, .k = N, .n = N, .alpha = 1};
+    kiln_array *y = a;
+
+    OK(t, kiln_matmul(a, b, NULL, &y, &t->err));
+    assert_ptr_equal(y, a);
+    void *got = elements(t, a);
+    check_matrix(&o, KILN_FLOAT64, left, right, KILN_FLOAT64, got, 0);
+    free(left);
+    free(right);
+    free(got);
+    kiln_array_release(a);
+    kiln_array_release(b);
+}
+
+/* ---- failures -------------------------------------------------------------------------------- */
+
+static void test_matmul__refuses_shapes(void **state)
+{
+    static const struct {
+        int a_rank;
+        int64_t a[3];
+        int b_rank;
+        int64_t b[3];
+        const char *a_text, *b_text, *why;
+    } cases[] = {
+        {2, {2, 3}, 2, {4, 5}, "(2, 3)", "(4, 5)", "3 columns do not meet 4 rows"},
+        {1, {3}, 1, {4}, "(3,)", "(4,)", "3 columns do not meet 4 rows"},
+        {0, {0}, 2, {4, 5}, "()", "(4, 5)", "must have an axis"},
+        {2, {4, 5}, 0, {0}, "(4, 5)", "()", "must have an axis"},
+        {3, {2, 4, 5}, 3, {3, 5, 6}, "(2, 4, 5)", "(3, 5, 6)", "stacks do not broadcast"},
+    };
+    test_env *t = *state;
+
+    for (size_t c = 0; c < COUNT(cases); c++) {
+        kiln_array *a = random_array(t, KILN_FLOAT32, cases[c].a_rank, cases[c].a);
+        kiln_array *b = random_array(t, KILN_FLOAT32, cases[c].b_rank, cases[c].b), *y = NULL;
+        FAILS(t, KILN_ERR_SHAPE, kiln_matmul(a, b, NULL, &y, &t->err), cases[c].a_text,
+              cases[c].b_text, cases[c].why);
+        assert_null(y);
+        kiln_array_release(a);
+        kiln_array_release(b);
+    }
+}
+
+static void test_matmul__refuses_arguments(void **state)
+{
+    test_env *t = *state;
+    kiln_matmul_options options = KILN_MATMUL_OPTIONS_INIT;
+    const int64_t square[] = {3, 3}, other[] = {2, 3};
+    kiln_array *x = random_array(t, KILN_FLOAT32, 2, square), *y = NULL, *wide = NULL;
+    kiln_array *i = random_array(t, KILN_INT32, 2, square);
+    kiln_array *z = random_array(t, KILN_COMPLEX64, 2, square);
+    kiln_array *wrong = random_array(t, KILN_FLOAT32, 2, other);
+
+    FAILS(t, KILN_ERR_NULL, kiln_matmul(NULL, x, NULL, &y, &t->err), "`a`");
+    FAILS(t, KILN_ERR_NULL, kiln_matmul(x, NULL, NULL, &y, &t->err), "`b`");
+    FAILS(t, KILN_ERR_NULL, kiln_matmul(x, x, NULL, NULL, &t->err), "`out`");
+    FAILS(t, KILN_ERR_OUTPUT, kiln_matmul(x, x, NULL, &wrong, &t->err), "(2, 3)", "(3, 3)");
+    FAILS(t, KILN_ERR_DTYPE, kiln_matmul(x, x, NULL, &i, &t->err), "float32", "int32");
+    OK(t, kiln_array_broadcast_to(x, 3, (const int64_t[]){2, 3, 3}, &wide, &t->err));
+    FAILS(t, KILN_ERR_OUTPUT, kiln_matmul(wide, x, NULL, &wide, &t->err), "broadcast");
+    options.dtype = KILN_FLOAT16;
+    FAILS(t, KILN_ERR_DTYPE, kiln_matmul(x, x, &options, &y, &t->err), "float32", "float16");
+    options.dtype = (kiln_dtype)99;
+    FAILS(t, KILN_ERR_DTYPE, kiln_matmul(x, x, &options, &y, &t->err), "99");
+    options = (kiln_matmul_options)KILN_MATMUL_OPTIONS_INIT;
+    options.epilogue = KILN_EPILOGUE_RELU;
+    FAILS(t, KILN_ERR_DTYPE, kiln_matmul(i, i, &options, &y, &t->err), "epilogue", "int32");
+    FAILS(t, KILN_ERR_DTYPE, kiln_matmul(z, z, &options, &y, &t->err), "epilogue", "complex64");
+    options.epilogue = (kiln_epilogue)9;
+    FAILS(t, KILN_ERR_ARGUMENT, kiln_matmul(x, x, &options, &y, &t->err), "epilogue 9");
+    options = (kiln_matmul_options)KILN_MATMUL_OPTIONS_INIT;
+    options.alpha = 2;
+    FAILS(t, KILN_ERR_DTYPE, kiln_matmul(i, i, &options, &y, &t->err), "alpha", "int32");
+    options.alpha = 0;
+    options.bias = wrong;
+    FAILS(t, KILN_ERR_SHAPE, kiln_matmul(x, x, &options, &y, &t->err), "(2, 3)");
+    options.struct_size = 3;
+    FAILS(t, KILN_ERR_ARGUMENT, kiln_matmul(x, x, &options, &y, &t->err), "kiln_matmul_options");
+    assert_null(y);
+    kiln_array *const all[] = {x, i, z, wrong, wide};
+    for (size_t k = 0; k < COUNT(all); k++)
+        kiln_array_release(all[k]);
+}
+
+/* Every allocation fails once, each time for another shape; nothing is leaked (the fixture looks), and the
+ * context works on. */
+static void test_matmul__survives_a_lack_of_memory(void **state)
+{
+    test_env *t = *state;
+    kiln_matmul_options options = KILN_MATMUL_OPTIONS_INIT;
+    kiln_array *b = in_way(t, KILN_FLOAT32, 2, 4, 3);
+    kiln_array *bias = random_array(t, KILN_FLOAT32, 1, (const int64_t[]){3});
+    int64_t nth = 0;
+
+    options.bias = bias;
+    for (bool done = false; !done; nth++) {
+        kiln_array *a = random_array(t, KILN_FLOAT32, 3, (const int64_t[]){2, 5 + nth, 4});
+        kiln_array *y = NULL;
+        if (nth == 0) { /* what is compiled once is compiled now */
+            OK(t, kiln_matmul(a, b, &options, &y, &t->err));
+            kiln_array_release(y);
+            y = NULL;
+        }
+        kiln__test_alloc_fail_at((size_t)nth);
+        const kiln_status status = kiln_matmul(a, b, &options, &y, NULL);
+        kiln__test_alloc_fail_at(SIZE_MAX);
+        done = status == KILN_OK && nth > 0;
+        CHECK(status == KILN_OK || status == KILN_ERR_NO_MEMORY, "allocation %lld: status %d",
+              (long long)nth, (int)status);
+        kiln_array_release(y);
+        kiln_array_release(a);
+        assert_true(nth < 200);
+    }
+    assert_true(nth > 1);
+    kiln_array_release(b);
+    kiln_array_release(bias);
+}
+
+/* ---- threads and libraries ------------------------------------------------------------------- */
+
+enum { THREADS = 4, ROUNDS = 20 };
+
+typedef struct shared {
+    test_env *t;
+    kiln_array *a, *b;
+    const float *want;
+    atomic_int wrong;
+} shared;
+
+static void *multiply_often(void *given)
+{
+    shared *s = given;
+
+    for (int round = 0; round < ROUNDS; round++) {
+        kiln_array *y = NULL;
+        float got[12 * 9];
+        if (kiln_matmul(s->a, s->b, NULL, &y, NULL) != KILN_OK ||
+            kiln_array_to_host(y, got, sizeof got, NULL, NULL) != KILN_OK ||
+            memcmp(got, s->want, sizeof got) != 0)
+            s->wrong++;
+        kiln_array_release(y);
+    }
+    return NULL;
+}
+
+static void test_matmul__serves_threads_of_one_context(void **state)
+{
+    test_env *t = *state;
+    shared s = {.t = t};
+    pthread_t threads[THREADS];
+    float want[12 * 9];
+    kiln_array *y = NULL;
+
+    s.a = random_array(t, KILN_FLOAT32, 2, (const int64_t[]){12, 15});
+    s.b = random_array(t, KILN_FLOAT32, 2, (const int64_t[]){15, 9});
+    OK(t, kiln_matmul(s.a, s.b, NULL, &y, &t->err));
+    check_product(t, s.a, s.b, y, &plain);
+    OK(t, kiln_array_to_host(y, want, sizeof want, NULL, &t->err));
+    s.want = want;
+    for (int k = 0; k < THREADS; k++)
+        assert_int_equal(pthread_create(&threads[k], NULL, multiply_often, &s), 0);
+    for (int k = 0; k < THREADS; k++)
+        pthread_join(threads[k], NULL);
+    assert_int_equal(s.wrong, 0);
+    kiln_array_release(s.a);
+    kiln_array_release(s.b);
+    kiln_array_release(y);
+}
+
+static void test_matmul__enqueues_on_a_stream(void **state)
+{
+    test_env *t = *state;
+    kiln_matmul_options options = KILN_MATMUL_OPTIONS_INIT;
+    kiln_stream *stream = NULL;
+    kiln_array *a = random_array(t, KILN_FLOAT32, 2, (const int64_t[]){5, 6});
+    kiln_array *b = random_array(t, KILN_FLOAT32, 2, (const int64_t[]){6, 7}), *y = NULL;
+
+    OK(t, kiln_stream_create(t->ctx, NULL, &stream, &t->err));
+    OK(t, kiln_stream_wait(t->ctx, stream, NULL, &t->err));
+    options.stream = stream;
+    OK(t, kiln_matmul(a, b, &options, &y, &t->err));
+    OK(t, kiln_stream_synchronize(stream, &t->err));
+    check_product(t, a, b, y, &plain);
+    kiln_array_release(a);
+    kiln_array_release(b);
+    kiln_array_release(y);
+    kiln_stream_destroy(stream);
+}
+
+/* Transposed operands and outputs go to the library as they lie, and what follows by its epilogue: seen in the
+ * notes of the stand-in. */
+static void test_matmul__gives_the_library_what_it_takes(void **state)
+{
+    enum { M = 8, K = 6, N = 4, RELU_BIAS = 6, TF32 = 77 };
+    test_env *t = *state;
+    void *library = dlopen("libcublasLt.so.13", RTLD_NOW | RTLD_NOLOAD);
+    const stand_in_call *last = library != NULL ? dlsym(library, "stand_in_last") : NULL;
+    kiln_matmul_options options = KILN_MATMUL_OPTIONS_INIT;
+
+    if (!t->cuda || last == NULL) {
+        print_message("no stand-in for cuBLASLt here\n");
+        skip();
+    }
+    kiln_array *a = in_way(t, KILN_FLOAT32, 1, M, K), *b = in_way(t, KILN_FLOAT32, 0, K, N);
+    kiln_array *bias = random_array(t, KILN_FLOAT32, 1, (const int64_t[]){N}), *y = NULL;
+    kiln_array *stack = random_array(t, KILN_FLOAT32, 3, (const int64_t[]){5, M, K}), *z = NULL;
+    options.bias = bias;
+    options.epilogue = KILN_EPILOGUE_RELU;
+    options.compute = KILN_COMPUTE_TF32;
+    OK(t, kiln_matmul(a, b, &options, &y, &t->err));
+    /* y' = b' a': b is what comes first, as it lies; a was transposed, so that a' is not. */
+    assert_true(last->m == N && last->n == M && last->count == 1);
+    assert_true(last->a == kiln_array_data(b) && last->b == kiln_array_data(a));
+    assert_true(!last->transposed[0] && last->transposed[1]);
+    assert_int_equal(last->epilogue, RELU_BIAS);
+    assert_int_equal(last->compute, TF32);
+    /* A stack times one matrix is one product with more rows. */
+    OK(t, kiln_matmul(stack, b, NULL, &z, &t->err));
+    assert_true(last->m == N && last->n == 5 * M && last->count == 1);
+    assert_true(last->d == kiln_array_data(z));
+    kiln_array *const all[] = {a, b, bias, y, stack, z};
+    for (size_t k = 0; k < COUNT(all); k++)
+        kiln_array_release(all[k]);
+}
+
+static void test_matmul__tells_which_libraries_there_are(void **state)
+{
+    test_env *t = *state;
+    kiln_linalg_info infos[8];
+    size_t count = 0;
+    const char *blas = getenv("KILN_BLAS");
+
+    OK(t, kiln_linalg_list(infos, COUNT(infos), &count, &t->err));
+    assert_true(count >= 2 && count <= COUNT(infos));
+    assert_string_equal(infos[0].role, "BLAS");
+    assert_string_equal(infos[1].role, "cuBLASLt");
+    for (size_t k = 0; k < count; k++) {
+        assert_int_equal(infos[k].found, infos[k].library[0] != '\0');
+        assert_true(infos[k].found || infos[k].reason[0] != '\0');
+    }
+    if (blas != NULL && strcmp(blas, "none") == 0)
+        assert_non_null(strstr(infos[0].reason, "KILN_BLAS"));
+    FAILS(t, KILN_ERR_NULL, kiln_linalg_list(NULL, 2, &count, &t->err), "`infos`");
+    FAILS(t, KILN_ERR_NULL, kiln_linalg_list(NULL, 0, NULL, &t->err), "`count_out`");
+}
+
+/* A BLAS that was asked for by name and is not there: nothing to test. */
+static bool lacks_named_blas(void)
+{
+    const char *blas = getenv("KILN_BLAS");
+    kiln_linalg_info info;
+    size_t count = 0;
+
+    if (blas == NULL || strcmp(blas, "none") == 0)
+        return false;
+    const bool listed = kiln_linalg_list(&info, 1, &count, NULL) == KILN_OK;
+    if (listed && !info.found)
+        print_message("skipped: %s\n", info.reason);
+    return !listed || !info.found;
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_matmul__multiplies_in_every_dtype),
+        TEST(test_matmul__has_the_shapes_and_values_of_numpy),
+        TEST(test_matmul__takes_operands_and_outputs_of_any_strides),
+        TEST(test_matmul__broadcasts_stacks_of_any_strides),
+        TEST(test_matmul__multiplies_large_matrices),
+        TEST(test_matmul__keeps_nan_and_infinity),
+        TEST(test_matmul__promotes_and_casts),
+        TEST(test_matmul__adds_and_finishes),
+        TEST(test_matmul__broadcasts_what_is_added),
+        TEST(test_matmul__adds_to_an_empty_product),
+        TEST(test_matmul__writes_an_output_that_overlaps_an_operand),
+        TEST(test_matmul__refuses_shapes),
+        TEST(test_matmul__refuses_arguments),
+        TEST(test_matmul__survives_a_lack_of_memory),
+        TEST(test_matmul__serves_threads_of_one_context),
+        TEST(test_matmul__enqueues_on_a_stream),
+        TEST(test_matmul__gives_the_library_what_it_takes),
+        TEST(test_matmul__tells_which_libraries_there_are),
+    };
+
+    if (lacks_named_blas())
+        return TEST_EXIT_SKIP;
+    return test_env_main(argc, argv, "test_matmul", tests, COUNT(tests));
+}
