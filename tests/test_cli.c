@@ -460,6 +460,8 @@ static void test_cli__info_tells_devices_and_cache(void **state)
     assert_non_null(strstr(cli.out, "kiln " KILN_VERSION_STRING "\n"));
     assert_non_null(strstr(cli.out, "\n  cpu "));
     assert_non_null(strstr(cli.out, "cache_of_test"));
+    assert_non_null(strstr(cli.out, "\nlinear algebra\n  BLAS "));
+    assert_non_null(strstr(cli.out, "\n  cuBLASLt "));
     KILN("info", "--json");
     EXPECT_DONE();
     const char *end = json_value(cli.out);
@@ -467,6 +469,7 @@ static void test_cli__info_tells_devices_and_cache(void **state)
     assert_string_equal(end, "\n");
     assert_non_null(strstr(cli.out, "\"version\": \"" KILN_VERSION_STRING "\""));
     assert_non_null(strstr(cli.out, "\"id\": \"cpu\""));
+    assert_non_null(strstr(cli.out, "\"role\": \"BLAS\", \"backend\": \"cpu\""));
     assert_non_null(strstr(cli.out, "cache_of_test"));
 }
 

@@ -8,7 +8,7 @@
 
 cmake_minimum_required(VERSION 3.22)
 
-set(no_variables NAME GNU LC_ALL)
+set(no_variables NAME GNU LC_ALL BLAS LAPACK)
 
 file(READ ${SOURCE}/docs/environment.md page)
 file(READ ${SOURCE}/tools/kiln.1 manual)

@@ -255,6 +255,7 @@ static const kiln_raw_call_options one_thread = {
     A(kiln_reduction_prefetch, (o.sum, XY, NULL, &t.ahead, &err))                                  \
     A(kiln_array_reduce, (KILN_REDUCE_SUM, o.x, NULL, false, &t.array, &err))                      \
     A(kiln_array_reduce_with, (KILN_REDUCE_SUM, o.x, NULL, &t.array, &err))                        \
+    A(kiln_matmul, (o.x, o.x, NULL, &t.array, &err))                                               \
     A(kiln_array_sum_product, (o.x, o.x, NULL, &t.array, &err))                                    \
     A(kiln_array_vecdot, (o.x, o.x, NULL, &t.array, &err))                                         \
     A(kiln_row_create, (o.ctx, "T x", "T y", &stage, 1, "y = x / s", NULL, &t.row, &err))          \
@@ -306,6 +307,7 @@ static const char *const free_of_objects[] = {
     "kiln_scan_op_name",   "kiln_status_name",    "kiln_status_string",
     "kiln_error_clear",    "kiln_error_print",    "kiln_dtype_*",
     "kiln_cache_*",        "kiln_*_options_init", "kiln_benchmark_to_string",
+    "kiln_linalg_list",
 };
 
 static char npy_path[64], other_path[64];

@@ -5,7 +5,6 @@
  * is named, and on a GPU, an emulated one with a stand-in for cuBLASLt among them.
  */
 #define _GNU_SOURCE
-#include <complex.h>
 #include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
@@ -16,139 +15,13 @@
 
 #include "core/core.h"
 #include "emulator/stand_in.h"
-#include "test_env.h"
-
-/* ---- elements, as the tests know them -------------------------------------------------------- */
+#include "linalg_env.h"
 
 static const kiln_dtype all_dtypes[] = {
-    KILN_BOOL,   KILN_INT8,   KILN_INT16,   KILN_INT32,    KILN_INT64,   KILN_UINT8,
-    KILN_UINT16, KILN_UINT32, KILN_UINT64,  KILN_FLOAT16,  KILN_BFLOAT16, KILN_FLOAT32,
-    KILN_FLOAT64, KILN_COMPLEX64, KILN_COMPLEX128,
+    KILN_BOOL,     KILN_INT8,    KILN_INT16,   KILN_INT32,     KILN_INT64,
+    KILN_UINT8,    KILN_UINT16,  KILN_UINT32,  KILN_UINT64,    KILN_FLOAT16,
+    KILN_BFLOAT16, KILN_FLOAT32, KILN_FLOAT64, KILN_COMPLEX64, KILN_COMPLEX128,
 };
-
-static double complex value_at(kiln_dtype dtype, const void *data, int64_t at)
-{
-    switch (dtype) {
-#define VALUE_CASE(name, type)                                                                     \
-    case KILN_##name:                                                                              \
-        return (double)((const type *)data)[at];
-        VALUE_CASE(BOOL, uint8_t)
-        VALUE_CASE(INT8, int8_t)
-        VALUE_CASE(INT16, int16_t)
-        VALUE_CASE(INT32, int32_t)
-        VALUE_CASE(INT64, int64_t)
-        VALUE_CASE(UINT8, uint8_t)
-        VALUE_CASE(UINT16, uint16_t)
-        VALUE_CASE(UINT32, uint32_t)
-        VALUE_CASE(UINT64, uint64_t)
-        VALUE_CASE(FLOAT32, float)
-        VALUE_CASE(FLOAT64, double)
-#undef VALUE_CASE
-    case KILN_FLOAT16:
-        return kiln__float16_to_float(((const uint16_t *)data)[at]);
-    case KILN_BFLOAT16:
-        return kiln__bfloat16_to_float(((const uint16_t *)data)[at]);
-    case KILN_COMPLEX64:
-        return CMPLX(((const float *)data)[2 * at], ((const float *)data)[2 * at + 1]);
-    default:
-        return CMPLX(((const double *)data)[2 * at], ((const double *)data)[2 * at + 1]);
-    }
-}
-
-static void put_value(kiln_dtype dtype, void *data, int64_t at, double complex v)
-{
-    const double re = creal(v);
-
-    switch (dtype) {
-#define PUT_CASE(name, type)                                                                       \
-    case KILN_##name:                                                                              \
-        ((type *)data)[at] = (type)re;                                                             \
-        break;
-        PUT_CASE(INT8, int8_t)
-        PUT_CASE(INT16, int16_t)
-        PUT_CASE(INT32, int32_t)
-        PUT_CASE(INT64, int64_t)
-        PUT_CASE(FLOAT32, float)
-        PUT_CASE(FLOAT64, double)
-#undef PUT_CASE
-    case KILN_BOOL:
-        ((uint8_t *)data)[at] = re > 1;
-        break;
-    case KILN_UINT8:
-        ((uint8_t *)data)[at] = (uint8_t)fabs(re);
-        break;
-    case KILN_UINT16:
-        ((uint16_t *)data)[at] = (uint16_t)fabs(re);
-        break;
-    case KILN_UINT32:
-        ((uint32_t *)data)[at] = (uint32_t)fabs(re);
-        break;
-    case KILN_UINT64:
-        ((uint64_t *)data)[at] = (uint64_t)fabs(re);
-        break;
-    case KILN_FLOAT16:
-        ((uint16_t *)data)[at] = kiln__float16_from_double(re);
-        break;
-    case KILN_BFLOAT16:
-        ((uint16_t *)data)[at] = kiln__bfloat16_from_double(re);
-        break;
-    case KILN_COMPLEX64:
-        ((float *)data)[2 * at] = (float)re;
-        ((float *)data)[2 * at + 1] = (float)cimag(v);
-        break;
-    default:
-        ((double *)data)[2 * at] = re;
-        ((double *)data)[2 * at + 1] = cimag(v);
-    }
-}
-
-/* Small integers, so that sums of products are exact in every dtype. */
-static kiln_array *random_array(test_env *t, kiln_dtype dtype, int rank, const int64_t *shape)
-{
-    int64_t size = 1;
-    kiln_array *x = NULL;
-
-    for (int k = 0; k < rank; k++)
-        size *= shape[k];
-    void *data = calloc((size_t)size + 1, kiln_dtype_size(dtype));
-    assert_non_null(data);
-    for (int64_t k = 0; k < size; k++) {
-        const double re = (double)test_random_below(t, 7) - 3;
-        put_value(dtype, data, k, CMPLX(re, (double)test_random_below(t, 5) - 2));
-    }
-    OK(t, kiln_array_from_host(t->ctx, dtype, rank, shape, data, NULL, &x, &t->err));
-    free(data);
-    return x;
-}
-
-/* The elements in C-order; free() them. */
-static void *elements(test_env *t, const kiln_array *x)
-{
-    const size_t bytes = (size_t)kiln_array_size(x) * kiln_dtype_size(kiln_array_dtype(x));
-    void *data = calloc(bytes + 1, 1);
-
-    assert_non_null(data);
-    OK(t, kiln_array_to_host(x, data, bytes, NULL, &t->err));
-    return data;
-}
-
-static double epsilon_of(kiln_dtype dtype)
-{
-    switch (dtype) {
-    case KILN_FLOAT16:
-        return 0x1p-11;
-    case KILN_BFLOAT16:
-        return 0x1p-8;
-    case KILN_FLOAT32:
-    case KILN_COMPLEX64:
-        return 0x1p-24;
-    case KILN_FLOAT64:
-    case KILN_COMPLEX128:
-        return 0x1p-53;
-    default:
-        return 0;
-    }
-}
 
 /* ---- the oracle ------------------------------------------------------------------------------ */
 
@@ -199,8 +72,8 @@ static void check_matrix(const oracle *o, kiln_dtype in, const void *a, const vo
             double complex want = 0;
             double size = 0;
             for (int64_t k = 0; k < o->k; k++) {
-                const double complex one = value_at(in, a, i * o->k + k) *
-                                           value_at(in, b, k * o->n + j);
+                const double complex one =
+                    value_at(in, a, i * o->k + k) * value_at(in, b, k * o->n + j);
                 want += one;
                 size += cabs(one);
             }
@@ -212,10 +85,11 @@ static void check_matrix(const oracle *o, kiln_dtype in, const void *a, const vo
             want = wrapped(out, follow(o->epilogue, want));
             const double complex got = value_at(out, y, offset + i * o->n + j);
             const double room = (4 * size + 4 * cabs(want) + 1) * epsilon_of(out);
-            CHECK(cabs(got - want) <= room, "%s, %lld x %lld x %lld: y[%lld, %lld] is %g%+gi, not "
-                  "%g%+gi", kiln_dtype_name(in), (long long)o->m, (long long)o->k,
-                  (long long)o->n, (long long)i, (long long)j, creal(got), cimag(got),
-                  creal(want), cimag(want));
+            CHECK(cabs(got - want) <= room,
+                  "%s, %lld x %lld x %lld: y[%lld, %lld] is %g%+gi, not "
+                  "%g%+gi",
+                  kiln_dtype_name(in), (long long)o->m, (long long)o->k, (long long)o->n,
+                  (long long)i, (long long)j, creal(got), cimag(got), creal(want), cimag(want));
         }
 }
 
@@ -320,12 +194,11 @@ enum { WAYS = 8 };
 
 static kiln_array *in_way(test_env *t, kiln_dtype dtype, int way, int64_t rows, int64_t columns)
 {
-    static const char *const subscripts[WAYS] = {"...",       "...",       ":, ::2",  "::3",
-                                                 "::-1",      ":, ::-1",   "...",     "2:-1, 3:-2"};
-    const int64_t shapes[WAYS][2] = {{rows, columns},         {columns, rows},
-                                     {rows, 2 * columns},     {3 * rows, columns},
-                                     {rows, columns},         {rows, columns},
-                                     {1, columns},            {rows + 3, columns + 5}};
+    static const char *const subscripts[WAYS] = {"...",  "...",     ":, ::2", "::3",
+                                                 "::-1", ":, ::-1", "...",    "2:-1, 3:-2"};
+    const int64_t shapes[WAYS][2] = {
+        {rows, columns}, {columns, rows}, {rows, 2 * columns}, {3 * rows, columns},
+        {rows, columns}, {rows, columns}, {1, columns},        {rows + 3, columns + 5}};
     kiln_array *base = random_array(t, dtype, 2, shapes[way]), *x = NULL;
 
     if (way == 1)
@@ -408,8 +281,8 @@ static void test_matmul__broadcasts_stacks_of_any_strides(void **state)
 /* Large enough for several blocks and slices of kiln's own product, with edges in each direction. */
 static void test_matmul__multiplies_large_matrices(void **state)
 {
-    static const kiln_dtype dtypes[] = {KILN_FLOAT32, KILN_FLOAT64, KILN_COMPLEX64, KILN_INT32,
-                                        KILN_INT64,   KILN_BFLOAT16};
+    static const kiln_dtype dtypes[] = {KILN_FLOAT32, KILN_FLOAT64, KILN_COMPLEX64,
+                                        KILN_INT32,   KILN_INT64,   KILN_BFLOAT16};
     const int64_t m = 203, k = 531, n = 517;
     test_env *t = *state;
 

@@ -27,6 +27,23 @@ static void json_member(const char *name, const char *text)
     json_string(text);
 }
 
+static void print_json_libraries(const kiln_linalg_info *libraries, size_t count)
+{
+    printf("],\n  \"linalg\": [");
+    for (size_t k = 0; k < count; k++) {
+        printf("%s\n    {", k == 0 ? "" : ",");
+        json_member("role", libraries[k].role);
+        printf(", ");
+        json_member("backend", libraries[k].backend == KILN_BACKEND_CUDA ? "cuda" : "cpu");
+        printf(", ");
+        json_member("library", libraries[k].library);
+        printf(", ");
+        json_member("reason", libraries[k].reason);
+        putchar('}');
+    }
+    printf("\n  ]\n}\n");
+}
+
 static void print_json(const kiln_device_info *infos, size_t count, const char *cache_dir,
                        const char *cache_note)
 {
@@ -56,7 +73,8 @@ static void print_json(const kiln_device_info *infos, size_t count, const char *
         json_member("driver", d->driver);
         putchar('}');
     }
-    printf("%s]\n}\n", count > 0 ? "\n  " : "");
+    if (count > 0)
+        printf("\n  ");
 }
 
 /* One line for a device; setup shows the cuda ones. */
@@ -91,6 +109,16 @@ static void print_text(const kiln_device_info *infos, size_t count, const char *
         printf("  %s\n", cache_note);
 }
 
+static void print_libraries(const kiln_linalg_info *libraries, size_t count)
+{
+    printf("\nlinear algebra\n");
+    for (size_t k = 0; k < count; k++) {
+        const kiln_linalg_info *l = &libraries[k];
+        printf("  %-8s %s%s%s\n", l->role, l->found ? l->library : "not found",
+               l->reason[0] != '\0' ? ": " : "", l->reason);
+    }
+}
+
 /* Keeps the last warning of a context: why its cache folder is refused. */
 static void keep_note(void *user, const char *line)
 {
@@ -104,7 +132,8 @@ int command_info(const struct invocation *v)
     kiln_error err = KILN_ERROR_INIT;
     kiln_device_info *infos = NULL;
     kiln_context *ctx = NULL;
-    size_t count = 0;
+    kiln_linalg_info libraries[8];
+    size_t count = 0, library_count = 0;
     char note[512] = "";
 
     if (v->args.count > 0)
@@ -130,10 +159,15 @@ int command_info(const struct invocation *v)
     if (kiln_context_create(&opts, &ctx, &err) != KILN_OK)
         goto done;
 
-    if (invocation_get(v, OPTION_JSON) != NULL)
+    if (kiln_linalg_list(libraries, KILN_COUNT_OF(libraries), &library_count, &err) != KILN_OK)
+        goto done;
+    if (invocation_get(v, OPTION_JSON) != NULL) {
         print_json(infos, count, kiln_context_cache_dir(ctx), note);
-    else
+        print_json_libraries(libraries, library_count);
+    } else {
         print_text(infos, count, kiln_context_cache_dir(ctx), note);
+        print_libraries(libraries, library_count);
+    }
     result = TOOL_DONE;
 
 done:

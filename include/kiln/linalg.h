@@ -2,14 +2,16 @@
  * @file kiln/linalg.h
  * @brief Linear algebra: products of matrices and of stacks of them.
  *
- *     kiln_array *y = NULL;
- *     kiln_matmul(a, b, NULL, &y, &err);           // y = a @ b, of NumPy's shape and dtype
+ *     kiln_array *rows = NULL, *bias = NULL, *z = NULL;
+ *     kiln_array_transpose(y, NULL, &rows, &err);
+ *     kiln_matmul(x, rows, NULL, &z, &err);        // z = x @ y.T, of NumPy's shape and dtype
  *
  *     kiln_matmul_options options = KILN_MATMUL_OPTIONS_INIT;
+ *     kiln_array_arange(ctx, KILN_FLOAT32, 0, 4, 1, &bias, &err);
  *     options.bias = bias;                         // one number for each column
  *     options.epilogue = KILN_EPILOGUE_RELU;
- *     kiln_matmul(a, b, &options, &y, &err);       // y = max(a @ b + bias, 0), into the same y
- *     kiln_array_release(y);
+ *     kiln_matmul(x, rows, &options, &z, &err);    // z = max(x @ y.T + bias, 0), into the same z
+ *     kiln_array_release(z);
  *
  * The numerics are those of libraries, which are loaded when they are first needed and never linked:
  * cuBLASLt on a CUDA device, a BLAS of the system on the cpu device. Without a BLAS, and for dtypes
@@ -25,6 +27,7 @@
 #define KILN_LINALG_H
 
 #include "kiln/array.h"
+#include "kiln/stream.h"
 
 /** What becomes of each element of a product, once c and the bias are added. */
 typedef enum kiln_epilogue {
@@ -41,21 +44,23 @@ typedef enum kiln_compute {
 
 /** Choices for kiln_matmul(). Zero in a field means its default. */
 typedef struct kiln_matmul_options {
-    size_t struct_size;   /**< sizeof(kiln_matmul_options) as the caller compiled it. */
-    kiln_stream *stream;  /**< NULL: the context's own stream. */
-    kiln_dtype dtype;     /**< Of a result still to be allocated; see kiln_matmul(). */
-    kiln_compute compute; /**< The cpu device computes exactly whatever is set. */
-    double alpha;         /**< The product is multiplied by this; 0 means 1. */
-    double beta;          /**< `c` is multiplied by this; 0 means 1. */
-    const kiln_array *c;  /**< Added to the product; broadcasts to its shape. NULL: nothing. */
-    const kiln_array *bias;  /**< Added to each row: one number for each column of the product, or
+    size_t struct_size;     /**< sizeof(kiln_matmul_options) as the caller compiled it. */
+    kiln_stream *stream;    /**< NULL: the context's own stream. */
+    kiln_dtype dtype;       /**< Of a result still to be allocated; see kiln_matmul(). */
+    kiln_compute compute;   /**< The cpu device computes exactly whatever is set. */
+    double alpha;           /**< The product is multiplied by this; 0 means 1. */
+    double beta;            /**< `c` is multiplied by this; 0 means 1. */
+    const kiln_array *c;    /**< Added to the product; broadcasts to its shape. NULL: nothing. */
+    const kiln_array *bias; /**< Added to each row: one number for each column of the product, or
                                   one in all. NULL: nothing. */
     kiln_epilogue epilogue; /**< Comes last. */
 } kiln_matmul_options;
 
 #define KILN_MATMUL_OPTIONS_INIT                                                                   \
-    {sizeof(kiln_matmul_options), NULL, KILN_DTYPE_NONE, KILN_COMPUTE_EXACT, 0, 0, NULL, NULL,     \
-     KILN_EPILOGUE_NONE}
+    {                                                                                              \
+        sizeof(kiln_matmul_options), NULL, KILN_DTYPE_NONE, KILN_COMPUTE_EXACT, 0, 0, NULL, NULL,  \
+            KILN_EPILOGUE_NONE                                                                     \
+    }
 
 /** A library that linear algebra can use; filled by kiln_linalg_list(). */
 typedef struct kiln_linalg_info {

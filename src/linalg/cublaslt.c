@@ -98,8 +98,8 @@ kiln_status kiln__lt_get(kiln__device *device, const kiln__lt **out, kiln_error 
     kiln__process_lock_take(&library.lock);
     if (!library.tried) {
         library.tried = true;
-        library.status = find(driver_major(kiln__device_info(device)), true) ? KILN_OK
-                                                                             : KILN_ERR_UNSUPPORTED;
+        library.status =
+            find(driver_major(kiln__device_info(device)), true) ? KILN_OK : KILN_ERR_UNSUPPORTED;
         if (library.status != KILN_OK)
             explain();
     }

@@ -20,7 +20,7 @@
 
 /* The names that are tried, best first. */
 static const char *const names[] = {
-    "libopenblas.so.0", "libopenblas.so",    "libmkl_rt.so.2",  "libmkl_rt.so.1",
+    "libopenblas.so.0", "libopenblas.so",    "libmkl_rt.so.2", "libmkl_rt.so.1",
     "libblis.so.4",     "libflexiblas.so.3", "libblas.so.3",
 };
 

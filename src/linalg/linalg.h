@@ -10,6 +10,7 @@
  *     product_own.c   by kiln's own blocked product, for all dtypes and strides
  *     tile.c          its inner loop
  *     finish.c        what follows a product elementwise
+ *     threads.c       the device's threads
  *     host.c          the BLAS of the system: found, loaded, its threads
  *
  * Nothing is linked: libraries are loaded when they are first needed.
@@ -38,7 +39,7 @@ typedef struct kiln__product {
     int stack_rank;
     int64_t stack[KILN_RANK_MAX], count; /* count: how many matrices, never 0 */
     kiln__side a, b, y;
-    const char *bias; /* NULL: none */
+    const char *bias;  /* NULL: none */
     int64_t bias_step; /* bytes from one column's to the next */
     double alpha, beta;
     kiln_epilogue epilogue;
@@ -122,7 +123,7 @@ kiln_status kiln__product_blas(kiln__device *device, const kiln__product *p, kil
 /* Add the bias to row `row` of matrix `y` and apply the epilogue. (finish.c) */
 void kiln__finish_row(const kiln__product *p, char *y, int64_t row);
 
-/* Call `entry` with pieces of [0, units) on the device's threads. (product_cpu.c) */
+/* Call `entry` with pieces of [0, units) on the device's threads. (threads.c) */
 kiln_status kiln__on_threads(kiln__device *device, kiln__cpu_entry entry, const void *args,
                              size_t args_bytes, int64_t units, kiln_error *err);
 

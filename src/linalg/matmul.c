@@ -39,7 +39,7 @@ static kiln_status decide_dtypes(matmul *w, const kiln_array *given, kiln_error 
     const kiln_matmul_options *o = &w->o;
 
     (void)kiln__promote(w->a->dtype, w->b->dtype, &p->in);
-    p->out = given != NULL                  ? given->dtype
+    p->out = given != NULL                 ? given->dtype
              : o->dtype != KILN_DTYPE_NONE ? o->dtype
              : p->in == KILN_INT8          ? KILN_INT32
                                            : p->in;
@@ -69,8 +69,8 @@ static kiln_status check_options(matmul *w, const kiln_matmul_options *opts, kil
 
     *o = (kiln_matmul_options)KILN_MATMUL_OPTIONS_INIT;
     if (opts != NULL) {
-        kiln_status status = kiln__options_read(o, sizeof *o, opts, opts->struct_size,
-                                                "kiln_matmul_options", err);
+        kiln_status status =
+            kiln__options_read(o, sizeof *o, opts, opts->struct_size, "kiln_matmul_options", err);
         if (status != KILN_OK)
             return status;
     }
@@ -214,11 +214,12 @@ static kiln_status make_suitable(const matmul *w, int k_axis, kiln_array **x, ki
     } else { /* a product of zeros */
         memcpy(shape, (*x)->shape, (size_t)(*x)->rank * sizeof shape[0]);
         shape[k_axis] = 1;
-        status = kiln__array_new(w->ctx, (*x)->dtype, (*x)->rank, shape, NULL, w->stream, &made, err);
+        status =
+            kiln__array_new(w->ctx, (*x)->dtype, (*x)->rank, shape, NULL, w->stream, &made, err);
         if (status == KILN_OK)
-            status = kiln__memset(kiln__context_device(w->ctx), made->data, 0,
-                                  (size_t)made->size * kiln_dtype_size(made->dtype), w->stream,
-                                  err);
+            status =
+                kiln__memset(kiln__context_device(w->ctx), made->data, 0,
+                             (size_t)made->size * kiln_dtype_size(made->dtype), w->stream, err);
     }
     kiln_array_release(status == KILN_OK ? *x : made);
     if (status == KILN_OK)
@@ -321,8 +322,8 @@ done:
 kiln_status kiln_linalg_list(kiln_linalg_info *infos, size_t capacity, size_t *count_out,
                              kiln_error *err)
 {
-    static void (*const describe[])(kiln_linalg_info *info) = {kiln__blas_describe,
-                                                               kiln__cublaslt_describe};
+    static void (*const describe[])(kiln_linalg_info * info) = {kiln__blas_describe,
+                                                                kiln__cublaslt_describe};
 
     if (count_out == NULL || (infos == NULL && capacity > 0))
         return kiln__fail(err, KILN_ERR_NULL, "kiln_linalg_list: `%s` is NULL",

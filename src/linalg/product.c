@@ -129,8 +129,7 @@ static bool widen(kiln__product *p)
     kiln__product wide = *p;
 
     if (p->b.step[last] == 0 &&
-        (p->m == 1 ||
-         (p->a.step[last] == p->a.row * p->m && p->y.step[last] == p->y.row * p->m))) {
+        (p->m == 1 || (p->a.step[last] == p->a.row * p->m && p->y.step[last] == p->y.row * p->m))) {
         if (p->m == 1) {
             wide.a.row = p->a.step[last];
             wide.y.row = p->y.step[last];

@@ -80,12 +80,10 @@ kiln_status kiln__product_blas(kiln__device *device, const kiln__product *p, kil
         char *at_y = kiln__side_matrix(p, &p->y, nth);
         if (y.transposed) /* y' = b' a' */
             blas->gemm[which](b.view.transposed ? "N" : "T", a.view.transposed ? "N" : "T", &n, &m,
-                              &k, alpha, at_b, &b.step, at_a, &a.step, beta, at_y,
-                              &y_step, 1, 1);
+                              &k, alpha, at_b, &b.step, at_a, &a.step, beta, at_y, &y_step, 1, 1);
         else
             blas->gemm[which](a.view.transposed ? "T" : "N", b.view.transposed ? "T" : "N", &m, &n,
-                              &k, alpha, at_a, &a.step, at_b, &b.step, beta, at_y,
-                              &y_step, 1, 1);
+                              &k, alpha, at_a, &a.step, at_b, &b.step, beta, at_y, &y_step, 1, 1);
     }
 
 done:

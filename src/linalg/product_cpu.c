@@ -8,14 +8,6 @@
  * threads, one by one; kiln's own product spreads the stack. */
 #define SMALL_PRODUCT (64 * 64 * 64)
 
-kiln_status kiln__on_threads(kiln__device *device, kiln__cpu_entry entry, const void *args,
-                             size_t args_bytes, int64_t units, kiln_error *err)
-{
-    const kiln__launch_config config = {.grid_x = units, .block = 1};
-    return kiln__launch(device, (void *)(uintptr_t)entry, &config, args, args_bytes,
-                        kiln__device_stream(device), err);
-}
-
 static bool is_for_blas(const kiln__product *p)
 {
     return p->count == 1 || (double)p->m * (double)p->n * (double)p->k >= SMALL_PRODUCT;
@@ -32,8 +24,7 @@ static void finish_rows(const void *args, int64_t begin, int64_t end)
 
 kiln_status kiln__product_cpu(kiln__device *device, const kiln__product *p, kiln_error *err)
 {
-    kiln_status status =
-        is_for_blas(p) ? kiln__product_blas(device, p, err) : KILN_ERR_UNSUPPORTED;
+    kiln_status status = is_for_blas(p) ? kiln__product_blas(device, p, err) : KILN_ERR_UNSUPPORTED;
     if (status == KILN_ERR_UNSUPPORTED)
         status = kiln__product_own(device, p, err);
     if (status == KILN_OK && kiln__product_finishes(p))

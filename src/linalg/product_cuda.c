@@ -147,8 +147,8 @@ static kiln_status fail(const kiln__lt *lt, int result, const char *call, kiln_e
 static kiln_status get_kept(kiln_context *ctx, kept **out, kiln_error *err)
 {
     void *state = NULL;
-    kiln_status status = kiln__context_attachment(ctx, KILN__ATTACH_LINALG, make_kept, destroy_kept,
-                                                  &state, err);
+    kiln_status status =
+        kiln__context_attachment(ctx, KILN__ATTACH_LINALG, make_kept, destroy_kept, &state, err);
 
     if (status != KILN_OK)
         return status;
@@ -300,8 +300,8 @@ static int choose(const kept *state, const problem *q, plan *made)
                                preference, 1, &made->choice, &count);
     if (preference != NULL)
         lt->preference_destroy(preference);
-    made->possible = result == KILN__LT_SUCCESS && count > 0 &&
-                     made->choice.state == KILN__LT_SUCCESS;
+    made->possible =
+        result == KILN__LT_SUCCESS && count > 0 && made->choice.state == KILN__LT_SUCCESS;
     return result == KILN__LT_NOT_SUPPORTED ? KILN__LT_SUCCESS : result;
 }
 
@@ -384,8 +384,8 @@ static kiln_status run_plan(const kept *state, const plan *made, const kiln__pro
     if ((q->epilogue & KILN__LT_EPILOGUE_BIAS) != 0)
         result = make_desc(lt, q, p->bias, &own);
     if (result == KILN__LT_SUCCESS && made->choice.workspace_bytes > 0)
-        KILN_TRY(kiln__pool_alloc(state->device, made->choice.workspace_bytes, stream, &workspace,
-                                  err));
+        KILN_TRY(
+            kiln__pool_alloc(state->device, made->choice.workspace_bytes, stream, &workspace, err));
     for (int64_t nth = 0; nth < p->count && result == KILN__LT_SUCCESS; nth += q->count) {
         char *d = kiln__side_matrix(p, o->side[SIDE_D], nth);
         result = lt->matmul(state->handle, own != NULL ? own : made->desc, alpha,

@@ -20,7 +20,7 @@
 #include "linalg/linalg.h"
 
 enum {
-    SLICE = 256,        /* of k, in steps of the tile */
+    SLICE = 256,         /* of k, in steps of the tile */
     BLOCK_COLUMNS = 512, /* of y, at most */
     BLOCK_ROWS = 192
 };
@@ -29,7 +29,7 @@ typedef struct blocked {
     const kiln__product *p;
     const kiln__tile *tile;
     kiln__tile_kind kind;
-    int parts; /* 2 for complex numbers */
+    int parts;                         /* 2 for complex numbers */
     int64_t block_rows, block_columns; /* of y's elements */
     int64_t rows, columns;             /* blocks in a matrix */
     atomic_bool no_memory;

@@ -312,8 +312,7 @@ static double complex finish(const desc *d, double complex v)
 static void multiply(void *given)
 {
     work *w = given;
-    const int64_t k_count =
-        (int64_t)(w->d.transpose[0] ? w->a_layout.rows : w->a_layout.columns);
+    const int64_t k_count = (int64_t)(w->d.transpose[0] ? w->a_layout.rows : w->a_layout.columns);
 
     memset(w->workspace, 0xAB, WORKSPACE_BYTES);
     for (int64_t matrix = 0; matrix < w->out_layout.count; matrix++)
@@ -322,10 +321,10 @@ static void multiply(void *given)
                 char *at = (char *)element(&w->out_layout, false, w->out, matrix, i, j);
                 double complex sum = 0;
                 for (int64_t k = 0; k < k_count; k++)
-                    sum += load(w->a_layout.type, element(&w->a_layout, w->d.transpose[0], w->a,
-                                                          matrix, i, k)) *
-                           load(w->b_layout.type, element(&w->b_layout, w->d.transpose[1], w->b,
-                                                          matrix, k, j));
+                    sum += load(w->a_layout.type,
+                                element(&w->a_layout, w->d.transpose[0], w->a, matrix, i, k)) *
+                           load(w->b_layout.type,
+                                element(&w->b_layout, w->d.transpose[1], w->b, matrix, k, j));
                 sum *= w->alpha;
                 if (w->beta != 0)
                     sum += w->beta * load(w->out_layout.type, at);
@@ -364,9 +363,8 @@ EMU_EXPORT int cublasLtMatmul(void *handle, const desc *d, const void *alpha, co
     w = calloc(1, sizeof *w);
     if (w == NULL)
         return ALLOC_FAILED;
-    *w = (work){*d,           *a_layout, *b_layout, *out_layout, a,
-                b,            out,       workspace, load(d->scale, alpha),
-                load(d->scale, beta)};
+    *w = (work){*d, *a_layout, *b_layout, *out_layout,           a,
+                b,  out,       workspace, load(d->scale, alpha), load(d->scale, beta)};
     stand_in_last = (stand_in_call){.m = (int64_t)out_layout->rows,
                                     .n = (int64_t)out_layout->columns,
                                     .count = out_layout->count,
