@@ -31,7 +31,8 @@ typedef enum dtype_rule {
 
 struct kiln__reduce_row {
     int op;              /* kiln_reduce_op, or of two arrays */
-    const char *kinds;   /* kiln_dtype_kind()s it is for; the first row that fits counts */
+    const char *kinds;   /* kiln_dtype_kind()s it is for, h for 16-bit floats alone; the first row that
+                            fits counts */
     dtype_rule result;
     dtype_rule value;    /* what $ is; 16-bit floats become float32 */
     const char *type;    /* of the accumulator */
@@ -57,6 +58,8 @@ typedef struct kiln__reduce_row row;
 #define LEAST "!(b >= a) & (a == a) ? b : a"
 #define GREATEST_INT "b > a ? b : a"
 #define GREATEST "!(b <= a) & (a == a) ? b : a"
+#define LEAST_HALF "kiln_half_least(a, b)"
+#define GREATEST_HALF "kiln_half_greatest(a, b)"
 /* Here a NaN loses: the identity is NaN, and stays when there is nothing else. */
 #define LEAST_NUMBER "(b < a) | (a != a) ? b : a"
 #define GREATEST_NUMBER "(b > a) | (a != a) ? b : a"
@@ -72,8 +75,10 @@ static const row rows[] = {
     {KILN_REDUCE_PROD, ANY_KIND, RULE_SAME, RULE_SAME, "$", "x", "a * b", "y = a", "1", 0},
 
     {KILN_REDUCE_MIN, INTEGERS, RULE_SAME, RULE_SAME, "$", "x", LEAST_INT, "y = a", "$H", NEEDS},
+    {KILN_REDUCE_MIN, "h", RULE_SAME, RULE_SAME, "$", "x", LEAST_HALF, "y = a", "$H", NEEDS},
     {KILN_REDUCE_MIN, "f", RULE_SAME, RULE_SAME, "$", "x", LEAST, "y = a", "$H", NEEDS},
     {KILN_REDUCE_MAX, INTEGERS, RULE_SAME, RULE_SAME, "$", "x", GREATEST_INT, "y = a", "$L", NEEDS},
+    {KILN_REDUCE_MAX, "h", RULE_SAME, RULE_SAME, "$", "x", GREATEST_HALF, "y = a", "$L", NEEDS},
     {KILN_REDUCE_MAX, "f", RULE_SAME, RULE_SAME, "$", "x", GREATEST, "y = a", "$L", NEEDS},
     {KILN_REDUCE_ARGMIN, REALS, RULE_INT64, RULE_SAME, "kiln_position<$>",
      "kiln_position_of<$>(x, _J)", "kiln_position_least(a, b)", "y = a.index",
@@ -227,9 +232,10 @@ static const char *const limits[KILN_DTYPE_COUNT][2] = {
 static const row *find_row(int op, kiln_dtype dtype, unsigned but, unsigned with)
 {
     const char kind = kiln_dtype_kind(dtype);
+    const char half = kind == 'f' && kiln_dtype_size(dtype) == 2 ? 'h' : kind;
     for (size_t r = 0; r < KILN_COUNT_OF(rows); r++)
         if (rows[r].op == op && (rows[r].flags & (but | with)) == with &&
-            strchr(rows[r].kinds, kind) != NULL)
+            (strchr(rows[r].kinds, kind) != NULL || strchr(rows[r].kinds, half) != NULL))
             return &rows[r];
     return NULL;
 }

@@ -212,10 +212,12 @@ int64_t kiln__row_value_bytes(const kiln__definition *def, const kiln__variant *
     return bytes > 0 ? bytes : widest;
 }
 
-/* Registers of one access to elements of so many bytes. */
-static int64_t words_of(const kiln__variant *v, int64_t bytes)
+/* Registers of one access to elements of so many bytes. A 16-bit float takes one to itself as soon as
+ * it is computed with. */
+static int64_t words_of(const kiln__variant *v, int64_t bytes, const char *ctype)
 {
-    return (v->vec * bytes + 3) / 4;
+    const bool half = strcmp(ctype, "float16") == 0 || strcmp(ctype, "bfloat16") == 0;
+    return half ? v->vec : (v->vec * bytes + 3) / 4;
 }
 
 /* An input takes registers from the beginning to the last stage that uses it, a value from the first
@@ -237,10 +239,11 @@ int64_t kiln__row_access_words(const kiln__definition *def, const kiln__variant 
         for (size_t p = 0; p < def->input_count; p++)
             if ((v->access[p] == KILN__ACCESS_VECTOR || v->access[p] == KILN__ACCESS_STRIDED) &&
                 (params >> p & 1) != 0)
-                words += words_of(v, (int64_t)kiln_dtype_size(v->dtype[p]));
+                words += words_of(v, (int64_t)kiln_dtype_size(v->dtype[p]),
+                                  kiln_dtype_ctype(v->dtype[p]));
         for (size_t k = 0; k < rows->value_count; k++)
             if ((before & after) >> k & 1)
-                words += words_of(v, kiln__row_value_bytes(def, v, k));
+                words += words_of(v, kiln__row_value_bytes(def, v, k), rows->value_type[k]);
         most = words > most ? words : most;
     }
     return most;
@@ -261,7 +264,7 @@ static int64_t batch_of(const kiln__row_emit *e)
     int64_t words = 0;
     for (size_t p = 0; p < e->def->input_count; p++)
         if (kiln__row_unheld(e, p))
-            words += words_of(e->v, (int64_t)kiln_dtype_size(e->v->dtype[p]));
+            words += words_of(e->v, (int64_t)kiln_dtype_size(e->v->dtype[p]), "");
     const int64_t most = words > 0 && in_registers(e) ? BATCH_WORDS / words : e->v->unroll;
     return most < 1 ? 1 : most < e->v->unroll ? most : e->v->unroll;
 }

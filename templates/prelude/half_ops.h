@@ -108,3 +108,20 @@ KILN_FN bfloat16 kiln_${x}(bfloat16 a, bfloat16 b)
 #endif
 }
 //% end
+
+//# Minima and maxima of 16-bit floats are reduced as floats, which need no rounding.
+//% for x | ptx | kept
+//% | least | "min.NaN.f32 %0, %1, %2;" | >=
+//% | greatest | "max.NaN.f32 %0, %1, %2;" | <=
+//% section half_${x} when kiln_half_${x}
+KILN_FN float kiln_half_${x}(float a, float b)
+{
+#if __CUDA_ARCH__ >= 800
+    float r;
+    asm(${ptx} : "=f"(r) : "f"(a), "f"(b));
+    return r;
+#else
+    return !(b ${kept} a) & (a == a) ? b : a;
+#endif
+}
+//% end

@@ -290,6 +290,14 @@ EMU_HALF(max_nan, a != a || b != b ? a + b : EMU_IS_LESS(a, b) ? b : a)
 EMU_HALF(min_nan, a != a || b != b ? a + b : EMU_IS_LESS(b, a) ? b : a)
 EMU_HALF(max, a != a ? b : b != b ? a : EMU_IS_LESS(a, b) ? b : a)
 EMU_HALF(min, a != a ? b : b != b ? a : EMU_IS_LESS(b, a) ? b : a)
+KILN_FN void emu_max_nan(float &r, float a, float b)
+{
+    r = a != a || b != b ? a + b : EMU_IS_LESS(a, b) ? b : a;
+}
+KILN_FN void emu_min_nan(float &r, float a, float b)
+{
+    r = a != a || b != b ? a + b : EMU_IS_LESS(b, a) ? b : a;
+}
 KILN_FN void emu_fma_bf16(unsigned short &r, unsigned short p, unsigned short q, unsigned short s)
 {
     r = emu__bf16_from((double)emu__bf16_to(p) * (double)emu__bf16_to(q) + (double)emu__bf16_to(s));
