@@ -32,6 +32,8 @@
 #include "kiln/context.h"
 #include "kiln/dtype.h"
 
+/** A handle: dtype, shape, strides, and a counted reference to the memory. Several handles may
+ *  describe one memory; each context has arrays of its own, and mixing them is ERR_CONTEXT. */
 typedef struct kiln_array kiln_array;
 
 /** Axes of an array: those to reduce, to scan, or to permute. Where a function says that the axes
@@ -71,7 +73,17 @@ KILN_EXTERN_C_BEGIN
 
 /* ---- creation ---------------------------------------------------------------------------- */
 
-/** A C-order array of unset elements. `shape` may be NULL when rank is 0. */
+/**
+ * A C-order array of unset elements.
+ *
+ * The memory comes from the context's pool: a call that the pool can serve asks the device for
+ * nothing.
+ *
+ * @param dtype  Any but KILN_DTYPE_NONE (ERR_DTYPE).
+ * @param rank   Number of axes; 0 makes an array of one element.
+ * @param shape  `rank` extents, none negative (ERR_ARGUMENT); an extent of 0 makes an array without
+ *               elements. Copied. May be NULL when rank is 0.
+ */
 KILN_API KILN_NODISCARD kiln_status kiln_array_empty(kiln_context *ctx, kiln_dtype dtype, int rank,
                                                      const int64_t *shape, kiln_array **out,
                                                      kiln_error *err);
@@ -105,12 +117,15 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_full_like(const kiln_array *array
                                                          kiln_error *err);
 
 /** start, start + step, ... up to but without `stop`: max(0, ceil((stop - start) / step))
- *  elements, computed in float64 as NumPy's arange. A step of 0 is ERR_ARGUMENT. */
+ *  elements in an array of rank 1, computed in float64 as NumPy's arange and converted to `dtype`.
+ *  A step of 0, and bounds that are not finite, are ERR_ARGUMENT. */
 KILN_API KILN_NODISCARD kiln_status kiln_array_arange(kiln_context *ctx, kiln_dtype dtype,
                                                       double start, double stop, double step,
                                                       kiln_array **out, kiln_error *err);
 
-/** `count` values evenly spaced from `start` to `stop`, both included (NumPy's linspace). */
+/** `count` values evenly spaced from `start` to `stop`, both included (NumPy's linspace): element
+ *  i is start + i * step in float64, the last one `stop` itself. One value is `start`. A negative
+ *  count is ERR_ARGUMENT. */
 KILN_API KILN_NODISCARD kiln_status kiln_array_linspace(kiln_context *ctx, kiln_dtype dtype,
                                                         double start, double stop, int64_t count,
                                                         kiln_array **out, kiln_error *err);
@@ -150,12 +165,15 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_wrap(kiln_context *ctx, kiln_dtyp
 /** Add a reference. Accepts NULL. Returns its argument. */
 KILN_API kiln_array *kiln_array_retain(kiln_array *array);
 
-/** Give a reference back. Accepts NULL. */
+/** Give a reference back. With the last one the handle goes; with the last handle the memory goes
+ *  back to the pool, which reuses it in the order of the stream. Accepts NULL. */
 KILN_API void kiln_array_release(kiln_array *array);
 
 /* ---- facts ------------------------------------------------------------------------------- */
 
+/** The element type; never KILN_DTYPE_NONE. */
 KILN_API kiln_dtype kiln_array_dtype(const kiln_array *array);
+/** Number of axes, 0 to KILN_RANK_MAX. */
 KILN_API int kiln_array_rank(const kiln_array *array);
 /** The rank() extents; valid as long as the array. */
 KILN_API const int64_t *kiln_array_shape(const kiln_array *array);
@@ -231,7 +249,7 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_view(const kiln_array *array, con
 
 /* ---- copies ------------------------------------------------------------------------------ */
 
-/** A new array with the same elements, K-order. */
+/** A new K-order array with the same elements, enqueued on the context's stream. */
 KILN_API KILN_NODISCARD kiln_status kiln_array_copy(const kiln_array *array, kiln_array **out,
                                                     kiln_error *err);
 
@@ -240,7 +258,8 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_copy(const kiln_array *array, kil
 KILN_API KILN_NODISCARD kiln_status kiln_array_cast(const kiln_array *array, kiln_dtype dtype,
                                                     kiln_array **out, kiln_error *err);
 
-/** The array itself (one more reference) when it is C-contiguous, else a C-order copy. */
+/** The array itself (one more reference) when it is C-contiguous, else a C-order copy. Release it
+ *  in both cases. */
 KILN_API KILN_NODISCARD kiln_status kiln_array_contiguous(kiln_array *array, kiln_array **out,
                                                           kiln_error *err);
 

@@ -41,7 +41,13 @@
     X(COMPLEX64, 14, "complex64", 8, 'c', "complex<float>", "c8")                                  \
     X(COMPLEX128, 15, "complex128", 16, 'c', "complex<double>", "c16")
 
-/** Element type of an array. KILN_DTYPE_NONE (0) means "not decided". */
+/**
+ * Element type of an array. KILN_DTYPE_NONE (0) means "not decided": functions that take a dtype
+ * either refuse it (ERR_DTYPE) or say what they choose in its place.
+ *
+ * The values never change: they stand in cache keys and manifests. A complex element is two floats,
+ * the real part first. The bytes of an element are in the order of the machine.
+ */
 typedef enum kiln_dtype {
     KILN_DTYPE_NONE = 0,
 #define KILN_DTYPE_ENUM(name, value, text, size, kind, ctype, npy) KILN_##name = value,
@@ -49,7 +55,7 @@ typedef enum kiln_dtype {
 #undef KILN_DTYPE_ENUM
 } kiln_dtype;
 
-/** One past the largest kiln_dtype. */
+/** One past the largest kiln_dtype, for tables by dtype. It grows when dtypes are added. */
 #define KILN_DTYPE_COUNT 16
 
 KILN_EXTERN_C_BEGIN
@@ -63,7 +69,8 @@ KILN_API size_t kiln_dtype_size(kiln_dtype dtype);
 /** 'b', 'i', 'u', 'f' or 'c' as in KILN_DTYPE_MAP; 0 for KILN_DTYPE_NONE and unknown values. */
 KILN_API char kiln_dtype_kind(kiln_dtype dtype);
 
-/** The C++ type a kernel sees, e.g. "complex<float>"; "void" for unknown values. */
+/** The C++ type that a snippet sees for a placeholder bound to `dtype`, e.g. "complex<float>";
+ *  "void" for unknown values. float16, bfloat16 and complex are types of kiln's own prelude. */
 KILN_API const char *kiln_dtype_ctype(kiln_dtype dtype);
 
 /**
