@@ -243,6 +243,10 @@ static void test_scans__definitions_that_are_refused(void **state)
         {"floot x", "T y", "x", "y = a", KILN_ERR_UNKNOWN_TYPE, "floot"},
         {"T x", "T y", NULL, "y = a", KILN_ERR_NULL, "map"},
         {"T x", "T y", "x", NULL, KILN_ERR_NULL, "post"},
+        {"T x", "T y", "x * _in_ind.get()[0]", "y = a", KILN_ERR_NAME, "`_in_ind` is for reductions"},
+        {"T x", "T y", "x", "y = a / _out_ind.size()", KILN_ERR_NAME, "`_out_ind` is for reductions"},
+        {"T x", "T y", "x + _j", "y = a", KILN_ERR_NAME, "`_j` is for reductions"},
+        {"T x", "T y", "x", "y = a + _i", KILN_ERR_NAME, "in a scan, `_J` is the place"},
     };
     test_env *t = *state;
     kiln_scan *op = NULL;

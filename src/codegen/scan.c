@@ -359,17 +359,28 @@ static bool uses_own(const kiln__definition *def, const char *word)
     return kiln__definition_uses(def, word) && find_param(def, word) == NULL;
 }
 
-static void find_numbers(kiln__definition *def, const kiln__scan *scan)
+/* Numbers of an element and of a result are there where results have fewer elements; elsewhere an
+ * element has its place alone. */
+static kiln_status find_numbers(kiln__definition *def, const kiln__scan *scan, kiln_error *err)
 {
+    static const char *const of_results[] = {"_j", "_i", "_in_ind", "_out_ind"};
+
+    def->uses_number[KILN__NUMBER_POSITION] = uses_own(def, "_J") || uses_own(def, "_j");
+    for (size_t k = 0; k < KILN_COUNT_OF(of_results) && !def->family->shrinks; k++)
+        if (uses_own(def, of_results[k]))
+            return kiln__fail(err, KILN_ERR_NAME,
+                              "kernel \"%s\": `%s` is for reductions; in a %s, `_J` is the place of "
+                              "an element",
+                              def->name, of_results[k], def->family->noun);
     def->uses_in_number = uses_own(def, "_j");
     def->uses_out_number = uses_own(def, "_i");
     def->uses_in_indexer = uses_own(def, "_in_ind");
     def->uses_out_indexer = uses_own(def, "_out_ind");
-    def->uses_number[KILN__NUMBER_POSITION] = uses_own(def, "_J") || def->uses_in_number;
     def->uses_number[KILN__NUMBER_IN] = def->uses_in_indexer && index_is_read(scan, "_in_ind");
     def->uses_number[KILN__NUMBER_OUT] =
         def->uses_in_number || def->uses_out_number ||
         (def->uses_out_indexer && index_is_read(scan, "_out_ind"));
+    return KILN_OK;
 }
 
 /* ---- everything ---- */
@@ -408,7 +419,7 @@ kiln_status kiln__scan_definition(kiln__definition *def, kiln_error *err)
     def->uses_indexer = kiln__definition_uses(def, "_ind");
     if (def->family->maps) {
         find_late(def, &scan);
-        find_numbers(def, &scan);
+        KILN_TRY(find_numbers(def, &scan, err));
     }
     def->masked = find_param(def, KILN__WHERE) != NULL;
     def->has_initial = find_param(def, KILN__INITIAL) != NULL;
