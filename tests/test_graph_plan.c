@@ -88,6 +88,26 @@ static void alternating(recording *r, int nodes)
     output(r, x);
 }
 
+static void alternating_outputs(recording *r, int nodes)
+{
+    kiln_node x = r->in[0];
+    for (int k = 0; k < nodes / 3; k++) {
+        x = kiln_multiply(kiln_subtract(x, kiln_mean_keep(x, KILN_AXES(1))), 1.5);
+        output(r, x);
+    }
+}
+
+/* What follows from a reduction's result alone stands between it and the rows that it scales. */
+static void alternating_scales(recording *r, int nodes)
+{
+    kiln_node x = r->in[0];
+    for (int k = 0; k < nodes / 5; k++) {
+        const kiln_node mean = kiln_mean_keep(kiln_multiply(x, x), KILN_AXES(1));
+        x = kiln_multiply(x, kiln_rsqrt(kiln_add(mean, 1e-5)));
+        output(r, x);
+    }
+}
+
 static void diamonds(recording *r, int nodes)
 {
     kiln_node x = r->in[0];
@@ -156,6 +176,8 @@ static void test_graph_plan__work_grows_with_the_nodes(void **state)
         {"many reductions", many_reductions},
         {"reductions of views", reductions_of_views},
         {"alternating", alternating},
+        {"alternating, with outputs", alternating_outputs},
+        {"alternating scales", alternating_scales},
         {"diamonds", diamonds},
         {"reshaped diamonds", reshaped},
         {"row programs", row_programs},

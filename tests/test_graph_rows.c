@@ -3,7 +3,10 @@
  *
  * Expected values come from plain C loops in double precision.
  */
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "graph_env.h"
 
@@ -213,6 +216,81 @@ static void test_graph_rows__a_reduction_may_need_another(void **state)
     kiln_graph_destroy(g);
 }
 
+/* A chain of reductions that is longer than one row program may be: each takes as many steps as it
+ * can, and reads what the one before it has written. */
+static void test_graph_rows__long_chains_are_few_kernels(void **state)
+{
+    enum { STEPS = 8 };
+    test_env *t = *state;
+    static double xs[ROWS * LENGTH], got[ROWS * LENGTH], want[ROWS * LENGTH];
+    kiln_graph *g = graph_begin(t);
+    kiln_array *x = graph_array(t, KILN_FLOAT32, 2, shape, xs), *y[STEPS] = {NULL};
+    kiln_arg args[STEPS + 1] = {kiln_arg_array(x)};
+    kiln_node z = kiln_graph_input(g, "x");
+    size_t kernels = 0;
+
+    for (int k = 0; k < STEPS; k++) {
+        char name[8];
+        snprintf(name, sizeof name, "y%d", k);
+        z = kiln_multiply(kiln_subtract(z, kiln_mean_keep(z, KILN_AXES(1))), k + 0.5);
+        kiln_graph_output(g, name, z);
+        args[k + 1] = kiln_arg_out(&y[k]);
+    }
+    OK(t, kiln_graph_kernel_count(g, args, STEPS + 1, &kernels, &t->err));
+    assert_int_equal(kernels, 2);
+    OK(t, kiln_graph_run(g, args, STEPS + 1, NULL, &t->err));
+    memcpy(want, xs, sizeof want);
+    for (int k = 0; k < STEPS; k++) {
+        graph_fetch(t, y[k], got, ROWS * LENGTH);
+        for (size_t r = 0; r < ROWS; r++) {
+            double sum = 0;
+            for (size_t c = r * LENGTH; c < (r + 1) * LENGTH; c++)
+                sum += want[c];
+            for (size_t c = r * LENGTH; c < (r + 1) * LENGTH; c++) {
+                want[c] = (want[c] - sum / LENGTH) * (k + 0.5);
+                graph_near(got[c], want[c], 1e-2, c);
+            }
+        }
+        kiln_array_release(y[k]);
+    }
+    kiln_array_release(x);
+    kiln_graph_destroy(g);
+}
+
+/* The same where a result scales its rows, and only the last step is wanted. */
+static void test_graph_rows__a_chain_of_scales_is_few_kernels(void **state)
+{
+    enum { STEPS = 9 };
+    test_env *t = *state;
+    static double xs[ROWS * LENGTH], got[ROWS * LENGTH];
+    kiln_graph *g = graph_begin(t);
+    kiln_array *x = graph_array(t, KILN_FLOAT32, 2, shape, xs), *y = NULL;
+    kiln_node z = kiln_graph_input(g, "x");
+
+    for (int k = 0; k < STEPS; k++) {
+        const kiln_node mean = kiln_mean_keep(kiln_multiply(z, z), KILN_AXES(1));
+        z = kiln_multiply(z, kiln_rsqrt(kiln_add(mean, k + 1)));
+    }
+    kiln_graph_output(g, "y", z);
+    assert_int_equal(KERNELS(t, g, x, &y), 2);
+    OK(t, kiln_call(g, &t->err, x, &y));
+    graph_fetch(t, y, got, ROWS * LENGTH);
+    for (size_t r = 0; r < ROWS; r++) {
+        double *row = xs + r * LENGTH;
+        for (int k = 0; k < STEPS; k++) {
+            double sum = 0;
+            for (size_t c = 0; c < LENGTH; c++)
+                sum += row[c] * row[c];
+            for (size_t c = 0; c < LENGTH; c++)
+                row[c] /= sqrt(sum / LENGTH + k + 1);
+        }
+        for (size_t c = 0; c < LENGTH; c++)
+            graph_near(got[r * LENGTH + c], row[c], 1e-4, c);
+    }
+    kiln_array_release(x), kiln_array_release(y);
+    kiln_graph_destroy(g);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -223,6 +301,8 @@ int main(int argc, char **argv)
         TEST(test_graph_rows__weights_belong_to_columns),
         TEST(test_graph_rows__cosine_similarity_is_one_reduction),
         TEST(test_graph_rows__a_reduction_may_need_another),
+        TEST(test_graph_rows__long_chains_are_few_kernels),
+        TEST(test_graph_rows__a_chain_of_scales_is_few_kernels),
     };
     return test_env_main(argc, argv, "test_graph_rows", tests, COUNT(tests));
 }

@@ -69,6 +69,7 @@ typedef struct row_program {
     kiln__marks root, read;   /* the same, by low */
     kiln__marks seen;         /* by low: whether it was asked if it depends on the row program */
     kiln__marks made;         /* by low: made of results alone */
+    kiln__marks later;        /* by low: another kernel computes it from members, or from such */
     sights *sights;           /* by low */
     uint32_t number;          /* of the row program */
     bool *positions, *others; /* by low: beneath it are positions; values of other kernels */
@@ -359,32 +360,51 @@ static bool may_be_root(const row_program *f, const kiln__low *n)
            kiln__same_shape(n->rank, n->shape, f->sample->space_rank, f->sample->space);
 }
 
+/* Whether a low uses what another kernel computes from members: the row program cannot compute it. */
+static bool uses_later(const row_program *f, const kiln__low *n)
+{
+    bool later = false;
+    for (uint32_t k = 0; k < n->operand_count; k++)
+        later = later || kiln__is_marked(&f->later, n->operand[k]);
+    return later;
+}
+
 /* Roots: what is stored in the space and uses a member. Returns the members used by any. */
 static uint32_t find_roots(row_program *f)
 {
     kiln__build *b = f->b;
     kiln__list queue = {NULL, 0, 0};
     uint32_t used = 0;
+    f->number++;
+    f->roots.count = 0;
+    kiln__marks_clear(b, &f->root);
+    kiln__marks_clear(b, &f->later);
     kiln__marks_clear(b, &b->marks);
     for (int m = 0; m < f->count; m++)
         enqueue_users(b, &queue, f->members[m]);
     while (queue.count > 0) {
         const uint32_t id = dequeue(&queue);
         const kiln__low *n = &b->lows[id];
-        if (may_be_root(f, n)) {
+        bool later = uses_later(f, n);
+        if (!later && may_be_root(f, n)) {
             sight *s = look_from(f, id, true);
-            if (s->uses == 0 || s->bad) {
-                s->uses = 0; /* to others it is a value in memory */
+            if (s->uses != 0 && !s->bad) {
+                (void)kiln__mark(b, &f->root, id);
+                kiln__list_add(b, &f->roots, id);
+                used |= s->uses;
+            } else { /* to others it is a value in memory */
+                s->uses = 0;
                 s->bad = false;
-                continue;
             }
-            (void)kiln__mark(b, &f->root, id);
-            kiln__list_add(b, &f->roots, id);
-            used |= s->uses;
         }
-        if (is_inside(f, id, false))
+        later = later || (!is_inside(f, id, false) && member_at(f, id) < 0);
+        if (later)
+            (void)kiln__mark(b, &f->later, id);
+        /* What uses later results and nothing of its own leads to other users of those. */
+        if (later ? !n->loads : is_inside(f, id, false))
             enqueue_users(b, &queue, id);
     }
+    f->number++;
     return used;
 }
 
@@ -399,9 +419,9 @@ static bool stage_fits(const row_program *f, int stage, int more)
     return kiln__pass_states(f->b, ids, count) <= STATES_A_STAGE;
 }
 
-/* Give each member its stage: one after those of all members that it uses. False when a member that
- * uses others comes too late. */
-static bool find_stages(row_program *f)
+/* Give each member its stage: one after those of all members that it uses. Returns how many there are
+ * before the first that would come too late. */
+static int find_stages(row_program *f)
 {
     for (int m = 0; m < f->count; m++) {
         f->stage[m] = 0;
@@ -409,16 +429,16 @@ static bool find_stages(row_program *f)
             if ((f->uses[m] & 1u << o) != 0 && f->stage[o] + 1 > f->stage[m])
                 f->stage[m] = f->stage[o] + 1;
         if (f->stage[m] >= STAGES_MAX)
-            return false;
+            return m;
     }
-    return true;
+    return f->count;
 }
 
 /* Which members take part: those used by roots or by one another, and those these use. False when
  * there are none, or they are too many. */
 static bool take_members(row_program *f, uint32_t used)
 {
-    if (!find_stages(f))
+    if (find_stages(f) < f->count)
         return false;
     for (int m = 0; m < f->count; m++)
         if (f->uses[m] != 0)
@@ -626,6 +646,16 @@ static void begin_rows(row_program *f, candidates *c)
     f->number++;
 }
 
+/* The rest of a chain that is longer than a row program may be begins the next one. Whether there is
+ * a rest. */
+static bool cut_chain(row_program *f, candidates *c)
+{
+    const int fitting = find_stages(f), rest = f->count - fitting;
+    c->next -= (size_t)rest;
+    f->count = fitting;
+    return rest > 0;
+}
+
 /* Which members are used by members; false when one is used otherwise than by its own row. */
 static bool find_uses(row_program *f)
 {
@@ -646,12 +676,16 @@ static void find_rows(row_program *f, candidates *c)
         good = good || f->sample->reduced[a];
     if (!good)
         return;
-    if (!find_uses(f) || !find_stages(f))
-        return; /* roots would not change that, and chains of such reductions are found often */
-    f->number++;
-    const uint32_t used = find_roots(f); /* what these compute, members may use */
-    f->number++;
-    if (find_uses(f) && take_members(f, used) && check(f))
+    if (!find_uses(f))
+        return; /* roots would not change that */
+    (void)cut_chain(f, c);
+    uint32_t used = find_roots(f); /* what these compute, members may use */
+    bool usable = find_uses(f);
+    if (usable && cut_chain(f, c)) {
+        used = find_roots(f);
+        usable = find_uses(f);
+    }
+    if (usable && take_members(f, used) && check(f))
         make_rows(f);
 }
 
