@@ -58,7 +58,8 @@ static void expect_round_trip(const kiln__definition *def, const kiln__variant *
     kiln__free(text);
 }
 
-/* Where the numbers of a family end within its member; behind them there is at most padding. */
+/* Where the numbers of a family end within its member; behind them are padding and, of reductions, the
+ * facts of staged inputs, which test_manifest__text_of_no_tile_is_refused_in_its_place writes back. */
 #define END_OF(family, last)                                                                       \
     offsetof(kiln__variant, family.last) + sizeof(((kiln__variant *)NULL)->family.last)
 static const struct {
@@ -293,6 +294,53 @@ static void test_manifest__text_of_no_window_is_refused_in_its_place(void **stat
 
     (void)state;
     expect_refused(rows, COUNT(rows));
+}
+
+static void test_manifest__text_of_no_tile_is_refused_in_its_place(void **state)
+{
+#define TILE "rank=3 keep=2 bits=32 vec=1 unroll=16 segments=8 lanes=8 group=16 block=256"
+    static const struct {
+        const char *text, *why; /* NULL: it is right */
+    } rows[] = {
+        {"cuda/1 tile " TILE " args=staged0/0/4,staged1/1/4,vector", NULL},
+        {"cuda/1 tile " TILE " args=staged0/0,staged1/1/4,vector", "three numbers"},
+        {"cuda/1 tile " TILE " args=staged3/0/4,staged1/1/4,vector", "no side"},
+        {"cuda/1 tile " TILE " args=staged2/1/4,staged1/1/4,vector", "no side"},
+        {"cuda/1 tile " TILE " args=staged0/0/3,staged1/1/4,vector", "no side"},
+        {"cuda/1 tile " TILE " args=staged0/0/4,staged1/1/4,staged0/0/4", "cannot be in"},
+        {"cuda/1 tile " TILE " args=staged0/0/4,vector,vector", "staged in tiles"},
+        {"cuda/1 rows " TILE " args=staged0/0/4,staged1/1/4,vector", "staged in tiles"},
+        {"cpu/1 tile " TILE " args=staged0/0/4,staged1/1/4,vector", "does not fit"},
+        {"cuda/1 tile rank=3 keep=1 bits=32 vec=1 unroll=16 segments=8 lanes=8 group=16 block=256 "
+         "args=staged0/0/4,staged1/1/4,vector", "does not fit"},
+        {"cuda/1 tile rank=3 keep=2 bits=32 vec=1 unroll=2 segments=8 lanes=8 group=16 block=256 "
+         "args=staged0/0/4,staged1/1/4,vector", "longer than a panel"},
+        {"cuda/1 tile rank=3 keep=2 bits=32 vec=1 unroll=64 segments=8 lanes=8 group=16 block=256 "
+         "args=staged0/0/4,staged1/1/4,vector", "does not fit"},
+    };
+#undef TILE
+    static const kiln_dtype dtypes[] = {KILN_FLOAT32, KILN_FLOAT32, KILN_FLOAT32};
+    kiln__definition *def = define_reduction("T x, T y", "T z", "x * y", false);
+
+    (void)state;
+    for (size_t k = 0; k < COUNT(rows); k++) {
+        kiln__variant v;
+        kiln_error err = KILN_ERROR_INIT;
+        size_t at = 0, width = 0;
+        const kiln_status status =
+            kiln__variant_parse(rows[k].text, def, dtypes, &v, &at, &width, &err);
+        if (status != (rows[k].why != NULL ? KILN_ERR_FORMAT : KILN_OK))
+            fail_msg("\"%s\": %s", rows[k].text, kiln_status_name(status));
+        if (rows[k].why != NULL && strstr(err.message, rows[k].why) == NULL)
+            fail_msg("\"%s\": %s, expected \"%s\"", rows[k].text, err.message, rows[k].why);
+        if (status == KILN_OK) {
+            char *text = text_of(&v);
+            assert_string_equal(text, rows[k].text);
+            kiln__free(text);
+        }
+        kiln_error_clear(&err);
+    }
+    kiln__definition_destroy(def);
 }
 
 static void test_manifest__only_scans_have_segments_that_are_no_power_of_two(void **state)
@@ -630,6 +678,7 @@ int main(void)
         cmocka_unit_test(test_manifest__every_plan_comes_back_from_its_text),
         cmocka_unit_test(test_manifest__text_that_is_no_variant_is_refused_in_its_place),
         cmocka_unit_test(test_manifest__text_of_no_window_is_refused_in_its_place),
+        cmocka_unit_test(test_manifest__text_of_no_tile_is_refused_in_its_place),
         cmocka_unit_test(test_manifest__only_scans_have_segments_that_are_no_power_of_two),
         cmocka_unit_test(test_manifest__bad_lines_are_refused_with_line_and_column),
         cmocka_unit_test(test_manifest__a_byte_of_a_text_is_found_in_its_line),

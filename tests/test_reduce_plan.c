@@ -233,6 +233,118 @@ static void test_reduce_plan__results_are_never_more_than_a_grid_has_blocks(void
     }
 }
 
+/* x (with `d` down) and y (`a` across) are broadcast against each other; `b`: an axis both have. */
+typedef struct tile_case {
+    const char *what;
+    int64_t shape[4];      /* of the loop: b, d, a, reduced */
+    bool x_across, y_down; /* an input moves along both kept axes */
+    bool masked;
+    kiln_dtype dtype;
+    int down, across; /* results of a thread; 0: no tile */
+    bool split;
+} tile_case;
+
+static const tile_case tile_cases[] = {
+    {"many results take the largest tiles", {1, 4096, 4096, 64}, false, false, false, KILN_FLOAT32,
+     8, 8, false},
+    {"a batch is as good as one", {64, 512, 512, 64}, false, false, false, KILN_FLOAT32, 8, 8,
+     false},
+    {"wide accumulators leave room for fewer", {1, 4096, 4096, 64}, false, false, false,
+     KILN_FLOAT64, 8, 4, false},
+    {"few results take smaller tiles", {1, 1024, 1024, 64}, false, false, false, KILN_FLOAT32, 4, 4,
+     false},
+    {"few results of many elements are split", {1, 256, 256, 1 << 16}, false, false, false,
+     KILN_FLOAT32, 8, 8, true},
+    {"few rows take flat tiles", {1, 16, 1 << 20, 64}, false, false, false, KILN_FLOAT32, 2, 4,
+     false},
+    {"few columns take tall tiles", {1, 1 << 20, 16, 64}, false, false, false, KILN_FLOAT32, 4, 2,
+     false},
+    {"elements that few results use are not staged", {1, 4, 1 << 20, 64}, false, false, false,
+     KILN_FLOAT32, 0, 0, false},
+    {"an input of all axes has no tile", {1, 4096, 4096, 64}, true, false, false, KILN_FLOAT32, 0,
+     0, false},
+    {"so has the other one", {1, 4096, 4096, 64}, false, true, false, KILN_FLOAT32, 0, 0, false},
+    {"a mask excludes tiles", {1, 4096, 4096, 64}, false, false, true, KILN_FLOAT32, 0, 0, false},
+};
+
+static void fill_operand(kiln__operand *o, kiln_dtype dtype, const int64_t *shape, int64_t *strides)
+{
+    int64_t step = (int64_t)kiln_dtype_size(dtype);
+
+    for (int a = 3; a >= 0; a--) {
+        strides[a] = shape[a] == 1 ? 0 : step;
+        step *= shape[a];
+    }
+    *o = (kiln__operand){.is_array = true, .itemsize = (uint8_t)kiln_dtype_size(dtype), .rank = 4,
+                         .address = 512, .shape = shape, .strides = strides};
+}
+
+static void check_tile(const tile_case *c)
+{
+    static kiln__plan plan;
+    const bool reduced[] = {false, false, false, true};
+    const kiln_dtype dtypes[] = {c->dtype, c->dtype, c->masked ? KILN_BOOL : c->dtype, c->dtype};
+    const int64_t *s = c->shape;
+    const int64_t shapes[4][4] = {{s[0], s[1], c->x_across ? s[2] : 1, s[3]},
+                                  {s[0], c->y_down ? s[1] : 1, s[2], s[3]},
+                                  {1, 1, 1, s[3]},
+                                  {s[0], s[1], s[2], 1}};
+    const kiln__definition_request request = {.in = c->masked ? "T x, T y, bool " KILN__WHERE
+                                                              : "T x, T y, T w",
+                                              .out = "T z",
+                                              .snippet = {[KILN__SNIPPET_MAP] = "x * y",
+                                                          [KILN__SNIPPET_REDUCE] = "a + b",
+                                                          [KILN__SNIPPET_POST] = "z = a",
+                                                          [KILN__SNIPPET_IDENTITY] = "0"},
+                                              .family = &kiln__family_reduction};
+    int64_t strides[4][4];
+    kiln__operand o[4];
+    kiln__definition *def = NULL;
+
+    assert_int_equal(kiln__definition_create(&request, &def, NULL), KILN_OK);
+    for (int k = 0; k < 4; k++)
+        fill_operand(&o[k], dtypes[k], shapes[k], strides[k]);
+    o[3].written = true;
+    kiln__plan_make(&(kiln__plan_request){.def = def,
+                                          .device = {KILN_BACKEND_CUDA, UNITS, false},
+                                          .dtypes = dtypes,
+                                          .operands = o,
+                                          .rank = 4,
+                                          .shape = s,
+                                          .along = reduced},
+                    &plan);
+    const kiln__variant *v = &plan.variant;
+    const kiln__reduction_variant *r = &v->reduction;
+    const bool tile = v->layout == KILN__LAYOUT_TILE;
+    if (tile != (c->down > 0) ||
+        (tile && (r->segments != c->down || r->lanes != c->across || r->split != c->split)))
+        fail_msg("%s: %s, %d x %d, split %d", c->what, kiln__layout_name((kiln__layout)v->layout),
+                 r->segments, r->lanes, r->split);
+    if (tile) {
+        const int64_t rows = v->block / r->group * r->segments, columns = r->group * r->lanes;
+        assert_int_equal(plan.grid, s[0] * ((s[1] + rows - 1) / rows) *
+                                        ((s[2] + columns - 1) / columns) *
+                                        plan.word[KILN__WORD_SPLITS]);
+        assert_int_equal(plan.part_count, c->split ? plan.grid * rows * columns : 0);
+        /* Neighbours along the reduced axis, 16 bytes of them at once. */
+        assert_int_equal(r->side[0], KILN__SIDE_DOWN);
+        assert_int_equal(r->side[1], KILN__SIDE_ACROSS);
+        assert_int_equal(r->side[2], KILN__SIDE_NONE);
+        for (int k = 0; k < 3; k++) {
+            assert_int_equal(r->along_side[k], 0);
+            assert_int_equal(r->width[k], 16 / kiln_dtype_size(c->dtype));
+        }
+    }
+    kiln__definition_destroy(def);
+}
+
+static void test_reduce_plan__broadcast_inputs_take_tiles(void **state)
+{
+    (void)state;
+    for (size_t c = 0; c < KILN_COUNT_OF(tile_cases); c++)
+        check_tile(&tile_cases[c]);
+}
+
 /* Over the rows of a matrix, times a column: the matrix decides. */
 static void test_reduce_plan__an_input_that_stands_still_decides_nothing(void **state)
 {
@@ -426,6 +538,7 @@ int main(void)
         cmocka_unit_test(test_reduce_plan__results_are_never_more_than_a_grid_has_blocks),
         cmocka_unit_test(test_reduce_plan__an_input_that_stands_still_decides_nothing),
         cmocka_unit_test(test_reduce_plan__blocks_that_share_results),
+        cmocka_unit_test(test_reduce_plan__broadcast_inputs_take_tiles),
         cmocka_unit_test(test_reduce_plan__maps_that_take_batches)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

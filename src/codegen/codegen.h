@@ -301,7 +301,9 @@ typedef enum kiln__layout {
     KILN__LAYOUT_COLUMNS,   /* reductions: neighbouring threads take neighbours along a kept axis */
     KILN__LAYOUT_HELD,      /* row programs: a row stays on chip */
     KILN__LAYOUT_REREAD,    /* row programs: every stage reads the row again */
-    KILN__LAYOUT_WINDOW     /* several inputs are views of one array, shifted: tiles read it once */
+    KILN__LAYOUT_WINDOW,    /* several inputs are views of one array, shifted: tiles read it once */
+    KILN__LAYOUT_TILE,      /* reductions: inputs are broadcast along kept axes: tiles of results */
+    KILN__LAYOUT_COUNT
 } kiln__layout;
 
 /* The most rows and elements that views of one window may lie apart. */
@@ -320,7 +322,8 @@ typedef enum kiln__access {
     KILN__ACCESS_TILE,    /* through the shared tile of a transpose */
     KILN__ACCESS_COLUMN,  /* row programs: the same for every row, so loaded where it is used */
     KILN__ACCESS_ONCE,    /* reductions on cuda: vectors of 16 bytes, each of them read once */
-    KILN__ACCESS_WINDOW   /* out of a window that other inputs may share (window.c) */
+    KILN__ACCESS_WINDOW,  /* out of a window that other inputs may share (window.c) */
+    KILN__ACCESS_STAGED   /* through the panels of a tile of results (reduce_tile.c) */
 } kiln__access;
 
 /* Reductions: how elements are added to an accumulator (reduce_batch.c). */
@@ -340,12 +343,19 @@ typedef struct kiln__loop_variant {
     uint8_t window[KILN_PARAM_MAX], down[KILN_PARAM_MAX], along[KILN_PARAM_MAX];
 } kiln__loop_variant;
 
+/* Which results of a tile need different elements of an input: those of different rows, of different
+ * columns, or none. */
+enum { KILN__SIDE_DOWN, KILN__SIDE_ACROSS, KILN__SIDE_NONE };
+
 typedef struct kiln__reduction_variant {
     uint16_t group;   /* rows: threads of a result; columns: threads along the kept axis */
     uint16_t batch;   /* kiln__batch */
     uint8_t split;    /* 1: several blocks (or units) share a result and combine at the end */
     uint8_t segments; /* rows: results that a group of threads works on side by side */
     uint8_t lanes;    /* accumulators a thread has for each result */
+    /* tile: threads across are `group`, results of a thread `segments` down by `lanes` across. Of staged
+     * inputs: the side, whether neighbours along it are loaded at once, and how many elements are. */
+    uint8_t side[KILN_PARAM_MAX], along_side[KILN_PARAM_MAX], width[KILN_PARAM_MAX];
 } kiln__reduction_variant;
 
 typedef struct kiln__scan_variant {

@@ -96,6 +96,12 @@ static bool is_result(const emitter *e, size_t p)
 KILN__ROW_PARAMS(KILN__ROW_PARAM)
 #undef KILN__ROW_PARAM
 
+/* Tiles: an input of that side. */
+static bool is_staged(const emitter *e, size_t p, int side)
+{
+    return access_of(e, p) == KILN__ACCESS_STAGED && e->v->reduction.side[p] == side;
+}
+
 /* The first parameter of each placeholder stands for it. */
 static bool is_first_of_placeholder(const emitter *e, size_t p)
 {
@@ -252,6 +258,7 @@ static void find_conditions(emitter *e)
         {"in_indexer", d->uses_in_indexer},
         {"out_indexer", d->uses_out_indexer},
         {"masked", d->masked},
+        {"numbers", d->uses_number[KILN__NUMBER_POSITION] || d->uses_number[KILN__NUMBER_OUT]},
         {"batched", e->batch != KILN__BATCH_NONE},
         {"batch_sum", e->batch == KILN__BATCH_SUM},
         {"batch_bytes", e->batch == KILN__BATCH_SUM && kiln__batch_of_bytes(d, e->v)},
@@ -289,6 +296,8 @@ static int test(void *state, const char *name, size_t bytes)
         {"p.vector", access_of(e, e->p) == KILN__ACCESS_VECTOR},
         {"p.splat", is_splat(e, e->p)},
         {"p.stored", is_stored(e, e->p)},
+        {"p.down", is_staged(e, e->p, KILN__SIDE_DOWN)},
+        {"p.across", is_staged(e, e->p, KILN__SIDE_ACROSS)},
     };
     for (size_t r = 0; r < KILN_COUNT_OF(rows); r++)
         if (kiln__same_word(name, bytes, rows[r].name))
@@ -307,6 +316,7 @@ static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__b
     const kiln__variant *v = e->v;
     const int tile = v->family == &kiln__family_loop && v->loop.tile != 0 ? v->loop.tile : 1;
     const size_t size = kiln_dtype_size(v->dtype[e->p]);
+    const bool staged = access_of(e, e->p) == KILN__ACCESS_STAGED;
     const struct {
         const char *name;
         int64_t value;
@@ -319,6 +329,10 @@ static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__b
         {"last", v->rank - 1},
         {"inner", v->layout == KILN__LAYOUT_COLUMNS ? v->keep_rank - 1 : v->rank - 1},
         {"keep_last", v->keep_rank - 1},
+        {"keep_down", v->keep_rank - 2},
+        {"p.side", staged ? v->reduction.side[e->p] : 0},
+        {"p.along_side", staged ? v->reduction.along_side[e->p] : 0},
+        {"p.width", staged ? v->reduction.width[e->p] : 1},
         {"reduce_first", v->keep_rank},
         {"index_bits", v->index_bits},
         {"scan_chunk", KILN__SCAN_CHUNK},

@@ -76,6 +76,12 @@ static axis_run keep_outer(const emitter *e)
     return (axis_run){0, 1, e->v->keep_rank - 1};
 }
 
+/* All kept axes but those that a tile lies on. */
+static axis_run keep_batch(const emitter *e)
+{
+    return (axis_run){0, 1, e->v->keep_rank - 2};
+}
+
 static axis_run keep_outer_inward(const emitter *e)
 {
     return (axis_run){e->v->keep_rank - 2, -1, e->v->keep_rank - 1};
@@ -104,6 +110,7 @@ static const struct {
     {"keep_inward", keep_inward},
     {"keep_divided", keep_inward},
     {"keep_outer", keep_outer},
+    {"keep_batch", keep_batch},
     {"keep_outer_inward", keep_outer_inward},
     {"reduce_axes", reduce_axes},
     {"reduce_inward", reduce_inward},

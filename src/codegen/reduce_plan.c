@@ -4,13 +4,15 @@
  *     definition > bind types > [plan] > emit > compile > launch
  *
  * The loop's axes fall into kept and reduced ones; each half is sorted and collapsed by itself, and
- * a variant counts the kept axes first. Two classes are left, by the half that holds the fastest
+ * a variant counts the kept axes first. Two classes are common, by the half that holds the fastest
  * axis of the inputs:
  *
  *   rows     along a reduced axis: a thread, a part of a warp, a warp or a block takes each output,
  *            by how long its row is; several blocks where there are few outputs
  *   columns  along a kept axis: neighbouring threads take neighbouring outputs and walk down the
  *            rows; several blocks share the rows where there are few columns
+ *
+ * A third one, tile, is for inputs that are broadcast along kept axes: see reduce_tile.c.
  *
  * Results that are more than a grid has blocks, in tiles of few columns, are taken as rows as well.
  *
@@ -91,16 +93,6 @@ static int choose_vec(const kiln__walk *inner, const kiln__walk *outer,
     return vec;
 }
 
-/* Split `length` among `splits` or a little fewer, in multiples of `step`. Threads of the CPU take
- * chunks; blocks of a GPU take steps in turn. */
-static void split_length(kiln__plan *plan, int64_t splits, int64_t length, int64_t step)
-{
-    int64_t chunk = kiln__divide_up(kiln__divide_up(length, splits < 1 ? 1 : splits), step) * step;
-    plan->word[KILN__WORD_CHUNK] = chunk;
-    plan->word[KILN__WORD_SPLITS] = length > 0 ? kiln__divide_up(length, chunk) : 1;
-    plan->variant.reduction.split = plan->word[KILN__WORD_SPLITS] > 1;
-}
-
 /* How many blocks share each of `count` results. Where so many are `resident` a multiprocessor, they
  * are launched in one wave and no more: blocks that had to wait for the first to end would leave most
  * of the device idle while they run. 0: it is not known how many fit, and many short blocks even it
@@ -143,7 +135,7 @@ static void rows_on_cuda(kiln__plan *plan, int units, bool tuples, int64_t outpu
     plan->word[KILN__WORD_CHUNK] = length;
     plan->word[KILN__WORD_SPLITS] = 1;
     if (group == BLOCK_THREADS && outputs < full / 2)
-        split_length(plan,
+        kiln__reduce_split(plan,
                      splits_of(units,
                                v->reduction.batch != KILN__BATCH_NONE ? BATCH_BLOCKS_PER_UNIT : 0,
                                outputs),
@@ -184,7 +176,7 @@ static void columns_on_cuda(kiln__plan *plan, int units, bool small, int64_t out
                          : small                                ? BLOCKS_PER_UNIT
                                                                 : 0;
     if (tiles < full)
-        split_length(plan, splits_of(units, resident, tiles), length, rows * v->unroll);
+        kiln__reduce_split(plan, splits_of(units, resident, tiles), length, rows * v->unroll);
     plan->grid = tiles * plan->word[KILN__WORD_SPLITS];
     plan->part_count = v->reduction.split ? outputs * plan->word[KILN__WORD_SPLITS] : 0;
     /* One a tile, and for teams of its blocks, however few blocks make a team. */
@@ -209,7 +201,7 @@ static void on_cpu(kiln__plan *plan, bool small, int threads, int64_t outputs, i
     const int64_t wanted = (int64_t)threads * CPU_UNITS_PER_THREAD;
     if (tiles < wanted && per_unit >= 2 * CPU_CHUNK_ELEMENTS) {
         int64_t splits = kiln__divide_up(wanted, tiles), most = per_unit / CPU_CHUNK_ELEMENTS;
-        split_length(plan, splits < most ? splits : most, length, 1);
+        kiln__reduce_split(plan, splits < most ? splits : most, length, 1);
     }
     plan->grid = tiles * plan->word[KILN__WORD_SPLITS];
     per_unit = per_unit / plan->word[KILN__WORD_SPLITS] + 1;
@@ -333,10 +325,50 @@ static bool without_results(kiln__walk *keep)
     return empty;
 }
 
-static void plan_reduction(const kiln__plan_request *q, kiln__plan *plan)
+/* Layouts rows and columns. */
+static void plan_walk(const kiln__plan_request *q, kiln__walk *keep, kiln__walk *red,
+                      kiln__plan *plan)
 {
     const kiln__definition *def = q->def;
     const kiln_backend backend = q->device.backend;
+    kiln__variant *v = &plan->variant;
+    const bool rows = v->layout == KILN__LAYOUT_ROWS;
+    const bool small = kiln__part_bytes(def, v, 0) <= 8; /* cheap to have several of */
+    const int64_t outputs = kiln__walk_size(keep), elements = kiln__walk_size(red);
+    int64_t length = elements;
+
+    if (backend != KILN_BACKEND_CPU)
+        v->vec = (uint8_t)(rows ? choose_vec(red, keep, q->operands, v, ACCESS_BYTES)
+                                : choose_vec(keep, red, q->operands, v, COLUMNS_OF_THREAD));
+    kiln__walk_join(keep, red, plan);
+    if (rows && v->vec > 1) {
+        kiln__walk_widen(red, v->rank - 1, plan);
+        length /= v->vec;
+    } else if (!rows && v->vec > 1) {
+        for (int k = 0; k < keep->count; k++)
+            if (is_input(keep, k))
+                plan->step[keep->param[k]][v->keep_rank - 1] *= v->vec;
+    }
+    v->reduction.batch = (uint16_t)kiln__reduce_batch(def, v, is_ordered(red));
+    if (small && rows && v->reduction.batch == KILN__BATCH_NONE)
+        v->reduction.lanes = backend == KILN_BACKEND_CPU
+                                 ? (elements >= CPU_LANES_LENGTH ? CPU_LANES : 1)
+                             : v->vec < CUDA_LANES ? v->vec
+                                                   : CUDA_LANES;
+    if (backend != KILN_BACKEND_CPU)
+        mark_once(keep, red, v);
+    plan->word[KILN__WORD_LENGTH] = length;
+    if (backend == KILN_BACKEND_CPU)
+        on_cpu(plan, small || v->reduction.batch != KILN__BATCH_NONE, q->device.units, outputs,
+               length);
+    else if (rows)
+        rows_on_cuda(plan, q->device.units, def->uses_number[KILN__NUMBER_IN], outputs, length);
+    else
+        columns_on_cuda(plan, q->device.units, small, outputs, length);
+}
+
+static void plan_reduction(const kiln__plan_request *q, kiln__plan *plan)
+{
     kiln__walk keep, red;
     kiln__variant *v = &plan->variant;
 
@@ -349,47 +381,17 @@ static void plan_reduction(const kiln__plan_request *q, kiln__plan *plan)
     const bool empty = without_results(&keep);
     still(&keep, &red);
 
-    const bool rows = takes_rows(backend, &keep, &red);
-    v->layout = rows ? KILN__LAYOUT_ROWS : KILN__LAYOUT_COLUMNS;
+    v->layout = takes_rows(q->device.backend, &keep, &red) ? KILN__LAYOUT_ROWS
+                                                           : KILN__LAYOUT_COLUMNS;
     choose_access(&keep, &red, v);
     v->block = BLOCK_THREADS;
     v->reduction.segments = v->reduction.lanes = 1;
-    if (backend != KILN_BACKEND_CPU)
-        v->vec = (uint8_t)(rows ? choose_vec(&red, &keep, q->operands, v, ACCESS_BYTES)
-                                : choose_vec(&keep, &red, q->operands, v, COLUMNS_OF_THREAD));
-    kiln__walk_join(&keep, &red, plan);
-    const int64_t outputs = kiln__walk_size(&keep), elements = kiln__walk_size(&red);
-    int64_t length = elements;
-    if (rows && v->vec > 1) {
-        kiln__walk_widen(&red, v->rank - 1, plan);
-        length /= v->vec;
-    } else if (!rows && v->vec > 1) {
-        for (int k = 0; k < keep.count; k++)
-            if (is_input(&keep, k))
-                plan->step[keep.param[k]][v->keep_rank - 1] *= v->vec;
-    }
-    v->reduction.batch = (uint16_t)kiln__reduce_batch(def, v, is_ordered(&red));
-    /* Small accumulators are cheap to have several of. */
-    const bool small = kiln__part_bytes(def, v, 0) <= 8;
-    if (small && rows && v->reduction.batch == KILN__BATCH_NONE)
-        v->reduction.lanes = backend == KILN_BACKEND_CPU
-                                 ? (elements >= CPU_LANES_LENGTH ? CPU_LANES : 1)
-                             : v->vec < CUDA_LANES ? v->vec
-                                                   : CUDA_LANES;
-    if (backend != KILN_BACKEND_CPU)
-        mark_once(&keep, &red, v);
     fill_indexers(q, plan);
-    plan->size = empty ? 0 : outputs;
-    plan->word[KILN__WORD_OUTPUTS] = outputs;
-    plan->word[KILN__WORD_LENGTH] = length;
-    plan->word[KILN__WORD_COUNT_ALL] = elements;
-    if (backend == KILN_BACKEND_CPU)
-        on_cpu(plan, small || v->reduction.batch != KILN__BATCH_NONE, q->device.units, outputs,
-               length);
-    else if (rows)
-        rows_on_cuda(plan, q->device.units, def->uses_number[KILN__NUMBER_IN], outputs, length);
-    else
-        columns_on_cuda(plan, q->device.units, small, outputs, length);
+    plan->word[KILN__WORD_OUTPUTS] = kiln__walk_size(&keep);
+    plan->word[KILN__WORD_COUNT_ALL] = kiln__walk_size(&red);
+    plan->size = empty ? 0 : plan->word[KILN__WORD_OUTPUTS];
+    if (!kiln__tile_choose(q, &keep, &red, plan))
+        plan_walk(q, &keep, &red, plan);
     v->index_bits = (uint8_t)kiln__walk_bits(v, &keep, &red, plan->part_count);
 }
 
@@ -424,7 +426,7 @@ static const char *refuse(const kiln__definition *def, const kiln__variant *v)
             (v->backend != KILN_BACKEND_CUDA || def->params[p].output ||
              v->vec * kiln_dtype_size((kiln_dtype)v->dtype[p]) != ACCESS_BYTES))
             return "only reductions read 16 bytes once, unlike";
-    return NULL;
+    return kiln__tile_refuse(def, v);
 }
 
 const kiln__family kiln__family_reduction = {
@@ -436,8 +438,8 @@ const kiln__family kiln__family_reduction = {
     .shrinks = true,
     .part_bytes_max = KILN__PASS_BYTES_MAX,
     .plan = plan_reduction,
-    .layouts = 1u << KILN__LAYOUT_ROWS | 1u << KILN__LAYOUT_COLUMNS,
-    .accesses = 1u << KILN__ACCESS_ONCE,
+    .layouts = 1u << KILN__LAYOUT_ROWS | 1u << KILN__LAYOUT_COLUMNS | 1u << KILN__LAYOUT_TILE,
+    .accesses = 1u << KILN__ACCESS_ONCE | 1u << KILN__ACCESS_STAGED,
     .fields = fields,
     .field_count = KILN_COUNT_OF(fields),
     .refuse = refuse,

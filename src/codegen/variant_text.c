@@ -22,19 +22,21 @@
 enum { VERSION = 1, WORD_MAX = 64 };
 
 /* KILN__ACCESS_RAW is written with its rank: "raw2", "raw2c" when contiguous; KILN__ACCESS_WINDOW
- * with the window, and rows and elements from its corner: "window0/1/2". */
+ * with the window, and rows and elements from its corner: "window0/1/2"; KILN__ACCESS_STAGED with the
+ * side, whether loads go along it, and elements of a load: "staged0/0/4". */
 static const char *const accesses[] = {
     [KILN__ACCESS_SCALAR] = "scalar", [KILN__ACCESS_RAW] = "raw",
     [KILN__ACCESS_ONE] = "one",       [KILN__ACCESS_VECTOR] = "vector",
     [KILN__ACCESS_SPLAT] = "splat",   [KILN__ACCESS_STRIDED] = "strided",
     [KILN__ACCESS_TILE] = "tile",     [KILN__ACCESS_COLUMN] = "column",
     [KILN__ACCESS_ONCE] = "once",     [KILN__ACCESS_WINDOW] = "window",
+    [KILN__ACCESS_STAGED] = "staged",
 };
 
 const char *kiln__layout_name(kiln__layout layout)
 {
     static const char *const names[] = {"linear",  "inner", "transpose", "general", "rows",
-                                        "columns", "held",  "reread",    "window"};
+                                        "columns", "held",  "reread",    "window", "tile"};
     return (unsigned)layout < KILN_COUNT_OF(names) ? names[layout] : "unknown";
 }
 
@@ -100,6 +102,9 @@ void kiln__variant_print(const kiln__variant *v, kiln__buf *out)
             kiln__buf_printf(out, "%d%s", v->raw_rank[p], v->raw_contiguous[p] ? "c" : "");
         if (access == KILN__ACCESS_WINDOW)
             kiln__buf_printf(out, "%d/%d/%d", v->loop.window[p], v->loop.down[p], v->loop.along[p]);
+        if (access == KILN__ACCESS_STAGED)
+            kiln__buf_printf(out, "%d/%d/%d", v->reduction.side[p], v->reduction.along_side[p],
+                             v->reduction.width[p]);
     }
 }
 
@@ -157,7 +162,7 @@ static kiln_status read_backend(reading *r, const char *word, size_t width)
 
 static kiln_status read_layout(reading *r, const char *word, size_t width)
 {
-    for (int l = 0; l <= KILN__LAYOUT_WINDOW; l++) {
+    for (int l = 0; l < KILN__LAYOUT_COUNT; l++) {
         if (kiln__same_word(word, width, kiln__layout_name((kiln__layout)l))) {
             r->v->layout = (uint8_t)l;
             if ((r->def->family->layouts >> l & 1u) == 0)
@@ -168,29 +173,58 @@ static kiln_status read_layout(reading *r, const char *word, size_t width)
     return blame(r, word, width, "there is no layout class");
 }
 
-/* "window0/1/2". */
-static kiln_status read_window(reading *r, size_t p, const char *const text, size_t width)
+/* "window0/1/2", "staged0/0/4": three numbers behind a word of six letters. */
+static kiln_status read_three(reading *r, size_t p, const char *const text, size_t width,
+                              int part[3])
 {
     const kiln__param *param = &r->def->params[p];
-    const char *word = text + strlen("window");
-    int part[3] = {-1, -1, -1};
+    const char *word = text + 6;
 
-    for (size_t k = 0; k < KILN_COUNT_OF(part); k++) {
+    for (size_t k = 0; k < 3; k++) {
         const size_t digits = strspn(word, "0123456789");
         part[k] = number(word, digits);
         word += digits;
-        if (part[k] < 0 || (k + 1 < KILN_COUNT_OF(part) && *word++ != '/'))
-            return blame(r, text, width, "\"window\" wants three numbers behind it, not");
+        if (part[k] < 0 || (k < 2 && *word++ != '/'))
+            return blame(r, text, width, "this way to reach a parameter wants three numbers, not");
     }
-    if (word != text + width || part[0] >= (int)r->def->param_count ||
-        part[1] > KILN__WINDOW_DOWN_MAX || part[2] > KILN__WINDOW_ALONG_MAX)
-        return blame(r, text, width, "no window, or no place in it");
+    if (word != text + width)
+        return blame(r, text, width, "no window or tile, or no place in it");
     if (param->raw || param->output || param->by_address)
-        return blame(r, text, width, "this parameter cannot be in a window");
+        return blame(r, text, width, "this parameter cannot be in a window or a tile");
+    return KILN_OK;
+}
+
+static kiln_status read_window(reading *r, size_t p, const char *word, size_t width)
+{
+    int part[3];
+    const kiln_status status = read_three(r, p, word, width, part);
+
+    if (status != KILN_OK)
+        return status;
+    if (part[0] >= (int)r->def->param_count || part[1] > KILN__WINDOW_DOWN_MAX ||
+        part[2] > KILN__WINDOW_ALONG_MAX)
+        return blame(r, word, width, "no window or tile, or no place in it");
     r->v->access[p] = KILN__ACCESS_WINDOW;
     r->v->loop.window[p] = (uint8_t)part[0];
     r->v->loop.down[p] = (uint8_t)part[1];
     r->v->loop.along[p] = (uint8_t)part[2];
+    return KILN_OK;
+}
+
+static kiln_status read_staged(reading *r, size_t p, const char *word, size_t width)
+{
+    int part[3];
+    const kiln_status status = read_three(r, p, word, width, part);
+
+    if (status != KILN_OK)
+        return status;
+    if (part[0] > KILN__SIDE_NONE || part[1] > (part[0] != KILN__SIDE_NONE) || part[2] < 1 ||
+        part[2] > 16 || (part[2] & (part[2] - 1)) != 0)
+        return blame(r, word, width, "no side of a tile, or no access along it, is");
+    r->v->access[p] = KILN__ACCESS_STAGED;
+    r->v->reduction.side[p] = (uint8_t)part[0];
+    r->v->reduction.along_side[p] = (uint8_t)part[1];
+    r->v->reduction.width[p] = (uint8_t)part[2];
     return KILN_OK;
 }
 
@@ -200,6 +234,8 @@ static kiln_status read_access(reading *r, size_t p, const char *word, size_t wi
 
     if (width >= 6 && memcmp(word, "window", 6) == 0)
         return read_window(r, p, word, width);
+    if (width >= 6 && memcmp(word, "staged", 6) == 0)
+        return read_staged(r, p, word, width);
     if (width > 3 && memcmp(word, "raw", 3) == 0) {
         const bool whole = word[width - 1] == 'c';
         const int rank = number(word + 3, width - 3 - whole);
@@ -214,7 +250,7 @@ static kiln_status read_access(reading *r, size_t p, const char *word, size_t wi
     }
     for (size_t a = 0; a < KILN_COUNT_OF(accesses); a++) {
         if (a == KILN__ACCESS_RAW || a == KILN__ACCESS_WINDOW ||
-            !kiln__same_word(word, width, accesses[a]))
+            a == KILN__ACCESS_STAGED || !kiln__same_word(word, width, accesses[a]))
             continue;
         if (param->raw && a != KILN__ACCESS_SCALAR)
             return blame(r, word, width, "this parameter is raw and cannot be");

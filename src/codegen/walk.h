@@ -115,6 +115,17 @@ bool kiln__walk_many_tiles(const kiln__walk *keep);
  * of `block` threads. */
 int64_t kiln__group_that_fits(int64_t outputs, int64_t group, int64_t block);
 
+/* Split `length` among `splits` or a little fewer, in multiples of `step`. Threads of the CPU take
+ * chunks; blocks of a GPU take chunks (tiles) or steps in turn. (reduce_tile.c) */
+void kiln__reduce_split(kiln__plan *plan, int64_t splits, int64_t length, int64_t step);
+
+/* Plan a reduction by tiles of results where inputs are used often enough; false leaves everything
+ * as it was. And what is wrong with a variant's tile, or staged inputs
+ * without one; NULL: nothing. (reduce_tile.c) */
+bool kiln__tile_choose(const kiln__plan_request *q, kiln__walk *keep, const kiln__walk *red,
+                       kiln__plan *plan);
+const char *kiln__tile_refuse(const kiln__definition *def, const kiln__variant *v);
+
 /* a / b for positive numbers, rounded up. */
 static inline int64_t kiln__divide_up(int64_t a, int64_t b)
 {

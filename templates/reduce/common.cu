@@ -1,9 +1,8 @@
 //# What reductions along rows and down columns share on CUDA; other kernels use the shuffle.
 //% own P a along_ arrive at_ exchange flip j k l n p past_ q quot_ rest_j tickets w words
 
-//% part locate
-//# From the number j of an access along the reduced axes: along_*, the offset in each input, and
-//# past_*, what is added to each of the numbers.
+//% part coordinates
+//# at_*: where element, or access, number j lies along the reduced axes.
             ${index} rest_j = j;
 //% for a in reduce_divided
             const ${index} quot_${a.n} = a.walk_${a.n}.quotient(rest_j);
@@ -11,6 +10,11 @@
             rest_j = quot_${a.n};
 //% end
             const ${index} at_${reduce_first} = rest_j;
+
+//% part locate
+//# From the number j of an access along the reduced axes: along_*, the offset in each input, and
+//# past_*, what is added to each of the numbers.
+//% insert :coordinates
 //% for p in inputs
             [[maybe_unused]] const ${index} along_${p.name} = 0
 //% for a in reduce_axes

@@ -185,6 +185,19 @@ ${map}
         rest /= (${index})kiln__a.shape_${a.n};
 //% end
         const ${index} at_0 = rest;
+//% insert :result
+//% for p in outputs
+//% if !p.direct
+        out_${p.name} = reg_${p.name};
+//% end
+//% end
+    };
+
+//% part result
+//# One result from its reduced value `p`, in reg_*, or in the outputs themselves where a snippet takes
+//# their addresses; at_* is its place.
+//% own value
+//% plain kiln__a
 //% for p in outputs
         ${p.type} &out_${p.name} = *(${p.type} *)((char *)kiln__a.ptr_${p.name}
 //% for a in keep_axes
@@ -231,9 +244,3 @@ ${map}
 //% end
 //% end
         );
-//% for p in outputs
-//% if !p.direct
-        out_${p.name} = reg_${p.name};
-//% end
-//% end
-    };

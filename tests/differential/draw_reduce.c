@@ -144,6 +144,42 @@ static void draw_post(dt_random *r, dt_case *c)
     c->output[1].node = c->pivot;
 }
 
+/* Two inputs that each stand still along a kept axis of the other's, as in distances of all pairs: tiles
+ * of results, and reduced axes before, between or behind them. */
+static int draw_pairs(dt_random *r, dt_case *c, dt_node *n, int64_t *shape)
+{
+    const int rank = 3 + dt_below(r, 2), reduced = dt_below(r, rank), place = dt_below(r, rank - 1);
+    int axis[DT_RANK], count = 0;
+
+    for (int k = 0; k < rank; k++) {
+        shape[k] = k == reduced ? 2 + dt_below(r, 40) : dt_below(r, 60 / rank) + (rank == 3 ? 8 : 2);
+        if (k != reduced)
+            axis[count++] = k;
+    }
+    dt_draw_operand_shapes(r, c, rank, shape);
+    for (int k = 0, input = 0; k < c->operand_count && input < 2; k++) {
+        dt_operand *o = &c->operand[k];
+        if (o->is_number || o->is_raw)
+            continue;
+        o->view.rank = rank;
+        memcpy(o->view.shape, shape, (size_t)rank * sizeof *shape);
+        o->view.shape[axis[(place + input) % count]] = 1;
+        input++;
+    }
+    n->all_axes = false;
+    n->axis_count = 1;
+    n->axis[0] = dt_once_in(r, 2) ? reduced : reduced - rank;
+    return rank;
+}
+
+static int input_count(const dt_case *c)
+{
+    int count = 0;
+    for (int k = 0; k < c->operand_count; k++)
+        count += !c->operand[k].is_number && !c->operand[k].is_raw;
+    return count;
+}
+
 bool dt_draw_reduction(dt_case *c, dt_random definition, dt_random view)
 {
     static const kiln_reduce_op ops[] = {KILN_REDUCE_SUM, KILN_REDUCE_SUM, KILN_REDUCE_MIN,
@@ -164,10 +200,14 @@ bool dt_draw_reduction(dt_case *c, dt_random definition, dt_random view)
     const bool initial = dt_once_in(r, 8) || (masked && has_elements_without_identity(c));
 
     r = &view;
-    const int rank = dt_draw_rank(r);
-    draw_reduced_shape(r, rank, shape);
-    dt_draw_operand_shapes(r, c, rank, shape);
-    draw_axes(r, rank, n);
+    int rank = dt_draw_rank(r);
+    if (input_count(c) >= 2 && dt_once_in(r, 4)) {
+        rank = draw_pairs(r, c, n, shape);
+    } else {
+        draw_reduced_shape(r, rank, shape);
+        dt_draw_operand_shapes(r, c, rank, shape);
+        draw_axes(r, rank, n);
+    }
     n->keepdims = dt_once_in(r, 3);
     if (masked)
         add_mask(r, c, rank, shape);
