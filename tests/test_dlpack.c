@@ -377,6 +377,14 @@ static void test_dlpack__odd_but_sound_tensors_are_taken(void **state)
     assert_true(kiln_array_is_contiguous(x));
     kiln_array_release(x);
     foreign_drop(&f);
+    /* Without a deleter the struct is borrowed: after the call it may be anything. */
+    foreign_make(t, &f, 6);
+    f.tensor.deleter = NULL;
+    OK(t, kiln_array_from_dlpack(t->ctx, &f.tensor, NULL, &x, &t->err));
+    f.tensor.deleter = count_versioned;
+    kiln_array_release(x);
+    assert_int_equal(deleted, 0);
+    foreign_drop(&f);
     /* No element, no memory. */
     foreign_make(t, &f, 6);
     f.shape[0] = 0;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "codegen/lexer.h"
 #include "frontend.h"
 #include "test_data.h"
 
@@ -508,7 +509,7 @@ static void test_signature__bad_options_are_refused(void **state)
 
 /* Every allocation of a call fails once, in turn; nothing may leak, and the definition is either
  * whole or not there. */
-static void check_allocation_failures(const char *in, kiln_status want)
+static void check_allocation_failures(const char *in, bool numpy_types, kiln_status want)
 {
     const char *const options[] = {"-DA=x", "-I."};
     kiln__definition_request request = {
@@ -518,6 +519,7 @@ static void check_allocation_failures(const char *in, kiln_status want)
 
     request.snippet[KILN__SNIPPET_PREAMBLE] = "#define SQ(v) ((v) * (v))\n";
     request.snippet[KILN__SNIPPET_OP] = "z = SQ(x) + i;";
+    request.numpy_types = numpy_types;
     for (; status == KILN_ERR_NO_MEMORY; nth++) {
         kiln__definition *def = NULL;
         kiln_error err = KILN_ERROR_INIT;
@@ -538,8 +540,44 @@ static void check_allocation_failures(const char *in, kiln_status want)
 static void test_signature__each_allocation_failure_is_survived(void **state)
 {
     (void)state;
-    check_allocation_failures("T x, raw float32 table", KILN_OK);
-    check_allocation_failures("T x, T y y", KILN_ERR_SYNTAX);
+    check_allocation_failures("T x, raw float32 table", false, KILN_OK);
+    check_allocation_failures("T x, raw float table", true, KILN_OK);
+    check_allocation_failures("T x, T y y", false, KILN_ERR_SYNTAX);
+}
+
+/* What numpy.dtype() of NumPy 2.4 on 64-bit Linux says of "float", "int", "uint" and "complex". Types
+ * of several words, placeholders and names are left alone. */
+static void test_signature__numpy_types_are_64_bits_wide(void **state)
+{
+    static const struct {
+        const char *given, *widened;
+    } cases[] = {
+        {"float x, int y", "float64 x, int64 y"},
+        {"raw float x,raw const int\ty , uint z", "raw float64 x,raw const int64\ty , uint64 z"},
+        {"_non_const raw float x", "_non_const raw float64 x"},
+        {"unsigned int x, long long y, T int_, complex c", NULL},
+        {"float32 x, int32 floats, double d", NULL},
+        {"", NULL},
+        {"float", NULL},
+        {"float ,, int", NULL},
+    };
+
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        char *text = NULL;
+        assert_int_equal(kiln__signature_widen(cases[k].given, &text, NULL), KILN_OK);
+        assert_string_equal(text, cases[k].widened != NULL ? cases[k].widened : cases[k].given);
+        kiln__free(text);
+    }
+    kiln__definition_request request = {.name = "k", .in = "float x, int y", .out = "float z"};
+    kiln__definition *def = NULL;
+    request.snippet[KILN__SNIPPET_OP] = "z = x + y;";
+    request.numpy_types = true;
+    assert_int_equal(kiln__definition_create(&request, &def, NULL), KILN_OK);
+    assert_int_equal(def->params[0].dtype, KILN_FLOAT64);
+    assert_int_equal(def->params[1].dtype, KILN_INT64);
+    assert_int_equal(def->params[2].dtype, KILN_FLOAT64);
+    kiln__definition_destroy(def);
 }
 
 int main(void)
@@ -560,6 +598,7 @@ int main(void)
         cmocka_unit_test(test_signature__missing_texts_are_named),
         cmocka_unit_test(test_signature__everything_is_copied),
         cmocka_unit_test(test_signature__bad_options_are_refused),
+        cmocka_unit_test(test_signature__numpy_types_are_64_bits_wide),
         cmocka_unit_test(test_signature__each_allocation_failure_is_survived),
     };
 

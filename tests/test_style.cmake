@@ -15,7 +15,7 @@ set(function_lines_max 69)
 set(foreign "tests/(data|fuzz/corpus)/")
 
 set(patterns "")
-foreach(folder IN ITEMS src include cmake tools templates tests bench examples)
+foreach(folder IN ITEMS src include cmake tools templates tests bench examples python)
     foreach(suffix IN ITEMS c h cu cpp def cmake py)
         list(APPEND patterns ${SOURCE}/${folder}/*.${suffix})
     endforeach()

@@ -264,9 +264,10 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_to_dlpack_unversioned(
  * Use the memory of a DLPack struct as an array. An array with the flag READ_ONLY cannot be an
  * output (ERR_OUTPUT).
  *
- * The struct is taken over whatever is returned: its deleter (which may be NULL) is called exactly
- * once, when the last view of the array is gone and kiln's work on it is done, or before this
- * function fails.
+ * The struct is taken over whatever is returned: its deleter is called exactly once, when the last
+ * view of the array is gone and kiln's work on it is done, or before this function fails. One
+ * without a deleter is borrowed: nothing of it is read after the call, and the memory must outlive
+ * the work that is enqueued on it.
  *
  * @param ctx  Its device must be able to reach the memory: kDLCPU and kDLCUDAHost for the cpu;
  *             kDLCUDA of the same number, kDLCUDAHost and kDLCUDAManaged for a CUDA device.

@@ -46,10 +46,12 @@ typedef struct kiln_elementwise_options {
     const char *loop_prep;  /**< Statements before a thread's first element. */
     const char *after_loop; /**< Statements after a thread's last element. */
     bool keep_axes; /**< CuPy's reduce_dims=False: `_ind` sees the axes as given, uncollapsed. */
+    bool numpy_types; /**< In signatures `float`, `int` and `uint` are NumPy's types of 64 bits, as in
+                           CuPy's strings; off: C's of 32 bits. */
 } kiln_elementwise_options;
 
 #define KILN_ELEMENTWISE_OPTIONS_INIT                                                              \
-    {sizeof(kiln_elementwise_options), NULL, NULL, NULL, 0, NULL, NULL, false}
+    {sizeof(kiln_elementwise_options), NULL, NULL, NULL, 0, NULL, NULL, false, false}
 
 /** Choices for one call. Zero in a field means its default. */
 typedef struct kiln_elementwise_call_options {

@@ -74,10 +74,12 @@ typedef struct kiln_row_options {
     const char *row_post;    /**< Statements that assign them, once a row. */
     const kiln_row_value *values; /**< Variables that each element of a row has. */
     size_t value_count;
+    bool numpy_types; /**< In signatures `float`, `int` and `uint` are NumPy's types of 64 bits, as in
+                           CuPy's strings; off: C's of 32 bits. */
 } kiln_row_options;
 
 #define KILN_ROW_OPTIONS_INIT                                                                      \
-    {sizeof(kiln_row_options), NULL, NULL, NULL, 0, NULL, NULL, NULL, 0}
+    {sizeof(kiln_row_options), NULL, NULL, NULL, 0, NULL, NULL, NULL, 0, false}
 
 /** Choices for one call. Zero in a field means its default. */
 typedef struct kiln_row_call_options {

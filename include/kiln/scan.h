@@ -46,11 +46,13 @@ typedef struct kiln_scan_options {
     const char *reduce_type; /**< C++ type of the running value, at most 64 bytes, copied byte by
                                   byte; NULL: float for float16 and bfloat16, else the type of the
                                   first output. */
+    bool numpy_types; /**< In signatures `float`, `int` and `uint` are NumPy's types of 64 bits, as in
+                           CuPy's strings; off: C's of 32 bits. */
 } kiln_scan_options;
 
 #define KILN_SCAN_OPTIONS_INIT                                                                     \
     {                                                                                              \
-        sizeof(kiln_scan_options), NULL, NULL, NULL, 0, NULL                                       \
+        sizeof(kiln_scan_options), NULL, NULL, NULL, 0, NULL, false                                       \
     }
 
 /** Choices for one call. Zero in a field means its default. */

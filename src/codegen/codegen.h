@@ -187,6 +187,7 @@ typedef struct kiln__definition_request {
     const char *const *options;
     size_t option_count;
     bool keep_axes;
+    bool numpy_types; /* `float` and `int` are NumPy's; a definition's texts say so themselves */
     const kiln__family *family; /* NULL: &kiln__family_loop */
     /* Bytes of the accumulator, of each stage of a row program, at most: for types that
      * kiln__type_bytes() does not know. 0: not told. Plans depend on it, sources do not. */

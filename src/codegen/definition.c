@@ -130,8 +130,8 @@ static kiln_status check_outputs(const kiln__definition *def, kiln_error *err)
     return KILN_OK;
 }
 
-kiln_status kiln__definition_create(const kiln__definition_request *request, kiln__definition **out,
-                                    kiln_error *err)
+static kiln_status create(const kiln__definition_request *request, kiln__definition **out,
+                          kiln_error *err)
 {
     const kiln__family *family = request->family != NULL ? request->family : &kiln__family_loop;
     kiln_status status = KILN_OK;
@@ -161,6 +161,29 @@ kiln_status kiln__definition_create(const kiln__definition_request *request, kil
 
 done:
     kiln__definition_destroy(def);
+    return status;
+}
+
+kiln_status kiln__definition_create(const kiln__definition_request *request, kiln__definition **out,
+                                    kiln_error *err)
+{
+    kiln__definition_request widened = *request;
+    const char **const texts[] = {&widened.in, &widened.out, &widened.row_out};
+    char *own[KILN_COUNT_OF(texts)] = {NULL};
+    kiln_status status = KILN_OK;
+
+    *out = NULL;
+    for (size_t k = 0; request->numpy_types && k < KILN_COUNT_OF(texts); k++) {
+        if (*texts[k] == NULL)
+            continue;
+        KILN_TRY(kiln__signature_widen(*texts[k], &own[k], err));
+        *texts[k] = own[k];
+    }
+    status = create(&widened, out, err);
+
+done:
+    for (size_t k = 0; k < KILN_COUNT_OF(texts); k++)
+        kiln__free(own[k]);
     return status;
 }
 

@@ -63,6 +63,10 @@ bool kiln__token_is_directive(const kiln__tokens *tokens, size_t nth);
 /* Parse both signature texts of `def` into its params. */
 kiln_status kiln__signature_parse(kiln__definition *def, kiln_error *err);
 
+/* A copy of a signature text in which the types that are 64 bits wide to NumPy say so: "float x" is
+ * "float64 x". Every later stage, and a manifest, then reads names of one meaning. */
+kiln_status kiln__signature_widen(const char *text, char **out, kiln_error *err);
+
 /* The snippets of a definition as tokens, and the macros that its compiler options define (as
  * #define lines). */
 #define KILN__SCAN_OPTIONS KILN__SNIPPET_COUNT

@@ -489,6 +489,52 @@ done:
     return status;
 }
 
+/* Whether tokens begin..end declare a parameter whose type is one word; `*type_out` is its place. */
+static bool one_word_type(const kiln__tokens *tokens, size_t begin, size_t end, size_t *type_out)
+{
+    static const char *const MARKS[] = {"raw", "const", "_non_const"};
+    size_t words = 0;
+
+    for (size_t k = begin; k < end; k++) {
+        bool mark = false;
+        for (size_t m = 0; m < KILN_COUNT_OF(MARKS); m++)
+            mark = mark || kiln__token_is(tokens, k, MARKS[m]);
+        if (!mark && words++ == 0)
+            *type_out = k;
+    }
+    return words == 2;
+}
+
+kiln_status kiln__signature_widen(const char *text, char **out, kiln_error *err)
+{
+    static const char *const NAMES[] = {"float", "int", "uint"};
+    kiln__tokens tokens = {0};
+    kiln__buf b = {0};
+    size_t copied = 0, begin = 0, type = 0;
+
+    *out = NULL;
+    kiln__lex(text, KILN__LEX_PLAIN, &tokens);
+    for (size_t k = 0; !tokens.failed && k <= tokens.count; k++) {
+        if (k < tokens.count && !kiln__token_is(&tokens, k, ","))
+            continue;
+        for (size_t n = 0; n < KILN_COUNT_OF(NAMES); n++) {
+            if (!one_word_type(&tokens, begin, k, &type) || !kiln__token_is(&tokens, type, NAMES[n]))
+                continue;
+            const size_t place = tokens.items[type].at + tokens.items[type].bytes;
+            kiln__buf_put(&b, text + copied, place - copied);
+            kiln__buf_puts(&b, "64");
+            copied = place;
+        }
+        begin = k + 1;
+    }
+    kiln__buf_puts(&b, text + copied);
+    if (!tokens.failed && !b.failed)
+        *out = kiln__strdup(b.text);
+    kiln__buf_clear(&b);
+    kiln__tokens_clear(&tokens);
+    return *out != NULL ? KILN_OK : kiln__fail_memory(err, strlen(text) + 1);
+}
+
 /* A letter cannot be a type and a parameter at once, wherever each is declared. */
 static kiln_status check_placeholders(parser *p)
 {

@@ -364,7 +364,8 @@ kiln_status kiln_array_from_dlpack(kiln_context *ctx, DLManagedTensorVersioned *
     else
         status = import_tensor(ctx, &tensor->dl_tensor,
                                (tensor->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0, opts,
-                               release_versioned, tensor, out, err);
+                               tensor->deleter != NULL ? release_versioned : NULL, tensor, out,
+                               err);
     if (status != KILN_OK && tensor != NULL)
         release_versioned(tensor, NULL);
     return status;
@@ -382,8 +383,8 @@ kiln_status kiln_array_from_dlpack_unversioned(kiln_context *ctx, DLManagedTenso
     if (what != NULL)
         status = kiln__fail(err, KILN_ERR_NULL, "%s is NULL", what);
     else
-        status =
-            import_tensor(ctx, &tensor->dl_tensor, false, opts, release_plain, tensor, out, err);
+        status = import_tensor(ctx, &tensor->dl_tensor, false, opts,
+                               tensor->deleter != NULL ? release_plain : NULL, tensor, out, err);
     if (status != KILN_OK && tensor != NULL)
         release_plain(tensor, NULL);
     return status;

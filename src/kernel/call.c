@@ -48,6 +48,7 @@ kiln_status kiln__maps_create(const char *handle, kiln_context *ctx,
                     [KILN__SNIPPET_REDUCE_TYPE] = o.reduce_type},
         .options = o.compiler_options,
         .option_count = o.compiler_option_count,
+        .numpy_types = o.numpy_types,
     };
     *kernel_out = NULL;
     return status == KILN_OK ? kiln__kernel_new(ctx, true, calls, &request, kernel_out, err)

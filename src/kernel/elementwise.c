@@ -22,6 +22,7 @@ kiln_status kiln_elementwise_create(kiln_context *ctx, const char *in, const cha
         .options = o.compiler_options,
         .option_count = o.compiler_option_count,
         .keep_axes = o.keep_axes,
+        .numpy_types = o.numpy_types,
     };
 
     if (status == KILN_OK)

@@ -92,6 +92,7 @@ kiln_status kiln_row_create(kiln_context *ctx, const char *in, const char *outpu
                     [KILN__SNIPPET_POST] = o.row_post},
         .options = o.compiler_options,
         .option_count = o.compiler_option_count,
+        .numpy_types = o.numpy_types,
         .stages = stages,
         .stage_count = stage_count,
         .values = o.values,

@@ -1,0 +1,181 @@
+"""The classes of kernels: CuPy's, with CuPy's order of arguments, and kiln's Scan and Row.
+
+They check and order what they are given; a call goes straight to C (python/src/call.c)."""
+from . import _kiln
+
+ELEMENTWISE, REDUCTION, SCAN, ROW, GRAPH, MODULE, RAW = range(7)
+
+
+def _count(signature):
+    """How many parameters a signature declares."""
+    return signature.count(",") + 1 if signature.strip() else 0
+
+
+def _texts(options):
+    """Compiler options as a tuple of str."""
+    return (options,) if isinstance(options, str) else tuple(options)
+
+
+def _check(kernel, what):
+    """Tell at once what is wrong with a definition. The cpu device refuses some snippets that are
+    for CUDA only: those are told by a call."""
+    try:
+        kernel._check("cpu")
+    except what as e:
+        if e.status != "KILN_ERR_UNSUPPORTED":
+            raise
+
+
+class _Definition(_kiln.Kernel):
+    """What the four families of definitions have in common."""
+
+    def __init__(self, family, texts, inputs, outputs, options):
+        from ._errors import Error
+        for text in texts:
+            if text is not None and not isinstance(text, str):
+                raise TypeError(f"a text of a kernel is a str, not {type(text).__name__}")
+        super().__init__(family, texts, _count(inputs), _count(outputs), options)
+        self._texts = texts
+        self._name = options.get("name")
+        _check(self, Error)
+
+    @property
+    def name(self):
+        return self._name
+
+    def __repr__(self):
+        return f"<kiln.{type(self).__name__} {self._name}>"
+
+
+class ElementwiseKernel(_Definition):
+    """A kernel from a signature and statements that are run for every element.
+
+    The arguments are those of cupy.ElementwiseKernel: `float` and `int` in the signatures are
+    NumPy's 64-bit types. A call takes the inputs, and the outputs where they are given:
+
+        kernel(x, y)            returns a new array of x's kind
+        kernel(x, y, z)         writes to z, and returns it
+        kernel(x, size=n)       n elements, where all arrays are raw
+
+    `stream` names the CUDA stream to run on; `out` the outputs. `block_size` is taken as CuPy takes
+    it, and ignored: kiln chooses the size of blocks.
+    """
+
+    def __init__(self, in_params, out_params, operation, name="kernel", reduce_dims=True,
+                 preamble="", no_return=False, return_tuple=False, *, loop_prep="", after_loop="",
+                 options=(), numpy_types=True):
+        super().__init__(ELEMENTWISE, (in_params, out_params, operation), in_params, out_params,
+                         {"name": name, "preamble": preamble, "loop_prep": loop_prep,
+                          "after_loop": after_loop, "options": _texts(options),
+                          "keep_axes": not reduce_dims, "no_return": no_return,
+                          "return_tuple": return_tuple, "numpy_types": numpy_types})
+        self.in_params = in_params
+        self.out_params = out_params
+        self.operation = operation
+
+
+class ReductionKernel(_Definition):
+    """A reduction from a map, a reduce and a post map expression.
+
+    The arguments are those of cupy.ReductionKernel. A call takes `axis`, `keepdims`, `out` and
+    `stream`.
+    """
+
+    def __init__(self, in_params, out_params, map_expr, reduce_expr, post_map_expr, identity,
+                 name="reduce_kernel", reduce_type=None, reduce_dims=True, preamble="",
+                 options=(), *, numpy_types=True):
+        del reduce_dims  # The results are the same; kiln merges axes where it can.
+        identity = "" if identity is None else str(identity)
+        super().__init__(REDUCTION, (in_params, out_params, map_expr, reduce_expr, post_map_expr,
+                                     identity), in_params, out_params,
+                         {"name": name, "preamble": preamble, "reduce_type": reduce_type,
+                          "options": _texts(options), "numpy_types": numpy_types})
+        self.in_params = in_params
+        self.out_params = out_params
+        self.map_expr = map_expr
+        self.reduce_expr = reduce_expr
+        self.post_map_expr = post_map_expr
+        self.identity = identity
+
+
+class Scan(_Definition):
+    """Running results along an axis, from the texts that a ReductionKernel has.
+
+    A call takes `axis` (None: all elements as one sequence), `exclusive`, `reverse`, `out`,
+    `stream`.
+    """
+
+    def __init__(self, in_params, out_params, map_expr, reduce_expr, post_map_expr, identity="",
+                 name="scan_kernel", reduce_type=None, preamble="", options=(), *,
+                 numpy_types=True):
+        identity = "" if identity is None else str(identity)
+        super().__init__(SCAN, (in_params, out_params, map_expr, reduce_expr, post_map_expr,
+                                identity), in_params, out_params,
+                         {"name": name, "preamble": preamble, "reduce_type": reduce_type,
+                          "options": _texts(options), "numpy_types": numpy_types})
+
+
+class Stage:
+    """One reduction over each row of a Row; see kiln_row_stage in kiln/row.h."""
+
+    __slots__ = ("prep", "map", "type", "reduce", "identity", "result", "post")
+
+    def __init__(self, map, type, reduce, result, identity=None, prep=None, post=None):
+        self.prep = prep
+        self.map = map
+        self.type = type
+        self.reduce = reduce
+        self.identity = identity
+        self.result = result
+        self.post = post
+
+    def _tuple(self):
+        return tuple(getattr(self, name) for name in self.__slots__)
+
+
+class Row(_Definition):
+    """A row program: reductions over each row, whose results the same row uses, in one pass.
+
+    `stages` are Stage objects, `values` pairs of a C++ type and a name. A call takes `axis` (None:
+    the whole array is one row), `keepdims`, `out` and `stream`.
+    """
+
+    def __init__(self, in_params, out_params, stages, operation="", name="row_kernel", preamble="",
+                 options=(), *, row_outputs="", row_post="", values=(), numpy_types=True):
+        outputs = ", ".join(t for t in (out_params, row_outputs) if t.strip())
+        super().__init__(ROW, (in_params, out_params, operation), in_params, outputs,
+                         {"name": name, "preamble": preamble, "options": _texts(options),
+                          "stages": tuple(s._tuple() for s in stages),
+                          "values": tuple(tuple(v) for v in values),
+                          "row_outputs": row_outputs or None, "row_post": row_post or None,
+                          "numpy_types": numpy_types})
+
+
+class _Graph(_kiln.Kernel):
+    """The graph of an expression; docs/expressions.md has the language."""
+
+    def __init__(self, text, names, name="kiln_graph"):
+        super().__init__(GRAPH, (text,), len(names), 0, {"name": name, "names": tuple(names)})
+        self._check("cpu")
+
+
+_graphs = {}
+
+
+def _graph(text, names):
+    """The graph of an expression over these names; kept."""
+    key = (text, names)
+    found = _graphs.get(key)
+    if found is None:
+        if len(_graphs) >= 4096:
+            _graphs.clear()
+        found = _graphs[key] = _Graph(text, names)
+    return found
+
+
+def eval(expression, *, out=None, stream=None, **arrays):
+    """Compute a NumPy expression over named arrays and numbers, in as few kernels as possible.
+
+        kiln.eval("sum(sqrt(x*x + y*y), axis=1)", x=x, y=y)
+    """
+    return _graph(expression, tuple(arrays))(*arrays.values(), out=out, stream=stream)

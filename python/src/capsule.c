@@ -1,0 +1,255 @@
+/*
+ * capsule.c - Array to and from the capsules of DLPack's Python protocol.
+ *
+ *     Array.__dlpack__() -> capsule "dltensor_versioned" or "dltensor"
+ *     capsule of anybody -> from_dlpack() -> Array; the capsule is renamed "used_..."
+ *
+ * A capsule that nobody has used calls the tensor's deleter when it goes.
+ */
+#include "kilnpy.h"
+
+static void versioned_gone(PyObject *capsule)
+{
+    DLManagedTensorVersioned *tensor;
+
+    if (!PyCapsule_IsValid(capsule, "dltensor_versioned"))
+        return;
+    tensor = PyCapsule_GetPointer(capsule, "dltensor_versioned");
+    if (tensor->deleter != NULL)
+        tensor->deleter(tensor);
+}
+
+static void plain_gone(PyObject *capsule)
+{
+    DLManagedTensor *tensor;
+
+    if (!PyCapsule_IsValid(capsule, "dltensor"))
+        return;
+    tensor = PyCapsule_GetPointer(capsule, "dltensor");
+    if (tensor->deleter != NULL)
+        tensor->deleter(tensor);
+}
+
+/* What the keywords of __dlpack__() ask for. */
+static int read_request(kiln_array *a, PyObject *stream, PyObject *version, PyObject *device,
+                        PyObject *copy, kiln_dlpack_options *o, bool *versioned_out)
+{
+    const bool cuda = kilnpy_device_of(a) > 0;
+    int major = 0, minor = 0, type = 0, number = 0;
+
+    if (version != Py_None && !PyArg_ParseTuple(version, "ii", &major, &minor))
+        return -1;
+    *versioned_out = major >= DLPACK_MAJOR_VERSION;
+    if (device != Py_None) {
+        if (!PyArg_ParseTuple(device, "ii", &type, &number))
+            return -1;
+        o->host = cuda && type == kDLCPU;
+        if (!o->host &&
+            (type != (cuda ? kDLCUDA : kDLCPU) || number != (cuda ? kilnpy_device_of(a) - 1 : 0))) {
+            PyErr_Format(PyExc_BufferError,
+                         "kiln exports to the array's device, or to host memory");
+            return -1;
+        }
+    }
+    if (copy == Py_False && o->host) {
+        PyErr_SetString(PyExc_BufferError, "host memory of an array on a GPU is a copy");
+        return -1;
+    }
+    o->copy = copy == Py_True && !o->host;
+    if (stream != Py_None)
+        o->stream = PyLong_AsSsize_t(stream);
+    return PyErr_Occurred() != NULL ? -1 : 0;
+}
+
+PyObject *kilnpy_dlpack(PyObject *self, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = {"stream", "max_version", "dl_device", "copy", NULL};
+    PyObject *stream = Py_None, *version = Py_None, *device = Py_None, *copy = Py_None, *capsule;
+    kiln_array *a = ((array_object *)self)->array;
+    kiln_dlpack_options o = KILN_DLPACK_OPTIONS_INIT;
+    DLManagedTensorVersioned *versioned = NULL;
+    DLManagedTensor *plain = NULL;
+    kiln_error err = KILN_ERROR_INIT;
+    bool wants_version = false;
+    kiln_status status;
+
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$OOOO", names, &stream, &version, &device,
+                                     &copy) ||
+        read_request(a, stream, version, device, copy, &o, &wants_version) != 0)
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS /* It may copy, and wait for that. */
+        status = wants_version ? kiln_array_to_dlpack(a, &o, &versioned, &err)
+                               : kiln_array_to_dlpack_unversioned(a, &o, &plain, &err);
+    Py_END_ALLOW_THREADS if (status != KILN_OK) return kilnpy_raise(&err);
+    capsule = wants_version ? PyCapsule_New(versioned, "dltensor_versioned", versioned_gone)
+                            : PyCapsule_New(plain, "dltensor", plain_gone);
+    if (capsule == NULL && versioned != NULL)
+        versioned->deleter(versioned);
+    if (capsule == NULL && plain != NULL)
+        plain->deleter(plain);
+    return capsule;
+}
+
+PyObject *kilnpy_dlpack_device(PyObject *self, PyObject *unused)
+{
+    const int device = kilnpy_device_of(((array_object *)self)->array);
+
+    (void)unused;
+    return Py_BuildValue("(ii)", device > 0 ? kDLCUDA : kDLCPU, device > 0 ? device - 1 : 0);
+}
+
+/* ---- import ---- */
+
+/* Take the tensor out of a capsule. */
+static PyObject *consume(PyObject *capsule, intptr_t stream)
+{
+    kiln_dlpack_options o = KILN_DLPACK_OPTIONS_INIT;
+    kiln_error err = KILN_ERROR_INIT;
+    kiln_array *made = NULL;
+    kiln_context *context = NULL;
+    kiln_status status;
+    int device;
+
+    o.stream = stream;
+    if (PyCapsule_IsValid(capsule, "dltensor_versioned")) {
+        DLManagedTensorVersioned *tensor = PyCapsule_GetPointer(capsule, "dltensor_versioned");
+        device = kilnpy_device_of_tensor(&tensor->dl_tensor);
+        context = device == -2 ? NULL : kilnpy_context(device > 0 ? device : 0);
+        if (context == NULL)
+            return NULL;
+        PyCapsule_SetName(capsule, "used_dltensor_versioned");
+        status = kiln_array_from_dlpack(context, tensor, &o, &made, &err);
+    } else if (PyCapsule_IsValid(capsule, "dltensor")) {
+        DLManagedTensor *tensor = PyCapsule_GetPointer(capsule, "dltensor");
+        device = kilnpy_device_of_tensor(&tensor->dl_tensor);
+        context = device == -2 ? NULL : kilnpy_context(device > 0 ? device : 0);
+        if (context == NULL)
+            return NULL;
+        PyCapsule_SetName(capsule, "used_dltensor");
+        status = kiln_array_from_dlpack_unversioned(context, tensor, &o, &made, &err);
+    } else {
+        return kilnpy_fail(KILN_ERR_ARGUMENT, "a capsule \"%s\" holds no tensor, or was used",
+                           PyCapsule_GetName(capsule) != NULL ? PyCapsule_GetName(capsule) : "");
+    }
+    return status == KILN_OK ? kilnpy_array_new(made) : kilnpy_raise(&err);
+}
+
+/* Release memory that an object of Python keeps, in whatever thread. */
+static void let_go(void *owner, void *data)
+{
+    PyGILState_STATE gil;
+
+    (void)data;
+    if (!Py_IsInitialized())
+        return;
+    gil = PyGILState_Ensure();
+    Py_DECREF((PyObject *)owner);
+    PyGILState_Release(gil);
+}
+
+/* An Array over what an array interface or a buffer describes, which keeps the object. */
+typedef struct keeper {
+    DLManagedTensorVersioned tensor;
+    borrowed seen;
+    PyObject *object;
+} keeper;
+
+static void keeper_gone(DLManagedTensorVersioned *tensor)
+{
+    keeper *k = tensor->manager_ctx;
+    PyGILState_STATE gil;
+
+    if (!Py_IsInitialized())
+        return;
+    gil = PyGILState_Ensure();
+    kilnpy_give_back(&k->seen);
+    PyGILState_Release(gil);
+    let_go(k->object, NULL);
+    free(k);
+}
+
+static PyObject *keep(kind *how_read, PyObject *object)
+{
+    kiln_dlpack_options o = KILN_DLPACK_OPTIONS_INIT;
+    kiln_error err = KILN_ERROR_INIT;
+    keeper *k = calloc(1, sizeof *k);
+    kiln_context *context;
+    kiln_array *made = NULL;
+    int device;
+
+    if (k == NULL)
+        return PyErr_NoMemory();
+    if (kilnpy_borrow(how_read, object, 0, &k->seen) != 0) {
+        free(k);
+        return NULL;
+    }
+    device = kilnpy_device_of_tensor(&k->seen.tensor.dl_tensor);
+    context = device == -2 ? NULL : kilnpy_context(device > 0 ? device : 0);
+    k->tensor = k->seen.tensor;
+    k->tensor.manager_ctx = k;
+    k->tensor.deleter = keeper_gone;
+    k->object = Py_NewRef(object);
+    if (how_read->immutable)
+        k->tensor.flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
+    if (context == NULL) {
+        keeper_gone(&k->tensor);
+        return NULL;
+    }
+    o.stream = k->seen.has_stream ? k->seen.stream : KILN_DLPACK_STREAM_LEGACY;
+    if (kiln_array_from_dlpack(context, &k->tensor, &o, &made, &err) != KILN_OK)
+        return kilnpy_raise(&err);
+    return kilnpy_array_new(made);
+}
+
+/* The capsule of an object, for kiln's own stream of its device. */
+static PyObject *capsule_of(kind *k, PyObject *object)
+{
+    PyObject *device = PyObject_CallMethod(object, "__dlpack_device__", NULL), *capsule = NULL;
+    int type = 0, number = 0;
+    intptr_t stream = 0;
+    borrowed seen;
+
+    if (device == NULL || !PyArg_ParseTuple(device, "ii", &type, &number)) {
+        Py_XDECREF(device);
+        return NULL;
+    }
+    Py_DECREF(device);
+    if (type == kDLCUDA || type == kDLCUDAManaged) {
+        kiln_context *context = kilnpy_context(1 + number);
+        if (context == NULL)
+            return NULL;
+        stream = (intptr_t)kiln_stream_native(context, NULL);
+    }
+    seen.keep = true;
+    if (kilnpy_borrow(k, object, stream, &seen) != 0)
+        return NULL;
+    capsule = Py_NewRef(seen.capsule);
+    kilnpy_give_back(&seen);
+    return capsule;
+}
+
+/* from_dlpack(object): an Array over the memory of an array of any kind, which it keeps alive. */
+PyObject *kilnpy_from_dlpack(PyObject *module, PyObject *object)
+{
+    PyObject *capsule, *result;
+    kind as_capsule, *k;
+
+    (void)module;
+    if (PyCapsule_CheckExact(object))
+        return consume(object, KILN_DLPACK_STREAM_LEGACY);
+    k = kilnpy_kind(object);
+    if (k == NULL)
+        return NULL;
+    if (k->how == HOW_ARRAY)
+        return Py_NewRef(object);
+    if (k->how != HOW_CAPSULE && k->how != HOW_EXCHANGE)
+        return keep(k, object);
+    as_capsule = *k; /* A table hands out borrowed structs; what is kept has a deleter. */
+    as_capsule.how = HOW_CAPSULE;
+    capsule = capsule_of(&as_capsule, object);
+    if (capsule == NULL)
+        return NULL;
+    result = consume(capsule, KILN_DLPACK_STREAM_NO_SYNC);
+    Py_DECREF(capsule);
+    return result;
+}

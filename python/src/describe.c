@@ -1,0 +1,203 @@
+/*
+ * describe.c - an array of any kind as a DLPack struct, borrowed for the time of a call.
+ *
+ *     object -> [its kind's way of reading] -> DLManagedTensorVersioned without a deleter
+ *
+ * Nothing is copied. The object itself outlives the call, as its caller holds it; capsules and
+ * buffers are given back by kilnpy_give_back().
+ */
+#include "kilnpy.h"
+
+/* ---- the buffer protocol ---- */
+
+/* DLPack's type of a buffer's format, which is a letter of the struct module, with "Z" before it for
+ * complex numbers. */
+static int type_of_format(const char *format, Py_ssize_t itemsize, DLDataType *out)
+{
+    static const struct {
+        char letter;
+        uint8_t code;
+    } letters[] = {{'?', kDLBool}, {'b', kDLInt},   {'B', kDLUInt},  {'h', kDLInt},  {'H', kDLUInt},
+                   {'i', kDLInt},  {'I', kDLUInt},  {'l', kDLInt},   {'L', kDLUInt}, {'q', kDLInt},
+                   {'Q', kDLUInt}, {'e', kDLFloat}, {'f', kDLFloat}, {'d', kDLFloat}};
+    const char *at = format != NULL ? format : "B";
+    bool complex_number;
+
+    at += *at == '@' || *at == '=' || *at == '<';
+    complex_number = *at == 'Z';
+    at += complex_number;
+    for (size_t k = 0; k < COUNT_OF(letters); k++) {
+        if (letters[k].letter != at[0] || at[1] != '\0')
+            continue;
+        *out =
+            (DLDataType){complex_number ? kDLComplex : letters[k].code, (uint8_t)(8 * itemsize), 1};
+        return 0;
+    }
+    kilnpy_fail(KILN_ERR_DTYPE, "kiln has no dtype for elements of format \"%.20s\"%s",
+                format != NULL ? format : "", at[0] == '>' ? ", which are big-endian" : "");
+    return -1;
+}
+
+static int borrow_buffer(PyObject *object, borrowed *out)
+{
+    Py_buffer *b = &out->buffer;
+    DLTensor *t = &out->tensor.dl_tensor;
+
+    if (PyObject_GetBuffer(object, b, PyBUF_STRIDES | PyBUF_FORMAT) != 0) {
+        /* Elements that the buffer protocol has no letter for, as bfloat16's. */
+        PyErr_Clear();
+        return kilnpy_borrow_host(object, out);
+    }
+    out->has_buffer = true;
+    if (b->ndim > KILN_RANK_MAX) {
+        kilnpy_fail(KILN_ERR_ARGUMENT, "an array has %d axes; at most %d", b->ndim, KILN_RANK_MAX);
+        return -1;
+    }
+    if (type_of_format(b->format, b->itemsize, &t->dtype) != 0)
+        return -1;
+    for (int axis = 0; axis < b->ndim; axis++) {
+        out->dims[axis] = b->shape[axis];
+        if (b->strides[axis] % b->itemsize != 0 && b->shape[axis] > 1) {
+            kilnpy_fail(KILN_ERR_ARGUMENT,
+                        "stride %zd of axis %d is no multiple of the element's %zd bytes",
+                        b->strides[axis], axis, b->itemsize);
+            return -1;
+        }
+        out->dims[KILN_RANK_MAX + axis] = b->strides[axis] / b->itemsize;
+    }
+    t->data = b->buf;
+    t->device = (DLDevice){kDLCPU, 0};
+    t->ndim = b->ndim;
+    t->shape = out->dims;
+    t->strides = out->dims + KILN_RANK_MAX;
+    out->tensor.flags = b->readonly ? DLPACK_FLAG_BITMASK_READ_ONLY : 0;
+    return 0;
+}
+
+/* ---- capsules ---- */
+
+static PyObject *stream_object(intptr_t stream)
+{
+    return stream == 0 ? Py_NewRef(Py_None) : PyLong_FromSsize_t(stream);
+}
+
+/* object.__dlpack__(stream=.., max_version=(1, 3)), or without the latter for a library that does
+ * not know it. */
+static PyObject *call_dlpack(kind *k, PyObject *object, intptr_t stream)
+{
+    PyObject *method = PyObject_GetAttrString(object, "__dlpack__"), *empty = PyTuple_New(0);
+    PyObject *number = stream_object(stream), *keywords = NULL, *capsule = NULL;
+
+    if (method == NULL || empty == NULL || number == NULL)
+        goto done;
+    if (!k->stale) {
+        keywords = Py_BuildValue("{sOs(ii)}", "stream", number, "max_version", DLPACK_MAJOR_VERSION,
+                                 DLPACK_MINOR_VERSION);
+        capsule = keywords != NULL ? PyObject_Call(method, empty, keywords) : NULL;
+        if (capsule != NULL || !PyErr_ExceptionMatches(PyExc_TypeError))
+            goto done;
+        PyErr_Clear();
+        Py_CLEAR(keywords);
+    }
+    keywords = Py_BuildValue("{sO}", "stream", number);
+    capsule = keywords != NULL ? PyObject_Call(method, empty, keywords) : NULL;
+    k->stale = capsule != NULL;
+
+done:
+    Py_XDECREF(method);
+    Py_XDECREF(empty);
+    Py_XDECREF(number);
+    Py_XDECREF(keywords);
+    return capsule;
+}
+
+static int borrow_capsule(kind *k, PyObject *object, intptr_t stream, borrowed *out)
+{
+    out->capsule = call_dlpack(k, object, stream);
+    if (out->capsule == NULL)
+        return -1;
+    if (PyCapsule_IsValid(out->capsule, "dltensor_versioned")) {
+        out->tensor =
+            *(DLManagedTensorVersioned *)PyCapsule_GetPointer(out->capsule, "dltensor_versioned");
+    } else if (PyCapsule_IsValid(out->capsule, "dltensor")) {
+        const DLManagedTensor *plain = PyCapsule_GetPointer(out->capsule, "dltensor");
+        out->tensor.dl_tensor = plain->dl_tensor;
+    } else {
+        kilnpy_fail(KILN_ERR_ARGUMENT, "__dlpack__() of a %s gave no tensor", k->name);
+        return -1;
+    }
+    out->tensor.deleter = NULL; /* The capsule calls it. */
+    return 0;
+}
+
+/* ---- all ---- */
+
+static int borrow(kind *k, PyObject *object, intptr_t stream, borrowed *out)
+{
+    switch (k->how) {
+    case HOW_ARRAY:
+        out->array = ((array_object *)object)->array;
+        return 0;
+    case HOW_EXCHANGE:
+        return k->api->dltensor_from_py_object_no_sync(object, &out->tensor.dl_tensor);
+    case HOW_BUFFER:
+        return borrow_buffer(object, out);
+    case HOW_CAPSULE:
+        return borrow_capsule(k, object, stream, out);
+    case HOW_CUDA:
+        return kilnpy_borrow_cuda(object, out);
+    case HOW_HOST:
+        return kilnpy_borrow_host(object, out);
+    default:
+        PyErr_Format(PyExc_TypeError, "an argument is a %U, which is neither an array nor a number",
+                     k->name_object);
+        return -1;
+    }
+}
+
+int kilnpy_borrow(kind *k, PyObject *object, intptr_t stream, borrowed *out)
+{
+    PyObject *answer;
+
+    const bool keep = out->keep;
+
+    memset(out, 0, offsetof(borrowed, dims));
+    out->keep = keep;
+    out->tensor.version = (DLPackVersion){DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
+    if (k->check != NULL) {
+        answer = PyObject_CallFunctionObjArgs(k->check, object, NULL);
+        if (answer == NULL)
+            return -1;
+        Py_DECREF(answer);
+    }
+    if (borrow(k, object, stream, out) == 0)
+        return 0;
+    kilnpy_give_back(out);
+    return -1;
+}
+
+void kilnpy_give_back(borrowed *b)
+{
+    if (b->has_buffer)
+        PyBuffer_Release(&b->buffer);
+    b->has_buffer = false;
+    Py_CLEAR(b->capsule);
+}
+
+int kilnpy_device_of_tensor(const DLTensor *tensor)
+{
+    switch (tensor->device.device_type) {
+    case kDLCPU:
+        return 0;
+    case kDLCUDAHost:
+        return -1;
+    case kDLCUDA:
+    case kDLCUDAManaged:
+        return 1 + tensor->device.device_id;
+    default:
+        kilnpy_fail(KILN_ERR_CONTEXT,
+                    "an argument is on a device of DLPack's type %d, which kiln does not run on",
+                    (int)tensor->device.device_type);
+        return -2;
+    }
+}

@@ -1,0 +1,162 @@
+/*
+ * interfaces.c - __cuda_array_interface__ and __array_interface__ as DLPack structs.
+ *
+ * Both are dictionaries: "data" is (address, read-only), "typestr" NumPy's type string, "shape" and
+ * "strides" tuples (strides count bytes; None is C-order), "stream" where the work on it is enqueued.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "kilnpy.h"
+
+int kilnpy_type_of(const char *typestr, DLDataType *out)
+{
+    static const struct {
+        char letter;
+        uint8_t code;
+    } letters[] = {
+        {'b', kDLBool}, {'i', kDLInt}, {'u', kDLUInt}, {'f', kDLFloat}, {'c', kDLComplex}};
+    const bool ordered = typestr[0] == '<' || typestr[0] == '|' || typestr[0] == '=';
+    const long bytes = typestr[0] != '\0' && typestr[1] != '\0' ? strtol(typestr + 2, NULL, 10) : 0;
+
+    for (size_t k = 0; ordered && bytes > 0 && bytes <= 16 && k < COUNT_OF(letters); k++) {
+        if (letters[k].letter == typestr[1]) {
+            *out = (DLDataType){letters[k].code, (uint8_t)(8 * bytes), 1};
+            return 0;
+        }
+    }
+    if (ordered && strcmp(typestr + 1, "V2") == 0) { /* as ml_dtypes has bfloat16 */
+        *out = (DLDataType){kDLBfloat, 16, 1};
+        return 0;
+    }
+    kilnpy_fail(KILN_ERR_DTYPE, "kiln has no dtype for elements of type \"%.20s\"%s", typestr,
+                typestr[0] == '>' ? ", which are big-endian" : "");
+    return -1;
+}
+
+static int read_data(PyObject *dict, borrowed *out)
+{
+    PyObject *data = PyDict_GetItemString(dict, "data"), *address;
+
+    if (data == NULL || !PyTuple_Check(data) || PyTuple_Size(data) != 2) {
+        kilnpy_fail(KILN_ERR_ARGUMENT, "an array interface without \"data\" as a pair");
+        return -1;
+    }
+    address = PyTuple_GetItem(data, 0);
+    if (address != Py_None)
+        out->tensor.dl_tensor.data = PyLong_AsVoidPtr(address);
+    if (PyObject_IsTrue(PyTuple_GetItem(data, 1)) == 1)
+        out->tensor.flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
+    return PyErr_Occurred() != NULL ? -1 : 0;
+}
+
+static int read_type(PyObject *dict, borrowed *out)
+{
+    PyObject *typestr = PyDict_GetItemString(dict, "typestr");
+    const char *text = typestr != NULL ? PyUnicode_AsUTF8AndSize(typestr, NULL) : NULL;
+
+    if (text == NULL) {
+        kilnpy_fail(KILN_ERR_ARGUMENT, "an array interface without \"typestr\"");
+        return -1;
+    }
+    return kilnpy_type_of(text, &out->tensor.dl_tensor.dtype);
+}
+
+/* The shape, and strides in elements. */
+static int read_dims(PyObject *dict, borrowed *out)
+{
+    PyObject *shape = PyDict_GetItemString(dict, "shape");
+    PyObject *strides = PyDict_GetItemString(dict, "strides");
+    DLTensor *t = &out->tensor.dl_tensor;
+    const long long itemsize = t->dtype.bits / 8;
+    const int rank = shape != NULL ? kilnpy_read_shape(shape, out->dims) : -1;
+
+    if (rank < 0) {
+        if (!PyErr_Occurred())
+            kilnpy_fail(KILN_ERR_ARGUMENT, "an array interface without \"shape\"");
+        return -1;
+    }
+    t->ndim = rank;
+    t->shape = out->dims;
+    if (strides == NULL || strides == Py_None)
+        return 0;
+    if (kilnpy_read_shape(strides, out->dims + KILN_RANK_MAX) != rank) {
+        if (!PyErr_Occurred())
+            kilnpy_fail(KILN_ERR_ARGUMENT, "an array interface with fewer strides than axes");
+        return -1;
+    }
+    t->strides = out->dims + KILN_RANK_MAX;
+    for (int axis = 0; axis < rank; axis++) {
+        if (t->strides[axis] % itemsize != 0 && t->shape[axis] > 1) {
+            kilnpy_fail(KILN_ERR_ARGUMENT,
+                        "stride %lld of axis %d is no multiple of the element's %lld bytes",
+                        (long long)t->strides[axis], axis, itemsize);
+            return -1;
+        }
+        t->strides[axis] /= itemsize;
+    }
+    return 0;
+}
+
+static PyObject *dictionary(PyObject *object, const char *name)
+{
+    PyObject *dict = PyObject_GetAttrString(object, name);
+
+    if (dict != NULL && !PyDict_Check(dict)) {
+        Py_DECREF(dict);
+        return kilnpy_fail(KILN_ERR_ARGUMENT, "%s is no dictionary", name);
+    }
+    return dict;
+}
+
+static int read_all(PyObject *dict, borrowed *out)
+{
+    return read_data(dict, out) != 0 || read_type(dict, out) != 0 || read_dims(dict, out) != 0 ? -1
+                                                                                               : 0;
+}
+
+int kilnpy_borrow_host(PyObject *object, borrowed *out)
+{
+    PyObject *dict = dictionary(object, "__array_interface__");
+    int result;
+
+    if (dict == NULL)
+        return -1;
+    out->tensor.dl_tensor.device = (DLDevice){kDLCPU, 0};
+    result = read_all(dict, out);
+    Py_DECREF(dict);
+    return result;
+}
+
+/* The number of the CUDA device that memory is on is not in the dictionary: device 0, or what the
+ * object's own `device` says, as those of Numba and CuPy do. */
+static int device_of(PyObject *object)
+{
+    PyObject *device = PyObject_GetAttrString(object, "device");
+    PyObject *id = device != NULL ? PyObject_GetAttrString(device, "id") : NULL;
+    const long number = id != NULL && PyLong_Check(id) ? PyLong_AsLong(id) : 0;
+
+    PyErr_Clear();
+    Py_XDECREF(device);
+    Py_XDECREF(id);
+    return number >= 0 && number < DEVICES_MAX - 1 ? (int)number : 0;
+}
+
+int kilnpy_borrow_cuda(PyObject *object, borrowed *out)
+{
+    PyObject *dict = dictionary(object, "__cuda_array_interface__"), *stream;
+    int result;
+
+    if (dict == NULL)
+        return -1;
+    out->tensor.dl_tensor.device = (DLDevice){kDLCUDA, device_of(object)};
+    result = read_all(dict, out);
+    stream = PyDict_GetItemString(dict, "stream");
+    if (result == 0 && stream != NULL && stream != Py_None) {
+        out->stream = PyLong_AsSsize_t(stream);
+        out->has_stream = true;
+        result = PyErr_Occurred() != NULL ? -1 : 0;
+    }
+    Py_DECREF(dict);
+    return result;
+}

@@ -1,0 +1,290 @@
+/*
+ * views.c - making arrays, views of them, and copies: thin functions around kiln/array.h.
+ *
+ * Each is called by kiln/_array.py, which has NumPy's names and defaults.
+ */
+#include "kilnpy.h"
+
+/* The result of a function of libkiln. */
+static PyObject *give(kiln_status status, kiln_array *made, kiln_error *err)
+{
+    return status == KILN_OK ? kilnpy_array_new(made) : kilnpy_raise(err);
+}
+
+static kiln_array *array_of(PyObject *object)
+{
+    if (kilnpy_is_array(object))
+        return ((array_object *)object)->array;
+    PyErr_Format(PyExc_TypeError, "a kiln.ndarray is needed, not %R", Py_TYPE(object));
+    return NULL;
+}
+
+static int dtype_of(const char *name, kiln_dtype *out)
+{
+    *out = kiln_dtype_from_name(name, strlen(name));
+    if (*out != KILN_DTYPE_NONE)
+        return 0;
+    kilnpy_fail(KILN_ERR_DTYPE, "kiln has no dtype \"%.40s\"", name);
+    return -1;
+}
+
+static int device_of(const char *name)
+{
+    return name == NULL ? kilnpy_default_device() : kilnpy_device_number(name);
+}
+
+/* empty(shape, dtype, device) */
+static PyObject *empty(PyObject *self, PyObject *args)
+{
+    PyObject *shape = NULL;
+    const char *dtype_name = NULL, *device_name = NULL;
+    int64_t extents[KILN_RANK_MAX];
+    kiln_error err = KILN_ERROR_INIT;
+    kiln_array *made = NULL;
+    kiln_dtype dtype;
+    int rank, device;
+
+    (void)self;
+    if (!PyArg_ParseTuple(args, "Osz", &shape, &dtype_name, &device_name) ||
+        dtype_of(dtype_name, &dtype) != 0)
+        return NULL;
+    rank = kilnpy_read_shape(shape, extents);
+    device = rank >= 0 ? device_of(device_name) : -1;
+    if (device < 0 || kilnpy_context(device) == NULL)
+        return NULL;
+    return give(kiln_array_empty(kilnpy_context(device), dtype, rank, extents, &made, &err), made,
+                &err);
+}
+
+/* ranged(which, dtype, start, stop, step or count, device): arange or linspace. */
+static PyObject *ranged(PyObject *self, PyObject *args)
+{
+    const char *which = NULL, *dtype_name = NULL, *device_name = NULL;
+    double start = 0, stop = 0, step = 0;
+    kiln_error err = KILN_ERROR_INIT;
+    kiln_array *made = NULL;
+    kiln_context *context;
+    kiln_status status;
+    kiln_dtype dtype;
+    int device;
+
+    (void)self;
+    if (!PyArg_ParseTuple(args, "ssdddz", &which, &dtype_name, &start, &stop, &step,
+                          &device_name) ||
+        dtype_of(dtype_name, &dtype) != 0)
+        return NULL;
+    device = device_of(device_name);
+    context = device >= 0 ? kilnpy_context(device) : NULL;
+    if (context == NULL)
+        return NULL;
+    status = strcmp(which, "arange") == 0
+                 ? kiln_array_arange(context, dtype, start, stop, step, &made, &err)
+                 : kiln_array_linspace(context, dtype, start, stop, (int64_t)step, &made, &err);
+    return give(status, made, &err);
+}
+
+/* view(array, subscript) */
+static PyObject *view(PyObject *self, PyObject *args)
+{
+    PyObject *object = NULL;
+    const char *subscript = NULL;
+    kiln_error err = KILN_ERROR_INIT;
+    kiln_array *a, *made = NULL;
+
+    (void)self;
+    if (!PyArg_ParseTuple(args, "Os", &object, &subscript) || (a = array_of(object)) == NULL)
+        return NULL;
+    return give(kiln_array_view(a, subscript, &made, &err), made, &err);
+}
+
+/* transpose(array, axes or None) */
+static PyObject *transpose(PyObject *self, PyObject *args)
+{
+    PyObject *object = NULL, *axis = NULL;
+    kiln_error err = KILN_ERROR_INIT;
+    kiln_array *a, *made = NULL;
+    bool given = false;
+    kiln_axes axes;
+
+    (void)self;
+    if (!PyArg_ParseTuple(args, "OO", &object, &axis) || (a = array_of(object)) == NULL ||
+        kilnpy_read_axes(axis, &given, &axes) != 0)
+        return NULL;
+    return give(kiln_array_transpose(a, given ? &axes : NULL, &made, &err), made, &err);
+}
+
+/* shaped(which, array, shape): reshape or broadcast_to. */
+static PyObject *shaped(PyObject *self, PyObject *args)
+{
+    PyObject *object = NULL, *shape = NULL;
+    const char *which = NULL;
+    int64_t extents[KILN_RANK_MAX];
+    kiln_error err = KILN_ERROR_INIT;
+    kiln_array *a, *made = NULL;
+    kiln_status status;
+    int rank;
+
+    (void)self;
+    if (!PyArg_ParseTuple(args, "sOO", &which, &object, &shape) || (a = array_of(object)) == NULL ||
+        (rank = kilnpy_read_shape(shape, extents)) < 0)
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS /* A reshape may copy. */
+        status =
+            strcmp(which, "reshape") == 0 ? kiln_array_reshape(a, rank, extents, &made, &err)
+                                          : kiln_array_broadcast_to(a, rank, extents, &made, &err);
+    Py_END_ALLOW_THREADS return give(status, made, &err);
+}
+
+/* converted(array, dtype or None): a copy, of another dtype if one is given. */
+static PyObject *converted(PyObject *self, PyObject *args)
+{
+    PyObject *object = NULL;
+    const char *name = NULL;
+    kiln_dtype dtype = KILN_DTYPE_NONE;
+    kiln_error err = KILN_ERROR_INIT;
+    kiln_array *a, *made = NULL;
+    kiln_status status;
+
+    (void)self;
+    if (!PyArg_ParseTuple(args, "Oz", &object, &name) || (a = array_of(object)) == NULL ||
+        (name != NULL && dtype_of(name, &dtype) != 0))
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS status =
+        name == NULL ? kiln_array_copy(a, &made, &err) : kiln_array_cast(a, dtype, &made, &err);
+    Py_END_ALLOW_THREADS return give(status, made, &err);
+}
+
+/* assign(array, array or number) */
+static PyObject *assign(PyObject *self, PyObject *args)
+{
+    PyObject *to = NULL, *from = NULL;
+    kiln_error err = KILN_ERROR_INIT;
+    kiln_array *a, *b;
+    kiln_status status;
+
+    (void)self;
+    if (!PyArg_ParseTuple(args, "OO", &to, &from) || (a = array_of(to)) == NULL)
+        return NULL;
+    if (PyFloat_Check(from) || PyLong_Check(from)) {
+        const double value = PyFloat_AsDouble(from);
+        if (PyErr_Occurred())
+            return NULL;
+        Py_BEGIN_ALLOW_THREADS status = kiln_array_fill(a, value, &err);
+        Py_END_ALLOW_THREADS
+    } else {
+        b = array_of(from);
+        if (b == NULL)
+            return NULL;
+        Py_BEGIN_ALLOW_THREADS status = kiln_array_assign(a, b, &err);
+        Py_END_ALLOW_THREADS
+    }
+    if (status != KILN_OK)
+        return kilnpy_raise(&err);
+    Py_RETURN_NONE;
+}
+
+/* from_host(array of the host, device): a copy on a device. */
+static PyObject *from_host(PyObject *self, PyObject *args)
+{
+    PyObject *object = NULL;
+    const char *device_name = NULL;
+    kiln_error err = KILN_ERROR_INIT;
+    kiln_array *a, *made = NULL;
+    kiln_context *context;
+    kiln_status status;
+    int device;
+
+    (void)self;
+    if (!PyArg_ParseTuple(args, "Oz", &object, &device_name) || (a = array_of(object)) == NULL)
+        return NULL;
+    device = device_of(device_name);
+    context = device >= 0 ? kilnpy_context(device) : NULL;
+    if (context == NULL)
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS status =
+        kiln_array_from_host(context, kiln_array_dtype(a), kiln_array_rank(a), kiln_array_shape(a),
+                             kiln_array_data(a), kiln_array_strides(a), &made, &err);
+    Py_END_ALLOW_THREADS return give(status, made, &err);
+}
+
+/* to_host(array): a copy on the cpu device. */
+static PyObject *to_host(PyObject *self, PyObject *object)
+{
+    kiln_error err = KILN_ERROR_INIT;
+    kiln_array *a = array_of(object), *made = NULL;
+    kiln_context *context = a != NULL ? kilnpy_context(0) : NULL;
+    kiln_status status;
+
+    (void)self;
+    if (context == NULL)
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS status = kiln_array_empty(
+        context, kiln_array_dtype(a), kiln_array_rank(a), kiln_array_shape(a), &made, &err);
+    if (status == KILN_OK)
+        status = kiln_array_to_host(
+            a, kiln_array_data(made),
+            (size_t)kiln_array_size(a) * kiln_dtype_size(kiln_array_dtype(a)), NULL, &err);
+    if (status != KILN_OK)
+        kiln_array_release(made);
+    Py_END_ALLOW_THREADS return give(status, made, &err);
+}
+
+/* item(array): its one element as a number of Python. */
+static PyObject *element(PyObject *self, PyObject *object)
+{
+    kiln_error err = KILN_ERROR_INIT;
+    kiln_array *a = array_of(object);
+    kiln_scalar s;
+    kiln_status status;
+
+    (void)self;
+    if (a == NULL)
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS status = kiln_array_item(a, NULL, &s, &err);
+    Py_END_ALLOW_THREADS if (status != KILN_OK) return kilnpy_raise(&err);
+    switch (kiln_dtype_kind(s.dtype)) {
+    case 'b':
+        return PyBool_FromLong(s.value.b);
+    case 'i':
+        return PyLong_FromLongLong(s.value.i);
+    case 'u':
+        return PyLong_FromUnsignedLongLong(s.value.u);
+    case 'c':
+        return PyComplex_FromDoubles(s.value.c[0], s.value.c[1]);
+    default:
+        return PyFloat_FromDouble(s.value.f);
+    }
+}
+
+/* text(array): as NumPy's str(). */
+static PyObject *text(PyObject *self, PyObject *object)
+{
+    kiln_error err = KILN_ERROR_INIT;
+    kiln_array *a = array_of(object);
+    char *written = NULL;
+    kiln_status status;
+    PyObject *result;
+
+    (void)self;
+    if (a == NULL)
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS status = kiln_array_to_string(a, &written, &err);
+    Py_END_ALLOW_THREADS if (status != KILN_OK) return kilnpy_raise(&err);
+    result = PyUnicode_FromString(written);
+    kiln_free(written);
+    return result;
+}
+
+PyMethodDef kilnpy_view_methods[] = {
+    {"empty", empty, METH_VARARGS, "empty(shape, dtype, device)"},
+    {"ranged", ranged, METH_VARARGS, "ranged(which, dtype, start, stop, step, device)"},
+    {"view", view, METH_VARARGS, "view(array, subscript)"},
+    {"transpose", transpose, METH_VARARGS, "transpose(array, axes)"},
+    {"shaped", shaped, METH_VARARGS, "shaped(which, array, shape)"},
+    {"converted", converted, METH_VARARGS, "converted(array, dtype)"},
+    {"assign", assign, METH_VARARGS, "assign(array, value)"},
+    {"from_host", from_host, METH_VARARGS, "from_host(array, device)"},
+    {"to_host", to_host, METH_O, "to_host(array)"},
+    {"element", element, METH_O, "element(array)"},
+    {"text", text, METH_O, "text(array)"},
+    {NULL, NULL, 0, NULL}};
