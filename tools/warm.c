@@ -3,7 +3,7 @@
  *
  *     manifests > [entries > kernels for each target > items] > worker processes > cache, bundle
  *
- * All lines are judged before anything is compiled: a cache that lacks the kernel of a misspelt
+ * All lines are checked before anything is compiled: a cache that lacks the kernel of a misspelt
  * line would look warm and not be.
  */
 #define _GNU_SOURCE

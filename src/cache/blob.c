@@ -1,5 +1,5 @@
 /*
- * blob.c - the format of one cached kernel, and the judge of what a disk gives back.
+ * blob.c - the format of one cached kernel, and how a file is verified.
  *
  *     0   "KILNBLOB"
  *     8   format version (u32), header bytes (u32)
@@ -35,7 +35,7 @@ static uint64_t payload_offset(uint64_t key_bytes)
     return (end + PAYLOAD_ALIGNMENT - 1) & ~(PAYLOAD_ALIGNMENT - 1);
 }
 
-kiln__verdict kiln__blob_judge_header(const unsigned char header[KILN__BLOB_HEADER_BYTES],
+kiln__verdict kiln__blob_check_header(const unsigned char header[KILN__BLOB_HEADER_BYTES],
                                       uint64_t file_bytes, size_t key_bytes)
 {
     uint64_t key_claim = kiln__get_le(header + 32, 8), payload_claim = kiln__get_le(header + 40, 8);
@@ -62,7 +62,7 @@ static bool is_zero(const unsigned char *p, uint64_t bytes)
     return true;
 }
 
-kiln__verdict kiln__blob_judge(const void *file, size_t file_bytes, const void *key,
+kiln__verdict kiln__blob_verify(const void *file, size_t file_bytes, const void *key,
                                size_t key_bytes, const void **payload_out,
                                size_t *payload_bytes_out)
 {
@@ -70,7 +70,7 @@ kiln__verdict kiln__blob_judge(const void *file, size_t file_bytes, const void *
 
     if (file_bytes < KILN__BLOB_HEADER_BYTES)
         return KILN__VERDICT_DAMAGED;
-    kiln__verdict verdict = kiln__blob_judge_header(bytes, file_bytes, key_bytes);
+    kiln__verdict verdict = kiln__blob_check_header(bytes, file_bytes, key_bytes);
     if (verdict != KILN__VERDICT_VALID)
         return verdict;
     kiln__hash128 sum = kiln__hash_128(bytes + CHECKED_FROM, file_bytes - CHECKED_FROM);
@@ -90,7 +90,7 @@ kiln__verdict kiln__blob_judge(const void *file, size_t file_bytes, const void *
     return KILN__VERDICT_VALID;
 }
 
-bool kiln__blob_judge_any(const void *file, size_t file_bytes, const void **key_out,
+bool kiln__blob_verify_any(const void *file, size_t file_bytes, const void **key_out,
                           size_t *key_bytes_out, kiln__verdict *verdict_out)
 {
     const unsigned char *bytes = file;
@@ -102,10 +102,10 @@ bool kiln__blob_judge_any(const void *file, size_t file_bytes, const void **key_
         return false;
     uint64_t claim = kiln__get_le(bytes + 32, 8);
     if (claim > file_bytes - KILN__BLOB_HEADER_BYTES)
-        claim = 0; /* a lie, or a format with another header: the judge tells which */
+        claim = 0; /* damage, or a format with another header: kiln__blob_verify tells which */
     *key_out = bytes + KILN__BLOB_HEADER_BYTES;
     *key_bytes_out = (size_t)claim;
-    *verdict_out = kiln__blob_judge(file, file_bytes, *key_out, (size_t)claim, &payload,
+    *verdict_out = kiln__blob_verify(file, file_bytes, *key_out, (size_t)claim, &payload,
                                     &payload_bytes);
     return *verdict_out == KILN__VERDICT_VALID;
 }
@@ -113,7 +113,7 @@ bool kiln__blob_judge_any(const void *file, size_t file_bytes, const void **key_
 bool kiln__blob_check(const void *file, size_t file_bytes, const void *key, size_t key_bytes,
                       const void **payload_out, size_t *payload_bytes_out)
 {
-    return kiln__blob_judge(file, file_bytes, key, key_bytes, payload_out, payload_bytes_out) ==
+    return kiln__blob_verify(file, file_bytes, key, key_bytes, payload_out, payload_bytes_out) ==
            KILN__VERDICT_VALID;
 }
 

@@ -94,7 +94,7 @@ static kiln_status check_trust(const struct stat *st, char reason[KILN__REASON_B
     return KILN_OK;
 }
 
-/* Judge the way to the file, and open what it leads to. */
+/* Check each folder on the path to the file, and open the file. */
 static kiln_status open_file(const char *path, int *fd_out, char reason[KILN__REASON_BYTES])
 {
     char text[128], here[PATH_MAX];

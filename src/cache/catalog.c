@@ -412,7 +412,7 @@ static kiln_status read_key(const kiln_cache *cache, const kiln_cache_entry *row
     } else if (cache->store == NULL) {
         file = kiln__bundle_find(&cache->bundle, kiln__hash_from_hex(row->key), &bytes);
     }
-    if (file == NULL || !kiln__blob_judge_any(file, bytes, &text, &text_bytes, &verdict))
+    if (file == NULL || !kiln__blob_verify_any(file, bytes, &text, &text_bytes, &verdict))
         status = kiln__fail(err, KILN_ERR_FORMAT, "entry %s is damaged or of another version",
                             row->key);
     else if ((*text_out = kiln__strndup(text, text_bytes)) == NULL)
@@ -449,15 +449,15 @@ done:
 
 /* ---- verify, prune, clear ---- */
 
-/* Judge the bytes of one entry: also its name must be the hash of its key. */
-static kiln__verdict judge_bytes(const void *file, size_t bytes, const char name[33])
+/* Verify the bytes of one entry; its name must be the hash of its key as well. */
+static kiln__verdict verify_bytes(const void *file, size_t bytes, const char name[33])
 {
     kiln__verdict verdict = KILN__VERDICT_DAMAGED;
     const void *key = NULL;
     size_t key_bytes = 0;
     char hex[33];
 
-    if (kiln__blob_judge_any(file, bytes, &key, &key_bytes, &verdict)) {
+    if (kiln__blob_verify_any(file, bytes, &key, &key_bytes, &verdict)) {
         kiln__hash_hex(kiln__hash_128(key, key_bytes), hex);
         if (strcmp(hex, name) != 0)
             verdict = KILN__VERDICT_DAMAGED;
@@ -465,14 +465,14 @@ static kiln__verdict judge_bytes(const void *file, size_t bytes, const char name
     return verdict;
 }
 
-static kiln__verdict judge_entry(int folder, const char name[33])
+static kiln__verdict verify_entry(int folder, const char name[33])
 {
     size_t bytes = 0;
     unsigned char *file = NULL;
     kiln__verdict verdict = kiln__entry_read(folder, name, ENTRY_FILE_MAX, &file, &bytes);
 
     if (verdict == KILN__VERDICT_VALID)
-        verdict = judge_bytes(file, bytes, name);
+        verdict = verify_bytes(file, bytes, name);
     kiln__free(file);
     return verdict;
 }
@@ -509,7 +509,7 @@ static void verify_bundle(const kiln__bundle *bundle, kiln_cache_report *report)
         const void *file = kiln__bundle_at(bundle, k, &hash, &bytes);
         kiln__hash_hex(hash, name);
         (void)count_verdict(report,
-                            file != NULL ? judge_bytes(file, bytes, name) : KILN__VERDICT_DAMAGED,
+                            file != NULL ? verify_bytes(file, bytes, name) : KILN__VERDICT_DAMAGED,
                             name);
     }
 }
@@ -551,7 +551,7 @@ kiln_status kiln_cache_verify(kiln_cache *cache, bool remove, kiln_cache_report 
     report_out->foreign = l.foreign;
     for (size_t k = 0; status == KILN_OK && k < l.count; k++) {
         const char *name = l.rows[k].key;
-        if (count_verdict(report_out, judge_entry(folder, name), name) && remove)
+        if (count_verdict(report_out, verify_entry(folder, name), name) && remove)
             unlink_entry(folder, name);
     }
     if (report_out->unreadable > 0)

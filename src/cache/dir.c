@@ -10,8 +10,8 @@
  * it, and nothing tells. So the way out is to remove it. What kiln finds open inside its own folder
  * (a shard, an entry, the ledger) it replaces by itself, by something empty.
  *
- * Rule 1: the folder and what is in it are judged through the descriptors that will be used. A
- *         symbolic link may lead to the folder; link and folder are judged.
+ * Rule 1: the folder and what is in it are checked through the descriptors that will be used. A
+ *         symbolic link may lead to the folder; link and folder are both checked.
  * Rule 2: folders are made 0700 whatever the umask allows.
  */
 #define _GNU_SOURCE
@@ -144,7 +144,7 @@ kiln__dir_state kiln__dir_open(const char *path, bool create, int *fd_out,
     char text[128];
     int fd = -1, why = kiln__way_open(path, O_RDONLY | O_DIRECTORY, &fd, reason);
 
-    /* What is there of the way has been judged when the rest of it is made. */
+    /* The part of the path that exists has been checked before the rest of it is made. */
     if (fd < 0 && why == ENOENT && create) {
         int made = make_folders(path);
         why = kiln__way_open(path, O_RDONLY | O_DIRECTORY, &fd, reason);

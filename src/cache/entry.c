@@ -1,14 +1,14 @@
 /*
- * entry.c - what lies in the folder: the names of shards and entries, judged as they are opened, and
- * listed.
+ * entry.c - what lies in the folder: the names of shards and entries, which are checked as they
+ * are opened, and listed.
  *
  *     folder > [openat shard, fstat] > [openat entry, fstat] > its bytes
  *
- * The folder has been judged (dir.c), but not always: it may have been open to others before, and
- * then a shard may be a link to somewhere else, a folder of somebody else, or one that others may
+ * The folder itself has been checked (dir.c), but it may have been open to other users earlier.
+ * Then a shard may be a link to somewhere else, a folder of another user, or one that others may
  * still write to. None of them is followed or read.
  *
- * Rule 1: whatever is used is judged by the descriptor through which it is used.
+ * Rule 1: whatever is used is checked through the descriptor with which it is used.
  * Rule 2: what must not be there makes way for something new and empty. What is deleted for that bears a
  *         name that only kiln gives: somebody may have named a folder of his own as the cache's by
  *         mistake.

@@ -37,7 +37,7 @@ static unsigned char *read_item(void *user, const kiln__bundle_item *item)
     if (verdict == KILN__VERDICT_UNREADABLE)
         p->why = errno;
     if (data != NULL && bytes == item->bytes &&
-        kiln__blob_judge_any(data, bytes, &key, &key_bytes, &verdict)) {
+        kiln__blob_verify_any(data, bytes, &key, &key_bytes, &verdict)) {
         kiln__hash128 hash = kiln__hash_128(key, key_bytes);
         if (hash.lo == item->hash.lo && hash.hi == item->hash.hi)
             return data;
@@ -53,7 +53,7 @@ static bool is_wanted(const packing *p, const unsigned char *file, size_t bytes)
     size_t key_bytes = 0;
     char target[32], kernel[64];
 
-    if (!kiln__blob_judge_any(file, bytes, &key, &key_bytes, &verdict))
+    if (!kiln__blob_verify_any(file, bytes, &key, &key_bytes, &verdict))
         return false;
     kiln__key_labels(key, key_bytes, target, kernel);
     bool wanted = p->target_count == 0;
@@ -156,7 +156,7 @@ static kiln_status import_one(kiln__cache *store, const void *file, size_t bytes
     const void *key = NULL, *payload = NULL;
     size_t key_bytes = 0, payload_bytes = 0;
 
-    if (file == NULL || !kiln__blob_judge_any(file, bytes, &key, &key_bytes, &verdict) ||
+    if (file == NULL || !kiln__blob_verify_any(file, bytes, &key, &key_bytes, &verdict) ||
         !kiln__blob_check(file, bytes, key, key_bytes, &payload, &payload_bytes))
         return kiln__fail(err, KILN_ERR_FORMAT, "a kernel in the bundle is damaged");
     if (kiln__cache_load(store, key, key_bytes, &there)) {

@@ -9,7 +9,7 @@
  *     journal.c    what happened, for stamps and the index      index.c   SQLite, for the tools
  *     evict.c      which entries go when the folder is full     flight.c  one compilation per key
  *     ledger.c     how many bytes the folder holds; locks
- *     entry.c      what is in the folder: shards and entries, judged as they are opened
+ *     entry.c      what is in the folder: shards and entries, checked as they are opened
  *     blob.c       what a file must look like                   bundle.c  many of them in one file
  *     dir.c        which folder, is it ours, make it            limit.c   sizes as text
  *     way.c        who could put another folder in its place
@@ -61,21 +61,21 @@ typedef enum kiln__verdict {
     KILN__VERDICT_VALID,  /* every check passed */
     KILN__VERDICT_OTHER,  /* whole, but for another key or of another format: leave it alone */
     KILN__VERDICT_DAMAGED, /* no blob, or not what its header promises: remove it */
-    KILN__VERDICT_ABSENT,    /* there is no file; never given by kiln__blob_judge */
-    KILN__VERDICT_UNREADABLE /* the disk reported an error; never given by kiln__blob_judge */
+    KILN__VERDICT_ABSENT,    /* there is no file; never given by kiln__blob_verify */
+    KILN__VERDICT_UNREADABLE /* the disk reported an error; never given by kiln__blob_verify */
 } kiln__verdict;
 
 /* What the header alone tells of a file of `file_bytes` that should hold a key of `key_bytes`. */
-kiln__verdict kiln__blob_judge_header(const unsigned char header[KILN__BLOB_HEADER_BYTES],
+kiln__verdict kiln__blob_check_header(const unsigned char header[KILN__BLOB_HEADER_BYTES],
                                       uint64_t file_bytes, size_t key_bytes);
 
 /* What the whole file tells. On VALID points at the payload inside `file`. */
-kiln__verdict kiln__blob_judge(const void *file, size_t file_bytes, const void *key,
+kiln__verdict kiln__blob_verify(const void *file, size_t file_bytes, const void *key,
                                size_t key_bytes, const void **payload_out,
                                size_t *payload_bytes_out);
 
-/* As kiln__blob_judge, for whatever key the file itself holds; points at it. True when VALID. */
-bool kiln__blob_judge_any(const void *file, size_t file_bytes, const void **key_out,
+/* As kiln__blob_verify, for whatever key the file itself holds; points at it. True when VALID. */
+bool kiln__blob_verify_any(const void *file, size_t file_bytes, const void **key_out,
                           size_t *key_bytes_out, kiln__verdict *verdict_out);
 
 /* The bytes of a blob file in heap memory; NULL without memory or when it would be too large. */
@@ -116,7 +116,7 @@ bool kiln__is_ours(const struct stat *st);
 
 /* ---- way.c ---- */
 
-/* Judge every step of an absolute path and open what it leads to, which is the caller's to judge. 0
+/* Check every step of an absolute path and open what it leads to, which the caller must check. 0
  * or an errno value; EPERM comes with a reason when others could put another in its place. */
 int kiln__way_open(const char *path, int flags, int *fd_out, char reason[KILN__REASON_BYTES]);
 
@@ -156,8 +156,8 @@ int kiln__shard_open(int folder, const char *shard, int flags);
 /* Open an entry for reading, and what fstat says of it: a regular file, ours, closed. -1 with
  * errno: ENOENT, KILN__EFOREIGN (`shard_bad` tells whether for the shard), or what the disk said. */
 int kiln__entry_open(int folder, const char *path, struct stat *st, bool *shard_bad);
-/* At most `max` bytes of an entry's file, unjudged, in heap memory. VALID, ABSENT, DAMAGED (nothing
- * that could be an entry) or UNREADABLE, with errno. */
+/* At most `max` bytes of an entry's file, unchecked, in heap memory. VALID, ABSENT, DAMAGED
+ * (nothing that could be an entry) or UNREADABLE, with errno. */
 kiln__verdict kiln__entry_read(int folder, const char name[33], size_t max,
                                unsigned char **data_out, size_t *bytes_out);
 /* Free the place of something that must not be there. Files and links are removed; a folder is
@@ -261,8 +261,8 @@ typedef struct kiln__bundle {
     char *path; /* NULL for one of the caller's memory */
 } kiln__bundle;
 
-/* Whether these bytes are a bundle as far as header and index tell. Blobs are judged when they are
- * found. On failure writes a reason. */
+/* Whether these bytes are a bundle as far as header and index tell. Blobs are verified when they
+ * are found. On failure writes a reason. */
 kiln_status kiln__bundle_check(const void *bytes, size_t size, kiln__bundle *out,
                                char reason[KILN__REASON_BYTES]);
 /* Map a file: ERR_IO, ERR_FORMAT, ERR_CACHE (not to be trusted), ERR_NO_MEMORY, with a reason. */

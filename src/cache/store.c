@@ -4,7 +4,7 @@
  *     <folder>/4f/4f1b...32 hex digits      a blob (blob.c)
  *     <folder>/4f/tmp-...                   one being written
  *
- *     load:   bundles > entry.c: open > read > judge > note > close
+ *     load:   bundles > entry.c: open > read > verify > note the hit > close
  *     store:  publish.c
  *
  * Rule 1: a hit opens one file: it locks no file, scans no folder, and uses neither index nor ledger.
@@ -392,7 +392,7 @@ static kiln__verdict read_file(int fd, size_t bytes, size_t key_bytes, unsigned 
     if (bytes > SMALL_FILE_BYTES) {
         verdict = read_exactly(fd, header, sizeof header);
         if (verdict == KILN__VERDICT_VALID)
-            verdict = kiln__blob_judge_header(header, bytes, key_bytes);
+            verdict = kiln__blob_check_header(header, bytes, key_bytes);
         if (verdict != KILN__VERDICT_VALID)
             return verdict;
         done = sizeof header;
@@ -410,7 +410,7 @@ static kiln__verdict read_file(int fd, size_t bytes, size_t key_bytes, unsigned 
     return verdict;
 }
 
-/* Judge an open entry and take its payload. VALID comes with a blob, unless memory ran out. */
+/* Verify an open entry and take its payload. VALID comes with a blob, unless memory ran out. */
 static kiln__verdict read_entry(int fd, const void *key, size_t key_bytes, kiln__blob *blob_out,
                                 const struct stat *st)
 {
@@ -421,7 +421,7 @@ static kiln__verdict read_entry(int fd, const void *key, size_t key_bytes, kiln_
     kiln__verdict verdict = read_file(fd, (size_t)st->st_size, key_bytes, &file);
     if (verdict == KILN__VERDICT_VALID)
         verdict =
-            kiln__blob_judge(file, (size_t)st->st_size, key, key_bytes, &payload, &payload_bytes);
+            kiln__blob_verify(file, (size_t)st->st_size, key, key_bytes, &payload, &payload_bytes);
     if (verdict != KILN__VERDICT_VALID) {
         kiln__free(file);
         return verdict;

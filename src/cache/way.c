@@ -4,15 +4,15 @@
  *     "/home/u/.cache/kiln"  >  lstat of "/home", "/home/u", ...  >  open, without links
  *
  * Whoever may write to one folder on the way to a cache or a bundle can put another in its place. So
- * every step from the root is judged, as OpenSSH does before it believes a file of keys: it must
+ * every step from the root is checked, as OpenSSH does before it trusts a file of keys: it must
  * belong to this user or to root, and be closed to writers from group and others. A folder with the
  * sticky bit (/tmp) may be open: in it, only the owner of an entry renames or removes it. The root
  * itself is not asked: whoever can write there can replace the system's libraries.
  *
- * Rule 1: steps are judged from the root down, by name. That leaves no race: a step that was found
+ * Rule 1: steps are checked from the root down, by name. That leaves no race: a step that was found
  *         good can be changed by its owner and by root only, and so can the names in it.
- * Rule 2: a link is a step as well. Its owner is judged, and then the steps that it stands for.
- * Not done here: the last step, if it is no link. Its judge has it open (dir.c, bundle.c).
+ * Rule 2: a link is a step as well. Its owner is checked, and then the steps that it stands for.
+ * Not done here: the last step, unless it is a link. Whoever opens it checks it (dir.c, bundle.c).
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -27,7 +27,7 @@
 #define PLAIN_BYTES 256
 #define UNMAPPED_OWNER 65534u
 
-/* The walk along a path: what has been judged, and what is still to be walked. */
+/* The walk along a path: what has been checked, and what is still to be walked. */
 typedef struct walk {
     char at[PATH_MAX]; /* "" is the root */
     size_t length;
@@ -56,7 +56,7 @@ static bool is_owner_trusted(uid_t owner)
     return owner == 0 || owner == geteuid() || (owner == UNMAPPED_OWNER && is_root_unmapped());
 }
 
-/* Judge a folder or a link on the way; false with a reason. */
+/* Check a folder or a link on the way; false with a reason. */
 static bool is_step_safe(const char *path, const struct stat *st, char reason[KILN__REASON_BYTES])
 {
     if (!is_owner_trusted(st->st_uid)) {
@@ -139,8 +139,9 @@ static int follow(walk *w)
     return prepend_target(w) ? 0 : ENAMETOOLONG;
 }
 
-/* Judge the path so far. `*last`: nothing but a judge of its own comes behind it. */
-static int judge(walk *w, bool *last, char reason[KILN__REASON_BYTES])
+/* Check the last step of the path walked so far. `*last` tells that it is the path's last one,
+ * which the caller checks. */
+static int check_step(walk *w, bool *last, char reason[KILN__REASON_BYTES])
 {
     struct stat st;
 
@@ -174,7 +175,7 @@ static int walk_any(const char *path, char **resolved_out, char reason[KILN__REA
         return ENOMEM;
     memcpy(w->rest, path, strlen(path) + 1);
     do {
-        why = judge(w, &last, reason);
+        why = check_step(w, &last, reason);
     } while (why == 0 && !last && take_name(w, &why));
     if (why == 0) {
         *resolved_out = kiln__strdup(w->length > 0 ? w->at : "/");
@@ -191,7 +192,7 @@ static bool is_odd(const char *p)
                                                            p[2] == '\0')));
 }
 
-/* Judge a short path of plain folders, without memory: that is all that most processes need before
+/* Check a short path of plain folders, without memory: that is all that most processes need before
  * their first hit. False when there is more to it; else 0 or an errno value in `why`. Names are
  * found by hand: a function of libc that was not called before costs more than all of them. */
 static bool walk_plain(const char *path, int *why, char reason[KILN__REASON_BYTES])

@@ -3,8 +3,8 @@
  *
  *     write > text_loop, text_reduce, text_rows > [text > text_snippet > names, values]
  *
- * What a kernel computes is written as plain statements, one an operation, over parameters named
- * after the graph's inputs and outputs:
+ * The body of a kernel is written as plain statements, one for each operation, whose parameters
+ * have the names of the graph's inputs and outputs:
  *
  *     const float t1 = x * x;
  *     const float t2 = sqrt(t1);
@@ -17,7 +17,8 @@
 
 /* ---- positions ------------------------------------------------------------------------------- */
 
-/* Whether coefficients are `factor` times the linear index of the loop, axes as they are. */
+/* Whether the coefficients of a position are `factor` times those of the loop's linear index, in
+ * the order that the axes have now. */
 bool kiln__is_linear(const kiln__writer *w, const int64_t *coef, int64_t *factor)
 {
     int64_t step = 1;
@@ -123,7 +124,8 @@ static const char *computed_text(kiln__writer *w, uint32_t low, const kiln__axis
 
 /* ---- row programs: what is computed once a row, and what elements keep ---- */
 
-/* Whether a low is made of results of the row program alone: the same for a whole row. */
+/* Whether a lowered node is computed from results of the row program alone, and so has one value
+ * for each row. */
 static bool is_of_row(const kiln__writer *w, uint32_t low)
 {
     const kiln__low *n = &w->b->lows[low];
@@ -147,8 +149,8 @@ static kiln__reused *find_reused(const kiln__writer *w, uint32_t low, const kiln
     return NULL;
 }
 
-/* On the dry walk: whether a function was computed by an earlier stage already, and need not be
- * walked again. */
+/* In the pass that only counts uses: whether an earlier stage has computed this function, so that
+ * its operands need not be visited again. */
 static bool was_computed(kiln__writer *w, uint32_t low, const kiln__axis_map *map)
 {
     kiln__reused *known = find_reused(w, low, map);
@@ -164,7 +166,8 @@ static bool was_computed(kiln__writer *w, uint32_t low, const kiln__axis_map *ma
     return false;
 }
 
-/* Make a statement's result a value of the element: it is declared outside, and stays. */
+/* Keep the result of a statement as a value of the element: a variable that is declared outside of
+ * the stages and lives through all of them. */
 static const char *value_statement(kiln__writer *w, kiln_dtype dtype, const char *expression)
 {
     const char *name = kiln__next_name(w);
@@ -174,7 +177,8 @@ static const char *value_statement(kiln__writer *w, kiln_dtype dtype, const char
     return name;
 }
 
-/* Something that a row program computes: once a row when it can be, else once an element. */
+/* Write what a row program computes: once for each row where the operands allow it, otherwise once
+ * for each element. */
 static const char *row_text(kiln__writer *w, uint32_t low, const kiln__axis_map *map)
 {
     const int body = w->body;

@@ -23,8 +23,7 @@ void kiln__result_order(kiln__writer *w, int *order)
         order[a] = w->axis[loop[a]];
 }
 
-/* Put the loop's axes into the order in which positions run, when that makes them its linear
- * index. */
+/* Reorder the loop's axes if positions (arange, iota) then are the linear index of the loop. */
 void kiln__order_axes(kiln__writer *w)
 {
     const kiln__plan_kernel *k = w->kernel;
@@ -94,7 +93,7 @@ void kiln__write_loop(kiln__writer *w)
 
 /* ---- custom kernels -------------------------------------------------------------------------- */
 
-/* The user's kernel: operands are bound as they are, by position. */
+/* A step that runs a user's kernel: its operands are bound by position, without any change. */
 void kiln__write_custom(kiln__writer *w)
 {
     kiln__build *b = w->b;
@@ -140,7 +139,7 @@ void kiln__write_custom(kiln__writer *w)
         for (size_t r = 0; r < k->roots.count; r++)
             if (b->lows[k->roots.ids[r]].op == (int)(p - d->input_count))
                 low = k->roots.ids[r];
-        if (low == 0) { /* nobody wants it: it is written all the same */
+        if (low == 0) { /* no node uses this output, but the kernel writes it: it needs memory */
             kiln__spare_param(w, first->results[p - d->input_count], first->rank, first->shape);
             continue;
         }

@@ -10,8 +10,8 @@
  */
 #include "fusion/write.h"
 
-/* A map with a name, or any expression, in place of `x`. `b` may be NULL; returns whether the map
- * needs T, the elements' type, whose name need not be one word. */
+/* Write a map with `name`, which may be any expression, in place of `x`. With `b` NULL nothing is
+ * written. Returns whether the map mentions T, the type of the elements. */
 static bool put_map_of(kiln__buf *b, const char *map, const char *name)
 {
     bool needs_type = false;
@@ -29,8 +29,8 @@ static bool put_map_of(kiln__buf *b, const char *map, const char *name)
     return needs_type;
 }
 
-/* Whether a map mentions its element once and its type never, so that whatever computes the element
- * can stand in its place. */
+/* Whether a map mentions its element once and never its type. The expression that computes the
+ * element can then be written in the element's place. */
 static bool takes_any(const char *map)
 {
     size_t times = 0, bytes = 0;
@@ -42,7 +42,7 @@ static bool takes_any(const char *map)
     return times == 1 && !put_map_of(NULL, map, "");
 }
 
-/* The element of a member as it enters the accumulator. */
+/* Write the element of a member in the form in which it is reduced. */
 static void put_entry(kiln__buf *b, const kiln__member *m, const char *element)
 {
     const char *from = kiln_dtype_ctype(m->form->from);
@@ -64,11 +64,12 @@ static void put_map(kiln__build *build, kiln__buf *text, const kiln__member *mem
 
     if (one && statements[0] == '\0' && kiln__is_identifier(elements[0]) &&
         !put_map_of(NULL, members[0].form->map, elements[0])) {
-        (void)put_map_of(text, members[0].form->map, elements[0]); /* as a definition says it */
+        (void)put_map_of(text, members[0].form->map, elements[0]); /* as users write it */
         return;
     }
     if (one && statements[0] != '\0' && takes_any(members[0].form->map)) {
-        /* The table's own text around a function of the element: batches are told by it. */
+        /* Wrap the element in the map of the table of reductions; src/codegen recognises batches by
+         * it. */
         kiln__buf_printf(text, "[&]() -> %s {\n%sreturn %s;\n}()",
                          kiln_dtype_ctype(members[0].form->from), statements, elements[0]);
         const char *element = kiln__build_text(build, text);
@@ -198,7 +199,7 @@ static void write_map(kiln__writer *w, const kiln__member *members, size_t count
     request->family = &kiln__family_reduction;
 }
 
-/* The values of reductions by name, for whatever follows them. */
+/* Name the results of the reductions, for the statements behind them. */
 static void name_results(kiln__writer *w, const kiln__member *members, size_t count)
 {
     const size_t states = kiln__state_count(members, count);

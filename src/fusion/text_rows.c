@@ -8,7 +8,8 @@
  */
 #include "fusion/write.h"
 
-/* Open the next scope of elements: what they computed before is not there any more. */
+/* Begin the next stage's scope of elements, in which the names of earlier stages are not declared.
+ * */
 static void begin_stage(kiln__writer *w, int stage)
 {
     w->stage = stage;
@@ -45,7 +46,8 @@ static size_t members_of(kiln__writer *w, int stage, uint32_t *ids)
     return count;
 }
 
-/* One stage. What earlier results still have to give per row is written into their post first. */
+/* Write one stage. What follows from the results of earlier stages, once for each row, is written
+ * into the post of those stages first. */
 static void write_stage(kiln__writer *w, int stage, kiln_row_stage *stages)
 {
     kiln__build *b = w->b;
@@ -128,7 +130,8 @@ static void put_row_outputs(kiln__writer *w, const char *const *texts)
     w->step->request.snippet[KILN__SNIPPET_POST] = kiln__build_text(w->b, post);
 }
 
-/* Outputs: those of elements in a last scope of theirs, those of rows in the row's. */
+/* Write the outputs: those of elements in the last stage's scope, those of rows in the row's scope.
+ * */
 static void write_outputs(kiln__writer *w, int stage_count, kiln_row_stage *stages)
 {
     kiln__build *b = w->b;

@@ -24,7 +24,7 @@ static kiln_dtype param_dtype(const kiln__build *b, const kiln__low *n, size_t p
     return p < inputs ? b->lows[n->operand[p]].dtype : n->results[p - inputs];
 }
 
-/* What placeholders stand for. */
+/* Write a typedef for each placeholder. */
 static void put_types(const kiln__build *b, const kiln__low *n, kiln__buf *text)
 {
     const kiln__definition *d = n->custom->def;
@@ -75,7 +75,7 @@ static void put_params(const kiln__build *b, const kiln__low *n, kiln__buf *text
                          kiln_dtype_ctype(param_dtype(b, n, p)), d->params[p].name);
 }
 
-/* A snippet is done once for all of its results: each gets its name. */
+/* A snippet with several results is written once, and each result gets a name. */
 static void name_results(kiln__writer *w, uint32_t low, const kiln__axis_map *map,
                          const char *const *names)
 {

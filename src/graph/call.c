@@ -6,9 +6,9 @@
  * Rule: on a hit the path takes no lock and allocates nothing but outputs and temporaries, which
  * come from the pool. Views are headers on the stack.
  *
- * Outputs that overlap: a kernel looks after its own inputs and outputs (src/kernel/overlap.c). What
- * it cannot see is an input that a later kernel reads after an earlier one has written an output
- * over it: such an input is copied before anything runs.
+ * Outputs that overlap inputs: each kernel handles its own (src/kernel/overlap.c). It does not know
+ * of an input that a later kernel reads after an earlier kernel has overwritten it with an output.
+ * Such an input is copied before any kernel runs.
  */
 #include "graph/call.h"
 
@@ -51,7 +51,7 @@ kiln_status kiln__run_temps(kiln__graph_run *run, uint32_t step, kiln_error *err
     return KILN_OK;
 }
 
-/* Give back what no later step reads: its memory is reused in stream order. */
+/* Release the temporaries that no later step reads. Their memory is reused in stream order. */
 static void drop_temps(kiln__graph_run *run, uint32_t step)
 {
     const kiln__program *p = run->entry->program;
@@ -155,7 +155,8 @@ kiln_status kiln__run_overlaps(const kiln__graph_run *run, bool *copy_out, bool 
     return KILN_OK;
 }
 
-/* The call with copies in place of inputs that are written before they are read. */
+/* Make the call with copies of the inputs that a kernel would overwrite before another reads them.
+ * */
 static kiln_status run_with_copies(kiln_graph *graph, const kiln__graph_call *call, const bool *copy,
                                    kiln_error *err)
 {

@@ -13,15 +13,16 @@ typedef struct kiln__graph_run {
     const kiln__entry *entry;
     kiln__entry *owned;   /* the same, when the memo was full */
     kiln_array **outputs; /* given or fresh */
-    kiln_array **temps;   /* NULL before and after their time */
+    kiln_array **temps;   /* NULL unless allocated */
     bool *fresh;          /* outputs allocated for this call */
     size_t begun, ended;  /* temporaries allocated and released */
     bool *copy;           /* inputs to be copied first */
-    void *heap;           /* where the lists are, when they are long */
+    void *heap;           /* memory of the lists when `room` is too small */
     kiln_array *room[64];
 } kiln__graph_run;
 
-/* Find or build the entry, take or allocate outputs. Whatever it returns, end the run. */
+/* Find or build the entry; take or allocate the outputs. The run must be ended also after a
+ * failure. */
 kiln_status kiln__run_begin(kiln__graph_run *run, kiln_graph *graph, const kiln__graph_call *call,
                             kiln_error *err);
 /* Allocate the temporaries that `step` writes first. */

@@ -52,7 +52,7 @@ static kiln_status read_integers(const kiln__parser *p, const kiln__parsed_call 
     return KILN_OK;
 }
 
-/* axis=None, an integer or a tuple of them. `*given` is false for None. */
+/* The value of axis=: None, an integer or a tuple of integers. `*given` is false for None. */
 static kiln_status read_axes(const kiln__parser *p, const kiln__parsed *v, kiln_axes *axes,
                              bool *given)
 {
@@ -75,7 +75,7 @@ static kiln_status read_axes(const kiln__parser *p, const kiln__parsed *v, kiln_
     return KILN_OK;
 }
 
-/* One axis, as an argument or as axis=. */
+/* One axis, given as argument number `argument` or by axis=. */
 static kiln_status read_axis(const kiln__parser *p, const kiln__parsed_call *c, size_t argument,
                              int *out)
 {
@@ -90,7 +90,7 @@ static kiln_status read_axis(const kiln__parser *p, const kiln__parsed_call *c, 
     return KILN_OK;
 }
 
-/* The first argument; a plain number is an array without axes. */
+/* Check that the first argument is an array. A plain number becomes one without axes. */
 static kiln_status need_array(const kiln__parser *p, kiln__parsed_call *c)
 {
     if (c->count == 0)
@@ -142,7 +142,8 @@ static kiln_status reduce(kiln__parser *p, kiln__parsed_call *c, int op, kiln__p
 
 /* ---- other functions ------------------------------------------------------------------------- */
 
-/* A function of an array that is no operation: how it is read, and what it records. */
+/* A function of an array that is not in the table of operations: how its arguments are read, and
+ * which function records it. */
 typedef struct special {
     const char *name;
     kiln_status (*read)(kiln__parser *p, kiln__parsed_call *c, const struct special *s,
@@ -210,7 +211,7 @@ static kiln_status call_cast(kiln__parser *p, kiln__parsed_call *c, const specia
     return KILN_OK;
 }
 
-/* A function with two results, as a tuple. */
+/* A function with two results, such as divmod(): the value is a tuple. */
 static kiln_status call_pair(kiln__parser *p, const kiln__parsed_call *c, const kiln_op op[2],
                              kiln__parsed *out)
 {
@@ -243,7 +244,7 @@ static const special specials[] = {
     {"astype", call_cast, NULL, NULL},
 };
 
-/* An operation of the table. clip() leaves a bound out by None, as in NumPy. */
+/* An operation of the table. A bound of clip() may be None, as in NumPy: then it is not applied. */
 static kiln_status call_op(kiln__parser *p, kiln__parsed_call *c, const kiln__op *op,
                            kiln__parsed *out)
 {
@@ -322,7 +323,7 @@ void kiln__apply_subscripts(kiln__parsed *v, const kiln__subscript *list, size_t
     for (size_t k = 0; k < count; k++)
         if (list[k].kind == KILN__SUBSCRIPT_ELLIPSIS)
             ellipsis = k;
-    /* Behind the ellipsis axes are counted from the end, for nobody knows how many there are. */
+    /* Axes behind the ellipsis are counted from the end, because the rank is not known yet. */
     kiln_node x = v->node;
     int behind = 0, before = 0;
     for (size_t k = count; ellipsis != SIZE_MAX && k-- > ellipsis + 1;) {

@@ -57,8 +57,8 @@ static kiln_status read_operands(eager_call *call, const kiln_arg *args, kiln_er
     return KILN_OK;
 }
 
-/* The number as an argument that converts to `dtype` without a complaint: kiln__op_resolve() has
- * found that it may. */
+/* The number as an argument of the parameter's dtype. kiln__op_resolve() has checked that it can be
+ * converted. */
 static kiln_arg arg_of(const kiln__number *number, kiln_dtype dtype)
 {
     const kiln__number n = kiln__number_as(number, dtype);
@@ -189,7 +189,7 @@ static kiln_status get(const eager_call *call, kiln__kernel **out, kiln_error *e
 
 /* ---- the call -------------------------------------------------------------------------------- */
 
-/* A failure in the words of the operation: whoever adds two arrays knows no kernel. */
+/* Name the operation in a failure, not its kernel: the caller has asked for an operation only. */
 static kiln_status explain(const eager_call *call, const kiln__kernel *kernel,
                            kiln_array **const *outs, kiln_status status, kiln_error *err)
 {

@@ -1,5 +1,5 @@
 /*
- * entry.c - everything about a call that stays the same while layouts do.
+ * entry.c - everything about a call that depends only on dtypes and layouts.
  *
  *     arguments > [check > program > kernels > views] > memo
  *
@@ -16,7 +16,7 @@
 
 /* ---- recognising layouts ------------------------------------------------------------------------- */
 
-/* What an argument is recognised by: of a number the kind that decides dtypes, else its
+/* What entries are compared by: for a number the kind that decides dtypes, for other arguments the
  * kiln_arg_kind. */
 static uint8_t kind_of(const kiln_arg *arg)
 {
@@ -40,7 +40,8 @@ bool kiln__entry_matches(const void *item, const void *key)
     return true;
 }
 
-/* False when an argument is not fit to be looked up: building then explains. */
+/* The hash of a call's layouts. False for arguments that no entry can be for; building an entry
+ * then reports what is wrong with them. */
 static bool hash_call(const kiln_graph *graph, const kiln__graph_call *call, uint64_t *out)
 {
     uint64_t h = 0;
@@ -242,8 +243,8 @@ kiln_status kiln__entry_plan(const kiln_graph *graph, const kiln__entry *entry, 
                               call->args, out, err);
 }
 
-/* Let other threads compile what the first call needs beside its first kernel, which this thread is
- * about to compile. What they make is found by its key; what goes wrong, the call itself tells. */
+/* Have other threads compile all kernels of a first call but the first, which this thread compiles.
+ * The call finds what they have made by its key, and reports failures when it compiles again. */
 static void compile_ahead(const kiln_graph *graph, const kiln__entry *entry,
                           const kiln__graph_call *call)
 {

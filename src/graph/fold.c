@@ -1,9 +1,10 @@
 /*
- * fold.c - whole numbers in expressions, exactly: shapes, axes and positions must be known before
- * any array is met, and so must an integer that may not fit the dtype it meets (int8 + 100*3).
+ * fold.c - exact arithmetic on the integers of an expression. Shapes, axes and positions must be
+ * known before arrays are, and so must an integer that may not fit the dtype of the array beside it
+ * (int8 + 100*3).
  *
- * An integer is a sign and 64 bits, which is all that a constant of a graph can hold; one beyond
- * that is an error and never becomes a float in silence. Within those bounds this arithmetic is
+ * An integer is a sign and 64 bits, which is all that a constant of a graph can hold. One that
+ * needs more is an error; it never becomes a float silently. Within those bounds this arithmetic is
  * Python's, and the operations' own (ops.def). All other arithmetic of plain numbers is recorded
  * and computed by the operations themselves (src/fusion/numbers.c).
  */
@@ -25,7 +26,7 @@ static bool read_whole(const kiln_node *n, whole *out)
     return n->kind == KILN_NODE_INT || n->kind == KILN_NODE_BOOL;
 }
 
-/* False when no 64-bit integer, with a sign or without, has the value. */
+/* False for a value that neither int64 nor uint64 holds. */
 static bool write_whole(whole w, kiln_node *out)
 {
     if (!w.negative)
@@ -103,8 +104,7 @@ static bool shift(bool left, whole a, uint64_t b, whole *out)
     return true;
 }
 
-/* Bits, of a negative number those of its two's complement: 64 of them and a sign, which stands for
- * all that are further left. */
+/* Bitwise operations on two's complement: 64 bits, and a sign that stands for all higher bits. */
 static bool fold_bits(kiln_op op, whole a, whole b, whole *out)
 {
     const uint64_t x = a.negative ? 0 - a.size : a.size, y = b.negative ? 0 - b.size : b.size;
@@ -181,7 +181,7 @@ static kiln__folded fold_one(kiln_op op, whole a, whole *out)
     }
 }
 
-/* A sign before a number with a point is part of the number. */
+/* The sign of a floating-point or complex literal is part of the literal. */
 static bool fold_sign(kiln_op op, const kiln_node *a, kiln_node *out)
 {
     *out = *a;

@@ -105,7 +105,7 @@ static void seal(kiln_graph *graph)
     pthread_mutex_unlock(&graph->lock);
 }
 
-/* What was recorded after sealing is told once. */
+/* Report an attempt to record after sealing, once. */
 static kiln_status report_late(kiln_graph *graph, kiln_error *err)
 {
     kiln_status status = KILN_OK;
@@ -147,7 +147,7 @@ static void put_text(kiln__buf *b, const char *text)
 {
     kiln__buf_puts(b, text != NULL ? text : "");
     kiln__buf_putc(b, '\n');
-    kiln__buf_putc(b, '\1'); /* no text holds one: joined texts differ when the texts do */
+    kiln__buf_putc(b, '\1'); /* a separator that no text contains */
 }
 
 /* All texts of a step as one. */
@@ -178,7 +178,7 @@ static void join_texts(const kiln__step *step, kiln__buf *b)
     kiln__buf_putc(b, r->keep_axes ? 'k' : '-');
 }
 
-/* The kernel of these texts, found or made. Called with the lock held. */
+/* Find the kernel with these texts, or make it. The lock is held. */
 static kiln_status find_kernel(kiln_graph *graph, const kiln__step *step, const kiln__buf *texts,
                                kiln__kernel **out, kiln_error *err)
 {

@@ -29,7 +29,7 @@
 
 /* ---- entries --------------------------------------------------------------------------------- */
 
-/* A view of a value, ready to be copied and pointed at memory: a kiln_array that was never made. */
+/* The header of a view of a value. A call copies it to the stack and sets its address. */
 typedef struct kiln__view {
     kiln__step_param param;
     kiln_array *header; /* NULL when the value is passed as it is */
@@ -46,15 +46,15 @@ typedef struct kiln__bound_step {
     _Atomic(const kiln__recipe *) recent; /* the recipe that fitted last: layouts are the entry's */
 } kiln__bound_step;
 
-/* What an entry recognises an argument by. */
+/* What an argument must be equal to for the entry to fit. */
 typedef struct kiln__entry_arg {
     uint8_t kind, dtype, rank;
     uint64_t layout;
     const int64_t *dims; /* rank extents, then rank strides */
 } kiln__entry_arg;
 
-/* One call, all decided but addresses and numbers. Immutable once built but for `recent` of its
- * steps. */
+/* Everything about a call but addresses and the values of numbers. Immutable once built, except for
+ * `recent` of its steps. */
 typedef struct kiln__entry {
     uint64_t hash; /* first: entries are items of a memo */
     kiln__program *program;
@@ -72,32 +72,34 @@ struct kiln_graph {
     kiln__ir ir;
     _Atomic(bool) sealed;
     _Atomic(bool) late;     /* something was recorded after sealing: to be reported once */
-    kiln_error failed;      /* what recording met first */
+    kiln_error failed;      /* the first error of recording */
     kiln_error late_error;
     pthread_mutex_t lock;   /* of `kernels`, sealing and late_error */
     kiln__map kernels;      /* by their texts: steps of equal texts share one */
     kiln__map names;        /* of inputs and outputs */
-    kiln__memo memo;        /* entries by layouts; one that it has no room for is made at each call */
+    kiln__memo memo;        /* entries by layouts; one for which it is full is built at each call */
 };
 
-/* Whether it was made by the process that this one was forked from. */
+/* Whether another process made the graph, of which this one is a fork. */
 static inline bool kiln__graph_forked(const kiln_graph *graph)
 {
     return graph->ctx != NULL && kiln__context_forked(graph->ctx);
 }
 
-/* Whether a graph may have this name. */
+/* Whether a graph may have this name: an identifier of at most 100 bytes that begins with a letter.
+ * */
 bool kiln__graph_name(const char *name);
 
-/* A graph with nothing in it; `name` NULL for the usual one. Without a context it can be recorded
- * and planned, and never called. ERR_NAME, ERR_NO_MEMORY. */
+/* An empty graph; `name` NULL means the default. A graph without a context can be recorded and
+ * planned, but not called. ERR_NAME, ERR_NO_MEMORY. */
 kiln_status kiln__graph_new(kiln_context *ctx, const char *name, kiln_graph **out, kiln_error *err);
 
 /* A plain number as a node of the graph, so that what is computed from numbers alone can be recorded;
  * any other node as it is. */
 kiln_node kiln__graph_number(kiln_graph *graph, kiln_node node);
 
-/* A readable graph: not NULL, alive, sealed without failures. Reports a late recording once. */
+/* Check that a graph can be called: not NULL, not destroyed, sealed without an error. Reports an
+ * attempt to record after sealing once. */
 kiln_status kiln__graph_ready(kiln_graph *graph, const char *function, kiln_error *err);
 
 /* The kernel for a step, from the graph's list or made now. */
@@ -119,8 +121,9 @@ kiln_status kiln__graph_call_read(kiln_graph *graph, const char *function, const
 kiln_status kiln__graph_program(kiln_graph *graph, const kiln__graph_call *call,
                                 kiln__program **out, kiln_error *err);
 
-/* An entry from the memo or built; `*owned` must be destroyed by the caller (memo full). With `ahead`
- * other threads begin to compile all kernels of a new one but the first. */
+/* Find the entry in the memo, or build it. When the memo is full, `*owned` is the new entry, which
+ * the caller destroys. With `ahead` other threads begin to compile all kernels of a new entry but
+ * the first. */
 kiln_status kiln__entry_get(kiln_graph *graph, const kiln__graph_call *call, bool ahead,
                             const kiln__entry **out, kiln__entry **owned, kiln_error *err);
 
@@ -133,7 +136,7 @@ void kiln__entry_destroy(void *entry); /* accepts NULL */
 
 /* ---- text (parse.c) -------------------------------------------------------------------------- */
 
-/* kiln_graph_parse() with its arguments checked; the context may be missing, as above. */
+/* kiln_graph_parse() after its arguments were checked; the context may be NULL, as above. */
 kiln_status kiln__graph_from_text(kiln_context *ctx, const char *text, const char *const *names,
                                   size_t name_count, const char *name, kiln_graph **out,
                                   size_t *results_out, kiln_error *err);
@@ -154,11 +157,11 @@ static inline bool kiln__arg_number(const kiln_arg *arg, kiln__number *out)
     return is_number;
 }
 
-/* Whether anything is made of input number `input`. */
+/* Whether a node or an output uses input number `input`. */
 bool kiln__graph_uses(const kiln_graph *graph, size_t input);
 
-/* What a step of a program, whose definition is `def`, needs on a device. `args` (NULL: nobody's) are
- * those of the call; what they do not have begins at an aligned address. */
+/* Plan a step of a program, whose definition is `def`, for a device. `args` are those of the call,
+ * or NULL; a value whose address they do not tell is taken to begin at an aligned one. */
 kiln_status kiln__step_plan(const kiln__step *step, kiln__definition *def,
                                const kiln__plan_device *device, const kiln_arg *args,
                                kiln__planned *out, kiln_error *err);

@@ -1,7 +1,8 @@
 /*
  * lex.c - expressions as tokens, and errors that point into them.
  *
- * Numbers are Python's: 12, 1_000, 0x1f, 0b101, 2.5e-3, 1.5j. Marks are read longest first.
+ * Numbers are written as in Python: 12, 1_000, 0x1f, 0b101, 2.5e-3, 1.5j. The longest operator that
+ * matches is taken.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -61,7 +62,8 @@ kiln_status kiln__expect(kiln__parser *p, const char *mark)
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-/* How many bytes belong to the number at `s`: what Python would take, or as much as looks so. */
+/* How many bytes belong to the number at `s`: all letters, digits, points and exponent signs, so
+ * that an error shows the whole of what is no number. */
 static size_t number_width(const char *s)
 {
     size_t n = 0;
@@ -79,7 +81,7 @@ static size_t number_width(const char *s)
     }
 }
 
-/* Copy without underscores, which must stand between digits. */
+/* Copy the digits without the underscores between them. */
 static bool copy_digits(const char *s, size_t width, char *out)
 {
     size_t used = 0;

@@ -7,11 +7,11 @@
  *     postfix    := primary ('[' subscript ']' | '.' name ['(' arguments ')'])*
  *     primary    := number | name | name '(' arguments ')' | '(' values ')' | '[' values ']'
  *
- * Unary operators bind tighter than all binary ones but
- * `**`, which binds tighter on its left and takes a unary on its right: -x**-2 is -(x**(-2)).
+ * Unary operators bind tighter than all binary operators but `**`, which binds tighter than the
+ * unary operator on its left and takes a unary on its right: -x**-2 is -(x**(-2)).
  *
- * Rule: what Python would take but means something else for arrays (and, or, not, chained
- *       comparisons, @) is refused with what to write instead.
+ * Rule: what Python accepts but what means something else for arrays (and, or, not, chained
+ *       comparisons, @) is refused, and the message says what to write instead.
  */
 #include <math.h>
 #include <stdio.h>
@@ -108,7 +108,7 @@ static kiln_status parse_arguments(kiln__parser *p, kiln__parsed_call *c)
 static kiln_status parse_call(kiln__parser *p, size_t at, size_t bytes, const kiln__parsed *self,
                               kiln__parsed *out)
 {
-    kiln__parsed_call *c = kiln__calloc(1, sizeof *c); /* too large for a frame that recurs */
+    kiln__parsed_call *c = kiln__calloc(1, sizeof *c); /* too large for recursion */
     if (c == NULL)
         return kiln__fail_memory(p->err, sizeof *c);
     c->name = p->text + at;
@@ -125,7 +125,7 @@ static kiln_status parse_call(kiln__parser *p, size_t at, size_t bytes, const ki
     return status;
 }
 
-/* What stands between two colons: nothing, or a whole number. */
+/* One bound of a slice: nothing, None or an integer. */
 static kiln_status parse_bound(kiln__parser *p, int64_t *out)
 {
     kiln__parsed v;
@@ -216,7 +216,7 @@ static const kiln__parsed *find_name(const kiln__parser *p, const char *name, si
     return NULL;
 }
 
-/* pi, None, float32, ...: names that mean something by themselves. */
+/* Predefined names: pi, None, float32, ... */
 static bool constant(const char *name, size_t bytes, kiln__parsed *out)
 {
     static const struct {
@@ -260,7 +260,7 @@ static kiln_status parse_name(kiln__parser *p, kiln__parsed *out)
     if (known == NULL && kiln__is_mark(p, ".") &&
         (kiln__same_word(p->text + at, bytes, "np") ||
          kiln__same_word(p->text + at, bytes, "numpy"))) {
-        KILN_CHECK(kiln__next_token(p)); /* NumPy's own spelling of all that follows */
+        KILN_CHECK(kiln__next_token(p)); /* np.NAME is NAME */
         if (p->token.kind != KILN__TOKEN_NAME)
             return kiln__unexpected(p, "a name");
         at = p->token.at;
@@ -367,7 +367,8 @@ static const struct {
     {"//", 7, KILN_OP_FLOOR_DIVIDE},  {"%", 7, KILN_OP_REMAINDER},
 };
 
-/* The binary operator looked at, of this level or a tighter one; -1 when there is none. */
+/* The index of the binary operator that the current token is, if it binds as tightly as `level` or
+ * tighter; else -1. */
 static int operator_here(const kiln__parser *p, int level)
 {
     if (p->token.kind != KILN__TOKEN_MARK)
@@ -378,7 +379,7 @@ static int operator_here(const kiln__parser *p, int level)
     return -1;
 }
 
-/* Words and marks that Python has between values and arrays have not. */
+/* Refuse operators that Python has and arrays do not. */
 static kiln_status refuse_foreign(const kiln__parser *p)
 {
     const size_t at = p->token.at, width = p->token.width;

@@ -57,7 +57,7 @@ typedef struct kiln__parser {
     const char *text;
     kiln_graph *graph;
     kiln_error *err;
-    kiln__token token; /* the one looked at */
+    kiln__token token; /* the current one */
     size_t behind;     /* end of the one before it */
     int depth;
     kiln__named *names;
@@ -66,8 +66,8 @@ typedef struct kiln__parser {
     size_t result_count;
 } kiln__parser;
 
-/* Whether a node is a plain number, not recorded. (KILN_NODE_NOTHING is none: it is what recording gives after
- * a failure, which kiln_graph_compile() reports in the end.) */
+/* Whether a node is a plain number that is not recorded. (KILN_NODE_NOTHING is none: recording
+ * returns it after an error, which kiln_graph_compile() reports.) */
 static inline bool kiln__is_plain(const kiln_node *n)
 {
     return n->kind != KILN_NODE_GRAPH && n->kind != KILN_NODE_NOTHING;
@@ -129,7 +129,7 @@ typedef struct kiln__subscript {
     size_t at;
 } kiln__subscript;
 
-/* Apply what stands between brackets, at most one of it an ellipsis. */
+/* Apply the subscripts between brackets, of which at most one is an ellipsis. */
 void kiln__apply_subscripts(kiln__parsed *v, const kiln__subscript *list, size_t count);
 
 /* ---- parse.c --------------------------------------------------------------------------------- */
@@ -140,7 +140,7 @@ kiln_status kiln__parse_expression(kiln__parser *p, kiln__parsed *out);
 typedef enum kiln__folded {
     KILN__FOLDED,
     KILN__FOLD_NOT,   /* not an operation on whole numbers: it is to be recorded */
-    KILN__FOLD_BEYOND /* an integer that 64 bits do not hold */
+    KILN__FOLD_BEYOND /* the result is no integer of 64 bits */
 } kiln__folded;
 
 /* An operation on plain numbers. */

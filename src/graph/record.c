@@ -3,14 +3,14 @@
  *
  *     macro > [check operands] > kiln__ir_add
  *
- * Recording never fails on the spot: the first fault is kept in the graph and reported when it is
- * compiled, and what is made of a faulty node is faulty too, in silence. Operands of which none
- * belongs to a graph have nowhere to report to: their node carries the place it was made at, and
- * is reported when it meets a graph.
+ * A recording function cannot fail. The graph keeps the first error, and reports it when it is
+ * compiled; a node made of a faulty node is faulty as well, and adds no error. Operands of which
+ * none belongs to a graph have no graph to report to: the node that they make carries the place
+ * where it was recorded, and is reported when it is used together with a node of a graph.
  */
 #include "graph/graph.h"
 
-/* Where something was recorded, and what. */
+/* What was recorded, and the line of the program that did. */
 typedef struct place {
     const char *what, *file;
     int line;
@@ -24,7 +24,7 @@ static kiln_node faulty(kiln_graph *graph)
     return n;
 }
 
-/* A node of nothing but plain numbers. */
+/* The node for an operation on plain numbers alone, which has no graph. */
 static kiln_node without_graph(const place *at)
 {
     kiln_node n = faulty(NULL);
@@ -41,14 +41,15 @@ static kiln_node node_of(kiln_graph *graph, uint32_t id)
     return n;
 }
 
-/* The last component of a path: what messages show. */
+/* The last component of a path, for messages. */
 static const char *base_name(const char *file)
 {
     const char *slash = file != NULL ? strrchr(file, '/') : NULL;
     return slash != NULL ? slash + 1 : file != NULL ? file : "?";
 }
 
-/* Keep a fault, unless one is kept already. After sealing it is kept apart: the graph stays good. */
+/* Keep an error, unless the graph has one already. An error after sealing is kept separately,
+ * because the sealed graph stays valid. */
 static kiln_node fault(kiln_graph *graph, const place *at, kiln_status status, const char *fmt, ...)
     KILN_PRINTF(4, 5);
 static kiln_node fault(kiln_graph *graph, const place *at, kiln_status status, const char *fmt, ...)
@@ -59,7 +60,7 @@ static kiln_node fault(kiln_graph *graph, const place *at, kiln_status status, c
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    if (kiln__graph_forked(graph)) /* compiling it says so */
+    if (kiln__graph_forked(graph)) /* kiln_graph_compile() reports it */
         return faulty(graph);
     pthread_mutex_lock(&graph->lock);
     if (atomic_load(&graph->sealed)) {
@@ -75,7 +76,7 @@ static kiln_node fault(kiln_graph *graph, const place *at, kiln_status status, c
     return faulty(graph);
 }
 
-/* No room for another node: of the graph, or of the host. */
+/* The error for a node that cannot be added: the graph is full, or memory is. */
 static kiln_node no_room(kiln_graph *graph, const place *at)
 {
     if (graph->ir.node_count >= KILN__IR_NODES_MAX)
@@ -134,7 +135,7 @@ static bool take(kiln_graph *graph, const kiln_node *n, size_t position, const p
     else if (n->graph == NULL)
         fault(graph, at, KILN_ERR_ARGUMENT, "operand %zu is no node", position + 1);
     else if (n->kind != KILN_NODE_GRAPH)
-        ; /* faulty since before: what began it is kept */
+        ; /* a faulty node: its error is kept already */
     else if (n->id == 0 || n->id >= graph->ir.node_count)
         fault(graph, at, KILN_ERR_ARGUMENT, "operand %zu is no node of this graph", position + 1);
     else {
@@ -291,7 +292,7 @@ kiln_node kiln_node_cast(kiln_node x, kiln_dtype dtype, const char *file, int li
 
 /* ---- reductions and custom kernels ------------------------------------------------------------- */
 
-/* Axes as a node's data; all_axes when there are none to list. */
+/* Copy axes to a node's data; NULL sets all_axes. */
 static bool read_axes(kiln_graph *graph, const kiln_axes *axes, const place *at, kiln__node *node,
                       int64_t data[KILN_RANK_MAX])
 {
@@ -355,7 +356,7 @@ static kiln_node add_custom(kiln__kernel *kernel, const void *handle, kiln__node
     return add(node, inputs, input_count, data, data_count, at);
 }
 
-/* A handle that cannot be asked anything. */
+/* The error for a kernel handle that is NULL or destroyed, or for inputs that are NULL. */
 static kiln_node bad_handle(const kiln_node *inputs, size_t input_count, const place *at)
 {
     kiln_graph *graph = inputs != NULL ? home(inputs, input_count) : NULL;
@@ -441,7 +442,7 @@ kiln_node kiln_node_slice(kiln_node x, int axis, int64_t start, int64_t stop, in
     return add_view(KILN__VIEW_SLICE, x, data, 4, &at);
 }
 
-/* A shape as a view's data. */
+/* Add a view whose data is a shape. */
 static kiln_node add_shaped(int view, kiln_node x, int rank, const int64_t *shape, const place *at)
 {
     kiln_graph *graph = home(&x, 1);

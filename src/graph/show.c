@@ -3,7 +3,7 @@
  */
 #include "graph/call.h"
 
-/* The program for arguments, for one of the functions below. */
+/* Read the arguments of `function` and plan the program for them. */
 static kiln_status program_for(kiln_graph *graph, const char *function, const kiln_arg *args,
                                size_t arg_count, kiln__program **out, kiln_error *err)
 {
@@ -26,7 +26,7 @@ kiln_status kiln_graph_kernel_count(kiln_graph *graph, const kiln_arg *args, siz
     return status;
 }
 
-/* A program as text, by one of its printers. */
+/* Print the program for these arguments as text. */
 static kiln_status printed(kiln_graph *graph, const char *function, const kiln_arg *args,
                            size_t arg_count,
                            void (*print)(const kiln__ir *, const kiln__program *, kiln__buf *),

@@ -12,7 +12,8 @@
 #include "graph/graph.h"
 #include "graph/parse.h"
 
-/* How many names stand before a '=' here; 0 when this is no assignment. Moves nothing. */
+/* Count the names before '=' in the statement that begins here; 0 when it is no assignment. The
+ * current token stays. */
 static kiln_status count_targets(kiln__parser *p, size_t *count_out)
 {
     const kiln__token token = p->token;
@@ -55,7 +56,8 @@ static void add_result(kiln__parser *p, kiln_node node, const kiln__parsed *v)
     kiln_node_output(p->graph, name, node, KILN__PLACE(v->at));
 }
 
-/* The values of a statement, tuples spread out, one by one to names or to results. */
+/* Parse one statement. The items of tuples count as values of their own; each value is given to a
+ * name, or is a result. */
 static kiln_status parse_statement(kiln__parser *p)
 {
     const size_t first = p->token.at;
@@ -142,7 +144,7 @@ size_t kiln__expression_place(const kiln_error *err)
     return SIZE_MAX;
 }
 
-/* What recording found is told with its place: point at it. */
+/* The message of an error that recording found names a place in the text: add a caret below it. */
 static void show_place(const char *text, kiln_error *err)
 {
     const size_t place = kiln__expression_place(err);

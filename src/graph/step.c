@@ -3,9 +3,8 @@
  *
  *     text > [graph without a context] > program > [step > definition, arguments without memory]
  *
- * For tools that compile ahead. The parser, the passes and the planners are those of real calls; only
- * the memory is missing: every value begins at an aligned address, as what the pool gives and what is
- * read from files does.
+ * Tools that compile ahead use it. Parser, passes and planners are those of real calls; only memory
+ * is missing. Each value is taken to begin at an aligned address, as memory from the pool does.
  */
 #include "graph/graph.h"
 
@@ -49,13 +48,13 @@ static uintptr_t base_of(const kiln__step_param *param, const kiln_arg *args)
                      : kiln__abstract_base(2 * (size_t)param->index + temporary);
 }
 
-/* A parameter as types are bound: the user's kernels have placeholders. */
+/* Describe a parameter to kiln__bind_types(), because kernels of users have placeholders. */
 static void describe(const kiln__step_param *param, const kiln_arg *args, kiln__given *given)
 {
     const kiln_arg number = param->kind == KILN__VALUE_NUMBER ? kiln__number_arg(&param->number)
                             : param->kind == KILN__VALUE_SCALAR && args != NULL
                                 ? args[param->index]
-                                : kiln_arg_bool(false); /* which every dtype holds */
+                                : kiln_arg_bool(false); /* a value that every dtype can hold */
 
     memset(given, 0, sizeof *given);
     if (param->kind != KILN__VALUE_NUMBER && param->kind != KILN__VALUE_SCALAR)

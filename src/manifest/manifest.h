@@ -9,7 +9,7 @@
  * recorder.c  $KILN_RECORD: lines appended by many threads and processes, each line once
  *
  * Fields and their meaning are in docs/manifest.md. Uses core only: signatures, layouts and dtypes
- * of parameters are judged by whoever knows definitions.
+ * of parameters are checked by whoever knows definitions.
  */
 #ifndef KILN_MANIFEST_MANIFEST_H
 #define KILN_MANIFEST_MANIFEST_H

@@ -50,7 +50,7 @@ static void judge_unknown(const uint8_t *file, size_t file_bytes)
     size_t key_bytes = 0;
     char target[32], kernel[64];
 
-    if (!kiln__blob_judge_any(file, file_bytes, &key, &key_bytes, &verdict)) {
+    if (!kiln__blob_verify_any(file, file_bytes, &key, &key_bytes, &verdict)) {
         PROMISE(verdict != KILN__VERDICT_VALID);
         return;
     }

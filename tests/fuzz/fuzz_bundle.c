@@ -40,7 +40,7 @@ static void judge(const uint8_t *file, size_t bytes)
             continue;
         PROMISE(blob >= file && blob_bytes <= bytes && blob + blob_bytes <= file + bytes);
         PROMISE((size_t)(blob - file) % 16 == 0);
-        (void)kiln__blob_judge_any(blob, blob_bytes, &key, &key_bytes, &verdict);
+        (void)kiln__blob_verify_any(blob, blob_bytes, &key, &key_bytes, &verdict);
         (void)kiln__bundle_find(&bundle, hash, &blob_bytes);
     }
 }

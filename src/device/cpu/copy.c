@@ -1,9 +1,9 @@
 /*
  * copy.c - copies and fills of host memory with all threads.
  *
- * Rule: one core cannot fill the memory's bandwidth, and stores that pass the cache save reading
- *       what is about to be overwritten. Both help only far beyond the caches: smaller blocks are
- *       left to libc, and the reader finds them in cache.
+ * Why: one core cannot saturate the memory's bandwidth, and non-temporal stores save reading the
+ *      lines that are overwritten. Both pay only for blocks much larger than the caches. Smaller
+ *      blocks are copied by libc, and stay in the cache for whoever reads them.
  */
 #include "device/cpu/cpu.h"
 
@@ -11,7 +11,7 @@
 #include <emmintrin.h>
 #endif
 
-/* A thread's least share: below it, waking another costs more than it brings. */
+/* The smallest share of a thread: for less, waking it costs more than it saves. */
 #define UNIT_BYTES ((int64_t)64 << 10)
 #define TOGETHER 8
 /* Larger than the last-level cache share of most machines. */
@@ -123,7 +123,7 @@ void kiln__cpu_copy(kiln__team *team, void *dst, const void *src, size_t bytes)
 
     if (d == s || bytes == 0)
         return;
-    /* Threads in parallel cannot keep the order that an overlap needs. */
+    /* Overlapping memory must be copied in one direction, which parallel threads do not keep. */
     if (d < s ? s - d < bytes : d - s < bytes)
         memmove(dst, src, bytes);
     else

@@ -4,8 +4,8 @@
  *     device.h -> backend.h -> [cpu.c] -> target.c cxx.c module.c team.c copy.c
  *
  * Rule 1: everything is done when the call that asks for it returns. Streams have no native
- *         handle, waiting for one is over at once, an event is the time of its recording.
- * Rule 2: opening runs nothing and starts nothing: no compiler, no thread.
+ *         handle, waiting for one returns at once, an event is the time of its recording.
+ * Rule 2: opening a device runs no compiler and starts no thread.
  * Rule 3: a kernel that faults takes the process with it, as any C function would; there is no
  *         ERR_FAULT here.
  */

@@ -5,12 +5,12 @@
  *
  * Rule 1: everything fixed that is passed to the compiler is in kiln__cxx_key(): two machines with
  *         equal keys get interchangeable binaries.
- * Rule 2: no floating-point promise is given away that a user can see but errno, exception flags
- *         and a * b + c rounded once (CUDA does that too): NaN, infinity, -0 and the order of
- *         operations are kept. Vector code needs no more: -fno-math-errno lets loops call libmvec,
- *         -fno-trapping-math lets branches become masks.
+ * Rule 2: floating point is that of C++ with three exceptions: errno is not set, exception flags
+ *         may be wrong, and a * b + c may be rounded once (as on CUDA). NaN, infinity, -0 and the
+ *         order of operations are kept. Vectorisation needs no more: -fno-math-errno lets loops
+ *         call libmvec, -fno-trapping-math lets branches become masks.
  * Rule 3: the source comes by stdin, so that no temporary name reaches the binary or a message,
- *         and `#include "x"` looks where the program stands.
+ *         and `#include "x"` is searched in the current folder of the program.
  *
  * What a compile costs (GCC 12, a core of 2.4 GHz): driver and compiler proper 35 ms, assembler 3,
  * linker 8 with neither start files nor the C++ library, 32 with them. Hence two ways to link:
@@ -40,13 +40,13 @@
 static const char *const common_flags[] = {
     "-std=c++17", "-O3", "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti",
     "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast", "-fopenmp-simd",
-    /* CUDA code in the wild looks at one type's bits through another's pointer. */
+    /* Existing CUDA code reads the bits of one type through a pointer to another. */
     "-fno-strict-aliasing",
     /* Distributions turn these on; a loop over memory only gets slower by them. */
     "-fno-stack-protector", "-U_FORTIFY_SOURCE",
     "-fdiagnostics-color=never",
 };
-/* A unique symbol would keep a module in memory for ever. */
+/* A module with a unique symbol can never be unloaded. */
 static const char *const gcc_flags[] = {"-fno-gnu-unique", "-fmax-errors=64"};
 static const char *const clang_flags[] = {"-ferror-limit=64", "-Qunused-arguments"};
 
@@ -180,7 +180,7 @@ const char *const *kiln__cxx_include_dirs(void)
 
 bool kiln__cxx_looks_further(void)
 {
-    return true; /* in folders of its own */
+    return true; /* in the compiler's own folders */
 }
 
 /* ---- argument vector ---- */
@@ -251,7 +251,7 @@ static kiln_status make_arguments(const kiln__cxx *cxx, const kiln__compile_requ
         add(a, "-isystem");
         add(a, *dir);
     }
-    /* What it reads it tells (depend.c). */
+    /* The compiler lists the files that it reads (depend.c). */
     add(a, "-MD");
     add(a, "-MT");
     add(a, "kernel");
@@ -264,7 +264,7 @@ static kiln_status make_arguments(const kiln__cxx *cxx, const kiln__compile_requ
     add(a, "-");
     add(a, "-x");
     add(a, "none");
-    /* Libraries count only behind what needs them. */
+    /* The linker wants libraries behind the objects that need them. */
     for (size_t k = 0; k < request->option_count; k++)
         if (kiln__starts_with(request->options[k], "-l"))
             add(a, kiln__cxx_option(request->options[k]));
@@ -272,7 +272,7 @@ static kiln_status make_arguments(const kiln__cxx *cxx, const kiln__compile_requ
     return KILN_OK;
 }
 
-/* Of those that a compiler inherits: which programs and libraries it uses, and what time it is. */
+/* Inherited variables that change the result: programs, libraries and the time that it uses. */
 static const char *const key_variables[] = {"COMPILER_PATH", "GCC_EXEC_PREFIX", "LIBRARY_PATH",
                                             "SOURCE_DATE_EPOCH"};
 
@@ -301,8 +301,8 @@ void kiln__cxx_key(kiln__buf *key)
 
 /* ---- one run of the compiler ---- */
 
-/* Texts that tell a failure of the machine from a mistake in the source. The former must not be
- * remembered as the definition's own. */
+/* Texts by which a failure of the machine is recognised. Unlike a mistake in the source, it must
+ * not be remembered for the definition. */
 static const struct {
     const char *text;
     kiln_status status;
@@ -333,7 +333,7 @@ static bool log_has(const kiln__buf *log, const char *text)
     return log->length != 0 && strstr(log->text, text) != NULL;
 }
 
-/* Where the line of a log begins that tells most. */
+/* The beginning of the most telling line of a log: the first with "error" in it. */
 static const char *first_complaint(const kiln__buf *log)
 {
     char *at = log->length != 0 ? strcasestr(log->text, "error") : NULL;
@@ -351,7 +351,8 @@ static kiln_status explain_exit(const kiln__cxx *cxx, const kiln__buf *log, kiln
                               machine_failures[k].meaning);
     if (kiln__log_blames_source(log->text))
         return kiln__fail(err, KILN_ERR_COMPILE, "%s rejected the generated source", cxx->brief);
-    /* Broken off for a reason of its own: it crashed, say. Another time it may not. */
+    /* The compiler failed for a reason of its own, a crash for instance; another run may succeed.
+     * */
     const char *line = first_complaint(log);
     return kiln__fail(err, KILN_ERR_IO, "%.300s broke off: %.*s", cxx->path,
                       (int)strcspn(line, "\n"), line);
@@ -362,7 +363,7 @@ static kiln_status explain_end(const kiln__cxx *cxx, kiln__cpu_end end, int code
 {
     switch (end) {
     case KILN__CPU_EXITED:
-        /* What is left of a failed exec where vfork is only emulated. */
+        /* A failed exec looks like this where vfork is only emulated. */
         if (code == 127 && log->length == 0)
             return kiln__fail(err, KILN_ERR_NO_COMPILER, "%.300s could not be started", cxx->path);
         if (code != 0)
@@ -498,7 +499,8 @@ kiln_status kiln__cxx_compile(const kiln__compile_request *request, kiln__compil
         status = read_binary(folder.path, result, err);
 
 done:
-    /* The log is wanted on failure above all. Without memory for it the status still tells. */
+    /* The log matters most after a failure. When there is no memory for it, the status still tells.
+     * */
     if (log.length != 0)
         result->log = kiln__buf_take(&log);
     kiln__buf_clear(&log);

@@ -10,7 +10,7 @@
 
 #define RULE_BYTES_MAX ((size_t)4 << 20)
 
-/* Put the name at `p` as a line; behind it. */
+/* Append the name at `p` as a line; returns the end of the name. */
 static const char *take_name(const char *p, kiln__buf *names)
 {
     while (*p != '\0' && !kiln__is_blank(*p)) {
@@ -53,6 +53,7 @@ char *kiln__cxx_read_inputs(const char *path)
     if (kiln__read_file(path, RULE_BYTES_MAX, &rule, &bytes) == 0 && strlen(rule) == bytes)
         names = kiln__cxx_inputs(rule);
     kiln__free(rule);
-    /* A list that cannot be read holds a name that no key knows. */
+    /* A list that cannot be read gets a name that is in no key, so that the result is not cached.
+     * */
     return names != NULL ? names : kiln__strdup("?\n");
 }

@@ -3,14 +3,13 @@
  *
  *     kiln__cxx_compile, kiln__cpu_module_load > [open, close] > $TMPDIR/kiln-XXXXXX
  *
- * A folder belongs to a living process: it holds a locked file, and the lock goes with the process
- * however that ends. Each process looks once for folders whose lock nobody holds, and removes them.
- * What is at work when the program calls exit() is removed on the way out.
+ * A folder belongs to a running process: it contains a locked file, and the lock is released when
+ * the process ends, however it ends. Each process once looks for folders whose lock is not held,
+ * and removes them. Folders in use when the program calls exit() are removed by a handler.
  *
  * Rule 1: only what kiln made is swept: a folder of its name, of this user, closed to others, with
  *         the lock file in it. One without the file is removed only if it is empty.
- * Rule 2: whoever loses a new folder to somebody's sweep, between its making and its locking, makes
- *         another.
+ * Rule 2: another process may sweep a new folder before its file is locked; then a new one is made.
  * Rule 3: links are removed and not followed.
  */
 #define _GNU_SOURCE

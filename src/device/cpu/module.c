@@ -4,7 +4,7 @@
  *     bytes > a file only this process can name > dlopen > dlsym
  *
  * Rule 1: bytes come from a cache, so they are checked before the loader sees them: it trusts
- *         headers, and a file shorter than they say ends in a signal.
+ *         headers, and reading beyond a file that is too short raises a signal.
  * Rule 2: no two loads of a process use one path. The loader takes an equal path for an equal
  *         library and hands back the old one, whose code may be another kernel's.
  * Rule 3: the file is gone, or was never in any folder, when the load returns.

@@ -1,13 +1,14 @@
 /*
  * spawn.c - run one program to its end and hear what it says.
  *
- *     kiln__cxx_compile > [environment > start.c > listen > wait > judge]
+ *     kiln__cxx_compile > [environment > start.c > listen > wait > read the status]
  *
  * Rule 1: no shell. The program is started with an argument vector, so that no text of a user is
  *         ever parsed by anything but the program itself.
  * Rule 2: what the program says is bounded, and so is the time it takes.
  * Rule 3: the host's signal handling is not touched. It may ignore SIGCHLD or reap every child it
- *         sees; then the exit status is unknown and the caller must judge by the output.
+ *         sees; then the exit status is unknown, and the caller decides by the output that was
+ *         made.
  * Rule 4: when the program has ended, however it did, the rest of its process group is ended: a
  *         driver that was killed leaves no compiler behind. What made a session of its own (the
  *         server of a compiler cache) lives on.
@@ -132,7 +133,7 @@ static bool late(const watch *w)
     return cancelled(w) || kiln__now_us() >= w->deadline_us;
 }
 
-/* Append what fits; the program goes on talking to nobody. */
+/* Append what fits in the buffer. The rest is read and dropped, so that the program never waits. */
 static void hear(kiln__buf *log, const char *text, size_t bytes)
 {
     size_t room = log->max_bytes > log->length ? log->max_bytes - log->length : 0;

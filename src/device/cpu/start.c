@@ -37,10 +37,10 @@
 
 #include "device/cpu/cpu.h"
 
-/* A compiler that needs more address space than this is at a source that nobody waits for. */
+/* No sensible source makes a compiler need more address space than this. */
 #define MEMORY_BYTES_MAX ((rlim_t)8 << 30)
 
-/* Exit code of a child that could not begin; as shells have it. */
+/* Exit code of a child whose exec failed, as in shells. */
 #define NOT_BEGUN 127
 
 typedef struct beginning {

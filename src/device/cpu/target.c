@@ -153,8 +153,8 @@ void kiln__cpu_name(char *name, size_t bytes)
 
 /* ---- cores ---- */
 
-/* What a container's quota leaves, rounded up; INT32_MAX without one. More threads than that only
- * get the whole team stopped in the middle of a period. */
+/* Cores that a container's quota allows, rounded up; INT32_MAX without a quota. With more threads
+ * the whole team is stopped for the rest of a period once the quota is used up. */
 static int quota_cores(void)
 {
     char *text = NULL;
@@ -196,7 +196,8 @@ int kiln__cpu_core_count(void)
 
 /* ---- memory ---- */
 
-/* What a container may still take: its limit less what it holds, but file pages can be dropped. */
+/* Memory that a container may still allocate: its limit less its use, of which file pages can be
+ * dropped. */
 static size_t container_free(unsigned long long limit)
 {
     unsigned long long used = 0, files = 0;

@@ -4,16 +4,16 @@
  *     launch > job { parts: [first ........ end) } > threads take pieces of parts > all done
  *
  * A job's units are cut into one contiguous part per thread, and a thread begins with the part of
- * its own number: equal launches put equal addresses on equal threads, which keeps memory near
- * its core and streams long. A part is taken in pieces through one atomic counter; a thread that
- * is through with its own part takes pieces of the others', so that a slow core delays nobody.
+ * its own number: equal launches put equal addresses on equal threads, which keeps memory near its
+ * core and streams long. A part is taken in pieces through one atomic counter; a thread that has
+ * finished its own part takes pieces of the others', so that a slow core does not delay the job.
  *
  * Rule 1: the caller works too, and can finish the job alone. Threads that come late, or could
  *         not be started, cost time and never correctness.
  * Rule 2: a job lives on its caller's stack. A thread joins it under the lock while it is listed
  *         and counts itself in `helpers`; the caller delists it and waits for that to reach 0.
  *         Having counted itself out, a thread does not touch the job again.
- * Rule 3: threads start with the first work that is worth them; a context that only runs small
+ * Rule 3: threads are started by the first job that is large enough; a context that only runs small
  *         kernels has none.
  */
 #define _GNU_SOURCE
@@ -27,10 +27,10 @@
 #define THREADS_MAX 1024
 /* With more threads than that, several begin with one part. Bounds what a job takes of a stack. */
 #define PARTS_MAX 64
-/* Pieces a part is taken in. More balance better, fewer touch the counter less. */
+/* Pieces of a part. More of them balance the load better, fewer access the counter less often. */
 #define PIECES_A_PART 8
-/* How long a thread looks for what it waits for before it sleeps: about what waking costs. A pause
- * takes from 10 to 140 cycles by the processor's model, so the clock decides. */
+/* How long a thread spins before it sleeps: about as long as waking it takes. A pause instruction
+ * takes 10 to 140 cycles, depending on the processor, so the clock decides. */
 #define SPIN_US 20.0
 #define PAUSES_A_LOOK 16
 
@@ -86,7 +86,7 @@ static void work_on(job *j, int first)
 {
     for (int k = 0; k < j->part_count; k++) {
         part *p = &j->parts[(first + k) % j->part_count];
-        /* Looking before adding keeps the counter from running away under many threads. */
+        /* Reading the counter first keeps many threads from increasing it far beyond the end. */
         while (atomic_load_explicit(&p->next, memory_order_relaxed) < p->end) {
             int64_t begin = atomic_fetch_add_explicit(&p->next, j->piece, memory_order_relaxed);
             int64_t left = p->end - begin;
@@ -308,7 +308,7 @@ kiln_status kiln__team_create(int threads, kiln__team **out, kiln_error *err)
     if (threads < 1)
         threads = cores;
     team->threads = threads < THREADS_MAX ? threads : THREADS_MAX;
-    /* Looking for work on a core that the work needs would delay it. */
+    /* With one core, spinning would delay the work that is waited for. */
     team->spins = team->threads <= cores;
     pthread_mutex_init(&team->lock, NULL);
     pthread_cond_init(&team->work, NULL);
@@ -329,7 +329,7 @@ void kiln__team_destroy(kiln__team *team, bool forked)
     if (!forked) {
         pthread_mutex_lock(&team->lock);
         team->stopping = true;
-        /* A looking thread must notice too. */
+        /* A spinning thread must notice it as well. */
         atomic_fetch_add_explicit(&team->posted, 1, memory_order_relaxed);
         pthread_cond_broadcast(&team->work);
         pthread_mutex_unlock(&team->lock);

@@ -29,7 +29,7 @@ typedef struct kiln__cu_launch_attribute {
     union {
         unsigned dims[3];
         int flag;
-        void *pointer; /* no use is made of it: the driver's union holds some, and is aligned so */
+        void *pointer; /* not used: aligns the union as the driver's is, which has pointers */
         char bytes[64];
     } value;
 } kiln__cu_launch_attribute;
@@ -75,8 +75,8 @@ extern kiln__cuda_driver kiln__cu;
  */
 kiln_status kiln__cuda_init(kiln_error *err);
 
-/* Copies go through page-locked memory of this size, twice, so that filling one half overlaps the
- * transfer of the other. */
+/* Copies go through two halves of page-locked memory of this size each, so that filling one half
+ * overlaps the transfer of the other. */
 #define KILN__STAGE_BYTES ((size_t)4 << 20)
 
 typedef struct kiln__cuda_stage {
@@ -87,7 +87,7 @@ typedef struct kiln__cuda_stage {
     int at;                  /* the half being filled */
     size_t used;             /* bytes of it already taken */
     kiln__cu_stream stream;  /* its transfers are all on this stream */
-    bool failed;             /* there is no page-locked memory: do without */
+    bool failed;             /* no page-locked memory could be had: the driver copies directly */
 } kiln__cuda_stage;
 
 /* What a kiln__device of this backend has in `state`. */

@@ -3,15 +3,15 @@
  *
  *     nvrtc.c: compile > [find] > take the cubin, or compile again with a remedy
  *
- * A fault is looked for where it cannot hide: in what the compiler made, whatever text that came
- * from. A kernel without the instruction in question costs a scan of its code and nothing else. One
- * with the instruction is suspected; the PTX, which is right, tells whether it asks for what goes
- * wrong.
+ * A fault is looked for in the machine code that the compiler made, whatever the source was. A
+ * kernel without the instruction in question costs a scan of its code only. A kernel with it is a
+ * suspect; then the PTX, which is correct, shows whether it contains the pattern that is
+ * miscompiled.
  *
  * Rule 1: nothing but the compiler's version, the architecture and the compiler's own output
  *         decide, so that equal keys keep meaning equal code; KILN__FAULT_TABLE stands for the
  *         table in keys.
- * Rule 2: when in doubt a kernel is suspect: a remedy in vain costs a little speed.
+ * Rule 2: when in doubt a kernel is a suspect: a needless remedy only costs a little speed.
  *
  * Instructions have 16 bytes (sm_70 and later). The low 9 bits of the first word are the operation,
  * the next 3 say where the operands come from.
@@ -93,7 +93,7 @@ bool kiln__code_count(const void *cubin, size_t bytes, kiln__code_counts *out)
 
 /* ---- PTX ---- Which registers hold a negated number, or bits of one. */
 
-/* What is followed: where a number comes from that is got wrong, and what must not take it. */
+/* The registers that hold a negated number, and the instructions that must not read one. */
 typedef struct ptx_rule {
     bool (*negates)(const char *text, const char *end);
     bool (*wrongs)(const char *text);
@@ -131,7 +131,7 @@ static bool begins(const char *text, const char *const *words, size_t count)
     return false;
 }
 
-/* Whether an instruction hands on the number it is given, or some of its bits. */
+/* Whether the result of an instruction is its operand, or some bits of it. */
 static bool hands_on(const char *text)
 {
     static const char *const words[] = {"mov.", "cvt.", "prmt.", "shl.", "shr.", "and.",
@@ -163,8 +163,7 @@ static bool is_short_negation(const char *text, const char *end)
     return kiln__starts_with(text, "neg.s16");
 }
 
-/* Whether an instruction takes 16 bits as a signed number, where only the low 16 bits of a register
- * are one. */
+/* Whether an instruction reads the low 16 bits of a register as a signed number. */
 static bool widens_short(const char *text)
 {
     static const char *const words[] = {"cvt.", "min.", "max.", "set", "mul.wide", "mad.wide",
@@ -173,7 +172,7 @@ static bool widens_short(const char *text)
     return type != NULL && type < text + strcspn(text, " \t;\n");
 }
 
-/* One instruction; true when it takes a negated number and must not. */
+/* Follow one instruction; true when it reads a negated number and must not. */
 static bool follow(negated *n, const char *text, const char *end)
 {
     const bool vector = memchr(text, '{', (size_t)(end - text)) != NULL;
@@ -207,7 +206,7 @@ static bool follow(negated *n, const char *text, const char *end)
     return false;
 }
 
-/* Whether what the rule is about occurs. */
+/* Whether the PTX contains the pattern of the rule. */
 static bool occurs(const ptx_rule *rule, const char *ptx)
 {
     const char *const end = ptx + strlen(ptx);
@@ -259,7 +258,8 @@ static const struct {
     const char *name;
     int since, until;       /* versions of NVRTC, both included */
     int arch_min, arch_max; /* both included */
-    /* In machine code; NULL: it cannot be told, but does not happen without optimisation. */
+    /* Finds it in machine code; NULL: it cannot be seen there, but does not occur without
+     * optimisation. */
     bool (*shows)(const kiln__code_counts *counts);
     bool (*asked_for)(const char *ptx);
 } faults[] = {

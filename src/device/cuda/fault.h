@@ -1,9 +1,9 @@
 /*
- * fault.h - known miscompilations of NVRTC: found in what it made, and got round. Private to
- * src/device/cuda.
+ * fault.h - known miscompilations of NVRTC: how they are found in its output, and avoided. Private
+ * to src/device/cuda.
  *
  *     fault.c        the table, and how a fault shows in machine code and in PTX
- *     fault_text.c   source in which the compiler does not find what it would get wrong
+ *     fault_text.c   rewrites a source so that it no longer triggers the miscompilation
  *
  * Threads: pure functions.
  */
@@ -15,7 +15,7 @@
 /* Part of every key. Raise when code that an earlier table let pass must not be used any more. */
 #define KILN__FAULT_TABLE "faults 2\n"
 
-/* What has been done about a source, in the order in which it is tried. */
+/* How a source is compiled, in the order in which this is tried. */
 typedef enum kiln__remedy {
     KILN__REMEDY_NONE,
     KILN__REMEDY_TEXT,  /* compiled from kiln__fault_text() */
@@ -28,15 +28,15 @@ typedef enum kiln__remedy {
 unsigned kiln__fault_suspects(int version, int arch, kiln__remedy remedy, const void *cubin,
                               size_t bytes);
 
-/* The one of them that the PTX the code was assembled from asks for, as a line for messages; NULL:
- * none. Without PTX (NULL) those that instructions tell are taken to be. */
+/* The fault, among `suspects`, whose pattern the PTX of the code contains, as a line for messages;
+ * NULL when it contains none. Without PTX (NULL) a suspect counts as a fault. */
 const char *kiln__fault_asked_for(unsigned suspects, const char *ptx);
 
 /* The same program with every negation hidden from the assembler, line by line where it was. Heap
  * text; NULL without memory. */
 char *kiln__fault_text(const char *source);
 
-/* How often machine code does something; how tests look at it. */
+/* Counts of instructions in machine code, for tests. */
 typedef struct kiln__code_counts {
     size_t instructions;
     size_t signed_min3; /* VIMNMX3 of signed operands */

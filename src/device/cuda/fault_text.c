@@ -1,5 +1,5 @@
 /*
- * fault_text.c - the same program in words of which the assembler makes no negation.
+ * fault_text.c - rewrites a program so that the assembler sees no negation in it.
  *
  *     nvrtc.c: compile > a fault is found > [text] > compile again
  *
@@ -8,19 +8,19 @@
  * operator ->* binds tighter than every binary operator but not than what stands behind a minus
  * (calls, indices, casts), so nothing but the sign itself needs to be found: no expression is
  * parsed.
- * `0 - x` becomes `kiln__zero - x`, and `T(0) - x` the like.
+ * `0 - x` becomes `kiln__zero - x`, and `T(0) - x` is treated in the same way.
  *
- * What is not found here stays what it is: signs in macros and in headers, a minus behind ')' (the
- * end of an operand, or of a cast) and behind ! or ~. Then the fault shows again, and the caller
+ * Some signs are left unchanged: those in macros and in headers, a minus behind ')' (the end of an
+ * operand, or of a cast) and one behind ! or ~. If the fault is then found again, the caller
  * compiles without optimisation.
  *
- * Rule: a program that means something else must not compile, or must not come from here. All lines
- *       keep their numbers.
+ * Rule: the result either means the same as the source or does not compile. All lines keep their
+ *       numbers.
  */
 #include "device/cuda/fault.h"
 
-/* Of integers that minima and maxima of 32 bits are made of, promoted to int; what else has a minus
- * is negated as ever, and so is what must be known at compile time. */
+/* Only integers that are promoted to int are subtracted from zero, because minima and maxima of 32
+ * bits are made of them. Other types, and constant expressions, are negated as before. */
 static const char head[] =
     "struct kiln__minus {}; __constant__ int kiln__zero; "
     "template <class T> __device__ __forceinline__ constexpr auto operator->*(kiln__minus, "
@@ -33,7 +33,7 @@ static const char head[] =
 #undef OF
     "\n#line 1\n";
 
-/* What stands before the place that is looked at. */
+/* What precedes the current position. */
 typedef enum before {
     BEFORE_OPERATOR, /* or nothing: a minus is a sign */
     BEFORE_OPERAND,  /* a minus subtracts, or it cannot be told */
@@ -45,7 +45,7 @@ static bool is_word(char c)
     return kiln__is_word_byte(c) || c == '$' || (unsigned char)c >= 0x80;
 }
 
-/* Behind a comment, a literal or a line of the preprocessor at `p`; `p` when it is none of them. */
+/* The end of the comment, literal or preprocessor line that begins at `p`; `p` when none does. */
 static const char *skip_opaque(const char *p, bool line_start)
 {
     const char *end;
@@ -68,7 +68,7 @@ static const char *skip_opaque(const char *p, bool line_start)
     return *end == *p ? end + 1 : end;
 }
 
-/* Behind a raw string whose '"' is at `p`. */
+/* The end of the raw string whose '"' is at `p`. */
 static const char *skip_raw(const char *p)
 {
     const size_t width = strcspn(p + 1, "( )\\\n");
@@ -82,7 +82,7 @@ static const char *skip_raw(const char *p)
     return p + strlen(p);
 }
 
-/* Behind a word or a number, and what a minus behind it is. */
+/* The end of the word or number at `p`, and what a minus behind it means. */
 static const char *skip_word(const char *p, before *state)
 {
     static const char *const words[] = {"return", "case", "else", "do", "throw"};
@@ -105,7 +105,7 @@ static const char *skip_word(const char *p, before *state)
     return end;
 }
 
-/* A mark at `p`: what a minus behind it is. */
+/* What a minus behind the operator or bracket at `p` means. */
 static before after_mark(char c, before state)
 {
     if (strchr(" \t\r\n\v\f", c) != NULL)
@@ -113,8 +113,8 @@ static before after_mark(char c, before state)
     return strchr("(,=?:{;[<>&|^+-*/%", c) != NULL ? BEFORE_OPERATOR : BEFORE_OPERAND;
 }
 
-/* Whether a binary operator in front binds no tighter than a subtraction, so that `0 - x` behind it
- * is one. */
+/* Whether the operator in front binds no tighter than a subtraction, so that `0 - x` behind it is a
+ * subtraction. */
 static bool is_loose(char c)
 {
     return strchr("(,=?:{;[<>&|^", c) != NULL;

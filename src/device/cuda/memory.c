@@ -106,7 +106,7 @@ void kiln__cuda_stage_clear(kiln__device *device)
     }
 }
 
-/* Turn to the other half, and wait until nothing is transferred out of it any more. */
+/* Switch to the other half, and wait until the last transfer out of it is done. */
 static kiln_status stage_turn(kiln__device *device, kiln_error *err)
 {
     kiln__cuda_stage *stage = &kiln__cuda_of(device)->stage;
@@ -144,7 +144,7 @@ static kiln_status stage_send(kiln__device *device, kiln__cu_pointer dst, const 
     return status;
 }
 
-/* Copy from the device, a half being filled by it while the other is emptied here. */
+/* Copy from the device: it fills one half while this thread empties the other. */
 static kiln_status stage_receive(kiln__device *device, char *dst, kiln__cu_pointer src,
                                  size_t bytes, kiln__cu_stream stream, kiln_error *err)
 {
@@ -178,7 +178,7 @@ static kiln_status stage_receive(kiln__device *device, char *dst, kiln__cu_point
 
 done:
     if (status != KILN_OK)
-        (void)kiln__cu.stream_synchronize(stream); /* nothing writes to the stage any more */
+        (void)kiln__cu.stream_synchronize(stream); /* nothing may write to the stage any more */
     return status;
 }
 

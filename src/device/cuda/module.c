@@ -1,5 +1,5 @@
 /*
- * module.c - cubins become kernels, and kernels run.
+ * module.c - loads cubins, finds their kernels, and launches them.
  *
  *     jit -> [module_load, module_entry] once          call -> [launch] every time
  *
@@ -10,7 +10,7 @@
 
 #define FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES 8
 
-/* Beyond this a kernel must be told that it may have so much shared memory. */
+/* A kernel that needs more dynamic shared memory than this must be given leave by an attribute. */
 #define SHARED_BYTES_PLAIN (48u << 10)
 
 kiln_status kiln__cuda_module_load(kiln__device *device, const void *binary, size_t bytes,
@@ -75,7 +75,7 @@ kiln_status kiln__cuda_module_entry(kiln__device *device, void *module, const ch
     return status;
 }
 
-/* Let a kernel have more shared memory than is plain. */
+/* Allow a kernel more than SHARED_BYTES_PLAIN of dynamic shared memory. */
 static kiln_status allow_shared(kiln__device *device, void *entry, uint32_t shared_bytes,
                                 kiln_error *err)
 {

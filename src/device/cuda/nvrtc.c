@@ -5,9 +5,9 @@
  *
  * Rule 1: nothing but kiln__nvrtc_compile and kiln__nvrtc_targets loads the library: that takes
  *         20 ms and more, and a cache hit must not pay it.
- * Rule 2: always a real architecture: the result is a cubin, which the driver loads in microseconds
- *         where it would compile PTX for milliseconds.
- * Rule 3: nothing is handed out that a known fault of the compiler shows in (fault.h).
+ * Rule 2: the target is always a real architecture. The result is a cubin, which the driver loads
+ *         in microseconds; PTX it would have to compile, in milliseconds.
+ * Rule 3: code in which a known miscompilation is found is never returned (fault.h).
  * Rule 4: whatever kiln itself adds to the options is in kiln__nvrtc_key() or follows from the
  *         source and the library's version; folders of headers are not, for the cache looks at
  *         the headers' contents.
@@ -243,7 +243,7 @@ static bool knows_arch(const char *target)
     for (int i = 0; i < library.arch_count; i++)
         if (library.archs[i] == arch)
             return true;
-    return library.arch_count == 0 && arch >= ARCH_MIN; /* it did not tell: let it decide */
+    return library.arch_count == 0 && arch >= ARCH_MIN; /* it has no list: it will refuse */
 }
 
 static kiln_status fail_arch(const char *target, kiln_error *err)
@@ -298,7 +298,7 @@ static kiln_status take_cubin(nvrtc_program program, kiln__compile_result *resul
     return KILN_OK;
 }
 
-/* What NVRTC made of the names that are wanted, behind the cubin. */
+/* Append the names in the binary of the entities that the request names. */
 static kiln_status take_names(nvrtc_program program, const kiln__compile_request *request,
                               kiln__compile_result *result, kiln_error *err)
 {
@@ -332,7 +332,7 @@ done:
     return status;
 }
 
-/* The fault that shows in the cubin, if there is one; NULL otherwise. */
+/* The known miscompilation that the cubin contains; NULL when it contains none. */
 static const char *find_fault(nvrtc_program program, const char *target, kiln__remedy remedy,
                               const kiln__compile_result *result)
 {
@@ -376,13 +376,14 @@ static kiln_status fail_compile(int code, const kiln__compile_result *result, ki
         return kiln__fail(err, KILN_ERR_COMPILE, "NVRTC rejected the source: %.*s", first, line);
     case NVRTC_INVALID_OPTION:
         return kiln__fail(err, KILN_ERR_COMPILE, "NVRTC rejected an option: %.*s", first, line);
-    default: /* an error of its own, which is no refusal of the source */
+    default: /* an internal error of NVRTC; the source may be correct */
         return kiln__fail(err, KILN_ERR_IO, "NVRTC broke off: %s %.*s",
                           rtc.get_error_string(code), first, line);
     }
 }
 
-/* NVRTC asks now and then, from threads of its own, whether to stop. A wish is never taken back. */
+/* NVRTC calls this from its own threads, now and then, to ask whether to stop. A request to stop is
+ * never withdrawn. */
 static int wants_to_stop(void *payload, void *unused)
 {
     (void)unused;
@@ -411,10 +412,10 @@ static kiln_status check_environment(kiln_error *err)
     return KILN_OK;
 }
 
-/* What one attempt came to, besides its status. */
+/* The outcome of one attempt, besides its status. */
 typedef struct outcome {
     bool again; /* an option of kiln's own was refused, and will be left out from now on */
-    const char *fault; /* the code is not to be used */
+    const char *fault; /* the miscompilation that was found: the code must not be used */
 } outcome;
 
 static kiln_status attempt(const kiln__compile_request *request, kiln__remedy remedy,
@@ -460,7 +461,8 @@ done:
     return status;
 }
 
-/* Compile with one remedy. A source that it makes worse has a fault still. */
+/* Compile with one remedy. When the rewritten source does not compile, the fault counts as not
+ * remedied, and the next remedy is tried. */
 static kiln_status with_remedy(const kiln__compile_request *request, kiln__remedy remedy,
                                const char **fault, kiln__compile_result *result,
                                kiln_error *err)

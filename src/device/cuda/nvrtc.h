@@ -24,7 +24,8 @@ typedef struct kiln__nvrtc_place {
     const char *include_dirs[KILN__NVRTC_INCLUDE_MAX + 1];
 } kiln__nvrtc_place;
 
-/* Find the library, once: a failure is looked at again by the next call. ERR_NO_NVRTC. */
+/* Find the library. A success is remembered; after a failure the next call looks again.
+ * ERR_NO_NVRTC. */
 kiln_status kiln__nvrtc_find(const kiln__nvrtc_place **out, kiln_error *err);
 
 /* "NVRTC 13.0.88" into `text`; empty when there is none. */

@@ -22,7 +22,7 @@ enum { LAUNCH_COOPERATIVE = 2, LAUNCH_CLUSTER = 4, LAUNCH_PROGRAMMATIC = 6, LAUN
 
 enum { JIT_ERROR_LOG = 5, JIT_ERROR_LOG_BYTES = 6, LOG_BYTES = 16384 };
 
-/* Beyond this a kernel must be told that it may have so much shared memory. */
+/* A kernel that needs more dynamic shared memory than this must be given leave by an attribute. */
 #define SHARED_BYTES_PLAIN (48u << 10)
 
 /* What every GPU allows; larger clusters need an attribute of the function. */
@@ -109,7 +109,8 @@ static kiln_status symbol(kiln__device *device, void *module, const char *name, 
 
 /* ---- kernels ---- */
 
-/* The count is the first index that the driver knows nothing of: no call tells it in CUDA 12. */
+/* CUDA 12 has no call for the number of parameters: it is the first index that the driver refuses.
+ * */
 static kiln_status get_params(kiln__device *device, void *entry, kiln__raw_param *params,
                               size_t *count_out, kiln_error *err)
 {
@@ -165,7 +166,7 @@ static uint32_t volume(const uint32_t dims[3])
     return dims[0] * dims[1] * dims[2];
 }
 
-/* Raise what the function may have to what the launch asks for. */
+/* Raise the limits of the function to what the launch asks for. */
 static kiln_status raise_limits(kiln__device *device, void *entry, const kiln__raw_launch *launch,
                                 kiln_error *err)
 {
