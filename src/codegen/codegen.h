@@ -332,6 +332,7 @@ typedef enum kiln__batch {
     KILN__BATCH_NONE,    /* one by one */
     KILN__BATCH_SUM,     /* several small integers as one int */
     KILN__BATCH_MOMENTS, /* several values as one set of moments */
+    KILN__BATCH_COUNTED, /* the same of accumulators: values that may be left out, complex ones */
     KILN__BATCH_LEAST,   /* the best of several, as one position */
     KILN__BATCH_GREATEST
 } kiln__batch;
@@ -541,6 +542,11 @@ static inline kiln__batch kiln__batch_of(const kiln__variant *v)
     return batch > 0 ? (kiln__batch)batch : KILN__BATCH_NONE;
 }
 /* Whether a batch's elements are computed of what inputs hold, and looked at more than once. */
+static inline bool kiln__batch_is_of_moments(kiln__batch batch)
+{
+    return batch == KILN__BATCH_MOMENTS || batch == KILN__BATCH_COUNTED;
+}
+
 bool kiln__batch_is_kept(const kiln__definition *def, const kiln__variant *v);
 /* Whether a batch is of bytes added as they are, of which a GPU takes four at a time. */
 bool kiln__batch_of_bytes(const kiln__definition *def, const kiln__variant *v);

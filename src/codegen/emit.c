@@ -325,7 +325,7 @@ static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__b
         {"p.bytes", (int64_t)size},
         {"p.lanes", is_splat(e, e->p) ? 1 : v->vec},
         {"p.raw_rank", v->raw_rank[e->p]},
-        {"batch_most", e->batch == KILN__BATCH_MOMENTS || e->batch_kept ? 16 : 64},
+        {"batch_most", kiln__batch_is_of_moments(e->batch) || e->batch_kept ? 16 : 64},
         {"last", v->rank - 1},
         {"inner", v->layout == KILN__LAYOUT_COLUMNS ? v->keep_rank - 1 : v->rank - 1},
         {"keep_last", v->keep_rank - 1},
@@ -383,6 +383,7 @@ static bool put_text(const emitter *e, const char *name, size_t bytes, kiln__buf
         {"", "", ""},
         {"kiln_batch_sum", "", "int"},
         {"kiln_batch_moments", ".mean", "_type_reduce::value_type"},
+        {"kiln_batch_counted", "", "_type_reduce"},
         {"kiln_batch_least", ".value", "decltype(_type_reduce::value)"},
         {"kiln_batch_greatest", ".value", "decltype(_type_reduce::value)"}};
     const char *ctype = kiln_dtype_ctype(e->v->dtype[e->p]);

@@ -201,8 +201,9 @@ static void take_for_variant(selection *chosen, const kiln__definition *def, con
     if (once)
         take_name(chosen, "@memory_once");
     if (kiln__batch_of(v) != KILN__BATCH_NONE)
-        take_name(chosen, kiln__batch_of(v) == KILN__BATCH_SUM       ? "@batch_sum"
+        take_name(chosen, kiln__batch_of(v) == KILN__BATCH_SUM        ? "@batch_sum"
                           : kiln__batch_of(v) == KILN__BATCH_MOMENTS ? "@batch_moments"
+                          : kiln__batch_of(v) == KILN__BATCH_COUNTED ? "@batch_counted"
                                                                      : "@batch_position");
     if (def->uses_indexer || def->uses_in_indexer || def->uses_out_indexer)
         take_name(chosen, "@indexer");

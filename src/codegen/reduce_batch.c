@@ -18,6 +18,7 @@
  * what inputs hold at its place:
  *
  *     kiln_moments_of<float>(x)          kiln_moments_of<float>(2 * x - y)
+ *     kiln_moments_of_number<float>(x)   kiln_complex_moments_of<float>(x.real(), x.imag())
  *     kiln_position_of<float>(x, _J)     kiln_position_of<float>(fabs(x), _J)
  *     x                                  [&]() -> unsigned char { ... }()
  *
@@ -50,6 +51,9 @@ static const struct {
     bool place; /* the function's second argument is _J */
 } kinds[] = {
     {KILN__BATCH_MOMENTS, "kiln_moments_merge(a, b)", "kiln_moments_of", false},
+    {KILN__BATCH_COUNTED, "kiln_moments_merge(a, b)", "kiln_moments_of_number", false},
+    {KILN__BATCH_COUNTED, "kiln_complex_moments_merge(a, b)", "kiln_complex_moments_of", false},
+    {KILN__BATCH_COUNTED, "kiln_complex_moments_merge(a, b)", "kiln_complex_moments_of_number", false},
     {KILN__BATCH_LEAST, "kiln_position_least(a, b)", "kiln_position_of", true},
     {KILN__BATCH_GREATEST, "kiln_position_greatest(a, b)", "kiln_position_of", true},
 };
@@ -115,7 +119,7 @@ static bool by_value(const kiln__definition *def)
     for (size_t p = 0; p < def->input_count; p++)
         if (!def->params[p].late && (def->params[p].by_address || def->params[p].writable))
             return false;
-    return !def->masked;
+    return true;
 }
 
 /* The only input that elements come from, or param_count where there are several. It is the first:
@@ -180,7 +184,7 @@ static bool is_small_sum(const kiln__definition *def, const kiln_dtype *dtypes, 
     const size_t p = only_input(def);
     kiln__tokens t;
 
-    if (!IS_TEXT(def->snippet[KILN__SNIPPET_REDUCE], "", "a", "+", "b") ||
+    if (def->masked || !IS_TEXT(def->snippet[KILN__SNIPPET_REDUCE], "", "a", "+", "b") ||
         !is_wide(def, dtypes) || !IS_TEXT(def->snippet[KILN__SNIPPET_IDENTITY], "", "0"))
         return false;
     *mapped_out = false;
@@ -197,9 +201,18 @@ static bool is_small_sum(const kiln__definition *def, const kiln_dtype *dtypes, 
     return is;
 }
 
+/* The batch of a kind that a device has: values that count all are plain ones, and the cpu's
+ * compilers make vectors of those alone. */
+static kiln__batch batch_on(kiln_backend backend, kiln__batch batch, bool masked)
+{
+    if (masked)
+        batch = kiln__batch_is_of_moments(batch) ? KILN__BATCH_COUNTED : KILN__BATCH_NONE;
+    return batch == KILN__BATCH_COUNTED && backend == KILN_BACKEND_CPU ? KILN__BATCH_NONE : batch;
+}
+
 /* How elements are batched, and whether they must be computed of what was loaded. */
 static kiln__batch find_batch(const kiln__definition *def, const kiln_dtype *dtypes,
-                              bool *mapped_out)
+                              kiln_backend backend, bool *mapped_out)
 {
     const char *map = def->snippet[KILN__SNIPPET_MAP];
     const char *reduce = def->snippet[KILN__SNIPPET_REDUCE];
@@ -210,20 +223,21 @@ static kiln__batch find_batch(const kiln__definition *def, const kiln_dtype *dty
     *mapped_out = false;
     if (!def->family->maps || !def->family->shrinks || !by_value(def))
         return KILN__BATCH_NONE;
-    for (size_t k = 0; k < KILN_COUNT_OF(kinds); k++) {
-        if (strcmp(reduce, kinds[k].reduce) != 0)
-            continue;
-        kiln__lex(map, KILN__LEX_CPP, &t);
-        if (is_call(&t, kinds[k].of, kinds[k].place, &value)) {
+    kiln__lex(map, KILN__LEX_CPP, &t);
+    for (size_t k = 0; batch == KILN__BATCH_NONE && k < KILN_COUNT_OF(kinds); k++) {
+        if (strcmp(reduce, kinds[k].reduce) == 0 &&
+            is_call(&t, kinds[k].of, kinds[k].place, &value)) {
             const size_t p = only_input(def);
             batch = kinds[k].batch;
             *mapped_out = p == def->param_count || value + 2 + (kinds[k].place ? 2 : 0) != t.count ||
                           !kiln__token_is(&t, value, def->params[p].name);
         }
-        kiln__tokens_clear(&t);
-        return batch;
     }
-    return is_small_sum(def, dtypes, mapped_out) ? KILN__BATCH_SUM : KILN__BATCH_NONE;
+    kiln__tokens_clear(&t);
+    if (batch == KILN__BATCH_NONE)
+        return is_small_sum(def, dtypes, mapped_out) ? KILN__BATCH_SUM : KILN__BATCH_NONE;
+    return def->snippet[KILN__SNIPPET_IDENTITY][0] != '\0' ? batch_on(backend, batch, def->masked)
+                                                           : KILN__BATCH_NONE;
 }
 
 kiln__batch kiln__reduce_batch(const kiln__definition *def, const kiln__variant *v, bool ordered)
@@ -236,7 +250,7 @@ kiln__batch kiln__reduce_batch(const kiln__definition *def, const kiln__variant 
         walks = walks || (p < def->input_count && !def->params[p].late && !def->params[p].raw &&
                           v->access[p] != KILN__ACCESS_SCALAR && v->access[p] != KILN__ACCESS_ONE);
     }
-    const kiln__batch batch = walks ? find_batch(def, dtypes, &mapped) : KILN__BATCH_NONE;
+    const kiln__batch batch = walks ? find_batch(def, dtypes, (kiln_backend)v->backend, &mapped) : KILN__BATCH_NONE;
     const bool place = batch == KILN__BATCH_LEAST || batch == KILN__BATCH_GREATEST;
     if (batch == KILN__BATCH_MOMENTS && v->backend == KILN_BACKEND_CPU &&
         v->layout == KILN__LAYOUT_COLUMNS &&
@@ -252,13 +266,13 @@ bool kiln__batch_is_kept(const kiln__definition *def, const kiln__variant *v)
 
     /* Sums look at an element once, and so do positions down columns. */
     const kiln__batch batch = kiln__batch_of(v);
-    if (batch != KILN__BATCH_MOMENTS &&
+    if (!kiln__batch_is_of_moments(batch) &&
         (batch == KILN__BATCH_SUM || v->layout != KILN__LAYOUT_ROWS))
         return false;
     for (size_t p = 0; p < def->param_count; p++)
         dtypes[p] = (kiln_dtype)v->dtype[p];
-    return batch != KILN__BATCH_NONE && find_batch(def, dtypes, &mapped) != KILN__BATCH_NONE &&
-           mapped;
+    return batch != KILN__BATCH_NONE &&
+           find_batch(def, dtypes, (kiln_backend)v->backend, &mapped) != KILN__BATCH_NONE && mapped;
 }
 
 bool kiln__batch_of_bytes(const kiln__definition *def, const kiln__variant *v)

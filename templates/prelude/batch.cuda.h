@@ -26,35 +26,76 @@ template <int N, int V, class T, class B> KILN_FN void kiln_batch_sum_bytes(T &a
 }
 
 //% section batch_moments needs moments
-// batch_moments (CUDA): the moments of N values, at(0) to at(N - 1): their mean first, then their
-// deviations from it, and one merge for all of them.
-template <int N, class T, class A, class P>
-KILN_FN void kiln_batch_moments(kiln_moments<T> &a, A at, P)
+//% section batch_counted needs moments
+// The moments of N values, at(0) to at(N - 1), of which count(k) is 1 or 0: their mean first, then their
+// deviations from it, whose sum is what the mean was rounded by. The sum of the squares is the result.
+template <int N, class T, class F> KILN_FN T kiln_batch_add(F term)
 {
     constexpr int L = N < 4 ? N : 4;
-    T sum[L], squares[L];
+    T sum[L];
     KILN_UNROLL
-    for (int k = 0; k < L; k++)
-        sum[k] = T(at(k));
-    KILN_UNROLL
-    for (int k = L; k < N; k++)
-        sum[k % L] += T(at(k));
+    for (int k = 0; k < N; k++)
+        sum[k % L] = k < L ? term(k) : sum[k % L] + term(k);
     KILN_UNROLL
     for (int k = 1; k < L; k++)
         sum[0] += sum[k];
+    return sum[0];
+}
+template <int N, class T, class A, class C>
+KILN_FN T kiln_batch_part(A at, C count, T each, T &mean, T &rest)
+{
+    const T middle = kiln_batch_add<N, T>(at) * each;
+    const T left = kiln_batch_add<N, T>([&](int k) { return (at(k) - middle) * count(k); });
+    const T sum = kiln_batch_add<N, T>([&](int k) {
+        const T d = (at(k) - middle) * count(k);
+        return d * d;
+    });
+    mean = middle;
+    rest = middle - middle == T(0) ? left * each : T(0); // what is infinite has none
+    const T squares = sum - left * rest;
+    return squares < T(0) ? T(0) : squares;
+}
+
+//% section batch_moments needs moments
+// batch_moments (CUDA): the moments of N values, at(0) to at(N - 1), and one merge for all of them.
+template <int N, class T, class A, class P>
+KILN_FN void kiln_batch_moments(kiln_moments<T> &a, A at, P)
+{
     kiln_moments<T> m = kiln_moments_none<T>();
     m.count = T(N);
-    m.mean = sum[0] * (T(1) / T(N));
-    KILN_UNROLL
-    for (int k = 0; k < N; k++) {
-        const T d = T(at(k)) - m.mean;
-        squares[k % L] = k < L ? d * d : squares[k % L] + d * d;
-    }
-    KILN_UNROLL
-    for (int k = 1; k < L; k++)
-        squares[0] += squares[k];
-    m.squares = squares[0];
+    m.squares = kiln_batch_part<N, T>([&](int k) { return T(at(k)); }, [](int) { return T(1); },
+                                      T(1) / T(N), m.mean, m.rest);
     a = kiln_moments_merge(a, m);
+}
+
+//% section batch_counted needs moments
+// batch_counted (CUDA): the same of accumulators that hold a value each, or none.
+template <int N, class T, class A, class P>
+KILN_FN void kiln_batch_counted(kiln_moments<T> &a, A at, P)
+{
+    const auto count = [&](int k) { return at(k).count; };
+    kiln_moments<T> m = kiln_moments_none<T>();
+    m.count = kiln_batch_add<N, T>(count);
+    m.squares = kiln_batch_part<N, T>([&](int k) { return at(k).mean; }, count,
+                                      kiln_moments_share(T(1), m.count > T(0) ? m.count : T(1)),
+                                      m.mean, m.rest);
+    a = kiln_moments_merge(a, m);
+}
+
+//% section batch_counted_complex needs batch_counted complex_moments
+//% when @batch_counted&kiln_complex_moments_merge
+template <int N, class T, class A, class P>
+KILN_FN void kiln_batch_counted(kiln_complex_moments<T> &a, A at, P)
+{
+    const auto count = [&](int k) { return at(k).count; };
+    kiln_complex_moments<T> m = kiln_complex_moments_none<T>();
+    m.count = kiln_batch_add<N, T>(count);
+    const T each = kiln_moments_share(T(1), m.count > T(0) ? m.count : T(1));
+    m.squares = kiln_batch_part<N, T>([&](int k) { return at(k).mean_re; }, count, each, m.mean_re,
+                                      m.rest_re) +
+                kiln_batch_part<N, T>([&](int k) { return at(k).mean_im; }, count, each, m.mean_im,
+                                      m.rest_im);
+    a = kiln_complex_moments_merge(a, m);
 }
 
 //% section batch_position needs position

@@ -134,6 +134,10 @@ ${identity}
         , const ${p.type} &${p.name}
 //% end
     ) -> ${batch_type} {
+//% if masked
+        if (!where)
+            return empty();
+//% end
 //% if position
         [[maybe_unused]] constexpr index _J = 0; // of the batch's best only
 //% end
