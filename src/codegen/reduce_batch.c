@@ -34,7 +34,8 @@ static bool is_text(const char *text, const char *input, const char *const *toke
     kiln__lex(text, KILN__LEX_CPP, &t);
     bool same = !t.failed && t.count == count;
     for (size_t k = 0; same && k < count; k++)
-        same = strcmp(kiln__token_text(&t, k), strcmp(tokens[k], "%") == 0 ? input : tokens[k]) == 0;
+        same =
+            strcmp(kiln__token_text(&t, k), strcmp(tokens[k], "%") == 0 ? input : tokens[k]) == 0;
     kiln__tokens_clear(&t);
     return same;
 }
@@ -53,7 +54,8 @@ static const struct {
     {KILN__BATCH_MOMENTS, "kiln_moments_merge(a, b)", "kiln_moments_of", false},
     {KILN__BATCH_COUNTED, "kiln_moments_merge(a, b)", "kiln_moments_of_number", false},
     {KILN__BATCH_COUNTED, "kiln_complex_moments_merge(a, b)", "kiln_complex_moments_of", false},
-    {KILN__BATCH_COUNTED, "kiln_complex_moments_merge(a, b)", "kiln_complex_moments_of_number", false},
+    {KILN__BATCH_COUNTED, "kiln_complex_moments_merge(a, b)", "kiln_complex_moments_of_number",
+     false},
     {KILN__BATCH_LEAST, "kiln_position_least(a, b)", "kiln_position_of", true},
     {KILN__BATCH_GREATEST, "kiln_position_greatest(a, b)", "kiln_position_of", true},
 };
@@ -137,8 +139,8 @@ static size_t only_input(const kiln__definition *def)
 /* An accumulator in which the sum of a batch is as exact as in an int. */
 static bool is_wide(const kiln__definition *def, const kiln_dtype *dtypes)
 {
-    static const char *const types[] = {"unsigned long long", "long long", "double", "int64",
-                                        "uint64", "float64"};
+    static const char *const types[] = {
+        "unsigned long long", "long long", "double", "int64", "uint64", "float64"};
     const char *type = def->snippet[KILN__SNIPPET_REDUCE_TYPE];
     const kiln_dtype out = dtypes[def->input_count];
 
@@ -229,7 +231,8 @@ static kiln__batch find_batch(const kiln__definition *def, const kiln_dtype *dty
             is_call(&t, kinds[k].of, kinds[k].place, &value)) {
             const size_t p = only_input(def);
             batch = kinds[k].batch;
-            *mapped_out = p == def->param_count || value + 2 + (kinds[k].place ? 2 : 0) != t.count ||
+            *mapped_out = p == def->param_count ||
+                          value + 2 + (kinds[k].place ? 2 : 0) != t.count ||
                           !kiln__token_is(&t, value, def->params[p].name);
         }
     }
@@ -250,7 +253,8 @@ kiln__batch kiln__reduce_batch(const kiln__definition *def, const kiln__variant 
         walks = walks || (p < def->input_count && !def->params[p].late && !def->params[p].raw &&
                           v->access[p] != KILN__ACCESS_SCALAR && v->access[p] != KILN__ACCESS_ONE);
     }
-    const kiln__batch batch = walks ? find_batch(def, dtypes, (kiln_backend)v->backend, &mapped) : KILN__BATCH_NONE;
+    const kiln__batch batch =
+        walks ? find_batch(def, dtypes, (kiln_backend)v->backend, &mapped) : KILN__BATCH_NONE;
     const bool place = batch == KILN__BATCH_LEAST || batch == KILN__BATCH_GREATEST;
     if (batch == KILN__BATCH_MOMENTS && v->backend == KILN_BACKEND_CPU &&
         v->layout == KILN__LAYOUT_COLUMNS &&

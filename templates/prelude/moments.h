@@ -1,40 +1,6 @@
-//% section moments_share on cuda
-// moments_share (CUDA): which share of a set one part of it is, of floats an approximate reciprocal and one
-// step of Newton's, which leaves the last bit in doubt: a third of a division's instructions. The sums of
-// squares are plain ones, of which thousands of threads have their own.
-#define KILN_MOMENTS_REST(T)
-#define KILN_MOMENTS_PAD(T)
-KILN_FN double kiln_moments_share(double part, double whole) { return part / whole; }
-KILN_FN float kiln_moments_share(float part, float whole)
-{
-    const float inverse = __fdividef(1.0f, whole), share = part * inverse;
-    return share + (part - share * whole) * inverse;
-}
-template <class M, class T> KILN_FN void kiln_moments_gather(M &a, const M &b, T square)
-{
-    a.squares = a.squares + b.squares + square;
-}
-template <class M> KILN_FN auto kiln_moments_squares(const M &m) { return m.squares; }
-
-//% section moments_share on cpu
-// moments_share (CPU): which share of a set one part of it is. Few threads add up many squares, so what
-// each addition rounds away goes to squares_rest and takes part in the next one (W. Kahan, Comm. ACM 8
-// (1965) 40). Structs are padded to eight numbers, for compilers put those into vectors.
-#define KILN_MOMENTS_REST(T) T squares_rest, pad[3];
-#define KILN_MOMENTS_PAD(T) T squares_rest, pad[1];
-template <class T> KILN_FN T kiln_moments_share(T part, T whole) { return part / whole; }
-template <class M, class T> KILN_FN void kiln_moments_gather(M &a, const M &b, T square)
-{
-    const T step = square + (a.squares_rest + b.squares_rest + b.squares), sum = a.squares + step;
-    a.squares_rest = step - (sum - a.squares);
-    a.squares = sum;
-}
-template <class M> KILN_FN auto kiln_moments_squares(const M &m) { return m.squares + m.squares_rest; }
-
-//% section moments_pairs on cpu needs moments_share INFINITY
-//% section moments on cuda needs moments_share INFINITY
+//% section moments on cuda needs INFINITY
 //% when kiln_moments kiln_moments_of kiln_moments_of_number
-// moments: number, mean and sum of squared deviations of a set of values. Two sets merge as
+// moments (CUDA): number, mean and sum of squared deviations of a set of values. Two sets merge as
 // T. F. Chan, G. H. Golub, R. J. LeVeque, "Updating formulae and a pairwise algorithm for computing
 // sample variances", Stanford STAN-CS-79-773 (1979); The American Statistician 37 (1983) 242:
 //     d = mean_b - mean_a                    mean = mean_a + d n_b / n
@@ -45,8 +11,15 @@ template <class M> KILN_FN auto kiln_moments_squares(const M &m) { return m.squa
 template <class T> struct kiln_moments {
     typedef T value_type;
     T count, mean, rest, squares;
-    KILN_MOMENTS_REST(T)
 };
+// Which share of a set one part of it is, of floats an approximate reciprocal and one step of Newton's,
+// which leaves the last bit in doubt: a third of a division's instructions.
+KILN_FN double kiln_moments_share(double part, double whole) { return part / whole; }
+KILN_FN float kiln_moments_share(float part, float whole)
+{
+    const float inverse = __fdividef(1.0f, whole), share = part * inverse;
+    return share + (part - share * whole) * inverse;
+}
 template <class T> KILN_FN kiln_moments<T> kiln_moments_none()
 {
     return kiln_moments<T>();
@@ -66,8 +39,8 @@ template <class T> KILN_FN kiln_moments<T> kiln_moments_of_number(T value)
     m.mean = value == value ? value : T(0);
     return m;
 }
-// The rest behind `pivot` of two sets whose means are a step apart from the first one's. A mean that is infinite stays
-// so, and two opposite ones have no mean: NaN, as their sum is.
+// What is to be added to `pivot` for the mean of two sets, of which one is a and its rest, the other b and
+// b_rest. A mean that is infinite stays so, and two opposite ones have no mean: NaN, as their sum is.
 template <class T> KILN_FN T kiln_moments_rest(T pivot, T rest, T step, T a, T b, T b_rest)
 {
     const T moved = rest + step, mean = pivot + moved;
@@ -80,14 +53,12 @@ KILN_FN kiln_moments<T> kiln_moments_merge(kiln_moments<T> a, kiln_moments<T> b)
     const T count = a.count + b.count, pivot = a.count > T(0) ? a.mean : b.mean;
     const T d = (b.mean - pivot) + (b.rest - a.rest);
     const T share = kiln_moments_share(b.count, count > T(0) ? count : T(1));
-    kiln_moments_gather(a, b, d * (a.count * share) * d);
+    a.squares = a.squares + b.squares + d * (a.count * share) * d;
     a.rest = kiln_moments_rest(pivot, a.rest, d * share, a.mean, b.mean, b.rest);
     a.mean = pivot;
     a.count = count;
     return a;
 }
-// What a mean of rounded sums was off by.
-template <class T> KILN_FN void kiln_moments_shift(kiln_moments<T> &m, T rest) { m.rest = rest; }
 template <class T> KILN_FN T kiln_moments_mean(kiln_moments<T> m) { return m.mean + m.rest; }
 // Infinities among the values leave the mean without a meaning, and with it the deviations: NaN. A sum
 // that overflowed is infinite, and what was added to it later made it NaN. Divided by n, or by 0 where n
@@ -98,7 +69,142 @@ template <class T> KILN_FN T kiln_moments_deviation(T sum, T mean, double n)
 }
 template <class T> KILN_FN T kiln_moments_variance(kiln_moments<T> m, double n)
 {
-    return kiln_moments_deviation(T(kiln_moments_squares(m)), kiln_moments_mean(m), n);
+    return kiln_moments_deviation(m.squares, kiln_moments_mean(m), n);
+}
+
+//% section complex_moments on cuda needs moments
+//% when kiln_complex_moments kiln_complex_moments_of kiln_complex_moments_of_number
+// complex_moments (CUDA): as moments, for complex values; the squares are those of both parts together.
+template <class T> struct kiln_complex_moments {
+    T count, mean_re, rest_re, mean_im, rest_im, squares;
+};
+template <class T> KILN_FN kiln_complex_moments<T> kiln_complex_moments_none()
+{
+    return kiln_complex_moments<T>();
+}
+template <class T> KILN_FN kiln_complex_moments<T> kiln_complex_moments_of(T re, T im)
+{
+    kiln_complex_moments<T> m = kiln_complex_moments_none<T>();
+    m.count = T(1);
+    m.mean_re = re;
+    m.mean_im = im;
+    return m;
+}
+template <class T> KILN_FN kiln_complex_moments<T> kiln_complex_moments_of_number(T re, T im)
+{
+    return re == re && im == im ? kiln_complex_moments_of(re, im) : kiln_complex_moments_none<T>();
+}
+template <class T>
+KILN_FN kiln_complex_moments<T> kiln_complex_moments_merge(kiln_complex_moments<T> a,
+                                                           kiln_complex_moments<T> b)
+{
+    const T count = a.count + b.count;
+    const T share = kiln_moments_share(b.count, count > T(0) ? count : T(1));
+    const T weight = a.count * share;
+    const T pivot_re = a.count > T(0) ? a.mean_re : b.mean_re;
+    const T pivot_im = a.count > T(0) ? a.mean_im : b.mean_im;
+    const T re = (b.mean_re - pivot_re) + (b.rest_re - a.rest_re);
+    const T im = (b.mean_im - pivot_im) + (b.rest_im - a.rest_im);
+    a.squares = a.squares + b.squares + (re * weight * re + im * weight * im);
+    a.rest_re = kiln_moments_rest(pivot_re, a.rest_re, re * share, a.mean_re, b.mean_re, b.rest_re);
+    a.rest_im = kiln_moments_rest(pivot_im, a.rest_im, im * share, a.mean_im, b.mean_im, b.rest_im);
+    a.mean_re = pivot_re;
+    a.mean_im = pivot_im;
+    a.count = count;
+    return a;
+}
+template <class T> KILN_FN T kiln_complex_moments_re(kiln_complex_moments<T> m)
+{
+    return m.mean_re + m.rest_re;
+}
+template <class T> KILN_FN T kiln_complex_moments_im(kiln_complex_moments<T> m)
+{
+    return m.mean_im + m.rest_im;
+}
+template <class T> KILN_FN T kiln_complex_moments_variance(kiln_complex_moments<T> m, double n)
+{
+    const T re = kiln_complex_moments_re(m), im = kiln_complex_moments_im(m);
+    return kiln_moments_deviation(m.squares, (re - re) + (im - im), n);
+}
+
+//% section moments_pairs on cpu needs INFINITY
+// moments (CPU): as on CUDA, but few threads merge many sets. The mean is mean + mean_rest and the sum is
+// squares + squares_rest, unevaluated: what each addition rounds away goes to the rest and takes part in the
+// next one, so errors do not grow with the number of merges, nor with the distance of the values from zero.
+// Where the summand is greater than the sum, the rest is off by a rounding error of the summand, which may
+// have one of its own anyway.
+template <class T> struct kiln_moments {
+    typedef T value_type;
+    T count, mean, mean_rest, squares, squares_rest;
+    T pad[3]; // eight numbers, for compilers put those into vectors
+};
+template <class T> KILN_FN kiln_moments<T> kiln_moments_none()
+{
+    kiln_moments<T> m;
+    m.count = m.mean = m.mean_rest = m.squares = m.squares_rest = T(0);
+    return m;
+}
+template <class T> KILN_FN kiln_moments<T> kiln_moments_of(T value)
+{
+    kiln_moments<T> m = kiln_moments_none<T>();
+    m.count = T(1);
+    m.mean = value;
+    return m;
+}
+// Of a value that may be NaN: none then.
+template <class T> KILN_FN kiln_moments<T> kiln_moments_of_number(T value)
+{
+    kiln_moments<T> m = kiln_moments_none<T>();
+    m.count = T(value == value);
+    m.mean = value == value ? value : T(0);
+    return m;
+}
+// sum + step, where the last rest is a part of the step (W. Kahan, Comm. ACM 8 (1965) 40).
+template <class T> KILN_FN void kiln_moments_add(T &sum, T &rest, T step)
+{
+    const T whole = sum + step;
+    rest = step - (whole - sum);
+    sum = whole;
+}
+// A mean that is infinite stays so, and two opposite ones have no mean: NaN, as their sum is.
+template <class T> KILN_FN void kiln_moments_move(T &mean, T &rest, T step, T other)
+{
+    const T plain = mean + other;
+    kiln_moments_add(mean, rest, step);
+    mean = mean == mean ? mean : plain;
+}
+// n_a n_b / n comes first: 0 for an empty set, whatever the other's values are.
+template <class T>
+KILN_FN kiln_moments<T> kiln_moments_merge(kiln_moments<T> a, kiln_moments<T> b)
+{
+    a.mean = a.count > T(0) ? a.mean : b.mean; // none begin where the others are
+    T count = a.count + b.count, gap = b.mean - a.mean, rest = b.mean_rest - a.mean_rest;
+    T share = b.count / (count > T(0) ? count : T(1));
+    T square = gap * (a.count * share) * (gap + 2 * rest); // d^2, but for the square of a rest
+    kiln_moments_add(a.squares, a.squares_rest,
+                     square + (a.squares_rest + b.squares_rest + b.squares));
+    kiln_moments_move(a.mean, a.mean_rest, (gap + rest) * share + a.mean_rest, b.mean);
+    a.count = count;
+    return a;
+}
+// What a mean of rounded sums was off by.
+template <class T> KILN_FN void kiln_moments_shift(kiln_moments<T> &m, T rest) { m.mean_rest = rest; }
+template <class T> KILN_FN T kiln_moments_mean(kiln_moments<T> m)
+{
+    const T mean = m.mean + m.mean_rest;
+    return mean == mean ? mean : m.mean; // what is infinite has no rest
+}
+// Infinities among the values leave the mean without a meaning, and with it the deviations: NaN. A sum
+// that overflowed is infinite, and what was added to it later made it NaN. Divided by n, or by 0 where n
+// is negative, as NumPy does for more degrees of freedom than values.
+template <class T> KILN_FN T kiln_moments_deviation(T squares, T rest, T mean, double n)
+{
+    const T sum = squares + rest;
+    return ((sum == sum ? sum : T(INFINITY)) + (mean - mean)) / T(n > 0 ? n : 0);
+}
+template <class T> KILN_FN T kiln_moments_variance(kiln_moments<T> m, double n)
+{
+    return kiln_moments_deviation(m.squares, m.squares_rest, m.mean, n);
 }
 
 //% section moments on cpu needs moments_pairs
@@ -138,16 +244,16 @@ KILN_FN double kiln_moments_variance(kiln_moments<float> m, double n)
 }
 
 //% section complex_pairs on cpu needs moments
-//% section complex_moments on cuda needs moments
-//% when kiln_complex_moments kiln_complex_moments_of kiln_complex_moments_of_number
-// complex_moments: as moments, for complex values; the squares are those of both parts together.
+// complex_moments (CPU): as moments, for complex values; the squares are those of both parts together.
 template <class T> struct kiln_complex_moments {
-    T count, mean_re, rest_re, mean_im, rest_im, squares;
-    KILN_MOMENTS_PAD(T)
+    T count, mean_re, rest_re, mean_im, rest_im, squares, squares_rest;
+    T pad[1];
 };
 template <class T> KILN_FN kiln_complex_moments<T> kiln_complex_moments_none()
 {
-    return kiln_complex_moments<T>();
+    kiln_complex_moments<T> m;
+    m.count = m.mean_re = m.rest_re = m.mean_im = m.rest_im = m.squares = m.squares_rest = T(0);
+    return m;
 }
 template <class T> KILN_FN kiln_complex_moments<T> kiln_complex_moments_of(T re, T im)
 {
@@ -165,33 +271,35 @@ template <class T>
 KILN_FN kiln_complex_moments<T> kiln_complex_moments_merge(kiln_complex_moments<T> a,
                                                            kiln_complex_moments<T> b)
 {
-    const T count = a.count + b.count;
-    const T share = kiln_moments_share(b.count, count > T(0) ? count : T(1));
-    const T weight = a.count * share;
-    const T pivot_re = a.count > T(0) ? a.mean_re : b.mean_re;
-    const T pivot_im = a.count > T(0) ? a.mean_im : b.mean_im;
-    const T re = (b.mean_re - pivot_re) + (b.rest_re - a.rest_re);
-    const T im = (b.mean_im - pivot_im) + (b.rest_im - a.rest_im);
-    kiln_moments_gather(a, b, re * weight * re + im * weight * im);
-    a.rest_re = kiln_moments_rest(pivot_re, a.rest_re, re * share, a.mean_re, b.mean_re, b.rest_re);
-    a.rest_im = kiln_moments_rest(pivot_im, a.rest_im, im * share, a.mean_im, b.mean_im, b.rest_im);
-    a.mean_re = pivot_re;
-    a.mean_im = pivot_im;
+    a.mean_re = a.count > T(0) ? a.mean_re : b.mean_re;
+    a.mean_im = a.count > T(0) ? a.mean_im : b.mean_im;
+    T count = a.count + b.count;
+    T re = b.mean_re - a.mean_re, rest_re = b.rest_re - a.rest_re;
+    T im = b.mean_im - a.mean_im, rest_im = b.rest_im - a.rest_im;
+    T share = b.count / (count > T(0) ? count : T(1));
+    T weight = a.count * share;
+    T square = re * weight * (re + 2 * rest_re) + im * weight * (im + 2 * rest_im);
+    kiln_moments_add(a.squares, a.squares_rest,
+                     square + (a.squares_rest + b.squares_rest + b.squares));
+    kiln_moments_move(a.mean_re, a.rest_re, (re + rest_re) * share + a.rest_re, b.mean_re);
+    kiln_moments_move(a.mean_im, a.rest_im, (im + rest_im) * share + a.rest_im, b.mean_im);
     a.count = count;
     return a;
 }
 template <class T> KILN_FN T kiln_complex_moments_re(kiln_complex_moments<T> m)
 {
-    return m.mean_re + m.rest_re;
+    const T mean = m.mean_re + m.rest_re;
+    return mean == mean ? mean : m.mean_re;
 }
 template <class T> KILN_FN T kiln_complex_moments_im(kiln_complex_moments<T> m)
 {
-    return m.mean_im + m.rest_im;
+    const T mean = m.mean_im + m.rest_im;
+    return mean == mean ? mean : m.mean_im;
 }
 template <class T> KILN_FN T kiln_complex_moments_variance(kiln_complex_moments<T> m, double n)
 {
-    const T re = kiln_complex_moments_re(m), im = kiln_complex_moments_im(m);
-    return kiln_moments_deviation(T(kiln_moments_squares(m)), (re - re) + (im - im), n);
+    const T means = (m.mean_re - m.mean_re) + (m.mean_im - m.mean_im);
+    return kiln_moments_deviation(m.squares, m.squares_rest, means, n);
 }
 
 //% section complex_moments on cpu needs complex_pairs

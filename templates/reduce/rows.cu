@@ -7,8 +7,8 @@
 //#         which the last to arrive combines the parts in a fixed order
 //# shared: one part for each warp, where a group is the whole block
 //% own G L M N S U a acc all_ along_ args arrive at at_ at_0 b base_ base_J bytes d empty end
-//% own exchange finish from index item j k l lane last mem_ merge mine moves n of output p part
-//% own past_ past_J quot_ reg_ rest round row_ s some split t take turn u v values warps whole
+//% own exchange finish from index item j k l lane last mem_ merge mine moves n of output part
+//% own past_ past_J quot_ reg_ rest round row_ s some split take turn u v values warps whole
 //% insert reduce/common.cu:shuffle
 //% if split
 //% insert reduce/common.cu:ticket
@@ -218,29 +218,37 @@ ${entry}(const __grid_constant__ args a)
 //% end
 
 //% part group
-//# Combine the parts of each segment among the lanes of a group. Every lane then has every result,
-//# and the lanes of the group share the work of finishing them.
+//# Combine the parts of each segment among the lanes of a group. While there are several segments, a
+//# lane gives away one half of them and keeps the other: whose bit `d` is set, the upper half. In the
+//# end each lane has the results of its own segments, or lanes that differ in the last bits have one.
+//% own give h keep upper
     #pragma unroll
     for (int s = 0; s < S; s++) {
-        part p = acc[s][0];
         #pragma unroll
         for (int l = 1; l < L; l++)
-            p = merge(p, acc[s][l]);
+            acc[s][0] = merge(acc[s][0], acc[s][l]);
+    }
+    int mine = 0;
+    #pragma unroll
+    for (int d = G / 2; d > 0; d /= 2) {
+        const int h = S * d / G;
+        const bool upper = h > 0 && (lane & d) != 0;
         #pragma unroll
-        for (int d = G / 2; d > 0; d /= 2)
-            p = merge(p, exchange(p, d));
-        acc[s][0] = p;
+        for (int s = 0; s < (h > 0 ? h : 1); s++) {
+            part keep = acc[s][0], give = acc[s + h][0];
+            if (upper) {
+                keep = acc[s + h][0];
+                give = acc[s][0];
+            }
+            acc[s][0] = merge(keep, exchange(give, d));
+        }
+        mine += upper ? h : 0;
     }
     #pragma unroll
-    for (int s = 0; s < S; s += G) {
-        part mine = acc[s][0];
-        #pragma unroll
-        for (int t = 1; t < G && s + t < S; t++)
-            if (lane == t)
-                mine = acc[s + t][0];
-        const ${index} k = output + (s + lane) * (${block} / G);
-        if (s + lane < S && k < (${index})a.outputs)
-            finish(k, mine);
+    for (int s = 0; s < (S < G ? 1 : S / G); s++) {
+        const ${index} k = output + (mine + s) * (${block} / G);
+        if ((S >= G || lane % (G / S) == 0) && k < (${index})a.outputs)
+            finish(k, acc[s][0]);
     }
 
 //% part block
