@@ -172,7 +172,6 @@ static kiln_status parse_descr(npy_cursor *c, kiln__npy_header *out)
     }
     return kiln__fail(c->err, KILN_ERR_FORMAT, "dtype \"%s\": %s", printable(&text, shown),
                       code.bytes > 0 ? refusal((char)code.at[0]) : "no type is named");
-    return KILN_OK;
 }
 
 /* ---- fortran_order, shape ---- */
@@ -269,7 +268,6 @@ static kiln_status parse_entry(npy_cursor *c, kiln__npy_header *out, unsigned *s
     if (which == 0)
         return parse_descr(c, out);
     return which == 1 ? parse_order(c, out) : parse_shape(c, out);
-    return KILN_OK;
 }
 
 static kiln_status parse_dictionary(npy_cursor *c, kiln__npy_header *out)

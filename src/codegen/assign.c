@@ -275,7 +275,7 @@ static outcome statement(prover *p);
 
 static outcome branches(prover *p)
 {
-    outcome yes = FAILS, no = PASSES;
+    outcome no = PASSES;
     size_t condition = p->at + (is_at(p, p->at + 1, "constexpr") ? 2u : 1u), end = 0;
 
     if (!is_at(p, condition, "("))
@@ -285,7 +285,7 @@ static outcome branches(prover *p)
         mentions(p, condition, end, LEAVES_STATEMENT))
         return FAILS;
     p->at = end;
-    yes = statement(p);
+    outcome yes = statement(p);
     if (yes == FAILS)
         return FAILS;
     if (is_at(p, p->at, "else")) {

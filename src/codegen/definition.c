@@ -46,12 +46,10 @@ static kiln_status copy_list(const char *const *list, size_t count, const char *
         return kiln__fail_memory(err, count * sizeof **out);
     for (; *count_out < count; (*count_out)++) {
         const char *text = list[*count_out];
-        kiln_status status =
-            text != NULL ? copy_text(text, &(*out)[*count_out], err)
-                         : kiln__fail(err, KILN_ERR_NULL, "kernel \"%s\": compiler %s %zu is NULL",
-                                      name, what, *count_out + 1);
-        if (status != KILN_OK)
-            return status;
+        KILN_CHECK(text != NULL
+                       ? copy_text(text, &(*out)[*count_out], err)
+                       : kiln__fail(err, KILN_ERR_NULL, "kernel \"%s\": compiler %s %zu is NULL",
+                                    name, what, *count_out + 1));
     }
     return KILN_OK;
 }
@@ -59,40 +57,34 @@ static kiln_status copy_list(const char *const *list, size_t count, const char *
 static kiln_status copy_request(const kiln__definition_request *request, kiln__definition *def,
                                 kiln_error *err)
 {
-    kiln_status status = KILN_OK;
-
-    KILN_TRY(copy_text(request->name != NULL ? request->name : def->family->kernel_name, &def->name,
-                       err));
-    KILN_TRY(copy_text(request->in, &def->signature[0], err));
-    KILN_TRY(kiln__row_outputs_join(request, &def->signature[1], err));
+    KILN_CHECK(copy_text(request->name != NULL ? request->name : def->family->kernel_name,
+                         &def->name, err));
+    KILN_CHECK(copy_text(request->in, &def->signature[0], err));
+    KILN_CHECK(kiln__row_outputs_join(request, &def->signature[1], err));
     for (int k = 0; k < KILN__SNIPPET_COUNT; k++) {
         const char *text = kiln__row_text(request, (kiln__snippet_kind)k);
         text = text != NULL ? text : request->snippet[k];
         def->snippet[k] = nothing;
         if (text == NULL || text[0] == '\0')
             continue;
-        if (strlen(text) > SNIPPET_BYTES_MAX) {
-            status = kiln__fail(err, KILN_ERR_ARGUMENT,
-                                "kernel \"%s\": %s is %zu bytes long (at most %zu)", def->name,
-                                kiln__snippet_name((kiln__snippet_kind)k), strlen(text),
-                                SNIPPET_BYTES_MAX);
-            goto done;
-        }
-        KILN_TRY(copy_text(text, &def->snippet[k], err));
-        KILN_TRY(kiln__includes_blank(def->snippet[k], err));
+        if (strlen(text) > SNIPPET_BYTES_MAX)
+            return kiln__fail(err, KILN_ERR_ARGUMENT,
+                              "kernel \"%s\": %s is %zu bytes long (at most %zu)", def->name,
+                              kiln__snippet_name((kiln__snippet_kind)k), strlen(text),
+                              SNIPPET_BYTES_MAX);
+        KILN_CHECK(copy_text(text, &def->snippet[k], err));
+        KILN_CHECK(kiln__includes_blank(def->snippet[k], err));
     }
     def->keep_axes = request->keep_axes;
     memcpy(def->part_bytes, request->part_bytes, sizeof def->part_bytes);
     def->module = request->module;
-    KILN_TRY(copy_list(request->options, request->option_count, def->name, "option", &def->options,
-                       &def->option_count, err));
-    KILN_TRY(copy_list(request->names, request->name_count, def->name, "name", &def->names,
-                       &def->name_count, err));
+    KILN_CHECK(copy_list(request->options, request->option_count, def->name, "option",
+                         &def->options, &def->option_count, err));
+    KILN_CHECK(copy_list(request->names, request->name_count, def->name, "name", &def->names,
+                         &def->name_count, err));
     if (def->family->copy != NULL)
-        KILN_TRY(def->family->copy(request, def, err));
-
-done:
-    return status;
+        KILN_CHECK(def->family->copy(request, def, err));
+    return KILN_OK;
 }
 
 /* The texts that every definition of its kind has. */
@@ -138,9 +130,7 @@ static kiln_status create(const kiln__definition_request *request, kiln__definit
     kiln__definition *def = NULL;
 
     *out = NULL;
-    status = check_texts(request, family, err);
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(check_texts(request, family, err));
     def = kiln__calloc(1, sizeof *def);
     if (def == NULL)
         return kiln__fail_memory(err, sizeof *def);

@@ -357,12 +357,10 @@ static bool find_lonely_bracket(const kiln__definition *def, finding *out)
 {
     for (int s = 0; s < KILN__SNIPPET_COUNT; s++) {
         kiln__tokens tokens;
-        size_t lonely = 0;
-        bool found = false;
 
         kiln__lex(def->snippet[s], KILN__LEX_CPP, &tokens);
-        lonely = tokens.failed ? tokens.count : lonely_bracket(&tokens);
-        found = lonely < tokens.count;
+        size_t lonely = tokens.failed ? tokens.count : lonely_bracket(&tokens);
+        bool found = lonely < tokens.count;
         if (found) {
             *out = (finding){.place = s};
             locate(def->snippet[s], tokens.items[lonely].at, out);
@@ -511,8 +509,7 @@ static void put_line(const kiln__definition *def, const char *source, const find
 {
     const char *whole = f->place < KILN__SNIPPET_COUNT ? def->snippet[f->place] : source;
     const char *line = f->place == PLACE_NOWHERE ? NULL : line_of(whole, f->line);
-    size_t bytes = 0, column = 0, from = 0, shown = 0;
-    char *copy = NULL, *caret = NULL;
+    char *caret = NULL;
 
     if (f->place == PLACE_HEADER) {
         if (f->echo != NULL)
@@ -521,17 +518,17 @@ static void put_line(const kiln__definition *def, const char *source, const find
     }
     if (line == NULL)
         return;
-    bytes = strcspn(line, "\n");
-    column = f->column != 0 ? f->column - 1 : strspn(line, " \t");
+    size_t bytes = strcspn(line, "\n");
+    size_t column = f->column != 0 ? f->column - 1 : strspn(line, " \t");
     if (column > bytes)
         column = bytes;
-    from = column > SHOWN_BYTES ? column - SHOWN_BYTES : 0;
-    shown = bytes - from < 2 * SHOWN_BYTES ? bytes - from : 2 * SHOWN_BYTES;
+    size_t from = column > SHOWN_BYTES ? column - SHOWN_BYTES : 0;
+    size_t shown = bytes - from < 2 * SHOWN_BYTES ? bytes - from : 2 * SHOWN_BYTES;
     while (shown != 0 && from != 0 && ((unsigned char)line[from] & 0xC0) == 0x80) {
         from++; /* never begin inside a character */
         shown--;
     }
-    copy = kiln__strndup(line + from, shown);
+    char *copy = kiln__strndup(line + from, shown);
     if (copy != NULL)
         caret = kiln__caret(copy, column - from, word_bytes(line + column));
     kiln__buf_puts(out, caret != NULL ? caret : "");
@@ -621,12 +618,11 @@ kiln_status kiln__diagnose(const kiln__definition *def, const char *source, cons
     finding f = {.place = PLACE_NOWHERE}, any;
     kiln__buf message = KILN__BUF_INIT, detail = KILN__BUF_INIT;
     const char *at = log != NULL ? log : "", *any_at = at;
-    bool known = false, placed = false;
 
     if (err == NULL)
         return KILN_ERR_COMPILE;
-    placed = find_first(def, &any_at, false, &any);
-    known = find_first(def, &at, true, &f);
+    bool placed = find_first(def, &any_at, false, &any);
+    bool known = find_first(def, &at, true, &f);
     if (known)
         forget_guards(source, &f);
     /* An error that begins in generated code may be a bracket of the user's. */

@@ -62,8 +62,6 @@ static kiln_status copy_name(const kiln__definition *def, const char *what, cons
 kiln_status kiln__row_copy(const kiln__definition_request *request, kiln__definition *def,
                            kiln_error *err)
 {
-    kiln_status status = KILN_OK;
-
     if (request->stage_count > KILN__STAGE_MAX || request->value_count > KILN__VALUE_MAX)
         return kiln__fail(err, KILN_ERR_ARGUMENT,
                           "kernel \"%s\": %zu stages and %zu values; at most %d and %d", def->name,
@@ -75,28 +73,25 @@ kiln_status kiln__row_copy(const kiln__definition_request *request, kiln__defini
     for (size_t s = 0; s < request->stage_count; s++) {
         static const kiln__stage_text needed[] = {KILN__STAGE_MAP, KILN__STAGE_TYPE,
                                                   KILN__STAGE_REDUCE};
-        KILN_TRY(copy_name(def, "name of a stage's result", request->stages[s].result,
-                           &def->rows->result[s], err));
+        KILN_CHECK(copy_name(def, "name of a stage's result", request->stages[s].result,
+                             &def->rows->result[s], err));
         def->rows->stage_count++;
         for (size_t t = 0; t < KILN_COUNT_OF(needed); t++) {
             const kiln__snippet_kind kind = kiln__stage_snippet(s, needed[t]);
             if (def->snippet[kind][0] != '\0')
                 continue;
-            status = kiln__fail(err, KILN_ERR_NULL, "kernel \"%s\": %s is missing", def->name,
-                                kiln__snippet_name(kind));
-            goto done;
+            return kiln__fail(err, KILN_ERR_NULL, "kernel \"%s\": %s is missing", def->name,
+                              kiln__snippet_name(kind));
         }
     }
     for (size_t v = 0; v < request->value_count; v++) {
-        KILN_TRY(copy_name(def, "name of a value", request->values[v].name,
-                           &def->rows->value_name[v], err));
-        KILN_TRY(copy_name(def, "type of a value", request->values[v].type,
-                           &def->rows->value_type[v], err));
+        KILN_CHECK(copy_name(def, "name of a value", request->values[v].name,
+                             &def->rows->value_name[v], err));
+        KILN_CHECK(copy_name(def, "type of a value", request->values[v].type,
+                             &def->rows->value_type[v], err));
         def->rows->value_count++;
     }
-
-done:
-    return status;
+    return KILN_OK;
 }
 
 /* Results and values, numbered as one list. */
@@ -136,9 +131,7 @@ kiln_status kiln__row_check(const kiln__definition_request *request, kiln__defin
         param->row = has_row_outputs(request) && param->column >= row_column(request);
     }
     for (size_t k = 0; k < def->rows->stage_count + def->rows->value_count; k++) {
-        kiln_status status = check_name(def, k, err);
-        if (status != KILN_OK)
-            return status;
+        KILN_CHECK(check_name(def, k, err));
     }
     return KILN_OK;
 }

@@ -217,15 +217,13 @@ static bool may_be_cast(const kiln__definition *def, const kiln__tokens *t, size
 static bool takes_address(const kiln__definition *def, const kiln__tokens *t, size_t begin,
                           size_t nth)
 {
-    const char *word = NULL;
-
     if (!kiln__token_is(t, nth, "&") && !kiln__token_is(t, nth, "bitand"))
         return false;
     if (word_at(t, nth + 1) == NULL && !kiln__token_is(t, nth + 1, "("))
         return false; /* `& 255` */
     if (nth == begin)
         return true;
-    word = word_at(t, nth - 1);
+    const char *word = word_at(t, nth - 1);
     if (word != NULL)
         return begins_expression(word);
     if (kiln__token_is(t, nth - 1, ")"))

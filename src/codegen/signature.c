@@ -212,7 +212,6 @@ static kiln_status refuse_type(const parser *p, size_t begin, size_t end, const 
                                            "clongdouble"};
     const kiln__token *first = &p->tokens.items[begin], *last = &p->tokens.items[end - 1];
     size_t width = last->at + last->bytes - first->at;
-    const char *near = NULL;
 
     for (size_t k = 0; k < KILN_COUNT_OF(TOO_WIDE); k++) {
         if (strcmp(spelled, TOO_WIDE[k]) == 0)
@@ -221,7 +220,7 @@ static kiln_status refuse_type(const parser *p, size_t begin, size_t end, const 
                           "\"complex128\"",
                           spelled);
     }
-    near = nearest_type(spelled, strlen(spelled));
+    const char *near = nearest_type(spelled, strlen(spelled));
     if (near == NULL && begin + 1 < end)
         near = nearest_type(kiln__token_text(&p->tokens, begin), first->bytes);
     if (near != NULL)
@@ -306,9 +305,7 @@ static kiln_status add_param(parser *p, kiln__param param, const char *name)
     kiln__definition *def = p->def;
 
     if (def->param_count == p->capacity) {
-        kiln_status status = make_room(p);
-        if (status != KILN_OK)
-            return status;
+        KILN_CHECK(make_room(p));
     }
     param.name = kiln__strdup(name);
     if (param.name == NULL)
@@ -575,14 +572,11 @@ void kiln__param_text(const kiln__definition *def, size_t param, char *out, size
 
 kiln_status kiln__signature_parse(kiln__definition *def, kiln_error *err)
 {
-    kiln_status status = KILN_OK;
     parser p = {.def = def, .err = err};
 
-    KILN_TRY(make_room(&p));
+    KILN_CHECK(make_room(&p));
     for (p.side = 0; p.side < 2; p.side++)
-        KILN_TRY(parse_side(&p));
-    KILN_TRY(check_placeholders(&p));
-
-done:
-    return status;
+        KILN_CHECK(parse_side(&p));
+    KILN_CHECK(check_placeholders(&p));
+    return KILN_OK;
 }

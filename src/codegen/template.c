@@ -127,9 +127,7 @@ static kiln_status expand_for(expander *x, const line *l, size_t body, size_t cl
             return broken(x, l, "unknown list");
         if (more == 0)
             return KILN_OK;
-        kiln_status status = expand_range(x, body, close);
-        if (status != KILN_OK)
-            return status;
+        KILN_CHECK(expand_range(x, body, close));
     }
 }
 

@@ -182,9 +182,7 @@ kiln_status kiln__bind_types(const kiln__definition *def, const kiln__given *giv
         kiln__scalar ignored;
         if (!is_scalar(&given[p]))
             continue;
-        status = kiln__convert_scalar(def, p, &given[p], dtypes_out[p], &ignored, err);
-        if (status != KILN_OK)
-            return status;
+        KILN_CHECK(kiln__convert_scalar(def, p, &given[p], dtypes_out[p], &ignored, err));
     }
     return KILN_OK;
 }

@@ -275,9 +275,7 @@ static kiln_status read_args(reading *r, const char *word, size_t width)
     for (size_t p = 0; p < words; p++) {
         const char *comma = memchr(at, ',', (size_t)(end - at));
         const size_t bytes = (size_t)((comma != NULL ? comma : end) - at);
-        kiln_status status = read_access(r, p, at, bytes);
-        if (status != KILN_OK)
-            return status;
+        KILN_CHECK(read_access(r, p, at, bytes));
         at += bytes + (comma != NULL);
     }
     return KILN_OK;

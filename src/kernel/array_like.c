@@ -11,28 +11,20 @@ kiln_status kiln_array_empty_like(const kiln_array *array, kiln_dtype dtype, kil
                                   kiln_error *err)
 {
     int order[KILN_RANK_MAX];
-    kiln_status status = KILN_OK;
 
-    if (out == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "out is NULL");
+    KILN_CHECK_NULL(out, err);
     *out = NULL;
-    KILN_TRY(kiln__array_check(array, NULL, "array", err));
+    KILN_CHECK(kiln__array_check(array, NULL, "array", err));
     kiln__array_k_order(array, order);
-    status = kiln__array_new(array->ctx, dtype != KILN_DTYPE_NONE ? dtype : array->dtype,
-                             array->rank, array->shape, order, NULL, out, err);
-
-done:
-    return status;
+    return kiln__array_new(array->ctx, dtype != KILN_DTYPE_NONE ? dtype : array->dtype, array->rank,
+                           array->shape, order, NULL, out, err);
 }
 
 kiln_status kiln_array_full_like(const kiln_array *array, kiln_dtype dtype, double value,
                                  kiln_array **out, kiln_error *err)
 {
-    kiln_status status = kiln_array_empty_like(array, dtype, out, err);
-
-    if (status != KILN_OK)
-        return status;
-    status = kiln_array_fill(*out, value, err);
+    KILN_CHECK(kiln_array_empty_like(array, dtype, out, err));
+    kiln_status status = kiln_array_fill(*out, value, err);
     if (status != KILN_OK) {
         kiln_array_release(*out);
         *out = NULL;
@@ -49,15 +41,13 @@ kiln_status kiln_array_ones_like(const kiln_array *array, kiln_dtype dtype, kiln
 kiln_status kiln_array_zeros_like(const kiln_array *array, kiln_dtype dtype, kiln_array **out,
                                   kiln_error *err)
 {
-    kiln_status status = kiln_array_empty_like(array, dtype, out, err);
-
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(kiln_array_empty_like(array, dtype, out, err));
     kiln_array *const y = *out;
     kiln__device *device = kiln__context_device(y->ctx);
     /* Whatever its order, a new array has no gaps. */
-    status = kiln__memset(device, y->data, 0, (size_t)y->size * kiln_dtype_size(y->dtype),
-                          kiln__device_stream(device), err);
+    kiln_status status =
+        kiln__memset(device, y->data, 0, (size_t)y->size * kiln_dtype_size(y->dtype),
+                     kiln__device_stream(device), err);
     if (status != KILN_OK) {
         kiln_array_release(y);
         *out = NULL;
@@ -122,8 +112,7 @@ kiln_status kiln_array_item(const kiln_array *array, const int64_t *index, kiln_
     char text[160];
     kiln_status status = KILN_OK;
 
-    if (item_out == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "item_out is NULL");
+    KILN_CHECK_NULL(item_out, err);
     memset(item_out, 0, sizeof *item_out);
     KILN_TRY(kiln__array_check(array, NULL, "array", err));
     if (index == NULL && array->size != 1) {

@@ -99,12 +99,11 @@ static void host_ramp(kiln_array *y, double start, double step, const double *st
 kiln_status kiln_array_zeros(kiln_context *ctx, kiln_dtype dtype, int rank, const int64_t *shape,
                              kiln_array **out, kiln_error *err)
 {
-    kiln_status status = kiln_array_empty(ctx, dtype, rank, shape, out, err);
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(kiln_array_empty(ctx, dtype, rank, shape, out, err));
     kiln__device *device = kiln__context_device(ctx);
-    status = kiln__memset(device, (*out)->data, 0, (size_t)(*out)->size * kiln_dtype_size(dtype),
-                          kiln__device_stream(device), err);
+    kiln_status status =
+        kiln__memset(device, (*out)->data, 0, (size_t)(*out)->size * kiln_dtype_size(dtype),
+                     kiln__device_stream(device), err);
     if (status != KILN_OK) {
         kiln_array_release(*out);
         *out = NULL;
@@ -127,10 +126,7 @@ static kiln_status fill(kiln_array *y, double value, kiln_error *err)
 
 kiln_status kiln_array_fill(kiln_array *array, double value, kiln_error *err)
 {
-    kiln_status status = kiln__array_check(array, NULL, "array", err);
-
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(kiln__array_check(array, NULL, "array", err));
     if (kiln__array_unwritable(array) != NULL)
         return kiln__fail(err, KILN_ERR_OUTPUT, "the array to fill %s",
                           kiln__array_unwritable(array));
@@ -143,8 +139,7 @@ kiln_status kiln_array_full(kiln_context *ctx, kiln_dtype dtype, int rank, const
     kiln_status status = KILN_OK;
     kiln_array *y = NULL;
 
-    if (out == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "kiln_array_full: `out` is NULL");
+    KILN_CHECK_NULL(out, err);
     *out = NULL;
     KILN_TRY(kiln_array_empty(ctx, dtype, rank, shape, &y, err));
     KILN_TRY(fill(y, value, err));
@@ -168,8 +163,7 @@ kiln_status kiln_array_arange(kiln_context *ctx, kiln_dtype dtype, double start,
     kiln_status status = KILN_OK;
     kiln_array *y = NULL;
 
-    if (out == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "kiln_array_arange: `out` is NULL");
+    KILN_CHECK_NULL(out, err);
     *out = NULL;
     if (step == 0.0 || !isfinite(start) || !isfinite(stop) || !isfinite(step))
         return kiln__fail(err, KILN_ERR_ARGUMENT, "arange from %g to %g in steps of %g never ends",
@@ -200,8 +194,7 @@ kiln_status kiln_array_linspace(kiln_context *ctx, kiln_dtype dtype, double star
     kiln_array *y = NULL;
     const double step = count > 1 ? (stop - start) / (double)(count - 1) : 0.0;
 
-    if (out == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "kiln_array_linspace: `out` is NULL");
+    KILN_CHECK_NULL(out, err);
     *out = NULL;
     KILN_TRY(kiln_array_empty(ctx, dtype, 1, &count, &y, err));
     if (kiln__plain_loop_suits(y)) {
@@ -233,10 +226,7 @@ kiln_status kiln_array_cast(const kiln_array *array, kiln_dtype dtype, kiln_arra
                             kiln_error *err)
 {
     int order[KILN_RANK_MAX];
-    kiln_status status = check_source(array, out, err);
-
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(check_source(array, out, err));
     if (kiln_dtype_size(dtype) == 0)
         return kiln__fail(err, KILN_ERR_DTYPE, "%d is no dtype", (int)dtype);
     kiln__array_k_order(array, order);
@@ -245,15 +235,13 @@ kiln_status kiln_array_cast(const kiln_array *array, kiln_dtype dtype, kiln_arra
 
 kiln_status kiln_array_copy(const kiln_array *array, kiln_array **out, kiln_error *err)
 {
-    kiln_status status = check_source(array, out, err);
-    return status == KILN_OK ? kiln_array_cast(array, array->dtype, out, err) : status;
+    KILN_CHECK(check_source(array, out, err));
+    return kiln_array_cast(array, array->dtype, out, err);
 }
 
 kiln_status kiln_array_contiguous(kiln_array *array, kiln_array **out, kiln_error *err)
 {
-    kiln_status status = check_source(array, out, err);
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(check_source(array, out, err));
     if (array->contiguous) {
         *out = kiln_array_retain(array);
         return KILN_OK;
@@ -266,12 +254,8 @@ kiln_status kiln_array_assign(kiln_array *dst, const kiln_array *src, kiln_error
     int rank = 0;
     int64_t shape[KILN_RANK_MAX];
     char to[160], from[160];
-    kiln_status status = kiln__array_check(dst, NULL, "dst", err);
-
-    if (status == KILN_OK)
-        status = kiln__array_check(src, dst->ctx, "src", err);
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(kiln__array_check(dst, NULL, "dst", err));
+    KILN_CHECK(kiln__array_check(src, dst->ctx, "src", err));
     if (!kiln__shape_broadcast(&rank, shape, dst->rank, dst->shape) ||
         !kiln__shape_broadcast(&rank, shape, src->rank, src->shape) || rank != dst->rank ||
         memcmp(shape, dst->shape, (size_t)rank * sizeof shape[0]) != 0)
@@ -326,12 +310,9 @@ kiln_status kiln_array_reshape(const kiln_array *array, int rank, const int64_t 
 {
     int64_t full[KILN_RANK_MAX], strides[KILN_RANK_MAX];
     kiln_array *copy = NULL;
-    kiln_status status = check_source(array, out, err);
-
-    if (status == KILN_OK)
-        status = reshape_extents(array, rank, shape, full, err);
-    if (status != KILN_OK)
-        return status;
+    kiln_status status = KILN_OK;
+    KILN_CHECK(check_source(array, out, err));
+    KILN_CHECK(reshape_extents(array, rank, shape, full, err));
     const size_t itemsize = kiln_dtype_size(array->dtype);
     if (kiln__reshape_strides(array->rank, array->shape, array->strides, itemsize, rank, full,
                               strides))
@@ -431,12 +412,9 @@ kiln_status kiln_array_to_host(const kiln_array *array, void *data, size_t data_
 {
     void *dense = NULL;
     int64_t c_order[KILN_RANK_MAX];
-    kiln_status status = kiln__array_check(array, NULL, "array", err);
-
-    if (status == KILN_OK)
-        status = kiln__host_room(array, data, data_bytes, strides, c_order, err);
-    if (status != KILN_OK)
-        return status;
+    kiln_status status = KILN_OK;
+    KILN_CHECK(kiln__array_check(array, NULL, "array", err));
+    KILN_CHECK(kiln__host_room(array, data, data_bytes, strides, c_order, err));
     if (strides == NULL)
         return read_back(array, data, err);
     KILN_TRY(read_back_new(array, &dense, err));
@@ -456,8 +434,7 @@ kiln_status kiln_array_load_npy(kiln_context *ctx, const char *path, kiln_array 
     void *data = NULL;
     int64_t strides[KILN_RANK_MAX];
 
-    if (out == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "kiln_array_load_npy: `out` is NULL");
+    KILN_CHECK_NULL(out, err);
     *out = NULL;
     if (ctx == NULL || path == NULL)
         return kiln__fail(err, KILN_ERR_NULL, "kiln_array_load_npy: `%s` is NULL",
@@ -480,11 +457,9 @@ done:
 kiln_status kiln_array_save_npy(const kiln_array *array, const char *path, kiln_error *err)
 {
     void *data = NULL;
-    kiln_status status = kiln__array_check(array, NULL, "array", err);
-    if (status != KILN_OK)
-        return status;
-    if (path == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "kiln_array_save_npy: `path` is NULL");
+    kiln_status status = KILN_OK;
+    KILN_CHECK(kiln__array_check(array, NULL, "array", err));
+    KILN_CHECK_NULL(path, err);
     KILN_TRY(read_back_new(array, &data, err));
     KILN_TRY(kiln__npy_write(path, array->dtype, array->rank, array->shape, data, err));
 
@@ -498,8 +473,7 @@ kiln_status kiln_array_to_string(const kiln_array *array, char **text_out, kiln_
     void *data = NULL;
     kiln_status status = KILN_OK;
 
-    if (text_out == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "kiln_array_to_string: `text_out` is NULL");
+    KILN_CHECK_NULL(text_out, err);
     *text_out = NULL;
     KILN_TRY(kiln__array_check(array, NULL, "array", err));
     KILN_TRY(read_back_new(array, &data, err));

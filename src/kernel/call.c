@@ -73,10 +73,8 @@ static kiln_status read_options(kiln__kernel *op, const void *opts, kiln__readin
         unsigned char bytes[KILN__CALL_OPTIONS_MAX];
     } known = {{0, NULL, NULL}};
 
-    kiln_status status = kiln__options_read(&known, calls->options_bytes, opts,
-                                            *(const size_t *)opts, calls->options_name, err);
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(kiln__options_read(&known, calls->options_bytes, opts, *(const size_t *)opts,
+                                  calls->options_name, err));
     r->call.stream = known.head.stream;
     r->call.axes = calls->family->combines ? known.head.axes : NULL;
     return calls->read(r, &known, err);
@@ -99,9 +97,7 @@ static kiln_status read_call(kiln__kernel *op, const kiln_arg *args, size_t arg_
     r->call.args = args;
     r->call.arg_count = arg_count;
     if (opts != NULL) {
-        kiln_status status = read_options(op, opts, r, err);
-        if (status != KILN_OK)
-            return status;
+        KILN_CHECK(read_options(op, opts, r, err));
         if (r->call.stream != NULL)
             return kiln__context_stream(op->ctx, r->call.stream, &r->call.stream, err);
     }
@@ -113,8 +109,8 @@ kiln_status kiln__call_run(kiln__kernel *op, const kiln_arg *args, size_t arg_co
                            const void *opts, kiln_error *err)
 {
     kiln__reading r;
-    kiln_status status = read_call(op, args, arg_count, opts, &r, err);
-    return status == KILN_OK ? kiln__kernel_run(r.op, &r.call, err) : status;
+    KILN_CHECK(read_call(op, args, arg_count, opts, &r, err));
+    return kiln__kernel_run(r.op, &r.call, err);
 }
 
 /* Empty the output, or say that it is missing. */
@@ -157,8 +153,7 @@ kiln_status kiln__call_make(const kiln__wanted *wanted, kiln__kernel *op, const 
                             size_t arg_count, const void *opts, kiln_error *err)
 {
     kiln__reading r;
-    kiln_status status = begin(wanted, err);
-    if (status == KILN_OK)
-        status = read_call(op, args, arg_count, opts, &r, err);
-    return status == KILN_OK ? make(wanted, r.op, &r.call, err) : status;
+    KILN_CHECK(begin(wanted, err));
+    KILN_CHECK(read_call(op, args, arg_count, opts, &r, err));
+    return make(wanted, r.op, &r.call, err);
 }

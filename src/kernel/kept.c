@@ -57,10 +57,9 @@ kiln_status kiln__kept_kernel(kiln_context *ctx, kiln__kept_fn make, const void 
                               uint64_t key, kiln__kernel **out, kiln_error *err)
 {
     void *state = NULL;
-    kiln_status status =
-        kiln__context_attachment(ctx, KILN__ATTACH_KERNEL, kept_make, kept_destroy, &state, err);
-    if (status != KILN_OK)
-        return status;
+    kiln_status status = KILN_OK;
+    KILN_CHECK(
+        kiln__context_attachment(ctx, KILN__ATTACH_KERNEL, kept_make, kept_destroy, &state, err));
     kept *k = state;
     _Atomic(entry *) *bucket = &k->bucket[key * UINT64_C(0x9e3779b97f4a7c15) >> 56];
     *out = find(bucket, make, key);

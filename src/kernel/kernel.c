@@ -13,9 +13,7 @@ static kiln_status init(kiln__kernel *op, kiln_context *ctx, bool owns_ctx,
                         kiln_error *err)
 {
     kiln__definition_request of_family = *request;
-    kiln_status status = kiln__context_check(ctx, err);
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(kiln__context_check(ctx, err));
     op->ctx = owns_ctx ? kiln_context_retain(ctx) : ctx;
     op->owns_ctx = owns_ctx;
     op->device = kiln__context_device(ctx);
@@ -23,9 +21,7 @@ static kiln_status init(kiln__kernel *op, kiln_context *ctx, bool owns_ctx,
     kiln__memo_init(&op->memo);
     pthread_mutex_init(&op->lock, NULL);
     of_family.family = calls->family;
-    status = kiln__definition_create(&of_family, &op->def, err);
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(kiln__definition_create(&of_family, &op->def, err));
     if (op->def->cuda_only && kiln__device_info(op->device)->backend == KILN_BACKEND_CPU)
         return kiln__fail(err, KILN_ERR_UNSUPPORTED,
                           "kernel \"%s\" uses `%s`, which only a CUDA device has; this context is "

@@ -141,13 +141,10 @@ static kiln_status run_with_workspace(const kiln_launch *launch, kiln_stream *st
 kiln_status kiln_launch_run(kiln_launch *launch, kiln_stream *stream, kiln_error *err)
 {
     kiln_status status;
-    if (launch == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "kiln_launch_run: `launch` is NULL");
+    KILN_CHECK_NULL(launch, err);
     if (launch->magic != LAUNCH_MAGIC)
         return kiln__context_released("prepared launch", err);
-    status = kiln__context_check(launch->ctx, err);
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(kiln__context_check(launch->ctx, err));
     if (launch->parts != NULL) {
         for (size_t k = 0; k < launch->part_count && status == KILN_OK; k++)
             status = kiln_launch_run(launch->parts[k], stream, err);
@@ -155,9 +152,7 @@ kiln_status kiln_launch_run(kiln_launch *launch, kiln_stream *stream, kiln_error
     }
     kiln_stream *on = launch->stream;
     if (stream != NULL && stream != on) {
-        status = kiln__context_stream(launch->ctx, stream, &on, err);
-        if (status != KILN_OK)
-            return status;
+        KILN_CHECK(kiln__context_stream(launch->ctx, stream, &on, err));
     }
     if (launch->task.run != NULL)
         return launch->task.run(launch->task.state, on, err);

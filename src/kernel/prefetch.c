@@ -234,7 +234,6 @@ static void run_first(crew *c, int place)
 {
     kiln_prefetch *p = c->first;
     kiln_error err = KILN_ERROR_INIT;
-    bool mine;
 
     c->first = p->next;
     if (c->first == NULL)
@@ -243,7 +242,7 @@ static void run_first(crew *c, int place)
     pthread_mutex_unlock(&c->lock);
 
     pthread_mutex_lock(&p->lock);
-    mine = atomic_load(&p->state) == QUEUED; /* else it was cancelled */
+    bool mine = atomic_load(&p->state) == QUEUED; /* else it was cancelled */
     if (mine)
         atomic_store(&p->state, RUNNING);
     pthread_mutex_unlock(&p->lock);
@@ -374,24 +373,22 @@ kiln_status kiln__kernel_prefetch(kiln__kernel *op, const kiln__call *call, kiln
     if (out != NULL)
         *out = NULL;
     plan.planned = &planned;
-    kiln_status status = kiln__device_check(op->device, err);
-    if (status == KILN_OK)
-        status = kiln__recipe_build(op, &plan, &none, NULL, err);
-    return status == KILN_OK ? kiln__variant_prefetch(op, &planned, out, err) : status;
+    KILN_CHECK(kiln__device_check(op->device, err));
+    KILN_CHECK(kiln__recipe_build(op, &plan, &none, NULL, err));
+    return kiln__variant_prefetch(op, &planned, out, err);
 }
 
 kiln_status kiln__variant_prefetch(kiln__kernel *op, const kiln__planned *planned,
                                    kiln_prefetch **out, kiln_error *err)
 {
     kiln_status status = KILN_OK;
-    kiln_prefetch *p = NULL;
     void *state = NULL;
 
     if (out != NULL)
         *out = NULL;
     KILN_TRY(kiln__context_attachment(op->ctx, KILN__ATTACH_PREFETCH, crew_make, crew_destroy,
                                       &state, err));
-    p = make_handle(op->def, &planned->variant);
+    kiln_prefetch *p = make_handle(op->def, &planned->variant);
     if (p == NULL) {
         status = kiln__fail_memory(err, sizeof *p);
         goto done;

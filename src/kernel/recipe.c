@@ -200,9 +200,7 @@ static kiln_status make_recipe(kiln__kernel *op, const kiln__call *call, const k
         return KILN_OK;
     }
     if (r->plan.size > 0) {
-        kiln_status status = kiln__kernel_compiled(op, &r->plan.variant, &compiled, err);
-        if (status != KILN_OK)
-            return status;
+        KILN_CHECK(kiln__kernel_compiled(op, &r->plan.variant, &compiled, err));
     }
     kiln__recipe *recipe =
         recipe_alloc(op->def, r, compiled != NULL ? compiled->source.args_bytes : 0);

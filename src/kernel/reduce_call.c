@@ -47,7 +47,6 @@ static kiln_status make_with(const kiln__kernel *op, int with, kiln__kernel **ou
 {
     const kiln__definition *d = op->def;
     kiln__buf in = KILN__BUF_INIT;
-    kiln_status status;
 
     put_signature(d, with, &in);
     kiln__definition_request request = {.name = d->name,
@@ -57,8 +56,9 @@ static kiln_status make_with(const kiln__kernel *op, int with, kiln__kernel **ou
                                         .option_count = d->option_count};
     for (int k = 0; k < KILN__SNIPPET_COUNT; k++)
         request.snippet[k] = d->snippet[k];
-    status = in.failed ? kiln__fail_memory(err, in.capacity)
-                       : kiln__kernel_new(op->ctx, op->owns_ctx, op->calls, &request, out, err);
+    kiln_status status =
+        in.failed ? kiln__fail_memory(err, in.capacity)
+                  : kiln__kernel_new(op->ctx, op->owns_ctx, op->calls, &request, out, err);
     kiln__buf_clear(&in);
     return status;
 }
@@ -89,9 +89,7 @@ static kiln_status check_where(const kiln__kernel *op, const kiln_reduction_call
     char what[300];
 
     snprintf(what, sizeof what, "kernel \"%.200s\": `where`", d->name);
-    kiln_status status = kiln__array_check(o->where, op->ctx, what, err);
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(kiln__array_check(o->where, op->ctx, what, err));
     if (o->where->dtype != KILN_BOOL)
         return kiln__fail(err, KILN_ERR_DTYPE, "%s is %s; a mask is bool", what,
                           kiln_dtype_name(o->where->dtype));
@@ -122,16 +120,15 @@ static kiln_status add_inputs(kiln__kernel *op, const kiln_reduction_call_option
     const int with = (o->where != NULL ? WITH_WHERE : 0) | (o->initial != NULL ? WITH_INITIAL : 0);
     const kiln_arg *given = r->call.args;
     size_t count = 0;
-    kiln_status status = KILN_OK;
 
     /* A wrong number of arguments is told in the caller's terms. */
     if (with == 0 || r->call.arg_count != d->param_count)
         return KILN_OK;
     if (o->where != NULL)
-        KILN_TRY(check_where(op, o, err));
+        KILN_CHECK(check_where(op, o, err));
     if (o->initial != NULL)
-        KILN_TRY(check_initial(op, o->initial, err));
-    KILN_TRY(get_with(op, with, &r->op, err));
+        KILN_CHECK(check_initial(op, o->initial, err));
+    KILN_CHECK(get_with(op, with, &r->op, err));
     for (size_t p = 0; p < d->input_count; p++)
         r->args[count++] = given[p];
     if (o->where != NULL)
@@ -142,9 +139,7 @@ static kiln_status add_inputs(kiln__kernel *op, const kiln_reduction_call_option
         r->args[count++] = given[p];
     r->call.args = r->args;
     r->call.arg_count = count;
-
-done:
-    return status;
+    return KILN_OK;
 }
 
 kiln_status kiln__reduction_read(kiln__reading *r, const void *opts, kiln_error *err)

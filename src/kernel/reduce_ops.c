@@ -212,9 +212,7 @@ static kiln_status read_options(const kiln_reduction_call_options *opts,
                                 kiln_reduction_call_options *o, kiln_error *err)
 {
     *o = (kiln_reduction_call_options)KILN_REDUCTION_CALL_OPTIONS_INIT;
-    return opts == NULL ? KILN_OK
-                        : kiln__options_read(o, sizeof *o, opts, opts->struct_size,
-                                             "kiln_reduction_call_options", err);
+    return opts == NULL ? KILN_OK : KILN_READ_OPTIONS(kiln_reduction_call_options, o, opts, err);
 }
 
 /* ---- the public functions -------------------------------------------------------------------- */
@@ -231,13 +229,9 @@ kiln_status kiln_array_reduce_with(kiln_reduce_op op, const kiln_array *array,
 
     if ((int)op < 1 || (int)op >= OP_COUNT)
         return kiln__fail(err, KILN_ERR_ARGUMENT, "there is no reduction %d", (int)op);
-    kiln_status status = read_options(opts, &o, err);
-    if (status == KILN_OK)
-        status = check("kiln_array_reduce", (int)op, array, &o, out, &w, err);
-    if (status == KILN_OK)
-        status = get(array->ctx, &w, &reduction, err);
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(read_options(opts, &o, err));
+    KILN_CHECK(check("kiln_array_reduce", (int)op, array, &o, out, &w, err));
+    KILN_CHECK(get(array->ctx, &w, &reduction, err));
     args[count++] = kiln_arg_array(array);
     if (w.form.ddof)
         args[count++] = kiln_arg_float(o.ddof);

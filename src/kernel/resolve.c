@@ -97,12 +97,9 @@ static void kiln__shapes_text(const kiln__definition *d, const kiln__resolved *r
 kiln_status kiln__resolve_arguments(kiln__kernel *op, const kiln__call *call, kiln__resolved *r,
                                     kiln_error *err)
 {
-    kiln_status status = check_count(op, call, err);
-    if (status == KILN_OK)
-        status = take_arguments(op, call, r, err);
-    if (status == KILN_OK)
-        status = kiln__bind_types(op->def, r->given, r->dtype, err);
-    return status;
+    KILN_CHECK(check_count(op, call, err));
+    KILN_CHECK(take_arguments(op, call, r, err));
+    return kiln__bind_types(op->def, r->given, r->dtype, err);
 }
 
 bool kiln__decides_shape(const kiln__definition *d, const kiln__resolved *r, size_t p)
@@ -135,8 +132,8 @@ kiln_status kiln__decide_inputs(const kiln__definition *d, kiln__resolved *r, ki
     if (p == d->input_count)
         return kiln__fail(err, KILN_ERR_UNDECIDED_SIZE,
                           "kernel \"%s\": no input array that is not raw was given", d->name);
-    kiln_status status = kiln__broadcast_inputs(d, r, err);
-    return status == KILN_OK ? kiln__shape_size(r->rank, r->shape, 16, &size, err) : status;
+    KILN_CHECK(kiln__broadcast_inputs(d, r, err));
+    return kiln__shape_size(r->rank, r->shape, 16, &size, err);
 }
 
 void kiln__decide_results(kiln__resolved *r, bool keepdims)

@@ -33,17 +33,13 @@ static kiln_status check_empty(const kiln__definition *d, const kiln__resolved *
 static kiln_status decide_shape(const kiln__definition *d, const kiln__call *call,
                                 kiln__resolved *r, kiln_error *err)
 {
-    kiln_status status = KILN_OK;
-
-    KILN_TRY(kiln__decide_inputs(d, r, err));
-    KILN_TRY(kiln__read_axes(d, call->axes, r, err));
-    KILN_TRY(check_empty(d, r, err));
+    KILN_CHECK(kiln__decide_inputs(d, r, err));
+    KILN_CHECK(kiln__read_axes(d, call->axes, r, err));
+    KILN_CHECK(check_empty(d, r, err));
     kiln__decide_results(r, call->keepdims);
     for (size_t p = d->input_count; p < d->param_count; p++)
         r->row[p] = d->params[p].row;
-
-done:
-    return status;
+    return KILN_OK;
 }
 
 /* ---- the public functions ------------------------------------------------------------------------ */

@@ -20,11 +20,8 @@ kiln_status kiln__recipe_get(kiln__kernel *op, const kiln__call *call,
                : NULL;
     if (*out != NULL)
         return KILN_OK;
-    kiln_status status = kiln__device_check(op->device, err);
-    if (status == KILN_OK)
-        status = kiln__recipe_build(op, call, &built, NULL, err);
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(kiln__device_check(op->device, err));
+    KILN_CHECK(kiln__recipe_build(op, call, &built, NULL, err));
     *out = built;
     if (!kiln__memo_insert(&op->memo, built))
         *owned = built;
@@ -109,9 +106,7 @@ kiln_status kiln__block_fill(const kiln__kernel *op, const kiln__recipe *recipe,
         memcpy((char *)block + patch->offset, &bound->array[patch->param]->data, sizeof(void *));
     }
     for (size_t k = 0; k < recipe->scalar_count; k++) {
-        kiln_status status = put_scalar(op, recipe, call, &recipe->scalars[k], block, err);
-        if (status != KILN_OK)
-            return status;
+        KILN_CHECK(put_scalar(op, recipe, call, &recipe->scalars[k], block, err));
     }
     return KILN_OK;
 }
@@ -291,9 +286,7 @@ static kiln_status run_recipe(kiln__kernel *op, const kiln__recipe *recipe,
     kiln__block *workspace = NULL;
     _Alignas(16) unsigned char block[KILN__ARGS_MAX];
 
-    status = kiln__bind_arrays(op, recipe, call, &bound, err);
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(kiln__bind_arrays(op, recipe, call, &bound, err));
     if (recipe->count == 0) {
         kiln__bound_deliver(recipe, call, &bound);
         return kiln__device_check(op->device, err);
@@ -340,9 +333,7 @@ kiln_status kiln__kernel_run_again(kiln__kernel *op, const kiln__call *call,
     kiln__recipe *owned = NULL;
 
     if (recipe == NULL || !kiln__recipe_still_fits(recipe, call)) {
-        kiln_status status = kiln__recipe_get(op, call, &recipe, &owned, err);
-        if (status != KILN_OK)
-            return status;
+        KILN_CHECK(kiln__recipe_get(op, call, &recipe, &owned, err));
         if (owned == NULL)
             atomic_store_explicit(recent, recipe, memory_order_release);
     }

@@ -54,14 +54,13 @@ static bool has_shape(const kiln_array *a, int rank, const int64_t *shape)
 static kiln_status decide_shape(const kiln__definition *d, const kiln__call *call,
                                 kiln__resolved *r, kiln_error *err)
 {
-    kiln_status status = KILN_OK;
     int64_t size;
     int axis;
 
-    KILN_TRY(kiln__decide_inputs(d, r, err));
-    KILN_TRY(kiln__shape_size(r->rank, r->shape, 16, &size, err));
-    KILN_TRY(read_axis(d, call->axes, r->rank, &axis, err));
-    KILN_TRY(check_flags(d, call->flags, err));
+    KILN_CHECK(kiln__decide_inputs(d, r, err));
+    KILN_CHECK(kiln__shape_size(r->rank, r->shape, 16, &size, err));
+    KILN_CHECK(read_axis(d, call->axes, r->rank, &axis, err));
+    KILN_CHECK(check_flags(d, call->flags, err));
     for (int a = 0; a < r->rank; a++)
         r->along[a] = axis < 0 || a == axis;
     r->flat = axis < 0;
@@ -69,9 +68,7 @@ static kiln_status decide_shape(const kiln__definition *d, const kiln__call *cal
     r->row_shape[0] = size;
     for (size_t p = d->input_count; p < d->param_count; p++)
         r->row[p] = r->flat && (r->array[p] == NULL || !has_shape(r->array[p], r->rank, r->shape));
-
-done:
-    return status;
+    return KILN_OK;
 }
 
 /* ---- the public functions ------------------------------------------------------------------------ */

@@ -163,20 +163,16 @@ kiln_status kiln_array_scan(kiln_scan_op op, const kiln_array *array, const kiln
     kiln__kernel *scan = NULL;
     wanted w = {NULL, KILN_DTYPE_NONE, KILN_DTYPE_NONE};
 
-    kiln_status status = check(op, array, out, &w.row, err);
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(check(op, array, out, &w.row, err));
     w.dtype = array->dtype;
     w.result = *out != NULL ? (*out)->dtype : result_of(w.row, array->dtype);
-    status = kiln__kept_kernel(array->ctx, define, &w,
-                               ((uint64_t)op << 8 | (uint64_t)w.dtype) << 8 | (uint64_t)w.result,
-                               &scan, err);
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(kiln__kept_kernel(array->ctx, define, &w,
+                                 ((uint64_t)op << 8 | (uint64_t)w.dtype) << 8 | (uint64_t)w.result,
+                                 &scan, err));
     const kiln_arg args[] = {kiln_arg_array(array), kiln_arg_out(out)};
     kiln_scan_call_options opts = KILN_SCAN_CALL_OPTIONS_INIT;
     opts.axes = axes;
     opts.flags = flags;
-    status = kiln_scan_run((kiln_scan *)scan, args, KILN_COUNT_OF(args), &opts, err);
+    kiln_status status = kiln_scan_run((kiln_scan *)scan, args, KILN_COUNT_OF(args), &opts, err);
     return kiln__fail_as(kiln_scan_op_name(op), status, err);
 }

@@ -16,11 +16,9 @@
 kiln_status kiln_host_alloc(kiln_context *ctx, size_t bytes, unsigned flags, void **out,
                             kiln_error *err)
 {
-    if (out == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "out is NULL");
+    KILN_CHECK_NULL(out, err);
     *out = NULL;
-    if (ctx == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "ctx is NULL");
+    KILN_CHECK_NULL(ctx, err);
     if ((flags & ~(unsigned)KILN_HOST_WRITE_COMBINED) != 0)
         return kiln__fail(err, KILN_ERR_ARGUMENT, "flags %#x hold more than kiln_host_flag has",
                           flags);
@@ -127,10 +125,8 @@ kiln_status kiln_array_upload(kiln_array *array, const void *data, const int64_t
     int64_t c_order[KILN_RANK_MAX];
     void *packed = NULL;
     kiln_array *dense = NULL;
-    kiln_status status = kiln__array_check(array, NULL, "array", err);
-
-    if (status != KILN_OK)
-        return status;
+    kiln_status status = KILN_OK;
+    KILN_CHECK(kiln__array_check(array, NULL, "array", err));
     if (kiln__array_unwritable(array) != NULL)
         return kiln__fail(err, KILN_ERR_OUTPUT, "the array to upload into %s",
                           kiln__array_unwritable(array));
@@ -179,10 +175,8 @@ kiln_status kiln_array_download(const kiln_array *array, void *data, size_t data
     int64_t c_order[KILN_RANK_MAX];
     void *packed = NULL;
     kiln_array *dense = NULL;
-    kiln_status status = kiln__array_check(array, NULL, "array", err);
-
-    if (status != KILN_OK)
-        return status;
+    kiln_status status = KILN_OK;
+    KILN_CHECK(kiln__array_check(array, NULL, "array", err));
     kiln__device *const device = kiln__context_device(array->ctx);
     KILN_TRY(kiln__context_stream(array->ctx, stream, &stream, err));
     KILN_TRY(kiln__device_check(device, err));
@@ -232,9 +226,7 @@ kiln_status kiln_array_copy_to(const kiln_array *array, kiln_context *ctx, kiln_
     if (out == NULL || ctx == NULL)
         return kiln__fail(err, KILN_ERR_NULL, "%s is NULL", ctx == NULL ? "ctx" : "out");
     *out = NULL;
-    status = kiln__array_check(array, NULL, "array", err);
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(kiln__array_check(array, NULL, "array", err));
     const size_t bytes = bytes_of(array);
     kiln__device *const from = kiln__context_device(array->ctx);
     KILN_TRY(kiln_array_empty(ctx, array->dtype, array->rank, array->shape, &y, err));

@@ -127,7 +127,6 @@ static bool load(const char *name, bool named_by_user)
 static void search(void)
 {
     const char *given = kiln__env("KILN_BLAS");
-    size_t length = 0;
 
     if (given != NULL && strcmp(given, "none") == 0) {
         snprintf(host.reason, sizeof host.reason, "$KILN_BLAS is \"none\"");
@@ -142,7 +141,7 @@ static void search(void)
             return;
     if (host.reason[0] != '\0')
         return;
-    length = (size_t)snprintf(host.reason, sizeof host.reason, "the loader finds none of");
+    size_t length = (size_t)snprintf(host.reason, sizeof host.reason, "the loader finds none of");
     for (size_t k = 0; k < KILN_COUNT_OF(names) && length < sizeof host.reason; k++)
         length += (size_t)snprintf(host.reason + length, sizeof host.reason - length, " %s%s",
                                    names[k], k + 1 < KILN_COUNT_OF(names) ? "," : "");

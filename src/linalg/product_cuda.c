@@ -147,11 +147,9 @@ static kiln_status fail(const kiln__lt *lt, int result, const char *call, kiln_e
 static kiln_status get_kept(kiln_context *ctx, kept **out, kiln_error *err)
 {
     void *state = NULL;
-    kiln_status status =
-        kiln__context_attachment(ctx, KILN__ATTACH_LINALG, make_kept, destroy_kept, &state, err);
-
-    if (status != KILN_OK)
-        return status;
+    kiln_status status = KILN_OK;
+    KILN_CHECK(
+        kiln__context_attachment(ctx, KILN__ATTACH_LINALG, make_kept, destroy_kept, &state, err));
     *out = state;
     pthread_mutex_lock(&(*out)->lock);
     if ((*out)->handle == NULL) {
@@ -344,9 +342,7 @@ static kiln_status get_plan(kept *state, const problem *q, const void *bias, con
     *out = kiln__memo_find(&state->plans, kiln__hash_64(q, sizeof *q), plan_fits, q);
     if (*out != NULL)
         return KILN_OK;
-    kiln_status status = make_plan(state, q, bias, &made, err);
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(make_plan(state, q, bias, &made, err));
     *out = made;
     if (!kiln__memo_insert(&state->plans, made))
         *owned = made;
@@ -413,10 +409,8 @@ static kiln_status run(kiln_context *ctx, const kiln__product *p, kiln_stream *s
     kept *state = NULL;
     operands o;
     problem q;
-    kiln_status status = get_kept(ctx, &state, err);
-
-    if (status != KILN_OK)
-        return status;
+    kiln_status status = KILN_OK;
+    KILN_CHECK(get_kept(ctx, &state, err));
     read_problem(p, &q, &o);
     q.epilogue = epilogue_of(p, &o);
     KILN_TRY(get_plan(state, &q, p->bias, &made, &owned, err));

@@ -94,8 +94,7 @@ kiln_status kiln__finish_kernel(const kiln__product *p, kiln_array *y, const kil
                              kiln_arg_array(y)};
     const kiln__call call = {.args = args, .arg_count = KILN_COUNT_OF(args), .stream = stream};
     kiln__kernel *op = NULL;
-    kiln_status status = kiln__kept_kernel(y->ctx, make, &w,
-                                           (uint64_t)w.dtype << 8 | (uint64_t)w.epilogue, &op, err);
-
-    return status == KILN_OK ? kiln__kernel_run(op, &call, err) : status;
+    KILN_CHECK(kiln__kept_kernel(y->ctx, make, &w, (uint64_t)w.dtype << 8 | (uint64_t)w.epilogue,
+                                 &op, err));
+    return kiln__kernel_run(op, &call, err);
 }

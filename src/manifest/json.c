@@ -105,12 +105,11 @@ bool kiln__json_null(kiln__json *j)
 bool kiln__json_integer(kiln__json *j, int64_t low, int64_t high, int64_t *out)
 {
     char digits[24];
-    size_t width;
 
     if (j->failed)
         return false;
     (void)kiln__json_peek(j);
-    width = width_here(j);
+    size_t width = width_here(j);
     const char *word = j->line + j->at;
     const size_t sign = width > 0 && word[0] == '-';
     if (width == sign || width >= sizeof digits)
