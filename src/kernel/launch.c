@@ -140,26 +140,25 @@ static kiln_status run_with_workspace(const kiln_launch *launch, kiln_stream *st
 
 kiln_status kiln_launch_run(kiln_launch *launch, kiln_stream *stream, kiln_error *err)
 {
-    kiln_status status;
     KILN_CHECK_NULL(launch, err);
     if (launch->magic != LAUNCH_MAGIC)
         return kiln__context_released("prepared launch", err);
     KILN_CHECK(kiln__context_check(launch->ctx, err));
     if (launch->parts != NULL) {
-        for (size_t k = 0; k < launch->part_count && status == KILN_OK; k++)
-            status = kiln_launch_run(launch->parts[k], stream, err);
-        return status;
+        for (size_t k = 0; k < launch->part_count; k++)
+            KILN_CHECK(kiln_launch_run(launch->parts[k], stream, err));
+        return KILN_OK;
     }
     kiln_stream *on = launch->stream;
-    if (stream != NULL && stream != on) {
+    if (stream != NULL && stream != on)
         KILN_CHECK(kiln__context_stream(launch->ctx, stream, &on, err));
-    }
     if (launch->task.run != NULL)
         return launch->task.run(launch->task.state, on, err);
-    status = launch->workspace.ticket_count > 0
-                 ? run_with_workspace(launch, on, err)
-                 : kiln__launch(launch->device, launch->entry, &launch->config, launch->block,
-                                launch->args_bytes, on, err);
+    const kiln_status status =
+        launch->workspace.ticket_count > 0
+            ? run_with_workspace(launch, on, err)
+            : kiln__launch(launch->device, launch->entry, &launch->config, launch->block,
+                           launch->args_bytes, on, err);
     if (status == KILN_OK && (launch->foreign || on != launch->stream))
         for (size_t p = 0; p < launch->array_count; p++)
             if (launch->arrays[p] != NULL && launch->arrays[p]->storage->home != on)
