@@ -128,6 +128,8 @@ static const char *const names[] = {"x"};
 static const kiln_raw_call_options one_thread = {
     .struct_size = sizeof one_thread, .grid = {1}, .block = {1}};
 
+#define XX (const kiln_array *const[]){o.x}, 1
+#define XX_TWICE (const kiln_array *const[]){o.x, o.x}, 2
 #define XY (const kiln_arg[]){kiln_arg_array(o.x), kiln_arg_out(&t.array)}, 2
 
 /* A(function, arguments): answers ERR_FORK. B: returns. S: answers something. */
@@ -256,6 +258,16 @@ static const kiln_raw_call_options one_thread = {
     A(kiln_array_reduce, (KILN_REDUCE_SUM, o.x, NULL, false, &t.array, &err))                      \
     A(kiln_array_reduce_with, (KILN_REDUCE_SUM, o.x, NULL, &t.array, &err))                        \
     A(kiln_matmul, (o.x, o.x, NULL, &t.array, &err))                                               \
+    A(kiln_array_dot, (o.x, o.x, NULL, &t.array, &err))                                            \
+    A(kiln_array_inner, (o.x, o.x, NULL, &t.array, &err))                                          \
+    A(kiln_array_outer, (o.x, o.x, NULL, &t.array, &err))                                          \
+    A(kiln_array_kron, (o.x, o.x, NULL, &t.array, &err))                                           \
+    A(kiln_array_matvec, (o.x, o.x, NULL, &t.array, &err))                                         \
+    A(kiln_array_vecmat, (o.x, o.x, NULL, &t.array, &err))                                         \
+    A(kiln_array_tensordot, (o.x, o.x, NULL, NULL, NULL, &t.array, &err))                          \
+    A(kiln_array_einsum, ("i->", XX, NULL, &t.array, &err))                                        \
+    A(kiln_array_einsum_path, ("i->", XX, &t.text, &err))                                          \
+    A(kiln_linalg_multi_dot, (XX_TWICE, NULL, &t.array, &err))                                     \
     A(kiln_array_sum_product, (o.x, o.x, NULL, &t.array, &err))                                    \
     A(kiln_array_vecdot, (o.x, o.x, NULL, &t.array, &err))                                         \
     A(kiln_row_create, (o.ctx, "T x", "T y", &stage, 1, "y = x / s", NULL, &t.row, &err))          \

@@ -1,6 +1,6 @@
 /**
  * @file kiln/linalg.h
- * @brief Linear algebra: products of matrices and of stacks of them.
+ * @brief Linear algebra: products of matrices, of stacks of them, of arrays of any rank.
  *
  *     kiln_array *rows = NULL, *bias = NULL, *z = NULL;
  *     kiln_array_transpose(y, NULL, &rows, &err);
@@ -102,6 +102,92 @@ KILN_API void kiln_matmul_options_init(kiln_matmul_options *opts, size_t given);
 KILN_API KILN_NODISCARD kiln_status kiln_matmul(const kiln_array *a, const kiln_array *b,
                                                 const kiln_matmul_options *opts, kiln_array **out,
                                                 kiln_error *err);
+
+/* ---- products of arrays of any rank ------------------------------------------------------ */
+
+/* Each of the functions below is made of views and one kiln_matmul() or a few, whose dtypes it has, int8
+ * included. Of the options they take `stream`, `dtype`, `compute` and `alpha`; the others must be unset
+ * (ERR_ARGUMENT). `*out` is a new array where it points at NULL, else an array of the result's shape,
+ * which receives it, cast as kiln_array_assign() does. They return what kiln_matmul() does, and ERR_AXIS. */
+
+/** NumPy's `dot`: the sum over the last axis of `a` and the last but one (the only one) of `b`; the axes of
+ *  the result are the others of `a`, then the others of `b`. With a scalar: its product with each element. */
+KILN_API KILN_NODISCARD kiln_status kiln_array_dot(const kiln_array *a, const kiln_array *b,
+                                                   const kiln_matmul_options *opts,
+                                                   kiln_array **out, kiln_error *err);
+
+/** NumPy's `inner`: the sum over the last axes of both. */
+KILN_API KILN_NODISCARD kiln_status kiln_array_inner(const kiln_array *a, const kiln_array *b,
+                                                     const kiln_matmul_options *opts,
+                                                     kiln_array **out, kiln_error *err);
+
+/** NumPy's `outer`: each element of `a` times each of `b`, of shape (size of a, size of b). */
+KILN_API KILN_NODISCARD kiln_status kiln_array_outer(const kiln_array *a, const kiln_array *b,
+                                                     const kiln_matmul_options *opts,
+                                                     kiln_array **out, kiln_error *err);
+
+/** NumPy's `matvec`: matrices (..., m, n) times vectors (..., n), whose stacks broadcast. */
+KILN_API KILN_NODISCARD kiln_status kiln_array_matvec(const kiln_array *a, const kiln_array *x,
+                                                      const kiln_matmul_options *opts,
+                                                      kiln_array **out, kiln_error *err);
+
+/** NumPy's `vecmat`: the conjugates of vectors (..., m) times matrices (..., m, n). */
+KILN_API KILN_NODISCARD kiln_status kiln_array_vecmat(const kiln_array *x, const kiln_array *a,
+                                                      const kiln_matmul_options *opts,
+                                                      kiln_array **out, kiln_error *err);
+
+/**
+ * NumPy's `tensordot`: the sum over axes of `a` and of `b`, which go together in their order. The axes of
+ * the result are the others of `a`, then the others of `b`.
+ *
+ * @param a_axes, b_axes  As many of each (ERR_AXIS), of equal extents (ERR_SHAPE), none twice (ERR_AXIS).
+ *                        Both NULL: the last two of `a` with the first two of `b`, NumPy's default.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_array_tensordot(const kiln_array *a, const kiln_array *b,
+                                                         const kiln_axes *a_axes,
+                                                         const kiln_axes *b_axes,
+                                                         const kiln_matmul_options *opts,
+                                                         kiln_array **out, kiln_error *err);
+
+/** NumPy's `kron`: b, scaled by each element of `a`, laid out as `a` is; the shorter shape gets leading
+ *  axes of extent 1. */
+KILN_API KILN_NODISCARD kiln_status kiln_array_kron(const kiln_array *a, const kiln_array *b,
+                                                    const kiln_matmul_options *opts,
+                                                    kiln_array **out, kiln_error *err);
+
+/**
+ * NumPy's `linalg.multi_dot`: the product of two or more matrices in the order that multiplies least. The first
+ * and the last may be vectors. ERR_SHAPE, ERR_ARGUMENT for fewer than two.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_linalg_multi_dot(const kiln_array *const *arrays,
+                                                          size_t count,
+                                                          const kiln_matmul_options *opts,
+                                                          kiln_array **out, kiln_error *err);
+
+/**
+ * NumPy's `einsum`: a product of operands, named axis by axis, of which those that the result does not name
+ * are summed: "ij,jk->ik" is a matrix product, "ii" a trace, "...ij->...ji" a transpose.
+ *
+ * A letter is an axis, the same letter axes of equal extents (or 1, which broadcasts); "..." stands for
+ * further axes, which broadcast. Without "->" the result has the letters that appear once, in
+ * alphabetical order. Operands are contracted by twos: the pair comes first that makes the fewest elements out
+ * of its operands', and each pair is one kiln_matmul() where it sums, or multiplies by rows and columns.
+ *
+ * @param subscripts  Blanks are ignored. ERR_SYNTAX, with a caret.
+ * @param arrays      As many as there are terms (ERR_ARGUMENT_COUNT).
+ * @return ERR_SHAPE where one letter stands for two extents.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_array_einsum(const char *subscripts,
+                                                      const kiln_array *const *arrays, size_t count,
+                                                      const kiln_matmul_options *opts,
+                                                      kiln_array **out, kiln_error *err);
+
+/** How kiln_array_einsum() would do it, a line for each step: the terms that it takes and the one that it
+ *  makes. Nothing is computed. @param text_out Free it with kiln_free(). */
+KILN_API KILN_NODISCARD kiln_status kiln_array_einsum_path(const char *subscripts,
+                                                           const kiln_array *const *arrays,
+                                                           size_t count, char **text_out,
+                                                           kiln_error *err);
 
 /**
  * List the libraries that linear algebra uses, found or not; those of the cpu are loaded for it.

@@ -56,6 +56,9 @@ static inline int64_t kiln__round_up(int64_t count, int64_t block)
     return kiln__blocks(count, block) * block;
 }
 
+/* Whether products of `in` can be given as `out`. (matmul.c) */
+bool kiln__product_fits(kiln_dtype in, kiln_dtype out);
+
 /* Whether anything but the bare product is asked for. */
 static inline bool kiln__product_finishes(const kiln__product *p)
 {

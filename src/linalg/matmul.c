@@ -25,8 +25,7 @@ typedef struct matmul {
 
 /* ---- dtypes ---------------------------------------------------------------------------------- */
 
-/* Whether products of `in` can be given as `out`. */
-static bool dtypes_fit(kiln_dtype in, kiln_dtype out)
+bool kiln__product_fits(kiln_dtype in, kiln_dtype out)
 {
     if (in == KILN_INT8)
         return out == KILN_INT8 || out == KILN_INT32;
@@ -46,7 +45,7 @@ static kiln_status decide_dtypes(matmul *w, const kiln_array *given, kiln_error 
     if (o->dtype != KILN_DTYPE_NONE && o->dtype != p->out)
         return kiln__fail(err, KILN_ERR_DTYPE, "matmul: `dtype` is %s, but `*out` has %s",
                           kiln_dtype_name(o->dtype), kiln_dtype_name(p->out));
-    if (!dtypes_fit(p->in, p->out))
+    if (!kiln__product_fits(p->in, p->out))
         return kiln__fail(err, KILN_ERR_DTYPE, "matmul: a product of %s and %s cannot be %s",
                           kiln_dtype_name(w->a->dtype), kiln_dtype_name(w->b->dtype),
                           kiln_dtype_name(p->out));

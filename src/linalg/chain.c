@@ -1,0 +1,111 @@
+/*
+ * chain.c - products of more than two matrices.
+ *
+ *     matrices > [which product is last, for each part of the chain] > kiln_matmul(), innermost first
+ */
+#include "linalg/internal.h"
+
+enum { CHAIN_MAX = 64 };
+
+typedef struct chain {
+    const kiln_array *matrix[CHAIN_MAX];
+    int last[CHAIN_MAX]
+            [CHAIN_MAX]; /* the part [i, j] is that of [i, last] times that of [last + 1, j] */
+    kiln_matmul_options o;
+} chain;
+
+static kiln_status check_chain(const kiln_array *const *arrays, size_t count, kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+
+    if (count < 2 || count > CHAIN_MAX)
+        return kiln__fail(err, KILN_ERR_ARGUMENT,
+                          "multi_dot: %zu arrays, where there may be 2 to %d", count, CHAIN_MAX);
+    for (size_t k = 0; k < count && status == KILN_OK; k++) {
+        const bool end = k == 0 || k + 1 == count;
+        status =
+            kiln__array_check(arrays[k], k > 0 ? arrays[0]->ctx : NULL, "multi_dot: an array", err);
+        if (status == KILN_OK && arrays[k]->rank != 2 && !(end && arrays[k]->rank == 1))
+            return kiln__fail(err, KILN_ERR_SHAPE, "multi_dot: array %zu has %d axes, not 2%s",
+                              k + 1, arrays[k]->rank, end ? " or 1" : "");
+    }
+    return status == KILN_OK ? kiln__device_check(kiln__context_device(arrays[0]->ctx), err)
+                             : status;
+}
+
+/* Choose by the number of multiplications, shorter parts first. */
+static void plan_chain(chain *c, int count)
+{
+    double cost[CHAIN_MAX][CHAIN_MAX] = {{0}};
+    double rows[CHAIN_MAX], columns[CHAIN_MAX];
+
+    for (int k = 0; k < count; k++) {
+        const kiln_array *x = c->matrix[k];
+        rows[k] = x->rank == 2 ? (double)x->shape[0] : k == 0 ? 1 : (double)x->shape[0];
+        columns[k] = x->rank == 2 ? (double)x->shape[1] : k == 0 ? (double)x->shape[0] : 1;
+    }
+    for (int length = 1; length < count; length++)
+        for (int i = 0; i + length < count; i++) {
+            const int j = i + length;
+            for (int last = i; last < j; last++) {
+                const double all =
+                    cost[i][last] + cost[last + 1][j] + rows[i] * columns[last] * columns[j];
+                if (last > i && all >= cost[i][j])
+                    continue;
+                cost[i][j] = all;
+                c->last[i][j] = last;
+            }
+        }
+}
+
+/* The product of the part [i, j]. */
+static kiln_status multiply_part(const chain *c, int i, int j, kiln_array **out, kiln_error *err)
+{
+    kiln_array *left = NULL, *right = NULL;
+    kiln_status status = KILN_OK;
+
+    if (i == j) {
+        *out = kiln_array_retain((kiln_array *)c->matrix[i]);
+        return KILN_OK;
+    }
+    KILN_TRY(multiply_part(c, i, c->last[i][j], &left, err));
+    KILN_TRY(multiply_part(c, c->last[i][j] + 1, j, &right, err));
+    KILN_TRY(kiln_matmul(left, right, &c->o, out, err));
+
+done:
+    kiln_array_release(left);
+    kiln_array_release(right);
+    return status;
+}
+
+kiln_status kiln_linalg_multi_dot(const kiln_array *const *arrays, size_t count,
+                                  const kiln_matmul_options *opts, kiln_array **out,
+                                  kiln_error *err)
+{
+    kiln_stream *stream = NULL;
+    kiln_array *made = NULL;
+    chain *c = NULL;
+    kiln_status status = KILN_OK;
+
+    if (arrays == NULL || out == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "kiln_linalg_multi_dot: `%s` is NULL",
+                          arrays == NULL ? "arrays" : "out");
+    KILN_TRY(check_chain(arrays, count, err));
+    c = kiln__calloc(1, sizeof *c);
+    if (c == NULL)
+        return kiln__fail_memory(err, sizeof *c);
+    memcpy(c->matrix, arrays, count * sizeof c->matrix[0]);
+    KILN_TRY(kiln__tensor_options("multi_dot", opts, &c->o, err));
+    if (c->o.alpha != 0) {
+        status = kiln__fail(err, KILN_ERR_ARGUMENT, "multi_dot takes no `alpha`");
+        goto done;
+    }
+    KILN_TRY(kiln__context_stream(arrays[0]->ctx, c->o.stream, &stream, err));
+    plan_chain(c, (int)count);
+    KILN_TRY(multiply_part(c, 0, (int)count - 1, &made, err));
+    KILN_TRY(kiln__tensor_deliver("multi_dot", made, stream, out, err));
+
+done:
+    kiln__free(c);
+    return status;
+}
