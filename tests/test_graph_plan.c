@@ -141,7 +141,7 @@ static double plan(test_env *t, void (*record)(recording *, int), int nodes)
 {
     static const int64_t shape[] = {256, 4096}, strides[] = {4 * 4096, 4};
     static kiln__graph_arg args[INPUTS + OUTPUTS_MAX];
-    const kiln__graph_target target = {KILN_BACKEND_CUDA, true};
+    const kiln__graph_target target = {KILN_BACKEND_CUDA, true, false};
     kiln__program *program = NULL;
     recording r = {.outputs = 0};
     char name[16];

@@ -583,7 +583,7 @@ static void test_manifest__what_is_written_reads_back_and_writes_the_same(void *
         "\"reduce\":\"a + b\",\"identity\":\"0\",\"result\":\"s\",\"post\":\";\"}],\"values\":[{\"type\":"
         "\"float\",\"name\":\"e\"}],\"layouts\":[\"l\"]}";
     static const char expression[] =
-        X "x + \\n\\\"y\",\"types\":[{\"x\":\"float32\",\"b1\":\"bool\"},{}],\"shapes\":[[2,3],"
+        X "x + \\n\\\"y\",\"wide\":true,\"types\":[{\"x\":\"float32\",\"b1\":\"bool\"},{}],\"shapes\":[[2,3],"
         "{\"x\":[4],\"b1\":[]}],\"scalars\":[\"b1\"]}";
     const char *const lines[] = {text, scan, loop, row, expression};
 

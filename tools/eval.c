@@ -113,12 +113,14 @@ static int check_words(struct eval *e)
 
 static kiln_status make(struct eval *e)
 {
+    kiln_graph_options opts = KILN_GRAPH_OPTIONS_INIT;
     struct job *j = &e->j;
     kiln_status status = KILN_OK;
 
     KILN_TRY(job_open(j));
+    opts.wide = invocation_get(j->v, OPTION_WIDE) != NULL ? 1 : 0;
     /* The usual name: programs and lines of manifests that give none share their kernels with us. */
-    KILN_TRY(kiln_graph_parse(j->ctx, e->text, (const char *const *)e->names, e->input_count, NULL,
+    KILN_TRY(kiln_graph_parse(j->ctx, e->text, (const char *const *)e->names, e->input_count, &opts,
                               &e->graph, &e->result_count, &j->err));
     if (arg_count(e) > KILN_PARAM_MAX) {
         status = kiln__fail(&j->err, KILN_ERR_ARGUMENT, "%zu inputs and results; %d are allowed",

@@ -66,6 +66,8 @@ static const struct option OPTIONS[] = {
      "option for the compiler, as in --option=-DN=4"},
     {OPTION_KEEP_AXES, "--keep-axes", NULL, COMMAND_RUN, false,
      "let `_ind` see the axes as given, not merged"},
+    {OPTION_WIDE, "--wide", NULL, COMMAND_EVAL, false,
+     "keep float16 and bfloat16 values in float32 until they are stored"},
     {OPTION_TYPE, "--type", "T=DTYPE", BOTH, true,
      "set the dtype of a type letter, as in T=float32"},
     {OPTION_SIZE, "--size", "N", COMMAND_RUN, false,

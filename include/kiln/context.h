@@ -72,10 +72,12 @@ typedef struct kiln_context_options {
     const char *record; /**< Append every kernel that the context needs to this manifest, from
                              which `kiln warm` fills a cache elsewhere (docs/manifest.md). NULL:
                              $KILN_RECORD, else nothing is recorded. "": nothing is. */
+    int wide; /**< What graphs and expressions whose options leave `wide` open do with 16-bit floats:
+                   1 keeps them in float32, -1 rounds every operation; 0: $KILN_WIDE, else -1. */
 } kiln_context_options;
 
 #define KILN_CONTEXT_OPTIONS_INIT                                                                  \
-    {sizeof(kiln_context_options), NULL, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL}
+    {sizeof(kiln_context_options), NULL, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, 0}
 
 /** What a context's memory pool holds; see kiln_context_pool_stats(). */
 typedef struct kiln_pool_stats {

@@ -38,9 +38,12 @@
 typedef struct kiln_graph_options {
     size_t struct_size; /**< sizeof(kiln_graph_options) as the caller compiled it. */
     const char *name;   /**< Begins the names of kernels, a C identifier; NULL: "kiln_graph". */
+    int wide; /**< 1: values that are float16 or bfloat16 stay float32 until they are stored as an
+                   output, cast or given to a custom kernel (docs/graphs.md); -1: every operation
+                   rounds, as NumPy's; 0: what the context says. */
 } kiln_graph_options;
 
-#define KILN_GRAPH_OPTIONS_INIT {sizeof(kiln_graph_options), NULL}
+#define KILN_GRAPH_OPTIONS_INIT {sizeof(kiln_graph_options), NULL, 0}
 
 /** Choices for one call of a graph. Zero in a field means its default. */
 typedef struct kiln_graph_call_options {

@@ -40,6 +40,7 @@ struct kiln_context {
     kiln__cache *cache;
     kiln__recorder *recorder; /* NULL: nothing is recorded */
     kiln__log log;
+    bool wide; /* 16-bit floats stay float32 in graphs that leave it open */
     attachment attachments[KILN__ATTACH_COUNT];
     pthread_mutex_t graves_lock;
     grave graves[GRAVES]; /* a ring; the oldest is at graves_next */
@@ -59,10 +60,24 @@ static kiln_status check_options(const kiln_context_options *o, kiln_error *err)
         return kiln__fail(err, KILN_ERR_ARGUMENT,
                           "pool_limit_bytes (%zu) and pool_limit_percent (%d) are both set",
                           o->pool_limit_bytes, o->pool_limit_percent);
+    if (o->wide < -1 || o->wide > 1)
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "wide is %d, not -1, 0 or 1", o->wide);
     if (o->cpu_threads < 0)
         return kiln__fail(err, KILN_ERR_ARGUMENT, "cpu_threads is %d, not 0 or more",
                           o->cpu_threads);
     return KILN_OK;
+}
+
+static bool wide_chosen(int option, const kiln__log *log)
+{
+    const char *text = option == 0 ? kiln__env("KILN_WIDE") : NULL;
+
+    if (text == NULL)
+        return option == 1;
+    if (strcmp(text, "0") != 0 && strcmp(text, "1") != 0)
+        kiln__log_line(log, KILN__LOG_WARN, "KILN_WIDE=%.40s is neither 0 nor 1; operations round",
+                       text);
+    return strcmp(text, "1") == 0;
 }
 
 /* `percent` of `bytes`, without overflow and never 0, which would mean "no limit". */
@@ -193,6 +208,7 @@ kiln_status kiln_context_create(const kiln_context_options *opts, kiln_context *
         goto done;
     }
     ctx->log = (kiln__log){o.log, o.log_user};
+    ctx->wide = wide_chosen(o.wide, &ctx->log);
     KILN_TRY(kiln__device_open(o.device, o.cpu_threads, &ctx->device, err));
     if (kiln__device_no_gpu(ctx->device)[0] != '\0')
         kiln__log_line(&ctx->log, KILN__LOG_WARN,
@@ -247,6 +263,11 @@ void kiln_context_release(kiln_context *ctx)
 const kiln_device_info *kiln_context_device(const kiln_context *ctx)
 {
     return ctx != NULL ? kiln__device_info(ctx->device) : NULL;
+}
+
+bool kiln__context_wide(const kiln_context *ctx)
+{
+    return ctx->wide;
 }
 
 const char *kiln_context_cache_dir(const kiln_context *ctx)

@@ -34,6 +34,8 @@ bool kiln__context_forked(const kiln_context *ctx);
 kiln_status kiln__context_check(const kiln_context *ctx, kiln_error *err);
 kiln__cache *kiln__context_cache(const kiln_context *ctx);
 const kiln__log *kiln__context_log(const kiln_context *ctx);
+/* Whether graphs keep 16-bit floats in float32 where their options leave it open. */
+bool kiln__context_wide(const kiln_context *ctx);
 /*
  * Keep the memory of a destroyed handle for a while, so that whoever uses the handle once more finds it
  * dead and is told so: until GRAVES more were destroyed, or the context ends. Then `end` frees it, or

@@ -204,6 +204,8 @@ typedef struct kiln__lowering {
     bool *wanted;      /* some output needs it */
     bool *viewed;      /* some view takes it */
     char *numbers;     /* the kind of what is computed from numbers alone, else 0 */
+    kiln_dtype *dtype; /* NumPy's, by which operands are promoted: its low's, but where 16-bit floats
+                          stay wide float16 or bfloat16 of a low of float32 */
 } kiln__lowering;
 
 /* What measuring keeps (size.c). */

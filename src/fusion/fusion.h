@@ -237,6 +237,7 @@ typedef struct kiln__program {
 typedef struct kiln__graph_target {
     kiln_backend backend;
     bool clusters; /* it has thread block clusters */
+    bool wide;     /* 16-bit floats are computed in float32 and rounded when they are stored */
 } kiln__graph_target;
 
 /*

@@ -77,22 +77,31 @@ static uint32_t lower_op(kiln__build *b, uint32_t node)
         if (kiln__is_number(b, from[k], &types[k]))
             numbers++;
         else
-            types[k].dtype = b->lows[b->lowering.lowered[from[k]]].dtype;
+            types[k].dtype = b->lowering.dtype[from[k]];
     }
     if (numbers == n->operand_count)
         return kiln__lower_number_op(b, node);
     kiln__resolve_op(b, node, kiln__op_find((kiln_op)n->op), types, &made.loop);
+    kiln__note_widening(b, node, &made.loop);
+    b->lowering.dtype[node] = made.loop.out;
+    if (b->target->wide)
+        kiln__op_widen(kiln__op_find((kiln_op)n->op), types, &made.loop);
     for (uint32_t k = 0; k < n->operand_count; k++)
         operands[k] = types[k].weak
                           ? number_operand(b, from[k], (kiln_op)n->op, &types[k], made.loop.in[k])
                           : kiln__low_cast(b, b->lowering.lowered[from[k]], made.loop.in[k], node);
     made.dtype = made.loop.out;
-    kiln__note_widening(b, node, &made.loop);
     kiln__shape_over(b, node, operands, n->operand_count, &made);
     if (!kiln__op_reads(&made.loop))
         return lower_independent(b, node, &made);
     made.size = kiln__low_size(b, node, made.rank, made.shape, made.dtype);
     return kiln__low_over(b, &made, operands, n->operand_count);
+}
+
+/* Whether a value of this dtype is kept in float32, though NumPy has it in 16 bits. */
+static bool stays_wide(const kiln__build *b, kiln_dtype dtype)
+{
+    return b->target->wide && (dtype == KILN_FLOAT16 || dtype == KILN_BFLOAT16);
 }
 
 /* ---- reductions ------------------------------------------------------------------------------ */
@@ -134,6 +143,8 @@ static uint32_t reduce_low(kiln__build *b, uint32_t node, int op, uint32_t x, bo
                       .space = o->shape,
                       .keepdims = keepdims,
                       .origin = node};
+    if (stays_wide(b, made.dtype))
+        made.dtype = KILN_FLOAT32;
     reduce_shape(b, node, &made);
     int64_t elements = 1;
     for (int a = 0; a < o->rank; a++)
@@ -213,7 +224,7 @@ static uint32_t variance_in_two_steps(kiln__build *b, uint32_t node, uint32_t x)
     uint32_t result = reduce_low(b, node, KILN_REDUCE_MEAN, square, n->keepdims);
     if (n->op == KILN_REDUCE_STD)
         result = kiln__low_op(b, node, KILN_OP_SQRT, &result, 1);
-    return kiln__low_cast(b, result, half ? from : wide, node);
+    return kiln__low_cast(b, result, half && !b->target->wide ? from : wide, node);
 }
 
 /* What a reduction can run over: a kernel needs an array. A value that reads none is stored first;
@@ -233,10 +244,14 @@ static uint32_t in_memory(kiln__build *b, uint32_t x, uint32_t node)
 static uint32_t lower_reduce(kiln__build *b, uint32_t node)
 {
     const kiln__node *n = &b->ir->nodes[node];
-    uint32_t x = kiln__strong_low(b, b->ir->edges[n->operands]);
+    const uint32_t from = b->ir->edges[n->operands];
+    uint32_t x = kiln__strong_low(b, from);
+    const kiln_dtype narrow = b->lowering.dtype[from];
 
     if (n->dtype != KILN_DTYPE_NONE)
         x = kiln__low_cast(b, x, n->dtype, node);
+    else if (stays_wide(b, narrow))
+        b->lowering.dtype[node] = kiln__reduce_result(kiln__reduce_row_find(n->op, narrow), narrow);
     x = in_memory(b, x, node);
     const bool variance = n->op == KILN_REDUCE_VAR || n->op == KILN_REDUCE_STD;
     const uint32_t low = variance && in_two_steps(b, node, x)
@@ -289,6 +304,8 @@ static uint32_t lower_custom(kiln__build *b, uint32_t node)
         operands[p] = kiln__strong_low(b, from);
         given[p].kind = KILN__GIVEN_ARRAY;
         given[p].dtype = b->lows[operands[p]].dtype;
+        if (stays_wide(b, b->lowering.dtype[from]))
+            given[p].dtype = b->lowering.dtype[from];
         if (kiln__is_number(b, from, &type))
             given[p].kind = type.number.kind == 'b'   ? KILN__GIVEN_BOOL
                             : type.number.kind == 'i' ? KILN__GIVEN_INT
@@ -310,7 +327,8 @@ static uint32_t lower_custom(kiln__build *b, uint32_t node)
     if (kiln__snippet_inlines(d))
         return lower_snippet(b, node, &made, dtypes);
     for (size_t p = 0; p < d->input_count; p++) /* what is computed from numbers is stored for it */
-        if (b->lowering.numbers[b->ir->edges[n->operands + p]] != 0)
+        if (b->lowering.numbers[b->ir->edges[n->operands + p]] != 0 ||
+            stays_wide(b, given[p].dtype))
             operands[p] = kiln__low_cast(b, operands[p], dtypes[p], node);
     made.space = made.shape;
     made.space_rank = made.rank;
@@ -364,6 +382,7 @@ static uint32_t lower_node(kiln__build *b, uint32_t node)
     case KILN__NODE_REDUCE:
         return lower_reduce(b, node);
     case KILN__NODE_VIEW:
+        b->lowering.dtype[node] = b->lowering.dtype[b->ir->edges[n->operands]];
         return kiln__lower_view(b, node, kiln__strong_low(b, b->ir->edges[n->operands]));
     case KILN__NODE_IOTA:
         return lower_index(b, node);
@@ -395,6 +414,8 @@ static void lower_output(kiln__build *b, uint32_t k)
     const kiln__ir_name *name = &b->ir->outputs[k];
     const kiln__graph_arg *arg = &b->args[b->ir->input_count + k];
     uint32_t low = kiln__strong_low(b, name->node);
+    if (stays_wide(b, b->lowering.dtype[name->node]))
+        low = kiln__low_cast(b, low, b->lowering.dtype[name->node], name->node);
     const kiln__low *n = &b->lows[low];
     const bool taken = !kiln__low_computed(n) && n->kind != KILN__LOW_REDUCE && n->kind != KILN__LOW_CUSTOM;
     if (taken || n->given) {
@@ -429,11 +450,15 @@ void kiln__lower(kiln__build *b)
     b->lowering.wanted = kiln__build_alloc(b, count * sizeof *b->lowering.wanted);
     b->lowering.viewed = kiln__build_alloc(b, count * sizeof *b->lowering.viewed);
     b->lowering.numbers = kiln__build_alloc(b, count);
+    b->lowering.dtype = kiln__build_alloc(b, count * sizeof *b->lowering.dtype);
     b->outputs = kiln__build_alloc(b, b->ir->output_count * sizeof *b->outputs);
     want(b);
     for (uint32_t id = 1; id < count; id++)
-        if (b->lowering.wanted[id])
-            b->lowering.lowered[id] = lower_node(b, id);
+        if (b->lowering.wanted[id]) {
+            const uint32_t low = b->lowering.lowered[id] = lower_node(b, id);
+            if (low != 0 && b->lowering.dtype[id] == KILN_DTYPE_NONE)
+                b->lowering.dtype[id] = b->lows[low].dtype;
+        }
     for (uint32_t k = 0; k < b->ir->output_count; k++)
         lower_output(b, k);
     for (uint32_t id = 1; id < b->low_count; id++)

@@ -14,7 +14,7 @@
 static kiln_dtype dtype_of(const kiln__build *b, uint32_t node)
 {
     kiln__op_type type;
-    return kiln__is_number(b, node, &type) ? KILN_DTYPE_NONE : b->lows[b->lowering.lowered[node]].dtype;
+    return kiln__is_number(b, node, &type) ? KILN_DTYPE_NONE : b->lowering.dtype[node];
 }
 
 /* The operand that a node's dtype is taken from: one of the same dtype. 0: there is none. */
@@ -60,7 +60,7 @@ static void put_source(const kiln__build *b, uint32_t node, kiln__buf *text)
     for (uint32_t from; (from = source_of(b, node)) != 0;)
         node = from;
     const kiln__node *n = &b->ir->nodes[node];
-    const kiln_dtype dtype = b->lows[b->lowering.lowered[node]].dtype;
+    const kiln_dtype dtype = b->lowering.dtype[node];
     if (n->kind == KILN__NODE_INPUT)
         kiln__buf_printf(text, "input `%.60s`", b->ir->inputs[n->input].name);
     else
@@ -132,7 +132,7 @@ const char *kiln__why_dtype(kiln__build *b, uint32_t node)
     for (uint32_t at = node, from; (from = source_of(b, at)) != 0; at = from) {
         uint32_t narrow, by;
         if (b->ir->nodes[at].kind == KILN__NODE_OP &&
-            find_widened(b, at, b->lows[b->lowering.lowered[at]].dtype, &narrow, &by)) {
+            find_widened(b, at, b->lowering.dtype[at], &narrow, &by)) {
             kiln__buf_puts(text, ", beside ");
             kiln__buf_puts(text, kiln_dtype_name(dtype_of(b, narrow)));
             kiln__buf_puts(text, " in ");

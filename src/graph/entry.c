@@ -157,7 +157,8 @@ kiln_status kiln__graph_program(kiln_graph *graph, const kiln__graph_call *call,
 {
     const kiln_device_info *info = kiln__device_info(graph->device);
     const kiln__graph_target target = {.backend = info->backend,
-                                       .clusters = kiln__has_clusters(info)};
+                                       .clusters = kiln__has_clusters(info),
+                                       .wide = graph->wide};
     *out = NULL;
     kiln_status status = KILN_OK;
     KILN_CHECK(check_count(graph, call, err));

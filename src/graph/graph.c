@@ -19,11 +19,15 @@ kiln_status kiln_graph_create(kiln_context *ctx, const kiln_graph_options *opts,
     *out = NULL;
     KILN_CHECK_NULL(ctx, err);
     KILN_CHECK(KILN_READ_OPTIONS(kiln_graph_options, &o, opts, err));
-    return kiln__graph_new(ctx, o.name, out, err);
+    return kiln__graph_new(ctx, &o, out, err);
 }
 
-kiln_status kiln__graph_new(kiln_context *ctx, const char *name, kiln_graph **out, kiln_error *err)
+kiln_status kiln__graph_new(kiln_context *ctx, const kiln_graph_options *opts, kiln_graph **out,
+                            kiln_error *err)
 {
+    const char *name = opts != NULL ? opts->name : NULL;
+    const int wide = opts != NULL ? opts->wide : 0;
+
     *out = NULL;
     KILN_CHECK(ctx != NULL ? kiln__context_check(ctx, err) : KILN_OK);
     if (name == NULL)
@@ -31,10 +35,14 @@ kiln_status kiln__graph_new(kiln_context *ctx, const char *name, kiln_graph **ou
     if (!kiln__graph_name(name))
         return kiln__fail(err, KILN_ERR_NAME,
                           "kiln_graph_create: the name \"%.120s\" is no identifier", name);
+    if (wide < -1 || wide > 1)
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "kiln_graph_create: wide is %d, not -1, 0 or 1",
+                          wide);
     kiln_graph *graph = kiln__calloc(1, sizeof *graph);
     if (graph == NULL)
         return kiln__fail_memory(err, sizeof *graph);
     graph->ir.name = kiln__strdup(name);
+    graph->wide = wide == 0 ? ctx != NULL && kiln__context_wide(ctx) : wide > 0;
     graph->magic = KILN__GRAPH_MAGIC;
     graph->device = ctx != NULL ? kiln__context_device(ctx) : NULL;
     pthread_mutex_init(&graph->lock, NULL);

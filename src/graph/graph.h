@@ -70,6 +70,7 @@ struct kiln_graph {
     kiln_context *ctx; /* counted */
     kiln__device *device;
     kiln__ir ir;
+    bool wide; /* 16-bit floats stay float32 until they are stored */
     _Atomic(bool) sealed;
     _Atomic(bool) late;     /* something was recorded after sealing: to be reported once */
     kiln_error failed;      /* the first error of recording */
@@ -90,9 +91,10 @@ static inline bool kiln__graph_forked(const kiln_graph *graph)
  * */
 bool kiln__graph_name(const char *name);
 
-/* An empty graph; `name` NULL means the default. A graph without a context can be recorded and
- * planned, but not called. ERR_NAME, ERR_NO_MEMORY. */
-kiln_status kiln__graph_new(kiln_context *ctx, const char *name, kiln_graph **out, kiln_error *err);
+/* An empty graph; `opts` NULL means the defaults. A graph without a context can be recorded and
+ * planned, but not called. ERR_NAME, ERR_ARGUMENT, ERR_NO_MEMORY. */
+kiln_status kiln__graph_new(kiln_context *ctx, const kiln_graph_options *opts, kiln_graph **out,
+                            kiln_error *err);
 
 /* A plain number as a node of the graph, so that what is computed from numbers alone can be recorded;
  * any other node as it is. */
@@ -138,8 +140,8 @@ void kiln__entry_destroy(void *entry); /* accepts NULL */
 
 /* kiln_graph_parse() after its arguments were checked; the context may be NULL, as above. */
 kiln_status kiln__graph_from_text(kiln_context *ctx, const char *text, const char *const *names,
-                                  size_t name_count, const char *name, kiln_graph **out,
-                                  size_t *results_out, kiln_error *err);
+                                  size_t name_count, const kiln_graph_options *opts,
+                                  kiln_graph **out, size_t *results_out, kiln_error *err);
 
 /* The byte (from 0) of the text that a failure names, as "expression, column 5" or "expression:5";
  * SIZE_MAX when it names none. */

@@ -154,8 +154,8 @@ static void show_place(const char *text, kiln_error *err)
 }
 
 kiln_status kiln__graph_from_text(kiln_context *ctx, const char *text, const char *const *names,
-                                  size_t name_count, const char *name, kiln_graph **out,
-                                  size_t *results_out, kiln_error *err)
+                                  size_t name_count, const kiln_graph_options *opts,
+                                  kiln_graph **out, size_t *results_out, kiln_error *err)
 {
     kiln__parser p = {.text = text, .err = err};
     kiln_status status = KILN_OK;
@@ -164,7 +164,7 @@ kiln_status kiln__graph_from_text(kiln_context *ctx, const char *text, const cha
     p.names = kiln__calloc(KILN__NAMES_MAX, sizeof *p.names);
     if (p.names == NULL)
         return kiln__fail_memory(err, KILN__NAMES_MAX * sizeof *p.names);
-    KILN_TRY(kiln__graph_new(ctx, name, &p.graph, err));
+    KILN_TRY(kiln__graph_new(ctx, opts, &p.graph, err));
     KILN_TRY(add_inputs(&p, names, name_count));
     KILN_TRY(parse_program(&p));
     status = kiln_graph_compile(p.graph, err);
@@ -200,5 +200,5 @@ kiln_status kiln_graph_parse(kiln_context *ctx, const char *text, const char *co
     if (name_count > 0)
         KILN_CHECK_NULL(names, err);
     KILN_CHECK(KILN_READ_OPTIONS(kiln_graph_options, &o, opts, err));
-    return kiln__graph_from_text(ctx, text, names, name_count, o.name, out, results_out, err);
+    return kiln__graph_from_text(ctx, text, names, name_count, &o, out, results_out, err);
 }

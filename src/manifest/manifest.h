@@ -127,6 +127,7 @@ typedef struct kiln__manifest_entry {
     kiln__manifest_kind kind;
     kiln__manifest_word text[KILN__MANIFEST_TEXT_COUNT];
     bool keep_axes;
+    bool wide; /* expressions: 16-bit floats stay float32 */
     bool exclusive, reverse; /* scans that are told by shapes */
     kiln__manifest_stage *stages; /* row programs */
     size_t stage_count;

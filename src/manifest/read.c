@@ -445,6 +445,7 @@ static const field fields[] = {
     {"reduce_type", R | S, 0, TEXT(REDUCE_TYPE)},
     {"named", R, 0, TEXT(NAMED)},
     {"keep_axes", E, 0, FLAG(keep_axes)},
+    {"wide", X, 0, FLAG(wide)},
     {"stages", W, W, LIST(stages, stage_count, read_stage, "a list of stages")},
     {"values", W, 0, LIST(values, value_count, read_value, "a list of values")},
     {"exclusive", S, 0, FLAG(exclusive)},

@@ -187,6 +187,8 @@ bool kiln__manifest_write(const kiln__manifest_entry *e, kiln__buf *out)
     }
     if (e->keep_axes)
         kiln__buf_puts(out, ",\"keep_axes\":true");
+    if (e->wide)
+        kiln__buf_puts(out, ",\"wide\":true");
     if (e->stage_count > 0)
         put_list(out, "stages", e->stage_count, put_stage, e);
     if (e->value_count > 0)

@@ -457,6 +457,28 @@ kiln_status kiln__op_resolve(const kiln__op *op, const kiln__op_type *in, kiln__
     return status;
 }
 
+static kiln_dtype widened(kiln_dtype dtype)
+{
+    return dtype == KILN_FLOAT16 || dtype == KILN_BFLOAT16 ? KILN_FLOAT32 : dtype;
+}
+
+void kiln__op_widen(const kiln__op *op, const kiln__op_type *in, kiln__op_loop *loop)
+{
+    const bool of_format = op->op == KILN_OP_SPACING || op->op == KILN_OP_NEXTAFTER;
+
+    if (of_format || widened(loop->type) == loop->type)
+        return;
+    const op_loop *wide = loop_of(op->row, letter_of(KILN_FLOAT32));
+    for (int k = 0; k < op->arity; k++)
+        loop->in[k] = widened(loop->in[k]);
+    loop->out = widened(loop->out);
+    loop->type = KILN_FLOAT32;
+    loop->expression = wide->expression;
+    loop->calls = wide->calls;
+    if (op->op == KILN_OP_POWER && is_two(&in[1]))
+        square_loop(loop);
+}
+
 /* ---- text ------------------------------------------------------------------------------------ */
 
 /* $U: arithmetic on it wraps. Integers only. */

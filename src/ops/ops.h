@@ -67,6 +67,10 @@ typedef struct kiln__op_loop {
 kiln_status kiln__op_resolve(const kiln__op *op, const kiln__op_type *in, kiln__op_loop *out,
                              kiln_error *err);
 
+/* The loop of float32 for operands that are 16-bit floats: results are not rounded. Operations on the
+ * format itself (spacing, nextafter) keep theirs. */
+void kiln__op_widen(const kiln__op *op, const kiln__op_type *in, kiln__op_loop *loop);
+
 /* Whether a loop reads its operands. One that reads any of them reads all; the others (isnan of
  * integers) take only a shape from them. */
 bool kiln__op_reads(const kiln__op_loop *loop);

@@ -105,18 +105,19 @@ static kiln_status parse(expansion *x)
 {
     const kiln__manifest_word *name = &x->e->text[KILN__MANIFEST_NAME];
     const char **names = NULL;
+    kiln_graph_options opts = KILN_GRAPH_OPTIONS_INIT;
     kiln_error why = KILN_ERROR_INIT;
 
     if (name->text != NULL && !kiln__graph_name(name->text))
         return fail_at(x, name, "is no name of a graph");
+    opts.name = name->text;
     names = kiln__calloc(x->types->input_count + 1, sizeof *names);
     if (names == NULL)
         return kiln__fail_memory(x->err, x->types->input_count * sizeof *names);
     for (size_t k = 0; k < x->types->input_count; k++)
         names[k] = x->inputs[k].name;
     kiln_status status = kiln__graph_from_text(NULL, x->e->text[KILN__MANIFEST_TEXT].text, names,
-                                               x->types->input_count, name->text, &x->graph, NULL,
-                                               &why);
+                                               x->types->input_count, &opts, &x->graph, NULL, &why);
     kiln__free(names);
     if (status != KILN_OK)
         return fail_in_text(x, &why);
@@ -177,7 +178,8 @@ static kiln_status give_call(expansion *x, bool *fits, kiln_error *why)
     kiln_status status = KILN_OK;
 
     for (int clusters = 0; clusters <= (x->backend == KILN_BACKEND_CUDA); clusters++) {
-        const kiln__graph_target target = {.backend = x->backend, .clusters = clusters != 0};
+        const kiln__graph_target target = {
+            .backend = x->backend, .clusters = clusters != 0, .wide = x->e->wide};
         kiln__program *program = NULL;
         status = kiln__program_build(&x->graph->ir, x->args, &target, &program, why);
         *fits = status == KILN_OK;
