@@ -13,12 +13,25 @@ import os as _os
 from . import _kiln
 from ._errors import (CLASSES as _CLASSES, ArgumentError, AxisError, CompileError, DeviceError,
                       DtypeError, Error, OutOfMemory, RangeError, Warning)
-from ._kiln import default_device, devices, set_default_device, synchronize
-from ._kernels import ElementwiseKernel, ReductionKernel, Row, Scan, Stage, eval
-from . import _kinds
+from . import _array, _kinds
 
-_kiln._setup(_CLASSES, Warning, _kiln.Array, _kinds.describe)
+_kiln._setup(_CLASSES, Warning, _array.ndarray, _kinds.describe)
 _os.register_at_fork(after_in_child=_kiln._after_fork)
 _atexit.register(_kiln._close)
 
+from ._array import (arange, array, asarray, asnumpy, astype, broadcast_to, empty, empty_like,
+                     expand_dims, eye, flip, from_dlpack, full, full_like, linspace,
+                     matrix_transpose, moveaxis, ndarray, newaxis, ones, ones_like, permute_dims,
+                     reshape, squeeze, transpose, zeros, zeros_like)
+from ._dtypes import DTYPES as _DTYPES, dtype
+from ._fuse import fuse
+from ._kernels import (ElementwiseKernel, RawKernel, RawModule, ReductionKernel, Row, Scan, Stage,
+                       eval)
+from ._kiln import default_device, devices, set_default_device, synchronize
+
+e, pi, inf, nan = 2.718281828459045, 3.141592653589793, float("inf"), float("nan")
+globals().update(_DTYPES)
+globals().update(_array.NUMPY)
+
 __version__ = _kiln.version()
+__array_api_version__ = "2024.12"

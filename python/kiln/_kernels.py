@@ -179,3 +179,68 @@ def eval(expression, *, out=None, stream=None, **arrays):
         kiln.eval("sum(sqrt(x*x + y*y), axis=1)", x=x, y=y)
     """
     return _graph(expression, tuple(arrays))(*arrays.values(), out=out, stream=stream)
+
+
+class RawModule:
+    """A module of CUDA C++ source, or of a file with source, PTX, a cubin or a fatbin.
+
+    The arguments are cupy.RawModule's; `backend` and `jitify` are taken and ignored. On the cpu
+    device a source is compiled as C++ (docs/modules.md).
+    """
+
+    def __init__(self, code=None, *, path=None, options=(), backend="nvrtc",
+                 translate_cucomplex=False, enable_cooperative_groups=False,
+                 name_expressions=None, jitify=False):
+        del backend, translate_cucomplex, jitify  # CuPy's headers are kiln's own text.
+        if (code is None) == (path is None):
+            raise TypeError("a RawModule has either `code` or `path`")
+        self._cooperative = enable_cooperative_groups
+        self._kernels = {}
+        self._module = _kiln.Kernel(MODULE, (code, None if path is None else str(path)), 0, 0,
+                                    {"options": _texts(options),
+                                     "names": tuple(name_expressions or ())})
+
+    def get_function(self, name, signature=None):
+        """A kernel by its name in the source, or one of the name expressions. A signature, in kiln's
+        grammar, makes calls check dtypes as well as sizes."""
+        key = name, signature
+        if key not in self._kernels:
+            self._kernels[key] = _Function(self._module, name, signature, self._cooperative)
+        return self._kernels[key]
+
+    def get_global(self, name, dtype="uint8", device=None):
+        """A variable of the module, as an array over its own memory."""
+        return self._module._symbol(name, str(dtype), device)
+
+    def compile(self, device=None):
+        """Compile for a device now; None: the one that calls without arrays use."""
+        self._module._check(device or _kiln.default_device())
+
+
+class _Function(_kiln.Kernel):
+    """A kernel of a module; called as CuPy's: kernel(grid, block, args, shared_mem=0)."""
+
+    def __init__(self, module, name, signature, cooperative):
+        super().__init__(RAW, (name, signature), 0, 0,
+                         {"module": module, "cooperative": cooperative})
+        self.name = name
+
+    def __call__(self, grid, block, args, *, shared_mem=0, stream=None):
+        super().__call__(*args, grid=grid, block=block, shared_mem=shared_mem, stream=stream)
+
+
+class RawKernel(_Function):
+    """A kernel of CUDA C++ source, with cupy.RawKernel's arguments."""
+
+    def __init__(self, code, name, options=(), backend="nvrtc", translate_cucomplex=False, *,
+                 enable_cooperative_groups=False, jitify=False, signature=None):
+        plain = name.isidentifier()
+        module = RawModule(code, options=options, backend=backend,
+                           translate_cucomplex=translate_cucomplex, jitify=jitify,
+                           name_expressions=None if plain else (name,))
+        super().__init__(module._module, name, signature, enable_cooperative_groups)
+        self.code = code
+
+    def compile(self, device=None):
+        """Compile for a device now; None: the one that calls without arrays use."""
+        self._check(device or _kiln.default_device())

@@ -289,7 +289,7 @@ static int take_all(call *c, PyObject *args, PyObject *out)
     const size_t given = (size_t)PyTuple_Size(args);
     const kernel *k = c->kernel;
 
-    if (given != k->input_count && (given != c->count || out != NULL)) {
+    if (given != c->inputs && (given != c->count || out != NULL)) {
         PyErr_Format(PyExc_TypeError, "%s takes %zu inputs%s, but %zu arguments are given",
                      kilnpy_families[k->def.family].name, k->input_count,
                      k->output_count > 0 && out == NULL ? ", and may be given its outputs" : "",
@@ -428,6 +428,9 @@ static int begin(call *c, kernel *k, PyObject *args, PyObject *keywords)
     c->kernel = k;
     c->inputs = k->input_count;
     c->count = k->input_count + k->output_count;
+    if (k->def.family ==
+        FAMILY_RAW) /* It declares no parameters here: all that is given is passed. */
+        c->inputs = c->count = (size_t)PyTuple_Size(args);
     c->device = -1;
     c->items = c->few;
     c->args = c->few_args;

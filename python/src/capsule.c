@@ -249,6 +249,10 @@ PyObject *kilnpy_from_dlpack(PyObject *module, PyObject *object)
     capsule = capsule_of(&as_capsule, object);
     if (capsule == NULL)
         return NULL;
+    if (k->immutable && PyCapsule_IsValid(capsule, "dltensor_versioned")) {
+        DLManagedTensorVersioned *tensor = PyCapsule_GetPointer(capsule, "dltensor_versioned");
+        tensor->flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
+    }
     result = consume(capsule, KILN_DLPACK_STREAM_NO_SYNC);
     Py_DECREF(capsule);
     return result;

@@ -5,10 +5,10 @@
  */
 #include "kilnpy.h"
 
-/* The result of a function of libkiln. */
-static PyObject *give(kiln_status status, kiln_array *made, kiln_error *err)
+/* The result of a function of libkiln, which has been called when `made` is read. */
+static PyObject *give(kiln_status status, kiln_array *const *made, kiln_error *err)
 {
-    return status == KILN_OK ? kilnpy_array_new(made) : kilnpy_raise(err);
+    return status == KILN_OK ? kilnpy_array_new(*made) : kilnpy_raise(err);
 }
 
 static kiln_array *array_of(PyObject *object)
@@ -52,7 +52,7 @@ static PyObject *empty(PyObject *self, PyObject *args)
     device = rank >= 0 ? device_of(device_name) : -1;
     if (device < 0 || kilnpy_context(device) == NULL)
         return NULL;
-    return give(kiln_array_empty(kilnpy_context(device), dtype, rank, extents, &made, &err), made,
+    return give(kiln_array_empty(kilnpy_context(device), dtype, rank, extents, &made, &err), &made,
                 &err);
 }
 
@@ -80,7 +80,7 @@ static PyObject *ranged(PyObject *self, PyObject *args)
     status = strcmp(which, "arange") == 0
                  ? kiln_array_arange(context, dtype, start, stop, step, &made, &err)
                  : kiln_array_linspace(context, dtype, start, stop, (int64_t)step, &made, &err);
-    return give(status, made, &err);
+    return give(status, &made, &err);
 }
 
 /* view(array, subscript) */
@@ -94,7 +94,7 @@ static PyObject *view(PyObject *self, PyObject *args)
     (void)self;
     if (!PyArg_ParseTuple(args, "Os", &object, &subscript) || (a = array_of(object)) == NULL)
         return NULL;
-    return give(kiln_array_view(a, subscript, &made, &err), made, &err);
+    return give(kiln_array_view(a, subscript, &made, &err), &made, &err);
 }
 
 /* transpose(array, axes or None) */
@@ -110,7 +110,7 @@ static PyObject *transpose(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "OO", &object, &axis) || (a = array_of(object)) == NULL ||
         kilnpy_read_axes(axis, &given, &axes) != 0)
         return NULL;
-    return give(kiln_array_transpose(a, given ? &axes : NULL, &made, &err), made, &err);
+    return give(kiln_array_transpose(a, given ? &axes : NULL, &made, &err), &made, &err);
 }
 
 /* shaped(which, array, shape): reshape or broadcast_to. */
@@ -132,7 +132,7 @@ static PyObject *shaped(PyObject *self, PyObject *args)
         status =
             strcmp(which, "reshape") == 0 ? kiln_array_reshape(a, rank, extents, &made, &err)
                                           : kiln_array_broadcast_to(a, rank, extents, &made, &err);
-    Py_END_ALLOW_THREADS return give(status, made, &err);
+    Py_END_ALLOW_THREADS return give(status, &made, &err);
 }
 
 /* converted(array, dtype or None): a copy, of another dtype if one is given. */
@@ -151,7 +151,7 @@ static PyObject *converted(PyObject *self, PyObject *args)
         return NULL;
     Py_BEGIN_ALLOW_THREADS status =
         name == NULL ? kiln_array_copy(a, &made, &err) : kiln_array_cast(a, dtype, &made, &err);
-    Py_END_ALLOW_THREADS return give(status, made, &err);
+    Py_END_ALLOW_THREADS return give(status, &made, &err);
 }
 
 /* assign(array, array or number) */
@@ -204,7 +204,7 @@ static PyObject *from_host(PyObject *self, PyObject *args)
     Py_BEGIN_ALLOW_THREADS status =
         kiln_array_from_host(context, kiln_array_dtype(a), kiln_array_rank(a), kiln_array_shape(a),
                              kiln_array_data(a), kiln_array_strides(a), &made, &err);
-    Py_END_ALLOW_THREADS return give(status, made, &err);
+    Py_END_ALLOW_THREADS return give(status, &made, &err);
 }
 
 /* to_host(array): a copy on the cpu device. */
@@ -226,7 +226,7 @@ static PyObject *to_host(PyObject *self, PyObject *object)
             (size_t)kiln_array_size(a) * kiln_dtype_size(kiln_array_dtype(a)), NULL, &err);
     if (status != KILN_OK)
         kiln_array_release(made);
-    Py_END_ALLOW_THREADS return give(status, made, &err);
+    Py_END_ALLOW_THREADS return give(status, &made, &err);
 }
 
 /* item(array): its one element as a number of Python. */

@@ -1,0 +1,419 @@
+"""kiln.ndarray, for those who use no other library of arrays: NumPy's names and semantics."""
+from . import _functions, _kiln
+from ._dtypes import DTYPES, as_dtype, name_of
+from ._operators import add_operators
+
+newaxis = None
+
+
+def subscript(key):
+    """What stands between brackets, as kiln reads it."""
+    items = key if isinstance(key, tuple) else (key,)
+    texts = []
+    for item in items:
+        if item is None:
+            texts.append("None")
+        elif item is Ellipsis:
+            texts.append("...")
+        elif isinstance(item, slice):
+            parts = ["" if p is None else str(p.__index__())
+                     for p in (item.start, item.stop, item.step)]
+            texts.append(":".join(parts if item.step is not None else parts[:2]))
+        elif hasattr(item, "__index__") and not isinstance(item, bool) and not getattr(item, "ndim", 0):
+            texts.append(str(item.__index__()))
+        else:
+            raise IndexError(f"kiln's arrays are indexed by integers, slices, ... and None, not by a "
+                             f"{type(item).__name__}")
+    return ", ".join(texts) if texts else "..."
+
+
+class ndarray(_kiln.Array):
+    """An array of kiln's, on the cpu or on a GPU. Its views share its memory."""
+
+    __slots__ = ()
+    __hash__ = None
+    __array_priority__ = 100
+
+    # ---- facts ----
+
+    @property
+    def dtype(self):
+        return DTYPES[self._dtype_name]
+
+    @property
+    def device(self):
+        return self._device_name
+
+    @property
+    def itemsize(self):
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self):
+        return self.size * self.itemsize
+
+    def __len__(self):
+        if self.ndim == 0:
+            raise TypeError("an array without axes has no length")
+        return self.shape[0]
+
+    def __repr__(self):
+        return f"kiln.array({_kiln.text(self)}, dtype={self._dtype_name}, device={self.device!r})"
+
+    def __str__(self):
+        return _kiln.text(self)
+
+    # ---- views and copies ----
+
+    def __getitem__(self, key):
+        return _kiln.view(self, subscript(key))
+
+    def __setitem__(self, key, value):
+        target = self[key]
+        if isinstance(value, (bool, int, float)):
+            _kiln.assign(target, value)
+        else:
+            _kiln.assign(target, asarray(value, device=self.device))
+
+    def __iter__(self):
+        return (self[k] for k in range(len(self)))
+
+    def reshape(self, *shape, copy=None):
+        shape = shape[0] if len(shape) == 1 and not hasattr(shape[0], "__index__") else shape
+        result = _kiln.shaped("reshape", self, shape)
+        if copy is False and result._address != self._address:
+            raise ValueError("a reshape of these strides is a copy")
+        return result.copy() if copy and result._address == self._address else result
+
+    def ravel(self):
+        return self.reshape(-1)
+
+    def flatten(self):
+        return self.reshape(-1, copy=True)
+
+    def transpose(self, *axes):
+        axes = axes[0] if len(axes) == 1 and not hasattr(axes[0], "__index__") else axes
+        return _kiln.transpose(self, axes or None)
+
+    @property
+    def T(self):
+        return _kiln.transpose(self, None)
+
+    @property
+    def mT(self):
+        if self.ndim < 2:
+            raise ValueError("a matrix transpose needs two axes")
+        return _kiln.transpose(self, tuple(range(self.ndim - 2)) + (self.ndim - 1, self.ndim - 2))
+
+    def copy(self):
+        return _kiln.converted(self, None)
+
+    def astype(self, dtype, *, copy=True):
+        if not copy and self.dtype == as_dtype(dtype):
+            return self
+        return _kiln.converted(self, name_of(dtype))
+
+    def to_device(self, device, /, *, stream=None):
+        return asarray(self, device=device)
+
+    @property
+    def real(self):
+        return _functions.call("real", (self,))
+
+    @property
+    def imag(self):
+        return _functions.call("imag", (self,))
+
+    def conj(self):
+        return _functions.call("conjugate", (self,))
+
+    def clip(self, min=None, max=None):
+        return _functions.call("clip", (self, min, max))
+
+    # ---- elements ----
+
+    def item(self, *index):
+        return _kiln.element(self[index] if index else self)
+
+    def tolist(self):
+        host = _kiln.to_host(self)
+        if self._dtype_name in ("complex64", "complex128", "bfloat16"):
+            return self.item() if self.ndim == 0 else [row.tolist() for row in host]
+        return memoryview(host).tolist()
+
+    def __bool__(self):
+        return bool(self._one())
+
+    def __int__(self):
+        return int(self._one())
+
+    def __float__(self):
+        return float(self._one())
+
+    def __complex__(self):
+        return complex(self._one())
+
+    def __index__(self):
+        if self.ndim or self.dtype.kind not in "iu":
+            raise TypeError("only an integer array without axes is an index")
+        return self.item()
+
+    def _one(self):
+        if self.size != 1:
+            raise ValueError("an array of several elements has no single value: use any() or all()")
+        return self.item()
+
+    # ---- NumPy and the array API ----
+
+    def __array__(self, dtype=None, copy=None):
+        from ._kinds import _numpy_result
+        if copy is False and self.device != "cpu":
+            raise ValueError("an array on a GPU becomes NumPy's by a copy")
+        result = _numpy_result(self if self.device == "cpu" else _kiln.to_host(self))
+        if dtype is not None and result.dtype != dtype:
+            return result.astype(dtype)
+        return result.copy() if copy else result
+
+    def __array_ufunc__(self, ufunc, method, *inputs, out=None, **keywords):
+        reductions = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min",
+                      "logical_and": "all", "logical_or": "any"}
+        name = ufunc.__name__
+        inputs = tuple(asarray(v) if _is_numpy(v) else v for v in inputs)
+        out = None if out is None else out if len(out) > 1 else out[0]
+        if method == "__call__" and not keywords and name in NUMPY:
+            return _functions.call(name, inputs, out)
+        if method == "reduce" and name in reductions:
+            axis = keywords.pop("axis", 0)
+            return NUMPY[reductions[name]](*inputs, axis=axis, out=out, **keywords)
+        return NotImplemented
+
+    def __array_namespace__(self, *, api_version=None):
+        import kiln
+        return kiln
+
+
+def _is_numpy(value):
+    return type(value).__module__ == "numpy"
+
+
+def _operand(value):
+    return isinstance(value, (bool, int, float, complex)) or hasattr(value, "__dlpack__") or \
+        _is_numpy(value)
+
+
+def _assign(target, name, other):
+    result = _functions.call(name, (target, other))
+    if result.shape != target.shape:
+        raise ValueError(f"a result of shape {result.shape} does not fit an array of "
+                         f"{target.shape}")
+    _kiln.assign(target, result)
+    return target
+
+
+add_operators(ndarray, _functions.call, _assign, _operand)
+NUMPY = _functions.functions()
+
+
+def _method(name):
+    function = NUMPY[name]
+
+    def method(self, axis=None, dtype=None, out=None, keepdims=False):
+        return function(self, axis, dtype, out, keepdims)
+    method.__name__ = name
+    method.__doc__ = function.__doc__
+    return method
+
+
+for _name in _functions.REDUCTIONS:
+    setattr(ndarray, _name, _method(_name))
+
+
+# ---- creation --------------------------------------------------------------------------------
+
+def empty(shape, dtype="float64", device=None):
+    return _kiln.empty(shape, name_of(dtype), device)
+
+
+def full(shape, fill_value, dtype=None, device=None):
+    if dtype is None:
+        dtype = type(fill_value)
+    made = empty(shape, dtype, device)
+    if isinstance(fill_value, (int, float)) and abs(fill_value) <= 2**53 or fill_value != fill_value:
+        _kiln.assign(made, fill_value)
+    else:
+        made[...] = asarray(fill_value, dtype=dtype, device=device)
+    return made
+
+
+def zeros(shape, dtype="float64", device=None):
+    return full(shape, 0, dtype, device)
+
+
+def ones(shape, dtype="float64", device=None):
+    return full(shape, 1, dtype, device)
+
+
+def _like(make):
+    def function(x, *value, dtype=None, device=None):
+        return make(x.shape, *value, dtype=x.dtype if dtype is None else dtype,
+                    device=getattr(x, "_device_name", device) if device is None else device)
+    function.__name__ = make.__name__ + "_like"
+    return function
+
+
+empty_like, zeros_like, ones_like, full_like = map(_like, (empty, zeros, ones, full))
+
+
+def arange(start, stop=None, step=1, dtype=None, device=None):
+    if stop is None:
+        start, stop = 0, start
+    if dtype is None:
+        dtype = "float64" if any(isinstance(v, float) for v in (start, stop, step)) else "int64"
+    return _kiln.ranged("arange", name_of(dtype), start, stop, step, device)
+
+
+def linspace(start, stop, num=50, dtype="float64", device=None, endpoint=True):
+    if not endpoint:
+        return linspace(start, stop, num + 1, dtype, device)[:-1].copy()
+    return _kiln.ranged("linspace", name_of(dtype), start, stop, num, device)
+
+
+def eye(rows, columns=None, k=0, dtype="float64", device=None):
+    made = zeros((rows, rows if columns is None else columns), dtype, device)
+    grid = _functions.call("add", (made, 0))
+    from ._kernels import eval
+    on = eval("iota(x, 1) - iota(x, 0) == k", x=grid, k=k)
+    return _functions.call("where", (on, 1, made))
+
+
+def _flatten(value, shape, depth, flat):
+    """The elements of nested lists; their shape must be even."""
+    if isinstance(value, (list, tuple)):
+        if depth == len(shape):
+            shape.append(len(value))
+        if len(value) != shape[depth]:
+            raise ValueError("nested lists of different lengths")
+        for item in value:
+            _flatten(item, shape, depth + 1, flat)
+    elif depth != len(shape):
+        raise ValueError("nested lists of different depths")
+    else:
+        flat.append(value.item() if hasattr(value, "item") else value)
+
+
+def _from_list(value, dtype):
+    """An array on the cpu; complex numbers are put together from two."""
+    from array import array as packed
+    shape, flat = [], []
+    node = value
+    while isinstance(node, (list, tuple)):
+        shape.append(len(node))
+        node = node[0] if len(node) else None
+    _flatten(value, shape, 0, flat)
+    if not flat:
+        return empty(tuple(shape), dtype or "float64", "cpu")
+    if any(isinstance(v, complex) for v in flat):
+        re, im = (_from_list([getattr(complex(v), part) for v in flat], None)
+                  for part in ("real", "imag"))
+        from ._kernels import eval
+        made = eval("a + b * 1j", a=re, b=im)
+    else:
+        code = "d" if any(isinstance(v, float) for v in flat) else \
+            "B" if all(isinstance(v, bool) for v in flat) else \
+            "Q" if max(flat) > 2**63 - 1 else "q"
+        made = _kiln.from_dlpack(packed(code, flat))
+        if code == "B":
+            made = made.astype("bool")
+    made = made.reshape(tuple(shape))
+    return made if dtype is None else made.astype(dtype)
+
+
+def asarray(obj, dtype=None, device=None, copy=None):
+    """`obj` as an array of kiln's: the same memory where that is possible."""
+    if isinstance(obj, (bool, int, float, complex, list, tuple)):
+        if copy is False:
+            raise ValueError("lists and numbers are copied")
+        made = _from_list(obj, dtype)
+        target = _kiln.default_device() if device is None else device
+        return made if target == "cpu" else _kiln.from_host(made, target)
+    made = obj if isinstance(obj, _kiln.Array) else _kiln.from_dlpack(obj)
+    fresh = False
+    if device is not None and device not in (made.device, made.device.partition(":")[0]):
+        made = made if made.device == "cpu" else _kiln.to_host(made)
+        made = made if device == "cpu" else _kiln.from_host(made, device)
+        fresh = True
+    if dtype is not None and made.dtype != as_dtype(dtype):
+        made, fresh = made.astype(dtype), True
+    if copy is False and fresh:
+        raise ValueError("this array can only be had by a copy")
+    return made.copy() if copy and not fresh else made
+
+
+def array(obj, dtype=None, device=None, copy=True):
+    return asarray(obj, dtype, device, copy)
+
+
+def from_dlpack(x, /, *, device=None, copy=None):
+    return asarray(x, device=device, copy=copy)
+
+
+# ---- views as functions ----------------------------------------------------------------------
+
+def reshape(x, shape, *, copy=None):
+    return x.reshape(shape, copy=copy)
+
+
+def broadcast_to(x, shape):
+    return _kiln.shaped("broadcast_to", asarray(x), shape)
+
+
+def permute_dims(x, axes):
+    return x.transpose(axes)
+
+
+def transpose(x, axes=None):
+    return _kiln.transpose(x, axes)
+
+
+def matrix_transpose(x):
+    return x.mT
+
+
+def expand_dims(x, axis=0):
+    rank = x.ndim + 1
+    if not -rank <= axis < rank:
+        from ._errors import AxisError
+        raise AxisError(f"axis {axis} is out of range for {rank} axes")
+    return x[(slice(None),) * (axis % rank) + (None,)]
+
+
+def squeeze(x, axis):
+    axes = {a % x.ndim for a in ((axis,) if hasattr(axis, "__index__") else axis)}
+    if any(x.shape[a] != 1 for a in axes):
+        raise ValueError("only axes of extent 1 are taken away")
+    return x[tuple(0 if a in axes else slice(None) for a in range(x.ndim))]
+
+
+def flip(x, axis=None):
+    axes = range(x.ndim) if axis is None else (axis,) if hasattr(axis, "__index__") else axis
+    turned = {a % x.ndim for a in axes}
+    return x[tuple(slice(None, None, -1 if a in turned else None) for a in range(x.ndim))]
+
+
+def moveaxis(x, source, destination):
+    source = [a % x.ndim for a in ((source,) if hasattr(source, "__index__") else source)]
+    to = [a % x.ndim for a in
+          ((destination,) if hasattr(destination, "__index__") else destination)]
+    order = [a for a in range(x.ndim) if a not in source]
+    for place, a in sorted(zip(to, source)):
+        order.insert(place, a)
+    return x.transpose(order)
+
+
+def astype(x, dtype, *, copy=True, device=None):
+    return asarray(x.astype(dtype, copy=copy), device=device)
+
+
+def asnumpy(x):
+    """A numpy.ndarray of an array of kiln's, by a copy where it is on a GPU."""
+    return x.__array__()

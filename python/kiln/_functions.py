@@ -1,0 +1,84 @@
+"""The functions of kiln's tables, by NumPy's names: operations, reductions and scans.
+
+Each is the graph of a short expression, so that it takes arrays of any library and numbers. Within a
+function that fuse() records, its arguments are nodes, and it records itself."""
+from . import _kiln
+from ._dtypes import name_of
+from ._kernels import _graph
+
+OPERATIONS, REDUCTIONS, SCANS = (tuple(t) for t in _kiln._tables())
+
+#: Other names of operations, as the expression language and the array API have them.
+ALIASES = {
+    "true_divide": "divide", "mod": "remainder", "abs": "absolute", "pow": "power",
+    "asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2",
+    "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh", "rad2deg": "degrees",
+    "deg2rad": "radians", "bitwise_invert": "invert", "bitwise_not": "invert",
+    "bitwise_left_shift": "left_shift", "bitwise_right_shift": "right_shift", "conj": "conjugate",
+}
+#: Functions of two results.
+PAIRS = ("divmod", "frexp", "modf")
+
+_LETTERS = "abcdefgh"
+
+
+def _is_node(value):
+    return hasattr(value, "_kiln_node")
+
+
+def call(name, args, out=None, stream=None, tail=""):
+    """One function of the expression language on arrays, numbers and None."""
+    for value in args:
+        if _is_node(value):
+            return value._kiln_node(name, args, tail)
+    given = [v for v in args if v is not None]
+    names = iter(_LETTERS)
+    text = ", ".join("None" if v is None else next(names) for v in args)
+    results = _graph(f"{name}({text}{tail})", tuple(_LETTERS[:len(given)]))
+    if out is None and stream is None:
+        return results(*given)
+    return results(*given, out=out, stream=stream)
+
+
+def _operation(name, target):
+    def function(*args, out=None, stream=None):
+        return call(target, args, out, stream)
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"{name}(x, ...): NumPy's {target}, see docs/operations.md."
+    return function
+
+
+def tail_of(axis, dtype, keepdims):
+    """The keywords of a reduction, as text."""
+    tail = ""
+    if axis is not None:
+        axes = (axis,) if hasattr(axis, "__index__") else tuple(axis)
+        numbers = "".join(f"{a.__index__()}," for a in axes)
+        tail += f", axis=({numbers})"
+    if dtype is not None:
+        tail += f", dtype={name_of(dtype)}"
+    if keepdims:
+        tail += ", keepdims=True"
+    return tail
+
+
+def _reduction(name):
+    def function(x, axis=None, dtype=None, out=None, keepdims=False, *, stream=None):
+        if not isinstance(axis, (int, type(None))) and len(tuple(axis)) == 0:
+            from ._array import asarray
+            return asarray(x, dtype=dtype, copy=True)
+        return call(name, (x,), out, stream, tail_of(axis, dtype, keepdims))
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"{name}(x, axis, dtype, out, keepdims): see docs/reductions.md."
+    return function
+
+
+
+
+def functions():
+    """All functions by their names."""
+    made = {name: _operation(name, name) for name in OPERATIONS + PAIRS}
+    made |= {name: _operation(name, target) for name, target in ALIASES.items()}
+    made |= {name: _reduction(name) for name in REDUCTIONS}
+    made["amax"], made["amin"] = made["max"], made["min"]
+    return made

@@ -1,0 +1,313 @@
+"""fuse(): record a function of arrays once, and run it as few kernels.
+
+    @kiln.fuse
+    def f(x, y):
+        return numpy.sqrt(x * x + y * y)
+
+Recording calls the function with nodes in place of arrays. A node takes part in Python's operators, in
+NumPy's functions (by __array_ufunc__ and __array_function__) and in kiln's, each of which writes one
+statement of an expression (docs/expressions.md). The text is parsed into a graph; later calls run it.
+"""
+import functools
+
+from ._functions import ALIASES, OPERATIONS, PAIRS, REDUCTIONS, tail_of
+from ._kernels import _graph
+from ._operators import add_operators
+
+_PLAIN = (bool, int, float, complex)
+_KNOWN = frozenset(OPERATIONS) | frozenset(ALIASES) | frozenset(PAIRS)
+
+
+def _literal(value):
+    """A number as the language writes it."""
+    if isinstance(value, bool):
+        return str(value)
+    if isinstance(value, int):
+        return str(value) if value >= 0 else f"({value})"
+    if isinstance(value, float):
+        if value != value:
+            return "nan"
+        text = "inf" if value in (float("inf"), float("-inf")) else repr(abs(value))
+        return text if repr(value)[0] != "-" else f"(-{text})"
+    return f"({_literal(value.real)} + {_literal(value.imag)} * 1j)"
+
+
+class _Recorder:
+    """The statements of one function."""
+
+    def __init__(self):
+        self.lines = []
+
+    def add(self, text, results=1):
+        names = [f"t{len(self.lines)}_{k}" for k in range(results)]
+        self.lines.append(f"{', '.join(names)} = {text}")
+        nodes = tuple(Node(self, name) for name in names)
+        return nodes[0] if results == 1 else nodes
+
+    def text_of(self, value):
+        if isinstance(value, Node):
+            if value._recorder is not self:
+                raise ValueError("a node of another function that fuse() records")
+            return value._text
+        if hasattr(value, "item") and getattr(value, "ndim", 1) == 0:
+            value = value.item()
+        if value is None:
+            return "None"
+        if not isinstance(value, _PLAIN):
+            raise TypeError(f"fuse() cannot record a {type(value).__name__}: only arguments are arrays")
+        return _literal(value)
+
+
+class Node:
+    """A value of a function that fuse() records. It has no shape and no elements yet."""
+
+    __hash__ = object.__hash__
+
+    def __init__(self, recorder, text, argument=None):
+        self._recorder = recorder
+        self._text = text
+        self._argument = argument  # its position, for an argument itself
+        self._written = False
+
+    def _kiln_node(self, name, args, tail=""):
+        texts = ", ".join(self._recorder.text_of(v) for v in args)
+        return self._recorder.add(f"{name}({texts}{tail})", 2 if name in PAIRS else 1)
+
+    def _assign(self, value):
+        """Become another value; an argument is written to when the function is called."""
+        self._text = self._recorder.text_of(value)
+        self._written = self._argument is not None
+        return self
+
+    # ---- NumPy ----
+
+    def __array_ufunc__(self, ufunc, method, *inputs, out=None, axis=0, dtype=None, keepdims=False,
+                        **others):
+        name = ufunc.__name__
+        name = {"matmul": None, "vecdot": None}.get(name, name)
+        reductions = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min",
+                      "logical_and": "all", "logical_or": "any"}
+        if others or name is None:
+            return NotImplemented
+        if method == "reduce" and name in reductions:
+            result = self._kiln_node(reductions[name], inputs, tail_of(axis, dtype, keepdims))
+        elif method == "__call__" and name in _KNOWN:
+            result = self._kiln_node(name, inputs)
+            if dtype is not None:
+                result = result.astype(dtype)
+        else:
+            return NotImplemented
+        return result if out is None else out[0]._assign(result)
+
+    def __array_function__(self, function, types, args, kwargs):
+        name = function.__name__
+        name = {"amax": "max", "amin": "min"}.get(name, name)
+        method = getattr(_Functions, name, None)
+        if method is not None:
+            return method(*args, **kwargs)
+        if name in REDUCTIONS:
+            return _reduce(name, *args, **kwargs)
+        if name in _KNOWN and not kwargs:
+            return self._kiln_node(name, args)
+        raise TypeError(f"fuse() has no numpy.{function.__name__}")
+
+    # ---- methods ----
+
+    def astype(self, dtype, **_):
+        from ._dtypes import name_of
+        return self._recorder.add(f"cast({self._text}, {name_of(dtype)})")
+
+    def reshape(self, *shape, order="C"):
+        shape = shape[0] if len(shape) == 1 and hasattr(shape[0], "__len__") else shape
+        return self._recorder.add(f"reshape({self._text}, {_tuple(shape)})")
+
+    def transpose(self, *axes):
+        axes = axes[0] if len(axes) == 1 and hasattr(axes[0], "__len__") else axes
+        return self._recorder.add(f"transpose({self._text}{', ' + _tuple(axes) if axes else ''})")
+
+    def ravel(self):
+        return self._recorder.add(f"ravel({self._text})")
+
+    def copy(self):
+        return Node(self._recorder, self._text)
+
+    def clip(self, min=None, max=None):
+        return self._kiln_node("clip", (self, min, max))
+
+    def conj(self):
+        return self._kiln_node("conjugate", (self,))
+
+    @property
+    def T(self):
+        return self.transpose()
+
+    @property
+    def real(self):
+        return self._kiln_node("real", (self,))
+
+    @property
+    def imag(self):
+        return self._kiln_node("imag", (self,))
+
+    def __getitem__(self, key):
+        from ._array import subscript
+        return self._recorder.add(f"{self._text}[{subscript(key)}]")
+
+    def __setitem__(self, key, value):
+        if key is not Ellipsis and key != slice(None):
+            raise TypeError("fuse() records x[...] = value for whole arrays only")
+        self._assign(value)
+
+    def __bool__(self):
+        raise TypeError("a value that fuse() records has no truth value: use numpy.where()")
+
+    __int__ = __float__ = __index__ = __iter__ = __len__ = __bool__
+
+
+def _tuple(numbers):
+    return "(" + "".join(f"{n.__index__()}," for n in numbers) + ")"
+
+
+def _reduce(name, a, axis=None, dtype=None, out=None, keepdims=False, **others):
+    others = {k: v for k, v in others.items() if type(v).__name__ != "_NoValueType"}
+    if others:
+        raise TypeError(f"fuse() has no {name}() with {', '.join(others)}")
+    if type(keepdims).__name__ == "_NoValueType":
+        keepdims = False
+    result = a._kiln_node(name, (a,), tail_of(axis, dtype, keepdims))
+    return result if out is None else out._assign(result)
+
+
+class _Functions:
+    """NumPy's functions that are no ufuncs."""
+
+    @staticmethod
+    def where(condition, x, y):
+        node = next(v for v in (condition, x, y) if isinstance(v, Node))
+        return node._kiln_node("where", (condition, x, y))
+
+    @staticmethod
+    def clip(a, a_min=None, a_max=None, out=None):
+        node = next(v for v in (a, a_min, a_max) if isinstance(v, Node))
+        return node._kiln_node("clip", (a, a_min, a_max))
+
+    @staticmethod
+    def transpose(a, axes=None):
+        return a.transpose(*(axes or ()))
+
+    @staticmethod
+    def reshape(a, shape, order="C"):
+        return a.reshape(shape)
+
+    @staticmethod
+    def ravel(a, order="C"):
+        return a.ravel()
+
+    @staticmethod
+    def broadcast_to(array, shape, subok=False):
+        return array._recorder.add(f"broadcast_to({array._text}, {_tuple(shape)})")
+
+    @staticmethod
+    def expand_dims(a, axis):
+        return a._recorder.add(f"expand_dims({a._text}, {axis.__index__()})")
+
+    @staticmethod
+    def flip(m, axis):
+        return m._recorder.add(f"flip({m._text}, {axis.__index__()})")
+
+    @staticmethod
+    def sinc(x):
+        return x._kiln_node("sinc", (x,))
+
+    @staticmethod
+    def real(val):
+        return val.real
+
+    @staticmethod
+    def imag(val):
+        return val.imag
+
+    @staticmethod
+    def angle(z):
+        return z._kiln_node("angle", (z,))
+
+    @staticmethod
+    def copyto(dst, src):
+        dst._assign(src)
+
+
+def _operand(value):
+    return isinstance(value, (Node,) + _PLAIN) or getattr(value, "ndim", 1) == 0
+
+
+add_operators(Node, lambda name, args: next(a for a in args if isinstance(a, Node))
+              ._kiln_node(name, args),
+              lambda target, name, other: target._assign(target._kiln_node(name, (target, other))),
+              _operand)
+for _name in REDUCTIONS:
+    setattr(Node, _name, functools.partialmethod(
+        lambda self, name, *args, **kwargs: _reduce(name, self, *args, **kwargs), _name))
+
+
+def _is_static(value):
+    """Whether an argument decides what is recorded: everything but arrays and numbers."""
+    return value is None or isinstance(value, (bool, str, bytes, type, tuple, list))
+
+
+class Fusion:
+    """A function that was given to fuse()."""
+
+    def __init__(self, function, name):
+        functools.update_wrapper(self, function)
+        self._function = function
+        self._name = name
+        self._recorded = {}
+
+    def _record(self, args, static):
+        """(graph, positions of its inputs, positions written, whether it returns a tuple)"""
+        recorder = _Recorder()
+        nodes = [v if k in static else Node(recorder, f"x{k}", k) for k, v in enumerate(args)]
+        returned = self._function(*nodes)
+        results = returned if isinstance(returned, (tuple, list)) else \
+            () if returned is None else (returned,)
+        written = [k for k, v in enumerate(nodes) if isinstance(v, Node) and v._written]
+        texts = [recorder.text_of(v) for v in results] + [nodes[k]._text for k in written]
+        inputs = [k for k in range(len(args)) if k not in static]
+        # An argument that is returned after it was written to is itself the result.
+        same = tuple(next((k for k in written if v is nodes[k]), None) for v in results)
+        if not texts:
+            return None
+        graph = _graph("; ".join(recorder.lines + [", ".join(texts)]),
+                       tuple(f"x{k}" for k in inputs))
+        return graph, inputs, written, same, type(returned)
+
+    def __call__(self, *args):
+        if any(hasattr(v, "_kiln_node") for v in args):
+            return self._function(*args)
+        static = {k: v for k, v in enumerate(args) if _is_static(v)}
+        key = (len(args), tuple((k, type(v), repr(v)) for k, v in static.items()))
+        if key not in self._recorded:
+            self._recorded[key] = self._record(args, static)
+        if self._recorded[key] is None:
+            return None
+        graph, inputs, written, same, kind = self._recorded[key]
+        count = len(same)
+        if not written:
+            results = graph(*(args[k] for k in inputs))
+        else:
+            out = (None,) * count + tuple(args[k] for k in written)
+            results = graph(*(args[k] for k in inputs), out=out if len(out) > 1 else out[0])
+        results = results if isinstance(results, tuple) else (results,)
+        results = tuple(r if s is None else args[s] for r, s in zip(results[:count], same))
+        if kind is type(None):
+            return None
+        return results[0] if not issubclass(kind, (tuple, list)) else kind(results)
+
+
+def fuse(*args, kernel_name=None):
+    """Decorate a function of arrays; as cupy.fuse, with or without brackets."""
+    if len(args) == 1 and callable(args[0]) and kernel_name is None:
+        return Fusion(args[0], None)
+    if args and kernel_name is None:
+        kernel_name = args[0]
+    return lambda function: Fusion(function, kernel_name)

@@ -1,0 +1,272 @@
+"""kiln.ndarray against NumPy: creation, views, operators, functions, the protocols."""
+import array as packed
+import itertools
+import operator
+import pickle
+import unittest
+
+import numpy as np
+
+import kiln
+
+NAMES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+         "float16", "float32", "float64", "complex64", "complex128")
+
+
+def both(*shape, dtype="float32", low=1, high=9):
+    x = np.random.default_rng(3).integers(low, high, shape).astype(dtype)
+    return kiln.array(x), x
+
+
+class Creation(unittest.TestCase):
+    def same(self, got, want):
+        self.assertIsInstance(got, kiln.ndarray)
+        self.assertEqual(got.dtype, want.dtype)
+        self.assertEqual(got.shape, want.shape)
+        np.testing.assert_array_equal(np.asarray(got), want)
+
+    def test_of_constants(self):
+        for name in NAMES:
+            self.same(kiln.zeros((2, 3), name), np.zeros((2, 3), name))
+            self.same(kiln.ones(4, name), np.ones(4, name))
+            self.same(kiln.full((), 1, name), np.full((), 1, name))
+        self.same(kiln.full(2, 2**63 - 1), np.full(2, 2**63 - 1))
+        self.same(kiln.ones_like(kiln.zeros((2, 1), "int8")), np.ones((2, 1), "int8"))
+        self.same(kiln.eye(2, 4, 1), np.eye(2, 4, 1))
+
+    def test_of_ranges(self):
+        self.same(kiln.arange(5), np.arange(5))
+        self.same(kiln.arange(1, 2, 0.25), np.arange(1, 2, 0.25))
+        self.same(kiln.linspace(0, 3, 7), np.linspace(0, 3, 7))
+        self.same(kiln.linspace(0, 3, 6, endpoint=False), np.linspace(0, 3, 6, endpoint=False))
+
+    def test_of_lists(self):
+        for value in ([1, 2], [[1.5], [2]], [True, False], 3, 2.5, [[[]]], [2**63], [1j, 2]):
+            self.same(kiln.array(value), np.array(value))
+        with self.assertRaisesRegex(ValueError, "different"):
+            kiln.array([[1, 2], [3]])
+        with self.assertRaisesRegex(ValueError, "different"):
+            kiln.array([[1, 2], 3])
+
+    def test_shares_memory_where_it_may(self):
+        x = np.arange(6.0).reshape(2, 3)
+        shared = kiln.asarray(x[:, ::-1])
+        self.assertEqual(shared._address, x[:, ::-1].__array_interface__["data"][0])
+        x[0, 0] = 9
+        self.assertEqual(shared[0, 2].item(), 9)
+        self.assertNotEqual(kiln.array(x)._address, x.__array_interface__["data"][0])
+        self.assertEqual(kiln.asarray(packed.array("d", [1, 2])).tolist(), [1, 2])
+        with self.assertRaises(ValueError):
+            kiln.asarray(x, dtype="float32", copy=False)
+
+    def test_dtypes_are_equal_to_numpys(self):
+        for name in NAMES:
+            self.assertEqual(getattr(kiln, name), np.dtype(name))
+            self.assertEqual(kiln.empty(1, np.dtype(name)).dtype, name)
+        self.assertEqual(kiln.float32, np.float32)
+        self.assertNotEqual(kiln.float32, kiln.float64)
+        self.assertEqual(pickle.loads(pickle.dumps(kiln.int8)), kiln.int8)
+        with self.assertRaises(kiln.DtypeError):
+            kiln.empty(1, "datetime64")
+
+
+class Views(unittest.TestCase):
+    def test_subscripts(self):
+        a, x = both(4, 5, 6)
+        for key in (0, -1, slice(1, 3), (slice(None), 2), (Ellipsis, 1), (None, 1), (1, 2, 3), (),
+                    (slice(None, None, -2), slice(4, 1, -1), slice(1, None, 2))):
+            self.assertEqual(a[key].tolist(), x[key].tolist())
+        for bad in ([0, 1], 1.5, "x", np.array([True, False, True, False])):
+            with self.assertRaises(IndexError):
+                a[bad]
+        with self.assertRaises(IndexError):
+            a[4]
+
+    def test_write_through(self):
+        a, x = both(4, 5)
+        a[1:3, ::2] = 7
+        x[1:3, ::2] = 7
+        a[0] = kiln.arange(5)
+        x[0] = np.arange(5)
+        a[:, 1] = x[:, 1] * 2
+        x[:, 1] = x[:, 1] * 2
+        a[3, 3] += 100
+        x[3, 3] += 100
+        np.testing.assert_array_equal(np.asarray(a), x)
+
+    def test_shapes(self):
+        a, x = both(2, 3, 4)
+        for got, want in ((a.T, x.T), (a.mT, x.swapaxes(1, 2)), (a.reshape(6, -1), x.reshape(6, 4)),
+                          (a.transpose(1, 0, 2), x.transpose(1, 0, 2)), (a.ravel(), x.ravel()),
+                          (kiln.flip(a, 1), np.flip(x, 1)), (kiln.flip(a), np.flip(x)),
+                          (kiln.moveaxis(a, 0, -1), np.moveaxis(x, 0, -1)),
+                          (kiln.expand_dims(a, -1), np.expand_dims(x, -1)),
+                          (kiln.squeeze(a[:, :1], 1), x[:, 0]),
+                          (kiln.broadcast_to(a, (5, 2, 3, 4)), np.broadcast_to(x, (5, 2, 3, 4)))):
+            self.assertEqual(got.shape, want.shape)
+            np.testing.assert_array_equal(np.asarray(got), want)
+        with self.assertRaises(ValueError):
+            a.T.reshape(-1, copy=False)
+        with self.assertRaises(ValueError):
+            a.reshape(5, 5)
+        with self.assertRaises(IndexError):
+            kiln.expand_dims(a, 9)
+
+
+class Operators(unittest.TestCase):
+    def test_of_arrays_and_numbers(self):
+        names = ("add sub mul truediv floordiv mod pow lt le eq ne gt ge").split()
+        for name in names:
+            f = getattr(operator, name)
+            a, x = both(3, 4)
+            b, y = both(4, low=1, high=4)
+            for got, want in ((f(a, b), f(x, y)), (f(a, 2), f(x, 2)), (f(2, a), f(2, x)),
+                              (f(a, 2.5), f(x, 2.5))):
+                self.assertEqual(got.dtype, want.dtype, name)
+                np.testing.assert_allclose(np.asarray(got), want, rtol=1e-6, err_msg=name)
+        for name in "and_ or_ xor lshift rshift".split():
+            f = getattr(operator, name)
+            (a, x), (b, y) = both(5, dtype="int32"), both(5, dtype="int32", high=5)
+            np.testing.assert_array_equal(np.asarray(f(a, b)), f(x, y))
+
+    def test_of_one_array(self):
+        a, x = both(3)
+        for f in (operator.neg, operator.pos, abs):
+            np.testing.assert_array_equal(np.asarray(f(a)), f(x))
+        i, n = both(3, dtype="int16")
+        np.testing.assert_array_equal(np.asarray(~i), ~n)
+
+    def test_in_place(self):
+        a, x = both(3, 4)
+        same = a
+        a += 2
+        a *= a
+        x += 2
+        x *= x
+        self.assertIs(a, same)
+        np.testing.assert_array_equal(np.asarray(a), x)
+        with self.assertRaises(ValueError):
+            a += kiln.ones((5, 3, 4), "float32")
+
+    def test_become_numbers(self):
+        self.assertEqual((int(kiln.array(3)), float(kiln.array([2.5])), complex(kiln.array(1j))),
+                         (3, 2.5, 1j))
+        self.assertEqual([10, 20, 30][kiln.array(1)], 20)
+        for bad in (lambda: bool(kiln.ones(2)), lambda: int(kiln.ones(2)), lambda: len(kiln.ones(()))):
+            with self.assertRaises((ValueError, TypeError)):
+                bad()
+        with self.assertRaises(TypeError):
+            kiln.ones(2) + "text"
+
+
+class Functions(unittest.TestCase):
+    def test_are_numpys(self):
+        a, x = both(5, dtype="float64")
+        for name in ("sqrt", "exp", "log1p", "sin", "arctan", "tanh", "floor", "isfinite", "square"):
+            np.testing.assert_allclose(np.asarray(getattr(kiln, name)(a)), getattr(np, name)(x),
+                                       rtol=1e-14)
+            np.testing.assert_allclose(getattr(kiln, name)(x), getattr(np, name)(x), rtol=1e-14)
+        for name in ("hypot", "maximum", "arctan2", "logaddexp"):
+            np.testing.assert_allclose(np.asarray(getattr(kiln, name)(a, 2)), getattr(np, name)(x, 2),
+                                       rtol=1e-14)
+        np.testing.assert_array_equal(np.asarray(kiln.where(a > 3, a, 0)), np.where(x > 3, x, 0))
+        np.testing.assert_array_equal(np.asarray(kiln.clip(a, 2, None)), np.clip(x, 2, None))
+
+    def test_reduce(self):
+        a, x = both(3, 4, 5, dtype="int16")
+        for name, axis, keep in itertools.product(("sum", "prod", "max", "argmin", "mean", "std",
+                                                   "any"), (None, 0, -1), (False, True)):
+            got = getattr(kiln, name)(a, axis=axis, keepdims=keep)
+            want = getattr(np, name)(x, axis=axis, keepdims=keep)
+            self.assertEqual((got.dtype, got.shape), (want.dtype, want.shape), name)
+            np.testing.assert_allclose(np.asarray(got), want, rtol=1e-14, err_msg=name)
+        self.assertEqual(a.sum(axis=(0, 2)).tolist(), x.sum(axis=(0, 2)).tolist())
+        self.assertEqual(kiln.sum(a, dtype="float32").dtype, "float32")
+
+    def test_are_called_by_numpys(self):
+        a, x = both(4)
+        got = np.add(x, a)
+        self.assertIsInstance(got, kiln.ndarray)
+        np.testing.assert_array_equal(np.asarray(got), x + x)
+        out = kiln.empty(4, "float32")
+        self.assertIs(np.sqrt(a, out=out), out)
+        self.assertEqual(np.add.reduce(a).item(), x.sum())
+        with self.assertRaises(TypeError):
+            np.add.outer(a, a)
+
+
+class Exchange(unittest.TestCase):
+    def test_round_trips_share_memory(self):
+        for name in NAMES:
+            x = np.arange(6).astype(name).reshape(2, 3).T
+            a = kiln.from_dlpack(x)
+            y = np.from_dlpack(a)
+            self.assertEqual((a._address, y.ctypes.data), (x.ctypes.data,) * 2)
+            self.assertEqual((y.dtype, y.strides), (x.dtype, x.strides))
+            np.testing.assert_array_equal(y, x)
+            np.testing.assert_array_equal(np.asarray(memoryview(a)), x)
+
+    def test_keeps_what_it_shares_alive(self):
+        import gc
+        import weakref
+
+        class Owner(np.ndarray):
+            pass
+
+        x = np.arange(5.0).view(Owner)
+        gone = weakref.ref(x)
+        a = kiln.asarray(x)
+        v = a[1:]
+        del x, a
+        gc.collect()
+        self.assertIsNotNone(gone())
+        y = np.from_dlpack(v)
+        del v
+        gc.collect()
+        self.assertIsNotNone(gone())
+        np.testing.assert_array_equal(y, [1, 2, 3, 4])
+        del y
+        gc.collect()
+        self.assertIsNone(gone())
+
+    def test_capsules_are_used_once(self):
+        a = kiln.arange(3)
+        capsule = a.__dlpack__(max_version=(1, 0))
+        b = kiln.from_dlpack(capsule)
+        self.assertEqual(b._address, a._address)
+        with self.assertRaisesRegex(kiln.ArgumentError, "was used"):
+            kiln._kiln.from_dlpack(capsule)
+        del a, b, capsule
+        kiln.arange(3).__dlpack__()  # a capsule that nobody takes frees its tensor
+
+    def test_read_only_memory_stays_so(self):
+        x = np.arange(3.0)
+        x.flags.writeable = False
+        a = kiln.asarray(x)
+        with self.assertRaisesRegex(kiln.ArgumentError, "read-only"):
+            a[0] = 1
+        with self.assertRaises((BufferError, kiln.Error)):
+            a.__dlpack__()
+        self.assertFalse(np.asarray(a).flags.writeable)
+
+    def test_what_cannot_be_shared_is_refused(self):
+        a = kiln.arange(3)
+        for keywords in ({"dl_device": (2, 0)}, {"dl_device": (4, 0)}):
+            with self.assertRaises(BufferError):
+                a.__dlpack__(**keywords)
+        with self.assertRaises(TypeError):
+            kiln.from_dlpack(object())
+        with self.assertRaisesRegex(TypeError, "big-endian"):
+            kiln.asarray(np.arange(3).astype(">i4"))
+
+    def test_the_table_of_c_functions_is_offered(self):
+        import ctypes
+        get = ctypes.pythonapi.PyCapsule_GetPointer
+        get.restype, get.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+        for name in ("__dlpack_c_exchange_api__", "__c_dlpack_exchange_api__"):
+            table = get(getattr(kiln.ndarray, name), b"dlpack_exchange_api")
+            self.assertEqual(list((ctypes.c_uint32 * 2).from_address(table)), [1, 3])
+
+
+if __name__ == "__main__":
+    unittest.main()

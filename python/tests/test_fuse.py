@@ -1,0 +1,138 @@
+"""fuse(), RawKernel and RawModule. What is expected comes from the same function of NumPy's arrays."""
+import unittest
+
+import numpy as np
+
+import kiln
+
+
+def floats(*shape):
+    return np.random.default_rng(5).standard_normal(shape)
+
+
+class Fuse(unittest.TestCase):
+    def check(self, function, *args):
+        want_args = [v.copy() if isinstance(v, np.ndarray) else v for v in args]
+        want = function(*want_args)
+        fused = kiln.fuse(function)
+        for _ in range(2):  # recorded, and run again
+            got_args = [v.copy() if isinstance(v, np.ndarray) else v for v in args]
+            got = fused(*got_args)
+            pairs = zip(got, want) if isinstance(want, tuple) else [(got, want)]
+            for g, w in list(pairs) + list(zip(got_args, want_args)):
+                if isinstance(w, (np.ndarray, np.generic)):
+                    self.assertEqual(g.dtype, w.dtype)
+                    self.assertEqual(g.shape, w.shape)
+                    np.testing.assert_allclose(g, w, rtol=1e-12, atol=1e-12)
+                else:
+                    self.assertIs(g, w) if w is None else self.assertEqual(g, w)
+
+    def test_operators_and_functions(self):
+        self.check(lambda x, y: np.sqrt(x * x + y * y) * np.exp(-x), floats(3, 4), floats(4))
+        self.check(lambda x: (2 - x) / (1e-3 + abs(x)) ** 0.5 // 3 % 2, floats(5))
+        self.check(lambda x: np.where(x > 0, x, -1.5), floats(7))
+        self.check(lambda x: np.clip(x, -0.5, None) + x.clip(0, 1), floats(7))
+        self.check(lambda x: (x < 0) & ~(x > -1) | (x == 0), floats(9))
+        self.check(lambda n: (n << 2 ^ n) >> 1, np.arange(9))
+
+    def test_numbers_of_all_kinds(self):
+        self.check(lambda x: x * -2 + float("inf") - (-0.0), floats(3))
+        self.check(lambda x: np.maximum(x, -1e-300) + 1e22 + True, floats(3))
+        self.check(lambda x: x * (1 - 2j) + np.float64(3), floats(3))
+        self.check(lambda x, a: x * a, floats(3), 2.5)
+
+    def test_reductions_and_views(self):
+        self.check(lambda x: np.sum(x - x.mean(axis=1, keepdims=True), axis=0), floats(4, 5))
+        self.check(lambda x: (x.max(), np.amin(x, axis=(0, 1)), x.std(axis=-1)), floats(4, 5))
+        self.check(lambda x: x[1:, ::2].T.reshape(-1) + x[0, 0], floats(4, 6))
+        self.check(lambda x: np.broadcast_to(x, (2, 3)) + np.expand_dims(x, 1)[0], floats(3))
+        self.check(lambda x: x.astype(np.float32) * 2, floats(3))
+
+    def test_several_results_and_none(self):
+        self.check(lambda x: (x + 1, x), floats(3))
+        self.check(lambda x: divmod(x, 2), floats(3))
+        self.check(lambda x: None, floats(3))
+
+    def test_writes_to_its_arguments(self):
+        def in_place(x, y):
+            x += y
+            x *= 2
+            y[...] = x - 1
+            return x
+        self.check(in_place, floats(3, 4), floats(3, 4))
+
+        def out(x, y):
+            np.add(x, 1, out=y)
+        self.check(out, floats(3), floats(3))
+
+    def test_arguments_that_are_no_arrays_decide(self):
+        @kiln.fuse(kernel_name="chosen")
+        def f(x, kind, flag=None):
+            return x + 1 if kind == "up" else x - 1
+        self.assertEqual(f(np.zeros(1), "up").tolist(), [1])
+        self.assertEqual(f(np.zeros(1), "down").tolist(), [-1])
+
+    def test_calls_itself_within_others(self):
+        square = kiln.fuse(lambda x: x * x)
+        self.check(lambda x: square(x) + kiln.sqrt(abs(x)) if isinstance(x, np.ndarray) else
+                   square(x) + np.sqrt(abs(x)), floats(3))
+
+    def test_what_cannot_be_recorded_is_told(self):
+        for function, word in ((lambda x: x if x else -x, "no truth value"),
+                               (lambda x: np.linalg.norm(x), "has no|truth|cannot"),
+                               (lambda x: np.sort(x), "no numpy.sort"),
+                               (lambda x: x + "a", "unsupported|ufunc"),
+                               (lambda x: np.add(x, np.ones(3)), "only arguments are arrays")):
+            with self.assertRaisesRegex(TypeError, word):
+                kiln.fuse(function)(floats(3))
+
+
+SOURCE = r"""
+__constant__ float weights[3];
+extern "C" __global__ void axpy(const float *x, float *y, int n, float a)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        y[i] += a * x[i];
+}
+template <typename T> __global__ void scale(T *x, T a)
+{
+    x[blockIdx.x * blockDim.x + threadIdx.x] *= a * T(weights[1]);
+}
+"""
+SIGNATURE = "raw const float32 x, raw float32 y, int32 n, float32 a"
+
+
+class Raw(unittest.TestCase):
+    def test_kernel(self):
+        axpy = kiln.RawKernel(SOURCE, "axpy", signature=SIGNATURE)
+        x, y = np.arange(10, dtype=np.float32), np.ones(10, np.float32)
+        self.assertIsNone(axpy((1,), (32,), (x, y, 10, np.float32(2)), shared_mem=0))
+        np.testing.assert_array_equal(y, 1 + 2 * x)
+        with self.assertRaises(kiln.DtypeError):
+            axpy((1,), (32,), (x.astype(np.float64), y, 10, 2))
+        with self.assertRaises(TypeError):
+            axpy((1,), (32,), (x, y))
+        with self.assertRaises(ValueError):
+            axpy((), (32,), (x, y, 10, 2))
+
+    def test_module_has_variables_and_instances_of_templates(self):
+        module = kiln.RawModule(code=SOURCE, options=("-std=c++17",),
+                                name_expressions=["scale<double>"])
+        weights = module.get_global("weights", "float32")
+        weights[...] = kiln.array([1, 3, 5], "float32")
+        x = np.ones(4)
+        module.get_function("scale<double>", "raw float64 x, float64 a")((2,), (2,), (x, 2.0))
+        np.testing.assert_array_equal(x, np.full(4, 6.0))
+
+    def test_errors(self):
+        with self.assertRaises(kiln.CompileError):
+            kiln.RawModule(code="__global__ void f() { nothing; }").compile()
+        with self.assertRaises(kiln.ArgumentError):
+            kiln.RawKernel(SOURCE, "missing", signature=SIGNATURE)((1,), (1,), ())
+        with self.assertRaises(TypeError):
+            kiln.RawModule()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,226 @@
+"""Arrays of other libraries on the cpu device: those that are not installed are skipped. Also what
+happens at a fork and at the interpreter's end."""
+import ctypes
+import os
+import subprocess
+import sys
+import unittest
+
+import numpy as np
+
+import kiln
+
+try:
+    import torch
+except ImportError:
+    torch = None
+try:
+    os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    import jax
+    import jax.numpy as jnp
+except ImportError:
+    jax = None
+
+axpy = kiln.ElementwiseKernel("T x, T y, T a", "T z", "z = a * x + y")
+
+
+class Foreign:
+    """An array that has an array interface and nothing else."""
+
+    def __init__(self, x, **changed):
+        self.x = x
+        self.__array_interface__ = dict(x.__array_interface__, **changed)
+
+
+class Interfaces(unittest.TestCase):
+    def test_array_interface(self):
+        x = np.arange(12, dtype=np.float32).reshape(3, 4)[:, ::2]
+        z = axpy(Foreign(x), Foreign(x), 2)
+        self.assertIsInstance(z, kiln.ndarray)
+        np.testing.assert_array_equal(np.asarray(z), 3 * x)
+        axpy(x, x, 1, Foreign(x))
+        np.testing.assert_array_equal(x, 2 * np.arange(12, dtype=np.float32).reshape(3, 4)[:, ::2])
+
+    def test_refusals_say_why(self):
+        x = np.arange(4, dtype=np.float32)
+        for changed, word in (({"typestr": ">f4"}, "big-endian"), ({"typestr": "<U4"}, "no dtype"),
+                              ({"data": None}, "data"), ({"shape": (4, -1)}, "-1|negative|extent"),
+                              ({"strides": (3,)}, "multiple"), ({"strides": (4, 4)}, "strides"),
+                              ({"data": (x.ctypes.data + 1, False)}, "aligned|multiple")):
+            with self.assertRaisesRegex((TypeError, ValueError), word):
+                axpy(Foreign(x, **changed), x, 1)
+        with self.assertRaisesRegex(ValueError, "read-only"):
+            axpy(x, x, 1, Foreign(x, data=(x.ctypes.data, True)))
+
+    def test_bytes_and_memoryviews(self):
+        k = kiln.ElementwiseKernel("uint8 x", "uint8 z", "z = x + 1")
+        self.assertEqual(k(b"abc").tolist(), list(b"bcd"))
+        out = bytearray(3)
+        k(b"abc", out)
+        self.assertEqual(bytes(out), b"bcd")
+        with self.assertRaisesRegex(ValueError, "read-only"):
+            k(b"abc", b"abc")
+
+
+@unittest.skipIf(torch is None, "PyTorch is not installed")
+class Torch(unittest.TestCase):
+    def test_round_trip(self):
+        for dtype in (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64,
+                      torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.complex64,
+                      torch.complex128):
+            x = torch.arange(6).to(dtype).reshape(2, 3).T
+            a = kiln.from_dlpack(x)
+            y = torch.from_dlpack(a)
+            self.assertEqual((a._address, y.data_ptr()), (x.data_ptr(),) * 2)
+            self.assertEqual((y.dtype, y.stride()), (x.dtype, x.stride()))
+
+    def test_call(self):
+        x = torch.arange(6.0).reshape(2, 3)
+        z = axpy(x, x, 2)
+        self.assertIs(type(z), torch.Tensor)
+        self.assertTrue(torch.equal(z, 3 * x))
+        self.assertIs(axpy(x, x, 1, z), z)
+        self.assertTrue(torch.equal(z, 2 * x))
+
+    def test_refusals_say_why(self):
+        x = torch.arange(3.0)
+        c = torch.ones(3, dtype=torch.complex64)
+        for bad, word in ((x.clone().requires_grad_(), "requires grad"), (c.conj(), "conjugated"),
+                          (c.conj().imag, "negated")):
+            with self.assertRaisesRegex(BufferError, word):
+                axpy(bad, bad, 1)
+        with torch.no_grad():
+            axpy(x.clone().requires_grad_(), x, 1)
+
+
+@unittest.skipIf(jax is None, "JAX is not installed")
+class Jax(unittest.TestCase):
+    def test_call(self):
+        x = jnp.arange(6.0).reshape(2, 3)
+        z = axpy(x, x, 2)
+        self.assertIsInstance(z, jax.Array)
+        np.testing.assert_array_equal(np.asarray(z), 3 * np.asarray(x))
+        self.assertEqual(axpy(x.astype("bfloat16"), x.astype("bfloat16"), 2).dtype, "bfloat16")
+
+    def test_is_never_written_to(self):
+        x = jnp.arange(3.0)
+        with self.assertRaisesRegex(ValueError, "never written to"):
+            axpy(x, x, 1, x)
+        a = kiln.asarray(x)
+        with self.assertRaisesRegex(ValueError, "read-only"):
+            a[0] = 5
+
+
+class Tensor(ctypes.Structure):
+    """DLPack's DLTensor."""
+    _fields_ = [("data", ctypes.c_void_p), ("device", ctypes.c_int32 * 2), ("ndim", ctypes.c_int32),
+                ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
+                ("shape", ctypes.POINTER(ctypes.c_int64)),
+                ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64)]
+
+
+class Table(unittest.TestCase):
+    """A library that gives its arrays by DLPack's table of C functions, as PyTorch 2.10 does."""
+
+    def setUp(self):
+        get, new = (getattr(ctypes.pythonapi, n) for n in ("PyCapsule_GetPointer", "PyCapsule_New"))
+        get.restype, get.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+        new.restype, new.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.c_char_p,
+                                                       ctypes.c_void_p)
+        ours = get(kiln.ndarray.__dlpack_c_exchange_api__, b"dlpack_exchange_api")
+        functions = list((ctypes.c_void_p * 5).from_address(ours + 16))
+        self.reads = 0
+
+        @ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(Tensor))
+        def describe(obj, out):
+            self.reads += 1
+            x = obj.x
+            obj.dims = (ctypes.c_int64 * 4)(*x.shape, *(s // 4 for s in x.strides))
+            at = ctypes.addressof(obj.dims)
+            cast = ctypes.POINTER(ctypes.c_int64)
+            out[0] = Tensor(x.ctypes.data, (1, 0), 2, 2, 32, 1, ctypes.cast(at, cast),
+                            ctypes.cast(at + 16, cast), 0)
+            return 0
+
+        self.describe = describe
+        functions[3] = ctypes.cast(describe, ctypes.c_void_p).value
+        self.table = (ctypes.c_void_p * 7)(1 | 3 << 32, None, *functions)
+        self.capsule = new(ctypes.addressof(self.table), b"dlpack_exchange_api", None)
+
+    def check(self, attributes):
+        made = type("Library", (), attributes)
+        x, z = made(), made()
+        x.x = np.arange(12, dtype=np.float32).reshape(3, 4)[:, ::2]
+        z.x = np.zeros((3, 2), np.float32)
+        self.assertIs(axpy(x, 1, 2, z), z)
+        np.testing.assert_array_equal(z.x, 2 * x.x + 1)
+        self.assertEqual(self.reads, 2)
+        self.assertEqual(axpy(x, 1, 2).tolist(), z.x.tolist())
+
+    def test_is_read(self):
+        self.check({"__dlpack_c_exchange_api__": self.capsule})
+
+    def test_is_read_by_its_first_name(self):
+        self.check({"__c_dlpack_exchange_api__": ctypes.addressof(self.table)})
+
+    def test_of_another_major_version_is_left_alone(self):
+        self.table[0] = 2
+        x = type("Library", (), {"__dlpack_c_exchange_api__": self.capsule})()
+        with self.assertRaises(AttributeError):  # __dlpack__() is asked instead
+            axpy(x, 1, 2)
+        self.assertEqual(self.reads, 0)
+
+
+def run(code):
+    done = subprocess.run([sys.executable, "-X", "dev", "-c", code], capture_output=True, text=True,
+                          timeout=120)
+    return done.returncode, done.stdout, done.stderr
+
+
+class Process(unittest.TestCase):
+    def test_ends_with_live_arrays(self):
+        code = ("import kiln, sys, numpy as np\n"
+                "k = kiln.ElementwiseKernel('T x', 'T z', 'z = x + 1')\n"
+                "sys.keep = [kiln.ones(3), kiln.asarray(np.ones(3)), k(np.ones(3)),"
+                " kiln.ones(3).__dlpack__(), k]\n"
+                "class Late:\n"
+                "    def __del__(self): print(k(np.ones(2)).tolist())\n"
+                "sys.late = Late()\n"
+                "print('end')\n")
+        status, out, err = run(code)
+        self.assertEqual((status, out.splitlines()[0]), (0, "end"), err)
+
+    def test_forks(self):
+        code = ("import kiln, os, sys, warnings, numpy as np\n"
+                "warnings.simplefilter('ignore')\n"
+                "k = kiln.ElementwiseKernel('T x', 'T z', 'z = x + 1')\n"
+                "old = kiln.ones(2)\n"
+                "k(np.ones(3))\n"
+                "child = os.fork()\n"
+                "if child == 0:\n"
+                "    ok = k(np.ones(3)).tolist() == [2, 2, 2] and kiln.ones(2).tolist() == [1, 1]\n"
+                "    try:\n"
+                "        old + 1\n"
+                "        ok = False\n"
+                "    except kiln.Error as e:\n"
+                "        ok = ok and 'fork' in str(e)\n"
+                "    del old\n"
+                "    os._exit(0 if ok else 3)\n"
+                "print(os.waitpid(child, 0)[1], k(np.ones(3)).tolist(), (old + 1).tolist())\n")
+        status, out, err = run(code)
+        self.assertEqual((status, out), (0, "0 [2.0, 2.0, 2.0] [2.0, 2.0]\n"), err)
+
+    def test_imports_quickly_and_without_numpy(self):
+        code = ("import sys, time\n"
+                "begin = time.perf_counter()\n"
+                "import kiln\n"
+                "took = time.perf_counter() - begin\n"
+                "assert 'numpy' not in sys.modules\n"
+                "assert took < 1, took\n"
+                "print(kiln.array([1, 2, 3]).sum().item())\n")
+        status, out, err = run(code)
+        self.assertEqual((status, out), (0, "6\n"), err)
+
+
+if __name__ == "__main__":
+    unittest.main()
