@@ -4,7 +4,7 @@ import sys
 
 from . import _kiln
 
-NUMBER, ARRAY, EXCHANGE, BUFFER, CAPSULE, CUDA, HOST, NOT = range(1, 9)
+NUMBER, ARRAY, EXCHANGE, BUFFER, CAPSULE, CUDA, HOST, ATTRIBUTES, NOT = range(1, 10)
 
 
 def _numpy_result(array):
@@ -23,7 +23,8 @@ class _Renamed:
         self.__array_interface__ = dict(array.__array_interface__, typestr="<u2")
 
 
-def _torch_check(tensor):
+def _torch_refuse(tensor):
+    """Called where one of `_TORCH_CHECK`'s facts is true."""
     import torch
     if tensor.requires_grad and torch.is_grad_enabled():
         raise BufferError("a tensor requires grad, which kiln's kernels do not record: use "
@@ -34,6 +35,10 @@ def _torch_check(tensor):
     if tensor.is_neg():
         raise BufferError("a tensor is a negated view, whose memory holds other values: use "
                           "tensor.resolve_neg()")
+
+
+#: Attributes, methods, and what is called where one of them is true.
+_TORCH_CHECK = (("requires_grad",), ("is_conj", "is_neg"), _torch_refuse)
 
 
 def _torch_stream(device):
@@ -69,7 +74,7 @@ def _numba_result(array):
 #: By the package that a type comes from: check, current stream, result, immutable.
 _PACKAGES = {
     "numpy": (None, None, _numpy_result, False),
-    "torch": (_torch_check, _torch_stream, _torch_result, False),
+    "torch": (_TORCH_CHECK, _torch_stream, _torch_result, False),
     "cupy": (None, _cupy_stream, _cupy_result, False),
     "jax": (None, None, _jax_result, True),
     "jaxlib": (None, None, _jax_result, True),
@@ -102,6 +107,8 @@ def describe(object):
         how = NUMBER
     elif package == "numpy":
         how = BUFFER
+    elif package == "cupy" and kind.__name__ == "ndarray":
+        how = ATTRIBUTES
     elif table is not None and not immutable:
         how = EXCHANGE
     elif hasattr(kind, "__dlpack__"):

@@ -31,12 +31,15 @@ typedef struct call {
     size_t count, inputs;
     item *items;
     kiln_arg *args;
-    int device;      /* -1: not known yet */
-    kind *first;     /* of the first array that is not ours; NULL: none */
-    bool has_native; /* whether `native` was chosen: CUDA devices only */
-    intptr_t native; /* the stream that the kernel runs on */
-    bool joins;      /* whether other streams take part */
-    item few[FEW];   /* from here on nothing is set to zero */
+    int device;        /* -1: not known yet */
+    kind *first;       /* of the first array that is not ours; NULL: none */
+    bool has_native;   /* whether `native` was chosen: CUDA devices only */
+    intptr_t native;   /* the stream that the kernel runs on */
+    bool joins;        /* whether other streams take part */
+    const kind *asked; /* whose current stream is `asked_stream` */
+    int asked_device;
+    intptr_t asked_stream;
+    item few[FEW]; /* from here on nothing is set to zero */
     kiln_arg few_args[FEW];
 } call;
 
@@ -66,16 +69,24 @@ static int native_of(PyObject *stream, intptr_t *out)
     return PyErr_Occurred() != NULL ? -1 : 0;
 }
 
-/* The current stream of a kind's library. Returns 1 where it has none. */
-static int current_stream(const kind *k, int device, intptr_t *out)
+/* The current stream of a kind's library. Returns 1 where it has none. The answer of the last kind
+ * is kept, as most calls have arrays of one. */
+static int current_stream(call *c, const kind *k, int device, intptr_t *out)
 {
     PyObject *number;
     void *stream = NULL;
 
+    if (c->asked == k && c->asked_device == device) {
+        *out = c->asked_stream;
+        return 0;
+    }
+
     if (k->api != NULL) {
         if (k->api->current_work_stream(kDLCUDA, device - 1, &stream) != 0)
             return -1;
-        *out = (intptr_t)stream;
+        c->asked = k;
+        c->asked_device = device;
+        c->asked_stream = *out = (intptr_t)stream;
         return 0;
     }
     if (k->how == HOW_CUDA) /* Its interface says so where it is another one. */
@@ -87,6 +98,9 @@ static int current_stream(const kind *k, int device, intptr_t *out)
         return -1;
     *out = PyLong_AsSsize_t(number);
     Py_DECREF(number);
+    c->asked = k;
+    c->asked_device = device;
+    c->asked_stream = *out;
     return PyErr_Occurred() != NULL ? -1 : 0;
 }
 
@@ -98,7 +112,7 @@ static int choose_stream(call *c, const kind *k, int device)
 
     if (device <= 0 || c->has_native)
         return 0;
-    result = current_stream(k, device, &c->native);
+    result = current_stream(c, k, device, &c->native);
     if (result > 0) { /* kiln's own */
         context = kilnpy_context(device);
         if (context == NULL)
@@ -153,7 +167,7 @@ static int find_stream(call *c, item *i)
         i->seen.stream = (intptr_t)kiln_stream_native(kiln_array_context(i->seen.array), NULL);
         i->seen.has_stream = true;
     } else if (!i->seen.has_stream) {
-        unknown = current_stream(i->kind, i->device, &i->seen.stream);
+        unknown = current_stream(c, i->kind, i->device, &i->seen.stream);
         if (unknown < 0)
             return -1;
         i->seen.has_stream = !unknown;
@@ -178,7 +192,7 @@ static int take_capsule(call *c, item *i)
     if (type == kDLCUDA || type == kDLCUDAManaged) {
         if (choose_stream(c, i->kind, 1 + number) != 0)
             return -1;
-        unknown = current_stream(i->kind, 1 + number, &stream);
+        unknown = current_stream(c, i->kind, 1 + number, &stream);
         if (unknown < 0)
             return -1;
         if (!unknown && stream == c->native)
@@ -311,29 +325,29 @@ static int take_all(call *c, PyObject *args, PyObject *out)
 }
 
 /* An array of kiln for what was borrowed. */
-static kiln_status import(kiln_context *context, item *i, kiln_error *err)
+static int import(kiln_context *context, item *i)
 {
+    DLManagedTensorVersioned *tensor = &i->seen.tensor, *kept;
     kiln_dlpack_options o = KILN_DLPACK_OPTIONS_INIT;
-    DLManagedTensorVersioned *kept;
+    kiln_error err = KILN_ERROR_INIT;
 
     o.stream = KILN_DLPACK_STREAM_NO_SYNC;
-    if (!i->seen.keep)
-        return kiln_array_from_dlpack(context, &i->seen.tensor, &o, &i->made, err);
-    if (PyCapsule_IsValid(i->seen.capsule, "dltensor")) {
-        DLManagedTensor *plain = PyCapsule_GetPointer(i->seen.capsule, "dltensor");
-        PyCapsule_SetName(i->seen.capsule, "used_dltensor");
-        return kiln_array_from_dlpack_unversioned(context, plain, &o, &i->made, err);
+    if (i->seen.keep) {
+        kept = kilnpy_capsule_take(i->seen.capsule);
+        if (kept == NULL)
+            return -1;
+        kept->flags |= tensor->flags;
+        tensor = kept;
     }
-    kept = PyCapsule_GetPointer(i->seen.capsule, "dltensor_versioned");
-    PyCapsule_SetName(i->seen.capsule, "used_dltensor_versioned");
-    kept->flags |= i->seen.tensor.flags;
-    return kiln_array_from_dlpack(context, kept, &o, &i->made, err);
+    if (kiln_array_from_dlpack(context, tensor, &o, &i->made, &err) == KILN_OK)
+        return 0;
+    kilnpy_raise(&err);
+    return -1;
 }
 
 static int import_all(call *c)
 {
     kiln_context *context = kilnpy_context(c->device);
-    kiln_error err = KILN_ERROR_INIT;
 
     if (context == NULL)
         return -1;
@@ -341,10 +355,8 @@ static int import_all(call *c)
         item *i = &c->items[k];
         if (i->kind == NULL)
             continue;
-        if (i->kind->how != HOW_ARRAY && import(context, i, &err) != KILN_OK) {
-            kilnpy_raise(&err);
+        if (i->kind->how != HOW_ARRAY && import(context, i) != 0)
             return -1;
-        }
         c->args[k] = kiln_arg_array(i->kind->how == HOW_ARRAY ? i->seen.array : i->made);
     }
     return 0;

@@ -100,38 +100,67 @@ PyObject *kilnpy_dlpack_device(PyObject *self, PyObject *unused)
 
 /* ---- import ---- */
 
-/* Take the tensor out of a capsule. */
-static PyObject *consume(PyObject *capsule, intptr_t stream)
+/* A tensor of a library before DLPack 1.0, as one that can say that it is read-only. */
+typedef struct wrapper {
+    DLManagedTensorVersioned tensor;
+    DLManagedTensor *plain;
+} wrapper;
+
+static void wrapper_gone(DLManagedTensorVersioned *tensor)
 {
+    wrapper *w = tensor->manager_ctx;
+
+    if (w->plain->deleter != NULL)
+        w->plain->deleter(w->plain);
+    free(w);
+}
+
+DLManagedTensorVersioned *kilnpy_capsule_take(PyObject *capsule)
+{
+    wrapper *w;
+
+    if (PyCapsule_IsValid(capsule, "dltensor_versioned")) {
+        DLManagedTensorVersioned *tensor = PyCapsule_GetPointer(capsule, "dltensor_versioned");
+        PyCapsule_SetName(capsule, "used_dltensor_versioned");
+        return tensor;
+    }
+    if (!PyCapsule_IsValid(capsule, "dltensor"))
+        return kilnpy_fail(KILN_ERR_ARGUMENT, "a capsule \"%s\" holds no tensor, or was used",
+                           PyCapsule_GetName(capsule) != NULL ? PyCapsule_GetName(capsule) : "");
+    w = calloc(1, sizeof *w);
+    if (w == NULL) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    w->plain = PyCapsule_GetPointer(capsule, "dltensor");
+    w->tensor.version = (DLPackVersion){DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
+    w->tensor.manager_ctx = w;
+    w->tensor.deleter = wrapper_gone;
+    w->tensor.dl_tensor = w->plain->dl_tensor;
+    PyCapsule_SetName(capsule, "used_dltensor");
+    return &w->tensor;
+}
+
+/* An Array over a tensor, which is taken over. */
+static PyObject *array_over(DLManagedTensorVersioned *tensor, intptr_t stream)
+{
+    const int device = tensor->version.major == DLPACK_MAJOR_VERSION
+                           ? kilnpy_device_of_tensor(&tensor->dl_tensor)
+                           : 0;
+    kiln_context *context = device == -2 ? NULL : kilnpy_context(device > 0 ? device : 0);
     kiln_dlpack_options o = KILN_DLPACK_OPTIONS_INIT;
     kiln_error err = KILN_ERROR_INIT;
     kiln_array *made = NULL;
-    kiln_context *context = NULL;
-    kiln_status status;
-    int device;
 
     o.stream = stream;
-    if (PyCapsule_IsValid(capsule, "dltensor_versioned")) {
-        DLManagedTensorVersioned *tensor = PyCapsule_GetPointer(capsule, "dltensor_versioned");
-        device = kilnpy_device_of_tensor(&tensor->dl_tensor);
-        context = device == -2 ? NULL : kilnpy_context(device > 0 ? device : 0);
-        if (context == NULL)
-            return NULL;
-        PyCapsule_SetName(capsule, "used_dltensor_versioned");
-        status = kiln_array_from_dlpack(context, tensor, &o, &made, &err);
-    } else if (PyCapsule_IsValid(capsule, "dltensor")) {
-        DLManagedTensor *tensor = PyCapsule_GetPointer(capsule, "dltensor");
-        device = kilnpy_device_of_tensor(&tensor->dl_tensor);
-        context = device == -2 ? NULL : kilnpy_context(device > 0 ? device : 0);
-        if (context == NULL)
-            return NULL;
-        PyCapsule_SetName(capsule, "used_dltensor");
-        status = kiln_array_from_dlpack_unversioned(context, tensor, &o, &made, &err);
-    } else {
-        return kilnpy_fail(KILN_ERR_ARGUMENT, "a capsule \"%s\" holds no tensor, or was used",
-                           PyCapsule_GetName(capsule) != NULL ? PyCapsule_GetName(capsule) : "");
+    if (context == NULL) {
+        if (tensor->deleter != NULL)
+            tensor->deleter(tensor);
+        return NULL;
     }
-    return status == KILN_OK ? kilnpy_array_new(made) : kilnpy_raise(&err);
+    if (kiln_array_from_dlpack(context, tensor, &o, &made, &err) != KILN_OK)
+        return kilnpy_raise(&err);
+    return kilnpy_array_new(made);
 }
 
 /* Release memory that an object of Python keeps, in whatever thread. */
@@ -170,12 +199,7 @@ static void keeper_gone(DLManagedTensorVersioned *tensor)
 
 static PyObject *keep(kind *how_read, PyObject *object)
 {
-    kiln_dlpack_options o = KILN_DLPACK_OPTIONS_INIT;
-    kiln_error err = KILN_ERROR_INIT;
     keeper *k = calloc(1, sizeof *k);
-    kiln_context *context;
-    kiln_array *made = NULL;
-    int device;
 
     if (k == NULL)
         return PyErr_NoMemory();
@@ -183,22 +207,13 @@ static PyObject *keep(kind *how_read, PyObject *object)
         free(k);
         return NULL;
     }
-    device = kilnpy_device_of_tensor(&k->seen.tensor.dl_tensor);
-    context = device == -2 ? NULL : kilnpy_context(device > 0 ? device : 0);
     k->tensor = k->seen.tensor;
     k->tensor.manager_ctx = k;
     k->tensor.deleter = keeper_gone;
     k->object = Py_NewRef(object);
     if (how_read->immutable)
         k->tensor.flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
-    if (context == NULL) {
-        keeper_gone(&k->tensor);
-        return NULL;
-    }
-    o.stream = k->seen.has_stream ? k->seen.stream : KILN_DLPACK_STREAM_LEGACY;
-    if (kiln_array_from_dlpack(context, &k->tensor, &o, &made, &err) != KILN_OK)
-        return kilnpy_raise(&err);
-    return kilnpy_array_new(made);
+    return array_over(&k->tensor, k->seen.has_stream ? k->seen.stream : KILN_DLPACK_STREAM_LEGACY);
 }
 
 /* The capsule of an object, for kiln's own stream of its device. */
@@ -231,29 +246,34 @@ static PyObject *capsule_of(kind *k, PyObject *object)
 /* from_dlpack(object): an Array over the memory of an array of any kind, which it keeps alive. */
 PyObject *kilnpy_from_dlpack(PyObject *module, PyObject *object)
 {
-    PyObject *capsule, *result;
-    kind as_capsule, *k;
+    DLManagedTensorVersioned *tensor;
+    intptr_t stream = KILN_DLPACK_STREAM_NO_SYNC;
+    PyObject *capsule = Py_NewRef(object);
+    kind as_capsule, *k = NULL;
 
     (void)module;
-    if (PyCapsule_CheckExact(object))
-        return consume(object, KILN_DLPACK_STREAM_LEGACY);
-    k = kilnpy_kind(object);
-    if (k == NULL)
-        return NULL;
-    if (k->how == HOW_ARRAY)
-        return Py_NewRef(object);
-    if (k->how != HOW_CAPSULE && k->how != HOW_EXCHANGE)
-        return keep(k, object);
-    as_capsule = *k; /* A table hands out borrowed structs; what is kept has a deleter. */
-    as_capsule.how = HOW_CAPSULE;
-    capsule = capsule_of(&as_capsule, object);
-    if (capsule == NULL)
-        return NULL;
-    if (k->immutable && PyCapsule_IsValid(capsule, "dltensor_versioned")) {
-        DLManagedTensorVersioned *tensor = PyCapsule_GetPointer(capsule, "dltensor_versioned");
-        tensor->flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
+    if (PyCapsule_CheckExact(object)) { /* Nobody was told which stream will use it. */
+        stream = KILN_DLPACK_STREAM_LEGACY;
+    } else {
+        Py_DECREF(capsule);
+        k = kilnpy_kind(object);
+        if (k == NULL)
+            return NULL;
+        if (k->how == HOW_ARRAY)
+            return Py_NewRef(object);
+        if (k->how != HOW_CAPSULE && k->how != HOW_EXCHANGE)
+            return keep(k, object);
+        as_capsule = *k; /* A table hands out borrowed structs; what is kept has a deleter. */
+        as_capsule.how = HOW_CAPSULE;
+        capsule = capsule_of(&as_capsule, object);
+        if (capsule == NULL)
+            return NULL;
     }
-    result = consume(capsule, KILN_DLPACK_STREAM_NO_SYNC);
+    tensor = kilnpy_capsule_take(capsule);
     Py_DECREF(capsule);
-    return result;
+    if (tensor == NULL)
+        return NULL;
+    if (k != NULL && k->immutable && tensor->version.major == DLPACK_MAJOR_VERSION)
+        tensor->flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
+    return array_over(tensor, stream);
 }

@@ -146,6 +146,8 @@ static int borrow(kind *k, PyObject *object, intptr_t stream, borrowed *out)
         return borrow_capsule(k, object, stream, out);
     case HOW_CUDA:
         return kilnpy_borrow_cuda(object, out);
+    case HOW_ATTRIBUTES:
+        return kilnpy_borrow_attributes(object, out);
     case HOW_HOST:
         return kilnpy_borrow_host(object, out);
     default:
@@ -155,21 +157,46 @@ static int borrow(kind *k, PyObject *object, intptr_t stream, borrowed *out)
     }
 }
 
+/* Whether one of the attributes, or the result of one of the methods, is true. -1 on failure. */
+static int any_true(PyObject *object, PyObject *names, bool methods)
+{
+    int found = 0;
+
+    for (Py_ssize_t k = 0; names != NULL && found == 0 && k < PyTuple_Size(names); k++) {
+        PyObject *name = PyTuple_GetItem(names, k);
+        PyObject *value = methods ? PyObject_CallMethodObjArgs(object, name, NULL)
+                                  : PyObject_GetAttr(object, name);
+        found = value == Py_False ? 0 : value != NULL ? PyObject_IsTrue(value) : -1;
+        Py_XDECREF(value);
+    }
+    return found;
+}
+
+/* Refuse an object whose memory does not hold its values. */
+static int check(const kind *k, PyObject *object)
+{
+    int found = any_true(object, k->flags, false);
+    PyObject *answer;
+
+    if (found == 0)
+        found = any_true(object, k->queries, true);
+    if (found <= 0)
+        return found;
+    answer = PyObject_CallFunctionObjArgs(k->check, object, NULL);
+    Py_XDECREF(answer);
+    return answer != NULL ? 0 : -1;
+}
+
 int kilnpy_borrow(kind *k, PyObject *object, intptr_t stream, borrowed *out)
 {
-    PyObject *answer;
 
     const bool keep = out->keep;
 
     memset(out, 0, offsetof(borrowed, dims));
     out->keep = keep;
     out->tensor.version = (DLPackVersion){DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
-    if (k->check != NULL) {
-        answer = PyObject_CallFunctionObjArgs(k->check, object, NULL);
-        if (answer == NULL)
-            return -1;
-        Py_DECREF(answer);
-    }
+    if (k->check != NULL && check(k, object) != 0)
+        return -1;
     if (borrow(k, object, stream, out) == 0)
         return 0;
     kilnpy_give_back(out);

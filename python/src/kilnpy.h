@@ -94,6 +94,7 @@ typedef enum how {
     HOW_CAPSULE,    /* by __dlpack__() */
     HOW_CUDA,       /* by __cuda_array_interface__ */
     HOW_HOST,       /* by __array_interface__ */
+    HOW_ATTRIBUTES, /* by the attributes of CuPy's arrays */
     HOW_NOT         /* no array */
 } how;
 
@@ -102,6 +103,8 @@ typedef struct kind {
     PyTypeObject *type; /* counted */
     how how;
     const DLPackExchangeAPI *api; /* HOW_EXCHANGE */
+    PyObject *flags;              /* tuple of attributes, which must be false; or NULL */
+    PyObject *queries;            /* tuple of methods, which must give false; or NULL */
     PyObject *check;  /* callable(object), which raises where it must not be read; or NULL */
     PyObject *stream; /* callable(device number) -> address of its current stream; or NULL */
     PyObject *result; /* callable(Array) -> an object of this kind; NULL: the Array itself */
@@ -137,6 +140,7 @@ void kilnpy_give_back(borrowed *b);
 
 int kilnpy_borrow_cuda(PyObject *object, borrowed *out);
 int kilnpy_borrow_host(PyObject *object, borrowed *out);
+int kilnpy_borrow_attributes(PyObject *object, borrowed *out);
 
 /* DLPack's type of an array interface's type string. */
 int kilnpy_type_of(const char *typestr, DLDataType *out);
@@ -268,6 +272,9 @@ extern PyMethodDef kilnpy_view_methods[];
 PyObject *kilnpy_dlpack(PyObject *self, PyObject *args, PyObject *keywords);
 PyObject *kilnpy_dlpack_device(PyObject *self, PyObject *unused);
 PyObject *kilnpy_from_dlpack(PyObject *module, PyObject *object);
+
+/* Take the tensor out of a capsule, which is then used. NULL with an exception. */
+DLManagedTensorVersioned *kilnpy_capsule_take(PyObject *capsule);
 
 /* The table as a capsule. */
 PyObject *kilnpy_exchange_capsule(void);

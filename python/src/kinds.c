@@ -67,7 +67,12 @@ static int fill(kind *k, PyTypeObject *type, PyObject *facts)
     k->api = table_object != Py_None ? api_of(table_object) : NULL;
     if (k->how == HOW_EXCHANGE && k->api == NULL)
         k->how = HOW_CAPSULE;
-    k->check = optional(facts, 2);
+    if (PyTuple_Check(PyTuple_GetItem(facts, 2))) { /* (attributes, methods, function) */
+        PyObject *check = PyTuple_GetItem(facts, 2);
+        k->flags = optional(check, 0);
+        k->queries = optional(check, 1);
+        k->check = optional(check, 2);
+    }
     k->stream = optional(facts, 3);
     k->result = optional(facts, 4);
     k->immutable = PyObject_IsTrue(PyTuple_GetItem(facts, 5)) == 1;
