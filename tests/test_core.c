@@ -209,6 +209,30 @@ static void test_core__the_nth_allocation_fails_once(void **state)
     kiln__test_alloc_fail_at(SIZE_MAX);
 }
 
+static void test_core__what_is_made_is_zeroed_or_a_failure(void **state)
+{
+    (void)state;
+    kiln_error err = KILN_ERROR_INIT;
+    unsigned char *zeros = NULL, *room = NULL;
+
+    assert_int_equal(kiln__make_zeroed(&zeros, 3, 5, &err), KILN_OK);
+    for (size_t k = 0; k < 15; k++)
+        assert_int_equal(zeros[k], 0);
+    kiln__free(zeros);
+    assert_int_equal(kiln__make_room(&room, 7, &err), KILN_OK);
+    memset(room, 1, 7);
+    kiln__free(room);
+    kiln__test_alloc_fail_at(0);
+    assert_int_equal(kiln__make_zeroed(&zeros, 3, 5, &err), KILN_ERR_NO_MEMORY);
+    assert_null(zeros);
+    assert_non_null(strstr(err.message, "15 bytes"));
+    kiln__test_alloc_fail_at(0);
+    assert_int_equal(kiln__make_room(&room, 7, &err), KILN_ERR_NO_MEMORY);
+    assert_null(room);
+    assert_non_null(strstr(err.message, "7 bytes"));
+    kiln_error_clear(&err);
+}
+
 static void test_core__a_failed_realloc_keeps_the_old_block(void **state)
 {
     (void)state;
@@ -746,6 +770,7 @@ int main(void)
         cmocka_unit_test(test_core__a_lack_of_memory_names_the_bytes),
         cmocka_unit_test(test_core__the_version_is_that_of_the_header),
         cmocka_unit_test(test_core__the_nth_allocation_fails_once),
+        cmocka_unit_test(test_core__what_is_made_is_zeroed_or_a_failure),
         cmocka_unit_test(test_core__a_failed_realloc_keeps_the_old_block),
         cmocka_unit_test(test_core__impossible_and_empty_sizes),
         cmocka_unit_test(test_core__one_thread_of_many_sees_the_planned_failure),

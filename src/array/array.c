@@ -204,9 +204,8 @@ static kiln_status upload(kiln_array *array, const void *data, const int64_t *st
                         itemsize);
         return KILN_OK;
     }
-    void *dense = kiln__alloc(bytes);
-    if (dense == NULL)
-        return kiln__fail_memory(err, bytes);
+    void *dense = NULL;
+    KILN_CHECK(kiln__make_room(&dense, bytes, err));
     kiln__host_copy(dense, array->strides, data, strides, array->rank, array->shape, itemsize);
     status =
         kiln__copy_host_to_device(device, array->data, dense, bytes, array->storage->home, err);

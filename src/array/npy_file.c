@@ -104,11 +104,7 @@ static kiln_status read_header(int fd, const char *path, size_t file_bytes,
     }
     /* A header longer than the file is cut here, and refused by the parser. */
     size_t total = prefix + length < file_bytes ? prefix + length : file_bytes;
-    text = kiln__alloc(total);
-    if (text == NULL) {
-        status = kiln__fail_memory(err, total);
-        goto done;
-    }
+    KILN_TRY(kiln__make_room(&text, total, err));
     first = first < total ? first : total;
     memcpy(text, start, first);
     if (total > first)
@@ -174,11 +170,7 @@ kiln_status kiln__npy_read(const char *path, kiln__npy_header *header_out, void 
                             path_shown(path), bytes, there < bytes ? "only " : "", there);
         goto done;
     }
-    data = kiln__alloc(bytes);
-    if (data == NULL) {
-        status = kiln__fail_memory(err, bytes);
-        goto done;
-    }
+    KILN_TRY(kiln__make_room(&data, bytes, err));
     KILN_TRY(read_all(fd, path, data, bytes, err));
     put_right(header_out, data, bytes);
     *data_out = data;

@@ -81,9 +81,7 @@ kiln_status kiln_cache_open_bundle(const char *path, kiln_cache **out, kiln_erro
     KILN_CHECK_NULL(out, err);
     *out = NULL;
     KILN_CHECK_NULL(path, err);
-    cache = kiln__calloc(1, sizeof *cache);
-    if (cache == NULL)
-        return kiln__fail_memory(err, sizeof *cache);
+    KILN_CHECK(kiln__make_zeroed(&cache, 1, sizeof *cache, err));
     kiln_status status = kiln__bundle_open(path, &cache->bundle, reason);
     if (status != KILN_OK) {
         kiln__free(cache);
@@ -113,7 +111,7 @@ const char *kiln_cache_path(const kiln_cache *cache)
 static kiln_status check_folder(const kiln_cache *cache, const char *function, kiln_error *err)
 {
     if (cache == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "%s: the cache is NULL", function);
+        return kiln__fail(err, KILN_ERR_NULL, "%s: `cache` is NULL", function);
     if (cache->store == NULL)
         return kiln__fail(err, KILN_ERR_UNSUPPORTED, "%s needs a cache folder, and %s is a bundle",
                           function, cache->bundle.path);
@@ -269,69 +267,52 @@ static kiln_status list_rows(kiln_cache *cache, listing *l, char note[128], kiln
 
 /* ---- list, show, stats ---- */
 
-static int compare_u64(uint64_t a, uint64_t b)
+/* What a list is sorted by: a text, or a number of 8 bytes of which the larger comes first. */
+typedef struct order {
+    size_t member; /* its place in a kiln_cache_entry */
+    bool text;
+} order;
+
+static const order orders[] = {
+    [KILN_CACHE_BY_LAST_USE] = {offsetof(kiln_cache_entry, last_use_ns), false},
+    [KILN_CACHE_BY_BYTES] = {offsetof(kiln_cache_entry, bytes), false},
+    [KILN_CACHE_BY_HITS] = {offsetof(kiln_cache_entry, hits), false},
+    [KILN_CACHE_BY_COMPILE_TIME] = {offsetof(kiln_cache_entry, compile_us), false},
+    [KILN_CACHE_BY_KERNEL] = {offsetof(kiln_cache_entry, kernel), true},
+    [KILN_CACHE_BY_TARGET] = {offsetof(kiln_cache_entry, target), true},
+};
+
+static int compare(const void *a, const void *b, void *user)
 {
-    return a < b ? 1 : a > b ? -1 : 0; /* the larger first */
+    const order *by = user;
+    const char *first = (const char *)a + by->member, *second = (const char *)b + by->member;
+    uint64_t x = 0, y = 0;
+
+    if (by->text && strcmp(first, second) != 0)
+        return strcmp(first, second);
+    if (!by->text) {
+        memcpy(&x, first, sizeof x);
+        memcpy(&y, second, sizeof y);
+    }
+    return x < y ? 1 : x > y ? -1 : by_key(a, b);
 }
 
-static int compare(kiln_cache_order order, const kiln_cache_entry *a, const kiln_cache_entry *b)
-{
-    int c = 0;
-
-    switch (order) {
-    case KILN_CACHE_BY_LAST_USE:
-        c = compare_u64((uint64_t)a->last_use_ns, (uint64_t)b->last_use_ns);
-        break;
-    case KILN_CACHE_BY_BYTES:
-        c = compare_u64(a->bytes, b->bytes);
-        break;
-    case KILN_CACHE_BY_HITS:
-        c = compare_u64(a->hits, b->hits);
-        break;
-    case KILN_CACHE_BY_COMPILE_TIME:
-        c = compare_u64(a->compile_us, b->compile_us);
-        break;
-    case KILN_CACHE_BY_KERNEL:
-        c = strcmp(a->kernel, b->kernel);
-        break;
-    case KILN_CACHE_BY_TARGET:
-        c = strcmp(a->target, b->target);
-        break;
-    }
-    return c != 0 ? c : strcmp(a->key, b->key);
-}
-
-/* qsort has no argument for the order, so there is one function for each. */
-#define ORDER_FUNCTION(name, order)                                                                \
-    static int name(const void *a, const void *b)                                                 \
-    {                                                                                              \
-        return compare(order, a, b);                                                               \
-    }
-ORDER_FUNCTION(by_last_use, KILN_CACHE_BY_LAST_USE)
-ORDER_FUNCTION(by_bytes, KILN_CACHE_BY_BYTES)
-ORDER_FUNCTION(by_hits, KILN_CACHE_BY_HITS)
-ORDER_FUNCTION(by_compile_time, KILN_CACHE_BY_COMPILE_TIME)
-ORDER_FUNCTION(by_kernel, KILN_CACHE_BY_KERNEL)
-ORDER_FUNCTION(by_target, KILN_CACHE_BY_TARGET)
-
-static int (*const ORDERS[])(const void *, const void *) = {
-    by_last_use, by_bytes, by_hits, by_compile_time, by_kernel, by_target};
-
-kiln_status kiln_cache_list(kiln_cache *cache, kiln_cache_order order,
-                            kiln_cache_entry **entries_out, size_t *count_out, kiln_error *err)
+kiln_status kiln_cache_list(kiln_cache *cache, kiln_cache_order by, kiln_cache_entry **entries_out,
+                            size_t *count_out, kiln_error *err)
 {
     listing l;
     char note[128];
 
-    if (cache == NULL || entries_out == NULL || count_out == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "kiln_cache_list: an argument is NULL");
+    KILN_CHECK_NULL(cache, err);
+    KILN_CHECK_NULL(entries_out, err);
+    KILN_CHECK_NULL(count_out, err);
     *entries_out = NULL;
     *count_out = 0;
-    if ((unsigned)order >= KILN_COUNT_OF(ORDERS))
-        return kiln__fail(err, KILN_ERR_ARGUMENT, "there is no order %d", (int)order);
+    if ((unsigned)by >= KILN_COUNT_OF(orders))
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "there is no order %d", (int)by);
     KILN_CHECK(list_rows(cache, &l, note, err));
     if (l.count > 1)
-        qsort(l.rows, l.count, sizeof *l.rows, ORDERS[order]);
+        qsort_r(l.rows, l.count, sizeof *l.rows, compare, (void *)(uintptr_t)&orders[by]);
     *entries_out = l.rows;
     *count_out = l.count;
     return KILN_OK;
@@ -342,8 +323,8 @@ kiln_status kiln_cache_stats(kiln_cache *cache, kiln_cache_summary *summary_out,
     listing l;
     kiln_cache_summary *s = summary_out;
 
-    if (cache == NULL || s == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "kiln_cache_stats: an argument is NULL");
+    KILN_CHECK_NULL(cache, err);
+    KILN_CHECK_NULL(summary_out, err);
     memset(s, 0, sizeof *s);
     KILN_CHECK(list_rows(cache, &l, s->index_note, err));
     s->entry_count = l.count;
@@ -430,8 +411,9 @@ kiln_status kiln_cache_show(kiln_cache *cache, const char *key, kiln_cache_entry
 
     if (key_text_out != NULL)
         *key_text_out = NULL;
-    if (cache == NULL || key == NULL || entry_out == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "kiln_cache_show: an argument is NULL");
+    KILN_CHECK_NULL(cache, err);
+    KILN_CHECK_NULL(key, err);
+    KILN_CHECK_NULL(entry_out, err);
     KILN_TRY(list_rows(cache, &l, note, err));
     const kiln_cache_entry *found = find_row(&l, key, err);
     if (found == NULL) {
@@ -536,8 +518,8 @@ kiln_status kiln_cache_verify(kiln_cache *cache, bool remove, kiln_cache_report 
     listing l = {0};
     int folder = -1;
 
-    if (cache == NULL || report_out == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "kiln_cache_verify: an argument is NULL");
+    KILN_CHECK_NULL(cache, err);
+    KILN_CHECK_NULL(report_out, err);
     memset(report_out, 0, sizeof *report_out);
     if (cache->store == NULL && remove)
         return check_folder(cache, "kiln_cache_verify with remove", err);
@@ -591,15 +573,15 @@ kiln_status kiln_cache_prune(kiln_cache *cache, uint64_t to_bytes, uint64_t *rem
     kiln__ledger ledger;
     bool present[KILN__SHARD_COUNT], whole = true;
     uint64_t removed = 0;
-    kiln_status status = check_folder(cache, "kiln_cache_prune", err);
+    kiln_status status = KILN_OK;
     int folder = -1;
 
     if (removed_out != NULL)
         *removed_out = 0;
-    if (status == KILN_OK)
-        status = get_folder(cache, &folder, err);
-    if (status != KILN_OK || folder < 0)
-        return status; /* no folder: nothing is in it */
+    KILN_CHECK(check_folder(cache, __func__, err));
+    KILN_CHECK(get_folder(cache, &folder, err));
+    if (folder < 0)
+        return KILN_OK; /* no folder: nothing is in it */
     int why = kiln__ledger_open(folder, &ledger);
     if (why != 0) {
         close(folder);
@@ -638,17 +620,17 @@ kiln_status kiln_cache_remove(kiln_cache *cache, const char *const *targets, siz
     char note[128];
     uint64_t removed = 0;
     int folder = -1;
-    kiln_status status = check_folder(cache, "kiln_cache_remove", err);
+    kiln_status status = KILN_OK;
 
     if (removed_out != NULL)
         *removed_out = 0;
-    if (status == KILN_OK && (targets == NULL || target_count == 0))
-        status = kiln__fail(err, targets == NULL ? KILN_ERR_NULL : KILN_ERR_ARGUMENT,
-                            "kiln_cache_remove: no target is named");
-    if (status == KILN_OK)
-        status = get_folder(cache, &folder, err);
-    if (status != KILN_OK || folder < 0)
-        return status; /* no folder: nothing is in it */
+    KILN_CHECK(check_folder(cache, __func__, err));
+    if (targets == NULL || target_count == 0)
+        return kiln__fail(err, targets == NULL ? KILN_ERR_NULL : KILN_ERR_ARGUMENT,
+                          "kiln_cache_remove: no target is named");
+    KILN_CHECK(get_folder(cache, &folder, err));
+    if (folder < 0)
+        return KILN_OK; /* no folder: nothing is in it */
     KILN_TRY(list_rows(cache, &l, note, err));
     for (size_t k = 0; k < l.count; k++) {
         for (size_t t = 0; t < target_count; t++) {
@@ -705,18 +687,16 @@ kiln_status kiln_cache_clear(kiln_cache *cache, uint64_t *removed_out, kiln_erro
 kiln_status kiln_cache_export(kiln_cache *cache, const char *path, const char *const *targets,
                               size_t target_count, uint64_t *count_out, kiln_error *err)
 {
-    kiln_status status = KILN_OK;
     int folder = -1;
 
     if (count_out != NULL)
         *count_out = 0;
-    if (cache == NULL || path == NULL || (targets == NULL && target_count > 0))
-        return kiln__fail(err, KILN_ERR_NULL, "kiln_cache_export: an argument is NULL");
-    KILN_TRY(check_folder(cache, "kiln_cache_export", err));
-    KILN_TRY(get_folder(cache, &folder, err));
-    status = kiln__pack_export(folder, path, targets, target_count, count_out, err);
-
-done:
+    KILN_CHECK(check_folder(cache, __func__, err));
+    KILN_CHECK_NULL(path, err);
+    if (target_count > 0)
+        KILN_CHECK_NULL(targets, err);
+    KILN_CHECK(get_folder(cache, &folder, err));
+    kiln_status status = kiln__pack_export(folder, path, targets, target_count, count_out, err);
     if (folder >= 0)
         close(folder);
     return status;
@@ -727,8 +707,7 @@ kiln_status kiln_cache_import(kiln_cache *cache, const char *path, uint64_t *cou
 {
     if (count_out != NULL)
         *count_out = 0;
-    if (cache == NULL || path == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "kiln_cache_import: an argument is NULL");
-    const kiln_status status = check_folder(cache, "kiln_cache_import", err);
-    return status == KILN_OK ? kiln__pack_import(cache->store, path, count_out, err) : status;
+    KILN_CHECK(check_folder(cache, __func__, err));
+    KILN_CHECK_NULL(path, err);
+    return kiln__pack_import(cache->store, path, count_out, err);
 }

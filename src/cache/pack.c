@@ -89,9 +89,7 @@ static kiln_status collect(packing *p, kiln_error *err)
 {
     bool present[KILN__SHARD_COUNT] = {false};
 
-    p->is_found = kiln__calloc(p->target_count + 1, sizeof *p->is_found);
-    if (p->is_found == NULL)
-        return kiln__fail_memory(err, (p->target_count + 1) * sizeof *p->is_found);
+    KILN_CHECK(kiln__make_zeroed(&p->is_found, p->target_count + 1, sizeof *p->is_found, err));
     if (p->folder >= 0 && !kiln__find_shards(p->folder, present))
         p->why = errno;
     for (unsigned shard = 0; p->why == 0 && shard < KILN__SHARD_COUNT; shard++) {

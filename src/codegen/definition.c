@@ -41,9 +41,7 @@ static kiln_status copy_list(const char *const *list, size_t count, const char *
         return KILN_OK;
     if (list == NULL)
         return kiln__fail(err, KILN_ERR_NULL, "kernel \"%s\": the list of %ss is NULL", name, what);
-    *out = kiln__calloc(count, sizeof **out);
-    if (*out == NULL)
-        return kiln__fail_memory(err, count * sizeof **out);
+    KILN_CHECK(kiln__make_zeroed(out, count, sizeof **out, err));
     for (; *count_out < count; (*count_out)++) {
         const char *text = list[*count_out];
         KILN_CHECK(text != NULL
@@ -131,9 +129,7 @@ static kiln_status create(const kiln__definition_request *request, kiln__definit
 
     *out = NULL;
     KILN_CHECK(check_texts(request, family, err));
-    def = kiln__calloc(1, sizeof *def);
-    if (def == NULL)
-        return kiln__fail_memory(err, sizeof *def);
+    KILN_CHECK(kiln__make_zeroed(&def, 1, sizeof *def, err));
     atomic_init(&def->references, 1);
     def->family = family;
     if (request->name != NULL && !request->module)

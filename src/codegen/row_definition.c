@@ -28,9 +28,7 @@ kiln_status kiln__row_outputs_join(const kiln__definition_request *request, char
     const size_t head = joined ? row_column(request) : strlen(request->out);
     const size_t bytes = head + (joined ? strlen(request->row_out) : 0) + 1;
 
-    *out = kiln__alloc(bytes);
-    if (*out == NULL)
-        return kiln__fail_memory(err, bytes);
+    KILN_CHECK(kiln__make_room(out, bytes, err));
     snprintf(*out, bytes, "%s%s%s", request->out, joined && head > 0 ? ", " : "",
              joined ? request->row_out : "");
     return KILN_OK;
@@ -67,9 +65,7 @@ kiln_status kiln__row_copy(const kiln__definition_request *request, kiln__defini
                           "kernel \"%s\": %zu stages and %zu values; at most %d and %d", def->name,
                           request->stage_count, request->value_count, KILN__STAGE_MAX,
                           KILN__VALUE_MAX);
-    def->rows = kiln__calloc(1, sizeof *def->rows);
-    if (def->rows == NULL)
-        return kiln__fail_memory(err, sizeof *def->rows);
+    KILN_CHECK(kiln__make_zeroed(&def->rows, 1, sizeof *def->rows, err));
     for (size_t s = 0; s < request->stage_count; s++) {
         static const kiln__stage_text needed[] = {KILN__STAGE_MAP, KILN__STAGE_TYPE,
                                                   KILN__STAGE_REDUCE};

@@ -124,11 +124,7 @@ kiln_status kiln__module_load(kiln__device *device, const void *binary, size_t b
 
     *out = NULL;
     KILN_TRY(kiln__device_check(device, err));
-    module = kiln__calloc(1, sizeof *module);
-    if (module == NULL) {
-        status = kiln__fail_memory(err, sizeof *module);
-        goto done;
-    }
+    KILN_TRY(kiln__make_zeroed(&module, 1, sizeof *module, err));
     module->device = device;
     KILN_TRY(device->backend->module_load(device, binary, bytes, &module->native, err));
     *out = module;

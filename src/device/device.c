@@ -74,10 +74,8 @@ static kiln_status open_on(const kiln__backend *backend, int ordinal, int cpu_th
                            kiln__device **out, kiln_error *err)
 {
     kiln_status status = KILN_OK;
-    kiln__device *device = kiln__calloc(1, sizeof *device);
-
-    if (device == NULL)
-        return kiln__fail_memory(err, sizeof *device);
+    kiln__device *device = NULL;
+    KILN_CHECK(kiln__make_zeroed(&device, 1, sizeof *device, err));
     device->backend = backend;
     device->fork_generation = kiln__fork_generation();
     status = backend->open(device, ordinal, cpu_threads, err);

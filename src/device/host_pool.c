@@ -255,11 +255,7 @@ static kiln_status block_new(kiln__host_pool *pool, size_t bytes, bool write_com
                           "%zu bytes of page-locked memory are more than the limit of %zu leaves, "
                           "of which %zu are in use",
                           bytes, pool->stats.limit_bytes, pool->stats.used_bytes);
-    block = kiln__calloc(1, sizeof *block);
-    if (block == NULL) {
-        status = kiln__fail_memory(err, sizeof *block);
-        goto done;
-    }
+    KILN_TRY(kiln__make_zeroed(&block, 1, sizeof *block, err));
     status = device->backend->host_alloc(device, bytes, write_combined, &memory, err);
     if (status == KILN_ERR_NO_MEMORY && trim(pool) > 0) {
         kiln_error_clear(err);

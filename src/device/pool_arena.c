@@ -313,11 +313,7 @@ kiln_status kiln__pool_arena_grow(kiln__pool_arena *arena, size_t bytes, bool ge
         return kiln__fail_memory(err, sizeof(slab));
     segment = spare_adopt(pool, bytes, small);
     if (segment == NULL) {
-        segment = kiln__calloc(1, sizeof *segment);
-        if (segment == NULL) {
-            status = kiln__fail_memory(err, sizeof *segment);
-            goto done;
-        }
+        KILN_TRY(kiln__make_zeroed(&segment, 1, sizeof *segment, err));
         segment->small = small;
         segment->bytes = segment_size(arena, bytes, small, generous);
         KILN_TRY(segment_allocate(pool, segment->bytes, &segment->raw, err));
@@ -373,9 +369,8 @@ size_t kiln__pool_trim_spares(kiln__pool *pool)
 
 kiln_status kiln__pool_arena_create(kiln__pool *pool, kiln_stream *stream, kiln_error *err)
 {
-    kiln__pool_arena *arena = kiln__calloc(1, sizeof *arena);
-    if (arena == NULL)
-        return kiln__fail_memory(err, sizeof *arena);
+    kiln__pool_arena *arena = NULL;
+    KILN_CHECK(kiln__make_zeroed(&arena, 1, sizeof *arena, err));
     pthread_mutex_init(&arena->lock, NULL);
     arena->pool = pool;
     arena->stream = kiln__stream_retain(stream);

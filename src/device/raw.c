@@ -33,9 +33,7 @@ kiln_status kiln__raw_load(kiln__device *device, const void *image, size_t bytes
         return status;
     if (device->backend->raw->load == NULL)
         return kiln__module_load(device, image, bytes, out, err);
-    module = kiln__calloc(1, sizeof *module);
-    if (module == NULL)
-        return kiln__fail_memory(err, sizeof *module);
+    KILN_CHECK(kiln__make_zeroed(&module, 1, sizeof *module, err));
     module->device = device;
     status = device->backend->raw->load(device, image, &module->native, log_out, err);
     if (status == KILN_OK)

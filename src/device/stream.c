@@ -33,10 +33,8 @@ static kiln_status stream_new(kiln__device *device, void *native, bool wrapped, 
                               kiln_error *err)
 {
     kiln_status status = KILN_OK;
-    kiln_stream *stream = kiln__calloc(1, sizeof *stream);
-
-    if (stream == NULL)
-        return kiln__fail_memory(err, sizeof *stream);
+    kiln_stream *stream = NULL;
+    KILN_CHECK(kiln__make_zeroed(&stream, 1, sizeof *stream, err));
     stream->device = device;
     stream->wrapped = wrapped;
     stream->native = native;

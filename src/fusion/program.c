@@ -27,9 +27,8 @@ kiln_status kiln__program_build(const kiln__ir *ir, const kiln__graph_arg *args,
                                 kiln_error *err)
 {
     *out = NULL;
-    kiln__build *b = kiln__calloc(1, sizeof *b);
-    if (b == NULL)
-        return kiln__fail_memory(err, sizeof *b);
+    kiln__build *b = NULL;
+    KILN_CHECK(kiln__make_zeroed(&b, 1, sizeof *b, err));
     b->err = err;
     b->ir = ir;
     b->args = args;

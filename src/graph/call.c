@@ -203,9 +203,7 @@ kiln_status kiln__run_begin(kiln__graph_run *run, kiln_graph *graph, const kiln_
                          graph->ir.input_count * sizeof(bool);
     run->outputs = run->room;
     if (bytes > sizeof run->room) {
-        run->heap = kiln__alloc(bytes);
-        if (run->heap == NULL)
-            return kiln__fail_memory(err, bytes);
+        KILN_CHECK(kiln__make_room(&run->heap, bytes, err));
         run->outputs = run->heap;
     }
     memset(run->outputs, 0, bytes);

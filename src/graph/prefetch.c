@@ -39,11 +39,7 @@ kiln_status kiln_graph_prefetch(kiln_graph *graph, const kiln_arg *args, size_t 
         kiln__graph_call_read(graph, "kiln_graph_prefetch", args, arg_count, opts, &call, err));
     KILN_TRY(kiln__entry_get(graph, &call, false, &entry, &owned, err));
     count = entry->program->step_count;
-    parts = kiln__calloc(count + 1, sizeof(kiln_prefetch *));
-    if (parts == NULL) {
-        status = kiln__fail_memory(err, count * sizeof(kiln_prefetch *));
-        goto done;
-    }
+    KILN_TRY(kiln__make_zeroed(&parts, count + 1, sizeof(kiln_prefetch *), err));
     KILN_TRY(begin(graph, entry, &call, parts, err));
     KILN_TRY(kiln__prefetch_join(parts, count, &joined, err));
     count = 0;

@@ -87,11 +87,7 @@ kiln_status kiln_graph_prepare(kiln_graph *graph, const kiln_arg *args, size_t a
         kiln__graph_call_read(graph, "kiln_graph_prepare", args, arg_count, opts, &call, err));
     KILN_TRY(kiln__run_begin(&run, graph, &call, err));
     count = run.entry->program->step_count;
-    parts = kiln__calloc(count, sizeof(kiln_launch *));
-    if (parts == NULL) {
-        status = kiln__fail_memory(err, count * sizeof(kiln_launch *));
-        goto done;
-    }
+    KILN_TRY(kiln__make_zeroed(&parts, count, sizeof(kiln_launch *), err));
     KILN_TRY(prepare(&run, parts, err));
     KILN_TRY(kiln__launch_chain(graph->ctx, parts, count, out, err));
     parts = NULL;

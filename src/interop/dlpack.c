@@ -131,9 +131,7 @@ static kiln_status copy_to_host(exported *e, const kiln_array *array, kiln_error
 {
     const size_t bytes = (size_t)array->size * kiln_dtype_size(array->dtype);
 
-    e->host = kiln__alloc(bytes > 0 ? bytes : 1);
-    if (e->host == NULL)
-        return kiln__fail_memory(err, bytes);
+    KILN_CHECK(kiln__make_room(&e->host, bytes > 0 ? bytes : 1, err));
     return kiln_array_to_host(array, e->host, bytes, NULL, err);
 }
 
@@ -165,11 +163,7 @@ static kiln_status export_array(kiln_array *array, const kiln_dlpack_options *op
         return kiln__fail(err, KILN_ERR_NULL, "out is NULL");
     KILN_TRY(KILN_READ_OPTIONS(kiln_dlpack_options, &o, opts, err));
     KILN_TRY(kiln__array_check(array, array != NULL ? array->ctx : NULL, "array", err));
-    e = kiln__calloc(1, sizeof *e + 2 * (size_t)array->rank * sizeof(int64_t));
-    if (e == NULL) {
-        status = kiln__fail_memory(err, sizeof *e);
-        goto done;
-    }
+    KILN_TRY(kiln__make_zeroed(&e, 1, sizeof *e + 2 * (size_t)array->rank * sizeof(int64_t), err));
     KILN_TRY(share(e, array, &o, err));
     const kiln_array *shown = o.host ? array : e->array;
     const kiln_device_info *info = kiln_context_device(array->ctx);

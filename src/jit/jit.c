@@ -127,9 +127,7 @@ static kiln_status keep_image(program *p, const kiln__source *source, const void
                        kiln__names_get(binary, bytes, source->name_count, 0, NULL) == NULL))
         return kiln__fail(err, KILN_ERR_FORMAT, "%zu bytes are no module with %zu names", bytes,
                           source->name_count);
-    p->image.data = kiln__alloc(bytes);
-    if (p->image.data == NULL)
-        return kiln__fail_memory(err, bytes);
+    KILN_CHECK(kiln__make_room(&p->image.data, bytes, err));
     memcpy(p->image.data, binary, bytes);
     p->image.bytes = bytes;
     return KILN_OK;

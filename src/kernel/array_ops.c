@@ -363,9 +363,8 @@ done:
 static kiln_status read_back_new(const kiln_array *array, void **data_out, kiln_error *err)
 {
     const size_t bytes = (size_t)array->size * kiln_dtype_size(array->dtype);
-    void *data = kiln__alloc(bytes > 0 ? bytes : 1);
-    if (data == NULL)
-        return kiln__fail_memory(err, bytes);
+    void *data = NULL;
+    KILN_CHECK(kiln__make_room(&data, bytes > 0 ? bytes : 1, err));
     kiln_status status = read_back(array, data, err);
     if (status != KILN_OK) {
         kiln__free(data);

@@ -36,9 +36,8 @@ kiln_status kiln__kernel_new(kiln_context *ctx, bool owns_ctx, const kiln__famil
                              kiln_error *err)
 {
     *out = NULL;
-    kiln__kernel *op = kiln__calloc(1, sizeof *op);
-    if (op == NULL)
-        return kiln__fail_memory(err, sizeof *op);
+    kiln__kernel *op = NULL;
+    KILN_CHECK(kiln__make_zeroed(&op, 1, sizeof *op, err));
     kiln_status status = init(op, ctx, owns_ctx, calls, request, err);
     if (status == KILN_OK)
         *out = op;
@@ -107,9 +106,7 @@ kiln_status kiln__kernel_compiled(kiln__kernel *op, const kiln__variant *variant
     *out = find_compiled(op, variant);
     if (*out != NULL)
         return KILN_OK;
-    c = kiln__calloc(1, sizeof *c);
-    if (c == NULL)
-        return kiln__fail_memory(err, sizeof *c);
+    KILN_CHECK(kiln__make_zeroed(&c, 1, sizeof *c, err));
     c->variant = *variant;
     KILN_TRY(kiln__emit(op->def, variant, &c->source, err));
     KILN_TRY(kiln__jit_entry(op->ctx, op->def, &c->source, &c->entry, err));

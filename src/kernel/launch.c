@@ -43,10 +43,8 @@ static kiln_status prepare(kiln__kernel *op, const kiln__recipe *recipe,
 {
     kiln_status status = KILN_OK;
     bool copy[KILN_PARAM_MAX] = {false}, any_copy = false;
-    kiln_launch *launch = kiln__calloc(1, sizeof *launch + recipe->args_bytes);
-
-    if (launch == NULL)
-        return kiln__fail_memory(err, sizeof *launch + recipe->args_bytes);
+    kiln_launch *launch = NULL;
+    KILN_CHECK(kiln__make_zeroed(&launch, 1, sizeof *launch + recipe->args_bytes, err));
     launch->magic = LAUNCH_MAGIC;
     launch->ctx = kiln_context_retain(op->ctx);
     launch->device = op->device;
@@ -99,9 +97,7 @@ done:
 kiln_status kiln__launch_chain(kiln_context *ctx, kiln_launch **parts, size_t count,
                                kiln_launch **out, kiln_error *err)
 {
-    *out = kiln__calloc(1, sizeof **out);
-    if (*out == NULL)
-        return kiln__fail_memory(err, sizeof **out);
+    KILN_CHECK(kiln__make_zeroed(out, 1, sizeof **out, err));
     (*out)->magic = LAUNCH_MAGIC;
     (*out)->ctx = kiln_context_retain(ctx);
     (*out)->parts = parts;
@@ -112,9 +108,7 @@ kiln_status kiln__launch_chain(kiln_context *ctx, kiln_launch **parts, size_t co
 kiln_status kiln__launch_custom(kiln_context *ctx, kiln_stream *stream,
                                 const kiln__launch_task *task, kiln_launch **out, kiln_error *err)
 {
-    *out = kiln__calloc(1, sizeof **out);
-    if (*out == NULL)
-        return kiln__fail_memory(err, sizeof **out);
+    KILN_CHECK(kiln__make_zeroed(out, 1, sizeof **out, err));
     (*out)->magic = LAUNCH_MAGIC;
     (*out)->ctx = kiln_context_retain(ctx);
     (*out)->stream = stream;

@@ -141,11 +141,7 @@ kiln_status kiln_array_upload(kiln_array *array, const void *data, const int64_t
         goto done;
     }
     if (!are_dense(array, strides, c_order)) {
-        packed = kiln__alloc(bytes);
-        if (packed == NULL) {
-            status = kiln__fail_memory(err, bytes);
-            goto done;
-        }
+        KILN_TRY(kiln__make_room(&packed, bytes, err));
         kiln__host_copy(packed, c_order, data, strides, array->rank, array->shape,
                         kiln_dtype_size(array->dtype));
         data = packed;
@@ -195,11 +191,7 @@ kiln_status kiln_array_download(const kiln_array *array, void *data, size_t data
         goto done;
     }
     if (!is_dense) {
-        packed = kiln__alloc(bytes);
-        if (packed == NULL) {
-            status = kiln__fail_memory(err, bytes);
-            goto done;
-        }
+        KILN_TRY(kiln__make_room(&packed, bytes, err));
     }
     KILN_TRY(kiln__copy_device_to_host(device, is_dense ? data : packed, dense->data, bytes, stream,
                                        err));

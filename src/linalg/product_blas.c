@@ -21,9 +21,7 @@ static kiln_status prepare(const kiln__side *side, int64_t rows, int64_t columns
     if (out->view.fits && out->view.step <= INT32_MAX)
         return KILN_OK;
     const size_t bytes = (size_t)rows * (size_t)columns * itemsize;
-    out->packed = kiln__alloc(bytes);
-    if (out->packed == NULL)
-        return kiln__fail_memory(err, bytes);
+    KILN_CHECK(kiln__make_room(&out->packed, bytes, err));
     out->view.transposed = true;
     out->step = (int32_t)columns;
     return KILN_OK;

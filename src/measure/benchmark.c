@@ -100,9 +100,7 @@ static kiln_status grow(bench *b, kiln_error *err)
 
     if (room > SIZE_MAX / sizeof *seconds / rows)
         return kiln__fail_memory(err, SIZE_MAX);
-    seconds = kiln__alloc((size_t)(rows * room) * sizeof *seconds);
-    if (seconds == NULL)
-        return kiln__fail_memory(err, (size_t)(rows * room) * sizeof *seconds);
+    KILN_CHECK(kiln__make_room(&seconds, (size_t)(rows * room) * sizeof *seconds, err));
     for (uint64_t row = 0; row < rows && b->runs > 0; row++)
         memcpy(seconds + row * room, b->seconds + row * b->room, b->runs * sizeof *seconds);
     kiln__free(b->seconds);

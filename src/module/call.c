@@ -121,7 +121,6 @@ static kiln_status take_arguments(const kiln_raw *r, const kiln_arg *args, size_
 {
     kiln__given given[KILN_PARAM_MAX];
     kiln_dtype dtypes[KILN_PARAM_MAX];
-    kiln_status status = KILN_OK;
 
     if (count != r->def->param_count)
         return kiln__fail_detail(err, KILN_ERR_ARGUMENT_COUNT,
@@ -131,23 +130,23 @@ static kiln_status take_arguments(const kiln_raw *r, const kiln_arg *args, size_
     if (count != 0 && args == NULL)
         return kiln__fail(err, KILN_ERR_NULL, "kernel \"%.100s\": `args` is NULL", r->def->name);
     memset(given, 0, sizeof given);
-    for (size_t p = 0; p < count && status == KILN_OK; p++) {
-        status = take_array(r, p, &args[p], &arrays[p], err);
-        if (status == KILN_OK)
-            status = check_kind(r, p, arrays[p], err);
-        if (status == KILN_OK && arrays[p] != NULL) {
+    for (size_t p = 0; p < count; p++) {
+        KILN_CHECK(take_array(r, p, &args[p], &arrays[p], err));
+        KILN_CHECK(check_kind(r, p, arrays[p], err));
+        if (arrays[p] != NULL) {
             given[p] = (kiln__given){.kind = KILN__GIVEN_ARRAY, .dtype = arrays[p]->dtype};
             memcpy(block + r->params[p].offset, &arrays[p]->data, sizeof(void *));
-        } else if (status == KILN_OK) {
+        } else {
             (void)kiln__given_scalar(&args[p], &given[p]);
         }
     }
-    if (status == KILN_OK && r->typed)
-        status = kiln__bind_types(r->def, given, dtypes, err);
-    for (size_t p = 0; p < count && status == KILN_OK; p++)
+    if (r->typed)
+        KILN_CHECK(kiln__bind_types(r->def, given, dtypes, err));
+    for (size_t p = 0; p < count; p++)
         if (arrays[p] == NULL)
-            status = put_number(r, p, &args[p], r->typed ? dtypes[p] : KILN_DTYPE_NONE, block, err);
-    return status;
+            KILN_CHECK(
+                put_number(r, p, &args[p], r->typed ? dtypes[p] : KILN_DTYPE_NONE, block, err));
+    return KILN_OK;
 }
 
 /* ---- launch records ---- */
@@ -192,19 +191,19 @@ static kiln_status take_cluster(const kiln_raw *r, const kiln_raw_call_options *
     if (limits->cluster_blocks == 0)
         return kiln__fail(err, KILN_ERR_UNSUPPORTED, "kernel \"%.100s\": %s has no clusters",
                           r->def->name, kiln__device_info(r->loaded->device)->id);
-    kiln_status status = take_dims(r, "cluster", o->cluster, most, launch->cluster, err);
+    KILN_CHECK(take_dims(r, "cluster", o->cluster, most, launch->cluster, err));
     const uint32_t *c = launch->cluster;
-    if (status == KILN_OK && (uint64_t)c[0] * c[1] * c[2] > limits->cluster_blocks)
-        status = kiln__fail(err, KILN_ERR_ARGUMENT,
-                            "kernel \"%.100s\": a cluster of %s blocks (at most %u in all)",
-                            r->def->name, dims_text(o->cluster, cluster), limits->cluster_blocks);
-    for (int axis = 0; axis < 3 && status == KILN_OK; axis++)
+    if ((uint64_t)c[0] * c[1] * c[2] > limits->cluster_blocks)
+        return kiln__fail(err, KILN_ERR_ARGUMENT,
+                          "kernel \"%.100s\": a cluster of %s blocks (at most %u in all)",
+                          r->def->name, dims_text(o->cluster, cluster), limits->cluster_blocks);
+    for (int axis = 0; axis < 3; axis++)
         if (c[axis] == 0 || (!(o->fill && axis == 0) && launch->grid[axis] % c[axis] != 0))
-            status = kiln__fail(err, KILN_ERR_ARGUMENT,
-                                "kernel \"%.100s\": a grid of %s is no whole number of clusters of %s",
-                                r->def->name, dims_text(o->grid, grid),
-                                dims_text(o->cluster, cluster));
-    return status;
+            return kiln__fail(
+                err, KILN_ERR_ARGUMENT,
+                "kernel \"%.100s\": a grid of %s is no whole number of clusters of %s",
+                r->def->name, dims_text(o->grid, grid), dims_text(o->cluster, cluster));
+    return KILN_OK;
 }
 
 static kiln_status check_block(const kiln_raw *r, const kiln_raw_call_options *o,
@@ -277,11 +276,8 @@ static kiln_status fit_grid(const kiln_raw *r, const kiln_raw_call_options *o,
 
     if (!o->fill && !o->cooperative)
         return KILN_OK;
-    kiln_status status =
-        kiln__raw_occupancy(r->loaded->device, r->entry, launch, &blocks, err);
+    KILN_CHECK(kiln__raw_occupancy(r->loaded->device, r->entry, launch, &blocks, err));
     const int64_t across = (int64_t)launch->grid[1] * launch->grid[2];
-    if (status != KILN_OK)
-        return status;
     if (o->fill) {
         int64_t along = blocks / across;
         along -= launch->cluster[0] != 0 ? along % launch->cluster[0] : 0;
@@ -304,29 +300,26 @@ static kiln_status fit_grid(const kiln_raw *r, const kiln_raw_call_options *o,
 static kiln_status take_record(const kiln_raw *r, const kiln_raw_call_options *o, bool measure,
                                kiln__raw_launch *launch, bool *empty_out, kiln_error *err)
 {
-    kiln_status status = KILN_OK;
     const int64_t grid[3] = {o->fill ? 1 : o->grid[0], o->grid[1], o->grid[2]};
     const kiln__raw_limits *limits = &r->loaded->limits;
 
     memset(launch, 0, sizeof *launch);
-    KILN_TRY(check_modes(r, o, limits, err));
+    KILN_CHECK(check_modes(r, o, limits, err));
     launch->shared_bytes = (uint32_t)o->shared_bytes;
     launch->cooperative = o->cooperative;
     launch->programmatic = o->programmatic;
-    KILN_TRY(take_dims(r, "block", o->block, limits->block, launch->block, err));
-    KILN_TRY(check_block(r, o, limits, launch, err));
-    KILN_TRY(take_dims(r, "grid", grid, limits->grid, launch->grid, err));
+    KILN_CHECK(take_dims(r, "block", o->block, limits->block, launch->block, err));
+    KILN_CHECK(check_block(r, o, limits, launch, err));
+    KILN_CHECK(take_dims(r, "grid", grid, limits->grid, launch->grid, err));
     *empty_out = launch->grid[0] == 0;
     if (*empty_out && !measure)
-        goto done;
+        return KILN_OK;
     launch->grid[0] += *empty_out;
-    KILN_TRY(take_cluster(r, o, limits, launch, err));
-    KILN_TRY(check_function(r, launch, err));
+    KILN_CHECK(take_cluster(r, o, limits, launch, err));
+    KILN_CHECK(check_function(r, launch, err));
     if (!measure)
-        KILN_TRY(fit_grid(r, o, launch, err));
-
-done:
-    return status;
+        KILN_CHECK(fit_grid(r, o, launch, err));
+    return KILN_OK;
 }
 
 /* ---- the public functions ---- */
@@ -428,9 +421,8 @@ kiln_status kiln_raw_prepare(kiln_raw *kernel, const kiln_arg *args, size_t arg_
 
     KILN_CHECK_NULL(out, err);
     *out = NULL;
-    call *c = kiln__calloc(1, sizeof *c);
-    if (c == NULL)
-        return kiln__fail_memory(err, sizeof *c);
+    call *c = NULL;
+    KILN_CHECK(kiln__make_zeroed(&c, 1, sizeof *c, err));
     const kiln__launch_task task = {run_prepared, destroy_prepared, c};
     kiln_status status =
         read_call(kernel, args, arg_count, opts, "kiln_raw_prepare", c, &stream, err);
@@ -449,22 +441,19 @@ kiln_status kiln_raw_prepare(kiln_raw *kernel, const kiln_arg *args, size_t arg_
 kiln_status kiln_raw_get_attributes(kiln_raw *kernel, kiln_raw_attributes *out, kiln_error *err)
 {
     kiln__raw_attributes own;
-    kiln_status status = check_raw(kernel, "kiln_raw_get_attributes", err);
 
-    if (status == KILN_OK && out == NULL)
-        status = kiln__fail(err, KILN_ERR_NULL, "kiln_raw_get_attributes: `out` is NULL");
-    if (status == KILN_OK)
-        status = kiln__raw_attributes_get(kernel->loaded->device, kernel->entry, &own, err);
-    if (status == KILN_OK)
-        *out = (kiln_raw_attributes){.max_threads = own.max_threads,
-                                     .registers = own.registers,
-                                     .static_shared_bytes = own.shared_bytes,
-                                     .local_bytes = own.local_bytes,
-                                     .const_bytes = own.const_bytes,
-                                     .max_dynamic_shared_bytes = own.max_dynamic_shared_bytes,
-                                     .binary_version = own.binary_version,
-                                     .ptx_version = own.ptx_version};
-    return status;
+    KILN_CHECK(check_raw(kernel, __func__, err));
+    KILN_CHECK_NULL(out, err);
+    KILN_CHECK(kiln__raw_attributes_get(kernel->loaded->device, kernel->entry, &own, err));
+    *out = (kiln_raw_attributes){.max_threads = own.max_threads,
+                                 .registers = own.registers,
+                                 .static_shared_bytes = own.shared_bytes,
+                                 .local_bytes = own.local_bytes,
+                                 .const_bytes = own.const_bytes,
+                                 .max_dynamic_shared_bytes = own.max_dynamic_shared_bytes,
+                                 .binary_version = own.binary_version,
+                                 .ptx_version = own.ptx_version};
+    return KILN_OK;
 }
 
 kiln_status kiln_raw_occupancy(kiln_raw *kernel, const kiln_raw_call_options *opts,
@@ -473,15 +462,10 @@ kiln_status kiln_raw_occupancy(kiln_raw *kernel, const kiln_raw_call_options *op
     kiln_raw_call_options o = KILN_RAW_CALL_OPTIONS_INIT;
     kiln__raw_launch launch;
     bool empty = false;
-    kiln_status status = check_raw(kernel, "kiln_raw_occupancy", err);
 
-    if (status == KILN_OK && blocks_out == NULL)
-        status = kiln__fail(err, KILN_ERR_NULL, "kiln_raw_occupancy: `blocks_out` is NULL");
-    if (status == KILN_OK)
-        status = read_options(opts, "kiln_raw_occupancy", &o, err);
-    if (status == KILN_OK)
-        status = take_record(kernel, &o, true, &launch, &empty, err);
-    return status == KILN_OK ? kiln__raw_occupancy(kernel->loaded->device, kernel->entry, &launch,
-                                                   blocks_out, err)
-                             : status;
+    KILN_CHECK(check_raw(kernel, __func__, err));
+    KILN_CHECK_NULL(blocks_out, err);
+    KILN_CHECK(read_options(opts, __func__, &o, err));
+    KILN_CHECK(take_record(kernel, &o, true, &launch, &empty, err));
+    return kiln__raw_occupancy(kernel->loaded->device, kernel->entry, &launch, blocks_out, err);
 }

@@ -113,9 +113,7 @@ static kiln_status load_image(kiln__loaded *l, const void *image, size_t bytes,
     if (kiln__device_info(l->device)->backend != KILN_BACKEND_CUDA)
         return kiln__fail(err, KILN_ERR_UNSUPPORTED,
                           "module \"%.60s\": the cpu device runs sources, no code for GPUs", l->name);
-    l->own = kiln__alloc(bytes + 1);
-    if (l->own == NULL)
-        return kiln__fail_memory(err, bytes + 1);
+    KILN_CHECK(kiln__make_room(&l->own, bytes + 1, err));
     memcpy(l->own, image, bytes);
     ((char *)l->own)[bytes] = '\0';
     kiln_status status = kiln__image_check(l->own, bytes, &kind, &why);
@@ -140,10 +138,8 @@ static kiln_status create(kiln_context *ctx, const origin *from, const char *nam
                           const kiln_module_options *o, kiln_module **out, kiln_error *err)
 {
     kiln_status status = KILN_OK;
-    kiln_module *m = kiln__calloc(1, sizeof *m);
-
-    if (m == NULL)
-        return kiln__fail_memory(err, sizeof *m);
+    kiln_module *m = NULL;
+    KILN_CHECK(kiln__make_zeroed(&m, 1, sizeof *m, err));
     m->magic = KILN__MODULE_MAGIC;
     KILN_TRY(loaded_make(ctx, name, &m->loaded, err));
     status = from->source != NULL ? load_source(m->loaded, from->source, o, err)
@@ -170,14 +166,13 @@ static kiln_status begin(kiln_context *ctx, const void *given, const char *what,
     if (ctx == NULL || given == NULL)
         return kiln__fail(err, KILN_ERR_NULL, "%s: `%s` is NULL", what,
                           ctx == NULL ? "ctx" : "source, image or path");
-    kiln_status status = kiln__context_check(ctx, err);
-    if (status == KILN_OK && opts != NULL)
-        status = KILN_READ_OPTIONS(kiln_module_options, o, opts, err);
-    if (status == KILN_OK && ((o->compiler_options == NULL && o->compiler_option_count != 0) ||
-                              (o->names == NULL && o->name_count != 0)))
-        status = kiln__fail(err, KILN_ERR_NULL, "%s: a list of the options is NULL, and its count "
-                                                "is not 0", what);
-    return status;
+    KILN_CHECK(kiln__context_check(ctx, err));
+    KILN_CHECK(KILN_READ_OPTIONS(kiln_module_options, o, opts, err));
+    if ((o->compiler_options == NULL && o->compiler_option_count != 0) ||
+        (o->names == NULL && o->name_count != 0))
+        return kiln__fail(err, KILN_ERR_NULL,
+                          "%s: a list of the options is NULL, and its count is not 0", what);
+    return KILN_OK;
 }
 
 kiln_status kiln_module_create(kiln_context *ctx, const char *source,
@@ -207,10 +202,8 @@ static kiln_status create_from_text(kiln_context *ctx, const char *path, const c
     kiln_module_options with = *o;
     const char *slash = strrchr(path, '/');
     kiln__buf folder = KILN__BUF_INIT;
-    const char **options = kiln__alloc((o->compiler_option_count + 1) * sizeof *options);
-
-    if (options == NULL)
-        return kiln__fail_memory(err, (o->compiler_option_count + 1) * sizeof *options);
+    const char **options = NULL;
+    KILN_CHECK(kiln__make_room(&options, (o->compiler_option_count + 1) * sizeof *options, err));
     for (size_t k = 0; k < o->compiler_option_count; k++)
         options[k] = o->compiler_options[k];
     if (strstr(text, "include") != NULL) {
@@ -312,9 +305,8 @@ kiln_status kiln_module_symbol(kiln_module *m, const char *name, kiln_dtype dtyp
 
     KILN_CHECK_NULL(out, err);
     *out = NULL;
-    if (m == NULL || name == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "kiln_module_symbol: `%s` is NULL",
-                          m == NULL ? "m" : "name");
+    KILN_CHECK_NULL(m, err);
+    KILN_CHECK_NULL(name, err);
     if (m->magic != KILN__MODULE_MAGIC)
         return kiln__context_released("module", err);
     const kiln__loaded *l = m->loaded;

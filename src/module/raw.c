@@ -228,15 +228,13 @@ kiln_status kiln_module_kernel(kiln_module *m, const char *name, const char *sig
 {
     KILN_CHECK_NULL(out, err);
     *out = NULL;
-    if (m == NULL || name == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "kiln_module_kernel: `%s` is NULL",
-                          m == NULL ? "m" : "name");
+    KILN_CHECK_NULL(m, err);
+    KILN_CHECK_NULL(name, err);
     if (m->magic != KILN__MODULE_MAGIC)
         return kiln__context_released("module", err);
     KILN_CHECK(kiln__context_check(m->loaded->ctx, err));
-    kiln_raw *r = kiln__calloc(1, sizeof *r);
-    if (r == NULL)
-        return kiln__fail_memory(err, sizeof *r);
+    kiln_raw *r = NULL;
+    KILN_CHECK(kiln__make_zeroed(&r, 1, sizeof *r, err));
     r->magic = KILN__RAW_MAGIC;
     r->loaded = kiln__loaded_retain(m->loaded);
     kiln_status status = make(r, name, signature, err);

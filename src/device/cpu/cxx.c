@@ -230,9 +230,7 @@ static kiln_status make_arguments(const kiln__cxx *cxx, const kiln__compile_requ
         return kiln__fail(err, KILN_ERR_UNSUPPORTED, "this machine's compiler makes no code for %s",
                           request->target.name);
     a->room = request->option_count + 2 * DIRS_MAX + 128;
-    a->list = kiln__alloc(a->room * sizeof *a->list);
-    if (a->list == NULL)
-        return kiln__fail_memory(err, a->room * sizeof *a->list);
+    KILN_CHECK(kiln__make_room(&a->list, a->room * sizeof *a->list, err));
     add(a, cxx->path);
     add_fixed(a, cxx);
     for (; *target != NULL; target++)

@@ -101,9 +101,7 @@ static kiln_status open_ordinal(kiln__device *device, int ordinal, kiln_error *e
     if (!device->info.usable)
         return kiln__fail(err, KILN_ERR_NO_DEVICE, "%s (%s) cannot be used: %s", device->info.id,
                           device->info.name, device->info.reason);
-    cuda = kiln__calloc(1, sizeof *cuda);
-    if (cuda == NULL)
-        return kiln__fail_memory(err, sizeof *cuda);
+    KILN_CHECK(kiln__make_zeroed(&cuda, 1, sizeof *cuda, err));
     KILN_TRY(
         kiln__cuda_status(device, kiln__cu.device_get(&cuda->device, ordinal), "cuDeviceGet", err));
     KILN_TRY(kiln__cuda_status(device, kiln__cu.primary_retain(&cuda->context, cuda->device),

@@ -192,9 +192,8 @@ static kiln_status options_make(const kiln__compile_request *request, kiln__reme
     const bool everything = needs_everything(request->source);
     unsigned refused = atomic_load(&library.refused);
 
-    list->options = kiln__calloc(request->option_count + OWN_OPTIONS_MAX, sizeof *list->options);
-    if (list->options == NULL)
-        return kiln__fail_memory(err, request->option_count * sizeof *list->options);
+    KILN_CHECK(kiln__make_zeroed(&list->options, request->option_count + OWN_OPTIONS_MAX,
+                                 sizeof *list->options, err));
     snprintf(list->arch, sizeof list->arch, "-arch=%s", request->target.name);
     list->options[list->count++] = list->arch;
     if (!user_sets_standard(request))
@@ -287,9 +286,7 @@ static kiln_status take_cubin(nvrtc_program program, kiln__compile_result *resul
     if (code != NVRTC_OK || bytes == 0)
         return kiln__fail(err, KILN_ERR_INTERNAL, "NVRTC made no cubin: %s",
                           rtc.get_error_string(code));
-    result->binary = kiln__alloc(bytes);
-    if (result->binary == NULL)
-        return kiln__fail_memory(err, bytes);
+    KILN_CHECK(kiln__make_room(&result->binary, bytes, err));
     code = rtc.get_cubin(program, (char *)result->binary);
     if (code != NVRTC_OK)
         return kiln__fail(err, KILN_ERR_INTERNAL, "NVRTC gave no cubin: %s",
@@ -304,10 +301,8 @@ static kiln_status take_names(nvrtc_program program, const kiln__compile_request
 {
     kiln__buf all = {.max_bytes = SIZE_MAX / 2};
     kiln_status status = KILN_OK;
-    const char **names = kiln__calloc(request->name_count, sizeof *names);
-
-    if (names == NULL)
-        return kiln__fail_memory(err, request->name_count * sizeof *names);
+    const char **names = NULL;
+    KILN_CHECK(kiln__make_zeroed(&names, request->name_count, sizeof *names, err));
     for (size_t k = 0; k < request->name_count; k++) {
         const int code = rtc.get_lowered_name(program, request->names[k], &names[k]);
         if (code != NVRTC_OK || names[k] == NULL || names[k][0] == '\0') {
