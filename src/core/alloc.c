@@ -120,20 +120,6 @@ void kiln__free(void *p)
     free(p);
 }
 
-kiln_status kiln__make_zeroed(void *pointer, size_t count, size_t item_bytes, kiln_error *err)
-{
-    void *const made = kiln__calloc(count, item_bytes);
-    memcpy(pointer, &made, sizeof made);
-    return made != NULL ? KILN_OK : kiln__fail_memory(err, count * item_bytes);
-}
-
-kiln_status kiln__make_room(void *pointer, size_t bytes, kiln_error *err)
-{
-    void *const made = kiln__alloc(bytes);
-    memcpy(pointer, &made, sizeof made);
-    return made != NULL ? KILN_OK : kiln__fail_memory(err, bytes);
-}
-
 bool kiln__reserve(void *array_pointer, size_t count, size_t *room, size_t item_bytes)
 {
     const size_t more = *room != 0 ? 2 * *room : 16;

@@ -58,6 +58,11 @@ kiln_status kiln__fail_detail(kiln_error *err, kiln_status status, char *detail,
 /* ERR_NO_MEMORY for an allocation of `bytes`. */
 kiln_status kiln__fail_memory(kiln_error *err, size_t bytes);
 
+/* Memory for `count` zeroed items, and for `bytes` of anything, into the pointer whose address is
+ * `pointer`: NULL there, and ERR_NO_MEMORY, when there is none. */
+kiln_status kiln__make_zeroed(void *pointer, size_t count, size_t item_bytes, kiln_error *err);
+kiln_status kiln__make_room(void *pointer, size_t bytes, kiln_error *err);
+
 /* Copy an error (a remembered failure, say) with its texts; `dst` may be NULL. Returns src's
  * status. Texts that cannot be allocated are left out. */
 kiln_status kiln__error_copy(kiln_error *dst, const kiln_error *src);
@@ -68,10 +73,6 @@ void *kiln__alloc(size_t bytes);
 void *kiln__calloc(size_t count, size_t bytes);
 void *kiln__realloc(void *p, size_t bytes);
 void kiln__free(void *p);
-/* Memory for `count` zeroed items, and for `bytes` of anything, into the pointer whose address is
- * `pointer`: NULL there, and ERR_NO_MEMORY, when there is none. */
-kiln_status kiln__make_zeroed(void *pointer, size_t count, size_t item_bytes, kiln_error *err);
-kiln_status kiln__make_room(void *pointer, size_t bytes, kiln_error *err);
 /* Memory that is kept on purpose does not count as alive in tests from here until it is taken back,
  * which comes before it is freed. */
 void kiln__alloc_set_aside(const void *p);

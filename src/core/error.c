@@ -117,6 +117,20 @@ kiln_status kiln__fail_memory(kiln_error *err, size_t bytes)
     return kiln__fail(err, KILN_ERR_NO_MEMORY, "the host has no memory for %zu bytes", bytes);
 }
 
+kiln_status kiln__make_zeroed(void *pointer, size_t count, size_t item_bytes, kiln_error *err)
+{
+    void *const made = kiln__calloc(count, item_bytes);
+    memcpy(pointer, &made, sizeof made);
+    return made != NULL ? KILN_OK : kiln__fail_memory(err, count * item_bytes);
+}
+
+kiln_status kiln__make_room(void *pointer, size_t bytes, kiln_error *err)
+{
+    void *const made = kiln__alloc(bytes);
+    memcpy(pointer, &made, sizeof made);
+    return made != NULL ? KILN_OK : kiln__fail_memory(err, bytes);
+}
+
 kiln_status kiln__error_copy(kiln_error *dst, const kiln_error *src)
 {
     if (dst == NULL || dst == src)

@@ -26,12 +26,10 @@ static kiln_status event_new(kiln__device *device, void *native, bool timing, ki
 kiln_status kiln__event_create(kiln__device *device, const kiln__event_kind *kind, kiln_event **out,
                                kiln_error *err)
 {
-    kiln_status status = kiln__device_check(device, err);
     void *native = NULL;
 
     *out = NULL;
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(kiln__device_check(device, err));
     KILN_CHECK(device->backend->event_create(device, kind, &native, err));
     return event_new(device, native, kind->timing, out, err);
 }
@@ -39,12 +37,11 @@ kiln_status kiln__event_create(kiln__device *device, const kiln__event_kind *kin
 kiln_status kiln__event_open(kiln__device *device, const kiln_event_handle *handle,
                              kiln_event **out, kiln_error *err)
 {
-    kiln_status status = kiln__device_check(device, err);
+    kiln_status status = KILN_OK;
     void *native = NULL;
 
     *out = NULL;
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(kiln__device_check(device, err));
     if (device->backend->event_open == NULL)
         return kiln__fail(err, KILN_ERR_UNSUPPORTED, "%s shares no events with other processes",
                           device->info.id);
@@ -119,11 +116,9 @@ kiln_status kiln__stream_wait_event(kiln_stream *stream, kiln_event *event, kiln
 kiln_status kiln__event_query(kiln_event *event, bool *done_out, kiln_error *err)
 {
     kiln__device *device = event->device;
-    kiln_status status = kiln__device_check(device, err);
 
     *done_out = false;
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(kiln__device_check(device, err));
     return device->backend->event_query(device, event->native, done_out, err);
 }
 
@@ -148,11 +143,10 @@ kiln_status kiln__event_elapsed_ms(kiln_event *start, kiln_event *end, double *m
                                    kiln_error *err)
 {
     kiln__device *device = end->device;
-    kiln_status status = kiln__device_check(device, err);
+    kiln_status status = KILN_OK;
 
     *ms_out = 0;
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(kiln__device_check(device, err));
     /* Two contexts of one GPU share its clock. */
     if (start->device->backend != device->backend ||
         start->device->info.ordinal != device->info.ordinal)
@@ -169,11 +163,9 @@ done:
 kiln_status kiln__event_export(kiln_event *event, kiln_event_handle *handle_out, kiln_error *err)
 {
     kiln__device *device = event->device;
-    kiln_status status = kiln__device_check(device, err);
 
     memset(handle_out, 0, sizeof *handle_out);
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(kiln__device_check(device, err));
     if (device->backend->event_export == NULL)
         return kiln__fail(err, KILN_ERR_UNSUPPORTED, "%s shares no events with other processes",
                           device->info.id);

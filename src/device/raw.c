@@ -8,34 +8,26 @@
  */
 #include "device/backend.h"
 
-static kiln_status usable(kiln__device *device, kiln_error *err)
-{
-    return kiln__device_ok(device) ? KILN_OK : kiln__device_check(device, err);
-}
-
 kiln_status kiln__raw_limits_get(kiln__device *device, kiln__raw_limits *out, kiln_error *err)
 {
-    kiln_status status = usable(device, err);
-
     memset(out, 0, sizeof *out);
-    return status == KILN_OK ? device->backend->raw->limits(device, out, err) : status;
+    KILN_CHECK(kiln__device_check(device, err));
+    return device->backend->raw->limits(device, out, err);
 }
 
 kiln_status kiln__raw_load(kiln__device *device, const void *image, size_t bytes,
                            kiln__module **out, char **log_out, kiln_error *err)
 {
-    kiln_status status = usable(device, err);
     kiln__module *module = NULL;
 
     *out = NULL;
     *log_out = NULL;
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(kiln__device_check(device, err));
     if (device->backend->raw->load == NULL)
         return kiln__module_load(device, image, bytes, out, err);
     KILN_CHECK(kiln__make_zeroed(&module, 1, sizeof *module, err));
     module->device = device;
-    status = device->backend->raw->load(device, image, &module->native, log_out, err);
+    kiln_status status = device->backend->raw->load(device, image, &module->native, log_out, err);
     if (status == KILN_OK)
         *out = module;
     else
@@ -58,52 +50,44 @@ kiln_status kiln__raw_symbol(kiln__module *module, const char *name, void **addr
                              size_t *bytes_out, bool *read_only_out, kiln_error *err)
 {
     kiln__device *device = module->device;
-    kiln_status status = usable(device, err);
 
     *address_out = NULL;
     *bytes_out = 0;
     *read_only_out = false;
-    return status != KILN_OK
-               ? status
-               : device->backend->raw->symbol(device, module->native, name, address_out, bytes_out,
-                                              read_only_out, err);
+    KILN_CHECK(kiln__device_check(device, err));
+    return device->backend->raw->symbol(device, module->native, name, address_out, bytes_out,
+                                        read_only_out, err);
 }
 
 kiln_status kiln__raw_params(kiln__device *device, void *entry, kiln__raw_param *params,
                              size_t *count_out, kiln_error *err)
 {
-    kiln_status status = usable(device, err);
-
     *count_out = 0;
-    return status == KILN_OK ? device->backend->raw->params(device, entry, params, count_out, err)
-                             : status;
+    KILN_CHECK(kiln__device_check(device, err));
+    return device->backend->raw->params(device, entry, params, count_out, err);
 }
 
 kiln_status kiln__raw_attributes_get(kiln__device *device, void *entry, kiln__raw_attributes *out,
                                      kiln_error *err)
 {
-    kiln_status status = usable(device, err);
-
     memset(out, 0, sizeof *out);
-    return status == KILN_OK ? device->backend->raw->attributes(device, entry, out, err) : status;
+    KILN_CHECK(kiln__device_check(device, err));
+    return device->backend->raw->attributes(device, entry, out, err);
 }
 
 kiln_status kiln__raw_occupancy(kiln__device *device, void *entry, const kiln__raw_launch *launch,
                                 int64_t *blocks_out, kiln_error *err)
 {
-    kiln_status status = usable(device, err);
-
     *blocks_out = 0;
-    return status == KILN_OK
-               ? device->backend->raw->occupancy(device, entry, launch, blocks_out, err)
-               : status;
+    KILN_CHECK(kiln__device_check(device, err));
+    return device->backend->raw->occupancy(device, entry, launch, blocks_out, err);
 }
 
 kiln_status kiln__raw_launch_run(kiln__device *device, void *entry, const kiln__raw_launch *launch,
                                  const kiln__raw_param *params, size_t count, const void *block,
                                  size_t bytes, kiln_stream *stream, kiln_error *err)
 {
-    KILN_CHECK(usable(device, err));
+    KILN_CHECK(kiln__device_check(device, err));
     if (count > KILN_PARAM_MAX || bytes > KILN__ARGS_BYTES_MAX)
         return kiln__fail(err, KILN_ERR_INTERNAL, "%zu kernel arguments in %zu bytes", count,
                           bytes);

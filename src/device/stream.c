@@ -20,11 +20,8 @@ enum { TICKETS_MAX = 1 << 14 };
 kiln_status kiln__stream_priorities(kiln__device *device, int *least_out, int *greatest_out,
                                     kiln_error *err)
 {
-    kiln_status status = kiln__device_check(device, err);
-
     *least_out = *greatest_out = 0;
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(kiln__device_check(device, err));
     return device->backend->stream_priorities(device, least_out, greatest_out, err);
 }
 
@@ -54,14 +51,12 @@ kiln_status kiln__stream_create(kiln__device *device, const kiln_stream_options 
     const kiln_stream_options defaults = KILN_STREAM_OPTIONS_INIT;
     const kiln_stream_options *o = options != NULL ? options : &defaults;
     const kiln__backend *backend = device->backend;
-    kiln_status status = kiln__device_check(device, err);
     void *native = NULL;
 
     *out = NULL;
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(kiln__device_check(device, err));
     KILN_CHECK(backend->stream_create(device, o->priority, o->blocking, &native, err));
-    status = stream_new(device, native, false, out, err);
+    kiln_status status = stream_new(device, native, false, out, err);
     if (status != KILN_OK)
         backend->stream_destroy(device, native);
     return status;
@@ -70,11 +65,8 @@ kiln_status kiln__stream_create(kiln__device *device, const kiln_stream_options 
 kiln_status kiln__stream_wrap(kiln__device *device, void *native, kiln_stream **out,
                               kiln_error *err)
 {
-    kiln_status status = kiln__device_check(device, err);
-
     *out = NULL;
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(kiln__device_check(device, err));
     if (device->backend->stream_wrap == NULL)
         return kiln__fail(err, KILN_ERR_UNSUPPORTED, "%s has no streams of its own to wrap",
                           device->info.id);
@@ -179,11 +171,9 @@ kiln_status kiln__stream_synchronize(kiln_stream *stream, kiln_error *err)
 kiln_status kiln__stream_query(kiln_stream *stream, bool *done_out, kiln_error *err)
 {
     kiln__device *device = stream->device;
-    kiln_status status = kiln__device_check(device, err);
 
     *done_out = false;
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(kiln__device_check(device, err));
     return device->backend->stream_query(device, stream->native, done_out, err);
 }
 

@@ -441,12 +441,10 @@ kiln_status kiln__product_cuda(kiln_context *ctx, const kiln__product *p, kiln_s
 {
     kiln__device *device = kiln__context_device(ctx);
     bool pushed = false;
-    kiln_status status = kiln__device_enter(device, &pushed, err);
 
     *finished_out = false;
-    if (status != KILN_OK)
-        return status;
-    status = run(ctx, p, stream, finished_out, err);
+    KILN_CHECK(kiln__device_enter(device, &pushed, err));
+    kiln_status status = run(ctx, p, stream, finished_out, err);
     kiln__device_leave(device, pushed);
     return status;
 }

@@ -118,11 +118,10 @@ done:
 static kiln_status cuda_open(kiln__device *device, int ordinal, int cpu_threads, kiln_error *err)
 {
     int count = 0;
-    kiln_status status = kiln__cuda_init(err);
+    kiln_status status = KILN_OK;
 
     (void)cpu_threads;
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(kiln__cuda_init(err));
     if (kiln__cu.device_get_count(&count) != KILN__CU_OK || count == 0)
         return kiln__fail(err, KILN_ERR_NO_DEVICE, "the CUDA driver sees no GPU");
     if (ordinal != KILN__ORDINAL_ANY) {

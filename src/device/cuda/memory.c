@@ -38,12 +38,11 @@ kiln_status kiln__cuda_raw_alloc(kiln__device *device, size_t bytes, void **addr
 {
     kiln__cu_pointer address = 0;
     bool pushed;
-    kiln_status status = kiln__cuda_enter(device, &pushed, err);
 
     *address_out = NULL;
-    if (status != KILN_OK)
-        return status;
-    status = kiln__cuda_status(device, kiln__cu.mem_alloc(&address, bytes), "cuMemAlloc", err);
+    KILN_CHECK(kiln__cuda_enter(device, &pushed, err));
+    kiln_status status =
+        kiln__cuda_status(device, kiln__cu.mem_alloc(&address, bytes), "cuMemAlloc", err);
     if (status == KILN_OK && address % 512 != 0) {
         (void)kiln__cu.mem_free(address);
         address = 0;
@@ -289,16 +288,15 @@ kiln_status kiln__cuda_host_alloc(kiln__device *device, size_t bytes, bool write
     const unsigned kind = HOST_ALLOC_PORTABLE | HOST_ALLOC_DEVICE_MAP |
                           (write_combined ? HOST_ALLOC_WRITE_COMBINED : 0);
     bool pushed;
-    kiln_status status = kiln__cuda_enter(device, &pushed, err);
 
     *out = NULL;
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(kiln__cuda_enter(device, &pushed, err));
     const kiln__cu_result result = kiln__cu.mem_host_alloc(out, bytes, kind);
-    status = result == KILN__CU_OUT_OF_MEMORY
-                 ? kiln__fail(err, KILN_ERR_NO_MEMORY,
-                              "the host has no %zu bytes that it could page-lock", bytes)
-                 : kiln__cuda_status(device, result, "cuMemHostAlloc", err);
+    kiln_status status =
+        result == KILN__CU_OUT_OF_MEMORY
+            ? kiln__fail(err, KILN_ERR_NO_MEMORY,
+                         "the host has no %zu bytes that it could page-lock", bytes)
+            : kiln__cuda_status(device, result, "cuMemHostAlloc", err);
     kiln__cuda_leave(pushed);
     return status;
 }

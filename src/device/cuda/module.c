@@ -18,12 +18,11 @@ kiln_status kiln__cuda_module_load(kiln__device *device, const void *binary, siz
 {
     kiln__cu_module module = NULL;
     bool pushed;
-    kiln_status status = kiln__cuda_enter(device, &pushed, err);
+    kiln_status status = KILN_OK;
 
     (void)bytes; /* a cubin tells its own size */
     *module_out = NULL;
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(kiln__cuda_enter(device, &pushed, err));
     kiln__cu_result result = kiln__cu.module_load_data(&module, binary);
     if (result == KILN__CU_INVALID_IMAGE || result == KILN__CU_NO_BINARY_FOR_GPU ||
         result == KILN__CU_UNSUPPORTED_PTX_VERSION)
@@ -60,11 +59,10 @@ kiln_status kiln__cuda_module_entry(kiln__device *device, void *module, const ch
 {
     kiln__cu_function function = NULL;
     bool pushed;
-    kiln_status status = kiln__cuda_enter(device, &pushed, err);
+    kiln_status status = KILN_OK;
 
     *entry_out = NULL;
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(kiln__cuda_enter(device, &pushed, err));
     kiln__cu_result result = kiln__cu.module_get_function(&function, module, name);
     if (result == KILN__CU_NOT_FOUND)
         status = kiln__fail(err, KILN_ERR_INTERNAL, "the module has no kernel \"%s\"", name);
@@ -91,11 +89,10 @@ kiln_status kiln__cuda_launch(kiln__device *device, void *entry, const kiln__lau
 {
     void *params[1] = {(void *)(uintptr_t)args}; /* the driver reads only */
     bool pushed;
-    kiln_status status = kiln__cuda_enter(device, &pushed, err);
+    kiln_status status = KILN_OK;
 
     (void)args_bytes; /* the kernel knows the size of its one parameter */
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(kiln__cuda_enter(device, &pushed, err));
     if (config->grid_x > INT32_MAX) {
         status =
             kiln__fail(err, KILN_ERR_INTERNAL, "a grid of %lld blocks", (long long)config->grid_x);

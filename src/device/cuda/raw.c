@@ -246,11 +246,10 @@ static kiln_status run(kiln__device *device, void *entry, const kiln__raw_launch
     kiln__cu_launch_config config;
     void *values[KILN_PARAM_MAX];
     bool pushed;
-    kiln_status status = kiln__cuda_enter(device, &pushed, err);
+    kiln_status status = KILN_OK;
 
     (void)bytes;
-    if (status != KILN_OK)
-        return status;
+    KILN_CHECK(kiln__cuda_enter(device, &pushed, err));
     for (size_t k = 0; k < count; k++) /* the driver reads only */
         values[k] = (void *)((uintptr_t)block + params[k].offset);
     KILN_TRY(raise_limits(device, entry, launch, err));

@@ -76,12 +76,11 @@ kiln_status kiln__cuda_stream_query(kiln__device *device, void *native, bool *do
                                     kiln_error *err)
 {
     bool pushed;
-    kiln_status status = kiln__cuda_enter(device, &pushed, err);
 
     *done_out = false;
-    if (status != KILN_OK)
-        return status;
-    status = answer(device, kiln__cu.stream_query(native), "cuStreamQuery", done_out, err);
+    KILN_CHECK(kiln__cuda_enter(device, &pushed, err));
+    kiln_status status =
+        answer(device, kiln__cu.stream_query(native), "cuStreamQuery", done_out, err);
     kiln__cuda_leave(pushed);
     return status;
 }
@@ -136,12 +135,10 @@ kiln_status kiln__cuda_event_query(kiln__device *device, void *event, bool *done
                                    kiln_error *err)
 {
     bool pushed;
-    kiln_status status = kiln__cuda_enter(device, &pushed, err);
 
     *done_out = false;
-    if (status != KILN_OK)
-        return status;
-    status = answer(device, kiln__cu.event_query(event), "cuEventQuery", done_out, err);
+    KILN_CHECK(kiln__cuda_enter(device, &pushed, err));
+    kiln_status status = answer(device, kiln__cu.event_query(event), "cuEventQuery", done_out, err);
     kiln__cuda_leave(pushed);
     return status;
 }
