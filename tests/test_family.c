@@ -21,6 +21,7 @@
 #include "codegen/walk.h"
 #include "kernel/resolve.h"
 #include "test_env.h"
+#include "warm/warm.h"
 
 /* ---- the text half: a plan and a source ---- */
 
@@ -67,6 +68,7 @@ static const kiln__family difference = {
     .name = "difference",
     .noun = "running difference",
     .kernel_name = "difference",
+    .line = "op! axes",
     .combines = true,
     .part_bytes_max = KILN__PART_BYTES_MAX,
     .layouts = 1u << KILN__LAYOUT_ROWS,
@@ -171,6 +173,7 @@ static int enter(void **state)
 
     opts.device = "cpu";
     kiln__test_template = templates;
+    kiln__test_family = &difference_calls;
     assert_int_equal(kiln_context_create(&opts, &f.ctx, NULL), KILN_OK);
     assert_int_equal(kiln__kernel_new(f.ctx, true, &difference_calls, &request, &f.op, NULL),
                      KILN_OK);
@@ -185,6 +188,7 @@ static int leave(void **state)
     kiln__kernel_destroy(f->op);
     kiln_context_release(f->ctx);
     kiln__test_template = NULL;
+    kiln__test_family = NULL;
     return 0;
 }
 
@@ -314,12 +318,120 @@ static void test_family__variants_have_a_text(void **state)
     kiln_error_clear(&err);
 }
 
+/* ---- manifests ---- */
+
+/* The source of the one kernel that a line stands for. */
+typedef struct warmed {
+    kiln__source source;
+    int kernels;
+} warmed;
+
+static kiln_status take(void *user, const kiln__definition *def, const kiln__variant *variant,
+                        kiln_error *err)
+{
+    warmed *w = user;
+
+    kiln__source_clear(&w->source);
+    w->kernels++;
+    return kiln__emit(def, variant, &w->source, err);
+}
+
+static kiln_status warm(const char *line, warmed *w, kiln_error *err)
+{
+    kiln__manifest *m = kiln__manifest_of_families();
+    kiln_status status = kiln__manifest_read(m, "m", line, strlen(line), NULL, NULL, err);
+
+    *w = (warmed){KILN__SOURCE_INIT, 0};
+    if (status == KILN_OK)
+        status = kiln__warm_expand(kiln__manifest_at(m, 0), KILN_BACKEND_CPU, take, w, err);
+    kiln__manifest_destroy(m);
+    return status;
+}
+
+/* What a run of a program records is read back and gives the program's kernel again. */
+static void test_family__kernels_are_recorded_warmed_and_replayed(void **state)
+{
+    static const char path[] = "test_family.jsonl";
+    const kiln__definition_request request = {
+        .in = "T x", .out = "T y", .snippet = {[KILN__SNIPPET_OP] = "y = x - x_before"}};
+    const int64_t shape[] = {3, 4};
+    const kiln_axes axes = {1, {0}};
+    const difference_call_options opts = {sizeof opts, NULL, &axes};
+    kiln_context_options recorded = KILN_CONTEXT_OPTIONS_INIT;
+    kiln_context *ctx = NULL;
+    kiln__kernel *op = NULL;
+    kiln_array *x = NULL, *y = NULL;
+    char *source = NULL, *text_read = NULL;
+    size_t bytes = 0;
+    warmed w;
+
+    (void)state;
+    (void)remove(path);
+    recorded.device = "cpu";
+    recorded.record = path;
+    assert_int_equal(kiln_context_create(&recorded, &ctx, NULL), KILN_OK);
+    assert_int_equal(kiln__kernel_new(ctx, true, &difference_calls, &request, &op, NULL), KILN_OK);
+    assert_int_equal(kiln_array_ones(ctx, KILN_FLOAT32, 2, shape, &x, NULL), KILN_OK);
+    const kiln_arg args[] = {kiln_arg_array(x), kiln_arg_out(&y)};
+    assert_int_equal(kiln__call_run(op, args, 2, &opts, NULL), KILN_OK);
+    const kiln__wanted text = {
+        .function = "source", .what = KILN__WANT_SOURCE, .out.source = &source};
+    assert_int_equal(kiln__call_make(&text, op, args, 2, &opts, NULL), KILN_OK);
+    kiln_array_release(x);
+    kiln_array_release(y);
+    kiln__kernel_destroy(op);
+    kiln_context_release(ctx);
+
+    /* The kernel that fills x comes first. */
+    assert_int_equal(kiln__read_file(path, 1 << 16, &text_read, &bytes), 0);
+    const char *line = strstr(text_read, "{\"kind\":\"difference\"");
+    assert_non_null(line);
+    assert_int_equal(warm(line, &w, NULL), KILN_OK);
+    assert_int_equal(w.kernels, 1);
+    assert_string_equal(w.source.text, source);
+    kiln__source_clear(&w.source);
+    kiln__free(text_read);
+    (void)remove(path);
+    kiln_free(source);
+}
+
+/* Lines that are written by hand are planned, and checked by what the descriptor says of them. */
+static void test_family__lines_are_planned_and_checked(void **state)
+{
+    static const char head[] = "{\"kind\":\"difference\",\"in\":\"T x\",\"out\":\"T y\","
+                               "\"types\":[{\"T\":\"float32\"}]";
+    static const struct {
+        const char *rest, *message;
+    } lines[] = {
+        {",\"op\":\"y = x - x_before\",\"axes\":[0],\"shapes\":[[3,4]]}", NULL},
+        {"}", "\"op\" is missing; a running difference needs it"},
+        {",\"op\":\"y = x\",\"map\":\"x\"}", "a running difference has no \"map\""},
+        {",\"op\":\"y = x\",\"reverse\":true}", "a running difference has no \"reverse\""},
+    };
+    char line[300];
+    warmed w;
+
+    (void)state;
+    for (size_t k = 0; k < KILN_COUNT_OF(lines); k++) {
+        kiln_error err = KILN_ERROR_INIT;
+        snprintf(line, sizeof line, "%s%s", head, lines[k].rest);
+        assert_int_equal(warm(line, &w, &err), lines[k].message == NULL ? KILN_OK : KILN_ERR_FORMAT);
+        assert_int_equal(w.kernels, lines[k].message == NULL);
+        if (lines[k].message != NULL)
+            assert_non_null(strstr(err.message, lines[k].message));
+        kiln_error_clear(&err);
+        kiln__source_clear(&w.source);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_family__differences_are_those_of_a_plain_loop),
         cmocka_unit_test(test_family__calls_are_refused_and_prepared_as_those_of_other_families),
         cmocka_unit_test(test_family__variants_have_a_text),
+        cmocka_unit_test(test_family__kernels_are_recorded_warmed_and_replayed),
+        cmocka_unit_test(test_family__lines_are_planned_and_checked),
     };
     return cmocka_run_group_tests(tests, enter, leave);
 }

@@ -223,7 +223,7 @@ static kiln_status take(void *user, const kiln__definition *def, const kiln__var
 
 static int plan_line(const char *line, kiln_backend backend)
 {
-    kiln__manifest *m = kiln__manifest_create();
+    kiln__manifest *m = kiln__manifest_of_families();
     kiln_error err = KILN_ERROR_INIT;
     outcome o = {.left = SOURCES_PER_LINE};
     kiln_status status = kiln__manifest_read(m, "m", line, strlen(line), NULL, NULL, &err);

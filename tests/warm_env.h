@@ -56,7 +56,7 @@ static inline warm_result warm_text(const char *text, const char *dir, kiln_back
                                     const char *target)
 {
     warm_work w = {.cache = kiln__cache_open(dir, NULL), .target = {.backend = backend}};
-    kiln__manifest *m = kiln__manifest_create();
+    kiln__manifest *m = kiln__manifest_of_families();
     kiln_error err = KILN_ERROR_INIT;
 
     snprintf(w.target.name, sizeof w.target.name, "%s", target);

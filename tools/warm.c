@@ -290,7 +290,7 @@ int command_warm(const struct invocation *v)
 {
     struct warm w = {.cache_dir = "", .staging = ""};
     const char *bundle = invocation_get(v, OPTION_BUNDLE);
-    kiln__manifest *manifest = kiln__manifest_create();
+    kiln__manifest *manifest = kiln__manifest_of_families();
     char staging[4096] = "";
     int result = read_options(v, &w);
 

@@ -70,7 +70,7 @@ done:
 static kiln_status serve(job *j, char *request, kiln_error *err)
 {
     char *line = strchr(request, '\n');
-    kiln__manifest *manifest = kiln__manifest_create();
+    kiln__manifest *manifest = kiln__manifest_of_families();
     kiln_status status = KILN_OK;
 
     if (line == NULL || manifest == NULL) {

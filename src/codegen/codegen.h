@@ -704,9 +704,12 @@ struct kiln__slot_list;
  * through a new one.
  */
 struct kiln__family {
-    const char *name;        /* "row": the "kind" of its lines in manifests */
+    const char *name;        /* "row": also the "kind" of its lines in manifests */
     const char *noun;        /* "row program": what messages call such a kernel */
     const char *kernel_name; /* of a definition that is given none */
+    /* What lines of a manifest have beside the fields of all definitions (docs/manifest.md): names with
+     * a blank between, "op!" where the field is required, "reverse=2" for a flag of calls. */
+    const char *line;
 
     /* The texts. `maps`: they are map, reduce, post, identity and reduce_type, and post assigns the
      * outputs; otherwise op does. `combines`: elements of an axis meet, so that calls name axes and

@@ -354,6 +354,7 @@ const kiln__family kiln__family_loop = {
     .name = "elementwise",
     .noun = "elementwise kernel",
     .kernel_name = "kiln_kernel",
+    .line = "op! loop_prep after_loop keep_axes",
     .in_place = true,
     .part_bytes_max = KILN__PART_BYTES_MAX,
     .plan = plan_loop,

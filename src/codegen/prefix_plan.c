@@ -476,6 +476,7 @@ const kiln__family kiln__family_scan = {
     .name = "scan",
     .noun = "scan",
     .kernel_name = "kiln_scan",
+    .line = "map! reduce! post! identity reduce_type axes exclusive=1 reverse=2",
     .maps = true,
     .combines = true,
     .in_place = true,

@@ -433,6 +433,7 @@ const kiln__family kiln__family_reduction = {
     .name = "reduction",
     .noun = "reduction",
     .kernel_name = "kiln_reduction",
+    .line = "map! reduce! post! identity reduce_type named axes",
     .maps = true,
     .combines = true,
     .shrinks = true,

@@ -374,6 +374,7 @@ const kiln__family kiln__family_row = {
     .name = "row",
     .noun = "row program",
     .kernel_name = "kiln_row",
+    .line = "row_out op post stages! values axes",
     .combines = true,
     .in_place = true,
     .part_bytes_max = KILN__PART_BYTES_MAX,

@@ -201,8 +201,20 @@ kiln_status kiln__reduction_read(struct kiln__reading *r, const void *opts, kiln
 
 /* How calls of a family (NULL: loops) are made; NULL where the table lacks it. */
 const kiln__family_calls *kiln__calls_of(const kiln__family *family);
-/* The family whose lines of a manifest have this "kind"; NULL for none. */
+/* The family of that name, which lines of a manifest have as their "kind"; NULL for none. */
 const kiln__family *kiln__family_named(const char *name);
+/* A manifest for lines of all families; NULL without memory. */
+kiln__manifest *kiln__manifest_of_families(void);
+/* A family's kind of lines. */
+static inline kiln__manifest_kind kiln__manifest_kind_of(const kiln__family *family)
+{
+    return (kiln__manifest_kind){family->name, family->noun, family->line};
+}
+
+#ifdef KILN_TEST_HOOKS
+/* A further family, for tests; NULL: none. */
+extern const kiln__family_calls *kiln__test_family;
+#endif
 
 /* ---- the object ----------------------------------------------------------------------------- */
 

@@ -32,25 +32,6 @@ kiln__snippet_kind kiln__manifest_snippet(size_t nth, kiln__manifest_text *text_
     return snippets[nth].snippet;
 }
 
-static kiln__manifest_kind kind_of(const kiln__family *family)
-{
-    int kind = 0;
-    while (kind < KILN__MANIFEST_KIND_COUNT &&
-           strcmp(kiln__manifest_kind_name((kiln__manifest_kind)kind), family->name) != 0)
-        kind++;
-    return (kiln__manifest_kind)kind;
-}
-
-/* Fields that every definition of its kind must show, also when they are empty. */
-static bool is_needed(const kiln__definition *def, kiln__manifest_text text)
-{
-    if (def->rows != NULL)
-        return false;
-    return def->family->maps ? text == KILN__MANIFEST_MAP || text == KILN__MANIFEST_REDUCE ||
-                                   text == KILN__MANIFEST_POST
-                             : text == KILN__MANIFEST_OP;
-}
-
 /* ---- row programs ------------------------------------------------------------------------------ */
 
 /* What a line of a row program needs beside what all have. */
@@ -143,8 +124,9 @@ bool kiln__manifest_line(const kiln__definition *def, const kiln__variant *varia
 {
     kiln__manifest_types types = {.at = 0};
     kiln__manifest_word layout = {NULL, 0};
+    const kiln__manifest_kind kind = kiln__manifest_kind_of(def->family);
     kiln__manifest_entry e = {
-        .kind = kind_of(def->family),
+        .kind = &kind,
         .keep_axes = def->keep_axes,
         .options = (const char **)def->options,
         .option_count = def->option_count,
@@ -166,7 +148,7 @@ bool kiln__manifest_line(const kiln__definition *def, const kiln__variant *varia
     e.text[KILN__MANIFEST_OUT].text = def->signature[1];
     for (size_t k = 0; k < KILN_COUNT_OF(snippets); k++) {
         const char *snippet = def->snippet[snippets[k].snippet];
-        if (snippet[0] != '\0' || is_needed(def, snippets[k].text))
+        if (snippet[0] != '\0')
             e.text[snippets[k].text].text = snippet;
     }
     if (def->rows != NULL && !fill_row(def, &e, &parts))

@@ -44,4 +44,8 @@ bool kiln__json_null(kiln__json *j); /* when the next word is null, take it */
 bool kiln__json_begin(kiln__json *j, char open, const char *wanted);
 bool kiln__json_next(kiln__json *j, char close, bool *first);
 
+/* What the fields of a kind say of a name: '!' required, '=' a flag of calls, with this bit, ' ' neither,
+ * 0 that it has no such field. (read.c) */
+char kiln__manifest_mark(const kiln__manifest_kind *kind, const char *name, unsigned *bit);
+
 #endif

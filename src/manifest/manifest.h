@@ -16,17 +16,17 @@
 
 #include "core/core.h"
 
-typedef enum kiln__manifest_kind {
-    KILN__MANIFEST_ELEMENTWISE,
-    KILN__MANIFEST_REDUCTION,
-    KILN__MANIFEST_SCAN,
-    KILN__MANIFEST_ROW,
-    KILN__MANIFEST_EXPRESSION,
-    KILN__MANIFEST_KIND_COUNT
+/*
+ * A kind of lines. A family of kernels is one, as its descriptor says; expressions are the one that
+ * is not. `fields` names the fields that a line may have, with a blank between: "op!" is required,
+ * "reverse=2" is a flag of calls with that bit. Lines with a definition have some fields in any case
+ * (read.c).
+ */
+typedef struct kiln__manifest_kind {
+    const char *name; /* the line's "kind" */
+    const char *noun; /* for messages */
+    const char *fields;
 } kiln__manifest_kind;
-
-/* "elementwise" and so on. */
-const char *kiln__manifest_kind_name(kiln__manifest_kind kind);
 
 /* X(ID, "field"): the fields that hold a text. */
 #define KILN__MANIFEST_TEXTS(X)                                                                    \
@@ -122,13 +122,14 @@ typedef struct kiln__manifest_value {
     kiln__manifest_word type, name;
 } kiln__manifest_value;
 
-/* One line. Texts are NULL where the field is missing, lists empty. */
+/* One line. Texts are NULL where the field is missing, lists empty. Expressions have a `text`, and no
+ * other line has. */
 typedef struct kiln__manifest_entry {
-    kiln__manifest_kind kind;
+    const kiln__manifest_kind *kind;
     kiln__manifest_word text[KILN__MANIFEST_TEXT_COUNT];
     bool keep_axes;
     bool wide; /* expressions: 16-bit floats stay float32 */
-    bool exclusive, reverse; /* scans that are told by shapes */
+    unsigned flags; /* of calls that are told by shapes */
     kiln__manifest_stage *stages; /* row programs */
     size_t stage_count;
     kiln__manifest_value *values;
@@ -154,7 +155,8 @@ typedef struct kiln__manifest_entry {
 
 typedef struct kiln__manifest kiln__manifest;
 
-kiln__manifest *kiln__manifest_create(void); /* NULL without memory */
+/* For lines of `count` kinds (copied) and of expressions. NULL without memory. */
+kiln__manifest *kiln__manifest_create(const kiln__manifest_kind *kinds, size_t count);
 void kiln__manifest_destroy(kiln__manifest *manifest); /* accepts NULL */
 
 /*
@@ -179,7 +181,8 @@ kiln_status kiln__manifest_fail(const kiln__manifest_entry *entry, size_t at, si
 size_t kiln__manifest_place(const kiln__manifest_entry *entry, const kiln__manifest_word *word,
                             size_t nth);
 
-/* Append the entry as one line without its newline. False for a text that is no UTF-8, which JSON
+/* Append the entry as one line without its newline; texts that its kind requires and that are missing
+ * are empty ones. False for a text that is no UTF-8, which JSON
  * cannot hold; nothing is appended then. `file`, `line` and positions do not count. */
 bool kiln__manifest_write(const kiln__manifest_entry *entry, kiln__buf *out);
 

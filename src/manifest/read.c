@@ -11,6 +11,7 @@
  */
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "manifest/json.h"
 
@@ -20,13 +21,30 @@ enum { LIST_MAX = 4096, WINDOW = 100 };
 
 struct kiln__manifest {
     kiln__arena *arena;
+    kiln__manifest_kind *kinds; /* that of expressions is the last one */
+    size_t kind_count;
     kiln__manifest_entry **entries;
     size_t count, room;
 };
 
-kiln__manifest *kiln__manifest_create(void)
+static const kiln__manifest_kind expression = {"expression", "expression",
+                                               "name text! types! shapes scalars wide"};
+
+/* The fields of all lines with a definition. */
+static const char definition_fields[] =
+    "name in! out! preamble options types shapes scalars layouts";
+
+kiln__manifest *kiln__manifest_create(const kiln__manifest_kind *kinds, size_t count)
 {
-    return kiln__calloc(1, sizeof(kiln__manifest));
+    kiln__manifest *m = kiln__calloc(1, sizeof *m + (count + 1) * sizeof *kinds);
+
+    if (m == NULL)
+        return NULL;
+    m->kinds = (kiln__manifest_kind *)(m + 1);
+    memcpy(m->kinds, kinds, count * sizeof *kinds);
+    m->kinds[count] = expression;
+    m->kind_count = count + 1;
+    return m;
 }
 
 void kiln__manifest_destroy(kiln__manifest *manifest)
@@ -385,34 +403,31 @@ static void read_value(kiln__json *j, void *item)
 
 /* ---- lines ------------------------------------------------------------------------------------- */
 
-/* Bits of the kinds that have a field. */
-enum {
-    E = 1 << KILN__MANIFEST_ELEMENTWISE,
-    R = 1 << KILN__MANIFEST_REDUCTION,
-    S = 1 << KILN__MANIFEST_SCAN,
-    W = 1 << KILN__MANIFEST_ROW,
-    X = 1 << KILN__MANIFEST_EXPRESSION
-};
-
-static const struct {
-    const char *name, *what;
-} kinds[KILN__MANIFEST_KIND_COUNT] = {
-    [KILN__MANIFEST_ELEMENTWISE] = {"elementwise", "an elementwise kernel"},
-    [KILN__MANIFEST_REDUCTION] = {"reduction", "a reduction"},
-    [KILN__MANIFEST_SCAN] = {"scan", "a scan"},
-    [KILN__MANIFEST_ROW] = {"row", "a row program"},
-    [KILN__MANIFEST_EXPRESSION] = {"expression", "an expression"},
-};
-
-const char *kiln__manifest_kind_name(kiln__manifest_kind kind)
+/* What stands behind a name in a list of fields: '!', '=' (and `*bit`), ' '; 0 where it is not in it. */
+static char mark_in(const char *list, const char *name, unsigned *bit)
 {
-    return kinds[kind].name;
+    const size_t bytes = strlen(name);
+
+    for (const char *at = list; *at != '\0'; at += strcspn(at, " "), at += *at == ' ') {
+        if (strncmp(at, name, bytes) != 0 || strchr("!= ", at[bytes]) == NULL)
+            continue;
+        if (at[bytes] == '=')
+            *bit = (unsigned)strtoul(at + bytes + 1, NULL, 10);
+        return at[bytes] != '\0' ? at[bytes] : ' ';
+    }
+    return 0;
+}
+
+char kiln__manifest_mark(const kiln__manifest_kind *kind, const char *name, unsigned *bit)
+{
+    const char own = mark_in(kind->fields, name, bit);
+    return own != 0 || kind->fields == expression.fields ? own
+                                                         : mark_in(definition_fields, name, bit);
 }
 
 /* What a field holds: a text of the entry, a bool, a list, or what needs a function of its own. */
 typedef struct field {
     const char *name;
-    int kinds, needed;
     int text;                    /* of a text, else -1 */
     size_t flag, list, count;    /* where in the entry; 0, where `kind` is, stands for none */
     size_t item_bytes;
@@ -429,37 +444,31 @@ typedef struct field {
     .item_bytes = sizeof *((kiln__manifest_entry *)0)->member, .what = (description)
 
 static const field fields[] = {
-    {"name", E | R | S | W | X, 0, TEXT(NAME)},
-    {"text", X, X, TEXT(TEXT)},
-    {"in", E | R | S | W, E | R | S | W, TEXT(IN)},
-    {"out", E | R | S | W, E | R | S | W, TEXT(OUT)},
-    {"row_out", W, 0, TEXT(ROW_OUT)},
-    {"op", E | W, E, TEXT(OP)},
-    {"preamble", E | R | S | W, 0, TEXT(PREAMBLE)},
-    {"loop_prep", E, 0, TEXT(LOOP_PREP)},
-    {"after_loop", E, 0, TEXT(AFTER_LOOP)},
-    {"map", R | S, R | S, TEXT(MAP)},
-    {"reduce", R | S, R | S, TEXT(REDUCE)},
-    {"post", R | S | W, R | S, TEXT(POST)},
-    {"identity", R | S, 0, TEXT(IDENTITY)},
-    {"reduce_type", R | S, 0, TEXT(REDUCE_TYPE)},
-    {"named", R, 0, TEXT(NAMED)},
-    {"keep_axes", E, 0, FLAG(keep_axes)},
-    {"wide", X, 0, FLAG(wide)},
-    {"stages", W, W, LIST(stages, stage_count, read_stage, "a list of stages")},
-    {"values", W, 0, LIST(values, value_count, read_value, "a list of values")},
-    {"exclusive", S, 0, FLAG(exclusive)},
-    {"reverse", S, 0, FLAG(reverse)},
-    {"options", E | R | S | W, 0,
-     LIST(options, option_count, read_option, "a list of strings")},
-    {"types", E | R | S | W | X, X,
-     LIST(types, type_count, read_binding, "a list such as [{\"T\": \"float32\"}]")},
-    {"axes", R | S | W, 0, .text = -1, .read = read_axes},
-    {"shapes", E | R | S | W | X, 0,
-     LIST(shapes, shape_count, read_shape_set, "a list such as [[1024, 1024]]")},
-    {"scalars", E | R | S | W | X, 0,
-     LIST(scalars, scalar_count, read_word, "a list of strings")},
-    {"layouts", E | R | S | W, 0, LIST(layouts, layout_count, read_word, "a list of strings")},
+    {"name", TEXT(NAME)},
+    {"text", TEXT(TEXT)},
+    {"in", TEXT(IN)},
+    {"out", TEXT(OUT)},
+    {"row_out", TEXT(ROW_OUT)},
+    {"op", TEXT(OP)},
+    {"preamble", TEXT(PREAMBLE)},
+    {"loop_prep", TEXT(LOOP_PREP)},
+    {"after_loop", TEXT(AFTER_LOOP)},
+    {"map", TEXT(MAP)},
+    {"reduce", TEXT(REDUCE)},
+    {"post", TEXT(POST)},
+    {"identity", TEXT(IDENTITY)},
+    {"reduce_type", TEXT(REDUCE_TYPE)},
+    {"named", TEXT(NAMED)},
+    {"keep_axes", FLAG(keep_axes)},
+    {"wide", FLAG(wide)},
+    {"stages", LIST(stages, stage_count, read_stage, "a list of stages")},
+    {"values", LIST(values, value_count, read_value, "a list of values")},
+    {"options", LIST(options, option_count, read_option, "a list of strings")},
+    {"types", LIST(types, type_count, read_binding, "a list such as [{\"T\": \"float32\"}]")},
+    {"axes", .text = -1, .read = read_axes},
+    {"shapes", LIST(shapes, shape_count, read_shape_set, "a list such as [[1024, 1024]]")},
+    {"scalars", LIST(scalars, scalar_count, read_word, "a list of strings")},
+    {"layouts", LIST(layouts, layout_count, read_word, "a list of strings")},
 };
 
 static void read_content(kiln__json *j, const field *f, kiln__manifest_entry *e)
@@ -478,12 +487,21 @@ static void read_content(kiln__json *j, const field *f, kiln__manifest_entry *e)
     e->has_scalars |= f->list == AT(scalars);
 }
 
+/* A flag of calls, which some kind has. */
+typedef struct flag {
+    kiln__manifest_word name;
+    bool set;
+} flag;
+
 /* Where in `fields` the entry got something; the bit behind them stands for "kind". */
 typedef struct reading {
+    const kiln__manifest *m;
     kiln__json *j;
     kiln__manifest_entry *e;
     unsigned seen;
     size_t at[KILN_COUNT_OF(fields)];
+    flag flags[8];
+    size_t flag_count;
 } reading;
 
 static void read_kind(reading *r)
@@ -492,16 +510,44 @@ static void read_kind(reading *r)
 
     if (!kiln__json_string(r->j, &kind))
         return;
-    for (int k = 0; k < KILN__MANIFEST_KIND_COUNT; k++) {
-        if (strcmp(kind.text, kinds[k].name) == 0) {
-            r->e->kind = (kiln__manifest_kind)k;
+    char known[200];
+    size_t used = 0;
+    for (size_t k = 0; k < r->m->kind_count; k++) {
+        if (strcmp(kind.text, r->m->kinds[k].name) == 0) {
+            r->e->kind = &r->m->kinds[k];
             return;
         }
+        used += (size_t)snprintf(known + used, sizeof known - used, "%s\"%.20s\"",
+                                 k == 0                      ? ""
+                                 : k + 1 < r->m->kind_count ? ", "
+                                                             : " or ",
+                                 r->m->kinds[k].name);
+        used = used < sizeof known ? used : sizeof known - 1;
     }
-    kiln__json_fail(r->j, kind.at - 1, strlen(kind.text) + 2,
-                    "a kind is \"elementwise\", \"reduction\", \"scan\", \"row\" or "
-                    "\"expression\", not \"%.40s\"",
+    kiln__json_fail(r->j, kind.at - 1, strlen(kind.text) + 2, "a kind is %s, not \"%.40s\"", known,
                     kind.text);
+}
+
+static void read_flag(reading *r, const kiln__manifest_word *name)
+{
+    const char *wrong = NULL;
+    unsigned bit;
+    size_t k = 0;
+
+    while (k < r->m->kind_count && mark_in(r->m->kinds[k].fields, name->text, &bit) != '=')
+        k++;
+    if (k == r->m->kind_count || r->flag_count == KILN_COUNT_OF(r->flags))
+        wrong = "there is no field \"%.60s\"";
+    for (size_t f = 0; f < r->flag_count; f++)
+        if (strcmp(r->flags[f].name.text, name->text) == 0)
+            wrong = "\"%.60s\" is given twice";
+    if (wrong != NULL) {
+        kiln__json_fail(r->j, name->at - 1, strlen(name->text) + 2, wrong, name->text);
+        return;
+    }
+    r->flags[r->flag_count].name = *name;
+    if (kiln__json_expect(r->j, ':', "`:`"))
+        kiln__json_bool(r->j, &r->flags[r->flag_count++].set);
 }
 
 static void read_field(reading *r)
@@ -515,8 +561,7 @@ static void read_field(reading *r)
     while (f < kind && strcmp(fields[f].name, name.text) != 0)
         f++;
     if (f == kind && strcmp(name.text, "kind") != 0) {
-        kiln__json_fail(r->j, name.at - 1, strlen(name.text) + 2, "there is no field \"%.60s\"",
-                        name.text);
+        read_flag(r, &name);
         return;
     }
     if (r->seen & 1u << f) {
@@ -538,27 +583,41 @@ static void read_field(reading *r)
 /* Fields that the kind lacks or needs; known only at the end of the line. */
 static void check_fields(reading *r)
 {
-    const int kind = 1 << r->e->kind;
-    const char *what = kinds[r->e->kind].what;
+    const kiln__manifest_kind *kind = r->e->kind;
     const bool named = r->e->text[KILN__MANIFEST_NAMED].text != NULL;
+    char what[60];
+    unsigned bit = 0;
 
-    if (!(r->seen & 1u << KILN_COUNT_OF(fields)))
+    if (kind == NULL) {
         kiln__json_fail(r->j, 0, 1, "\"kind\" is missing");
+        return;
+    }
+    snprintf(what, sizeof what, "%s %.50s", strchr("aeiou", kind->noun[0]) != NULL ? "an" : "a",
+             kind->noun);
     for (size_t f = 0; f < KILN_COUNT_OF(fields); f++) {
         const bool seen = (r->seen & 1u << f) != 0;
         const size_t width = strlen(fields[f].name) + 2;
-        if (seen && !(fields[f].kinds & kind))
+        if (seen && kiln__manifest_mark(kind, fields[f].name, &bit) == 0)
             kiln__json_fail(r->j, r->at[f], width, "%s has no \"%s\"", what, fields[f].name);
         if (seen && named && fields[f].text >= 0 && fields[f].text != KILN__MANIFEST_NAMED)
             kiln__json_fail(r->j, r->at[f], width, "a named reduction has no \"%s\" of its own",
                             fields[f].name);
     }
+    for (size_t k = 0; k < r->flag_count; k++) {
+        const kiln__manifest_word *name = &r->flags[k].name;
+        if (kiln__manifest_mark(kind, name->text, &bit) != '=')
+            kiln__json_fail(r->j, name->at - 1, strlen(name->text) + 2, "%s has no \"%s\"", what,
+                            name->text);
+        r->e->flags |= r->flags[k].set ? bit : 0;
+    }
     for (size_t f = 0; f < KILN_COUNT_OF(fields); f++)
-        if (!(r->seen & 1u << f) && !named && (fields[f].needed & kind))
+        if (!(r->seen & 1u << f) && !named &&
+            kiln__manifest_mark(kind, fields[f].name, &bit) == '!')
             kiln__json_fail(r->j, 0, 1, "\"%s\" is missing; %s needs it", fields[f].name, what);
-    if (kind == X && r->e->type_count == 0)
+    const bool letters = r->e->text[KILN__MANIFEST_TEXT].text == NULL;
+    if (!letters && r->e->type_count == 0)
         kiln__json_fail(r->j, 0, 1, "\"types\" names no inputs; %s needs some", what);
-    for (size_t k = 0; kind != X && k < r->e->type_count; k++)
+    for (size_t k = 0; letters && k < r->e->type_count; k++)
         take_letters(r->j, &r->e->types[k]);
 }
 
@@ -588,7 +647,7 @@ static kiln_status read_line(kiln__manifest *m, const char *file, size_t nth, co
 {
     kiln__manifest_entry *e = kiln__arena_alloc(&m->arena, sizeof *e);
     kiln__json j = {.line = line, .bytes = bytes, .arena = &m->arena};
-    reading r = {.j = &j, .e = e};
+    reading r = {.m = m, .j = &j, .e = e};
 
     if (e == NULL)
         return kiln__fail_memory(err, sizeof *e);

@@ -3,6 +3,8 @@
  *
  * Rule: equal entries give equal lines, byte for byte, for lines are told apart by their bytes.
  */
+#include <stdlib.h>
+
 #include "manifest/json.h"
 
 static void put_string(kiln__buf *out, const char *text)
@@ -143,6 +145,16 @@ static void put_value(kiln__buf *out, const kiln__manifest_entry *e, size_t k)
     kiln__buf_putc(out, '}');
 }
 
+/* "name":true for each flag that is set. */
+static void put_flags(kiln__buf *out, const kiln__manifest_entry *e)
+{
+    for (const char *at = e->kind->fields; *at != '\0'; at += strcspn(at, " "), at += *at == ' ') {
+        const size_t bytes = strcspn(at, " =");
+        if (at[bytes] == '=' && (e->flags & (unsigned)strtoul(at + bytes + 1, NULL, 10)) != 0)
+            kiln__buf_printf(out, ",\"%.*s\":true", (int)bytes, at);
+    }
+}
+
 static bool is_text(const char *text)
 {
     return text == NULL || kiln__utf8_check(text, strlen(text));
@@ -174,15 +186,19 @@ bool kiln__manifest_write(const kiln__manifest_entry *e, kiln__buf *out)
         KILN__MANIFEST_TEXTS(TEXT_NAME)
 #undef TEXT_NAME
     };
+    unsigned bit;
 
     if (!all_text(e))
         return false;
-    kiln__buf_printf(out, "{\"kind\":\"%s\"",
-                     kiln__manifest_kind_name(e->kind));
+    kiln__buf_printf(out, "{\"kind\":\"%s\"", e->kind->name);
     for (int t = 0; t < KILN__MANIFEST_TEXT_COUNT; t++) {
-        if (e->text[t].text != NULL) {
+        const char *text = e->text[t].text;
+        if (text == NULL && e->text[KILN__MANIFEST_NAMED].text == NULL &&
+            kiln__manifest_mark(e->kind, names[t], &bit) == '!')
+            text = "";
+        if (text != NULL) {
             put_name(out, names[t]);
-            put_string(out, e->text[t].text);
+            put_string(out, text);
         }
     }
     if (e->keep_axes)
@@ -193,10 +209,7 @@ bool kiln__manifest_write(const kiln__manifest_entry *e, kiln__buf *out)
         put_list(out, "stages", e->stage_count, put_stage, e);
     if (e->value_count > 0)
         put_list(out, "values", e->value_count, put_value, e);
-    if (e->exclusive)
-        kiln__buf_puts(out, ",\"exclusive\":true");
-    if (e->reverse)
-        kiln__buf_puts(out, ",\"reverse\":true");
+    put_flags(out, e);
     if (e->option_count > 0)
         put_list(out, "options", e->option_count, put_option, e);
     if (e->type_count > 0)

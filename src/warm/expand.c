@@ -75,7 +75,7 @@ static kiln_status define(expansion *x, const kiln__manifest_types *types)
     kiln_row_stage stages[KILN__STAGE_MAX];
     kiln_row_value values[KILN__VALUE_MAX];
     kiln__definition_request request = {
-        .family = kiln__family_named(kiln__manifest_kind_name(e->kind)),
+        .family = kiln__family_named(e->kind->name),
         .name = e->text[KILN__MANIFEST_NAME].text,
         .in = e->text[KILN__MANIFEST_IN].text,
         .out = e->text[KILN__MANIFEST_OUT].text,
@@ -95,7 +95,7 @@ static kiln_status define(expansion *x, const kiln__manifest_types *types)
         return define_named(x, types);
     if (status != KILN_OK)
         return status;
-    if (e->kind == KILN__MANIFEST_ROW && e->stage_count == 0)
+    if (request.family == &kiln__family_row && e->stage_count == 0)
         return kiln__manifest_fail(e, 0, 1, KILN_ERR_FORMAT, x->err, "a row program has stages");
     for (size_t k = 0;; k++) {
         const kiln__snippet_kind snippet = kiln__manifest_snippet(k, &text);
@@ -207,8 +207,7 @@ static kiln_status plan_devices(expansion *x, const kiln__abstract *args,
         memcpy(some.axis, axes->axis, sizeof some.axis);
         call.axes = &some;
     }
-    call.flags = (x->e->exclusive ? (unsigned)KILN_SCAN_EXCLUSIVE : 0) |
-                 (x->e->reverse ? (unsigned)KILN_SCAN_REVERSE : 0);
+    call.flags = x->e->flags;
     for (size_t nth = 0; kiln__warm_device(x->backend, nth, &device); nth++) {
         /* Families that combine nothing plan alike for every device, and few of them use clusters. */
         if ((nth > 0 && !has_axes(x->def)) || (device.clusters && !x->def->family->clusters))
@@ -413,15 +412,14 @@ kiln_status kiln__warm_expand(const kiln__manifest_entry *entry, kiln_backend ba
     kiln_error own = KILN_ERROR_INIT;
     expansion x = {
         .e = entry, .backend = backend, .err = &own, .to = {fn, user, &own, {NULL, 0, 0}}};
+    const bool expression = entry->text[KILN__MANIFEST_TEXT].text != NULL;
     kiln_status status = KILN_OK;
 
-    if (entry->kind == KILN__MANIFEST_EXPRESSION)
+    if (expression)
         status = kiln__expand_expression(entry, backend, fn, user, &own);
     else if (entry->type_count == 0)
         status = expand_types(&x, NULL);
-    for (size_t k = 0;
-         k < entry->type_count && status == KILN_OK && entry->kind != KILN__MANIFEST_EXPRESSION;
-         k++)
+    for (size_t k = 0; k < entry->type_count && status == KILN_OK && !expression; k++)
         status = expand_types(&x, &entry->types[k]);
     if (status != KILN_OK) {
         kiln__warm_place(entry, &own);

@@ -32,7 +32,7 @@ static void expect_message(void *user, const kiln_error *err)
 
 static kiln__manifest *read_text(const char *text, size_t bytes, size_t *bad)
 {
-    kiln__manifest *m = kiln__manifest_create();
+    kiln__manifest *m = kiln__manifest_of_families();
     PROMISE(m != NULL);
     const kiln_status status = kiln__manifest_read(m, "f", text, bytes, expect_message, bad, NULL);
     PROMISE((status == KILN_OK) == (*bad == 0));
