@@ -587,8 +587,8 @@ bool kiln__reduce_fits(const kiln__reduce_row *row, kiln_dtype dtype, kiln_dtype
 void kiln__reduce_text(const kiln__reduce_row *row, kiln_dtype dtype, kiln__snippet_kind kind,
                        kiln__buf *b);
 
-/* Reductions of two arrays, beside kiln_reduce_op. */
-enum { KILN__REDUCE_DOT = 1000, KILN__REDUCE_VECDOT };
+/* Reductions of two arrays, beside kiln_reduce_op; and the named scans: this and a kiln_scan_op. */
+enum { KILN__REDUCE_DOT = 1000, KILN__REDUCE_VECDOT, KILN__REDUCE_SCAN = 2000 };
 
 /* What a call may change of a row's texts. */
 typedef struct kiln__reduce_form {

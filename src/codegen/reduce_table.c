@@ -17,7 +17,7 @@
  *         the definition has an identity.
  */
 #include "codegen/codegen.h"
-#include "kiln/reduction.h"
+#include "kiln/scan.h"
 
 /* Which dtype the result has, or values are accumulated in. */
 typedef enum dtype_rule {
@@ -207,6 +207,24 @@ static const row rows[] = {
     {KILN__REDUCE_DOT, "c", RULE_SAME, RULE_SAME, "$", "x * y", "a + b", "z = a", "0", 0},
     {KILN__REDUCE_VECDOT, "c", RULE_SAME, RULE_SAME, "$", "conj(x) * y", "a + b", "z = a", "0",
      0},
+
+    /* Scans: kiln_array_scan(). Texts are those of scans, whose elements meet in pairs. */
+    {KILN__REDUCE_SCAN + KILN_SCAN_CUMSUM, INTEGERS, RULE_SUM, RULE_SUM, "unsigned long long", "x",
+     "a + b", "y = ($R)a", "0", 0},
+    {KILN__REDUCE_SCAN + KILN_SCAN_CUMSUM, ANY_KIND, RULE_SAME, RULE_SAME, "$", "x", "a + b",
+     "y = a", "0", 0},
+    {KILN__REDUCE_SCAN + KILN_SCAN_CUMPROD, INTEGERS, RULE_SUM, RULE_SUM, "unsigned long long", "x",
+     "a * b", "y = ($R)a", "1", 0},
+    {KILN__REDUCE_SCAN + KILN_SCAN_CUMPROD, ANY_KIND, RULE_SAME, RULE_SAME, "$", "x", "a * b",
+     "y = a", "1", 0},
+    {KILN__REDUCE_SCAN + KILN_SCAN_CUMMAX, "f", RULE_SAME, RULE_SAME, "$", "x",
+     "b > a || b != b ? b : a", "y = a", "-INFINITY", 0},
+    {KILN__REDUCE_SCAN + KILN_SCAN_CUMMAX, INTEGERS, RULE_SAME, RULE_SAME, "$", "x", GREATEST_INT,
+     "y = ($R)a", "std::numeric_limits<$>::lowest()", 0},
+    {KILN__REDUCE_SCAN + KILN_SCAN_CUMMIN, "f", RULE_SAME, RULE_SAME, "$", "x",
+     "b < a || b != b ? b : a", "y = a", "INFINITY", 0},
+    {KILN__REDUCE_SCAN + KILN_SCAN_CUMMIN, INTEGERS, RULE_SAME, RULE_SAME, "$", "x", LEAST_INT,
+     "y = ($R)a", "std::numeric_limits<$>::max()", 0},
 };
 
 /* $L and $H. Of 16-bit floats those of float, in which they are compared. */

@@ -13,9 +13,8 @@
  * loop.c         elementwise calls: shapes, options
  * reduce_call.c  reductions: options of a call
  * reduction.c    kiln_reduction: axes, shapes, the public functions
- * reduce_ops.c   named reductions
+ * reduce_ops.c   named reductions and scans
  * scan.c         kiln_scan: the axis, shapes, the public functions
- * scan_ops.c     named scans
  * row.c          kiln_row: rows, shapes, the public functions
  * resolve.c      from arguments to a plan, for all families
  * overlap.c      outputs that share memory with inputs

@@ -1,35 +1,37 @@
 /*
- * reduce_ops.c - named reductions: sum, argmin, var, ... of one array, dot of two.
+ * reduce_ops.c - named reductions and scans: sum, argmin, var, cumsum, ... of one array, dot of two.
  *
- *     (op, dtypes, options) > row of the table > texts of a definition > kiln_reduction
+ *     (op, dtypes, options) > row of the table > texts of a definition > kernel, kept by the context
  *
- * What was made is kept by the context.
+ * The table is src/codegen/reduce_table.c; a scan has a row there as well.
  *
- * The table is src/codegen/reduce_table.c.
+ * Rule: results have NumPy's dtypes. An output that is given may have a more general one, or a wider or
+ *       narrower one of the same kind.
  */
 #include <stdio.h>
 
 #include "kernel/kernel.h"
-#include "kiln/reduction.h"
 
-/* One past the largest kiln_reduce_op. */
-enum {
-    OP_COUNT = 1
-#define COUNT_OP(name, value, text, doc) +1
-               KILN_REDUCE_MAP(COUNT_OP)
-#undef COUNT_OP
-};
+/* By kiln_reduce_op and kiln_scan_op, which begin with 1. */
+#define OP_NAME(name, value, text, doc) [value] = text,
+static const char *const reduce_names[] = {KILN_REDUCE_MAP(OP_NAME)};
+static const char *const scan_names[] = {KILN_SCAN_MAP(OP_NAME)};
+#undef OP_NAME
+enum { OP_COUNT = KILN_COUNT_OF(reduce_names), SCAN_COUNT = KILN_COUNT_OF(scan_names) };
+
+static bool is_op(int op, int count)
+{
+    return op >= 1 && op < count;
+}
 
 const char *kiln_reduce_op_name(kiln_reduce_op op)
 {
-    switch (op) {
-#define NAME_CASE(name, value, text, doc)                                                          \
-    case KILN_REDUCE_##name:                                                                       \
-        return text;
-        KILN_REDUCE_MAP(NAME_CASE)
-#undef NAME_CASE
-    }
-    return "unknown";
+    return is_op((int)op, OP_COUNT) ? reduce_names[op] : "unknown";
+}
+
+const char *kiln_scan_op_name(kiln_scan_op op)
+{
+    return is_op((int)op, SCAN_COUNT) ? scan_names[op] : "unknown";
 }
 
 /* ---- from a row to a definition -------------------------------------------------------------- */
@@ -46,7 +48,13 @@ static const char *op_name(int op)
 {
     return op == KILN__REDUCE_DOT      ? "dot"
            : op == KILN__REDUCE_VECDOT ? "vecdot"
+           : op > KILN__REDUCE_SCAN    ? kiln_scan_op_name((kiln_scan_op)(op - KILN__REDUCE_SCAN))
                                        : kiln_reduce_op_name((kiln_reduce_op)op);
+}
+
+static bool takes_two(int op)
+{
+    return op == KILN__REDUCE_DOT || op == KILN__REDUCE_VECDOT;
 }
 
 /* vecdot differs from dot for complex numbers alone. */
@@ -67,7 +75,7 @@ static kiln_status define(kiln_context *ctx, const wanted *w, kiln__kernel **out
     const kiln__reduce_row *r = find_row(w->op, w->dtype, w->form.masked);
     const kiln_dtype result = w->form.out != KILN_DTYPE_NONE ? w->form.out
                                                              : kiln__reduce_result(r, w->dtype);
-    const bool two = w->op > OP_COUNT;
+    const bool two = takes_two(w->op);
     kiln__buf text[KILN_COUNT_OF(kinds)] = {KILN__BUF_INIT};
     char name[32], output[32];
     bool failed = false;
@@ -91,7 +99,10 @@ static kiln_status define(kiln_context *ctx, const wanted *w, kiln__kernel **out
     else if (ctx == NULL)
         status = kiln__definition_create(&request, def_out, err);
     else
-        status = kiln__kernel_new(ctx, false, &kiln__reduction_calls, &request, out, err);
+        status = kiln__kernel_new(
+            ctx, false,
+            w->op > KILN__REDUCE_SCAN ? &kiln__scan_calls : &kiln__reduction_calls, &request, out,
+            err);
     for (size_t k = 0; k < KILN_COUNT_OF(kinds); k++)
         kiln__buf_clear(&text[k]);
     return status;
@@ -118,15 +129,12 @@ static kiln_status make(kiln_context *ctx, const void *w, kiln__kernel **out, ki
     return define(ctx, w, out, NULL, err);
 }
 
-static kiln_status get(kiln_context *ctx, const wanted *w, kiln_reduction **out, kiln_error *err)
+static kiln_status get(kiln_context *ctx, const wanted *w, kiln__kernel **out, kiln_error *err)
 {
     const uint64_t key = (((uint64_t)w->op << 8 | (uint64_t)w->dtype) << 8 | (uint64_t)w->form.out)
                              << 2 |
                          (uint64_t)w->form.masked << 1 | (uint64_t)w->form.ddof;
-    kiln__kernel *op = NULL;
-    kiln_status status = kiln__kept_kernel(ctx, make, w, key, &op, err);
-    *out = (kiln_reduction *)op;
-    return status;
+    return kiln__kept_kernel(ctx, make, w, key, out, err);
 }
 
 /* ---- what a call may ask for ------------------------------------------------------------- */
@@ -217,27 +225,39 @@ static kiln_status read_options(const kiln_reduction_call_options *opts,
 
 /* ---- the public functions -------------------------------------------------------------------- */
 
-kiln_status kiln_array_reduce_with(kiln_reduce_op op, const kiln_array *array,
-                                   const kiln_reduction_call_options *opts, kiln_array **out,
-                                   kiln_error *err)
+/* A named reduction of `x`, or of `x` and `y`. */
+static kiln_status reduce(const char *function, int op, const kiln_array *x, const kiln_array *y,
+                          const kiln_reduction_call_options *opts, kiln_array **out,
+                          kiln_error *err)
 {
     kiln_reduction_call_options o;
-    kiln_reduction *reduction = NULL;
-    kiln_arg args[3];
+    kiln__kernel *kernel = NULL;
+    kiln_arg args[4];
     size_t count = 0;
     wanted w;
 
-    if ((int)op < 1 || (int)op >= OP_COUNT)
-        return kiln__fail(err, KILN_ERR_ARGUMENT, "there is no reduction %d", (int)op);
     KILN_CHECK(read_options(opts, &o, err));
-    KILN_CHECK(check("kiln_array_reduce", (int)op, array, &o, out, &w, err));
-    KILN_CHECK(get(array->ctx, &w, &reduction, err));
-    args[count++] = kiln_arg_array(array);
+    if (takes_two(op) && y == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "%s: `y` is NULL", function);
+    KILN_CHECK(check(function, op, x, &o, out, &w, err));
+    KILN_CHECK(get(x->ctx, &w, &kernel, err));
+    args[count++] = kiln_arg_array(x);
+    if (takes_two(op))
+        args[count++] = kiln_arg_array(y);
     if (w.form.ddof)
         args[count++] = kiln_arg_float(o.ddof);
     args[count++] = kiln_arg_out(out);
     o.ddof = 0; /* an argument now */
-    return kiln__fail_as(op_name(w.op), kiln_reduction_run(reduction, args, count, &o, err), err);
+    return kiln__fail_as(op_name(op), kiln__call_run(kernel, args, count, &o, err), err);
+}
+
+kiln_status kiln_array_reduce_with(kiln_reduce_op op, const kiln_array *array,
+                                   const kiln_reduction_call_options *opts, kiln_array **out,
+                                   kiln_error *err)
+{
+    if (!is_op((int)op, OP_COUNT))
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "there is no reduction %d", (int)op);
+    return reduce("kiln_array_reduce", (int)op, array, NULL, opts, out, err);
 }
 
 kiln_status kiln_array_reduce(kiln_reduce_op op, const kiln_array *array, const kiln_axes *axes,
@@ -249,38 +269,33 @@ kiln_status kiln_array_reduce(kiln_reduce_op op, const kiln_array *array, const 
     return kiln_array_reduce_with(op, array, &opts, out, err);
 }
 
-static kiln_status reduce_two(const char *function, int op, const kiln_array *x,
-                              const kiln_array *y, const kiln_reduction_call_options *opts,
-                              kiln_array **out, kiln_error *err)
-{
-    kiln_reduction_call_options o;
-    kiln_reduction *reduction = NULL;
-    wanted w;
-
-    kiln_status status = read_options(opts, &o, err);
-    if (status == KILN_OK && y == NULL)
-        status = kiln__fail(err, KILN_ERR_NULL, "%s: `y` is NULL", function);
-    if (status == KILN_OK)
-        status = check(function, op, x, &o, out, &w, err);
-    if (status == KILN_OK)
-        status = get(x->ctx, &w, &reduction, err);
-    if (status != KILN_OK)
-        return status;
-    const kiln_arg args[] = {kiln_arg_array(x), kiln_arg_array(y), kiln_arg_out(out)};
-    status = kiln_reduction_run(reduction, args, KILN_COUNT_OF(args), &o, err);
-    return kiln__fail_as(op_name(w.op), status, err);
-}
-
 kiln_status kiln_array_sum_product(const kiln_array *x, const kiln_array *y,
                                    const kiln_reduction_call_options *opts, kiln_array **out,
                                    kiln_error *err)
 {
-    return reduce_two("kiln_array_sum_product", KILN__REDUCE_DOT, x, y, opts, out, err);
+    return reduce("kiln_array_sum_product", KILN__REDUCE_DOT, x, y, opts, out, err);
 }
 
 kiln_status kiln_array_vecdot(const kiln_array *x, const kiln_array *y,
                               const kiln_reduction_call_options *opts, kiln_array **out,
                               kiln_error *err)
 {
-    return reduce_two("kiln_array_vecdot", KILN__REDUCE_VECDOT, x, y, opts, out, err);
+    return reduce("kiln_array_vecdot", KILN__REDUCE_VECDOT, x, y, opts, out, err);
+}
+
+kiln_status kiln_array_scan(kiln_scan_op op, const kiln_array *array, const kiln_axes *axes,
+                            unsigned flags, kiln_array **out, kiln_error *err)
+{
+    const kiln_reduction_call_options none = KILN_REDUCTION_CALL_OPTIONS_INIT;
+    const kiln_scan_call_options opts = {sizeof opts, NULL, axes, flags};
+    kiln__kernel *kernel = NULL;
+    wanted w;
+
+    if (!is_op((int)op, SCAN_COUNT))
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "there is no scan %d", (int)op);
+    KILN_CHECK(check("kiln_array_scan", KILN__REDUCE_SCAN + (int)op, array, &none, out, &w, err));
+    KILN_CHECK(get(array->ctx, &w, &kernel, err));
+    const kiln_arg args[] = {kiln_arg_array(array), kiln_arg_out(out)};
+    return kiln__fail_as(op_name(w.op),
+                         kiln__call_run(kernel, args, KILN_COUNT_OF(args), &opts, err), err);
 }
