@@ -568,39 +568,45 @@ static void test_reduction__a_scalar_array_is_its_own_reduction(void **state)
     kiln_reduction_destroy(op);
 }
 
-/* Planners size what blocks tell each other by the types of accumulators: no type may have more bytes
- * than they believe. A compiler knows how many. */
-static void test_reduction__accumulators_have_no_more_bytes_than_planners_believe(void **state)
+/* A graph puts as many accumulators into a struct as there is room for by what the table of named
+ * reductions says of their bytes: no type may have more. A compiler knows how many each has. */
+static void test_reduction__accumulators_have_no_more_bytes_than_the_table_says(void **state)
 {
+    static const kiln_dtype dtypes[] = {KILN_INT8,    KILN_INT64,     KILN_FLOAT32,
+                                        KILN_FLOAT64, KILN_COMPLEX64, KILN_COMPLEX128};
     test_env *t = *state;
-    static const char *const structs[] = {"kiln_moments", "kiln_complex_moments", "kiln_position",
-                                          "kiln_counted"};
-    static const char *const types[] = {"float", "double", "complex<float>", "complex<double>"};
-
     const int64_t zero = 0;
     kiln_array *x = NULL;
 
     OK(t, kiln_array_from_host(t->ctx, KILN_INT64, 0, NULL, &zero, NULL, &x, &t->err));
-    for (size_t k = 0; k < 4 * COUNT(structs); k++) {
-        const bool pair = k % 4 >= 2; /* only counted values may be complex */
+    for (int k = 0; k < 2 * KILN_REDUCE_NANARGMAX * (int)COUNT(dtypes); k++) {
+        const int op = 1 + k / 2 % KILN_REDUCE_NANARGMAX;
+        const kiln_dtype dtype = dtypes[k / 2 / KILN_REDUCE_NANARGMAX];
+        const kiln__reduce_row *row = k % 2 == 0 ? kiln__reduce_row_find(op, dtype)
+                                                 : kiln__reduce_row_beside(op, dtype);
         char type[64], post[96];
         const texts d = {.in = "int64 x", .out = "int64 y", .map = "x", .reduce = "a + b",
                          .post = post, .reduce_type = "long long"};
+        kiln__buf text = KILN__BUF_INIT;
         kiln_array *y = NULL;
         int64_t bytes = 0;
 
-        if (pair && k / 4 != 3)
+        if (row == NULL)
             continue;
-        snprintf(type, sizeof type, "%s<%s>", structs[k / 4], types[k % 4]);
+        kiln__reduce_text(row, dtype, KILN__SNIPPET_REDUCE_TYPE, &text);
+        snprintf(type, sizeof type, "%s", text.text);
+        kiln__buf_clear(&text);
+        if (strncmp(type, "kiln_", 5) != 0)
+            continue;
         snprintf(post, sizeof post, "y = a + (long long)sizeof(%s)", type);
-        kiln_reduction *op = create(t, &d);
-        OK(t, kiln_call_over(op, KILN_ALL_AXES, &t->err, x, &y));
+        kiln_reduction *op_of = create(t, &d);
+        OK(t, kiln_call_over(op_of, KILN_ALL_AXES, &t->err, x, &y));
         OK(t, kiln_array_to_host(y, &bytes, sizeof bytes, NULL, &t->err));
-        if (bytes < 4 || bytes > kiln__type_bytes(type))
+        if (bytes < 4 || bytes > kiln__reduce_part_bytes(row, dtype))
             fail_msg("%s has %lld bytes, not %lld", type, (long long)bytes,
-                     (long long)kiln__type_bytes(type));
+                     (long long)kiln__reduce_part_bytes(row, dtype));
         kiln_array_release(y);
-        kiln_reduction_destroy(op);
+        kiln_reduction_destroy(op_of);
     }
     kiln_array_release(x);
 }
@@ -618,7 +624,7 @@ int main(int argc, char **argv)
         TEST(test_reduction__one_object_serves_many_layouts_in_turn),
         TEST(test_reduction__compiler_options_reach_the_compiler),
         TEST(test_reduction__a_scalar_array_is_its_own_reduction),
-        TEST(test_reduction__accumulators_have_no_more_bytes_than_planners_believe),
+        TEST(test_reduction__accumulators_have_no_more_bytes_than_the_table_says),
     };
 
     return test_env_main(argc, argv, "test_reduction_custom", tests, COUNT(tests));

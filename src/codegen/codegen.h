@@ -189,8 +189,8 @@ typedef struct kiln__definition_request {
     bool keep_axes;
     bool numpy_types; /* `float` and `int` are NumPy's; a definition's texts say so themselves */
     const kiln__family *family; /* NULL: &kiln__family_loop */
-    /* Bytes of the accumulator, of each stage of a row program, at most: for types that
-     * kiln__type_bytes() does not know. 0: not told. Plans depend on it, sources do not. */
+    /* Bytes of the accumulator, of each stage of a row program, at most: for types that are no dtype's.
+     * 0: not told. Plans depend on it, sources do not. */
     int64_t part_bytes[KILN__STAGE_MAX];
     /* Row programs: `out` are outputs per element, assigned by op, which runs after the last stage;
      * `row_out` (NULL: none) outputs per row, assigned by post, which runs once a row. Either may be
@@ -244,10 +244,6 @@ bool kiln__definition_declares(const kiln__definition *def, const char *word);
 /* Whether it names a function that keeps a kernel busy with arithmetic rather than with memory, and
  * which a cpu's compiler vectorises only in a loop of its own: exp, powf, ... */
 bool kiln__is_heavy_word(const char *word);
-
-/* Bytes of a type on whichever backend it has more: of a dtype, or of a struct of the prelude that
- * accumulates values (kiln_moments<float>). 0 when it is neither. */
-int64_t kiln__type_bytes(const char *type);
 
 /* ---- types (types.c) ----------------------------------------------------------------------- */
 
@@ -529,7 +525,7 @@ void kiln__plan_make(const kiln__plan_request *request, kiln__plan *plan);
 /* Bytes of an accumulator, from above: of a reduction or a scan (stage 0), or of a stage of a row
  * program; the family's part_bytes_max where nothing is known. (types.c) */
 int64_t kiln__part_bytes(const kiln__definition *def, const kiln__variant *v, size_t stage);
-/* The same of any type that its texts may name; 0 where nothing is known. */
+/* Bytes of a dtype that the texts name, or of a placeholder's; 0 for other types. */
 int64_t kiln__type_bytes_in(const kiln__definition *def, const kiln__variant *v, const char *type);
 
 /* How elements can be added to accumulators where parameters are reached as `v` says. `ordered`:
@@ -577,6 +573,8 @@ const kiln__reduce_row *kiln__reduce_row_for(int op, kiln_dtype dtype, bool mask
 /* The form of a reduction that reads its result from the accumulator of another one: a mean from a
  * variance's. NULL when it has none. Worth it only beside that one. */
 const kiln__reduce_row *kiln__reduce_row_beside(int op, kiln_dtype dtype);
+/* Bytes of the accumulator, from above. */
+int64_t kiln__reduce_part_bytes(const kiln__reduce_row *row, kiln_dtype dtype);
 bool kiln__reduce_is_position(const kiln__reduce_row *row); /* argmin, argmax and relatives */
 bool kiln__reduce_takes_initial(const kiln__reduce_row *row); /* sums, products, minima, maxima */
 /* Whether a result may be written to an output of dtype `out`: its kind is the same or more general

@@ -366,6 +366,25 @@ static void fill_in(kiln__buf *b, const char *text, const char *ctype, kiln_dtyp
     }
 }
 
+int64_t kiln__reduce_part_bytes(const kiln__reduce_row *r, kiln_dtype dtype)
+{
+    /* Structs of templates/prelude, as wide as the backend has them that has more: with values of four
+     * bytes, of eight, and with complex ones. */
+    static const struct {
+        const char *begins;
+        int64_t bytes[3];
+    } structs[] = {{"kiln_complex_moments<", {32, 64, 64}},
+                   {"kiln_moments<", {24, 64, 64}},
+                   {"kiln_counted<", {16, 16, 32}},
+                   {"kiln_position<", {16, 16, 32}}};
+    const int64_t value = (int64_t)kiln_dtype_size(apply_rule(r->value, dtype));
+
+    for (size_t k = 0; k < KILN_COUNT_OF(structs); k++)
+        if (kiln__starts_with(r->type, structs[k].begins))
+            return structs[k].bytes[value <= 4 ? 0 : value <= 8 ? 1 : 2];
+    return value < 8 ? 8 : value;
+}
+
 kiln_dtype kiln__reduce_result(const kiln__reduce_row *r, kiln_dtype dtype)
 {
     return apply_rule(r->result, dtype);

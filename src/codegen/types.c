@@ -395,30 +395,14 @@ kiln_status kiln__convert_scalar(const kiln__definition *def, size_t param,
 
 /* ---- accumulators ------------------------------------------------------------------------------ */
 
-int64_t kiln__type_bytes(const char *type)
-{
-    static const struct {
-        const char *begins;
-        int64_t bytes;
-    } structs[] = {{"kiln_complex_moments<float>", 32}, {"kiln_complex_moments<", 64},
-                   {"kiln_moments<float>", 24},         {"kiln_moments<", 64},
-                   {"kiln_counted<float>", 16},         {"kiln_counted<double>", 16},
-                   {"kiln_counted<complex<float>>", 16}, {"kiln_counted<", 32},
-                   {"kiln_position<", 16}};
-    const kiln_dtype dtype = kiln_dtype_from_name(type, strlen(type));
-
-    for (size_t k = 0; dtype == KILN_DTYPE_NONE && k < KILN_COUNT_OF(structs); k++)
-        if (kiln__starts_with(type, structs[k].begins))
-            return structs[k].bytes;
-    return (int64_t)kiln_dtype_size(dtype);
-}
-
 int64_t kiln__type_bytes_in(const kiln__definition *def, const kiln__variant *v, const char *type)
 {
     for (size_t p = 0; p < def->param_count; p++)
         if (type[0] == def->params[p].placeholder && type[1] == '\0')
             return (int64_t)kiln_dtype_size((kiln_dtype)v->dtype[p]);
-    return kiln__definition_declares(def, type) ? 0 : kiln__type_bytes(type);
+    if (kiln__definition_declares(def, type))
+        return 0;
+    return (int64_t)kiln_dtype_size(kiln_dtype_from_name(type, strlen(type)));
 }
 
 int64_t kiln__part_bytes(const kiln__definition *def, const kiln__variant *v, size_t stage)

@@ -46,7 +46,7 @@ static const kiln__form *form_of(kiln__build *b, const kiln__reduce_row *row, ki
     made->reduce = table_text(b, row, from, KILN__SNIPPET_REDUCE);
     made->post = table_text(b, row, from, KILN__SNIPPET_POST);
     made->identity = table_text(b, row, from, KILN__SNIPPET_IDENTITY);
-    made->bytes = ((size_t)kiln__type_bytes(made->type) + 7) / 8 * 8;
+    made->bytes = (size_t)kiln__reduce_part_bytes(row, from);
     made->state = made;
     for (const kiln__form *f = b->forms; f != NULL; f = f->next)
         if (same_texts(f, made))
