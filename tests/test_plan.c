@@ -388,6 +388,83 @@ static void test_plan__k_order(void **state)
     assert_int_equal(order[2], 0);
 }
 
+/* How many elements a thread of a linear kernel takes. */
+static int elements_of_thread(const char *preamble, const char *op)
+{
+    const int64_t shape[] = {1000}, strides[] = {4};
+    const kiln__definition_request request = {
+        .in = "float32 x", .out = "float32 z",
+        .snippet = {[KILN__SNIPPET_PREAMBLE] = preamble, [KILN__SNIPPET_OP] = op}};
+    const kiln_dtype dtypes[] = {KILN_FLOAT32, KILN_FLOAT32};
+    kiln__definition *def = NULL;
+    kiln__operand operands[2];
+    static kiln__plan plan;
+
+    assert_int_equal(kiln__definition_create(&request, &def, NULL), KILN_OK);
+    for (int p = 0; p < 2; p++)
+        operands[p] = (kiln__operand){.is_array = true, .written = p == 1, .itemsize = 4, .rank = 1,
+                                      .shape = shape, .strides = strides, .address = 512};
+    kiln__plan_make(&(kiln__plan_request){.def = def,
+                                          .device = {KILN_BACKEND_CUDA, 1, false},
+                                          .dtypes = dtypes,
+                                          .operands = operands,
+                                          .rank = 1,
+                                          .shape = shape},
+                    &plan);
+    kiln__definition_destroy(def);
+    return plan.variant.vec * plan.variant.unroll;
+}
+
+/* What a thread repeats for each of its elements is a snippet, not half a megabyte of code. */
+static void test_plan__large_snippets_have_a_thread_for_each_element(void **state)
+{
+    static const char line[] = "x = x * x + 0.5f - 1 / (x + 2);\n"; /* 16 tokens, 80 times */
+    static const struct {
+        const char *head, *tail, *op;
+        int elements;
+    } large[] = {
+        {"__device__ float f(float x) {\n", "return x; }\n", "z = f(x)", 1},
+        {"__device__ float f(float x) {\n", "return x; }\n", "z = x", 4},
+        {"__noinline__ __device__ float f(float x) {\n", "return x; }\n", "z = f(x)", 4},
+        {"template <class T> static T f(T x) noexcept\n{\n",
+         "return x; }\nfloat g(float x) { return f(x) + 1; }\n", "z = g(x)", 1},
+        {"float f(float x) { return x < 1 ? x : f(x - 1); }\nvoid unused(float x) {\n", "}\n",
+         "z = f(x)", 4},
+        {"namespace a { struct b { float c; }; }\nfloat f(float x) {\nif (x > 1) {\n", "} return x; }",
+         "z = f(x)", 1},
+    };
+    kiln__buf preamble = KILN__BUF_INIT;
+
+    (void)state;
+    for (size_t c = 0; c < KILN_COUNT_OF(large); c++) {
+        kiln__buf_puts(&preamble, large[c].head);
+        for (int k = 0; k < 80; k++)
+            kiln__buf_puts(&preamble, line);
+        kiln__buf_puts(&preamble, large[c].tail);
+        const int got = elements_of_thread(preamble.text, large[c].op);
+        if (got != large[c].elements)
+            fail_msg("case %zu: %d elements, not %d", c, got, large[c].elements);
+        kiln__buf_clear(&preamble);
+    }
+    /* Short functions that call each other twice; and a text without functions, as graphs have. */
+    assert_int_equal(elements_of_thread("float a(float x) { return x * x + exp(x); }\n"
+                                        "float b(float x) { return a(x) + a(x + 1); }\n"
+                                        "float c(float x) { return b(x) + b(x + 1); }\n"
+                                        "float d(float x) { return c(x) + c(x + 1); }\n",
+                                        "z = d(x)"), 4);
+    assert_int_equal(elements_of_thread("float a(float x) { return x * x + exp(x); }\n"
+                                        "float b(float x) { return a(x) + a(x + 1); }\n"
+                                        "float c(float x) { return b(x) + b(x + 1); }\n"
+                                        "float d(float x) { return c(x) + c(x + 1); }\n",
+                                        "z = d(x) + d(2 * x)"), 1);
+    kiln__buf_puts(&preamble, "float t = x; ");
+    for (int k = 0; k < 200; k++)
+        kiln__buf_puts(&preamble, "t = t * t + float(x * 0.5f) - t;\n");
+    kiln__buf_puts(&preamble, "z = t");
+    assert_int_equal(elements_of_thread(NULL, preamble.text), 4);
+    kiln__buf_clear(&preamble);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -399,6 +476,7 @@ int main(void)
         cmocka_unit_test(test_plan__kin_are_told_by_their_distances),
         cmocka_unit_test(test_plan__kin_that_share_nothing_may_move),
         cmocka_unit_test(test_plan__k_order),
+        cmocka_unit_test(test_plan__large_snippets_have_a_thread_for_each_element),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

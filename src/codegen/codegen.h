@@ -167,6 +167,7 @@ typedef struct kiln__definition {
     bool cuda_only;         /* thread indices, shared memory, shuffles, ... */
     char cuda_only_word[48];
     bool heavy;             /* snippets use a word of which kiln__is_heavy_word() says so */
+    bool large;             /* op comes to much code: a kernel holds it once (extent.c) */
     bool compares;          /* some snippet or header orders two values: <, <=, > or >= */
     bool includes;          /* some snippet holds an #include */
     kiln__words words;        /* in the snippets */

@@ -248,6 +248,8 @@ static void find_conditions(emitter *e)
         {"index_natural", has_index_natural(e)},
         {"tiled_loads", any_param(e, is_tiled_load)},
         {"tiled_stores", any_param(e, is_tiled_store)},
+        {"several", e->v->unroll * e->v->vec > 1},
+        {"bursts", e->v->unroll > 1},
         {"independent", is_independent(e)},
         {"identity", d->snippet[KILN__SNIPPET_IDENTITY][0] != '\0'},
         {"position", d->uses_number[KILN__NUMBER_POSITION]},

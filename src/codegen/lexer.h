@@ -91,6 +91,10 @@ kiln_status kiln__headers_read(const kiln__definition *def, const kiln__scan *sc
                                kiln__headers *out, kiln_error *err);
 void kiln__headers_clear(kiln__headers *headers);
 
+/* Whether the statements of a definition, with the functions that they call, are so long that a kernel
+ * should hold them once (extent.c). */
+bool kiln__is_large(const kiln__scan *scan, const kiln__headers *headers);
+
 /* Fill in the words of a definition (words.c). */
 kiln_status kiln__words_collect(kiln__definition *def, const kiln__scan *scan, kiln_error *err);
 

@@ -258,8 +258,9 @@ static void plan_loop(const kiln__plan_request *q, kiln__plan *plan)
     choose_access(&w, v);
     v->rank = (uint8_t)w.rank;
     v->block = (uint16_t)kiln__tuned("KILN_TUNE_BLOCK", BLOCK_THREADS);
-    /* An element whose variables begin with a thread's number has a thread, as in CuPy. */
-    if (v->backend != KILN_BACKEND_CPU && !(def->own[0] != '\0' && def->cuda_only)) {
+    /* An element whose variables begin with a thread's number has a thread, as in CuPy; so has one
+     * whose snippet is large, for each element of a thread is a copy of it. */
+    if (v->backend != KILN_BACKEND_CPU && !(def->own[0] != '\0' && def->cuda_only) && !def->large) {
         v->vec = (uint8_t)choose_vec(&w, v, q->operands);
         if (v->layout != KILN__LAYOUT_TRANSPOSE)
             v->unroll = (uint8_t)choose_unroll(&w, v);

@@ -218,6 +218,7 @@ kiln_status kiln__words_collect(kiln__definition *def, const kiln__scan *scan, k
     if (headers.count > 0 && (def->included = kiln__buf_take(&headers.included)) == NULL)
         KILN_TRY(kiln__fail_memory(err, 1));
     KILN_TRY(collect_declared(scan, &headers, &def->declared, err));
+    def->large = kiln__is_large(scan, &headers);
     for (size_t s = 0; s < KILN__SCAN_COUNT; s++)
         def->compares = def->compares || orders_values(&scan->text[s]);
     for (size_t h = 0; h < headers.count; h++)

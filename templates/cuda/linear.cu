@@ -4,7 +4,8 @@
 //# owner: thread t of block b owns the accesses b * block * unroll + u * block + t, u < unroll,
 //#        of `vec` neighbours each: a warp's access is one run of memory, and a thread's loads are
 //#        all issued before the first is used
-//# tail:  threads whose accesses would pass the end process their elements one by one
+//# tail:  threads whose accesses would pass the end process their elements one by one; there is none
+//#        where a thread has one element
 //% own a args begin k load op reg_ store u v
 extern "C" __global__ void __launch_bounds__(${block})
 ${entry}(const __grid_constant__ args a)
@@ -41,6 +42,7 @@ ${entry}(const __grid_constant__ args a)
             store(a.ptr_${p.name} + begin + u * ${access_step}, reg_${p.name}[u]);
 //% end
         }
+//% if several
     } else {
         #pragma unroll 1
         for (int u = 0; u < ${burst_elements}; u++) {
@@ -66,6 +68,7 @@ ${entry}(const __grid_constant__ args a)
             a.ptr_${p.name}[k] = reg_${p.name};
 //% end
         }
+//% end
     }
 //% if after_loop
 ${after_loop}

@@ -5,7 +5,8 @@
 //# owner: thread t of block b owns accesses b * block * unroll + u * block + t, u < unroll. An
 //#        access is `vec` neighbours on the last axis; its coordinates are computed from its number
 //#        by magic-number division, once per access, never per element and operand
-//# tail:  threads whose accesses would pass the end make them one by one
+//# tail:  threads whose accesses would pass the end make them one by one; there is none where a thread
+//#        has one access
 //% own N a args at_ at_0 begin count first load off_ off_i op quot_ reg_ rest store u v
 extern "C" __global__ void __launch_bounds__(${block})
 ${entry}(const __grid_constant__ args a)
@@ -17,12 +18,14 @@ ${entry}(const __grid_constant__ args a)
         constexpr int N = ${unroll};
         const ${index} first = begin;
 //% insert :burst
+//% if bursts
     } else {
         #pragma unroll 1
         for (${index} first = begin; first < count; first += ${block}) {
             constexpr int N = 1;
 //% insert :burst
         }
+//% end
     }
 //% if after_loop
 ${after_loop}
