@@ -93,6 +93,22 @@ static void enter_all(functions *all, const kiln__tokens *t)
     }
 }
 
+bool kiln__is_heavy_word(const char *word)
+{
+    static const char *const names[] = {
+        "acos", "acosh", "asin", "asinh", "atan",  "atan2", "atanh", "cbrt",  "cos", "cosh",
+        "erf",  "erfc",  "exp",  "exp10", "exp2",  "expm1", "hypot", "lgamma", "log", "log10",
+        "kiln_erf", "log1p", "log2", "pow",  "sin",   "sincos", "sinh", "tan",   "tanh",  "tgamma",
+    };
+    for (size_t k = 0; k < KILN_COUNT_OF(names); k++) {
+        const size_t bytes = strlen(names[k]);
+        if (kiln__starts_with(word, names[k]) &&
+            (word[bytes] == '\0' || strcmp(word + bytes, "f") == 0))
+            return true;
+    }
+    return false;
+}
+
 /* Of the functions that are called between two tokens and, in a function (`depth` below CALLS_MAX), of
  * these tokens. Never much beyond the limit, so that nothing overflows. */
 static size_t extent_of(functions *all, const kiln__tokens *t, size_t begin, size_t end, int depth)

@@ -330,22 +330,6 @@ bool kiln__definition_declares(const kiln__definition *def, const char *word)
     return has_word(&def->declared, word);
 }
 
-bool kiln__is_heavy_word(const char *word)
-{
-    static const char *const names[] = {
-        "acos", "acosh", "asin", "asinh", "atan",  "atan2", "atanh", "cbrt",  "cos", "cosh",
-        "erf",  "erfc",  "exp",  "exp10", "exp2",  "expm1", "hypot", "lgamma", "log", "log10",
-        "kiln_erf", "log1p", "log2", "pow",  "sin",   "sincos", "sinh", "tan",   "tanh",  "tgamma",
-    };
-    for (size_t k = 0; k < KILN_COUNT_OF(names); k++) {
-        const size_t bytes = strlen(names[k]);
-        if (kiln__starts_with(word, names[k]) &&
-            (word[bytes] == '\0' || strcmp(word + bytes, "f") == 0))
-            return true;
-    }
-    return false;
-}
-
 const char *kiln__snippet_name(kiln__snippet_kind kind)
 {
 #define STAGE_NAMES(nth)                                                                           \

@@ -1,5 +1,6 @@
 /*
- * call_eager.c - cases of one operation: named reductions, named scans, elementwise operations.
+ * call_eager.c - cases of one call: named reductions, sums of products, named scans, one or two
+ * elementwise operations.
  */
 #include "difftest.h"
 
@@ -33,7 +34,15 @@ static kiln_status call_reduce(const dt_case *c, const dt_node *n, dt_arrays *a,
     options.initial = c->has_initial ? &initial : NULL;
     options.ddof = c->ddof;
     options.stream = a->stream;
-    return kiln_array_reduce_with(n->reduction, a->operand[c->node[n->in[0]].operand], &options,
+    const dt_node *mapped = &c->node[n->in[0]];
+    if (mapped->op != DT_MULTIPLY)
+        return kiln_array_reduce_with(n->reduction, a->operand[mapped->operand], &options,
+                                      &a->output[0], err);
+    const dt_node *x = &c->node[mapped->in[0]], *y = &c->node[mapped->in[1]];
+    if (x->op == DT_CONJUGATE)
+        return kiln_array_vecdot(a->operand[c->node[x->in[0]].operand], a->operand[y->operand],
+                                 &options, &a->output[0], err);
+    return kiln_array_sum_product(a->operand[x->operand], a->operand[y->operand], &options,
                                   &a->output[0], err);
 }
 
@@ -59,6 +68,10 @@ kiln_status dt_call_eager(dt_device *device, const dt_case *c, dt_arrays *a, kil
         const dt_node *o = &c->node[n->in[k]];
         args[k] = o->op == DT_CONSTANT ? constant_arg(o) : kiln_arg_array(a->operand[o->operand]);
     }
-    return kiln_array_op((kiln_op)dt_ops[n->op].number, args, (size_t)dt_ops[n->op].operands, &call,
-                         &a->output[0], err);
+    const kiln_op op = (kiln_op)dt_ops[n->op].number;
+    const size_t count = (size_t)dt_ops[n->op].operands;
+    if (c->output_count == 1)
+        return kiln_array_op(op, args, count, &call, &a->output[0], err);
+    const kiln_op second = (kiln_op)dt_ops[c->node[c->output[1].node].op].number;
+    return kiln_array_op_pair(op, second, args, count, &call, &a->output[0], &a->output[1], err);
 }

@@ -14,6 +14,7 @@ typedef struct texts {
     dt_kind kind;
     kiln_context *ctx;
     char in[512], out[256], map[TEXT_BYTES], reduce[64], post[TEXT_BYTES], identity[64], type[64];
+    char preamble[512], loop_prep[1024];
 } texts;
 
 /* The definition last made, for each device in turn. */
@@ -34,6 +35,30 @@ void dt_forget(void)
     }
 }
 
+/* The same with a struct for an accumulator, whose second member counts the elements. */
+static void make_structured(const dt_case *c, texts *t)
+{
+    const bool counts = c->kind == DT_KIND_REDUCTION && c->where < 0;
+    static char text[TEXT_BYTES];
+
+    snprintf(t->preamble, sizeof t->preamble,
+             "struct kept { %s v; unsigned int n; };\n"
+             "__device__ inline %s joined(const %s a, const %s b) { return %s; }\n",
+             t->type, t->type, t->type, t->type, t->reduce);
+    snprintf(t->reduce, sizeof t->reduce, "kept{joined(a.v, b.v), a.n + b.n}");
+    snprintf(text, sizeof text, "kept{(%s)(%.7000s), 1u}", t->type, t->map);
+    snprintf(t->map, sizeof t->map, "%s", text);
+    snprintf(text, sizeof text, "const kept whole = a; { const %s a = %swhole.v; %.7000s; }",
+             t->type, counts ? "whole.n != (unsigned int)n ? whole.v + whole.v + 99 : " : "",
+             t->post);
+    snprintf(t->post, sizeof t->post, "%s", text);
+    if (t->identity[0] != '\0') {
+        snprintf(text, 64, "kept{%.40s, 0u}", t->identity);
+        snprintf(t->identity, sizeof t->identity, "%.63s", text);
+    }
+    snprintf(t->type, sizeof t->type, "kept");
+}
+
 static void pivot_texts(const dt_case *c, texts *t)
 {
     const dt_node *n = &c->node[c->pivot];
@@ -44,6 +69,8 @@ static void pivot_texts(const dt_case *c, texts *t)
     snprintf(t->reduce, sizeof t->reduce, "%s", reduce);
     snprintf(t->identity, sizeof t->identity, "%s", identity);
     snprintf(t->type, sizeof t->type, "%s", kiln_dtype_ctype(n->dtype));
+    if (c->structured)
+        make_structured(c, t);
 }
 
 /* The kept definition of `c`, if it is the same; else that place, emptied, with the new texts. */
@@ -58,6 +85,7 @@ static size_t find(dt_device *device, const dt_case *c, bool *is_new)
     dt_signature(c, false, t.in, sizeof t.in);
     dt_signature(c, true, t.out, sizeof t.out);
     dt_statements(c, t.post, sizeof t.post);
+    dt_loop_prep(c, t.loop_prep, sizeof t.loop_prep);
     if (c->pivot >= 0)
         pivot_texts(c, &t);
     *is_new = memcmp(&t, &kept[place].of, sizeof t) != 0;
@@ -79,16 +107,55 @@ static void axes_of(const dt_node *n, kiln_axes *axes)
         axes->axis[k] = n->axis[k];
 }
 
+/* after_loop adds up what the threads counted; `counter` becomes the number of elements. */
+static kiln_status check_count(dt_device *device, const dt_case *c, kiln_array *counter,
+                               kiln_stream *stream, kiln_status status, kiln_error *err)
+{
+    uint32_t count = 0;
+    int rank;
+    int64_t shape[DT_RANK];
+
+    if (status != KILN_OK || !dt_loop_shape(c, &rank, shape))
+        return status;
+    if (stream != NULL)
+        status = kiln_stream_wait(device->ctx, NULL, stream, err);
+    if (status == KILN_OK)
+        status = kiln_array_to_host(counter, &count, sizeof count, NULL, err);
+    const int64_t want = dt_size(rank, shape) * (c->prepared ? 2 : 1);
+    if (status == KILN_OK && count != want) {
+        status = KILN_ERR_INTERNAL;
+        snprintf(err->message, sizeof err->message, "after_loop saw %u of %lld elements",
+                 (unsigned)count, (long long)want);
+        err->status = status;
+    }
+    return status;
+}
+
+static kiln_status run_elementwise(kiln_elementwise *op, const dt_case *c, dt_arrays *a,
+                                   kiln_error *err)
+{
+    kiln_elementwise_call_options call = KILN_ELEMENTWISE_CALL_OPTIONS_INIT;
+    kiln_launch *launch = NULL;
+
+    call.stream = a->stream;
+    if (!c->prepared)
+        return kiln_elementwise_run(op, a->args, a->arg_count, &call, err);
+    const kiln_status prepared =
+        kiln_elementwise_prepare(op, a->args, a->arg_count, &call, &launch, err);
+    return dt_launch_twice(prepared, launch, a->stream, err);
+}
+
 kiln_status dt_call_elementwise(dt_device *device, const dt_case *c, dt_arrays *a, kiln_error *err)
 {
     kiln_elementwise_options options = KILN_ELEMENTWISE_OPTIONS_INIT;
-    kiln_elementwise_call_options call = KILN_ELEMENTWISE_CALL_OPTIONS_INIT;
-    kiln_launch *launch = NULL;
+    kiln_array *counter = NULL;
     bool is_new;
     const size_t place = find(device, c, &is_new);
     const texts *t = &kept[place].of;
 
     options.keep_axes = dt_uses(c, DT_INDEX);
+    options.loop_prep = t->loop_prep;
+    options.after_loop = c->looped ? "if (seen > 0) atomicAdd(&counter[0], seen);" : NULL;
     if (is_new) {
         const kiln_status status = kiln_elementwise_create(device->ctx, t->in, t->out, t->post,
                                                            &options, &kept[place].elementwise, err);
@@ -97,12 +164,19 @@ kiln_status dt_call_elementwise(dt_device *device, const dt_case *c, dt_arrays *
             return status;
         }
     }
-    call.stream = a->stream;
-    if (!c->prepared)
-        return kiln_elementwise_run(kept[place].elementwise, a->args, a->arg_count, &call, err);
-    const kiln_status prepared = kiln_elementwise_prepare(kept[place].elementwise, a->args,
-                                                          a->arg_count, &call, &launch, err);
-    return dt_launch_twice(prepared, launch, a->stream, err);
+    if (!c->looped)
+        return run_elementwise(kept[place].elementwise, c, a, err);
+    /* One more output: the counter stands behind the case's own. */
+    kiln_status status =
+        kiln_array_zeros(device->ctx, KILN_UINT32, 1, (const int64_t[]){1}, &counter, err);
+    if (status == KILN_OK && a->stream != NULL)
+        status = kiln_stream_wait(device->ctx, a->stream, NULL, err);
+    a->args[a->arg_count++] = kiln_arg_array(counter);
+    if (status == KILN_OK)
+        status = run_elementwise(kept[place].elementwise, c, a, err);
+    status = check_count(device, c, counter, a->stream, status, err);
+    kiln_array_release(counter);
+    return status;
 }
 
 kiln_status dt_call_reduction(dt_device *device, const dt_case *c, dt_arrays *a, kiln_error *err)
@@ -121,6 +195,7 @@ kiln_status dt_call_reduction(dt_device *device, const dt_case *c, dt_arrays *a,
     const texts *t = &kept[place].of;
 
     options.reduce_type = t->type;
+    options.preamble = t->preamble;
     if (is_new) {
         const kiln_status status =
             kiln_reduction_create(device->ctx, t->in, t->out, t->map, t->reduce, t->post,
@@ -155,6 +230,7 @@ kiln_status dt_call_scan(dt_device *device, const dt_case *c, dt_arrays *a, kiln
     const texts *t = &kept[place].of;
 
     options.reduce_type = t->type;
+    options.preamble = t->preamble;
     if (is_new) {
         const kiln_status status =
             kiln_scan_create(device->ctx, t->in, t->out, t->map, t->reduce, t->post, t->identity,

@@ -322,6 +322,9 @@ typedef struct dt_case {
     bool repeated;     /* called once more, on another stream, which must give the same bits */
     bool as_text;      /* a graph: parsed from an expression */
     int spelling;      /* which of several texts of one meaning a custom reduction has */
+    bool structured;   /* custom reductions and scans: the accumulator is a struct that counts too */
+    bool looped;       /* elementwise: constants come from loop_prep, and after_loop counts elements */
+    bool imported;     /* operands go through DLPack, and buffers come by uploads */
     int operand_count, node_count, output_count, buffer_count;
     dt_operand operand[DT_OPERANDS];
     int64_t buffer_bytes[DT_BUFFERS];
@@ -382,6 +385,8 @@ void dt_row_signature(const dt_case *c, char *text, size_t bytes);
 void dt_row_statements(const dt_case *c, char *text, size_t bytes);
 /* What a reduction or a scan maps, as a C++ expression. */
 void dt_mapped(const dt_case *c, int node, char *text, size_t bytes);
+/* Statements before a thread's first element: the constants of a case that is `looped`. */
+void dt_loop_prep(const dt_case *c, char *text, size_t bytes);
 /* How values of `dtype` are combined, in one of several spellings. */
 void dt_combined(const dt_case *c, const dt_node *n, const char **reduce, const char **identity);
 /* Statements that assign all outputs; `a` stands for the pivot. */
@@ -446,7 +451,7 @@ typedef struct dt_arrays {
     kiln_array *storage[DT_BUFFERS];
     kiln_array *operand[DT_OPERANDS];
     kiln_array *output[DT_OUTPUTS];
-    kiln_arg args[DT_OPERANDS + DT_OUTPUTS];
+    kiln_arg args[DT_OPERANDS + DT_OUTPUTS + 1];
     size_t arg_count;
     kiln_stream *stream; /* where to call; NULL: the context's own */
 } dt_arrays;
@@ -464,6 +469,10 @@ kiln_status dt_call_eager(dt_device *device, const dt_case *c, dt_arrays *a, kil
 /* Launch what was prepared, twice, if the preparation succeeded. */
 kiln_status dt_launch_twice(kiln_status prepared, kiln_launch *launch, kiln_stream *stream,
                             kiln_error *err);
+
+/* The bits of a run, added up over all bytes that came back; two runs of a case must agree. */
+void dt_add_bytes(uint64_t *hash, const unsigned char *bytes, size_t count);
+void dt_check_repeated(uint64_t first, uint64_t second, dt_report *report);
 
 /* Compare a buffer's bytes after a call: elements that outputs own, and all others. Afterwards `got` is
  * as it was before the call. */

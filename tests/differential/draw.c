@@ -340,6 +340,10 @@ static void draw_manner(dt_case *c, dt_random *definition, dt_random *view)
     const bool can = dt_in_snippet(c) || c->kind == DT_KIND_GRAPH;
     c->prepared = can && !overlap && dt_once_in(view, 5);
     c->repeated = dt_once_in(view, 3);
+    c->imported = dt_once_in(view, 4);
+    c->looped = c->kind == DT_KIND_ELEMENTWISE && dt_once_in(definition, 4);
+    c->structured = (c->kind == DT_KIND_REDUCTION || c->kind == DT_KIND_SCANNED) &&
+                    !c->has_initial && dt_once_in(definition, 4);
 }
 
 bool dt_draw(dt_case *c, dt_kind kind, uint64_t seed, uint64_t definition, uint64_t number)

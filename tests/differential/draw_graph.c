@@ -287,6 +287,9 @@ bool dt_draw_eager(dt_case *c, dt_random definition, dt_random view)
     c->node[node].dtype = op == DT_CAST ? dt_draw_dtype(r) : KILN_DTYPE_NONE;
     c->output_count = 1;
     c->output[0].node = node;
+    if (op != DT_CAST && dt_once_in(r, 4)) /* a second one, if they go together */
+        c->output[c->output_count++].node =
+            dt_add_node(c, (dt_op)dt_below(r, DT_ELEMENTWISE_COUNT), in[0], in[1], in[2]);
 
     r = &view;
     const int rank = dt_draw_rank(r);

@@ -296,6 +296,21 @@ static void draw_into(dt_random *r, dt_case *c)
     c->output[0].given = true;
 }
 
+/* What sum_product and vecdot sum: the product with another array, the first one conjugated or not. */
+static int add_product(dt_random *r, dt_case *c, int x)
+{
+    const kiln_dtype dtype = c->node[x].dtype;
+    const int y = dt_add_input(r, c, dtype, c->operand[0].fill);
+
+    if (dt_once_in(r, 2)) {
+        x = dt_add_node(c, DT_CONJUGATE, x, 0, 0);
+        c->node[x].dtype = dtype;
+    }
+    const int product = dt_add_node(c, DT_MULTIPLY, x, y, 0);
+    c->node[product].dtype = dtype;
+    return product;
+}
+
 /* ---- named ----------------------------------------------------------------------------------- */
 
 bool dt_draw_reduce(dt_case *c, dt_random definition, dt_random view)
@@ -305,29 +320,32 @@ bool dt_draw_reduce(dt_case *c, dt_random definition, dt_random view)
     int64_t shape[DT_RANK] = {0};
     const int input = dt_add_input(r, c, dt_draw_dtype(r), dt_draw_fill(r));
 
-    c->pivot = dt_add_node(c, DT_REDUCE, input, 0, 0);
+    const bool product = dt_once_in(r, 8) && c->node[input].dtype != KILN_BOOL;
+    const int mapped = product ? add_product(r, c, input) : input;
+
+    c->pivot = dt_add_node(c, DT_REDUCE, mapped, 0, 0);
     dt_node *n = &c->node[c->pivot];
-    n->reduction = (kiln_reduce_op)(1 + dt_below(r, 24));
+    n->reduction = product ? KILN_REDUCE_SUM : (kiln_reduce_op)(1 + dt_below(r, 24));
     c->output_count = 1;
     c->output[0].node = c->pivot;
-    draw_into(r, c);
+    if (!product)
+        draw_into(r, c);
     const bool positions =
         n->reduction == KILN_REDUCE_ARGMIN || n->reduction == KILN_REDUCE_ARGMAX ||
         n->reduction == KILN_REDUCE_NANARGMIN || n->reduction == KILN_REDUCE_NANARGMAX;
     const bool takes_initial =
         n->reduction <= KILN_REDUCE_MAX ||
         (n->reduction >= KILN_REDUCE_NANSUM && n->reduction <= KILN_REDUCE_NANMAX);
-    const bool masked = !positions && dt_once_in(r, 6);
+    const bool masked = !positions && !product && dt_once_in(r, 6);
     const bool initial =
-        takes_initial && (dt_once_in(r, 6) || (masked && has_elements_without_identity(c)));
+        takes_initial && !product && (dt_once_in(r, 6) || (masked && has_elements_without_identity(c)));
     const bool moments = n->reduction == KILN_REDUCE_VAR || n->reduction == KILN_REDUCE_STD ||
                          n->reduction == KILN_REDUCE_NANVAR || n->reduction == KILN_REDUCE_NANSTD;
 
     r = &view;
     const int rank = dt_draw_rank(r);
     draw_reduced_shape(r, rank, shape);
-    c->operand[0].view.rank = rank;
-    memcpy(c->operand[0].view.shape, shape, sizeof shape);
+    dt_draw_operand_shapes(r, c, rank, shape);
     draw_axes(r, rank, n);
     n->keepdims = dt_once_in(r, 3);
     c->ddof = moments ? dt_below(r, 2) : 0;

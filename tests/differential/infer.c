@@ -260,7 +260,13 @@ static bool infer_reduce(const dt_case *c, dt_node *n, const char **why)
     if (reduced == 0 &&
         (is_position(n->reduction) || (is_extreme(n->reduction) && !c->has_initial)))
         return false;
-    n->dtype = named ? dt_reduced_dtype(n->reduction, in->dtype) : in->dtype;
+    *why = "a product that is not summed, or of bool";
+    if (c->kind == DT_KIND_REDUCE && in->op == DT_MULTIPLY &&
+        (n->reduction != KILN_REDUCE_SUM || in->dtype == KILN_BOOL || n->into != KILN_DTYPE_NONE))
+        return false;
+    n->dtype = named && (c->kind != DT_KIND_REDUCE || in->op != DT_MULTIPLY)
+                   ? dt_reduced_dtype(n->reduction, in->dtype)
+                   : in->dtype;
     *why = "an output that cannot hold the result";
     if (n->into != KILN_DTYPE_NONE) {
         if (!may_go_into(c, n->dtype, n->into, is_position(n->reduction)))
@@ -461,6 +467,30 @@ static bool are_stages(const dt_case *c, int rank, const int64_t *shape)
     return first != NULL && !c->has_initial && c->where < 0;
 }
 
+/* Two operations of one call: on the same operands, and computed in the same dtypes. */
+static bool are_pair(const dt_case *c)
+{
+    const dt_node *pair[2] = {&c->node[c->output[0].node], &c->node[c->output[1].node]};
+    kiln_dtype in[3], loop[2], result;
+    bool weak[3];
+
+    for (int k = 0; k < 2; k++) {
+        const int count = dt_ops[pair[0]->op].operands;
+        if (pair[k]->op >= DT_ELEMENTWISE_COUNT || pair[k]->op == DT_CAST ||
+            pair[k]->op == DT_WHERE || dt_ops[pair[k]->op].operands != count)
+            return false;
+        for (int j = 0; j < count; j++) {
+            if (pair[k]->in[j] != pair[0]->in[j])
+                return false;
+            in[j] = c->node[pair[k]->in[j]].dtype;
+            weak[j] = dt_is_weak(c, &c->node[pair[k]->in[j]]);
+        }
+        if (!dt_loop_of(pair[k]->op, in, weak, count, false, &loop[k], &result))
+            return false;
+    }
+    return loop[0] == loop[1];
+}
+
 static bool infer_outputs(const dt_case *c, const char **why)
 {
     int rank = 0;
@@ -468,6 +498,14 @@ static bool infer_outputs(const dt_case *c, const char **why)
 
     *why = "operands do not broadcast";
     if (dt_in_snippet(c) && !dt_loop_shape(c, &rank, shape))
+        return false;
+    *why = "two operations that no kernel computes together";
+    if (c->kind == DT_KIND_EAGER && (c->output_count > 2 || (c->output_count == 2 && !are_pair(c))))
+        return false;
+    *why = "texts that are for another kind";
+    if ((c->looped && c->kind != DT_KIND_ELEMENTWISE) ||
+        (c->structured && ((c->kind != DT_KIND_REDUCTION && c->kind != DT_KIND_SCANNED) ||
+                           c->has_initial)))
         return false;
     *why = "a stage that does not reduce whole rows";
     if (c->kind == DT_KIND_ROW && (!are_stages(c, rank, shape) || !dt_fills_loop(c, 0)))

@@ -38,12 +38,40 @@ static void say_error(dt_report *report, const char *call, kiln_error *err)
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
 static kiln_status wrap(dt_device *device, const dt_arrays *a, const dt_case *c, const dt_view *v,
-                        kiln_array **out, kiln_error *err)
+                        bool input, kiln_array **out, kiln_error *err)
 {
     unsigned char *base = kiln_array_data(a->storage[v->buffer]);
+    DLManagedTensorVersioned *tensor = NULL;
+    kiln_array *own = NULL;
 
-    return kiln_array_wrap(device->ctx, v->dtype, v->rank, v->shape, v->stride, base + v->start,
-                           base, (size_t)c->buffer_bytes[v->buffer], NULL, NULL, out, err);
+    if (!c->imported || !input)
+        return kiln_array_wrap(device->ctx, v->dtype, v->rank, v->shape, v->stride, base + v->start,
+                               base, (size_t)c->buffer_bytes[v->buffer], NULL, NULL, out, err);
+    /* Exported, let go of, and imported again: the same memory, and no copy. */
+    kiln_status status =
+        kiln_array_wrap(device->ctx, v->dtype, v->rank, v->shape, v->stride, base + v->start, base,
+                        (size_t)c->buffer_bytes[v->buffer], NULL, NULL, &own, err);
+    if (status == KILN_OK)
+        status = kiln_array_to_dlpack(own, NULL, &tensor, err);
+    kiln_array_release(own);
+    if (status == KILN_OK)
+        status = kiln_array_from_dlpack(device->ctx, tensor, NULL, out, err);
+    return status;
+}
+
+/* A buffer on the device: made of the host's bytes, or uploaded into an array of noise. */
+static kiln_status send(dt_device *device, const dt_case *c, const dt_expected *e, int k,
+                        kiln_array **out, kiln_error *err)
+{
+    kiln_status status;
+
+    if (!c->imported)
+        return kiln_array_from_host(device->ctx, KILN_UINT8, 1, &c->buffer_bytes[k], e->buffer[k],
+                                    NULL, out, err);
+    status = kiln_array_empty(device->ctx, KILN_UINT8, 1, &c->buffer_bytes[k], out, err);
+    if (status == KILN_OK)
+        status = kiln_array_upload(*out, e->buffer[k], NULL, NULL, err);
+    return status;
 }
 
 static kiln_arg number_arg(const dt_operand *o)
@@ -59,19 +87,18 @@ static kiln_status upload(dt_device *device, const dt_case *c, const dt_expected
     kiln_status status = KILN_OK;
 
     for (int k = 0; k < c->buffer_count && status == KILN_OK; k++)
-        status = kiln_array_from_host(device->ctx, KILN_UINT8, 1, &c->buffer_bytes[k], e->buffer[k],
-                                      NULL, &a->storage[k], err);
+        status = send(device, c, e, k, &a->storage[k], err);
     for (int k = 0; k < c->operand_count && status == KILN_OK; k++) {
         const dt_operand *o = &c->operand[k];
         if (!o->is_number)
-            status = wrap(device, a, c, &o->view, &a->operand[k], err);
+            status = wrap(device, a, c, &o->view, true, &a->operand[k], err);
         if (k == c->where)
             continue;
         a->args[a->arg_count++] = o->is_number ? number_arg(o) : kiln_arg_array(a->operand[k]);
     }
     for (int k = 0; k < c->output_count && status == KILN_OK; k++) {
         if (c->output[k].given)
-            status = wrap(device, a, c, &c->output[k].view, &a->output[k], err);
+            status = wrap(device, a, c, &c->output[k].view, false, &a->output[k], err);
         a->args[a->arg_count++] = kiln_arg_out(&a->output[k]);
     }
     return status;
@@ -143,7 +170,7 @@ void dt_check_bytes(const dt_case *c, const dt_expected *e, int buffer, unsigned
     say(report, DT_WRONG, "byte %zu of buffer %d, which no output owns, was changed", at, buffer);
 }
 
-static void add_bytes(uint64_t *hash, const unsigned char *bytes, size_t count)
+void dt_add_bytes(uint64_t *hash, const unsigned char *bytes, size_t count)
 {
     for (size_t k = 0; k < count; k++)
         *hash = dt_mix(*hash, bytes[k]);
@@ -161,7 +188,7 @@ static void check_buffers(const dt_case *c, const dt_expected *e, const dt_array
         if (got == NULL || kiln_array_to_host(a->storage[k], got, bytes, NULL, &err) != KILN_OK)
             say_error(report, "fetching a buffer", &err);
         if (report->verdict == DT_RIGHT) {
-            add_bytes(hash, got, bytes);
+            dt_add_bytes(hash, got, bytes);
             dt_check_bytes(c, e, k, got, report);
         }
         free(got);
@@ -190,7 +217,7 @@ static void check_allocated(int k, const dt_expected *e, const kiln_array *got, 
         free(elements);
         return;
     }
-    add_bytes(hash, elements, bytes);
+    dt_add_bytes(hash, elements, bytes);
     for (int64_t at = 0; at < want->size; at++)
         if (!dt_agrees(want->dtype, elements + (size_t)at * size, want->at[at])) {
             say_element(report, k, want, at, elements + (size_t)at * size);
@@ -270,6 +297,12 @@ static uint64_t run_once(dt_device *device, const dt_case *c, const dt_expected 
     return hash;
 }
 
+void dt_check_repeated(uint64_t first, uint64_t second, dt_report *report)
+{
+    if (first != second)
+        say(report, DT_WRONG, "the same call gave other bits on another stream");
+}
+
 dt_verdict dt_run(dt_device *device, const dt_case *c, const dt_expected *e, dt_report *report)
 {
     report->verdict = DT_RIGHT;
@@ -278,7 +311,6 @@ dt_verdict dt_run(dt_device *device, const dt_case *c, const dt_expected *e, dt_
     const uint64_t hash = run_once(device, c, e, NULL, report);
     if (report->verdict != DT_RIGHT || !c->repeated)
         return report->verdict;
-    if (run_once(device, c, e, device->stream, report) != hash && report->verdict == DT_RIGHT)
-        say(report, DT_WRONG, "the same call gave other bits on another stream");
+    dt_check_repeated(hash, run_once(device, c, e, device->stream, report), report);
     return report->verdict;
 }

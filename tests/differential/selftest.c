@@ -2,7 +2,8 @@
  * selftest.c - whether the tester would notice: no kernel runs, a right device is imitated.
  *
  * Of many random cases: the text reads back as the same case; memory that holds the expected values
- * passes; with one element changed, or one byte that no output owns, it does not.
+ * passes; with one element changed, or one byte that no output owns, it does not; and a second run whose
+ * results are as right as the first one's, but other bits, is noticed.
  */
 #define _POSIX_C_SOURCE 200809L /* open_memstream */
 
@@ -13,7 +14,7 @@
 #include "worker.h"
 
 typedef struct tally {
-    int cases, elements, guards, failed;
+    int cases, elements, guards, repeats, failed;
 } tally;
 
 static void complain(tally *t, const dt_case *c, const char *what)
@@ -127,6 +128,39 @@ static void check_elements(tally *t, const dt_case *c, const dt_expected *e, int
     free(got);
 }
 
+/* A device whose second run rounds one element the other way: right twice, but not the same. */
+static void check_repeated(tally *t, const dt_case *c, const dt_expected *e, int k)
+{
+    const dt_view *v = &c->output[k].view;
+    const dt_array *want = &e->output[k];
+    dt_report report = {.verdict = DT_RIGHT};
+    uint64_t hash[2] = {0, 0};
+
+    if (!c->output[k].given || want->size == 0 || dt_is_integer(v->dtype))
+        return;
+    dt_value other = want->at[want->size / 2];
+    other.re = dt_round(dt_part_of(v->dtype), other.re + dt_ulp(dt_part_of(v->dtype), other.re));
+    for (int run = 0; run < 2; run++) {
+        unsigned char *got = right_bytes(c, e, v->buffer);
+        if (got == NULL)
+            return;
+        if (run == 1)
+            dt_store(v->dtype, element_of(v, got, want->size / 2), other);
+        dt_add_bytes(&hash[run], got, (size_t)c->buffer_bytes[v->buffer]);
+        const dt_verdict verdict = judge(c, e, v->buffer, got);
+        free(got);
+        if (verdict != DT_RIGHT)
+            return; /* only one right answer, or only one byte for it */
+    }
+    dt_check_repeated(hash[0], hash[0], &report);
+    if (report.verdict != DT_RIGHT)
+        complain(t, c, "a second run of the same bits that does not pass");
+    dt_check_repeated(hash[0], hash[1], &report);
+    if (hash[0] != hash[1] && report.verdict != DT_WRONG)
+        complain(t, c, "a second run that differs, which nobody notices");
+    t->repeats += hash[0] != hash[1];
+}
+
 static void check_memory(tally *t, const dt_case *c, const dt_expected *e)
 {
     for (int k = 0; k < c->buffer_count; k++) {
@@ -144,8 +178,10 @@ static void check_memory(tally *t, const dt_case *c, const dt_expected *e)
         t->guards++;
         free(got);
     }
-    for (int k = 0; k < c->output_count; k++)
+    for (int k = 0; k < c->output_count; k++) {
         check_elements(t, c, e, k);
+        check_repeated(t, c, e, k);
+    }
 }
 
 int dt_self_test(const dt_options *o)
@@ -164,7 +200,7 @@ int dt_self_test(const dt_options *o)
         check_memory(&t, &c, &e);
         dt_expected_clear(&e);
     }
-    printf("%d cases, %d elements and %d guard words changed, %d failed\n", t.cases, t.elements,
-           t.guards, t.failed);
-    return t.cases > 0 && t.elements > 0 && t.guards > 0 ? t.failed : 1;
+    printf("%d cases, %d elements and %d guard words changed, %d second runs that differ, %d failed\n",
+           t.cases, t.elements, t.guards, t.repeats, t.failed);
+    return t.cases > 0 && t.elements > 0 && t.guards > 0 && t.repeats > 0 ? t.failed : 1;
 }

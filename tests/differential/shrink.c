@@ -7,6 +7,8 @@
  */
 #include <string.h>
 
+#include <stddef.h>
+
 #include "draw.h"
 
 typedef struct shrinker {
@@ -185,6 +187,10 @@ static void shrink_nodes(shrinker *s)
 
 static void shrink_options(shrinker *s)
 {
+    static const size_t flags[] = {offsetof(dt_case, placeholders), offsetof(dt_case, prepared),
+                                   offsetof(dt_case, repeated),     offsetof(dt_case, as_text),
+                                   offsetof(dt_case, structured),   offsetof(dt_case, looped),
+                                   offsetof(dt_case, imported)};
     dt_case c = *s->best;
 
     c.where = -1;
@@ -196,18 +202,11 @@ static void shrink_options(shrinker *s)
     c = *s->best;
     c.ddof = 0;
     attempt(s, &c);
-    c = *s->best;
-    c.placeholders = false;
-    attempt(s, &c);
-    c = *s->best;
-    c.prepared = false;
-    attempt(s, &c);
-    c = *s->best;
-    c.repeated = false;
-    attempt(s, &c);
-    c = *s->best;
-    c.as_text = false;
-    attempt(s, &c);
+    for (size_t k = 0; k < DT_COUNT(flags); k++) {
+        c = *s->best;
+        *(bool *)((char *)&c + flags[k]) = false;
+        attempt(s, &c);
+    }
     c = *s->best;
     c.spelling = 0;
     attempt(s, &c);

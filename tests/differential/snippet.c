@@ -125,6 +125,8 @@ static void put_node(writer *w, int k)
     } else if (n->op == DT_INDEX) {
         put(w, "(long long)%s.get()[%d]", w->c->kind == DT_KIND_ELEMENTWISE ? "_ind" : "_in_ind",
             n->axis[0]);
+    } else if (n->op == DT_CONSTANT && w->c->looped) {
+        put(w, "c%d", k);
     } else if (n->op == DT_CONSTANT) {
         put(w, "(");
         put_type(w, n->dtype);
@@ -172,6 +174,33 @@ void dt_combined(const dt_case *c, const dt_node *n, const char **reduce, const 
     *identity = op == KILN_REDUCE_PROD ? "1" : op == KILN_REDUCE_SUM ? "0" : "";
 }
 
+/* Constants that begin one below, and that each element steps for itself, as long as that is exact. */
+static bool steps_constant(const dt_node *n)
+{
+    return n->op == DT_CONSTANT && n->dtype != KILN_BOOL && !dt_is_half(n->dtype) &&
+           !dt_is_complex(n->dtype) && n->number >= 1;
+}
+
+void dt_loop_prep(const dt_case *c, char *text, size_t bytes)
+{
+    writer w = {.c = c, .text = text, .bytes = bytes};
+
+    text[0] = '\0';
+    if (!c->looped)
+        return;
+    put(&w, "unsigned int seen = 0; ");
+    for (int k = 0; k < c->node_count; k++) {
+        const dt_node *n = &c->node[k];
+        if (n->op != DT_CONSTANT)
+            continue;
+        put(&w, steps_constant(n) ? "" : "const ");
+        put_type(&w, n->dtype);
+        put(&w, " c%d = (", k);
+        put_type(&w, n->dtype);
+        put(&w, ")(%.17g); ", steps_constant(n) ? n->number - 1 : n->number);
+    }
+}
+
 static bool is_row_output(const dt_case *c, int output)
 {
     return c->kind == DT_KIND_ROW && !dt_fills_loop(c, output);
@@ -183,6 +212,11 @@ void dt_statements(const dt_case *c, char *text, size_t bytes)
     int uses[DT_NODES] = {0};
 
     text[0] = '\0';
+    for (int k = 0; k < c->node_count && c->looped; k++)
+        if (steps_constant(&c->node[k]))
+            put(&w, "c%d += 1; ", k);
+    if (c->looped)
+        put(&w, "seen++; ");
     for (int k = 0; k < c->output_count; k++)
         count_uses(c, c->output[k].node, uses);
     for (int k = 0; k < c->node_count; k++) {
@@ -238,6 +272,8 @@ void dt_signature(const dt_case *c, bool outputs, char *text, size_t bytes)
     for (int k = 0; outputs && k < c->output_count; k++)
         if (!is_row_output(c, k))
             put_parameter(&w, "", c->node[c->output[k].node].dtype, true, 'z', k);
+    if (outputs && c->looped)
+        put(&w, ", raw uint32 counter");
 }
 
 void dt_row_signature(const dt_case *c, char *text, size_t bytes)

@@ -115,6 +115,12 @@ void dt_print_case(const dt_case *c, FILE *out)
         fprintf(out, "repeated 1\n");
     if (c->as_text)
         fprintf(out, "text 1\n");
+    if (c->structured)
+        fprintf(out, "structured 1\n");
+    if (c->looped)
+        fprintf(out, "looped 1\n");
+    if (c->imported)
+        fprintf(out, "imported 1\n");
     if (c->spelling != 0)
         fprintf(out, "spelling %d\n", c->spelling);
     if (c->pivot >= 0)
@@ -395,6 +401,12 @@ static void read_line(reader *r, const char *name, dt_case *c)
         c->prepared = small(r, 0, 1);
     } else if (strcmp(name, "repeated") == 0) {
         c->repeated = small(r, 0, 1);
+    } else if (strcmp(name, "structured") == 0) {
+        c->structured = small(r, 0, 1);
+    } else if (strcmp(name, "looped") == 0) {
+        c->looped = small(r, 0, 1);
+    } else if (strcmp(name, "imported") == 0) {
+        c->imported = small(r, 0, 1);
     } else if (strcmp(name, "text") == 0) {
         c->as_text = small(r, 0, 1);
     } else if (strcmp(name, "spelling") == 0) {
