@@ -37,34 +37,26 @@ static const unsigned char MAGIC[8] = {'K', 'I', 'L', 'N', 'B', 'N', 'D', 'L'};
 
 /* ---- reading ---- */
 
-kiln_status kiln__bundle_check(const void *bytes, size_t size, kiln__bundle *out,
-                               char reason[KILN__REASON_BYTES])
+kiln_status kiln__bundle_check(const void *bytes, size_t size, kiln__bundle *out, kiln_error *err)
 {
     const unsigned char *p = bytes;
 
-    if (size < HEADER_BYTES || memcmp(p, MAGIC, sizeof MAGIC) != 0) {
-        snprintf(reason, KILN__REASON_BYTES, "it is no bundle of kernels");
-        return KILN_ERR_FORMAT;
-    }
-    uint64_t version = kiln__get_le(p + 8, 4);
-    if (version != FORMAT_VERSION) {
-        snprintf(reason, KILN__REASON_BYTES, "it has format %u, this kiln reads format %u",
-                 (unsigned)version, FORMAT_VERSION);
-        return KILN_ERR_FORMAT;
-    }
-    uint64_t count = kiln__get_le(p + 32, 8);
+    if (size < HEADER_BYTES || memcmp(p, MAGIC, sizeof MAGIC) != 0)
+        return kiln__fail(err, KILN_ERR_FORMAT, "it is no bundle of kernels");
+    const uint64_t version = kiln__get_le(p + 8, 4);
+    if (version != FORMAT_VERSION)
+        return kiln__fail(err, KILN_ERR_FORMAT, "it has format %u, this kiln reads format %u",
+                          (unsigned)version, FORMAT_VERSION);
+    const uint64_t count = kiln__get_le(p + 32, 8);
     if (kiln__get_le(p + 12, 4) != HEADER_BYTES || kiln__get_le(p + 40, 8) != size ||
-        count > (size - HEADER_BYTES) / ENTRY_BYTES) {
-        snprintf(reason, KILN__REASON_BYTES, "it is cut short or damaged: %zu bytes, %llu expected",
-                 size, (unsigned long long)kiln__get_le(p + 40, 8));
-        return KILN_ERR_FORMAT;
-    }
-    kiln__hash128 sum =
+        count > (size - HEADER_BYTES) / ENTRY_BYTES)
+        return kiln__fail(err, KILN_ERR_FORMAT,
+                          "it is cut short or damaged: %zu bytes, %llu expected", size,
+                          (unsigned long long)kiln__get_le(p + 40, 8));
+    const kiln__hash128 sum =
         kiln__hash_128(p + CHECKED_FROM, HEADER_BYTES + (size_t)count * ENTRY_BYTES - CHECKED_FROM);
-    if (sum.lo != kiln__get_le(p + 16, 8) || sum.hi != kiln__get_le(p + 24, 8)) {
-        snprintf(reason, KILN__REASON_BYTES, "its index is damaged");
-        return KILN_ERR_FORMAT;
-    }
+    if (sum.lo != kiln__get_le(p + 16, 8) || sum.hi != kiln__get_le(p + 24, 8))
+        return kiln__fail(err, KILN_ERR_FORMAT, "its index is damaged");
     out->bytes = p;
     out->size = size;
     out->count = (size_t)count;
@@ -72,97 +64,89 @@ kiln_status kiln__bundle_check(const void *bytes, size_t size, kiln__bundle *out
 }
 
 /* A bundle is code that this process will run: ours or the system's, and closed to writers. */
-static kiln_status check_trust(const struct stat *st, char reason[KILN__REASON_BYTES])
+static kiln_status check_trust(const struct stat *st, kiln_error *err)
 {
-    if (!S_ISREG(st->st_mode)) {
-        snprintf(reason, KILN__REASON_BYTES, "it is no regular file");
-        return KILN_ERR_IO;
-    }
-    if (st->st_uid != geteuid() && st->st_uid != 0) {
-        snprintf(reason, KILN__REASON_BYTES,
-                 "it is owned by user %lu, while this process runs as user %lu",
-                 (unsigned long)st->st_uid, (unsigned long)geteuid());
-        return KILN_ERR_CACHE;
-    }
-    if ((st->st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-        snprintf(reason, KILN__REASON_BYTES,
-                 "others may write to it (mode %04o), and may have put code into it that this process "
-                 "would run; make it again, closed to others",
-                 (unsigned)st->st_mode & 07777u);
-        return KILN_ERR_CACHE;
-    }
+    if (!S_ISREG(st->st_mode))
+        return kiln__fail(err, KILN_ERR_IO, "it is no regular file");
+    if (st->st_uid != geteuid() && st->st_uid != 0)
+        return kiln__fail(err, KILN_ERR_CACHE,
+                          "it is owned by user %lu, while this process runs as user %lu",
+                          (unsigned long)st->st_uid, (unsigned long)geteuid());
+    if ((st->st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        return kiln__fail(err, KILN_ERR_CACHE,
+                          "others may write to it (mode %04o), and may have put code into it that "
+                          "this process would run; make it again, closed to others",
+                          (unsigned)st->st_mode & 07777u);
     return KILN_OK;
 }
 
-/* Check each folder on the path to the file, and open the file. */
-static kiln_status open_file(const char *path, int *fd_out, char reason[KILN__REASON_BYTES])
+static kiln_status fail_errno(int why, kiln_error *err)
 {
-    char text[128], here[PATH_MAX];
+    char text[128];
+
+    return kiln__fail(err, why == ENOMEM ? KILN_ERR_NO_MEMORY : KILN_ERR_IO, "%s",
+                      strerror_r(why, text, sizeof text));
+}
+
+/* Check each folder on the path to the file, and open the file. */
+static kiln_status open_file(const char *path, int *fd_out, kiln_error *err)
+{
+    char here[PATH_MAX], reason[KILN__REASON_BYTES] = "";
     kiln__buf whole = KILN__BUF_INIT;
     int why = 0;
 
-    if (path[0] == '/') {
-        why = kiln__way_open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, fd_out, reason);
-    } else if (getcwd(here, sizeof here) == NULL) {
-        why = errno;
-    } else {
-        kiln__buf_printf(&whole, "%s/%s", here, path);
-        why = whole.failed ? ENOMEM
-                           : kiln__way_open(whole.text, O_RDONLY | O_NONBLOCK | O_NOCTTY, fd_out,
-                                            reason);
-    }
+    if (path[0] != '/' && getcwd(here, sizeof here) == NULL)
+        return fail_errno(errno, err);
+    kiln__buf_printf(&whole, "%s%s%s", path[0] != '/' ? here : "", path[0] != '/' ? "/" : "", path);
+    why = whole.failed
+              ? ENOMEM
+              : kiln__way_open(whole.text, O_RDONLY | O_NONBLOCK | O_NOCTTY, fd_out, reason);
     kiln__buf_clear(&whole);
     if (why == EPERM && reason[0] != '\0')
-        return KILN_ERR_CACHE;
-    if (why != 0)
-        snprintf(reason, KILN__REASON_BYTES, "%s", strerror_r(why, text, sizeof text));
-    return why == 0 ? KILN_OK : why == ENOMEM ? KILN_ERR_NO_MEMORY : KILN_ERR_IO;
+        return kiln__fail(err, KILN_ERR_CACHE, "%s", reason);
+    return why == 0 ? KILN_OK : fail_errno(why, err);
 }
 
-kiln_status kiln__bundle_open(const char *path, kiln__bundle *out, char reason[KILN__REASON_BYTES])
+/* The file behind `fd` as a bundle, whose path is not set. */
+static kiln_status map_file(int fd, kiln__bundle *out, kiln_error *err)
 {
-    kiln_status status = KILN_OK;
-    char text[128];
     struct stat st;
-    void *bytes = MAP_FAILED;
+
+    if (fstat(fd, &st) != 0)
+        return fail_errno(errno, err);
+    KILN_CHECK(check_trust(&st, err));
+    if ((uint64_t)st.st_size < HEADER_BYTES)
+        return kiln__fail(err, KILN_ERR_FORMAT, "it is no bundle of kernels");
+    void *const bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (bytes == MAP_FAILED)
+        return fail_errno(errno, err);
+    const kiln_status status = kiln__bundle_check(bytes, (size_t)st.st_size, out, err);
+    if (status != KILN_OK)
+        munmap(bytes, (size_t)st.st_size);
+    return status;
+}
+
+kiln_status kiln__bundle_open(const char *path, kiln__bundle *out, kiln_error *err)
+{
+    kiln_error why = KILN_ERROR_INIT;
+    kiln__bundle bundle = {0};
     int fd = -1;
 
     memset(out, 0, sizeof *out);
-    KILN_TRY(open_file(path, &fd, reason));
-    if (fstat(fd, &st) != 0) {
-        snprintf(reason, KILN__REASON_BYTES, "%s", strerror_r(errno, text, sizeof text));
-        status = KILN_ERR_IO;
-        goto done;
-    }
-    KILN_TRY(check_trust(&st, reason));
-    if ((uint64_t)st.st_size < HEADER_BYTES) {
-        snprintf(reason, KILN__REASON_BYTES, "it is no bundle of kernels");
-        status = KILN_ERR_FORMAT;
-        goto done;
-    }
-    bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (bytes == MAP_FAILED) {
-        snprintf(reason, KILN__REASON_BYTES, "%s", strerror_r(errno, text, sizeof text));
-        status = KILN_ERR_IO;
-        goto done;
-    }
-    KILN_TRY(kiln__bundle_check(bytes, (size_t)st.st_size, out, reason));
-    out->path = kiln__strdup(path);
-    if (out->path == NULL) {
-        snprintf(reason, KILN__REASON_BYTES, "the host is out of memory");
-        status = KILN_ERR_NO_MEMORY;
-        goto done;
-    }
-    bytes = MAP_FAILED; /* the bundle's now */
-
-done:
-    if (bytes != MAP_FAILED)
-        munmap(bytes, (size_t)st.st_size);
-    if (status != KILN_OK)
-        memset(out, 0, sizeof *out);
-    if (fd >= 0)
+    kiln_status status = open_file(path, &fd, &why);
+    if (status == KILN_OK) {
+        status = map_file(fd, &bundle, &why);
         close(fd);
-    return status;
+    }
+    if (status != KILN_OK)
+        return kiln__fail(err, status, "bundle %s: %s", path, why.message);
+    bundle.path = kiln__strdup(path);
+    if (bundle.path == NULL) {
+        munmap((void *)(uintptr_t)bundle.bytes, bundle.size);
+        return kiln__fail(err, KILN_ERR_NO_MEMORY, "bundle %s: the host is out of memory", path);
+    }
+    *out = bundle;
+    return KILN_OK;
 }
 
 void kiln__bundle_close(kiln__bundle *b)

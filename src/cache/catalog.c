@@ -75,20 +75,18 @@ kiln_status kiln_cache_open(const char *dir, kiln_cache **out, kiln_error *err)
 
 kiln_status kiln_cache_open_bundle(const char *path, kiln_cache **out, kiln_error *err)
 {
-    char reason[KILN__REASON_BYTES] = "";
     kiln_cache *cache = NULL;
 
     KILN_CHECK_NULL(out, err);
     *out = NULL;
     KILN_CHECK_NULL(path, err);
     KILN_CHECK(kiln__make_zeroed(&cache, 1, sizeof *cache, err));
-    kiln_status status = kiln__bundle_open(path, &cache->bundle, reason);
-    if (status != KILN_OK) {
+    kiln_status status = kiln__bundle_open(path, &cache->bundle, err);
+    if (status == KILN_OK)
+        *out = cache;
+    else
         kiln__free(cache);
-        return kiln__fail(err, status, "bundle %s: %s", path, reason);
-    }
-    *out = cache;
-    return KILN_OK;
+    return status;
 }
 
 void kiln_cache_close(kiln_cache *cache)

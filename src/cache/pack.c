@@ -171,13 +171,11 @@ static kiln_status import_one(kiln__cache *store, const void *file, size_t bytes
 kiln_status kiln__pack_import(kiln__cache *store, const char *path, uint64_t *count_out,
                               kiln_error *err)
 {
-    char reason[KILN__REASON_BYTES] = "";
     kiln__bundle bundle;
     uint64_t count = 0;
-    kiln_status status = kiln__bundle_open(path, &bundle, reason);
+    kiln_status status = KILN_OK;
 
-    if (status != KILN_OK)
-        return kiln__fail(err, status, "bundle %s: %s", path, reason);
+    KILN_CHECK(kiln__bundle_open(path, &bundle, err));
     for (size_t k = 0; k < bundle.count && status == KILN_OK; k++) {
         kiln__hash128 hash;
         size_t bytes = 0;

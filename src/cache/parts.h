@@ -261,13 +261,11 @@ typedef struct kiln__bundle {
     char *path; /* NULL for one of the caller's memory */
 } kiln__bundle;
 
-/* Whether these bytes are a bundle as far as header and index tell. Blobs are verified when they
- * are found. On failure writes a reason. */
-kiln_status kiln__bundle_check(const void *bytes, size_t size, kiln__bundle *out,
-                               char reason[KILN__REASON_BYTES]);
-/* Map a file: ERR_IO, ERR_FORMAT, ERR_CACHE (not to be trusted), ERR_NO_MEMORY, with a reason. */
-kiln_status kiln__bundle_open(const char *path, kiln__bundle *out,
-                              char reason[KILN__REASON_BYTES]);
+/* Whether these bytes are a bundle as far as header and index tell. Blobs are verified when they are
+ * found. ERR_FORMAT. */
+kiln_status kiln__bundle_check(const void *bytes, size_t size, kiln__bundle *out, kiln_error *err);
+/* Map a file: ERR_IO, ERR_FORMAT, ERR_CACHE (not to be trusted), ERR_NO_MEMORY. Messages name it. */
+kiln_status kiln__bundle_open(const char *path, kiln__bundle *out, kiln_error *err);
 void kiln__bundle_close(kiln__bundle *b);
 /* The blob file stored under a hash, inside the mapping; NULL when there is none. */
 const void *kiln__bundle_find(const kiln__bundle *b, kiln__hash128 hash, size_t *bytes_out);

@@ -192,23 +192,19 @@ kiln__cache *kiln__cache_open(const char *dir, const kiln__log *log)
 
 kiln_status kiln__cache_add_bundle(kiln__cache *cache, const char *path, kiln_error *err)
 {
-    char reason[KILN__REASON_BYTES] = "";
-    kiln_status status = KILN_OK;
-
     kiln__cache_enter(cache);
     pthread_mutex_lock(&cache->bundles_mutex);
-    unsigned count = atomic_load_explicit(&cache->bundle_count, memory_order_relaxed);
-    if (count == KILN_BUNDLE_MAX) {
-        status = KILN_ERR_CACHE;
-        snprintf(reason, sizeof reason, "%d bundles are in use already", KILN_BUNDLE_MAX);
-    } else {
-        status = kiln__bundle_open(path, &cache->bundles[count], reason);
-    }
+    const unsigned count = atomic_load_explicit(&cache->bundle_count, memory_order_relaxed);
+    const kiln_status status =
+        count == KILN_BUNDLE_MAX
+            ? kiln__fail(err, KILN_ERR_CACHE, "bundle %s: %d bundles are in use already", path,
+                         KILN_BUNDLE_MAX)
+            : kiln__bundle_open(path, &cache->bundles[count], err);
     /* Readers see a bundle only after all of it is there. */
     if (status == KILN_OK)
         atomic_store_explicit(&cache->bundle_count, count + 1, memory_order_release);
     pthread_mutex_unlock(&cache->bundles_mutex);
-    return status == KILN_OK ? KILN_OK : kiln__fail(err, status, "bundle %s: %s", path, reason);
+    return status;
 }
 
 void kiln__cache_close(kiln__cache *cache)

@@ -22,11 +22,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
 static void judge(const uint8_t *file, size_t bytes)
 {
-    char reason[KILN__REASON_BYTES] = "";
+    kiln_error why = KILN_ERROR_INIT;
     kiln__bundle bundle = {0};
 
-    if (kiln__bundle_check(file, bytes, &bundle, reason) != KILN_OK) {
-        PROMISE(reason[0] != '\0');
+    if (kiln__bundle_check(file, bytes, &bundle, &why) != KILN_OK) {
+        PROMISE(why.message[0] != '\0');
         return;
     }
     PROMISE(bundle.count <= bytes / 32);
