@@ -109,7 +109,7 @@ static kiln_status check_new(kiln_context *ctx, kiln_dtype dtype, int rank, cons
     size_t itemsize = kiln_dtype_size(dtype);
 
     if (ctx == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "ctx is NULL");
+        return kiln__fail(err, KILN_ERR_NULL, "`ctx` is NULL");
     if (itemsize == 0)
         return kiln__fail(err, KILN_ERR_DTYPE, "%d is no dtype", (int)dtype);
     return kiln__shape_size(rank, shape, itemsize, size_out, err);

@@ -88,14 +88,14 @@ static void put_operands(kiln__buf *b, const eager_call *call, const kiln__op_lo
 /* The loops of a call's operations; two must agree on what they compute in. */
 static kiln_status resolve(const eager_call *call, kiln__op_loop *loop, kiln_error *err)
 {
-    kiln_status status = kiln__op_resolve(call->op[0], call->in, &loop[0], err);
-    if (status != KILN_OK || call->results == 1)
-        return status;
-    status = kiln__op_resolve(call->op[1], call->in, &loop[1], err);
-    if (status == KILN_OK && memcmp(loop[0].in, loop[1].in, sizeof loop[0].in) != 0)
-        status = kiln__fail(err, KILN_ERR_ARGUMENT, "%s and %s do not compute in the same dtypes",
-                            call->op[0]->name, call->op[1]->name);
-    return status;
+    KILN_CHECK(kiln__op_resolve(call->op[0], call->in, &loop[0], err));
+    if (call->results == 1)
+        return KILN_OK;
+    KILN_CHECK(kiln__op_resolve(call->op[1], call->in, &loop[1], err));
+    if (memcmp(loop[0].in, loop[1].in, sizeof loop[0].in) != 0)
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "%s and %s do not compute in the same dtypes",
+                          call->op[0]->name, call->op[1]->name);
+    return KILN_OK;
 }
 
 /* Make the kernel of an eager_call. */

@@ -12,14 +12,12 @@
 static kiln_status begin(const kiln_graph *graph, const kiln__entry *entry,
                          const kiln__graph_call *call, kiln_prefetch **parts, kiln_error *err)
 {
-    kiln_status status = KILN_OK;
-    for (size_t s = 0; s < entry->program->step_count && status == KILN_OK; s++) {
+    for (size_t s = 0; s < entry->program->step_count; s++) {
         kiln__planned planned = {.size = 0};
-        status = kiln__entry_plan(graph, entry, s, call, &planned, err);
-        if (status == KILN_OK)
-            status = kiln__variant_prefetch(entry->steps[s].kernel, &planned, &parts[s], err);
+        KILN_CHECK(kiln__entry_plan(graph, entry, s, call, &planned, err));
+        KILN_CHECK(kiln__variant_prefetch(entry->steps[s].kernel, &planned, &parts[s], err));
     }
-    return status;
+    return KILN_OK;
 }
 
 kiln_status kiln_graph_prefetch(kiln_graph *graph, const kiln_arg *args, size_t arg_count,

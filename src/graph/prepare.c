@@ -54,20 +54,19 @@ static kiln_status prepare(kiln__graph_run *run, kiln_launch **parts, kiln_error
 {
     const kiln__program *p = run->entry->program;
     bool any_copy = false;
-    kiln_status status = kiln__run_overlaps(run, run->copy, &any_copy, err);
 
-    if (status == KILN_OK && any_copy)
+    KILN_CHECK(kiln__run_overlaps(run, run->copy, &any_copy, err));
+    if (any_copy)
         return kiln__fail(err, KILN_ERR_OVERLAP,
                           "graph \"%s\": an output overlaps an input that is read after it was "
                           "written, and a prepared launch cannot copy it first; make the call "
                           "itself",
                           run->graph->ir.name);
-    for (uint32_t s = 0; s < p->step_count && status == KILN_OK; s++) {
-        status = kiln__run_temps(run, s, err);
-        if (status == KILN_OK)
-            status = kiln__step_with_handles(run, &run->entry->steps[s], &parts[s], NULL, err);
+    for (uint32_t s = 0; s < p->step_count; s++) {
+        KILN_CHECK(kiln__run_temps(run, s, err));
+        KILN_CHECK(kiln__step_with_handles(run, &run->entry->steps[s], &parts[s], NULL, err));
     }
-    return status;
+    return KILN_OK;
 }
 
 kiln_status kiln_graph_prepare(kiln_graph *graph, const kiln_arg *args, size_t arg_count,

@@ -297,6 +297,9 @@ static kiln_status import_tensor(kiln_context *ctx, const DLTensor *t, bool read
     kiln_dtype dtype = KILN_DTYPE_NONE;
     uintptr_t first = (uintptr_t)t->data;
 
+    if (ctx == NULL || out == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "kiln_array_from_dlpack: `%s` is NULL",
+                          ctx == NULL ? "ctx" : "out");
     KILN_CHECK(KILN_READ_OPTIONS(kiln_dlpack_options, &o, opts, err));
     KILN_CHECK(check_tensor(ctx, t, &dtype, err));
     if (t->strides != NULL)
@@ -334,33 +337,23 @@ static void release_plain(void *owner, void *data)
         tensor->deleter(tensor);
 }
 
-static const char *missing(const void *ctx, const void *tensor, const void *out)
-{
-    return ctx == NULL ? "ctx" : tensor == NULL ? "tensor" : out == NULL ? "out" : NULL;
-}
-
 kiln_status kiln_array_from_dlpack(kiln_context *ctx, DLManagedTensorVersioned *tensor,
                                    const kiln_dlpack_options *opts, kiln_array **out,
                                    kiln_error *err)
 {
-    const char *what = missing(ctx, tensor, out);
-    kiln_status status = KILN_OK;
-
     if (out != NULL)
         *out = NULL;
-    if (what != NULL)
-        status = kiln__fail(err, KILN_ERR_NULL, "%s is NULL", what);
-    else if (tensor->version.major != DLPACK_MAJOR_VERSION)
-        status = kiln__fail(err, KILN_ERR_UNSUPPORTED,
-                            "the tensor is of DLPack %u.%u; this is a consumer of version %d",
-                            (unsigned)tensor->version.major, (unsigned)tensor->version.minor,
-                            DLPACK_MAJOR_VERSION);
-    else
-        status = import_tensor(ctx, &tensor->dl_tensor,
-                               (tensor->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0, opts,
-                               tensor->deleter != NULL ? release_versioned : NULL, tensor, out,
-                               err);
-    if (status != KILN_OK && tensor != NULL)
+    KILN_CHECK_NULL(tensor, err);
+    kiln_status status =
+        tensor->version.major != DLPACK_MAJOR_VERSION
+            ? kiln__fail(err, KILN_ERR_UNSUPPORTED,
+                         "the tensor is of DLPack %u.%u; this is a consumer of version %d",
+                         (unsigned)tensor->version.major, (unsigned)tensor->version.minor,
+                         DLPACK_MAJOR_VERSION)
+            : import_tensor(ctx, &tensor->dl_tensor,
+                            (tensor->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0, opts,
+                            tensor->deleter != NULL ? release_versioned : NULL, tensor, out, err);
+    if (status != KILN_OK)
         release_versioned(tensor, NULL);
     return status;
 }
@@ -369,17 +362,13 @@ kiln_status kiln_array_from_dlpack_unversioned(kiln_context *ctx, DLManagedTenso
                                                const kiln_dlpack_options *opts, kiln_array **out,
                                                kiln_error *err)
 {
-    const char *what = missing(ctx, tensor, out);
-    kiln_status status = KILN_OK;
-
     if (out != NULL)
         *out = NULL;
-    if (what != NULL)
-        status = kiln__fail(err, KILN_ERR_NULL, "%s is NULL", what);
-    else
-        status = import_tensor(ctx, &tensor->dl_tensor, false, opts,
-                               tensor->deleter != NULL ? release_plain : NULL, tensor, out, err);
-    if (status != KILN_OK && tensor != NULL)
+    KILN_CHECK_NULL(tensor, err);
+    kiln_status status =
+        import_tensor(ctx, &tensor->dl_tensor, false, opts,
+                      tensor->deleter != NULL ? release_plain : NULL, tensor, out, err);
+    if (status != KILN_OK)
         release_plain(tensor, NULL);
     return status;
 }

@@ -57,8 +57,8 @@ kiln_status kiln_array_from_interface(kiln_context *ctx, const kiln_array_interf
 
     KILN_CHECK_NULL(out, err);
     *out = NULL;
-    if (ctx == NULL || from == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "%s is NULL", ctx == NULL ? "ctx" : "interface_in");
+    KILN_CHECK_NULL(ctx, err);
+    KILN_CHECK_NULL(interface_in, err);
     if (memchr(from->typestr, '\0', sizeof from->typestr) == NULL)
         return kiln__fail(err, KILN_ERR_DTYPE, "the type string has no end");
     if (from->rank < 0 || from->rank > KILN_RANK_MAX)

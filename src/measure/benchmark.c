@@ -40,27 +40,24 @@ KILN_DEFINE_OPTIONS_INIT(kiln_benchmark_options)
 static kiln_status read_options(bench *b, const kiln_benchmark_options *given, kiln_error *err)
 {
     kiln_benchmark_options *const o = &b->opts;
-    kiln_status status = KILN_OK;
 
     *o = (kiln_benchmark_options)KILN_BENCHMARK_OPTIONS_INIT;
-    KILN_TRY(KILN_READ_OPTIONS(kiln_benchmark_options, o, given, err));
+    KILN_CHECK(KILN_READ_OPTIONS(kiln_benchmark_options, o, given, err));
     o->name = o->name != NULL ? o->name : "benchmark";
     o->warmups = o->warmups > 0 ? o->warmups : WARMUPS;
     o->repeats = o->repeats > 0 ? o->repeats : REPEATS;
     if (strlen(o->name) >= sizeof((kiln_benchmark_result *)NULL)->name)
-        status = kiln__fail(err, KILN_ERR_ARGUMENT, "the name \"%.80s\" is longer than 63 bytes",
-                            o->name);
-    else if (o->stream_count > KILN_BENCHMARK_STREAMS_MAX)
-        status = kiln__fail(err, KILN_ERR_ARGUMENT, "%zu streams are given, at most %d are watched",
-                            o->stream_count, KILN_BENCHMARK_STREAMS_MAX);
-    else if (o->streams == NULL && o->stream_count > 0)
-        status =
-            kiln__fail(err, KILN_ERR_NULL, "streams is NULL, stream_count is %zu", o->stream_count);
-    else if (!(o->max_seconds >= 0.0))
-        status = kiln__fail(err, KILN_ERR_ARGUMENT, "max_seconds is %g", o->max_seconds);
-
-done:
-    return status;
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "the name \"%.80s\" is longer than 63 bytes",
+                          o->name);
+    if (o->stream_count > KILN_BENCHMARK_STREAMS_MAX)
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "%zu streams are given, at most %d are watched",
+                          o->stream_count, KILN_BENCHMARK_STREAMS_MAX);
+    if (o->streams == NULL && o->stream_count > 0)
+        return kiln__fail(err, KILN_ERR_NULL, "streams is NULL, stream_count is %zu",
+                          o->stream_count);
+    if (!(o->max_seconds >= 0.0))
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "max_seconds is %g", o->max_seconds);
+    return KILN_OK;
 }
 
 static kiln_status watch_stream(bench *b, kiln_stream *stream, kiln_error *err)
@@ -258,11 +255,9 @@ kiln_status kiln_benchmark(kiln_context *ctx, kiln_benchmark_fn fn, void *user,
 
     if (result != NULL)
         memset(result, 0, sizeof *result);
-    if (ctx == NULL || fn == NULL || result == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "%s is NULL",
-                          ctx == NULL  ? "ctx"
-                          : fn == NULL ? "fn"
-                                       : "result");
+    KILN_CHECK_NULL(ctx, err);
+    KILN_CHECK_NULL(fn, err);
+    KILN_CHECK_NULL(result, err);
     KILN_CHECK(kiln__context_check(ctx, err));
     KILN_TRY(read_options(&b, opts, err));
     KILN_TRY(watch_streams(&b, ctx, err));
@@ -294,8 +289,8 @@ kiln_status kiln_benchmark_to_string(const kiln_benchmark_result *result, char *
 {
     kiln__buf b = KILN__BUF_INIT;
 
-    if (text_out == NULL || result == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "%s is NULL", result == NULL ? "result" : "text_out");
+    KILN_CHECK_NULL(result, err);
+    KILN_CHECK_NULL(text_out, err);
     kiln__buf_printf(&b, "%-20s:", result->name);
     print_times(&b, "CPU", &result->cpu, result->runs);
     for (size_t k = 0; k < result->device_count; k++) {

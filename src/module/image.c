@@ -48,14 +48,12 @@ kiln_status kiln__image_check(const void *data, size_t bytes, kiln__image_kind *
                               kiln_error *err)
 {
     fatbin_head head;
-    kiln_status status;
 
     *kind_out = KILN__IMAGE_NONE;
     if (bytes >= 4 && memcmp(data, "\177ELF", 4) == 0) {
-        status = kiln__cubin_check(data, bytes, err);
-        if (status == KILN_OK)
-            *kind_out = KILN__IMAGE_CUBIN;
-        return status;
+        KILN_CHECK(kiln__cubin_check(data, bytes, err));
+        *kind_out = KILN__IMAGE_CUBIN;
+        return KILN_OK;
     }
     if (bytes >= sizeof head) {
         memcpy(&head, data, sizeof head);
@@ -71,10 +69,9 @@ kiln_status kiln__image_check(const void *data, size_t bytes, kiln__image_kind *
         }
     }
     if (strncmp(skip_blanks(data), ".version", 8) == 0) {
-        status = check_ptx(data, bytes, err);
-        if (status == KILN_OK)
-            *kind_out = KILN__IMAGE_PTX;
-        return status;
+        KILN_CHECK(check_ptx(data, bytes, err));
+        *kind_out = KILN__IMAGE_PTX;
+        return KILN_OK;
     }
     return kiln__fail(err, KILN_ERR_FORMAT, "%zu bytes that are no PTX, no cubin and no fatbin; "
                                             "source is for kiln_module_create", bytes);

@@ -189,7 +189,8 @@ static void wait_for_end(watch *w)
     }
 }
 
-static kiln__cpu_end judge(const watch *w, int *code_out)
+/* How a child has ended, from its wait status. */
+static kiln__cpu_end end_of(const watch *w, int *code_out)
 {
     if (!w->status_known)
         return KILN__CPU_UNKNOWN;
@@ -256,7 +257,7 @@ kiln__cpu_end kiln__cpu_run(const kiln__cpu_child *child, kiln__buf *log, int *c
     close(heard);
     wait_for_end(&w);
     if (w.ended) {
-        end = judge(&w, code_out);
+        end = end_of(&w, code_out);
     } else {
         end_by_force(&w);
         end = cancelled(&w) ? KILN__CPU_CANCELLED : KILN__CPU_TIMED_OUT;
