@@ -118,7 +118,8 @@ static kiln_status run_steps(kiln__graph_run *run, kiln_error *err)
 {
     const kiln__program *p = run->entry->program;
     for (uint32_t s = 0; s < p->step_count; s++) {
-        KILN_CHECK(p->temp_count > 0 ? kiln__run_temps(run, s, err) : KILN_OK);
+        if (p->temp_count > 0)
+            KILN_CHECK(kiln__run_temps(run, s, err));
         KILN_CHECK(run_step(run, &run->entry->steps[s], err));
         if (p->temp_count > 0)
             drop_temps(run, s);

@@ -29,7 +29,8 @@ kiln_status kiln__graph_new(kiln_context *ctx, const kiln_graph_options *opts, k
     const int wide = opts != NULL ? opts->wide : 0;
 
     *out = NULL;
-    KILN_CHECK(ctx != NULL ? kiln__context_check(ctx, err) : KILN_OK);
+    if (ctx != NULL)
+        KILN_CHECK(kiln__context_check(ctx, err));
     if (name == NULL)
         name = "kiln_graph";
     if (!kiln__graph_name(name))

@@ -65,8 +65,8 @@ kiln_status kiln_array_empty_host(kiln_context *ctx, kiln_dtype dtype, int rank,
     int64_t size = 0;
     kiln_status status = KILN_OK;
 
-    if (out == NULL || ctx == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "%s is NULL", ctx == NULL ? "ctx" : "out");
+    KILN_CHECK_NULL(ctx, err);
+    KILN_CHECK_NULL(out, err);
     *out = NULL;
     if (itemsize == 0)
         return kiln__fail(err, KILN_ERR_DTYPE, "%d is no dtype", (int)dtype);
@@ -215,8 +215,8 @@ kiln_status kiln_array_copy_to(const kiln_array *array, kiln_context *ctx, kiln_
     void *memory = NULL;
     kiln_status status = KILN_OK;
 
-    if (out == NULL || ctx == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "%s is NULL", ctx == NULL ? "ctx" : "out");
+    KILN_CHECK_NULL(ctx, err);
+    KILN_CHECK_NULL(out, err);
     *out = NULL;
     KILN_CHECK(kiln__array_check(array, NULL, "array", err));
     const size_t bytes = bytes_of(array);
