@@ -344,8 +344,7 @@ typedef enum kiln__trouble {
     KILN__TROUBLE_FOLDER = 1u << 0, /* the folder cannot be made, opened or trusted */
     KILN__TROUBLE_WRITE = 1u << 1,  /* an entry cannot be written */
     KILN__TROUBLE_DAMAGE = 1u << 2, /* an entry was damaged */
-    KILN__TROUBLE_LIMIT = 1u << 3,  /* an entry is larger than the whole cache may be */
-    KILN__TROUBLE_INDEX = 1u << 4   /* the index cannot be used */
+    KILN__TROUBLE_LIMIT = 1u << 3   /* an entry is larger than the whole cache may be */
 } kiln__trouble;
 
 /* What every hit touches comes first and lies together: it is all that a cold process faults in. */

@@ -66,7 +66,6 @@ typedef struct kiln__writer {
     size_t seen_base; /* what is before belongs to another scope */
     int next;         /* number of the next statement */
     const char *names[KILN_PARAM_MAX];
-    size_t param_room;
     bool row_outputs; /* outputs go to the row signature */
     bool post;        /* what follows the results of a reduction is written */
     bool has_iota;

@@ -156,6 +156,8 @@ kiln_status kiln__run_overlaps(const kiln__graph_run *run, bool *copy_out, bool 
     return KILN_OK;
 }
 
+static kiln_status run_call(kiln_graph *graph, const kiln__graph_call *call, kiln_error *err);
+
 /* Make the call with copies of the inputs that a kernel would overwrite before another reads them.
  * */
 static kiln_status run_with_copies(kiln_graph *graph, const kiln__graph_call *call, const bool *copy,
@@ -179,7 +181,7 @@ static kiln_status run_with_copies(kiln_graph *graph, const kiln__graph_call *ca
         args[k] = kiln_arg_array(copies[k]);
     }
     again.args = args;
-    KILN_TRY(kiln__graph_run_call(graph, &again, err));
+    KILN_TRY(run_call(graph, &again, err));
 
 done:
     for (size_t k = 0; copies != NULL && k < inputs; k++)
@@ -238,7 +240,7 @@ void kiln__run_end(kiln__graph_run *run)
     kiln__entry_destroy(run->owned);
 }
 
-kiln_status kiln__graph_run_call(kiln_graph *graph, const kiln__graph_call *call, kiln_error *err)
+static kiln_status run_call(kiln_graph *graph, const kiln__graph_call *call, kiln_error *err)
 {
     kiln__graph_run run;
     bool any_copy = false;
@@ -263,5 +265,5 @@ kiln_status kiln_graph_run(kiln_graph *graph, const kiln_arg *args, size_t arg_c
 {
     kiln__graph_call call;
     KILN_CHECK(kiln__graph_call_read(graph, "kiln_graph_run", args, arg_count, opts, &call, err));
-    return kiln__graph_run_call(graph, &call, err);
+    return run_call(graph, &call, err);
 }

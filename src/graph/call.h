@@ -41,6 +41,4 @@ kiln__call kiln__run_call(const kiln__bound_step *step, const kiln_arg *args, ki
 kiln_status kiln__step_with_handles(const kiln__graph_run *run, const kiln__bound_step *step,
                                     kiln_launch **launch_out, char **text_out, kiln_error *err);
 
-kiln_status kiln__graph_run_call(kiln_graph *graph, const kiln__graph_call *call, kiln_error *err);
-
 #endif

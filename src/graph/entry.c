@@ -3,7 +3,7 @@
  *
  *     arguments > [check > program > kernels > views] > memo
  *
- * Rule: an entry depends on nothing that kiln__entry_matches does not compare.
+ * Rule: an entry depends on nothing that matches() does not compare.
  *
  * Kernels are compiled when a call first needs them. Where it needs several, all but the first are
  * compiled by the context's workers meanwhile (src/kernel/prefetch.c).
@@ -24,7 +24,8 @@ static uint8_t kind_of(const kiln_arg *arg)
     return kiln__arg_number(arg, &n) ? (uint8_t)n.kind : (uint8_t)arg->kind;
 }
 
-bool kiln__entry_matches(const void *item, const void *key)
+/* Whether an entry was built for arguments (of kiln_arg) like these. */
+static bool matches(const void *item, const void *key)
 {
     const kiln__entry *entry = item;
     const kiln_arg *args = key;
@@ -303,7 +304,7 @@ kiln_status kiln__entry_get(kiln_graph *graph, const kiln__graph_call *call, boo
 
     *owned = NULL;
     *out = hash_call(graph, call, &hash)
-               ? kiln__memo_find(&graph->memo, hash, kiln__entry_matches, call->args)
+               ? kiln__memo_find(&graph->memo, hash, matches, call->args)
                : NULL;
     if (*out != NULL)
         return KILN_OK;

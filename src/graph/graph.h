@@ -132,8 +132,6 @@ kiln_status kiln__entry_get(kiln_graph *graph, const kiln__graph_call *call, boo
 /* What a step of an entry needs for this call. */
 kiln_status kiln__entry_plan(const kiln_graph *graph, const kiln__entry *entry, size_t step,
                              const kiln__graph_call *call, kiln__planned *out, kiln_error *err);
-/* Whether a kiln__entry was built for arguments (of kiln_arg) like these. */
-bool kiln__entry_matches(const void *entry, const void *args);
 void kiln__entry_destroy(void *entry); /* accepts NULL */
 
 /* ---- text (parse.c) -------------------------------------------------------------------------- */
