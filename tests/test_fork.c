@@ -268,6 +268,13 @@ static const kiln_raw_call_options one_thread = {
     A(kiln_array_einsum, ("i->", XX, NULL, &t.array, &err))                                        \
     A(kiln_array_einsum_path, ("i->", XX, &t.text, &err))                                          \
     A(kiln_linalg_multi_dot, (XX_TWICE, NULL, &t.array, &err))                                     \
+    A(kiln_linalg_matrix_power, (o.x, 2, NULL, &t.array, &err))                                    \
+    A(kiln_linalg_solve, (o.x, o.x, NULL, &t.array, &err))                                         \
+    A(kiln_linalg_solve_triangular, (o.x, o.x, NULL, &t.array, &err))                              \
+    A(kiln_linalg_inv, (o.x, NULL, &t.array, &err))                                                \
+    A(kiln_linalg_det, (o.x, NULL, &t.array, &err))                                                \
+    A(kiln_linalg_slogdet, (o.x, NULL, &t.array, &t.second, &err))                                 \
+    A(kiln_linalg_cholesky, (o.x, NULL, &t.array, &err))                                           \
     A(kiln_array_sum_product, (o.x, o.x, NULL, &t.array, &err))                                    \
     A(kiln_array_vecdot, (o.x, o.x, NULL, &t.array, &err))                                         \
     A(kiln_row_create, (o.ctx, "T x", "T y", &stage, 1, "y = x / s", NULL, &t.row, &err))          \

@@ -50,6 +50,7 @@
  *   and DRIVER for other failures of the CUDA driver, with its own name for them in the message.
  *   FORK: the context was made before a fork, and belongs to the parent.
  * - INTERNAL is a bug of kiln.
+ * New ones stand before ERR_INTERNAL, which comes last because it is no fault of the caller's.
  */
 #define KILN_STATUS_MAP(X)                                                                         \
     X(OK, 0, "success")                                                                            \
@@ -88,6 +89,7 @@
     X(ERR_IDENTITY, -34, "an empty reduction has no identity to return")                           \
     X(ERR_CANCELLED, -35, "the work was cancelled before it was done")                             \
     X(ERR_TIMEOUT, -36, "the time allowed for waiting is over; the work goes on")                  \
+    X(ERR_SINGULAR, -37, "a matrix is singular, or not positive definite")                         \
     X(ERR_INTERNAL, -33, "kiln broke a promise of its own; please report it")
 
 /** What a call returns: KILN_OK, or KILN_ERR_ and a name of the table. Test against KILN_OK; values

@@ -1,6 +1,6 @@
 /**
  * @file kiln/linalg.h
- * @brief Linear algebra: products of matrices, of stacks of them, of arrays of any rank.
+ * @brief Linear algebra: products of matrices and of arrays of any rank; equations, inverses, factors.
  *
  *     kiln_array *rows = NULL, *bias = NULL, *z = NULL;
  *     kiln_array_transpose(y, NULL, &rows, &err);
@@ -60,6 +60,21 @@ typedef struct kiln_matmul_options {
     {                                                                                              \
         sizeof(kiln_matmul_options), NULL, KILN_DTYPE_NONE, KILN_COMPUTE_EXACT, 0, 0, NULL, NULL,  \
             KILN_EPILOGUE_NONE                                                                     \
+    }
+
+/** Choices for solvers and factorisations. Zero in a field means its default. */
+typedef struct kiln_linalg_options {
+    size_t struct_size;  /**< sizeof(kiln_linalg_options) as the caller compiled it. */
+    kiln_stream *stream; /**< NULL: the context's own stream. */
+    bool nan_on_failure; /**< What is singular or not positive definite gives NaN for that matrix of
+                              the stack, instead of ERR_SINGULAR for all. */
+    bool upper;          /**< Cholesky: factors R with a = R^H R, from the upper triangle.
+                              solve_triangular: `a` is upper triangular. */
+} kiln_linalg_options;
+
+#define KILN_LINALG_OPTIONS_INIT                                                                   \
+    {                                                                                              \
+        sizeof(kiln_linalg_options), NULL, false, false                                            \
     }
 
 /** A library that linear algebra can use; filled by kiln_linalg_list(). */
@@ -188,6 +203,61 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_einsum_path(const char *subscript
                                                            const kiln_array *const *arrays,
                                                            size_t count, char **text_out,
                                                            kiln_error *err);
+
+/** NumPy's `linalg.matrix_power`: the nth power of square matrices, by squaring; their inverses are
+ *  multiplied where `n` is negative, the 0th is the unit matrix. ERR_SHAPE, and for n < 0 what
+ *  kiln_linalg_inv() fails with. */
+KILN_API KILN_NODISCARD kiln_status kiln_linalg_matrix_power(const kiln_array *a, int64_t n,
+                                                             const kiln_matmul_options *opts,
+                                                             kiln_array **out, kiln_error *err);
+
+/* ---- equations and factors of square matrices --------------------------------------------- */
+
+/* The functions below take stacks of square matrices (ERR_SHAPE) of float32, float64, complex64 or
+ * complex128 (ERR_DTYPE); integers and bool become float64. `opts` may be NULL. `*out` is a new array
+ * where it points at NULL, else an array of the result's shape, which receives it. Work is done on the
+ * host, whatever the device is, when the call returns; on a CUDA device operands and results are copied.
+ *
+ * ERR_SINGULAR names the matrix of the stack and the pivot. Matrices with NaN give NaN, but no Cholesky
+ * factor. */
+
+/** KILN_LINALG_OPTIONS_INIT at run time; `given` is sizeof *opts. Accepts NULL. */
+KILN_API void kiln_linalg_options_init(kiln_linalg_options *opts, size_t given);
+
+/** NumPy's `linalg.solve`: x of a x = b. `b` is a vector where it has one axis, else a stack of matrices
+ *  whose columns are right sides; stacks broadcast. */
+KILN_API KILN_NODISCARD kiln_status kiln_linalg_solve(const kiln_array *a, const kiln_array *b,
+                                                      const kiln_linalg_options *opts,
+                                                      kiln_array **out, kiln_error *err);
+
+/** The same where `a` is lower triangular, or upper by option; the other triangle is not read. */
+KILN_API KILN_NODISCARD kiln_status kiln_linalg_solve_triangular(const kiln_array *a,
+                                                                 const kiln_array *b,
+                                                                 const kiln_linalg_options *opts,
+                                                                 kiln_array **out, kiln_error *err);
+
+/** NumPy's `linalg.inv`. */
+KILN_API KILN_NODISCARD kiln_status kiln_linalg_inv(const kiln_array *a,
+                                                    const kiln_linalg_options *opts,
+                                                    kiln_array **out, kiln_error *err);
+
+/** NumPy's `linalg.det`: one number for each matrix; 0 for a singular one, 1 for an empty one. */
+KILN_API KILN_NODISCARD kiln_status kiln_linalg_det(const kiln_array *a,
+                                                    const kiln_linalg_options *opts,
+                                                    kiln_array **out, kiln_error *err);
+
+/** NumPy's `linalg.slogdet`: the determinant as sign * exp(log). Of a singular matrix the sign is 0 and
+ *  the logarithm -infinity. `*log_out` has the real dtype. */
+KILN_API KILN_NODISCARD kiln_status kiln_linalg_slogdet(const kiln_array *a,
+                                                        const kiln_linalg_options *opts,
+                                                        kiln_array **sign_out, kiln_array **log_out,
+                                                        kiln_error *err);
+
+/** NumPy's `linalg.cholesky`: lower triangular L with a = L L^H, from the lower triangle of `a`; the upper
+ *  one is not read. ERR_SINGULAR where a matrix is not positive definite. */
+KILN_API KILN_NODISCARD kiln_status kiln_linalg_cholesky(const kiln_array *a,
+                                                         const kiln_linalg_options *opts,
+                                                         kiln_array **out, kiln_error *err);
 
 /**
  * List the libraries that linear algebra uses, found or not; those of the cpu are loaded for it.

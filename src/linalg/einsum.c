@@ -113,29 +113,14 @@ static int64_t extent_of(const kiln_array *x, int from, int count)
 /* A vector of ones, whose elements are one. */
 static kiln_status make_ones(const einsum *w, int64_t count, kiln_array **out, kiln_error *err)
 {
-    static const int64_t strides[1] = {0};
+    static const int64_t strides[1] = {0}, single[1] = {1};
+    unsigned char number[16];
     kiln_array *x = NULL;
-    const float f = 1;
-    const double d[2] = {1, 0};
-    const float c[2] = {1, 0};
-    const uint16_t half = kiln__float16_from_double(1), brain = kiln__bfloat16_from_double(1);
-    const int64_t i = 1; /* its low bytes come first */
-    const void *value = &i;
     kiln_status status = KILN_OK;
 
-    if (w->o.dtype == KILN_FLOAT16)
-        value = &half;
-    else if (w->o.dtype == KILN_BFLOAT16)
-        value = &brain;
-    else if (w->o.dtype == KILN_FLOAT32)
-        value = &f;
-    else if (w->o.dtype == KILN_COMPLEX64)
-        value = c;
-    else if (kiln_dtype_kind(w->o.dtype) == 'f' || kiln_dtype_kind(w->o.dtype) == 'c')
-        value = d;
-    KILN_TRY(
-        kiln__array_new(w->ctx, w->o.dtype, 1, (const int64_t[]){1}, NULL, w->stream, &x, err));
-    KILN_TRY(kiln__copy_host_to_device(kiln__context_device(w->ctx), x->data, value,
+    kiln__tensor_one(w->o.dtype, number);
+    KILN_TRY(kiln__array_new(w->ctx, w->o.dtype, 1, single, NULL, w->stream, &x, err));
+    KILN_TRY(kiln__copy_host_to_device(kiln__context_device(w->ctx), x->data, number,
                                        kiln_dtype_size(w->o.dtype), w->stream, err));
     KILN_TRY(kiln__array_view(x, 1, &count, strides, x->data, out, err));
 

@@ -1,9 +1,10 @@
 /*
- * host.c - the BLAS of the system: which one, its entry points, its threads.
+ * host.c - the BLAS and the LAPACK of the system: which ones, their entry points, their threads.
  *
- *     product_blas.c > [find, load, once] > dlopen, dlsym (blas.def)
+ *     product_blas.c, dense.c > [find, load, once] > dlopen, dlsym (blas.def, lapack.def)
  *
- * The order: $KILN_BLAS, a file or "none"; else the names below, as the loader finds them.
+ * The order: $KILN_BLAS, a file or "none"; else the names below, as the loader finds them. The LAPACK is in the
+ * same library, or in liblapack.so.3.
  *
  * Rule 1: a library that cannot be told how many threads to take is the reference implementation, or one
  *         like it: one thread and no blocking. Its products are slower than kiln's own, so they are not
@@ -45,14 +46,24 @@ static const entry blas_entries[] = {
 #undef KILN_BLAS
 };
 
+static const entry lapack_entries[] = {
+#define KILN_LAPACK(field, s, d, c, z, parameters)                                                 \
+    {s, offsetof(kiln__lapack, field[0])}, {d, offsetof(kiln__lapack, field[1])},                  \
+        {c, offsetof(kiln__lapack, field[2])}, {z, offsetof(kiln__lapack, field[3])},
+#include "linalg/lapack.def"
+#undef KILN_LAPACK
+};
+
 static struct {
     kiln__process_lock lock;
     bool tried;
     bool loaded, fast; /* fast: its products are used */
+    bool has_lapack;
     kiln__blas blas;
+    kiln__lapack lapack;
     void (*set_threads)(int);
     int threads;
-    char path[256], reason[512];
+    char path[256], reason[512], lapack_path[256];
 } host = {.lock = KILN__PROCESS_LOCK_INIT};
 
 int kiln__blas_dtype(kiln_dtype dtype)
@@ -71,25 +82,41 @@ int kiln__blas_dtype(kiln_dtype dtype)
     }
 }
 
-/* Fill the table from an open library; the first symbol that it lacks, or NULL. */
-static const char *read_symbols(void *handle)
+/* Fill a table from an open library; the first symbol that it lacks, or NULL. */
+static const char *read_symbols(void *handle, const entry *entries, size_t count, void *table)
 {
-    for (size_t k = 0; k < KILN_COUNT_OF(blas_entries); k++) {
-        void *address = dlsym(handle, blas_entries[k].symbol);
+    for (size_t k = 0; k < count; k++) {
+        void *address = dlsym(handle, entries[k].symbol);
         if (address == NULL)
-            return blas_entries[k].symbol;
-        memcpy((char *)&host.blas + blas_entries[k].at, &address, sizeof address);
+            return entries[k].symbol;
+        memcpy((char *)table + entries[k].at, &address, sizeof address);
     }
     return NULL;
 }
 
 /* Where an open library lies, for people. */
-static void note_path(const void *symbol, const char *name)
+static void note_path(const void *symbol, const char *name, char *path, size_t bytes)
 {
     Dl_info info;
 
-    snprintf(host.path, sizeof host.path, "%s",
+    snprintf(path, bytes, "%s",
              dladdr(symbol, &info) != 0 && info.dli_fname != NULL ? info.dli_fname : name);
+}
+
+/* The LAPACK of an open library, or the one that stands by itself. */
+static void load_lapack(void *handle)
+{
+    static const char name[] = "liblapack.so.3";
+
+    for (int turn = 0; turn < 2 && !host.has_lapack; turn++) {
+        void *library = turn == 0 ? handle : dlopen(name, RTLD_NOW | RTLD_LOCAL);
+        if (library == NULL || read_symbols(library, lapack_entries, KILN_COUNT_OF(lapack_entries),
+                                            &host.lapack) != NULL)
+            continue;
+        host.has_lapack = true;
+        note_path(dlsym(library, lapack_entries[0].symbol), name, host.lapack_path,
+                  sizeof host.lapack_path);
+    }
 }
 
 static bool load(const char *name, bool named_by_user)
@@ -103,7 +130,8 @@ static bool load(const char *name, bool named_by_user)
                      why != NULL ? why : name);
         return false;
     }
-    const char *lacking = read_symbols(handle);
+    const char *lacking =
+        read_symbols(handle, blas_entries, KILN_COUNT_OF(blas_entries), &host.blas);
     if (lacking != NULL) {
         snprintf(host.reason, sizeof host.reason,
                  "%.300s lacks %s; kiln needs a BLAS with 32-bit integers", name, lacking);
@@ -114,7 +142,8 @@ static bool load(const char *name, bool named_by_user)
     for (size_t k = 0; k < KILN_COUNT_OF(thread_setters) && setter == NULL; k++)
         setter = dlsym(handle, thread_setters[k]);
     memcpy(&host.set_threads, &setter, sizeof setter);
-    note_path(dlsym(handle, blas_entries[0].symbol), name);
+    note_path(dlsym(handle, blas_entries[0].symbol), name, host.path, sizeof host.path);
+    load_lapack(handle);
     host.loaded = true;
     host.fast = setter != NULL || named_by_user;
     host.reason[0] = '\0';
@@ -166,13 +195,38 @@ const kiln__blas *kiln__blas_get(int threads)
     return fast ? &host.blas : NULL;
 }
 
+const kiln__lapack *kiln__lapack_get(void)
+{
+    kiln__process_lock_take(&host.lock);
+    if (!host.tried) {
+        host.tried = true;
+        search();
+    }
+    const bool found = host.has_lapack;
+    kiln__process_lock_give(&host.lock);
+    return found ? &host.lapack : NULL;
+}
+
+static void describe(const char *role, bool found, const char *path, const char *reason,
+                     kiln_linalg_info *info)
+{
+    memset(info, 0, sizeof *info);
+    info->backend = KILN_BACKEND_CPU;
+    info->found = found;
+    snprintf(info->role, sizeof info->role, "%s", role);
+    snprintf(info->library, sizeof info->library, "%s", path);
+    snprintf(info->reason, sizeof info->reason, "%s", reason);
+}
+
 void kiln__blas_describe(kiln_linalg_info *info)
 {
     (void)kiln__blas_get(kiln__cpu_core_count());
-    memset(info, 0, sizeof *info);
-    info->backend = KILN_BACKEND_CPU;
-    snprintf(info->role, sizeof info->role, "BLAS");
-    info->found = host.loaded;
-    snprintf(info->library, sizeof info->library, "%s", host.path);
-    snprintf(info->reason, sizeof info->reason, "%s", host.reason);
+    describe("BLAS", host.loaded, host.path, host.reason, info);
+}
+
+void kiln__lapack_describe(kiln_linalg_info *info)
+{
+    const bool found = kiln__lapack_get() != NULL;
+    describe("LAPACK", found, host.lapack_path,
+             found ? "" : "neither the BLAS nor liblapack.so.3 has its routines", info);
 }

@@ -5,6 +5,7 @@
 #ifndef KILN_LINALG_INTERNAL_H
 #define KILN_LINALG_INTERNAL_H
 
+#include "kiln/memory.h"
 #include "linalg/linalg.h"
 
 /* ---- tensor.c ---- */
@@ -13,6 +14,9 @@
  * messages. */
 kiln_status kiln__tensor_options(const char *function, const kiln_matmul_options *opts,
                                  kiln_matmul_options *out, kiln_error *err);
+
+/* The number 1 of a dtype, as its bytes in memory. */
+void kiln__tensor_one(kiln_dtype dtype, unsigned char out[16]);
 
 /* `array` in another shape of equal size, C-order: a view, or a copy that is enqueued on `stream`. */
 kiln_status kiln__tensor_reshape(const kiln_array *array, int rank, const int64_t *shape,

@@ -9,6 +9,10 @@
  *     product_blas.c  by a BLAS
  *     product_own.c   by kiln's own blocked product, for all dtypes and strides
  *     tile.c          its inner loop
+ *     tensor.c        products of arrays of any rank; chain.c: of more than two matrices
+ *     einsum.c        sums of products by the names of axes
+ *     solver.c        equations, inverses, determinants, factors of stacks of matrices
+ *     dense.c         the same of one matrix: by a LAPACK, or by kiln's own loops (dense_type.h)
  *     finish.c        what follows a product elementwise
  *     threads.c       the device's threads
  *     host.c          the BLAS of the system: found, loaded, its threads
@@ -165,6 +169,16 @@ typedef struct kiln__blas {
 #include "linalg/blas.def"
 #undef KILN_BLAS
 } kiln__blas;
+
+typedef struct kiln__lapack {
+#define KILN_LAPACK(field, s, d, c, z, parameters) void(*field[KILN__BLAS_DTYPES]) parameters;
+#include "linalg/lapack.def"
+#undef KILN_LAPACK
+} kiln__lapack;
+
+/* The LAPACK, or NULL. */
+const kiln__lapack *kiln__lapack_get(void);
+void kiln__lapack_describe(kiln_linalg_info *info);
 
 /* The BLAS, set to that many threads; NULL when there is none, or only one that is slower than kiln. */
 const kiln__blas *kiln__blas_get(int threads);

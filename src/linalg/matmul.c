@@ -321,8 +321,8 @@ done:
 kiln_status kiln_linalg_list(kiln_linalg_info *infos, size_t capacity, size_t *count_out,
                              kiln_error *err)
 {
-    static void (*const describe[])(kiln_linalg_info * info) = {kiln__blas_describe,
-                                                                kiln__cublaslt_describe};
+    static void (*const describe[])(kiln_linalg_info * info) = {
+        kiln__blas_describe, kiln__lapack_describe, kiln__cublaslt_describe};
 
     if (count_out == NULL || (infos == NULL && capacity > 0))
         return kiln__fail(err, KILN_ERR_NULL, "kiln_linalg_list: `%s` is NULL",

@@ -220,10 +220,12 @@ static void read_problem(const kiln__product *p, problem *q, operands *o)
     q->adds = p->beta != 0;
 }
 
-/* The library's epilogue that does all that follows the product; KILN__LT_EPILOGUE_DEFAULT: none does. */
+/* The library's epilogue that does all that follows the product; KILN__LT_EPILOGUE_DEFAULT: none does. Its
+ * GELU takes the hardware's tanh, of 11 bits, which is enough for dtypes that have no more. */
 static uint32_t epilogue_of(const kiln__product *p, const operands *o)
 {
-    const bool narrow = p->out == KILN_FLOAT16 || p->out == KILN_BFLOAT16 || p->out == KILN_FLOAT32;
+    const bool sixteen = p->out == KILN_FLOAT16 || p->out == KILN_BFLOAT16;
+    const bool narrow = sixteen || (p->out == KILN_FLOAT32 && p->epilogue != KILN_EPILOGUE_GELU);
     uint32_t bits = 0;
 
     if (!narrow || (p->bias != NULL && o->side[SIDE_A] != &p->b))

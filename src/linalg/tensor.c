@@ -26,6 +26,33 @@ kiln_status kiln__tensor_options(const char *function, const kiln_matmul_options
     return KILN_OK;
 }
 
+void kiln__tensor_one(kiln_dtype dtype, unsigned char out[16])
+{
+    const uint16_t half = kiln__float16_from_double(1), brain = kiln__bfloat16_from_double(1);
+    const float f = 1;
+    const double d = 1;
+
+    memset(out, 0, 16);
+    switch (dtype) {
+    case KILN_FLOAT16:
+        memcpy(out, &half, sizeof half);
+        break;
+    case KILN_BFLOAT16:
+        memcpy(out, &brain, sizeof brain);
+        break;
+    case KILN_FLOAT32:
+    case KILN_COMPLEX64:
+        memcpy(out, &f, sizeof f);
+        break;
+    case KILN_FLOAT64:
+    case KILN_COMPLEX128:
+        memcpy(out, &d, sizeof d);
+        break;
+    default:
+        out[0] = 1; /* integers and bool: the low byte comes first */
+    }
+}
+
 kiln_status kiln__tensor_reshape(const kiln_array *array, int rank, const int64_t *shape,
                                  kiln_stream *stream, kiln_array **out, kiln_error *err)
 {

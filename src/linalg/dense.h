@@ -1,0 +1,44 @@
+/*
+ * dense.h - factorisations of one matrix on the host, by a LAPACK or by kiln itself. Private to src/linalg.
+ *
+ *     solver.c > [dense.c: LAPACK where it is there, else dense_type.h] > numbers
+ *
+ * A matrix has its columns one behind the other, without gaps. `pivots` are LAPACK's: row k was exchanged with
+ * row pivots[k] - 1.
+ */
+#ifndef KILN_LINALG_DENSE_H
+#define KILN_LINALG_DENSE_H
+
+#include "linalg/linalg.h"
+
+/* Whether there are routines for it: float32, float64, complex64, complex128. */
+bool kiln__dense_takes(kiln_dtype dtype);
+
+/* Whether a matrix of n rows is for kiln's own loops, which threads may run at once. */
+bool kiln__dense_is_small(int64_t n);
+
+/* a = P L U in place. The first pivot that is 0, counted from 1; 0 where all is well. */
+int64_t kiln__dense_lu(kiln_dtype dtype, int64_t n, void *a, int32_t *pivots);
+
+/* b = inverse(P L U) b; `columns` of them. */
+void kiln__dense_lu_solve(kiln_dtype dtype, int64_t n, int64_t columns, const void *lu,
+                          const int32_t *pivots, void *b);
+
+/* The product of the diagonal of an LU, as a sign (of absolute value 1, or 0) and the logarithm of its absolute
+ * value. `sign` is of `dtype`, `log` of its real dtype; `det`, if not NULL, is the product itself. */
+void kiln__dense_lu_det(kiln_dtype dtype, int64_t n, const void *lu, const int32_t *pivots,
+                        void *sign, void *log, void *det);
+
+/* a = L L^H, of the lower triangle, in place; zeros above. The first column (from 1) whose leading minor is not
+ * positive; 0 where all is well. */
+int64_t kiln__dense_cholesky(kiln_dtype dtype, int64_t n, void *a);
+
+/* b = inverse(triangle of a) b. The first diagonal element (from 1) that is 0; 0 where all is well. */
+int64_t kiln__dense_triangular(kiln_dtype dtype, bool upper, int64_t n, int64_t columns,
+                               const void *a, void *b);
+
+/* The unit matrix; NaN everywhere. */
+void kiln__dense_identity(kiln_dtype dtype, int64_t n, void *a);
+void kiln__dense_nan(kiln_dtype dtype, int64_t count, void *a);
+
+#endif

@@ -1,0 +1,472 @@
+/*
+ * test_solver.c - equations, inverses, determinants, Cholesky factors and powers: against NumPy, whose values
+ * data/make_solver.py has put into a table, and for large matrices by residuals.
+ *
+ * ctest runs it with the LAPACK that is found, and with kiln's own loops ($KILN_BLAS=none).
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/core.h"
+#include "linalg_env.h"
+
+/* ---- operands -------------------------------------------------------------------------------- */
+
+/* As in make_solver.py; free() it. `shape` ends in rows and columns. */
+static double complex *numbers(int rank, const int64_t *shape, bool is_complex)
+{
+    int64_t size = 1;
+
+    for (int k = 0; k < rank; k++)
+        size *= shape[k];
+    const int64_t rows = shape[rank - 2], columns = shape[rank - 1];
+    double complex *data = calloc((size_t)size + 1, sizeof *data);
+    assert_non_null(data);
+    for (int64_t k = 0; k < size; k++) {
+        const int64_t j = k % columns, i = k / columns % rows, n = k / columns / rows;
+        data[k] = CMPLX((double)((7 * i + 3 * j + i * j + n) % 11 - 5 + 12 * (i == j)),
+                        is_complex ? (double)((i + 2 * j + n) % 5 - 2) : 0);
+    }
+    return data;
+}
+
+static kiln_array *array_of(test_env *t, kiln_dtype dtype, int rank, const int64_t *shape,
+                            const double complex *data)
+{
+    kiln_array *exact = NULL, *x = NULL;
+
+    OK(t, kiln_array_from_host(t->ctx, KILN_COMPLEX128, rank, shape, data, NULL, &exact, &t->err));
+    OK(t, kiln_array_cast(exact, dtype, &x, &t->err));
+    kiln_array_release(exact);
+    return x;
+}
+
+static kiln_array *make(test_env *t, kiln_dtype dtype, int rank, const int64_t *shape)
+{
+    const int64_t column[] = {shape[0], 1};
+    double complex *data =
+        numbers(rank > 1 ? rank : 2, rank > 1 ? shape : column, kiln_dtype_kind(dtype) == 'c');
+    kiln_array *x = array_of(t, dtype, rank, shape, data);
+
+    free(data);
+    return x;
+}
+
+static double complex weigh(test_env *t, const kiln_array *y)
+{
+    void *data = elements(t, y);
+    double complex sum = 0;
+
+    for (int64_t k = 0; k < kiln_array_size(y); k++)
+        sum += (double)(k % 3 + 1) * value_at(kiln_array_dtype(y), data, k);
+    free(data);
+    return sum;
+}
+
+/* ---- NumPy's values -------------------------------------------------------------------------- */
+
+typedef struct solver_case {
+    const char *name;
+    bool is_complex;
+    int a_rank;
+    int64_t a[4];
+    int b_rank;
+    int64_t b[4];
+    int y_rank;
+    int64_t y[5];
+    double re, im;
+} solver_case;
+
+static const solver_case solver_cases[] = {
+#include "data/solver.inc"
+};
+
+/* a a^H, which is positive definite. */
+static kiln_array *square(test_env *t, const kiln_array *a)
+{
+    kiln_axes axes = {.count = kiln_array_rank(a)};
+    kiln_array *turned = NULL, *conjugated = NULL, *y = NULL;
+
+    for (int k = 0; k < axes.count; k++)
+        axes.axis[k] = k;
+    axes.axis[axes.count - 2] = axes.count - 1;
+    axes.axis[axes.count - 1] = axes.count - 2;
+    OK(t, kiln_array_transpose(a, &axes, &turned, &t->err));
+    OK(t, kiln_array_conjugate(turned, &conjugated, &t->err));
+    OK(t, kiln_matmul(a, conjugated, NULL, &y, &t->err));
+    kiln_array_release(turned);
+    kiln_array_release(conjugated);
+    return y;
+}
+
+static void run_case(test_env *t, const solver_case *c, const kiln_array *a, const kiln_array *b,
+                     kiln_array **y)
+{
+    kiln_array *other = NULL, *product = NULL;
+
+    if (strcmp(c->name, "solve") == 0)
+        OK(t, kiln_linalg_solve(a, b, NULL, y, &t->err));
+    else if (strcmp(c->name, "solve_triangular") == 0)
+        OK(t, kiln_linalg_solve_triangular(a, b, NULL, y, &t->err));
+    else if (strcmp(c->name, "inv") == 0)
+        OK(t, kiln_linalg_inv(a, NULL, y, &t->err));
+    else if (strcmp(c->name, "det") == 0)
+        OK(t, kiln_linalg_det(a, NULL, y, &t->err));
+    else if (strcmp(c->name, "sign") == 0)
+        OK(t, kiln_linalg_slogdet(a, NULL, y, &other, &t->err));
+    else if (strcmp(c->name, "log") == 0)
+        OK(t, kiln_linalg_slogdet(a, NULL, &other, y, &t->err));
+    else if (strcmp(c->name, "cholesky") == 0) {
+        product = square(t, a);
+        OK(t, kiln_linalg_cholesky(product, NULL, y, &t->err));
+    } else {
+        assert_true(strncmp(c->name, "power", 5) == 0);
+        OK(t, kiln_linalg_matrix_power(a, atoi(c->name + 5), NULL, y, &t->err));
+    }
+    kiln_array_release(other);
+    kiln_array_release(product);
+}
+
+static void check_cases(test_env *t, kiln_dtype real, kiln_dtype complex_, double tolerance)
+{
+    for (size_t k = 0; k < COUNT(solver_cases); k++) {
+        const solver_case *c = &solver_cases[k];
+        const kiln_dtype dtype = c->is_complex ? complex_ : real;
+        kiln_array *a = make(t, dtype, c->a_rank, c->a), *y = NULL;
+        kiln_array *b = make(t, dtype, c->b_rank > 0 ? c->b_rank : 1,
+                             c->b_rank > 0 ? c->b : (const int64_t[]){1});
+        run_case(t, c, a, b, &y);
+        assert_int_equal(kiln_array_dtype(y), strcmp(c->name, "log") == 0 ? real : dtype);
+        CHECK(kiln_array_rank(y) == c->y_rank, "case %zu, %s: rank %d", k, c->name,
+              kiln_array_rank(y));
+        for (int axis = 0; axis < c->y_rank; axis++)
+            CHECK(kiln_array_shape(y)[axis] == c->y[axis], "case %zu, %s: axis %d", k, c->name,
+                  axis);
+        const double complex got = weigh(t, y), want = CMPLX(c->re, c->im);
+        CHECK(cabs(got - want) <= tolerance * (1 + cabs(want)), "case %zu, %s: %.17g%+.17gi", k,
+              c->name, creal(got), cimag(got));
+        kiln_array_release(a);
+        kiln_array_release(b);
+        kiln_array_release(y);
+    }
+}
+
+static void test_solver__gives_what_numpy_gives(void **state)
+{
+    check_cases(*state, KILN_FLOAT64, KILN_COMPLEX128, 1e-11);
+}
+
+static void test_solver__computes_in_single_precision(void **state)
+{
+    check_cases(*state, KILN_FLOAT32, KILN_COMPLEX64, 1e-3);
+}
+
+/* ---- large matrices -------------------------------------------------------------------------- */
+
+/* The largest |a x - b| for n x n and n x columns, and what it may be: n times the rounding of each sum. */
+static void check_residual(kiln_dtype dtype, int64_t n, int64_t columns, const void *a,
+                           const void *x, const void *b)
+{
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < columns; j++) {
+            double complex sum = -value_at(dtype, b, i * columns + j);
+            double size = cabs(sum);
+            for (int64_t k = 0; k < n; k++) {
+                const double complex one =
+                    value_at(dtype, a, i * n + k) * value_at(dtype, x, k * columns + j);
+                sum += one;
+                size += cabs(one);
+            }
+            CHECK(cabs(sum) <= 4 * (double)n * size * epsilon_of(dtype),
+                  "%s: [%lld, %lld] is %g off", kiln_dtype_name(dtype), (long long)i, (long long)j,
+                  cabs(sum));
+        }
+}
+
+static void test_solver__solves_large_systems(void **state)
+{
+    static const kiln_dtype dtypes[] = {KILN_FLOAT32, KILN_FLOAT64, KILN_COMPLEX64,
+                                        KILN_COMPLEX128};
+    enum { N = 131, COLUMNS = 3 };
+    test_env *t = *state;
+
+    for (size_t d = 0; d < COUNT(dtypes); d++) {
+        kiln_array *base = random_array(t, dtypes[d], 2, (const int64_t[]){N, N}), *a = NULL;
+        kiln_array *b = random_array(t, dtypes[d], 2, (const int64_t[]){N, COLUMNS}), *x = NULL;
+        OK(t, kiln_array_transpose(base, NULL, &a, &t->err));
+        OK(t, kiln_linalg_solve(a, b, NULL, &x, &t->err));
+        void *a_data = elements(t, a), *b_data = elements(t, b), *x_data = elements(t, x);
+        check_residual(dtypes[d], N, COLUMNS, a_data, x_data, b_data);
+        free(a_data);
+        free(b_data);
+        free(x_data);
+        kiln_array *const all[] = {base, a, b, x};
+        for (size_t k = 0; k < COUNT(all); k++)
+            kiln_array_release(all[k]);
+    }
+}
+
+/* L L^H and R^H R are the matrix; what lies beyond the diagonal is zero and was not read. */
+static void test_solver__factorises_large_matrices(void **state)
+{
+    static const kiln_dtype dtypes[] = {KILN_FLOAT64, KILN_COMPLEX128};
+    enum { N = 70 };
+    test_env *t = *state;
+
+    for (size_t d = 0; d < 2 * COUNT(dtypes); d++) {
+        const kiln_dtype dtype = dtypes[d / 2];
+        kiln_linalg_options options = KILN_LINALG_OPTIONS_INIT;
+        kiln_array *base = make(t, dtype, 2, (const int64_t[]){N, N}), *y = NULL;
+        kiln_array *full = square(t, base), *half = NULL;
+        double complex *a = calloc(N * N, sizeof *a), *cut = calloc(N * N, sizeof *cut);
+        void *data = elements(t, full);
+        options.upper = d % 2 != 0;
+        for (int64_t k = 0; k < N * N; k++) {
+            const bool read = options.upper ? k / N <= k % N : k / N >= k % N;
+            a[k] = value_at(dtype, data, k);
+            cut[k] = read ? a[k] : NAN;
+        }
+        half = array_of(t, dtype, 2, (const int64_t[]){N, N}, cut);
+        OK(t, kiln_linalg_cholesky(half, &options, &y, &t->err));
+        void *f = elements(t, y);
+        for (int64_t i = 0; i < N; i++)
+            for (int64_t j = 0; j < N; j++) {
+                double complex sum = 0;
+                for (int64_t k = 0; k < N; k++)
+                    sum +=
+                        options.upper
+                            ? conj(value_at(dtype, f, k * N + i)) * value_at(dtype, f, k * N + j)
+                            : value_at(dtype, f, i * N + k) * conj(value_at(dtype, f, j * N + k));
+                CHECK(cabs(sum - a[i * N + j]) <= 1e-10 * cabs(a[i * N + i]), "[%lld, %lld]: %g",
+                      (long long)i, (long long)j, cabs(sum - a[i * N + j]));
+                if (options.upper ? i > j : i < j)
+                    assert_true(value_at(dtype, f, i * N + j) == 0);
+            }
+        free(a);
+        free(cut);
+        free(data);
+        free(f);
+        kiln_array *const all[] = {base, full, half, y};
+        for (size_t k = 0; k < COUNT(all); k++)
+            kiln_array_release(all[k]);
+    }
+}
+
+/* ---- views, dtypes, outputs ------------------------------------------------------------------ */
+
+/* np.linalg.det of a reversed, transposed stack of integers is that of the copy of it: here of 2 x 2. */
+static void test_solver__takes_views_and_integers(void **state)
+{
+    static const int32_t data[] = {1, 2, 3, 4, 5, 7, 8, 6};
+    test_env *t = *state;
+    kiln_array *x = NULL, *v = NULL, *turned = NULL, *y = NULL;
+    double got[2];
+
+    OK(t, kiln_array_from_host(t->ctx, KILN_INT32, 3, (const int64_t[]){2, 2, 2}, data, NULL, &x,
+                               &t->err));
+    OK(t, kiln_array_flip(x, 0, &v, &t->err));
+    OK(t, kiln_array_transpose(v, KILN_AXES(0, 2, 1), &turned, &t->err));
+    OK(t, kiln_linalg_det(turned, NULL, &y, &t->err));
+    assert_int_equal(kiln_array_dtype(y), KILN_FLOAT64);
+    OK(t, kiln_array_to_host(y, got, sizeof got, NULL, &t->err));
+    assert_true(fabs(got[0] - (5 * 6 - 7 * 8)) < 1e-12 && fabs(got[1] - (1 * 4 - 2 * 3)) < 1e-12);
+    kiln_array *const all[] = {x, v, turned, y};
+    for (size_t k = 0; k < COUNT(all); k++)
+        kiln_array_release(all[k]);
+}
+
+static void test_solver__powers_of_other_dtypes(void **state)
+{
+    static const int8_t data[] = {1, 1, 1, 0};
+    test_env *t = *state;
+    kiln_array *x = NULL, *y = NULL;
+    int8_t got[4];
+
+    OK(t, kiln_array_from_host(t->ctx, KILN_INT8, 2, (const int64_t[]){2, 2}, data, NULL, &x,
+                               &t->err));
+    OK(t, kiln_linalg_matrix_power(x, 10, NULL, &y, &t->err)); /* Fibonacci's numbers */
+    assert_int_equal(kiln_array_dtype(y), KILN_INT8);
+    OK(t, kiln_array_to_host(y, got, sizeof got, NULL, &t->err));
+    assert_true(got[0] == 89 && got[1] == 55 && got[2] == 55 && got[3] == 34);
+    kiln_array_release(y);
+    y = NULL;
+    OK(t, kiln_linalg_matrix_power(x, 1, NULL, &y, &t->err));
+    assert_true(kiln_array_data(y) != kiln_array_data(x));
+    kiln_array_release(x);
+    kiln_array_release(y);
+}
+
+/* The right sides are the output. */
+static void test_solver__writes_an_output(void **state)
+{
+    test_env *t = *state;
+    kiln_array *a = make(t, KILN_FLOAT64, 2, (const int64_t[]){3, 3}), *x = NULL;
+    kiln_array *b = make(t, KILN_FLOAT64, 2, (const int64_t[]){3, 2}), *given = b;
+
+    OK(t, kiln_linalg_solve(a, b, NULL, &x, &t->err));
+    const double complex want = weigh(t, x);
+    OK(t, kiln_linalg_solve(a, b, NULL, &given, &t->err));
+    assert_ptr_equal(given, b);
+    assert_true(weigh(t, b) == want);
+    FAILS(t, KILN_ERR_OUTPUT, kiln_linalg_inv(a, NULL, &given, &t->err), "(3, 2)", "(3, 3)");
+    kiln_array_release(a);
+    kiln_array_release(b);
+    kiln_array_release(x);
+}
+
+/* ---- failures -------------------------------------------------------------------------------- */
+
+/* A stack (2, 2) of unit matrices of order 3; [1, 0] has a zero in its second row and column. */
+static kiln_array *stack_with_a_hole(test_env *t)
+{
+    double complex data[4 * 9] = {0};
+
+    for (int n = 0; n < 4; n++)
+        for (int k = 0; k < 3; k++)
+            data[n * 9 + 4 * k] = n == 2 && k == 1 ? 0 : k + 1;
+    return array_of(t, KILN_FLOAT64, 4, (const int64_t[]){2, 2, 3, 3}, data);
+}
+
+static void test_solver__names_the_matrix_that_is_singular(void **state)
+{
+    test_env *t = *state;
+    kiln_linalg_options options = KILN_LINALG_OPTIONS_INIT;
+    kiln_array *a = stack_with_a_hole(t), *y = NULL, *log = NULL, *one = NULL;
+    kiln_array *b = make(t, KILN_FLOAT64, 2, (const int64_t[]){3, 1});
+
+    FAILS(t, KILN_ERR_SINGULAR, kiln_linalg_solve(a, b, NULL, &y, &t->err), "matrix [1, 0]",
+          "pivot 2");
+    FAILS(t, KILN_ERR_SINGULAR, kiln_linalg_inv(a, NULL, &y, &t->err), "matrix [1, 0]", "pivot 2");
+    FAILS(t, KILN_ERR_SINGULAR, kiln_linalg_cholesky(a, NULL, &y, &t->err), "matrix [1, 0]",
+          "order 2");
+    FAILS(t, KILN_ERR_SINGULAR, kiln_linalg_solve_triangular(a, b, NULL, &y, &t->err), "[1, 0]",
+          "element 2");
+    FAILS(t, KILN_ERR_SINGULAR, kiln_linalg_matrix_power(a, -1, NULL, &y, &t->err), "[1, 0]");
+    assert_null(y);
+    OK(t, kiln_array_view(a, "1, 0", &one, &t->err));
+    FAILS(t, KILN_ERR_SINGULAR, kiln_linalg_inv(one, NULL, &y, &t->err), "inv: the matrix is");
+    /* NaN for that one, by option; determinants are numbers. */
+    options.nan_on_failure = true;
+    OK(t, kiln_linalg_inv(a, &options, &y, &t->err));
+    double *inverse = elements(t, y);
+    for (int k = 0; k < 36; k++)
+        assert_true(isnan(inverse[k]) == (k / 9 == 2));
+    assert_true(inverse[0] == 1 && inverse[4] == 0.5);
+    free(inverse);
+    kiln_array_release(y);
+    y = NULL;
+    OK(t, kiln_linalg_slogdet(a, NULL, &y, &log, &t->err));
+    double *sign = elements(t, y), *logs = elements(t, log);
+    for (int k = 0; k < 4; k++) {
+        assert_true(sign[k] == (k == 2 ? 0 : 1));
+        assert_true(k == 2 ? logs[k] == -INFINITY : fabs(logs[k] - 1.791759469228055) < 1e-15);
+    }
+    free(sign);
+    free(logs);
+    kiln_array *const all[] = {a, b, y, log, one};
+    for (size_t k = 0; k < COUNT(all); k++)
+        kiln_array_release(all[k]);
+}
+
+/* NumPy: inv and solve give NaN, cholesky raises LinAlgError. */
+static void test_solver__passes_nan_on(void **state)
+{
+    const double complex data[] = {NAN, 1, 1, 2};
+    test_env *t = *state;
+    kiln_array *a = array_of(t, KILN_FLOAT64, 2, (const int64_t[]){2, 2}, data), *y = NULL;
+
+    OK(t, kiln_linalg_inv(a, NULL, &y, &t->err));
+    double *got = elements(t, y);
+    assert_true(isnan(got[0]));
+    free(got);
+    kiln_array_release(y);
+    y = NULL;
+    FAILS(t, KILN_ERR_SINGULAR, kiln_linalg_cholesky(a, NULL, &y, &t->err), "order 1");
+    kiln_array_release(a);
+}
+
+static void test_solver__refuses_arguments(void **state)
+{
+    test_env *t = *state;
+    kiln_linalg_options options = KILN_LINALG_OPTIONS_INIT;
+    kiln_matmul_options products = KILN_MATMUL_OPTIONS_INIT;
+    kiln_array *wide = make(t, KILN_FLOAT64, 2, (const int64_t[]){2, 3}), *y = NULL;
+    kiln_array *square_one = make(t, KILN_FLOAT64, 2, (const int64_t[]){3, 3});
+    kiln_array *line = make(t, KILN_FLOAT64, 1, (const int64_t[]){2});
+    kiln_array *stack = make(t, KILN_FLOAT64, 3, (const int64_t[]){2, 3, 3});
+    kiln_array *others = make(t, KILN_FLOAT64, 3, (const int64_t[]){5, 3, 1});
+    kiln_array *half = make(t, KILN_FLOAT16, 2, (const int64_t[]){3, 3});
+
+    FAILS(t, KILN_ERR_SHAPE, kiln_linalg_inv(wide, NULL, &y, &t->err), "inv", "(2, 3)");
+    FAILS(t, KILN_ERR_SHAPE, kiln_linalg_det(line, NULL, &y, &t->err), "det", "(2,)");
+    FAILS(t, KILN_ERR_SHAPE, kiln_linalg_matrix_power(wide, 2, NULL, &y, &t->err), "(2, 3)");
+    FAILS(t, KILN_ERR_SHAPE, kiln_linalg_solve(square_one, line, NULL, &y, &t->err), "(3, 3)",
+          "(2,)");
+    FAILS(t, KILN_ERR_SHAPE, kiln_linalg_solve(stack, others, NULL, &y, &t->err), "(2, 3, 3)",
+          "(5, 3, 1)");
+    FAILS(t, KILN_ERR_DTYPE, kiln_linalg_cholesky(half, NULL, &y, &t->err), "float16");
+    FAILS(t, KILN_ERR_NULL, kiln_linalg_inv(NULL, NULL, &y, &t->err), "`a`");
+    FAILS(t, KILN_ERR_NULL, kiln_linalg_solve(square_one, NULL, NULL, &y, &t->err), "`b`");
+    FAILS(t, KILN_ERR_NULL, kiln_linalg_inv(square_one, NULL, NULL, &t->err), "`out`");
+    FAILS(t, KILN_ERR_NULL, kiln_linalg_slogdet(square_one, NULL, &y, NULL, &t->err), "`log_out`");
+    FAILS(t, KILN_ERR_ARGUMENT, kiln_linalg_slogdet(square_one, NULL, &y, &y, &t->err),
+          "`sign_out`");
+    products.alpha = 2;
+    FAILS(t, KILN_ERR_ARGUMENT, kiln_linalg_matrix_power(square_one, 2, &products, &y, &t->err),
+          "`alpha`");
+    options.struct_size = 1;
+    FAILS(t, KILN_ERR_ARGUMENT, kiln_linalg_inv(square_one, &options, &y, &t->err),
+          "kiln_linalg_options");
+    assert_null(y);
+    kiln_array *const all[] = {wide, square_one, line, stack, others, half};
+    for (size_t k = 0; k < COUNT(all); k++)
+        kiln_array_release(all[k]);
+}
+
+static void test_solver__survives_a_lack_of_memory(void **state)
+{
+    test_env *t = *state;
+    kiln_array *a = make(t, KILN_FLOAT64, 3, (const int64_t[]){3, 4, 4});
+    kiln_array *b = make(t, KILN_FLOAT64, 3, (const int64_t[]){3, 4, 2});
+    size_t nth = 0;
+
+    for (bool done = false; !done; nth++) {
+        kiln_array *x = NULL, *sign = NULL, *log = NULL;
+        kiln__test_alloc_fail_at(nth);
+        kiln_status status = kiln_linalg_solve(a, b, NULL, &x, NULL);
+        if (status == KILN_OK)
+            status = kiln_linalg_slogdet(a, NULL, &sign, &log, NULL);
+        kiln__test_alloc_fail_at(SIZE_MAX);
+        CHECK(status == KILN_OK || status == KILN_ERR_NO_MEMORY, "allocation %zu: %d", nth,
+              (int)status);
+        done = status == KILN_OK;
+        kiln_array_release(x);
+        kiln_array_release(sign);
+        kiln_array_release(log);
+        assert_true(nth < 200);
+    }
+    assert_true(nth > 1);
+    kiln_array_release(a);
+    kiln_array_release(b);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_solver__gives_what_numpy_gives),
+        TEST(test_solver__computes_in_single_precision),
+        TEST(test_solver__solves_large_systems),
+        TEST(test_solver__factorises_large_matrices),
+        TEST(test_solver__takes_views_and_integers),
+        TEST(test_solver__powers_of_other_dtypes),
+        TEST(test_solver__writes_an_output),
+        TEST(test_solver__names_the_matrix_that_is_singular),
+        TEST(test_solver__passes_nan_on),
+        TEST(test_solver__refuses_arguments),
+        TEST(test_solver__survives_a_lack_of_memory),
+    };
+
+    return test_env_main(argc, argv, "test_solver", tests, COUNT(tests));
+}
