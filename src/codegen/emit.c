@@ -250,6 +250,7 @@ static void find_conditions(emitter *e)
         {"tiled_stores", any_param(e, is_tiled_store)},
         {"several", e->v->unroll * e->v->vec > 1},
         {"bursts", e->v->unroll > 1},
+        {"packed", is_tiled(e) && e->v->vec > 1},
         {"independent", is_independent(e)},
         {"identity", d->snippet[KILN__SNIPPET_IDENTITY][0] != '\0'},
         {"position", d->uses_number[KILN__NUMBER_POSITION]},
@@ -348,6 +349,9 @@ static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__b
         {"tile_b", v->rank - 2},
         {"tile_rows", v->block / tile},
         {"tile_loads", tile * tile / v->block},
+        {"tile_pad", v->vec}, /* an odd number of words lies between two rows */
+        {"tile_words", tile * tile / (v->vec * v->block)},
+        {"word_rows", v->block / 32},
         {"unit", KILN__CPU_UNIT},
         {"burst", STREAM_BURST},
         {"stream_size", stream_size(e)},

@@ -60,6 +60,22 @@ static size_t tile_bytes(const kiln__walk *w, int tile)
     return bytes;
 }
 
+/* Elements of 1 or 2 bytes are moved by words of 4, where all operands have the same size and both axes
+ * fill a tile of 32 words: how many make a word, else 1. */
+static int packed_elements(const kiln__walk *w, int b)
+{
+    int size = 0;
+    for (int k = 0; k < w->count; k++) {
+        if (k == w->index)
+            continue;
+        if (w->itemsize[k] > 2 || (size != 0 && w->itemsize[k] != size))
+            return 1;
+        size = w->itemsize[k];
+    }
+    const int pack = size == 0 ? 1 : 4 / size;
+    return w->shape[b] >= 32 * pack && w->shape[w->rank - 1] >= 32 * pack ? pack : 1;
+}
+
 static bool choose_transpose(kiln__walk *w, const kiln__definition *def, kiln__variant *v)
 {
     int b = transpose_axis(w, def);
@@ -74,6 +90,11 @@ static bool choose_transpose(kiln__walk *w, const kiln__definition *def, kiln__v
         for (int k = 0; k < w->count; k++)
             wide |= k != w->index && w->itemsize[k] > 4;
         v->loop.tile = (uint8_t)kiln__tuned("KILN_TUNE_TILE", wide ? TILE_SMALL : TILE_LARGE);
+        const int pack = def->large ? 1 : packed_elements(w, b);
+        if (pack > 1 && tile_bytes(w, 32 * pack + pack) <= TILE_SHARED_MAX) {
+            v->vec = (uint8_t)pack;
+            v->loop.tile = (uint8_t)(32 * pack);
+        }
         if (tile_bytes(w, v->loop.tile) > TILE_SHARED_MAX)
             v->loop.tile = TILE_SMALL;
         if (tile_bytes(w, v->loop.tile) > TILE_SHARED_MAX)
@@ -258,12 +279,15 @@ static void plan_loop(const kiln__plan_request *q, kiln__plan *plan)
     choose_access(&w, v);
     v->rank = (uint8_t)w.rank;
     v->block = (uint16_t)kiln__tuned("KILN_TUNE_BLOCK", BLOCK_THREADS);
+    if (v->loop.tile > TILE_LARGE && v->backend != KILN_BACKEND_CPU)
+        v->block = 2 * BLOCK_THREADS; /* as many words a thread as in tiles of half the width */
     /* An element whose variables begin with a thread's number has a thread, as in CuPy; so has one
      * whose snippet is large, for each element of a thread is a copy of it. */
     if (v->backend != KILN_BACKEND_CPU && !(def->own[0] != '\0' && def->cuda_only) && !def->large) {
-        v->vec = (uint8_t)choose_vec(&w, v, q->operands);
-        if (v->layout != KILN__LAYOUT_TRANSPOSE)
+        if (v->layout != KILN__LAYOUT_TRANSPOSE) {
+            v->vec = (uint8_t)choose_vec(&w, v, q->operands);
             v->unroll = (uint8_t)choose_unroll(&w, v);
+        }
     }
     kiln__window_choose(&w, def, q->operands, plan);
     v->index_bits = (uint8_t)choose_index_bits(&w, v, plan->size);
@@ -271,7 +295,8 @@ static void plan_loop(const kiln__plan_request *q, kiln__plan *plan)
         if (k == w.index)
             continue;
         memcpy(plan->step[w.param[k]], w.stride[k], (size_t)w.rank * sizeof(int64_t));
-        plan->step[w.param[k]][w.rank - 1] *= v->vec;
+        if (v->layout != KILN__LAYOUT_TRANSPOSE)
+            plan->step[w.param[k]][w.rank - 1] *= v->vec;
     }
     memcpy(plan->shape, w.shape, (size_t)w.rank * sizeof(int64_t));
     int reduced_rank = reduced_shape(def, q->operands, rank, shape, reduced);

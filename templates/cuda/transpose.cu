@@ -8,6 +8,8 @@
 //#         free of bank conflicts
 //# owner:  thread (tx, ty) owns the elements A = tx, B = ty + r * tile_rows; tiled operands are
 //#         moved with the roles of A and B exchanged
+//# packed: where all elements have 1 or 2 bytes a thread moves words of ${vec} neighbours, of whole tiles
+//#         and of those at edges alike
 //# edges:  of whole tiles all loads are issued before the first is used; a tile that an edge of the
 //#         array cuts is processed element by element, with a check of bounds for each
 //% own a args at_ at_0 base_ base_i bytes_ i j left_ op quot_ r reg_ rest row tile_ tx ty
@@ -15,17 +17,21 @@ extern "C" __global__ void __launch_bounds__(${block})
 ${entry}(const __grid_constant__ args a)
 {
 //% for p in tiles
-    __shared__ alignas(16) unsigned char bytes_${p.name}[${tile} * (${tile} + 1) * ${p.bytes}];
-    auto tile_${p.name} = (${p.type}(*)[${tile} + 1])bytes_${p.name};
+    __shared__ alignas(16) unsigned char bytes_${p.name}[${tile} * (${tile} + ${tile_pad}) * ${p.bytes}];
+    auto tile_${p.name} = (${p.type}(*)[${tile} + ${tile_pad}])bytes_${p.name};
 //% end
 //% insert kernel.cpp:environment
 //% insert :locate
 
+//% if packed
+//% insert :packed
+//% else
     if (left_${tile_a} >= ${tile} && left_${tile_b} >= ${tile}) {
 //% insert :whole
     } else {
 //% insert :edge
     }
+//% end
 //% if after_loop
 ${after_loop}
 //% end
@@ -34,7 +40,9 @@ ${after_loop}
 //% part locate
 //# The tile of this block: its origin, how many elements of each axis follow it, and functions that
 //# give each operand's element at a place of the tile.
+//% if !packed
     const int tx = threadIdx.x % ${tile}, ty = threadIdx.x / ${tile};
+//% end
     ${index} rest = (${index})blockIdx.x;
 //% for a in divided_axes
     const ${index} quot_${a.n} = a.walk_${a.n}.quotient(rest);
@@ -184,3 +192,81 @@ ${after_loop}
 //% end
 //% end
             );
+
+//% part packed
+//# A tile of words: the words of tiled operands lie along B in memory and along A in registers. They are
+//# taken apart on their way into shared memory, or put together on their way out of it.
+//% own P R Q px py row r k word_ reg_ tile_ left_ at_ op base_i load_packed store_packed scatter gather
+    constexpr int P = ${vec}, R = ${tile_words}, Q = ${word_rows};
+    const int px = P * (threadIdx.x % 32), py = threadIdx.x / 32;
+//% for p in registers
+    unsigned int word_${p.name}[R];
+//% end
+//% for p in tiled_loads
+    load_packed<Q, P>(word_${p.name}, &at_${p.name}(py, px), Q * a.stride_${p.name}_${tile_a}, left_${tile_a} - py, left_${tile_b} - px);
+//% end
+//% for p in plain_loads
+    load_packed<Q, ${p.lanes}>(word_${p.name}, &at_${p.name}(px, py), Q * a.stride_${p.name}_${tile_b}, left_${tile_b} - py, left_${tile_a} - px);
+//% end
+//% if tiled_loads
+    #pragma unroll
+    for (int r = 0; r < R; r++) {
+//% for p in tiled_loads
+        scatter(tile_${p.name}, px, py + r * Q, word_${p.name}[r]);
+//% end
+    }
+    __syncthreads();
+//% end
+    #pragma unroll
+    for (int r = 0; r < R; r++) {
+        const int row = py + r * Q;
+//% for p in tiled_loads
+        word_${p.name}[r] = *(const unsigned int *)&tile_${p.name}[row][px];
+//% end
+//% for p in registers
+        ${p.type} reg_${p.name}[P];
+        memcpy(reg_${p.name}, &word_${p.name}[r], 4);
+//% end
+        #pragma unroll
+        for (int k = 0; k < P; k++)
+            if (row < left_${tile_b} && px + k < left_${tile_a})
+                op(
+//% if index_strides
+                    base_i + row * a.stride_i_${tile_b} + (px + k) * a.stride_i_${tile_a}
+//% else
+                    0
+//% end
+//% for p in walking
+//% if p.direct
+                    , at_${p.name}(px + k, row)
+//% else
+                    , reg_${p.name}[k]
+//% end
+//% end
+                );
+//% for p in registers
+        memcpy(&word_${p.name}[r], reg_${p.name}, 4);
+//% end
+    }
+//% for p in plain_stores
+    store_packed<Q>(&at_${p.name}(px, py), Q * a.stride_${p.name}_${tile_b}, left_${tile_b} - py, left_${tile_a} - px, word_${p.name});
+//% end
+//% if tiled_stores
+    __syncthreads();
+    #pragma unroll
+    for (int r = 0; r < R; r++) {
+//% for p in tiled_stores
+        *(unsigned int *)&tile_${p.name}[py + r * Q][px] = word_${p.name}[r];
+//% end
+    }
+    __syncthreads();
+    #pragma unroll
+    for (int r = 0; r < R; r++) {
+//% for p in tiled_stores
+        word_${p.name}[r] = gather(tile_${p.name}, px, py + r * Q);
+//% end
+    }
+//% for p in tiled_stores
+    store_packed<Q>(&at_${p.name}(py, px), Q * a.stride_${p.name}_${tile_a}, left_${tile_a} - py, left_${tile_b} - px, word_${p.name});
+//% end
+//% end
