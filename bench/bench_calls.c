@@ -4,6 +4,7 @@
  *     a call        time on the host of one call on one element, against cuLaunchKernel with a
  *                   parameter block of the same size; the least of many short batches, the stream
  *                   drained between them so that the queue never fills
+ *     a program     a run of a thousand captured calls on the host, and one of them on the device
  *     a first call  empty cache: definition + call until the result is there, against NVRTC alone
  *                   for the same source with the same flags
  *     a process     warm disk cache: definition + call in a process that has just started the
@@ -172,6 +173,55 @@ static void bench_call_times(kiln_context *ctx, bench_file *file)
     kiln_array_release(b.x);
     kiln_array_release(b.y);
     kiln_array_release(b.z);
+}
+
+/* ---- captured programs ---- */
+
+enum { PROGRAM_CALLS = 1000, PROGRAM_RUNS = 30 };
+
+/* A thousand calls of one small kernel, captured: what a run costs the host, and each of its kernels the
+ * device. */
+static void bench_program(kiln_context *ctx, bench_file *file)
+{
+    double host[PROGRAM_RUNS], device[PROGRAM_RUNS];
+    kiln_elementwise *op = define(ctx, snippet);
+    kiln_array *x = array_of(ctx, KILN_FLOAT32, 1), *z = array_of(ctx, KILN_FLOAT32, 1);
+    kiln_program *program = NULL;
+    kiln_event *begin = NULL, *end = NULL;
+
+    REQUIRE(kiln_event_create(ctx, NULL, &begin, &bench_err));
+    REQUIRE(kiln_event_create(ctx, NULL, &end, &bench_err));
+    REQUIRE(kiln_capture_begin(ctx, NULL, &bench_err));
+    for (int k = 0; k < PROGRAM_CALLS; k++)
+        REQUIRE(kiln_call(op, &bench_err, x, x, z));
+    REQUIRE(kiln_capture_end(ctx, NULL, &program, &bench_err));
+    for (int k = -3; k < PROGRAM_RUNS; k++) {
+        double ms = 0;
+        REQUIRE(kiln_event_record(begin, NULL, &bench_err));
+        const double start = bench_now_us();
+        REQUIRE(kiln_program_run(program, NULL, &bench_err));
+        const double us = bench_now_us() - start;
+        REQUIRE(kiln_event_record(end, NULL, &bench_err));
+        REQUIRE(kiln_event_elapsed_ms(begin, end, &ms, &bench_err));
+        if (k >= 0) {
+            host[k] = us;
+            device[k] = ms * 1000 / PROGRAM_CALLS;
+        }
+    }
+    const bench_row rows[] = {
+        {"call_program_host", "a run of a captured program of 1,000 calls, host time", "us",
+         bench_least(host, PROGRAM_RUNS), 0, BENCH_TELLS, 0, NULL},
+        {"call_program_device", "a kernel of a captured program, device time", "us",
+         bench_least(device, PROGRAM_RUNS), 0, BENCH_AT_MOST, 1.155, NULL},
+    };
+    for (size_t k = 0; k < COUNT(rows); k++)
+        bench_add(file, &rows[k]);
+    kiln_program_destroy(program);
+    kiln_event_destroy(begin);
+    kiln_event_destroy(end);
+    kiln_elementwise_destroy(op);
+    kiln_array_release(x);
+    kiln_array_release(z);
 }
 
 /* ---- first calls, empty cache ---- */
@@ -442,6 +492,7 @@ static void bench_pool(kiln_context *ctx, bench_file *file)
 void bench_calls(kiln_context *ctx, bench_file *file, const char *program)
 {
     bench_call_times(ctx, file);
+    bench_program(ctx, file);
     bench_first_calls(ctx, file);
     bench_processes(ctx, file, program);
     bench_pool(ctx, file);

@@ -21,19 +21,7 @@ struct kiln__cu_context_st {
     int fault; /* the sticky result, once a kernel has faulted */
 };
 
-typedef struct op {
-    struct op *next;
-    enum { OP_COPY, OP_SET, OP_KERNEL, OP_WAIT, OP_HOST } kind;
-    unsigned char *dst;
-    const unsigned char *src;
-    size_t bytes;
-    int value;
-    kiln__cu_stream other; /* OP_WAIT: for this stream to have run `position` operations */
-    unsigned long position;
-    void (*fn)(void *user); /* OP_HOST */
-    fake_kernel *kernel;    /* OP_KERNEL */
-    void *user;
-} op;
+typedef fake_op op;
 
 struct kiln__cu_stream_st {
     kiln__cu_context context;
@@ -113,6 +101,42 @@ static kiln__cu_stream resolve(kiln__cu_stream stream)
     return plain;
 }
 
+static void run_until(kiln__cu_stream stream, unsigned long position);
+
+/* `last`: nobody runs the operation once more. */
+static void run_op(kiln__cu_context context, const op *o, bool last)
+{
+    if (o->kind == OP_KERNEL) {
+        const int fault =
+            o->kernel(o->user, (context->fault == 0 ? FAKE_RUN : 0) | (last ? FAKE_FREE : 0));
+        if (context->fault == 0)
+            context->fault = fault;
+        return;
+    }
+    if (context->fault != 0)
+        return;
+    switch (o->kind) {
+    case OP_COPY:
+        memmove(o->dst, o->src, o->bytes);
+        break;
+    case OP_SET:
+        memset(o->dst, o->value, o->bytes);
+        break;
+    case OP_WAIT:
+        run_until(o->other, o->position);
+        break;
+    case OP_HOST:
+        o->fn(o->user);
+        break;
+    case OP_KERNEL:
+        break;
+    case OP_GRAPH:
+        for (const op *step = fake_graph_first(o->user); step != NULL; step = step->next)
+            run_op(context, step, false);
+        break;
+    }
+}
+
 static void run_until(kiln__cu_stream stream, unsigned long position)
 {
     while (stream->run < position) {
@@ -122,30 +146,7 @@ static void run_until(kiln__cu_stream stream, unsigned long position)
         if (stream->first == NULL)
             stream->last = &stream->first;
         stream->run++;
-        if (stream->context->fault != 0 && o->kind != OP_KERNEL) {
-            free(o);
-            continue;
-        }
-        switch (o->kind) {
-        case OP_COPY:
-            memmove(o->dst, o->src, o->bytes);
-            break;
-        case OP_SET:
-            memset(o->dst, o->value, o->bytes);
-            break;
-        case OP_KERNEL: { /* which frees what it has, run or not */
-            const int fault = o->kernel(o->user, stream->context->fault == 0);
-            if (stream->context->fault == 0)
-                stream->context->fault = fault;
-            break;
-        }
-        case OP_WAIT:
-            run_until(o->other, o->position);
-            break;
-        case OP_HOST:
-            o->fn(o->user);
-            break;
-        }
+        run_op(stream->context, o, true);
         free(o);
     }
 }
@@ -176,8 +177,30 @@ static int enqueue(kiln__cu_stream stream, op what)
     return stream->context->fault;
 }
 
+static op *instead; /* of a stream: where the next kernel goes */
+
+void fake_catch_kernel(op *where)
+{
+    instead = where;
+}
+
+void fake_run_all(void)
+{
+    run_context(current());
+}
+
+int fake_enqueue_graph(kiln__cu_stream stream, kiln__cu_graph graph)
+{
+    return enqueue(stream, (op){.kind = OP_GRAPH, .user = graph});
+}
+
 int fake_enqueue_kernel(kiln__cu_stream stream, fake_kernel *kernel, void *user)
 {
+    if (instead != NULL) {
+        instead->kernel = kernel;
+        instead->user = user;
+        return 0;
+    }
     return enqueue(stream, (op){.kind = OP_KERNEL, .kernel = kernel, .user = user});
 }
 

@@ -40,9 +40,32 @@ void fake_unlock(const bool *held);
 /* Count a refused argument. */
 int fake_invalid_value(void);
 
-/* A kernel in a stream: called once, to run (a sticky result, 0 when all went well) or, behind a
- * fault, only to free what `user` points to. */
-typedef int fake_kernel(void *user, bool run);
+/* A kernel in a stream: called to run (a sticky result, 0 when all went well), to free what `user`
+ * points to, or for both, in this order. */
+enum { FAKE_RUN = 1, FAKE_FREE = 2 };
+typedef int fake_kernel(void *user, int what);
+
+/* An operation of a stream or a graph. */
+typedef struct fake_op {
+    struct fake_op *next;
+    enum { OP_COPY, OP_SET, OP_KERNEL, OP_WAIT, OP_HOST, OP_GRAPH } kind;
+    unsigned char *dst;
+    const unsigned char *src;
+    size_t bytes;
+    int value;
+    kiln__cu_stream other; /* OP_WAIT: for this stream to have run `position` operations */
+    unsigned long position;
+    void (*fn)(void *user); /* OP_HOST */
+    fake_kernel *kernel;    /* OP_KERNEL */
+    void *user;             /* OP_GRAPH: the graph */
+} fake_op;
+
+/* ---- fake_cuda_graph.c ---- */
+const fake_op *fake_graph_first(const void *graph);
+/* ---- what it needs of fake_cuda.c ---- */
+void fake_catch_kernel(fake_op *where); /* takes what is launched next; NULL: no more */
+void fake_run_all(void);
+int fake_enqueue_graph(kiln__cu_stream stream, kiln__cu_graph graph);
 int fake_enqueue_kernel(kiln__cu_stream stream, fake_kernel *kernel, void *user);
 
 /* The block of memory that holds an address, the device's or page-locked. */

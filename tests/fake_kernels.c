@@ -17,14 +17,15 @@ typedef struct fill_call {
     fake_fill_args args;
 } fill_call;
 
-static int run(void *user, bool may_run)
+static int run(void *user, int what)
 {
     fill_call call = *(fill_call *)user;
 
-    free(user);
-    if (may_run && !call.fault)
+    if ((what & FAKE_FREE) != 0)
+        free(user);
+    if ((what & FAKE_RUN) != 0 && !call.fault)
         memset(call.args.to, call.args.value, call.args.count);
-    return call.fault ? FAULT : 0;
+    return (what & FAKE_RUN) != 0 && call.fault ? FAULT : 0;
 }
 
 int fake_module_load_data(kiln__cu_module *module, const void *image)

@@ -50,6 +50,7 @@ static struct {
     kiln_prefetch *ahead;
     kiln_module *module;
     kiln_raw *raw;
+    kiln_program *program;
     void *pinned;
     float memory[COUNT];
 } o;
@@ -76,6 +77,7 @@ typedef struct outputs {
     kiln_graph *graph;
     kiln_prefetch *ahead;
     kiln_module *module;
+    kiln_program *program;
     kiln_raw *raw;
     kiln_raw_attributes attributes;
     int64_t blocks;
@@ -297,6 +299,14 @@ static const kiln_raw_call_options one_thread = {
     A(kiln_raw_prepare, (o.raw, XY - 1, &one_thread, &t.launch, &err))                             \
     A(kiln_raw_get_attributes, (o.raw, &t.attributes, &err))                                       \
     A(kiln_raw_occupancy, (o.raw, &one_thread, &t.blocks, &err))                                   \
+    A(kiln_capture_begin, (o.ctx, o.stream, &err))                                                 \
+    A(kiln_capture_end, (o.ctx, o.stream, &t.program, &err))                                       \
+    B(kiln_capture_abort, (o.ctx, o.stream))                                                       \
+    A(kiln_program_run, (o.program, NULL, &err))                                                   \
+    A(kiln_program_array_slot, (o.program, o.x, &t.count, &err))                                   \
+    A(kiln_program_number_slot, (o.program, "k", "a", &t.count, &err))                             \
+    A(kiln_program_set, (o.program, 0, kiln_arg_float(1), &err))                                   \
+    B(kiln_program_step_count, (o.program))                                                        \
     A(kiln_stream_create, (o.ctx, NULL, &t.stream, &err))                                          \
     A(kiln_stream_wrap, (o.ctx, NULL, &t.stream, &err))                                            \
     B(kiln_stream_native, (o.ctx, o.stream))                                                       \
@@ -312,6 +322,7 @@ static const kiln_raw_call_options one_thread = {
     B(kiln_scan_destroy, (o.scan))                                                                 \
     B(kiln_row_destroy, (o.row))                                                                   \
     B(kiln_raw_destroy, (o.raw))                                                                   \
+    B(kiln_program_destroy, (o.program))                                                           \
     B(kiln_module_destroy, (o.module))                                                             \
     B(kiln_graph_destroy, (o.graph))                                                               \
     B(kiln_event_destroy, (o.event))                                                               \
@@ -561,6 +572,9 @@ static void make_all(void)
     MUST(kiln_prefetch_wait(o.ahead, -1, NULL));
     MUST(kiln_module_create(o.ctx, module_text, NULL, &o.module, NULL));
     MUST(kiln_module_kernel(o.module, "set", "raw float32 x", &o.raw, NULL));
+    MUST(kiln_capture_begin(o.ctx, NULL, NULL));
+    MUST(kiln_elementwise_run(o.loop, xy, 2, NULL, NULL));
+    MUST(kiln_capture_end(o.ctx, NULL, &o.program, NULL));
     /* Everything is compiled before threads and children begin. */
     turn_arrays();
     turn_kernels();
@@ -572,6 +586,7 @@ static void make_all(void)
 static void release_all(void)
 {
     kiln_prefetch_destroy(o.ahead);
+    kiln_program_destroy(o.program);
     kiln_raw_destroy(o.raw);
     kiln_module_destroy(o.module);
     kiln_launch_destroy(o.launch);

@@ -19,11 +19,12 @@ set(uses_jit core cache codegen device context)
 set(uses_kernel core cache codegen device manifest context array jit)
 set(uses_linalg core cache codegen ops device manifest context array jit kernel)
 set(uses_module core cache codegen device manifest context array jit kernel)
+set(uses_program core cache codegen device manifest context array jit kernel)
 set(uses_measure core cache device context manifest)
 set(uses_interop core cache codegen device manifest context array jit kernel)
 set(uses_warm core cache codegen device manifest array jit kernel graph)
 set(uses_graph core cache codegen ops fusion device context array jit kernel)
-set(folders core cache codegen ops fusion device manifest context array jit kernel linalg interop measure module warm graph)
+set(folders core cache codegen ops fusion device manifest context array jit kernel linalg interop measure module program warm graph)
 
 # codegen knows of a device only what the public header says: text in, text out.
 set(forbidden_codegen "cuda.h|nvrtc.h|kiln/array.h|kiln/elementwise.h")

@@ -26,6 +26,7 @@
 #include "kiln/node.h"
 #include "kiln/ops.h"
 #include "kiln/prefetch.h"
+#include "kiln/program.h"
 #include "kiln/reduction.h"
 #include "kiln/row.h"
 #include "kiln/scan.h"

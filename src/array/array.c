@@ -195,6 +195,10 @@ static kiln_status upload(kiln_array *array, const void *data, const int64_t *st
     size_t itemsize = kiln_dtype_size(array->dtype), bytes = (size_t)array->size * itemsize;
     kiln_status status = KILN_OK;
 
+    status = kiln__stream_no_recording(array->storage->home, "making an array from host memory",
+                                       err);
+    if (status != KILN_OK)
+        return status;
     if (strides == NULL || kiln__strides_contiguous(array->rank, array->shape, strides, itemsize))
         return kiln__copy_host_to_device(device, array->data, data, bytes, array->storage->home,
                                          err);
@@ -292,7 +296,8 @@ kiln_status kiln_array_wrap(kiln_context *ctx, kiln_dtype dtype, int rank, const
     KILN_CHECK(kiln__device_check(kiln__context_device(ctx), err));
     KILN_CHECK(kiln__recycler_of(ctx, &recycler, err));
     KILN_CHECK(kiln__recycler_take(recycler, rank, &array, &storage, err));
-    storage_fill(storage, ctx, recycler, kiln__device_stream(kiln__context_device(ctx)));
+    /* Not a recording's stand-in: this memory is somebody else's, and stays. */
+    storage_fill(storage, ctx, recycler, kiln__device_home(kiln__context_device(ctx)));
     storage->base = base;
     storage->bytes = data_bytes;
     storage->release = release;

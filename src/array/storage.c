@@ -40,6 +40,19 @@ static bool is_known(uintptr_t value, const kiln_stream *stream)
     return value == (uintptr_t)stream;
 }
 
+/* A recording lets go of a storage. */
+static void let_go(void *object)
+{
+    kiln__storage *const storage = object;
+    kiln__recycler *const recycler = storage->recycler;
+    kiln_context *const ctx = storage->ctx;
+
+    if (!kiln__storage_drop(storage))
+        return;
+    kiln__recycler_put(recycler, NULL, storage);
+    kiln_context_release(ctx);
+}
+
 void kiln__storage_used_on(kiln__storage *storage, kiln_stream *stream)
 {
     uintptr_t before = atomic_load_explicit(&storage->used_on, memory_order_acquire), after;
@@ -64,6 +77,10 @@ void kiln__storage_used_on(kiln__storage *storage, kiln_stream *stream)
         }
     } while (!atomic_compare_exchange_weak_explicit(&storage->used_on, &before, after,
                                                     memory_order_acq_rel, memory_order_acquire));
+    if (kiln__stream_is_recording(stream)) {
+        atomic_fetch_add_explicit(&storage->refs, 1, memory_order_relaxed);
+        kiln__stream_keep(stream, storage, let_go);
+    }
     if ((after & EVERY_BIT) != 0)
         kiln__stream_release(stream);
 }

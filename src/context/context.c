@@ -215,7 +215,7 @@ kiln_status kiln_context_create(const kiln_context_options *opts, kiln_context *
                        "no GPU (%s): everything runs on the cpu; KILN_DEVICE=cpu leaves out this "
                        "line",
                        kiln__device_no_gpu(ctx->device));
-    kiln__stream_set_owner(kiln__device_stream(ctx->device), ctx);
+    kiln__stream_set_owner(kiln__device_home(ctx->device), ctx);
     set_pool_limit(ctx->device, &o);
     const kiln__cache_options cache = {
         .dir = o.cache_dir, .bundles = o.bundles, .limit_bytes = o.cache_limit_bytes,
@@ -365,7 +365,7 @@ kiln_status kiln__context_released(const char *what, kiln_error *err)
 kiln_status kiln__context_stream(kiln_context *ctx, kiln_stream *stream, kiln_stream **out,
                                  kiln_error *err)
 {
-    *out = stream != NULL ? stream : kiln__device_stream(ctx->device);
+    *out = kiln__stream_current(stream != NULL ? stream : kiln__device_home(ctx->device));
     if (kiln__stream_owner(*out) == ctx && !kiln__stream_is_closed(*out))
         return KILN_OK;
     *out = NULL;

@@ -44,6 +44,7 @@ void kiln_stream_destroy(kiln_stream *stream)
     kiln_context *const ctx = kiln__stream_owner(stream);
     if (kiln__context_forked(ctx) || kiln__stream_is_closed(stream))
         return;
+    (void)kiln__recording_end(stream, NULL, NULL); /* where it is captured */
     kiln__context_bury(ctx, kiln__stream_retain(stream), end_stream);
     kiln__stream_destroy(stream);
     kiln_context_release(ctx);
@@ -52,7 +53,7 @@ void kiln_stream_destroy(kiln_stream *stream)
 void *kiln_stream_native(kiln_context *ctx, kiln_stream *stream)
 {
     if (stream == NULL && ctx != NULL)
-        stream = kiln__device_stream(kiln__context_device(ctx));
+        stream = kiln__device_home(kiln__context_device(ctx));
     return stream != NULL ? kiln__stream_native(stream) : NULL;
 }
 

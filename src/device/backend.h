@@ -23,6 +23,7 @@
 
 typedef struct kiln__backend kiln__backend;
 typedef struct kiln__raw_backend kiln__raw_backend;
+typedef struct kiln__step kiln__step; /* recording.h */
 typedef struct kiln__pool kiln__pool;
 typedef struct kiln__host_pool kiln__host_pool;
 typedef struct kiln__pool_arena kiln__pool_arena;
@@ -53,6 +54,10 @@ struct kiln__device {
 struct kiln_stream {
     kiln__device *device;
     void *native;
+    kiln__recording *recording;     /* work for this stream is noted there, not enqueued */
+    _Atomic(kiln_stream *) standin; /* while recorded: what work for this stream goes to */
+    _Atomic(kiln_stream *) behind;  /* of a recording: where it was last run (retained); its work
+                                       is done when that stream has passed */
     void *owner;                    /* of the layer above */
     kiln__pool_arena *arena;             /* the stream's part of the pool; made with the stream */
     void *closing_event;            /* once closed: the end of its work */
@@ -169,6 +174,22 @@ static inline bool kiln__event_done(kiln__device *device, void *native)
 
     return device->backend->event_query(device, native, &done, NULL) != KILN_OK || done;
 }
+
+/* ---- steps of recordings (recording.c) ---- what calls on a recording stream become */
+kiln_status kiln__record_launch(kiln_stream *stream, void *entry, const kiln__launch_config *config,
+                                const void *args, size_t args_bytes, const kiln__step_note *note,
+                                kiln_error *err);
+kiln_status kiln__record_raw(kiln_stream *stream, void *entry, const kiln__raw_launch *launch,
+                             const kiln__raw_param *params, size_t count, const void *block,
+                             size_t bytes, kiln_error *err);
+kiln_status kiln__record_copy(kiln_stream *stream, void *dst, const void *src, size_t bytes,
+                              kiln_error *err);
+kiln_status kiln__record_transfer(kiln_stream *stream, void *dst, const void *src, size_t bytes,
+                                  bool to_device, kiln_error *err);
+kiln_status kiln__record_memset(kiln_stream *stream, void *dst, int byte, size_t bytes,
+                                kiln_error *err);
+kiln_status kiln__record_host_call(kiln_stream *stream, kiln_host_fn fn, void *user,
+                                   kiln_error *err);
 
 /* Remember that the device has faulted (the first text stays) and return ERR_FAULT with a message
  * that names the device. `what` must be constant text, e.g. "an illegal memory access". */

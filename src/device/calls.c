@@ -81,6 +81,8 @@ kiln_status kiln__copy_host_to_device(kiln__device *device, void *dst, const voi
         return check_fails(device, err);
     if (bytes == 0)
         return KILN_OK;
+    if (stream->recording != NULL)
+        return kiln__stream_no_recording(stream, "a copy from ordinary host memory", err);
     return device->backend->copy_host_to_device(device, dst, src, bytes, stream->native, err);
 }
 
@@ -89,6 +91,8 @@ kiln_status kiln__copy_device_to_host(kiln__device *device, void *dst, const voi
 {
     if (!kiln__device_ok(device))
         return check_fails(device, err);
+    if (stream->recording != NULL)
+        return kiln__stream_no_recording(stream, "reading a value into ordinary host memory", err);
     if (bytes == 0)
         return device->backend->stream_synchronize(device, stream->native, err);
     return device->backend->copy_device_to_host(device, dst, src, bytes, stream->native, err);
@@ -101,6 +105,8 @@ kiln_status kiln__copy_device_to_device(kiln__device *device, void *dst, const v
         return check_fails(device, err);
     if (bytes == 0 || dst == src)
         return KILN_OK;
+    if (stream->recording != NULL)
+        return kiln__record_copy(stream, dst, src, bytes, err);
     return device->backend->copy_device_to_device(device, dst, src, bytes, stream->native, err);
 }
 
@@ -111,6 +117,8 @@ kiln_status kiln__memset(kiln__device *device, void *dst, int byte, size_t bytes
         return check_fails(device, err);
     if (bytes == 0)
         return KILN_OK;
+    if (stream->recording != NULL)
+        return kiln__record_memset(stream, dst, byte, bytes, err);
     return device->backend->memory_set(device, dst, byte, bytes, stream->native, err);
 }
 
@@ -164,5 +172,20 @@ kiln_status kiln__launch(kiln__device *device, void *entry, const kiln__launch_c
                           args_bytes, KILN__ARGS_BYTES_MAX);
     if (config->grid_x <= 0)
         return KILN_OK;
+    if (stream->recording != NULL)
+        return kiln__record_launch(stream, entry, config, args, args_bytes, NULL, err);
     return device->backend->launch(device, entry, config, args, args_bytes, stream->native, err);
+}
+
+kiln_status kiln__launch_noted(kiln__device *device, void *entry,
+                               const kiln__launch_config *config, const void *args,
+                               size_t args_bytes, const kiln__step_note *note, kiln_stream *stream,
+                               kiln_error *err)
+{
+    if (stream->recording == NULL || config->grid_x <= 0)
+        return kiln__launch(device, entry, config, args, args_bytes, stream, err);
+    kiln_status status = kiln__device_check(device, err);
+    return status == KILN_OK
+               ? kiln__record_launch(stream, entry, config, args, args_bytes, note, err)
+               : status;
 }

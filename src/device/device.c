@@ -134,6 +134,8 @@ void kiln__device_close(kiln__device *device)
         return;
     if (!kiln__device_forked(device))
         (void)device->backend->synchronize(device, NULL);
+    if (device->stream != NULL)
+        (void)kiln__recording_end(device->stream, NULL, NULL);
     kiln_stream *stream = device->stream;
     device->stream = NULL;
     kiln__stream_destroy(stream);

@@ -76,6 +76,7 @@ void kiln__stream_destroy(kiln_stream *stream);
  * as kiln__pool_free's `used_on` does. Both accept NULL. */
 kiln_stream *kiln__stream_retain(kiln_stream *stream);
 void kiln__stream_release(kiln_stream *stream);
+kiln_stream *kiln__device_home(kiln__device *device);   /* the device's own */
 kiln_stream *kiln__device_stream(kiln__device *device); /* the device's own stream */
 kiln__device *kiln__stream_device(const kiln_stream *stream);
 void *kiln__stream_native(const kiln_stream *stream); /* CUstream, or NULL on cpu */
@@ -331,6 +332,75 @@ kiln_status kiln__raw_occupancy(kiln__device *device, void *entry, const kiln__r
 kiln_status kiln__raw_launch_run(kiln__device *device, void *entry, const kiln__raw_launch *launch,
                                  const kiln__raw_param *params, size_t count, const void *block,
                                  size_t bytes, kiln_stream *stream, kiln_error *err);
+
+/* ---- recordings (recording.c) ---- work that is noted instead of enqueued, to be done many times.
+ * Between _begin and _end the stream is stood in for by another, which kiln__stream_current() and
+ * kiln__device_stream() give out: what is enqueued there becomes a step, and memory that is
+ * allocated there belongs to the recording, so that nobody else gets it between two replays. */
+typedef struct kiln__recording kiln__recording;
+
+/* A place in a step's argument block that a later call may change. */
+typedef struct kiln__arg_place {
+    uint16_t offset, bytes;
+    uint8_t dtype;     /* of a number, as the layer above counts them */
+    bool is_pointer;
+    const char *name;  /* of the parameter; copied */
+} kiln__arg_place;
+
+/* What a step is, for those who look for places in it. */
+typedef struct kiln__step_note {
+    const char *kernel; /* its name; copied */
+    const kiln__arg_place *places;
+    size_t place_count;
+} kiln__step_note;
+
+/* ERR_ARGUMENT where the stream is recorded already. `owner` is the stand-in's; see
+ * kiln__stream_set_owner(). */
+kiln_status kiln__recording_begin(kiln_stream *stream, void *owner, kiln_error *err);
+/* The stream's work is enqueued again from here on. Fails, and leaves nothing behind, with the
+ * first failure of a step; ERR_ARGUMENT where the stream is not recorded. `out` NULL: drop it. */
+kiln_status kiln__recording_end(kiln_stream *stream, kiln__recording **out, kiln_error *err);
+/* The work of the steps still completes. Accepts NULL. */
+void kiln__recording_destroy(kiln__recording *recording);
+/* Do all steps, in their order. */
+kiln_status kiln__recording_run(kiln__recording *recording, kiln_stream *stream, kiln_error *err);
+size_t kiln__recording_step_count(const kiln__recording *recording);
+/* The stand-in: what the steps use is used on it, for whoever must name a stream. */
+kiln_stream *kiln__recording_stream(const kiln__recording *recording);
+
+/* The stream that work for `stream` goes to now. */
+kiln_stream *kiln__stream_current(kiln_stream *stream);
+/* Whether it is such a stand-in. */
+bool kiln__stream_is_recording(const kiln_stream *stream);
+/* Where it is, `object` stays until the recording is destroyed, which calls `release`; where not,
+ * or without memory, it is released at once. */
+void kiln__stream_keep(kiln_stream *stream, void *object, void (*release)(void *object));
+/* ERR_UNSUPPORTED for a recording stream, whose recording fails by it: `what` cannot be recorded. */
+kiln_status kiln__stream_no_recording(kiln_stream *stream, const char *what, kiln_error *err);
+/* As kiln__launch, with a note for the step. */
+kiln_status kiln__launch_noted(kiln__device *device, void *entry,
+                               const kiln__launch_config *config, const void *args,
+                               size_t args_bytes, const kiln__step_note *note, kiln_stream *stream,
+                               kiln_error *err);
+
+/* One place of one step. */
+typedef struct kiln__place {
+    uint32_t step, index;
+} kiln__place;
+
+/* The places that hold an address inside [base, base + bytes), and those of the numbers that
+ * kernels of that name take for a parameter of that name, all of one dtype. `out` is the caller's
+ * to free. ERR_UNSUPPORTED where a step without a note has the address in it. */
+kiln_status kiln__recording_find_memory(kiln__recording *recording, const void *base, size_t bytes,
+                                        kiln__place **out, size_t *count_out, kiln_error *err);
+kiln_status kiln__recording_find_number(kiln__recording *recording, const char *kernel,
+                                        const char *parameter, kiln__place **out,
+                                        size_t *count_out, uint8_t *dtype_out, kiln_error *err);
+/* Move addresses by `bytes`; write a number. Runs that are enqueued already keep what they had. */
+kiln_status kiln__recording_move(kiln__recording *recording, const kiln__place *places,
+                                 size_t count, intptr_t bytes, kiln_error *err);
+kiln_status kiln__recording_write(kiln__recording *recording, const kiln__place *places,
+                                  size_t count, const void *value, size_t bytes, kiln_error *err);
 
 /* Names in a binary, behind its bytes (names.c). Append them, each ended by a NUL; find the nth, or
  * NULL where the bytes are not a binary with `count` names. `*image_bytes_out`, if not NULL, is the

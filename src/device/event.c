@@ -97,6 +97,7 @@ kiln_status kiln__event_record(kiln_event *event, kiln_stream *stream, kiln_erro
         return kiln__fail(err, KILN_ERR_CONTEXT,
                           "an event of %s cannot be recorded on a stream of %s", device->info.id,
                           stream->device->info.id);
+    KILN_CHECK(kiln__stream_no_recording(stream, "recording an event", err));
     kiln_status status = device->backend->event_record(device, event->native, stream->native, err);
     if (status == KILN_OK)
         atomic_store(&event->recorded, true);
@@ -107,6 +108,7 @@ kiln_status kiln__stream_wait_event(kiln_stream *stream, kiln_event *event, kiln
 {
     kiln__device *device = stream->device;
     KILN_CHECK(kiln__device_check(device, err));
+    KILN_CHECK(kiln__stream_no_recording(stream, "waiting for an event", err));
     if (event->device->backend != device->backend)
         return kiln__event_synchronize(event, err);
     KILN_CHECK(kiln__device_check(event->device, err));

@@ -147,6 +147,8 @@ kiln_status kiln__copy_enqueue(kiln__device *device, void *dst, const void *src,
 
     if (status != KILN_OK || bytes == 0)
         return status;
+    if (stream->recording != NULL)
+        return kiln__record_transfer(stream, dst, src, bytes, to_device, err);
     status = device->backend->enqueue_copy(device, dst, src, bytes, to_device, stream->native, err);
     /* A failed call may have enqueued all the same. */
     used_on(device, to_device ? src : dst, stream);

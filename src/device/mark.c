@@ -23,6 +23,7 @@ void kiln__stream_release(kiln_stream *stream)
 {
     if (stream == NULL || atomic_fetch_sub_explicit(&stream->refs, 1, memory_order_acq_rel) != 1)
         return;
+    kiln__stream_release(atomic_load(&stream->behind));
     if (stream->closing_event != NULL && !kiln__device_forked(stream->device))
         stream->device->backend->event_destroy(stream->device, stream->closing_event);
     kiln__free(stream);
@@ -53,6 +54,9 @@ void kiln__stream_close(kiln_stream *stream)
 void kiln__stream_drain(kiln_stream *stream)
 {
     kiln__device *device = stream->device;
+    kiln_stream *const behind = atomic_load(&stream->behind);
+    if (behind != NULL)
+        kiln__stream_drain(behind);
     if (!atomic_load(&stream->closed))
         (void)device->backend->stream_synchronize(device, stream->native, NULL);
     else if (stream->closing_event != NULL)
@@ -65,7 +69,10 @@ kiln__mark *kiln__mark_make(kiln__pool *pool, kiln_stream *stream)
 {
     const kiln__backend *backend = pool->device->backend;
     kiln__mark *mark = NULL;
+    kiln_stream *const behind = atomic_load(&stream->behind);
 
+    if (behind != NULL)
+        stream = behind;
     /* The lock also keeps the stream from being closed between the look and the record. */
     pthread_mutex_lock(&pool->lock);
     bool closed = atomic_load(&stream->closed);

@@ -87,6 +87,7 @@ struct kiln__pool_arena {
     uint32_t seed; /* of the priorities */
     unsigned tick; /* paces the polling of pending blocks */
     bool closed;   /* the stream's handle is gone */
+    bool sealed;   /* a recording's: free blocks are used by its steps, and stay */
 };
 
 struct kiln__pool {
@@ -123,6 +124,8 @@ void kiln__pool_destroy(kiln__pool *pool);
 /* ---- pool_arena.c ---- */
 /* Gives `stream` its arena, which keeps the stream's struct alive. */
 kiln_status kiln__pool_arena_create(kiln__pool *pool, kiln_stream *stream, kiln_error *err);
+/* The arena is a recording's: nothing of it goes back to the device before it is closed. */
+void kiln__pool_arena_seal(kiln__pool_arena *arena);
 /* The stream is closed: the arena goes now, or with its last block. */
 void kiln__pool_arena_close(kiln__pool_arena *arena);
 /* Free the arena's host memory; its segments must be gone or are given up. */

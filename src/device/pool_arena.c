@@ -330,7 +330,7 @@ done:
 size_t kiln__pool_arena_trim(kiln__pool_arena *arena, size_t enough)
 {
     size_t bytes = 0;
-    kiln__segment *segment = arena->segments, *next = NULL;
+    kiln__segment *segment = arena->sealed ? NULL : arena->segments, *next = NULL;
     for (; segment != NULL && bytes < enough; segment = next) {
         next = segment->next;
         if (!segment_is_free(segment))
@@ -386,6 +386,13 @@ kiln_status kiln__pool_arena_create(kiln__pool *pool, kiln_stream *stream, kiln_
     return KILN_OK;
 }
 
+void kiln__pool_arena_seal(kiln__pool_arena *arena)
+{
+    pthread_mutex_lock(&arena->lock);
+    arena->sealed = true;
+    pthread_mutex_unlock(&arena->lock);
+}
+
 void kiln__pool_arena_free(kiln__pool_arena *arena)
 {
     for (slab *s = arena->slabs, *next; s != NULL; s = next) {
@@ -407,6 +414,7 @@ void kiln__pool_arena_close(kiln__pool_arena *arena)
 {
     pthread_mutex_lock(&arena->lock);
     arena->closed = true;
+    arena->sealed = false;
     /* Blocks that wait for other streams would never be looked at again: wait for them here. */
     kiln__pool_arena_poll(arena, true, SIZE_MAX);
     bool over = kiln__pool_arena_is_over(arena);

@@ -91,6 +91,8 @@ kiln_status kiln__raw_launch_run(kiln__device *device, void *entry, const kiln__
     if (count > KILN_PARAM_MAX || bytes > KILN__ARGS_BYTES_MAX)
         return kiln__fail(err, KILN_ERR_INTERNAL, "%zu kernel arguments in %zu bytes", count,
                           bytes);
+    if (stream->recording != NULL)
+        return kiln__record_raw(stream, entry, launch, params, count, block, bytes, err);
     return device->backend->raw->launch(device, entry, launch, params, count, block, bytes,
                                         stream->native, err);
 }

@@ -81,7 +81,13 @@ static kiln_status page_alloc(kiln_stream *stream, kiln__block **out, kiln_error
     KILN_CHECK(kiln__pool_alloc(stream->device, bytes, stream, out, err));
     atomic_fetch_sub_explicit(&stream->device->pool->used_bytes, (*out)->bytes,
                               memory_order_relaxed);
-    return kiln__memset(stream->device, (*out)->address, 0, bytes, stream, err);
+    if (stream->recording == NULL)
+        return kiln__memset(stream->device, (*out)->address, 0, bytes, stream, err);
+    /* No step: the steps leave zeros behind. */
+    const kiln__backend *const backend = stream->device->backend;
+    KILN_CHECK(
+        backend->memory_set(stream->device, (*out)->address, 0, bytes, stream->native, err));
+    return backend->stream_synchronize(stream->device, stream->native, err);
 }
 
 static void page_free(kiln_stream *stream, kiln__block *page)
@@ -136,9 +142,14 @@ void kiln__stream_destroy(kiln_stream *stream)
     kiln__stream_release(stream);
 }
 
-kiln_stream *kiln__device_stream(kiln__device *device)
+kiln_stream *kiln__device_home(kiln__device *device)
 {
     return device->stream;
+}
+
+kiln_stream *kiln__device_stream(kiln__device *device)
+{
+    return kiln__stream_current(device->stream);
 }
 
 kiln__device *kiln__stream_device(const kiln_stream *stream)
@@ -182,6 +193,8 @@ kiln_status kiln__stream_host_call(kiln_stream *stream, kiln_host_fn fn, void *u
 {
     kiln__device *device = stream->device;
     KILN_CHECK(kiln__device_check(device, err));
+    if (stream->recording != NULL)
+        return kiln__record_host_call(stream, fn, user, err);
     return device->backend->host_call(device, stream->native, fn, user, err);
 }
 
@@ -190,6 +203,8 @@ kiln_status kiln__native_wait(kiln__device *device, void *native, kiln_stream *o
 {
     kiln_status status = kiln__device_check(device, err);
 
+    if (status == KILN_OK)
+        status = kiln__stream_no_recording(other, "letting another stream wait", err);
     if (status != KILN_OK || (other->native == native && !atomic_load(&other->closed)))
         return status;
     /* A mark may be recycled as soon as the wait is enqueued: the wait is for the event as it was
@@ -209,6 +224,8 @@ kiln_status kiln__stream_wait_native(kiln_stream *stream, void *native, kiln_err
     void *event = NULL;
     kiln_status status = kiln__device_check(device, err);
 
+    if (status == KILN_OK)
+        status = kiln__stream_no_recording(stream, "waiting for another stream", err);
     if (status != KILN_OK || stream->native == native)
         return status;
     KILN_TRY(backend->event_create(device, &kiln__event_plain, &event, err));
@@ -230,5 +247,8 @@ kiln_status kiln__stream_wait(kiln_stream *stream, kiln_stream *other, kiln_erro
     if (other->device != device)
         return kiln__fail(err, KILN_ERR_CONTEXT, "a stream of %s cannot wait for one of %s",
                           device->info.id, other->device->info.id);
+    status = kiln__stream_no_recording(stream, "waiting for another stream", err);
+    if (status != KILN_OK)
+        return status;
     return kiln__native_wait(device, stream->native, other, err);
 }

@@ -116,7 +116,7 @@ static kiln_status fill(kiln_array *y, double value, kiln_error *err)
     if (!number_fits(y->dtype, value))
         return kiln__fail(err, KILN_ERR_RANGE, "%.17g does not fit %s", value,
                           kiln_dtype_name(y->dtype));
-    if (kiln__plain_loop_suits(y) && y->contiguous) {
+    if (kiln__plain_loop_suits(y, NULL) && y->contiguous) {
         host_ramp(y, value, 0.0, NULL);
         return KILN_OK;
     }
@@ -173,7 +173,7 @@ kiln_status kiln_array_arange(kiln_context *ctx, kiln_dtype dtype, double start,
         return kiln__fail(err, KILN_ERR_OVERFLOW, "arange of %g elements", count);
     const int64_t shape[] = {count > 0 ? (int64_t)count : 0};
     KILN_TRY(kiln_array_empty(ctx, dtype, 1, shape, &y, err));
-    if (kiln__plain_loop_suits(y)) {
+    if (kiln__plain_loop_suits(y, NULL)) {
         host_ramp(y, start, step, NULL);
     } else {
         const kiln_arg args[] = {kiln_arg_float(start), kiln_arg_float(step), kiln_arg_array(y)};
@@ -197,7 +197,7 @@ kiln_status kiln_array_linspace(kiln_context *ctx, kiln_dtype dtype, double star
     KILN_CHECK_NULL(out, err);
     *out = NULL;
     KILN_TRY(kiln_array_empty(ctx, dtype, 1, &count, &y, err));
-    if (kiln__plain_loop_suits(y)) {
+    if (kiln__plain_loop_suits(y, NULL)) {
         host_ramp(y, start, step, &stop);
     } else {
         const kiln_arg args[] = {kiln_arg_float(start), kiln_arg_float(step), kiln_arg_float(stop),
@@ -339,6 +339,7 @@ static kiln_status read_back(const kiln_array *array, void *data, kiln_error *er
 
     if (array->size == 0)
         return kiln__device_check(device, err);
+    KILN_TRY(kiln__stream_no_recording(kiln__device_stream(device), "reading an array", err));
     if (kiln__device_is_host(device) && !array->contiguous) {
         int64_t strides[KILN_RANK_MAX];
         kiln__c_order(array, strides);

@@ -543,8 +543,9 @@ kiln_status kiln__host_room(const kiln_array *array, const void *data, size_t da
 kiln_status kiln__array_assign_on(kiln_array *dst, const kiln_array *src, kiln_stream *stream,
                                   kiln_error *err);
 
-/* Whether a plain loop on the host is better than a kernel, for so small an array on the cpu device. */
-bool kiln__plain_loop_suits(const kiln_array *a);
+/* Whether a plain loop on the host is better than a kernel, for so small an array on the cpu device.
+ * `stream` NULL: the context's own. */
+bool kiln__plain_loop_suits(const kiln_array *a, kiln_stream *stream);
 
 /* A copy of that dtype whose axes have the order `order` (NULL: C-order), enqueued on `stream`. */
 kiln_status kiln__array_copy_as(const kiln_array *array, kiln_dtype dtype, const int *order,

@@ -143,7 +143,7 @@ kiln_status kiln_launch_run(kiln_launch *launch, kiln_stream *stream, kiln_error
             KILN_CHECK(kiln_launch_run(launch->parts[k], stream, err));
         return KILN_OK;
     }
-    kiln_stream *on = launch->stream;
+    kiln_stream *on = kiln__stream_current(launch->stream);
     if (stream != NULL && stream != on)
         KILN_CHECK(kiln__context_stream(launch->ctx, stream, &on, err));
     if (launch->task.run != NULL)

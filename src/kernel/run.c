@@ -123,9 +123,12 @@ void kiln__bound_used_on(const kiln__recipe *recipe, const kiln__bound *bound, k
 /* On the cpu device: from here on a kernel on all cores beats a plain loop. */
 enum { HOST_LOOP_BYTES = 4 << 20 };
 
-bool kiln__plain_loop_suits(const kiln_array *a)
+bool kiln__plain_loop_suits(const kiln_array *a, kiln_stream *stream)
 {
-    return kiln__device_is_host(kiln__context_device(a->ctx)) &&
+    kiln__device *const device = kiln__context_device(a->ctx);
+
+    return kiln__device_is_host(device) &&
+           !kiln__stream_is_recording(stream != NULL ? stream : kiln__device_stream(device)) &&
            a->size * (int64_t)kiln_dtype_size(a->dtype) < HOST_LOOP_BYTES;
 }
 
@@ -159,7 +162,7 @@ kiln_status kiln__array_assign_on(kiln_array *dst, const kiln_array *src, kiln_s
     if (src->dtype == dst->dtype && src->contiguous && dst->contiguous && src->size == dst->size &&
         !overlap)
         return kiln__copy_device_to_device(device, dst->data, src->data, bytes, stream, err);
-    if (src->dtype == dst->dtype && kiln__plain_loop_suits(dst) && src->rank == dst->rank &&
+    if (src->dtype == dst->dtype && kiln__plain_loop_suits(dst, stream) && src->rank == dst->rank &&
         memcmp(src->shape, dst->shape, (size_t)src->rank * sizeof src->shape[0]) == 0 && !overlap) {
         kiln__host_copy(dst->data, dst->strides, src->data, src->strides, dst->rank, dst->shape,
                         kiln_dtype_size(dst->dtype));
@@ -277,6 +280,24 @@ kiln_status kiln__workspace_make(kiln__device *device, const kiln__workspace_nee
     return status;
 }
 
+/* The launch of a call whose stream is recorded: with its places, so that they can be changed. */
+static kiln_status record_launch(const kiln__kernel *op, const kiln__recipe *recipe,
+                                 const void *block, kiln_stream *stream, kiln_error *err)
+{
+    kiln__arg_place places[2 * KILN_PARAM_MAX];
+    kiln__step_note note = {op->def->name, places, recipe->pointer_count + recipe->scalar_count};
+
+    for (size_t k = 0; k < note.place_count; k++) {
+        const bool is_pointer = k < recipe->pointer_count;
+        const kiln__patch *const patch =
+            is_pointer ? &recipe->pointers[k] : &recipe->scalars[k - recipe->pointer_count];
+        places[k] = (kiln__arg_place){patch->offset, patch->bytes, recipe->args[patch->param].dtype,
+                                      is_pointer, op->def->params[patch->param].name};
+    }
+    return kiln__launch_noted(op->device, recipe->entry, &recipe->config, block, recipe->args_bytes,
+                              &note, stream, err);
+}
+
 static kiln_status run_recipe(kiln__kernel *op, const kiln__recipe *recipe,
                               const kiln__call *call, kiln_error *err)
 {
@@ -302,8 +323,11 @@ static kiln_status run_recipe(kiln__kernel *op, const kiln__recipe *recipe,
     if (recipe->workspace.ticket_count > 0)
         KILN_TRY(kiln__workspace_make(op->device, &recipe->workspace, call->stream, block,
                                       &workspace, err));
-    KILN_TRY(kiln__launch(op->device, recipe->entry, &recipe->config, block, recipe->args_bytes,
-                          call->stream, err));
+    if (kiln__stream_is_recording(call->stream))
+        KILN_TRY(record_launch(op, recipe, block, call->stream, err));
+    else
+        KILN_TRY(kiln__launch(op->device, recipe->entry, &recipe->config, block, recipe->args_bytes,
+                              call->stream, err));
     kiln__pool_free(op->device, workspace, NULL, 0);
     kiln__bound_used_on(recipe, &bound, call->stream);
     kiln__bound_deliver(recipe, call, &bound);

@@ -221,6 +221,8 @@ kiln_status kiln_array_copy_to(const kiln_array *array, kiln_context *ctx, kiln_
     KILN_CHECK(kiln__array_check(array, NULL, "array", err));
     const size_t bytes = bytes_of(array);
     kiln__device *const from = kiln__context_device(array->ctx);
+    KILN_TRY(kiln__stream_no_recording(kiln__device_stream(kiln__context_device(ctx)),
+                                       "copying an array of another context", err));
     KILN_TRY(kiln_array_empty(ctx, array->dtype, array->rank, array->shape, &y, err));
     if (kiln__device_is_host(kiln__context_device(ctx))) {
         KILN_TRY(kiln_array_to_host(array, y->data, bytes, NULL, err));

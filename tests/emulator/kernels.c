@@ -181,11 +181,13 @@ int fake_func_set_attribute(kiln__cu_function function, int attribute, int value
 
 /* ---- launches ---- */
 
-static int run(void *user, bool may_run)
+static int run(void *user, int what)
 {
     emu_launch *launch = user;
-    const int result = may_run ? emu_run(launch) : 0;
+    const int result = (what & FAKE_RUN) != 0 ? emu_run(launch) : 0;
 
+    if ((what & FAKE_FREE) == 0)
+        return result;
     free(launch->arguments);
     free(launch->argument);
     free(launch);

@@ -20,7 +20,48 @@ typedef struct kiln__cu_stream_st *kiln__cu_stream;
 typedef struct kiln__cu_event_st *kiln__cu_event;
 typedef struct kiln__cu_module_st *kiln__cu_module;
 typedef struct kiln__cu_function_st *kiln__cu_function;
+typedef struct kiln__cu_graph_st *kiln__cu_graph;
+typedef struct kiln__cu_graph_exec_st *kiln__cu_graph_exec;
+typedef struct kiln__cu_graph_node_st *kiln__cu_graph_node;
 typedef unsigned long long kiln__cu_pointer;
+
+/* CUDA_KERNEL_NODE_PARAMS_v2. */
+typedef struct kiln__cu_kernel_node {
+    kiln__cu_function function;
+    unsigned grid[3], block[3];
+    unsigned shared_bytes;
+    void **params, **extra;
+    void *kernel;
+    kiln__cu_context context;
+} kiln__cu_kernel_node;
+
+/* One side of a CUDA_MEMCPY3D, and the whole. */
+typedef struct kiln__cu_copy_end {
+    size_t x, y, z, lod;
+    unsigned kind; /* 1: host, 2: device */
+    const void *host;
+    kiln__cu_pointer device;
+    void *array, *reserved;
+    size_t pitch, height;
+} kiln__cu_copy_end;
+
+typedef struct kiln__cu_copy_node {
+    kiln__cu_copy_end from, to;
+    size_t width, height, depth;
+} kiln__cu_copy_node;
+
+/* CUDA_MEMSET_NODE_PARAMS and CUDA_HOST_NODE_PARAMS. */
+typedef struct kiln__cu_set_node {
+    kiln__cu_pointer to;
+    size_t pitch;
+    unsigned value, element_bytes;
+    size_t width, height;
+} kiln__cu_set_node;
+
+typedef struct kiln__cu_host_node {
+    void (*fn)(void *user);
+    void *user;
+} kiln__cu_host_node;
 
 /* CUlaunchAttribute and CUlaunchConfig; an attribute's value is a union of 64 bytes. */
 typedef struct kiln__cu_launch_attribute {
@@ -163,7 +204,9 @@ static inline kiln_status kiln__cuda_status(kiln__device *device, kiln__cu_resul
 #undef KILN_BACKEND
 void kiln__cuda_stage_clear(kiln__device *device); /* the context is current */
 
-/* raw.c */
+/* raw.c: let a kernel have what a launch asks for. The context is current. */
+kiln_status kiln__cuda_raise_limits(kiln__device *device, void *entry, const kiln__raw_launch *launch,
+                                    kiln_error *err);
 extern const kiln__raw_backend kiln__raw_cuda;
 
 #endif

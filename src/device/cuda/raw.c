@@ -167,8 +167,8 @@ static uint32_t volume(const uint32_t dims[3])
 }
 
 /* Raise the limits of the function to what the launch asks for. */
-static kiln_status raise_limits(kiln__device *device, void *entry, const kiln__raw_launch *launch,
-                                kiln_error *err)
+kiln_status kiln__cuda_raise_limits(kiln__device *device, void *entry, const kiln__raw_launch *launch,
+                                    kiln_error *err)
 {
     kiln_status status = KILN_OK;
 
@@ -217,7 +217,7 @@ static kiln_status get_occupancy(kiln__device *device, void *entry, const kiln__
     bool pushed;
     kiln_status status = KILN_OK;
     KILN_CHECK(kiln__cuda_enter(device, &pushed, err));
-    KILN_TRY(raise_limits(device, entry, launch, err));
+    KILN_TRY(kiln__cuda_raise_limits(device, entry, launch, err));
     if (launch->cluster[0] != 0) {
         make_config(launch, NULL, attributes, &config);
         memcpy(config.grid, launch->cluster, sizeof config.grid); /* a whole number of clusters */
@@ -252,7 +252,7 @@ static kiln_status run(kiln__device *device, void *entry, const kiln__raw_launch
     KILN_CHECK(kiln__cuda_enter(device, &pushed, err));
     for (size_t k = 0; k < count; k++) /* the driver reads only */
         values[k] = (void *)((uintptr_t)block + params[k].offset);
-    KILN_TRY(raise_limits(device, entry, launch, err));
+    KILN_TRY(kiln__cuda_raise_limits(device, entry, launch, err));
     make_config(launch, native, attributes, &config);
     status = config.attribute_count == 0
                  ? kiln__cuda_status(device,

@@ -1,0 +1,220 @@
+/*
+ * record.c - the steps that calls on a recorded stream become.
+ *
+ *     calls.c raw.c host_pool.c stream.c -> [kiln__record_..] -> steps of the recording
+ *
+ * Rule: what would have to wait, or tells a value now, cannot be recorded: the first such call fails by
+ *       name, and with it the recording.
+ */
+#include "device/recording.h"
+
+/* Places of a copy's or a memset's addresses, which stand in `args`. */
+static const kiln__arg_place address_places[] = {{0, sizeof(void *), 0, true, "dst"},
+                                                 {sizeof(void *), sizeof(void *), 0, true, "src"}};
+
+kiln_stream *kiln__stream_current(kiln_stream *stream)
+{
+    kiln_stream *const standin = atomic_load_explicit(&stream->standin, memory_order_acquire);
+    return standin != NULL ? standin : stream;
+}
+
+bool kiln__stream_is_recording(const kiln_stream *stream)
+{
+    return stream->recording != NULL;
+}
+
+void kiln__step_clear(kiln__step *s)
+{
+    kiln__free(s->args);
+    kiln__free(s->places);
+    if (s->kind == KILN__STEP_RAW)
+        kiln__free(s->as.raw.params);
+}
+
+void *kiln__step_address(const kiln__step *s, size_t at)
+{
+    void *address;
+
+    memcpy(&address, s->args + at * sizeof address, sizeof address);
+    return address;
+}
+
+/* The first failure of a recording is its own; later calls repeat it. The lock is held. */
+kiln_status kiln__recording_failed(const kiln__recording *r, kiln_error *err)
+{
+    return kiln__fail(err, r->failure.status, "the recording of this stream has failed: %.400s",
+                      r->failure.message);
+}
+
+static kiln_status fail_once(kiln__recording *r, kiln_status status, const kiln_error *why)
+{
+    if (r->failure.status == KILN_OK)
+        (void)kiln__fail(&r->failure, status, "%s", why->message);
+    return status;
+}
+
+kiln_status kiln__stream_no_recording(kiln_stream *stream, const char *what, kiln_error *err)
+{
+    kiln__recording *const r = stream->recording;
+    kiln_error why = KILN_ERROR_INIT;
+
+    if (r == NULL)
+        return KILN_OK;
+    kiln_status status = kiln__fail(&why, KILN_ERR_UNSUPPORTED,
+                                    "%s cannot be captured: the stream's work is recorded, and "
+                                    "done when the program runs",
+                                    what);
+    pthread_mutex_lock(&r->lock);
+    fail_once(r, status, &why);
+    pthread_mutex_unlock(&r->lock);
+    (void)kiln__error_copy(err, &why);
+    kiln_error_clear(&why);
+    return status;
+}
+
+static void *copied(const void *bytes, size_t count)
+{
+    void *const copy = kiln__alloc(count > 0 ? count : 1);
+    if (copy != NULL && count > 0)
+        memcpy(copy, bytes, count);
+    return copy;
+}
+
+/* Places and names in one piece of memory; false without room for it. */
+static bool copy_note(kiln__step *s, const kiln__step_note *note)
+{
+    size_t bytes = note->place_count * sizeof *note->places + strlen(note->kernel) + 1;
+
+    for (size_t k = 0; k < note->place_count; k++)
+        bytes += strlen(note->places[k].name) + 1;
+    s->places = kiln__alloc(bytes);
+    if (s->places == NULL)
+        return false;
+    char *text = (char *)(s->places + note->place_count);
+    s->place_count = note->place_count;
+    s->kernel = strcpy(text, note->kernel);
+    text += strlen(text) + 1;
+    for (size_t k = 0; k < note->place_count; k++) {
+        s->places[k] = note->places[k];
+        s->places[k].name = strcpy(text, note->places[k].name);
+        text += strlen(text) + 1;
+    }
+    return true;
+}
+
+/* Take over `s`, whatever comes of it. */
+static kiln_status append(kiln_stream *stream, kiln__step *s, bool whole, kiln_error *err)
+{
+    kiln__recording *const r = stream->recording;
+    kiln_error why = KILN_ERROR_INIT;
+    kiln_status status = KILN_OK;
+
+    pthread_mutex_lock(&r->lock);
+    if (r->failure.status != KILN_OK) {
+        status = kiln__recording_failed(r, err);
+    } else if (!whole || !kiln__reserve(&r->steps, r->count, &r->room, sizeof *s)) {
+        status = kiln__fail_memory(&why, sizeof *s);
+        fail_once(r, status, &why);
+        (void)kiln__error_copy(err, &why);
+    } else {
+        r->steps[r->count++] = *s;
+    }
+    pthread_mutex_unlock(&r->lock);
+    if (status != KILN_OK)
+        kiln__step_clear(s);
+    kiln_error_clear(&why);
+    return status;
+}
+
+kiln_status kiln__record_launch(kiln_stream *stream, void *entry, const kiln__launch_config *config,
+                                const void *args, size_t args_bytes, const kiln__step_note *note,
+                                kiln_error *err)
+{
+    kiln__step s = {.kind = KILN__STEP_LAUNCH, .entry = entry, .args_bytes = args_bytes};
+
+    s.as.launch = *config;
+    s.args = copied(args, args_bytes);
+    const bool noted = note == NULL || copy_note(&s, note);
+    return append(stream, &s, s.args != NULL && noted, err);
+}
+
+kiln_status kiln__record_raw(kiln_stream *stream, void *entry, const kiln__raw_launch *launch,
+                             const kiln__raw_param *params, size_t count, const void *block,
+                             size_t bytes, kiln_error *err)
+{
+    kiln__step s = {.kind = KILN__STEP_RAW, .entry = entry, .args_bytes = bytes};
+
+    s.as.raw.config = *launch;
+    s.as.raw.count = count;
+    s.as.raw.params = copied(params, count * sizeof *params);
+    s.args = copied(block, bytes);
+    return append(stream, &s, s.args != NULL && s.as.raw.params != NULL, err);
+}
+
+/* A step that names two addresses, or one. */
+static kiln_status record_addresses(kiln_stream *stream, kiln__step *s, void *dst, const void *src,
+                                    size_t bytes, kiln_error *err)
+{
+    const void *const addresses[] = {dst, src};
+
+    s->bytes = bytes;
+    s->args_bytes = sizeof addresses;
+    s->args = copied(addresses, sizeof addresses);
+    s->places = copied(address_places, sizeof address_places);
+    s->place_count = src != NULL ? 2 : 1;
+    s->kernel = "";
+    return append(stream, s, s->args != NULL && s->places != NULL, err);
+}
+
+kiln_status kiln__record_copy(kiln_stream *stream, void *dst, const void *src, size_t bytes,
+                              kiln_error *err)
+{
+    kiln__step s = {.kind = KILN__STEP_COPY};
+    return record_addresses(stream, &s, dst, src, bytes, err);
+}
+
+kiln_status kiln__record_transfer(kiln_stream *stream, void *dst, const void *src, size_t bytes,
+                                  bool to_device, kiln_error *err)
+{
+    kiln__step s = {.kind = KILN__STEP_TRANSFER, .as.to_device = to_device};
+    return record_addresses(stream, &s, dst, src, bytes, err);
+}
+
+kiln_status kiln__record_memset(kiln_stream *stream, void *dst, int byte, size_t bytes,
+                                kiln_error *err)
+{
+    kiln__step s = {.kind = KILN__STEP_MEMSET, .as.byte = byte};
+    return record_addresses(stream, &s, dst, NULL, bytes, err);
+}
+
+kiln_status kiln__record_host_call(kiln_stream *stream, kiln_host_fn fn, void *user,
+                                   kiln_error *err)
+{
+    kiln__step s = {.kind = KILN__STEP_HOST_CALL};
+
+    s.as.host.fn = fn;
+    s.as.host.user = user;
+    s.places = copied(address_places, 0); /* none, and that is known */
+    return append(stream, &s, s.places != NULL, err);
+}
+
+void kiln__stream_keep(kiln_stream *stream, void *object, void (*release)(void *object))
+{
+    kiln__recording *const r = stream->recording;
+    bool kept = false;
+
+    if (r != NULL) {
+        pthread_mutex_lock(&r->lock);
+        kept = kiln__reserve(&r->keeps, r->keep_count, &r->keep_room, sizeof *r->keeps);
+        if (kept) {
+            r->keeps[r->keep_count++] = (kiln__keep){object, release};
+        } else {
+            kiln_error why = KILN_ERROR_INIT;
+            fail_once(r, kiln__fail_memory(&why, sizeof *r->keeps), &why);
+            kiln_error_clear(&why);
+        }
+        pthread_mutex_unlock(&r->lock);
+    }
+    if (!kept)
+        release(object);
+}
