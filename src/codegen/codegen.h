@@ -733,7 +733,8 @@ struct kiln__family {
     void (*plan)(const kiln__plan_request *request, kiln__plan *plan);
 
     /* Its variants as text: the layouts they have (bits 1 << kiln__layout), all of their numbers in the
-     * order of the line, and what is wrong with one that was read; NULL: nothing. */
+     * order of the line, and what else than their ranges is wrong with one that was read (returns NULL:
+     * nothing; may be NULL). */
     unsigned layouts;
     unsigned accesses; /* bits 1 << kiln__access, of those that not all families have */
     const kiln__variant_field *fields;

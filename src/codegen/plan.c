@@ -339,7 +339,7 @@ static const kiln__variant_field fields[] = {
     KILN__FIELD("vec", vec, 1, 64, true),
     KILN__FIELD("unroll", unroll, 1, 64, false),
     KILN__FIELD("tile", loop.tile, 0, 128, true),
-    KILN__FIELD("block", block, 0, 1024, true),
+    KILN__FIELD("block", block, 1, 1024, true),
     KILN__FIELD("plain_i", loop.index_linear, 0, 1, false),
     KILN__FIELD("indexer", indexer_rank, 0, KILN_RANK_MAX, false),
 };
@@ -358,8 +358,6 @@ static const char *refuse(const kiln__definition *def, const kiln__variant *v)
     const bool tiled = v->layout == KILN__LAYOUT_TRANSPOSE;
     const bool windows = v->layout == KILN__LAYOUT_WINDOW;
 
-    if (v->block == 0)
-        return "block is missing in";
     if (v->layout == KILN__LAYOUT_LINEAR && v->rank != 1)
         return "a linear layout has rank 1, unlike";
     if ((tiled && (v->rank < 2 || v->loop.tile < 8)) || (!tiled && !windows && v->loop.tile != 0))

@@ -454,7 +454,7 @@ static const kiln__variant_field fields[] = {
     KILN__FIELD("segments", scan.resident, 0, 128, false),
     KILN__FIELD("lanes", scan.lanes, 0, 128, true),
     KILN__FIELD("group", scan.group, 0, 8192, true),
-    KILN__FIELD("block", block, 0, 1024, true),
+    KILN__FIELD("block", block, 1, 1024, true),
     KILN__FIELD("exclusive", scan.exclusive, 0, 1, false),
     KILN__FIELD("reverse", scan.reverse, 0, 1, false),
     KILN__FIELD("fan", scan.fan, 0, 128, true),
@@ -463,13 +463,9 @@ static const kiln__variant_field fields[] = {
 static const char *refuse(const kiln__definition *def, const kiln__variant *v)
 {
     (void)def;
-    if (v->block == 0)
-        return "block is missing in";
-    if (v->backend == KILN_BACKEND_CUDA && (v->scan.group == 0 || v->scan.group > v->block))
-        return "group does not fit in";
-    if (v->scan.flat != 0 && (v->backend != KILN_BACKEND_CUDA || v->scan.split == 0))
-        return "only tiles of carriers are one piece of memory, unlike";
-    return NULL;
+    return v->scan.flat == 0 || (v->backend == KILN_BACKEND_CUDA && v->scan.split != 0)
+               ? NULL
+               : "only tiles of carriers are one piece of memory, unlike";
 }
 
 const kiln__family kiln__family_scan = {

@@ -402,11 +402,11 @@ static const kiln__variant_field fields[] = {
     KILN__FIELD("vec", vec, 1, 64, true),
     KILN__FIELD("unroll", unroll, 1, 64, false),
     KILN__FIELD("split", reduction.split, 0, 1, false),
-    KILN__FIELD("segments", reduction.segments, 0, 128, true),
-    KILN__FIELD("lanes", reduction.lanes, 0, 128, true),
+    KILN__FIELD("segments", reduction.segments, 1, 128, true),
+    KILN__FIELD("lanes", reduction.lanes, 1, 128, true),
     KILN__FIELD("batch", reduction.batch, 0, KILN__BATCH_GREATEST, false),
     KILN__FIELD("group", reduction.group, 0, 8192, true),
-    KILN__FIELD("block", block, 0, 1024, true),
+    KILN__FIELD("block", block, 1, 1024, true),
     KILN__FIELD("indexer", indexer_rank, 0, KILN_RANK_MAX, false),
     KILN__FIELD("out_indexer", out_indexer_rank, 0, KILN_RANK_MAX, false),
 };
@@ -415,10 +415,6 @@ static const char *refuse(const kiln__definition *def, const kiln__variant *v)
 {
     const kiln__reduction_variant *r = &v->reduction;
 
-    if (v->block == 0 || r->segments == 0 || r->lanes == 0)
-        return "block, segments or lanes is missing in";
-    if (v->backend == KILN_BACKEND_CUDA && (r->group == 0 || r->group > v->block))
-        return "group does not fit in";
     if (r->batch != KILN__BATCH_NONE && r->batch != kiln__reduce_batch(def, v, true))
         return "this definition takes no such batch, unlike";
     for (size_t p = 0; p < def->param_count; p++)

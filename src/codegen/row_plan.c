@@ -352,23 +352,11 @@ static const kiln__variant_field fields[] = {
     KILN__FIELD("unroll", unroll, 1, 64, false),
     KILN__FIELD("tile", row.tile, 0, 128, true),
     KILN__FIELD("split", row.cluster, 0, 16, true),
-    KILN__FIELD("segments", row.whole, 0, 128, true),
-    KILN__FIELD("lanes", row.lanes, 0, 128, true),
+    KILN__FIELD("segments", row.whole, 1, 128, true),
+    KILN__FIELD("lanes", row.lanes, 1, 128, true),
     KILN__FIELD("group", row.group, 0, 8192, true),
-    KILN__FIELD("block", block, 0, 1024, true),
+    KILN__FIELD("block", block, 1, 1024, true),
 };
-
-static const char *refuse(const kiln__definition *def, const kiln__variant *v)
-{
-    const bool cuda = v->backend == KILN_BACKEND_CUDA;
-
-    (void)def;
-    if ((cuda && v->block == 0) || v->row.whole == 0 || v->row.lanes == 0)
-        return "block, segments or lanes is missing in";
-    if (cuda && (v->row.group == 0 || v->row.group > v->block))
-        return "group does not fit in";
-    return NULL;
-}
 
 const kiln__family kiln__family_row = {
     .name = "row",
@@ -387,7 +375,6 @@ const kiln__family kiln__family_row = {
     .accesses = 1u << KILN__ACCESS_COLUMN,
     .fields = fields,
     .field_count = KILN_COUNT_OF(fields),
-    .refuse = refuse,
     .clusters = true,
     .skeleton = "row/kernel.cpp",
     .slots = kiln__row_slots,

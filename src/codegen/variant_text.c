@@ -313,19 +313,25 @@ static kiln_status check_whole(const reading *r)
     const unsigned can = family->accesses | 1u << KILN__ACCESS_SCALAR | 1u << KILN__ACCESS_RAW |
                          1u << KILN__ACCESS_ONE | 1u << KILN__ACCESS_VECTOR |
                          1u << KILN__ACCESS_SPLAT | 1u << KILN__ACCESS_STRIDED;
+    const int group = kiln__variant_number(v, "group", 5); /* threads that share a result */
     const char *why = NULL;
+    char missing[64];
 
     for (size_t p = 0; p < v->param_count; p++)
         if ((can >> v->access[p] & 1u) == 0)
-            return blame(r, r->text, strlen(r->text),
-                         "this kind of kernel does not reach a parameter so, unlike");
+            why = "this kind of kernel does not reach a parameter so, unlike";
+    if (family->combines && (v->keep_rank == 0 || v->keep_rank >= v->rank))
+        why = "keep does not fit in";
+    if (group >= 0 && v->backend == KILN_BACKEND_CUDA && (group == 0 || group > v->block))
+        why = "group does not fit in";
+    for (size_t f = family->field_count; f-- > 0;)
+        if (get_field(v, &family->fields[f]) < family->fields[f].low) {
+            snprintf(missing, sizeof missing, "%.20s= is missing in", family->fields[f].name);
+            why = missing;
+        }
     if (!(r->seen & 1u << family->field_count))
         why = "args= is missing in";
-    else if (v->rank == 0 || v->index_bits == 0 || v->vec == 0 || v->unroll == 0)
-        why = "rank, bits, vec or unroll is missing in";
-    else if (family->combines && (v->keep_rank == 0 || v->keep_rank >= v->rank))
-        why = "keep does not fit in";
-    else
+    if (why == NULL && family->refuse != NULL)
         why = family->refuse(r->def, v);
     return why == NULL ? KILN_OK : blame(r, r->text, strlen(r->text), why);
 }

@@ -28,7 +28,8 @@ enum {
     STATES_A_STAGE = 4,
     TURNED_ROWS = 16,     /* rows side by side where neighbours in memory are of other rows */
     FEW_ROWS_CUDA = 1024, /* fewer long rows leave a GPU idle when each is one block's */
-    FEW_ROWS_CPU = 16
+    FEW_ROWS_CPU = 16,
+    CHAIN_NODES = 20 /* operations of a chain that its next row program may compute again */
 };
 
 /* What members of a row program are to a low that is seen through a view. */
@@ -646,11 +647,34 @@ static void begin_rows(row_program *f, candidates *c)
     f->number++;
 }
 
+/* Store what `member` reduces, or the value of several uses that it is made of, where it takes many
+ * operations: otherwise each row program of a chain would compute more of it again. */
+static void store_chain(row_program *f, uint32_t member)
+{
+    kiln__plan_kernel alone = {.kind = KILN__STEP_ROW};
+    kiln__build *b = f->b;
+    uint32_t id = b->lows[member].operand[0];
+    kiln__low *n = &b->lows[id];
+
+    if (kiln__kernel_grow(b, &alone, member) && alone.size.nodes <= CHAIN_NODES)
+        return;
+    while (kiln__low_computed(n) && !n->stored && n->operand_count > 0 &&
+           b->user_begin[id + 1] - b->user_begin[id] == 1) {
+        id = n->operand[0];
+        n = &b->lows[id];
+    }
+    if (kiln__low_computed(n) && n->loads &&
+        kiln__same_shape(n->rank, n->shape, f->sample->space_rank, f->sample->space))
+        n->stored = true;
+}
+
 /* The rest of a chain that is longer than a row program may be begins the next one. Whether there is
  * a rest. */
 static bool cut_chain(row_program *f, candidates *c)
 {
     const int fitting = find_stages(f), rest = f->count - fitting;
+    if (rest > 0)
+        store_chain(f, f->members[fitting]);
     c->next -= (size_t)rest;
     f->count = fitting;
     return rest > 0;
@@ -670,13 +694,11 @@ static bool find_uses(row_program *f)
 
 static void find_rows(row_program *f, candidates *c)
 {
-    bool good = false;
+    bool reduces = false;
     begin_rows(f, c);
     for (int a = 0; a < f->sample->space_rank; a++)
-        good = good || f->sample->reduced[a];
-    if (!good)
-        return;
-    if (!find_uses(f))
+        reduces = reduces || f->sample->reduced[a];
+    if (!reduces || !find_uses(f))
         return; /* roots would not change that */
     (void)cut_chain(f, c);
     uint32_t used = find_roots(f); /* what these compute, members may use */
