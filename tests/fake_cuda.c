@@ -89,7 +89,7 @@ int fake_cuda_enter(void)
 
 static kiln__cu_stream resolve(kiln__cu_stream stream)
 {
-    if (stream != NULL)
+    if ((uintptr_t)stream > 2) /* 1 and 2 are the driver's words for the default streams */
         return stream;
     kiln__cu_stream plain = &default_streams[current()->gpu];
     if (plain->last == NULL) {

@@ -333,10 +333,12 @@ bool kiln__reduce_fits(const kiln__reduce_row *r, kiln_dtype dtype, kiln_dtype o
 }
 
 /* The type behind $. A typedef would be shorter for complex<float>, but texts show in errors. An
- * output of the same kind that is wider than the values widens them. */
+ * output that is wider than the values widens them, if it is of their kind, or complex for real ones. */
 static const char *value_ctype(const row *r, kiln_dtype dtype, kiln_dtype out)
 {
     kiln_dtype value = apply_rule(r->value, dtype);
+    if (out != KILN_DTYPE_NONE && kind_rank(value) == 2)
+        out = apply_rule(RULE_REAL, out);
     if (out != KILN_DTYPE_NONE && kind_rank(out) >= 2 && kind_rank(out) == kind_rank(value) &&
         r->result == r->value && kiln_dtype_size(out) > kiln_dtype_size(value))
         value = out;

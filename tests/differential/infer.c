@@ -467,6 +467,12 @@ static bool are_stages(const dt_case *c, int rank, const int64_t *shape)
     return first != NULL && !c->has_initial && c->where < 0;
 }
 
+static bool is_logical(dt_op op)
+{
+    return op == DT_LOGICAL_AND || op == DT_LOGICAL_OR || op == DT_LOGICAL_XOR ||
+           op == DT_LOGICAL_NOT;
+}
+
 /* Two operations of one call: on the same operands, and computed in the same dtypes. */
 static bool are_pair(const dt_case *c)
 {
@@ -488,7 +494,8 @@ static bool are_pair(const dt_case *c)
         if (!dt_loop_of(pair[k]->op, in, weak, count, false, &loop[k], &result))
             return false;
     }
-    return loop[0] == loop[1];
+    /* Logical operations compute in bool. */
+    return loop[0] == loop[1] && is_logical(pair[0]->op) == is_logical(pair[1]->op);
 }
 
 static bool infer_outputs(const dt_case *c, const char **why)

@@ -95,6 +95,21 @@ static bool common_of(const kiln_dtype *in, const bool *weak, int first, int cou
     return true;
 }
 
+/* NumPy takes the first loop of floats that holds each of the integers, not what they have in common:
+ * float32 for uint16 beside int8. */
+static kiln_dtype floats_for(const kiln_dtype *in, const bool *weak, int first, int count,
+                             kiln_dtype common)
+{
+    kiln_dtype loop = KILN_DTYPE_NONE;
+
+    for (int k = first; k < count; k++) {
+        const kiln_dtype f = weak[k] ? KILN_DTYPE_NONE : float_for(in[k], false);
+        if (f != KILN_DTYPE_NONE && (loop == KILN_DTYPE_NONE || bits_of(f) > bits_of(loop)))
+            loop = f;
+    }
+    return common == KILN_INT64 || loop == KILN_DTYPE_NONE ? float_for(common, false) : loop;
+}
+
 bool dt_loop_of(dt_op op, const kiln_dtype *in, const bool *weak, int count, bool in_snippet,
                 kiln_dtype *loop, kiln_dtype *result)
 {
@@ -121,7 +136,7 @@ bool dt_loop_of(dt_op op, const kiln_dtype *in, const bool *weak, int count, boo
             if (in[k] == KILN_UINT64 && !dt_is_float(in[0]) && row->result == '?')
                 return false;
     if (row->result == 'F' && dt_is_integer(common))
-        common = float_for(common, false);
+        common = floats_for(in, weak, first, count, common);
     if (row->result == 'D' && dt_is_integer(common))
         common = KILN_FLOAT64;
     *loop = common;
