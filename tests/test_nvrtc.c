@@ -602,6 +602,27 @@ static void test_nvrtc__a_compile_can_be_cancelled(void **state)
     kiln__free(slow);
 }
 
+static void test_nvrtc__a_compile_that_does_not_end_is_stopped(void **state)
+{
+    const double limit_s = kiln__nvrtc_limit_s;
+    char *slow = slow_source();
+    const kiln__compile_request request = request_for("sm_90", slow);
+    kiln__compile_result result = KILN__COMPILE_RESULT_INIT;
+    kiln_error err = KILN_ERROR_INIT;
+
+    (void)state;
+    kiln__nvrtc_limit_s = 0.2;
+    const kiln_status status = kiln__compile(&request, &result, &err);
+    kiln__nvrtc_limit_s = limit_s;
+    kiln__compile_result_clear(&result);
+    kiln__free(slow);
+    if (status == KILN_OK) /* before 12.8 it cannot be stopped */
+        skip();
+    assert_int_equal(status, KILN_ERR_IO);
+    assert_non_null(strstr(err.message, "NVRTC was stopped after 0.2 s"));
+    kiln_error_clear(&err);
+}
+
 #ifdef KILN_TEST_HOOKS
 static void test_nvrtc__compile_survives_each_allocation_failure(void **state)
 {
@@ -652,6 +673,7 @@ int main(void)
         cmocka_unit_test(test_nvrtc__the_process_keeps_its_stack_limit),
         cmocka_unit_test(test_nvrtc__threads_compile_at_once),
         cmocka_unit_test(test_nvrtc__a_compile_can_be_cancelled),
+        cmocka_unit_test(test_nvrtc__a_compile_that_does_not_end_is_stopped),
 #ifdef KILN_TEST_HOOKS
         cmocka_unit_test(test_nvrtc__compile_survives_each_allocation_failure),
 #endif

@@ -350,14 +350,28 @@ static const char *find_fault(nvrtc_program program, const char *target, kiln__r
     return fault;
 }
 
+/* How long one run of the compiler is waited for. */
+typedef struct patience {
+    const atomic_bool *cancel; /* may be NULL */
+    double end_us;
+} patience;
+
+double kiln__nvrtc_limit_s = 600;
+
 /* What a result other than success means. The log is in place. */
-static kiln_status fail_compile(int code, const kiln__compile_result *result, kiln_error *err)
+static kiln_status fail_compile(int code, const patience *p, const kiln__compile_result *result,
+                                kiln_error *err)
 {
     int first = result->log != NULL ? (int)strcspn(result->log, "\n") : 0;
     const char *line = result->log != NULL ? result->log : "";
 
     switch (code) {
     case NVRTC_CANCELLED:
+        if (p->cancel == NULL || !atomic_load(p->cancel))
+            return kiln__fail(err, KILN_ERR_IO,
+                              "NVRTC was stopped after %g s: it is known not to end for some "
+                              "sources (docs/codegen.md)",
+                              kiln__nvrtc_limit_s);
         return kiln__fail(err, KILN_ERR_CANCELLED, "the compilation was cancelled");
     case NVRTC_OUT_OF_MEMORY:
         return kiln__fail(err, KILN_ERR_NO_MEMORY, "NVRTC ran out of memory");
@@ -381,8 +395,10 @@ static kiln_status fail_compile(int code, const kiln__compile_result *result, ki
  * never withdrawn. */
 static int wants_to_stop(void *payload, void *unused)
 {
+    const patience *p = payload;
+
     (void)unused;
-    return atomic_load((const atomic_bool *)payload) ? 1 : 0;
+    return (p->cancel != NULL && atomic_load(p->cancel)) || kiln__now_us() > p->end_us;
 }
 
 /* NVRTC reads these by itself, in this process, whoever has set them. */
@@ -418,14 +434,15 @@ static kiln_status attempt(const kiln__compile_request *request, kiln__remedy re
                            kiln_error *err)
 {
     kiln_status status = KILN_OK;
+    patience waiting = {request->cancel, kiln__now_us() + kiln__nvrtc_limit_s * 1e6};
     nvrtc_program program = NULL;
     option_list list = {0};
 
     *out = (outcome){false, NULL};
     KILN_TRY(options_make(request, remedy, &list, err));
     int code = rtc.create_program(&program, source, "kiln.cu", 0, NULL, NULL);
-    if (code == NVRTC_OK && request->cancel != NULL && set_flow_callback != NULL)
-        (void)set_flow_callback(program, wants_to_stop, (void *)(uintptr_t)request->cancel);
+    if (code == NVRTC_OK && set_flow_callback != NULL)
+        (void)set_flow_callback(program, wants_to_stop, &waiting);
     for (size_t k = 0; k < request->name_count && code == NVRTC_OK; k++)
         code = rtc.add_name(program, request->names[k]);
     if (code == NVRTC_OK) {
@@ -441,7 +458,7 @@ static kiln_status attempt(const kiln__compile_request *request, kiln__remedy re
         }
     }
     if (code != NVRTC_OK)
-        status = fail_compile(code, result, err);
+        status = fail_compile(code, &waiting, result, err);
     else
         status = take_cubin(program, result, err);
     if (status == KILN_OK)

@@ -35,6 +35,8 @@ void kiln__nvrtc_describe(char *text, size_t bytes);
 kiln_status kiln__nvrtc_identity(const char **id_out, kiln_error *err);
 void kiln__nvrtc_key(kiln__buf *key);
 const char *const *kiln__nvrtc_include_dirs(void);
+/* Seconds that one run of NVRTC may take (from 12.8 on, where it can be stopped); tests change it. */
+extern double kiln__nvrtc_limit_s;
 bool kiln__nvrtc_looks_further(void);
 kiln_status kiln__nvrtc_compile(const kiln__compile_request *request, kiln__compile_result *result,
                                 kiln_error *err);
