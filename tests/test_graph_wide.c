@@ -207,6 +207,53 @@ static void test_graph_wide__what_wants_16_bits_gets_rounded_values(void **state
     }
 }
 
+static double quotient(double x, double y)
+{
+    return x / y;
+}
+
+static double exp_of(double x, double y)
+{
+    return exp(x * y * 8);
+}
+
+static double tanh_of(double x, double y)
+{
+    return tanh(x - y);
+}
+
+static double one_over_large(double x, double y)
+{
+    return 1 / (1 + exp(x * 30) * y);
+}
+
+/* To 2^-17 of themselves, before they are rounded. */
+static void test_graph_wide__functions_are_accurate_enough(void **state)
+{
+    static const struct {
+        const char *text;
+        double (*exact)(double x, double y);
+    } cases[] = {{"x / y", quotient},
+                 {"exp(x * y * 8)", exp_of},
+                 {"tanh(x - y)", tanh_of},
+                 {"1 / (1 + exp(x * 30) * y)", one_over_large}};
+    test_env *t = *state;
+    static double got[2][COUNT_ALL];
+    for (size_t f = 0; f < COUNT(formats); f++) {
+        operands o;
+        operands_make(t, &o, &formats[f]);
+        for (size_t c = 0; c < COUNT(cases); c++) {
+            evaluate(t, &o, cases[c].text, 1, 1, got);
+            for (size_t k = 0; k < COUNT_ALL; k++) {
+                const double exact = cases[c].exact(o.x[k], o.y[k]), want = round_to(o.f, exact);
+                CHECK(fabs(got[0][k] - exact) <= fabs(want - exact) + fabs(exact) * 0x1p-15,
+                      "%s of %s, %zu: %a, not %a", cases[c].text, o.f->name, k, got[0][k], want);
+            }
+        }
+        operands_free(&o);
+    }
+}
+
 static void test_graph_wide__dtypes_are_numpys(void **state)
 {
     static const char *const names[] = {"h", "b", "i"};
@@ -296,6 +343,7 @@ int main(int argc, char **argv)
         TEST(test_graph_wide__casts_round),
         TEST(test_graph_wide__results_of_reductions_are_not_rounded),
         TEST(test_graph_wide__what_wants_16_bits_gets_rounded_values),
+        TEST(test_graph_wide__functions_are_accurate_enough),
         TEST(test_graph_wide__dtypes_are_numpys),
         TEST(test_graph_wide__who_decides),
         TEST(test_graph_wide__other_choices_are_refused),

@@ -468,7 +468,9 @@ void kiln__op_widen(const kiln__op *op, const kiln__op_type *in, kiln__op_loop *
 
     if (of_format || widened(loop->type) == loop->type)
         return;
-    const op_loop *wide = loop_of(op->row, letter_of(KILN_FLOAT32));
+    const op_loop *wide = loop_of(op->row, 'w');
+    if (wide == NULL)
+        wide = loop_of(op->row, letter_of(KILN_FLOAT32));
     for (int k = 0; k < op->arity; k++)
         loop->in[k] = widened(loop->in[k]);
     loop->out = widened(loop->out);

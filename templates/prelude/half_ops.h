@@ -34,7 +34,7 @@ template <class H> KILN_FN H kiln_half_${x}(H a, H b) { return float(a) ${sign} 
 //% section half_divide on cpu when kiln_half_divide
 template <class H> KILN_FN H kiln_half_divide(H a, H b) { return float(a) / float(b); }
 
-//% section half_rcp on cuda when kiln_half_divide
+//% section half_rcp on cuda when kiln_half_divide kiln_wide_divide kiln_half_tanh
 // half_rcp (CUDA): about 1 / v, one unit off at most; a subnormal number counts as 0.
 KILN_FN float kiln__half_rcp(float v)
 {
@@ -42,6 +42,49 @@ KILN_FN float kiln__half_rcp(float v)
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(v));
     return r;
 }
+
+//% section wide_divide on cuda needs half_rcp when kiln_wide_divide
+// wide_divide (CUDA): a quotient within 2^-22 of itself, for results that are rounded to 16 bits.
+KILN_FN float kiln_wide_divide(float a, float b)
+{
+    const float size = fabsf(b), scale = size > 0x1p100f ? 0x1p-64f : size < 0x1p-100f ? 0x1p64f : 1.0f;
+    return a * kiln__half_rcp(b * scale) * scale;
+}
+
+//% section wide_divide on cpu when kiln_wide_divide
+KILN_FN float kiln_wide_divide(float a, float b) { return a / b; }
+
+//% section half_ex2 on cuda when kiln_wide_exp kiln_half_tanh
+// half_ex2 (CUDA): 2 to the power v, two units off at most; a subnormal result is 0.
+KILN_FN float kiln__half_ex2(float v)
+{
+    float power;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(v));
+    return power;
+}
+
+//% section wide_exp on cuda needs half_ex2 when kiln_wide_exp
+// wide_exp (CUDA): exp within 2^-17 of itself, for results that are rounded to 16 bits.
+KILN_FN float kiln_wide_exp(float v) { return kiln__half_ex2(v * 1.4426950408889634f); }
+
+//% section wide_exp on cpu needs exp when kiln_wide_exp
+KILN_FN float kiln_wide_exp(float v) { return exp(v); }
+
+//% section half_tanh on cuda needs half_rcp half_ex2 when kiln_half_tanh
+// half_tanh (CUDA): tanh of a 16-bit float, before it is rounded: the same bits then as from tanhf() for
+// all of them, on an H200, without what tanhf() does beyond their digits.
+KILN_FN float kiln_half_tanh(float x)
+{
+    const float size = fabsf(x), power = kiln__half_ex2(size * 2.8853900432586669922f), s = x * x;
+    const float large = fmaf(-2.0f, kiln__half_rcp(1.0f + power), 1.0f);
+    float p = fmaf(s, 0x1.01e104p-6f, -0.052303962409496307373f);
+    p = fmaf(s, p, 0.1331529766321182251f);
+    p = fmaf(s, p, -0.33332768082618713379f);
+    return copysignf(size >= 0.6f ? large : fmaf(p * s, size, size), x);
+}
+
+//% section half_tanh on cpu needs tanh when kiln_half_tanh
+KILN_FN float kiln_half_tanh(float x) { return tanh(x); }
 
 //% section half_divide_f16 on cuda needs float16 half_rcp when @float16&kiln_half_divide
 // half_divide_f16 (CUDA): a quotient of two float16 is exactly halfway between two others or at
