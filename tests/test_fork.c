@@ -64,7 +64,7 @@ static const int64_t shape[] = {COUNT};
 
 /* What calls below write to. */
 typedef struct outputs {
-    kiln_array *array, *second;
+    kiln_array *array, *second, *third;
     kiln_context *ctx;
     kiln_stream *stream;
     kiln_event *event;
@@ -277,6 +277,13 @@ static const kiln_raw_call_options one_thread = {
     A(kiln_linalg_det, (o.x, NULL, &t.array, &err))                                                \
     A(kiln_linalg_slogdet, (o.x, NULL, &t.array, &t.second, &err))                                 \
     A(kiln_linalg_cholesky, (o.x, NULL, &t.array, &err))                                           \
+    A(kiln_linalg_qr, (o.x, NULL, &t.array, &t.second, &err))                                      \
+    A(kiln_linalg_eigh, (o.x, NULL, &t.array, &t.second, &err))                                    \
+    A(kiln_linalg_eigvalsh, (o.x, NULL, &t.array, &err))                                           \
+    A(kiln_linalg_svd, (o.x, NULL, &t.array, &t.second, &t.third, &err))                           \
+    A(kiln_linalg_svdvals, (o.x, NULL, &t.array, &err))                                            \
+    A(kiln_linalg_pinv, (o.x, -1, NULL, &t.array, &err))                                           \
+    A(kiln_linalg_lstsq, (o.x, o.x, -1, NULL, &t.array, &err))                                     \
     A(kiln_array_sum_product, (o.x, o.x, NULL, &t.array, &err))                                    \
     A(kiln_array_vecdot, (o.x, o.x, NULL, &t.array, &err))                                         \
     A(kiln_row_create, (o.ctx, "T x", "T y", &stage, 1, "y = x / s", NULL, &t.row, &err))          \

@@ -69,7 +69,8 @@ typedef struct kiln_linalg_options {
     bool nan_on_failure; /**< What is singular or not positive definite gives NaN for that matrix of
                               the stack, instead of ERR_SINGULAR for all. */
     bool upper;          /**< Cholesky: factors R with a = R^H R, from the upper triangle.
-                              solve_triangular: `a` is upper triangular. */
+                              solve_triangular: `a` is upper triangular. eigh, eigvalsh: the
+                              upper triangle is read. */
 } kiln_linalg_options;
 
 #define KILN_LINALG_OPTIONS_INIT                                                                   \
@@ -224,8 +225,14 @@ KILN_API KILN_NODISCARD kiln_status kiln_linalg_matrix_power(const kiln_array *a
 /** KILN_LINALG_OPTIONS_INIT at run time; `given` is sizeof *opts. Accepts NULL. */
 KILN_API void kiln_linalg_options_init(kiln_linalg_options *opts, size_t given);
 
-/** NumPy's `linalg.solve`: x of a x = b. `b` is a vector where it has one axis, else a stack of matrices
- *  whose columns are right sides; stacks broadcast. */
+/**
+ * NumPy's `linalg.solve`: x of a x = b, by an LU factorisation with exchanges of rows.
+ *
+ * @param a    (..., n, n).
+ * @param b    A vector (n) where it has one axis, else a stack of matrices (..., n, k) whose columns are right
+ *             sides; stacks broadcast (ERR_SHAPE).
+ * @param out  Receives x, (..., n) for a vector, else (..., n, k).
+ */
 KILN_API KILN_NODISCARD kiln_status kiln_linalg_solve(const kiln_array *a, const kiln_array *b,
                                                       const kiln_linalg_options *opts,
                                                       kiln_array **out, kiln_error *err);
@@ -236,7 +243,8 @@ KILN_API KILN_NODISCARD kiln_status kiln_linalg_solve_triangular(const kiln_arra
                                                                  const kiln_linalg_options *opts,
                                                                  kiln_array **out, kiln_error *err);
 
-/** NumPy's `linalg.inv`. */
+/** NumPy's `linalg.inv`: b with a b = b a = 1. To solve equations, kiln_linalg_solve() is faster and more
+ *  accurate than a product with the inverse. */
 KILN_API KILN_NODISCARD kiln_status kiln_linalg_inv(const kiln_array *a,
                                                     const kiln_linalg_options *opts,
                                                     kiln_array **out, kiln_error *err);
@@ -258,6 +266,57 @@ KILN_API KILN_NODISCARD kiln_status kiln_linalg_slogdet(const kiln_array *a,
 KILN_API KILN_NODISCARD kiln_status kiln_linalg_cholesky(const kiln_array *a,
                                                          const kiln_linalg_options *opts,
                                                          kiln_array **out, kiln_error *err);
+
+/* ---- factors of matrices of any shape, eigenvalues, singular values ----------------------- */
+
+/* As the functions above; matrices need not be square but for eigenvalues. ERR_SINGULAR where an iteration does
+ * not converge, as with NaN. Signs (complex: phases) of vectors are those of the library, and no promise. */
+
+/** NumPy's `linalg.qr` in its "reduced" mode: orthonormal columns Q (..., m, k) and upper triangular
+ *  R (..., k, n) with a = Q R, k = min(m, n). */
+KILN_API KILN_NODISCARD kiln_status kiln_linalg_qr(const kiln_array *a,
+                                                   const kiln_linalg_options *opts,
+                                                   kiln_array **q_out, kiln_array **r_out,
+                                                   kiln_error *err);
+
+/** NumPy's `linalg.eigh`: rising eigenvalues of Hermitian matrices, real, and their vectors, a column each.
+ *  The lower triangle is read, or the upper one by option. */
+KILN_API KILN_NODISCARD kiln_status kiln_linalg_eigh(const kiln_array *a,
+                                                     const kiln_linalg_options *opts,
+                                                     kiln_array **values_out,
+                                                     kiln_array **vectors_out, kiln_error *err);
+
+/** The eigenvalues alone, as NumPy's `linalg.eigvalsh`: (..., n), rising. They take as long as with their
+ *  vectors here, since both come from one routine. */
+KILN_API KILN_NODISCARD kiln_status kiln_linalg_eigvalsh(const kiln_array *a,
+                                                         const kiln_linalg_options *opts,
+                                                         kiln_array **out, kiln_error *err);
+
+/** NumPy's `linalg.svd` with full_matrices=False: a = U S V^H, with U (..., m, k), falling singular values
+ *  (..., k), real, and V^H (..., k, n), k = min(m, n). */
+KILN_API KILN_NODISCARD kiln_status kiln_linalg_svd(const kiln_array *a,
+                                                    const kiln_linalg_options *opts,
+                                                    kiln_array **u_out, kiln_array **s_out,
+                                                    kiln_array **vh_out, kiln_error *err);
+
+/** The singular values alone, as NumPy's `linalg.svdvals`: (..., k), falling, real. The number of those that
+ *  are not negligible is the rank, the largest is the matrix's norm 2, and its ratio to the smallest the
+ *  condition number. */
+KILN_API KILN_NODISCARD kiln_status kiln_linalg_svdvals(const kiln_array *a,
+                                                        const kiln_linalg_options *opts,
+                                                        kiln_array **out, kiln_error *err);
+
+/** NumPy's `linalg.pinv`: the pseudo-inverse, by singular values. @param rcond Values below this fraction of
+ *  the largest count as 0; negative: 1e-15, NumPy's default. */
+KILN_API KILN_NODISCARD kiln_status kiln_linalg_pinv(const kiln_array *a, double rcond,
+                                                     const kiln_linalg_options *opts,
+                                                     kiln_array **out, kiln_error *err);
+
+/** The solution of NumPy's `linalg.lstsq`, in stacks: the shortest x that minimises |a x - b|; `b` as in
+ *  kiln_linalg_solve(). @param rcond As above; negative: the dtype's rounding times max(m, n). */
+KILN_API KILN_NODISCARD kiln_status kiln_linalg_lstsq(const kiln_array *a, const kiln_array *b,
+                                                      double rcond, const kiln_linalg_options *opts,
+                                                      kiln_array **out, kiln_error *err);
 
 /**
  * List the libraries that linear algebra uses, found or not; those of the cpu are loaded for it.

@@ -5,11 +5,13 @@
  *       once, each on a matrix of a stack; a LAPACK spreads one matrix over its threads.
  */
 #include <complex.h>
+#include <float.h>
 #include <math.h>
 
 #include "linalg/dense.h"
 
-enum { SMALL = 48 };
+/* SWEEPS_MAX: of Jacobi's rotations; ten are enough for matrices of any size. */
+enum { SMALL = 48, SWEEPS_MAX = 60 };
 
 typedef struct routines {
     int64_t (*lu)(int64_t n, void *a, int32_t *pivots);
@@ -21,6 +23,17 @@ typedef struct routines {
     int64_t (*triangular)(bool upper, int64_t n, int64_t columns, const void *a, void *b);
     void (*identity)(int64_t n, void *a);
     void (*nan)(int64_t count, void *values);
+    void (*qr)(int64_t m, int64_t n, void *a, void *scales);
+    void (*qr_form)(int64_t m, int64_t n, const void *a, const void *scales, void *q);
+    void (*triangle)(int64_t m, int64_t n, const void *a, void *r);
+    bool (*eigh)(int64_t n, void *a, void *values, void *vectors);
+    bool (*svd)(int64_t m, int64_t n, void *a, void *values, void *right);
+    void (*adjoint)(int64_t m, int64_t n, const void *a, void *into);
+    void (*mirror)(bool upper, int64_t n, void *a);
+    void (*pinv)(int64_t m, int64_t n, double tolerance, const void *u, const void *s,
+                 const void *vh, void *into);
+    void (*multiply)(int64_t m, int64_t k, int64_t n, const void *a, const void *b, void *into);
+    bool (*is_finite)(int64_t count, const void *values);
 } routines;
 
 #define T float
@@ -32,6 +45,9 @@ typedef struct routines {
 #define ABS(v) fabsf(v)
 #define SQRT(r) sqrtf(r)
 #define LOG(r) logf(r)
+#define HYPOT(x, y) hypotf(x, y)
+#define RABS(r) fabsf(r)
+#define EPSILON FLT_EPSILON
 #include "linalg/dense_type.h"
 #undef T
 #undef R
@@ -40,6 +56,9 @@ typedef struct routines {
 #undef ABS
 #undef SQRT
 #undef LOG
+#undef HYPOT
+#undef RABS
+#undef EPSILON
 
 #define T double
 #define R double
@@ -48,6 +67,9 @@ typedef struct routines {
 #define ABS(v) fabs(v)
 #define SQRT(r) sqrt(r)
 #define LOG(r) log(r)
+#define HYPOT(x, y) hypot(x, y)
+#define RABS(r) fabs(r)
+#define EPSILON DBL_EPSILON
 #include "linalg/dense_type.h"
 #undef T
 #undef R
@@ -58,6 +80,9 @@ typedef struct routines {
 #undef ABS
 #undef SQRT
 #undef LOG
+#undef HYPOT
+#undef RABS
+#undef EPSILON
 
 /* LAPACK compares complex pivots by the sum of their parts, and so do we. */
 #define T float complex
@@ -69,6 +94,9 @@ typedef struct routines {
 #define ABS(v) cabsf(v)
 #define SQRT(r) sqrtf(r)
 #define LOG(r) logf(r)
+#define HYPOT(x, y) hypotf(x, y)
+#define RABS(r) fabsf(r)
+#define EPSILON FLT_EPSILON
 #include "linalg/dense_type.h"
 #undef T
 #undef R
@@ -79,6 +107,9 @@ typedef struct routines {
 #undef ABS
 #undef SQRT
 #undef LOG
+#undef HYPOT
+#undef RABS
+#undef EPSILON
 
 #define T double complex
 #define R double
@@ -89,6 +120,9 @@ typedef struct routines {
 #define ABS(v) cabs(v)
 #define SQRT(r) sqrt(r)
 #define LOG(r) log(r)
+#define HYPOT(x, y) hypot(x, y)
+#define RABS(r) fabs(r)
+#define EPSILON DBL_EPSILON
 #include "linalg/dense_type.h"
 
 /* By kiln__blas_dtype(). */
@@ -181,4 +215,198 @@ void kiln__dense_identity(kiln_dtype dtype, int64_t n, void *a)
 void kiln__dense_nan(kiln_dtype dtype, int64_t count, void *a)
 {
     own_of(dtype)->nan(count, a);
+}
+
+/* ---- orthogonal factors and values ----------------------------------------------------------- */
+
+/* What a LAPACK's query for its workspace gave, as a number of elements. */
+static int32_t read_query(kiln_dtype dtype, const double *query)
+{
+    float narrow;
+
+    memcpy(&narrow, query, sizeof narrow);
+    return (int32_t)(dtype == KILN_FLOAT32 || dtype == KILN_COMPLEX64 ? narrow : *query);
+}
+
+/* Workspaces of a LAPACK call: elements, reals, integers. NULL where memory is short. */
+static char *make_work(kiln_dtype dtype, int32_t elements, int64_t reals, int64_t integers,
+                       void **real_out, int32_t **integer_out)
+{
+    const size_t item = kiln_dtype_size(dtype);
+    const size_t first = (size_t)(elements > 0 ? elements : 1) * item;
+    char *work = kiln__alloc(first + (size_t)reals * sizeof(double) + (size_t)integers * 4);
+
+    *real_out = work != NULL ? work + first : NULL;
+    *integer_out =
+        work != NULL ? (int32_t *)(void *)(work + first + (size_t)reals * sizeof(double)) : NULL;
+    return work;
+}
+
+/* Whether the LAPACK had what it needed; `a` holds the factors then. */
+static bool lapack_qr(const kiln__lapack *l, kiln_dtype dtype, int32_t m, int32_t n, void *a,
+                      void *tau, void *q)
+{
+    const int which = kiln__blas_dtype(dtype);
+    const int32_t count = m < n ? m : n, ask = -1;
+    int32_t info = 0, room = 0, *none = NULL;
+    double query[2] = {0};
+    void *real = NULL;
+
+    l->geqrf[which](&m, &n, a, &m, tau, query, &ask, &info);
+    room = read_query(dtype, query);
+    l->orgqr[which](&m, &count, &count, q, &m, tau, query, &ask, &info);
+    room = room > read_query(dtype, query) ? room : read_query(dtype, query);
+    char *work = make_work(dtype, room, 0, 0, &real, &none);
+    if (work == NULL)
+        return false;
+    l->geqrf[which](&m, &n, a, &m, tau, work, &room, &info);
+    memcpy(q, a, (size_t)m * (size_t)count * kiln_dtype_size(dtype));
+    l->orgqr[which](&m, &count, &count, q, &m, tau, work, &room, &info);
+    kiln__free(work);
+    return true;
+}
+
+void kiln__dense_qr(kiln_dtype dtype, int64_t m, int64_t n, void *a, void *q, void *r, void *scales)
+{
+    const kiln__lapack *lapack = lapack_for(n, m);
+
+    if (lapack == NULL || !lapack_qr(lapack, dtype, (int32_t)m, (int32_t)n, a, scales, q)) {
+        own_of(dtype)->qr(m, n, a, scales);
+        own_of(dtype)->qr_form(m, n, a, scales, q);
+    }
+    own_of(dtype)->triangle(m, n, a, r);
+}
+
+/* -1: the LAPACK had no memory. */
+static int32_t lapack_eigh(const kiln__lapack *l, kiln_dtype dtype, int32_t n, void *a, void *w)
+{
+    const bool is_complex = kiln_dtype_kind(dtype) == 'c';
+    const int which = kiln__blas_dtype(dtype);
+    const int64_t size = n;
+    const int32_t reals = (int32_t)(1 + 5 * size + 2 * size * size), integers = 3 + 5 * n;
+    int32_t info = 0, ask = -1, room = 0, *integer = NULL;
+    int32_t few[1];
+    double query[2] = {0}, real_query[2];
+    void *real = NULL;
+    char *work = NULL;
+
+    for (int turn = 0; turn < 2; turn++) {
+        void *at = turn == 0 ? (void *)query : (void *)work;
+        const int32_t *elements = turn == 0 ? &ask : &room;
+        if (is_complex)
+            l->heevd[which]("V", "L", &n, a, &n, w, at, elements,
+                            turn == 0 ? (void *)real_query : real, turn == 0 ? &ask : &reals,
+                            turn == 0 ? few : integer, turn == 0 ? &ask : &integers, &info, 1, 1);
+        else
+            l->syevd[which]("V", "L", &n, a, &n, w, at, elements, turn == 0 ? few : integer,
+                            turn == 0 ? &ask : &integers, &info, 1, 1);
+        if (turn == 0) {
+            room = read_query(dtype, query);
+            work = make_work(dtype, room, is_complex ? reals : 0, integers, &real, &integer);
+            if (work == NULL)
+                return -1;
+        }
+    }
+    kiln__free(work);
+    return info;
+}
+
+bool kiln__dense_eigh(kiln_dtype dtype, int64_t n, void *a, void *values, void *vectors)
+{
+    /* The workspace of a larger matrix has more elements than its integers count. */
+    const kiln__lapack *lapack = n <= 16384 ? lapack_for(n, 1) : NULL;
+    const size_t bytes = (size_t)n * (size_t)n * kiln_dtype_size(dtype);
+    int32_t info = -1;
+
+    if (!own_of(dtype)->is_finite(n * n, a))
+        return false;
+    if (lapack != NULL) {
+        memcpy(vectors, a, bytes);
+        info = lapack_eigh(lapack, dtype, (int32_t)n, vectors, values);
+    }
+    return info >= 0 ? info == 0 : own_of(dtype)->eigh(n, a, values, vectors);
+}
+
+static int32_t lapack_svd(const kiln__lapack *l, kiln_dtype dtype, int32_t m, int32_t n, void *a,
+                          void *u, void *s, void *vh)
+{
+    const bool is_complex = kiln_dtype_kind(dtype) == 'c';
+    const int which = kiln__blas_dtype(dtype);
+    const int32_t count = m < n ? m : n;
+    const int64_t small = count, large = m > n ? m : n;
+    const int64_t reals = is_complex ? 5 * small * small + 7 * small + 2 * large * small : 0;
+    int32_t info = 0, ask = -1, room = 0, *integer = NULL, few[8];
+    double query[2] = {0}, real_query[8];
+    void *real = NULL;
+    char *work = NULL;
+
+    for (int turn = 0; turn < 2; turn++) {
+        void *at = turn == 0 ? (void *)query : (void *)work;
+        if (is_complex)
+            l->gesdd_complex[which]("S", &m, &n, a, &m, s, u, &m, vh, &count, at,
+                                    turn == 0 ? &ask : &room, turn == 0 ? (void *)real_query : real,
+                                    turn == 0 ? few : integer, &info, 1);
+        else
+            l->gesdd[which]("S", &m, &n, a, &m, s, u, &m, vh, &count, at, turn == 0 ? &ask : &room,
+                            turn == 0 ? few : integer, &info, 1);
+        if (turn == 0) {
+            room = read_query(dtype, query);
+            work = make_work(dtype, room, reals, 8 * small, &real, &integer);
+            if (work == NULL)
+                return -1;
+        }
+    }
+    kiln__free(work);
+    return info;
+}
+
+/* By rotations: U stands in the place of the taller of a and its adjoint. */
+static bool own_svd(const routines *by, size_t item, int64_t m, int64_t n, void *a, void *u,
+                    void *s, void *vh)
+{
+    const int64_t count = m < n ? m : n;
+    bool converged;
+
+    if (m >= n) {
+        converged = by->svd(m, n, a, s, u);
+        by->adjoint(n, n, u, vh);
+        memcpy(u, a, (size_t)(m * n) * item);
+    } else {
+        by->adjoint(m, n, a, u);
+        converged = by->svd(n, m, u, s, a);
+        by->adjoint(n, m, u, vh);
+        memcpy(u, a, (size_t)(m * count) * item);
+    }
+    return converged;
+}
+
+bool kiln__dense_svd(kiln_dtype dtype, int64_t m, int64_t n, void *a, void *u, void *s, void *vh)
+{
+    const int64_t small = m < n ? m : n;
+    const kiln__lapack *lapack = lapack_for(small, m > n ? m : n);
+    int32_t info = -1;
+
+    if (!own_of(dtype)->is_finite(m * n, a)) /* some versions never end on a NaN */
+        return false;
+    if (lapack != NULL)
+        info = lapack_svd(lapack, dtype, (int32_t)m, (int32_t)n, a, u, s, vh);
+    return info >= 0 ? info == 0
+                     : own_svd(own_of(dtype), kiln_dtype_size(dtype), m, n, a, u, s, vh);
+}
+
+void kiln__dense_mirror(kiln_dtype dtype, bool upper, int64_t n, void *a)
+{
+    own_of(dtype)->mirror(upper, n, a);
+}
+
+void kiln__dense_pinv(kiln_dtype dtype, int64_t m, int64_t n, double tolerance, const void *u,
+                      const void *s, const void *vh, void *into)
+{
+    own_of(dtype)->pinv(m, n, tolerance, u, s, vh, into);
+}
+
+void kiln__dense_multiply(kiln_dtype dtype, int64_t m, int64_t k, int64_t n, const void *a,
+                          const void *b, void *into)
+{
+    own_of(dtype)->multiply(m, k, n, a, b, into);
 }

@@ -37,6 +37,24 @@ int64_t kiln__dense_cholesky(kiln_dtype dtype, int64_t n, void *a);
 int64_t kiln__dense_triangular(kiln_dtype dtype, bool upper, int64_t n, int64_t columns,
                                const void *a, void *b);
 
+/* a = Q R: min(m, n) columns of Q, as many rows of R; `a` is used up. `scales` is room for that many elements. */
+void kiln__dense_qr(kiln_dtype dtype, int64_t m, int64_t n, void *a, void *q, void *r,
+                    void *scales);
+
+/* Eigenvalues of a Hermitian matrix, rising, and its vectors; `a` is used up. False where they do not converge:
+ * so with the singular values a = U S V^H, falling, of which min(m, n) are made. */
+bool kiln__dense_eigh(kiln_dtype dtype, int64_t n, void *a, void *values, void *vectors);
+bool kiln__dense_svd(kiln_dtype dtype, int64_t m, int64_t n, void *a, void *u, void *s, void *vh);
+
+/* One triangle becomes the conjugate of the other, which counts; the diagonal becomes real. */
+void kiln__dense_mirror(kiln_dtype dtype, bool upper, int64_t n, void *a);
+/* The pseudo-inverse, n x m, of what svd() gave for m x n, without values below `tolerance` of the largest. */
+void kiln__dense_pinv(kiln_dtype dtype, int64_t m, int64_t n, double tolerance, const void *u,
+                      const void *s, const void *vh, void *into);
+/* m x k times k x n. */
+void kiln__dense_multiply(kiln_dtype dtype, int64_t m, int64_t k, int64_t n, const void *a,
+                          const void *b, void *into);
+
 /* The unit matrix; NaN everywhere. */
 void kiln__dense_identity(kiln_dtype dtype, int64_t n, void *a);
 void kiln__dense_nan(kiln_dtype dtype, int64_t count, void *a);

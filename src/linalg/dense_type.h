@@ -2,7 +2,8 @@
  * dense_type.h - kiln's own factorisations, for one dtype at a time: dense.c includes this file once for each.
  *
  *     NAME(x)   x with a suffix for the dtype         T    its C type     R    that of its real part
- *     SIZE(v)   what pivots are compared by           CONJ(v), RE(v), ABS(v), SQRT(r), LOG(r)
+ *     SIZE(v)   what pivots are compared by           CONJ(v), RE(v), ABS(v)
+ *     SQRT(r), LOG(r), HYPOT(r, r), RABS(r), EPSILON  of R
  *
  * Inner loops run down columns, whose elements are neighbours. They are not blocked: a LAPACK is faster for
  * matrices that do not fit a cache.
@@ -143,6 +144,296 @@ static void NAME(nan)(int64_t count, void *values)
         ((T *)values)[k] = (R)NAN;
 }
 
+/* ---- orthogonal factors ---------------------------------------------------------------------- */
+
+/* b -= scale * v (v^H b) for one column; v begins with 1, which is not stored. */
+static void NAME(reflect)(int64_t n, T scale, const T *v, T *b)
+{
+    T sum = b[0];
+
+    for (int64_t i = 1; i < n; i++)
+        sum += CONJ(v[i]) * b[i];
+    sum *= scale;
+    b[0] -= sum;
+    for (int64_t i = 1; i < n; i++)
+        b[i] -= sum * v[i];
+}
+
+/* a = Q R by Householder's reflections, as LAPACK's geqrf: R in and above the diagonal, vectors below it. */
+static void NAME(qr)(int64_t m, int64_t n, void *matrix, void *scales)
+{
+    T *a = matrix, *tau = scales;
+
+    for (int64_t k = 0; k < m && k < n; k++) {
+        T *column = a + k * m + k;
+        const T first = column[0];
+        R below = 0;
+        for (int64_t i = 1; i < m - k; i++)
+            below = HYPOT(below, ABS(column[i]));
+        tau[k] = 0;
+        if (below == 0 && RE(first) == first)
+            continue;
+        const R length = HYPOT(ABS(first), below), beta = RE(first) < 0 ? length : -length;
+        tau[k] = (beta - first) / beta;
+        for (int64_t i = 1; i < m - k; i++)
+            column[i] /= first - beta;
+        column[0] = beta;
+        for (int64_t j = k + 1; j < n; j++)
+            NAME(reflect)(m - k, CONJ(tau[k]), column, a + j * m + k);
+    }
+}
+
+/* The first min(m, n) columns of Q, from what qr() left in `matrix`. */
+static void NAME(qr_form)(int64_t m, int64_t n, const void *matrix, const void *scales, void *into)
+{
+    const int64_t count = m < n ? m : n;
+    const T *a = matrix, *tau = scales;
+    T *q = into;
+
+    for (int64_t k = 0; k < m * count; k++)
+        q[k] = k % (m + 1) == 0;
+    for (int64_t k = count - 1; k >= 0; k--)
+        for (int64_t j = k; j < count; j++)
+            NAME(reflect)(m - k, tau[k], a + k * m + k, q + j * m + k);
+}
+
+/* ---- Jacobi's rotations ---------------------------------------------------------------------- */
+
+/* A rotation of two columns: (p, q) becomes (c p - s f q, s p + c f q), where |f| = 1. */
+typedef struct NAME(rotation) {
+    R c, s;
+    T f;
+} NAME(rotation);
+
+static void NAME(rotate)(int64_t n, NAME(rotation) r, T *p, T *q)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const T left = p[i], right = r.f * q[i];
+        p[i] = r.c * left - r.s * right;
+        q[i] = r.s * left + r.c * right;
+    }
+}
+
+/* The one that makes the Hermitian matrix (left, off; conj(off), right) diagonal. */
+static NAME(rotation) NAME(angle)(R left, R right, T off)
+{
+    const R half = (right - left) / (2 * ABS(off));
+    const R t = (half < 0 ? -1 : 1) / (RABS(half) + HYPOT(half, 1));
+    const R c = 1 / HYPOT(t, 1);
+
+    return (NAME(rotation)){c, t * c, CONJ(off) / ABS(off)};
+}
+
+static void NAME(swap)(int64_t n, T *p, T *q)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const T v = p[i];
+        p[i] = q[i];
+        q[i] = v;
+    }
+}
+
+/* Sort values, rising or falling, and with them the columns of u (m rows) and v (n rows, or NULL). */
+static void NAME(sort)(int64_t n, bool rising, R *value, int64_t m, T *u, T *v)
+{
+    for (int64_t k = 0; k < n; k++) {
+        int64_t best = k;
+        for (int64_t j = k + 1; j < n; j++)
+            if (rising ? value[j] < value[best] : value[j] > value[best])
+                best = j;
+        if (best == k)
+            continue;
+        const R first = value[k];
+        value[k] = value[best];
+        value[best] = first;
+        NAME(swap)(m, u + k * m, u + best * m);
+        if (v != NULL)
+            NAME(swap)(n, v + k * n, v + best * n);
+    }
+}
+
+/* Eigenvalues of the Hermitian matrix `a`, rising, and its vectors; `a` is used up. False where they did not
+ * converge. */
+static bool NAME(eigh)(int64_t n, void *matrix, void *values, void *vectors)
+{
+    T *a = matrix, *v = vectors;
+    R *w = values, size = 0;
+    bool moved = n > 1;
+
+    NAME(identity)(n, v);
+    for (int64_t k = 0; k < n * n; k++)
+        size = HYPOT(size, ABS(a[k]));
+    for (int sweep = 0; sweep < SWEEPS_MAX && moved; sweep++) {
+        moved = false;
+        for (int64_t p = 0; p < n; p++)
+            for (int64_t q = p + 1; q < n; q++) {
+                if (ABS(a[q * n + p]) <= EPSILON / 4 * size)
+                    continue;
+                const NAME(rotation) r =
+                    NAME(angle)(RE(a[p * n + p]), RE(a[q * n + q]), a[q * n + p]);
+                NAME(rotate)(n, r, a + p * n, a + q * n);
+                for (int64_t i = 0; i < n; i++) { /* rows by the conjugate */
+                    const T up = a[i * n + p], low = CONJ(r.f) * a[i * n + q];
+                    a[i * n + p] = r.c * up - r.s * low;
+                    a[i * n + q] = r.s * up + r.c * low;
+                }
+                a[q * n + p] = a[p * n + q] = 0; /* but for rounding */
+                NAME(rotate)(n, r, v + p * n, v + q * n);
+                moved = true;
+            }
+    }
+    for (int64_t k = 0; k < n; k++)
+        w[k] = RE(a[k * n + k]);
+    NAME(sort)(n, true, w, n, v, NULL);
+    return !moved;
+}
+
+/* Make column `k` of u a unit vector that is orthogonal to those before it. */
+static void NAME(complete)(int64_t m, int64_t k, T *u)
+{
+    T *column = u + k * m;
+
+    for (int64_t unit = 0; unit < m; unit++) {
+        R length = 0;
+        for (int64_t i = 0; i < m; i++)
+            column[i] = i == unit;
+        for (int turn = 0; turn < 2; turn++) /* once more for what rounding left */
+            for (int64_t j = 0; j < k; j++) {
+                T sum = 0;
+                for (int64_t i = 0; i < m; i++)
+                    sum += CONJ(u[j * m + i]) * column[i];
+                for (int64_t i = 0; i < m; i++)
+                    column[i] -= sum * u[j * m + i];
+            }
+        for (int64_t i = 0; i < m; i++)
+            length = HYPOT(length, ABS(column[i]));
+        for (int64_t i = 0; i < m; i++)
+            column[i] /= length;
+        if (length * length * (R)m > (R)0.5)
+            return;
+    }
+}
+
+/* a = U S V^H for m >= n: `a` becomes U, its first n columns. By rotations that make columns orthogonal. */
+static bool NAME(svd)(int64_t m, int64_t n, void *matrix, void *values, void *right)
+{
+    T *a = matrix, *v = right;
+    R *w = values;
+    bool moved = n > 1;
+
+    NAME(identity)(n, v);
+    for (int sweep = 0; sweep < SWEEPS_MAX && moved; sweep++) {
+        moved = false;
+        for (int64_t p = 0; p < n; p++)
+            for (int64_t q = p + 1; q < n; q++) {
+                R left = 0, low = 0;
+                T off = 0;
+                for (int64_t i = 0; i < m; i++) {
+                    const T x = a[p * m + i], y = a[q * m + i];
+                    left += RE(CONJ(x) * x);
+                    low += RE(CONJ(y) * y);
+                    off += CONJ(x) * y;
+                }
+                if (ABS(off) <= EPSILON * SQRT((R)m) * SQRT(left) * SQRT(low))
+                    continue;
+                const NAME(rotation) r = NAME(angle)(left, low, off);
+                NAME(rotate)(m, r, a + p * m, a + q * m);
+                NAME(rotate)(n, r, v + p * n, v + q * n);
+                moved = true;
+            }
+    }
+    for (int64_t k = 0; k < n; k++) {
+        w[k] = 0;
+        for (int64_t i = 0; i < m; i++)
+            w[k] = HYPOT(w[k], ABS(a[k * m + i]));
+    }
+    NAME(sort)(n, false, w, m, a, v);
+    for (int64_t k = 0; k < n; k++) {
+        for (int64_t i = 0; i < m && w[k] > 0; i++)
+            a[k * m + i] /= w[k];
+        if (w[k] == 0)
+            NAME(complete)(m, k, a);
+    }
+    return !moved;
+}
+
+/* The conjugate transpose of an m x n matrix. */
+static void NAME(adjoint)(int64_t m, int64_t n, const void *matrix, void *into)
+{
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i < m; i++)
+            ((T *)into)[i * n + j] = CONJ(((const T *)matrix)[j * m + i]);
+}
+
+/* The other triangle becomes the conjugate of the one that counts, the diagonal real. */
+static void NAME(mirror)(bool upper, int64_t n, void *matrix)
+{
+    T *a = matrix;
+
+    for (int64_t j = 0; j < n; j++) {
+        a[j * n + j] = RE(a[j * n + j]);
+        for (int64_t i = j + 1; i < n; i++) {
+            if (upper)
+                a[j * n + i] = CONJ(a[i * n + j]);
+            else
+                a[i * n + j] = CONJ(a[j * n + i]);
+        }
+    }
+}
+
+/* y = a b, for m x k times k x n. */
+static void NAME(multiply)(int64_t m, int64_t k, int64_t n, const void *left, const void *right,
+                           void *into)
+{
+    const T *a = left, *b = right;
+    T *y = into;
+
+    for (int64_t j = 0; j < n; j++) {
+        for (int64_t i = 0; i < m; i++)
+            y[j * m + i] = 0;
+        for (int64_t p = 0; p < k; p++)
+            for (int64_t i = 0; i < m; i++)
+                y[j * m + i] += a[p * m + i] * b[j * k + p];
+    }
+}
+
+/* y = V S^-1 U^H, n x m, of the values above `tolerance` times the largest. */
+static void NAME(pinv)(int64_t m, int64_t n, double tolerance, const void *left, const void *values,
+                       const void *right, void *into)
+{
+    const int64_t count = m < n ? m : n;
+    const T *u = left, *vh = right;
+    const R *s = values;
+    T *y = into;
+
+    for (int64_t k = 0; k < n * m; k++)
+        y[k] = 0;
+    for (int64_t k = 0; k < count && s[k] > (R)tolerance * s[0]; k++)
+        for (int64_t j = 0; j < m; j++) {
+            const T factor = CONJ(u[k * m + j]) / s[k];
+            for (int64_t i = 0; i < n; i++)
+                y[j * n + i] += CONJ(vh[i * count + k]) * factor;
+        }
+}
+
+/* R: what lies in and above the diagonal, min(m, n) x n. */
+static void NAME(triangle)(int64_t m, int64_t n, const void *matrix, void *into)
+{
+    const int64_t count = m < n ? m : n;
+
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i < count; i++)
+            ((T *)into)[j * count + i] = i <= j ? ((const T *)matrix)[j * m + i] : 0;
+}
+
+static bool NAME(is_finite)(int64_t count, const void *values)
+{
+    for (int64_t k = 0; k < count; k++)
+        if (!isfinite(SIZE(((const T *)values)[k])))
+            return false;
+    return true;
+}
+
 static const routines NAME(routines) = {
     .lu = NAME(lu),
     .lu_solve = NAME(lu_solve),
@@ -152,4 +443,14 @@ static const routines NAME(routines) = {
     .triangular = NAME(triangular),
     .identity = NAME(identity),
     .nan = NAME(nan),
+    .qr = NAME(qr),
+    .qr_form = NAME(qr_form),
+    .triangle = NAME(triangle),
+    .eigh = NAME(eigh),
+    .svd = NAME(svd),
+    .adjoint = NAME(adjoint),
+    .mirror = NAME(mirror),
+    .pinv = NAME(pinv),
+    .multiply = NAME(multiply),
+    .is_finite = NAME(is_finite),
 };

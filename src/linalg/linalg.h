@@ -11,7 +11,8 @@
  *     tile.c          its inner loop
  *     tensor.c        products of arrays of any rank; chain.c: of more than two matrices
  *     einsum.c        sums of products by the names of axes
- *     solver.c        equations, inverses, determinants, factors of stacks of matrices
+ *     solve.c         equations, inverses, determinants; factor.c: QR, eigenvalues, singular values
+ *     solver.c        what they have in common: a call on a stack of matrices
  *     dense.c         the same of one matrix: by a LAPACK, or by kiln's own loops (dense_type.h)
  *     finish.c        what follows a product elementwise
  *     threads.c       the device's threads

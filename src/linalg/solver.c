@@ -1,156 +1,104 @@
 /*
- * solver.c - equations, inverses, determinants and Cholesky factors of stacks of matrices.
+ * solver.c - one call on a stack of matrices, whatever is done with each.
  *
- *     arrays > [dtype, shapes, host memory] > each matrix: gather, factorise (dense.c), scatter > arrays
+ *     arrays > [dtype, shapes, host memory] > each matrix: the task's `run` > [what failed] > arrays
  *
  * Small matrices of a stack are spread over the threads of the cpu device; a large one has all of them. On a CUDA
  * device the operands are copied to the host first, and the results back: right, and no faster than the host.
  *
  * Rule: what each matrix came to is looked at once, when all are done; the first that failed is named.
  */
-#include "linalg/dense.h"
-#include "linalg/internal.h"
+#include "linalg/solver.h"
 #include "ops/ops.h"
-
-typedef enum task { TASK_SOLVE, TASK_INV, TASK_DET, TASK_CHOLESKY, TASK_TRIANGULAR } task;
-
-/* One call. */
-typedef struct solver {
-    const char *function;
-    task task;
-    const kiln_array *a, *b; /* b: NULL but for equations */
-    kiln_linalg_options o;
-    kiln_context *ctx;
-    kiln_stream *stream;
-    kiln_dtype dtype;
-    int64_t n, columns;   /* a is n x n; b and y are n x columns */
-    kiln__product layout; /* its stack, and the sides a and b */
-    kiln_array *cast_a, *cast_b;
-    void *host_a, *host_b; /* copies of a CUDA device's arrays */
-    kiln_array *y, *log;   /* the result; the second one of slogdet */
-    char *to, *to_log;     /* where their elements are written on the host */
-    void *host_y, *host_log;
-    int64_t *info; /* of each matrix */
-    atomic_bool no_memory;
-} solver;
 
 /* ---- one matrix ------------------------------------------------------------------------------ */
 
-/* Memory of a thread. */
-typedef struct work {
-    char *a, *b;
-    int32_t *pivots;
-} work;
-
-static bool has_right_side(const solver *s)
+static size_t item_of(const kiln__solver *s, const kiln__solver_result *r)
 {
-    return s->task == TASK_SOLVE || s->task == TASK_TRIANGULAR;
+    return kiln_dtype_size(r->real ? s->real : s->dtype);
 }
 
-/* A matrix of any strides into columns without gaps. */
-static void gather(const solver *s, const kiln__side *side, int64_t nth, int64_t columns, char *to)
+/* Elements of a result for one matrix. */
+static int64_t size_of(const kiln__solver_result *r)
+{
+    return (r->rows < 0 ? 1 : r->rows) * (r->columns < 0 ? 1 : r->columns);
+}
+
+void kiln__solver_gather(const kiln__solver *s, const kiln__side *side, int64_t nth, int64_t rows,
+                         int64_t columns, char *to)
 {
     const int64_t item = (int64_t)kiln_dtype_size(s->dtype);
-    const int64_t shape[] = {s->n, columns}, from[] = {side->row, side->column};
-    const int64_t dense[] = {item, s->n * item};
+    const int64_t shape[] = {rows, columns}, from[] = {side->row, side->column};
+    const int64_t dense[] = {item, rows * item};
 
     kiln__host_copy(to, dense, kiln__side_matrix(&s->layout, side, nth), from, 2, shape,
                     (size_t)item);
 }
 
-/* The nth result, C-order, from columns without gaps, or from their transpose. */
-static void scatter(const solver *s, int64_t nth, int64_t columns, bool transposed,
-                    const char *from)
+void kiln__solver_scatter(const kiln__solver *s, int result, int64_t nth, int64_t step,
+                          const char *from)
 {
-    const int64_t item = (int64_t)kiln_dtype_size(s->dtype), down = s->n * item;
-    const int64_t shape[] = {s->n, columns}, to[] = {columns * item, item};
-    const int64_t dense[] = {transposed ? down : item, transposed ? item : down};
+    const kiln__solver_result *r = &s->result[result];
+    const int64_t item = (int64_t)item_of(s, r), columns = r->columns < 0 ? 1 : r->columns;
+    const int64_t shape[] = {r->rows < 0 ? 1 : r->rows, columns}, to[] = {columns * item, item};
+    const int64_t dense[] = {item, step * item};
 
-    kiln__host_copy(s->to + nth * s->n * columns * item, to, from, dense, 2, shape, (size_t)item);
+    kiln__host_copy(r->to + nth * size_of(r) * item, to, from, dense, 2, shape, (size_t)item);
 }
 
-static void determine(solver *s, int64_t nth, const work *w)
+static void run_matrix(kiln__solver *s, int64_t nth, const kiln__solver_work *work)
 {
-    const size_t item = kiln_dtype_size(s->dtype);
-    const size_t real = kiln_dtype_kind(s->dtype) == 'c' ? item / 2 : item;
-    double sign[2], log, det[2];
-
-    (void)kiln__dense_lu(s->dtype, s->n, w->a, w->pivots);
-    kiln__dense_lu_det(s->dtype, s->n, w->a, w->pivots, sign, &log, det);
-    memcpy(s->to + (size_t)nth * item, s->log != NULL ? sign : det, item);
-    if (s->log != NULL)
-        memcpy(s->to_log + (size_t)nth * real, &log, real);
-}
-
-static void run_matrix(solver *s, int64_t nth, const work *w)
-{
-    int64_t info = 0;
-
-    kiln__side a = s->layout.a;
-    if (s->task == TASK_CHOLESKY &&
-        s->o.upper) { /* R is the transpose of the factor of the transpose */
-        a.row = s->layout.a.column;
-        a.column = s->layout.a.row;
+    s->info[nth] = s->task->run(s, nth, work);
+    for (int k = 0; k < s->task->result_count && s->info[nth] != 0; k++) {
+        const kiln__solver_result *r = &s->result[k];
+        kiln__dense_nan(r->real ? s->real : s->dtype, size_of(r),
+                        r->to + (size_t)(nth * size_of(r)) * item_of(s, r));
     }
-    gather(s, &a, nth, s->n, w->a);
-    if (has_right_side(s))
-        gather(s, &s->layout.b, nth, s->columns, w->b);
-    else if (s->task == TASK_INV)
-        kiln__dense_identity(s->dtype, s->n, w->b);
-    switch (s->task) {
-    case TASK_DET:
-        determine(s, nth, w);
-        return;
-    case TASK_CHOLESKY:
-        info = kiln__dense_cholesky(s->dtype, s->n, w->a);
-        break;
-    case TASK_TRIANGULAR:
-        info = kiln__dense_triangular(s->dtype, s->o.upper, s->n, s->columns, w->a, w->b);
-        break;
-    default:
-        info = kiln__dense_lu(s->dtype, s->n, w->a, w->pivots);
-        if (info == 0)
-            kiln__dense_lu_solve(s->dtype, s->n, s->columns, w->a, w->pivots, w->b);
-    }
-    char *made = s->task == TASK_CHOLESKY ? w->a : w->b;
-    if (info != 0)
-        kiln__dense_nan(s->dtype, s->n * s->columns, made);
-    s->info[nth] = info;
-    scatter(s, nth, s->columns, s->task == TASK_CHOLESKY && s->o.upper, made);
 }
 
 /* Matrices [begin, end). */
 static void run_matrices(const void *args, int64_t begin, int64_t end)
 {
-    solver *s = *(solver *const *)args;
-    const size_t item = kiln_dtype_size(s->dtype);
-    const size_t a_bytes = (size_t)s->n * (size_t)s->n * item;
-    const size_t b_bytes = (size_t)s->n * (size_t)s->columns * item;
-    char *memory = kiln__alloc(a_bytes + b_bytes + (size_t)(s->n + 1) * sizeof(int32_t));
+    kiln__solver *s = *(kiln__solver *const *)args;
+    const int64_t long_side = s->m > s->n ? s->m : s->n;
+    const int64_t wide = s->columns > long_side ? s->columns : long_side;
+    const size_t bytes = (size_t)(long_side * wide + 1) * kiln_dtype_size(s->dtype);
+    char *memory = kiln__alloc(KILN__SOLVER_BUFFERS * bytes + (size_t)(long_side + 1) * 4);
+    kiln__solver_work work;
 
     if (memory == NULL) {
         atomic_store(&s->no_memory, true);
         return;
     }
-    const work w = {memory, memory + a_bytes, (int32_t *)(void *)(memory + a_bytes + b_bytes)};
+    for (size_t k = 0; k < KILN__SOLVER_BUFFERS; k++)
+        work.buffer[k] = memory + k * bytes;
+    work.pivots = (int32_t *)(void *)(memory + KILN__SOLVER_BUFFERS * bytes);
     for (int64_t nth = begin; nth < end; nth++)
-        run_matrix(s, nth, &w);
+        run_matrix(s, nth, &work);
     kiln__free(memory);
 }
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-static kiln_status check_arrays(solver *s, const kiln_linalg_options *opts, const void *out,
-                                kiln_error *err)
+static kiln_status check_arrays(kiln__solver *s, const kiln_linalg_options *opts,
+                                kiln_array **const *outs, kiln_error *err)
 {
-    const bool two = has_right_side(s);
+    const bool two = s->task->has_right_side;
     kiln_status status = KILN_OK;
 
-    if (s->a == NULL || (two && s->b == NULL) || out == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "%s: `%s` is NULL", s->function,
-                          s->a == NULL  ? "a"
-                          : out == NULL ? "out"
-                                        : "b");
+    if (s->a == NULL || (two && s->b == NULL))
+        return kiln__fail(err, KILN_ERR_NULL, "%s: `%s` is NULL", s->task->name,
+                          s->a == NULL ? "a" : "b");
+    for (int k = 0; k < s->task->result_count; k++) {
+        if (outs[k] == NULL)
+            return kiln__fail(err, KILN_ERR_NULL, "%s: `out` of result %d is NULL", s->task->name,
+                              k + 1);
+        for (int other = 0; other < k; other++)
+            if (outs[k] == outs[other])
+                return kiln__fail(err, KILN_ERR_ARGUMENT,
+                                  "%s: results %d and %d are to be stored at one address",
+                                  s->task->name, other + 1, k + 1);
+    }
     s->o = (kiln_linalg_options)KILN_LINALG_OPTIONS_INIT;
     if (opts != NULL)
         KILN_TRY(kiln__options_read(&s->o, sizeof s->o, opts, opts->struct_size,
@@ -167,7 +115,7 @@ done:
 }
 
 /* float32 and complex64 stay what they are; integers and bool become float64, as in NumPy. */
-static kiln_status decide_dtype(solver *s, kiln_error *err)
+static kiln_status decide_dtype(kiln__solver *s, kiln_error *err)
 {
     kiln_dtype dtype = s->a->dtype;
 
@@ -177,12 +125,15 @@ static kiln_status decide_dtype(solver *s, kiln_error *err)
     if (!kiln__dense_takes(s->dtype))
         return kiln__fail(err, KILN_ERR_DTYPE,
                           "%s takes float32, float64, complex64 and complex128, not %s",
-                          s->function, kiln_dtype_name(dtype));
+                          s->task->name, kiln_dtype_name(dtype));
+    s->real = s->dtype == KILN_COMPLEX64    ? KILN_FLOAT32
+              : s->dtype == KILN_COMPLEX128 ? KILN_FLOAT64
+                                            : s->dtype;
     return KILN_OK;
 }
 
-/* Shapes of the stack and of the result; NumPy's rules. */
-static kiln_status decide_shape(solver *s, int *rank_out, int64_t *shape, kiln_error *err)
+/* The stack and the extents of matrices; NumPy's rules. */
+static kiln_status decide_shape(kiln__solver *s, kiln_error *err)
 {
     char a_text[160], b_text[160];
     const kiln_array *a = s->a, *b = s->b;
@@ -190,38 +141,32 @@ static kiln_status decide_shape(solver *s, int *rank_out, int64_t *shape, kiln_e
     const bool vector = b != NULL && b->rank == 1;
     int rank = 0;
 
-    if (a->rank < 2 || a->shape[a->rank - 1] != a->shape[a->rank - 2])
-        return kiln__fail(err, KILN_ERR_SHAPE, "%s takes square matrices, not an array of shape %s",
-                          s->function, kiln__shape_text(a->rank, a->shape, a_text, sizeof a_text));
+    if (a->rank < 2 || (s->task->square && a->shape[a->rank - 1] != a->shape[a->rank - 2]))
+        return kiln__fail(err, KILN_ERR_SHAPE, "%s takes %s, not an array of shape %s",
+                          s->task->name, s->task->square ? "square matrices" : "matrices",
+                          kiln__shape_text(a->rank, a->shape, a_text, sizeof a_text));
+    s->m = a->shape[a->rank - 2];
     s->n = a->shape[a->rank - 1];
-    s->columns = b == NULL || vector ? 1 : b->rank > 1 ? b->shape[b->rank - 1] : 0;
-    if (b == NULL && s->task != TASK_DET)
-        s->columns = s->n;
+    s->columns = b == NULL || b->rank < 2 ? -1 : b->shape[b->rank - 1];
     (void)kiln__shape_broadcast(&rank, p->stack, a->rank - 2, a->shape);
-    if (b != NULL && (b->rank == 0 || b->shape[vector ? 0 : b->rank - 2] != s->n ||
+    if (b != NULL && (b->rank == 0 || b->shape[vector ? 0 : b->rank - 2] != s->m ||
                       !kiln__shape_broadcast(&rank, p->stack, vector ? 0 : b->rank - 2, b->shape)))
         return kiln__fail(err, KILN_ERR_SHAPE,
-                          "%s: matrices of shape %s and right sides of shape %s", s->function,
+                          "%s: matrices of shape %s and right sides of shape %s", s->task->name,
                           kiln__shape_text(a->rank, a->shape, a_text, sizeof a_text),
                           kiln__shape_text(b->rank, b->shape, b_text, sizeof b_text));
     p->stack_rank = rank;
     p->count = 1;
-    for (int axis = 0; axis < rank; axis++) {
-        shape[axis] = p->stack[axis];
+    for (int axis = 0; axis < rank; axis++)
         p->count *= p->stack[axis];
-    }
-    if (s->task != TASK_DET)
-        shape[rank++] = s->n;
-    if (s->task != TASK_DET && !vector)
-        shape[rank++] = s->columns;
-    *rank_out = rank;
+    s->task->shape(s);
     return KILN_OK;
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 /* An operand in host memory, of the call's dtype: `side` gets its strides over the stack. */
-static kiln_status fetch(solver *s, const kiln_array *x, int matrix_axes, kiln_array **cast,
+static kiln_status fetch(kiln__solver *s, const kiln_array *x, int matrix_axes, kiln_array **cast,
                          void **host, kiln__side *side, kiln_error *err)
 {
     const size_t bytes = (size_t)x->size * kiln_dtype_size(s->dtype);
@@ -256,27 +201,34 @@ done:
     return status;
 }
 
-/* A result, and where its elements are written. */
-static kiln_status make_result(const solver *s, kiln_dtype dtype, int rank, const int64_t *shape,
-                               kiln_array **out, void **host, char **to, kiln_error *err)
+/* The array of a result, and where its elements are written. */
+static kiln_status make_result(const kiln__solver *s, kiln__solver_result *r, kiln_error *err)
 {
-    kiln_status status = kiln__array_new(s->ctx, dtype, rank, shape, NULL, s->stream, out, err);
+    int64_t shape[KILN_RANK_MAX];
+    int rank = s->layout.stack_rank;
 
+    memcpy(shape, s->layout.stack, (size_t)rank * sizeof shape[0]);
+    if (r->rows >= 0)
+        shape[rank++] = r->rows;
+    if (r->columns >= 0)
+        shape[rank++] = r->columns;
+    kiln_status status = kiln__array_new(s->ctx, r->real ? s->real : s->dtype, rank, shape, NULL,
+                                         s->stream, &r->array, err);
     if (status != KILN_OK)
         return status;
-    *to = (*out)->data;
+    r->to = r->array->data;
     if (kiln__device_is_host(kiln__context_device(s->ctx)))
         return KILN_OK;
-    const size_t bytes = (size_t)(*out)->size * kiln_dtype_size(dtype);
-    *host = kiln__alloc(bytes > 0 ? bytes : 1);
-    *to = *host;
-    return *host != NULL ? KILN_OK : kiln__fail_memory(err, bytes);
+    const size_t bytes = (size_t)r->array->size * item_of(s, r);
+    r->host = kiln__alloc(bytes > 0 ? bytes : 1);
+    r->to = r->host;
+    return r->host != NULL ? KILN_OK : kiln__fail_memory(err, bytes);
 }
 
 /* ---- a call ---------------------------------------------------------------------------------- */
 
 /* "matrix [1, 2] of the stack", "the matrix". */
-static const char *name_matrix(const solver *s, int64_t nth, char *text, size_t bytes)
+static const char *name_matrix(const kiln__solver *s, int64_t nth, char *text, size_t bytes)
 {
     const kiln__product *p = &s->layout;
     int64_t index[KILN_RANK_MAX];
@@ -300,37 +252,30 @@ static const char *name_matrix(const solver *s, int64_t nth, char *text, size_t 
 }
 
 /* Look at what all matrices came to. */
-static kiln_status examine(const solver *s, kiln_error *err)
+static kiln_status examine(const kiln__solver *s, kiln_error *err)
 {
-    static const char *const whys[] = {
-        [TASK_SOLVE] = "is singular: pivot %lld of its LU factorisation is 0",
-        [TASK_INV] = "is singular: pivot %lld of its LU factorisation is 0",
-        [TASK_CHOLESKY] =
-            "is not positive definite: its leading minor of order %lld is not positive",
-        [TASK_TRIANGULAR] = "is singular: element %lld of its diagonal is 0",
-    };
-    char name[128], why[128];
+    char name[128], number[24];
 
     if (atomic_load(&s->no_memory))
         return kiln__fail(err, KILN_ERR_NO_MEMORY, "%s: no memory for a matrix of %lld rows",
-                          s->function, (long long)s->n);
+                          s->task->name, (long long)s->m);
     for (int64_t nth = 0; nth < s->layout.count && !s->o.nan_on_failure; nth++) {
         if (s->info[nth] == 0)
             continue;
-        const char *plan = whys[s->task];
-        const char *number = strstr(plan, "%lld");
-        snprintf(why, sizeof why, "%.*s%lld%s", (int)(number - plan), plan, (long long)s->info[nth],
-                 number + 4);
-        return kiln__fail(err, KILN_ERR_SINGULAR, "%s: %s %s", s->function,
-                          name_matrix(s, nth, name, sizeof name), why);
+        const char *gap = strstr(s->task->why, "%lld");
+        const int before = gap != NULL ? (int)(gap - s->task->why) : (int)strlen(s->task->why);
+        snprintf(number, sizeof number, "%lld", (long long)s->info[nth]);
+        return kiln__fail(err, KILN_ERR_SINGULAR, "%s: %s %.*s%s%s", s->task->name,
+                          name_matrix(s, nth, name, sizeof name), before, s->task->why,
+                          gap != NULL ? number : "", gap != NULL ? gap + 4 : "");
     }
     return KILN_OK;
 }
 
-static kiln_status run_all(solver *s, kiln_error *err)
+static kiln_status run_all(kiln__solver *s, kiln_error *err)
 {
     kiln__device *device = kiln__context_device(s->ctx);
-    solver *const args = s;
+    kiln__solver *const args = s;
 
     if (kiln__device_is_host(device) && s->layout.count > 1 && kiln__dense_is_small(s->n))
         return kiln__on_threads(device, run_matrices, &args, sizeof args, s->layout.count, err);
@@ -339,20 +284,15 @@ static kiln_status run_all(solver *s, kiln_error *err)
     return KILN_OK;
 }
 
-static kiln_status compute(solver *s, int rank, const int64_t *shape, bool two_results,
-                           kiln_error *err)
+static kiln_status compute(kiln__solver *s, kiln_error *err)
 {
-    const kiln_dtype real = s->dtype == KILN_COMPLEX64    ? KILN_FLOAT32
-                            : s->dtype == KILN_COMPLEX128 ? KILN_FLOAT64
-                                                          : s->dtype;
     kiln_status status = KILN_OK;
 
     KILN_TRY(fetch(s, s->a, 2, &s->cast_a, &s->host_a, &s->layout.a, err));
     if (s->b != NULL)
         KILN_TRY(fetch(s, s->b, s->b->rank > 1 ? 2 : 1, &s->cast_b, &s->host_b, &s->layout.b, err));
-    KILN_TRY(make_result(s, s->dtype, rank, shape, &s->y, &s->host_y, &s->to, err));
-    if (two_results)
-        KILN_TRY(make_result(s, real, rank, shape, &s->log, &s->host_log, &s->to_log, err));
+    for (int k = 0; k < s->task->result_count; k++)
+        KILN_TRY(make_result(s, &s->result[k], err));
     s->info = kiln__calloc((size_t)s->layout.count + 1, sizeof s->info[0]);
     if (s->info == NULL) {
         status = kiln__fail_memory(err, (size_t)s->layout.count * sizeof s->info[0]);
@@ -360,98 +300,40 @@ static kiln_status compute(solver *s, int rank, const int64_t *shape, bool two_r
     }
     KILN_TRY(run_all(s, err));
     KILN_TRY(examine(s, err));
-    if (s->host_y != NULL && s->y->size > 0)
-        KILN_TRY(kiln_array_upload(s->y, s->host_y, NULL, s->stream, err));
-    if (s->host_log != NULL && s->log->size > 0)
-        KILN_TRY(kiln_array_upload(s->log, s->host_log, NULL, s->stream, err));
-
-done:
-    return status;
-}
-
-/* The whole call. `second` is where slogdet's logarithm goes; NULL for all others. */
-static kiln_status call(solver *s, const kiln_linalg_options *opts, kiln_array **out,
-                        kiln_array **second, kiln_error *err)
-{
-    int64_t shape[KILN_RANK_MAX];
-    int rank = 0;
-    kiln_status status = KILN_OK;
-
-    KILN_TRY(check_arrays(s, opts, out, err));
-    KILN_TRY(decide_shape(s, &rank, shape, err));
-    KILN_TRY(decide_dtype(s, err));
-    KILN_TRY(compute(s, rank, shape, second != NULL, err));
-    kiln_array *made = s->y;
-    s->y = NULL;
-    KILN_TRY(kiln__tensor_deliver(s->function, made, s->stream, out, err));
-    if (second != NULL) {
-        made = s->log;
-        s->log = NULL;
-        KILN_TRY(kiln__tensor_deliver(s->function, made, s->stream, second, err));
+    for (int k = 0; k < s->task->result_count; k++) {
+        const kiln__solver_result *r = &s->result[k];
+        if (r->host != NULL && r->array->size > 0)
+            KILN_TRY(kiln_array_upload(r->array, r->host, NULL, s->stream, err));
     }
 
 done:
-    kiln_array_release(s->cast_a);
-    kiln_array_release(s->cast_b);
-    kiln_array_release(s->y);
-    kiln_array_release(s->log);
-    void *const memory[] = {s->host_a, s->host_b, s->host_y, s->host_log, s->info};
-    for (size_t k = 0; k < KILN_COUNT_OF(memory); k++)
-        kiln__free(memory[k]);
     return status;
 }
 
-/* ---- the public functions -------------------------------------------------------------------- */
-
-void kiln_linalg_options_init(kiln_linalg_options *opts, size_t given)
+kiln_status kiln__solver_call(kiln__solver *s, const kiln_linalg_options *opts,
+                              kiln_array **const *outs, kiln_error *err)
 {
-    kiln__options_init(opts, given);
-}
+    kiln_status status = KILN_OK;
 
-kiln_status kiln_linalg_solve(const kiln_array *a, const kiln_array *b,
-                              const kiln_linalg_options *opts, kiln_array **out, kiln_error *err)
-{
-    solver s = {.function = "solve", .task = TASK_SOLVE, .a = a, .b = b};
-    return call(&s, opts, out, NULL, err);
-}
+    KILN_TRY(check_arrays(s, opts, outs, err));
+    KILN_TRY(decide_shape(s, err));
+    KILN_TRY(decide_dtype(s, err));
+    KILN_TRY(compute(s, err));
+    for (int k = 0; k < s->task->result_count; k++) {
+        kiln_array *made = s->result[k].array;
+        s->result[k].array = NULL;
+        KILN_TRY(kiln__tensor_deliver(s->task->name, made, s->stream, outs[k], err));
+    }
 
-kiln_status kiln_linalg_solve_triangular(const kiln_array *a, const kiln_array *b,
-                                         const kiln_linalg_options *opts, kiln_array **out,
-                                         kiln_error *err)
-{
-    solver s = {.function = "solve_triangular", .task = TASK_TRIANGULAR, .a = a, .b = b};
-    return call(&s, opts, out, NULL, err);
-}
-
-kiln_status kiln_linalg_inv(const kiln_array *a, const kiln_linalg_options *opts, kiln_array **out,
-                            kiln_error *err)
-{
-    solver s = {.function = "inv", .task = TASK_INV, .a = a};
-    return call(&s, opts, out, NULL, err);
-}
-
-kiln_status kiln_linalg_cholesky(const kiln_array *a, const kiln_linalg_options *opts,
-                                 kiln_array **out, kiln_error *err)
-{
-    solver s = {.function = "cholesky", .task = TASK_CHOLESKY, .a = a};
-    return call(&s, opts, out, NULL, err);
-}
-
-kiln_status kiln_linalg_det(const kiln_array *a, const kiln_linalg_options *opts, kiln_array **out,
-                            kiln_error *err)
-{
-    solver s = {.function = "det", .task = TASK_DET, .a = a};
-    return call(&s, opts, out, NULL, err);
-}
-
-kiln_status kiln_linalg_slogdet(const kiln_array *a, const kiln_linalg_options *opts,
-                                kiln_array **sign_out, kiln_array **log_out, kiln_error *err)
-{
-    solver s = {.function = "slogdet", .task = TASK_DET, .a = a};
-
-    if (log_out == NULL || log_out == sign_out)
-        return kiln__fail(err, log_out == NULL ? KILN_ERR_NULL : KILN_ERR_ARGUMENT,
-                          "slogdet: `log_out` is %s",
-                          log_out == NULL ? "NULL" : "the address of `sign_out`");
-    return call(&s, opts, sign_out, log_out, err);
+done:
+    for (int k = 0; k < KILN__SOLVER_RESULTS; k++) {
+        kiln_array_release(s->result[k].array);
+        kiln__free(s->result[k].host);
+    }
+    kiln_array_release(s->cast_a);
+    kiln_array_release(s->cast_b);
+    kiln__free(s->host_a);
+    kiln__free(s->host_b);
+    kiln__free(s->info);
+    return status;
 }

@@ -1,0 +1,176 @@
+/*
+ * solve.c - equations, inverses, determinants and Cholesky factors: what is done with one matrix.
+ */
+#include "linalg/solver.h"
+
+static void result(kiln__solver *s, int nth, int64_t rows, int64_t columns, bool real)
+{
+    s->result[nth] = (kiln__solver_result){.rows = rows, .columns = columns, .real = real};
+}
+
+static void shape_like_right_side(kiln__solver *s)
+{
+    result(s, 0, s->n, s->columns, false);
+}
+
+static void shape_like_matrix(kiln__solver *s)
+{
+    result(s, 0, s->n, s->n, false);
+}
+
+static void shape_numbers(kiln__solver *s)
+{
+    result(s, 0, -1, -1, false);
+    result(s, 1, -1, -1, true);
+}
+
+/* Columns of the right side; a vector has one. */
+static int64_t right_columns(const kiln__solver *s)
+{
+    return s->columns < 0 ? 1 : s->columns;
+}
+
+static int64_t run_solve(const kiln__solver *s, int64_t nth, const kiln__solver_work *w)
+{
+    kiln__solver_gather(s, &s->layout.a, nth, s->n, s->n, w->buffer[0]);
+    kiln__solver_gather(s, &s->layout.b, nth, s->n, right_columns(s), w->buffer[1]);
+    const int64_t info = kiln__dense_lu(s->dtype, s->n, w->buffer[0], w->pivots);
+    if (info != 0)
+        return info;
+    kiln__dense_lu_solve(s->dtype, s->n, right_columns(s), w->buffer[0], w->pivots, w->buffer[1]);
+    kiln__solver_scatter(s, 0, nth, s->n, w->buffer[1]);
+    return 0;
+}
+
+static int64_t run_triangular(const kiln__solver *s, int64_t nth, const kiln__solver_work *w)
+{
+    kiln__solver_gather(s, &s->layout.a, nth, s->n, s->n, w->buffer[0]);
+    kiln__solver_gather(s, &s->layout.b, nth, s->n, right_columns(s), w->buffer[1]);
+    const int64_t info = kiln__dense_triangular(s->dtype, s->o.upper, s->n, right_columns(s),
+                                                w->buffer[0], w->buffer[1]);
+    if (info == 0)
+        kiln__solver_scatter(s, 0, nth, s->n, w->buffer[1]);
+    return info;
+}
+
+static int64_t run_inv(const kiln__solver *s, int64_t nth, const kiln__solver_work *w)
+{
+    kiln__solver_gather(s, &s->layout.a, nth, s->n, s->n, w->buffer[0]);
+    const int64_t info = kiln__dense_lu(s->dtype, s->n, w->buffer[0], w->pivots);
+    if (info != 0)
+        return info;
+    kiln__dense_identity(s->dtype, s->n, w->buffer[1]);
+    kiln__dense_lu_solve(s->dtype, s->n, s->n, w->buffer[0], w->pivots, w->buffer[1]);
+    kiln__solver_scatter(s, 0, nth, s->n, w->buffer[1]);
+    return 0;
+}
+
+/* det has one result, slogdet two. */
+static int64_t run_det(const kiln__solver *s, int64_t nth, const kiln__solver_work *w)
+{
+    double sign[2], log, det[2];
+
+    kiln__solver_gather(s, &s->layout.a, nth, s->n, s->n, w->buffer[0]);
+    (void)kiln__dense_lu(s->dtype, s->n, w->buffer[0], w->pivots);
+    kiln__dense_lu_det(s->dtype, s->n, w->buffer[0], w->pivots, sign, &log, det);
+    kiln__solver_scatter(s, 0, nth, 1, (const char *)(s->task->result_count > 1 ? sign : det));
+    if (s->task->result_count > 1)
+        kiln__solver_scatter(s, 1, nth, 1, (const char *)&log);
+    return 0;
+}
+
+/* R is the transpose of the factor of the transpose. */
+static int64_t run_cholesky(const kiln__solver *s, int64_t nth, const kiln__solver_work *w)
+{
+    const kiln__side *a = &s->layout.a;
+    const int64_t item = (int64_t)kiln_dtype_size(s->dtype), shape[] = {s->n, s->n};
+    const int64_t down[] = {item, s->n * item}, across[] = {s->n * item, item};
+    kiln__side side = *a;
+
+    if (s->o.upper) {
+        side.row = a->column;
+        side.column = a->row;
+    }
+    kiln__solver_gather(s, &side, nth, s->n, s->n, w->buffer[0]);
+    const int64_t info = kiln__dense_cholesky(s->dtype, s->n, w->buffer[0]);
+    if (info != 0)
+        return info;
+    if (s->o.upper)
+        kiln__host_copy(w->buffer[1], across, w->buffer[0], down, 2, shape, (size_t)item);
+    kiln__solver_scatter(s, 0, nth, s->n, w->buffer[s->o.upper ? 1 : 0]);
+    return 0;
+}
+
+#define SINGULAR "is singular: pivot %lld of its LU factorisation is 0"
+
+static const kiln__solver_task solve = {"solve",   true,    true, 1, shape_like_right_side,
+                                        run_solve, SINGULAR};
+static const kiln__solver_task triangular = {"solve_triangular",
+                                             true,
+                                             true,
+                                             1,
+                                             shape_like_right_side,
+                                             run_triangular,
+                                             "is singular: element %lld of its diagonal is 0"};
+static const kiln__solver_task inv = {"inv", true, false, 1, shape_like_matrix, run_inv, SINGULAR};
+static const kiln__solver_task det = {"det", true, false, 1, shape_numbers, run_det, ""};
+static const kiln__solver_task slogdet = {"slogdet", true, false, 2, shape_numbers, run_det, ""};
+static const kiln__solver_task cholesky = {
+    "cholesky",
+    true,
+    false,
+    1,
+    shape_like_matrix,
+    run_cholesky,
+    "is not positive definite: its leading minor of order %lld is not positive"};
+
+/* ---- the public functions -------------------------------------------------------------------- */
+
+void kiln_linalg_options_init(kiln_linalg_options *opts, size_t given)
+{
+    kiln__options_init(opts, given);
+}
+
+kiln_status kiln_linalg_solve(const kiln_array *a, const kiln_array *b,
+                              const kiln_linalg_options *opts, kiln_array **out, kiln_error *err)
+{
+    kiln__solver s = {.task = &solve, .a = a, .b = b};
+    return kiln__solver_call(&s, opts, &out, err);
+}
+
+kiln_status kiln_linalg_solve_triangular(const kiln_array *a, const kiln_array *b,
+                                         const kiln_linalg_options *opts, kiln_array **out,
+                                         kiln_error *err)
+{
+    kiln__solver s = {.task = &triangular, .a = a, .b = b};
+    return kiln__solver_call(&s, opts, &out, err);
+}
+
+kiln_status kiln_linalg_inv(const kiln_array *a, const kiln_linalg_options *opts, kiln_array **out,
+                            kiln_error *err)
+{
+    kiln__solver s = {.task = &inv, .a = a};
+    return kiln__solver_call(&s, opts, &out, err);
+}
+
+kiln_status kiln_linalg_cholesky(const kiln_array *a, const kiln_linalg_options *opts,
+                                 kiln_array **out, kiln_error *err)
+{
+    kiln__solver s = {.task = &cholesky, .a = a};
+    return kiln__solver_call(&s, opts, &out, err);
+}
+
+kiln_status kiln_linalg_det(const kiln_array *a, const kiln_linalg_options *opts, kiln_array **out,
+                            kiln_error *err)
+{
+    kiln__solver s = {.task = &det, .a = a};
+    return kiln__solver_call(&s, opts, &out, err);
+}
+
+kiln_status kiln_linalg_slogdet(const kiln_array *a, const kiln_linalg_options *opts,
+                                kiln_array **sign_out, kiln_array **log_out, kiln_error *err)
+{
+    kiln_array **const outs[] = {sign_out, log_out};
+    kiln__solver s = {.task = &slogdet, .a = a};
+    return kiln__solver_call(&s, opts, outs, err);
+}

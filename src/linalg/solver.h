@@ -1,0 +1,73 @@
+/*
+ * solver.h - one call on a stack of matrices, whatever is done with each: arguments, memory, threads, what
+ * failed. Private to src/linalg.
+ *
+ *     solve.c, factor.c: a kiln__solver_task > [solver.c] > its `run`, once a matrix > arrays
+ */
+#ifndef KILN_LINALG_SOLVER_H
+#define KILN_LINALG_SOLVER_H
+
+#include "linalg/dense.h"
+#include "linalg/internal.h"
+
+enum { KILN__SOLVER_RESULTS = 3, KILN__SOLVER_BUFFERS = 4 };
+
+typedef struct kiln__solver kiln__solver;
+
+/* Memory of a thread for one matrix: buffers of max(m, n) * max(m, n, columns) elements each. */
+typedef struct kiln__solver_work {
+    char *buffer[KILN__SOLVER_BUFFERS];
+    int32_t *pivots; /* max(m, n) */
+} kiln__solver_work;
+
+/* A result: for each matrix one of `rows` x `columns`, or a vector or a number where those are -1. */
+typedef struct kiln__solver_result {
+    int64_t rows, columns;
+    bool real; /* of the real dtype */
+    kiln_array *array;
+    void *host; /* its elements, where the device is not the host */
+    char *to;   /* where they are written, C-order */
+} kiln__solver_result;
+
+typedef struct kiln__solver_task {
+    const char *name;
+    bool square, has_right_side;
+    int result_count;
+    /* Extents of the results, from those of the operands. */
+    void (*shape)(kiln__solver *s);
+    /* One matrix. What it came to: 0, or a number for `why`; its results are NaN then. */
+    int64_t (*run)(const kiln__solver *s, int64_t nth, const kiln__solver_work *work);
+    const char *why; /* with "%lld" for that number */
+} kiln__solver_task;
+
+struct kiln__solver {
+    const kiln__solver_task *task;
+    const kiln_array *a, *b;
+    double tolerance; /* of pinv, lstsq and matrix_rank; negative: NumPy's default */
+    kiln_linalg_options o;
+    kiln_context *ctx;
+    kiln_stream *stream;
+    kiln_dtype dtype, real;
+    int64_t m, n,
+        columns; /* a is m x n; b has `columns` columns, and is a vector where that is -1 */
+    kiln__product layout; /* the stack, and the sides a and b */
+    kiln__solver_result result[KILN__SOLVER_RESULTS];
+    kiln_array *cast_a, *cast_b;
+    void *host_a, *host_b; /* copies of a CUDA device's arrays */
+    int64_t *info;         /* what each matrix came to */
+    atomic_bool no_memory;
+};
+
+/* Run `s`, whose task and operands are set, and deliver its results. */
+kiln_status kiln__solver_call(kiln__solver *s, const kiln_linalg_options *opts,
+                              kiln_array **const *outs, kiln_error *err);
+
+/* The nth matrix of a side, `rows` x `columns`, as columns without gaps. */
+void kiln__solver_gather(const kiln__solver *s, const kiln__side *side, int64_t nth, int64_t rows,
+                         int64_t columns, char *to);
+
+/* Columns of `step` elements each as the nth matrix of a result. */
+void kiln__solver_scatter(const kiln__solver *s, int result, int64_t nth, int64_t step,
+                          const char *from);
+
+#endif

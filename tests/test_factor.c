@@ -1,0 +1,429 @@
+/*
+ * test_factor.c - QR factors, eigenvalues of Hermitian matrices, singular values, pseudo-inverses and least
+ * squares: by what they must satisfy, in plain loops, and against a few values of NumPy.
+ *
+ * ctest runs it with the LAPACK that is found, and with kiln's own loops ($KILN_BLAS=none).
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/core.h"
+#include "linalg_env.h"
+
+static const kiln_dtype dtypes[] = {KILN_FLOAT32, KILN_FLOAT64, KILN_COMPLEX64, KILN_COMPLEX128};
+
+/* Sides of matrices: tall, wide, square; the last are large enough for a LAPACK. */
+static const int64_t sides[][2] = {{1, 1}, {5, 3}, {3, 5}, {6, 6}, {20, 7}, {75, 60}, {60, 75}};
+
+/* ---- matrices in plain loops ----------------------------------------------------------------- */
+
+/* One matrix of a stack, row by row, whatever its dtype. */
+typedef struct matrix {
+    int64_t m, n;
+    double complex *at;
+} matrix;
+
+static matrix read_matrix(test_env *t, const kiln_array *x, int64_t nth)
+{
+    const int rank = kiln_array_rank(x);
+    const int64_t *shape = kiln_array_shape(x);
+    matrix a = {shape[rank - 2], shape[rank - 1], NULL};
+    void *data = elements(t, x);
+
+    a.at = calloc((size_t)(a.m * a.n) + 1, sizeof *a.at);
+    assert_non_null(a.at);
+    for (int64_t k = 0; k < a.m * a.n; k++)
+        a.at[k] = value_at(kiln_array_dtype(x), data, nth * a.m * a.n + k);
+    free(data);
+    return a;
+}
+
+/* a b, or a^H b. */
+static matrix product(matrix a, bool adjoint, matrix b)
+{
+    const int64_t rows = adjoint ? a.n : a.m, inner = adjoint ? a.m : a.n;
+    matrix y = {rows, b.n, calloc((size_t)(rows * b.n) + 1, sizeof *y.at)};
+
+    assert_int_equal(inner, b.m);
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < b.n; j++)
+            for (int64_t k = 0; k < inner; k++)
+                y.at[i * b.n + j] +=
+                    (adjoint ? conj(a.at[k * a.n + i]) : a.at[i * a.n + k]) * b.at[k * b.n + j];
+    return y;
+}
+
+static double largest(matrix a)
+{
+    double size = 0;
+    for (int64_t k = 0; k < a.m * a.n; k++)
+        size = fmax(size, cabs(a.at[k]));
+    return size;
+}
+
+/* |a - b| is small beside `scale`, by the dtype's rounding times the longer side. */
+static void expect_near(matrix a, matrix b, kiln_dtype dtype, double scale, const char *what)
+{
+    const double side = (double)(a.m > a.n ? a.m : a.n);
+    const double room = 40 * (side + 4) * epsilon_of(dtype) * (scale + 1);
+
+    assert_true(a.m == b.m && a.n == b.n);
+    for (int64_t k = 0; k < a.m * a.n; k++)
+        CHECK(cabs(a.at[k] - b.at[k]) <= room, "%s, %s, %lld x %lld: [%lld] is %g%+gi, not %g%+gi",
+              what, kiln_dtype_name(dtype), (long long)a.m, (long long)a.n, (long long)k,
+              creal(a.at[k]), cimag(a.at[k]), creal(b.at[k]), cimag(b.at[k]));
+}
+
+/* Columns are orthonormal: a^H a is the unit matrix. */
+static void expect_orthonormal(matrix a, kiln_dtype dtype, const char *what)
+{
+    matrix y = product(a, true, a);
+    matrix unit = {y.m, y.n, calloc((size_t)(y.m * y.n) + 1, sizeof *unit.at)};
+
+    for (int64_t k = 0; k < y.m; k++)
+        unit.at[k * (y.n + 1)] = 1;
+    expect_near(y, unit, dtype, 1, what);
+    free(y.at);
+    free(unit.at);
+}
+
+static void drop(matrix *const *all, size_t count)
+{
+    for (size_t k = 0; k < count; k++)
+        free(all[k]->at);
+}
+
+/* A stack (2, m, n) of small integers. */
+static kiln_array *stack_of(test_env *t, kiln_dtype dtype, int64_t m, int64_t n)
+{
+    return random_array(t, dtype, 3, (const int64_t[]){2, m, n});
+}
+
+/* The numbers of row `nth` of an array with one axis more than its stack. */
+static double *numbers(test_env *t, const kiln_array *x, int64_t nth)
+{
+    const int64_t count = kiln_array_shape(x)[kiln_array_rank(x) - 1];
+    void *data = elements(t, x);
+    double *values = calloc((size_t)count + 1, sizeof *values);
+
+    assert_non_null(values);
+    for (int64_t k = 0; k < count; k++)
+        values[k] = creal(value_at(kiln_array_dtype(x), data, nth * count + k));
+    free(data);
+    return values;
+}
+
+/* ---- QR -------------------------------------------------------------------------------------- */
+
+static void test_factor__qr_gives_a_back(void **state)
+{
+    test_env *t = *state;
+
+    for (size_t c = 0; c < COUNT(dtypes) * COUNT(sides); c++) {
+        const kiln_dtype dtype = dtypes[c % COUNT(dtypes)];
+        const int64_t *side = sides[c / COUNT(dtypes)];
+        kiln_array *x = stack_of(t, dtype, side[0], side[1]), *q_array = NULL, *r_array = NULL;
+        OK(t, kiln_linalg_qr(x, NULL, &q_array, &r_array, &t->err));
+        matrix a = read_matrix(t, x, 1), q = read_matrix(t, q_array, 1);
+        matrix r = read_matrix(t, r_array, 1), y = product(q, false, r);
+        expect_near(y, a, dtype, largest(a) * 10, "Q R");
+        expect_orthonormal(q, dtype, "Q");
+        for (int64_t i = 0; i < r.m; i++)
+            for (int64_t j = 0; j < i && j < r.n; j++)
+                assert_true(r.at[i * r.n + j] == 0);
+        drop((matrix *const[]){&a, &q, &r, &y}, 4);
+        kiln_array *const all[] = {x, q_array, r_array};
+        for (size_t k = 0; k < COUNT(all); k++)
+            kiln_array_release(all[k]);
+    }
+}
+
+/* np.linalg.qr([[3., 1], [4, 2]]) has R = [[-5, -2.2], [0, 0.4]]. */
+static void test_factor__qr_has_the_signs_of_numpy(void **state)
+{
+    static const double data[] = {3, 1, 4, 2}, want[] = {-5, -2.2, 0, 0.4};
+    test_env *t = *state;
+    kiln_array *x = NULL, *q = NULL, *r = NULL;
+
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT64, 2, (const int64_t[]){2, 2}, data, NULL, &x,
+                               &t->err));
+    OK(t, kiln_linalg_qr(x, NULL, &q, &r, &t->err));
+    double *got = elements(t, r);
+    for (int k = 0; k < 4; k++)
+        assert_true(fabs(got[k] - want[k]) < 1e-14);
+    free(got);
+    kiln_array_release(x);
+    kiln_array_release(q);
+    kiln_array_release(r);
+}
+
+/* ---- eigenvalues ----------------------------------------------------------------------------- */
+
+/* A Hermitian matrix, of which only one triangle is given: the other holds NaN. */
+static kiln_array *triangle(test_env *t, kiln_dtype dtype, int64_t n, bool upper, matrix *full)
+{
+    kiln_array *base = random_array(t, dtype, 2, (const int64_t[]){n, n}), *x = NULL;
+    matrix a = read_matrix(t, base, 0);
+    double complex *cut = calloc((size_t)(n * n) + 1, sizeof *cut);
+    kiln_array *exact = NULL;
+
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j <= i; j++) {
+            a.at[i * n + j] = i == j ? creal(a.at[i * n + j]) : a.at[i * n + j];
+            a.at[j * n + i] = conj(a.at[i * n + j]);
+        }
+    for (int64_t k = 0; k < n * n; k++)
+        cut[k] = (upper ? k / n <= k % n : k / n >= k % n) ? a.at[k] : (double complex)NAN;
+    OK(t, kiln_array_from_host(t->ctx, KILN_COMPLEX128, 2, (const int64_t[]){n, n}, cut, NULL,
+                               &exact, &t->err));
+    OK(t, kiln_array_cast(exact, dtype, &x, &t->err));
+    free(cut);
+    kiln_array_release(base);
+    kiln_array_release(exact);
+    *full = a;
+    return x;
+}
+
+static void test_factor__eigh_gives_vectors_that_the_matrix_stretches(void **state)
+{
+    static const int64_t orders[] = {1, 2, 5, 12, 60};
+    test_env *t = *state;
+
+    for (size_t c = 0; c < 2 * COUNT(dtypes) * COUNT(orders); c++) {
+        const kiln_dtype dtype = dtypes[c % COUNT(dtypes)];
+        const int64_t n = orders[c / COUNT(dtypes) / 2];
+        kiln_linalg_options options = KILN_LINALG_OPTIONS_INIT;
+        kiln_array *w_array = NULL, *v_array = NULL, *alone = NULL;
+        matrix a;
+        options.upper = c / COUNT(dtypes) % 2 != 0;
+        kiln_array *x = triangle(t, dtype, n, options.upper, &a);
+        OK(t, kiln_linalg_eigh(x, &options, &w_array, &v_array, &t->err));
+        OK(t, kiln_linalg_eigvalsh(x, &options, &alone, &t->err));
+        matrix v = read_matrix(t, v_array, 0), y = product(a, false, v);
+        double *w = numbers(t, w_array, 0), *same = numbers(t, alone, 0);
+        expect_orthonormal(v, dtype, "eigenvectors");
+        for (int64_t i = 0; i < n * n; i++)
+            v.at[i] *= w[i % n];
+        expect_near(y, v, dtype, largest(a) * (double)n, "A V");
+        for (int64_t k = 0; k < n; k++) {
+            assert_true(k == 0 || w[k] >= w[k - 1]);
+            assert_true(fabs(w[k] - same[k]) <= 100 * (double)n * epsilon_of(dtype) * largest(a));
+        }
+        free(w);
+        free(same);
+        drop((matrix *const[]){&a, &v, &y}, 3);
+        kiln_array *const all[] = {x, w_array, v_array, alone};
+        for (size_t k = 0; k < COUNT(all); k++)
+            kiln_array_release(all[k]);
+    }
+}
+
+/* ---- singular values ------------------------------------------------------------------------- */
+
+static void test_factor__svd_gives_a_back(void **state)
+{
+    test_env *t = *state;
+
+    for (size_t c = 0; c < COUNT(dtypes) * COUNT(sides); c++) {
+        const kiln_dtype dtype = dtypes[c % COUNT(dtypes)];
+        const int64_t *side = sides[c / COUNT(dtypes)];
+        kiln_array *x = stack_of(t, dtype, side[0], side[1]);
+        kiln_array *u_array = NULL, *s_array = NULL, *vh_array = NULL, *alone = NULL;
+        OK(t, kiln_linalg_svd(x, NULL, &u_array, &s_array, &vh_array, &t->err));
+        OK(t, kiln_linalg_svdvals(x, NULL, &alone, &t->err));
+        matrix a = read_matrix(t, x, 1), u = read_matrix(t, u_array, 1);
+        matrix vh = read_matrix(t, vh_array, 1), v = {vh.n, vh.m, NULL};
+        double *s = numbers(t, s_array, 1), *same = numbers(t, alone, 1);
+        v.at = calloc((size_t)(v.m * v.n) + 1, sizeof *v.at);
+        for (int64_t k = 0; k < v.m * v.n; k++)
+            v.at[k] = conj(vh.at[k % v.n * vh.n + k / v.n]);
+        expect_orthonormal(u, dtype, "U");
+        expect_orthonormal(v, dtype, "V");
+        for (int64_t k = 0; k < u.m * u.n; k++)
+            u.at[k] *= s[k % u.n];
+        matrix y = product(u, false, vh);
+        expect_near(y, a, dtype, largest(a) * 10, "U S V^H");
+        for (int64_t k = 0; k < u.n; k++) {
+            assert_true(s[k] >= 0 && (k == 0 || s[k] <= s[k - 1]));
+            assert_true(fabs(s[k] - same[k]) <= 100 * epsilon_of(dtype) * s[0]);
+        }
+        free(s);
+        free(same);
+        drop((matrix *const[]){&a, &u, &vh, &v, &y}, 5);
+        kiln_array *const all[] = {x, u_array, s_array, vh_array, alone};
+        for (size_t k = 0; k < COUNT(all); k++)
+            kiln_array_release(all[k]);
+    }
+}
+
+/* A matrix of ones has one singular value that is not 0; vectors are orthonormal all the same. */
+static void test_factor__svd_of_less_than_full_rank(void **state)
+{
+    test_env *t = *state;
+    kiln_array *x = NULL, *u_array = NULL, *s_array = NULL, *vh = NULL;
+
+    OK(t, kiln_array_ones(t->ctx, KILN_FLOAT64, 2, (const int64_t[]){6, 4}, &x, &t->err));
+    OK(t, kiln_linalg_svd(x, NULL, &u_array, &s_array, &vh, &t->err));
+    double *s = numbers(t, s_array, 0);
+    assert_true(fabs(s[0] - sqrt(24)) < 1e-14);
+    for (int k = 1; k < 4; k++)
+        assert_true(s[k] < 1e-14);
+    matrix u = read_matrix(t, u_array, 0);
+    expect_orthonormal(u, KILN_FLOAT64, "U");
+    free(s);
+    free(u.at);
+    kiln_array *const all[] = {x, u_array, s_array, vh};
+    for (size_t k = 0; k < COUNT(all); k++)
+        kiln_array_release(all[k]);
+}
+
+/* ---- least squares --------------------------------------------------------------------------- */
+
+/* The residual of a least-squares solution is orthogonal to the columns: a^H (a x - b) = 0. */
+static void test_factor__lstsq_leaves_an_orthogonal_residual(void **state)
+{
+    test_env *t = *state;
+
+    for (size_t d = 0; d < COUNT(dtypes); d++) {
+        kiln_array *a_array = stack_of(t, dtypes[d], 11, 4), *x_array = NULL;
+        kiln_array *b_array = stack_of(t, dtypes[d], 11, 2);
+        OK(t, kiln_linalg_lstsq(a_array, b_array, -1, NULL, &x_array, &t->err));
+        matrix a = read_matrix(t, a_array, 1), b = read_matrix(t, b_array, 1);
+        matrix x = read_matrix(t, x_array, 1), y = product(a, false, x);
+        for (int64_t k = 0; k < y.m * y.n; k++)
+            y.at[k] -= b.at[k];
+        matrix rest = product(a, true, y);
+        matrix zero = {rest.m, rest.n, calloc((size_t)(rest.m * rest.n) + 1, sizeof *zero.at)};
+        expect_near(rest, zero, dtypes[d], 100, "a^H (a x - b)");
+        drop((matrix *const[]){&a, &b, &x, &y, &rest, &zero}, 6);
+        kiln_array_release(a_array);
+        kiln_array_release(b_array);
+        kiln_array_release(x_array);
+    }
+}
+
+/* np.linalg.lstsq([[1., 0], [1, 1], [1, 2]], [1., 3, 4]) is [7/6, 3/2]; np.linalg.pinv of a matrix of ones of
+ * 2 x 3 is 1/6 everywhere. */
+static void test_factor__lstsq_and_pinv_have_values_of_numpy(void **state)
+{
+    static const double line[] = {1, 0, 1, 1, 1, 2}, at[] = {1, 3, 4};
+    test_env *t = *state;
+    kiln_array *a = NULL, *b = NULL, *x = NULL, *ones = NULL, *inverse = NULL;
+
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT64, 2, (const int64_t[]){3, 2}, line, NULL, &a,
+                               &t->err));
+    OK(t,
+       kiln_array_from_host(t->ctx, KILN_FLOAT64, 1, (const int64_t[]){3}, at, NULL, &b, &t->err));
+    OK(t, kiln_linalg_lstsq(a, b, -1, NULL, &x, &t->err));
+    assert_int_equal(kiln_array_rank(x), 1);
+    double *got = elements(t, x);
+    assert_true(fabs(got[0] - 7.0 / 6) < 1e-14 && fabs(got[1] - 1.5) < 1e-14);
+    free(got);
+    OK(t, kiln_array_ones(t->ctx, KILN_FLOAT64, 2, (const int64_t[]){2, 3}, &ones, &t->err));
+    OK(t, kiln_linalg_pinv(ones, -1, NULL, &inverse, &t->err));
+    assert_true(kiln_array_shape(inverse)[0] == 3 && kiln_array_shape(inverse)[1] == 2);
+    got = elements(t, inverse);
+    for (int k = 0; k < 6; k++)
+        assert_true(fabs(got[k] - 1.0 / 6) < 1e-14);
+    free(got);
+    kiln_array *const all[] = {a, b, x, ones, inverse};
+    for (size_t k = 0; k < COUNT(all); k++)
+        kiln_array_release(all[k]);
+}
+
+/* ---- empty matrices, failures ---------------------------------------------------------------- */
+
+/* NumPy: np.linalg.qr(np.ones((3, 0))) has shapes (3, 0) and (0, 0), and so on. */
+static void test_factor__takes_empty_matrices(void **state)
+{
+    test_env *t = *state;
+    kiln_array *x = NULL, *q = NULL, *r = NULL, *u = NULL, *s = NULL, *vh = NULL, *w = NULL;
+    kiln_array *square = NULL, *v = NULL, *p = NULL;
+
+    OK(t, kiln_array_ones(t->ctx, KILN_FLOAT64, 2, (const int64_t[]){3, 0}, &x, &t->err));
+    OK(t, kiln_array_ones(t->ctx, KILN_FLOAT64, 3, (const int64_t[]){2, 0, 0}, &square, &t->err));
+    OK(t, kiln_linalg_qr(x, NULL, &q, &r, &t->err));
+    assert_true(kiln_array_shape(q)[0] == 3 && kiln_array_shape(q)[1] == 0);
+    OK(t, kiln_linalg_svd(x, NULL, &u, &s, &vh, &t->err));
+    assert_true(kiln_array_size(s) == 0 && kiln_array_shape(u)[0] == 3);
+    OK(t, kiln_linalg_eigh(square, NULL, &w, &v, &t->err));
+    assert_true(kiln_array_shape(w)[0] == 2 && kiln_array_size(v) == 0);
+    OK(t, kiln_linalg_pinv(x, -1, NULL, &p, &t->err));
+    assert_true(kiln_array_shape(p)[0] == 0 && kiln_array_shape(p)[1] == 3);
+    kiln_array *const all[] = {x, q, r, u, s, vh, w, square, v, p};
+    for (size_t k = 0; k < COUNT(all); k++)
+        kiln_array_release(all[k]);
+}
+
+/* NumPy raises LinAlgError: what holds NaN does not converge, however large it is. */
+static void test_factor__refuses_nan_and_bad_arguments(void **state)
+{
+    test_env *t = *state;
+    kiln_linalg_options options = KILN_LINALG_OPTIONS_INIT;
+    kiln_array *x = NULL, *one = NULL, *two = NULL, *three = NULL, *wide = NULL;
+
+    OK(t, kiln_array_full(t->ctx, KILN_FLOAT64, 3, (const int64_t[]){2, 70, 70}, NAN, &x, &t->err));
+    OK(t, kiln_array_ones(t->ctx, KILN_FLOAT64, 2, (const int64_t[]){2, 3}, &wide, &t->err));
+    FAILS(t, KILN_ERR_SINGULAR, kiln_linalg_svd(x, NULL, &one, &two, &three, &t->err), "matrix [0]",
+          "converge");
+    FAILS(t, KILN_ERR_SINGULAR, kiln_linalg_eigvalsh(x, NULL, &one, &t->err), "eigenvalues");
+    options.nan_on_failure = true;
+    OK(t, kiln_linalg_svdvals(x, &options, &one, &t->err));
+    double *got = elements(t, one);
+    assert_true(isnan(got[0]) && isnan(got[139]));
+    free(got);
+    kiln_array_release(one);
+    one = NULL;
+    FAILS(t, KILN_ERR_SHAPE, kiln_linalg_eigh(wide, NULL, &one, &two, &t->err), "eigh", "(2, 3)");
+    FAILS(t, KILN_ERR_NULL, kiln_linalg_qr(wide, NULL, &one, NULL, &t->err), "result 2");
+    FAILS(t, KILN_ERR_ARGUMENT, kiln_linalg_svd(wide, NULL, &one, &two, &one, &t->err),
+          "results 1 and 3");
+    assert_true(one == NULL && two == NULL && three == NULL);
+    kiln_array_release(x);
+    kiln_array_release(wide);
+}
+
+static void test_factor__survives_a_lack_of_memory(void **state)
+{
+    test_env *t = *state;
+    kiln_array *a = stack_of(t, KILN_COMPLEX64, 61, 60), *b = stack_of(t, KILN_COMPLEX64, 61, 1);
+    size_t nth = 0;
+
+    for (bool done = false; !done; nth++) {
+        kiln_array *q = NULL, *r = NULL, *x = NULL;
+        kiln__test_alloc_fail_at(nth);
+        kiln_status status = kiln_linalg_qr(a, NULL, &q, &r, NULL);
+        if (status == KILN_OK)
+            status = kiln_linalg_lstsq(a, b, -1, NULL, &x, NULL);
+        kiln__test_alloc_fail_at(SIZE_MAX);
+        CHECK(status == KILN_OK || status == KILN_ERR_NO_MEMORY, "allocation %zu: %d", nth,
+              (int)status);
+        done = status == KILN_OK && nth > 20;
+        kiln_array_release(q);
+        kiln_array_release(r);
+        kiln_array_release(x);
+        assert_true(nth < 200);
+    }
+    kiln_array_release(a);
+    kiln_array_release(b);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_factor__qr_gives_a_back),
+        TEST(test_factor__qr_has_the_signs_of_numpy),
+        TEST(test_factor__eigh_gives_vectors_that_the_matrix_stretches),
+        TEST(test_factor__svd_gives_a_back),
+        TEST(test_factor__svd_of_less_than_full_rank),
+        TEST(test_factor__lstsq_leaves_an_orthogonal_residual),
+        TEST(test_factor__lstsq_and_pinv_have_values_of_numpy),
+        TEST(test_factor__takes_empty_matrices),
+        TEST(test_factor__refuses_nan_and_bad_arguments),
+        TEST(test_factor__survives_a_lack_of_memory),
+    };
+
+    return test_env_main(argc, argv, "test_factor", tests, COUNT(tests));
+}
