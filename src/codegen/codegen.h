@@ -139,6 +139,23 @@ typedef struct kiln__words {
     size_t count;
 } kiln__words;
 
+/* Reductions: how elements are added to an accumulator (reduce_batch.c). */
+typedef enum kiln__batch {
+    KILN__BATCH_NONE,    /* one by one */
+    KILN__BATCH_SUM,     /* several small integers as one int */
+    KILN__BATCH_MOMENTS, /* several values as one set of moments */
+    KILN__BATCH_COUNTED, /* the same of accumulators: values that may be left out, complex ones */
+    KILN__BATCH_LEAST,   /* the best of several, as one position */
+    KILN__BATCH_GREATEST
+} kiln__batch;
+
+/* Which batches a definition's texts allow. */
+typedef struct kiln__batching {
+    kiln__batch batch;
+    bool mapped;  /* elements must be computed of what was loaded */
+    bool element; /* sums: elements are those of the first input, whose dtype must be a small one */
+} kiln__batching;
+
 /* A checked definition. */
 typedef struct kiln__definition {
     atomic_uint references;
@@ -158,6 +175,7 @@ typedef struct kiln__definition {
     bool uses_in_indexer, uses_out_indexer;
     bool uses_in_number;    /* `_j` */
     bool uses_out_number;   /* `_i` */
+    kiln__batching batching; /* reductions */
     bool masked;            /* reductions: KILN__WHERE is among the inputs */
     bool has_initial;       /* reductions: KILN__INITIAL is */
     char *own;              /* ", s1, s2": variables of loop_prep that every element has a copy of */
@@ -323,16 +341,6 @@ typedef enum kiln__access {
     KILN__ACCESS_WINDOW,  /* out of a window that other inputs may share (window.c) */
     KILN__ACCESS_STAGED   /* through the panels of a tile of results (reduce_tile.c) */
 } kiln__access;
-
-/* Reductions: how elements are added to an accumulator (reduce_batch.c). */
-typedef enum kiln__batch {
-    KILN__BATCH_NONE,    /* one by one */
-    KILN__BATCH_SUM,     /* several small integers as one int */
-    KILN__BATCH_MOMENTS, /* several values as one set of moments */
-    KILN__BATCH_COUNTED, /* the same of accumulators: values that may be left out, complex ones */
-    KILN__BATCH_LEAST,   /* the best of several, as one position */
-    KILN__BATCH_GREATEST
-} kiln__batch;
 
 /* What each family adds to a variant. */
 typedef struct kiln__loop_variant {

@@ -133,4 +133,7 @@ typedef struct kiln__macro {
 /* Go through the #define lines of a scan: `*at` and `*which` start as 0. False after the last. */
 bool kiln__macro_next(const kiln__scan *scan, size_t *which, size_t *at, kiln__macro *out);
 
+/* Which batches the texts allow, into def->batching. (reduce_batch.c) */
+void kiln__batch_scan(kiln__definition *def, const kiln__scan *scan);
+
 #endif

@@ -26,17 +26,12 @@
  */
 #include "codegen/lexer.h"
 
-/* Whether `text` consists of these tokens; "%" stands for the name of the input. */
-static bool is_text(const char *text, const char *input, const char *const *tokens, size_t count)
+/* Whether these are the tokens of a text; "%" stands for the name of the input. */
+static bool is_text(const kiln__tokens *t, const char *input, const char *const *tokens, size_t count)
 {
-    kiln__tokens t;
-
-    kiln__lex(text, KILN__LEX_CPP, &t);
-    bool same = !t.failed && t.count == count;
+    bool same = !t->failed && t->count == count;
     for (size_t k = 0; same && k < count; k++)
-        same =
-            strcmp(kiln__token_text(&t, k), strcmp(tokens[k], "%") == 0 ? input : tokens[k]) == 0;
-    kiln__tokens_clear(&t);
+        same = strcmp(kiln__token_text(t, k), strcmp(tokens[k], "%") == 0 ? input : tokens[k]) == 0;
     return same;
 }
 
@@ -136,22 +131,6 @@ static size_t only_input(const kiln__definition *def)
     return 0;
 }
 
-/* An accumulator in which the sum of a batch is as exact as in an int. */
-static bool is_wide(const kiln__definition *def, const kiln_dtype *dtypes)
-{
-    static const char *const types[] = {
-        "unsigned long long", "long long", "double", "int64", "uint64", "float64"};
-    const char *type = def->snippet[KILN__SNIPPET_REDUCE_TYPE];
-    const kiln_dtype out = dtypes[def->input_count];
-
-    if (type[0] == '\0')
-        return out == KILN_INT64 || out == KILN_UINT64 || out == KILN_FLOAT64;
-    for (size_t k = 0; k < KILN_COUNT_OF(types); k++)
-        if (strcmp(type, types[k]) == 0)
-            return true;
-    return false;
-}
-
 /* Whether the tokens are a function without arguments, of a type of one or two bytes, and its call:
  * how graphs write what is computed of an element. */
 static bool is_small_lambda(const kiln__tokens *t)
@@ -178,29 +157,62 @@ static bool is_small_lambda(const kiln__tokens *t)
            closing(t, k) + 3 == t->count && is_of_elements(t, k, t->count);
 }
 
-/* Whether sums can be taken as ints: the elements are small integers, or say whether something is 0.
- * `mapped`: they are not simply those of the input. */
-static bool is_small_sum(const kiln__definition *def, const kiln_dtype *dtypes, bool *mapped_out)
+/* Whether sums can be taken as ints: the elements are small integers, or say whether something is 0. */
+static bool is_small_sum(const kiln__definition *def, const kiln__scan *scan, kiln__batching *out)
 {
-    const char *map = def->snippet[KILN__SNIPPET_MAP];
+    const kiln__tokens *map = &scan->text[KILN__SNIPPET_MAP];
     const size_t p = only_input(def);
-    kiln__tokens t;
 
-    if (def->masked || !IS_TEXT(def->snippet[KILN__SNIPPET_REDUCE], "", "a", "+", "b") ||
-        !is_wide(def, dtypes) || !IS_TEXT(def->snippet[KILN__SNIPPET_IDENTITY], "", "0"))
+    if (def->masked || !IS_TEXT(&scan->text[KILN__SNIPPET_REDUCE], "", "a", "+", "b") ||
+        !IS_TEXT(&scan->text[KILN__SNIPPET_IDENTITY], "", "0"))
         return false;
-    *mapped_out = false;
     if (p < def->param_count) {
-        const char *x = def->params[p].name, kind = kiln_dtype_kind(dtypes[p]);
-        const bool small = kiln_dtype_size(dtypes[p]) <= 2 && strchr("biu", kind) != NULL;
-        if ((small && IS_TEXT(map, x, "%")) || IS_TEXT(map, x, "%", "!=", "T", "(", "0", ")"))
+        out->element = IS_TEXT(map, def->params[p].name, "%");
+        if (out->element || IS_TEXT(map, def->params[p].name, "%", "!=", "T", "(", "0", ")"))
             return true;
     }
-    *mapped_out = true;
-    kiln__lex(map, KILN__LEX_CPP, &t);
-    const bool is = is_small_lambda(&t);
-    kiln__tokens_clear(&t);
-    return is;
+    out->mapped = true;
+    return is_small_lambda(map);
+}
+
+void kiln__batch_scan(kiln__definition *def, const kiln__scan *scan)
+{
+    const kiln__tokens *map = &scan->text[KILN__SNIPPET_MAP];
+    const char *reduce = def->snippet[KILN__SNIPPET_REDUCE];
+    kiln__batching *const out = &def->batching;
+    size_t value = 0;
+
+    if (!def->family->maps || !def->family->shrinks || !by_value(def))
+        return;
+    for (size_t k = 0; out->batch == KILN__BATCH_NONE && k < KILN_COUNT_OF(kinds); k++) {
+        if (strcmp(reduce, kinds[k].reduce) == 0 &&
+            is_call(map, kinds[k].of, kinds[k].place, &value)) {
+            const size_t p = only_input(def);
+            out->batch = kinds[k].batch;
+            out->mapped = p == def->param_count ||
+                          value + 2 + (kinds[k].place ? 2 : 0) != map->count ||
+                          !kiln__token_is(map, value, def->params[p].name);
+        }
+    }
+    if (out->batch == KILN__BATCH_NONE)
+        out->batch = is_small_sum(def, scan, out) ? KILN__BATCH_SUM : KILN__BATCH_NONE;
+    else if (def->snippet[KILN__SNIPPET_IDENTITY][0] == '\0')
+        out->batch = KILN__BATCH_NONE;
+}
+
+/* Whether the sum of a batch is as exact in an accumulator as in an int, and elements are so small. */
+static bool dtypes_suit_sums(const kiln__definition *def, const kiln__variant *v)
+{
+    const char *type = def->snippet[KILN__SNIPPET_REDUCE_TYPE];
+    const kiln_dtype sum = type[0] == '\0' ? (kiln_dtype)v->dtype[def->input_count]
+                           : kiln__definition_declares(def, type)
+                               ? KILN_DTYPE_NONE
+                               : kiln_dtype_from_name(type, strlen(type));
+    const kiln_dtype element = (kiln_dtype)v->dtype[0];
+
+    return (sum == KILN_INT64 || sum == KILN_UINT64 || sum == KILN_FLOAT64) &&
+           (!def->batching.element ||
+            (kiln_dtype_size(element) <= 2 && strchr("biu", kiln_dtype_kind(element)) != NULL));
 }
 
 /* The batch of a kind that a device has: values that count all are plain ones, and the cpu's
@@ -212,71 +224,33 @@ static kiln__batch batch_on(kiln_backend backend, kiln__batch batch, bool masked
     return batch == KILN__BATCH_COUNTED && backend == KILN_BACKEND_CPU ? KILN__BATCH_NONE : batch;
 }
 
-/* How elements are batched, and whether they must be computed of what was loaded. */
-static kiln__batch find_batch(const kiln__definition *def, const kiln_dtype *dtypes,
-                              kiln_backend backend, bool *mapped_out)
-{
-    const char *map = def->snippet[KILN__SNIPPET_MAP];
-    const char *reduce = def->snippet[KILN__SNIPPET_REDUCE];
-    kiln__batch batch = KILN__BATCH_NONE;
-    size_t value = 0;
-    kiln__tokens t;
-
-    *mapped_out = false;
-    if (!def->family->maps || !def->family->shrinks || !by_value(def))
-        return KILN__BATCH_NONE;
-    kiln__lex(map, KILN__LEX_CPP, &t);
-    for (size_t k = 0; batch == KILN__BATCH_NONE && k < KILN_COUNT_OF(kinds); k++) {
-        if (strcmp(reduce, kinds[k].reduce) == 0 &&
-            is_call(&t, kinds[k].of, kinds[k].place, &value)) {
-            const size_t p = only_input(def);
-            batch = kinds[k].batch;
-            *mapped_out = p == def->param_count ||
-                          value + 2 + (kinds[k].place ? 2 : 0) != t.count ||
-                          !kiln__token_is(&t, value, def->params[p].name);
-        }
-    }
-    kiln__tokens_clear(&t);
-    if (batch == KILN__BATCH_NONE)
-        return is_small_sum(def, dtypes, mapped_out) ? KILN__BATCH_SUM : KILN__BATCH_NONE;
-    return def->snippet[KILN__SNIPPET_IDENTITY][0] != '\0' ? batch_on(backend, batch, def->masked)
-                                                           : KILN__BATCH_NONE;
-}
-
 kiln__batch kiln__reduce_batch(const kiln__definition *def, const kiln__variant *v, bool ordered)
 {
-    kiln_dtype dtypes[KILN_PARAM_MAX];
-    bool mapped, walks = false;
+    bool walks = false;
 
-    for (size_t p = 0; p < def->param_count; p++) {
-        dtypes[p] = (kiln_dtype)v->dtype[p];
-        walks = walks || (p < def->input_count && !def->params[p].late && !def->params[p].raw &&
+    for (size_t p = 0; p < def->input_count; p++)
+        walks = walks || (!def->params[p].late && !def->params[p].raw &&
                           v->access[p] != KILN__ACCESS_SCALAR && v->access[p] != KILN__ACCESS_ONE);
-    }
     const kiln__batch batch =
-        walks ? find_batch(def, dtypes, (kiln_backend)v->backend, &mapped) : KILN__BATCH_NONE;
+        batch_on((kiln_backend)v->backend, def->batching.batch, def->masked);
     const bool place = batch == KILN__BATCH_LEAST || batch == KILN__BATCH_GREATEST;
+    if (!walks || (place && !ordered) || (batch == KILN__BATCH_SUM && !dtypes_suit_sums(def, v)))
+        return KILN__BATCH_NONE;
     if (batch == KILN__BATCH_MOMENTS && v->backend == KILN_BACKEND_CPU &&
         v->layout == KILN__LAYOUT_COLUMNS &&
         strcmp(def->snippet[KILN__SNIPPET_REDUCE_TYPE], "kiln_moments<float>") == 0)
         return KILN__BATCH_NONE; /* compilers make vectors of columns' moments as they are */
-    return place && !ordered ? KILN__BATCH_NONE : batch;
+    return batch;
 }
 
 bool kiln__batch_is_kept(const kiln__definition *def, const kiln__variant *v)
 {
-    kiln_dtype dtypes[KILN_PARAM_MAX];
-    bool mapped = false;
+    const kiln__batch batch = kiln__batch_of(v);
 
     /* Sums look at an element once, and so do positions down columns. */
-    const kiln__batch batch = kiln__batch_of(v);
-    if (!kiln__batch_is_of_moments(batch) &&
-        (batch == KILN__BATCH_SUM || v->layout != KILN__LAYOUT_ROWS))
-        return false;
-    for (size_t p = 0; p < def->param_count; p++)
-        dtypes[p] = (kiln_dtype)v->dtype[p];
-    return batch != KILN__BATCH_NONE &&
-           find_batch(def, dtypes, (kiln_backend)v->backend, &mapped) != KILN__BATCH_NONE && mapped;
+    return def->batching.mapped && batch != KILN__BATCH_NONE &&
+           (kiln__batch_is_of_moments(batch) ||
+            (batch != KILN__BATCH_SUM && v->layout == KILN__LAYOUT_ROWS));
 }
 
 bool kiln__batch_of_bytes(const kiln__definition *def, const kiln__variant *v)

@@ -431,6 +431,7 @@ kiln_status kiln__scan_definition(kiln__definition *def, kiln_error *err)
     }
     find_addresses(def, &scan);
     find_numbers_wanted(def, &scan);
+    kiln__batch_scan(def, &scan);
     KILN_TRY(kiln__assign_scan(def, &scan, err));
     KILN_TRY(kiln__prep_scan(def, &scan, err));
     if (def->family->scan != NULL)

@@ -41,16 +41,20 @@ typedef struct row_parts {
     char *out; /* outputs per element: the definition has both texts in one */
 } row_parts;
 
+/* A stage's texts: in a line, in a definition's snippets (the result is none), and in the struct that a
+ * definition is made from. */
 static const struct {
     kiln__manifest_stage_text text;
     kiln__stage_text snippet;
+    size_t at;
 } stage_texts[] = {
-    {KILN__MANIFEST_STAGE_PREP, KILN__STAGE_PREP},
-    {KILN__MANIFEST_STAGE_MAP, KILN__STAGE_MAP},
-    {KILN__MANIFEST_STAGE_TYPE, KILN__STAGE_TYPE},
-    {KILN__MANIFEST_STAGE_REDUCE, KILN__STAGE_REDUCE},
-    {KILN__MANIFEST_STAGE_IDENTITY, KILN__STAGE_IDENTITY},
-    {KILN__MANIFEST_STAGE_POST, KILN__STAGE_POST},
+#define STAGE_TEXT(ID, field)                                                                      \
+    {KILN__MANIFEST_STAGE_##ID, KILN__STAGE_##ID, offsetof(kiln_row_stage, field)}
+    STAGE_TEXT(PREP, prep),     STAGE_TEXT(MAP, map),
+    STAGE_TEXT(TYPE, type),     STAGE_TEXT(REDUCE, reduce),
+    STAGE_TEXT(IDENTITY, identity), STAGE_TEXT(POST, post),
+#undef STAGE_TEXT
+    {KILN__MANIFEST_STAGE_RESULT, KILN__STAGE_TEXTS, offsetof(kiln_row_stage, result)},
 };
 
 /* Cut the outputs' text before the first one that has one element a row. False without memory. */
@@ -80,11 +84,12 @@ static bool fill_row(const kiln__definition *def, kiln__manifest_entry *e, row_p
     memset(parts, 0, sizeof *parts);
     for (size_t s = 0; s < rows->stage_count; s++) {
         for (size_t t = 0; t < KILN_COUNT_OF(stage_texts); t++) {
-            const char *text = def->snippet[kiln__stage_snippet(s, stage_texts[t].snippet)];
+            const char *text = stage_texts[t].snippet == KILN__STAGE_TEXTS
+                                   ? rows->result[s]
+                                   : def->snippet[kiln__stage_snippet(s, stage_texts[t].snippet)];
             if (text[0] != '\0')
                 parts->stages[s].text[stage_texts[t].text].text = text;
         }
-        parts->stages[s].text[KILN__MANIFEST_STAGE_RESULT].text = rows->result[s];
     }
     for (size_t v = 0; v < rows->value_count; v++) {
         parts->values[v].type.text = rows->value_type[v];
@@ -103,16 +108,10 @@ kiln_status kiln__manifest_rows(const kiln__manifest_entry *e, kiln_row_stage *s
     if (e->stage_count > KILN__STAGE_MAX || e->value_count > KILN__VALUE_MAX)
         return kiln__fail(err, KILN_ERR_ARGUMENT, "%zu stages and %zu values; at most %d and %d",
                           e->stage_count, e->value_count, KILN__STAGE_MAX, KILN__VALUE_MAX);
-    for (size_t s = 0; s < e->stage_count; s++) {
-        const kiln__manifest_word *text = e->stages[s].text;
-        stages[s] = (kiln_row_stage){.prep = text[KILN__MANIFEST_STAGE_PREP].text,
-                                      .map = text[KILN__MANIFEST_STAGE_MAP].text,
-                                      .type = text[KILN__MANIFEST_STAGE_TYPE].text,
-                                      .reduce = text[KILN__MANIFEST_STAGE_REDUCE].text,
-                                      .identity = text[KILN__MANIFEST_STAGE_IDENTITY].text,
-                                      .result = text[KILN__MANIFEST_STAGE_RESULT].text,
-                                      .post = text[KILN__MANIFEST_STAGE_POST].text};
-    }
+    for (size_t s = 0; s < e->stage_count; s++)
+        for (size_t t = 0; t < KILN_COUNT_OF(stage_texts); t++)
+            memcpy((char *)&stages[s] + stage_texts[t].at, &e->stages[s].text[stage_texts[t].text].text,
+                   sizeof(const char *));
     for (size_t v = 0; v < e->value_count; v++)
         values[v] = (kiln_row_value){e->values[v].type.text, e->values[v].name.text};
     return KILN_OK;
