@@ -93,14 +93,13 @@ static kiln_status open_file(const char *path, int *fd_out, kiln_error *err)
 {
     char here[PATH_MAX], reason[KILN__REASON_BYTES] = "";
     kiln__buf whole = KILN__BUF_INIT;
-    int why = 0;
 
     if (path[0] != '/' && getcwd(here, sizeof here) == NULL)
         return fail_errno(errno, err);
     kiln__buf_printf(&whole, "%s%s%s", path[0] != '/' ? here : "", path[0] != '/' ? "/" : "", path);
-    why = whole.failed
-              ? ENOMEM
-              : kiln__way_open(whole.text, O_RDONLY | O_NONBLOCK | O_NOCTTY, fd_out, reason);
+    const int why =
+        whole.failed ? ENOMEM
+                     : kiln__way_open(whole.text, O_RDONLY | O_NONBLOCK | O_NOCTTY, fd_out, reason);
     kiln__buf_clear(&whole);
     if (why == EPERM && reason[0] != '\0')
         return kiln__fail(err, KILN_ERR_CACHE, "%s", reason);

@@ -88,7 +88,7 @@ static bool is_of_elements(const kiln__tokens *t, size_t from, size_t to)
 /* Whether the tokens are "function<type>(value)", or "...(value, _J)". Where the value begins. */
 static bool is_call(const kiln__tokens *t, const char *function, bool place, size_t *value_out)
 {
-    size_t open, end;
+    size_t open;
 
     if (t->failed || t->doubtful || t->count < 6 || !kiln__token_is(t, 0, function) ||
         !kiln__token_is(t, 1, "<"))
@@ -98,7 +98,7 @@ static bool is_call(const kiln__tokens *t, const char *function, bool place, siz
     if (open + 1 >= t->count || !kiln__token_is(t, open, ">") || !kiln__token_is(t, open + 1, "("))
         return false;
     open++;
-    end = t->count - 1;
+    size_t end = t->count - 1;
     if (closing(t, open) != end)
         return false;
     if (place) {

@@ -37,7 +37,6 @@ kiln_status kiln__event_create(kiln__device *device, const kiln__event_kind *kin
 kiln_status kiln__event_open(kiln__device *device, const kiln_event_handle *handle,
                              kiln_event **out, kiln_error *err)
 {
-    kiln_status status = KILN_OK;
     void *native = NULL;
 
     *out = NULL;
@@ -45,13 +44,11 @@ kiln_status kiln__event_open(kiln__device *device, const kiln_event_handle *hand
     if (device->backend->event_open == NULL)
         return kiln__fail(err, KILN_ERR_UNSUPPORTED, "%s shares no events with other processes",
                           device->info.id);
-    KILN_TRY(device->backend->event_open(device, handle, &native, err));
-    KILN_TRY(event_new(device, native, false, out, err));
+    KILN_CHECK(device->backend->event_open(device, handle, &native, err));
+    KILN_CHECK(event_new(device, native, false, out, err));
     /* The process that exported it has recorded it, or will. */
     atomic_store(&(*out)->recorded, true);
-
-done:
-    return status;
+    return KILN_OK;
 }
 
 void kiln__event_close(kiln_event *event)
@@ -145,7 +142,6 @@ kiln_status kiln__event_elapsed_ms(kiln_event *start, kiln_event *end, double *m
                                    kiln_error *err)
 {
     kiln__device *device = end->device;
-    kiln_status status = KILN_OK;
 
     *ms_out = 0;
     KILN_CHECK(kiln__device_check(device, err));
@@ -154,12 +150,9 @@ kiln_status kiln__event_elapsed_ms(kiln_event *start, kiln_event *end, double *m
         start->device->info.ordinal != device->info.ordinal)
         return kiln__fail(err, KILN_ERR_CONTEXT, "an event of %s and one of %s share no clock",
                           start->device->info.id, device->info.id);
-    KILN_TRY(check_measures(start, "start", err));
-    KILN_TRY(check_measures(end, "end", err));
-    status = device->backend->event_elapsed(device, start->native, end->native, ms_out, err);
-
-done:
-    return status;
+    KILN_CHECK(check_measures(start, "start", err));
+    KILN_CHECK(check_measures(end, "end", err));
+    return device->backend->event_elapsed(device, start->native, end->native, ms_out, err);
 }
 
 kiln_status kiln__event_export(kiln_event *event, kiln_event_handle *handle_out, kiln_error *err)

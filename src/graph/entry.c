@@ -163,9 +163,8 @@ kiln_status kiln__graph_program(kiln_graph *graph, const kiln__graph_call *call,
     *out = NULL;
     kiln_status status = KILN_OK;
     KILN_CHECK(check_count(graph, call, err));
-    kiln__graph_arg *args = kiln__calloc(call->arg_count + 1, sizeof *args);
-    if (args == NULL)
-        return kiln__fail_memory(err, call->arg_count * sizeof *args);
+    kiln__graph_arg *args = NULL;
+    KILN_CHECK(kiln__make_zeroed(&args, call->arg_count + 1, sizeof *args, err));
     for (size_t k = 0; k < call->arg_count && status == KILN_OK; k++)
         status = read_arg(graph, call, k, &args[k], err);
     if (status == KILN_OK)
@@ -183,9 +182,7 @@ static kiln_status make_view(const kiln_graph *graph, const kiln__step_param *pa
     if (param->whole || param->kind == KILN__VALUE_SCALAR || param->kind == KILN__VALUE_NUMBER)
         return KILN_OK;
     view->bytes = (sizeof(kiln_array) + 2 * (size_t)param->rank * sizeof(int64_t) + 15) / 16 * 16;
-    view->header = kiln__calloc(1, view->bytes);
-    if (view->header == NULL)
-        return kiln__fail_memory(err, view->bytes);
+    KILN_CHECK(kiln__make_zeroed(&view->header, 1, view->bytes, err));
     kiln__array_header(view->header, graph->ctx, param->dtype, param->rank, param->shape,
                        param->strides);
     return KILN_OK;
@@ -194,9 +191,7 @@ static kiln_status make_view(const kiln_graph *graph, const kiln__step_param *pa
 static kiln_status bind_step(kiln_graph *graph, const kiln__step *step, kiln__bound_step *bound,
                              kiln_error *err)
 {
-    bound->views = kiln__calloc(step->param_count + 1, sizeof *bound->views);
-    if (bound->views == NULL)
-        return kiln__fail_memory(err, step->param_count * sizeof *bound->views);
+    KILN_CHECK(kiln__make_zeroed(&bound->views, step->param_count + 1, sizeof *bound->views, err));
     bound->view_count = step->param_count;
     bound->input_count = step->input_count;
     bound->reduce = step->kind != KILN__STEP_LOOP && step->kind != KILN__STEP_CUSTOM;
@@ -280,11 +275,8 @@ static kiln_status entry_build(kiln_graph *graph, const kiln__graph_call *call, 
     entry->hash = hash;
     entry->program = program;
     program = NULL;
-    entry->steps = kiln__calloc(entry->program->step_count + 1, sizeof *entry->steps);
-    if (entry->steps == NULL) {
-        status = kiln__fail_memory(err, sizeof *entry->steps);
-        goto done;
-    }
+    KILN_TRY(kiln__make_zeroed(&entry->steps, entry->program->step_count + 1, sizeof *entry->steps,
+                               err));
     for (size_t s = 0; s < entry->program->step_count; s++)
         KILN_TRY(bind_step(graph, &entry->program->steps[s], &entry->steps[s], err));
     *out = entry;

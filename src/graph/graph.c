@@ -39,9 +39,8 @@ kiln_status kiln__graph_new(kiln_context *ctx, const kiln_graph_options *opts, k
     if (wide < -1 || wide > 1)
         return kiln__fail(err, KILN_ERR_ARGUMENT, "kiln_graph_create: wide is %d, not -1, 0 or 1",
                           wide);
-    kiln_graph *graph = kiln__calloc(1, sizeof *graph);
-    if (graph == NULL)
-        return kiln__fail_memory(err, sizeof *graph);
+    kiln_graph *graph = NULL;
+    KILN_CHECK(kiln__make_zeroed(&graph, 1, sizeof *graph, err));
     graph->ir.name = kiln__strdup(name);
     graph->wide = wide == 0 ? ctx != NULL && kiln__context_wide(ctx) : wide > 0;
     graph->magic = KILN__GRAPH_MAGIC;

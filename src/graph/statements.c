@@ -161,9 +161,7 @@ kiln_status kiln__graph_from_text(kiln_context *ctx, const char *text, const cha
     kiln_status status = KILN_OK;
 
     *out = NULL;
-    p.names = kiln__calloc(KILN__NAMES_MAX, sizeof *p.names);
-    if (p.names == NULL)
-        return kiln__fail_memory(err, KILN__NAMES_MAX * sizeof *p.names);
+    KILN_CHECK(kiln__make_zeroed(&p.names, KILN__NAMES_MAX, sizeof *p.names, err));
     KILN_TRY(kiln__graph_new(ctx, opts, &p.graph, err));
     KILN_TRY(add_inputs(&p, names, name_count));
     KILN_TRY(parse_program(&p));

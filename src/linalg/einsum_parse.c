@@ -135,9 +135,7 @@ static kiln_status read_operands(parser *p, const kiln_array *const *arrays, siz
 {
     *most_out = 0;
     for (size_t t = 0; t < count; t++) {
-        kiln_status status = read_term(p, &terms[t]);
-        if (status != KILN_OK)
-            return status;
+        KILN_CHECK(read_term(p, &terms[t]));
         const int rest = arrays[t]->rank - terms[t].count;
         if (rest < 0 || (rest > 0 && terms[t].dots < 0))
             return kiln__fail(p->err, KILN_ERR_SHAPE,
@@ -161,13 +159,12 @@ kiln_status kiln__einsum_parse(const char *subscripts, const kiln_array *const *
     parser p = {subscripts, subscripts, err};
     written terms[KILN__EINSUM_TERMS], result;
     int most = 0;
-    kiln_status status = KILN_OK;
 
     if (count < 1 || count > KILN__EINSUM_TERMS)
         return kiln__fail(err, KILN_ERR_ARGUMENT_COUNT,
                           "einsum: %zu operands, where there may be 1 to %d", count,
                           KILN__EINSUM_TERMS);
-    KILN_TRY(read_operands(&p, arrays, count, terms, &most));
+    KILN_CHECK(read_operands(&p, arrays, count, terms, &most));
     out->count = (int)count;
     for (size_t t = 0; t < count; t++)
         expand(&terms[t], arrays[t]->rank - terms[t].count, most, &out->term[t]);
@@ -177,16 +174,14 @@ kiln_status kiln__einsum_parse(const char *subscripts, const kiln_array *const *
         return syntax(&p, 1, "neither a letter nor \"->\"");
     } else {
         p.at += 2;
-        KILN_TRY(read_term(&p, &result));
+        KILN_CHECK(read_term(&p, &result));
         if (*p.at != '\0')
             return syntax(&p, 1, "the text goes on behind the result");
         if (result.count + (result.dots >= 0 ? most : 0) > KILN_RANK_MAX)
             return syntax(&p, 1, "more axes than an array has");
         expand(&result, result.dots >= 0 ? most : 0, most, &out->result);
     }
-    KILN_TRY(check_result(&p, out));
-    KILN_TRY(read_extents(out, arrays, err));
-
-done:
-    return status;
+    KILN_CHECK(check_result(&p, out));
+    KILN_CHECK(read_extents(out, arrays, err));
+    return KILN_OK;
 }

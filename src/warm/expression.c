@@ -82,9 +82,7 @@ static kiln_status read_inputs(expansion *x)
 {
     const size_t count = x->types->input_count;
 
-    x->inputs = kiln__calloc(count + 1, sizeof *x->inputs);
-    if (x->inputs == NULL)
-        return kiln__fail_memory(x->err, count * sizeof *x->inputs);
+    KILN_CHECK(kiln__make_zeroed(&x->inputs, count + 1, sizeof *x->inputs, x->err));
     for (size_t k = 0; k < count; k++) {
         x->inputs[k].name = x->types->inputs[k].name.text;
         x->inputs[k].dtype = x->types->inputs[k].dtype;
@@ -111,9 +109,7 @@ static kiln_status parse(expansion *x)
     if (name->text != NULL && !kiln__graph_name(name->text))
         return fail_at(x, name, "is no name of a graph");
     opts.name = name->text;
-    names = kiln__calloc(x->types->input_count + 1, sizeof *names);
-    if (names == NULL)
-        return kiln__fail_memory(x->err, x->types->input_count * sizeof *names);
+    KILN_CHECK(kiln__make_zeroed(&names, x->types->input_count + 1, sizeof *names, x->err));
     for (size_t k = 0; k < x->types->input_count; k++)
         names[k] = x->inputs[k].name;
     kiln_status status = kiln__graph_from_text(NULL, x->e->text[KILN__MANIFEST_TEXT].text, names,
@@ -124,9 +120,8 @@ static kiln_status parse(expansion *x)
     for (size_t k = 0; k < x->types->input_count; k++)
         if (!kiln__graph_uses(x->graph, k))
             return fail_at(x, &x->types->inputs[k].name, "is not used by the expression");
-    x->args = kiln__calloc(x->types->input_count + x->graph->ir.output_count, sizeof *x->args);
-    if (x->args == NULL)
-        return kiln__fail_memory(x->err, x->types->input_count * sizeof *x->args);
+    KILN_CHECK(kiln__make_zeroed(&x->args, x->types->input_count + x->graph->ir.output_count,
+                                 sizeof *x->args, x->err));
     return KILN_OK;
 }
 
