@@ -359,6 +359,7 @@ typedef struct kiln__number {
  * complex128 from 0, as kiln_arg_kind and kiln_node_kind do from their first number on. An unsigned
  * integer that int64 holds gets the kind 'i': equal integers are equal numbers. */
 kiln__number kiln__number_of(unsigned index, const void *value);
+unsigned kiln__number_index(const kiln__number *number); /* the reverse */
 
 float kiln__float16_to_float(uint16_t v);
 float kiln__bfloat16_to_float(uint16_t v);

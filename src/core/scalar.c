@@ -24,9 +24,16 @@ static const format16 BFLOAT16 = {8, 7};
 #define DOUBLE_FRACTION_BITS 52
 #define DOUBLE_BIAS 1023
 
+static const char number_kinds[] = "biufc";
+
+unsigned kiln__number_index(const kiln__number *number)
+{
+    return (unsigned)(strchr(number_kinds, number->kind) - number_kinds);
+}
+
 kiln__number kiln__number_of(unsigned index, const void *value)
 {
-    kiln__number n = {.kind = "biufc"[index]};
+    kiln__number n = {.kind = number_kinds[index]};
     memcpy(&n.value, value, sizeof n.value);
     if (n.kind == 'u' && n.value.u <= INT64_MAX)
         n.kind = 'i';

@@ -307,11 +307,7 @@ static uint32_t lower_custom(kiln__build *b, uint32_t node)
         if (stays_wide(b, b->lowering.dtype[from]))
             given[p].dtype = b->lowering.dtype[from];
         if (kiln__is_number(b, from, &type))
-            given[p].kind = type.number.kind == 'b'   ? KILN__GIVEN_BOOL
-                            : type.number.kind == 'i' ? KILN__GIVEN_INT
-                            : type.number.kind == 'u' ? KILN__GIVEN_UINT
-                            : type.number.kind == 'f' ? KILN__GIVEN_FLOAT
-                                                      : KILN__GIVEN_COMPLEX;
+            given[p].kind = KILN__GIVEN_BOOL + (kiln__given_kind)kiln__number_index(&type.number);
         else if (!d->params[p].raw)
             shaping[shaping_count++] = operands[p];
     }

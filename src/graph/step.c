@@ -24,17 +24,10 @@ bool kiln__graph_uses(const kiln_graph *graph, size_t input)
 
 kiln_arg kiln__number_arg(const kiln__number *n)
 {
-    switch (n->kind) {
-    case 'b':
-        return kiln_arg_bool(n->value.b);
-    case 'u':
-        return kiln_arg_uint(n->value.u);
-    case 'f':
-        return kiln_arg_float(n->value.f);
-    case 'c':
-        return kiln_arg_complex(n->value.c[0], n->value.c[1]);
-    }
-    return kiln_arg_int(n->value.i);
+    kiln_arg arg = {.kind = KILN_ARG_BOOL + (kiln_arg_kind)kiln__number_index(n)};
+
+    memcpy(&arg.value, &n->value, sizeof n->value);
+    return arg;
 }
 
 /* Where the memory of a parameter's value begins. */

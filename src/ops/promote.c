@@ -101,18 +101,9 @@ bool kiln__can_cast(kiln_dtype from, kiln_dtype to)
 
 kiln_dtype kiln__number_dtype(const kiln__number *number)
 {
-    switch (number->kind) {
-    case 'b':
-        return KILN_BOOL;
-    case 'i':
-        return KILN_INT64;
-    case 'u':
-        return KILN_UINT64;
-    case 'f':
-        return KILN_FLOAT64;
-    default:
-        return KILN_COMPLEX128;
-    }
+    static const kiln_dtype own[] = {KILN_BOOL, KILN_INT64, KILN_UINT64, KILN_FLOAT64,
+                                     KILN_COMPLEX128};
+    return own[kiln__number_index(number)];
 }
 
 /* `common` raised to the kind of a plain number beside it. */
