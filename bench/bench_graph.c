@@ -71,6 +71,19 @@ static void record_softmax(kiln_graph *g)
     kiln_graph_output(g, "z", kiln_divide(e, kiln_sum_keep(e, KILN_AXES(1))));
 }
 
+static void record_logsumexp(kiln_graph *g)
+{
+    node x = in(g, "x"), m = kiln_max_keep(x, KILN_AXES(1));
+    node s = kiln_sum_keep(kiln_exp(kiln_subtract(x, m)), KILN_AXES(1));
+    kiln_graph_output(g, "z", kiln_add(kiln_log(s), m));
+}
+
+static void record_distances(kiln_graph *g)
+{
+    node d = kiln_subtract(kiln_newaxis(in(g, "x"), 1), kiln_newaxis(in(g, "y"), 0));
+    kiln_graph_output(g, "z", kiln_sum(kiln_multiply(d, d), KILN_AXES(2)));
+}
+
 static void record_log_softmax(kiln_graph *g)
 {
     node x = in(g, "x"), d = kiln_subtract(x, kiln_max_keep(x, KILN_AXES(1)));
@@ -161,6 +174,11 @@ static const pipeline pipelines[] = {
     {"softmax_16384", "softmax, rows of 16384", record_softmax, 1, 1, SIDE, SIDE, 1, 1, 1.08},
     {"softmax_1000", "softmax, rows of 1000", record_softmax, 1, 1, 1 << 18, 1000, 1, 1, 1.10},
     {"softmax_131072", "softmax, rows of 131072", record_softmax, 1, 1, 2048, 1 << 17, 1, 1, 1.6},
+    {"softmax_50257", "softmax, rows of 50257", record_softmax, 1, 1, 5340, 50257, 1, 1, 1.14},
+    {"logsumexp_50257", "logsumexp, rows of 50257", record_logsumexp, 1, 1, 5340, 50257, 1, 0,
+     1.14},
+    {"layer_norm_50257", "layer norm, rows of 50257", record_layer_norm, 1, 1, 5340, 50257, 1, 1,
+     1.14},
     {"log_softmax_16384", "log-softmax, rows of 16384", record_log_softmax, 1, 1, SIDE, SIDE, 1, 1,
      1.08},
     {"log_softmax_1000", "log-softmax, rows of 1000", record_log_softmax, 1, 1, 1 << 18, 1000, 1, 1,
@@ -326,6 +344,39 @@ static void run_pipeline(const machine *m, const pipeline *p)
     row.note = note;
     bench_add(m->file, &row);
     unbind(m, &b);
+}
+
+/* ---- distances: bound by arithmetic ---- */
+
+/* Squared differences that are computed and added in a second: no limit of bytes applies. */
+static void run_distances(const machine *m)
+{
+    static const pipeline all[] = {{"distances_4096_64", "squared distances, 4096 x 4096 pairs of 64",
+                                    record_distances, 2, 1, 4096, 64, 2, 1, 1},
+                                   {"distances_8192_128",
+                                    "squared distances, 8192 x 8192 pairs of 128",
+                                    record_distances, 2, 1, 8192, 128, 2, 1, 1}};
+    for (size_t k = 0; k < COUNT(all); k++) {
+        const pipeline *p = &all[k];
+        const double rows = (double)(p->rows / m->scale);
+        double ms = 0, again = 0;
+        bound b;
+        if (!machine_wants(m, p->name))
+            continue;
+        bind(m, p, &b);
+        sides both = {m, p, &b, NULL};
+        if (m->cuda)
+            machine_alternate(m, side_kiln, side_kiln, &both, &again, &ms);
+        else
+            ms = measure_cpu(m, &b);
+        const bench_row row = {.name = p->name,
+                               .label = p->label,
+                               .unit = "G/s",
+                               .kiln = rows * rows * (double)p->columns / ms / 1e6,
+                               .rule = BENCH_TELLS};
+        bench_add(m->file, &row);
+        unbind(m, &b);
+    }
 }
 
 /* ---- positions: arange(n).reshape(1000, -1).T * 2 ---- */
@@ -609,6 +660,7 @@ int main(int argc, char **argv)
     for (size_t k = 0; k < COUNT(pipelines); k++)
         if (machine_wants(&m, pipelines[k].name))
             run_pipeline(&m, &pipelines[k]);
+    run_distances(&m);
     run_positions(&m);
     for (int count = 1; count <= HOST_KERNELS && machine_wants(&m, "call_graph"); count += 3)
         run_host(&m, count);

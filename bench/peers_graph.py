@@ -22,6 +22,10 @@ SHAPES = {
     "softmax_131072": (1, 2048, 1 << 17, 2), "log_softmax_16384": (1, SIDE, SIDE, 2),
     "log_softmax_1000": (1, 1 << 18, 1000, 2), "layer_norm_16384": (1, SIDE, SIDE, 2),
     "layer_norm_1000": (1, 1 << 18, 1000, 2), "layer_norm_131072": (1, 2048, 1 << 17, 2),
+    "softmax_50257": (1, 5340, 50257, 2), "logsumexp_50257": (1, 5340, 50257, 1),
+    "layer_norm_50257": (1, 5340, 50257, 2),
+    # In squared differences: a quarter of them for each of the inputs' elements, as others count bytes.
+    "distances_4096_64": (2, 4096, 64, 4096 / 4), "distances_8192_128": (2, 8192, 128, 8192 / 4),
     "moments_0": (1, SIDE, SIDE, 1), "moments_1": (1, SIDE, SIDE, 1), "lstm": (5, SIDE, SIDE, 7),
     "adam": (4, SIDE, SIDE, 7), "black_scholes": (3, SIDE, SIDE, 5), "stencil": (1, SIDE, SIDE, 2),
 }
@@ -39,6 +43,13 @@ def functions(xp, erf):
     def log_softmax(x):
         d = x - x.max(axis=1, keepdims=True)
         return d - xp.log(xp.exp(d).sum(axis=1, keepdims=True))
+
+    def logsumexp(x):
+        m = x.max(axis=1, keepdims=True)
+        return xp.log(xp.exp(x - m).sum(axis=1, keepdims=True)) + m
+
+    def distances(x, y):
+        return ((x[:, None, :] - y[None, :, :]) ** 2).sum(axis=2)
 
     def layer_norm(x):
         d = x - x.mean(axis=1, keepdims=True)
@@ -75,7 +86,9 @@ def functions(xp, erf):
     }
     if erf is not None:
         table["black_scholes"] = black_scholes
-    for length in (1000, 16384, 131072):
+    table["distances_4096_64"] = table["distances_8192_128"] = distances
+    table["logsumexp_50257"] = logsumexp
+    for length in (1000, 16384, 50257, 131072):
         table[f"softmax_{length}"] = softmax
         table[f"log_softmax_{length}"] = log_softmax
         table[f"layer_norm_{length}"] = layer_norm
@@ -137,7 +150,8 @@ class Torch:
 
         self.table = functions(Names, torch.erf)
         soft = {"softmax": torch.softmax, "log_softmax": torch.log_softmax}
-        for length in (1000, 16384, 131072):
+        self.table["logsumexp_50257"] = lambda x: torch.logsumexp(x, dim=1, keepdim=True)
+        for length in (1000, 16384, 50257, 131072):
             for kind, f in soft.items():
                 self.table[f"{kind}_{length}"] = lambda x, f=f: f(x, dim=1)
             self.table[f"layer_norm_{length}"] = lambda x: torch.nn.functional.layer_norm(

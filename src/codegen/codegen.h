@@ -384,6 +384,8 @@ typedef struct kiln__row_variant {
     uint8_t lanes;   /* accumulators a thread has for each stage */
     uint8_t tile; /* neighbouring rows that neighbouring threads take; 0: they take neighbours of a
                         row */
+    uint8_t peel; /* rows begin anywhere: accesses are aligned, and the elements before the first and
+                   * behind the last one have threads of their own */
 } kiln__row_variant;
 
 /* Everything of a plan that shapes the source: what all families have, and a member of the family's

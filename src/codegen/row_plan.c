@@ -160,6 +160,57 @@ static bool fill_block(kiln__variant *v, int64_t length, int64_t words, bool clu
     return true;
 }
 
+/* How many neighbours an access has where rows begin anywhere and all operands are aligned alike; 1 where
+ * they are not. Inputs that all rows share are loaded one element at a time then. */
+static int peeled_vec(const kiln__walk *keep, const kiln__walk *red, const kiln__operand *operands,
+                      const kiln__variant *v)
+{
+    int64_t widest = 1, phase = -1;
+    bool holds = false;
+
+    for (int k = 0; k < red->count; k++)
+        if (is_element(v, red->param[k]) && red->itemsize[k] > widest)
+            widest = red->itemsize[k];
+    const int64_t vec = ACCESS_BYTES / widest;
+    for (int k = 0; k < red->count; k++) {
+        const int64_t size = red->itemsize[k];
+        if (!is_element(v, red->param[k]))
+            continue;
+        if (red->rank > 1 || red->stride[k][0] != size)
+            return 1;
+        if (v->access[red->param[k]] == KILN__ACCESS_COLUMN)
+            continue;
+        const uint64_t begin = kiln__walk_begin(red, k, operands) + (uint64_t)keep->begin[k];
+        uint64_t low_bits = begin;
+        int64_t here = (int64_t)(begin / (uint64_t)size % (uint64_t)vec);
+        for (int a = 0; a < keep->rank && a < 8; a++) {
+            low_bits |= (uint64_t)keep->stride[k][a];
+            here = here * vec + (keep->stride[k][a] / size % vec + vec) % vec;
+        }
+        if (low_bits % (uint64_t)size != 0 || (phase >= 0 && phase != here) || keep->rank > 8)
+            return 1;
+        phase = here;
+        holds |= !red->output[k];
+    }
+    return holds ? (int)vec : 1;
+}
+
+/* Aligned accesses for rows of a block or a cluster, where vectors along whole rows are narrower. */
+static void choose_peel(const kiln__plan_request *q, const kiln__walk *keep, const kiln__walk *red,
+                        kiln__variant *v)
+{
+    kiln__variant wide = *v;
+
+    wide.vec = (uint8_t)peeled_vec(keep, red, q->operands, v);
+    const int64_t length = kiln__walk_size(red) / wide.vec;
+    const int64_t words = kiln__row_access_words(q->def, &wide);
+    if (wide.vec > v->vec && length > WARP_THREADS * most_accesses(words) &&
+        fill_block(&wide, length, words, q->device.clusters)) {
+        v->vec = wide.vec;
+        v->row.peel = 1;
+    }
+}
+
 /* Part of a warp for each row, or a whole one. */
 static void fill_warp(kiln__plan *plan, int64_t length, int64_t rows, int units)
 {
@@ -229,7 +280,7 @@ static void fill_cuda(kiln__plan *plan, const kiln__definition *def, int units, 
         v->row.group = (uint16_t)(turned ? v->block / WARP_THREADS : v->block);
         v->unroll = REREAD_ACCESSES;
     }
-    if (v->layout == KILN__LAYOUT_HELD &&
+    if (v->layout == KILN__LAYOUT_HELD && !v->row.peel &&
         length == (int64_t)v->row.group * v->row.cluster * v->unroll)
         v->row.whole = 2;
     plan->grid = kiln__divide_up(rows, v->block / v->row.group) * v->row.cluster;
@@ -324,6 +375,8 @@ static void plan_rows(const kiln__plan_request *q, kiln__plan *plan)
     v->row.cluster = v->row.whole = 1;
     if (cuda && !turned)
         v->vec = (uint8_t)choose_vec(&keep, &red, q->operands, v);
+    if (cuda && !turned)
+        choose_peel(q, &keep, &red, v);
     v->row.lanes = cuda                           ? CUDA_LANES
                    : elements >= CPU_LANES_LENGTH ? CPU_LANES
                    : elements >= CPU_PAIR_LENGTH  ? 2
@@ -356,7 +409,18 @@ static const kiln__variant_field fields[] = {
     KILN__FIELD("lanes", row.lanes, 1, 128, true),
     KILN__FIELD("group", row.group, 0, 8192, true),
     KILN__FIELD("block", block, 1, 1024, true),
+    KILN__FIELD("peel", row.peel, 0, 1, false),
 };
+
+static const char *refuse(const kiln__definition *def, const kiln__variant *v)
+{
+    (void)def;
+    if (v->row.peel && (v->backend != KILN_BACKEND_CUDA || v->layout != KILN__LAYOUT_HELD ||
+                        v->row.tile != 0 || v->row.group < 2 * WARP_THREADS ||
+                        v->rank != v->keep_rank + 1))
+        return "rows of such threads do not begin anywhere, unlike";
+    return NULL;
+}
 
 const kiln__family kiln__family_row = {
     .name = "row",
@@ -375,6 +439,7 @@ const kiln__family kiln__family_row = {
     .accesses = 1u << KILN__ACCESS_COLUMN,
     .fields = fields,
     .field_count = KILN_COUNT_OF(fields),
+    .refuse = refuse,
     .clusters = true,
     .skeleton = "row/kernel.cpp",
     .slots = kiln__row_slots,

@@ -1,8 +1,8 @@
 //# What the kernels of row programs are made of: a thread's accesses to its row, and what it does
 //# with them.
-//% own F L S U V a acc_ along_ at_ at_0 b beside cluster_arrive cluster_rank empty_ first fold_
-//% own from j l lane late_ length live load map_ merge_ op out_ part_ quot_ rank reg_ rest rest_j
-//% own row_ slot slots step store type_ u v val_ value_
+//% own F L S U V a acc_ along_ at_ at_0 b beside cluster_arrive cluster_rank edge edge_ empty_ first
+//% own fold_ from head j l lane late_ length live load map_ merge_ only_ op out_ outside part_ quot_ rank
+//% own reg_ rest rest_j row_ slot slots step store tail type_ u v val_ value_
 
 //% part place
 //# The row that this thread works on, where the row begins in every operand, and which accesses are
@@ -24,7 +24,9 @@
 //% end
     constexpr ${index} step = ${group} * ${cluster};
     const ${index} first = rank * ${group} + lane;
+//% if !peel
     [[maybe_unused]] const ${index} length = (${index})a.length;
+//% end
     ${index} rest = (${index})(blockIdx.x / ${cluster}) * S + beside;
 //% if one_row
     constexpr bool live = true;
@@ -49,6 +51,17 @@
 //% for p in row_splat
     const ${p.type} ${p.name} = *(const ${p.type} *)row_${p.name};
 //% end
+//% if peel
+    // So many elements lie before the first aligned access of the row, and behind the last one; threads
+    // for which `outside` holds have one of them each, number `edge` of the row.
+    ${index} head = 0;
+//% for p in row_holds
+    head = (${index})((V - (size_t)row_${p.name} / sizeof(${p.type}) % V) % V);
+//% end
+    const ${index} length = ((${index})a.count - head) / V, tail = (${index})a.count - head - length * V;
+    const bool outside = first < head + tail;
+    const ${index} edge = !outside ? 0 : first < head ? first : head + length * V + (first - head);
+//% end
 //% if !in_warp
 //% if !one_thread
     __shared__ slot slots[${slot_count}];
@@ -71,7 +84,23 @@
 //% for a in reduce_axes
                 + at_${a.n} * (${index})a.stride_${p.name}_${a.n}
 //% end
+//% if peel
+                + head * (${index})sizeof(${p.type})
+//% end
                 ;
+
+//% part outside
+//# The arguments that a stage's function gets for the element `edge`.
+//% for p in row_sees
+//% if p.held
+            , edge_${p.name}
+//% else
+            , ((const ${p.type} *)row_${p.name})[edge]
+//% end
+//% end
+//% for v in values
+            , only_${v.name}
+//% end
 
 //% part empty
 //# The accumulators of a thread for stage s.
@@ -94,7 +123,14 @@
 //% insert :locate
 //% for p in row_unheld
 //% insert :along
+//% if peel
+                // Inputs that all rows share have another alignment than the row.
+                #pragma unroll
+                for (int v = 0; v < V; v++)
+                    late_${p.name}[u - b][v] = ((const ${p.type} *)(row_${p.name} + along_${p.name}))[v];
+//% else
                 load(late_${p.name}[u - b], row_${p.name} + along_${p.name});
+//% end
 //% end
             }
         }

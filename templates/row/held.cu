@@ -5,7 +5,8 @@
 //#          the accesses t, t + step, ...: all are issued before the first is used
 //# grid:    rows / (rows of a block), times the blocks of a cluster
 //# columns: inputs that are the same for every row are loaded where they are used
-//% own F U V a along_ args first from j length live load reg_ row_ step u val_
+//% own F U V a acc_ along_ args edge edge_ first fold_ from j length live load map_ only_ op out_ outside
+//% own reg_ row_ step u val_
 extern "C" __global__ void
 //% if clustered
 __cluster_dims__(${cluster}, 1, 1)
@@ -34,10 +35,24 @@ ${entry}(const __grid_constant__ args a)
         }
     }
 
+//% if peel
+//% for p in row_holds
+    ${p.type} edge_${p.name} = ((const ${p.type} *)row_${p.name})[edge];
+//% end
+//% for v in values
+    ${v.type} only_${v.name};
+//% end
+//% end
 //% for s in stages
 //% insert row/kernel.cpp:stage
 //% insert row/elements.cu:empty
 //% insert row/elements.cu:fold
+//% if peel
+    if (outside)
+        fold_${s.n}(acc_${s.n}[0], map_${s.n}(0
+//% insert row/elements.cu:outside
+            ));
+//% end
 //% insert row/elements.cu:result
 
 //% end
@@ -45,6 +60,25 @@ ${entry}(const __grid_constant__ args a)
 //% if row_elements
     if (live) {
 //% insert row/elements.cu:store
+//% if peel
+        if (outside) {
+//% for p in row_stores
+            ${p.type} out_${p.name};
+//% end
+//% for p in row_loads_first
+            out_${p.name} = ((const ${p.type} *)row_${p.name})[edge];
+//% end
+            op(0
+//% insert row/elements.cu:outside
+//% for p in row_stores
+                , out_${p.name}
+//% end
+            );
+//% for p in row_stores
+            ((${p.type} *)row_${p.name})[edge] = out_${p.name};
+//% end
+        }
+//% end
     }
 //% end
 //% if row_outputs
