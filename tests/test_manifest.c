@@ -311,6 +311,8 @@ static void test_manifest__text_of_no_tile_is_refused_in_its_place(void **state)
         {"cuda/1 tile " TILE " args=staged0/0/4,vector,vector", "staged in tiles"},
         {"cuda/1 rows " TILE " args=staged0/0/4,staged1/1/4,vector", "staged in tiles"},
         {"cpu/1 tile " TILE " args=staged0/0/4,staged1/1/4,vector", "does not fit"},
+        {"cpu/1 tile rank=3 keep=2 bits=32 vec=1 unroll=16 segments=8 lanes=8 block=256 "
+         "args=staged0/0/4,staged1/1/4,vector", "does not fit"},
         {"cuda/1 tile rank=3 keep=1 bits=32 vec=1 unroll=16 segments=8 lanes=8 group=16 block=256 "
          "args=staged0/0/4,staged1/1/4,vector", "does not fit"},
         {"cuda/1 tile rank=3 keep=2 bits=32 vec=1 unroll=2 segments=8 lanes=8 group=16 block=256 "

@@ -309,6 +309,9 @@ const char *kiln__tile_refuse(const kiln__definition *def, const kiln__variant *
     const bool tile = v->layout == KILN__LAYOUT_TILE;
     size_t step = 0;
 
+    if (tile && (v->backend != KILN_BACKEND_CUDA || v->keep_rank < 2 || v->block != BLOCK_THREADS ||
+                 r->group == 0 || r->segments * r->lanes > 64))
+        return "such a tile does not fit, unlike";
     for (size_t p = 0; p < def->param_count; p++) {
         const kiln__param *param = &def->params[p];
         const bool staged = v->access[p] == KILN__ACCESS_STAGED;
@@ -324,8 +327,5 @@ const char *kiln__tile_refuse(const kiln__definition *def, const kiln__variant *
                      : r->side[p] == KILN__SIDE_ACROSS ? (size_t)(r->group * r->lanes)
                                                        : 1);
     }
-    if (tile && (v->backend != KILN_BACKEND_CUDA || v->keep_rank < 2 || v->block != BLOCK_THREADS ||
-                 r->segments * r->lanes > 64 || 2 * step * v->unroll > SHARED_MAX))
-        return "such a tile does not fit, unlike";
-    return NULL;
+    return tile && 2 * step * v->unroll > SHARED_MAX ? "such a tile does not fit, unlike" : NULL;
 }
