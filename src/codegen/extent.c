@@ -3,20 +3,21 @@
  *
  *     op, preamble, headers > tokens > [extent] > plan: one element a thread, or several at once
  *
- * A thread takes several elements in one access where memory is what limits a kernel, and the compiler
- * then makes a copy of the snippet for each. With CuPy's longer functions that is half a megabyte of code
- * and ten times the time to compile, for a kernel that computes and hardly touches memory. So a snippet
- * beyond a limit is given one element a thread, and one copy (def->large).
+ * A thread takes several elements in one access where memory is what limits a kernel, and the
+ * compiler then makes a copy of the snippet for each. With CuPy's longer functions that is half a
+ * megabyte of code and ten times the time to compile, for a kernel that computes and hardly touches
+ * memory. So a snippet beyond a limit is given one element a thread, and one copy (def->large).
  *
- * The measure is tokens of functions of the user's, each as often as it is called, as the compiler would
- * inline it, unless it says `__noinline__`. Of functions of one name the longest counts. The snippet's own
- * tokens do not count: a graph's snippet may have thousands for a few instructions. What is overlooked
- * (methods, macros) makes the extent smaller, so that a kernel stays as it would be.
+ * The measure is tokens of functions of the user's, each as often as it is called, as the compiler
+ * would inline it, unless it says `__noinline__`. Of functions of one name the longest counts. The
+ * snippet's own tokens do not count: a graph's snippet may have thousands for a few instructions.
+ * What is overlooked (methods, macros) makes the extent smaller, so that a kernel stays as it would
+ * be.
  */
 #include "codegen/lexer.h"
 
-/* Beyond what memory could keep up with: some 1,000 instructions. A token comes to about one, a call
- * of CUDA's longer functions of mathematics to so many. */
+/* Beyond what memory could keep up with: some 1,000 instructions. A token comes to about one, a
+ * call of CUDA's longer functions of mathematics to so many. */
 enum { EXTENT_LARGE = 1000, EXTENT_OF_MATH = 60, FUNCTIONS_MAX = 2000, CALLS_MAX = 64 };
 
 typedef struct function {

@@ -3,17 +3,18 @@
  *
  *     snippets, options  >  [#include, -include, -I]  >  every file that each name may mean
  *
- * The texts are read as a preprocessor would read them that takes both sides of every #if. So the scan
- * meets whatever the compiler meets, and usually more.
+ * The texts are read as a preprocessor would read them that takes both sides of every #if. So the
+ * scan meets whatever the compiler meets, and usually more.
  *
  * Rule 1: each answer of the file system goes into the key, in the order of the questions: for a
  *         file that is found its folder's number and the digest of its text, and an end behind each
  *         name. So a name that leads to no file is part of the key like one that does.
  * Rule 2: a digest that can be forged (XXH3) must not stand for a text. SHA-256 may.
  * Rule 3: where the key cannot hold what the compiler may see, the inputs are incomplete, say why
- *         (kiln__inputs_refuse), and the binary stays in memory: the time, a name that a macro makes,
- *         what an assembler reads, and on the cpu device a header of the compiler's own folders.
- *         The C++ compiler also lists the files that it has read (kiln__inputs_cover); NVRTC does not.
+ *         (kiln__inputs_refuse), and the binary stays in memory: the time, a name that a macro
+ *         makes, what an assembler reads, and on the cpu device a header of the compiler's own
+ *         folders. The C++ compiler also lists the files that it has read (kiln__inputs_cover);
+ *         NVRTC does not.
  */
 #define _GNU_SOURCE
 #include "jit/inputs.h"
@@ -73,8 +74,8 @@ static bool scan_file(include_scan *s, const char *path, int depth)
     return true;
 }
 
-/* Whether the nth folder of a search has a file of this name, which the key tells then. An `ask` wants
- * no more than that; else the file is folded in. */
+/* Whether the nth folder of a search has a file of this name, which the key tells then. An `ask`
+ * wants no more than that; else the file is folded in. */
 static bool scan_in_folder(include_scan *s, size_t nth, const char *folder, const char *name,
                            bool ask, int depth)
 {
@@ -145,8 +146,8 @@ static bool scan_name(include_scan *s, const char *folder, const char *name, boo
     return found;
 }
 
-/* What an #include, a __has_include or an option names. A name that leads nowhere is the compiler's to
- * refuse, if it gets there, unless the compiler may find a file where nobody has looked. */
+/* What an #include, a __has_include or an option names. A name that leads nowhere is the compiler's
+ * to refuse, if it gets there, unless the compiler may find a file where nobody has looked. */
 static void scan_named(include_scan *s, const char *folder, const char *name, bool ask, int depth)
 {
     if (!scan_name(s, folder, name, ask, depth) && kiln__compiler_looks_further(s->backend))
@@ -283,8 +284,8 @@ static bool is_asker(const include_scan *s, const char *word)
            kiln__map_find(&s->askers, word, strlen(word)) != NULL;
 }
 
-/* Enter `word` as a macro's name, or as a part of a name that an asker was given. Words that are both
- * would be replaced before the question is asked. */
+/* Enter `word` as a macro's name, or as a part of a name that an asker was given. Words that are
+ * both would be replaced before the question is asked. */
 static void enter_word(include_scan *s, const char *word, bool macro)
 {
     static char given[] = "given", defined[] = "defined";
