@@ -1,0 +1,240 @@
+/*
+ * bench_matmul.c - products of matrices on a GPU, beside cuBLASLt called directly with the algorithm that its
+ * heuristic takes, in turns and on the same stream; on the cpu device kiln alone.
+ *
+ *     bench_matmul [cpu]
+ *
+ * A line holds the median time of a product by each, how many times as fast kiln is, the least time of the host
+ * for a call (GPU only), and the time of kiln's first call of that shape.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "linalg/cublaslt.h"
+
+#include "kiln/kiln.h"
+
+enum { ROUNDS = 9, WARM = 3, WORKSPACE = 32 << 20 };
+
+typedef struct shape {
+    const char *name;
+    kiln_dtype dtype;
+    kiln_compute compute;
+    int lt_compute, lt_type, lt_scale; /* as cublaslt.h has them */
+    int64_t m, k, n;
+} shape;
+
+static const shape gpu_shapes[] = {
+    {"float16", KILN_FLOAT16, 0, 68, 2, 0, 4096, 4096, 4096},
+    {"float16", KILN_FLOAT16, 0, 68, 2, 0, 8192, 8192, 8192},
+    {"bfloat16", KILN_BFLOAT16, 0, 68, 14, 0, 8192, 8192, 8192},
+    {"float32", KILN_FLOAT32, 0, 68, 0, 0, 4096, 4096, 4096},
+    {"tf32", KILN_FLOAT32, KILN_COMPUTE_TF32, 77, 0, 0, 8192, 8192, 8192},
+    {"float64", KILN_FLOAT64, 0, 70, 1, 1, 4096, 4096, 4096},
+    {"float16", KILN_FLOAT16, 0, 68, 2, 0, 16, 8192, 8192},
+    {"float16", KILN_FLOAT16, 0, 68, 2, 0, 1, 8192, 8192},
+    {"float32", KILN_FLOAT32, 0, 68, 0, 0, 64, 64, 64},
+};
+
+static const shape cpu_shapes[] = {
+    {"float32", KILN_FLOAT32, 0, 0, 0, 0, 1024, 1024, 1024},
+    {"float32", KILN_FLOAT32, 0, 0, 0, 0, 2048, 2048, 2048},
+    {"float64", KILN_FLOAT64, 0, 0, 0, 0, 1024, 1024, 1024},
+    {"complex64", KILN_COMPLEX64, 0, 0, 0, 0, 768, 768, 768},
+    {"int32", KILN_INT32, 0, 0, 0, 0, 1024, 1024, 1024},
+    {"float32", KILN_FLOAT32, 0, 0, 0, 0, 64, 64, 64},
+};
+
+/* What one line needs. */
+typedef struct bench {
+    kiln_context *ctx;
+    kiln_stream *stream;
+    const shape *s;
+    kiln_array *a, *b, *y, *direct, *workspace;
+    const kiln__lt *lt; /* NULL: kiln alone */
+    kiln__lt_handle handle;
+    kiln__lt_desc desc;
+    kiln__lt_layout layout[3];
+    kiln__lt_heuristic choice;
+} bench;
+
+static kiln_error err = KILN_ERROR_INIT;
+
+static void must(kiln_status status)
+{
+    if (status == KILN_OK)
+        return;
+    kiln_error_print(&err, stderr);
+    exit(1);
+}
+
+static void must_lt(int status, const char *what)
+{
+    if (status == KILN__LT_SUCCESS)
+        return;
+    fprintf(stderr, "%s: %d\n", what, status);
+    exit(1);
+}
+
+/* Random numbers between -1 and 1, or integers. */
+static kiln_array *random_matrix(const bench *b, int64_t rows, int64_t columns)
+{
+    const int64_t dims[] = {rows, columns};
+    const size_t count = (size_t)(rows * columns);
+    float *numbers = malloc(count * sizeof *numbers);
+    kiln_array *plain = NULL, *x = NULL;
+    unsigned state = 12345;
+
+    if (numbers == NULL)
+        exit(1);
+    for (size_t k = 0; k < count; k++) {
+        state = state * 1664525u + 1013904223u;
+        numbers[k] = (float)(state >> 8) / 8388608.0f - 1;
+        if (b->s->dtype == KILN_INT32)
+            numbers[k] *= 100;
+    }
+    must(kiln_array_from_host(b->ctx, KILN_FLOAT32, 2, dims, numbers, NULL, &plain, &err));
+    must(kiln_array_cast(plain, b->s->dtype, &x, &err));
+    kiln_array_release(plain);
+    free(numbers);
+    return x;
+}
+
+static void run_kiln(bench *b)
+{
+    kiln_matmul_options options = KILN_MATMUL_OPTIONS_INIT;
+
+    options.stream = b->stream;
+    options.compute = b->s->compute;
+    must(kiln_matmul(b->a, b->b, &options, &b->y, &err));
+}
+
+static void run_direct(bench *b)
+{
+    const float one = 1, zero = 0;
+    const double wide_one = 1, wide_zero = 0;
+    const bool wide = b->s->dtype == KILN_FLOAT64;
+    void *y = kiln_array_data(b->direct);
+
+    must_lt(b->lt->matmul(b->handle, b->desc, wide ? (const void *)&wide_one : &one,
+                          kiln_array_data(b->b), b->layout[0], kiln_array_data(b->a), b->layout[1],
+                          wide ? (const void *)&wide_zero : &zero, y, b->layout[2], y, b->layout[2],
+                          &b->choice.algo, kiln_array_data(b->workspace), WORKSPACE,
+                          kiln_stream_native(b->ctx, b->stream)),
+            "cublasLtMatmul");
+}
+
+/* The library's own descriptors, for y' = b' a'. */
+static void prepare_direct(bench *b)
+{
+    const shape *s = b->s;
+    const size_t room = WORKSPACE;
+    const int64_t bytes = WORKSPACE;
+    kiln__lt_preference preference = NULL;
+    int count = 0;
+
+    must(kiln_array_empty_like(b->y, KILN_DTYPE_NONE, &b->direct, &err));
+    must(kiln_array_empty(b->ctx, KILN_INT8, 1, &bytes, &b->workspace, &err));
+    must_lt(b->lt->desc_create(&b->desc, s->lt_compute, s->lt_scale), "descriptor");
+    must_lt(b->lt->layout_create(&b->layout[0], s->lt_type, (uint64_t)s->n, (uint64_t)s->k, s->n),
+            "layout");
+    must_lt(b->lt->layout_create(&b->layout[1], s->lt_type, (uint64_t)s->k, (uint64_t)s->m, s->k),
+            "layout");
+    must_lt(b->lt->layout_create(&b->layout[2], s->lt_type, (uint64_t)s->n, (uint64_t)s->m, s->n),
+            "layout");
+    must_lt(b->lt->preference_create(&preference), "preference");
+    must_lt(b->lt->preference_set(preference, KILN__LT_PREFERENCE_WORKSPACE, &room, sizeof room),
+            "workspace");
+    must_lt(b->lt->heuristic(b->handle, b->desc, b->layout[0], b->layout[1], b->layout[2],
+                             b->layout[2], preference, 1, &b->choice, &count),
+            "heuristic");
+    b->lt->preference_destroy(preference);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Microseconds of one of `count` products, and in `*host_out` those of its call. */
+static double measure(bench *b, void (*run)(bench *), int count, double *host_out)
+{
+    const double begin = kiln__now_us();
+
+    for (int k = 0; k < count; k++)
+        run(b);
+    *host_out = (kiln__now_us() - begin) / count;
+    must(kiln_stream_synchronize(b->stream, &err));
+    return (kiln__now_us() - begin) / count;
+}
+
+static void show(bench *b)
+{
+    const shape *s = b->s;
+    const double work = 2.0 * (double)s->m * (double)s->k * (double)s->n;
+    const int count = work > 1e12 ? 6 : work > 1e9 ? 12 : 60;
+    double times[2][ROUNDS], hosts[2][ROUNDS], first;
+
+    b->a = random_matrix(b, s->m, s->k);
+    b->b = random_matrix(b, s->k, s->n);
+    must(kiln_context_synchronize(b->ctx, &err));
+    measure(b, run_kiln, 1, &first);
+    if (b->lt != NULL)
+        prepare_direct(b);
+    for (int k = 0; k < WARM; k++)
+        run_kiln(b);
+    for (int round = 0; round < ROUNDS; round++) {
+        times[0][round] = measure(b, run_kiln, count, &hosts[0][round]);
+        if (b->lt != NULL)
+            times[1][round] = measure(b, run_direct, count, &hosts[1][round]);
+    }
+    for (int which = 0; which < (b->lt != NULL ? 2 : 1); which++) {
+        qsort(times[which], ROUNDS, sizeof(double), by_size);
+        qsort(hosts[which], ROUNDS, sizeof(double), by_size);
+    }
+    printf("%-10s %5lld x %5lld x %5lld  kiln %9.1f us, %8.1f GFLOP/s", s->name, (long long)s->m,
+           (long long)s->k, (long long)s->n, times[0][ROUNDS / 2],
+           work / times[0][ROUNDS / 2] / 1e3);
+    if (b->lt != NULL)
+        printf("  cuBLASLt %9.1f us  x %.3f  host %.2f and %.2f us  first %.0f us",
+               times[1][ROUNDS / 2], times[1][ROUNDS / 2] / times[0][ROUNDS / 2], hosts[0][0],
+               hosts[1][0], first);
+    putchar('\n');
+    fflush(stdout);
+    kiln_array *const all[] = {b->a, b->b, b->y, b->direct, b->workspace};
+    for (size_t k = 0; k < KILN_COUNT_OF(all); k++)
+        kiln_array_release(all[k]);
+    b->a = b->b = b->y = b->direct = b->workspace = NULL;
+}
+
+int main(int argc, char **argv)
+{
+    const bool cpu = argc > 1 && strcmp(argv[1], "cpu") == 0;
+    const shape *shapes = cpu ? cpu_shapes : gpu_shapes;
+    const size_t count = cpu ? KILN_COUNT_OF(cpu_shapes) : KILN_COUNT_OF(gpu_shapes);
+    kiln_context_options options = KILN_CONTEXT_OPTIONS_INIT;
+    bench b = {.lt = NULL};
+    bool pushed = false;
+
+    options.device = cpu ? "cpu" : "cuda";
+    must(kiln_context_create(&options, &b.ctx, &err));
+    must(kiln_stream_create(b.ctx, NULL, &b.stream, &err));
+    printf("%s\n", kiln_context_device(b.ctx)->name);
+    if (!cpu) {
+        must(kiln__device_enter(kiln__context_device(b.ctx), &pushed, &err));
+        must(kiln__lt_get(kiln__context_device(b.ctx), &b.lt, &err));
+        must_lt(b.lt->create(&b.handle), "cublasLtCreate");
+    }
+    for (size_t k = 0; k < count; k++) {
+        b.s = &shapes[k];
+        show(&b);
+    }
+    if (!cpu) {
+        b.lt->destroy(b.handle);
+        kiln__device_leave(kiln__context_device(b.ctx), pushed);
+    }
+    kiln_stream_destroy(b.stream);
+    kiln_context_release(b.ctx);
+    return 0;
+}
