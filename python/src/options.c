@@ -142,7 +142,11 @@ static int read_keyword(const char *name, PyObject *value, call_options *o, PyOb
         result = read_integer(value, &number);
         o->shared_bytes = number;
     } else if (strcmp(name, "block_size") == 0) { /* kiln chooses it */
-        return 0;
+        result = read_integer(value, &number);
+        if (result == 0 && number == 0) {
+            kilnpy_fail(KILN_ERR_ARGUMENT, "block_size is 0");
+            result = -1;
+        }
     } else {
         PyErr_Format(PyExc_TypeError, "a kernel's call has no keyword \"%s\"", name);
         result = -1;

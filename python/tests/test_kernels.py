@@ -58,6 +58,8 @@ class Elementwise(unittest.TestCase):
         reverse = kiln.ElementwiseKernel("raw T x", "T z", "z = x[n - 1 - i]")
         x = floats(7)
         np.testing.assert_array_equal(reverse(x, size=7, block_size=64), x[::-1])
+        with self.assertRaisesRegex(ValueError, "block_size"):
+            reverse(x, size=7, block_size=0)
 
     def test_float_and_int_are_numpys(self):
         k = kiln.ElementwiseKernel("float x, int k", "float z", "z = x * k")

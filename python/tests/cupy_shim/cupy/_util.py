@@ -1,0 +1,2 @@
+class PerformanceWarning(RuntimeWarning):
+    pass

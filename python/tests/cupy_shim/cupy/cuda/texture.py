@@ -1,0 +1,3 @@
+from cupy import _absent
+
+__getattr__ = _absent.of("cupy.cuda.texture")
