@@ -34,6 +34,7 @@ enum {
     BLOCK_THREADS = 256, /* of blocks with several rows */
     ROW_THREADS = 256,   /* of blocks with one row: several are resident, some load, some compute */
     CLUSTER_MAX = 8,     /* what every GPU with clusters can do */
+    CLUSTER_THREADS = 128, /* of its blocks, where so many blocks are enough */
     SHARED_BYTES = 48 << 10, /* that a block has without asking */
     REREAD_ACCESSES = 4,
     REREAD_THREADS = 1024, /* rows are long, and often few */
@@ -145,8 +146,8 @@ static bool fill_block(kiln__variant *v, int64_t length, int64_t words, bool clu
 
     threads = threads < 2 * WARP_THREADS ? 2 * WARP_THREADS : threads;
     if (threads > usual && clusters) {
-        blocks = threads / usual;
-        threads = usual;
+        blocks = threads / CLUSTER_THREADS;
+        threads = CLUSTER_THREADS;
         if (blocks > CLUSTER_MAX) {
             threads *= blocks / CLUSTER_MAX;
             blocks = CLUSTER_MAX;
