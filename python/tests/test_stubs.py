@@ -1,0 +1,42 @@
+"""The type stubs name what is there."""
+import ast
+import inspect
+import pathlib
+import unittest
+
+import kiln
+
+
+class Stubs(unittest.TestCase):
+    tree = ast.parse((pathlib.Path(kiln.__file__).parent / "__init__.pyi").read_text())
+
+    def parameters(self, node):
+        a = node.args
+        return {x.arg for x in a.posonlyargs + a.args + a.kwonlyargs} - {"self"}
+
+    def test_names_exist(self):
+        for node in self.tree.body:
+            name = getattr(node, "name", None) or getattr(getattr(node, "target", None), "id", None)
+            if name is None or name.startswith("_") and not name.startswith("__v"):
+                continue
+            self.assertTrue(hasattr(kiln, name), name)
+
+    def test_parameters_exist(self):
+        checked = 0
+        for node in self.tree.body:
+            made = [n for n in getattr(node, "body", ()) if getattr(n, "name", "") == "__init__"]
+            if isinstance(node, ast.ClassDef) and made:
+                there = inspect.signature(getattr(kiln, node.name).__init__).parameters
+                self.assertEqual(self.parameters(made[0]), set(there) - {"self"}, node.name)
+                checked += 1
+            elif isinstance(node, ast.FunctionDef) and inspect.isfunction(getattr(kiln, node.name, 0)) \
+                    and node.name not in ("fuse", "__getattr__"):
+                there = inspect.signature(getattr(kiln, node.name)).parameters
+                names = {n for n, p in there.items() if p.kind is not p.VAR_KEYWORD}
+                self.assertEqual(self.parameters(node), names, node.name)
+                checked += 1
+        self.assertGreater(checked, 15)
+
+
+if __name__ == "__main__":
+    unittest.main()
