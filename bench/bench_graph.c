@@ -3,7 +3,8 @@
  *
  *     bench_graph [--out DIR] [--commit ID] [--device cuda:N | cpu] [--only PREFIX] [--scale N]
  *
- * Pipelines of 2^28 float32 elements (divided by --scale). The limit of a pipeline is the best
+ * Pipelines of 2^28 elements (divided by --scale) of float32, some of float16 and bfloat16 too,
+ * rounded after every operation and wide (docs/graphs.md). The limit of a pipeline is the best
  * hand-written kernel that reads its inputs and writes its outputs once (limits.h; reader.h for
  * those that write next to nothing): it and kiln run alternately on one stream, and the medians are
  * compared. Beside them: positions (the table of the NIPS 2017 workshop paper on CuPy), host time
@@ -38,6 +39,21 @@ typedef struct pipeline {
     int reads, writes;     /* arrays of that shape that must be moved */
     double target;         /* of the limit's time */
 } pipeline;
+
+/* What the elements of a pipeline are. */
+typedef struct element {
+    const char *suffix, *label; /* of the row's name and label */
+    kiln_dtype dtype;
+    int wide;
+} element;
+
+static const element elements[] = {
+    {"", "", KILN_FLOAT32, 0},
+    {"_float16", ", float16", KILN_FLOAT16, -1},
+    {"_bfloat16", ", bfloat16", KILN_BFLOAT16, -1},
+    {"_wide_float16", ", float16 wide", KILN_FLOAT16, 1},
+    {"_wide_bfloat16", ", bfloat16 wide", KILN_BFLOAT16, 1},
+};
 
 static node in(kiln_graph *g, const char *name)
 {
@@ -153,6 +169,31 @@ static void record_black_scholes(kiln_graph *g)
     kiln_graph_output(g, "put", kiln_subtract(kiln_add(call, discounted), s));
 }
 
+static void record_gelu(kiln_graph *g)
+{
+    node x = in(g, "x"), cube = kiln_multiply(kiln_multiply(x, x), x);
+    node inner = kiln_multiply(0.7978845608, kiln_add(x, kiln_multiply(0.044715, cube)));
+    kiln_graph_output(g, "z", kiln_multiply(kiln_multiply(0.5, x), kiln_add(1, kiln_tanh(inner))));
+}
+
+static void record_silu(kiln_graph *g)
+{
+    node x = in(g, "x");
+    kiln_graph_output(g, "z", kiln_divide(x, kiln_add(1, kiln_exp(kiln_negative(x)))));
+}
+
+static void record_mean_square(kiln_graph *g)
+{
+    node d = kiln_subtract(in(g, "x"), in(g, "y"));
+    kiln_graph_output(g, "z", kiln_mean(kiln_multiply(d, d), KILN_ALL_AXES));
+}
+
+static void record_rms_norm(kiln_graph *g)
+{
+    node x = in(g, "x"), square = kiln_mean_keep(kiln_multiply(x, x), KILN_AXES(1));
+    kiln_graph_output(g, "z", kiln_divide(x, kiln_sqrt(kiln_add(square, 1e-6))));
+}
+
 static void record_stencil(kiln_graph *g)
 {
     node x = in(g, "x");
@@ -195,7 +236,19 @@ static const pipeline pipelines[] = {
     {"adam", "Adam step", record_adam, 4, 3, SIDE, SIDE, 4, 3, 1.05},
     {"black_scholes", "Black-Scholes, call and put", record_black_scholes, 3, 2, SIDE, SIDE, 3, 2,
      1.05},
+};
+
+/* In float32 and as 16-bit floats. */
+static const pipeline of_halves[] = {
     {"stencil", "5-point stencil of slices", record_stencil, 1, 1, SIDE, SIDE, 1, 1, 1.05},
+    {"gelu", "gelu", record_gelu, 1, 1, SIDE, SIDE, 1, 1, 1.11},
+    {"silu", "silu", record_silu, 1, 1, SIDE, SIDE, 1, 1, 1.11},
+    {"mean_square", "mean((x-y)**2)", record_mean_square, 2, 1, SIDE, SIDE, 2, 0, 1.08},
+    {"rms_norm_4096", "RMS norm, rows of 4096", record_rms_norm, 1, 1, 1 << 16, 4096, 1, 1, 1.11},
+    {"layer_norm_768", "layer norm, rows of 768", record_layer_norm, 1, 1, 1 << 18, 768, 1, 1,
+     1.11},
+    {"softmax_768", "softmax, rows of 768", record_softmax, 1, 1, 1 << 18, 768, 1, 1, 1.11},
+    {"softmax_4096", "softmax, rows of 4096", record_softmax, 1, 1, 1 << 16, 4096, 1, 1, 1.11},
 };
 
 /* ---- one pipeline ---- */
@@ -212,18 +265,20 @@ static void call_once(bound *b)
     REQUIRE(kiln_graph_run(b->graph, b->args, b->count, NULL, &bench_err));
 }
 
-static void bind(const machine *m, const pipeline *p, bound *b)
+static void bind(const machine *m, const pipeline *p, const element *of, bound *b)
 {
+    kiln_graph_options opts = KILN_GRAPH_OPTIONS_INIT;
     const int64_t shape[] = {p->rows / m->scale, p->columns};
     kiln_elementwise *fill = NULL;
     memset(b, 0, sizeof *b);
     REQUIRE(kiln_elementwise_create(m->ctx, "", "T z", "z = T(int(i % 61) + 1) / T(31)", NULL,
                                     &fill, &bench_err));
-    REQUIRE(kiln_graph_create(m->ctx, NULL, &b->graph, &bench_err));
+    opts.wide = of->wide;
+    REQUIRE(kiln_graph_create(m->ctx, &opts, &b->graph, &bench_err));
     p->record(b->graph);
     REQUIRE(kiln_graph_compile(b->graph, &bench_err));
     for (int k = 0; k < p->inputs; k++) {
-        REQUIRE(kiln_array_empty(m->ctx, KILN_FLOAT32, 2, shape, &b->in[k], &bench_err));
+        REQUIRE(kiln_array_empty(m->ctx, of->dtype, 2, shape, &b->in[k], &bench_err));
         REQUIRE(kiln_call(fill, &bench_err, b->in[k]));
         b->args[b->count++] = kiln_arg_array(b->in[k]);
     }
@@ -253,9 +308,10 @@ typedef struct limit {
     int64_t bytes;
 } limit;
 
-static void limit_prepare(const machine *m, const pipeline *p, const bound *b, limit *l)
+static void limit_prepare(const machine *m, const pipeline *p, const element *of, const bound *b,
+                          limit *l)
 {
-    const int64_t each = p->rows / m->scale * p->columns * 4;
+    const int64_t each = p->rows / m->scale * p->columns * (int64_t)kiln_dtype_size(of->dtype);
     memset(l, 0, sizeof *l);
     l->bytes = each * (p->reads + p->writes);
     l->reads_only = p->writes == 0;
@@ -315,20 +371,23 @@ static double measure_cpu(const machine *m, bound *b)
     return bench_median(ms, CPU_ROUNDS);
 }
 
-static void run_pipeline(const machine *m, const pipeline *p)
+static void run_pipeline(const machine *m, const pipeline *p, const element *of)
 {
     bound b;
     limit l;
     double limit_ms = 0, kiln_ms;
-    char note[96];
+    char note[96], name[96], label[160];
     size_t kernels = 0;
-    const int64_t bytes = p->rows / m->scale * p->columns * 4 * (p->reads + p->writes);
-    bench_row row = {.name = p->name, .label = p->label, .unit = "GB/s", .rule = BENCH_TELLS};
+    const int64_t bytes = p->rows / m->scale * p->columns * (int64_t)kiln_dtype_size(of->dtype) *
+                          (p->reads + p->writes);
+    bench_row row = {.name = name, .label = label, .unit = "GB/s", .rule = BENCH_TELLS};
 
-    bind(m, p, &b);
+    snprintf(name, sizeof name, "%s%s", p->name, of->suffix);
+    snprintf(label, sizeof label, "%s%s", p->label, of->label);
+    bind(m, p, of, &b);
     REQUIRE(kiln_graph_kernel_count(b.graph, b.args, b.count, &kernels, &bench_err));
     if (m->cuda) {
-        limit_prepare(m, p, &b, &l);
+        limit_prepare(m, p, of, &b, &l);
         sides both = {m, p, &b, &l};
         machine_alternate(m, side_by_hand, side_kiln, &both, &limit_ms, &kiln_ms);
         row.limit = (double)l.bytes / limit_ms / 1e6;
@@ -363,7 +422,7 @@ static void run_distances(const machine *m)
         bound b;
         if (!machine_wants(m, p->name))
             continue;
-        bind(m, p, &b);
+        bind(m, p, &elements[0], &b);
         sides both = {m, p, &b, NULL};
         if (m->cuda)
             machine_alternate(m, side_kiln, side_kiln, &both, &again, &ms);
@@ -659,7 +718,10 @@ int main(int argc, char **argv)
     bench_fact(&file, "scale", scale);
     for (size_t k = 0; k < COUNT(pipelines); k++)
         if (machine_wants(&m, pipelines[k].name))
-            run_pipeline(&m, &pipelines[k]);
+            run_pipeline(&m, &pipelines[k], &elements[0]);
+    for (size_t k = 0; k < COUNT(of_halves); k++)
+        for (size_t e = 0; e < COUNT(elements) && machine_wants(&m, of_halves[k].name); e++)
+            run_pipeline(&m, &of_halves[k], &elements[e]);
     run_distances(&m);
     run_positions(&m);
     for (int count = 1; count <= HOST_KERNELS && machine_wants(&m, "call_graph"); count += 3)

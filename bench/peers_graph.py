@@ -3,7 +3,9 @@
     python3 peers_graph.py RESULTS/graph.json        # on the GPU: cupy.fuse, torch.compile, jax.jit
     python3 peers_graph.py RESULTS/graph_cpu.json    # on the CPU: NumPy with SciPy, numexpr
 
-The same sizes and scale as the file says, over the same bytes. Times are medians: between events for
+The same sizes, dtypes and scale as the file says, over the same bytes. Rows of 16-bit floats are
+computed as each peer does it: torch.compile keeps them in float32 within a kernel, so that its times
+belong beside kiln's exact and wide rows alike. Times are medians: between events for
 CuPy and PyTorch, of batches that end in a synchronization for JAX, of whole calls on the CPU. A peer
 that is not installed, or cannot do a row, is said so and left out. Positions are in milliseconds, a
 whole call each, as bench_graph measures them.
@@ -28,7 +30,19 @@ SHAPES = {
     "distances_4096_64": (2, 4096, 64, 4096 / 4), "distances_8192_128": (2, 8192, 128, 8192 / 4),
     "moments_0": (1, SIDE, SIDE, 1), "moments_1": (1, SIDE, SIDE, 1), "lstm": (5, SIDE, SIDE, 7),
     "adam": (4, SIDE, SIDE, 7), "black_scholes": (3, SIDE, SIDE, 5), "stencil": (1, SIDE, SIDE, 2),
+    "gelu": (1, SIDE, SIDE, 2), "silu": (1, SIDE, SIDE, 2), "mean_square": (2, SIDE, SIDE, 2),
+    "rms_norm_4096": (1, 1 << 16, 4096, 2), "layer_norm_768": (1, 1 << 18, 768, 2),
+    "softmax_768": (1, 1 << 18, 768, 2), "softmax_4096": (1, 1 << 16, 4096, 2),
 }
+BYTES = {"float32": 4, "float16": 2, "bfloat16": 2}
+
+
+def pipeline_of(name):
+    """A row's pipeline and dtype: "gelu_wide_bfloat16" is ("gelu", "bfloat16")."""
+    for dtype in ("bfloat16", "float16"):
+        if name.endswith("_" + dtype):
+            return name[: -len(dtype) - 1].removesuffix("_wide"), dtype
+    return name, "float32"
 
 
 def functions(xp, erf):
@@ -83,12 +97,16 @@ def functions(xp, erf):
         "moments_0": lambda x: (x.mean(axis=0), x.var(axis=0)),
         "moments_1": lambda x: (x.mean(axis=1), x.var(axis=1)),
         "lstm": lstm, "adam": adam, "stencil": stencil,
+        "gelu": lambda x: 0.5 * x * (1 + xp.tanh(0.7978845608 * (x + 0.044715 * (x * x * x)))),
+        "silu": lambda x: x / (1 + xp.exp(-x)),
+        "mean_square": lambda x, y: ((x - y) ** 2).mean(),
+        "rms_norm_4096": lambda x: x / xp.sqrt((x * x).mean(axis=1, keepdims=True) + 1e-6),
     }
     if erf is not None:
         table["black_scholes"] = black_scholes
     table["distances_4096_64"] = table["distances_8192_128"] = distances
     table["logsumexp_50257"] = logsumexp
-    for length in (1000, 16384, 50257, 131072):
+    for length in (768, 1000, 4096, 16384, 50257, 131072):
         table[f"softmax_{length}"] = softmax
         table[f"log_softmax_{length}"] = log_softmax
         table[f"layer_norm_{length}"] = layer_norm
@@ -105,9 +123,9 @@ class Cupy:
         self.cp, self.version = cupy, cupy.__version__
         self.table = functions(cupy, erf)
 
-    def inputs(self, count, rows, columns):
+    def inputs(self, count, rows, columns, dtype):
         cp = self.cp
-        return [((cp.arange(rows * columns) % 61 + 1) / 31).astype("float32").reshape(rows, columns)
+        return [((cp.arange(rows * columns) % 61 + 1) / 31).astype(dtype).reshape(rows, columns)
                 for _ in range(count)]
 
     def compiled(self, name, arrays):
@@ -151,7 +169,7 @@ class Torch:
         self.table = functions(Names, torch.erf)
         soft = {"softmax": torch.softmax, "log_softmax": torch.log_softmax}
         self.table["logsumexp_50257"] = lambda x: torch.logsumexp(x, dim=1, keepdim=True)
-        for length in (1000, 16384, 50257, 131072):
+        for length in (768, 1000, 4096, 16384, 50257, 131072):
             for kind, f in soft.items():
                 self.table[f"{kind}_{length}"] = lambda x, f=f: f(x, dim=1)
             self.table[f"layer_norm_{length}"] = lambda x: torch.nn.functional.layer_norm(
@@ -160,10 +178,10 @@ class Torch:
             self.table[f"moments_{axis}"] = lambda x, axis=axis: tuple(
                 reversed(torch.var_mean(x, dim=axis, correction=0)))
 
-    def inputs(self, count, rows, columns):
+    def inputs(self, count, rows, columns, dtype):
         torch = self.torch
         values = (torch.arange(rows * columns, device="cuda") % 61 + 1) / 31
-        return [values.to(torch.float32).reshape(rows, columns).clone() for _ in range(count)]
+        return [values.to(getattr(torch, dtype)).reshape(rows, columns).clone() for _ in range(count)]
 
     def compiled(self, name, arrays):
         call = self.torch.compile(self.table[name], dynamic=False)
@@ -198,9 +216,9 @@ class Jax:
         self.jax, self.jnp, self.version = jax, jnp, jax.__version__
         self.table = functions(jnp, jax.scipy.special.erf)
 
-    def inputs(self, count, rows, columns):
+    def inputs(self, count, rows, columns, dtype):
         jnp = self.jnp
-        values = ((jnp.arange(rows * columns) % 61 + 1) / 31).astype("float32")
+        values = ((jnp.arange(rows * columns) % 61 + 1) / 31).astype(dtype)
         return [jnp.array(values.reshape(rows, columns)) for _ in range(count)]
 
     def compiled(self, name, arrays):
@@ -237,9 +255,9 @@ class Numpy:
         self.np, self.version = numpy, numpy.__version__
         self.table = functions(numpy, erf)
 
-    def inputs(self, count, rows, columns):
+    def inputs(self, count, rows, columns, dtype):
         np = self.np
-        values = ((np.arange(rows * columns) % 61 + 1) / 31).astype("float32")
+        values = ((np.arange(rows * columns) % 61 + 1) / 31).astype(dtype)
         return [values.reshape(rows, columns).copy() for _ in range(count)]
 
     def compiled(self, name, arrays):
@@ -318,17 +336,18 @@ def run_peer(kind, scale, names):
                 times.append((time.perf_counter() - begin) * 1000)
             print(json.dumps({"case": name, "value": statistics.median(times)}), flush=True)
             continue
-        if name not in SHAPES or name not in peer.table:
+        pipeline, dtype = pipeline_of(name)
+        if pipeline not in SHAPES or pipeline not in peer.table:
             continue
-        count, rows, columns, moved = SHAPES[name]
-        arrays = peer.inputs(count, rows // scale, columns)
+        count, rows, columns, moved = SHAPES[pipeline]
         try:
-            call = peer.compiled(name, arrays)
+            arrays = peer.inputs(count, rows // scale, columns, dtype)
+            call = peer.compiled(pipeline, arrays)
             ms = peer.ms(call, arrays)
         except Exception as error:
             print(f"{kind} cannot do {name}: {error}", file=sys.stderr)
             continue
-        rate = moved * (rows // scale) * columns * 4 / ms / 1e6
+        rate = moved * (rows // scale) * columns * BYTES[dtype] / ms / 1e6
         print(json.dumps({"case": name, "value": rate}), flush=True)
         del arrays, call
 
