@@ -438,6 +438,35 @@ static void test_elementwise__inputs_stretch_to_a_larger_output(void **state)
     host_free(&z);
 }
 
+static void product_and_sum(const host_value *in, host_value *out)
+{
+    out[0] = host_real(in[0].re * in[1].re);
+    out[1] = host_real(in[0].re + in[1].re);
+}
+
+/* The second output is transposed in tiles, which the array's edges cut. */
+static void test_elementwise__outputs_in_different_orders(void **state)
+{
+    static const int64_t shape[] = {75, 101};
+    static const host_layout transposed = {.order = {2, 1}};
+    test_env *t = *state;
+    host_array a[4], *arrays[] = {&a[0], &a[1], &a[2], &a[3]};
+    kiln_elementwise *op = NULL;
+
+    for (size_t k = 0; k < COUNT(a); k++)
+        host_make(t, &a[k], KILN_FLOAT32, 2, shape, k == 3 ? &transposed : NULL);
+    OK(t, kiln_elementwise_create(t->ctx, "T x, T y", "T z, T w", "z = x * y; w = x + y", NULL, &op,
+                                  &t->err));
+    OK(t, kiln_call(op, &t->err, a[0].array, a[1].array, a[2].array, a[3].array));
+    host_apply(arrays, 2, 2, 2, shape, product_and_sum);
+    for (size_t k = 0; k < COUNT(a); k++) {
+        if (k > 1)
+            host_compare(t, &a[k], 0, "of different orders");
+        host_free(&a[k]);
+    }
+    kiln_elementwise_destroy(op);
+}
+
 static void test_elementwise__an_out_pointer_is_filled_once_and_then_reused(void **state)
 {
     static const int64_t shape[] = {5, 7};
@@ -497,6 +526,7 @@ int main(int argc, char **argv)
         TEST(test_elementwise__several_outputs_of_different_dtypes),
         TEST(test_elementwise__six_inputs_and_three_outputs),
         TEST(test_elementwise__inputs_stretch_to_a_larger_output),
+        TEST(test_elementwise__outputs_in_different_orders),
         TEST(test_elementwise__an_out_pointer_is_filled_once_and_then_reused),
         TEST(test_elementwise__zero_elements_launch_nothing),
     };

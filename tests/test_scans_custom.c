@@ -168,6 +168,17 @@ static void test_scans__in_place(void **state)
     kiln_scan_destroy(op);
 }
 
+/* A block that has a row to itself writes the sums of a tile where those of the tile before stood. */
+static void test_scans__rows_of_several_tiles(void **state)
+{
+    static const int64_t rows[] = {20, 9001};
+    test_env *t = *state;
+    kiln_scan *op = create_sum(t);
+
+    check_in_place(t, op, 2, rows, 1, 0);
+    kiln_scan_destroy(op);
+}
+
 /* A prepared scan sees what its arrays hold when it runs, and has workspace at each run. */
 static void test_scans__a_prepared_launch(void **state)
 {
@@ -453,6 +464,7 @@ int main(int argc, char **argv)
         TEST(test_scans__a_raw_table),
         TEST(test_scans__products_of_matrices),
         TEST(test_scans__in_place),
+        TEST(test_scans__rows_of_several_tiles),
         TEST(test_scans__a_prepared_launch),
         TEST(test_scans__an_input_that_overlaps_the_output_is_copied),
         TEST(test_scans__definitions_that_are_refused),
