@@ -53,6 +53,10 @@ static const reduce_case cases[] = {
      256, 4, false, 16384, 16384},
     {"outer and inner axes are rows", 3, {3, 5, 1 << 24}, {true, false, true}, false,
      KILN__LAYOUT_ROWS, 256, 4, true, 5, 3 << 24},
+    {"short rows of odd length are copied", 2, {1 << 20, 33}, {false, true}, false,
+     KILN__LAYOUT_ROWS, 1, 1, false, 1 << 20, 33},
+    {"unless they are few", 2, {4096, 33}, {false, true}, false, KILN__LAYOUT_ROWS, 256, 1, false,
+     4096, 33},
     {"rows of odd length lose the vectors", 2, {1 << 16, 1001}, {false, true}, false,
      KILN__LAYOUT_ROWS, 256, 1, false, 1 << 16, 1001},
 };
@@ -102,6 +106,7 @@ static void check(const reduce_case *k, const kiln__definition *def)
                  (long long)plan.word[KILN__WORD_COUNT_ALL]);
     /* Loads of 16 bytes are marked where they are many for a result. */
     assert_int_equal(v->access[0] == KILN__ACCESS_ONCE, k->vec == 4 && k->elements >= 64);
+    assert_int_equal(v->reduction.stage, k->group == 1 && k->vec == 1 ? 16 : 0);
     /* Every access belongs to exactly one split. */
     const int64_t length = plan.word[KILN__WORD_LENGTH], chunk = plan.word[KILN__WORD_CHUNK];
     const int64_t splits = plan.word[KILN__WORD_SPLITS];

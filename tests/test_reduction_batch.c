@@ -141,8 +141,9 @@ static void test_reduction_batch__positions_of_what_is_computed(void **state)
         kiln_graph *g = graph_begin(t);
         kiln_array *at = NULL;
         kiln_node v = kiln_abs(kiln_subtract(kiln_multiply(2, kiln_graph_input(g, "x")), 1));
-        kiln_graph_output(g, "at", k % 2 == 0 ? kiln_argmax(v, walks[k / 2].axes)
-                                              : kiln_argmin(v, walks[k / 2].axes));
+        kiln_graph_output(g, "at",
+                          k % 2 == 0 ? kiln_argmax(v, walks[k / 2].axes)
+                                     : kiln_argmin(v, walks[k / 2].axes));
         OK(t, kiln_call(g, &t->err, steps, &at));
         graph_fetch(t, at, got, walks[k / 2].count);
         for (size_t i = 0; i < walks[k / 2].count; i++)
@@ -173,7 +174,8 @@ static void test_reduction_batch__sums_of_small_integers(void **state)
         kiln_graph_destroy(g);
         g = graph_begin(t);
         a = kiln_graph_input(g, "x"), b = kiln_graph_input(g, "y");
-        kiln_graph_output(g, "sum", kiln_sum(kiln_multiply(kiln_multiply(a, 50), b), walks[k].axes));
+        kiln_graph_output(g, "sum",
+                          kiln_sum(kiln_multiply(kiln_multiply(a, 50), b), walks[k].axes));
         OK(t, kiln_call(g, &t->err, x, y, &sum));
         kiln_graph_destroy(g);
         graph_fetch(t, count, counts, walks[k].count);
@@ -193,6 +195,59 @@ static void test_reduction_batch__sums_of_small_integers(void **state)
     kiln_array_release(x), kiln_array_release(y);
 }
 
+/* ---- short rows ---- */
+
+enum { SHORT_ROWS = 4333, SHORT_MOST = 255 };
+
+/* Sum, variance and place of the greatest of rows 1 to the last: the first begins anywhere. */
+static void check_short_rows(test_env *t, kiln_dtype dtype, int64_t length, double *xs)
+{
+    static double got[3][SHORT_ROWS];
+    const int64_t short_shape[] = {SHORT_ROWS, length};
+    const walk rows = {&last, SHORT_ROWS - 1, (size_t)length, (size_t)length, 1};
+    kiln_array *x = graph_array(t, dtype, 2, short_shape, xs), *tail = NULL;
+
+    OK(t, kiln_array_slice(x, 0, 1, SHORT_ROWS, 1, &tail, &t->err));
+    for (size_t r = 0; r < 3; r++) {
+        kiln_graph *g = graph_begin(t);
+        kiln_array *y = NULL;
+        const kiln_node v = kiln_graph_input(g, "x");
+        kiln_graph_output(g, "y",
+                          r == 0   ? kiln_sum(v, &last)
+                          : r == 1 ? kiln_var(v, &last)
+                                   : kiln_argmax(v, &last));
+        OK(t, kiln_call(g, &t->err, tail, &y));
+        graph_fetch(t, y, got[r], rows.count);
+        kiln_array_release(y);
+        kiln_graph_destroy(g);
+    }
+    check_variance(&rows, xs + length, got[1], 1e-6);
+    for (size_t i = 0; i < rows.count; i++) {
+        double sum = 0;
+        for (size_t j = 0; j < rows.length; j++)
+            sum += xs[(i + 1) * rows.length + j];
+        graph_near(got[0][i], sum, 1e-5, i);
+        graph_near(got[2][i], (double)best_of(&rows, xs + length, i, true), 0, i);
+    }
+    kiln_array_release(x), kiln_array_release(tail);
+}
+
+static void test_reduction_batch__short_rows_of_any_length(void **state)
+{
+    static const struct {
+        kiln_dtype dtype;
+        int64_t length;
+    } cases[] = {{KILN_FLOAT32, 2},  {KILN_FLOAT32, 3},  {KILN_FLOAT32, 16},
+                 {KILN_FLOAT32, 33}, {KILN_FLOAT32, 64}, {KILN_FLOAT32, SHORT_MOST},
+                 {KILN_FLOAT64, 7},  {KILN_INT8, 33},    {KILN_INT16, 100}};
+    double *xs = malloc(sizeof *xs * SHORT_ROWS * SHORT_MOST);
+
+    assert_non_null(xs);
+    for (size_t c = 0; c < COUNT(cases); c++)
+        check_short_rows(*state, cases[c].dtype, cases[c].length, xs);
+    free(xs);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -200,6 +255,7 @@ int main(int argc, char **argv)
         TEST(test_reduction_batch__variance_of_a_graphs_expression),
         TEST(test_reduction_batch__positions_of_what_is_computed),
         TEST(test_reduction_batch__sums_of_small_integers),
+        TEST(test_reduction_batch__short_rows_of_any_length),
     };
     return test_env_main(argc, argv, "test_reduction_batch", tests, COUNT(tests));
 }

@@ -335,7 +335,7 @@ typedef enum kiln__access {
     KILN__ACCESS_VECTOR,  /* `vec` neighbours in one access (1 when vec is 1) */
     KILN__ACCESS_SPLAT,   /* one element for the whole inner axis (stride 0 there) */
     KILN__ACCESS_STRIDED, /* element by element with a stride on the inner axis */
-    KILN__ACCESS_TILE,    /* through the shared tile of a transpose */
+    KILN__ACCESS_TILE,    /* through a tile in shared memory: transposes, short rows of reductions */
     KILN__ACCESS_COLUMN,  /* row programs: the same for every row, so loaded where it is used */
     KILN__ACCESS_ONCE,    /* reductions on cuda: vectors of 16 bytes, each of them read once */
     KILN__ACCESS_WINDOW,  /* out of a window that other inputs may share (window.c) */
@@ -350,6 +350,9 @@ typedef struct kiln__loop_variant {
     uint8_t window[KILN_PARAM_MAX], down[KILN_PARAM_MAX], along[KILN_PARAM_MAX];
 } kiln__loop_variant;
 
+/* Shared memory for the rows that a block copies: six such blocks fill a multiprocessor's. */
+#define KILN__STAGE_BYTES 36864
+
 /* Which results of a tile need different elements of an input: those of different rows, of different
  * columns, or none. */
 enum { KILN__SIDE_DOWN, KILN__SIDE_ACROSS, KILN__SIDE_NONE };
@@ -360,6 +363,7 @@ typedef struct kiln__reduction_variant {
     uint8_t split;    /* 1: several blocks (or units) share a result and combine at the end */
     uint8_t segments; /* rows: results that a group of threads works on side by side */
     uint8_t lanes;    /* accumulators a thread has for each result */
+    uint8_t stage;    /* rows: bytes of an access that copies rows to shared memory; 0: none is copied */
     /* tile: threads across are `group`, results of a thread `segments` down by `lanes` across. Of staged
      * inputs: the side, whether neighbours along it are loaded at once, and how many elements are. */
     uint8_t side[KILN_PARAM_MAX], along_side[KILN_PARAM_MAX], width[KILN_PARAM_MAX];
@@ -458,7 +462,7 @@ typedef enum kiln__word {
     KILN__WORD_OUTPUTS,  /* how many results */
     KILN__WORD_LENGTH,   /* accesses (rows) or elements (columns, cpu) each is reduced from */
     KILN__WORD_CHUNK,    /* of which one split takes this many; scans of columns with carriers: tiles
-                            across that one carrier serves */
+                            across that one carrier serves; rows that are copied: those of a block */
     KILN__WORD_SPLITS,
     KILN__WORD_COUNT_ALL, /* elements each result is reduced from */
     KILN__WORD_PARTS,    /* address of partial results: outputs * splits accumulators */

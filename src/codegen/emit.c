@@ -266,6 +266,8 @@ static void find_conditions(emitter *e)
         {"batch_sum", e->batch == KILN__BATCH_SUM},
         {"batch_bytes", e->batch == KILN__BATCH_SUM && kiln__batch_of_bytes(d, e->v)},
         {"batch_kept", e->batch_kept},
+        {"batch_whole", e->v->family == &kiln__family_reduction && e->v->reduction.stage != 0 &&
+                            kiln__batch_is_of_moments(e->batch) && !e->batch_kept},
         {"initial", d->has_initial},
         {"chain", is_scan && e->v->layout == KILN__LAYOUT_COLUMNS && e->v->scan.split != 0 &&
                       e->v->scan.fan == 1},
@@ -299,6 +301,7 @@ static int test(void *state, const char *name, size_t bytes)
         {"p.vector", access_of(e, e->p) == KILN__ACCESS_VECTOR},
         {"p.splat", is_splat(e, e->p)},
         {"p.stored", is_stored(e, e->p)},
+        {"p.tile", is_tile(e, e->p)},
         {"p.down", is_staged(e, e->p, KILN__SIDE_DOWN)},
         {"p.across", is_staged(e, e->p, KILN__SIDE_ACROSS)},
     };
@@ -329,6 +332,7 @@ static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__b
         {"p.lanes", is_splat(e, e->p) ? 1 : v->vec},
         {"p.raw_rank", v->raw_rank[e->p]},
         {"batch_most", kiln__batch_is_of_moments(e->batch) || e->batch_kept ? 16 : 64},
+        {"stage_bytes", KILN__STAGE_BYTES},
         {"last", v->rank - 1},
         {"inner", v->layout == KILN__LAYOUT_COLUMNS ? v->keep_rank - 1 : v->rank - 1},
         {"keep_last", v->keep_rank - 1},

@@ -8,7 +8,8 @@
  * axis of the inputs:
  *
  *   rows     along a reduced axis: a thread, a part of a warp, a warp or a block takes each output,
- *            by how long its row is; several blocks where there are few outputs
+ *            by how long its row is; several blocks where there are few outputs. Short rows of odd
+ *            lengths are copied to shared memory, where a thread takes each
  *   columns  along a kept axis: neighbouring threads take neighbouring outputs and walk down the
  *            rows; several blocks share the rows where there are few columns
  *
@@ -30,6 +31,9 @@ enum {
     BLOCKS_PER_UNIT = 8,      /* 256-thread blocks that fill a multiprocessor */
     BATCH_BLOCKS_PER_UNIT = 4, /* of those that take batches: resident on every GPU */
     ROW_ACCESSES_OF_WARP = 512, /* longer rows take a whole block */
+    STAGE_THREADS_MIN = 128,    /* of a block that copies its rows, each of which one thread takes */
+    STAGE_ELEMENTS = 8,         /* that such a thread takes at a time */
+    STAGE_CHAIN_MAX = 64,       /* values that it adds up one after the other, for the sake of accuracy */
     SPLIT_BLOCKS_PER_UNIT = 24, /* whole waves, whether 3, 4, 6, 8 or 12 blocks are resident */
     COLUMNS_OF_THREAD = 8, /* at most: each has an accumulator */
     ONCE_ELEMENTS_MIN = 64, /* that a result is made of, for loads to be marked */
@@ -145,6 +149,83 @@ static void rows_on_cuda(kiln__plan *plan, int units, bool tuples, int64_t outpu
                      : kiln__divide_up(outputs, v->reduction.segments * (BLOCK_THREADS / group));
     plan->part_count = v->reduction.split ? outputs * plan->word[KILN__WORD_SPLITS] : 0;
     plan->ticket_count = v->reduction.split ? outputs : 0;
+}
+
+/* Whether rows of input `k` lie one behind the other. */
+static bool is_dense(const kiln__walk *keep, const kiln__walk *red, int k)
+{
+    return red->stride[k][0] == red->itemsize[k] &&
+           keep->stride[k][0] == red->itemsize[k] * red->shape[0];
+}
+
+static bool moves_twice(const kiln__walk *keep, const kiln__walk *red, int k)
+{
+    return is_input(red, k) && red->stride[k][0] != 0 && keep->stride[k][0] != 0;
+}
+
+/* Bytes that a row of all inputs takes in shared memory, and of one access that copies rows there. 0 where
+ * some input's rows are neither one behind the other nor the same or one element for all threads, where
+ * a snippet wants to know addresses, or where threads of a group can well read the rows themselves. */
+static int64_t stage_bytes(const kiln__plan_request *q, const kiln__walk *keep, const kiln__walk *red,
+                           const kiln__variant *v, int *access)
+{
+    uint64_t low_bits = ACCESS_BYTES;
+    int64_t row = 0;
+    int widest = 0;
+
+    if (keep->rank != 1 || red->rank != 1 || red->shape[0] <= v->vec)
+        return 0;
+    for (int k = 0; k < red->count; k++) {
+        if (!moves_twice(keep, red, k))
+            continue;
+        const int64_t bytes = red->shape[0] * red->itemsize[k];
+        if (!is_dense(keep, red, k) || q->operands[red->param[k]].by_address)
+            return 0;
+        row += bytes + (bytes % ACCESS_BYTES == 0 ? ACCESS_BYTES : 0);
+        widest = v->vec * red->itemsize[k] > widest ? v->vec * red->itemsize[k] : widest;
+        low_bits |= kiln__walk_begin(red, k, q->operands) + (uint64_t)keep->begin[k];
+    }
+    *access = (int)(low_bits & (~low_bits + 1)); /* whole elements, as every array is aligned */
+    return widest < ACCESS_BYTES ? row : 0;
+}
+
+/* Short rows are copied to shared memory by accesses that are whole whatever their length is, and one
+ * thread takes each: nothing has to be brought together. Returns whether they are. */
+static bool stage_on_cuda(const kiln__plan_request *q, const kiln__walk *keep, const kiln__walk *red,
+                          kiln__plan *plan, int64_t length)
+{
+    kiln__variant *v = &plan->variant;
+    const int64_t outputs = kiln__walk_size(keep), units = q->device.units;
+    const bool lanes = kiln__part_bytes(q->def, v, 0) <= 8;
+    int access = 0;
+    const int64_t row = stage_bytes(q, keep, red, v, &access);
+    const int least = kiln__tuned("KILN_TUNE_STAGE", STAGE_THREADS_MIN);
+    int64_t threads = BLOCK_THREADS, rows;
+
+    while (threads >= least && (threads * row > KILN__STAGE_BYTES || outputs < threads * units))
+        threads /= 2;
+    if (row == 0 || threads < least ||
+        (v->reduction.batch == KILN__BATCH_NONE &&
+         red->shape[0] > (lanes ? CUDA_LANES : 1) * STAGE_CHAIN_MAX))
+        return false;
+    rows = KILN__STAGE_BYTES / (threads * row);
+    while (rows > 1 && outputs < rows * threads * units * BLOCKS_PER_UNIT)
+        rows /= 2;
+    for (int k = 0; k < red->count; k++)
+        if (moves_twice(keep, red, k))
+            v->access[red->param[k]] = KILN__ACCESS_TILE;
+    v->block = (uint16_t)threads;
+    v->unroll = (uint8_t)(STAGE_ELEMENTS > v->vec ? STAGE_ELEMENTS / v->vec : 1);
+    while (v->unroll > length)
+        v->unroll /= 2;
+    v->reduction.group = v->reduction.segments = 1;
+    if (lanes && v->reduction.batch == KILN__BATCH_NONE)
+        v->reduction.lanes = v->unroll * v->vec < CUDA_LANES ? v->unroll : CUDA_LANES;
+    v->reduction.stage = (uint8_t)access;
+    plan->word[KILN__WORD_CHUNK] = rows * threads;
+    plan->word[KILN__WORD_SPLITS] = 1;
+    plan->grid = kiln__divide_up(outputs, rows * threads);
+    return true;
 }
 
 static void columns_on_cuda(kiln__plan *plan, int units, bool small, int64_t outputs,
@@ -361,6 +442,8 @@ static void plan_walk(const kiln__plan_request *q, kiln__walk *keep, kiln__walk 
     if (backend == KILN_BACKEND_CPU)
         on_cpu(plan, small || v->reduction.batch != KILN__BATCH_NONE, q->device.units, outputs,
                length);
+    else if (rows && stage_on_cuda(q, keep, red, plan, length))
+        return;
     else if (rows)
         rows_on_cuda(plan, q->device.units, def->uses_number[KILN__NUMBER_IN], outputs, length);
     else
@@ -405,6 +488,7 @@ static const kiln__variant_field fields[] = {
     KILN__FIELD("segments", reduction.segments, 1, 128, true),
     KILN__FIELD("lanes", reduction.lanes, 1, 128, true),
     KILN__FIELD("batch", reduction.batch, 0, KILN__BATCH_GREATEST, false),
+    KILN__FIELD("stage", reduction.stage, 0, ACCESS_BYTES, true),
     KILN__FIELD("group", reduction.group, 0, 8192, true),
     KILN__FIELD("block", block, 1, 1024, true),
     KILN__FIELD("indexer", indexer_rank, 0, KILN_RANK_MAX, false),
@@ -415,13 +499,22 @@ static const char *refuse(const kiln__definition *def, const kiln__variant *v)
 {
     const kiln__reduction_variant *r = &v->reduction;
 
+    if (r->stage != 0 && (v->backend != KILN_BACKEND_CUDA || v->layout != KILN__LAYOUT_ROWS ||
+                          v->rank != 2 || v->keep_rank != 1 || r->group != 1 || r->segments != 1 ||
+                          r->split != 0))
+        return "rows are not copied in";
     if (r->batch != KILN__BATCH_NONE && r->batch != kiln__reduce_batch(def, v, true))
         return "this definition takes no such batch, unlike";
-    for (size_t p = 0; p < def->param_count; p++)
+    for (size_t p = 0; p < def->param_count; p++) {
+        const size_t size = kiln_dtype_size((kiln_dtype)v->dtype[p]);
         if (v->access[p] == KILN__ACCESS_ONCE &&
-            (v->backend != KILN_BACKEND_CUDA || def->params[p].output ||
-             v->vec * kiln_dtype_size((kiln_dtype)v->dtype[p]) != ACCESS_BYTES))
+            (v->backend != KILN_BACKEND_CUDA || def->params[p].output || v->vec * size != ACCESS_BYTES))
             return "only reductions read 16 bytes once, unlike";
+        if (v->access[p] == KILN__ACCESS_TILE &&
+            (r->stage < size || def->params[p].output || def->params[p].late ||
+             def->params[p].by_address))
+            return "only inputs of short rows are copied, unlike";
+    }
     return kiln__tile_refuse(def, v);
 }
 
@@ -436,7 +529,8 @@ const kiln__family kiln__family_reduction = {
     .part_bytes_max = KILN__PASS_BYTES_MAX,
     .plan = plan_reduction,
     .layouts = 1u << KILN__LAYOUT_ROWS | 1u << KILN__LAYOUT_COLUMNS | 1u << KILN__LAYOUT_TILE,
-    .accesses = 1u << KILN__ACCESS_ONCE | 1u << KILN__ACCESS_STAGED,
+    .accesses = 1u << KILN__ACCESS_ONCE | 1u << KILN__ACCESS_STAGED |
+                1u << KILN__ACCESS_TILE,
     .fields = fields,
     .field_count = KILN_COUNT_OF(fields),
     .refuse = refuse,

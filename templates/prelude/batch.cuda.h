@@ -27,75 +27,96 @@ template <int N, int V, class T, class B> KILN_FN void kiln_batch_sum_bytes(T &a
 
 //% section batch_moments needs moments
 //% section batch_counted needs moments
-// The moments of N values, at(0) to at(N - 1), of which count(k) is 1 or 0: their mean first, then their
-// deviations from it, whose sum is what the mean was rounded by. The sum of the squares is the result.
-template <int N, class T, class F> KILN_FN T kiln_batch_add(F term)
+// `visit` for each of N values, or of `n` where N is 0, in lanes that do not wait for each other: with
+// whether it is the lane's first.
+template <int N, class F> KILN_FN void kiln_batch_each(int n, F visit)
 {
-    constexpr int L = N < 4 ? N : 4;
-    T sum[L];
     KILN_UNROLL
     for (int k = 0; k < N; k++)
-        sum[k % L] = k < L ? term(k) : sum[k % L] + term(k);
-    KILN_UNROLL
-    for (int k = 1; k < L; k++)
-        sum[0] += sum[k];
-    return sum[0];
+        visit(k, k % 4, k < 4);
+    int k = 0;
+    for (; N == 0 && k + 4 <= n; k += 4) {
+        KILN_UNROLL
+        for (int l = 0; l < 4; l++)
+            visit(k + l, l, false);
+    }
+    for (; N == 0 && k < n; k++)
+        visit(k, 0, false);
 }
-template <int N, class T, class A, class C>
-KILN_FN T kiln_batch_part(A at, C count, T each, T &mean, T &rest)
+template <int N, class T> KILN_FN T kiln_batch_fold(const T (&lane)[4])
 {
-    const T middle = kiln_batch_add<N, T>(at) * each;
-    const T left = kiln_batch_add<N, T>([&](int k) { return (at(k) - middle) * count(k); });
-    const T sum = kiln_batch_add<N, T>([&](int k) {
+    T sum = lane[0];
+    KILN_UNROLL
+    for (int l = 1; l < (N > 0 && N < 4 ? N : 4); l++)
+        sum += lane[l];
+    return sum;
+}
+template <int N, class T, class A> KILN_FN T kiln_batch_add(int n, A at)
+{
+    T sum[4] = {T(0), T(0), T(0), T(0)};
+    kiln_batch_each<N>(n, [&](int k, int l, bool first) { sum[l] = first ? at(k) : sum[l] + at(k); });
+    return kiln_batch_fold<N>(sum);
+}
+// The moments of values of which count(k) is 1 or 0: their mean first, then their deviations from it, whose
+// sum is what the mean was rounded by. The sum of the squares is the result.
+template <int N, class T, class A, class C>
+KILN_FN T kiln_batch_part(int n, A at, C count, T each, T &mean, T &rest)
+{
+    const T middle = kiln_batch_add<N, T>(n, at) * each;
+    T left[4] = {T(0), T(0), T(0), T(0)}, square[4] = {T(0), T(0), T(0), T(0)};
+    kiln_batch_each<N>(n, [&](int k, int l, bool first) {
         const T d = (at(k) - middle) * count(k);
-        return d * d;
+        left[l] = first ? d : left[l] + d;
+        square[l] = first ? d * d : square[l] + d * d;
     });
+    const T off = kiln_batch_fold<N>(left);
     mean = middle;
-    rest = middle - middle == T(0) ? left * each : T(0); // what is infinite has none
-    const T squares = sum - left * rest;
+    rest = middle - middle == T(0) ? off * each : T(0); // what is infinite has none
+    const T squares = kiln_batch_fold<N>(square) - off * rest;
     return squares < T(0) ? T(0) : squares;
 }
 
 //% section batch_moments needs moments
-// batch_moments (CUDA): the moments of N values, at(0) to at(N - 1), and one merge for all of them.
+// batch_moments (CUDA): the moments of N values, at(0) to at(N - 1), and one merge for all of them; where
+// N is 0, those of the `n` values that are all there are.
 template <int N, class T, class A, class P>
-KILN_FN void kiln_batch_moments(kiln_moments<T> &a, A at, P)
+KILN_FN void kiln_batch_moments(kiln_moments<T> &a, A at, P, int n = N)
 {
     kiln_moments<T> m = kiln_moments_none<T>();
-    m.count = T(N);
-    m.squares = kiln_batch_part<N, T>([&](int k) { return T(at(k)); }, [](int) { return T(1); },
-                                      T(1) / T(N), m.mean, m.rest);
-    a = kiln_moments_merge(a, m);
+    m.count = T(n);
+    m.squares = kiln_batch_part<N, T>(n, [&](int k) { return T(at(k)); }, [](int) { return T(1); },
+                                      T(1) / T(n), m.mean, m.rest);
+    a = N > 0 ? kiln_moments_merge(a, m) : m;
 }
 
 //% section batch_counted needs moments
 // batch_counted (CUDA): the same of accumulators that hold a value each, or none.
 template <int N, class T, class A, class P>
-KILN_FN void kiln_batch_counted(kiln_moments<T> &a, A at, P)
+KILN_FN void kiln_batch_counted(kiln_moments<T> &a, A at, P, int n = N)
 {
     const auto count = [&](int k) { return at(k).count; };
     kiln_moments<T> m = kiln_moments_none<T>();
-    m.count = kiln_batch_add<N, T>(count);
-    m.squares = kiln_batch_part<N, T>([&](int k) { return at(k).mean; }, count,
+    m.count = kiln_batch_add<N, T>(n, count);
+    m.squares = kiln_batch_part<N, T>(n, [&](int k) { return at(k).mean; }, count,
                                       kiln_moments_share(T(1), m.count > T(0) ? m.count : T(1)),
                                       m.mean, m.rest);
-    a = kiln_moments_merge(a, m);
+    a = N > 0 ? kiln_moments_merge(a, m) : m;
 }
 
 //% section batch_counted_complex needs batch_counted complex_moments
 //% when @batch_counted&kiln_complex_moments_merge
 template <int N, class T, class A, class P>
-KILN_FN void kiln_batch_counted(kiln_complex_moments<T> &a, A at, P)
+KILN_FN void kiln_batch_counted(kiln_complex_moments<T> &a, A at, P, int n = N)
 {
     const auto count = [&](int k) { return at(k).count; };
     kiln_complex_moments<T> m = kiln_complex_moments_none<T>();
-    m.count = kiln_batch_add<N, T>(count);
+    m.count = kiln_batch_add<N, T>(n, count);
     const T each = kiln_moments_share(T(1), m.count > T(0) ? m.count : T(1));
-    m.squares = kiln_batch_part<N, T>([&](int k) { return at(k).mean_re; }, count, each, m.mean_re,
+    m.squares = kiln_batch_part<N, T>(n, [&](int k) { return at(k).mean_re; }, count, each, m.mean_re,
                                       m.rest_re) +
-                kiln_batch_part<N, T>([&](int k) { return at(k).mean_im; }, count, each, m.mean_im,
+                kiln_batch_part<N, T>(n, [&](int k) { return at(k).mean_im; }, count, each, m.mean_im,
                                       m.rest_im);
-    a = kiln_complex_moments_merge(a, m);
+    a = N > 0 ? kiln_complex_moments_merge(a, m) : m;
 }
 
 //% section batch_position needs position

@@ -6,9 +6,12 @@
 //# grid:   outputs / (segments * block / group) blocks; when split, `splits` blocks an output, of
 //#         which the last to arrive combines the parts in a fixed order
 //# shared: one part for each warp, where a group is the whole block
-//% own G L M N S U a acc all_ along_ args arrive at at_ at_0 b base_ base_J bytes d empty end
-//% own exchange finish from index item j k l lane last mem_ merge mine moves n of output part
-//% own past_ past_J quot_ reg_ rest round row_ s some split take turn u v values warps whole
+//# stage:  of rows that lie one behind the other a block copies `chunk` into shared memory, in accesses
+//#         of `stage` bytes whatever their length is, and a thread then takes whole rows from there
+//% own G L M N S U W a acc all_ along_ args arrive at at_ at_0 b base_ base_J behind bytes d empty
+//% own end exchange finish first from index item j k l lane last mem_ merge mine moves n of output part
+//% own pad_ past_ past_J quot_ reg_ rest room round row_ s size_ some split take tile_ to turn u
+//% own v values warps whole
 //% insert reduce/common.cu:shuffle
 //% if split
 //% insert reduce/common.cu:ticket
@@ -21,6 +24,11 @@ ${entry}(const __grid_constant__ args a)
 //% insert reduce/common.cu:long
 //% end
 //% insert reduce/kernel.cpp:environment
+//% if stage
+//% insert :stage
+    #pragma unroll 1
+    for (${index} output = first + threadIdx.x; output < behind; output += ${block}) {
+//% end
     const int lane = threadIdx.x % G;
 //% if split
     const ${index} output = a.by_splits.quotient((${index})blockIdx.x);
@@ -31,11 +39,16 @@ ${entry}(const __grid_constant__ args a)
 //% else
     constexpr ${index} turn = U * G;
     ${index} at = lane;
+//% if !stage
     const ${index} output = (${index})blockIdx.x * (S * (${block} / G)) + (${index})threadIdx.x / G;
+//% end
 //% end
     const ${index} end = (${index})a.length;
 //% insert :begin
 
+//% if batch_whole
+//% insert :whole_rows
+//% else
     for (; at + (U - 1) * G < end; at += turn) {
         constexpr int N = U;
 //% insert :burst
@@ -47,13 +60,76 @@ ${entry}(const __grid_constant__ args a)
 //% insert :burst
         }
     }
+//% end
 
 //% if whole_block
 //% insert :block
 //% else
 //% insert :group
 //% end
+//% if stage
+    }
+//% end
 }
+
+//% part stage
+//# Rows kiln__first to kiln__behind of every staged input, one behind the other as in memory: read by
+//# accesses of `stage` bytes, and by elements where the array ends within one. Rows of whole accesses of
+//# 16 bytes lie 16 bytes more apart, so that threads read from different banks.
+//% own bytes chunk tile words
+//% plain kiln__word type
+    constexpr int W = ${stage};
+    typedef kiln__word<W>::type chunk;
+    const ${index} first = (${index})blockIdx.x * (${index})a.chunk;
+    ${index} behind = first + (${index})a.chunk;
+    if (behind > (${index})a.outputs)
+        behind = (${index})a.outputs;
+    __shared__ alignas(16) unsigned char tile[${stage_bytes}];
+    int room = 0;
+//% for p in inputs
+//% if p.tile
+    const int size_${p.name} = (int)a.count * (int)sizeof(${p.type});
+    const int pad_${p.name} = size_${p.name} % 16 == 0 ? 16 : 0;
+    unsigned char *const tile_${p.name} = tile + room;
+    room += (int)a.chunk * (size_${p.name} + pad_${p.name});
+    {
+        const char *const from = (const char *)a.ptr_${p.name} + (long long)first * size_${p.name};
+        const int bytes = (int)(behind - first) * size_${p.name}, whole = bytes / W * W;
+        auto to = [&](int b) { return tile_${p.name} + b + (pad_${p.name} > 0 ? b / size_${p.name} * 16 : 0); };
+        constexpr int N = 8;
+        #pragma unroll 1
+        for (int b = threadIdx.x * W; b < whole; b += N * ${block} * W) {
+            chunk words[N];
+            #pragma unroll
+            for (int n = 0; n < N; n++)
+                if (b + n * ${block} * W < whole)
+                    words[n] = *(const chunk *)(from + b + n * ${block} * W);
+            #pragma unroll
+            for (int n = 0; n < N; n++)
+                if (b + n * ${block} * W < whole)
+                    *(chunk *)to(b + n * ${block} * W) = words[n];
+        }
+        for (int b = whole + threadIdx.x * (int)sizeof(${p.type}); b < bytes; b += ${block} * (int)sizeof(${p.type}))
+            *(${p.type} *)to(b) = *(const ${p.type} *)(from + b);
+    }
+//% end
+//% end
+    __syncthreads();
+
+//% part whole_rows
+//# All elements of a row at once, which shared memory holds however often they are looked at.
+    (void)at, (void)end, (void)turn, (void)U;
+    ${batch}<0>(acc[0][0], [&](const int k) {
+        return item(k
+//% for p in inputs
+//% if p.tile
+            , ((const ${p.type} *)row_${p.name}[0])[k]
+//% else
+            , *(const ${p.type} *)(row_${p.name}[0] + k * ((${index})a.stride_${p.name}_${last} / ${vec}))
+//% end
+//% end
+        );
+    }, [](const int k) { return k; }, (int)a.count);
 
 //% part begin
 //# The addresses and numbers with which each of the group's segments begins (row_* and base_*), and
@@ -77,11 +153,15 @@ ${entry}(const __grid_constant__ args a)
 //% end
         const ${index} at_0 = rest;
 //% for p in inputs
+//% if p.tile
+        row_${p.name}[s] = (const char *)tile_${p.name} + (int)(output - first) * (size_${p.name} + pad_${p.name});
+//% else
         row_${p.name}[s] = (const char *)a.ptr_${p.name}
 //% for a in keep_axes
             + at_${a.n} * (${index})a.stride_${p.name}_${a.n}
 //% end
             ;
+//% end
 //% end
 //% for x in numbers
         base_${x.name}[s] = 0
@@ -182,7 +262,7 @@ ${entry}(const __grid_constant__ args a)
             for (int s = 0; s < S; s++) {
                 #pragma unroll
                 for (int v = 0; v < ${vec}; v++)
-                    take(acc[s][v % L]
+                    take(acc[s][(n * ${vec} + v) % L]
 //% for x in numbers
                         , base_${x.name}[s] + all_${x.name}[n] + v * (a.step_${x.name}_${last} / ${vec})
 //% end
