@@ -31,7 +31,7 @@ enum {
     BLOCKS_PER_UNIT = 8,      /* 256-thread blocks that fill a multiprocessor */
     BATCH_BLOCKS_PER_UNIT = 4, /* of those that take batches: resident on every GPU */
     ROW_ACCESSES_OF_WARP = 512, /* longer rows take a whole block */
-    STAGE_THREADS_MIN = 128,    /* of a block that copies its rows, each of which one thread takes */
+    STAGE_THREADS_MIN = 64,     /* of a block that copies its rows, each of which one thread takes */
     STAGE_ELEMENTS = 8,         /* that such a thread takes at a time */
     STAGE_CHAIN_MAX = 64,       /* values that it adds up one after the other, for the sake of accuracy */
     SPLIT_BLOCKS_PER_UNIT = 24, /* whole waves, whether 3, 4, 6, 8 or 12 blocks are resident */

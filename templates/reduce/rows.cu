@@ -16,7 +16,11 @@
 //% if split
 //% insert reduce/common.cu:ticket
 //% end
+//% if stage
+extern "C" __global__ void __launch_bounds__(${block}, 5) // so many keep memory busy
+//% else
 extern "C" __global__ void __launch_bounds__(${block})
+//% end
 ${entry}(const __grid_constant__ args a)
 {
     constexpr int G = ${group}, S = ${segments}, U = ${unroll}, L = ${lanes};
@@ -96,7 +100,7 @@ ${entry}(const __grid_constant__ args a)
         const char *const from = (const char *)a.ptr_${p.name} + (long long)first * size_${p.name};
         const int bytes = (int)(behind - first) * size_${p.name}, whole = bytes / W * W;
         auto to = [&](int b) { return tile_${p.name} + b + (pad_${p.name} > 0 ? b / size_${p.name} * 16 : 0); };
-        constexpr int N = 8;
+        constexpr int N = ${block} > 128 ? 4 : 8; // as many as keep memory busy between all blocks
         #pragma unroll 1
         for (int b = threadIdx.x * W; b < whole; b += N * ${block} * W) {
             chunk words[N];

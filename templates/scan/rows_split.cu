@@ -170,6 +170,7 @@ ${entry}(const __grid_constant__ args a)
                 }
                 if (!known && __shfl_sync(0xffffffffu, message[warp], 0) == n + 1) {
                     __threadfence_block();
+                    __syncwarp(); // a shuffle alone shows the other lanes nothing of what lane 0 has seen
                     all = all_of[warp];
                     before = groups_of[warp];
                     known = true;
