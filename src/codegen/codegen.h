@@ -99,13 +99,6 @@ typedef struct kiln__param {
 
 /* ---- row programs: what a request gives ---- */
 
-/* Whether a text consists of statements, whose last semicolon may be missing. */
-static inline bool kiln__stage_statements(kiln__snippet_kind kind)
-{
-    const int text = ((int)kind - KILN__SNIPPET_STAGE) % KILN__STAGE_TEXTS;
-    return kind >= KILN__SNIPPET_STAGE && (text == KILN__STAGE_PREP || text == KILN__STAGE_POST);
-}
-
 /*
  * One reduction over each row (kiln_row_stage). All texts see the parameters (inputs by value), `n`
  * (elements of a row), the results of earlier stages and what their `post` declares. Those run per
@@ -236,7 +229,6 @@ void kiln__definition_destroy(kiln__definition *def); /* accepts NULL */
  * scalar that is combined with the result. */
 #define KILN__WHERE "kiln__where"
 #define KILN__INITIAL "kiln__initial"
-bool kiln__is_call_input(const char *name);
 
 /* "argument 2 (`x`)", as users count; "`where`" for what a call adds. */
 void kiln__param_text(const kiln__definition *def, size_t param, char *out, size_t out_bytes);

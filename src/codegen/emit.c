@@ -455,6 +455,13 @@ static size_t current_line(emitter *e, const kiln__buf *out)
     return e->line + 1;
 }
 
+/* Whether a text consists of statements, whose last semicolon may be missing. */
+static bool is_of_statements(kiln__snippet_kind kind)
+{
+    const int text = ((int)kind - KILN__SNIPPET_STAGE) % KILN__STAGE_TEXTS;
+    return kind >= KILN__SNIPPET_STAGE && (text == KILN__STAGE_PREP || text == KILN__STAGE_POST);
+}
+
 /* A snippet, verbatim on lines of its own, so that a compiler's messages name the user's text. */
 static void put_snippet(emitter *e, kiln__snippet_kind kind, kiln__buf *out)
 {
@@ -466,7 +473,7 @@ static void put_snippet(emitter *e, kiln__snippet_kind kind, kiln__buf *out)
     kiln__buf_printf(out, "#line %zu \"kiln.generated\"\n", current_line(e, out) + 1);
     if (kind == KILN__SNIPPET_LOOP_PREP || kind == KILN__SNIPPET_OP ||
         kind == KILN__SNIPPET_AFTER_LOOP || kind == KILN__SNIPPET_POST ||
-        kiln__stage_statements(kind))
+        is_of_statements(kind))
         kiln__buf_puts(out, ";"); /* CuPy's statements need not end in one */
 }
 

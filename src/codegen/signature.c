@@ -254,6 +254,12 @@ static bool is_numpy_type(const char *name)
     return strcmp(name, kiln_dtype_name(dtype)) == 0;
 }
 
+/* Whether a call adds the input, whose name no user may give. */
+static bool is_call_input(const char *name)
+{
+    return strcmp(name, KILN__WHERE) == 0 || strcmp(name, KILN__INITIAL) == 0;
+}
+
 static kiln_status check_name(const parser *p, size_t nth)
 {
     const char *name = kiln__token_text(&p->tokens, nth);
@@ -268,7 +274,7 @@ static kiln_status check_name(const parser *p, size_t nth)
         return refuse_token(p, KILN_ERR_NAME, nth, "is a keyword of C++");
     if (is_cuda_word(name))
         return refuse_token(p, KILN_ERR_NAME, nth, "is a word of CUDA");
-    if (strncmp(name, "kiln__", 6) == 0 && !(def->family->maps && kiln__is_call_input(name)))
+    if (strncmp(name, "kiln__", 6) == 0 && !(def->family->maps && is_call_input(name)))
         return refuse_token(p, KILN_ERR_NAME, nth, "begins as the names in generated source do");
     if (is_numpy_type(name))
         return refuse_token(p, KILN_ERR_NAME, nth, "is the name of a type");
@@ -552,21 +558,16 @@ static kiln_status check_placeholders(parser *p)
     return KILN_OK;
 }
 
-bool kiln__is_call_input(const char *name)
-{
-    return strcmp(name, KILN__WHERE) == 0 || strcmp(name, KILN__INITIAL) == 0;
-}
-
 void kiln__param_text(const kiln__definition *def, size_t param, char *out, size_t out_bytes)
 {
     size_t number = 1;
 
-    if (kiln__is_call_input(def->params[param].name)) {
+    if (is_call_input(def->params[param].name)) {
         snprintf(out, out_bytes, "`%s`", def->params[param].name + strlen("kiln__"));
         return;
     }
     for (size_t p = 0; p < param; p++)
-        number += !kiln__is_call_input(def->params[p].name);
+        number += !is_call_input(def->params[p].name);
     snprintf(out, out_bytes, "argument %zu (`%.100s`)", number, def->params[param].name);
 }
 

@@ -5,11 +5,17 @@
 
 /* ---- the arena ------------------------------------------------------------------------------- */
 
+static _Noreturn void fail_memory(kiln__build *b)
+{
+    b->status = kiln__fail_memory(b->err, KILN__ARENA_BYTES);
+    longjmp(b->leave, 1);
+}
+
 void *kiln__build_alloc(kiln__build *b, size_t bytes)
 {
     void *memory = kiln__arena_alloc(&b->arena, bytes);
     if (memory == NULL)
-        kiln__build_fail_memory(b);
+        fail_memory(b);
     return memory;
 }
 
@@ -24,7 +30,7 @@ void *kiln__build_copy(kiln__build *b, const void *data, size_t bytes)
 char *kiln__build_text(kiln__build *b, kiln__buf *text)
 {
     if (text->failed)
-        kiln__build_fail_memory(b);
+        fail_memory(b);
     char *copy = kiln__build_alloc(b, text->length + 1);
     if (text->length > 0)
         memcpy(copy, text->text, text->length);
@@ -39,18 +45,12 @@ void **kiln__build_find(kiln__build *b, kiln__build_map map, kiln__buf *key)
     void **found = key->failed ? NULL
                                : kiln__map_enter(&b->maps[map], key->text, key->length, NULL);
     if (found == NULL)
-        kiln__build_fail_memory(b);
+        fail_memory(b);
     key->length = 0;
     return found;
 }
 
 /* ---- ways out -------------------------------------------------------------------------------- */
-
-void kiln__build_fail_memory(kiln__build *b)
-{
-    b->status = kiln__fail_memory(b->err, KILN__ARENA_BYTES);
-    longjmp(b->leave, 1);
-}
 
 void kiln__build_fail(kiln__build *b, uint32_t node, kiln_status status, const char *fmt, ...)
 {

@@ -263,7 +263,6 @@ void **kiln__build_find(kiln__build *b, kiln__build_map map, kiln__buf *key);
 /* Leave the build. `node` (0: none) is named with its place. */
 _Noreturn void kiln__build_fail(kiln__build *b, uint32_t node, kiln_status status, const char *fmt,
                                 ...) KILN_PRINTF(4, 5);
-_Noreturn void kiln__build_fail_memory(kiln__build *b);
 
 /* The last component of a path. */
 static inline const char *kiln__file_name(const char *path)

@@ -46,7 +46,7 @@ kiln_status kiln__kernel_new(kiln_context *ctx, bool owns_ctx, const kiln__famil
     return status;
 }
 
-void kiln__kernel_clear(kiln__kernel *op)
+static void clear(kiln__kernel *op)
 {
     op->magic = 0;
     for (size_t k = 0; k < KILN_COUNT_OF(op->with); k++)
@@ -64,11 +64,12 @@ void kiln__kernel_clear(kiln__kernel *op)
 
 void kiln__kernel_destroy(kiln__kernel *op)
 {
-    if (op == NULL || op->magic == KILN__KERNEL_DEAD || kiln__kernel_forked(op))
+    if (op == NULL || op->magic == KILN__KERNEL_DEAD ||
+        (op->ctx != NULL && kiln__context_forked(op->ctx)))
         return;
     kiln_context *const ctx = op->owns_ctx ? op->ctx : NULL;
     const bool given_out = ctx != NULL && op->magic == KILN__KERNEL_MAGIC;
-    kiln__kernel_clear(op);
+    clear(op);
     op->magic = KILN__KERNEL_DEAD;
     if (given_out)
         kiln__context_bury(ctx, op, NULL);

@@ -247,16 +247,9 @@ struct kiln_elementwise {
 kiln_status kiln__kernel_new(kiln_context *ctx, bool owns_ctx, const kiln__family_calls *calls,
                              const kiln__definition_request *request, kiln__kernel **out,
                              kiln_error *err);
-void kiln__kernel_clear(kiln__kernel *op);
 /* Clear a kernel and give up the handle that begins with it. NULL, one that was destroyed a while ago,
  * and one of a forked child's parent are left alone. */
 void kiln__kernel_destroy(kiln__kernel *op);
-/* Whether it was made by the process that this one was forked from. */
-static inline bool kiln__kernel_forked(const kiln__kernel *op)
-{
-    return op->ctx != NULL && kiln__context_forked(op->ctx);
-}
-
 struct kiln_reduction {
     kiln__kernel kernel;
 };
@@ -523,10 +516,6 @@ kiln_status kiln__overlap_check(const kiln__kernel *op, const kiln__recipe *reci
 kiln_status kiln__workspace_make(kiln__device *device, const kiln__workspace_need *need,
                                  kiln_stream *stream, void *block, kiln__block **out,
                                  kiln_error *err);
-
-/* Remember on every array's storage that `stream` uses it. */
-void kiln__bound_used_on(const kiln__recipe *recipe, const kiln__bound *bound,
-                         kiln_stream *stream);
 
 /* The order of axes, slowest first, of a new array that is like this one (K-order). */
 void kiln__array_k_order(const kiln_array *array, int *order_out);

@@ -111,7 +111,8 @@ kiln_status kiln__block_fill(const kiln__kernel *op, const kiln__recipe *recipe,
     return KILN_OK;
 }
 
-void kiln__bound_used_on(const kiln__recipe *recipe, const kiln__bound *bound, kiln_stream *stream)
+/* Remember on every array's storage that `stream` uses it. */
+static void use_on(const kiln__recipe *recipe, const kiln__bound *bound, kiln_stream *stream)
 {
     for (size_t p = 0; p < recipe->arg_count; p++)
         if (bound->array[p] != NULL && bound->array[p]->storage->home != stream)
@@ -329,7 +330,7 @@ static kiln_status run_recipe(kiln__kernel *op, const kiln__recipe *recipe,
         KILN_TRY(kiln__launch(op->device, recipe->entry, &recipe->config, block, recipe->args_bytes,
                               call->stream, err));
     kiln__pool_free(op->device, workspace, NULL, 0);
-    kiln__bound_used_on(recipe, &bound, call->stream);
+    use_on(recipe, &bound, call->stream);
     kiln__bound_deliver(recipe, call, &bound);
     return KILN_OK;
 
