@@ -7,11 +7,6 @@
 
 #include "linalg/solver.h"
 
-static void result(kiln__solver *s, int nth, int64_t rows, int64_t columns, bool real)
-{
-    s->result[nth] = (kiln__solver_result){.rows = rows, .columns = columns, .real = real};
-}
-
 static int64_t short_side(const kiln__solver *s)
 {
     return s->m < s->n ? s->m : s->n;
@@ -21,8 +16,8 @@ static int64_t short_side(const kiln__solver *s)
 
 static void shape_qr(kiln__solver *s)
 {
-    result(s, 0, s->m, short_side(s), false);
-    result(s, 1, short_side(s), s->n, false);
+    kiln__solver_shape(s, 0, s->m, short_side(s), false);
+    kiln__solver_shape(s, 1, short_side(s), s->n, false);
 }
 
 static int64_t run_qr(const kiln__solver *s, int64_t nth, const kiln__solver_work *w)
@@ -38,8 +33,8 @@ static int64_t run_qr(const kiln__solver *s, int64_t nth, const kiln__solver_wor
 
 static void shape_eigh(kiln__solver *s)
 {
-    result(s, 0, s->n, -1, true);
-    result(s, 1, s->n, s->n, false);
+    kiln__solver_shape(s, 0, s->n, -1, true);
+    kiln__solver_shape(s, 1, s->n, s->n, false);
 }
 
 /* One triangle is read; the other is its conjugate. */
@@ -59,14 +54,14 @@ static int64_t run_eigh(const kiln__solver *s, int64_t nth, const kiln__solver_w
 
 static void shape_svd(kiln__solver *s)
 {
-    result(s, 0, s->m, short_side(s), false);
-    result(s, 1, short_side(s), -1, true);
-    result(s, 2, short_side(s), s->n, false);
+    kiln__solver_shape(s, 0, s->m, short_side(s), false);
+    kiln__solver_shape(s, 1, short_side(s), -1, true);
+    kiln__solver_shape(s, 2, short_side(s), s->n, false);
 }
 
 static void shape_svdvals(kiln__solver *s)
 {
-    result(s, 0, short_side(s), -1, true);
+    kiln__solver_shape(s, 0, short_side(s), -1, true);
 }
 
 /* U into buffer 1, values into buffer 2, V^H into buffer 3. */
@@ -99,12 +94,12 @@ static int64_t run_svdvals(const kiln__solver *s, int64_t nth, const kiln__solve
 
 static void shape_pinv(kiln__solver *s)
 {
-    result(s, 0, s->n, s->m, false);
+    kiln__solver_shape(s, 0, s->n, s->m, false);
 }
 
 static void shape_lstsq(kiln__solver *s)
 {
-    result(s, 0, s->n, s->columns, false);
+    kiln__solver_shape(s, 0, s->n, s->columns, false);
 }
 
 /* Singular values below this fraction of the largest count as 0. NumPy's defaults: 15 digits less than one for

@@ -81,6 +81,17 @@ static inline char *kiln__side_matrix(const kiln__product *p, const kiln__side *
     return at;
 }
 
+/* alpha or beta as a library reads it, of a floating-point or complex dtype. */
+static inline void kiln__put_number(kiln_dtype dtype, double value, double out[2])
+{
+    const float narrow[2] = {(float)value, 0};
+
+    out[0] = value;
+    out[1] = 0;
+    if (dtype == KILN_FLOAT32 || dtype == KILN_COMPLEX64)
+        memcpy(out, narrow, sizeof narrow);
+}
+
 /* A matrix as a BLAS sees it: columns without gaps, `step` elements apart, or the transpose of such. */
 typedef struct kiln__view {
     bool fits, transposed;

@@ -41,17 +41,6 @@ static const char *fetch(const kiln__product *p, const kiln__side *side, const o
     return o->packed;
 }
 
-/* A number as the routine of `dtype` takes it. */
-static void put_number(kiln_dtype dtype, double value, double out[2])
-{
-    const float narrow[2] = {(float)value, 0};
-
-    out[0] = value;
-    out[1] = 0;
-    if (dtype == KILN_FLOAT32 || dtype == KILN_COMPLEX64)
-        memcpy(out, narrow, sizeof narrow);
-}
-
 kiln_status kiln__product_blas(kiln__device *device, const kiln__product *p, kiln_error *err)
 {
     const int which = kiln__blas_dtype(p->in);
@@ -68,8 +57,8 @@ kiln_status kiln__product_blas(kiln__device *device, const kiln__product *p, kil
         return KILN_ERR_UNSUPPORTED;
     KILN_TRY(prepare(&p->a, p->m, p->k, itemsize, &a, err));
     KILN_TRY(prepare(&p->b, p->k, p->n, itemsize, &b, err));
-    put_number(p->in, p->alpha, alpha);
-    put_number(p->in, p->beta, beta);
+    kiln__put_number(p->in, p->alpha, alpha);
+    kiln__put_number(p->in, p->beta, beta);
     const int32_t m = (int32_t)p->m, n = (int32_t)p->n, k = (int32_t)p->k;
     const int32_t y_step = (int32_t)y.step;
     for (int64_t nth = 0; nth < p->count; nth++) {

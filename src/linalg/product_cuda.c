@@ -353,17 +353,6 @@ static kiln_status get_plan(kept *state, const problem *q, const void *bias, con
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-/* alpha and beta as the library reads them. */
-static void put_number(kiln_dtype dtype, double value, double out[2])
-{
-    const float narrow[2] = {(float)value, 0};
-
-    out[0] = value;
-    out[1] = 0;
-    if (dtype == KILN_FLOAT32 || dtype == KILN_COMPLEX64)
-        memcpy(out, narrow, sizeof narrow);
-}
-
 /* All rows of the stack, one call of the library each. */
 static kiln_status run_plan(const kept *state, const plan *made, const kiln__product *p,
                             const operands *o, kiln_stream *stream, kiln_error *err)
@@ -377,8 +366,8 @@ static kiln_status run_plan(const kept *state, const plan *made, const kiln__pro
     int result = KILN__LT_SUCCESS;
     kiln_status status = KILN_OK;
 
-    put_number(scale, p->alpha, alpha);
-    put_number(scale, p->beta, beta);
+    kiln__put_number(scale, p->alpha, alpha);
+    kiln__put_number(scale, p->beta, beta);
     if ((q->epilogue & KILN__LT_EPILOGUE_BIAS) != 0)
         result = make_desc(lt, q, p->bias, &own);
     if (result == KILN__LT_SUCCESS && made->choice.workspace_bytes > 0)

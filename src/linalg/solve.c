@@ -3,25 +3,20 @@
  */
 #include "linalg/solver.h"
 
-static void result(kiln__solver *s, int nth, int64_t rows, int64_t columns, bool real)
-{
-    s->result[nth] = (kiln__solver_result){.rows = rows, .columns = columns, .real = real};
-}
-
 static void shape_like_right_side(kiln__solver *s)
 {
-    result(s, 0, s->n, s->columns, false);
+    kiln__solver_shape(s, 0, s->n, s->columns, false);
 }
 
 static void shape_like_matrix(kiln__solver *s)
 {
-    result(s, 0, s->n, s->n, false);
+    kiln__solver_shape(s, 0, s->n, s->n, false);
 }
 
 static void shape_numbers(kiln__solver *s)
 {
-    result(s, 0, -1, -1, false);
-    result(s, 1, -1, -1, true);
+    kiln__solver_shape(s, 0, -1, -1, false);
+    kiln__solver_shape(s, 1, -1, -1, true);
 }
 
 /* Columns of the right side; a vector has one. */

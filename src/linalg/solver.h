@@ -58,6 +58,13 @@ struct kiln__solver {
     atomic_bool no_memory;
 };
 
+/* For a task's `shape`: the extents of a result. */
+static inline void kiln__solver_shape(kiln__solver *s, int nth, int64_t rows, int64_t columns,
+                                      bool real)
+{
+    s->result[nth] = (kiln__solver_result){.rows = rows, .columns = columns, .real = real};
+}
+
 /* Run `s`, whose task and operands are set, and deliver its results. */
 kiln_status kiln__solver_call(kiln__solver *s, const kiln_linalg_options *opts,
                               kiln_array **const *outs, kiln_error *err);
