@@ -8,6 +8,7 @@ interleaved; a figure is the median of the rounds, in microseconds a call. On a 
 the device is waited for between rounds. The floor is the same call of a kiln array, whose argument needs
 no reading: nearly C's own call.
 """
+import functools
 import json
 import statistics
 import sys
@@ -46,8 +47,9 @@ def cases():
         wait = torch.cuda.synchronize if device == "cuda" else lambda: None
         x, y, z = add_all(f"torch on {device}", lambda: torch.ones(1000, device=device), wait)
         add(f"torch on {device}: torch.add, given",
-            lambda: torch.add(y, x, alpha=2.0, out=z), wait=wait)
-        add(f"torch on {device}: torch.add, made", lambda: torch.add(y, x, alpha=2.0), wait=wait)
+            functools.partial(torch.add, y, x, alpha=2.0, out=z), wait=wait)
+        add(f"torch on {device}: torch.add, made", functools.partial(torch.add, y, x, alpha=2.0),
+            wait=wait)
     except ImportError:
         pass
     try:
