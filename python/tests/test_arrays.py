@@ -200,11 +200,13 @@ class Exchange(unittest.TestCase):
         for name in NAMES:
             x = np.arange(6).astype(name).reshape(2, 3).T
             a = kiln.from_dlpack(x)
+            np.testing.assert_array_equal(np.asarray(memoryview(a)), x)
+            if name == "bool" and not hasattr(np, "exceptions"):
+                continue  # NumPy before 1.25 takes no bool by DLPack
             y = np.from_dlpack(a)
             self.assertEqual((a._address, y.ctypes.data), (x.ctypes.data,) * 2)
             self.assertEqual((y.dtype, y.strides), (x.dtype, x.strides))
             np.testing.assert_array_equal(y, x)
-            np.testing.assert_array_equal(np.asarray(memoryview(a)), x)
 
     def test_keeps_what_it_shares_alive(self):
         import gc
