@@ -178,6 +178,7 @@ ${entry}(const __grid_constant__ args a)
                 }
                 if (!known && __shfl_sync(0xffffffffu, message[warp], 0) == n + 1) {
                     __threadfence_block();
+                    __syncwarp(); // a shuffle alone shows the other lanes nothing of what lane 0 has seen
                     all = all_of[warp * K + c];
                     before = groups_of[warp * K + c];
                     known = true;
@@ -194,6 +195,7 @@ ${entry}(const __grid_constant__ args a)
                         take(has_all, next_all, next);
                     while (__shfl_sync(0xffffffffu, message[to], 0) != 0) {
                     }
+                    __syncwarp(); // as above, before what the next warp has read is overwritten
                     if (r == R - 1) {
                         all_of[to * K + c] = next_all;
                         groups_of[to * K + c] = next;
