@@ -292,6 +292,34 @@ static void test_graph_rows__a_chain_of_scales_is_few_kernels(void **state)
     kiln_graph_destroy(g);
 }
 
+/* A mean over all elements by a count that is an array without axes: it is one value for the row, but is
+ * computed for each element, and is an output as well. */
+static void test_graph_rows__what_elements_compute_is_no_name_for_rows(void **state)
+{
+    static const char *const names[] = {"x", "z"};
+    test_env *t = *state;
+    static double xs[ROWS * LENGTH], got[ROWS * LENGTH];
+    kiln_graph *g = NULL;
+    kiln_array *x = graph_array(t, KILN_FLOAT32, 2, shape, xs), *z = NULL, *y = NULL, *m = NULL;
+    double count = 0, mean = 0, sum = 0, doubled = 0;
+
+    z = graph_array(t, KILN_FLOAT32, 0, NULL, &count);
+    OK(t, kiln_graph_parse(t->ctx, "m = sum(x) / z; v = sum(exp(x - m)); exp(x - m) / v, m * 2", names,
+                           2, NULL, &g, NULL, &t->err));
+    OK(t, kiln_call(g, &t->err, x, z, &y, &m));
+    graph_fetch(t, y, got, ROWS * LENGTH);
+    graph_fetch(t, m, &doubled, 1);
+    for (size_t k = 0; k < ROWS * LENGTH; k++)
+        mean += xs[k] / count;
+    for (size_t k = 0; k < ROWS * LENGTH; k++)
+        sum += exp(xs[k] - mean);
+    graph_near(doubled, 2 * mean, 1e-4, 0);
+    for (size_t k = 0; k < ROWS * LENGTH; k++)
+        graph_near(got[k], exp(xs[k] - mean) / sum, 1e-3, k);
+    kiln_array_release(x), kiln_array_release(z), kiln_array_release(y), kiln_array_release(m);
+    kiln_graph_destroy(g);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -304,6 +332,7 @@ int main(int argc, char **argv)
         TEST(test_graph_rows__a_reduction_may_need_another),
         TEST(test_graph_rows__long_chains_are_few_kernels),
         TEST(test_graph_rows__a_chain_of_scales_is_few_kernels),
+        TEST(test_graph_rows__what_elements_compute_is_no_name_for_rows),
     };
     return test_env_main(argc, argv, "test_graph_rows", tests, COUNT(tests));
 }

@@ -41,6 +41,8 @@ const char *kiln__find_named(const kiln__writer *w, uint32_t low, const kiln__ax
         return NULL;
     for (uint32_t at = b->text.last_named[low]; at != 0; at = w->seen[at - 1].before) {
         const kiln__seen *s = &w->seen[at - 1];
+        if (s->of_element && w->body == KILN__BUF_ROW)
+            continue;
         if ((at > w->seen_base || s->lasting) && kiln__same_map(s->map, map, b->lows[low].rank))
             text = s->text; /* the first one of all counts */
     }
@@ -59,12 +61,13 @@ void kiln__name_low(kiln__writer *w, uint32_t low, const kiln__axis_map *map, co
     }
     const kiln__low *n = &w->b->lows[low];
     const bool rows = w->kernel->kind == KILN__STEP_ROW;
-    const bool lasting =
-        n->kind == KILN__LOW_SCALAR || n->kind == KILN__LOW_CONST ||
-        (rows && (w->body == KILN__BUF_ROW || !kiln__inlined(w->b, w->kernel, low)));
+    const bool number = n->kind == KILN__LOW_SCALAR || n->kind == KILN__LOW_CONST;
+    const bool given = number || (rows && !kiln__inlined(w->b, w->kernel, low));
+    const bool of_row = rows && w->body == KILN__BUF_ROW;
     const uint32_t before =
         kiln__mark(w->b, &w->b->text.named, low) ? 0 : w->b->text.last_named[low];
-    w->seen[w->seen_count++] = (kiln__seen){low, map, text, lasting, before};
+    w->seen[w->seen_count++] = (kiln__seen){
+        low, map, text, given || of_row, rows && !given && !of_row, before};
     w->b->text.last_named[low] = (uint32_t)w->seen_count;
 }
 

@@ -17,6 +17,7 @@ typedef struct kiln__seen {
     const kiln__axis_map *map;
     const char *text;
     bool lasting;    /* seen from every scope that follows */
+    bool of_element; /* computed for an element of a row program: a row's statements see it not */
     uint32_t before; /* the same low, named before: counted from 1, 0: none */
 } kiln__seen;
 
