@@ -240,7 +240,7 @@ static void test_reduction_tile__random_broadcasts(void **state)
     static const kiln_dtype complex[] = {KILN_COMPLEX64, KILN_COMPLEX128};
     test_env *t = *state;
     /* A kernel of the cpu device takes its compiler a while. */
-    const int rounds = t->cuda ? 24 : 2;
+    const int rounds = t->cuda ? 12 : 2;
 
     for (size_t k = 0; k < COUNT(definitions); k++) {
         const definition *d = &definitions[k];
