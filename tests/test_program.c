@@ -452,6 +452,81 @@ static void test_program__copies_host_calls_and_memory_over_many_runs(void **sta
     kiln_elementwise_destroy(half);
 }
 
+/* ---- every kind of step ---- */
+
+static void test_program__raw_kernels_outlive_their_module(void **state)
+{
+    static const char text[] =
+        "extern \"C\" __global__ void twice(float *x, int n)\n"
+        "{\n"
+        "    const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "    if (i < n)\n"
+        "        x[i] *= 2;\n"
+        "}\n";
+    test_env *t = *state;
+    kiln_raw_call_options o = KILN_RAW_CALL_OPTIONS_INIT;
+    kiln_array *x = numbers(t, 1);
+    kiln_module *module = NULL;
+    kiln_raw *twice = NULL;
+    kiln_program *program = NULL;
+    size_t none = 0;
+    float first[N], got[N];
+
+    o.grid[0] = (N + 127) / 128;
+    o.block[0] = 128;
+    read_all(t, x, first);
+    OK(t, kiln_module_create(t->ctx, text, NULL, &module, &t->err));
+    OK(t, kiln_module_kernel(module, "twice", "raw float32 x, int32 n", &twice, &t->err));
+    OK(t, kiln_capture_begin(t->ctx, NULL, &t->err));
+    OK(t, kiln_raw_run(twice, KILN_ARGS(x, N), &o, &t->err));
+    OK(t, kiln_raw_run(twice, KILN_ARGS(x, N), &o, &t->err));
+    OK(t, kiln_capture_end(t->ctx, NULL, &program, &t->err));
+    kiln_raw_destroy(twice);
+    kiln_module_destroy(module);
+    FAILS(t, KILN_ERR_UNSUPPORTED, kiln_program_array_slot(program, x, &none, &t->err), "raw kernel");
+    for (int run = 1; run <= 2; run++)
+        OK(t, kiln_program_run(program, NULL, &t->err));
+    read_all(t, x, got);
+    for (int k = 0; k < N; k++)
+        CHECK(got[k] == 16 * first[k], "element %d is %g", k, (double)got[k]);
+    kiln_program_destroy(program);
+    kiln_array_release(x);
+}
+
+/* A sum so long that blocks share it, and a graph of several kernels: what they count in and store
+ * between two kernels is the program's. */
+static void test_program__long_sums_and_graphs_have_memory_of_their_own(void **state)
+{
+    enum { LENGTH = 1 << 18 };
+    static const char *const names[] = {"x"};
+    static float data[LENGTH];
+    static const int64_t length[] = {LENGTH};
+    test_env *t = *state;
+    kiln_array *x = NULL, *sum = NULL, *y = NULL;
+    kiln_graph *g = NULL;
+    kiln_program *program = NULL;
+    float got = 0;
+
+    for (int k = 0; k < LENGTH; k++)
+        data[k] = (float)(k % 16);
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT32, 1, length, data, NULL, &x, &t->err));
+    OK(t, kiln_graph_parse(t->ctx, "sum(x * (x - sum(x) / 262144))", names, 1, NULL, &g, NULL, &t->err));
+    OK(t, kiln_capture_begin(t->ctx, NULL, &t->err));
+    OK(t, kiln_array_reduce(KILN_REDUCE_SUM, x, NULL, false, &sum, &t->err));
+    OK(t, kiln_call(g, &t->err, x, &y));
+    OK(t, kiln_capture_end(t->ctx, NULL, &program, &t->err));
+    for (int run = 0; run < 3; run++) {
+        OK(t, kiln_program_run(program, NULL, &t->err));
+        OK(t, kiln_array_to_host(sum, &got, sizeof got, NULL, &t->err));
+        assert_true(got == LENGTH / 16 * 120.0f);
+        OK(t, kiln_array_to_host(y, &got, sizeof got, NULL, &t->err));
+        CHECK(got == LENGTH / 16 * (1240.0f - 7.5f * 120.0f), "run %d gives %g", run, (double)got);
+    }
+    kiln_program_destroy(program);
+    kiln_graph_destroy(g);
+    kiln_array_release(x), kiln_array_release(sum), kiln_array_release(y);
+}
+
 /* ---- threads ---- */
 
 typedef struct worker {
@@ -525,6 +600,8 @@ int main(int argc, char **argv)
         TEST(test_program__captures_can_be_abandoned),
         TEST(test_program__slots_change_arrays_and_numbers),
         TEST(test_program__slots_refuse_what_does_not_fit),
+        TEST(test_program__raw_kernels_outlive_their_module),
+        TEST(test_program__long_sums_and_graphs_have_memory_of_their_own),
         TEST(test_program__threads_capture_on_their_own_streams),
         TEST(test_program__copies_host_calls_and_memory_over_many_runs),
     };

@@ -376,12 +376,20 @@ static kiln_status read_call(const kiln_raw *kernel, const kiln_arg *args, size_
     return take_record(kernel, &o, false, &c->launch, &c->empty, err);
 }
 
+/* A recording lets go of a module, whose kernel it launches at each run. */
+static void let_go(void *loaded)
+{
+    kiln__loaded_release(loaded);
+}
+
 static kiln_status run_call(const call *c, kiln_stream *stream, kiln_error *err)
 {
     if (c->empty)
         return KILN_OK;
     kiln_status status = kiln__raw_launch_run(c->loaded->device, c->entry, &c->launch, c->params,
                                               c->arg_count, c->block, c->block_bytes, stream, err);
+    if (status == KILN_OK && kiln__stream_is_recording(stream))
+        kiln__stream_keep(stream, kiln__loaded_retain(c->loaded), let_go);
     for (size_t p = 0; p < c->arg_count && status == KILN_OK; p++)
         if (c->arrays[p] != NULL && c->arrays[p]->storage->home != stream)
             kiln__storage_used_on(c->arrays[p]->storage, stream);
