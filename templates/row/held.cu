@@ -61,6 +61,19 @@ ${entry}(const __grid_constant__ args a)
     if (live) {
 //% insert row/elements.cu:store
 //% if peel
+//% insert :edge
+//% end
+    }
+//% end
+//% if row_outputs
+    if (live && first == 0) {
+//% insert row/kernel.cpp:results
+    }
+//% end
+}
+
+//% part edge
+//# The elements before and behind the accesses, of which a thread has one at most.
         if (outside) {
 //% for p in row_stores
             ${p.type} out_${p.name};
@@ -78,12 +91,3 @@ ${entry}(const __grid_constant__ args a)
             ((${p.type} *)row_${p.name})[edge] = out_${p.name};
 //% end
         }
-//% end
-    }
-//% end
-//% if row_outputs
-    if (live && first == 0) {
-//% insert row/kernel.cpp:results
-    }
-//% end
-}

@@ -108,6 +108,10 @@ ${entry}(const __grid_constant__ args a)
         slot_before = slot;
         slot = slot == 2 ? 0 : slot + 1;
     }
+//% insert :finish
+}
+
+//% part finish
     // Answers that no later turn clears.
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -115,7 +119,6 @@ ${entry}(const __grid_constant__ args a)
         if (tickets[slot] >= 0)
             clear(carries + tickets[slot] * part_words);
     }
-}
 
 //% part carrier
 //# The carrier: the block that starts first has no tiles; it gives every tile the sum of all
