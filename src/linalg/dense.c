@@ -49,21 +49,13 @@ typedef struct routines {
 #define RABS(r) fabsf(r)
 #define EPSILON FLT_EPSILON
 #include "linalg/dense_type.h"
-#undef T
-#undef R
-#undef NAME
-#undef SIZE
-#undef ABS
-#undef SQRT
-#undef LOG
-#undef HYPOT
-#undef RABS
-#undef EPSILON
 
 #define T double
 #define R double
 #define NAME(x) x##_double
 #define SIZE(v) fabs(v)
+#define CONJ(v) (v)
+#define RE(v) (v)
 #define ABS(v) fabs(v)
 #define SQRT(r) sqrt(r)
 #define LOG(r) log(r)
@@ -71,18 +63,6 @@ typedef struct routines {
 #define RABS(r) fabs(r)
 #define EPSILON DBL_EPSILON
 #include "linalg/dense_type.h"
-#undef T
-#undef R
-#undef NAME
-#undef SIZE
-#undef CONJ
-#undef RE
-#undef ABS
-#undef SQRT
-#undef LOG
-#undef HYPOT
-#undef RABS
-#undef EPSILON
 
 /* LAPACK compares complex pivots by the sum of their parts, and so do we. */
 #define T float complex
@@ -98,18 +78,6 @@ typedef struct routines {
 #define RABS(r) fabsf(r)
 #define EPSILON FLT_EPSILON
 #include "linalg/dense_type.h"
-#undef T
-#undef R
-#undef NAME
-#undef SIZE
-#undef CONJ
-#undef RE
-#undef ABS
-#undef SQRT
-#undef LOG
-#undef HYPOT
-#undef RABS
-#undef EPSILON
 
 #define T double complex
 #define R double

@@ -5,6 +5,8 @@
  *     SIZE(v)   what pivots are compared by           CONJ(v), RE(v), ABS(v)
  *     SQRT(r), LOG(r), HYPOT(r, r), RABS(r), EPSILON  of R
  *
+ * It undefines all of them at its end, for the next dtype.
+ *
  * Inner loops run down columns, whose elements are neighbours. They are not blocked: a LAPACK is faster for
  * matrices that do not fit a cache.
  */
@@ -454,3 +456,16 @@ static const routines NAME(routines) = {
     .multiply = NAME(multiply),
     .is_finite = NAME(is_finite),
 };
+
+#undef T
+#undef R
+#undef NAME
+#undef SIZE
+#undef CONJ
+#undef RE
+#undef ABS
+#undef SQRT
+#undef LOG
+#undef HYPOT
+#undef RABS
+#undef EPSILON
