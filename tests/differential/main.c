@@ -13,7 +13,7 @@ static const char usage[] =
     "usage: difftest [options] [FILE of cases ...]\n"
     "  --seed N       first number of the random sequence (1); \"random\" takes the time's\n"
     "  --seconds N    stop drawing cases after so long\n"
-    "  --cases N      how many cases; without it and --seconds 600\n"
+    "  --cases N      how many cases of the kinds asked for; without it and --seconds 600\n"
     "  --case N       run case N of the seed alone\n"
     "  --kind NAME    this kind alone; may be repeated: elementwise reduction reduce scanned scan\n"
     "                 graph eager row\n"

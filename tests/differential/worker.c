@@ -285,10 +285,29 @@ static void run_number(session *s, uint64_t number)
     run_case(s, number, &c, 0);
 }
 
+static bool is_asked(const dt_options *o, uint64_t group)
+{
+    return o->kinds >> dt_kind_of(o->seed, group) & 1u;
+}
+
+/* The number behind the last of `count` cases of the kinds that were asked for. */
+static uint64_t end_of(const dt_options *o)
+{
+    uint64_t n = o->first;
+
+    for (uint64_t left = o->count; left > 0;) {
+        const uint64_t end = (n / DT_GROUP + 1) * DT_GROUP;
+        const uint64_t step = is_asked(o, n / DT_GROUP) && left < end - n ? left : end - n;
+        left -= is_asked(o, n / DT_GROUP) ? step : 0;
+        n += step;
+    }
+    return o->count > 0 ? n : UINT64_MAX;
+}
+
 static void work(const dt_options *o, progress *mine, double until)
 {
     session s = {.options = o, .mine = mine};
-    const uint64_t end = o->count > 0 ? o->first + o->count : UINT64_MAX;
+    const uint64_t end = end_of(o);
 
     if (!open_devices(&s))
         _exit(EXIT_NO_DEVICE);
@@ -296,7 +315,7 @@ static void work(const dt_options *o, progress *mine, double until)
         const uint64_t begin = mine->group * DT_GROUP;
         if (begin >= end || (until > 0 && now() > until))
             break;
-        if (!(o->kinds >> dt_kind_of(o->seed, mine->group) & 1u))
+        if (!is_asked(o, mine->group))
             continue;
         for (uint64_t n = begin; n < begin + DT_GROUP && n < end; n++) {
             if (n < o->first || n < mine->number || (until > 0 && now() > until))
