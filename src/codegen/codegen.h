@@ -142,11 +142,13 @@ typedef enum kiln__batch {
     KILN__BATCH_GREATEST
 } kiln__batch;
 
-/* Which batches a definition's texts allow. */
+/* Which batches a reduction allows. A request that was written by the library states it; for texts of
+ * a user's or a manifest's it is found in them (reduce_batch.c). */
 typedef struct kiln__batching {
     kiln__batch batch;
-    bool mapped;  /* elements must be computed of what was loaded */
+    bool mapped;  /* elements are computed from what was loaded */
     bool element; /* sums: elements are those of the first input, whose dtype must be a small one */
+    bool stated;  /* requests: the texts need not be searched */
 } kiln__batching;
 
 /* A checked definition. */
@@ -204,6 +206,7 @@ typedef struct kiln__definition_request {
     /* Bytes of the accumulator, of each stage of a row program, at most: for types that are no dtype's.
      * 0: not told. Plans depend on it, sources do not. */
     int64_t part_bytes[KILN__STAGE_MAX];
+    kiln__batching batching; /* reductions */
     /* Row programs: `out` are outputs per element, assigned by op, which runs after the last stage;
      * `row_out` (NULL: none) outputs per row, assigned by post, which runs once a row. Either may be
      * empty, not both. */
@@ -538,18 +541,23 @@ int64_t kiln__type_bytes_in(const kiln__definition *def, const kiln__variant *v,
 /* How elements can be added to accumulators where parameters are reached as `v` says. `ordered`:
  * places rise as elements are walked. */
 kiln__batch kiln__reduce_batch(const kiln__definition *def, const kiln__variant *v, bool ordered);
+/* The batches of a reduction that is given a mask (KILN__WHERE), a start value (KILN__INITIAL) or both
+ * as further inputs. */
+kiln__batching kiln__batching_with(const kiln__definition *def, bool masked);
+
 /* That of a variant; none but reductions have one. */
 static inline kiln__batch kiln__batch_of(const kiln__variant *v)
 {
     const int batch = kiln__variant_number(v, "batch", 5);
     return batch > 0 ? (kiln__batch)batch : KILN__BATCH_NONE;
 }
-/* Whether a batch's elements are computed of what inputs hold, and looked at more than once. */
+
 static inline bool kiln__batch_is_of_moments(kiln__batch batch)
 {
     return batch == KILN__BATCH_MOMENTS || batch == KILN__BATCH_COUNTED;
 }
 
+/* Whether a batch's elements are computed of what inputs hold, and looked at more than once. */
 bool kiln__batch_is_kept(const kiln__definition *def, const kiln__variant *v);
 /* Whether a batch is of bytes added as they are, of which a GPU takes four at a time. */
 bool kiln__batch_of_bytes(const kiln__definition *def, const kiln__variant *v);
@@ -582,6 +590,8 @@ const kiln__reduce_row *kiln__reduce_row_for(int op, kiln_dtype dtype, bool mask
 const kiln__reduce_row *kiln__reduce_row_beside(int op, kiln_dtype dtype);
 /* Bytes of the accumulator, from above. */
 int64_t kiln__reduce_part_bytes(const kiln__reduce_row *row, kiln_dtype dtype);
+/* Which batches its definition allows whose elements are those of an input. */
+kiln__batching kiln__reduce_batching(const kiln__reduce_row *row);
 bool kiln__reduce_is_position(const kiln__reduce_row *row); /* argmin, argmax and relatives */
 bool kiln__reduce_takes_initial(const kiln__reduce_row *row); /* sums, products, minima, maxima */
 /* Whether a result may be written to an output of dtype `out`: its kind is the same or more general

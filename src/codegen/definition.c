@@ -75,6 +75,7 @@ static kiln_status copy_request(const kiln__definition_request *request, kiln__d
     }
     def->keep_axes = request->keep_axes;
     memcpy(def->part_bytes, request->part_bytes, sizeof def->part_bytes);
+    def->batching = request->batching;
     def->module = request->module;
     KILN_CHECK(copy_list(request->options, request->option_count, def->name, "option",
                          &def->options, &def->option_count, err));

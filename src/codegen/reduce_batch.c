@@ -13,21 +13,24 @@
  *   positions  the batch's greatest value, and only then where it stands; ties inside of a batch
  *              are settled by the order of its elements, so that order must be that of positions
  *
- * They are told by the texts of a definition, so that a definition of the user's own, or one read
- * from a manifest, is as fast as a named one. An element is what an input holds, or any expression of
- * what inputs hold at its place:
+ * A request of the library's own states its batch. Of other requests it is found in their texts, so
+ * that a definition of the user's own, or one read from a manifest, is as fast as a named one. An
+ * element is what an input holds, or any expression of what inputs hold at its place:
  *
  *     kiln_moments_of<float>(x)          kiln_moments_of<float>(2 * x - y)
  *     kiln_moments_of_number<float>(x)   kiln_complex_moments_of<float>(x.real(), x.imag())
  *     kiln_position_of<float>(x, _J)     kiln_position_of<float>(fabs(x), _J)
  *     x                                  [&]() -> unsigned char { ... }()
  *
- * Rule: a batch changes the order of combination, never what is combined.
+ * Rule 1: a batch changes the order of combination, never what is combined.
+ * Rule 2: what a request states is what its texts would have shown (test_reduce_plan), since a manifest
+ *         keeps the texts alone.
  */
 #include "codegen/lexer.h"
 
 /* Whether these are the tokens of a text; "%" stands for the name of the input. */
-static bool is_text(const kiln__tokens *t, const char *input, const char *const *tokens, size_t count)
+static bool is_text(const kiln__tokens *t, const char *input, const char *const *tokens,
+                    size_t count)
 {
     bool same = !t->failed && t->count == count;
     for (size_t k = 0; same && k < count; k++)
@@ -179,11 +182,17 @@ void kiln__batch_scan(kiln__definition *def, const kiln__scan *scan)
 {
     const kiln__tokens *map = &scan->text[KILN__SNIPPET_MAP];
     const char *reduce = def->snippet[KILN__SNIPPET_REDUCE];
+    const kiln__batching stated = def->batching;
     kiln__batching *const out = &def->batching;
     size_t value = 0;
 
+    *out = (kiln__batching){0};
     if (!def->family->maps || !def->family->shrinks || !by_value(def))
         return;
+    if (stated.stated) {
+        *out = stated;
+        return;
+    }
     for (size_t k = 0; out->batch == KILN__BATCH_NONE && k < KILN_COUNT_OF(kinds); k++) {
         if (strcmp(reduce, kinds[k].reduce) == 0 &&
             is_call(map, kinds[k].of, kinds[k].place, &value)) {
@@ -198,6 +207,18 @@ void kiln__batch_scan(kiln__definition *def, const kiln__scan *scan)
         out->batch = is_small_sum(def, scan, out) ? KILN__BATCH_SUM : KILN__BATCH_NONE;
     else if (def->snippet[KILN__SNIPPET_IDENTITY][0] == '\0')
         out->batch = KILN__BATCH_NONE;
+}
+
+kiln__batching kiln__batching_with(const kiln__definition *def, bool masked)
+{
+    kiln__batching batching = def->batching;
+
+    /* Sums as ints are for elements of the first input alone, or for those of a function. */
+    if (batching.batch == KILN__BATCH_SUM && (masked || !batching.mapped))
+        batching.batch = KILN__BATCH_NONE;
+    batching.mapped = true;
+    batching.stated = true;
+    return batching;
 }
 
 /* Whether the sum of a batch is as exact in an accumulator as in an int, and elements are so small. */
@@ -231,8 +252,7 @@ kiln__batch kiln__reduce_batch(const kiln__definition *def, const kiln__variant 
     for (size_t p = 0; p < def->input_count; p++)
         walks = walks || (!def->params[p].late && !def->params[p].raw &&
                           v->access[p] != KILN__ACCESS_SCALAR && v->access[p] != KILN__ACCESS_ONE);
-    const kiln__batch batch =
-        batch_on((kiln_backend)v->backend, def->batching.batch, def->masked);
+    const kiln__batch batch = batch_on((kiln_backend)v->backend, def->batching.batch, def->masked);
     const bool place = batch == KILN__BATCH_LEAST || batch == KILN__BATCH_GREATEST;
     if (!walks || (place && !ordered) || (batch == KILN__BATCH_SUM && !dtypes_suit_sums(def, v)))
         return KILN__BATCH_NONE;

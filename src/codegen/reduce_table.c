@@ -38,12 +38,23 @@ struct kiln__reduce_row {
     const char *type;    /* of the accumulator */
     const char *map, *reduce, *post, *identity;
     unsigned flags;
+    int batch;           /* kiln__batch: how several elements can be added at a time */
 };
 
 enum {
     NEEDS = 1,    /* elements: NumPy refuses to reduce nothing */
     FOR_MASKS = 2, /* for calls with a mask only */
     BESIDE = 4    /* a result that another row's accumulator gives as well, should that be there */
+};
+
+/* The batches under names that are short enough for the table. SINGLY is none. */
+enum {
+    SINGLY = KILN__BATCH_NONE,
+    SUMS = KILN__BATCH_SUM,
+    MOMENTS = KILN__BATCH_MOMENTS,
+    COUNTED = KILN__BATCH_COUNTED,
+    LEAST_AT = KILN__BATCH_LEAST,
+    GREATEST_AT = KILN__BATCH_GREATEST
 };
 
 typedef struct kiln__reduce_row row;
@@ -66,165 +77,165 @@ typedef struct kiln__reduce_row row;
 
 /* Sums of integers wrap as NumPy's do, which signed C++ integers must not: they are unsigned. */
 static const row rows[] = {
-    /* op, kinds, result, value, type, map, reduce, post, identity, flags */
+    /* op, kinds, result, value, type, map, reduce, post, identity, flags, batch */
     {KILN_REDUCE_SUM, INTEGERS, RULE_SUM, RULE_SUM, "unsigned long long", "x", "a + b", "y = ($R)a",
-     "0", 0},
-    {KILN_REDUCE_SUM, ANY_KIND, RULE_SAME, RULE_SAME, "$", "x", "a + b", "y = a", "0", 0},
+     "0", 0, SUMS},
+    {KILN_REDUCE_SUM, ANY_KIND, RULE_SAME, RULE_SAME, "$", "x", "a + b", "y = a", "0", 0, SUMS},
     {KILN_REDUCE_PROD, INTEGERS, RULE_SUM, RULE_SUM, "unsigned long long", "x", "a * b", "y = ($R)a",
-     "1", 0},
-    {KILN_REDUCE_PROD, ANY_KIND, RULE_SAME, RULE_SAME, "$", "x", "a * b", "y = a", "1", 0},
+     "1", 0, SINGLY},
+    {KILN_REDUCE_PROD, ANY_KIND, RULE_SAME, RULE_SAME, "$", "x", "a * b", "y = a", "1", 0, SINGLY},
 
-    {KILN_REDUCE_MIN, INTEGERS, RULE_SAME, RULE_SAME, "$", "x", LEAST_INT, "y = a", "$H", NEEDS},
-    {KILN_REDUCE_MIN, "h", RULE_SAME, RULE_SAME, "$", "x", LEAST_HALF, "y = a", "$H", NEEDS},
-    {KILN_REDUCE_MIN, "f", RULE_SAME, RULE_SAME, "$", "x", LEAST, "y = a", "$H", NEEDS},
-    {KILN_REDUCE_MAX, INTEGERS, RULE_SAME, RULE_SAME, "$", "x", GREATEST_INT, "y = a", "$L", NEEDS},
-    {KILN_REDUCE_MAX, "h", RULE_SAME, RULE_SAME, "$", "x", GREATEST_HALF, "y = a", "$L", NEEDS},
-    {KILN_REDUCE_MAX, "f", RULE_SAME, RULE_SAME, "$", "x", GREATEST, "y = a", "$L", NEEDS},
+    {KILN_REDUCE_MIN, INTEGERS, RULE_SAME, RULE_SAME, "$", "x", LEAST_INT, "y = a", "$H", NEEDS, SINGLY},
+    {KILN_REDUCE_MIN, "h", RULE_SAME, RULE_SAME, "$", "x", LEAST_HALF, "y = a", "$H", NEEDS, SINGLY},
+    {KILN_REDUCE_MIN, "f", RULE_SAME, RULE_SAME, "$", "x", LEAST, "y = a", "$H", NEEDS, SINGLY},
+    {KILN_REDUCE_MAX, INTEGERS, RULE_SAME, RULE_SAME, "$", "x", GREATEST_INT, "y = a", "$L", NEEDS, SINGLY},
+    {KILN_REDUCE_MAX, "h", RULE_SAME, RULE_SAME, "$", "x", GREATEST_HALF, "y = a", "$L", NEEDS, SINGLY},
+    {KILN_REDUCE_MAX, "f", RULE_SAME, RULE_SAME, "$", "x", GREATEST, "y = a", "$L", NEEDS, SINGLY},
     {KILN_REDUCE_ARGMIN, REALS, RULE_INT64, RULE_SAME, "kiln_position<$>",
      "kiln_position_of<$>(x, _J)", "kiln_position_least(a, b)", "y = a.index",
-     "kiln_position_of<$>($H, kiln_position_none)", NEEDS},
+     "kiln_position_of<$>($H, kiln_position_none)", NEEDS, LEAST_AT},
     {KILN_REDUCE_ARGMAX, REALS, RULE_INT64, RULE_SAME, "kiln_position<$>",
      "kiln_position_of<$>(x, _J)", "kiln_position_greatest(a, b)", "y = a.index",
-     "kiln_position_of<$>($L, kiln_position_none)", NEEDS},
+     "kiln_position_of<$>($L, kiln_position_none)", NEEDS, GREATEST_AT},
 
     {KILN_REDUCE_ANY, ANY_KIND, RULE_BOOL, RULE_BOOL, "unsigned char", "x != T(0)", "a | b",
-     "y = a != 0", "0", 0},
+     "y = a != 0", "0", 0, SINGLY},
     {KILN_REDUCE_ALL, ANY_KIND, RULE_BOOL, RULE_BOOL, "unsigned char", "x != T(0)", "a & b",
-     "y = a != 0", "1", 0},
-    {KILN_REDUCE_COUNT_NONZERO, "b", RULE_INT64, RULE_INT64, "$", "x", "a + b", "y = a", "0", 0},
+     "y = a != 0", "1", 0, SINGLY},
+    {KILN_REDUCE_COUNT_NONZERO, "b", RULE_INT64, RULE_INT64, "$", "x", "a + b", "y = a", "0", 0, SUMS},
     {KILN_REDUCE_COUNT_NONZERO, ANY_KIND, RULE_INT64, RULE_INT64, "$", "x != T(0)", "a + b",
-     "y = a", "0", 0},
+     "y = a", "0", 0, SUMS},
 
     {KILN_REDUCE_MEAN, ANY_KIND, RULE_FLOAT, RULE_FLOAT, "kiln_counted<$>",
      "kiln_counted_of<$>(x, true)", "kiln_counted_add(a, b)", "y = a.sum / (double)a.count",
-     "kiln_counted_of<$>(0, false)", FOR_MASKS},
+     "kiln_counted_of<$>(0, false)", FOR_MASKS, SINGLY},
     {KILN_REDUCE_MEAN, ANY_KIND, RULE_FLOAT, RULE_FLOAT, "$", "x", "a + b", "y = a / (double)n",
-     "0", 0},
+     "0", 0, SUMS},
     {KILN_REDUCE_VAR, REALS, RULE_REAL, RULE_REAL, "kiln_moments<$>", "kiln_moments_of<$>(x)",
      "kiln_moments_merge(a, b)", "y = kiln_moments_variance(a, $N)", "kiln_moments_none<$>()",
-     0},
+     0, MOMENTS},
     {KILN_REDUCE_VAR, "c", RULE_REAL, RULE_REAL, "kiln_complex_moments<$>",
      "kiln_complex_moments_of<$>(x.real(), x.imag())", "kiln_complex_moments_merge(a, b)",
-     "y = kiln_complex_moments_variance(a, $N)", "kiln_complex_moments_none<$>()", 0},
+     "y = kiln_complex_moments_variance(a, $N)", "kiln_complex_moments_none<$>()", 0, COUNTED},
     {KILN_REDUCE_STD, REALS, RULE_REAL, RULE_REAL, "kiln_moments<$>", "kiln_moments_of<$>(x)",
      "kiln_moments_merge(a, b)", "y = sqrt(kiln_moments_variance(a, $N))", "kiln_moments_none<$>()",
-     0},
+     0, MOMENTS},
     {KILN_REDUCE_STD, "c", RULE_REAL, RULE_REAL, "kiln_complex_moments<$>",
      "kiln_complex_moments_of<$>(x.real(), x.imag())", "kiln_complex_moments_merge(a, b)",
-     "y = sqrt(kiln_complex_moments_variance(a, $N))", "kiln_complex_moments_none<$>()", 0},
+     "y = sqrt(kiln_complex_moments_variance(a, $N))", "kiln_complex_moments_none<$>()", 0, COUNTED},
 
     {KILN_REDUCE_NORM1, REALS, RULE_REAL, RULE_REAL, "$", "fabs($(x))", "a + b", "y = a", "0",
-     0},
-    {KILN_REDUCE_NORM1, "c", RULE_REAL, RULE_REAL, "$", "abs(x)", "a + b", "y = a", "0", 0},
+     0, SINGLY},
+    {KILN_REDUCE_NORM1, "c", RULE_REAL, RULE_REAL, "$", "abs(x)", "a + b", "y = a", "0", 0, SINGLY},
     {KILN_REDUCE_NORM2, REALS, RULE_REAL, RULE_REAL, "$", "$(x) * $(x)", "a + b", "y = sqrt(a)",
-     "0", 0},
+     "0", 0, SINGLY},
     {KILN_REDUCE_NORM2, "c", RULE_REAL, RULE_REAL, "$", "norm(x)", "a + b", "y = sqrt(a)", "0",
-     0},
+     0, SINGLY},
     {KILN_REDUCE_NORMINF, REALS, RULE_REAL, RULE_REAL, "$", "fabs($(x))", GREATEST, "y = a", "0",
-     0},
-    {KILN_REDUCE_NORMINF, "c", RULE_REAL, RULE_REAL, "$", "abs(x)", GREATEST, "y = a", "0", 0},
+     0, SINGLY},
+    {KILN_REDUCE_NORMINF, "c", RULE_REAL, RULE_REAL, "$", "abs(x)", GREATEST, "y = a", "0", 0, SINGLY},
 
     {KILN_REDUCE_NANSUM, INTEGERS, RULE_SUM, RULE_SUM, "unsigned long long", "x", "a + b", "y = ($R)a",
-     "0", 0},
+     "0", 0, SUMS},
     {KILN_REDUCE_NANSUM, ANY_KIND, RULE_SAME, RULE_SAME, "$", "x != x ? $(0) : $(x)", "a + b",
-     "y = a", "0", 0},
+     "y = a", "0", 0, SINGLY},
     {KILN_REDUCE_NANPROD, INTEGERS, RULE_SUM, RULE_SUM, "unsigned long long", "x", "a * b",
-     "y = ($R)a", "1", 0},
+     "y = ($R)a", "1", 0, SINGLY},
     {KILN_REDUCE_NANPROD, ANY_KIND, RULE_SAME, RULE_SAME, "$", "x != x ? $(1) : $(x)", "a * b",
-     "y = a", "1", 0},
-    {KILN_REDUCE_NANMIN, INTEGERS, RULE_SAME, RULE_SAME, "$", "x", LEAST_INT, "y = a", "$H", NEEDS},
-    {KILN_REDUCE_NANMIN, "f", RULE_SAME, RULE_SAME, "$", "x", LEAST_NUMBER, "y = a", "NAN", NEEDS},
+     "y = a", "1", 0, SINGLY},
+    {KILN_REDUCE_NANMIN, INTEGERS, RULE_SAME, RULE_SAME, "$", "x", LEAST_INT, "y = a", "$H", NEEDS, SINGLY},
+    {KILN_REDUCE_NANMIN, "f", RULE_SAME, RULE_SAME, "$", "x", LEAST_NUMBER, "y = a", "NAN", NEEDS, SINGLY},
     {KILN_REDUCE_NANMAX, INTEGERS, RULE_SAME, RULE_SAME, "$", "x", GREATEST_INT, "y = a", "$L",
-     NEEDS},
+     NEEDS, SINGLY},
     {KILN_REDUCE_NANMAX, "f", RULE_SAME, RULE_SAME, "$", "x", GREATEST_NUMBER, "y = a", "NAN",
-     NEEDS},
+     NEEDS, SINGLY},
     {KILN_REDUCE_NANMEAN, INTEGERS, RULE_FLOAT, RULE_FLOAT, "kiln_counted<$>",
      "kiln_counted_of<$>(x, true)", "kiln_counted_add(a, b)", "y = a.sum / (double)a.count",
-     "kiln_counted_of<$>(0, false)", FOR_MASKS},
+     "kiln_counted_of<$>(0, false)", FOR_MASKS, SINGLY},
     {KILN_REDUCE_NANMEAN, INTEGERS, RULE_FLOAT, RULE_FLOAT, "$", "x", "a + b", "y = a / (double)n",
-     "0", 0},
+     "0", 0, SUMS},
     {KILN_REDUCE_NANMEAN, ANY_KIND, RULE_FLOAT, RULE_FLOAT, "kiln_counted<$>",
      "kiln_counted_of<$>(x, x == x)", "kiln_counted_add(a, b)", "y = a.sum / (double)a.count",
-     "kiln_counted_of<$>(0, false)", 0},
+     "kiln_counted_of<$>(0, false)", 0, SINGLY},
 
     /* Values that are NaN become none; how many there were is in the moments, as floats count. */
     {KILN_REDUCE_NANVAR, REALS, RULE_REAL, RULE_REAL, "kiln_moments<$>",
      "kiln_moments_of_number<$>(x)", "kiln_moments_merge(a, b)",
-     "y = kiln_moments_variance(a, $C)", "kiln_moments_none<$>()", 0},
+     "y = kiln_moments_variance(a, $C)", "kiln_moments_none<$>()", 0, COUNTED},
     {KILN_REDUCE_NANVAR, "c", RULE_REAL, RULE_REAL, "kiln_complex_moments<$>",
      "kiln_complex_moments_of_number<$>(x.real(), x.imag())",
      "kiln_complex_moments_merge(a, b)", "y = kiln_complex_moments_variance(a, $C)",
-     "kiln_complex_moments_none<$>()", 0},
+     "kiln_complex_moments_none<$>()", 0, COUNTED},
     {KILN_REDUCE_NANSTD, REALS, RULE_REAL, RULE_REAL, "kiln_moments<$>",
      "kiln_moments_of_number<$>(x)", "kiln_moments_merge(a, b)",
-     "y = sqrt(kiln_moments_variance(a, $C))", "kiln_moments_none<$>()", 0},
+     "y = sqrt(kiln_moments_variance(a, $C))", "kiln_moments_none<$>()", 0, COUNTED},
     {KILN_REDUCE_NANSTD, "c", RULE_REAL, RULE_REAL, "kiln_complex_moments<$>",
      "kiln_complex_moments_of_number<$>(x.real(), x.imag())",
      "kiln_complex_moments_merge(a, b)", "y = sqrt(kiln_complex_moments_variance(a, $C))",
-     "kiln_complex_moments_none<$>()", 0},
+     "kiln_complex_moments_none<$>()", 0, COUNTED},
     {KILN_REDUCE_NANARGMIN, REALS, RULE_INT64, RULE_SAME, "kiln_position<$>",
      "kiln_position_of_number<$>(x, _J, $H)", "kiln_position_least(a, b)",
-     "y = kiln_position_index(a)", "kiln_position_of<$>($H, kiln_position_none)", NEEDS},
+     "y = kiln_position_index(a)", "kiln_position_of<$>($H, kiln_position_none)", NEEDS, SINGLY},
     {KILN_REDUCE_NANARGMAX, REALS, RULE_INT64, RULE_SAME, "kiln_position<$>",
      "kiln_position_of_number<$>(x, _J, $L)", "kiln_position_greatest(a, b)",
-     "y = kiln_position_index(a)", "kiln_position_of<$>($L, kiln_position_none)", NEEDS},
+     "y = kiln_position_index(a)", "kiln_position_of<$>($L, kiln_position_none)", NEEDS, SINGLY},
 
     /* What stands in the accumulators of the rows above. */
     {KILN_REDUCE_MEAN, REALS, RULE_FLOAT, RULE_REAL, "kiln_moments<$>", "kiln_moments_of<$>(x)",
      "kiln_moments_merge(a, b)", "y = a.count > 0 ? kiln_moments_mean(a) : $(NAN)", "kiln_moments_none<$>()",
-     BESIDE},
+     BESIDE, MOMENTS},
     {KILN_REDUCE_MEAN, "c", RULE_FLOAT, RULE_REAL, "kiln_complex_moments<$>",
      "kiln_complex_moments_of<$>(x.real(), x.imag())", "kiln_complex_moments_merge(a, b)",
      "y = a.count > 0 ? $R(kiln_complex_moments_re(a), kiln_complex_moments_im(a)) : $R(NAN, NAN)",
-     "kiln_complex_moments_none<$>()", BESIDE},
+     "kiln_complex_moments_none<$>()", BESIDE, COUNTED},
     {KILN_REDUCE_NANMEAN, INTEGERS, RULE_FLOAT, RULE_REAL, "kiln_moments<$>",
      "kiln_moments_of<$>(x)", "kiln_moments_merge(a, b)", "y = a.count > 0 ? kiln_moments_mean(a) : $(NAN)",
-     "kiln_moments_none<$>()", BESIDE},
+     "kiln_moments_none<$>()", BESIDE, MOMENTS},
     {KILN_REDUCE_NANMEAN, "f", RULE_FLOAT, RULE_REAL, "kiln_moments<$>",
      "kiln_moments_of_number<$>(x)", "kiln_moments_merge(a, b)",
-     "y = a.count > 0 ? kiln_moments_mean(a) : $(NAN)", "kiln_moments_none<$>()", BESIDE},
+     "y = a.count > 0 ? kiln_moments_mean(a) : $(NAN)", "kiln_moments_none<$>()", BESIDE, COUNTED},
     {KILN_REDUCE_NANMEAN, "c", RULE_FLOAT, RULE_REAL, "kiln_complex_moments<$>",
      "kiln_complex_moments_of_number<$>(x.real(), x.imag())",
      "kiln_complex_moments_merge(a, b)",
      "y = a.count > 0 ? $R(kiln_complex_moments_re(a), kiln_complex_moments_im(a)) : $R(NAN, NAN)",
-     "kiln_complex_moments_none<$>()", BESIDE},
+     "kiln_complex_moments_none<$>()", BESIDE, COUNTED},
     {KILN_REDUCE_NANSUM, "fc", RULE_SAME, RULE_SAME, "kiln_counted<$>",
      "kiln_counted_of<$>(x, x == x)", "kiln_counted_add(a, b)", "y = a.sum",
-     "kiln_counted_of<$>(0, false)", BESIDE},
+     "kiln_counted_of<$>(0, false)", BESIDE, SINGLY},
     {KILN_REDUCE_MIN, REALS, RULE_SAME, RULE_SAME, "kiln_position<$>",
      "kiln_position_of<$>(x, _J)", "kiln_position_least(a, b)", "y = a.value",
-     "kiln_position_of<$>($H, kiln_position_none)", BESIDE},
+     "kiln_position_of<$>($H, kiln_position_none)", BESIDE, LEAST_AT},
     {KILN_REDUCE_MAX, REALS, RULE_SAME, RULE_SAME, "kiln_position<$>",
      "kiln_position_of<$>(x, _J)", "kiln_position_greatest(a, b)", "y = a.value",
-     "kiln_position_of<$>($L, kiln_position_none)", BESIDE},
+     "kiln_position_of<$>($L, kiln_position_none)", BESIDE, GREATEST_AT},
 
     /* Of two arrays: kiln_array_sum_product(). NumPy's vecdot conjugates its first argument. */
-    {KILN__REDUCE_DOT, "b", RULE_SAME, RULE_SAME, "$", "x & y", "a | b", "z = a", "false", 0},
+    {KILN__REDUCE_DOT, "b", RULE_SAME, RULE_SAME, "$", "x & y", "a | b", "z = a", "false", 0, SINGLY},
     {KILN__REDUCE_DOT, INTEGERS, RULE_SAME, RULE_SUM, "unsigned long long",
-     "(unsigned long long)x * (unsigned long long)y", "a + b", "z = ($R)a", "0", 0},
+     "(unsigned long long)x * (unsigned long long)y", "a + b", "z = ($R)a", "0", 0, SINGLY},
     {KILN__REDUCE_DOT, REALS, RULE_SAME, RULE_SAME, "$", "$(x) * $(y)", "a + b", "z = a", "0",
-     0},
-    {KILN__REDUCE_DOT, "c", RULE_SAME, RULE_SAME, "$", "x * y", "a + b", "z = a", "0", 0},
+     0, SINGLY},
+    {KILN__REDUCE_DOT, "c", RULE_SAME, RULE_SAME, "$", "x * y", "a + b", "z = a", "0", 0, SINGLY},
     {KILN__REDUCE_VECDOT, "c", RULE_SAME, RULE_SAME, "$", "conj(x) * y", "a + b", "z = a", "0",
-     0},
+     0, SINGLY},
 
     /* Scans: kiln_array_scan(). Texts are those of scans, whose elements meet in pairs. */
     {KILN__REDUCE_SCAN + KILN_SCAN_CUMSUM, INTEGERS, RULE_SUM, RULE_SUM, "unsigned long long", "x",
-     "a + b", "y = ($R)a", "0", 0},
+     "a + b", "y = ($R)a", "0", 0, SINGLY},
     {KILN__REDUCE_SCAN + KILN_SCAN_CUMSUM, ANY_KIND, RULE_SAME, RULE_SAME, "$", "x", "a + b",
-     "y = a", "0", 0},
+     "y = a", "0", 0, SINGLY},
     {KILN__REDUCE_SCAN + KILN_SCAN_CUMPROD, INTEGERS, RULE_SUM, RULE_SUM, "unsigned long long", "x",
-     "a * b", "y = ($R)a", "1", 0},
+     "a * b", "y = ($R)a", "1", 0, SINGLY},
     {KILN__REDUCE_SCAN + KILN_SCAN_CUMPROD, ANY_KIND, RULE_SAME, RULE_SAME, "$", "x", "a * b",
-     "y = a", "1", 0},
+     "y = a", "1", 0, SINGLY},
     {KILN__REDUCE_SCAN + KILN_SCAN_CUMMAX, "f", RULE_SAME, RULE_SAME, "$", "x",
-     "b > a || b != b ? b : a", "y = a", "-INFINITY", 0},
+     "b > a || b != b ? b : a", "y = a", "-INFINITY", 0, SINGLY},
     {KILN__REDUCE_SCAN + KILN_SCAN_CUMMAX, INTEGERS, RULE_SAME, RULE_SAME, "$", "x", GREATEST_INT,
-     "y = ($R)a", "std::numeric_limits<$>::lowest()", 0},
+     "y = ($R)a", "std::numeric_limits<$>::lowest()", 0, SINGLY},
     {KILN__REDUCE_SCAN + KILN_SCAN_CUMMIN, "f", RULE_SAME, RULE_SAME, "$", "x",
-     "b < a || b != b ? b : a", "y = a", "INFINITY", 0},
+     "b < a || b != b ? b : a", "y = a", "INFINITY", 0, SINGLY},
     {KILN__REDUCE_SCAN + KILN_SCAN_CUMMIN, INTEGERS, RULE_SAME, RULE_SAME, "$", "x", LEAST_INT,
-     "y = ($R)a", "std::numeric_limits<$>::max()", 0},
+     "y = ($R)a", "std::numeric_limits<$>::max()", 0, SINGLY},
 };
 
 /* $L and $H. Of 16-bit floats those of float, in which they are compared. */
@@ -390,6 +401,15 @@ int64_t kiln__reduce_part_bytes(const kiln__reduce_row *r, kiln_dtype dtype)
 kiln_dtype kiln__reduce_result(const kiln__reduce_row *r, kiln_dtype dtype)
 {
     return apply_rule(r->result, dtype);
+}
+
+kiln__batching kiln__reduce_batching(const kiln__reduce_row *r)
+{
+    const bool plain = strcmp(r->map, "x") == 0;
+    return (kiln__batching){.batch = (kiln__batch)r->batch,
+                            .mapped = strchr(r->kinds, 'c') != NULL && r->batch == KILN__BATCH_COUNTED,
+                            .element = plain && r->batch == KILN__BATCH_SUM,
+                            .stated = true};
 }
 
 bool kiln__reduce_needs_elements(const kiln__reduce_row *r)

@@ -58,8 +58,10 @@ static const char *position_text(kiln__writer *w, const kiln__low *n, const kiln
     if (kiln__is_linear(w, coef, &factor)) {
         if (factor != 0)
             kiln__buf_printf(text, " + %lldll * %s", (long long)factor, loop ? "i" : "_j");
+        w->numbered = w->numbered || factor != 0;
         return kiln__build_text(w->b, text);
     }
+    w->numbered = true;
     for (int a = 0; a < w->rank; a++)
         if (coef[a] != 0 && w->shape[a] != 1)
             kiln__buf_printf(text, " + %lldll * %s.get()[%d]", (long long)coef[a],

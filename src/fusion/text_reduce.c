@@ -57,19 +57,30 @@ static void put_entry(kiln__buf *b, const kiln__member *m, const char *element)
                      m->form->type, from, m->form->type, m->form->map, element);
 }
 
+/* Whether the one accumulator of a pass is given elements as the table of reductions maps them: that
+ * row's batches are then those of the pass. */
+static bool maps_as_row(const kiln__member *members, size_t count, const char *statements,
+                        const char *element)
+{
+    const char *map = members[0].form->map;
+
+    if (kiln__state_count(members, count) > 1)
+        return false;
+    return statements[0] == '\0' ? kiln__is_identifier(element) && !put_map_of(NULL, map, element)
+                                 : takes_any(map);
+}
+
 static void put_map(kiln__build *build, kiln__buf *text, const kiln__member *members, size_t count,
                     const char *type, const char *statements, const char *const *elements)
 {
     const bool one = kiln__state_count(members, count) == 1;
+    const bool as_row = maps_as_row(members, count, statements, elements[0]);
 
-    if (one && statements[0] == '\0' && kiln__is_identifier(elements[0]) &&
-        !put_map_of(NULL, members[0].form->map, elements[0])) {
+    if (as_row && statements[0] == '\0') {
         (void)put_map_of(text, members[0].form->map, elements[0]); /* as users write it */
         return;
     }
-    if (one && statements[0] != '\0' && takes_any(members[0].form->map)) {
-        /* Wrap the element in the map of the table of reductions; src/codegen recognises batches by
-         * it. */
+    if (as_row) {
         kiln__buf_printf(text, "[&]() -> %s {\n%sreturn %s;\n}()",
                          kiln_dtype_ctype(members[0].form->from), statements, elements[0]);
         const char *element = kiln__build_text(build, text);
@@ -114,8 +125,8 @@ static void put_combination(kiln__buf *text, const kiln__member *members, size_t
             kiln__buf_printf(text,
                              "r.v%zu = [](const %s &a, const %s &b) -> %s { return (%s)(%s); }"
                              "(a.v%zu, b.v%zu);\n",
-                             at->state, at->form->type, at->form->type, at->form->type, at->form->type, at->form->reduce,
-                             at->state, at->state);
+                             at->state, at->form->type, at->form->type, at->form->type,
+                             at->form->type, at->form->reduce, at->state, at->state);
     }
     kiln__buf_puts(text, "return r;\n}()");
 }
@@ -129,6 +140,27 @@ static void put_identity(kiln__buf *text, const kiln__member *members, size_t co
             kiln__buf_printf(text, "%s(%s)(%s)", m > 0 ? ", " : "", members[m].form->type,
                              members[m].form->identity);
     kiln__buf_puts(text, "}");
+}
+
+/* Which batches the pass allows. With a snippet of the user's in it nothing is stated: codegen reads
+ * such texts. */
+static kiln__batching batching_of(const kiln__writer *w, const kiln__member *members, size_t count,
+                                  const char *statements, const char *element)
+{
+    const kiln__batching none = {.stated = w->snippets.count == 0};
+    kiln__batching batching = kiln__reduce_batching(members[0].form->row);
+    const kiln_dtype from = members[0].form->from;
+
+    if (!none.stated || w->numbered || !maps_as_row(members, count, statements, element))
+        return none;
+    if (statements[0] == '\0')
+        return batching;
+    if (batching.batch == KILN__BATCH_SUM &&
+        (kiln_dtype_size(from) > 2 || strchr("biu", kiln_dtype_kind(from)) == NULL))
+        return none;
+    batching.mapped = true;
+    batching.element = false;
+    return batching;
 }
 
 kiln__pass kiln__write_pass(kiln__writer *w, const kiln__member *members, size_t count,
@@ -152,6 +184,7 @@ kiln__pass kiln__write_pass(kiln__writer *w, const kiln__member *members, size_t
     }
     put_map(w->b, text, members, count, pass.type, statements, elements);
     pass.map = kiln__build_text(w->b, text);
+    pass.batching = batching_of(w, members, count, statements, elements[0]);
     return pass;
 }
 
@@ -196,6 +229,7 @@ static void write_map(kiln__writer *w, const kiln__member *members, size_t count
     request->snippet[KILN__SNIPPET_REDUCE] = pass.reduce;
     request->snippet[KILN__SNIPPET_IDENTITY] = pass.identity;
     request->part_bytes[0] = pass.bytes;
+    request->batching = pass.batching;
     request->family = &kiln__family_reduction;
 }
 
@@ -239,11 +273,10 @@ static void write_post(kiln__writer *w, const kiln__member *members, size_t coun
             assign_outputs(w, members[m].id, w->seen[base + m].text);
     for (size_t r = 0; r < k->roots.count; r++)
         assign_outputs(w, k->roots.ids[r], texts[r]);
-    w->step->request.snippet[KILN__SNIPPET_POST] =
-        kiln__build_text(b, &b->scratch[KILN__BUF_BODY]);
+    w->step->request.snippet[KILN__SNIPPET_POST] = kiln__build_text(b, &b->scratch[KILN__BUF_BODY]);
     kiln__buf *why = &b->scratch[KILN__BUF_TEXT];
-    kiln__buf_printf(why, "%d operation%s before, %d after", before,
-                     before == 1 ? "" : "s", w->operations - before);
+    kiln__buf_printf(why, "%d operation%s before, %d after", before, before == 1 ? "" : "s",
+                     w->operations - before);
     const size_t states = kiln__state_count(members, count);
     if (count > 1)
         kiln__buf_printf(why, ", %zu results in one pass", count);

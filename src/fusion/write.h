@@ -71,6 +71,7 @@ typedef struct kiln__writer {
     bool post;        /* what follows the results of a reduction is written */
     bool has_iota;
     bool uses_tuple;             /* `_ind` */
+    bool numbered;               /* some text uses the number of an element */
     int64_t iota[KILN_RANK_MAX]; /* coefficients of the first position met */
     int operations;
     kiln__list snippets;  /* lows: one of each of the user's kernels that are inlined */
@@ -140,6 +141,7 @@ typedef struct kiln__pass {
     const char *declaration; /* of the struct; NULL for one */
     const char *type, *map, *reduce, *identity;
     int64_t bytes; /* of the struct, from above */
+    kiln__batching batching;
 } kiln__pass;
 
 /* `struct_name` names the struct, `statements` come before the elements that `elements` are. */

@@ -52,6 +52,7 @@ static kiln_status make_with(const kiln__kernel *op, int with, kiln__kernel **ou
     kiln__definition_request request = {.name = d->name,
                                         .in = in.text,
                                         .out = d->signature[1],
+                                        .batching = kiln__batching_with(d, with & WITH_WHERE),
                                         .options = (const char *const *)d->options,
                                         .option_count = d->option_count};
     for (int k = 0; k < KILN__SNIPPET_COUNT; k++)

@@ -88,6 +88,7 @@ static kiln_status define(kiln_context *ctx, const wanted *w, kiln__kernel **out
                                               : w->form.ddof ? "T x, float64 ddof"
                                                              : "T x",
                                         .out = output,
+                                        .batching = kiln__reduce_batching(r),
                                         .family = &kiln__family_reduction};
     for (size_t k = 0; k < KILN_COUNT_OF(kinds); k++) {
         kiln__reduce_text_of(r, w->dtype, &w->form, kinds[k], &text[k]);
