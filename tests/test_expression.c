@@ -357,6 +357,8 @@ static void test_expression__errors_have_a_caret(void **state)
         CHECK(line != NULL && strncmp(line + 1, f->caret, strlen(f->caret)) == 0 &&
                   strspn(line + 1 + strlen(f->caret), "\n") == strlen(line + 1 + strlen(f->caret)),
               "%s: [%s] instead of [%s]", f->text, err.detail, f->caret);
+        CHECK(err.offset == (int64_t)strspn(f->caret, " ") || strpbrk(f->text, "\n\t") != NULL,
+              "%s: offset %lld", f->text, (long long)err.offset);
         kiln_error_clear(&err);
     }
 }
@@ -440,6 +442,13 @@ static void test_expression__failures_of_calls_name_the_column(void **state)
     FAILS(t, KILN_ERR_SHAPE, kiln_call(g, &t->err, o.x, o.y, o.n, &z), "expression:3", "(3, 4)",
           "(3, 2)");
     assert_null(z);
+    kiln_error err = KILN_ERROR_INIT;
+    assert_int_equal(err.offset, -1);
+    assert_int_equal(kiln_call(g, &err, o.x, o.y, o.n, &z), KILN_ERR_SHAPE);
+    assert_int_equal(err.offset, 2); /* the "+" */
+    assert_int_equal(kiln_call(g, &err, o.x, o.y, &z), KILN_ERR_ARGUMENT_COUNT);
+    assert_int_equal(err.offset, -1); /* no place in the text */
+    kiln_error_clear(&err);
     kiln_graph_destroy(g);
     operands_free(&o);
 }

@@ -203,6 +203,7 @@ static void check_refusals(const refusal *rows, size_t count)
         assert_non_null(caret);
         if (rows[k].caret != NULL)
             assert_string_equal(caret + 1, rows[k].caret);
+        assert_true(err.offset >= (int64_t)strspn(caret + 1, " "));
         kiln_error_clear(&err);
     }
 }

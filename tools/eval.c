@@ -187,14 +187,13 @@ static kiln_status execute(struct eval *e)
     return status;
 }
 
-/* What only a call can know is reported with the place "expression:12": show it. */
+/* What only a call can know has a place in the text and no caret: show it. */
 static void show_place(const struct eval *e)
 {
-    const size_t place = kiln__expression_place(&e->j.err);
     char *caret = NULL;
 
-    if (e->j.err.detail == NULL && place < strlen(e->text))
-        caret = kiln__caret(e->text, place, 1);
+    if (e->j.err.detail == NULL && e->j.err.offset >= 0)
+        caret = kiln__caret(e->text, (size_t)e->j.err.offset, 1);
     if (caret != NULL)
         fprintf(stderr, "%s\n", caret);
     kiln__free(caret);

@@ -6,12 +6,14 @@ class Error(Exception):
 
     status   the status' name, as "KILN_ERR_SHAPE"
     detail   the text at fault with a caret, or None
+    offset   the byte of that text (in UTF-8, counted from 0) that is wrong, or None
     log      the compiler's whole log, or None
     source   the generated source that did not compile, or None
     """
 
     status = None
     detail = None
+    offset = None
     log = None
     source = None
 

@@ -2,7 +2,7 @@
  * raise.c - failures of libkiln as exceptions of Python, and its warnings as warnings.
  *
  * kiln/_errors.py has the classes. The text of an exception is the error's message with its detail,
- * the text at fault with a caret; status, detail, log and source are attributes.
+ * the text at fault with a caret; status, detail, offset, log and source are attributes.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -46,6 +46,16 @@ static int set_text(PyObject *exception, const char *name, const char *text)
     return result;
 }
 
+/* The place in the text at fault, or None. */
+static int set_offset(PyObject *exception, int64_t offset)
+{
+    PyObject *value = offset >= 0 ? PyLong_FromLongLong((long long)offset) : Py_NewRef(Py_None);
+    int result = value != NULL ? PyObject_SetAttrString(exception, "offset", value) : -1;
+
+    Py_XDECREF(value);
+    return result;
+}
+
 static PyObject *whole_text(const kiln_error *err)
 {
     PyObject *message =
@@ -70,6 +80,7 @@ void *kilnpy_raise(kiln_error *err)
         exception = PyObject_CallFunctionObjArgs(class, text, NULL);
     if (exception != NULL && set_text(exception, "status", kiln_status_name(err->status)) == 0 &&
         set_text(exception, "detail", err->detail) == 0 &&
+        set_offset(exception, err->offset) == 0 &&
         set_text(exception, "log", err->log) == 0 &&
         set_text(exception, "source", err->source) == 0)
         PyErr_SetObject(class, exception);

@@ -39,8 +39,8 @@ static void skip_space(reader *r)
 
 static kiln_status syntax(const reader *r, size_t at, size_t width, const char *what)
 {
-    return kiln__fail_detail(r->err, KILN_ERR_SYNTAX, kiln__caret(r->text, at, width),
-                             "subscript, column %zu: %s", at + 1, what);
+    return kiln__fail_at(r->err, KILN_ERR_SYNTAX, r->text, at, width, "subscript, column %zu: %s",
+                         at + 1, what);
 }
 
 /* An integer, if one stands here. */

@@ -65,7 +65,7 @@ static kiln_status refuse(const parser *p, kiln_status status, size_t at, size_t
     vsnprintf(message, sizeof message, fmt, ap);
     va_end(ap);
     describe_place(text, at, place, sizeof place);
-    return kiln__fail_detail(p->err, status, kiln__caret(text, at, width),
+    return kiln__fail_at(p->err, status, text, at, width,
                              "kernel \"%s\": %s, %s: %s", p->def->name,
                              p->def->module ? "signature" : SIDE_NAMES[p->side], place, message);
 }

@@ -21,18 +21,12 @@
 
 /* ---- messages ---- */
 
-/* The declaration of a parameter with a caret, for a detail. */
-static char *show_declaration(const kiln__definition *def, size_t p)
-{
-    const kiln__param *param = &def->params[p];
-    return kiln__caret(def->signature[param->output ? 1 : 0], param->column, param->width);
-}
-
 static kiln_status refuse(const kiln__definition *def, size_t p, kiln_status status,
                           kiln_error *err, const char *fmt, ...) KILN_PRINTF(5, 6);
 static kiln_status refuse(const kiln__definition *def, size_t p, kiln_status status,
                           kiln_error *err, const char *fmt, ...)
 {
+    const kiln__param *param = &def->params[p];
     char text[KILN_ERROR_MESSAGE_BYTES], which[160];
     va_list ap;
 
@@ -42,8 +36,8 @@ static kiln_status refuse(const kiln__definition *def, size_t p, kiln_status sta
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     kiln__param_text(def, p, which, sizeof which);
-    return kiln__fail_detail(err, status, show_declaration(def, p), "kernel \"%s\": %s %s",
-                             def->name, which, text);
+    return kiln__fail_at(err, status, def->signature[param->output], param->column, param->width,
+                         "kernel \"%s\": %s %s", def->name, which, text);
 }
 
 /* ---- binding ---- */

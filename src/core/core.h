@@ -55,6 +55,11 @@ kiln_status kiln__fail(kiln_error *err, kiln_status status, const char *fmt, ...
 kiln_status kiln__fail_detail(kiln_error *err, kiln_status status, char *detail, const char *fmt,
                               ...) KILN_PRINTF(4, 5);
 
+/* As kiln__fail, for a failure at byte `at` of `text`: the error's offset, and in its detail a caret
+ * under `width` bytes. */
+kiln_status kiln__fail_at(kiln_error *err, kiln_status status, const char *text, size_t at,
+                          size_t width, const char *fmt, ...) KILN_PRINTF(6, 7);
+
 /* ERR_NO_MEMORY for an allocation of `bytes`. */
 kiln_status kiln__fail_memory(kiln_error *err, size_t bytes);
 

@@ -112,6 +112,19 @@ kiln_status kiln__fail_detail(kiln_error *err, kiln_status status, char *detail,
     return status;
 }
 
+kiln_status kiln__fail_at(kiln_error *err, kiln_status status, const char *text, size_t at,
+                          size_t width, const char *fmt, ...)
+{
+    if (err != NULL) {
+        va_list ap;
+        va_start(ap, fmt);
+        fail_with(err, status, kiln__caret(text, at, width), fmt, ap);
+        va_end(ap);
+        err->offset = (int64_t)at;
+    }
+    return status;
+}
+
 kiln_status kiln__fail_memory(kiln_error *err, size_t bytes)
 {
     return kiln__fail(err, KILN_ERR_NO_MEMORY, "the host has no memory for %zu bytes", bytes);
@@ -139,6 +152,7 @@ kiln_status kiln__error_copy(kiln_error *dst, const kiln_error *src)
     kiln_error_clear(dst);
     dst->status = src->status;
     memcpy(dst->message, src->message, sizeof dst->message);
+    dst->offset = src->offset;
     dst->detail = kiln__strdup(src->detail);
     dst->log = kiln__strdup(src->log);
     dst->source = kiln__strdup(src->source);

@@ -67,6 +67,8 @@ void kiln__build_fail(kiln__build *b, uint32_t node, kiln_status status, const c
         const kiln__node *n = &b->ir->nodes[node];
         kiln__fail(b->err, status, "graph \"%s\": %s (%s:%d): %s", b->ir->name,
                    kiln__ir_what(b->ir, node, name), kiln__file_name(n->file), n->line, text);
+        if (b->ir->of_text && b->err != NULL)
+            b->err->offset = n->line - 1;
     }
     longjmp(b->leave, 1);
 }

@@ -101,6 +101,7 @@ typedef struct kiln__ir_name {
 /* A recorded graph. Node 0 is none. */
 typedef struct kiln__ir {
     char *name;
+    bool of_text; /* recorded from an expression: the line of a node is a byte of it, from 1 */
     kiln__node *nodes;
     uint32_t node_count, node_room;
     uint32_t *buckets; /* as many as there is room for nodes: the newest node of each hash */

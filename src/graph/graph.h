@@ -141,10 +141,6 @@ kiln_status kiln__graph_from_text(kiln_context *ctx, const char *text, const cha
                                   size_t name_count, const kiln_graph_options *opts,
                                   kiln_graph **out, size_t *results_out, kiln_error *err);
 
-/* The byte (from 0) of the text that a failure names, as "expression, column 5" or "expression:5";
- * SIZE_MAX when it names none. */
-size_t kiln__expression_place(const kiln_error *err);
-
 /* ---- steps without arrays (step.c) -------------------------------------------------------------- */
 
 /* A plain number as an argument, and an argument as a number: false when it is none. */

@@ -37,7 +37,7 @@ kiln_status kiln__parse_fail(const kiln__parser *p, size_t at, size_t width, kil
     va_start(ap, fmt);
     vsnprintf(message, sizeof message, fmt, ap);
     va_end(ap);
-    return kiln__fail_detail(p->err, status, kiln__caret(p->text, at, width),
+    return kiln__fail_at(p->err, status, p->text, at, width,
                              "expression, column %zu: %s", at + 1, message);
 }
 

@@ -71,6 +71,7 @@ static kiln_node fault(kiln_graph *graph, const place *at, kiln_status status, c
     } else if (graph->failed.status == KILN_OK) {
         kiln__fail(&graph->failed, status, "%s (%s:%d): %s", at->what, base_name(at->file),
                    at->line, text);
+        graph->failed.offset = graph->ir.of_text ? at->line - 1 : -1;
     }
     pthread_mutex_unlock(&graph->lock);
     return faulty(graph);

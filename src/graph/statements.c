@@ -7,7 +7,6 @@
  * Values without a name are the results.
  */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "graph/graph.h"
 #include "graph/parse.h"
@@ -131,28 +130,6 @@ static kiln_status add_inputs(kiln__parser *p, const char *const *names, size_t 
     return KILN_OK;
 }
 
-size_t kiln__expression_place(const kiln_error *err)
-{
-    static const char *const spellings[] = {"expression, column ", "expression:"};
-
-    for (size_t k = 0; err != NULL && k < KILN_COUNT_OF(spellings); k++) {
-        const char *place = strstr(err->message, spellings[k]);
-        const size_t column = place != NULL ? strtoul(place + strlen(spellings[k]), NULL, 10) : 0;
-        if (column > 0)
-            return column - 1;
-    }
-    return SIZE_MAX;
-}
-
-/* The message of an error that recording found names a place in the text: add a caret below it. */
-static void show_place(const char *text, kiln_error *err)
-{
-    const size_t place = kiln__expression_place(err);
-
-    if (place < strlen(text) && err->detail == NULL)
-        err->detail = kiln__caret(text, place, 1);
-}
-
 kiln_status kiln__graph_from_text(kiln_context *ctx, const char *text, const char *const *names,
                                   size_t name_count, const kiln_graph_options *opts,
                                   kiln_graph **out, size_t *results_out, kiln_error *err)
@@ -163,11 +140,13 @@ kiln_status kiln__graph_from_text(kiln_context *ctx, const char *text, const cha
     *out = NULL;
     KILN_CHECK(kiln__make_zeroed(&p.names, KILN__NAMES_MAX, sizeof *p.names, err));
     KILN_TRY(kiln__graph_new(ctx, opts, &p.graph, err));
+    p.graph->ir.of_text = true;
     KILN_TRY(add_inputs(&p, names, name_count));
     KILN_TRY(parse_program(&p));
     status = kiln_graph_compile(p.graph, err);
     if (status != KILN_OK) {
-        show_place(text, err);
+        if (err != NULL && err->offset >= 0 && err->detail == NULL)
+            err->detail = kiln__caret(text, (size_t)err->offset, 1);
         goto done;
     }
     *out = p.graph;

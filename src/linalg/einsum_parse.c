@@ -19,8 +19,8 @@ typedef struct written {
 static kiln_status syntax(const parser *p, size_t width, const char *what)
 {
     const size_t at = (size_t)(p->at - p->text);
-    return kiln__fail_detail(p->err, KILN_ERR_SYNTAX, kiln__caret(p->text, at, width),
-                             "einsum: column %zu: %s", at + 1, what);
+    return kiln__fail_at(p->err, KILN_ERR_SYNTAX, p->text, at, width, "einsum: column %zu: %s",
+                         at + 1, what);
 }
 
 char kiln__einsum_letter(uint8_t label)

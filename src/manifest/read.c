@@ -113,9 +113,12 @@ kiln_status kiln__manifest_fail(const kiln__manifest_entry *e, size_t at, size_t
     vsnprintf(why, sizeof why, fmt, ap);
     va_end(ap);
     at = at < e->source_bytes ? at : e->source_bytes;
-    return kiln__fail_detail(err, status,
-                             err != NULL ? window(e->source, e->source_bytes, at, width) : NULL,
-                             "%.100s:%zu:%zu: %s", e->file, e->line, column_of(e->source, at), why);
+    (void)kiln__fail_detail(err, status,
+                            err != NULL ? window(e->source, e->source_bytes, at, width) : NULL,
+                            "%.100s:%zu:%zu: %s", e->file, e->line, column_of(e->source, at), why);
+    if (err != NULL)
+        err->offset = (int64_t)at;
+    return status;
 }
 
 size_t kiln__manifest_place(const kiln__manifest_entry *e, const kiln__manifest_word *word,

@@ -145,9 +145,8 @@ static kiln_status fail_signature(const kiln_raw *r, size_t p, kiln_status statu
     char which[160];
 
     kiln__param_text(r->def, p, which, sizeof which);
-    return kiln__fail_detail(err, status,
-                             kiln__caret(r->def->signature[0], declared->column, declared->width),
-                             "kernel \"%.100s\": signature, %s %s", r->def->name, which, why);
+    return kiln__fail_at(err, status, r->def->signature[0], declared->column, declared->width,
+                         "kernel \"%.100s\": signature, %s %s", r->def->name, which, why);
 }
 
 /* The signature against what the function says of itself. */

@@ -46,7 +46,7 @@ typedef struct expansion {
 static kiln_status fail_in_text(expansion *x, kiln_error *why)
 {
     const kiln__manifest_word *text = &x->e->text[KILN__MANIFEST_TEXT];
-    const size_t place = kiln__expression_place(why), known = place <= strlen(text->text) ? place : 0;
+    const size_t known = why->offset > 0 ? (size_t)why->offset : 0;
     kiln_status status = why->status;
 
     if (status == KILN_ERR_NO_MEMORY) {
