@@ -177,8 +177,8 @@ static inline bool kiln__event_done(kiln__device *device, void *native)
 
 /* ---- steps of recordings (recording.c) ---- what calls on a recording stream become */
 kiln_status kiln__record_launch(kiln_stream *stream, void *entry, const kiln__launch_config *config,
-                                const void *args, size_t args_bytes, const kiln__step_note *note,
-                                kiln_error *err);
+                                const void *args, size_t args_bytes, kiln__describe_fn describe,
+                                const void *user, kiln_error *err);
 kiln_status kiln__record_raw(kiln_stream *stream, void *entry, const kiln__raw_launch *launch,
                              const kiln__raw_param *params, size_t count, const void *block,
                              size_t bytes, kiln_error *err);

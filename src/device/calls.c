@@ -162,8 +162,10 @@ kiln_status kiln__module_entry(kiln__module *module, const char *name, void **en
     return device->backend->module_entry(device, module->native, name, entry_out, err);
 }
 
-kiln_status kiln__launch(kiln__device *device, void *entry, const kiln__launch_config *config,
-                         const void *args, size_t args_bytes, kiln_stream *stream, kiln_error *err)
+kiln_status kiln__launch_noted(kiln__device *device, void *entry,
+                               const kiln__launch_config *config, const void *args,
+                               size_t args_bytes, kiln__describe_fn describe, const void *user,
+                               kiln_stream *stream, kiln_error *err)
 {
     if (!kiln__device_ok(device))
         return check_fails(device, err);
@@ -173,19 +175,12 @@ kiln_status kiln__launch(kiln__device *device, void *entry, const kiln__launch_c
     if (config->grid_x <= 0)
         return KILN_OK;
     if (stream->recording != NULL)
-        return kiln__record_launch(stream, entry, config, args, args_bytes, NULL, err);
+        return kiln__record_launch(stream, entry, config, args, args_bytes, describe, user, err);
     return device->backend->launch(device, entry, config, args, args_bytes, stream->native, err);
 }
 
-kiln_status kiln__launch_noted(kiln__device *device, void *entry,
-                               const kiln__launch_config *config, const void *args,
-                               size_t args_bytes, const kiln__step_note *note, kiln_stream *stream,
-                               kiln_error *err)
+kiln_status kiln__launch(kiln__device *device, void *entry, const kiln__launch_config *config,
+                         const void *args, size_t args_bytes, kiln_stream *stream, kiln_error *err)
 {
-    if (stream->recording == NULL || config->grid_x <= 0)
-        return kiln__launch(device, entry, config, args, args_bytes, stream, err);
-    kiln_status status = kiln__device_check(device, err);
-    return status == KILN_OK
-               ? kiln__record_launch(stream, entry, config, args, args_bytes, note, err)
-               : status;
+    return kiln__launch_noted(device, entry, config, args, args_bytes, NULL, NULL, stream, err);
 }

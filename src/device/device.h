@@ -269,6 +269,7 @@ typedef struct kiln__launch_config {
     uint32_t shared_bytes;
 } kiln__launch_config;
 
+
 /* Enqueue. `args` (args_bytes, at most 4096) is copied before the call returns. Takes no lock and
  * allocates nothing on cuda. A grid of 0 does nothing. */
 kiln_status kiln__launch(kiln__device *device, void *entry, const kiln__launch_config *config,
@@ -350,9 +351,14 @@ typedef struct kiln__arg_place {
 /* What a step is, for those who look for places in it. */
 typedef struct kiln__step_note {
     const char *kernel; /* its name; copied */
-    const kiln__arg_place *places;
+    kiln__arg_place *places;
     size_t place_count;
 } kiln__step_note;
+
+/* Fill a note whose `places` have room for KILN__PLACES_MAX, or are set to others. Called only where
+ * the stream is recorded. */
+enum { KILN__PLACES_MAX = 128 };
+typedef void (*kiln__describe_fn)(const void *user, kiln__step_note *note);
 
 /* ERR_ARGUMENT where the stream is recorded already. `owner` is the stand-in's; see
  * kiln__stream_set_owner(). */
@@ -368,8 +374,9 @@ size_t kiln__recording_step_count(const kiln__recording *recording);
 /* The stand-in: what the steps use is used on it, for whoever must name a stream. */
 kiln_stream *kiln__recording_stream(const kiln__recording *recording);
 
-/* The stream that work for `stream` goes to now. */
+/* The stream that work for `stream` goes to now; and of such a stand-in, what it stands in for. */
 kiln_stream *kiln__stream_current(kiln_stream *stream);
+kiln_stream *kiln__stream_base(kiln_stream *stream);
 /* Whether it is such a stand-in. */
 bool kiln__stream_is_recording(const kiln_stream *stream);
 /* Where it is, `object` stays until the recording is destroyed, which calls `release`; where not,
@@ -377,11 +384,11 @@ bool kiln__stream_is_recording(const kiln_stream *stream);
 void kiln__stream_keep(kiln_stream *stream, void *object, void (*release)(void *object));
 /* ERR_UNSUPPORTED for a recording stream, whose recording fails by it: `what` cannot be recorded. */
 kiln_status kiln__stream_no_recording(kiln_stream *stream, const char *what, kiln_error *err);
-/* As kiln__launch, with a note for the step. */
+/* As kiln__launch; `describe(user, ..)` tells what the step is. */
 kiln_status kiln__launch_noted(kiln__device *device, void *entry,
                                const kiln__launch_config *config, const void *args,
-                               size_t args_bytes, const kiln__step_note *note, kiln_stream *stream,
-                               kiln_error *err);
+                               size_t args_bytes, kiln__describe_fn describe, const void *user,
+                               kiln_stream *stream, kiln_error *err);
 
 /* One place of one step. */
 typedef struct kiln__place {

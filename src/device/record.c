@@ -18,6 +18,11 @@ kiln_stream *kiln__stream_current(kiln_stream *stream)
     return standin != NULL ? standin : stream;
 }
 
+kiln_stream *kiln__stream_base(kiln_stream *stream)
+{
+    return stream->recording != NULL ? stream->recording->base : stream;
+}
+
 bool kiln__stream_is_recording(const kiln_stream *stream)
 {
     return stream->recording != NULL;
@@ -127,14 +132,18 @@ static kiln_status append(kiln_stream *stream, kiln__step *s, bool whole, kiln_e
 }
 
 kiln_status kiln__record_launch(kiln_stream *stream, void *entry, const kiln__launch_config *config,
-                                const void *args, size_t args_bytes, const kiln__step_note *note,
-                                kiln_error *err)
+                                const void *args, size_t args_bytes, kiln__describe_fn describe,
+                                const void *user, kiln_error *err)
 {
     kiln__step s = {.kind = KILN__STEP_LAUNCH, .entry = entry, .args_bytes = args_bytes};
+    kiln__arg_place room[KILN__PLACES_MAX];
+    kiln__step_note note = {"", room, 0};
 
     s.as.launch = *config;
     s.args = copied(args, args_bytes);
-    const bool noted = note == NULL || copy_note(&s, note);
+    if (describe != NULL)
+        describe(user, &note);
+    const bool noted = describe == NULL || copy_note(&s, &note);
     return append(stream, &s, s.args != NULL && noted, err);
 }
 

@@ -510,6 +510,13 @@ kiln_status kiln__overlap_check(const kiln__kernel *op, const kiln__recipe *reci
                                 const kiln__bound *bound, bool *copy_out, bool *any_copy,
                                 kiln_error *err);
 
+/* The arguments of a launch by name, for recordings: a kiln__describe_fn. */
+typedef struct kiln__described {
+    const kiln__definition *def;
+    const kiln__recipe *recipe;
+} kiln__described;
+void kiln__described_note(const void *described, kiln__step_note *note);
+
 /* Allocate a workspace for one launch on `stream` and put its addresses into `block`. It is freed
  * (kiln__pool_free) as soon as the launch is enqueued: its reuse is ordered behind that launch on
  * the same stream. On failure *out is NULL or must be freed likewise. */

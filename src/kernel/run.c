@@ -281,22 +281,23 @@ kiln_status kiln__workspace_make(kiln__device *device, const kiln__workspace_nee
     return status;
 }
 
-/* The launch of a call whose stream is recorded: with its places, so that they can be changed. */
-static kiln_status record_launch(const kiln__kernel *op, const kiln__recipe *recipe,
-                                 const void *block, kiln_stream *stream, kiln_error *err)
-{
-    kiln__arg_place places[2 * KILN_PARAM_MAX];
-    kiln__step_note note = {op->def->name, places, recipe->pointer_count + recipe->scalar_count};
+_Static_assert(KILN__PLACES_MAX >= 2 * KILN_PARAM_MAX, "a note has a place for every patch");
 
-    for (size_t k = 0; k < note.place_count; k++) {
+void kiln__described_note(const void *user, kiln__step_note *note)
+{
+    const kiln__described *const what = user;
+    const kiln__recipe *const recipe = what->recipe;
+
+    note->kernel = what->def->name;
+    note->place_count = recipe->pointer_count + recipe->scalar_count;
+    for (size_t k = 0; k < note->place_count; k++) {
         const bool is_pointer = k < recipe->pointer_count;
         const kiln__patch *const patch =
             is_pointer ? &recipe->pointers[k] : &recipe->scalars[k - recipe->pointer_count];
-        places[k] = (kiln__arg_place){patch->offset, patch->bytes, recipe->args[patch->param].dtype,
-                                      is_pointer, op->def->params[patch->param].name};
+        note->places[k] =
+            (kiln__arg_place){patch->offset, patch->bytes, recipe->args[patch->param].dtype,
+                              is_pointer, what->def->params[patch->param].name};
     }
-    return kiln__launch_noted(op->device, recipe->entry, &recipe->config, block, recipe->args_bytes,
-                              &note, stream, err);
 }
 
 static kiln_status run_recipe(kiln__kernel *op, const kiln__recipe *recipe,
@@ -324,11 +325,9 @@ static kiln_status run_recipe(kiln__kernel *op, const kiln__recipe *recipe,
     if (recipe->workspace.ticket_count > 0)
         KILN_TRY(kiln__workspace_make(op->device, &recipe->workspace, call->stream, block,
                                       &workspace, err));
-    if (kiln__stream_is_recording(call->stream))
-        KILN_TRY(record_launch(op, recipe, block, call->stream, err));
-    else
-        KILN_TRY(kiln__launch(op->device, recipe->entry, &recipe->config, block, recipe->args_bytes,
-                              call->stream, err));
+    KILN_TRY(kiln__launch_noted(op->device, recipe->entry, &recipe->config, block,
+                                recipe->args_bytes, kiln__described_note,
+                                &(kiln__described){op->def, recipe}, call->stream, err));
     kiln__pool_free(op->device, workspace, NULL, 0);
     use_on(recipe, &bound, call->stream);
     kiln__bound_deliver(recipe, call, &bound);
