@@ -13,7 +13,7 @@
 
 #include "fake_driver.h"
 
-enum { GPU_COUNT = 4, DEPTH = 16, FAULT = 700 };
+enum { GPU_COUNT = 4, DEPTH = 16, FAULT = 700, CAPTURE_UNSUPPORTED = 900, CAPTURE_INVALIDATED = 901 };
 
 struct kiln__cu_context_st {
     int gpu;
@@ -29,6 +29,8 @@ struct kiln__cu_stream_st {
     unsigned long queued, run; /* operations so far */
     kiln__cu_stream next;      /* of all streams */
     bool alive;
+    kiln__cu_graph capture; /* where operations go instead, or NULL */
+    bool spoiled;           /* that is refused */
 };
 
 /* Recorded: `stream` had been given `position` operations then. */
@@ -166,6 +168,10 @@ static int enqueue(kiln__cu_stream stream, op what)
     if (o == NULL || !stream->alive || stream->context != current()) {
         free(o);
         return FAKE_INVALID_CONTEXT;
+    }
+    if (stream->capture != NULL) {
+        free(o);
+        return stream->spoiled ? CAPTURE_INVALIDATED : fake_graph_append(stream->capture, what);
     }
     *o = what;
     o->next = NULL;
@@ -436,9 +442,43 @@ int fake_ctx_pop(kiln__cu_context *context)
     return 0;
 }
 
+/* What is captured may not be waited for, and is spoiled by who tries. */
+static bool spoil_captures(kiln__cu_context context)
+{
+    bool any = false;
+
+    for (kiln__cu_stream s = streams; s != NULL; s = s->next)
+        if (s->context == context && s->capture != NULL)
+            any = s->spoiled = true;
+    return any;
+}
+
+int fake_stream_begin_capture(kiln__cu_stream stream, int mode)
+{
+    ENTER();
+    if (!stream->alive || stream->context != current() || stream->capture != NULL || mode != 2)
+        return fake_invalid_value();
+    stream->spoiled = fake_control.spoiled_captures > 0;
+    fake_control.spoiled_captures -= stream->spoiled;
+    fake_control.captures++;
+    return fake_graph_create(&stream->capture, 0);
+}
+
+int fake_stream_end_capture(kiln__cu_stream stream, kiln__cu_graph *graph)
+{
+    ENTER();
+    *graph = stream->spoiled ? NULL : stream->capture;
+    if (stream->spoiled)
+        (void)fake_graph_destroy(stream->capture);
+    stream->capture = NULL;
+    return stream->spoiled ? CAPTURE_INVALIDATED : 0;
+}
+
 int fake_ctx_synchronize(void)
 {
     ENTER();
+    if (spoil_captures(current()))
+        return CAPTURE_UNSUPPORTED;
     run_context(current());
     return current()->fault;
 }

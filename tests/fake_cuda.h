@@ -30,7 +30,9 @@ typedef struct fake_cuda {
     const char *jit_log;       /* what cuModuleLoadDataEx refuses an image with; NULL: it loads */
     const char *symbol;        /* the variable of each module, of this size */
     size_t symbol_bytes;
+    int spoiled_captures;      /* so many of the next captures are spoiled by another thread */
     /* Looked at by the test. */
+    long captures;
     long calls;
     long refused; /* calls with arguments that the driver does not take */
     long contexts, streams, events, blocks, host_blocks, modules; /* alive */

@@ -25,24 +25,43 @@ int fake_graph_create(kiln__cu_graph *graph, unsigned flags)
     return flags == 0 ? 0 : fake_invalid_value();
 }
 
-/* Append an operation, which must come behind the newest: kiln's graphs are chains. */
-static int add(kiln__cu_graph_node *node, kiln__cu_graph graph, const kiln__cu_graph_node *after,
-               size_t after_count, fake_op what)
+int fake_graph_append(kiln__cu_graph graph, fake_op what)
 {
     fake_op *const op = malloc(sizeof *op);
 
-    if (after_count != (graph->newest != NULL) ||
-        (after_count == 1 && (fake_op *)(void *)after[0] != graph->newest)) {
-        free(op);
-        return fake_invalid_value();
-    }
     *op = what;
     op->next = NULL;
     *graph->last = op;
     graph->last = &op->next;
     graph->newest = op;
-    *node = (kiln__cu_graph_node)(void *)op;
     return 0;
+}
+
+/* Append an operation, which must come behind the newest: kiln's graphs are chains. */
+static int add(kiln__cu_graph_node *node, kiln__cu_graph graph, const kiln__cu_graph_node *after,
+               size_t after_count, fake_op what)
+{
+    if (after_count != (graph->newest != NULL) ||
+        (after_count == 1 && (fake_op *)(void *)after[0] != graph->newest))
+        return fake_invalid_value();
+    (void)fake_graph_append(graph, what);
+    *node = (kiln__cu_graph_node)(void *)graph->newest;
+    return 0;
+}
+
+/* The child's operations move into a graph that belongs to the node. */
+int fake_graph_add_child(kiln__cu_graph_node *node, kiln__cu_graph graph,
+                         const kiln__cu_graph_node *after, size_t after_count,
+                         kiln__cu_graph child)
+{
+    ENTER();
+    kiln__cu_graph own = NULL;
+
+    (void)fake_graph_create(&own, 0);
+    own->first = child->first;
+    child->first = child->newest = NULL;
+    child->last = &child->first;
+    return add(node, graph, after, after_count, (fake_op){.kind = OP_GRAPH, .user = own});
 }
 
 static int launch_into(fake_op *op, const kiln__cu_kernel_node *k)
@@ -165,6 +184,8 @@ int fake_graph_destroy(kiln__cu_graph graph)
         next = op->next;
         if (op->kind == OP_KERNEL)
             (void)op->kernel(op->user, FAKE_FREE);
+        if (op->kind == OP_GRAPH)
+            (void)fake_graph_destroy(op->user);
         free(op);
     }
     free(graph);

@@ -62,6 +62,7 @@ typedef struct fake_op {
 
 /* ---- fake_cuda_graph.c ---- */
 const fake_op *fake_graph_first(const void *graph);
+int fake_graph_append(kiln__cu_graph graph, fake_op what);
 /* ---- what it needs of fake_cuda.c ---- */
 void fake_catch_kernel(fake_op *where); /* takes what is launched next; NULL: no more */
 void fake_run_all(void);

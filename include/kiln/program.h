@@ -21,8 +21,8 @@
  *     kiln_program_destroy(program);
  *     kiln_elementwise_destroy(half);
  *
- * What may be captured: calls of kernels, reductions, scans, row programs, graphs, raw kernels and
- * prepared launches; functions that make arrays or work on them on the device; copies from and to
+ * What may be captured: calls of kernels, reductions, scans, row programs, graphs, raw kernels,
+ * prepared launches and matrix products; functions that make arrays or work on them on the device; copies from and to
  * page-locked host memory (kiln/memory.h); host calls. What needs a value on the host now, or orders
  * streams, cannot be: reading an array, copies of ordinary host memory, events, waits for other
  * streams. Such a call fails (ERR_UNSUPPORTED) and names itself, and kiln_capture_end() then fails

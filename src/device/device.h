@@ -384,6 +384,13 @@ bool kiln__stream_is_recording(const kiln_stream *stream);
 void kiln__stream_keep(kiln_stream *stream, void *object, void (*release)(void *object));
 /* ERR_UNSUPPORTED for a recording stream, whose recording fails by it: `what` cannot be recorded. */
 kiln_status kiln__stream_no_recording(kiln_stream *stream, const char *what, kiln_error *err);
+/* Work that a library enqueues by itself on a stream of the backend's (`native`). It may be done several
+ * times, each with the addresses that its block of arguments has then. */
+typedef kiln_status (*kiln__library_fn)(const void *args, void *native, kiln_error *err);
+/* Note such work on a recording stream; `args` is copied, and the note has its addresses. */
+kiln_status kiln__record_library(kiln_stream *stream, kiln__library_fn call, const void *args,
+                                 size_t args_bytes, const kiln__step_note *note, kiln_error *err);
+
 /* As kiln__launch; `describe(user, ..)` tells what the step is. */
 kiln_status kiln__launch_noted(kiln__device *device, void *entry,
                                const kiln__launch_config *config, const void *args,

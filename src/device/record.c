@@ -160,6 +160,17 @@ kiln_status kiln__record_raw(kiln_stream *stream, void *entry, const kiln__raw_l
     return append(stream, &s, s.args != NULL && s.as.raw.params != NULL, err);
 }
 
+kiln_status kiln__record_library(kiln_stream *stream, kiln__library_fn call, const void *args,
+                                 size_t args_bytes, const kiln__step_note *note, kiln_error *err)
+{
+    kiln__step s = {.kind = KILN__STEP_LIBRARY, .args_bytes = args_bytes};
+
+    s.as.library = call;
+    s.args = copied(args, args_bytes);
+    const bool noted = copy_note(&s, note);
+    return append(stream, &s, s.args != NULL && noted, err);
+}
+
 /* A step that names two addresses, or one. */
 static kiln_status record_addresses(kiln_stream *stream, kiln__step *s, void *dst, const void *src,
                                     size_t bytes, kiln_error *err)

@@ -105,6 +105,8 @@ static kiln_status do_step(kiln__device *device, const kiln__step *s, void *nati
                                      s->as.to_device, native, err);
     case KILN__STEP_MEMSET:
         return backend->memory_set(device, kiln__step_address(s, 0), s->as.byte, s->bytes, native, err);
+    case KILN__STEP_LIBRARY:
+        return s->as.library(s->args, native, err);
     case KILN__STEP_HOST_CALL:
         break;
     }

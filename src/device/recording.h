@@ -14,6 +14,7 @@ typedef enum kiln__step_kind {
     KILN__STEP_COPY,
     KILN__STEP_TRANSFER,
     KILN__STEP_MEMSET,
+    KILN__STEP_LIBRARY,
     KILN__STEP_HOST_CALL
 } kiln__step_kind;
 
@@ -27,6 +28,7 @@ struct kiln__step {
             kiln__raw_param *params; /* heap */
             size_t count;
         } raw;
+        kiln__library_fn library;
         bool to_device;
         int byte;
         struct {

@@ -112,6 +112,11 @@ kiln_status kiln__product_shape(const kiln_array *a, const kiln_array *b, kiln__
 void kiln__product_bind(kiln__product *p, const kiln_array *a, const kiln_array *b,
                         const kiln_array *y);
 
+/* Note the work of a product on a recording stream: `call` gets a copy of `args`, in which the product
+ * stands at `offset`, with the addresses of the moment. (product.c) */
+kiln_status kiln__product_record(kiln_stream *stream, kiln__library_fn call, const void *args,
+                                 size_t args_bytes, size_t offset, kiln_error *err);
+
 /* ---- on a CUDA device ------------------------------------------------------------------------ */
 
 /* Enqueue it; the sides have layouts that fit (kiln__view_of). What follows the product elementwise is
@@ -132,8 +137,9 @@ kiln_status kiln__finish_kernel(const kiln__product *p, kiln_array *y, const kil
 
 /* ---- on the cpu device ----------------------------------------------------------------------- */
 
-/* Compute it now. ERR_NO_MEMORY. (product_cpu.c) */
-kiln_status kiln__product_cpu(kiln__device *device, const kiln__product *p, kiln_error *err);
+/* Compute it now, or at each run of what is recorded. ERR_NO_MEMORY. (product_cpu.c) */
+kiln_status kiln__product_cpu(kiln__device *device, const kiln__product *p, kiln_stream *stream,
+                              kiln_error *err);
 /* By kiln's own loops, whatever libraries there are. (product_own.c) */
 kiln_status kiln__product_own(kiln__device *device, const kiln__product *p, kiln_error *err);
 /* By a BLAS; ERR_UNSUPPORTED, and nothing has happened, where it cannot. (product_blas.c) */

@@ -239,7 +239,6 @@ static kiln_status compute_cuda(matmul *w, kiln_error *err)
     KILN_TRY(make_suitable(w, w->cast_b->rank > 1 ? w->cast_b->rank - 2 : 0, &w->cast_b, err));
     w->p.k = w->p.k > 0 ? w->p.k : 1;
     kiln__product_bind(&w->p, w->cast_a, w->cast_b, w->y);
-    KILN_TRY(kiln__stream_no_recording(w->stream, "a matrix product of a library", err));
     KILN_TRY(kiln__product_cuda(w->ctx, &w->p, w->stream, &finished, err));
     if (!finished)
         KILN_TRY(kiln__finish_kernel(&w->p, w->y, w->bias, w->stream, err));
@@ -263,8 +262,7 @@ static kiln_status compute(matmul *w, kiln_error *err)
     KILN_TRY(make_additions(w, err));
     if (host) {
         kiln__product_bind(&w->p, w->cast_a, w->cast_b, w->y);
-        KILN_TRY(kiln__stream_no_recording(w->stream, "a matrix product of a library", err));
-        KILN_TRY(kiln__product_cpu(device, &w->p, err));
+        KILN_TRY(kiln__product_cpu(device, &w->p, w->stream, err));
     } else {
         KILN_TRY(compute_cuda(w, err));
     }

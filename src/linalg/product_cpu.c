@@ -22,12 +22,33 @@ static void finish_rows(const void *args, int64_t begin, int64_t end)
         kiln__finish_row(p, kiln__side_matrix(p, &p->y, row / p->m), row % p->m);
 }
 
-kiln_status kiln__product_cpu(kiln__device *device, const kiln__product *p, kiln_error *err)
+/* A product and the device whose threads compute it. */
+typedef struct call {
+    kiln__device *device;
+    kiln__product p;
+} call;
+
+static kiln_status multiply(const void *args, void *native, kiln_error *err)
 {
-    kiln_status status = is_for_blas(p) ? kiln__product_blas(device, p, err) : KILN_ERR_UNSUPPORTED;
+    const call *const c = args;
+    const kiln__product *const p = &c->p;
+    kiln_status status =
+        is_for_blas(p) ? kiln__product_blas(c->device, p, err) : KILN_ERR_UNSUPPORTED;
+
+    (void)native;
     if (status == KILN_ERR_UNSUPPORTED)
-        status = kiln__product_own(device, p, err);
+        status = kiln__product_own(c->device, p, err);
     if (status == KILN_OK && kiln__product_finishes(p))
-        status = kiln__on_threads(device, finish_rows, &p, sizeof p, p->count * p->m, err);
+        status = kiln__on_threads(c->device, finish_rows, &p, sizeof p, p->count * p->m, err);
     return status;
+}
+
+kiln_status kiln__product_cpu(kiln__device *device, const kiln__product *p, kiln_stream *stream,
+                              kiln_error *err)
+{
+    const call c = {device, *p};
+
+    return kiln__stream_is_recording(stream)
+               ? kiln__product_record(stream, multiply, &c, sizeof c, offsetof(call, p), err)
+               : multiply(&c, NULL, err);
 }

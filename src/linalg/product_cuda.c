@@ -12,12 +12,15 @@
  * Rule 2: a plan is immutable. The address of a bias is part of a descriptor, so calls that have one make
  *         their own.
  * Rule 3: the workspace is pool memory in the order of the call's stream.
+ * Rule 4: a recorded call decides all of this anew at each replay's making. It finds the same, whatever addresses
+ *         a program has put in since: their alignment counts no further than programs keep it.
  */
 #include "linalg/cublaslt.h"
 
 /* What the library may use: NVIDIA's advice for its newest GPUs. */
 #define WORKSPACE_BYTES ((size_t)32 << 20)
 #define ALIGNMENT_MAX 256u
+#define ALIGNMENT_RECORDED 64u
 
 /* a, b and d of the library's problem; its c is d. */
 enum { SIDE_A, SIDE_B, SIDE_D, SIDES };
@@ -166,10 +169,10 @@ static kiln_status get_kept(kiln_context *ctx, kept **out, kiln_error *err)
 
 /* ---- problems -------------------------------------------------------------------------------- */
 
-/* What the addresses of all matrices of a side are multiples of. */
-static uint32_t alignment_of(const kiln__product *p, const kiln__side *side)
+/* What the addresses of all matrices of a side are multiples of, `most` at most. */
+static uint32_t alignment_of(const kiln__product *p, const kiln__side *side, uint32_t most)
 {
-    uintptr_t bits = (uintptr_t)side->data | ALIGNMENT_MAX;
+    uintptr_t bits = (uintptr_t)side->data | most;
 
     for (int axis = 0; axis < p->stack_rank; axis++)
         bits |= (uintptr_t)side->step[axis];
@@ -189,7 +192,7 @@ static bool steps_forward(const kiln__product *p, int axis)
 }
 
 /* Fill `q` for one row of the stack: the last axis of the stack is the batch. */
-static void read_problem(const kiln__product *p, problem *q, operands *o)
+static void read_problem(const kiln__product *p, uint32_t alignment, problem *q, operands *o)
 {
     const int last = p->stack_rank - 1;
     const kiln__view y = kiln__view_of(p->m, p->n, &p->y, kiln_dtype_size(p->out));
@@ -211,7 +214,7 @@ static void read_problem(const kiln__product *p, problem *q, operands *o)
         const int64_t bytes = last >= 0 ? o->side[side]->step[last] : 0;
         q->batch[side] =
             q->count > 1 ? bytes / (int64_t)kiln_dtype_size(side == SIDE_D ? p->out : p->in) : 0;
-        q->alignment[side] = alignment_of(p, o->side[side]);
+        q->alignment[side] = alignment_of(p, o->side[side], alignment);
     }
     q->in = (uint32_t)p->in;
     q->out = (uint32_t)p->out;
@@ -353,89 +356,119 @@ static kiln_status get_plan(kept *state, const problem *q, const void *bias, con
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
+/* What is known of a call before it is made. */
+typedef struct decision {
+    kept *state;
+    problem q;
+    operands o;
+    const plan *plan;
+    plan *owned;   /* what the memo had no room for */
+    bool finished; /* whether the library does all that follows the product */
+} decision;
+
+static kiln_status decide(kiln_context *ctx, const kiln__product *p, uint32_t alignment,
+                          decision *d, kiln_error *err)
+{
+    KILN_CHECK(get_kept(ctx, &d->state, err));
+    read_problem(p, alignment, &d->q, &d->o);
+    d->q.epilogue = epilogue_of(p, &d->o);
+    KILN_CHECK(get_plan(d->state, &d->q, p->bias, &d->plan, &d->owned, err));
+    if (!d->plan->possible && d->q.epilogue != KILN__LT_EPILOGUE_DEFAULT) {
+        destroy_plan(d->owned);
+        d->owned = NULL;
+        d->q.epilogue = KILN__LT_EPILOGUE_DEFAULT;
+        KILN_CHECK(get_plan(d->state, &d->q, NULL, &d->plan, &d->owned, err));
+    }
+    if (!d->plan->possible)
+        return kiln__fail(err, KILN_ERR_UNSUPPORTED,
+                          "matmul: cuBLASLt has no algorithm for %lld matrices of %lld x %lld x "
+                          "%lld, %s",
+                          (long long)p->count, (long long)p->m, (long long)p->k, (long long)p->n,
+                          kiln_dtype_name(p->in));
+    d->finished = d->q.epilogue != KILN__LT_EPILOGUE_DEFAULT || !kiln__product_finishes(p);
+    return KILN_OK;
+}
+
 /* All rows of the stack, one call of the library each. */
-static kiln_status run_plan(const kept *state, const plan *made, const kiln__product *p,
-                            const operands *o, kiln_stream *stream, kiln_error *err)
+static kiln_status multiply(const decision *d, const kiln__product *p, void *workspace,
+                            void *native, kiln_error *err)
 {
     const kiln_dtype scale = scale_dtype(p->in);
-    const problem *q = &made->problem;
-    const kiln__lt *lt = state->lt;
-    kiln__block *workspace = NULL;
+    const problem *q = &d->q;
+    const plan *made = d->plan;
+    const kiln__lt *lt = d->state->lt;
     kiln__lt_desc own = NULL;
     double alpha[2], beta[2];
     int result = KILN__LT_SUCCESS;
-    kiln_status status = KILN_OK;
 
     kiln__put_number(scale, p->alpha, alpha);
     kiln__put_number(scale, p->beta, beta);
     if ((q->epilogue & KILN__LT_EPILOGUE_BIAS) != 0)
         result = make_desc(lt, q, p->bias, &own);
-    if (result == KILN__LT_SUCCESS && made->choice.workspace_bytes > 0)
-        KILN_TRY(
-            kiln__pool_alloc(state->device, made->choice.workspace_bytes, stream, &workspace, err));
     for (int64_t nth = 0; nth < p->count && result == KILN__LT_SUCCESS; nth += q->count) {
-        char *d = kiln__side_matrix(p, o->side[SIDE_D], nth);
-        result = lt->matmul(state->handle, own != NULL ? own : made->desc, alpha,
-                            kiln__side_matrix(p, o->side[SIDE_A], nth), made->layout[SIDE_A],
-                            kiln__side_matrix(p, o->side[SIDE_B], nth), made->layout[SIDE_B], beta,
-                            d, made->layout[SIDE_D], d, made->layout[SIDE_D], &made->choice.algo,
-                            workspace != NULL ? workspace->address : NULL,
-                            made->choice.workspace_bytes, kiln__stream_native(stream));
+        char *y = kiln__side_matrix(p, d->o.side[SIDE_D], nth);
+        result = lt->matmul(d->state->handle, own != NULL ? own : made->desc, alpha,
+                            kiln__side_matrix(p, d->o.side[SIDE_A], nth), made->layout[SIDE_A],
+                            kiln__side_matrix(p, d->o.side[SIDE_B], nth), made->layout[SIDE_B],
+                            beta, y, made->layout[SIDE_D], y, made->layout[SIDE_D],
+                            &made->choice.algo, workspace, made->choice.workspace_bytes, native);
     }
-    if (result != KILN__LT_SUCCESS)
-        status = fail(lt, result, "cublasLtMatmul", err);
-
-done:
-    kiln__pool_free(state->device, workspace, NULL, 0);
     if (own != NULL)
         lt->desc_destroy(own);
+    return result == KILN__LT_SUCCESS ? KILN_OK : fail(lt, result, "cublasLtMatmul", err);
+}
+
+/* A call as a recording keeps it. */
+typedef struct recorded {
+    kiln_context *ctx; /* kept by the program */
+    kiln__product p;
+    void *workspace;
+} recorded;
+
+static kiln_status multiply_recorded(const void *args, void *native, kiln_error *err)
+{
+    const recorded *const r = args;
+    decision d = {.owned = NULL};
+    kiln_status status = decide(r->ctx, &r->p, ALIGNMENT_RECORDED, &d, err);
+
+    if (status == KILN_OK)
+        status = multiply(&d, &r->p, r->workspace, native, err);
+    destroy_plan(d.owned);
     return status;
 }
 
-static kiln_status run(kiln_context *ctx, const kiln__product *p, kiln_stream *stream,
-                       bool *finished_out, kiln_error *err)
+static kiln_status record(kiln_context *ctx, const kiln__product *p, void *workspace,
+                          kiln_stream *stream, kiln_error *err)
 {
-    const plan *made = NULL;
-    plan *owned = NULL;
-    kept *state = NULL;
-    operands o;
-    problem q;
-    kiln_status status = KILN_OK;
-    KILN_CHECK(get_kept(ctx, &state, err));
-    read_problem(p, &q, &o);
-    q.epilogue = epilogue_of(p, &o);
-    KILN_TRY(get_plan(state, &q, p->bias, &made, &owned, err));
-    if (!made->possible && q.epilogue != KILN__LT_EPILOGUE_DEFAULT) {
-        destroy_plan(owned);
-        owned = NULL;
-        q.epilogue = KILN__LT_EPILOGUE_DEFAULT;
-        KILN_TRY(get_plan(state, &q, NULL, &made, &owned, err));
-    }
-    if (!made->possible) {
-        status = kiln__fail(err, KILN_ERR_UNSUPPORTED,
-                            "matmul: cuBLASLt has no algorithm for %lld matrices of %lld x %lld x "
-                            "%lld, %s",
-                            (long long)p->count, (long long)p->m, (long long)p->k, (long long)p->n,
-                            kiln_dtype_name(p->in));
-        goto done;
-    }
-    KILN_TRY(run_plan(state, made, p, &o, stream, err));
-    *finished_out = q.epilogue != KILN__LT_EPILOGUE_DEFAULT || !kiln__product_finishes(p);
+    const recorded r = {ctx, *p, workspace};
 
-done:
-    destroy_plan(owned);
-    return status;
+    return kiln__product_record(stream, multiply_recorded, &r, sizeof r, offsetof(recorded, p), err);
 }
 
 kiln_status kiln__product_cuda(kiln_context *ctx, const kiln__product *p, kiln_stream *stream,
                                bool *finished_out, kiln_error *err)
 {
     kiln__device *device = kiln__context_device(ctx);
+    const bool recording = kiln__stream_is_recording(stream);
+    decision d = {.owned = NULL};
+    kiln__block *block = NULL;
+    void *workspace = NULL;
     bool pushed = false;
+    kiln_status status = KILN_OK;
 
-    *finished_out = false;
     KILN_CHECK(kiln__device_enter(device, &pushed, err));
-    kiln_status status = run(ctx, p, stream, finished_out, err);
+    KILN_TRY(decide(ctx, p, recording ? ALIGNMENT_RECORDED : ALIGNMENT_MAX, &d, err));
+    if (d.plan->choice.workspace_bytes > 0) {
+        KILN_TRY(kiln__pool_alloc(device, d.plan->choice.workspace_bytes, stream, &block, err));
+        workspace = block->address;
+    }
+    status = recording ? record(ctx, p, workspace, stream, err)
+                       : multiply(&d, p, workspace, kiln__stream_native(stream), err);
+    *finished_out = d.finished;
+
+done:
+    kiln__pool_free(device, block, NULL, 0);
+    destroy_plan(d.owned);
     kiln__device_leave(device, pushed);
     return status;
 }

@@ -8,5 +8,5 @@ kiln_status kiln__on_threads(kiln__device *device, kiln__cpu_entry entry, const 
 {
     const kiln__launch_config config = {.grid_x = units, .block = 1};
     return kiln__launch(device, (void *)(uintptr_t)entry, &config, args, args_bytes,
-                        kiln__device_stream(device), err);
+                        kiln__device_home(device), err);
 }

@@ -160,8 +160,12 @@ static void cuda_close(kiln__device *device)
 
 static kiln_status cuda_synchronize(kiln__device *device, kiln_error *err)
 {
-    KILN__CU_CHECK(ctx_synchronize, "cuCtxSynchronize", ());
-    return KILN_OK;
+    bool pushed;
+
+    KILN_CHECK(kiln__cuda_enter(device, &pushed, err));
+    const kiln__cu_result result = kiln__cuda_wait_for_all();
+    kiln__cuda_leave(pushed);
+    return kiln__cuda_status(device, result, "cuCtxSynchronize", err);
 }
 
 static kiln_status cuda_enter(kiln__device *device, bool *pushed_out, kiln_error *err)

@@ -17,6 +17,8 @@
 
 kiln__cuda_driver kiln__cu;
 
+pthread_mutex_t kiln__cuda_capture = PTHREAD_MUTEX_INITIALIZER;
+
 /* The remembered outcome of the first kiln__cuda_init(). */
 static struct {
     kiln__process_lock lock;
@@ -174,4 +176,16 @@ kiln_status kiln__cuda_fail(kiln__device *device, kiln__cu_result result, const 
     return kiln__fail(
         err, result == KILN__CU_OUT_OF_MEMORY ? KILN_ERR_DEVICE_MEMORY : KILN_ERR_DRIVER,
         "%s on %s: %s (%s, %d)", call, device->info.id, kiln__cuda_text(result), name, result);
+}
+
+kiln__cu_result kiln__cuda_wait_for_all(void)
+{
+    kiln__cu_result result = kiln__cu.ctx_synchronize();
+
+    while (result == KILN__CU_CAPTURE_UNSUPPORTED) {
+        pthread_mutex_lock(&kiln__cuda_capture);
+        result = kiln__cu.ctx_synchronize();
+        pthread_mutex_unlock(&kiln__cuda_capture);
+    }
+    return result;
 }

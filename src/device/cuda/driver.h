@@ -93,7 +93,9 @@ enum {
     KILN__CU_NO_BINARY_FOR_GPU = 209,
     KILN__CU_UNSUPPORTED_PTX_VERSION = 222,
     KILN__CU_NOT_FOUND = 500,
-    KILN__CU_NOT_READY = 600
+    KILN__CU_NOT_READY = 600,
+    KILN__CU_CAPTURE_UNSUPPORTED = 900,
+    KILN__CU_CAPTURE_INVALIDATED = 901
 };
 
 /* The driver's entry points. */
@@ -195,6 +197,13 @@ static inline kiln_status kiln__cuda_status(kiln__device *device, kiln__cu_resul
         kiln__cuda_leave(pushed);                                                                  \
         KILN_CHECK(kiln__cuda_status(device, kiln__result, symbol, err));                          \
     } while (0)
+
+/* ---- captures ---- */
+
+/* Held while a stream is captured: then the driver refuses to wait for the whole context. */
+extern pthread_mutex_t kiln__cuda_capture;
+/* Wait for all work of the current context; also while another thread captures. */
+kiln__cu_result kiln__cuda_wait_for_all(void);
 
 /* ---- parts of the backend's table ---- */
 

@@ -49,7 +49,7 @@ void kiln__cuda_module_unload(kiln__device *device, void *module)
     if (module == NULL || kiln__cuda_enter(device, &pushed, NULL) != KILN_OK)
         return;
     /* A kernel of the module may still be running or waiting on any stream. */
-    (void)kiln__cu.ctx_synchronize();
+    (void)kiln__cuda_wait_for_all();
     (void)kiln__cu.module_unload(module);
     kiln__cuda_leave(pushed);
 }

@@ -3,14 +3,15 @@
  *
  *     recording.c -> [a node a step, each behind the one before] -> run, set
  *
- * Rule: the nodes are made one by one and no stream is captured: while a stream is, the driver refuses
- *       calls of other threads, such as cuCtxSynchronize.
+ * Rule: the nodes are made one by one. A stream is captured for what a library enqueues by itself, and for
+ *       nothing else: while one is, the driver refuses other threads' cuCtxSynchronize.
  */
 #include "device/cuda/driver.h"
 #include "device/recording.h"
 
 enum { ATTRIBUTE_COOPERATIVE = 2, ATTRIBUTE_CLUSTER = 4 };
 enum { MEMORY_HOST = 1, MEMORY_DEVICE = 2 };
+enum { STREAM_NON_BLOCKING = 1, CAPTURE_RELAXED = 2, CAPTURES_MAX = 16 };
 
 /* The driver names a node of the executable graph by that of the graph it was made from. */
 typedef struct cuda_program {
@@ -131,6 +132,53 @@ static kiln_status add_set(kiln__device *device, kiln__cu_graph graph, const kil
                              "cuGraphAddMemsetNode", err);
 }
 
+/* What a library enqueues, as a graph. A thread of the program's that has called cuCtxSynchronize
+ * meanwhile has spoiled the capture, and it is made once more. */
+static kiln_status capture(kiln__device *device, const kiln__step *s, kiln__cu_stream stream,
+                           kiln__cu_graph *out, kiln_error *err)
+{
+    kiln__cu_result result = KILN__CU_CAPTURE_INVALIDATED;
+    kiln_status status = KILN_OK;
+
+    pthread_mutex_lock(&kiln__cuda_capture);
+    for (int k = 0; k < CAPTURES_MAX && result == KILN__CU_CAPTURE_INVALIDATED; k++) {
+        KILN_TRY(kiln__cuda_status(device,
+                                   kiln__cu.stream_begin_capture(stream, CAPTURE_RELAXED),
+                                   "cuStreamBeginCapture", err));
+        status = s->as.library(s->args, stream, err);
+        result = kiln__cu.stream_end_capture(stream, out);
+    }
+    if (status == KILN_OK)
+        status = kiln__cuda_status(device, result, "cuStreamEndCapture", err);
+
+done:
+    pthread_mutex_unlock(&kiln__cuda_capture);
+    return status;
+}
+
+static kiln_status add_library(kiln__device *device, kiln__cu_graph graph, const kiln__step *s,
+                               const kiln__cu_graph_node *after, kiln__cu_graph_node *out,
+                               kiln_error *err)
+{
+    kiln__cu_stream stream = NULL;
+    kiln__cu_graph made = NULL;
+    kiln_status status = kiln__cuda_status(
+        device, kiln__cu.stream_create(&stream, STREAM_NON_BLOCKING, 0),
+        "cuStreamCreateWithPriority", err);
+
+    if (status != KILN_OK)
+        return status;
+    status = capture(device, s, stream, &made, err);
+    if (status == KILN_OK) /* copies what was made */
+        status = kiln__cuda_status(
+            device, kiln__cu.graph_add_child(out, graph, after, after != NULL, made),
+            "cuGraphAddChildGraphNode", err);
+    if (made != NULL)
+        (void)kiln__cu.graph_destroy(made);
+    (void)kiln__cu.stream_destroy(stream);
+    return status;
+}
+
 static kiln_status add_step(kiln__device *device, kiln__cu_graph graph, kiln__step *s,
                             const kiln__cu_graph_node *after, kiln__cu_graph_node *out,
                             kiln_error *err)
@@ -144,6 +192,8 @@ static kiln_status add_step(kiln__device *device, kiln__cu_graph graph, kiln__st
         return add_copy(device, graph, s, after, out, err);
     case KILN__STEP_MEMSET:
         return add_set(device, graph, s, after, out, err);
+    case KILN__STEP_LIBRARY:
+        return add_library(device, graph, s, after, out, err);
     case KILN__STEP_HOST_CALL:
         break;
     }
