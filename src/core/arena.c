@@ -29,6 +29,16 @@ void *kiln__arena_alloc(kiln__arena **arena, size_t bytes)
     return a->bytes + a->used - bytes;
 }
 
+void kiln__arena_reset(kiln__arena *arena)
+{
+    if (arena == NULL)
+        return;
+    kiln__arena_free(arena->older);
+    arena->older = NULL;
+    memset(arena->bytes, 0, arena->used);
+    arena->used = 0;
+}
+
 void kiln__arena_free(kiln__arena *arena)
 {
     while (arena != NULL) {

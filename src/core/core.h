@@ -92,6 +92,7 @@ char *kiln__strndup(const char *text, size_t bytes); /* copies exactly `bytes`, 
 #define KILN__ARENA_BYTES ((size_t)16 << 10) /* taken from the host at once, at least */
 typedef struct kiln__arena kiln__arena;
 void *kiln__arena_alloc(kiln__arena **arena, size_t bytes); /* zeroed, 16-byte aligned, or NULL */
+void kiln__arena_reset(kiln__arena *arena); /* what was taken from it is gone; one block stays */
 void kiln__arena_free(kiln__arena *arena);
 
 #ifdef KILN_TEST_HOOKS

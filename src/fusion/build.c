@@ -11,12 +11,27 @@ static _Noreturn void fail_memory(kiln__build *b)
     longjmp(b->leave, 1);
 }
 
-void *kiln__build_alloc(kiln__build *b, size_t bytes)
+static void *take(kiln__build *b, kiln__arena **arena, size_t bytes)
 {
-    void *memory = kiln__arena_alloc(&b->arena, bytes);
+    void *memory = kiln__arena_alloc(arena, bytes);
     if (memory == NULL)
         fail_memory(b);
     return memory;
+}
+
+void *kiln__build_alloc(kiln__build *b, size_t bytes)
+{
+    return take(b, &b->arena, bytes);
+}
+
+void *kiln__build_note(kiln__build *b, size_t bytes)
+{
+    return take(b, &b->notes, bytes);
+}
+
+void kiln__build_forget(kiln__build *b)
+{
+    kiln__arena_reset(b->notes);
 }
 
 void *kiln__build_copy(kiln__build *b, const void *data, size_t bytes)
@@ -27,17 +42,27 @@ void *kiln__build_copy(kiln__build *b, const void *data, size_t bytes)
     return copy;
 }
 
-char *kiln__build_text(kiln__build *b, kiln__buf *text)
+static char *move_text(kiln__build *b, kiln__arena **arena, kiln__buf *text)
 {
     if (text->failed)
         fail_memory(b);
-    char *copy = kiln__build_alloc(b, text->length + 1);
+    char *copy = take(b, arena, text->length + 1);
     if (text->length > 0)
         memcpy(copy, text->text, text->length);
     text->length = 0;
     if (text->text != NULL)
         text->text[0] = '\0';
     return copy;
+}
+
+char *kiln__build_text(kiln__build *b, kiln__buf *text)
+{
+    return move_text(b, &b->arena, text);
+}
+
+char *kiln__build_note_text(kiln__build *b, kiln__buf *text)
+{
+    return move_text(b, &b->notes, text);
 }
 
 void **kiln__build_find(kiln__build *b, kiln__build_map map, kiln__buf *key)

@@ -219,6 +219,8 @@ typedef struct kiln__sizes {
 typedef struct kiln__writing {
     kiln__marks named;                       /* lows that have a text in it */
     uint32_t *last_named;                    /* which of its texts is the last, by such a low */
+    struct kiln__seen *seen;                 /* room for all texts of a kernel */
+    size_t seen_room;
     kiln__marks listed;                      /* recorded nodes that its step lists */
     kiln__step_param params[KILN_PARAM_MAX]; /* of its step */
 } kiln__writing;
@@ -230,6 +232,7 @@ typedef struct kiln__build {
     kiln_error *err;
     kiln_status status;
     struct kiln__arena *arena;
+    struct kiln__arena *notes; /* what is needed for one kernel only, while it is looked at or written */
     const kiln__ir *ir;
     const kiln__graph_arg *args;
     const kiln__graph_target *target;
@@ -253,9 +256,14 @@ typedef struct kiln__build {
 
 /* Zeroed memory of the arena; never NULL. */
 void *kiln__build_alloc(kiln__build *b, size_t bytes);
+/* The same until kiln__build_forget(), which a pass calls before it turns to the next kernel. */
+void *kiln__build_note(kiln__build *b, size_t bytes);
+void kiln__build_forget(kiln__build *b);
 void *kiln__build_copy(kiln__build *b, const void *data, size_t bytes);
 /* The text of a scratch buffer, moved into the arena; the buffer is empty again. */
 char *kiln__build_text(kiln__build *b, kiln__buf *text);
+/* The same until kiln__build_forget(). */
+char *kiln__build_note_text(kiln__build *b, kiln__buf *text);
 
 /* The place of the value of a key, which is emptied; NULL is there at first. */
 void **kiln__build_find(kiln__build *b, kiln__build_map map, kiln__buf *key);

@@ -6,7 +6,7 @@
 const kiln__axis_map *kiln__own_map(kiln__writer *w, uint32_t low)
 {
     const kiln__low *n = &w->b->lows[low];
-    kiln__axis_map *map = kiln__build_alloc(w->b, (size_t)n->rank * sizeof *map + 1);
+    kiln__axis_map *map = kiln__build_note(w->b, (size_t)n->rank * sizeof *map + 1);
     for (int k = 0; k < w->rank; k++) {
         const int a = w->axis[k];
         if (a < n->rank)
@@ -19,7 +19,7 @@ const kiln__axis_map *kiln__kept_map(kiln__writer *w, uint32_t low)
 {
     const kiln__plan_kernel *k = w->kernel;
     const kiln__low *n = &w->b->lows[low];
-    kiln__axis_map *map = kiln__build_alloc(w->b, (size_t)n->rank * sizeof *map + 1);
+    kiln__axis_map *map = kiln__build_note(w->b, (size_t)n->rank * sizeof *map + 1);
     int axis = 0;
     for (int own = 0; own < n->rank; own++) {
         map[own] = (kiln__axis_map){-1, 0, 0};
@@ -51,13 +51,13 @@ const char *kiln__find_named(const kiln__writer *w, uint32_t low, const kiln__ax
 
 void kiln__name_low(kiln__writer *w, uint32_t low, const kiln__axis_map *map, const char *text)
 {
-    if (w->seen_count == w->seen_room) {
-        const size_t larger = w->seen_room == 0 ? 32 : 2 * w->seen_room;
-        kiln__seen *moved = kiln__build_alloc(w->b, larger * sizeof *moved);
+    kiln__writing *const all = &w->b->text;
+    if (w->seen_count == all->seen_room) {
+        all->seen_room = all->seen_room == 0 ? 64 : 2 * all->seen_room;
+        w->seen = kiln__build_alloc(w->b, all->seen_room * sizeof *w->seen);
         if (w->seen_count > 0)
-            memcpy(moved, w->seen, w->seen_count * sizeof *moved);
-        w->seen = moved;
-        w->seen_room = larger;
+            memcpy(w->seen, all->seen, w->seen_count * sizeof *w->seen);
+        all->seen = w->seen;
     }
     const kiln__low *n = &w->b->lows[low];
     const bool rows = w->kernel->kind == KILN__STEP_ROW;
@@ -76,5 +76,5 @@ const char *kiln__next_name(kiln__writer *w)
     kiln__buf *text = &w->b->scratch[KILN__SCRATCH_SHORT];
     kiln__buf_putc(text, 't');
     kiln__buf_put_number(text, ++w->next);
-    return kiln__build_text(w->b, text);
+    return kiln__build_note_text(w->b, text);
 }

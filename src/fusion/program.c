@@ -44,6 +44,7 @@ kiln_status kiln__program_build(const kiln__ir *ir, const kiln__graph_arg *args,
     }
     const kiln_status status = b->status;
     kiln__arena_free(b->arena);
+    kiln__arena_free(b->notes);
     for (int k = 0; k < KILN__MAPS; k++)
         kiln__map_clear(&b->maps[k], NULL);
     for (int k = 0; k < KILN__SCRATCH; k++)

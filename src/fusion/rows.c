@@ -152,8 +152,8 @@ static sight *find_sight(row_program *f, uint32_t id, const kiln__axis_map *map,
             *is_new = false;
             return s;
         }
-    sight *made = kiln__build_alloc(f->b, sizeof *made);
-    made->map = kiln__build_copy(f->b, map, (size_t)rank * sizeof *map);
+    sight *made = kiln__build_note(f->b, sizeof *made + (size_t)rank * sizeof *map);
+    made->map = memcpy(made + 1, map, (size_t)rank * sizeof *map);
     made->id = id;
     made->next = low->first;
     low->first = made;
@@ -635,6 +635,7 @@ static void make_rows(row_program *f)
 /* A row program of the next reductions of a list. */
 static void begin_rows(row_program *f, candidates *c)
 {
+    kiln__build_forget(f->b); /* sights of the last one */
     f->count = 0;
     while (c->next < c->reductions.count && f->count < MEMBERS_MAX)
         f->members[f->count++] = c->reductions.ids[c->next++];

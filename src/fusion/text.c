@@ -59,7 +59,7 @@ static const char *position_text(kiln__writer *w, const kiln__low *n, const kiln
         if (factor != 0)
             kiln__buf_printf(text, " + %lldll * %s", (long long)factor, loop ? "i" : "_j");
         w->numbered = w->numbered || factor != 0;
-        return kiln__build_text(w->b, text);
+        return kiln__build_note_text(w->b, text);
     }
     w->numbered = true;
     for (int a = 0; a < w->rank; a++)
@@ -67,7 +67,7 @@ static const char *position_text(kiln__writer *w, const kiln__low *n, const kiln
             kiln__buf_printf(text, " + %lldll * %s.get()[%d]", (long long)coef[a],
                              loop ? "_ind" : "_in_ind", a);
     w->uses_tuple = true;
-    return kiln__build_text(w->b, text);
+    return kiln__build_note_text(w->b, text);
 }
 
 /* ---- expressions ----------------------------------------------------------------------------- */
@@ -97,11 +97,11 @@ static const char *computed_text(kiln__writer *w, uint32_t low, const kiln__axis
     kiln__buf *text = &b->scratch[KILN__BUF_TEXT];
     const size_t arity =
         n->operand_count < KILN__OP_ARITY_MAX ? KILN__OP_ARITY_MAX : n->operand_count;
-    const char **operands = kiln__build_alloc(b, arity * sizeof *operands);
+    const char **operands = kiln__build_note(b, arity * sizeof *operands);
 
     for (uint32_t k = 0; k < n->operand_count; k++) {
         const kiln__low *o = &b->lows[n->operand[k]];
-        kiln__axis_map *through = kiln__build_alloc(b, (size_t)o->rank * sizeof *through + 1);
+        kiln__axis_map *through = kiln__build_note(b, (size_t)o->rank * sizeof *through + 1);
         kiln__broadcast_map(o, n->rank, n->shape, through);
         kiln__compose(map, through, o->rank, through);
         operands[k] = kiln__operand_text(w, n->operand[k], through, false);
@@ -116,7 +116,7 @@ static const char *computed_text(kiln__writer *w, uint32_t low, const kiln__axis
     else
         kiln__op_text(text, &n->loop, operands);
     if (expression == NULL)
-        expression = kiln__build_text(b, text);
+        expression = kiln__build_note_text(b, text);
     const kiln__reused *reused =
         w->reused_count > 0 && w->body == KILN__BUF_BODY ? find_reused(w, low, map) : NULL;
     if (reused != NULL && reused->again && w->value_count < KILN__VALUE_MAX)
@@ -160,10 +160,14 @@ static bool was_computed(kiln__writer *w, uint32_t low, const kiln__axis_map *ma
         known->again = known->again || known->stage != w->stage;
         return true;
     }
-    kiln__reused *moved = kiln__build_alloc(w->b, (w->reused_count + 1) * sizeof *moved);
-    if (w->reused_count > 0)
-        memcpy(moved, w->reused, w->reused_count * sizeof *moved);
-    w->reused = moved;
+    if (w->reused_count == w->reused_room) {
+        w->reused_room = w->reused_room == 0 ? 8 : 2 * w->reused_room;
+        kiln__reused *moved = kiln__build_alloc(w->b, w->reused_room * sizeof *moved);
+        if (w->reused_count > 0)
+            memcpy(moved, w->reused, w->reused_count * sizeof *moved);
+        w->reused = moved;
+    }
+    map = kiln__build_copy(w->b, map, (size_t)w->b->lows[low].rank * sizeof *map);
     w->reused[w->reused_count++] = (kiln__reused){low, map, w->stage, false};
     return false;
 }
@@ -173,6 +177,7 @@ static bool was_computed(kiln__writer *w, uint32_t low, const kiln__axis_map *ma
 static const char *value_statement(kiln__writer *w, kiln_dtype dtype, const char *expression)
 {
     const char *name = kiln__next_name(w);
+    name = kiln__build_copy(w->b, name, strlen(name) + 1); /* it belongs to the definition */
     w->values[w->value_count++] = (kiln_row_value){kiln_dtype_ctype(dtype), name};
     kiln__buf_printf(&w->b->scratch[w->body], "%s = %s;\n", name, expression);
     w->operations++;
@@ -208,13 +213,13 @@ const char *kiln__operand_text(kiln__writer *w, uint32_t low, const kiln__axis_m
         return text;
     if (n->kind == KILN__LOW_VIEW) {
         const kiln__low *o = &b->lows[n->operand[0]];
-        kiln__axis_map *through = kiln__build_alloc(b, (size_t)o->rank * sizeof *through + 1);
+        kiln__axis_map *through = kiln__build_note(b, (size_t)o->rank * sizeof *through + 1);
         kiln__compose(map, n->map, o->rank, through);
         return kiln__operand_text(w, n->operand[0], through, false);
     }
     if (n->kind == KILN__LOW_CONST) {
         kiln__number_text(&b->scratch[KILN__BUF_TEXT], &n->number, n->dtype);
-        text = kiln__build_text(b, &b->scratch[KILN__BUF_TEXT]);
+        text = kiln__build_note_text(b, &b->scratch[KILN__BUF_TEXT]);
     } else if (n->kind == KILN__LOW_IOTA) {
         text = position_text(w, n, map);
         text = w->dry ? text : statement(w, n->dtype, text);

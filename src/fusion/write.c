@@ -62,7 +62,13 @@ static void restart(kiln__writer *w)
 
 static kiln__writer begin_kernel(kiln__build *b, kiln__plan_kernel *k, bool dry)
 {
-    kiln__writer w = {.b = b, .kernel = k, .dry = dry, .rank = k->rank, .shape = k->shape};
+    kiln__writer w = {.b = b,
+                      .kernel = k,
+                      .dry = dry,
+                      .rank = k->rank,
+                      .shape = k->shape,
+                      .seen = b->text.seen};
+    kiln__build_forget(b);
     for (int a = 0; a < k->rank; a++)
         w.axis[a] = a;
     return w;

@@ -62,8 +62,8 @@ typedef struct kiln__writer {
     int rank;     /* of the loop: the kernel's axes in the order `axis` */
     const int64_t *shape;
     int axis[KILN_RANK_MAX];
-    kiln__seen *seen;
-    size_t seen_count, seen_room;
+    kiln__seen *seen; /* that of kiln__writing */
+    size_t seen_count;
     size_t seen_base; /* what is before belongs to another scope */
     int next;         /* number of the next statement */
     const char *names[KILN_PARAM_MAX];
@@ -77,7 +77,7 @@ typedef struct kiln__writer {
     kiln__list snippets;  /* lows: one of each of the user's kernels that are inlined */
     kiln__list preambles; /* lows whose preambles stand in namespaces */
     kiln__reused *reused;
-    size_t reused_count;
+    size_t reused_count, reused_room;
     kiln_row_value *values;
     size_t value_count;
 } kiln__writer;
