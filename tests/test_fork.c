@@ -88,6 +88,7 @@ typedef struct outputs {
     DLManagedTensor *exported_plain, foreign_plain;
     kiln_array_interface interface;
     kiln_scalar item;
+    kiln_random random;
     void *memory;
     int64_t dims[1];
     kiln_node node;
@@ -240,6 +241,12 @@ static const kiln_raw_call_options one_thread = {
     B(kiln_node_reshape, (o.node, 1, shape, "f", 1))                                               \
     B(kiln_node_iota, (o.node, 0, "f", 1))                                                         \
     B(kiln_node_arange, (o.open, 9, "f", 1))                                                       \
+    B(kiln_random_node, (o.open, KILN_DRAW_RANDOM, o.node, o.node, NULL, 0, KILN_FLOAT32, NULL, 1, \
+                         shape, "f", 1))                                                           \
+    A(kiln_random_array, (&t.random, o.ctx, KILN_DRAW_RANDOM, NULL, 0, KILN_FLOAT32, 1, shape,     \
+                          &t.array, &err))                                                         \
+    A(kiln_random_fill, (&t.random, KILN_DRAW_RANDOM, NULL, 0, NULL, o.x, &err))                   \
+    A(kiln_random_shuffle, (&t.random, o.x, &t.array, &err))                                       \
     A(kiln_graph_compile, (o.graph, &err))                                                         \
     A(kiln_graph_run, (o.graph, XY, NULL, &err))                                                   \
     A(kiln_graph_prepare, (o.graph, XY, NULL, &t.launch, &err))                                    \
@@ -344,7 +351,8 @@ static const char *const free_of_objects[] = {
     "kiln_scan_op_name",   "kiln_status_name",    "kiln_status_string",
     "kiln_error_clear",    "kiln_error_print",    "kiln_dtype_*",
     "kiln_cache_*",        "kiln_*_options_init", "kiln_benchmark_to_string",
-    "kiln_linalg_list",
+    "kiln_linalg_list",    "kiln_draw_name",      "kiln_random_init",
+    "kiln_random_key",     "kiln_random_split",   "kiln_random_jump",
 };
 
 static char npy_path[64], other_path[64];

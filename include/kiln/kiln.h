@@ -27,6 +27,7 @@
 #include "kiln/ops.h"
 #include "kiln/prefetch.h"
 #include "kiln/program.h"
+#include "kiln/random.h"
 #include "kiln/reduction.h"
 #include "kiln/row.h"
 #include "kiln/scan.h"

@@ -56,6 +56,7 @@ typedef enum kiln__node_kind {
     KILN__NODE_VIEW,
     KILN__NODE_IOTA,   /* position along an axis of the operand's shape */
     KILN__NODE_ARANGE, /* data: count */
+    KILN__NODE_DRAW,   /* op: kiln_draw; key, draw, parameters; data: shape, or last operand's */
     KILN__NODE_CUSTOM  /* one output of a kernel of the user's */
 } kiln__node_kind;
 
@@ -72,7 +73,7 @@ typedef enum kiln__view_kind {
 /* A recorded node. Zero-initialised, plain bytes but for texts: compared field by field. */
 typedef struct kiln__node {
     kiln__node_kind kind;
-    int op;               /* kiln_op, kiln_reduce_op or kiln__view_kind */
+    int op;               /* kiln_op, kiln_reduce_op, kiln__view_kind or kiln_draw */
     kiln_dtype dtype;     /* input, cast, reduce: KILN_DTYPE_NONE = open */
     int rank;             /* input: -1 = open */
     bool all_axes;        /* reduce, custom reduction: `data` is not asked */

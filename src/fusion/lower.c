@@ -361,6 +361,92 @@ static uint32_t lower_index(kiln__build *b, uint32_t node)
     return kiln__low_view(b, iota(b, node, o->shape[axis]), o->rank, o->shape, &map, node);
 }
 
+/* ---- random numbers -------------------------------------------------------------------------- */
+
+/* The index of each element in C-order. */
+static uint32_t linear_index(kiln__build *b, uint32_t node, int rank, const int64_t *shape)
+{
+    int64_t coef[KILN_RANK_MAX], step = 1;
+
+    for (int a = rank - 1; a >= 0; a--) {
+        coef[a] = step;
+        step *= shape[a]; /* kiln__low_size() below has checked it */
+    }
+    const size_t axes = (size_t)rank * sizeof *shape;
+    const kiln__low made = {.kind = KILN__LOW_IOTA,
+                            .dtype = KILN_INT64,
+                            .rank = rank,
+                            .shape = kiln__build_copy(b, shape, axes),
+                            .size = kiln__low_size(b, node, rank, shape, KILN_INT64),
+                            .coef = kiln__build_copy(b, coef, axes),
+                            .origin = node};
+    return kiln__low_add(b, &made);
+}
+
+/* An operand of a draw as `dtype`; what it is, if it is a number, goes to `type`. */
+static uint32_t draw_operand(kiln__build *b, uint32_t node, uint32_t from, kiln_dtype dtype,
+                             kiln__op_type *type)
+{
+    const bool whole = kiln_dtype_kind(dtype) != 'f';
+    const bool weak = kiln__is_number(b, from, type);
+    const kiln_dtype own = weak ? kiln__number_dtype(&type->number) : b->lowering.dtype[from];
+
+    if (whole && kiln_dtype_kind(own) != 'i' && kiln_dtype_kind(own) != 'u')
+        kiln__build_fail(b, node, KILN_ERR_DTYPE, "%s stands where an integer must",
+                         kiln_dtype_name(own));
+    if (kiln_dtype_kind(own) == 'c')
+        kiln__build_fail(b, node, KILN_ERR_DTYPE, "a parameter is complex");
+    if (!weak)
+        return kiln__low_cast(b, b->lowering.lowered[from], dtype, node);
+    if (!type->unknown && !kiln__number_fits(&type->number, dtype))
+        kiln__build_fail(b, node, KILN_ERR_RANGE, "the number does not fit %s",
+                         kiln_dtype_name(dtype));
+    return kiln__number_low(b, from, dtype);
+}
+
+static uint32_t lower_draw(kiln__build *b, uint32_t node)
+{
+    const kiln__node *n = &b->ir->nodes[node];
+    const uint32_t *from = b->ir->edges + n->operands;
+    const size_t params = kiln__draw_params((kiln_draw)n->op);
+    kiln__low made = {.kind = KILN__LOW_EXPR, .origin = node};
+    kiln_dtype dtypes[KILN__DRAW_PARAMS_MAX];
+    kiln__op_type types[KILN__DRAW_OPERANDS_MAX];
+    const kiln__number *known[KILN__DRAW_PARAMS_MAX] = {NULL};
+    uint32_t operands[KILN__DRAW_OPERANDS_MAX];
+    kiln_error err = KILN_ERROR_INIT;
+    int rank = (int)n->data_count;
+    const int64_t *shape = b->ir->data + n->data;
+
+    if (n->operand_count > 2 + params) { /* an array whose shape is meant */
+        const kiln__low *like = &b->lows[kiln__strong_low(b, from[2 + params])];
+        rank = like->rank;
+        shape = like->shape;
+    }
+    kiln__check_resolved(b, node,
+                         kiln__draw_resolve((kiln_draw)n->op, n->dtype, &made.loop, dtypes, &err),
+                         &err);
+    for (size_t k = 0; k < 2; k++)
+        operands[k] = draw_operand(b, node, from[k], KILN_UINT64, &types[k]);
+    (void)kiln__low_size(b, node, rank, shape, KILN_INT64);
+    operands[2] = linear_index(b, node, rank, shape);
+    for (size_t k = 0; k < params; k++) {
+        operands[3 + k] = draw_operand(b, node, from[2 + k], dtypes[k], &types[3 + k]);
+        if (types[3 + k].weak && !types[3 + k].unknown)
+            known[k] = &types[3 + k].number;
+    }
+    kiln__check_resolved(b, node, kiln__draw_check((kiln_draw)n->op, known[0], known[1], &err), &err);
+    made.dtype = made.loop.out;
+    kiln__shape_over(b, node, operands, 3 + params, &made);
+    if (!kiln__same_shape(made.rank, made.shape, b->lows[operands[2]].rank, b->lows[operands[2]].shape))
+        kiln__build_fail(b, node, KILN_ERR_SHAPE, "parameters of shape %s do not broadcast to the shape",
+                         kiln__build_shape(b, made.rank, made.shape));
+    made.size = kiln__low_size(b, node, made.rank, made.shape, made.dtype);
+    const uint32_t low = kiln__low_over(b, &made, operands, 3 + params);
+    b->lowering.dtype[node] = made.dtype;
+    return stays_wide(b, made.dtype) ? kiln__low_cast(b, low, KILN_FLOAT32, node) : low;
+}
+
 /* ---- the walk -------------------------------------------------------------------------------- */
 
 static uint32_t lower_node(kiln__build *b, uint32_t node)
@@ -384,6 +470,8 @@ static uint32_t lower_node(kiln__build *b, uint32_t node)
         return lower_index(b, node);
     case KILN__NODE_ARANGE:
         return iota(b, node, b->ir->data[n->data]);
+    case KILN__NODE_DRAW:
+        return lower_draw(b, node);
     case KILN__NODE_CUSTOM:
         return lower_custom(b, node);
     }

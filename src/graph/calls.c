@@ -232,6 +232,78 @@ static kiln_status call_pair(kiln__parser *p, const kiln__parsed_call *c, const 
     return KILN_OK;
 }
 
+/* The shape of what is drawn: whole numbers, one or a tuple of them, or that of an array. */
+static kiln_status read_shape(const kiln__parser *p, const kiln__parsed *v, int64_t *shape,
+                              int *rank_out)
+{
+    const size_t count = v->kind == KILN__PARSED_TUPLE ? v->count : 1;
+
+    *rank_out = 0;
+    if (v->kind == KILN__PARSED_SHAPE)
+        return KILN_OK;
+    if (count > KILN_RANK_MAX)
+        return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
+                                "this has more axes than there may be");
+    for (size_t k = 0; k < count; k++) {
+        kiln__parsed one = *v;
+        if (v->kind == KILN__PARSED_TUPLE)
+            kiln__set_node(&one, v->items[k]);
+        KILN_CHECK(kiln__need_integer(p, &one, &shape[k]));
+    }
+    *rank_out = (int)count;
+    return KILN_OK;
+}
+
+/* The distribution that a call means: with fewer arguments, uniform(), normal() and exponential() are
+ * those that have no parameters. gamma(x) is the function. 0 for none. */
+static kiln_draw draw_named(const kiln__parsed_call *c, size_t params)
+{
+    static const kiln_draw plain[][2] = {{KILN_DRAW_UNIFORM, KILN_DRAW_RANDOM},
+                                         {KILN_DRAW_NORMAL, KILN_DRAW_STANDARD_NORMAL},
+                                         {KILN_DRAW_EXPONENTIAL, KILN_DRAW_STANDARD_EXPONENTIAL},
+                                         {KILN_DRAW_GAMMA, KILN_DRAW_STANDARD_GAMMA}};
+    const kiln_draw draw = kiln__draw_named(c->name, c->bytes);
+
+    if (draw == KILN_DRAW_GAMMA && c->count < 2)
+        return (kiln_draw)0;
+    for (size_t k = 0; k < KILN_COUNT_OF(plain); k++)
+        if (draw == plain[k][0] && params == kiln__draw_params(plain[k][1]))
+            return plain[k][1];
+    return draw;
+}
+
+/* NAME(key, shape, parameters, dtype): random numbers. permutation(key, n) has the shape (n,). */
+static kiln_status call_draw(kiln__parser *p, kiln__parsed_call *c, kiln_draw draw,
+                             kiln__parsed *out)
+{
+    const bool permutes = draw == KILN_DRAW_PERMUTATION;
+    const size_t params = kiln__draw_params(draw), least = permutes ? 2 : 2 + params;
+    kiln_node nodes[KILN__DRAW_PARAMS_MAX];
+    int64_t shape[KILN_RANK_MAX];
+    int rank = 0;
+
+    if (c->count > 0 && c->arg[c->count - 1].kind == KILN__PARSED_DTYPE && c->dtype.width == 0)
+        c->dtype = c->arg[--c->count];
+    KILN_CHECK(need_count(p, c, least, least));
+    KILN_CHECK(kiln__need_node(p, &c->arg[0]));
+    KILN_CHECK(read_shape(p, &c->arg[1], shape, &rank));
+    for (size_t k = 0; k < params; k++) {
+        const kiln__parsed *v = &c->arg[permutes ? 1 : 2 + k];
+        KILN_CHECK(kiln__need_node(p, v));
+        nodes[k] = v->node;
+    }
+    if (c->axis.width + c->keepdims.width != 0)
+        return fail_call(p, c, KILN_ERR_NAME, "takes no axis and no keepdims");
+    if (c->dtype.width != 0 && c->dtype.kind != KILN__PARSED_DTYPE)
+        return kiln__parse_fail(p, c->dtype.at, c->dtype.width, KILN_ERR_ARGUMENT,
+                                "this is no dtype, as float32 is");
+    const kiln_node *like = c->arg[1].kind == KILN__PARSED_SHAPE ? &c->arg[1].node : NULL;
+    kiln__set_node(out, kiln_random_node(p->graph, draw, c->arg[0].node, kiln_node_of_int(0), nodes,
+                                         params, c->dtype.dtype, like, rank, shape,
+                                         KILN__PLACE(c->at)));
+    return KILN_OK;
+}
+
 static const special specials[] = {
     {"transpose", call_transpose, NULL, NULL},
     {"reshape", call_shape, NULL, kiln_node_reshape},
@@ -265,8 +337,12 @@ kiln_status kiln__apply_call(kiln__parser *p, kiln__parsed_call *c, kiln__parsed
 {
     const kiln__op *op = kiln__op_named(c->name, c->bytes);
     const int reduction = reduction_named(c->name, c->bytes);
+    const bool typed = c->count > 0 && c->arg[c->count - 1].kind == KILN__PARSED_DTYPE;
+    const kiln_draw draw = draw_named(c, c->count < 2 ? 0 : c->count - 2 - typed);
     kiln_op pair[2];
 
+    if (draw != 0)
+        return call_draw(p, c, draw, out);
     if (op != NULL)
         return call_op(p, c, op, out);
     if (kiln__op_pair_named(c->name, c->bytes, pair))

@@ -310,7 +310,7 @@ static kiln_status parse_primary(kiln__parser *p, kiln__parsed *out)
     return KILN_OK;
 }
 
-/* `.name` behind a value: T, real and imag, or a method. */
+/* `.name` behind a value: T, real, imag, shape, or a method. */
 static kiln_status parse_member(kiln__parser *p, kiln__parsed *v)
 {
     const kiln__parsed self = *v;
@@ -332,6 +332,11 @@ static kiln_status parse_member(kiln__parser *p, kiln__parsed *v)
         return kiln__apply(p, KILN_OP_REAL, &self, at, bytes, v);
     if (kiln__same_word(p->text + at, bytes, "imag"))
         return kiln__apply(p, KILN_OP_IMAG, &self, at, bytes, v);
+    if (kiln__same_word(p->text + at, bytes, "shape")) {
+        v->node = kiln__graph_number(p->graph, v->node);
+        v->kind = KILN__PARSED_SHAPE;
+        return KILN_OK;
+    }
     return kiln__parse_fail(p, at, bytes, KILN_ERR_NAME, "arrays have no `.%.*s` here",
                             bytes < 60 ? (int)bytes : 60, p->text + at);
 }

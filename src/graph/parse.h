@@ -33,7 +33,8 @@ typedef enum kiln__parsed_kind {
     KILN__PARSED_NODE,  /* a node, or a plain number */
     KILN__PARSED_TUPLE, /* of several nodes: (1, 2), divmod(x, y) */
     KILN__PARSED_NONE,
-    KILN__PARSED_DTYPE
+    KILN__PARSED_DTYPE,
+    KILN__PARSED_SHAPE /* of the array `node`: x.shape */
 } kiln__parsed_kind;
 
 enum { KILN__TUPLE_MAX = 64, KILN__NAMES_MAX = 256, KILN__DEPTH_MAX = 100 };

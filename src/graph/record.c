@@ -496,3 +496,42 @@ kiln_node kiln_node_arange(kiln_graph *graph, int64_t count, const char *file, i
         node.file != NULL ? kiln__ir_add(&graph->ir, &node, NULL, 0, &count, 1) : 0;
     return id != 0 ? node_of(graph, id) : no_room(graph, &at);
 }
+
+/* ---- random numbers ---------------------------------------------------------------------------- */
+
+kiln_node kiln_random_node(kiln_graph *graph, kiln_draw distribution, kiln_node key, kiln_node draw,
+                           const kiln_node *params, size_t param_count, kiln_dtype dtype,
+                           const kiln_node *like, int rank, const int64_t *shape, const char *file,
+                           int line)
+{
+    const place at = {kiln_draw_name(distribution), file, line};
+    const kiln__node node = {.kind = KILN__NODE_DRAW, .op = (int)distribution, .dtype = dtype};
+    kiln_node operands[KILN__DRAW_OPERANDS_MAX];
+    size_t count = 0;
+
+    if (!is_open(graph, &at))
+        return faulty(graph);
+    if (!kiln__draw_exists(distribution))
+        return fault(graph, &at, KILN_ERR_ARGUMENT, "there is no distribution %d",
+                     (int)distribution);
+    if (param_count != kiln__draw_params(distribution))
+        return fault(graph, &at, KILN_ERR_ARGUMENT_COUNT, "%zu parameters are needed, %zu given",
+                     kiln__draw_params(distribution), param_count);
+    if ((params == NULL && param_count > 0) || (like == NULL && shape == NULL && rank > 0))
+        return fault(graph, &at, KILN_ERR_NULL, "the %s is NULL",
+                     params == NULL && param_count > 0 ? "list of parameters" : "shape");
+    if (like == NULL && (rank < 0 || rank > KILN_RANK_MAX))
+        return fault(graph, &at, KILN_ERR_ARGUMENT, "rank %d is none of 0 to %d", rank,
+                     KILN_RANK_MAX);
+    for (int a = 0; like == NULL && a < rank; a++)
+        if (shape[a] < 0)
+            return fault(graph, &at, KILN_ERR_SHAPE, "extent %lld of axis %d is negative",
+                         (long long)shape[a], a);
+    operands[count++] = kiln__graph_number(graph, key);
+    operands[count++] = draw;
+    for (size_t k = 0; k < param_count; k++)
+        operands[count++] = params[k];
+    if (like != NULL)
+        operands[count++] = *like;
+    return add(&node, operands, count, shape, like == NULL ? (size_t)rank : 0, &at);
+}

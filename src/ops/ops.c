@@ -103,7 +103,7 @@ static const struct {
     {'d', KILN_FLOAT64}, {'F', KILN_COMPLEX64}, {'D', KILN_COMPLEX128},
 };
 
-static kiln_dtype dtype_of(char letter)
+kiln_dtype kiln__op_dtype(char letter)
 {
     for (size_t k = 0; k < KILN_COUNT_OF(letters); k++)
         if (letters[k].letter == letter)
@@ -209,7 +209,7 @@ static const op_loop *find_loop(const op_row *row, const kiln_dtype *in, int cou
         return NULL;
     for (const op_loop *l = row->loop; l->types != NULL; l++) {
         if (l->as[0] != '\0' && strchr(l->types, letter) != NULL) {
-            *type = dtype_of(l->as[0]);
+            *type = kiln__op_dtype(l->as[0]);
             return l;
         }
     }
@@ -244,7 +244,7 @@ static void set_loop(const op_loop *l, kiln_dtype type, int arity, kiln__op_loop
     for (int k = 0; k < arity; k++)
         out->in[k] = type;
     out->type = type;
-    out->out = l->out[0] == '\0' ? type : l->out[0] == 'r' ? real_of(type) : dtype_of(l->out[0]);
+    out->out = l->out[0] == '\0' ? type : l->out[0] == 'r' ? real_of(type) : kiln__op_dtype(l->out[0]);
     out->expression = l->expression;
     out->calls = l->calls;
 }
@@ -504,10 +504,16 @@ static void put_type(kiln__buf *b, const char *ctype, bool call)
     kiln__buf_printf(b, brackets ? "(%s)" : "%s", ctype);
 }
 
+/* Digits of a float's significand. */
+static int digits_of(kiln_dtype dtype)
+{
+    return dtype == KILN_BFLOAT16 ? 8 : dtype == KILN_FLOAT16 ? 11 : dtype == KILN_FLOAT32 ? 24 : 53;
+}
+
 bool kiln__op_reads(const kiln__op_loop *loop)
 {
     for (const char *c = loop->expression; *c != '\0'; c++)
-        if (*c == '$' && c[1] >= '0' && c[1] <= '2')
+        if (*c == '$' && c[1] >= '0' && c[1] <= '9')
             return true;
     return false;
 }
@@ -520,8 +526,10 @@ void kiln__op_text(kiln__buf *b, const kiln__op_loop *loop, const char *const *o
             continue;
         }
         c++;
-        if (*c >= '0' && *c <= '2')
+        if (*c >= '0' && *c <= '9')
             kiln__buf_puts(b, operand_text[*c - '0']);
+        else if (*c == 'D')
+            kiln__buf_printf(b, "%d", digits_of(loop->type));
         else
             put_type(b,
                      *c == 'T'   ? kiln_dtype_ctype(loop->type)

@@ -7,6 +7,7 @@
  * ops.def      the table, one row an operation; the single truth
  * ops.c        finding operations, choosing a loop, writing its text
  * promote.c    the common dtype of several: NumPy's table, and bfloat16
+ * draws.c      distributions of random numbers
  *
  * Rule: results have the dtypes that NumPy 2 gives (NEP 50); where NumPy has no rule (bfloat16
  * beside float16 or wide integers) docs/operations.md states ours.
@@ -18,6 +19,7 @@
 
 #include "core/core.h"
 #include "kiln/ops.h"
+#include "kiln/random.h"
 
 /* Most operands an operation has. Each has one result; NumPy's ufuncs with two (divmod, frexp,
  * modf) are two operations each. */
@@ -56,7 +58,7 @@ typedef struct kiln__op_loop {
     kiln_dtype out;                    /* what the result is converted to by assignment */
     kiln_dtype type;                   /* $T of the expression */
     bool calls;                        /* it calls a function: it costs more than arithmetic */
-    const char *expression;            /* constant text with $0 $1 $2 $T $W $U $R */
+    const char *expression;            /* constant text with $0 .. $4 $T $W $U $R $D */
 } kiln__op_loop;
 
 /*
@@ -81,6 +83,9 @@ void kiln__op_operands(const kiln__op *op, const kiln__op_type *in, char *text, 
 /* Append the loop's expression. Each operand text is a name, a literal or something in
  * parentheses, of exactly the dtype in loop->in; it may be repeated. */
 void kiln__op_text(kiln__buf *b, const kiln__op_loop *loop, const char *const *operand_text);
+
+/* The dtype of a letter of ops.def. */
+kiln_dtype kiln__op_dtype(char letter);
 
 /* Append `operand` (a primary expression of dtype `from`) converted to `to` as
  * kiln_array_cast() does; the bare operand when they are equal. */
@@ -113,5 +118,23 @@ bool kiln__can_cast(kiln_dtype from, kiln_dtype to);
 
 /* np.result_type() of `count` operands, weak ones included. False when there are none. */
 bool kiln__result_type(const kiln__op_type *in, size_t count, kiln_dtype *out);
+
+/* ---- random numbers (draws.c) ---- */
+
+/* Most parameters that a distribution has. Before them its expression has key and draw ($0, $1:
+ * uint64) and the element's index ($2: int64). */
+enum { KILN__DRAW_PARAMS_MAX = 2, KILN__DRAW_OPERANDS_MAX = 3 + KILN__DRAW_PARAMS_MAX };
+
+bool kiln__draw_exists(kiln_draw draw);
+/* 0 where no distribution has the name. */
+kiln_draw kiln__draw_named(const char *name, size_t bytes);
+size_t kiln__draw_params(kiln_draw draw);
+/* How numbers of a dtype (KILN_DTYPE_NONE: the usual one) are drawn, and the dtypes that parameters
+ * are cast to. ERR_DTYPE. Of the loop, `in` is not set. */
+kiln_status kiln__draw_resolve(kiln_draw draw, kiln_dtype dtype, kiln__op_loop *loop,
+                               kiln_dtype params[KILN__DRAW_PARAMS_MAX], kiln_error *err);
+/* ERR_RANGE for parameters that no such distribution has; NULL is one that is not known. */
+kiln_status kiln__draw_check(kiln_draw draw, const kiln__number *a, const kiln__number *b,
+                             kiln_error *err);
 
 #endif

@@ -307,6 +307,10 @@ KILN_FN void emu_rcp(float &r, float v)
     r = __builtin_fabsf(v) < 0x1p-126f ? 1 / __builtin_copysignf(0, v) : 1 / v;
 }
 KILN_FN void emu_ex2(float &power, float v) { power = exp2f(v); }
+KILN_FN void emu_lg2(float &log, float v) { log = log2f(v); }
+KILN_FN void emu_sqrt(float &root, float v) { root = sqrtf(v); }
+KILN_FN void emu_sin(float &part, float v) { part = sinf(v); }
+KILN_FN void emu_cos(float &part, float v) { part = cosf(v); }
 KILN_FN void emu_rank(int &rank) { rank = emu_cluster_rank(); }
 KILN_FN void emu_mapa(unsigned int &far, unsigned int near, unsigned int rank)
 {

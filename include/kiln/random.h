@@ -1,0 +1,133 @@
+/**
+ * @file kiln/random.h
+ * @brief Random numbers that are functions of their place: the same on every device.
+ *
+ *     kiln_random rng;
+ *     kiln_array *x = NULL;
+ *     const int64_t shape[] = {1000, 3};
+ *     kiln_random_init(&rng, 42, 0);
+ *     kiln_random_array(&rng, ctx, KILN_DRAW_STANDARD_NORMAL, NULL, 0, KILN_FLOAT32, 2, shape, &x,
+ *                       &err);
+ *     kiln_array_release(x);
+ *
+ * The value of an element depends on four numbers: seed, stream, the number of the draw, and the
+ * element's index in C-order. Philox 4x32-10 makes random words of them. Nothing else counts: grids,
+ * devices, and how an array is split among threads, GPUs or processes change no value. Integers,
+ * bools and uniform floats are equal bit for bit on all devices; those that need a logarithm or
+ * a sine differ as these functions do (docs/random.md).
+ *
+ * Graphs (kiln_random_node()) and expressions have draws as sources: `x * (uniform(key, x.shape) <
+ * 0.9)` is one kernel, which stores no random number.
+ *
+ * Threads: a generator is a plain struct of the caller's; two threads must not use one at once. Give
+ *          each a generator of its own by kiln_random_split().
+ * Owner:   nothing is allocated. Copying the struct saves the state; copying it back restores it.
+ */
+#ifndef KILN_RANDOM_H
+#define KILN_RANDOM_H
+
+#include "kiln/arg.h"
+#include "kiln/elementwise.h"
+#include "kiln/node.h"
+
+/** A generator: a place in the sequence of draws of one seed and stream. All of its state. */
+typedef struct kiln_random {
+    uint64_t seed;   /**< What the caller chose. */
+    uint64_t stream; /**< Generators of one seed with different streams are independent. */
+    uint64_t draw;   /**< How many arrays were drawn; each function below that draws adds 1. */
+} kiln_random;
+
+/** Distributions, with the names of NumPy's Generator: X(NAME, value, "name"). `a` and `b` are the
+ *  parameters, each an array or a number; values are pinned and never reused. */
+#define KILN_DRAW_MAP(X)                                                                           \
+    X(BITS, 1, "random_bits")           /* integers: every bit 0 or 1 */                           \
+    X(RANDOM, 2, "random")              /* floats: 0 <= r < 1 */                                   \
+    X(UNIFORM, 3, "uniform")            /* floats: a <= r < b */                                   \
+    X(STANDARD_NORMAL, 4, "standard_normal")                                                       \
+    X(NORMAL, 5, "normal")              /* mean a, standard deviation b */                         \
+    X(STANDARD_EXPONENTIAL, 6, "standard_exponential")                                             \
+    X(EXPONENTIAL, 7, "exponential")    /* mean a */                                               \
+    X(INTEGERS, 8, "integers")          /* a <= r < b, without bias */                             \
+    X(BERNOULLI, 9, "bernoulli")        /* bool: true with probability a */                        \
+    X(STANDARD_GAMMA, 10, "standard_gamma") /* shape a */                                          \
+    X(GAMMA, 11, "gamma")               /* shape a, scale b */                                     \
+    X(POISSON, 12, "poisson")           /* mean a */                                               \
+    X(BINOMIAL, 13, "binomial")         /* a trials of probability b */                            \
+    X(PERMUTATION, 14, "permutation")   /* element i: where i goes in a permutation of 0 .. a-1 */
+
+/** Tags of distributions. */
+typedef enum kiln_draw {
+#define KILN_DRAW_VALUE(NAME, value, text) KILN_DRAW_##NAME = value,
+    KILN_DRAW_MAP(KILN_DRAW_VALUE)
+#undef KILN_DRAW_VALUE
+} kiln_draw;
+
+KILN_EXTERN_C_BEGIN
+
+/** "uniform"; "unknown" for a value that is no distribution. */
+KILN_API const char *kiln_draw_name(kiln_draw draw);
+
+/** Begin at draw 0 of a seed and a stream. Any values will do; 0 is as good as others. */
+KILN_API void kiln_random_init(kiln_random *generator, uint64_t seed, uint64_t stream);
+
+/** The key of Philox that the generator's draws have: for graphs, expressions and kernels of one's
+ *  own. With stream 0 it is the seed. */
+KILN_API uint64_t kiln_random_key(const kiln_random *generator);
+
+/** Make `count` generators that are independent of this one and of each other. It advances by one
+ *  draw, so that splitting again gives others. */
+KILN_API void kiln_random_split(kiln_random *generator, kiln_random *out, size_t count);
+
+/** Pass over `draws` draws at once. */
+KILN_API void kiln_random_jump(kiln_random *generator, uint64_t draws);
+
+/**
+ * Draw a new array of C-order: enqueue and return.
+ *
+ * @param generator   Advances by one draw when the call succeeds.
+ * @param params      The distribution's parameters, numbers or arrays that broadcast to the shape.
+ * @param dtype       Of the result; KILN_DTYPE_NONE means NumPy's: float64, int64, or bool.
+ * @param out         NULL on failure.
+ * @return ERR_NULL, ERR_ARGUMENT for no distribution, ERR_ARGUMENT_COUNT, ERR_DTYPE for a dtype that
+ *         the distribution does not have, ERR_RANGE for a number that cannot be such a parameter (an
+ *         array is not looked at: what it asks for in vain is NaN, -1, or the lower bound), and those
+ *         of kiln_array_empty() and kiln_elementwise_run().
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_random_array(kiln_random *generator, kiln_context *ctx,
+                                                      kiln_draw draw, const kiln_arg *params,
+                                                      size_t param_count, kiln_dtype dtype,
+                                                      int rank, const int64_t *shape,
+                                                      kiln_array **out, kiln_error *err);
+
+/** The same into an array that is there, of any strides. `opts` may be NULL; `has_size` must not be
+ *  set. */
+KILN_API KILN_NODISCARD kiln_status kiln_random_fill(kiln_random *generator, kiln_draw draw,
+                                                     const kiln_arg *params, size_t param_count,
+                                                     const kiln_elementwise_call_options *opts,
+                                                     kiln_array *array, kiln_error *err);
+
+/** The elements of `array` along its first axis in random order, as a new array. ERR_SHAPE for an
+ *  array without axes. */
+KILN_API KILN_NODISCARD kiln_status kiln_random_shuffle(kiln_random *generator,
+                                                        const kiln_array *array, kiln_array **out,
+                                                        kiln_error *err);
+
+/**
+ * A draw as a node of a graph: a source that takes no memory.
+ *
+ * Its values are those of kiln_random_array() for a generator with this key at this draw. Equal key
+ * and draw give equal values wherever they are used, so give each node one of its own.
+ *
+ * @param like   The result has its shape, and `shape` is not read; NULL: `shape` counts.
+ * @param key    An integer, which wraps to uint64: a node or a number.
+ * @param draw   As the key.
+ * @param dtype  As in kiln_random_array().
+ */
+KILN_API kiln_node kiln_random_node(kiln_graph *graph, kiln_draw distribution, kiln_node key,
+                                    kiln_node draw, const kiln_node *params, size_t param_count,
+                                    kiln_dtype dtype, const kiln_node *like, int rank,
+                                    const int64_t *shape, const char *file, int line);
+
+KILN_EXTERN_C_END
+
+#endif
