@@ -34,6 +34,7 @@ typedef struct fake_cuda {
     /* Looked at by the test. */
     long captures;
     long calls;
+    long late_calls; /* after the driver's own exit handler */
     long refused; /* calls with arguments that the driver does not take */
     long contexts, streams, events, blocks, host_blocks, modules; /* alive */
     size_t allocated_bytes;

@@ -17,7 +17,7 @@ from . import _array, _kinds
 
 _kiln._setup(_CLASSES, Warning, _array.ndarray, _kinds.describe)
 _os.register_at_fork(after_in_child=_kiln._after_fork)
-_atexit.register(_kiln._close)
+_atexit.register(_kiln._end)
 
 from ._array import (arange, array, asarray, asnumpy, astype, broadcast_to, empty, empty_like,
                      expand_dims, eye, flip, from_dlpack, full, full_like, linspace,

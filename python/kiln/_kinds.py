@@ -53,7 +53,7 @@ def _torch_result(array):
 
 def _cupy_stream(device):
     import cupy
-    return cupy.cuda.get_current_stream(device).ptr
+    return cupy.cuda.get_current_stream(device)
 
 
 def _cupy_result(array):

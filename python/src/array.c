@@ -46,7 +46,8 @@ static void array_dealloc(PyObject *self)
     PyTypeObject *type = Py_TYPE(self);
     kiln_array *a = ((array_object *)self)->array;
 
-    kiln_array_release(a);
+    if (!kilnpy_is_ending())
+        kiln_array_release(a);
     free(((array_object *)self)->dims);
     ((freefunc)SLOT_OF(type, Py_tp_free))(self);
     Py_DECREF(type);

@@ -35,6 +35,7 @@ typedef struct call {
     kind *first;       /* of the first array that is not ours; NULL: none */
     bool has_native;   /* whether `native` was chosen: CUDA devices only */
     intptr_t native;   /* the stream that the kernel runs on */
+    foreign_stream *held; /* its handle, between begin and end; NULL: none */
     bool joins;        /* whether other streams take part */
     const kind *asked; /* whose current stream is `asked_stream` */
     int asked_device;
@@ -46,19 +47,22 @@ typedef struct call {
 /* ---- streams ---- */
 
 /* The address of a stream from an int, or an object of CuPy, PyTorch or CUDA Python. */
-static int native_of(PyObject *stream, intptr_t *out)
+static int address_of(PyObject *stream, intptr_t *out)
 {
     static const char *const names[] = {"ptr", "cuda_stream", "handle"};
     PyObject *number = PyLong_Check(stream) ? Py_NewRef(stream) : NULL;
 
+    for (size_t k = 0; number == NULL && k < COUNT_OF(names); k++) {
+        number = PyObject_GetAttrString(stream, names[k]);
+        if (number == NULL && !PyErr_ExceptionMatches(PyExc_AttributeError))
+            return -1;
+        PyErr_Clear();
+    }
     if (number == NULL && PyObject_HasAttrString(stream, "__cuda_stream__")) {
         PyObject *pair = PyObject_CallMethod(stream, "__cuda_stream__", NULL);
         number = pair != NULL ? PySequence_GetItem(pair, 1) : NULL;
         Py_XDECREF(pair);
     }
-    for (size_t k = 0; number == NULL && !PyErr_Occurred() && k < COUNT_OF(names); k++)
-        if (PyObject_HasAttrString(stream, names[k]))
-            number = PyObject_GetAttrString(stream, names[k]);
     if (number == NULL) {
         if (!PyErr_Occurred())
             PyErr_Format(PyExc_TypeError, "a %R is no CUDA stream", Py_TYPE(stream));
@@ -69,12 +73,23 @@ static int native_of(PyObject *stream, intptr_t *out)
     return PyErr_Occurred() != NULL ? -1 : 0;
 }
 
+/* The address of a stream on a CUDA device; its object is kept with the handle. */
+static int native_of(int device, PyObject *stream, intptr_t *out)
+{
+    if (address_of(stream, out) != 0)
+        return -1;
+    if (device <= 0 || PyLong_Check(stream))
+        return 0;
+    return kilnpy_stream(device, (void *)*out, stream) != NULL ? 0 : -1;
+}
+
 /* The current stream of a kind's library. Returns 1 where it has none. The answer of the last kind
  * is kept, as most calls have arrays of one. */
 static int current_stream(call *c, const kind *k, int device, intptr_t *out)
 {
-    PyObject *number;
+    PyObject *object;
     void *stream = NULL;
+    int result;
 
     if (c->asked == k && c->asked_device == device) {
         *out = c->asked_stream;
@@ -93,15 +108,15 @@ static int current_stream(call *c, const kind *k, int device, intptr_t *out)
         *out = KILN_DLPACK_STREAM_LEGACY;
     if (k->stream == NULL)
         return k->how == HOW_CUDA ? 0 : 1;
-    number = PyObject_CallFunction(k->stream, "i", device - 1);
-    if (number == NULL)
+    object = PyObject_CallFunction(k->stream, "i", device - 1);
+    if (object == NULL)
         return -1;
-    *out = PyLong_AsSsize_t(number);
-    Py_DECREF(number);
+    result = native_of(device, object, out);
+    Py_DECREF(object);
     c->asked = k;
     c->asked_device = device;
     c->asked_stream = *out;
-    return PyErr_Occurred() != NULL ? -1 : 0;
+    return result;
 }
 
 /* Choose the stream of the call, at its first array on a CUDA device. */
@@ -128,16 +143,23 @@ static int choose_stream(call *c, const kind *k, int device)
 static int wait_for(int device, intptr_t waiting, intptr_t other)
 {
     kiln_error err = KILN_ERROR_INIT;
-    kiln_stream *first = NULL, *second = NULL;
+    foreign_stream *first, *second;
+    kiln_status status;
 
-    if (kilnpy_stream(device, (void *)waiting, &first) != 0 ||
-        kilnpy_stream(device, (void *)other, &second) != 0)
+    if (device == 0)
+        return 0;
+    first = kilnpy_stream(device, (void *)waiting, NULL);
+    if (first == NULL)
         return -1;
-    if (kiln_stream_wait(kilnpy_context(device), first, second, &err) != KILN_OK) {
+    kilnpy_stream_begin(first);
+    second = kilnpy_stream(device, (void *)other, NULL);
+    status = second != NULL ? kiln_stream_wait(kilnpy_context(device), kilnpy_stream_handle(first),
+                                               kilnpy_stream_handle(second), &err)
+                            : KILN_OK;
+    kilnpy_stream_end(first);
+    if (status != KILN_OK)
         kilnpy_raise(&err);
-        return -1;
-    }
-    return 0;
+    return second != NULL && status == KILN_OK ? 0 : -1;
 }
 
 /* Order the call's stream behind (or, `after`, in front of) those of the arrays. */
@@ -431,6 +453,20 @@ static PyObject *results_of(call *c)
 
 /* ---- a call ---- */
 
+/* The handle of the stream that was chosen, or given as an object or an int. */
+static int hold_stream(call *c, PyObject *given)
+{
+    if (!c->has_native || c->device == 0)
+        return 0;
+    c->held = kilnpy_stream(c->device, (void *)c->native,
+                            given != NULL && !PyLong_Check(given) ? given : NULL);
+    if (c->held == NULL)
+        return -1;
+    kilnpy_stream_begin(c->held);
+    c->options.stream = kilnpy_stream_handle(c->held);
+    return 0;
+}
+
 /* Everything before the run. */
 static int begin(call *c, kernel *k, PyObject *args, PyObject *keywords)
 {
@@ -462,7 +498,7 @@ static int begin(call *c, kernel *k, PyObject *args, PyObject *keywords)
     if (kilnpy_read_keywords(keywords, &c->options, &stream, &out) != 0)
         return -1;
     if (stream != NULL) {
-        if (native_of(stream, &c->native) != 0)
+        if (address_of(stream, &c->native) != 0)
             return -1;
         c->has_native = true;
     }
@@ -470,15 +506,15 @@ static int begin(call *c, kernel *k, PyObject *args, PyObject *keywords)
         return -1;
     if (c->device < 0)
         c->device = kilnpy_default_device();
-    if (c->device < 0 || import_all(c) != 0)
-        return -1;
-    if (c->has_native && kilnpy_stream(c->device, (void *)c->native, &c->options.stream) != 0)
+    if (c->device < 0 || import_all(c) != 0 || hold_stream(c, stream) != 0)
         return -1;
     return c->joins ? join_streams(c, false) : 0;
 }
 
 static void end(call *c)
 {
+    if (c->held != NULL)
+        kilnpy_stream_end(c->held);
     for (size_t p = 0; p < c->count; p++) {
         kiln_array_release(c->items[p].made);
         kilnpy_give_back(&c->items[p].seen);

@@ -1,29 +1,45 @@
 /*
- * contexts.c - the contexts that all kernels and arrays of this process share, one for each device.
+ * contexts.c - the contexts that all kernels and arrays of this process share, one for each device,
+ * and the streams of other libraries that their work runs on.
  *
- * Rule: a context is used only in the process that made it. After a fork the child begins without
- * any; those of its parent are left as they are, with what was made from them.
+ * Rule 1: a context is used only in the process that made it. After a fork the child begins without
+ *         any; those of its parent are left as they are, with what was made from them.
+ * Rule 2: a stream that an object of Python owns is not destroyed while its handle exists: memory may
+ *         call it home. The handle holds a reference to the object.
+ * Rule 3: from Python's atexit callbacks on nothing is given back any more. What other libraries
+ *         would be told by that may be gone, and the process gives all memory back itself.
  */
 #include <stdio.h>
 
 #include "kilnpy.h"
 
-/* A stream of another library. Its handle stays as long as the process: other threads may be in a
- * call that uses it. */
-typedef struct foreign_stream {
+/* Streams of one device that are kept beyond the calls that use them. */
+enum { STREAMS_KEPT = 64 };
+
+/* A stream of another library. */
+struct foreign_stream {
+    foreign_stream *next; /* that was used before this one */
     void *native;
     kiln_stream *stream;
-} foreign_stream;
+    PyObject *owner; /* counted; NULL: the stream is its library's for ever, or the caller's care */
+    unsigned users;  /* calls that may be without the GIL */
+};
 
 typedef struct place {
     kiln_context *context;
-    foreign_stream *streams;
-    size_t stream_count, stream_room;
+    foreign_stream *streams; /* that was used last; allocated one by one, as calls hold them */
+    size_t stream_count;
 } place;
 
 static place places[DEVICES_MAX];
 static unsigned generation;
 static int default_device = -1;
+static bool ending;
+
+bool kilnpy_is_ending(void)
+{
+    return ending;
+}
 
 unsigned kilnpy_generation(void)
 {
@@ -132,71 +148,96 @@ int kilnpy_device_of(const kiln_array *array)
     return number_of(kiln_context_device(kiln_array_context(array)));
 }
 
-/* Room for one stream more. */
-static int grow(place *p)
-{
-    const size_t room = p->stream_room > 0 ? 2 * p->stream_room : 8;
-    foreign_stream *more;
+/* ---- streams of other libraries ---- */
 
-    if (p->stream_count < p->stream_room)
-        return 0;
-    more = PyMem_Realloc(p->streams, room * sizeof *more);
-    if (more == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    p->streams = more;
-    p->stream_room = room;
-    return 0;
+/* Forget the stream that was not used for longest, of those that may go: its owner is there, so that
+ * the end of its work can still be marked. */
+static void forget_one(place *p)
+{
+    foreign_stream **oldest = NULL;
+
+    for (foreign_stream **at = &p->streams; *at != NULL; at = &(*at)->next)
+        if ((*at)->owner != NULL && (*at)->users == 0)
+            oldest = at;
+    if (oldest == NULL)
+        return;
+    foreign_stream *gone = *oldest;
+    *oldest = gone->next;
+    p->stream_count--;
+    kiln_stream_destroy(gone->stream);
+    Py_DECREF(gone->owner);
+    PyMem_Free(gone);
 }
 
-int kilnpy_stream(int device, void *native, kiln_stream **out)
+static foreign_stream *add_stream(int device, void *native, PyObject *owner)
 {
+    kiln_context *const context = kilnpy_context(device);
+    place *const p = &places[device];
     kiln_error err = KILN_ERROR_INIT;
-    place *p = &places[device];
-    foreign_stream made = {native, NULL};
+    foreign_stream *made;
 
-    *out = NULL;
-    if (device == 0)
-        return 0;
-    for (size_t at = 0; at < p->stream_count; at++) {
-        const foreign_stream found = p->streams[at];
-        if (found.native != native)
-            continue;
-        if (at > 0) { /* Those in use move to the front. */
-            p->streams[at] = p->streams[at - 1];
-            p->streams[at - 1] = found;
-        }
-        *out = found.stream;
-        return 0;
+    if (context == NULL)
+        return NULL;
+    if (p->stream_count >= STREAMS_KEPT)
+        forget_one(p);
+    made = PyMem_Calloc(1, sizeof *made);
+    if (made == NULL) {
+        PyErr_NoMemory();
+        return NULL;
     }
-    if (kilnpy_context(device) == NULL || grow(p) != 0)
-        return -1;
-    if (kiln_stream_wrap(p->context, native, &made.stream, &err) != KILN_OK) {
-        kilnpy_raise(&err);
-        return -1;
+    if (kiln_stream_wrap(context, native, &made->stream, &err) != KILN_OK) {
+        PyMem_Free(made);
+        return kilnpy_raise(&err);
     }
-    p->streams[p->stream_count++] = made;
-    *out = made.stream;
-    return 0;
+    made->native = native;
+    made->owner = Py_XNewRef(owner);
+    made->next = p->streams;
+    p->streams = made;
+    p->stream_count++;
+    return made;
 }
 
-PyObject *kilnpy_close(PyObject *self, PyObject *unused);
-PyObject *kilnpy_close(PyObject *self, PyObject *unused)
+foreign_stream *kilnpy_stream(int device, void *native, PyObject *owner)
+{
+    place *const p = &places[device];
+
+    for (foreign_stream **at = &p->streams; *at != NULL; at = &(*at)->next) {
+        foreign_stream *const found = *at;
+        if (found->native != native)
+            continue;
+        *at = found->next; /* The one used last stands first. */
+        found->next = p->streams;
+        p->streams = found;
+        if (found->owner == NULL)
+            found->owner = Py_XNewRef(owner);
+        return found;
+    }
+    return add_stream(device, native, owner);
+}
+
+kiln_stream *kilnpy_stream_handle(const foreign_stream *stream)
+{
+    return stream->stream;
+}
+
+void kilnpy_stream_begin(foreign_stream *stream)
+{
+    stream->users++;
+}
+
+void kilnpy_stream_end(foreign_stream *stream)
+{
+    stream->users--;
+}
+
+/* ---- the end, and all devices ---- */
+
+PyObject *kilnpy_end(PyObject *self, PyObject *unused);
+PyObject *kilnpy_end(PyObject *self, PyObject *unused)
 {
     (void)self;
     (void)unused;
-    for (int device = 0; device < DEVICES_MAX; device++) {
-        place *p = &places[device];
-        for (size_t at = 0; at < p->stream_count; at++)
-            kiln_stream_destroy(p->streams[at].stream);
-        PyMem_Free(p->streams);
-        kiln_context *context = p->context;
-        memset(p, 0, sizeof *p);
-        kiln_context_release(context);
-    }
-    default_device = -1;
-    generation++; /* Handles that are still there belong to contexts that only they keep. */
+    ending = true;
     Py_RETURN_NONE;
 }
 

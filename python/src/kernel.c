@@ -150,8 +150,9 @@ static void kernel_dealloc(PyObject *self)
     PyTypeObject *type = Py_TYPE(self);
 
     /* After a fork the handles are the parent's. */
-    for (int d = 0; d < DEVICES_MAX && k->generation == kilnpy_generation(); d++)
-        if (k->handles[d] != NULL)
+    const bool ours = k->generation == kilnpy_generation() && !kilnpy_is_ending();
+    for (int d = 0; d < DEVICES_MAX; d++)
+        if (ours && k->handles[d] != NULL)
             kilnpy_families[k->def.family].destroy(k->handles[d]);
     PyMem_Free(k->def.options);
     PyMem_Free(k->def.names);

@@ -79,9 +79,17 @@ int kilnpy_device_of(const kiln_array *array);
 /* Counts the forks that led to this process: handles of another generation are the parent's. */
 unsigned kilnpy_generation(void);
 
-/* The handle for a stream that another library made; kept, and borrowed by the caller. `native` is
- * as in kiln_stream_wrap(). */
-int kilnpy_stream(int device, void *native, kiln_stream **out);
+/* Whether the interpreter has begun to end: nothing is given back from then on. */
+bool kilnpy_is_ending(void);
+
+/* A stream that another library made, on a CUDA device; kept. `native` is as in kiln_stream_wrap();
+ * `owner` is the object of Python whose end destroys the stream, or NULL. Valid until the GIL is
+ * released or another one is asked for, unless it is between begin and end. NULL with an exception. */
+typedef struct foreign_stream foreign_stream;
+foreign_stream *kilnpy_stream(int device, void *native, PyObject *owner);
+kiln_stream *kilnpy_stream_handle(const foreign_stream *stream);
+void kilnpy_stream_begin(foreign_stream *stream);
+void kilnpy_stream_end(foreign_stream *stream);
 
 /* ---- kinds.c ---- */
 
@@ -106,7 +114,7 @@ typedef struct kind {
     PyObject *flags;              /* tuple of attributes, which must be false; or NULL */
     PyObject *queries;            /* tuple of methods, which must give false; or NULL */
     PyObject *check;  /* callable(object), which raises where it must not be read; or NULL */
-    PyObject *stream; /* callable(device number) -> address of its current stream; or NULL */
+    PyObject *stream; /* callable(device number) -> its current stream, or its address; or NULL */
     PyObject *result; /* callable(Array) -> an object of this kind; NULL: the Array itself */
     bool immutable;   /* its arrays are never written to */
     bool stale;       /* HOW_CAPSULE: its __dlpack__() does not know max_version */

@@ -4,7 +4,7 @@
 #include "kilnpy.h"
 
 PyObject *kilnpy_after_fork(PyObject *self, PyObject *unused);
-PyObject *kilnpy_close(PyObject *self, PyObject *unused);
+PyObject *kilnpy_end(PyObject *self, PyObject *unused);
 PyObject *kilnpy_devices(PyObject *self, PyObject *unused);
 PyObject *kilnpy_set_default_device(PyObject *self, PyObject *name);
 PyObject *kilnpy_synchronize(PyObject *self, PyObject *unused);
@@ -71,7 +71,7 @@ static PyObject *tables(PyObject *self, PyObject *unused)
 static PyMethodDef methods[] = {
     {"_setup", setup, METH_VARARGS, "Take over the classes that Python defines."},
     {"_after_fork", kilnpy_after_fork, METH_NOARGS, "Forget the parent's contexts."},
-    {"_close", kilnpy_close, METH_NOARGS, "Give the contexts back."},
+    {"_end", kilnpy_end, METH_NOARGS, "Give nothing back any more."},
     {"_tables", tables, METH_NOARGS, "Names of operations, reductions and scans."},
     {"version", version, METH_NOARGS, "The version of libkiln."},
     {"devices", kilnpy_devices, METH_NOARGS, "The devices of this machine, best first."},

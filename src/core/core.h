@@ -307,6 +307,10 @@ const char *kiln__env(const char *name);
 /* How often this process has been forked into (0 in the process that loaded kiln). */
 unsigned kiln__fork_generation(void);
 
+/* For atexit(): objects made before become those of another process, which nothing is done to. */
+void kiln__process_end(void);
+bool kiln__process_is_ending(void);
+
 /* A lock that the process has one of. A forked child finds it free whoever held it. */
 typedef struct kiln__process_lock {
     pthread_mutex_t mutex;

@@ -1,5 +1,5 @@
 /*
- * fork.c - what a forked child must not take over as it is.
+ * fork.c - what a forked child must not take over as it is, and a process that ends not use any more.
  *
  *     fork() > [in the child: generation counted, locks of the process freed, descriptors closed]
  *
@@ -7,6 +7,10 @@
  * it for ever, and whatever they were changing is half changed. Objects made before the fork are
  * refused in the child (ERR_FORK) by comparing generations; what the process has one of is made
  * usable again here.
+ *
+ * A process that is ending is treated alike: behind kiln__process_end() the objects made before are of
+ * another generation, so that whoever releases them in an exit handler or a static destructor of its
+ * own does nothing to libraries that may have ended already.
  *
  * Rule 1: what a kiln__process_lock guards must be right again whenever its holder vanishes:
  *         written first, marked as valid last.
@@ -23,6 +27,7 @@
 enum { CLOSED_MAX = 512 };
 
 static atomic_uint generation;
+static atomic_bool ending;
 static _Atomic(kiln__process_lock *) locks; /* all that were ever taken */
 
 static pthread_mutex_t hold = PTHREAD_MUTEX_INITIALIZER; /* of `closed`; held during every fork */
@@ -61,6 +66,17 @@ __attribute__((constructor)) static void watch_forks(void)
 unsigned kiln__fork_generation(void)
 {
     return atomic_load_explicit(&generation, memory_order_relaxed);
+}
+
+void kiln__process_end(void)
+{
+    atomic_store(&ending, true);
+    atomic_fetch_add_explicit(&generation, 1, memory_order_relaxed);
+}
+
+bool kiln__process_is_ending(void)
+{
+    return atomic_load(&ending);
 }
 
 /* ---- locks of the process ---- */

@@ -36,6 +36,10 @@ static kiln_status check_fails(kiln__device *device, kiln_error *err)
     const char *fault = atomic_load(&device->fault);
     if (!kiln__device_forked(device))
         return kiln__device_fault(device, fault, err);
+    if (kiln__process_is_ending())
+        return kiln__fail(err, KILN_ERR_RELEASED,
+                          "the process is ending (exit handlers run), and %s is not used any more",
+                          device->info.id);
     return kiln__fail(err, KILN_ERR_FORK,
                       "%s was opened before this process was forked and cannot be used in it; "
                       "fork first and make a context in each child, or start children with exec "

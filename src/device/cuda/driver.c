@@ -6,9 +6,12 @@
  * Rule 1: nothing happens before somebody asks for a CUDA device. On a machine without a driver
  *         the asking costs one failed dlopen.
  * Rule 2: the driver is never unloaded: other libraries of the process may use it too.
+ * Rule 3: the driver has exit handlers of its own, behind which it must not be called. From the exit
+ *         handler that is registered here on it is not.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <stdlib.h>
 
 #include "device/cuda/driver.h"
 
@@ -102,9 +105,16 @@ kiln_status kiln__cuda_init(kiln_error *err)
         driver.tried = true;
         driver.fork_generation = kiln__fork_generation();
         driver.status = initialise();
+        /* Runs before the handlers of those that came earlier, the driver's own among them. */
+        if (driver.status == KILN_OK && atexit(kiln__process_end) != 0)
+            driver.status = remember(KILN_ERR_NO_MEMORY, "no exit handler can be registered");
     }
     status = driver.status;
-    if (status == KILN_OK && driver.fork_generation != kiln__fork_generation())
+    if (status == KILN_OK && kiln__process_is_ending())
+        status = kiln__fail(err, KILN_ERR_RELEASED,
+                            "the process is ending (exit handlers run), and CUDA is not used any "
+                            "more");
+    else if (status == KILN_OK && driver.fork_generation != kiln__fork_generation())
         status = kiln__fail(err, KILN_ERR_FORK,
                             "CUDA was initialised before this process was forked and cannot be "
                             "used in it; fork before the first use of CUDA, or start children "
