@@ -168,43 +168,6 @@ static void test_cuda_fake__a_child_cannot_open_what_its_parent_initialised(void
     close_clean(must_open("cuda"));
 }
 
-/* What is left at exit, given back by a handler that runs behind the driver's own. */
-static kiln__device *left_device;
-static kiln__block *left_block;
-static kiln_stream *left_stream;
-
-static void give_back_late(void)
-{
-    kiln_error err = KILN_ERROR_INIT;
-    bool right = kiln__device_synchronize(left_device, &err) == KILN_ERR_RELEASED &&
-                 strstr(err.message, "process is ending") != NULL;
-
-    kiln_error_clear(&err);
-    right = kiln__cuda_init(&err) == KILN_ERR_RELEASED && right;
-    kiln_error_clear(&err);
-    kiln__pool_free(left_device, left_block, NULL, 0);
-    kiln__stream_destroy(left_stream);
-    kiln__device_close(left_device);
-    _exit(right && cuda->late_calls == 0 ? 0 : 1);
-}
-
-static bool it_exits_with_live_objects(void)
-{
-    if (atexit(give_back_late) != 0)
-        return false;
-    left_device = must_open("cuda");
-    left_block = must_alloc(left_device, MIB, kiln__device_home(left_device));
-    if (kiln__stream_create(left_device, NULL, &left_stream, NULL) != KILN_OK)
-        return false;
-    exit(1);
-}
-
-static void test_cuda_fake__the_driver_is_left_alone_behind_its_end(void **state)
-{
-    (void)state;
-    in_child(it_exits_with_live_objects);
-}
-
 /* ---- devices ---- */
 
 static void test_cuda_fake__devices_are_described_with_reasons(void **state)
@@ -793,7 +756,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         /* First those that fork, before this process has initialised the driver. */
         cmocka_unit_test(test_cuda_fake__an_unusable_driver_is_explained),
-        cmocka_unit_test(test_cuda_fake__the_driver_is_left_alone_behind_its_end),
         cmocka_unit_test(test_cuda_fake__a_fault_ends_one_device_and_no_other),
         cmocka_unit_test(test_cuda_fake__a_child_cannot_open_what_its_parent_initialised),
         cmocka_unit_test(test_cuda_fake__devices_are_described_with_reasons),
