@@ -65,6 +65,11 @@ static double lesser_one(double x, double y)
 {
     return x <= y || isnan(y) ? x : y;
 }
+static double tanh_of(double x, double y)
+{
+    (void)y;
+    return tanh(x);
+}
 static double is_less(double x, double y)
 {
     return x < y;
@@ -91,6 +96,7 @@ static const struct {
     {"abs(x)", size_of, VALUE},
     {"square(x)", squared, VALUE},
     {"x ** 2", squared, VALUE},
+    {"tanh(x)", tanh_of, VALUE},
     {"maximum(x, y)", greatest, EITHER_ZERO},
     {"minimum(x, y)", least, EITHER_ZERO},
     {"fmax(x, y)", greater_one, EITHER_ZERO},

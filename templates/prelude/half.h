@@ -108,10 +108,9 @@ KILN__HALF(float16)
 KILN_FN unsigned short kiln__bf16_from(float v)
 {
 #if __CUDA_ARCH__ >= 800
-    // Of a pair, because the conversion of a single value takes four times as long.
-    unsigned int pair;
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(0.0f), "f"(v));
-    return (unsigned short)pair;
+    unsigned short bits;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(v));
+    return bits;
 #else
     unsigned int u = __float_as_uint(v);
     return v != v ? 0x7fff : (unsigned short)((u + 0x7fff + (u >> 16 & 1)) >> 16);
@@ -123,9 +122,12 @@ KILN_FN unsigned short kiln__bf16_from(double v)
     float f = __double2float_rz(v);
     return kiln__bf16_from(__uint_as_float(__float_as_uint(f) | (double(f) != v)));
 }
+// One instruction for either half of a word, where a shift needs two for the upper one.
 KILN_FN float kiln__bf16_to(unsigned short bits)
 {
-    return __uint_as_float((unsigned int)bits << 16);
+    float v;
+    asm("mov.b32 %0, {%1, %2};" : "=f"(v) : "h"((unsigned short)0), "h"(bits));
+    return v;
 }
 
 //% section bfloat16_bits on cpu needs bits

@@ -54,7 +54,7 @@ KILN_FN float kiln_wide_divide(float a, float b)
 //% section wide_divide on cpu when kiln_wide_divide
 KILN_FN float kiln_wide_divide(float a, float b) { return a / b; }
 
-//% section half_ex2 on cuda when kiln_wide_exp kiln_half_tanh
+//% section half_ex2 on cuda when kiln_wide_exp
 // half_ex2 (CUDA): 2 to the power v, two units off at most; a subnormal result is 0.
 KILN_FN float kiln__half_ex2(float v)
 {
@@ -69,22 +69,6 @@ KILN_FN float kiln_wide_exp(float v) { return kiln__half_ex2(v * 1.4426950408889
 
 //% section wide_exp on cpu needs exp when kiln_wide_exp
 KILN_FN float kiln_wide_exp(float v) { return exp(v); }
-
-//% section half_tanh on cuda needs half_rcp half_ex2 when kiln_half_tanh
-// half_tanh (CUDA): tanh of a 16-bit float, before it is rounded: the same bits then as from tanhf() for
-// all of them, on an H200, without what tanhf() does beyond their digits.
-KILN_FN float kiln_half_tanh(float x)
-{
-    const float size = fabsf(x), power = kiln__half_ex2(size * 2.8853900432586669922f), s = x * x;
-    const float large = fmaf(-2.0f, kiln__half_rcp(1.0f + power), 1.0f);
-    float p = fmaf(s, 0x1.01e104p-6f, -0.052303962409496307373f);
-    p = fmaf(s, p, 0.1331529766321182251f);
-    p = fmaf(s, p, -0.33332768082618713379f);
-    return copysignf(size >= 0.6f ? large : fmaf(p * s, size, size), x);
-}
-
-//% section half_tanh on cpu needs tanh when kiln_half_tanh
-KILN_FN float kiln_half_tanh(float x) { return tanh(x); }
 
 //% section half_divide_f16 on cuda needs float16 half_rcp when @float16&kiln_half_divide
 // half_divide_f16 (CUDA): a quotient of two float16 is exactly halfway between two others or at
@@ -168,3 +152,20 @@ KILN_FN float kiln_half_${x}(float a, float b)
 #endif
 }
 //% end
+
+//% section half_tanh on cuda needs half_rcp half_least when kiln_half_tanh
+// half_tanh (CUDA): tanh for results that are rounded to 16 bits: x - x^3 P(x^2) / Q(x^2). All 16-bit
+// floats give the bits that tanhf() gives, also where the reciprocal is a unit off, because the
+// coefficients are a point of the polyhedron of those that do. Of other values it is within 2^-16 of
+// itself; behind 6.5 it is a constant that is rounded to 1.
+KILN_FN float kiln_half_tanh(float x)
+{
+    const float size = kiln_half_least(6.5f, fabsf(x)), s = size * size;
+    const float p = fmaf(s, s + 0x1.f6f668p+6f, 0x1.0f864ap+11f);
+    float q = fmaf(s, 0x1.07cp+0f, 0x1.1afc6ap+7f);
+    q = fmaf(s, fmaf(s, q, 0x1.74f9eep+11f), 0x1.974a2ap+12f);
+    return copysignf(fmaf(-(size * s), p * kiln__half_rcp(q), size), x);
+}
+
+//% section half_tanh on cpu needs tanh when kiln_half_tanh
+KILN_FN float kiln_half_tanh(float x) { return tanh(x); }

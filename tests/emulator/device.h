@@ -262,9 +262,11 @@ KILN_FN size_t __cvta_generic_to_shared(const void *at) { return emu_shared_offs
 
 // ---- twins of PTX: ptx.def has the instructions; operands in the order of their numbers
 
-KILN_FN void emu_cvt_bf16x2_f32(unsigned int &pair, float high, float low)
+KILN_FN void emu_cvt_bf16_f32(unsigned short &bits, float v) { bits = emu__bf16_from(v); }
+KILN_FN void emu_pack(float &v, unsigned short low, unsigned short high)
 {
-    pair = (unsigned int)emu__bf16_from(high) << 16 | emu__bf16_from(low);
+    const unsigned int word = (unsigned int)high << 16 | low;
+    __builtin_memcpy(&v, &word, sizeof v);
 }
 KILN_FN void emu_cvt_f16_f32(unsigned short &bits, float v) { bits = emu__f16_from(v); }
 KILN_FN void emu_cvt_f16_f64(unsigned short &bits, double v) { bits = emu__f16_from(v); }
@@ -302,9 +304,15 @@ KILN_FN void emu_fma_bf16(unsigned short &r, unsigned short p, unsigned short q,
 {
     r = emu__bf16_from((double)emu__bf16_to(p) * (double)emu__bf16_to(q) + (double)emu__bf16_to(s));
 }
+// A unit off in either direction, by what v is, as PTX allows; of powers of two it is exact.
 KILN_FN void emu_rcp(float &r, float v)
 {
+    unsigned int bits;
     r = __builtin_fabsf(v) < 0x1p-126f ? 1 / __builtin_copysignf(0, v) : 1 / v;
+    __builtin_memcpy(&bits, &r, sizeof bits);
+    if ((bits & 0x7fffff) != 0 && (bits & 0x7f800000) != 0x7f800000)
+        bits += bits * 0x9e3779b9u >> 30 == 0 ? -1 : bits * 0x9e3779b9u >> 30 == 1;
+    __builtin_memcpy(&r, &bits, sizeof r);
 }
 KILN_FN void emu_ex2(float &power, float v) { power = exp2f(v); }
 KILN_FN void emu_lg2(float &log, float v) { log = log2f(v); }
