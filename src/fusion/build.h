@@ -61,7 +61,10 @@ typedef enum kiln__low_kind {
     KILN__LOW_CUSTOM   /* a result of a user's kernel */
 } kiln__low_kind;
 
+/* What a low is: known when it is made, but for the output it becomes. What passes find about it is in
+ * lists of their own, below. */
 typedef struct kiln__low {
+    uint32_t id;
     kiln__low_kind kind;
     kiln_dtype dtype;
     int rank;
@@ -87,43 +90,58 @@ typedef struct kiln__low {
     bool memory;     /* memory is read beneath it; known as soon as it is made */
     bool of_numbers; /* likewise: one element, computed from plain numbers alone */
     bool given;      /* likewise: an output */
+    bool c_order;    /* likewise: stored in C-order, if it is */
+    int output;      /* which output it is, or -1 */
 
-    /* facts.c */
-    int output; /* which output it is, or -1 */
-    bool needed;
+    uint32_t hash;  /* of what it was when it was made */
+    uint32_t older; /* the low before it of those that share a bucket; 0: none */
+} kiln__low;
+
+/* ---- what passes find about lows ------------------------------------------------------------- */
+
+/* facts.c: what a low is made of. */
+typedef struct kiln__fact {
+    bool needed;         /* some output is made of it */
     bool arguments;      /* it is made of arguments and numbers alone, elementwise */
     bool loads, reduces; /* whether arrays, or results of reductions, are beneath it */
     bool positions;      /* whether positions are */
     bool calls;          /* it is itself a function, not plain arithmetic */
     int weight;          /* operations beneath it, roughly, functions counting more */
     uint64_t inputs;     /* arguments beneath it, as bits; the last stands for all that follow */
-    const struct kiln__form *form,
-        *shared_form; /* reduce: by itself; from another's state (states.c) */
+} kiln__fact;
 
-    /* stores.c, size.c */
-    bool stored;  /* computed ones: kept in memory by the kernel that computes it */
+/* states.c: how a reduction is computed by itself, and from the state of another one; or NULL. */
+typedef struct kiln__forms {
+    const struct kiln__form *alone, *shared;
+} kiln__forms;
+
+/* stores.c, rows.c, size.c: what is kept in memory. */
+typedef struct kiln__store {
+    bool stored;  /* of what is computed: kept in memory by the kernel that computes it */
     bool cut;     /* stored so that what uses it becomes another kernel */
-    bool c_order; /* must be stored in C-order; known when it is made */
+    bool in_rows; /* computed by row programs alone */
+} kiln__store;
 
-    /* rows.c */
-    struct kiln__row_kernel *rows; /* the row program it belongs to */
-    int stage;                     /* of a reduction in it */
-    bool in_rows;                  /* computed by a row program */
+/* rows.c: the row program that a low belongs to, and the stage of a reduction in it. */
+typedef struct kiln__row_part {
+    struct kiln__row_kernel *rows;
+    int stage;
+} kiln__row_part;
 
-    /* order.c, schedule.c, later.c */
-    bool again;      /* reductions compute it again rather than wait for it */
+/* order.c, schedule.c, later.c: the kernel that stores a low. */
+typedef struct kiln__task {
+    bool again;      /* reductions compute the low again rather than wait for it */
     bool recomputed; /* some reduction does */
-    bool epilogue;   /* stored by a reduction's kernel */
-    int level;       /* of the kernel that stores it */
+    bool epilogue;   /* a reduction's kernel stores it */
+    int level;       /* of the kernel */
     struct kiln__plan_kernel *kernel;
+} kiln__task;
 
-    /* text.c, values.c */
+/* write.c: where a low is stored. */
+typedef struct kiln__held {
     bool read;               /* some kernel reads it from memory */
-    kiln__step_param *value; /* where it is stored; NULL until then */
-
-    uint32_t hash;  /* of what it was when it was made */
-    uint32_t older; /* the low before it of those that share a bucket; 0: none */
-} kiln__low;
+    kiln__step_param *value; /* NULL until its place is known */
+} kiln__held;
 
 /* ---- kernels while they are planned ---------------------------------------------------------- */
 
@@ -225,8 +243,8 @@ typedef struct kiln__writing {
     kiln__step_param params[KILN_PARAM_MAX]; /* of its step */
 } kiln__writing;
 
-/* A call's own data, the lows, and what each pass keeps for itself. What passes find about a low is
- * in the low; tasks and kernels are handed from pass to pass (program.c). */
+/* A call's own data, the lows, what each pass has found about them, and what it keeps for itself. Tasks
+ * and kernels are handed from pass to pass (program.c). */
 typedef struct kiln__build {
     jmp_buf leave;
     kiln_error *err;
@@ -243,7 +261,14 @@ typedef struct kiln__build {
     uint32_t *user_begin,
         *users;               /* users of low k: those from user_begin[k] to user_begin[k + 1] */
     kiln__snippet **snippets; /* by low */
-    kiln__form *forms;
+    /* By low. Each list is made by the first of the passes that fill it in, and is NULL before. */
+    kiln__fact *facts;
+    kiln__forms *forms;
+    kiln__store *stores;
+    kiln__row_part *row_parts;
+    kiln__task *tasks;
+    kiln__held *values;
+    kiln__form *all_forms;
     kiln__lowering lowering;
     kiln__sizes size;
     kiln__writing text;
@@ -402,8 +427,8 @@ enum {
 
 void kiln__find_needed(kiln__build *b);
 void kiln__find_snippets(kiln__build *b);
-/* Weights stop at what is stored: they are found again when that has changed. */
-void kiln__find_facts(kiln__build *b);
+/* Weights stop at what is stored (NULL: not decided yet): they are found again when that has changed. */
+void kiln__find_facts(kiln__build *b, const kiln__store *stores);
 /* The operand behind views. */
 static inline uint32_t kiln__behind(const kiln__build *b, uint32_t low)
 {

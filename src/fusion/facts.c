@@ -13,11 +13,12 @@ void kiln__find_needed(kiln__build *b)
     uint32_t *begin = kiln__build_alloc(b, (b->low_count + 1) * sizeof *begin);
     uint32_t total = 0;
 
+    b->facts = kiln__build_alloc(b, b->low_count * sizeof *b->facts);
     for (uint32_t k = 0; k < b->ir->output_count; k++)
-        b->lows[b->outputs[k]].needed = true;
+        b->facts[b->outputs[k]].needed = true;
     for (uint32_t id = b->low_count; id-- > 1;)
-        for (uint32_t k = 0; b->lows[id].needed && k < b->lows[id].operand_count; k++) {
-            b->lows[b->lows[id].operand[k]].needed = true;
+        for (uint32_t k = 0; b->facts[id].needed && k < b->lows[id].operand_count; k++) {
+            b->facts[b->lows[id].operand[k]].needed = true;
             begin[b->lows[id].operand[k]]++;
         }
     for (uint32_t id = 1; id <= b->low_count; id++) {
@@ -27,7 +28,7 @@ void kiln__find_needed(kiln__build *b)
     begin[b->low_count] = total;
     b->users = kiln__build_alloc(b, (total + 1) * sizeof *b->users);
     for (uint32_t id = b->low_count; id-- > 1;) /* backwards, so that lists rise */
-        for (uint32_t k = b->lows[id].needed ? b->lows[id].operand_count : 0; k-- > 0;)
+        for (uint32_t k = b->facts[id].needed ? b->lows[id].operand_count : 0; k-- > 0;)
             b->users[--begin[b->lows[id].operand[k]]] = id;
     b->user_begin = begin;
 }
@@ -50,32 +51,33 @@ static uint64_t input_bit(const kiln__low *n)
                                                     : 0;
 }
 
-void kiln__find_facts(kiln__build *b)
+void kiln__find_facts(kiln__build *b, const kiln__store *stores)
 {
     for (uint32_t id = 1; id < b->low_count; id++) {
-        kiln__low *n = &b->lows[id];
+        const kiln__low *n = &b->lows[id];
+        kiln__fact *f = &b->facts[id];
         const bool through = kiln__low_computed(n) || n->kind == KILN__LOW_VIEW;
-        n->weight = own_weight(n);
-        n->calls = n->weight >= KILN__WEIGHT_CALL;
-        n->loads = n->kind == KILN__LOW_LEAF || n->kind == KILN__LOW_IOTA ||
+        f->weight = own_weight(n);
+        f->calls = f->weight >= KILN__WEIGHT_CALL;
+        f->loads = n->kind == KILN__LOW_LEAF || n->kind == KILN__LOW_IOTA ||
                    n->kind == KILN__LOW_RESHAPED || n->kind == KILN__LOW_CUSTOM;
-        n->reduces = n->kind == KILN__LOW_REDUCE;
-        n->arguments = n->kind != KILN__LOW_IOTA && n->kind != KILN__LOW_REDUCE &&
+        f->reduces = n->kind == KILN__LOW_REDUCE;
+        f->arguments = n->kind != KILN__LOW_IOTA && n->kind != KILN__LOW_REDUCE &&
                        n->kind != KILN__LOW_RESHAPED && n->kind != KILN__LOW_CUSTOM &&
                        n->kind != KILN__LOW_STORE;
-        n->positions = n->kind == KILN__LOW_IOTA;
-        n->inputs = input_bit(n);
+        f->positions = n->kind == KILN__LOW_IOTA;
+        f->inputs = input_bit(n);
         for (uint32_t k = 0; k < n->operand_count; k++) {
-            const kiln__low *o = &b->lows[n->operand[k]];
-            n->positions = n->positions || o->positions;
+            const kiln__fact *o = &b->facts[n->operand[k]];
+            f->positions = f->positions || o->positions;
             if (!through)
                 continue;
-            n->inputs |= o->inputs;
-            n->loads = n->loads || o->loads;
-            n->reduces = n->reduces || o->reduces;
-            n->arguments = n->arguments && o->arguments;
-            if (n->weight < WEIGHT_MAX)
-                n->weight += o->stored ? 0 : o->weight;
+            f->inputs |= o->inputs;
+            f->loads = f->loads || o->loads;
+            f->reduces = f->reduces || o->reduces;
+            f->arguments = f->arguments && o->arguments;
+            if (f->weight < WEIGHT_MAX && (stores == NULL || !stores[n->operand[k]].stored))
+                f->weight += o->weight;
         }
     }
     b->work += b->low_count;

@@ -5,7 +5,8 @@
  *            > program
  *
  * record.c    recorded nodes; equal ones are one
- * program.c   the passes in brackets, in order. Each takes the build with what those before it found:
+ * program.c   the passes in brackets, in order. What one finds about lows is a list of its own (build.h),
+ *             which those after it read:
  *
  *     lower.c     kiln__ir, arguments  > lowered nodes ("lows") with dtypes, shapes, explicit casts
  *     facts.c     lows                 > users, costs, arguments beneath each low

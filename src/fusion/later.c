@@ -42,14 +42,14 @@ static void list_kernel(kiln__build *b, shaped *s, kiln__plan_kernel *k)
     if (k->kind == KILN__STEP_ROW)
         kiln__kernel_measure(b, k);
     for (size_t r = 0; r < k->roots.count; r++)
-        k->inputs |= b->lows[k->roots.ids[r]].inputs;
+        k->inputs |= b->facts[k->roots.ids[r]].inputs;
 }
 
 /* A later kernel over the same shape that reads some of the same inputs. Row programs know no
  * positions. */
 static kiln__plan_kernel *later_kernel(kiln__build *b, const shaped *s, int level, uint32_t root)
 {
-    const kiln__low *n = &b->lows[root];
+    const kiln__fact *fact = &b->facts[root];
     size_t from = 0;
     for (size_t end = s->count; from < end;) { /* the first that may be of a higher level */
         const size_t middle = from + (end - from) / 2;
@@ -62,7 +62,7 @@ static kiln__plan_kernel *later_kernel(kiln__build *b, const shaped *s, int leve
         kiln__plan_kernel *k = s->kernels[at];
         b->work++;
         if (k->level > level && k->roots.count > 0 && k->roots.count < KILN__ROOTS_MAX &&
-            (k->kind != KILN__STEP_ROW || !n->positions) && (k->inputs & n->inputs) != 0 &&
+            (k->kind != KILN__STEP_ROW || !fact->positions) && (k->inputs & fact->inputs) != 0 &&
             kiln__kernel_fits(b, k, root))
             return k;
     }
@@ -71,13 +71,12 @@ static kiln__plan_kernel *later_kernel(kiln__build *b, const shaped *s, int leve
 
 static void move_to(kiln__build *b, kiln__plan_kernel *later, uint32_t id)
 {
-    kiln__low *n = &b->lows[id];
     (void)kiln__kernel_grow(b, later, id);
     kiln__list_add(b, &later->roots, id);
-    later->inputs |= n->inputs;
-    n->kernel = later;
-    n->level = later->level;
-    n->rows = later->rows;
+    later->inputs |= b->facts[id].inputs;
+    b->tasks[id].kernel = later;
+    b->tasks[id].level = later->level;
+    b->row_parts[id].rows = later->rows;
 }
 
 /* Results that nothing else needs are computed by a later kernel that reads their inputs anyway. */
@@ -88,7 +87,7 @@ static void move_later(kiln__build *b, kiln__plan_kernel *k, const shaped *s)
     for (size_t r = 0; r < count; r++) {
         const uint32_t id = k->roots.ids[r];
         const bool used = b->user_begin[id + 1] > b->user_begin[id];
-        kiln__plan_kernel *later = used || b->lows[id].weight > KILN__WEIGHT_AGAIN
+        kiln__plan_kernel *later = used || b->facts[id].weight > KILN__WEIGHT_AGAIN
                                        ? NULL
                                        : later_kernel(b, s, k->level, id);
         if (later != NULL)
@@ -101,7 +100,7 @@ static void move_later(kiln__build *b, kiln__plan_kernel *k, const shaped *s)
     k->roots.count = left;
     k->inputs = 0;
     for (size_t r = 0; r < left; r++)
-        k->inputs |= b->lows[k->roots.ids[r]].inputs;
+        k->inputs |= b->facts[k->roots.ids[r]].inputs;
     kiln__kernel_measure(b, k);
 }
 

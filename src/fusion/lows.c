@@ -110,6 +110,7 @@ uint32_t kiln__low_add(kiln__build *b, const kiln__low *model)
             return k;
     kiln__low *made = &b->lows[b->low_count];
     *made = *model;
+    made->id = b->low_count;
     made->hash = hash;
     enter(b, b->low_count);
     made->memory = made->kind == KILN__LOW_LEAF || made->kind == KILN__LOW_REDUCE ||

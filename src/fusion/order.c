@@ -87,7 +87,8 @@ static bool computed_again(order *o, uint32_t id)
     const int64_t most = bytes_of(n);
     int64_t bytes = 0;
 
-    if (n->output < 0 || n->kind == KILN__LOW_STORE || n->weight > KILN__WEIGHT_AGAIN || n->reduces)
+    if (n->output < 0 || n->kind == KILN__LOW_STORE || b->facts[id].weight > KILN__WEIGHT_AGAIN ||
+        b->facts[id].reduces)
         return false;
     for (int k = 0; k < few->count; k++)
         bytes += bytes_of(&b->lows[few->id[k]]);
@@ -122,7 +123,7 @@ static void place_read(order *o, uint32_t id, bool reduction)
     if (n->kind == KILN__LOW_RESHAPED)
         place(o, n->operand[0]);
     else if (n->kind == KILN__LOW_REDUCE || n->kind == KILN__LOW_CUSTOM ||
-             (n->stored && !(reduction && n->again)))
+             (o->b->stores[id].stored && !(reduction && o->b->tasks[id].again)))
         place(o, id);
     else
         for (uint32_t k = 0; k < n->operand_count; k++)
@@ -135,12 +136,12 @@ static void place_results(order *o, uint32_t id, bool root)
     const kiln__low *n = &o->b->lows[id];
     if (was_here(o, id, SEEN_RESULTS) && !root)
         return;
-    if ((n->kind == KILN__LOW_REDUCE && n->rows == NULL) ||
-        (kiln__low_computed(n) && n->reduces && n->stored && !root)) {
+    if ((n->kind == KILN__LOW_REDUCE && o->b->row_parts[id].rows == NULL) ||
+        (kiln__low_computed(n) && o->b->facts[id].reduces && o->b->stores[id].stored && !root)) {
         place(o, id);
         return;
     }
-    if (!n->reduces || (n->kind != KILN__LOW_VIEW && !kiln__low_computed(n)))
+    if (!o->b->facts[id].reduces || (n->kind != KILN__LOW_VIEW && !kiln__low_computed(n)))
         return;
     for (uint32_t k = 0; k < n->operand_count; k++)
         place_results(o, n->operand[k], false);
@@ -154,7 +155,7 @@ static void place_outside(order *o, const kiln__row_kernel *row_program, uint32_
     const kiln__low *n = &b->lows[id];
     if (!kiln__set_add(b, seen, id))
         return;
-    if (n->rows != row_program && !kiln__set_has(&row_program->inside, id)) {
+    if (b->row_parts[id].rows != row_program && !kiln__set_has(&row_program->inside, id)) {
         place_read(o, id, false);
         return;
     }
@@ -180,10 +181,10 @@ static void place(order *o, uint32_t id)
     const kiln__low *n = &b->lows[id];
     if (o->seen[id] & PLACED)
         return;
-    if (n->rows != NULL) {
-        place_rows(o, n->rows);
+    if (b->row_parts[id].rows != NULL) {
+        place_rows(o, b->row_parts[id].rows);
     } else {
-        if (n->stored && !n->c_order)
+        if (b->stores[id].stored && !n->c_order)
             place_results(o, id, true);
         for (uint32_t k = 0; k < n->operand_count; k++)
             place_read(o, n->operand[k], n->kind == KILN__LOW_REDUCE);
@@ -197,13 +198,15 @@ kiln__list kiln__order_tasks(kiln__build *b)
     order o = {.b = b};
     o.seen = kiln__build_alloc(b, b->low_count * sizeof *o.seen);
     o.leaves = kiln__build_alloc(b, b->low_count * sizeof *o.leaves);
+    b->tasks = kiln__build_alloc(b, b->low_count * sizeof *b->tasks);
     find_leaves(&o);
     for (uint32_t id = 1; id < b->low_count; id++)
-        if (b->lows[id].needed && b->lows[id].stored)
-            b->lows[id].again = computed_again(&o, id);
+        if (b->facts[id].needed && b->stores[id].stored)
+            b->tasks[id].again = computed_again(&o, id);
     for (uint32_t id = 1; id < b->low_count; id++) {
         const kiln__low *n = &b->lows[id];
-        if (n->needed && (n->stored || n->kind == KILN__LOW_REDUCE || n->kind == KILN__LOW_CUSTOM))
+        if (b->facts[id].needed &&
+            (b->stores[id].stored || n->kind == KILN__LOW_REDUCE || n->kind == KILN__LOW_CUSTOM))
             place(&o, id);
     }
     return o.tasks;

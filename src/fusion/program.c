@@ -10,13 +10,13 @@ static void plan(kiln__build *b)
     kiln__find_needed(b);
     kiln__find_snippets(b);
     kiln__find_forms(b);
-    kiln__find_facts(b);
+    kiln__find_facts(b, NULL);
     kiln__store_outputs(b);
     kiln__measure_views(b);
     kiln__find_rows(b);
     kiln__store_spread(b);
     kiln__cut_large(b);
-    kiln__find_facts(b); /* weights stop at what is stored */
+    kiln__find_facts(b, b->stores);
     const kiln__list tasks = kiln__order_tasks(b);
     kiln__plan_kernel *const made = kiln__schedule_tasks(b, &tasks);
     kiln__write_steps(b, kiln__order_kernels(b, made));

@@ -110,7 +110,8 @@ static bool is_inside(const row_program *f, uint32_t id, bool root)
 {
     const kiln__low *n = &f->b->lows[id];
     return n->kind == KILN__LOW_VIEW ||
-           (kiln__low_computed(n) && (!n->stored || root || kiln__is_marked(&f->root, id)));
+           (kiln__low_computed(n) &&
+            (!f->b->stores[id].stored || root || kiln__is_marked(&f->root, id)));
 }
 
 /* Whether a low that a row program does not compute is computed by another kernel. */
@@ -306,8 +307,9 @@ static bool is_cyclic(row_program *f)
         const int member = n->kind == KILN__LOW_REDUCE ? member_at(f, id) : -1;
         if ((member >= 0 && f->taken[member]) || kiln__is_marked(&f->root, id))
             return true;
-        for (size_t k = 0; n->rows != NULL && k < n->rows->lows.count; k++)
-            kiln__list_add(b, &open, n->rows->lows.ids[k]);
+        for (size_t k = 0; b->row_parts[id].rows != NULL && k < b->row_parts[id].rows->lows.count;
+             k++)
+            kiln__list_add(b, &open, b->row_parts[id].rows->lows.ids[k]);
         for (uint32_t k = 0; k < n->operand_count; k++)
             kiln__list_add(b, &open, n->operand[k]);
     }
@@ -359,7 +361,9 @@ static void enqueue_users(kiln__build *b, kiln__list *queue, uint32_t id)
 /* Whether a low may be a root: stored in the space. */
 static bool may_be_root(const row_program *f, const kiln__low *n)
 {
-    return n->stored && n->loads && n->rows == NULL && !n->c_order &&
+    const kiln__build *b = f->b;
+    return b->stores[n->id].stored && b->facts[n->id].loads && b->row_parts[n->id].rows == NULL &&
+           !n->c_order &&
            kiln__same_shape(n->rank, n->shape, f->sample->space_rank, f->sample->space);
 }
 
@@ -404,7 +408,7 @@ static uint32_t find_roots(row_program *f)
         if (later)
             (void)kiln__mark(b, &f->later, id);
         /* What uses later results and nothing of its own leads to other users of those. */
-        if (later ? !n->loads : is_inside(f, id, false))
+        if (later ? !b->facts[id].loads : is_inside(f, id, false))
             enqueue_users(b, &queue, id);
     }
     f->number++;
@@ -529,8 +533,8 @@ static bool is_of_results(const row_program *f, uint32_t id, const kiln__marks *
         return false;
     for (uint32_t k = 0; k < n->operand_count; k++) {
         const kiln__low *o = &b->lows[n->operand[k]];
-        if ((o->reduces && !kiln__same_shape(n->rank, n->shape, o->rank, o->shape)) ||
-            (!o->arguments && !kiln__is_marked(made, n->operand[k])))
+        if ((b->facts[o->id].reduces && !kiln__same_shape(n->rank, n->shape, o->rank, o->shape)) ||
+            (!b->facts[o->id].arguments && !kiln__is_marked(made, n->operand[k])))
             return false;
     }
     return true;
@@ -555,7 +559,7 @@ static kiln__list find_results(row_program *f)
             continue;
         (void)kiln__mark(b, &f->made, id);
         enqueue_users(b, &queue, id);
-        if (n->stored && n->rows == NULL && !n->c_order)
+        if (b->stores[id].stored && b->row_parts[id].rows == NULL && !n->c_order)
             kiln__list_add(b, &found, id);
     }
     return found;
@@ -587,7 +591,7 @@ static void take_others(row_program *f)
 static void mark_inside(const row_program *f, kiln__row_kernel *made, uint32_t id)
 {
     const kiln__low *n = &f->b->lows[id];
-    if (n->stored || (n->kind != KILN__LOW_VIEW && !kiln__low_computed(n)) ||
+    if (f->b->stores[id].stored || (n->kind != KILN__LOW_VIEW && !kiln__low_computed(n)) ||
         !kiln__set_add(f->b, &made->inside, id))
         return;
     for (uint32_t k = 0; k < n->operand_count; k++)
@@ -598,7 +602,7 @@ static void mark_inside(const row_program *f, kiln__row_kernel *made, uint32_t i
 static void own(const row_program *f, kiln__row_kernel *made, uint32_t id)
 {
     kiln__low *n = &f->b->lows[id];
-    n->rows = made;
+    f->b->row_parts[id].rows = made;
     made->first = made->first == 0 || id < made->first ? id : made->first;
     made->last = id > made->last ? id : made->last;
     kiln__list_add(f->b, &made->lows, id);
@@ -618,7 +622,7 @@ static void make_rows(row_program *f)
         if (!f->taken[m])
             continue;
         own(f, made, f->members[m]);
-        b->lows[f->members[m]].stage = f->stage[m];
+        b->row_parts[f->members[m]].stage = f->stage[m];
         if (f->stage[m] + 1 > made->stage_count)
             made->stage_count = f->stage[m] + 1;
     }
@@ -661,14 +665,14 @@ static void store_chain(row_program *f, uint32_t member)
 
     if (kiln__kernel_grow(b, &alone, member) && alone.size.nodes <= CHAIN_NODES)
         return;
-    while (kiln__low_computed(n) && !n->stored && n->operand_count > 0 &&
+    while (kiln__low_computed(n) && !b->stores[n->id].stored && n->operand_count > 0 &&
            b->user_begin[id + 1] - b->user_begin[id] == 1) {
         id = n->operand[0];
         n = &b->lows[id];
     }
-    if (kiln__low_computed(n) && n->loads &&
+    if (kiln__low_computed(n) && b->facts[n->id].loads &&
         kiln__same_shape(n->rank, n->shape, f->sample->space_rank, f->sample->space))
-        n->stored = true;
+        b->stores[n->id].stored = true;
 }
 
 /* How many members come before a row program has all the roots that it may write. Those of a chain lie
@@ -733,7 +737,8 @@ static void find_beneath(row_program *f)
     const kiln__build *b = f->b;
     for (uint32_t id = 1; id < b->low_count; id++) {
         const kiln__low *n = &b->lows[id];
-        const bool inside = n->kind == KILN__LOW_VIEW || (kiln__low_computed(n) && !n->stored);
+        const bool inside =
+            n->kind == KILN__LOW_VIEW || (kiln__low_computed(n) && !b->stores[id].stored);
         f->positions[id] = n->kind == KILN__LOW_IOTA;
         f->others[id] = !inside && is_other(n);
         for (uint32_t k = 0; inside && k < n->operand_count; k++) {
@@ -752,10 +757,11 @@ void kiln__find_rows(kiln__build *b)
     f->sights = kiln__build_alloc(b, b->low_count * sizeof *f->sights);
     f->positions = kiln__build_alloc(b, b->low_count);
     f->others = kiln__build_alloc(b, b->low_count);
+    b->row_parts = kiln__build_alloc(b, b->low_count * sizeof *b->row_parts);
     find_beneath(f);
     for (uint32_t id = 1; id < b->low_count; id++) {
         const kiln__low *n = &b->lows[id];
-        if (!n->needed || n->kind != KILN__LOW_REDUCE || needs_positions(b, n))
+        if (!b->facts[id].needed || n->kind != KILN__LOW_REDUCE || needs_positions(b, n))
             continue;
         kiln__buf_put(key, (const char *)&n->space_rank, sizeof n->space_rank);
         kiln__buf_put(key, (const char *)n->space, (size_t)n->space_rank * sizeof *n->space);

@@ -115,7 +115,7 @@ static void add_root(kiln__build *b, kiln__plan_kernel *k, uint32_t id)
 {
     (void)kiln__kernel_grow(b, k, id);
     kiln__list_add(b, &k->roots, id);
-    b->lows[id].kernel = k;
+    b->tasks[id].kernel = k;
 }
 
 /* ---- loops ----------------------------------------------------------------------------------- */
@@ -127,14 +127,15 @@ static int continued(kiln__build *b, uint32_t id, int level, kiln__plan_kernel *
     const kiln__low *n = &b->lows[id];
     int count = 0;
     for (uint32_t k = 0; kiln__low_computed(n) && k < n->operand_count; k++) {
-        const kiln__low *o = &b->lows[n->operand[k]];
-        if (!kiln__mark(b, &b->marks, n->operand[k]))
+        const uint32_t o = n->operand[k];
+        const kiln__task *task = &b->tasks[o];
+        if (!kiln__mark(b, &b->marks, o))
             continue;
-        if (!o->stored)
-            count += continued(b, n->operand[k], level, loop);
-        else if (o->level == level && !o->epilogue && !o->cut && o->rows == NULL &&
-                 o->kernel != *loop) {
-            *loop = o->kernel;
+        if (!b->stores[o].stored)
+            count += continued(b, o, level, loop);
+        else if (task->level == level && !task->epilogue && !b->stores[o].cut &&
+                 b->row_parts[o].rows == NULL && task->kernel != *loop) {
+            *loop = task->kernel;
             count++;
         }
     }
@@ -238,7 +239,7 @@ static void join_reduction(schedule *s, uint32_t id, int level)
     k->states = kiln__pass_states(b, k->members.ids, k->members.count);
     if (same->count == 0 || same->open[same->count - 1] != k)
         add_to_group(b, same, k);
-    n->kernel = k;
+    b->tasks[id].kernel = k;
 }
 
 /* ---- the user's kernels ---------------------------------------------------------------------- */
@@ -263,7 +264,7 @@ static void join_custom(schedule *s, uint32_t id, int level)
         add_to_group(b, g, made);
     }
     kiln__list_add(b, &g->open[0]->roots, id);
-    n->kernel = g->open[0];
+    b->tasks[id].kernel = g->open[0];
 }
 
 /* ---- levels ---------------------------------------------------------------------------------- */
@@ -289,19 +290,22 @@ static int ready_operands(schedule *s, uint32_t id, int context)
 /* The first level at which a kernel can compute, or read, a value. */
 static int ready(schedule *s, uint32_t id, int context)
 {
-    const kiln__low *n = &s->b->lows[id];
+    const kiln__build *b = s->b;
+    const kiln__low *n = &b->lows[id];
+    const kiln__task *task = &b->tasks[id];
     int *level = &s->ready[id][context];
     if (*level != 0)
         return *level;
     s->b->work++;
     if (n->kind == KILN__LOW_RESHAPED)
-        *level = s->b->lows[n->operand[0]].level + 1;
+        *level = b->tasks[n->operand[0]].level + 1;
     else if (n->kind == KILN__LOW_REDUCE || n->kind == KILN__LOW_CUSTOM)
-        *level = n->level + 1;
-    else if (!n->stored || (context == CONTEXT_REDUCE && n->again))
+        *level = task->level + 1;
+    else if (!b->stores[id].stored || (context == CONTEXT_REDUCE && task->again))
         *level = ready_operands(s, id, context);
     else
-        *level = n->level + (context != CONTEXT_SAME || n->epilogue || n->cut || n->rows != NULL);
+        *level = task->level + (context != CONTEXT_SAME || task->epilogue || b->stores[id].cut ||
+                                b->row_parts[id].rows != NULL);
     return *level;
 }
 
@@ -346,14 +350,14 @@ static kiln__plan_kernel *last_reduction(kiln__build *b, uint32_t id, bool root)
 {
     const kiln__low *n = &b->lows[id];
     kiln__plan_kernel *last = NULL;
-    if (!n->reduces || !kiln__mark(b, &b->marks, id))
+    if (!b->facts[id].reduces || !kiln__mark(b, &b->marks, id))
         return NULL;
     if (n->kind == KILN__LOW_REDUCE)
-        return n->rows == NULL ? n->kernel : NULL;
+        return b->row_parts[id].rows == NULL ? b->tasks[id].kernel : NULL;
     if (n->kind != KILN__LOW_VIEW && !kiln__low_computed(n))
         return NULL;
-    if (n->stored && !root)
-        return n->epilogue ? n->kernel : NULL;
+    if (b->stores[id].stored && !root)
+        return b->tasks[id].epilogue ? b->tasks[id].kernel : NULL;
     for (uint32_t k = 0; k < n->operand_count; k++) {
         kiln__plan_kernel *one = last_reduction(b, n->operand[k], false);
         if (one != NULL && (last == NULL || one->level > last->level))
@@ -398,11 +402,12 @@ static finish look_at(schedule *s, uint32_t id, const kiln__plan_kernel *kernel,
     case KILN__LOW_CAST:
     case KILN__LOW_SNIPPET:
     case KILN__LOW_STORE:
-        if (root || !n->stored || (n->epilogue && n->kernel == kernel))
+        if (root || !s->b->stores[id].stored ||
+            (s->b->tasks[id].epilogue && s->b->tasks[id].kernel == kernel))
             return finishes_computed(s, n, kernel);
         break;
     case KILN__LOW_REDUCE:
-        if (n->rows == NULL && n->kernel == kernel)
+        if (s->b->row_parts[id].rows == NULL && s->b->tasks[id].kernel == kernel)
             return FINISH_RESULT;
         break;
     case KILN__LOW_RESHAPED:
@@ -441,15 +446,15 @@ static kiln__plan_kernel *find_finisher(schedule *s, uint32_t id)
 
 static void schedule_stored(schedule *s, uint32_t id)
 {
-    kiln__low *n = &s->b->lows[id];
+    kiln__task *task = &s->b->tasks[id];
     kiln__plan_kernel *kernel = find_finisher(s, id);
     if (kernel != NULL) {
-        n->epilogue = true;
+        task->epilogue = true;
         add_root(s->b, kernel, id);
-        n->level = kernel->level;
+        task->level = kernel->level;
         return;
     }
-    n->level = join_loop(s, id, ready_operands(s, id, CONTEXT_SAME));
+    task->level = join_loop(s, id, ready_operands(s, id, CONTEXT_SAME));
 }
 
 /* The level of what a row program reads: everything beneath its members that is not of it. */
@@ -460,7 +465,7 @@ static int level_outside(schedule *s, const kiln__row_kernel *row_program, uint3
     int level = 1;
     if (!kiln__mark(b, &b->marks, id))
         return 1;
-    if (n->rows != row_program && !kiln__set_has(&row_program->inside, id))
+    if (b->row_parts[id].rows != row_program && !kiln__set_has(&row_program->inside, id))
         return ready(s, id, CONTEXT_OTHER);
     for (uint32_t k = 0; k < n->operand_count; k++)
         level = larger(level, level_outside(s, row_program, n->operand[k]));
@@ -481,8 +486,8 @@ static void schedule_rows(schedule *s, kiln__row_kernel *row_program)
     for (size_t l = 0; l < row_program->lows.count; l++) {
         const uint32_t id = row_program->lows.ids[l];
         kiln__low *n = &b->lows[id];
-        n->kernel = k;
-        n->level = level;
+        b->tasks[id].kernel = k;
+        b->tasks[id].level = level;
         kiln__list_add(b, n->kind == KILN__LOW_REDUCE ? &k->members : &k->roots, id);
     }
 }
@@ -490,14 +495,14 @@ static void schedule_rows(schedule *s, kiln__row_kernel *row_program)
 static void schedule_task(schedule *s, uint32_t id)
 {
     kiln__low *n = &s->b->lows[id];
-    if (n->rows != NULL) {
-        schedule_rows(s, n->rows);
+    if (s->b->row_parts[id].rows != NULL) {
+        schedule_rows(s, s->b->row_parts[id].rows);
     } else if (n->kind == KILN__LOW_REDUCE) {
-        n->level = ready(s, n->operand[0], CONTEXT_REDUCE);
-        join_reduction(s, id, n->level);
+        s->b->tasks[id].level = ready(s, n->operand[0], CONTEXT_REDUCE);
+        join_reduction(s, id, s->b->tasks[id].level);
     } else if (n->kind == KILN__LOW_CUSTOM) {
-        n->level = ready_operands(s, id, CONTEXT_OTHER);
-        join_custom(s, id, n->level);
+        s->b->tasks[id].level = ready_operands(s, id, CONTEXT_OTHER);
+        join_custom(s, id, s->b->tasks[id].level);
     } else {
         schedule_stored(s, id);
     }
@@ -512,25 +517,27 @@ kiln__plan_kernel *kiln__schedule_tasks(kiln__build *b, const kiln__list *tasks)
     for (size_t k = 0; k < tasks->count; k++)
         schedule_task(&s, tasks->ids[k]);
     for (uint32_t id = 1; id < b->low_count; id++)
-        b->lows[id].recomputed =
-            s.ready[id][CONTEXT_REDUCE] != 0 && s.ready[id][CONTEXT_REDUCE] <= b->lows[id].level;
+        b->tasks[id].recomputed =
+            s.ready[id][CONTEXT_REDUCE] != 0 && s.ready[id][CONTEXT_REDUCE] <= b->tasks[id].level;
     return made;
 }
 
 bool kiln__inlined(const kiln__build *b, const kiln__plan_kernel *kernel, uint32_t low)
 {
-    const kiln__low *n = &b->lows[low];
-    if (!kiln__low_computed(n))
+    const kiln__task *task = &b->tasks[low];
+    const kiln__row_kernel *rows = b->row_parts[low].rows;
+    if (!kiln__low_computed(&b->lows[low]))
         return false;
-    if (!n->stored)
+    if (!b->stores[low].stored)
         return true;
     switch (kernel->kind) {
     case KILN__STEP_LOOP:
-        return n->rows == NULL && !n->epilogue && !n->cut && n->level == kernel->level;
+        return rows == NULL && !task->epilogue && !b->stores[low].cut &&
+               task->level == kernel->level;
     case KILN__STEP_REDUCE:
-        return n->kernel == kernel || n->recomputed;
+        return task->kernel == kernel || task->recomputed;
     case KILN__STEP_ROW:
-        return n->rows == kernel->rows || kiln__set_has(&kernel->rows->inside, low);
+        return rows == kernel->rows || kiln__set_has(&kernel->rows->inside, low);
     case KILN__STEP_CUSTOM:
     case KILN__STEP_CUSTOM_REDUCE:
         break;

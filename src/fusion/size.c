@@ -71,7 +71,7 @@ static void measure_below(walk *w, uint32_t id, bool root)
         w->sum->leaves += b->size.beneath[id][1];
         return;
     }
-    if (!kiln__low_computed(n) || (n->stored && !root)) {
+    if (!kiln__low_computed(n) || (b->stores[id].stored && !root)) {
         w->sum->leaves++;
         if (n->kind == KILN__LOW_LEAF || n->kind == KILN__LOW_SCALAR)
             return;
@@ -113,7 +113,7 @@ static void measure_view(kiln__build *b, uint32_t view)
 
     kiln__marks_clear(b, &b->marks);
     b->size.measured.count = 0;
-    if (kiln__low_computed(&b->lows[behind]) && !b->lows[behind].stored)
+    if (kiln__low_computed(&b->lows[behind]) && !b->stores[behind].stored)
         measure_below(&w, behind, false);
     else
         sum.leaves = 1;
@@ -126,7 +126,7 @@ void kiln__measure_views(kiln__build *b)
     if (b->size.beneath == NULL)
         b->size.beneath = kiln__build_alloc(b, b->low_count * sizeof *b->size.beneath);
     for (uint32_t id = 1; id < b->low_count; id++)
-        if (b->lows[id].needed && b->lows[id].kind == KILN__LOW_VIEW)
+        if (b->facts[id].needed && b->lows[id].kind == KILN__LOW_VIEW)
             measure_view(b, id);
 }
 
@@ -188,13 +188,15 @@ static void cut(kiln__build *b)
 {
     for (uint32_t id = 1; id < b->low_count; id++) {
         kiln__low *n = &b->lows[id];
+        const kiln__fact *f = &b->facts[id];
         const bool small =
-            !n->of_numbers && ((!n->loads && !n->reduces) || n->weight < NODES_MAX / 8);
-        if (n->needed && n->kind == KILN__LOW_VIEW)
+            !n->of_numbers && ((!f->loads && !f->reduces) || f->weight < NODES_MAX / 8);
+        if (b->facts[id].needed && n->kind == KILN__LOW_VIEW)
             measure_view(b, id);
-        if (!n->needed || !kiln__low_computed(n) || n->stored || n->in_rows || small)
+        if (!b->facts[id].needed || !kiln__low_computed(n) || b->stores[id].stored ||
+            b->stores[id].in_rows || small)
             continue;
-        n->stored = n->cut = exceeds(b, id, NODES_MAX / 2, LEAVES_MAX / 2);
+        b->stores[id].stored = b->stores[id].cut = exceeds(b, id, NODES_MAX / 2, LEAVES_MAX / 2);
     }
 }
 
@@ -203,7 +205,7 @@ void kiln__cut_large(kiln__build *b)
     kiln__measure_views(b);
     for (uint32_t id = 1; id < b->low_count; id++) {
         const kiln__low *n = &b->lows[id];
-        if (n->needed && (n->stored || n->kind == KILN__LOW_REDUCE) &&
+        if (b->facts[id].needed && (b->stores[id].stored || n->kind == KILN__LOW_REDUCE) &&
             exceeds(b, id, NODES_MAX, LEAVES_MAX)) {
             cut(b);
             return;

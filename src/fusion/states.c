@@ -35,7 +35,7 @@ static const kiln__form *form_of(kiln__build *b, const kiln__reduce_row *row, ki
 {
     if (row == NULL)
         return NULL;
-    for (const kiln__form *f = b->forms; f != NULL; f = f->next)
+    for (const kiln__form *f = b->all_forms; f != NULL; f = f->next)
         if (f->row == row && f->from == from)
             return f;
     kiln__form *made = kiln__build_alloc(b, sizeof *made);
@@ -48,23 +48,24 @@ static const kiln__form *form_of(kiln__build *b, const kiln__reduce_row *row, ki
     made->identity = table_text(b, row, from, KILN__SNIPPET_IDENTITY);
     made->bytes = (size_t)kiln__reduce_part_bytes(row, from);
     made->state = made;
-    for (const kiln__form *f = b->forms; f != NULL; f = f->next)
+    for (const kiln__form *f = b->all_forms; f != NULL; f = f->next)
         if (same_texts(f, made))
             made->state = f->state;
-    made->next = b->forms;
-    b->forms = made;
+    made->next = b->all_forms;
+    b->all_forms = made;
     return made;
 }
 
 void kiln__find_forms(kiln__build *b)
 {
+    b->forms = kiln__build_alloc(b, b->low_count * sizeof *b->forms);
     for (uint32_t id = 1; id < b->low_count; id++) {
-        kiln__low *n = &b->lows[id];
-        if (!n->needed || n->kind != KILN__LOW_REDUCE)
+        const kiln__low *n = &b->lows[id];
+        if (!b->facts[id].needed || n->kind != KILN__LOW_REDUCE)
             continue;
         const kiln_dtype from = b->lows[n->operand[0]].dtype;
-        n->form = form_of(b, kiln__reduce_row_find(n->op, from), from);
-        n->shared_form = form_of(b, kiln__reduce_row_beside(n->op, from), from);
+        b->forms[id].alone = form_of(b, kiln__reduce_row_find(n->op, from), from);
+        b->forms[id].shared = form_of(b, kiln__reduce_row_beside(n->op, from), from);
     }
 }
 
@@ -76,12 +77,13 @@ static bool same_state(const kiln__low *m, const kiln__form *form, const kiln__m
 }
 
 /* Take the form that reads another member's state, when that member is there. */
-static void use_shared_form(kiln__member *members, size_t count, size_t at)
+static void use_shared_form(const kiln__build *b, kiln__member *members, size_t count, size_t at)
 {
     const kiln__low *n = members[at].low;
-    for (size_t o = 0; n->shared_form != NULL && o < count; o++)
-        if (o != at && same_state(n, n->shared_form, &members[o])) {
-            members[at].form = n->shared_form;
+    const kiln__form *const shared = b->forms[members[at].id].shared;
+    for (size_t o = 0; shared != NULL && o < count; o++)
+        if (o != at && same_state(n, shared, &members[o])) {
+            members[at].form = shared;
             return;
         }
 }
@@ -93,9 +95,9 @@ static size_t read_members(const kiln__build *b, const uint32_t *ids, size_t cou
     size_t states = 0;
     for (size_t m = 0; m < count; m++)
         members[m] =
-            (kiln__member){.low = &b->lows[ids[m]], .id = ids[m], .form = b->lows[ids[m]].form};
+            (kiln__member){.low = &b->lows[ids[m]], .id = ids[m], .form = b->forms[ids[m]].alone};
     for (size_t m = 0; m < count; m++)
-        use_shared_form(members, count, m);
+        use_shared_form(b, members, count, m);
     for (size_t m = 0; m < count; m++) {
         size_t o = 0;
         while (o < m && !same_state(members[m].low, members[m].form, &members[o]))

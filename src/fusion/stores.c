@@ -21,18 +21,19 @@ enum {
 
 void kiln__store_outputs(kiln__build *b)
 {
+    b->stores = kiln__build_alloc(b, b->low_count * sizeof *b->stores);
     for (uint32_t id = 1; id < b->low_count; id++) {
         kiln__low *n = &b->lows[id];
-        if (!n->needed)
+        if (!b->facts[id].needed)
             continue;
         if (n->kind == KILN__LOW_STORE || (n->output >= 0 && kiln__low_computed(n)))
-            n->stored = true;
+            b->stores[id].stored = true;
         if (n->kind == KILN__LOW_SNIPPET && kiln__snippet_loops(n->custom->def) &&
             b->snippets[id]->uses > 1)
-            n->stored = true;
+            b->stores[id].stored = true;
         for (uint32_t k = 0; n->kind == KILN__LOW_CUSTOM && k < n->operand_count; k++) {
             kiln__low *o = &b->lows[kiln__behind(b, n->operand[k])];
-            o->stored = o->stored || kiln__low_computed(o);
+            b->stores[o->id].stored = b->stores[o->id].stored || kiln__low_computed(o);
         }
     }
 }
@@ -41,27 +42,29 @@ void kiln__store_outputs(kiln__build *b)
 static void mark_row_uses(kiln__build *b)
 {
     for (uint32_t id = 1; id < b->low_count; id++)
-        b->lows[id].in_rows = b->lows[id].rows != NULL;
+        b->stores[id].in_rows = b->row_parts[id].rows != NULL;
     for (uint32_t id = b->low_count; id-- > 1;) {
         const kiln__low *n = &b->lows[id];
-        if (!n->needed || !n->in_rows)
+        if (!b->facts[id].needed || !b->stores[id].in_rows)
             continue;
         for (uint32_t k = 0; k < n->operand_count; k++) {
             kiln__low *o = &b->lows[n->operand[k]];
-            if ((kiln__low_computed(o) || o->kind == KILN__LOW_VIEW) && !o->stored)
-                o->in_rows = true;
+            if ((kiln__low_computed(o) || o->kind == KILN__LOW_VIEW) && !b->stores[o->id].stored)
+                b->stores[o->id].in_rows = true;
         }
     }
 }
 
 /* Whether to store `v`, which is used at each of so many elements and is smaller. */
-static bool worth_storing(const kiln__low *v, int64_t elements)
+static bool worth_storing(const kiln__build *b, const kiln__low *v, int64_t elements)
 {
-    if (!kiln__low_computed(v) || v->stored || v->weight == 0 || elements < 2 * v->size)
+    const kiln__fact *f = &b->facts[v->id];
+    if (!kiln__low_computed(v) || b->stores[v->id].stored || f->weight == 0 ||
+        elements < 2 * v->size)
         return false;
-    if (v->reduces && !v->loads)
+    if (f->reduces && !f->loads)
         return true;
-    return (v->loads || v->reduces) && v->weight >= SPREAD_WEIGHT &&
+    return (f->loads || f->reduces) && f->weight >= SPREAD_WEIGHT &&
            elements - v->size >= SPREAD_ELEMENTS;
 }
 
@@ -70,15 +73,16 @@ void kiln__store_spread(kiln__build *b)
     mark_row_uses(b);
     for (uint32_t id = b->low_count; id-- > 1;) {
         const kiln__low *n = &b->lows[id];
-        if (!n->needed || n->in_rows || (!kiln__low_computed(n) && n->kind != KILN__LOW_REDUCE))
+        if (!b->facts[id].needed || b->stores[id].in_rows ||
+            (!kiln__low_computed(n) && n->kind != KILN__LOW_REDUCE))
             continue;
         for (uint32_t k = 0; k < n->operand_count; k++) {
             kiln__low *v = &b->lows[kiln__behind(b, n->operand[k])];
             int64_t elements = n->size;
             if (n->kind == KILN__LOW_REDUCE)
                 elements = b->lows[n->operand[k]].size;
-            if (worth_storing(v, elements))
-                v->stored = true;
+            if (worth_storing(b, v, elements))
+                b->stores[v->id].stored = true;
         }
     }
 }

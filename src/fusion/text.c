@@ -134,7 +134,7 @@ static bool is_of_row(const kiln__writer *w, uint32_t low)
     if (n->kind == KILN__LOW_CONST || n->kind == KILN__LOW_SCALAR)
         return true;
     if (n->kind == KILN__LOW_REDUCE)
-        return n->rows == w->kernel->rows;
+        return w->b->row_parts[low].rows == w->kernel->rows;
     if (n->kind != KILN__LOW_VIEW && !kiln__inlined(w->b, w->kernel, low))
         return false;
     for (uint32_t k = 0; k < n->operand_count; k++)
@@ -189,10 +189,10 @@ static const char *value_statement(kiln__writer *w, kiln_dtype dtype, const char
 static const char *row_text(kiln__writer *w, uint32_t low, const kiln__axis_map *map)
 {
     const int body = w->body;
-    const kiln__low *n = &w->b->lows[low];
-    if (body == KILN__BUF_BODY && n->reduces && is_of_row(w, low))
+    const kiln__fact *fact = &w->b->facts[low];
+    if (body == KILN__BUF_BODY && fact->reduces && is_of_row(w, low))
         w->body = KILN__BUF_ROW;
-    else if (body == KILN__BUF_BODY && w->dry && n->calls && was_computed(w, low, map))
+    else if (body == KILN__BUF_BODY && w->dry && fact->calls && was_computed(w, low, map))
         return "";
     const char *text = computed_text(w, low, map);
     kiln__name_low(w, low, map, text); /* in the scope that it was computed in */
@@ -227,7 +227,7 @@ const char *kiln__operand_text(kiln__writer *w, uint32_t low, const kiln__axis_m
         text =
             w->kernel->kind == KILN__STEP_ROW ? row_text(w, low, map) : computed_text(w, low, map);
     } else if (w->dry) {
-        n->read = true;
+        b->values[low].read = true;
         text = "";
     } else {
         text = kiln__input_param(w, low, map);

@@ -74,7 +74,7 @@ void kiln__write_loop(kiln__writer *w)
         const kiln__low *n = &b->lows[k->roots.ids[r]];
         kiln__place(w, k->roots.ids[r], order);
         for (int a = 0; a < w->rank; a++)
-            strides[a] = n->value->strides[w->axis[a]];
+            strides[a] = b->values[n->id].value->strides[w->axis[a]];
         const char *name = kiln__output_param(w, k->roots.ids[r], w->rank, w->shape, strides);
         kiln__buf_printf(body, "%s = %s;\n", name, texts[r]);
     }
@@ -105,7 +105,7 @@ void kiln__write_custom(kiln__writer *w)
     for (uint32_t p = 0; p < first->operand_count; p++) {
         const uint32_t o = first->operand[p];
         if (w->dry) {
-            b->lows[kiln__behind(b, o)].read = true;
+            b->values[kiln__behind(b, o)].read = true;
             continue;
         }
         const kiln__low *n = &b->lows[o], *seen = &b->lows[kiln__behind(b, o)];
@@ -145,7 +145,7 @@ void kiln__write_custom(kiln__writer *w)
         }
         kiln__place(w, low, NULL);
         (void)kiln__output_param(w, low, b->lows[low].rank, b->lows[low].shape,
-                                 b->lows[low].value->strides);
+                                 b->values[low].value->strides);
     }
     s->why = "a kernel of the user's";
 }

@@ -247,7 +247,7 @@ static void assign_outputs(kiln__writer *w, uint32_t low, const char *text)
     kiln__build *b = w->b;
     int64_t shape[KILN_RANK_MAX], strides[KILN_RANK_MAX];
     kiln__place(w, low, NULL);
-    const int rank = kiln__kept_strides(w, &b->lows[low], shape, strides);
+    const int rank = kiln__kept_strides(w, low, shape, strides);
     const char *name = kiln__output_param(w, low, rank, shape, strides);
     kiln__buf_printf(&b->scratch[KILN__BUF_BODY], "%s = %s;\n", name, text);
 }
@@ -269,7 +269,7 @@ static void write_post(kiln__writer *w, const kiln__member *members, size_t coun
         return;
     w->step->input_count = w->step->param_count;
     for (size_t m = 0; m < count; m++)
-        if (members[m].low->read || members[m].low->output >= 0)
+        if (b->values[members[m].id].read || members[m].low->output >= 0)
             assign_outputs(w, members[m].id, w->seen[base + m].text);
     for (size_t r = 0; r < k->roots.count; r++)
         assign_outputs(w, k->roots.ids[r], texts[r]);

@@ -41,7 +41,7 @@ static size_t members_of(kiln__writer *w, int stage, uint32_t *ids)
 {
     size_t count = 0;
     for (size_t m = 0; m < w->kernel->members.count; m++)
-        if (w->b->lows[w->kernel->members.ids[m]].stage == stage)
+        if (w->b->row_parts[w->kernel->members.ids[m]].stage == stage)
             ids[count++] = w->kernel->members.ids[m];
     return count;
 }
@@ -86,7 +86,8 @@ static void write_stage(kiln__writer *w, int stage, kiln_row_stage *stages)
 static bool is_per_row(const kiln__writer *w, uint32_t low)
 {
     const kiln__low *n = &w->b->lows[low];
-    return !kiln__same_shape(n->rank, n->shape, w->kernel->rank, w->kernel->shape) || !n->loads;
+    return !kiln__same_shape(n->rank, n->shape, w->kernel->rank, w->kernel->shape) ||
+           !w->b->facts[low].loads;
 }
 
 static void put_element_outputs(kiln__writer *w, const char *const *texts)
@@ -99,8 +100,8 @@ static void put_element_outputs(kiln__writer *w, const char *const *texts)
             continue;
         const kiln__low *n = &w->b->lows[k->roots.ids[r]];
         kiln__place(w, k->roots.ids[r], order);
-        const char *name =
-            kiln__output_param(w, k->roots.ids[r], w->rank, w->shape, n->value->strides);
+        const char *name = kiln__output_param(w, k->roots.ids[r], w->rank, w->shape,
+                                              w->b->values[n->id].value->strides);
         kiln__buf_printf(&w->b->scratch[KILN__BUF_BODY], "%s = %s;\n", name, texts[r]);
     }
 }
@@ -109,7 +110,7 @@ static void put_row_output(kiln__writer *w, uint32_t low, const char *text, kiln
 {
     int64_t shape[KILN_RANK_MAX], strides[KILN_RANK_MAX];
     kiln__place(w, low, NULL);
-    const int rank = kiln__kept_strides(w, &w->b->lows[low], shape, strides);
+    const int rank = kiln__kept_strides(w, low, shape, strides);
     kiln__buf_printf(post, "%s = %s;\n", kiln__output_param(w, low, rank, shape, strides), text);
 }
 
@@ -121,7 +122,7 @@ static void put_row_outputs(kiln__writer *w, const char *const *texts)
     for (size_t m = 0; m < k->members.count; m++) {
         const uint32_t id = k->members.ids[m];
         const kiln__low *n = &w->b->lows[id];
-        if (n->read || n->output >= 0)
+        if (w->b->values[id].read || n->output >= 0)
             put_row_output(w, id, kiln__operand_text(w, id, kiln__kept_map(w, id), false), post);
     }
     for (size_t r = 0; r < k->roots.count; r++)

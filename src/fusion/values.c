@@ -27,37 +27,37 @@ static void describe(kiln__build *b, const kiln__low *n, const int *order, kiln_
 void kiln__place(kiln__writer *w, uint32_t low, const int *order)
 {
     kiln__build *b = w->b;
-    kiln__low *n = &b->lows[low];
+    const kiln__low *n = &b->lows[low];
     kiln__program *p = b->program;
     int natural[KILN_RANK_MAX];
 
-    if (n->value != NULL)
+    if (b->values[low].value != NULL)
         return;
+    kiln__step_param *const value = kiln__build_alloc(b, sizeof *value);
+    b->values[low].value = value;
     for (int a = 0; a < n->rank; a++)
         natural[a] = a;
     if (order == NULL || n->c_order)
         order = natural;
-    n->value = kiln__build_alloc(b, sizeof *n->value);
-    n->value->dtype = n->dtype;
-    n->value->rank = n->rank;
-    n->value->shape = n->shape;
+    value->dtype = n->dtype;
+    value->rank = n->rank;
+    value->shape = n->shape;
     if (n->output >= 0) {
         const uint32_t at = b->ir->input_count + (uint32_t)n->output;
-        n->value->kind = KILN__VALUE_ARG;
-        n->value->index = at;
+        value->kind = KILN__VALUE_ARG;
+        value->index = at;
         describe(b, n, order, &p->outputs[n->output]);
-        n->value->strides = b->args[at].is_array
-                               ? kiln__build_copy(b, b->args[at].strides,
-                                                  (size_t)n->rank * sizeof(int64_t))
-                               : ordered_strides(b, n, order);
+        value->strides = b->args[at].is_array ? kiln__build_copy(b, b->args[at].strides,
+                                                                 (size_t)n->rank * sizeof(int64_t))
+                                              : ordered_strides(b, n, order);
         p->first_write[n->output] = w->number + 1;
         return;
     }
     kiln__made *temp = &p->temps[p->temp_count];
-    n->value->kind = KILN__VALUE_TEMP;
-    n->value->index = (uint32_t)p->temp_count++;
+    value->kind = KILN__VALUE_TEMP;
+    value->index = (uint32_t)p->temp_count++;
     describe(b, n, order, temp);
-    n->value->strides = ordered_strides(b, n, order);
+    value->strides = ordered_strides(b, n, order);
     temp->first = temp->last = w->number;
 }
 
@@ -169,9 +169,9 @@ static void value_of(kiln__build *b, uint32_t low, kiln__step_param *p, const in
         return;
     }
     const kiln__low *kept = n->kind == KILN__LOW_RESHAPED ? &b->lows[n->operand[0]] : n;
-    p->kind = kept->value->kind;
-    p->index = kept->value->index;
-    *strides = kept->value->strides;
+    p->kind = b->values[kept->id].value->kind;
+    p->index = b->values[kept->id].value->index;
+    *strides = b->values[kept->id].value->strides;
     if (n->kind == KILN__LOW_RESHAPED) {
         *strides = ordered_strides(b, n, NULL);
     }
@@ -222,7 +222,7 @@ const char *kiln__input_param(kiln__writer *w, uint32_t low, const kiln__axis_ma
         p->whole = is_whole(p, b->args[p->index].rank, b->args[p->index].shape,
                             b->args[p->index].strides);
     else if (n->kind != KILN__LOW_RESHAPED)
-        p->whole = is_whole(p, n->rank, n->shape, n->value->strides);
+        p->whole = is_whole(p, n->rank, n->shape, b->values[low].value->strides);
     w->step->bytes_read += p->bytes;
     note_read(w, p);
     return name;
@@ -234,19 +234,19 @@ const char *kiln__output_param(kiln__writer *w, uint32_t low, int rank, const in
     kiln__build *b = w->b;
     const kiln__low *n = &b->lows[low];
     char temporary[24];
-    snprintf(temporary, sizeof temporary, "kept%u", n->value->index + 1);
+    snprintf(temporary, sizeof temporary, "kept%u", b->values[low].value->index + 1);
     const char *name = choose_name(
         w, n->output >= 0 ? b->ir->outputs[n->output].name : temporary, "out");
     kiln__step_param *p =
         add_param(w, &b->scratch[w->row_outputs ? KILN__BUF_MORE : KILN__BUF_OUT], n->dtype, name);
-    p->kind = n->value->kind;
-    p->index = n->value->index;
+    p->kind = b->values[low].value->kind;
+    p->index = b->values[low].value->index;
     p->node = n->origin;
     p->rank = rank;
     p->shape = kiln__build_copy(b, shape, (size_t)rank * sizeof *shape);
     p->strides = kiln__build_copy(b, strides, (size_t)rank * sizeof *strides);
     p->bytes = n->size * (int64_t)kiln_dtype_size(n->dtype);
-    p->whole = is_whole(p, n->rank, n->shape, n->value->strides);
+    p->whole = is_whole(p, n->rank, n->shape, b->values[low].value->strides);
     w->step->bytes_written += p->bytes;
     return name;
 }
@@ -272,8 +272,9 @@ void kiln__spare_param(kiln__writer *w, kiln_dtype dtype, int rank, int64_t *sha
     w->step->bytes_written += p->bytes;
 }
 
-int kiln__kept_strides(const kiln__writer *w, const kiln__low *n, int64_t *shape, int64_t *strides)
+int kiln__kept_strides(const kiln__writer *w, uint32_t low, int64_t *shape, int64_t *strides)
 {
+    const kiln__low *n = &w->b->lows[low];
     int rank = 0, own = 0;
     for (int a = 0; a < w->kernel->rank; a++) {
         if (w->kernel->reduced[a])
@@ -283,7 +284,7 @@ int kiln__kept_strides(const kiln__writer *w, const kiln__low *n, int64_t *shape
         while (shape[rank] != 1 && own < n->rank && n->shape[own] == 1)
             own++;
         if (shape[rank] != 1)
-            strides[rank] = n->value->strides[own++];
+            strides[rank] = w->b->values[low].value->strides[own++];
         rank++;
     }
     return rank;

@@ -204,6 +204,7 @@ void kiln__write_steps(kiln__build *b, kiln__plan_kernel *kernels)
     kiln__program *p = b->program;
     size_t count = 0, spare = 0;
 
+    b->values = kiln__build_alloc(b, b->low_count * sizeof *b->values);
     b->text.last_named = kiln__build_alloc(b, b->low_count * sizeof *b->text.last_named);
     for (kiln__plan_kernel *k = kernels; k != NULL; k = k->next) {
         survey(b, k);

@@ -95,7 +95,7 @@ const char *kiln__output_param(kiln__writer *w, uint32_t low, int rank, const in
 /* An output parameter that nothing reads, in a temporary of its own. */
 void kiln__spare_param(kiln__writer *w, kiln_dtype dtype, int rank, int64_t *shape);
 /* Strides of a placed low as an output of a reduction of `w`'s kernel: those of the kept axes. */
-int kiln__kept_strides(const kiln__writer *w, const kiln__low *n, int64_t *shape, int64_t *strides);
+int kiln__kept_strides(const kiln__writer *w, uint32_t low, int64_t *shape, int64_t *strides);
 
 /* ---- names.c, text.c ---- */
 
