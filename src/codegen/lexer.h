@@ -76,7 +76,7 @@ typedef struct kiln__scan {
     kiln__snippet_kind statements; /* which snippet assigns the outputs: op or post */
 } kiln__scan;
 
-/* Blank the #includes of headers that the prelude stands for (include.c). */
+/* Blank the #includes of headers that the prelude stands for (headers.c). */
 kiln_status kiln__includes_blank(char *text, kiln_error *err);
 
 /* The headers of the user's that a definition includes, as tokens. */

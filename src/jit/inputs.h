@@ -2,7 +2,7 @@
  * inputs.h - the files that a kernel is made from, as a key finds them; for src/jit alone.
  *
  *     key.c, jit.c, build.c -> inputs.c    read, remembered, compared later
- *                           -> include.c   which files: #includes and options followed
+ *                           -> follow.c   which files: #includes and options followed
  */
 #ifndef KILN_JIT_INPUTS_H
 #define KILN_JIT_INPUTS_H
@@ -22,7 +22,7 @@ bool kiln__input_read(kiln__inputs *in, const char *path, char **text_out, size_
 bool kiln__input_known(const kiln__inputs *in, const char *path);
 
 /* Follow the includes of a definition and of its options; the texts of all files go into `key`. */
-void kiln__include_scan(const kiln__definition *def, kiln_backend backend, kiln__buf *key,
+void kiln__inputs_follow(const kiln__definition *def, kiln_backend backend, kiln__buf *key,
                         kiln__inputs *in);
 
 #endif

@@ -82,7 +82,7 @@ kiln_status kiln__jit_compile(kiln__cache *cache, const kiln__definition *def,
                               const atomic_bool *cancel, kiln__compile_result *result,
                               double *us_out, kiln_error *err);
 
-/* ---- keys (key.c, inputs.c, include.c) ---- */
+/* ---- keys (key.c, inputs.c, follow.c) ---- */
 
 /* A file whose text is in a key, as it was when it was read. */
 typedef struct kiln__input {

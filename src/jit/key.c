@@ -5,7 +5,7 @@
  *      what one compiler adds    |  the request: the same whichever compiler there is
  *
  * Rule: everything the binary depends on is in, nothing local to the machine is: no paths, no
- * times. What cannot be known leaves the inputs incomplete (include.c), and the binary in memory.
+ * times. What cannot be known leaves the inputs incomplete (follow.c), and the binary in memory.
  */
 #define _GNU_SOURCE
 #include "jit/inputs.h"
@@ -26,7 +26,7 @@ static void put_request(const kiln__definition *def, const kiln__source *source,
         kiln__buf_printf(&w->key, "option %zu %s\n", strlen(def->options[o]), def->options[o]);
     kiln__buf_printf(&w->key, "source %zu\n", source->bytes);
     kiln__buf_put(&w->key, source->text, source->bytes);
-    kiln__include_scan(def, target->backend, &w->key, &w->inputs);
+    kiln__inputs_follow(def, target->backend, &w->key, &w->inputs);
 }
 
 kiln_status kiln__demand_make(const kiln__definition *def, const kiln__source *source,

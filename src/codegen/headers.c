@@ -1,5 +1,5 @@
 /*
- * include.c - the #includes of a definition.
+ * headers.c - the #includes of a definition.
  *
  *     copy of the texts > [blank what the prelude has] > scan > [read what is followed, for its words]
  *

@@ -1,5 +1,5 @@
 /*
- * include.c - the files that a kernel may be made from, for its key.
+ * follow.c - the files that a kernel may be made from, for its key.
  *
  *     snippets, options  >  [#include, -include, -I]  >  every file that each name may mean
  *
@@ -524,7 +524,7 @@ static void scan_options(include_scan *s)
 
 /* Follow what snippets and options name. The paths themselves stay out of the key, so that a cache
  * serves another machine, unless a text asks for them. */
-void kiln__include_scan(const kiln__definition *def, kiln_backend backend, kiln__buf *key,
+void kiln__inputs_follow(const kiln__definition *def, kiln_backend backend, kiln__buf *key,
                         kiln__inputs *in)
 {
     include_scan s = {.def = def, .backend = backend, .key = key, .in = in};
