@@ -461,21 +461,25 @@ typedef enum kiln__word {
     KILN__WORD_SPLITS,
     KILN__WORD_COUNT_ALL, /* elements each result is reduced from */
     KILN__WORD_PARTS,    /* address of partial results: outputs * splits accumulators */
-    KILN__WORD_TICKETS,  /* address of one zeroed int per output (rows) or column tile */
+    KILN__WORD_TICKETS,  /* address of one zeroed int for each output (rows) or tile of columns */
     KILN__WORD_COUNT
 } kiln__word;
 
-/* What a plan took from an input's address beside its alignment (window.c): the input whose array it
- * is near to, itself where there is none, and the bytes between. `like` is the first input of its
- * steps and dtype; only among those is anyone near. `near` is how close that is; 0: its address
- * decides nothing. Where no whole rows (of `row` bytes) and few elements lie between, the two share
- * nothing, and the bytes may be any that do not either. */
+/* What a plan took from an input's address besides its alignment (window.c). Inputs of one dtype and of
+ * equal strides may be views of one array. Two of them are kin when their addresses differ by at most
+ * `near` bytes: the later one then shares the window of the earlier one, its root. The plan also holds
+ * for another distance when neither of the two distances is a whole number of rows and elements, since
+ * such inputs share no window. */
 typedef struct kiln__kin {
-    uint8_t root, like, itemsize;
-    int64_t near, apart, row;
+    uint8_t root; /* the input whose window it shares; its own number where it has none */
+    uint8_t like; /* the first input of the same dtype and strides */
+    uint8_t itemsize;
+    int64_t near;  /* 0: the address of this input decides nothing */
+    int64_t apart; /* bytes from the root's address to its own */
+    int64_t row;   /* bytes from one row to the next */
 } kiln__kin;
 
-/* Whether arrays at these addresses, one for each parameter, are kin in the same way. */
+/* Whether a plan with these kin also holds for arrays at these addresses, one for each parameter. */
 bool kiln__kin_holds(const kiln__kin *kin, const uintptr_t *address, size_t count);
 
 /* One call, planned. Per-parameter rows hold only the first `variant.rank` axes of operands that
@@ -499,7 +503,7 @@ typedef struct kiln__plan {
     int64_t out_indexer_shape[KILN_RANK_MAX];
     int64_t grid;                      /* blocks (cuda) or work units (cpu) */
     uint32_t units_together;           /* cpu: units that should stay on one thread */
-    bool has_kin;                      /* the plan holds only where `kin` does */
+    bool has_kin;                      /* the plan holds only for addresses that `kin` allows */
     kiln__kin kin[KILN_PARAM_MAX];
 } kiln__plan;
 

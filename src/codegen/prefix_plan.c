@@ -10,12 +10,13 @@
  *
  *   rows     the sequence: a thread, a part of a warp, a warp or a block takes each sequence, by
  *            its length; where there are few, blocks take tiles, and one of them, the carrier,
- *            tells every tile what stands before it
+ *            gives each tile the sum of all elements before it
  *   columns  a kept axis: neighbouring threads take neighbouring sequences; where there are few,
- *            blocks take tiles as well, and carriers tell every tile what stands above it
+ *            blocks take tiles as well, and carriers give each tile the sums of all rows above it
  *
  * Rule 1: everything that decides an order of combination is in the plan and comes from shapes,
- *         strides, dtypes and (cuda) the number of multiprocessors, never from what runs beside.
+ *         strides, dtypes and (cuda) the number of multiprocessors, never from what else runs at
+ *         the time.
  * Rule 2: on the cpu not even the number of threads may decide it.
  */
 #include "codegen/emit.h"
@@ -32,14 +33,14 @@ enum {
     RESIDENT_WIDE_PART = 3,  /* the same for accumulators of 8 bytes */
     RESIDENT_UNKNOWN = 4,    /* blocks to ask for where registers decide how many fit */
     ASIDE_BYTES = 1 << 15,   /* of inputs that a block of a split row has in shared memory */
-    ASIDE_ELEMENTS = 32,     /* a thread's: larger tiles leave multiprocessors without work */
+    ASIDE_ELEMENTS = 32,     /* of a thread: larger tiles leave multiprocessors without work */
     BLOCKS_PER_UNIT = 8,     /* 256-thread blocks that fill a multiprocessor */
     ROW_ACCESSES_OF_WARP = 512, /* longer sequences take a whole block */
     COLUMN_BLOCKS_PER_UNIT = 4, /* fewer blocks of columns than that: split */
     COLUMNS_ACROSS = 32,        /* threads across a tile that has several rows of threads */
     COLUMNS_ACROSS_MIN = 16,
     CARRIED_BYTES = (48 << 10) - 256, /* shared memory a block has without asking */
-    CARRIED_SEGMENT = 128,            /* bytes of a tile's row, which memory is read by */
+    CARRIED_SEGMENT = 128,            /* bytes that memory is read by: those of a tile's row */
     CARRIED_ROWS = 64,                /* most neighbouring rows of a thread */
     CARRIED_TILES = 1024,             /* more across would take too many carriers */
     CARRIERS = 8,                     /* while there are no more tiles across than warps for them */
@@ -47,7 +48,7 @@ enum {
     FAN = WARP_THREADS, /* rows: tiles a warp of the carrier takes at once */
     CPU_RUN = 64,           /* elements of a run, CPU_RUNS of which are scanned side by side */
     CPU_RUNS = 4,           /* compilers make bad vectors of more */
-    CPU_COLUMNS = 1024,     /* a tile's row is a page or so: memory likes long stretches */
+    CPU_COLUMNS = 1024,     /* a row of a tile is about a page, which is read ahead */
     CPU_COLUMNS_MIN = 4,
     CPU_WHOLE_MIN = 64, /* so many sequences need not be split for any number of threads */
     CPU_TOGETHER = 1 << 15
@@ -122,8 +123,8 @@ static int64_t choose_unroll(const kiln__walk *seq, const kiln__variant *v, int6
     return kiln__tuned("KILN_TUNE_SCAN_UNROLL", (int)(unroll < 1 ? 1 : least(unroll, most)));
 }
 
-/* How many blocks a multiprocessor must be able to hold: what waits for memory or for the sums of
- * others must leave enough that loads. */
+/* How many blocks must be resident on a multiprocessor: while some wait for memory or for the sums of
+ * other blocks, enough others must be loading. */
 static int choose_resident(int64_t part)
 {
     return kiln__tuned("KILN_TUNE_SCAN_BLOCKS", part <= 4   ? RESIDENT_SMALL_PART
@@ -131,15 +132,15 @@ static int choose_resident(int64_t part)
                                                             : 1);
 }
 
-/* Where blocks tell each other sums: one 8-byte word for every 4 bytes of a sum. Tickets are ints;
- * the first 16 bytes hold the number of those taken. */
+/* How many tickets hold the sums that blocks publish: one 8-byte word for every 4 bytes of a sum. Tickets
+ * are ints; the first 16 bytes hold the number of tiles that were taken. */
 static int64_t tickets_of_sums(int64_t sums, int64_t part)
 {
     return 4 + 2 * kiln__divide_up(part, 4) * sums;
 }
 
-/* Long sequences that are few: tiles of whole blocks, and a block for the carrier. Every tile tells
- * a sum and is told one. */
+/* Divide a few long sequences into tiles of whole blocks; one more block is the carrier. Each tile
+ * publishes its sum, and receives the sum of the tiles before it. */
 static void split_rows(kiln__plan *plan, const kiln__walk *seq, int units, int64_t part)
 {
     kiln__variant *v = &plan->variant;

@@ -36,7 +36,7 @@ enum {
     STAGE_CHAIN_MAX = 64,       /* values that it adds up one after the other, for the sake of accuracy */
     SPLIT_BLOCKS_PER_UNIT = 24, /* whole waves, whether 3, 4, 6, 8 or 12 blocks are resident */
     COLUMNS_OF_THREAD = 8, /* at most: each has an accumulator */
-    ONCE_ELEMENTS_MIN = 64, /* that a result is made of, for loads to be marked */
+    ONCE_ELEMENTS_MIN = 64, /* of a result, below which loads are not marked as read once */
     CUDA_LANES = 4,
     CPU_LANES = 32, /* gcc unrolls a loop of 16 before it looks for vectors, and then finds none */
     CPU_LANES_LENGTH = 64,    /* shorter rows are not worth merging lanes for */
@@ -52,9 +52,9 @@ static bool is_input(const kiln__walk *w, int k)
     return !kiln__walk_is_number(w, k) && !w->written[k];
 }
 
-/* Bytes of inputs that run faster along the reduced half than along the kept one, minus the
- * others: positive means rows. Inputs that stand still along one half are read from a cache either
- * way: they are asked only when no other input is there (`still_ones`). */
+/* Bytes of inputs that run faster along the reduced half than along the kept one, minus the bytes of
+ * the others: a positive sum means rows. An input that is broadcast along one half is read from a cache
+ * either way, and counts only when there is no other input (`still_ones`). */
 static int64_t weigh(const kiln__walk *keep, const kiln__walk *red, bool still_ones, bool *any)
 {
     int64_t weight = 0;
@@ -260,7 +260,7 @@ static void columns_on_cuda(kiln__plan *plan, int units, bool small, int64_t out
         kiln__reduce_split(plan, splits_of(units, resident, tiles), length, rows * v->unroll);
     plan->grid = tiles * plan->word[KILN__WORD_SPLITS];
     plan->part_count = v->reduction.split ? outputs * plan->word[KILN__WORD_SPLITS] : 0;
-    /* One a tile, and for teams of its blocks, however few blocks make a team. */
+    /* One ticket for each tile, and one for each team of its blocks; a team has at least one block. */
     plan->ticket_count = v->reduction.split ? tiles + plan->grid : 0;
 }
 

@@ -34,14 +34,14 @@ enum {
     BLOCK_THREADS = 256, /* of blocks with several rows */
     ROW_THREADS = 256,   /* of blocks with one row: several are resident, some load, some compute */
     CLUSTER_MAX = 8,     /* what every GPU with clusters can do */
-    CLUSTER_THREADS = 128, /* of its blocks, where so many blocks are enough */
+    CLUSTER_THREADS = 128, /* of a block of a cluster, where eight such blocks hold a row */
     SHARED_BYTES = 48 << 10, /* that a block has without asking */
     REREAD_ACCESSES = 4,
     REREAD_THREADS = 1024, /* rows are long, and often few */
     CUDA_LANES = 4,
     CPU_LANES = 16,
     CPU_LANES_LENGTH = 64,
-    CPU_PAIR_LENGTH = 16, /* more than two lanes would cost more than these rows do */
+    CPU_PAIR_LENGTH = 16, /* merging more than two lanes costs more than reducing such a row */
     CPU_CHUNK_ELEMENTS = 1 << 14,
     CPU_CACHED_BYTES = 1 << 20, /* of a row that is still in cache when the next stage reads it */
     CPU_TILE_LEAST = 16,        /* rows of a tile */
@@ -228,8 +228,8 @@ static void fill_warp(kiln__plan *plan, int64_t length, int64_t rows, int units)
     v->unroll = round_accesses(kiln__divide_up(length, group));
 }
 
-/* Turned blocks put every thread's part into shared memory, twice: how many threads may. Slots are
- * aligned to 16 bytes, and where there is no identity hold what tells an empty part as well. */
+/* How many threads of a turned block have room in shared memory for their accumulators, twice. Slots are
+ * aligned to 16 bytes; without an identity each also holds a flag for an accumulator that is empty. */
 static int64_t most_parts(const kiln__definition *def, const kiln__variant *v)
 {
     int64_t slot = 16;

@@ -281,7 +281,7 @@ bool kiln__walk_many_tiles(const kiln__walk *keep)
 int64_t kiln__group_that_fits(int64_t outputs, int64_t group, int64_t block)
 {
     if (group > 32 && outputs > GRID_MAX)
-        group = 32; /* between those and a whole block there is nothing */
+        group = 32; /* there are no groups of several warps that are less than a block */
     while (group > 1 && group < block && kiln__divide_up(outputs, block / group) > GRID_MAX)
         group /= 2;
     return group;

@@ -102,8 +102,8 @@ void kiln__walk_join(const kiln__walk *keep, const kiln__walk *along, kiln__plan
 /* Count accesses of the variant's `vec` elements along the plan's axis `axis`, for all operands. */
 void kiln__walk_widen(const kiln__walk *w, int axis, kiln__plan *plan);
 
-/* Reach inputs by windows where several are views of one array and that pays off; fills the plan's
- * kin wherever addresses have a say. The layout, sizes and dtypes must be chosen already. */
+/* Load inputs through windows where several are views of one array and a window costs less. Fills in the
+ * plan's kin wherever addresses decide about it. The layout, sizes and dtypes must be chosen already. */
 void kiln__window_choose(const kiln__walk *w, const kiln__definition *def,
                          const kiln__operand *operands, kiln__plan *plan);
 
@@ -119,11 +119,12 @@ int64_t kiln__group_that_fits(int64_t outputs, int64_t group, int64_t block);
  * chunks; blocks of a GPU take chunks (tiles) or steps in turn. (reduce_tile.c) */
 void kiln__reduce_split(kiln__plan *plan, int64_t splits, int64_t length, int64_t step);
 
-/* Plan a reduction by tiles of results where inputs are used often enough; false leaves everything
- * as it was. And what is wrong with a variant's tile, or staged inputs
- * without one; NULL: nothing. (reduce_tile.c) */
+/* Plan a reduction by tiles of results where each input element is used often enough. False leaves
+ * everything as it was. (reduce_tile.c) */
 bool kiln__tile_choose(const kiln__plan_request *q, kiln__walk *keep, const kiln__walk *red,
                        kiln__plan *plan);
+/* What is wrong with the tile of a variant, or with staged inputs of a variant that has no tile; NULL:
+ * nothing. */
 const char *kiln__tile_refuse(const kiln__definition *def, const kiln__variant *v);
 
 /* a / b for positive numbers, rounded up. */

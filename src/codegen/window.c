@@ -3,12 +3,12 @@
  *
  *     plan > [windows] > emit
  *
- * Walked one by one, each view passes the caches for itself. Inputs of one dtype and the same
- * strides whose addresses say that they lie a few rows and elements apart share a window: a tile
- * reads the part of the array that any of them sees once (templates/cuda/window.cu).
+ * A kernel that loads each view by itself reads the same memory once for each of them. Inputs of one
+ * dtype and equal strides whose addresses are a few rows and elements apart share a window instead: a
+ * tile reads the part of the array that any of them needs once (templates/cuda/window.cu).
  *
- * Rule: addresses decide. So whoever keeps a plan for later calls compares what kiln__kin says of
- * them, and nothing here may depend on more of an address than its kin.
+ * Rule: addresses decide. A plan that is kept for later calls is used for a call only if
+ *       kiln__kin_holds() for its addresses, so nothing here may depend on anything else of an address.
  */
 #include <string.h>
 
@@ -47,8 +47,8 @@ static bool is_candidate(const kiln__walk *w, int k)
            kiln__magnitude(w->stride[k][last - 1]) > 2 * ALONG_MAX * w->itemsize[k];
 }
 
-/* Whether this kernel could go by windows at all, whatever its arrays' addresses are. Where
- * accesses are as wide as they should be, and where arithmetic takes the time, they save little. */
+/* Whether this kernel can use windows at all, whatever the addresses of its arrays are. They save little
+ * where accesses are as wide as they should be, and where arithmetic takes most of the time. */
 static bool fits(const kiln__walk *w, const kiln__definition *def, const kiln__variant *v,
                  int64_t size)
 {
@@ -79,7 +79,7 @@ static bool same_steps(const kiln__walk *w, const kiln__variant *v, int j, int k
            memcmp(w->stride[j], w->stride[k], (size_t)w->rank * sizeof w->stride[k][0]) == 0;
 }
 
-/* Each candidate's root: the first candidate of the same steps that is near, itself if none is. */
+/* Find the root of each candidate: the first candidate of equal strides that is near it, or itself. */
 static void find_kin(const kiln__walk *w, const kiln__operand *operands, kiln__plan *plan)
 {
     memset(plan->kin, 0, sizeof plan->kin);
@@ -107,14 +107,14 @@ static void find_kin(const kiln__walk *w, const kiln__operand *operands, kiln__p
     }
 }
 
-/* Where the views stand in their windows while these are put together; `down` and `along` count
- * from the window's first view. */
+/* The position of a view in its window, in rows and elements from the first view of the window. */
 typedef struct view {
     int window;
     int64_t down, along;
 } view;
 
-/* Rows and elements from the root; false where no whole number lies between, or too many. */
+/* Divide a distance in bytes into rows and elements. False when it is no whole number of elements, or
+ * when they are too many for a window. */
 static bool take_apart(const kiln__kin *kin, int64_t apart, view *out)
 {
     const int64_t row = kin->row, half = kiln__magnitude(row) / 2;
@@ -127,7 +127,7 @@ static bool take_apart(const kiln__kin *kin, int64_t apart, view *out)
     return rest % kin->itemsize == 0 && kiln__magnitude(out->along) <= ALONG_MAX;
 }
 
-/* Whether an input this far from its root is reached as the one that the kin were made of. */
+/* Whether an input at this distance from its root is loaded as the one that the plan was made for. */
 static bool same_distance(const kiln__kin *kin, int64_t apart)
 {
     view ignored;
@@ -146,7 +146,7 @@ bool kiln__kin_holds(const kiln__kin *kin, const uintptr_t *address, size_t coun
                 return false;
             continue;
         }
-        for (size_t q = 0; q < p; q++) /* a root is near no other of its steps */
+        for (size_t q = 0; q < p; q++) /* roots of equal strides are not near one another */
             if (kin[q].near != 0 && kin[q].like == kin[p].like && kin[q].root == q &&
                 kiln__magnitude((int64_t)(address[p] - address[q])) <= kin[p].near)
                 return false;

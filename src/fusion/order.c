@@ -104,7 +104,7 @@ static bool computed_again(order *o, uint32_t id)
 
 static void place(order *o, uint32_t id);
 
-/* Whether a walk was at a low before; from now on it was. */
+/* Mark a low as visited by a walk. Returns whether it was visited before. */
 static bool was_here(order *o, uint32_t id, int walk)
 {
     const bool seen = (o->seen[id] & walk) != 0;
@@ -113,8 +113,8 @@ static bool was_here(order *o, uint32_t id, int walk)
     return seen;
 }
 
-/* Place all tasks that a kernel reads which computes `id`, or reads it when it is a task. A
- * reduction computes some outputs again. */
+/* Place all tasks that must come before a kernel that uses `id`: the task itself when `id` is one, and
+ * otherwise the tasks that it is computed from. A reduction computes some outputs again. */
 static void place_read(order *o, uint32_t id, bool reduction)
 {
     const kiln__low *n = &o->b->lows[id];
@@ -130,7 +130,8 @@ static void place_read(order *o, uint32_t id, bool reduction)
             place_read(o, n->operand[k], reduction);
 }
 
-/* Place the reductions first that an unstored expression is made of: one of them may finish it. */
+/* Place the reductions first that an unstored expression is computed from, since the kernel of one of
+ * them may compute it as its epilogue. */
 static void place_results(order *o, uint32_t id, bool root)
 {
     const kiln__low *n = &o->b->lows[id];

@@ -34,13 +34,14 @@ enum {
                          than the kernels that it replaces (bench/results/row-chains-h200.txt) */
 };
 
-/* What members of a row program are to a low that is seen through a view. */
+/* A low seen through a view: which members of the row program it uses, and whether it may. */
 typedef struct sight {
-    struct sight *next, *user; /* of the same low; while it is looked at: who asked */
+    struct sight *next; /* another view of the same low */
+    struct sight *user; /* during the walk: the sight that is waiting for this one */
     kiln__axis_map *map;
-    uint32_t id, operand; /* while it is looked at: the operand that is next */
-    uint32_t uses;        /* members seen in their own row, as bits */
-    bool bad;             /* a member seen otherwise, or a position */
+    uint32_t id, operand; /* during the walk: the operand that is looked at next */
+    uint32_t uses;        /* members whose results it uses in their own row, as bits */
+    bool bad;             /* it uses a member's result in another row, or a position */
 } sight;
 
 /* All sights of one low, of the row program with this number. */
@@ -49,7 +50,8 @@ typedef struct sights {
     sight *first;
 } sights;
 
-/* What one walk through all that a member or root computes met. */
+/* What a member or a root reads for each element: bytes of arrays whose rows are contiguous, bytes of
+ * arrays whose columns are, and both together. */
 typedef struct met {
     int64_t row_bytes, turned_bytes, element_bytes;
 } met;
@@ -164,7 +166,7 @@ static sight *find_sight(row_program *f, uint32_t id, const kiln__axis_map *map,
     return made;
 }
 
-/* What a low is by itself; whether its operands count. */
+/* Decide what a low is without regard to its operands. Returns whether these are to be looked at. */
 static bool look(row_program *f, sight *s, bool root)
 {
     const kiln__low *n = &f->b->lows[s->id];
@@ -182,7 +184,8 @@ static bool look(row_program *f, sight *s, bool root)
     return is_inside(f, s->id, root);
 }
 
-/* Look at a low and all beneath it. Without recursion: expressions may be as deep as graphs are. */
+/* Look at a low and at everything that it is computed from. Without recursion, because expressions may be
+ * as deep as graphs are. */
 static sight *look_from(row_program *f, uint32_t id, bool root)
 {
     kiln__build *b = f->b;
@@ -241,8 +244,8 @@ static void count_leaf(const row_program *f, const kiln__low *n, const kiln__axi
     *(across == 0 || along <= across ? &m->row_bytes : &m->turned_bytes) += bytes;
 }
 
-/* Count what a row program would read that computes a low, and list which of that other kernels
- * compute; what comes before the low `least` is left out. */
+/* Count what a row program reads in order to compute a low, and list the values among it that other
+ * kernels compute. Lows before `least` are left out. */
 static void walk_from(row_program *f, uint32_t id, bool root, uint32_t least, met *m)
 {
     kiln__build *b = f->b;
@@ -325,7 +328,7 @@ static bool needs_positions(const kiln__build *b, const kiln__low *n)
     return kiln__reduce_is_position(row);
 }
 
-/* A queue of lows that gives the first one first, each once. */
+/* A queue of lows, from which the one with the smallest number is taken first. */
 static void enqueue(kiln__build *b, kiln__list *queue, uint32_t id)
 {
     kiln__list_add(b, queue, id);
@@ -565,8 +568,8 @@ static kiln__list find_results(row_program *f)
     return found;
 }
 
-/* Other reductions of the same rows come along where they read nothing but arguments of the call,
- * and nothing that the row program reads is made of their results. */
+/* Add other reductions of the same rows to the row program, where they read arguments of the call alone
+ * and nothing that the row program reads depends on their results. */
 static void take_others(row_program *f)
 {
     f->first = first_dependent(f);
@@ -687,8 +690,8 @@ static int members_before_roots(const row_program *f)
     return count;
 }
 
-/* The rest of a chain that is longer than a row program may be begins the next one. Whether there is
- * a rest. */
+/* Leave the part of a chain that does not fit into this row program to the next one. Returns whether
+ * there is such a part. */
 static bool cut_chain(row_program *f, candidates *c)
 {
     const int stages = find_stages(f), few = members_before_roots(f);
@@ -700,7 +703,7 @@ static bool cut_chain(row_program *f, candidates *c)
     return rest > 0;
 }
 
-/* Which members are used by members; false when one is used otherwise than by its own row. */
+/* Find which members use which others. False when one is used in another row than its own. */
 static bool find_uses(row_program *f)
 {
     for (int m = 0; m < f->count; m++) {
@@ -731,7 +734,8 @@ static void find_rows(row_program *f, candidates *c)
         make_rows(f);
 }
 
-/* What lies beneath lows that a row program computes when it computes all that is not stored. */
+/* Find for each low whether positions, or values that other kernels compute, are beneath it, on the
+ * assumption that everything that is not stored is computed where it is used. */
 static void find_beneath(row_program *f)
 {
     const kiln__build *b = f->b;

@@ -13,8 +13,8 @@
  */
 #include "fusion/states.h"
 
-/* From where a value is used: by a loop at the same index; at another index, where what is stored
- * must be read; by a reduction. */
+/* How a value is used: by a loop at the same index; at another index, so that a stored value must be
+ * read from memory; by a reduction. */
 enum { CONTEXT_SAME, CONTEXT_OTHER, CONTEXT_REDUCE };
 
 enum { STATES_MAX = 6 }; /* what a pass accumulates */
@@ -368,7 +368,7 @@ static kiln__plan_kernel *last_reduction(kiln__build *b, uint32_t id, bool root)
 
 static finish finishes(schedule *s, uint32_t id, const kiln__plan_kernel *kernel, bool root);
 
-/* Of something that is computed: what it is when all its operands are. */
+/* What a computed value is to the kernel, given what its operands are. */
 static finish finishes_computed(schedule *s, const kiln__low *n, const kiln__plan_kernel *kernel)
 {
     finish all = FINISH_READ;
@@ -457,7 +457,7 @@ static void schedule_stored(schedule *s, uint32_t id)
     task->level = join_loop(s, id, ready_operands(s, id, CONTEXT_SAME));
 }
 
-/* The level of what a row program reads: everything beneath its members that is not of it. */
+/* The level from which everything is in memory that a row program reads. */
 static int level_outside(schedule *s, const kiln__row_kernel *row_program, uint32_t id)
 {
     kiln__build *b = s->b;

@@ -104,7 +104,7 @@ static bool measure(kiln__build *b, const kiln__set *counted, kiln__measure *sum
 
 static const kiln__set nothing = {NULL, 0, 0};
 
-/* What a view makes its users compute, or read. */
+/* Measure what a kernel has to compute, or to read, when it uses a view. */
 static void measure_view(kiln__build *b, uint32_t view)
 {
     const uint32_t behind = kiln__behind(b, view);

@@ -117,7 +117,8 @@ static void operand_extent(const kiln__operand *o, int64_t *low, int64_t *high)
     }
 }
 
-/* One allocation: the struct, argument records, dims, the block, patches, kin if there are any. */
+/* Make a recipe in one allocation: the struct, argument records, dimensions, the argument block,
+ * patches and, where addresses decide about the plan, its kin. */
 static kiln__recipe *recipe_alloc(const kiln__definition *d, const kiln__resolved *r, size_t args_bytes)
 {
     size_t dims = 0, args = d->param_count * sizeof(kiln__recipe_arg);
