@@ -40,6 +40,7 @@ static struct {
     kiln_array *x, *z, *wrapped;
     kiln_stream *stream;
     kiln_event *event;
+    kiln_observer *observer;
     kiln_elementwise *loop;
     kiln_reduction *sum;
     kiln_scan *scan;
@@ -67,6 +68,7 @@ typedef struct outputs {
     kiln_array *array, *second, *third;
     kiln_context *ctx;
     kiln_stream *stream;
+    kiln_observer *observer;
     kiln_event *event;
     kiln_event_handle handle;
     kiln_elementwise *loop;
@@ -117,6 +119,14 @@ static void give_back(void *owner, void *data)
 static void called(void *user)
 {
     (void)user;
+}
+
+static void observed(void *user, const kiln_observation *what)
+{
+    (void)user;
+    (void)what;
+    if (getpid() != parent)
+        _exit(98);
 }
 
 static kiln_status measured(void *user, kiln_error *err)
@@ -214,6 +224,13 @@ static const kiln_raw_call_options one_thread = {
     A(kiln_launch_run, (o.launch, NULL, &err))                                                     \
     A(kiln_event_create, (o.ctx, NULL, &t.event, &err))                                            \
     B(kiln_event_native, (o.event))                                                                \
+    A(kiln_observer_create, (o.ctx, 0, observed, NULL, &t.observer, &err))                         \
+    A(kiln_observer_create_table, (o.ctx, KILN_TABLE_BY_LABEL, &t.observer, &err))                 \
+    A(kiln_observer_create_csv, (o.ctx, other_path, &t.observer, &err))                            \
+    A(kiln_observer_create_trace, (o.ctx, other_path, &t.observer, &err))                          \
+    A(kiln_observer_to_string, (o.observer, &t.text, &err))                                        \
+    A(kiln_observer_flush, (o.observer, &err))                                                     \
+    B(kiln_observer_destroy, (o.observer))                                                         \
     A(kiln_event_record, (o.event, o.stream, &err))                                                \
     A(kiln_stream_wait_event, (o.ctx, o.stream, o.event, &err))                                    \
     A(kiln_event_query, (o.event, &t.done, &err))                                                  \
@@ -353,6 +370,7 @@ static const char *const free_of_objects[] = {
     "kiln_cache_*",        "kiln_*_options_init", "kiln_benchmark_to_string",
     "kiln_linalg_list",    "kiln_draw_name",      "kiln_random_init",
     "kiln_random_key",     "kiln_random_split",   "kiln_random_jump",
+    "kiln_scope_*",
 };
 
 static char npy_path[64], other_path[64];
@@ -566,6 +584,7 @@ static void make_all(void)
     MUST(kiln_stream_create(o.ctx, NULL, &o.stream, NULL));
     MUST(kiln_host_alloc(o.ctx, 100, 0, &o.pinned, NULL));
     MUST(kiln_event_create(o.ctx, NULL, &o.event, NULL));
+    MUST(kiln_observer_create(o.ctx, 0, observed, NULL, &o.observer, NULL));
     MUST(kiln_event_record(o.event, o.stream, NULL));
     MUST(kiln_elementwise_create(o.ctx, "T x", "T y", "y = x + 1", NULL, &o.loop, NULL));
     MUST(
@@ -612,6 +631,7 @@ static void release_all(void)
     kiln_graph_destroy(o.graph);
     kiln_graph_destroy(o.open);
     kiln_event_destroy(o.event);
+    kiln_observer_destroy(o.observer);
     kiln_host_free(o.ctx, o.pinned);
     kiln_stream_destroy(o.stream);
     kiln_array_release(o.wrapped);

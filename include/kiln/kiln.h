@@ -24,6 +24,7 @@
 #include "kiln/memory.h"
 #include "kiln/module.h"
 #include "kiln/node.h"
+#include "kiln/observer.h"
 #include "kiln/ops.h"
 #include "kiln/prefetch.h"
 #include "kiln/program.h"

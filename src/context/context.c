@@ -169,6 +169,7 @@ static void destroy(kiln_context *ctx)
     kiln__recorder_destroy(ctx->recorder);
     kiln__cache_close(ctx->cache);
     kiln__device_close(ctx->device);
+    kiln__observe_environment_flush();
     kiln__free(ctx);
 }
 
@@ -209,6 +210,7 @@ kiln_status kiln_context_create(const kiln_context_options *opts, kiln_context *
     }
     ctx->log = (kiln__log){o.log, o.log_user};
     ctx->wide = wide_chosen(o.wide, &ctx->log);
+    kiln__observe_environment(&ctx->log);
     KILN_TRY(kiln__device_open(o.device, o.cpu_threads, &ctx->device, err));
     if (kiln__device_no_gpu(ctx->device)[0] != '\0')
         kiln__log_line(&ctx->log, KILN__LOG_WARN,

@@ -3,7 +3,7 @@
  *
  *     context = device + cache + log + recorder + what upper folders attach to it
  *
- * Uses core, cache, device and manifest. jit and kernel keep per-context state here through attachments, so
+ * Uses core, cache, device, observe and manifest. jit and kernel keep per-context state here through attachments, so
  * that this folder need not know them.
  */
 #ifndef KILN_CONTEXT_CONTEXT_H
@@ -13,6 +13,7 @@
 #include "device/device.h"
 #include "kiln/context.h"
 #include "manifest/manifest.h"
+#include "observe/observe.h"
 
 /* One slot for each upper folder that keeps state in a context. Destroyed in this order, before
  * the device closes. */

@@ -142,3 +142,21 @@ void kiln__buf_clear(kiln__buf *b)
     kiln__free(b->text);
     *b = (kiln__buf){NULL, 0, 0, b->max_bytes, false};
 }
+
+const char *kiln__bytes_text(size_t bytes, char text[32])
+{
+    static const char *const unit[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    double value = (double)bytes;
+    size_t at = 0;
+
+    if (bytes == SIZE_MAX)
+        return strcpy(text, "none");
+    if (bytes < 1024) {
+        snprintf(text, 32, "%zu B", bytes);
+        return text;
+    }
+    for (value /= 1024; value >= 1024 && at + 1 < KILN_COUNT_OF(unit); at++)
+        value /= 1024;
+    snprintf(text, 32, "%.2f %s", value, unit[at]);
+    return text;
+}

@@ -122,6 +122,8 @@ void kiln__buf_vprintf(kiln__buf *b, const char *fmt, va_list ap);
 /* The text (never NULL unless failed), whose ownership moves to the caller; `b` is empty again. */
 char *kiln__buf_take(kiln__buf *b);
 void kiln__buf_clear(kiln__buf *b);
+/* "1.50 GiB", "512 B", and "none" for SIZE_MAX, into `text`, which it returns. */
+const char *kiln__bytes_text(size_t bytes, char text[32]);
 
 /* Letters, digits and blanks of ASCII, whatever the locale; a word is made of letters, digits and
  * underscores, and begins with no digit. */
@@ -214,6 +216,8 @@ void **kiln__map_find(const kiln__map *map, const void *key, size_t bytes);
 /* The same, with the key entered (its value NULL) unless it was there, which `new_out` (may be
  * NULL) tells. NULL without memory. */
 void **kiln__map_enter(kiln__map *map, const void *key, size_t bytes, bool *new_out);
+/* All values, in no order that means anything; there is room for map->count of them. */
+void kiln__map_list(const kiln__map *map, void **values, size_t *count_out);
 /* Also destroys the values that are not NULL; `destroy` may be NULL. */
 void kiln__map_clear(kiln__map *map, void (*destroy)(void *value));
 
@@ -273,6 +277,7 @@ bool kiln__reshape_strides(int rank, const int64_t *shape, const int64_t *stride
 
 /* ---- the world outside (os.c) ---- */
 double kiln__now_us(void); /* monotonic */
+uint64_t kiln__thread_id(void); /* the system's number of the calling thread */
 /* Whole file into heap memory, NUL-terminated; at most max_bytes. Returns 0 or an errno value. */
 int kiln__read_file(const char *path, size_t max_bytes, char **data_out, size_t *bytes_out);
 /* The same for what must be a regular file: ENODEV for pipes, which would be waited for, and for

@@ -82,6 +82,14 @@ void **kiln__map_enter(kiln__map *map, const void *key, size_t bytes, bool *new_
     return &(*slot)->value;
 }
 
+void kiln__map_list(const kiln__map *map, void **values, size_t *count_out)
+{
+    *count_out = 0;
+    for (size_t s = 0; s < map->slot_count; s++)
+        if (map->slots[s] != NULL && map->slots[s]->value != NULL)
+            values[(*count_out)++] = map->slots[s]->value;
+}
+
 void kiln__map_clear(kiln__map *map, void (*destroy)(void *value))
 {
     for (size_t s = 0; s < map->slot_count; s++) {

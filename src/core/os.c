@@ -17,6 +17,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -72,6 +73,11 @@ double kiln__now_us(void)
 
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
+}
+
+uint64_t kiln__thread_id(void)
+{
+    return (uint64_t)syscall(SYS_gettid);
 }
 
 bool kiln__is_privileged(void)

@@ -47,6 +47,8 @@ struct kiln__device {
     kiln_stream *stream;                   /* the device's own */
     kiln__pool *pool;
     kiln__host_pool *host_pool;
+    kiln__map entry_names;  /* what observers know entries by, by address; see watch.h */
+    struct kiln__runs *runs; /* work whose times somebody observes; NULL: none yet */
 };
 
 /* A stream. The struct outlives its handle while it is retained or a pool block calls it home, so

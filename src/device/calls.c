@@ -2,11 +2,13 @@
  * calls.c - the calls that go straight to a device's backend.
  *
  *     device.c stream.c event.c pool.c -> [check, copy, load, launch] -> the backend's table
+ *                                                       `-> runs.c, while somebody observes
  *
  * Rule 1: every call on a device begins with the fork and fault check, so that no backend has to.
- * Rule 2: kiln__launch stays small: whatever is added there is paid by every kernel call.
+ * Rule 2: kiln__launch stays small: whatever is added there is paid by every kernel call. That it is
+ *         observed costs one load and one branch while nobody does.
  */
-#include "device/backend.h"
+#include "device/watch.h"
 
 const kiln_device_info *kiln__device_info(const kiln__device *device)
 {
@@ -56,7 +58,9 @@ kiln_status kiln__device_synchronize(kiln__device *device, kiln_error *err)
 {
     if (!kiln__device_ok(device))
         return check_fails(device, err);
-    return device->backend->synchronize(device, err);
+    kiln__work work;
+    kiln__work_begin(&work, KILN_OBSERVED_WAIT, device, NULL);
+    return kiln__work_end(&work, device->backend->synchronize(device, err));
 }
 
 /* ---- the device's context ---- */
@@ -87,7 +91,10 @@ kiln_status kiln__copy_host_to_device(kiln__device *device, void *dst, const voi
         return KILN_OK;
     if (stream->recording != NULL)
         return kiln__stream_no_recording(stream, "a copy from ordinary host memory", err);
-    return device->backend->copy_host_to_device(device, dst, src, bytes, stream->native, err);
+    kiln__work work;
+    kiln__work_begin_copy(&work, KILN_DIRECTION_TO_DEVICE, dst, bytes, stream);
+    return kiln__work_end(
+        &work, device->backend->copy_host_to_device(device, dst, src, bytes, stream->native, err));
 }
 
 kiln_status kiln__copy_device_to_host(kiln__device *device, void *dst, const void *src,
@@ -99,7 +106,10 @@ kiln_status kiln__copy_device_to_host(kiln__device *device, void *dst, const voi
         return kiln__stream_no_recording(stream, "reading a value into ordinary host memory", err);
     if (bytes == 0)
         return device->backend->stream_synchronize(device, stream->native, err);
-    return device->backend->copy_device_to_host(device, dst, src, bytes, stream->native, err);
+    kiln__work work;
+    kiln__work_begin_copy(&work, KILN_DIRECTION_TO_HOST, dst, bytes, stream);
+    return kiln__work_end(
+        &work, device->backend->copy_device_to_host(device, dst, src, bytes, stream->native, err));
 }
 
 kiln_status kiln__copy_device_to_device(kiln__device *device, void *dst, const void *src,
@@ -111,7 +121,10 @@ kiln_status kiln__copy_device_to_device(kiln__device *device, void *dst, const v
         return KILN_OK;
     if (stream->recording != NULL)
         return kiln__record_copy(stream, dst, src, bytes, err);
-    return device->backend->copy_device_to_device(device, dst, src, bytes, stream->native, err);
+    kiln__work work;
+    kiln__work_begin_copy(&work, KILN_DIRECTION_ON_DEVICE, dst, bytes, stream);
+    return kiln__work_end(&work, device->backend->copy_device_to_device(device, dst, src, bytes,
+                                                                        stream->native, err));
 }
 
 kiln_status kiln__memset(kiln__device *device, void *dst, int byte, size_t bytes,
@@ -123,7 +136,10 @@ kiln_status kiln__memset(kiln__device *device, void *dst, int byte, size_t bytes
         return KILN_OK;
     if (stream->recording != NULL)
         return kiln__record_memset(stream, dst, byte, bytes, err);
-    return device->backend->memory_set(device, dst, byte, bytes, stream->native, err);
+    kiln__work work;
+    kiln__work_begin_copy(&work, KILN_DIRECTION_SET, dst, bytes, stream);
+    return kiln__work_end(
+        &work, device->backend->memory_set(device, dst, byte, bytes, stream->native, err));
 }
 
 /* ---- modules and launch ---- */
@@ -180,6 +196,8 @@ kiln_status kiln__launch_noted(kiln__device *device, void *entry,
         return KILN_OK;
     if (stream->recording != NULL)
         return kiln__record_launch(stream, entry, config, args, args_bytes, describe, user, err);
+    if (kiln__is_watched(KILN__WATCH_WORK))
+        return kiln__launch_watched(device, entry, config, args, args_bytes, stream, err);
     return device->backend->launch(device, entry, config, args, args_bytes, stream->native, err);
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "device/pool.h"
+#include "device/watch.h"
 
 /* ---- which device ---- */
 
@@ -141,6 +142,7 @@ void kiln__device_close(kiln__device *device)
     kiln__stream_destroy(stream);
     kiln__host_pool_destroy(device->host_pool);
     kiln__pool_destroy(device->pool);
+    kiln__runs_close(device);
     device->backend->close(device);
     kiln__free(device);
 }

@@ -15,6 +15,7 @@
 
 #include "core/core.h"
 #include "kiln/event.h"
+#include "kiln/observer.h"
 
 typedef struct kiln__device kiln__device;
 typedef struct kiln__module kiln__module;
@@ -415,6 +416,44 @@ kiln_status kiln__recording_move(kiln__recording *recording, const kiln__place *
                                  size_t count, intptr_t bytes, kiln_error *err);
 kiln_status kiln__recording_write(kiln__recording *recording, const kiln__place *places,
                                   size_t count, const void *value, size_t bytes, kiln_error *err);
+
+/* ---- observers (watch.c, runs.c) ---- see kiln/observer.h. They are called one at a time, under a lock
+ * that comes after all others. */
+typedef struct kiln__observer {
+    struct kiln__observer *next;
+    const kiln__device *device; /* NULL: what happens on any */
+    uint32_t kinds;
+    kiln_observe_fn fn;
+    void *user;
+} kiln__observer;
+
+/* What anybody observes now: KILN_OBSERVE() of kinds, and KILN__LABELLED once a thread has pushed a
+ * label. */
+extern _Atomic(uint32_t) kiln__watched;
+#define KILN__LABELLED (UINT32_C(1) << 31)
+
+static inline bool kiln__is_watched(uint32_t kinds)
+{
+    return (atomic_load_explicit(&kiln__watched, memory_order_relaxed) & kinds) != 0;
+}
+
+/* The struct is the caller's, and in use until _remove() has returned. */
+void kiln__observer_add(kiln__observer *observer);
+void kiln__observer_remove(kiln__observer *observer);
+/* Between them no observer is called. False in an observer's function: nothing is held then. */
+bool kiln__observers_hold(void);
+void kiln__observers_let_go(void);
+/* Tell those who observe the kind; the rest of `what` is filled in where it is NULL. `device` NULL: it
+ * is of none. */
+void kiln__watch_tell(const kiln__device *device, kiln_observation *what);
+/* The thread calls a kernel from here on. `before` is what kiln__call_end() wants. */
+void kiln__call_begin(const kiln__device *device, const char *kernel, const char **before_out);
+void kiln__call_end(const kiln__device *device, const char *before, kiln_status status);
+/* What observers know an entry by; the name is copied. Without memory it has none. */
+void kiln__entry_set_name(kiln__device *device, const void *entry, const char *name);
+/* Tell of work that has run by now on `device`, or on all (NULL); or, with `wait`, of all work that
+ * was enqueued. */
+void kiln__runs_settle(const kiln__device *device, bool wait);
 
 /* Names in a binary, behind its bytes (names.c). Append them, each ended by a NUL; find the nth, or
  * NULL where the bytes are not a binary with `count` names. `*image_bytes_out`, if not NULL, is the

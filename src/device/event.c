@@ -5,7 +5,7 @@
  *
  * Rule: every function checks for fork and fault first; the destroyer skips the driver in a fork.
  */
-#include "device/backend.h"
+#include "device/watch.h"
 
 static kiln_status event_new(kiln__device *device, void *native, bool timing, kiln_event **out,
                              kiln_error *err)
@@ -125,7 +125,9 @@ kiln_status kiln__event_synchronize(kiln_event *event, kiln_error *err)
 {
     kiln__device *device = event->device;
     KILN_CHECK(kiln__device_check(device, err));
-    return device->backend->event_synchronize(device, event->native, err);
+    kiln__work work;
+    kiln__work_begin(&work, KILN_OBSERVED_WAIT, device, NULL);
+    return kiln__work_end(&work, device->backend->event_synchronize(device, event->native, err));
 }
 
 /* ERR_ARGUMENT for an event that cannot be one end of a measurement. */

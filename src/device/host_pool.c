@@ -14,6 +14,7 @@
  *         handed out again, or given back, only after all of its marks have passed.
  */
 #include "device/pool.h"
+#include "device/watch.h"
 
 enum { CLASS_COUNT = 2 * 40, CLASS_SHIFT = 12 };
 
@@ -149,7 +150,11 @@ kiln_status kiln__copy_enqueue(kiln__device *device, void *dst, const void *src,
         return status;
     if (stream->recording != NULL)
         return kiln__record_transfer(stream, dst, src, bytes, to_device, err);
-    status = device->backend->enqueue_copy(device, dst, src, bytes, to_device, stream->native, err);
+    kiln__work work;
+    kiln__work_begin_copy(&work, to_device ? KILN_DIRECTION_TO_DEVICE : KILN_DIRECTION_TO_HOST, dst,
+                          bytes, stream);
+    status = kiln__work_end(&work, device->backend->enqueue_copy(device, dst, src, bytes, to_device,
+                                                                 stream->native, err));
     /* A failed call may have enqueued all the same. */
     used_on(device, to_device ? src : dst, stream);
     return status;

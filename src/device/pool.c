@@ -47,8 +47,12 @@ static void free_segments(kiln__pool *pool, kiln__segment *segment, bool forked)
 {
     while (segment != NULL) {
         kiln__segment *next = segment->next;
-        if (!forked)
+        if (!forked) {
             pool->device->backend->raw_free(pool->device, segment->raw, segment->bytes);
+            pool->held_bytes -= segment->bytes;
+            kiln__pool_tell(pool, KILN_OBSERVED_RELEASE, NULL, segment->raw, segment->bytes,
+                            KILN_OK);
+        }
         kiln__stream_release(segment->from);
         kiln__free(segment);
         segment = next;
@@ -82,25 +86,6 @@ void kiln__pool_destroy(kiln__pool *pool)
 
 /* ---- allocate ---- */
 
-/* "1.50 GiB", "512 B" into `text`. */
-static const char *readable(size_t bytes, char text[32])
-{
-    static const char *const unit[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    double value = (double)bytes;
-    size_t at = 0;
-
-    if (bytes == SIZE_MAX)
-        return strcpy(text, "none");
-    if (bytes < 1024) {
-        snprintf(text, 32, "%zu B", bytes);
-        return text;
-    }
-    for (value /= 1024; value >= 1024 && at + 1 < KILN_COUNT_OF(unit); at++)
-        value /= 1024;
-    snprintf(text, 32, "%.2f %s", value, unit[at]);
-    return text;
-}
-
 static kiln_status fail_full(kiln__pool *pool, size_t bytes, kiln_error *err)
 {
     kiln__device *device = pool->device;
@@ -113,9 +98,9 @@ static kiln_status fail_full(kiln__pool *pool, size_t bytes, kiln_error *err)
     return kiln__fail(err, KILN_ERR_DEVICE_MEMORY,
                       "%s has no room for %s: in use %s, held by the pool %s, limit %s, free on "
                       "the device %s of %s",
-                      device->info.id, readable(bytes, asked), readable(stats.used_bytes, used),
-                      readable(stats.held_bytes, held), readable(stats.limit_bytes, limit),
-                      readable(device_free, left), readable(device_total, total));
+                      device->info.id, kiln__bytes_text(bytes, asked), kiln__bytes_text(stats.used_bytes, used),
+                      kiln__bytes_text(stats.held_bytes, held), kiln__bytes_text(stats.limit_bytes, limit),
+                      kiln__bytes_text(device_free, left), kiln__bytes_text(device_total, total));
 }
 
 /* Grow by a segment and take from it. The arena is locked. Memory that is not there is no
@@ -248,6 +233,8 @@ kiln_status kiln__pool_alloc(kiln__device *device, size_t bytes, kiln_stream *st
     if (status != KILN_OK)
         return status;
     count_used(pool, node->block.bytes);
+    if (kiln__is_watched(KILN__WATCH_BLOCKS))
+        kiln__pool_tell_alloc(pool, node);
     *out = &node->block;
     return KILN_OK;
 }
@@ -274,6 +261,9 @@ void kiln__pool_free(kiln__device *device, kiln__block *block, kiln_stream *cons
         }
     }
     atomic_fetch_sub_explicit(&pool->used_bytes, block->bytes, memory_order_relaxed);
+    if (kiln__is_watched(KILN__WATCH_BLOCKS) && block->bytes > 0)
+        kiln__pool_tell(pool, KILN_OBSERVED_FREE, block->home, block->address, block->bytes,
+                        KILN_OK);
 
     pthread_mutex_lock(&arena->lock);
     if (marks == NULL) {

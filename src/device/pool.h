@@ -1,7 +1,8 @@
 /*
  * pool.h - what the files of the pools and of streams share. Private to src/device.
  *
- *     device.c -> host_pool.c stream.c -> pool.c -> pool_arena.c -> pool_tree.c, mark.c -> calls.c
+ *     device.c -> host_pool.c stream.c -> pool.c -> pool_arena.c -> pool_tree.c, pool_watch.c, mark.c
+ *                                                                                          `-> calls.c
  *
  *     pool ─┬─ arena (one a stream) ─┬─ segment ── node <-> node <-> node   (neighbours by address)
  *           │                        └─ tree of the free nodes             (by size, then address)
@@ -47,6 +48,7 @@ struct kiln__node {
     kiln__node *before, *after; /* neighbours in the segment */
     kiln__node *left, *right;   /* in the tree; `right` links recycled and pending nodes */
     kiln__mark *marks;          /* PENDING: events still to pass */
+    _Atomic(const char *) label; /* what the thread that allocated it worked under; NULL: nothing */
     uint32_t priority;          /* the treap's heap order */
     kiln__node_state state;
 };
@@ -115,6 +117,15 @@ void kiln__mark_recycle(kiln__pool *pool, kiln__mark *mark);
 void kiln__stream_drain(kiln_stream *stream);
 /* Mark the end of the stream's work and let the native stream go. */
 void kiln__stream_close(kiln_stream *stream);
+
+/* ---- pool_watch.c ---- */
+/* Tell observers; pool->lock is not held. */
+void kiln__pool_tell(kiln__pool *pool, kiln_observed kind, const kiln_stream *stream,
+                     const void *address, size_t bytes, kiln_status status);
+/* A block was handed out: note the thread's label, and tell. */
+void kiln__pool_tell_alloc(kiln__pool *pool, kiln__node *node);
+/* What is looked for before either is called. */
+#define KILN__WATCH_BLOCKS                                                                             (KILN__LABELLED | KILN_OBSERVE(KILN_OBSERVED_ALLOC) | KILN_OBSERVE(KILN_OBSERVED_FREE))
 
 /* ---- pool.c ---- */
 kiln_status kiln__pool_create(kiln__device *device, kiln__pool **out, kiln_error *err);

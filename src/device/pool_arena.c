@@ -52,6 +52,7 @@ static kiln__node *node_new(kiln__pool_arena *arena)
     arena->recycled = node->right;
     node->block.home = arena->stream;
     node->marks = NULL;
+    atomic_store_explicit(&node->label, NULL, memory_order_relaxed);
     return node;
 }
 
@@ -89,6 +90,7 @@ kiln__node *kiln__pool_arena_take(kiln__pool_arena *arena, size_t bytes, bool an
     if (node == NULL)
         return NULL;
     kiln__tree_remove(&arena->tree[class], node);
+    atomic_store_explicit(&node->label, NULL, memory_order_relaxed);
 
     kiln__node *rest = node->block.bytes > bytes ? node_new(arena) : NULL;
     if (rest != NULL) {
@@ -219,6 +221,7 @@ static void segment_destroy(kiln__pool *pool, kiln__segment *segment)
     pthread_mutex_lock(&pool->lock);
     pool->held_bytes -= segment->bytes;
     pthread_mutex_unlock(&pool->lock);
+    kiln__pool_tell(pool, KILN_OBSERVED_RELEASE, NULL, segment->raw, segment->bytes, KILN_OK);
     kiln__free(segment);
 }
 
@@ -282,6 +285,8 @@ static kiln_status segment_allocate(kiln__pool *pool, size_t bytes, void **raw_o
         pthread_mutex_lock(&pool->lock);
         pool->held_bytes -= bytes;
         pthread_mutex_unlock(&pool->lock);
+    } else {
+        kiln__pool_tell(pool, KILN_OBSERVED_ACQUIRE, NULL, *raw_out, bytes, KILN_OK);
     }
     return status;
 }

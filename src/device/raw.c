@@ -6,7 +6,7 @@
  * Kernels that kiln generates take one block of arguments and a grid of its own planning; those go
  * through kiln__launch(). What stands here makes no assumption about a kernel.
  */
-#include "device/backend.h"
+#include "device/watch.h"
 
 kiln_status kiln__raw_limits_get(kiln__device *device, kiln__raw_limits *out, kiln_error *err)
 {
@@ -41,6 +41,8 @@ kiln_status kiln__raw_entry(kiln__module *module, const char *name, void **entry
 {
     kiln_status status = kiln__module_entry(module, name, entry_out, err);
 
+    if (status == KILN_OK)
+        kiln__entry_set_name(module->device, *entry_out, name);
     return status != KILN_ERR_INTERNAL
                ? status
                : kiln__fail(err, KILN_ERR_NAME, "there is no kernel \"%.200s\"", name);
@@ -93,6 +95,9 @@ kiln_status kiln__raw_launch_run(kiln__device *device, void *entry, const kiln__
                           bytes);
     if (stream->recording != NULL)
         return kiln__record_raw(stream, entry, launch, params, count, block, bytes, err);
-    return device->backend->raw->launch(device, entry, launch, params, count, block, bytes,
-                                        stream->native, err);
+    kiln__work work;
+    kiln__work_begin(&work, KILN_OBSERVED_LAUNCH, device, stream);
+    kiln__work_name(&work, entry);
+    return kiln__work_end(&work, device->backend->raw->launch(device, entry, launch, params, count,
+                                                              block, bytes, stream->native, err));
 }

@@ -16,6 +16,7 @@
  * Rule: a run waits for the one before it, wherever that was enqueued: they share memory.
  */
 #include "device/recording.h"
+#include "device/watch.h"
 
 /* ---- life ---- */
 
@@ -184,11 +185,14 @@ kiln_status kiln__recording_run(kiln__recording *r, kiln_stream *stream, kiln_er
         KILN_TRY(kiln__native_wait(device, stream->native, behind, err));
     if (r->stale)
         KILN_TRY(build(r, err));
+    kiln__work work;
+    kiln__work_begin(&work, KILN_OBSERVED_REPLAY, device, stream);
     if (r->program != NULL)
         status = device->backend->program_run(device, r->program, stream->native, err);
     else
         for (size_t k = 0; k < r->count && status == KILN_OK; k++)
             status = do_step(device, &r->steps[k], stream->native, err);
+    (void)kiln__work_end(&work, status);
     follow(r, stream);
 
 done:

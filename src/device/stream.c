@@ -12,6 +12,7 @@
  *       `native` may be touched is the rule of mark.c.
  */
 #include "device/pool.h"
+#include "device/watch.h"
 
 /* Enough for the outputs of a reduction that the blocks of today's largest device can share at
  * once, and for the state of 4000 tiles of a scan. */
@@ -176,7 +177,11 @@ kiln_status kiln__stream_synchronize(kiln_stream *stream, kiln_error *err)
 {
     kiln__device *device = stream->device;
     KILN_CHECK(kiln__device_check(device, err));
-    return device->backend->stream_synchronize(device, stream->native, err);
+    kiln__work work;
+    kiln__work_begin(&work, KILN_OBSERVED_WAIT, device, NULL);
+    if (work.watched)
+        work.what.stream = stream->native;
+    return kiln__work_end(&work, device->backend->stream_synchronize(device, stream->native, err));
 }
 
 kiln_status kiln__stream_query(kiln_stream *stream, bool *done_out, kiln_error *err)

@@ -133,44 +133,62 @@ static kiln_status keep_image(program *p, const kiln__source *source, const void
     return KILN_OK;
 }
 
-static kiln_status load(kiln__device *device, program *p, const kiln__source *source,
-                        const void *binary, size_t bytes, kiln_error *err)
+static kiln_status load(kiln__device *device, program *p, const kiln__definition *def,
+                        const kiln__source *source, const void *binary, size_t bytes,
+                        kiln_error *err)
 {
     if (source->entry[0] == '\0')
         return keep_image(p, source, binary, bytes, err);
     kiln_status status = kiln__module_load(device, binary, bytes, &p->module, err);
     if (status == KILN_OK)
         status = kiln__module_entry(p->module, source->entry, &p->entry, err);
-    if (status != KILN_OK) {
+    if (status == KILN_OK) {
+        kiln__entry_set_name(device, p->entry, def->name);
+    } else {
         kiln__module_unload(p->module);
         p->module = NULL;
     }
     return status;
 }
 
-/* Load a module from a blob of the cache; clears the blob. */
-static bool load_blob(kiln_context *ctx, program *p, const kiln__source *source, kiln__blob *blob)
+/* Tell observers what came of a compilation or a look into the cache. */
+static void tell(kiln_context *ctx, kiln_observed kind, const kiln__definition *def, size_t bytes,
+                 double begin_us, kiln_status status)
 {
-    const bool ok = load(kiln__context_device(ctx), p, source, blob->data, blob->bytes,
-                         NULL) == KILN_OK;
+    kiln_observation what = {
+        .kind = kind, .status = status, .kernel = def->name, .bytes = bytes, .begin_us = begin_us};
+
+    what.end_us = kiln__now_us();
+    kiln__watch_tell(kiln__context_device(ctx), &what);
+}
+
+/* Load a module from a blob of the cache; clears the blob. The look began at `begin_us`. */
+static bool load_blob(kiln_context *ctx, program *p, const kiln__definition *def,
+                      const kiln__source *source, kiln__blob *blob, double begin_us)
+{
+    const bool ok =
+        load(kiln__context_device(ctx), p, def, source, blob->data, blob->bytes, NULL) == KILN_OK;
+    if (ok)
+        tell(ctx, KILN_OBSERVED_CACHE_HIT, def, blob->bytes, begin_us, KILN_OK);
     kiln__blob_clear(blob);
     return ok;
 }
 
 /* `*certain`: what came of it, good or bad, is what the key names. */
 static kiln_status compile(kiln_context *ctx, program *p, const kiln__definition *def,
-                           const kiln__source *source, const kiln__target *target,
-                           kiln__demand *w, const atomic_bool *cancel, bool *certain,
-                           kiln_error *err)
+                           const kiln__source *source, const kiln__target *target, kiln__demand *w,
+                           const atomic_bool *cancel, bool *certain, kiln_error *err)
 {
     kiln__compile_result result = KILN__COMPILE_RESULT_INIT;
     kiln__cache *cache = kiln__context_cache(ctx);
     double us = 0;
 
     *certain = kiln__demand_settle(w, def, source, target);
+    double begin_us = kiln__now_us();
     /* A refusal stays with the program, for all who ask for it. */
     kiln_status status =
         kiln__jit_compile(cache, def, source, target, cancel, &result, &us, &p->error);
+    tell(ctx, KILN_OBSERVED_COMPILE, def, result.bytes, begin_us, status);
     if (status != KILN_OK && status != KILN_ERR_COMPILE)
         (void)kiln__error_copy(err, &p->error);
     *certain = *certain && kiln__demand_holds(w, def, source, target);
@@ -179,9 +197,11 @@ static kiln_status compile(kiln_context *ctx, program *p, const kiln__definition
     kiln__log_line(kiln__context_log(ctx), KILN__LOG_INFO,
                    "kernel \"%s\" was compiled for %s in %.1f ms", def->name, target->name,
                    us / 1e3);
-    KILN_TRY(load(kiln__context_device(ctx), p, source, result.binary, result.bytes, err));
-    if (*certain && w->cacheable && kiln__inputs_cover(&w->inputs, result.inputs))
-        (void)kiln__jit_store(cache, w, &result, us);
+    KILN_TRY(load(kiln__context_device(ctx), p, def, source, result.binary, result.bytes, err));
+    begin_us = kiln__now_us();
+    if (*certain && w->cacheable && kiln__inputs_cover(&w->inputs, result.inputs) &&
+        kiln__jit_store(cache, w, &result, us))
+        tell(ctx, KILN_OBSERVED_CACHE_STORE, def, result.bytes, begin_us, KILN_OK);
 
 done:
     kiln__compile_result_clear(&result);
@@ -189,8 +209,9 @@ done:
 }
 
 /* Without a compiler: the binary that some compiler made for this request. */
-static bool load_any(kiln_context *ctx, program *p, const kiln__source *source,
-                     const kiln__target *target, const kiln__demand *w)
+static bool load_any(kiln_context *ctx, program *p, const kiln__definition *def,
+                     const kiln__source *source, const kiln__target *target, const kiln__demand *w,
+                     double begin_us)
 {
     kiln__cache *cache = kiln__context_cache(ctx);
     kiln__buf any = KILN__BUF_INIT, key = KILN__BUF_INIT;
@@ -205,7 +226,7 @@ static bool load_any(kiln_context *ctx, program *p, const kiln__source *source,
         kiln__buf_put(&key, (const char *)compiler.data, compiler.bytes);
         kiln__buf_put(&key, w->key.text + w->compiler_bytes, w->key.length - w->compiler_bytes);
         found = !key.failed && kiln__cache_load(cache, key.text, key.length, &blob) &&
-                load_blob(ctx, p, source, &blob);
+                load_blob(ctx, p, def, source, &blob, begin_us);
     }
     kiln__blob_clear(&compiler);
     kiln__buf_clear(&key);
@@ -215,25 +236,26 @@ static bool load_any(kiln_context *ctx, program *p, const kiln__source *source,
 
 /* From the cache, or compiled: by one process at a time, the others take its result. */
 static kiln_status build(kiln_context *ctx, program *p, const kiln__definition *def,
-                         const kiln__source *source, const kiln__target *target,
-                         kiln__demand *w, const atomic_bool *cancel, bool *certain,
-                         kiln_error *err)
+                         const kiln__source *source, const kiln__target *target, kiln__demand *w,
+                         const atomic_bool *cancel, bool *certain, kiln_error *err)
 {
     kiln__cache *cache = kiln__context_cache(ctx);
     kiln__flight flight = KILN__FLIGHT_INIT;
     kiln__blob blob = KILN__BLOB_INIT;
     kiln_status status = KILN_OK;
+    const double begin_us = kiln__now_us();
 
     *certain = true;
     if (w->cacheable && kiln__cache_load(cache, w->key.text, w->key.length, &blob) &&
-        load_blob(ctx, p, source, &blob))
+        load_blob(ctx, p, def, source, &blob, begin_us))
         return KILN_OK;
-    if (w->cacheable && load_any(ctx, p, source, target, w))
+    if (w->cacheable && load_any(ctx, p, def, source, target, w, begin_us))
         return KILN_OK;
     if (w->cacheable &&
         kiln__cache_flight_begin(cache, w->key.text, w->key.length, &flight, &blob) &&
-        load_blob(ctx, p, source, &blob))
+        load_blob(ctx, p, def, source, &blob, begin_us))
         goto done;
+    tell(ctx, KILN_OBSERVED_CACHE_MISS, def, 0, begin_us, KILN_OK);
     if (cancel != NULL && atomic_load(cancel))
         status = kiln__fail(err, KILN_ERR_CANCELLED, "the compilation was cancelled");
     else

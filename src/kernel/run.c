@@ -341,27 +341,42 @@ done:
 
 kiln_status kiln__kernel_run(kiln__kernel *op, const kiln__call *call, kiln_error *err)
 {
+    const bool watched = kiln__is_watched(KILN_OBSERVE_ALL);
+    const char *before = NULL;
     const kiln__recipe *recipe;
     kiln__recipe *owned;
+
+    if (watched)
+        kiln__call_begin(op->device, op->def->name, &before);
     kiln_status status = kiln__recipe_get(op, call, &recipe, &owned, err);
     if (status == KILN_OK)
         status = run_recipe(op, recipe, call, err);
     kiln__recipe_destroy(owned);
+    if (watched)
+        kiln__call_end(op->device, before, status);
     return status;
 }
 
 kiln_status kiln__kernel_run_again(kiln__kernel *op, const kiln__call *call,
                                    _Atomic(const kiln__recipe *) *recent, kiln_error *err)
 {
+    const bool watched = kiln__is_watched(KILN_OBSERVE_ALL);
     const kiln__recipe *recipe = atomic_load_explicit(recent, memory_order_acquire);
     kiln__recipe *owned = NULL;
+    const char *before = NULL;
+    kiln_status status = KILN_OK;
 
+    if (watched)
+        kiln__call_begin(op->device, op->def->name, &before);
     if (recipe == NULL || !kiln__recipe_still_fits(recipe, call)) {
-        KILN_CHECK(kiln__recipe_get(op, call, &recipe, &owned, err));
-        if (owned == NULL)
+        status = kiln__recipe_get(op, call, &recipe, &owned, err);
+        if (status == KILN_OK && owned == NULL)
             atomic_store_explicit(recent, recipe, memory_order_release);
     }
-    kiln_status status = run_recipe(op, recipe, call, err);
+    if (status == KILN_OK)
+        status = run_recipe(op, recipe, call, err);
     kiln__recipe_destroy(owned);
+    if (watched)
+        kiln__call_end(op->device, before, status);
     return status;
 }
