@@ -46,9 +46,9 @@ def _torch_stream(device):
     return torch.cuda.current_stream(device).cuda_stream
 
 
-def _torch_result(array):
+def _torch_result(capsule):
     import torch
-    return torch.from_dlpack(array)
+    return torch.from_dlpack(capsule)
 
 
 def _cupy_stream(device):
@@ -56,9 +56,9 @@ def _cupy_stream(device):
     return cupy.cuda.get_current_stream(device)
 
 
-def _cupy_result(array):
+def _cupy_result(capsule):
     import cupy
-    return cupy.from_dlpack(array)
+    return cupy.from_dlpack(capsule)
 
 
 def _jax_result(array):
@@ -71,14 +71,15 @@ def _numba_result(array):
     return numba.cuda.as_cuda_array(array)
 
 
-#: By the package that a type comes from: check, current stream, result, immutable.
+#: By the package that a type comes from: check, current stream, result, whether that takes a capsule (of
+#: memory that was made on the current stream) and no array, immutable.
 _PACKAGES = {
-    "numpy": (None, None, _numpy_result, False),
-    "torch": (_TORCH_CHECK, _torch_stream, _torch_result, False),
-    "cupy": (None, _cupy_stream, _cupy_result, False),
-    "jax": (None, None, _jax_result, True),
-    "jaxlib": (None, None, _jax_result, True),
-    "numba": (None, None, _numba_result, False),
+    "numpy": (None, None, _numpy_result, False, False),
+    "torch": (_TORCH_CHECK, _torch_stream, _torch_result, True, False),
+    "cupy": (None, _cupy_stream, _cupy_result, True, False),
+    "jax": (None, None, _jax_result, False, True),
+    "jaxlib": (None, None, _jax_result, False, True),
+    "numba": (None, None, _numba_result, False, False),
 }
 
 
@@ -89,15 +90,15 @@ def _is_scalar(object):
 
 
 def describe(object):
-    """(how, table, check, stream, result, immutable, name) of an object's type."""
+    """(how, table, check, stream, result, of_capsule, immutable, name) of an object's type."""
     kind = type(object)
     package = ""
     for base in kind.__mro__:  # a subclass of a tensor is read as a tensor
         package = base.__module__.partition(".")[0]
         if package in _PACKAGES:
             break
-    check, stream, result, immutable = _PACKAGES.get(package, (None, None, None, False))
-    facts = (check, stream, result, immutable, kind.__module__ + "." + kind.__qualname__)
+    check, stream, result, of_capsule, immutable = _PACKAGES.get(package, (None,) * 3 + (False,) * 2)
+    facts = (check, stream, result, of_capsule, immutable, kind.__module__ + "." + kind.__qualname__)
     table = getattr(kind, "__dlpack_c_exchange_api__", None)
     if table is None:
         table = getattr(kind, "__c_dlpack_exchange_api__", None)

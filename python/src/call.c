@@ -49,11 +49,14 @@ typedef struct call {
 /* The address of a stream from an int, or an object of CuPy, PyTorch or CUDA Python. */
 static int address_of(PyObject *stream, intptr_t *out)
 {
-    static const char *const names[] = {"ptr", "cuda_stream", "handle"};
+    static const char *const texts[] = {"ptr", "cuda_stream", "handle"};
+    static PyObject *names[COUNT_OF(texts)];
     PyObject *number = PyLong_Check(stream) ? Py_NewRef(stream) : NULL;
 
-    for (size_t k = 0; number == NULL && k < COUNT_OF(names); k++) {
-        number = PyObject_GetAttrString(stream, names[k]);
+    for (size_t k = 0; number == NULL && k < COUNT_OF(texts); k++) {
+        if (names[k] == NULL)
+            names[k] = PyUnicode_InternFromString(texts[k]);
+        number = names[k] != NULL ? PyObject_GetAttr(stream, names[k]) : NULL;
         if (number == NULL && !PyErr_ExceptionMatches(PyExc_AttributeError))
             return -1;
         PyErr_Clear();
@@ -411,6 +414,14 @@ static PyObject *result_of(const call *c, item *i)
         if (c->first->api->managed_tensor_to_py_object_no_sync(tensor, &object) != 0)
             return NULL;
         return object;
+    }
+    if (c->first != NULL && c->first->result != NULL && c->first->result_of_capsule) {
+        own = kilnpy_capsule_of(made);
+        if (own == NULL)
+            return NULL;
+        result = PyObject_CallFunctionObjArgs(c->first->result, own, NULL);
+        Py_DECREF(own);
+        return result;
     }
     i->made = NULL;
     if (c->device > 0 && c->has_native && join_own(c) != 0) {

@@ -90,6 +90,22 @@ PyObject *kilnpy_dlpack(PyObject *self, PyObject *args, PyObject *keywords)
     return capsule;
 }
 
+PyObject *kilnpy_capsule_of(kiln_array *array)
+{
+    kiln_dlpack_options o = KILN_DLPACK_OPTIONS_INIT;
+    DLManagedTensorVersioned *tensor = NULL;
+    kiln_error err = KILN_ERROR_INIT;
+    PyObject *capsule;
+
+    o.stream = KILN_DLPACK_STREAM_NO_SYNC;
+    if (kiln_array_to_dlpack(array, &o, &tensor, &err) != KILN_OK)
+        return kilnpy_raise(&err);
+    capsule = PyCapsule_New(tensor, "dltensor_versioned", versioned_gone);
+    if (capsule == NULL)
+        tensor->deleter(tensor);
+    return capsule;
+}
+
 PyObject *kilnpy_dlpack_device(PyObject *self, PyObject *unused)
 {
     const int device = kilnpy_device_of(((array_object *)self)->array);
@@ -243,13 +259,35 @@ static PyObject *capsule_of(kind *k, PyObject *object)
     return capsule;
 }
 
+/* An Array by the table of C functions; kiln's own stream waits for the library's current one. */
+static PyObject *by_table(kind *k, PyObject *object)
+{
+    DLManagedTensorVersioned *tensor = NULL;
+    intptr_t waits_for = KILN_DLPACK_STREAM_NO_SYNC;
+    void *stream = NULL;
+
+    if (kilnpy_check(k, object) != 0 ||
+        k->api->managed_tensor_from_py_object_no_sync(object, &tensor) != 0)
+        return NULL;
+    if (tensor->dl_tensor.device.device_type != kDLCPU) {
+        if (k->api->current_work_stream(kDLCUDA, tensor->dl_tensor.device.device_id, &stream) !=
+            0) {
+            if (tensor->deleter != NULL)
+                tensor->deleter(tensor);
+            return NULL;
+        }
+        waits_for = stream != NULL ? (intptr_t)stream : KILN_DLPACK_STREAM_LEGACY;
+    }
+    return array_over(tensor, waits_for);
+}
+
 /* from_dlpack(object): an Array over the memory of an array of any kind, which it keeps alive. */
 PyObject *kilnpy_from_dlpack(PyObject *module, PyObject *object)
 {
     DLManagedTensorVersioned *tensor;
     intptr_t stream = KILN_DLPACK_STREAM_NO_SYNC;
     PyObject *capsule = Py_NewRef(object);
-    kind as_capsule, *k = NULL;
+    kind *k = NULL;
 
     (void)module;
     if (PyCapsule_CheckExact(object)) { /* Nobody was told which stream will use it. */
@@ -261,11 +299,11 @@ PyObject *kilnpy_from_dlpack(PyObject *module, PyObject *object)
             return NULL;
         if (k->how == HOW_ARRAY)
             return Py_NewRef(object);
-        if (k->how != HOW_CAPSULE && k->how != HOW_EXCHANGE)
+        if (k->how == HOW_EXCHANGE)
+            return by_table(k, object);
+        if (k->how != HOW_CAPSULE)
             return keep(k, object);
-        as_capsule = *k; /* A table hands out borrowed structs; what is kept has a deleter. */
-        as_capsule.how = HOW_CAPSULE;
-        capsule = capsule_of(&as_capsule, object);
+        capsule = capsule_of(k, object);
         if (capsule == NULL)
             return NULL;
     }

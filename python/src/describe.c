@@ -172,12 +172,14 @@ static int any_true(PyObject *object, PyObject *names, bool methods)
     return found;
 }
 
-/* Refuse an object whose memory does not hold its values. */
-static int check(const kind *k, PyObject *object)
+int kilnpy_check(const kind *k, PyObject *object)
 {
-    int found = any_true(object, k->flags, false);
+    int found;
     PyObject *answer;
 
+    if (k->check == NULL)
+        return 0;
+    found = any_true(object, k->flags, false);
     if (found == 0)
         found = any_true(object, k->queries, true);
     if (found <= 0)
@@ -189,13 +191,12 @@ static int check(const kind *k, PyObject *object)
 
 int kilnpy_borrow(kind *k, PyObject *object, intptr_t stream, borrowed *out)
 {
-
     const bool keep = out->keep;
 
     memset(out, 0, offsetof(borrowed, dims));
     out->keep = keep;
     out->tensor.version = (DLPackVersion){DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
-    if (k->check != NULL && check(k, object) != 0)
+    if (kilnpy_check(k, object) != 0)
         return -1;
     if (borrow(k, object, stream, out) == 0)
         return 0;

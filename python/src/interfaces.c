@@ -210,21 +210,51 @@ static int memory_of(PyObject *object, DLTensor *t)
     return read ? 0 : -1;
 }
 
+/* DLPack's type of a dtype object, which takes a type string to make; those of the last dtypes are
+ * kept. */
+static int type_of_dtype(PyObject *dtype, DLDataType *out)
+{
+    static struct {
+        PyObject *dtype; /* counted */
+        DLDataType type;
+    } known[16];
+    static size_t next;
+    PyObject *typestr;
+    const char *text;
+    int result;
+
+    for (size_t k = 0; dtype != NULL && k < COUNT_OF(known); k++) {
+        if (known[k].dtype != dtype)
+            continue;
+        *out = known[k].type;
+        return 0;
+    }
+    typestr = get(dtype, STRING);
+    text = typestr != NULL ? PyUnicode_AsUTF8AndSize(typestr, NULL) : NULL;
+    result = text != NULL ? kilnpy_type_of(text, out) : -1;
+    Py_XDECREF(typestr);
+    if (result == 0) {
+        Py_XDECREF(known[next].dtype);
+        known[next].dtype = Py_NewRef(dtype);
+        known[next].type = *out;
+        next = (next + 1) % COUNT_OF(known);
+    }
+    return result;
+}
+
 /* The dictionary of CuPy's arrays, and their capsule, take a microsecond to make; what they say are
  * attributes of the array. */
 int kilnpy_borrow_attributes(PyObject *object, borrowed *out)
 {
-    PyObject *dtype = get(object, DTYPE), *typestr = get(dtype, STRING);
+    PyObject *dtype = get(object, DTYPE);
     PyObject *shape = get(object, SHAPE), *strides = get(object, STRIDES);
-    const char *text = typestr != NULL ? PyUnicode_AsUTF8AndSize(typestr, NULL) : NULL;
     int result = -1;
 
-    if (shape != NULL && strides != NULL && text != NULL &&
+    if (dtype != NULL && shape != NULL && strides != NULL &&
         memory_of(object, &out->tensor.dl_tensor) == 0 &&
-        kilnpy_type_of(text, &out->tensor.dl_tensor.dtype) == 0)
+        type_of_dtype(dtype, &out->tensor.dl_tensor.dtype) == 0)
         result = read_dims(shape, strides, out);
     Py_XDECREF(dtype);
-    Py_XDECREF(typestr);
     Py_XDECREF(shape);
     Py_XDECREF(strides);
     return result;

@@ -116,6 +116,7 @@ typedef struct kind {
     PyObject *check;  /* callable(object), which raises where it must not be read; or NULL */
     PyObject *stream; /* callable(device number) -> its current stream, or its address; or NULL */
     PyObject *result; /* callable(Array) -> an object of this kind; NULL: the Array itself */
+    bool result_of_capsule; /* that callable takes a capsule, whose memory needs no waiting for */
     bool immutable;   /* its arrays are never written to */
     bool stale;       /* HOW_CAPSULE: its __dlpack__() does not know max_version */
     const char *name; /* for messages; of `name_object`, which is counted */
@@ -141,6 +142,9 @@ typedef struct borrowed {
     intptr_t stream;
     int64_t dims[2 * KILN_RANK_MAX];
 } borrowed;
+
+/* Refuse an object whose memory does not hold its values, or must not be read. */
+int kilnpy_check(const kind *k, PyObject *object);
 
 /* Describe `object`. `stream` is what __dlpack__() is told; 0: none, for host memory. */
 int kilnpy_borrow(kind *k, PyObject *object, intptr_t stream, borrowed *out);
@@ -278,6 +282,9 @@ int kilnpy_read_shape(PyObject *shape, int64_t out[KILN_RANK_MAX]);
 
 extern PyMethodDef kilnpy_view_methods[];
 PyObject *kilnpy_dlpack(PyObject *self, PyObject *args, PyObject *keywords);
+
+/* A capsule "dltensor_versioned" of an array, whose users work on the stream that it was made on. */
+PyObject *kilnpy_capsule_of(kiln_array *array);
 PyObject *kilnpy_dlpack_device(PyObject *self, PyObject *unused);
 PyObject *kilnpy_from_dlpack(PyObject *module, PyObject *object);
 

@@ -45,22 +45,26 @@ static const DLPackExchangeAPI *api_of(PyObject *object)
     /* Tables of several versions are a list; ours is of major version 1. */
     while (api != NULL && api->header.version.major != DLPACK_MAJOR_VERSION)
         api = (const DLPackExchangeAPI *)(const void *)api->header.prev_api;
-    return api != NULL && api->dltensor_from_py_object_no_sync != NULL ? api : NULL;
+    return api != NULL && api->dltensor_from_py_object_no_sync != NULL &&
+                   api->managed_tensor_from_py_object_no_sync != NULL
+               ? api
+               : NULL;
 }
 
-/* `facts` is (how, table or None, check, stream, result, immutable, name). */
+/* `facts` is (how, table or None, check, stream, result, whether that takes a capsule, immutable,
+ * name). */
 static int fill(kind *k, PyTypeObject *type, PyObject *facts)
 {
     PyObject *table_object;
 
-    if (!PyTuple_Check(facts) || PyTuple_Size(facts) != 7) {
-        PyErr_SetString(PyExc_SystemError, "a kind has seven facts");
+    if (!PyTuple_Check(facts) || PyTuple_Size(facts) != 8) {
+        PyErr_SetString(PyExc_SystemError, "a kind has eight facts");
         return -1;
     }
     memset(k, 0, sizeof *k);
     k->how = (how)PyLong_AsLong(PyTuple_GetItem(facts, 0));
     table_object = PyTuple_GetItem(facts, 1);
-    k->name_object = Py_NewRef(PyTuple_GetItem(facts, 6));
+    k->name_object = Py_NewRef(PyTuple_GetItem(facts, 7));
     k->name = PyUnicode_AsUTF8AndSize(k->name_object, NULL);
     if (PyErr_Occurred())
         return -1;
@@ -75,7 +79,8 @@ static int fill(kind *k, PyTypeObject *type, PyObject *facts)
     }
     k->stream = optional(facts, 3);
     k->result = optional(facts, 4);
-    k->immutable = PyObject_IsTrue(PyTuple_GetItem(facts, 5)) == 1;
+    k->result_of_capsule = PyObject_IsTrue(PyTuple_GetItem(facts, 5)) == 1;
+    k->immutable = PyObject_IsTrue(PyTuple_GetItem(facts, 6)) == 1;
     k->type = (PyTypeObject *)Py_NewRef((PyObject *)type);
     return 0;
 }

@@ -65,6 +65,43 @@ void kiln__stream_drain(kiln_stream *stream)
 
 /* ---- marks ---- */
 
+/* Put a mark behind what `native` has to do. The lock is held. */
+static kiln_status record_mark(kiln__pool *pool, void *native, kiln__mark **out, kiln_error *err)
+{
+    const kiln__backend *backend = pool->device->backend;
+    kiln__mark *mark = pool->marks;
+    kiln_status status = KILN_OK;
+
+    *out = NULL;
+    if (mark != NULL) {
+        pool->marks = mark->next;
+    } else {
+        KILN_CHECK(kiln__make_zeroed(&mark, 1, sizeof *mark, err));
+        status = backend->event_create(pool->device, &kiln__event_plain, &mark->event, err);
+        if (status != KILN_OK) {
+            kiln__free(mark);
+            return status;
+        }
+    }
+    status = backend->event_record(pool->device, mark->event, native, err);
+    if (status == KILN_OK) {
+        mark->next = NULL;
+        *out = mark;
+    } else {
+        mark->next = pool->marks;
+        pool->marks = mark;
+    }
+    return status;
+}
+
+kiln_status kiln__mark_native(kiln__pool *pool, void *native, kiln__mark **out, kiln_error *err)
+{
+    pthread_mutex_lock(&pool->lock);
+    const kiln_status status = record_mark(pool, native, out, err);
+    pthread_mutex_unlock(&pool->lock);
+    return status;
+}
+
 kiln__mark *kiln__mark_make(kiln__pool *pool, kiln_stream *stream)
 {
     const kiln__backend *backend = pool->device->backend;
@@ -76,30 +113,11 @@ kiln__mark *kiln__mark_make(kiln__pool *pool, kiln_stream *stream)
     /* The lock also keeps the stream from being closed between the look and the record. */
     pthread_mutex_lock(&pool->lock);
     bool closed = atomic_load(&stream->closed);
-    if (!closed) {
-        mark = pool->marks;
-        if (mark != NULL)
-            pool->marks = mark->next;
-        else if ((mark = kiln__calloc(1, sizeof *mark)) != NULL &&
-                 backend->event_create(pool->device, &kiln__event_plain, &mark->event, NULL) !=
-                     KILN_OK) {
-            kiln__free(mark);
-            mark = NULL;
-        }
-        if (mark != NULL &&
-            backend->event_record(pool->device, mark->event, stream->native, NULL) != KILN_OK) {
-            mark->next = pool->marks;
-            pool->marks = mark;
-            mark = NULL;
-        }
-        if (mark == NULL)
-            (void)backend->stream_synchronize(pool->device, stream->native, NULL);
-    }
+    if (!closed && record_mark(pool, stream->native, &mark, NULL) != KILN_OK)
+        (void)backend->stream_synchronize(pool->device, stream->native, NULL);
     pthread_mutex_unlock(&pool->lock);
     if (closed && stream->closing_event != NULL)
         (void)backend->event_synchronize(pool->device, stream->closing_event, NULL);
-    if (mark != NULL)
-        mark->next = NULL;
     return mark;
 }
 

@@ -112,6 +112,8 @@ struct kiln__pool {
 /* ---- mark.c ---- */
 /* An event recorded on `stream` now. NULL: the stream's work was waited for instead. */
 kiln__mark *kiln__mark_make(kiln__pool *pool, kiln_stream *stream);
+/* The same for a stream that is not kiln's; a failure is an error. */
+kiln_status kiln__mark_native(kiln__pool *pool, void *native, kiln__mark **out, kiln_error *err);
 void kiln__mark_recycle(kiln__pool *pool, kiln__mark *mark);
 /* Wait for the work of a stream, closed or not. */
 void kiln__stream_drain(kiln_stream *stream);

@@ -225,20 +225,16 @@ kiln_status kiln__native_wait(kiln__device *device, void *native, kiln_stream *o
 kiln_status kiln__stream_wait_native(kiln_stream *stream, void *native, kiln_error *err)
 {
     kiln__device *device = stream->device;
-    const kiln__backend *backend = device->backend;
-    void *event = NULL;
+    kiln__mark *mark = NULL;
     kiln_status status = kiln__device_check(device, err);
 
     if (status == KILN_OK)
         status = kiln__stream_no_recording(stream, "waiting for another stream", err);
     if (status != KILN_OK || stream->native == native)
         return status;
-    KILN_TRY(backend->event_create(device, &kiln__event_plain, &event, err));
-    KILN_TRY(backend->event_record(device, event, native, err));
-    status = backend->stream_wait_event(device, stream->native, event, err);
-
-done:
-    backend->event_destroy(device, event);
+    KILN_CHECK(kiln__mark_native(device->pool, native, &mark, err));
+    status = device->backend->stream_wait_event(device, stream->native, mark->event, err);
+    kiln__mark_recycle(device->pool, mark);
     return status;
 }
 
