@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """CuPy's own tests of its kernels, run on kiln through a shim.
 
-    python3 python/tests/cupy_suite.py [cupy-14.2.0.tar.gz or a folder of it] [pytest's arguments...]
+    python3 python/tests/cupy_suite.py [--gpu] [cupy-14.2.0.tar.gz or a folder of it] [pytest's arguments...]
 
-Without a path the source distribution is fetched by pip. Its tests and its package cupy.testing are used
-as they are; every other module that they import is the shim's (python/tests/cupy_shim): arrays are
-NumPy's, and ElementwiseKernel, ReductionKernel, RawKernel, RawModule and fuse are kiln's, on the cpu
-device. pytest and NumPy must be installed. Tests of what the shim lacks skip themselves; what else does
-not pass is told by pytest: the words of CuPy's errors, for one, are its own.
+Without a path the source distribution is fetched by pip. Its tests are used as they are, and
+ElementwiseKernel, ReductionKernel, RawKernel, RawModule and fuse are kiln's.
+
+With --gpu everything else is the installed CuPy's (cupy_patch.py), on a GPU. Otherwise cupy.testing is the
+source distribution's, and every other module the shim's (cupy_shim): arrays are NumPy's, on the cpu
+device. Tests of what the shim lacks skip themselves. pytest and NumPy must be installed; at the end
+results are counted by file, also where the run was broken off.
 """
 import os
 import pathlib
@@ -16,6 +18,8 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+
+import suite_log
 
 HERE = pathlib.Path(__file__).resolve().parent
 CORE = "tests/cupy_tests/core_tests"
@@ -38,23 +42,33 @@ def source(work):
 
 
 def main():
+    gpu = "--gpu" in sys.argv
+    if gpu:
+        sys.argv.remove("--gpu")
     with tempfile.TemporaryDirectory() as work:
         cupy = source(work)
         suite = pathlib.Path(work) / "suite"
-        shutil.copytree(HERE / "cupy_shim", suite)
-        shutil.copytree(cupy / "cupy/testing", suite / "cupy/testing")
+        suite.mkdir()
+        if not gpu:
+            shutil.copytree(HERE / "cupy_shim", suite, dirs_exist_ok=True)
+            shutil.copytree(cupy / "cupy/testing", suite / "cupy/testing")
         tests = suite / "cupy_tests"
         shutil.copytree(cupy / CORE, tests / "core_tests")
         for folder in (tests, tests / "core_tests", tests / "core_tests/fusion_tests"):
             (folder / "__init__.py").touch()
         (suite / "pytest.ini").write_text("[pytest]\nmarkers =\n    thread_unsafe\n    cuda\n    slow\n    multi_gpu\n")
-        environment = dict(os.environ, PYTHONPATH=os.pathsep.join(
-            [str(suite)] + [os.path.abspath(p) for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p]))
+        paths = [str(suite), str(HERE)] + \
+            [os.path.abspath(p) for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p]
+        log = os.environ.setdefault("KILN_SUITE_LOG", str(pathlib.Path(work) / "log"))
+        environment = dict(os.environ, PYTHONPATH=os.pathsep.join(paths))
         arguments = sys.argv[1:] or ["-q", "--tb=line"]
-        sys.exit(subprocess.run(
-            [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments,
+        plugins = ["-p", "no:cacheprovider", "-p", "suite_log"] + (["-p", "cupy_patch"] if gpu else [])
+        status = subprocess.run(
+            [sys.executable, "-m", "pytest", *plugins, *arguments,
              *(str(tests / "core_tests" / f) for f in FILES)], cwd=suite, env=environment,
-            check=False).returncode)
+            check=False).returncode
+        suite_log.count(log)
+        sys.exit(status)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import types
 import numpy
 from numpy import *  # noqa: F401, F403 - every name that tests use and that is not below
 
+import cupy_words
 import kiln
 
 del testing, random, exceptions  # noqa: F821 - NumPy's, for which there are CuPy's own below
@@ -51,34 +52,13 @@ def get_array_module(*args):
     return numpy
 
 
-#: What CuPy says where kiln fails with a status; tests look for the words.
-_WORDS = {"KILN_ERR_SIZE": "Specified 'size' can be used only if all of the ndarray are 'raw'.",
-          "KILN_ERR_UNDECIDED_SIZE": "Loop size is undecided.",
-          "KILN_ERR_NAME": "Invalid kernel name", "KILN_ERR_OUTPUT": "Out shape is mismatched"}
-
-
-def _in_cupys_words(function, args, kwargs):
-    try:
-        return function(*args, **kwargs)
-    except kiln.ArgumentError as e:
-        if e.status in _WORDS:
-            raise ValueError(_WORDS[e.status]) from e
-        raise
-
-
-class _Kernel:
+class _Kernel(cupy_words.Kernel):
     """A kernel of kiln whose results are arrays of the shim."""
 
-    def __init__(self, *args, **kwargs):
-        self._kernel = _in_cupys_words(self._class, args, kwargs)
-
     def __call__(self, *args, **kwargs):
-        result = _in_cupys_words(self._kernel, args, kwargs)
+        result = super().__call__(*args, **kwargs)
         given = kwargs.get("out")
         return given if given is not None else _ours(result)
-
-    def __getattr__(self, name):
-        return getattr(self._kernel, name)
 
 
 def _kernel(name):

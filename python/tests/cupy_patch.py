@@ -1,0 +1,33 @@
+"""A plugin of pytest's that makes CuPy's kernels and fusion kiln's, on CuPy's own arrays; see
+cupy_suite.py. CuPy's functions take the nodes that kiln.fuse() records, too."""
+import cupy
+import numpy
+
+import kiln
+from cupy_words import Kernel
+from kiln._fuse import Node
+
+
+class _Function:
+    """A function of CuPy's that is NumPy's on nodes, which is kiln's."""
+
+    def __init__(self, name, theirs):
+        self._theirs, self._numpys = theirs, getattr(numpy, name)
+
+    def __call__(self, *args, **kwargs):
+        if any(isinstance(v, Node) for v in args + tuple(kwargs.values())):
+            return self._numpys(*args, **kwargs)
+        return self._theirs(*args, **kwargs)
+
+    def __getattr__(self, name):
+        return getattr(self._theirs, name)
+
+
+for _name in dir(numpy):
+    _theirs = getattr(cupy, _name, None)
+    if callable(_theirs) and not isinstance(_theirs, type) and not _name.startswith("_"):
+        setattr(cupy, _name, _Function(_name, _theirs))
+for _name in ("ElementwiseKernel", "ReductionKernel"):
+    setattr(cupy, _name, type(_name, (Kernel,), {"_class": getattr(kiln, _name)}))
+for _name in ("RawKernel", "RawModule", "fuse"):
+    setattr(cupy, _name, getattr(kiln, _name))
