@@ -403,11 +403,6 @@ static bool is_suspect(const kiln__definition *def, const kiln__macro *macro)
     return depth != 0 || questions != 0;
 }
 
-static int compare_words(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* The words of op and of all macros' bodies, sorted: what a macro must be among to matter. NULL
  * without memory. */
 static const char **used_words(const kiln__scan *scan, size_t *count_out)
@@ -432,7 +427,7 @@ static const char **used_words(const kiln__scan *scan, size_t *count_out)
                 words[count++] = kiln__token_text(macro.tokens, k);
         }
     }
-    qsort(words, count, sizeof *words, compare_words);
+    qsort(words, count, sizeof *words, kiln__compare_words);
     *count_out = count;
     return words;
 }
@@ -453,7 +448,7 @@ static kiln_status macros_interfere(const kiln__definition *def, const kiln__sca
 
         found = kiln__is_cpp_keyword(name) ||
                 (is_suspect(def, &macro) &&
-                 bsearch(&name, used, count, sizeof *used, compare_words) != NULL);
+                 bsearch(&name, used, count, sizeof *used, kiln__compare_words) != NULL);
         for (size_t p = 0; p < def->param_count; p++)
             found = found || strcmp(name, def->params[p].name) == 0;
     }

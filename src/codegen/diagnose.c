@@ -60,11 +60,6 @@ static text take_line(const char **at)
     return line;
 }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static bool begins(text t, const char *prefix)
 {
     size_t bytes = strlen(prefix);
@@ -124,7 +119,7 @@ static bool take_number_back(text *t, char before, size_t *out)
 {
     size_t begin = t->bytes, value = 0;
 
-    while (begin > 0 && is_digit(t->at[begin - 1]))
+    while (begin > 0 && kiln__is_digit(t->at[begin - 1]))
         begin--;
     if (begin == t->bytes || t->bytes - begin > 9 || begin == 0 || t->at[begin - 1] != before)
         return false;
@@ -208,7 +203,7 @@ static void put_message(kiln__buf *out, text message)
     for (size_t k = 0; k < message.bytes;) {
         text here = rest_of(message, k);
         bool raw = begins(here, "kiln__raw<"), indexer = begins(here, "kiln__indexer<");
-        bool inside = k != 0 && (is_digit(here.at[-1]) || here.at[-1] == '_' ||
+        bool inside = k != 0 && (kiln__is_digit(here.at[-1]) || here.at[-1] == '_' ||
                                  (here.at[-1] >= 'a' && here.at[-1] <= 'z') ||
                                  (here.at[-1] >= 'A' && here.at[-1] <= 'Z'));
 
@@ -498,7 +493,7 @@ static size_t word_bytes(const char *at)
         return 1;
     for (;; bytes++) {
         char letter[2] = {at[bytes], '\0'};
-        if (letter[0] == '\0' || (!kiln__is_identifier(letter) && !is_digit(letter[0])))
+        if (letter[0] == '\0' || (!kiln__is_identifier(letter) && !kiln__is_digit(letter[0])))
             return bytes;
     }
 }

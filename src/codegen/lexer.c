@@ -39,11 +39,6 @@ static const struct {
 
 static const char SINGLE_MARKS[] = "{}[]()<>;:,.?!~+-*/%&|^=#";
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static bool is_word_start(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$';
@@ -51,7 +46,7 @@ static bool is_word_start(char c)
 
 static bool is_word(char c)
 {
-    return is_word_start(c) || is_digit(c);
+    return is_word_start(c) || kiln__is_digit(c);
 }
 
 static bool is_blank(char c)
@@ -282,7 +277,7 @@ static void read_token(lexer *l, kiln__token *token)
     char c = l->text[l->at];
     bool raw = false;
 
-    if (is_digit(c) || (c == '.' && is_digit(peek(l, 1)))) {
+    if (kiln__is_digit(c) || (c == '.' && kiln__is_digit(peek(l, 1)))) {
         token->kind = KILN__TOKEN_NUMBER;
         read_number(l);
     } else if (is_word_start(c)) {

@@ -55,6 +55,27 @@ static inline bool kiln__token_is(const kiln__tokens *tokens, size_t nth, const 
            strcmp(kiln__token_text(tokens, nth), text) == 0;
 }
 
+/* The word that token `nth` is; NULL for other tokens. */
+static inline const char *kiln__word_at(const kiln__tokens *tokens, size_t nth)
+{
+    return tokens->items[nth].kind == KILN__TOKEN_WORD ? kiln__token_text(tokens, nth) : NULL;
+}
+
+/* Whether some token is the word or mark `text`. */
+static inline bool kiln__tokens_mention(const kiln__tokens *tokens, const char *text)
+{
+    for (size_t k = 0; k < tokens->count; k++)
+        if (kiln__token_is(tokens, k, text))
+            return true;
+    return false;
+}
+
+/* The order of words, for qsort() and bsearch(). */
+static inline int kiln__compare_words(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
 /* Whether token `nth` names a directive, as `define` in "#define". */
 bool kiln__token_is_directive(const kiln__tokens *tokens, size_t nth);
 

@@ -54,11 +54,6 @@ enum {
     CPU_TOGETHER = 1 << 15
 };
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Bytes of operands that run faster along the sequence than along the kept axes, minus the others:
  * positive means rows. */
 static int64_t rows_weight(const kiln__walk *keep, const kiln__walk *seq)
@@ -120,7 +115,7 @@ static int64_t choose_unroll(const kiln__walk *seq, const kiln__variant *v, int6
     for (int k = 0; k < seq->count; k++)
         held = seq->itemsize[k] > held ? seq->itemsize[k] : held;
     const int64_t unroll = THREAD_BYTES / (v->vec * (inputs > held ? inputs : held));
-    return kiln__tuned("KILN_TUNE_SCAN_UNROLL", (int)(unroll < 1 ? 1 : least(unroll, most)));
+    return kiln__tuned("KILN_TUNE_SCAN_UNROLL", (int)(unroll < 1 ? 1 : kiln__least(unroll, most)));
 }
 
 /* How many blocks must be resident on a multiprocessor: while some wait for memory or for the sums of
@@ -147,7 +142,8 @@ static void split_rows(kiln__plan *plan, const kiln__walk *seq, int units, int64
     const int64_t length = plan->word[KILN__WORD_LENGTH];
     const int64_t inputs = input_bytes(seq);
     const int64_t access = v->vec * (inputs > 0 ? inputs : 1);
-    const int64_t unroll = least(least(THREAD_BYTES / access, ASIDE_ELEMENTS / v->vec), UNROLL_MAX);
+    const int64_t unroll =
+        kiln__least(kiln__least(THREAD_BYTES / access, ASIDE_ELEMENTS / v->vec), UNROLL_MAX);
     int64_t block = v->block;
 
     /* Only inputs are held from phase to phase, not running values: they may be more, and wider
@@ -165,7 +161,7 @@ static void split_rows(kiln__plan *plan, const kiln__walk *seq, int units, int64
     const int64_t room =
         (int64_t)units * (v->scan.resident > 1 ? v->scan.resident : RESIDENT_UNKNOWN);
     plan->word[KILN__WORD_SPLITS] = tiles;
-    plan->grid = least(all, room) + 1;
+    plan->grid = kiln__least(all, room) + 1;
     plan->ticket_count = tickets_of_sums(2 * all, part);
 }
 
@@ -186,7 +182,7 @@ static void rows_on_cuda(kiln__plan *plan, const kiln__walk *seq, int units, int
     const int64_t most = choose_unroll(seq, v, part);
     v->scan.group = (uint16_t)group;
     v->scan.resident = (uint8_t)choose_resident(part);
-    v->unroll = (uint8_t)least(most, kiln__power_up(kiln__divide_up(length, group)));
+    v->unroll = (uint8_t)kiln__least(most, kiln__power_up(kiln__divide_up(length, group)));
     v->scan.fan = FAN;
     plan->word[KILN__WORD_SPLITS] = 1;
     plan->grid = kiln__divide_up(outputs, block / group);
@@ -247,13 +243,13 @@ static int staged_access(const kiln__walk *keep, const kiln__walk *seq,
  * leave fewer lanes without one. */
 static int64_t lanes_across(int64_t columns, int64_t widest, int64_t part)
 {
-    int64_t across = least(WARP_THREADS, CARRIED_SEGMENT / widest);
+    int64_t across = kiln__least(WARP_THREADS, CARRIED_SEGMENT / widest);
     if (part > ACCESS_BYTES)
-        across = least(across, COLUMNS_ACROSS_MIN);
+        across = kiln__least(across, COLUMNS_ACROSS_MIN);
     if (across > COLUMNS_ACROSS_MIN && columns < 4 * across &&
         kiln__divide_up(columns, across / 2) < 2 * kiln__divide_up(columns, across))
         across /= 2;
-    return least(across, kiln__power_up(columns));
+    return kiln__least(across, kiln__power_up(columns));
 }
 
 /* Neighbouring rows of a thread, of two tiles that have room beside the sums of warps. Where a warp
@@ -261,8 +257,8 @@ static int64_t lanes_across(int64_t columns, int64_t widest, int64_t part)
 static int64_t carried_rows(int64_t across, int64_t staged, int64_t part)
 {
     const int64_t room = CARRIED_BYTES - CARRIER_WARPS * across * part;
-    const int64_t rows = least(staged > 0 ? room / (2 * BLOCK_THREADS * staged) : UNROLL_MAX,
-                               CARRIED_ROWS);
+    const int64_t rows =
+        kiln__least(staged > 0 ? room / (2 * BLOCK_THREADS * staged) : UNROLL_MAX, CARRIED_ROWS);
     return across < WARP_THREADS && rows > 1 ? (rows - 1) | 1 : rows;
 }
 
@@ -294,7 +290,7 @@ static void carry_columns(kiln__plan *plan, const kiln__walk *keep, const kiln__
     if (rows > 4 && tiles * kiln__divide_up(length, threads * rows) < room)
         rows = rows / 4 | 1;
     const int64_t served =
-        tiles <= CARRIERS ? 1 : least(CARRIER_WARPS, kiln__power_up(tiles) / CARRIERS);
+        tiles <= CARRIERS ? 1 : kiln__least(CARRIER_WARPS, kiln__power_up(tiles) / CARRIERS);
     const int64_t all = tiles * kiln__divide_up(length, threads * rows);
     v->scan.fan = FAN;
     v->scan.flat = flat;
@@ -307,7 +303,7 @@ static void carry_columns(kiln__plan *plan, const kiln__walk *keep, const kiln__
     plan->walk[last] = kiln__divide_up(columns, across);
     plan->word[KILN__WORD_SPLITS] = tiles;
     plan->word[KILN__WORD_CHUNK] = served;
-    plan->grid = least(all, room) + kiln__divide_up(tiles, served);
+    plan->grid = kiln__least(all, room) + kiln__divide_up(tiles, served);
     plan->ticket_count = tickets_of_sums(2 * all * across, part);
 }
 
@@ -330,8 +326,8 @@ static void columns_on_cuda(kiln__plan *plan, const kiln__walk *keep, const kiln
     const int64_t rows = BLOCK_THREADS / across; /* of threads */
     v->scan.group = (uint16_t)across;
     v->scan.resident = (uint8_t)choose_resident(part);
-    v->unroll = (uint8_t)least(choose_unroll(seq, v, part),
-                               kiln__power_up(kiln__divide_up(length, rows)));
+    v->unroll = (uint8_t)kiln__least(choose_unroll(seq, v, part),
+                                     kiln__power_up(kiln__divide_up(length, rows)));
     plan->walk[last] = kiln__divide_up(columns, across);
     const int64_t tiles = outer * plan->walk[last];
     const int64_t steps = kiln__divide_up(length, rows * v->unroll);
@@ -359,7 +355,7 @@ static void on_cpu(kiln__plan *plan, int64_t part)
     v->unroll = CPU_RUN;
     if (v->layout == KILN__LAYOUT_COLUMNS) {
         const int64_t columns = plan->shape[v->keep_rank - 1];
-        across = least(CPU_COLUMNS, kiln__power_up(columns));
+        across = kiln__least(CPU_COLUMNS, kiln__power_up(columns));
         across = across < CPU_COLUMNS_MIN ? CPU_COLUMNS_MIN : across;
         tiles = outputs / columns * kiln__divide_up(columns, across);
     }

@@ -144,14 +144,6 @@ static bool changes(const kiln__scan *scan, const char *name)
     return false;
 }
 
-static bool mentions(const kiln__tokens *t, const char *name)
-{
-    for (size_t k = 0; k < t->count; k++)
-        if (kiln__token_is(t, k, name))
-            return true;
-    return false;
-}
-
 /* ---- what is declared ---- */
 
 /* Statements that declare nothing to copy. */
@@ -228,7 +220,8 @@ typedef struct gathering {
 static void gather(void *state, const char *name)
 {
     gathering *g = state;
-    if (!mentions(&g->scan->text[KILN__SNIPPET_AFTER_LOOP], name) && changes(g->scan, name))
+    if (!kiln__tokens_mention(&g->scan->text[KILN__SNIPPET_AFTER_LOOP], name) &&
+        changes(g->scan, name))
         kiln__buf_printf(&g->names, ", %s", name);
 }
 

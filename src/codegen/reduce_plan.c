@@ -47,11 +47,6 @@ enum {
     CPU_CHUNK_ELEMENTS = 1 << 15
 };
 
-static bool is_input(const kiln__walk *w, int k)
-{
-    return !kiln__walk_is_number(w, k) && !w->written[k];
-}
-
 /* Bytes of inputs that run faster along the reduced half than along the kept one, minus the bytes of
  * the others: a positive sum means rows. An input that is broadcast along one half is read from a cache
  * either way, and counts only when there is no other input (`still_ones`). */
@@ -61,7 +56,7 @@ static int64_t weigh(const kiln__walk *keep, const kiln__walk *red, bool still_o
     for (int k = 0; k < red->count; k++) {
         const int64_t kept = kiln__magnitude(keep->stride[k][keep->rank - 1]);
         const int64_t reduced = kiln__magnitude(red->stride[k][red->rank - 1]);
-        if (!is_input(red, k) || (kept == 0 && reduced == 0) ||
+        if (!kiln__walk_is_input(red, k) || (kept == 0 && reduced == 0) ||
             (!still_ones && (kept == 0 || reduced == 0)))
             continue;
         const bool row = kept == 0 || (reduced != 0 && reduced <= kept);
@@ -160,7 +155,7 @@ static bool is_dense(const kiln__walk *keep, const kiln__walk *red, int k)
 
 static bool moves_twice(const kiln__walk *keep, const kiln__walk *red, int k)
 {
-    return is_input(red, k) && red->stride[k][0] != 0 && keep->stride[k][0] != 0;
+    return kiln__walk_is_input(red, k) && red->stride[k][0] != 0 && keep->stride[k][0] != 0;
 }
 
 /* Bytes that a row of all inputs takes in shared memory, and of one access that copies rows there. 0 where
@@ -343,10 +338,10 @@ static void mark_once(const kiln__walk *keep, const kiln__walk *red, kiln__varia
     if (kiln__walk_size(red) < ONCE_ELEMENTS_MIN || v->reduction.batch == KILN__BATCH_SUM)
         return;
     for (int k = 0; k < red->count; k++) {
-        once[k] = is_input(red, k) && v->access[red->param[k]] == KILN__ACCESS_VECTOR &&
+        once[k] = kiln__walk_is_input(red, k) && v->access[red->param[k]] == KILN__ACCESS_VECTOR &&
                   v->vec * red->itemsize[k] == ACCESS_BYTES && moves_everywhere(keep, k) &&
                   moves_everywhere(red, k);
-        all &= once[k] || !is_input(red, k);
+        all &= once[k] || !kiln__walk_is_input(red, k);
     }
     for (int k = 0; k < red->count; k++)
         if (once[k] && (all || v->layout == KILN__LAYOUT_ROWS))
@@ -427,7 +422,7 @@ static void plan_walk(const kiln__plan_request *q, kiln__walk *keep, kiln__walk 
         length /= v->vec;
     } else if (!rows && v->vec > 1) {
         for (int k = 0; k < keep->count; k++)
-            if (is_input(keep, k))
+            if (kiln__walk_is_input(keep, k))
                 plan->step[keep->param[k]][v->keep_rank - 1] *= v->vec;
     }
     v->reduction.batch = (uint16_t)kiln__reduce_batch(def, v, is_ordered(red));

@@ -51,11 +51,6 @@ static int64_t columns_of(const form *f)
     return f->group * f->across;
 }
 
-static bool is_input(const kiln__walk *w, int k)
-{
-    return !kiln__walk_is_number(w, k) && !w->written[k];
-}
-
 /* Whether a tile may lie on kept axes `m` (down) and `n` (across), and how often elements are used
  * then, up to what a tile can do; 0: it may not. */
 static int64_t reuse(const kiln__walk *keep, const kiln__walk *red, int m, int n)
@@ -66,7 +61,7 @@ static int64_t reuse(const kiln__walk *keep, const kiln__walk *red, int m, int n
     for (int k = 0; k < keep->count; k++) {
         if (keep->output[k] && store == 0)
             store = kiln__magnitude(keep->stride[k][m]) - kiln__magnitude(keep->stride[k][n]);
-        if (!is_input(keep, k))
+        if (!kiln__walk_is_input(keep, k))
             continue;
         if (keep->stride[k][m] != 0 && keep->stride[k][n] != 0)
             return 0;
@@ -129,7 +124,7 @@ static bool is_plain(const kiln__plan_request *q, const kiln__walk *red, const k
 
 static bool is_staged(const kiln__walk *w, int k, const kiln__variant *v)
 {
-    return is_input(w, k) && v->access[w->param[k]] != KILN__ACCESS_ONE;
+    return kiln__walk_is_input(w, k) && v->access[w->param[k]] != KILN__ACCESS_ONE;
 }
 
 static int side_of(const kiln__walk *keep, int k)

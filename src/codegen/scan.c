@@ -14,11 +14,6 @@
  */
 #include "codegen/lexer.h"
 
-static const char *word_at(const kiln__tokens *t, size_t nth)
-{
-    return t->items[nth].kind == KILN__TOKEN_WORD ? kiln__token_text(t, nth) : NULL;
-}
-
 static const kiln__param *find_param(const kiln__definition *def, const char *name)
 {
     for (size_t k = 0; k < def->param_count; k++) {
@@ -113,7 +108,7 @@ static bool asks_for_cuda(const kiln__tokens *t, size_t nth)
     uint32_t line = t->items[nth].directive;
 
     for (size_t k = nth + 1; k < t->count && t->items[k].directive == line; k++) {
-        const char *word = word_at(t, k);
+        const char *word = kiln__word_at(t, k);
         if (word != NULL && (strncmp(word, "__CUDA", 6) == 0 || strncmp(word, "__NVCC__", 8) == 0))
             return true;
     }
@@ -126,7 +121,7 @@ static const char *find_cuda_only(const kiln__definition *def, const kiln__token
     size_t depth = 0, guarded_from = 0; /* of #if nesting; 0: not guarded */
 
     for (size_t k = 0; k < t->count; k++) {
-        const char *word = word_at(t, k);
+        const char *word = kiln__word_at(t, k);
 
         if (word == NULL)
             continue;
@@ -192,7 +187,7 @@ static bool may_be_cast(const kiln__definition *def, const kiln__tokens *t, size
                         size_t close)
 {
     size_t open = matching_open(t, begin, close);
-    const char *before = open > begin ? word_at(t, open - 1) : NULL;
+    const char *before = open > begin ? kiln__word_at(t, open - 1) : NULL;
     bool only_values = true;
 
     if (open == close)
@@ -203,7 +198,7 @@ static bool may_be_cast(const kiln__definition *def, const kiln__tokens *t, size
     if (kiln__token_is(t, close - 1, "*"))
         return true;
     for (size_t k = open + 1; k < close; k++) {
-        const char *word = word_at(t, k);
+        const char *word = kiln__word_at(t, k);
         if (word == NULL && !kiln__token_is(t, k, "::") && !kiln__token_is(t, k, "<") &&
             !kiln__token_is(t, k, ">") && !kiln__token_is(t, k, "*"))
             return false;
@@ -219,11 +214,11 @@ static bool takes_address(const kiln__definition *def, const kiln__tokens *t, si
 {
     if (!kiln__token_is(t, nth, "&") && !kiln__token_is(t, nth, "bitand"))
         return false;
-    if (word_at(t, nth + 1) == NULL && !kiln__token_is(t, nth + 1, "("))
+    if (kiln__word_at(t, nth + 1) == NULL && !kiln__token_is(t, nth + 1, "("))
         return false; /* `& 255` */
     if (nth == begin)
         return true;
-    const char *word = word_at(t, nth - 1);
+    const char *word = kiln__word_at(t, nth - 1);
     if (word != NULL)
         return begins_expression(word);
     if (kiln__token_is(t, nth - 1, ")"))
@@ -280,14 +275,6 @@ static void find_addresses(kiln__definition *def, const kiln__scan *scan)
 
 /* ---- reductions: inputs of `post`, numbers and index tuples ---- */
 
-static bool mentions(const kiln__tokens *t, const char *name)
-{
-    for (size_t k = 0; k < t->count; k++)
-        if (kiln__token_is(t, k, name))
-            return true;
-    return false;
-}
-
 /* Whether a raw parameter is never indexed, nor asked for its shape, but stands beside an operator of
  * arithmetic or comparison. */
 static bool is_calculated_with(const kiln__tokens *t, const char *name, bool *indexed)
@@ -316,21 +303,23 @@ static void find_numbers_wanted(kiln__definition *def, const kiln__scan *scan)
             calculated |= is_calculated_with(&scan->text[s], param->name, &indexed);
         param->array_only = param->raw && indexed;
         param->number_only =
-            !param->raw && mentions(&scan->text[KILN__SNIPPET_IDENTITY], param->name);
+            !param->raw && kiln__tokens_mention(&scan->text[KILN__SNIPPET_IDENTITY], param->name);
         param->by_number =
-            param->raw ? calculated && !indexed
-                       : param->number_only || strcmp(param->name, KILN__INITIAL) == 0 ||
-                             mentions(&scan->text[KILN__SNIPPET_LOOP_PREP], param->name) ||
-                             mentions(&scan->text[KILN__SNIPPET_AFTER_LOOP], param->name);
+            param->raw
+                ? calculated && !indexed
+                : param->number_only || strcmp(param->name, KILN__INITIAL) == 0 ||
+                      kiln__tokens_mention(&scan->text[KILN__SNIPPET_LOOP_PREP], param->name) ||
+                      kiln__tokens_mention(&scan->text[KILN__SNIPPET_AFTER_LOOP], param->name);
     }
 }
 
 static void find_late(kiln__definition *def, const kiln__scan *scan)
 {
     for (size_t p = 0; p < def->input_count && def->family->shrinks; p++)
-        def->params[p].late = !def->params[p].raw &&
-                              mentions(&scan->text[KILN__SNIPPET_POST], def->params[p].name) &&
-                              !mentions(&scan->text[KILN__SNIPPET_MAP], def->params[p].name);
+        def->params[p].late =
+            !def->params[p].raw &&
+            kiln__tokens_mention(&scan->text[KILN__SNIPPET_POST], def->params[p].name) &&
+            !kiln__tokens_mention(&scan->text[KILN__SNIPPET_MAP], def->params[p].name);
 }
 
 

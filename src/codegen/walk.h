@@ -53,6 +53,12 @@ bool kiln__walk_is_number(const kiln__walk *w, int k);
 /* Walk every axis from its other end. */
 void kiln__walk_reverse(kiln__walk *w);
 
+/* Whether operand `k` is an array that is only read. */
+static inline bool kiln__walk_is_input(const kiln__walk *w, int k)
+{
+    return !kiln__walk_is_number(w, k) && !w->written[k];
+}
+
 /* The address at which operand `k` begins. What decides about alignment looks at this one. */
 uintptr_t kiln__walk_begin(const kiln__walk *w, int k, const kiln__operand *operands);
 
@@ -131,6 +137,11 @@ const char *kiln__tile_refuse(const kiln__definition *def, const kiln__variant *
 static inline int64_t kiln__divide_up(int64_t a, int64_t b)
 {
     return (a + b - 1) / b;
+}
+
+static inline int64_t kiln__least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
 }
 
 /* The least power of two that is not below `v`. */

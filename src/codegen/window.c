@@ -154,11 +154,6 @@ bool kiln__kin_holds(const kiln__kin *kin, const uintptr_t *address, size_t coun
     return true;
 }
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 static int64_t most(int64_t a, int64_t b)
 {
     return a > b ? a : b;
@@ -172,9 +167,9 @@ static bool joins(const view *views, int count, int window, const view *v)
     for (int k = 0; k < count; k++) {
         if (views[k].window != window)
             continue;
-        top = least(top, views[k].down);
+        top = kiln__least(top, views[k].down);
         bottom = most(bottom, views[k].down);
-        left = least(left, views[k].along);
+        left = kiln__least(left, views[k].along);
         right = most(right, views[k].along);
     }
     return bottom - top <= DOWN_MAX && right - left <= ALONG_MAX;
@@ -242,8 +237,8 @@ static void count_from_corners(const kiln__walk *w, view *views, int windows)
     for (int n = 0; n < windows; n++) {
         int64_t top = INT64_MAX, left = INT64_MAX;
         for (int k = 0; k < w->count; k++) {
-            top = views[k].window == n ? least(top, views[k].down) : top;
-            left = views[k].window == n ? least(left, views[k].along) : left;
+            top = views[k].window == n ? kiln__least(top, views[k].down) : top;
+            left = views[k].window == n ? kiln__least(left, views[k].along) : left;
         }
         for (int k = 0; k < w->count; k++) {
             views[k].down -= views[k].window == n ? top : 0;

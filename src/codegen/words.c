@@ -13,17 +13,12 @@
 
 #include "codegen/lexer.h"
 
-static int compare_words(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* Sort `found` and keep each word once, in one block: pointers, then texts. */
 static kiln_status keep_words(const char **found, size_t count, kiln__words *out, kiln_error *err)
 {
     size_t kept = 0, bytes = 0;
 
-    qsort(found, count, sizeof *found, compare_words);
+    qsort(found, count, sizeof *found, kiln__compare_words);
     for (size_t k = 0; k < count; k++) {
         if (kept == 0 || strcmp(found[k], found[kept - 1]) != 0) {
             found[kept++] = found[k];
@@ -45,11 +40,6 @@ static kiln_status keep_words(const char **found, size_t count, kiln__words *out
     return KILN_OK;
 }
 
-static const char *word_at(const kiln__tokens *t, size_t nth)
-{
-    return t->items[nth].kind == KILN__TOKEN_WORD ? kiln__token_text(t, nth) : NULL;
-}
-
 /* All words of some texts but for the names of directives. */
 static kiln_status collect(const kiln__tokens *texts, size_t text_count, kiln__words *out,
                            kiln_error *err)
@@ -64,7 +54,7 @@ static kiln_status collect(const kiln__tokens *texts, size_t text_count, kiln__w
     count = 0;
     for (size_t s = 0; s < text_count; s++) {
         for (size_t k = 0; k < texts[s].count; k++) {
-            const char *word = word_at(&texts[s], k);
+            const char *word = kiln__word_at(&texts[s], k);
             if (word != NULL && !kiln__token_is_directive(&texts[s], k))
                 found[count++] = word;
         }
@@ -118,7 +108,7 @@ static const char *typedef_name(const kiln__tokens *t, size_t k)
         depth += kiln__token_is(t, k, "{");
         depth -= kiln__token_is(t, k, "}") && depth > 0;
         if (depth == 0 && kiln__token_is(t, k + 1, ";"))
-            return word_at(t, k);
+            return kiln__word_at(t, k);
     }
     return NULL;
 }
@@ -138,7 +128,7 @@ static const char *declared_at(const kiln__tokens *t, size_t k)
     static const char *const type_ends[] = {"*", "&", ">", NULL};
     static const char *const after_type[] = {"{", ":", "final", NULL};
     static const char *const after_variable[] = {"=", "[", NULL};
-    const char *word = word_at(t, k);
+    const char *word = kiln__word_at(t, k);
 
     if (word == NULL || t->items[k].directive != 0 || kiln__token_is_directive(t, k))
         return NULL;
@@ -150,7 +140,7 @@ static const char *declared_at(const kiln__tokens *t, size_t k)
         return word;
     if (is_any(t, k - 1, kinds))
         return is_any(t, k + 1, after_type) ? word : NULL;
-    const bool typed = word_at(t, k - 1) != NULL || is_any(t, k - 1, type_ends);
+    const bool typed = kiln__word_at(t, k - 1) != NULL || is_any(t, k - 1, type_ends);
     return typed && is_any(t, k + 1, after_variable) ? word : NULL;
 }
 
@@ -161,8 +151,8 @@ static size_t declared_in(const kiln__tokens *t, const char **found)
 
     for (size_t k = 0; k < t->count; k++) {
         if (kiln__token_is_directive(t, k) && kiln__token_is(t, k, "define") &&
-            word_at(t, k + 1) != NULL)
-            found[count++] = word_at(t, k + 1);
+            kiln__word_at(t, k + 1) != NULL)
+            found[count++] = kiln__word_at(t, k + 1);
         if (t->items[k].directive != 0)
             continue;
         if (kiln__token_is(t, k, "{") && k > 1 && depth == 0 &&

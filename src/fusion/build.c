@@ -42,6 +42,17 @@ void *kiln__build_copy(kiln__build *b, const void *data, size_t bytes)
     return copy;
 }
 
+void *kiln__build_room(kiln__build *b, void *items, size_t count, size_t *room, size_t item_bytes)
+{
+    if (count < *room)
+        return items;
+    *room = *room == 0 ? 8 : 2 * *room;
+    void *moved = kiln__build_alloc(b, *room * item_bytes);
+    if (count > 0)
+        memcpy(moved, items, count * item_bytes);
+    return moved;
+}
+
 static char *move_text(kiln__build *b, kiln__arena **arena, kiln__buf *text)
 {
     if (text->failed)

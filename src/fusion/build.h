@@ -285,6 +285,8 @@ void *kiln__build_alloc(kiln__build *b, size_t bytes);
 void *kiln__build_note(kiln__build *b, size_t bytes);
 void kiln__build_forget(kiln__build *b);
 void *kiln__build_copy(kiln__build *b, const void *data, size_t bytes);
+/* A list of `count` items that has room for one more: `items`, or a copy with twice the room. */
+void *kiln__build_room(kiln__build *b, void *items, size_t count, size_t *room, size_t item_bytes);
 /* The text of a scratch buffer, moved into the arena; the buffer is empty again. */
 char *kiln__build_text(kiln__build *b, kiln__buf *text);
 /* The same until kiln__build_forget(). */

@@ -7,8 +7,10 @@
 
 /* Loops and row programs over one shape, in the order they were made in. */
 typedef struct shaped {
-    kiln__plan_kernel **kernels;
-    int *level_most; /* by kernel: the highest level up to it */
+    struct {
+        kiln__plan_kernel *kernel;
+        int level_most; /* the highest level up to this kernel */
+    } *items;
     size_t count, room;
 } shaped;
 
@@ -26,19 +28,10 @@ static shaped *kernels_of_shape(kiln__build *b, const kiln__plan_kernel *k)
 
 static void list_kernel(kiln__build *b, shaped *s, kiln__plan_kernel *k)
 {
-    if (s->count == s->room) {
-        shaped larger = {.count = s->count, .room = s->room == 0 ? 4 : 2 * s->room};
-        larger.kernels = kiln__build_alloc(b, larger.room * sizeof(*larger.kernels));
-        larger.level_most = kiln__build_alloc(b, larger.room * sizeof *larger.level_most);
-        for (size_t at = 0; at < s->count; at++) {
-            larger.kernels[at] = s->kernels[at];
-            larger.level_most[at] = s->level_most[at];
-        }
-        *s = larger;
-    }
-    const int before = s->count > 0 ? s->level_most[s->count - 1] : 0;
-    s->level_most[s->count] = k->level > before ? k->level : before;
-    s->kernels[s->count++] = k;
+    s->items = kiln__build_room(b, s->items, s->count, &s->room, sizeof *s->items);
+    const int before = s->count > 0 ? s->items[s->count - 1].level_most : 0;
+    s->items[s->count].kernel = k;
+    s->items[s->count++].level_most = k->level > before ? k->level : before;
     if (k->kind == KILN__STEP_ROW)
         kiln__kernel_measure(b, k);
     for (size_t r = 0; r < k->roots.count; r++)
@@ -53,13 +46,13 @@ static kiln__plan_kernel *later_kernel(kiln__build *b, const shaped *s, int leve
     size_t from = 0;
     for (size_t end = s->count; from < end;) { /* the first that may be of a higher level */
         const size_t middle = from + (end - from) / 2;
-        if (s->level_most[middle] > level)
+        if (s->items[middle].level_most > level)
             end = middle;
         else
             from = middle + 1;
     }
     for (size_t at = from; at < s->count; at++) {
-        kiln__plan_kernel *k = s->kernels[at];
+        kiln__plan_kernel *k = s->items[at].kernel;
         b->work++;
         if (k->level > level && k->roots.count > 0 && k->roots.count < KILN__ROOTS_MAX &&
             (k->kind != KILN__STEP_ROW || !fact->positions) && (k->inputs & fact->inputs) != 0 &&

@@ -52,13 +52,8 @@ const char *kiln__find_named(const kiln__writer *w, uint32_t low, const kiln__ax
 void kiln__name_low(kiln__writer *w, uint32_t low, const kiln__axis_map *map, const char *text)
 {
     kiln__writing *const all = &w->b->text;
-    if (w->seen_count == all->seen_room) {
-        all->seen_room = all->seen_room == 0 ? 64 : 2 * all->seen_room;
-        w->seen = kiln__build_alloc(w->b, all->seen_room * sizeof *w->seen);
-        if (w->seen_count > 0)
-            memcpy(w->seen, all->seen, w->seen_count * sizeof *w->seen);
-        all->seen = w->seen;
-    }
+    all->seen = w->seen =
+        kiln__build_room(w->b, w->seen, w->seen_count, &all->seen_room, sizeof *w->seen);
     const kiln__low *n = &w->b->lows[low];
     const bool rows = w->kernel->kind == KILN__STEP_ROW;
     const bool number = n->kind == KILN__LOW_SCALAR || n->kind == KILN__LOW_CONST;

@@ -30,8 +30,9 @@ enum {
     FEW_ROWS_CUDA = 1024, /* fewer long rows leave a GPU idle when each is one block's */
     FEW_ROWS_CPU = 16,
     CHAIN_NODES = 20, /* operations of a chain that its next row program may compute again */
-    CHAIN_ROOTS = 3   /* results of a chain that one row program writes: with six of them it takes longer
-                         than the kernels that it replaces (bench/results/row-chains-h200.txt) */
+    CHAIN_ROOTS = 2   /* results of a chain that one row program writes: from three on it moves fewer bytes
+                         a second, and with six it takes longer than the kernels that it replaces
+                         (bench/results/row-chains-h200.txt) */
 };
 
 /* A low seen through a view: which members of the row program it uses, and whether it may. */

@@ -90,14 +90,7 @@ static group *group_of(schedule *s, int level, int rank, const int64_t *shape, c
 
 static void add_to_group(kiln__build *b, group *g, kiln__plan_kernel *k)
 {
-    if (g->count == g->room) {
-        const size_t more = g->room == 0 ? 4 : 2 * g->room;
-        kiln__plan_kernel **moved = kiln__build_alloc(b, more * sizeof(*moved));
-        if (g->count > 0)
-            memcpy(moved, g->open, g->count * sizeof(*moved));
-        g->open = moved;
-        g->room = more;
-    }
+    g->open = kiln__build_room(b, g->open, g->count, &g->room, sizeof(*g->open));
     g->open[g->count++] = k;
 }
 

@@ -52,13 +52,6 @@ bool kiln__set_add(kiln__build *b, kiln__set *set, uint32_t id)
 
 void kiln__list_add(kiln__build *b, kiln__list *list, uint32_t id)
 {
-    if (list->count == list->room) {
-        const size_t larger = list->room == 0 ? 8 : 2 * list->room;
-        uint32_t *moved = kiln__build_alloc(b, larger * sizeof *moved);
-        if (list->count > 0)
-            memcpy(moved, list->ids, list->count * sizeof *moved);
-        list->ids = moved;
-        list->room = larger;
-    }
+    list->ids = kiln__build_room(b, list->ids, list->count, &list->room, sizeof *list->ids);
     list->ids[list->count++] = id;
 }

@@ -160,13 +160,8 @@ static bool was_computed(kiln__writer *w, uint32_t low, const kiln__axis_map *ma
         known->again = known->again || known->stage != w->stage;
         return true;
     }
-    if (w->reused_count == w->reused_room) {
-        w->reused_room = w->reused_room == 0 ? 8 : 2 * w->reused_room;
-        kiln__reused *moved = kiln__build_alloc(w->b, w->reused_room * sizeof *moved);
-        if (w->reused_count > 0)
-            memcpy(moved, w->reused, w->reused_count * sizeof *moved);
-        w->reused = moved;
-    }
+    w->reused = kiln__build_room(w->b, w->reused, w->reused_count, &w->reused_room,
+                                 sizeof *w->reused);
     map = kiln__build_copy(w->b, map, (size_t)w->b->lows[low].rank * sizeof *map);
     w->reused[w->reused_count++] = (kiln__reused){low, map, w->stage, false};
     return false;
