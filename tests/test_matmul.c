@@ -711,10 +711,12 @@ static void test_matmul__tells_which_libraries_there_are(void **state)
     const char *blas = getenv("KILN_BLAS");
 
     OK(t, kiln_linalg_list(infos, COUNT(infos), &count, &t->err));
-    assert_true(count == 3);
+    assert_true(count == 5);
     assert_string_equal(infos[0].role, "BLAS");
     assert_string_equal(infos[1].role, "LAPACK");
     assert_string_equal(infos[2].role, "cuBLASLt");
+    assert_string_equal(infos[3].role, "cuBLAS");
+    assert_string_equal(infos[4].role, "cuSOLVER");
     for (size_t k = 0; k < count; k++) {
         assert_int_equal(infos[k].found, infos[k].library[0] != '\0');
         assert_true(infos[k].found || infos[k].reason[0] != '\0');

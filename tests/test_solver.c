@@ -4,6 +4,8 @@
  *
  * ctest runs it with the LAPACK that is found, and with kiln's own loops ($KILN_BLAS=none).
  */
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -254,6 +256,61 @@ static void test_solver__factorises_large_matrices(void **state)
     }
 }
 
+/* ---- libraries of a GPU ---------------------------------------------------------------------- */
+
+/* What the stand-in for cuSOLVER and cuBLAS counts (emulator/cusolver.c). */
+typedef struct library_calls {
+    const char *name;
+    unsigned count;
+} library_calls;
+
+static unsigned calls_of(const char *library, const char *name)
+{
+    void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    const library_calls *calls = handle != NULL ? dlsym(handle, "stand_in_calls") : NULL;
+    unsigned count = 0;
+
+    for (size_t k = 0; calls != NULL && calls[k].name != NULL; k++)
+        if (strcmp(calls[k].name, name) == 0)
+            count = calls[k].count;
+    return count;
+}
+
+#define SOLVER "libcusolver.so.12"
+#define CUBLAS "libcublas.so.13"
+
+/* A few large matrices are factorised one by one, many by one call; what is broadcast, once. */
+static void test_solver__asks_the_library_for_stacks(void **state)
+{
+    test_env *t = *state;
+    kiln_array *few = make(t, KILN_FLOAT64, 3, (const int64_t[]){2, 40, 40}), *y = NULL;
+    kiln_array *many = make(t, KILN_FLOAT64, 4, (const int64_t[]){2, 3, 40, 40});
+    kiln_array *one = make(t, KILN_FLOAT64, 2, (const int64_t[]){40, 40});
+    kiln_array *right = make(t, KILN_FLOAT64, 3, (const int64_t[]){5, 40, 2});
+
+    OK(t, kiln_linalg_inv(few, NULL, &y, &t->err));
+    if (calls_of(SOLVER, "getrf") == 0)
+        skip(); /* the real library, or none */
+    unsigned before = calls_of(SOLVER, "getrf");
+    kiln_array_release(y);
+    y = NULL;
+    OK(t, kiln_linalg_inv(few, NULL, &y, &t->err));
+    assert_int_equal(calls_of(SOLVER, "getrf"), before + 2);
+    kiln_array_release(y);
+    y = NULL;
+    OK(t, kiln_linalg_solve(one, right, NULL, &y, &t->err));
+    assert_int_equal(calls_of(SOLVER, "getrf"), before + 3);
+    kiln_array_release(y);
+    y = NULL;
+    before = calls_of(CUBLAS, "getrfBatched");
+    OK(t, kiln_linalg_inv(many, NULL, &y, &t->err));
+    assert_int_equal(calls_of(CUBLAS, "getrfBatched"), before + 1);
+    assert_int_equal(calls_of(CUBLAS, "getrsBatched"), before + 1);
+    kiln_array *const all[] = {few, many, one, right, y};
+    for (size_t k = 0; k < COUNT(all); k++)
+        kiln_array_release(all[k]);
+}
+
 /* ---- views, dtypes, outputs ------------------------------------------------------------------ */
 
 /* np.linalg.det of a reversed, transposed stack of integers is that of the copy of it: here of 2 x 2. */
@@ -459,6 +516,7 @@ int main(int argc, char **argv)
         TEST(test_solver__computes_in_single_precision),
         TEST(test_solver__solves_large_systems),
         TEST(test_solver__factorises_large_matrices),
+        TEST(test_solver__asks_the_library_for_stacks),
         TEST(test_solver__takes_views_and_integers),
         TEST(test_solver__powers_of_other_dtypes),
         TEST(test_solver__writes_an_output),

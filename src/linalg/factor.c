@@ -141,16 +141,49 @@ static int64_t run_lstsq(const kiln__solver *s, int64_t nth, const kiln__solver_
 #define EIGEN "has eigenvalues that did not converge"
 #define SINGULAR_VALUES "has singular values that did not converge"
 
-static const kiln__solver_task qr = {"qr", false, false, 2, shape_qr, run_qr, ""};
-static const kiln__solver_task eigh = {"eigh", true, false, 2, shape_eigh, run_eigh, EIGEN};
-static const kiln__solver_task eigvalsh = {"eigvalsh", true, false, 1, shape_eigh, run_eigh, EIGEN};
-static const kiln__solver_task svd = {"svd", false, false, 3, shape_svd, run_svd, SINGULAR_VALUES};
-static const kiln__solver_task svdvals = {"svdvals",     false,       false,          1,
-                                          shape_svdvals, run_svdvals, SINGULAR_VALUES};
-static const kiln__solver_task pinv = {"pinv",     false,    false,          1,
-                                       shape_pinv, run_pinv, SINGULAR_VALUES};
-static const kiln__solver_task lstsq = {"lstsq",     false,     true,           1,
-                                        shape_lstsq, run_lstsq, SINGULAR_VALUES};
+static const kiln__solver_task qr = {.name = "qr",
+                                     .result_count = 2,
+                                     .shape = shape_qr,
+                                     .run = run_qr,
+                                     .why = "",
+                                     .cuda = kiln__cuda_qr};
+static const kiln__solver_task eigh = {.name = "eigh",
+                                       .square = true,
+                                       .result_count = 2,
+                                       .shape = shape_eigh,
+                                       .run = run_eigh,
+                                       .why = EIGEN,
+                                       .cuda = kiln__cuda_eigh};
+static const kiln__solver_task eigvalsh = {.name = "eigvalsh",
+                                           .square = true,
+                                           .result_count = 1,
+                                           .shape = shape_eigh,
+                                           .run = run_eigh,
+                                           .why = EIGEN,
+                                           .cuda = kiln__cuda_eigh};
+static const kiln__solver_task svd = {.name = "svd",
+                                      .result_count = 3,
+                                      .shape = shape_svd,
+                                      .run = run_svd,
+                                      .why = SINGULAR_VALUES,
+                                      .cuda = kiln__cuda_svd};
+static const kiln__solver_task svdvals = {.name = "svdvals",
+                                          .result_count = 1,
+                                          .shape = shape_svdvals,
+                                          .run = run_svdvals,
+                                          .why = SINGULAR_VALUES,
+                                          .cuda = kiln__cuda_svd};
+static const kiln__solver_task pinv = {.name = "pinv",
+                                       .result_count = 1,
+                                       .shape = shape_pinv,
+                                       .run = run_pinv,
+                                       .why = SINGULAR_VALUES};
+static const kiln__solver_task lstsq = {.name = "lstsq",
+                                        .has_right_side = true,
+                                        .result_count = 1,
+                                        .shape = shape_lstsq,
+                                        .run = run_lstsq,
+                                        .why = SINGULAR_VALUES};
 
 /* ---- the public functions -------------------------------------------------------------------- */
 

@@ -3,7 +3,8 @@
  *
  *     matmul.c        the public function: dtypes, shapes, the output
  *     product.c       from arrays to a kiln__product: stacks, strides
- *     product_cuda.c  a product by cuBLASLt (cublaslt.c: found, loaded)
+ *     product_cuda.c  a product by cuBLASLt
+ *     gpu_library.c   cuBLASLt, cuBLAS, cuSOLVER: found, loaded
  *     product_kernel.c  by kernels of kiln's, and what follows a product elementwise, on a CUDA device
  *     product_cpu.c   a product on the cpu device: which way
  *     product_blas.c  by a BLAS
@@ -13,6 +14,7 @@
  *     einsum.c        sums of products by the names of axes
  *     solve.c         equations, inverses, determinants; factor.c: QR, eigenvalues, singular values
  *     solver.c        what they have in common: a call on a stack of matrices
+ *     solver_cuda.c   the stack by cuSOLVER and cuBLAS
  *     dense.c         the same of one matrix: by a LAPACK, or by kiln's own loops (dense_type.h)
  *     finish.c        what follows a product elementwise
  *     threads.c       the device's threads
@@ -125,7 +127,14 @@ kiln_status kiln__product_cuda(kiln_context *ctx, const kiln__product *p, kiln_s
                                bool *finished_out, kiln_error *err);
 /* Whether cuBLASLt multiplies that dtype. */
 bool kiln__cublaslt_takes(kiln_dtype dtype);
-void kiln__cublaslt_describe(kiln_linalg_info *info); /* cublaslt.c */
+/* The libraries of a GPU. (gpu_library.c) */
+typedef enum kiln__gpu_library {
+    KILN__GPU_CUBLASLT,
+    KILN__GPU_CUBLAS,
+    KILN__GPU_CUSOLVER,
+    KILN__GPU_LIBRARIES
+} kiln__gpu_library;
+void kiln__gpu_library_describe(kiln__gpu_library which, kiln_linalg_info *info);
 
 /* The same by kernels of kiln's: sums of products, for dtypes that the library lacks; no epilogue, and
  * p->in is p->out. (product_kernel.c) */

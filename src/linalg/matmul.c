@@ -322,13 +322,18 @@ kiln_status kiln_linalg_list(kiln_linalg_info *infos, size_t capacity, size_t *c
                              kiln_error *err)
 {
     static void (*const describe[])(kiln_linalg_info * info) = {
-        kiln__blas_describe, kiln__lapack_describe, kiln__cublaslt_describe};
+        kiln__blas_describe, kiln__lapack_describe};
+    enum { HOST = KILN_COUNT_OF(describe), ALL = HOST + KILN__GPU_LIBRARIES };
 
     if (count_out == NULL || (infos == NULL && capacity > 0))
         return kiln__fail(err, KILN_ERR_NULL, "kiln_linalg_list: `%s` is NULL",
                           count_out == NULL ? "count_out" : "infos");
-    *count_out = KILN_COUNT_OF(describe);
-    for (size_t k = 0; k < capacity && k < KILN_COUNT_OF(describe); k++)
-        describe[k](&infos[k]);
+    *count_out = ALL;
+    for (size_t k = 0; k < capacity && k < ALL; k++) {
+        if (k < HOST)
+            describe[k](&infos[k]);
+        else
+            kiln__gpu_library_describe((kiln__gpu_library)(k - HOST), &infos[k]);
+    }
     return KILN_OK;
 }

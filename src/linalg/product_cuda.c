@@ -15,7 +15,7 @@
  * Rule 4: a recorded call decides all of this anew at each replay's making. It finds the same, whatever addresses
  *         a program has put in since: their alignment counts no further than programs keep it.
  */
-#include "linalg/cublaslt.h"
+#include "linalg/gpu_library.h"
 
 /* What the library may use: NVIDIA's advice for its newest GPUs. */
 #define WORKSPACE_BYTES ((size_t)32 << 20)

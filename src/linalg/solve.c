@@ -98,26 +98,52 @@ static int64_t run_cholesky(const kiln__solver *s, int64_t nth, const kiln__solv
 
 #define SINGULAR "is singular: pivot %lld of its LU factorisation is 0"
 
-static const kiln__solver_task solve = {"solve",   true,    true, 1, shape_like_right_side,
-                                        run_solve, SINGULAR};
-static const kiln__solver_task triangular = {"solve_triangular",
-                                             true,
-                                             true,
-                                             1,
-                                             shape_like_right_side,
-                                             run_triangular,
-                                             "is singular: element %lld of its diagonal is 0"};
-static const kiln__solver_task inv = {"inv", true, false, 1, shape_like_matrix, run_inv, SINGULAR};
-static const kiln__solver_task det = {"det", true, false, 1, shape_numbers, run_det, ""};
-static const kiln__solver_task slogdet = {"slogdet", true, false, 2, shape_numbers, run_det, ""};
+static const kiln__solver_task solve = {.name = "solve",
+                                        .square = true,
+                                        .has_right_side = true,
+                                        .result_count = 1,
+                                        .shape = shape_like_right_side,
+                                        .run = run_solve,
+                                        .why = SINGULAR,
+                                        .cuda = kiln__cuda_solve};
+static const kiln__solver_task triangular = {.name = "solve_triangular",
+                                             .square = true,
+                                             .has_right_side = true,
+                                             .result_count = 1,
+                                             .shape = shape_like_right_side,
+                                             .run = run_triangular,
+                                             .why =
+                                                 "is singular: element %lld of its diagonal is 0",
+                                             .cuda = kiln__cuda_triangular};
+static const kiln__solver_task inv = {.name = "inv",
+                                      .square = true,
+                                      .result_count = 1,
+                                      .shape = shape_like_matrix,
+                                      .run = run_inv,
+                                      .why = SINGULAR,
+                                      .cuda = kiln__cuda_inv};
+static const kiln__solver_task det = {.name = "det",
+                                      .square = true,
+                                      .result_count = 1,
+                                      .shape = shape_numbers,
+                                      .run = run_det,
+                                      .why = "",
+                                      .cuda = kiln__cuda_det};
+static const kiln__solver_task slogdet = {.name = "slogdet",
+                                          .square = true,
+                                          .result_count = 2,
+                                          .shape = shape_numbers,
+                                          .run = run_det,
+                                          .why = "",
+                                          .cuda = kiln__cuda_det};
 static const kiln__solver_task cholesky = {
-    "cholesky",
-    true,
-    false,
-    1,
-    shape_like_matrix,
-    run_cholesky,
-    "is not positive definite: its leading minor of order %lld is not positive"};
+    .name = "cholesky",
+    .square = true,
+    .result_count = 1,
+    .shape = shape_like_matrix,
+    .run = run_cholesky,
+    .why = "is not positive definite: its leading minor of order %lld is not positive",
+    .cuda = kiln__cuda_cholesky};
 
 /* ---- the public functions -------------------------------------------------------------------- */
 

@@ -4,7 +4,7 @@
  *     arrays > [dtype, shapes, host memory] > each matrix: the task's `run` > [what failed] > arrays
  *
  * Small matrices of a stack are spread over the threads of the cpu device; a large one has all of them. On a CUDA
- * device the operands are copied to the host first, and the results back: right, and no faster than the host.
+ * device the libraries of solver_cuda.c do it; for what they lack, operands are copied to the host, and results back.
  *
  * Rule: what each matrix came to is looked at once, when all are done; the first that failed is named.
  */
@@ -251,8 +251,7 @@ static const char *name_matrix(const kiln__solver *s, int64_t nth, char *text, s
     return text;
 }
 
-/* Look at what all matrices came to. */
-static kiln_status examine(const kiln__solver *s, kiln_error *err)
+kiln_status kiln__solver_examine(const kiln__solver *s, kiln_error *err)
 {
     char name[128], number[24];
 
@@ -284,6 +283,7 @@ static kiln_status run_all(kiln__solver *s, kiln_error *err)
     return KILN_OK;
 }
 
+/* By the loops of the host. */
 static kiln_status compute(kiln__solver *s, kiln_error *err)
 {
     kiln_status status = KILN_OK;
@@ -293,13 +293,8 @@ static kiln_status compute(kiln__solver *s, kiln_error *err)
         KILN_TRY(fetch(s, s->b, s->b->rank > 1 ? 2 : 1, &s->cast_b, &s->host_b, &s->layout.b, err));
     for (int k = 0; k < s->task->result_count; k++)
         KILN_TRY(make_result(s, &s->result[k], err));
-    s->info = kiln__calloc((size_t)s->layout.count + 1, sizeof s->info[0]);
-    if (s->info == NULL) {
-        status = kiln__fail_memory(err, (size_t)s->layout.count * sizeof s->info[0]);
-        goto done;
-    }
     KILN_TRY(run_all(s, err));
-    KILN_TRY(examine(s, err));
+    KILN_TRY(kiln__solver_examine(s, err));
     for (int k = 0; k < s->task->result_count; k++) {
         const kiln__solver_result *r = &s->result[k];
         if (r->host != NULL && r->array->size > 0)
@@ -318,7 +313,15 @@ kiln_status kiln__solver_call(kiln__solver *s, const kiln_linalg_options *opts,
     KILN_TRY(check_arrays(s, opts, outs, err));
     KILN_TRY(decide_shape(s, err));
     KILN_TRY(decide_dtype(s, err));
-    KILN_TRY(compute(s, err));
+    s->info = kiln__calloc((size_t)s->layout.count + 1, sizeof s->info[0]);
+    if (s->info == NULL) {
+        status = kiln__fail_memory(err, (size_t)s->layout.count * sizeof s->info[0]);
+        goto done;
+    }
+    if (s->task->cuda != NULL && !kiln__device_is_host(kiln__context_device(s->ctx)))
+        KILN_TRY(kiln__solver_cuda(s, err));
+    else
+        KILN_TRY(compute(s, err));
     for (int k = 0; k < s->task->result_count; k++) {
         kiln_array *made = s->result[k].array;
         s->result[k].array = NULL;

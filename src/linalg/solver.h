@@ -13,6 +13,7 @@
 enum { KILN__SOLVER_RESULTS = 3, KILN__SOLVER_BUFFERS = 4 };
 
 typedef struct kiln__solver kiln__solver;
+typedef struct kiln__solver_gpu kiln__solver_gpu;
 
 /* Memory of a thread for one matrix: buffers of max(m, n) * max(m, n, columns) elements each. */
 typedef struct kiln__solver_work {
@@ -32,12 +33,15 @@ typedef struct kiln__solver_result {
 typedef struct kiln__solver_task {
     const char *name;
     bool square, has_right_side;
-    int result_count;
+    int result_count; /* of those that `shape` tells */
     /* Extents of the results, from those of the operands. */
     void (*shape)(kiln__solver *s);
     /* One matrix. What it came to: 0, or a number for `why`; its results are NaN then. */
     int64_t (*run)(const kiln__solver *s, int64_t nth, const kiln__solver_work *work);
-    const char *why; /* with "%lld" for that number */
+    const char *why; /* with "%lld" for that number; "": nothing fails */
+    /* All matrices on a CUDA device (factor_cuda.c): the results' arrays, in the order of the call's stream. NULL:
+     * the host does it. */
+    kiln_status (*cuda)(kiln__solver_gpu *g, kiln_error *err);
 } kiln__solver_task;
 
 struct kiln__solver {
@@ -76,5 +80,21 @@ void kiln__solver_gather(const kiln__solver *s, const kiln__side *side, int64_t 
 /* Columns of `step` elements each as the nth matrix of a result. */
 void kiln__solver_scatter(const kiln__solver *s, int result, int64_t nth, int64_t step,
                           const char *from);
+
+/* Where a matrix failed: ERR_SINGULAR in the name of the first, unless NaN are asked for. (solver.c) */
+kiln_status kiln__solver_examine(const kiln__solver *s, kiln_error *err);
+
+/* All of a call but its arguments, on a CUDA device. (solver_cuda.c) */
+kiln_status kiln__solver_cuda(kiln__solver *s, kiln_error *err);
+
+/* What tasks do there. (factor_cuda.c) */
+kiln_status kiln__cuda_solve(kiln__solver_gpu *g, kiln_error *err);
+kiln_status kiln__cuda_inv(kiln__solver_gpu *g, kiln_error *err);
+kiln_status kiln__cuda_det(kiln__solver_gpu *g, kiln_error *err);
+kiln_status kiln__cuda_triangular(kiln__solver_gpu *g, kiln_error *err);
+kiln_status kiln__cuda_cholesky(kiln__solver_gpu *g, kiln_error *err);
+kiln_status kiln__cuda_qr(kiln__solver_gpu *g, kiln_error *err);
+kiln_status kiln__cuda_eigh(kiln__solver_gpu *g, kiln_error *err);
+kiln_status kiln__cuda_svd(kiln__solver_gpu *g, kiln_error *err);
 
 #endif

@@ -1,11 +1,11 @@
 /*
- * cublaslt.h - cuBLASLt as the files of this folder see it. Private to src/linalg.
+ * gpu_library.h - cuBLASLt, cuBLAS and cuSOLVER as the files of this folder see them. Private to src/linalg.
  *
- * Own declarations instead of cublasLt.h, for the reasons of src/device/cuda/driver.h: kiln builds on a
+ * Own declarations instead of NVIDIA's headers, for the reasons of src/device/cuda/driver.h: kiln builds on a
  * machine without a toolkit, and one binary serves versions 12 and 13.
  */
-#ifndef KILN_LINALG_CUBLASLT_H
-#define KILN_LINALG_CUBLASLT_H
+#ifndef KILN_LINALG_GPU_LIBRARY_H
+#define KILN_LINALG_GPU_LIBRARY_H
 
 #include "linalg/linalg.h"
 
@@ -69,8 +69,34 @@ typedef struct kiln__lt {
 #undef KILN_LT
 } kiln__lt;
 
-/* The library, loaded at the first call: its version is one that the driver of `device` runs.
- * ERR_UNSUPPORTED. */
+/* cuSOLVER and cuBLAS; their status 0 is success. */
+typedef struct kiln__solver_handle_st *kiln__solver_handle;
+typedef struct kiln__cublas_handle_st *kiln__cublas_handle;
+
+enum {
+    KILN__SOLVER_ALLOC_FAILED = 2,
+    KILN__SOLVER_LOWER = 0, /* parts of a matrix */
+    KILN__SOLVER_UPPER = 1,
+    KILN__SOLVER_VECTORS = 1,
+};
+
+#define KILN_SOLVER(field, symbol, parameters) int(*field) parameters;
+#define KILN_SOLVER4(field, s, d, c, z, parameters) int(*field[KILN__BLAS_DTYPES]) parameters;
+typedef struct kiln__cusolver {
+#include "linalg/cusolver.def"
+} kiln__cusolver;
+typedef struct kiln__cublas {
+#include "linalg/cublas.def"
+} kiln__cublas;
+#undef KILN_SOLVER
+#undef KILN_SOLVER4
+
+/* A library, loaded at the first call: its version is one that the driver of `device` runs. ERR_UNSUPPORTED, in
+ * the name of the public function `caller`. */
 kiln_status kiln__lt_get(kiln__device *device, const kiln__lt **out, kiln_error *err);
+kiln_status kiln__cublas_get(const char *caller, kiln__device *device, const kiln__cublas **out,
+                             kiln_error *err);
+kiln_status kiln__cusolver_get(const char *caller, kiln__device *device, const kiln__cusolver **out,
+                               kiln_error *err);
 
 #endif

@@ -1,0 +1,512 @@
+/*
+ * factor_cuda.c - factorisations of stacks of matrices by cuSOLVER and cuBLAS: what a task does on a CUDA device.
+ *
+ *     solver_cuda.c > a task's `cuda` > [copies in columns, one library call a matrix or one for all] > results
+ *
+ * Rule: many matrices of up to BATCHED_ROWS rows go to the routines for batches, one at a time costs a launch or
+ *       more each.
+ */
+#include "linalg/solver_gpu.h"
+
+#include "kiln/eager.h"
+#include "ops/ops.h"
+
+enum { BATCHED_ROWS = 256, BATCHED_COUNT = 4 };
+
+static bool suits_batches(const kiln__solver_gpu *g, int64_t columns)
+{
+    return g->s->n <= BATCHED_ROWS && g->matrices >= BATCHED_COUNT &&
+           g->s->layout.count <= INT32_MAX && columns <= INT32_MAX;
+}
+
+static int64_t item_of(const kiln__solver_gpu *g)
+{
+    return (int64_t)kiln_dtype_size(g->s->dtype);
+}
+
+static int32_t *info_of(const kiln__solver_gpu *g, int64_t nth)
+{
+    return (int32_t *)(void *)kiln__gpu_at(g->info, nth, sizeof(int32_t));
+}
+
+/* ---- LU -------------------------------------------------------------------------------------- */
+
+static kiln_status lu_batched(kiln__solver_gpu *g, kiln_error *err)
+{
+    const int n = (int)g->s->n;
+    kiln_array *addresses = NULL;
+    kiln_status status = KILN_OK;
+
+    KILN_TRY(kiln__gpu_use_cublas(g, err));
+    KILN_TRY(kiln__gpu_addresses(g, g->a, g->a_bytes, g->matrices, false, &addresses, err));
+    KILN_TRY(kiln__gpu_check(g, "cublas<t>getrfBatched",
+                             g->blas->getrf_batched[g->which](g->blas_handle, n, addresses->data, n,
+                                                              g->pivots->data, g->info->data,
+                                                              (int)g->matrices),
+                             err));
+
+done:
+    kiln_array_release(addresses);
+    return status;
+}
+
+static kiln_status lu_each(kiln__solver_gpu *g, kiln_error *err)
+{
+    const int64_t n = g->s->n;
+    size_t device_bytes = 0, host_bytes = 0;
+    KILN_CHECK(kiln__gpu_check(g, "cusolverDnXgetrf_bufferSize",
+                               g->lib->getrf_room(g->handle, g->params, n, n, g->type, g->a->data,
+                                                  n, g->type, &device_bytes, &host_bytes),
+                               err));
+    KILN_CHECK(kiln__gpu_room(g, device_bytes, host_bytes, err));
+    for (int64_t nth = 0; nth < g->matrices; nth++) {
+        char *a = kiln__gpu_at(g->a, nth, g->a_bytes),
+             *pivots = kiln__gpu_at(g->pivots, nth, n * 8);
+        const int result = g->lib->getrf(g->handle, g->params, n, n, g->type, a, n,
+                                         (int64_t *)(void *)pivots, g->type, g->work->address,
+                                         device_bytes, g->host_work, host_bytes, info_of(g, nth));
+        KILN_CHECK(kiln__gpu_check(g, "cusolverDnXgetrf", result, err));
+    }
+    return KILN_OK;
+}
+
+/* g->a = P L U. */
+static kiln_status factorise_lu(kiln__solver_gpu *g, int64_t columns, kiln_error *err)
+{
+    g->batched = suits_batches(g, columns);
+    KILN_CHECK(kiln__gpu_take_matrices(g, KILN__GPU_COLUMNS, err));
+    KILN_CHECK(kiln__gpu_new(g, g->a, g->batched ? KILN_INT32 : KILN_INT64, g->s->n, -1,
+                             KILN__GPU_ROWS, &g->pivots, err));
+    if (g->info == NULL)
+        return KILN_OK;
+    return g->batched ? lu_batched(g, err) : lu_each(g, err);
+}
+
+/* x = inverse(P L U) x, in columns. */
+static kiln_status substitute(kiln__solver_gpu *g, kiln_array *x, int64_t columns, kiln_error *err)
+{
+    const int64_t n = g->s->n, count = g->s->layout.count, bytes = n * columns * item_of(g);
+    kiln_array *of_a = NULL, *of_x = NULL;
+    int host_info = 0;
+    kiln_status status = KILN_OK;
+
+    if (x->size == 0)
+        return KILN_OK;
+    if (g->batched && g->matrices == count) {
+        KILN_TRY(kiln__gpu_addresses(g, g->a, g->a_bytes, count, false, &of_a, err));
+        KILN_TRY(kiln__gpu_addresses(g, x, bytes, count, false, &of_x, err));
+        KILN_TRY(kiln__gpu_check(g, "cublas<t>getrsBatched",
+                                 g->blas->getrs_batched[g->which](
+                                     g->blas_handle, 0, (int)n, (int)columns, of_a->data, (int)n,
+                                     g->pivots->data, of_x->data, (int)n, &host_info, (int)count),
+                                 err));
+        goto done;
+    }
+    for (int64_t nth = 0; nth < count; nth++) {
+        const int64_t at = kiln__gpu_matrix(g, nth);
+        const void *pivots = kiln__gpu_at(g->pivots, at, n * 8);
+        KILN_TRY(
+            kiln__gpu_check(g, "cusolverDnXgetrs",
+                            g->lib->getrs(g->handle, g->params, 0, n, columns, g->type,
+                                          kiln__gpu_at(g->a, at, g->a_bytes), n, pivots, g->type,
+                                          kiln__gpu_at(x, nth, bytes), n, info_of(g, at)),
+                            err));
+    }
+
+done:
+    kiln_array_release(of_a);
+    kiln_array_release(of_x);
+    return status;
+}
+
+/* Columns of the right side; a vector has one. */
+static int64_t right_columns(const kiln__solver *s)
+{
+    return s->columns < 0 ? 1 : s->columns;
+}
+
+kiln_status kiln__cuda_solve(kiln__solver_gpu *g, kiln_error *err)
+{
+    KILN_CHECK(kiln__gpu_take_right_sides(g, err));
+    KILN_CHECK(factorise_lu(g, right_columns(g->s), err));
+    return substitute(g, g->s->result[0].array, right_columns(g->s), err);
+}
+
+kiln_status kiln__cuda_inv(kiln__solver_gpu *g, kiln_error *err)
+{
+    const int64_t n = g->s->n;
+    kiln_array **y = &g->s->result[0].array;
+    KILN_CHECK(kiln__gpu_new(g, NULL, g->s->dtype, n, n, KILN__GPU_COLUMNS, y, err));
+    KILN_CHECK(kiln__gpu_run_piece(g, KILN__GPU_IDENTITY, NULL, NULL, n, n, *y, err));
+    KILN_CHECK(factorise_lu(g, n, err));
+    return substitute(g, *y, n, err);
+}
+
+/* The diagonal of g->a, negative where a row was exchanged: its product is the determinant. */
+static kiln_status turned_diagonal(kiln__solver_gpu *g, kiln_array **out, kiln_error *err)
+{
+    const kiln_array *a = g->a;
+    const int stack = a->rank - 2;
+    int64_t strides[KILN_RANK_MAX];
+    kiln_array *diagonal = NULL;
+
+    memcpy(strides, a->strides, (size_t)stack * sizeof strides[0]);
+    strides[stack] = a->strides[stack] + a->strides[stack + 1];
+    KILN_CHECK(kiln__gpu_new(g, a, g->s->dtype, g->s->n, -1, KILN__GPU_ROWS, out, err));
+    KILN_CHECK(kiln__array_view(a, stack + 1, a->shape, strides, a->data, &diagonal, err));
+    const kiln_status status =
+        kiln__gpu_run_piece(g, KILN__GPU_TURN, diagonal, g->pivots, g->s->n, g->s->n, *out, err);
+    kiln_array_release(diagonal);
+    return status;
+}
+
+/* det: the product. slogdet: that of the signs, and the sum of the logarithms of the sizes. */
+kiln_status kiln__cuda_det(kiln__solver_gpu *g, kiln_error *err)
+{
+    kiln__solver *s = g->s;
+    kiln_reduction_call_options options = KILN_REDUCTION_CALL_OPTIONS_INIT;
+    kiln_elementwise_call_options plain = KILN_ELEMENTWISE_CALL_OPTIONS_INIT;
+    kiln_array *factors = NULL, *signs = NULL, *sizes = NULL, *logs = NULL;
+    kiln_status status = KILN_OK;
+
+    options.stream = plain.stream = s->stream;
+    options.axes = KILN_AXES(-1);
+    KILN_TRY(factorise_lu(g, 1, err));
+    KILN_TRY(turned_diagonal(g, &factors, err));
+    if (s->task->result_count > 1) {
+        KILN_TRY(kiln_array_op(KILN_OP_SIGN, KILN_ARGS(factors), &plain, &signs, err));
+        KILN_TRY(kiln_array_op(KILN_OP_ABSOLUTE, KILN_ARGS(factors), &plain, &sizes, err));
+        KILN_TRY(kiln_array_op(KILN_OP_LOG, KILN_ARGS(sizes), &plain, &logs, err));
+        KILN_TRY(kiln_array_reduce_with(KILN_REDUCE_SUM, logs, &options, &s->result[1].array, err));
+    }
+    KILN_TRY(kiln_array_reduce_with(KILN_REDUCE_PROD, signs != NULL ? signs : factors, &options,
+                                    &s->result[0].array, err));
+
+done:
+    kiln_array_release(factors);
+    kiln_array_release(signs);
+    kiln_array_release(sizes);
+    kiln_array_release(logs);
+    return status;
+}
+
+/* ---- triangular systems ---------------------------------------------------------------------- */
+
+/* The first element of each diagonal that is 0, counted from 1, into s->info. */
+static kiln_status check_diagonals(kiln__solver_gpu *g, kiln_error *err)
+{
+    const int64_t n = g->s->n, item = item_of(g);
+    const int64_t shape[] = {g->matrices, n}, strides[] = {g->a_bytes, (n + 1) * item};
+    kiln_reduction_call_options options = KILN_REDUCTION_CALL_OPTIONS_INIT;
+    kiln_elementwise_call_options plain = KILN_ELEMENTWISE_CALL_OPTIONS_INIT;
+    const size_t bytes = (size_t)g->matrices * sizeof(int64_t);
+    int64_t *first = kiln__alloc(2 * bytes + 1);
+    kiln_array *diagonals = NULL, *zeros = NULL, *places = NULL, *counts = NULL;
+    kiln_status status = KILN_OK;
+
+    if (first == NULL)
+        return kiln__fail_memory(err, 2 * bytes);
+    options.stream = plain.stream = g->s->stream;
+    options.axes = KILN_AXES(-1);
+    KILN_TRY(kiln__array_view(g->a, 2, shape, strides, g->a->data, &diagonals, err));
+    KILN_TRY(kiln_array_op(KILN_OP_EQUAL, KILN_ARGS(diagonals, 0), &plain, &zeros, err));
+    KILN_TRY(kiln_array_reduce_with(KILN_REDUCE_ARGMAX, zeros, &options, &places, err));
+    KILN_TRY(kiln_array_reduce_with(KILN_REDUCE_COUNT_NONZERO, zeros, &options, &counts, err));
+    KILN_TRY(kiln_array_download(places, first, bytes, NULL, g->s->stream, err));
+    KILN_TRY(kiln_array_download(counts, first + g->matrices, bytes, NULL, g->s->stream, err));
+    for (int64_t nth = 0; nth < g->s->layout.count; nth++) {
+        const int64_t at = kiln__gpu_matrix(g, nth);
+        g->s->info[nth] = first[g->matrices + at] > 0 ? first[at] + 1 : 0;
+    }
+
+done:
+    kiln_array_release(diagonals);
+    kiln_array_release(zeros);
+    kiln_array_release(places);
+    kiln_array_release(counts);
+    kiln__free(first);
+    return status;
+}
+
+kiln_status kiln__cuda_triangular(kiln__solver_gpu *g, kiln_error *err)
+{
+    kiln__solver *s = g->s;
+    const int64_t n = s->n, columns = right_columns(s), bytes = n * columns * item_of(g);
+    double one[2];
+    KILN_CHECK(kiln__gpu_take_right_sides(g, err));
+    kiln_array_release(g->info); /* the library says nothing */
+    g->info = NULL;
+    if (s->result[0].array->size == 0)
+        return KILN_OK;
+    KILN_CHECK(kiln__gpu_take_matrices(g, KILN__GPU_COLUMNS, err));
+    KILN_CHECK(check_diagonals(g, err));
+    KILN_CHECK(kiln__gpu_use_cublas(g, err));
+    kiln__put_number(s->dtype, 1, one);
+    for (int64_t nth = 0; nth < s->layout.count; nth++) {
+        const void *a = kiln__gpu_at(g->a, kiln__gpu_matrix(g, nth), g->a_bytes);
+        const int result = g->blas->trsm[g->which](
+            g->blas_handle, 0, s->o.upper ? KILN__SOLVER_UPPER : KILN__SOLVER_LOWER, 0, 0, n,
+            columns, one, a, n, kiln__gpu_at(s->result[0].array, nth, bytes), n);
+        KILN_CHECK(kiln__gpu_check(g, "cublas<t>trsm", result, err));
+    }
+    return KILN_OK;
+}
+
+/* ---- Cholesky -------------------------------------------------------------------------------- */
+
+static kiln_status cholesky_batched(kiln__solver_gpu *g, int part, kiln_error *err)
+{
+    const int n = (int)g->s->n;
+    kiln_array *addresses = NULL;
+    KILN_CHECK(kiln__gpu_addresses(g, g->a, g->a_bytes, g->matrices, false, &addresses, err));
+    const kiln_status status =
+        kiln__gpu_check(g, "cusolverDn<t>potrfBatched",
+                        g->lib->potrf_batched[g->which](g->handle, part, n, addresses->data, n,
+                                                        g->info->data, (int)g->matrices),
+                        err);
+    kiln_array_release(addresses);
+    return status;
+}
+
+static kiln_status cholesky_each(kiln__solver_gpu *g, int part, kiln_error *err)
+{
+    const int64_t n = g->s->n;
+    size_t device_bytes = 0, host_bytes = 0;
+    KILN_CHECK(
+        kiln__gpu_check(g, "cusolverDnXpotrf_bufferSize",
+                        g->lib->potrf_room(g->handle, g->params, part, n, g->type, g->a->data, n,
+                                           g->type, &device_bytes, &host_bytes),
+                        err));
+    KILN_CHECK(kiln__gpu_room(g, device_bytes, host_bytes, err));
+    for (int64_t nth = 0; nth < g->matrices; nth++) {
+        const int result = g->lib->potrf(
+            g->handle, g->params, part, n, g->type, kiln__gpu_at(g->a, nth, g->a_bytes), n, g->type,
+            g->work->address, device_bytes, g->host_work, host_bytes, info_of(g, nth));
+        KILN_CHECK(kiln__gpu_check(g, "cusolverDnXpotrf", result, err));
+    }
+    return KILN_OK;
+}
+
+kiln_status kiln__cuda_cholesky(kiln__solver_gpu *g, kiln_error *err)
+{
+    kiln__solver *s = g->s;
+    const int part = s->o.upper ? KILN__SOLVER_UPPER : KILN__SOLVER_LOWER;
+    KILN_CHECK(kiln__gpu_take_matrices(g, KILN__GPU_COLUMNS, err));
+    KILN_CHECK(
+        kiln__gpu_new(g, NULL, s->dtype, s->n, s->n, KILN__GPU_ROWS, &s->result[0].array, err));
+    if (g->info == NULL)
+        return KILN_OK;
+    KILN_CHECK(suits_batches(g, 1) ? cholesky_batched(g, part, err) : cholesky_each(g, part, err));
+    return kiln__gpu_run_piece(g, s->o.upper ? KILN__GPU_UPPER : KILN__GPU_LOWER, g->a, NULL, s->n,
+                               s->n, s->result[0].array, err);
+}
+
+/* ---- QR -------------------------------------------------------------------------------------- */
+
+/* Workspace for both routines. `elements_out`: of the second. */
+static kiln_status qr_room(kiln__solver_gpu *g, const kiln_array *scales, size_t *device_bytes,
+                           size_t *host_bytes, int *elements_out, kiln_error *err)
+{
+    const int64_t m = g->s->m, n = g->s->n;
+    const int count = (int)(m < n ? m : n);
+
+    *elements_out = 0;
+    KILN_CHECK(kiln__gpu_check(g, "cusolverDnXgeqrf_bufferSize",
+                               g->lib->geqrf_room(g->handle, g->params, m, n, g->type, g->a->data,
+                                                  m, g->type, scales->data, g->type, device_bytes,
+                                                  host_bytes),
+                               err));
+    KILN_CHECK(
+        kiln__gpu_check(g, "cusolverDn<t>orgqr_bufferSize",
+                        g->lib->orgqr_room[g->which](g->handle, (int)m, count, count, g->a->data,
+                                                     (int)m, scales->data, elements_out),
+                        err));
+    const size_t second = (size_t)*elements_out * (size_t)item_of(g);
+    return kiln__gpu_room(g, *device_bytes > second ? *device_bytes : second, *host_bytes, err);
+}
+
+/* R from what geqrf left, then Q in its place, for each matrix; `q` is a view of g->a. */
+static kiln_status qr_each(kiln__solver_gpu *g, const kiln_array *scales, kiln_array *r,
+                           kiln_error *err)
+{
+    const int64_t m = g->s->m, n = g->s->n, count = m < n ? m : n;
+    size_t device_bytes = 0, host_bytes = 0;
+    int64_t shape[KILN_RANK_MAX];
+    kiln_array *top = NULL;
+    int elements = 0;
+    KILN_CHECK(qr_room(g, scales, &device_bytes, &host_bytes, &elements, err));
+    for (int64_t nth = 0; nth < g->matrices; nth++) {
+        const int result = g->lib->geqrf(
+            g->handle, g->params, m, n, g->type, kiln__gpu_at(g->a, nth, g->a_bytes), m, g->type,
+            kiln__gpu_at(scales, nth, count * item_of(g)), g->type, g->work->address, device_bytes,
+            g->host_work, host_bytes, info_of(g, nth));
+        KILN_CHECK(kiln__gpu_check(g, "cusolverDnXgeqrf", result, err));
+    }
+    memcpy(shape, g->a->shape, (size_t)g->a->rank * sizeof shape[0]);
+    shape[g->a->rank - 2] = count;
+    KILN_CHECK(kiln__array_view(g->a, g->a->rank, shape, g->a->strides, g->a->data, &top, err));
+    const kiln_status status = kiln__gpu_run_piece(g, KILN__GPU_UPPER, top, NULL, count, n, r, err);
+    kiln_array_release(top);
+    KILN_CHECK(status);
+    for (int64_t nth = 0; nth < g->matrices; nth++) {
+        const int result = g->lib->orgqr[g->which](g->handle, (int)m, (int)count, (int)count,
+                                                   kiln__gpu_at(g->a, nth, g->a_bytes), (int)m,
+                                                   kiln__gpu_at(scales, nth, count * item_of(g)),
+                                                   g->work->address, elements, info_of(g, nth));
+        KILN_CHECK(kiln__gpu_check(g, "cusolverDn<t>orgqr", result, err));
+    }
+    return KILN_OK;
+}
+
+kiln_status kiln__cuda_qr(kiln__solver_gpu *g, kiln_error *err)
+{
+    kiln__solver *s = g->s;
+    const int64_t count = s->m < s->n ? s->m : s->n;
+    int64_t shape[KILN_RANK_MAX];
+    kiln_array *scales = NULL, *q = NULL;
+    kiln_status status = KILN_OK;
+
+    if (s->m > INT32_MAX || s->n > INT32_MAX)
+        return kiln__fail(err, KILN_ERR_UNSUPPORTED, "qr: cuSOLVER takes no %lld x %lld matrices",
+                          (long long)s->m, (long long)s->n);
+    KILN_TRY(kiln__gpu_take_matrices(g, KILN__GPU_COLUMNS, err));
+    KILN_TRY(
+        kiln__gpu_new(g, NULL, s->dtype, count, s->n, KILN__GPU_ROWS, &s->result[1].array, err));
+    KILN_TRY(kiln__gpu_new(g, NULL, s->dtype, count, -1, KILN__GPU_ROWS, &scales, err));
+    if (g->info != NULL)
+        KILN_TRY(qr_each(g, scales, s->result[1].array, err));
+    memcpy(shape, g->a->shape, (size_t)g->a->rank * sizeof shape[0]);
+    shape[g->a->rank - 1] = count;
+    KILN_TRY(kiln__array_view(g->a, g->a->rank, shape, g->a->strides, g->a->data, &q, err));
+    KILN_TRY(kiln__array_copy_on(q, s->stream, &s->result[0].array, err));
+
+done:
+    kiln_array_release(scales);
+    kiln_array_release(q);
+    return status;
+}
+
+/* ---- eigenvalues ----------------------------------------------------------------------------- */
+
+static kiln_status eigh_all(kiln__solver_gpu *g, int job, int part, kiln_array *values,
+                            kiln_error *err)
+{
+    const kiln__cusolver *lib = g->lib;
+    const int64_t n = g->s->n;
+    const int64_t value_bytes = n * (int64_t)kiln_dtype_size(g->s->real);
+    const bool batched = lib->syev_batched != NULL && lib->syev_batched_room != NULL &&
+                         g->matrices >= BATCHED_COUNT && n <= BATCHED_ROWS;
+    const int64_t calls = batched ? 1 : g->matrices;
+    size_t device_bytes = 0, host_bytes = 0;
+    int result;
+
+    if (batched)
+        result = lib->syev_batched_room(g->handle, g->params, job, part, n, g->type, g->a->data, n,
+                                        g->real_type, values->data, g->type, &device_bytes,
+                                        &host_bytes, g->matrices);
+    else
+        result = lib->syevd_room(g->handle, g->params, job, part, n, g->type, g->a->data, n,
+                                 g->real_type, values->data, g->type, &device_bytes, &host_bytes);
+    KILN_CHECK(kiln__gpu_check(g, "cusolverDnXsyevd_bufferSize", result, err));
+    KILN_CHECK(kiln__gpu_room(g, device_bytes, host_bytes, err));
+    for (int64_t nth = 0; nth < calls; nth++) {
+        char *a = kiln__gpu_at(g->a, nth, g->a_bytes), *w = kiln__gpu_at(values, nth, value_bytes);
+        result = batched
+                     ? lib->syev_batched(g->handle, g->params, job, part, n, g->type, a, n,
+                                         g->real_type, w, g->type, g->work->address, device_bytes,
+                                         g->host_work, host_bytes, info_of(g, nth), g->matrices)
+                     : lib->syevd(g->handle, g->params, job, part, n, g->type, a, n, g->real_type,
+                                  w, g->type, g->work->address, device_bytes, g->host_work,
+                                  host_bytes, info_of(g, nth));
+        KILN_CHECK(kiln__gpu_check(g, "cusolverDnXsyevd", result, err));
+    }
+    return KILN_OK;
+}
+
+kiln_status kiln__cuda_eigh(kiln__solver_gpu *g, kiln_error *err)
+{
+    kiln__solver *s = g->s;
+    const bool vectors = s->task->result_count > 1;
+    KILN_CHECK(kiln__gpu_take_matrices(g, KILN__GPU_COLUMNS, err));
+    KILN_CHECK(kiln__gpu_new(g, NULL, s->real, s->n, -1, KILN__GPU_ROWS, &s->result[0].array, err));
+    if (g->info != NULL) {
+        /* Of what is not read, NaN are no matter. */
+        kiln_array *whole = g->a;
+        g->a = NULL;
+        kiln_status status =
+            kiln__gpu_new(g, whole, s->dtype, s->n, s->n, KILN__GPU_COLUMNS, &g->a, err);
+        if (status == KILN_OK)
+            status = kiln__gpu_run_piece(g, s->o.upper ? KILN__GPU_UPPER : KILN__GPU_LOWER, whole,
+                                         NULL, s->n, s->n, g->a, err);
+        kiln_array_release(whole);
+        KILN_CHECK(status);
+        KILN_CHECK(kiln__gpu_refuse_nan(g, err));
+        KILN_CHECK(eigh_all(g, vectors ? KILN__SOLVER_VECTORS : 0,
+                            s->o.upper ? KILN__SOLVER_UPPER : KILN__SOLVER_LOWER,
+                            s->result[0].array, err));
+    }
+    if (vectors) {
+        s->result[1].array = g->a;
+        g->a = NULL;
+    }
+    return KILN_OK;
+}
+
+/* ---- singular values ------------------------------------------------------------------------- */
+
+/* The library takes tall matrices. A wide one is given as its transpose, whose factors are the transposes of
+ * U and V^H in each other's place: the same memory, read by rows. */
+typedef struct svd_call {
+    int64_t rows, columns; /* of the tall one */
+    kiln_array *values, *left, *right;
+} svd_call;
+
+static kiln_status svd_each(kiln__solver_gpu *g, const svd_call *c, kiln_error *err)
+{
+    const kiln__cusolver *lib = g->lib;
+    const signed char job = c->left != NULL ? 'S' : 'N';
+    const int64_t p = c->rows, q = c->columns, item = item_of(g);
+    const int64_t value_bytes = q * (int64_t)kiln_dtype_size(g->s->real);
+    size_t device_bytes = 0, host_bytes = 0;
+    KILN_CHECK(kiln__gpu_check(g, "cusolverDnXgesvd_bufferSize",
+                               lib->gesvd_room(g->handle, g->params, job, job, p, q, g->type,
+                                               g->a->data, p, g->real_type, c->values->data,
+                                               g->type, c->left != NULL ? c->left->data : NULL, p,
+                                               g->type, c->right != NULL ? c->right->data : NULL, q,
+                                               g->type, &device_bytes, &host_bytes),
+                               err));
+    KILN_CHECK(kiln__gpu_room(g, device_bytes, host_bytes, err));
+    for (int64_t nth = 0; nth < g->matrices; nth++) {
+        void *u = c->left != NULL ? kiln__gpu_at(c->left, nth, p * q * item) : NULL;
+        void *vh = c->right != NULL ? kiln__gpu_at(c->right, nth, q * q * item) : NULL;
+        const int result = lib->gesvd(
+            g->handle, g->params, job, job, p, q, g->type, kiln__gpu_at(g->a, nth, g->a_bytes), p,
+            g->real_type, kiln__gpu_at(c->values, nth, value_bytes), g->type, u, p, g->type, vh, q,
+            g->type, g->work->address, device_bytes, g->host_work, host_bytes, info_of(g, nth));
+        KILN_CHECK(kiln__gpu_check(g, "cusolverDnXgesvd", result, err));
+    }
+    return KILN_OK;
+}
+
+kiln_status kiln__cuda_svd(kiln__solver_gpu *g, kiln_error *err)
+{
+    kiln__solver *s = g->s;
+    const bool tall = s->m >= s->n, vectors = s->task->result_count > 1;
+    const kiln__gpu_order order = tall ? KILN__GPU_COLUMNS : KILN__GPU_ROWS;
+    const int64_t count = tall ? s->n : s->m;
+    svd_call c = {.rows = tall ? s->m : s->n, .columns = count};
+    KILN_CHECK(kiln__gpu_take_matrices(g, order, err));
+    KILN_CHECK(kiln__gpu_new(g, NULL, s->real, count, -1, KILN__GPU_ROWS,
+                             &s->result[vectors ? 1 : 0].array, err));
+    c.values = s->result[vectors ? 1 : 0].array;
+    if (vectors) {
+        KILN_CHECK(kiln__gpu_new(g, NULL, s->dtype, s->m, count, order, &s->result[0].array, err));
+        KILN_CHECK(kiln__gpu_new(g, NULL, s->dtype, count, s->n, order, &s->result[2].array, err));
+        c.left = s->result[tall ? 0 : 2].array;
+        c.right = s->result[tall ? 2 : 0].array;
+    }
+    if (g->info == NULL)
+        return KILN_OK;
+    KILN_CHECK(kiln__gpu_refuse_nan(g, err));
+    return svd_each(g, &c, err);
+}

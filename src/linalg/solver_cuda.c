@@ -1,0 +1,426 @@
+/*
+ * solver_cuda.c - one call on a stack of matrices on a CUDA device, whatever is done with it.
+ *
+ *     arrays > [copies in columns] > the task's `cuda`: libraries > [what failed, looked at once] > arrays
+ *
+ * Rule 1: nothing but what failed, a number for each matrix, comes to the host.
+ * Rule 2: a handle of a library belongs to a context, and to one call at a time: its stream is set for the call.
+ * Rule 3: all memory is the pool's, in the order of the call's stream.
+ */
+#include "linalg/solver_gpu.h"
+
+#include <math.h>
+
+#include "ops/ops.h"
+
+/* What a context keeps: the handles, made when they are first needed. */
+typedef struct kept {
+    kiln__device *device;
+    pthread_mutex_t lock; /* held during a call */
+    const kiln__cusolver *lib;
+    kiln__solver_handle handle;
+    void *params;
+    const kiln__cublas *blas;
+    kiln__cublas_handle blas_handle;
+} kept;
+
+static void *make_kept(kiln_context *ctx)
+{
+    kept *state = kiln__calloc(1, sizeof *state);
+
+    if (state != NULL) {
+        state->device = kiln__context_device(ctx);
+        pthread_mutex_init(&state->lock, NULL);
+    }
+    return state;
+}
+
+static void destroy_kept(void *memory)
+{
+    kept *state = memory;
+    bool pushed = false;
+
+    if (kiln__device_enter(state->device, &pushed, NULL) == KILN_OK) {
+        if (state->params != NULL)
+            (void)state->lib->destroy_params(state->params);
+        if (state->handle != NULL)
+            (void)state->lib->destroy(state->handle);
+        if (state->blas_handle != NULL)
+            (void)state->blas->destroy(state->blas_handle);
+        kiln__device_leave(state->device, pushed);
+    }
+    pthread_mutex_destroy(&state->lock);
+    kiln__free(state);
+}
+
+static kiln_status get_kept(const kiln__solver_gpu *g, kept **out, kiln_error *err)
+{
+    void *state = NULL;
+    KILN_CHECK(kiln__context_attachment(g->s->ctx, KILN__ATTACH_SOLVER, make_kept, destroy_kept,
+                                        &state, err));
+    *out = state;
+    return KILN_OK;
+}
+
+kiln_status kiln__gpu_check(const kiln__solver_gpu *g, const char *call, int result,
+                            kiln_error *err)
+{
+    if (result == 0)
+        return KILN_OK;
+    return kiln__fail(
+        err, result == KILN__SOLVER_ALLOC_FAILED ? KILN_ERR_DEVICE_MEMORY : KILN_ERR_DRIVER,
+        "%s: %s gives the status %d", g->s->task->name, call, result);
+}
+
+/* With the lock. */
+static kiln_status use_cusolver(kiln__solver_gpu *g, kept *state, kiln_error *err)
+{
+    KILN_CHECK(kiln__cusolver_get(g->s->task->name, state->device, &state->lib, err));
+    if (state->handle == NULL)
+        KILN_CHECK(kiln__gpu_check(g, "cusolverDnCreate", state->lib->create(&state->handle), err));
+    if (state->params == NULL)
+        KILN_CHECK(kiln__gpu_check(g, "cusolverDnCreateParams",
+                                   state->lib->create_params(&state->params), err));
+    g->lib = state->lib;
+    g->handle = state->handle;
+    g->params = state->params;
+    return kiln__gpu_check(g, "cusolverDnSetStream",
+                           g->lib->set_stream(g->handle, kiln__stream_native(g->s->stream)), err);
+}
+
+kiln_status kiln__gpu_use_cublas(kiln__solver_gpu *g, kiln_error *err)
+{
+    kept *state = NULL;
+    KILN_CHECK(get_kept(g, &state, err));
+    KILN_CHECK(kiln__cublas_get(g->s->task->name, state->device, &state->blas, err));
+    if (state->blas_handle == NULL)
+        KILN_CHECK(
+            kiln__gpu_check(g, "cublasCreate", state->blas->create(&state->blas_handle), err));
+    g->blas = state->blas;
+    g->blas_handle = state->blas_handle;
+    return kiln__gpu_check(g, "cublasSetStream",
+                           g->blas->set_stream(g->blas_handle, kiln__stream_native(g->s->stream)),
+                           err);
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+kiln_status kiln__gpu_room(kiln__solver_gpu *g, size_t device_bytes, size_t host_bytes,
+                           kiln_error *err)
+{
+    kiln__device *device = kiln__context_device(g->s->ctx);
+
+    if (g->work == NULL || device_bytes > g->work_bytes) {
+        kiln__pool_free(device, g->work, NULL, 0);
+        g->work = NULL;
+        KILN_CHECK(kiln__pool_alloc(device, device_bytes, g->s->stream, &g->work, err));
+        g->work_bytes = device_bytes;
+    }
+    if (host_bytes > g->host_bytes) {
+        kiln__free(g->host_work);
+        g->host_work = kiln__alloc(host_bytes);
+        g->host_bytes = g->host_work != NULL ? host_bytes : 0;
+        if (g->host_work == NULL)
+            return kiln__fail_memory(err, host_bytes);
+    }
+    return KILN_OK;
+}
+
+/* The order of axes, slowest first, of an array with `axes` axes of matrices. */
+static const int *axes_of(int rank, int axes, kiln__gpu_order order, int *room)
+{
+    for (int k = 0; k < rank; k++)
+        room[k] = k;
+    if (axes > 1 && order == KILN__GPU_COLUMNS) {
+        room[rank - 2] = rank - 1;
+        room[rank - 1] = rank - 2;
+    }
+    return room;
+}
+
+kiln_status kiln__gpu_new(kiln__solver_gpu *g, const kiln_array *like, kiln_dtype dtype,
+                          int64_t rows, int64_t columns, kiln__gpu_order order, kiln_array **out,
+                          kiln_error *err)
+{
+    int64_t shape[KILN_RANK_MAX];
+    int room[KILN_RANK_MAX], axes = 0;
+    int rank = like != NULL ? like->rank - 2 : g->s->layout.stack_rank;
+
+    memcpy(shape, like != NULL ? like->shape : g->s->layout.stack, (size_t)rank * sizeof shape[0]);
+    for (int k = 0; k < 2; k++)
+        if ((k == 0 ? rows : columns) >= 0) {
+            shape[rank++] = k == 0 ? rows : columns;
+            axes++;
+        }
+    return kiln__array_new(g->s->ctx, dtype, rank, shape, axes_of(rank, axes, order, room),
+                           g->s->stream, out, err);
+}
+
+kiln_status kiln__gpu_take_matrices(kiln__solver_gpu *g, kiln__gpu_order order, kiln_error *err)
+{
+    kiln__solver *s = g->s;
+    int room[KILN_RANK_MAX];
+
+    kiln_array_release(g->a);
+    g->a = NULL;
+    KILN_CHECK(kiln__array_copy_as(s->a, s->dtype, axes_of(s->a->rank, 2, order, room), s->stream,
+                                   &g->a, err));
+    s->layout.a.data = g->a->data;
+    memset(s->layout.a.step, 0, sizeof s->layout.a.step);
+    const int stack = s->a->rank - 2;
+    for (int axis = 0; axis < stack; axis++)
+        if (s->a->shape[axis] != 1)
+            s->layout.a.step[s->layout.stack_rank - stack + axis] = g->a->strides[axis];
+    return KILN_OK;
+}
+
+kiln_status kiln__gpu_take_right_sides(kiln__solver_gpu *g, kiln_error *err)
+{
+    kiln__solver *s = g->s;
+    int64_t shape[KILN_RANK_MAX];
+    int room[KILN_RANK_MAX], rank = s->layout.stack_rank;
+    kiln_array *whole = NULL;
+
+    memcpy(shape, s->layout.stack, (size_t)rank * sizeof shape[0]);
+    shape[rank++] = s->m;
+    if (s->columns >= 0)
+        shape[rank++] = s->columns;
+    KILN_CHECK(kiln_array_broadcast_to(s->b, rank, shape, &whole, err));
+    const kiln_status status = kiln__array_copy_as(
+        whole, s->dtype, axes_of(rank, s->columns >= 0 ? 2 : 1, KILN__GPU_COLUMNS, room), s->stream,
+        &s->result[0].array, err);
+    kiln_array_release(whole);
+    return status;
+}
+
+int64_t kiln__gpu_matrix(const kiln__solver_gpu *g, int64_t nth)
+{
+    const kiln__side *a = &g->s->layout.a;
+    return g->a_bytes > 0 ? (kiln__side_matrix(&g->s->layout, a, nth) - a->data) / g->a_bytes : 0;
+}
+
+kiln_status kiln__gpu_addresses(kiln__solver_gpu *g, const kiln_array *of, int64_t bytes,
+                                int64_t count, bool of_stack, kiln_array **out, kiln_error *err)
+{
+    uint64_t *addresses = kiln__alloc((size_t)(count + 1) * sizeof *addresses);
+    kiln_status status = KILN_OK;
+
+    if (addresses == NULL)
+        return kiln__fail_memory(err, (size_t)count * sizeof *addresses);
+    for (int64_t k = 0; k < count; k++)
+        addresses[k] = (uintptr_t)kiln__gpu_at(of, of_stack ? kiln__gpu_matrix(g, k) : k, bytes);
+    KILN_TRY(kiln__array_new(g->s->ctx, KILN_UINT64, 1, &count, NULL, g->s->stream, out, err));
+    KILN_TRY(kiln_array_upload(*out, addresses, NULL, g->s->stream, err));
+
+done:
+    kiln__free(addresses);
+    return status;
+}
+
+/* ---- small kernels --------------------------------------------------------------------------- */
+
+typedef struct piece {
+    const char *in, *op;
+} piece;
+
+static const piece pieces[KILN__GPU_PIECES] = {
+    [KILN__GPU_LOWER] = {"T x, int64 m, int64 n", "y = i % n <= i / n % m ? x : T(0)"},
+    [KILN__GPU_UPPER] = {"T x, int64 m, int64 n", "y = i % n >= i / n % m ? x : T(0)"},
+    [KILN__GPU_IDENTITY] = {"int64 m, int64 n", "y = i % n == i / n % m ? T(1) : T(0)"},
+    [KILN__GPU_TURN] = {"T x, int64 m, int64 n, P pivot", "y = pivot != i % n + 1 ? -x : x"},
+};
+
+static kiln_status make_piece(kiln_context *ctx, const void *what, kiln__kernel **out,
+                              kiln_error *err)
+{
+    const piece *p = what;
+    const kiln__definition_request request = {.name = "kiln_linalg_piece",
+                                              .in = p->in,
+                                              .out = "T y",
+                                              .snippet = {[KILN__SNIPPET_OP] = p->op}};
+    return kiln__kernel_new(ctx, false, &kiln__loop_calls, &request, out, err);
+}
+
+kiln_status kiln__gpu_run_piece(kiln__solver_gpu *g, kiln__gpu_piece which, const kiln_array *x,
+                                const kiln_array *pivots, int64_t m, int64_t n, kiln_array *y,
+                                kiln_error *err)
+{
+    kiln_arg args[5];
+    kiln__call call = {.args = args, .stream = g->s->stream};
+    kiln__kernel *op = NULL;
+
+    if (y->size == 0)
+        return KILN_OK;
+    if (x != NULL)
+        args[call.arg_count++] = kiln_arg_array(x);
+    args[call.arg_count++] = kiln_arg_int(m);
+    args[call.arg_count++] = kiln_arg_int(n);
+    if (pivots != NULL)
+        args[call.arg_count++] = kiln_arg_array(pivots);
+    args[call.arg_count++] = kiln_arg_array(y);
+    KILN_CHECK(kiln__kept_kernel(g->s->ctx, make_piece, &pieces[which], (uint64_t)which, &op, err));
+    return kiln__kernel_run(op, &call, err);
+}
+
+/* ---- what failed ----------------------------------------------------------------------------- */
+
+kiln_status kiln__gpu_refuse_nan(kiln__solver_gpu *g, kiln_error *err)
+{
+    kiln__solver *s = g->s;
+    kiln_reduction_call_options options = KILN_REDUCTION_CALL_OPTIONS_INIT;
+    kiln_array *sizes = NULL, *bad = NULL;
+    double *values = kiln__alloc((size_t)(g->matrices + 1) * sizeof *values);
+    kiln_status status = KILN_OK;
+
+    if (values == NULL)
+        return kiln__fail_memory(err, (size_t)g->matrices * sizeof *values);
+    options.stream = s->stream;
+    options.axes = KILN_AXES(-2, -1);
+    KILN_TRY(kiln__gpu_new(g, g->a, KILN_FLOAT64, -1, -1, KILN__GPU_ROWS, &sizes, err));
+    KILN_TRY(kiln_array_reduce_with(KILN_REDUCE_NORMINF, g->a, &options, &sizes, err));
+    KILN_TRY(kiln_array_download(sizes, values, (size_t)g->matrices * sizeof *values, NULL,
+                                 s->stream, err));
+    for (int64_t nth = 0; nth < g->matrices; nth++) {
+        if (isfinite(values[nth]))
+            continue;
+        s->info[nth] = 1;
+        const int64_t shape[] = {g->a_bytes / (int64_t)kiln_dtype_size(s->dtype)};
+        const int64_t strides[] = {(int64_t)kiln_dtype_size(s->dtype)};
+        KILN_TRY(kiln__array_view(g->a, 1, shape, strides, kiln__gpu_at(g->a, nth, g->a_bytes),
+                                  &bad, err));
+        const kiln_arg args[] = {kiln_arg_float(0), kiln_arg_array(bad)};
+        KILN_TRY(kiln__builtin_run(s->ctx, KILN__BUILTIN_FILL, args, 2, s->stream, err));
+        kiln_array_release(bad);
+        bad = NULL;
+    }
+
+done:
+    kiln_array_release(sizes);
+    kiln_array_release(bad);
+    kiln__free(values);
+    return status;
+}
+
+/* What the library says of each matrix, into s->info; the call's one wait. */
+static kiln_status read_info(kiln__solver_gpu *g, kiln_error *err)
+{
+    kiln__solver *s = g->s;
+    const size_t bytes = (size_t)g->matrices * sizeof(int32_t);
+    int32_t *info = NULL;
+    kiln_status status = KILN_OK;
+
+    if (g->info == NULL || s->task->why[0] == '\0')
+        return KILN_OK;
+    info = kiln__alloc(bytes + 1);
+    if (info == NULL)
+        return kiln__fail_memory(err, bytes);
+    KILN_TRY(kiln_array_download(g->info, info, bytes, NULL, s->stream, err));
+    for (int64_t nth = 0; nth < s->layout.count; nth++) {
+        const int32_t one = info[kiln__gpu_matrix(g, nth)];
+        if (s->info[nth] == 0)
+            s->info[nth] = one < 0 ? -one : one;
+    }
+
+done:
+    kiln__free(info);
+    return status;
+}
+
+/* NaN for the results of a matrix that failed. */
+static kiln_status fill_failed(const kiln__solver *s, int64_t nth, const kiln_array *y,
+                               kiln_error *err)
+{
+    const int64_t count = y->size / s->layout.count;
+    const int64_t item = (int64_t)kiln_dtype_size(y->dtype);
+    kiln_array *one = NULL;
+
+    KILN_CHECK(
+        kiln__array_view(y, 1, &count, &item, kiln__gpu_at(y, nth, count * item), &one, err));
+    const kiln_arg args[] = {kiln_arg_float((double)NAN), kiln_arg_array(one)};
+    const kiln_status status =
+        count == 0 ? KILN_OK
+                   : kiln__builtin_run(s->ctx, KILN__BUILTIN_FILL, args, 2, s->stream, err);
+    kiln_array_release(one);
+    return status;
+}
+
+/* Results in C-order, with NaN where a matrix failed. */
+static kiln_status finish_results(kiln__solver *s, kiln_error *err)
+{
+    for (int k = 0; k < s->task->result_count; k++) {
+        kiln_array **const y = &s->result[k].array;
+        kiln_array *copy = NULL;
+        for (int64_t nth = 0; nth < s->layout.count; nth++)
+            if (s->info[nth] != 0)
+                KILN_CHECK(fill_failed(s, nth, *y, err));
+        if ((*y)->contiguous)
+            continue;
+        KILN_CHECK(kiln__array_copy_on(*y, s->stream, &copy, err));
+        kiln_array_release(*y);
+        *y = copy;
+    }
+    return KILN_OK;
+}
+
+/* ---- a call ---------------------------------------------------------------------------------- */
+
+static int type_of(kiln_dtype dtype)
+{
+    static const int types[KILN__BLAS_DTYPES] = {KILN__LT_R_32F, KILN__LT_R_64F, KILN__LT_C_32F,
+                                                 KILN__LT_C_64F};
+    return types[kiln__blas_dtype(dtype)];
+}
+
+/* With the device's context current and the libraries' handles to ourselves. */
+static kiln_status run(kiln__solver_gpu *g, kept *state, kiln_error *err)
+{
+    kiln__solver *s = g->s;
+    kiln_status status = KILN_OK;
+
+    if (g->matrices > 0 && g->a_bytes > 0) {
+        KILN_TRY(use_cusolver(g, state, err));
+        KILN_TRY(
+            kiln__array_new(s->ctx, KILN_INT32, 1, &g->matrices, NULL, s->stream, &g->info, err));
+    }
+    KILN_TRY(s->task->cuda(g, err));
+    KILN_TRY(read_info(g, err));
+
+done:
+    return status;
+}
+
+kiln_status kiln__solver_cuda(kiln__solver *s, kiln_error *err)
+{
+    kiln__device *device = kiln__context_device(s->ctx);
+    kiln__solver_gpu g = {.s = s, .matrices = 1};
+    bool pushed = false, entered = false;
+    kept *state = NULL;
+    kiln_status status = KILN_OK;
+
+    g.which = kiln__blas_dtype(s->dtype);
+    g.type = type_of(s->dtype);
+    g.real_type = type_of(s->real);
+    g.a_bytes = s->m * s->n * (int64_t)kiln_dtype_size(s->dtype);
+    for (int axis = 0; axis < s->a->rank - 2; axis++)
+        g.matrices *= s->a->shape[axis];
+    KILN_TRY(kiln__stream_no_recording(s->stream, "a factorisation of a library", err));
+    KILN_TRY(get_kept(&g, &state, err));
+    KILN_TRY(kiln__device_enter(device, &pushed, err));
+    entered = true;
+    pthread_mutex_lock(&state->lock);
+    status = run(&g, state, err);
+    pthread_mutex_unlock(&state->lock);
+    KILN_TRY(status);
+    KILN_TRY(kiln__solver_examine(s, err));
+    KILN_TRY(finish_results(s, err));
+
+done:
+    if (entered)
+        kiln__device_leave(device, pushed);
+    kiln__pool_free(device, g.work, NULL, 0);
+    kiln__free(g.host_work);
+    kiln_array_release(g.a);
+    kiln_array_release(g.info);
+    kiln_array_release(g.pivots);
+    return status;
+}

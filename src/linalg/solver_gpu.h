@@ -1,0 +1,83 @@
+/*
+ * solver_gpu.h - one call on a stack of matrices on a CUDA device. Private to src/linalg.
+ *
+ *     solver.c > [solver_cuda.c: copies, libraries, what failed] > factor_cuda.c: a task's `cuda` > arrays
+ */
+#ifndef KILN_LINALG_SOLVER_GPU_H
+#define KILN_LINALG_SOLVER_GPU_H
+
+#include "linalg/gpu_library.h"
+#include "linalg/solver.h"
+
+/* Everything of a call. Arrays are NULL until they are made. */
+struct kiln__solver_gpu {
+    kiln__solver *s;
+    int which;           /* of a routine's four symbols */
+    int type, real_type; /* of library_types.h */
+    int64_t matrices;    /* of `a`, which may be fewer than the stack has */
+    int64_t a_bytes;     /* of one of them */
+    kiln_array *a;       /* a copy to be used up: columns without gaps */
+    kiln_array *info;    /* int32, one for each of `matrices`: what the library says */
+    kiln_array *pivots;  /* int64, or int32 where `batched` */
+    bool batched;
+    const kiln__cusolver *lib;
+    kiln__solver_handle handle;
+    void *params;
+    const kiln__cublas *blas;
+    kiln__cublas_handle blas_handle;
+    kiln__block *work; /* on the device */
+    size_t work_bytes;
+    void *host_work;
+    size_t host_bytes;
+};
+
+/* How the elements of an array's matrices lie: its last axis fastest, or its last but one. */
+typedef enum kiln__gpu_order { KILN__GPU_ROWS, KILN__GPU_COLUMNS } kiln__gpu_order;
+
+/* A new array of the stack of `like`, or of the call's stack where that is NULL, whose matrices are rows x columns
+ * (-1: without that axis). */
+kiln_status kiln__gpu_new(kiln__solver_gpu *g, const kiln_array *like, kiln_dtype dtype,
+                          int64_t rows, int64_t columns, kiln__gpu_order order, kiln_array **out,
+                          kiln_error *err);
+/* `g->a`: a copy of the matrices. */
+kiln_status kiln__gpu_take_matrices(kiln__solver_gpu *g, kiln__gpu_order order, kiln_error *err);
+/* A copy of the right sides, broadcast to the stack, in columns: the first result. */
+kiln_status kiln__gpu_take_right_sides(kiln__solver_gpu *g, kiln_error *err);
+
+/* What cuBLAS needs to be called. */
+kiln_status kiln__gpu_use_cublas(kiln__solver_gpu *g, kiln_error *err);
+/* Workspaces of that size at least. */
+kiln_status kiln__gpu_room(kiln__solver_gpu *g, size_t device_bytes, size_t host_bytes,
+                           kiln_error *err);
+/* A status of a library: ERR_DEVICE_MEMORY, ERR_DRIVER. */
+kiln_status kiln__gpu_check(const kiln__solver_gpu *g, const char *call, int result,
+                            kiln_error *err);
+/* Addresses of matrices of `bytes` each, on the device: those of `g->a` that the call's stack needs, or (`a` false)
+ * those of a result, one behind the other. */
+kiln_status kiln__gpu_addresses(kiln__solver_gpu *g, const kiln_array *of, int64_t bytes,
+                                int64_t count, bool of_stack, kiln_array **out, kiln_error *err);
+/* Which of `g->a` the nth of the stack is. */
+int64_t kiln__gpu_matrix(const kiln__solver_gpu *g, int64_t nth);
+
+/* Mark matrices with elements that are not finite as failed, and make them 0. They are `g->matrices`. */
+kiln_status kiln__gpu_refuse_nan(kiln__solver_gpu *g, kiln_error *err);
+
+/* Small kernels. */
+typedef enum kiln__gpu_piece {
+    KILN__GPU_LOWER,    /* y = the lower triangle of x, of matrices of m x n */
+    KILN__GPU_UPPER,    /* the upper one */
+    KILN__GPU_IDENTITY, /* y = 1 in the diagonal */
+    KILN__GPU_TURN,     /* y = -x where the pivot (m of n) is another row */
+    KILN__GPU_PIECES
+} kiln__gpu_piece;
+/* `x` and `pivots` may be NULL where the piece reads none. */
+kiln_status kiln__gpu_run_piece(kiln__solver_gpu *g, kiln__gpu_piece piece, const kiln_array *x,
+                                const kiln_array *pivots, int64_t m, int64_t n, kiln_array *y,
+                                kiln_error *err);
+
+static inline char *kiln__gpu_at(const kiln_array *x, int64_t nth, int64_t bytes)
+{
+    return (char *)x->data + nth * bytes;
+}
+
+#endif
