@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "linalg/cublaslt.h"
+#include "linalg/gpu_library.h"
 
 #include "kiln/kiln.h"
 
@@ -20,7 +20,7 @@ typedef struct shape {
     const char *name;
     kiln_dtype dtype;
     kiln_compute compute;
-    int lt_compute, lt_type, lt_scale; /* as cublaslt.h has them */
+    int lt_compute, lt_type, lt_scale; /* as gpu_library.h has them */
     int64_t m, k, n;
 } shape;
 

@@ -14,7 +14,7 @@
  *     kiln_array_release(z);
  *
  * The numerics are those of libraries, which are loaded when they are first needed and never linked:
- * cuBLASLt on a CUDA device, a BLAS of the system on the cpu device. Without a BLAS, and for dtypes
+ * cuBLASLt and cuSOLVER on a CUDA device, a BLAS and a LAPACK of the system on the cpu device. Without a BLAS, and for dtypes
  * that it lacks, kiln has products of its own (docs/linalg.md). kiln_linalg_list() says what was
  * found.
  *
@@ -216,8 +216,9 @@ KILN_API KILN_NODISCARD kiln_status kiln_linalg_matrix_power(const kiln_array *a
 
 /* The functions below take stacks of square matrices (ERR_SHAPE) of float32, float64, complex64 or
  * complex128 (ERR_DTYPE); integers and bool become float64. `opts` may be NULL. `*out` is a new array
- * where it points at NULL, else an array of the result's shape, which receives it. Work is done on the
- * host, whatever the device is, when the call returns; on a CUDA device operands and results are copied.
+ * where it points at NULL, else an array of the result's shape, which receives it. A call waits until it
+ * is known whether a matrix failed: on the cpu device the work is done then. On a CUDA device cuSOLVER and
+ * cuBLAS do it; ERR_UNSUPPORTED, with the names that were tried, where they are missing.
  *
  * ERR_SINGULAR names the matrix of the stack and the pivot. Matrices with NaN give NaN, but no Cholesky
  * factor. */
