@@ -321,8 +321,8 @@ done:
 kiln_status kiln_linalg_list(kiln_linalg_info *infos, size_t capacity, size_t *count_out,
                              kiln_error *err)
 {
-    static void (*const describe[])(kiln_linalg_info * info) = {
-        kiln__blas_describe, kiln__lapack_describe};
+    static void (*const describe[])(kiln_linalg_info * info) = {kiln__blas_describe,
+                                                                kiln__lapack_describe};
     enum { HOST = KILN_COUNT_OF(describe), ALL = HOST + KILN__GPU_LIBRARIES };
 
     if (count_out == NULL || (infos == NULL && capacity > 0))

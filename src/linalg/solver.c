@@ -251,7 +251,8 @@ static const char *name_matrix(const kiln__solver *s, int64_t nth, char *text, s
     return text;
 }
 
-kiln_status kiln__solver_examine(const kiln__solver *s, kiln_error *err)
+/* Where a matrix failed: ERR_SINGULAR in the name of the first, unless NaN are asked for. */
+static kiln_status examine(const kiln__solver *s, kiln_error *err)
 {
     char name[128], number[24];
 
@@ -294,7 +295,7 @@ static kiln_status compute(kiln__solver *s, kiln_error *err)
     for (int k = 0; k < s->task->result_count; k++)
         KILN_TRY(make_result(s, &s->result[k], err));
     KILN_TRY(run_all(s, err));
-    KILN_TRY(kiln__solver_examine(s, err));
+    KILN_TRY(examine(s, err));
     for (int k = 0; k < s->task->result_count; k++) {
         const kiln__solver_result *r = &s->result[k];
         if (r->host != NULL && r->array->size > 0)
@@ -318,10 +319,13 @@ kiln_status kiln__solver_call(kiln__solver *s, const kiln_linalg_options *opts,
         status = kiln__fail_memory(err, (size_t)s->layout.count * sizeof s->info[0]);
         goto done;
     }
-    if (s->task->cuda != NULL && !kiln__device_is_host(kiln__context_device(s->ctx)))
+    if (s->task->cuda != NULL && !kiln__device_is_host(kiln__context_device(s->ctx))) {
         KILN_TRY(kiln__solver_cuda(s, err));
-    else
+        KILN_TRY(examine(s, err));
+        KILN_TRY(kiln__solver_cuda_finish(s, err));
+    } else {
         KILN_TRY(compute(s, err));
+    }
     for (int k = 0; k < s->task->result_count; k++) {
         kiln_array *made = s->result[k].array;
         s->result[k].array = NULL;

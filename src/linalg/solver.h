@@ -81,11 +81,10 @@ void kiln__solver_gather(const kiln__solver *s, const kiln__side *side, int64_t 
 void kiln__solver_scatter(const kiln__solver *s, int result, int64_t nth, int64_t step,
                           const char *from);
 
-/* Where a matrix failed: ERR_SINGULAR in the name of the first, unless NaN are asked for. (solver.c) */
-kiln_status kiln__solver_examine(const kiln__solver *s, kiln_error *err);
-
-/* All of a call but its arguments, on a CUDA device. (solver_cuda.c) */
+/* All of a call but its arguments, on a CUDA device: results, and what each matrix came to. (solver_cuda.c) */
 kiln_status kiln__solver_cuda(kiln__solver *s, kiln_error *err);
+/* Then: results in C-order, with NaN where a matrix failed. */
+kiln_status kiln__solver_cuda_finish(kiln__solver *s, kiln_error *err);
 
 /* What tasks do there. (factor_cuda.c) */
 kiln_status kiln__cuda_solve(kiln__solver_gpu *g, kiln_error *err);

@@ -344,8 +344,7 @@ static kiln_status fill_failed(const kiln__solver *s, int64_t nth, const kiln_ar
     return status;
 }
 
-/* Results in C-order, with NaN where a matrix failed. */
-static kiln_status finish_results(kiln__solver *s, kiln_error *err)
+kiln_status kiln__solver_cuda_finish(kiln__solver *s, kiln_error *err)
 {
     for (int k = 0; k < s->task->result_count; k++) {
         kiln_array **const y = &s->result[k].array;
@@ -410,9 +409,6 @@ kiln_status kiln__solver_cuda(kiln__solver *s, kiln_error *err)
     pthread_mutex_lock(&state->lock);
     status = run(&g, state, err);
     pthread_mutex_unlock(&state->lock);
-    KILN_TRY(status);
-    KILN_TRY(kiln__solver_examine(s, err));
-    KILN_TRY(finish_results(s, err));
 
 done:
     if (entered)
