@@ -264,10 +264,15 @@ typedef struct library_calls {
     unsigned count;
 } library_calls;
 
-static unsigned calls_of(const char *library, const char *name)
+static const library_calls *calls_to(const char *library)
 {
     void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-    const library_calls *calls = handle != NULL ? dlsym(handle, "stand_in_calls") : NULL;
+    return handle != NULL ? dlsym(handle, "stand_in_calls") : NULL;
+}
+
+static unsigned calls_of(const char *library, const char *name)
+{
+    const library_calls *calls = calls_to(library);
     unsigned count = 0;
 
     for (size_t k = 0; calls != NULL && calls[k].name != NULL; k++)
@@ -283,17 +288,14 @@ static unsigned calls_of(const char *library, const char *name)
 static void test_solver__asks_the_library_for_stacks(void **state)
 {
     test_env *t = *state;
+    if (calls_to(SOLVER) == NULL)
+        skip(); /* the real library, or none */
     kiln_array *few = make(t, KILN_FLOAT64, 3, (const int64_t[]){2, 40, 40}), *y = NULL;
     kiln_array *many = make(t, KILN_FLOAT64, 4, (const int64_t[]){2, 3, 40, 40});
     kiln_array *one = make(t, KILN_FLOAT64, 2, (const int64_t[]){40, 40});
     kiln_array *right = make(t, KILN_FLOAT64, 3, (const int64_t[]){5, 40, 2});
 
-    OK(t, kiln_linalg_inv(few, NULL, &y, &t->err));
-    if (calls_of(SOLVER, "getrf") == 0)
-        skip(); /* the real library, or none */
     unsigned before = calls_of(SOLVER, "getrf");
-    kiln_array_release(y);
-    y = NULL;
     OK(t, kiln_linalg_inv(few, NULL, &y, &t->err));
     assert_int_equal(calls_of(SOLVER, "getrf"), before + 2);
     kiln_array_release(y);

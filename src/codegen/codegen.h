@@ -701,6 +701,8 @@ kiln_status kiln__module_definition(const char *name, const char *source,
                                     const char *const *options, size_t option_count,
                                     const char *const *names, size_t name_count,
                                     kiln__definition **out, kiln_error *err);
+/* A template without values, conditions and lists: the source of a module of kiln's own. */
+kiln_status kiln__module_template(const char *path, kiln__buf *out, kiln_error *err);
 /* The source as the compiler gets it: for CUDA as it is, but for CuPy's headers; for the cpu with what
  * plain C++ lacks before it, and an object for each kernel and variable. ERR_UNSUPPORTED for what
  * only CUDA can do. */

@@ -157,8 +157,8 @@ static size_t read_token(const kiln__tokens *t, size_t k, declaration *d, bool *
     d->is_namespace |= kiln__token_is(t, k, "namespace");
     d->has_value |= kiln__token_is(t, k, "=");
     if (kiln__token_is(t, k, "("))
-        d->function = d->function != 0 || d->variable != 0 || is_attribute(t, k) ? d->function
-                                                                                 : k - 1;
+        d->function =
+            d->function != 0 || d->variable != 0 || is_attribute(t, k) ? d->function : k - 1;
     else if (d->variable == 0 && k != 0 && t->items[k - 1].kind == KILN__TOKEN_WORD &&
              (*ends || kiln__token_is(t, k, "[") || kiln__token_is(t, k, "=") ||
               kiln__token_is(t, k, "{") || kiln__token_is(t, k, ",")))
@@ -279,7 +279,7 @@ static void put_title(const kiln__definition *def, kiln__buf *out)
         kiln__buf_printf(out, "// name: %s\n", def->names[k]);
 }
 
-/* templates/module/begin.cpp asks for nothing. */
+/* The templates of modules ask for nothing. */
 static bool no_value(void *state, const char *name, size_t bytes, kiln__buf *out)
 {
     (void)state;
@@ -301,6 +301,13 @@ static int no_item(void *state, const char *list, size_t bytes, int nth)
 {
     (void)nth;
     return no_test(state, list, bytes);
+}
+
+kiln_status kiln__module_template(const char *path, kiln__buf *out, kiln_error *err)
+{
+    const kiln__template_env env = {NULL, no_value, no_test, no_item};
+    KILN_CHECK(kiln__template_expand(path, &env, out, err));
+    return out->failed ? kiln__fail_memory(err, out->length) : KILN_OK;
 }
 
 static void put_macros(const kiln__definition *def, kiln__buf *out)

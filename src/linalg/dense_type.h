@@ -316,14 +316,18 @@ static void NAME(complete)(int64_t m, int64_t k, T *u)
     }
 }
 
-/* a = U S V^H for m >= n: `a` becomes U, its first n columns. By rotations that make columns orthogonal. */
+/* a = U S V^H for m >= n: `a` becomes U, its first n columns. By rotations that make columns orthogonal. Columns
+ * that are rounding errors of the others are left alone: turned again and again they would never be orthogonal. */
 static bool NAME(svd)(int64_t m, int64_t n, void *matrix, void *values, void *right)
 {
     T *a = matrix, *v = right;
-    R *w = values;
+    R *w = values, size = 0;
     bool moved = n > 1;
 
     NAME(identity)(n, v);
+    for (int64_t k = 0; k < m * n; k++)
+        size = HYPOT(size, ABS(a[k]));
+    const R nothing = EPSILON * SQRT((R)m) * size;
     for (int sweep = 0; sweep < SWEEPS_MAX && moved; sweep++) {
         moved = false;
         for (int64_t p = 0; p < n; p++)
@@ -336,7 +340,8 @@ static bool NAME(svd)(int64_t m, int64_t n, void *matrix, void *values, void *ri
                     low += RE(CONJ(y) * y);
                     off += CONJ(x) * y;
                 }
-                if (ABS(off) <= EPSILON * SQRT((R)m) * SQRT(left) * SQRT(low))
+                if (ABS(off) <= EPSILON * SQRT((R)m) * SQRT(left) * SQRT(low) ||
+                    SQRT(left) <= nothing || SQRT(low) <= nothing)
                     continue;
                 const NAME(rotation) r = NAME(angle)(left, low, off);
                 NAME(rotate)(m, r, a + p * m, a + q * m);
@@ -351,9 +356,9 @@ static bool NAME(svd)(int64_t m, int64_t n, void *matrix, void *values, void *ri
     }
     NAME(sort)(n, false, w, m, a, v);
     for (int64_t k = 0; k < n; k++) {
-        for (int64_t i = 0; i < m && w[k] > 0; i++)
+        for (int64_t i = 0; i < m && w[k] > nothing; i++)
             a[k * m + i] /= w[k];
-        if (w[k] == 0)
+        if (w[k] <= nothing)
             NAME(complete)(m, k, a);
     }
     return !moved;

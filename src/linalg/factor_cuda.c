@@ -19,6 +19,12 @@ static bool suits_batches(const kiln__solver_gpu *g, int64_t columns)
            g->s->layout.count <= INT32_MAX && columns <= INT32_MAX;
 }
 
+/* Whether there is nothing to compute. */
+static bool is_empty(const kiln__solver_gpu *g)
+{
+    return g->matrices == 0 || g->a_bytes == 0;
+}
+
 static int64_t item_of(const kiln__solver_gpu *g)
 {
     return (int64_t)kiln_dtype_size(g->s->dtype);
@@ -70,6 +76,15 @@ static kiln_status lu_each(kiln__solver_gpu *g, kiln_error *err)
     return KILN_OK;
 }
 
+/* The factors by rows. */
+static kiln_status lu_small(kiln__solver_gpu *g, kiln_error *err)
+{
+    KILN_CHECK(kiln__gpu_new(g, NULL, g->s->dtype, g->s->n, g->s->n, KILN__GPU_ROWS, &g->a, err));
+    KILN_CHECK(kiln__gpu_new(g, NULL, KILN_INT64, g->s->n, -1, KILN__GPU_ROWS, &g->pivots, err));
+    const kiln__small_results results = {.y = g->a};
+    return kiln__small_run(g, KILN__SMALL_LU, 2, false, &results, err);
+}
+
 /* g->a = P L U. */
 static kiln_status factorise_lu(kiln__solver_gpu *g, int64_t columns, kiln_error *err)
 {
@@ -77,8 +92,9 @@ static kiln_status factorise_lu(kiln__solver_gpu *g, int64_t columns, kiln_error
     KILN_CHECK(kiln__gpu_take_matrices(g, KILN__GPU_COLUMNS, err));
     KILN_CHECK(kiln__gpu_new(g, g->a, g->batched ? KILN_INT32 : KILN_INT64, g->s->n, -1,
                              KILN__GPU_ROWS, &g->pivots, err));
-    if (g->info == NULL)
+    if (is_empty(g))
         return KILN_OK;
+    KILN_CHECK(kiln__gpu_use_cusolver(g, err));
     return g->batched ? lu_batched(g, err) : lu_each(g, err);
 }
 
@@ -125,8 +141,21 @@ static int64_t right_columns(const kiln__solver *s)
     return s->columns < 0 ? 1 : s->columns;
 }
 
+/* x (task 0, 3, 4 of templates/linalg/lu.cu) or the inverse (1). */
+static kiln_status solve_small(kiln__solver_gpu *g, int task, kiln_error *err)
+{
+    kiln__solver *s = g->s;
+    kiln_array **y = &s->result[0].array;
+    const int64_t columns = task == 1 ? s->n : s->columns;
+    KILN_CHECK(kiln__gpu_new(g, NULL, s->dtype, s->n, columns, KILN__GPU_ROWS, y, err));
+    const kiln__small_results results = {.y = *y, .columns = columns < 0 ? 1 : columns};
+    return kiln__small_run(g, KILN__SMALL_LU, task, false, &results, err);
+}
+
 kiln_status kiln__cuda_solve(kiln__solver_gpu *g, kiln_error *err)
 {
+    if (kiln__small_suits(g))
+        return solve_small(g, 0, err);
     KILN_CHECK(kiln__gpu_take_right_sides(g, err));
     KILN_CHECK(factorise_lu(g, right_columns(g->s), err));
     return substitute(g, g->s->result[0].array, right_columns(g->s), err);
@@ -136,6 +165,8 @@ kiln_status kiln__cuda_inv(kiln__solver_gpu *g, kiln_error *err)
 {
     const int64_t n = g->s->n;
     kiln_array **y = &g->s->result[0].array;
+    if (kiln__small_suits(g))
+        return solve_small(g, 1, err);
     KILN_CHECK(kiln__gpu_new(g, NULL, g->s->dtype, n, n, KILN__GPU_COLUMNS, y, err));
     KILN_CHECK(kiln__gpu_run_piece(g, KILN__GPU_IDENTITY, NULL, NULL, n, n, *y, err));
     KILN_CHECK(factorise_lu(g, n, err));
@@ -171,7 +202,7 @@ kiln_status kiln__cuda_det(kiln__solver_gpu *g, kiln_error *err)
 
     options.stream = plain.stream = s->stream;
     options.axes = KILN_AXES(-1);
-    KILN_TRY(factorise_lu(g, 1, err));
+    KILN_TRY(kiln__small_suits(g) ? lu_small(g, err) : factorise_lu(g, 1, err));
     KILN_TRY(turned_diagonal(g, &factors, err));
     if (s->task->result_count > 1) {
         KILN_TRY(kiln_array_op(KILN_OP_SIGN, KILN_ARGS(factors), &plain, &signs, err));
@@ -233,9 +264,9 @@ kiln_status kiln__cuda_triangular(kiln__solver_gpu *g, kiln_error *err)
     kiln__solver *s = g->s;
     const int64_t n = s->n, columns = right_columns(s), bytes = n * columns * item_of(g);
     double one[2];
+    if (kiln__small_suits(g))
+        return solve_small(g, s->o.upper ? 4 : 3, err);
     KILN_CHECK(kiln__gpu_take_right_sides(g, err));
-    kiln_array_release(g->info); /* the library says nothing */
-    g->info = NULL;
     if (s->result[0].array->size == 0)
         return KILN_OK;
     KILN_CHECK(kiln__gpu_take_matrices(g, KILN__GPU_COLUMNS, err));
@@ -291,11 +322,16 @@ kiln_status kiln__cuda_cholesky(kiln__solver_gpu *g, kiln_error *err)
 {
     kiln__solver *s = g->s;
     const int part = s->o.upper ? KILN__SOLVER_UPPER : KILN__SOLVER_LOWER;
-    KILN_CHECK(kiln__gpu_take_matrices(g, KILN__GPU_COLUMNS, err));
     KILN_CHECK(
         kiln__gpu_new(g, NULL, s->dtype, s->n, s->n, KILN__GPU_ROWS, &s->result[0].array, err));
-    if (g->info == NULL)
+    if (is_empty(g))
         return KILN_OK;
+    if (kiln__small_suits(g)) {
+        const kiln__small_results results = {.y = s->result[0].array};
+        return kiln__small_run(g, KILN__SMALL_CHOLESKY, 0, false, &results, err);
+    }
+    KILN_CHECK(kiln__gpu_take_matrices(g, KILN__GPU_COLUMNS, err));
+    KILN_CHECK(kiln__gpu_use_cusolver(g, err));
     KILN_CHECK(suits_batches(g, 1) ? cholesky_batched(g, part, err) : cholesky_each(g, part, err));
     return kiln__gpu_run_piece(g, s->o.upper ? KILN__GPU_UPPER : KILN__GPU_LOWER, g->a, NULL, s->n,
                                s->n, s->result[0].array, err);
@@ -373,8 +409,10 @@ kiln_status kiln__cuda_qr(kiln__solver_gpu *g, kiln_error *err)
     KILN_TRY(
         kiln__gpu_new(g, NULL, s->dtype, count, s->n, KILN__GPU_ROWS, &s->result[1].array, err));
     KILN_TRY(kiln__gpu_new(g, NULL, s->dtype, count, -1, KILN__GPU_ROWS, &scales, err));
-    if (g->info != NULL)
+    if (!is_empty(g)) {
+        KILN_TRY(kiln__gpu_use_cusolver(g, err));
         KILN_TRY(qr_each(g, scales, s->result[1].array, err));
+    }
     memcpy(shape, g->a->shape, (size_t)g->a->rank * sizeof shape[0]);
     shape[g->a->rank - 1] = count;
     KILN_TRY(kiln__array_view(g->a, g->a->rank, shape, g->a->strides, g->a->data, &q, err));
@@ -427,9 +465,17 @@ kiln_status kiln__cuda_eigh(kiln__solver_gpu *g, kiln_error *err)
 {
     kiln__solver *s = g->s;
     const bool vectors = s->task->result_count > 1;
-    KILN_CHECK(kiln__gpu_take_matrices(g, KILN__GPU_COLUMNS, err));
     KILN_CHECK(kiln__gpu_new(g, NULL, s->real, s->n, -1, KILN__GPU_ROWS, &s->result[0].array, err));
-    if (g->info != NULL) {
+    if (kiln__small_suits(g)) {
+        if (vectors)
+            KILN_CHECK(kiln__gpu_new(g, NULL, s->dtype, s->n, s->n, KILN__GPU_ROWS,
+                                     &s->result[1].array, err));
+        const kiln__small_results results = {.y = s->result[0].array, .z = s->result[1].array};
+        return kiln__small_run(g, KILN__SMALL_JACOBI, vectors ? 1 : 0, false, &results, err);
+    }
+    KILN_CHECK(kiln__gpu_take_matrices(g, KILN__GPU_COLUMNS, err));
+    if (!is_empty(g)) {
+        KILN_CHECK(kiln__gpu_use_cusolver(g, err));
         /* Of what is not read, NaN are no matter. */
         kiln_array *whole = g->a;
         g->a = NULL;
@@ -488,25 +534,65 @@ static kiln_status svd_each(kiln__solver_gpu *g, const svd_call *c, kiln_error *
     return KILN_OK;
 }
 
+/* By a kernel of kiln's own. False where a matrix is nearly singular, so that a library must do it. */
+static kiln_status svd_small(kiln__solver_gpu *g, bool tall, bool vectors, bool *done_out,
+                             kiln_error *err)
+{
+    kiln__solver *s = g->s;
+    const kiln__small_results results = {.y = s->result[vectors ? 1 : 0].array,
+                                         .z = vectors ? s->result[tall ? 2 : 0].array : NULL,
+                                         .w = vectors ? s->result[tall ? 0 : 2].array : NULL};
+
+    *done_out = true;
+    KILN_CHECK(kiln__small_run(g, KILN__SMALL_JACOBI, vectors ? 3 : 2, !tall, &results, err));
+    KILN_CHECK(kiln__gpu_read_info(g, err));
+    for (int64_t nth = 0; nth < s->layout.count && *done_out; nth++)
+        *done_out = s->info[nth] != 2;
+    if (!*done_out)
+        memset(s->info, 0, (size_t)s->layout.count * sizeof s->info[0]);
+    return KILN_OK;
+}
+
+/* Arrays for the results, whose matrices lie in `order`. */
+static kiln_status svd_results(kiln__solver_gpu *g, bool tall, bool vectors, kiln__gpu_order order,
+                               kiln_error *err)
+{
+    kiln__solver *s = g->s;
+    const int64_t count = tall ? s->n : s->m;
+    for (int k = 0; k < KILN__SOLVER_RESULTS; k++) {
+        kiln_array_release(s->result[k].array);
+        s->result[k].array = NULL;
+    }
+    KILN_CHECK(kiln__gpu_new(g, NULL, s->real, count, -1, KILN__GPU_ROWS,
+                             &s->result[vectors ? 1 : 0].array, err));
+    if (!vectors)
+        return KILN_OK;
+    KILN_CHECK(kiln__gpu_new(g, NULL, s->dtype, s->m, count, order, &s->result[0].array, err));
+    return kiln__gpu_new(g, NULL, s->dtype, count, s->n, order, &s->result[2].array, err);
+}
+
 kiln_status kiln__cuda_svd(kiln__solver_gpu *g, kiln_error *err)
 {
     kiln__solver *s = g->s;
     const bool tall = s->m >= s->n, vectors = s->task->result_count > 1;
     const kiln__gpu_order order = tall ? KILN__GPU_COLUMNS : KILN__GPU_ROWS;
-    const int64_t count = tall ? s->n : s->m;
-    svd_call c = {.rows = tall ? s->m : s->n, .columns = count};
-    KILN_CHECK(kiln__gpu_take_matrices(g, order, err));
-    KILN_CHECK(kiln__gpu_new(g, NULL, s->real, count, -1, KILN__GPU_ROWS,
-                             &s->result[vectors ? 1 : 0].array, err));
-    c.values = s->result[vectors ? 1 : 0].array;
-    if (vectors) {
-        KILN_CHECK(kiln__gpu_new(g, NULL, s->dtype, s->m, count, order, &s->result[0].array, err));
-        KILN_CHECK(kiln__gpu_new(g, NULL, s->dtype, count, s->n, order, &s->result[2].array, err));
-        c.left = s->result[tall ? 0 : 2].array;
-        c.right = s->result[tall ? 2 : 0].array;
+    bool done = false;
+    if (kiln__small_suits(g)) {
+        KILN_CHECK(svd_results(g, tall, vectors, KILN__GPU_ROWS, err));
+        KILN_CHECK(svd_small(g, tall, vectors, &done, err));
+        if (done)
+            return KILN_OK;
     }
-    if (g->info == NULL)
+    KILN_CHECK(svd_results(g, tall, vectors, order, err));
+    KILN_CHECK(kiln__gpu_take_matrices(g, order, err));
+    if (is_empty(g))
         return KILN_OK;
+    const svd_call c = {.rows = tall ? s->m : s->n,
+                        .columns = tall ? s->n : s->m,
+                        .values = s->result[vectors ? 1 : 0].array,
+                        .left = vectors ? s->result[tall ? 0 : 2].array : NULL,
+                        .right = vectors ? s->result[tall ? 2 : 0].array : NULL};
+    KILN_CHECK(kiln__gpu_use_cusolver(g, err));
     KILN_CHECK(kiln__gpu_refuse_nan(g, err));
     return svd_each(g, &c, err);
 }

@@ -442,7 +442,8 @@ static kiln_status record(kiln_context *ctx, const kiln__product *p, void *works
 {
     const recorded r = {ctx, *p, workspace};
 
-    return kiln__product_record(stream, multiply_recorded, &r, sizeof r, offsetof(recorded, p), err);
+    return kiln__product_record(stream, multiply_recorded, &r, sizeof r, offsetof(recorded, p),
+                                err);
 }
 
 kiln_status kiln__product_cuda(kiln_context *ctx, const kiln__product *p, kiln_stream *stream,

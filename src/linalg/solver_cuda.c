@@ -22,6 +22,7 @@ typedef struct kept {
     void *params;
     const kiln__cublas *blas;
     kiln__cublas_handle blas_handle;
+    kiln__small_kernel *small;
 } kept;
 
 static void *make_kept(kiln_context *ctx)
@@ -47,6 +48,7 @@ static void destroy_kept(void *memory)
             (void)state->lib->destroy(state->handle);
         if (state->blas_handle != NULL)
             (void)state->blas->destroy(state->blas_handle);
+        kiln__small_clear(state->small);
         kiln__device_leave(state->device, pushed);
     }
     pthread_mutex_destroy(&state->lock);
@@ -72,9 +74,10 @@ kiln_status kiln__gpu_check(const kiln__solver_gpu *g, const char *call, int res
         "%s: %s gives the status %d", g->s->task->name, call, result);
 }
 
-/* With the lock. */
-static kiln_status use_cusolver(kiln__solver_gpu *g, kept *state, kiln_error *err)
+kiln_status kiln__gpu_use_cusolver(kiln__solver_gpu *g, kiln_error *err)
 {
+    kept *state = NULL;
+    KILN_CHECK(get_kept(g, &state, err));
     KILN_CHECK(kiln__cusolver_get(g->s->task->name, state->device, &state->lib, err));
     if (state->handle == NULL)
         KILN_CHECK(kiln__gpu_check(g, "cusolverDnCreate", state->lib->create(&state->handle), err));
@@ -84,6 +87,11 @@ static kiln_status use_cusolver(kiln__solver_gpu *g, kept *state, kiln_error *er
     g->lib = state->lib;
     g->handle = state->handle;
     g->params = state->params;
+    kiln_array_release(g->info);
+    g->info = NULL;
+    g->info_of_stack = false;
+    KILN_CHECK(
+        kiln__array_new(g->s->ctx, KILN_INT32, 1, &g->matrices, NULL, g->s->stream, &g->info, err));
     return kiln__gpu_check(g, "cusolverDnSetStream",
                            g->lib->set_stream(g->handle, kiln__stream_native(g->s->stream)), err);
 }
@@ -301,11 +309,12 @@ done:
     return status;
 }
 
-/* What the library says of each matrix, into s->info; the call's one wait. */
-static kiln_status read_info(kiln__solver_gpu *g, kiln_error *err)
+/* The call's one wait. */
+kiln_status kiln__gpu_read_info(kiln__solver_gpu *g, kiln_error *err)
 {
     kiln__solver *s = g->s;
-    const size_t bytes = (size_t)g->matrices * sizeof(int32_t);
+    const int64_t count = g->info_of_stack ? s->layout.count : g->matrices;
+    const size_t bytes = (size_t)count * sizeof(int32_t);
     int32_t *info = NULL;
     kiln_status status = KILN_OK;
 
@@ -316,7 +325,7 @@ static kiln_status read_info(kiln__solver_gpu *g, kiln_error *err)
         return kiln__fail_memory(err, bytes);
     KILN_TRY(kiln_array_download(g->info, info, bytes, NULL, s->stream, err));
     for (int64_t nth = 0; nth < s->layout.count; nth++) {
-        const int32_t one = info[kiln__gpu_matrix(g, nth)];
+        const int32_t one = info[g->info_of_stack ? nth : kiln__gpu_matrix(g, nth)];
         if (s->info[nth] == 0)
             s->info[nth] = one < 0 ? -one : one;
     }
@@ -349,7 +358,7 @@ kiln_status kiln__solver_cuda_finish(kiln__solver *s, kiln_error *err)
     for (int k = 0; k < s->task->result_count; k++) {
         kiln_array **const y = &s->result[k].array;
         kiln_array *copy = NULL;
-        for (int64_t nth = 0; nth < s->layout.count; nth++)
+        for (int64_t nth = 0; nth < s->layout.count && !s->filled; nth++)
             if (s->info[nth] != 0)
                 KILN_CHECK(fill_failed(s, nth, *y, err));
         if ((*y)->contiguous)
@@ -368,24 +377,6 @@ static int type_of(kiln_dtype dtype)
     static const int types[KILN__BLAS_DTYPES] = {KILN__LT_R_32F, KILN__LT_R_64F, KILN__LT_C_32F,
                                                  KILN__LT_C_64F};
     return types[kiln__blas_dtype(dtype)];
-}
-
-/* With the device's context current and the libraries' handles to ourselves. */
-static kiln_status run(kiln__solver_gpu *g, kept *state, kiln_error *err)
-{
-    kiln__solver *s = g->s;
-    kiln_status status = KILN_OK;
-
-    if (g->matrices > 0 && g->a_bytes > 0) {
-        KILN_TRY(use_cusolver(g, state, err));
-        KILN_TRY(
-            kiln__array_new(s->ctx, KILN_INT32, 1, &g->matrices, NULL, s->stream, &g->info, err));
-    }
-    KILN_TRY(s->task->cuda(g, err));
-    KILN_TRY(read_info(g, err));
-
-done:
-    return status;
 }
 
 kiln_status kiln__solver_cuda(kiln__solver *s, kiln_error *err)
@@ -407,10 +398,14 @@ kiln_status kiln__solver_cuda(kiln__solver *s, kiln_error *err)
     KILN_TRY(kiln__device_enter(device, &pushed, err));
     entered = true;
     pthread_mutex_lock(&state->lock);
-    status = run(&g, state, err);
+    g.small_kernels = &state->small;
+    status = s->task->cuda(&g, err);
+    if (status == KILN_OK)
+        status = kiln__gpu_read_info(&g, err);
     pthread_mutex_unlock(&state->lock);
 
 done:
+    s->filled = g.info_of_stack;
     if (entered)
         kiln__device_leave(device, pushed);
     kiln__pool_free(device, g.work, NULL, 0);

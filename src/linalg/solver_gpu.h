@@ -9,6 +9,8 @@
 #include "linalg/gpu_library.h"
 #include "linalg/solver.h"
 
+typedef struct kiln__small_kernel kiln__small_kernel;
+
 /* Everything of a call. Arrays are NULL until they are made. */
 struct kiln__solver_gpu {
     kiln__solver *s;
@@ -18,6 +20,7 @@ struct kiln__solver_gpu {
     int64_t a_bytes;     /* of one of them */
     kiln_array *a;       /* a copy to be used up: columns without gaps */
     kiln_array *info;    /* int32, one for each of `matrices`: what the library says */
+    bool info_of_stack;  /* or one for each of the call's stack */
     kiln_array *pivots;  /* int64, or int32 where `batched` */
     bool batched;
     const kiln__cusolver *lib;
@@ -29,6 +32,7 @@ struct kiln__solver_gpu {
     size_t work_bytes;
     void *host_work;
     size_t host_bytes;
+    kiln__small_kernel **small_kernels; /* the context's */
 };
 
 /* How the elements of an array's matrices lie: its last axis fastest, or its last but one. */
@@ -44,7 +48,8 @@ kiln_status kiln__gpu_take_matrices(kiln__solver_gpu *g, kiln__gpu_order order, 
 /* A copy of the right sides, broadcast to the stack, in columns: the first result. */
 kiln_status kiln__gpu_take_right_sides(kiln__solver_gpu *g, kiln_error *err);
 
-/* What cuBLAS needs to be called. */
+/* What the libraries need to be called; with cuSOLVER, room for what it says of each matrix. */
+kiln_status kiln__gpu_use_cusolver(kiln__solver_gpu *g, kiln_error *err);
 kiln_status kiln__gpu_use_cublas(kiln__solver_gpu *g, kiln_error *err);
 /* Workspaces of that size at least. */
 kiln_status kiln__gpu_room(kiln__solver_gpu *g, size_t device_bytes, size_t host_bytes,
@@ -59,6 +64,8 @@ kiln_status kiln__gpu_addresses(kiln__solver_gpu *g, const kiln_array *of, int64
 /* Which of `g->a` the nth of the stack is. */
 int64_t kiln__gpu_matrix(const kiln__solver_gpu *g, int64_t nth);
 
+/* What the library says of each matrix, into s->info. */
+kiln_status kiln__gpu_read_info(kiln__solver_gpu *g, kiln_error *err);
 /* Mark matrices with elements that are not finite as failed, and make them 0. They are `g->matrices`. */
 kiln_status kiln__gpu_refuse_nan(kiln__solver_gpu *g, kiln_error *err);
 
@@ -74,6 +81,29 @@ typedef enum kiln__gpu_piece {
 kiln_status kiln__gpu_run_piece(kiln__solver_gpu *g, kiln__gpu_piece piece, const kiln_array *x,
                                 const kiln_array *pivots, int64_t m, int64_t n, kiln_array *y,
                                 kiln_error *err);
+
+/* ---- small matrices (small_cuda.c) ---- */
+
+typedef enum kiln__small_kind {
+    KILN__SMALL_CHOLESKY,
+    KILN__SMALL_LU,
+    KILN__SMALL_QR,
+    KILN__SMALL_JACOBI
+} kiln__small_kind;
+
+/* What a kernel of templates/linalg/ writes: NULL where it does not. C-order, of the call's stack. */
+typedef struct kiln__small_results {
+    kiln_array *y, *z, *w;
+    int64_t columns; /* of right sides */
+} kiln__small_results;
+
+/* Whether the matrices are for a kernel of kiln's own. */
+bool kiln__small_suits(const kiln__solver_gpu *g);
+/* Run it; `task` as its file says. */
+kiln_status kiln__small_run(kiln__solver_gpu *g, kiln__small_kind kind, int task, bool turned,
+                            const kiln__small_results *r, kiln_error *err);
+/* End what a context has kept. */
+void kiln__small_clear(kiln__small_kernel *first);
 
 static inline char *kiln__gpu_at(const kiln_array *x, int64_t nth, int64_t bytes)
 {

@@ -1,0 +1,222 @@
+/*
+ * small_cuda.c - factorisations of stacks of small matrices by kernels of kiln's own, a group of lanes a matrix.
+ *
+ *     factor_cuda.c > [operands without gaps, kernel of that size] > templates/linalg/
+ *
+ * A kernel is compiled for one size, as everything is unrolled; the context keeps it. A library's batched routines
+ * take several times as long for such matrices.
+ */
+#include <float.h>
+#include <stdio.h>
+
+#include "linalg/solver_gpu.h"
+
+enum { SIDE_MAX = 32, BLOCK = 128, OPTIONS = 12, OPTION_BYTES = 40 };
+
+/* As templates/linalg/small.cu has it. */
+typedef struct arguments {
+    const void *a, *b;
+    void *y, *z, *w;
+    void *info, *pivots;
+    int64_t count, a_step, b_step;
+} arguments;
+
+bool kiln__small_suits(const kiln__solver_gpu *g)
+{
+    const kiln__solver *s = g->s;
+
+    return (s->dtype == KILN_FLOAT32 || s->dtype == KILN_FLOAT64) && s->m <= SIDE_MAX &&
+           s->n <= SIDE_MAX && s->m > 0 && s->n > 0 && s->columns <= SIDE_MAX && s->columns != 0 &&
+           s->layout.count > 0;
+}
+
+/* ---- kernels --------------------------------------------------------------------------------- */
+
+/* Compared as bytes: no padding. */
+typedef struct variant {
+    int32_t kind, dtype, task, m, n, columns, upper, turned;
+} variant;
+
+struct kiln__small_kernel {
+    kiln__small_kernel *next;
+    variant variant;
+    kiln__module *module;
+    void *entry;
+};
+
+void kiln__small_clear(kiln__small_kernel *first)
+{
+    for (kiln__small_kernel *k = first, *next; k != NULL; k = next) {
+        next = k->next;
+        kiln__module_unload(k->module);
+        kiln__free(k);
+    }
+}
+
+/* Lanes of a group: a power of two. Factors by columns need a lane for each column, the others one for each row. */
+static int lanes_of(const variant *s)
+{
+    const int wanted = s->m > s->n && s->kind != KILN__SMALL_JACOBI ? s->m : s->n;
+    int lanes = 2;
+
+    while (lanes < (s->kind == KILN__SMALL_QR ? s->n : wanted))
+        lanes *= 2;
+    return lanes;
+}
+
+static kiln_status compile(kiln__solver_gpu *g, const variant *s, kiln__small_kernel *into,
+                           kiln_error *err)
+{
+    static const char *const files[] = {[KILN__SMALL_CHOLESKY] = "linalg/cholesky.cu",
+                                        [KILN__SMALL_LU] = "linalg/lu.cu",
+                                        [KILN__SMALL_QR] = "linalg/qr.cu",
+                                        [KILN__SMALL_JACOBI] = "linalg/jacobi.cu"};
+    const bool narrow = s->dtype == KILN_FLOAT32;
+    kiln__device *device = kiln__context_device(g->s->ctx);
+    char texts[OPTIONS][OPTION_BYTES];
+    const char *options[OPTIONS];
+    const struct {
+        const char *name;
+        int value;
+    } numbers[] = {{"M", s->m},
+                   {"N", s->n},
+                   {"COLUMNS", s->columns},
+                   {"TASK", s->task},
+                   {"UPPER", s->upper},
+                   {"TURNED", s->turned},
+                   {"LANES", lanes_of(s)},
+                   {"MANTISSA", narrow ? FLT_MANT_DIG - 1 : DBL_MANT_DIG - 1},
+                   {"BIAS", narrow ? FLT_MAX_EXP - 1 : DBL_MAX_EXP - 1}};
+    kiln__definition *def = NULL;
+    const kiln__blob *blob = NULL;
+    kiln__source source = KILN__SOURCE_INIT;
+    kiln__buf text = KILN__BUF_INIT;
+    size_t count = 0;
+    kiln_status status = KILN_OK;
+
+    for (; count < KILN_COUNT_OF(numbers); count++)
+        snprintf(texts[count], OPTION_BYTES, "-DKILN__%s=%d", numbers[count].name,
+                 numbers[count].value);
+    snprintf(texts[count++], OPTION_BYTES, "-DKILN__T=%s", narrow ? "float" : "double");
+    snprintf(texts[count++], OPTION_BYTES, "-DKILN__WORD=%s",
+             narrow ? "unsigned" : "unsigned long");
+    snprintf(texts[count++], OPTION_BYTES, "-DKILN__EPSILON=%.9g",
+             narrow ? (double)FLT_EPSILON : DBL_EPSILON);
+    for (size_t k = 0; k < count; k++)
+        options[k] = texts[k];
+    KILN_TRY(kiln__module_template(files[s->kind], &text, err));
+    KILN_TRY(kiln__module_definition("kiln_linalg_small", text.text, options, count, NULL, 0, &def,
+                                     err));
+    KILN_TRY(kiln__module_emit(def, KILN_BACKEND_CUDA, &source, err));
+    KILN_TRY(kiln__jit_image(g->s->ctx, def, &source, &blob, err));
+    KILN_TRY(kiln__module_load(device, blob->data, blob->bytes, &into->module, err));
+    KILN_TRY(kiln__raw_entry(into->module, "kiln_small", &into->entry, err));
+
+done:
+    kiln__source_clear(&source);
+    kiln__definition_destroy(def);
+    kiln__buf_clear(&text);
+    return status;
+}
+
+static kiln_status get_kernel(kiln__solver_gpu *g, const variant *s, void **entry_out,
+                              kiln_error *err)
+{
+    kiln__small_kernel *k = *g->small_kernels;
+
+    while (k != NULL && memcmp(&k->variant, s, sizeof *s) != 0)
+        k = k->next;
+    if (k == NULL) {
+        KILN_CHECK(kiln__make_zeroed(&k, 1, sizeof *k, err));
+        k->variant = *s;
+        const kiln_status status = compile(g, s, k, err);
+        if (status != KILN_OK) {
+            kiln__small_clear(k);
+            return status;
+        }
+        k->next = *g->small_kernels;
+        *g->small_kernels = k;
+    }
+    *entry_out = k->entry;
+    return KILN_OK;
+}
+
+/* ---- operands -------------------------------------------------------------------------------- */
+
+/* An operand without gaps, of the call's dtype: one matrix, or as many as the stack has. `step` counts elements from
+ * one to the next. The array itself where it is such, else a copy. */
+static kiln_status take(kiln__solver_gpu *g, const kiln_array *x, int axes, kiln_array **out,
+                        int64_t *step, kiln_error *err)
+{
+    const kiln__solver *s = g->s;
+    const int rank = s->layout.stack_rank;
+    int64_t shape[KILN_RANK_MAX], each = 1;
+    kiln_array *whole = NULL;
+    kiln_status status = KILN_OK;
+
+    for (int k = x->rank - axes; k < x->rank; k++)
+        each *= x->shape[k];
+    memcpy(shape, s->layout.stack, (size_t)rank * sizeof shape[0]);
+    memcpy(shape + rank, x->shape + x->rank - axes, (size_t)axes * sizeof shape[0]);
+    *step = x->size == each ? 0 : each;
+    if (x->size == each || x->size == each * s->layout.count)
+        whole = kiln_array_retain((kiln_array *)x);
+    else
+        KILN_TRY(kiln_array_broadcast_to(x, rank + axes, shape, &whole, err));
+    if (whole->contiguous && whole->dtype == s->dtype && (uintptr_t)whole->data % 16 == 0) {
+        *out = whole;
+        whole = NULL;
+        if ((*out)->storage->home != s->stream)
+            kiln__storage_used_on((*out)->storage, s->stream);
+    } else {
+        KILN_TRY(kiln__array_copy_as(whole, s->dtype, NULL, s->stream, out, err));
+    }
+
+done:
+    kiln_array_release(whole);
+    return status;
+}
+
+kiln_status kiln__small_run(kiln__solver_gpu *g, kiln__small_kind kind, int task, bool turned,
+                            const kiln__small_results *r, kiln_error *err)
+{
+    kiln__solver *s = g->s;
+    const int64_t count = s->layout.count;
+    kiln_array *a = NULL, *b = NULL;
+    arguments call = {.count = count};
+    void *entry = NULL;
+    kiln_status status = KILN_OK;
+    const variant wanted = {.kind = (int32_t)kind,
+                            .dtype = (int32_t)s->dtype,
+                            .task = task,
+                            .m = (int32_t)(turned ? s->n : s->m),
+                            .n = (int32_t)(turned ? s->m : s->n),
+                            .columns = r->columns > 0 ? (int32_t)r->columns : 1,
+                            .upper = s->o.upper,
+                            .turned = turned};
+
+    KILN_TRY(get_kernel(g, &wanted, &entry, err));
+    KILN_TRY(take(g, s->a, 2, &a, &call.a_step, err));
+    if (s->b != NULL)
+        KILN_TRY(take(g, s->b, s->columns < 0 ? 1 : 2, &b, &call.b_step, err));
+    kiln_array_release(g->info);
+    g->info = NULL;
+    KILN_TRY(kiln__array_new(s->ctx, KILN_INT32, 1, &count, NULL, s->stream, &g->info, err));
+    g->info_of_stack = true;
+    call.a = a->data;
+    call.b = b != NULL ? b->data : NULL;
+    call.y = r->y != NULL ? r->y->data : NULL;
+    call.z = r->z != NULL ? r->z->data : NULL;
+    call.w = r->w != NULL ? r->w->data : NULL;
+    call.pivots = g->pivots != NULL ? g->pivots->data : NULL;
+    call.info = g->info->data;
+    const kiln__launch_config config = {.grid_x = kiln__blocks(count, BLOCK / lanes_of(&wanted)),
+                                        .block = BLOCK};
+    KILN_TRY(kiln__launch(kiln__context_device(s->ctx), entry, &config, &call, sizeof call,
+                          s->stream, err));
+
+done:
+    kiln_array_release(a);
+    kiln_array_release(b);
+    return status;
+}

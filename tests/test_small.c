@@ -1,0 +1,411 @@
+/*
+ * test_small.c - stacks of small matrices, which a GPU factorises by kernels of kiln's own: residuals and orthogonality,
+ * with bounds by the size and the rounding of the dtype, for sizes on both sides of a group of lanes.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "linalg_env.h"
+
+enum { STACK = 5 };
+
+/* A stack of matrices in double, whatever the arrays have. */
+typedef struct stack {
+    int64_t m, n;
+    double *data; /* STACK * m * n */
+} stack;
+
+static stack make_stack(int64_t m, int64_t n)
+{
+    stack s = {m, n, calloc((size_t)(STACK * m * n) + 1, sizeof(double))};
+    assert_non_null(s.data);
+    return s;
+}
+
+static double *at(const stack *s, int nth, int64_t i, int64_t j)
+{
+    return &s->data[(nth * s->m + i) * s->n + j];
+}
+
+/* Between -1 and 1, of magnitudes that differ from matrix to matrix. */
+static stack random_stack(test_env *t, int64_t m, int64_t n)
+{
+    static const double scales[STACK] = {1, 1e-6, 1e6, 1, 30};
+    stack s = make_stack(m, n);
+
+    for (int64_t k = 0; k < STACK * m * n; k++)
+        s.data[k] = scales[k / (m * n)] * ((double)test_random_below(t, 2000) - 999.5) / 1000;
+    return s;
+}
+
+/* a b, or a b^T. */
+static stack multiply(const stack *a, const stack *b, bool turned)
+{
+    stack y = make_stack(a->m, turned ? b->m : b->n);
+
+    for (int nth = 0; nth < STACK; nth++)
+        for (int64_t i = 0; i < y.m; i++)
+            for (int64_t j = 0; j < y.n; j++)
+                for (int64_t k = 0; k < a->n; k++)
+                    *at(&y, nth, i, j) +=
+                        *at(a, nth, i, k) * (turned ? *at(b, nth, j, k) : *at(b, nth, k, j));
+    return y;
+}
+
+static stack transpose(const stack *a)
+{
+    stack y = make_stack(a->n, a->m);
+
+    for (int nth = 0; nth < STACK; nth++)
+        for (int64_t i = 0; i < a->m; i++)
+            for (int64_t j = 0; j < a->n; j++)
+                *at(&y, nth, j, i) = *at(a, nth, i, j);
+    return y;
+}
+
+/* The largest difference of two, as a fraction of the largest element of `against`, over all matrices. */
+static double difference(const stack *a, const stack *b, const stack *against)
+{
+    double worst = 0;
+
+    for (int nth = 0; nth < STACK; nth++) {
+        double off = 0, size = 0;
+        for (int64_t k = 0; k < a->m * a->n; k++) {
+            const double d = fabs(*at(a, nth, 0, k) - *at(b, nth, 0, k));
+            off = d > off || isnan(d) ? d : off;
+        }
+        for (int64_t k = 0; k < against->m * against->n; k++)
+            size = fmax(size, fabs(*at(against, nth, 0, k)));
+        worst = fmax(worst, isnan(off) ? INFINITY : off / size);
+    }
+    return worst;
+}
+
+static kiln_array *array_of(test_env *t, kiln_dtype dtype, const stack *s)
+{
+    kiln_array *exact = NULL, *x = NULL;
+
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT64, 3, (const int64_t[]){STACK, s->m, s->n},
+                               s->data, NULL, &exact, &t->err));
+    OK(t, kiln_array_cast(exact, dtype, &x, &t->err));
+    kiln_array_release(exact);
+    return x;
+}
+
+/* Its elements; the array is released. */
+static stack stack_of(test_env *t, kiln_array *x)
+{
+    const int rank = kiln_array_rank(x);
+    const int64_t *shape = kiln_array_shape(x);
+    stack s = make_stack(shape[1], rank > 2 ? shape[2] : 1);
+    void *data = elements(t, x);
+
+    for (int64_t k = 0; k < kiln_array_size(x); k++)
+        s.data[k] = creal(value_at(kiln_array_dtype(x), data, k));
+    free(data);
+    kiln_array_release(x);
+    return s;
+}
+
+/* What the array holds of `s`, rounded to its dtype. */
+static kiln_array *round_to(test_env *t, kiln_dtype dtype, stack *s)
+{
+    kiln_array *x = array_of(t, dtype, s);
+
+    free(s->data);
+    *s = stack_of(t, kiln_array_retain(x));
+    return x;
+}
+
+#define SMALL(value, bound, what, m, n, dtype)                                                     \
+    CHECK((value) <= (bound), "%s of %lld x %lld, %s: %g, and %g is allowed", what,                \
+          (long long)(m), (long long)(n), kiln_dtype_name(dtype), value, bound)
+
+/* The columns of q are orthonormal. */
+static void check_orthonormal(const stack *q, double bound, const char *what, kiln_dtype dtype)
+{
+    stack turned = transpose(q), gram = multiply(&turned, q, false), unit = make_stack(q->n, q->n);
+
+    for (int nth = 0; nth < STACK; nth++)
+        for (int64_t k = 0; k < q->n; k++)
+            *at(&unit, nth, k, k) = 1;
+    const double off = difference(&gram, &unit, &unit);
+    SMALL(off, bound, what, q->m, q->n, dtype);
+    free(turned.data);
+    free(gram.data);
+    free(unit.data);
+}
+
+/* ---- square matrices ------------------------------------------------------------------------- */
+
+static void check_solve(test_env *t, kiln_dtype dtype, int64_t n, int64_t columns)
+{
+    const double bound = 40 * (double)n * epsilon_of(dtype);
+    stack a = random_stack(t, n, n), b = random_stack(t, n, columns);
+    kiln_array *x = NULL, *inverse = NULL, *a_array, *b_array;
+
+    for (int nth = 0; nth < STACK; nth++) /* well conditioned, but rows in another order */
+        for (int64_t k = 0; k < n; k++)
+            *at(&a, nth, k, (k + nth) % n) += 8 * (double)n * fabs(*at(&a, nth, k, k));
+    a_array = round_to(t, dtype, &a);
+    b_array = round_to(t, dtype, &b);
+    OK(t, kiln_linalg_solve(a_array, b_array, NULL, &x, &t->err));
+    OK(t, kiln_linalg_inv(a_array, NULL, &inverse, &t->err));
+    stack x_stack = stack_of(t, x), inverse_stack = stack_of(t, inverse);
+    stack again = multiply(&a, &x_stack, false), unit = multiply(&a, &inverse_stack, false);
+    stack ones = make_stack(n, n);
+    for (int nth = 0; nth < STACK; nth++)
+        for (int64_t k = 0; k < n; k++)
+            *at(&ones, nth, k, k) = 1;
+    SMALL(difference(&again, &b, &b), 20 * bound, "a x - b", n, columns, dtype);
+    SMALL(difference(&unit, &ones, &ones), 20 * bound, "a a^-1 - 1", n, n, dtype);
+    stack *const all[] = {&a, &b, &x_stack, &inverse_stack, &again, &unit, &ones};
+    for (size_t k = 0; k < COUNT(all); k++)
+        free(all[k]->data);
+    kiln_array_release(a_array);
+    kiln_array_release(b_array);
+}
+
+static void check_cholesky(test_env *t, kiln_dtype dtype, int64_t n)
+{
+    const double bound = 20 * (double)n * epsilon_of(dtype);
+    kiln_linalg_options options = KILN_LINALG_OPTIONS_INIT;
+    stack base = random_stack(t, n, n), a = multiply(&base, &base, true);
+
+    for (int nth = 0; nth < STACK; nth++)
+        for (int64_t k = 0; k < n; k++)
+            *at(&a, nth, k, k) *= 1.5;
+    for (int upper = 0; upper < 2; upper++) {
+        kiln_array *y = NULL, *a_array = round_to(t, dtype, &a);
+        options.upper = upper != 0;
+        OK(t, kiln_linalg_cholesky(a_array, &options, &y, &t->err));
+        stack l = stack_of(t, y), turned = transpose(&l);
+        stack again = upper ? multiply(&turned, &l, false) : multiply(&l, &l, true);
+        SMALL(difference(&again, &a, &a), bound, "l l^T - a", n, n, dtype);
+        free(l.data);
+        free(turned.data);
+        free(again.data);
+        kiln_array_release(a_array);
+    }
+    free(base.data);
+    free(a.data);
+}
+
+/* Triangles, of which the other half is not read. */
+static void check_triangular(test_env *t, kiln_dtype dtype, int64_t n)
+{
+    kiln_linalg_options options = KILN_LINALG_OPTIONS_INIT;
+
+    for (int upper = 0; upper < 2; upper++) {
+        stack a = random_stack(t, n, n), b = random_stack(t, n, 2);
+        kiln_array *x = NULL;
+        for (int nth = 0; nth < STACK; nth++)
+            for (int64_t i = 0; i < n; i++)
+                for (int64_t j = 0; j < n; j++) {
+                    double *one = at(&a, nth, i, j);
+                    *one = i == j ? 4 * (double)n * (fabs(*one) + 1e-9)
+                                  : ((upper ? i > j : i < j) ? (double)NAN : *one);
+                }
+        kiln_array *a_array = round_to(t, dtype, &a), *b_array = round_to(t, dtype, &b);
+        options.upper = upper != 0;
+        OK(t, kiln_linalg_solve_triangular(a_array, b_array, &options, &x, &t->err));
+        for (int64_t k = 0; k < STACK * n * n; k++)
+            if (isnan(a.data[k]))
+                a.data[k] = 0;
+        stack x_stack = stack_of(t, x), again = multiply(&a, &x_stack, false);
+        SMALL(difference(&again, &b, &b), 1e4 * (double)n * epsilon_of(dtype), "triangle", n, n,
+              dtype);
+        stack *const all[] = {&a, &b, &x_stack, &again};
+        for (size_t k = 0; k < COUNT(all); k++)
+            free(all[k]->data);
+        kiln_array_release(a_array);
+        kiln_array_release(b_array);
+    }
+}
+
+static void check_eigh(test_env *t, kiln_dtype dtype, int64_t n)
+{
+    const double bound = 60 * (double)n * epsilon_of(dtype);
+    stack a = random_stack(t, n, n);
+    kiln_array *values = NULL, *vectors = NULL, *alone = NULL;
+
+    for (int nth = 0; nth < STACK; nth++)
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t j = 0; j < i; j++)
+                *at(&a, nth, j, i) =
+                    nth == 3 ? 0 : *at(&a, nth, i, j); /* one has two equal values */
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++)
+            *at(&a, 3, i, j) = i == j ? (double)(i / 2) : 0;
+    kiln_array *a_array = round_to(t, dtype, &a);
+    OK(t, kiln_linalg_eigh(a_array, NULL, &values, &vectors, &t->err));
+    OK(t, kiln_linalg_eigvalsh(a_array, NULL, &alone, &t->err));
+    stack w = stack_of(t, values), v = stack_of(t, vectors), only = stack_of(t, alone);
+    stack left = multiply(&a, &v, false), right = make_stack(n, n);
+    for (int nth = 0; nth < STACK; nth++)
+        for (int64_t i = 0; i < n; i++) {
+            assert_true(i == 0 || *at(&w, nth, i - 1, 0) <= *at(&w, nth, i, 0));
+            for (int64_t j = 0; j < n; j++)
+                *at(&right, nth, i, j) = *at(&v, nth, i, j) * *at(&w, nth, j, 0);
+        }
+    if (n > 1)
+        SMALL(difference(&left, &right, &a), bound, "a v - v w", n, n, dtype);
+    SMALL(difference(&w, &only, &w), bound, "eigvalsh", n, n, dtype);
+    check_orthonormal(&v, bound, "v^T v - 1", dtype);
+    stack *const all[] = {&a, &w, &v, &only, &left, &right};
+    for (size_t k = 0; k < COUNT(all); k++)
+        free(all[k]->data);
+    kiln_array_release(a_array);
+}
+
+/* ---- matrices of any shape ------------------------------------------------------------------- */
+
+static void check_qr(test_env *t, kiln_dtype dtype, int64_t m, int64_t n)
+{
+    const double bound = 20 * (double)(m + n) * epsilon_of(dtype);
+    stack a = random_stack(t, m, n);
+    kiln_array *q_array = NULL, *r_array = NULL, *a_array = round_to(t, dtype, &a);
+
+    OK(t, kiln_linalg_qr(a_array, NULL, &q_array, &r_array, &t->err));
+    stack q = stack_of(t, q_array), r = stack_of(t, r_array), again = multiply(&q, &r, false);
+    SMALL(difference(&again, &a, &a), bound, "q r - a", m, n, dtype);
+    check_orthonormal(&q, bound, "q^T q - 1", dtype);
+    for (int nth = 0; nth < STACK; nth++)
+        for (int64_t i = 0; i < r.m; i++)
+            for (int64_t j = 0; j < i && j < r.n; j++)
+                assert_true(*at(&r, nth, i, j) == 0);
+    stack *const all[] = {&a, &q, &r, &again};
+    for (size_t k = 0; k < COUNT(all); k++)
+        free(all[k]->data);
+    kiln_array_release(a_array);
+}
+
+/* `rank`: the last rows are copies of the first beyond it. */
+static void check_svd(test_env *t, kiln_dtype dtype, int64_t m, int64_t n, int64_t rank)
+{
+    const double bound = 60 * (double)(m + n) * epsilon_of(dtype);
+    stack a = random_stack(t, m, n);
+    kiln_array *u_array = NULL, *s_array = NULL, *vh_array = NULL, *alone = NULL;
+
+    for (int nth = 0; nth < STACK; nth++)
+        for (int64_t i = rank; i < m; i++)
+            for (int64_t j = 0; j < n; j++)
+                *at(&a, nth, i, j) = *at(&a, nth, i % rank, j);
+    kiln_array *a_array = round_to(t, dtype, &a);
+    OK(t, kiln_linalg_svd(a_array, NULL, &u_array, &s_array, &vh_array, &t->err));
+    OK(t, kiln_linalg_svdvals(a_array, NULL, &alone, &t->err));
+    stack u = stack_of(t, u_array), s = stack_of(t, s_array), vh = stack_of(t, vh_array);
+    stack only = stack_of(t, alone), turned = transpose(&vh);
+    check_orthonormal(&u, bound, "u^T u - 1", dtype);
+    check_orthonormal(&turned, bound, "v^T v - 1", dtype);
+    for (int nth = 0; nth < STACK; nth++)
+        for (int64_t k = 0; k < s.m; k++) {
+            assert_true(*at(&s, nth, k, 0) >= 0);
+            assert_true(k == 0 || *at(&s, nth, k - 1, 0) >= *at(&s, nth, k, 0));
+            for (int64_t i = 0; i < m; i++)
+                *at(&u, nth, i, k) *= *at(&s, nth, k, 0);
+        }
+    stack again = multiply(&u, &vh, false);
+    SMALL(difference(&again, &a, &a), bound, "u s v - a", m, n, dtype);
+    SMALL(difference(&s, &only, &s), bound, "svdvals", m, n, dtype);
+    stack *const all[] = {&a, &u, &s, &vh, &only, &turned, &again};
+    for (size_t k = 0; k < COUNT(all); k++)
+        free(all[k]->data);
+    kiln_array_release(a_array);
+}
+
+/* ---- the tests ------------------------------------------------------------------------------- */
+
+static const struct {
+    int64_t n;
+    kiln_dtype dtype;
+} sizes[] = {{1, KILN_FLOAT64}, {3, KILN_FLOAT32}, {8, KILN_FLOAT64}, {32, KILN_FLOAT32}};
+
+static void test_small__solves_and_inverts(void **state)
+{
+    for (size_t k = 0; k < COUNT(sizes); k++)
+        check_solve(*state, sizes[k].dtype, sizes[k].n, k % 2 == 0 ? 1 : 4);
+}
+
+static void test_small__factorises_positive_definite_matrices(void **state)
+{
+    for (size_t k = 0; k < COUNT(sizes); k++)
+        check_cholesky(*state, sizes[k].dtype, sizes[k].n);
+}
+
+static void test_small__solves_triangles(void **state)
+{
+    check_triangular(*state, KILN_FLOAT64, 5);
+    check_triangular(*state, KILN_FLOAT32, 32);
+}
+
+static void test_small__finds_eigenvalues(void **state)
+{
+    for (size_t k = 0; k < COUNT(sizes); k++)
+        check_eigh(*state, sizes[k].dtype, sizes[k].n);
+}
+
+static void test_small__makes_orthogonal_factors(void **state)
+{
+    for (size_t k = 0; k < COUNT(sizes); k++)
+        check_qr(*state, sizes[k].dtype, sizes[k].n, sizes[k].n);
+    check_qr(*state, KILN_FLOAT32, 32, 5);
+    check_qr(*state, KILN_FLOAT64, 3, 17);
+}
+
+static void test_small__finds_singular_values(void **state)
+{
+    for (size_t k = 0; k < COUNT(sizes); k++)
+        check_svd(*state, sizes[k].dtype, sizes[k].n, sizes[k].n, sizes[k].n);
+    check_svd(*state, KILN_FLOAT32, 20, 6, 20);
+    check_svd(*state, KILN_FLOAT64, 4, 9, 4);
+    check_svd(*state, KILN_FLOAT64, 8, 8, 5); /* three of them are 0 */
+}
+
+/* One matrix for all right sides, a stack that broadcasts, a transposed view, and a failure in between. */
+static void test_small__takes_stacks_that_broadcast(void **state)
+{
+    static const double a[] = {2, 1, 0, 4}, b[] = {1, 2, 3, 4, 5, 6};
+    test_env *t = *state;
+    kiln_array *x = NULL, *right = NULL, *y = NULL, *turned = NULL;
+    double got[6];
+
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT64, 2, (const int64_t[]){2, 2}, a, NULL, &x,
+                               &t->err));
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT64, 3, (const int64_t[]){3, 2, 1}, b, NULL, &right,
+                               &t->err));
+    OK(t, kiln_linalg_solve(x, right, NULL, &y, &t->err));
+    OK(t, kiln_array_to_host(y, got, sizeof got, NULL, &t->err));
+    for (int k = 0; k < 3; k++) {
+        assert_true(fabs(got[2 * k + 1] - b[2 * k + 1] / 4) < 1e-14);
+        assert_true(fabs(got[2 * k] - (b[2 * k] - got[2 * k + 1]) / 2) < 1e-14);
+    }
+    kiln_array_release(y);
+    y = NULL;
+    OK(t, kiln_array_transpose(x, NULL, &turned, &t->err));
+    OK(t, kiln_linalg_solve(turned, right, NULL, &y, &t->err));
+    OK(t, kiln_array_to_host(y, got, sizeof got, NULL, &t->err));
+    for (int k = 0; k < 3; k++) {
+        assert_true(fabs(got[2 * k] - b[2 * k] / 2) < 1e-14);
+        assert_true(fabs(got[2 * k + 1] - (b[2 * k + 1] - got[2 * k]) / 4) < 1e-14);
+    }
+    kiln_array *const all[] = {x, right, y, turned};
+    for (size_t k = 0; k < COUNT(all); k++)
+        kiln_array_release(all[k]);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_small__solves_and_inverts),
+        TEST(test_small__factorises_positive_definite_matrices),
+        TEST(test_small__solves_triangles),
+        TEST(test_small__finds_eigenvalues),
+        TEST(test_small__makes_orthogonal_factors),
+        TEST(test_small__finds_singular_values),
+        TEST(test_small__takes_stacks_that_broadcast),
+    };
+
+    return test_env_main(argc, argv, "test_small", tests, COUNT(tests));
+}
