@@ -430,6 +430,37 @@ static void test_solver__names_the_matrix_that_is_singular(void **state)
         kiln_array_release(all[k]);
 }
 
+/* As a library says it: of one matrix and of a stack that are too large for kernels of kiln's own. */
+static void test_solver__names_large_matrices_too(void **state)
+{
+    enum { N = 40 };
+    test_env *t = *state;
+    double complex *data = calloc(6 * N * N, sizeof *data);
+    kiln_array *b = make(t, KILN_FLOAT64, 2, (const int64_t[]){N, 1}), *y = NULL, *one = NULL;
+
+    for (int k = 0; k < 6 * N; k++) /* the last of matrix 4 has a row of zeros */
+        data[k / N * N * N + k % N * (N + 1)] = k == 4 * N + 17 ? 0 : 2;
+    kiln_array *a = array_of(t, KILN_FLOAT64, 4, (const int64_t[]){2, 3, N, N}, data);
+    FAILS(t, KILN_ERR_SINGULAR, kiln_linalg_inv(a, NULL, &y, &t->err), "matrix [1, 1]", "pivot 18");
+    FAILS(t, KILN_ERR_SINGULAR, kiln_linalg_solve(a, b, NULL, &y, &t->err), "matrix [1, 1]",
+          "pivot 18");
+    FAILS(t, KILN_ERR_SINGULAR, kiln_linalg_cholesky(a, NULL, &y, &t->err), "matrix [1, 1]",
+          "order 18");
+    FAILS(t, KILN_ERR_SINGULAR, kiln_linalg_solve_triangular(a, b, NULL, &y, &t->err),
+          "matrix [1, 1]", "element 18");
+    OK(t, kiln_array_view(a, "1, 1", &one, &t->err));
+    FAILS(t, KILN_ERR_SINGULAR, kiln_linalg_inv(one, NULL, &y, &t->err), "the matrix is", "18");
+    FAILS(t, KILN_ERR_SINGULAR, kiln_linalg_solve(one, b, NULL, &y, &t->err), "the matrix is",
+          "18");
+    FAILS(t, KILN_ERR_SINGULAR, kiln_linalg_cholesky(one, NULL, &y, &t->err), "the matrix is",
+          "18");
+    assert_null(y);
+    free(data);
+    kiln_array_release(a);
+    kiln_array_release(b);
+    kiln_array_release(one);
+}
+
 /* NumPy: inv and solve give NaN, cholesky raises LinAlgError. */
 static void test_solver__passes_nan_on(void **state)
 {
@@ -524,6 +555,7 @@ int main(int argc, char **argv)
         TEST(test_solver__powers_of_other_dtypes),
         TEST(test_solver__writes_an_output),
         TEST(test_solver__names_the_matrix_that_is_singular),
+        TEST(test_solver__names_large_matrices_too),
         TEST(test_solver__passes_nan_on),
         TEST(test_solver__refuses_arguments),
         TEST(test_solver__survives_a_lack_of_memory),

@@ -125,7 +125,7 @@ static kiln_status substitute(kiln__solver_gpu *g, kiln_array *x, int64_t column
             kiln__gpu_check(g, "cusolverDnXgetrs",
                             g->lib->getrs(g->handle, g->params, 0, n, columns, g->type,
                                           kiln__gpu_at(g->a, at, g->a_bytes), n, pivots, g->type,
-                                          kiln__gpu_at(x, nth, bytes), n, info_of(g, at)),
+                                          kiln__gpu_at(x, nth, bytes), n, info_of(g, g->matrices)),
                             err));
     }
 

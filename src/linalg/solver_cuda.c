@@ -315,6 +315,7 @@ kiln_status kiln__gpu_read_info(kiln__solver_gpu *g, kiln_error *err)
     kiln__solver *s = g->s;
     const int64_t count = g->info_of_stack ? s->layout.count : g->matrices;
     const size_t bytes = (size_t)count * sizeof(int32_t);
+    kiln_array *told = NULL;
     int32_t *info = NULL;
     kiln_status status = KILN_OK;
 
@@ -323,7 +324,8 @@ kiln_status kiln__gpu_read_info(kiln__solver_gpu *g, kiln_error *err)
     info = kiln__alloc(bytes + 1);
     if (info == NULL)
         return kiln__fail_memory(err, bytes);
-    KILN_TRY(kiln_array_download(g->info, info, bytes, NULL, s->stream, err));
+    KILN_TRY(kiln__array_view(g->info, 1, &count, g->info->strides, g->info->data, &told, err));
+    KILN_TRY(kiln_array_download(told, info, bytes, NULL, s->stream, err));
     for (int64_t nth = 0; nth < s->layout.count; nth++) {
         const int32_t one = info[g->info_of_stack ? nth : kiln__gpu_matrix(g, nth)];
         if (s->info[nth] == 0)
@@ -331,6 +333,7 @@ kiln_status kiln__gpu_read_info(kiln__solver_gpu *g, kiln_error *err)
     }
 
 done:
+    kiln_array_release(told);
     kiln__free(info);
     return status;
 }

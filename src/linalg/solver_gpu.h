@@ -19,7 +19,8 @@ struct kiln__solver_gpu {
     int64_t matrices;    /* of `a`, which may be fewer than the stack has */
     int64_t a_bytes;     /* of one of them */
     kiln_array *a;       /* a copy to be used up: columns without gaps */
-    kiln_array *info;    /* int32, one for each of `matrices`: what the library says */
+    kiln_array *info;    /* int32, one for each of `matrices`: what the library says; and one that
+                            nobody reads */
     bool info_of_stack;  /* or one for each of the call's stack */
     kiln_array *pivots;  /* int64, or int32 where `batched` */
     bool batched;

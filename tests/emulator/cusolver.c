@@ -208,6 +208,7 @@ static void run_getrs(const work *w)
     for (int64_t k = 0; k < w->n; k++)
         narrow[k] = (int32_t)w->pivots[k];
     kiln__dense_lu_solve(dtypes[w->which], w->n, w->columns, w->a, narrow, w->b);
+    *w->info = 0; /* it says what became of its arguments, not of the factors */
     free(narrow);
 }
 
@@ -216,7 +217,7 @@ EMU_EXPORT int cusolverDnXgetrs(void *handle, void *params, int transpose, int64
                                 const int64_t *pivots, int b_type, void *b, int64_t b_step,
                                 int32_t *info)
 {
-    (void)params, (void)info;
+    (void)params;
     if (handle == NULL || transpose != 0 || a_step != n || b_step != n || type != b_type)
         return INVALID_VALUE;
     return enqueue("getrs", (work){.run = run_getrs,
@@ -225,7 +226,8 @@ EMU_EXPORT int cusolverDnXgetrs(void *handle, void *params, int transpose, int64
                                    .columns = columns,
                                    .a = (void *)a,
                                    .b = b,
-                                   .pivots = (int64_t *)pivots});
+                                   .pivots = (int64_t *)pivots,
+                                   .info = info});
 }
 
 static void run_getrf_batched(const work *w)
