@@ -284,6 +284,35 @@ static void test_elementwise__size_decides_new_outputs(void **state)
     kiln_elementwise_destroy(op);
 }
 
+/* So has a new raw one, into which the kernel writes where it likes. */
+static void test_elementwise__size_decides_new_raw_outputs(void **state)
+{
+    test_env *t = *state;
+    kiln_elementwise *op = NULL;
+    kiln_elementwise_call_options options = KILN_ELEMENTWISE_CALL_OPTIONS_INIT;
+    kiln_array *z = NULL;
+    int64_t got[70];
+
+    OK(t, kiln_elementwise_create(t->ctx, "int64 a", "raw int64 z",
+                                  "z[z.size() - 1 - i] = a * i + z.shape()[0]", NULL, &op,
+                                  &t->err));
+    FAILS(t, kiln_elementwise_run(op, KILN_ARGS(3, &z), NULL, &t->err), KILN_ERR_UNDECIDED_SIZE,
+          "");
+    options.has_size = true;
+    for (int64_t size = 70; size > 60; size -= 7) {
+        options.size = size;
+        OK(t, kiln_elementwise_run(op, KILN_ARGS(3, &z), &options, &t->err));
+        CHECK(kiln_array_rank(z) == 1 && kiln_array_shape(z)[0] == size, "%d axes",
+              kiln_array_rank(z));
+        OK(t, kiln_array_to_host(z, got, (size_t)size * sizeof got[0], NULL, &t->err));
+        for (int64_t k = 0; k < size; k++)
+            CHECK(got[size - 1 - k] == 3 * k + size, "%lld", (long long)got[k]);
+        kiln_array_release(z);
+        z = NULL;
+    }
+    kiln_elementwise_destroy(op);
+}
+
 /* ---- atomics ---- */
 
 #define ATOMIC_BINS 8
@@ -347,6 +376,7 @@ int main(int argc, char **argv)
         TEST(test_elementwise__ind_gives_size_and_indices),
         TEST(test_elementwise__size_rules_where_only_raw_arrays_and_scalars_are_given),
         TEST(test_elementwise__size_decides_new_outputs),
+        TEST(test_elementwise__size_decides_new_raw_outputs),
         TEST(test_elementwise__atomics_meet_in_one_place),
     };
 

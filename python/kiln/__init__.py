@@ -12,7 +12,7 @@ import os as _os
 
 from . import _kiln
 from ._errors import (CLASSES as _CLASSES, ArgumentError, AxisError, CompileError, DeviceError,
-                      DtypeError, Error, OutOfMemory, RangeError, Warning)
+                      DtypeError, Error, LinAlgError, OutOfMemory, RangeError, Warning)
 from . import _array, _kinds
 
 _kiln._setup(_CLASSES, Warning, _array.ndarray, _kinds.describe)
@@ -27,11 +27,21 @@ from ._dtypes import DTYPES as _DTYPES, dtype
 from ._fuse import fuse
 from ._kernels import (ElementwiseKernel, RawKernel, RawModule, ReductionKernel, Row, Scan, Stage,
                        eval)
+from ._observe import memory_log, memory_table, scope, trace
 from ._kiln import default_device, devices, set_default_device, synchronize
 
 e, pi, inf, nan = 2.718281828459045, 3.141592653589793, float("inf"), float("nan")
 globals().update(_DTYPES)
 globals().update(_array.NUMPY)
+
+from . import _standard, linalg
+from ._standard import (__array_namespace_info__, broadcast_arrays, broadcast_shapes, can_cast, concat,
+                        cumulative_prod, cumulative_sum, diff, finfo, iinfo, isdtype, isin, meshgrid, repeat,
+                        result_type, roll, stack, std, tile, tril, triu, unstack, var)
+from .linalg import dot, einsum, inner, kron, matmul, outer, tensordot, vecdot
+
+concatenate = concat
+globals().update(_standard.SCANS)
 
 __version__ = _kiln.version()
 __array_api_version__ = "2024.12"

@@ -182,6 +182,8 @@ class ndarray(_kiln.Array):
         out = None if out is None else out if len(out) > 1 else out[0]
         if method == "__call__" and not keywords and name in NUMPY:
             return _functions.call(name, inputs, out)
+        if method == "__call__" and not keywords and out is None and name in PRODUCTS:
+            return PRODUCTS[name](*inputs)
         if method == "reduce" and name in reductions:
             axis = keywords.pop("axis", 0)
             return NUMPY[reductions[name]](*inputs, axis=axis, out=out, **keywords)
@@ -190,6 +192,9 @@ class ndarray(_kiln.Array):
     def __array_namespace__(self, *, api_version=None):
         import kiln
         return kiln
+
+
+PRODUCTS = {}  # NumPy's ufuncs of linear algebra, by kiln/linalg.py
 
 
 def _is_numpy(value):

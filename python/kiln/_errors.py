@@ -42,6 +42,10 @@ class DeviceError(Error, RuntimeError):
     """A device, a driver or a compiler is missing or has failed."""
 
 
+class LinAlgError(ArgumentError):
+    """A matrix is singular or not positive definite, or an iteration did not converge."""
+
+
 class Warning(UserWarning):
     """What libkiln works around, such as a cache folder that cannot be used."""
 
@@ -57,6 +61,7 @@ CLASSES = {
                "__module__": "kiln"}),
     -29: AxisError,
     -18: CompileError,
+    -37: LinAlgError,
     -3: OutOfMemory,
     -4: OutOfMemory,
 }

@@ -15,7 +15,9 @@
  * options.c    the keywords of a call
  * array.c      the type Array: a kiln_array
  * views.c      its views and copies
+ * linalg.c     linear algebra and named scans of Arrays
  * capsule.c    Array to and from DLPack's capsules
+ * observe.c    observers of a context, and labels
  * exchange.c   the table of C functions by which Array is exchanged
  *
  * It uses the public headers of libkiln and Python's limited API of 3.11, so that one binary serves
@@ -261,7 +263,7 @@ int kilnpy_read_axes(PyObject *axis, bool *has_out, kiln_axes *out);
 /* A number of Python as an argument. Returns 1 where it is none. */
 int kilnpy_read_number(PyObject *object, kiln_arg *out);
 
-/* ---- array.c, views.c, capsule.c and exchange.c ---- */
+/* ---- array.c, views.c, linalg.c, capsule.c, exchange.c and observe.c ---- */
 
 typedef struct array_object {
     PyObject_HEAD kiln_array *array; /* counted */
@@ -281,6 +283,11 @@ PyObject *kilnpy_array_new(kiln_array *a);
 int kilnpy_read_shape(PyObject *shape, int64_t out[KILN_RANK_MAX]);
 
 extern PyMethodDef kilnpy_view_methods[];
+PyObject *kilnpy_linalg(PyObject *self, PyObject *args);
+PyObject *kilnpy_scan(PyObject *self, PyObject *args);
+PyObject *kilnpy_observe(PyObject *self, PyObject *args);
+PyObject *kilnpy_observed(PyObject *self, PyObject *capsule);
+PyObject *kilnpy_label(PyObject *self, PyObject *text);
 PyObject *kilnpy_dlpack(PyObject *self, PyObject *args, PyObject *keywords);
 
 /* A capsule "dltensor_versioned" of an array, whose users work on the stream that it was made on. */

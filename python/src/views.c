@@ -287,4 +287,9 @@ PyMethodDef kilnpy_view_methods[] = {
     {"to_host", to_host, METH_O, "to_host(array)"},
     {"element", element, METH_O, "element(array)"},
     {"text", text, METH_O, "text(array)"},
+    {"linalg", kilnpy_linalg, METH_VARARGS, "linalg(name, arrays, number, upper, text, axes)"},
+    {"observe", kilnpy_observe, METH_VARARGS, "observe(what, path, device)"},
+    {"observed", kilnpy_observed, METH_O, "observed(observer)"},
+    {"label", kilnpy_label, METH_O, "label(text or None)"},
+    {"scan", kilnpy_scan, METH_VARARGS, "scan(name, array, axis, exclusive, reverse, out)"},
     {NULL, NULL, 0, NULL}};

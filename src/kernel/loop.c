@@ -61,10 +61,10 @@ static kiln_status decide_loop(const kiln__definition *d, const kiln__call *call
     if (status == KILN_OK)
         status = kiln__shape_size(r->rank, r->shape, itemsize, &size, err);
     for (size_t p = d->input_count; p < d->param_count && status == KILN_OK; p++)
-        if (d->params[p].raw && r->array[p] == NULL)
+        if (d->params[p].raw && r->array[p] == NULL && !call->has_size)
             status = kiln__fail(err, KILN_ERR_UNDECIDED_SIZE,
                                 "kernel \"%s\": output `%s` is raw, so nothing decides its shape: "
-                                "give an array",
+                                "give an array or `size`",
                                 d->name, d->params[p].name);
     return status;
 }

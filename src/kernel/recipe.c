@@ -155,7 +155,7 @@ static void fill_args(kiln__recipe *recipe, const kiln__definition *d, const kil
         arg->kind = a != NULL ? KILN_ARG_ARRAY : kiln__scalar_kind(&call->args[p]);
         arg->dtype = (uint8_t)r->dtype[p];
         arg->output = d->params[p].output;
-        arg->raw = d->params[p].raw && a != NULL;
+        arg->raw = r->operand[p].raw;
         arg->row = r->row[p];
         recipe->allocates |= arg->kind == KILN_ARG_OUT;
         recipe->has_output_arrays |= a != NULL && arg->output && !arg->raw;

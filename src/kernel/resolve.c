@@ -150,7 +150,8 @@ static void fill_operand(const kiln__definition *d, kiln__resolved *r, size_t p)
     kiln__operand *o = &r->operand[p];
     const kiln_array *a = r->array[p];
     memset(o, 0, sizeof *o);
-    o->raw = d->params[p].raw && a != NULL; /* a number is passed by value */
+    /* A number is passed by value. */
+    o->raw = d->params[p].raw && (a != NULL || p >= d->input_count);
     o->written = d->params[p].output || d->params[p].writable;
     o->by_address = d->params[p].by_address;
     o->itemsize = (uint8_t)kiln_dtype_size(r->dtype[p]);

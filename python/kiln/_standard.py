@@ -1,0 +1,323 @@
+"""Functions of the array API (and NumPy's of the same meaning) that are made of views, copies and kiln's
+operations."""
+import itertools
+from collections import namedtuple
+
+from . import _functions, _kiln
+from ._array import asarray, broadcast_to, empty, reshape
+from ._dtypes import DTYPES, as_dtype, name_of
+from ._kernels import eval
+
+# ---- dtypes ----------------------------------------------------------------------------------
+
+_KINDS = {"bool": "b", "signed integer": "i", "unsigned integer": "u", "integral": "iu",
+          "real floating": "f", "complex floating": "c", "numeric": "iufc"}
+#: Bits of the significand without the first, least exponent of a normal number, exponent of the largest.
+_FLOATS = {"float16": (10, -14, 15), "bfloat16": (7, -126, 127), "float32": (23, -126, 127),
+           "float64": (52, -1022, 1023)}
+finfo_object = namedtuple("finfo_object", "bits eps max min smallest_normal dtype")
+iinfo_object = namedtuple("iinfo_object", "bits max min dtype")
+
+
+def isdtype(dtype, kind):
+    """Whether a dtype is of a kind ("integral", "real floating", ...), is another, or is one of several."""
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    for one in kinds:
+        if isinstance(one, str) and one not in _KINDS and one not in DTYPES:
+            raise ValueError(f"there is no kind of dtypes {one!r}")
+    dtype = as_dtype(dtype)
+    return any(dtype.kind in _KINDS[one] if isinstance(one, str) and one in _KINDS and one != "bool"
+               else dtype == as_dtype(one) for one in kinds)
+
+
+def _dtype_of(type):
+    return type.dtype if hasattr(type, "dtype") else as_dtype(type)
+
+
+def finfo(type, /):
+    dtype = _dtype_of(type)
+    real = {"complex64": "float32", "complex128": "float64"}.get(dtype.name, dtype.name)
+    if real not in _FLOATS:
+        raise ValueError(f"{dtype!r} is no floating-point dtype")
+    digits, low, high = _FLOATS[real]
+    largest = (2.0 - 2.0**-digits) * 2.0**high
+    return finfo_object(8 * DTYPES[real].itemsize, 2.0**-digits, largest, -largest, 2.0**low, DTYPES[real])
+
+
+def iinfo(type, /):
+    dtype = _dtype_of(type)
+    if dtype.kind not in "iu":
+        raise ValueError(f"{dtype!r} is no integer dtype")
+    bits = 8 * dtype.itemsize
+    low = -2 ** (bits - 1) if dtype.kind == "i" else 0
+    return iinfo_object(bits, low + 2**bits - 1, low, dtype)
+
+
+def result_type(*arrays_and_dtypes):
+    """The dtype that arrays, dtypes and Python's numbers have together."""
+    if not arrays_and_dtypes:
+        raise ValueError("result_type() of nothing")
+    dtypes, numbers = [], []
+    for value in arrays_and_dtypes:
+        number = isinstance(value, (bool, int, float, complex))
+        (numbers if number else dtypes).append(
+            type(value)(1) if number else empty((1,), _dtype_of(value), "cpu"))
+    if not dtypes:
+        return as_dtype(type(max(numbers, key=lambda v: "bifc".index(name_of(type(v))[0]))))
+    total = dtypes[0]
+    for value in dtypes[1:] + numbers:
+        total = _functions.call("where", (True, total, value))
+    return total.dtype
+
+
+def can_cast(from_, to, /):
+    """Whether every value of one dtype (or array) is a value of the other, as the array API has it."""
+    return result_type(_dtype_of(from_), to) == as_dtype(to)
+
+
+class __array_namespace_info__:
+    """What the array API asks of a library."""
+
+    def capabilities(self):
+        return {"boolean indexing": False, "data-dependent shapes": False, "max dimensions": 32}
+
+    def default_device(self):
+        return _kiln.default_device()
+
+    def default_dtypes(self, *, device=None):
+        return {"real floating": DTYPES["float64"], "complex floating": DTYPES["complex128"],
+                "integral": DTYPES["int64"], "indexing": DTYPES["int64"]}
+
+    def devices(self):
+        return [d["id"] for d in _kiln.devices() if d["usable"]]
+
+    def dtypes(self, *, device=None, kind=None):
+        return {name: dtype for name, dtype in DTYPES.items()
+                if name not in ("float16", "bfloat16") and (kind is None or isdtype(dtype, kind))}
+
+
+# ---- shapes ----------------------------------------------------------------------------------
+
+def broadcast_shapes(*shapes):
+    rank = max(map(len, shapes), default=0)
+    result = [1] * rank
+    for shape in shapes:
+        for axis, extent in enumerate(shape, rank - len(shape)):
+            if result[axis] == 1:
+                result[axis] = extent
+            elif extent not in (1, result[axis]):
+                raise ValueError(f"shapes {', '.join(map(str, shapes))} do not broadcast")
+    return tuple(result)
+
+
+def broadcast_arrays(*arrays):
+    arrays = tuple(map(asarray, arrays))
+    shape = broadcast_shapes(*(a.shape for a in arrays))
+    return [broadcast_to(a, shape) for a in arrays]
+
+
+def meshgrid(*arrays, indexing="xy"):
+    arrays = tuple(map(asarray, arrays))
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"indexing is \"xy\" or \"ij\", not {indexing!r}")
+    rank = len(arrays)
+    order = list(range(rank))
+    if indexing == "xy" and rank > 1:
+        order[:2] = 1, 0
+    shape = [0] * rank
+    for a, axis in zip(arrays, order):
+        shape[axis] = a.size
+    return [broadcast_to(reshape(a, tuple(-1 if k == axis else 1 for k in range(rank))), tuple(shape)).copy()
+            for a, axis in zip(arrays, order)]
+
+
+def _axis(axis, rank):
+    if not -rank <= axis < rank:
+        from ._errors import AxisError
+        raise AxisError(f"axis {axis} is out of range for {rank} axes")
+    return axis % rank
+
+
+def _at(axis, item):
+    return (slice(None),) * axis + (item,)
+
+
+def concat(arrays, /, *, axis=0):
+    """Arrays one behind the other along an axis; None: flattened."""
+    arrays = [asarray(a) for a in arrays]
+    if not arrays:
+        raise ValueError("nothing to put together")
+    if axis is None:
+        arrays, axis = [a.ravel() for a in arrays], 0
+    axis = _axis(axis, arrays[0].ndim)
+    rest = {a.shape[:axis] + a.shape[axis + 1:] for a in arrays}
+    if len(rest) > 1 or len({a.ndim for a in arrays}) > 1:
+        raise ValueError("arrays that are put together have equal extents but along the axis")
+    shape = list(arrays[0].shape)
+    shape[axis] = sum(a.shape[axis] for a in arrays)
+    made = empty(tuple(shape), result_type(*arrays), arrays[0].device)
+    begin = 0
+    for a in arrays:
+        if a.size:
+            made[_at(axis, slice(begin, begin + a.shape[axis]))] = a
+        begin += a.shape[axis]
+    return made
+
+
+def stack(arrays, /, *, axis=0):
+    arrays = [asarray(a) for a in arrays]
+    if len({a.shape for a in arrays}) != 1:
+        raise ValueError("arrays that are stacked have one shape")
+    axis = _axis(axis, arrays[0].ndim + 1)
+    return concat([a[_at(axis, None)] for a in arrays], axis=axis)
+
+
+def unstack(x, /, *, axis=0):
+    axis = _axis(axis, x.ndim)
+    return tuple(x[_at(axis, k)] for k in range(x.shape[axis]))
+
+
+def tile(x, repetitions, /):
+    x = asarray(x)
+    counts = (repetitions,) if hasattr(repetitions, "__index__") else tuple(repetitions)
+    rank = max(x.ndim, len(counts))
+    counts = (1,) * (rank - len(counts)) + counts
+    shape = (1,) * (rank - x.ndim) + x.shape
+    spread = reshape(x, tuple(itertools.chain(*((1, extent) for extent in shape))))
+    spread = broadcast_to(spread, tuple(itertools.chain(*zip(counts, shape))))
+    return reshape(spread, tuple(c * e for c, e in zip(counts, shape)), copy=True)
+
+
+def repeat(x, repeats, /, *, axis=None):
+    """Each element `repeats` times; counts that differ are not had."""
+    x = asarray(x)
+    if axis is None:
+        x, axis = x.ravel(), 0
+    axis = _axis(axis, x.ndim)
+    if getattr(repeats, "ndim", 0) or not hasattr(repeats, "__index__"):
+        counts = [int(r) for r in asarray(repeats).tolist()] if getattr(repeats, "ndim", 1) else [int(repeats)]
+        if len(counts) == 1:
+            counts *= x.shape[axis]
+        if len(counts) != x.shape[axis]:
+            raise ValueError("there is one count of repetitions for each element")
+        parts = [x[_at(axis, slice(k, k + 1))] for k, c in enumerate(counts) for _ in range(c)]
+        return concat(parts, axis=axis) if parts else x[_at(axis, slice(0, 0))]
+    spread = x[_at(axis + 1, None)]
+    shape = list(spread.shape)
+    shape[axis + 1] = repeats
+    result = list(x.shape)
+    result[axis] *= repeats
+    return reshape(broadcast_to(spread, tuple(shape)), tuple(result), copy=True)
+
+
+def roll(x, /, shift, *, axis=None):
+    x = asarray(x)
+    if axis is None:
+        return reshape(roll(x.ravel(), shift, axis=0), x.shape)
+    shifts = (shift,) if hasattr(shift, "__index__") else tuple(shift)
+    axes = (axis,) if hasattr(axis, "__index__") else tuple(axis)
+    if len(shifts) != len(axes) and 1 not in (len(shifts), len(axes)):
+        raise ValueError("there is one shift for each axis")
+    for s, a in zip(shifts * len(axes) if len(shifts) == 1 else shifts, axes * len(shifts) if len(axes) == 1 else axes):
+        a = _axis(a, x.ndim)
+        s %= max(x.shape[a], 1)
+        x = concat([x[_at(a, slice(x.shape[a] - s, None))], x[_at(a, slice(0, x.shape[a] - s))]], axis=a)
+    return x.copy()
+
+
+def _triangle(text):
+    def function(x, /, *, k=0):
+        x = asarray(x)
+        if x.ndim < 2:
+            raise ValueError("a triangle is of a matrix")
+        return eval(f"where(iota(x, {x.ndim - 1}) - iota(x, {x.ndim - 2}) {text} k, x, 0)", x=x, k=k) \
+            if x.dtype.kind != "b" else eval(
+                f"x & (iota(x, {x.ndim - 1}) - iota(x, {x.ndim - 2}) {text} k)", x=x, k=k)
+    return function
+
+
+tril, triu = _triangle("<="), _triangle(">=")
+tril.__name__, triu.__name__ = "tril", "triu"
+
+
+def isin(x1, x2, /, *, invert=False):
+    """Whether each element of x1 is one of x2's, by comparing all pairs."""
+    x1, x2 = asarray(x1), asarray(x2).ravel()
+    found = (x1[..., None] == x2).any(axis=-1) if x2.size else (x1 != x1) & False
+    return ~found if invert else found
+
+
+# ---- running results -------------------------------------------------------------------------
+
+def _scan(name):
+    def function(x, axis=None, dtype=None, out=None):
+        x = asarray(x)
+        if dtype is not None:
+            x = x.astype(dtype, copy=False)
+        return _kiln.scan(name, x, axis, False, False, out)
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"NumPy's {name}(x, axis, dtype, out): see docs/scans.md."
+    return function
+
+
+def _cumulative(name, first):
+    def function(x, /, *, axis=None, dtype=None, include_initial=False):
+        x = asarray(x)
+        if axis is None and x.ndim != 1:
+            raise ValueError("an array of several axes is accumulated along one that is named")
+        result = _scan(name)(x, 0 if axis is None else axis, dtype)
+        if dtype is not None:
+            result = result.astype(dtype, copy=False)
+        if not include_initial:
+            return result
+        axis = _axis(0 if axis is None else axis, x.ndim)
+        shape = list(x.shape)
+        shape[axis] = 1
+        begin = empty(tuple(shape), result.dtype, result.device)
+        begin[...] = first
+        return concat([begin, result], axis=axis)
+    return function
+
+
+SCANS = {name: _scan(name) for name in _functions.SCANS}
+cumulative_sum, cumulative_prod = _cumulative("cumsum", 0), _cumulative("cumprod", 1)
+cumulative_sum.__name__, cumulative_prod.__name__ = "cumulative_sum", "cumulative_prod"
+
+
+def diff(x, /, *, axis=-1, n=1, prepend=None, append=None):
+    x = asarray(x)
+    axis = _axis(axis, x.ndim)
+    ends = [[asarray(v)] if v is not None else [] for v in (prepend, append)]
+    if prepend is not None or append is not None:
+        x = concat(ends[0] + [x] + ends[1], axis=axis)
+    for _ in range(n):
+        after, before = x[_at(axis, slice(1, None))], x[_at(axis, slice(None, -1))]
+        x = after ^ before if x.dtype.kind == "b" else after - before
+    return x
+
+
+def _spread(name):
+    plain = _functions.functions()[name]
+
+    def function(x, axis=None, dtype=None, out=None, keepdims=False, *, correction=0.0, stream=None):
+        if not correction:
+            return plain(x, axis, dtype, out, keepdims, stream=stream)
+        x = asarray(x)
+        axes = range(x.ndim) if axis is None else (axis,) if hasattr(axis, "__index__") else axis
+        count = 1
+        for a in axes:
+            count *= x.shape[_axis(a, x.ndim)]
+        left = count - correction
+        scale = count / left if left > 0 else float("nan")
+        variance = _functions.functions()["var"](x, axis, dtype, None, keepdims, stream=stream) * scale
+        result = variance if name == "var" else _functions.call("sqrt", (variance,))
+        if out is None:
+            return result
+        out[...] = result
+        return out
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"{name}(x, axis, dtype, out, keepdims, correction): see docs/reductions.md."
+    return function
+
+
+std, var = _spread("std"), _spread("var")

@@ -1,0 +1,221 @@
+"""Linear algebra on arrays of kiln's, and of other libraries, which are used where they are: the names and
+arguments of NumPy and of the array API. Results are kiln's arrays. docs/linalg.md tells how it is computed."""
+from collections import namedtuple
+
+from . import _functions, _kiln
+from ._array import PRODUCTS, asarray, matrix_transpose, ndarray
+
+EighResult = namedtuple("EighResult", "eigenvalues eigenvectors")
+QRResult = namedtuple("QRResult", "Q R")
+SlogdetResult = namedtuple("SlogdetResult", "sign logabsdet")
+SVDResult = namedtuple("SVDResult", "U S Vh")
+
+
+def _call(name, *arrays, number=0.0, upper=False, text=None, axes=None):
+    return _kiln.linalg(name, arrays, number, upper, text, axes)
+
+
+def _floating(x):
+    """`x` in a dtype that solvers have; NumPy computes integers in float64."""
+    x = asarray(x)
+    if x.dtype.kind in "biu":
+        return x.astype("float64")
+    return x.astype("float32") if x.itemsize == 2 else x
+
+
+def _together(a, b):
+    a, b = _floating(a), _floating(b)
+    common = _functions.call("add", (a[(0,) * a.ndim] if a.size else a, b[(0,) * b.ndim] if b.size else b)).dtype
+    return a.astype(common, copy=False), b.astype(common, copy=False)
+
+
+def _product(name):
+    def function(a, b, /):
+        return _call(name, asarray(a), asarray(b))
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"NumPy's {name}(a, b)."
+    return function
+
+
+matmul, dot, inner, outer, matvec, vecmat, kron = map(
+    _product, ("matmul", "dot", "inner", "outer", "matvec", "vecmat", "kron"))
+
+
+def vecdot(x1, x2, /, *, axis=-1):
+    """The sum of conj(x1) * x2 along an axis."""
+    x1, x2 = asarray(x1), asarray(x2)
+    if x1.dtype.kind == "c":
+        x1 = x1.conj()
+    return _functions.call("sum", (x1 * x2,), tail=_functions.tail_of(axis, None, False))
+
+
+def tensordot(x1, x2, /, *, axes=2):
+    """NumPy's tensordot: the sum over `axes` last axes of x1 and first of x2, or over pairs of axes."""
+    x1, x2 = asarray(x1), asarray(x2)
+    if hasattr(axes, "__index__"):
+        axes = tuple(range(x1.ndim - axes, x1.ndim)), tuple(range(axes))
+    return _call("tensordot", x1, x2, axes=tuple(a if hasattr(a, "__index__") else tuple(a) for a in axes))
+
+
+def einsum(subscripts, /, *operands):
+    """NumPy's einsum of a string and arrays."""
+    return _call("einsum", *map(asarray, operands), text=subscripts)
+
+
+def multi_dot(arrays):
+    """The product of several matrices, in the order that takes the fewest multiplications."""
+    return _call("multi_dot", *map(asarray, arrays))
+
+
+def matrix_power(x, n, /):
+    return _call("matrix_power", asarray(x) if n >= 0 else _floating(x), number=n)
+
+
+def trace(x, /, *, offset=0, dtype=None):
+    return _functions.call("sum", (diagonal(x, offset=offset),), tail=_functions.tail_of(-1, dtype, False))
+
+
+def diagonal(x, /, *, offset=0):
+    """The diagonals of matrices, as a copy."""
+    x = asarray(x)
+    rows, columns = x.shape[-2:]
+    x = x[..., max(-offset, 0):, max(offset, 0):]
+    size = max(min(rows - max(-offset, 0), columns - max(offset, 0)), 0)
+    return einsum("...ii->...i", x[..., :size, :size])
+
+
+def cross(x1, x2, /, *, axis=-1):
+    """The vector product along an axis of three elements."""
+    from ._standard import stack
+    x1, x2 = asarray(x1), asarray(x2)
+    rank = max(x1.ndim, x2.ndim)
+    if x1.shape[axis] != 3 or x2.shape[axis] != 3:
+        raise ValueError("a vector product is of vectors of three elements")
+
+    def part(x, k):
+        at = axis % x.ndim
+        return x[(slice(None),) * at + (k,)]
+    parts = [part(x1, (k + 1) % 3) * part(x2, (k + 2) % 3) - part(x1, (k + 2) % 3) * part(x2, (k + 1) % 3)
+             for k in range(3)]
+    return stack(parts, axis=axis if axis < 0 else axis % rank)
+
+
+def solve(x1, x2, /):
+    return _call("solve", *_together(x1, x2))
+
+
+def solve_triangular(a, b, /, *, upper=False):
+    return _call("solve_triangular", *_together(a, b), upper=upper)
+
+
+def lstsq(a, b, /, *, rcond=0.0):
+    """The shortest x that minimises |a x - b|; only x, where NumPy gives more."""
+    return _call("lstsq", *_together(a, b), number=rcond)
+
+
+def inv(x, /):
+    return _call("inv", _floating(x))
+
+
+def det(x, /):
+    return _call("det", _floating(x))
+
+
+def slogdet(x, /):
+    return SlogdetResult(*_call("slogdet", _floating(x)))
+
+
+def cholesky(x, /, *, upper=False):
+    return _call("cholesky", _floating(x), upper=upper)
+
+
+def qr(x, /, *, mode="reduced"):
+    if mode != "reduced":
+        raise ValueError("kiln has QR in its \"reduced\" mode")
+    return QRResult(*_call("qr", _floating(x)))
+
+
+def eigh(x, /, *, upper=False):
+    return EighResult(*_call("eigh", _floating(x), upper=upper))
+
+
+def eigvalsh(x, /, *, upper=False):
+    return _call("eigvalsh", _floating(x), upper=upper)
+
+
+def svd(x, /, *, full_matrices=False):
+    if full_matrices:
+        raise ValueError("kiln has singular vectors for full_matrices=False")
+    return SVDResult(*_call("svd", _floating(x)))
+
+
+def svdvals(x, /):
+    return _call("svdvals", _floating(x))
+
+
+def pinv(x, /, *, rtol=None):
+    x = _floating(x)
+    return _call("pinv", x, number=_tolerance(x, rtol))
+
+
+def _tolerance(x, rtol):
+    if rtol is not None:
+        return float(rtol)
+    return max(x.shape[-2:]) * (2.0**-23 if x.dtype in ("float32", "complex64") else 2.0**-52)
+
+
+def matrix_rank(x, /, *, rtol=None):
+    x = _floating(x)
+    values = svdvals(x)
+    largest = values.max(axis=-1, keepdims=True)
+    return (values > largest * _tolerance(x, rtol)).sum(axis=-1)
+
+
+def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
+    x = abs(_floating(x))
+    if ord == float("inf"):
+        return x.max(axis=axis, keepdims=keepdims)
+    if ord == -float("inf"):
+        return x.min(axis=axis, keepdims=keepdims)
+    if ord == 0:
+        return (x != 0).sum(axis=axis, keepdims=keepdims).astype(x.dtype)
+    if ord == 1:
+        return x.sum(axis=axis, keepdims=keepdims)
+    if ord == 2:
+        return _functions.call("sqrt", ((x * x).sum(axis=axis, keepdims=keepdims),))
+    return (x ** ord).sum(axis=axis, keepdims=keepdims) ** (1 / ord)
+
+
+def matrix_norm(x, /, *, keepdims=False, ord="fro"):
+    x = _floating(x)
+    infinity = float("inf")
+    if ord == "fro":
+        return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
+    if ord in (1, -1, infinity, -infinity):
+        sums = abs(x).sum(axis=-2 if abs(ord) == 1 else -1, keepdims=True)
+        result = sums.max(axis=(-2, -1), keepdims=True) if ord > 0 else sums.min(axis=(-2, -1), keepdims=True)
+    elif ord in ("nuc", 2, -2):
+        values = svdvals(x)[..., None, :]
+        result = {"nuc": values.sum, 2: values.max, -2: values.min}[ord](axis=(-2, -1), keepdims=True)
+    else:
+        raise ValueError(f"matrices have no norm of order {ord!r}")
+    return result if keepdims else result[..., 0, 0]
+
+
+PRODUCTS.update(matmul=matmul, vecdot=vecdot, matvec=matvec, vecmat=vecmat)
+
+
+def _matmul(a, b):
+    return matmul(a, b) if hasattr(b, "__dlpack__") or hasattr(b, "__array_interface__") else NotImplemented
+
+
+ndarray.__matmul__ = _matmul
+ndarray.__rmatmul__ = lambda b, a: _matmul(asarray(a), b)
+
+
+def _imatmul(a, b):
+    a[...] = matmul(a, b)
+    return a
+
+
+ndarray.__imatmul__ = _imatmul

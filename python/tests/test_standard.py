@@ -1,0 +1,222 @@
+"""The functions of the array API, running results and linear algebra, against NumPy's."""
+import inspect
+import unittest
+
+import numpy as np
+
+import kiln
+
+try:
+    import array_api_strict
+except ImportError:
+    array_api_strict = None
+
+x = np.random.default_rng(7).standard_normal((3, 4, 5))
+m = x[0, :, :4] + 4 * np.eye(4)
+i = np.arange(12, dtype=np.int32).reshape(3, 4)
+stack = np.stack([m, 2 * m + np.eye(4)])
+
+#: What the standard has and kiln lacks.
+ABSENT = {
+    "fft": "no Fourier transforms", "take": "no index arrays", "take_along_axis": "no index arrays",
+    "nonzero": "no results of a size that elements decide", "searchsorted": "no sorting",
+    "sort": "no sorting", "argsort": "no sorting", "unique_all": "no sorting",
+    "unique_counts": "no sorting", "unique_inverse": "no sorting", "unique_values": "no sorting",
+}
+ABSENT_LINALG = {"eig": "no eigenvalues but Hermitian matrices'", "eigvals": "the same"}
+
+
+def ours(value):
+    if isinstance(value, np.ndarray):
+        return kiln.asarray(value, copy=True)
+    if isinstance(value, (list, tuple)) and any(isinstance(v, np.ndarray) for v in value):
+        return type(value)(map(ours, value))
+    return value
+
+
+class Cases(unittest.TestCase):
+    def same(self, got, want, name):
+        if isinstance(want, (list, tuple)) and not isinstance(got, np.ndarray):
+            self.assertEqual(len(got), len(want), name)
+            for g, w in zip(got, want):
+                self.same(g, w, name)
+            return
+        want = np.asarray(want)
+        self.assertIsInstance(got, kiln.ndarray, name)
+        self.assertEqual((got.dtype, got.shape), (want.dtype, want.shape), name)
+        np.testing.assert_allclose(np.asarray(got), want, rtol=1e-10, atol=1e-11, err_msg=name)
+
+    def check(self, name, *args, numpys=None, of=kiln, **keywords):
+        want = (getattr(np.linalg if of is kiln.linalg else np, name) if numpys is None
+                else numpys)(*args, **keywords)
+        self.same(getattr(of, name)(*map(ours, args), **keywords), want, name)
+
+    def test_shapes(self):
+        for axis in (0, 1, -1, None):
+            self.check("concat", [x, 2 * x], axis=axis)
+        self.check("concat", [i, x[0, :3, :4]])
+        self.check("stack", [i, i + 1, i * 2], axis=-1)
+        self.check("unstack", x, axis=1)
+        for counts in (2, (2, 3), (2, 1, 1, 2), (0,)):
+            self.check("tile", i, counts)
+        for axis in (None, 0, 1):
+            self.check("repeat", i, 3, axis=axis)
+        self.check("repeat", i, np.array([2, 0, 1]), axis=0)
+        for shift, axis in ((2, None), (-1, 0), ((1, 2), (0, 1)), (7, (0, 1)), (3, 1)):
+            self.check("roll", i, shift, axis=axis)
+        for indexing in ("xy", "ij"):
+            self.check("meshgrid", i[0], x[0, 0], i[:, 0], indexing=indexing)
+        self.check("broadcast_arrays", i, i[0], i[:, :1])
+        self.assertEqual(kiln.broadcast_shapes((3, 1), (4,), ()), (3, 4))
+        for k in (-2, 0, 1):
+            self.check("tril", x, k=k)
+            self.check("triu", i > 3, k=k)
+        self.check("diff", x, axis=1, n=2)
+        self.check("diff", i[0], prepend=np.array([5], np.int32), append=np.array([1], np.int32))
+        self.check("isin", i, np.array([1, 5, 99], np.int32))
+        self.check("isin", i, np.array([1, 5], np.int32), invert=True)
+
+    def test_shapes_that_do_not_fit(self):
+        a = ours(i)
+        for bad in (lambda: kiln.concat([]), lambda: kiln.concat([a, a.T]), lambda: kiln.stack([a, a.T]),
+                    lambda: kiln.broadcast_shapes((3,), (4,)), lambda: kiln.repeat(a, kiln.arange(2), axis=0),
+                    lambda: kiln.tril(a[0]), lambda: kiln.concat([a], axis=2),
+                    lambda: kiln.meshgrid(a, indexing="zy"), lambda: kiln.roll(a, (1, 2, 3), axis=(0, 1))):
+            with self.assertRaises(ValueError):
+                bad()
+
+    def test_running_results(self):
+        for axis in (0, 1, -1, None):
+            self.check("cumsum", i, axis=axis)
+            self.check("cumprod", x, axis=axis)
+        self.check("cumsum", i, axis=0, dtype=np.float32)
+        self.same(kiln.cummax(ours(x), 1), np.maximum.accumulate(x, 1), "cummax")
+        self.same(kiln.cummin(ours(x), 0), np.minimum.accumulate(x, 0), "cummin")
+        for first in (False, True):
+            self.check("cumulative_sum", x, axis=1, include_initial=first)
+            self.check("cumulative_prod", i, axis=0, include_initial=first)
+        self.check("cumulative_sum", x[0, 0])
+        out = kiln.empty((3, 4), "int64")
+        self.assertIs(kiln.cumsum(ours(i), 0, out=out), out)
+        np.testing.assert_array_equal(np.asarray(out), np.cumsum(i, 0))
+        with self.assertRaises(ValueError):
+            kiln.cumulative_sum(ours(i))
+
+    def test_spread(self):
+        for correction in (0, 1, 0.5):
+            for name in ("std", "var"):
+                self.check(name, x, axis=(0, 2), correction=correction, keepdims=True)
+
+    def test_dtypes(self):
+        for name in ("float16", "float32", "float64", "complex64"):
+            got, want = kiln.finfo(getattr(kiln, name)), np.finfo(name)
+            self.assertEqual((got.bits, got.eps, got.max, got.min, got.smallest_normal),
+                             (want.bits, want.eps, want.max, want.min, want.smallest_normal))
+        for name in ("int8", "uint8", "int64", "uint64"):
+            got, want = kiln.iinfo(name), np.iinfo(name)
+            self.assertEqual((got.bits, got.max, got.min), (want.bits, want.max, want.min))
+        names = ("bool", "int8", "int32", "uint8", "uint32", "int64", "float32", "float64", "complex64")
+        for a in names:
+            for b in names:
+                self.assertEqual(kiln.result_type(getattr(kiln, a), ours(np.zeros(1, b))),
+                                 np.result_type(a, b), (a, b))
+            self.assertEqual(kiln.result_type(kiln.ones(2, a), 1.5), np.result_type(np.ones(2, a), 1.5))
+        self.assertEqual((kiln.can_cast("int8", "int16"), kiln.can_cast("int16", "int8")), (True, False))
+        self.assertTrue(kiln.isdtype(kiln.int8, ("bool", "integral")))
+        self.assertFalse(kiln.isdtype(kiln.float32, "integral"))
+        self.assertTrue(kiln.isdtype(kiln.bool, "bool"))
+        for bad in (lambda: kiln.isdtype(kiln.int8, "odd"), lambda: kiln.finfo("int8"),
+                    lambda: kiln.iinfo("float32"), kiln.result_type):
+            with self.assertRaises(ValueError):
+                bad()
+        info = kiln.__array_namespace_info__()
+        self.assertEqual(info.dtypes(kind="real floating"), {"float32": kiln.float32, "float64": kiln.float64})
+        self.assertIn("cpu", info.devices())
+
+    def test_products(self):
+        for name, *args in (("matmul", x, x[0].T), ("matmul", x[0, 0], x[0].T), ("dot", x, x[0].T),
+                            ("inner", i, i), ("outer", i[0], x[0, 0]), ("kron", i, i[:2]),
+                            ("tensordot", x, x[0], ((1, 2), (0, 1))), ("vecdot", x, x[0, 0])):
+            axes = {"axes": args.pop()} if name == "tensordot" else {}
+            self.check(name, *args, **axes)
+        self.check("vecdot", x * 1j + 1, x * (2 - 1j), axis=0)
+        self.same(kiln.einsum("abc,bc->a", ours(x), ours(x[1])), np.einsum("abc,bc->a", x, x[1]), "einsum")
+        a = ours(m)
+        self.same(a @ a, m @ m, "@")
+        self.same(m @ a, m @ m, "@")
+        a @= a
+        self.same(a, m @ m, "@=")
+        self.same(kiln.linalg.multi_dot([ours(m)] * 3), np.linalg.multi_dot([m] * 3), "multi_dot")
+        for n in (-2, 0, 3):
+            self.check("matrix_power", m, n, of=kiln.linalg)
+        self.check("cross", x[..., :3], x[0, 0, :3], of=kiln.linalg)
+        for offset in (-1, 0, 2):
+            self.check("diagonal", x, offset=offset, of=kiln.linalg)
+            self.check("trace", i, offset=offset, of=kiln.linalg)
+
+    def test_equations_and_factors(self):
+        for a in (m, stack, m + 1j * m.T):
+            hermitian = a @ np.conj(np.swapaxes(a, -1, -2))
+            for name in ("inv", "det", "slogdet", "pinv", "svdvals"):
+                self.check(name, a, of=kiln.linalg)
+            self.check("solve", a, a[..., :2] if a.ndim > 2 else x[0, :, 0], of=kiln.linalg)
+            for name in ("cholesky", "eigvalsh"):
+                self.check(name, hermitian, of=kiln.linalg)
+            q, r = map(np.asarray, kiln.linalg.qr(ours(a)))
+            np.testing.assert_allclose(q @ r, a, atol=1e-12)
+            w, v = map(np.asarray, kiln.linalg.eigh(ours(hermitian)))
+            np.testing.assert_allclose(hermitian @ v, v * w[..., None, :], atol=1e-9)
+            u, s, vh = map(np.asarray, kiln.linalg.svd(ours(a)))
+            np.testing.assert_allclose((u * s[..., None, :]) @ vh, a, atol=1e-12)
+        self.check("det", i[:, :3], of=kiln.linalg)
+        self.same(kiln.linalg.lstsq(ours(x[0]), ours(m)), np.linalg.lstsq(x[0], m, rcond=None)[0], "lstsq")
+        self.assertEqual(kiln.linalg.matrix_rank(ours(np.ones((4, 3)))).item(), 1)
+        for order in ("fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf):
+            self.same(kiln.linalg.matrix_norm(ours(stack), ord=order),
+                      np.linalg.matrix_norm(stack, ord=order), order)
+        for order in (0, 1, 2, 3, np.inf, -np.inf):
+            self.same(kiln.linalg.vector_norm(ours(x), axis=1, ord=order),
+                      np.linalg.vector_norm(x, axis=1, ord=order), order)
+
+    def test_linear_algebra_that_cannot_be(self):
+        a = ours(m)
+        for bad, word in ((lambda: kiln.linalg.inv(ours(x)), "square"),
+                          (lambda: kiln.linalg.inv(a * 0), "singular"),
+                          (lambda: kiln.linalg.cholesky(-a), "positive"),
+                          (lambda: a @ ours(x[:, :3]), "shape|match|extent|columns"),
+                          (lambda: kiln.linalg.qr(a, mode="complete"), "reduced"),
+                          (lambda: kiln.linalg.svd(a, full_matrices=True), "full_matrices"),
+                          (lambda: kiln.linalg.cross(a, a), "three"),
+                          (lambda: kiln.linalg.matrix_norm(a, ord=7), "norm")):
+            with self.assertRaisesRegex(ValueError, word):
+                bad()
+        with self.assertRaises(kiln.LinAlgError):
+            kiln.linalg.solve(a * 0, a)
+        with self.assertRaises(TypeError):
+            a @ 2
+
+    @unittest.skipIf(array_api_strict is None, "array-api-strict is not installed")
+    def test_the_standards_names_and_arguments(self):
+        """Every function of the standard is there with its arguments, or in the list of what is absent."""
+        for theirs, namespace, absent in ((array_api_strict, kiln, ABSENT),
+                                          (array_api_strict.linalg, kiln.linalg, ABSENT_LINALG)):
+            names = getattr(theirs, "__all__", None) or \
+                [n for n in dir(theirs) if getattr(getattr(theirs, n), "__module__", "").endswith("_linalg")
+                 and inspect.isfunction(getattr(theirs, n))]
+            for name in names:
+                if "strict" in name.lower() or name in ("Device", "linalg") or name.startswith("_"):
+                    continue
+                self.assertEqual(hasattr(namespace, name), name not in absent, name)
+                if name in absent or not inspect.isfunction(getattr(theirs, name)):
+                    continue
+                wanted = inspect.signature(getattr(theirs, name)).parameters.values()
+                there = inspect.signature(getattr(namespace, name)).parameters
+                if any(p.kind is p.VAR_POSITIONAL for p in there.values()):
+                    continue
+                for p in wanted:
+                    if p.kind is not p.POSITIONAL_ONLY:
+                        self.assertIn(p.name, there, name)
+
+
+if __name__ == "__main__":
+    unittest.main()
