@@ -110,12 +110,61 @@ static void test_module_cuda__clusters_have_ranks(void **state)
     kiln_module_destroy(m);
 }
 
+/* A grid that meets, behind a launch with clusters and with more shared memory than a kernel has by itself. */
+static void test_module_cuda__programs_keep_clusters_and_cooperation(void **state)
+{
+    enum { BLOCKS = 8, RUNS = 3 };
+    test_env *t = *state;
+    kiln_module *m = NULL, *clustered = NULL;
+    kiln_program *program = NULL;
+    uint32_t ranks[BLOCKS], seen[BLOCKS];
+
+    if (strcmp(kiln_context_device(t->ctx)->target, "sm_90") < 0 ||
+        strlen(kiln_context_device(t->ctx)->target) < 5)
+        skip();
+    OK(t, kiln_module_create(t->ctx, device_source, NULL, &m, &t->err));
+    OK(t, kiln_module_create(t->ctx, cluster_source, NULL, &clustered, &t->err));
+    kiln_raw *meet = kernel(t, m, "meet", NULL), *rank = kernel(t, clustered, "rank", NULL);
+    kiln_array *out = upload(t, KILN_UINT32, BLOCKS, (uint32_t[BLOCKS]){0});
+    kiln_array *arrived = upload(t, KILN_UINT32, 1, (uint32_t[]){0});
+    kiln_array *all = upload(t, KILN_UINT32, BLOCKS, (uint32_t[BLOCKS]){0});
+    kiln_raw_call_options c = threads(BLOCKS, 32), g = threads(BLOCKS, 64);
+    c.cluster[0] = 4;
+    c.shared_bytes = 100 << 10;
+    g.cooperative = true;
+    OK(t, kiln_capture_begin(t->ctx, NULL, &t->err));
+    OK(t, kiln_array_fill(arrived, 0, &t->err));
+    OK(t, kiln_raw_run(rank, KILN_ARGS(out), &c, &t->err));
+    OK(t, kiln_raw_run(meet, KILN_ARGS(arrived, all), &g, &t->err));
+    OK(t, kiln_capture_end(t->ctx, NULL, &program, &t->err));
+    for (int run = 0; run < RUNS; run++) {
+        OK(t, kiln_array_fill(out, 77, &t->err));
+        OK(t, kiln_array_fill(all, 77, &t->err));
+        OK(t, kiln_program_run(program, NULL, &t->err));
+        download(t, out, ranks, sizeof ranks);
+        download(t, all, seen, sizeof seen);
+        for (uint32_t b = 0; b < BLOCKS; b++) {
+            assert_int_equal(ranks[b], b % 4);
+            assert_int_equal(seen[b], BLOCKS);
+        }
+    }
+    kiln_program_destroy(program);
+    kiln_array_release(out);
+    kiln_array_release(arrived);
+    kiln_array_release(all);
+    kiln_raw_destroy(meet);
+    kiln_raw_destroy(rank);
+    kiln_module_destroy(m);
+    kiln_module_destroy(clustered);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_module_cuda__shared_memory_beyond_48_kib),
         TEST(test_module_cuda__a_cooperative_grid_meets),
         TEST(test_module_cuda__clusters_have_ranks),
+        TEST(test_module_cuda__programs_keep_clusters_and_cooperation),
     };
     char cuda[] = "cuda";
     char *own[] = {argv[0], argc > 1 && argv[1][0] != '\0' ? argv[1] : cuda, NULL};
