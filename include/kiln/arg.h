@@ -42,7 +42,8 @@ typedef enum kiln_arg_kind {
     KILN_ARG_INT,       /**< `i` */
     KILN_ARG_UINT,      /**< `u` */
     KILN_ARG_FLOAT,     /**< `f` */
-    KILN_ARG_COMPLEX    /**< `c` */
+    KILN_ARG_COMPLEX,   /**< `c` */
+    KILN_ARG_LIST       /**< `list`: an array for each of several calls; see kiln_arg_list(). */
 } kiln_arg_kind;
 
 /**
@@ -61,6 +62,10 @@ typedef struct kiln_arg {
         uint64_t u;
         double f;
         double c[2]; /**< Real and imaginary part. */
+        struct {
+            kiln_array **arrays;
+            size_t count;
+        } list;
     } value;
 } kiln_arg;
 
@@ -73,6 +78,40 @@ static inline kiln_arg kiln_arg_array(const kiln_array *v)
     a.kind = KILN_ARG_ARRAY;
     a.value.array = (kiln_array *)v;
     return a;
+}
+
+/**
+ * A list of arrays in the place of one: the call is made `count` times, each time with the arrays of
+ * one place of all lists, which must be equally long. Other arguments are the same for all calls. A GPU
+ * does calls of contiguous arrays in few launches, a hundred calls or so in one (docs/lists.md).
+ *
+ * The calls are in no order: what one writes no other may use. Outputs whose pointers are NULL are
+ * allocated. After a failure some of the calls may have been made.
+ *
+ *     kiln_array *weights[2] = {x, y}, *steps[2] = {y, x}, *sums[2] = {NULL, NULL};
+ *     kiln_elementwise *add = NULL;
+ *     kiln_elementwise_create(ctx, "T x, T y, T a", "T z", "z = x + a * y", NULL, &add, &err);
+ *     kiln_call(add, &err, kiln_arg_list(weights, 2), kiln_arg_list(steps, 2), 0.5,
+ *               kiln_arg_list(sums, 2));
+ *     kiln_array_release(sums[0]);
+ *     kiln_array_release(sums[1]);
+ *     kiln_elementwise_destroy(add);
+ *
+ * Elementwise kernels, reductions, scans and row programs take lists; graphs and raw kernels do not.
+ */
+static inline kiln_arg kiln_arg_list(kiln_array **arrays, size_t count)
+{
+    kiln_arg a;
+    a.kind = KILN_ARG_LIST;
+    a.value.list.arrays = arrays;
+    a.value.list.count = count;
+    return a;
+}
+
+/** An argument that is made already, for KILN_ARG(). */
+static inline kiln_arg kiln__arg_same(kiln_arg v)
+{
+    return v;
 }
 
 /** A complex number, of complex128. */

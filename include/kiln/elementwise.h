@@ -123,6 +123,23 @@ KILN_API KILN_NODISCARD kiln_status kiln_elementwise_prepare(
 KILN_API KILN_NODISCARD kiln_status kiln_launch_run(kiln_launch *launch, kiln_stream *stream,
                                                     kiln_error *err);
 
+/**
+ * Put another array or number in the place of an argument, from the next run on.
+ *
+ * @param parameter Which argument of _prepare, the first one is 0.
+ * @param value     For an array one of the same dtype, shape and strides, as well aligned, which the
+ *                  launch keeps from now on; outputs share no memory with what they did not share it
+ *                  with before. For a number a number, converted as in a call.
+ * @return KILN_OK; ERR_ARGUMENT for no such argument, an array where a number belongs and the reverse;
+ *         ERR_DTYPE, ERR_SHAPE, ERR_RANGE, ERR_OUTPUT, ERR_OVERLAP; ERR_UNSUPPORTED for launches of
+ *         graphs, for raw kernels, and for arrays of calls with lists; ERR_NULL, ERR_RELEASED,
+ *         ERR_CONTEXT, ERR_FAULT, ERR_FORK. After a failure the launch of a single call is what it was.
+ *
+ * No other thread may run or change the launch meanwhile.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_launch_set(kiln_launch *launch, size_t parameter,
+                                                    kiln_arg value, kiln_error *err);
+
 /** Release a prepared launch; enqueued work still completes. Accepts NULL. */
 KILN_API void kiln_launch_destroy(kiln_launch *launch);
 

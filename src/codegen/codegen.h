@@ -341,6 +341,7 @@ typedef enum kiln__access {
 typedef struct kiln__loop_variant {
     uint8_t index_linear; /* `i` equals the kernel's own linear index */
     uint8_t tile;         /* side of a transpose's tile, in elements; rows of a window's tile */
+    uint8_t lists;        /* cuda, linear: calls that a launch has room for; 0: it is of one call */
     /* Of inputs reached by windows: which one, and rows and elements from its corner. */
     uint8_t window[KILN_PARAM_MAX], down[KILN_PARAM_MAX], along[KILN_PARAM_MAX];
 } kiln__loop_variant;
@@ -506,6 +507,23 @@ typedef struct kiln__plan {
     bool has_kin;                      /* the plan holds only for addresses that `kin` allows */
     kiln__kin kin[KILN_PARAM_MAX];
 } kiln__plan;
+
+/* A flag of calls of loops, beside those of the public options: other calls of the kernel follow, which may
+ * share its launch. */
+#define KILN__CALL_LISTED 0x80000000u
+
+/* The arguments of a launch that several calls share: the block of any of them, for what they have in common
+ * (its numbers), then the size and the pointers of each call, then the first block of each. Calls that are
+ * missing begin at KILN__LISTS_NONE. */
+#define KILN__LISTS_NONE 0xffffffffu
+static inline size_t kiln__lists_item_bytes(size_t pointer_count)
+{
+    return 8 + 8 * pointer_count;
+}
+static inline size_t kiln__lists_bytes(size_t args_bytes, size_t pointer_count, size_t calls)
+{
+    return args_bytes + calls * (kiln__lists_item_bytes(pointer_count) + sizeof(uint32_t));
+}
 
 /* What planners ask of a device. */
 typedef struct kiln__plan_device {
@@ -741,6 +759,7 @@ struct kiln__family {
      * has one element for each result. `in_place`: an element depends on the inputs' elements at its
      * own place alone, so that an output may be one of the inputs. */
     bool shrinks, in_place;
+    bool lists; /* calls with KILN__CALL_LISTED may have variants with room for several */
     size_t part_bytes_max; /* of an accumulator */
     /* What a definition has beside its snippets; each may be NULL. In the order of use: the texts, the
      * parameters' part in them, what the snippets use, and the end. */

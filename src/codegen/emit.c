@@ -172,6 +172,7 @@ static const struct {
     param_is is;
 } param_lists[] = {
     {"scalars", is_scalar},           {"raws", is_raw},
+    {"pointers", is_pointer},
     {"ones", is_one},
     {"walking", is_walking},          {"registers", is_register},
     {"loaded", is_loaded},            {"stored", is_stored},
@@ -317,6 +318,16 @@ static int test(void *state, const char *name, size_t bytes)
 
 /* ---- values ----------------------------------------------------------------------------------- */
 
+/* The largest power of two below `count`. */
+static int64_t half_of(int count)
+{
+    int64_t half = 1;
+
+    while (2 * half < count)
+        half *= 2;
+    return half;
+}
+
 static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__buf *out)
 {
     const kiln__variant *v = e->v;
@@ -329,6 +340,7 @@ static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__b
     } rows[] = {
         {"a.n", e->axis},
         {"p.bytes", (int64_t)size},
+        {"lists_half", half_of(kiln__variant_number(v, "lists", 5))},
         {"p.lanes", is_splat(e, e->p) ? 1 : v->vec},
         {"p.raw_rank", v->raw_rank[e->p]},
         {"batch_most", kiln__batch_is_of_moments(e->batch) || e->batch_kept ? 16 : 64},
@@ -561,8 +573,9 @@ kiln_status kiln__emit(const kiln__definition *def, const kiln__variant *variant
                             def->cuda_only_word);
         goto done;
     }
-    snprintf(out->entry, sizeof out->entry, "%.60s__%s", def->name,
-             kiln__layout_name(variant->layout));
+    snprintf(out->entry, sizeof out->entry, "%.60s__%s%s", def->name,
+             kiln__layout_name(variant->layout),
+             kiln__variant_number(variant, "lists", 5) > 0 ? "_lists" : "");
     find_conditions(&e);
     kiln__emit_slots(&e, &slots);
     if (slots.bytes > KILN__ARGS_MAX) {

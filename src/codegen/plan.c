@@ -257,6 +257,26 @@ static int reduced_shape(const kiln__definition *def, const kiln__operand *opera
     return w.rank;
 }
 
+/* How many calls a launch has room for: 0 where it is for one. */
+static int choose_lists(const kiln__definition *def, const kiln__variant *v)
+{
+    size_t pointers = 0, scalars = 0, calls = UINT8_MAX;
+
+    if (v->backend != KILN_BACKEND_CUDA || v->layout != KILN__LAYOUT_LINEAR || def->uses_indexer ||
+        def->cuda_only)
+        return 0;
+    for (size_t p = 0; p < def->param_count; p++) {
+        if (v->access[p] == KILN__ACCESS_RAW)
+            return 0;
+        pointers += v->access[p] != KILN__ACCESS_SCALAR;
+        scalars += v->access[p] == KILN__ACCESS_SCALAR;
+    }
+    while (calls > 1 && kiln__lists_bytes(8 + 16 * scalars + 8 * pointers + 16, pointers, calls) >
+                            KILN__ARGS_MAX)
+        calls--;
+    return calls > 1 ? (int)calls : 0;
+}
+
 static void plan_loop(const kiln__plan_request *q, kiln__plan *plan)
 {
     const kiln__definition *def = q->def;
@@ -302,6 +322,8 @@ static void plan_loop(const kiln__plan_request *q, kiln__plan *plan)
     int reduced_rank = reduced_shape(def, q->operands, rank, shape, reduced);
     fill_environment(plan, &w, def, reduced_rank, reduced);
     choose_grid(plan);
+    if ((q->flags & KILN__CALL_LISTED) != 0)
+        v->loop.lists = (uint8_t)choose_lists(def, v);
 }
 
 void kiln__plan_k_order(const kiln__operand *operands, size_t count, int rank,
@@ -342,6 +364,7 @@ static const kiln__variant_field fields[] = {
     KILN__FIELD("block", block, 1, 1024, true),
     KILN__FIELD("plain_i", loop.index_linear, 0, 1, false),
     KILN__FIELD("indexer", indexer_rank, 0, KILN_RANK_MAX, false),
+    KILN__FIELD("lists", loop.lists, 0, UINT8_MAX, false),
 };
 
 static bool same_dtype_in_window(const kiln__variant *v, size_t p)
@@ -365,6 +388,8 @@ static const char *refuse(const kiln__definition *def, const kiln__variant *v)
     if (windows && (v->backend != KILN_BACKEND_CUDA || v->rank < 2 || v->loop.tile == 0 ||
                     v->vec != 1 || v->loop.index_linear || v->block % 32 != 0))
         return "windows have rank 2 or more, a tile and vec=1, unlike";
+    if (v->loop.lists > (v->backend == KILN_BACKEND_CUDA ? choose_lists(def, v) : 0))
+        return "so many calls do not share a launch, unlike";
     for (size_t p = 0; p < def->param_count; p++) {
         if (v->access[p] == KILN__ACCESS_TILE && !tiled)
             return "only a transpose has tiles, unlike";
@@ -380,6 +405,7 @@ const kiln__family kiln__family_loop = {
     .kernel_name = "kiln_kernel",
     .line = "op! loop_prep after_loop keep_axes",
     .in_place = true,
+    .lists = true,
     .part_bytes_max = KILN__PART_BYTES_MAX,
     .plan = plan_loop,
     .layouts = 1u << KILN__LAYOUT_LINEAR | 1u << KILN__LAYOUT_INNER | 1u << KILN__LAYOUT_TRANSPOSE |

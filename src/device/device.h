@@ -345,21 +345,22 @@ typedef struct kiln__recording kiln__recording;
 typedef struct kiln__arg_place {
     uint16_t offset, bytes;
     uint8_t dtype;     /* of a number, as the layer above counts them */
+    uint8_t param;     /* which argument it is of */
     bool is_pointer;
-    const char *name;  /* of the parameter; copied */
+    const char *name;  /* of the parameter */
 } kiln__arg_place;
 
 /* What a step is, for those who look for places in it. */
 typedef struct kiln__step_note {
-    const char *kernel; /* its name; copied */
+    const char *kernel; /* its name */
     kiln__arg_place *places;
     size_t place_count;
 } kiln__step_note;
 
-/* Fill a note whose `places` have room for KILN__PLACES_MAX, or are set to others. Called only where
- * the stream is recorded. */
-enum { KILN__PLACES_MAX = 128 };
+/* Fill a note; where its `places` are NULL, all but them. Called only where the stream is recorded. */
 typedef void (*kiln__describe_fn)(const void *user, kiln__step_note *note);
+/* The note that it fills, with texts of its own, in one piece of memory; NULL without memory. */
+kiln__step_note *kiln__note_make(kiln__describe_fn describe, const void *user);
 
 /* ERR_ARGUMENT where the stream is recorded already. `owner` is the stand-in's; see
  * kiln__stream_set_owner(). */
@@ -388,9 +389,9 @@ kiln_status kiln__stream_no_recording(kiln_stream *stream, const char *what, kil
 /* Work that a library enqueues by itself on a stream of the backend's (`native`). It may be done several
  * times, each with the addresses that its block of arguments has then. */
 typedef kiln_status (*kiln__library_fn)(const void *args, void *native, kiln_error *err);
-/* Note such work on a recording stream; `args` is copied, and the note has its addresses. */
+/* Note such work on a recording stream; `args` is copied, and `describe(args, ..)` tells its addresses. */
 kiln_status kiln__record_library(kiln_stream *stream, kiln__library_fn call, const void *args,
-                                 size_t args_bytes, const kiln__step_note *note, kiln_error *err);
+                                 size_t args_bytes, kiln__describe_fn describe, kiln_error *err);
 
 /* As kiln__launch; `describe(user, ..)` tells what the step is. */
 kiln_status kiln__launch_noted(kiln__device *device, void *entry,

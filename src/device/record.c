@@ -8,10 +8,6 @@
  */
 #include "device/recording.h"
 
-/* Places of a copy's or a memset's addresses, which stand in `args`. */
-static const kiln__arg_place address_places[] = {{0, sizeof(void *), 0, true, "dst"},
-                                                 {sizeof(void *), sizeof(void *), 0, true, "src"}};
-
 kiln_stream *kiln__stream_current(kiln_stream *stream)
 {
     kiln_stream *const standin = atomic_load_explicit(&stream->standin, memory_order_acquire);
@@ -31,7 +27,7 @@ bool kiln__stream_is_recording(const kiln_stream *stream)
 void kiln__step_clear(kiln__step *s)
 {
     kiln__free(s->args);
-    kiln__free(s->places);
+    kiln__free(s->note);
     if (s->kind == KILN__STEP_RAW)
         kiln__free(s->as.raw.params);
 }
@@ -85,26 +81,33 @@ static void *copied(const void *bytes, size_t count)
     return copy;
 }
 
-/* Places and names in one piece of memory; false without room for it. */
-static bool copy_note(kiln__step *s, const kiln__step_note *note)
+kiln__step_note *kiln__note_make(kiln__describe_fn describe, const void *user)
 {
-    size_t bytes = note->place_count * sizeof *note->places + strlen(note->kernel) + 1;
+    kiln__step_note told = {"", NULL, 0}, *note = NULL;
 
-    for (size_t k = 0; k < note->place_count; k++)
-        bytes += strlen(note->places[k].name) + 1;
-    s->places = kiln__alloc(bytes);
-    if (s->places == NULL)
-        return false;
-    char *text = (char *)(s->places + note->place_count);
-    s->place_count = note->place_count;
-    s->kernel = strcpy(text, note->kernel);
-    text += strlen(text) + 1;
-    for (size_t k = 0; k < note->place_count; k++) {
-        s->places[k] = note->places[k];
-        s->places[k].name = strcpy(text, note->places[k].name);
-        text += strlen(text) + 1;
+    describe(user, &told);
+    told.places = kiln__alloc((told.place_count + 1) * sizeof *told.places);
+    if (told.places == NULL)
+        return NULL;
+    describe(user, &told);
+    const size_t places = told.place_count * sizeof *told.places;
+    size_t bytes = sizeof *note + places + strlen(told.kernel) + 1;
+    for (size_t k = 0; k < told.place_count; k++)
+        bytes += strlen(told.places[k].name) + 1;
+    note = kiln__alloc(bytes);
+    if (note != NULL) {
+        note->places = (kiln__arg_place *)(note + 1);
+        note->place_count = told.place_count;
+        char *text = (char *)(note->places + note->place_count);
+        note->kernel = strcpy(text, told.kernel);
+        for (size_t k = 0; k < note->place_count; k++) {
+            text += strlen(text) + 1;
+            note->places[k] = told.places[k];
+            note->places[k].name = strcpy(text, told.places[k].name);
+        }
     }
-    return true;
+    kiln__free(told.places);
+    return note;
 }
 
 /* Take over `s`, whatever comes of it. */
@@ -136,15 +139,11 @@ kiln_status kiln__record_launch(kiln_stream *stream, void *entry, const kiln__la
                                 const void *user, kiln_error *err)
 {
     kiln__step s = {.kind = KILN__STEP_LAUNCH, .entry = entry, .args_bytes = args_bytes};
-    kiln__arg_place room[KILN__PLACES_MAX];
-    kiln__step_note note = {"", room, 0};
 
     s.as.launch = *config;
     s.args = copied(args, args_bytes);
-    if (describe != NULL)
-        describe(user, &note);
-    const bool noted = describe == NULL || copy_note(&s, &note);
-    return append(stream, &s, s.args != NULL && noted, err);
+    s.note = describe != NULL ? kiln__note_make(describe, user) : NULL;
+    return append(stream, &s, s.args != NULL && (s.note != NULL || describe == NULL), err);
 }
 
 kiln_status kiln__record_raw(kiln_stream *stream, void *entry, const kiln__raw_launch *launch,
@@ -161,14 +160,23 @@ kiln_status kiln__record_raw(kiln_stream *stream, void *entry, const kiln__raw_l
 }
 
 kiln_status kiln__record_library(kiln_stream *stream, kiln__library_fn call, const void *args,
-                                 size_t args_bytes, const kiln__step_note *note, kiln_error *err)
+                                 size_t args_bytes, kiln__describe_fn describe, kiln_error *err)
 {
     kiln__step s = {.kind = KILN__STEP_LIBRARY, .args_bytes = args_bytes};
 
     s.as.library = call;
     s.args = copied(args, args_bytes);
-    const bool noted = copy_note(&s, note);
-    return append(stream, &s, s.args != NULL && noted, err);
+    s.note = kiln__note_make(describe, args);
+    return append(stream, &s, s.args != NULL && s.note != NULL, err);
+}
+
+/* The addresses of a copy or a memset (`user`: how many), which stand in `args`. */
+static void describe_addresses(const void *user, kiln__step_note *note)
+{
+    note->place_count = *(const size_t *)user;
+    for (size_t k = 0; note->places != NULL && k < note->place_count; k++)
+        note->places[k] = (kiln__arg_place){(uint16_t)(k * sizeof(void *)), sizeof(void *), 0,
+                                            (uint8_t)k, true, ""};
 }
 
 /* A step that names two addresses, or one. */
@@ -176,14 +184,13 @@ static kiln_status record_addresses(kiln_stream *stream, kiln__step *s, void *ds
                                     size_t bytes, kiln_error *err)
 {
     const void *const addresses[] = {dst, src};
+    const size_t count = src != NULL ? 2 : 1;
 
     s->bytes = bytes;
     s->args_bytes = sizeof addresses;
     s->args = copied(addresses, sizeof addresses);
-    s->places = copied(address_places, sizeof address_places);
-    s->place_count = src != NULL ? 2 : 1;
-    s->kernel = "";
-    return append(stream, s, s->args != NULL && s->places != NULL, err);
+    s->note = kiln__note_make(describe_addresses, &count);
+    return append(stream, s, s->args != NULL && s->note != NULL, err);
 }
 
 kiln_status kiln__record_copy(kiln_stream *stream, void *dst, const void *src, size_t bytes,
@@ -211,11 +218,12 @@ kiln_status kiln__record_host_call(kiln_stream *stream, kiln_host_fn fn, void *u
                                    kiln_error *err)
 {
     kiln__step s = {.kind = KILN__STEP_HOST_CALL};
+    const size_t none = 0;
 
     s.as.host.fn = fn;
     s.as.host.user = user;
-    s.places = copied(address_places, 0); /* none, and that is known */
-    return append(stream, &s, s.places != NULL, err);
+    s.note = kiln__note_make(describe_addresses, &none);
+    return append(stream, &s, s.note != NULL, err);
 }
 
 void kiln__stream_keep(kiln_stream *stream, void *object, void (*release)(void *object))

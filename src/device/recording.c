@@ -233,18 +233,18 @@ static kiln_status find_in_step(const kiln__recording *r, size_t at, uintptr_t b
 {
     const kiln__step *const s = &r->steps[at];
 
-    if (s->places == NULL)
+    if (s->note == NULL)
         return may_hold(s, base, bytes)
                    ? kiln__fail(err, KILN_ERR_UNSUPPORTED,
-                                "step %zu of the program, a prepared launch or a raw kernel, uses "
-                                "the array; its arguments cannot be changed",
+                                "step %zu of the program, a raw kernel, uses the array; its "
+                                "arguments cannot be changed",
                                 at)
                    : KILN_OK;
-    for (size_t k = 0; k < s->place_count; k++) {
+    for (size_t k = 0; k < s->note->place_count; k++) {
         uintptr_t word = 0;
-        if (!s->places[k].is_pointer)
+        if (!s->note->places[k].is_pointer)
             continue;
-        memcpy(&word, s->args + s->places[k].offset, sizeof word);
+        memcpy(&word, s->args + s->note->places[k].offset, sizeof word);
         if (word - base >= bytes)
             continue;
         kiln_status status = add_place(f, at, k, err);
@@ -282,10 +282,10 @@ kiln_status kiln__recording_find_number(kiln__recording *r, const char *kernel,
 
     pthread_mutex_lock(&r->lock);
     for (size_t k = 0; k < r->count && status == KILN_OK; k++) {
-        const kiln__step *const s = &r->steps[k];
-        for (size_t p = 0; p < s->place_count && status == KILN_OK; p++) {
-            const kiln__arg_place *const place = &s->places[p];
-            if (place->is_pointer || strcmp(s->kernel, kernel) != 0 ||
+        const kiln__step_note *const note = r->steps[k].note;
+        for (size_t p = 0; note != NULL && p < note->place_count && status == KILN_OK; p++) {
+            const kiln__arg_place *const place = &note->places[p];
+            if (place->is_pointer || strcmp(note->kernel, kernel) != 0 ||
                 strcmp(place->name, parameter) != 0)
                 continue;
             if (f.count > 0 && place->dtype != *dtype_out)
@@ -329,7 +329,7 @@ static kiln_status change(kiln__recording *r, const kiln__place *places, size_t 
     pthread_mutex_lock(&r->lock);
     for (size_t k = 0; k < count; k++) {
         const kiln__step *const s = &r->steps[places[k].step];
-        unsigned char *const at = s->args + s->places[places[k].index].offset;
+        unsigned char *const at = s->args + s->note->places[places[k].index].offset;
         uintptr_t word;
         if (value != NULL) {
             memcpy(at, value, bytes);

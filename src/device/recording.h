@@ -39,9 +39,7 @@ struct kiln__step {
     unsigned char *args; /* heap: argument block, or the two addresses of a copy */
     size_t args_bytes;
     size_t bytes; /* copied or set */
-    kiln__arg_place *places; /* heap, with the names behind them; NULL: not known */
-    size_t place_count;
-    const char *kernel;
+    kiln__step_note *note; /* heap; NULL: its arguments are not known */
     void *node; /* of the driver's program */
 };
 

@@ -110,7 +110,8 @@ kiln_status kiln__call_run(kiln__kernel *op, const kiln_arg *args, size_t arg_co
 {
     kiln__reading r;
     KILN_CHECK(read_call(op, args, arg_count, opts, &r, err));
-    return kiln__kernel_run(r.op, &r.call, err);
+    const kiln_status status = kiln__kernel_run(r.op, &r.call, err);
+    return status == KILN__HAS_LISTS ? kiln__lists_run(r.op, &r.call, err) : status;
 }
 
 /* Empty the output, or say that it is missing. */
@@ -135,18 +136,22 @@ static kiln_status begin(const kiln__wanted *wanted, kiln_error *err)
     return KILN_OK;
 }
 
-static kiln_status make(const kiln__wanted *wanted, kiln__kernel *op, const kiln__call *call,
-                        kiln_error *err)
+/* `lists`: some argument is a list. */
+static kiln_status make(const kiln__wanted *wanted, bool lists, kiln__kernel *op,
+                        const kiln__call *call, kiln_error *err)
 {
     switch (wanted->what) {
     case KILN__WANT_LAUNCH:
-        return kiln__kernel_prepare(op, call, wanted->out.launch, err);
+        return (lists ? kiln__lists_prepare : kiln__kernel_prepare)(op, call, wanted->out.launch,
+                                                                    err);
     case KILN__WANT_AHEAD:
-        return kiln__kernel_prefetch(op, call, wanted->out.ahead, err);
+        return (lists ? kiln__lists_prefetch : kiln__kernel_prefetch)(op, call, wanted->out.ahead,
+                                                                      err);
     case KILN__WANT_SOURCE:
         break;
     }
-    return kiln__recipe_build(op, call, NULL, wanted->out.source, err);
+    return lists ? kiln__lists_source(op, call, wanted->out.source, err)
+                 : kiln__recipe_build(op, call, NULL, wanted->out.source, err);
 }
 
 kiln_status kiln__call_make(const kiln__wanted *wanted, kiln__kernel *op, const kiln_arg *args,
@@ -155,5 +160,6 @@ kiln_status kiln__call_make(const kiln__wanted *wanted, kiln__kernel *op, const 
     kiln__reading r;
     KILN_CHECK(begin(wanted, err));
     KILN_CHECK(read_call(op, args, arg_count, opts, &r, err));
-    return make(wanted, r.op, &r.call, err);
+    const kiln_status status = make(wanted, false, r.op, &r.call, err);
+    return status == KILN__HAS_LISTS ? make(wanted, true, r.op, &r.call, err) : status;
 }

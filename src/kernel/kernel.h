@@ -19,6 +19,7 @@
  * resolve.c      from arguments to a plan, for all families
  * overlap.c      outputs that share memory with inputs
  * launch.c       prepared launches
+ * lists.c        calls whose arguments are lists of arrays
  * prefetch.c     kernels compiled ahead by other threads
  * array_like.c   arrays like others, single elements
  * transfer.c     page-locked host memory; copies into what exists, and between contexts
@@ -46,6 +47,7 @@
 #define KILN__KERNEL_DEAD 0xdeadu
 
 typedef struct kiln__kernel kiln__kernel;
+typedef struct kiln__bound kiln__bound;
 
 /* ---- recipes -------------------------------------------------------------------------------- */
 
@@ -95,6 +97,7 @@ typedef struct kiln__recipe {
     unsigned char *block;   /* args_bytes, with pointers and scalars unset */
     kiln__patch *pointers, *scalars;
     size_t pointer_count, scalar_count;
+    uint8_t lists;  /* calls that a launch of the variant has room for; 0: it is of one */
     bool allocates; /* some output is to be allocated */
     kiln_axes axes; /* reductions: as given; count -1 = all */
     bool keepdims;
@@ -159,6 +162,10 @@ bool kiln__recipe_matches(const void *recipe, const void *call);
 /* The same where layouts, dtypes and options are known to be equal: addresses are compared, and the
  * kinds of numbers, in which their values have a say. */
 bool kiln__recipe_still_fits(const kiln__recipe *recipe, const kiln__call *call);
+
+/* What recipes are refused with, before anything else is looked at, where an argument is a list: such a call is
+ * for lists.c. It never leaves this folder. */
+#define KILN__HAS_LISTS ((kiln_status)1)
 
 /* Check a call and decide everything about it. Exactly one of `out` and `text_out` is not NULL:
  * a recipe, compiled; or only the source that the call's variant has, as heap text. */
@@ -363,6 +370,41 @@ kiln_status kiln__prefetch_join(kiln_prefetch *const *parts, size_t count, kiln_
 /* Whether the kernel has this variant already. (kernel.c) */
 bool kiln__kernel_has(kiln__kernel *op, const kiln__variant *variant);
 
+/* The same four for calls whose arguments are lists. (lists.c) */
+kiln_status kiln__lists_run(kiln__kernel *op, const kiln__call *call, kiln_error *err);
+kiln_status kiln__lists_prepare(kiln__kernel *op, const kiln__call *call, kiln_launch **out,
+                                kiln_error *err);
+kiln_status kiln__lists_prefetch(kiln__kernel *op, const kiln__call *call, kiln_prefetch **out,
+                                 kiln_error *err);
+kiln_status kiln__lists_source(kiln__kernel *op, const kiln__call *call, char **text_out,
+                               kiln_error *err);
+
+/* Whether an array can stand where `before` did: dtype, shape, strides, alignment; `writable`: it can be
+ * written to. `what` begins the message. ERR_DTYPE, ERR_SHAPE, ERR_OUTPUT. (launch.c) */
+kiln_status kiln__array_fits(const kiln_array *before, bool writable, const kiln_array *array,
+                             const char *what, kiln_error *err);
+
+/* Launches of one prepared call that is made of several, and the arrays that it keeps. */
+typedef struct kiln__launch_parts {
+    kiln_launch **list;
+    size_t count, room;
+    kiln_array **arrays; /* counted */
+    size_t array_count, array_room;
+} kiln__launch_parts;
+#define KILN__LAUNCH_PARTS_INIT {NULL, 0, 0, NULL, 0, 0}
+/* Add a launch, which is taken over also by a failure; one of a filled block; and arrays. */
+kiln_status kiln__launch_parts_add(kiln__launch_parts *parts, kiln_launch *launch, kiln_error *err);
+kiln_status kiln__launch_part(kiln__launch_parts *parts, kiln__kernel *op, void *entry,
+                              const kiln__launch_config *config, const void *block, size_t bytes,
+                              kiln__describe_fn describe, const void *user, kiln_stream *stream,
+                              kiln_error *err);
+kiln_status kiln__launch_parts_keep(kiln__launch_parts *parts, const kiln__bound *bound,
+                                    size_t arg_count, kiln_error *err);
+/* One launch of all, which are taken over; numbers of the call can be set in it. */
+kiln_status kiln__launch_of_parts(kiln_context *ctx, kiln_stream *stream,
+                                  kiln__launch_parts *parts, kiln_launch **out, kiln_error *err);
+void kiln__launch_parts_clear(kiln__launch_parts *parts);
+
 /* Launches that run one after the other as one. On success `parts`, a list from kiln__alloc() of
  * `count`, belongs to the result. */
 kiln_status kiln__launch_chain(kiln_context *ctx, kiln_launch **parts, size_t count,
@@ -372,6 +414,8 @@ kiln_status kiln__launch_chain(kiln_context *ctx, kiln_launch **parts, size_t co
  * number of threads, and kiln_launch_destroy() `destroy`. On failure `state` is the caller's still. */
 typedef struct kiln__launch_task {
     kiln_status (*run)(void *state, kiln_stream *stream, kiln_error *err);
+    /* kiln_launch_set(); NULL: its arguments are fixed. */
+    kiln_status (*set)(void *state, size_t parameter, const kiln_arg *value, kiln_error *err);
     void (*destroy)(void *state);
     void *state;
 } kiln__launch_task;
@@ -399,6 +443,9 @@ void kiln__record_variant(kiln_context *ctx, const kiln__definition *def,
 /* The compiled form of a variant, from the kernel's list or made now. */
 kiln_status kiln__kernel_compiled(kiln__kernel *op, const kiln__variant *variant,
                                   const kiln__compiled **out, kiln_error *err);
+
+/* Whether a call has as many arguments as the kernel takes. ERR_ARGUMENT_COUNT. (resolve.c) */
+kiln_status kiln__check_count(const kiln__kernel *op, const kiln__call *call, kiln_error *err);
 
 /* Refuse an output that is to be stored where another new one is: `at` of `args`, of which `fresh` tells
  * those before it that are new. ERR_ARGUMENT. (kernel.c) */
@@ -487,14 +534,16 @@ kiln_status kiln__recipe_get(kiln__kernel *op, const kiln__call *call,
 /* ---- running ---------------------------------------------------------------------------------- */
 
 /* The arrays of one call, by parameter; outputs that were allocated now are `fresh`. */
-typedef struct kiln__bound {
+struct kiln__bound {
     kiln_array *array[KILN_PARAM_MAX]; /* borrowed, but for fresh ones */
     bool fresh[KILN_PARAM_MAX];
-} kiln__bound;
+};
 
 /* Collect arrays and allocate outputs. On failure nothing is held. */
 kiln_status kiln__bind_arrays(const kiln__kernel *op, const kiln__recipe *recipe,
                               const kiln__call *call, kiln__bound *bound, kiln_error *err);
+/* Remember on every array's storage that `stream` uses it. */
+void kiln__bound_used(const kiln__recipe *recipe, const kiln__bound *bound, kiln_stream *stream);
 void kiln__bound_drop(const kiln__recipe *recipe, kiln__bound *bound); /* release fresh ones */
 void kiln__bound_deliver(const kiln__recipe *recipe, const kiln__call *call,
                          const kiln__bound *bound); /* or hand them to the caller */

@@ -228,6 +228,7 @@ static kiln_status make_recipe(kiln__kernel *op, const kiln__call *call, const k
     if (compiled != NULL) {
         const kiln__variant *v = &r->plan.variant;
         recipe->entry = compiled->entry;
+        recipe->lists = v->family->lists ? (uint8_t)kiln__variant_number(v, "lists", 5) : 0;
         recipe->config = (kiln__launch_config){
             .grid_x = r->plan.grid,
             .grid_y = 1,
@@ -265,6 +266,10 @@ kiln_status kiln__recipe_build(kiln__kernel *op, const kiln__call *call, kiln__r
     const kiln_device_info *info = kiln__device_info(op->device);
     const kiln__plan_device device = {info->backend, info->unit_count, kiln__has_clusters(info)};
     kiln_status status = KILN_OK;
+
+    for (size_t p = 0; p < call->arg_count; p++)
+        if (call->args[p].kind == KILN_ARG_LIST)
+            return KILN__HAS_LISTS;
     kiln__resolved *r = kiln__alloc(sizeof *r); /* too large for a stack */
 
     if (r == NULL)

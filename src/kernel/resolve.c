@@ -18,7 +18,7 @@ uint8_t kiln__scalar_kind(const kiln_arg *arg)
                                                                    : (uint8_t)arg->kind;
 }
 
-static kiln_status check_count(const kiln__kernel *op, const kiln__call *call, kiln_error *err)
+kiln_status kiln__check_count(const kiln__kernel *op, const kiln__call *call, kiln_error *err)
 {
     const kiln__definition *d = op->def;
     if (call->arg_count == d->param_count)
@@ -97,7 +97,7 @@ static void kiln__shapes_text(const kiln__definition *d, const kiln__resolved *r
 kiln_status kiln__resolve_arguments(kiln__kernel *op, const kiln__call *call, kiln__resolved *r,
                                     kiln_error *err)
 {
-    KILN_CHECK(check_count(op, call, err));
+    KILN_CHECK(kiln__check_count(op, call, err));
     KILN_CHECK(take_arguments(op, call, r, err));
     return kiln__bind_types(op->def, r->given, r->dtype, err);
 }

@@ -111,8 +111,7 @@ kiln_status kiln__block_fill(const kiln__kernel *op, const kiln__recipe *recipe,
     return KILN_OK;
 }
 
-/* Remember on every array's storage that `stream` uses it. */
-static void use_on(const kiln__recipe *recipe, const kiln__bound *bound, kiln_stream *stream)
+void kiln__bound_used(const kiln__recipe *recipe, const kiln__bound *bound, kiln_stream *stream)
 {
     for (size_t p = 0; p < recipe->arg_count; p++)
         if (bound->array[p] != NULL && bound->array[p]->storage->home != stream)
@@ -281,8 +280,6 @@ kiln_status kiln__workspace_make(kiln__device *device, const kiln__workspace_nee
     return status;
 }
 
-_Static_assert(KILN__PLACES_MAX >= 2 * KILN_PARAM_MAX, "a note has a place for every patch");
-
 void kiln__described_note(const void *user, kiln__step_note *note)
 {
     const kiln__described *const what = user;
@@ -290,13 +287,13 @@ void kiln__described_note(const void *user, kiln__step_note *note)
 
     note->kernel = what->def->name;
     note->place_count = recipe->pointer_count + recipe->scalar_count;
-    for (size_t k = 0; k < note->place_count; k++) {
+    for (size_t k = 0; note->places != NULL && k < note->place_count; k++) {
         const bool is_pointer = k < recipe->pointer_count;
         const kiln__patch *const patch =
             is_pointer ? &recipe->pointers[k] : &recipe->scalars[k - recipe->pointer_count];
         note->places[k] =
             (kiln__arg_place){patch->offset, patch->bytes, recipe->args[patch->param].dtype,
-                              is_pointer, what->def->params[patch->param].name};
+                              patch->param, is_pointer, what->def->params[patch->param].name};
     }
 }
 
@@ -329,7 +326,7 @@ static kiln_status run_recipe(kiln__kernel *op, const kiln__recipe *recipe,
                                 recipe->args_bytes, kiln__described_note,
                                 &(kiln__described){op->def, recipe}, call->stream, err));
     kiln__pool_free(op->device, workspace, NULL, 0);
-    use_on(recipe, &bound, call->stream);
+    kiln__bound_used(recipe, &bound, call->stream);
     kiln__bound_deliver(recipe, call, &bound);
     return KILN_OK;
 

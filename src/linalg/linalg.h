@@ -114,10 +114,8 @@ kiln_status kiln__product_shape(const kiln_array *a, const kiln_array *b, kiln__
 void kiln__product_bind(kiln__product *p, const kiln_array *a, const kiln_array *b,
                         const kiln_array *y);
 
-/* Note the work of a product on a recording stream: `call` gets a copy of `args`, in which the product
- * stands at `offset`, with the addresses of the moment. (product.c) */
-kiln_status kiln__product_record(kiln_stream *stream, kiln__library_fn call, const void *args,
-                                 size_t args_bytes, size_t offset, kiln_error *err);
+/* The addresses of a product that stands at `offset` of what is recorded. (product.c) */
+void kiln__product_describe(size_t offset, kiln__step_note *note);
 
 /* ---- on a CUDA device ------------------------------------------------------------------------ */
 

@@ -175,21 +175,16 @@ void kiln__product_bind(kiln__product *p, const kiln_array *a, const kiln_array 
     fold(p);
 }
 
-kiln_status kiln__product_record(kiln_stream *stream, kiln__library_fn call, const void *args,
-                                 size_t args_bytes, size_t offset, kiln_error *err)
+void kiln__product_describe(size_t offset, kiln__step_note *note)
 {
-    static const struct {
-        size_t offset;
-        const char *name;
-    } addresses[] = {{offsetof(kiln__product, a.data), "a"},
-                     {offsetof(kiln__product, b.data), "b"},
-                     {offsetof(kiln__product, y.data), "y"},
-                     {offsetof(kiln__product, bias), "bias"}};
-    kiln__arg_place places[KILN_COUNT_OF(addresses)];
-    const kiln__step_note note = {"matmul", places, KILN_COUNT_OF(places)};
+    static const size_t addresses[] = {offsetof(kiln__product, a.data),
+                                       offsetof(kiln__product, b.data),
+                                       offsetof(kiln__product, y.data),
+                                       offsetof(kiln__product, bias)};
 
-    for (size_t k = 0; k < note.place_count; k++)
-        places[k] = (kiln__arg_place){(uint16_t)(offset + addresses[k].offset), sizeof(void *), 0,
-                                      true, addresses[k].name};
-    return kiln__record_library(stream, call, args, args_bytes, &note, err);
+    note->kernel = "matmul";
+    note->place_count = KILN_COUNT_OF(addresses);
+    for (size_t k = 0; note->places != NULL && k < note->place_count; k++)
+        note->places[k] = (kiln__arg_place){(uint16_t)(offset + addresses[k]), sizeof(void *), 0,
+                                            (uint8_t)k, true, ""};
 }

@@ -43,12 +43,18 @@ static kiln_status multiply(const void *args, void *native, kiln_error *err)
     return status;
 }
 
+static void describe(const void *args, kiln__step_note *note)
+{
+    (void)args;
+    kiln__product_describe(offsetof(call, p), note);
+}
+
 kiln_status kiln__product_cpu(kiln__device *device, const kiln__product *p, kiln_stream *stream,
                               kiln_error *err)
 {
     const call c = {device, *p};
 
     return kiln__stream_is_recording(stream)
-               ? kiln__product_record(stream, multiply, &c, sizeof c, offsetof(call, p), err)
+               ? kiln__record_library(stream, multiply, &c, sizeof c, describe, err)
                : multiply(&c, NULL, err);
 }

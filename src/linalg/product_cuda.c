@@ -437,13 +437,18 @@ static kiln_status multiply_recorded(const void *args, void *native, kiln_error 
     return status;
 }
 
+static void describe(const void *args, kiln__step_note *note)
+{
+    (void)args;
+    kiln__product_describe(offsetof(recorded, p), note);
+}
+
 static kiln_status record(kiln_context *ctx, const kiln__product *p, void *workspace,
                           kiln_stream *stream, kiln_error *err)
 {
     const recorded r = {ctx, *p, workspace};
 
-    return kiln__product_record(stream, multiply_recorded, &r, sizeof r, offsetof(recorded, p),
-                                err);
+    return kiln__record_library(stream, multiply_recorded, &r, sizeof r, describe, err);
 }
 
 kiln_status kiln__product_cuda(kiln_context *ctx, const kiln__product *p, kiln_stream *stream,

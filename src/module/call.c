@@ -431,7 +431,7 @@ kiln_status kiln_raw_prepare(kiln_raw *kernel, const kiln_arg *args, size_t arg_
     *out = NULL;
     call *c = NULL;
     KILN_CHECK(kiln__make_zeroed(&c, 1, sizeof *c, err));
-    const kiln__launch_task task = {run_prepared, destroy_prepared, c};
+    const kiln__launch_task task = {.run = run_prepared, .destroy = destroy_prepared, .state = c};
     kiln_status status =
         read_call(kernel, args, arg_count, opts, "kiln_raw_prepare", c, &stream, err);
     if (status == KILN_OK)

@@ -5,6 +5,8 @@
  *
  * Steps, memory and the driver's graph are the business of src/device/recording.c.
  */
+#include <stdio.h>
+
 #include "codegen/codegen.h"
 #include "kernel/kernel.h"
 #include "kiln/program.h"
@@ -227,42 +229,15 @@ kiln_status kiln_program_number_slot(kiln_program *program, const char *kernel,
     return add_slot(program, &s, slot_out, err);
 }
 
-/* Whether `array` can stand where `before` did: kernels were chosen for that one's layout. */
-static kiln_status check_alike(const program_slot *s, size_t at, const kiln_array *array, kiln_error *err)
-{
-    const kiln_array *const before = s->array;
-    const size_t axes = (size_t)before->rank;
-    char is[160], was[160];
-
-    if (array->dtype != before->dtype)
-        return kiln__fail(err, KILN_ERR_DTYPE, "slot %zu is for %s, the array is %s", at,
-                          kiln_dtype_name(before->dtype), kiln_dtype_name(array->dtype));
-    if (array->rank != before->rank ||
-        memcmp(array->shape, before->shape, axes * sizeof array->shape[0]) != 0)
-        return kiln__fail(err, KILN_ERR_SHAPE, "slot %zu is for shape %s, the array has %s", at,
-                          kiln__shape_text(before->rank, before->shape, was, sizeof was),
-                          kiln__shape_text(array->rank, array->shape, is, sizeof is));
-    if (memcmp(array->strides, before->strides, axes * sizeof array->strides[0]) != 0)
-        return kiln__fail(err, KILN_ERR_SHAPE,
-                          "slot %zu was captured with other strides than the array has", at);
-    if (((uintptr_t)array->data - (uintptr_t)before->data) % 64 != 0)
-        return kiln__fail(err, KILN_ERR_SHAPE,
-                          "slot %zu was captured with memory that is aligned otherwise: its "
-                          "distance is no multiple of 64 bytes",
-                          at);
-    if (s->writable && kiln__array_unwritable(array) != NULL)
-        return kiln__fail(err, KILN_ERR_OUTPUT, "slot %zu is for an array that can be written to; "
-                          "this one %s", at, kiln__array_unwritable(array));
-    return KILN_OK;
-}
-
 static kiln_status set_array(kiln_program *program, size_t at, kiln_array *array, kiln_error *err)
 {
     program_slot *const s = &program->slots[at];
+    char what[40];
     kiln_status status = kiln__array_check(array, program->ctx, "value", err);
 
-    if (status == KILN_OK)
-        status = check_alike(s, at, array, err);
+    snprintf(what, sizeof what, "slot %zu", at);
+    if (status == KILN_OK) /* kernels were chosen for the layout of the first one */
+        status = kiln__array_fits(s->array, s->writable, array, what, err);
     if (status != KILN_OK || array->data == s->array->data)
         return status;
     status = kiln__recording_move(program->recording, s->places, s->place_count,

@@ -6,12 +6,49 @@
 //#        all issued before the first is used
 //# tail:  threads whose accesses would pass the end process their elements one by one; there is none
 //#        where a thread has one element
-//% own a args begin k load op reg_ store u v
+//# lists: several calls share the grid; a block finds its call by the first blocks of all. The arguments
+//#        are laid out by kiln__lists_bytes() (codegen.h)
+//% own a args begin k load op reg_ store u v lists_item lists call half in
+//% plain size ptr_ common calls firsts
+//% if lists
+struct lists_item {
+    long long size;
+//% for p in pointers
+    ${p.const}${p.type} *ptr_${p.name};
+//% end
+};
+
+struct lists {
+    args common;
+    lists_item calls[${lists}];
+    unsigned firsts[${lists}];
+};
+
+//% end
 extern "C" __global__ void __launch_bounds__(${block})
+//% if lists
+${entry}(const __grid_constant__ lists in)
+{
+    int call = 0;
+    #pragma unroll
+    for (int half = ${lists_half}; half > 0; half /= 2)
+        if (call + half < ${lists} && in.firsts[call + half] <= blockIdx.x)
+            call += half;
+    args a = in.common;
+    a.size = in.calls[call].size;
+//% for p in pointers
+    a.ptr_${p.name} = in.calls[call].ptr_${p.name};
+//% end
+//% else
 ${entry}(const __grid_constant__ args a)
 {
+//% end
 //% insert kernel.cpp:environment
+//% if lists
+    const long long begin = ((long long)(blockIdx.x - in.firsts[call]) * ${accesses_per_block} + threadIdx.x) * ${vec};
+//% else
     const long long begin = ((long long)blockIdx.x * ${accesses_per_block} + threadIdx.x) * ${vec};
+//% end
     if (begin + ${burst_span} <= a.size) {
 //% for p in registers
         ${p.type} reg_${p.name}[${unroll}][${vec}];

@@ -31,6 +31,7 @@
 static inline kiln_arg kiln_arg_of(const kiln_array *v) { return kiln_arg_array(v); }
 static inline kiln_arg kiln_arg_of(kiln_array *v) { return kiln_arg_array(v); }
 static inline kiln_arg kiln_arg_of(kiln_array **v) { return kiln_arg_out(v); }
+static inline kiln_arg kiln_arg_of(kiln_arg v) { return v; }
 KILN__NUMBER_TYPES(KILN__ARG_OVERLOAD, kiln_arg_)
 template <class T> kiln_arg kiln_arg_of(T) = delete;
 #undef KILN__ARG_OVERLOAD
@@ -67,6 +68,7 @@ static inline kiln_arg kiln__arg_c64(float _Complex v)
         float _Complex: kiln__arg_c64,                                                             \
         double _Complex: kiln__arg_c128,                                                           \
         kiln_array **: kiln_arg_out,                                                               \
+        kiln_arg: kiln__arg_same,                                                                  \
         const kiln_array *: kiln_arg_array,                                                        \
         kiln_array *: kiln_arg_array)(v)
 #define KILN__ARGS(...)                                                                            \

@@ -1,0 +1,375 @@
+/*
+ * lists.c - calls whose arguments are lists: one call for the arrays of each place.
+ *
+ *     a call with lists > [a call for each place > calls of one variant together] > launches
+ *
+ * A variant with room for several calls (kiln__loop_variant.lists) has an argument block that
+ * kiln__lists_bytes() describes. Calls gather in groups, one for each such variant, and a group is launched
+ * when it is full or at the end. All other calls are made by themselves.
+ *
+ * Rule: numbers are the same in all calls, so a group takes them from its first.
+ */
+#include "kernel/kernel.h"
+
+enum { GROUPS = 8, VARIANTS = 16 };
+
+/* Calls of one variant that wait for their launch. */
+typedef struct group {
+    void *entry; /* NULL: the group is free */
+    kiln__launch_config config; /* its grid: blocks of all calls so far */
+    const kiln__definition *def;
+    size_t args_bytes, room, count;
+    size_t pointer_count, scalar_count;
+    kiln__patch pointers[KILN_PARAM_MAX], scalars[KILN_PARAM_MAX];
+    uint8_t dtype[KILN_PARAM_MAX];
+    _Alignas(16) unsigned char block[KILN__ARGS_MAX];
+} group;
+
+/* A call with lists while it is done. */
+typedef struct listing {
+    kiln__kernel *op;
+    const kiln__call *whole;
+    size_t count; /* of its calls */
+    kiln_arg args[KILN_PARAM_MAX];
+    kiln__call one; /* the current one, with these arguments */
+    /* Where not NULL, launches are prepared instead: their list, and the arrays that they keep. */
+    kiln__launch_parts *parts;
+    size_t next; /* the group that makes room when none is free */
+    group groups[GROUPS];
+} listing;
+
+/* ---- the calls ------------------------------------------------------------------------------- */
+
+static kiln_status count_calls(const kiln__kernel *op, const kiln__call *call, size_t *out,
+                               kiln_error *err)
+{
+    const kiln_arg *first = NULL;
+
+    for (size_t p = 0; p < call->arg_count; p++) {
+        const kiln_arg *const arg = &call->args[p];
+        if (arg->kind != KILN_ARG_LIST)
+            continue;
+        first = first != NULL ? first : arg;
+        if (arg->value.list.count != first->value.list.count)
+            return kiln__fail(err, KILN_ERR_ARGUMENT,
+                              "kernel \"%s\": a list of %zu arrays stands beside one of %zu",
+                              op->def->name, first->value.list.count, arg->value.list.count);
+        if (arg->value.list.arrays == NULL && arg->value.list.count > 0)
+            return kiln__fail(err, KILN_ERR_NULL, "kernel \"%s\": the list for `%s` is NULL",
+                              op->def->name, op->def->params[p].name);
+    }
+    *out = first->value.list.count;
+    return KILN_OK;
+}
+
+/* Make `l->one` the nth call. */
+static void take_call(listing *l, size_t nth)
+{
+    for (size_t p = 0; p < l->whole->arg_count; p++) {
+        const kiln_arg *const arg = &l->whole->args[p];
+        l->args[p] = arg->kind != KILN_ARG_LIST           ? *arg
+                     : p < l->op->def->input_count ? kiln_arg_array(arg->value.list.arrays[nth])
+                                                   : kiln_arg_out(&arg->value.list.arrays[nth]);
+    }
+}
+
+static kiln_status begin(kiln__kernel *op, const kiln__call *call, listing **out, kiln_error *err)
+{
+    size_t count = 0;
+
+    *out = NULL;
+    KILN_CHECK(kiln__check_count(op, call, err));
+    KILN_CHECK(count_calls(op, call, &count, err));
+    listing *const l = kiln__alloc(sizeof *l);
+    if (l == NULL)
+        return kiln__fail_memory(err, sizeof *l);
+    l->op = op;
+    l->whole = call;
+    l->count = count;
+    l->one = *call;
+    l->one.args = l->args;
+    l->one.flags |= op->calls->family->lists ? KILN__CALL_LISTED : 0;
+    l->parts = NULL;
+    l->next = 0;
+    for (size_t g = 0; g < GROUPS; g++)
+        l->groups[g].entry = NULL;
+    *out = l;
+    return KILN_OK;
+}
+
+/* ---- groups ---------------------------------------------------------------------------------- */
+
+static size_t first_at(const group *g, size_t call)
+{
+    return g->args_bytes + g->room * kiln__lists_item_bytes(g->pointer_count) +
+           call * sizeof(uint32_t);
+}
+
+/* Where a call's item begins: its size, then its pointers. */
+static size_t item_at(const group *g, size_t call)
+{
+    return g->args_bytes + call * kiln__lists_item_bytes(g->pointer_count);
+}
+
+/* A kiln__describe_fn. */
+static void describe(const void *user, kiln__step_note *note)
+{
+    const group *const g = user;
+    kiln__arg_place *place = note->places;
+
+    note->kernel = g->def->name;
+    note->place_count = g->scalar_count + g->count * g->pointer_count;
+    if (place == NULL)
+        return;
+    for (size_t k = 0; k < g->scalar_count; k++, place++) {
+        const size_t p = g->scalars[k].param;
+        *place = (kiln__arg_place){g->scalars[k].offset, g->scalars[k].bytes, g->dtype[p],
+                                   (uint8_t)p, false, g->def->params[p].name};
+    }
+    for (size_t call = 0; call < g->count; call++)
+        for (size_t k = 0; k < g->pointer_count; k++, place++) {
+            const size_t p = g->pointers[k].param;
+            *place = (kiln__arg_place){(uint16_t)(item_at(g, call) + 8 + 8 * k), sizeof(void *),
+                                       g->dtype[p], (uint8_t)p, true, g->def->params[p].name};
+        }
+}
+
+/* Launch what a group holds, or prepare that; it is free afterwards. */
+static kiln_status flush(listing *l, group *g, kiln_error *err)
+{
+    const uint32_t none = KILN__LISTS_NONE;
+    const size_t bytes = kiln__lists_bytes(g->args_bytes, g->pointer_count, g->room);
+    void *const entry = g->entry;
+
+    if (entry == NULL)
+        return KILN_OK;
+    for (size_t call = g->count; call < g->room; call++)
+        memcpy(g->block + first_at(g, call), &none, sizeof none);
+    g->entry = NULL;
+    return l->parts != NULL
+               ? kiln__launch_part(l->parts, l->op, entry, &g->config, g->block, bytes, describe, g,
+                                   l->one.stream, err)
+               : kiln__launch_noted(l->op->device, entry, &g->config, g->block, bytes, describe, g,
+                                    l->one.stream, err);
+}
+
+/* The group for calls of the recipe's variant, with room for one more. */
+static kiln_status find_group(listing *l, const kiln__recipe *recipe, group **out, kiln_error *err)
+{
+    group *free = NULL;
+
+    for (size_t k = 0; k < GROUPS; k++) {
+        group *const g = &l->groups[k];
+        if (g->entry == recipe->entry && g->count < g->room &&
+            g->config.grid_x + recipe->config.grid_x <= INT32_MAX) {
+            *out = g;
+            return KILN_OK;
+        }
+        if (g->entry == recipe->entry) {
+            KILN_CHECK(flush(l, g, err));
+        }
+        free = g->entry == NULL ? g : free;
+    }
+    if (free == NULL) {
+        free = &l->groups[l->next++ % GROUPS];
+        KILN_CHECK(flush(l, free, err));
+    }
+    *out = free;
+    return KILN_OK;
+}
+
+static kiln_status begin_group(const listing *l, group *g, const kiln__recipe *recipe,
+                               const kiln__bound *bound, kiln_error *err)
+{
+    KILN_CHECK(kiln__block_fill(l->op, recipe, &l->one, bound, g->block, err));
+    g->entry = recipe->entry;
+    g->config = recipe->config;
+    g->config.grid_x = 0;
+    g->def = l->op->def;
+    g->args_bytes = recipe->args_bytes;
+    g->room = recipe->lists;
+    g->count = 0;
+    g->pointer_count = recipe->pointer_count;
+    g->scalar_count = recipe->scalar_count;
+    memcpy(g->pointers, recipe->pointers, g->pointer_count * sizeof *g->pointers);
+    memcpy(g->scalars, recipe->scalars, g->scalar_count * sizeof *g->scalars);
+    for (size_t p = 0; p < recipe->arg_count; p++)
+        g->dtype[p] = recipe->args[p].dtype;
+    return KILN_OK;
+}
+
+static kiln_status add_call(listing *l, const kiln__recipe *recipe, const kiln__bound *bound,
+                            kiln_error *err)
+{
+    group *g = NULL;
+
+    KILN_CHECK(find_group(l, recipe, &g, err));
+    if (g->entry == NULL) {
+        KILN_CHECK(begin_group(l, g, recipe, bound, err));
+    }
+    const uint32_t first = (uint32_t)g->config.grid_x;
+    unsigned char *item = g->block + item_at(g, g->count);
+    memcpy(item, &recipe->count, sizeof recipe->count);
+    for (size_t k = 0; k < g->pointer_count; k++)
+        memcpy(item + 8 + 8 * k, &bound->array[g->pointers[k].param]->data, sizeof(void *));
+    memcpy(g->block + first_at(g, g->count), &first, sizeof first);
+    g->config.grid_x += recipe->config.grid_x;
+    g->count++;
+    return KILN_OK;
+}
+
+/* ---- runs and prepared launches ---------------------------------------------------------------- */
+
+/* A call by itself. */
+static kiln_status do_alone(listing *l, kiln_error *err)
+{
+    kiln__call call = l->one;
+    kiln_launch *launch = NULL;
+
+    call.flags &= ~KILN__CALL_LISTED;
+    if (l->parts == NULL)
+        return kiln__kernel_run(l->op, &call, err);
+    KILN_CHECK(kiln__kernel_prepare(l->op, &call, &launch, err));
+    return kiln__launch_parts_add(l->parts, launch, err);
+}
+
+static kiln_status do_call(listing *l, kiln_error *err)
+{
+    const kiln__recipe *recipe = NULL;
+    kiln__recipe *owned = NULL;
+    kiln__bound bound;
+    bool copy[KILN_PARAM_MAX] = {false}, any_copy = false;
+    kiln_status status = kiln__recipe_get(l->op, &l->one, &recipe, &owned, err);
+
+    if (status != KILN_OK || recipe->lists == 0 || recipe->count == 0) {
+        kiln__recipe_destroy(owned);
+        return status == KILN_OK ? do_alone(l, err) : status;
+    }
+    KILN_TRY(kiln__bind_arrays(l->op, recipe, &l->one, &bound, err));
+    status = kiln__overlap_check(l->op, recipe, &bound, copy, &any_copy, err);
+    if (status == KILN_OK && !any_copy)
+        status = add_call(l, recipe, &bound, err);
+    if (status == KILN_OK && !any_copy && l->parts != NULL)
+        status = kiln__launch_parts_keep(l->parts, &bound, recipe->arg_count, err);
+    if (status != KILN_OK || any_copy) {
+        kiln__bound_drop(recipe, &bound);
+        status = status == KILN_OK ? do_alone(l, err) : status;
+        goto done;
+    }
+    kiln__bound_used(recipe, &bound, l->one.stream);
+    kiln__bound_deliver(recipe, &l->one, &bound);
+
+done:
+    kiln__recipe_destroy(owned);
+    return status;
+}
+
+static kiln_status do_all(listing *l, kiln_error *err)
+{
+    for (size_t k = 0; k < l->count; k++) {
+        take_call(l, k);
+        KILN_CHECK(do_call(l, err));
+    }
+    for (size_t g = 0; g < GROUPS; g++) {
+        KILN_CHECK(flush(l, &l->groups[g], err));
+    }
+    return KILN_OK;
+}
+
+kiln_status kiln__lists_run(kiln__kernel *op, const kiln__call *call, kiln_error *err)
+{
+    listing *l = NULL;
+
+    KILN_CHECK(begin(op, call, &l, err));
+    kiln_status status = do_all(l, err);
+    kiln__free(l);
+    return status;
+}
+
+kiln_status kiln__lists_prepare(kiln__kernel *op, const kiln__call *call, kiln_launch **out,
+                                kiln_error *err)
+{
+    kiln__launch_parts parts = KILN__LAUNCH_PARTS_INIT;
+    listing *l = NULL;
+
+    KILN_CHECK(begin(op, call, &l, err));
+    l->parts = &parts;
+    kiln_status status = do_all(l, err);
+    kiln__free(l);
+    if (status == KILN_OK)
+        status = kiln__launch_of_parts(op->ctx, call->stream, &parts, out, err);
+    kiln__launch_parts_clear(&parts);
+    return status;
+}
+
+/* ---- sources and kernels ahead ------------------------------------------------------------------ */
+
+kiln_status kiln__lists_source(kiln__kernel *op, const kiln__call *call, char **text_out,
+                               kiln_error *err)
+{
+    listing *l = NULL;
+
+    KILN_CHECK(begin(op, call, &l, err));
+    kiln_status status = KILN_OK;
+    if (l->count == 0) {
+        status = kiln__fail(err, KILN_ERR_ARGUMENT, "kernel \"%s\": the lists are empty",
+                            op->def->name);
+    } else {
+        take_call(l, 0);
+        status = kiln__recipe_build(op, &l->one, NULL, text_out, err);
+    }
+    kiln__free(l);
+    return status;
+}
+
+/* Begin to compile what the current call needs, unless another call has asked for it. */
+static kiln_status prefetch_call(listing *l, kiln__variant *seen, size_t *seen_count,
+                                 kiln_prefetch **handles, size_t *handle_count, kiln_error *err)
+{
+    kiln__planned planned = {.size = 0};
+    kiln__call plan = l->one;
+    kiln__recipe *none = NULL;
+
+    plan.planned = &planned;
+    KILN_CHECK(kiln__recipe_build(l->op, &plan, &none, NULL, err));
+    for (size_t k = 0; k < *seen_count; k++)
+        if (memcmp(&seen[k], &planned.variant, sizeof planned.variant) == 0)
+            return KILN_OK;
+    if (planned.size == 0 || *seen_count == VARIANTS) /* what is left is compiled when it is needed */
+        return KILN_OK;
+    seen[(*seen_count)++] = planned.variant;
+    KILN_CHECK(kiln__variant_prefetch(l->op, &planned, &handles[*handle_count], err));
+    ++*handle_count;
+    return KILN_OK;
+}
+
+kiln_status kiln__lists_prefetch(kiln__kernel *op, const kiln__call *call, kiln_prefetch **out,
+                                 kiln_error *err)
+{
+    kiln_prefetch *handles[VARIANTS], *joined = NULL;
+    size_t handle_count = 0, seen_count = 0;
+    kiln__variant *seen = NULL;
+    listing *l = NULL;
+    kiln_status status = KILN_OK;
+
+    KILN_CHECK(kiln__device_check(op->device, err));
+    KILN_CHECK(begin(op, call, &l, err));
+    KILN_TRY(kiln__make_zeroed(&seen, VARIANTS, sizeof *seen, err));
+    for (size_t k = 0; k < l->count; k++) {
+        take_call(l, k);
+        KILN_TRY(prefetch_call(l, seen, &seen_count, handles, &handle_count, err));
+    }
+    KILN_TRY(kiln__prefetch_join(handles, handle_count, &joined, err));
+    handle_count = 0;
+    if (out != NULL)
+        *out = joined;
+    else
+        kiln_prefetch_destroy(joined);
+
+done:
+    for (size_t k = 0; k < handle_count; k++)
+        kiln_prefetch_destroy(handles[k]);
+    kiln__free(seen);
+    kiln__free(l);
+    return status;
+}
