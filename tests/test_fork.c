@@ -222,6 +222,7 @@ static const kiln_raw_call_options one_thread = {
     A(kiln_elementwise_source, (o.loop, XY, NULL, &t.text, &err))                                  \
     A(kiln_elementwise_prefetch, (o.loop, XY, NULL, &t.ahead, &err))                               \
     A(kiln_launch_run, (o.launch, NULL, &err))                                                     \
+    A(kiln_launch_set, (o.launch, 0, kiln_arg_array(o.x), &err))                               \
     A(kiln_event_create, (o.ctx, NULL, &t.event, &err))                                            \
     B(kiln_event_native, (o.event))                                                                \
     A(kiln_observer_create, (o.ctx, 0, observed, NULL, &t.observer, &err))                         \

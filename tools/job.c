@@ -177,6 +177,7 @@ static bool given_number(const kiln_arg *arg, kiln__given *given)
         return true;
     case KILN_ARG_ARRAY:
     case KILN_ARG_OUT:
+    case KILN_ARG_LIST:
         break;
     }
     return false;

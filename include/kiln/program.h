@@ -93,8 +93,8 @@ KILN_API size_t kiln_program_step_count(const kiln_program *program);
  *
  * @param array    Was an argument of captured calls. Views of it that were, count as well.
  * @param slot_out Receives the slot.
- * @return KILN_OK, ERR_NAME when no step uses the array, ERR_UNSUPPORTED when a prepared launch or a
- *         raw kernel does, whose arguments cannot be changed; ERR_NULL, ERR_RELEASED, ERR_NO_MEMORY.
+ * @return KILN_OK, ERR_NAME when no step uses the array, ERR_UNSUPPORTED when a raw
+ *         kernel does, whose arguments cannot be changed; ERR_NULL, ERR_RELEASED, ERR_NO_MEMORY.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_program_array_slot(kiln_program *program,
                                                             const kiln_array *array,

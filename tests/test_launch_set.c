@@ -1,0 +1,170 @@
+/*
+ * test_launch_set.c - prepared launches that are given other arrays and numbers, and that are captured.
+ *
+ * Expected values come from plain loops.
+ */
+#include <string.h>
+
+#include "test_env.h"
+
+enum { N = 300 };
+
+static const int64_t shape[] = {N};
+
+static kiln_array *numbers(test_env *t, float first)
+{
+    float data[N];
+    kiln_array *a = NULL;
+
+    for (int k = 0; k < N; k++)
+        data[k] = first + (float)k;
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT32, 1, shape, data, NULL, &a, &t->err));
+    return a;
+}
+
+/* Whether all of it is factor * (first + k) + offset. */
+static void check(test_env *t, const kiln_array *a, float factor, float first, float offset)
+{
+    float got[N];
+
+    OK(t, kiln_array_to_host(a, got, sizeof got, NULL, &t->err));
+    for (int k = 0; k < N; k++)
+        CHECK(got[k] == factor * (first + (float)k) + offset, "element %d is %g", k, (double)got[k]);
+}
+
+static kiln_elementwise *define(test_env *t)
+{
+    kiln_elementwise *op = NULL;
+
+    OK(t, kiln_elementwise_create(t->ctx, "T x, float32 a, T b", "T z", "z = a * x + b", NULL, &op,
+                                  &t->err));
+    return op;
+}
+
+static void test_launch_set__arrays_and_numbers_change(void **state)
+{
+    test_env *t = *state;
+    kiln_elementwise *op = define(t);
+    kiln_array *x = numbers(t, 1), *x2 = numbers(t, 50), *z = numbers(t, 0), *z2 = numbers(t, 0);
+    kiln_launch *launch = NULL;
+    kiln_stream *other = NULL;
+
+    OK(t, kiln_elementwise_prepare(op, KILN_ARGS(x, 2, 0.5, z), NULL, &launch, &t->err));
+    kiln_elementwise_destroy(op);
+    OK(t, kiln_launch_run(launch, NULL, &t->err));
+    OK(t, kiln_launch_set(launch, 1, kiln_arg_float(0.25), &t->err));
+    OK(t, kiln_launch_set(launch, 0, kiln_arg_array(x2), &t->err));
+    OK(t, kiln_launch_set(launch, 3, kiln_arg_array(z2), &t->err));
+    kiln_array_release(x); /* the launch has let go of it */
+    OK(t, kiln_launch_run(launch, NULL, &t->err));
+    check(t, z, 2, 1, 0.5f);
+    check(t, z2, 0.25f, 50, 0.5f);
+    /* In place, and on another stream than the arrays' own. */
+    OK(t, kiln_stream_create(t->ctx, NULL, &other, &t->err));
+    OK(t, kiln_launch_set(launch, 3, kiln_arg_array(x2), &t->err));
+    OK(t, kiln_stream_wait(t->ctx, other, NULL, &t->err));
+    OK(t, kiln_launch_run(launch, other, &t->err));
+    OK(t, kiln_stream_wait(t->ctx, NULL, other, &t->err));
+    check(t, x2, 0.25f, 50, 0.5f);
+    kiln_launch_destroy(launch);
+    kiln_stream_destroy(other);
+    kiln_array_release(x2);
+    kiln_array_release(z);
+    kiln_array_release(z2);
+}
+
+static void test_launch_set__what_does_not_fit_is_refused(void **state)
+{
+    test_env *t = *state;
+    kiln_elementwise *op = define(t);
+    const int64_t longer[] = {2 * N};
+    const char *const names[] = {"x"};
+    kiln_array *x = numbers(t, 1), *z = numbers(t, 0), *wrong = NULL, *view = NULL;
+    kiln_launch *launch = NULL, *of_graph = NULL;
+    kiln_graph *g = NULL;
+
+    OK(t, kiln_elementwise_prepare(op, KILN_ARGS(x, 2, 0.5, z), NULL, &launch, &t->err));
+    FAILS(t, KILN_ERR_ARGUMENT, kiln_launch_set(launch, 4, kiln_arg_float(1), &t->err), "4 arguments");
+    FAILS(t, KILN_ERR_ARGUMENT, kiln_launch_set(launch, 0, kiln_arg_float(1), &t->err),
+          "argument 1 is an array");
+    FAILS(t, KILN_ERR_ARGUMENT, kiln_launch_set(launch, 1, kiln_arg_array(x), &t->err),
+          "argument 2 is a number");
+    FAILS(t, KILN_ERR_RANGE, kiln_launch_set(launch, 2, kiln_arg_float(1e300), &t->err), "`b`", "float32");
+    FAILS(t, KILN_ERR_NULL, kiln_launch_set(launch, 0, kiln_arg_array(NULL), &t->err), "argument 1");
+    FAILS(t, KILN_ERR_NULL, kiln_launch_set(NULL, 0, kiln_arg_float(1), &t->err), "launch");
+    OK(t, kiln_array_empty(t->ctx, KILN_INT32, 1, shape, &wrong, &t->err));
+    FAILS(t, KILN_ERR_DTYPE, kiln_launch_set(launch, 0, kiln_arg_array(wrong), &t->err), "int32");
+    kiln_array_release(wrong);
+    OK(t, kiln_array_zeros(t->ctx, KILN_FLOAT32, 1, longer, &wrong, &t->err));
+    FAILS(t, KILN_ERR_SHAPE, kiln_launch_set(launch, 0, kiln_arg_array(wrong), &t->err), "(600,)");
+    OK(t, kiln_array_view(wrong, "::2", &view, &t->err));
+    FAILS(t, KILN_ERR_SHAPE, kiln_launch_set(launch, 0, kiln_arg_array(view), &t->err), "strides");
+    kiln_array_release(view);
+    OK(t, kiln_array_view(wrong, "1:301", &view, &t->err));
+    FAILS(t, KILN_ERR_SHAPE, kiln_launch_set(launch, 0, kiln_arg_array(view), &t->err), "aligned");
+    kiln_array_release(view);
+    /* An output that an input overlaps, but not element by element. */
+    OK(t, kiln_array_view(wrong, ":300", &view, &t->err));
+    OK(t, kiln_launch_set(launch, 3, kiln_arg_array(view), &t->err));
+    kiln_array_release(view);
+    OK(t, kiln_array_view(wrong, "64:364", &view, &t->err));
+    FAILS(t, KILN_ERR_OVERLAP, kiln_launch_set(launch, 0, kiln_arg_array(view), &t->err), "argument 1");
+    kiln_array_release(view);
+    OK(t, kiln_launch_run(launch, NULL, &t->err)); /* none of them has changed it */
+    OK(t, kiln_array_view(wrong, ":300", &view, &t->err));
+    check(t, view, 2, 1, 0.5f);
+    kiln_array_release(view);
+    kiln_array_release(wrong);
+    OK(t, kiln_graph_parse(t->ctx, "x + 1", names, 1, NULL, &g, NULL, &t->err));
+    OK(t, kiln_graph_prepare(g, KILN_ARGS(x, z), NULL, &of_graph, &t->err));
+    FAILS(t, KILN_ERR_UNSUPPORTED, kiln_launch_set(of_graph, 0, kiln_arg_array(x), &t->err), "graph");
+    kiln_launch_destroy(of_graph);
+    kiln_graph_destroy(g);
+    kiln_launch_destroy(launch);
+    FAILS(t, KILN_ERR_RELEASED, kiln_launch_set(launch, 1, kiln_arg_float(1), &t->err), "destroyed");
+    kiln_elementwise_destroy(op);
+    kiln_array_release(x);
+    kiln_array_release(z);
+}
+
+/* A launch that is prepared while its stream is captured is one of that stream, not of the capture. */
+static void test_launch_set__launches_outlive_the_capture_they_were_prepared_in(void **state)
+{
+    test_env *t = *state;
+    kiln_elementwise *op = define(t);
+    kiln_array *x = numbers(t, 1), *z = numbers(t, 0), *other = numbers(t, 9);
+    kiln_launch *launch = NULL;
+    kiln_program *program = NULL;
+    size_t slot = 9, number = 9;
+
+    OK(t, kiln_capture_begin(t->ctx, NULL, &t->err));
+    OK(t, kiln_elementwise_prepare(op, KILN_ARGS(x, 2, 0.5, z), NULL, &launch, &t->err));
+    OK(t, kiln_launch_run(launch, NULL, &t->err));
+    OK(t, kiln_capture_end(t->ctx, NULL, &program, &t->err));
+    check(t, z, 1, 0, 0);
+    OK(t, kiln_program_array_slot(program, x, &slot, &t->err));
+    OK(t, kiln_program_number_slot(program, "kiln_kernel", "b", &number, &t->err));
+    OK(t, kiln_program_set(program, slot, kiln_arg_array(other), &t->err));
+    OK(t, kiln_program_set(program, number, kiln_arg_int(7), &t->err));
+    OK(t, kiln_program_run(program, NULL, &t->err));
+    check(t, z, 2, 9, 7);
+    kiln_program_destroy(program);
+    OK(t, kiln_launch_run(launch, NULL, &t->err)); /* has its own arguments still */
+    check(t, z, 2, 1, 0.5f);
+    kiln_launch_destroy(launch);
+    kiln_elementwise_destroy(op);
+    kiln_array_release(x);
+    kiln_array_release(z);
+    kiln_array_release(other);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_launch_set__arrays_and_numbers_change),
+        TEST(test_launch_set__what_does_not_fit_is_refused),
+        TEST(test_launch_set__launches_outlive_the_capture_they_were_prepared_in),
+    };
+
+    return test_env_main(argc, argv, "test_launch_set", tests, COUNT(tests));
+}
