@@ -674,6 +674,25 @@ int fake_mem_free(kiln__cu_pointer address)
     return 0;
 }
 
+/* Memory of the driver's own pool: as strict as cuMemFree, so that its users must order themselves. */
+int fake_mem_alloc_async(kiln__cu_pointer *address, size_t bytes, kiln__cu_stream stream)
+{
+    const int result = fake_mem_alloc(address, bytes);
+
+    (void)stream;
+    fake_control.async_blocks += result == 0;
+    return result;
+}
+
+int fake_mem_free_async(kiln__cu_pointer address, kiln__cu_stream stream)
+{
+    const int result = fake_mem_free(address);
+
+    (void)stream;
+    fake_control.async_blocks -= result == 0;
+    return result;
+}
+
 int fake_mem_get_info(size_t *free_bytes, size_t *total_bytes)
 {
     ENTER();

@@ -37,6 +37,7 @@ typedef struct fake_cuda {
     long late_calls; /* after the driver's own exit handler */
     long refused; /* calls with arguments that the driver does not take */
     long contexts, streams, events, blocks, host_blocks, modules; /* alive */
+    long async_blocks; /* those of `blocks` that are of the driver's own pool */
     size_t allocated_bytes;
     unsigned grid[3], block, shared_bytes; /* of the last launch */
     unsigned stream_flags, event_flags;    /* of the last one made */

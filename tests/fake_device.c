@@ -28,7 +28,26 @@ void fake_use(kiln_stream *stream, const kiln__block *block)
                                                 (uintptr_t)block->address + block->bytes};
 }
 
-/* Unfinished work of any stream but `except` that touches [low, high); forgets finished work. */
+/* Complete a stream's work up to a number, and what came before it. */
+static void complete(fake_stream *stream, unsigned position, const fake_clock *after)
+{
+    const fake *f = stream->owner;
+
+    for (size_t k = 0; k < f->stream_count; k++)
+        if (f->streams[k]->completed < after->at[k])
+            f->streams[k]->completed = after->at[k];
+    if (stream->completed < position)
+        stream->completed = position;
+}
+
+/* Whether work that is enqueued on `stream` from now on comes after a touch. */
+static bool waits_for(const fake_stream *stream, const fake_touch *t)
+{
+    return stream == t->stream ||
+           (stream != NULL && stream->after.at[t->stream->number] >= t->position);
+}
+
+/* Unfinished work that does not come before all of `except` and touches [low, high); forgets finished work. */
 static bool is_touched(fake *f, uintptr_t low, uintptr_t high, const fake_stream *except)
 {
     bool touched = false;
@@ -39,7 +58,7 @@ static bool is_touched(fake *f, uintptr_t low, uintptr_t high, const fake_stream
         if (t.stream->completed >= t.position)
             continue;
         f->touches[kept++] = t;
-        touched = touched || (t.stream != except && t.low < high && low < t.high);
+        touched = touched || (!waits_for(except, &t) && t.low < high && low < t.high);
     }
     f->touch_count = kept;
     return touched;
@@ -58,7 +77,7 @@ bool fake_is_in_use(const kiln__block *block)
 
 static void finish(fake_stream *stream)
 {
-    stream->completed = stream->enqueued;
+    complete(stream, stream->enqueued, &stream->after);
 }
 
 void fake_finish(kiln_stream *stream)
@@ -92,8 +111,11 @@ static kiln_status fake_stream_create(kiln__device *device, int priority, bool b
     pthread_mutex_lock(&f->lock);
     if (f->stream_count < KILN_COUNT_OF(f->streams))
         stream = calloc(1, sizeof *stream);
-    if (stream != NULL)
+    if (stream != NULL) {
+        stream->owner = f;
+        stream->number = f->stream_count;
         f->streams[f->stream_count++] = stream;
+    }
     pthread_mutex_unlock(&f->lock);
     *native_out = stream;
     return stream != NULL ? KILN_OK : kiln__fail_memory(err, sizeof *stream);
@@ -117,9 +139,19 @@ static kiln_status fake_stream_synchronize(kiln__device *device, void *native, k
 static kiln_status fake_stream_wait_event(kiln__device *device, void *native, void *event,
                                           kiln_error *err)
 {
-    (void)event;
+    const fake_event *const other = event;
+    fake_stream *const stream = checked(device, native);
+
     (void)err;
-    checked(device, native)->enqueued++;
+    stream->enqueued++;
+    if (other->stream == NULL || other->stream == stream)
+        return KILN_OK;
+    stream->waits++;
+    for (size_t k = 0; k < FAKE_STREAMS_MAX; k++)
+        if (stream->after.at[k] < other->after.at[k])
+            stream->after.at[k] = other->after.at[k];
+    if (stream->after.at[other->stream->number] < other->position)
+        stream->after.at[other->stream->number] = other->position;
     return KILN_OK;
 }
 
@@ -156,6 +188,7 @@ static kiln_status fake_event_record(kiln__device *device, void *native_event, v
     (void)err;
     event->stream = checked(device, native);
     event->position = event->stream->enqueued;
+    event->after = event->stream->after;
     return KILN_OK;
 }
 
@@ -177,7 +210,7 @@ static kiln_status fake_event_synchronize(kiln__device *device, void *native_eve
     (void)err;
     if (!kiln__event_done(device, event)) {
         fake_of(device)->event_waits++;
-        event->stream->completed = event->position;
+        complete(event->stream, event->position, &event->after);
     }
     return KILN_OK;
 }

@@ -4,8 +4,9 @@
  *
  * Work on a fake stream is a counter: fake_use() adds some that touches a block, fake_finish()
  * completes it all. An event has passed once its stream has completed as much as there was when it
- * was recorded. The device notices memory that is freed, or handed to another stream, while work
- * that touches it is unfinished.
+ * was recorded. Work of a stream that waits for an event comes after what the event stands for. The
+ * device notices memory that is freed, or handed to a stream that does not wait, while work that touches
+ * it is unfinished.
  */
 #ifndef KILN_TESTS_FAKE_DEVICE_H
 #define KILN_TESTS_FAKE_DEVICE_H
@@ -23,14 +24,26 @@
 #define MIB ((size_t)1 << 20)
 #define GIB ((size_t)1 << 30)
 
+enum { FAKE_STREAMS_MAX = 64 };
+
+/* How far the work of each stream has come, by the numbers of streams. */
+typedef struct fake_clock {
+    unsigned at[FAKE_STREAMS_MAX];
+} fake_clock;
+
 typedef struct fake_stream {
+    struct fake *owner;
+    size_t number;
     unsigned enqueued, completed;
-    bool destroyed; /* the struct stays until the test ends: late uses are seen */
+    bool destroyed;   /* the struct stays until the test ends: late uses are seen */
+    fake_clock after; /* what comes before the work that is enqueued next */
+    size_t waits;     /* stream_wait_event calls for other streams */
 } fake_stream;
 
 typedef struct fake_event {
     fake_stream *stream; /* NULL: never recorded */
     unsigned position;
+    fake_clock after; /* what has passed when it has */
 } fake_event;
 
 /* Work number `position` of a stream touches these bytes. */
@@ -53,7 +66,7 @@ typedef struct fake {
     size_t event_waits;  /* event_synchronize calls that had something to wait for */
     size_t late_uses;    /* calls on a destroyed stream */
     size_t events_alive;
-    fake_stream *streams[64];
+    fake_stream *streams[FAKE_STREAMS_MAX];
     size_t stream_count;
     fake_touch *touches;
     size_t touch_count, touch_room;

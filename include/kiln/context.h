@@ -52,6 +52,33 @@ typedef struct kiln_device_info {
  *  without a newline at its end. May be called from any thread that calls kiln. */
 typedef void (*kiln_log_fn)(void *user, const char *line);
 
+/** Is asked when an allocation finds the device full or the pool at its limit, and what the pool had free
+ *  was given back: lets go of arrays that the program can do without and returns true to have the
+ *  allocation tried again, or returns false to have it fail. It is asked again as often as it returns
+ *  true and the allocation fails. May call kiln; an allocation of its own that fails does not ask. */
+typedef bool (*kiln_shortage_fn)(void *user, size_t bytes);
+
+/**
+ * Where the pool takes the device's memory from, in the place of cuMemAlloc.
+ *
+ * Both functions are called with the device's CUDA context current, from any thread, with locks of
+ * the pool held: they may not call kiln. `stream` is a CUstream, NULL on the cpu device.
+ */
+typedef struct kiln_memory_source {
+    /** Memory for use in the order of `stream`, at least 256-byte aligned; false when there is none. */
+    bool (*alloc)(void *user, size_t bytes, void *stream, void **memory_out);
+    /** `bytes` is what was asked for. Work on the memory comes before this in the order of `stream`. */
+    void (*free)(void *user, void *memory, size_t bytes, void *stream);
+    void *user;
+    /** Every block is asked for and given back by itself: for sources that keep free memory in a pool
+     *  of their own. Off: the source is asked for large pieces, which kiln's pool cuts up. */
+    bool direct;
+} kiln_memory_source;
+
+/** The driver's own pool: cuMemAllocAsync and cuMemFreeAsync, for every block. ERR_UNSUPPORTED on the
+ *  cpu device. */
+#define KILN_MEMORY_ASYNC ((const kiln_memory_source *)1)
+
 /** Choices for kiln_context_create(). Zero in a field means its default. */
 typedef struct kiln_context_options {
     size_t struct_size;      /**< sizeof(kiln_context_options) as the caller compiled it. */
@@ -74,10 +101,14 @@ typedef struct kiln_context_options {
                              $KILN_RECORD, else nothing is recorded. "": nothing is. */
     int wide; /**< What graphs and expressions whose options leave `wide` open do with 16-bit floats:
                    1 keeps them in float32, -1 rounds every operation; 0: $KILN_WIDE, else -1. */
+    kiln_shortage_fn shortage; /**< Asked before an allocation fails; NULL: nobody. */
+    void *shortage_user;
+    const kiln_memory_source *memory; /**< Where device memory comes from; copied. NULL: the device. */
 } kiln_context_options;
 
 #define KILN_CONTEXT_OPTIONS_INIT                                                                  \
-    {sizeof(kiln_context_options), NULL, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, 0}
+    {sizeof(kiln_context_options), NULL, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, 0,      \
+     NULL, NULL, NULL}
 
 /** What a context's memory pool holds; see kiln_context_pool_stats(). */
 typedef struct kiln_pool_stats {

@@ -219,6 +219,8 @@ kiln_status kiln_context_create(const kiln_context_options *opts, kiln_context *
                        kiln__device_no_gpu(ctx->device));
     kiln__stream_set_owner(kiln__device_home(ctx->device), ctx);
     set_pool_limit(ctx->device, &o);
+    KILN_TRY(kiln__pool_set_source(ctx->device, o.memory, err));
+    kiln__pool_set_shortage(ctx->device, o.shortage, o.shortage_user);
     const kiln__cache_options cache = {
         .dir = o.cache_dir, .bundles = o.bundles, .limit_bytes = o.cache_limit_bytes,
         .log = ctx->log};

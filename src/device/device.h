@@ -134,8 +134,9 @@ struct kiln__block {
     kiln_stream *home; /* the stream whose order governs its reuse */
 };
 /* `bytes` 0 gives a valid block with address NULL. ERR_DEVICE_MEMORY says asked, in use, held,
- * limit, device free and total. Tries: a free block, the device, trim + the device, waiting for
- * other streams' blocks. */
+ * limit, device free and total, and the labels that most memory was allocated under. Tries: a free
+ * block, the device, blocks that other streams use or have free (the stream waits for them), trim +
+ * the device, waiting for other streams' blocks, the program's shortage function. */
 kiln_status kiln__pool_alloc(kiln__device *device, size_t bytes, kiln_stream *stream,
                              kiln__block **out, kiln_error *err);
 /* Give a block back; reusable at once in its home stream's order. `used_on` names the other
@@ -150,6 +151,10 @@ kiln_status kiln__stream_tickets(kiln_stream *stream, int64_t count, void **addr
                                  kiln_error *err);
 void kiln__pool_set_limit(kiln__device *device, size_t limit_bytes); /* 0: none */
 size_t kiln__pool_trim(kiln__device *device);
+/* Before anything is allocated: see kiln_context_options. `source` may be NULL. */
+kiln_status kiln__pool_set_source(kiln__device *device, const kiln_memory_source *source,
+                                  kiln_error *err);
+void kiln__pool_set_shortage(kiln__device *device, kiln_shortage_fn fn, void *user);
 
 /* ---- copies ---- All enqueue on `stream`. host_to_device is done with `src` when it returns;
  * device_to_host waits until `dst` is filled. */

@@ -7,8 +7,10 @@
  * A miss asks the device for a segment; when there is none left, everything that can be given up
  * is given up, in the order of what it costs:
  *     a free block > a pending block whose events have passed > a spare segment or the device, with
- *     some in advance > the device, no more than needed > the device after trimming every arena >
- *     the same after waiting for pending blocks > any block that fits > ERR_DEVICE_MEMORY
+ *     some in advance > the device, no more than needed > a pending block, and a free segment of
+ *     another stream, for which this stream waits on the device > the device after trimming every
+ *     arena > the same after waiting for pending blocks > any block that fits > what the program's
+ *     shortage function lets go of > ERR_DEVICE_MEMORY
  *
  * Rule 1: no lock is held while another arena is touched (pool.h has the order of the locks).
  * Rule 2: nothing in here reads or writes the memory it hands out.
@@ -47,12 +49,8 @@ static void free_segments(kiln__pool *pool, kiln__segment *segment, bool forked)
 {
     while (segment != NULL) {
         kiln__segment *next = segment->next;
-        if (!forked) {
-            pool->device->backend->raw_free(pool->device, segment->raw, segment->bytes);
-            pool->held_bytes -= segment->bytes;
-            kiln__pool_tell(pool, KILN_OBSERVED_RELEASE, NULL, segment->raw, segment->bytes,
-                            KILN_OK);
-        }
+        if (!forked)
+            kiln__pool_source_free(pool, segment->raw, segment->bytes, NULL);
         kiln__stream_release(segment->from);
         kiln__free(segment);
         segment = next;
@@ -85,23 +83,6 @@ void kiln__pool_destroy(kiln__pool *pool)
 }
 
 /* ---- allocate ---- */
-
-static kiln_status fail_full(kiln__pool *pool, size_t bytes, kiln_error *err)
-{
-    kiln__device *device = pool->device;
-    kiln_pool_stats stats;
-    size_t device_free = 0, device_total = 0;
-    char asked[32], used[32], held[32], limit[32], left[32], total[32];
-
-    kiln__pool_stats(device, &stats);
-    device->backend->mem_info(device, &device_free, &device_total);
-    return kiln__fail(err, KILN_ERR_DEVICE_MEMORY,
-                      "%s has no room for %s: in use %s, held by the pool %s, limit %s, free on "
-                      "the device %s of %s",
-                      device->info.id, kiln__bytes_text(bytes, asked), kiln__bytes_text(stats.used_bytes, used),
-                      kiln__bytes_text(stats.held_bytes, held), kiln__bytes_text(stats.limit_bytes, limit),
-                      kiln__bytes_text(device_free, left), kiln__bytes_text(device_total, total));
-}
 
 /* Grow by a segment and take from it. The arena is locked. Memory that is not there is no
  * failure: *out stays NULL. */
@@ -157,8 +138,58 @@ static void shed(kiln__pool_arena *arena, size_t bytes)
         (void)kiln__pool_arena_trim(arena, bytes);
 }
 
-/* The arena has no free block that fits. It is locked on entry and on return, not in between. */
-static kiln_status take_hard(kiln__pool_arena *arena, size_t bytes, kiln__node **out, kiln_error *err)
+/* A free segment of another stream, and in `mark_out` the point of that stream's work that must have
+ * passed (NULL: it has). No lock is held. */
+static kiln__segment *segment_of_others(const kiln__pool_arena *mine, size_t bytes,
+                                        kiln__mark **mark_out)
+{
+    kiln__pool *pool = mine->pool;
+    kiln__segment *segment = NULL;
+
+    *mark_out = NULL;
+    pthread_mutex_lock(&pool->list_lock);
+    for (kiln__pool_arena *a = pool->arenas; a != NULL && segment == NULL; a = a->next) {
+        if (a == mine)
+            continue;
+        pthread_mutex_lock(&a->lock);
+        segment = kiln__pool_arena_give(a, bytes);
+        if (segment != NULL)
+            *mark_out = kiln__mark_make(pool, a->stream);
+        pthread_mutex_unlock(&a->lock);
+    }
+    pthread_mutex_unlock(&pool->list_lock);
+    return segment;
+}
+
+/* Memory that other streams may still use, for which the arena's own will wait. The host does not. Not
+ * for a recording: its steps run elsewhere. */
+static kiln__node *take_behind_others(kiln__pool_arena *arena, size_t bytes)
+{
+    kiln__mark *mark = NULL;
+    kiln__node *node = kiln__pool_arena_claim(arena, bytes);
+
+    if (node != NULL)
+        return node;
+    pthread_mutex_unlock(&arena->lock);
+    kiln__segment *const segment = segment_of_others(arena, bytes, &mark);
+    pthread_mutex_lock(&arena->lock);
+    if (segment == NULL)
+        return NULL;
+    if (kiln__pool_arena_adopt(arena, segment, mark))
+        return kiln__pool_arena_take(arena, bytes, false);
+    if (mark != NULL) {
+        (void)arena->pool->device->backend->event_synchronize(arena->pool->device, mark->event, NULL);
+        kiln__mark_recycle(arena->pool, mark);
+    }
+    kiln__pool_source_free(arena->pool, segment->raw, segment->bytes, arena->stream);
+    kiln__free(segment);
+    return NULL;
+}
+
+/* The arena has no free block that fits. It is locked on entry and on return, not in between.
+ * `*short_out`: the device had no more, or the limit let it have no more. */
+static kiln_status take_hard(kiln__pool_arena *arena, size_t bytes, bool *short_out,
+                             kiln__node **out, kiln_error *err)
 {
     kiln__pool *pool = arena->pool;
     kiln_status status = KILN_OK;
@@ -171,6 +202,9 @@ static kiln_status take_hard(kiln__pool_arena *arena, size_t bytes, kiln__node *
     }
     if (*out == NULL && status == KILN_OK)
         status = grow_and_take(arena, bytes, false, out, err);
+    *short_out = *out == NULL && status == KILN_OK;
+    if (*short_out && !arena->sealed)
+        *out = take_behind_others(arena, bytes);
 
     for (int wait = 0; wait < 2 && *out == NULL && status == KILN_OK; wait++) {
         pthread_mutex_unlock(&arena->lock);
@@ -187,6 +221,65 @@ static kiln_status take_hard(kiln__pool_arena *arena, size_t bytes, kiln__node *
     return status;
 }
 
+/* A block that is the source's alone. */
+static kiln_status take_direct(kiln__pool_arena *arena, size_t bytes, kiln__node **out,
+                               kiln_error *err)
+{
+    void *raw = NULL;
+    kiln_status status = kiln__pool_source_alloc(arena->pool, bytes, arena->stream, &raw, err);
+
+    if (status != KILN_OK)
+        return status;
+    *out = kiln__pool_arena_take_zero(arena);
+    if (*out == NULL) {
+        kiln__pool_source_free(arena->pool, raw, bytes, arena->stream);
+        return kiln__fail_memory(err, sizeof **out);
+    }
+    (*out)->block.address = raw;
+    (*out)->block.bytes = bytes;
+    return KILN_OK;
+}
+
+/* A block of `bytes`, which are rounded. Locks the arena. */
+static kiln_status take(kiln__pool_arena *arena, size_t bytes, bool *short_out, kiln__node **out,
+                        kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+
+    pthread_mutex_lock(&arena->lock);
+    if (arena->pending != NULL && ++arena->tick % POLL_EVERY == 0)
+        kiln__pool_arena_poll(arena, false, 1);
+    if (bytes == 0) {
+        *out = kiln__pool_arena_take_zero(arena);
+        if (*out == NULL)
+            status = kiln__fail_memory(err, sizeof **out);
+    } else if (arena->pool->source.direct && !arena->sealed) {
+        status = take_direct(arena, bytes, out, err);
+        *short_out = status == KILN_ERR_DEVICE_MEMORY;
+    } else {
+        *out = kiln__pool_arena_take(arena, bytes, false);
+        if (*out == NULL)
+            status = take_hard(arena, bytes, short_out, out, err);
+    }
+    if (*out != NULL)
+        arena->allocation_count++;
+    pthread_mutex_unlock(&arena->lock);
+    return status;
+}
+
+/* Ask the program to let go of something. Whether it has. */
+static bool ask_program(kiln__pool *pool, size_t bytes)
+{
+    static _Thread_local bool asking;
+
+    if (pool->shortage == NULL || asking)
+        return false;
+    asking = true;
+    const bool again = pool->shortage(pool->shortage_user, bytes);
+    asking = false;
+    return again;
+}
+
 static void count_used(kiln__pool *pool, size_t bytes)
 {
     size_t used = atomic_fetch_add_explicit(&pool->used_bytes, bytes, memory_order_relaxed) + bytes;
@@ -201,35 +294,23 @@ kiln_status kiln__pool_alloc(kiln__device *device, size_t bytes, kiln_stream *st
                              kiln__block **out, kiln_error *err)
 {
     kiln__pool *pool = device->pool;
-    kiln__pool_arena *arena = stream->arena;
     kiln__node *node = NULL;
     kiln_status status = KILN_OK;
-    size_t rounded = round_up(bytes);
+    const size_t rounded = round_up(bytes);
+    bool is_short = false;
 
     *out = NULL;
     if (kiln__device_forked(device))
         return kiln__device_check(device, err);
     if (bytes > PTRDIFF_MAX)
-        return fail_full(pool, bytes, err);
-
-    pthread_mutex_lock(&arena->lock);
-    if (arena->pending != NULL && ++arena->tick % POLL_EVERY == 0)
-        kiln__pool_arena_poll(arena, false, 1);
-    if (rounded == 0) {
-        node = kiln__pool_arena_take_zero(arena);
-        if (node == NULL)
-            status = kiln__fail_memory(err, sizeof *node);
-    } else {
-        node = kiln__pool_arena_take(arena, rounded, false);
-        if (node == NULL)
-            status = take_hard(arena, rounded, &node, err);
-    }
-    if (node != NULL)
-        arena->allocation_count++;
-    pthread_mutex_unlock(&arena->lock);
-
+        return kiln__pool_fail_full(pool, bytes, err);
+    do {
+        status = take(stream->arena, rounded, &is_short, &node, err);
+        if (is_short)
+            kiln__pool_tell(pool, KILN_OBSERVED_LIMIT, stream, NULL, rounded, status);
+    } while (status == KILN_ERR_DEVICE_MEMORY && ask_program(pool, bytes));
     if (status == KILN_ERR_DEVICE_MEMORY)
-        return fail_full(pool, bytes, err);
+        return kiln__pool_fail_full(pool, bytes, err);
     if (status != KILN_OK)
         return status;
     count_used(pool, node->block.bytes);
@@ -265,6 +346,10 @@ void kiln__pool_free(kiln__device *device, kiln__block *block, kiln_stream *cons
         kiln__pool_tell(pool, KILN_OBSERVED_FREE, block->home, block->address, block->bytes,
                         KILN_OK);
 
+    if (node->segment == NULL && block->bytes > 0) {
+        kiln__pool_arena_give_direct(arena, node, marks);
+        marks = NULL;
+    }
     pthread_mutex_lock(&arena->lock);
     if (marks == NULL) {
         kiln__pool_arena_put(arena, node);

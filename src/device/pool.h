@@ -104,6 +104,9 @@ struct kiln__pool {
     size_t held_bytes;
     size_t limit_bytes; /* SIZE_MAX: none */
     uint64_t device_allocation_count;
+    kiln_memory_source source; /* `alloc` NULL: the backend */
+    kiln_shortage_fn shortage;
+    void *shortage_user;
 
     _Atomic(size_t) used_bytes;
     _Atomic(size_t) peak_used_bytes;
@@ -120,7 +123,17 @@ void kiln__stream_drain(kiln_stream *stream);
 /* Mark the end of the stream's work and let the native stream go. */
 void kiln__stream_close(kiln_stream *stream);
 
+/* ---- pool_source.c ---- */
+/* Take memory from the source within the limit, for use in the order of `stream`. ERR_DEVICE_MEMORY
+ * without a message when there is none. And give it back; all work on it is enqueued on `stream`, or
+ * done. */
+kiln_status kiln__pool_source_alloc(kiln__pool *pool, size_t bytes, kiln_stream *stream,
+                                    void **raw_out, kiln_error *err);
+void kiln__pool_source_free(kiln__pool *pool, void *raw, size_t bytes, kiln_stream *stream);
+
 /* ---- pool_watch.c ---- */
+/* ERR_DEVICE_MEMORY that says what the pool holds, and for whom. No lock is held. */
+kiln_status kiln__pool_fail_full(kiln__pool *pool, size_t bytes, kiln_error *err);
 /* Tell observers; pool->lock is not held. */
 void kiln__pool_tell(kiln__pool *pool, kiln_observed kind, const kiln_stream *stream,
                      const void *address, size_t bytes, kiln_status status);
@@ -155,6 +168,18 @@ void kiln__pool_arena_put(kiln__pool_arena *arena, kiln__node *node);
 /* Free pending nodes whose marks have passed, oldest first, until `most` were found that have not;
  * or wait for all. */
 void kiln__pool_arena_poll(kiln__pool_arena *arena, bool wait, size_t most);
+/* Make pending blocks free, oldest first, by letting the arena's stream wait for their marks, until one of
+ * `bytes` can be taken; NULL: none. */
+kiln__node *kiln__pool_arena_claim(kiln__pool_arena *arena, size_t bytes);
+/* Give the memory of a block that is the source's alone back to it, in the order of the stream, which
+ * waits for the marks. The lock is not needed. */
+void kiln__pool_arena_give_direct(kiln__pool_arena *arena, kiln__node *node, kiln__mark *marks);
+/* Unlink a segment that is wholly free and can hold `bytes`, the smallest; NULL: none. Work on it is
+ * enqueued on the arena's stream, or done. */
+kiln__segment *kiln__pool_arena_give(kiln__pool_arena *arena, size_t bytes);
+/* Take over such a segment, once the stream waits for `mark` (NULL: for nothing). False without host
+ * memory: the segment is the caller's still. */
+bool kiln__pool_arena_adopt(kiln__pool_arena *arena, kiln__segment *segment, kiln__mark *mark);
 /* Add a segment that can hold `bytes`. ERR_DEVICE_MEMORY without a message when there is no room
  * for it. `generous` may take more than is needed now. */
 kiln_status kiln__pool_arena_grow(kiln__pool_arena *arena, size_t bytes, bool generous, kiln_error *err);

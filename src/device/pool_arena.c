@@ -188,6 +188,54 @@ void kiln__pool_arena_poll(kiln__pool_arena *arena, bool wait, size_t most)
     }
 }
 
+/* Let the arena's stream wait for a mark, or the host where that cannot be. */
+static void wait_on_stream(kiln__pool_arena *arena, kiln__mark *mark)
+{
+    kiln__device *device = arena->pool->device;
+
+    if (device->backend->stream_wait_event(device, arena->stream->native, mark->event, NULL) !=
+        KILN_OK)
+        (void)device->backend->event_synchronize(device, mark->event, NULL);
+    kiln__mark_recycle(arena->pool, mark);
+}
+
+kiln__node *kiln__pool_arena_claim(kiln__pool_arena *arena, size_t bytes)
+{
+    kiln__node *found = NULL;
+
+    while (arena->pending != NULL && found == NULL) {
+        kiln__node *node = arena->pending;
+        while (node->marks != NULL) {
+            kiln__mark *mark = node->marks;
+            node->marks = mark->next;
+            wait_on_stream(arena, mark);
+        }
+        arena->pending = node->right;
+        kiln__pool_arena_put(arena, node);
+        found = kiln__pool_arena_take(arena, bytes, false);
+    }
+    return found;
+}
+
+void kiln__pool_arena_give_direct(kiln__pool_arena *arena, kiln__node *node, kiln__mark *marks)
+{
+    kiln__device *device = arena->pool->device;
+    const bool closed = atomic_load(&arena->stream->closed);
+
+    for (kiln__mark *mark = marks, *next; mark != NULL; mark = next) {
+        next = mark->next;
+        if (!closed) {
+            wait_on_stream(arena, mark);
+            continue;
+        }
+        (void)device->backend->event_synchronize(device, mark->event, NULL);
+        kiln__mark_recycle(arena->pool, mark);
+    }
+    if (closed)
+        kiln__stream_drain(arena->stream);
+    kiln__pool_source_free(arena->pool, node->block.address, node->block.bytes, arena->stream);
+}
+
 /* ---- segments ---- */
 
 static void segment_link(kiln__segment **list, kiln__segment *segment)
@@ -215,13 +263,9 @@ static bool segment_is_free(const kiln__segment *segment)
 }
 
 /* Hand a segment back to the device; whoever held its list has unlinked it. */
-static void segment_destroy(kiln__pool *pool, kiln__segment *segment)
+static void segment_destroy(kiln__pool *pool, kiln__segment *segment, kiln_stream *stream)
 {
-    pool->device->backend->raw_free(pool->device, segment->raw, segment->bytes);
-    pthread_mutex_lock(&pool->lock);
-    pool->held_bytes -= segment->bytes;
-    pthread_mutex_unlock(&pool->lock);
-    kiln__pool_tell(pool, KILN_OBSERVED_RELEASE, NULL, segment->raw, segment->bytes, KILN_OK);
+    kiln__pool_source_free(pool, segment->raw, segment->bytes, stream);
     kiln__free(segment);
 }
 
@@ -261,36 +305,6 @@ static kiln__segment *spare_adopt(kiln__pool *pool, size_t bytes, bool small)
     return best;
 }
 
-/* Take `bytes` from the device within the limit. */
-static kiln_status segment_allocate(kiln__pool *pool, size_t bytes, void **raw_out, kiln_error *err)
-{
-    pthread_mutex_lock(&pool->lock);
-    bool fits =
-        pool->held_bytes <= pool->limit_bytes && bytes <= pool->limit_bytes - pool->held_bytes;
-    if (fits) {
-        pool->held_bytes += bytes; /* reserved, so that two arenas cannot pass the limit together */
-        pool->device_allocation_count++;
-    }
-    pthread_mutex_unlock(&pool->lock);
-    if (!fits)
-        return KILN_ERR_DEVICE_MEMORY;
-
-    /* Memory that is not there is no failure yet: the pool has other ways. */
-    kiln_error why = KILN_ERROR_INIT;
-    kiln_status status = pool->device->backend->raw_alloc(pool->device, bytes, raw_out, &why);
-    if (status != KILN_OK) {
-        if (status != KILN_ERR_DEVICE_MEMORY)
-            (void)kiln__error_copy(err, &why);
-        kiln_error_clear(&why);
-        pthread_mutex_lock(&pool->lock);
-        pool->held_bytes -= bytes;
-        pthread_mutex_unlock(&pool->lock);
-    } else {
-        kiln__pool_tell(pool, KILN_OBSERVED_ACQUIRE, NULL, *raw_out, bytes, KILN_OK);
-    }
-    return status;
-}
-
 /* How much to ask of the device: a share of what the arena holds, so that the number of segments
  * stays logarithmic and holes have room to merge, but never more than a fixed amount ahead. */
 static size_t segment_size(const kiln__pool_arena *arena, size_t bytes, bool small, bool generous)
@@ -321,7 +335,8 @@ kiln_status kiln__pool_arena_grow(kiln__pool_arena *arena, size_t bytes, bool ge
         KILN_TRY(kiln__make_zeroed(&segment, 1, sizeof *segment, err));
         segment->small = small;
         segment->bytes = segment_size(arena, bytes, small, generous);
-        KILN_TRY(segment_allocate(pool, segment->bytes, &segment->raw, err));
+        KILN_TRY(
+            kiln__pool_source_alloc(pool, segment->bytes, arena->stream, &segment->raw, err));
     }
     segment_enter(arena, segment, node);
     return KILN_OK;
@@ -330,6 +345,37 @@ done:
     kiln__free(segment);
     node_recycle(arena, node);
     return status;
+}
+
+kiln__segment *kiln__pool_arena_give(kiln__pool_arena *arena, size_t bytes)
+{
+    const bool small = bytes <= KILN__SMALL_MAX;
+    kiln__segment *best = NULL;
+
+    for (kiln__segment *s = arena->sealed ? NULL : arena->segments; s != NULL; s = s->next)
+        if (segment_is_free(s) && s->bytes >= bytes && s->small == small &&
+            (best == NULL || s->bytes < best->bytes))
+            best = s;
+    if (best == NULL)
+        return NULL;
+    kiln__tree_remove(&arena->tree[class_of(best)], best->first);
+    node_recycle(arena, best->first);
+    segment_unlink(&arena->segments, best);
+    arena->held[class_of(best)] -= best->bytes;
+    best->first = NULL;
+    return best;
+}
+
+bool kiln__pool_arena_adopt(kiln__pool_arena *arena, kiln__segment *segment, kiln__mark *mark)
+{
+    kiln__node *const node = node_new(arena);
+
+    if (node == NULL)
+        return false;
+    if (mark != NULL)
+        wait_on_stream(arena, mark);
+    segment_enter(arena, segment, node);
+    return true;
 }
 
 size_t kiln__pool_arena_trim(kiln__pool_arena *arena, size_t enough)
@@ -347,7 +393,7 @@ size_t kiln__pool_arena_trim(kiln__pool_arena *arena, size_t enough)
         segment_unlink(&arena->segments, segment);
         arena->held[class_of(segment)] -= segment->bytes;
         bytes += segment->bytes;
-        segment_destroy(arena->pool, segment);
+        segment_destroy(arena->pool, segment, arena->stream);
     }
     return bytes;
 }
@@ -364,7 +410,7 @@ size_t kiln__pool_trim_spares(kiln__pool *pool)
         kiln__stream_drain(segment->from);
         kiln__stream_release(segment->from);
         bytes += segment->bytes;
-        segment_destroy(pool, segment);
+        segment_destroy(pool, segment, NULL);
         segment = next;
     }
     return bytes;

@@ -65,6 +65,31 @@ void kiln__cuda_raw_free(kiln__device *device, void *address, size_t bytes)
     kiln__cuda_leave(pushed);
 }
 
+bool kiln__cuda_raw_alloc_async(kiln__device *device, size_t bytes, void *native,
+                                void **address_out)
+{
+    kiln__cu_pointer address = 0;
+    bool pushed;
+
+    *address_out = NULL;
+    if (kiln__cuda_enter(device, &pushed, NULL) != KILN_OK)
+        return false;
+    const bool given = kiln__cu.mem_alloc_async(&address, bytes, native) == KILN__CU_OK;
+    kiln__cuda_leave(pushed);
+    *address_out = (void *)(uintptr_t)address;
+    return given;
+}
+
+void kiln__cuda_raw_free_async(kiln__device *device, void *address, void *native)
+{
+    bool pushed;
+
+    if (kiln__cuda_enter(device, &pushed, NULL) != KILN_OK)
+        return;
+    (void)kiln__cu.mem_free_async(device_pointer(address), native);
+    kiln__cuda_leave(pushed);
+}
+
 void kiln__cuda_mem_info(kiln__device *device, size_t *free_out, size_t *total_out)
 {
     bool pushed;
