@@ -10,8 +10,15 @@
 
 /* Registers of a multiprocessor; registers of a thread that hold no elements; the number of resident
  * threads above which a thread would have too few registers to compute with; and the registers for
- * inputs that a stage loads itself. */
-enum { REGISTERS = 65536, REGISTERS_BESIDE = 32, RESIDENT_THREADS = 1024, BATCH_WORDS = 16 };
+ * inputs that a stage loads itself. From so many stages on, values of one stage that the compiler keeps
+ * for another do not fit into registers. */
+enum {
+    REGISTERS = 65536,
+    REGISTERS_BESIDE = 32,
+    RESIDENT_THREADS = 1024,
+    BATCH_WORDS = 16,
+    CHAIN_STAGES = 3
+};
 
 static bool is_input(const kiln__row_emit *e, size_t p)
 {
@@ -175,6 +182,7 @@ int kiln__row_test(const kiln__row_emit *e, const char *name, size_t bytes, size
         {"p.held", kiln__row_holds(e, p)},
         {"p.buffered", kiln__row_buffers(e, p)},
         {"unheld", any_param(e, kiln__row_unheld)},
+        {"chain", e->def->rows->stage_count >= CHAIN_STAGES},
         {"one_row", e->v->row.group == e->v->block},
         {"turned", e->v->row.tile != 0},
         {"s.heavy", (e->def->rows->heavy >> e->stage & 1) != 0},

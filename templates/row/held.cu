@@ -6,7 +6,10 @@
 //# grid:    rows / (rows of a block), times the blocks of a cluster
 //# columns: inputs that are the same for every row are loaded where they are used
 //% own F U V a acc_ along_ args edge edge_ first fold_ from j length live load map_ only_ op out_ outside
-//% own reg_ row_ step u val_
+//% own reg_ renew row_ step u val_ words
+//% if chain
+//% insert :renew
+//% end
 extern "C" __global__ void
 //% if clustered
 __cluster_dims__(${cluster}, 1, 1)
@@ -54,6 +57,14 @@ ${entry}(const __grid_constant__ args a)
             ));
 //% end
 //% insert row/elements.cu:result
+//% if chain
+    #pragma unroll
+    for (int u = 0; u < U; u++) {
+//% for p in row_holds
+        renew(reg_${p.name}[u]);
+//% end
+    }
+//% end
 
 //% end
 //% insert row/kernel.cpp:op
@@ -70,6 +81,23 @@ ${entry}(const __grid_constant__ args a)
 //% insert row/kernel.cpp:results
     }
 //% end
+}
+
+//% part renew
+//# Each stage computes anew what earlier stages have computed from the elements, for registers hold the
+//# elements and little more. A compiler would keep those values instead, and spill them to local memory.
+//# So the elements pass through assembler code that is empty, but might change them.
+//% plain N T at k
+template <class T, int N> KILN_FN void renew(T (&at)[N])
+{
+    if constexpr (N * sizeof(T) % 4 == 0) {
+        unsigned words[N * sizeof(T) / 4];
+        memcpy(words, at, sizeof words);
+        #pragma unroll
+        for (int k = 0; k < (int)(N * sizeof(T) / 4); k++)
+            asm("" : "+r"(words[k]));
+        memcpy(at, words, sizeof words);
+    }
 }
 
 //% part edge

@@ -262,6 +262,7 @@ KILN_FN size_t __cvta_generic_to_shared(const void *at) { return emu_shared_offs
 
 // ---- twins of PTX: ptx.def has the instructions; operands in the order of their numbers
 
+KILN_FN void emu_opaque(unsigned int &) {}
 KILN_FN void emu_cvt_bf16_f32(unsigned short &bits, float v) { bits = emu__bf16_from(v); }
 KILN_FN void emu_pack(float &v, unsigned short low, unsigned short high)
 {
