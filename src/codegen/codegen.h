@@ -28,7 +28,7 @@ typedef struct kiln__family kiln__family;
 KILN__FAMILIES(KILN__FAMILY_EXTERN)
 #undef KILN__FAMILY_EXTERN
 
-/* ---- definitions (signature.c, scan.c, definition.c) -------------------------------------- */
+/* ---- definitions (signature.c, uses.c, definition.c) -------------------------------------- */
 
 /* The texts a user gives, in the order they are emitted. */
 typedef enum kiln__snippet_kind {
@@ -180,6 +180,7 @@ typedef struct kiln__definition {
     bool cuda_only;         /* thread indices, shared memory, shuffles, ... */
     char cuda_only_word[48];
     bool heavy;             /* snippets use a word of which kiln__is_heavy_word() says so */
+    bool heavy_map;         /* reductions: so does `map`, which is computed for each element */
     bool large;             /* op comes to much code: a kernel holds it once (extent.c) */
     bool compares;          /* some snippet or header orders two values: <, <=, > or >= */
     bool includes;          /* some snippet holds an #include */

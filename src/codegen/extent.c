@@ -110,6 +110,14 @@ bool kiln__is_heavy_word(const char *word)
     return false;
 }
 
+bool kiln__tokens_are_heavy(const kiln__tokens *t)
+{
+    for (size_t k = 0; k < t->count; k++)
+        if (t->items[k].kind == KILN__TOKEN_WORD && kiln__is_heavy_word(kiln__token_text(t, k)))
+            return true;
+    return false;
+}
+
 /* Of the functions that are called between two tokens and, in a function (`depth` below CALLS_MAX), of
  * these tokens. Never much beyond the limit, so that nothing overflows. */
 static size_t extent_of(functions *all, const kiln__tokens *t, size_t begin, size_t end, int depth)

@@ -2,7 +2,7 @@
  * lexer.h - C++ tokens, and what the front end makes of them. Private to src/codegen.
  *
  *     text -> lexer.c -> tokens -> signature.c   parameters
- *                               -> scan.c        words, uses, addresses taken
+ *                               -> uses.c        words, uses, addresses taken
  *                               -> assign.c      which outputs are surely assigned first
  */
 #ifndef KILN_CODEGEN_LEXER_H
@@ -111,6 +111,9 @@ typedef struct kiln__headers {
 kiln_status kiln__headers_read(const kiln__definition *def, const kiln__scan *scan,
                                kiln__headers *out, kiln_error *err);
 void kiln__headers_clear(kiln__headers *headers);
+
+/* Whether some token is a word of which kiln__is_heavy_word() says so. */
+bool kiln__tokens_are_heavy(const kiln__tokens *tokens);
 
 /* Whether the statements of a definition, with the functions that they call, are so long that a kernel
  * should hold them once (extent.c). */

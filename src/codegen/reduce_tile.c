@@ -12,7 +12,6 @@
  * form's instructions a result, divided by the part of the device that the tiles keep busy.
  */
 #include "codegen/emit.h"
-#include "codegen/lexer.h"
 #include "codegen/walk.h"
 
 enum {
@@ -159,27 +158,14 @@ static int64_t splits_of(int64_t tiles, int64_t length, int units)
     return wanted < most ? wanted : most > 1 ? most : 1;
 }
 
-/* Whether `map`, which is repeated for each result of a thread, calls what takes many instructions. */
-static bool is_heavy(const kiln__definition *def)
-{
-    kiln__tokens t;
-    bool heavy = false;
-
-    kiln__lex(def->snippet[KILN__SNIPPET_MAP], KILN__LEX_CPP, &t);
-    for (size_t k = 0; k < t.count && !heavy; k++)
-        heavy = t.items[k].kind == KILN__TOKEN_WORD && kiln__is_heavy_word(kiln__token_text(&t, k));
-    kiln__tokens_clear(&t);
-    return heavy;
-}
-
 static const form *find_form(const kiln__plan_request *q, const kiln__walk *keep, int64_t length,
                              const kiln__variant *v, int64_t *tiles_out)
 {
     const int64_t fit = RESULT_BYTES / kiln__part_bytes(q->def, v, 0);
     const int64_t down = keep->shape[keep->rank - 2], across = keep->shape[keep->rank - 1];
-    const int64_t most = fit > RESULTS_HEAVY && is_heavy(q->def)    ? RESULTS_HEAVY
-                         : fit > RESULTS_MIN                                   ? fit
-                                                                               : RESULTS_MIN;
+    const int64_t most = fit > RESULTS_HEAVY && q->def->heavy_map ? RESULTS_HEAVY
+                         : fit > RESULTS_MIN                      ? fit
+                                                                  : RESULTS_MIN;
     const form *best = NULL;
     double least = 0;
 

@@ -132,30 +132,14 @@ kiln_status kiln__row_check(const kiln__definition_request *request, kiln__defin
     return KILN_OK;
 }
 
-static bool mentions(const kiln__tokens *t, const char *word)
-{
-    for (size_t k = 0; k < t->count; k++)
-        if (t->items[k].kind == KILN__TOKEN_WORD && strcmp(kiln__token_text(t, k), word) == 0)
-            return true;
-    return false;
-}
-
 /* Whether stage `s` (stage_count: op) mentions `word` where it runs per element. */
 static bool stage_mentions(const kiln__definition *def, const kiln__scan *scan, size_t s,
                            const char *word)
 {
     if (s == def->rows->stage_count)
-        return mentions(&scan->text[KILN__SNIPPET_OP], word);
-    return mentions(&scan->text[kiln__stage_snippet(s, KILN__STAGE_PREP)], word) ||
-           mentions(&scan->text[kiln__stage_snippet(s, KILN__STAGE_MAP)], word);
-}
-
-static bool is_heavy(const kiln__tokens *t)
-{
-    for (size_t k = 0; k < t->count; k++)
-        if (t->items[k].kind == KILN__TOKEN_WORD && kiln__is_heavy_word(kiln__token_text(t, k)))
-            return true;
-    return false;
+        return kiln__tokens_mention(&scan->text[KILN__SNIPPET_OP], word);
+    return kiln__tokens_mention(&scan->text[kiln__stage_snippet(s, KILN__STAGE_PREP)], word) ||
+           kiln__tokens_mention(&scan->text[kiln__stage_snippet(s, KILN__STAGE_MAP)], word);
 }
 
 /* Bits of what each stage mentions. A macro may stand for anything, so with macros all count. */
@@ -174,8 +158,8 @@ static void find_uses(kiln__definition *def, const kiln__scan *scan)
             if (all || stage_mentions(def, scan, s, rows->value_name[v]))
                 rows->value_uses[s] |= (uint32_t)1 << v;
         if (s < rows->stage_count &&
-            (is_heavy(&scan->text[kiln__stage_snippet(s, KILN__STAGE_PREP)]) ||
-             is_heavy(&scan->text[kiln__stage_snippet(s, KILN__STAGE_MAP)])))
+            (kiln__tokens_are_heavy(&scan->text[kiln__stage_snippet(s, KILN__STAGE_PREP)]) ||
+             kiln__tokens_are_heavy(&scan->text[kiln__stage_snippet(s, KILN__STAGE_MAP)])))
             rows->heavy |= 1u << s;
     }
 }

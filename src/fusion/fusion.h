@@ -4,7 +4,7 @@
  *     record > [lower > facts > states > stores > rows > size > order > schedule > later > write]
  *            > program
  *
- * record.c    recorded nodes; equal ones are one
+ * nodes.c     recorded nodes; equal ones are one
  * program.c   the passes in brackets, in order. What one finds about lows is a list of its own (build.h),
  *             which those after it read:
  *
@@ -46,7 +46,7 @@
 #include "ops/ops.h"
 #include "kiln/reduction.h"
 
-/* ---- recording (record.c) -------------------------------------------------------------------- */
+/* ---- recording (nodes.c) --------------------------------------------------------------------- */
 
 typedef enum kiln__node_kind {
     KILN__NODE_INPUT = 1,

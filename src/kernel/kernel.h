@@ -7,7 +7,7 @@
  * call.c         what all public functions do that make kernels and calls
  * run.c          the path of one call whose kernel is known; copies of arrays
  * recipe.c       everything about a call that does not change while layouts stay the same
- * record.c       notes down which kernels were needed ($KILN_RECORD)
+ * line.c         notes down which kernels were needed ($KILN_RECORD)
  * abstract.c     the variant that a call would need, from shapes alone
  * elementwise.c  the public functions of kiln_elementwise
  * loop.c         elementwise calls: shapes, options
@@ -423,7 +423,7 @@ kiln_status kiln__launch_custom(kiln_context *ctx, kiln_stream *stream,
                                 const kiln__launch_task *task, kiln_launch **out, kiln_error *err);
 
 /* A definition and its variant as one line of a manifest. False when a text is no UTF-8; look at
- * line->failed otherwise. (record.c) */
+ * line->failed otherwise. (line.c) */
 bool kiln__manifest_line(const kiln__definition *def, const kiln__variant *variant,
                          kiln__buf *line);
 
@@ -436,7 +436,7 @@ kiln__snippet_kind kiln__manifest_snippet(size_t nth, kiln__manifest_text *text_
 kiln_status kiln__manifest_rows(const kiln__manifest_entry *entry, kiln_row_stage *stages,
                                 kiln_row_value *values, kiln_error *err);
 
-/* Note in the context's recorder, when it has one, that this variant was needed. (record.c) */
+/* Note in the context's recorder, when it has one, that this variant was needed. (line.c) */
 void kiln__record_variant(kiln_context *ctx, const kiln__definition *def,
                           const kiln__variant *variant);
 

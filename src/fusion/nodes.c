@@ -1,5 +1,5 @@
 /*
- * record.c - nodes as they are recorded.
+ * nodes.c - nodes as they are recorded.
  *
  *     [record] > lower > plan > text > program
  *

@@ -1,7 +1,7 @@
 /*
- * scan.c - what the snippets of a definition use.
+ * uses.c - what the snippets of a definition use.
  *
- *     signature > [scan: `i` `n` `_ind`, CUDA-only words, addresses taken; words.c] > assign > ...
+ *     signature > [uses: `i` `n` `_ind`, CUDA-only words, addresses taken; words.c] > assign > ...
  *
  * The snippets are C++ and are never parsed as such: all answers come from tokens and err on the
  * side that costs speed, not correctness.
@@ -421,6 +421,7 @@ kiln_status kiln__scan_definition(kiln__definition *def, kiln_error *err)
     find_addresses(def, &scan);
     find_numbers_wanted(def, &scan);
     kiln__batch_scan(def, &scan);
+    def->heavy_map = kiln__tokens_are_heavy(&scan.text[KILN__SNIPPET_MAP]);
     KILN_TRY(kiln__assign_scan(def, &scan, err));
     KILN_TRY(kiln__prep_scan(def, &scan, err));
     if (def->family->scan != NULL)

@@ -1,5 +1,5 @@
 /*
- * record.c - which kernels a program needed, as lines of a manifest.
+ * line.c - which kernels a program needed, as lines of a manifest.
  *
  *     variant compiled or loaded > [definition + variant > line] > recorder > file
  *
