@@ -584,6 +584,58 @@ static void test_program__raw_kernels_outlive_their_module(void **state)
     kiln_array_release(x);
 }
 
+/* A prepared graph, which is one launch of the driver's: on its own stream, on another one, while its own is
+ * captured, and in a program. */
+static void test_program__prepared_graphs_are_one_launch(void **state)
+{
+    enum { SIDE = 64 };
+    static const char *const names[] = {"x"};
+    static const int64_t square[] = {SIDE, SIDE};
+    test_env *t = *state;
+    float data[SIDE * SIDE], got[SIDE];
+    kiln_array *x = NULL, *y = NULL;
+    kiln_graph *g = NULL;
+    kiln_launch *launch = NULL;
+    kiln_program *program = NULL, *none = NULL;
+    kiln_stream *other = NULL;
+
+    for (int k = 0; k < SIDE * SIDE; k++)
+        data[k] = (float)(k % 16);
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT32, 2, square, data, NULL, &x, &t->err));
+    OK(t, kiln_graph_parse(t->ctx, "sum(x * sum(x, axis=0), axis=1)", names, 1, NULL, &g, NULL,
+                           &t->err));
+    OK(t, kiln_graph_prepare(g, KILN_ARGS(x, &y), NULL, &launch, &t->err));
+    OK(t, kiln_stream_create(t->ctx, NULL, &other, &t->err));
+    OK(t, kiln_capture_begin(t->ctx, NULL, &t->err));
+    OK(t, kiln_launch_run(launch, NULL, &t->err));
+    OK(t, kiln_capture_end(t->ctx, NULL, &program, &t->err));
+    assert_true(kiln_program_step_count(program) > 1);
+    for (int way = 0; way < 4; way++) {
+        OK(t, kiln_array_fill(y, -1, &t->err));
+        OK(t, kiln_stream_wait(t->ctx, other, NULL, &t->err));
+        if (way == 2)
+            OK(t, kiln_capture_begin(t->ctx, NULL, &t->err));
+        OK(t, way == 3 ? kiln_program_run(program, NULL, &t->err)
+                       : kiln_launch_run(launch, way == 0 ? NULL : other, &t->err));
+        if (way == 2) {
+            OK(t, kiln_capture_end(t->ctx, NULL, &none, &t->err));
+            assert_int_equal(kiln_program_step_count(none), 0);
+            kiln_program_destroy(none);
+        }
+        OK(t, kiln_stream_wait(t->ctx, NULL, other, &t->err));
+        OK(t, kiln_array_to_host(y, got, sizeof got, NULL, &t->err));
+        for (int k = 0; k < SIDE; k++) /* columns sum to SIDE times 0 to 15; squares of those to 1240 */
+            CHECK(got[k] == SIDE * (SIDE / 16) * 1240.0f, "way %d, element %d: %g", way, k,
+                  (double)got[k]);
+    }
+    kiln_launch_destroy(launch);
+    kiln_program_destroy(program);
+    kiln_graph_destroy(g);
+    kiln_stream_destroy(other);
+    kiln_array_release(x);
+    kiln_array_release(y);
+}
+
 /* A sum so long that blocks share it, and a graph of several kernels: what they count in and store
  * between two kernels is the program's. */
 static void test_program__long_sums_and_graphs_have_memory_of_their_own(void **state)
@@ -694,6 +746,7 @@ int main(int argc, char **argv)
         TEST(test_program__products_of_libraries_are_steps),
         TEST(test_program__raw_kernels_outlive_their_module),
         TEST(test_program__long_sums_and_graphs_have_memory_of_their_own),
+        TEST(test_program__prepared_graphs_are_one_launch),
         TEST(test_program__threads_capture_on_their_own_streams),
         TEST(test_program__copies_host_calls_and_memory_over_many_runs),
     };

@@ -31,6 +31,7 @@ struct kiln_launch {
     kiln_launch **parts; /* launches that run one after the other, and nothing else */
     size_t part_count;
     bool settable;          /* of parts: they are of one kernel, whose numbers can be set */
+    kiln__recording *recording; /* of parts: NULL, or all of them as one program of the driver */
     kiln__launch_task task; /* where set: who does the launch, and nothing else is */
     _Alignas(16) unsigned char block[];
 };
@@ -130,13 +131,42 @@ done:
     return status;
 }
 
+/* Record the parts on a stream of their own, whose program costs the host one call of the driver. */
+static kiln_status record(kiln_launch *launch, kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    kiln_stream *stream = NULL;
+
+    KILN_TRY(kiln__stream_create(launch->device, NULL, &stream, err));
+    kiln__stream_set_owner(stream, launch->ctx);
+    KILN_TRY(kiln__recording_begin(stream, launch->ctx, err));
+    for (size_t k = 0; k < launch->part_count && status == KILN_OK; k++)
+        status = kiln_launch_run(launch->parts[k], stream, err);
+    if (status == KILN_OK)
+        status = kiln__recording_end(stream, &launch->recording, err);
+    else
+        (void)kiln__recording_end(stream, NULL, NULL);
+
+done:
+    kiln__stream_destroy(stream);
+    return status;
+}
+
 kiln_status kiln__launch_chain(kiln_context *ctx, kiln_launch **parts, size_t count,
                                kiln_launch **out, kiln_error *err)
 {
     KILN_CHECK(make(ctx, NULL, 0, out, err));
     (*out)->parts = parts;
     (*out)->part_count = count;
-    return KILN_OK;
+    const kiln_status status =
+        count > 1 && !kiln__device_is_host((*out)->device) ? record(*out, err) : KILN_OK;
+    if (status == KILN_OK)
+        return KILN_OK;
+    (*out)->parts = NULL; /* the caller's still */
+    (*out)->part_count = 0;
+    kiln_launch_destroy(*out);
+    *out = NULL;
+    return status;
 }
 
 kiln_status kiln__launch_custom(kiln_context *ctx, kiln_stream *stream,
@@ -253,8 +283,14 @@ static kiln_status run_with_workspace(const kiln_launch *launch, kiln_stream *st
     return status;
 }
 
-static kiln_status run_parts(const kiln_launch *launch, kiln_stream *stream, kiln_error *err)
+/* `on` is what `stream` stands for; NULL: each part has its own. */
+static kiln_status run_parts(const kiln_launch *launch, kiln_stream *stream, kiln_stream *on,
+                             kiln_error *err)
 {
+    if (on == NULL && launch->part_count > 0)
+        on = kiln__stream_current(launch->parts[0]->stream);
+    if (launch->recording != NULL && !kiln__stream_is_recording(on))
+        return kiln__recording_run(launch->recording, on, err);
     for (size_t k = 0; k < launch->part_count; k++)
         KILN_CHECK(kiln_launch_run(launch->parts[k], stream, err));
     return KILN_OK;
@@ -279,7 +315,7 @@ kiln_status kiln_launch_run(kiln_launch *launch, kiln_stream *stream, kiln_error
     if (stream != NULL && stream != on)
         KILN_CHECK(kiln__context_stream(launch->ctx, stream, &on, err));
     if (launch->parts != NULL)
-        status = run_parts(launch, stream, err);
+        status = run_parts(launch, stream, on, err);
     else if (launch->task.run != NULL)
         return launch->task.run(launch->task.state, on, err);
     else if (launch->workspace.ticket_count > 0)
@@ -438,6 +474,7 @@ void kiln_launch_destroy(kiln_launch *launch)
     if (launch == NULL || launch->magic != LAUNCH_MAGIC || kiln__context_forked(launch->ctx))
         return;
     launch->magic = LAUNCH_DEAD;
+    kiln__recording_destroy(launch->recording);
     for (size_t k = 0; k < launch->part_count; k++)
         kiln_launch_destroy(launch->parts[k]);
     kiln__free(launch->parts);
