@@ -214,6 +214,7 @@ static const kiln_raw_call_options one_thread = {
     B(kiln_context_pool_set_limit, (o.ctx, 1))                                                     \
     B(kiln_context_pool_trim, (o.ctx))                                                             \
     A(kiln_array_op, (KILN_OP_SQRT, XY - 1, NULL, &t.array, &err))                                 \
+    A(kiln_array_op_prefetch, (KILN_OP_SQRT, XY - 1, NULL, &t.ahead, &err))                        \
     A(kiln_array_op_pair,                                                                          \
       (KILN_OP_FREXP_MANTISSA, KILN_OP_FREXP_EXPONENT, XY - 1, NULL, &t.array, &t.second, &err))   \
     A(kiln_elementwise_create, (o.ctx, "T x", "T y", "y = x", NULL, &t.loop, &err))                \

@@ -126,6 +126,39 @@ static kiln_graph *several_kernels(test_env *t, kiln_elementwise *custom)
     return g;
 }
 
+/* How often a context has looked for a compiled kernel. */
+static uint64_t searches(kiln_context *ctx)
+{
+    kiln_cache_counters counters;
+    kiln_context_cache_counters(ctx, &counters);
+    return counters.hits + counters.misses;
+}
+
+static void test_prefetch__eager_operations_are_compiled_ahead(void **state)
+{
+    test_env *t = *state;
+    kiln_array *x = ones(t, t->ctx, 4), *z = NULL;
+    const kiln_arg args[] = {kiln_arg_array(x), kiln_arg_float(3)};
+    kiln_prefetch *ahead = NULL;
+    float got[4];
+
+    FAILS(t, KILN_ERR_ARGUMENT_COUNT,
+          kiln_array_op_prefetch(KILN_OP_HYPOT, args, 1, NULL, &ahead, &t->err), "hypot");
+    assert_null(ahead);
+    const uint64_t before = searches(t->ctx);
+    OK(t, kiln_array_op_prefetch(KILN_OP_HYPOT, args, 2, NULL, &ahead, &t->err));
+    OK(t, kiln_prefetch_wait(ahead, -1, &t->err));
+    kiln_prefetch_destroy(ahead);
+    const uint64_t after = searches(t->ctx);
+    assert_true(after > before);
+    OK(t, kiln_array_hypot(x, 3.0f, &z, &t->err));
+    assert_int_equal(searches(t->ctx), after);
+    OK(t, kiln_array_to_host(z, got, sizeof got, NULL, &t->err));
+    assert_true(got[0] > 3.16227f && got[3] < 3.16228f); /* the square root of 10 */
+    kiln_array_release(z);
+    kiln_array_release(x);
+}
+
 static void test_prefetch__arguments_are_judged_at_once_and_snippets_by_the_wait(void **state)
 {
     test_env *t = *state;
@@ -449,6 +482,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_prefetch__a_later_run_compiles_nothing),
+        TEST(test_prefetch__eager_operations_are_compiled_ahead),
         TEST(test_prefetch__arguments_are_judged_at_once_and_snippets_by_the_wait),
         TEST(test_prefetch__many_wait_for_one_and_runs_join_in),
         TEST(test_prefetch__nobody_needs_to_wait_or_to_keep_anything),

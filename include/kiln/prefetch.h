@@ -30,7 +30,7 @@
 #ifndef KILN_PREFETCH_H
 #define KILN_PREFETCH_H
 
-#include "kiln/elementwise.h"
+#include "kiln/eager.h"
 #include "kiln/graph.h"
 #include "kiln/reduction.h"
 #include "kiln/row.h"
@@ -65,6 +65,11 @@ KILN_API KILN_NODISCARD kiln_status kiln_scan_prefetch(kiln_scan *op, const kiln
                                                        size_t arg_count,
                                                        const kiln_scan_call_options *opts,
                                                        kiln_prefetch **out, kiln_error *err);
+
+/** The same for kiln_array_op() into a new output. */
+KILN_API KILN_NODISCARD kiln_status kiln_array_op_prefetch(
+    kiln_op op, const kiln_arg *args, size_t arg_count, const kiln_elementwise_call_options *opts,
+    kiln_prefetch **out, kiln_error *err);
 
 /** The same for kiln_row_run(). */
 KILN_API KILN_NODISCARD kiln_status kiln_row_prefetch(kiln_row *op, const kiln_arg *args,

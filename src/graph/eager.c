@@ -19,6 +19,7 @@
 
 #include "graph/graph.h"
 #include "kiln/eager.h"
+#include "kiln/prefetch.h"
 #include "ops/ops.h"
 
 /* One call. */
@@ -210,9 +211,10 @@ static kiln_status explain(const eager_call *call, const kiln__kernel *kernel,
     return kiln__fail_as(name, status, err);
 }
 
+/* `ahead` NULL: run it; else begin to compile what that needs, with a handle to `*ahead` if it is not NULL. */
 static kiln_status run(eager_call *call, const kiln_arg *given,
                        const kiln_elementwise_call_options *opts, kiln_array **const *outs,
-                       kiln_error *err)
+                       kiln_prefetch ***ahead, kiln_error *err)
 {
     const int arity = call->op[0]->arity;
     kiln_arg args[KILN__OP_ARITY_MAX + 2];
@@ -225,8 +227,11 @@ static kiln_status run(eager_call *call, const kiln_arg *given,
             call->in[p].weak ? arg_of(&call->in[p].number, kernel->def->params[p].dtype) : given[p];
     for (int r = 0; r < call->results; r++)
         args[arity + r] = kiln_arg_out(outs[r]);
-    kiln_status status = kiln_elementwise_run((kiln_elementwise *)kernel, args,
-                                              (size_t)(arity + call->results), opts, err);
+    kiln_elementwise *const op = (kiln_elementwise *)kernel;
+    const size_t count = (size_t)(arity + call->results);
+    kiln_status status = ahead != NULL
+                             ? kiln_elementwise_prefetch(op, args, count, opts, *ahead, err)
+                             : kiln_elementwise_run(op, args, count, opts, err);
     return status == KILN_OK ? KILN_OK : explain(call, kernel, outs, status, err);
 }
 
@@ -254,7 +259,7 @@ kiln_status kiln_array_op(kiln_op op, const kiln_arg *args, size_t arg_count,
     KILN_CHECK_NULL(args, err);
     KILN_CHECK_NULL(out, err);
     KILN_CHECK(find_ops(&call, op, op, arg_count, err));
-    return run(&call, args, opts, &out, err);
+    return run(&call, args, opts, &out, NULL, err);
 }
 
 kiln_status kiln_array_op_pair(kiln_op first, kiln_op second, const kiln_arg *args,
@@ -270,5 +275,19 @@ kiln_status kiln_array_op_pair(kiln_op first, kiln_op second, const kiln_arg *ar
         return kiln__fail(err, KILN_ERR_ARGUMENT,
                           "kiln_array_op_pair: both results are to be stored at one address");
     KILN_CHECK(find_ops(&call, first, second, arg_count, err));
-    return run(&call, args, opts, outs, err);
+    return run(&call, args, opts, outs, NULL, err);
+}
+
+kiln_status kiln_array_op_prefetch(kiln_op op, const kiln_arg *args, size_t arg_count,
+                                   const kiln_elementwise_call_options *opts, kiln_prefetch **out,
+                                   kiln_error *err)
+{
+    eager_call call = {.results = 1};
+    kiln_array *none = NULL, **const result = &none;
+
+    if (out != NULL)
+        *out = NULL;
+    KILN_CHECK_NULL(args, err);
+    KILN_CHECK(find_ops(&call, op, op, arg_count, err));
+    return run(&call, args, opts, &result, &out, err);
 }
