@@ -160,6 +160,8 @@ static bool read_line(request *r, reading *d, const char *line)
         return append_line(r, d->options[d->option_count++], sizeof d->options[0], rest);
     if (IS("keep_axes"))
         return d->keep_axes = true;
+    if (IS("listed")) /* as a call of several lists */
+        return (d->flags |= KILN__CALL_LISTED) != 0;
     if (IS("backend")) {
         d->backend = strcmp(rest, "cpu") == 0 ? KILN_BACKEND_CPU : KILN_BACKEND_CUDA;
         return strcmp(rest, "cpu") == 0 || strcmp(rest, "cuda") == 0 ||
