@@ -33,10 +33,11 @@ def _literal(value):
 
 
 class _Recorder:
-    """The statements of one function."""
+    """The statements of one function, and the facts of its arguments that it asked for."""
 
     def __init__(self):
         self.lines = []
+        self.asked = set()
 
     def add(self, text, results=1):
         names = [f"t{len(self.lines)}_{k}" for k in range(results)]
@@ -63,10 +64,11 @@ class Node:
 
     __hash__ = object.__hash__
 
-    def __init__(self, recorder, text, argument=None):
+    def __init__(self, recorder, text, argument=None, given=None):
         self._recorder = recorder
         self._text = text
         self._argument = argument  # its position, for an argument itself
+        self._given = given        # and what it was when the function was recorded
         self._written = False
 
     def _kiln_node(self, name, args, tail=""):
@@ -74,10 +76,27 @@ class Node:
         return self._recorder.add(f"{name}({texts}{tail})", 2 if name in PAIRS else 1)
 
     def _assign(self, value):
-        """Become another value; an argument is written to when the function is called."""
+        """Become another value; an array of the arguments is written to when the function is called."""
         self._text = self._recorder.text_of(value)
-        self._written = self._argument is not None
+        self._written = self._argument is not None and not _is_number(self._given)
         return self
+
+    def _fill(self, value):
+        """Become a value in one's own shape and, for an argument, dtype."""
+        text = f"where(True, {self._recorder.text_of(value)}, {self._text})"
+        if self._argument is not None:
+            from ._dtypes import name_of
+            text = f"cast({text}, {name_of(self.dtype)})"
+        return self._assign(self._recorder.add(text))
+
+    def _fact(self, name):
+        if self._argument is None or not hasattr(self._given, name):
+            raise TypeError(f"fuse() knows the {name} of arguments that are arrays only, where it records")
+        self._recorder.asked.add((self._argument, name))
+        return getattr(self._given, name)
+
+    dtype, ndim, shape = (property(lambda self, name=name: self._fact(name))
+                          for name in ("dtype", "ndim", "shape"))
 
     # ---- NumPy ----
 
@@ -97,11 +116,13 @@ class Node:
                 result = result.astype(dtype)
         else:
             return NotImplemented
-        return result if out is None else out[0]._assign(result)
+        return _into(out if out is None else out[0], result)
 
     def __array_function__(self, function, types, args, kwargs):
         name = function.__name__
-        name = {"amax": "max", "amin": "min"}.get(name, name)
+        name = {"amax": "max", "amin": "min", "fix": "trunc"}.get(name, name)
+        if name in ("around", "round") and kwargs.pop("decimals", (args + (0,))[1]) == 0:
+            name, args = "rint", args[:1]
         method = getattr(_Functions, name, None)
         if method is not None:
             return method(*args, **kwargs)
@@ -156,7 +177,7 @@ class Node:
     def __setitem__(self, key, value):
         if key is not Ellipsis and key != slice(None):
             raise TypeError("fuse() records x[...] = value for whole arrays only")
-        self._assign(value)
+        self._fill(value)
 
     def __bool__(self):
         raise TypeError("a value that fuse() records has no truth value: use numpy.where()")
@@ -175,7 +196,16 @@ def _reduce(name, a, axis=None, dtype=None, out=None, keepdims=False, **others):
     if type(keepdims).__name__ == "_NoValueType":
         keepdims = False
     result = a._kiln_node(name, (a,), tail_of(axis, dtype, keepdims))
-    return result if out is None else out._assign(result)
+    return _into(out, result)
+
+
+def _into(out, result):
+    """The result, or `out` that becomes it."""
+    if out is None:
+        return result
+    if not isinstance(out, Node):
+        raise TypeError(f"out is an argument or another value of the function, not a {type(out).__name__}")
+    return out._assign(result)
 
 
 class _Functions:
@@ -233,7 +263,7 @@ class _Functions:
 
     @staticmethod
     def copyto(dst, src):
-        dst._assign(src)
+        dst._fill(src)
 
 
 def _operand(value):
@@ -249,6 +279,11 @@ for _name in REDUCTIONS:
         lambda self, name, *args, **kwargs: _reduce(name, self, *args, **kwargs), _name))
 
 
+def _is_number(value):
+    return isinstance(value, _PLAIN) or (not getattr(value, "shape", True) and hasattr(value, "item")
+                                         and type(value).__module__ == "numpy")
+
+
 def _is_static(value):
     """Whether an argument decides what is recorded: everything but arrays and numbers."""
     return value is None or isinstance(value, (bool, str, bytes, type, tuple, list))
@@ -262,12 +297,18 @@ class Fusion:
         self._function = function
         self._name = name
         self._recorded = {}
+        self._asked = []  # facts of arguments that recordings depend on: (position, name)
+
+    def _key(self, args, static):
+        return (len(args), tuple((k, type(v), repr(v)) for k, v in static.items()),
+                tuple(str(getattr(args[k], name, None)) for k, name in self._asked if k < len(args)))
 
     def _record(self, args, static):
         """(graph, positions of its inputs, positions written, whether it returns a tuple)"""
         recorder = _Recorder()
-        nodes = [v if k in static else Node(recorder, f"x{k}", k) for k, v in enumerate(args)]
+        nodes = [v if k in static else Node(recorder, f"x{k}", k, v) for k, v in enumerate(args)]
         returned = self._function(*nodes)
+        self._asked += sorted(recorder.asked.difference(self._asked))
         results = returned if isinstance(returned, (tuple, list)) else \
             () if returned is None else (returned,)
         written = [k for k, v in enumerate(nodes) if isinstance(v, Node) and v._written]
@@ -278,16 +319,18 @@ class Fusion:
         if not texts:
             return None
         graph = _graph("; ".join(recorder.lines + [", ".join(texts)]),
-                       tuple(f"x{k}" for k in inputs))
+                       tuple(f"x{k}" for k in inputs), self._name or self._function.__name__)
         return graph, inputs, written, same, type(returned)
 
     def __call__(self, *args):
         if any(hasattr(v, "_kiln_node") for v in args):
             return self._function(*args)
         static = {k: v for k, v in enumerate(args) if _is_static(v)}
-        key = (len(args), tuple((k, type(v), repr(v)) for k, v in static.items()))
+        key = self._key(args, static)
         if key not in self._recorded:
-            self._recorded[key] = self._record(args, static)
+            recorded = self._record(args, static)
+            key = self._key(args, static)  # of what it asked for, too
+            self._recorded[key] = recorded
         if self._recorded[key] is None:
             return None
         graph, inputs, written, same, kind = self._recorded[key]

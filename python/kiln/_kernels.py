@@ -162,14 +162,14 @@ class _Graph(_kiln.Kernel):
 _graphs = {}
 
 
-def _graph(text, names):
-    """The graph of an expression over these names; kept."""
-    key = (text, names)
+def _graph(text, names, title="kiln_graph"):
+    """The graph of an expression over these names, for messages called `title`; kept."""
+    key = (text, names, title)
     found = _graphs.get(key)
     if found is None:
         if len(_graphs) >= 4096:
             _graphs.clear()
-        found = _graphs[key] = _Graph(text, names)
+        found = _graphs[key] = _Graph(text, names, title if title.isidentifier() else "kiln_graph")
     return found
 
 

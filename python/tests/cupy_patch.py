@@ -1,5 +1,7 @@
 """A plugin of pytest's that makes CuPy's kernels and fusion kiln's, on CuPy's own arrays; see
 cupy_suite.py. CuPy's functions take the nodes that kiln.fuse() records, too."""
+import functools
+
 import cupy
 import numpy
 
@@ -29,5 +31,31 @@ for _name in dir(numpy):
         setattr(cupy, _name, _Function(_name, _theirs))
 for _name in ("ElementwiseKernel", "ReductionKernel"):
     setattr(cupy, _name, type(_name, (Kernel,), {"_class": getattr(kiln, _name)}))
-for _name in ("RawKernel", "RawModule", "fuse"):
-    setattr(cupy, _name, getattr(kiln, _name))
+
+
+class RawModule(kiln.RawModule):
+    def get_global(self, name):
+        memory = super().get_global(name)
+        return cupy.cuda.MemoryPointer(
+            cupy.cuda.UnownedMemory(memory._address, memory.nbytes, memory), 0)
+
+
+def _in_cupys_classes(function):
+    """A function that fails with CuPy's AxisError where kiln's has its own."""
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        try:
+            return function(*args, **kwargs)
+        except kiln.AxisError as e:
+            raise cupy.exceptions.AxisError(str(e)) from e
+    return call
+
+
+def fuse(*args, **kwargs):
+    made = kiln.fuse(*args, **kwargs)
+    if isinstance(made, kiln._fuse.Fusion):
+        return _in_cupys_classes(made)
+    return lambda function: _in_cupys_classes(made(function))
+
+
+cupy.RawKernel, cupy.RawModule, cupy.fuse = kiln.RawKernel, RawModule, fuse

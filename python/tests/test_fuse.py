@@ -65,6 +65,40 @@ class Fuse(unittest.TestCase):
             np.add(x, 1, out=y)
         self.check(out, floats(3), floats(3))
 
+    def test_fills_its_arguments(self):
+        def fill(x, y, n):
+            x[...] = 1.5
+            n[...] = y * 10
+            n += 1
+            np.copyto(y, x[0] + 1)
+        self.check(fill, floats(3, 4), floats(4), np.arange(12).reshape(3, 4))
+
+        def count(x, n):
+            n += 2
+            return x * n
+        self.check(count, floats(3), 4)
+        self.check(count, floats(3), np.int64(4))
+
+    def test_facts_of_arguments_decide(self):
+        def f(x, y):
+            return x / 3 if x.dtype.kind == "f" else x * 3 + y.ndim + y.shape[0]
+        fused = kiln.fuse(f)
+        for x, y in ((floats(3), floats(3)), (np.arange(3), floats(3)), (np.arange(3), floats(2, 3)),
+                     (floats(3), floats(3))):
+            np.testing.assert_allclose(fused(x, y), f(x, y), rtol=1e-12)
+        with self.assertRaisesRegex(TypeError, "arguments that are arrays only"):
+            kiln.fuse(lambda x: (x + 1).dtype)(floats(3))
+
+    def test_rounds(self):
+        self.check(lambda x: np.around(x * 10) + np.fix(x * 7), floats(9))
+
+    def test_kernels_have_the_name(self):
+        for name, function in (("chosen_name", kiln.fuse(kernel_name="chosen_name")(lambda x, y: x + y)),
+                               ("double", kiln.fuse(kernel_name="double")(lambda x, y: x + y))):
+            self.assertEqual(function(floats(3), 0.0).tolist(), floats(3).tolist())
+            with self.assertRaisesRegex(ValueError, name):
+                function(floats(3), floats(4))
+
     def test_arguments_that_are_no_arrays_decide(self):
         @kiln.fuse(kernel_name="chosen")
         def f(x, kind, flag=None):
@@ -82,6 +116,8 @@ class Fuse(unittest.TestCase):
                                (lambda x: np.linalg.norm(x), "has no|truth|cannot"),
                                (lambda x: np.sort(x), "no numpy.sort"),
                                (lambda x: x + "a", "unsupported|ufunc"),
+                               (lambda x: kiln.fuse(lambda y: y.sum(out=object()))(x), "out is an argument"),
+                               (lambda x: np.around(x, 2), "no numpy.(a)?round"),
                                (lambda x: np.add(x, np.ones(3)), "only arguments are arrays")):
             with self.assertRaisesRegex(TypeError, word):
                 kiln.fuse(function)(floats(3))
