@@ -546,6 +546,15 @@ int fake_stream_query(kiln__cu_stream stream)
     return stream->run == stream->queued ? 0 : 600;
 }
 
+int fake_stream_is_capturing(kiln__cu_stream stream, int *status)
+{
+    ENTER();
+    if (!resolve(stream)->alive)
+        return FAKE_INVALID_CONTEXT;
+    *status = fake_control.capturing ? 1 : 0;
+    return 0;
+}
+
 int fake_launch_host_func(kiln__cu_stream stream, void (*fn)(void *user), void *user)
 {
     ENTER();

@@ -21,6 +21,7 @@ typedef struct fake_cuda {
     long fail_after;     /* calls until one fails, -1: never */
     int fail_result;     /* with this */
     bool eager;          /* run everything at once */
+    bool capturing;      /* every stream is being captured */
     bool any_module;     /* load whatever looks like a cubin; its kernels do nothing */
     int multiprocessors; /* of each GPU */
     int capability;      /* of the GPUs that are not too old: 90 for 9.0 */

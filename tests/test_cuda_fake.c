@@ -490,6 +490,21 @@ static void count_call(void *user)
     ++*(int *)user;
 }
 
+static void test_cuda_fake__a_stream_that_others_capture_has_no_memory(void **state)
+{
+    (void)state;
+    kiln__device *device = must_open("cuda");
+    kiln_stream *stream = NULL;
+    kiln__block *block = NULL;
+
+    assert_int_equal(kiln__stream_wrap(device, NULL, &stream, NULL), KILN_OK);
+    cuda->capturing = true;
+    assert_int_equal(kiln__pool_alloc(device, 8, stream, &block, NULL), KILN_ERR_UNSUPPORTED);
+    cuda->capturing = false;
+    kiln__stream_destroy(stream);
+    close_clean(device);
+}
+
 static void test_cuda_fake__streams_and_events_are_made_as_asked(void **state)
 {
     (void)state;
@@ -759,6 +774,7 @@ int main(void)
         cmocka_unit_test(test_cuda_fake__a_fault_ends_one_device_and_no_other),
         cmocka_unit_test(test_cuda_fake__a_child_cannot_open_what_its_parent_initialised),
         cmocka_unit_test(test_cuda_fake__devices_are_described_with_reasons),
+        cmocka_unit_test(test_cuda_fake__a_stream_that_others_capture_has_no_memory),
         cmocka_unit_test(test_cuda_fake__streams_and_events_are_made_as_asked),
         cmocka_unit_test(test_cuda_fake__host_calls_wait_for_work_before_them),
         cmocka_unit_test(test_cuda_fake__host_memory_waits_for_its_copies),

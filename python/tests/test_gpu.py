@@ -76,6 +76,23 @@ class Torch(unittest.TestCase):
         torch.cuda.synchronize()
         self.assertTrue((after == 6).all())
 
+    def test_refuses_to_allocate_in_a_graph(self):
+        x = torch.ones(1 << 20, device="cuda")
+        stream = torch.cuda.Stream()
+        with torch.cuda.stream(stream):
+            for _ in range(3):
+                axpy(x, x, 2.0)
+        torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, stream=stream):
+            z = torch.empty_like(x)
+            with self.assertRaisesRegex(kiln.Error, "being captured"):
+                axpy(x, x, 2.0)
+            axpy(x, x, 2.0, z)
+        graph.replay()
+        torch.cuda.synchronize()
+        self.assertTrue((z == 3).all())
+
     def test_in_a_training_loop(self):
         class Square(torch.autograd.Function):
             forward_kernel = kiln.ElementwiseKernel("T x", "T y", "y = x * x")

@@ -304,6 +304,12 @@ kiln_status kiln__pool_alloc(kiln__device *device, size_t bytes, kiln_stream *st
         return kiln__device_check(device, err);
     if (bytes > PTRDIFF_MAX)
         return kiln__pool_fail_full(pool, bytes, err);
+    /* Such a graph would go on using the memory after it is given back. */
+    if (stream->wrapped && device->backend->stream_is_captured(device, stream->native))
+        return kiln__fail(err, KILN_ERR_UNSUPPORTED,
+                          "the call allocates %zu bytes on a stream that is being captured: give "
+                          "it outputs, which live as long as the graph",
+                          bytes);
     do {
         status = take(stream->arena, rounded, &is_short, &node, err);
         if (is_short)

@@ -116,6 +116,13 @@ static kiln_status cpu_query(kiln__device *device, void *what, bool *done_out, k
     return KILN_OK;
 }
 
+static bool cpu_is_captured(kiln__device *device, void *native)
+{
+    (void)device;
+    (void)native;
+    return false;
+}
+
 static kiln_status cpu_host_call(kiln__device *device, void *native, kiln_host_fn fn, void *user,
                                  kiln_error *err)
 {
@@ -341,6 +348,7 @@ const kiln__backend kiln__backend_cpu = {
     .stream_wrap = NULL,
     .stream_synchronize = cpu_wait,
     .stream_query = cpu_query,
+    .stream_is_captured = cpu_is_captured,
     .stream_wait_event = cpu_stream_wait_event,
     .host_call = cpu_host_call,
     .event_create = cpu_event_create,

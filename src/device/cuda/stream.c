@@ -85,6 +85,18 @@ kiln_status kiln__cuda_stream_query(kiln__device *device, void *native, bool *do
     return status;
 }
 
+bool kiln__cuda_stream_is_captured(kiln__device *device, void *native)
+{
+    bool pushed;
+    int status = 0;
+
+    if (kiln__cuda_enter(device, &pushed, NULL) != KILN_OK)
+        return false;
+    const kiln__cu_result result = kiln__cu.stream_is_capturing(native, &status);
+    kiln__cuda_leave(pushed);
+    return result == KILN__CU_OK && status != 0;
+}
+
 kiln_status kiln__cuda_stream_wait_event(kiln__device *device, void *native, void *event,
                                          kiln_error *err)
 {
