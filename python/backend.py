@@ -1,7 +1,8 @@
 """The build backend of the Python package (PEP 517): CMake builds, this file packs the wheel.
 
 It needs nothing but CMake, a C compiler, Python's headers and the standard library, so that
-`pip install ./python` works without a network. The wheel holds the package, its extension module and
+`pip install ./python` works without a network. With `--config-settings=build-folder=build` it packs what
+is built there already. The wheel holds the package, its extension module and
 libkiln.so beside it; it is for CPython 3.11 and later, as the module uses the limited API.
 """
 import base64
@@ -42,7 +43,7 @@ def _tag():
 
 
 def _build(folder):
-    """The package's files, built in `folder`."""
+    """Build the package in `folder`."""
     generator = ["-G", "Ninja"] if shutil.which("ninja") else []
     subprocess.run(["cmake", "-S", SOURCE, "-B", folder, *generator, "-DCMAKE_BUILD_TYPE=Release",
                     "-DKILN_BUILD_TESTS=OFF", "-DKILN_BUILD_TOOLS=OFF", "-DKILN_BUILD_EXAMPLES=OFF",
@@ -52,6 +53,10 @@ def _build(folder):
                    stdout=sys.stderr)
     subprocess.run(["cmake", "--build", folder, "--parallel", "--target", "kiln_python",
                     "kiln_python_files"], check=True, stdout=sys.stderr)
+
+
+def _files(folder):
+    """The package's files in a build folder, by their names in the wheel."""
     package = pathlib.Path(folder) / "python/kiln"
     files = {f"kiln/{p.name}": p for p in sorted(package.iterdir()) if p.is_file()}
     library = (pathlib.Path(folder) / "libkiln.so").resolve()
@@ -82,10 +87,13 @@ def _pack(files, texts, path):
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
-    del config_settings, metadata_directory
+    del metadata_directory
     name = f"kiln-{_version()}-{_tag()}.whl"
     with tempfile.TemporaryDirectory() as folder:
-        _pack(_build(folder),
+        built = (config_settings or {}).get("build-folder")
+        if built is None:
+            _build(folder)
+        _pack(_files(built or folder),
               {"METADATA": _metadata(),
                "WHEEL": f"Wheel-Version: 1.0\nGenerator: kiln\nRoot-Is-Purelib: false\nTag: {_tag()}\n",
                "LICENSE": (SOURCE / "LICENSE").read_text()},
