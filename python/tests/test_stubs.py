@@ -14,6 +14,24 @@ class Stubs(unittest.TestCase):
         a = node.args
         return {x.arg for x in a.posonlyargs + a.args + a.kwonlyargs} - {"self"}
 
+    def test_linear_algebra(self):
+        tree = ast.parse((pathlib.Path(kiln.__file__).parent / "linalg.pyi").read_text())
+        stubs = {n.name: n for n in tree.body if isinstance(n, ast.FunctionDef)}
+        there = {name: f for name, f in vars(kiln.linalg).items()
+                 if inspect.isfunction(f) and name[0] != "_" and
+                 (f.__module__ == "kiln.linalg" or name == "matrix_transpose")}
+        self.assertEqual(set(stubs), set(there))
+        for name, node in stubs.items():
+            names = inspect.signature(there[name]).parameters.values()
+            self.assertEqual(self.parameters(node), {p.name for p in names
+                                                     if p.kind is not p.VAR_POSITIONAL}, name)
+
+    def test_operators(self):
+        node = next(n for n in self.tree.body if getattr(n, "name", "") == "ndarray")
+        for name in (n.name for n in node.body if isinstance(n, ast.FunctionDef)):
+            if name != "__getattr__":
+                self.assertTrue(hasattr(kiln.ndarray, name), name)
+
     def test_names_exist(self):
         for node in self.tree.body:
             name = getattr(node, "name", None) or getattr(getattr(node, "target", None), "id", None)
