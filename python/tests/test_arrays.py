@@ -241,6 +241,24 @@ class Exchange(unittest.TestCase):
         del a, b, capsule
         kiln.arange(3).__dlpack__()  # a capsule that nobody takes frees its tensor
 
+    def test_deleters_are_called_from_any_thread(self):
+        import threading
+        import weakref
+
+        class Owner(np.ndarray):
+            pass
+
+        x = np.arange(5.0).view(Owner)
+        gone = weakref.ref(x)
+        kept = [np.from_dlpack(kiln.asarray(x)), kiln.asarray(x)[1:], kiln.asarray(x).__dlpack__()]
+        del x
+        threads = [threading.Thread(target=kept.pop) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual((kept, gone()), ([], None))
+
     def test_read_only_memory_stays_so(self):
         x = np.arange(3.0)
         x.flags.writeable = False

@@ -123,6 +123,18 @@ class Streams(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "no CUDA stream"):
             self.twice(self.x, stream="text")
 
+    @unittest.skipIf(sum(d["usable"] and d["id"].startswith("cuda") for d in kiln.devices()) < 2,
+                     "one GPU")
+    def test_arrays_of_two_gpus_are_refused(self):
+        other = ndarray(kiln.zeros(1000, "float32", "cuda:1"))
+        other.data.device_id = 1
+        total = kiln.ElementwiseKernel("T x, T y", "T z", "z = x + y")
+        with self.assertRaisesRegex(ValueError, "argument 2 is on cuda:1, those before it on cuda:0"):
+            total(self.x, other)
+        with self.assertRaisesRegex(ValueError, "argument 2 is on the cpu, those before it on cuda:0"):
+            total(self.x, kiln.zeros(1000, "float32", "cpu"))
+        self.check(self.twice(self.x))
+
     def test_the_interpreter_ends_with_streams_in_use(self):
         code = ("import sys; sys.path.insert(0, sys.argv[1]); import test_streams as t, kiln\n"
                 "sys.modules['cupy'] = t.cupy\n"
