@@ -1,6 +1,8 @@
 """The classes of kernels: CuPy's, with CuPy's order of arguments, and kiln's Scan and Row.
 
 They check and order what they are given; a call goes straight to C (python/src/call.c)."""
+import warnings
+
 from . import _kiln
 
 ELEMENTWISE, REDUCTION, SCAN, ROW, GRAPH, MODULE, RAW = range(7)
@@ -64,6 +66,11 @@ class ElementwiseKernel(_Definition):
     def __init__(self, in_params, out_params, operation, name="kernel", reduce_dims=True,
                  preamble="", no_return=False, return_tuple=False, *, loop_prep="", after_loop="",
                  options=(), numpy_types=True):
+        if "__syncthreads" in f"{operation}{preamble}{loop_prep}{after_loop}":
+            from ._errors import Warning
+            warnings.warn(f"kernel \"{name}\" waits for its block, whose size kiln chooses whatever "
+                          "block_size says: a RawKernel has the blocks that it is given", Warning,
+                          stacklevel=2)
         super().__init__(ELEMENTWISE, (in_params, out_params, operation), in_params, out_params,
                          {"name": name, "preamble": preamble, "loop_prep": loop_prep,
                           "after_loop": after_loop, "options": _texts(options),
@@ -212,8 +219,9 @@ class RawModule:
         """A variable of the module, as an array over its own memory."""
         return self._module._symbol(name, str(dtype), device)
 
-    def compile(self, device=None):
-        """Compile for a device now; None: the one that calls without arrays use."""
+    def compile(self, log_stream=None, *, device=None):
+        """Compile for a device now; None: the one that calls without arrays use. `log_stream` is taken
+        as CuPy takes it, and ignored: a compiler's words come with its errors."""
         self._module._check(device or _kiln.default_device())
 
 
@@ -241,6 +249,7 @@ class RawKernel(_Function):
         super().__init__(module._module, name, signature, enable_cooperative_groups)
         self.code = code
 
-    def compile(self, device=None):
-        """Compile for a device now; None: the one that calls without arrays use."""
+    def compile(self, log_stream=None, *, device=None):
+        """Compile for a device now; None: the one that calls without arrays use. `log_stream` is taken
+        as CuPy takes it, and ignored: a compiler's words come with its errors."""
         self._check(device or _kiln.default_device())

@@ -29,8 +29,18 @@ for _name in dir(numpy):
     _theirs = getattr(cupy, _name, None)
     if callable(_theirs) and not isinstance(_theirs, type) and not _name.startswith("_"):
         setattr(cupy, _name, _Function(_name, _theirs))
-for _name in ("ElementwiseKernel", "ReductionKernel"):
-    setattr(cupy, _name, type(_name, (Kernel,), {"_class": getattr(kiln, _name)}))
+ReductionKernel = type("ReductionKernel", (Kernel,), {"_class": kiln.ReductionKernel})
+_theirs = cupy.ElementwiseKernel
+
+
+def ElementwiseKernel(*args, **kwargs):
+    """kiln's, but for CuPy's own scans, which are made of blocks whose size they choose."""
+    made = _theirs if "__syncthreads" in str((args, kwargs)) else _Elementwise
+    return made(*args, **kwargs)
+
+
+_Elementwise = type("ElementwiseKernel", (Kernel,), {"_class": kiln.ElementwiseKernel})
+cupy.ElementwiseKernel, cupy.ReductionKernel = ElementwiseKernel, ReductionKernel
 
 
 class RawModule(kiln.RawModule):

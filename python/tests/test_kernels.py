@@ -148,6 +148,12 @@ class Reductions(unittest.TestCase):
             largest(floats(2), axis=5)
 
 
+class Blocks(unittest.TestCase):
+    def test_a_kernel_that_waits_for_its_block_is_warned_of(self):
+        with self.assertWarnsRegex(kiln.Warning, "RawKernel"):
+            kiln.ElementwiseKernel("T x", "T y", "__syncthreads(); y = x")
+
+
 class Others(unittest.TestCase):
     def test_scan(self):
         total = kiln.Scan("T x", "T y", "x", "a + b", "y = a", "0")
