@@ -305,6 +305,86 @@ static void bench_permuted(const machine *m)
     kiln_elementwise_destroy(op);
 }
 
+/* x is seen through permuted axes, z lies in C-order: elements of several sizes, rows that begin
+ * anywhere, and axes as short as an image's channels. */
+static const struct {
+    title title;
+    kiln_dtype dtype;
+    kiln_axes axes;
+    int64_t shape[4];
+} turned[] = {
+    {{"turned_float16", "x.T 16384^2 float16", 0.88}, KILN_FLOAT16, {2, {1, 0}}, {16384, 16384}},
+    {{"turned_int8", "x.T 16384^2 int8", 0.88}, KILN_INT8, {2, {1, 0}}, {16384, 16384}},
+    {{"turned_odd_int8", "x.T 16383 x 16385 int8", 0.88}, KILN_INT8, {2, {1, 0}}, {16383, 16385}},
+    {{"turned_odd_float16", "x.T 8191 x 8193 float16", 0.88},
+     KILN_FLOAT16,
+     {2, {1, 0}},
+     {8191, 8193}},
+    {{"turned_odd_bfloat16", "x.T 16383 x 16385 bfloat16", 0.88},
+     KILN_BFLOAT16,
+     {2, {1, 0}},
+     {16383, 16385}},
+    {{"turned_odd_float32", "x.T 8191 x 8193 float32", 0.88},
+     KILN_FLOAT32,
+     {2, {1, 0}},
+     {8191, 8193}},
+    {{"turned_complex64", "x.T 8192^2 complex64", 0.88}, KILN_COMPLEX64, {2, {1, 0}}, {8192, 8192}},
+    {{"turned_odd_complex64", "x.T 8191 x 8193 complex64", 0.88},
+     KILN_COMPLEX64,
+     {2, {1, 0}},
+     {8191, 8193}},
+    {{"planes_3", "NHWC -> NCHW, 3 channels float32", 0.88},
+     KILN_FLOAT32,
+     {4, {0, 3, 1, 2}},
+     {128, 512, 512, 3}},
+    {{"planes_12", "NHWC -> NCHW, 12 channels float32", 0.88},
+     KILN_FLOAT32,
+     {4, {0, 3, 1, 2}},
+     {64, 512, 512, 12}},
+    {{"planes_12_float16", "NHWC -> NCHW, 12 channels float16", 0.88},
+     KILN_FLOAT16,
+     {4, {0, 3, 1, 2}},
+     {64, 512, 512, 12}},
+    {{"channels_3", "NCHW -> NHWC, 3 channels float32", 0.88},
+     KILN_FLOAT32,
+     {4, {0, 2, 3, 1}},
+     {128, 3, 512, 512}},
+    {{"channels_12", "NCHW -> NHWC, 12 channels float32", 0.88},
+     KILN_FLOAT32,
+     {4, {0, 2, 3, 1}},
+     {64, 12, 512, 512}},
+};
+
+static void bench_turned(const machine *m)
+{
+    kiln_elementwise *op = define(m, "T x", "T z", "z = x + T(1)");
+
+    for (size_t k = 0; k < COUNT(turned); k++) {
+        const int rank = turned[k].axes.count;
+        const int64_t *shape = turned[k].shape;
+        int64_t seen[4], bytes = (int64_t)kiln_dtype_size(turned[k].dtype);
+        kiln_array *base, *x = NULL, *z;
+        limit_case limit;
+
+        if (!machine_wants(m, turned[k].title.name))
+            continue;
+        base = filled(m, turned[k].dtype, rank, shape);
+        REQUIRE(kiln_array_transpose(base, &turned[k].axes, &x, &bench_err));
+        for (int a = 0; a < rank; a++) {
+            seen[a] = shape[turned[k].axes.axis[a]];
+            bytes *= seen[a];
+        }
+        z = filled(m, turned[k].dtype, rank, seen);
+        streams(&limit, 1, 1, 16, bytes, (kiln_array *const[]){base, z});
+        limit.accesses -= limit.accesses % 4096;
+        run_case(m, &turned[k].title, op, KILN_ARGS(x, z), &limit, 2 * bytes);
+        kiln_array_release(base);
+        kiln_array_release(x);
+        kiln_array_release(z);
+    }
+    kiln_elementwise_destroy(op);
+}
+
 /* ---- the program ---- */
 
 int main(int argc, char **argv)
@@ -326,6 +406,7 @@ int main(int argc, char **argv)
     bench_misaligned(&m);
     bench_broadcast(&m);
     bench_permuted(&m);
+    bench_turned(&m);
     bench_every_second(&m);
     bench_six_three(&m);
     (void)kiln_context_pool_trim(m.ctx);

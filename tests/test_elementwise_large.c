@@ -248,6 +248,8 @@ static void test_elementwise_large__transposes_meet_their_edges(void **state)
         check_transpose(t, dtypes[k], 64, 64);
         check_transpose(t, dtypes[k], 65, 127);
         check_transpose(t, dtypes[k], 333, 16);
+        check_transpose(t, dtypes[k], 1030, 12);
+        check_transpose(t, dtypes[k], 3, 700);
         check_transpose(t, dtypes[k], 129, 200);
     }
     check_transpose(t, KILN_FLOAT32, 2049, 1500);

@@ -340,8 +340,8 @@ typedef enum kiln__access {
 
 /* What each family adds to a variant. */
 typedef struct kiln__loop_variant {
+    uint16_t tile; /* a transpose's tile along axis rank - 2, in elements; rows of a window's tile */
     uint8_t index_linear; /* `i` equals the kernel's own linear index */
-    uint8_t tile;         /* side of a transpose's tile, in elements; rows of a window's tile */
     uint8_t lists;        /* cuda, linear: calls that a launch has room for; 0: it is of one call */
     /* Of inputs reached by windows: which one, and rows and elements from its corner. */
     uint8_t window[KILN_PARAM_MAX], down[KILN_PARAM_MAX], along[KILN_PARAM_MAX];

@@ -72,6 +72,11 @@ static bool is_plain_store(const emitter *e, size_t p)
     return !is_tile(e, p) && is_stored(e, p);
 }
 
+static bool is_skewed(const emitter *e, size_t p)
+{
+    return kiln__transpose_skewed(e->def, e->v) == p;
+}
+
 /* Reductions: inputs that are mapped, inputs that only `post` reads, and outputs. */
 static bool is_mapped(const emitter *e, size_t p)
 {
@@ -176,7 +181,8 @@ static const struct {
     {"ones", is_one},
     {"walking", is_walking},          {"registers", is_register},
     {"loaded", is_loaded},            {"stored", is_stored},
-    {"tiles", is_tile},               {"tiled_loads", is_tiled_load},
+    {"tiles", is_tile},               {"skewed", is_skewed},
+    {"tiled_loads", is_tiled_load},
     {"plain_loads", is_plain_load},   {"tiled_stores", is_tiled_store},
     {"plain", is_plain},              {"plain_stores", is_plain_store},
     {"placeholders", is_first_of_placeholder},
@@ -251,7 +257,8 @@ static void find_conditions(emitter *e)
         {"tiled_stores", any_param(e, is_tiled_store)},
         {"several", e->v->unroll * e->v->vec > 1},
         {"bursts", e->v->unroll > 1},
-        {"packed", is_tiled(e) && e->v->vec > 1},
+        {"plain_loads", any_param(e, is_plain_load)},
+        {"skew", kiln__transpose_tile_of(e->def, e->v).skew != 0},
         {"independent", is_independent(e)},
         {"identity", d->snippet[KILN__SNIPPET_IDENTITY][0] != '\0'},
         {"position", d->uses_number[KILN__NUMBER_POSITION]},
@@ -331,7 +338,7 @@ static int64_t half_of(int count)
 static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__buf *out)
 {
     const kiln__variant *v = e->v;
-    const int tile = v->family == &kiln__family_loop && v->loop.tile != 0 ? v->loop.tile : 1;
+    const kiln__transpose_tile tile = kiln__transpose_tile_of(e->def, v);
     const size_t size = kiln_dtype_size(v->dtype[e->p]);
     const bool staged = access_of(e, e->p) == KILN__ACCESS_STAGED;
     const struct {
@@ -363,11 +370,13 @@ static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__b
         {"burst_elements", v->unroll * v->vec},
         {"tile_a", v->rank - 1},
         {"tile_b", v->rank - 2},
-        {"tile_rows", v->block / tile},
-        {"tile_loads", tile * tile / v->block},
-        {"tile_pad", v->vec}, /* an odd number of words lies between two rows */
-        {"tile_words", tile * tile / (v->vec * v->block)},
-        {"word_rows", v->block / 32},
+        {"tile_side", tile.side},
+        {"tile_pitch", tile.pitch},
+        {"tile_lanes", tile.lanes},
+        {"tile_across", tile.across},
+        {"tile_groups", tile.groups},
+        {"skew", tile.skew},
+        {"skew_bytes", tile.skew == 0 ? 1 : KILN__SECTOR / tile.skew},
         {"unit", KILN__CPU_UNIT},
         {"burst", STREAM_BURST},
         {"stream_size", stream_size(e)},
@@ -411,6 +420,7 @@ static bool put_text(const emitter *e, const char *name, size_t bytes, kiln__buf
     const char *ctype = kiln_dtype_ctype(e->v->dtype[e->p]);
     const char placeholder[2] = {p->placeholder, '\0'};
     const bool splat = is_splat(e, e->p);
+    const kiln__transpose_tile tile = kiln__transpose_tile_of(e->def, e->v);
     const struct {
         const char *name;
         const char *value;
@@ -421,6 +431,8 @@ static bool put_text(const emitter *e, const char *name, size_t bytes, kiln__buf
         {"p.placeholder", placeholder},
         {"p.const", p->output || p->writable ? "" : "const "},
         {"p.lane", splat ? "0" : "kiln__v"},
+        {"p.word", e->v->vec > 1 ? "unsigned int" : p->placeholder != 0 ? placeholder : ctype},
+        {"p.skewed", tile.skew != 0 && is_skewed(e, e->p) ? "true" : "false"},
         {"p.load", access_of(e, e->p) == KILN__ACCESS_ONCE ? "kiln__load_once" : "kiln__load"},
         {"p.raw_contiguous", e->v->raw_contiguous[e->p] ? "true" : "false"},
         {"x.name", kiln__number_name((size_t)e->number)},

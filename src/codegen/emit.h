@@ -105,6 +105,19 @@ static inline bool is_transpose(const emitter *e)
     return e->v->layout == KILN__LAYOUT_TRANSPOSE;
 }
 
+#define KILN__SECTOR 32 /* bytes that a GPU's memory moves at once */
+
+/* A GPU's tile of a transpose: elements along A; elements that rows may begin earlier; words from row
+ * to row in shared memory; threads along B and along A; words a thread loads of a tiled operand. */
+typedef struct kiln__transpose_tile {
+    int side, skew, pitch, lanes, across, groups;
+} kiln__transpose_tile;
+
+kiln__transpose_tile kiln__transpose_tile_of(const kiln__definition *def, const kiln__variant *v);
+
+/* The output whose rows decide where those of a tile begin; SIZE_MAX where none does. */
+size_t kiln__transpose_skewed(const kiln__definition *def, const kiln__variant *v);
+
 /* Two axes are cut into tiles. */
 static inline bool is_tiled(const emitter *e)
 {

@@ -23,88 +23,8 @@ enum { ACCESS_BYTES = 16, UNROLL_MAX = 8 };
 /* Threads a block of each CUDA layout. */
 enum { BLOCK_THREADS = 256 };
 
-/* A transpose pays off when both of its axes fill most of a tile. */
-enum { TILE_LARGE = 64, TILE_SMALL = 32, TILE_EXTENT_MIN = 16, TILE_SHARED_MAX = 40 * 1024 };
-
-/* Fewest elements that a CPU thread should be woken for; the side of a CPU tile, which is smaller
- * where its buffers would leave a core's nearest caches. */
-enum { CPU_TASK_ELEMENTS = 16384, CPU_TILE = 64, CPU_TILE_MIN = 16, CPU_TILE_BYTES = 40 * 1024 };
-
-/* The axis, other than the last, on which every operand that is not dense on the last axis is
- * dense; -1 when there is none that fills a tile. */
-static int transpose_axis(const kiln__walk *w, const kiln__definition *def)
-{
-    int last = w->rank - 1;
-    if (w->shape[last] < TILE_EXTENT_MIN)
-        return -1;
-    for (int b = last - 1; b >= 0; b--) {
-        bool fits = w->shape[b] >= TILE_EXTENT_MIN;
-        for (int k = 0; k < w->count && fits; k++) {
-            if (k == w->index || kiln__walk_dense(w, k, last))
-                continue;
-            fits = w->stride[k][b] == w->itemsize[k] && !def->params[w->param[k]].by_address;
-        }
-        if (fits)
-            return b;
-    }
-    return -1;
-}
-
-/* Shared memory a tile of side `tile` takes for all operands that go through it. */
-static size_t tile_bytes(const kiln__walk *w, int tile)
-{
-    size_t bytes = 0;
-    for (int k = 0; k < w->count; k++)
-        if (k != w->index && !kiln__walk_dense(w, k, w->rank - 1))
-            bytes += (size_t)tile * (size_t)(tile + 1) * w->itemsize[k];
-    return bytes;
-}
-
-/* Elements of 1 or 2 bytes are moved by words of 4, where all operands have the same size and both axes
- * fill a tile of 32 words: how many make a word, else 1. */
-static int packed_elements(const kiln__walk *w, int b)
-{
-    int size = 0;
-    for (int k = 0; k < w->count; k++) {
-        if (k == w->index)
-            continue;
-        if (w->itemsize[k] > 2 || (size != 0 && w->itemsize[k] != size))
-            return 1;
-        size = w->itemsize[k];
-    }
-    const int pack = size == 0 ? 1 : 4 / size;
-    return w->shape[b] >= 32 * pack && w->shape[w->rank - 1] >= 32 * pack ? pack : 1;
-}
-
-static bool choose_transpose(kiln__walk *w, const kiln__definition *def, kiln__variant *v)
-{
-    int b = transpose_axis(w, def);
-    if (b < 0)
-        return false;
-    if (v->backend == KILN_BACKEND_CPU) {
-        v->loop.tile = CPU_TILE;
-        while (v->loop.tile > CPU_TILE_MIN && tile_bytes(w, v->loop.tile) > CPU_TILE_BYTES)
-            v->loop.tile /= 2;
-    } else {
-        bool wide = false;
-        for (int k = 0; k < w->count; k++)
-            wide |= k != w->index && w->itemsize[k] > 4;
-        v->loop.tile = (uint8_t)kiln__tuned("KILN_TUNE_TILE", wide ? TILE_SMALL : TILE_LARGE);
-        const int pack = def->large ? 1 : packed_elements(w, b);
-        if (pack > 1 && tile_bytes(w, 32 * pack + pack) <= TILE_SHARED_MAX) {
-            v->vec = (uint8_t)pack;
-            v->loop.tile = (uint8_t)(32 * pack);
-        }
-        if (tile_bytes(w, v->loop.tile) > TILE_SHARED_MAX)
-            v->loop.tile = TILE_SMALL;
-        if (tile_bytes(w, v->loop.tile) > TILE_SHARED_MAX)
-            return false;
-    }
-    for (; b < w->rank - 2; b++) /* the second tile axis goes next to the last */
-        kiln__walk_swap(w, b, b + 1);
-    v->layout = KILN__LAYOUT_TRANSPOSE;
-    return true;
-}
+/* Fewest elements that a CPU thread should be woken for. */
+enum { CPU_TASK_ELEMENTS = 16384 };
 
 /* Layout class of a sorted and collapsed walk. */
 static void choose_layout(kiln__walk *w, const kiln__definition *def, kiln__variant *v)
@@ -115,7 +35,7 @@ static void choose_layout(kiln__walk *w, const kiln__definition *def, kiln__vari
         dense &= k == w->index || kiln__walk_dense(w, k, last);
     if (dense)
         v->layout = w->rank == 1 ? KILN__LAYOUT_LINEAR : KILN__LAYOUT_INNER;
-    else if (w->rank == 1 || !choose_transpose(w, def, v))
+    else if (w->rank == 1 || !kiln__transpose_choose(w, def, v))
         v->layout = KILN__LAYOUT_GENERAL;
 }
 
@@ -179,7 +99,7 @@ static int choose_index_bits(const kiln__walk *w, const kiln__variant *v, int64_
     return 32;
 }
 
-static void choose_grid(kiln__plan *plan)
+static void choose_grid(const kiln__plan_request *q, kiln__plan *plan)
 {
     const kiln__variant *v = &plan->variant;
     int64_t walk_size = 1;
@@ -188,8 +108,7 @@ static void choose_grid(kiln__plan *plan)
     for (int a = 0; a < v->rank; a++)
         plan->walk[a] = plan->shape[a];
     if (v->layout == KILN__LAYOUT_TRANSPOSE) {
-        for (int a = last - 1; a <= last; a++)
-            plan->walk[a] = (plan->shape[a] + v->loop.tile - 1) / v->loop.tile;
+        kiln__transpose_walk(q, plan);
     } else if (v->layout == KILN__LAYOUT_WINDOW) {
         plan->walk[last - 1] = kiln__divide_up(plan->shape[last - 1], v->loop.tile);
         plan->walk[last] = kiln__divide_up(plan->shape[last], (int64_t)v->block * v->unroll);
@@ -299,8 +218,6 @@ static void plan_loop(const kiln__plan_request *q, kiln__plan *plan)
     choose_access(&w, v);
     v->rank = (uint8_t)w.rank;
     v->block = (uint16_t)kiln__tuned("KILN_TUNE_BLOCK", BLOCK_THREADS);
-    if (v->loop.tile > TILE_LARGE && v->backend != KILN_BACKEND_CPU)
-        v->block = 2 * BLOCK_THREADS; /* as many words a thread as in tiles of half the width */
     /* An element whose variables begin with a thread's number has a thread, as in CuPy; so has one
      * whose snippet is large, for each element of a thread is a copy of it. */
     if (v->backend != KILN_BACKEND_CPU && !(def->own[0] != '\0' && def->cuda_only) && !def->large) {
@@ -321,7 +238,7 @@ static void plan_loop(const kiln__plan_request *q, kiln__plan *plan)
     memcpy(plan->shape, w.shape, (size_t)w.rank * sizeof(int64_t));
     int reduced_rank = reduced_shape(def, q->operands, rank, shape, reduced);
     fill_environment(plan, &w, def, reduced_rank, reduced);
-    choose_grid(plan);
+    choose_grid(q, plan);
     if ((q->flags & KILN__CALL_LISTED) != 0)
         v->loop.lists = (uint8_t)choose_lists(def, v);
 }
@@ -360,7 +277,7 @@ static const kiln__variant_field fields[] = {
     KILN__FIELD("bits", index_bits, 32, 64, true),
     KILN__FIELD("vec", vec, 1, 64, true),
     KILN__FIELD("unroll", unroll, 1, 64, false),
-    KILN__FIELD("tile", loop.tile, 0, 128, true),
+    KILN__FIELD("tile", loop.tile, 0, 2048, true),
     KILN__FIELD("block", block, 1, 1024, true),
     KILN__FIELD("plain_i", loop.index_linear, 0, 1, false),
     KILN__FIELD("indexer", indexer_rank, 0, KILN_RANK_MAX, false),
@@ -383,8 +300,8 @@ static const char *refuse(const kiln__definition *def, const kiln__variant *v)
 
     if (v->layout == KILN__LAYOUT_LINEAR && v->rank != 1)
         return "a linear layout has rank 1, unlike";
-    if ((tiled && (v->rank < 2 || v->loop.tile < 8)) || (!tiled && !windows && v->loop.tile != 0))
-        return "a transpose has rank 2 or more and a tile, unlike";
+    if (tiled ? !kiln__transpose_fits(def, v) : !windows && v->loop.tile != 0)
+        return "a transpose has rank 2 or more and a tile that its threads share evenly, unlike";
     if (windows && (v->backend != KILN_BACKEND_CUDA || v->rank < 2 || v->loop.tile == 0 ||
                     v->vec != 1 || v->loop.index_linear || v->block % 32 != 0))
         return "windows have rank 2 or more, a tile and vec=1, unlike";

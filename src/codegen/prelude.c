@@ -193,8 +193,8 @@ static void take_for_variant(selection *chosen, const kiln__definition *def, con
     if (v->backend == KILN_BACKEND_CUDA) {
         if (v->layout != KILN__LAYOUT_WINDOW) /* element by element */
             take_name(chosen, "@memory");
-        if (v->layout == KILN__LAYOUT_TRANSPOSE && v->vec > 1)
-            take_name(chosen, "@packed");
+        if (v->layout == KILN__LAYOUT_TRANSPOSE)
+            take_name(chosen, "@tiles");
         if (def->family->maps || (v->layout != KILN__LAYOUT_LINEAR && v->rank > 1))
             take_name(chosen, v->index_bits == 32 ? "@divide32" : "@divide64");
     }

@@ -125,6 +125,12 @@ int64_t kiln__group_that_fits(int64_t outputs, int64_t group, int64_t block);
  * chunks; blocks of a GPU take chunks (tiles) or steps in turn. (reduce_tile.c) */
 void kiln__reduce_split(kiln__plan *plan, int64_t splits, int64_t length, int64_t step);
 
+/* Plan a loop by tiles of two axes; false leaves the layout as it was. Then how many tiles each axis
+ * has, and whether a variant's tile can be (transpose.c). */
+bool kiln__transpose_choose(kiln__walk *w, const kiln__definition *def, kiln__variant *v);
+void kiln__transpose_walk(const kiln__plan_request *q, kiln__plan *plan);
+bool kiln__transpose_fits(const kiln__definition *def, const kiln__variant *v);
+
 /* Plan a reduction by tiles of results where each input element is used often enough. False leaves
  * everything as it was. (reduce_tile.c) */
 bool kiln__tile_choose(const kiln__plan_request *q, kiln__walk *keep, const kiln__walk *red,

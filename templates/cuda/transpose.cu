@@ -2,36 +2,41 @@
 //# axis B = rank - 2 pass through tiles in shared memory, the others are accessed directly along
 //# axis A = rank - 1, so that the accesses of both kinds coalesce.
 //#
-//# grid:   one block per tile of tile x tile elements and per index of the outer axes
-//# block:  `block` threads as (tile, tile_rows)
-//# shared: tile * (tile + 1) elements for each tiled operand; the odd pitch keeps both directions
-//#         free of bank conflicts
-//# owner:  thread (tx, ty) owns the elements A = tx, B = ty + r * tile_rows; tiled operands are
-//#         moved with the roles of A and B exchanged
-//# packed: where all elements have 1 or 2 bytes a thread moves words of ${vec} neighbours, of whole tiles
-//#         and of those at edges alike
+//# words:  a thread moves words: an element, or where all elements have 1 or 2 bytes, ${vec} neighbours
+//#         in 4 bytes. In shared memory a word has neighbours along A: it is a part of a row of the tile
+//# grid:   one block per tile of tile_side x tile elements (A, B) and per index of the outer axes
+//# shared: for each tiled operand a row for each element of B. The pitch is an odd number of words, and
+//#         elements of B that a thread moves together lie far apart: both directions are free of bank
+//#         conflicts
+//# owner:  of tiled operands thread (lane, line) moves ${vec} words along B, of the elements of A from
+//#         ${vec} * line on; of the others, and of the results, unroll words along A
+//# shift:  an access of a warp that begins inside of a sector of 32 bytes shares it with another
+//#         block. So each row of a tile begins up to `skew` elements before the tile does, where the
+//#         first output that is stored along A has a sector's first element. Blocks load as many
+//#         elements more along A, and the tile behind the last one holds what is left of the rows
 //# edges:  of whole tiles all loads are issued before the first is used; a tile that an edge of the
 //#         array cuts is processed element by element, with a check of bounds for each
-//% own a args at_ at_0 base_ base_i bytes_ i j left_ op quot_ r reg_ rest row tile_ tx ty
+//% own LA LB G N P Q R S V W a a0 args at_ at_0 back base_ base_i bytes_ even fetch give i j k lane left_
+//% own line load_ n op px r reg_ quot_ rest row row0 shift shift_of slot slot_of take tile_ turn word_
 extern "C" __global__ void __launch_bounds__(${block})
 ${entry}(const __grid_constant__ args a)
 {
+    constexpr int P = ${vec}, R = ${unroll}, N = ${tile_groups}, S = ${skew}, G = ${tile_side} / P + S / P;
+    constexpr int LA = ${tile_across}, W = ${tile_side} / P / LA;
+    constexpr int LB = ${tile_lanes}, V = ${tile} / P / LB, Q = ${block} / LB;
 //% for p in tiles
-    __shared__ alignas(16) unsigned char bytes_${p.name}[${tile} * (${tile} + ${tile_pad}) * ${p.bytes}];
-    auto tile_${p.name} = (${p.type}(*)[${tile} + ${tile_pad}])bytes_${p.name};
+    __shared__ alignas(16) unsigned char bytes_${p.name}[${tile} * ${tile_pitch} * sizeof(${p.word})];
+    auto tile_${p.name} = (${p.word}(*)[${tile_pitch}])bytes_${p.name};
 //% end
+    // The row of element j of B in shared memory.
+    auto slot_of = [](unsigned int j) { return (int)(j % P * (V * LB) + j / P); };
 //% insert kernel.cpp:environment
 //% insert :locate
-
-//% if packed
-//% insert :packed
-//% else
-    if (left_${tile_a} >= ${tile} && left_${tile_b} >= ${tile}) {
+    if (left_${tile_a} >= ${tile_side} && left_${tile_b} >= ${tile} && (S == 0 || even || at_${tile_a} != 0)) {
 //% insert :whole
     } else {
 //% insert :edge
     }
-//% end
 //% if after_loop
 ${after_loop}
 //% end
@@ -40,9 +45,6 @@ ${after_loop}
 //% part locate
 //# The tile of this block: its origin, how many elements of each axis follow it, and functions that
 //# give each operand's element at a place of the tile.
-//% if !packed
-    const int tx = threadIdx.x % ${tile}, ty = threadIdx.x / ${tile};
-//% end
     ${index} rest = (${index})blockIdx.x;
 //% for a in divided_axes
     const ${index} quot_${a.n} = a.walk_${a.n}.quotient(rest);
@@ -50,9 +52,11 @@ ${after_loop}
     rest = quot_${a.n};
 //% end
     ${index} at_0 = rest;
+    at_${tile_a} *= ${tile_side};
+    at_${tile_b} *= ${tile};
 //% for a in tile_axes
-    at_${a.n} *= ${tile};
-    const ${index} left_${a.n} = (${index})a.extent_${a.n} - at_${a.n};
+    rest = (${index})a.extent_${a.n} - at_${a.n};
+    const int left_${a.n} = rest < 4096 ? (int)rest : 4096;
 //% end
 //% for p in walking
     ${p.const}char *const base_${p.name} = (${p.const}char *)a.ptr_${p.name}
@@ -62,7 +66,19 @@ ${after_loop}
         ;
     // The element of ${p.name} at (A, B) = (kiln__i, kiln__j) of this tile.
     auto at_${p.name} = [&](int i, int j) -> ${p.const}${p.type} & {
-        return *(${p.const}${p.type} *)(base_${p.name} + i * (${index})a.stride_${p.name}_${tile_a} + j * (${index})a.stride_${p.name}_${tile_b});
+        return *(${p.const}${p.type} *)(base_${p.name}
+//% if p.vector
+            + i * ${p.bytes} + j * (${index})a.stride_${p.name}_${tile_b}
+//% end
+//% if p.tile
+            + i * (${index})a.stride_${p.name}_${tile_a} + j * ${p.bytes}
+//% end
+//% if !p.vector
+//% if !p.tile
+            + i * (${index})a.stride_${p.name}_${tile_a} + j * (${index})a.stride_${p.name}_${tile_b}
+//% end
+//% end
+            );
     };
 //% end
 //% if index_strides
@@ -72,201 +88,181 @@ ${after_loop}
 //% end
         ;
 //% end
+    // How many bytes earlier row j begins, and how many elements at most.
+//% if skew
+//% for p in skewed
+    const bool even = ((size_t)a.ptr_${p.name}
+//% for a in axes_outer
+        | (size_t)a.stride_${p.name}_${a.n}
+//% end
+        ) % 16 == 0;
+    auto shift_of = [&](int j) { return even ? 0 : (int)((unsigned int)(size_t)base_${p.name} + (unsigned int)j * (unsigned int)a.stride_${p.name}_${tile_b}) & 31; };
+    const int back = even || at_${tile_a} == 0 ? 0 : S;
+//% end
+//% else
+    constexpr bool even = true;
+    auto shift_of = [](int) { return 0; };
+    constexpr int back = 0;
+//% end
 
 //% part whole
-//# A whole tile: all loads are issued first (those of tiled operands pass through shared memory),
-//# then the snippet runs, then the results are stored.
-//% for p in registers
-        ${p.type} reg_${p.name}[${tile_loads}];
-//% end
-        #pragma unroll
-        for (int r = 0; r < ${tile_loads}; r++) {
-            const int row = ty + r * ${tile_rows};
+//# A whole tile: all loads are issued, those of tiled operands pass through shared memory, then the
+//# snippet runs and the results are stored.
+        const int lane = (int)(threadIdx.x % LB), line = (int)(threadIdx.x / LB), row0 = (int)(threadIdx.x / LA);
 //% for p in tiled_loads
-            reg_${p.name}[r] = at_${p.name}(row, tx);
+        ${p.word} load_${p.name}[N][P];
+        #pragma unroll
+        for (int k = 0; k < P * V; k++)
+            take<Q, G, S / P, V>(load_${p.name}, &at_${p.name}(P * line + k % P - S, P * (lane + k / P * LB)), P * Q * a.stride_${p.name}_${tile_a}, line, even, k);
 //% end
+//% for p in registers
+        ${p.word} word_${p.name}[R];
+//% end
+//% if plain_loads
+        #pragma unroll
+        for (int r = 0; r < R; r++) {
+//% insert :place
 //% for p in plain_loads
-            reg_${p.name}[r] = at_${p.name}(tx, row);
+            word_${p.name}[r] = take<P, ${p.lanes}, ${p.word}>(&at_${p.name}(a0, row));
 //% end
         }
+//% end
 //% if tiled_loads
         #pragma unroll
-        for (int r = 0; r < ${tile_loads}; r++) {
-            const int row = ty + r * ${tile_rows};
+        for (int r = 0; r < N; r++) {
 //% for p in tiled_loads
-            tile_${p.name}[row][tx] = reg_${p.name}[r];
+            turn(load_${p.name}[r]);
+            #pragma unroll
+            for (int k = 0; k < P; k++)
+                if ((r / V + 1) * Q <= G || line + r / V * Q < G)
+                    tile_${p.name}[(k * V + r % V) * LB + lane][line + r / V * Q] = load_${p.name}[r][k];
 //% end
         }
         __syncthreads();
 //% end
         #pragma unroll
-        for (int r = 0; r < ${tile_loads}; r++) {
-            const int row = ty + r * ${tile_rows};
+        for (int r = 0; r < R; r++) {
+//% insert :place
 //% for p in tiled_loads
-            reg_${p.name}[r] = tile_${p.name}[tx][row];
-//% end
-//% insert :op
-//% for p in plain_stores
-            at_${p.name}(tx, row) = reg_${p.name}[r];
-//% end
-        }
-//% if tiled_stores
-        __syncthreads();
-        #pragma unroll
-        for (int r = 0; r < ${tile_loads}; r++) {
-            const int row = ty + r * ${tile_rows};
-//% for p in tiled_stores
-            tile_${p.name}[tx][row] = reg_${p.name}[r];
-//% end
-        }
-        __syncthreads();
-        #pragma unroll
-        for (int r = 0; r < ${tile_loads}; r++) {
-            const int row = ty + r * ${tile_rows};
-//% for p in tiled_stores
-            at_${p.name}(row, tx) = tile_${p.name}[row][tx];
-//% end
-        }
-//% end
-
-//% part edge
-//# A tile that an edge of the array cuts: element by element, with a check of bounds for each.
-//% if tiled_loads
-        #pragma unroll 2
-        for (int row = ty; row < ${tile}; row += ${tile_rows}) {
-            if (tx < left_${tile_b} && row < left_${tile_a}) {
-//% for p in tiled_loads
-                tile_${p.name}[row][tx] = at_${p.name}(row, tx);
-//% end
-            }
-        }
-        __syncthreads();
-//% end
-        #pragma unroll 1
-        for (int row = ty; row < ${tile}; row += ${tile_rows}) {
-            if (tx >= left_${tile_a} || row >= left_${tile_b})
-                break;
-            constexpr int r = 0;
-//% for p in registers
-            ${p.type} reg_${p.name}[1];
-//% end
-//% for p in plain_loads
-            reg_${p.name}[0] = at_${p.name}(tx, row);
-//% end
-//% for p in tiled_loads
-            reg_${p.name}[0] = tile_${p.name}[tx][row];
-//% end
-//% insert :op
-//% for p in plain_stores
-            at_${p.name}(tx, row) = reg_${p.name}[0];
-//% end
-//% for p in tiled_stores
-            tile_${p.name}[tx][row] = reg_${p.name}[0];
-//% end
-        }
-//% if tiled_stores
-        __syncthreads();
-        #pragma unroll 2
-        for (int row = ty; row < ${tile}; row += ${tile_rows}) {
-            if (tx < left_${tile_b} && row < left_${tile_a}) {
-//% for p in tiled_stores
-                at_${p.name}(row, tx) = tile_${p.name}[row][tx];
-//% end
-            }
-        }
-//% end
-
-//% part op
-//# The snippet, called for element (A, B) = (tx, row) with the registers of index r.
-            op(
-//% if index_strides
-                base_i + row * a.stride_i_${tile_b} + tx * a.stride_i_${tile_a}
-//% else
-                0
-//% end
-//% for p in walking
-//% if p.direct
-                , at_${p.name}(tx, row)
-//% else
-                , reg_${p.name}[r]
-//% end
-//% end
-            );
-
-//% part packed
-//# A tile of words: the words of tiled operands lie along B in memory and along A in registers. They are
-//# taken apart on their way into shared memory, or put together on their way out of it.
-//% own P R Q px py row r k word_ reg_ tile_ left_ at_ op base_i load_packed store_packed scatter gather
-    constexpr int P = ${vec}, R = ${tile_words}, Q = ${word_rows};
-    const int px = P * (threadIdx.x % 32), py = threadIdx.x / 32;
-//% for p in registers
-    unsigned int word_${p.name}[R];
-//% end
-//% for p in tiled_loads
-    load_packed<Q, P>(word_${p.name}, &at_${p.name}(py, px), Q * a.stride_${p.name}_${tile_a}, left_${tile_a} - py, left_${tile_b} - px);
-//% end
-//% for p in plain_loads
-    load_packed<Q, ${p.lanes}>(word_${p.name}, &at_${p.name}(px, py), Q * a.stride_${p.name}_${tile_b}, left_${tile_b} - py, left_${tile_a} - px);
-//% end
-//% if tiled_loads
-    #pragma unroll
-    for (int r = 0; r < R; r++) {
-//% for p in tiled_loads
-        scatter(tile_${p.name}, px, py + r * Q, word_${p.name}[r]);
-//% end
-    }
-    __syncthreads();
-//% end
-    #pragma unroll
-    for (int r = 0; r < R; r++) {
-        const int row = py + r * Q;
-//% for p in tiled_loads
-        word_${p.name}[r] = *(const unsigned int *)&tile_${p.name}[row][px];
+            word_${p.name}[r] = fetch<P, ${p.type}>(tile_${p.name}[slot] + px / P, S - shift / ${skew_bytes});
 //% end
 //% for p in registers
-        ${p.type} reg_${p.name}[P];
-        memcpy(reg_${p.name}, &word_${p.name}[r], 4);
+            ${p.type} reg_${p.name}[P];
+            memcpy(reg_${p.name}, &word_${p.name}[r], sizeof reg_${p.name});
 //% end
-        #pragma unroll
-        for (int k = 0; k < P; k++)
-            if (row < left_${tile_b} && px + k < left_${tile_a})
+            #pragma unroll
+            for (int k = 0; k < P; k++)
                 op(
 //% if index_strides
-                    base_i + row * a.stride_i_${tile_b} + (px + k) * a.stride_i_${tile_a}
+                    base_i + row * a.stride_i_${tile_b} + (a0 + k) * a.stride_i_${tile_a}
 //% else
                     0
 //% end
 //% for p in walking
 //% if p.direct
-                    , at_${p.name}(px + k, row)
+                    , at_${p.name}(a0 + k, row)
 //% else
                     , reg_${p.name}[k]
 //% end
 //% end
                 );
 //% for p in registers
-        memcpy(&word_${p.name}[r], reg_${p.name}, 4);
+            memcpy(&word_${p.name}[r], reg_${p.name}, sizeof reg_${p.name});
 //% end
-    }
 //% for p in plain_stores
-    store_packed<Q>(&at_${p.name}(px, py), Q * a.stride_${p.name}_${tile_b}, left_${tile_b} - py, left_${tile_a} - px, word_${p.name});
+            give<P, ${p.skewed}>(${p.skewed} ? (${p.type} *)((char *)&at_${p.name}(px, row) - shift) : &at_${p.name}(a0, row), word_${p.name}[r]);
 //% end
+        }
 //% if tiled_stores
-    __syncthreads();
-    #pragma unroll
-    for (int r = 0; r < R; r++) {
+        __syncthreads();
+        #pragma unroll
+        for (int r = 0; r < R; r++) {
+//% insert :place
 //% for p in tiled_stores
-        *(unsigned int *)&tile_${p.name}[py + r * Q][px] = word_${p.name}[r];
+            tile_${p.name}[slot][px / P] = word_${p.name}[r];
 //% end
-    }
-    __syncthreads();
-    #pragma unroll
-    for (int r = 0; r < R; r++) {
+        }
+        __syncthreads();
+        #pragma unroll
+        for (int r = 0; r < N; r++) {
 //% for p in tiled_stores
-        word_${p.name}[r] = gather(tile_${p.name}, px, py + r * Q);
+            ${p.word} load_${p.name}[P];
+            #pragma unroll
+            for (int k = 0; k < P; k++)
+                load_${p.name}[k] = tile_${p.name}[(k * V + r % V) * LB + lane][line + r / V * Q];
+            turn(load_${p.name});
+            #pragma unroll
+            for (int k = 0; k < P; k++)
+                if ((r / V + 1) * Q <= G || line + r / V * Q < G)
+                    give<P, false>(&at_${p.name}(P * (line + r / V * Q) + k, P * (lane + r % V * LB)), load_${p.name}[k]);
 //% end
-    }
+        }
+//% end
+
+//% part place
+//# Word number r of this thread: its row there and in shared memory, its place in the row, and the place
+//# of its first element in the tile.
+            const int row = row0 + r / W * (${block} / LA), slot = slot_of(row0) + r / W * (${block} / LA / P);
+            const int px = P * ((int)(threadIdx.x % LA) + r % W * LA), shift = shift_of(row), a0 = px - shift / ${skew_bytes};
+
+//% part edge
+//# A tile that an edge of the array cuts: element by element, with a check of bounds for each.
+//% if tiled_loads
+        #pragma unroll 1
+        for (int n = (int)threadIdx.x; n < ${tile} * (${tile_side} + S); n += ${block}) {
+            const int i = n / ${tile} - S, j = n % ${tile};
+            if (i >= -back && i < left_${tile_a} && j < left_${tile_b}) {
+//% for p in tiled_loads
+                ((${p.type} *)tile_${p.name}[slot_of(j)])[S + i] = at_${p.name}(i, j);
+//% end
+            }
+        }
+        __syncthreads();
+//% end
+        #pragma unroll 1
+        for (int n = (int)threadIdx.x; n < ${tile} * ${tile_side}; n += ${block}) {
+            const int j = n / ${tile_side}, i = n % ${tile_side} - shift_of(j) / ${skew_bytes};
+            if (j >= left_${tile_b} || i < -back || i >= left_${tile_a})
+                continue;
+//% for p in registers
+            ${p.type} reg_${p.name};
+//% end
+//% for p in plain_loads
+            reg_${p.name} = at_${p.name}(i, j);
+//% end
+//% for p in tiled_loads
+            reg_${p.name} = ((${p.type} *)tile_${p.name}[slot_of(j)])[S + i];
+//% end
+            op(
+//% if index_strides
+                base_i + j * a.stride_i_${tile_b} + i * a.stride_i_${tile_a}
+//% else
+                0
+//% end
+//% for p in walking
+//% if p.direct
+                , at_${p.name}(i, j)
+//% else
+                , reg_${p.name}
+//% end
+//% end
+            );
+//% for p in plain_stores
+            at_${p.name}(i, j) = reg_${p.name};
+//% end
 //% for p in tiled_stores
-    store_packed<Q>(&at_${p.name}(py, px), Q * a.stride_${p.name}_${tile_a}, left_${tile_a} - py, left_${tile_b} - px, word_${p.name});
+            ((${p.type} *)tile_${p.name}[slot_of(j)])[i] = reg_${p.name};
 //% end
+        }
+//% if tiled_stores
+        __syncthreads();
+        #pragma unroll 1
+        for (int n = (int)threadIdx.x; n < ${tile} * ${tile_side}; n += ${block}) {
+            const int i = n / ${tile}, j = n % ${tile};
+            if (i < left_${tile_a} && j < left_${tile_b}) {
+//% for p in tiled_stores
+                at_${p.name}(i, j) = ((${p.type} *)tile_${p.name}[slot_of(j)])[i];
+//% end
+            }
+        }
 //% end

@@ -43,79 +43,90 @@ template <class T, int N> KILN_FN void kiln__load_once(T (&dst)[N], const void *
     memcpy(dst, &w, sizeof dst);
 }
 
-//% section packed needs memory
-// packed (CUDA): words of 4 bytes that hold neighbouring elements of 1 or 2 bytes. Word r begins r * pitch
-// bytes behind p, a multiple of 4, and belongs to row r * apart; `rows` rows and `count` elements of
-// each word lie in memory. Loads are of the one or two aligned words that hold a word's elements, and
-// L is 1 where one element stands for all of them.
-template <int apart, int L, int R, class T>
-KILN_FN void kiln__load_packed(unsigned int (&word)[R], const T *p, long long pitch, int rows, int count)
+//% section tiles needs memory
+// tiles (CUDA): words of tiles. A word is one element, or P neighbours of 1 or 2 bytes in 4 bytes, which
+// are loaded by the one or two aligned words that hold them. L is 1 where one element stands for all.
+template <int P, int L, class W, class T> KILN_FN W kiln__take(const T *p)
 {
-    typedef typename kiln__word<sizeof(T)>::type bits;
-    const int past = (int)((size_t)p & 3);
-    const char *const at = (const char *)p - past;
-    unsigned int next[R];
-    KILN_UNROLL
-    for (int r = 0; r < R; r++) {
-        const bool there = r * apart < rows && count > 0;
-        if (L == 1) {
-            word[r] = there ? KILN_LD((const bits *)((const char *)p + r * pitch)) : 0u;
-            continue;
-        }
-        word[r] = there ? KILN_LD((const unsigned int *)(at + r * pitch)) : 0u;
-        next[r] = there && past != 0 && 4 - past < count * (int)sizeof(T)
-                      ? KILN_LD((const unsigned int *)(at + r * pitch + 4))
-                      : 0u;
+    if constexpr (P == 1) {
+        return *p;
+    } else if constexpr (L == 1) {
+        const W word = KILN_LD((const typename kiln__word<sizeof(T)>::type *)p);
+        return word * (sizeof(T) == 1 ? 0x01010101u : 0x00010001u);
+    } else {
+        const int past = (int)((size_t)p & 3);
+        const unsigned int *const at = (const unsigned int *)((const char *)p - past);
+        const W word = KILN_LD(at), next = past != 0 ? KILN_LD(at + 1) : 0u;
+        return __funnelshift_r(word, next, 8 * past);
     }
-    KILN_UNROLL
-    for (int r = 0; r < R; r++)
-        word[r] = L == 1 ? word[r] * (sizeof(T) == 1 ? 0x01010101u : 0x00010001u)
-                         : (unsigned int)(((unsigned long long)next[r] << 32 | word[r]) >> 8 * past);
 }
-// Stores are of words where these are whole and aligned.
-template <int apart, int R, class T>
-KILN_FN void kiln__store_packed(T *p, long long pitch, int rows, int count, const unsigned int (&word)[R])
+// Words of lines `line`, line + Q .. of G: number k % P of a line's P words, in column k / P of V. The
+// first line's is at p, and the next `step` bytes behind, a multiple of 4. Of lines that make room for
+// shifted rows, F, none is loaded where rows are even.
+template <int Q, int G, int F, int V, class W, int N, int P, class T>
+KILN_FN void kiln__take(W (&word)[N][P], const T *p, long long step, int line, bool even, int k)
 {
-    typedef typename kiln__word<sizeof(T)>::type bits;
-    constexpr int P = 4 / sizeof(T);
-    char *const at = (char *)p;
-    if ((size_t)p % 4 == 0 && (R - 1) * apart < rows && count >= P) {
-        KILN_UNROLL
-        for (int r = 0; r < R; r++)
-            KILN_ST((unsigned int *)(at + r * pitch), word[r]);
-        return;
-    }
+    const int past = P == 1 ? 0 : (int)((size_t)p & 3);
+    const char *const at = (const char *)p - past;
+    W next[N / V];
     KILN_UNROLL
-    for (int r = 0; r < R; r++) {
+    for (int r = 0; r < N / V; r++) {
+        W &to = word[r * V + k / P][k % P];
+        const bool there = ((r + 1) * Q <= G || line + r * Q < G) && (r * Q >= F || !even || line + r * Q >= F);
+        to = W();
+        if (there)
+            to = KILN_LD((const W *)(at + r * step));
+        if constexpr (P > 1)
+            next[r] = there && past != 0 ? KILN_LD((const W *)(at + r * step) + 1) : 0u;
+    }
+    if constexpr (P > 1) {
+        KILN_UNROLL
+        for (int r = 0; r < N / V; r++) {
+            W &to = word[r * V + k / P][k % P];
+            to = __funnelshift_r(to, next[r], 8 * past);
+        }
+    }
+}
+// Stores are of words where these are aligned.
+template <int P, bool aligned, class W, class T> KILN_FN void kiln__give(T *p, const W &word)
+{
+    if constexpr (P == 1) {
+        *p = word;
+    } else {
+        typedef typename kiln__word<sizeof(T)>::type bits;
+        if (aligned || (size_t)p % 4 == 0) {
+            KILN_ST((unsigned int *)p, word);
+            return;
+        }
         KILN_UNROLL
         for (int k = 0; k < P; k++)
-            if (r * apart < rows && k < count)
-                KILN_ST((bits *)(at + r * pitch) + k, (bits)(word[r] >> 8 * sizeof(T) * k));
+            KILN_ST((bits *)p + k, (bits)(word >> 8 * sizeof(T) * k));
     }
 }
-// To and from a column of a tile, rows x and below. The lanes of a warp begin with different rows, so
-// that they meet different banks: an odd number of words is between two rows.
-template <class T, int N>
-KILN_FN void kiln__scatter(T (*tile)[N], int x, int column, unsigned int word)
+// The word of a row of words that begins with element `at`.
+template <int P, class T, class W> KILN_FN W kiln__fetch(const W *row, int at)
 {
-    typedef typename kiln__word<sizeof(T)>::type bits;
-    constexpr int P = 4 / sizeof(T);
-    KILN_UNROLL
-    for (int i = 0; i < P; i++) {
-        const int k = (i + x / 32) % P;
-        *(bits *)&tile[x + k][column] = (bits)(word >> 8 * sizeof(T) * k);
+    if constexpr (P == 1) {
+        return row[at];
+    } else {
+        const int bytes = at * (int)sizeof(T), past = bytes & 3;
+        const W word = row[bytes >> 2], next = past != 0 ? row[(bytes >> 2) + 1] : 0u;
+        return __funnelshift_r(word, next, 8 * past);
     }
 }
-template <class T, int N>
-KILN_FN unsigned int kiln__gather(const T (*tile)[N], int x, int column)
+// P words of P elements, of which element k of word n becomes element n of word k.
+template <class W> KILN_FN void kiln__turn(W (&)[1]) {}
+KILN_FN void kiln__turn(unsigned int (&w)[2])
 {
-    typedef typename kiln__word<sizeof(T)>::type bits;
-    constexpr int P = 4 / sizeof(T);
-    unsigned int word = 0;
-    KILN_UNROLL
-    for (int i = 0; i < P; i++) {
-        const int k = (i + x / 32) % P;
-        word |= (unsigned int)*(const bits *)&tile[x + k][column] << 8 * sizeof(T) * k;
-    }
-    return word;
+    const unsigned int a = w[0], b = w[1];
+    w[0] = __byte_perm(a, b, 0x5410);
+    w[1] = __byte_perm(a, b, 0x7632);
+}
+KILN_FN void kiln__turn(unsigned int (&w)[4])
+{
+    unsigned int a[2] = {__byte_perm(w[0], w[1], 0x5140), __byte_perm(w[2], w[3], 0x5140)};
+    unsigned int b[2] = {__byte_perm(w[0], w[1], 0x7362), __byte_perm(w[2], w[3], 0x7362)};
+    kiln__turn(a);
+    kiln__turn(b);
+    w[0] = a[0], w[1] = a[1], w[2] = b[0], w[3] = b[1];
 }

@@ -1,0 +1,209 @@
+/*
+ * transpose.c - operands that are contiguous along different axes: tiles of the two.
+ *
+ *     plan > [transpose] > emit
+ *
+ * Operands of axis A, the last, are accessed directly; those of axis B, which is put next to it, pass
+ * through tiles: `tile` elements along B, and on a GPU as many along A as give each thread `unroll` words
+ * (templates/cuda/transpose.cu). Where one of the axes is short, as channels of an image are, the tile is
+ * as short there and longer along the other.
+ */
+#include "codegen/emit.h"
+#include "codegen/walk.h"
+
+/* Measured: docs/design.md, "What measurement changed". */
+enum {
+    TILE = 64,
+    TILE_OF_WIDE = 32, /* of elements wider than 4 bytes */
+    SHORT = 32,        /* shorter axes have tiles that are as short, */
+    LONG_MIN = 128,    /* if the other axis is so long */
+    SHARED_MAX = 40 * 1024
+};
+
+/* The cpu: a tile is smaller where its buffers would leave a core's nearest caches. */
+enum { CPU_EXTENT_MIN = 16, CPU_TILE = 64, CPU_TILE_MIN = 16, CPU_TILE_BYTES = 40 * 1024 };
+
+enum { BLOCK_THREADS = 256 };
+
+/* Whether tiles over two axes of these extents are filled well enough. */
+static bool extents_fit(const kiln__variant *v, int64_t one, int64_t other)
+{
+    const int64_t less = one < other ? one : other, more = one < other ? other : one;
+
+    return less >= CPU_EXTENT_MIN ||
+           (v->backend != KILN_BACKEND_CPU && less > 1 && more >= LONG_MIN);
+}
+
+/* The axis, other than the last, on which every operand that is not dense on the last axis is
+ * dense; -1 when there is none that fills a tile. */
+static int find_axis(const kiln__walk *w, const kiln__definition *def, const kiln__variant *v)
+{
+    const int last = w->rank - 1;
+
+    for (int b = last - 1; b >= 0; b--) {
+        bool fits = extents_fit(v, w->shape[b], w->shape[last]);
+        for (int k = 0; k < w->count && fits; k++) {
+            if (k == w->index || kiln__walk_dense(w, k, last))
+                continue;
+            fits = w->stride[k][b] == w->itemsize[k] && !def->params[w->param[k]].by_address;
+        }
+        if (fits)
+            return b;
+    }
+    return -1;
+}
+
+/* Bytes of the elements, at one place of a tile, of all operands that go through tiles. */
+static int tiled_bytes(const kiln__walk *w)
+{
+    int bytes = 0;
+
+    for (int k = 0; k < w->count; k++)
+        if (k != w->index && !kiln__walk_dense(w, k, w->rank - 1))
+            bytes += w->itemsize[k];
+    return bytes;
+}
+
+/* Elements of 1 or 2 bytes are moved by words of 4, where all operands have the same size and both axes
+ * fill a tile of 32 words: how many make a word, else 1. */
+static int packed_elements(const kiln__walk *w, int b)
+{
+    int size = 0;
+
+    for (int k = 0; k < w->count; k++) {
+        if (k == w->index)
+            continue;
+        if (w->itemsize[k] > 2 || (size != 0 && w->itemsize[k] != size))
+            return 1;
+        size = w->itemsize[k];
+    }
+    const int pack = size == 0 ? 1 : 4 / size;
+    return w->shape[b] >= 32 * pack && w->shape[w->rank - 1] >= 32 * pack ? pack : 1;
+}
+
+static int power_above(int64_t extent)
+{
+    int power = 2;
+
+    while (power < extent)
+        power *= 2;
+    return power;
+}
+
+/* A tile of a GPU; false where it would take too much shared memory. */
+static bool choose_tile(const kiln__walk *w, const kiln__definition *def, int b, kiln__variant *v)
+{
+    const int64_t along_a = w->shape[w->rank - 1], along_b = w->shape[b];
+    const int bytes = tiled_bytes(w);
+    bool wide = false;
+
+    for (int k = 0; k < w->count; k++)
+        wide |= k != w->index && w->itemsize[k] > 4;
+    v->vec = (uint8_t)(def->large ? 1 : packed_elements(w, b));
+    int side = kiln__tuned("KILN_TUNE_TILE", v->vec > 1 ? 32 * v->vec : wide ? TILE_OF_WIDE : TILE);
+    if ((side + KILN__SECTOR) * side * bytes > SHARED_MAX)
+        v->vec = 1, side = TILE_OF_WIDE;
+    if ((side + KILN__SECTOR) * side * bytes > SHARED_MAX)
+        return false;
+    int tile = side;
+    if (along_b <= SHORT && along_b < along_a)
+        tile = power_above(along_b);
+    else if (along_a <= SHORT)
+        tile = side * side / power_above(along_a);
+    v->loop.tile = (uint16_t)tile;
+    v->block = BLOCK_THREADS;
+    v->unroll = (uint8_t)(side * side / v->vec / BLOCK_THREADS);
+    return true;
+}
+
+bool kiln__transpose_choose(kiln__walk *w, const kiln__definition *def, kiln__variant *v)
+{
+    int b = find_axis(w, def, v);
+
+    if (b < 0)
+        return false;
+    if (v->backend == KILN_BACKEND_CPU) {
+        v->loop.tile = CPU_TILE;
+        while (v->loop.tile > CPU_TILE_MIN &&
+               v->loop.tile * (v->loop.tile + 1) * tiled_bytes(w) > CPU_TILE_BYTES)
+            v->loop.tile /= 2;
+    } else if (!choose_tile(w, def, b, v)) {
+        return false;
+    }
+    for (; b < w->rank - 2; b++) /* the second tile axis goes next to the last */
+        kiln__walk_swap(w, b, b + 1);
+    v->layout = KILN__LAYOUT_TRANSPOSE;
+    return true;
+}
+
+size_t kiln__transpose_skewed(const kiln__definition *def, const kiln__variant *v)
+{
+    size_t found = SIZE_MAX;
+
+    for (size_t p = def->param_count; p-- > 0;) {
+        if (!def->params[p].output || def->params[p].by_address)
+            continue;
+        if (v->access[p] == KILN__ACCESS_TILE)
+            return SIZE_MAX;
+        if (v->access[p] == KILN__ACCESS_VECTOR)
+            found = p;
+    }
+    return found;
+}
+
+kiln__transpose_tile kiln__transpose_tile_of(const kiln__definition *def, const kiln__variant *v)
+{
+    kiln__transpose_tile t = {.side = 1, .lanes = 1, .across = 1};
+
+    if (v->layout != KILN__LAYOUT_TRANSPOSE || v->backend == KILN_BACKEND_CPU || v->loop.tile == 0)
+        return t;
+    const size_t skewed = kiln__transpose_skewed(def, v);
+    const int lanes = v->loop.tile / v->vec;
+    t.side = v->block * v->vec * v->unroll / v->loop.tile;
+    if (skewed != SIZE_MAX)
+        t.skew = KILN__SECTOR / (int)kiln_dtype_size((kiln_dtype)v->dtype[skewed]);
+    if (4 * t.skew > t.side)
+        t.skew = 0;
+    t.pitch = (t.side + t.skew) / v->vec | 1;
+    t.lanes = lanes < v->block ? lanes : v->block;
+    t.across = t.side / v->vec < v->block ? t.side / v->vec : v->block;
+    if (t.lanes > 0)
+        t.groups = (int)kiln__divide_up((t.side + t.skew) / v->vec, v->block / t.lanes) *
+                   (lanes / t.lanes);
+    return t;
+}
+
+bool kiln__transpose_fits(const kiln__definition *def, const kiln__variant *v)
+{
+    const kiln__transpose_tile t = kiln__transpose_tile_of(def, v);
+
+    if (v->rank < 2 || v->loop.tile < 2)
+        return false;
+    return v->backend == KILN_BACKEND_CPU ||
+           (v->loop.tile % v->vec == 0 && t.side % v->vec == 0 && t.side > 1 &&
+            (t.side & (t.side - 1)) == 0 &&
+            t.side * v->loop.tile == v->block * v->vec * v->unroll &&
+            t.pitch * v->vec * v->loop.tile <= SHARED_MAX);
+}
+
+/* Whether all rows of the output that decides begin at multiples of an access: then so do tiles. */
+static bool is_even(const kiln__plan_request *q, const kiln__plan *plan, size_t skewed)
+{
+    uintptr_t bits = q->operands[skewed].address;
+
+    for (int a = 0; a < plan->variant.rank - 1; a++)
+        bits |= (uintptr_t)plan->step[skewed][a];
+    return bits % 16 == 0;
+}
+
+void kiln__transpose_walk(const kiln__plan_request *q, kiln__plan *plan)
+{
+    const kiln__variant *v = &plan->variant;
+    const kiln__transpose_tile t = kiln__transpose_tile_of(q->def, v);
+    const int last = v->rank - 1, side = v->backend == KILN_BACKEND_CPU ? v->loop.tile : t.side;
+    const int before =
+        t.skew == 0 || is_even(q, plan, kiln__transpose_skewed(q->def, v)) ? 0 : t.skew - 1;
+
+    plan->walk[last - 1] = kiln__divide_up(plan->shape[last - 1], v->loop.tile);
+    plan->walk[last] = kiln__divide_up(plan->shape[last] + before, side);
+}
