@@ -337,7 +337,7 @@ static const fault faults[] = {
     {"cast(x)", KILN_ERR_ARGUMENT, "needs a dtype", "^~~~"},
     {"reshape(x)", KILN_ERR_ARGUMENT_COUNT, "needs a shape", "^~~~~~~"},
     {"x[::0] + 1", KILN_ERR_AXIS, "expression:3", "  ^"},
-    {"flip(x)", KILN_ERR_ARGUMENT_COUNT, "needs an axis", "^~~~"},
+    {"expand_dims(x)", KILN_ERR_ARGUMENT_COUNT, "needs an axis", "^~~~~~~~~~~"},
 };
 
 static void test_expression__errors_have_a_caret(void **state)

@@ -266,6 +266,12 @@ static const kiln_raw_call_options one_thread = {
                           &t.array, &err))                                                         \
     A(kiln_random_fill, (&t.random, KILN_DRAW_RANDOM, NULL, 0, NULL, o.x, &err))                   \
     A(kiln_random_shuffle, (&t.random, o.x, &t.array, &err))                                       \
+    B(kiln_node_rearrange, (KILN_REARRANGE_HSTACK, &o.node, 1, NULL, 0, "f", 1))                   \
+    A(kiln_array_rearrange, (KILN_REARRANGE_HSTACK, XY - 1, NULL, 0, &t.array, &err))              \
+    A(kiln_array_as_strided, (o.x, 1, shape, (const int64_t[]){0}, 0, &t.array, &err))             \
+    A(kiln_array_sliding_window, (o.x, NULL, shape, &t.array, &err))                               \
+    A(kiln_array_split, (o.x, 0, NULL, 1, &t.array, &err))                                         \
+    A(kiln_array_broadcast, (XX, &t.array, &err))                                                  \
     A(kiln_graph_compile, (o.graph, &err))                                                         \
     A(kiln_graph_run, (o.graph, XY, NULL, &err))                                                   \
     A(kiln_graph_prepare, (o.graph, XY, NULL, &t.launch, &err))                                    \
@@ -371,6 +377,7 @@ static const char *const free_of_objects[] = {
     "kiln_error_clear",    "kiln_error_print",    "kiln_dtype_*",
     "kiln_cache_*",        "kiln_*_options_init", "kiln_benchmark_to_string",
     "kiln_linalg_list",    "kiln_draw_name",      "kiln_random_init",
+    "kiln_rearrangement_name",
     "kiln_random_key",     "kiln_random_split",   "kiln_random_jump",
     "kiln_scope_*",
 };

@@ -29,6 +29,7 @@
 #include "kiln/prefetch.h"
 #include "kiln/program.h"
 #include "kiln/random.h"
+#include "kiln/rearrange.h"
 #include "kiln/reduction.h"
 #include "kiln/row.h"
 #include "kiln/scan.h"

@@ -18,6 +18,7 @@
 #include "kiln/base.h"
 #include "kiln/dtype.h"
 #include "kiln/error.h"
+#include "kiln/rearrange.h"
 
 /* The two macros that leave a function on failure. KILN_TRY jumps to `done`, and needs `kiln_status
  * status`: for functions that have something to undo. KILN_CHECK returns the status of the call at
@@ -381,6 +382,51 @@ float kiln__bfloat16_to_float(uint16_t v);
 /* float64 straight to 16 bits, rounded once, to nearest even. */
 uint16_t kiln__float16_from_double(double v);
 uint16_t kiln__bfloat16_from_double(double v);
+
+/* ---- what rearrangements do to shapes (arrange.c) ---- */
+
+enum {
+    KILN__REARRANGE_OPERANDS_MAX = 64,
+    KILN__REARRANGE_NUMBERS_MAX = 1024,
+    KILN__SEGMENTS_MAX = 64 /* along one axis */
+};
+
+/* Where an axis of a value is read at: index = start + step * (index on axis `from` of the viewer),
+ * or always `start` when from is -1. */
+typedef struct kiln__axis_map {
+    int from;
+    int64_t start, step;
+} kiln__axis_map;
+
+/* A view in the making: its shape, and a map for each axis of what is viewed. */
+typedef struct kiln__arranged {
+    int rank;
+    int64_t shape[KILN_RANK_MAX + 1];
+    kiln__axis_map map[KILN_RANK_MAX];
+} kiln__arranged;
+
+/* `count` indices of a result, from `at` on, and where the first of them is read: the source runs in
+ * steps of 1, -1 or 0. A `from` below 0: there is none. */
+typedef struct kiln__axis_run {
+    int64_t at, count, from, step;
+} kiln__axis_run;
+
+/* 0 where no rearrangement has the name. */
+kiln_rearrangement kiln__rearrangement_named(const char *name, size_t bytes);
+/* Whether nothing moves. */
+bool kiln__arrange_is_view(kiln_rearrangement what);
+/* Make an axis count from the front. ERR_AXIS. */
+kiln_status kiln__arrange_axis(const char *what, int64_t axis, int rank, int *out, kiln_error *err);
+/* ERR_ARGUMENT, ERR_ARGUMENT_COUNT. */
+kiln_status kiln__arrange_check(kiln_rearrangement what, size_t operands, size_t numbers,
+                                kiln_error *err);
+/* ERR_AXIS, ERR_SHAPE, ERR_ARGUMENT_COUNT. */
+kiln_status kiln__arrange_view(kiln_rearrangement what, const int64_t *numbers, size_t count,
+                               int rank, const int64_t *shape, kiln__arranged *out, kiln_error *err);
+/* An axis of `n` elements, padded. ERR_ARGUMENT, ERR_SHAPE, ERR_OVERFLOW, ERR_UNSUPPORTED. */
+kiln_status kiln__arrange_pad(kiln_pad_mode mode, int64_t n, int64_t before, int64_t after,
+                              kiln__axis_run list[KILN__SEGMENTS_MAX], size_t *count_out,
+                              kiln_error *err);
 
 /* ---- logging (log.c) ---- */
 typedef struct kiln__log {

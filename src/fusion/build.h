@@ -17,15 +17,6 @@
 
 #include "fusion/fusion.h"
 
-/* ---- views as maps of axes (maps.c) ---------------------------------------------------------- */
-
-/* Where an axis of a value is read at: index = start + step * (index on axis `from` of the viewer),
- * or always `start` when from is -1. */
-typedef struct kiln__axis_map {
-    int from;
-    int64_t start, step;
-} kiln__axis_map;
-
 /* ---- sets of lows (sets.c) ------------------------------------------------------- */
 
 /* Marks on lows, none at first; cleared at once. */
@@ -56,6 +47,7 @@ typedef enum kiln__low_kind {
     KILN__LOW_STORE,    /* the operand, kept in memory of its own */
     KILN__LOW_VIEW,     /* a view: `map` has an entry for each axis of the operand */
     KILN__LOW_RESHAPED, /* a C-order view of a STORE */
+    KILN__LOW_JOIN,     /* what its operands, each a STORE, are stored into */
     KILN__LOW_REDUCE,
     KILN__LOW_SNIPPET, /* a result of a user's kernel that is done where it is used */
     KILN__LOW_CUSTOM   /* a result of a user's kernel */
@@ -70,6 +62,9 @@ typedef struct kiln__low {
     int rank;
     int64_t *shape;
     int64_t size;
+    uint32_t into;            /* store: the join that it is a part of, or the output that is
+                                 another shape of it; 0 for none */
+    int64_t *start;           /* ... and where in it the part begins */
     uint32_t *operand;
     uint32_t operand_count;
     uint32_t origin;          /* recorded node */
@@ -273,6 +268,7 @@ typedef struct kiln__build {
     kiln__sizes size;
     kiln__writing text;
     kiln__marks marks; /* for walks that call no other walk */
+    uint32_t part_count; /* parts of joins, and joins, so far */
     size_t work;       /* lows that walks came to, for tests */
     kiln__program *program;
     kiln__buf scratch[KILN__SCRATCH];
@@ -417,7 +413,14 @@ void kiln__compose(const kiln__axis_map *outer, const kiln__axis_map *inner, int
 /* Axis `axis` of a shape of `rank` axes, negative from the end. Fails with ERR_AXIS. */
 int kiln__lower_axis(kiln__build *b, uint32_t node, int64_t axis, int rank);
 
+/* ---- joins.c --- */
+/* A recorded rearrangement of its operands. */
+uint32_t kiln__lower_rearranged(kiln__build *b, uint32_t node);
+
 /* ---- reshape.c --- */
+/* A low of as many elements under another shape. */
+uint32_t kiln__low_reshaped(kiln__build *b, uint32_t low, int rank, const int64_t *shape,
+                            uint32_t node);
 uint32_t kiln__lower_reshape(kiln__build *b, uint32_t node, uint32_t operand);
 
 /* ---- facts.c --- */

@@ -60,10 +60,12 @@ void kiln__find_facts(kiln__build *b, const kiln__store *stores)
         f->weight = own_weight(n);
         f->calls = f->weight >= KILN__WEIGHT_CALL;
         f->loads = n->kind == KILN__LOW_LEAF || n->kind == KILN__LOW_IOTA ||
-                   n->kind == KILN__LOW_RESHAPED || n->kind == KILN__LOW_CUSTOM;
+                   n->kind == KILN__LOW_RESHAPED || n->kind == KILN__LOW_JOIN ||
+                   n->kind == KILN__LOW_CUSTOM;
         f->reduces = n->kind == KILN__LOW_REDUCE;
         f->arguments = n->kind != KILN__LOW_IOTA && n->kind != KILN__LOW_REDUCE &&
-                       n->kind != KILN__LOW_RESHAPED && n->kind != KILN__LOW_CUSTOM &&
+                       n->kind != KILN__LOW_RESHAPED && n->kind != KILN__LOW_JOIN &&
+                       n->kind != KILN__LOW_CUSTOM &&
                        n->kind != KILN__LOW_STORE;
         f->positions = n->kind == KILN__LOW_IOTA;
         f->inputs = input_bit(n);

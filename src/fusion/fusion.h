@@ -22,7 +22,7 @@
  * and below them, each file using only those above it in its group:
  *
  *     build.c     memory and failures; sets.c: marks, sets and maps
- *     lows.c      making lows; maps.c: views as maps of axes; numbers.c: plain numbers, and what is
+ *     lows.c      making lows; maps.c: views as maps of axes; joins.c: rearrangements; numbers.c: plain numbers, and what is
  *                 computed from them alone; reshape.c, views.c: recorded views; why_dtype.c: which
  *                 operand a dtype comes from; snippet.c: which of the user's kernels can be inlined
  *     names.c     what stands for a low in a text; values.c: where values are, parameters;
@@ -58,6 +58,7 @@ typedef enum kiln__node_kind {
     KILN__NODE_IOTA,   /* position along an axis of the operand's shape */
     KILN__NODE_ARANGE, /* data: count */
     KILN__NODE_DRAW,   /* op: kiln_draw; key, draw, parameters; data: shape, or last operand's */
+    KILN__NODE_REARRANGED, /* op: kiln_rearrangement; data: its numbers */
     KILN__NODE_CUSTOM  /* one output of a kernel of the user's */
 } kiln__node_kind;
 
@@ -74,7 +75,8 @@ typedef enum kiln__view_kind {
 /* A recorded node. Zero-initialised, plain bytes but for texts: compared field by field. */
 typedef struct kiln__node {
     kiln__node_kind kind;
-    int op;               /* kiln_op, kiln_reduce_op, kiln__view_kind or kiln_draw */
+    int op;               /* kiln_op, kiln_reduce_op, kiln__view_kind, kiln_draw or
+                             kiln_rearrangement */
     kiln_dtype dtype;     /* input, cast, reduce: KILN_DTYPE_NONE = open */
     int rank;             /* input: -1 = open */
     bool all_axes;        /* reduce, custom reduction: `data` is not asked */

@@ -472,6 +472,8 @@ static uint32_t lower_node(kiln__build *b, uint32_t node)
         return iota(b, node, b->ir->data[n->data]);
     case KILN__NODE_DRAW:
         return lower_draw(b, node);
+    case KILN__NODE_REARRANGED:
+        return kiln__lower_rearranged(b, node);
     case KILN__NODE_CUSTOM:
         return lower_custom(b, node);
     }
@@ -491,6 +493,32 @@ static void want(kiln__build *b)
         }
 }
 
+/* Whether an output has no gaps in C-order, as those have that a call allocates. */
+static bool is_dense(const kiln__graph_arg *arg)
+{
+    int64_t step = arg->is_array ? (int64_t)kiln_dtype_size(arg->dtype) : 0;
+
+    for (int a = arg->is_array ? arg->rank : 0; a-- > 0;) {
+        if (arg->shape[a] != 1 && arg->strides[a] != step)
+            return false;
+        step *= arg->shape[a];
+    }
+    return true;
+}
+
+/* Whether an output is another shape of a value that is stored in C-order: that is then stored where
+ * the output is. */
+static bool shares_memory(kiln__build *b, uint32_t low, const kiln__graph_arg *arg)
+{
+    const kiln__low *n = &b->lows[low];
+
+    if (n->kind != KILN__LOW_RESHAPED || n->given || !is_dense(arg) ||
+        b->lows[n->operand[0]].into != 0)
+        return false;
+    b->lows[n->operand[0]].into = low;
+    return true;
+}
+
 /* An output is computed by some kernel, and by one only once: what is not, or is an output already,
  * is copied. */
 static void lower_output(kiln__build *b, uint32_t k)
@@ -501,7 +529,9 @@ static void lower_output(kiln__build *b, uint32_t k)
     if (stays_wide(b, b->lowering.dtype[name->node]))
         low = kiln__low_cast(b, low, b->lowering.dtype[name->node], name->node);
     const kiln__low *n = &b->lows[low];
-    const bool taken = !kiln__low_computed(n) && n->kind != KILN__LOW_REDUCE && n->kind != KILN__LOW_CUSTOM;
+    const bool taken = !kiln__low_computed(n) && n->kind != KILN__LOW_REDUCE &&
+                       n->kind != KILN__LOW_CUSTOM && n->kind != KILN__LOW_JOIN &&
+                       !shares_memory(b, low, arg);
     if (taken || n->given) {
         kiln__low made = {.kind = KILN__LOW_STORE,
                           .dtype = n->dtype,

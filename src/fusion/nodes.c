@@ -278,6 +278,8 @@ const char *kiln__ir_what(const kiln__ir *ir, uint32_t id, char text[96])
         return "arange";
     case KILN__NODE_DRAW:
         return kiln_draw_name((kiln_draw)n->op);
+    case KILN__NODE_REARRANGED:
+        return kiln_rearrangement_name((kiln_rearrangement)n->op);
     case KILN__NODE_CUSTOM:
         snprintf(text, 96, "kernel \"%.60s\"", n->def->name);
         return text;

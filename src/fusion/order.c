@@ -120,9 +120,10 @@ static void place_read(order *o, uint32_t id, bool reduction)
     const kiln__low *n = &o->b->lows[id];
     if (was_here(o, id, reduction ? SEEN_REDUCED : SEEN_READ))
         return;
-    if (n->kind == KILN__LOW_RESHAPED)
-        place(o, n->operand[0]);
-    else if (n->kind == KILN__LOW_REDUCE || n->kind == KILN__LOW_CUSTOM ||
+    if (n->kind == KILN__LOW_RESHAPED || n->kind == KILN__LOW_JOIN) {
+        for (uint32_t k = 0; k < n->operand_count; k++)
+            place(o, n->operand[k]);
+    } else if (n->kind == KILN__LOW_REDUCE || n->kind == KILN__LOW_CUSTOM ||
              (o->b->stores[id].stored && !(reduction && o->b->tasks[id].again)))
         place(o, id);
     else

@@ -144,6 +144,29 @@ static uint32_t sink(kiln__build *b, uint32_t low, int rank, const int64_t *shap
     return result;
 }
 
+uint32_t kiln__low_reshaped(kiln__build *b, uint32_t low, int rank, const int64_t *shape,
+                            uint32_t node)
+{
+    const kiln__low o = b->lows[low];
+
+    if (o.size > 0) {
+        const uint32_t found = sink(b, low, rank, shape, node);
+        if (found != 0)
+            return found;
+    }
+    const uint32_t kept = kiln__low_store(b, low, node);
+    b->lows[kept].c_order = true;
+    const kiln__low made = {.kind = KILN__LOW_RESHAPED,
+                            .dtype = o.dtype,
+                            .rank = rank,
+                            .shape = kiln__build_copy(b, shape, (size_t)rank * sizeof *shape),
+                            .size = o.size,
+                            .operand = kiln__build_copy(b, &kept, sizeof kept),
+                            .operand_count = 1,
+                            .origin = node};
+    return kiln__low_add(b, &made);
+}
+
 uint32_t kiln__lower_reshape(kiln__build *b, uint32_t node, uint32_t operand)
 {
     const kiln__node *n = &b->ir->nodes[node];
@@ -167,20 +190,5 @@ uint32_t kiln__lower_reshape(kiln__build *b, uint32_t node, uint32_t operand)
         kiln__build_fail(b, node, KILN_ERR_SHAPE, "%s cannot be %s",
                          kiln__build_shape(b, o.rank, o.shape),
                          kiln__build_shape(b, rank, b->ir->data + n->data));
-    if (o.size > 0) {
-        const uint32_t low = sink(b, operand, rank, shape, node);
-        if (low != 0)
-            return low;
-    }
-    const uint32_t kept = kiln__low_store(b, operand, node);
-    b->lows[kept].c_order = true;
-    const kiln__low made = {.kind = KILN__LOW_RESHAPED,
-                            .dtype = o.dtype,
-                            .rank = rank,
-                            .shape = kiln__build_copy(b, shape, (size_t)rank * sizeof *shape),
-                            .size = o.size,
-                            .operand = kiln__build_copy(b, &kept, sizeof kept),
-                            .operand_count = 1,
-                            .origin = node};
-    return kiln__low_add(b, &made);
+    return kiln__low_reshaped(b, operand, rank, shape, node);
 }

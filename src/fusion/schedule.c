@@ -290,9 +290,10 @@ static int ready(schedule *s, uint32_t id, int context)
     if (*level != 0)
         return *level;
     s->b->work++;
-    if (n->kind == KILN__LOW_RESHAPED)
-        *level = b->tasks[n->operand[0]].level + 1;
-    else if (n->kind == KILN__LOW_REDUCE || n->kind == KILN__LOW_CUSTOM)
+    if (n->kind == KILN__LOW_RESHAPED || n->kind == KILN__LOW_JOIN) {
+        for (uint32_t k = 0; k < n->operand_count; k++)
+            *level = larger(*level, b->tasks[n->operand[k]].level + 1);
+    } else if (n->kind == KILN__LOW_REDUCE || n->kind == KILN__LOW_CUSTOM)
         *level = task->level + 1;
     else if (!b->stores[id].stored || (context == CONTEXT_REDUCE && task->again))
         *level = ready_operands(s, id, context);
@@ -404,6 +405,7 @@ static finish look_at(schedule *s, uint32_t id, const kiln__plan_kernel *kernel,
             return FINISH_RESULT;
         break;
     case KILN__LOW_RESHAPED:
+    case KILN__LOW_JOIN:
     case KILN__LOW_CUSTOM:
         break;
     }

@@ -24,6 +24,25 @@ static void describe(kiln__build *b, const kiln__low *n, const int *order, kiln_
     made->order = kiln__build_copy(b, order, (size_t)n->rank * sizeof *order);
 }
 
+/* A part of a join is a view of the join's memory, which begins to exist with its first part. What
+ * is an output under another shape has the output's memory. */
+static void place_part(kiln__writer *w, uint32_t low)
+{
+    kiln__build *b = w->b;
+    kiln__low *n = &b->lows[low];
+
+    kiln__place(w, n->into, NULL);
+    const kiln__step_param *whole = b->values[n->into].value;
+    kiln__step_param *const value = kiln__build_copy(b, whole, sizeof *whole);
+    b->values[low].value = value;
+    value->shape = n->shape;
+    value->rank = n->rank;
+    if (n->start == NULL)
+        value->strides = ordered_strides(b, n, NULL);
+    for (int a = 0; n->start != NULL && a < n->rank; a++)
+        value->offset += n->start[a] * whole->strides[a];
+}
+
 void kiln__place(kiln__writer *w, uint32_t low, const int *order)
 {
     kiln__build *b = w->b;
@@ -33,6 +52,10 @@ void kiln__place(kiln__writer *w, uint32_t low, const int *order)
 
     if (b->values[low].value != NULL)
         return;
+    if (n->into != 0) {
+        place_part(w, low);
+        return;
+    }
     kiln__step_param *const value = kiln__build_alloc(b, sizeof *value);
     b->values[low].value = value;
     for (int a = 0; a < n->rank; a++)
@@ -236,17 +259,22 @@ const char *kiln__output_param(kiln__writer *w, uint32_t low, int rank, const in
     char temporary[24];
     snprintf(temporary, sizeof temporary, "kept%u", b->values[low].value->index + 1);
     const char *name = choose_name(
-        w, n->output >= 0 ? b->ir->outputs[n->output].name : temporary, "out");
+        w,
+        b->values[low].value->kind == KILN__VALUE_ARG
+            ? b->ir->outputs[b->values[low].value->index - b->ir->input_count].name
+            : temporary,
+        "out");
     kiln__step_param *p =
         add_param(w, &b->scratch[w->row_outputs ? KILN__BUF_MORE : KILN__BUF_OUT], n->dtype, name);
     p->kind = b->values[low].value->kind;
     p->index = b->values[low].value->index;
+    p->offset = b->values[low].value->offset;
     p->node = n->origin;
     p->rank = rank;
     p->shape = kiln__build_copy(b, shape, (size_t)rank * sizeof *shape);
     p->strides = kiln__build_copy(b, strides, (size_t)rank * sizeof *strides);
     p->bytes = n->size * (int64_t)kiln_dtype_size(n->dtype);
-    p->whole = is_whole(p, n->rank, n->shape, b->values[low].value->strides);
+    p->whole = n->into == 0 && is_whole(p, n->rank, n->shape, b->values[low].value->strides);
     w->step->bytes_written += p->bytes;
     return name;
 }

@@ -309,7 +309,6 @@ static const special specials[] = {
     {"reshape", call_shape, NULL, kiln_node_reshape},
     {"broadcast_to", call_shape, NULL, kiln_node_broadcast_to},
     {"ravel", call_ravel, NULL, kiln_node_reshape},
-    {"flip", call_axis, kiln_node_flip, NULL},
     {"expand_dims", call_axis, kiln_node_newaxis, NULL},
     {"iota", call_axis, kiln_node_iota, NULL},
     {"cast", call_cast, NULL, NULL},
@@ -349,6 +348,10 @@ kiln_status kiln__apply_call(kiln__parser *p, kiln__parsed_call *c, kiln__parsed
         return call_pair(p, c, pair, out);
     if (reduction != 0)
         return reduce(p, c, reduction, out);
+    bool known = false;
+    KILN_CHECK(kiln__apply_arranging(p, c, out, &known));
+    if (known)
+        return KILN_OK;
     for (size_t k = 0; k < KILN_COUNT_OF(specials); k++) {
         if (!kiln__same_word(c->name, c->bytes, specials[k].name))
             continue;

@@ -66,6 +66,11 @@ static kiln_status parse_keyword(kiln__parser *p, kiln__parsed_call *c, size_t a
                          : kiln__same_word(name, bytes, "dtype")    ? &c->dtype
                          : kiln__same_word(name, bytes, "keepdims") ? &c->keepdims
                                                                     : NULL;
+    if (kiln__same_word(name, bytes, "mode") && p->token.kind == KILN__TOKEN_NAME) {
+        c->mode = p->token.at;
+        c->mode_bytes = p->token.width;
+        return kiln__next_token(p);
+    }
     if (into == NULL)
         return kiln__parse_fail(p, at, bytes, KILN_ERR_NAME,
                                 "there is no argument `%.*s` here: axis, keepdims and dtype are",

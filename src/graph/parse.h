@@ -113,6 +113,7 @@ typedef struct kiln__parsed_call {
     kiln__parsed arg[KILN__ARGUMENTS_MAX];
     size_t count;
     kiln__parsed axis, dtype, keepdims; /* width 0: not given */
+    size_t mode, mode_bytes;            /* of the word after mode= */
 } kiln__parsed_call;
 
 kiln_status kiln__apply_call(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out);
@@ -132,6 +133,11 @@ typedef struct kiln__subscript {
 
 /* Apply the subscripts between brackets, of which at most one is an ellipsis. */
 void kiln__apply_subscripts(kiln__parsed *v, const kiln__subscript *list, size_t count);
+
+/* ---- arranging.c ----------------------------------------------------------------------------- */
+/* A function that rearranges arrays; `*known` is false where the name is none. */
+kiln_status kiln__apply_arranging(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,
+                                  bool *known);
 
 /* ---- parse.c --------------------------------------------------------------------------------- */
 kiln_status kiln__parse_expression(kiln__parser *p, kiln__parsed *out);

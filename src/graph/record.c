@@ -156,7 +156,10 @@ kiln_node kiln__graph_number(kiln_graph *graph, kiln_node node)
 }
 
 /* Most operands that are not on the heap. */
-enum { OPERANDS_MAX = KILN_PARAM_MAX };
+enum {
+    OPERANDS_MAX = KILN_PARAM_MAX > KILN__REARRANGE_OPERANDS_MAX ? KILN_PARAM_MAX
+                                                                 : KILN__REARRANGE_OPERANDS_MAX
+};
 
 /* Add a node over operands; all recording goes through here. */
 static kiln_node add(const kiln__node *made, const kiln_node *operands, size_t count,
@@ -534,4 +537,30 @@ kiln_node kiln_random_node(kiln_graph *graph, kiln_draw distribution, kiln_node 
     if (like != NULL)
         operands[count++] = *like;
     return add(&node, operands, count, shape, like == NULL ? (size_t)rank : 0, &at);
+}
+
+/* ---- rearrangements ---------------------------------------------------------------------------- */
+
+kiln_node kiln_node_rearrange(kiln_rearrangement what, const kiln_node *operands,
+                              size_t operand_count, const int64_t *numbers, size_t number_count,
+                              const char *file, int line)
+{
+    const place at = {kiln_rearrangement_name(what), file, line};
+    const kiln__node node = {.kind = KILN__NODE_REARRANGED, .op = (int)what};
+    kiln_node taken[KILN__REARRANGE_OPERANDS_MAX];
+    kiln_graph *graph = operands != NULL ? home(operands, operand_count) : NULL;
+    kiln_error err = KILN_ERROR_INIT;
+
+    if (graph == NULL)
+        return without_graph(&at);
+    if (!is_open(graph, &at))
+        return faulty(graph);
+    const kiln_status status = kiln__arrange_check(what, operand_count, number_count, &err);
+    if (status != KILN_OK)
+        return fault(graph, &at, status, "%s", err.message);
+    if (numbers == NULL && number_count > 0)
+        return fault(graph, &at, KILN_ERR_NULL, "the list of numbers is NULL");
+    for (size_t k = 0; k < operand_count; k++)
+        taken[k] = kiln__graph_number(graph, operands[k]);
+    return add(&node, taken, operand_count, numbers, number_count, &at);
 }

@@ -27,11 +27,17 @@ KILN_FN kiln_philox_words kiln_philox(unsigned long long key, unsigned long long
 
 //% section random_words needs philox when kiln_random_word kiln_random_word64
 // random_words: the random word of element i in draw `draw` of a key. Four elements share a call of
-// Philox, two where words have 64 bits: a thread that has neighbours computes it once.
+// Philox, two where words have 64 bits: a thread that has neighbours computes it once. For that, the
+// compiler must see that they have one block: of begin + 1, where it knows that begin is a multiple
+// of 4, it knows the low bits, and what is left without them, but not what is left of a shift.
+template <int Lanes> KILN_FN unsigned long long kiln__random_block(unsigned long long n)
+{
+    return (n - n % Lanes) / Lanes;
+}
 KILN_FN unsigned int kiln_random_word(unsigned long long key, unsigned long long draw, long long i)
 {
     const unsigned long long n = (unsigned long long)i;
-    const kiln_philox_words c = kiln_philox(key, n >> 2, draw);
+    const kiln_philox_words c = kiln_philox(key, kiln__random_block<4>(n), draw);
     const unsigned int even = n & 2 ? c.z : c.x, odd = n & 2 ? c.w : c.y;
     return n & 1 ? odd : even;
 }
@@ -39,7 +45,7 @@ KILN_FN unsigned long long kiln_random_word64(unsigned long long key, unsigned l
                                               long long i)
 {
     const unsigned long long n = (unsigned long long)i;
-    const kiln_philox_words c = kiln_philox(key, n >> 1, draw);
+    const kiln_philox_words c = kiln_philox(key, kiln__random_block<2>(n), draw);
     const unsigned int low = n & 1 ? c.z : c.x, high = n & 1 ? c.w : c.y;
     return (unsigned long long)high << 32 | low;
 }
@@ -68,7 +74,7 @@ KILN_FN T kiln_random_uniform(unsigned long long key, unsigned long long draw, l
 {
     if constexpr (Bits > 32) {
         const unsigned long long n = (unsigned long long)i;
-        const kiln_philox_words c = kiln_philox(key, n >> 1, draw);
+        const kiln_philox_words c = kiln_philox(key, kiln__random_block<2>(n), draw);
         return T(kiln__random_unit(n & 1 ? c.z : c.x, n & 1 ? c.w : c.y));
     } else {
         const int bits = (int)(kiln_random_word(key, draw, i) >> (32 - Bits));
@@ -118,11 +124,11 @@ template <class T> KILN_FN T kiln_random_normal(unsigned long long key, unsigned
 {
     const unsigned long long n = (unsigned long long)i;
     if constexpr (sizeof(T) > 4) {
-        const kiln_philox_words c = kiln_philox(key, n >> 1, draw);
+        const kiln_philox_words c = kiln_philox(key, kiln__random_block<2>(n), draw);
         return T(kiln__random_normal(kiln__random_unit(c.x, c.y), kiln__random_unit(c.z, c.w),
                                      (n & 1) != 0));
     } else {
-        const kiln_philox_words c = kiln_philox(key, n >> 2, draw);
+        const kiln_philox_words c = kiln_philox(key, kiln__random_block<4>(n), draw);
         return T(kiln__random_normal(n & 2 ? c.z : c.x, n & 2 ? c.w : c.y, (n & 1) != 0));
     }
 }

@@ -1,0 +1,134 @@
+/**
+ * @file kiln/rearrange.h
+ * @brief Arrays side by side, padded, rolled, repeated; and further views.
+ *
+ *     const kiln_arg both[] = {kiln_arg_array(x), kiln_arg_array(y)};
+ *     const int64_t last[] = {-1}, widths[] = {KILN_PAD_REFLECT, 1, 1, 2, 2};
+ *     kiln_array_rearrange(KILN_REARRANGE_CONCATENATE, both, 2, last, 1, &z, &err);
+ *     kiln_array_rearrange(KILN_REARRANGE_PAD, both, 1, widths, 5, &wide, &err);
+ *
+ * Each is NumPy's function of its name: result, dtype and order of the elements. What a rearrangement
+ * needs besides arrays are whole numbers (axes, widths, repetitions), in the order that the table
+ * below gives. In graphs (kiln_node_rearrange()) and expressions what is computed is stored straight
+ * into its part of the result.
+ *
+ * Threads, units, ownership: as kiln/array.h.
+ */
+#ifndef KILN_REARRANGE_H
+#define KILN_REARRANGE_H
+
+#include "kiln/arg.h"
+#include "kiln/array.h"
+#include "kiln/node.h"
+
+/** Rearrangements: X(NAME, value, "NumPy's name") with the whole numbers that each takes. Values are
+ *  pinned and never reused. The first group are views of one array. */
+#define KILN_REARRANGEMENT_MAP(X)                                                                  \
+    X(SWAPAXES, 1, "swapaxes")       /* two axes */                                                \
+    X(MOVEAXIS, 2, "moveaxis")       /* axes, then as many places */                               \
+    X(SQUEEZE, 3, "squeeze")         /* axes of extent 1; none: all such */                        \
+    X(DIAGONAL, 4, "diagonal")       /* offset, two axes; the diagonal becomes the last axis */    \
+    X(ROT90, 5, "rot90")             /* quarter turns, two axes */                                 \
+    X(FLIP, 6, "flip")               /* axes; none: all */                                         \
+    X(ATLEAST_1D, 7, "atleast_1d")                                                                 \
+    X(ATLEAST_2D, 8, "atleast_2d")                                                                 \
+    X(ATLEAST_3D, 9, "atleast_3d")                                                                 \
+    X(CONCATENATE, 32, "concatenate") /* an axis; none: the elements in C-order */                 \
+    X(STACK, 33, "stack")            /* an axis of the result */                                   \
+    X(HSTACK, 34, "hstack")                                                                        \
+    X(VSTACK, 35, "vstack")                                                                        \
+    X(DSTACK, 36, "dstack")                                                                        \
+    X(TILE, 37, "tile")              /* repetitions along the last axes */                         \
+    X(REPEAT, 38, "repeat")          /* repetitions, one or for each element, in C-order */        \
+    X(REPEAT_ALONG, 39, "repeat_along") /* the same, then an axis */                               \
+    X(ROLL, 40, "roll")              /* shifts, then as many axes; or one shift, in C-order */     \
+    X(PAD, 41, "pad")                /* a kiln_pad_mode, before and after for each axis, or all */ \
+    X(DELETE, 42, "delete")          /* an axis, then what is left out of it */
+
+/** Tags of rearrangements. */
+typedef enum kiln_rearrangement {
+#define KILN_REARRANGEMENT_VALUE(NAME, value, text) KILN_REARRANGE_##NAME = value,
+    KILN_REARRANGEMENT_MAP(KILN_REARRANGEMENT_VALUE)
+#undef KILN_REARRANGEMENT_VALUE
+} kiln_rearrangement;
+
+/** What stands around a padded array; NumPy's words. Values are pinned. */
+typedef enum kiln_pad_mode {
+    KILN_PAD_CONSTANT = 0,  /**< The second operand, a number; without one 0. */
+    KILN_PAD_EDGE = 1,      /**< The nearest element. */
+    KILN_PAD_REFLECT = 2,   /**< Mirrored at the first and the last element. */
+    KILN_PAD_SYMMETRIC = 3, /**< Mirrored beside them, so that they occur twice. */
+    KILN_PAD_WRAP = 4,      /**< The array again. */
+    KILN_PAD_EMPTY = 5      /**< Whatever the memory holds. */
+} kiln_pad_mode;
+
+KILN_EXTERN_C_BEGIN
+
+/** "concatenate"; "unknown" for a value that is none. */
+KILN_API const char *kiln_rearrangement_name(kiln_rearrangement what);
+
+/**
+ * Rearrange arrays: a view, or a new C-order array whose work is enqueued on the context's stream.
+ *
+ * @param operands  One array; two or more where arrays are put side by side, which take their common
+ *                  dtype. Numbers count as arrays without axes; one operand at least is an array.
+ * @param numbers   As the table says. May be NULL when `number_count` is 0.
+ * @param out       NULL on failure.
+ * @return ERR_NULL, ERR_ARGUMENT for no rearrangement, negative widths or repetitions,
+ *         ERR_ARGUMENT_COUNT, ERR_AXIS, ERR_SHAPE for shapes that do not fit together or widths for
+ *         another rank, ERR_RANGE for a constant that the dtype does not hold, ERR_UNSUPPORTED for a
+ *         result of too many parts, and those of kiln_graph_run().
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_array_rearrange(kiln_rearrangement what,
+                                                         const kiln_arg *operands,
+                                                         size_t operand_count,
+                                                         const int64_t *numbers,
+                                                         size_t number_count, kiln_array **out,
+                                                         kiln_error *err);
+
+/** The same in a graph. Counts are checked when it is recorded, shapes and axes by a call. */
+KILN_API kiln_node kiln_node_rearrange(kiln_rearrangement what, const kiln_node *operands,
+                                       size_t operand_count, const int64_t *numbers,
+                                       size_t number_count, const char *file, int line);
+
+/**
+ * Any view of the array's memory: `rank` extents and byte strides, beginning `offset_bytes` behind
+ * its first element.
+ *
+ * Unlike NumPy's as_strided, it is checked: each element must lie inside the memory that the array's
+ * storage has (ERR_ARGUMENT), and at a multiple of the element's size. Where elements overlap, the view
+ * can be read but is no output.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_array_as_strided(const kiln_array *array, int rank,
+                                                          const int64_t *shape,
+                                                          const int64_t *strides,
+                                                          int64_t offset_bytes, kiln_array **out,
+                                                          kiln_error *err);
+
+/** NumPy's sliding_window_view: all windows of `window[k]` elements along axes->axis[k] (NULL: along
+ *  all), as further axes at the end. A view. ERR_AXIS; ERR_SHAPE for a window that does not fit. */
+KILN_API KILN_NODISCARD kiln_status kiln_array_sliding_window(const kiln_array *array,
+                                                              const kiln_axes *axes,
+                                                              const int64_t *window,
+                                                              kiln_array **out, kiln_error *err);
+
+/**
+ * NumPy's split and array_split: views of parts along an axis.
+ *
+ * @param at     Where parts begin but the first, `count - 1` indices as in slices (negative ones count
+ *               from the end); NULL: parts of equal extents, the first ones larger by one where that
+ *               cannot be.
+ * @param outs   Receives `count` views; all are NULL on failure.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_array_split(const kiln_array *array, int axis,
+                                                     const int64_t *at, size_t count,
+                                                     kiln_array **outs, kiln_error *err);
+
+/** NumPy's broadcast_arrays: views of all arrays with the shape that they broadcast to. ERR_SHAPE. */
+KILN_API KILN_NODISCARD kiln_status kiln_array_broadcast(const kiln_array *const *arrays,
+                                                         size_t count, kiln_array **outs,
+                                                         kiln_error *err);
+
+KILN_EXTERN_C_END
+
+#endif

@@ -1,0 +1,542 @@
+/*
+ * joins.c - what rearranges elements: views, and joins of pieces.
+ *
+ *     lower > [joins] > views, joins, reshape
+ *
+ * A join is a value in memory whose parts are stored by the kernels that compute them: a producer of
+ * concatenate() writes into its part of the result, and nothing is copied. Whatever moves elements is
+ * a join of views: pad(), roll() and their like cut the axes into segments, and each box that a
+ * segment of every axis makes is a part.
+ */
+#include "fusion/build.h"
+
+enum { PIECES_MAX = 4096 };
+
+/* A value and where it begins in the result. */
+typedef struct piece {
+    uint32_t low;
+    int64_t start[KILN_RANK_MAX];
+} piece;
+
+typedef struct pieces {
+    piece *list;
+    size_t count, room;
+} pieces;
+
+static piece *add_piece(kiln__build *b, uint32_t node, pieces *p)
+{
+    if (p->count == PIECES_MAX)
+        kiln__build_fail(b, node, KILN_ERR_UNSUPPORTED,
+                         "the result would be made of more than %d parts", PIECES_MAX);
+    if (p->count == p->room) {
+        p->room = p->room == 0 ? 8 : 2 * p->room;
+        piece *moved = kiln__build_alloc(b, p->room * sizeof *moved);
+        if (p->count > 0)
+            memcpy(moved, p->list, p->count * sizeof *moved);
+        p->list = moved;
+    }
+    memset(&p->list[p->count], 0, sizeof p->list[0]);
+    return &p->list[p->count++];
+}
+
+/* A piece as a value that is stored into its part of the join. */
+static uint32_t store_part(kiln__build *b, uint32_t node, const piece *p, kiln_dtype dtype,
+                           int rank)
+{
+    const uint32_t value = kiln__low_cast(b, p->low, dtype, node);
+    const kiln__low *o = &b->lows[value];
+    kiln__low made = {.kind = KILN__LOW_STORE,
+                      .dtype = dtype,
+                      .rank = rank,
+                      .shape = o->shape,
+                      .size = o->size,
+                      .arg = ++b->part_count, /* equal parts of different joins are different */
+                      .start = kiln__build_copy(b, p->start, (size_t)rank * sizeof(int64_t)),
+                      .origin = node};
+    const uint32_t part = kiln__low_over(b, &made, &value, 1);
+    b->lows[part].c_order = true;
+    return part;
+}
+
+static uint32_t join(kiln__build *b, uint32_t node, kiln_dtype dtype, int rank,
+                     const int64_t *shape, const pieces *p)
+{
+    const int64_t size = kiln__low_size(b, node, rank, shape, dtype);
+    uint32_t *parts = kiln__build_alloc(b, (p->count + 1) * sizeof *parts);
+    size_t count = 0;
+    kiln__low made = {.kind = KILN__LOW_JOIN,
+                      .dtype = dtype,
+                      .rank = rank,
+                      .shape = kiln__build_copy(b, shape, (size_t)rank * sizeof *shape),
+                      .size = size,
+                      .origin = node};
+
+    for (size_t k = 0; k < p->count; k++) {
+        if (b->lows[p->list[k].low].size == size && size > 0) /* the one piece that is not empty */
+            return kiln__low_cast(b, p->list[k].low, dtype, node);
+        if (b->lows[p->list[k].low].size > 0)
+            parts[count++] = store_part(b, node, &p->list[k], dtype, rank);
+    }
+    if (count == 0) { /* no elements: any value of the shape will do */
+        const kiln__low zero = {.kind = KILN__LOW_CONST,
+                                .dtype = dtype,
+                                .size = 1,
+                                .number = {.kind = 'b'},
+                                .origin = node};
+        return kiln__low_view(b, kiln__low_add(b, &zero), rank, shape, NULL, node);
+    }
+    made.arg = ++b->part_count;
+    const uint32_t whole = kiln__low_over(b, &made, parts, count);
+    for (size_t k = 0; k < count; k++)
+        b->lows[parts[k]].into = whole;
+    return whole;
+}
+
+/* ---- operands -------------------------------------------------------------------------------- */
+
+/* The operands of a node as lows of their common dtype, which is the result's. */
+static uint32_t *common_operands(kiln__build *b, uint32_t node, size_t count, kiln_dtype *dtype_out)
+{
+    const kiln__node *n = &b->ir->nodes[node];
+    const uint32_t *from = b->ir->edges + n->operands;
+    kiln__op_type *types = kiln__build_alloc(b, (count + 1) * sizeof *types);
+    uint32_t *lows = kiln__build_alloc(b, (count + 1) * sizeof *lows);
+    kiln_dtype dtype = KILN_DTYPE_NONE;
+
+    for (size_t k = 0; k < count; k++)
+        if (!kiln__is_number(b, from[k], &types[k]))
+            types[k].dtype = b->lowering.dtype[from[k]];
+    if (!kiln__result_type(types, count, &dtype))
+        kiln__build_fail(b, node, KILN_ERR_DTYPE, "no dtype holds all operands");
+    b->lowering.dtype[node] = dtype;
+    if (b->target->wide && (dtype == KILN_FLOAT16 || dtype == KILN_BFLOAT16))
+        dtype = KILN_FLOAT32;
+    for (size_t k = 0; k < count; k++) {
+        if (types[k].weak && !types[k].unknown && !kiln__number_fits(&types[k].number, dtype))
+            kiln__build_fail(b, node, KILN_ERR_RANGE, "the number does not fit %s",
+                             kiln_dtype_name(dtype));
+        lows[k] = types[k].weak ? kiln__number_low(b, from[k], dtype)
+                                : kiln__low_cast(b, b->lowering.lowered[from[k]], dtype, node);
+    }
+    *dtype_out = dtype;
+    return lows;
+}
+
+static uint32_t flat(kiln__build *b, uint32_t node, uint32_t low)
+{
+    return kiln__low_reshaped(b, low, 1, &b->lows[low].size, node);
+}
+
+static uint32_t with_rank(kiln__build *b, uint32_t node, uint32_t low, kiln_rearrangement atleast)
+{
+    const kiln__low *o = &b->lows[low];
+    kiln__arranged g;
+    (void)kiln__arrange_view(atleast, NULL, 0, o->rank, o->shape, &g, NULL);
+    return kiln__low_view(b, low, g.rank, g.shape, g.map, node);
+}
+
+static uint32_t with_axis(kiln__build *b, uint32_t node, uint32_t low, int axis)
+{
+    const kiln__low *o = &b->lows[low];
+    int64_t shape[KILN_RANK_MAX + 1];
+    kiln__axis_map map[KILN_RANK_MAX];
+
+    for (int a = 0; a < o->rank; a++) {
+        shape[a < axis ? a : a + 1] = o->shape[a];
+        map[a] = (kiln__axis_map){a < axis ? a : a + 1, 0, 1};
+    }
+    shape[axis] = 1;
+    return kiln__low_view(b, low, o->rank + 1, shape, map, node);
+}
+
+static int read_axis(kiln__build *b, uint32_t node, int64_t axis, int rank)
+{
+    return kiln__lower_axis(b, node, axis, rank);
+}
+
+/* ---- side by side ---------------------------------------------------------------------------- */
+
+/* Operands along an axis; their other extents are equal. */
+static uint32_t side_by_side(kiln__build *b, uint32_t node, const uint32_t *lows, size_t count,
+                             int axis, kiln_dtype dtype)
+{
+    const kiln__low first = b->lows[lows[0]];
+    int64_t shape[KILN_RANK_MAX];
+    pieces p = {0};
+
+    memcpy(shape, first.shape, (size_t)first.rank * sizeof *shape);
+    shape[axis] = 0;
+    for (size_t k = 0; k < count; k++) {
+        const kiln__low *o = &b->lows[lows[k]];
+        bool fits = o->rank == first.rank;
+        for (int a = 0; fits && a < first.rank; a++)
+            fits = a == axis || o->shape[a] == first.shape[a];
+        if (!fits)
+            kiln__build_fail(b, node, KILN_ERR_SHAPE, "operand %zu has shape %s, operand 1 %s",
+                             k + 1, kiln__build_shape(b, o->rank, o->shape),
+                             kiln__build_shape(b, first.rank, first.shape));
+        piece *made = add_piece(b, node, &p);
+        made->low = lows[k];
+        made->start[axis] = shape[axis];
+        if (kiln__add_overflow(shape[axis], o->shape[axis], &shape[axis]))
+            kiln__build_fail(b, node, KILN_ERR_OVERFLOW, "the result has too many elements");
+    }
+    return join(b, node, dtype, first.rank, shape, &p);
+}
+
+static uint32_t concatenate(kiln__build *b, uint32_t node, const kiln__node *n)
+{
+    kiln_dtype dtype;
+    uint32_t *lows = common_operands(b, node, n->operand_count, &dtype);
+    int64_t axis = n->data_count > 0 ? b->ir->data[n->data] : 0;
+    const kiln_rearrangement what = (kiln_rearrangement)n->op;
+
+    for (uint32_t k = 0; k < n->operand_count; k++) {
+        if (what == KILN_REARRANGE_CONCATENATE && n->data_count == 0)
+            lows[k] = flat(b, node, lows[k]);
+        else if (what == KILN_REARRANGE_CONCATENATE && b->lows[lows[k]].rank == 0)
+            kiln__build_fail(b, node, KILN_ERR_SHAPE, "operand %u has no axes", k + 1);
+        else if (what == KILN_REARRANGE_HSTACK)
+            lows[k] = with_rank(b, node, lows[k], KILN_REARRANGE_ATLEAST_1D);
+        else if (what == KILN_REARRANGE_VSTACK)
+            lows[k] = with_rank(b, node, lows[k], KILN_REARRANGE_ATLEAST_2D);
+        else if (what == KILN_REARRANGE_DSTACK)
+            lows[k] = with_rank(b, node, lows[k], KILN_REARRANGE_ATLEAST_3D);
+    }
+    if (what == KILN_REARRANGE_HSTACK)
+        axis = b->lows[lows[0]].rank > 1;
+    if (what == KILN_REARRANGE_DSTACK)
+        axis = 2;
+    return side_by_side(b, node, lows, n->operand_count,
+                        read_axis(b, node, axis, b->lows[lows[0]].rank), dtype);
+}
+
+static uint32_t stack(kiln__build *b, uint32_t node, const kiln__node *n)
+{
+    kiln_dtype dtype;
+    uint32_t *lows = common_operands(b, node, n->operand_count, &dtype);
+    const int rank = b->lows[lows[0]].rank;
+    const int axis = read_axis(b, node, n->data_count > 0 ? b->ir->data[n->data] : 0, rank + 1);
+
+    for (uint32_t k = 1; k < n->operand_count; k++) {
+        const kiln__low *o = &b->lows[lows[k]], *first = &b->lows[lows[0]];
+        if (!kiln__same_shape(o->rank, o->shape, first->rank, first->shape))
+            kiln__build_fail(b, node, KILN_ERR_SHAPE, "operand %u has shape %s, operand 1 %s",
+                             k + 1, kiln__build_shape(b, o->rank, o->shape),
+                             kiln__build_shape(b, first->rank, first->shape));
+    }
+    for (uint32_t k = 0; k < n->operand_count; k++)
+        lows[k] = with_axis(b, node, lows[k], axis);
+    return side_by_side(b, node, lows, n->operand_count, axis, dtype);
+}
+
+/* ---- boxes of segments ----------------------------------------------------------------------- */
+
+typedef struct cut {
+    kiln__axis_run *list;
+    size_t count;
+} cut;
+
+/* Add the boxes of all segments from `axis` on, those before it being chosen. Where nothing is the
+ * source along an axis, the later axes need not be cut. */
+static void add_boxes(kiln__build *b, uint32_t node, uint32_t low, uint32_t fill, const cut *cuts,
+                      const int64_t *shape, int axis, kiln__axis_run *chosen, pieces *p)
+{
+    const int rank = b->lows[low].rank;
+    int64_t box[KILN_RANK_MAX];
+    kiln__axis_map map[KILN_RANK_MAX];
+
+    if (axis < rank && (axis == 0 || chosen[axis - 1].from >= 0)) {
+        for (size_t k = 0; k < cuts[axis].count; k++) {
+            chosen[axis] = cuts[axis].list[k];
+            if (chosen[axis].count > 0)
+                add_boxes(b, node, low, fill, cuts, shape, axis + 1, chosen, p);
+        }
+        return;
+    }
+    const bool filled = axis > 0 && chosen[axis - 1].from < 0;
+    if (filled && fill == 0)
+        return;
+    piece *made = add_piece(b, node, p);
+    for (int a = 0; a < rank; a++) {
+        const kiln__axis_run whole = {0, shape[a], 0, 1}, *s = a < axis ? &chosen[a] : &whole;
+        made->start[a] = s->at;
+        box[a] = s->count;
+        map[a] =
+            s->step != 0 ? (kiln__axis_map){a, s->from, s->step} : (kiln__axis_map){-1, s->from, 0};
+    }
+    made->low = kiln__low_view(b, filled ? fill : low, rank, box, filled ? NULL : map, node);
+}
+
+static uint32_t of_boxes(kiln__build *b, uint32_t node, uint32_t low, uint32_t fill,
+                         const cut *cuts)
+{
+    const kiln__low o = b->lows[low];
+    kiln__axis_run chosen[KILN_RANK_MAX];
+    int64_t shape[KILN_RANK_MAX];
+    pieces p = {0};
+
+    for (int a = 0; a < o.rank; a++) {
+        shape[a] = 0;
+        for (size_t k = 0; k < cuts[a].count; k++)
+            shape[a] += cuts[a].list[k].count;
+    }
+    (void)kiln__low_size(b, node, o.rank, shape, o.dtype);
+    add_boxes(b, node, low, fill, cuts, shape, 0, chosen, &p);
+    return join(b, node, o.dtype, o.rank, shape, &p);
+}
+
+static void whole_axis(kiln__build *b, cut *c, int64_t extent)
+{
+    const kiln__axis_run whole = {0, extent, 0, 1};
+    c->list = kiln__build_copy(b, &whole, sizeof whole);
+    c->count = 1;
+}
+
+/* Numbers: the mode, then for each axis how many before and after. A second operand is the constant. */
+static uint32_t pad(kiln__build *b, uint32_t node, const kiln__node *n)
+{
+    const int64_t *data = b->ir->data + n->data;
+    kiln_dtype dtype;
+    uint32_t *lows = common_operands(b, node, 1, &dtype);
+    const int rank = b->lows[lows[0]].rank;
+    cut *cuts = kiln__build_alloc(b, ((size_t)rank + 1) * sizeof *cuts);
+    kiln__axis_run found[KILN__SEGMENTS_MAX];
+    kiln_error err = KILN_ERROR_INIT;
+    uint32_t fill = 0;
+
+    const bool alike = n->data_count == 3; /* along all axes */
+    if (!alike && n->data_count != 1 + 2 * (uint32_t)rank)
+        kiln__build_fail(b, node, KILN_ERR_SHAPE, "widths for %u axes are given, rank is %d",
+                         (n->data_count - 1) / 2, rank);
+    if (data[0] == KILN_PAD_CONSTANT && n->operand_count > 1) {
+        kiln__op_type type;
+        const uint32_t from = b->ir->edges[n->operands + 1];
+        const bool weak = kiln__is_number(b, from, &type);
+        if (weak && !type.unknown && !kiln__number_fits(&type.number, dtype))
+            kiln__build_fail(b, node, KILN_ERR_RANGE, "the constant does not fit %s",
+                             kiln_dtype_name(dtype));
+        fill = weak ? kiln__number_low(b, from, dtype)
+                    : kiln__low_cast(b, b->lowering.lowered[from], dtype, node);
+        if (b->lows[fill].rank != 0)
+            kiln__build_fail(b, node, KILN_ERR_SHAPE, "the constant has shape %s",
+                             kiln__build_shape(b, b->lows[fill].rank, b->lows[fill].shape));
+    } else if (data[0] == KILN_PAD_CONSTANT) {
+        const kiln__low zero = {.kind = KILN__LOW_CONST,
+                                .dtype = dtype,
+                                .size = 1,
+                                .number = {.kind = 'b'},
+                                .origin = node};
+        fill = kiln__low_add(b, &zero);
+    }
+    for (int a = 0; a < rank; a++) {
+        const int64_t *widths = data + (alike ? 1 : 1 + 2 * a);
+        kiln__check_resolved(b, node,
+                             kiln__arrange_pad((kiln_pad_mode)data[0], b->lows[lows[0]].shape[a],
+                                               widths[0], widths[1], found, &cuts[a].count, &err),
+                             &err);
+        cuts[a].list = kiln__build_copy(b, found, cuts[a].count * sizeof *found);
+    }
+    return of_boxes(b, node, lows[0], fill, cuts);
+}
+
+/* Numbers: shifts, then as many axes; or one shift of the elements in C-order. */
+static uint32_t roll(kiln__build *b, uint32_t node, const kiln__node *n)
+{
+    const int64_t *data = b->ir->data + n->data;
+    kiln_dtype dtype;
+    uint32_t low = common_operands(b, node, 1, &dtype)[0];
+    const kiln__low o = b->lows[low];
+    int64_t shifts[KILN_RANK_MAX] = {0};
+    cut *cuts = kiln__build_alloc(b, ((size_t)o.rank + 1) * sizeof *cuts);
+    const bool by_axes = n->data_count > 1;
+
+    if (o.size == 0)
+        return low;
+    if (!by_axes) {
+        low = flat(b, node, low);
+        shifts[0] = data[0] % o.size;
+    }
+    for (uint32_t k = 0; by_axes && k < n->data_count / 2; k++) {
+        const int a = read_axis(b, node, data[n->data_count / 2 + k], o.rank);
+        shifts[a] = (shifts[a] + data[k] % o.shape[a]) % o.shape[a];
+    }
+    const int rank = b->lows[low].rank;
+    for (int a = 0; a < rank; a++) {
+        const int64_t extent = b->lows[low].shape[a];
+        const int64_t s = (shifts[a] + extent) % extent;
+        const kiln__axis_run two[] = {{0, s, extent - s, 1}, {s, extent - s, 0, 1}};
+        whole_axis(b, &cuts[a], extent);
+        if (s != 0)
+            cuts[a] = (cut){kiln__build_copy(b, two, sizeof two), 2};
+    }
+    low = of_boxes(b, node, low, 0, cuts);
+    return by_axes ? low : kiln__low_reshaped(b, low, o.rank, o.shape, node);
+}
+
+/* Numbers: the axis, then what is left out of it. */
+static uint32_t leave_out(kiln__build *b, uint32_t node, const kiln__node *n)
+{
+    const int64_t *data = b->ir->data + n->data;
+    kiln_dtype dtype;
+    const uint32_t low = common_operands(b, node, 1, &dtype)[0];
+    const kiln__low o = b->lows[low];
+    cut *cuts = kiln__build_alloc(b, ((size_t)o.rank + 1) * sizeof *cuts);
+
+    const int axis = read_axis(b, node, data[0], o.rank);
+    const int64_t extent = o.shape[axis];
+    int64_t *gone = kiln__build_alloc(b, (n->data_count + 1) * sizeof *gone);
+    size_t count = 0, kept = 0;
+    for (uint32_t k = 1; k < n->data_count; k++) {
+        const int64_t i = data[k] < 0 ? data[k] + extent : data[k];
+        if (i < 0 || i >= extent)
+            kiln__build_fail(b, node, KILN_ERR_AXIS, "index %lld is out of range for %lld elements",
+                             (long long)data[k], (long long)extent);
+        size_t at = count++; /* sorted, as few as there are */
+        for (; at > 0 && gone[at - 1] > i; at--)
+            gone[at] = gone[at - 1];
+        gone[at] = i;
+    }
+    for (int a = 0; a < o.rank; a++)
+        whole_axis(b, &cuts[a], o.shape[a]);
+    kiln__axis_run *list = kiln__build_alloc(b, (count + 1) * sizeof *list);
+    int64_t at = 0, from = 0;
+    for (size_t k = 0; k <= count; k++) {
+        const int64_t stop = k < count ? gone[k] : extent;
+        if (stop > from) {
+            list[kept++] = (kiln__axis_run){at, stop - from, from, 1};
+            at += stop - from;
+        }
+        from = stop >= from ? stop + 1 : from;
+    }
+    cuts[axis] = (cut){list, kept};
+    return of_boxes(b, node, low, 0, cuts);
+}
+
+/* ---- again and again ------------------------------------------------------------------------- */
+
+/* An array of the shape (r0, n0, r1, n1, ...), spread along the axes of `times`, as one of shape
+ * (r0 * n0, r1 * n1, ...). With `inner` it is (n0, r0, ...): elements, not the whole, are repeated. */
+static uint32_t spread(kiln__build *b, uint32_t node, uint32_t low, const int64_t *times,
+                       bool inner)
+{
+    const kiln__low o = b->lows[low];
+    int64_t wide[KILN_RANK_MAX], shape[KILN_RANK_MAX];
+    kiln__axis_map map[KILN_RANK_MAX];
+    int rank = 0;
+
+    for (int a = 0; a < o.rank; a++) {
+        if (times[a] < 0)
+            kiln__build_fail(b, node, KILN_ERR_ARGUMENT, "%lld repetitions", (long long)times[a]);
+        if (kiln__mul_overflow(o.shape[a], times[a], &shape[a]))
+            kiln__build_fail(b, node, KILN_ERR_OVERFLOW, "the result has too many elements");
+        if (rank + 2 > KILN_RANK_MAX)
+            kiln__build_fail(b, node, KILN_ERR_UNSUPPORTED, "so many axes cannot be repeated");
+        if (times[a] != 1 && !inner)
+            wide[rank++] = times[a];
+        map[a] = (kiln__axis_map){rank, 0, 1};
+        wide[rank++] = o.shape[a];
+        if (times[a] != 1 && inner)
+            wide[rank++] = times[a];
+    }
+    return kiln__low_reshaped(b, kiln__low_view(b, low, rank, wide, map, node), o.rank, shape,
+                              node);
+}
+
+/* Numbers: repetitions along the last axes. */
+static uint32_t tile(kiln__build *b, uint32_t node, const kiln__node *n)
+{
+    const int64_t *data = b->ir->data + n->data;
+    const int count = (int)n->data_count;
+    kiln_dtype dtype;
+    uint32_t low = common_operands(b, node, 1, &dtype)[0];
+    int64_t times[KILN_RANK_MAX];
+
+    while (b->lows[low].rank < count)
+        low = with_axis(b, node, low, 0);
+    const int rank = b->lows[low].rank;
+    for (int a = 0; a < rank; a++)
+        times[a] = a < rank - count ? 1 : data[a - (rank - count)];
+    return spread(b, node, low, times, false);
+}
+
+/* Numbers: repetitions of each element, or of every one, then the axis; without it, of the elements
+ * in C-order. */
+static uint32_t repeat(kiln__build *b, uint32_t node, const kiln__node *n, bool has_axis)
+{
+    const int64_t *data = b->ir->data + n->data;
+    const uint32_t count = n->data_count - has_axis;
+    kiln_dtype dtype;
+    uint32_t low = common_operands(b, node, 1, &dtype)[0];
+    int64_t times[KILN_RANK_MAX];
+    pieces p = {0};
+
+    if (!has_axis)
+        low = flat(b, node, low);
+    const kiln__low o = b->lows[low];
+    const int axis = has_axis ? read_axis(b, node, data[count], o.rank) : 0;
+    for (int a = 0; a < o.rank; a++)
+        times[a] = a == axis ? data[0] : 1;
+    if (count == 1)
+        return spread(b, node, low, times, true);
+    if ((int64_t)count != o.shape[axis])
+        kiln__build_fail(b, node, KILN_ERR_SHAPE, "%u repetitions for %lld elements", count,
+                         (long long)o.shape[axis]);
+    int64_t shape[KILN_RANK_MAX], box[KILN_RANK_MAX];
+    memcpy(shape, o.shape, (size_t)o.rank * sizeof *shape);
+    memcpy(box, o.shape, (size_t)o.rank * sizeof *box);
+    shape[axis] = 0;
+    for (uint32_t k = 0; k < count; k++) {
+        kiln__axis_map map[KILN_RANK_MAX];
+        if (data[k] < 0)
+            kiln__build_fail(b, node, KILN_ERR_ARGUMENT, "%lld repetitions", (long long)data[k]);
+        for (int a = 0; a < o.rank; a++)
+            map[a] = (kiln__axis_map){a, 0, 1};
+        map[axis] = (kiln__axis_map){-1, k, 0};
+        box[axis] = data[k];
+        piece *made = add_piece(b, node, &p);
+        made->start[axis] = shape[axis];
+        made->low = kiln__low_view(b, low, o.rank, box, map, node);
+        shape[axis] += data[k];
+    }
+    return join(b, node, dtype, o.rank, shape, &p);
+}
+
+/* ---- the door -------------------------------------------------------------------------------- */
+
+uint32_t kiln__lower_rearranged(kiln__build *b, uint32_t node)
+{
+    const kiln__node *n = &b->ir->nodes[node];
+    const kiln_rearrangement what = (kiln_rearrangement)n->op;
+    kiln_error err = KILN_ERROR_INIT;
+    kiln__arranged g;
+
+    if (kiln__arrange_is_view(what)) {
+        const uint32_t x = kiln__strong_low(b, b->ir->edges[n->operands]);
+        const kiln__low *o = &b->lows[x];
+        b->lowering.dtype[node] = b->lowering.dtype[b->ir->edges[n->operands]];
+        kiln__check_resolved(b, node,
+                             kiln__arrange_view(what, b->ir->data + n->data, n->data_count, o->rank,
+                                                o->shape, &g, &err),
+                             &err);
+        return kiln__low_view(b, x, g.rank, g.shape, g.map, node);
+    }
+    switch (what) {
+    case KILN_REARRANGE_STACK:
+        return stack(b, node, n);
+    case KILN_REARRANGE_PAD:
+        return pad(b, node, n);
+    case KILN_REARRANGE_ROLL:
+        return roll(b, node, n);
+    case KILN_REARRANGE_DELETE:
+        return leave_out(b, node, n);
+    case KILN_REARRANGE_TILE:
+        return tile(b, node, n);
+    case KILN_REARRANGE_REPEAT:
+        return repeat(b, node, n, false);
+    case KILN_REARRANGE_REPEAT_ALONG:
+        return repeat(b, node, n, true);
+    default:
+        return concatenate(b, node, n);
+    }
+}

@@ -1,0 +1,315 @@
+/*
+ * arranging.c - functions of expressions that rearrange arrays: concatenate(), pad(), roll(), ...
+ *
+ *     calls > [arranging] > nodes
+ *
+ * Each row of `functions` says where the arrays stand, which whole numbers follow them and which
+ * stand for those that are left out. triu(), diff() and their like are composed of other nodes.
+ */
+#include "graph/graph.h"
+#include "graph/parse.h"
+#include "kiln/rearrange.h"
+
+enum { NUMBERS_MAX = 256 };
+
+/* What was read of a call. */
+typedef struct reading {
+    const struct function *f;
+    kiln_node nodes[KILN__REARRANGE_OPERANDS_MAX];
+    size_t node_count;
+    int64_t numbers[NUMBERS_MAX];
+    size_t number_count, axis_count; /* numbers in positions; axes behind them */
+    bool has_axis;
+} reading;
+
+typedef struct function {
+    const char *name;
+    kiln_rearrangement what;
+    bool list;          /* the first argument is a tuple of arrays */
+    int arrays;         /* else so many arguments are */
+    int least, most;    /* numbers in positions */
+    int64_t missing[3]; /* numbers that are left out, by their positions */
+    bool takes_axis;    /* axis= may be given */
+    kiln_status (*finish)(kiln__parser *p, kiln__parsed_call *c, reading *r, kiln__parsed *out);
+} function;
+
+static kiln_status fail(const kiln__parser *p, const kiln__parsed_call *c, kiln_status status,
+                        const char *what)
+{
+    return kiln__parse_fail(p, c->at, c->bytes, status, "%.*s %s", (int)c->bytes, c->name, what);
+}
+
+static void record(kiln__parsed_call *c, kiln_rearrangement what, reading *r, kiln__parsed *out)
+{
+    kiln__set_node(out, kiln_node_rearrange(what, r->nodes, r->node_count, r->numbers,
+                                            r->number_count + r->axis_count, KILN__PLACE(c->at)));
+}
+
+/* ---- what follows its own rule --------------------------------------------------------------- */
+
+static kiln_status plain(kiln__parser *p, kiln__parsed_call *c, reading *r, kiln__parsed *out)
+{
+    (void)p;
+    record(c, r->f->what, r, out);
+    return KILN_OK;
+}
+
+/* An axis that is left out is the first. */
+static kiln_status first_axis(kiln__parser *p, kiln__parsed_call *c, reading *r, kiln__parsed *out)
+{
+    if (c->axis.width == 0)
+        r->numbers[r->number_count + r->axis_count++] = 0;
+    return plain(p, c, r, out);
+}
+
+static kiln_status repeat(kiln__parser *p, kiln__parsed_call *c, reading *r, kiln__parsed *out)
+{
+    (void)p;
+    record(c, r->has_axis ? KILN_REARRANGE_REPEAT_ALONG : KILN_REARRANGE_REPEAT, r, out);
+    return KILN_OK;
+}
+
+static kiln_status roll(kiln__parser *p, kiln__parsed_call *c, reading *r, kiln__parsed *out)
+{
+    /* One shift serves for all axes, and one axis for all shifts. */
+    while (r->has_axis && r->number_count < r->axis_count) {
+        memmove(r->numbers + r->number_count + 1, r->numbers + r->number_count,
+                r->axis_count * sizeof r->numbers[0]);
+        r->numbers[r->number_count++] = r->numbers[0];
+    }
+    while (r->has_axis && r->axis_count > 0 && r->axis_count < r->number_count) {
+        const size_t end = r->number_count + r->axis_count++;
+        r->numbers[end] = r->numbers[end - 1];
+    }
+    if (!r->has_axis && r->number_count != 1)
+        return fail(p, c, KILN_ERR_ARGUMENT_COUNT, "needs an axis for each shift");
+    record(c, KILN_REARRANGE_ROLL, r, out);
+    return KILN_OK;
+}
+
+/* pad(x, widths, constant, mode=edge): widths are one number for all sides, two for before and after
+ * along all axes, or two for each axis in turn. */
+static kiln_status pad(kiln__parser *p, kiln__parsed_call *c, reading *r, kiln__parsed *out)
+{
+    static const char *const modes[] = {
+        [KILN_PAD_CONSTANT] = "constant", [KILN_PAD_EDGE] = "edge",
+        [KILN_PAD_REFLECT] = "reflect",   [KILN_PAD_SYMMETRIC] = "symmetric",
+        [KILN_PAD_WRAP] = "wrap",         [KILN_PAD_EMPTY] = "empty"};
+    int64_t mode = -1;
+
+    for (size_t k = 0; k < KILN_COUNT_OF(modes); k++)
+        if (c->mode_bytes > 0 && kiln__same_word(p->text + c->mode, c->mode_bytes, modes[k]))
+            mode = (int64_t)k;
+    if (c->mode_bytes > 0 && mode < 0)
+        return kiln__parse_fail(
+            p, c->mode, c->mode_bytes, KILN_ERR_NAME,
+            "this is no mode: constant, edge, reflect, symmetric, wrap and empty "
+            "are");
+    if (r->number_count == 1)
+        r->numbers[r->number_count++] = r->numbers[0];
+    memmove(r->numbers + 1, r->numbers, r->number_count * sizeof r->numbers[0]);
+    r->numbers[0] = mode < 0 ? KILN_PAD_CONSTANT : mode;
+    r->number_count++;
+    record(c, KILN_REARRANGE_PAD, r, out);
+    return KILN_OK;
+}
+
+/* Numbers: what is left out, then the axis; the rearrangement wants the axis first. */
+static kiln_status leave_out(kiln__parser *p, kiln__parsed_call *c, reading *r, kiln__parsed *out)
+{
+    const int64_t axis = r->numbers[r->number_count];
+
+    if (!r->has_axis)
+        return fail(p, c, KILN_ERR_ARGUMENT, "needs an axis");
+    memmove(r->numbers + 1, r->numbers, r->number_count * sizeof r->numbers[0]);
+    r->numbers[0] = axis;
+    record(c, KILN_REARRANGE_DELETE, r, out);
+    return KILN_OK;
+}
+
+/* The sum of a diagonal. */
+static kiln_status trace(kiln__parser *p, kiln__parsed_call *c, reading *r, kiln__parsed *out)
+{
+    const kiln_axes last = {1, {-1}};
+
+    (void)p;
+    record(c, KILN_REARRANGE_DIAGONAL, r, out);
+    kiln__set_node(out, kiln_node_reduce(KILN_REDUCE_SUM, out->node, &last, false, c->dtype.dtype,
+                                         KILN__PLACE(c->at)));
+    return KILN_OK;
+}
+
+/* tril(x, k), triu(x, k): what lies on one side of a diagonal, zeroes elsewhere. */
+static kiln_status triangle(kiln__parser *p, kiln__parsed_call *c, reading *r, kiln__parsed *out)
+{
+    const kiln_node x = r->nodes[0];
+    const bool upper = kiln__same_word(c->name, c->bytes, "triu");
+    const kiln_node right =
+        kiln_node_op2(KILN_OP_SUBTRACT, kiln_node_iota(x, -1, KILN__PLACE(c->at)),
+                      kiln_node_iota(x, -2, KILN__PLACE(c->at)), KILN__PLACE(c->at));
+    const kiln_node inside =
+        kiln_node_op2(upper ? KILN_OP_GREATER_EQUAL : KILN_OP_LESS_EQUAL, right,
+                      kiln_node_of_int(r->numbers[0]), KILN__PLACE(c->at));
+
+    (void)p;
+    kiln__set_node(
+        out, kiln_node_op3(KILN_OP_WHERE, inside, x, kiln_node_of_int(0), KILN__PLACE(c->at)));
+    return KILN_OK;
+}
+
+/* eye(n, m, k), tri(n, m, k): float64, or dtype=. */
+static kiln_status matrix(kiln__parser *p, kiln__parsed_call *c, reading *r, kiln__parsed *out)
+{
+    const bool eye = kiln__same_word(c->name, c->bytes, "eye");
+    const int64_t rows = r->numbers[0], columns = r->numbers[1] < 0 ? rows : r->numbers[1];
+    const kiln_dtype dtype = c->dtype.width != 0 ? c->dtype.dtype : KILN_FLOAT64;
+    const kiln_node down = kiln_node_newaxis(kiln_node_arange(p->graph, rows, KILN__PLACE(c->at)),
+                                             1, KILN__PLACE(c->at));
+    const kiln_node right =
+        kiln_node_op2(KILN_OP_SUBTRACT, kiln_node_arange(p->graph, columns, KILN__PLACE(c->at)),
+                      down, KILN__PLACE(c->at));
+    const kiln_node inside = kiln_node_op2(eye ? KILN_OP_EQUAL : KILN_OP_LESS_EQUAL, right,
+                                           kiln_node_of_int(r->numbers[2]), KILN__PLACE(c->at));
+
+    kiln__set_node(out, kiln_node_cast(inside, dtype, KILN__PLACE(c->at)));
+    return KILN_OK;
+}
+
+/* diff(x, n, axis): differences of neighbours, n times over. */
+static kiln_status diff(kiln__parser *p, kiln__parsed_call *c, reading *r, kiln__parsed *out)
+{
+    const int axis = r->has_axis ? (int)r->numbers[r->number_count] : -1;
+    kiln_node x = r->nodes[0];
+
+    if (r->numbers[0] < 0 || r->numbers[0] > 100)
+        return fail(p, c, KILN_ERR_ARGUMENT, "is taken 0 to 100 times");
+    for (int64_t k = 0; k < r->numbers[0]; k++)
+        x = kiln_node_op2(KILN_OP_SUBTRACT,
+                          kiln_node_slice(x, axis, 1, KILN_SLICE_OPEN, 1, KILN__PLACE(c->at)),
+                          kiln_node_slice(x, axis, KILN_SLICE_OPEN, -1, 1, KILN__PLACE(c->at)),
+                          KILN__PLACE(c->at));
+    kiln__set_node(out, x);
+    return KILN_OK;
+}
+
+static kiln_status ediff1d(kiln__parser *p, kiln__parsed_call *c, reading *r, kiln__parsed *out)
+{
+    const int64_t all = -1;
+
+    r->nodes[0] = kiln_node_reshape(r->nodes[0], 1, &all, KILN__PLACE(c->at));
+    r->numbers[0] = 1;
+    r->number_count = 1;
+    return diff(p, c, r, out);
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static const function functions[] = {
+    /* name, what, list, arrays, least, most, missing, takes_axis, finish */
+    {"swapaxes", KILN_REARRANGE_SWAPAXES, false, 1, 2, 2, {0}, false, plain},
+    {"moveaxis", KILN_REARRANGE_MOVEAXIS, false, 1, 2, 2 * KILN_RANK_MAX, {0}, false, plain},
+    {"squeeze", KILN_REARRANGE_SQUEEZE, false, 1, 0, KILN_RANK_MAX, {0}, true, plain},
+    {"diagonal", KILN_REARRANGE_DIAGONAL, false, 1, 0, 3, {0, 0, 1}, false, plain},
+    {"rot90", KILN_REARRANGE_ROT90, false, 1, 0, 3, {1, 0, 1}, false, plain},
+    {"flip", KILN_REARRANGE_FLIP, false, 1, 0, KILN_RANK_MAX, {0}, true, plain},
+    {"atleast_1d", KILN_REARRANGE_ATLEAST_1D, false, 1, 0, 0, {0}, false, plain},
+    {"atleast_2d", KILN_REARRANGE_ATLEAST_2D, false, 1, 0, 0, {0}, false, plain},
+    {"atleast_3d", KILN_REARRANGE_ATLEAST_3D, false, 1, 0, 0, {0}, false, plain},
+    {"concatenate", KILN_REARRANGE_CONCATENATE, true, 0, 0, 1, {0}, true, first_axis},
+    {"stack", KILN_REARRANGE_STACK, true, 0, 0, 1, {0}, true, first_axis},
+    {"hstack", KILN_REARRANGE_HSTACK, true, 0, 0, 0, {0}, false, plain},
+    {"vstack", KILN_REARRANGE_VSTACK, true, 0, 0, 0, {0}, false, plain},
+    {"dstack", KILN_REARRANGE_DSTACK, true, 0, 0, 0, {0}, false, plain},
+    {"append", KILN_REARRANGE_CONCATENATE, false, 2, 0, 0, {0}, true, plain},
+    {"tile", KILN_REARRANGE_TILE, false, 1, 1, KILN_RANK_MAX, {0}, false, plain},
+    {"repeat", KILN_REARRANGE_REPEAT, false, 1, 1, NUMBERS_MAX - 2, {0}, true, repeat},
+    {"roll", KILN_REARRANGE_ROLL, false, 1, 1, KILN_RANK_MAX, {0}, true, roll},
+    {"pad", KILN_REARRANGE_PAD, false, 1, 1, 2 * KILN_RANK_MAX, {0}, false, pad},
+    {"delete", KILN_REARRANGE_DELETE, false, 1, 1, NUMBERS_MAX - 2, {0}, true, leave_out},
+    {"trace", KILN_REARRANGE_DIAGONAL, false, 1, 0, 3, {0, 0, 1}, false, trace},
+    {"tril", KILN_REARRANGE_PAD, false, 1, 0, 1, {0}, false, triangle},
+    {"triu", KILN_REARRANGE_PAD, false, 1, 0, 1, {0}, false, triangle},
+    {"eye", KILN_REARRANGE_PAD, false, 0, 1, 3, {0, -1, 0}, false, matrix},
+    {"tri", KILN_REARRANGE_PAD, false, 0, 1, 3, {0, -1, 0}, false, matrix},
+    {"diff", KILN_REARRANGE_PAD, false, 1, 0, 1, {1}, true, diff},
+    {"ediff1d", KILN_REARRANGE_PAD, false, 1, 0, 0, {0}, false, ediff1d},
+};
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static kiln_status add_node(kiln__parser *p, kiln__parsed_call *c, const kiln__parsed *v,
+                            reading *r)
+{
+    KILN_CHECK(kiln__need_node(p, v));
+    if (r->node_count == KILN__REARRANGE_OPERANDS_MAX)
+        return fail(p, c, KILN_ERR_ARGUMENT_COUNT, "takes no so many arrays");
+    r->nodes[r->node_count++] = kiln__graph_number(p->graph, v->node);
+    return KILN_OK;
+}
+
+static kiln_status add_numbers(kiln__parser *p, kiln__parsed_call *c, const kiln__parsed *v,
+                               reading *r, size_t *count)
+{
+    const size_t items = v->kind == KILN__PARSED_TUPLE ? v->count : 1;
+
+    for (size_t k = 0; k < items; k++) {
+        kiln__parsed one = *v;
+        if (v->kind == KILN__PARSED_TUPLE)
+            kiln__set_node(&one, v->items[k]);
+        if (r->number_count + r->axis_count >= NUMBERS_MAX - 2)
+            return fail(p, c, KILN_ERR_ARGUMENT_COUNT, "takes no so many numbers");
+        KILN_CHECK(kiln__need_integer(p, &one, &r->numbers[r->number_count + r->axis_count]));
+        ++*count;
+    }
+    return KILN_OK;
+}
+
+static kiln_status read_call(kiln__parser *p, kiln__parsed_call *c, reading *r)
+{
+    const function *f = r->f;
+    size_t at = 0;
+
+    if (f->list && (c->count == 0 || c->arg[0].kind != KILN__PARSED_TUPLE || c->arg[0].count == 0))
+        return fail(p, c, KILN_ERR_ARGUMENT, "needs a list of arrays: [x, y]");
+    for (size_t k = 0; f->list && k < c->arg[0].count; k++) {
+        kiln__parsed one = c->arg[0];
+        kiln__set_node(&one, c->arg[0].items[k]);
+        KILN_CHECK(add_node(p, c, &one, r));
+    }
+    for (at = f->list ? 1 : 0; !f->list && at < (size_t)f->arrays; at++) {
+        if (at >= c->count)
+            return fail(p, c, KILN_ERR_ARGUMENT_COUNT, "needs an array");
+        KILN_CHECK(add_node(p, c, &c->arg[at], r));
+    }
+    if (f->what == KILN_REARRANGE_PAD && f->finish == pad && c->count > 2) /* the constant */
+        KILN_CHECK(add_node(p, c, &c->arg[--c->count], r));
+    for (; at < c->count; at++)
+        if (c->arg[at].kind != KILN__PARSED_NONE)
+            KILN_CHECK(add_numbers(p, c, &c->arg[at], r, &r->number_count));
+    if (r->number_count < (size_t)f->least || r->number_count > (size_t)f->most)
+        return fail(p, c, KILN_ERR_ARGUMENT_COUNT, "does not take so many arguments");
+    for (size_t k = r->number_count; k < 3 && k < (size_t)f->most && f->most <= 3 && !f->list; k++)
+        r->numbers[r->number_count++] = f->missing[k];
+    if ((c->axis.width != 0 && !f->takes_axis) || c->keepdims.width != 0 ||
+        (c->mode_bytes > 0 && f->finish != pad))
+        return fail(p, c, KILN_ERR_NAME, "does not take this argument");
+    r->has_axis = c->axis.width != 0 && c->axis.kind != KILN__PARSED_NONE;
+    return r->has_axis ? add_numbers(p, c, &c->axis, r, &r->axis_count) : KILN_OK;
+}
+
+kiln_status kiln__apply_arranging(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,
+                                  bool *known)
+{
+    reading r;
+
+    for (size_t k = 0; k < KILN_COUNT_OF(functions); k++) {
+        if (!kiln__same_word(c->name, c->bytes, functions[k].name))
+            continue;
+        memset(&r, 0, sizeof r);
+        r.f = &functions[k];
+        *known = true;
+        KILN_CHECK(read_call(p, c, &r));
+        return functions[k].finish(p, c, &r, out);
+    }
+    return KILN_OK;
+}

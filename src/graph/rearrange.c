@@ -1,0 +1,102 @@
+/*
+ * rearrange.c - rearrangements of arrays at once: views, or a graph of one node.
+ *
+ *     operands > [view: geometry] > view
+ *              > [else: a graph, recorded, run and destroyed] > array
+ */
+#include "kiln/rearrange.h"
+#include "graph/graph.h"
+
+static kiln_status view(kiln_rearrangement what, const kiln_array *array, const int64_t *numbers,
+                        size_t count, kiln_array **out, kiln_error *err)
+{
+    int64_t strides[KILN_RANK_MAX + 1] = {0};
+    kiln__arranged g;
+    char *data = array->data;
+
+    KILN_CHECK(kiln__arrange_view(what, numbers, count, array->rank, array->shape, &g, err));
+    for (int a = 0; a < array->rank; a++) {
+        if (array->size > 0)
+            data += g.map[a].start * array->strides[a];
+        if (g.map[a].from >= 0)
+            strides[g.map[a].from] += g.map[a].step * array->strides[a];
+    }
+    for (int a = 0; a < g.rank; a++)
+        if (g.shape[a] == 0)
+            data = array->data;
+    return kiln__array_view(array, g.rank, g.shape, strides, data, out, err);
+}
+
+/* Find the arrays' context. */
+static kiln_status find_context(kiln_rearrangement what, const kiln_arg *operands, size_t count,
+                                kiln_context **ctx, kiln_error *err)
+{
+    const char *name = kiln_rearrangement_name(what);
+    kiln__number number;
+
+    for (size_t k = 0; k < count; k++) {
+        if (kiln__arg_number(&operands[k], &number))
+            continue;
+        if (operands[k].kind != KILN_ARG_ARRAY)
+            return kiln__fail(err, KILN_ERR_ARGUMENT,
+                              "%s: operand %zu is neither an array nor a number", name, k + 1);
+        KILN_CHECK(kiln__array_check(operands[k].value.array, *ctx, "an operand", err));
+        *ctx = operands[k].value.array->ctx;
+    }
+    if (*ctx == NULL)
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "%s: no operand is an array", name);
+    return KILN_OK;
+}
+
+/* A graph of one rearrangement, whose inputs are the operands. */
+static kiln_status record(kiln_context *ctx, kiln_rearrangement what, size_t operand_count,
+                          const int64_t *numbers, size_t number_count, kiln_graph **out,
+                          kiln_error *err)
+{
+    kiln_node nodes[KILN__REARRANGE_OPERANDS_MAX];
+    const char *name = kiln_rearrangement_name(what);
+    kiln_graph_options opts = KILN_GRAPH_OPTIONS_INIT;
+    char text[32];
+
+    opts.name = "kiln_rearrange";
+    opts.wide = -1;
+    KILN_CHECK(kiln_graph_create(ctx, &opts, out, err));
+    for (size_t k = 0; k < operand_count; k++) {
+        snprintf(text, sizeof text, "x%zu", k + 1);
+        nodes[k] = kiln_node_input(*out, text, KILN_DTYPE_NONE, -1, name, 0);
+    }
+    const kiln_node z =
+        kiln_node_rearrange(what, nodes, operand_count, numbers, number_count, name, 0);
+    kiln_node_output(*out, "z", z, name, 0);
+    return kiln_graph_compile(*out, err);
+}
+
+kiln_status kiln_array_rearrange(kiln_rearrangement what, const kiln_arg *operands,
+                                 size_t operand_count, const int64_t *numbers, size_t number_count,
+                                 kiln_array **out, kiln_error *err)
+{
+    kiln_arg args[KILN__REARRANGE_OPERANDS_MAX + 1];
+    kiln_context *ctx = NULL;
+    kiln_graph *graph = NULL;
+    kiln_array *made = NULL;
+    kiln_status status = KILN_OK;
+
+    KILN_CHECK_NULL(out, err);
+    *out = NULL;
+    KILN_CHECK(kiln__arrange_check(what, operand_count, number_count, err));
+    KILN_CHECK_NULL(operands, err);
+    if (number_count > 0)
+        KILN_CHECK_NULL(numbers, err);
+    KILN_CHECK(find_context(what, operands, operand_count, &ctx, err));
+    if (kiln__arrange_is_view(what))
+        return view(what, operands[0].value.array, numbers, number_count, out, err);
+    KILN_TRY(record(ctx, what, operand_count, numbers, number_count, &graph, err));
+    memcpy(args, operands, operand_count * sizeof *args);
+    args[operand_count] = kiln_arg_out(&made);
+    KILN_TRY(kiln_graph_run(graph, args, operand_count + 1, NULL, err));
+    *out = made;
+
+done:
+    kiln_graph_destroy(graph);
+    return status;
+}
