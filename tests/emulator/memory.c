@@ -25,7 +25,7 @@
 
 #include "fake_driver.h"
 
-enum { AREAS = 256, SYNCS = 1 << 14 };
+enum { AREAS = 256, SYNCS = 1 << 13, PROBES = 16 };
 
 /* What is kept of a block of device memory. */
 typedef struct area {
@@ -45,7 +45,7 @@ typedef struct sync_word {
     uint32_t known[EMU_WARPS];
 } sync_word;
 
-static sync_word syncs[SYNCS];
+static sync_word syncs[2][SYNCS]; /* of device memory, of shared memory */
 
 void emu_memory_begin(void)
 {
@@ -96,16 +96,28 @@ void emu_memory_shuffle(emu_block *block, unsigned warp, unsigned lanes)
             learn(threads[k].heard, all);
 }
 
+/* Shared memory of all blocks has the same addresses, so the block is part of the key. Words of shared
+ * memory have a table of their own, in which those of a block that runs are not forgotten: the words of
+ * device memory that blocks look at are any number. */
 static sync_word *sync_of(uintptr_t at)
 {
-    sync_word *s = &syncs[(at / 4 * 2654435761u >> 7) % SYNCS];
+    const emu_module *m = emu_running->module;
+    const uint32_t id = emu_now->home->id;
+    const bool shared = at >= (uintptr_t)m->shared_low && at < (uintptr_t)m->shared_high;
+    const size_t first = (at / 4 + (size_t)id * 40503u) * 2654435761u >> 7;
+    sync_word *oldest = NULL;
 
-    if (s->at != at || s->block != emu_now->home->id) {
-        memset(s, 0, sizeof *s);
-        s->at = at;
-        s->block = emu_now->home->id;
+    for (size_t k = 0; k < PROBES; k++) {
+        sync_word *s = &syncs[shared][(first + k) % SYNCS];
+        if (s->at == at && s->block == id)
+            return s;
+        if (oldest == NULL || s->block < oldest->block)
+            oldest = s;
     }
-    return s;
+    memset(oldest, 0, sizeof *oldest);
+    oldest->at = at;
+    oldest->block = id;
+    return oldest;
 }
 
 static void acquire(const void *at)

@@ -54,6 +54,12 @@ static const probe probes[] = {
      "__shared__ int s[128]; s[threadIdx.x] = threadIdx.x; __syncwarp(); "
      "int v = s[threadIdx.x ^ 32]; if (threadIdx.x == 0) p[0] = v;",
      "with no barrier between", 0},
+    {"flags_of_blocks_at_one_address",
+     "__shared__ volatile int flag; __shared__ int s[32]; if (threadIdx.x == 0) flag = 0; "
+     "__syncthreads(); for (int k = 1; k < 100; k++) { if (threadIdx.x == 0) { s[0] = k; "
+     "__threadfence_block(); flag = k; } if (threadIdx.x == 64) { while (flag != k) { } "
+     "__threadfence_block(); if (s[0] == k && blockIdx.x == 0) p[0] = k; } __syncthreads(); }",
+     NULL, 99},
     {"shuffle",
      "int v = __shfl_xor_sync(0xffffffffu, (int)threadIdx.x, 5); "
      "v += __shfl_up_sync(0xffffffffu, (int)threadIdx.x, 1); "
