@@ -192,39 +192,59 @@ static void rows_on_cuda(kiln__plan *plan, const kiln__walk *seq, int units, int
 
 /* ---- cuda: columns that carriers serve ---- */
 
-/* Bytes of an element's inputs that tiles have in shared memory: of those that run along the
- * columns, and of the widest of them. */
-static int64_t staged_bytes(const kiln__walk *seq, const kiln__variant *v, int64_t *widest)
+/* What tiles have in shared memory: inputs that run along the columns, and where a tile is one piece of
+ * memory, outputs. */
+static bool is_staged(const kiln__walk *seq, const kiln__variant *v, int k)
 {
-    int64_t bytes = 0;
+    return seq->output[k] ? v->scan.flat != 0 : v->access[seq->param[k]] == KILN__ACCESS_VECTOR;
+}
+
+/* Bytes of an element's inputs there, and of the widest of them. `results`: of its outputs, 0 where the
+ * only one takes the place of the first input. */
+static int64_t staged_bytes(const kiln__walk *seq, const kiln__variant *v, int64_t *widest,
+                            int64_t *results)
+{
+    int64_t bytes = 0, first = 0;
+    int outputs = 0;
+
     *widest = 1;
+    *results = 0;
     for (int k = 0; k < seq->count; k++) {
-        if (seq->output[k] || v->access[seq->param[k]] != KILN__ACCESS_VECTOR)
-            continue;
-        bytes += seq->itemsize[k];
-        *widest = seq->itemsize[k] > *widest ? seq->itemsize[k] : *widest;
+        const int64_t size = seq->itemsize[k];
+        if (seq->output[k]) {
+            *results += size;
+            outputs++;
+        } else if (is_staged(seq, v, k)) {
+            first = bytes == 0 ? size : first;
+            bytes += size;
+            *widest = size > *widest ? size : *widest;
+        }
     }
+    if (outputs == 1 && *results == first)
+        *results = 0;
     return bytes;
 }
 
-/* Whether a tile of all columns is one piece of memory in each of those inputs. */
+/* Whether a tile of all columns is one piece of memory in each input that runs along them, and in each
+ * output. */
 static bool rows_touch(const kiln__walk *keep, const kiln__walk *seq, const kiln__variant *v)
 {
     for (int k = 0; k < seq->count; k++)
-        if (!seq->output[k] && v->access[seq->param[k]] == KILN__ACCESS_VECTOR &&
-            seq->stride[k][0] != keep->shape[0] * seq->itemsize[k])
+        if (v->access[seq->param[k]] == KILN__ACCESS_VECTOR
+                ? seq->stride[k][0] != keep->shape[0] * seq->itemsize[k]
+                : seq->output[k])
             return false;
     return keep->rank == 1;
 }
 
-/* Elements of an access to those inputs: no more than 16 bytes of any, none that straddles `whole`
+/* Elements of an access to what is staged: no more than 16 bytes of any, none that straddles `whole`
  * elements, all aligned. */
 static int staged_access(const kiln__walk *keep, const kiln__walk *seq,
                          const kiln__operand *operands, const kiln__variant *v, int64_t whole)
 {
     int64_t access = ACCESS_BYTES;
     for (int k = 0; k < seq->count; k++) {
-        if (seq->output[k] || v->access[seq->param[k]] != KILN__ACCESS_VECTOR)
+        if (!is_staged(seq, v, k))
             continue;
         uint64_t low_bits = kiln__walk_begin(seq, k, operands);
         for (int a = 0; a < keep->rank - 1; a++)
@@ -252,13 +272,14 @@ static int64_t lanes_across(int64_t columns, int64_t widest, int64_t part)
     return kiln__least(across, kiln__power_up(columns));
 }
 
-/* Neighbouring rows of a thread, of two tiles that have room beside the sums of warps. Where a warp
- * has several rows of lanes their number is odd, so that they read from different banks. */
-static int64_t carried_rows(int64_t across, int64_t staged, int64_t part)
+/* Neighbouring rows of a thread, of tiles of so many bytes an element that have room beside the sums of
+ * warps. Where a warp has several rows of lanes their number is odd, so that they read from different
+ * banks. */
+static int64_t carried_rows(int64_t across, int64_t bytes, int64_t part)
 {
     const int64_t room = CARRIED_BYTES - CARRIER_WARPS * across * part;
     const int64_t rows =
-        kiln__least(staged > 0 ? room / (2 * BLOCK_THREADS * staged) : UNROLL_MAX, CARRIED_ROWS);
+        kiln__least(bytes > 0 ? room / (BLOCK_THREADS * bytes) : UNROLL_MAX, CARRIED_ROWS);
     return across < WARP_THREADS && rows > 1 ? (rows - 1) | 1 : rows;
 }
 
@@ -270,15 +291,15 @@ static void carry_columns(kiln__plan *plan, const kiln__walk *keep, const kiln__
     kiln__variant *v = &plan->variant;
     const int last = v->keep_rank - 1;
     const int64_t columns = plan->shape[last], length = plan->word[KILN__WORD_LENGTH];
-    int64_t widest;
-    const int64_t staged = staged_bytes(seq, v, &widest);
+    int64_t widest, results;
+    const int64_t staged = staged_bytes(seq, v, &widest, &results);
     const bool flat = rows_touch(keep, seq, v) && staged > 0 &&
                       columns <= (part > ACCESS_BYTES ? COLUMNS_ACROSS_MIN : WARP_THREADS);
     const int64_t across = flat ? kiln__power_up(columns) : lanes_across(columns, widest, part);
     const int64_t outer = plan->word[KILN__WORD_OUTPUTS] / columns;
     const int64_t tiles = outer * kiln__divide_up(columns, across);
     const int64_t threads = BLOCK_THREADS / across; /* above each other */
-    int64_t rows = carried_rows(across, staged, part);
+    int64_t rows = carried_rows(across, 2 * staged + (flat ? results : 0), part);
 
     if (tiles > CARRIED_TILES || rows < 1)
         return;

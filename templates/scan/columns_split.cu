@@ -11,27 +11,29 @@
 //#        `carrier`
 //#
 //# As in rows_split.cu a block publishes the sums of a tile one tile before it needs the sum of
-//# everything above it:
+//# everything above it, and the loads of the tile after that are on their way meanwhile:
 //#
-//#     tile n - 1:   loaded, sums published |     wait, write |
-//#     tile n:                      load .. | sums published  |     wait, write |
-//#     tile n + 1:                                      load .. | sums published
+//#     tile n - 1:  sums published |              wait, write |
+//#     tile n:      load ......... | sums published           |           wait, write |
+//#     tile n + 1:                 |    load ................ | sums published
 //#
 //# Inputs lie in one of two buffers in shared memory, because threads load other elements than they
 //# sum: a lane loads 16 neighbouring bytes, be they in one row of many columns or in several rows
-//# of few. Inputs that are not contiguous along the columns are read where they are.
+//# of few. Inputs that are not contiguous along the columns are read where they are. Results of few
+//# columns without gaps go to memory in the same way.
 //#
 //# A block waits only for sums above its tile, which have smaller tickets. Every word is zero again
 //# when the kernel ends, as in rows_split.cu.
-//% own A F G K N Q R U V a above above_mask acc across all all_of along_ answer args ask at_ at_0
-//% own await base base_ based before begin bits blocks bytes c carriers carries carry clear col
-//% own columns coming d done e end_ find first found from from_left g groups groups_of has
-//% own has_all height held held_base here i identity inside j joined k keep_ticket known lane
-//% own lead left length load look many map message message_bytes more n next next_all out_ over p
-//% own part part_bits part_of part_words pitch place place_of post publish q quot_ r reduce reg_
-//% own rest row rows_left run sent shared slot stage_bytes start step steps store stride sum sums
-//% own super take taken there ticket tile tiles to to_ told total total_run turn turns ty u v
-//% own valid value value_of warp warps whole word written
+//% own A a above above_mask acc across all all_of along_ answer args ask at_ at_0 await base base_
+//% own based before begin bits blocks buffer_bytes bytes c carriers carries carry clear col columns
+//% own coming d done e end_ F fetch find first found from from_left G g groups groups_of has
+//% own has_all height held held_base here i identity in_place inside j joined K k keep_ticket known
+//% own lane lead left length load look many map message message_bytes more N n next next_all out_
+//% own out_of over p part part_bits part_of part_words past_ piece_ pitch place place_of post
+//% own publish Q q quot_ R r reduce reg_ rest result_ result_bytes row run sent shared
+//% own slot stage_bytes start step steps store stride sum sums super take taken there ticket tile
+//% own tiles to to_ told total total_run turn turns ty U u V v valid valid_of value value_of warp
+//% own warps whole word written
 //% insert scan/common.cu:shuffle
 //% insert scan/common.cu:publish
 //# The number of blocks that must be resident is chosen here, because only the compiler knows how
@@ -70,28 +72,30 @@ ${entry}(const __grid_constant__ args a)
     if (taken >= total)
         return;
 
+//% insert :fetch
     // Of the tile that is held: what stands above the thread's rows in it, below its first rows.
     part held_base;
     int slot = 0;
+    fetch(taken);
     for (;;) {
         const bool more = taken < total;
         ${index} next = total;
         part base;
+        // All have read what the buffer held, and the results of the tile before.
+        __syncthreads();
         if (more) {
             const ${index} step = a.by_splits.quotient(taken), begin = step * height;
             const columns here = find(taken - step * tiles);
             unsigned char *const place_of = shared + slot * stage_bytes;
-//% insert :stage
+//% insert :place
 //% insert :tell
-        } else {
-            __syncthreads();
         }
         if (written >= 0 && threadIdx.x < K)
             clear(carries + (written * K + c) * part_words);
         if (held >= 0) {
             const ${index} step = a.by_splits.quotient(held), begin = step * height;
             const columns here = find(held - step * tiles);
-            const unsigned char *const place_of = shared + (1 - slot) * stage_bytes;
+            unsigned char *const place_of = shared + (1 - slot) * stage_bytes;
 //% insert :hear
         }
         written = held;
@@ -200,10 +204,11 @@ ${entry}(const __grid_constant__ args a)
                         all_of[to * K + c] = next_all;
                         groups_of[to * K + c] = next;
                     }
-                    __threadfence_block();
                     __syncwarp();
-                    if (lane == 0)
+                    if (lane == 0) {
+                        __threadfence_block(); // of what all lanes have written
                         message[to] = (int)n + 2;
+                    }
                     sent = true;
                 }
                 if (known && over && done < lead) {
@@ -242,9 +247,36 @@ ${entry}(const __grid_constant__ args a)
 //% end
         stage_bytes
     };
-    // Two tiles; a carrier has messages there.
+//% if flat
+    // Results of a tile lie behind each other as well: those of one output in the place of an input of
+    // as many bytes, of which every element has been read by the thread that writes there.
+    enum : int {
+//% for p in outputs
+        result_${p.name}, past_${p.name} = result_${p.name} + height * K * (int)sizeof(${p.type}) - 1,
+//% end
+        result_bytes
+    };
+    constexpr bool in_place = (0
+//% for p in outputs
+        + 1
+//% end
+        ) == 1 && (false
+//% for p in inputs
+//% if p.vector
+        || (at_${p.name} == 0 && end_${p.name} + 1 == result_bytes)
+//% end
+//% end
+        );
+    constexpr int buffer_bytes = 2 * stage_bytes + (in_place ? 0 : result_bytes);
+//% else
+    constexpr int buffer_bytes = 2 * stage_bytes;
+//% end
+    // Two tiles, and results; a carrier has messages there.
     constexpr int message_bytes = 2 * N * K * (int)sizeof(part);
-    __shared__ alignas(16) unsigned char shared[2 * stage_bytes > message_bytes ? 2 * stage_bytes : message_bytes];
+    __shared__ alignas(16) unsigned char shared[buffer_bytes > message_bytes ? buffer_bytes : message_bytes];
+//% if flat
+    auto out_of = [&](unsigned char *const held) { return in_place ? held : shared + 2 * stage_bytes; };
+//% end
     struct columns {
         int width; // columns that the tile has
 //% for p in walking
@@ -301,63 +333,72 @@ ${entry}(const __grid_constant__ args a)
         );
     };
 
-//% part stage
-//# Phase 1 of a tile: copy its inputs to shared memory, row after row. All loads are issued before
-//# the first is waited for, and before the last use of what the buffer still holds.
-            constexpr int A = (height * K / V + G - 1) / G; // accesses of a thread
+//% part fetch
+//# Phase 1 of a tile: fetch(ticket) loads its inputs, row after row, into registers. A tile of
+//# several rows of memory repeats the last one below the end.
+    constexpr int A = (height * K / V + G - 1) / G; // accesses of a thread
 //% for p in inputs
 //% if p.vector
-            ${p.type} reg_${p.name}[A][V];
+    ${p.type} reg_${p.name}[A][V];
 //% end
 //% end
 //% if flat
-            // The tile is one piece of memory, and kiln__valid elements of it are there.
-            const ${index} rows_left = length - begin;
-            const int valid = (rows_left < height ? (int)rows_left : height) * pitch;
-            #pragma unroll
-            for (int k = 0; k < A; k++) {
-                const int e = (threadIdx.x + k * G) * V;
-                if (e + V <= valid) {
+    // The tile is one piece of memory; so many elements of it are there.
+    auto valid_of = [&](const ${index} begin) -> int {
+        return (int)(length - begin < height ? length - begin : height) * pitch;
+    };
+//% end
+    auto fetch = [&](const ${index} ticket) {
+        const ${index} step = a.by_splits.quotient(ticket), begin = step * height;
+        const columns here = find(ticket - step * tiles);
+//% if flat
+        const int valid = valid_of(begin);
+        #pragma unroll
+        for (int k = 0; k < A; k++) {
+            const int e = (threadIdx.x + k * G) * V;
+            if (e + V <= valid) {
 //% for p in inputs
 //% if p.vector
-                    load(reg_${p.name}[k], (const ${p.type} *)(here.row_${p.name} + along_${p.name}(begin)) + e);
+                load(reg_${p.name}[k], (const ${p.type} *)(here.row_${p.name} + along_${p.name}(begin)) + e);
 //% end
 //% end
-                } else if (e < height * pitch) {
-                    #pragma unroll
-                    for (int v = 0; v < V; v++) {
-                        const int i = e + v;
-                        const int there = i < valid ? i : valid - pitch + i % pitch;
+            } else if (e < height * pitch) {
+                #pragma unroll
+                for (int v = 0; v < V; v++) {
+                    const int i = e + v;
+                    const int there = i < valid ? i : valid - pitch + i % pitch;
 //% for p in inputs
 //% if p.vector
-                        reg_${p.name}[k][v] = ((const ${p.type} *)(here.row_${p.name} + along_${p.name}(begin)))[there];
+                    reg_${p.name}[k][v] = ((const ${p.type} *)(here.row_${p.name} + along_${p.name}(begin)))[there];
 //% end
 //% end
-                    }
                 }
             }
-            const int all = height * pitch;
+        }
 //% else
-            constexpr int all = height * K, across = K / V;
-            #pragma unroll
-            for (int k = 0; k < A; k++) {
-                const int n = threadIdx.x + k * G, row = n / across, e = n % across * V;
-                const ${index} j = begin + row < length ? begin + row : length - 1;
-                const int col = e < here.width ? e : here.width - V;
-                if (n * V < all) {
+        constexpr int across = K / V;
+        #pragma unroll
+        for (int k = 0; k < A; k++) {
+            const int n = threadIdx.x + k * G, row = n / across, e = n % across * V;
+            const ${index} j = begin + row < length ? begin + row : length - 1;
+            const int col = e < here.width ? e : here.width - V;
+            if (n * V < height * K) {
 //% for p in inputs
 //% if p.vector
-                    load(reg_${p.name}[k], (const ${p.type} *)(here.row_${p.name} + along_${p.name}(j)) + col);
+                load(reg_${p.name}[k], (const ${p.type} *)(here.row_${p.name} + along_${p.name}(j)) + col);
 //% end
 //% end
-                }
             }
+        }
 //% end
-            __syncthreads();
+    };
+
+//% part place
+//# Phase 2: what was loaded goes to the tile's buffer.
             #pragma unroll
             for (int k = 0; k < A; k++) {
                 const int e = (threadIdx.x + k * G) * V;
-                if (e < all) {
+                if (e < height * pitch) {
 //% for p in inputs
 //% if p.vector
                     store((${p.type} *)(place_of + at_${p.name}) + e, reg_${p.name}[k]);
@@ -367,7 +408,7 @@ ${entry}(const __grid_constant__ args a)
             }
 
 //% part tell
-//# Phases 2 and 3a: sum the current tile and publish the sum, and ask for the next ticket. `base`
+//# Phase 3: sum the tile and publish the sum, and load the tile of the next ticket meanwhile. `base`
 //# is the sum of the tile's rows above the thread's own, unless these are the first.
             int coming;
             if (threadIdx.x == 0)
@@ -390,6 +431,8 @@ ${entry}(const __grid_constant__ args a)
                 keep_ticket(coming);
             __syncthreads();
             next = ticket;
+            if (next < total)
+                fetch(next);
             bool based = false;
             #pragma unroll
             for (int k = 0; k < N - 1; k++)
@@ -404,7 +447,7 @@ ${entry}(const __grid_constant__ args a)
                 publish(sums + (taken * K + c) * part_words, reduce(base, sum), 1);
 
 //% part hear
-//# Phases 3b and 4: the sum of everything above the held tile arrives and is combined with that of
+//# Phase 4: the sum of everything above the held tile arrives and is combined with that of
 //# the rows above the thread's own in the tile; from there the thread's rows are summed again and
 //# stored.
             part acc = held_base;
@@ -416,13 +459,13 @@ ${entry}(const __grid_constant__ args a)
             }
             const ${index} start = begin + ty * U;
             const bool inside = c < here.width;
-            #pragma unroll
+            #pragma unroll 4 // the next tile's inputs are in registers
             for (int u = 0; u < U; u++) {
                 const ${index} j = start + u;
                 if (!inside || j >= length)
                     continue;
 //% for p in outputs
-                ${p.type} *const to_${p.name} = (${p.type} *)(here.row_${p.name} + c * (${index})a.stride_${p.name}_${keep_last} + along_${p.name}(j));
+                [[maybe_unused]] ${p.type} *const to_${p.name} = (${p.type} *)(here.row_${p.name} + c * (${index})a.stride_${p.name}_${keep_last} + along_${p.name}(j));
                 ${p.type} out_${p.name}[1];
 //% if p.read_first
                 load(out_${p.name}, to_${p.name});
@@ -442,6 +485,31 @@ ${entry}(const __grid_constant__ args a)
 //% end
                 );
 //% for p in outputs
+//% if flat
+                ((${p.type} *)(out_of(place_of) + result_${p.name}))[(ty * U + u) * pitch + c] = out_${p.name}[0];
+//% else
                 store(to_${p.name}, out_${p.name});
 //% end
+//% end
             }
+//% if flat
+            __syncthreads();
+            const int valid = valid_of(begin);
+            #pragma unroll
+            for (int k = 0; k < A; k++) {
+                const int e = (threadIdx.x + k * G) * V;
+                if (e + V <= valid) {
+//% for p in outputs
+                    ${p.type} piece_${p.name}[V];
+                    load(piece_${p.name}, (const ${p.type} *)(out_of(place_of) + result_${p.name}) + e);
+                    store((${p.type} *)(here.row_${p.name} + along_${p.name}(begin)) + e, piece_${p.name});
+//% end
+                } else {
+                    for (int i = e; i < valid; i++) {
+//% for p in outputs
+                        ((${p.type} *)(here.row_${p.name} + along_${p.name}(begin)))[i] = ((const ${p.type} *)(out_of(place_of) + result_${p.name}))[i];
+//% end
+                    }
+                }
+            }
+//% end
