@@ -78,6 +78,8 @@ static const placed shapes[] = {
     {"rows of 100", 2, {701, 100}, .axis = 1, .flags = EX},
     {"odd rows", 2, {301, 257}, .axis = 1},
     {"misaligned rows", 2, {101, 63}, {.step = {2, 1}, .offset = 1}, {.offset = 3}, 1, EX | RV},
+    {"rows in reverse", 2, {31, 1000}, .axis = 1, .flags = RV},
+    {"all in reverse", 1, {30004}, .axis = 0, .flags = EX | RV},
     {"columns", 2, {301, 256}, .axis = 0},
     {"columns in reverse", 2, {301, 256}, .axis = 0, .flags = RV},
     {"odd columns", 2, {301, 257}, {.offset = 1}, {.offset = 0}, 0, EX},

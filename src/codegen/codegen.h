@@ -335,7 +335,8 @@ typedef enum kiln__access {
     KILN__ACCESS_COLUMN,  /* row programs: the same for every row, so loaded where it is used */
     KILN__ACCESS_ONCE,    /* reductions on cuda: vectors of 16 bytes, each of them read once */
     KILN__ACCESS_WINDOW,  /* out of a window that other inputs may share (window.c) */
-    KILN__ACCESS_STAGED   /* through the panels of a tile of results (reduce_tile.c) */
+    KILN__ACCESS_STAGED,  /* through the panels of a tile of results (reduce_tile.c) */
+    KILN__ACCESS_BACK     /* scans on cuda: vectors, of which the first element comes last in memory */
 } kiln__access;
 
 /* What each family adds to a variant. */
@@ -387,6 +388,8 @@ typedef struct kiln__row_variant {
                         row */
     uint8_t peel; /* rows begin anywhere: accesses are aligned, and the elements before the first and
                    * behind the last one have threads of their own */
+    uint8_t stage; /* bytes of an access that copies rows to shared memory, where a thread takes whole
+                    * ones, and results from there; 0: none is copied */
 } kiln__row_variant;
 
 /* Everything of a plan that shapes the source: what all families have, and a member of the family's

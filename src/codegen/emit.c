@@ -310,6 +310,7 @@ static int test(void *state, const char *name, size_t bytes)
         {"p.splat", is_splat(e, e->p)},
         {"p.stored", is_stored(e, e->p)},
         {"p.tile", is_tile(e, e->p)},
+        {"p.back", access_of(e, e->p) == KILN__ACCESS_BACK},
         {"p.down", is_staged(e, e->p, KILN__SIDE_DOWN)},
         {"p.across", is_staged(e, e->p, KILN__SIDE_ACROSS)},
     };
@@ -419,7 +420,8 @@ static bool put_text(const emitter *e, const char *name, size_t bytes, kiln__buf
         {"kiln_batch_greatest", ".value", "decltype(_type_reduce::value)"}};
     const char *ctype = kiln_dtype_ctype(e->v->dtype[e->p]);
     const char placeholder[2] = {p->placeholder, '\0'};
-    const bool splat = is_splat(e, e->p);
+    const bool splat = is_splat(e, e->p), once = access_of(e, e->p) == KILN__ACCESS_ONCE;
+    const bool back = access_of(e, e->p) == KILN__ACCESS_BACK;
     const kiln__transpose_tile tile = kiln__transpose_tile_of(e->def, e->v);
     const struct {
         const char *name;
@@ -433,7 +435,8 @@ static bool put_text(const emitter *e, const char *name, size_t bytes, kiln__buf
         {"p.lane", splat ? "0" : "kiln__v"},
         {"p.word", e->v->vec > 1 ? "unsigned int" : p->placeholder != 0 ? placeholder : ctype},
         {"p.skewed", tile.skew != 0 && is_skewed(e, e->p) ? "true" : "false"},
-        {"p.load", access_of(e, e->p) == KILN__ACCESS_ONCE ? "kiln__load_once" : "kiln__load"},
+        {"p.load", once ? "kiln__load_once" : back ? "kiln__load_back" : "kiln__load"},
+        {"p.store", back ? "kiln__store_back" : "kiln__store"},
         {"p.raw_contiguous", e->v->raw_contiguous[e->p] ? "true" : "false"},
         {"x.name", kiln__number_name((size_t)e->number)},
         {"batch", BATCHES[e->batch][0]},

@@ -179,7 +179,10 @@ void kiln__row_slots(const emitter *e, slot_list *l)
 {
     static const kiln__word words[] = {KILN__WORD_OUTPUTS, KILN__WORD_LENGTH, KILN__WORD_COUNT_ALL,
         KILN__WORD_CHUNK, KILN__WORD_SPLITS, KILN__WORD_PARTS, KILN__WORD_TICKETS};
-    for (size_t w = 0; w < (on_cuda(e) || e->v->row.tile == 0 ? 3u : KILN_COUNT_OF(words)); w++)
+    const size_t count = e->v->row.stage != 0                    ? 4
+                         : on_cuda(e) || e->v->row.tile == 0 ? 3
+                                                             : KILN_COUNT_OF(words);
+    for (size_t w = 0; w < count; w++)
         add_slot(l, KILN__SLOT_WORD, 0, words[w], 8);
     add_axes(l, all_axes(e), KILN__SLOT_EXTENT, 0, 8);
     add_axes(l, divided_axes(e), KILN__SLOT_DIVISOR, 0, e->v->index_bits == 32 ? 16 : 32);

@@ -93,6 +93,21 @@ static int choose_vec(const kiln__walk *inner, const kiln__walk *outer, bool who
     return vec;
 }
 
+/* Sequences that run backwards in memory are read by vectors as well, where all operands allow it. */
+static int choose_back(const kiln__walk *seq, const kiln__walk *keep, const kiln__operand *operands,
+                       kiln__variant *v)
+{
+    kiln__variant back = *v;
+
+    for (int k = 0; k < seq->count; k++)
+        if (seq->stride[k][seq->rank - 1] == -seq->itemsize[k] && !kiln__walk_is_number(seq, k))
+            back.access[seq->param[k]] = KILN__ACCESS_BACK;
+    const int vec = choose_vec(seq, keep, seq->rank > 1, operands, &back);
+    if (vec > 1)
+        *v = back;
+    return vec;
+}
+
 /* ---- cuda ------------------------------------------------------------------------------------ */
 
 /* Bytes of inputs that an element has, those that snippets assign included: kernels hold all of
@@ -440,7 +455,7 @@ static void plan_scan(const kiln__plan_request *request, kiln__plan *plan)
     const bool rows = v->layout == KILN__LAYOUT_ROWS;
     choose_access(&keep, &seq, v);
     if (backend != KILN_BACKEND_CPU && rows)
-        v->vec = (uint8_t)choose_vec(&seq, &keep, seq.rank > 1, q->operands, v);
+        v->vec = (uint8_t)choose_back(&seq, &keep, q->operands, v);
     else if (backend != KILN_BACKEND_CPU && part <= ACCESS_BYTES)
         v->vec = (uint8_t)choose_vec(&keep, &seq, true, q->operands, v);
     kiln__walk_join(&keep, &seq, plan);
@@ -497,6 +512,7 @@ const kiln__family kiln__family_scan = {
     .part_bytes_max = KILN__PART_BYTES_MAX,
     .plan = plan_scan,
     .layouts = 1u << KILN__LAYOUT_ROWS | 1u << KILN__LAYOUT_COLUMNS,
+    .accesses = 1u << KILN__ACCESS_BACK,
     .fields = fields,
     .field_count = KILN_COUNT_OF(fields),
     .refuse = refuse,

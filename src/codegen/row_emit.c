@@ -8,16 +8,13 @@
  */
 #include "codegen/row_emit.h"
 
-/* Registers of a multiprocessor; registers of a thread that hold no elements; the number of resident
- * threads above which a thread would have too few registers to compute with; and the registers for
- * inputs that a stage loads itself. From so many stages on, values of one stage that the compiler keeps
- * for another do not fit into registers. */
 enum {
-    REGISTERS = 65536,
-    REGISTERS_BESIDE = 32,
-    RESIDENT_THREADS = 1024,
-    BATCH_WORDS = 16,
-    CHAIN_STAGES = 3
+    REGISTERS = 65536,       /* of a multiprocessor */
+    REGISTERS_BESIDE = 32,   /* of a thread, that hold no elements */
+    RESIDENT_THREADS = 1024, /* more would have too few registers to compute with */
+    STAGE_RESIDENT = 5,      /* blocks that shared memory has room for */
+    BATCH_WORDS = 16,        /* registers for inputs that a stage loads itself */
+    CHAIN_STAGES = 3         /* from so many on, what one stage has computed for another has no registers */
 };
 
 static bool is_input(const kiln__row_emit *e, size_t p)
@@ -41,7 +38,7 @@ static bool is_element_input(const kiln__row_emit *e, size_t p)
 {
     const uint8_t access = e->v->access[p];
     return is_input(e, p) && (access == KILN__ACCESS_VECTOR || access == KILN__ACCESS_STRIDED ||
-                              access == KILN__ACCESS_COLUMN);
+                              access == KILN__ACCESS_COLUMN || access == KILN__ACCESS_TILE);
 }
 
 bool kiln__row_holds(const kiln__row_emit *e, size_t p)
@@ -245,7 +242,8 @@ int64_t kiln__row_access_words(const kiln__definition *def, const kiln__variant 
             after |= t >= s ? rows->value_uses[t] : 0;
         }
         for (size_t p = 0; p < def->input_count; p++)
-            if ((v->access[p] == KILN__ACCESS_VECTOR || v->access[p] == KILN__ACCESS_STRIDED) &&
+            if ((v->access[p] == KILN__ACCESS_VECTOR || v->access[p] == KILN__ACCESS_STRIDED ||
+                 v->access[p] == KILN__ACCESS_TILE) &&
                 (params >> p & 1) != 0)
                 words += words_of(v, (int64_t)kiln_dtype_size(v->dtype[p]),
                                   kiln_dtype_ctype(v->dtype[p]));
@@ -294,6 +292,8 @@ static int64_t resident_blocks(const kiln__row_emit *e)
     const int64_t threads = REGISTERS / (held + REGISTERS_BESIDE);
     const int64_t blocks = (threads < RESIDENT_THREADS ? threads : RESIDENT_THREADS) /
                            (e->v->block > 0 ? e->v->block : 1);
+    if (e->v->row.stage != 0)
+        return STAGE_RESIDENT;
     return blocks > 0 ? blocks : 1;
 }
 

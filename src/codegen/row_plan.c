@@ -8,6 +8,7 @@
  * for a whole row, the same for every row (a column's weight), or an element of its own. On CUDA
  * the elements of a row are dealt out to threads and stay in their registers:
  *
+ *     a thread        short rows of odd lengths, which pass through shared memory (`stage`)
  *     up to a warp    `group` lanes a row, several rows a block
  *     a block         rows that a warp's registers cannot hold
  *     a cluster       rows that such a block cannot hold: `split` blocks side by side (from sm_90 on)
@@ -31,7 +32,10 @@ enum {
     REGISTERS_BESIDE = 32, /* of a thread, that hold no elements */
     UNROLL_MAX = 32,
     GROUP_EACH = 4,      /* accesses a thread of a part of a warp should make */
+    GROUP_WIDE_EACH = 2, /* the same of 16 bytes, of rows of up to 32: lanes read sectors together */
     BLOCK_THREADS = 256, /* of blocks with several rows */
+    STAGE_THREADS = 128, /* of blocks that copy their rows */
+    STAGE_BLOCKS = 8,    /* of these a multiprocessor, before a thread takes several rows */
     ROW_THREADS = 256,   /* of blocks with one row: several are resident, some load, some compute */
     CLUSTER_MAX = 8,     /* what every GPU with clusters can do */
     CLUSTER_THREADS = 128, /* of a block of a cluster, where eight such blocks hold a row */
@@ -80,7 +84,7 @@ static uint8_t choose_access(const kiln__definition *def, const kiln__walk *keep
 static bool is_element(const kiln__variant *v, size_t p)
 {
     return v->access[p] == KILN__ACCESS_VECTOR || v->access[p] == KILN__ACCESS_STRIDED ||
-           v->access[p] == KILN__ACCESS_COLUMN;
+           v->access[p] == KILN__ACCESS_COLUMN || v->access[p] == KILN__ACCESS_TILE;
 }
 
 /* Widest vectors along the row that every operand allows. */
@@ -212,12 +216,90 @@ static void choose_peel(const kiln__plan_request *q, const kiln__walk *keep, con
     }
 }
 
+/* Whether operand `k` has elements of its own in every row, and these lie one behind the other. */
+static bool is_dense(const kiln__walk *keep, const kiln__walk *red, int k)
+{
+    return red->stride[k][0] == red->itemsize[k] &&
+           keep->stride[k][0] == red->itemsize[k] * red->shape[0];
+}
+
+/* Bytes of shared memory that one row of an operand takes: see part copy_in of held.cu. */
+static int64_t staged_row(const kiln__walk *red, int k)
+{
+    const int64_t bytes = red->shape[0] * red->itemsize[k];
+    return bytes + (bytes % ACCESS_BYTES == 0 ? ACCESS_BYTES : 0);
+}
+
+/* The same for all operands, and bytes of an access that copies them. 0 where some rows are neither one
+ * behind the other nor the same for all, where an output is read first, or where 16 bytes of a row can be
+ * read at once anyway. */
+static int64_t staged_rows(const kiln__plan_request *q, const kiln__walk *keep,
+                           const kiln__walk *red, const kiln__variant *v, int *access)
+{
+    uint64_t low_bits = ACCESS_BYTES;
+    int64_t in = 0, out = 0;
+    int widest = 0, inputs = 0, outputs = 0;
+
+    for (int k = 0; k < red->count; k++) {
+        const kiln__param *param = &q->def->params[red->param[k]];
+        if (!is_element(v, red->param[k]) || v->access[red->param[k]] == KILN__ACCESS_COLUMN)
+            continue;
+        if (keep->rank != 1 || red->rank != 1 || !is_dense(keep, red, k) ||
+            (param->output && param->read_first))
+            return 0;
+        widest = v->vec * red->itemsize[k] > widest ? v->vec * red->itemsize[k] : widest;
+        low_bits |= kiln__walk_begin(red, k, q->operands) + (uint64_t)keep->begin[k];
+        *(param->output ? &outputs : &inputs) += 1;
+        *(param->output ? &out : &in) += staged_row(red, k);
+    }
+    *access = (int)(low_bits & (~low_bits + 1)); /* whole elements, as every array is aligned */
+    if (widest >= ACCESS_BYTES || inputs == 0)
+        return 0;
+    return inputs == 1 && outputs == 1 && in == out ? in : in + out;
+}
+
+/* Short rows of odd lengths are copied by accesses that are whole whatever their length is, and one thread
+ * holds each. */
+static void choose_stage(const kiln__plan_request *q, const kiln__walk *keep, const kiln__walk *red,
+                         kiln__plan *plan)
+{
+    kiln__variant single = plan->variant, *v = &plan->variant;
+    const int64_t rows = kiln__walk_size(keep), units = q->device.units;
+    int64_t threads = STAGE_THREADS, each;
+    int access = 0;
+    const int64_t bytes = staged_rows(q, keep, red, v, &access);
+
+    single.vec = 1;
+    if (bytes == 0 ||
+        kiln__walk_size(red) * kiln__row_access_words(q->def, &single) > held_words())
+        return;
+    while (threads > WARP_THREADS && (threads * bytes > KILN__STAGE_BYTES || rows < threads * units))
+        threads /= 2;
+    each = KILN__STAGE_BYTES / (threads * bytes);
+    while (each > 1 && rows < each * threads * units * STAGE_BLOCKS)
+        each /= 2;
+    if (each == 0)
+        return;
+    for (int k = 0; k < red->count; k++)
+        if (is_element(v, red->param[k]) && v->access[red->param[k]] != KILN__ACCESS_COLUMN)
+            v->access[red->param[k]] = KILN__ACCESS_TILE;
+    v->vec = 1;
+    v->block = (uint16_t)threads;
+    v->row.stage = (uint8_t)access;
+    plan->word[KILN__WORD_CHUNK] = each * threads;
+}
+
 /* Part of a warp for each row, or a whole one. */
 static void fill_warp(kiln__plan *plan, int64_t length, int64_t rows, int units)
 {
     kiln__variant *v = &plan->variant;
-    const int64_t each = kiln__tuned("KILN_TUNE_ROW_EACH", GROUP_EACH);
-    int64_t group = kiln__power_up(kiln__divide_up(length, each));
+    int64_t widest = 1;
+    for (size_t p = 0; p < v->param_count; p++)
+        if (is_element(v, p) && v->vec * (int64_t)kiln_dtype_size(v->dtype[p]) > widest)
+            widest = v->vec * (int64_t)kiln_dtype_size(v->dtype[p]);
+    const bool wide = widest >= ACCESS_BYTES && length <= WARP_THREADS;
+    const int64_t each = kiln__tuned("KILN_TUNE_ROW_EACH", wide ? GROUP_WIDE_EACH : GROUP_EACH);
+    int64_t group = length == 2 && wide ? 2 : kiln__power_up(kiln__divide_up(length, each));
     int64_t block = kiln__tuned("KILN_TUNE_ROW_BLOCK", BLOCK_THREADS);
 
     group = group > WARP_THREADS ? WARP_THREADS : group;
@@ -269,6 +351,13 @@ static void fill_cuda(kiln__plan *plan, const kiln__definition *def, int units, 
     const int64_t words = kiln__row_access_words(def, v), parts = most_parts(def, v);
 
     v->layout = KILN__LAYOUT_HELD;
+    if (v->row.stage != 0) {
+        v->row.group = 1;
+        v->unroll = round_accesses(length);
+        v->row.whole = length == v->unroll ? 2 : 1;
+        plan->grid = kiln__divide_up(rows, plan->word[KILN__WORD_CHUNK]);
+        return;
+    }
     if (turned && fill_turned(v, length, words, across, parts)) {
         /* done */
     } else if (!turned && length <= WARP_THREADS * most_accesses(words)) {
@@ -378,6 +467,8 @@ static void plan_rows(const kiln__plan_request *q, kiln__plan *plan)
         v->vec = (uint8_t)choose_vec(&keep, &red, q->operands, v);
     if (cuda && !turned)
         choose_peel(q, &keep, &red, v);
+    if (cuda && !turned)
+        choose_stage(q, &keep, &red, plan);
     v->row.lanes = cuda                           ? CUDA_LANES
                    : elements >= CPU_LANES_LENGTH ? CPU_LANES
                    : elements >= CPU_PAIR_LENGTH  ? 2
@@ -411,15 +502,22 @@ static const kiln__variant_field fields[] = {
     KILN__FIELD("group", row.group, 0, 8192, true),
     KILN__FIELD("block", block, 1, 1024, true),
     KILN__FIELD("peel", row.peel, 0, 1, false),
+    KILN__FIELD("stage", row.stage, 0, ACCESS_BYTES, true),
 };
 
 static const char *refuse(const kiln__definition *def, const kiln__variant *v)
 {
-    (void)def;
     if (v->row.peel && (v->backend != KILN_BACKEND_CUDA || v->layout != KILN__LAYOUT_HELD ||
                         v->row.tile != 0 || v->row.group < 2 * WARP_THREADS ||
                         v->rank != v->keep_rank + 1))
         return "rows of such threads do not begin anywhere, unlike";
+    if (v->row.stage != 0 && (v->backend != KILN_BACKEND_CUDA || v->layout != KILN__LAYOUT_HELD ||
+                              v->row.tile != 0 || v->row.group != 1 || v->vec != 1 ||
+                              v->row.cluster != 1 || v->rank != 2 || v->keep_rank != 1))
+        return "rows are not copied in";
+    for (size_t p = 0; p < def->param_count; p++)
+        if (v->access[p] == KILN__ACCESS_TILE && v->row.stage < kiln_dtype_size(v->dtype[p]))
+            return "only short rows are copied, unlike";
     return NULL;
 }
 
@@ -437,7 +535,7 @@ const kiln__family kiln__family_row = {
     .clear = kiln__row_clear,
     .plan = plan_rows,
     .layouts = 1u << KILN__LAYOUT_HELD | 1u << KILN__LAYOUT_REREAD,
-    .accesses = 1u << KILN__ACCESS_COLUMN,
+    .accesses = 1u << KILN__ACCESS_COLUMN | 1u << KILN__ACCESS_TILE,
     .fields = fields,
     .field_count = KILN_COUNT_OF(fields),
     .refuse = refuse,

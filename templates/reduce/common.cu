@@ -1,5 +1,7 @@
 //# What reductions along rows and down columns share on CUDA; other kernels use the shuffle.
-//% own P a along_ arrive at_ exchange flip j k l n p past_ q quot_ rest_j tickets w words
+//% own N P T W a along_ apart arrive at_ b bytes chunk copy_rows exchange flip from from_pad j k l n p pad
+//% own past_ q quot_ rest_j size threads tickets to to_pad w whole words
+//% plain kiln__word type
 
 //% part coordinates
 //# at_*: where element, or access, number j lies along the reduced axes.
@@ -53,6 +55,32 @@
 //% end
 //% end
         ;
+
+//% part copy_rows
+//# A block copies `bytes` of rows of `size` bytes that lie one behind the other to or from shared memory,
+//# where they may lie `pad` bytes further apart: by accesses of W bytes, and by elements at the end.
+template <class T, int W, int threads>
+KILN_FN void copy_rows(unsigned char *to, const int to_pad, const unsigned char *from, const int from_pad, const int size, const int bytes)
+{
+    typedef typename kiln__word<W>::type chunk;
+    constexpr int N = threads > 128 ? 4 : 8; // as many as keep memory busy between all blocks
+    const int whole = bytes / W * W;
+    auto apart = [&](const int b, const int pad) { return b + (pad > 0 ? b / size * pad : 0); };
+    #pragma unroll 1
+    for (int b = threadIdx.x * W; b < whole; b += N * threads * W) {
+        chunk words[N];
+        #pragma unroll
+        for (int n = 0; n < N; n++)
+            if (b + n * threads * W < whole)
+                words[n] = *(const chunk *)(from + apart(b + n * threads * W, from_pad));
+        #pragma unroll
+        for (int n = 0; n < N; n++)
+            if (b + n * threads * W < whole)
+                *(chunk *)(to + apart(b + n * threads * W, to_pad)) = words[n];
+    }
+    for (int b = whole + threadIdx.x * (int)sizeof(T); b < bytes; b += threads * (int)sizeof(T))
+        *(T *)(to + apart(b, to_pad)) = *(const T *)(from + apart(b, from_pad));
+}
 
 //% part shuffle
 //# A value of any type from another lane, word by word: from the lane whose number differs in the

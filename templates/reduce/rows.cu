@@ -8,11 +8,14 @@
 //# shared: one part for each warp, where a group is the whole block
 //# stage:  of rows that lie one behind the other a block copies `chunk` into shared memory, in accesses
 //#         of `stage` bytes whatever their length is, and a thread then takes whole rows from there
-//% own G L M N S U W a acc all_ along_ args arrive at at_ at_0 b base_ base_J behind bytes d empty
-//% own end exchange finish first from index item j k l lane last mem_ merge mine moves n of output part
-//% own pad_ past_ past_J quot_ reg_ rest room round row_ s size_ some split take tile_ to turn u
-//% own v values warps whole
+//% own a acc all_ along_ args arrive at at_ at_0 b base_ base_J behind bytes copy_rows d empty end
+//% own exchange finish first from G index item j k L l lane last M mem_ merge mine moves N n of
+//% own output pad_ part past_ past_J quot_ reg_ rest room round row_ S s size_ some split take
+//% own tile_ turn U u v values warps whole
 //% insert reduce/common.cu:shuffle
+//% if stage
+//% insert reduce/common.cu:copy_rows
+//% end
 //% if split
 //% insert reduce/common.cu:ticket
 //% end
@@ -80,10 +83,7 @@ ${entry}(const __grid_constant__ args a)
 //# Rows kiln__first to kiln__behind of every staged input, one behind the other as in memory: read by
 //# accesses of `stage` bytes, and by elements where the array ends within one. Rows of whole accesses of
 //# 16 bytes lie 16 bytes more apart, so that threads read from different banks.
-//% own bytes chunk tile words
-//% plain kiln__word type
-    constexpr int W = ${stage};
-    typedef kiln__word<W>::type chunk;
+//% own tile
     const ${index} first = (${index})blockIdx.x * (${index})a.chunk;
     ${index} behind = first + (${index})a.chunk;
     if (behind > (${index})a.outputs)
@@ -96,26 +96,8 @@ ${entry}(const __grid_constant__ args a)
     const int pad_${p.name} = size_${p.name} % 16 == 0 ? 16 : 0;
     unsigned char *const tile_${p.name} = tile + room;
     room += (int)a.chunk * (size_${p.name} + pad_${p.name});
-    {
-        const char *const from = (const char *)a.ptr_${p.name} + (long long)first * size_${p.name};
-        const int bytes = (int)(behind - first) * size_${p.name}, whole = bytes / W * W;
-        auto to = [&](int b) { return tile_${p.name} + b + (pad_${p.name} > 0 ? b / size_${p.name} * 16 : 0); };
-        constexpr int N = ${block} > 128 ? 4 : 8; // as many as keep memory busy between all blocks
-        #pragma unroll 1
-        for (int b = threadIdx.x * W; b < whole; b += N * ${block} * W) {
-            chunk words[N];
-            #pragma unroll
-            for (int n = 0; n < N; n++)
-                if (b + n * ${block} * W < whole)
-                    words[n] = *(const chunk *)(from + b + n * ${block} * W);
-            #pragma unroll
-            for (int n = 0; n < N; n++)
-                if (b + n * ${block} * W < whole)
-                    *(chunk *)to(b + n * ${block} * W) = words[n];
-        }
-        for (int b = whole + threadIdx.x * (int)sizeof(${p.type}); b < bytes; b += ${block} * (int)sizeof(${p.type}))
-            *(${p.type} *)to(b) = *(const ${p.type} *)(from + b);
-    }
+    copy_rows<${p.type}, ${stage}, ${block}>(tile_${p.name}, pad_${p.name},
+        (const unsigned char *)a.ptr_${p.name} + (long long)first * size_${p.name}, 0, size_${p.name}, (int)(behind - first) * size_${p.name});
 //% end
 //% end
     __syncthreads();

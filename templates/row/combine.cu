@@ -14,6 +14,9 @@ union alignas(16) slot {
 };
 //% if in_warp
 //% insert reduce/common.cu:shuffle
+//% if stage
+//% insert reduce/common.cu:copy_rows
+//% end
 // Among neighbouring lanes; the first one's order of operands counts for all.
 template <int G, class P, class M> KILN_FN P in_warp(P p, const M &merge)
 {

@@ -1,20 +1,20 @@
 //# What the kernels of row programs are made of: a thread's accesses to its row, and what it does
 //# with them.
-//% own F L S U V a acc_ along_ at_ at_0 b beside cluster_arrive cluster_rank edge edge_ empty_ first
-//% own fold_ from head j l lane late_ length live load map_ merge_ only_ op out_ outside part_ quot_ rank
-//% own reg_ rest rest_j row_ slot slots step store tail type_ u v val_ value_
+//% own F L S U V a acc_ along_ at_ at_0 b begin beside cluster_arrive cluster_rank edge edge_ empty_ first
+//% own fold_ from head j l lane late_ length live load map_ merge_ number only_ op out_ outside pad_ part_
+//% own quot_ rank reg_ rest rest_j row_ size_ slot slots step store tail tile_ type_ u v val_ value_
 
 //% part place
 //# The row that this thread works on, where the row begins in every operand, and which accesses are
 //# the thread's own: first, first + step, ... below the row's length. Surplus threads repeat the
 //# last row and store nothing.
-    constexpr int U = ${unroll}, V = ${vec}, L = ${lanes}, S = ${side_by_side};
+    [[maybe_unused]] constexpr int U = ${unroll}, V = ${vec}, L = ${lanes}, S = ${side_by_side};
     // Accesses that every thread has.
     [[maybe_unused]] constexpr int F = ${full_accesses};
 //% if turned
-    const int beside = threadIdx.x % S, lane = threadIdx.x / S;
+    [[maybe_unused]] const int beside = threadIdx.x % S, lane = threadIdx.x / S;
 //% else
-    const int beside = threadIdx.x / ${group}, lane = threadIdx.x % ${group};
+    [[maybe_unused]] const int beside = threadIdx.x / ${group}, lane = threadIdx.x % ${group};
 //% end
 //% if clustered
     const int rank = cluster_rank();
@@ -27,6 +27,10 @@
 //% if !peel
     [[maybe_unused]] const ${index} length = (${index})a.length;
 //% end
+//% if stage
+    ${index} rest = number;
+    constexpr bool live = true;
+//% else
     ${index} rest = (${index})(blockIdx.x / ${cluster}) * S + beside;
 //% if one_row
     constexpr bool live = true;
@@ -35,6 +39,7 @@
     if (!live)
         rest = (${index})a.rows - 1;
 //% end
+//% end
 //% for a in keep_divided
     const ${index} quot_${a.n} = a.walk_${a.n}.quotient(rest);
     [[maybe_unused]] const ${index} at_${a.n} = rest - quot_${a.n} * (${index})a.walk_${a.n}.divisor;
@@ -42,11 +47,15 @@
 //% end
     [[maybe_unused]] const ${index} at_0 = rest;
 //% for p in walking
+//% if p.tile
+    ${p.byte} *const row_${p.name} = (${p.byte} *)tile_${p.name} + (int)(number - begin) * (size_${p.name} + pad_${p.name});
+//% else
     ${p.byte} *const row_${p.name} = (${p.byte} *)a.ptr_${p.name}
 //% for a in keep_axes
         + at_${a.n} * (${index})a.stride_${p.name}_${a.n}
 //% end
         ;
+//% end
 //% end
 //% for p in row_splat
     const ${p.type} ${p.name} = *(const ${p.type} *)row_${p.name};
@@ -80,6 +89,9 @@
 
 //% part along
 //# Bytes from the beginning of operand p's row to the access whose coordinates are at_*.
+//% if p.tile
+            const ${index} along_${p.name} = j * (int)sizeof(${p.type});
+//% else
             const ${index} along_${p.name} = 0
 //% for a in reduce_axes
                 + at_${a.n} * (${index})a.stride_${p.name}_${a.n}
@@ -88,6 +100,7 @@
                 + head * (${index})sizeof(${p.type})
 //% end
                 ;
+//% end
 
 //% part outside
 //# The arguments that a stage's function gets for the element `edge`.

@@ -5,8 +5,11 @@
 //#          the accesses t, t + step, ...: all are issued before the first is used
 //# grid:    rows / (rows of a block), times the blocks of a cluster
 //# columns: inputs that are the same for every row are loaded where they are used
-//% own F U V a acc_ along_ args edge edge_ first fold_ from j length live load map_ only_ op out_ outside
-//% own reg_ renew row_ step u val_ words
+//# stage:   of short rows that lie one behind the other a block copies `chunk` into shared memory, in
+//#          accesses of `stage` bytes whatever their length is; a thread then takes whole rows from there,
+//#          and the results go back in the same way
+//% own F U V a acc_ along_ args begin behind copy_rows edge edge_ first fold_ from held in_place j length live load map_
+//% own number only_ op out_ outside pad_ reg_ renew room row_ size_ step stored tile tile_ u val_ words
 //% if chain
 //% insert :renew
 //% end
@@ -18,6 +21,11 @@ __launch_bounds__(${block}, ${resident})
 ${entry}(const __grid_constant__ args a)
 {
 //% insert row/kernel.cpp:environment
+//% if stage
+//% insert :copy_in
+    #pragma unroll 1
+    for (${index} number = begin + threadIdx.x; number < behind; number += ${block}) {
+//% end
 //% insert row/elements.cu:place
     const ${index} from = first;
 //% for p in row_holds
@@ -81,6 +89,10 @@ ${entry}(const __grid_constant__ args a)
 //% insert row/kernel.cpp:results
     }
 //% end
+//% if stage
+    }
+//% insert :copy_out
+//% end
 }
 
 //% part renew
@@ -99,6 +111,50 @@ template <class T, int N> KILN_FN void renew(T (&at)[N])
         memcpy(at, words, sizeof words);
     }
 }
+
+//% part copy_in
+//# Rows kiln__begin to kiln__behind of every staged input. Rows of whole accesses of 16 bytes lie 16 bytes
+//# more apart, so that threads read from different banks. The results of one output lie in the place of
+//# an input of as many bytes: a thread has read a row before it writes there.
+    const ${index} begin = (${index})blockIdx.x * (${index})a.chunk;
+    const ${index} behind = begin + (${index})a.chunk < (${index})a.rows ? begin + (${index})a.chunk : (${index})a.rows;
+    __shared__ alignas(16) unsigned char tile[${stage_bytes}];
+    constexpr int held = 0
+//% for p in row_holds
+        + 256 + (int)sizeof(${p.type})
+//% end
+        , stored = 0
+//% for p in row_stores
+        + 256 + (int)sizeof(${p.type})
+//% end
+        ;
+    [[maybe_unused]] constexpr bool in_place = held == stored && held < 512;
+    int room = 0;
+//% for p in row_holds
+//% insert :span
+//% end
+//% for p in row_stores
+    room = in_place ? 0 : room;
+//% insert :span
+//% end
+//% for p in row_holds
+    copy_rows<${p.type}, ${stage}, ${block}>(tile_${p.name}, pad_${p.name},
+        (const unsigned char *)a.ptr_${p.name} + (long long)begin * size_${p.name}, 0, size_${p.name}, (int)(behind - begin) * size_${p.name});
+//% end
+    __syncthreads();
+
+//% part span
+    const int size_${p.name} = (int)a.count * (int)sizeof(${p.type});
+    const int pad_${p.name} = size_${p.name} % 16 == 0 ? 16 : 0;
+    unsigned char *const tile_${p.name} = tile + room;
+    room += (int)a.chunk * (size_${p.name} + pad_${p.name});
+
+//% part copy_out
+    __syncthreads();
+//% for p in row_stores
+    copy_rows<${p.type}, ${stage}, ${block}>((unsigned char *)a.ptr_${p.name} + (long long)begin * size_${p.name}, 0,
+        tile_${p.name}, pad_${p.name}, size_${p.name}, (int)(behind - begin) * size_${p.name});
+//% end
 
 //% part edge
 //# The elements before and behind the accesses, of which a thread has one at most.

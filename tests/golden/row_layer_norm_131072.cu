@@ -129,10 +129,10 @@ layer_norm__held(const __grid_constant__ kiln__args kiln__a)
 {
     const ptrdiff_t n = (ptrdiff_t)kiln__a.count;
     (void)n;
-    constexpr int kiln__U = 16, kiln__V = 4, kiln__L = 4, kiln__S = 1;
+    [[maybe_unused]] constexpr int kiln__U = 16, kiln__V = 4, kiln__L = 4, kiln__S = 1;
     // Accesses that every thread has.
     [[maybe_unused]] constexpr int kiln__F = 16;
-    const int kiln__beside = threadIdx.x / 256, kiln__lane = threadIdx.x % 256;
+    [[maybe_unused]] const int kiln__beside = threadIdx.x / 256, kiln__lane = threadIdx.x % 256;
     const int kiln__rank = kiln__cluster_rank();
     kiln__cluster_arrive();
     constexpr int kiln__step = 256 * 8;

@@ -75,10 +75,10 @@ softmax__held(const __grid_constant__ kiln__args kiln__a)
 {
     const ptrdiff_t n = (ptrdiff_t)kiln__a.count;
     (void)n;
-    constexpr int kiln__U = 8, kiln__V = 4, kiln__L = 4, kiln__S = 8;
+    [[maybe_unused]] constexpr int kiln__U = 8, kiln__V = 4, kiln__L = 4, kiln__S = 8;
     // Accesses that every thread has.
     [[maybe_unused]] constexpr int kiln__F = 7;
-    const int kiln__beside = threadIdx.x / 32, kiln__lane = threadIdx.x % 32;
+    [[maybe_unused]] const int kiln__beside = threadIdx.x / 32, kiln__lane = threadIdx.x % 32;
     constexpr int kiln__rank = 0;
     constexpr int kiln__step = 32 * 1;
     const int kiln__first = kiln__rank * 32 + kiln__lane;
