@@ -102,6 +102,9 @@ static const bench_case cases[] = {
     {131072, KILN_FLOAT32, 1 / 1.6}, {64, KILN_FLOAT32, 0},
     {4096, KILN_FLOAT32, 0},         {999, KILN_FLOAT32, 0},
     {16384, KILN_FLOAT16, 0},        {1000000, KILN_FLOAT32, 0},
+    {50257, KILN_FLOAT32, 0},        {50257, KILN_FLOAT16, 0},
+    {7, KILN_FLOAT32, 0},            {16, KILN_FLOAT32, 0},
+    {33, KILN_FLOAT32, 0},           {33, KILN_FLOAT16, 0},
 };
 
 typedef struct bound {

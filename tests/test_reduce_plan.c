@@ -132,6 +132,32 @@ static void test_reduce_plan__classes(void **state)
     kiln__definition_destroy(def);
 }
 
+/* Where columns are many enough to fill a GPU a thread takes whole ones: its moments are merged with no
+ * other's. */
+static void test_reduce_plan__moments_of_many_columns_are_not_merged(void **state)
+{
+    (void)state;
+    const kiln__definition_request request = {
+        .in = "float32 x",
+        .out = "float32 y",
+        .snippet = {[KILN__SNIPPET_MAP] = "kiln_moments_of<float>(x)",
+                    [KILN__SNIPPET_REDUCE] = "kiln_moments_merge(a, b)",
+                    [KILN__SNIPPET_POST] = "y = kiln_moments_variance(a, n)",
+                    [KILN__SNIPPET_IDENTITY] = "kiln_moments_none<float>()",
+                    [KILN__SNIPPET_REDUCE_TYPE] = "kiln_moments<float>"},
+        .family = &kiln__family_reduction,
+        .batching = {.batch = KILN__BATCH_MOMENTS}};
+    static const reduce_case many = {"33 rows of 2^22", 2, {33, 1 << 22}, {true, false}, false,
+                                     KILN__LAYOUT_COLUMNS, 256, 4, false, 1 << 22, 33};
+    static const reduce_case few = {"1000 rows of 2^16", 2, {1000, 1 << 16}, {true, false}, false,
+                                    KILN__LAYOUT_COLUMNS, 32, 4, false, 1 << 16, 1000};
+    kiln__definition *def = NULL;
+    assert_int_equal(kiln__definition_create(&request, &def, NULL), KILN_OK);
+    check(&many, def);
+    check(&few, def);
+    kiln__definition_destroy(def);
+}
+
 /* What an accumulator takes: of a dtype's name its bytes, of other types what the request says, or the
  * most there may be. */
 static void test_reduce_plan__bytes_of_accumulators(void **state)
@@ -538,6 +564,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reduce_plan__classes),
+        cmocka_unit_test(test_reduce_plan__moments_of_many_columns_are_not_merged),
         cmocka_unit_test(test_reduce_plan__bytes_of_accumulators),
         cmocka_unit_test(test_reduce_plan__results_are_never_more_than_a_grid_has_blocks),
         cmocka_unit_test(test_reduce_plan__an_input_that_stands_still_decides_nothing),

@@ -178,6 +178,26 @@ static void test_row_archs__rows_are_dealt_out_by_their_length(void **state)
     }
 }
 
+/* Where nothing is written for an element, registers hold twice as many: loads are all that there is. */
+static void test_row_archs__rows_that_are_only_read_take_fewer_blocks(void **state)
+{
+    static const walk_case walk = {"rows of 65536", 2, {4096, 1 << 16}, {1 << 16, 1}, {false, true},
+                                   KILN__LAYOUT_HELD, 0, 0, 0};
+    static const row_kind kinds[] = {ROW_SOFTMAX, ROW_COSINE};
+    int64_t threads[2];
+    (void)state;
+    for (size_t k = 0; k < 2; k++) {
+        generated g;
+        generate(kinds[k], KILN_FLOAT32, &walk, KILN_BACKEND_CUDA, true, &g);
+        const kiln__variant *v = &g.plan.variant;
+        assert_int_equal(v->layout, KILN__LAYOUT_HELD);
+        threads[k] = (int64_t)v->row.group * v->row.cluster;
+        kiln__free(g.text);
+    }
+    /* Two inputs in as many threads as one. */
+    assert_int_equal(threads[0], threads[1]);
+}
+
 /* A larger block takes what would be a cluster's. */
 static void test_row_archs__old_gpus_make_do_without_clusters(void **state)
 {
@@ -321,6 +341,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_row_archs__rows_are_dealt_out_by_their_length),
+        cmocka_unit_test(test_row_archs__rows_that_are_only_read_take_fewer_blocks),
         cmocka_unit_test(test_row_archs__old_gpus_make_do_without_clusters),
         cmocka_unit_test(test_row_archs__sources_are_what_the_files_say),
         cmocka_unit_test(test_row_archs__every_class_compiles_for_every_gpu),

@@ -375,8 +375,7 @@ typedef struct kiln__scan_variant {
     uint8_t fan;  /* split on cuda: tiles, or groups of them, that are summed before they
                                    are carried on; 1: a chain from step to step */
     uint8_t flat; /* columns with carriers: 1 when a tile is one piece of memory */
-    uint8_t
-        lanes; /* cpu: runs scanned side by side; columns with carriers: elements of an access */
+    uint8_t lanes; /* cpu: runs side by side; columns with carriers: elements of an access */
 } kiln__scan_variant;
 
 typedef struct kiln__row_variant {
@@ -384,12 +383,9 @@ typedef struct kiln__row_variant {
     uint8_t cluster; /* blocks that share a row */
     uint8_t whole;   /* 2 when no thread lacks an access, else 1 */
     uint8_t lanes;   /* accumulators a thread has for each stage */
-    uint8_t tile; /* neighbouring rows that neighbouring threads take; 0: they take neighbours of a
-                        row */
-    uint8_t peel; /* rows begin anywhere: accesses are aligned, and the elements before the first and
-                   * behind the last one have threads of their own */
-    uint8_t stage; /* bytes of an access that copies rows to shared memory, where a thread takes whole
-                    * ones, and results from there; 0: none is copied */
+    uint8_t tile;    /* rows that neighbouring threads take; 0: they take neighbours of one row */
+    uint8_t peel;    /* rows begin anywhere: elements beside aligned accesses have their own threads */
+    uint8_t stage;   /* bytes of an access that copies short rows to shared memory; 0: none does */
 } kiln__row_variant;
 
 /* Everything of a plan that shapes the source: what all families have, and a member of the family's

@@ -232,9 +232,13 @@ static void columns_on_cuda(kiln__plan *plan, int units, bool small, int64_t out
                         kiln_dtype_size((kiln_dtype)v->dtype[0]) == 1;
     const int64_t full = (int64_t)units * BLOCKS_PER_UNIT;
     const int64_t columns = plan->shape[v->keep_rank - 1] / v->vec;
+    const int64_t outer = outputs / plan->shape[v->keep_rank - 1];
+    /* Moments are dear to merge: where columns are many enough, a thread takes whole ones. */
+    const bool alone = kiln__batch_is_of_moments((kiln__batch)v->reduction.batch) &&
+                       outer * (columns / BLOCK_THREADS) >= (int64_t)units * BATCH_BLOCKS_PER_UNIT;
     int64_t rows = 1; /* of threads */
 
-    while (rows < BLOCK_THREADS / WARP_THREADS && rows * 2 * FLIGHT_ACCESSES <= length)
+    while (!alone && rows < BLOCK_THREADS / WARP_THREADS && rows * 2 * FLIGHT_ACCESSES <= length)
         rows *= 2;
     int64_t across = BLOCK_THREADS / rows;
     while (across > 1 && across / 2 >= columns)
@@ -245,7 +249,7 @@ static void columns_on_cuda(kiln__plan *plan, int units, bool small, int64_t out
     while (v->unroll > 1 && v->unroll * rows > length)
         v->unroll /= 2;
     plan->walk[v->keep_rank - 1] = kiln__divide_up(columns, across);
-    const int64_t tiles = outputs / plan->shape[v->keep_rank - 1] * plan->walk[v->keep_rank - 1];
+    const int64_t tiles = outer * plan->walk[v->keep_rank - 1];
     plan->word[KILN__WORD_CHUNK] = length;
     plan->word[KILN__WORD_SPLITS] = 1;
     const int resident = v->reduction.batch != KILN__BATCH_NONE ? BATCH_BLOCKS_PER_UNIT

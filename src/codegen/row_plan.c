@@ -28,6 +28,7 @@ enum {
     WARP_THREADS = 32,
     ACCESS_BYTES = 16,
     HELD_WORDS = 64,     /* registers of a thread that hold elements */
+    READ_WORDS = 128,    /* the same in blocks of programs that write no elements: loads are all they do */
     REGISTERS = 65536,   /* of a multiprocessor */
     REGISTERS_BESIDE = 32, /* of a thread, that hold no elements */
     UNROLL_MAX = 32,
@@ -119,17 +120,23 @@ static int64_t held_words(void)
     return kiln__tuned("KILN_TUNE_ROW_WORDS", HELD_WORDS);
 }
 
-static int64_t most_accesses(int64_t words)
+/* Accesses of so many words that `room` registers hold. */
+static int64_t most_in(int64_t room, int64_t words)
 {
-    const int64_t most = held_words() / (words > 0 ? words : 1);
+    const int64_t most = room / (words > 0 ? words : 1);
     return most < 1 ? 1 : most > UNROLL_MAX ? UNROLL_MAX : most;
 }
 
+static int64_t most_accesses(int64_t words)
+{
+    return most_in(held_words(), words);
+}
+
 /* The largest block whose threads can have the registers: 512 where they hold 64 words. */
-static int64_t most_threads(int64_t words)
+static int64_t most_threads(int64_t room, int64_t words)
 {
     int64_t threads = 1024;
-    while (threads * (most_accesses(words) * words + REGISTERS_BESIDE) > REGISTERS && threads > 32)
+    while (threads * (most_in(room, words) * words + REGISTERS_BESIDE) > REGISTERS && threads > 32)
         threads /= 2;
     return threads;
 }
@@ -141,10 +148,26 @@ static uint8_t round_accesses(int64_t each)
     return (uint8_t)(each < 1 ? 1 : kiln__divide_up(each, step) * step);
 }
 
-/* Deal a row of `length` accesses, of so many words, to a block, or to a cluster of blocks. False when it is too long. */
-static bool fill_block(kiln__variant *v, int64_t length, int64_t words, bool clusters)
+/* Whether a program has results for each element of a row, or for each row alone. */
+static bool writes_elements(const kiln__definition *def)
 {
-    int64_t threads = kiln__power_up(kiln__divide_up(length, most_accesses(words)));
+    bool writes = false;
+    for (size_t p = 0; p < def->param_count; p++)
+        writes |= def->params[p].output && !def->params[p].row;
+    return writes;
+}
+
+/* Registers of a thread for elements, in blocks with one row. */
+static int64_t block_words(const kiln__definition *def)
+{
+    return writes_elements(def) ? held_words() : kiln__tuned("KILN_TUNE_ROW_WORDS", READ_WORDS);
+}
+
+/* Deal a row of `length` accesses, of so many words, to a block of threads that have room for so many, or
+ * to a cluster of blocks. False when it is too long. */
+static bool fill_block(kiln__variant *v, int64_t length, int64_t room, int64_t words, bool clusters)
+{
+    int64_t threads = kiln__power_up(kiln__divide_up(length, most_in(room, words)));
     const int64_t usual = kiln__tuned("KILN_TUNE_ROW_THREADS", ROW_THREADS);
     int64_t blocks = 1;
 
@@ -157,7 +180,7 @@ static bool fill_block(kiln__variant *v, int64_t length, int64_t words, bool clu
             blocks = CLUSTER_MAX;
         }
     }
-    if (threads > most_threads(words))
+    if (threads > most_threads(room, words))
         return false;
     v->block = v->row.group = (uint16_t)threads;
     v->row.cluster = (uint8_t)blocks;
@@ -210,7 +233,7 @@ static void choose_peel(const kiln__plan_request *q, const kiln__walk *keep, con
     const int64_t length = kiln__walk_size(red) / wide.vec;
     const int64_t words = kiln__row_access_words(q->def, &wide);
     if (wide.vec > v->vec && length > WARP_THREADS * most_accesses(words) &&
-        fill_block(&wide, length, words, q->device.clusters)) {
+        fill_block(&wide, length, block_words(q->def), words, q->device.clusters)) {
         v->vec = wide.vec;
         v->row.peel = 1;
     }
@@ -332,7 +355,7 @@ static bool fill_turned(kiln__variant *v, int64_t length, int64_t words, int64_t
     tile = tile > WARP_THREADS ? WARP_THREADS : tile;
     while (tile > 8 && tile * lanes > ROW_THREADS)
         tile /= 2;
-    if (tile * lanes > most_threads(words) || tile * lanes > parts)
+    if (tile * lanes > most_threads(held_words(), words) || tile * lanes > parts)
         return false;
     while (tile * lanes < WARP_THREADS)
         lanes *= 2;
@@ -362,7 +385,7 @@ static void fill_cuda(kiln__plan *plan, const kiln__definition *def, int units, 
         /* done */
     } else if (!turned && length <= WARP_THREADS * most_accesses(words)) {
         fill_warp(plan, length, rows, units);
-    } else if (turned || !fill_block(v, length, words, clusters)) {
+    } else if (turned || !fill_block(v, length, block_words(def), words, clusters)) {
         v->layout = KILN__LAYOUT_REREAD;
         v->row.tile = (uint8_t)(turned ? WARP_THREADS : 0);
         const int64_t most = parts < REREAD_THREADS / 2 ? parts : REREAD_THREADS / 2;
@@ -384,7 +407,8 @@ bool kiln__row_is_held(kiln_backend backend, bool clusters, int64_t length, int6
     if (backend == KILN_BACKEND_CPU)
         return bytes <= CPU_CACHED_BYTES;
     memset(&v, 0, sizeof v);
-    return fill_block(&v, kiln__divide_up(bytes, ACCESS_BYTES), ACCESS_BYTES / 4, clusters);
+    return fill_block(&v, kiln__divide_up(bytes, ACCESS_BYTES), held_words(), ACCESS_BYTES / 4,
+                      clusters);
 }
 
 /* ---- cpu ------------------------------------------------------------------------------------------- */
@@ -444,11 +468,8 @@ static void plan_rows(const kiln__plan_request *q, kiln__plan *plan)
 {
     const kiln__definition *def = q->def;
     kiln__walk keep, red;
-    bool writes_elements = false;
     kiln__variant *v = &plan->variant;
 
-    for (size_t p = 0; p < def->param_count; p++)
-        writes_elements |= def->params[p].output && !def->params[p].row;
     kiln__walk_halves(q, &keep, &red);
     kiln__walk_sort(&keep, false);
     kiln__walk_sort(&red, false);
@@ -476,7 +497,7 @@ static void plan_rows(const kiln__plan_request *q, kiln__plan *plan)
     v->index_bits = (uint8_t)kiln__walk_bits(v, &keep, &red, 0);
     kiln__walk_join(&keep, &red, plan);
     kiln__walk_widen(&red, v->rank - 1, plan);
-    plan->size = elements > 0 || !writes_elements ? rows : 0;
+    plan->size = elements > 0 || !writes_elements(def) ? rows : 0;
     for (size_t p = def->input_count; p < def->param_count && plan->size == 0; p++)
         plan->size = def->params[p].row ? rows : 0;
     plan->word[KILN__WORD_OUTPUTS] = rows;
