@@ -11,7 +11,8 @@
 //#        `carrier`
 //#
 //# As in rows_split.cu a block publishes the sums of a tile one tile before it needs the sum of
-//# everything above it, and the loads of the tile after that are on their way meanwhile:
+//# everything above it. Where tiles are one piece of memory, the loads of the tile after that are on their
+//# way meanwhile; of wider ones they begin after the write, for registers would not hold both:
 //#
 //#     tile n - 1:  sums published |              wait, write |
 //#     tile n:      load ......... | sums published           |           wait, write |
@@ -76,11 +77,17 @@ ${entry}(const __grid_constant__ args a)
     // Of the tile that is held: what stands above the thread's rows in it, below its first rows.
     part held_base;
     int slot = 0;
+//% if flat
     fetch(taken);
+//% end
     for (;;) {
         const bool more = taken < total;
         ${index} next = total;
         part base;
+//% if !flat
+        if (more)
+            fetch(taken);
+//% end
         // All have read what the buffer held, and the results of the tile before.
         __syncthreads();
         if (more) {
@@ -431,8 +438,10 @@ ${entry}(const __grid_constant__ args a)
                 keep_ticket(coming);
             __syncthreads();
             next = ticket;
+//% if flat
             if (next < total)
                 fetch(next);
+//% end
             bool based = false;
             #pragma unroll
             for (int k = 0; k < N - 1; k++)
@@ -459,7 +468,11 @@ ${entry}(const __grid_constant__ args a)
             }
             const ${index} start = begin + ty * U;
             const bool inside = c < here.width;
+//% if flat
             #pragma unroll 4 // the next tile's inputs are in registers
+//% else
+            #pragma unroll
+//% end
             for (int u = 0; u < U; u++) {
                 const ${index} j = start + u;
                 if (!inside || j >= length)
