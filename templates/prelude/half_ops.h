@@ -54,7 +54,7 @@ KILN_FN float kiln_wide_divide(float a, float b)
 //% section wide_divide on cpu when kiln_wide_divide
 KILN_FN float kiln_wide_divide(float a, float b) { return a / b; }
 
-//% section half_ex2 on cuda when kiln_wide_exp
+//% section half_ex2 on cuda when kiln_wide_exp kiln_half_exp
 // half_ex2 (CUDA): 2 to the power v, two units off at most; a subnormal result is 0.
 KILN_FN float kiln__half_ex2(float v)
 {
@@ -69,6 +69,18 @@ KILN_FN float kiln_wide_exp(float v) { return kiln__half_ex2(v * 1.4426950408889
 
 //% section wide_exp on cpu needs exp when kiln_wide_exp
 KILN_FN float kiln_wide_exp(float v) { return exp(v); }
+
+//% section half_exp on cuda needs half_ex2 when kiln_half_exp
+// half_exp (CUDA): exp of a 16-bit float, before it is rounded: the same bits then as from expf() for all
+// of them, on an H200. It is the square of a power, which may be subnormal; constants were searched for.
+KILN_FN float kiln_half_exp(float v)
+{
+    const float root = kiln__half_ex2(fmaf(v, 0.72134752044448170367f, -0x1.4p-22f));
+    return root * (root * 0x1.000008p+0f);
+}
+
+//% section half_exp on cpu needs exp when kiln_half_exp
+KILN_FN float kiln_half_exp(float v) { return exp(v); }
 
 //% section half_divide_f16 on cuda needs float16 half_rcp when @float16&kiln_half_divide
 // half_divide_f16 (CUDA): a quotient of two float16 is exactly halfway between two others or at
