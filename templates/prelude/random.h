@@ -27,9 +27,8 @@ KILN_FN kiln_philox_words kiln_philox(unsigned long long key, unsigned long long
 
 //% section random_words needs philox when kiln_random_word kiln_random_word64
 // random_words: the random word of element i in draw `draw` of a key. Four elements share a call of
-// Philox, two where words have 64 bits: a thread that has neighbours computes it once. For that, the
-// compiler must see that they have one block: of begin + 1, where it knows that begin is a multiple
-// of 4, it knows the low bits, and what is left without them, but not what is left of a shift.
+// Philox, two where words have 64 bits. A thread that has neighbours could compute it once; NVRTC does
+// not see that they have one block, and computes it for each (bench/results/random-h200.txt).
 template <int Lanes> KILN_FN unsigned long long kiln__random_block(unsigned long long n)
 {
     return (n - n % Lanes) / Lanes;
