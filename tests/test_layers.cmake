@@ -24,7 +24,7 @@ set(uses_program core cache codegen device manifest context array jit kernel)
 set(uses_measure core cache device context manifest)
 set(uses_interop core cache codegen device manifest context array jit kernel)
 set(uses_warm core cache codegen device manifest array jit kernel graph)
-set(uses_graph core cache codegen ops fusion device context array jit kernel)
+set(uses_graph core cache codegen ops fusion device context array jit kernel linalg)
 set(folders core cache codegen ops fusion device observe manifest context array jit kernel linalg interop measure module program warm graph)
 
 # codegen knows of a device only what the public header says: text in, text out.

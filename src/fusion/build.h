@@ -50,7 +50,7 @@ typedef enum kiln__low_kind {
     KILN__LOW_JOIN,     /* what its operands, each a STORE, are stored into */
     KILN__LOW_REDUCE,
     KILN__LOW_SNIPPET, /* a result of a user's kernel that is done where it is used */
-    KILN__LOW_CUSTOM   /* a result of a user's kernel */
+    KILN__LOW_CUSTOM   /* a result of a user's kernel, or of an opaque operation */
 } kiln__low_kind;
 
 /* What a low is: known when it is made, but for the output it becomes. What passes find about it is in
@@ -80,7 +80,8 @@ typedef struct kiln__low {
     int64_t *space; /* reduce, custom: the loop's shape */
     int space_rank;
     const kiln__node *custom;
-    const kiln_dtype *results; /* snippet, custom: of all outputs of the kernel */
+    const kiln_dtype *results;      /* snippet, custom: of all outputs of the kernel */
+    const kiln__opaque_value *made; /* likewise, of an opaque operation */
 
     bool memory;     /* memory is read beneath it; known as soon as it is made */
     bool of_numbers; /* likewise: one element, computed from plain numbers alone */
@@ -217,7 +218,8 @@ typedef struct kiln__lowering {
     bool *wanted;      /* some output needs it */
     bool *viewed;      /* some view takes it */
     char *numbers;     /* the kind of what is computed from numbers alone, else 0 */
-    kiln_dtype *dtype; /* NumPy's, by which operands are promoted: its low's, but where 16-bit floats
+    kiln_dtype
+        *dtype; /* NumPy's, by which operands are promoted: its low's, but where 16-bit floats
                           stay wide float16 or bfloat16 of a low of float32 */
 } kiln__lowering;
 

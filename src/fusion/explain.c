@@ -40,7 +40,8 @@ static const char *kind_name(kiln__step_kind kind)
                                         [KILN__STEP_REDUCE] = "reduction",
                                         [KILN__STEP_ROW] = "row program",
                                         [KILN__STEP_CUSTOM] = "custom kernel",
-                                        [KILN__STEP_CUSTOM_REDUCE] = "custom reduction"};
+                                        [KILN__STEP_CUSTOM_REDUCE] = "custom reduction",
+                                        [KILN__STEP_OPAQUE] = "library call"};
     return names[kind];
 }
 

@@ -43,8 +43,8 @@
 #define KILN_FUSION_FUSION_H
 
 #include "codegen/codegen.h"
-#include "ops/ops.h"
 #include "kiln/reduction.h"
+#include "ops/ops.h"
 
 /* ---- recording (nodes.c) --------------------------------------------------------------------- */
 
@@ -59,7 +59,8 @@ typedef enum kiln__node_kind {
     KILN__NODE_ARANGE, /* data: count */
     KILN__NODE_DRAW,   /* op: kiln_draw; key, draw, parameters; data: shape, or last operand's */
     KILN__NODE_REARRANGED, /* op: kiln_rearrangement; data: its numbers */
-    KILN__NODE_CUSTOM  /* one output of a kernel of the user's */
+    KILN__NODE_CUSTOM, /* one output of a kernel of the user's */
+    KILN__NODE_OPAQUE  /* one result of an operation that no generated kernel does; data: its own */
 } kiln__node_kind;
 
 typedef enum kiln__view_kind {
@@ -72,6 +73,26 @@ typedef enum kiln__view_kind {
     KILN__VIEW_RESHAPE    /* data: shape */
 } kiln__view_kind;
 
+/* An array that an opaque operation takes or gives, as far as planning knows it. */
+typedef struct kiln__opaque_value {
+    kiln_dtype dtype;
+    int rank;
+    int64_t shape[KILN_RANK_MAX];
+} kiln__opaque_value;
+
+enum { KILN__OPAQUE_OPERANDS = 3, KILN__OPAQUE_RESULTS = 3 };
+
+/* An operation that a function does as a whole, between arrays that are stored: a matrix product by a
+ * library. Whoever records such a node has the table of them, and knows how one is run. */
+typedef struct kiln__opaque {
+    const char *name; /* for people: "matmul" */
+    int operand_count, result_count;
+    const char *why; /* one line: who does it */
+    /* The results' dtypes and shapes. ERR_DTYPE, ERR_SHAPE, ERR_AXIS. */
+    kiln_status (*infer)(const struct kiln__opaque *o, const kiln__opaque_value *operands,
+                         const int64_t *data, kiln__opaque_value *results, kiln_error *err);
+} kiln__opaque;
+
 /* A recorded node. Zero-initialised, plain bytes but for texts: compared field by field. */
 typedef struct kiln__node {
     kiln__node_kind kind;
@@ -81,13 +102,14 @@ typedef struct kiln__node {
     int rank;             /* input: -1 = open */
     bool all_axes;        /* reduce, custom reduction: `data` is not asked */
     bool keepdims;
-    bool constant;        /* set when added: it, or all that it is made of, is a plain number */
-    kiln__number number;  /* CONSTANT */
+    bool constant;       /* set when added: it, or all that it is made of, is a plain number */
+    kiln__number number; /* CONSTANT */
     uint32_t operands, operand_count; /* into kiln__ir.edges */
     uint32_t data, data_count;        /* into kiln__ir.data: axes, shapes, bounds */
     uint32_t input;                   /* input: which */
-    uint32_t result;                  /* custom: which output */
-    const void *kernel;               /* custom: kiln_elementwise or kiln_reduction, opaque here */
+    uint32_t result;                  /* custom, opaque: which output */
+    const void *kernel;               /* custom: kiln_elementwise or kiln_reduction, not known here;
+                                         opaque: the kiln__opaque */
     const kiln__definition *def;      /* custom */
     const char *file;                 /* where it was recorded; kept by the graph */
     int line;
@@ -151,18 +173,18 @@ const char *kiln__ir_what(const kiln__ir *ir, uint32_t node, char text[96]);
 
 /* One argument of a call as it is known before anything runs. */
 typedef struct kiln__graph_arg {
-    bool is_array;       /* outputs: given */
-    kiln_dtype dtype;    /* of an array */
+    bool is_array;    /* outputs: given */
+    kiln_dtype dtype; /* of an array */
     int rank;
     const int64_t *shape, *strides; /* strides in bytes */
-    kiln__number number; /* of a number: its kind counts, not its value */
+    kiln__number number;            /* of a number: its kind counts, not its value */
 } kiln__graph_arg;
 
 typedef enum kiln__value_kind {
-    KILN__VALUE_ARG,  /* an array argument: input or output, by its place in the call */
-    KILN__VALUE_TEMP, /* program->temps */
+    KILN__VALUE_ARG,    /* an array argument: input or output, by its place in the call */
+    KILN__VALUE_TEMP,   /* program->temps */
     KILN__VALUE_SCALAR, /* a number argument, by its place in the call */
-    KILN__VALUE_NUMBER /* a plain number of the graph, for custom kernels */
+    KILN__VALUE_NUMBER  /* a plain number of the graph, for custom kernels */
 } kiln__value_kind;
 
 /* What a kernel's parameter is bound to: a view of a value. */
@@ -172,7 +194,7 @@ typedef struct kiln__step_param {
     uint32_t node; /* recorded node, for people; 0 when there is none */
     kiln__number number;
     kiln_dtype dtype;
-    bool whole;    /* the value's own shape and strides */
+    bool whole; /* the value's own shape and strides */
     int rank;
     int64_t *shape, *strides; /* strides in bytes */
     int64_t offset;           /* bytes from the value's first element */
@@ -183,22 +205,24 @@ typedef enum kiln__step_kind {
     KILN__STEP_LOOP,
     KILN__STEP_REDUCE,
     KILN__STEP_ROW,
-    KILN__STEP_CUSTOM,       /* the user's kiln_elementwise */
-    KILN__STEP_CUSTOM_REDUCE /* the user's kiln_reduction */
+    KILN__STEP_CUSTOM,        /* the user's kiln_elementwise */
+    KILN__STEP_CUSTOM_REDUCE, /* the user's kiln_reduction */
+    KILN__STEP_OPAQUE         /* no kernel: an opaque operation */
 } kiln__step_kind;
 
 typedef struct kiln__step {
     kiln__step_kind kind;
     kiln__definition_request request; /* but for custom ones; texts belong to the program */
-    const void *kernel;               /* custom ones */
+    const void *kernel;               /* custom ones; of an opaque one the kiln__opaque ... */
+    const int64_t *data;              /* ... and the node's data, which the graph owns */
     kiln__step_param *params;         /* inputs, then outputs */
     size_t param_count, input_count;
-    int rank;                         /* of the loop */
+    int rank; /* of the loop */
     int64_t *shape;
-    kiln_axes axes;                   /* reduced ones */
+    kiln_axes axes; /* reduced ones */
     bool keepdims;
-    const char *why;                  /* one line: why this is a kernel of its own */
-    uint32_t *nodes;                  /* recorded nodes computed here, for people */
+    const char *why; /* one line: why this is a kernel of its own */
+    uint32_t *nodes; /* recorded nodes computed here, for people */
     size_t node_count;
     int64_t bytes_read, bytes_written;
 } kiln__step;

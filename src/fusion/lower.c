@@ -134,7 +134,8 @@ static uint32_t reduce_low(kiln__build *b, uint32_t node, int op, uint32_t x, bo
     const kiln__low *o = &b->lows[x];
     const kiln__reduce_row *row = kiln__reduce_row_find(op, o->dtype);
     if (row == NULL)
-        kiln__build_fail(b, node, KILN_ERR_DTYPE, "it does not take %s: complex numbers have no order",
+        kiln__build_fail(b, node, KILN_ERR_DTYPE,
+                         "it does not take %s: complex numbers have no order",
                          kiln_dtype_name(o->dtype));
     kiln__low made = {.kind = KILN__LOW_REDUCE,
                       .dtype = kiln__reduce_result(row, o->dtype),
@@ -150,7 +151,8 @@ static uint32_t reduce_low(kiln__build *b, uint32_t node, int op, uint32_t x, bo
     for (int a = 0; a < o->rank; a++)
         elements *= made.reduced[a] ? o->shape[a] != 0 : 1;
     if (elements == 0 && kiln__reduce_needs_elements(row))
-        kiln__build_fail(b, node, KILN_ERR_IDENTITY, "no elements have no such value: the shape is %s",
+        kiln__build_fail(b, node, KILN_ERR_IDENTITY,
+                         "no elements have no such value: the shape is %s",
                          kiln__build_shape(b, o->rank, o->shape));
     return kiln__low_over(b, &made, &x, 1);
 }
@@ -336,6 +338,45 @@ static uint32_t lower_custom(kiln__build *b, uint32_t node)
     return kiln__low_over(b, &made, operands, d->input_count);
 }
 
+/* ---- opaque operations ----------------------------------------------------------------------- */
+
+/* A result of an operation that is done as a whole: its operands are stored, in their own dtypes. */
+static uint32_t lower_opaque(kiln__build *b, uint32_t node)
+{
+    const kiln__node *n = &b->ir->nodes[node];
+    const kiln__opaque *o = n->kernel;
+    kiln__opaque_value values[KILN__OPAQUE_OPERANDS], results[KILN__OPAQUE_RESULTS];
+    uint32_t operands[KILN__OPAQUE_OPERANDS];
+    kiln_error err = KILN_ERROR_INIT;
+
+    memset(values, 0, sizeof values);
+    for (uint32_t k = 0; k < n->operand_count; k++) {
+        const uint32_t from = b->ir->edges[n->operands + k];
+        operands[k] = kiln__strong_low(b, from);
+        if (stays_wide(b, b->lowering.dtype[from]))
+            operands[k] = kiln__low_cast(b, operands[k], b->lowering.dtype[from], node);
+        const kiln__low *low = &b->lows[operands[k]];
+        values[k].dtype = low->dtype;
+        values[k].rank = low->rank;
+        memcpy(values[k].shape, low->shape, (size_t)low->rank * sizeof low->shape[0]);
+    }
+    kiln__check_resolved(b, node, o->infer(o, values, b->ir->data + n->data, results, &err), &err);
+    const kiln__opaque_value *made = kiln__build_copy(b, results, sizeof results);
+    const kiln__opaque_value *own = &made[n->result];
+    kiln__low low = {.kind = KILN__LOW_CUSTOM,
+                     .custom = n,
+                     .op = (int)n->result,
+                     .dtype = own->dtype,
+                     .rank = own->rank,
+                     .shape = kiln__build_copy(b, own->shape, sizeof own->shape),
+                     .made = made,
+                     .origin = node};
+    low.space = low.shape;
+    low.space_rank = low.rank;
+    low.size = kiln__low_size(b, node, low.rank, low.shape, low.dtype);
+    return kiln__low_over(b, &low, operands, n->operand_count);
+}
+
 /* ---- positions ------------------------------------------------------------------------------- */
 
 /* 0, 1, ..., count - 1. */
@@ -476,6 +517,8 @@ static uint32_t lower_node(kiln__build *b, uint32_t node)
         return kiln__lower_rearranged(b, node);
     case KILN__NODE_CUSTOM:
         return lower_custom(b, node);
+    case KILN__NODE_OPAQUE:
+        return lower_opaque(b, node);
     }
     return 0;
 }
@@ -489,7 +532,8 @@ static void want(kiln__build *b)
         for (uint32_t k = 0; b->lowering.wanted[id] && k < ir->nodes[id].operand_count; k++) {
             const uint32_t operand = ir->edges[ir->nodes[id].operands + k];
             b->lowering.wanted[operand] = true;
-            b->lowering.viewed[operand] = b->lowering.viewed[operand] || ir->nodes[id].kind == KILN__NODE_VIEW;
+            b->lowering.viewed[operand] =
+                b->lowering.viewed[operand] || ir->nodes[id].kind == KILN__NODE_VIEW;
         }
 }
 
@@ -548,8 +592,9 @@ static void lower_output(kiln__build *b, uint32_t k)
     if (!arg->is_array)
         return;
     if (arg->dtype != n->dtype)
-        kiln__build_fail(b, 0, KILN_ERR_DTYPE, "output `%s` is given as %s, but the result is %s: %s",
-                         name->name, kiln_dtype_name(arg->dtype), kiln_dtype_name(n->dtype),
+        kiln__build_fail(b, 0, KILN_ERR_DTYPE,
+                         "output `%s` is given as %s, but the result is %s: %s", name->name,
+                         kiln_dtype_name(arg->dtype), kiln_dtype_name(n->dtype),
                          kiln__why_dtype(b, name->node));
     if (!kiln__same_shape(arg->rank, arg->shape, n->rank, n->shape))
         kiln__build_fail(b, 0, KILN_ERR_OUTPUT, "output `%s` has shape %s, but the result has %s",

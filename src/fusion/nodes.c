@@ -131,8 +131,7 @@ static bool begin(kiln__ir *ir)
 {
     if (ir->node_count > 0)
         return true;
-    if (!grow_nodes(ir) ||
-        !grow((void **)&ir->edges, 0, &ir->edge_room, sizeof *ir->edges) ||
+    if (!grow_nodes(ir) || !grow((void **)&ir->edges, 0, &ir->edge_room, sizeof *ir->edges) ||
         !grow((void **)&ir->data, 0, &ir->data_room, sizeof *ir->data))
         return false;
     memset(&ir->nodes[0], 0, sizeof ir->nodes[0]);
@@ -183,8 +182,7 @@ uint32_t kiln__ir_add(kiln__ir *ir, const kiln__node *node, const uint32_t *oper
     made.hash = hash_node(&made, operands, data);
     for (uint32_t id = ir->buckets[made.hash & (ir->node_room - 1)]; id != 0;
          id = ir->nodes[id].older)
-        if (ir->nodes[id].hash == made.hash &&
-            same_node(ir, &ir->nodes[id], &made, operands, data))
+        if (ir->nodes[id].hash == made.hash && same_node(ir, &ir->nodes[id], &made, operands, data))
             return id;
     if (ir->node_count >= KILN__IR_NODES_MAX || !grow_nodes(ir))
         return 0;
@@ -283,6 +281,8 @@ const char *kiln__ir_what(const kiln__ir *ir, uint32_t id, char text[96])
     case KILN__NODE_CUSTOM:
         snprintf(text, 96, "kernel \"%.60s\"", n->def->name);
         return text;
+    case KILN__NODE_OPAQUE:
+        return ((const kiln__opaque *)n->kernel)->name;
     }
     return "node";
 }

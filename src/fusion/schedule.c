@@ -237,6 +237,13 @@ static void join_reduction(schedule *s, uint32_t id, int level)
 
 /* ---- the user's kernels ---------------------------------------------------------------------- */
 
+static kiln__step_kind custom_kind(const kiln__low *n)
+{
+    if (n->custom->kind == KILN__NODE_OPAQUE)
+        return KILN__STEP_OPAQUE;
+    return n->custom->def->family->maps ? KILN__STEP_CUSTOM_REDUCE : KILN__STEP_CUSTOM;
+}
+
 /* Results of one custom kernel over the same operands come from one launch. */
 static void join_custom(schedule *s, uint32_t id, int level)
 {
@@ -247,12 +254,12 @@ static void join_custom(schedule *s, uint32_t id, int level)
     put_bytes(key, &n->keepdims, sizeof n->keepdims);
     put_bytes(key, n->operand, n->operand_count * sizeof *n->operand);
     put_bytes(key, n->reduced, n->reduced != NULL ? (size_t)n->space_rank * sizeof *n->reduced : 0);
+    if (n->custom->kind == KILN__NODE_OPAQUE)
+        put_bytes(key, b->ir->data + n->custom->data, n->custom->data_count * sizeof *b->ir->data);
     group *g = find_group(b, KILN__MAP_CUSTOMS, key);
 
     if (g->count == 0) {
-        kiln__plan_kernel *made = new_kernel(
-            s, n->custom->def->family->maps ? KILN__STEP_CUSTOM_REDUCE : KILN__STEP_CUSTOM, level,
-            n->space_rank, n->space);
+        kiln__plan_kernel *made = new_kernel(s, custom_kind(n), level, n->space_rank, n->space);
         made->reduced = n->reduced;
         add_to_group(b, g, made);
     }
@@ -535,6 +542,7 @@ bool kiln__inlined(const kiln__build *b, const kiln__plan_kernel *kernel, uint32
         return rows == kernel->rows || kiln__set_has(&kernel->rows->inside, low);
     case KILN__STEP_CUSTOM:
     case KILN__STEP_CUSTOM_REDUCE:
+    case KILN__STEP_OPAQUE:
         break;
     }
     return false;

@@ -93,13 +93,10 @@ void kiln__write_loop(kiln__writer *w)
 
 /* ---- custom kernels -------------------------------------------------------------------------- */
 
-/* A step that runs a user's kernel: its operands are bound by position, without any change. */
-void kiln__write_custom(kiln__writer *w)
+/* The operands of a step that is no generated kernel: bound by position, without any change. */
+static void write_operands(kiln__writer *w, const kiln__low *first)
 {
     kiln__build *b = w->b;
-    const kiln__plan_kernel *k = w->kernel;
-    const kiln__low *first = &b->lows[k->roots.ids[0]];
-    const kiln__definition *d = first->custom->def;
     kiln__step *s = w->step;
 
     for (uint32_t p = 0; p < first->operand_count; p++) {
@@ -123,29 +120,57 @@ void kiln__write_custom(kiln__writer *w)
             w->axis[a] = a;
         const kiln__axis_map *own = kiln__own_map(w, o);
         if (n != seen) {
-            kiln__axis_map *through = kiln__build_alloc(b, (size_t)seen->rank * sizeof *through + 1);
+            kiln__axis_map *through =
+                kiln__build_alloc(b, (size_t)seen->rank * sizeof *through + 1);
             kiln__compose(own, n->map, seen->rank, through);
             own = through;
         }
         (void)kiln__input_param(w, kiln__behind(b, o), own);
     }
-    if (w->dry)
-        return;
-    s->input_count = s->param_count;
-    s->kernel = first->custom->kernel;
-    s->keepdims = first->keepdims;
-    for (size_t p = d->input_count; p < d->param_count; p++) {
-        uint32_t low = 0;
-        for (size_t r = 0; r < k->roots.count; r++)
-            if (b->lows[k->roots.ids[r]].op == (int)(p - d->input_count))
-                low = k->roots.ids[r];
-        if (low == 0) { /* no node uses this output, but the kernel writes it: it needs memory */
-            kiln__spare_param(w, first->results[p - d->input_count], first->rank, first->shape);
-            continue;
-        }
+}
+
+/* Output number `result` of such a step. One that no node uses needs memory all the same. */
+static void write_result(kiln__writer *w, const kiln__low *first, int result)
+{
+    kiln__build *b = w->b;
+    const kiln__plan_kernel *k = w->kernel;
+    uint32_t low = 0;
+
+    for (size_t r = 0; r < k->roots.count; r++)
+        if (b->lows[k->roots.ids[r]].op == result)
+            low = k->roots.ids[r];
+    if (low != 0) {
         kiln__place(w, low, NULL);
         (void)kiln__output_param(w, low, b->lows[low].rank, b->lows[low].shape,
                                  b->values[low].value->strides);
+    } else if (first->made != NULL) {
+        const kiln__opaque_value *made = &first->made[result];
+        int64_t *shape = kiln__build_copy(b, made->shape, sizeof made->shape);
+        kiln__spare_param(w, made->dtype, made->rank, shape);
+    } else {
+        kiln__spare_param(w, first->results[result], first->rank, first->shape);
     }
-    s->why = "a kernel of the user's";
+}
+
+/* A step that runs a user's kernel or an opaque operation. */
+void kiln__write_custom(kiln__writer *w)
+{
+    kiln__build *b = w->b;
+    const kiln__low *first = &b->lows[w->kernel->roots.ids[0]];
+    const kiln__node *n = first->custom;
+    const bool opaque = n->kind == KILN__NODE_OPAQUE;
+    kiln__step *s = w->step;
+
+    write_operands(w, first);
+    if (w->dry)
+        return;
+    const int results = opaque ? ((const kiln__opaque *)n->kernel)->result_count
+                               : (int)(n->def->param_count - n->def->input_count);
+    s->input_count = s->param_count;
+    s->kernel = n->kernel;
+    s->keepdims = first->keepdims;
+    s->data = opaque ? b->ir->data + n->data : NULL;
+    for (int result = 0; result < results; result++)
+        write_result(w, first, result);
+    s->why = opaque ? ((const kiln__opaque *)n->kernel)->why : "a kernel of the user's";
 }

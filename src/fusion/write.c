@@ -35,6 +35,7 @@ static void write_kernel(kiln__writer *w)
         break;
     case KILN__STEP_CUSTOM:
     case KILN__STEP_CUSTOM_REDUCE:
+    case KILN__STEP_OPAQUE:
         kiln__write_custom(w);
         break;
     }
@@ -209,7 +210,7 @@ void kiln__write_steps(kiln__build *b, kiln__plan_kernel *kernels)
     for (kiln__plan_kernel *k = kernels; k != NULL; k = k->next) {
         survey(b, k);
         count++;
-        spare += k->kind == KILN__STEP_CUSTOM || k->kind == KILN__STEP_CUSTOM_REDUCE;
+        spare += k->kind >= KILN__STEP_CUSTOM;
     }
     p->steps = kiln__build_alloc(b, count * sizeof *p->steps);
     /* Each low may be kept, and a custom kernel may have outputs that nobody asked for. */

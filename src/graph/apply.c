@@ -97,3 +97,13 @@ kiln_status kiln__apply(kiln__parser *p, kiln_op op, const kiln__parsed *operand
     kiln__set_node(out, result);
     return KILN_OK;
 }
+
+kiln_status kiln__apply_matmul(kiln__parser *p, const kiln__parsed *operands, size_t at,
+                               kiln__parsed *out)
+{
+    for (int k = 0; k < 2; k++)
+        KILN_CHECK(kiln__need_node(p, &operands[k]));
+    const kiln_node a = kiln__graph_number(p->graph, operands[0].node);
+    kiln__set_node(out, kiln_node_matmul(a, operands[1].node, KILN__PLACE(at)));
+    return KILN_OK;
+}

@@ -13,7 +13,9 @@
 #include "graph/call.h"
 
 /* Most bytes of view headers that one step needs. */
-enum { VIEW_BYTES = KILN_PARAM_MAX * (sizeof(kiln_array) + 2 * KILN_RANK_MAX * sizeof(int64_t) + 16) };
+enum {
+    VIEW_BYTES = KILN_PARAM_MAX * (sizeof(kiln_array) + 2 * KILN_RANK_MAX * sizeof(int64_t) + 16)
+};
 
 /* ---- arrays of a call ---------------------------------------------------------------------------- */
 
@@ -55,7 +57,8 @@ kiln_status kiln__run_temps(kiln__graph_run *run, uint32_t step, kiln_error *err
 static void drop_temps(kiln__graph_run *run, uint32_t step)
 {
     const kiln__program *p = run->entry->program;
-    for (; run->ended < p->temp_count && p->temps[p->ending[run->ended]].last == step; run->ended++) {
+    for (; run->ended < p->temp_count && p->temps[p->ending[run->ended]].last == step;
+         run->ended++) {
         kiln_array **temp = &run->temps[p->ending[run->ended]];
         kiln_array_release(*temp);
         *temp = NULL;
@@ -89,7 +92,7 @@ static kiln_status run_step(const kiln__graph_run *run, kiln__bound_step *step, 
     size_t used = 0;
 
     for (size_t p = 0; p < step->view_count; p++) {
-        const kiln__view *view = &step->views[p];
+        const kiln__param_view *view = &step->views[p];
         if (view->param.kind == KILN__VALUE_SCALAR) {
             args[p] = run->call->args[view->param.index];
             continue;
@@ -120,7 +123,9 @@ static kiln_status run_steps(kiln__graph_run *run, kiln_error *err)
     for (uint32_t s = 0; s < p->step_count; s++) {
         if (p->temp_count > 0)
             KILN_CHECK(kiln__run_temps(run, s, err));
-        KILN_CHECK(run_step(run, &run->entry->steps[s], err));
+        KILN_CHECK(run->entry->steps[s].kernel != NULL
+                       ? run_step(run, &run->entry->steps[s], err)
+                       : kiln__opaque_run(run, &run->entry->steps[s], &p->steps[s], err));
         if (p->temp_count > 0)
             drop_temps(run, s);
     }
@@ -160,8 +165,8 @@ static kiln_status run_call(kiln_graph *graph, const kiln__graph_call *call, kil
 
 /* Make the call with copies of the inputs that a kernel would overwrite before another reads them.
  * */
-static kiln_status run_with_copies(kiln_graph *graph, const kiln__graph_call *call, const bool *copy,
-                                   kiln_error *err)
+static kiln_status run_with_copies(kiln_graph *graph, const kiln__graph_call *call,
+                                   const bool *copy, kiln_error *err)
 {
     kiln_status status = KILN_OK;
     const size_t inputs = graph->ir.input_count;

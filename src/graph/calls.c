@@ -304,7 +304,16 @@ static kiln_status call_draw(kiln__parser *p, kiln__parsed_call *c, kiln_draw dr
     return KILN_OK;
 }
 
+static kiln_status call_matmul(kiln__parser *p, kiln__parsed_call *c, const special *s,
+                               kiln__parsed *out)
+{
+    (void)s;
+    KILN_CHECK(need_count(p, c, 2, 2));
+    return kiln__apply_matmul(p, c->arg, c->at, out);
+}
+
 static const special specials[] = {
+    {"matmul", call_matmul, NULL, NULL},
     {"transpose", call_transpose, NULL, NULL},
     {"reshape", call_shape, NULL, kiln_node_reshape},
     {"broadcast_to", call_shape, NULL, kiln_node_broadcast_to},

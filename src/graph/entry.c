@@ -33,8 +33,8 @@ static bool matches(const void *item, const void *key)
         const kiln__entry_arg *e = &entry->args[k];
         const kiln_array *a = kiln__graph_array(&args[k]);
         if (a == NULL ? e->kind != kind_of(&args[k])
-                      : e->kind != KILN_ARG_ARRAY || e->layout != a->layout ||
-                            e->rank != a->rank || e->dtype != (uint8_t)a->dtype ||
+                      : e->kind != KILN_ARG_ARRAY || e->layout != a->layout || e->rank != a->rank ||
+                            e->dtype != (uint8_t)a->dtype ||
                             memcmp(e->dims, a->shape, 2 * (size_t)a->rank * sizeof(int64_t)) != 0)
             return false;
     }
@@ -129,11 +129,10 @@ static kiln_status check_count(const kiln_graph *graph, const kiln__graph_call *
     if (call->arg_count == inputs + outputs)
         return KILN_OK;
     names_text(graph, &names);
-    kiln_status status =
-        kiln__fail(err, KILN_ERR_ARGUMENT_COUNT,
-                   "graph \"%s\" takes %zu argument%s (%.300s), %zu given", graph->ir.name,
-                   inputs + outputs, inputs + outputs == 1 ? "" : "s",
-                   names.text != NULL ? names.text : "", call->arg_count);
+    kiln_status status = kiln__fail(
+        err, KILN_ERR_ARGUMENT_COUNT, "graph \"%s\" takes %zu argument%s (%.300s), %zu given",
+        graph->ir.name, inputs + outputs, inputs + outputs == 1 ? "" : "s",
+        names.text != NULL ? names.text : "", call->arg_count);
     kiln__buf_clear(&names);
     return status;
 }
@@ -157,9 +156,8 @@ kiln_status kiln__graph_program(kiln_graph *graph, const kiln__graph_call *call,
                                 kiln__program **out, kiln_error *err)
 {
     const kiln_device_info *info = kiln__device_info(graph->device);
-    const kiln__graph_target target = {.backend = info->backend,
-                                       .clusters = kiln__has_clusters(info),
-                                       .wide = graph->wide};
+    const kiln__graph_target target = {
+        .backend = info->backend, .clusters = kiln__has_clusters(info), .wide = graph->wide};
     *out = NULL;
     kiln_status status = KILN_OK;
     KILN_CHECK(check_count(graph, call, err));
@@ -176,7 +174,7 @@ kiln_status kiln__graph_program(kiln_graph *graph, const kiln__graph_call *call,
 /* ---- entries -------------------------------------------------------------------------------------- */
 
 static kiln_status make_view(const kiln_graph *graph, const kiln__step_param *param,
-                             kiln__view *view, kiln_error *err)
+                             kiln__param_view *view, kiln_error *err)
 {
     view->param = *param;
     if (param->whole || param->kind == KILN__VALUE_SCALAR || param->kind == KILN__VALUE_NUMBER)
@@ -194,7 +192,8 @@ static kiln_status bind_step(kiln_graph *graph, const kiln__step *step, kiln__bo
     KILN_CHECK(kiln__make_zeroed(&bound->views, step->param_count + 1, sizeof *bound->views, err));
     bound->view_count = step->param_count;
     bound->input_count = step->input_count;
-    bound->reduce = step->kind != KILN__STEP_LOOP && step->kind != KILN__STEP_CUSTOM;
+    bound->reduce = step->kind == KILN__STEP_REDUCE || step->kind == KILN__STEP_ROW ||
+                    step->kind == KILN__STEP_CUSTOM_REDUCE;
     bound->axes = bound->reduce ? &step->axes : NULL;
     bound->keepdims = step->keepdims;
     for (size_t p = 0; p < step->param_count; p++) {
@@ -235,9 +234,13 @@ kiln_status kiln__entry_plan(const kiln_graph *graph, const kiln__entry *entry, 
                              const kiln__graph_call *call, kiln__planned *out, kiln_error *err)
 {
     const kiln_device_info *info = kiln__device_info(graph->device);
+    if (entry->steps[step].kernel == NULL) {
+        memset(out, 0, sizeof *out);
+        return KILN_OK;
+    }
     const kiln__plan_device device = {info->backend, info->unit_count, kiln__has_clusters(info)};
     return kiln__step_plan(&entry->program->steps[step], entry->steps[step].kernel->def, &device,
-                              call->args, out, err);
+                           call->args, out, err);
 }
 
 /* Have other threads compile all kernels of a first call but the first, which this thread compiles.
@@ -295,9 +298,8 @@ kiln_status kiln__entry_get(kiln_graph *graph, const kiln__graph_call *call, boo
     kiln__entry *built = NULL;
 
     *owned = NULL;
-    *out = hash_call(graph, call, &hash)
-               ? kiln__memo_find(&graph->memo, hash, matches, call->args)
-               : NULL;
+    *out = hash_call(graph, call, &hash) ? kiln__memo_find(&graph->memo, hash, matches, call->args)
+                                         : NULL;
     if (*out != NULL)
         return KILN_OK;
     KILN_CHECK(entry_build(graph, call, hash, &built, err));

@@ -191,9 +191,8 @@ static kiln_status find_kernel(kiln_graph *graph, const kiln__step *step, const 
                                kiln__kernel **out, kiln_error *err)
 {
     kiln_status status = KILN_OK;
-    void **kernel = texts->failed ? NULL
-                                  : kiln__map_enter(&graph->kernels, texts->text, texts->length,
-                                                    NULL);
+    void **kernel =
+        texts->failed ? NULL : kiln__map_enter(&graph->kernels, texts->text, texts->length, NULL);
     if (kernel == NULL)
         return kiln__fail_memory(err, texts->length);
     if (*kernel == NULL) {
@@ -211,6 +210,8 @@ kiln_status kiln__graph_kernel(kiln_graph *graph, const kiln__step *step, kiln__
     kiln__buf texts = KILN__BUF_INIT;
 
     *out = NULL;
+    if (step->kind == KILN__STEP_OPAQUE)
+        return KILN_OK;
     if (step->kind == KILN__STEP_CUSTOM || step->kind == KILN__STEP_CUSTOM_REDUCE) {
         /* Both handles begin with their kernel. */
         *out = (kiln__kernel *)(uintptr_t)step->kernel;

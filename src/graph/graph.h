@@ -12,9 +12,10 @@
  * prefetch.c kernels of a call, compiled ahead
  * step.c     a step without arrays and without a device: what it would need
  * show.c     explain, DOT, source
+ * opaque.c   operations that no kernel of a graph does: matrix products
  * eager.c    operations of arrays, without a graph
  *
- * Uses fusion, ops, kernel, array, context.
+ * Uses fusion, ops, linalg, kernel, array, context.
  */
 #ifndef KILN_GRAPH_GRAPH_H
 #define KILN_GRAPH_GRAPH_H
@@ -30,19 +31,19 @@
 /* ---- entries --------------------------------------------------------------------------------- */
 
 /* The header of a view of a value. A call copies it to the stack and sets its address. */
-typedef struct kiln__view {
+typedef struct kiln__param_view {
     kiln__step_param param;
     kiln_array *header; /* NULL when the value is passed as it is */
     size_t bytes;       /* of the header with its axes */
-} kiln__view;
+} kiln__param_view;
 
 typedef struct kiln__bound_step {
-    kiln__kernel *kernel;
-    kiln__view *views; /* one a parameter */
+    kiln__kernel *kernel;    /* NULL: an opaque operation */
+    kiln__param_view *views; /* one a parameter */
     size_t view_count, input_count;
     const kiln_axes *axes; /* reductions */
     bool reduce, keepdims;
-    size_t view_bytes; /* of all headers, aligned */
+    size_t view_bytes;                    /* of all headers, aligned */
     _Atomic(const kiln__recipe *) recent; /* the recipe that fitted last: layouts are the entry's */
 } kiln__bound_step;
 
@@ -72,13 +73,13 @@ struct kiln_graph {
     kiln__ir ir;
     bool wide; /* 16-bit floats stay float32 until they are stored */
     _Atomic(bool) sealed;
-    _Atomic(bool) late;     /* something was recorded after sealing: to be reported once */
-    kiln_error failed;      /* the first error of recording */
+    _Atomic(bool) late; /* something was recorded after sealing: to be reported once */
+    kiln_error failed;  /* the first error of recording */
     kiln_error late_error;
-    pthread_mutex_t lock;   /* of `kernels`, sealing and late_error */
-    kiln__map kernels;      /* by their texts: steps of equal texts share one */
-    kiln__map names;        /* of inputs and outputs */
-    kiln__memo memo;        /* entries by layouts; one for which it is full is built at each call */
+    pthread_mutex_t lock; /* of `kernels`, sealing and late_error */
+    kiln__map kernels;    /* by their texts: steps of equal texts share one */
+    kiln__map names;      /* of inputs and outputs */
+    kiln__memo memo;      /* entries by layouts; one for which it is full is built at each call */
 };
 
 /* Whether another process made the graph, of which this one is a fork. */
@@ -104,7 +105,7 @@ kiln_node kiln__graph_number(kiln_graph *graph, kiln_node node);
  * attempt to record after sealing once. */
 kiln_status kiln__graph_ready(kiln_graph *graph, const char *function, kiln_error *err);
 
-/* The kernel for a step, from the graph's list or made now. */
+/* The kernel for a step, from the graph's list or made now; NULL for an opaque operation. */
 kiln_status kiln__graph_kernel(kiln_graph *graph, const kiln__step *step, kiln__kernel **out,
                                kiln_error *err);
 
@@ -134,6 +135,12 @@ kiln_status kiln__entry_plan(const kiln_graph *graph, const kiln__entry *entry, 
                              const kiln__graph_call *call, kiln__planned *out, kiln_error *err);
 void kiln__entry_destroy(void *entry); /* accepts NULL */
 
+/* ---- opaque operations (opaque.c) ---------------------------------------------------------------- */
+
+typedef enum kiln__opaque_op { KILN__OPAQUE_MATMUL, KILN__OPAQUES } kiln__opaque_op;
+
+const kiln__opaque *kiln__opaque_of(kiln__opaque_op op);
+
 /* ---- text (parse.c) -------------------------------------------------------------------------- */
 
 /* kiln_graph_parse() after its arguments were checked; the context may be NULL, as above. */
@@ -159,13 +166,13 @@ bool kiln__graph_uses(const kiln_graph *graph, size_t input);
 /* Plan a step of a program, whose definition is `def`, for a device. `args` are those of the call,
  * or NULL; a value whose address they do not tell is taken to begin at an aligned one. */
 kiln_status kiln__step_plan(const kiln__step *step, kiln__definition *def,
-                               const kiln__plan_device *device, const kiln_arg *args,
-                               kiln__planned *out, kiln_error *err);
+                            const kiln__plan_device *device, const kiln_arg *args,
+                            kiln__planned *out, kiln_error *err);
 
 /* The array given for an argument, NULL for numbers and outputs still to be allocated. */
 static inline kiln_array *kiln__graph_array(const kiln_arg *arg)
 {
-    return arg->kind == KILN_ARG_ARRAY ? arg->value.array
+    return arg->kind == KILN_ARG_ARRAY                           ? arg->value.array
            : arg->kind == KILN_ARG_OUT && arg->value.out != NULL ? *arg->value.out
                                                                  : NULL;
 }

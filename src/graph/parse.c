@@ -1,7 +1,7 @@
 /*
  * parse.c - values of expressions, by NumPy's grammar and precedence, into nodes of a graph.
  *
- *     value      := binary operators, loosest first: comparisons; |; ^; &; << >>; + -; * / // %
+ *     value      := binary operators, loosest first: comparisons; |; ^; &; << >>; + -; * / // % @
  *     unary      := ('+' | '-' | '~') unary | power
  *     power      := postfix ['**' unary]
  *     postfix    := primary ('[' subscript ']' | '.' name ['(' arguments ')'])*
@@ -11,7 +11,7 @@
  * unary operator on its left and takes a unary on its right: -x**-2 is -(x**(-2)).
  *
  * Rule: what Python accepts but what means something else for arrays (and, or, not, chained
- *       comparisons, @) is refused, and the message says what to write instead.
+ *       comparisons) is refused, and the message says what to write instead.
  */
 #include <math.h>
 #include <stdio.h>
@@ -367,14 +367,14 @@ enum { LEVEL_COMPARE = 1, LEVEL_LAST = 7 };
 static const struct {
     const char *mark;
     int level;
-    kiln_op op;
+    kiln_op op; /* 0: a matrix product, which is no elementwise operation */
 } operators[] = {
     {"<", 1, KILN_OP_LESS},           {"<=", 1, KILN_OP_LESS_EQUAL},  {">", 1, KILN_OP_GREATER},
     {">=", 1, KILN_OP_GREATER_EQUAL}, {"==", 1, KILN_OP_EQUAL},       {"!=", 1, KILN_OP_NOT_EQUAL},
     {"|", 2, KILN_OP_BITWISE_OR},     {"^", 3, KILN_OP_BITWISE_XOR},  {"&", 4, KILN_OP_BITWISE_AND},
     {"<<", 5, KILN_OP_LEFT_SHIFT},    {">>", 5, KILN_OP_RIGHT_SHIFT}, {"+", 6, KILN_OP_ADD},
     {"-", 6, KILN_OP_SUBTRACT},       {"*", 7, KILN_OP_MULTIPLY},     {"/", 7, KILN_OP_DIVIDE},
-    {"//", 7, KILN_OP_FLOOR_DIVIDE},  {"%", 7, KILN_OP_REMAINDER},
+    {"//", 7, KILN_OP_FLOOR_DIVIDE},  {"%", 7, KILN_OP_REMAINDER},    {"@", 7, (kiln_op)0},
 };
 
 /* The index of the binary operator that the current token is, if it binds as tightly as `level` or
@@ -400,10 +400,6 @@ static kiln_status refuse_foreign(const kiln__parser *p)
     if (kiln__is_word(p, "if"))
         return kiln__parse_fail(p, at, width, KILN_ERR_SYNTAX,
                                 "`if` asks for one truth value: write where(condition, a, b)");
-    if (kiln__is_mark(p, "@"))
-        return kiln__parse_fail(p, at, width, KILN_ERR_UNSUPPORTED,
-                                "matrix products (@) are no elementwise operation, and not "
-                                "supported");
     return KILN_OK;
 }
 
@@ -466,7 +462,9 @@ static kiln_status parse_binary(kiln__parser *p, int level, kiln__parsed *out)
         compared = operators[k].level == LEVEL_COMPARE;
         KILN_CHECK(kiln__next_token(p));
         KILN_CHECK(parse_binary(p, operators[k].level + 1, &operands[1]));
-        KILN_CHECK(kiln__apply(p, operators[k].op, operands, at, width, &result));
+        KILN_CHECK(operators[k].op != 0
+                       ? kiln__apply(p, operators[k].op, operands, at, width, &result)
+                       : kiln__apply_matmul(p, operands, at, &result));
         result.at = start;
         result.width = p->behind - start;
         operands[0] = result;

@@ -99,6 +99,9 @@ bool kiln__is_of_numbers(const kiln__parser *p, const kiln_node *node);
 /* Room for a tuple's nodes, freed with the parser; NULL without memory. */
 kiln_node *kiln__tuple_new(kiln__parser *p, size_t count);
 void kiln__tuples_free(struct kiln__tuple *tuples);
+/* Record a matrix product. */
+kiln_status kiln__apply_matmul(kiln__parser *p, const kiln__parsed *operands, size_t at,
+                               kiln__parsed *out);
 /* Apply an operation: recorded, or folded when all operands are whole numbers. */
 kiln_status kiln__apply(kiln__parser *p, kiln_op op, const kiln__parsed *operands, size_t at,
                         size_t width, kiln__parsed *out);

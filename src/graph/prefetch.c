@@ -6,16 +6,22 @@
  * Plans need no memory: outputs and temporaries that are still to be allocated begin where the pool
  * will have them begin, at an aligned address.
  */
-#include "graph/graph.h"
 #include "kiln/prefetch.h"
+#include "graph/graph.h"
 
+/* Opaque operations have nothing to compile. */
 static kiln_status begin(const kiln_graph *graph, const kiln__entry *entry,
-                         const kiln__graph_call *call, kiln_prefetch **parts, kiln_error *err)
+                         const kiln__graph_call *call, kiln_prefetch **parts, size_t *count_out,
+                         kiln_error *err)
 {
     for (size_t s = 0; s < entry->program->step_count; s++) {
         kiln__planned planned = {.size = 0};
+        if (entry->steps[s].kernel == NULL)
+            continue;
         KILN_CHECK(kiln__entry_plan(graph, entry, s, call, &planned, err));
-        KILN_CHECK(kiln__variant_prefetch(entry->steps[s].kernel, &planned, &parts[s], err));
+        KILN_CHECK(
+            kiln__variant_prefetch(entry->steps[s].kernel, &planned, &parts[*count_out], err));
+        (*count_out)++;
     }
     return KILN_OK;
 }
@@ -36,9 +42,9 @@ kiln_status kiln_graph_prefetch(kiln_graph *graph, const kiln_arg *args, size_t 
     KILN_TRY(
         kiln__graph_call_read(graph, "kiln_graph_prefetch", args, arg_count, opts, &call, err));
     KILN_TRY(kiln__entry_get(graph, &call, false, &entry, &owned, err));
-    count = entry->program->step_count;
-    KILN_TRY(kiln__make_zeroed(&parts, count + 1, sizeof(kiln_prefetch *), err));
-    KILN_TRY(begin(graph, entry, &call, parts, err));
+    KILN_TRY(
+        kiln__make_zeroed(&parts, entry->program->step_count + 1, sizeof(kiln_prefetch *), err));
+    KILN_TRY(begin(graph, entry, &call, parts, &count, err));
     KILN_TRY(kiln__prefetch_join(parts, count, &joined, err));
     count = 0;
     if (out != NULL)

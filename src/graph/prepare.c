@@ -63,6 +63,12 @@ static kiln_status prepare(kiln__graph_run *run, kiln_launch **parts, kiln_error
                           "itself",
                           run->graph->ir.name);
     for (uint32_t s = 0; s < p->step_count; s++) {
+        if (run->entry->steps[s].kernel == NULL)
+            return kiln__fail(err, KILN_ERR_UNSUPPORTED,
+                              "graph \"%s\": %s is done by a library, which a prepared launch "
+                              "cannot hold; make the call itself",
+                              run->graph->ir.name,
+                              ((const kiln__opaque *)p->steps[s].kernel)->name);
         KILN_CHECK(kiln__run_temps(run, s, err));
         KILN_CHECK(kiln__step_with_handles(run, &run->entry->steps[s], &parts[s], NULL, err));
     }
@@ -82,8 +88,7 @@ kiln_status kiln_graph_prepare(kiln_graph *graph, const kiln_arg *args, size_t a
     KILN_CHECK_NULL(out, err);
     *out = NULL;
     memset(&run, 0, sizeof run);
-    KILN_TRY(
-        kiln__graph_call_read(graph, "kiln_graph_prepare", args, arg_count, opts, &call, err));
+    KILN_TRY(kiln__graph_call_read(graph, "kiln_graph_prepare", args, arg_count, opts, &call, err));
     KILN_TRY(kiln__run_begin(&run, graph, &call, err));
     count = run.entry->program->step_count;
     KILN_TRY(kiln__make_zeroed(&parts, count, sizeof(kiln_launch *), err));

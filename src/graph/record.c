@@ -65,8 +65,8 @@ static kiln_node fault(kiln_graph *graph, const place *at, kiln_status status, c
     pthread_mutex_lock(&graph->lock);
     if (atomic_load(&graph->sealed)) {
         if (!atomic_load(&graph->late))
-            kiln__fail(&graph->late_error, status, "%s (%s:%d): %s", at->what,
-                       base_name(at->file), at->line, text);
+            kiln__fail(&graph->late_error, status, "%s (%s:%d): %s", at->what, base_name(at->file),
+                       at->line, text);
         atomic_store(&graph->late, true);
     } else if (graph->failed.status == KILN_OK) {
         kiln__fail(&graph->failed, status, "%s (%s:%d): %s", at->what, base_name(at->file),
@@ -380,8 +380,8 @@ kiln_node kiln_node_elementwise(kiln_elementwise *op, const kiln_node *inputs, s
 }
 
 kiln_node kiln_node_reduction(kiln_reduction *op, const kiln_node *inputs, size_t input_count,
-                              const kiln_axes *axes, bool keepdims, size_t result,
-                              const char *file, int line)
+                              const kiln_axes *axes, bool keepdims, size_t result, const char *file,
+                              int line)
 {
     place at = {"reduction", file, line};
     kiln__node node = {.kind = KILN__NODE_CUSTOM, .result = (uint32_t)result, .keepdims = keepdims};
@@ -394,6 +394,17 @@ kiln_node kiln_node_reduction(kiln_reduction *op, const kiln_node *inputs, size_
         return faulty(graph);
     return add_custom(&op->kernel, op, &node, inputs, input_count, data,
                       axes != NULL ? (size_t)axes->count : 0, &at);
+}
+
+/* ---- opaque operations ------------------------------------------------------------------------- */
+
+kiln_node kiln_node_matmul(kiln_node a, kiln_node b, const char *file, int line)
+{
+    const place at = {"matmul", file, line};
+    const kiln_node operands[] = {a, b};
+    const kiln__node node = {.kind = KILN__NODE_OPAQUE,
+                             .kernel = kiln__opaque_of(KILN__OPAQUE_MATMUL)};
+    return add(&node, operands, 2, NULL, 0, &at);
 }
 
 /* ---- views ------------------------------------------------------------------------------------- */
@@ -495,8 +506,7 @@ kiln_node kiln_node_arange(kiln_graph *graph, int64_t count, const char *file, i
         return fault(graph, &at, KILN_ERR_SHAPE, "the count %lld is negative", (long long)count);
     node.file = kiln__ir_file(&graph->ir, file);
     node.line = line;
-    const uint32_t id =
-        node.file != NULL ? kiln__ir_add(&graph->ir, &node, NULL, 0, &count, 1) : 0;
+    const uint32_t id = node.file != NULL ? kiln__ir_add(&graph->ir, &node, NULL, 0, &count, 1) : 0;
     return id != 0 ? node_of(graph, id) : no_room(graph, &at);
 }
 

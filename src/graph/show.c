@@ -81,6 +81,13 @@ kiln_status kiln_graph_source(kiln_graph *graph, const kiln_arg *args, size_t ar
                             graph->ir.name, kernel, run.entry->program->step_count);
         goto done;
     }
+    if (run.entry->steps[kernel].kernel == NULL) {
+        status = kiln__fail(err, KILN_ERR_UNSUPPORTED,
+                            "graph \"%s\": step %zu is %s, which has no generated source",
+                            graph->ir.name, kernel,
+                            ((const kiln__opaque *)run.entry->program->steps[kernel].kernel)->name);
+        goto done;
+    }
     for (uint32_t s = 0; s <= kernel; s++)
         KILN_TRY(kiln__run_temps(&run, s, err));
     KILN_TRY(kiln__step_with_handles(&run, &run.entry->steps[kernel], NULL, text_out, err));

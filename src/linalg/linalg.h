@@ -109,6 +109,11 @@ kiln__view kiln__view_of(int64_t rows, int64_t columns, const kiln__side *side, 
 kiln_status kiln__product_shape(const kiln_array *a, const kiln_array *b, kiln__product *p,
                                 int *rank_out, int64_t *shape, kiln_error *err);
 
+/* What kiln_matmul() without options gives for operands of which only dtypes and shapes are looked at.
+ * ERR_SHAPE. (matmul.c) */
+kiln_status kiln__matmul_infer(const kiln_array *a, const kiln_array *b, kiln_dtype *dtype_out,
+                               int *rank_out, int64_t *shape, kiln_error *err);
+
 /* Fill the sides of `p` from arrays of those shapes, and make axes of the stack one where memory allows:
  * `m`, `n`, `stack` change. (product.c) */
 void kiln__product_bind(kiln__product *p, const kiln_array *a, const kiln_array *b,

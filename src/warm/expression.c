@@ -179,7 +179,9 @@ static kiln_status give_call(expansion *x, bool *fits, kiln_error *why)
         status = kiln__program_build(&x->graph->ir, x->args, &target, &program, why);
         *fits = status == KILN_OK;
         for (size_t s = 0; status == KILN_OK && s < program->step_count; s++)
-            status = give_step(x, &program->steps[s], clusters != 0);
+            status = program->steps[s].kind == KILN__STEP_OPAQUE
+                         ? KILN_OK
+                         : give_step(x, &program->steps[s], clusters != 0);
         kiln__program_destroy(program);
         if (status != KILN_OK)
             break;

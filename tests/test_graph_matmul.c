@@ -1,0 +1,329 @@
+/*
+ * test_graph_matmul.c - matrix products as nodes of graphs: between kernels, of views, in text.
+ *
+ * Expected values come from plain C loops in double precision; elements are small whole numbers where
+ * results must be equal, so that sums are exact in every order.
+ */
+#include "graph_env.h"
+
+enum { EXTENT_MAX = 9, ROOM = 4 * EXTENT_MAX * EXTENT_MAX };
+
+/* A stack of matrices of small whole numbers, and the same as doubles. */
+typedef struct matrices {
+    kiln_array *array;
+    double at[ROOM];
+    int64_t stack, rows, columns; /* stack 0: one matrix */
+} matrices;
+
+static matrices draw(test_env *t, kiln_dtype dtype, int64_t stack, int64_t rows, int64_t columns)
+{
+    matrices m = {.stack = stack, .rows = rows, .columns = columns};
+    const int64_t shape[] = {stack, rows, columns};
+    const int64_t count = (stack > 0 ? stack : 1) * rows * columns;
+    kiln_array *wide = NULL;
+
+    for (int64_t k = 0; k < count; k++)
+        m.at[k] = (double)(test_random(t) % 7) - 3;
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT64, stack > 0 ? 3 : 2,
+                               stack > 0 ? shape : shape + 1, m.at, NULL, &wide, &t->err));
+    OK(t, kiln_array_cast(wide, dtype, &m.array, &t->err));
+    kiln_array_release(wide);
+    return m;
+}
+
+/* Element (i, j) of the product of matrix `s` of two stacks. */
+static double product_at(const matrices *a, const matrices *b, int64_t s, int64_t i, int64_t j)
+{
+    const double *x = a->at + (a->stack > 1 ? s : 0) * a->rows * a->columns;
+    const double *y = b->at + (b->stack > 1 ? s : 0) * b->rows * b->columns;
+    double sum = 0;
+
+    for (int64_t k = 0; k < a->columns; k++)
+        sum += x[i * a->columns + k] * y[k * b->columns + j];
+    return sum;
+}
+
+static int64_t extent(test_env *t)
+{
+    return 1 + (int64_t)(test_random(t) % EXTENT_MAX);
+}
+
+/* What surrounds a product, drawn anew for each case. */
+typedef struct surroundings {
+    bool transposed; /* the left operand is given as its transpose */
+    bool flipped;    /* the rows of the right operand in reverse, and the left's columns */
+    bool scaled;     /* the left operand is computed: 2 * a */
+    bool finished;   /* the product is used elementwise: max(p, 0) + 1 */
+    bool summed;     /* and reduced along its last axis */
+} surroundings;
+
+static kiln_node record(kiln_node a, kiln_node b, const surroundings *s)
+{
+    if (s->transposed)
+        a = kiln_node_transpose(a, &(kiln_axes){.count = 3, .axis = {0, 2, 1}}, KILN_HERE);
+    if (s->flipped) {
+        a = kiln_flip(a, -1);
+        b = kiln_flip(b, -2);
+    }
+    kiln_node p = kiln_dot(s->scaled ? kiln_multiply(a, 2) : a, b);
+    if (s->finished)
+        p = kiln_add(kiln_maximum(p, 0), 1);
+    return s->summed ? kiln_sum(p, KILN_AXES(-1)) : p;
+}
+
+static double expected(const matrices *a, const matrices *b, const surroundings *s, int64_t nth,
+                       int64_t i, int64_t j)
+{
+    const double p = (s->scaled ? 2 : 1) * product_at(a, b, nth, i, j);
+    return s->finished ? (p > 0 ? p : 0) + 1 : p;
+}
+
+static void check(test_env *t, const kiln_array *z, const matrices *a, const matrices *b,
+                  const surroundings *s)
+{
+    const int64_t stack = a->stack > b->stack ? a->stack : b->stack;
+    static double got[ROOM];
+    size_t at = 0;
+
+    graph_fetch(t, z, got, (size_t)(stack * a->rows * (s->summed ? 1 : b->columns)));
+    for (int64_t nth = 0; nth < stack; nth++)
+        for (int64_t i = 0; i < a->rows; i++) {
+            double sum = 0;
+            for (int64_t j = 0; j < b->columns; j++) {
+                const double want = expected(a, b, s, nth, i, j);
+                sum += want;
+                if (!s->summed)
+                    graph_near(got[at], want, 0, at), at++;
+            }
+            if (s->summed)
+                graph_near(got[at], sum, 0, at), at++;
+        }
+}
+
+static void test_graph_matmul__random_products_between_kernels(void **state)
+{
+    test_env *t = *state;
+    static const kiln_dtype dtypes[] = {KILN_FLOAT32, KILN_FLOAT64, KILN_INT32, KILN_FLOAT16,
+                                        KILN_BFLOAT16};
+
+    for (int nth = 0; nth < 40; nth++) {
+        const uint64_t bits = test_random(t);
+        const surroundings s = {bits & 1, bits & 2, bits & 4, bits & 8, bits & 16};
+        /* Sums of bfloat16 are exact up to 256. */
+        const kiln_dtype dtype = dtypes[test_random(t) % (s.summed ? 3 : 4)];
+        const int64_t stack = 1 + (int64_t)(test_random(t) % 4), k = extent(t);
+        const matrices a = draw(t, dtype, test_random(t) % 2 ? stack : 1, extent(t), k);
+        const matrices b = draw(t, dtype, stack, k, extent(t));
+        kiln_array *given = NULL, *z = NULL;
+        kiln_graph *g = graph_begin(t);
+        const kiln_node left = kiln_graph_input(g, "a"), right = kiln_graph_input(g, "b");
+        kiln_graph_output(g, "z", record(left, right, &s));
+        if (s.transposed)
+            OK(t, kiln_array_transpose(a.array, KILN_AXES(0, 2, 1), &given, &t->err));
+        else
+            given = kiln_array_retain(a.array);
+        OK(t, kiln_call(g, &t->err, given, b.array, &z));
+        check(t, z, &a, &b, &s);
+        OK(t, kiln_call(g, &t->err, given, b.array, z)); /* found again, into a given array */
+        check(t, z, &a, &b, &s);
+        kiln_array_release(z), kiln_array_release(given);
+        kiln_array_release(a.array), kiln_array_release(b.array);
+        kiln_graph_destroy(g);
+    }
+}
+
+/* softmax(q @ k.T * s) @ v: one pass over the scores stands between the two products. */
+static void test_graph_matmul__attention(void **state)
+{
+    test_env *t = *state;
+    enum { N = 9, D = 5 };
+    const matrices q = draw(t, KILN_FLOAT64, 0, N, D), k = draw(t, KILN_FLOAT64, 0, N, D),
+                   v = draw(t, KILN_FLOAT64, 0, N, D);
+    const char *const names[] = {"q", "k", "v"};
+    kiln_graph *g = NULL;
+    kiln_array *z = NULL;
+    double got[N * D];
+
+    OK(t, kiln_graph_parse(t->ctx,
+                           "s = q @ k.T * 0.25; e = exp(s - s.max(axis=1, keepdims=True)); "
+                           "e / e.sum(axis=1, keepdims=True) @ v",
+                           names, 3, NULL, &g, NULL, &t->err));
+    assert_int_equal(KERNELS(t, g, q.array, k.array, v.array, &z), 3);
+    OK(t, kiln_call(g, &t->err, q.array, k.array, v.array, &z));
+    graph_fetch(t, z, got, N * D);
+    for (int i = 0; i < N; i++) {
+        double e[N], sum = 0;
+        for (int j = 0; j < N; j++) {
+            double score = 0;
+            for (int d = 0; d < D; d++)
+                score += q.at[i * D + d] * k.at[j * D + d];
+            sum += e[j] = exp(0.25 * score);
+        }
+        for (int d = 0; d < D; d++) {
+            double want = 0;
+            for (int j = 0; j < N; j++)
+                want += e[j] / sum * v.at[j * D + d];
+            graph_near(got[i * D + d], want, 1e-12, (size_t)(i * D + d));
+        }
+    }
+    kiln_graph_destroy(g), kiln_array_release(z);
+    kiln_array_release(q.array), kiln_array_release(k.array), kiln_array_release(v.array);
+}
+
+/* `@` binds as `*` does, from the left; vectors lose their axis, as in NumPy. */
+static void test_graph_matmul__text(void **state)
+{
+    test_env *t = *state;
+    enum { N = 4, K = 3 };
+    const matrices a = draw(t, KILN_FLOAT32, 0, N, K), x = draw(t, KILN_FLOAT32, 0, 1, K);
+    const char *const names[] = {"a", "x"};
+    static const char *const texts[] = {"1 + 2 * a @ x[0] * 3", "1 + matmul(2 * a, x[0]) * 3",
+                                        "6 * np.matmul(a, x[0]) + 1", "1 + x[0] @ (6 * a.T)"};
+
+    for (size_t k = 0; k < COUNT(texts); k++) {
+        kiln_graph *g = NULL;
+        kiln_array *z = NULL;
+        double got[N];
+        OK(t, kiln_graph_parse(t->ctx, texts[k], names, 2, NULL, &g, NULL, &t->err));
+        OK(t, kiln_call(g, &t->err, a.array, x.array, &z));
+        assert_int_equal(kiln_array_rank(z), 1);
+        graph_fetch(t, z, got, N);
+        for (int i = 0; i < N; i++) {
+            double want = 0;
+            for (int j = 0; j < K; j++)
+                want += a.at[i * K + j] * x.at[j];
+            graph_near(got[i], 1 + 6 * want, 0, (size_t)i);
+        }
+        kiln_graph_destroy(g), kiln_array_release(z);
+    }
+    kiln_array_release(a.array), kiln_array_release(x.array);
+}
+
+/* A wide graph gives the product operands of the dtype that NumPy has there. */
+static void test_graph_matmul__wide(void **state)
+{
+    test_env *t = *state;
+    const matrices a = draw(t, KILN_FLOAT16, 0, 5, 6), b = draw(t, KILN_FLOAT16, 0, 6, 4);
+    kiln_graph_options o = KILN_GRAPH_OPTIONS_INIT;
+    kiln_graph *g = NULL;
+    kiln_array *z = NULL;
+    double got[20];
+
+    o.wide = 1;
+    OK(t, kiln_graph_create(t->ctx, &o, &g, &t->err));
+    const kiln_node x = kiln_graph_input(g, "a"), y = kiln_graph_input(g, "b");
+    kiln_graph_output(g, "z", kiln_add(kiln_dot(kiln_add(x, 1), y), 2));
+    OK(t, kiln_call(g, &t->err, a.array, b.array, &z));
+    assert_int_equal(kiln_array_dtype(z), KILN_FLOAT16);
+    graph_fetch(t, z, got, 20);
+    for (int i = 0; i < 5; i++)
+        for (int j = 0; j < 4; j++) {
+            double want = 2;
+            for (int k = 0; k < 6; k++)
+                want += (a.at[i * 6 + k] + 1) * b.at[k * 4 + j];
+            graph_near(got[i * 4 + j], want, 0, (size_t)(i * 4 + j));
+        }
+    kiln_graph_destroy(g), kiln_array_release(z);
+    kiln_array_release(a.array), kiln_array_release(b.array);
+}
+
+/* Equal products are one; one that two kernels use is stored once; int8 gives int32. */
+static void test_graph_matmul__shared(void **state)
+{
+    test_env *t = *state;
+    const matrices a = draw(t, KILN_INT8, 0, 5, 6), b = draw(t, KILN_INT8, 0, 6, 4);
+    kiln_graph *g = graph_begin(t);
+    kiln_array *rows = NULL, *p = NULL;
+    char *text = NULL;
+    double got[20], sums[4];
+
+    kiln_node x = kiln_graph_input(g, "a"), y = kiln_graph_input(g, "b");
+    kiln_graph_output(g, "columns", kiln_sum(kiln_dot(x, y), KILN_AXES(0)));
+    kiln_graph_output(g, "p", kiln_dot(x, y));
+    OK(t, kiln_graph_explain(g, KILN_ARGS(a.array, b.array, &rows, &p), &text, &t->err));
+    assert_non_null(strstr(text, "2 kernels"));
+    assert_non_null(strstr(text, "library call over (5, 4)"));
+    kiln_free(text);
+    OK(t, kiln_call(g, &t->err, a.array, b.array, &rows, &p));
+    assert_int_equal(kiln_array_dtype(p), KILN_INT32);
+    graph_fetch(t, p, got, 20), graph_fetch(t, rows, sums, 4);
+    for (int j = 0; j < 4; j++) {
+        double sum = 0;
+        for (int i = 0; i < 5; i++) {
+            graph_near(got[i * 4 + j], product_at(&a, &b, 0, i, j), 0, (size_t)(i * 4 + j));
+            sum += got[i * 4 + j];
+        }
+        graph_near(sums[j], sum, 0, (size_t)j);
+    }
+    kiln_array_release(rows), kiln_array_release(p), kiln_graph_destroy(g);
+    kiln_array_release(a.array), kiln_array_release(b.array);
+}
+
+/* An output may be an operand; no operand at all is a product of zeros. */
+static void test_graph_matmul__outputs_over_operands_and_empty_sums(void **state)
+{
+    test_env *t = *state;
+    const matrices a = draw(t, KILN_FLOAT32, 0, 4, 4), b = draw(t, KILN_FLOAT32, 0, 4, 4);
+    const int64_t none[] = {3, 0}, wide[] = {0, 2};
+    kiln_graph *g = graph_begin(t);
+    kiln_array *z = NULL, *left = NULL, *right = NULL;
+    double got[16];
+
+    const kiln_node x = kiln_graph_input(g, "a"), y = kiln_graph_input(g, "b");
+    kiln_graph_output(g, "z", kiln_dot(x, y));
+    OK(t, kiln_call(g, &t->err, a.array, b.array, a.array));
+    graph_fetch(t, a.array, got, 16);
+    for (int k = 0; k < 16; k++)
+        graph_near(got[k], product_at(&a, &b, 0, k / 4, k % 4), 0, (size_t)k);
+    OK(t, kiln_array_empty(t->ctx, KILN_FLOAT32, 2, none, &left, &t->err));
+    OK(t, kiln_array_empty(t->ctx, KILN_FLOAT32, 2, wide, &right, &t->err));
+    OK(t, kiln_call(g, &t->err, left, right, &z));
+    graph_fetch(t, z, got, 6);
+    for (int k = 0; k < 6; k++)
+        graph_near(got[k], 0, 0, (size_t)k);
+    kiln_array_release(z), kiln_array_release(left), kiln_array_release(right);
+    kiln_graph_destroy(g), kiln_array_release(a.array), kiln_array_release(b.array);
+}
+
+static void test_graph_matmul__errors(void **state)
+{
+    test_env *t = *state;
+    const matrices a = draw(t, KILN_FLOAT32, 0, 4, 3);
+    kiln_graph *g = graph_begin(t);
+    kiln_array *z = NULL;
+    kiln_launch *launch = NULL;
+    kiln_prefetch *prefetch = NULL;
+    char *text = NULL;
+
+    const kiln_node x = kiln_graph_input(g, "a"), y = kiln_graph_input(g, "b");
+    kiln_graph_output(g, "z", kiln_dot(x, y));
+    FAILS(t, KILN_ERR_SHAPE, kiln_call(g, &t->err, a.array, a.array, &z),
+          "(4, 3) and (4, 3): 3 columns do not meet 4 rows", "test_graph_matmul.c:");
+    FAILS(t, KILN_ERR_SHAPE, kiln_call(g, &t->err, a.array, 2, &z), "must have an axis");
+    assert_null(z);
+    kiln_array *b = NULL;
+    OK(t, kiln_array_transpose(a.array, NULL, &b, &t->err));
+    FAILS(t, KILN_ERR_UNSUPPORTED,
+          kiln_graph_prepare(g, KILN_ARGS(a.array, b, &z), NULL, &launch, &t->err), "matmul");
+    FAILS(t, KILN_ERR_UNSUPPORTED,
+          kiln_graph_source(g, KILN_ARGS(a.array, b, &z), 0, &text, &t->err), "matmul");
+    OK(t, kiln_graph_prefetch(g, KILN_ARGS(a.array, b, &z), NULL, &prefetch, &t->err));
+    kiln_prefetch_destroy(prefetch);
+    OK(t, kiln_call(g, &t->err, a.array, b, &z));
+    kiln_array_release(z), kiln_array_release(b), kiln_array_release(a.array);
+    kiln_graph_destroy(g);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_graph_matmul__random_products_between_kernels),
+        TEST(test_graph_matmul__attention),
+        TEST(test_graph_matmul__text),
+        TEST(test_graph_matmul__wide),
+        TEST(test_graph_matmul__shared),
+        TEST(test_graph_matmul__outputs_over_operands_and_empty_sums),
+        TEST(test_graph_matmul__errors),
+    };
+    return test_env_main(argc, argv, "test_graph_matmul", tests, COUNT(tests));
+}
