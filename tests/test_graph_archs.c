@@ -99,12 +99,14 @@ static void customs(kiln_graph *g, node x, node y)
     kiln_graph_output(g, "share", kiln_divide(part, kiln_sum_keep(part, KILN_AXES(1))));
 }
 
-/* Three stages: elements are computed anew in each of them. */
+/* Three stages that write a result each: elements are computed anew in each of them. */
 static void scales(kiln_graph *g, node x, node y)
 {
-    for (int k = 0; k < 3; k++)
+    static const char *const names[] = {"u", "v", "z"};
+    for (int k = 0; k < 3; k++) {
         x = kiln_multiply(x, kiln_rsqrt(kiln_add(kiln_mean_keep(kiln_multiply(x, x), KILN_AXES(1)), 1)));
-    kiln_graph_output(g, "z", kiln_add(x, y));
+        kiln_graph_output(g, names[k], kiln_add(x, y));
+    }
 }
 
 static const record_fn graphs[] = {chain,   black_scholes, stencil,    positions, moments,

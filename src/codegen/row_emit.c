@@ -14,7 +14,10 @@ enum {
     RESIDENT_THREADS = 1024, /* more would have too few registers to compute with */
     STAGE_RESIDENT = 5,      /* blocks that shared memory has room for */
     BATCH_WORDS = 16,        /* registers for inputs that a stage loads itself */
-    CHAIN_STAGES = 3         /* from so many on, what one stage has computed for another has no registers */
+    /* From so many stages and written elements on, what the compiler keeps of one stage for another does
+     * not fit into registers (bench/results/row-chains-h200.txt). */
+    CHAIN_STAGES = 3,
+    CHAIN_RESULTS = 3
 };
 
 static bool is_input(const kiln__row_emit *e, size_t p)
@@ -117,12 +120,17 @@ bool kiln__row_others(const kiln__row_emit *e, size_t p)
            access != KILN__ACCESS_RAW && access != KILN__ACCESS_ONE;
 }
 
+static int count_params(const kiln__row_emit *e, bool (*is)(const kiln__row_emit *, size_t))
+{
+    int count = 0;
+    for (size_t p = 0; p < e->def->param_count; p++)
+        count += is(e, p);
+    return count;
+}
+
 static bool any_param(const kiln__row_emit *e, bool (*is)(const kiln__row_emit *, size_t))
 {
-    for (size_t p = 0; p < e->def->param_count; p++)
-        if (is(e, p))
-            return true;
-    return false;
+    return count_params(e, is) > 0;
 }
 
 /* ---- what templates ask ---------------------------------------------------------------------------- */
@@ -179,7 +187,8 @@ int kiln__row_test(const kiln__row_emit *e, const char *name, size_t bytes, size
         {"p.held", kiln__row_holds(e, p)},
         {"p.buffered", kiln__row_buffers(e, p)},
         {"unheld", any_param(e, kiln__row_unheld)},
-        {"chain", e->def->rows->stage_count >= CHAIN_STAGES},
+        {"chain", e->def->rows->stage_count >= CHAIN_STAGES &&
+                      count_params(e, kiln__row_stores) >= CHAIN_RESULTS},
         {"one_row", e->v->row.group == e->v->block},
         {"turned", e->v->row.tile != 0},
         {"s.heavy", (e->def->rows->heavy >> e->stage & 1) != 0},

@@ -29,10 +29,7 @@ enum {
     TURNED_ROWS = 16,     /* rows side by side where neighbours in memory are of other rows */
     FEW_ROWS_CUDA = 1024, /* fewer long rows leave a GPU idle when each is one block's */
     FEW_ROWS_CPU = 16,
-    CHAIN_NODES = 20, /* operations of a chain that its next row program may compute again */
-    CHAIN_ROOTS = 2   /* results of a chain that one row program writes: from three on it moves fewer bytes
-                         a second, and with six it takes longer than the kernels that it replaces
-                         (bench/results/row-chains-h200.txt) */
+    CHAIN_NODES = 20      /* operations of a chain that its next row program may compute again */
 };
 
 /* A low seen through a view: which members of the row program it uses, and whether it may. */
@@ -679,24 +676,11 @@ static void store_chain(row_program *f, uint32_t member)
         b->stores[n->id].stored = true;
 }
 
-/* How many members come before a row program has all the roots that it may write. Those of a chain lie
- * between its members; roots that follow from the same members are not counted as a chain. */
-static int members_before_roots(const row_program *f)
-{
-    int count = 0;
-    if (f->roots.count <= CHAIN_ROOTS)
-        return f->count;
-    while (count < f->count && f->members[count] < f->roots.ids[CHAIN_ROOTS - 1])
-        count++;
-    return count;
-}
-
 /* Leave the part of a chain that does not fit into this row program to the next one. Returns whether
  * there is such a part. */
 static bool cut_chain(row_program *f, candidates *c)
 {
-    const int stages = find_stages(f), few = members_before_roots(f);
-    const int fitting = few < stages ? few : stages, rest = f->count - fitting;
+    const int fitting = find_stages(f), rest = f->count - fitting;
     if (rest > 0)
         store_chain(f, f->members[fitting]);
     c->next -= (size_t)rest;
