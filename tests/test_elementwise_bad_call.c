@@ -384,10 +384,13 @@ static void test_elementwise__size_beside_arrays_and_no_size_without(void **stat
     FAILS(t, KILN_ERR_SIZE,
           kiln_elementwise_run(raw, KILN_ARGS(b.x.array, b.z.array), &options, &t->err), "-1");
     FAILS(t, KILN_ERR_UNDECIDED_SIZE, kiln_call(b.op, &t->err, 1.0, 2.0, &fresh), "size");
-    options.size = 4;
-    FAILS(t, KILN_ERR_UNDECIDED_SIZE,
-          kiln_elementwise_run(raw, KILN_ARGS(b.x.array, &fresh), &options, &t->err), "z");
+    FAILS(t, KILN_ERR_UNDECIDED_SIZE, kiln_call(raw, &t->err, b.x.array, &fresh), "size");
     assert_null(fresh);
+    options.size = 4;
+    OK(t, kiln_elementwise_run(raw, KILN_ARGS(b.x.array, &fresh), &options, &t->err));
+    assert_int_equal(kiln_array_rank(fresh), 1);
+    assert_int_equal(kiln_array_size(fresh), 4);
+    kiln_array_release(fresh);
     kiln_elementwise_destroy(raw);
     bench_end(t, &b);
 }
