@@ -47,6 +47,7 @@ typedef struct memory {
     unsigned char *base;
     size_t bytes;
     bool host;
+    int ordinal; /* of the device that it is of */
 } memory;
 
 fake_cuda fake_control = {.version = 13000,
@@ -666,6 +667,7 @@ int fake_mem_alloc(kiln__cu_pointer *address, size_t bytes)
     if (bytes > fake_control.memory_bytes - fake_control.allocated_bytes)
         return 2;
     *address = (kiln__cu_pointer)(uintptr_t)memory_new(bytes, false);
+    memories->ordinal = (int)(current() - contexts);
     fake_control.allocated_bytes += bytes;
     fake_control.blocks++;
     return 0;
@@ -733,11 +735,19 @@ int fake_pointer_get_attributes(unsigned count, int *attributes, void **values,
                                 kiln__cu_pointer address)
 {
     LOCKED();
-    memory *m = memory_at((void *)(uintptr_t)address);
+    const memory *m = memory_at((void *)(uintptr_t)address);
 
-    if (count != 1 || attributes[0] != 2)
-        return fake_invalid_value();
-    *(int *)values[0] = m == NULL ? 0 : m->host ? 1 : 2;
+    for (unsigned k = 0; k < count; k++) {
+        int *const value = values[k];
+        if (attributes[k] == 2) /* the type: unknown, host, device */
+            *value = m != NULL ? (m->host ? 1 : 2) : fake_is_variable(address) ? 2 : 0;
+        else if (attributes[k] == 8) /* managed */
+            *value = 0;
+        else if (attributes[k] == 9) /* of which device */
+            *value = m != NULL ? m->ordinal : 0;
+        else
+            return fake_invalid_value();
+    }
     return 0;
 }
 

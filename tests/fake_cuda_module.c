@@ -30,11 +30,16 @@ int fake_module_load_data_ex(kiln__cu_module *module, const void *image, unsigne
     return 0;
 }
 
+static _Alignas(512) unsigned char variable[512];
+
+bool fake_is_variable(kiln__cu_pointer address)
+{
+    return (uintptr_t)address - (uintptr_t)variable < sizeof variable;
+}
+
 int fake_module_get_global(kiln__cu_pointer *address, size_t *bytes, kiln__cu_module module,
                            const char *name)
 {
-    static _Alignas(512) unsigned char variable[512];
-
     (void)module;
     fake_cuda *const control = &fake_control;
 

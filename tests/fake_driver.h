@@ -20,6 +20,9 @@ enum { FAKE_INVALID_VALUE = 1, FAKE_INVALID_CONTEXT = 201 };
 
 extern fake_cuda fake_control;
 
+/* Whether it is the address of a module's variable. */
+bool fake_is_variable(kiln__cu_pointer address);
+
 /* Called by cuInit: whoever has the kernels may change `fake_control`. */
 void fake_start(void);
 

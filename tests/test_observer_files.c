@@ -337,6 +337,70 @@ static void test_observer_files__the_environment_asks_for_a_timeline(void **stat
     free(text);
 }
 
+/* The tool that listens to NVTX, beside this program; false where it was not built. */
+static bool find_tool(char *path, size_t bytes)
+{
+    const ssize_t length = readlink("/proc/self/exe", path, bytes - 64);
+
+    if (length <= 0)
+        return false;
+    path[length] = '\0';
+    strcpy(strrchr(path, '/') + 1, "libkiln_nvtx_tool.so");
+    return access(path, R_OK) == 0;
+}
+
+static void test_observer_files__a_tool_that_listens_hears_ranges(void **state)
+{
+    test_env *t = *state;
+    char tool[4096], path[300];
+    int end = -1;
+
+    if (!find_tool(tool, sizeof tool)) {
+        print_message("NVTX's header was not found when kiln was built\n");
+        skip();
+    }
+    snprintf(path, sizeof path, "%s/ranges", t->temp_dir);
+    fflush(NULL);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        setenv("NVTX_INJECTION64_PATH", tool, 1);
+        setenv("KILN_TEST_RANGES", path, 1);
+        execl("/proc/self/exe", "test_observer_files", "--ranges", t->device, (char *)NULL);
+        _exit(127);
+    }
+    assert_int_equal(waitpid(child, &end, 0), child);
+    assert_int_equal(end, 0);
+    char *text = read_text(path);
+    assert_string_equal(text, "+step\n+doubler\n-\n-\n");
+    free(text);
+}
+
+/* The program that the tool listens to. */
+static int make_ranges(const char *device)
+{
+    kiln_context_options options = KILN_CONTEXT_OPTIONS_INIT;
+    kiln_elementwise_options named = KILN_ELEMENTWISE_OPTIONS_INIT;
+    kiln_context *ctx = NULL;
+    kiln_array *x = NULL, *y = NULL;
+    kiln_elementwise *op = NULL;
+    int failed = 0;
+
+    named.name = "doubler";
+    options.device = device;
+    failed = kiln_context_create(&options, &ctx, NULL) != KILN_OK ||
+             kiln_array_zeros(ctx, KILN_FLOAT32, 1, (int64_t[]){64}, &x, NULL) != KILN_OK ||
+             kiln_elementwise_create(ctx, "T x", "T y", "y = x + x", &named, &op, NULL) != KILN_OK;
+    kiln_scope_push("step");
+    failed = failed || kiln_call(op, NULL, x, &y) != KILN_OK;
+    kiln_scope_pop();
+    kiln_array_release(x);
+    kiln_array_release(y);
+    kiln_elementwise_destroy(op);
+    kiln_context_release(ctx);
+    return failed;
+}
+
 /* ---- threads ---- */
 
 typedef struct worker {
@@ -411,12 +475,15 @@ int main(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[1], "--traced") == 0)
         return be_traced(argv[2]);
+    if (argc == 3 && strcmp(argv[1], "--ranges") == 0)
+        return make_ranges(argv[2]);
     const struct CMUnitTest tests[] = {
         TEST(test_observer_files__csv_is_what_rmm_replays),
         TEST(test_observer_files__a_full_disk_is_told_by_the_flush),
         TEST(test_observer_files__a_timeline_is_whole_after_every_flush),
         TEST(test_observer_files__a_child_writes_nothing_of_its_parents),
         TEST(test_observer_files__the_environment_asks_for_a_timeline),
+        TEST(test_observer_files__a_tool_that_listens_hears_ranges),
         TEST(test_observer_files__observers_come_and_go_while_threads_work),
     };
     return test_env_main(argc, argv, "test_observer_files", tests, COUNT(tests));

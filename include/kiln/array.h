@@ -145,7 +145,9 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_from_host(kiln_context *ctx, kiln
 typedef void (*kiln_release_fn)(void *owner, void *data);
 
 /**
- * Use device memory (host memory on the cpu device) that somebody else owns.
+ * Use device memory (host memory on the cpu device) that somebody else owns. A GPU's array may also be
+ * managed or page-locked memory; ordinary host memory that the GPU does not reach is ERR_ARGUMENT, and
+ * memory of another GPU is ERR_CONTEXT.
  *
  * @param data        First element: a device pointer for cuda. It and the strides must be
  *                    multiples of the element's size (ERR_ARGUMENT).

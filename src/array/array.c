@@ -294,6 +294,8 @@ kiln_status kiln_array_wrap(kiln_context *ctx, kiln_dtype dtype, int rank, const
     base = base != NULL ? base : data;
     KILN_CHECK(check_wrapped(dtype, rank, shape, strides, data, base, data_bytes, err));
     KILN_CHECK(kiln__device_check(kiln__context_device(ctx), err));
+    if (size > 0)
+        KILN_CHECK(kiln__device_check_memory(kiln__context_device(ctx), data, err));
     KILN_CHECK(kiln__recycler_of(ctx, &recycler, err));
     KILN_CHECK(kiln__recycler_take(recycler, rank, &array, &storage, err));
     /* Not a recording's stand-in: this memory is somebody else's, and stays. */

@@ -54,6 +54,15 @@ kiln_status kiln__device_check(kiln__device *device, kiln_error *err)
     return kiln__device_ok(device) ? KILN_OK : check_fails(device, err);
 }
 
+kiln_status kiln__device_check_memory(kiln__device *device, const void *address, kiln_error *err)
+{
+    if (!kiln__device_ok(device))
+        return check_fails(device, err);
+    return device->backend->memory_check != NULL
+               ? device->backend->memory_check(device, address, err)
+               : KILN_OK;
+}
+
 kiln_status kiln__device_synchronize(kiln__device *device, kiln_error *err)
 {
     if (!kiln__device_ok(device))

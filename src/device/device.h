@@ -42,6 +42,9 @@ kiln_status kiln__device_check(kiln__device *device, kiln_error *err);
 /* True when device memory is host memory (cpu). */
 bool kiln__device_is_host(const kiln__device *device);
 
+/* ERR_ARGUMENT or ERR_CONTEXT for memory that somebody else has allocated and that kernels of the device
+ * do not reach. */
+kiln_status kiln__device_check_memory(kiln__device *device, const void *address, kiln_error *err);
 /* Wait for everything on the device; reports a fault of an earlier kernel as ERR_FAULT. */
 kiln_status kiln__device_synchronize(kiln__device *device, kiln_error *err);
 

@@ -290,7 +290,7 @@ void kiln__work_close(kiln__work *work, kiln_status status)
         work->what.kind = KILN_OBSERVED_RUN; /* it ran in the call */
         kiln__watch_tell(work->device, &work->what);
     }
-    if (work->device->runs != NULL)
+    if (!is_host(work->device))
         kiln__runs_settle(work->device, false);
 }
 

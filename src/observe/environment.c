@@ -2,6 +2,7 @@
  * environment.c - observers that the environment asks for: a program is observed as it is.
  *
  *     $KILN_TRACE=run.json ./app -> [a timeline of all contexts of the process]
+ *     nsys profile ./app         -> [ranges of NVTX: labels and calls]
  *
  * The first context of a process looks; the observer stays to its end. What is known is written when a
  * context ends, and at exit() by a program that leaves its contexts open.
@@ -17,13 +18,16 @@
 
 static kiln__process_lock lock = KILN__PROCESS_LOCK_INIT;
 static bool looked, replaced, waits_for_exit;
-static unsigned generation; /* of the process that has looked */
+static pid_t owner; /* the process that has looked; its fork generation changes at its end */
 static kiln__ready trace;
-static kiln__observer observer;
+static kiln__observer observer, ranges;
 
 void kiln__observe_environment_flush(void)
 {
-    if (generation != kiln__fork_generation() || trace.state == NULL)
+    kiln__process_lock_take(&lock);
+    const bool traces = owner == getpid() && trace.state != NULL;
+    kiln__process_lock_give(&lock);
+    if (!traces)
         return;
     kiln__runs_settle(NULL, false);
     if (!kiln__observers_hold())
@@ -71,17 +75,29 @@ static void start_trace(const char *given, const kiln__log *log)
         waits_for_exit = atexit(kiln__observe_environment_flush) == 0;
 }
 
+static void start_ranges(void)
+{
+    kiln__ready nvtx;
+
+    if (!kiln__nvtx_create(&nvtx))
+        return;
+    ranges = (kiln__observer){.kinds = nvtx.kinds, .fn = nvtx.see};
+    kiln__observer_add(&ranges);
+}
+
 void kiln__observe_environment(const kiln__log *log)
 {
     const char *const path = kiln__env("KILN_TRACE");
 
     kiln__process_lock_take(&lock);
-    if (!looked || generation != kiln__fork_generation()) {
+    if (!looked || owner != getpid()) {
         looked = true;
-        generation = kiln__fork_generation();
+        owner = getpid();
         trace = (kiln__ready){.state = NULL};
         if (path != NULL)
             start_trace(path, log);
+        if (kiln__env("NVTX_INJECTION64_PATH") != NULL)
+            start_ranges();
     }
     kiln__process_lock_give(&lock);
 }

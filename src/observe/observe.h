@@ -30,6 +30,9 @@ kiln_status kiln__csv_create(const char *path, kiln__ready *out, kiln_error *err
 /* `fresh`: a file that is there is replaced; otherwise the events join those that it has. */
 kiln_status kiln__trace_create(const char *path, bool fresh, kiln__ready *out, kiln_error *err);
 
+/* Ranges for the tool that listens to NVTX. False in a build without NVTX's header. */
+bool kiln__nvtx_create(kiln__ready *out);
+
 /* What the environment asks for ($KILN_TRACE, a tool that listens to NVTX), once a process; and what
  * is known so far to its file. `log` hears of a file that cannot be written. */
 void kiln__observe_environment(const kiln__log *log);

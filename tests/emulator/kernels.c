@@ -245,6 +245,12 @@ int fake_module_load_data_ex(kiln__cu_module *module, const void *image, unsigne
     return fake_module_load_data(module, image);
 }
 
+bool fake_is_variable(kiln__cu_pointer address)
+{
+    (void)address;
+    return false;
+}
+
 int fake_module_get_global(kiln__cu_pointer *address, size_t *bytes, kiln__cu_module module,
                            const char *name)
 {

@@ -15,6 +15,10 @@
 #include "device/cuda/driver.h"
 
 #define POINTER_ATTRIBUTE_MEMORY_TYPE 2
+#define POINTER_ATTRIBUTE_IS_MANAGED 8
+#define POINTER_ATTRIBUTE_DEVICE_ORDINAL 9
+#define POINTER_TYPE_DEVICE 2
+#define DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS 88
 #define EVENT_DISABLE_TIMING 0x2u
 #define HOST_ALLOC_PORTABLE 0x1u
 #define HOST_ALLOC_DEVICE_MAP 0x2u
@@ -220,6 +224,35 @@ static bool is_known_to_driver(const void *address)
     return kiln__cu.pointer_get_attributes(1, &attribute, &value, device_pointer(address)) ==
                KILN__CU_OK &&
            type != 0;
+}
+
+kiln_status kiln__cuda_memory_check(kiln__device *device, const void *address, kiln_error *err)
+{
+    int type = 0, managed = 0, ordinal = -1, reaches_all = 0;
+    int attributes[] = {POINTER_ATTRIBUTE_MEMORY_TYPE, POINTER_ATTRIBUTE_IS_MANAGED,
+                        POINTER_ATTRIBUTE_DEVICE_ORDINAL};
+    void *values[] = {&type, &managed, &ordinal};
+
+    KILN_CHECK(kiln__cuda_status(
+        device, kiln__cu.pointer_get_attributes(3, attributes, values, device_pointer(address)),
+        "cuPointerGetAttributes", err));
+    if (managed != 0 || (type != 0 && type != POINTER_TYPE_DEVICE))
+        return KILN_OK; /* page-locked host memory, which kernels reach over the bus */
+    if (type == 0 && kiln__cu.device_get_attribute(
+                         &reaches_all, DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS,
+                         kiln__cuda_of(device)->device) == KILN__CU_OK &&
+        reaches_all != 0)
+        return KILN_OK;
+    if (type == 0)
+        return kiln__fail(err, KILN_ERR_ARGUMENT,
+                          "%p is ordinary host memory, which %s does not reach; copy it with "
+                          "kiln_array_from_host()",
+                          address, device->info.id);
+    if (ordinal != device->info.ordinal)
+        return kiln__fail(err, KILN_ERR_CONTEXT,
+                          "the memory at %p is of cuda:%d, the context is on %s", address, ordinal,
+                          device->info.id);
+    return KILN_OK;
 }
 
 kiln_status kiln__cuda_copy_host_to_device(kiln__device *device, void *dst, const void *src,
