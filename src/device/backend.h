@@ -47,7 +47,7 @@ struct kiln__device {
     kiln_stream *stream;                   /* the device's own */
     kiln__pool *pool;
     kiln__host_pool *host_pool;
-    kiln__map entry_names;  /* what observers know entries by, by address; see watch.h */
+    struct kiln__entry_name *entry_names; /* what observers know entries by; see runs.c */
     struct kiln__runs *runs; /* work whose times somebody observes; NULL: none yet */
 };
 

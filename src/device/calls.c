@@ -176,6 +176,7 @@ void kiln__module_unload(kiln__module *module)
 {
     if (module == NULL)
         return;
+    kiln__entry_forget_names(module);
     if (!kiln__device_forked(module->device))
         module->device->backend->module_unload(module->device, module->native);
     kiln__free(module);

@@ -458,8 +458,8 @@ void kiln__watch_tell(const kiln__device *device, kiln_observation *what);
 /* The thread calls a kernel from here on. `before` is what kiln__call_end() wants. */
 void kiln__call_begin(const kiln__device *device, const char *kernel, const char **before_out);
 void kiln__call_end(const kiln__device *device, const char *before, kiln_status status);
-/* What observers know an entry by; the name is copied. Without memory it has none. */
-void kiln__entry_set_name(kiln__device *device, const void *entry, const char *name);
+/* What observers know an entry of a module by; the name is copied. Without memory it has none. */
+void kiln__entry_set_name(kiln__module *module, const void *entry, const char *name);
 /* Tell of work that has run by now on `device`, or on all (NULL); or, with `wait`, of all work that
  * was enqueued. */
 void kiln__runs_settle(const kiln__device *device, bool wait);

@@ -42,7 +42,7 @@ kiln_status kiln__raw_entry(kiln__module *module, const char *name, void **entry
     kiln_status status = kiln__module_entry(module, name, entry_out, err);
 
     if (status == KILN_OK)
-        kiln__entry_set_name(module->device, *entry_out, name);
+        kiln__entry_set_name(module, *entry_out, name);
     return status != KILN_ERR_INTERNAL
                ? status
                : kiln__fail(err, KILN_ERR_NAME, "there is no kernel \"%.200s\"", name);

@@ -39,34 +39,76 @@ static kiln__runs *all;
 
 static const kiln__event_kind timing = {.timing = true};
 
-/* ---- names of entries ---- */
+/* ---- names of entries ---- a list: it is looked at only while somebody observes */
 
-void kiln__entry_set_name(kiln__device *device, const void *entry, const char *name)
+typedef struct kiln__entry_name {
+    struct kiln__entry_name *next;
+    const kiln__module *module;
+    const void *entry;
+    char name[];
+} kiln__entry_name;
+
+/* The observers are held. NULL: it has none. */
+static const kiln__entry_name *find_name(const kiln__device *device, const void *entry)
 {
-    char *const copy = kiln__strdup(name);
-    void **at = NULL;
+    const kiln__entry_name *n = device->entry_names;
 
-    if (copy == NULL || !kiln__observers_hold()) {
-        kiln__free(copy);
+    while (n != NULL && n->entry != entry)
+        n = n->next;
+    return n;
+}
+
+void kiln__entry_set_name(kiln__module *module, const void *entry, const char *name)
+{
+    const size_t bytes = strlen(name) + 1;
+    kiln__device *const device = module->device;
+    kiln__entry_name *n = kiln__alloc(sizeof *n + bytes);
+
+    if (n == NULL || !kiln__observers_hold()) {
+        kiln__free(n);
         return;
     }
-    at = kiln__map_enter(&device->entry_names, &entry, sizeof entry, NULL);
-    if (at != NULL) {
-        kiln__free(*at); /* of a kernel that was unloaded */
-        *at = copy;
+    if (find_name(device, entry) == NULL) {
+        n->module = module;
+        n->entry = entry;
+        memcpy(n->name, name, bytes);
+        n->next = device->entry_names;
+        device->entry_names = n;
+        n = NULL;
     }
     kiln__observers_let_go();
-    if (at == NULL)
-        kiln__free(copy);
+    kiln__free(n);
+}
+
+/* Those of one module, or of all (NULL). */
+static void forget_names(kiln__device *device, const kiln__module *module)
+{
+    for (kiln__entry_name **at = &device->entry_names; *at != NULL;) {
+        kiln__entry_name *const n = *at;
+        if (module != NULL && n->module != module) {
+            at = &n->next;
+            continue;
+        }
+        *at = n->next;
+        kiln__free(n);
+    }
+}
+
+void kiln__entry_forget_names(const kiln__module *module)
+{
+    if (kiln__device_forked(module->device) || !kiln__observers_hold())
+        return;
+    forget_names(module->device, module);
+    kiln__observers_let_go();
 }
 
 void kiln__work_name(kiln__work *work, const void *entry)
 {
     if (!work->watched || !kiln__observers_hold())
         return;
-    void **const at = kiln__map_find(&work->device->entry_names, &entry, sizeof entry);
-    if (at != NULL && *at != NULL) {
-        snprintf(work->kernel, sizeof work->kernel, "%s", (const char *)*at);
+    const kiln__entry_name *const n = find_name(work->device, entry);
+    if (n != NULL) {
+        snprintf(work->kernel, sizeof work->kernel, "%s", n->name);
         work->what.kernel = work->kernel;
     }
     kiln__observers_let_go();
@@ -244,7 +286,7 @@ void kiln__runs_close(kiln__device *device)
         kiln__free(runs);
     }
     device->runs = NULL;
-    kiln__map_clear(&device->entry_names, kiln__free);
+    forget_names(device, NULL);
 }
 
 /* ---- work ---- */

@@ -69,6 +69,8 @@ static inline void kiln__work_begin_copy(kiln__work *work, kiln_direction direct
 kiln_status kiln__launch_watched(kiln__device *device, void *entry,
                                  const kiln__launch_config *config, const void *args,
                                  size_t args_bytes, kiln_stream *stream, kiln_error *err);
+/* The module is unloaded: its entries have no names any more. */
+void kiln__entry_forget_names(const kiln__module *module);
 /* The work is a launch of this entry. */
 void kiln__work_name(kiln__work *work, const void *entry);
 /* The device closes: tell of what has run, and forget the rest. */
