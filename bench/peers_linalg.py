@@ -126,7 +126,7 @@ def main():
         host = operands(function, dtype, stack, n)
         ours = [kiln.array(x) for x in host]
         theirs = [cupy.asarray(x) for x in host]
-        tensors = [torch.asarray(x, device="cuda") for x in theirs]
+        tensors = [torch.from_numpy(x).cuda() for x in host]
 
         def run_kiln():
             kiln.release(kiln.call(function, ours, results))

@@ -62,6 +62,14 @@ typedef struct kiln_matmul_options {
             KILN_EPILOGUE_NONE                                                                     \
     }
 
+/** Which norm kiln_linalg_norm() and kiln_linalg_cond() mean. */
+typedef enum kiln_norm {
+    KILN_NORM_DEFAULT = 0,   /**< NumPy's `ord=None`: the square root of the sum of squares. */
+    KILN_NORM_FROBENIUS = 1, /**< The same, of matrices only. */
+    KILN_NORM_NUCLEAR = 2,   /**< The sum of the singular values. */
+    KILN_NORM_ORDER = 3      /**< That of the number `order`, INFINITY and -INFINITY included. */
+} kiln_norm;
+
 /** Choices for solvers and factorisations. Zero in a field means its default. */
 typedef struct kiln_linalg_options {
     size_t struct_size;  /**< sizeof(kiln_linalg_options) as the caller compiled it. */
@@ -300,12 +308,53 @@ KILN_API KILN_NODISCARD kiln_status kiln_linalg_svd(const kiln_array *a,
                                                     kiln_array **u_out, kiln_array **s_out,
                                                     kiln_array **vh_out, kiln_error *err);
 
-/** The singular values alone, as NumPy's `linalg.svdvals`: (..., k), falling, real. The number of those that
- *  are not negligible is the rank, the largest is the matrix's norm 2, and its ratio to the smallest the
- *  condition number. */
+/** The singular values alone, as NumPy's `linalg.svdvals`: (..., k), falling, real. */
 KILN_API KILN_NODISCARD kiln_status kiln_linalg_svdvals(const kiln_array *a,
                                                         const kiln_linalg_options *opts,
                                                         kiln_array **out, kiln_error *err);
+
+/** NumPy's `linalg.eig`: eigenvalues of any square matrices, in no order, and their vectors, a column each of
+ *  length 1. Both are complex always. A CUDA device computes them where its cuSOLVER has Xgeev (12.6 and later),
+ *  else the host's LAPACK does; ERR_UNSUPPORTED without either. */
+KILN_API KILN_NODISCARD kiln_status kiln_linalg_eig(const kiln_array *a,
+                                                    const kiln_linalg_options *opts,
+                                                    kiln_array **values_out,
+                                                    kiln_array **vectors_out, kiln_error *err);
+
+/** The eigenvalues alone, as NumPy's `linalg.eigvals`. */
+KILN_API KILN_NODISCARD kiln_status kiln_linalg_eigvals(const kiln_array *a,
+                                                        const kiln_linalg_options *opts,
+                                                        kiln_array **out, kiln_error *err);
+
+/* ---- factors for later -------------------------------------------------------------------- */
+
+/**
+ * SciPy's `linalg.lu_factor` of square matrices: L without its diagonal of ones below the diagonal, U in and
+ * above it, and for each row k, in order, the row that it was exchanged with, counted from 0. The factors of a
+ * singular matrix have a zero in the diagonal, and are no failure.
+ *
+ * @param pivots_out  int64, (..., n).
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_linalg_lu_factor(const kiln_array *a,
+                                                          const kiln_linalg_options *opts,
+                                                          kiln_array **lu_out,
+                                                          kiln_array **pivots_out, kiln_error *err);
+
+/** SciPy's `linalg.lu_solve`: x of a x = b from what kiln_linalg_lu_factor() gave; `b` as in kiln_linalg_solve().
+ *  Zeros in the diagonal give infinities and NaN. ERR_ARGUMENT for pivots that are no rows. */
+KILN_API KILN_NODISCARD kiln_status kiln_linalg_lu_solve(const kiln_array *lu,
+                                                         const kiln_array *pivots,
+                                                         const kiln_array *b,
+                                                         const kiln_linalg_options *opts,
+                                                         kiln_array **out, kiln_error *err);
+
+/** SciPy's `linalg.cho_solve`: x of a x = b from the factor that kiln_linalg_cholesky() gave, with the same `upper`;
+ *  `b` as in kiln_linalg_solve(). */
+KILN_API KILN_NODISCARD kiln_status kiln_linalg_cho_solve(const kiln_array *c, const kiln_array *b,
+                                                          const kiln_linalg_options *opts,
+                                                          kiln_array **out, kiln_error *err);
+
+/* ---- made of factors ---------------------------------------------------------------------- */
 
 /** NumPy's `linalg.pinv`: the pseudo-inverse, by singular values. @param rcond Values below this fraction of
  *  the largest count as 0; negative: 1e-15, NumPy's default. */
@@ -318,6 +367,56 @@ KILN_API KILN_NODISCARD kiln_status kiln_linalg_pinv(const kiln_array *a, double
 KILN_API KILN_NODISCARD kiln_status kiln_linalg_lstsq(const kiln_array *a, const kiln_array *b,
                                                       double rcond, const kiln_linalg_options *opts,
                                                       kiln_array **out, kiln_error *err);
+
+/**
+ * NumPy's `linalg.norm`. Integers and bool count as float64; the result is real.
+ *
+ * @param kind      KILN_NORM_ORDER: `order` is p of the p-norm of vectors (0: how many are not zero), and of
+ *                  matrices 1, 2, INFINITY or their negatives (ERR_ARGUMENT). `order` is not read else.
+ * @param axes      One axis: of vectors. Two: rows and columns of matrices. NULL: with KILN_NORM_DEFAULT all
+ *                  elements as one vector, else the only axis, or the two, that the array has (ERR_AXIS).
+ * @param keepdims  Whether these axes stay, with extent 1.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_linalg_norm(const kiln_array *a, kiln_norm kind,
+                                                     double order, const kiln_axes *axes,
+                                                     bool keepdims, const kiln_linalg_options *opts,
+                                                     kiln_array **out, kiln_error *err);
+
+/** NumPy's `linalg.cond`: the norm of matrices times that of their inverses; infinity for singular ones. With
+ *  KILN_NORM_DEFAULT and the orders 2 and -2 of any matrices, by singular values, else of square ones. */
+KILN_API KILN_NODISCARD kiln_status kiln_linalg_cond(const kiln_array *a, kiln_norm kind,
+                                                     double order, const kiln_linalg_options *opts,
+                                                     kiln_array **out, kiln_error *err);
+
+/** NumPy's `linalg.matrix_rank`: how many singular values are greater than `rtol` times the largest, as int64.
+ *  @param rtol Negative: the dtype's rounding times max(m, n). */
+KILN_API KILN_NODISCARD kiln_status kiln_linalg_matrix_rank(const kiln_array *a, double rtol,
+                                                            const kiln_linalg_options *opts,
+                                                            kiln_array **out, kiln_error *err);
+
+/** NumPy's `linalg.trace`: the sum of the diagonals of matrices of any shape and dtype. */
+KILN_API KILN_NODISCARD kiln_status kiln_linalg_trace(const kiln_array *a,
+                                                      const kiln_linalg_options *opts,
+                                                      kiln_array **out, kiln_error *err);
+
+/** NumPy's `linalg.tensorsolve`: x with tensordot(a, x) = b, where the first axes of `a` are those of `b` and the
+ *  others those of x. @param axes Axes of `a` that are moved behind the others first, or NULL. */
+KILN_API KILN_NODISCARD kiln_status kiln_linalg_tensorsolve(const kiln_array *a,
+                                                            const kiln_array *b,
+                                                            const kiln_axes *axes,
+                                                            const kiln_linalg_options *opts,
+                                                            kiln_array **out, kiln_error *err);
+
+/** NumPy's `linalg.tensorinv`: the inverse of the map of the last axes onto the first `split` ones. */
+KILN_API KILN_NODISCARD kiln_status kiln_linalg_tensorinv(const kiln_array *a, int split,
+                                                          const kiln_linalg_options *opts,
+                                                          kiln_array **out, kiln_error *err);
+
+/** SciPy's `linalg.expm`: the exponentials of square matrices, by halving them until a quotient of polynomials
+ *  (Pade's, of order 13) is exact to the dtype, and squaring. All of a stack are halved as often. */
+KILN_API KILN_NODISCARD kiln_status kiln_linalg_expm(const kiln_array *a,
+                                                     const kiln_linalg_options *opts,
+                                                     kiln_array **out, kiln_error *err);
 
 /**
  * List the libraries that linear algebra uses, found or not; those of the cpu are loaded for it.

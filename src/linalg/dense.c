@@ -30,9 +30,6 @@ typedef struct routines {
     bool (*svd)(int64_t m, int64_t n, void *a, void *values, void *right);
     void (*adjoint)(int64_t m, int64_t n, const void *a, void *into);
     void (*mirror)(bool upper, int64_t n, void *a);
-    void (*pinv)(int64_t m, int64_t n, double tolerance, const void *u, const void *s,
-                 const void *vh, void *into);
-    void (*multiply)(int64_t m, int64_t k, int64_t n, const void *a, const void *b, void *into);
     bool (*is_finite)(int64_t count, const void *values);
 } routines;
 
@@ -367,14 +364,28 @@ void kiln__dense_mirror(kiln_dtype dtype, bool upper, int64_t n, void *a)
     own_of(dtype)->mirror(upper, n, a);
 }
 
-void kiln__dense_pinv(kiln_dtype dtype, int64_t m, int64_t n, double tolerance, const void *u,
-                      const void *s, const void *vh, void *into)
+bool kiln__dense_eig(kiln_dtype dtype, int64_t n, void *a, void *values, void *vectors)
 {
-    own_of(dtype)->pinv(m, n, tolerance, u, s, vh, into);
-}
+    const kiln__lapack *l = kiln__lapack_get();
+    const int32_t size = (int32_t)n, ask = -1, one = 1;
+    const char *job = vectors != NULL ? "V" : "N";
+    const int which = kiln__blas_dtype(dtype);
+    int32_t info = 0, room = 0, *none = NULL;
+    double query[2] = {0}, few[2];
+    void *reals = NULL;
 
-void kiln__dense_multiply(kiln_dtype dtype, int64_t m, int64_t k, int64_t n, const void *a,
-                          const void *b, void *into)
-{
-    own_of(dtype)->multiply(m, k, n, a, b, into);
+    if (l == NULL || n > INT32_MAX || !own_of(dtype)->is_finite(n * n, a))
+        return false;
+    if (n == 0)
+        return true;
+    l->geev[which]("N", job, &size, a, &size, values, query, &one, vectors, &size, query, &ask, few,
+                   &info, 1, 1);
+    room = read_query(dtype, query);
+    char *work = make_work(dtype, room, 2 * n, 0, &reals, &none);
+    if (work == NULL)
+        return false;
+    l->geev[which]("N", job, &size, a, &size, values, query, &one, vectors, &size, work, &room,
+                   reals, &info, 1, 1);
+    kiln__free(work);
+    return info == 0;
 }

@@ -46,15 +46,11 @@ void kiln__dense_qr(kiln_dtype dtype, int64_t m, int64_t n, void *a, void *q, vo
 bool kiln__dense_eigh(kiln_dtype dtype, int64_t n, void *a, void *values, void *vectors);
 bool kiln__dense_svd(kiln_dtype dtype, int64_t m, int64_t n, void *a, void *u, void *s, void *vh);
 
+/* The same of any square complex matrix; `vectors` may be NULL. False without a LAPACK, too. */
+bool kiln__dense_eig(kiln_dtype dtype, int64_t n, void *a, void *values, void *vectors);
+
 /* One triangle becomes the conjugate of the other, which counts; the diagonal becomes real. */
 void kiln__dense_mirror(kiln_dtype dtype, bool upper, int64_t n, void *a);
-/* The pseudo-inverse, n x m, of what svd() gave for m x n, without values below `tolerance` of the largest. */
-void kiln__dense_pinv(kiln_dtype dtype, int64_t m, int64_t n, double tolerance, const void *u,
-                      const void *s, const void *vh, void *into);
-/* m x k times k x n. */
-void kiln__dense_multiply(kiln_dtype dtype, int64_t m, int64_t k, int64_t n, const void *a,
-                          const void *b, void *into);
-
 /* The unit matrix; NaN everywhere. */
 void kiln__dense_identity(kiln_dtype dtype, int64_t n, void *a);
 void kiln__dense_nan(kiln_dtype dtype, int64_t count, void *a);

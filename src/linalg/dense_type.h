@@ -388,41 +388,6 @@ static void NAME(mirror)(bool upper, int64_t n, void *matrix)
     }
 }
 
-/* y = a b, for m x k times k x n. */
-static void NAME(multiply)(int64_t m, int64_t k, int64_t n, const void *left, const void *right,
-                           void *into)
-{
-    const T *a = left, *b = right;
-    T *y = into;
-
-    for (int64_t j = 0; j < n; j++) {
-        for (int64_t i = 0; i < m; i++)
-            y[j * m + i] = 0;
-        for (int64_t p = 0; p < k; p++)
-            for (int64_t i = 0; i < m; i++)
-                y[j * m + i] += a[p * m + i] * b[j * k + p];
-    }
-}
-
-/* y = V S^-1 U^H, n x m, of the values above `tolerance` times the largest. */
-static void NAME(pinv)(int64_t m, int64_t n, double tolerance, const void *left, const void *values,
-                       const void *right, void *into)
-{
-    const int64_t count = m < n ? m : n;
-    const T *u = left, *vh = right;
-    const R *s = values;
-    T *y = into;
-
-    for (int64_t k = 0; k < n * m; k++)
-        y[k] = 0;
-    for (int64_t k = 0; k < count && s[k] > (R)tolerance * s[0]; k++)
-        for (int64_t j = 0; j < m; j++) {
-            const T factor = CONJ(u[k * m + j]) / s[k];
-            for (int64_t i = 0; i < n; i++)
-                y[j * n + i] += CONJ(vh[i * count + k]) * factor;
-        }
-}
-
 /* R: what lies in and above the diagonal, min(m, n) x n. */
 static void NAME(triangle)(int64_t m, int64_t n, const void *matrix, void *into)
 {
@@ -457,8 +422,6 @@ static const routines NAME(routines) = {
     .svd = NAME(svd),
     .adjoint = NAME(adjoint),
     .mirror = NAME(mirror),
-    .pinv = NAME(pinv),
-    .multiply = NAME(multiply),
     .is_finite = NAME(is_finite),
 };
 

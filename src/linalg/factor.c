@@ -2,10 +2,9 @@
  * factor.c - QR factors, eigenvalues of Hermitian matrices, singular values, and what is made of them: what is
  * done with one matrix.
  */
-#include <float.h>
-#include <math.h>
-
+#include "linalg/gpu_library.h"
 #include "linalg/solver.h"
+#include "linalg/steps.h"
 
 static int64_t short_side(const kiln__solver *s)
 {
@@ -16,8 +15,8 @@ static int64_t short_side(const kiln__solver *s)
 
 static void shape_qr(kiln__solver *s)
 {
-    kiln__solver_shape(s, 0, s->m, short_side(s), false);
-    kiln__solver_shape(s, 1, short_side(s), s->n, false);
+    kiln__solver_shape(s, 0, s->m, short_side(s), KILN__SOLVER_SAME);
+    kiln__solver_shape(s, 1, short_side(s), s->n, KILN__SOLVER_SAME);
 }
 
 static int64_t run_qr(const kiln__solver *s, int64_t nth, const kiln__solver_work *w)
@@ -33,8 +32,8 @@ static int64_t run_qr(const kiln__solver *s, int64_t nth, const kiln__solver_wor
 
 static void shape_eigh(kiln__solver *s)
 {
-    kiln__solver_shape(s, 0, s->n, -1, true);
-    kiln__solver_shape(s, 1, s->n, s->n, false);
+    kiln__solver_shape(s, 0, s->n, -1, KILN__SOLVER_REAL);
+    kiln__solver_shape(s, 1, s->n, s->n, KILN__SOLVER_SAME);
 }
 
 /* One triangle is read; the other is its conjugate. */
@@ -50,18 +49,38 @@ static int64_t run_eigh(const kiln__solver *s, int64_t nth, const kiln__solver_w
     return 0;
 }
 
+/* Of any square matrix; the dtype is complex. */
+static void shape_eig(kiln__solver *s)
+{
+    kiln__solver_shape(s, 0, s->n, -1, KILN__SOLVER_SAME);
+    kiln__solver_shape(s, 1, s->n, s->n, KILN__SOLVER_SAME);
+}
+
+static int64_t run_eig(const kiln__solver *s, int64_t nth, const kiln__solver_work *w)
+{
+    const bool vectors = s->task->result_count > 1;
+
+    kiln__solver_gather(s, &s->layout.a, nth, s->n, s->n, w->buffer[0]);
+    if (!kiln__dense_eig(s->dtype, s->n, w->buffer[0], w->buffer[2], vectors ? w->buffer[1] : NULL))
+        return 1;
+    kiln__solver_scatter(s, 0, nth, s->n, w->buffer[2]);
+    if (vectors)
+        kiln__solver_scatter(s, 1, nth, s->n, w->buffer[1]);
+    return 0;
+}
+
 /* ---- singular values ------------------------------------------------------------------------- */
 
 static void shape_svd(kiln__solver *s)
 {
-    kiln__solver_shape(s, 0, s->m, short_side(s), false);
-    kiln__solver_shape(s, 1, short_side(s), -1, true);
-    kiln__solver_shape(s, 2, short_side(s), s->n, false);
+    kiln__solver_shape(s, 0, s->m, short_side(s), KILN__SOLVER_SAME);
+    kiln__solver_shape(s, 1, short_side(s), -1, KILN__SOLVER_REAL);
+    kiln__solver_shape(s, 2, short_side(s), s->n, KILN__SOLVER_SAME);
 }
 
 static void shape_svdvals(kiln__solver *s)
 {
-    kiln__solver_shape(s, 0, short_side(s), -1, true);
+    kiln__solver_shape(s, 0, short_side(s), -1, KILN__SOLVER_REAL);
 }
 
 /* U into buffer 1, values into buffer 2, V^H into buffer 3. */
@@ -87,54 +106,6 @@ static int64_t run_svdvals(const kiln__solver *s, int64_t nth, const kiln__solve
     if (!decompose(s, nth, w))
         return 1;
     kiln__solver_scatter(s, 0, nth, short_side(s), w->buffer[2]);
-    return 0;
-}
-
-/* ---- least squares --------------------------------------------------------------------------- */
-
-static void shape_pinv(kiln__solver *s)
-{
-    kiln__solver_shape(s, 0, s->n, s->m, false);
-}
-
-static void shape_lstsq(kiln__solver *s)
-{
-    kiln__solver_shape(s, 0, s->n, s->columns, false);
-}
-
-/* Singular values below this fraction of the largest count as 0. NumPy's defaults: 15 digits less than one for
- * pinv, the rounding of the larger side for lstsq. */
-static double tolerance_of(const kiln__solver *s, bool pinv)
-{
-    const double epsilon = s->real == KILN_FLOAT32 ? FLT_EPSILON : DBL_EPSILON;
-
-    if (s->tolerance >= 0)
-        return s->tolerance;
-    return pinv ? 1e-15 : epsilon * (double)(s->m > s->n ? s->m : s->n);
-}
-
-/* Of shape n x m; buffer 0 is free by then. */
-static int64_t run_pinv(const kiln__solver *s, int64_t nth, const kiln__solver_work *w)
-{
-    if (!decompose(s, nth, w))
-        return 1;
-    kiln__dense_pinv(s->dtype, s->m, s->n, tolerance_of(s, true), w->buffer[1], w->buffer[2],
-                     w->buffer[3], w->buffer[0]);
-    kiln__solver_scatter(s, 0, nth, s->n, w->buffer[0]);
-    return 0;
-}
-
-static int64_t run_lstsq(const kiln__solver *s, int64_t nth, const kiln__solver_work *w)
-{
-    const int64_t columns = s->columns < 0 ? 1 : s->columns;
-
-    if (!decompose(s, nth, w))
-        return 1;
-    kiln__dense_pinv(s->dtype, s->m, s->n, tolerance_of(s, false), w->buffer[1], w->buffer[2],
-                     w->buffer[3], w->buffer[0]);
-    kiln__solver_gather(s, &s->layout.b, nth, s->m, columns, w->buffer[1]);
-    kiln__dense_multiply(s->dtype, s->n, s->m, columns, w->buffer[0], w->buffer[1], w->buffer[2]);
-    kiln__solver_scatter(s, 0, nth, s->n, w->buffer[2]);
     return 0;
 }
 
@@ -173,17 +144,34 @@ static const kiln__solver_task svdvals = {.name = "svdvals",
                                           .run = run_svdvals,
                                           .why = SINGULAR_VALUES,
                                           .cuda = kiln__cuda_svd};
-static const kiln__solver_task pinv = {.name = "pinv",
-                                       .result_count = 1,
-                                       .shape = shape_pinv,
-                                       .run = run_pinv,
-                                       .why = SINGULAR_VALUES};
-static const kiln__solver_task lstsq = {.name = "lstsq",
-                                        .has_right_side = true,
-                                        .result_count = 1,
-                                        .shape = shape_lstsq,
-                                        .run = run_lstsq,
-                                        .why = SINGULAR_VALUES};
+
+/* The second of each is for CUDA devices whose cuSOLVER lacks the routine. */
+static const kiln__solver_task eig_tasks[2][2] = {{{.name = "eigvals",
+                                                    .square = true,
+                                                    .result_count = 1,
+                                                    .shape = shape_eig,
+                                                    .run = run_eig,
+                                                    .why = EIGEN,
+                                                    .cuda = kiln__cuda_eig},
+                                                   {.name = "eigvals",
+                                                    .square = true,
+                                                    .result_count = 1,
+                                                    .shape = shape_eig,
+                                                    .run = run_eig,
+                                                    .why = EIGEN}},
+                                                  {{.name = "eig",
+                                                    .square = true,
+                                                    .result_count = 2,
+                                                    .shape = shape_eig,
+                                                    .run = run_eig,
+                                                    .why = EIGEN,
+                                                    .cuda = kiln__cuda_eig},
+                                                   {.name = "eig",
+                                                    .square = true,
+                                                    .result_count = 2,
+                                                    .shape = shape_eig,
+                                                    .run = run_eig,
+                                                    .why = EIGEN}}};
 
 /* ---- the public functions -------------------------------------------------------------------- */
 
@@ -226,16 +214,47 @@ kiln_status kiln_linalg_svdvals(const kiln_array *a, const kiln_linalg_options *
     return kiln__solver_call(&s, opts, &out, err);
 }
 
-kiln_status kiln_linalg_pinv(const kiln_array *a, double rcond, const kiln_linalg_options *opts,
-                             kiln_array **out, kiln_error *err)
+/* In complex numbers, by a GPU's library where it has the routine, else by the host's LAPACK. */
+static kiln_status call_eig(const kiln_array *a, bool vectors, const kiln_linalg_options *opts,
+                            kiln_array **const *outs, kiln_error *err)
 {
-    kiln__solver s = {.task = &pinv, .a = a, .tolerance = rcond};
-    return kiln__solver_call(&s, opts, &out, err);
+    const char *name = vectors ? "eig" : "eigvals";
+    const kiln__cusolver *lib = NULL;
+    kiln_array *b = NULL;
+    kiln__steps w;
+    KILN_CHECK(kiln__steps_begin(&w, name, a, false, NULL, outs[0], opts, err));
+    kiln__device *device = kiln__context_device(w.ctx);
+    const bool host = kiln__device_is_host(device) ||
+                      kiln__cusolver_get(name, device, &lib, NULL) != KILN_OK || lib->geev == NULL;
+    const bool narrow = a->dtype == KILN_FLOAT32 || a->dtype == KILN_COMPLEX64;
+    const bool known =
+        narrow || kiln__dense_takes(a->dtype) || strchr("biu", kiln_dtype_kind(a->dtype)) != NULL;
+    kiln_linalg_info info;
+    kiln_status status = KILN_OK;
+
+    if (host && kiln__lapack_get() == NULL) {
+        kiln__lapack_describe(&info);
+        return kiln__fail(err, KILN_ERR_UNSUPPORTED, "%s needs a LAPACK: %s", name, info.reason);
+    }
+    if (known) /* else solver.c explains */
+        status = kiln__array_copy_as(a, narrow ? KILN_COMPLEX64 : KILN_COMPLEX128, NULL, w.stream,
+                                     &b, err);
+    kiln__solver s = {.task = &eig_tasks[vectors][host], .a = known ? b : a};
+    if (status == KILN_OK)
+        status = kiln__solver_call(&s, opts, outs, err);
+    kiln_array_release(b);
+    return status;
 }
 
-kiln_status kiln_linalg_lstsq(const kiln_array *a, const kiln_array *b, double rcond,
-                              const kiln_linalg_options *opts, kiln_array **out, kiln_error *err)
+kiln_status kiln_linalg_eig(const kiln_array *a, const kiln_linalg_options *opts,
+                            kiln_array **values_out, kiln_array **vectors_out, kiln_error *err)
 {
-    kiln__solver s = {.task = &lstsq, .a = a, .b = b, .tolerance = rcond};
-    return kiln__solver_call(&s, opts, &out, err);
+    kiln_array **const outs[] = {values_out, vectors_out};
+    return call_eig(a, true, opts, outs, err);
+}
+
+kiln_status kiln_linalg_eigvals(const kiln_array *a, const kiln_linalg_options *opts,
+                                kiln_array **out, kiln_error *err)
+{
+    return call_eig(a, false, opts, &out, err);
 }

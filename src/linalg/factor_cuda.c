@@ -8,7 +8,6 @@
  */
 #include "linalg/solver_gpu.h"
 
-#include "kiln/eager.h"
 #include "ops/ops.h"
 
 enum { BATCHED_ROWS = 256, BATCHED_COUNT = 4 };
@@ -168,9 +167,42 @@ kiln_status kiln__cuda_inv(kiln__solver_gpu *g, kiln_error *err)
     if (kiln__small_suits(g))
         return solve_small(g, 1, err);
     KILN_CHECK(kiln__gpu_new(g, NULL, g->s->dtype, n, n, KILN__GPU_COLUMNS, y, err));
-    KILN_CHECK(kiln__gpu_run_piece(g, KILN__GPU_IDENTITY, NULL, NULL, n, n, *y, err));
+    KILN_CHECK(kiln__piece_run(KILN__PIECE_IDENTITY, &(kiln__piece_arguments){.m = n, .n = n}, *y,
+                               g->s->stream, err));
     KILN_CHECK(factorise_lu(g, n, err));
     return substitute(g, *y, n, err);
+}
+
+/* Factors by rows, and the places that rows were exchanged with, from 0. */
+kiln_status kiln__cuda_lu(kiln__solver_gpu *g, kiln_error *err)
+{
+    kiln__solver *s = g->s;
+    KILN_CHECK(kiln__small_suits(g) ? lu_small(g, err) : factorise_lu(g, 1, err));
+    kiln_array_release(g->info); /* of a singular matrix the factors are asked for */
+    g->info = NULL;
+    s->result[0].array = g->a;
+    g->a = NULL;
+    KILN_CHECK(
+        kiln__gpu_new(g, NULL, KILN_INT64, s->n, -1, KILN__GPU_ROWS, &s->result[1].array, err));
+    return kiln__piece_run(KILN__PIECE_SHIFT,
+                           &(kiln__piece_arguments){.places = g->pivots, .m = -1},
+                           s->result[1].array, s->stream, err);
+}
+
+/* x from factors and pivots. */
+kiln_status kiln__cuda_lu_solve(kiln__solver_gpu *g, kiln_error *err)
+{
+    kiln__solver *s = g->s;
+    KILN_CHECK(kiln__gpu_take_right_sides(g, err));
+    KILN_CHECK(kiln__gpu_take_matrices(g, KILN__GPU_COLUMNS, err));
+    if (is_empty(g))
+        return KILN_OK;
+    KILN_CHECK(kiln__gpu_use_cusolver(g, err));
+    KILN_CHECK(kiln__gpu_new(g, g->a, KILN_INT64, s->n, -1, KILN__GPU_ROWS, &g->pivots, err));
+    KILN_CHECK(kiln__piece_run(KILN__PIECE_SHIFT,
+                               &(kiln__piece_arguments){.places = s->pivots, .m = 1}, g->pivots,
+                               s->stream, err));
+    return substitute(g, s->result[0].array, right_columns(s), err);
 }
 
 /* The diagonal of g->a, negative where a row was exchanged: its product is the determinant. */
@@ -186,7 +218,9 @@ static kiln_status turned_diagonal(kiln__solver_gpu *g, kiln_array **out, kiln_e
     KILN_CHECK(kiln__gpu_new(g, a, g->s->dtype, g->s->n, -1, KILN__GPU_ROWS, out, err));
     KILN_CHECK(kiln__array_view(a, stack + 1, a->shape, strides, a->data, &diagonal, err));
     const kiln_status status =
-        kiln__gpu_run_piece(g, KILN__GPU_TURN, diagonal, g->pivots, g->s->n, g->s->n, *out, err);
+        kiln__piece_run(KILN__PIECE_TURN,
+                        &(kiln__piece_arguments){.x = diagonal, .places = g->pivots, .n = g->s->n},
+                        *out, g->s->stream, err);
     kiln_array_release(diagonal);
     return status;
 }
@@ -333,8 +367,9 @@ kiln_status kiln__cuda_cholesky(kiln__solver_gpu *g, kiln_error *err)
     KILN_CHECK(kiln__gpu_take_matrices(g, KILN__GPU_COLUMNS, err));
     KILN_CHECK(kiln__gpu_use_cusolver(g, err));
     KILN_CHECK(suits_batches(g, 1) ? cholesky_batched(g, part, err) : cholesky_each(g, part, err));
-    return kiln__gpu_run_piece(g, s->o.upper ? KILN__GPU_UPPER : KILN__GPU_LOWER, g->a, NULL, s->n,
-                               s->n, s->result[0].array, err);
+    return kiln__piece_run(s->o.upper ? KILN__PIECE_UPPER : KILN__PIECE_LOWER,
+                           &(kiln__piece_arguments){.x = g->a, .m = s->n, .n = s->n},
+                           s->result[0].array, s->stream, err);
 }
 
 /* ---- QR -------------------------------------------------------------------------------------- */
@@ -381,7 +416,9 @@ static kiln_status qr_each(kiln__solver_gpu *g, const kiln_array *scales, kiln_a
     memcpy(shape, g->a->shape, (size_t)g->a->rank * sizeof shape[0]);
     shape[g->a->rank - 2] = count;
     KILN_CHECK(kiln__array_view(g->a, g->a->rank, shape, g->a->strides, g->a->data, &top, err));
-    const kiln_status status = kiln__gpu_run_piece(g, KILN__GPU_UPPER, top, NULL, count, n, r, err);
+    const kiln_status status =
+        kiln__piece_run(KILN__PIECE_UPPER, &(kiln__piece_arguments){.x = top, .m = count, .n = n},
+                        r, g->s->stream, err);
     kiln_array_release(top);
     KILN_CHECK(status);
     for (int64_t nth = 0; nth < g->matrices; nth++) {
@@ -482,8 +519,9 @@ kiln_status kiln__cuda_eigh(kiln__solver_gpu *g, kiln_error *err)
         kiln_status status =
             kiln__gpu_new(g, whole, s->dtype, s->n, s->n, KILN__GPU_COLUMNS, &g->a, err);
         if (status == KILN_OK)
-            status = kiln__gpu_run_piece(g, s->o.upper ? KILN__GPU_UPPER : KILN__GPU_LOWER, whole,
-                                         NULL, s->n, s->n, g->a, err);
+            status = kiln__piece_run(s->o.upper ? KILN__PIECE_UPPER : KILN__PIECE_LOWER,
+                                     &(kiln__piece_arguments){.x = whole, .m = s->n, .n = s->n},
+                                     g->a, s->stream, err);
         kiln_array_release(whole);
         KILN_CHECK(status);
         KILN_CHECK(kiln__gpu_refuse_nan(g, err));
@@ -494,6 +532,41 @@ kiln_status kiln__cuda_eigh(kiln__solver_gpu *g, kiln_error *err)
     if (vectors) {
         s->result[1].array = g->a;
         g->a = NULL;
+    }
+    return KILN_OK;
+}
+
+kiln_status kiln__cuda_eig(kiln__solver_gpu *g, kiln_error *err)
+{
+    kiln__solver *s = g->s;
+    const bool vectors = s->task->result_count > 1;
+    const int64_t n = s->n, value_bytes = n * item_of(g);
+    const int job = vectors ? KILN__SOLVER_VECTORS : 0;
+    size_t device_bytes = 0, host_bytes = 0;
+    KILN_CHECK(kiln__gpu_take_matrices(g, KILN__GPU_COLUMNS, err));
+    KILN_CHECK(kiln__gpu_new(g, NULL, s->dtype, n, -1, KILN__GPU_ROWS, &s->result[0].array, err));
+    if (vectors)
+        KILN_CHECK(
+            kiln__gpu_new(g, NULL, s->dtype, n, n, KILN__GPU_COLUMNS, &s->result[1].array, err));
+    if (is_empty(g))
+        return KILN_OK;
+    KILN_CHECK(kiln__gpu_use_cusolver(g, err));
+    KILN_CHECK(kiln__gpu_refuse_nan(g, err));
+    const void *v = vectors ? s->result[1].array->data : NULL;
+    KILN_CHECK(
+        kiln__gpu_check(g, "cusolverDnXgeev_bufferSize",
+                        g->lib->geev_room(g->handle, g->params, 0, job, n, g->type, g->a->data, n,
+                                          g->type, s->result[0].array->data, g->type, NULL, n,
+                                          g->type, v, n, g->type, &device_bytes, &host_bytes),
+                        err));
+    KILN_CHECK(kiln__gpu_room(g, device_bytes, host_bytes, err));
+    for (int64_t nth = 0; nth < g->matrices; nth++) {
+        const int result = g->lib->geev(
+            g->handle, g->params, 0, job, n, g->type, kiln__gpu_at(g->a, nth, g->a_bytes), n,
+            g->type, kiln__gpu_at(s->result[0].array, nth, value_bytes), g->type, NULL, n, g->type,
+            vectors ? kiln__gpu_at(s->result[1].array, nth, g->a_bytes) : NULL, n, g->type,
+            g->work->address, device_bytes, g->host_work, host_bytes, info_of(g, nth));
+        KILN_CHECK(kiln__gpu_check(g, "cusolverDnXgeev", result, err));
     }
     return KILN_OK;
 }

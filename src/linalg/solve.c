@@ -5,18 +5,18 @@
 
 static void shape_like_right_side(kiln__solver *s)
 {
-    kiln__solver_shape(s, 0, s->n, s->columns, false);
+    kiln__solver_shape(s, 0, s->n, s->columns, KILN__SOLVER_SAME);
 }
 
 static void shape_like_matrix(kiln__solver *s)
 {
-    kiln__solver_shape(s, 0, s->n, s->n, false);
+    kiln__solver_shape(s, 0, s->n, s->n, KILN__SOLVER_SAME);
 }
 
 static void shape_numbers(kiln__solver *s)
 {
-    kiln__solver_shape(s, 0, -1, -1, false);
-    kiln__solver_shape(s, 1, -1, -1, true);
+    kiln__solver_shape(s, 0, -1, -1, KILN__SOLVER_SAME);
+    kiln__solver_shape(s, 1, -1, -1, KILN__SOLVER_REAL);
 }
 
 /* Columns of the right side; a vector has one. */
@@ -96,6 +96,40 @@ static int64_t run_cholesky(const kiln__solver *s, int64_t nth, const kiln__solv
     return 0;
 }
 
+/* ---- factors for later ----------------------------------------------------------------------- */
+
+static void shape_lu(kiln__solver *s)
+{
+    kiln__solver_shape(s, 0, s->n, s->n, KILN__SOLVER_SAME);
+    kiln__solver_shape(s, 1, s->n, -1, KILN__SOLVER_PLACES);
+}
+
+/* Of a singular matrix the factors are asked for as well. */
+static int64_t run_lu(const kiln__solver *s, int64_t nth, const kiln__solver_work *w)
+{
+    int64_t *pivots = (int64_t *)(void *)s->result[1].to + nth * s->n;
+
+    kiln__solver_gather(s, &s->layout.a, nth, s->n, s->n, w->buffer[0]);
+    (void)kiln__dense_lu(s->dtype, s->n, w->buffer[0], w->pivots);
+    kiln__solver_scatter(s, 0, nth, s->n, w->buffer[0]);
+    for (int64_t k = 0; k < s->n; k++)
+        pivots[k] = w->pivots[k] - 1;
+    return 0;
+}
+
+static int64_t run_lu_solve(const kiln__solver *s, int64_t nth, const kiln__solver_work *w)
+{
+    const int64_t *pivots = s->host_pivots + kiln__solver_matrix(s, nth) * s->n;
+
+    for (int64_t k = 0; k < s->n; k++)
+        w->pivots[k] = (int32_t)pivots[k] + 1;
+    kiln__solver_gather(s, &s->layout.a, nth, s->n, s->n, w->buffer[0]);
+    kiln__solver_gather(s, &s->layout.b, nth, s->n, right_columns(s), w->buffer[1]);
+    kiln__dense_lu_solve(s->dtype, s->n, right_columns(s), w->buffer[0], w->pivots, w->buffer[1]);
+    kiln__solver_scatter(s, 0, nth, s->n, w->buffer[1]);
+    return 0;
+}
+
 #define SINGULAR "is singular: pivot %lld of its LU factorisation is 0"
 
 static const kiln__solver_task solve = {.name = "solve",
@@ -144,6 +178,22 @@ static const kiln__solver_task cholesky = {
     .run = run_cholesky,
     .why = "is not positive definite: its leading minor of order %lld is not positive",
     .cuda = kiln__cuda_cholesky};
+
+static const kiln__solver_task lu_factor = {.name = "lu_factor",
+                                            .square = true,
+                                            .result_count = 2,
+                                            .shape = shape_lu,
+                                            .run = run_lu,
+                                            .why = "",
+                                            .cuda = kiln__cuda_lu};
+static const kiln__solver_task lu_solve = {.name = "lu_solve",
+                                           .square = true,
+                                           .has_right_side = true,
+                                           .result_count = 1,
+                                           .shape = shape_like_right_side,
+                                           .run = run_lu_solve,
+                                           .why = "",
+                                           .cuda = kiln__cuda_lu_solve};
 
 /* ---- the public functions -------------------------------------------------------------------- */
 
@@ -194,4 +244,22 @@ kiln_status kiln_linalg_slogdet(const kiln_array *a, const kiln_linalg_options *
     kiln_array **const outs[] = {sign_out, log_out};
     kiln__solver s = {.task = &slogdet, .a = a};
     return kiln__solver_call(&s, opts, outs, err);
+}
+
+kiln_status kiln_linalg_lu_factor(const kiln_array *a, const kiln_linalg_options *opts,
+                                  kiln_array **lu_out, kiln_array **pivots_out, kiln_error *err)
+{
+    kiln_array **const outs[] = {lu_out, pivots_out};
+    kiln__solver s = {.task = &lu_factor, .a = a};
+    return kiln__solver_call(&s, opts, outs, err);
+}
+
+kiln_status kiln_linalg_lu_solve(const kiln_array *lu, const kiln_array *pivots,
+                                 const kiln_array *b, const kiln_linalg_options *opts,
+                                 kiln_array **out, kiln_error *err)
+{
+    kiln__solver s = {.task = &lu_solve, .a = lu, .b = b, .pivots = pivots};
+    if (pivots == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "lu_solve: `pivots` is NULL");
+    return kiln__solver_call(&s, opts, &out, err);
 }

@@ -13,9 +13,16 @@
 
 /* ---- one matrix ------------------------------------------------------------------------------ */
 
+static kiln_dtype dtype_of(const kiln__solver *s, const kiln__solver_result *r)
+{
+    return r->kind == KILN__SOLVER_PLACES ? KILN_INT64
+           : r->kind == KILN__SOLVER_REAL ? s->real
+                                          : s->dtype;
+}
+
 static size_t item_of(const kiln__solver *s, const kiln__solver_result *r)
 {
-    return kiln_dtype_size(r->real ? s->real : s->dtype);
+    return kiln_dtype_size(dtype_of(s, r));
 }
 
 /* Elements of a result for one matrix. */
@@ -51,7 +58,7 @@ static void run_matrix(kiln__solver *s, int64_t nth, const kiln__solver_work *wo
     s->info[nth] = s->task->run(s, nth, work);
     for (int k = 0; k < s->task->result_count && s->info[nth] != 0; k++) {
         const kiln__solver_result *r = &s->result[k];
-        kiln__dense_nan(r->real ? s->real : s->dtype, size_of(r),
+        kiln__dense_nan(dtype_of(s, r), size_of(r),
                         r->to + (size_t)(nth * size_of(r)) * item_of(s, r));
     }
 }
@@ -212,8 +219,8 @@ static kiln_status make_result(const kiln__solver *s, kiln__solver_result *r, ki
         shape[rank++] = r->rows;
     if (r->columns >= 0)
         shape[rank++] = r->columns;
-    kiln_status status = kiln__array_new(s->ctx, r->real ? s->real : s->dtype, rank, shape, NULL,
-                                         s->stream, &r->array, err);
+    kiln_status status =
+        kiln__array_new(s->ctx, dtype_of(s, r), rank, shape, NULL, s->stream, &r->array, err);
     if (status != KILN_OK)
         return status;
     r->to = r->array->data;
@@ -223,6 +230,34 @@ static kiln_status make_result(const kiln__solver *s, kiln__solver_result *r, ki
     r->host = kiln__alloc(bytes > 0 ? bytes : 1);
     r->to = r->host;
     return r->host != NULL ? KILN_OK : kiln__fail_memory(err, bytes);
+}
+
+/* The pivots of lu_solve, to the host, where a wrong one would lead out of the matrix. */
+static kiln_status fetch_pivots(kiln__solver *s, kiln_error *err)
+{
+    char a_text[160], p_text[160];
+    const kiln_array *a = s->a, *p = s->pivots;
+
+    KILN_CHECK(kiln__array_check(p, s->ctx, "`pivots`", err));
+    if (p->dtype != KILN_INT64)
+        return kiln__fail(err, KILN_ERR_DTYPE, "%s: pivots are int64, not %s", s->task->name,
+                          kiln_dtype_name(p->dtype));
+    if (p->rank != a->rank - 1 ||
+        memcmp(p->shape, a->shape, (size_t)p->rank * sizeof p->shape[0]) != 0)
+        return kiln__fail(err, KILN_ERR_SHAPE, "%s: factors of shape %s and pivots of shape %s",
+                          s->task->name, kiln__shape_text(a->rank, a->shape, a_text, sizeof a_text),
+                          kiln__shape_text(p->rank, p->shape, p_text, sizeof p_text));
+    const size_t bytes = (size_t)p->size * sizeof *s->host_pivots;
+    s->host_pivots = kiln__alloc(bytes + 1);
+    if (s->host_pivots == NULL)
+        return kiln__fail_memory(err, bytes);
+    KILN_CHECK(kiln_array_download(p, s->host_pivots, bytes, NULL, s->stream, err));
+    KILN_CHECK(kiln__stream_synchronize(s->stream, err));
+    for (int64_t k = 0; k < p->size; k++)
+        if (s->host_pivots[k] < 0 || s->host_pivots[k] >= s->n)
+            return kiln__fail(err, KILN_ERR_ARGUMENT, "%s: pivot %lld of %lld rows", s->task->name,
+                              (long long)s->host_pivots[k], (long long)s->n);
+    return KILN_OK;
 }
 
 /* ---- a call ---------------------------------------------------------------------------------- */
@@ -319,6 +354,8 @@ kiln_status kiln__solver_call(kiln__solver *s, const kiln_linalg_options *opts,
         status = kiln__fail_memory(err, (size_t)s->layout.count * sizeof s->info[0]);
         goto done;
     }
+    if (s->pivots != NULL)
+        KILN_TRY(fetch_pivots(s, err));
     if (s->task->cuda != NULL && !kiln__device_is_host(kiln__context_device(s->ctx))) {
         KILN_TRY(kiln__solver_cuda(s, err));
         KILN_TRY(examine(s, err));
@@ -342,5 +379,6 @@ done:
     kiln__free(s->host_a);
     kiln__free(s->host_b);
     kiln__free(s->info);
+    kiln__free(s->host_pivots);
     return status;
 }

@@ -21,10 +21,17 @@ typedef struct kiln__solver_work {
     int32_t *pivots; /* max(m, n) */
 } kiln__solver_work;
 
+/* What the elements of a result are. */
+typedef enum kiln__solver_kind {
+    KILN__SOLVER_SAME,  /* of the call's dtype */
+    KILN__SOLVER_REAL,  /* of its real one */
+    KILN__SOLVER_PLACES /* int64 */
+} kiln__solver_kind;
+
 /* A result: for each matrix one of `rows` x `columns`, or a vector or a number where those are -1. */
 typedef struct kiln__solver_result {
     int64_t rows, columns;
-    bool real; /* of the real dtype */
+    kiln__solver_kind kind;
     kiln_array *array;
     void *host; /* its elements, where the device is not the host */
     char *to;   /* where they are written, C-order */
@@ -47,7 +54,8 @@ typedef struct kiln__solver_task {
 struct kiln__solver {
     const kiln__solver_task *task;
     const kiln_array *a, *b;
-    double tolerance; /* of pinv, lstsq and matrix_rank; negative: NumPy's default */
+    const kiln_array *pivots; /* of lu_solve: int64, as many for each of `a` as it has rows */
+    int64_t *host_pivots;     /* the same, checked */
     kiln_linalg_options o;
     kiln_context *ctx;
     kiln_stream *stream;
@@ -65,9 +73,9 @@ struct kiln__solver {
 
 /* For a task's `shape`: the extents of a result. */
 static inline void kiln__solver_shape(kiln__solver *s, int nth, int64_t rows, int64_t columns,
-                                      bool real)
+                                      kiln__solver_kind kind)
 {
-    s->result[nth] = (kiln__solver_result){.rows = rows, .columns = columns, .real = real};
+    s->result[nth] = (kiln__solver_result){.rows = rows, .columns = columns, .kind = kind};
 }
 
 /* Run `s`, whose task and operands are set, and deliver its results. */
@@ -77,6 +85,20 @@ kiln_status kiln__solver_call(kiln__solver *s, const kiln_linalg_options *opts,
 /* The nth matrix of a side, `rows` x `columns`, as columns without gaps. */
 void kiln__solver_gather(const kiln__solver *s, const kiln__side *side, int64_t nth, int64_t rows,
                          int64_t columns, char *to);
+
+/* Which of `a` the nth of the stack has, where they follow each other. */
+static inline int64_t kiln__solver_matrix(const kiln__solver *s, int64_t nth)
+{
+    int64_t at = 0, each = 1;
+
+    for (int axis = s->layout.stack_rank - 1, own = s->a->rank - 3; axis >= 0; axis--, own--) {
+        const int64_t extent = own >= 0 ? s->a->shape[own] : 1;
+        at += extent != 1 ? nth % s->layout.stack[axis] * each : 0;
+        each *= extent;
+        nth /= s->layout.stack[axis];
+    }
+    return at;
+}
 
 /* Columns of `step` elements each as the nth matrix of a result. */
 void kiln__solver_scatter(const kiln__solver *s, int result, int64_t nth, int64_t step,
@@ -91,6 +113,9 @@ kiln_status kiln__solver_cuda_finish(kiln__solver *s, kiln_error *err);
 kiln_status kiln__cuda_solve(kiln__solver_gpu *g, kiln_error *err);
 kiln_status kiln__cuda_inv(kiln__solver_gpu *g, kiln_error *err);
 kiln_status kiln__cuda_det(kiln__solver_gpu *g, kiln_error *err);
+kiln_status kiln__cuda_lu(kiln__solver_gpu *g, kiln_error *err);
+kiln_status kiln__cuda_lu_solve(kiln__solver_gpu *g, kiln_error *err);
+kiln_status kiln__cuda_eig(kiln__solver_gpu *g, kiln_error *err);
 kiln_status kiln__cuda_triangular(kiln__solver_gpu *g, kiln_error *err);
 kiln_status kiln__cuda_cholesky(kiln__solver_gpu *g, kiln_error *err);
 kiln_status kiln__cuda_qr(kiln__solver_gpu *g, kiln_error *err);

@@ -225,51 +225,6 @@ done:
     return status;
 }
 
-/* ---- small kernels --------------------------------------------------------------------------- */
-
-typedef struct piece {
-    const char *in, *op;
-} piece;
-
-static const piece pieces[KILN__GPU_PIECES] = {
-    [KILN__GPU_LOWER] = {"T x, int64 m, int64 n", "y = i % n <= i / n % m ? x : T(0)"},
-    [KILN__GPU_UPPER] = {"T x, int64 m, int64 n", "y = i % n >= i / n % m ? x : T(0)"},
-    [KILN__GPU_IDENTITY] = {"int64 m, int64 n", "y = i % n == i / n % m ? T(1) : T(0)"},
-    [KILN__GPU_TURN] = {"T x, int64 m, int64 n, P pivot", "y = pivot != i % n + 1 ? -x : x"},
-};
-
-static kiln_status make_piece(kiln_context *ctx, const void *what, kiln__kernel **out,
-                              kiln_error *err)
-{
-    const piece *p = what;
-    const kiln__definition_request request = {.name = "kiln_linalg_piece",
-                                              .in = p->in,
-                                              .out = "T y",
-                                              .snippet = {[KILN__SNIPPET_OP] = p->op}};
-    return kiln__kernel_new(ctx, false, &kiln__loop_calls, &request, out, err);
-}
-
-kiln_status kiln__gpu_run_piece(kiln__solver_gpu *g, kiln__gpu_piece which, const kiln_array *x,
-                                const kiln_array *pivots, int64_t m, int64_t n, kiln_array *y,
-                                kiln_error *err)
-{
-    kiln_arg args[5];
-    kiln__call call = {.args = args, .stream = g->s->stream};
-    kiln__kernel *op = NULL;
-
-    if (y->size == 0)
-        return KILN_OK;
-    if (x != NULL)
-        args[call.arg_count++] = kiln_arg_array(x);
-    args[call.arg_count++] = kiln_arg_int(m);
-    args[call.arg_count++] = kiln_arg_int(n);
-    if (pivots != NULL)
-        args[call.arg_count++] = kiln_arg_array(pivots);
-    args[call.arg_count++] = kiln_arg_array(y);
-    KILN_CHECK(kiln__kept_kernel(g->s->ctx, make_piece, &pieces[which], (uint64_t)which, &op, err));
-    return kiln__kernel_run(op, &call, err);
-}
-
 /* ---- what failed ----------------------------------------------------------------------------- */
 
 kiln_status kiln__gpu_refuse_nan(kiln__solver_gpu *g, kiln_error *err)

@@ -8,6 +8,7 @@
 
 #include "linalg/gpu_library.h"
 #include "linalg/solver.h"
+#include "linalg/steps.h"
 
 typedef struct kiln__small_kernel kiln__small_kernel;
 
@@ -69,19 +70,6 @@ int64_t kiln__gpu_matrix(const kiln__solver_gpu *g, int64_t nth);
 kiln_status kiln__gpu_read_info(kiln__solver_gpu *g, kiln_error *err);
 /* Mark matrices with elements that are not finite as failed, and make them 0. They are `g->matrices`. */
 kiln_status kiln__gpu_refuse_nan(kiln__solver_gpu *g, kiln_error *err);
-
-/* Small kernels. */
-typedef enum kiln__gpu_piece {
-    KILN__GPU_LOWER,    /* y = the lower triangle of x, of matrices of m x n */
-    KILN__GPU_UPPER,    /* the upper one */
-    KILN__GPU_IDENTITY, /* y = 1 in the diagonal */
-    KILN__GPU_TURN,     /* y = -x where the pivot (m of n) is another row */
-    KILN__GPU_PIECES
-} kiln__gpu_piece;
-/* `x` and `pivots` may be NULL where the piece reads none. */
-kiln_status kiln__gpu_run_piece(kiln__solver_gpu *g, kiln__gpu_piece piece, const kiln_array *x,
-                                const kiln_array *pivots, int64_t m, int64_t n, kiln_array *y,
-                                kiln_error *err);
 
 /* ---- small matrices (small_cuda.c) ---- */
 

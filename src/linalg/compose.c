@@ -1,0 +1,357 @@
+/*
+ * compose.c - functions made of factorisations and products: pseudo-inverses, least squares, equations of tensors,
+ * exponentials.
+ */
+#include <float.h>
+#include <math.h>
+
+#include "linalg/steps.h"
+#include "ops/ops.h"
+
+/* A new array of that shape, to be written by a piece. */
+static kiln_status make_like(kiln__steps *w, const kiln_array *like, int rank, const int64_t *shape,
+                             kiln_error *err)
+{
+    return kiln__array_new(w->ctx, like->dtype, rank, shape, NULL, w->stream, kiln__steps_new(w),
+                           err);
+}
+
+static kiln_status run_piece(kiln__steps *w, kiln__piece piece, const kiln__piece_arguments *given,
+                             const kiln_array *like, kiln_error *err)
+{
+    KILN_CHECK(make_like(w, like, like->rank, like->shape, err));
+    return kiln__piece_run(piece, given, kiln__steps_last(w), w->stream, err);
+}
+
+/* ---- pseudo-inverses ------------------------------------------------------------------------- */
+
+/* The factors of the pseudo-inverse, V S^-1 and U^H; values below `fraction` of the largest count as 0. */
+static kiln_status invert_values(kiln__steps *w, const kiln_array *a, double fraction,
+                                 const kiln_array **left, const kiln_array **right, kiln_error *err)
+{
+    kiln_array **const u = kiln__steps_new(w), **const s = kiln__steps_new(w);
+    kiln_array **const vh = kiln__steps_new(w);
+    KILN_CHECK(kiln_linalg_svd(a, &w->o, u, s, vh, err));
+    KILN_CHECK(kiln__steps_adjoint(w, *u, err));
+    *right = kiln__steps_last(w);
+    KILN_CHECK(kiln__steps_adjoint(w, *vh, err));
+    *left = kiln__steps_last(w);
+    if ((*left)->size == 0)
+        return KILN_OK;
+    KILN_CHECK(kiln_array_slice(*s, -1, 0, 1, 1, kiln__steps_new(w), err));
+    const kiln__piece_arguments given = {.x = *s, .z = kiln__steps_last(w), .p = fraction};
+    KILN_CHECK(run_piece(w, KILN__PIECE_RECIPROCAL, &given, *s, err));
+    KILN_CHECK(kiln_array_newaxis(kiln__steps_last(w), (*s)->rank - 1, kiln__steps_new(w), err));
+    KILN_CHECK(kiln__steps_op(w, KILN_OP_MULTIPLY, KILN_ARGS(*left, kiln__steps_last(w)), err));
+    *left = kiln__steps_last(w);
+    return KILN_OK;
+}
+
+static kiln_status pinv(kiln__steps *w, const kiln_array *a, double rcond, kiln_error *err)
+{
+    const kiln_array *left = NULL, *right = NULL;
+    KILN_CHECK(invert_values(w, a, rcond >= 0 ? rcond : 1e-15, &left, &right, err));
+    return kiln__steps_multiply(w, left, right, err);
+}
+
+kiln_status kiln_linalg_pinv(const kiln_array *a, double rcond, const kiln_linalg_options *opts,
+                             kiln_array **out, kiln_error *err)
+{
+    kiln__steps w;
+    KILN_CHECK(kiln__steps_begin(&w, "pinv", a, false, NULL, out, opts, err));
+    const kiln_status status = pinv(&w, a, rcond, err);
+    return kiln__steps_end(&w, status, status == KILN_OK ? kiln__steps_last(&w) : NULL, out, err);
+}
+
+static kiln_status lstsq(kiln__steps *w, const kiln_array *a, const kiln_array *b, double rcond,
+                         kiln_error *err)
+{
+    char a_text[160], b_text[160];
+    const kiln_array *left = NULL, *right = NULL;
+    kiln_dtype dtype = a->dtype;
+    int64_t stack[KILN_RANK_MAX];
+    int rank = 0;
+    const int b_axes = b->rank == 1 ? 1 : 2;
+
+    if (a->rank < 2 || b->rank == 0 || b->shape[b->rank - b_axes] != a->shape[a->rank - 2] ||
+        !kiln__shape_broadcast(&rank, stack, a->rank - 2, a->shape) ||
+        !kiln__shape_broadcast(&rank, stack, b->rank - b_axes, b->shape))
+        return kiln__fail(err, KILN_ERR_SHAPE,
+                          "lstsq: matrices of shape %s and right sides of shape %s",
+                          kiln__shape_text(a->rank, a->shape, a_text, sizeof a_text),
+                          kiln__shape_text(b->rank, b->shape, b_text, sizeof b_text));
+    (void)kiln__promote(a->dtype, b->dtype, &dtype);
+    KILN_CHECK(kiln__steps_cast(w, a, dtype, err));
+    const int64_t m = a->shape[a->rank - 2], n = a->shape[a->rank - 1];
+    const double epsilon =
+        dtype == KILN_FLOAT32 || dtype == KILN_COMPLEX64 ? (double)FLT_EPSILON : DBL_EPSILON;
+    KILN_CHECK(invert_values(w, kiln__steps_last(w),
+                             rcond >= 0 ? rcond : epsilon * (double)(m > n ? m : n), &left, &right,
+                             err));
+    KILN_CHECK(kiln__steps_cast(w, b, right->dtype, err));
+    KILN_CHECK(kiln__steps_multiply(w, right, kiln__steps_last(w), err));
+    if (b->rank == 1 &&
+        a->rank > 2) { /* a vector for each matrix, which would be taken for a matrix */
+        KILN_CHECK(kiln_array_newaxis(kiln__steps_last(w), a->rank - 1, kiln__steps_new(w), err));
+        KILN_CHECK(kiln__steps_multiply(w, left, kiln__steps_last(w), err));
+        return kiln_array_select(kiln__steps_last(w), -1, 0, kiln__steps_new(w), err);
+    }
+    return kiln__steps_multiply(w, left, kiln__steps_last(w), err);
+}
+
+kiln_status kiln_linalg_lstsq(const kiln_array *a, const kiln_array *b, double rcond,
+                              const kiln_linalg_options *opts, kiln_array **out, kiln_error *err)
+{
+    kiln__steps w;
+    KILN_CHECK(kiln__steps_begin(&w, "lstsq", a, true, b, out, opts, err));
+    const kiln_status status = lstsq(&w, a, b, rcond, err);
+    return kiln__steps_end(&w, status, status == KILN_OK ? kiln__steps_last(&w) : NULL, out, err);
+}
+
+/* ---- equations by factors -------------------------------------------------------------------- */
+
+/* L L^H x = b, or R^H R x = b. */
+static kiln_status cho_solve(kiln__steps *w, const kiln_array *c, const kiln_array *b,
+                             kiln_error *err)
+{
+    char text[160];
+    kiln_linalg_options lower = w->o, upper = w->o;
+
+    lower.upper = false;
+    upper.upper = true;
+    if (c->rank < 2)
+        return kiln__fail(err, KILN_ERR_SHAPE, "cho_solve takes factors, not an array of shape %s",
+                          kiln__shape_text(c->rank, c->shape, text, sizeof text));
+    KILN_CHECK(kiln__steps_adjoint(w, c, err));
+    const kiln_array *adjoint = kiln__steps_last(w);
+    KILN_CHECK(
+        kiln_linalg_solve_triangular(w->o.upper ? adjoint : c, b, &lower, kiln__steps_new(w), err));
+    const kiln_array *half = kiln__steps_last(w);
+    if (b->rank != 1 || half->rank == 1)
+        return kiln_linalg_solve_triangular(w->o.upper ? c : adjoint, half, &upper,
+                                            kiln__steps_new(w), err);
+    KILN_CHECK(kiln_array_newaxis(half, half->rank, kiln__steps_new(w), err));
+    KILN_CHECK(kiln_linalg_solve_triangular(w->o.upper ? c : adjoint, kiln__steps_last(w), &upper,
+                                            kiln__steps_new(w), err));
+    return kiln_array_select(kiln__steps_last(w), -1, 0, kiln__steps_new(w), err);
+}
+
+kiln_status kiln_linalg_cho_solve(const kiln_array *c, const kiln_array *b,
+                                  const kiln_linalg_options *opts, kiln_array **out,
+                                  kiln_error *err)
+{
+    kiln__steps w;
+    KILN_CHECK(kiln__steps_begin(&w, "cho_solve", c, true, b, out, opts, err));
+    const kiln_status status = cho_solve(&w, c, b, err);
+    return kiln__steps_end(&w, status, status == KILN_OK ? kiln__steps_last(&w) : NULL, out, err);
+}
+
+/* ---- tensors --------------------------------------------------------------------------------- */
+
+static int64_t size_of(const kiln_array *x, int begin, int end)
+{
+    int64_t size = 1;
+
+    for (int k = begin; k < end; k++)
+        size *= x->shape[k];
+    return size;
+}
+
+/* `a` as a square matrix of which the first `split` axes are the rows. */
+static kiln_status as_square(kiln__steps *w, const kiln_array *a, int split, kiln_error *err)
+{
+    char text[160];
+    const int64_t shape[] = {size_of(a, 0, split), size_of(a, split, a->rank)};
+
+    if (shape[0] != shape[1])
+        return kiln__fail(err, KILN_ERR_SHAPE,
+                          "%s: the first %d axes of shape %s have %lld elements, the others %lld",
+                          w->function, split,
+                          kiln__shape_text(a->rank, a->shape, text, sizeof text),
+                          (long long)shape[0], (long long)shape[1]);
+    return kiln__tensor_reshape(a, 2, shape, w->stream, kiln__steps_new(w), err);
+}
+
+static kiln_status tensorsolve(kiln__steps *w, const kiln_array *a, const kiln_array *b,
+                               const kiln_axes *axes, kiln_error *err)
+{
+    kiln_axes order = {.count = 0};
+    bool last[KILN_RANK_MAX] = {false};
+
+    for (int k = 0; axes != NULL && k < axes->count; k++) {
+        const int axis = axes->axis[k] < 0 ? axes->axis[k] + a->rank : axes->axis[k];
+        if (axis < 0 || axis >= a->rank || last[axis])
+            return kiln__fail(err, KILN_ERR_AXIS, "tensorsolve: axis %d is %s of %d axes",
+                              axes->axis[k],
+                              axis < 0 || axis >= a->rank ? "not one" : "given twice", a->rank);
+        last[axis] = true;
+    }
+    for (int k = 0; k < a->rank; k++)
+        if (!last[k])
+            order.axis[order.count++] = k;
+    for (int k = 0; axes != NULL && k < axes->count; k++)
+        order.axis[order.count++] = axes->axis[k] < 0 ? axes->axis[k] + a->rank : axes->axis[k];
+    if (b->rank > a->rank)
+        return kiln__fail(err, KILN_ERR_SHAPE,
+                          "tensorsolve: `b` has %d axes, more than the %d of `a`", b->rank,
+                          a->rank);
+    KILN_CHECK(kiln_array_transpose(a, &order, kiln__steps_new(w), err));
+    const kiln_array *x = kiln__steps_last(w);
+    KILN_CHECK(as_square(w, x, b->rank, err));
+    const kiln_array *matrix = kiln__steps_last(w);
+    KILN_CHECK(kiln__tensor_reshape(b, 1, &b->size, w->stream, kiln__steps_new(w), err));
+    KILN_CHECK(kiln_linalg_solve(matrix, kiln__steps_last(w), &w->o, kiln__steps_new(w), err));
+    return kiln__tensor_reshape(kiln__steps_last(w), x->rank - b->rank, x->shape + b->rank,
+                                w->stream, kiln__steps_new(w), err);
+}
+
+kiln_status kiln_linalg_tensorsolve(const kiln_array *a, const kiln_array *b, const kiln_axes *axes,
+                                    const kiln_linalg_options *opts, kiln_array **out,
+                                    kiln_error *err)
+{
+    kiln__steps w;
+    KILN_CHECK(kiln__steps_begin(&w, "tensorsolve", a, true, b, out, opts, err));
+    const kiln_status status = tensorsolve(&w, a, b, axes, err);
+    return kiln__steps_end(&w, status, status == KILN_OK ? kiln__steps_last(&w) : NULL, out, err);
+}
+
+static kiln_status tensorinv(kiln__steps *w, const kiln_array *a, int split, kiln_error *err)
+{
+    int64_t shape[KILN_RANK_MAX];
+
+    if (split <= 0 || split > a->rank)
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "tensorinv: `split` is %d of %d axes", split,
+                          a->rank);
+    KILN_CHECK(as_square(w, a, split, err));
+    KILN_CHECK(kiln_linalg_inv(kiln__steps_last(w), &w->o, kiln__steps_new(w), err));
+    memcpy(shape, a->shape + split, (size_t)(a->rank - split) * sizeof shape[0]);
+    memcpy(shape + a->rank - split, a->shape, (size_t)split * sizeof shape[0]);
+    return kiln__tensor_reshape(kiln__steps_last(w), a->rank, shape, w->stream, kiln__steps_new(w),
+                                err);
+}
+
+kiln_status kiln_linalg_tensorinv(const kiln_array *a, int split, const kiln_linalg_options *opts,
+                                  kiln_array **out, kiln_error *err)
+{
+    kiln__steps w;
+    KILN_CHECK(kiln__steps_begin(&w, "tensorinv", a, false, NULL, out, opts, err));
+    const kiln_status status = tensorinv(&w, a, split, err);
+    return kiln__steps_end(&w, status, status == KILN_OK ? kiln__steps_last(&w) : NULL, out, err);
+}
+
+/* ---- exponentials ---------------------------------------------------------------------------- */
+
+/* How often to halve matrices so that the approximation holds: once for all of the stack. */
+static kiln_status halvings(kiln__steps *w, const kiln_array *a, int *out, kiln_error *err)
+{
+    double most = 0;
+
+    *out = 0;
+    if (a->size == 0)
+        return KILN_OK;
+    KILN_CHECK(kiln__steps_reduce(w, KILN_REDUCE_NORM1, a, KILN_AXES(-2), false, err));
+    KILN_CHECK(kiln__steps_reduce(w, KILN_REDUCE_MAX, kiln__steps_last(w), NULL, false, err));
+    KILN_CHECK(kiln__steps_cast(w, kiln__steps_last(w), KILN_FLOAT64, err));
+    KILN_CHECK(kiln_array_download(kiln__steps_last(w), &most, sizeof most, NULL, w->stream, err));
+    /* Of the approximation of order 13 in float64: N. J. Higham, "The scaling and squaring method for the matrix
+     * exponential revisited", SIAM J. Matrix Anal. Appl. 26 (2005). */
+    if (isfinite(most) && most > 5.371920351148152)
+        *out = (int)ceil(log2(most / 5.371920351148152));
+    return KILN_OK;
+}
+
+/* p x + q y + r z + s, the last in the diagonal. */
+static kiln_status combine(kiln__steps *w, const kiln_array *const even[4], const double c[4],
+                           kiln_error *err)
+{
+    const kiln_array *like = even[3];
+    const kiln__piece_arguments given = {.x = even[3],
+                                         .y = even[2],
+                                         .z = even[1],
+                                         .p = c[3],
+                                         .q = c[2],
+                                         .r = c[1],
+                                         .s = c[0],
+                                         .m = like->shape[like->rank - 2],
+                                         .n = like->shape[like->rank - 1]};
+    return run_piece(w, KILN__PIECE_COMBINE, &given, like, err);
+}
+
+/* The sum of b[k] a^k over k = first, first + 2, ... first + 12; `even` holds a^0 (unused), a^2, a^4, a^6. */
+static kiln_status pade_half(kiln__steps *w, const kiln_array *const even[4], int first,
+                             kiln_error *err)
+{
+    static const double b[] = {64764752532480000,
+                               32382376266240000,
+                               7771770303897600,
+                               1187353796428800,
+                               129060195264000,
+                               10559470521600,
+                               670442572800,
+                               33522128640,
+                               1323241920,
+                               40840800,
+                               960960,
+                               16380,
+                               182,
+                               1};
+    /* Divided by b[0], so that float32 holds them. */
+    const double low[] = {b[first] / b[0], b[first + 2] / b[0], b[first + 4] / b[0],
+                          b[first + 6] / b[0]};
+    const double high[] = {0, b[first + 8] / b[0], b[first + 10] / b[0], b[first + 12] / b[0]};
+    KILN_CHECK(combine(w, even, high, err));
+    KILN_CHECK(kiln__steps_multiply(w, even[3], kiln__steps_last(w), err));
+    const kiln_array *top = kiln__steps_last(w);
+    KILN_CHECK(combine(w, even, low, err));
+    return kiln__steps_op(w, KILN_OP_ADD, KILN_ARGS(top, kiln__steps_last(w)), err);
+}
+
+static kiln_status expm(kiln__steps *w, const kiln_array *given, kiln_error *err)
+{
+    char text[160];
+    const kiln_array *even[4] = {NULL};
+    int times = 0;
+
+    if (given->rank < 2 || given->shape[given->rank - 1] != given->shape[given->rank - 2])
+        return kiln__fail(err, KILN_ERR_SHAPE,
+                          "expm takes square matrices, not an array of shape %s",
+                          kiln__shape_text(given->rank, given->shape, text, sizeof text));
+    const bool exact = strchr("biu", kiln_dtype_kind(given->dtype)) != NULL;
+    KILN_CHECK(kiln__steps_cast(w, given, exact ? KILN_FLOAT64 : given->dtype, err));
+    KILN_CHECK(halvings(w, kiln__steps_last(w), &times, err));
+    KILN_CHECK(kiln__steps_cast(w, given, exact ? KILN_FLOAT64 : given->dtype, err));
+    KILN_CHECK(
+        kiln__steps_op(w, KILN_OP_MULTIPLY, KILN_ARGS(kiln__steps_last(w), ldexp(1, -times)), err));
+    const kiln_array *a = kiln__steps_last(w);
+    if (a->size == 0)
+        return KILN_OK;
+    for (int k = 1; k < 4; k++) {
+        KILN_CHECK(kiln__steps_multiply(w, k == 1 ? a : even[1], k == 1 ? a : even[k - 1], err));
+        even[k] = kiln__steps_last(w);
+    }
+    KILN_CHECK(pade_half(w, even, 1, err));
+    KILN_CHECK(kiln__steps_multiply(w, a, kiln__steps_last(w), err));
+    const kiln_array *odd = kiln__steps_last(w);
+    KILN_CHECK(pade_half(w, even, 0, err));
+    const kiln_array *rest = kiln__steps_last(w);
+    KILN_CHECK(kiln__steps_op(w, KILN_OP_ADD, KILN_ARGS(rest, odd), err));
+    const kiln_array *above = kiln__steps_last(w);
+    KILN_CHECK(kiln__steps_op(w, KILN_OP_SUBTRACT, KILN_ARGS(rest, odd), err));
+    KILN_CHECK(kiln_linalg_solve(kiln__steps_last(w), above, &w->o, kiln__steps_new(w), err));
+    for (int k = 0; k < times; k++) { /* into two arrays in turn */
+        kiln_array *x = kiln__steps_last(w), *square = NULL;
+        KILN_CHECK(kiln_matmul(x, x, &w->product, &square, err));
+        kiln_array_release(x);
+        w->made[w->count - 1] = square;
+    }
+    return KILN_OK;
+}
+
+kiln_status kiln_linalg_expm(const kiln_array *a, const kiln_linalg_options *opts, kiln_array **out,
+                             kiln_error *err)
+{
+    kiln__steps w;
+    KILN_CHECK(kiln__steps_begin(&w, "expm", a, false, NULL, out, opts, err));
+    const kiln_status status = expm(&w, a, err);
+    return kiln__steps_end(&w, status, status == KILN_OK ? kiln__steps_last(&w) : NULL, out, err);
+}
