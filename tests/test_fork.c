@@ -317,6 +317,18 @@ static const kiln_raw_call_options one_thread = {
     A(kiln_linalg_svdvals, (o.x, NULL, &t.array, &err))                                            \
     A(kiln_linalg_pinv, (o.x, -1, NULL, &t.array, &err))                                           \
     A(kiln_linalg_lstsq, (o.x, o.x, -1, NULL, &t.array, &err))                                     \
+    A(kiln_linalg_eig, (o.x, NULL, &t.array, &t.second, &err))                                     \
+    A(kiln_linalg_eigvals, (o.x, NULL, &t.array, &err))                                            \
+    A(kiln_linalg_lu_factor, (o.x, NULL, &t.array, &t.second, &err))                               \
+    A(kiln_linalg_lu_solve, (o.x, o.x, o.x, NULL, &t.array, &err))                                 \
+    A(kiln_linalg_cho_solve, (o.x, o.x, NULL, &t.array, &err))                                     \
+    A(kiln_linalg_norm, (o.x, KILN_NORM_DEFAULT, 0, NULL, false, NULL, &t.array, &err))            \
+    A(kiln_linalg_cond, (o.x, KILN_NORM_DEFAULT, 0, NULL, &t.array, &err))                         \
+    A(kiln_linalg_matrix_rank, (o.x, -1, NULL, &t.array, &err))                                    \
+    A(kiln_linalg_trace, (o.x, NULL, &t.array, &err))                                              \
+    A(kiln_linalg_tensorsolve, (o.x, o.x, NULL, NULL, &t.array, &err))                             \
+    A(kiln_linalg_tensorinv, (o.x, 1, NULL, &t.array, &err))                                       \
+    A(kiln_linalg_expm, (o.x, NULL, &t.array, &err))                                               \
     A(kiln_array_sum_product, (o.x, o.x, NULL, &t.array, &err))                                    \
     A(kiln_array_vecdot, (o.x, o.x, NULL, &t.array, &err))                                         \
     A(kiln_row_create, (o.ctx, "T x", "T y", &stage, 1, "y = x / s", NULL, &t.row, &err))          \
