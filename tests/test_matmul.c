@@ -703,6 +703,64 @@ static void test_matmul__gives_the_library_what_it_takes(void **state)
         kiln_array_release(all[k]);
 }
 
+/* Of int8 the library takes sides that are multiples of four, on tensor cores; others, and rows, are kernels of kiln's. Views,
+ * stacks and outputs of other layouts are right either way. */
+static void test_matmul__multiplies_int8_on_tensor_cores(void **state)
+{
+    static const int64_t sides[][3] = {{8, 12, 4}, {5, 16, 8}, {1, 4, 4}, {8, 6, 4}, {8, 8, 6}};
+    test_env *t = *state;
+    void *library = dlopen("libcublasLt.so.13", RTLD_NOW | RTLD_NOLOAD);
+    const unsigned *count = library != NULL ? dlsym(library, "stand_in_count") : NULL;
+
+    for (size_t k = 0; k < COUNT(sides); k++)
+        for (int way = 0; way < 4; way++) {
+            const int64_t m = sides[k][0], sum = sides[k][1], n = sides[k][2];
+            const unsigned before = count != NULL ? *count : 0;
+            kiln_array *a = in_way(t, KILN_INT8, way % 2, m, sum), *y = NULL;
+            kiln_array *b = in_way(t, KILN_INT8, way / 2, sum, n);
+            OK(t, kiln_matmul(a, b, NULL, &y, &t->err));
+            assert_int_equal(kiln_array_dtype(y), KILN_INT32);
+            check_product(t, a, b, y, &plain);
+            if (t->cuda && count != NULL)
+                assert_int_equal(*count - before, m > 1 && sum % 4 == 0 && n % 4 == 0);
+            kiln_array_release(a);
+            kiln_array_release(b);
+            kiln_array_release(y);
+        }
+    kiln_array *stack = random_array(t, KILN_INT8, 3, (const int64_t[]){3, 4, 8}), *y = NULL;
+    kiln_array *one = random_array(t, KILN_INT8, 2, (const int64_t[]){8, 12});
+    OK(t, kiln_matmul(stack, one, NULL, &y, &t->err));
+    for (int k = 0; k < 3; k++) {
+        kiln_array *a = NULL, *part = NULL;
+        OK(t, kiln_array_select(stack, 0, k, &a, &t->err));
+        OK(t, kiln_array_select(y, 0, k, &part, &t->err));
+        check_product(t, a, one, part, &plain);
+        kiln_array_release(a);
+        kiln_array_release(part);
+    }
+    kiln_array_release(stack);
+    kiln_array_release(one);
+    kiln_array_release(y);
+}
+
+/* Each way of multiplying float32 is right to the bits that it has; small integers are exact in all. */
+static void test_matmul__computes_in_other_precisions(void **state)
+{
+    test_env *t = *state;
+    kiln_matmul_options options = KILN_MATMUL_OPTIONS_INIT;
+
+    for (int compute = KILN_COMPUTE_EXACT; compute <= KILN_COMPUTE_BF16X9; compute++) {
+        kiln_array *a = random_array(t, KILN_FLOAT32, 2, (const int64_t[]){16, 24}), *y = NULL;
+        kiln_array *b = random_array(t, KILN_FLOAT32, 2, (const int64_t[]){24, 8});
+        options.compute = (kiln_compute)compute;
+        OK(t, kiln_matmul(a, b, &options, &y, &t->err));
+        check_product(t, a, b, y, &plain);
+        kiln_array_release(a);
+        kiln_array_release(b);
+        kiln_array_release(y);
+    }
+}
+
 static void test_matmul__tells_which_libraries_there_are(void **state)
 {
     test_env *t = *state;
@@ -762,6 +820,8 @@ int main(int argc, char **argv)
         TEST(test_matmul__serves_threads_of_one_context),
         TEST(test_matmul__enqueues_on_a_stream),
         TEST(test_matmul__gives_the_library_what_it_takes),
+        TEST(test_matmul__multiplies_int8_on_tensor_cores),
+        TEST(test_matmul__computes_in_other_precisions),
         TEST(test_matmul__tells_which_libraries_there_are),
     };
 

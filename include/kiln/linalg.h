@@ -36,10 +36,16 @@ typedef enum kiln_epilogue {
     KILN_EPILOGUE_GELU = 2  /**< x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))). */
 } kiln_epilogue;
 
-/** In what precision a CUDA device multiplies float32 and complex64. */
+/** In what precision a CUDA device multiplies float32 and complex64. Sums are float32 always. What the library or
+ *  the GPU does not know is computed exactly. */
 typedef enum kiln_compute {
-    KILN_COMPUTE_EXACT = 0, /**< In float32: each product is rounded once. */
-    KILN_COMPUTE_TF32 = 1   /**< Factors are rounded to 11 bits first, sums are float32: faster. */
+    KILN_COMPUTE_EXACT = 0,    /**< In float32: each product is rounded once. */
+    KILN_COMPUTE_TF32 = 1,     /**< Factors are rounded to 11 bits first: faster. */
+    KILN_COMPUTE_FLOAT16 = 2,  /**< Factors are rounded to float16 first, and its range must do. */
+    KILN_COMPUTE_BFLOAT16 = 3, /**< Factors are rounded to bfloat16, of 8 bits, first. */
+    KILN_COMPUTE_BF16X9 =
+        4 /**< Factors are split into three bfloat16, and all nine products summed: about as
+                                    exact as float32. GPUs of compute capability 10.0 and later. */
 } kiln_compute;
 
 /** Choices for kiln_matmul(). Zero in a field means its default. */

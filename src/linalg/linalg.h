@@ -83,15 +83,18 @@ static inline char *kiln__side_matrix(const kiln__product *p, const kiln__side *
     return at;
 }
 
-/* alpha or beta as a library reads it, of a floating-point or complex dtype. */
+/* alpha or beta as a library reads it, of a floating-point or complex dtype, or of int32. */
 static inline void kiln__put_number(kiln_dtype dtype, double value, double out[2])
 {
     const float narrow[2] = {(float)value, 0};
+    const int32_t whole = (int32_t)value;
 
     out[0] = value;
     out[1] = 0;
     if (dtype == KILN_FLOAT32 || dtype == KILN_COMPLEX64)
         memcpy(out, narrow, sizeof narrow);
+    if (dtype == KILN_INT32)
+        memcpy(out, &whole, sizeof whole);
 }
 
 /* A matrix as a BLAS sees it: columns without gaps, `step` elements apart, or the transpose of such. */

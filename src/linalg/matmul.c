@@ -89,11 +89,11 @@ static kiln_status check_options(matmul *w, const kiln_matmul_options *opts, kil
         if (status != KILN_OK)
             return status;
     }
-    if ((unsigned)o->epilogue > KILN_EPILOGUE_GELU || (unsigned)o->compute > KILN_COMPUTE_TF32)
+    if ((unsigned)o->epilogue > KILN_EPILOGUE_GELU || (unsigned)o->compute > KILN_COMPUTE_BF16X9)
         return kiln__fail(err, KILN_ERR_ARGUMENT, "matmul: there is no %s %d",
-                          (unsigned)o->compute > KILN_COMPUTE_TF32 ? "compute" : "epilogue",
-                          (unsigned)o->compute > KILN_COMPUTE_TF32 ? (int)o->compute
-                                                                   : (int)o->epilogue);
+                          (unsigned)o->compute > KILN_COMPUTE_BF16X9 ? "compute" : "epilogue",
+                          (unsigned)o->compute > KILN_COMPUTE_BF16X9 ? (int)o->compute
+                                                                     : (int)o->epilogue);
     if (o->dtype != KILN_DTYPE_NONE && kiln_dtype_size(o->dtype) == 0)
         return kiln__fail(err, KILN_ERR_DTYPE, "matmul: %d is no dtype", (int)o->dtype);
     w->p.alpha = o->alpha != 0 ? o->alpha : 1;
@@ -242,6 +242,72 @@ static kiln_status make_suitable(const matmul *w, int k_axis, kiln_array **x, ki
     return status;
 }
 
+/* ---- int8 on tensor cores -------------------------------------------------------------------- */
+
+/* Whether cuBLASLt may multiply int8: it takes matrices whose columns of y and sums are multiples of four. */
+static bool suits_tensor_cores(const matmul *w)
+{
+    return w->p.in == KILN_INT8 && w->p.out == KILN_INT32 && w->a->rank > 1 && w->b->rank > 1 &&
+           w->p.k > 0 && w->p.k % 4 == 0 && w->p.n % 4 == 0;
+}
+
+/* An operand of int8 as the library wants it: neighbours along the sum. */
+static kiln_status make_int8(const matmul *w, const kiln_array *x, bool turned, kiln_array **out,
+                             kiln_error *err)
+{
+    kiln_axes axes = {.count = x->rank};
+    int order[KILN_RANK_MAX];
+    kiln_array *y = NULL;
+    kiln_status status = KILN_OK;
+
+    for (int k = 0; k < x->rank; k++)
+        axes.axis[k] = order[k] = k;
+    if (turned) {
+        axes.axis[x->rank - 2] = order[x->rank - 2] = x->rank - 1;
+        axes.axis[x->rank - 1] = order[x->rank - 1] = x->rank - 2;
+    }
+    KILN_TRY(kiln_array_transpose(x, &axes, &y, err));
+    if (y->contiguous && (uintptr_t)y->data % 16 == 0)
+        *out = kiln_array_retain((kiln_array *)x);
+    else
+        KILN_TRY(kiln__array_copy_as(x, KILN_INT8, order, w->stream, out, err));
+
+done:
+    kiln_array_release(y);
+    return status;
+}
+
+/* Whether the library did it; without one, and where it has no algorithm, nothing has happened. */
+static kiln_status compute_int8(matmul *w, bool *done_out, kiln_error *err)
+{
+    kiln_array *a = NULL, *b = NULL;
+    kiln_error why = KILN_ERROR_INIT;
+    kiln__product p = w->p;
+    bool finished = true;
+    kiln_status status = KILN_OK;
+
+    *done_out = false;
+    KILN_TRY(make_int8(w, w->a, false, &a, err));
+    KILN_TRY(make_int8(w, w->b, true, &b, err));
+    kiln__product_bind(&p, a, b, w->y);
+    status = kiln__product_cuda(w->ctx, &p, w->stream, &finished, &why);
+    *done_out = status == KILN_OK;
+    used_on(a, w->stream);
+    used_on(b, w->stream);
+    if (status == KILN_ERR_UNSUPPORTED)
+        status = KILN_OK;
+    else if (status != KILN_OK && err != NULL) {
+        *err = why;
+        why = (kiln_error)KILN_ERROR_INIT;
+    }
+
+done:
+    kiln_error_clear(&why);
+    kiln_array_release(a);
+    kiln_array_release(b);
+    return status;
+}
+
 static kiln_status compute_cuda(matmul *w, kiln_error *err)
 {
     bool finished = true;
@@ -263,25 +329,31 @@ done:
     return status;
 }
 
+static kiln_status multiply(matmul *w, bool host, kiln_error *err)
+{
+    KILN_CHECK(make_cast(w, w->a, &w->cast_a, err));
+    KILN_CHECK(make_cast(w, w->b, &w->cast_b, err));
+    KILN_CHECK(make_additions(w, err));
+    if (!host)
+        return compute_cuda(w, err);
+    kiln__product_bind(&w->p, w->cast_a, w->cast_b, w->y);
+    return kiln__product_cpu(kiln__context_device(w->ctx), &w->p, w->stream, err);
+}
+
 static kiln_status compute(matmul *w, kiln_error *err)
 {
-    kiln__device *device = kiln__context_device(w->ctx);
-    const bool host = kiln__device_is_host(device);
+    const bool host = kiln__device_is_host(kiln__context_device(w->ctx));
+    bool computed = false;
     kiln_status status = KILN_OK;
 
     if (w->y->size == 0)
         return KILN_OK;
+    if (!host && suits_tensor_cores(w))
+        KILN_TRY(compute_int8(w, &computed, err));
     if (!host && w->p.in == KILN_INT8)
         w->p.in = w->p.out; /* the kernel sums in the dtype that it reads */
-    KILN_TRY(make_cast(w, w->a, &w->cast_a, err));
-    KILN_TRY(make_cast(w, w->b, &w->cast_b, err));
-    KILN_TRY(make_additions(w, err));
-    if (host) {
-        kiln__product_bind(&w->p, w->cast_a, w->cast_b, w->y);
-        KILN_TRY(kiln__product_cpu(device, &w->p, w->stream, err));
-    } else {
-        KILN_TRY(compute_cuda(w, err));
-    }
+    if (!computed)
+        KILN_TRY(multiply(w, host, err));
     if (w->delivered != NULL)
         KILN_TRY(kiln__array_assign_on(w->delivered, w->y, w->stream, err));
     used_on(w->cast_a, w->stream);

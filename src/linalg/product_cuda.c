@@ -60,6 +60,10 @@ typedef struct kept {
 static int type_of(kiln_dtype dtype)
 {
     switch (dtype) {
+    case KILN_INT8:
+        return KILN__LT_R_8I;
+    case KILN_INT32:
+        return KILN__LT_R_32I;
     case KILN_FLOAT16:
         return KILN__LT_R_16F;
     case KILN_BFLOAT16:
@@ -79,22 +83,30 @@ static int type_of(kiln_dtype dtype)
 
 bool kiln__cublaslt_takes(kiln_dtype dtype)
 {
-    return type_of(dtype) >= 0;
+    return kiln_dtype_kind(dtype) != 'i' && type_of(dtype) >= 0;
 }
 
 /* The dtype of alpha and beta. */
 static kiln_dtype scale_dtype(kiln_dtype in)
 {
-    return in == KILN_FLOAT16 || in == KILN_BFLOAT16 ? KILN_FLOAT32 : in;
+    return in == KILN_INT8                             ? KILN_INT32
+           : in == KILN_FLOAT16 || in == KILN_BFLOAT16 ? KILN_FLOAT32
+                                                       : in;
 }
 
 static int compute_of(kiln_dtype in, kiln_compute compute)
 {
+    static const int narrow[] = {[KILN_COMPUTE_EXACT] = KILN__LT_COMPUTE_32F,
+                                 [KILN_COMPUTE_TF32] = KILN__LT_COMPUTE_32F_FAST_TF32,
+                                 [KILN_COMPUTE_FLOAT16] = KILN__LT_COMPUTE_32F_FAST_16F,
+                                 [KILN_COMPUTE_BFLOAT16] = KILN__LT_COMPUTE_32F_FAST_16BF,
+                                 [KILN_COMPUTE_BF16X9] = KILN__LT_COMPUTE_32F_EMULATED_16BFX9};
+
+    if (in == KILN_INT8)
+        return KILN__LT_COMPUTE_32I;
     if (in == KILN_FLOAT64 || in == KILN_COMPLEX128)
         return KILN__LT_COMPUTE_64F;
-    return compute == KILN_COMPUTE_TF32 && (in == KILN_FLOAT32 || in == KILN_COMPLEX64)
-               ? KILN__LT_COMPUTE_32F_FAST_TF32
-               : KILN__LT_COMPUTE_32F;
+    return in == KILN_FLOAT32 || in == KILN_COMPLEX64 ? narrow[compute] : KILN__LT_COMPUTE_32F;
 }
 
 /* ---- what a context keeps -------------------------------------------------------------------- */
@@ -377,6 +389,14 @@ static kiln_status decide(kiln_context *ctx, const kiln__product *p, uint32_t al
         destroy_plan(d->owned);
         d->owned = NULL;
         d->q.epilogue = KILN__LT_EPILOGUE_DEFAULT;
+        KILN_CHECK(get_plan(d->state, &d->q, NULL, &d->plan, &d->owned, err));
+    }
+    const uint32_t exact = (uint32_t)compute_of(p->in, KILN_COMPUTE_EXACT);
+    if (!d->plan->possible &&
+        d->q.compute != exact) { /* not all libraries and GPUs have all of them */
+        destroy_plan(d->owned);
+        d->owned = NULL;
+        d->q.compute = exact;
         KILN_CHECK(get_plan(d->state, &d->q, NULL, &d->plan, &d->owned, err));
     }
     if (!d->plan->possible)

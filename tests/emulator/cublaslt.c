@@ -28,7 +28,7 @@ enum {
 };
 
 /* Types, by library_types.h. */
-enum { R_32F = 0, R_64F = 1, R_16F = 2, C_32F = 4, C_64F = 5, R_16BF = 14 };
+enum { R_32F = 0, R_64F = 1, R_16F = 2, R_8I = 3, C_32F = 4, C_64F = 5, R_32I = 10, R_16BF = 14 };
 
 typedef struct layout {
     int type;
@@ -65,10 +65,13 @@ EMU_EXPORT unsigned stand_in_count;
 static size_t bytes_of(int type)
 {
     switch (type) {
+    case R_8I:
+        return 1;
     case R_16F:
     case R_16BF:
         return 2;
     case R_32F:
+    case R_32I:
         return 4;
     case R_64F:
     case C_32F:
@@ -83,10 +86,16 @@ static size_t bytes_of(int type)
 static double complex load(int type, const void *at)
 {
     uint16_t half;
+    int32_t whole;
     float f[2];
     double d[2];
 
     switch (type) {
+    case R_8I:
+        return *(const int8_t *)at;
+    case R_32I:
+        memcpy(&whole, at, sizeof whole);
+        return whole;
     case R_16F:
     case R_16BF:
         memcpy(&half, at, sizeof half);
@@ -113,7 +122,11 @@ static void store(int type, double complex v, void *at)
     const uint16_t half =
         type == R_16F ? kiln__float16_from_double(d[0]) : kiln__bfloat16_from_double(d[0]);
 
-    if (type == R_16F || type == R_16BF)
+    const int32_t whole = type == R_32I ? (int32_t)creal(v) : 0;
+
+    if (type == R_32I)
+        memcpy(at, &whole, sizeof whole);
+    else if (type == R_16F || type == R_16BF)
         memcpy(at, &half, sizeof half);
     else if (type == R_32F || type == C_32F)
         memcpy(at, f, bytes_of(type));
@@ -259,7 +272,8 @@ static bool agree(const desc *d, const layout *a, const layout *b, const layout 
 
     return a_rows == out->rows && b_columns == out->columns && a_columns == b_rows &&
            a->type == b->type && d->scale == scale && a->count == out->count &&
-           b->count == out->count && (d->compute == 70) == (scale == R_64F || scale == C_64F);
+           b->count == out->count && (d->compute == 70) == (scale == R_64F || scale == C_64F) &&
+           (d->compute == 72) == (a->type == R_8I) && (a->type == R_8I) == (out->type == R_32I);
 }
 
 EMU_EXPORT int cublasLtMatmulAlgoGetHeuristic(void *handle, const desc *d, const layout *a,
@@ -273,6 +287,12 @@ EMU_EXPORT int cublasLtMatmulAlgoGetHeuristic(void *handle, const desc *d, const
     if (handle == NULL || wanted < 1 || c != out || !agree(d, a, b, out))
         return INVALID_VALUE;
     if (d->epilogue != 1 && !narrow)
+        return NOT_SUPPORTED;
+    /* Integers: the transpose of one by the other as it is; sides are multiples of four. */
+    if (a->type == R_8I && (!d->transpose[0] || d->transpose[1] || out->rows % 4 != 0 ||
+                            a->rows % 4 != 0 || a->step % 4 != 0 || b->step % 4 != 0))
+        return NOT_SUPPORTED;
+    if (d->compute == 78) /* this GPU is too old */
         return NOT_SUPPORTED;
     memset(results, 0, sizeof *results);
     for (int k = 0; k < 4; k++)
@@ -364,8 +384,17 @@ EMU_EXPORT int cublasLtMatmul(void *handle, const desc *d, const void *alpha, co
     w = calloc(1, sizeof *w);
     if (w == NULL)
         return ALLOC_FAILED;
-    *w = (work){all, *d, *a_layout, *b_layout, *out_layout,           a,
-                b,  out,       workspace, load(d->scale, alpha), load(d->scale, beta)};
+    *w = (work){all,
+                *d,
+                *a_layout,
+                *b_layout,
+                *out_layout,
+                a,
+                b,
+                out,
+                workspace,
+                load(d->scale, alpha),
+                load(d->scale, beta)};
     all = w;
     stand_in_last = (stand_in_call){.m = (int64_t)out_layout->rows,
                                     .n = (int64_t)out_layout->columns,
