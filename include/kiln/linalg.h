@@ -327,7 +327,10 @@ KILN_API KILN_NODISCARD kiln_status kiln_linalg_eig(const kiln_array *a,
                                                     kiln_array **values_out,
                                                     kiln_array **vectors_out, kiln_error *err);
 
-/** The eigenvalues alone, as NumPy's `linalg.eigvals`. */
+/**
+ * The eigenvalues alone, as NumPy's `linalg.eigvals`: (..., n), complex, in no order.
+ * @return As kiln_linalg_eig().
+ */
 KILN_API KILN_NODISCARD kiln_status kiln_linalg_eigvals(const kiln_array *a,
                                                         const kiln_linalg_options *opts,
                                                         kiln_array **out, kiln_error *err);
@@ -346,16 +349,28 @@ KILN_API KILN_NODISCARD kiln_status kiln_linalg_lu_factor(const kiln_array *a,
                                                           kiln_array **lu_out,
                                                           kiln_array **pivots_out, kiln_error *err);
 
-/** SciPy's `linalg.lu_solve`: x of a x = b from what kiln_linalg_lu_factor() gave; `b` as in kiln_linalg_solve().
- *  Zeros in the diagonal give infinities and NaN. ERR_ARGUMENT for pivots that are no rows. */
+/**
+ * SciPy's `linalg.lu_solve`: x of a x = b from what kiln_linalg_lu_factor() gave. Zeros in the diagonal give
+ * infinities and NaN.
+ *
+ * @param lu      The factors, (..., n, n).
+ * @param pivots  int64 (ERR_DTYPE), (..., n) with the stack of `lu` (ERR_SHAPE); ERR_ARGUMENT for numbers that are
+ *                no rows.
+ * @param b       As in kiln_linalg_solve(); its stack broadcasts with that of `lu`.
+ */
 KILN_API KILN_NODISCARD kiln_status kiln_linalg_lu_solve(const kiln_array *lu,
                                                          const kiln_array *pivots,
                                                          const kiln_array *b,
                                                          const kiln_linalg_options *opts,
                                                          kiln_array **out, kiln_error *err);
 
-/** SciPy's `linalg.cho_solve`: x of a x = b from the factor that kiln_linalg_cholesky() gave, with the same `upper`;
- *  `b` as in kiln_linalg_solve(). */
+/**
+ * SciPy's `linalg.cho_solve`: x of a x = b from the factor that kiln_linalg_cholesky() gave.
+ *
+ * @param c     The factor; the triangle beyond its diagonal is not read.
+ * @param b     As in kiln_linalg_solve().
+ * @param opts  `upper` as when the factor was made.
+ */
 KILN_API KILN_NODISCARD kiln_status kiln_linalg_cho_solve(const kiln_array *c, const kiln_array *b,
                                                           const kiln_linalg_options *opts,
                                                           kiln_array **out, kiln_error *err);
@@ -388,8 +403,13 @@ KILN_API KILN_NODISCARD kiln_status kiln_linalg_norm(const kiln_array *a, kiln_n
                                                      bool keepdims, const kiln_linalg_options *opts,
                                                      kiln_array **out, kiln_error *err);
 
-/** NumPy's `linalg.cond`: the norm of matrices times that of their inverses; infinity for singular ones. With
- *  KILN_NORM_DEFAULT and the orders 2 and -2 of any matrices, by singular values, else of square ones. */
+/**
+ * NumPy's `linalg.cond`: the norm of matrices times that of their inverses; infinity for singular ones.
+ *
+ * @param a     Any matrices with KILN_NORM_DEFAULT and the orders 2 and -2, whose condition numbers are quotients
+ *              of singular values; else square ones (ERR_SHAPE).
+ * @param kind  As in kiln_linalg_norm(), of matrices.
+ */
 KILN_API KILN_NODISCARD kiln_status kiln_linalg_cond(const kiln_array *a, kiln_norm kind,
                                                      double order, const kiln_linalg_options *opts,
                                                      kiln_array **out, kiln_error *err);
@@ -400,26 +420,47 @@ KILN_API KILN_NODISCARD kiln_status kiln_linalg_matrix_rank(const kiln_array *a,
                                                             const kiln_linalg_options *opts,
                                                             kiln_array **out, kiln_error *err);
 
-/** NumPy's `linalg.trace`: the sum of the diagonals of matrices of any shape and dtype. */
+/**
+ * NumPy's `linalg.trace`: the sum of the diagonals of matrices, one number for each matrix of the stack.
+ *
+ * @param a  (..., m, n) of any dtype, which is summed as kiln_array_reduce() sums it. ERR_SHAPE for fewer than
+ *           two axes.
+ */
 KILN_API KILN_NODISCARD kiln_status kiln_linalg_trace(const kiln_array *a,
                                                       const kiln_linalg_options *opts,
                                                       kiln_array **out, kiln_error *err);
 
-/** NumPy's `linalg.tensorsolve`: x with tensordot(a, x) = b, where the first axes of `a` are those of `b` and the
- *  others those of x. @param axes Axes of `a` that are moved behind the others first, or NULL. */
+/**
+ * NumPy's `linalg.tensorsolve`: x with tensordot(a, x) = b, where the first axes of `a` are those of `b` and the
+ * others those of x.
+ *
+ * @param a     With as many elements along the axes of `b` as along the others (ERR_SHAPE).
+ * @param axes  Axes of `a` that are moved behind the others first, or NULL. ERR_AXIS.
+ * @param out   Receives x, of the shape of the last axes of `a`.
+ */
 KILN_API KILN_NODISCARD kiln_status kiln_linalg_tensorsolve(const kiln_array *a,
                                                             const kiln_array *b,
                                                             const kiln_axes *axes,
                                                             const kiln_linalg_options *opts,
                                                             kiln_array **out, kiln_error *err);
 
-/** NumPy's `linalg.tensorinv`: the inverse of the map of the last axes onto the first `split` ones. */
+/**
+ * NumPy's `linalg.tensorinv`: the inverse of the map of the last axes onto the first `split` ones.
+ *
+ * @param split  At least 1 (ERR_ARGUMENT). The first `split` axes have as many elements as the others (ERR_SHAPE).
+ * @param out    Receives the inverse, whose first axes are the last ones of `a`.
+ */
 KILN_API KILN_NODISCARD kiln_status kiln_linalg_tensorinv(const kiln_array *a, int split,
                                                           const kiln_linalg_options *opts,
                                                           kiln_array **out, kiln_error *err);
 
-/** SciPy's `linalg.expm`: the exponentials of square matrices, by halving them until a quotient of polynomials
- *  (Pade's, of order 13) is exact to the dtype, and squaring. All of a stack are halved as often. */
+/**
+ * SciPy's `linalg.expm`: the exponentials of square matrices (ERR_SHAPE), by halving them until a quotient of
+ * polynomials (Pade's, of order 13) is exact to the dtype, and squaring.
+ *
+ * All matrices of a stack are halved as often as the largest needs it; the host waits for its norm. Integers and
+ * bool count as float64.
+ */
 KILN_API KILN_NODISCARD kiln_status kiln_linalg_expm(const kiln_array *a,
                                                      const kiln_linalg_options *opts,
                                                      kiln_array **out, kiln_error *err);
