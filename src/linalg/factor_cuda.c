@@ -282,6 +282,7 @@ static kiln_status check_diagonals(kiln__solver_gpu *g, kiln_error *err)
     for (int64_t nth = 0; nth < g->s->layout.count; nth++) {
         const int64_t at = kiln__gpu_matrix(g, nth);
         g->s->info[nth] = first[g->matrices + at] > 0 ? first[at] + 1 : 0;
+        g->s->failed = g->s->failed || g->s->info[nth] != 0;
     }
 
 done:
@@ -442,9 +443,15 @@ kiln_status kiln__cuda_qr(kiln__solver_gpu *g, kiln_error *err)
     if (s->m > INT32_MAX || s->n > INT32_MAX)
         return kiln__fail(err, KILN_ERR_UNSUPPORTED, "qr: cuSOLVER takes no %lld x %lld matrices",
                           (long long)s->m, (long long)s->n);
-    KILN_TRY(kiln__gpu_take_matrices(g, KILN__GPU_COLUMNS, err));
     KILN_TRY(
         kiln__gpu_new(g, NULL, s->dtype, count, s->n, KILN__GPU_ROWS, &s->result[1].array, err));
+    if (kiln__small_suits(g)) {
+        KILN_TRY(kiln__gpu_new(g, NULL, s->dtype, s->m, count, KILN__GPU_ROWS, &s->result[0].array,
+                               err));
+        const kiln__small_results results = {.y = s->result[0].array, .z = s->result[1].array};
+        return kiln__small_run(g, KILN__SMALL_QR, 0, false, &results, err);
+    }
+    KILN_TRY(kiln__gpu_take_matrices(g, KILN__GPU_COLUMNS, err));
     KILN_TRY(kiln__gpu_new(g, NULL, s->dtype, count, -1, KILN__GPU_ROWS, &scales, err));
     if (!is_empty(g)) {
         KILN_TRY(kiln__gpu_use_cusolver(g, err));
@@ -619,10 +626,12 @@ static kiln_status svd_small(kiln__solver_gpu *g, bool tall, bool vectors, bool 
     *done_out = true;
     KILN_CHECK(kiln__small_run(g, KILN__SMALL_JACOBI, vectors ? 3 : 2, !tall, &results, err));
     KILN_CHECK(kiln__gpu_read_info(g, err));
-    for (int64_t nth = 0; nth < s->layout.count && *done_out; nth++)
+    for (int64_t nth = 0; nth < s->layout.count && *done_out && s->failed; nth++)
         *done_out = s->info[nth] != 2;
-    if (!*done_out)
+    if (!*done_out) {
         memset(s->info, 0, (size_t)s->layout.count * sizeof s->info[0]);
+        s->failed = false;
+    }
     return KILN_OK;
 }
 

@@ -358,7 +358,8 @@ kiln_status kiln__solver_call(kiln__solver *s, const kiln_linalg_options *opts,
         KILN_TRY(fetch_pivots(s, err));
     if (s->task->cuda != NULL && !kiln__device_is_host(kiln__context_device(s->ctx))) {
         KILN_TRY(kiln__solver_cuda(s, err));
-        KILN_TRY(examine(s, err));
+        if (s->failed)
+            KILN_TRY(examine(s, err));
         KILN_TRY(kiln__solver_cuda_finish(s, err));
     } else {
         KILN_TRY(compute(s, err));

@@ -67,7 +67,8 @@ struct kiln__solver {
     kiln_array *cast_a, *cast_b;
     void *host_a, *host_b; /* copies of a CUDA device's arrays */
     int64_t *info;         /* what each matrix came to */
-    bool filled;           /* results of those that failed are NaN already */
+    bool failed; /* on a CUDA device: whether `info` tells of a failure, and is to be looked at */
+    bool filled; /* results of those that failed are NaN already */
     atomic_bool no_memory;
 };
 

@@ -247,6 +247,7 @@ kiln_status kiln__gpu_refuse_nan(kiln__solver_gpu *g, kiln_error *err)
         if (isfinite(values[nth]))
             continue;
         s->info[nth] = 1;
+        s->failed = true;
         const int64_t shape[] = {g->a_bytes / (int64_t)kiln_dtype_size(s->dtype)};
         const int64_t strides[] = {(int64_t)kiln_dtype_size(s->dtype)};
         KILN_TRY(kiln__array_view(g->a, 1, shape, strides, kiln__gpu_at(g->a, nth, g->a_bytes),
@@ -270,16 +271,26 @@ kiln_status kiln__gpu_read_info(kiln__solver_gpu *g, kiln_error *err)
     kiln__solver *s = g->s;
     const int64_t count = g->info_of_stack ? s->layout.count : g->matrices;
     const size_t bytes = (size_t)count * sizeof(int32_t);
-    kiln_array *told = NULL;
+    kiln_reduction_call_options options = KILN_REDUCTION_CALL_OPTIONS_INIT;
+    kiln_array *told = NULL, *failures = NULL;
     int32_t *info = NULL;
+    int64_t failed = 0;
     kiln_status status = KILN_OK;
 
     if (g->info == NULL || s->task->why[0] == '\0')
         return KILN_OK;
-    info = kiln__alloc(bytes + 1);
-    if (info == NULL)
-        return kiln__fail_memory(err, bytes);
+    options.stream = s->stream;
     KILN_TRY(kiln__array_view(g->info, 1, &count, g->info->strides, g->info->data, &told, err));
+    KILN_TRY(kiln_array_reduce_with(KILN_REDUCE_COUNT_NONZERO, told, &options, &failures, err));
+    KILN_TRY(kiln_array_download(failures, &failed, sizeof failed, NULL, s->stream, err));
+    if (failed == 0)
+        goto done;
+    s->failed = true;
+    info = kiln__alloc(bytes + 1);
+    if (info == NULL) {
+        status = kiln__fail_memory(err, bytes);
+        goto done;
+    }
     KILN_TRY(kiln_array_download(told, info, bytes, NULL, s->stream, err));
     for (int64_t nth = 0; nth < s->layout.count; nth++) {
         const int32_t one = info[g->info_of_stack ? nth : kiln__gpu_matrix(g, nth)];
@@ -289,6 +300,7 @@ kiln_status kiln__gpu_read_info(kiln__solver_gpu *g, kiln_error *err)
 
 done:
     kiln_array_release(told);
+    kiln_array_release(failures);
     kiln__free(info);
     return status;
 }
@@ -316,7 +328,7 @@ kiln_status kiln__solver_cuda_finish(kiln__solver *s, kiln_error *err)
     for (int k = 0; k < s->task->result_count; k++) {
         kiln_array **const y = &s->result[k].array;
         kiln_array *copy = NULL;
-        for (int64_t nth = 0; nth < s->layout.count && !s->filled; nth++)
+        for (int64_t nth = 0; nth < s->layout.count && s->failed && !s->filled; nth++)
             if (s->info[nth] != 0)
                 KILN_CHECK(fill_failed(s, nth, *y, err));
         if ((*y)->contiguous)
