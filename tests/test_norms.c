@@ -377,6 +377,32 @@ static void test_norms__refuses_arguments(void **state)
         kiln_array_release(all[k]);
 }
 
+/* ---- libraries ---- */
+
+static void test_norms__tells_which_libraries_there_are(void **state)
+{
+    test_env *t = *state;
+    kiln_linalg_info infos[8];
+    size_t count = 0;
+    const char *blas = getenv("KILN_BLAS");
+
+    OK(t, kiln_linalg_list(infos, COUNT(infos), &count, &t->err));
+    assert_true(count == 5);
+    assert_string_equal(infos[0].role, "BLAS");
+    assert_string_equal(infos[1].role, "LAPACK");
+    assert_string_equal(infos[2].role, "cuBLASLt");
+    assert_string_equal(infos[3].role, "cuBLAS");
+    assert_string_equal(infos[4].role, "cuSOLVER");
+    for (size_t k = 0; k < count; k++) {
+        assert_int_equal(infos[k].found, infos[k].library[0] != '\0');
+        assert_true(infos[k].found || infos[k].reason[0] != '\0');
+    }
+    if (blas != NULL && strcmp(blas, "none") == 0)
+        assert_non_null(strstr(infos[0].reason, "KILN_BLAS"));
+    FAILS(t, KILN_ERR_NULL, kiln_linalg_list(NULL, 2, &count, &t->err), "`infos`");
+    FAILS(t, KILN_ERR_NULL, kiln_linalg_list(NULL, 0, NULL, &t->err), "`count_out`");
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -389,6 +415,7 @@ int main(int argc, char **argv)
         TEST(test_norms__finds_eigenvalues_of_any_matrix),
         TEST(test_norms__solves_equations_of_tensors),
         TEST(test_norms__refuses_arguments),
+        TEST(test_norms__tells_which_libraries_there_are),
     };
 
     return test_env_main(argc, argv, "test_norms", tests, COUNT(tests));
