@@ -86,7 +86,11 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_rearrange(kiln_rearrangement what
                                                          size_t number_count, kiln_array **out,
                                                          kiln_error *err);
 
-/** The same in a graph. Counts are checked when it is recorded, shapes and axes by a call. */
+/**
+ * The same in a graph.
+ *
+ * Counts are checked when it is recorded, shapes and axes by a call.
+ */
 KILN_API kiln_node kiln_node_rearrange(kiln_rearrangement what, const kiln_node *operands,
                                        size_t operand_count, const int64_t *numbers,
                                        size_t number_count, const char *file, int line);
@@ -105,8 +109,12 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_as_strided(const kiln_array *arra
                                                           int64_t offset_bytes, kiln_array **out,
                                                           kiln_error *err);
 
-/** NumPy's sliding_window_view: all windows of `window[k]` elements along axes->axis[k] (NULL: along
- *  all), as further axes at the end. A view. ERR_AXIS; ERR_SHAPE for a window that does not fit. */
+/**
+ * NumPy's sliding_window_view: all windows of `window[k]` elements along axes->axis[k] (NULL: along
+ * all), as further axes at the end. A view.
+ *
+ * @return ERR_AXIS; ERR_SHAPE for a window that does not fit.
+ */
 KILN_API KILN_NODISCARD kiln_status kiln_array_sliding_window(const kiln_array *array,
                                                               const kiln_axes *axes,
                                                               const int64_t *window,
@@ -124,7 +132,11 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_split(const kiln_array *array, in
                                                      const int64_t *at, size_t count,
                                                      kiln_array **outs, kiln_error *err);
 
-/** NumPy's broadcast_arrays: views of all arrays with the shape that they broadcast to. ERR_SHAPE. */
+/**
+ * NumPy's broadcast_arrays: views of all arrays with the shape that they broadcast to.
+ *
+ * @return ERR_SHAPE for shapes that do not broadcast together.
+ */
 KILN_API KILN_NODISCARD kiln_status kiln_array_broadcast(const kiln_array *const *arrays,
                                                          size_t count, kiln_array **outs,
                                                          kiln_error *err);
