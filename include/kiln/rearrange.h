@@ -4,6 +4,7 @@
  *
  *     const kiln_arg both[] = {kiln_arg_array(x), kiln_arg_array(y)};
  *     const int64_t last[] = {-1}, widths[] = {KILN_PAD_REFLECT, 1, 1, 2, 2};
+ *     kiln_array *z = NULL, *wide = NULL;
  *     kiln_array_rearrange(KILN_REARRANGE_CONCATENATE, both, 2, last, 1, &z, &err);
  *     kiln_array_rearrange(KILN_REARRANGE_PAD, both, 1, widths, 5, &wide, &err);
  *
