@@ -26,12 +26,12 @@ static kiln_status refuse(const kiln__definition *def, size_t p, kiln_status sta
 static kiln_status refuse(const kiln__definition *def, size_t p, kiln_status status,
                           kiln_error *err, const char *fmt, ...)
 {
-    const kiln__param *param = &def->params[p];
     char text[KILN_ERROR_MESSAGE_BYTES], which[160];
     va_list ap;
 
-    if (err == NULL)
+    if (err == NULL) /* then there may be no definition */
         return status;
+    const kiln__param *param = &def->params[p];
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);

@@ -358,7 +358,8 @@ static uint32_t lower_opaque(kiln__build *b, uint32_t node)
         const kiln__low *low = &b->lows[operands[k]];
         values[k].dtype = low->dtype;
         values[k].rank = low->rank;
-        memcpy(values[k].shape, low->shape, (size_t)low->rank * sizeof low->shape[0]);
+        if (low->rank > 0)
+            memcpy(values[k].shape, low->shape, (size_t)low->rank * sizeof low->shape[0]);
     }
     kiln__check_resolved(b, node, o->infer(o, values, b->ir->data + n->data, results, &err), &err);
     const kiln__opaque_value *made = kiln__build_copy(b, results, sizeof results);
