@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "worker.h"
 
@@ -11,7 +12,7 @@ enum { EXIT_SKIP = 77 };
 
 static const char usage[] =
     "usage: difftest [options] [FILE of cases ...]\n"
-    "  --seed N       first number of the random sequence (1); \"random\" takes the time's\n"
+    "  --seed N       first number of the random sequence (1); \"random\": another one each time\n"
     "  --seconds N    stop drawing cases after so long\n"
     "  --cases N      how many cases of the kinds asked for; without it and --seconds 600\n"
     "  --case N       run case N of the seed alone\n"
@@ -56,7 +57,8 @@ static bool set_option(dt_options *o, const char *name, const char *value, const
     const double number = strtod(value, &end);
 
     if (strcmp(name, "--seed") == 0 && strcmp(value, "random") == 0) {
-        o->seed = (uint64_t)time(NULL);
+        /* Processes that begin together draw different cases. */
+        o->seed = ((uint64_t)time(NULL) << 22 | (uint64_t)getpid() % (1 << 22)) >> 1;
         return true;
     }
     if (strcmp(name, "--kind") == 0)
