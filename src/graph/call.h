@@ -37,10 +37,6 @@ void kiln__run_end(kiln__graph_run *run);     /* release what was not delivered 
 kiln_array *kiln__run_value(const kiln__graph_run *run, const kiln__step_param *param);
 kiln__call kiln__run_call(const kiln__bound_step *step, const kiln_arg *args, kiln_stream *stream);
 
-/* Do an opaque operation between the arrays of a call. (opaque.c) */
-kiln_status kiln__opaque_run(const kiln__graph_run *run, const kiln__bound_step *bound,
-                             const kiln__step *step, kiln_error *err);
-
 /* Prepare a step, or get its source when `text_out` is not NULL, with handles made for its views. */
 kiln_status kiln__step_with_handles(const kiln__graph_run *run, const kiln__bound_step *step,
                                     kiln_launch **launch_out, char **text_out, kiln_error *err);

@@ -141,6 +141,11 @@ typedef enum kiln__opaque_op { KILN__OPAQUE_MATMUL, KILN__OPAQUES } kiln__opaque
 
 const kiln__opaque *kiln__opaque_of(kiln__opaque_op op);
 
+/* Do a step of such an operation on `stream`. `values`: for each parameter the array that it is a view
+ * of. */
+kiln_status kiln__opaque_run(const kiln__step *step, kiln_array *const *values, kiln_stream *stream,
+                             kiln_error *err);
+
 /* ---- text (parse.c) -------------------------------------------------------------------------- */
 
 /* kiln_graph_parse() after its arguments were checked; the context may be NULL, as above. */

@@ -7,7 +7,7 @@
  *
  * Adding one: a row of `operations`, with what infers its results and what runs it.
  */
-#include "graph/call.h"
+#include "graph/graph.h"
 #include "linalg/linalg.h"
 
 typedef struct operation {
@@ -80,26 +80,25 @@ static kiln_status infer(const kiln__opaque *o, const kiln__opaque_value *values
 
 /* ---- a step -------------------------------------------------------------------------------------- */
 
-kiln_status kiln__opaque_run(const kiln__graph_run *run, const kiln__bound_step *bound,
-                             const kiln__step *step, kiln_error *err)
+kiln_status kiln__opaque_run(const kiln__step *step, kiln_array *const *values, kiln_stream *stream,
+                             kiln_error *err)
 {
     const operation *op = step->kernel;
     kiln_array *views[KILN__OPAQUE_OPERANDS + KILN__OPAQUE_RESULTS] = {NULL};
     const kiln_array *operands[KILN__OPAQUE_OPERANDS] = {NULL};
     kiln_status status = KILN_OK;
 
-    for (size_t p = 0; p < bound->view_count; p++) {
+    for (size_t p = 0; p < step->param_count; p++) {
         const kiln__step_param *param = &step->params[p];
-        const kiln_array *base = kiln__run_value(run, param);
-        KILN_TRY(kiln__array_view(base, param->rank, param->shape, param->strides,
-                                  (char *)base->data + param->offset, &views[p], err));
+        KILN_TRY(kiln__array_view(values[p], param->rank, param->shape, param->strides,
+                                  (char *)values[p]->data + param->offset, &views[p], err));
         if (p < step->input_count)
             operands[p] = views[p];
     }
-    KILN_TRY(op->run(operands, step->data, run->call->stream, views + step->input_count, err));
+    KILN_TRY(op->run(operands, step->data, stream, views + step->input_count, err));
 
 done:
-    for (size_t p = 0; p < bound->view_count; p++)
+    for (size_t p = 0; p < step->param_count; p++)
         kiln_array_release(views[p]);
     return status;
 }
