@@ -45,7 +45,11 @@ static const struct {
     {"general", "shape 64 64\n"
                 "arg $T 64x64 $128,$2 @4096\narg $T 64x64 $64,$1 @4096\n"
                 "arg $T 64x64 $64,$1 @4096\n"},
+    {"transpose", "shape 128 128\n" /* rows that begin between sectors: another kernel */
+                  "arg $T 128x128 $1,$129 @4096\narg $T 128x128 $129,$1 @4096\n"
+                  "arg $T 128x128 $129,$1 @4096\n"},
 };
+enum { ODD_TRANSPOSE = KILN_COUNT_OF(layouts) - 1 };
 
 /* Put a dtype and its sizes into the text of a layout. */
 static void expand(const char *args, kiln_dtype dtype, char *out, size_t room)
@@ -200,16 +204,18 @@ static void test_all_archs__every_layout_class_compiles(void **state)
                 compile_layout(layout, dtypes[d], &targets[k]);
 }
 
-/* All dtypes on the first and the last target; each layout has every size of element. */
+/* All dtypes on the first and the last target; each layout has every size of element, and odd transposes
+ * all dtypes. */
 static void test_all_archs__every_dtype_compiles(void **state)
 {
     size_t ends[] = {0, target_count - 1};
 
     (void)state;
     for (size_t e = 0; e < KILN_COUNT_OF(ends); e++)
-        for (int dtype = KILN_BOOL; dtype < KILN_DTYPE_COUNT; dtype++)
-            compile_layout((size_t)dtype % KILN_COUNT_OF(layouts), (kiln_dtype)dtype,
-                           &targets[ends[e]]);
+        for (int dtype = KILN_BOOL; dtype < KILN_DTYPE_COUNT; dtype++) {
+            compile_layout((size_t)dtype % ODD_TRANSPOSE, (kiln_dtype)dtype, &targets[ends[e]]);
+            compile_layout(ODD_TRANSPOSE, (kiln_dtype)dtype, &targets[ends[e]]);
+        }
 }
 
 static void test_all_archs__everything_a_snippet_may_use_compiles(void **state)

@@ -247,6 +247,7 @@ static void test_elementwise_large__transposes_meet_their_edges(void **state)
     for (size_t k = 0; k < COUNT(dtypes); k++) {
         check_transpose(t, dtypes[k], 64, 64);
         check_transpose(t, dtypes[k], 65, 127);
+        check_transpose(t, dtypes[k], 80, 144);
         check_transpose(t, dtypes[k], 333, 16);
         check_transpose(t, dtypes[k], 1030, 12);
         check_transpose(t, dtypes[k], 3, 700);

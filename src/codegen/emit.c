@@ -258,6 +258,8 @@ static void find_conditions(emitter *e)
         {"several", e->v->unroll * e->v->vec > 1},
         {"bursts", e->v->unroll > 1},
         {"plain_loads", any_param(e, is_plain_load)},
+        {"packed", is_tiled(e) && e->v->vec > 1},
+        {"even", kiln__transpose_even(e->v)},
         {"skew", kiln__transpose_tile_of(e->def, e->v).skew != 0},
         {"independent", is_independent(e)},
         {"identity", d->snippet[KILN__SNIPPET_IDENTITY][0] != '\0'},
@@ -339,6 +341,7 @@ static int64_t half_of(int count)
 static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__buf *out)
 {
     const kiln__variant *v = e->v;
+    const int square = v->family == &kiln__family_loop && v->loop.tile != 0 ? v->loop.tile : 1;
     const kiln__transpose_tile tile = kiln__transpose_tile_of(e->def, v);
     const size_t size = kiln_dtype_size(v->dtype[e->p]);
     const bool staged = access_of(e, e->p) == KILN__ACCESS_STAGED;
@@ -371,6 +374,11 @@ static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__b
         {"burst_elements", v->unroll * v->vec},
         {"tile_a", v->rank - 1},
         {"tile_b", v->rank - 2},
+        {"tile_rows", v->block / square},
+        {"tile_loads", square * square / v->block},
+        {"tile_pad", v->vec}, /* an odd number of words lies between two rows */
+        {"tile_words", square * square / (v->vec * v->block)},
+        {"word_rows", v->block / 32},
         {"tile_side", tile.side},
         {"tile_pitch", tile.pitch},
         {"tile_lanes", tile.lanes},

@@ -115,6 +115,9 @@ typedef struct kiln__transpose_tile {
 
 kiln__transpose_tile kiln__transpose_tile_of(const kiln__definition *def, const kiln__variant *v);
 
+/* Whether a GPU's tiles are square and begin at sectors already: such a variant has unroll=1. */
+bool kiln__transpose_even(const kiln__variant *v);
+
 /* The output whose rows decide where those of a tile begin; SIZE_MAX where none does. */
 size_t kiln__transpose_skewed(const kiln__definition *def, const kiln__variant *v);
 

@@ -27,7 +27,8 @@ enum { BLOCK_THREADS = 256 };
 enum { CPU_TASK_ELEMENTS = 16384 };
 
 /* Layout class of a sorted and collapsed walk. */
-static void choose_layout(kiln__walk *w, const kiln__definition *def, kiln__variant *v)
+static void choose_layout(kiln__walk *w, const kiln__definition *def, const kiln__operand *operands,
+                          kiln__variant *v)
 {
     bool dense = true;
     int last = w->rank - 1;
@@ -35,7 +36,7 @@ static void choose_layout(kiln__walk *w, const kiln__definition *def, kiln__vari
         dense &= k == w->index || kiln__walk_dense(w, k, last);
     if (dense)
         v->layout = w->rank == 1 ? KILN__LAYOUT_LINEAR : KILN__LAYOUT_INNER;
-    else if (w->rank == 1 || !kiln__transpose_choose(w, def, v))
+    else if (w->rank == 1 || !kiln__transpose_choose(w, def, operands, v))
         v->layout = KILN__LAYOUT_GENERAL;
 }
 
@@ -214,7 +215,7 @@ static void plan_loop(const kiln__plan_request *q, kiln__plan *plan)
                        def->uses_index || def->uses_indexer ? index : NULL);
     kiln__walk_sort(&w, true);
     kiln__walk_collapse(&w);
-    choose_layout(&w, def, v);
+    choose_layout(&w, def, q->operands, v);
     choose_access(&w, v);
     v->rank = (uint8_t)w.rank;
     v->block = (uint16_t)kiln__tuned("KILN_TUNE_BLOCK", BLOCK_THREADS);

@@ -4,6 +4,7 @@
  * A section is taken when a dtype, the layout or a word of a snippet calls for it, or when a taken
  * section needs it. What is not needed is not emitted: front-end time grows with every line.
  */
+#include "codegen/emit.h"
 #include "codegen/prelude.h"
 
 #include "codegen/templates.h"
@@ -195,7 +196,9 @@ static void take_for_variant(selection *chosen, const kiln__definition *def, con
         if (v->layout != KILN__LAYOUT_WINDOW) /* element by element */
             take_name(chosen, "@memory");
         if (v->layout == KILN__LAYOUT_TRANSPOSE)
-            take_name(chosen, "@tiles");
+            take_name(chosen, !kiln__transpose_even(v) ? "@tiles"
+                              : v->vec > 1             ? "@packed"
+                                                       : "@memory");
         if (def->family->maps || (v->layout != KILN__LAYOUT_LINEAR && v->rank > 1))
             take_name(chosen, v->index_bits == 32 ? "@divide32" : "@divide64");
     }

@@ -5,23 +5,25 @@
  *
  * Operands of axis A, the last, are accessed directly; those of axis B, which is put next to it, pass
  * through tiles: `tile` elements along B, and on a GPU as many along A as give each thread `unroll` words
- * (templates/cuda/transpose.cu). Where one of the axes is short, as channels of an image are, the tile is
- * as short there and longer along the other.
+ * (templates/cuda/transpose.cu). Where one of the axes is short, the tile is as short there and longer
+ * along the other. Where all rows begin at sectors, tiles are square (templates/cuda/transpose_even.cu).
  */
 #include "codegen/emit.h"
 #include "codegen/walk.h"
 
 /* Measured: docs/design.md, "What measurement changed". */
 enum {
+    EXTENT_MIN = 16, /* axes that fill most of a tile */
     TILE = 64,
     TILE_OF_WIDE = 32, /* of elements wider than 4 bytes */
-    SHORT = 32,        /* shorter axes have tiles that are as short, */
+    SHORT = 32,        /* up to here axes have tiles that are as short, */
+    SHORT_MIN = 5,     /* from here on: of fewer elements caches hold what neighbours share, */
     LONG_MIN = 128,    /* if the other axis is so long */
     SHARED_MAX = 40 * 1024
 };
 
 /* The cpu: a tile is smaller where its buffers would leave a core's nearest caches. */
-enum { CPU_EXTENT_MIN = 16, CPU_TILE = 64, CPU_TILE_MIN = 16, CPU_TILE_BYTES = 40 * 1024 };
+enum { CPU_TILE = 64, CPU_TILE_MIN = 16, CPU_TILE_BYTES = 40 * 1024 };
 
 enum { BLOCK_THREADS = 256 };
 
@@ -30,8 +32,8 @@ static bool extents_fit(const kiln__variant *v, int64_t one, int64_t other)
 {
     const int64_t less = one < other ? one : other, more = one < other ? other : one;
 
-    return less >= CPU_EXTENT_MIN ||
-           (v->backend != KILN_BACKEND_CPU && less > 1 && more >= LONG_MIN);
+    return less >= EXTENT_MIN ||
+           (v->backend != KILN_BACKEND_CPU && less >= SHORT_MIN && more >= LONG_MIN);
 }
 
 /* The axis, other than the last, on which every operand that is not dense on the last axis is
@@ -90,6 +92,49 @@ static int power_above(int64_t extent)
     return power;
 }
 
+/* Whether rows of all operands begin at sectors of a GPU's memory. Of addresses 16 bytes are looked at:
+ * more of them does not decide about plans that are kept. Elements of 1 byte are turned in registers. */
+static bool rows_are_even(const kiln__walk *w, const kiln__operand *operands, int b)
+{
+    const int last = w->rank - 1;
+
+    if (w->shape[b] < EXTENT_MIN || w->shape[last] < EXTENT_MIN)
+        return false;
+    for (int k = 0; k < w->count; k++) {
+        if (k == w->index)
+            continue;
+        if (w->itemsize[k] < 2)
+            return false;
+        if (w->stride[k][last] == 0)
+            continue;
+        if (kiln__walk_begin(w, k, operands) % 16 != 0)
+            return false;
+        const int along = kiln__walk_dense(w, k, last) ? last : b;
+        for (int a = 0; a <= last; a++)
+            if (a != along && w->stride[k][a] % KILN__SECTOR != 0)
+                return false;
+    }
+    return true;
+}
+
+/* Square tiles of a GPU; false where they would take too much shared memory. */
+static bool choose_square(const kiln__walk *w, const kiln__definition *def, int b, kiln__variant *v)
+{
+    const int bytes = tiled_bytes(w), vec = def->large ? 1 : packed_elements(w, b);
+    bool wide = false;
+
+    for (int k = 0; k < w->count; k++)
+        wide |= k != w->index && w->itemsize[k] > 4;
+    v->loop.tile = (uint16_t)kiln__tuned("KILN_TUNE_TILE", wide ? TILE_OF_WIDE : TILE);
+    if (vec > 1 && (32 * vec + vec) * (32 * vec + vec + 1) * bytes <= SHARED_MAX) {
+        v->vec = (uint8_t)vec;
+        v->loop.tile = (uint16_t)(32 * vec);
+    }
+    if (v->loop.tile * (v->loop.tile + 1) * bytes > SHARED_MAX)
+        v->loop.tile = TILE_OF_WIDE;
+    return v->loop.tile * (v->loop.tile + 1) * bytes <= SHARED_MAX;
+}
+
 /* A tile of a GPU; false where it would take too much shared memory. */
 static bool choose_tile(const kiln__walk *w, const kiln__definition *def, int b, kiln__variant *v)
 {
@@ -116,7 +161,8 @@ static bool choose_tile(const kiln__walk *w, const kiln__definition *def, int b,
     return true;
 }
 
-bool kiln__transpose_choose(kiln__walk *w, const kiln__definition *def, kiln__variant *v)
+bool kiln__transpose_choose(kiln__walk *w, const kiln__definition *def,
+                            const kiln__operand *operands, kiln__variant *v)
 {
     int b = find_axis(w, def, v);
 
@@ -127,13 +173,19 @@ bool kiln__transpose_choose(kiln__walk *w, const kiln__definition *def, kiln__va
         while (v->loop.tile > CPU_TILE_MIN &&
                v->loop.tile * (v->loop.tile + 1) * tiled_bytes(w) > CPU_TILE_BYTES)
             v->loop.tile /= 2;
-    } else if (!choose_tile(w, def, b, v)) {
+    } else if (!(rows_are_even(w, operands, b) ? choose_square(w, def, b, v)
+                                               : choose_tile(w, def, b, v))) {
         return false;
     }
     for (; b < w->rank - 2; b++) /* the second tile axis goes next to the last */
         kiln__walk_swap(w, b, b + 1);
     v->layout = KILN__LAYOUT_TRANSPOSE;
     return true;
+}
+
+bool kiln__transpose_even(const kiln__variant *v)
+{
+    return v->layout == KILN__LAYOUT_TRANSPOSE && v->backend != KILN_BACKEND_CPU && v->unroll == 1;
 }
 
 size_t kiln__transpose_skewed(const kiln__definition *def, const kiln__variant *v)
@@ -157,6 +209,10 @@ kiln__transpose_tile kiln__transpose_tile_of(const kiln__definition *def, const 
 
     if (v->layout != KILN__LAYOUT_TRANSPOSE || v->backend == KILN_BACKEND_CPU || v->loop.tile == 0)
         return t;
+    if (kiln__transpose_even(v)) {
+        t.side = v->loop.tile;
+        return t;
+    }
     const size_t skewed = kiln__transpose_skewed(def, v);
     const int lanes = v->loop.tile / v->vec;
     t.side = v->block * v->vec * v->unroll / v->loop.tile;
@@ -179,6 +235,11 @@ bool kiln__transpose_fits(const kiln__definition *def, const kiln__variant *v)
 
     if (v->rank < 2 || v->loop.tile < 2)
         return false;
+    if (kiln__transpose_even(v)) {
+        const int across = v->vec > 1 ? 32 : v->loop.tile;
+        return v->loop.tile == across * v->vec && v->loop.tile <= 128 && v->block % across == 0 &&
+               v->loop.tile * across % v->block == 0;
+    }
     return v->backend == KILN_BACKEND_CPU ||
            (v->loop.tile % v->vec == 0 && t.side % v->vec == 0 && t.side > 1 &&
             (t.side & (t.side - 1)) == 0 &&

@@ -127,7 +127,8 @@ void kiln__reduce_split(kiln__plan *plan, int64_t splits, int64_t length, int64_
 
 /* Plan a loop by tiles of two axes; false leaves the layout as it was. Then how many tiles each axis
  * has, and whether a variant's tile can be (transpose.c). */
-bool kiln__transpose_choose(kiln__walk *w, const kiln__definition *def, kiln__variant *v);
+bool kiln__transpose_choose(kiln__walk *w, const kiln__definition *def,
+                            const kiln__operand *operands, kiln__variant *v);
 void kiln__transpose_walk(const kiln__plan_request *q, kiln__plan *plan);
 bool kiln__transpose_fits(const kiln__definition *def, const kiln__variant *v);
 

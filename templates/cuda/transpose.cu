@@ -14,10 +14,14 @@
 //#         block. So each row of a tile begins up to `skew` elements before the tile does, where the
 //#         first output that is stored along A has a sector's first element. Blocks load as many
 //#         elements more along A, and the tile behind the last one holds what is left of the rows
+//# even:   where all rows begin at sectors anyway, square tiles do (transpose_even.cu)
 //# edges:  of whole tiles all loads are issued before the first is used; a tile that an edge of the
 //#         array cuts is processed element by element, with a check of bounds for each
 //% own LA LB G N P Q R S V W a a0 args at_ at_0 back base_ base_i bytes_ even fetch give i j k lane left_
 //% own line load_ n op px r reg_ quot_ rest row row0 shift shift_of slot slot_of take tile_ turn word_
+//% if even
+//% insert cuda/transpose_even.cu
+//% else
 extern "C" __global__ void __launch_bounds__(${block})
 ${entry}(const __grid_constant__ args a)
 {
@@ -41,6 +45,7 @@ ${entry}(const __grid_constant__ args a)
 ${after_loop}
 //% end
 }
+//% end
 
 //% part locate
 //# The tile of this block: its origin, how many elements of each axis follow it, and functions that

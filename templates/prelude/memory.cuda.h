@@ -63,6 +63,82 @@ template <class T, int N> KILN_FN void kiln__store_back(void *dst, const T (&src
     kiln__store((T *)dst - (N - 1), there);
 }
 
+//% section packed needs memory
+// packed (CUDA): words of 4 bytes that hold neighbouring elements of 1 or 2 bytes. Word r begins r * pitch
+// bytes behind p, a multiple of 4, and belongs to row r * apart; `rows` rows and `count` elements of
+// each word lie in memory. Loads are of the one or two aligned words that hold a word's elements, and
+// L is 1 where one element stands for all of them.
+template <int apart, int L, int R, class T>
+KILN_FN void kiln__load_packed(unsigned int (&word)[R], const T *p, long long pitch, int rows, int count)
+{
+    typedef typename kiln__word<sizeof(T)>::type bits;
+    const int past = (int)((size_t)p & 3);
+    const char *const at = (const char *)p - past;
+    unsigned int next[R];
+    KILN_UNROLL
+    for (int r = 0; r < R; r++) {
+        const bool there = r * apart < rows && count > 0;
+        if (L == 1) {
+            word[r] = there ? KILN_LD((const bits *)((const char *)p + r * pitch)) : 0u;
+            continue;
+        }
+        word[r] = there ? KILN_LD((const unsigned int *)(at + r * pitch)) : 0u;
+        next[r] = there && past != 0 && 4 - past < count * (int)sizeof(T)
+                      ? KILN_LD((const unsigned int *)(at + r * pitch + 4))
+                      : 0u;
+    }
+    KILN_UNROLL
+    for (int r = 0; r < R; r++)
+        word[r] = L == 1 ? word[r] * (sizeof(T) == 1 ? 0x01010101u : 0x00010001u)
+                         : (unsigned int)(((unsigned long long)next[r] << 32 | word[r]) >> 8 * past);
+}
+// Stores are of words where these are whole and aligned.
+template <int apart, int R, class T>
+KILN_FN void kiln__store_packed(T *p, long long pitch, int rows, int count, const unsigned int (&word)[R])
+{
+    typedef typename kiln__word<sizeof(T)>::type bits;
+    constexpr int P = 4 / sizeof(T);
+    char *const at = (char *)p;
+    if ((size_t)p % 4 == 0 && (R - 1) * apart < rows && count >= P) {
+        KILN_UNROLL
+        for (int r = 0; r < R; r++)
+            KILN_ST((unsigned int *)(at + r * pitch), word[r]);
+        return;
+    }
+    KILN_UNROLL
+    for (int r = 0; r < R; r++) {
+        KILN_UNROLL
+        for (int k = 0; k < P; k++)
+            if (r * apart < rows && k < count)
+                KILN_ST((bits *)(at + r * pitch) + k, (bits)(word[r] >> 8 * sizeof(T) * k));
+    }
+}
+// To and from a column of a tile, rows x and below. The lanes of a warp begin with different rows, so
+// that they meet different banks: an odd number of words is between two rows.
+template <class T, int N>
+KILN_FN void kiln__scatter(T (*tile)[N], int x, int column, unsigned int word)
+{
+    typedef typename kiln__word<sizeof(T)>::type bits;
+    constexpr int P = 4 / sizeof(T);
+    KILN_UNROLL
+    for (int i = 0; i < P; i++) {
+        const int k = (i + x / 32) % P;
+        *(bits *)&tile[x + k][column] = (bits)(word >> 8 * sizeof(T) * k);
+    }
+}
+template <class T, int N>
+KILN_FN unsigned int kiln__gather(const T (*tile)[N], int x, int column)
+{
+    typedef typename kiln__word<sizeof(T)>::type bits;
+    constexpr int P = 4 / sizeof(T);
+    unsigned int word = 0;
+    KILN_UNROLL
+    for (int i = 0; i < P; i++) {
+        const int k = (i + x / 32) % P;
+        word |= (unsigned int)*(const bits *)&tile[x + k][column] << 8 * sizeof(T) * k;
+    }
+    return word;
+}
 //% section tiles needs memory
 // tiles (CUDA): words of tiles. A word is one element, or P neighbours of 1 or 2 bytes in 4 bytes, which
 // are loaded by the one or two aligned words that hold them. L is 1 where one element stands for all.
@@ -112,9 +188,11 @@ template <int P, bool aligned, class W, class T> KILN_FN void kiln__give(T *p, c
 {
     if constexpr (P == 1) {
         *p = word;
+    } else if constexpr (aligned) {
+        KILN_ST((unsigned int *)p, word);
     } else {
         typedef typename kiln__word<sizeof(T)>::type bits;
-        if (aligned || (size_t)p % 4 == 0) {
+        if ((size_t)p % 4 == 0) {
             KILN_ST((unsigned int *)p, word);
             return;
         }
