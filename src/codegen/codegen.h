@@ -335,8 +335,7 @@ typedef enum kiln__access {
     KILN__ACCESS_COLUMN,  /* row programs: the same for every row, so loaded where it is used */
     KILN__ACCESS_ONCE,    /* reductions on cuda: vectors of 16 bytes, each of them read once */
     KILN__ACCESS_WINDOW,  /* out of a window that other inputs may share (window.c) */
-    KILN__ACCESS_STAGED,  /* through the panels of a tile of results (reduce_tile.c) */
-    KILN__ACCESS_BACK     /* scans on cuda: vectors, of which the first element comes last in memory */
+    KILN__ACCESS_STAGED   /* through the panels of a tile of results (reduce_tile.c) */
 } kiln__access;
 
 /* What each family adds to a variant. */
@@ -367,6 +366,8 @@ typedef struct kiln__reduction_variant {
     uint8_t side[KILN_PARAM_MAX], along_side[KILN_PARAM_MAX], width[KILN_PARAM_MAX];
 } kiln__reduction_variant;
 
+enum { KILN__FLAT_FEW = 2 }; /* `flat` of scans whose results are one piece of memory as well */
+
 typedef struct kiln__scan_variant {
     uint16_t group;             /* rows: threads of a sequence; columns: threads across a tile */
     uint8_t split;              /* 1: several blocks (or units) share a sequence */
@@ -374,7 +375,7 @@ typedef struct kiln__scan_variant {
     uint8_t resident;           /* cuda: blocks that must fit a multiprocessor */
     uint8_t fan;  /* split on cuda: tiles, or groups of them, that are summed before they
                                    are carried on; 1: a chain from step to step */
-    uint8_t flat; /* columns with carriers: 1 when a tile is one piece of memory */
+    uint8_t flat; /* columns with carriers: 1 when a tile's inputs are one piece of memory */
     uint8_t lanes; /* cpu: runs side by side; columns with carriers: elements of an access */
 } kiln__scan_variant;
 

@@ -282,6 +282,7 @@ static void find_conditions(emitter *e)
         {"chain", is_scan && e->v->layout == KILN__LAYOUT_COLUMNS && e->v->scan.split != 0 &&
                       e->v->scan.fan == 1},
         {"flat", is_scan && e->v->scan.flat != 0},
+        {"few", is_scan && e->v->scan.flat == KILN__FLAT_FEW},
         {"one_axis", e->v->layout == KILN__LAYOUT_ROWS && e->v->rank == e->v->keep_rank + 1},
         {"whole_block", kiln__variant_number(e->v, "group", 5) == e->v->block},
         {"streams", is_streaming(e)},
@@ -312,7 +313,6 @@ static int test(void *state, const char *name, size_t bytes)
         {"p.splat", is_splat(e, e->p)},
         {"p.stored", is_stored(e, e->p)},
         {"p.tile", is_tile(e, e->p)},
-        {"p.back", access_of(e, e->p) == KILN__ACCESS_BACK},
         {"p.down", is_staged(e, e->p, KILN__SIDE_DOWN)},
         {"p.across", is_staged(e, e->p, KILN__SIDE_ACROSS)},
     };
@@ -428,8 +428,7 @@ static bool put_text(const emitter *e, const char *name, size_t bytes, kiln__buf
         {"kiln_batch_greatest", ".value", "decltype(_type_reduce::value)"}};
     const char *ctype = kiln_dtype_ctype(e->v->dtype[e->p]);
     const char placeholder[2] = {p->placeholder, '\0'};
-    const bool splat = is_splat(e, e->p), once = access_of(e, e->p) == KILN__ACCESS_ONCE;
-    const bool back = access_of(e, e->p) == KILN__ACCESS_BACK;
+    const bool splat = is_splat(e, e->p);
     const kiln__transpose_tile tile = kiln__transpose_tile_of(e->def, e->v);
     const struct {
         const char *name;
@@ -443,8 +442,7 @@ static bool put_text(const emitter *e, const char *name, size_t bytes, kiln__buf
         {"p.lane", splat ? "0" : "kiln__v"},
         {"p.word", e->v->vec > 1 ? "unsigned int" : p->placeholder != 0 ? placeholder : ctype},
         {"p.skewed", tile.skew != 0 && is_skewed(e, e->p) ? "true" : "false"},
-        {"p.load", once ? "kiln__load_once" : back ? "kiln__load_back" : "kiln__load"},
-        {"p.store", back ? "kiln__store_back" : "kiln__store"},
+        {"p.load", access_of(e, e->p) == KILN__ACCESS_ONCE ? "kiln__load_once" : "kiln__load"},
         {"p.raw_contiguous", e->v->raw_contiguous[e->p] ? "true" : "false"},
         {"x.name", kiln__number_name((size_t)e->number)},
         {"batch", BATCHES[e->batch][0]},

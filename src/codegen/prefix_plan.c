@@ -41,6 +41,7 @@ enum {
     COLUMNS_ACROSS_MIN = 16,
     CARRIED_BYTES = (48 << 10) - 256, /* shared memory a block has without asking */
     CARRIED_SEGMENT = 128,            /* bytes that memory is read by: those of a tile's row */
+    FEW_BYTES = 64,                   /* results of shorter rows pass through shared memory */
     CARRIED_ROWS = 64,                /* most neighbouring rows of a thread */
     CARRIED_TILES = 1024,             /* more across would take too many carriers */
     CARRIERS = 8,                     /* while there are no more tiles across than warps for them */
@@ -90,21 +91,6 @@ static int choose_vec(const kiln__walk *inner, const kiln__walk *outer, bool who
     int vec = kiln__walk_vec(inner, outer, operands, v, ACCESS_BYTES, true);
     while ((whole && extent % vec != 0) || extent < vec)
         vec /= 2;
-    return vec;
-}
-
-/* Sequences that run backwards in memory are read by vectors as well, where all operands allow it. */
-static int choose_back(const kiln__walk *seq, const kiln__walk *keep, const kiln__operand *operands,
-                       kiln__variant *v)
-{
-    kiln__variant back = *v;
-
-    for (int k = 0; k < seq->count; k++)
-        if (seq->stride[k][seq->rank - 1] == -seq->itemsize[k] && !kiln__walk_is_number(seq, k))
-            back.access[seq->param[k]] = KILN__ACCESS_BACK;
-    const int vec = choose_vec(seq, keep, seq->rank > 1, operands, &back);
-    if (vec > 1)
-        *v = back;
     return vec;
 }
 
@@ -207,11 +193,11 @@ static void rows_on_cuda(kiln__plan *plan, const kiln__walk *seq, int units, int
 
 /* ---- cuda: columns that carriers serve ---- */
 
-/* What tiles have in shared memory: inputs that run along the columns, and where a tile is one piece of
- * memory, outputs. */
+/* What tiles have in shared memory: inputs that run along the columns, and outputs of few of them. */
 static bool is_staged(const kiln__walk *seq, const kiln__variant *v, int k)
 {
-    return seq->output[k] ? v->scan.flat != 0 : v->access[seq->param[k]] == KILN__ACCESS_VECTOR;
+    return seq->output[k] ? v->scan.flat == KILN__FLAT_FEW
+                          : v->access[seq->param[k]] == KILN__ACCESS_VECTOR;
 }
 
 /* Bytes of an element's inputs there, and of the widest of them. `results`: of its outputs, 0 where the
@@ -240,16 +226,25 @@ static int64_t staged_bytes(const kiln__walk *seq, const kiln__variant *v, int64
     return bytes;
 }
 
-/* Whether a tile of all columns is one piece of memory in each input that runs along them, and in each
- * output. */
+/* Whether a tile of all columns is one piece of memory in each input that runs along them. */
 static bool rows_touch(const kiln__walk *keep, const kiln__walk *seq, const kiln__variant *v)
 {
     for (int k = 0; k < seq->count; k++)
-        if (v->access[seq->param[k]] == KILN__ACCESS_VECTOR
-                ? seq->stride[k][0] != keep->shape[0] * seq->itemsize[k]
-                : seq->output[k])
+        if (!seq->output[k] && v->access[seq->param[k]] == KILN__ACCESS_VECTOR &&
+            seq->stride[k][0] != keep->shape[0] * seq->itemsize[k])
             return false;
     return keep->rank == 1;
+}
+
+/* Whether it is one in each output too, of rows so short that storing them directly is slow. */
+static bool results_touch(const kiln__walk *keep, const kiln__walk *seq, const kiln__variant *v)
+{
+    for (int k = 0; k < seq->count; k++)
+        if (seq->output[k] && (v->access[seq->param[k]] != KILN__ACCESS_VECTOR ||
+                               seq->stride[k][0] != keep->shape[0] * seq->itemsize[k] ||
+                               seq->stride[k][0] >= FEW_BYTES))
+            return false;
+    return true;
 }
 
 /* Elements of an access to what is staged: no more than 16 bytes of any, none that straddles `whole`
@@ -310,11 +305,12 @@ static void carry_columns(kiln__plan *plan, const kiln__walk *keep, const kiln__
     const int64_t staged = staged_bytes(seq, v, &widest, &results);
     const bool flat = rows_touch(keep, seq, v) && staged > 0 &&
                       columns <= (part > ACCESS_BYTES ? COLUMNS_ACROSS_MIN : WARP_THREADS);
+    const bool few = flat && results_touch(keep, seq, v);
     const int64_t across = flat ? kiln__power_up(columns) : lanes_across(columns, widest, part);
     const int64_t outer = plan->word[KILN__WORD_OUTPUTS] / columns;
     const int64_t tiles = outer * kiln__divide_up(columns, across);
     const int64_t threads = BLOCK_THREADS / across; /* above each other */
-    int64_t rows = carried_rows(across, 2 * staged + (flat ? results : 0), part);
+    int64_t rows = carried_rows(across, 2 * staged + (few ? results : 0), part);
 
     if (tiles > CARRIED_TILES || rows < 1)
         return;
@@ -329,7 +325,7 @@ static void carry_columns(kiln__plan *plan, const kiln__walk *keep, const kiln__
         tiles <= CARRIERS ? 1 : kiln__least(CARRIER_WARPS, kiln__power_up(tiles) / CARRIERS);
     const int64_t all = tiles * kiln__divide_up(length, threads * rows);
     v->scan.fan = FAN;
-    v->scan.flat = flat;
+    v->scan.flat = few ? KILN__FLAT_FEW : flat;
     v->scan.group = (uint16_t)across;
     v->unroll = (uint8_t)rows;
     v->scan.lanes =
@@ -455,7 +451,7 @@ static void plan_scan(const kiln__plan_request *request, kiln__plan *plan)
     const bool rows = v->layout == KILN__LAYOUT_ROWS;
     choose_access(&keep, &seq, v);
     if (backend != KILN_BACKEND_CPU && rows)
-        v->vec = (uint8_t)choose_back(&seq, &keep, q->operands, v);
+        v->vec = (uint8_t)choose_vec(&seq, &keep, seq.rank > 1, q->operands, v);
     else if (backend != KILN_BACKEND_CPU && part <= ACCESS_BYTES)
         v->vec = (uint8_t)choose_vec(&keep, &seq, true, q->operands, v);
     kiln__walk_join(&keep, &seq, plan);
@@ -482,7 +478,7 @@ static const kiln__variant_field fields[] = {
     KILN__FIELD("bits", index_bits, 32, 64, true),
     KILN__FIELD("vec", vec, 1, 64, true),
     KILN__FIELD("unroll", unroll, 1, 64, false),
-    KILN__FIELD("tile", scan.flat, 0, 1, false),
+    KILN__FIELD("tile", scan.flat, 0, KILN__FLAT_FEW, false),
     KILN__FIELD("split", scan.split, 0, 1, false),
     KILN__FIELD("segments", scan.resident, 0, 128, false),
     KILN__FIELD("lanes", scan.lanes, 0, 128, true),
@@ -512,7 +508,6 @@ const kiln__family kiln__family_scan = {
     .part_bytes_max = KILN__PART_BYTES_MAX,
     .plan = plan_scan,
     .layouts = 1u << KILN__LAYOUT_ROWS | 1u << KILN__LAYOUT_COLUMNS,
-    .accesses = 1u << KILN__ACCESS_BACK,
     .fields = fields,
     .field_count = KILN_COUNT_OF(fields),
     .refuse = refuse,

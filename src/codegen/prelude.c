@@ -173,11 +173,10 @@ static void take_for_terms(selection *chosen, const kiln__definition *def)
 static void take_for_variant(selection *chosen, const kiln__definition *def, const kiln__variant *v,
                              kiln__buf *out)
 {
-    bool raw = false, once = false, back = false;
+    bool raw = false, once = false;
     for (size_t p = 0; p < v->param_count; p++) {
         raw |= v->access[p] == KILN__ACCESS_RAW;
         once |= v->access[p] == KILN__ACCESS_ONCE;
-        back |= v->access[p] == KILN__ACCESS_BACK;
         if (v->dtype[p] == KILN_FLOAT16)
             take_name(chosen, "@float16");
         if (v->dtype[p] == KILN_BFLOAT16)
@@ -206,8 +205,6 @@ static void take_for_variant(selection *chosen, const kiln__definition *def, con
         take_name(chosen, "@raw");
     if (once)
         take_name(chosen, "@memory_once");
-    if (back)
-        take_name(chosen, "@memory_back");
     if (kiln__batch_of(v) != KILN__BATCH_NONE)
         take_name(chosen, kiln__batch_of(v) == KILN__BATCH_SUM        ? "@batch_sum"
                           : kiln__batch_of(v) == KILN__BATCH_MOMENTS ? "@batch_moments"

@@ -43,26 +43,6 @@ template <class T, int N> KILN_FN void kiln__load_once(T (&dst)[N], const void *
     memcpy(dst, &w, sizeof dst);
 }
 
-//% section memory_back needs memory
-// memory_back (CUDA): kiln__load and kiln__store of N neighbours of which the first stands at the address
-// and the others before it.
-template <class T, int N> KILN_FN void kiln__load_back(T (&dst)[N], const void *src)
-{
-    T there[N];
-    kiln__load(there, (const T *)src - (N - 1));
-    KILN_UNROLL
-    for (int k = 0; k < N; k++)
-        dst[k] = there[N - 1 - k];
-}
-template <class T, int N> KILN_FN void kiln__store_back(void *dst, const T (&src)[N])
-{
-    T there[N];
-    KILN_UNROLL
-    for (int k = 0; k < N; k++)
-        there[k] = src[N - 1 - k];
-    kiln__store((T *)dst - (N - 1), there);
-}
-
 //% section packed needs memory
 // packed (CUDA): words of 4 bytes that hold neighbouring elements of 1 or 2 bytes. Word r begins r * pitch
 // bytes behind p, a multiple of 4, and belongs to row r * apart; `rows` rows and `count` elements of

@@ -11,17 +11,16 @@
 //#        `carrier`
 //#
 //# As in rows_split.cu a block publishes the sums of a tile one tile before it needs the sum of
-//# everything above it. Where tiles are one piece of memory, the loads of the tile after that are on their
-//# way meanwhile; of wider ones they begin after the write, for registers would not hold both:
+//# everything above it; where results are `few`, the next tile is loaded before it waits:
 //#
-//#     tile n - 1:  sums published |              wait, write |
-//#     tile n:      load ......... | sums published           |           wait, write |
-//#     tile n + 1:                 |    load ................ | sums published
+//#     tile n - 1:   loaded, sums published |     wait, write |
+//#     tile n:                      load .. | sums published  |     wait, write |
+//#     tile n + 1:                                      load .. | sums published
 //#
 //# Inputs lie in one of two buffers in shared memory, because threads load other elements than they
 //# sum: a lane loads 16 neighbouring bytes, be they in one row of many columns or in several rows
-//# of few. Inputs that are not contiguous along the columns are read where they are. Results of few
-//# columns without gaps go to memory in the same way.
+//# of few. Inputs that are not contiguous along the columns are read where they are. Results of rows
+//# that are short (`few`) go to memory in the same way.
 //#
 //# A block waits only for sums above its tile, which have smaller tickets. Every word is zero again
 //# when the kernel ends, as in rows_split.cu.
@@ -31,9 +30,9 @@
 //% own has_all height held held_base here i identity in_place inside j joined K k keep_ticket known
 //% own lane lead left length load look many map message message_bytes more N n next next_all out_
 //% own out_of over p part part_bits part_of part_words past_ piece_ pitch place place_of post
-//% own publish Q q quot_ R r reduce reg_ rest result_ result_bytes row run sent shared
+//% own publish Q q quot_ R r reduce reg_ rest result_ result_bytes row rows_left run sent shared
 //% own slot stage_bytes start step steps store stride sum sums super take taken there ticket tile
-//% own tiles to to_ told total total_run turn turns ty U u V v valid valid_of value value_of warp
+//% own tiles to to_ told total total_run turn turns ty U u V v valid value value_of warp
 //% own warps whole word written
 //% insert scan/common.cu:shuffle
 //% insert scan/common.cu:publish
@@ -73,36 +72,53 @@ ${entry}(const __grid_constant__ args a)
     if (taken >= total)
         return;
 
-//% insert :fetch
+//% if few
+//% insert :registers
+    auto fetch = [&](const ${index} ticket) {
+        const ${index} step = a.by_splits.quotient(ticket), begin = step * height;
+        const columns here = find(ticket - step * tiles);
+//% insert :load
+    };
+//% end
     // Of the tile that is held: what stands above the thread's rows in it, below its first rows.
     part held_base;
     int slot = 0;
-//% if flat
+//% if few
     fetch(taken);
 //% end
     for (;;) {
         const bool more = taken < total;
         ${index} next = total;
         part base;
-//% if !flat
-        if (more)
-            fetch(taken);
-//% end
+//% if few
         // All have read what the buffer held, and the results of the tile before.
         __syncthreads();
+//% end
         if (more) {
             const ${index} step = a.by_splits.quotient(taken), begin = step * height;
             const columns here = find(taken - step * tiles);
             unsigned char *const place_of = shared + slot * stage_bytes;
-//% insert :place
+//% if !few
+//% insert :registers
+//% insert :load
+//% end
+//% insert :stage
 //% insert :tell
+//% if !few
+        } else {
+            __syncthreads();
+//% end
         }
         if (written >= 0 && threadIdx.x < K)
             clear(carries + (written * K + c) * part_words);
         if (held >= 0) {
             const ${index} step = a.by_splits.quotient(held), begin = step * height;
             const columns here = find(held - step * tiles);
+//% if few
             unsigned char *const place_of = shared + (1 - slot) * stage_bytes;
+//% else
+            const unsigned char *const place_of = shared + (1 - slot) * stage_bytes;
+//% end
 //% insert :hear
         }
         written = held;
@@ -211,11 +227,18 @@ ${entry}(const __grid_constant__ args a)
                         all_of[to * K + c] = next_all;
                         groups_of[to * K + c] = next;
                     }
+//% if few
                     __syncwarp();
                     if (lane == 0) {
                         __threadfence_block(); // of what all lanes have written
                         message[to] = (int)n + 2;
                     }
+//% else
+                    __threadfence_block();
+                    __syncwarp();
+                    if (lane == 0)
+                        message[to] = (int)n + 2;
+//% end
                     sent = true;
                 }
                 if (known && over && done < lead) {
@@ -254,7 +277,7 @@ ${entry}(const __grid_constant__ args a)
 //% end
         stage_bytes
     };
-//% if flat
+//% if few
     // Results of a tile lie behind each other as well: those of one output in the place of an input of
     // as many bytes, of which every element has been read by the thread that writes there.
     enum : int {
@@ -275,14 +298,14 @@ ${entry}(const __grid_constant__ args a)
 //% end
         );
     constexpr int buffer_bytes = 2 * stage_bytes + (in_place ? 0 : result_bytes);
-//% else
-    constexpr int buffer_bytes = 2 * stage_bytes;
-//% end
     // Two tiles, and results; a carrier has messages there.
     constexpr int message_bytes = 2 * N * K * (int)sizeof(part);
     __shared__ alignas(16) unsigned char shared[buffer_bytes > message_bytes ? buffer_bytes : message_bytes];
-//% if flat
     auto out_of = [&](unsigned char *const held) { return in_place ? held : shared + 2 * stage_bytes; };
+//% else
+    // Two tiles; a carrier has messages there.
+    constexpr int message_bytes = 2 * N * K * (int)sizeof(part);
+    __shared__ alignas(16) unsigned char shared[2 * stage_bytes > message_bytes ? 2 * stage_bytes : message_bytes];
 //% end
     struct columns {
         int width; // columns that the tile has
@@ -340,72 +363,72 @@ ${entry}(const __grid_constant__ args a)
         );
     };
 
-//% part fetch
-//# Phase 1 of a tile: fetch(ticket) loads its inputs, row after row, into registers. A tile of
-//# several rows of memory repeats the last one below the end.
-    constexpr int A = (height * K / V + G - 1) / G; // accesses of a thread
+//% part registers
+//# Phase 1 of a tile: copy its inputs to shared memory, row after row. All loads are issued before
+//# the first is waited for, and before the last use of what the buffer still holds.
+            constexpr int A = (height * K / V + G - 1) / G; // accesses of a thread
 //% for p in inputs
 //% if p.vector
-    ${p.type} reg_${p.name}[A][V];
+            ${p.type} reg_${p.name}[A][V];
 //% end
 //% end
+
+//% part load
+//# Where results are `few` this is the body of fetch(ticket), which runs a tile ahead.
 //% if flat
-    // The tile is one piece of memory; so many elements of it are there.
-    auto valid_of = [&](const ${index} begin) -> int {
-        return (int)(length - begin < height ? length - begin : height) * pitch;
-    };
-//% end
-    auto fetch = [&](const ${index} ticket) {
-        const ${index} step = a.by_splits.quotient(ticket), begin = step * height;
-        const columns here = find(ticket - step * tiles);
-//% if flat
-        const int valid = valid_of(begin);
-        #pragma unroll
-        for (int k = 0; k < A; k++) {
-            const int e = (threadIdx.x + k * G) * V;
-            if (e + V <= valid) {
+            // The tile is one piece of memory, and kiln__valid elements of it are there.
+            const ${index} rows_left = length - begin;
+            const int valid = (rows_left < height ? (int)rows_left : height) * pitch;
+            #pragma unroll
+            for (int k = 0; k < A; k++) {
+                const int e = (threadIdx.x + k * G) * V;
+                if (e + V <= valid) {
 //% for p in inputs
 //% if p.vector
-                load(reg_${p.name}[k], (const ${p.type} *)(here.row_${p.name} + along_${p.name}(begin)) + e);
+                    load(reg_${p.name}[k], (const ${p.type} *)(here.row_${p.name} + along_${p.name}(begin)) + e);
 //% end
 //% end
-            } else if (e < height * pitch) {
-                #pragma unroll
-                for (int v = 0; v < V; v++) {
-                    const int i = e + v;
-                    const int there = i < valid ? i : valid - pitch + i % pitch;
+                } else if (e < height * pitch) {
+                    #pragma unroll
+                    for (int v = 0; v < V; v++) {
+                        const int i = e + v;
+                        const int there = i < valid ? i : valid - pitch + i % pitch;
 //% for p in inputs
 //% if p.vector
-                    reg_${p.name}[k][v] = ((const ${p.type} *)(here.row_${p.name} + along_${p.name}(begin)))[there];
+                        reg_${p.name}[k][v] = ((const ${p.type} *)(here.row_${p.name} + along_${p.name}(begin)))[there];
+//% end
+//% end
+                    }
+                }
+            }
+//% else
+            constexpr int all = height * K, across = K / V;
+            #pragma unroll
+            for (int k = 0; k < A; k++) {
+                const int n = threadIdx.x + k * G, row = n / across, e = n % across * V;
+                const ${index} j = begin + row < length ? begin + row : length - 1;
+                const int col = e < here.width ? e : here.width - V;
+                if (n * V < all) {
+//% for p in inputs
+//% if p.vector
+                    load(reg_${p.name}[k], (const ${p.type} *)(here.row_${p.name} + along_${p.name}(j)) + col);
 //% end
 //% end
                 }
             }
-        }
-//% else
-        constexpr int across = K / V;
-        #pragma unroll
-        for (int k = 0; k < A; k++) {
-            const int n = threadIdx.x + k * G, row = n / across, e = n % across * V;
-            const ${index} j = begin + row < length ? begin + row : length - 1;
-            const int col = e < here.width ? e : here.width - V;
-            if (n * V < height * K) {
-//% for p in inputs
-//% if p.vector
-                load(reg_${p.name}[k], (const ${p.type} *)(here.row_${p.name} + along_${p.name}(j)) + col);
 //% end
-//% end
-            }
-        }
-//% end
-    };
 
-//% part place
-//# Phase 2: what was loaded goes to the tile's buffer.
+//% part stage
+//% if flat
+            const int all = height * pitch;
+//% end
+//% if !few
+            __syncthreads();
+//% end
             #pragma unroll
             for (int k = 0; k < A; k++) {
                 const int e = (threadIdx.x + k * G) * V;
-                if (e < height * pitch) {
+                if (e < all) {
 //% for p in inputs
 //% if p.vector
                     store((${p.type} *)(place_of + at_${p.name}) + e, reg_${p.name}[k]);
@@ -415,7 +438,7 @@ ${entry}(const __grid_constant__ args a)
             }
 
 //% part tell
-//# Phase 3: sum the tile and publish the sum, and load the tile of the next ticket meanwhile. `base`
+//# Phases 2 and 3a: sum the current tile and publish the sum, and ask for the next ticket. `base`
 //# is the sum of the tile's rows above the thread's own, unless these are the first.
             int coming;
             if (threadIdx.x == 0)
@@ -438,7 +461,7 @@ ${entry}(const __grid_constant__ args a)
                 keep_ticket(coming);
             __syncthreads();
             next = ticket;
-//% if flat
+//% if few
             if (next < total)
                 fetch(next);
 //% end
@@ -456,7 +479,7 @@ ${entry}(const __grid_constant__ args a)
                 publish(sums + (taken * K + c) * part_words, reduce(base, sum), 1);
 
 //% part hear
-//# Phase 4: the sum of everything above the held tile arrives and is combined with that of
+//# Phases 3b and 4: the sum of everything above the held tile arrives and is combined with that of
 //# the rows above the thread's own in the tile; from there the thread's rows are summed again and
 //# stored.
             part acc = held_base;
@@ -468,7 +491,7 @@ ${entry}(const __grid_constant__ args a)
             }
             const ${index} start = begin + ty * U;
             const bool inside = c < here.width;
-//% if flat
+//% if few
             #pragma unroll 4 // the next tile's inputs are in registers
 //% else
             #pragma unroll
@@ -478,7 +501,11 @@ ${entry}(const __grid_constant__ args a)
                 if (!inside || j >= length)
                     continue;
 //% for p in outputs
+//% if few
                 [[maybe_unused]] ${p.type} *const to_${p.name} = (${p.type} *)(here.row_${p.name} + c * (${index})a.stride_${p.name}_${keep_last} + along_${p.name}(j));
+//% else
+                ${p.type} *const to_${p.name} = (${p.type} *)(here.row_${p.name} + c * (${index})a.stride_${p.name}_${keep_last} + along_${p.name}(j));
+//% end
                 ${p.type} out_${p.name}[1];
 //% if p.read_first
                 load(out_${p.name}, to_${p.name});
@@ -498,16 +525,17 @@ ${entry}(const __grid_constant__ args a)
 //% end
                 );
 //% for p in outputs
-//% if flat
+//% if few
                 ((${p.type} *)(out_of(place_of) + result_${p.name}))[(ty * U + u) * pitch + c] = out_${p.name}[0];
 //% else
                 store(to_${p.name}, out_${p.name});
 //% end
 //% end
             }
-//% if flat
+//% if few
             __syncthreads();
-            const int valid = valid_of(begin);
+            const ${index} rows_left = length - begin;
+            const int valid = (rows_left < height ? (int)rows_left : height) * pitch;
             #pragma unroll
             for (int k = 0; k < A; k++) {
                 const int e = (threadIdx.x + k * G) * V;

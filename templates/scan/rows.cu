@@ -12,7 +12,7 @@
 //% own G U V W a acc all_fits all_runs along_ args aside_ at_ at_0 base base_ based before
 //% own before_run begin bytes carries carry count d e fetch find fits from_lane from_left has
 //% own identity in_ j k lane left load map mine n number of_thread out_ part place post quot_ r
-//% own reduce reg_ rest rows run start sum take tile_sum told u v value warp warps whole
+//% own reduce reg_ rest rows run start store sum take tile_sum told u v value warp warps whole
 //% insert scan/common.cu:shuffle
 extern "C" __global__ void __launch_bounds__(${block}, ${segments})
 ${entry}(const __grid_constant__ args a)
@@ -92,9 +92,6 @@ ${entry}(const __grid_constant__ args a)
 //% if p.vector
             + e % V
 //% end
-//% if p.back
-            - e % V
-//% end
             ;
     };
 //% end
@@ -117,7 +114,7 @@ ${entry}(const __grid_constant__ args a)
             #pragma unroll
             for (int u = 0; u < U; u++) {
 //% for p in inputs
-                ${p.load}(reg_${p.name}[u], r.row_${p.name} + along_${p.name}(start + u * W));
+                load(reg_${p.name}[u], r.row_${p.name} + along_${p.name}(start + u * W));
 //% end
             }
             return;
@@ -128,7 +125,7 @@ ${entry}(const __grid_constant__ args a)
             const ${index} j = start + u * W;
             if (fits(j)) {
 //% for p in inputs
-                ${p.load}(reg_${p.name}[u], r.row_${p.name} + along_${p.name}(j));
+                load(reg_${p.name}[u], r.row_${p.name} + along_${p.name}(j));
 //% end
             } else {
 //% for p in inputs
@@ -265,7 +262,7 @@ ${entry}(const __grid_constant__ args a)
             }
             if (mine && (whole || fits(j))) {
 //% for p in outputs
-                ${p.store}(r.row_${p.name} + along_${p.name}(j), out_${p.name});
+                store(r.row_${p.name} + along_${p.name}(j), out_${p.name});
 //% end
             } else if (mine) {
                 #pragma unroll
