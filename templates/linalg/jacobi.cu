@@ -53,26 +53,7 @@ extern "C" __global__ void __launch_bounds__(128) kiln_small(const small_call ca
         size = T(0);
         KILN__UNROLL for (int i = 0; i < M; i++) size += a[i] * a[i];
         const T nothing = T(M) * T(EPSILON) * (T(M) * T(EPSILON)) * most_of_lanes(size);
-        for (int s = 1; s < LANES; s++) {
-            T other[M], off = T(0);
-            KILN__UNROLL for (int i = 0; i < M; i++) {
-                other[i] = __shfl_xor_sync(0xffffffffu, a[i], s, LANES);
-                off += a[i] * other[i];
-            }
-            const T its = __shfl_xor_sync(0xffffffffu, size, s, LANES);
-            const bool first = lane < (lane ^ s); // the left one of the two
-            const bool rotates = fabs(off) > T(EPSILON) * T(SHORT < 9 ? 3 : SHORT < 17 ? 4 : 6) * sqrt(size) * sqrt(its) &&
-                                 size > nothing && its > nothing; // not of rounding alone
-            const T zeta = first ? (its - size) / (off + off) : (size - its) / (off + off);
-            const T t = rotates ? copysign(T(1), zeta) / (fabs(zeta) + sqrt(T(1) + zeta * zeta)) : T(0);
-            const T c = T(1) / sqrt(T(1) + t * t), turn = first ? -(c * t) : c * t;
-            moved = moved || rotates;
-            KILN__UNROLL for (int i = 0; i < M; i++) a[i] = c * a[i] + turn * other[i];
-            size += first ? -(t * off) : t * off;
-            if (!symmetric && vectors)
-                KILN__UNROLL for (int i = 0; i < N; i++)
-                    v[i] = c * v[i] + turn * __shfl_xor_sync(0xffffffffu, v[i], s, LANES);
-        }
+//% insert :rotations
     }
 
     size = T(0);
@@ -109,6 +90,34 @@ extern "C" __global__ void __launch_bounds__(128) kiln_small(const small_call ca
     call.y[nth * N + rank] = info == 1 ? not_a_number() : value;
     if (lane == 0)
         call.info[nth] = info;
+//% insert :factors
+}
+
+//% part rotations
+//# One sweep: each pair of columns is rotated until the two are orthogonal.
+        for (int s = 1; s < LANES; s++) {
+            T other[M], off = T(0);
+            KILN__UNROLL for (int i = 0; i < M; i++) {
+                other[i] = __shfl_xor_sync(0xffffffffu, a[i], s, LANES);
+                off += a[i] * other[i];
+            }
+            const T its = __shfl_xor_sync(0xffffffffu, size, s, LANES);
+            const bool first = lane < (lane ^ s); // the left one of the two
+            const bool rotates = fabs(off) > T(EPSILON) * T(SHORT < 9 ? 3 : SHORT < 17 ? 4 : 6) * sqrt(size) * sqrt(its) &&
+                                 size > nothing && its > nothing; // not of rounding alone
+            const T zeta = first ? (its - size) / (off + off) : (size - its) / (off + off);
+            const T t = rotates ? copysign(T(1), zeta) / (fabs(zeta) + sqrt(T(1) + zeta * zeta)) : T(0);
+            const T c = T(1) / sqrt(T(1) + t * t), turn = first ? -(c * t) : c * t;
+            moved = moved || rotates;
+            KILN__UNROLL for (int i = 0; i < M; i++) a[i] = c * a[i] + turn * other[i];
+            size += first ? -(t * off) : t * off;
+            if (!symmetric && vectors)
+                KILN__UNROLL for (int i = 0; i < N; i++)
+                    v[i] = c * v[i] + turn * __shfl_xor_sync(0xffffffffu, v[i], s, LANES);
+        }
+
+//% part factors
+//# The vectors, in the order of the values.
     if (!vectors)
         return;
     KILN__UNROLL for (int i = 0; i < M; i++) {
@@ -122,4 +131,3 @@ extern "C" __global__ void __launch_bounds__(128) kiln_small(const small_call ca
         KILN__UNROLL for (int i = 0; i < N; i++)
             call.z[TURNED ? (nth * N + i) * N + rank : (nth * N + rank) * N + i] =
                 info == 1 ? not_a_number() : v[i];
-}

@@ -34,17 +34,7 @@ ${entry}(const __grid_constant__ args a)
 //% for v in values
     ${v.type} val_${v.name}[U][V];
 //% end
-    #pragma unroll
-    for (int u = 0; u < U; u++) {
-        const ${index} j = from + u * step;
-        if (u < F || j < length) {
-//% insert row/elements.cu:locate
-//% for p in row_holds
-//% insert row/elements.cu:along
-            load(reg_${p.name}[u], row_${p.name} + along_${p.name});
-//% end
-        }
-    }
+//% insert :elements
 
 //% if peel
 //% for p in row_holds
@@ -66,12 +56,7 @@ ${entry}(const __grid_constant__ args a)
 //% end
 //% insert row/elements.cu:result
 //% if chain
-    #pragma unroll
-    for (int u = 0; u < U; u++) {
-//% for p in row_holds
-        renew(reg_${p.name}[u]);
-//% end
-    }
+//% insert :renewed
 //% end
 
 //% end
@@ -94,6 +79,28 @@ ${entry}(const __grid_constant__ args a)
 //% insert :copy_out
 //% end
 }
+
+//% part elements
+//# A thread loads its elements of the row.
+    #pragma unroll
+    for (int u = 0; u < U; u++) {
+        const ${index} j = from + u * step;
+        if (u < F || j < length) {
+//% insert row/elements.cu:locate
+//% for p in row_holds
+//% insert row/elements.cu:along
+            load(reg_${p.name}[u], row_${p.name} + along_${p.name});
+//% end
+        }
+    }
+
+//% part renewed
+    #pragma unroll
+    for (int u = 0; u < U; u++) {
+//% for p in row_holds
+        renew(reg_${p.name}[u]);
+//% end
+    }
 
 //% part renew
 //# Each stage computes anew what earlier stages have computed from the elements, for registers hold the

@@ -50,20 +50,7 @@ ${entry}(const __grid_constant__ args a)
     __shared__ int ticket;
     __shared__ alignas(16) unsigned char bytes[N * K * sizeof(part)];
     part *const warps = (part *)bytes;
-    const ${index} tiles = (${index})a.splits, length = (${index})a.length;
-    const ${index} steps = (length + height - 1) / height, total = steps * tiles;
-    const ${index} carriers = (tiles + (${index})a.chunk - 1) / (${index})a.chunk;
-    // What tiles tell, and what they are told, by ticket and column.
-    unsigned long long *const sums = (unsigned long long *)(a.tickets + 4);
-    unsigned long long *const carries = sums + total * (K * part_words);
-    auto keep_ticket = [&](const int n) {
-        ticket = n - carriers;
-        if (n == total + (int)gridDim.x - 1)
-            *a.tickets = 0; // nobody asks any more
-    };
-    if (threadIdx.x == 0)
-        keep_ticket(ask(a.tickets));
-    __syncthreads();
+//% insert :tickets
     ${index} taken = ticket, held = -1, written = -1;
     if (taken < 0) {
 //% insert :carrier
@@ -111,16 +98,7 @@ ${entry}(const __grid_constant__ args a)
         }
         if (written >= 0 && threadIdx.x < K)
             clear(carries + (written * K + c) * part_words);
-        if (held >= 0) {
-            const ${index} step = a.by_splits.quotient(held), begin = step * height;
-            const columns here = find(held - step * tiles);
-//% if few
-            unsigned char *const place_of = shared + (1 - slot) * stage_bytes;
-//% else
-            const unsigned char *const place_of = shared + (1 - slot) * stage_bytes;
-//% end
-//% insert :hear
-        }
+//% insert :held_tile
         written = held;
         if (!more)
             break;
@@ -134,6 +112,36 @@ ${entry}(const __grid_constant__ args a)
     if (threadIdx.x < K)
         clear(carries + (written * K + c) * part_words);
 }
+
+//% part tickets
+//# How many tiles, steps and carriers there are, where sums and answers lie, and the first ticket.
+    const ${index} tiles = (${index})a.splits, length = (${index})a.length;
+    const ${index} steps = (length + height - 1) / height, total = steps * tiles;
+    const ${index} carriers = (tiles + (${index})a.chunk - 1) / (${index})a.chunk;
+    // What tiles tell, and what they are told, by ticket and column.
+    unsigned long long *const sums = (unsigned long long *)(a.tickets + 4);
+    unsigned long long *const carries = sums + total * (K * part_words);
+    auto keep_ticket = [&](const int n) {
+        ticket = n - carriers;
+        if (n == total + (int)gridDim.x - 1)
+            *a.tickets = 0; // nobody asks any more
+    };
+    if (threadIdx.x == 0)
+        keep_ticket(ask(a.tickets));
+    __syncthreads();
+
+//% part held_tile
+//# The tile before the one just loaded hears what stands above it, and is written.
+        if (held >= 0) {
+            const ${index} step = a.by_splits.quotient(held), begin = step * height;
+            const columns here = find(held - step * tiles);
+//% if few
+            unsigned char *const place_of = shared + (1 - slot) * stage_bytes;
+//% else
+            const unsigned char *const place_of = shared + (1 - slot) * stage_bytes;
+//% end
+//% insert :hear
+        }
 
 //% part carrier
 //# The carriers: the blocks that start first have no tiles; they give every tile the sum of all
