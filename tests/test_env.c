@@ -161,6 +161,7 @@ int test_env_setup(void **state)
 
     kiln_error_clear(&t->err);
     t->random = t->seed;
+    t->draws = ~t->seed;
     t->last_log[0] = '\0';
     t->live_before = live_allocations();
     t->ctx = test_env_context(t, t->cache_dir);
@@ -195,13 +196,23 @@ int test_env_teardown(void **state)
 
 /* ---- numbers ---- */
 
-uint64_t test_random(test_env *t)
+static uint64_t splitmix64(uint64_t *state)
 {
-    uint64_t v = t->random += 0x9e3779b97f4a7c15u; /* splitmix64 */
+    uint64_t v = *state += 0x9e3779b97f4a7c15u;
 
     v = (v ^ (v >> 30)) * 0xbf58476d1ce4e5b9u;
     v = (v ^ (v >> 27)) * 0x94d049bb133111ebu;
     return v ^ (v >> 31);
+}
+
+uint64_t test_random(test_env *t)
+{
+    return splitmix64(&t->random);
+}
+
+bool test_drawn(test_env *t)
+{
+    return t->cuda || getenv("KILN_TEST_ALL") != NULL || splitmix64(&t->draws) % 2 == 0;
 }
 
 uint64_t test_random_below(test_env *t, uint64_t bound)

@@ -46,6 +46,7 @@ typedef struct test_env {
     char temp_dir[256];  /* a folder for files of this program's, removed when it ends */
     uint64_t seed;       /* printed by test_env_main; $KILN_TEST_SEED sets it */
     uint64_t random;     /* state of test_random(), restarted from `seed` for each test */
+    uint64_t draws;      /* state of test_drawn() */
     size_t live_before;
     char last_log[512]; /* the last warning of the context */
 } test_env;
@@ -73,6 +74,10 @@ kiln_array *test_ramp(test_env *t, int rank, const int64_t *shape);
 /* Next number of the test's own sequence, and one in [0, bound). */
 uint64_t test_random(test_env *t);
 uint64_t test_random_below(test_env *t, uint64_t bound);
+
+/* Whether this case of a long table runs: on a GPU, and with $KILN_TEST_ALL set, each of them; on the
+ * cpu device, where each is a compile, the half of them that the seed draws. */
+bool test_drawn(test_env *t);
 
 /* What OK() and FAILS() stand for: fail the running test with all that `err` tells. */
 void test_expect_ok(test_env *t, kiln_status status, const char *call, const char *file, int line);

@@ -140,7 +140,8 @@ static void every_set_of_axes(test_env *t, kiln_dtype dtype, bool keepdims)
     sums_make(t, &s);
     for (size_t c = 0; c < COUNT(five_axes); c++)
         for (unsigned axes = 0; axes < 32; axes++)
-            check_placed(t, &s, &five_axes[c], dtype, axes, keepdims);
+            if (test_drawn(t))
+                check_placed(t, &s, &five_axes[c], dtype, axes, keepdims);
     sums_free(&s);
 }
 

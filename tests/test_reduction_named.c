@@ -446,7 +446,7 @@ static void check_ops(test_env *t, kiln_reduce_op first, kiln_reduce_op last)
 {
     for (size_t k = 0; k < COUNT(table); k++)
         for (int dtype = KILN_BOOL; dtype <= KILN_COMPLEX128; dtype++)
-            if (table[k].op >= first && table[k].op <= last)
+            if (table[k].op >= first && table[k].op <= last && test_drawn(t))
                 check_dtype(t, &table[k], (kiln_dtype)dtype);
 }
 

@@ -123,7 +123,8 @@ static void every_shape(test_env *t, kiln_dtype dtype, kiln_scan *op, const host
                         kiln_dtype result, size_t step)
 {
     for (size_t c = 0; c < COUNT(shapes); c += step)
-        check(t, op, scanning, result, &shapes[c], dtype, shapes[c].flags);
+        if (test_drawn(t))
+            check(t, op, scanning, result, &shapes[c], dtype, shapes[c].flags);
     kiln_scan_destroy(op);
 }
 
@@ -153,7 +154,8 @@ static void test_scans__every_direction_along_every_axis(void **state)
 
     for (c.axis = HOST_FLAT; c.axis < 3; c.axis++)
         for (unsigned flags = 0; flags < 4; flags++)
-            check(t, op, &host_ordered, KILN_INT64, &c, KILN_INT8, flags);
+            if (test_drawn(t))
+                check(t, op, &host_ordered, KILN_INT64, &c, KILN_INT8, flags);
     kiln_scan_destroy(op);
 }
 
