@@ -2,15 +2,16 @@
  * bench_matmul.c - products of matrices on a GPU, beside cuBLASLt called directly with the algorithm that its
  * heuristic takes, in turns and on the same stream; on the cpu device kiln alone.
  *
- *     bench_matmul [cpu]
+ *     bench_matmul [cpu] [name ...]
  *
- * A line holds the median time of a product by each, how many times as fast kiln is, the least time of the host
+ * `name`: only the lines of that dtype or of that many rows. A line holds the median time of a product by each, how many times as fast kiln is, the least time of the host
  * for a call (GPU only), and the time of kiln's first call of that shape.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "linalg/gpu_library.h"
+#include "linalg/linalg.h"
 
 #include "kiln/kiln.h"
 
@@ -22,27 +23,42 @@ typedef struct shape {
     kiln_compute compute;
     int lt_compute, lt_type, lt_scale; /* as gpu_library.h has them */
     int64_t m, k, n;
+    bool turned; /* b is the transpose of what lies in memory: what the library wants of int8 */
 } shape;
 
 static const shape gpu_shapes[] = {
-    {"float16", KILN_FLOAT16, 0, 68, 2, 0, 4096, 4096, 4096},
-    {"float16", KILN_FLOAT16, 0, 68, 2, 0, 8192, 8192, 8192},
-    {"bfloat16", KILN_BFLOAT16, 0, 68, 14, 0, 8192, 8192, 8192},
-    {"float32", KILN_FLOAT32, 0, 68, 0, 0, 4096, 4096, 4096},
-    {"tf32", KILN_FLOAT32, KILN_COMPUTE_TF32, 77, 0, 0, 8192, 8192, 8192},
-    {"float64", KILN_FLOAT64, 0, 70, 1, 1, 4096, 4096, 4096},
-    {"float16", KILN_FLOAT16, 0, 68, 2, 0, 16, 8192, 8192},
-    {"float16", KILN_FLOAT16, 0, 68, 2, 0, 1, 8192, 8192},
-    {"float32", KILN_FLOAT32, 0, 68, 0, 0, 64, 64, 64},
+    {"float16", KILN_FLOAT16, 0, 68, 2, 0, 4096, 4096, 4096, false},
+    {"float16", KILN_FLOAT16, 0, 68, 2, 0, 8192, 8192, 8192, false},
+    {"float16", KILN_FLOAT16, 0, 68, 2, 0, 16384, 16384, 16384, false},
+    {"bfloat16", KILN_BFLOAT16, 0, 68, 14, 0, 4096, 4096, 4096, false},
+    {"bfloat16", KILN_BFLOAT16, 0, 68, 14, 0, 8192, 8192, 8192, false},
+    {"bfloat16", KILN_BFLOAT16, 0, 68, 14, 0, 16384, 16384, 16384, false},
+    {"tf32", KILN_FLOAT32, KILN_COMPUTE_TF32, 77, 0, 0, 4096, 4096, 4096, false},
+    {"tf32", KILN_FLOAT32, KILN_COMPUTE_TF32, 77, 0, 0, 8192, 8192, 8192, false},
+    {"tf32", KILN_FLOAT32, KILN_COMPUTE_TF32, 77, 0, 0, 16384, 16384, 16384, false},
+    {"float32", KILN_FLOAT32, 0, 68, 0, 0, 4096, 4096, 4096, false},
+    {"float32", KILN_FLOAT32, 0, 68, 0, 0, 8192, 8192, 8192, false},
+    {"float32", KILN_FLOAT32, 0, 68, 0, 0, 16384, 16384, 16384, false},
+    {"float64", KILN_FLOAT64, 0, 70, 1, 1, 4096, 4096, 4096, false},
+    {"float64", KILN_FLOAT64, 0, 70, 1, 1, 8192, 8192, 8192, false},
+    {"float64", KILN_FLOAT64, 0, 70, 1, 1, 16384, 16384, 16384, false},
+    {"int8", KILN_INT8, 0, 72, 3, 10, 4096, 4096, 4096, true},
+    {"int8", KILN_INT8, 0, 72, 3, 10, 8192, 8192, 8192, true},
+    {"int8", KILN_INT8, 0, 72, 3, 10, 16384, 16384, 16384, true},
+    {"float16", KILN_FLOAT16, 0, 68, 2, 0, 16, 8192, 8192, false},
+    {"float16", KILN_FLOAT16, 0, 68, 2, 0, 1, 8192, 8192, false},
+    {"bfloat16", KILN_BFLOAT16, 0, 68, 14, 0, 1, 8192, 8192, false},
+    {"float32", KILN_FLOAT32, 0, 68, 0, 0, 64, 64, 64, false},
+    {"float16", KILN_FLOAT16, 0, 68, 2, 0, 64, 64, 64, false},
 };
 
 static const shape cpu_shapes[] = {
-    {"float32", KILN_FLOAT32, 0, 0, 0, 0, 1024, 1024, 1024},
-    {"float32", KILN_FLOAT32, 0, 0, 0, 0, 2048, 2048, 2048},
-    {"float64", KILN_FLOAT64, 0, 0, 0, 0, 1024, 1024, 1024},
-    {"complex64", KILN_COMPLEX64, 0, 0, 0, 0, 768, 768, 768},
-    {"int32", KILN_INT32, 0, 0, 0, 0, 1024, 1024, 1024},
-    {"float32", KILN_FLOAT32, 0, 0, 0, 0, 64, 64, 64},
+    {"float32", KILN_FLOAT32, 0, 0, 0, 0, 1024, 1024, 1024, false},
+    {"float32", KILN_FLOAT32, 0, 0, 0, 0, 2048, 2048, 2048, false},
+    {"float64", KILN_FLOAT64, 0, 0, 0, 0, 1024, 1024, 1024, false},
+    {"complex64", KILN_COMPLEX64, 0, 0, 0, 0, 768, 768, 768, false},
+    {"int32", KILN_INT32, 0, 0, 0, 0, 1024, 1024, 1024, false},
+    {"float32", KILN_FLOAT32, 0, 0, 0, 0, 64, 64, 64, false},
 };
 
 /* What one line needs. */
@@ -90,7 +106,7 @@ static kiln_array *random_matrix(const bench *b, int64_t rows, int64_t columns)
     for (size_t k = 0; k < count; k++) {
         state = state * 1664525u + 1013904223u;
         numbers[k] = (float)(state >> 8) / 8388608.0f - 1;
-        if (b->s->dtype == KILN_INT32)
+        if (kiln_dtype_kind(b->s->dtype) == 'i')
             numbers[k] *= 100;
     }
     must(kiln_array_from_host(b->ctx, KILN_FLOAT32, 2, dims, numbers, NULL, &plain, &err));
@@ -98,6 +114,15 @@ static kiln_array *random_matrix(const bench *b, int64_t rows, int64_t columns)
     kiln_array_release(plain);
     free(numbers);
     return x;
+}
+
+static kiln_array *transposed(kiln_array *x)
+{
+    kiln_array *view = NULL;
+
+    must(kiln_array_transpose(x, NULL, &view, &err));
+    kiln_array_release(x);
+    return view;
 }
 
 static void run_kiln(bench *b)
@@ -111,15 +136,18 @@ static void run_kiln(bench *b)
 
 static void run_direct(bench *b)
 {
-    const float one = 1, zero = 0;
-    const double wide_one = 1, wide_zero = 0;
-    const bool wide = b->s->dtype == KILN_FLOAT64;
+    double one[2], zero[2];
+    const kiln_dtype dtype = b->s->dtype;
     void *y = kiln_array_data(b->direct);
 
-    must_lt(b->lt->matmul(b->handle, b->desc, wide ? (const void *)&wide_one : &one,
-                          kiln_array_data(b->b), b->layout[0], kiln_array_data(b->a), b->layout[1],
-                          wide ? (const void *)&wide_zero : &zero, y, b->layout[2], y, b->layout[2],
-                          &b->choice.algo, kiln_array_data(b->workspace), WORKSPACE,
+    kiln__put_number(dtype == KILN_FLOAT64 ? KILN_FLOAT64
+                     : dtype == KILN_INT8  ? KILN_INT32
+                                           : KILN_FLOAT32,
+                     1, one);
+    memset(zero, 0, sizeof zero);
+    must_lt(b->lt->matmul(b->handle, b->desc, one, kiln_array_data(b->b), b->layout[0],
+                          kiln_array_data(b->a), b->layout[1], zero, y, b->layout[2], y,
+                          b->layout[2], &b->choice.algo, kiln_array_data(b->workspace), WORKSPACE,
                           kiln_stream_native(b->ctx, b->stream)),
             "cublasLtMatmul");
 }
@@ -131,16 +159,22 @@ static void prepare_direct(bench *b)
     const size_t room = WORKSPACE;
     const int64_t bytes = WORKSPACE;
     kiln__lt_preference preference = NULL;
+    const int transpose = KILN__LT_OP_T;
+    const int64_t high = s->turned ? s->k : s->n, wide = s->turned ? s->n : s->k;
     int count = 0;
 
     must(kiln_array_empty_like(b->y, KILN_DTYPE_NONE, &b->direct, &err));
     must(kiln_array_empty(b->ctx, KILN_INT8, 1, &bytes, &b->workspace, &err));
     must_lt(b->lt->desc_create(&b->desc, s->lt_compute, s->lt_scale), "descriptor");
-    must_lt(b->lt->layout_create(&b->layout[0], s->lt_type, (uint64_t)s->n, (uint64_t)s->k, s->n),
+    must_lt(b->lt->layout_create(&b->layout[0], s->lt_type, (uint64_t)high, (uint64_t)wide, high),
             "layout");
+    if (s->turned)
+        must_lt(b->lt->desc_set(b->desc, KILN__LT_DESC_TRANSA, &transpose, sizeof transpose),
+                "transpose");
     must_lt(b->lt->layout_create(&b->layout[1], s->lt_type, (uint64_t)s->k, (uint64_t)s->m, s->k),
             "layout");
-    must_lt(b->lt->layout_create(&b->layout[2], s->lt_type, (uint64_t)s->n, (uint64_t)s->m, s->n),
+    must_lt(b->lt->layout_create(&b->layout[2], s->dtype == KILN_INT8 ? KILN__LT_R_32I : s->lt_type,
+                                 (uint64_t)s->n, (uint64_t)s->m, s->n),
             "layout");
     must_lt(b->lt->preference_create(&preference), "preference");
     must_lt(b->lt->preference_set(preference, KILN__LT_PREFERENCE_WORKSPACE, &room, sizeof room),
@@ -169,15 +203,27 @@ static double measure(bench *b, void (*run)(bench *), int count, double *host_ou
     return (kiln__now_us() - begin) / count;
 }
 
+/* Whether a line was asked for, by its dtype or by its rows. */
+static bool asked(const shape *s, char **names, int count)
+{
+    char rows[24];
+
+    snprintf(rows, sizeof rows, "%lld", (long long)s->m);
+    for (int k = 0; k < count; k++)
+        if (strcmp(names[k], s->name) == 0 || strcmp(names[k], rows) == 0)
+            return true;
+    return count == 0;
+}
+
 static void show(bench *b)
 {
     const shape *s = b->s;
     const double work = 2.0 * (double)s->m * (double)s->k * (double)s->n;
-    const int count = work > 1e12 ? 6 : work > 1e9 ? 12 : 60;
+    const int count = work > 4e12 ? 1 : work > 1e12 ? 4 : work > 1e9 ? 12 : 60;
     double times[2][ROUNDS], hosts[2][ROUNDS], first;
 
     b->a = random_matrix(b, s->m, s->k);
-    b->b = random_matrix(b, s->k, s->n);
+    b->b = s->turned ? transposed(random_matrix(b, s->n, s->k)) : random_matrix(b, s->k, s->n);
     must(kiln_context_synchronize(b->ctx, &err));
     measure(b, run_kiln, 1, &first);
     if (b->lt != NULL)
@@ -228,7 +274,8 @@ int main(int argc, char **argv)
     }
     for (size_t k = 0; k < count; k++) {
         b.s = &shapes[k];
-        show(&b);
+        if (asked(b.s, argv + 1 + cpu, argc - 1 - cpu))
+            show(&b);
     }
     if (!cpu) {
         b.lt->destroy(b.handle);
