@@ -291,7 +291,6 @@ static void test_graph_matmul__errors(void **state)
     const matrices a = draw(t, KILN_FLOAT32, 0, 4, 3);
     kiln_graph *g = graph_begin(t);
     kiln_array *z = NULL;
-    kiln_launch *launch = NULL;
     kiln_prefetch *prefetch = NULL;
     char *text = NULL;
 
@@ -304,14 +303,51 @@ static void test_graph_matmul__errors(void **state)
     kiln_array *b = NULL;
     OK(t, kiln_array_transpose(a.array, NULL, &b, &t->err));
     FAILS(t, KILN_ERR_UNSUPPORTED,
-          kiln_graph_prepare(g, KILN_ARGS(a.array, b, &z), NULL, &launch, &t->err), "matmul");
-    FAILS(t, KILN_ERR_UNSUPPORTED,
           kiln_graph_source(g, KILN_ARGS(a.array, b, &z), 0, &text, &t->err), "matmul");
     OK(t, kiln_graph_prefetch(g, KILN_ARGS(a.array, b, &z), NULL, &prefetch, &t->err));
     kiln_prefetch_destroy(prefetch);
     OK(t, kiln_call(g, &t->err, a.array, b, &z));
     kiln_array_release(z), kiln_array_release(b), kiln_array_release(a.array);
     kiln_graph_destroy(g);
+}
+
+/* Prepared: operands are read anew at each run, also where the graph is gone and a product stands between
+ * kernels. */
+static void test_graph_matmul__prepared(void **state)
+{
+    static const char *const texts[] = {"a @ b", "maximum(2 * a @ b, 0) + 1", "(a @ b) @ b.T"};
+    test_env *t = *state;
+    const char *const names[] = {"a", "b"};
+
+    for (size_t nth = 0; nth < COUNT(texts); nth++) {
+        const matrices a = draw(t, KILN_FLOAT32, 0, 5, 7), b = draw(t, KILN_FLOAT32, 0, 7, 6),
+                       other = draw(t, KILN_FLOAT32, 0, 5, 7);
+        kiln_graph *g = NULL;
+        kiln_launch *launch = NULL;
+        kiln_array *z = NULL;
+
+        OK(t, kiln_graph_parse(t->ctx, texts[nth], names, 2, NULL, &g, NULL, &t->err));
+        OK(t, kiln_graph_prepare(g, KILN_ARGS(a.array, b.array, &z), NULL, &launch, &t->err));
+        kiln_graph_destroy(g);
+        OK(t, kiln_launch_run(launch, NULL, &t->err));
+        OK(t, kiln_array_assign(a.array, other.array, &t->err));
+        OK(t, kiln_launch_run(launch, NULL, &t->err));
+        kiln_launch_destroy(launch);
+        const int64_t columns = nth == 2 ? 7 : 6;
+        double got[5 * 7];
+        graph_fetch(t, z, got, (size_t)(5 * columns));
+        for (int64_t i = 0; i < 5; i++)
+            for (int64_t j = 0; j < columns; j++) {
+                double want = nth == 2 ? 0 : product_at(&other, &b, 0, i, j);
+                for (int64_t k = 0; nth == 2 && k < 6; k++)
+                    want += product_at(&other, &b, 0, i, k) * b.at[j * 6 + k];
+                if (nth == 1)
+                    want = (want > 0 ? 2 * want : 0) + 1;
+                graph_near(got[i * columns + j], want, 0, (size_t)(i * columns + j));
+            }
+        kiln_array_release(z), kiln_array_release(a.array), kiln_array_release(b.array);
+        kiln_array_release(other.array);
+    }
 }
 
 int main(int argc, char **argv)
@@ -324,6 +360,7 @@ int main(int argc, char **argv)
         TEST(test_graph_matmul__shared),
         TEST(test_graph_matmul__outputs_over_operands_and_empty_sums),
         TEST(test_graph_matmul__errors),
+        TEST(test_graph_matmul__prepared),
     };
     return test_env_main(argc, argv, "test_graph_matmul", tests, COUNT(tests));
 }

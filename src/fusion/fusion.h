@@ -215,6 +215,7 @@ typedef struct kiln__step {
     kiln__definition_request request; /* but for custom ones; texts belong to the program */
     const void *kernel;               /* custom ones; of an opaque one the kiln__opaque ... */
     const int64_t *data;              /* ... and the node's data, which the graph owns */
+    size_t data_count;
     kiln__step_param *params;         /* inputs, then outputs */
     size_t param_count, input_count;
     int rank; /* of the loop */

@@ -117,13 +117,16 @@ static kiln_status run_step(const kiln__graph_run *run, kiln__bound_step *step, 
     return kiln__kernel_run_again(step->kernel, &call, &step->recent, err);
 }
 
-static kiln_status run_opaque(const kiln__graph_run *run, const kiln__step *step, kiln_error *err)
+kiln_status kiln__step_opaque(const kiln__graph_run *run, const kiln__step *step,
+                              kiln_launch **launch_out, kiln_error *err)
 {
     kiln_array *values[KILN__OPAQUE_OPERANDS + KILN__OPAQUE_RESULTS];
 
     for (size_t p = 0; p < step->param_count; p++)
         values[p] = kiln__run_value(run, &step->params[p]);
-    return kiln__opaque_run(step, values, run->call->stream, err);
+    return launch_out != NULL ? kiln__opaque_prepare(run->graph->ctx, step, values,
+                                                     run->call->stream, launch_out, err)
+                              : kiln__opaque_run(step, values, run->call->stream, err);
 }
 
 static kiln_status run_steps(kiln__graph_run *run, kiln_error *err)
@@ -134,7 +137,7 @@ static kiln_status run_steps(kiln__graph_run *run, kiln_error *err)
             KILN_CHECK(kiln__run_temps(run, s, err));
         KILN_CHECK(run->entry->steps[s].kernel != NULL
                        ? run_step(run, &run->entry->steps[s], err)
-                       : run_opaque(run, &p->steps[s], err));
+                       : kiln__step_opaque(run, &p->steps[s], NULL, err));
         if (p->temp_count > 0)
             drop_temps(run, s);
     }

@@ -40,5 +40,8 @@ kiln__call kiln__run_call(const kiln__bound_step *step, const kiln_arg *args, ki
 /* Prepare a step, or get its source when `text_out` is not NULL, with handles made for its views. */
 kiln_status kiln__step_with_handles(const kiln__graph_run *run, const kiln__bound_step *step,
                                     kiln_launch **launch_out, char **text_out, kiln_error *err);
+/* Run a step of an opaque operation, or prepare it when `launch_out` is not NULL. */
+kiln_status kiln__step_opaque(const kiln__graph_run *run, const kiln__step *step,
+                              kiln_launch **launch_out, kiln_error *err);
 
 #endif

@@ -145,6 +145,10 @@ const kiln__opaque *kiln__opaque_of(kiln__opaque_op op);
  * of. */
 kiln_status kiln__opaque_run(const kiln__step *step, kiln_array *const *values, kiln_stream *stream,
                              kiln_error *err);
+/* The same as a launch, which keeps views of the values. */
+kiln_status kiln__opaque_prepare(kiln_context *ctx, const kiln__step *step,
+                                 kiln_array *const *values, kiln_stream *stream, kiln_launch **out,
+                                 kiln_error *err);
 
 /* ---- text (parse.c) -------------------------------------------------------------------------- */
 

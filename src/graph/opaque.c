@@ -80,25 +80,85 @@ static kiln_status infer(const kiln__opaque *o, const kiln__opaque_value *values
 
 /* ---- a step -------------------------------------------------------------------------------------- */
 
+enum { VALUES = KILN__OPAQUE_OPERANDS + KILN__OPAQUE_RESULTS };
+
+static void release(kiln_array **views)
+{
+    for (size_t p = 0; p < VALUES; p++)
+        kiln_array_release(views[p]);
+}
+
+/* Views of a step's values, all NULL before; the caller releases them, after a failure too. */
+static kiln_status make_views(const kiln__step *step, kiln_array *const *values, kiln_array **views,
+                              kiln_error *err)
+{
+    for (size_t p = 0; p < step->param_count; p++) {
+        const kiln__step_param *param = &step->params[p];
+        KILN_CHECK(kiln__array_view(values[p], param->rank, param->shape, param->strides,
+                                    (char *)values[p]->data + param->offset, &views[p], err));
+    }
+    return KILN_OK;
+}
+
 kiln_status kiln__opaque_run(const kiln__step *step, kiln_array *const *values, kiln_stream *stream,
                              kiln_error *err)
 {
     const operation *op = step->kernel;
-    kiln_array *views[KILN__OPAQUE_OPERANDS + KILN__OPAQUE_RESULTS] = {NULL};
-    const kiln_array *operands[KILN__OPAQUE_OPERANDS] = {NULL};
+    kiln_array *views[VALUES] = {NULL};
+    kiln_status status = make_views(step, values, views, err);
+
+    if (status == KILN_OK)
+        status = op->run((const kiln_array *const *)views, step->data, stream,
+                         views + step->input_count, err);
+    release(views);
+    return status;
+}
+
+/* ---- a prepared step ------------------------------------------------------------------------------ */
+
+/* Everything that a call needs, kept for as long as the launch. */
+typedef struct prepared {
+    const operation *op;
+    size_t input_count;
+    kiln_array *views[VALUES];
+    int64_t data[];
+} prepared;
+
+static kiln_status run_prepared(void *state, kiln_stream *stream, kiln_error *err)
+{
+    prepared *p = state;
+
+    return p->op->run((const kiln_array *const *)p->views, p->data, stream,
+                      p->views + p->input_count, err);
+}
+
+static void destroy_prepared(void *state)
+{
+    release(((prepared *)state)->views);
+    kiln__free(state);
+}
+
+kiln_status kiln__opaque_prepare(kiln_context *ctx, const kiln__step *step,
+                                 kiln_array *const *values, kiln_stream *stream, kiln_launch **out,
+                                 kiln_error *err)
+{
+    const size_t data_bytes = step->data_count * sizeof *step->data;
+    kiln__launch_task task = {.run = run_prepared, .destroy = destroy_prepared};
+    prepared *state = NULL;
     kiln_status status = KILN_OK;
 
-    for (size_t p = 0; p < step->param_count; p++) {
-        const kiln__step_param *param = &step->params[p];
-        KILN_TRY(kiln__array_view(values[p], param->rank, param->shape, param->strides,
-                                  (char *)values[p]->data + param->offset, &views[p], err));
-        if (p < step->input_count)
-            operands[p] = views[p];
-    }
-    KILN_TRY(op->run(operands, step->data, stream, views + step->input_count, err));
+    KILN_TRY(kiln__make_zeroed(&state, 1, sizeof *state + data_bytes, err));
+    state->op = step->kernel;
+    state->input_count = step->input_count;
+    if (data_bytes > 0)
+        memcpy(state->data, step->data, data_bytes);
+    KILN_TRY(make_views(step, values, state->views, err));
+    task.state = state;
+    KILN_TRY(kiln__launch_custom(ctx, stream, &task, out, err));
+    state = NULL;
 
 done:
-    for (size_t p = 0; p < step->param_count; p++)
-        kiln_array_release(views[p]);
+    if (state != NULL)
+        destroy_prepared(state);
     return status;
 }

@@ -63,14 +63,10 @@ static kiln_status prepare(kiln__graph_run *run, kiln_launch **parts, kiln_error
                           "itself",
                           run->graph->ir.name);
     for (uint32_t s = 0; s < p->step_count; s++) {
-        if (run->entry->steps[s].kernel == NULL)
-            return kiln__fail(err, KILN_ERR_UNSUPPORTED,
-                              "graph \"%s\": %s is done by a library, which a prepared launch "
-                              "cannot hold; make the call itself",
-                              run->graph->ir.name,
-                              ((const kiln__opaque *)p->steps[s].kernel)->name);
         KILN_CHECK(kiln__run_temps(run, s, err));
-        KILN_CHECK(kiln__step_with_handles(run, &run->entry->steps[s], &parts[s], NULL, err));
+        KILN_CHECK(run->entry->steps[s].kernel != NULL
+                       ? kiln__step_with_handles(run, &run->entry->steps[s], &parts[s], NULL, err)
+                       : kiln__step_opaque(run, &p->steps[s], &parts[s], err));
     }
     return KILN_OK;
 }
