@@ -3,7 +3,8 @@
 //# grid:  ceil(size / (block * unroll * vec)) blocks of `block` threads; no shared memory
 //# owner: thread t of block b owns the accesses b * block * unroll + u * block + t, u < unroll,
 //#        of `vec` neighbours each: a warp's access is one run of memory, and a thread's loads are
-//#        all issued before the first is used
+//#        all issued before the first is used. `vec` is a power of two, and the index of a neighbour is
+//#        `| v`, so that the compiler sees what neighbours have in common (prelude/random.h)
 //# tail:  threads whose accesses would pass the end process their elements one by one; there is none
 //#        where a thread has one element
 //# lists: several calls share the grid; a block finds its call by the first blocks of all. The arguments
@@ -63,7 +64,7 @@ ${entry}(const __grid_constant__ args a)
         for (int u = 0; u < ${unroll}; u++) {
             #pragma unroll
             for (int v = 0; v < ${vec}; v++)
-                op(begin + u * ${access_step} + v
+                op((begin + u * ${access_step}) | v
 //% for p in walking
 //% if p.direct
                     , a.ptr_${p.name}[begin + u * ${access_step} + v]

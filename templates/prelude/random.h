@@ -1,4 +1,22 @@
-//% section philox when kiln_philox
+//% section philox_multiply on cuda
+// philox_multiply (CUDA): both halves of a product of 32-bit numbers. As two products they become one
+// instruction; a product of 64-bit numbers becomes several.
+KILN_FN unsigned int kiln__philox_multiply(unsigned int a, unsigned int b, unsigned int &high)
+{
+    high = __umulhi(a, b);
+    return a * b;
+}
+
+//% section philox_multiply on cpu
+// philox_multiply (CPU): both halves of a product of 32-bit numbers.
+KILN_FN unsigned int kiln__philox_multiply(unsigned int a, unsigned int b, unsigned int &high)
+{
+    const unsigned long long product = (unsigned long long)a * b;
+    high = (unsigned int)(product >> 32);
+    return (unsigned int)product;
+}
+
+//% section philox needs philox_multiply when kiln_philox
 // philox: Philox 4x32-10 of Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011). Four
 // random words are a function of a key of 64 bits and a counter of 128, `low` and `high`.
 struct kiln_philox_words {
@@ -8,11 +26,13 @@ template <int Rounds>
 KILN_FN void kiln__philox_rounds(kiln_philox_words &c, unsigned int k0, unsigned int k1)
 {
     if constexpr (Rounds > 0) {
-        const unsigned long long p = 0xD2511F53ull * c.x, q = 0xCD9E8D57ull * c.z;
-        c.x = (unsigned int)(q >> 32) ^ c.y ^ k0;
-        c.y = (unsigned int)q;
-        c.z = (unsigned int)(p >> 32) ^ c.w ^ k1;
-        c.w = (unsigned int)p;
+        unsigned int high_x, high_z;
+        const unsigned int low_x = kiln__philox_multiply(0xD2511F53u, c.x, high_x);
+        const unsigned int low_z = kiln__philox_multiply(0xCD9E8D57u, c.z, high_z);
+        c.x = high_z ^ c.y ^ k0;
+        c.y = low_z;
+        c.z = high_x ^ c.w ^ k1;
+        c.w = low_x;
         kiln__philox_rounds<Rounds - 1>(c, k0 + 0x9E3779B9u, k1 + 0xBB67AE85u);
     }
 }
@@ -27,11 +47,12 @@ KILN_FN kiln_philox_words kiln_philox(unsigned long long key, unsigned long long
 
 //% section random_words needs philox when kiln_random_word kiln_random_word64
 // random_words: the random word of element i in draw `draw` of a key. Four elements share a call of
-// Philox, two where words have 64 bits. A thread that has neighbours could compute it once; NVRTC does
-// not see that they have one block, and computes it for each (bench/results/random-h200.txt).
+// Philox, two where words have 64 bits. Kernels whose threads take neighbours write their indices as
+// `first | k`, of which compilers see that the blocks are equal, so that they compute each once; of
+// `first + k` NVRTC does not see it.
 template <int Lanes> KILN_FN unsigned long long kiln__random_block(unsigned long long n)
 {
-    return (n - n % Lanes) / Lanes;
+    return n / Lanes;
 }
 KILN_FN unsigned int kiln_random_word(unsigned long long key, unsigned long long draw, long long i)
 {
