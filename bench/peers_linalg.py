@@ -1,17 +1,17 @@
 """Factorisations by kiln, CuPy and PyTorch on one GPU, in one process and in turns.
 
-    python3 bench/peers_linalg.py libkiln.so [seconds] [case ...]
+    python3 bench/peers_linalg.py libkiln.so [seconds] [--kernels] [case ...]
 
-A line holds a case (function, dtype, stack x rows), the least time of each in milliseconds, and how many times as
-fast kiln is as the better of the other two. Every call is waited for: all three look at what the matrices came to.
-Operands are random; those of cholesky are positive definite. A case that takes a peer more than a second is run
-once. kiln is called through ctypes, which costs it a few microseconds a call.
+A case is named by its function, its dtype, its rows, or some of them: "4", "eigh-512", "float32-8". A line holds a
+case, the least time of each in milliseconds, and how many times as fast kiln is as the better of the other two. Calls follow
+each other for at least 10 ms before they are waited for; all three look at what the matrices came to in each.
+Operands are random; those of cholesky are positive definite. A call that takes more than half a second is made once.
+"~": of a stack that CuPy factorises matrix by matrix, a hundredth was measured. kiln is called through ctypes,
+which costs it a few microseconds a call. --kernels adds the time of kiln's own kernels, by PyTorch's profiler.
 """
 import ctypes
 import sys
 import time
-
-import numpy as np
 
 
 class Kiln:
@@ -28,14 +28,16 @@ class Kiln:
         if status != 0:
             raise RuntimeError(self.error[4:].split(b"\0")[0].decode())
 
-    def array(self, host):
-        shape = (ctypes.c_int64 * host.ndim)(*host.shape)
-        dtype = host.dtype.name.encode()
+    def array(self, tensor):
+        """The memory of a contiguous tensor."""
+        shape = (ctypes.c_int64 * tensor.dim())(*tensor.shape)
+        dtype = str(tensor.dtype).split(".")[1].encode()
         out = ctypes.c_void_p()
-        host = np.ascontiguousarray(host)
-        self.check(self.lib.kiln_array_from_host(
-            self.ctx, self.lib.kiln_dtype_from_name(dtype, len(dtype)),
-            host.ndim, shape, host.ctypes.data_as(ctypes.c_void_p), None, ctypes.byref(out), self.error))
+        self.check(self.lib.kiln_array_wrap(
+            self.ctx, self.lib.kiln_dtype_from_name(dtype, ctypes.c_size_t(len(dtype))),
+            tensor.dim(), shape, None, ctypes.c_void_p(tensor.data_ptr()), None,
+            ctypes.c_size_t(tensor.numel() * tensor.element_size()), None, None, ctypes.byref(out),
+            self.error))
         return out
 
     def call(self, name, operands, results):
@@ -63,6 +65,9 @@ FUNCTIONS = {
     "svd": (1, 3, "svd", "svd"),
 }
 
+# What CuPy does with a loop over the matrices of a stack.
+CUPY_LOOPS = {"qr"}
+
 
 def cases(named):
     plan = []
@@ -70,81 +75,108 @@ def cases(named):
                      (512, 1), (2048, 1), (8192, 1)):
         for function in FUNCTIONS:
             for dtype in ("float32", "float64"):
-                if n == 8192 and (function in ("svd", "eigh") or dtype == "float64"):
+                if n == 8192 and dtype == "float64":
                     continue
-                plan.append((function, dtype, stack, n))
-    return [c for c in plan if not named or "%s-%s-%dx%d" % c in named
-            or "%s-%d" % (c[0], c[3]) in named or str(c[3]) in named]
+                parts = {function, dtype, str(n)}
+                if not named or any(set(name.split("-")) <= parts for name in named):
+                    plan.append((function, dtype, stack, n))
+    return plan
 
 
-def operands(function, dtype, stack, n):
-    random = np.random.default_rng(n)
+def operands(torch, function, dtype, stack, n):
+    torch.manual_seed(n)
     shape = (stack, n, n) if stack > 1 else (n, n)
-    a = random.standard_normal(shape, dtype=dtype)
+    options = {"dtype": getattr(torch, dtype), "device": "cuda"}
+    a = torch.randn(shape, **options)
     if function == "cholesky" or function == "eigh":
-        a = a + np.swapaxes(a, -1, -2)
+        a = a + a.mT
     if function == "cholesky":
-        a += np.asarray(4 * n, dtype) * np.eye(n, dtype=dtype)
-    b = random.standard_normal(shape[:-1] + (1,), dtype=dtype)
-    return [a, b][:FUNCTIONS[function][0]]
+        a = a + 4 * n * torch.eye(n, **options)
+    b = torch.randn(shape[:-1] + (1,), **options)
+    return [x.contiguous() for x in (a, b)[:FUNCTIONS[function][0]]]
 
 
 def measure(run, wait, until):
     """Milliseconds; None where the call fails or time is up."""
-    best = None
-    for turn in range(4):
+    best, calls = None, 1
+    for turn in range(5):
         if time.perf_counter() > until:
             break
         wait()
         begin = time.perf_counter()
         try:
-            run()
+            for _ in range(calls):
+                run()
             wait()
         except Exception as problem:  # a peer that refuses a case
             print("  ", type(problem).__name__, str(problem)[:120])
             return None
-        took = (time.perf_counter() - begin) * 1e3
-        if turn > 0 or took > 500:
+        took = (time.perf_counter() - begin) * 1e3 / calls
+        if turn > 1 or took > 500:
             best = took if best is None else min(best, took)
         if took > 500:
             break
+        calls = max(1, min(50, int(10 / took)))
     return best
+
+
+def print_kernels(torch, run):
+    """The kernels of one call, the longest first."""
+    from torch.profiler import ProfilerActivity, profile
+    with profile(activities=[ProfilerActivity.CUDA]) as seen:
+        for _ in range(5):
+            run()
+        torch.cuda.synchronize()
+    rows = sorted(seen.key_averages(), key=lambda e: -e.self_device_time_total)[:4]
+    for row in rows:
+        print("    %9.1f us  %dx  %s" % (row.self_device_time_total / 5, row.count // 5, row.key[:60]))
+
+
+def compare(kiln, torch, cupy, case, until, kernels):
+    function, dtype, stack, n = case
+    _, results, cupy_name, torch_name = FUNCTIONS[function]
+    tensors = operands(torch, function, dtype, stack, n)
+    torch.cuda.synchronize()
+    ours = [kiln.array(x) for x in tensors]
+    part = stack // 100 if stack > 10000 and function in CUPY_LOOPS else stack
+    theirs = [cupy.from_dlpack(x[:part] if part < stack else x) for x in tensors]
+    extra = {"full_matrices": False} if function == "svd" else {}
+
+    def run_kiln():
+        kiln.release(kiln.call(function, ours, results))
+
+    times = [
+        measure(run_kiln, kiln.wait, until),
+        measure(lambda: getattr(cupy.linalg, cupy_name)(*theirs, **extra),
+                cupy.cuda.Device().synchronize, until),
+        measure(lambda: getattr(torch.linalg, torch_name)(*tensors, **extra),
+                torch.cuda.synchronize, until)]
+    if part < stack and times[1] is not None:
+        times[1] *= stack / part
+    peers = [t for t in times[1:] if t is not None]
+    ratio = "%8.2f" % (min(peers) / times[0]) if peers and times[0] else "       -"
+    text = ["%10.3f" % t if t is not None else "         -" for t in times]
+    print("%-26s %s %s%s" % ("%s-%s-%dx%d" % case, " ".join(text), ratio,
+                             " ~" if part < stack else ""), flush=True)
+    if kernels:
+        print_kernels(torch, run_kiln)
+    kiln.wait()
+    kiln.release(ours)
 
 
 def main():
     import cupy
     import torch
 
+    words = [word for word in sys.argv[2:] if word != "--kernels"]
     kiln = Kiln(sys.argv[1])
-    until = time.perf_counter() + float(sys.argv[2] if len(sys.argv) > 2 else 60)
+    until = time.perf_counter() + float(words[0] if words else 60)
     print("%-26s %10s %10s %10s %8s" % ("", "kiln", "CuPy", "PyTorch", "ratio"))
-    for function, dtype, stack, n in cases(sys.argv[3:]):
+    for case in cases(words[1:]):
         if time.perf_counter() > until:
             print("time is up")
             break
-        _, results, cupy_name, torch_name = FUNCTIONS[function]
-        host = operands(function, dtype, stack, n)
-        ours = [kiln.array(x) for x in host]
-        theirs = [cupy.asarray(x) for x in host]
-        tensors = [torch.from_numpy(x).cuda() for x in host]
-
-        def run_kiln():
-            kiln.release(kiln.call(function, ours, results))
-
-        extra = {"full_matrices": False} if function == "svd" else {}
-        times = [
-            measure(run_kiln, kiln.wait, until),
-            measure(lambda: getattr(cupy.linalg, cupy_name)(*theirs, **extra),
-                    cupy.cuda.Device().synchronize, until),
-            measure(lambda: getattr(torch.linalg, torch_name)(*tensors, **extra),
-                    torch.cuda.synchronize, until)]
-        peers = [t for t in times[1:] if t is not None]
-        ratio = "%8.2f" % (min(peers) / times[0]) if peers and times[0] else "       -"
-        text = ["%10.3f" % t if t is not None else "         -" for t in times]
-        print("%-26s %s %s" % ("%s-%s-%dx%d" % (function, dtype, stack, n), " ".join(text), ratio),
-              flush=True)
-        kiln.release(ours)
-        del theirs, tensors
+        compare(kiln, torch, cupy, case, until, "--kernels" in sys.argv)
         cupy.get_default_memory_pool().free_all_blocks()
         torch.cuda.empty_cache()
 
