@@ -195,6 +195,24 @@ KILN_API kiln_node kiln_node_reduce(kiln_reduce_op op, kiln_node x, const kiln_a
 #define kiln_dot(a, b) kiln_node_matmul(KILN_NODE(a), KILN_NODE(b), KILN_HERE)
 KILN_API kiln_node kiln_node_matmul(kiln_node a, kiln_node b, const char *file, int line);
 
+/**
+ * Equations and factors: result `result` (from 0) of the function kiln_linalg_NAME(), whose shapes, dtypes and
+ * errors it has; matrices that are singular are ERR_SINGULAR of the call.
+ *
+ * `function` is the NAME: of one array "inv", "pinv", "det", "slogdet", "cholesky", "qr", "svd", "svdvals",
+ * "eigh", "eigvalsh", "eig", "eigvals", "expm", "matrix_rank"; of two "solve", "solve_triangular", "cho_solve",
+ * "lstsq" (ERR_NAME for others). Options have their defaults: lower triangles are read. Several results of one
+ * function over the same arrays come from one call. As a product, it is a step of its own between stored arrays.
+ */
+#define kiln_solve(a, b) kiln_node_linalg2("solve", KILN_NODE(a), KILN_NODE(b), 0, KILN_HERE)
+#define kiln_inv(a) kiln_node_linalg1("inv", KILN_NODE(a), 0, KILN_HERE)
+#define kiln_det(a) kiln_node_linalg1("det", KILN_NODE(a), 0, KILN_HERE)
+#define kiln_cholesky(a) kiln_node_linalg1("cholesky", KILN_NODE(a), 0, KILN_HERE)
+KILN_API kiln_node kiln_node_linalg1(const char *function, kiln_node a, size_t result,
+                                     const char *file, int line);
+KILN_API kiln_node kiln_node_linalg2(const char *function, kiln_node a, kiln_node b, size_t result,
+                                     const char *file, int line);
+
 /* ---- custom kernels as nodes ----------------------------------------------------------------- */
 
 /**

@@ -298,22 +298,43 @@ static kiln_status call_draw(kiln__parser *p, kiln__parsed_call *c, kiln_draw dr
         return kiln__parse_fail(p, c->dtype.at, c->dtype.width, KILN_ERR_ARGUMENT,
                                 "this is no dtype, as float32 is");
     const kiln_node *like = c->arg[1].kind == KILN__PARSED_SHAPE ? &c->arg[1].node : NULL;
-    kiln__set_node(out, kiln_random_node(p->graph, draw, c->arg[0].node, kiln_node_of_int(0), nodes,
-                                         params, c->dtype.dtype, like, rank, shape,
-                                         KILN__PLACE(c->at)));
+    kiln__set_node(out,
+                   kiln_random_node(p->graph, draw, c->arg[0].node, kiln_node_of_int(0), nodes,
+                                    params, c->dtype.dtype, like, rank, shape, KILN__PLACE(c->at)));
     return KILN_OK;
 }
 
-static kiln_status call_matmul(kiln__parser *p, kiln__parsed_call *c, const special *s,
+/* A function that is done as a whole: matmul(), solve(), qr(). Of several results the value is a tuple. */
+static kiln_status call_opaque(kiln__parser *p, const kiln__parsed_call *c, const kiln__opaque *o,
                                kiln__parsed *out)
 {
-    (void)s;
-    KILN_CHECK(need_count(p, c, 2, 2));
-    return kiln__apply_matmul(p, c->arg, c->at, out);
+    const size_t arity = (size_t)o->operand_count, results = (size_t)o->result_count;
+    kiln_node operands[KILN__OPAQUE_OPERANDS];
+    kiln_node *items = kiln__tuple_new(p, results);
+
+    if (items == NULL)
+        return kiln__fail_memory(p->err, results * sizeof *items);
+    KILN_CHECK(need_count(p, c, arity, arity));
+    if (c->axis.width + c->dtype.width + c->keepdims.width != 0)
+        return fail_call(p, c, KILN_ERR_NAME, "takes no axis, keepdims or dtype");
+    for (size_t k = 0; k < arity; k++) {
+        KILN_CHECK(kiln__need_node(p, &c->arg[k]));
+        operands[k] = c->arg[k].node;
+    }
+    operands[0] = kiln__graph_number(p->graph, operands[0]);
+    for (size_t k = 0; k < results; k++)
+        items[k] = kiln__opaque_node(o, operands, k, KILN__PLACE(c->at));
+    if (results == 1) {
+        kiln__set_node(out, items[0]);
+        return KILN_OK;
+    }
+    out->kind = KILN__PARSED_TUPLE;
+    out->items = items;
+    out->count = results;
+    return KILN_OK;
 }
 
 static const special specials[] = {
-    {"matmul", call_matmul, NULL, NULL},
     {"transpose", call_transpose, NULL, NULL},
     {"reshape", call_shape, NULL, kiln_node_reshape},
     {"broadcast_to", call_shape, NULL, kiln_node_broadcast_to},
@@ -347,6 +368,7 @@ kiln_status kiln__apply_call(kiln__parser *p, kiln__parsed_call *c, kiln__parsed
     const int reduction = reduction_named(c->name, c->bytes);
     const bool typed = c->count > 0 && c->arg[c->count - 1].kind == KILN__PARSED_DTYPE;
     const kiln_draw draw = draw_named(c, c->count < 2 ? 0 : c->count - 2 - typed);
+    const kiln__opaque *opaque = kiln__opaque_named(c->name, c->bytes);
     kiln_op pair[2];
 
     if (draw != 0)
@@ -355,6 +377,8 @@ kiln_status kiln__apply_call(kiln__parser *p, kiln__parsed_call *c, kiln__parsed
         return call_op(p, c, op, out);
     if (kiln__op_pair_named(c->name, c->bytes, pair))
         return call_pair(p, c, pair, out);
+    if (opaque != NULL)
+        return call_opaque(p, c, opaque, out);
     if (reduction != 0)
         return reduce(p, c, reduction, out);
     bool known = false;

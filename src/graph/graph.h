@@ -137,9 +137,11 @@ void kiln__entry_destroy(void *entry); /* accepts NULL */
 
 /* ---- opaque operations (opaque.c) ---------------------------------------------------------------- */
 
-typedef enum kiln__opaque_op { KILN__OPAQUE_MATMUL, KILN__OPAQUES } kiln__opaque_op;
-
-const kiln__opaque *kiln__opaque_of(kiln__opaque_op op);
+/* The operation of that name; NULL where there is none. */
+const kiln__opaque *kiln__opaque_named(const char *name, size_t bytes);
+/* Record a result of it, from as many operands as it has. (record.c) */
+kiln_node kiln__opaque_node(const kiln__opaque *o, const kiln_node *operands, size_t result,
+                            const char *file, int line);
 
 /* Do a step of such an operation on `stream`. `values`: for each parameter the array that it is a view
  * of. */

@@ -1,41 +1,72 @@
 /*
- * opaque.c - operations of graphs that a function does as a whole: matrix products, by a library.
+ * opaque.c - operations of graphs that a function does as a whole: matrix products and factorisations.
  *
- *     kiln_node_matmul, `a @ b` > a node of the table below
+ *     kiln_node_matmul, `a @ b`, `solve(a, b)` > a node of the table below
  *     planning > [infer: the function's own rules, of arrays without memory]
  *     a call > [step: views of its values > the function]
  *
- * Adding one: a row of `operations`, with what infers its results and what runs it.
+ * Adding one: a row of `operations`, with what infers its results and what runs it. Those of linear algebra are in
+ * a list of src/linalg.
  */
 #include "graph/graph.h"
 #include "linalg/linalg.h"
 
 typedef struct operation {
     kiln__opaque plan; /* first: a node has the address of it */
-    kiln_status (*infer)(const kiln_array *const *operands, const int64_t *data,
-                         kiln__opaque_value *results, kiln_error *err);
-    kiln_status (*run)(const kiln_array *const *operands, const int64_t *data, kiln_stream *stream,
-                       kiln_array **outs, kiln_error *err);
+    kiln_status (*infer)(const struct operation *op, const kiln_array *const *operands,
+                         const int64_t *data, kiln__opaque_value *results, kiln_error *err);
+    kiln_status (*run)(const struct operation *op, const kiln_array *const *operands,
+                       const int64_t *data, kiln_stream *stream, kiln_array **outs,
+                       kiln_error *err);
+    kiln__linalg_function function; /* of linear algebra */
 } operation;
 
 /* ---- matrix products --------------------------------------------------------------------------- */
 
-static kiln_status infer_matmul(const kiln_array *const *operands, const int64_t *data,
-                                kiln__opaque_value *results, kiln_error *err)
+static kiln_status infer_matmul(const operation *op, const kiln_array *const *operands,
+                                const int64_t *data, kiln__opaque_value *results, kiln_error *err)
 {
+    (void)op;
     (void)data;
     return kiln__matmul_infer(operands[0], operands[1], &results->dtype, &results->rank,
                               results->shape, err);
 }
 
-static kiln_status run_matmul(const kiln_array *const *operands, const int64_t *data,
-                              kiln_stream *stream, kiln_array **outs, kiln_error *err)
+static kiln_status run_matmul(const operation *op, const kiln_array *const *operands,
+                              const int64_t *data, kiln_stream *stream, kiln_array **outs,
+                              kiln_error *err)
 {
     kiln_matmul_options o = KILN_MATMUL_OPTIONS_INIT;
 
+    (void)op;
     (void)data;
     o.stream = stream;
     return kiln_matmul(operands[0], operands[1], &o, outs, err);
+}
+
+/* ---- factorisations ----------------------------------------------------------------------------- */
+
+static kiln_status infer_linalg(const operation *op, const kiln_array *const *operands,
+                                const int64_t *data, kiln__opaque_value *results, kiln_error *err)
+{
+    kiln__linalg_value values[KILN__OPAQUE_RESULTS];
+
+    (void)data;
+    KILN_CHECK(kiln__linalg_infer(op->function, operands, values, err));
+    for (int k = 0; k < op->plan.result_count; k++) {
+        results[k].dtype = values[k].dtype;
+        results[k].rank = values[k].rank;
+        memcpy(results[k].shape, values[k].shape, sizeof values[k].shape);
+    }
+    return KILN_OK;
+}
+
+static kiln_status run_linalg(const operation *op, const kiln_array *const *operands,
+                              const int64_t *data, kiln_stream *stream, kiln_array **outs,
+                              kiln_error *err)
+{
+    (void)data;
+    return kiln__linalg_run(op->function, operands, stream, outs, err);
 }
 
 /* ---- the table ----------------------------------------------------------------------------------- */
@@ -43,16 +74,25 @@ static kiln_status run_matmul(const kiln_array *const *operands, const int64_t *
 static kiln_status infer(const kiln__opaque *o, const kiln__opaque_value *values,
                          const int64_t *data, kiln__opaque_value *results, kiln_error *err);
 
-static const operation operations[KILN__OPAQUES] = {
-    [KILN__OPAQUE_MATMUL] = {{"matmul", 2, 1, "a matrix product, by a library where there is one",
-                              infer},
-                             infer_matmul,
-                             run_matmul},
-};
+#define LINALG(name, operands, results)                                                            \
+    {{#name, operands, results, "a factorisation, by a library or by kernels of kiln's own",       \
+      infer},                                                                                      \
+     infer_linalg,                                                                                 \
+     run_linalg,                                                                                   \
+     KILN__LINALG_##name},
+static const operation operations[] = {
+    {{"matmul", 2, 1, "a matrix product, by a library where there is one", infer},
+     infer_matmul,
+     run_matmul,
+     KILN__LINALG_COUNT},
+    KILN__LINALG_FUNCTIONS(LINALG)};
 
-const kiln__opaque *kiln__opaque_of(kiln__opaque_op op)
+const kiln__opaque *kiln__opaque_named(const char *name, size_t bytes)
 {
-    return &operations[op].plan;
+    for (size_t k = 0; k < KILN_COUNT_OF(operations); k++)
+        if (kiln__same_word(name, bytes, operations[k].plan.name))
+            return &operations[k].plan;
+    return NULL;
 }
 
 /* Bytes of the header of an array that was never made, of any rank. */
@@ -75,7 +115,7 @@ static kiln_status infer(const kiln__opaque *o, const kiln__opaque_value *values
         kiln__array_header(header, NULL, v->dtype, v->rank, v->shape, strides);
         operands[k] = header;
     }
-    return op->infer(operands, data, results, err);
+    return op->infer(op, operands, data, results, err);
 }
 
 /* ---- a step -------------------------------------------------------------------------------------- */
@@ -108,7 +148,7 @@ kiln_status kiln__opaque_run(const kiln__step *step, kiln_array *const *values, 
     kiln_status status = make_views(step, values, views, err);
 
     if (status == KILN_OK)
-        status = op->run((const kiln_array *const *)views, step->data, stream,
+        status = op->run(op, (const kiln_array *const *)views, step->data, stream,
                          views + step->input_count, err);
     release(views);
     return status;
@@ -128,7 +168,7 @@ static kiln_status run_prepared(void *state, kiln_stream *stream, kiln_error *er
 {
     prepared *p = state;
 
-    return p->op->run((const kiln_array *const *)p->views, p->data, stream,
+    return p->op->run(p->op, (const kiln_array *const *)p->views, p->data, stream,
                       p->views + p->input_count, err);
 }
 

@@ -262,10 +262,11 @@ static kiln_status parse_name(kiln__parser *p, kiln__parsed *out)
     const kiln__parsed *known = find_name(p, p->text + at, bytes);
 
     KILN_CHECK(kiln__next_token(p));
-    if (known == NULL && kiln__is_mark(p, ".") &&
-        (kiln__same_word(p->text + at, bytes, "np") ||
-         kiln__same_word(p->text + at, bytes, "numpy"))) {
-        KILN_CHECK(kiln__next_token(p)); /* np.NAME is NAME */
+    while (known == NULL && kiln__is_mark(p, ".") &&
+           (kiln__same_word(p->text + at, bytes, "np") ||
+            kiln__same_word(p->text + at, bytes, "numpy") ||
+            kiln__same_word(p->text + at, bytes, "linalg"))) {
+        KILN_CHECK(kiln__next_token(p)); /* np.NAME and np.linalg.NAME are NAME */
         if (p->token.kind != KILN__TOKEN_NAME)
             return kiln__unexpected(p, "a name");
         at = p->token.at;

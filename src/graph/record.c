@@ -398,13 +398,53 @@ kiln_node kiln_node_reduction(kiln_reduction *op, const kiln_node *inputs, size_
 
 /* ---- opaque operations ------------------------------------------------------------------------- */
 
+kiln_node kiln__opaque_node(const kiln__opaque *o, const kiln_node *operands, size_t result,
+                            const char *file, int line)
+{
+    const place at = {o->name, file, line};
+    const kiln__node node = {.kind = KILN__NODE_OPAQUE, .kernel = o, .result = (uint32_t)result};
+    return add(&node, operands, (size_t)o->operand_count, NULL, 0, &at);
+}
+
 kiln_node kiln_node_matmul(kiln_node a, kiln_node b, const char *file, int line)
 {
-    const place at = {"matmul", file, line};
     const kiln_node operands[] = {a, b};
-    const kiln__node node = {.kind = KILN__NODE_OPAQUE,
-                             .kernel = kiln__opaque_of(KILN__OPAQUE_MATMUL)};
-    return add(&node, operands, 2, NULL, 0, &at);
+    return kiln__opaque_node(kiln__opaque_named("matmul", 6), operands, 0, file, line);
+}
+
+/* A function of linear algebra by its name. */
+static kiln_node add_linalg(const char *function, const kiln_node *operands, int count,
+                            size_t result, const char *file, int line)
+{
+    const place at = {"linalg", file, line};
+    const kiln__opaque *o =
+        function != NULL ? kiln__opaque_named(function, strlen(function)) : NULL;
+    kiln_graph *graph = home(operands, (size_t)count);
+
+    if (graph == NULL)
+        return without_graph(&at);
+    if (function == NULL)
+        return fault(graph, &at, KILN_ERR_NULL, "the name of the function is NULL");
+    if (o == NULL || o->operand_count != count)
+        return fault(graph, &at, KILN_ERR_NAME, "there is no function `%.60s` of %d array%s",
+                     function, count, count == 1 ? "" : "s");
+    if (result >= (size_t)o->result_count)
+        return fault(graph, &at, KILN_ERR_ARGUMENT, "there is no result %zu; %s has %d", result,
+                     o->name, o->result_count);
+    return kiln__opaque_node(o, operands, result, file, line);
+}
+
+kiln_node kiln_node_linalg1(const char *function, kiln_node a, size_t result, const char *file,
+                            int line)
+{
+    return add_linalg(function, &a, 1, result, file, line);
+}
+
+kiln_node kiln_node_linalg2(const char *function, kiln_node a, kiln_node b, size_t result,
+                            const char *file, int line)
+{
+    const kiln_node operands[] = {a, b};
+    return add_linalg(function, operands, 2, result, file, line);
 }
 
 /* ---- views ------------------------------------------------------------------------------------- */

@@ -52,8 +52,8 @@ static int64_t run_eigh(const kiln__solver *s, int64_t nth, const kiln__solver_w
 /* Of any square matrix; the dtype is complex. */
 static void shape_eig(kiln__solver *s)
 {
-    kiln__solver_shape(s, 0, s->n, -1, KILN__SOLVER_SAME);
-    kiln__solver_shape(s, 1, s->n, s->n, KILN__SOLVER_SAME);
+    kiln__solver_shape(s, 0, s->n, -1, KILN__SOLVER_COMPLEX);
+    kiln__solver_shape(s, 1, s->n, s->n, KILN__SOLVER_COMPLEX);
 }
 
 static int64_t run_eig(const kiln__solver *s, int64_t nth, const kiln__solver_work *w)
@@ -112,38 +112,38 @@ static int64_t run_svdvals(const kiln__solver *s, int64_t nth, const kiln__solve
 #define EIGEN "has eigenvalues that did not converge"
 #define SINGULAR_VALUES "has singular values that did not converge"
 
-static const kiln__solver_task qr = {.name = "qr",
-                                     .result_count = 2,
-                                     .shape = shape_qr,
-                                     .run = run_qr,
-                                     .why = "",
-                                     .cuda = kiln__cuda_qr};
-static const kiln__solver_task eigh = {.name = "eigh",
-                                       .square = true,
-                                       .result_count = 2,
-                                       .shape = shape_eigh,
-                                       .run = run_eigh,
-                                       .why = EIGEN,
-                                       .cuda = kiln__cuda_eigh};
-static const kiln__solver_task eigvalsh = {.name = "eigvalsh",
+const kiln__solver_task kiln__qr_task = {.name = "qr",
+                                         .result_count = 2,
+                                         .shape = shape_qr,
+                                         .run = run_qr,
+                                         .why = "",
+                                         .cuda = kiln__cuda_qr};
+const kiln__solver_task kiln__eigh_task = {.name = "eigh",
                                            .square = true,
-                                           .result_count = 1,
+                                           .result_count = 2,
                                            .shape = shape_eigh,
                                            .run = run_eigh,
                                            .why = EIGEN,
                                            .cuda = kiln__cuda_eigh};
-static const kiln__solver_task svd = {.name = "svd",
-                                      .result_count = 3,
-                                      .shape = shape_svd,
-                                      .run = run_svd,
-                                      .why = SINGULAR_VALUES,
-                                      .cuda = kiln__cuda_svd};
-static const kiln__solver_task svdvals = {.name = "svdvals",
-                                          .result_count = 1,
-                                          .shape = shape_svdvals,
-                                          .run = run_svdvals,
+const kiln__solver_task kiln__eigvalsh_task = {.name = "eigvalsh",
+                                               .square = true,
+                                               .result_count = 1,
+                                               .shape = shape_eigh,
+                                               .run = run_eigh,
+                                               .why = EIGEN,
+                                               .cuda = kiln__cuda_eigh};
+const kiln__solver_task kiln__svd_task = {.name = "svd",
+                                          .result_count = 3,
+                                          .shape = shape_svd,
+                                          .run = run_svd,
                                           .why = SINGULAR_VALUES,
                                           .cuda = kiln__cuda_svd};
+const kiln__solver_task kiln__svdvals_task = {.name = "svdvals",
+                                              .result_count = 1,
+                                              .shape = shape_svdvals,
+                                              .run = run_svdvals,
+                                              .why = SINGULAR_VALUES,
+                                              .cuda = kiln__cuda_svd};
 
 /* The second of each is for CUDA devices whose cuSOLVER lacks the routine. */
 static const kiln__solver_task eig_tasks[2][2] = {{{.name = "eigvals",
@@ -179,7 +179,7 @@ kiln_status kiln_linalg_qr(const kiln_array *a, const kiln_linalg_options *opts,
                            kiln_array **r_out, kiln_error *err)
 {
     kiln_array **const outs[] = {q_out, r_out};
-    kiln__solver s = {.task = &qr, .a = a};
+    kiln__solver s = {.task = &kiln__qr_task, .a = a};
     return kiln__solver_call(&s, opts, outs, err);
 }
 
@@ -187,14 +187,14 @@ kiln_status kiln_linalg_eigh(const kiln_array *a, const kiln_linalg_options *opt
                              kiln_array **values_out, kiln_array **vectors_out, kiln_error *err)
 {
     kiln_array **const outs[] = {values_out, vectors_out};
-    kiln__solver s = {.task = &eigh, .a = a};
+    kiln__solver s = {.task = &kiln__eigh_task, .a = a};
     return kiln__solver_call(&s, opts, outs, err);
 }
 
 kiln_status kiln_linalg_eigvalsh(const kiln_array *a, const kiln_linalg_options *opts,
                                  kiln_array **out, kiln_error *err)
 {
-    kiln__solver s = {.task = &eigvalsh, .a = a};
+    kiln__solver s = {.task = &kiln__eigvalsh_task, .a = a};
     return kiln__solver_call(&s, opts, &out, err);
 }
 
@@ -203,14 +203,14 @@ kiln_status kiln_linalg_svd(const kiln_array *a, const kiln_linalg_options *opts
                             kiln_error *err)
 {
     kiln_array **const outs[] = {u_out, s_out, vh_out};
-    kiln__solver s = {.task = &svd, .a = a};
+    kiln__solver s = {.task = &kiln__svd_task, .a = a};
     return kiln__solver_call(&s, opts, outs, err);
 }
 
 kiln_status kiln_linalg_svdvals(const kiln_array *a, const kiln_linalg_options *opts,
                                 kiln_array **out, kiln_error *err)
 {
-    kiln__solver s = {.task = &svdvals, .a = a};
+    kiln__solver s = {.task = &kiln__svdvals_task, .a = a};
     return kiln__solver_call(&s, opts, &out, err);
 }
 

@@ -14,6 +14,7 @@
  *     einsum.c        sums of products by the names of axes
  *     solve.c         equations, inverses, determinants; factor.c: QR, eigenvalues, singular values
  *     solver.c        what they have in common: a call on a stack of matrices
+ *     named.c         functions by their names, for graphs
  *     solver_cuda.c   the stack by cuSOLVER and cuBLAS
  *     dense.c         the same of one matrix: by a LAPACK, or by kiln's own loops (dense_type.h)
  *     finish.c        what follows a product elementwise
@@ -189,6 +190,50 @@ typedef struct kiln__tile {
 
 /* The one for this machine's processor. */
 const kiln__tile *kiln__tile_of(kiln__tile_kind kind);
+
+/* ---- functions by name, for graphs (named.c) ------------------------------------------------- */
+
+/* X(name, operands, results): kiln_linalg_NAME() without options of its own. */
+#define KILN__LINALG_FUNCTIONS(X)                                                                  \
+    X(solve, 2, 1)                                                                                 \
+    X(solve_triangular, 2, 1)                                                                      \
+    X(cho_solve, 2, 1)                                                                             \
+    X(lstsq, 2, 1)                                                                                 \
+    X(inv, 1, 1)                                                                                   \
+    X(pinv, 1, 1)                                                                                  \
+    X(det, 1, 1)                                                                                   \
+    X(slogdet, 1, 2)                                                                               \
+    X(cholesky, 1, 1)                                                                              \
+    X(qr, 1, 2)                                                                                    \
+    X(svd, 1, 3)                                                                                   \
+    X(svdvals, 1, 1)                                                                               \
+    X(eigh, 1, 2)                                                                                  \
+    X(eigvalsh, 1, 1)                                                                              \
+    X(eig, 1, 2)                                                                                   \
+    X(eigvals, 1, 1)                                                                               \
+    X(expm, 1, 1)                                                                                  \
+    X(matrix_rank, 1, 1)
+
+typedef enum kiln__linalg_function {
+#define KILN__LINALG_VALUE(name, operands, results) KILN__LINALG_##name,
+    KILN__LINALG_FUNCTIONS(KILN__LINALG_VALUE)
+#undef KILN__LINALG_VALUE
+        KILN__LINALG_COUNT
+} kiln__linalg_function;
+
+/* What an array will be. */
+typedef struct kiln__linalg_value {
+    kiln_dtype dtype;
+    int rank;
+    int64_t shape[KILN_RANK_MAX];
+} kiln__linalg_value;
+
+/* The results of a function; of the operands only dtypes and shapes are read. ERR_DTYPE, ERR_SHAPE. */
+kiln_status kiln__linalg_infer(kiln__linalg_function function, const kiln_array *const *operands,
+                               kiln__linalg_value *results, kiln_error *err);
+/* Call it; `outs` as those of the public function. */
+kiln_status kiln__linalg_run(kiln__linalg_function function, const kiln_array *const *operands,
+                             kiln_stream *stream, kiln_array **outs, kiln_error *err);
 
 /* ---- the host's libraries (host.c) ----------------------------------------------------------- */
 

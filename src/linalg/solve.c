@@ -132,45 +132,45 @@ static int64_t run_lu_solve(const kiln__solver *s, int64_t nth, const kiln__solv
 
 #define SINGULAR "is singular: pivot %lld of its LU factorisation is 0"
 
-static const kiln__solver_task solve = {.name = "solve",
-                                        .square = true,
-                                        .has_right_side = true,
-                                        .result_count = 1,
-                                        .shape = shape_like_right_side,
-                                        .run = run_solve,
-                                        .why = SINGULAR,
-                                        .cuda = kiln__cuda_solve};
-static const kiln__solver_task triangular = {.name = "solve_triangular",
-                                             .square = true,
-                                             .has_right_side = true,
-                                             .result_count = 1,
-                                             .shape = shape_like_right_side,
-                                             .run = run_triangular,
-                                             .why =
-                                                 "is singular: element %lld of its diagonal is 0",
-                                             .cuda = kiln__cuda_triangular};
-static const kiln__solver_task inv = {.name = "inv",
-                                      .square = true,
-                                      .result_count = 1,
-                                      .shape = shape_like_matrix,
-                                      .run = run_inv,
-                                      .why = SINGULAR,
-                                      .cuda = kiln__cuda_inv};
-static const kiln__solver_task det = {.name = "det",
-                                      .square = true,
-                                      .result_count = 1,
-                                      .shape = shape_numbers,
-                                      .run = run_det,
-                                      .why = "",
-                                      .cuda = kiln__cuda_det};
-static const kiln__solver_task slogdet = {.name = "slogdet",
+const kiln__solver_task kiln__solve_task = {.name = "solve",
+                                            .square = true,
+                                            .has_right_side = true,
+                                            .result_count = 1,
+                                            .shape = shape_like_right_side,
+                                            .run = run_solve,
+                                            .why = SINGULAR,
+                                            .cuda = kiln__cuda_solve};
+const kiln__solver_task kiln__triangular_task = {
+    .name = "solve_triangular",
+    .square = true,
+    .has_right_side = true,
+    .result_count = 1,
+    .shape = shape_like_right_side,
+    .run = run_triangular,
+    .why = "is singular: element %lld of its diagonal is 0",
+    .cuda = kiln__cuda_triangular};
+const kiln__solver_task kiln__inv_task = {.name = "inv",
                                           .square = true,
-                                          .result_count = 2,
+                                          .result_count = 1,
+                                          .shape = shape_like_matrix,
+                                          .run = run_inv,
+                                          .why = SINGULAR,
+                                          .cuda = kiln__cuda_inv};
+const kiln__solver_task kiln__det_task = {.name = "det",
+                                          .square = true,
+                                          .result_count = 1,
                                           .shape = shape_numbers,
                                           .run = run_det,
                                           .why = "",
                                           .cuda = kiln__cuda_det};
-static const kiln__solver_task cholesky = {
+const kiln__solver_task kiln__slogdet_task = {.name = "slogdet",
+                                              .square = true,
+                                              .result_count = 2,
+                                              .shape = shape_numbers,
+                                              .run = run_det,
+                                              .why = "",
+                                              .cuda = kiln__cuda_det};
+const kiln__solver_task kiln__cholesky_task = {
     .name = "cholesky",
     .square = true,
     .result_count = 1,
@@ -205,7 +205,7 @@ void kiln_linalg_options_init(kiln_linalg_options *opts, size_t given)
 kiln_status kiln_linalg_solve(const kiln_array *a, const kiln_array *b,
                               const kiln_linalg_options *opts, kiln_array **out, kiln_error *err)
 {
-    kiln__solver s = {.task = &solve, .a = a, .b = b};
+    kiln__solver s = {.task = &kiln__solve_task, .a = a, .b = b};
     return kiln__solver_call(&s, opts, &out, err);
 }
 
@@ -213,28 +213,28 @@ kiln_status kiln_linalg_solve_triangular(const kiln_array *a, const kiln_array *
                                          const kiln_linalg_options *opts, kiln_array **out,
                                          kiln_error *err)
 {
-    kiln__solver s = {.task = &triangular, .a = a, .b = b};
+    kiln__solver s = {.task = &kiln__triangular_task, .a = a, .b = b};
     return kiln__solver_call(&s, opts, &out, err);
 }
 
 kiln_status kiln_linalg_inv(const kiln_array *a, const kiln_linalg_options *opts, kiln_array **out,
                             kiln_error *err)
 {
-    kiln__solver s = {.task = &inv, .a = a};
+    kiln__solver s = {.task = &kiln__inv_task, .a = a};
     return kiln__solver_call(&s, opts, &out, err);
 }
 
 kiln_status kiln_linalg_cholesky(const kiln_array *a, const kiln_linalg_options *opts,
                                  kiln_array **out, kiln_error *err)
 {
-    kiln__solver s = {.task = &cholesky, .a = a};
+    kiln__solver s = {.task = &kiln__cholesky_task, .a = a};
     return kiln__solver_call(&s, opts, &out, err);
 }
 
 kiln_status kiln_linalg_det(const kiln_array *a, const kiln_linalg_options *opts, kiln_array **out,
                             kiln_error *err)
 {
-    kiln__solver s = {.task = &det, .a = a};
+    kiln__solver s = {.task = &kiln__det_task, .a = a};
     return kiln__solver_call(&s, opts, &out, err);
 }
 
@@ -242,7 +242,7 @@ kiln_status kiln_linalg_slogdet(const kiln_array *a, const kiln_linalg_options *
                                 kiln_array **sign_out, kiln_array **log_out, kiln_error *err)
 {
     kiln_array **const outs[] = {sign_out, log_out};
-    kiln__solver s = {.task = &slogdet, .a = a};
+    kiln__solver s = {.task = &kiln__slogdet_task, .a = a};
     return kiln__solver_call(&s, opts, outs, err);
 }
 

@@ -15,9 +15,16 @@
 
 static kiln_dtype dtype_of(const kiln__solver *s, const kiln__solver_result *r)
 {
-    return r->kind == KILN__SOLVER_PLACES ? KILN_INT64
-           : r->kind == KILN__SOLVER_REAL ? s->real
-                                          : s->dtype;
+    switch (r->kind) {
+    case KILN__SOLVER_PLACES:
+        return KILN_INT64;
+    case KILN__SOLVER_REAL:
+        return s->real;
+    case KILN__SOLVER_COMPLEX:
+        return s->real == KILN_FLOAT32 ? KILN_COMPLEX64 : KILN_COMPLEX128;
+    default:
+        return s->dtype;
+    }
 }
 
 static size_t item_of(const kiln__solver *s, const kiln__solver_result *r)
@@ -170,6 +177,30 @@ static kiln_status decide_shape(kiln__solver *s, kiln_error *err)
     return KILN_OK;
 }
 
+/* The shape of a result's array, and its rank. */
+static int shape_of(const kiln__solver *s, const kiln__solver_result *r, int64_t *shape)
+{
+    int rank = s->layout.stack_rank;
+
+    memcpy(shape, s->layout.stack, (size_t)rank * sizeof shape[0]);
+    if (r->rows >= 0)
+        shape[rank++] = r->rows;
+    if (r->columns >= 0)
+        shape[rank++] = r->columns;
+    return rank;
+}
+
+kiln_status kiln__solver_infer(kiln__solver *s, kiln__linalg_value *results, kiln_error *err)
+{
+    KILN_CHECK(decide_shape(s, err));
+    KILN_CHECK(decide_dtype(s, err));
+    for (int k = 0; k < s->task->result_count; k++) {
+        results[k].dtype = dtype_of(s, &s->result[k]);
+        results[k].rank = shape_of(s, &s->result[k], results[k].shape);
+    }
+    return KILN_OK;
+}
+
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 /* An operand in host memory, of the call's dtype: `side` gets its strides over the stack. */
@@ -212,13 +243,7 @@ done:
 static kiln_status make_result(const kiln__solver *s, kiln__solver_result *r, kiln_error *err)
 {
     int64_t shape[KILN_RANK_MAX];
-    int rank = s->layout.stack_rank;
-
-    memcpy(shape, s->layout.stack, (size_t)rank * sizeof shape[0]);
-    if (r->rows >= 0)
-        shape[rank++] = r->rows;
-    if (r->columns >= 0)
-        shape[rank++] = r->columns;
+    const int rank = shape_of(s, r, shape);
     kiln_status status =
         kiln__array_new(s->ctx, dtype_of(s, r), rank, shape, NULL, s->stream, &r->array, err);
     if (status != KILN_OK)

@@ -23,9 +23,10 @@ typedef struct kiln__solver_work {
 
 /* What the elements of a result are. */
 typedef enum kiln__solver_kind {
-    KILN__SOLVER_SAME,  /* of the call's dtype */
-    KILN__SOLVER_REAL,  /* of its real one */
-    KILN__SOLVER_PLACES /* int64 */
+    KILN__SOLVER_SAME,    /* of the call's dtype */
+    KILN__SOLVER_REAL,    /* of its real one */
+    KILN__SOLVER_COMPLEX, /* of its complex one */
+    KILN__SOLVER_PLACES   /* int64 */
 } kiln__solver_kind;
 
 /* A result: for each matrix one of `rows` x `columns`, or a vector or a number where those are -1. */
@@ -82,6 +83,15 @@ static inline void kiln__solver_shape(kiln__solver *s, int nth, int64_t rows, in
 /* Run `s`, whose task and operands are set, and deliver its results. */
 kiln_status kiln__solver_call(kiln__solver *s, const kiln_linalg_options *opts,
                               kiln_array **const *outs, kiln_error *err);
+
+/* What the results of `s` will be, from the dtypes and shapes of its operands, whose elements are not read.
+ * ERR_DTYPE, ERR_SHAPE. */
+kiln_status kiln__solver_infer(kiln__solver *s, kiln__linalg_value *results, kiln_error *err);
+
+/* What graphs know by name. (solve.c, factor.c) */
+extern const kiln__solver_task kiln__solve_task, kiln__triangular_task, kiln__inv_task,
+    kiln__det_task, kiln__slogdet_task, kiln__cholesky_task, kiln__qr_task, kiln__eigh_task,
+    kiln__eigvalsh_task, kiln__svd_task, kiln__svdvals_task;
 
 /* The nth matrix of a side, `rows` x `columns`, as columns without gaps. */
 void kiln__solver_gather(const kiln__solver *s, const kiln__side *side, int64_t nth, int64_t rows,
