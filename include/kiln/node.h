@@ -189,8 +189,8 @@ KILN_API kiln_node kiln_node_reduce(kiln_reduce_op op, kiln_node x, const kiln_a
  *
  * It is a step of its own between stored arrays. A transposed or sliced operand is passed with its
  * strides; an operand that is computed is stored by one kernel first; what follows the product
- * elementwise, up to the next reduction, is one kernel as well. kiln_graph_prepare() refuses a graph
- * with a product (ERR_UNSUPPORTED). Shapes that do not go together are ERR_SHAPE of the call.
+ * elementwise, up to the next reduction, is one kernel as well. Shapes that do not go together are ERR_SHAPE
+ * of the call.
  */
 #define kiln_dot(a, b) kiln_node_matmul(KILN_NODE(a), KILN_NODE(b), KILN_HERE)
 KILN_API kiln_node kiln_node_matmul(kiln_node a, kiln_node b, const char *file, int line);
