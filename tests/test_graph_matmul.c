@@ -350,6 +350,129 @@ static void test_graph_matmul__prepared(void **state)
     }
 }
 
+/* ---- what follows a product -------------------------------------------------------------------- */
+
+static double plain(double p, double c)
+{
+    (void)c;
+    return p;
+}
+
+static double with_bias(double p, double c)
+{
+    return p + c;
+}
+
+static double relu(double p, double c)
+{
+    (void)c;
+    return p > 0 ? p : 0;
+}
+
+static double bias_relu(double p, double c)
+{
+    return relu(p + c, 0);
+}
+
+static double bias_gelu(double p, double c)
+{
+    const double z = p + c;
+    return z / 2 * (1 + tanh(0.79788456080286535588 * (z + 0.044715 * z * z * z)));
+}
+
+static double bias_near_gelu(double p, double c)
+{
+    const double z = p + c;
+    return z / 2 * (1 + tanh(0.79788456080286535588 * (z + 0.0447 * z * z * z)));
+}
+
+#define GELU(cube) "z = a @ b + c; 0.5 * z * (1 + tanh(sqrt(2 / pi) * (z + " cube " * z * z * z)))"
+
+/* An expression of a (6, 7), b (7, 5) and c (5,), the number of its kernels on a GPU, and what the product's step
+ * says there. */
+static const struct following {
+    const char *text;
+    kiln_dtype dtype, bias;
+    int wide, kernels;
+    const char *why;
+    double (*value)(double p, double c);
+} followings[] = {
+    {"a @ b + c", KILN_FLOAT32, KILN_FLOAT32, 0, 1, "product and a bias", with_bias},
+    {"c + a @ b", KILN_FLOAT32, KILN_FLOAT32, 0, 1, "product and a bias", with_bias},
+    {"maximum(a @ b, 0)", KILN_FLOAT32, KILN_FLOAT32, 0, 1, "product and relu", relu},
+    {"maximum(0, c + a @ b)", KILN_FLOAT32, KILN_FLOAT32, 0, 1, "product, a bias and relu",
+     bias_relu},
+    {"maximum(a @ b + c, 0).T", KILN_FLOAT32, KILN_FLOAT32, 0, 2, "product, a bias and relu",
+     bias_relu},
+    /* float32 has more digits than the library's GELU */
+    {GELU("0.044715"), KILN_FLOAT32, KILN_FLOAT32, 0, 2, "a matrix product, by", bias_gelu},
+    /* the product of 16-bit floats is rounded before the bias is added */
+    {"a @ b + c", KILN_FLOAT16, KILN_FLOAT16, 0, 2, "a matrix product, by", with_bias},
+    {"maximum(a @ b, 0)", KILN_FLOAT16, KILN_FLOAT16, 0, 1, "product and relu", relu},
+    {"a @ b + c", KILN_BFLOAT16, KILN_BFLOAT16, 1, 1, "product and a bias", with_bias},
+    {"a @ b + (c + c) / 2", KILN_FLOAT16, KILN_FLOAT16, 1, 2, "a matrix product, by", with_bias},
+    {GELU("0.044715"), KILN_FLOAT16, KILN_FLOAT16, 1, 1, "product, a bias and gelu", bias_gelu},
+    {"z = c + a @ b; z / (1 + exp(-1.5957691216057308 * (z + 0.044715 * z**3)))", KILN_FLOAT16,
+     KILN_FLOAT16, 1, 1, "product, a bias and gelu", bias_gelu},
+    {GELU("0.0447"), KILN_FLOAT16, KILN_FLOAT16, 1, 2, "a matrix product, by", bias_near_gelu},
+    /* a bias of another dtype, or shape, or for rows; a sum that is no end */
+    {"a @ b + c", KILN_FLOAT32, KILN_FLOAT64, 0, 2, "a matrix product, by", with_bias},
+    {"a @ b + c[None]", KILN_FLOAT32, KILN_FLOAT32, 0, 2, "a matrix product, by", with_bias},
+    {"maximum(a @ b, 1) - 1 + minimum(a @ b, 1)", KILN_FLOAT32, KILN_FLOAT32, 0, 2,
+     "a matrix product, by", plain},
+    {"(a @ b + c) * 2 / 2", KILN_FLOAT32, KILN_FLOAT32, 0, 2, "a matrix product, by", with_bias},
+    {"a @ b + a @ b", KILN_FLOAT32, KILN_FLOAT32, 0, 2, "a matrix product, by", NULL},
+    {"z = a @ b; maximum(z, 0), z", KILN_FLOAT32, KILN_FLOAT32, 0, 2, "a matrix product, by", relu},
+};
+
+static void check_following(test_env *t, const struct following *f)
+{
+    enum { M = 6, K = 7, N = 5 };
+    const matrices a = draw(t, f->dtype, 0, M, K), b = draw(t, f->dtype, 0, K, N),
+                   row = draw(t, f->bias, 0, 1, N);
+    const bool gpu = kiln_context_device(t->ctx)->backend == KILN_BACKEND_CUDA;
+    const char *const names[] = {"a", "b", "c"};
+    kiln_graph_options o = KILN_GRAPH_OPTIONS_INIT;
+    kiln_array *c = NULL, *z[2] = {NULL, NULL};
+    char *text = NULL;
+    kiln_graph *g = NULL;
+    double got[M * N];
+    size_t results = 0;
+
+    o.wide = f->wide;
+    OK(t, kiln_array_view(row.array, "0", &c, &t->err));
+    OK(t, kiln_graph_parse(t->ctx, f->text, names, 3, &o, &g, &results, &t->err));
+    const kiln_arg args[] = {kiln_arg_array(a.array), kiln_arg_array(b.array), kiln_arg_array(c),
+                             kiln_arg_out(&z[0]), kiln_arg_out(&z[1])};
+    OK(t, kiln_graph_explain(g, args, 3 + results, &text, &t->err));
+    if (gpu) {
+        char count[24];
+        snprintf(count, sizeof count, ": %d kernel", f->kernels);
+        CHECK(strstr(text, count) != NULL && strstr(text, f->why) != NULL, "%s:\n%s", f->text,
+              text);
+    }
+    OK(t, kiln_graph_run(g, args, 3 + results, NULL, &t->err));
+    const bool turned = strstr(f->text, ".T") != NULL;
+    assert_int_equal(kiln_array_shape(z[0])[0], turned ? N : M);
+    graph_fetch(t, z[0], got, M * N);
+    for (int i = 0; i < M; i++)
+        for (int j = 0; j < N; j++) {
+            const size_t at = (size_t)(turned ? j * M + i : i * N + j);
+            const double p = product_at(&a, &b, 0, i, j);
+            const double want = f->value != NULL ? f->value(p, row.at[j]) : 2 * p;
+            graph_near(got[at], want, strstr(f->text, "z") != NULL ? 2e-3 : 0, at);
+        }
+    kiln_free(text), kiln_graph_destroy(g), kiln_array_release(c);
+    kiln_array_release(z[0]), kiln_array_release(z[1]);
+    kiln_array_release(a.array), kiln_array_release(b.array), kiln_array_release(row.array);
+}
+
+static void test_graph_matmul__finishes_products(void **state)
+{
+    for (size_t k = 0; k < COUNT(followings); k++)
+        check_following(*state, &followings[k]);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -361,6 +484,7 @@ int main(int argc, char **argv)
         TEST(test_graph_matmul__outputs_over_operands_and_empty_sums),
         TEST(test_graph_matmul__errors),
         TEST(test_graph_matmul__prepared),
+        TEST(test_graph_matmul__finishes_products),
     };
     return test_env_main(argc, argv, "test_graph_matmul", tests, COUNT(tests));
 }

@@ -217,6 +217,8 @@ typedef struct kiln__lowering {
     uint32_t *lowered; /* its low; 0: not yet */
     bool *wanted;      /* some output needs it */
     bool *viewed;      /* some view takes it */
+    bool *kept;        /* some node takes it that is no loop, or views it: it needs memory */
+    uint32_t *uses;    /* by outputs and by nodes that some output needs */
     char *numbers;     /* the kind of what is computed from numbers alone, else 0 */
     kiln_dtype
         *dtype; /* NumPy's, by which operands are promoted: its low's, but where 16-bit floats
@@ -338,6 +340,12 @@ void kiln__list_add(kiln__build *b, kiln__list *list, uint32_t id);
 
 /* Lower everything that outputs need into b->lows and b->outputs. */
 void kiln__lower(kiln__build *b);
+
+/* ---- products.c --- */
+
+/* `low`, of an operation, or the matrix product beneath it with all that follows, where that is the
+ * same. */
+uint32_t kiln__finished_product(kiln__build *b, uint32_t node, uint32_t low);
 
 /* ---- lows.c --- */
 

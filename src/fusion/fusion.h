@@ -23,8 +23,8 @@
  *
  *     build.c     memory and failures; sets.c: marks, sets and maps
  *     lows.c      making lows; maps.c: views as maps of axes; joins.c: rearrangements; numbers.c: plain numbers, and what is
- *                 computed from them alone; reshape.c, views.c: recorded views; why_dtype.c: which
- *                 operand a dtype comes from; snippet.c: which of the user's kernels can be inlined
+ *                 computed from them alone; reshape.c, views.c: recorded views; products.c: epilogues of matrix
+ *                 products; why_dtype.c: which operand a dtype comes from; snippet.c: which of the user's kernels can be inlined
  *     names.c     what stands for a low in a text; values.c: where values are, parameters;
  *                 text_snippet.c, text.c: expressions; text_loop.c, text_reduce.c, text_rows.c: the
  *                 definitions of each kind of kernel
@@ -43,6 +43,7 @@
 #define KILN_FUSION_FUSION_H
 
 #include "codegen/codegen.h"
+#include "kiln/linalg.h"
 #include "kiln/reduction.h"
 #include "ops/ops.h"
 
@@ -59,8 +60,8 @@ typedef enum kiln__node_kind {
     KILN__NODE_ARANGE, /* data: count */
     KILN__NODE_DRAW,   /* op: kiln_draw; key, draw, parameters; data: shape, or last operand's */
     KILN__NODE_REARRANGED, /* op: kiln_rearrangement; data: its numbers */
-    KILN__NODE_CUSTOM, /* one output of a kernel of the user's */
-    KILN__NODE_OPAQUE  /* one result of an operation that no generated kernel does; data: its own */
+    KILN__NODE_CUSTOM,     /* one output of a kernel of the user's */
+    KILN__NODE_OPAQUE /* one result of an operation that no generated kernel does; data: its own */
 } kiln__node_kind;
 
 typedef enum kiln__view_kind {
@@ -91,16 +92,19 @@ typedef struct kiln__opaque {
     /* The results' dtypes and shapes. ERR_DTYPE, ERR_SHAPE, ERR_AXIS. */
     kiln_status (*infer)(const struct kiln__opaque *o, const kiln__opaque_value *operands,
                          const int64_t *data, kiln__opaque_value *results, kiln_error *err);
+    /* The same with an epilogue and perhaps one more operand, a number for each column, that is added
+     * before it; NULL: there is none. */
+    const struct kiln__opaque *(*finish)(kiln_epilogue epilogue, bool bias);
 } kiln__opaque;
 
 /* A recorded node. Zero-initialised, plain bytes but for texts: compared field by field. */
 typedef struct kiln__node {
     kiln__node_kind kind;
-    int op;               /* kiln_op, kiln_reduce_op, kiln__view_kind, kiln_draw or
+    int op;           /* kiln_op, kiln_reduce_op, kiln__view_kind, kiln_draw or
                              kiln_rearrangement */
-    kiln_dtype dtype;     /* input, cast, reduce: KILN_DTYPE_NONE = open */
-    int rank;             /* input: -1 = open */
-    bool all_axes;        /* reduce, custom reduction: `data` is not asked */
+    kiln_dtype dtype; /* input, cast, reduce: KILN_DTYPE_NONE = open */
+    int rank;         /* input: -1 = open */
+    bool all_axes;    /* reduce, custom reduction: `data` is not asked */
     bool keepdims;
     bool constant;       /* set when added: it, or all that it is made of, is a plain number */
     kiln__number number; /* CONSTANT */
@@ -216,7 +220,7 @@ typedef struct kiln__step {
     const void *kernel;               /* custom ones; of an opaque one the kiln__opaque ... */
     const int64_t *data;              /* ... and the node's data, which the graph owns */
     size_t data_count;
-    kiln__step_param *params;         /* inputs, then outputs */
+    kiln__step_param *params; /* inputs, then outputs */
     size_t param_count, input_count;
     int rank; /* of the loop */
     int64_t *shape;

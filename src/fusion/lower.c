@@ -1,7 +1,7 @@
 /*
  * lower.c - a recorded graph with the dtypes and shapes of one call.
  *
- *     record > [lower > lows, numbers, views, reshape] > facts
+ *     record > [lower > lows, numbers, views, reshape, products] > facts
  *
  * Lowering walks the nodes that outputs need, operands first, and applies NumPy's rules: which loop an
  * operation runs (ops.h), which dtype a plain number takes from the arrays it meets, how shapes
@@ -465,9 +465,8 @@ static uint32_t lower_draw(kiln__build *b, uint32_t node)
         rank = like->rank;
         shape = like->shape;
     }
-    kiln__check_resolved(b, node,
-                         kiln__draw_resolve((kiln_draw)n->op, n->dtype, &made.loop, dtypes, &err),
-                         &err);
+    kiln__check_resolved(
+        b, node, kiln__draw_resolve((kiln_draw)n->op, n->dtype, &made.loop, dtypes, &err), &err);
     for (size_t k = 0; k < 2; k++)
         operands[k] = draw_operand(b, node, from[k], KILN_UINT64, &types[k]);
     (void)kiln__low_size(b, node, rank, shape, KILN_INT64);
@@ -477,11 +476,14 @@ static uint32_t lower_draw(kiln__build *b, uint32_t node)
         if (types[3 + k].weak && !types[3 + k].unknown)
             known[k] = &types[3 + k].number;
     }
-    kiln__check_resolved(b, node, kiln__draw_check((kiln_draw)n->op, known[0], known[1], &err), &err);
+    kiln__check_resolved(b, node, kiln__draw_check((kiln_draw)n->op, known[0], known[1], &err),
+                         &err);
     made.dtype = made.loop.out;
     kiln__shape_over(b, node, operands, 3 + params, &made);
-    if (!kiln__same_shape(made.rank, made.shape, b->lows[operands[2]].rank, b->lows[operands[2]].shape))
-        kiln__build_fail(b, node, KILN_ERR_SHAPE, "parameters of shape %s do not broadcast to the shape",
+    if (!kiln__same_shape(made.rank, made.shape, b->lows[operands[2]].rank,
+                          b->lows[operands[2]].shape))
+        kiln__build_fail(b, node, KILN_ERR_SHAPE,
+                         "parameters of shape %s do not broadcast to the shape",
                          kiln__build_shape(b, made.rank, made.shape));
     made.size = kiln__low_size(b, node, made.rank, made.shape, made.dtype);
     const uint32_t low = kiln__low_over(b, &made, operands, 3 + params);
@@ -527,15 +529,21 @@ static uint32_t lower_node(kiln__build *b, uint32_t node)
 static void want(kiln__build *b)
 {
     const kiln__ir *ir = b->ir;
-    for (uint32_t k = 0; k < ir->output_count; k++)
+    for (uint32_t k = 0; k < ir->output_count; k++) {
         b->lowering.wanted[ir->outputs[k].node] = true;
-    for (uint32_t id = ir->node_count; id-- > 1;)
+        b->lowering.uses[ir->outputs[k].node]++;
+    }
+    for (uint32_t id = ir->node_count; id-- > 1;) {
+        const kiln__node_kind kind = ir->nodes[id].kind;
         for (uint32_t k = 0; b->lowering.wanted[id] && k < ir->nodes[id].operand_count; k++) {
             const uint32_t operand = ir->edges[ir->nodes[id].operands + k];
             b->lowering.wanted[operand] = true;
-            b->lowering.viewed[operand] =
-                b->lowering.viewed[operand] || ir->nodes[id].kind == KILN__NODE_VIEW;
+            b->lowering.uses[operand]++;
+            b->lowering.viewed[operand] |= kind == KILN__NODE_VIEW;
+            b->lowering.kept[operand] |= kind == KILN__NODE_VIEW || kind == KILN__NODE_OPAQUE ||
+                                         kind == KILN__NODE_REARRANGED;
         }
+    }
 }
 
 /* Whether an output has no gaps in C-order, as those have that a call allocates. */
@@ -609,6 +617,8 @@ void kiln__lower(kiln__build *b)
     b->lowering.lowered = kiln__build_alloc(b, count * sizeof *b->lowering.lowered);
     b->lowering.wanted = kiln__build_alloc(b, count * sizeof *b->lowering.wanted);
     b->lowering.viewed = kiln__build_alloc(b, count * sizeof *b->lowering.viewed);
+    b->lowering.kept = kiln__build_alloc(b, count * sizeof *b->lowering.kept);
+    b->lowering.uses = kiln__build_alloc(b, count * sizeof *b->lowering.uses);
     b->lowering.numbers = kiln__build_alloc(b, count);
     b->lowering.dtype = kiln__build_alloc(b, count * sizeof *b->lowering.dtype);
     b->outputs = kiln__build_alloc(b, b->ir->output_count * sizeof *b->outputs);
@@ -618,6 +628,7 @@ void kiln__lower(kiln__build *b)
             const uint32_t low = b->lowering.lowered[id] = lower_node(b, id);
             if (low != 0 && b->lowering.dtype[id] == KILN_DTYPE_NONE)
                 b->lowering.dtype[id] = b->lows[low].dtype;
+            b->lowering.lowered[id] = kiln__finished_product(b, id, low);
         }
     for (uint32_t k = 0; k < b->ir->output_count; k++)
         lower_output(b, k);

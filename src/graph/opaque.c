@@ -19,6 +19,7 @@ typedef struct operation {
                        const int64_t *data, kiln_stream *stream, kiln_array **outs,
                        kiln_error *err);
     kiln__linalg_function function; /* of linear algebra */
+    kiln_epilogue epilogue; /* of a product, behind the bias that is operand 2, if there is one */
 } operation;
 
 /* ---- matrix products --------------------------------------------------------------------------- */
@@ -38,9 +39,10 @@ static kiln_status run_matmul(const operation *op, const kiln_array *const *oper
 {
     kiln_matmul_options o = KILN_MATMUL_OPTIONS_INIT;
 
-    (void)op;
     (void)data;
     o.stream = stream;
+    o.epilogue = op->epilogue;
+    o.bias = op->plan.operand_count > 2 ? operands[2] : NULL;
     return kiln_matmul(operands[0], operands[1], &o, outs, err);
 }
 
@@ -74,18 +76,38 @@ static kiln_status run_linalg(const operation *op, const kiln_array *const *oper
 static kiln_status infer(const kiln__opaque *o, const kiln__opaque_value *values,
                          const int64_t *data, kiln__opaque_value *results, kiln_error *err);
 
+static const kiln__opaque *finish(kiln_epilogue epilogue, bool bias);
+
+#define MATMUL(operands, what, finish, epilogue)                                                   \
+    {                                                                                              \
+        {"matmul", operands, 1, "a matrix product" what ", by a library where there is one",       \
+         infer,    finish},                                                                        \
+            infer_matmul, run_matmul, KILN__LINALG_COUNT, epilogue                                 \
+    }
 #define LINALG(name, operands, results)                                                            \
     {{#name, operands, results, "a factorisation, by a library or by kernels of kiln's own",       \
-      infer},                                                                                      \
+      infer, NULL},                                                                                \
      infer_linalg,                                                                                 \
      run_linalg,                                                                                   \
-     KILN__LINALG_##name},
-static const operation operations[] = {
-    {{"matmul", 2, 1, "a matrix product, by a library where there is one", infer},
-     infer_matmul,
-     run_matmul,
-     KILN__LINALG_COUNT},
-    KILN__LINALG_FUNCTIONS(LINALG)};
+     KILN__LINALG_##name,                                                                          \
+     KILN_EPILOGUE_NONE},
+static const operation operations[] = {MATMUL(2, "", finish, KILN_EPILOGUE_NONE),
+                                       KILN__LINALG_FUNCTIONS(LINALG)};
+
+/* What a matmul becomes with what follows it: by epilogue, and whether there is a bias. */
+static const operation finished[][2] = {
+    [KILN_EPILOGUE_NONE] = {MATMUL(2, "", finish, KILN_EPILOGUE_NONE),
+                            MATMUL(3, " and a bias", NULL, KILN_EPILOGUE_NONE)},
+    [KILN_EPILOGUE_RELU] = {MATMUL(2, " and relu", NULL, KILN_EPILOGUE_RELU),
+                            MATMUL(3, ", a bias and relu", NULL, KILN_EPILOGUE_RELU)},
+    [KILN_EPILOGUE_GELU] = {MATMUL(2, " and gelu", NULL, KILN_EPILOGUE_GELU),
+                            MATMUL(3, ", a bias and gelu", NULL, KILN_EPILOGUE_GELU)},
+};
+
+static const kiln__opaque *finish(kiln_epilogue epilogue, bool bias)
+{
+    return &finished[epilogue][bias].plan;
+}
 
 const kiln__opaque *kiln__opaque_named(const char *name, size_t bytes)
 {
