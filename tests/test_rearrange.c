@@ -609,7 +609,9 @@ static void test_rearrange__producers_write_into_their_parts(void **state)
                  {"pad(x * 2, 1)", 3},
                  {"tile(x + 1, (2, 2))", 1},
                  {"repeat(x + 1, 3, axis=0)", 1},
-                 {"roll(x, 1, axis=1)", 2}};
+                 {"roll(x, 1, axis=1)", 2},
+                 {"roll(x, 1)", 2},
+                 {"concatenate([x, x * 2], axis=1).reshape(-1).reshape((4, 32))", 1}};
     static const char *const names[] = {"x"};
     test_env *t = *state;
     const int64_t shape[] = {8, 8};
@@ -624,6 +626,51 @@ static void test_rearrange__producers_write_into_their_parts(void **state)
         const kiln_arg args[] = {kiln_arg_array(x), kiln_arg_out(&z)};
         OK(t, kiln_graph_kernel_count(g, args, 2, &kernels, &t->err));
         CHECK(kernels == cases[k].kernels, "%s: %zu kernels", cases[k].text, kernels);
+        kiln_graph_destroy(g);
+    }
+    kiln_array_release(x);
+}
+
+/* A join and its reshapes may all be outputs, given or not, in any order: one of them has the memory, the
+ * others are copies. A given output whose rows are apart cannot have it. */
+static void test_rearrange__reshaped_joins_have_their_values(void **state)
+{
+    static const char *const texts[] = {
+        "concatenate([x, x * 2], axis=1).reshape(-1), concatenate([x, x * 2], axis=1), "
+        "concatenate([x, x * 2], axis=1).reshape((2, 9)).reshape(-1)",
+        "concatenate([x, x * 2], axis=1)[0:3].reshape(-1), concatenate([x, x * 2], axis=1), "
+        "concatenate([x, x * 2], axis=1).reshape((6, 3)).reshape(-1)"};
+    static const char *const names[] = {"x"};
+    test_env *t = *state;
+    const int64_t shape[] = {3, 3}, wide[] = {3, 8};
+    float ramp[9], want[18], got[18];
+    kiln_array *x = NULL;
+
+    for (int k = 0; k < 9; k++) {
+        ramp[k] = want[k / 3 * 6 + k % 3] = (float)k;
+        want[k / 3 * 6 + 3 + k % 3] = 2.0F * (float)k;
+    }
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT32, 2, shape, ramp, NULL, &x, &t->err));
+    for (size_t k = 0; k < 2 * COUNT(texts); k++) {
+        kiln_array *room = NULL, *z[3] = {NULL};
+        kiln_graph *g = NULL;
+        const bool given = k % 2 != 0;
+
+        if (given) {
+            OK(t, kiln_array_zeros(t->ctx, KILN_FLOAT32, 2, wide, &room, &t->err));
+            OK(t, kiln_array_slice(room, 1, 1, 7, 1, &z[1], &t->err));
+        }
+        OK(t, kiln_graph_parse(t->ctx, texts[k / 2], names, 1, NULL, &g, NULL, &t->err));
+        const kiln_arg args[] = {kiln_arg_array(x), kiln_arg_out(&z[0]),
+                                 given ? kiln_arg_array(z[1]) : kiln_arg_out(&z[1]),
+                                 kiln_arg_out(&z[2])};
+        OK(t, kiln_graph_run(g, args, 4, NULL, &t->err));
+        for (int r = 0; r < 3; r++) {
+            OK(t, kiln_array_to_host(z[r], got, sizeof got, NULL, &t->err));
+            CHECK(memcmp(got, want, sizeof got) == 0, "case %zu, result %d", k, r);
+            kiln_array_release(z[r]);
+        }
+        kiln_array_release(room);
         kiln_graph_destroy(g);
     }
     kiln_array_release(x);
@@ -702,6 +749,7 @@ int main(int argc, char **argv)
         TEST(test_rearrange__parts_are_views),
         TEST(test_rearrange__expressions_are_numpys),
         TEST(test_rearrange__producers_write_into_their_parts),
+        TEST(test_rearrange__reshaped_joins_have_their_values),
         TEST(test_rearrange__bad_calls_have_errors_of_their_own),
     };
     return test_env_main(argc, argv, "test_rearrange", tests, COUNT(tests));

@@ -46,7 +46,7 @@ typedef enum kiln__low_kind {
     KILN__LOW_CAST,
     KILN__LOW_STORE,    /* the operand, kept in memory of its own */
     KILN__LOW_VIEW,     /* a view: `map` has an entry for each axis of the operand */
-    KILN__LOW_RESHAPED, /* a C-order view of a STORE */
+    KILN__LOW_RESHAPED, /* a C-order view of a STORE, or of a JOIN */
     KILN__LOW_JOIN,     /* what its operands, each a STORE, are stored into */
     KILN__LOW_REDUCE,
     KILN__LOW_SNIPPET, /* a result of a user's kernel that is done where it is used */

@@ -566,10 +566,16 @@ static bool shares_memory(kiln__build *b, uint32_t low, const kiln__graph_arg *a
     const kiln__low *n = &b->lows[low];
 
     if (n->kind != KILN__LOW_RESHAPED || n->given || !is_dense(arg) ||
-        b->lows[n->operand[0]].into != 0)
+        b->lows[n->operand[0]].into != 0 || b->lows[n->operand[0]].given)
         return false;
     b->lows[n->operand[0]].into = low;
     return true;
+}
+
+/* Whether an output may be the memory of a join, which others may read under another shape. */
+static bool is_own_memory(const kiln__low *n, const kiln__graph_arg *arg)
+{
+    return n->kind == KILN__LOW_JOIN && n->into == 0 && (!n->c_order || is_dense(arg));
 }
 
 /* An output is computed by some kernel, and by one only once: what is not, or is an output already,
@@ -583,7 +589,7 @@ static void lower_output(kiln__build *b, uint32_t k)
         low = kiln__low_cast(b, low, b->lowering.dtype[name->node], name->node);
     const kiln__low *n = &b->lows[low];
     const bool taken = !kiln__low_computed(n) && n->kind != KILN__LOW_REDUCE &&
-                       n->kind != KILN__LOW_CUSTOM && n->kind != KILN__LOW_JOIN &&
+                       n->kind != KILN__LOW_CUSTOM && !is_own_memory(n, arg) &&
                        !shares_memory(b, low, arg);
     if (taken || n->given) {
         kiln__low made = {.kind = KILN__LOW_STORE,

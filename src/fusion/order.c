@@ -122,7 +122,10 @@ static void place_read(order *o, uint32_t id, bool reduction)
         return;
     if (n->kind == KILN__LOW_RESHAPED || n->kind == KILN__LOW_JOIN) {
         for (uint32_t k = 0; k < n->operand_count; k++)
-            place(o, n->operand[k]);
+            if (o->b->lows[n->operand[k]].kind == KILN__LOW_JOIN)
+                place_read(o, n->operand[k], reduction);
+            else
+                place(o, n->operand[k]);
     } else if (n->kind == KILN__LOW_REDUCE || n->kind == KILN__LOW_CUSTOM ||
              (o->b->stores[id].stored && !(reduction && o->b->tasks[id].again)))
         place(o, id);

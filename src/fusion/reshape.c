@@ -4,7 +4,8 @@
  * A reshape of an array whose strides allow it is a view. A reshape of a computed value is the same
  * computation over reshaped operands, provided that each operand can be reshaped without a copy: the
  * reshape moves down through operations until it meets arrays. Where it cannot, the value is stored in
- * C-order first, and the result is a view of what was stored.
+ * C-order first, and the result is a view of what was stored. A join is stored already, and so is what
+ * another reshape has stored.
  */
 #include "fusion/build.h"
 
@@ -154,7 +155,9 @@ uint32_t kiln__low_reshaped(kiln__build *b, uint32_t low, int rank, const int64_
         if (found != 0)
             return found;
     }
-    const uint32_t kept = kiln__low_store(b, low, node);
+    const uint32_t kept = o.kind == KILN__LOW_JOIN       ? low
+                          : o.kind == KILN__LOW_RESHAPED ? o.operand[0]
+                                                         : kiln__low_store(b, low, node);
     b->lows[kept].c_order = true;
     const kiln__low made = {.kind = KILN__LOW_RESHAPED,
                             .dtype = o.dtype,

@@ -299,7 +299,9 @@ static int ready(schedule *s, uint32_t id, int context)
     s->b->work++;
     if (n->kind == KILN__LOW_RESHAPED || n->kind == KILN__LOW_JOIN) {
         for (uint32_t k = 0; k < n->operand_count; k++)
-            *level = larger(*level, b->tasks[n->operand[k]].level + 1);
+            *level = larger(*level, b->lows[n->operand[k]].kind == KILN__LOW_JOIN
+                                        ? ready(s, n->operand[k], context)
+                                        : b->tasks[n->operand[k]].level + 1);
     } else if (n->kind == KILN__LOW_REDUCE || n->kind == KILN__LOW_CUSTOM)
         *level = task->level + 1;
     else if (!b->stores[id].stored || (context == CONTEXT_REDUCE && task->again))

@@ -245,7 +245,7 @@ const char *kiln__input_param(kiln__writer *w, uint32_t low, const kiln__axis_ma
         p->whole = is_whole(p, b->args[p->index].rank, b->args[p->index].shape,
                             b->args[p->index].strides);
     else if (n->kind != KILN__LOW_RESHAPED)
-        p->whole = is_whole(p, n->rank, n->shape, b->values[low].value->strides);
+        p->whole = n->into == 0 && is_whole(p, n->rank, n->shape, b->values[low].value->strides);
     w->step->bytes_read += p->bytes;
     note_read(w, p);
     return name;
