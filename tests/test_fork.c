@@ -271,6 +271,8 @@ static const kiln_raw_call_options one_thread = {
     A(kiln_random_shuffle, (&t.random, o.x, &t.array, &err))                                       \
     B(kiln_node_rearrange, (KILN_REARRANGE_HSTACK, &o.node, 1, NULL, 0, "f", 1))                   \
     A(kiln_array_rearrange, (KILN_REARRANGE_HSTACK, XY - 1, NULL, 0, &t.array, &err))              \
+    A(kiln_array_sort, (o.x, NULL, &t.array, &err))                                                \
+    A(kiln_array_argsort, (o.x, NULL, &t.array, &err))                                             \
     A(kiln_array_as_strided, (o.x, 1, shape, (const int64_t[]){0}, 0, &t.array, &err))             \
     A(kiln_array_sliding_window, (o.x, NULL, shape, &t.array, &err))                               \
     A(kiln_array_split, (o.x, 0, NULL, 1, &t.array, &err))                                         \

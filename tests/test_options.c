@@ -29,6 +29,8 @@ SAME_CALL(stream, kiln_scan_call_options);
 SAME_CALL(stream, kiln_row_call_options);
 SAME_CALL(stream, kiln_graph_call_options);
 SAME_CALL(stream, kiln_matmul_options);
+SAME_CALL(stream, kiln_sort_options);
+SAME_CALL(axes, kiln_sort_options);
 SAME_CALL(axes, kiln_scan_call_options);
 SAME_CALL(axes, kiln_row_call_options);
 SAME_CALL(keepdims, kiln_row_call_options);
@@ -68,6 +70,7 @@ static void test_options__start_empty_within_their_size(void **state)
     CHECK_INIT(kiln_raw_call_options, kiln_raw_call_options_init, KILN_RAW_CALL_OPTIONS_INIT);
     CHECK_INIT(kiln_linalg_options, kiln_linalg_options_init, KILN_LINALG_OPTIONS_INIT);
     CHECK_INIT(kiln_matmul_options, kiln_matmul_options_init, KILN_MATMUL_OPTIONS_INIT);
+    CHECK_INIT(kiln_sort_options, kiln_sort_options_init, KILN_SORT_OPTIONS_INIT);
     CHECK_INIT(kiln_elementwise_options, kiln_elementwise_options_init,
                KILN_ELEMENTWISE_OPTIONS_INIT);
     CHECK_INIT(kiln_elementwise_call_options, kiln_elementwise_call_options_init,
@@ -109,6 +112,7 @@ static void test_options__of_zeros_are_answered_with_the_macro_to_use(void **sta
     const kiln_module_options module_zero = {0};
     const kiln_matmul_options matmul_zero = {0};
     const kiln_linalg_options linalg_zero = {0};
+    const kiln_sort_options sort_zero = {0};
     test_env *t = *state;
     kiln_context *context = NULL;
     kiln_stream *stream = NULL;
@@ -129,6 +133,7 @@ static void test_options__of_zeros_are_answered_with_the_macro_to_use(void **sta
     ZEROS(kiln_event_create(t->ctx, &event_zero, &event, &t->err), "KILN_EVENT_OPTIONS_INIT");
     ZEROS(kiln_array_to_dlpack(x, &dlpack_zero, &tensor, &t->err), "KILN_DLPACK_OPTIONS_INIT");
     ZEROS(kiln_linalg_inv(x, &linalg_zero, &x, &t->err), "KILN_LINALG_OPTIONS_INIT");
+    ZEROS(kiln_array_sort(x, &sort_zero, &x, &t->err), "KILN_SORT_OPTIONS_INIT");
     ZEROS(kiln_matmul(x, x, &matmul_zero, &x, &t->err), "KILN_MATMUL_OPTIONS_INIT");
     ZEROS(kiln_benchmark(t->ctx, nothing, NULL, &benchmark_zero, &result, &t->err),
           "KILN_BENCHMARK_OPTIONS_INIT");

@@ -33,6 +33,7 @@
 #include "kiln/reduction.h"
 #include "kiln/row.h"
 #include "kiln/scan.h"
+#include "kiln/sort.h"
 #include "kiln/stream.h"
 
 #endif

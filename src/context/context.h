@@ -22,6 +22,7 @@ typedef enum kiln__attachment {
     KILN__ATTACH_LINALG,   /* src/linalg: handles of libraries, and what they decided */
     KILN__ATTACH_SOLVER,   /* src/linalg: handles of the libraries of factorisations */
     KILN__ATTACH_KERNEL,   /* src/kernel: kernels of kiln's own, such as operations at once */
+    KILN__ATTACH_OWN,      /* src/kernel: whole kernels of kiln's own */
     KILN__ATTACH_JIT,      /* src/jit: programs by key */
     KILN__ATTACH_ARRAY,    /* src/array: recycled handles */
     KILN__ATTACH_COUNT

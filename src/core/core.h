@@ -232,6 +232,12 @@ static inline bool kiln__add_overflow(int64_t a, int64_t b, int64_t *out)
     return __builtin_add_overflow(a, b, out);
 }
 
+/* How many blocks of `block` hold `count`. */
+static inline int64_t kiln__blocks(int64_t count, int64_t block)
+{
+    return (count + block - 1) / block;
+}
+
 /* ---- shapes and strides (shape.c) ---- Extents count elements, strides count bytes. */
 __extension__ typedef __int128 kiln__int128;
 __extension__ typedef unsigned __int128 kiln__uint128;

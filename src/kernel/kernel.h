@@ -25,6 +25,7 @@
  * transfer.c     page-locked host memory; copies into what exists, and between contexts
  * family.c       the table of families
  * kept.c         kernels of kiln's own, by key
+ * own.c          whole kernels of kiln's own for CUDA, by template and macros
  * array_ops.c    array functions that need a kernel: fill, copy, cast, read back
  *
  * Uses codegen, jit, array, context, device, manifest.
@@ -341,6 +342,19 @@ typedef kiln_status (*kiln__kept_fn)(kiln_context *ctx, const void *wanted, kiln
  * only then; equal keys of one `make` stand for equal ones. (kept.c) */
 kiln_status kiln__kept_kernel(kiln_context *ctx, kiln__kept_fn make, const void *wanted,
                               uint64_t key, kiln__kernel **out, kiln_error *err);
+
+/* A kernel of kiln's own that is a template without values: its file, its extern "C" name, and what the
+ * compiler is told to define ("-DKILN__N=4"). Everything is read during the call only. */
+typedef struct kiln__own_request {
+    const char *file, *entry;
+    const char *const *macros;
+    size_t macro_count;
+} kiln__own_request;
+
+/* Its entry on the context's CUDA device, for kiln__launch(), compiled now if that was not done before.
+ * (own.c) */
+kiln_status kiln__own_kernel(kiln_context *ctx, const kiln__own_request *request, void **entry_out,
+                             kiln_error *err);
 
 /* Run one call: recipe from the memo or built, outputs allocated, block filled, launched. */
 kiln_status kiln__kernel_run(kiln__kernel *op, const kiln__call *call, kiln_error *err);

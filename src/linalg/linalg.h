@@ -54,11 +54,6 @@ typedef struct kiln__product {
     kiln_compute compute;
 } kiln__product;
 
-static inline int64_t kiln__blocks(int64_t count, int64_t block)
-{
-    return (count + block - 1) / block;
-}
-
 static inline int64_t kiln__round_up(int64_t count, int64_t block)
 {
     return kiln__blocks(count, block) * block;

@@ -1,0 +1,43 @@
+/*
+ * place.c - what a sort must know of a dtype: how its bits tell the place of an element in the order.
+ */
+#include "sorting/sorting.h"
+
+kiln__place_kind kiln__place_kind_of(kiln_dtype dtype)
+{
+    switch (kiln_dtype_kind(dtype)) {
+    case 'b':
+        return KILN__PLACE_TRUTH;
+    case 'i':
+        return KILN__PLACE_SIGNED;
+    case 'f':
+        return KILN__PLACE_FLOATING;
+    case 'c':
+        return KILN__PLACE_COMPLEX;
+    default:
+        return KILN__PLACE_UNSIGNED;
+    }
+}
+
+uint64_t kiln__place_infinity(kiln_dtype dtype)
+{
+    switch (dtype) {
+    case KILN_FLOAT16:
+        return 0x7c00;
+    case KILN_BFLOAT16:
+        return 0x7f80;
+    case KILN_FLOAT32:
+    case KILN_COMPLEX64:
+        return 0x7f800000;
+    case KILN_FLOAT64:
+    case KILN_COMPLEX128:
+        return UINT64_C(0x7ff0000000000000);
+    default:
+        return 0;
+    }
+}
+
+int kiln__place_digits(kiln_dtype dtype)
+{
+    return (int)kiln_dtype_size(dtype);
+}

@@ -1,0 +1,147 @@
+/*
+ * sort.c - sort and argsort, and what other folders sort.
+ */
+#include "sorting/sorting.h"
+
+kiln_status kiln__sort_rows(const kiln__sort *s, kiln_error *err)
+{
+    if (s->rows == 0 || s->length == 0 || (s->sorted == NULL && s->order == NULL))
+        return KILN_OK;
+    return kiln__device_is_host(kiln__context_device(s->ctx)) ? kiln__sort_rows_cpu(s, err)
+                                                              : kiln__sort_rows_cuda(s, err);
+}
+
+/* ---- for other folders --------------------------------------------------------------------------- */
+
+/* Digits of unsigned numbers below `bound`. */
+static int digits_below(int64_t bound)
+{
+    int digits = 1;
+
+    while (digits < 8 && (bound - 1) >> 8 * digits != 0)
+        digits++;
+    return digits;
+}
+
+/* Numbers that are known not to be negative are unsigned ones, of which the lowest digits count. */
+static kiln_dtype dtype_without_sign(kiln_dtype dtype)
+{
+    switch (dtype) {
+    case KILN_INT8:
+        return KILN_UINT8;
+    case KILN_INT16:
+        return KILN_UINT16;
+    case KILN_INT32:
+        return KILN_UINT32;
+    case KILN_INT64:
+        return KILN_UINT64;
+    default:
+        return dtype;
+    }
+}
+
+kiln_status kiln__sort_keys(const kiln_array *keys, int64_t bound, kiln_dtype order_dtype,
+                            kiln_stream *stream, kiln_array **sorted_out, kiln_array **order_out,
+                            kiln_error *err)
+{
+    kiln_array *sorted = NULL, *order = NULL;
+    kiln_status status = KILN_OK;
+
+    if (sorted_out != NULL)
+        KILN_TRY(kiln__sort_room(keys->ctx, stream, keys->dtype, keys->size, &sorted, err));
+    if (order_out != NULL)
+        KILN_TRY(kiln__sort_room(keys->ctx, stream, order_dtype, keys->size, &order, err));
+    kiln__sort s = {.ctx = keys->ctx,
+                    .stream = stream,
+                    .dtype = keys->dtype,
+                    .rows = 1,
+                    .length = keys->size,
+                    .keys = keys->data,
+                    .sorted = sorted != NULL ? sorted->data : NULL,
+                    .order = order != NULL ? order->data : NULL,
+                    .wide = order_dtype == KILN_INT64};
+    if (bound > 0) {
+        const int all = kiln__place_digits(keys->dtype), digits = digits_below(bound);
+        s.dtype = dtype_without_sign(keys->dtype);
+        s.digits = digits < all ? digits : all;
+    }
+    KILN_TRY(kiln__sort_rows(&s, err));
+    if (sorted_out != NULL)
+        *sorted_out = sorted;
+    if (order_out != NULL)
+        *order_out = order;
+    sorted = order = NULL;
+
+done:
+    kiln_array_release(sorted);
+    kiln_array_release(order);
+    return status;
+}
+
+/* ---- the public functions ------------------------------------------------------------------------ */
+
+void kiln_sort_options_init(kiln_sort_options *opts, size_t given)
+{
+    kiln__options_init(opts, given);
+}
+
+kiln_status kiln__sort_options_read(kiln_sort_options *o, const kiln_sort_options *given,
+                                    kiln_error *err)
+{
+    *o = (kiln_sort_options)KILN_SORT_OPTIONS_INIT;
+    return given == NULL ? KILN_OK
+                         : kiln__options_read(o, sizeof *o, given, given->struct_size,
+                                              "kiln_sort_options", err);
+}
+
+/* Either what is sorted is wanted or the order. */
+static kiln_status sort(const char *what, bool order, const kiln_array *x,
+                        const kiln_sort_options *opts, kiln_array **out, kiln_error *err)
+{
+    const kiln_dtype dtype = order ? KILN_INT64 : x->dtype;
+    kiln_sort_options o;
+    kiln_array *made = NULL;
+    kiln__rows r = {.x = NULL};
+    kiln_status status = KILN_OK;
+
+    KILN_TRY(kiln__sort_options_read(&o, opts, err));
+    KILN_TRY(kiln__device_check(kiln__context_device(x->ctx), err));
+    KILN_TRY(kiln__rows_begin(&r, what, x, o.axes, o.stream, err));
+    KILN_TRY(kiln__rows_check_out(&r, what, dtype, r.length, *out, err));
+    KILN_TRY(kiln__rows_new(&r, dtype, r.length, &made, err));
+    const kiln__sort s = {.ctx = r.ctx,
+                          .stream = r.stream,
+                          .dtype = x->dtype,
+                          .rows = r.rows,
+                          .length = r.length,
+                          .descending = o.descending,
+                          .keys = r.x->data,
+                          .sorted = order ? NULL : made->data,
+                          .order = order ? made->data : NULL,
+                          .wide = true};
+    KILN_TRY(kiln__sort_rows(&s, err));
+    kiln_array *const delivered = made;
+    made = NULL;
+    KILN_TRY(kiln__rows_deliver(&r, delivered, out, err));
+
+done:
+    kiln_array_release(made);
+    kiln__rows_end(&r);
+    return status;
+}
+
+kiln_status kiln_array_sort(const kiln_array *array, const kiln_sort_options *opts,
+                            kiln_array **out, kiln_error *err)
+{
+    KILN_CHECK_NULL(out, err);
+    KILN_CHECK(kiln__array_check(array, NULL, "array", err));
+    return sort("sort", false, array, opts, out, err);
+}
+
+kiln_status kiln_array_argsort(const kiln_array *array, const kiln_sort_options *opts,
+                               kiln_array **out, kiln_error *err)
+{
+    KILN_CHECK_NULL(out, err);
+    KILN_CHECK(kiln__array_check(array, NULL, "array", err));
+    return sort("argsort", true, array, opts, out, err);
+}

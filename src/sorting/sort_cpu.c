@@ -1,0 +1,447 @@
+/*
+ * sort_cpu.c - stable sort of rows on the cpu device.
+ *
+ *     rows > a row a unit:      merge sort of places, or radix sort by 8 bits, digit after digit
+ *     few long rows > passes over a whole row: [pieces count] > [pieces move their elements]
+ *
+ * Elements are moved as they are; the digit of an element's place is computed whenever it is asked for, by
+ * functions that are compiled for each dtype (KILN_DTYPE_MAP).
+ *
+ * Rule: equal places keep their order. Pieces and digits are taken in order, and merging prefers the left.
+ */
+#include "sorting/sorting.h"
+
+enum { SHORT_ROW = 256, RUN = 8, PIECES_MAX = 64, LONG_ROW = 1 << 17, DIGITS_MAX = 16 };
+
+#define ALWAYS static inline __attribute__((always_inline))
+
+/* ---- places ------------------------------------------------------------------------------------ */
+
+/* What the compiler knows of a dtype. */
+typedef struct form {
+    int size;
+    char kind;
+    uint64_t infinity;
+} form;
+
+/* Of real numbers in `low`; of complex numbers the part that counts more in `high`. */
+typedef struct place {
+    uint64_t high, low;
+} place;
+
+ALWAYS int part_bytes(form f)
+{
+    return f.kind == 'c' ? f.size / 2 : f.size;
+}
+
+ALWAYS uint64_t load_part(form f, const char *at)
+{
+    uint8_t one;
+    uint16_t two;
+    uint32_t four;
+    uint64_t eight;
+
+    switch (part_bytes(f)) {
+    case 1:
+        memcpy(&one, at, 1);
+        return one;
+    case 2:
+        memcpy(&two, at, 2);
+        return two;
+    case 4:
+        memcpy(&four, at, 4);
+        return four;
+    default:
+        memcpy(&eight, at, 8);
+        return eight;
+    }
+}
+
+ALWAYS uint64_t part_place(form f, uint64_t bits, uint64_t flip)
+{
+    const int width = 8 * part_bytes(f);
+    const uint64_t all = ~UINT64_C(0) >> (64 - width), sign = UINT64_C(1) << (width - 1);
+
+    if (f.kind == 'b')
+        return (uint64_t)(bits != 0) ^ (flip & 1);
+    if (f.kind == 'u')
+        return bits ^ (flip & all);
+    if (f.kind == 'i')
+        return bits ^ sign ^ (flip & all);
+    const uint64_t size = bits & ~sign;
+    const uint64_t up = bits != size && size != 0 ? ~bits & all : bits | sign;
+    return size > f.infinity ? all : up ^ (flip & all);
+}
+
+/* Complex numbers as NumPy orders them; templates/sorting/keys.cu says how. */
+ALWAYS place place_at(form f, const char *at, uint64_t flip)
+{
+    const uint64_t all = ~UINT64_C(0) >> (64 - 8 * part_bytes(f));
+    const uint64_t a = part_place(f, load_part(f, at), flip);
+
+    if (f.kind != 'c')
+        return (place){0, a};
+    const uint64_t b = part_place(f, load_part(f, at + part_bytes(f)), flip);
+    if (a != all && b != all)
+        return (place){a, b};
+    if (a != all)
+        return (place){all - 2, a};
+    return (place){b != all ? all - 1 : all, b != all ? b : 0};
+}
+
+ALWAYS unsigned digit_at(form f, const char *at, uint64_t flip, int digit)
+{
+    const place p = place_at(f, at, flip);
+    const int parts = part_bytes(f);
+    return (digit < parts ? p.low >> 8 * digit : p.high >> 8 * (digit - parts)) & 255;
+}
+
+/* ---- what is to be done ---------------------------------------------------------------------------- */
+
+/* A launch's arguments. `order` arrays hold int64 or int32, as `wide` says. */
+typedef struct job {
+    const char *keys;
+    char *sorted, *spare; /* NULL: not needed */
+    char *order, *spare_order;
+    int64_t rows, length;
+    uint64_t flip; /* all ones: descending */
+    bool wide;
+    int digits;
+    /* Passes over long rows. */
+    int digit, pieces;
+    const char *from, *from_order; /* from_order NULL: the first pass */
+    char *to, *to_order;
+    int64_t *counts; /* pieces x 256 */
+} job;
+
+ALWAYS void put_order(bool wide, char *order, int64_t at, int64_t index)
+{
+    if (wide)
+        ((int64_t *)(void *)order)[at] = index;
+    else
+        ((uint32_t *)(void *)order)[at] = (uint32_t)index;
+}
+
+ALWAYS int64_t get_order(bool wide, const char *order, int64_t at)
+{
+    return wide ? ((const int64_t *)(const void *)order)[at]
+                : (int64_t)((const uint32_t *)(const void *)order)[at];
+}
+
+/* Move one element to where it stands behind a pass. `order` false: without its position. */
+ALWAYS void move(form f, const char *from, const char *from_order, int64_t k, char *to,
+                 char *to_order, int64_t at, bool order, bool wide)
+{
+    if (to != NULL)
+        memcpy(to + at * f.size, from + k * f.size, (size_t)f.size);
+    if (order)
+        put_order(wide, to_order, at, from_order != NULL ? get_order(wide, from_order, k) : k);
+}
+
+/* ---- short rows: merge sort -------------------------------------------------------------------------- */
+
+typedef struct item {
+    place place;
+    uint32_t index;
+} item;
+
+#define NARROW_LESS(a, b) ((a) < (b)) /* place and index in one number */
+#define WIDE_LESS(a, b)                                                                            \
+    ((a).place.high != (b).place.high ? (a).place.high < (b).place.high                            \
+                                      : (a).place.low < (b).place.low)
+
+/* Sort `count` items, of which runs of RUN are sorted by insertion first; the result is `a` or `b`. */
+#define MERGE_SORT(name, type, LESS)                                                               \
+    static type *name(type *a, type *b, int count)                                                 \
+    {                                                                                              \
+        for (int run = 0; run < count; run += RUN) {                                               \
+            const int end = run + RUN < count ? run + RUN : count;                                 \
+            for (int k = run + 1; k < end; k++) {                                                  \
+                const type v = a[k];                                                               \
+                int at = k;                                                                        \
+                for (; at > run && LESS(v, a[at - 1]); at--)                                       \
+                    a[at] = a[at - 1];                                                             \
+                a[at] = v;                                                                         \
+            }                                                                                      \
+        }                                                                                          \
+        for (int run = RUN; run < count; run *= 2) {                                               \
+            for (int at = 0; at < count; at += 2 * run) {                                          \
+                const int middle = at + run < count ? at + run : count;                            \
+                const int end = at + 2 * run < count ? at + 2 * run : count;                       \
+                int i = at, j = middle, k = at;                                                    \
+                while (i < middle && j < end) {                                                    \
+                    const bool right = LESS(a[j], a[i]);                                           \
+                    b[k++] = right ? a[j] : a[i];                                                  \
+                    j += right;                                                                    \
+                    i += !right;                                                                   \
+                }                                                                                  \
+                while (i < middle)                                                                 \
+                    b[k++] = a[i++];                                                               \
+                while (j < end)                                                                    \
+                    b[k++] = a[j++];                                                               \
+            }                                                                                      \
+            type *const other = a;                                                                 \
+            a = b;                                                                                 \
+            b = other;                                                                             \
+        }                                                                                          \
+        return a;                                                                                  \
+    }
+MERGE_SORT(merge_narrow, uint64_t, NARROW_LESS)
+MERGE_SORT(merge_wide, item, WIDE_LESS)
+
+ALWAYS void sort_short(form f, const job *j, const char *keys, char *sorted, char *order)
+{
+    const int count = (int)j->length;
+    uint64_t narrow[2][SHORT_ROW];
+    item wide[2][SHORT_ROW];
+
+    if (f.size <= 4) {
+        for (int k = 0; k < count; k++)
+            narrow[0][k] = place_at(f, keys + k * f.size, j->flip).low << 32 | (uint32_t)k;
+        const uint64_t *result = merge_narrow(narrow[0], narrow[1], count);
+        for (int k = 0; k < count; k++)
+            move(f, keys, NULL, (uint32_t)result[k], sorted, order, k, order != NULL, j->wide);
+    } else {
+        for (int k = 0; k < count; k++)
+            wide[0][k] = (item){place_at(f, keys + k * f.size, j->flip), (uint32_t)k};
+        const item *result = merge_wide(wide[0], wide[1], count);
+        for (int k = 0; k < count; k++)
+            move(f, keys, NULL, result[k].index, sorted, order, k, order != NULL, j->wide);
+    }
+}
+
+/* ---- rows: radix sort ---------------------------------------------------------------------------------- */
+
+/* One pass over a row. `start`: where each digit goes. */
+ALWAYS void pass(form f, const job *j, int digit, const char *from, const char *from_order,
+                 char *to, char *to_order, int64_t *start, int64_t count, bool order, bool wide)
+{
+    for (int64_t k = 0; k < count; k++) {
+        const int64_t at = start[digit_at(f, from + k * f.size, j->flip, digit)]++;
+        move(f, from, from_order, k, to, to_order, at, order, wide);
+    }
+}
+
+ALWAYS void pass_of(form f, const job *j, int digit, const char *from, const char *from_order,
+                    char *to, char *to_order, int64_t *start, int64_t count)
+{
+    if (to_order == NULL)
+        pass(f, j, digit, from, NULL, to, NULL, start, count, false, false);
+    else if (j->wide)
+        pass(f, j, digit, from, from_order, to, to_order, start, count, true, true);
+    else
+        pass(f, j, digit, from, from_order, to, to_order, start, count, true, false);
+}
+
+/* Digits in which a row's elements differ, counted: how often each occurs, turned into where it begins. */
+ALWAYS int count_row(form f, const job *j, const char *keys, int64_t counts[][256], int *digits)
+{
+    int different = 0;
+
+    memset(counts, 0, (size_t)j->digits * sizeof counts[0]);
+    for (int64_t k = 0; k < j->length; k++)
+        for (int d = 0; d < j->digits; d++)
+            counts[d][digit_at(f, keys + k * f.size, j->flip, d)]++;
+    for (int d = 0; d < j->digits; d++) {
+        int64_t before = 0;
+        bool alone = false;
+        for (int v = 0; v < 256; v++) {
+            const int64_t here = counts[d][v];
+            alone = alone || here == j->length;
+            counts[d][v] = before;
+            before += here;
+        }
+        if (!alone)
+            digits[different++] = d;
+    }
+    return different;
+}
+
+ALWAYS void sort_row(form f, const job *j, int64_t row)
+{
+    const int64_t at = row * j->length, bytes = at * f.size, place_bytes = at * (j->wide ? 8 : 4);
+    const char *from = j->keys + bytes, *from_order = NULL;
+    char *const sorted = j->sorted != NULL ? j->sorted + bytes : NULL;
+    char *const order = j->order != NULL ? j->order + place_bytes : NULL;
+    int64_t counts[DIGITS_MAX][256];
+    int digits[DIGITS_MAX];
+
+    if (j->length <= SHORT_ROW) {
+        sort_short(f, j, from, sorted, order);
+        return;
+    }
+    const int different = count_row(f, j, from, counts, digits);
+    if (different == 0)
+        for (int64_t k = 0; k < j->length; k++)
+            move(f, from, NULL, k, sorted, order, k, order != NULL, j->wide);
+    for (int d = 0; d < different; d++) {
+        /* The last pass writes the results, the one before it the spare room, and so on. */
+        const bool result = (different - 1 - d) % 2 == 0;
+        char *const to = result ? sorted : j->spare + bytes;
+        char *const to_order = order == NULL ? NULL : result ? order : j->spare_order + place_bytes;
+        pass_of(f, j, digits[d], from, from_order, to, to_order, counts[digits[d]], j->length);
+        from = to;
+        from_order = to_order;
+    }
+}
+
+/* ---- long rows: passes of pieces ------------------------------------------------------------------------- */
+
+ALWAYS void piece_of(const job *j, int64_t unit, int64_t *begin, int64_t *end)
+{
+    const int64_t each = (j->length + j->pieces - 1) / j->pieces;
+    *begin = unit * each < j->length ? unit * each : j->length;
+    *end = *begin + each < j->length ? *begin + each : j->length;
+}
+
+ALWAYS void count_piece(form f, const job *j, int64_t unit)
+{
+    int64_t begin, end, counts[256] = {0};
+
+    piece_of(j, unit, &begin, &end);
+    for (int64_t k = begin; k < end; k++)
+        counts[digit_at(f, j->from + k * f.size, j->flip, j->digit)]++;
+    memcpy(j->counts + unit * 256, counts, sizeof counts);
+}
+
+ALWAYS void move_piece(form f, const job *j, int64_t unit)
+{
+    const int64_t item_bytes = j->wide ? 8 : 4;
+    int64_t begin, end, start[256], before = 0;
+
+    piece_of(j, unit, &begin, &end);
+    for (int v = 0; v < 256; v++) {
+        for (int p = 0; p < j->pieces; p++) {
+            if (p == unit)
+                start[v] = before;
+            before += j->counts[p * 256 + v];
+        }
+    }
+    if (j->to_order == NULL || j->from_order != NULL) {
+        pass_of(f, j, j->digit, j->from + begin * f.size,
+                j->from_order != NULL ? j->from_order + begin * item_bytes : NULL, j->to,
+                j->to_order, start, end - begin);
+        return;
+    }
+    for (int64_t k = begin; k < end; k++) {
+        const int64_t at = start[digit_at(f, j->from + k * f.size, j->flip, j->digit)]++;
+        move(f, j->from, NULL, k, j->to, j->to_order, at, true, j->wide);
+    }
+}
+
+/* ---- entries --------------------------------------------------------------------------------------------- */
+
+#define INFINITY_OF(size, kind)                                                                    \
+    ((kind) == 'f' && (size) == 2 ? 0x7c00                                                         \
+     : ((kind) == 'f' && (size) == 4) || ((kind) == 'c' && (size) == 8)                            \
+         ? 0x7f800000                                                                              \
+         : UINT64_C(0x7ff0000000000000))
+/* clang-format off */
+#define ENTRIES(NAME, value, text, size, kind, ctype, npy)                                         \
+    static const form form_##NAME = {size, kind, KILN_##NAME == KILN_BFLOAT16 ? 0x7f80 : INFINITY_OF(size, kind)}; \
+    static void rows_##NAME(const void *args, int64_t begin, int64_t end)                          \
+    {                                                                                              \
+        for (int64_t row = begin; row < end; row++)                                                \
+            sort_row(form_##NAME, args, row);                                                      \
+    }                                                                                              \
+    static void count_##NAME(const void *args, int64_t begin, int64_t end)                         \
+    {                                                                                              \
+        for (int64_t unit = begin; unit < end; unit++)                                             \
+            count_piece(form_##NAME, args, unit);                                                  \
+    }                                                                                              \
+    static void move_##NAME(const void *args, int64_t begin, int64_t end)                          \
+    {                                                                                              \
+        for (int64_t unit = begin; unit < end; unit++)                                             \
+            move_piece(form_##NAME, args, unit);                                                   \
+    }
+KILN_DTYPE_MAP(ENTRIES)
+static const struct {
+    kiln__cpu_entry rows, count, move;
+} entries[KILN_DTYPE_COUNT] = {
+#define ENTRY(NAME, value, text, size, kind, ctype, npy) [KILN_##NAME] = {rows_##NAME, count_##NAME, move_##NAME},
+    KILN_DTYPE_MAP(ENTRY)
+};
+/* clang-format on */
+
+static kiln_status launch(const kiln__sort *s, kiln__cpu_entry entry, const job *j, int64_t units,
+                          kiln_error *err)
+{
+    const kiln__launch_config config = {.grid_x = units, .block = 1};
+    return kiln__launch(kiln__context_device(s->ctx), (void *)(uintptr_t)entry, &config, j,
+                        sizeof *j, s->stream, err);
+}
+
+/* Passes over one row by all threads. */
+static kiln_status sort_long(const kiln__sort *s, job *j, int64_t row, char *const spare[2],
+                             char *const spare_order[2], kiln_error *err)
+{
+    const int64_t bytes = row * s->length * (int64_t)kiln_dtype_size(s->dtype);
+    const int64_t place_bytes = row * s->length * (s->wide ? 8 : 4);
+
+    j->from = j->keys + bytes;
+    j->from_order = NULL;
+    for (j->digit = 0; j->digit < j->digits; j->digit++) {
+        const int left = j->digits - 1 - j->digit;
+        j->to = left > 0 ? spare[left % 2] : s->sorted == NULL ? NULL : j->sorted + bytes;
+        j->to_order = s->order == NULL ? NULL
+                      : left > 0       ? spare_order[left % 2]
+                                       : j->order + place_bytes;
+        KILN_CHECK(launch(s, entries[s->dtype].count, j, j->pieces, err));
+        KILN_CHECK(launch(s, entries[s->dtype].move, j, j->pieces, err));
+        j->from = j->to;
+        j->from_order = j->to_order;
+    }
+    return KILN_OK;
+}
+
+kiln_status kiln__sort_rows_cpu(const kiln__sort *s, kiln_error *err)
+{
+    const int threads = kiln__device_info(kiln__context_device(s->ctx))->unit_count;
+    const bool few = threads > 1 && s->rows < threads && s->length >= LONG_ROW;
+    const int64_t elements = few ? s->length : s->rows * s->length;
+    const kiln_dtype order = s->wide ? KILN_INT64 : KILN_INT32;
+    kiln_array *spare[2] = {NULL, NULL}, *spare_order[2] = {NULL, NULL}, *counts = NULL;
+    kiln_status status = KILN_OK;
+    job j = {.keys = s->keys,
+             .sorted = s->sorted,
+             .order = s->order,
+             .rows = s->rows,
+             .length = s->length,
+             .flip = s->descending ? ~UINT64_C(0) : 0,
+             .wide = s->wide,
+             .digits = s->digits != 0 ? s->digits : kiln__place_digits(s->dtype),
+             .pieces = threads < PIECES_MAX ? threads : PIECES_MAX};
+
+    for (int k = 0; s->length > SHORT_ROW && k < (few ? 2 : 1); k++) {
+        KILN_TRY(kiln__sort_room(s->ctx, s->stream, s->dtype, elements, &spare[k], err));
+        if (s->order != NULL)
+            KILN_TRY(kiln__sort_room(s->ctx, s->stream, order, elements, &spare_order[k], err));
+    }
+    if (!few) {
+        kiln_array *keys = NULL; /* where nobody wants the keys, they go here */
+        if (s->sorted == NULL && s->length > SHORT_ROW)
+            KILN_TRY(kiln__sort_room(s->ctx, s->stream, s->dtype, elements, &keys, err));
+        spare[1] = keys;
+        if (keys != NULL)
+            j.sorted = keys->data;
+        j.spare = spare[0] != NULL ? spare[0]->data : NULL;
+        j.spare_order = spare_order[0] != NULL ? spare_order[0]->data : NULL;
+        KILN_TRY(launch(s, entries[s->dtype].rows, &j, s->rows, err));
+    } else {
+        char *const rooms[2] = {spare[0]->data, spare[1]->data};
+        char *const order_rooms[2] = {s->order != NULL ? spare_order[0]->data : NULL,
+                                      s->order != NULL ? spare_order[1]->data : NULL};
+        KILN_TRY(kiln__sort_room(s->ctx, s->stream, KILN_INT64, 256 * PIECES_MAX, &counts, err));
+        j.counts = counts->data;
+        for (int64_t row = 0; row < s->rows; row++)
+            KILN_TRY(sort_long(s, &j, row, rooms, order_rooms, err));
+    }
+
+done:
+    for (int k = 0; k < 2; k++) {
+        kiln_array_release(spare[k]);
+        kiln_array_release(spare_order[k]);
+    }
+    kiln_array_release(counts);
+    return status;
+}

@@ -1,0 +1,117 @@
+/*
+ * sorting.h - the one door of src/sorting: sort, select, search.
+ *
+ *     array > [rows.c: the axis last, without gaps] > kiln__sort > sort_cpu.c: loops on threads
+ *                                                                 > sort_cuda.c: templates/sorting/
+ *
+ * place.c     where an element stands in the order, as an unsigned integer
+ * rows.c      arrays as rows along one axis, and results back in their places
+ * sort_cpu.c  stable radix sort of rows on the cpu device
+ * sort_cuda.c stable radix sort of rows on CUDA devices
+ * sort.c      sort and argsort
+ *
+ * Uses core, ops, device, context, array, codegen, jit, kernel.
+ */
+#ifndef KILN_SORTING_SORTING_H
+#define KILN_SORTING_SORTING_H
+
+#include "kernel/kernel.h"
+#include "kiln/sort.h"
+
+/* ---- places (place.c) ---------------------------------------------------------------------------- */
+
+/* How the bits of an element tell its place. templates/sorting/keys.cu has the same numbers. */
+typedef enum kiln__place_kind {
+    KILN__PLACE_TRUTH,
+    KILN__PLACE_UNSIGNED,
+    KILN__PLACE_SIGNED,
+    KILN__PLACE_FLOATING,
+    KILN__PLACE_COMPLEX
+} kiln__place_kind;
+
+kiln__place_kind kiln__place_kind_of(kiln_dtype dtype);
+/* The bits of infinity, of a floating-point dtype or of a part of a complex number; else 0. */
+uint64_t kiln__place_infinity(kiln_dtype dtype);
+/* Digits of 8 bits that a place has. */
+int kiln__place_digits(kiln_dtype dtype);
+
+/* ---- rows ---------------------------------------------------------------------------------------- */
+
+/*
+ * Stable sort of rows: `rows` times `length` elements of C-order. NaN come last whatever the direction; -0 and
+ * +0 are equal, and elements are moved as they are.
+ */
+typedef struct kiln__sort {
+    kiln_context *ctx;
+    kiln_stream *stream;
+    kiln_dtype dtype;
+    int64_t rows, length;
+    bool descending;
+    const void *keys; /* stays as it is */
+    void *sorted;     /* NULL: not wanted; does not overlap `keys` */
+    void *order;      /* where each sorted element stood in its row; NULL: not wanted */
+    bool wide;        /* `order` is int64, else int32 (uint32 beyond 2^31 elements) */
+    int digits; /* only so many of the lowest digits differ: for unsigned keys that are known to be
+                         small. 0: all. */
+} kiln__sort;
+
+/* Enqueue it. (sort.c) */
+kiln_status kiln__sort_rows(const kiln__sort *s, kiln_error *err);
+kiln_status kiln__sort_rows_cpu(const kiln__sort *s, kiln_error *err);  /* (sort_cpu.c) */
+kiln_status kiln__sort_rows_cuda(const kiln__sort *s, kiln_error *err); /* (sort_cuda.c) */
+
+/* A new array from pool memory of that many elements, for a kernel's temporaries: C-order, one axis. */
+static inline kiln_status kiln__sort_room(kiln_context *ctx, kiln_stream *stream, kiln_dtype dtype,
+                                          int64_t count, kiln_array **out, kiln_error *err)
+{
+    return kiln__array_new(ctx, dtype, 1, &count, NULL, stream, out, err);
+}
+
+/*
+ * The stable order of a C-order vector of integers, for whoever needs equal keys beside each other: new arrays
+ * of the keys' dtype and of int32 or int64. Either `out` may be NULL. `bound` > 0: all keys are at least 0 and
+ * less than that, which saves passes.
+ */
+kiln_status kiln__sort_keys(const kiln_array *keys, int64_t bound, kiln_dtype order_dtype,
+                            kiln_stream *stream, kiln_array **sorted_out, kiln_array **order_out,
+                            kiln_error *err);
+
+/* The options of a call, complete; `given` may be NULL. (sort.c) */
+kiln_status kiln__sort_options_read(kiln_sort_options *o, const kiln_sort_options *given,
+                                    kiln_error *err);
+
+/* ---- arrays as rows (rows.c) --------------------------------------------------------------------- */
+
+/* An array whose rows run along its last axis, without gaps: `x` itself or a copy. */
+typedef struct kiln__rows {
+    kiln_context *ctx;
+    kiln_stream *stream;
+    int axis, rank;
+    int64_t rows, length;
+    int64_t shape[KILN_RANK_MAX]; /* with the axis last */
+    kiln_array *x;                /* counted */
+} kiln__rows;
+
+/* `axes` NULL: all elements are one row. `what` begins messages. ERR_AXIS. */
+kiln_status kiln__rows_begin(kiln__rows *r, const char *what, const kiln_array *x,
+                             const kiln_axes *axes, kiln_stream *stream, kiln_error *err);
+void kiln__rows_end(kiln__rows *r);
+/* Room for results: rows of `length` elements. */
+kiln_status kiln__rows_new(const kiln__rows *r, kiln_dtype dtype, int64_t length, kiln_array **out,
+                           kiln_error *err);
+/* Put rows back along the axis and hand them out: a new array where *out is NULL, else into that one. `made` is
+ * taken over. */
+kiln_status kiln__rows_deliver(const kiln__rows *r, kiln_array *made, kiln_array **out,
+                               kiln_error *err);
+/* What an array given as *out must be: ERR_OUTPUT, ERR_DTYPE, ERR_SHAPE before anything is done. */
+kiln_status kiln__rows_check_out(const kiln__rows *r, const char *what, kiln_dtype dtype,
+                                 int64_t length, const kiln_array *out, kiln_error *err);
+
+/* Remember that `stream` uses an array. Accepts NULL. */
+static inline void kiln__sort_used(const kiln_array *x, kiln_stream *stream)
+{
+    if (x != NULL && x->storage->home != stream)
+        kiln__storage_used_on(x->storage, stream);
+}
+
+#endif

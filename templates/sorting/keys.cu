@@ -1,0 +1,74 @@
+//% plain DOWN FLIP KILN__DOWN KILN__INFINITY KILN__KIND KILN__PART KILN__SORT_FN KILN__UNROLL
+//% plain KILN__WORD KIND KIND_COMPLEX KIND_FLOATING KIND_SIGNED KIND_TRUTH KIND_UNSIGNED NOWHERE
+//% plain SIGN W _Pragma __device__ __forceinline__ a b bits digit digit_of first high imaginary low
+//% plain p piece place_of places_of real second size two_places two_words w word
+// Keys of sorts: the elements as they are, and a digit of the place that each has in the order.
+//
+// What the compiler's options define: KILN__WORD, an unsigned integer as large as an element (of complex128 two of
+// them), KILN__PART, the same of a real part, KILN__KIND, KILN__INFINITY, the bits of the largest number of a
+// floating-point dtype, and KILN__DOWN: descending. Elements are moved unchanged; -0 and +0 share a place, and all
+// NaN share the last one, whatever the direction.
+//# Places are unsigned integers whose order is the one wanted. They are computed again wherever they are asked for,
+//# because a number's bits cannot be had back from its place.
+struct alignas(16) two_words {
+    unsigned long long low, high;
+};
+typedef KILN__WORD word;
+typedef KILN__PART piece;
+enum { KIND_TRUTH, KIND_UNSIGNED, KIND_SIGNED, KIND_FLOATING, KIND_COMPLEX };
+constexpr int KIND = KILN__KIND;
+constexpr bool DOWN = KILN__DOWN;
+constexpr piece NOWHERE = piece(~piece(0)), FLIP = DOWN ? NOWHERE : piece(0);
+constexpr piece SIGN = piece(piece(1) << (8 * sizeof(piece) - 1));
+#define KILN__SORT_FN static __device__ __forceinline__
+#define KILN__UNROLL _Pragma("unroll")
+
+KILN__SORT_FN piece place_of(piece bits)
+{
+    if constexpr (KIND == KIND_TRUTH) {
+        return piece((bits != 0) ^ (DOWN ? 1 : 0));
+    } else if constexpr (KIND == KIND_UNSIGNED) {
+        return piece(bits ^ FLIP);
+    } else if constexpr (KIND == KIND_SIGNED) {
+        return piece(bits ^ SIGN ^ FLIP);
+    } else {
+        const piece size = piece(bits & piece(~SIGN));
+        if (size > piece(KILN__INFINITY))
+            return NOWHERE;
+        return piece((bits != size && size != 0 ? piece(~bits) : piece(bits | SIGN)) ^ FLIP);
+    }
+}
+
+// Complex numbers: by the real part, then by the imaginary one; those with a NaN behind all others, first those
+// that have it in the imaginary part alone, then in the real part alone, each by the part that is a number.
+struct two_places {
+    piece first, second;
+};
+template <class W> KILN__SORT_FN two_places places_of(const W &w)
+{
+    piece real, imaginary;
+    if constexpr (sizeof(W) == sizeof(two_words)) {
+        real = piece(w.low), imaginary = piece(w.high);
+    } else {
+        real = piece(w), imaginary = piece(w >> (4 * sizeof(W)));
+    }
+    const piece a = place_of(real), b = place_of(imaginary);
+    if (a != NOWHERE && b != NOWHERE)
+        return {a, b};
+    if (a != NOWHERE)
+        return {piece(NOWHERE - 2), a};
+    return {b != NOWHERE ? piece(NOWHERE - 1) : NOWHERE, b != NOWHERE ? b : piece(0)};
+}
+
+// The 8 bits of number `digit` of a place, of which 0 counts least.
+template <class W> KILN__SORT_FN unsigned digit_of(const W &w, int digit)
+{
+    if constexpr (KIND == KIND_COMPLEX) {
+        const two_places p = places_of(w);
+        return digit < (int)sizeof(piece)
+                   ? unsigned(p.second >> (8 * digit)) & 255u
+                   : unsigned(p.first >> (8 * (digit - (int)sizeof(piece)))) & 255u;
+    } else {
+        return unsigned(place_of(piece(w)) >> (8 * digit)) & 255u;
+    }
+}

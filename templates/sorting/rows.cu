@@ -1,0 +1,78 @@
+//% insert sorting/tile.cu
+//% plain EXCHANGED ITEMS KILN__ORDER KILN__SORT_FN KILN__UNROLL ORDER ROOM T THREADS TILE at base
+//% plain bytes c clear_room count_tile digit digit_of digits exchange_tile first from items k keys
+//% plain keys_out kiln_sort_rows length nullptr order order_out rank_tile ranks room rows_call
+//% plain start tile_room total w wide word
+// Rows that fit a block: a block sorts one row by all digits, which it holds in registers and exchanges through
+// shared memory.
+//
+// Grid: a block a row. KILN__ORDER: positions in the row are moved along.
+constexpr bool ORDER = KILN__ORDER;
+
+struct rows_call {
+    const word *keys;
+    word *keys_out; // null: not wanted
+    void *order_out; // null: not wanted
+    int length;
+    int wide; // order_out has 64 bits, else 32
+    int from, digits;
+};
+
+// What is ranked is written where it goes, and read in the order of the tile again.
+template <class T>
+KILN__SORT_FN void exchange_tile(T (&items)[ITEMS], const unsigned (&ranks)[ITEMS], T *room)
+{
+    const int first = threadIdx.x / 32 * (ITEMS * 32) + threadIdx.x % 32;
+    __syncthreads();
+    KILN__UNROLL for (int k = 0; k < ITEMS; k++) room[ranks[k]] = items[k];
+    __syncthreads();
+    KILN__UNROLL for (int k = 0; k < ITEMS; k++) items[k] = room[first + k * 32];
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) kiln_sort_rows(const rows_call c)
+{
+    constexpr int EXCHANGED = TILE * (int)sizeof(word);
+    constexpr int ROOM = EXCHANGED > (int)sizeof(tile_room) ? EXCHANGED : (int)sizeof(tile_room);
+    __shared__ alignas(16) unsigned char bytes[ROOM];
+    tile_room &room = *(tile_room *)bytes;
+    const int first = threadIdx.x / 32 * (ITEMS * 32) + threadIdx.x % 32;
+    const long long base = (long long)blockIdx.x * c.length;
+    word w[ITEMS];
+    unsigned short order[ITEMS];
+    unsigned digits[ITEMS], ranks[ITEMS], total, start;
+
+    KILN__UNROLL for (int k = 0; k < ITEMS; k++) {
+        const int at = first + k * 32;
+        w[k] = word();
+        if (at < c.length)
+            w[k] = c.keys[base + at];
+        if constexpr (ORDER)
+            order[k] = (unsigned short)at;
+    }
+    // What is beyond the row stays behind it: it counts as the last digit in each pass.
+    for (int digit = c.from; digit < c.from + c.digits; digit++) {
+        __syncthreads();
+        clear_room(room);
+        __syncthreads();
+        KILN__UNROLL for (int k = 0; k < ITEMS; k++)
+            digits[k] = first + k * 32 < c.length ? digit_of(w[k], digit) : 255u;
+        count_tile(digits, room, total);
+        rank_tile(digits, room, total, ranks, start);
+        exchange_tile(w, ranks, (word *)bytes);
+        if constexpr (ORDER)
+            exchange_tile(order, ranks, (unsigned short *)bytes);
+    }
+    KILN__UNROLL for (int k = 0; k < ITEMS; k++) {
+        const int at = first + k * 32;
+        if (at >= c.length)
+            continue;
+        if (c.keys_out != nullptr)
+            c.keys_out[base + at] = w[k];
+        if constexpr (ORDER) {
+            if (c.wide)
+                ((long long *)c.order_out)[base + at] = order[k];
+            else
+                ((int *)c.order_out)[base + at] = order[k];
+        }
+    }
+}

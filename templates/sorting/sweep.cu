@@ -1,0 +1,145 @@
+//% insert sorting/tile.cu
+//% plain ITEMS ITEM_BYTES KILN__ORDER KILN__POSITION KILN__SORT_FN KILN__UNROLL ORDER THREADS TILE
+//% plain all at base before begin c clear_room count_step count_tile counts digit digit_of digits
+//% plain exchange first hear k keys keys_out kiln_sort_sweep lane length look_back mark mine moved
+//% plain nullptr order order_out p position rank_tile ranks rest room row sorted start sum_before
+//% plain sums sweep_call target tell ticket tickets tile tile_room tiles to total v valid w warp
+//% plain wide word words
+// One pass of a radix sort of long rows: by one digit of 8 bits, read once and written once. After A. Adinets,
+// D. Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs", arXiv:2206.01784.
+//
+// Grid: `tiles` blocks a row, which take tiles in the order in which they start. A block ranks its tile, finds out
+// how many elements of each digit stand before it in the row, and writes its elements sorted, so that equal digits
+// are neighbours in memory as well.
+//
+// Look-back: thread t asks for digit t. A tile's word for a digit tells its own count (mark `mark`), later that of
+// all tiles up to it (`mark` + 1). A thread adds up own counts backwards until it finds a sum. The words of a pass
+// have marks of their own, so they need not be cleared between passes. A tile waits only for tiles before it,
+// which have started before it; the first one knows where its digits begin from the counts of the whole row.
+//
+// KILN__ORDER: positions, of type KILN__POSITION, are moved along. In the first pass they are made.
+typedef KILN__POSITION position;
+constexpr bool ORDER = KILN__ORDER;
+constexpr int ITEM_BYTES = ORDER && sizeof(position) > sizeof(word) ? sizeof(position) : sizeof(word);
+
+struct sweep_call {
+    const word *keys;
+    word *keys_out; // null: not wanted any more
+    const position *order; // null: the first pass
+    void *order_out;
+    unsigned long long *words;
+    const unsigned long long *counts;
+    unsigned *tickets;
+    long long length;
+    unsigned tiles;
+    int digit, count_step; // which one, and how many counts a row has
+    unsigned mark;
+    int wide; // order_out has 64 bits, whatever `position` has
+};
+
+KILN__SORT_FN void tell(unsigned long long *at, unsigned long long v)
+{
+    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(at), "l"(v) : "memory");
+}
+KILN__SORT_FN unsigned long long hear(const unsigned long long *at)
+{
+    unsigned long long v;
+    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(v) : "l"(at) : "memory");
+    return v;
+}
+
+// How many elements of the row have the thread's digit and stand before the tile; told to those behind it.
+KILN__SORT_FN unsigned long long look_back(const sweep_call &c, unsigned long long *mine, unsigned tile,
+                                           unsigned total)
+{
+    unsigned long long before = 0;
+    const unsigned long long *at = mine;
+    while (tile > 0) {
+        at -= 256;
+        unsigned long long v;
+        do {
+            v = hear(at);
+        } while (((unsigned)v & 255u) - c.mark > 1u);
+        before += v >> 8;
+        if (((unsigned)v & 255u) != c.mark)
+            break;
+    }
+    tell(mine, (before + total) << 8 | (c.mark + 1));
+    return before;
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) kiln_sort_sweep(const sweep_call c)
+{
+    __shared__ alignas(16) unsigned char exchange[TILE * ITEM_BYTES];
+    __shared__ tile_room room;
+    __shared__ unsigned long long sums[8];
+    __shared__ long long target[256]; // of a digit: where its elements go, less where they stand in the tile
+    __shared__ unsigned ticket;
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+
+    if (threadIdx.x == 0)
+        ticket = atomicAdd(c.tickets, 1u);
+    clear_room(room);
+    __syncthreads();
+    const unsigned row = ticket / c.tiles, tile = ticket % c.tiles;
+    const long long begin = (long long)tile * TILE, rest = c.length - begin;
+    const int valid = rest < TILE ? (int)rest : TILE, first = warp * (ITEMS * 32) + lane;
+    const long long base = row * c.length;
+    unsigned long long *const mine = c.words + (unsigned long long)ticket * 256 + threadIdx.x;
+    word w[ITEMS];
+    unsigned digits[ITEMS], ranks[ITEMS], total, start;
+
+    // What is beyond the end of the row counts as the last digit and is not written.
+    KILN__UNROLL for (int k = 0; k < ITEMS; k++) if (first + k * 32 < valid) w[k] = c.keys[base + begin + first + k * 32];
+    KILN__UNROLL for (int k = 0; k < ITEMS; k++)
+        digits[k] = first + k * 32 < valid ? digit_of(w[k], c.digit) : 255u;
+    count_tile(digits, room, total);
+    unsigned long long before = 0;
+    if (tile == 0) {
+        const unsigned long long all =
+            threadIdx.x < 256 ? c.counts[(long long)row * c.count_step + threadIdx.x] : 0;
+        before = sum_before(all, sums);
+        if (threadIdx.x < 256)
+            tell(mine, (before + total) << 8 | (c.mark + 1));
+    } else if (threadIdx.x < 256) {
+        tell(mine, (unsigned long long)total << 8 | c.mark);
+    }
+    rank_tile(digits, room, total, ranks, start);
+    word *const sorted = (word *)exchange;
+    KILN__UNROLL for (int k = 0; k < ITEMS; k++) if (first + k * 32 < valid) sorted[ranks[k]] = w[k];
+    if (threadIdx.x < 256) {
+        if (tile > 0)
+            before = look_back(c, mine, tile, total);
+        target[threadIdx.x] = base + (long long)before - (long long)start;
+    }
+    __syncthreads();
+
+    KILN__UNROLL for (int k = 0; k < ITEMS; k++) {
+        const int at = k * THREADS + threadIdx.x;
+        if (at < valid) {
+            const word v = sorted[at];
+            digits[k] = digit_of(v, c.digit);
+            if (c.keys_out != nullptr)
+                c.keys_out[target[digits[k]] + at] = v;
+        }
+    }
+    if constexpr (ORDER) {
+        position *const moved = (position *)exchange;
+        position p[ITEMS];
+        KILN__UNROLL for (int k = 0; k < ITEMS; k++) if (first + k * 32 < valid)
+            p[k] = c.order != nullptr ? c.order[base + begin + first + k * 32] : (position)(begin + first + k * 32);
+        __syncthreads();
+        KILN__UNROLL for (int k = 0; k < ITEMS; k++) if (first + k * 32 < valid) moved[ranks[k]] = p[k];
+        __syncthreads();
+        KILN__UNROLL for (int k = 0; k < ITEMS; k++) {
+            const int at = k * THREADS + threadIdx.x;
+            if (at >= valid)
+                continue;
+            const long long to = target[digits[k]] + at;
+            if (c.wide)
+                ((long long *)c.order_out)[to] = (long long)moved[at];
+            else
+                ((position *)c.order_out)[to] = moved[at];
+        }
+    }
+}

@@ -1,0 +1,320 @@
+/*
+ * test_sort.c - sort and argsort against a plain insertion of numbers into order, on every device.
+ *
+ * The oracle knows of the order only what NumPy says: NaN last, -0 equal to +0, complex numbers by their parts.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kiln/kiln.h"
+#include "test_env.h"
+
+static const kiln_dtype all_dtypes[] = {KILN_BOOL,    KILN_INT8,      KILN_INT16,     KILN_INT32,
+                                        KILN_INT64,   KILN_UINT8,     KILN_UINT16,    KILN_UINT32,
+                                        KILN_UINT64,  KILN_FLOAT16,   KILN_BFLOAT16,  KILN_FLOAT32,
+                                        KILN_FLOAT64, KILN_COMPLEX64, KILN_COMPLEX128};
+
+/* ---- the oracle ---------------------------------------------------------------------------------- */
+
+/* A float of 16 bits, by its definition. */
+static double half_value(unsigned bits, int exponent_bits)
+{
+    const int fraction_bits = 15 - exponent_bits, bias = (1 << (exponent_bits - 1)) - 1;
+    const int exponent = (int)(bits >> fraction_bits) & ((1 << exponent_bits) - 1);
+    const unsigned fraction = bits & ((1u << fraction_bits) - 1u);
+    const double sign = bits >> 15 ? -1 : 1;
+
+    if (exponent == (1 << exponent_bits) - 1)
+        return fraction != 0 ? NAN : sign * INFINITY;
+    return exponent == 0 ? sign * ldexp(fraction, 1 - bias - fraction_bits)
+                         : sign * ldexp(fraction + (double)(1u << fraction_bits),
+                                        exponent - bias - fraction_bits);
+}
+
+/* -1, 0 or 1: how two numbers stand to each other; `down` where the larger comes first. NaN last. */
+static int compare_floats(double a, double b, bool down)
+{
+    if (isnan(a) || isnan(b))
+        return (isnan(a) != 0) - (isnan(b) != 0);
+    const int up = (a > b) - (a < b);
+    return down ? -up : up;
+}
+
+static int compare_complex(double ar, double ai, double br, double bi, bool down)
+{
+    const int a_class = (isnan(ar) ? 2 : 0) + (isnan(ai) ? 1 : 0);
+    const int b_class = (isnan(br) ? 2 : 0) + (isnan(bi) ? 1 : 0);
+
+    if (a_class != b_class)
+        return a_class < b_class ? -1 : 1;
+    const int first = compare_floats(ar, br, down);
+    return first != 0 ? first : compare_floats(ai, bi, down);
+}
+
+static double float_of(kiln_dtype dtype, const void *at)
+{
+    uint16_t half;
+    float single;
+    double wide;
+
+    if (dtype == KILN_FLOAT16 || dtype == KILN_BFLOAT16) {
+        memcpy(&half, at, 2);
+        return half_value(half, dtype == KILN_FLOAT16 ? 5 : 8);
+    }
+    if (dtype == KILN_FLOAT32 || dtype == KILN_COMPLEX64) {
+        memcpy(&single, at, 4);
+        return single;
+    }
+    memcpy(&wide, at, 8);
+    return wide;
+}
+
+static int compare(kiln_dtype dtype, const char *a, const char *b, bool down)
+{
+    const size_t size = kiln_dtype_size(dtype);
+    int64_t i[2] = {0, 0};
+    uint64_t u[2] = {0, 0};
+
+    switch (kiln_dtype_kind(dtype)) {
+    case 'f':
+        return compare_floats(float_of(dtype, a), float_of(dtype, b), down);
+    case 'c':
+        return compare_complex(float_of(dtype, a), float_of(dtype, a + size / 2),
+                               float_of(dtype, b), float_of(dtype, b + size / 2), down);
+    case 'i':
+        for (int k = 0; k < 2; k++) {
+            memcpy(&i[k], k == 0 ? a : b, size);
+            i[k] = (int64_t)((uint64_t)i[k] << (64 - 8 * size)) >> (64 - 8 * size);
+        }
+        return down ? (i[0] < i[1]) - (i[0] > i[1]) : (i[0] > i[1]) - (i[0] < i[1]);
+    default:
+        memcpy(&u[0], a, size);
+        memcpy(&u[1], b, size);
+        return down ? (u[0] < u[1]) - (u[0] > u[1]) : (u[0] > u[1]) - (u[0] < u[1]);
+    }
+}
+
+/* The stable order of a row whose elements are `step` bytes apart: a merge of halves. */
+static void sort_order(kiln_dtype dtype, const char *row, int64_t step, int64_t *order,
+                       int64_t *room, int64_t count, bool down)
+{
+    const int64_t half = count / 2;
+    int64_t i = 0, j = half;
+
+    if (count < 2)
+        return;
+    sort_order(dtype, row, step, order, room, half, down);
+    sort_order(dtype, row, step, order + half, room, count - half, down);
+    for (int64_t k = 0; k < count; k++) {
+        const bool right = i == half || (j < count && compare(dtype, row + order[j] * step,
+                                                              row + order[i] * step, down) < 0);
+        room[k] = right ? order[j++] : order[i++];
+    }
+    memcpy(order, room, (size_t)count * sizeof *order);
+}
+
+/* ---- elements ------------------------------------------------------------------------------------ */
+
+enum { MIXED, FEW, EQUAL, SORTED, KINDS };
+
+/* One part of an element: any bits, often special ones, or one of a few values. */
+static uint64_t random_bits(test_env *t, kiln_dtype dtype, int kind, int64_t k)
+{
+    static const double special[] = {0.0, -0.0, 1, -1, INFINITY, -INFINITY, NAN, 2.5};
+    const size_t size = kiln_dtype_size(dtype);
+    const bool single = dtype == KILN_FLOAT32 || dtype == KILN_COMPLEX64;
+    uint64_t bits = test_random(t);
+
+    if (kind == EQUAL || kind == SORTED)
+        bits = kind == EQUAL ? 1 : (uint64_t)k;
+    else if (kind == FEW || bits % 8 == 0) {
+        const double v = special[bits / 8 % COUNT(special)];
+        const float narrow = (float)v;
+        if (single)
+            memcpy(&bits, &narrow, 4);
+        else if (dtype == KILN_FLOAT64 || dtype == KILN_COMPLEX128)
+            memcpy(&bits, &v, 8);
+        else if (dtype == KILN_FLOAT16 || dtype == KILN_BFLOAT16)
+            bits = (const uint16_t[]){
+                0, 0x8000, 0x7f80, 0xff80, 0x7c00, 0xfc00, 0xffff, 0x7fff}[bits / 8 % 8];
+        else
+            bits = bits / 8 % 5 - 2;
+    }
+    return size == 1 && dtype == KILN_BOOL ? bits & 1 : bits;
+}
+
+static void fill(test_env *t, kiln_dtype dtype, int kind, char *at, int64_t count)
+{
+    const size_t size = kiln_dtype_size(dtype);
+    const size_t part = kiln_dtype_kind(dtype) == 'c' ? size / 2 : size;
+
+    for (int64_t k = 0; k < count; k++)
+        for (size_t p = 0; p < size; p += part) {
+            const uint64_t bits = random_bits(t, dtype, kind, k);
+            memcpy(at + (size_t)k * size + p, &bits, part);
+        }
+}
+
+/* ---- one case ------------------------------------------------------------------------------------ */
+
+/* An array of (outer, length, inner), sorted along its middle axis in both ways, and what both must be. */
+static void check_case(test_env *t, kiln_dtype dtype, int kind, int64_t outer, int64_t length,
+                       int64_t inner, bool down)
+{
+    const size_t size = kiln_dtype_size(dtype);
+    const int64_t shape[] = {outer, length, inner}, count = outer * length * inner;
+    char *const given = malloc((size_t)count * size + 1), *const got =
+                                                              malloc((size_t)count * size + 1);
+    int64_t *const places = malloc((size_t)(count + 1) * sizeof *places);
+    int64_t *const order = malloc((size_t)(2 * length + 1) * sizeof *order);
+    kiln_array *x = NULL, *sorted = NULL, *argsorted = NULL;
+    kiln_sort_options o = KILN_SORT_OPTIONS_INIT;
+
+    fill(t, dtype, kind, given, count);
+    OK(t, kiln_array_from_host(t->ctx, dtype, 3, shape, given, NULL, &x, &t->err));
+    o.axes = KILN_AXES(-2);
+    o.descending = down;
+    OK(t, kiln_array_sort(x, &o, &sorted, &t->err));
+    OK(t, kiln_array_argsort(x, &o, &argsorted, &t->err));
+    OK(t, kiln_array_to_host(sorted, got, (size_t)count * size, NULL, &t->err));
+    OK(t, kiln_array_to_host(argsorted, places, (size_t)count * 8, NULL, &t->err));
+    for (int64_t a = 0; a < outer; a++)
+        for (int64_t b = 0; b < inner; b++) {
+            const int64_t first = a * length * inner + b;
+            for (int64_t k = 0; k < length; k++)
+                order[k] = k;
+            sort_order(dtype, given + (size_t)first * size, inner * (int64_t)size, order,
+                       order + length, length, down);
+            for (int64_t k = 0; k < length; k++) {
+                const size_t at = (size_t)(first + k * inner);
+                const size_t from = (size_t)(first + order[k] * inner);
+                if (places[at] != order[k] ||
+                    memcmp(got + at * size, given + from * size, size) != 0)
+                    fail_msg("%s (%lld, %lld, %lld) kind %d%s: row %lld %lld, element %lld comes "
+                             "from %lld, not %lld; KILN_TEST_SEED=%llu",
+                             kiln_dtype_name(dtype), (long long)outer, (long long)length,
+                             (long long)inner, kind, down ? " descending" : "", (long long)a,
+                             (long long)b, (long long)k, (long long)places[at], (long long)order[k],
+                             (unsigned long long)t->seed);
+            }
+        }
+    kiln_array_release(x);
+    kiln_array_release(sorted);
+    kiln_array_release(argsorted);
+    free(given);
+    free(got);
+    free(places);
+    free(order);
+}
+
+/* ---- tests --------------------------------------------------------------------------------------- */
+
+static void test_sort__orders_rows_of_every_dtype(void **state)
+{
+    test_env *t = *state;
+
+    for (size_t d = 0; d < COUNT(all_dtypes); d++)
+        for (int kind = 0; kind < (d % 4 == 0 ? KINDS : 2); kind++)
+            check_case(t, all_dtypes[d], kind, 3, 21 + (int64_t)test_random_below(t, 20), 1,
+                       kind % 2 != 0);
+}
+
+static void test_sort__orders_rows_of_every_length(void **state)
+{
+    static const int64_t lengths[] = {0, 1, 2, 31, 32, 33, 255, 256, 257, 1000, 1025, 4097};
+    test_env *t = *state;
+
+    for (size_t k = 0; k < COUNT(lengths); k++)
+        check_case(t, k % 2 == 0 ? KILN_FLOAT32 : KILN_INT64, MIXED, 2, lengths[k], 1, k % 3 == 0);
+    check_case(t, KILN_FLOAT32, MIXED, 0, 5, 3, false);
+    check_case(t, KILN_INT16, MIXED, 4, 0, 3, false);
+}
+
+static void test_sort__orders_long_rows_by_passes(void **state)
+{
+    test_env *t = *state;
+
+    check_case(t, KILN_FLOAT32, MIXED, 1, 30000, 1, false);
+    check_case(t, KILN_UINT8, MIXED, 1, 50001, 1, true);
+    check_case(t, KILN_INT16, FEW, 2, 33000, 1, false);
+    check_case(t, KILN_COMPLEX128, FEW, 1, 9000, 1, false);
+    if (!t->cuda)
+        for (int kind = 0; kind < KINDS; kind++)
+            check_case(t, KILN_FLOAT64, kind, 1, 300000, 1, kind % 2 == 0);
+}
+
+static void test_sort__orders_along_any_axis(void **state)
+{
+    test_env *t = *state;
+
+    check_case(t, KILN_FLOAT64, FEW, 3, 40, 5, false);
+    check_case(t, KILN_COMPLEX64, FEW, 2, 300, 3, true);
+    check_case(t, KILN_BFLOAT16, MIXED, 1, 77, 2, false);
+}
+
+static void test_sort__flattens_without_an_axis_and_takes_any_strides(void **state)
+{
+    test_env *t = *state;
+    const int64_t shape[] = {3, 4};
+    const int given[] = {5, 3, 9, 1, 11, 2, 8, 0, 7, 10, 4, 6};
+    int got[12], expected[12];
+    kiln_array *x = NULL, *turned = NULL, *y = NULL, *out = NULL;
+
+    for (int k = 0; k < 12; k++)
+        expected[k] = k;
+    OK(t, kiln_array_from_host(t->ctx, KILN_INT32, 2, shape, given, NULL, &x, &t->err));
+    OK(t, kiln_array_transpose(x, NULL, &turned, &t->err));
+    OK(t, kiln_array_sort(turned, NULL, &y, &t->err));
+    assert_int_equal(kiln_array_rank(y), 1);
+    OK(t, kiln_array_to_host(y, got, sizeof got, NULL, &t->err));
+    assert_memory_equal(got, expected, sizeof got);
+    /* In place, through a view: columns of x are rows of `turned`. */
+    kiln_sort_options o = KILN_SORT_OPTIONS_INIT;
+    o.axes = KILN_AXES(1);
+    out = turned;
+    OK(t, kiln_array_sort(turned, &o, &out, &t->err));
+    OK(t, kiln_array_to_host(x, got, sizeof got, NULL, &t->err));
+    assert_memory_equal(got, ((const int[]){5, 2, 4, 0, 7, 3, 8, 1, 11, 10, 9, 6}), sizeof got);
+    kiln_array_release(x);
+    kiln_array_release(turned);
+    kiln_array_release(y);
+}
+
+static void test_sort__refuses_what_cannot_be_sorted(void **state)
+{
+    test_env *t = *state;
+    const int64_t shape[] = {2, 3};
+    kiln_array *x = test_ramp(t, 2, shape), *y = NULL, *other = NULL;
+    kiln_sort_options o = KILN_SORT_OPTIONS_INIT;
+
+    FAILS(t, KILN_ERR_NULL, kiln_array_sort(x, NULL, NULL, &t->err), "kiln_array_sort", "`out`");
+    FAILS(t, KILN_ERR_NULL, kiln_array_argsort(NULL, NULL, &y, &t->err), "array");
+    o.axes = KILN_AXES(2);
+    FAILS(t, KILN_ERR_AXIS, kiln_array_sort(x, &o, &y, &t->err), "sort: axis 2", "2 axes");
+    o.axes = KILN_AXES(0, 1);
+    FAILS(t, KILN_ERR_AXIS, kiln_array_argsort(x, &o, &y, &t->err), "argsort: one axis", "2");
+    assert_null(y);
+    o.axes = KILN_AXES(-1);
+    OK(t, kiln_array_zeros(t->ctx, KILN_FLOAT32, 2, shape, &other, &t->err));
+    FAILS(t, KILN_ERR_DTYPE, kiln_array_sort(x, &o, &other, &t->err), "int32", "float32");
+    kiln_array_release(other);
+    OK(t, kiln_array_zeros(t->ctx, KILN_INT32, 1, shape, &other, &t->err));
+    FAILS(t, KILN_ERR_OUTPUT, kiln_array_sort(x, &o, &other, &t->err), "shape (2,)");
+    kiln_array_release(other);
+    kiln_array_release(x);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_sort__orders_rows_of_every_dtype),
+        TEST(test_sort__orders_rows_of_every_length),
+        TEST(test_sort__orders_long_rows_by_passes),
+        TEST(test_sort__orders_along_any_axis),
+        TEST(test_sort__flattens_without_an_axis_and_takes_any_strides),
+        TEST(test_sort__refuses_what_cannot_be_sorted),
+    };
+    return test_env_main(argc, argv, "test_sort", tests, COUNT(tests));
+}
