@@ -18,6 +18,7 @@
 #define KILN_SORT_H
 
 #include "kiln/array.h"
+#include "kiln/stream.h"
 
 /** Choices for the functions below. Zero in a field means its default. */
 typedef struct kiln_sort_options {
