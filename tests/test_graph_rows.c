@@ -294,6 +294,33 @@ static void test_graph_rows__a_chain_of_scales_is_few_kernels(void **state)
 
 /* A mean over all elements by a count that is an array without axes: it is one value for the row, but is
  * computed for each element, and is an output as well. */
+/* Running means, as batch normalisation keeps: an input that has one element a row, and is an output. */
+static void test_graph_rows__results_of_rows_may_be_in_place(void **state)
+{
+    test_env *t = *state;
+    const int64_t rows = ROWS;
+    static double xs[ROWS * LENGTH], before[ROWS], got[ROWS * LENGTH], after[ROWS];
+    kiln_graph *g = graph_begin(t);
+    const kiln_node x = kiln_graph_input(g, "x"), r = kiln_graph_input(g, "r");
+    const kiln_node mean = kiln_mean(x, KILN_AXES(-1));
+    kiln_graph_output(g, "y", kiln_subtract(x, kiln_newaxis(mean, 1)));
+    kiln_graph_output(g, "s", kiln_add(kiln_multiply(r, 0.9), mean));
+    kiln_array *a = graph_array(t, KILN_FLOAT64, 2, shape, xs), *y = NULL;
+    kiln_array *b = graph_array(t, KILN_FLOAT64, 1, &rows, before);
+    OK(t, kiln_call(g, &t->err, a, b, &y, b));
+    graph_fetch(t, y, got, ROWS * LENGTH);
+    graph_fetch(t, b, after, ROWS);
+    for (size_t k = 0; k < ROWS; k++) {
+        double sum = 0;
+        for (size_t j = 0; j < LENGTH; j++)
+            sum += xs[k * LENGTH + j];
+        graph_near(after[k], 0.9 * before[k] + sum / LENGTH, 1e-12, k);
+        graph_near(got[k * LENGTH], xs[k * LENGTH] - sum / LENGTH, 1e-12, k);
+    }
+    kiln_array_release(a), kiln_array_release(b), kiln_array_release(y);
+    kiln_graph_destroy(g);
+}
+
 static void test_graph_rows__what_elements_compute_is_no_name_for_rows(void **state)
 {
     static const char *const names[] = {"x", "z"};
@@ -332,6 +359,7 @@ int main(int argc, char **argv)
         TEST(test_graph_rows__a_reduction_may_need_another),
         TEST(test_graph_rows__long_chains_are_few_kernels),
         TEST(test_graph_rows__a_chain_of_scales_is_few_kernels),
+        TEST(test_graph_rows__results_of_rows_may_be_in_place),
         TEST(test_graph_rows__what_elements_compute_is_no_name_for_rows),
     };
     return test_env_main(argc, argv, "test_graph_rows", tests, COUNT(tests));

@@ -51,6 +51,9 @@ class _Recorder:
                 raise ValueError("a node of another function that fuse() records")
             return value._text
         if hasattr(value, "item") and getattr(value, "ndim", 1) == 0:
+            if _has_dtype(value):
+                from ._dtypes import name_of
+                return f"cast({_literal(value.item())}, {name_of(value.dtype)})"
             value = value.item()
         if value is None:
             return "None"
@@ -90,10 +93,10 @@ class Node:
         return self._assign(self._recorder.add(text))
 
     def _fact(self, name):
-        if self._argument is None or not hasattr(self._given, name):
-            raise TypeError(f"fuse() knows the {name} of arguments that are arrays only, where it records")
+        if self._argument is None:
+            raise TypeError(f"fuse() knows the {name} of arguments only, where it records")
         self._recorder.asked.add((self._argument, name))
-        return getattr(self._given, name)
+        return _fact_of(self._given, name)
 
     dtype, ndim, shape = (property(lambda self, name=name: self._fact(name))
                           for name in ("dtype", "ndim", "shape"))
@@ -279,6 +282,21 @@ for _name in REDUCTIONS:
         lambda self, name, *args, **kwargs: _reduce(name, self, *args, **kwargs), _name))
 
 
+def _fact_of(value, name):
+    """The dtype, ndim or shape of an argument; those of Python's numbers are NumPy's for them."""
+    if type(value) not in _PLAIN:
+        return getattr(value, name, None)
+    if name != "dtype":
+        return 0 if name == "ndim" else ()
+    from ._dtypes import as_dtype
+    return as_dtype(type(value))
+
+
+def _has_dtype(value):
+    """Whether a number has a dtype of its own, as NumPy's have: it is not weak in a function."""
+    return type(value) not in _PLAIN and hasattr(value, "dtype") and _is_number(value)
+
+
 def _is_number(value):
     return isinstance(value, _PLAIN) or (not getattr(value, "shape", True) and hasattr(value, "item")
                                          and type(value).__module__ == "numpy")
@@ -287,6 +305,14 @@ def _is_number(value):
 def _is_static(value):
     """Whether an argument decides what is recorded: everything but arrays and numbers."""
     return value is None or isinstance(value, (bool, str, bytes, type, tuple, list))
+
+
+def _argument(position, value):
+    """The text of an argument."""
+    if not _has_dtype(value):
+        return f"x{position}"
+    from ._dtypes import name_of
+    return f"cast(x{position}, {name_of(value.dtype)})"
 
 
 class Fusion:
@@ -301,12 +327,14 @@ class Fusion:
 
     def _key(self, args, static):
         return (len(args), tuple((k, type(v), repr(v)) for k, v in static.items()),
-                tuple(str(getattr(args[k], name, None)) for k, name in self._asked if k < len(args)))
+                tuple(str(_fact_of(args[k], name)) for k, name in self._asked if k < len(args)),
+                tuple((k, str(v.dtype)) for k, v in enumerate(args) if _has_dtype(v)))
 
     def _record(self, args, static):
         """(graph, positions of its inputs, positions written, whether it returns a tuple)"""
         recorder = _Recorder()
-        nodes = [v if k in static else Node(recorder, f"x{k}", k, v) for k, v in enumerate(args)]
+        nodes = [v if k in static else Node(recorder, _argument(k, v), k, v)
+                 for k, v in enumerate(args)]
         returned = self._function(*nodes)
         self._asked += sorted(recorder.asked.difference(self._asked))
         results = returned if isinstance(returned, (tuple, list)) else \
@@ -317,10 +345,14 @@ class Fusion:
         # An argument that is returned after it was written to is itself the result.
         same = tuple(next((k for k in written if v is nodes[k]), None) for v in results)
         if not texts:
-            return None
+            return None, inputs, written, same, type(returned)
         graph = _graph("; ".join(recorder.lines + [", ".join(texts)]),
                        tuple(f"x{k}" for k in inputs), self._name or self._function.__name__)
         return graph, inputs, written, same, type(returned)
+
+    def clear_cache(self):
+        """Forget what was recorded: the function is recorded anew by its next call."""
+        self._recorded.clear()
 
     def __call__(self, *args):
         if any(hasattr(v, "_kiln_node") for v in args):
@@ -331,10 +363,10 @@ class Fusion:
             recorded = self._record(args, static)
             key = self._key(args, static)  # of what it asked for, too
             self._recorded[key] = recorded
-        if self._recorded[key] is None:
-            return None
         graph, inputs, written, same, kind = self._recorded[key]
         count = len(same)
+        if graph is None:
+            return None if kind is type(None) else kind()
         if not written:
             results = graph(*(args[k] for k in inputs))
         else:

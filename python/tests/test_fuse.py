@@ -52,6 +52,7 @@ class Fuse(unittest.TestCase):
         self.check(lambda x: (x + 1, x), floats(3))
         self.check(lambda x: divmod(x, 2), floats(3))
         self.check(lambda x: None, floats(3))
+        self.assertEqual((kiln.fuse(lambda x: ())(floats(3)), kiln.fuse(lambda x: [])(floats(3))), ((), []))
 
     def test_writes_to_its_arguments(self):
         def in_place(x, y):
@@ -86,8 +87,36 @@ class Fuse(unittest.TestCase):
         for x, y in ((floats(3), floats(3)), (np.arange(3), floats(3)), (np.arange(3), floats(2, 3)),
                      (floats(3), floats(3))):
             np.testing.assert_allclose(fused(x, y), f(x, y), rtol=1e-12)
-        with self.assertRaisesRegex(TypeError, "arguments that are arrays only"):
+        self.assertEqual(kiln.fuse(lambda x, n: x * 2 if n.dtype.kind == "i" else x)(floats(1), 3.0),
+                         floats(1))
+        fused = kiln.fuse(lambda x, n: n if n.dtype == "int64" and n.ndim == 0 and n.shape == () else x)
+        self.assertEqual((fused(floats(1), 3), fused(floats(1), 3.5)), (3, floats(1)))
+        with self.assertRaisesRegex(TypeError, "arguments only"):
             kiln.fuse(lambda x: (x + 1).dtype)(floats(3))
+
+    def test_scalars_of_numpy_keep_their_dtypes(self):
+        with np.errstate(over="ignore"):
+            self.check(lambda x, y: (-x) * y, np.uint64(3), np.arange(3, dtype=np.uint64))
+        for x in (np.int8(3), np.float16(0.1), np.float64(0.1)):
+            self.check(lambda x, y: (-x) * y, x, np.arange(3))
+            self.check(lambda y: y + x, np.arange(3, dtype=np.float32))
+        self.check(lambda x, y: x - y, np.arange(3, dtype=np.int8), np.int16(2))
+
+    def test_row_results_may_be_in_place(self):
+        def normalise(x, mean):
+            m = x.mean(axis=(0, 2))
+            mean *= 0.9
+            mean += 0.1 * m
+            return x - m[None, :, None]
+        self.check(normalise, floats(2, 3, 4), floats(3))
+
+    def test_what_was_recorded_can_be_forgotten(self):
+        calls = []
+        fused = kiln.fuse(lambda x: calls.append(1) or x + 1)
+        fused(floats(2)), fused(floats(2))
+        fused.clear_cache()
+        fused(floats(2))
+        self.assertEqual(len(calls), 2)
 
     def test_rounds(self):
         self.check(lambda x: np.around(x * 10) + np.fix(x * 7), floats(9))

@@ -212,6 +212,27 @@ kiln_status kiln__array_copy_on(const kiln_array *array, kiln_stream *stream, ki
 
 /* ---- runs --------------------------------------------------------------------------------------- */
 
+/* A copy that is broadcast along the same axes as the array: kernels may rely on that, and need no more
+ * memory. */
+static kiln_status copy_apart(const kiln_array *array, kiln_stream *stream, kiln_array **out,
+                              kiln_error *err)
+{
+    int64_t shape[KILN_RANK_MAX];
+    kiln_array *once = NULL, *copy = NULL;
+    kiln_status status = KILN_OK;
+
+    for (int a = 0; a < array->rank; a++)
+        shape[a] = array->strides[a] == 0 && array->shape[a] > 1 ? 1 : array->shape[a];
+    KILN_TRY(kiln__array_view(array, array->rank, shape, array->strides, array->data, &once, err));
+    KILN_TRY(kiln__array_copy_on(once, stream, &copy, err));
+    KILN_TRY(kiln_array_broadcast_to(copy, array->rank, array->shape, out, err));
+
+done:
+    kiln_array_release(once);
+    kiln_array_release(copy);
+    return status;
+}
+
 /* The call with copies in place of the inputs that overlap an output. */
 static kiln_status run_with_copies(kiln__kernel *op, const kiln__call *call,
                                    const kiln__bound *bound, const bool *copy, kiln_error *err)
@@ -225,7 +246,7 @@ static kiln_status run_with_copies(kiln__kernel *op, const kiln__call *call,
     for (size_t p = 0; p < op->def->input_count; p++) {
         if (!copy[p])
             continue;
-        KILN_TRY(kiln__array_copy_on(bound->array[p], call->stream, &copies[p], err));
+        KILN_TRY(copy_apart(bound->array[p], call->stream, &copies[p], err));
         args[p] = kiln_arg_array(copies[p]);
     }
     again.args = args;
