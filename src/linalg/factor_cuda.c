@@ -614,37 +614,12 @@ static kiln_status svd_each(kiln__solver_gpu *g, const svd_call *c, kiln_error *
     return KILN_OK;
 }
 
-/* By a kernel of kiln's own. False where a matrix is nearly singular, so that a library must do it. */
-static kiln_status svd_small(kiln__solver_gpu *g, bool tall, bool vectors, bool *done_out,
-                             kiln_error *err)
-{
-    kiln__solver *s = g->s;
-    const kiln__small_results results = {.y = s->result[vectors ? 1 : 0].array,
-                                         .z = vectors ? s->result[tall ? 2 : 0].array : NULL,
-                                         .w = vectors ? s->result[tall ? 0 : 2].array : NULL};
-
-    *done_out = true;
-    KILN_CHECK(kiln__small_run(g, KILN__SMALL_JACOBI, vectors ? 3 : 2, !tall, &results, err));
-    KILN_CHECK(kiln__gpu_read_info(g, err));
-    for (int64_t nth = 0; nth < s->layout.count && *done_out && s->failed; nth++)
-        *done_out = s->info[nth] != 2;
-    if (!*done_out) {
-        memset(s->info, 0, (size_t)s->layout.count * sizeof s->info[0]);
-        s->failed = false;
-    }
-    return KILN_OK;
-}
-
 /* Arrays for the results, whose matrices lie in `order`. */
 static kiln_status svd_results(kiln__solver_gpu *g, bool tall, bool vectors, kiln__gpu_order order,
                                kiln_error *err)
 {
     kiln__solver *s = g->s;
     const int64_t count = tall ? s->n : s->m;
-    for (int k = 0; k < KILN__SOLVER_RESULTS; k++) {
-        kiln_array_release(s->result[k].array);
-        s->result[k].array = NULL;
-    }
     KILN_CHECK(kiln__gpu_new(g, NULL, s->real, count, -1, KILN__GPU_ROWS,
                              &s->result[vectors ? 1 : 0].array, err));
     if (!vectors)
@@ -658,12 +633,12 @@ kiln_status kiln__cuda_svd(kiln__solver_gpu *g, kiln_error *err)
     kiln__solver *s = g->s;
     const bool tall = s->m >= s->n, vectors = s->task->result_count > 1;
     const kiln__gpu_order order = tall ? KILN__GPU_COLUMNS : KILN__GPU_ROWS;
-    bool done = false;
     if (kiln__small_suits(g)) {
         KILN_CHECK(svd_results(g, tall, vectors, KILN__GPU_ROWS, err));
-        KILN_CHECK(svd_small(g, tall, vectors, &done, err));
-        if (done)
-            return KILN_OK;
+        const kiln__small_results results = {.y = s->result[vectors ? 1 : 0].array,
+                                             .z = vectors ? s->result[tall ? 2 : 0].array : NULL,
+                                             .w = vectors ? s->result[tall ? 0 : 2].array : NULL};
+        return kiln__small_run(g, KILN__SMALL_JACOBI, vectors ? 3 : 2, !tall, &results, err);
     }
     KILN_CHECK(svd_results(g, tall, vectors, order, err));
     KILN_CHECK(kiln__gpu_take_matrices(g, order, err));

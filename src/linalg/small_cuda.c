@@ -17,7 +17,7 @@ enum { SIDE_MAX = 32, BLOCK = 128, OPTIONS = 12, OPTION_BYTES = 40 };
 typedef struct arguments {
     const void *a, *b;
     void *y, *z, *w;
-    void *info, *pivots;
+    void *info, *failed, *pivots;
     int64_t count, a_step, b_step;
 } arguments;
 
@@ -210,6 +210,8 @@ kiln_status kiln__small_run(kiln__solver_gpu *g, kiln__small_kind kind, int task
     call.w = r->w != NULL ? r->w->data : NULL;
     call.pivots = g->pivots != NULL ? g->pivots->data : NULL;
     call.info = g->info->data;
+    call.failed = g->failed;
+    *g->failed = 0;
     const kiln__launch_config config = {.grid_x = kiln__blocks(count, BLOCK / lanes_of(&wanted)),
                                         .block = BLOCK};
     KILN_TRY(kiln__launch(kiln__context_device(s->ctx), entry, &config, &call, sizeof call,

@@ -23,6 +23,7 @@ typedef struct kept {
     const kiln__cublas *blas;
     kiln__cublas_handle blas_handle;
     kiln__small_kernel *small;
+    int32_t *failed; /* page-locked: kernels write it */
 } kept;
 
 static void *make_kept(kiln_context *ctx)
@@ -49,6 +50,7 @@ static void destroy_kept(void *memory)
         if (state->blas_handle != NULL)
             (void)state->blas->destroy(state->blas_handle);
         kiln__small_clear(state->small);
+        kiln__host_free(state->device, state->failed);
         kiln__device_leave(state->device, pushed);
     }
     pthread_mutex_destroy(&state->lock);
@@ -265,24 +267,42 @@ done:
     return status;
 }
 
+/* How many matrices failed, or, of a kernel of kiln's, whether any did. */
+static kiln_status count_failed(kiln__solver_gpu *g, const kiln_array *told, int64_t *failed,
+                                kiln_error *err)
+{
+    kiln_reduction_call_options options = KILN_REDUCTION_CALL_OPTIONS_INIT;
+    kiln_array *failures = NULL;
+
+    if (g->info_of_stack) {
+        KILN_CHECK(kiln__stream_synchronize(g->s->stream, err));
+        *failed = *g->failed;
+        return KILN_OK;
+    }
+    options.stream = g->s->stream;
+    KILN_CHECK(
+        kiln_array_reduce_with(KILN_REDUCE_COUNT_NONZERO, told, &options, &failures, err));
+    const kiln_status status =
+        kiln_array_download(failures, failed, sizeof *failed, NULL, g->s->stream, err);
+    kiln_array_release(failures);
+    return status;
+}
+
 /* The call's one wait. */
 kiln_status kiln__gpu_read_info(kiln__solver_gpu *g, kiln_error *err)
 {
     kiln__solver *s = g->s;
     const int64_t count = g->info_of_stack ? s->layout.count : g->matrices;
     const size_t bytes = (size_t)count * sizeof(int32_t);
-    kiln_reduction_call_options options = KILN_REDUCTION_CALL_OPTIONS_INIT;
-    kiln_array *told = NULL, *failures = NULL;
+    kiln_array *told = NULL;
     int32_t *info = NULL;
     int64_t failed = 0;
     kiln_status status = KILN_OK;
 
     if (g->info == NULL || s->task->why[0] == '\0')
         return KILN_OK;
-    options.stream = s->stream;
     KILN_TRY(kiln__array_view(g->info, 1, &count, g->info->strides, g->info->data, &told, err));
-    KILN_TRY(kiln_array_reduce_with(KILN_REDUCE_COUNT_NONZERO, told, &options, &failures, err));
-    KILN_TRY(kiln_array_download(failures, &failed, sizeof failed, NULL, s->stream, err));
+    KILN_TRY(count_failed(g, told, &failed, err));
     if (failed == 0)
         goto done;
     s->failed = true;
@@ -300,7 +320,6 @@ kiln_status kiln__gpu_read_info(kiln__solver_gpu *g, kiln_error *err)
 
 done:
     kiln_array_release(told);
-    kiln_array_release(failures);
     kiln__free(info);
     return status;
 }
@@ -368,8 +387,15 @@ kiln_status kiln__solver_cuda(kiln__solver *s, kiln_error *err)
     KILN_TRY(kiln__device_enter(device, &pushed, err));
     entered = true;
     pthread_mutex_lock(&state->lock);
+    if (state->failed == NULL) {
+        void *memory = NULL;
+        status = kiln__host_alloc(device, sizeof *state->failed, false, &memory, err);
+        state->failed = memory;
+    }
     g.small_kernels = &state->small;
-    status = s->task->cuda(&g, err);
+    g.failed = state->failed;
+    if (status == KILN_OK)
+        status = s->task->cuda(&g, err);
     if (status == KILN_OK)
         status = kiln__gpu_read_info(&g, err);
     pthread_mutex_unlock(&state->lock);

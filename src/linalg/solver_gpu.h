@@ -22,7 +22,8 @@ struct kiln__solver_gpu {
     kiln_array *a;       /* a copy to be used up: columns without gaps */
     kiln_array *info;    /* int32, one for each of `matrices`: what the library says; and one that
                             nobody reads */
-    bool info_of_stack;  /* or one for each of the call's stack */
+    bool info_of_stack;  /* or one for each of the call's stack, by a kernel of kiln's */
+    int32_t *failed;     /* which sets this, in memory of the host, where one is not 0 */
     kiln_array *pivots;  /* int64, or int32 where `batched` */
     bool batched;
     const kiln__cusolver *lib;

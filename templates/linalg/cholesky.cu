@@ -1,6 +1,6 @@
 //% insert linalg/small.cu
 //% plain KILN__SMALL_BEGIN KILN__UNROLL N T UPPER a a_step call from i info inverse k kiln_small
-//% plain lane lane_of lives mine minor not_a_number nth own scale small_call sqrt to v y
+//% plain lane lane_of lives mine minor not_a_number nth own scale small_call sqrt tell to v y
 // Cholesky: lane j has row j of the matrix, which is symmetric. UPPER: of the upper triangle, which is the lower
 // one of the transpose, and the transpose of the factor is stored.
 extern "C" __global__ void __launch_bounds__(128) kiln_small(const small_call call)
@@ -31,5 +31,5 @@ extern "C" __global__ void __launch_bounds__(128) kiln_small(const small_call ca
         to[UPPER ? lane * N + i : i * N + lane] = v;
     }
     if (lane == 0)
-        call.info[nth] = info;
+        tell(call, nth, info);
 }

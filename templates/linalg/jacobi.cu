@@ -1,9 +1,9 @@
 //% insert linalg/small.cu
 //% plain EPSILON KILN__SMALL_BEGIN KILN__UNROLL LANES M N SHORT SWEEPS T TASK TURNED UPPER a a_step
-//% plain back c call copysign fabs finite first flip from i info its k kiln_small lane lane_of
-//% plain largest length lives mine most most_of_lanes moved not_a_number nothing nth off one other
-//% plain own rank rotates s scale scale_of shift size small_call sqrt states sum sum_of_lanes sweep
-//% plain symmetric t turn v vague value vectors w y z zeta
+//% plain back c call copysign dot fabs finite first flip from i info its k kiln_small known lane
+//% plain lane_of largest least left length lives mine most most_of_lanes moved not_a_number nothing
+//% plain nth off one other own rank rotates row s scale scale_of shift size small_call sqrt sum
+//% plain sum_of_lanes sweep symmetric t tell turn v value vectors w weight x y z zeta
 // Jacobi's rotations of pairs of columns until all are orthogonal (Hestenes): lane j has column j, and its partner
 // in step s of a sweep is lane j ^ s, so that a sweep meets each pair once.
 //
@@ -12,9 +12,9 @@
 // they are V, but for their lengths. The eigenvalues are Rayleigh's quotients. y is the values, z is V (TASK 1).
 // TASK 2, 3: singular values, falling, of M x N where M >= N; w is U (M x N), y the values, z is V^H (TASK 3). TURNED:
 // the matrix is given as its transpose, and its factors are asked for: w is V^H (N x M), z is U (N x N).
+// Columns of U whose singular values are rounding errors of the largest are any that complete the others.
 //
-// info: 1 where the elements are not finite or SWEEPS were not enough; 2 where a singular value is so small that
-// its column of U is not known from here.
+// info: 1 where the elements are not finite or SWEEPS were not enough.
 enum { SWEEPS = 40 };
 
 extern "C" __global__ void __launch_bounds__(128) kiln_small(const small_call call)
@@ -77,19 +77,19 @@ extern "C" __global__ void __launch_bounds__(128) kiln_small(const small_call ca
         const T one = lane_of(value, k);
         rank += (symmetric ? one < value : one > value) || (one == value && k < lane);
     }
-    const T largest = symmetric ? T(0) : most_of_lanes(lane < N ? length : T(0));
-    const bool vague = !symmetric && vectors && lane < N && length <= T(8 * M) * T(EPSILON) * largest;
-    int states = (moved ? 1 : 0) | (vague ? 2 : 0);
+    if (!symmetric && vectors) {
+//% insert :completion
+    }
     for (int flip = LANES / 2; flip > 0; flip /= 2)
-        states |= __shfl_xor_sync(0xffffffffu, states, flip, LANES);
-    const int info = !finite || (states & 1) != 0 ? 1 : states;
+        moved = __shfl_xor_sync(0xffffffffu, moved, flip, LANES) || moved;
+    const int info = !finite || moved ? 1 : 0;
     if (!lives || lane >= N)
         return;
     if (info == 1)
         rank = lane;
     call.y[nth * N + rank] = info == 1 ? not_a_number() : value;
     if (lane == 0)
-        call.info[nth] = info;
+        tell(call, nth, info);
 //% insert :factors
 }
 
@@ -116,12 +116,41 @@ extern "C" __global__ void __launch_bounds__(128) kiln_small(const small_call ca
                     v[i] = c * v[i] + turn * __shfl_xor_sync(0xffffffffu, v[i], s, LANES);
         }
 
+//% part completion
+//# Columns of length 1. One that is not known becomes what the known ones leave of the unit vector in which they
+//# are least: twice, for what rounding left.
+        const T largest = most_of_lanes(lane < N ? length : T(0));
+        bool known = lane >= N || length > T(2 * M) * T(EPSILON) * largest;
+        KILN__UNROLL for (int i = 0; i < M; i++) a[i] = known && lane < N ? a[i] / length : T(0);
+        for (int k = 0; k < N; k++) {
+            if (__ballot_sync(0xffffffffu, lane == k && !known) == 0)
+                continue;
+            T x[M], least = T(2), left = T(0);
+            int row = 0;
+            KILN__UNROLL for (int i = 0; i < M; i++) {
+                const T weight = sum_of_lanes(a[i] * a[i]);
+                row = weight < least ? i : row;
+                least = weight < least ? weight : least;
+            }
+            KILN__UNROLL for (int i = 0; i < M; i++) x[i] = i == row ? T(1) : T(0);
+            for (int turn = 0; turn < 2; turn++) {
+                T dot = T(0);
+                KILN__UNROLL for (int i = 0; i < M; i++) dot += a[i] * x[i];
+                KILN__UNROLL for (int i = 0; i < M; i++) x[i] -= sum_of_lanes(a[i] * dot);
+            }
+            KILN__UNROLL for (int i = 0; i < M; i++) left += x[i] * x[i];
+            if (lane == k && !known) {
+                KILN__UNROLL for (int i = 0; i < M; i++) a[i] = x[i] / sqrt(left);
+                known = true;
+            }
+        }
+
 //% part factors
 //# The vectors, in the order of the values.
     if (!vectors)
         return;
     KILN__UNROLL for (int i = 0; i < M; i++) {
-        const T one = info == 1 ? not_a_number() : symmetric ? a[i] : a[i] / length;
+        const T one = info == 1 ? not_a_number() : a[i];
         if (symmetric)
             call.z[(nth * N + i) * N + rank] = one;
         else

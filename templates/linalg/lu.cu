@@ -1,10 +1,12 @@
 //% insert linalg/small.cu
-//% plain COLUMNS KILN__SMALL_BEGIN KILN__UNROLL LANES N T TASK WORD __device__ __forceinline__ a
-//% plain a_step after at b b_step both c call done factor flip info inverse j k key key_of
-//% plain kiln_small lane lane_of lives load_row not_a_number nth other own p pivot pivots place
-//% plain small_call step store_row top turn v x y
+//% plain COLUMNS EACH KILN__SMALL_BEGIN KILN__UNROLL LANES LEFT LENGTH N RIGHT T TASK WORD
+//% plain __device__ __forceinline__ a a_step after at b b_step both c call done e factor first flip
+//% plain from group_in_block info inverse j k key key_of kiln_small lane lane_of lives load_row
+//% plain not_a_number nth other own own_pivot p part piece pivot pivots place q row rows scale
+//% plain share small_call step store_row subtract tell to top turn v x y
 // LU with exchanges of rows, and what follows of it: lane i has row i, and keeps it: what is exchanged is only
-// known (`place`).
+// known (`place`). The row of the pivot goes to the other lanes through shared memory, 16 bytes at a time: a
+// shuffle for each of its elements would take four times as long.
 //
 // TASK 0: x of a x = b, COLUMNS of them. 1: the inverse: b is the unit matrix. 2: the factors and LAPACK's pivots.
 // 3: x where a is lower triangular, 4: upper.
@@ -19,11 +21,43 @@ static __device__ __forceinline__ unsigned key_of(T v, bool done, int lane)
     return done ? 0u : top | (v != T(0) ? 64u : 0u) | 32u | (unsigned)lane;
 }
 
+constexpr int EACH = 16 / sizeof(T), LEFT = (N + EACH - 1) / EACH, RIGHT = (COLUMNS + EACH - 1) / EACH;
+
+// Write elements from the piece of number `first` on, each times `scale`.
+template <int LENGTH> static __device__ __forceinline__ void share(const T (&row)[LENGTH], int first, T scale, piece *to)
+{
+    KILN__UNROLL for (int q = 0; q < (LENGTH + EACH - 1) / EACH; q++) {
+        piece p;
+        KILN__UNROLL for (int e = 0; e < EACH; e++)
+            p.part[e] = q * EACH + e < LENGTH ? row[q * EACH + e] * scale : T(0);
+        if (q >= first)
+            to[q] = p;
+    }
+}
+
+// row -= factor * what was written, from element `first` on.
+template <int LENGTH> static __device__ __forceinline__ void subtract(T (&row)[LENGTH], int first, T factor, const piece *from)
+{
+    KILN__UNROLL for (int q = 0; q < (LENGTH + EACH - 1) / EACH; q++) {
+        if (q < first / EACH)
+            continue;
+        const piece p = from[q];
+        KILN__UNROLL for (int e = 0; e < EACH; e++) {
+            const int j = q * EACH + e;
+            if (j >= first && j < LENGTH)
+                row[j] -= factor * p.part[e];
+        }
+    }
+}
+
 extern "C" __global__ void __launch_bounds__(128) kiln_small(const small_call call)
 {
     KILN__SMALL_BEGIN(call)
     const int own = lane < N ? lane : N - 1;
-    T a[N], b[COLUMNS], inverse = T(0);
+    // Two rows take turns, so that one wait a step is enough.
+    __shared__ piece rows[2][128 / LANES][LEFT + RIGHT];
+    const int group_in_block = threadIdx.x / LANES;
+    T a[N], b[COLUMNS], own_pivot = T(1);
     int place = lane, turn[N], info = 0;
     bool done = lane >= N;
 
@@ -36,7 +70,7 @@ extern "C" __global__ void __launch_bounds__(128) kiln_small(const small_call ca
         if (TASK >= 3) { // no pivots: the rows as they are
             turn[k] = k;
             if (lane == k)
-                inverse = T(1) / a[k];
+                own_pivot = a[k];
             if (info == 0 && lane_of(a[k], k) == T(0))
                 info = k + 1;
             continue;
@@ -47,9 +81,16 @@ extern "C" __global__ void __launch_bounds__(128) kiln_small(const small_call ca
             key = other > key ? other : key;
         }
         const int p = key & 31u;
+        piece *row = rows[k % 2][group_in_block];
         turn[k] = p;
-        const T pivot = lane_of(a[k], p);
+        if (lane == p) {
+            share(a, k / EACH, T(1), row);
+            if (TASK < 2)
+                share(b, 0, T(1), row + LEFT);
+        }
         const int at = __shfl_sync(0xffffffffu, place, p, LANES);
+        __syncwarp();
+        const T pivot = row[k / EACH].part[k % EACH];
         if (pivot == T(0) && info == 0)
             info = k + 1;
         if (TASK == 2 && lives && lane == 0)
@@ -58,25 +99,34 @@ extern "C" __global__ void __launch_bounds__(128) kiln_small(const small_call ca
             place = at;
         if (lane == p) {
             place = k;
-            inverse = T(1) / pivot;
+            own_pivot = pivot;
             done = true;
         }
         const T factor = done || pivot == T(0) ? T(0) : a[k] / pivot;
-        KILN__UNROLL for (int j = k + 1; j < N; j++) a[j] -= factor * lane_of(a[j], p);
+        subtract(a, k + 1, factor, row);
         if (TASK < 2)
-            KILN__UNROLL for (int c = 0; c < COLUMNS; c++) b[c] -= factor * lane_of(b[c], p);
+            subtract(b, 0, factor, row + LEFT);
         else if (!done)
             a[k] = factor;
     }
+    const T inverse = T(1) / own_pivot;
     if (TASK != 2)
         KILN__UNROLL for (int step = 0; step < N; step++) {
             const int k = TASK == 3 ? step : N - 1 - step;
             const bool after = TASK == 3 ? place > k : place < k;
             const T factor = after ? a[k] : T(0);
-            KILN__UNROLL for (int c = 0; c < COLUMNS; c++) {
-                const T x = lane_of(b[c] * inverse, turn[k]);
-                b[c] = place == k ? x : b[c] - factor * x;
+            if (COLUMNS == 1) {
+                const T x = lane_of(b[0] * inverse, turn[k]);
+                b[0] = place == k ? x : b[0] - factor * x;
+                continue;
             }
+            piece *row = rows[(N + step) % 2][group_in_block] + LEFT;
+            if (place == k) {
+                share(b, 0, inverse, row);
+                KILN__UNROLL for (int c = 0; c < COLUMNS; c++) b[c] *= inverse;
+            }
+            __syncwarp();
+            subtract(b, 0, factor, row);
         }
     if (!lives || lane >= N)
         return;
@@ -87,5 +137,5 @@ extern "C" __global__ void __launch_bounds__(128) kiln_small(const small_call ca
         store_row(b, call.y + (nth * N + place) * COLUMNS);
     }
     if (lane == 0)
-        call.info[nth] = info;
+        tell(call, nth, info);
 }

@@ -1,7 +1,7 @@
 //% insert linalg/small.cu
-//% plain KILN__SMALL_BEGIN KILN__UNROLL M N SHORT T a a_step back below beta call fabs from i info
-//% plain k kiln_small lane lane_of length lives mine most most_of_lanes nth own q scale scale_of
-//% plain small_call sqrt step sum tau v y z
+//% plain KILN__SMALL_BEGIN KILN__UNROLL M N SHORT T a a_step back below beta call fabs from i k
+//% plain kiln_small lane lane_of length lives mine most most_of_lanes nth own q scale scale_of
+//% plain small_call sqrt step sum tau tell v y z
 // QR by Householder's reflections: lane j has column j of the matrix, then column j of Q. y is Q, of M x SHORT; z
 // is R, of SHORT x N.
 extern "C" __global__ void __launch_bounds__(128) kiln_small(const small_call call)
@@ -53,5 +53,5 @@ extern "C" __global__ void __launch_bounds__(128) kiln_small(const small_call ca
         KILN__UNROLL for (int i = 0; i < SHORT; i++)
             call.z[(nth * SHORT + i) * N + lane] = i <= lane ? a[i] * back : T(0);
     if (lane == 0)
-        call.info[nth] = 0;
+        tell(call, nth, 0);
 }

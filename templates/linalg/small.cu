@@ -1,10 +1,10 @@
 //% plain BIAS COLUMNS EPSILON KILN__BIAS KILN__COLUMNS KILN__EPSILON KILN__LANES KILN__M
 //% plain KILN__MANTISSA KILN__N KILN__SMALL_BEGIN KILN__T KILN__TASK KILN__TURNED KILN__UNROLL
 //% plain KILN__UPPER KILN__WORD LANES LENGTH M MANTISSA N SHORT T TASK TURNED UPPER WORD _Pragma
-//% plain __device__ __forceinline__ a a_step b b_step blockDim both call count e each flip from
-//% plain group info k lane lane_of lives load_row most most_of_lanes not_a_number nth of_word other
-//% plain p part piece pivots power reinterpret_cast row scale_of small_call store_row sum_of_lanes
-//% plain to v w word x y z
+//% plain __device__ __forceinline__ a a_step b b_step blockDim both call count e each failed flip
+//% plain from group info k lane lane_of lives load_row most most_of_lanes not_a_number nth of_word
+//% plain other p part piece pivots power reinterpret_cast row scale_of small_call store_row
+//% plain sum_of_lanes tell to v w word x y z
 // Factorisations of stacks of small matrices: a group of lanes has a matrix in its registers.
 //
 // Grid: enough blocks of 128 threads for `count` matrices. A group is LANES neighbouring lanes of a warp, a
@@ -26,7 +26,7 @@ constexpr bool UPPER = KILN__UPPER, TURNED = KILN__TURNED;
 struct small_call {
     const T *a, *b;
     T *y, *z, *w;
-    int *info;
+    int *info, *failed; // `failed`: one for all, on the host, which is 0 before
     long long *pivots;
     long long count, a_step, b_step; // elements from matrix to matrix, 0 for a single one
 };
@@ -112,6 +112,14 @@ static __device__ __forceinline__ T scale_of(T most)
         return T(1);
     power = power > BIAS - 4 ? BIAS - 4 : power < 4 - BIAS ? 4 - BIAS : power;
     return of_word(WORD(BIAS - power) << MANTISSA);
+}
+
+// What a matrix came to, by one lane of its group.
+static __device__ __forceinline__ void tell(const small_call &call, long long nth, int info)
+{
+    call.info[nth] = info;
+    if (info != 0)
+        *call.failed = 1;
 }
 
 // Where a group is.
