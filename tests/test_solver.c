@@ -304,6 +304,15 @@ static void test_solver__asks_the_library_for_stacks(void **state)
     assert_int_equal(calls_of(SOLVER, "getrf"), before + 3);
     kiln_array_release(y);
     y = NULL;
+    /* Small matrices are for kernels of kiln's own, singular ones too. */
+    kiln_array *ones = NULL;
+    before = calls_of(SOLVER, "gesvd");
+    OK(t, kiln_array_ones(t->ctx, KILN_FLOAT64, 3, (const int64_t[]){3, 4, 4}, &ones, &t->err));
+    OK(t, kiln_linalg_pinv(ones, -1, NULL, &y, &t->err));
+    assert_int_equal(calls_of(SOLVER, "gesvd"), before);
+    kiln_array_release(ones);
+    kiln_array_release(y);
+    y = NULL;
     before = calls_of(CUBLAS, "getrfBatched");
     const unsigned solved = calls_of(CUBLAS, "getrsBatched");
     OK(t, kiln_linalg_inv(many, NULL, &y, &t->err));

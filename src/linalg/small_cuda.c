@@ -32,14 +32,9 @@ bool kiln__small_suits(const kiln__solver_gpu *g)
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
-/* Compared as bytes: no padding. */
-typedef struct variant {
-    int32_t kind, dtype, task, m, n, columns, upper, turned;
-} variant;
-
 struct kiln__small_kernel {
     kiln__small_kernel *next;
-    variant variant;
+    kiln__small_variant variant;
     kiln__module *module;
     void *entry;
 };
@@ -54,7 +49,7 @@ void kiln__small_clear(kiln__small_kernel *first)
 }
 
 /* Lanes of a group: a power of two. Factors by columns need a lane for each column, the others one for each row. */
-static int lanes_of(const variant *s)
+static int lanes_of(const kiln__small_variant *s)
 {
     const int wanted = s->m > s->n && s->kind != KILN__SMALL_JACOBI ? s->m : s->n;
     int lanes = 2;
@@ -64,15 +59,14 @@ static int lanes_of(const variant *s)
     return lanes;
 }
 
-static kiln_status compile(kiln__solver_gpu *g, const variant *s, kiln__small_kernel *into,
-                           kiln_error *err)
+kiln_status kiln__small_emit(const kiln__small_variant *s, kiln__definition **def_out,
+                             kiln__source *out, kiln_error *err)
 {
     static const char *const files[] = {[KILN__SMALL_CHOLESKY] = "linalg/cholesky.cu",
                                         [KILN__SMALL_LU] = "linalg/lu.cu",
                                         [KILN__SMALL_QR] = "linalg/qr.cu",
                                         [KILN__SMALL_JACOBI] = "linalg/jacobi.cu"};
     const bool narrow = s->dtype == KILN_FLOAT32;
-    kiln__device *device = kiln__context_device(g->s->ctx);
     char texts[OPTIONS][OPTION_BYTES];
     const char *options[OPTIONS];
     const struct {
@@ -88,8 +82,6 @@ static kiln_status compile(kiln__solver_gpu *g, const variant *s, kiln__small_ke
                    {"MANTISSA", narrow ? FLT_MANT_DIG - 1 : DBL_MANT_DIG - 1},
                    {"BIAS", narrow ? FLT_MAX_EXP - 1 : DBL_MAX_EXP - 1}};
     kiln__definition *def = NULL;
-    const kiln__blob *blob = NULL;
-    kiln__source source = KILN__SOURCE_INIT;
     kiln__buf text = KILN__BUF_INIT;
     size_t count = 0;
     kiln_status status = KILN_OK;
@@ -107,7 +99,26 @@ static kiln_status compile(kiln__solver_gpu *g, const variant *s, kiln__small_ke
     KILN_TRY(kiln__module_template(files[s->kind], &text, err));
     KILN_TRY(kiln__module_definition("kiln_linalg_small", text.text, options, count, NULL, 0, &def,
                                      err));
-    KILN_TRY(kiln__module_emit(def, KILN_BACKEND_CUDA, &source, err));
+    KILN_TRY(kiln__module_emit(def, KILN_BACKEND_CUDA, out, err));
+    *def_out = def;
+    def = NULL;
+
+done:
+    kiln__definition_destroy(def);
+    kiln__buf_clear(&text);
+    return status;
+}
+
+static kiln_status compile(kiln__solver_gpu *g, const kiln__small_variant *s,
+                           kiln__small_kernel *into, kiln_error *err)
+{
+    kiln__device *device = kiln__context_device(g->s->ctx);
+    kiln__definition *def = NULL;
+    const kiln__blob *blob = NULL;
+    kiln__source source = KILN__SOURCE_INIT;
+    kiln_status status = KILN_OK;
+
+    KILN_TRY(kiln__small_emit(s, &def, &source, err));
     KILN_TRY(kiln__jit_image(g->s->ctx, def, &source, &blob, err));
     KILN_TRY(kiln__module_load(device, blob->data, blob->bytes, &into->module, err));
     KILN_TRY(kiln__raw_entry(into->module, "kiln_small", &into->entry, err));
@@ -115,11 +126,10 @@ static kiln_status compile(kiln__solver_gpu *g, const variant *s, kiln__small_ke
 done:
     kiln__source_clear(&source);
     kiln__definition_destroy(def);
-    kiln__buf_clear(&text);
     return status;
 }
 
-static kiln_status get_kernel(kiln__solver_gpu *g, const variant *s, void **entry_out,
+static kiln_status get_kernel(kiln__solver_gpu *g, const kiln__small_variant *s, void **entry_out,
                               kiln_error *err)
 {
     kiln__small_kernel *k = *g->small_kernels;
@@ -186,14 +196,14 @@ kiln_status kiln__small_run(kiln__solver_gpu *g, kiln__small_kind kind, int task
     arguments call = {.count = count};
     void *entry = NULL;
     kiln_status status = KILN_OK;
-    const variant wanted = {.kind = (int32_t)kind,
-                            .dtype = (int32_t)s->dtype,
-                            .task = task,
-                            .m = (int32_t)(turned ? s->n : s->m),
-                            .n = (int32_t)(turned ? s->m : s->n),
-                            .columns = r->columns > 0 ? (int32_t)r->columns : 1,
-                            .upper = s->o.upper,
-                            .turned = turned};
+    const kiln__small_variant wanted = {.kind = (int32_t)kind,
+                                        .dtype = (int32_t)s->dtype,
+                                        .task = task,
+                                        .m = (int32_t)(turned ? s->n : s->m),
+                                        .n = (int32_t)(turned ? s->m : s->n),
+                                        .columns = r->columns > 0 ? (int32_t)r->columns : 1,
+                                        .upper = s->o.upper,
+                                        .turned = turned};
 
     KILN_TRY(get_kernel(g, &wanted, &entry, err));
     KILN_TRY(take(g, s->a, 2, &a, &call.a_step, err));

@@ -280,8 +280,7 @@ static kiln_status count_failed(kiln__solver_gpu *g, const kiln_array *told, int
         return KILN_OK;
     }
     options.stream = g->s->stream;
-    KILN_CHECK(
-        kiln_array_reduce_with(KILN_REDUCE_COUNT_NONZERO, told, &options, &failures, err));
+    KILN_CHECK(kiln_array_reduce_with(KILN_REDUCE_COUNT_NONZERO, told, &options, &failures, err));
     const kiln_status status =
         kiln_array_download(failures, failed, sizeof *failed, NULL, g->s->stream, err);
     kiln_array_release(failures);

@@ -87,6 +87,14 @@ typedef struct kiln__small_results {
     int64_t columns; /* of right sides */
 } kiln__small_results;
 
+/* What a kernel is compiled for. Compared as bytes: no padding. */
+typedef struct kiln__small_variant {
+    int32_t kind, dtype, task, m, n, columns, upper, turned;
+} kiln__small_variant;
+
+/* Its definition and source, which the caller destroys and clears. Needs no device. */
+kiln_status kiln__small_emit(const kiln__small_variant *s, kiln__definition **def_out,
+                             kiln__source *out, kiln_error *err);
 /* Whether the matrices are for a kernel of kiln's own. */
 bool kiln__small_suits(const kiln__solver_gpu *g);
 /* Run it; `task` as its file says. */
