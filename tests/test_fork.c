@@ -250,6 +250,7 @@ static const kiln_raw_call_options one_thread = {
     B(kiln_node_cast, (o.node, KILN_FLOAT64, "f", 1))                                              \
     B(kiln_node_reduce, (KILN_REDUCE_SUM, o.node, NULL, false, KILN_DTYPE_NONE, "f", 1))           \
     B(kiln_node_matmul, (o.node, o.node, "f", 1))                                                  \
+    B(kiln_node_einsum, ("i->", &o.node, 1, "f", 1))                                               \
     B(kiln_node_linalg1, ("inv", o.node, 0, "f", 1))                                               \
     B(kiln_node_linalg2, ("solve", o.node, o.node, 0, "f", 1))                                     \
     B(kiln_node_elementwise, (o.loop, &o.node, 1, 0, "f", 1))                                      \

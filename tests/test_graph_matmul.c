@@ -350,6 +350,139 @@ static void test_graph_matmul__prepared(void **state)
     }
 }
 
+/* ---- products of arrays of any rank ------------------------------------------------------------- */
+
+/* Of a = np.arange(6).reshape(2, 3) - 2 and b = np.arange(12).reshape(3, 4) * 5 % 7 - 3: what NumPy's functions of
+ * these names give. */
+static const struct named_product {
+    const char *text;
+    int rank;
+    int64_t shape[KILN_RANK_MAX];
+    double values[24];
+} named_products[] = {
+    {"einsum(\"ij,jk->ik\", a, b)", 2, {2, 4}, {3, -5, 1, 7, 9, 4, -8, 1}},
+    {"einsum('ij,jk', a, b) * 2 + 1", 2, {2, 4}, {7, -9, 3, 15, 19, 9, -15, 3}},
+    {"einsum(\"ij,jk,lk->il\", a * 1, b, b)", 2, {2, 3}, {-33, -18, 25, -21, 36, 37}},
+    {"einsum(\"ij->ji\", a)", 2, {3, 2}, {-2, 1, -1, 2, 0, 3}},
+    {"einsum(\"ij,ij->\", a, a)", 0, {0}, {19}},
+    {"einsum(\"...j,jk->k...\", a, b)", 2, {4, 2}, {3, 9, -5, 4, 1, -8, 7, 1}},
+    {"dot(a, b)", 2, {2, 4}, {3, -5, 1, 7, 9, 4, -8, 1}},
+    {"inner(a, b.T)", 2, {2, 4}, {3, -5, 1, 7, 9, 4, -8, 1}},
+    {"tensordot(a, b, 1)", 2, {2, 4}, {3, -5, 1, 7, 9, 4, -8, 1}},
+    {"tensordot(a, a, 2)", 0, {0}, {19}},
+    {"multi_dot([a, b, b.T])", 2, {2, 3}, {-33, -18, 25, -21, 36, 37}},
+    {"outer(a[0], b[:, 1])", 2, {3, 3}, {-4, -2, -0, -2, -1, -0, 0, 0, 0}},
+    {"kron(a, b[0])", 2, {2, 12}, {6,  -4, -0, 4,  3,  -2, -0, 2,  -0, 0, 0, -0,
+                                   -3, 2,  0,  -2, -6, 4,  0,  -4, -9, 6, 0, -6}},
+    {"matvec(a, b[:, 0])", 1, {2}, {3, 9}},
+    {"vecmat(a[1], b)", 1, {4}, {9, 4, -8, 1}},
+    {"matrix_power(a @ a.T, 3)", 2, {2, 2}, {509, -1228, -1228, 3272}},
+    {"dot(a, a.T) @ a - a", 2, {2, 3}, {-12, -12, -12, 21, 30, 39}},
+};
+
+static void test_graph_matmul__products_by_name(void **state)
+{
+    test_env *t = *state;
+    static const double left[] = {-2, -1, 0, 1, 2, 3};
+    static const double right[] = {-3, 2, 0, -2, 3, 1, -1, -3, 2, 0, -2, 3};
+    const char *const names[] = {"a", "b"};
+    kiln_array *a = NULL, *b = NULL;
+
+    OK(t,
+       kiln_array_from_host(t->ctx, KILN_FLOAT64, 2, (int64_t[]){2, 3}, left, NULL, &a, &t->err));
+    OK(t,
+       kiln_array_from_host(t->ctx, KILN_FLOAT64, 2, (int64_t[]){3, 4}, right, NULL, &b, &t->err));
+    for (size_t nth = 0; nth < COUNT(named_products); nth++) {
+        const struct named_product *n = &named_products[nth];
+        kiln_graph *g = NULL;
+        kiln_array *z = NULL;
+        double got[24];
+        OK(t, kiln_graph_parse(t->ctx, n->text, names, 2, NULL, &g, NULL, &t->err));
+        OK(t, kiln_call(g, &t->err, a, b, &z));
+        assert_int_equal(kiln_array_rank(z), n->rank);
+        for (int k = 0; k < n->rank; k++)
+            assert_int_equal(kiln_array_shape(z)[k], n->shape[k]);
+        graph_fetch(t, z, got, (size_t)kiln_array_size(z));
+        for (size_t k = 0; k < (size_t)kiln_array_size(z); k++)
+            CHECK(got[k] == n->values[k], "%s: element %zu is %g, not %g", n->text, k, got[k],
+                  n->values[k]);
+        kiln_array_release(z), kiln_graph_destroy(g);
+    }
+    kiln_array_release(a), kiln_array_release(b);
+}
+
+static void test_graph_matmul__einsum_of_nodes(void **state)
+{
+    test_env *t = *state;
+    const matrices a = draw(t, KILN_FLOAT32, 0, 5, 7), b = draw(t, KILN_FLOAT32, 0, 6, 7);
+    kiln_graph *g = graph_begin(t);
+    const kiln_node nodes[] = {kiln_graph_input(g, "a"), kiln_add(kiln_graph_input(g, "b"), 1)};
+    kiln_array *z = NULL;
+    double got[6];
+
+    kiln_graph_output(g, "z", kiln_einsum("ij,kj->k", nodes, 2));
+    OK(t, kiln_call(g, &t->err, a.array, b.array, &z));
+    graph_fetch(t, z, got, 6);
+    for (int k = 0; k < 6; k++) {
+        double want = 0;
+        for (int i = 0; i < 5; i++)
+            for (int j = 0; j < 7; j++)
+                want += a.at[i * 7 + j] * (b.at[k * 7 + j] + 1);
+        graph_near(got[k], want, 0, (size_t)k);
+    }
+    kiln_array_release(z), kiln_array_release(a.array), kiln_array_release(b.array);
+    kiln_graph_destroy(g);
+}
+
+/* Expressions that are wrong as they are written, or only of a (2, 3) and b (3, 4). */
+static void test_graph_matmul__refuses_named_products(void **state)
+{
+    static const struct {
+        const char *text;
+        kiln_status status;
+        const char *says;
+    } cases[] = {
+        {"einsum(\"ij,jk->ik, a, b)", KILN_ERR_SYNTAX, "has no end"},
+        {"einsum(a, b)", KILN_ERR_ARGUMENT, "a text in quotes"},
+        {"einsum(\"ij\")", KILN_ERR_ARGUMENT_COUNT, "einsum takes 2 to 17 arguments"},
+        {"\"ij\" + a", KILN_ERR_ARGUMENT, "a text stands where"},
+        {"multi_dot(a, b)", KILN_ERR_ARGUMENT_COUNT, "multi_dot takes 1 argument"},
+        {"multi_dot(a)", KILN_ERR_ARGUMENT, "a list of 1 to 16 arrays"},
+        {"tensordot(a, b, 0.5)", KILN_ERR_ARGUMENT, "a whole number"},
+        {"einsum(\"ij,jk->iz\", a, b)", KILN_ERR_SYNTAX, "einsum"},
+        {"einsum(\"ij,ij->i\", a, b)", KILN_ERR_SHAPE, "axis 0 of operand 2"},
+        {"einsum(\"i,ij->i\", a, b)", KILN_ERR_SHAPE, "term 1 names 1 axes, operand 1 has 2"},
+        {"inner(a, b)", KILN_ERR_SHAPE, "(2, 3) and (3, 4): the axes to sum over differ"},
+        {"dot(a, a)", KILN_ERR_SHAPE, "(2, 3) and (2, 3): the axes to sum over differ"},
+        {"tensordot(a, b, 3)", KILN_ERR_SHAPE, "more axes"},
+        {"tensordot(a, b, -1)", KILN_ERR_AXIS, "over -1 axes"},
+        {"matvec(a, b)", KILN_ERR_SHAPE, "the axes to sum over differ"},
+        {"vecmat(a, 2)", KILN_ERR_SHAPE, "two axes"},
+        {"multi_dot([a, a])", KILN_ERR_SHAPE, "columns do not meet rows"},
+        {"multi_dot([a])", KILN_ERR_ARGUMENT, "there must be two"},
+        {"matrix_power(a, 2)", KILN_ERR_SHAPE, "(2, 3) is no stack of square"},
+    };
+    test_env *t = *state;
+    const char *const names[] = {"a", "b"};
+    kiln_array *a = NULL, *b = NULL, *z = NULL;
+
+    OK(t, kiln_array_zeros(t->ctx, KILN_FLOAT32, 2, (int64_t[]){2, 3}, &a, &t->err));
+    OK(t, kiln_array_zeros(t->ctx, KILN_FLOAT32, 2, (int64_t[]){3, 4}, &b, &t->err));
+    for (size_t k = 0; k < COUNT(cases); k++) {
+        kiln_graph *g = NULL;
+        kiln_status status =
+            kiln_graph_parse(t->ctx, cases[k].text, names, 2, NULL, &g, NULL, &t->err);
+        if (status == KILN_OK)
+            status = kiln_call(g, &t->err, a, b, &z);
+        CHECK(status == cases[k].status && strstr(t->err.message, cases[k].says) != NULL, "%s: %s",
+              cases[k].text, t->err.message);
+        assert_null(z);
+        kiln_error_clear(&t->err);
+        kiln_graph_destroy(g);
+    }
+    kiln_array_release(a), kiln_array_release(b);
+}
+
 /* ---- what follows a product -------------------------------------------------------------------- */
 
 static double plain(double p, double c)
@@ -485,6 +618,9 @@ int main(int argc, char **argv)
         TEST(test_graph_matmul__errors),
         TEST(test_graph_matmul__prepared),
         TEST(test_graph_matmul__finishes_products),
+        TEST(test_graph_matmul__products_by_name),
+        TEST(test_graph_matmul__einsum_of_nodes),
+        TEST(test_graph_matmul__refuses_named_products),
     };
     return test_env_main(argc, argv, "test_graph_matmul", tests, COUNT(tests));
 }

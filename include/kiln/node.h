@@ -213,6 +213,15 @@ KILN_API kiln_node kiln_node_linalg1(const char *function, kiln_node a, size_t r
 KILN_API kiln_node kiln_node_linalg2(const char *function, kiln_node a, kiln_node b, size_t result,
                                      const char *file, int line);
 
+/**
+ * kiln_array_einsum() of `count` nodes (16 at most, ERR_ARGUMENT), whose shapes, dtypes and errors it has. Other products
+ * of arrays, "dot", "inner", "outer", "kron", "matvec", "vecmat", are recorded by kiln_node_linalg2().
+ */
+#define kiln_einsum(subscripts, nodes, count)                                                      \
+    kiln_node_einsum((subscripts), (nodes), (count), KILN_HERE)
+KILN_API kiln_node kiln_node_einsum(const char *subscripts, const kiln_node *operands, size_t count,
+                                    const char *file, int line);
+
 /* ---- custom kernels as nodes ----------------------------------------------------------------- */
 
 /**

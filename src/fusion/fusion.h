@@ -81,17 +81,27 @@ typedef struct kiln__opaque_value {
     int64_t shape[KILN_RANK_MAX];
 } kiln__opaque_value;
 
-enum { KILN__OPAQUE_OPERANDS = 3, KILN__OPAQUE_RESULTS = 3 };
+enum { KILN__OPAQUE_OPERANDS = 16, KILN__OPAQUE_RESULTS = 3 };
+
+/* What such a node has beside its operands, as numbers of its data. */
+typedef enum kiln__opaque_data {
+    KILN__OPAQUE_NONE,
+    KILN__OPAQUE_NUMBER, /* a whole number, written behind the operands */
+    KILN__OPAQUE_LIST,   /* nothing; its operands, of any number, are written as a list */
+    KILN__OPAQUE_TEXT    /* a text with its end, written before the operands, of any number */
+} kiln__opaque_data;
 
 /* An operation that a function does as a whole, between arrays that are stored: a matrix product by a
  * library. Whoever records such a node has the table of them, and knows how one is run. */
 typedef struct kiln__opaque {
     const char *name; /* for people: "matmul" */
-    int operand_count, result_count;
+    int operand_count, result_count; /* no operands: any number of them */
+    kiln__opaque_data data;
     const char *why; /* one line: who does it */
     /* The results' dtypes and shapes. ERR_DTYPE, ERR_SHAPE, ERR_AXIS. */
     kiln_status (*infer)(const struct kiln__opaque *o, const kiln__opaque_value *operands,
-                         const int64_t *data, kiln__opaque_value *results, kiln_error *err);
+                         size_t count, const int64_t *data, kiln__opaque_value *results,
+                         kiln_error *err);
     /* The same with an epilogue and perhaps one more operand, a number for each column, that is added
      * before it; NULL: there is none. */
     const struct kiln__opaque *(*finish)(kiln_epilogue epilogue, bool bias);

@@ -361,7 +361,7 @@ static uint32_t lower_opaque(kiln__build *b, uint32_t node)
         if (low->rank > 0)
             memcpy(values[k].shape, low->shape, (size_t)low->rank * sizeof low->shape[0]);
     }
-    kiln__check_resolved(b, node, o->infer(o, values, b->ir->data + n->data, results, &err), &err);
+    kiln__check_resolved(b, node, o->infer(o, values, n->operand_count, b->ir->data + n->data, results, &err), &err);
     const kiln__opaque_value *made = kiln__build_copy(b, results, sizeof results);
     const kiln__opaque_value *own = &made[n->result];
     kiln__low low = {.kind = KILN__LOW_CUSTOM,

@@ -47,7 +47,8 @@ kiln_status kiln__need_node(const kiln__parser *p, const kiln__parsed *v)
     static const char *const what[] = {[KILN__PARSED_TUPLE] = "a tuple",
                                        [KILN__PARSED_NONE] = "None",
                                        [KILN__PARSED_DTYPE] = "a dtype",
-                                       [KILN__PARSED_SHAPE] = "a shape"};
+                                       [KILN__PARSED_SHAPE] = "a shape",
+                                       [KILN__PARSED_TEXT] = "a text"};
     if (v->kind == KILN__PARSED_NODE)
         return KILN_OK;
     return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,

@@ -304,26 +304,82 @@ static kiln_status call_draw(kiln__parser *p, kiln__parsed_call *c, kiln_draw dr
     return KILN_OK;
 }
 
-/* A function that is done as a whole: matmul(), solve(), qr(). Of several results the value is a tuple. */
+/* What an operation has beside its operands, from the arguments that are no operands. `*first_out`: which
+ * argument is the first operand. */
+static kiln_status read_data(const kiln__parser *p, const kiln__parsed_call *c,
+                             kiln__opaque_given *given, int64_t *data, size_t *first_out)
+{
+    const size_t arity = (size_t)given->operation->operand_count;
+    const kiln__parsed *text = &c->arg[0];
+
+    *first_out = 0;
+    given->count = arity;
+    switch (given->operation->data) {
+    case KILN__OPAQUE_NONE:
+        return need_count(p, c, arity, arity);
+    case KILN__OPAQUE_LIST:
+        return need_count(p, c, 1, 1);
+    case KILN__OPAQUE_NUMBER:
+        KILN_CHECK(need_count(p, c, arity + 1, arity + 1));
+        given->data_count = 1;
+        return kiln__need_integer(p, &c->arg[arity], data);
+    case KILN__OPAQUE_TEXT:
+        break;
+    }
+    KILN_CHECK(need_count(p, c, 2, KILN__OPAQUE_OPERANDS + 1));
+    if (text->kind != KILN__PARSED_TEXT)
+        return kiln__parse_fail(p, text->at, text->width, KILN_ERR_ARGUMENT,
+                                "a text in quotes must stand here");
+    given->count = c->count - 1;
+    given->data_count = kiln__opaque_text(p->text + text->at + 1, text->width - 2, data);
+    *first_out = 1;
+    return given->data_count > 0 ? KILN_OK
+                                 : kiln__parse_fail(p, text->at, text->width, KILN_ERR_ARGUMENT,
+                                                    "this text is too long");
+}
+
+static kiln_status read_operands(kiln__parser *p, const kiln__parsed_call *c, size_t first,
+                                 kiln__opaque_given *given, kiln_node *operands)
+{
+    const kiln__parsed *list = &c->arg[0];
+
+    if (given->operation->data == KILN__OPAQUE_LIST) {
+        if (list->kind != KILN__PARSED_TUPLE || list->count == 0 ||
+            list->count > KILN__OPAQUE_OPERANDS)
+            return kiln__parse_fail(p, list->at, list->width, KILN_ERR_ARGUMENT,
+                                    "a list of 1 to %d arrays must stand here",
+                                    KILN__OPAQUE_OPERANDS);
+        given->count = list->count;
+        memcpy(operands, list->items, list->count * sizeof *operands);
+    } else {
+        for (size_t k = 0; k < given->count; k++) {
+            KILN_CHECK(kiln__need_node(p, &c->arg[first + k]));
+            operands[k] = c->arg[first + k].node;
+        }
+    }
+    operands[0] = kiln__graph_number(p->graph, operands[0]);
+    return KILN_OK;
+}
+
+/* A function that is done as a whole: matmul(), einsum(), qr(). Of several results the value is a tuple. */
 static kiln_status call_opaque(kiln__parser *p, const kiln__parsed_call *c, const kiln__opaque *o,
                                kiln__parsed *out)
 {
-    const size_t arity = (size_t)o->operand_count, results = (size_t)o->result_count;
+    const size_t results = (size_t)o->result_count;
     kiln_node operands[KILN__OPAQUE_OPERANDS];
+    int64_t data[KILN__OPAQUE_DATA_MAX];
+    kiln__opaque_given given = {.operation = o, .operands = operands, .data = data};
     kiln_node *items = kiln__tuple_new(p, results);
+    size_t first = 0;
 
     if (items == NULL)
         return kiln__fail_memory(p->err, results * sizeof *items);
-    KILN_CHECK(need_count(p, c, arity, arity));
+    KILN_CHECK(read_data(p, c, &given, data, &first));
     if (c->axis.width + c->dtype.width + c->keepdims.width != 0)
         return fail_call(p, c, KILN_ERR_NAME, "takes no axis, keepdims or dtype");
-    for (size_t k = 0; k < arity; k++) {
-        KILN_CHECK(kiln__need_node(p, &c->arg[k]));
-        operands[k] = c->arg[k].node;
-    }
-    operands[0] = kiln__graph_number(p->graph, operands[0]);
+    KILN_CHECK(read_operands(p, c, first, &given, operands));
     for (size_t k = 0; k < results; k++)
-        items[k] = kiln__opaque_node(o, operands, k, KILN__PLACE(c->at));
+        items[k] = kiln__opaque_node(&given, k, KILN__PLACE(c->at));
     if (results == 1) {
         kiln__set_node(out, items[0]);
         return KILN_OK;

@@ -139,9 +139,20 @@ void kiln__entry_destroy(void *entry); /* accepts NULL */
 
 /* The operation of that name; NULL where there is none. */
 const kiln__opaque *kiln__opaque_named(const char *name, size_t bytes);
-/* Record a result of it, from as many operands as it has. (record.c) */
-kiln_node kiln__opaque_node(const kiln__opaque *o, const kiln_node *operands, size_t result,
-                            const char *file, int line);
+/* What a node of it is made of. */
+typedef struct kiln__opaque_given {
+    const kiln__opaque *operation;
+    const kiln_node *operands;
+    size_t count;
+    const int64_t *data;
+    size_t data_count;
+} kiln__opaque_given;
+/* Record a result of it. (record.c) */
+kiln_node kiln__opaque_node(const kiln__opaque_given *given, size_t result, const char *file,
+                            int line);
+/* A text with its end as data; the number of items, 0 where it is too long. (record.c) */
+enum { KILN__OPAQUE_DATA_MAX = 64 };
+size_t kiln__opaque_text(const char *text, size_t bytes, int64_t data[KILN__OPAQUE_DATA_MAX]);
 
 /* Do a step of such an operation on `stream`. `values`: for each parameter the array that it is a view
  * of. */

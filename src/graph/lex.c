@@ -1,8 +1,8 @@
 /*
  * lex.c - expressions as tokens, and errors that point into them.
  *
- * Numbers are written as in Python: 12, 1_000, 0x1f, 0b101, 2.5e-3, 1.5j. The longest operator that
- * matches is taken.
+ * Numbers are written as in Python: 12, 1_000, 0x1f, 0b101, 2.5e-3, 1.5j. Texts stand in quotes of one kind and
+ * hold no such quote. The longest operator that matches is taken.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -37,8 +37,8 @@ kiln_status kiln__parse_fail(const kiln__parser *p, size_t at, size_t width, kil
     va_start(ap, fmt);
     vsnprintf(message, sizeof message, fmt, ap);
     va_end(ap);
-    return kiln__fail_at(p->err, status, p->text, at, width,
-                             "expression, column %zu: %s", at + 1, message);
+    return kiln__fail_at(p->err, status, p->text, at, width, "expression, column %zu: %s", at + 1,
+                         message);
 }
 
 kiln_status kiln__unexpected(const kiln__parser *p, const char *wanted)
@@ -148,6 +148,19 @@ static kiln_status lex_number(kiln__parser *p)
                             integer ? "this is no integer of 64 bits" : "this is no number");
 }
 
+/* A text as einsum's, up to the next quote of its kind. */
+static kiln_status lex_text(kiln__parser *p)
+{
+    kiln__token *t = &p->token;
+    const char *s = p->text + t->at, *end = strchr(s + 1, *s);
+
+    t->kind = KILN__TOKEN_TEXT;
+    t->width = end != NULL ? (size_t)(end - s) + 1 : strlen(s);
+    if (end == NULL)
+        return kiln__parse_fail(p, t->at, t->width, KILN_ERR_SYNTAX, "this text has no end");
+    return KILN_OK;
+}
+
 /* ---- tokens ---------------------------------------------------------------------------------- */
 
 kiln_status kiln__next_token(kiln__parser *p)
@@ -167,6 +180,8 @@ kiln_status kiln__next_token(kiln__parser *p)
     }
     if (kiln__is_digit(*s) || (*s == '.' && kiln__is_digit(s[1])))
         return lex_number(p);
+    if (*s == '"' || *s == '\'')
+        return lex_text(p);
     if (kiln__is_word_byte(*s)) {
         t->kind = KILN__TOKEN_NAME;
         while (kiln__is_word_byte(s[t->width]))

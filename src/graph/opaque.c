@@ -1,5 +1,5 @@
 /*
- * opaque.c - operations of graphs that a function does as a whole: matrix products and factorisations.
+ * opaque.c - operations of graphs that a function does as a whole: products of arrays and factorisations.
  *
  *     kiln_node_matmul, `a @ b`, `solve(a, b)` > a node of the table below
  *     planning > [infer: the function's own rules, of arrays without memory]
@@ -14,26 +14,27 @@
 typedef struct operation {
     kiln__opaque plan; /* first: a node has the address of it */
     kiln_status (*infer)(const struct operation *op, const kiln_array *const *operands,
-                         const int64_t *data, kiln__opaque_value *results, kiln_error *err);
-    kiln_status (*run)(const struct operation *op, const kiln_array *const *operands,
+                         size_t count, const int64_t *data, kiln__linalg_value *results,
+                         kiln_error *err);
+    kiln_status (*run)(const struct operation *op, const kiln_array *const *operands, size_t count,
                        const int64_t *data, kiln_stream *stream, kiln_array **outs,
                        kiln_error *err);
-    kiln__linalg_function function; /* of linear algebra */
+    int function;           /* kiln__linalg_function, kiln__tensor_function */
     kiln_epilogue epilogue; /* of a product, behind the bias that is operand 2, if there is one */
 } operation;
 
 /* ---- matrix products --------------------------------------------------------------------------- */
 
 static kiln_status infer_matmul(const operation *op, const kiln_array *const *operands,
-                                const int64_t *data, kiln__opaque_value *results, kiln_error *err)
+                                size_t count, const int64_t *data, kiln__linalg_value *results,
+                                kiln_error *err)
 {
-    (void)op;
-    (void)data;
+    (void)op, (void)count, (void)data;
     return kiln__matmul_infer(operands[0], operands[1], &results->dtype, &results->rank,
                               results->shape, err);
 }
 
-static kiln_status run_matmul(const operation *op, const kiln_array *const *operands,
+static kiln_status run_matmul(const operation *op, const kiln_array *const *operands, size_t count,
                               const int64_t *data, kiln_stream *stream, kiln_array **outs,
                               kiln_error *err)
 {
@@ -42,57 +43,78 @@ static kiln_status run_matmul(const operation *op, const kiln_array *const *oper
     (void)data;
     o.stream = stream;
     o.epilogue = op->epilogue;
-    o.bias = op->plan.operand_count > 2 ? operands[2] : NULL;
+    o.bias = count > 2 ? operands[2] : NULL;
     return kiln_matmul(operands[0], operands[1], &o, outs, err);
+}
+
+static kiln_status infer_tensor(const operation *op, const kiln_array *const *operands,
+                                size_t count, const int64_t *data, kiln__linalg_value *results,
+                                kiln_error *err)
+{
+    return kiln__tensor_infer((kiln__tensor_function)op->function, operands, count, data, results,
+                              err);
+}
+
+static kiln_status run_tensor(const operation *op, const kiln_array *const *operands, size_t count,
+                              const int64_t *data, kiln_stream *stream, kiln_array **outs,
+                              kiln_error *err)
+{
+    return kiln__tensor_run((kiln__tensor_function)op->function, operands, count, data, stream,
+                            outs, err);
 }
 
 /* ---- factorisations ----------------------------------------------------------------------------- */
 
 static kiln_status infer_linalg(const operation *op, const kiln_array *const *operands,
-                                const int64_t *data, kiln__opaque_value *results, kiln_error *err)
+                                size_t count, const int64_t *data, kiln__linalg_value *results,
+                                kiln_error *err)
 {
-    kiln__linalg_value values[KILN__OPAQUE_RESULTS];
-
-    (void)data;
-    KILN_CHECK(kiln__linalg_infer(op->function, operands, values, err));
-    for (int k = 0; k < op->plan.result_count; k++) {
-        results[k].dtype = values[k].dtype;
-        results[k].rank = values[k].rank;
-        memcpy(results[k].shape, values[k].shape, sizeof values[k].shape);
-    }
-    return KILN_OK;
+    (void)count, (void)data;
+    return kiln__linalg_infer((kiln__linalg_function)op->function, operands, results, err);
 }
 
-static kiln_status run_linalg(const operation *op, const kiln_array *const *operands,
+static kiln_status run_linalg(const operation *op, const kiln_array *const *operands, size_t count,
                               const int64_t *data, kiln_stream *stream, kiln_array **outs,
                               kiln_error *err)
 {
-    (void)data;
-    return kiln__linalg_run(op->function, operands, stream, outs, err);
+    (void)count, (void)data;
+    return kiln__linalg_run((kiln__linalg_function)op->function, operands, stream, outs, err);
 }
 
 /* ---- the table ----------------------------------------------------------------------------------- */
 
-static kiln_status infer(const kiln__opaque *o, const kiln__opaque_value *values,
+static kiln_status infer(const kiln__opaque *o, const kiln__opaque_value *values, size_t count,
                          const int64_t *data, kiln__opaque_value *results, kiln_error *err);
-
 static const kiln__opaque *finish(kiln_epilogue epilogue, bool bias);
 
 #define MATMUL(operands, what, finish, epilogue)                                                   \
     {                                                                                              \
-        {"matmul", operands, 1, "a matrix product" what ", by a library where there is one",       \
-         infer,    finish},                                                                        \
-            infer_matmul, run_matmul, KILN__LINALG_COUNT, epilogue                                 \
+        {"matmul",                                                                                 \
+         operands,                                                                                 \
+         1,                                                                                        \
+         KILN__OPAQUE_NONE,                                                                        \
+         "a matrix product" what ", by a library where there is one",                              \
+         infer,                                                                                    \
+         finish},                                                                                  \
+            infer_matmul, run_matmul, 0, epilogue                                                  \
     }
+#define TENSOR(name, operands, data)                                                               \
+    {{#name, operands, 1, KILN__OPAQUE_##data, "made of matrix products and kernels", infer,       \
+      NULL},                                                                                       \
+     infer_tensor,                                                                                 \
+     run_tensor,                                                                                   \
+     KILN__TENSOR_##name,                                                                          \
+     KILN_EPILOGUE_NONE},
 #define LINALG(name, operands, results)                                                            \
-    {{#name, operands, results, "a factorisation, by a library or by kernels of kiln's own",       \
-      infer, NULL},                                                                                \
+    {{#name, operands, results, KILN__OPAQUE_NONE,                                                 \
+      "a factorisation, by a library or by kernels of kiln's own", infer, NULL},                   \
      infer_linalg,                                                                                 \
      run_linalg,                                                                                   \
      KILN__LINALG_##name,                                                                          \
      KILN_EPILOGUE_NONE},
 static const operation operations[] = {MATMUL(2, "", finish, KILN_EPILOGUE_NONE),
-                                       KILN__LINALG_FUNCTIONS(LINALG)};
+                                       KILN__TENSOR_FUNCTIONS(TENSOR)
+                                           KILN__LINALG_FUNCTIONS(LINALG)};
 
 /* What a matmul becomes with what follows it: by epilogue, and whether there is a bias. */
 static const operation finished[][2] = {
@@ -120,24 +142,32 @@ const kiln__opaque *kiln__opaque_named(const char *name, size_t bytes)
 /* Bytes of the header of an array that was never made, of any rank. */
 enum { HEADER_BYTES = sizeof(kiln_array) + 2 * KILN_RANK_MAX * sizeof(int64_t) };
 
-static kiln_status infer(const kiln__opaque *o, const kiln__opaque_value *values,
+static kiln_status infer(const kiln__opaque *o, const kiln__opaque_value *values, size_t count,
                          const int64_t *data, kiln__opaque_value *results, kiln_error *err)
 {
     const operation *op = (const operation *)(const void *)o;
     _Alignas(16) unsigned char headers[KILN__OPAQUE_OPERANDS][(HEADER_BYTES + 15) / 16 * 16];
     const kiln_array *operands[KILN__OPAQUE_OPERANDS];
+    kiln__linalg_value made[KILN__OPAQUE_RESULTS];
     int64_t strides[KILN_RANK_MAX];
 
     memset(headers, 0, sizeof headers);
+    memset(made, 0, sizeof made);
     memset(results, 0, KILN__OPAQUE_RESULTS * sizeof *results);
-    for (int k = 0; k < o->operand_count; k++) {
+    for (size_t k = 0; k < count; k++) {
         const kiln__opaque_value *v = &values[k];
         kiln__strides_ordered(v->rank, v->shape, NULL, kiln_dtype_size(v->dtype), strides);
         kiln_array *header = (kiln_array *)(void *)headers[k];
         kiln__array_header(header, NULL, v->dtype, v->rank, v->shape, strides);
         operands[k] = header;
     }
-    return op->infer(op, operands, data, results, err);
+    KILN_CHECK(op->infer(op, operands, count, data, made, err));
+    for (int k = 0; k < o->result_count; k++) {
+        results[k].dtype = made[k].dtype;
+        results[k].rank = made[k].rank;
+        memcpy(results[k].shape, made[k].shape, sizeof results[k].shape);
+    }
+    return KILN_OK;
 }
 
 /* ---- a step -------------------------------------------------------------------------------------- */
@@ -170,8 +200,8 @@ kiln_status kiln__opaque_run(const kiln__step *step, kiln_array *const *values, 
     kiln_status status = make_views(step, values, views, err);
 
     if (status == KILN_OK)
-        status = op->run(op, (const kiln_array *const *)views, step->data, stream,
-                         views + step->input_count, err);
+        status = op->run(op, (const kiln_array *const *)views, step->input_count, step->data,
+                         stream, views + step->input_count, err);
     release(views);
     return status;
 }
@@ -190,7 +220,7 @@ static kiln_status run_prepared(void *state, kiln_stream *stream, kiln_error *er
 {
     prepared *p = state;
 
-    return p->op->run(p->op, (const kiln_array *const *)p->views, p->data, stream,
+    return p->op->run(p->op, (const kiln_array *const *)p->views, p->input_count, p->data, stream,
                       p->views + p->input_count, err);
 }
 

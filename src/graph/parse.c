@@ -5,7 +5,7 @@
  *     unary      := ('+' | '-' | '~') unary | power
  *     power      := postfix ['**' unary]
  *     postfix    := primary ('[' subscript ']' | '.' name ['(' arguments ')'])*
- *     primary    := number | name | name '(' arguments ')' | '(' values ')' | '[' values ']'
+ *     primary    := number | text | name | name '(' arguments ')' | '(' values ')' | '[' values ']'
  *
  * Unary operators bind tighter than all binary operators but `**`, which binds tighter than the
  * unary operator on its left and takes a unary on its right: -x**-2 is -(x**(-2)).
@@ -298,6 +298,9 @@ static kiln_status parse_primary(kiln__parser *p, kiln__parsed *out)
     memset(out, 0, sizeof *out);
     if (p->token.kind == KILN__TOKEN_NUMBER) {
         kiln__set_node(out, p->token.number);
+        KILN_CHECK(kiln__next_token(p));
+    } else if (p->token.kind == KILN__TOKEN_TEXT) {
+        out->kind = KILN__PARSED_TEXT;
         KILN_CHECK(kiln__next_token(p));
     } else if (kiln__is_word(p, "not")) {
         return kiln__parse_fail(p, at, 3, KILN_ERR_SYNTAX,

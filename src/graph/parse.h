@@ -18,6 +18,7 @@ typedef enum kiln__token_kind {
     KILN__TOKEN_END,
     KILN__TOKEN_NAME,
     KILN__TOKEN_NUMBER,
+    KILN__TOKEN_TEXT, /* with its quotes */
     KILN__TOKEN_MARK
 } kiln__token_kind;
 
@@ -34,7 +35,8 @@ typedef enum kiln__parsed_kind {
     KILN__PARSED_TUPLE, /* of several nodes: (1, 2), divmod(x, y) */
     KILN__PARSED_NONE,
     KILN__PARSED_DTYPE,
-    KILN__PARSED_SHAPE /* of the array `node`: x.shape */
+    KILN__PARSED_SHAPE, /* of the array `node`: x.shape */
+    KILN__PARSED_TEXT   /* in quotes, which `at` and `width` include */
 } kiln__parsed_kind;
 
 enum { KILN__TUPLE_MAX = 64, KILN__NAMES_MAX = 256, KILN__DEPTH_MAX = 100 };

@@ -398,18 +398,53 @@ kiln_node kiln_node_reduction(kiln_reduction *op, const kiln_node *inputs, size_
 
 /* ---- opaque operations ------------------------------------------------------------------------- */
 
-kiln_node kiln__opaque_node(const kiln__opaque *o, const kiln_node *operands, size_t result,
-                            const char *file, int line)
+kiln_node kiln__opaque_node(const kiln__opaque_given *given, size_t result, const char *file,
+                            int line)
 {
-    const place at = {o->name, file, line};
-    const kiln__node node = {.kind = KILN__NODE_OPAQUE, .kernel = o, .result = (uint32_t)result};
-    return add(&node, operands, (size_t)o->operand_count, NULL, 0, &at);
+    const place at = {given->operation->name, file, line};
+    const kiln__node node = {
+        .kind = KILN__NODE_OPAQUE, .kernel = given->operation, .result = (uint32_t)result};
+    return add(&node, given->operands, given->count, given->data, given->data_count, &at);
+}
+
+size_t kiln__opaque_text(const char *text, size_t bytes, int64_t data[KILN__OPAQUE_DATA_MAX])
+{
+    const size_t count = bytes / sizeof *data + 1;
+
+    if (count > KILN__OPAQUE_DATA_MAX)
+        return 0;
+    memset(data, 0, count * sizeof *data);
+    memcpy(data, text, bytes);
+    return count;
 }
 
 kiln_node kiln_node_matmul(kiln_node a, kiln_node b, const char *file, int line)
 {
     const kiln_node operands[] = {a, b};
-    return kiln__opaque_node(kiln__opaque_named("matmul", 6), operands, 0, file, line);
+    const kiln__opaque_given given = {kiln__opaque_named("matmul", 6), operands, 2, NULL, 0};
+    return kiln__opaque_node(&given, 0, file, line);
+}
+
+kiln_node kiln_node_einsum(const char *subscripts, const kiln_node *operands, size_t count,
+                           const char *file, int line)
+{
+    const place at = {"einsum", file, line};
+    int64_t data[KILN__OPAQUE_DATA_MAX];
+    kiln_graph *graph = operands != NULL ? home(operands, count) : NULL;
+
+    if (graph == NULL)
+        return without_graph(&at);
+    if (subscripts == NULL)
+        return fault(graph, &at, KILN_ERR_NULL, "`subscripts` is NULL");
+    const size_t data_count = kiln__opaque_text(subscripts, strlen(subscripts), data);
+    if (data_count == 0 || count > KILN__OPAQUE_OPERANDS)
+        return fault(graph, &at, KILN_ERR_ARGUMENT, "%s has more than %d %s",
+                     data_count == 0 ? "the text" : "it",
+                     data_count == 0 ? (int)sizeof data - 1 : KILN__OPAQUE_OPERANDS,
+                     data_count == 0 ? "bytes" : "operands");
+    const kiln__opaque_given given = {kiln__opaque_named("einsum", 6), operands, count, data,
+                                      data_count};
+    return kiln__opaque_node(&given, 0, file, line);
 }
 
 /* A function of linear algebra by its name. */
@@ -425,13 +460,14 @@ static kiln_node add_linalg(const char *function, const kiln_node *operands, int
         return without_graph(&at);
     if (function == NULL)
         return fault(graph, &at, KILN_ERR_NULL, "the name of the function is NULL");
-    if (o == NULL || o->operand_count != count)
+    if (o == NULL || o->operand_count != count || o->data != KILN__OPAQUE_NONE)
         return fault(graph, &at, KILN_ERR_NAME, "there is no function `%.60s` of %d array%s",
                      function, count, count == 1 ? "" : "s");
     if (result >= (size_t)o->result_count)
         return fault(graph, &at, KILN_ERR_ARGUMENT, "there is no result %zu; %s has %d", result,
                      o->name, o->result_count);
-    return kiln__opaque_node(o, operands, result, file, line);
+    const kiln__opaque_given given = {o, operands, (size_t)count, NULL, 0};
+    return kiln__opaque_node(&given, result, file, line);
 }
 
 kiln_node kiln_node_linalg1(const char *function, kiln_node a, size_t result, const char *file,

@@ -341,7 +341,7 @@ static kiln_status decide_dtype(einsum *w, const kiln_array *const *arrays, kiln
     for (int k = 1; k < w->e.count; k++)
         (void)kiln__promote(dtype, arrays[k]->dtype, &dtype);
     if (w->o.dtype == KILN_DTYPE_NONE)
-        w->o.dtype = dtype == KILN_INT8 ? KILN_INT32 : dtype;
+        w->o.dtype = kiln__product_dtype(dtype);
     if (!kiln__product_fits(dtype, w->o.dtype))
         return kiln__fail(err, KILN_ERR_DTYPE, "einsum: a product of %s cannot be %s",
                           kiln_dtype_name(dtype), kiln_dtype_name(w->o.dtype));

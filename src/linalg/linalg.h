@@ -12,6 +12,7 @@
  *     tile.c          its inner loop
  *     tensor.c        products of arrays of any rank; chain.c: of more than two matrices
  *     einsum.c        sums of products by the names of axes
+ *     infer.c         both by their names, for graphs
  *     solve.c         equations, inverses, determinants; factor.c: QR, eigenvalues, singular values
  *     solver.c        what they have in common: a call on a stack of matrices
  *     named.c         functions by their names, for graphs
@@ -107,6 +108,9 @@ kiln__view kiln__view_of(int64_t rows, int64_t columns, const kiln__side *side, 
  * m, n, k and the stack of `p`. ERR_SHAPE. (product.c) */
 kiln_status kiln__product_shape(const kiln_array *a, const kiln_array *b, kiln__product *p,
                                 int *rank_out, int64_t *shape, kiln_error *err);
+
+/* The dtype of a product of `in` where nothing else is asked for. (matmul.c) */
+kiln_dtype kiln__product_dtype(kiln_dtype in);
 
 /* What kiln_matmul() without options gives for operands of which only dtypes and shapes are looked at.
  * ERR_SHAPE. (matmul.c) */
@@ -229,6 +233,35 @@ kiln_status kiln__linalg_infer(kiln__linalg_function function, const kiln_array 
 /* Call it; `outs` as those of the public function. */
 kiln_status kiln__linalg_run(kiln__linalg_function function, const kiln_array *const *operands,
                              kiln_stream *stream, kiln_array **outs, kiln_error *err);
+
+/* X(name, operands, data): products of arrays of any rank; operands 0: any number; data: what else there is. */
+#define KILN__TENSOR_FUNCTIONS(X)                                                                  \
+    X(dot, 2, NONE)                                                                                \
+    X(inner, 2, NONE)                                                                              \
+    X(outer, 2, NONE)                                                                              \
+    X(kron, 2, NONE)                                                                               \
+    X(matvec, 2, NONE)                                                                             \
+    X(vecmat, 2, NONE)                                                                             \
+    X(tensordot, 2, NUMBER)                                                                        \
+    X(matrix_power, 1, NUMBER)                                                                     \
+    X(multi_dot, 0, LIST)                                                                          \
+    X(einsum, 0, TEXT)
+
+typedef enum kiln__tensor_function {
+#define KILN__TENSOR_VALUE(name, operands, data) KILN__TENSOR_##name,
+    KILN__TENSOR_FUNCTIONS(KILN__TENSOR_VALUE)
+#undef KILN__TENSOR_VALUE
+        KILN__TENSOR_COUNT
+} kiln__tensor_function;
+
+/* As above. `data`: of tensordot how many axes are summed, of matrix_power the exponent, of einsum the text
+ * with its end. (infer.c) */
+kiln_status kiln__tensor_infer(kiln__tensor_function function, const kiln_array *const *operands,
+                               size_t count, const int64_t *data, kiln__linalg_value *out,
+                               kiln_error *err);
+kiln_status kiln__tensor_run(kiln__tensor_function function, const kiln_array *const *operands,
+                             size_t count, const int64_t *data, kiln_stream *stream,
+                             kiln_array **out, kiln_error *err);
 
 /* ---- the host's libraries (host.c) ----------------------------------------------------------- */
 

@@ -32,8 +32,7 @@ bool kiln__product_fits(kiln_dtype in, kiln_dtype out)
     return out == in || (out == KILN_FLOAT32 && (in == KILN_FLOAT16 || in == KILN_BFLOAT16));
 }
 
-/* The dtype of a product of `in` where nothing else is asked for. */
-static kiln_dtype natural_dtype(kiln_dtype in)
+kiln_dtype kiln__product_dtype(kiln_dtype in)
 {
     return in == KILN_INT8 ? KILN_INT32 : in;
 }
@@ -45,7 +44,7 @@ kiln_status kiln__matmul_infer(const kiln_array *a, const kiln_array *b, kiln_dt
 
     memset(&p, 0, sizeof p);
     (void)kiln__promote(a->dtype, b->dtype, &p.in);
-    *dtype_out = natural_dtype(p.in);
+    *dtype_out = kiln__product_dtype(p.in);
     return kiln__product_shape(a, b, &p, rank_out, shape, err);
 }
 
@@ -57,7 +56,7 @@ static kiln_status decide_dtypes(matmul *w, const kiln_array *given, kiln_error 
     (void)kiln__promote(w->a->dtype, w->b->dtype, &p->in);
     p->out = given != NULL                 ? given->dtype
              : o->dtype != KILN_DTYPE_NONE ? o->dtype
-                                           : natural_dtype(p->in);
+                                           : kiln__product_dtype(p->in);
     if (o->dtype != KILN_DTYPE_NONE && o->dtype != p->out)
         return kiln__fail(err, KILN_ERR_DTYPE, "matmul: `dtype` is %s, but `*out` has %s",
                           kiln_dtype_name(o->dtype), kiln_dtype_name(p->out));
