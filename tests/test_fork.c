@@ -45,6 +45,7 @@ static struct {
     kiln_reduction *sum;
     kiln_scan *scan;
     kiln_row *row;
+    kiln_filter *filter;
     kiln_launch *launch;
     kiln_graph *graph, *open;
     kiln_node node;
@@ -75,6 +76,7 @@ typedef struct outputs {
     kiln_reduction *sum;
     kiln_scan *scan;
     kiln_row *row;
+    kiln_filter *filter;
     kiln_launch *launch;
     kiln_graph *graph;
     kiln_prefetch *ahead;
@@ -347,6 +349,17 @@ static const kiln_raw_call_options one_thread = {
     A(kiln_scan_source, (o.scan, XY, NULL, &t.text, &err))                                         \
     A(kiln_scan_prefetch, (o.scan, XY, NULL, &t.ahead, &err))                                      \
     A(kiln_array_scan, (KILN_SCAN_CUMSUM, o.x, NULL, 0, &t.array, &err))                           \
+    A(kiln_filter_create, (o.ctx, "T x", "int64 n", "x > 0", "", NULL, &t.filter, &err))           \
+    A(kiln_filter_run, (o.filter, XY, NULL, &err))                                                 \
+    A(kiln_filter_prepare, (o.filter, XY, NULL, &t.launch, &err))                                  \
+    A(kiln_filter_source, (o.filter, XY, NULL, &t.text, &err))                                     \
+    A(kiln_filter_prefetch, (o.filter, XY, NULL, &t.ahead, &err))                                  \
+    A(kiln_array_first, (o.x, o.x, &t.array, &err))                                                \
+    A(kiln_array_compress, (o.x, o.x, &t.array, &t.second, &err))                                  \
+    A(kiln_array_flatnonzero, (o.x, &t.array, &t.second, &err))                                    \
+    A(kiln_array_nonzero, (o.x, &t.array, &t.second, &err))                                        \
+    A(kiln_array_argwhere, (o.x, &t.array, &t.second, &err))                                       \
+    A(kiln_array_place, (o.x, o.x, o.z, &err))                                                     \
     A(kiln_module_create, (o.ctx, module_text, NULL, &t.module, &err))                             \
     A(kiln_module_create_from_image, (o.ctx, "", 0, NULL, &t.module, &err))                        \
     A(kiln_module_create_from_file, (o.ctx, npy_path, NULL, &t.module, &err))                      \
@@ -378,6 +391,7 @@ static const kiln_raw_call_options one_thread = {
     B(kiln_reduction_destroy, (o.sum))                                                             \
     B(kiln_scan_destroy, (o.scan))                                                                 \
     B(kiln_row_destroy, (o.row))                                                                   \
+    B(kiln_filter_destroy, (o.filter))                                                             \
     B(kiln_raw_destroy, (o.raw))                                                                   \
     B(kiln_program_destroy, (o.program))                                                           \
     B(kiln_module_destroy, (o.module))                                                             \
@@ -618,6 +632,7 @@ static void make_all(void)
         kiln_reduction_create(o.ctx, "T x", "T y", "x", "a + b", "y = a", "0", NULL, &o.sum, NULL));
     MUST(kiln_scan_create(o.ctx, "T x", "T y", "x", "a + b", "y = a", "0", NULL, &o.scan, NULL));
     MUST(kiln_row_create(o.ctx, "T x", "T y", &stage, 1, "y = x / s", NULL, &o.row, NULL));
+    MUST(kiln_filter_create(o.ctx, "T x", "int64 n", "x > 0", "", NULL, &o.filter, NULL));
     xy[0] = warm[0] = kiln_arg_array(o.x);
     xy[1] = kiln_arg_array(o.z);
     MUST(kiln_elementwise_prepare(o.loop, xy, 2, NULL, &o.launch, NULL));
@@ -655,6 +670,7 @@ static void release_all(void)
     kiln_reduction_destroy(o.sum);
     kiln_scan_destroy(o.scan);
     kiln_row_destroy(o.row);
+    kiln_filter_destroy(o.filter);
     kiln_graph_destroy(o.graph);
     kiln_graph_destroy(o.open);
     kiln_event_destroy(o.event);

@@ -68,7 +68,8 @@ static const struct {
 } members[] = {{&kiln__family_loop, END_OF(loop, along)},
                {&kiln__family_reduction, END_OF(reduction, lanes)},
                {&kiln__family_scan, END_OF(scan, lanes)},
-               {&kiln__family_row, END_OF(row, stage)}};
+               {&kiln__family_row, END_OF(row, stage)},
+               {&kiln__family_filter, END_OF(filter, plain_i)}};
 
 /* Whether byte `k` of a variant stands in its text: all do but dtypes, which another field of a line
  * has, and what a parameter that is not raw, or in no window, does not have. Of two parameters the

@@ -19,6 +19,7 @@
 SAME_CREATE(kiln_reduction_options);
 SAME_CREATE(kiln_scan_options);
 SAME_CREATE(kiln_row_options);
+SAME_CREATE(kiln_filter_options);
 SAME(name, kiln_graph_options);
 
 #define SAME_CALL(field, type)                                                                     \
@@ -27,6 +28,7 @@ SAME(name, kiln_graph_options);
 SAME_CALL(stream, kiln_elementwise_call_options);
 SAME_CALL(stream, kiln_scan_call_options);
 SAME_CALL(stream, kiln_row_call_options);
+SAME_CALL(stream, kiln_filter_call_options);
 SAME_CALL(stream, kiln_graph_call_options);
 SAME_CALL(stream, kiln_matmul_options);
 SAME_CALL(stream, kiln_sort_options);
@@ -82,6 +84,9 @@ static void test_options__start_empty_within_their_size(void **state)
     CHECK_INIT(kiln_scan_call_options, kiln_scan_call_options_init, KILN_SCAN_CALL_OPTIONS_INIT);
     CHECK_INIT(kiln_row_options, kiln_row_options_init, KILN_ROW_OPTIONS_INIT);
     CHECK_INIT(kiln_row_call_options, kiln_row_call_options_init, KILN_ROW_CALL_OPTIONS_INIT);
+    CHECK_INIT(kiln_filter_options, kiln_filter_options_init, KILN_FILTER_OPTIONS_INIT);
+    CHECK_INIT(kiln_filter_call_options, kiln_filter_call_options_init,
+               KILN_FILTER_CALL_OPTIONS_INIT);
 }
 
 #define ZEROS(call, macro) FAILS(t, KILN_ERR_ARGUMENT, call, "struct_size 0", "begin with " macro)
@@ -203,12 +208,34 @@ static void test_options__of_zeros_are_refused_by_calls_as_well(void **state)
     kiln_array_release(x);
 }
 
+static void test_options__of_zeros_are_refused_by_filters(void **state)
+{
+    const kiln_filter_options filter_zero = {0};
+    const kiln_filter_call_options call_zero = {0};
+    test_env *t = *state;
+    kiln_filter *filter = NULL;
+    kiln_array *x = NULL, *y = NULL, *count = NULL;
+
+    ZEROS(kiln_filter_create(t->ctx, "T x", "T y, int64 count", "x > 0", "y = x", &filter_zero,
+                             &filter, &t->err),
+          "KILN_FILTER_OPTIONS_INIT");
+    OK(t, kiln_filter_create(t->ctx, "T x", "T y, int64 count", "x > 0", "y = x", NULL, &filter,
+                             &t->err));
+    OK(t, kiln_array_ones(t->ctx, KILN_FLOAT32, 1, (int64_t[]){3}, &x, &t->err));
+    ZEROS(kiln_call_with(filter, &call_zero, &t->err, x, &y, &count),
+          "KILN_FILTER_CALL_OPTIONS_INIT");
+    assert_null(y);
+    kiln_filter_destroy(filter);
+    kiln_array_release(x);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_options__start_empty_within_their_size),
         TEST(test_options__of_zeros_are_answered_with_the_macro_to_use),
         TEST(test_options__of_zeros_are_refused_by_calls_as_well),
+        TEST(test_options__of_zeros_are_refused_by_filters),
     };
     return test_env_main(argc, argv, "test_options", tests, COUNT(tests));
 }

@@ -120,7 +120,9 @@ static void run_program(test_env *t, kiln_context *ctx)
     kiln_elementwise *op = NULL;
     kiln_reduction *norm = NULL;
     kiln_scan *sum = NULL;
+    kiln_filter *positive = NULL;
     kiln_array *x = NULL, *turned = NULL, *z = NULL, *w = NULL, *y = NULL, *s = NULL, *m = NULL;
+    kiln_array *kept = NULL, *count = NULL;
     kiln_scan_call_options along = KILN_SCAN_CALL_OPTIONS_INIT;
 
     OK(t, kiln_array_full(ctx, KILN_FLOAT32, 2, shape, 2, &x, &t->err));
@@ -138,12 +140,16 @@ static void run_program(test_env *t, kiln_context *ctx)
     along.flags = KILN_SCAN_REVERSE;
     const kiln_arg args[] = {kiln_arg_array(x), kiln_arg_out(&s)};
     OK(t, kiln_scan_run(sum, args, COUNT(args), &along, &t->err));
+    OK(t, kiln_filter_create(ctx, "T x", "T y, int64 count", "x > 0", "y = x", NULL, &positive,
+                             &t->err));
+    OK(t, kiln_call(positive, &t->err, turned, &kept, &count));
     run_rows(t, ctx, x);
     run_graph(t, ctx, x);
+    kiln_filter_destroy(positive);
     kiln_scan_destroy(sum);
     kiln_reduction_destroy(norm);
     kiln_elementwise_destroy(op);
-    kiln_array *const all[] = {x, turned, z, w, y, s, m};
+    kiln_array *const all[] = {x, turned, z, w, y, s, m, kept, count};
     for (size_t k = 0; k < COUNT(all); k++)
         kiln_array_release(all[k]);
 }

@@ -47,6 +47,7 @@
 #include "kiln/reduction.h"
 #include "kiln/row.h"
 #include "kiln/scan.h"
+#include "kiln/select.h"
 
 /**
  * kiln_call(op, err, arguments...): run `op` with default options.

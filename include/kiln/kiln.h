@@ -34,6 +34,7 @@
 #include "kiln/row.h"
 #include "kiln/scan.h"
 #include "kiln/sort.h"
+#include "kiln/select.h"
 #include "kiln/stream.h"
 
 #endif

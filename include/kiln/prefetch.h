@@ -35,6 +35,7 @@
 #include "kiln/reduction.h"
 #include "kiln/row.h"
 #include "kiln/scan.h"
+#include "kiln/select.h"
 
 /** A compilation that was started in advance. */
 typedef struct kiln_prefetch kiln_prefetch;
@@ -65,6 +66,12 @@ KILN_API KILN_NODISCARD kiln_status kiln_scan_prefetch(kiln_scan *op, const kiln
                                                        size_t arg_count,
                                                        const kiln_scan_call_options *opts,
                                                        kiln_prefetch **out, kiln_error *err);
+
+/** The same for kiln_filter_run(). */
+KILN_API KILN_NODISCARD kiln_status kiln_filter_prefetch(kiln_filter *op, const kiln_arg *args,
+                                                         size_t arg_count,
+                                                         const kiln_filter_call_options *opts,
+                                                         kiln_prefetch **out, kiln_error *err);
 
 /** The same for kiln_array_op() into a new output. */
 KILN_API KILN_NODISCARD kiln_status kiln_array_op_prefetch(

@@ -88,6 +88,17 @@ static bool is_post_input(const emitter *e, size_t p)
     return is_walking(e, p) && e->def->params[p].late;
 }
 
+/* One element that a call reads, or writes. */
+static bool is_one_input(const emitter *e, size_t p)
+{
+    return is_one(e, p) && !e->def->params[p].output;
+}
+
+static bool is_one_output(const emitter *e, size_t p)
+{
+    return is_one(e, p) && e->def->params[p].output;
+}
+
 static bool is_result(const emitter *e, size_t p)
 {
     return is_walking(e, p) && e->def->params[p].output;
@@ -178,7 +189,7 @@ static const struct {
 } param_lists[] = {
     {"scalars", is_scalar},           {"raws", is_raw},
     {"pointers", is_pointer},
-    {"ones", is_one},
+    {"ones", is_one_input},           {"counts", is_one_output},
     {"walking", is_walking},          {"registers", is_register},
     {"loaded", is_loaded},            {"stored", is_stored},
     {"tiles", is_tile},               {"skewed", is_skewed},

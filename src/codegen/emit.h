@@ -149,6 +149,7 @@ int kiln__emit_axis(emitter *e, const char *list, size_t bytes, int nth);
 void kiln__emit_slots(const emitter *e, slot_list *l);
 void kiln__loop_slots(const emitter *e, slot_list *l);
 void kiln__reduce_slots(const emitter *e, slot_list *l);
+void kiln__filter_slots(const emitter *e, slot_list *l);
 void kiln__row_slots(const emitter *e, slot_list *l);
 
 /* Move to item `nth` of the slots in e->slots: 1; 0 at the end. Its parameter, axis or numbering becomes

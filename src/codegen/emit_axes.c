@@ -174,6 +174,14 @@ void kiln__reduce_slots(const emitter *e, slot_list *l)
     add_axes(l, divided_axes(e), KILN__SLOT_DIVISOR, 0, divisor);
 }
 
+/* The same of a filter. */
+void kiln__filter_slots(const emitter *e, slot_list *l)
+{
+    if (e->def->uses_indexer)
+        add_slot(l, KILN__SLOT_INDEXER, 0, 0, 8 + 8 * (size_t)e->v->indexer_rank);
+    kiln__reduce_slots(e, l);
+}
+
 /* The same of a row program. */
 void kiln__row_slots(const emitter *e, slot_list *l)
 {

@@ -254,7 +254,9 @@ static kiln_status read_access(reading *r, size_t p, const char *word, size_t wi
             continue;
         if (param->raw && a != KILN__ACCESS_SCALAR)
             return blame(r, word, width, "this parameter is raw and cannot be");
-        if (param->output && (a == KILN__ACCESS_SCALAR || a == KILN__ACCESS_ONE))
+        if (param->output &&
+            (a == KILN__ACCESS_SCALAR ||
+             (a == KILN__ACCESS_ONE && (r->def->family->accesses >> a & 1) == 0)))
             return blame(r, word, width, "an output cannot be");
         r->v->access[p] = (uint8_t)a;
         return KILN_OK;

@@ -15,6 +15,7 @@
  * reduction.c    kiln_reduction: axes, shapes, the public functions
  * reduce_ops.c   named reductions and scans
  * scan.c         kiln_scan: the axis, shapes, the public functions
+ * filter.c       kiln_filter: shapes, the public functions
  * row.c          kiln_row: rows, shapes, the public functions
  * resolve.c      from arguments to a plan, for all families
  * overlap.c      outputs that share memory with inputs
@@ -43,6 +44,7 @@
 #include "kiln/reduction.h"
 #include "kiln/row.h"
 #include "kiln/scan.h"
+#include "kiln/select.h"
 
 #define KILN__KERNEL_MAGIC 0x6b6bu
 #define KILN__KERNEL_DEAD 0xdeadu
@@ -52,6 +54,13 @@ typedef struct kiln__bound kiln__bound;
 
 /* ---- recipes -------------------------------------------------------------------------------- */
 
+/* Whose shape an output has. */
+enum kiln__shape_of {
+    KILN__SHAPE_LOOP,    /* that of the inputs' broadcast */
+    KILN__SHAPE_RESULTS, /* that of a family's results (resolve.h) */
+    KILN__SHAPE_CALL     /* one element for the whole call */
+};
+
 /* What a recipe holds of one argument: enough to recognise the same layout again. */
 typedef struct kiln__recipe_arg {
     uint8_t kind;        /* kiln_arg_kind; KILN_ARG_OUT only for outputs still to be allocated */
@@ -59,7 +68,7 @@ typedef struct kiln__recipe_arg {
     uint8_t rank;        /* of an array */
     uint8_t align;       /* address modulo 16 */
     bool output, raw;
-    bool row; /* an output that has the shape of results and not the loop's (resolve.h) */
+    uint8_t row; /* kiln__shape_of, of outputs */
     const int64_t *dims; /* rank extents, then rank strides; points into the recipe */
     int64_t low, high;   /* bytes touched, relative to the first element: [low, high) */
     uint64_t layout;     /* kiln_array.layout */
@@ -263,6 +272,9 @@ struct kiln_reduction {
 };
 
 struct kiln_scan {
+    kiln__kernel kernel;
+};
+struct kiln_filter {
     kiln__kernel kernel;
 };
 

@@ -22,6 +22,7 @@ static const struct {
     {KILN__SNIPPET_POST, KILN__MANIFEST_POST},
     {KILN__SNIPPET_IDENTITY, KILN__MANIFEST_IDENTITY},
     {KILN__SNIPPET_REDUCE_TYPE, KILN__MANIFEST_REDUCE_TYPE},
+    {KILN__SNIPPET_WHERE, KILN__MANIFEST_WHERE},
 };
 
 kiln__snippet_kind kiln__manifest_snippet(size_t nth, kiln__manifest_text *text_out)

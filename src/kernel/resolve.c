@@ -195,7 +195,9 @@ kiln_status kiln__check_output(const kiln__definition *d, const kiln__resolved *
                                kiln_error *err)
 {
     const kiln_array *a = r->array[p];
-    const int rank = r->row[p] ? r->row_rank : r->rank;
+    const int rank = r->row[p] == KILN__SHAPE_LOOP      ? r->rank
+                     : r->row[p] == KILN__SHAPE_RESULTS ? r->row_rank
+                                                        : 0;
     const int64_t *shape = r->row[p] ? r->row_shape : r->shape;
     char have[160], need[160];
 
@@ -224,7 +226,9 @@ static void spread_output(kiln__resolved *r, size_t p)
     o->rank = r->rank;
     o->shape = r->row[p] && !r->flat ? r->spread : r->shape;
     o->strides = r->fresh_strides[p];
-    if (!r->row[p]) {
+    if (r->row[p] == KILN__SHAPE_CALL) {
+        memset(r->fresh_strides[p], 0, sizeof r->fresh_strides[p]);
+    } else if (!r->row[p]) {
         kiln__strides_ordered(r->rank, r->shape, r->order, o->itemsize, r->fresh_strides[p]);
     } else if (r->flat) {
         kiln__strides_ordered(r->rank, r->shape, NULL, 1, r->fresh_strides[p]);

@@ -19,7 +19,7 @@ typedef struct kiln__resolved {
     int64_t shape[KILN_RANK_MAX];
     int order[KILN_RANK_MAX];     /* of the axes of outputs that are allocated with that shape */
     bool along[KILN_RANK_MAX];    /* axes along which elements meet */
-    bool row[KILN_PARAM_MAX];     /* outputs that have the shape of results instead: */
+    uint8_t row[KILN_PARAM_MAX];  /* kiln__shape_of, of outputs. The shape of results: */
     int row_rank;
     int64_t row_shape[KILN_RANK_MAX];
     int64_t spread[KILN_RANK_MAX]; /* that shape with all axes of the loop: 1 on those `along` */

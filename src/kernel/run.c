@@ -50,11 +50,14 @@ kiln_status kiln__bind_arrays(const kiln__kernel *op, const kiln__recipe *recipe
                                                       : NULL;
         if (recipe->args[p].kind != KILN_ARG_OUT)
             continue;
-        const bool row = recipe->args[p].row;
+        const int row = recipe->args[p].row;
         kiln_status status = kiln__check_out(call->args, p, bound->fresh, err);
         if (status == KILN_OK)
             status = kiln__array_new(
-                op->ctx, (kiln_dtype)recipe->args[p].dtype, row ? recipe->row_rank : recipe->rank,
+                op->ctx, (kiln_dtype)recipe->args[p].dtype,
+                row == KILN__SHAPE_CALL      ? 0
+                : row == KILN__SHAPE_RESULTS ? recipe->row_rank
+                                             : recipe->rank,
                 row ? recipe->row_shape : recipe->shape, row ? NULL : recipe->order, call->stream,
                 &bound->array[p], err);
         if (status != KILN_OK) {

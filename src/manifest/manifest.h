@@ -44,6 +44,7 @@ typedef struct kiln__manifest_kind {
     X(POST, "post")                                                                                \
     X(IDENTITY, "identity")                                                                        \
     X(REDUCE_TYPE, "reduce_type")                                                                  \
+    X(WHERE, "where")                                                                              \
     X(NAMED, "named")
 
 typedef enum kiln__manifest_text {

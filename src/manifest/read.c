@@ -461,6 +461,7 @@ static const field fields[] = {
     {"post", TEXT(POST)},
     {"identity", TEXT(IDENTITY)},
     {"reduce_type", TEXT(REDUCE_TYPE)},
+    {"where", TEXT(WHERE)},
     {"named", TEXT(NAMED)},
     {"keep_axes", FLAG(keep_axes)},
     {"wide", FLAG(wide)},

@@ -106,6 +106,9 @@ KILN_FN void clear(unsigned long long *at)
     for (int k = 0; k < part_words; k++)
         asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(at + k), "l"(0ull) : "memory");
 }
+//% insert :tickets
+
+//% part tickets
 // The next ticket. The number is waited for where it is used: compilers gather additions of 1 over a
 // warp, and then wait at once, but not this one, whose bound is never met.
 KILN_FN int ask(int *tickets)

@@ -165,31 +165,7 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
 //% part stretches
 //# A sequence over several axes that cannot be merged: the elements of the last axis one by one,
 //# then the next stretch of it.
-//% plain kiln__do
-        // Go over kiln__count elements from number kiln__begin on, a stretch at a time: operands are
-        // at kiln__row_p + kiln__k * kiln__step_p.
-        auto each = [&](const long long begin, const int count, auto kiln__do) {
-            for (long long j = begin; j < begin + count;) {
-                long long rest_j = j;
-//% for a in reduce_inward
-                const long long at_${a.n} = rest_j % a.shape_${a.n};
-                rest_j /= a.shape_${a.n};
-//% end
-                const long long at_${reduce_first} = rest_j;
-                const long long left = a.shape_${last} - at_${last};
-                const long long end = j + left < begin + count ? j + left : begin + count;
-                kiln__do(j, end
-//% for p in walking
-                    , row_${p.name}
-//% for a in reduce_axes
-                        + at_${a.n} * a.stride_${p.name}_${a.n}
-//% end
-                        - j * step_${p.name}
-//% end
-                );
-                j = end;
-            }
-        };
+//% insert :each
         auto total = [&](const long long begin, const int count, const bool needed, part &sum) {
             bool has = false;
             if (!needed)
@@ -215,6 +191,33 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
                 for (long long e = from; e < to; e++)
                     begin_step(e, has, carry, e > begin, acc);
             });
+        };
+
+//% part each
+//% plain kiln__do
+        // Go over kiln__count elements from number kiln__begin on, a stretch at a time: operands are
+        // at kiln__row_p + kiln__k * kiln__step_p.
+        auto each = [&](const long long begin, const int count, auto kiln__do) {
+            for (long long j = begin; j < begin + count;) {
+                long long rest_j = j;
+//% for a in reduce_inward
+                const long long at_${a.n} = rest_j % a.shape_${a.n};
+                rest_j /= a.shape_${a.n};
+//% end
+                const long long at_${reduce_first} = rest_j;
+                const long long left = a.shape_${last} - at_${last};
+                const long long end = j + left < begin + count ? j + left : begin + count;
+                kiln__do(j, end
+//% for p in walking
+                    , row_${p.name}
+//% for a in reduce_axes
+                        + at_${a.n} * a.stride_${p.name}_${a.n}
+//% end
+                        - j * step_${p.name}
+//% end
+                );
+                j = end;
+            }
         };
 
 //% part value

@@ -46,6 +46,7 @@ namespace kiln_detail {
         return kiln__##family##_over(op, axes, args, arg_count, err);                              \
     }
 KILN__RUN_OVERLOAD(elementwise, )
+KILN__RUN_OVERLOAD(filter, )
 KILN__RUN_OVERLOAD(graph, )
 KILN__RUN_OVERLOAD(raw, )
 KILN__AXES_FAMILIES(KILN__RUN_OVERLOAD)
@@ -59,6 +60,7 @@ KILN__AXES_FAMILIES(KILN__OVER_OVERLOAD)
     _Generic((op),                                                                                 \
         KILN__AXES_FAMILIES(KILN__RUN_CASE)                                                        \
         kiln_elementwise *: kiln_elementwise_run,                                                  \
+        kiln_filter *: kiln_filter_run,                                                            \
         kiln_graph *: kiln_graph_run,                                                              \
         kiln_raw *: kiln_raw_run)
 #define KILN__OVER(op)                                                                             \

@@ -1,0 +1,193 @@
+/*
+ * filter_plan.c - decide how one filter (the elements for which an expression is true) walks memory.
+ *
+ *     definition > bind types > [plan] > emit > compile > launch
+ *
+ * All axes are one sequence in C-order, as in a scan over all elements: they are collapsed and never
+ * sorted. Inputs are walked, in tiles (cuda) or chunks (cpu); an output's elements follow each other
+ * with one stride, and the last output has one element, the number of those that were kept.
+ *
+ * Rule: how many elements are kept is known to the device alone. Nothing here depends on it.
+ */
+#include "codegen/emit.h"
+#include "codegen/walk.h"
+
+enum {
+    BLOCK_THREADS = 256,
+    ACCESS_BYTES = 16,
+    THREAD_BYTES = 160,   /* of inputs that a thread holds at once */
+    THREAD_ELEMENTS = 64, /* the same in elements */
+    RESIDENT = 3,         /* blocks of a multiprocessor; templates/filter/rows.cu asks for them */
+    ROOM_BYTES = 1 << 15, /* shared memory for elements kept of a tile */
+    CPU_CHUNK = 4096,     /* elements, of which ... */
+    CPU_BYTES = 1 << 16,  /* ... so many bytes of results stay in a cache */
+    CPU_CHUNK_MIN = 64,
+    CPU_TOGETHER = 4,
+    TICKET_INTS = 4 /* in front of the words of tiles, which have 8 bytes each */
+};
+
+/* Bytes of an element's operands that walk. */
+static int64_t bytes_of(const kiln__walk *seq, const kiln__variant *v, bool outputs)
+{
+    int64_t bytes = 0;
+    for (int k = 0; k < seq->count; k++)
+        if (seq->output[k] == outputs && v->access[seq->param[k]] != KILN__ACCESS_ONE)
+            bytes += seq->itemsize[k];
+    return bytes;
+}
+
+/* Widest accesses to inputs. A sequence of one axis may end within one; elsewhere none straddles. */
+static int choose_vec(const kiln__walk *keep, const kiln__walk *seq, const kiln__plan_request *q,
+                      const kiln__variant *v)
+{
+    const int64_t extent = seq->shape[seq->rank - 1];
+    int vec = kiln__walk_vec(seq, keep, q->operands, v, ACCESS_BYTES, false);
+    while ((seq->rank > 1 && extent % vec != 0) || extent < vec)
+        vec /= 2;
+    return vec;
+}
+
+static void tiles_on_cuda(kiln__plan *plan, const kiln__walk *seq, int units)
+{
+    kiln__variant *v = &plan->variant;
+    const int64_t length = plan->word[KILN__WORD_LENGTH];
+    const int64_t in = bytes_of(seq, v, false), out = bytes_of(seq, v, true);
+    int64_t unroll = THREAD_ELEMENTS / v->vec;
+
+    while (unroll > 1 && (unroll * v->vec * in > THREAD_BYTES ||
+                          kiln__divide_up(length, BLOCK_THREADS * unroll) < units))
+        unroll /= 2;
+    unroll = kiln__tuned("KILN_TUNE_FILTER_UNROLL", (int)unroll);
+    const int64_t tile = BLOCK_THREADS * unroll * v->vec;
+    v->block = BLOCK_THREADS;
+    v->unroll = (uint8_t)unroll;
+    v->filter.room = (uint16_t)(out > 0 ? kiln__least(tile, ROOM_BYTES / out) : tile);
+    plan->word[KILN__WORD_SPLITS] = kiln__divide_up(length, BLOCK_THREADS * unroll);
+    plan->grid = kiln__least(plan->word[KILN__WORD_SPLITS], (int64_t)units * RESIDENT);
+    plan->ticket_count = TICKET_INTS + 2 * plan->word[KILN__WORD_SPLITS];
+}
+
+static void chunks_on_cpu(kiln__plan *plan, const kiln__walk *seq)
+{
+    kiln__variant *v = &plan->variant;
+    const int64_t out = bytes_of(seq, v, true);
+    int64_t chunk = CPU_CHUNK;
+
+    while (chunk > CPU_CHUNK_MIN && chunk * out > CPU_BYTES)
+        chunk /= 2;
+    v->block = 1;
+    v->filter.room = (uint16_t)chunk;
+    plan->word[KILN__WORD_CHUNK] = chunk;
+    plan->word[KILN__WORD_SPLITS] = kiln__divide_up(plan->word[KILN__WORD_LENGTH], chunk);
+    plan->grid = plan->word[KILN__WORD_SPLITS];
+    plan->units_together = CPU_TOGETHER;
+    plan->part_count = kiln__divide_up(8 * (plan->grid + 1), KILN__PART_BYTES_MAX);
+    plan->ticket_count = 1 + plan->grid;
+}
+
+/* No elements are one tile as well, which says that none was kept. */
+static void plan_filter(const kiln__plan_request *request, kiln__plan *plan)
+{
+    int64_t shape[KILN_RANK_MAX], size = 1;
+    kiln__plan_request filled = *request;
+    const kiln__plan_request *const q = &filled;
+    kiln__walk keep, seq;
+    kiln__variant *v = &plan->variant;
+
+    for (int a = 0; a < q->rank; a++) {
+        size *= q->shape[a];
+        shape[a] = q->shape[a] > 0 ? q->shape[a] : 1;
+    }
+    filled.shape = shape;
+    kiln__walk_halves(q, &keep, &seq);
+    kiln__walk_collapse(&keep);
+    kiln__walk_collapse(&seq);
+    kiln__walk_still(&keep);
+    kiln__walk_still(&seq);
+    v->layout = KILN__LAYOUT_ROWS;
+    for (int k = 0; k < seq.count; k++) {
+        const bool constant = kiln__walk_constant(&seq, k);
+        const bool count = seq.param[k] + 1u == q->def->param_count;
+        v->access[seq.param[k]] = count ? KILN__ACCESS_ONE : kiln__walk_access(&seq, k, constant);
+    }
+    if (q->device.backend != KILN_BACKEND_CPU)
+        v->vec = (uint8_t)choose_vec(&keep, &seq, q, v);
+    if (q->def->uses_indexer) {
+        v->indexer_rank = (uint8_t)q->rank;
+        plan->indexer_size = size;
+        memcpy(plan->indexer_shape, q->shape, (size_t)q->rank * sizeof q->shape[0]);
+    }
+    v->filter.plain_i = 1;
+    kiln__walk_join(&keep, &seq, plan);
+    kiln__walk_widen(&seq, v->rank - 1, plan);
+    plan->size = 1;
+    plan->word[KILN__WORD_OUTPUTS] = 1;
+    plan->word[KILN__WORD_COUNT_ALL] = size;
+    plan->word[KILN__WORD_LENGTH] = kiln__divide_up(kiln__walk_size(&seq), v->vec);
+    if (q->device.backend == KILN_BACKEND_CPU)
+        chunks_on_cpu(plan, &seq);
+    else
+        tiles_on_cuda(plan, &seq, q->device.units);
+    plan->leaves_marks = true;
+    v->index_bits = (uint8_t)kiln__walk_bits(v, &keep, &seq, plan->ticket_count);
+}
+
+/* ---- definitions --------------------------------------------------------------------------------- */
+
+static kiln_status check(const kiln__definition_request *request, kiln__definition *def,
+                         kiln_error *err)
+{
+    const kiln__param *last = &def->params[def->param_count - 1];
+
+    if (request->snippet[KILN__SNIPPET_WHERE] == NULL)
+        return kiln__fail(err, KILN_ERR_NULL,
+                          "the where expression of a kernel definition is NULL");
+    if (last->dtype != KILN_INT64)
+        return kiln__fail(err, KILN_ERR_SYNTAX,
+                          "kernel \"%s\": the last output of a filter is the number of elements "
+                          "kept, \"int64 count\", and not `%s`",
+                          def->name, last->name);
+    return KILN_OK;
+}
+
+static const kiln__variant_field fields[] = {
+    KILN__FIELD("rank", rank, 1, KILN_RANK_MAX, false),
+    KILN__FIELD("keep", keep_rank, 0, KILN_RANK_MAX, false),
+    KILN__FIELD("bits", index_bits, 32, 64, true),
+    KILN__FIELD("indexer", indexer_rank, 0, KILN_RANK_MAX, false),
+    KILN__FIELD("plain_i", filter.plain_i, 1, 1, false),
+    KILN__FIELD("vec", vec, 1, 16, true),
+    KILN__FIELD("unroll", unroll, 1, 64, true),
+    KILN__FIELD("room", filter.room, 1, BLOCK_THREADS *THREAD_ELEMENTS, false),
+    KILN__FIELD("block", block, 1, 1024, true),
+};
+
+static const char *refuse(const kiln__definition *def, const kiln__variant *v)
+{
+    if (v->backend == KILN_BACKEND_CUDA &&
+        (v->block % 32 != 0 || v->vec * v->unroll > THREAD_ELEMENTS))
+        return "blocks have whole warps and threads at most 64 elements, unlike";
+    for (size_t p = def->input_count; p < def->param_count; p++)
+        if ((v->access[p] == KILN__ACCESS_ONE) != (p + 1 == def->param_count))
+            return "the last output alone has one element, unlike";
+    return NULL;
+}
+
+const kiln__family kiln__family_filter = {
+    .name = "filter",
+    .noun = "filter",
+    .kernel_name = "kiln_filter",
+    .line = "where! op!",
+    .combines = true,
+    .shrinks = true,
+    .part_bytes_max = KILN__PART_BYTES_MAX,
+    .check = check,
+    .plan = plan_filter,
+    .layouts = 1u << KILN__LAYOUT_ROWS,
+    .accesses = 1u << KILN__ACCESS_ONE,
+    .fields = fields,
+    .field_count = KILN_COUNT_OF(fields),
+    .refuse = refuse,
+    .skeleton = "filter/kernel.cpp",
+    .slots = kiln__filter_slots,
+};

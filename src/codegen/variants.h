@@ -1,0 +1,66 @@
+/*
+ * variants.h - what each family of kernels adds to a kiln__variant. A part of codegen.h.
+ */
+#ifndef KILN_CODEGEN_VARIANTS_H
+#define KILN_CODEGEN_VARIANTS_H
+
+#include <stdint.h>
+
+#include "kiln/arg.h"
+
+typedef struct kiln__loop_variant {
+    uint16_t tile; /* a transpose's tile along axis rank - 2, in elements; rows of a window's tile */
+    uint8_t index_linear; /* `i` equals the kernel's own linear index */
+    uint8_t lists;        /* cuda, linear: calls that a launch has room for; 0: it is of one call */
+    /* Of inputs reached by windows: which one, and rows and elements from its corner. */
+    uint8_t window[KILN_PARAM_MAX], down[KILN_PARAM_MAX], along[KILN_PARAM_MAX];
+} kiln__loop_variant;
+
+/* Shared memory for the rows that a block copies: six such blocks fill a multiprocessor's. */
+#define KILN__STAGE_BYTES 36864
+
+/* Which results of a tile need different elements of an input: those of different rows, of different
+ * columns, or none. */
+enum { KILN__SIDE_DOWN, KILN__SIDE_ACROSS, KILN__SIDE_NONE };
+
+typedef struct kiln__reduction_variant {
+    uint16_t group;   /* rows: threads of a result; columns: threads along the kept axis */
+    uint16_t batch;   /* kiln__batch */
+    uint8_t split;    /* 1: several blocks (or units) share a result and combine at the end */
+    uint8_t segments; /* rows: results that a group of threads works on side by side */
+    uint8_t lanes;    /* accumulators a thread has for each result */
+    uint8_t stage;    /* rows: bytes of an access that copies rows to shared memory; 0: none is copied */
+    /* tile: threads across are `group`, results of a thread `segments` down by `lanes` across. Of staged
+     * inputs: the side, whether neighbours along it are loaded at once, and how many elements are. */
+    uint8_t side[KILN_PARAM_MAX], along_side[KILN_PARAM_MAX], width[KILN_PARAM_MAX];
+} kiln__reduction_variant;
+
+enum { KILN__FLAT_FEW = 2 }; /* `flat` of scans whose results are one piece of memory as well */
+
+typedef struct kiln__scan_variant {
+    uint16_t group;             /* rows: threads of a sequence; columns: threads across a tile */
+    uint8_t split;              /* 1: several blocks (or units) share a sequence */
+    uint8_t exclusive, reverse; /* an element is left out of its own sum; the last one is first */
+    uint8_t resident;           /* cuda: blocks that must fit a multiprocessor */
+    uint8_t fan;  /* split on cuda: tiles, or groups of them, that are summed before they
+                                   are carried on; 1: a chain from step to step */
+    uint8_t flat; /* columns with carriers: 1 when a tile's inputs are one piece of memory */
+    uint8_t lanes; /* cpu: runs side by side; columns with carriers: elements of an access */
+} kiln__scan_variant;
+
+typedef struct kiln__row_variant {
+    uint16_t group;  /* threads of a block that share a row */
+    uint8_t cluster; /* blocks that share a row */
+    uint8_t whole;   /* 2 when no thread lacks an access, else 1 */
+    uint8_t lanes;   /* accumulators a thread has for each stage */
+    uint8_t tile;    /* rows that neighbouring threads take; 0: they take neighbours of one row */
+    uint8_t peel;    /* rows begin anywhere: elements beside aligned accesses have their own threads */
+    uint8_t stage;   /* bytes of an access that copies short rows to shared memory; 0: none does */
+} kiln__row_variant;
+
+typedef struct kiln__filter_variant {
+    uint16_t room;   /* cuda: elements kept of a tile that are put in order at once; cpu: of a chunk */
+    uint8_t plain_i; /* 1: `i` is an element's number in C-order */
+} kiln__filter_variant;
+
+#endif

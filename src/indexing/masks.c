@@ -1,0 +1,306 @@
+/*
+ * masks.c - the elements where a mask is true, the places of what is not zero, and assignment there.
+ *
+ *     mask, array > [a filter of kiln's own] > values with room for all, and their number
+ *                                            > [the number, once it is known] > a view of the first
+ *
+ * The filters are ordinary definitions that the context keeps. Assignment is a scan over the mask, whose
+ * running value says for each element which of the values belongs there.
+ */
+#include <stdio.h>
+
+#include "indexing/indexing.h"
+
+/* What a filter of this file keeps, and gives of it. Filters of places are made for each rank. */
+typedef enum chooser { MASKED, PLACES_FLAT, PLACES } chooser;
+
+typedef struct wanted {
+    chooser what;
+    bool complex;
+    int rank; /* PLACES: outputs */
+} wanted;
+
+static kiln_status define(kiln_context *ctx, const void *user, kiln__kernel **out, kiln_error *err)
+{
+    const wanted *w = user;
+    kiln__buf outputs = KILN__BUF_INIT, op = KILN__BUF_INIT;
+    kiln_status status;
+    static const char *const names[] = {
+        [MASKED] = "kiln_compress", [PLACES_FLAT] = "kiln_flatnonzero", [PLACES] = "kiln_nonzero"};
+
+    for (int a = 0; w->what == PLACES && a < w->rank; a++) {
+        kiln__buf_printf(&outputs, "int64 j%d, ", a);
+        kiln__buf_printf(&op, "j%d = _ind.get()[%d];", a, a);
+    }
+    kiln__buf_puts(&outputs, w->what == MASKED        ? "T y, "
+                             : w->what == PLACES_FLAT ? "int64 j, "
+                                                      : "");
+    kiln__buf_puts(&outputs, "int64 count");
+    kiln__buf_puts(&op, w->what == MASKED ? "y = x" : w->what == PLACES_FLAT ? "j = i" : "");
+    const kiln__definition_request request = {
+        .name = names[w->what],
+        .in = w->what == MASKED ? "T x, bool mask" : "T x",
+        .out = outputs.text,
+        .snippet = {[KILN__SNIPPET_WHERE] = w->what == MASKED ? "mask"
+                                            : w->complex      ? "x.real() != 0 || x.imag() != 0"
+                                                              : "x != T(0)",
+                    [KILN__SNIPPET_OP] = op.text},
+    };
+    status = outputs.failed || op.failed
+                 ? kiln__fail_memory(err, 256)
+                 : kiln__kernel_new(ctx, false, &kiln__filter_calls, &request, out, err);
+    kiln__buf_clear(&outputs);
+    kiln__buf_clear(&op);
+    return status;
+}
+
+static kiln_status run(kiln_context *ctx, const wanted *w, const kiln_arg *args, size_t arg_count,
+                       kiln_error *err)
+{
+    const uint64_t key = (uint64_t)w->what << 16 | (uint64_t)w->complex << 8 | (uint64_t)w->rank;
+    kiln__kernel *op = NULL;
+
+    KILN_CHECK(kiln__kept_kernel(ctx, define, w, key, &op, err));
+    const kiln__call call = {.args = args,
+                             .arg_count = arg_count,
+                             .stream = kiln__device_stream(kiln__context_device(ctx))};
+    return kiln__kernel_run(op, &call, err);
+}
+
+/* ---- numbers that the device knows ---- */
+
+static kiln_status read_count(const kiln_array *values, const kiln_array *count, int64_t *out,
+                              kiln_error *err)
+{
+    char shape[160];
+
+    KILN_CHECK(kiln__array_check(values, NULL, "values", err));
+    KILN_CHECK(kiln__array_check(count, values->ctx, "count", err));
+    if (count->dtype != KILN_INT64 || count->size != 1)
+        return kiln__fail(err, KILN_ERR_DTYPE, "a count is one int64, not %s of shape %s",
+                          kiln_dtype_name(count->dtype),
+                          kiln__shape_text(count->rank, count->shape, shape, sizeof shape));
+    if (values->rank == 0)
+        return kiln__fail(err, KILN_ERR_AXIS, "values without axes have no first ones");
+    KILN_CHECK(kiln_array_to_host(count, out, sizeof *out, NULL, err));
+    if (*out < 0 || *out > values->shape[0])
+        return kiln__fail(err, KILN_ERR_RANGE,
+                          "the count is %lld, and there are %lld values along the first axis",
+                          (long long)*out, (long long)values->shape[0]);
+    return KILN_OK;
+}
+
+kiln_status kiln_array_first(const kiln_array *values, const kiln_array *count, kiln_array **out,
+                             kiln_error *err)
+{
+    int64_t number = 0;
+
+    KILN_CHECK_NULL(out, err);
+    *out = NULL;
+    KILN_CHECK(read_count(values, count, &number, err));
+    return kiln_array_slice(values, 0, 0, number, 1, out, err);
+}
+
+/* Hand over what a filter made: with its count, or (`count_out` NULL) cut to it. All of `made`, and
+ * `count`, are taken over. */
+static kiln_status deliver(kiln_status status, kiln_array **made, size_t made_count,
+                           kiln_array *count, kiln_array **outs, kiln_array **count_out,
+                           kiln_error *err)
+{
+    int64_t number = 0;
+
+    if (status == KILN_OK && count_out == NULL)
+        status = read_count(made[0], count, &number, err);
+    for (size_t k = 0; k < made_count && status == KILN_OK && count_out == NULL; k++) {
+        kiln_array *view = NULL;
+        status = kiln_array_slice(made[k], 0, 0, number, 1, &view, err);
+        kiln_array_release(made[k]);
+        made[k] = view;
+    }
+    for (size_t k = 0; k < made_count; k++) {
+        if (status == KILN_OK)
+            outs[k] = made[k];
+        else
+            kiln_array_release(made[k]);
+    }
+    if (status == KILN_OK && count_out != NULL)
+        *count_out = count;
+    else
+        kiln_array_release(count);
+    return status;
+}
+
+static kiln_status begin(kiln_array **outs, size_t out_count, kiln_array **count, kiln_error *err)
+{
+    if (count != NULL)
+        *count = NULL;
+    KILN_CHECK_NULL(outs, err);
+    for (size_t k = 0; k < out_count; k++)
+        outs[k] = NULL;
+    return KILN_OK;
+}
+
+/* ---- masks ---- */
+
+/* Whether a mask is one of the first axes of `array`. */
+static kiln_status check_mask(const kiln_array *array, const kiln_array *mask, kiln_error *err)
+{
+    KILN_CHECK(kiln__array_check(array, NULL, "array", err));
+    KILN_CHECK(kiln__array_check(mask, array->ctx, "mask", err));
+    if (mask->dtype != KILN_BOOL)
+        return kiln__fail(err, KILN_ERR_DTYPE, "a mask is of bool, not of %s",
+                          kiln_dtype_name(mask->dtype));
+    if (mask->rank > array->rank)
+        return kiln__fail(err, KILN_ERR_SHAPE, "the mask has %d axes, the array has %d", mask->rank,
+                          array->rank);
+    for (int a = 0; a < mask->rank; a++)
+        if (mask->shape[a] != array->shape[a])
+            return kiln__fail(
+                err, KILN_ERR_SHAPE,
+                "the mask does not fit the array along axis %d: %lld elements, and the "
+                "array has %lld",
+                a, (long long)mask->shape[a], (long long)array->shape[a]);
+    return KILN_OK;
+}
+
+kiln_status kiln_array_compress(const kiln_array *array, const kiln_array *mask, kiln_array **out,
+                                kiln_array **count, kiln_error *err)
+{
+    kiln_array *made[] = {NULL}, *number = NULL;
+    const wanted w = {.what = MASKED};
+
+    KILN_CHECK(begin(out, 1, count, err));
+    KILN_CHECK(check_mask(array, mask, err));
+    if (mask->rank != array->rank)
+        return kiln__fail(err, KILN_ERR_UNSUPPORTED,
+                          "the mask has %d axes and the array %d: masks of rows are not taken yet",
+                          mask->rank, array->rank);
+    const kiln_arg args[] = {kiln_arg_array(array), kiln_arg_array(mask), kiln_arg_out(&made[0]),
+                             kiln_arg_out(&number)};
+    const kiln_status status =
+        kiln__fail_as("compress", run(array->ctx, &w, args, KILN_COUNT_OF(args), err), err);
+    return deliver(status, made, 1, number, out, count, err);
+}
+
+/* ---- places of what is not zero ---- */
+
+static wanted places_of(chooser what, const kiln_array *array)
+{
+    return (wanted){what, kiln_dtype_kind(array->dtype) == 'c', what == PLACES ? array->rank : 0};
+}
+
+kiln_status kiln_array_flatnonzero(const kiln_array *array, kiln_array **out, kiln_array **count,
+                                   kiln_error *err)
+{
+    kiln_array *made[] = {NULL}, *number = NULL;
+
+    KILN_CHECK(begin(out, 1, count, err));
+    KILN_CHECK(kiln__array_check(array, NULL, "array", err));
+    const wanted w = places_of(PLACES_FLAT, array);
+    const kiln_arg args[] = {kiln_arg_array(array), kiln_arg_out(&made[0]), kiln_arg_out(&number)};
+    const kiln_status status =
+        kiln__fail_as("flatnonzero", run(array->ctx, &w, args, KILN_COUNT_OF(args), err), err);
+    return deliver(status, made, 1, number, out, count, err);
+}
+
+/* The places along each axis into made[], which may hold arrays already. */
+static kiln_status find_places(const kiln_array *array, kiln_array **made, kiln_array **number,
+                               kiln_error *err)
+{
+    const wanted w = places_of(PLACES, array);
+    kiln_arg args[KILN_RANK_MAX + 2] = {kiln_arg_array(array)};
+
+    for (int a = 0; a < array->rank; a++)
+        args[1 + a] = kiln_arg_out(&made[a]);
+    args[1 + array->rank] = kiln_arg_out(number);
+    return kiln__fail_as("nonzero", run(array->ctx, &w, args, (size_t)array->rank + 2, err), err);
+}
+
+static kiln_status check_places(const kiln_array *array, kiln_error *err)
+{
+    KILN_CHECK(kiln__array_check(array, NULL, "array", err));
+    return array->rank > 0 ? KILN_OK
+                           : kiln__fail(err, KILN_ERR_AXIS,
+                                        "an array without axes has no places; see atleast_1d");
+}
+
+kiln_status kiln_array_nonzero(const kiln_array *array, kiln_array **outs, kiln_array **count,
+                               kiln_error *err)
+{
+    kiln_array *made[KILN_RANK_MAX] = {NULL}, *number = NULL;
+
+    KILN_CHECK(begin(outs, 0, count, err));
+    KILN_CHECK(check_places(array, err));
+    KILN_CHECK(begin(outs, (size_t)array->rank, count, err));
+    const kiln_status status = find_places(array, made, &number, err);
+    return deliver(status, made, (size_t)array->rank, number, outs, count, err);
+}
+
+kiln_status kiln_array_argwhere(const kiln_array *array, kiln_array **out, kiln_array **count,
+                                kiln_error *err)
+{
+    kiln_array *made[] = {NULL}, *column[KILN_RANK_MAX] = {NULL}, *number = NULL;
+    kiln_status status = KILN_OK;
+
+    KILN_CHECK(begin(out, 1, count, err));
+    KILN_CHECK(check_places(array, err));
+    const int64_t shape[] = {array->size, array->rank};
+    KILN_TRY(kiln_array_empty(array->ctx, KILN_INT64, 2, shape, &made[0], err));
+    for (int a = 0; a < array->rank; a++)
+        KILN_TRY(kiln_array_select(made[0], 1, a, &column[a], err));
+    KILN_TRY(find_places(array, column, &number, err));
+
+done:
+    for (int a = 0; a < array->rank; a++)
+        kiln_array_release(column[a]);
+    return deliver(status, made, 1, number, out, count, err);
+}
+
+/* ---- assignment ---- */
+
+/* The running value of a mask: twice the number of true elements so far, and 1 more where the last of
+ * them is true itself. */
+static kiln_status define_place(kiln_context *ctx, const void *user, kiln__kernel **out,
+                                kiln_error *err)
+{
+    const kiln__definition_request request = {
+        .name = "kiln_place",
+        .in = "bool mask, raw T values",
+        .out = "T y",
+        .snippet = {[KILN__SNIPPET_MAP] = "mask ? 3 : 0",
+                    [KILN__SNIPPET_REDUCE] = "(a & ~1ll) + b",
+                    [KILN__SNIPPET_POST] =
+                        "if (a & 1) {"
+                        " const ptrdiff_t k = (ptrdiff_t)(a >> 1) - 1, many = values.size();"
+                        " y = values[k < many ? k : k % many]; }",
+                    [KILN__SNIPPET_IDENTITY] = "0",
+                    [KILN__SNIPPET_REDUCE_TYPE] = "long long"},
+    };
+    (void)user;
+    return kiln__kernel_new(ctx, false, &kiln__scan_calls, &request, out, err);
+}
+
+kiln_status kiln_array_place(kiln_array *array, const kiln_array *mask, const kiln_array *values,
+                             kiln_error *err)
+{
+    kiln__kernel *op = NULL;
+
+    KILN_CHECK(check_mask(array, mask, err));
+    KILN_CHECK(kiln__array_check(values, array->ctx, "values", err));
+    if (mask->rank != array->rank)
+        return kiln__fail(err, KILN_ERR_SHAPE, "the mask has %d axes, the array has %d", mask->rank,
+                          array->rank);
+    if (values->dtype != array->dtype)
+        return kiln__fail(err, KILN_ERR_DTYPE, "values of %s cannot be placed into %s",
+                          kiln_dtype_name(values->dtype), kiln_dtype_name(array->dtype));
+    if (array->size == 0)
+        return KILN_OK;
+    if (values->size == 0)
+        return kiln__fail(err, KILN_ERR_SHAPE, "there are no values to place");
+    KILN_CHECK(kiln__kept_kernel(array->ctx, define_place, NULL, 0, &op, err));
+    const kiln_arg args[] = {kiln_arg_array(mask), kiln_arg_array(values), kiln_arg_array(array)};
+    const kiln__call call = {.args = args,
+                             .arg_count = KILN_COUNT_OF(args),
+                             .stream = kiln__device_stream(kiln__context_device(array->ctx))};
+    return kiln__fail_as("place", kiln__kernel_run(op, &call, err), err);
+}

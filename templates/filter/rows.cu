@@ -1,0 +1,236 @@
+//# rows.cu - one pass over the inputs, with decoupled look-back.
+//#
+//# block: one tile of block * unroll accesses after the other, laid out as in scan/rows.cu: a warp's
+//#        part of a tile is contiguous, and a thread has `vec` neighbours of each 32 * vec
+//# grid:  as many blocks as are resident at once; tiles are handed out in the order in which blocks
+//#        ask
+//#
+//# A block counts what it keeps of a tile and publishes the number. It computes the results into shared
+//# memory, where they stand one after the other, and begins to load its next tile. Then it looks
+//# back for the number of all elements kept before the tile, which is where the results belong.
+//# Where more are kept than shared memory has room for, they are written in several rounds, and the
+//# next tile is loaded after the last one.
+//#
+//#     tile n:       count, publish | results aside | look back, write |
+//#     tile n + 1:                                  | load ........... | count, publish | ...
+//#
+//# A tile's word is 0 at first, then the number kept of the tile (mark 1), then the number kept of it and
+//# all tiles before (mark 2). A block waits for tiles with smaller numbers only; blocks that are running
+//# have taken those and publish before they wait, so that the smallest missing number is always on
+//# its way. See D. Merrill, M. Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back",
+//# NVIDIA NVR-2016-002. Sums of whole numbers do not depend on the order, so nothing else here does.
+//% own F G M P U V W a after all args ask at base base_ before bytes_ coming count d e fetch find
+//% own first from held_ in_ k keep kept lane left look look_back many mark mine missing n needed
+//% own next number of_thread op out_ q r reg_ rows stage start sum tell tickets tile tiles to told
+//% own total turn u v w warp warps whole words
+//% insert scan/common.cu:tickets
+KILN_FN void tell(unsigned long long *to, const long long number, const unsigned int mark)
+{
+    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(to), "l"((unsigned long long)number << 2 | mark) : "memory");
+}
+KILN_FN unsigned long long look(const unsigned long long *from)
+{
+    unsigned long long w;
+    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(w) : "l"(from) : "memory");
+    return w;
+}
+// The number kept of all tiles before kiln__tile: a warp looks at 32 * 4 tiles at once, the nearest first.
+KILN_FN long long look_back(const unsigned long long *told, const long long tile, const int lane)
+{
+    long long before = 0;
+    for (long long at = tile - 1;; at -= 32 * 4) {
+        unsigned long long w[4];
+        #pragma unroll
+        for (int k = 0; k < 4; k++) {
+            const long long n = at - 32 * k - lane;
+            w[k] = n < 0 ? 2 : look(told + n); // nothing is before the first
+        }
+        #pragma unroll
+        for (int k = 0; k < 4; k++) {
+            const long long n = at - 32 * k - lane;
+            unsigned int whole, needed; // lanes with mark 2; those up to the first of them
+            for (;;) {
+                whole = __ballot_sync(0xffffffffu, (w[k] & 3) == 2);
+                needed = whole != 0 ? (whole & (0u - whole)) * 2u - 1u : 0xffffffffu;
+                const unsigned int missing = __ballot_sync(0xffffffffu, (w[k] & 3) == 0);
+                if ((missing & needed) == 0)
+                    break;
+                if ((w[k] & 3) == 0)
+                    w[k] = look(told + n);
+            }
+            int sum = (needed >> lane & 1) != 0 && (w[k] & 3) == 1 ? (int)(w[k] >> 2) : 0;
+            #pragma unroll
+            for (int d = 16; d > 0; d /= 2)
+                sum += __shfl_xor_sync(0xffffffffu, sum, d);
+            before += sum;
+            if (whole != 0)
+                return before + (long long)(__shfl_sync(0xffffffffu, w[k], __ffs(whole) - 1) >> 2);
+        }
+    }
+}
+extern "C" __global__ void __launch_bounds__(${block}, 3)
+${entry}(const __grid_constant__ args a)
+{
+    constexpr int G = ${block}, U = ${unroll}, V = ${vec}, W = 32, M = ${room};
+    // Numbers of a lane's access are added up over a warp several to a word: none exceeds 32 * V.
+    constexpr int P = V <= 4 ? 4 : 2, F = 32 / P, words = (U + P - 1) / P;
+    static_assert(V <= 16, "an access is one of 16 elements at most");
+//% insert filter/kernel.cpp:environment
+//% insert scan/common.cu:locate
+//% insert scan/rows.cu:place
+//% insert scan/rows.cu:load
+    __shared__ int tickets[2];
+    __shared__ int warps[G / 32];
+    __shared__ long long base;
+//% for p in outputs
+    __shared__ alignas(16) unsigned char bytes_${p.name}[M * sizeof(${p.type})];
+    ${p.type} *const held_${p.name} = (${p.type} *)bytes_${p.name};
+//% end
+    const ${index} tiles = (${index})a.splits;
+    unsigned long long *const told = (unsigned long long *)(a.tickets + 4);
+    const rows r = find(0);
+    if (threadIdx.x == 0)
+        tickets[0] = ask(a.tickets);
+    __syncthreads();
+    ${index} tile = tickets[0];
+    if (tile < tiles && count > 0)
+        fetch(r, tile * (G * U));
+    for (int turn = 1; tile < tiles; turn ^= 1) {
+        const ${index} start = of_thread(tile * (G * U));
+        int coming;
+        if (threadIdx.x == 0)
+            coming = ask(a.tickets);
+//% insert :count
+        if (threadIdx.x == 0)
+            tickets[turn] = coming;
+        __syncthreads();
+        const ${index} next = tickets[turn];
+        int before = 0, sum = 0; // kept of the warps before, and of all
+        #pragma unroll
+        for (int k = 0; k < G / 32; k++) {
+            before = k == warp ? sum : before;
+            sum += warps[k];
+        }
+        if (threadIdx.x == 0)
+            tell(told + tile, sum, tile == 0 ? 2 : 1);
+//% insert :stage
+        stage(0);
+        if (sum <= M && next < tiles)
+            fetch(r, next * (G * U));
+        if (warp == 0) {
+            const long long number = look_back(told, tile, lane);
+            if (lane == 0) {
+                base = number;
+                if (tile > 0)
+                    tell(told + tile, number + sum, 2);
+//% for p in counts
+                if (tile == tiles - 1)
+                    *a.ptr_${p.name} = number + sum;
+//% end
+            }
+        }
+        __syncthreads();
+        for (int from = 0; from < sum; from += M) {
+            if (from > 0) {
+                __syncthreads();
+                stage(from);
+                __syncthreads();
+            }
+            const int many = sum - from < M ? sum - from : M;
+//% for p in outputs
+            ${p.type} *const out_${p.name} = (${p.type} *)(base_${p.name} + (base + from) * (a.stride_${p.name}_${last} / V));
+//% end
+            for (int k = threadIdx.x; k < many; k += G) {
+//% for p in outputs
+//% if p.vector
+                out_${p.name}[k] = held_${p.name}[k];
+//% else
+                *(${p.type} *)((char *)out_${p.name} + k * (a.stride_${p.name}_${last} / V)) = held_${p.name}[k];
+//% end
+//% end
+            }
+        }
+        if (sum > M && next < tiles)
+            fetch(r, next * (G * U));
+        tile = next;
+    }
+}
+
+//% part count
+//# Which elements the thread keeps: bit v of kept[u]. first[u] is how many its warp keeps before those of
+//# access u, and warps[] how many of the tile each warp keeps.
+        unsigned int kept[U], after[words];
+        #pragma unroll
+        for (int w = 0; w < words; w++)
+            after[w] = 0;
+        #pragma unroll
+        for (int u = 0; u < U; u++) {
+            kept[u] = 0;
+//% for p in inputs
+            const ${p.type} (&in_${p.name})[${p.lanes}] = reg_${p.name}[u];
+//% end
+            #pragma unroll
+            for (int v = 0; v < V; v++) {
+                const ${index} e = (start + u * W) * V + v;
+                if (e < count && keep((ptrdiff_t)e
+//% for p in inputs
+                    , in_${p.name}[${p.lane}]
+//% end
+                ))
+                    kept[u] |= 1u << v;
+            }
+            after[u / P] += (unsigned int)__popc(kept[u]) << u % P * F;
+        }
+        int first[U], total = 0;
+        #pragma unroll
+        for (int w = 0; w < words; w++) {
+            const unsigned int mine = after[w];
+            #pragma unroll
+            for (int d = 1; d < 32; d *= 2) {
+                const unsigned int left = __shfl_up_sync(0xffffffffu, after[w], d);
+                if (lane >= d)
+                    after[w] += left;
+            }
+            const unsigned int all = __shfl_sync(0xffffffffu, after[w], 31), before = after[w] - mine;
+            #pragma unroll
+            for (int q = 0; q < P && w * P + q < U; q++) {
+                first[w * P + q] = total + (int)(before >> q * F & ((1u << F) - 1u));
+                total += (int)(all >> q * F & ((1u << F) - 1u));
+            }
+        }
+        if (lane == 0)
+            warps[warp] = total;
+
+//% part stage
+//# The results of elements from number `from` kept of the tile on, as many as there is room for.
+        auto stage = [&](const int from) {
+            #pragma unroll
+            for (int u = 0; u < U; u++) {
+//% for p in inputs
+                const ${p.type} (&in_${p.name})[${p.lanes}] = reg_${p.name}[u];
+//% end
+                int at = before + first[u] - from;
+                #pragma unroll
+                for (int v = 0; v < V; v++) {
+                    if ((kept[u] >> v & 1) == 0)
+                        continue;
+                    if (at >= 0 && at < M) {
+//% for p in outputs
+                        ${p.type} out_${p.name};
+//% end
+                        op((ptrdiff_t)((start + u * W) * V + v)
+//% for p in inputs
+                            , in_${p.name}[${p.lane}]
+//% end
+//% for p in outputs
+                            , out_${p.name}
+//% end
+                        );
+//% for p in outputs
+                        held_${p.name}[at] = out_${p.name};
+//% end
+                    }
+                    at++;
+                }
+            }
+        };
