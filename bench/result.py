@@ -29,6 +29,7 @@ KINDS = (
      "calls the driver's launch, of first calls NVRTC"),
     ("rows", "Row programs", "the best hand-written CUDA kernel that moves the same bytes"),
     ("scan", "Scans", "the best hand-written CUDA kernel that moves the same bytes"),
+    ("select", "Filters", "the best hand-written CUDA kernel that moves the same bytes"),
     ("graph-cpu", "Pipelines as graphs", ""),
     ("graph", "Pipelines as graphs", "the best hand-written CUDA kernel that moves the same bytes; "
      "of calls as many elementwise calls"),
