@@ -23,6 +23,7 @@
 //% own first from held_ in_ k keep kept lane left look look_back many mark mine missing n needed
 //% own next number of_thread op out_ q r reg_ rows stage start sum tell tickets tile tiles to told
 //% own total turn u v w warp warps whole words
+//% plain __popc
 //% insert scan/common.cu:tickets
 KILN_FN void tell(unsigned long long *to, const long long number, const unsigned int mark)
 {
