@@ -385,32 +385,23 @@ static const kiln_raw_call_options one_thread = {
     A(kiln_stream_query, (o.stream, &t.done, &err))                                                \
     A(kiln_stream_wait, (o.ctx, o.stream, NULL, &err))                                             \
     A(kiln_stream_host_call, (o.ctx, o.stream, called, NULL, &err))                                \
-    B(kiln_prefetch_destroy, (o.ahead))                                                            \
-    B(kiln_launch_destroy, (o.launch))                                                             \
-    B(kiln_elementwise_destroy, (o.loop))                                                          \
-    B(kiln_reduction_destroy, (o.sum))                                                             \
-    B(kiln_scan_destroy, (o.scan))                                                                 \
-    B(kiln_row_destroy, (o.row))                                                                   \
-    B(kiln_filter_destroy, (o.filter))                                                             \
-    B(kiln_raw_destroy, (o.raw))                                                                   \
-    B(kiln_program_destroy, (o.program))                                                           \
-    B(kiln_module_destroy, (o.module))                                                             \
-    B(kiln_graph_destroy, (o.graph))                                                               \
-    B(kiln_event_destroy, (o.event))                                                               \
+    B(kiln_prefetch_destroy, (o.ahead)) B(kiln_launch_destroy, (o.launch))                         \
+    B(kiln_elementwise_destroy, (o.loop)) B(kiln_reduction_destroy, (o.sum))                       \
+    B(kiln_scan_destroy, (o.scan)) B(kiln_row_destroy, (o.row))                                    \
+    B(kiln_filter_destroy, (o.filter)) B(kiln_raw_destroy, (o.raw))                                \
+    B(kiln_program_destroy, (o.program)) B(kiln_module_destroy, (o.module))                        \
+    B(kiln_graph_destroy, (o.graph)) B(kiln_event_destroy, (o.event))                              \
     B(kiln_stream_destroy, (o.stream))                                                             \
     B(kiln_array_release, (o.x))                                                                   \
     B(kiln_context_release, (o.ctx))
 
 /* Functions that take nothing a parent made, or an open cache, whose tests fork by themselves. */
 static const char *const free_of_objects[] = {
-    "kiln_context_create", "kiln_device_list",    "kiln_version",
-    "kiln_free",           "kiln_op_name",        "kiln_reduce_op_name",
-    "kiln_scan_op_name",   "kiln_status_name",    "kiln_status_string",
-    "kiln_error_clear",    "kiln_error_print",    "kiln_dtype_*",
-    "kiln_cache_*",        "kiln_*_options_init", "kiln_benchmark_to_string",
-    "kiln_linalg_list",    "kiln_draw_name",      "kiln_random_init",
-    "kiln_rearrangement_name",
-    "kiln_random_key",     "kiln_random_split",   "kiln_random_jump",
+    "kiln_context_create", "kiln_device_list", "kiln_version", "kiln_free", "kiln_op_name",
+    "kiln_reduce_op_name", "kiln_scan_op_name", "kiln_status_name", "kiln_status_string",
+    "kiln_error_clear", "kiln_error_print", "kiln_dtype_*", "kiln_cache_*", "kiln_*_options_init",
+    "kiln_benchmark_to_string", "kiln_linalg_list", "kiln_draw_name", "kiln_random_init",
+    "kiln_rearrangement_name", "kiln_random_key", "kiln_random_split", "kiln_random_jump",
     "kiln_scope_*",
 };
 
