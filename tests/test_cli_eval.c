@@ -28,6 +28,19 @@ static void test_cli_eval__prints_results(void **state)
     expect_output("result 1 =\n[1.5 2.5 3.5]\nresult 2 =\n[False False  True]\n");
 }
 
+/* Results whose length only the device knows are printed, and written, with it. */
+static void test_cli_eval__prints_what_masks_choose(void **state)
+{
+    const float want[2] = {2, 3};
+    (void)state;
+    EVAL("x[x > 1.5], x[x > 1.5].sum(), flatnonzero(x > 2)", "x=b.npy");
+    expect_output("result 1 =\n[2. 3.]\nresult 2 =\n5.0\nresult 3 =\n[2]\n");
+    EVAL("x > 1.5", "x=b.npy", "-o", "m.npy");
+    EVAL("x[m]", "x=b.npy", "m=m.npy", "-o", "kept.npy");
+    expect_output("");
+    cli_expect_npy("kept.npy", "<f4", "(2,)", want, sizeof want);
+}
+
 static void test_cli_eval__writes_files(void **state)
 {
     const float want[3] = {2, 4, 6};
@@ -124,6 +137,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cli_eval__prints_results),
+        cmocka_unit_test(test_cli_eval__prints_what_masks_choose),
         cmocka_unit_test(test_cli_eval__writes_files),
         cmocka_unit_test(test_cli_eval__explains_and_shows),
         cmocka_unit_test(test_cli_eval__failures_show_the_place),

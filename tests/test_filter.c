@@ -237,6 +237,46 @@ static void test_filter__random_masks(void **state)
     }
 }
 
+/* A mask of the first axes takes what lies behind them as a whole. */
+static void test_filter__masks_of_rows(void **state)
+{
+    test_env *t = *state;
+    static const layout of[] = {{"rows", 3, {50, 4, 3}, {12, 3, 1}, 0, 600},
+                                {"turned rows", 3, {50, 4, 3}, {1, 50, 200}, 0, 600},
+                                {"empty rows", 3, {50, 4, 0}, {1, 1, 1}, 0, 1}};
+
+    for (size_t k = 0; k < COUNT(of); k++) {
+        for (int axes = 1; axes <= 2; axes++) {
+            layout mask_of = dense_like(&of[0]);
+            mask_of.rank = axes;
+            mask_of.stride[0] = axes == 2 ? 4 : 1;
+            mask_of.stride[1] = 1;
+            sample x = make(t, &of[k], KILN_FLOAT64, 20), mask = make(t, &mask_of, KILN_BOOL, 50);
+            kiln_array *y = NULL, *count = NULL;
+            const int64_t width = of[k].shape[2] * (axes == 1 ? 4 : 1);
+            int64_t kept = 0, number;
+
+            OK(t, kiln_array_compress(x.array, mask.array, &y, k == 1 ? NULL : &count, &t->err));
+            assert_int_equal(kiln_array_rank(y), 4 - axes);
+            unsigned char *const got = read_first(t, y, count, &number);
+            for (int64_t row = 0; row < size_of(&mask_of); row++) {
+                if (is_zero(&mask, row))
+                    continue;
+                for (int64_t c = 0; c < width; c++)
+                    assert_memory_equal(got + 8 * (kept * width + c), element(&x, row * width + c),
+                                        8);
+                kept++;
+            }
+            assert_int_equal(kept, number);
+            free(got);
+            kiln_array_release(y);
+            kiln_array_release(count);
+            drop(&x);
+            drop(&mask);
+        }
+    }
+}
+
 /* ---- places ---- */
 
 static void check_places(test_env *t, const layout *of, kiln_dtype dtype, unsigned zeros)
@@ -590,6 +630,7 @@ int main(int argc, char **argv)
         TEST(test_filter__masks_choose_elements_of_every_dtype),
         TEST(test_filter__masks_choose_elements_of_every_layout),
         TEST(test_filter__random_masks),
+        TEST(test_filter__masks_of_rows),
         TEST(test_filter__places_of_what_is_not_zero),
         TEST(test_filter__signed_zeros_and_nan),
         TEST(test_filter__conditions_in_text),

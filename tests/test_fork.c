@@ -390,8 +390,8 @@ static const kiln_raw_call_options one_thread = {
     B(kiln_scan_destroy, (o.scan)) B(kiln_row_destroy, (o.row))                                    \
     B(kiln_filter_destroy, (o.filter)) B(kiln_raw_destroy, (o.raw))                                \
     B(kiln_program_destroy, (o.program)) B(kiln_module_destroy, (o.module))                        \
-    B(kiln_graph_destroy, (o.graph)) B(kiln_event_destroy, (o.event))                              \
-    B(kiln_stream_destroy, (o.stream))                                                             \
+    B(kiln_graph_result_is_counted, (o.graph, 0)) B(kiln_graph_destroy, (o.graph))                 \
+    B(kiln_event_destroy, (o.event)) B(kiln_stream_destroy, (o.stream))                            \
     B(kiln_array_release, (o.x))                                                                   \
     B(kiln_context_release, (o.ctx))
 

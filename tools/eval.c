@@ -16,6 +16,7 @@ struct eval {
     struct job j;
     const char *text; /* the expression */
     char *names[INPUTS_MAX];
+    char *typed[INPUTS_MAX]; /* "bool NAME" of arrays of bool; NULL: the name */
     size_t input_count, result_count;
     kiln_graph *graph;
 };
@@ -111,25 +112,43 @@ static int check_words(struct eval *e)
 
 /* ---- making things --------------------------------------------------------------------------- */
 
+/* Load the inputs, and tell the expression which of them are masks. */
+static kiln_status load(struct eval *e, const char **names)
+{
+    struct job *j = &e->j;
+
+    for (size_t k = 0; k < e->input_count; k++) {
+        const char *value = strchr(j->v->args.items[k + 1], '=') + 1;
+        KILN_CHECK(job_load(j, value, &j->arrays[k], &j->args[k]));
+        names[k] = e->names[k];
+        if (j->arrays[k] == NULL || kiln_array_dtype(j->arrays[k]) != KILN_BOOL)
+            continue;
+        const size_t bytes = strlen(e->names[k]) + sizeof "bool ";
+        names[k] = e->typed[k] = kiln__alloc(bytes);
+        if (e->typed[k] == NULL)
+            return kiln__fail_memory(&j->err, bytes);
+        snprintf(e->typed[k], bytes, "bool %s", e->names[k]);
+    }
+    return KILN_OK;
+}
+
 static kiln_status make(struct eval *e)
 {
     kiln_graph_options opts = KILN_GRAPH_OPTIONS_INIT;
+    const char *names[INPUTS_MAX];
     struct job *j = &e->j;
     kiln_status status = KILN_OK;
 
     KILN_TRY(job_open(j));
+    KILN_TRY(load(e, names));
     opts.wide = invocation_get(j->v, OPTION_WIDE) != NULL ? 1 : 0;
     /* The usual name: programs and lines of manifests that give none share their kernels with us. */
-    KILN_TRY(kiln_graph_parse(j->ctx, e->text, (const char *const *)e->names, e->input_count, &opts,
-                              &e->graph, &e->result_count, &j->err));
+    KILN_TRY(kiln_graph_parse(j->ctx, e->text, names, e->input_count, &opts, &e->graph,
+                              &e->result_count, &j->err));
     if (arg_count(e) > KILN_PARAM_MAX) {
         status = kiln__fail(&j->err, KILN_ERR_ARGUMENT, "%zu inputs and results; %d are allowed",
                             arg_count(e), KILN_PARAM_MAX);
         goto done;
-    }
-    for (size_t k = 0; k < e->input_count; k++) {
-        const char *value = strchr(j->v->args.items[k + 1], '=') + 1;
-        KILN_TRY(job_load(j, value, &j->arrays[k], &j->args[k]));
     }
     for (size_t k = e->input_count; k < arg_count(e); k++)
         j->args[k] = kiln_arg_out(&j->arrays[k]);
@@ -168,9 +187,43 @@ static kiln_status run(struct job *j)
     return kiln_graph_run(e->graph, j->args, arg_count(e), NULL, &j->err);
 }
 
+/* Results of which the device knows the length are cut to it; the lengths are no results themselves. */
+static kiln_status finish(struct job *j, size_t *count)
+{
+    struct eval *e = (struct eval *)j;
+    kiln_array **results = &j->arrays[e->input_count];
+    size_t kept = 0;
+
+    for (size_t k = 0; k < e->result_count; k++) {
+        kiln_array *first = NULL;
+        results[kept] = results[k];
+        if (kept++ != k)
+            results[k] = NULL;
+        if (!kiln_graph_result_is_counted(e->graph, k))
+            continue;
+        KILN_CHECK(kiln_array_first(results[kept - 1], results[k + 1], &first, &j->err));
+        kiln_array_release(results[kept - 1]);
+        kiln_array_release(results[++k]);
+        results[k] = NULL;
+        results[kept - 1] = first;
+    }
+    *count = kept;
+    return KILN_OK;
+}
+
+/* How many results are printed. */
+static size_t shown_count(const struct eval *e)
+{
+    size_t count = e->result_count;
+
+    for (size_t k = 0; k < e->result_count; k++)
+        count -= kiln_graph_result_is_counted(e->graph, k);
+    return count;
+}
+
 static kiln_status execute(struct eval *e)
 {
-    static const job_kind kind = {.prepare = prepare, .run = run};
+    static const job_kind kind = {.prepare = prepare, .run = run, .finish = finish};
     struct job *j = &e->j;
     const bool dot = invocation_get(j->v, OPTION_DOT) != NULL;
     char *text = NULL;
@@ -207,10 +260,10 @@ int command_eval(const struct invocation *v)
 
     if (result == TOOL_DONE && make(&e) != KILN_OK)
         result = TOOL_FAILED;
-    if (result == TOOL_DONE && files > 0 && files != e.result_count)
-        result =
-            usage_error(v->command, "%zu result%s, but -o was given %zu time%s", e.result_count,
-                        e.result_count == 1 ? "" : "s", files, files == 1 ? "" : "s");
+    const size_t shown = result == TOOL_DONE ? shown_count(&e) : 0;
+    if (result == TOOL_DONE && files > 0 && files != shown)
+        result = usage_error(v->command, "%zu result%s, but -o was given %zu time%s", shown,
+                             shown == 1 ? "" : "s", files, files == 1 ? "" : "s");
     if (result == TOOL_DONE && execute(&e) != KILN_OK)
         result = TOOL_FAILED;
     if (result == TOOL_FAILED) {
@@ -218,8 +271,10 @@ int command_eval(const struct invocation *v)
         show_place(&e);
     }
     kiln_graph_destroy(e.graph);
-    for (size_t k = 0; k < e.input_count; k++)
+    for (size_t k = 0; k < e.input_count; k++) {
         kiln__free(e.names[k]);
+        kiln__free(e.typed[k]);
+    }
     job_clear(&e.j);
     return result;
 }

@@ -426,6 +426,8 @@ kiln_status job_run(struct job *j, const job_kind *kind, size_t first, size_t co
         KILN_TRY(kind->run(j));
     }
     KILN_TRY(kiln_context_synchronize(j->ctx, &j->err));
+    if (kind->finish != NULL)
+        KILN_TRY(kind->finish(j, &count));
     KILN_TRY(deliver(j, first, count));
 done:
     kiln_launch_destroy(launch);

@@ -36,6 +36,8 @@ typedef struct job_kind {
     kiln_status (*source)(struct job *j, char **text);
     kiln_status (*prepare)(struct job *j, kiln_launch **launch);
     kiln_status (*run)(struct job *j);
+    /* Change the results before they are shown, and how many they are; NULL: as they are. */
+    kiln_status (*finish)(struct job *j, size_t *count);
 } job_kind;
 
 /* The whole command, but for what the command's own struct holds. Returns the exit status. */

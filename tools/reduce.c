@@ -132,7 +132,7 @@ static kiln_status run(struct job *j)
 
 int command_reduce(const struct invocation *v)
 {
-    static const job_kind kind = {check, define, make, result_shape, source, prepare, run};
+    static const job_kind kind = {check, define, make, result_shape, source, prepare, run, NULL};
     struct reduce r = {.j.v = v, .call = KILN_REDUCTION_CALL_OPTIONS_INIT};
     const int result = job_command(&r.j, &kind);
 

@@ -103,7 +103,7 @@ static kiln_status run(struct job *j)
 
 int command_run(const struct invocation *v)
 {
-    static const job_kind kind = {check, define, make, loop_shape, source, prepare, run};
+    static const job_kind kind = {check, define, make, loop_shape, source, prepare, run, NULL};
     struct run r = {.j.v = v, .call = KILN_ELEMENTWISE_CALL_OPTIONS_INIT, .size = -1};
     const int result = job_command(&r.j, &kind);
 

@@ -100,7 +100,7 @@ static kiln_status run(struct job *j)
 
 int command_scan(const struct invocation *v)
 {
-    static const job_kind kind = {check, define, make, result_shape, source, prepare, run};
+    static const job_kind kind = {check, define, make, result_shape, source, prepare, run, NULL};
     struct scan s = {.j.v = v, .call = KILN_SCAN_CALL_OPTIONS_INIT};
     const int result = job_command(&s.j, &kind);
 

@@ -130,7 +130,8 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_first(const kiln_array *values,
 /**
  * NumPy's `array[mask]`: the elements where the mask is true, in C-order.
  *
- * @param mask   Of bool, with the array's shape.
+ * @param mask   Of bool, with the array's shape, or that of its first axes: then the result has the other
+ *               axes behind its first one.
  * @param count  May be NULL; see above.
  * @return ERR_NULL, ERR_DTYPE for a mask that is not of bool, ERR_SHAPE for one that does not fit, and
  *         those of kiln_filter_run().

@@ -35,8 +35,9 @@ globals().update(_DTYPES)
 globals().update(_array.NUMPY)
 
 from . import _standard, linalg
-from ._standard import (__array_namespace_info__, broadcast_arrays, broadcast_shapes, can_cast, concat,
-                        cumulative_prod, cumulative_sum, diff, finfo, iinfo, isdtype, isin, meshgrid, repeat,
+from ._standard import (__array_namespace_info__, argwhere, broadcast_arrays, broadcast_shapes, can_cast, compress, concat,
+                        cumulative_prod, cumulative_sum, diff, finfo, flatnonzero, iinfo, isdtype, isin, meshgrid,
+                        nonzero, repeat,
                         result_type, roll, stack, std, tile, tril, triu, unstack, var)
 from .linalg import dot, einsum, inner, kron, matmul, outer, tensordot, vecdot
 

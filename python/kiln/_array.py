@@ -27,6 +27,11 @@ def subscript(key):
     return ", ".join(texts) if texts else "..."
 
 
+def mask_of(key):
+    """An array of bool that stands alone between brackets, of whatever library; else None."""
+    return key if getattr(key, "ndim", 0) and str(getattr(key, "dtype", "")) == "bool" else None
+
+
 class ndarray(_kiln.Array):
     """An array of kiln's, on the cpu or on a GPU. Its views share its memory."""
 
@@ -66,14 +71,33 @@ class ndarray(_kiln.Array):
     # ---- views and copies ----
 
     def __getitem__(self, key):
+        mask = mask_of(key)
+        if mask is not None:
+            return _kiln.chosen("compress", self, asarray(mask, device=self.device))[0]
         return _kiln.view(self, subscript(key))
 
     def __setitem__(self, key, value):
+        mask = mask_of(key)
+        if mask is not None:
+            self._place(asarray(mask, device=self.device), value)
+            return
         target = self[key]
         if isinstance(value, (bool, int, float)):
             _kiln.assign(target, value)
         else:
             _kiln.assign(target, asarray(value, device=self.device))
+
+    def _place(self, mask, value):
+        values = asarray(value, device=self.device)
+        if values.dtype != self.dtype:
+            values = values.astype(self.dtype)
+        if values.size != 1:
+            count = NUMPY["count_nonzero"](mask).item()
+            if values.ndim != 1 or values.size != count:
+                raise ValueError(f"values of shape {values.shape} for {count} elements that a mask chooses")
+            if count == 0:
+                return
+        _kiln.place(self, mask, values)
 
     def __iter__(self):
         return (self[k] for k in range(len(self)))

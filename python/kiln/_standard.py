@@ -177,6 +177,25 @@ def unstack(x, /, *, axis=0):
     return tuple(x[_at(axis, k)] for k in range(x.shape[axis]))
 
 
+def nonzero(x, /):
+    """Where the elements are that are not zero: an array for each axis."""
+    return _kiln.chosen("nonzero", asarray(x), None)
+
+
+def flatnonzero(x, /):
+    return _kiln.chosen("flatnonzero", asarray(x), None)[0]
+
+
+def argwhere(x, /):
+    return _kiln.chosen("argwhere", asarray(x), None)[0]
+
+
+def compress(condition, a, /):
+    """The elements of `a` where the condition, of the same shape, is true."""
+    a = asarray(a)
+    return a[asarray(condition, device=a.device).astype("bool")]
+
+
 def tile(x, repetitions, /):
     x = asarray(x)
     counts = (repetitions,) if hasattr(repetitions, "__index__") else tuple(repetitions)

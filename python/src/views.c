@@ -256,6 +256,59 @@ static PyObject *element(PyObject *self, PyObject *object)
     }
 }
 
+/* chosen(which, array, mask or None): what a function of kiln/select.h gives, as a tuple. */
+static PyObject *chosen(PyObject *self, PyObject *args)
+{
+    PyObject *object = NULL, *condition = NULL, *result;
+    const char *which = NULL;
+    kiln_error err = KILN_ERROR_INIT;
+    kiln_array *a, *mask = NULL, *made[KILN_RANK_MAX] = {NULL};
+    kiln_status status;
+
+    (void)self;
+    if (!PyArg_ParseTuple(args, "sOO", &which, &object, &condition) ||
+        (a = array_of(object)) == NULL ||
+        (condition != Py_None && (mask = array_of(condition)) == NULL))
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS status =
+        mask != NULL                       ? kiln_array_compress(a, mask, made, NULL, &err)
+        : strcmp(which, "nonzero") == 0    ? kiln_array_nonzero(a, made, NULL, &err)
+        : strcmp(which, "argwhere") == 0   ? kiln_array_argwhere(a, made, NULL, &err)
+                                           : kiln_array_flatnonzero(a, made, NULL, &err);
+    Py_END_ALLOW_THREADS if (status != KILN_OK) return kilnpy_raise(&err);
+    const int count = strcmp(which, "nonzero") == 0 ? kiln_array_rank(a) : 1;
+    result = PyTuple_New(count);
+    for (int k = 0; k < count; k++) {
+        PyObject *one = result != NULL ? kilnpy_array_new(made[k]) : NULL;
+        if (result == NULL)
+            kiln_array_release(made[k]);
+        else if (one == NULL)
+            Py_CLEAR(result);
+        else
+            PyTuple_SET_ITEM(result, k, one);
+    }
+    return result;
+}
+
+/* place(array, mask, values) */
+static PyObject *place(PyObject *self, PyObject *args)
+{
+    PyObject *object[3] = {NULL};
+    kiln_error err = KILN_ERROR_INIT;
+    kiln_array *a[3];
+    kiln_status status;
+
+    (void)self;
+    if (!PyArg_ParseTuple(args, "OOO", &object[0], &object[1], &object[2]))
+        return NULL;
+    for (int k = 0; k < 3; k++)
+        if ((a[k] = array_of(object[k])) == NULL)
+            return NULL;
+    Py_BEGIN_ALLOW_THREADS status = kiln_array_place(a[0], a[1], a[2], &err);
+    Py_END_ALLOW_THREADS if (status != KILN_OK) return kilnpy_raise(&err);
+    Py_RETURN_NONE;
+}
+
 /* text(array): as NumPy's str(). */
 static PyObject *text(PyObject *self, PyObject *object)
 {
@@ -286,6 +339,8 @@ PyMethodDef kilnpy_view_methods[] = {
     {"from_host", from_host, METH_VARARGS, "from_host(array, device)"},
     {"to_host", to_host, METH_O, "to_host(array)"},
     {"element", element, METH_O, "element(array)"},
+    {"chosen", chosen, METH_VARARGS, "chosen(which, array, mask or None)"},
+    {"place", place, METH_VARARGS, "place(array, mask, values)"},
     {"text", text, METH_O, "text(array)"},
     {"linalg", kilnpy_linalg, METH_VARARGS, "linalg(name, arrays, number, upper, text, axes)"},
     {"observe", kilnpy_observe, METH_VARARGS, "observe(what, path, device)"},

@@ -288,5 +288,39 @@ class Exchange(unittest.TestCase):
             self.assertEqual(list((ctypes.c_uint32 * 2).from_address(table)), [1, 3])
 
 
+
+class Choosing(unittest.TestCase):
+    def same(self, got, want):
+        self.assertEqual(got.dtype, want.dtype)
+        self.assertEqual(got.shape, want.shape)
+        np.testing.assert_array_equal(np.asarray(got), want)
+
+    def test_masks(self):
+        for name in NAMES:
+            a, x = both(4, 6, dtype=name, low=0, high=3)
+            mask = x != 0
+            self.same(a[a != 0], x[mask])
+            self.same(a.T[kiln.asarray(mask).T], x.T[mask.T])
+            self.same(a[mask], x[mask])
+            a[mask] = 1
+            x[mask] = 1
+            self.same(a, x)
+            a[~mask] = np.arange((~mask).sum()).astype(name)
+            x[~mask] = np.arange((~mask).sum()).astype(name)
+            self.same(a, x)
+        with self.assertRaises(ValueError):
+            a[mask] = [1, 2, 3]
+        with self.assertRaises(ValueError):
+            a[kiln.asarray([True, False])]
+
+    def test_places(self):
+        a, x = both(5, 7, low=0, high=2)
+        for got, want in zip(kiln.nonzero(a), np.nonzero(x)):
+            self.same(got, want)
+        self.same(kiln.flatnonzero(a), np.flatnonzero(x))
+        self.same(kiln.argwhere(a), np.argwhere(x))
+        self.same(kiln.compress(x > 0, a), x[x > 0])
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -71,7 +71,8 @@ typedef enum kiln__view_kind {
     KILN__VIEW_SELECT,    /* data: axis, index */
     KILN__VIEW_SLICE,     /* data: axis, start, stop, step */
     KILN__VIEW_BROADCAST, /* data: shape */
-    KILN__VIEW_RESHAPE    /* data: shape */
+    KILN__VIEW_RESHAPE,   /* data: shape */
+    KILN__VIEW_MASKED     /* the first operand, whose shape is that of the second, a mask */
 } kiln__view_kind;
 
 /* An array that an opaque operation takes or gives, as far as planning knows it. */

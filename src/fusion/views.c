@@ -73,10 +73,10 @@ static void slice(kiln__build *b, uint32_t node, const kiln__low *o, view_shape 
     const int at = kiln__lower_axis(b, node, data[0], o->rank);
     const int64_t n = o->shape[at], step = data[3];
     const int64_t low = step > 0 ? 0 : -1, high = step > 0 ? n : n - 1;
-    const int64_t start = data[1] == KILN_SLICE_OPEN ? (step > 0 ? 0 : n - 1)
-                                                     : clip_bound(data[1], n, low, high);
-    const int64_t stop = data[2] == KILN_SLICE_OPEN ? (step > 0 ? n : -1)
-                                                    : clip_bound(data[2], n, low, high);
+    const int64_t start =
+        data[1] == KILN_SLICE_OPEN ? (step > 0 ? 0 : n - 1) : clip_bound(data[1], n, low, high);
+    const int64_t stop =
+        data[2] == KILN_SLICE_OPEN ? (step > 0 ? n : -1) : clip_bound(data[2], n, low, high);
     const uint64_t span = step > 0 ? (uint64_t)(stop > start ? stop - start : 0)
                                    : (uint64_t)(start > stop ? start - stop : 0);
     const uint64_t stride = step > 0 ? (uint64_t)step : 0 - (uint64_t)step;
@@ -104,6 +104,23 @@ static void broadcast(kiln__build *b, uint32_t node, const kiln__low *o, view_sh
                                      : (kiln__axis_map){a + s->rank - o->rank, 0, 1};
 }
 
+/* A value as it is, after its shape was compared with a mask's. */
+static uint32_t masked(kiln__build *b, uint32_t node, uint32_t operand)
+{
+    const kiln__low *o = &b->lows[operand];
+    const kiln__low *mask =
+        &b->lows[kiln__strong_low(b, b->ir->edges[b->ir->nodes[node].operands + 1])];
+
+    if (mask->dtype != KILN_BOOL)
+        kiln__build_fail(b, node, KILN_ERR_DTYPE, "a mask is of bool, not of %s",
+                         kiln_dtype_name(mask->dtype));
+    if (!kiln__same_shape(o->rank, o->shape, mask->rank, mask->shape))
+        kiln__build_fail(
+            b, node, KILN_ERR_SHAPE, "a mask of shape %s does not fit an array of shape %s",
+            kiln__build_shape(b, mask->rank, mask->shape), kiln__build_shape(b, o->rank, o->shape));
+    return operand;
+}
+
 uint32_t kiln__lower_view(kiln__build *b, uint32_t node, uint32_t operand)
 {
     const kiln__node *n = &b->ir->nodes[node];
@@ -112,6 +129,8 @@ uint32_t kiln__lower_view(kiln__build *b, uint32_t node, uint32_t operand)
 
     if (n->op == KILN__VIEW_RESHAPE)
         return kiln__lower_reshape(b, node, operand);
+    if (n->op == KILN__VIEW_MASKED)
+        return masked(b, node, operand);
     memset(&s, 0, sizeof s);
     s.rank = o->rank;
     memcpy(s.shape, o->shape, (size_t)o->rank * sizeof *o->shape);
@@ -139,6 +158,7 @@ uint32_t kiln__lower_view(kiln__build *b, uint32_t node, uint32_t operand)
         break;
     }
     case KILN__VIEW_RESHAPE:
+    case KILN__VIEW_MASKED:
         break;
     }
     return kiln__low_view(b, operand, s.rank, s.shape, s.map, node);

@@ -48,7 +48,10 @@ kiln_status kiln__need_node(const kiln__parser *p, const kiln__parsed *v)
                                        [KILN__PARSED_NONE] = "None",
                                        [KILN__PARSED_DTYPE] = "a dtype",
                                        [KILN__PARSED_SHAPE] = "a shape",
-                                       [KILN__PARSED_TEXT] = "a text"};
+                                       [KILN__PARSED_TEXT] = "a text",
+                                       [KILN__PARSED_CHOSEN] = "what a mask chooses",
+                                       [KILN__PARSED_COUNTED] =
+                                           "an array whose length only the device knows"};
     if (v->kind == KILN__PARSED_NODE)
         return KILN_OK;
     return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
@@ -82,7 +85,8 @@ kiln_status kiln__apply(kiln__parser *p, kiln_op op, const kiln__parsed *operand
     bool plain = true;
 
     for (int k = 0; k < found->arity; k++) {
-        KILN_CHECK(kiln__need_node(p, &operands[k]));
+        if (operands[k].kind != KILN__PARSED_CHOSEN)
+            KILN_CHECK(kiln__need_node(p, &operands[k]));
         nodes[k] = operands[k].node;
         plain = plain && kiln__is_plain(&nodes[k]);
     }
@@ -96,7 +100,7 @@ kiln_status kiln__apply(kiln__parser *p, kiln_op op, const kiln__parsed *operand
         result = record(op, found->arity, nodes, at);
     }
     kiln__set_node(out, result);
-    return KILN_OK;
+    return kiln__join_chosen(p, operands, (size_t)found->arity, out);
 }
 
 kiln_status kiln__apply_matmul(kiln__parser *p, const kiln__parsed *operands, size_t at,

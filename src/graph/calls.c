@@ -122,6 +122,8 @@ static kiln_status reduce(kiln__parser *p, kiln__parsed_call *c, int op, kiln__p
     bool given = false, keepdims = false;
 
     KILN_CHECK(need_count(p, c, 1, 2));
+    if (c->arg[0].kind == KILN__PARSED_CHOSEN && axis->width + c->keepdims.width == 0)
+        KILN_CHECK(kiln__reduce_chosen(p, c, op, &c->arg[0]));
     KILN_CHECK(need_array(p, c));
     if (c->count > 1 && c->axis.width != 0)
         return fail_call(p, c, KILN_ERR_ARGUMENT_COUNT, "is given its axis twice");
@@ -433,11 +435,14 @@ kiln_status kiln__apply_call(kiln__parser *p, kiln__parsed_call *c, kiln__parsed
         return call_op(p, c, op, out);
     if (kiln__op_pair_named(c->name, c->bytes, pair))
         return call_pair(p, c, pair, out);
+    bool known = false;
+    KILN_CHECK(kiln__apply_choosing(p, c, out, &known));
+    if (known)
+        return KILN_OK;
     if (opaque != NULL)
         return call_opaque(p, c, opaque, out);
     if (reduction != 0)
         return reduce(p, c, reduction, out);
-    bool known = false;
     KILN_CHECK(kiln__apply_arranging(p, c, out, &known));
     if (known)
         return KILN_OK;

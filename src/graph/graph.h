@@ -71,6 +71,7 @@ struct kiln_graph {
     kiln_context *ctx; /* counted */
     kiln__device *device;
     kiln__ir ir;
+    uint64_t counted; /* outputs whose number of elements is the output behind them, by bits */
     bool wide; /* 16-bit floats stay float32 until they are stored */
     _Atomic(bool) sealed;
     _Atomic(bool) late; /* something was recorded after sealing: to be reported once */
@@ -134,6 +135,9 @@ kiln_status kiln__entry_get(kiln_graph *graph, const kiln__graph_call *call, boo
 kiln_status kiln__entry_plan(const kiln_graph *graph, const kiln__entry *entry, size_t step,
                              const kiln__graph_call *call, kiln__planned *out, kiln_error *err);
 void kiln__entry_destroy(void *entry); /* accepts NULL */
+
+/* x, whose shape is checked to be the mask's. (record.c) */
+kiln_node kiln__node_masked(kiln_node x, kiln_node mask, const char *file, int line);
 
 /* ---- opaque operations (opaque.c) ---------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /*
- * opaque.c - operations of graphs that a function does as a whole: products of arrays and factorisations.
+ * opaque.c - operations of graphs that a function does as a whole: products of arrays, factorisations, choices.
  *
  *     kiln_node_matmul, `a @ b`, `solve(a, b)` > a node of the table below
  *     planning > [infer: the function's own rules, of arrays without memory]
@@ -9,6 +9,7 @@
  * a list of src/linalg.
  */
 #include "graph/graph.h"
+#include "indexing/indexing.h"
 #include "linalg/linalg.h"
 
 typedef struct operation {
@@ -19,7 +20,7 @@ typedef struct operation {
     kiln_status (*run)(const struct operation *op, const kiln_array *const *operands, size_t count,
                        const int64_t *data, kiln_stream *stream, kiln_array **outs,
                        kiln_error *err);
-    int function;           /* kiln__linalg_function, kiln__tensor_function */
+    int function;           /* kiln__linalg_function, kiln__tensor_function, kiln__chooser */
     kiln_epilogue epilogue; /* of a product, behind the bias that is operand 2, if there is one */
 } operation;
 
@@ -81,6 +82,28 @@ static kiln_status run_linalg(const operation *op, const kiln_array *const *oper
     return kiln__linalg_run((kiln__linalg_function)op->function, operands, stream, outs, err);
 }
 
+/* ---- elements that masks choose -------------------------------------------------------------------- */
+
+/* Values with room for all elements, and how many of them count. */
+static kiln_status infer_chosen(const operation *op, const kiln_array *const *operands,
+                                size_t count, const int64_t *data, kiln__linalg_value *results,
+                                kiln_error *err)
+{
+    (void)count, (void)data;
+    results[1].dtype = KILN_INT64;
+    results[1].rank = 0;
+    return kiln__choose_infer((kiln__chooser)op->function, operands[0], &results->dtype,
+                              &results->rank, results->shape, err);
+}
+
+static kiln_status run_chosen(const operation *op, const kiln_array *const *operands, size_t count,
+                              const int64_t *data, kiln_stream *stream, kiln_array **outs,
+                              kiln_error *err)
+{
+    (void)count, (void)data;
+    return kiln__choose_into((kiln__chooser)op->function, operands, stream, outs, err);
+}
+
 /* ---- the table ----------------------------------------------------------------------------------- */
 
 static kiln_status infer(const kiln__opaque *o, const kiln__opaque_value *values, size_t count,
@@ -112,7 +135,17 @@ static const kiln__opaque *finish(kiln_epilogue epilogue, bool bias);
      run_linalg,                                                                                   \
      KILN__LINALG_##name,                                                                          \
      KILN_EPILOGUE_NONE},
+#define CHOOSE(name, operands, what)                                                               \
+    {                                                                                              \
+        {name,  operands, 2, KILN__OPAQUE_NONE, "elements put next to each other, in one pass",    \
+         infer, NULL},                                                                             \
+            infer_chosen, run_chosen, KILN__CHOOSE_##what, KILN_EPILOGUE_NONE                      \
+    }
 static const operation operations[] = {MATMUL(2, "", finish, KILN_EPILOGUE_NONE),
+                                       CHOOSE("compress", 2, MASKED),
+                                       CHOOSE("flatnonzero", 1, FLAT),
+                                       CHOOSE("nonzero", 1, ONE_AXIS),
+                                       CHOOSE("argwhere", 1, ROWS),
                                        KILN__TENSOR_FUNCTIONS(TENSOR)
                                            KILN__LINALG_FUNCTIONS(LINALG)};
 

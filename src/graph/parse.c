@@ -154,7 +154,8 @@ static kiln_status parse_slice(kiln__parser *p, kiln__subscript *s)
     return parse_bound(p, &s->number[2]);
 }
 
-static kiln_status parse_one(kiln__parser *p, kiln__subscript *s)
+/* `mask` receives what is one. */
+static kiln_status parse_one(kiln__parser *p, kiln__subscript *s, kiln__parsed *mask)
 {
     kiln__parsed v;
     s->at = p->token.at;
@@ -170,10 +171,14 @@ static kiln_status parse_one(kiln__parser *p, kiln__subscript *s)
         s->kind = KILN__SUBSCRIPT_NEW_AXIS;
         return KILN_OK;
     }
+    if (kiln__is_mask(p, &v) && !kiln__is_mark(p, ":")) {
+        *mask = v;
+        return KILN_OK;
+    }
     if (v.kind == KILN__PARSED_NODE && !kiln__is_of_numbers(p, &v.node))
         return kiln__parse_fail(p, v.at, v.width, KILN_ERR_UNSUPPORTED,
-                                "arrays cannot be indexed by arrays here; where() chooses between "
-                                "values");
+                                "arrays cannot be indexed by arrays here; compress(mask, x) takes "
+                                "the elements where a mask is true");
     if (v.kind != KILN__PARSED_NONE)
         KILN_CHECK(kiln__need_integer(p, &v, &s->number[0]));
     if (kiln__is_mark(p, ":"))
@@ -185,6 +190,7 @@ static kiln_status parse_one(kiln__parser *p, kiln__subscript *s)
 static kiln_status parse_subscript(kiln__parser *p, kiln__parsed *v)
 {
     kiln__subscript list[KILN__SUBSCRIPTS_MAX];
+    kiln__parsed mask = {.width = 0};
     size_t count = 0;
     bool ellipsis = false;
 
@@ -199,14 +205,21 @@ static kiln_status parse_subscript(kiln__parser *p, kiln__parsed *v)
             break;
         if (count == KILN__SUBSCRIPTS_MAX)
             return kiln__unexpected(p, "`]`");
-        KILN_CHECK(parse_one(p, &list[count]));
+        KILN_CHECK(parse_one(p, &list[count], &mask));
         if (list[count].kind == KILN__SUBSCRIPT_ELLIPSIS && ellipsis)
             return kiln__parse_fail(p, list[count].at, 3, KILN_ERR_SYNTAX,
                                     "there may be one `...`");
         ellipsis = ellipsis || list[count].kind == KILN__SUBSCRIPT_ELLIPSIS;
         count++;
     } while (kiln__is_mark(p, ","));
+    if (mask.width != 0 && count > 1)
+        return kiln__parse_fail(p, mask.at, mask.width, KILN_ERR_UNSUPPORTED,
+                                "a mask stands alone between brackets");
     KILN_CHECK(kiln__expect(p, "]"));
+    if (mask.width != 0) {
+        kiln__choose(v->node, mask.node, mask.at, v);
+        return KILN_OK;
+    }
     kiln__apply_subscripts(v, list, count);
     return KILN_OK;
 }
@@ -325,7 +338,8 @@ static kiln_status parse_member(kiln__parser *p, kiln__parsed *v)
     const kiln__parsed self = *v;
     const size_t at = p->token.at, bytes = p->token.width;
 
-    KILN_CHECK(kiln__need_node(p, v));
+    if (v->kind != KILN__PARSED_CHOSEN)
+        KILN_CHECK(kiln__need_node(p, v));
     if (p->token.kind != KILN__TOKEN_NAME)
         return kiln__unexpected(p, "a name");
     KILN_CHECK(kiln__next_token(p));
@@ -333,6 +347,7 @@ static kiln_status parse_member(kiln__parser *p, kiln__parsed *v)
         KILN_CHECK(kiln__next_token(p));
         return parse_call(p, at, bytes, &self, v);
     }
+    KILN_CHECK(kiln__need_node(p, v));
     if (kiln__same_word(p->text + at, bytes, "T")) {
         kiln__set_node(v, kiln_node_transpose(self.node, NULL, KILN__PLACE(at)));
         return KILN_OK;

@@ -36,7 +36,9 @@ typedef enum kiln__parsed_kind {
     KILN__PARSED_NONE,
     KILN__PARSED_DTYPE,
     KILN__PARSED_SHAPE, /* of the array `node`: x.shape */
-    KILN__PARSED_TEXT   /* in quotes, which `at` and `width` include */
+    KILN__PARSED_TEXT,  /* in quotes, which `at` and `width` include */
+    KILN__PARSED_CHOSEN, /* the elements of `node` where `mask` is true */
+    KILN__PARSED_COUNTED /* the first elements of `node`, as many as `mask`, a number, says */
 } kiln__parsed_kind;
 
 enum { KILN__TUPLE_MAX = 64, KILN__NAMES_MAX = 256, KILN__DEPTH_MAX = 100 };
@@ -45,6 +47,7 @@ typedef struct kiln__parsed {
     kiln__parsed_kind kind;
     kiln_dtype dtype;
     kiln_node node;   /* of a NODE */
+    kiln_node mask;   /* of CHOSEN and COUNTED */
     kiln_node *items; /* of a TUPLE; the parser's */
     size_t count;
     size_t at, width; /* what it was read from */
@@ -143,6 +146,25 @@ void kiln__apply_subscripts(kiln__parsed *v, const kiln__subscript *list, size_t
 /* A function that rearranges arrays; `*known` is false where the name is none. */
 kiln_status kiln__apply_arranging(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,
                                   bool *known);
+
+/* ---- choosing.c ------------------------------------------------------------------------------ */
+/* Whether a value is of bool, as far as the text tells: a comparison, what is made of such, an input
+ * that is said to be. */
+bool kiln__is_mask(const kiln__parser *p, const kiln__parsed *v);
+/* The elements of x where the mask is true. */
+void kiln__choose(kiln_node x, kiln_node mask, size_t at, kiln__parsed *out);
+/* What an operation on these operands gives: `out` becomes a chosen value where one of them is.
+ * ERR_UNSUPPORTED for operands that do not belong together. */
+kiln_status kiln__join_chosen(const kiln__parser *p, const kiln__parsed *operands, size_t count,
+                              kiln__parsed *out);
+/* A chosen value as an array that a reduction may reduce in its place. */
+kiln_status kiln__reduce_chosen(kiln__parser *p, const kiln__parsed_call *c, int op,
+                                kiln__parsed *v);
+/* A function that chooses elements; `*known` is false where the name is none. */
+kiln_status kiln__apply_choosing(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,
+                                 bool *known);
+/* The two outputs of a chosen or counted result. */
+void kiln__counted_result(const kiln__parsed *v, kiln_node out[2]);
 
 /* ---- parse.c --------------------------------------------------------------------------------- */
 kiln_status kiln__parse_expression(kiln__parser *p, kiln__parsed *out);

@@ -533,6 +533,13 @@ kiln_node kiln_node_slice(kiln_node x, int axis, int64_t start, int64_t stop, in
     return add_view(KILN__VIEW_SLICE, x, data, 4, &at);
 }
 
+kiln_node kiln__node_masked(kiln_node x, kiln_node mask, const char *file, int line)
+{
+    const kiln__node node = {.kind = KILN__NODE_VIEW, .op = KILN__VIEW_MASKED};
+    const kiln_node operands[] = {x, mask};
+    return add(&node, operands, 2, NULL, 0, &(place){"mask", file, line});
+}
+
 /* Add a view whose data is a shape. */
 static kiln_node add_shaped(int view, kiln_node x, int rank, const int64_t *shape, const place *at)
 {

@@ -34,7 +34,8 @@ static kiln_status count_targets(kiln__parser *p, size_t *count_out)
     return KILN_OK;
 }
 
-static kiln_status define_name(kiln__parser *p, const char *name, size_t bytes, kiln_node node)
+static kiln_status define_name(kiln__parser *p, const char *name, size_t bytes,
+                               const kiln__parsed *value)
 {
     if (p->name_count == KILN__NAMES_MAX)
         return kiln__fail(p->err, KILN_ERR_ARGUMENT, "an expression has at most %d names",
@@ -43,16 +44,32 @@ static kiln_status define_name(kiln__parser *p, const char *name, size_t bytes, 
     memset(n, 0, sizeof *n);
     n->name = name;
     n->bytes = bytes;
-    kiln__set_node(&n->value, node);
+    n->value = *value;
     return KILN_OK;
 }
 
-static void add_result(kiln__parser *p, kiln_node node, const kiln__parsed *v)
+static void add_output(kiln__parser *p, kiln_node node, const kiln__parsed *v)
 {
     char name[32];
     snprintf(name, sizeof name, p->result_count == 0 ? "result" : "result%zu", p->result_count + 1);
     p->result_count++;
     kiln_node_output(p->graph, name, node, KILN__PLACE(v->at));
+}
+
+/* A value whose length only the device knows is two outputs: what there is room for, and the length. */
+static void add_result(kiln__parser *p, const kiln__parsed *v)
+{
+    kiln_node both[2];
+
+    if (v->kind == KILN__PARSED_NODE) {
+        add_output(p, v->node, v);
+        return;
+    }
+    kiln__counted_result(v, both);
+    if (p->result_count < 64)
+        p->graph->counted |= UINT64_C(1) << p->result_count;
+    add_output(p, both[0], v);
+    add_output(p, both[1], v);
 }
 
 /* Parse one statement. The items of tuples count as values of their own; each value is given to a
@@ -61,8 +78,7 @@ static kiln_status parse_statement(kiln__parser *p)
 {
     const size_t first = p->token.at;
     size_t targets = 0, count = 0, lengths[KILN__TUPLE_MAX], places[KILN__TUPLE_MAX];
-    kiln_node nodes[KILN__TUPLE_MAX];
-    kiln__parsed v;
+    kiln__parsed values[KILN__TUPLE_MAX], v;
 
     KILN_CHECK(count_targets(p, &targets));
     if (targets > KILN__TUPLE_MAX)
@@ -77,17 +93,18 @@ static kiln_status parse_statement(kiln__parser *p)
         if (count > 0)
             KILN_CHECK(kiln__next_token(p));
         KILN_CHECK(kiln__parse_expression(p, &v));
-        if (v.kind != KILN__PARSED_TUPLE) {
+        const bool tuple = v.kind == KILN__PARSED_TUPLE;
+        if (!tuple && v.kind != KILN__PARSED_CHOSEN && v.kind != KILN__PARSED_COUNTED)
             KILN_CHECK(kiln__need_node(p, &v));
-            v.items = &v.node;
-            v.count = 1;
-        }
-        for (size_t k = 0; k < v.count; k++) {
+        for (size_t k = 0; k < (tuple ? v.count : 1); k++) {
             if (count == KILN__TUPLE_MAX)
                 return kiln__parse_fail(p, v.at, v.width, KILN_ERR_ARGUMENT, "too many values");
-            nodes[count++] = v.items[k];
+            values[count] = v;
+            if (tuple)
+                kiln__set_node(&values[count], v.items[k]);
             if (targets == 0)
-                add_result(p, v.items[k], &v);
+                add_result(p, &values[count]);
+            count++;
         }
     } while (kiln__is_mark(p, ","));
     if (targets > 0 && targets != count)
@@ -95,7 +112,7 @@ static kiln_status parse_statement(kiln__parser *p)
                                 "%zu name%s for %zu value%s", targets, targets == 1 ? "" : "s",
                                 count, count == 1 ? "" : "s");
     for (size_t k = 0; k < targets; k++)
-        KILN_CHECK(define_name(p, p->text + places[k], lengths[k], nodes[k]));
+        KILN_CHECK(define_name(p, p->text + places[k], lengths[k], &values[k]));
     return KILN_OK;
 }
 
@@ -115,17 +132,20 @@ static kiln_status parse_program(kiln__parser *p)
     return KILN_OK;
 }
 
-/* ---- the public function --------------------------------------------------------------------- */
+/* ---- the public functions --------------------------------------------------------------------- */
 
 static kiln_status add_inputs(kiln__parser *p, const char *const *names, size_t count)
 {
     for (size_t k = 0; k < count; k++) {
-        if (names[k] == NULL || !kiln__is_identifier(names[k]))
+        const bool mask = names[k] != NULL && strncmp(names[k], "bool ", 5) == 0;
+        const char *const name = mask ? names[k] + 5 : names[k];
+        const kiln_dtype dtype = mask ? KILN_BOOL : KILN_DTYPE_NONE;
+        if (name == NULL || !kiln__is_identifier(name))
             return kiln__fail(p->err, KILN_ERR_NAME, "the name \"%.60s\" is no identifier",
                               names[k] != NULL ? names[k] : "");
-        KILN_CHECK(
-            define_name(p, names[k], strlen(names[k]),
-                        kiln_node_input(p->graph, names[k], KILN_DTYPE_NONE, -1, KILN__PLACE(0))));
+        kiln__parsed input = {.kind = KILN__PARSED_NODE};
+        input.node = kiln_node_input(p->graph, name, dtype, -1, KILN__PLACE(0));
+        KILN_CHECK(define_name(p, name, strlen(name), &input));
     }
     return KILN_OK;
 }
@@ -178,4 +198,9 @@ kiln_status kiln_graph_parse(kiln_context *ctx, const char *text, const char *co
         KILN_CHECK_NULL(names, err);
     KILN_CHECK(KILN_READ_OPTIONS(kiln_graph_options, &o, opts, err));
     return kiln__graph_from_text(ctx, text, names, name_count, &o, out, results_out, err);
+}
+
+bool kiln_graph_result_is_counted(const kiln_graph *graph, size_t result)
+{
+    return graph != NULL && result < 64 && (graph->counted >> result & 1) != 0;
 }

@@ -14,4 +14,20 @@
 #include "kernel/kernel.h"
 #include "kiln/select.h"
 
+/* What functions of masks give. */
+typedef enum kiln__chooser {
+    KILN__CHOOSE_MASKED,   /* elements where a mask is true */
+    KILN__CHOOSE_FLAT,     /* numbers in C-order of elements that are not zero */
+    KILN__CHOOSE_ONE_AXIS, /* the same of an array with one axis */
+    KILN__CHOOSE_ROWS      /* a row of indices for each of them */
+} kiln__chooser;
+
+/* The values that such a function gives of an array, with room for all. ERR_AXIS. (masks.c) */
+kiln_status kiln__choose_infer(kiln__chooser what, const kiln_array *array, kiln_dtype *dtype,
+                               int *rank, int64_t *shape, kiln_error *err);
+/* Into outs[0], and their number into outs[1]; `operands` are the array and, where there is one, the
+ * mask, of its shape. `stream` NULL: the context's own. */
+kiln_status kiln__choose_into(kiln__chooser what, const kiln_array *const *operands,
+                              kiln_stream *stream, kiln_array **outs, kiln_error *err);
+
 #endif

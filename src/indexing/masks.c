@@ -11,11 +11,11 @@
 
 #include "indexing/indexing.h"
 
-/* What a filter of this file keeps, and gives of it. Filters of places are made for each rank. */
-typedef enum chooser { MASKED, PLACES_FLAT, PLACES } chooser;
+/* What a filter of this file keeps, and gives of it: filters of places are made for each rank. */
+typedef enum given { MASKED, PLACES_FLAT, PLACES } given;
 
 typedef struct wanted {
-    chooser what;
+    given what;
     bool complex;
     int rank; /* PLACES: outputs */
 } wanted;
@@ -55,15 +55,16 @@ static kiln_status define(kiln_context *ctx, const void *user, kiln__kernel **ou
 }
 
 static kiln_status run(kiln_context *ctx, const wanted *w, const kiln_arg *args, size_t arg_count,
-                       kiln_error *err)
+                       kiln_stream *stream, kiln_error *err)
 {
     const uint64_t key = (uint64_t)w->what << 16 | (uint64_t)w->complex << 8 | (uint64_t)w->rank;
     kiln__kernel *op = NULL;
 
     KILN_CHECK(kiln__kept_kernel(ctx, define, w, key, &op, err));
-    const kiln__call call = {.args = args,
-                             .arg_count = arg_count,
-                             .stream = kiln__device_stream(kiln__context_device(ctx))};
+    const kiln__call call = {
+        .args = args,
+        .arg_count = arg_count,
+        .stream = stream != NULL ? stream : kiln__device_stream(kiln__context_device(ctx))};
     return kiln__kernel_run(op, &call, err);
 }
 
@@ -163,6 +164,79 @@ static kiln_status check_mask(const kiln_array *array, const kiln_array *mask, k
     return KILN_OK;
 }
 
+/* Rows of a matrix by their numbers, of which the first `count` are known. */
+static kiln_status define_rows(kiln_context *ctx, const void *user, kiln__kernel **out,
+                               kiln_error *err)
+{
+    const kiln__definition_request request = {
+        .name = "kiln_compress_rows",
+        .in = "int64 row, int64 count, int64 width, raw T x",
+        .out = "T y",
+        .snippet = {[KILN__SNIPPET_OP] = "if (i < count * width) y = x[row * width + i % width]"},
+    };
+    (void)user;
+    return kiln__kernel_new(ctx, false, &kiln__loop_calls, &request, out, err);
+}
+
+static kiln_status copy_rows(const kiln_array *array, int axes, const kiln_array *places,
+                             const kiln_array *count, kiln_array **out, kiln_error *err)
+{
+    int64_t shape[KILN_RANK_MAX], width = 1;
+    kiln_array *y = NULL, *flat = NULL, *column = NULL;
+    kiln__kernel *op = NULL;
+    kiln_status status = KILN_OK;
+
+    shape[0] = places->shape[0];
+    for (int a = axes; a < array->rank; a++) {
+        shape[1 + a - axes] = array->shape[a];
+        width *= array->shape[a];
+    }
+    const int64_t matrix[] = {shape[0], width};
+    KILN_TRY(kiln_array_empty(array->ctx, array->dtype, 1 + array->rank - axes, shape, &y, err));
+    if (y->size > 0) {
+        KILN_TRY(kiln_array_reshape(y, 2, matrix, &flat, err));
+        KILN_TRY(kiln_array_newaxis(places, 1, &column, err));
+        KILN_TRY(kiln__kept_kernel(array->ctx, define_rows, NULL, 0, &op, err));
+        const kiln_arg args[] = {kiln_arg_array(column), kiln_arg_array(count), kiln_arg_int(width),
+                                 kiln_arg_array(array), kiln_arg_array(flat)};
+        const kiln__call call = {.args = args,
+                                 .arg_count = KILN_COUNT_OF(args),
+                                 .stream = kiln__device_stream(kiln__context_device(array->ctx))};
+        KILN_TRY(kiln__kernel_run(op, &call, err));
+    }
+    *out = y;
+    y = NULL;
+
+done:
+    kiln_array_release(y);
+    kiln_array_release(flat);
+    kiln_array_release(column);
+    return status;
+}
+
+/* A mask of the first axes: what is behind them is copied as a whole. */
+static kiln_status compress_rows(const kiln_array *array, const kiln_array *mask, kiln_array **out,
+                                 kiln_array **count_out, kiln_error *err)
+{
+    kiln_array *places = NULL, *first = NULL, *count = NULL;
+    kiln_status status = KILN_OK;
+
+    KILN_TRY(kiln_array_flatnonzero(mask, &places, &count, err));
+    if (count_out == NULL)
+        KILN_TRY(kiln_array_first(places, count, &first, err));
+    KILN_TRY(copy_rows(array, mask->rank, first != NULL ? first : places, count, out, err));
+    if (count_out != NULL) {
+        *count_out = count;
+        count = NULL;
+    }
+
+done:
+    kiln_array_release(places);
+    kiln_array_release(first);
+    kiln_array_release(count);
+    return status;
+}
+
 kiln_status kiln_array_compress(const kiln_array *array, const kiln_array *mask, kiln_array **out,
                                 kiln_array **count, kiln_error *err)
 {
@@ -172,19 +246,17 @@ kiln_status kiln_array_compress(const kiln_array *array, const kiln_array *mask,
     KILN_CHECK(begin(out, 1, count, err));
     KILN_CHECK(check_mask(array, mask, err));
     if (mask->rank != array->rank)
-        return kiln__fail(err, KILN_ERR_UNSUPPORTED,
-                          "the mask has %d axes and the array %d: masks of rows are not taken yet",
-                          mask->rank, array->rank);
+        return kiln__fail_as("compress_rows", compress_rows(array, mask, out, count, err), err);
     const kiln_arg args[] = {kiln_arg_array(array), kiln_arg_array(mask), kiln_arg_out(&made[0]),
                              kiln_arg_out(&number)};
     const kiln_status status =
-        kiln__fail_as("compress", run(array->ctx, &w, args, KILN_COUNT_OF(args), err), err);
+        kiln__fail_as("compress", run(array->ctx, &w, args, KILN_COUNT_OF(args), NULL, err), err);
     return deliver(status, made, 1, number, out, count, err);
 }
 
 /* ---- places of what is not zero ---- */
 
-static wanted places_of(chooser what, const kiln_array *array)
+static wanted places_of(given what, const kiln_array *array)
 {
     return (wanted){what, kiln_dtype_kind(array->dtype) == 'c', what == PLACES ? array->rank : 0};
 }
@@ -198,14 +270,14 @@ kiln_status kiln_array_flatnonzero(const kiln_array *array, kiln_array **out, ki
     KILN_CHECK(kiln__array_check(array, NULL, "array", err));
     const wanted w = places_of(PLACES_FLAT, array);
     const kiln_arg args[] = {kiln_arg_array(array), kiln_arg_out(&made[0]), kiln_arg_out(&number)};
-    const kiln_status status =
-        kiln__fail_as("flatnonzero", run(array->ctx, &w, args, KILN_COUNT_OF(args), err), err);
+    const kiln_status status = kiln__fail_as(
+        "flatnonzero", run(array->ctx, &w, args, KILN_COUNT_OF(args), NULL, err), err);
     return deliver(status, made, 1, number, out, count, err);
 }
 
 /* The places along each axis into made[], which may hold arrays already. */
-static kiln_status find_places(const kiln_array *array, kiln_array **made, kiln_array **number,
-                               kiln_error *err)
+static kiln_status find_places(const kiln_array *array, kiln_stream *stream, kiln_array **made,
+                               kiln_array **number, kiln_error *err)
 {
     const wanted w = places_of(PLACES, array);
     kiln_arg args[KILN_RANK_MAX + 2] = {kiln_arg_array(array)};
@@ -213,7 +285,8 @@ static kiln_status find_places(const kiln_array *array, kiln_array **made, kiln_
     for (int a = 0; a < array->rank; a++)
         args[1 + a] = kiln_arg_out(&made[a]);
     args[1 + array->rank] = kiln_arg_out(number);
-    return kiln__fail_as("nonzero", run(array->ctx, &w, args, (size_t)array->rank + 2, err), err);
+    return kiln__fail_as("nonzero", run(array->ctx, &w, args, (size_t)array->rank + 2, stream, err),
+                         err);
 }
 
 static kiln_status check_places(const kiln_array *array, kiln_error *err)
@@ -232,28 +305,79 @@ kiln_status kiln_array_nonzero(const kiln_array *array, kiln_array **outs, kiln_
     KILN_CHECK(begin(outs, 0, count, err));
     KILN_CHECK(check_places(array, err));
     KILN_CHECK(begin(outs, (size_t)array->rank, count, err));
-    const kiln_status status = find_places(array, made, &number, err);
+    const kiln_status status = find_places(array, NULL, made, &number, err);
     return deliver(status, made, (size_t)array->rank, number, outs, count, err);
+}
+
+/* The rows of a table of places. */
+static kiln_status find_rows(const kiln_array *array, kiln_stream *stream, kiln_array *table,
+                             kiln_array **number, kiln_error *err)
+{
+    kiln_array *column[KILN_RANK_MAX] = {NULL};
+    kiln_status status = KILN_OK;
+
+    for (int a = 0; a < array->rank; a++)
+        KILN_TRY(kiln_array_select(table, 1, a, &column[a], err));
+    KILN_TRY(find_places(array, stream, column, number, err));
+
+done:
+    for (int a = 0; a < array->rank; a++)
+        kiln_array_release(column[a]);
+    return status;
 }
 
 kiln_status kiln_array_argwhere(const kiln_array *array, kiln_array **out, kiln_array **count,
                                 kiln_error *err)
 {
-    kiln_array *made[] = {NULL}, *column[KILN_RANK_MAX] = {NULL}, *number = NULL;
+    kiln_array *made[] = {NULL}, *number = NULL;
     kiln_status status = KILN_OK;
 
     KILN_CHECK(begin(out, 1, count, err));
     KILN_CHECK(check_places(array, err));
     const int64_t shape[] = {array->size, array->rank};
     KILN_TRY(kiln_array_empty(array->ctx, KILN_INT64, 2, shape, &made[0], err));
-    for (int a = 0; a < array->rank; a++)
-        KILN_TRY(kiln_array_select(made[0], 1, a, &column[a], err));
-    KILN_TRY(find_places(array, column, &number, err));
+    KILN_TRY(find_rows(array, NULL, made[0], &number, err));
 
 done:
-    for (int a = 0; a < array->rank; a++)
-        kiln_array_release(column[a]);
     return deliver(status, made, 1, number, out, count, err);
+}
+
+/* ---- as steps of graphs ---- */
+
+kiln_status kiln__choose_infer(kiln__chooser what, const kiln_array *array, kiln_dtype *dtype,
+                               int *rank, int64_t *shape, kiln_error *err)
+{
+    *dtype = what == KILN__CHOOSE_MASKED ? array->dtype : KILN_INT64;
+    *rank = 1 + (what == KILN__CHOOSE_ROWS);
+    shape[0] = array->size;
+    shape[1] = array->rank;
+    if (what == KILN__CHOOSE_ONE_AXIS && array->rank != 1)
+        return kiln__fail(
+            err, KILN_ERR_AXIS,
+            "nonzero is of an array with one axis here, and this one has %d: argwhere "
+            "gives the places along all axes",
+            array->rank);
+    return what == KILN__CHOOSE_ROWS && array->rank == 0
+               ? kiln__fail(err, KILN_ERR_AXIS, "an array without axes has no places")
+               : KILN_OK;
+}
+
+kiln_status kiln__choose_into(kiln__chooser what, const kiln_array *const *operands,
+                              kiln_stream *stream, kiln_array **outs, kiln_error *err)
+{
+    const kiln_array *const x = operands[0];
+    const wanted w =
+        what == KILN__CHOOSE_MASKED ? (wanted){.what = MASKED} : places_of(PLACES_FLAT, x);
+
+    if (what == KILN__CHOOSE_ROWS)
+        return find_rows(x, stream, outs[0], &outs[1], err);
+    if (what == KILN__CHOOSE_MASKED) {
+        const kiln_arg args[] = {kiln_arg_array(x), kiln_arg_array(operands[1]),
+                                 kiln_arg_array(outs[0]), kiln_arg_array(outs[1])};
+        return run(x->ctx, &w, args, KILN_COUNT_OF(args), stream, err);
+    }
+    const kiln_arg args[] = {kiln_arg_array(x), kiln_arg_array(outs[0]), kiln_arg_array(outs[1])};
+    return run(x->ctx, &w, args, KILN_COUNT_OF(args), stream, err);
 }
 
 /* ---- assignment ---- */

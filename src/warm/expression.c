@@ -98,11 +98,22 @@ static kiln_status read_inputs(expansion *x)
     return KILN_OK;
 }
 
+/* What the parser is told of an input: its name, and that it is of bool where it is. Heap. */
+static char *declared(const expansion *x, size_t which)
+{
+    kiln__buf text = KILN__BUF_INIT;
+
+    kiln__buf_puts(&text, x->types->inputs[which].dtype == KILN_BOOL ? "bool " : "");
+    kiln__buf_puts(&text, x->inputs[which].name);
+    return kiln__buf_take(&text);
+}
+
 /* The graph, and that all inputs are for something: one that is not is a misspelt one. */
 static kiln_status parse(expansion *x)
 {
     const kiln__manifest_word *name = &x->e->text[KILN__MANIFEST_NAME];
-    const char **names = NULL;
+    char **names = NULL;
+    bool failed = false;
     kiln_graph_options opts = KILN_GRAPH_OPTIONS_INIT;
     kiln_error why = KILN_ERROR_INIT;
 
@@ -110,10 +121,17 @@ static kiln_status parse(expansion *x)
         return fail_at(x, name, "is no name of a graph");
     opts.name = name->text;
     KILN_CHECK(kiln__make_zeroed(&names, x->types->input_count + 1, sizeof *names, x->err));
+    for (size_t k = 0; k < x->types->input_count; k++) {
+        names[k] = declared(x, k);
+        failed = failed || names[k] == NULL;
+    }
+    const kiln_status status =
+        failed ? kiln__fail_memory(&why, 64)
+               : kiln__graph_from_text(NULL, x->e->text[KILN__MANIFEST_TEXT].text,
+                                       (const char *const *)names, x->types->input_count, &opts,
+                                       &x->graph, NULL, &why);
     for (size_t k = 0; k < x->types->input_count; k++)
-        names[k] = x->inputs[k].name;
-    kiln_status status = kiln__graph_from_text(NULL, x->e->text[KILN__MANIFEST_TEXT].text, names,
-                                               x->types->input_count, &opts, &x->graph, NULL, &why);
+        kiln__free(names[k]);
     kiln__free(names);
     if (status != KILN_OK)
         return fail_in_text(x, &why);

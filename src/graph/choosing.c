@@ -1,0 +1,185 @@
+/*
+ * choosing.c - masks in expressions: x[mask], compress(), nonzero() and their relatives.
+ *
+ *     x[mask] > [a chosen value: x and the mask, no elements moved] > operations of both
+ *             > a sum of where(mask, x, 0)
+ *             > a result: two outputs, values with room for all and their number
+ *
+ * Rule: elements are put next to each other in results alone. What is computed from chosen values
+ *       before is computed in their places, by the kernels that anything else has.
+ * Rule: what is true of whole arrays only (shapes, axes, further subscripts) is refused for them.
+ */
+#include "graph/graph.h"
+#include "graph/parse.h"
+#include "ops/ops.h"
+
+/* ---- what is a mask ------------------------------------------------------------------------------ */
+
+static bool is_mask(const kiln__ir *ir, uint32_t id)
+{
+    const kiln__node *n = &ir->nodes[id];
+    kiln__op_type types[KILN__OP_ARITY_MAX];
+    kiln__op_loop loop;
+
+    switch (n->kind) {
+    case KILN__NODE_INPUT:
+    case KILN__NODE_CAST:
+        return n->dtype == KILN_BOOL;
+    case KILN__NODE_VIEW:
+    case KILN__NODE_REARRANGED:
+        return is_mask(ir, ir->edges[n->operands]);
+    case KILN__NODE_REDUCE:
+        return n->op == KILN_REDUCE_ANY || n->op == KILN_REDUCE_ALL;
+    case KILN__NODE_OP:
+        break;
+    default:
+        return false;
+    }
+    for (uint32_t k = 0; k < n->operand_count; k++) { /* comparisons take floats, & and | do not */
+        const uint32_t operand = ir->edges[n->operands + k];
+        types[k] = (kiln__op_type){.dtype = is_mask(ir, operand) ? KILN_BOOL : KILN_FLOAT32};
+        if (ir->nodes[operand].kind == KILN__NODE_CONSTANT)
+            types[k] = (kiln__op_type){.weak = true, .number = ir->nodes[operand].number};
+    }
+    return kiln__op_resolve(kiln__op_find((kiln_op)n->op), types, &loop, NULL) == KILN_OK &&
+           loop.out == KILN_BOOL;
+}
+
+bool kiln__is_mask(const kiln__parser *p, const kiln__parsed *v)
+{
+    return v->kind == KILN__PARSED_NODE && v->node.kind == KILN_NODE_GRAPH &&
+           v->node.graph == p->graph && is_mask(&p->graph->ir, v->node.id);
+}
+
+/* ---- chosen values ------------------------------------------------------------------------------- */
+
+void kiln__choose(kiln_node x, kiln_node mask, size_t at, kiln__parsed *out)
+{
+    kiln__set_node(out, kiln__node_masked(x, mask, KILN__PLACE(at)));
+    out->kind = KILN__PARSED_CHOSEN;
+    out->mask = mask;
+}
+
+/* Whether a value has no axes, as far as the text tells: a number, a sum of everything. */
+static bool is_single(const kiln__parser *p, const kiln__parsed *v)
+{
+    if (kiln__is_of_numbers(p, &v->node))
+        return true;
+    if (v->node.kind != KILN_NODE_GRAPH || v->node.graph != p->graph)
+        return false;
+    const kiln__node *n = &p->graph->ir.nodes[v->node.id];
+    return n->kind == KILN__NODE_REDUCE && n->all_axes && !n->keepdims;
+}
+
+kiln_status kiln__join_chosen(const kiln__parser *p, const kiln__parsed *operands, size_t count,
+                              kiln__parsed *out)
+{
+    const kiln__parsed *chosen = NULL;
+
+    for (size_t k = 0; k < count && chosen == NULL; k++)
+        if (operands[k].kind == KILN__PARSED_CHOSEN)
+            chosen = &operands[k];
+    if (chosen == NULL)
+        return KILN_OK;
+    for (size_t k = 0; k < count; k++) {
+        const kiln__parsed *v = &operands[k];
+        const bool same = v->kind == KILN__PARSED_CHOSEN && v->mask.id == chosen->mask.id;
+        if (!same && !(v->kind == KILN__PARSED_NODE && is_single(p, v)))
+            return kiln__parse_fail(
+                p, v->at, v->width, KILN_ERR_UNSUPPORTED,
+                "how many elements a mask chooses is known to the device alone: "
+                "beside them may stand numbers, and what the same mask chooses");
+    }
+    out->kind = KILN__PARSED_CHOSEN;
+    out->mask = chosen->mask;
+    return KILN_OK;
+}
+
+/* ---- reductions ---------------------------------------------------------------------------------- */
+
+/* What stands in the place of elements that were not chosen, so that a reduction does not count them. */
+static const struct {
+    kiln_reduce_op op;
+    bool one;
+} neutrals[] = {{KILN_REDUCE_SUM, false},
+                {KILN_REDUCE_PROD, true},
+                {KILN_REDUCE_ANY, false},
+                {KILN_REDUCE_ALL, true},
+                {KILN_REDUCE_COUNT_NONZERO, false}};
+
+kiln_status kiln__reduce_chosen(kiln__parser *p, const kiln__parsed_call *c, int op,
+                                kiln__parsed *v)
+{
+    for (size_t k = 0; k < KILN_COUNT_OF(neutrals); k++) {
+        if ((int)neutrals[k].op != op)
+            continue;
+        const kiln_node neutral = kiln_node_of_bool(neutrals[k].one);
+        kiln__set_node(v,
+                       kiln_node_op3(KILN_OP_WHERE, v->mask, v->node, neutral, KILN__PLACE(c->at)));
+        return KILN_OK;
+    }
+    return kiln__parse_fail(
+        p, c->at, c->bytes, KILN_ERR_UNSUPPORTED,
+        "%.*s of what a mask chooses is not known: reduce where(mask, x, ...) with "
+        "a value that does not count; sum, prod, any, all and count_nonzero are "
+        "known",
+        (int)c->bytes, c->name);
+}
+
+/* ---- functions ----------------------------------------------------------------------------------- */
+
+/* Result number 0 or 1 of an operation: the values, and how many of them count. */
+static kiln_node counted(const char *name, const kiln_node *operands, size_t count, size_t result,
+                         size_t at)
+{
+    const kiln__opaque_given given = {
+        .operation = kiln__opaque_named(name, strlen(name)), .operands = operands, .count = count};
+
+    return kiln__opaque_node(&given, result, KILN__PLACE(at));
+}
+
+kiln_status kiln__apply_choosing(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,
+                                 bool *known)
+{
+    const bool compress = kiln__same_word(c->name, c->bytes, "compress") ||
+                          kiln__same_word(c->name, c->bytes, "extract");
+    const bool rows = kiln__same_word(c->name, c->bytes, "argwhere");
+    const size_t count = compress ? 2 : 1;
+
+    *known = compress || rows || kiln__same_word(c->name, c->bytes, "flatnonzero") ||
+             kiln__same_word(c->name, c->bytes, "nonzero");
+    if (!*known)
+        return KILN_OK;
+    if (c->count != count || c->axis.width + c->dtype.width + c->keepdims.width != 0)
+        return kiln__parse_fail(p, c->at, c->bytes, KILN_ERR_ARGUMENT_COUNT,
+                                "%.*s takes %zu argument%s, and no axis, keepdims or dtype",
+                                (int)c->bytes, c->name, count, count == 1 ? "" : "s");
+    for (size_t k = 0; k < count; k++)
+        KILN_CHECK(kiln__need_node(p, &c->arg[k]));
+    const kiln_node first = kiln__graph_number(p->graph, c->arg[0].node);
+    if (!compress) {
+        const bool flat = kiln__same_word(c->name, c->bytes, "flatnonzero");
+        const char *const name = rows ? "argwhere" : flat ? "flatnonzero" : "nonzero";
+        kiln__set_node(out, counted(name, &first, 1, 0, c->at));
+        out->kind = KILN__PARSED_COUNTED;
+        out->mask = counted(name, &first, 1, 1, c->at);
+        return KILN_OK;
+    }
+    const kiln_node mask = kiln_node_cast(first, KILN_BOOL, KILN__PLACE(c->at));
+    kiln__choose(kiln__graph_number(p->graph, c->arg[1].node), mask, c->at, out);
+    return KILN_OK;
+}
+
+/* ---- results ------------------------------------------------------------------------------------- */
+
+void kiln__counted_result(const kiln__parsed *v, kiln_node out[2])
+{
+    if (v->kind == KILN__PARSED_COUNTED) {
+        out[0] = v->node;
+        out[1] = v->mask;
+        return;
+    }
+    const kiln_node operands[] = {v->node, v->mask};
+    for (size_t k = 0; k < 2; k++)
+        out[k] = counted("compress", operands, 2, k, v->at);
+}

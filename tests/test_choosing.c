@@ -1,0 +1,294 @@
+/*
+ * test_choosing.c - masks in expressions, against plain loops: x[mask], sums of it, nonzero() and such.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "test_env.h"
+
+enum { ROWS = 30, COLUMNS = 41, SIZE = ROWS * COLUMNS };
+
+typedef struct inputs {
+    int32_t x[SIZE];
+    bool m[SIZE];
+    kiln_array *array, *mask;
+} inputs;
+
+static void make(test_env *t, inputs *in)
+{
+    const int64_t shape[] = {ROWS, COLUMNS};
+
+    for (int k = 0; k < SIZE; k++) {
+        in->x[k] = (int32_t)test_random_below(t, 21) - 10;
+        in->m[k] = test_random_below(t, 3) == 0;
+    }
+    OK(t, kiln_array_from_host(t->ctx, KILN_INT32, 2, shape, in->x, NULL, &in->array, &t->err));
+    OK(t, kiln_array_from_host(t->ctx, KILN_BOOL, 2, shape, in->m, NULL, &in->mask, &t->err));
+}
+
+static void drop(inputs *in)
+{
+    kiln_array_release(in->array);
+    kiln_array_release(in->mask);
+}
+
+/* Run an expression of x and the mask m into `count` outputs. */
+static kiln_graph *run(test_env *t, const inputs *in, const char *text, kiln_array **out,
+                       size_t count)
+{
+    static const char *const names[] = {"x", "bool m"};
+    kiln_arg args[10] = {kiln_arg_array(in->array), kiln_arg_array(in->mask)};
+    kiln_graph *graph = NULL;
+    size_t results = 0;
+
+    memset(out, 0, count * sizeof out[0]);
+    OK(t, kiln_graph_parse(t->ctx, text, names, 2, NULL, &graph, &results, &t->err));
+    assert_int_equal(results, count);
+    for (size_t k = 0; k < count; k++)
+        args[2 + k] = kiln_arg_out(&out[k]);
+    OK(t, kiln_graph_run(graph, args, 2 + count, NULL, &t->err));
+    return graph;
+}
+
+static int64_t number(test_env *t, const kiln_array *a)
+{
+    int64_t value = -1;
+
+    assert_int_equal(kiln_array_rank(a), 0);
+    assert_int_equal(kiln_array_dtype(a), KILN_INT64);
+    OK(t, kiln_array_to_host(a, &value, sizeof value, NULL, &t->err));
+    return value;
+}
+
+/* The first elements of an output, of `itemsize` bytes, as many as the output behind it says. */
+static void *first(test_env *t, kiln_array *const *out, size_t itemsize, int64_t *count)
+{
+    kiln_array *cut = NULL;
+
+    *count = number(t, out[1]);
+    OK(t, kiln_array_first(out[0], out[1], &cut, &t->err));
+    const size_t bytes = (size_t)kiln_array_size(cut) * itemsize;
+    void *const got = malloc(bytes + 1);
+    assert_non_null(got);
+    OK(t, kiln_array_to_host(cut, got, bytes, NULL, &t->err));
+    kiln_array_release(cut);
+    return got;
+}
+
+static void release(kiln_array **out, size_t count)
+{
+    for (size_t k = 0; k < count; k++)
+        kiln_array_release(out[k]);
+}
+
+/* Results with a length of their own are two outputs each, others one. */
+static void test_choosing__results(void **state)
+{
+    test_env *t = *state;
+    inputs in;
+    kiln_array *out[5];
+    int64_t positive, chosen, at = 0, also = 0;
+
+    make(t, &in);
+    kiln_graph *const graph = run(t, &in, "y = x[m]; x[x > 0], x * 2, y * 3 - 1", out, COUNT(out));
+    static const bool counted[] = {true, false, false, true, false};
+    for (size_t k = 0; k < COUNT(out); k++)
+        assert_int_equal(kiln_graph_result_is_counted(graph, k), counted[k]);
+    int32_t *const a = first(t, &out[0], sizeof *a, &positive);
+    int32_t *const b = first(t, &out[3], sizeof *b, &chosen);
+    for (int k = 0; k < SIZE; k++) {
+        if (in.x[k] > 0)
+            assert_true(at < positive && a[at] == in.x[k]);
+        at += in.x[k] > 0;
+        if (in.m[k])
+            assert_true(also < chosen && b[also] == in.x[k] * 3 - 1);
+        also += in.m[k];
+    }
+    assert_int_equal(at, positive);
+    assert_int_equal(also, chosen);
+    free(a);
+    free(b);
+    release(out, COUNT(out));
+    kiln_graph_destroy(graph);
+    drop(&in);
+}
+
+/* Sums of chosen elements are one kernel, which puts nothing next to each other. */
+static void test_choosing__reductions_need_no_compaction(void **state)
+{
+    test_env *t = *state;
+    inputs in;
+    kiln_array *out[4];
+    int64_t sum = 0, twice = 0, nonzero = 0, product = 1;
+    size_t kernels = 0;
+
+    make(t, &in);
+    for (int k = 0; k < SIZE; k++) {
+        sum += in.m[k] ? in.x[k] : 0;
+        twice += in.x[k] > 2 ? 2 * in.x[k] + 1 : 0;
+        nonzero += in.m[k] && in.x[k] != 0;
+        product *= in.x[k] > 9 ? in.x[k] / 10 : 1;
+    }
+    kiln_graph *graph = run(t, &in,
+                            "x[m].sum(), sum(x[x > 2] * 2 + 1), count_nonzero(x[m]), "
+                            "prod(x[x > 9] // 10)",
+                            out, COUNT(out));
+    assert_int_equal(number(t, out[0]), sum);
+    assert_int_equal(number(t, out[1]), twice);
+    assert_int_equal(number(t, out[2]), nonzero);
+    assert_int_equal(number(t, out[3]), product);
+    release(out, COUNT(out));
+    kiln_graph_destroy(graph);
+    graph = run(t, &in, "x[m].sum()", out, 1);
+    const kiln_arg args[] = {kiln_arg_array(in.array), kiln_arg_array(in.mask),
+                             kiln_arg_array(out[0])};
+    OK(t, kiln_graph_kernel_count(graph, args, COUNT(args), &kernels, &t->err));
+    assert_int_equal(kernels, 1);
+    release(out, 1);
+    kiln_graph_destroy(graph);
+    drop(&in);
+}
+
+static void test_choosing__truth_values(void **state)
+{
+    test_env *t = *state;
+    inputs in;
+    kiln_array *out[2];
+    bool any = false, all = true, got[2];
+
+    make(t, &in);
+    for (int k = 0; k < SIZE; k++) {
+        any = any || (in.m[k] && in.x[k] > 9);
+        all = all && (!in.m[k] || in.x[k] > -10);
+    }
+    kiln_graph *const graph = run(t, &in, "any(x[m] > 9), all(x[m] > -10)", out, COUNT(out));
+    for (int k = 0; k < 2; k++)
+        OK(t, kiln_array_to_host(out[k], &got[k], sizeof got[k], NULL, &t->err));
+    assert_int_equal(got[0], any);
+    assert_int_equal(got[1], all);
+    release(out, COUNT(out));
+    kiln_graph_destroy(graph);
+    drop(&in);
+}
+
+/* Numbers without axes may stand beside chosen elements, sums of them too. */
+static void test_choosing__beside_single_values(void **state)
+{
+    test_env *t = *state;
+    inputs in;
+    kiln_array *out[2];
+    int64_t sum = 0, count, at = 0;
+
+    make(t, &in);
+    for (int k = 0; k < SIZE; k++)
+        sum += in.m[k] ? in.x[k] : 0;
+    kiln_graph *const graph = run(t, &in, "y = x[m]; y * 2 - sum(y)", out, COUNT(out));
+    int64_t *const got = first(t, out, sizeof *got, &count);
+    for (int k = 0; k < SIZE; k++) {
+        if (!in.m[k])
+            continue;
+        assert_true(at < count);
+        assert_int_equal(got[at], 2 * in.x[k] - sum);
+        at++;
+    }
+    assert_int_equal(at, count);
+    free(got);
+    release(out, COUNT(out));
+    kiln_graph_destroy(graph);
+    drop(&in);
+}
+
+static void test_choosing__places(void **state)
+{
+    test_env *t = *state;
+    inputs in;
+    kiln_array *out[8];
+    int64_t count[4], at = 0, also = 0;
+
+    make(t, &in);
+    kiln_graph *const graph = run(
+        t, &in, "flatnonzero(x), argwhere(x), nonzero(ravel(x)), extract(m, x)", out, COUNT(out));
+    int64_t *const flat = first(t, &out[0], sizeof *flat, &count[0]);
+    int64_t *const rows = first(t, &out[2], sizeof *rows, &count[1]);
+    int64_t *const again = first(t, &out[4], sizeof *again, &count[2]);
+    int32_t *const chosen = first(t, &out[6], sizeof *chosen, &count[3]);
+    for (int k = 0; k < SIZE; k++) {
+        if (in.x[k] != 0) {
+            assert_true(at < count[0]);
+            assert_int_equal(flat[at], k);
+            assert_int_equal(again[at], k);
+            assert_int_equal(rows[2 * at], k / COLUMNS);
+            assert_int_equal(rows[2 * at + 1], k % COLUMNS);
+            at++;
+        }
+        if (in.m[k])
+            assert_true(also < count[3] && chosen[also] == in.x[k]);
+        also += in.m[k];
+    }
+    for (int k = 0; k < 3; k++)
+        assert_int_equal(count[k], at);
+    assert_int_equal(count[3], also);
+    free(flat);
+    free(rows);
+    free(again);
+    free(chosen);
+    release(out, COUNT(out));
+    kiln_graph_destroy(graph);
+    drop(&in);
+}
+
+static void test_choosing__what_is_refused(void **state)
+{
+    test_env *t = *state;
+    static const char *const names[] = {"x", "bool m"};
+    static const struct {
+        const char *text;
+        kiln_status status;
+        const char *says;
+    } texts[] = {
+        {"x[m] + x", KILN_ERR_UNSUPPORTED, "what the same mask chooses"},
+        {"x[m] + x[x > 0]", KILN_ERR_UNSUPPORTED, "what the same mask chooses"},
+        {"x[m].T", KILN_ERR_ARGUMENT, "what a mask chooses stands where"},
+        {"x[m][0]", KILN_ERR_ARGUMENT, "what a mask chooses stands where"},
+        {"x[m].max()", KILN_ERR_UNSUPPORTED, "max of what a mask chooses"},
+        {"sum(x[m], axis=0)", KILN_ERR_ARGUMENT, "what a mask chooses stands where"},
+        {"x[m, 0]", KILN_ERR_UNSUPPORTED, "a mask stands alone"},
+        {"flatnonzero(x) + 1", KILN_ERR_ARGUMENT, "whose length only the device knows"},
+        {"compress(m)", KILN_ERR_ARGUMENT_COUNT, "takes 2 arguments"},
+        {"nonzero(x, axis=0)", KILN_ERR_ARGUMENT_COUNT, "no axis"},
+    };
+    kiln_graph *graph = NULL;
+    kiln_array *y = NULL, *count = NULL;
+    inputs in;
+
+    make(t, &in);
+    for (size_t k = 0; k < COUNT(texts); k++)
+        FAILS(t, texts[k].status,
+              kiln_graph_parse(t->ctx, texts[k].text, names, 2, NULL, &graph, NULL, &t->err),
+              texts[k].says);
+    kiln_arg args[] = {kiln_arg_array(in.array), kiln_arg_array(in.mask), kiln_arg_out(&y),
+                       kiln_arg_out(&count)};
+    OK(t, kiln_graph_parse(t->ctx, "x[m[0]]", names, 2, NULL, &graph, NULL, &t->err));
+    FAILS(t, KILN_ERR_SHAPE, kiln_graph_run(graph, args, 4, NULL, &t->err),
+          "a mask of shape (41,) does not fit an array of shape (30, 41)");
+    kiln_graph_destroy(graph);
+    OK(t, kiln_graph_parse(t->ctx, "sum(x[m[:, :1]])", names, 2, NULL, &graph, NULL, &t->err));
+    FAILS(t, KILN_ERR_SHAPE, kiln_graph_run(graph, args, 3, NULL, &t->err), "(30, 1)");
+    kiln_graph_destroy(graph);
+    OK(t, kiln_graph_parse(t->ctx, "nonzero(x + m)", names, 2, NULL, &graph, NULL, &t->err));
+    FAILS(t, KILN_ERR_AXIS, kiln_graph_run(graph, args, 4, NULL, &t->err), "argwhere");
+    kiln_graph_destroy(graph);
+    assert_null(y);
+    assert_null(count);
+    drop(&in);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_choosing__results),      TEST(test_choosing__reductions_need_no_compaction),
+        TEST(test_choosing__truth_values), TEST(test_choosing__beside_single_values),
+        TEST(test_choosing__places),       TEST(test_choosing__what_is_refused),
+    };
+    return test_env_main(argc, argv, "test_choosing", tests, COUNT(tests));
+}
