@@ -285,7 +285,7 @@ static PyObject *chosen(PyObject *self, PyObject *args)
         else if (one == NULL)
             Py_CLEAR(result);
         else
-            PyTuple_SET_ITEM(result, k, one);
+            (void)PyTuple_SetItem(result, k, one);
     }
     return result;
 }

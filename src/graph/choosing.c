@@ -60,41 +60,6 @@ void kiln__choose(kiln_node x, kiln_node mask, size_t at, kiln__parsed *out)
     out->mask = mask;
 }
 
-/* Whether a value has no axes, as far as the text tells: a number, a sum of everything. */
-static bool is_single(const kiln__parser *p, const kiln__parsed *v)
-{
-    if (kiln__is_of_numbers(p, &v->node))
-        return true;
-    if (v->node.kind != KILN_NODE_GRAPH || v->node.graph != p->graph)
-        return false;
-    const kiln__node *n = &p->graph->ir.nodes[v->node.id];
-    return n->kind == KILN__NODE_REDUCE && n->all_axes && !n->keepdims;
-}
-
-kiln_status kiln__join_chosen(const kiln__parser *p, const kiln__parsed *operands, size_t count,
-                              kiln__parsed *out)
-{
-    const kiln__parsed *chosen = NULL;
-
-    for (size_t k = 0; k < count && chosen == NULL; k++)
-        if (operands[k].kind == KILN__PARSED_CHOSEN)
-            chosen = &operands[k];
-    if (chosen == NULL)
-        return KILN_OK;
-    for (size_t k = 0; k < count; k++) {
-        const kiln__parsed *v = &operands[k];
-        const bool same = v->kind == KILN__PARSED_CHOSEN && v->mask.id == chosen->mask.id;
-        if (!same && !(v->kind == KILN__PARSED_NODE && is_single(p, v)))
-            return kiln__parse_fail(
-                p, v->at, v->width, KILN_ERR_UNSUPPORTED,
-                "how many elements a mask chooses is known to the device alone: "
-                "beside them may stand numbers, and what the same mask chooses");
-    }
-    out->kind = KILN__PARSED_CHOSEN;
-    out->mask = chosen->mask;
-    return KILN_OK;
-}
-
 /* ---- reductions ---------------------------------------------------------------------------------- */
 
 /* What stands in the place of elements that were not chosen, so that a reduction does not count them. */

@@ -104,6 +104,10 @@ bool kiln__is_of_numbers(const kiln__parser *p, const kiln_node *node);
 /* Room for a tuple's nodes, freed with the parser; NULL without memory. */
 kiln_node *kiln__tuple_new(kiln__parser *p, size_t count);
 void kiln__tuples_free(struct kiln__tuple *tuples);
+/* What an operation on these operands gives: `out` becomes a chosen value where one of them is.
+ * ERR_UNSUPPORTED for operands that do not belong together. */
+kiln_status kiln__join_chosen(const kiln__parser *p, const kiln__parsed *operands, size_t count,
+                              kiln__parsed *out);
 /* Record a matrix product. */
 kiln_status kiln__apply_matmul(kiln__parser *p, const kiln__parsed *operands, size_t at,
                                kiln__parsed *out);
@@ -153,10 +157,6 @@ kiln_status kiln__apply_arranging(kiln__parser *p, kiln__parsed_call *c, kiln__p
 bool kiln__is_mask(const kiln__parser *p, const kiln__parsed *v);
 /* The elements of x where the mask is true. */
 void kiln__choose(kiln_node x, kiln_node mask, size_t at, kiln__parsed *out);
-/* What an operation on these operands gives: `out` becomes a chosen value where one of them is.
- * ERR_UNSUPPORTED for operands that do not belong together. */
-kiln_status kiln__join_chosen(const kiln__parser *p, const kiln__parsed *operands, size_t count,
-                              kiln__parsed *out);
 /* A chosen value as an array that a reduction may reduce in its place. */
 kiln_status kiln__reduce_chosen(kiln__parser *p, const kiln__parsed_call *c, int op,
                                 kiln__parsed *v);
