@@ -173,6 +173,7 @@ static kiln_status parse_one(kiln__parser *p, kiln__subscript *s, kiln__parsed *
     }
     if (kiln__is_mask(p, &v) && !kiln__is_mark(p, ":")) {
         *mask = v;
+        s->kind = KILN__SUBSCRIPT_INDEX; /* not looked at */
         return KILN_OK;
     }
     if (v.kind == KILN__PARSED_NODE && !kiln__is_of_numbers(p, &v.node))
