@@ -229,6 +229,26 @@ static const einsum_case einsum_cases[] = {
 #include "data/einsum.inc"
 };
 
+/* An array of ones of that shape: in C-order, with gaps along its last axis, or with its axes reversed. */
+static kiln_array *laid_out(test_env *t, kiln_dtype dtype, int rank, const int64_t *shape,
+                            int layout)
+{
+    kiln_array *whole = NULL, *y = NULL;
+    int64_t extents[8] = {0};
+
+    for (int k = 0; k < rank; k++)
+        extents[k] = layout == 2 ? shape[rank - 1 - k] : shape[k];
+    if (layout == 1 && rank > 0)
+        extents[rank - 1] *= 2;
+    OK(t, kiln_array_ones(t->ctx, dtype, rank, extents, &whole, &t->err));
+    if (layout == 2)
+        OK(t, kiln_array_transpose(whole, NULL, &y, &t->err));
+    else
+        OK(t, kiln_array_view(whole, layout == 1 && rank > 0 ? "..., ::2" : "...", &y, &t->err));
+    kiln_array_release(whole);
+    return y;
+}
+
 static void check_einsum(test_env *t, const einsum_case *want, kiln_dtype dtype)
 {
     kiln_array *x[4] = {NULL}, *y = NULL;
@@ -247,6 +267,15 @@ static void check_einsum(test_env *t, const einsum_case *want, kiln_dtype dtype)
     assert_non_null(strstr(path, "->"));
     kiln_free(path);
     kiln_array_release(y);
+    for (int layout = 0; layout < 3; layout++) {
+        kiln_array *given = laid_out(t, dtype, want->y_rank, want->y, layout);
+        OK(t, kiln_array_einsum(want->text, (const kiln_array *const *)x, want->count, NULL, &given,
+                                &t->err));
+        const double complex into = weigh(t, given);
+        CHECK(into == want->sum, "%s: %g, not %g in layout %d", want->text, creal(into), want->sum,
+              layout);
+        kiln_array_release(given);
+    }
     for (size_t k = 0; k < want->count; k++)
         kiln_array_release(x[k]);
 }

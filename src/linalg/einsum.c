@@ -25,6 +25,8 @@ typedef struct einsum {
     kiln_context *ctx;
     kiln_matmul_options o; /* of each product */
     kiln_stream *stream;
+    kiln_array *target; /* the caller's output, where the last step may write to it; else NULL */
+    bool written;       /* it did */
 } einsum;
 
 /* ---- operands -------------------------------------------------------------------------------- */
@@ -110,31 +112,15 @@ static int64_t extent_of(const kiln_array *x, int from, int count)
 
 /* ---- one operand ----------------------------------------------------------------------------- */
 
-/* A vector of ones, whose elements are one. */
-static kiln_status make_ones(const einsum *w, int64_t count, kiln_array **out, kiln_error *err)
-{
-    static const int64_t strides[1] = {0}, single[1] = {1};
-    unsigned char number[16];
-    kiln_array *x = NULL;
-    kiln_status status = KILN_OK;
-
-    kiln__tensor_one(w->o.dtype, number);
-    KILN_TRY(kiln__array_new(w->ctx, w->o.dtype, 1, single, NULL, w->stream, &x, err));
-    KILN_TRY(kiln__copy_host_to_device(kiln__context_device(w->ctx), x->data, number,
-                                       kiln_dtype_size(w->o.dtype), w->stream, err));
-    KILN_TRY(kiln__array_view(x, 1, &count, strides, x->data, out, err));
-
-done:
-    kiln_array_release(x);
-    return status;
-}
-
 /* Sum over the labels of an operand that are not in `kept`. */
 static kiln_status sum_out(const einsum *w, operand *o, kiln__uint128 kept, kiln_error *err)
 {
     const kiln__uint128 mine = kiln__einsum_set(&o->term);
-    kiln_array *turned = NULL, *matrix = NULL, *ones = NULL, *sums = NULL, *shaped = NULL;
+    kiln_reduction_call_options options = KILN_REDUCTION_CALL_OPTIONS_INIT;
+    const kiln_dtype dtype = w->o.dtype;
     kiln__einsum_term order = {.count = 0};
+    kiln_array *turned = NULL, *sums = NULL, *narrow = NULL;
+    kiln_axes axes = {.count = 0};
     kiln_status status = KILN_OK;
 
     if ((mine & ~kept) == 0)
@@ -142,22 +128,26 @@ static kiln_status sum_out(const einsum *w, operand *o, kiln__uint128 kept, kiln
     append(&order, &o->term, kept);
     const int stay = order.count;
     append(&order, &o->term, mine & ~kept);
+    for (int axis = stay; axis < order.count; axis++)
+        axes.axis[axes.count++] = axis;
+    options.stream = w->stream;
+    options.axes = &axes;
     KILN_TRY(view_as(o, &order, &turned, err));
-    const int64_t shape[2] = {extent_of(turned, 0, stay),
-                              extent_of(turned, stay, turned->rank - stay)};
-    KILN_TRY(kiln__tensor_reshape(turned, 2, shape, w->stream, &matrix, err));
-    KILN_TRY(make_ones(w, shape[1], &ones, err));
-    KILN_TRY(kiln_matmul(matrix, ones, &w->o, &sums, err));
-    KILN_TRY(kiln__tensor_reshape(sums, stay, turned->shape, w->stream, &shaped, err));
+    KILN_TRY(kiln_array_reduce_with(dtype == KILN_BOOL ? KILN_REDUCE_ANY : KILN_REDUCE_SUM, turned,
+                                    &options, &sums, err));
+    if (sums->dtype != dtype) { /* integers are summed in 64 bits, and wrap */
+        KILN_TRY(kiln__array_copy_as(sums, dtype, NULL, w->stream, &narrow, err));
+        kiln_array_release(sums);
+        sums = narrow;
+    }
     drop(o);
-    o->array = shaped;
+    o->array = sums;
+    sums = NULL;
     order.count = stay;
     o->term = order;
 
 done:
     kiln_array_release(turned);
-    kiln_array_release(matrix);
-    kiln_array_release(ones);
     kiln_array_release(sums);
     return status;
 }
@@ -244,6 +234,24 @@ done:
     return status;
 }
 
+/* A view of `x` as a stack of matrices, of which `rows` axes behind the stack are the rows; NULL where its strides
+ * do not allow. */
+static kiln_status matrices_in(const kiln_array *x, int stack, int rows, kiln_array **out,
+                               kiln_error *err)
+{
+    int64_t shape[KILN_RANK_MAX + 2], strides[KILN_RANK_MAX + 2];
+
+    *out = NULL;
+    memcpy(shape, x->shape, (size_t)stack * sizeof *shape);
+    shape[stack] = extent_of(x, stack, rows);
+    shape[stack + 1] = extent_of(x, stack + rows, x->rank - stack - rows);
+    if (stack + 2 > KILN_RANK_MAX ||
+        !kiln__reshape_strides(x->rank, x->shape, x->strides, kiln_dtype_size(x->dtype), stack + 2,
+                               shape, strides))
+        return KILN_OK;
+    return kiln__array_view(x, stack + 2, shape, strides, x->data, out, err);
+}
+
 /* A product of matrices; the labels of `made` are those of the stack, the rows, the columns. */
 static kiln_status contract(const einsum *w, const operand *a, const operand *b,
                             const kiln__einsum_term *summed, int stack, int rows, operand *made,
@@ -266,6 +274,14 @@ static kiln_status contract(const einsum *w, const operand *a, const operand *b,
         shape[k] = w->e.extent[made->term.label[k]];
     KILN_TRY(as_matrices(w, a, &left, stack, rows, &x, err));
     KILN_TRY(as_matrices(w, b, &right, stack, summed->count, &y, err));
+    if (made->array != NULL) {
+        KILN_TRY(matrices_in(made->array, stack, rows, &product, err));
+        if (product != NULL) {
+            KILN_TRY(kiln_matmul(x, y, &w->o, &product, err));
+            goto done;
+        }
+        drop(made);
+    }
     KILN_TRY(kiln_matmul(x, y, &w->o, &product, err));
     KILN_TRY(kiln__tensor_reshape(product, made->term.count, shape, w->stream, &made->array, err));
 
@@ -285,6 +301,10 @@ static kiln_status run_step(einsum *w, const kiln__einsum_step *step, kiln_error
 
     if (status == KILN_OK)
         status = sum_out(w, b, kept | kiln__einsum_set(&a->term), err);
+    if (status == KILN_OK && w->target != NULL && w->count == 2) {
+        const operand result = {.term = w->e.result, .array = w->target};
+        status = view_as(&result, &made.term, &made.array, err);
+    }
     if (status != KILN_OK)
         return status;
     const kiln__uint128 left = kiln__einsum_set(&a->term), right = kiln__einsum_set(&b->term);
@@ -301,8 +321,11 @@ static kiln_status run_step(einsum *w, const kiln__einsum_step *step, kiln_error
         status = reduce(w, a, b, &summed, &made, err);
     else
         status = contract(w, a, b, &summed, stack, rows, &made, err);
-    if (status != KILN_OK)
+    if (status != KILN_OK) {
+        drop(&made);
         return status;
+    }
+    w->written = w->target != NULL && w->count == 2 && made.array->storage == w->target->storage;
     drop(a);
     drop(b);
     memmove(b, b + 1, (size_t)(w->count - step->b - 1) * sizeof *b);
@@ -348,6 +371,23 @@ static kiln_status decide_dtype(einsum *w, const kiln_array *const *arrays, kiln
     return KILN_OK;
 }
 
+/* The caller's output where it may be written to before the end: it has the result's dtype and shape, and
+ * overlaps no operand. */
+static kiln_array *target_of(const einsum *w, const kiln_array *const *arrays, kiln_array *given)
+{
+    if (given == NULL || given->dtype != w->o.dtype || given->rank != w->e.result.count ||
+        kiln__array_check(given, w->ctx, "einsum: `*out`", NULL) != KILN_OK ||
+        kiln__array_unwritable(given) != NULL)
+        return NULL;
+    for (int k = 0; k < given->rank; k++)
+        if (given->shape[k] != w->e.extent[w->e.result.label[k]])
+            return NULL;
+    for (int k = 0; k < w->e.count; k++)
+        if (kiln__array_overlap(given, arrays[k]))
+            return NULL;
+    return given;
+}
+
 /* The last operand with the axes of the result, never a view of the caller's. */
 static kiln_status deliver(einsum *w, const kiln_array *const *arrays, kiln_array **out,
                            kiln_error *err)
@@ -355,6 +395,8 @@ static kiln_status deliver(einsum *w, const kiln_array *const *arrays, kiln_arra
     kiln_array *view = NULL, *made = NULL;
     kiln_status status = KILN_OK;
 
+    if (w->written)
+        return KILN_OK;
     KILN_TRY(sum_out(w, &w->list[0], kiln__einsum_set(&w->e.result), err));
     KILN_TRY(view_as(&w->list[0], &w->e.result, &view, err));
     if (*out == NULL && view->storage == arrays[0]->storage)
@@ -387,6 +429,7 @@ kiln_status kiln_array_einsum(const char *subscripts, const kiln_array *const *a
     w->o.stream = w->stream;
     KILN_TRY(decide_dtype(w, arrays, err));
     KILN_TRY(kiln__einsum_plan(&w->e, w->steps, err));
+    w->target = target_of(w, arrays, *out);
     for (; w->count < w->e.count; w->count++)
         KILN_TRY(make_operand(w, w->count, arrays[w->count], &w->list[w->count], err));
     for (int step = 0; step + 1 < w->e.count; step++)
