@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/core.h"
 #include "emulator/stand_in.h"
@@ -743,6 +744,82 @@ static void test_matmul__computes_in_other_precisions(void **state)
     }
 }
 
+/* A product whose algorithms are measured, in a context with that cache folder. */
+static void multiply_tuned(test_env *t, const char *folder)
+{
+    enum { SIDE = 24 };
+    kiln_context_options made = KILN_CONTEXT_OPTIONS_INIT;
+    kiln_matmul_options options = KILN_MATMUL_OPTIONS_INIT;
+    kiln_context *const own = t->ctx;
+
+    made.device = "cuda";
+    made.cache_dir = folder;
+    OK(t, kiln_context_create(&made, &t->ctx, &t->err));
+    options.autotune = true;
+    check_ways(t, KILN_FLOAT32, 0, (const int64_t[]){SIDE, SIDE, SIDE}, &options);
+    kiln_context_release(t->ctx);
+    t->ctx = own;
+}
+
+/* The fastest algorithm is taken, and found on disk by the next context, where nothing is measured. */
+static void test_matmul__measures_algorithms_once(void **state)
+{
+    test_env *t = *state;
+    void *library = dlopen("libcublasLt.so.13", RTLD_NOW | RTLD_NOLOAD);
+    const stand_in_call *last = library != NULL ? dlsym(library, "stand_in_last") : NULL;
+    const unsigned *count = library != NULL ? dlsym(library, "stand_in_count") : NULL;
+    char folder[] = "/tmp/kiln-tuned-XXXXXX", command[64];
+
+    if (!t->cuda || last == NULL || count == NULL) {
+        print_message("no stand-in for cuBLASLt here\n");
+        skip();
+    }
+    assert_non_null(mkdtemp(folder));
+    const unsigned before = *count;
+    multiply_tuned(t, folder);
+    assert_true(*count - before > 4);
+    assert_int_equal(last->algorithm, 1);
+    assert_true(last->workspace_bytes > 0);
+    const unsigned measured = *count;
+    multiply_tuned(t, folder);
+    assert_int_equal(*count - measured, 1);
+    assert_int_equal(last->algorithm, 1);
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+}
+
+/* On the cpu device, and on streams that record, nothing is measured. */
+static void test_matmul__records_what_is_not_measured(void **state)
+{
+    test_env *t = *state;
+    kiln_matmul_options options = KILN_MATMUL_OPTIONS_INIT;
+    kiln_array *a = random_array(t, KILN_FLOAT32, 2, (const int64_t[]){12, 20});
+    kiln_array *b = random_array(t, KILN_FLOAT32, 2, (const int64_t[]){20, 8}), *y = NULL;
+    kiln_program *program = NULL;
+    kiln_stream *stream = NULL;
+
+    options.autotune = true;
+    OK(t, kiln_array_zeros(t->ctx, KILN_FLOAT32, 2, (const int64_t[]){12, 8}, &y, &t->err));
+    OK(t, kiln_stream_create(t->ctx, NULL, &stream, &t->err));
+    OK(t, kiln_context_synchronize(t->ctx, &t->err));
+    OK(t, kiln_capture_begin(t->ctx, stream, &t->err));
+    options.stream = stream;
+    OK(t, kiln_matmul(a, b, &options, &y, &t->err));
+    OK(t, kiln_capture_end(t->ctx, stream, &program, &t->err));
+    options.stream = NULL;
+    OK(t, kiln_array_fill(y, 0, &t->err));
+    OK(t, kiln_matmul(a, b, &options, &y, &t->err)); /* measured now */
+    check_product(t, a, b, y, &plain);
+    OK(t, kiln_array_fill(y, 0, &t->err));
+    OK(t, kiln_context_synchronize(t->ctx, &t->err));
+    OK(t, kiln_program_run(program, stream, &t->err));
+    OK(t, kiln_stream_synchronize(stream, &t->err));
+    check_product(t, a, b, y, &plain);
+    kiln_program_destroy(program);
+    kiln_stream_destroy(stream);
+    kiln_array_release(a), kiln_array_release(b), kiln_array_release(y);
+}
+
 /* A BLAS that was asked for by name and is not there: nothing to test. */
 static bool lacks_named_blas(void)
 {
@@ -780,6 +857,8 @@ int main(int argc, char **argv)
         TEST(test_matmul__gives_the_library_what_it_takes),
         TEST(test_matmul__multiplies_int8_on_tensor_cores),
         TEST(test_matmul__computes_in_other_precisions),
+        TEST(test_matmul__measures_algorithms_once),
+        TEST(test_matmul__records_what_is_not_measured),
     };
 
     if (lacks_named_blas())

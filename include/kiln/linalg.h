@@ -60,12 +60,16 @@ typedef struct kiln_matmul_options {
     const kiln_array *bias; /**< Added to each row: one number for each column of the product, or
                                   one in all. NULL: nothing. */
     kiln_epilogue epilogue; /**< Comes last. */
+    bool autotune; /**< On a GPU the first call of a problem measures the best few algorithms of
+                                  the library, which makes the host wait for some milliseconds, and keeps
+                                  the fastest in the cache folder. Another run may then sum in another
+                                  order than one without. */
 } kiln_matmul_options;
 
 #define KILN_MATMUL_OPTIONS_INIT                                                                   \
     {                                                                                              \
         sizeof(kiln_matmul_options), NULL, KILN_DTYPE_NONE, KILN_COMPUTE_EXACT, 0, 0, NULL, NULL,  \
-            KILN_EPILOGUE_NONE                                                                     \
+            KILN_EPILOGUE_NONE, false                                                              \
     }
 
 /** Which norm kiln_linalg_norm() and kiln_linalg_cond() mean. */

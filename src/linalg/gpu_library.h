@@ -75,6 +75,23 @@ typedef struct kiln__lt {
 #undef KILN_LT
 } kiln__lt;
 
+/* A product as the library is asked for it. */
+typedef struct kiln__lt_call {
+    const kiln__lt *lt;
+    kiln__lt_handle handle;
+    kiln__lt_desc desc;
+    kiln__lt_layout layout[3]; /* of a, b and d */
+    const void *alpha, *beta, *a, *b;
+    void *d;
+    kiln_stream *stream;
+} kiln__lt_call;
+
+/* Which of `count` algorithms takes the least time, into memory of `d_bytes` instead of `call->d`. Waits for the
+ * stream. (product_tune.c) */
+kiln_status kiln__lt_fastest(kiln__device *device, const kiln__lt_call *call, size_t d_bytes,
+                             const kiln__lt_heuristic *found, int count, int *best_out,
+                             kiln_error *err);
+
 /* cuSOLVER and cuBLAS; their status 0 is success. */
 typedef struct kiln__solver_handle_st *kiln__solver_handle;
 typedef struct kiln__cublas_handle_st *kiln__cublas_handle;

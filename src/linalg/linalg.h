@@ -4,6 +4,7 @@
  *     matmul.c        the public function: dtypes, shapes, the output
  *     product.c       from arrays to a kiln__product: stacks, strides
  *     product_cuda.c  a product by cuBLASLt
+ *     product_tune.c  the fastest of its algorithms, measured
  *     gpu_library.c   cuBLASLt, cuBLAS, cuSOLVER: found, loaded
  *     product_kernel.c  by kernels of kiln's, and what follows a product elementwise, on a CUDA device
  *     product_cpu.c   a product on the cpu device: which way
@@ -53,6 +54,7 @@ typedef struct kiln__product {
     double alpha, beta;
     kiln_epilogue epilogue;
     kiln_compute compute;
+    bool autotune; /* measure algorithms instead of asking which is best */
 } kiln__product;
 
 static inline int64_t kiln__round_up(int64_t count, int64_t block)

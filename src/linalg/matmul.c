@@ -99,6 +99,7 @@ static kiln_status check_options(matmul *w, const kiln_matmul_options *opts, kil
     w->p.beta = o->c == NULL ? 0 : o->beta != 0 ? o->beta : 1;
     w->p.epilogue = o->epilogue;
     w->p.compute = o->compute;
+    w->p.autotune = o->autotune;
     return KILN_OK;
 }
 

@@ -17,6 +17,9 @@
  */
 #include "linalg/gpu_library.h"
 
+/* Algorithms that are measured. */
+enum { TUNED = 8 };
+
 /* What the library may use: NVIDIA's advice for its newest GPUs. */
 #define WORKSPACE_BYTES ((size_t)32 << 20)
 #define ALIGNMENT_MAX 256u
@@ -33,7 +36,9 @@ typedef struct problem {
     uint32_t alignment[SIDES];
     uint32_t transposed[2];
     uint32_t in, out, compute, epilogue;
-    uint32_t adds; /* whether d is read */
+    uint32_t adds;  /* whether d is read */
+    uint32_t tuned; /* whether algorithms are measured */
+    uint32_t unused;
 } problem;
 
 typedef struct plan {
@@ -44,11 +49,13 @@ typedef struct plan {
     kiln__lt_layout layout[SIDES];
     kiln__lt_heuristic choice;
     bool possible; /* whether the library has an algorithm */
+    bool settled; /* whether it stays; a problem that is to be measured may have to wait for that */
 } plan;
 
 /* What a context keeps. */
 typedef struct kept {
     kiln__device *device;
+    kiln__cache *cache;
     const kiln__lt *lt;
     kiln__lt_handle handle;
     kiln__memo plans;
@@ -131,6 +138,7 @@ static void *make_kept(kiln_context *ctx)
 
     if (state != NULL) {
         state->device = kiln__context_device(ctx);
+        state->cache = kiln__context_cache(ctx);
         kiln__memo_init(&state->plans);
         pthread_mutex_init(&state->lock, NULL);
     }
@@ -295,8 +303,9 @@ static int make_desc(const kiln__lt *lt, const problem *q, const void *bias, kil
     return result;
 }
 
-/* Ask the library for an algorithm. */
-static int choose(const kept *state, const problem *q, plan *made)
+/* Ask the library for as many algorithms as there is room for; the first one becomes the plan's. */
+static int choose(const kept *state, const problem *q, plan *made, kiln__lt_heuristic *found,
+                  int room, int *count_out)
 {
     const kiln__lt *lt = state->lt;
     const size_t workspace = WORKSPACE_BYTES;
@@ -312,23 +321,112 @@ static int choose(const kept *state, const problem *q, plan *made)
     if (result == KILN__LT_SUCCESS)
         result = lt->heuristic(state->handle, made->desc, made->layout[SIDE_A],
                                made->layout[SIDE_B], made->layout[SIDE_D], made->layout[SIDE_D],
-                               preference, 1, &made->choice, &count);
+                               preference, room, found, &count);
     if (preference != NULL)
         lt->preference_destroy(preference);
-    made->possible =
-        result == KILN__LT_SUCCESS && count > 0 && made->choice.state == KILN__LT_SUCCESS;
+    *count_out = result == KILN__LT_SUCCESS ? count : 0;
+    made->choice = found[0];
+    made->possible = *count_out > 0 && made->choice.state == KILN__LT_SUCCESS;
     return result == KILN__LT_NOT_SUPPORTED ? KILN__LT_SUCCESS : result;
 }
 
-static kiln_status make_plan(kept *state, const problem *q, const void *bias, plan **out,
-                             kiln_error *err)
+/* ---- measured algorithms ---------------------------------------------------------------------- */
+
+/* What a choice on disk depends on. Hashed and compared as bytes. */
+typedef struct tuned_key {
+    char what[32], gpu[128];
+    uint64_t version;
+    problem problem;
+} tuned_key;
+
+static void make_key(const kept *state, const problem *q, tuned_key *key)
 {
+    memset(key, 0, sizeof *key);
+    snprintf(key->what, sizeof key->what, "kiln matmul algorithm 1");
+    snprintf(key->gpu, sizeof key->gpu, "%s", kiln__device_info(state->device)->name);
+    key->version = state->lt->get_version();
+    key->problem = *q;
+}
+
+/* A call of which a plan is to be made. `stream` is NULL where nothing may be measured. */
+typedef struct wanted_plan {
+    const problem *q;
+    const operands *o;
+    const void *bias;
+    kiln_stream *stream;
+} wanted_plan;
+
+static kiln_status fastest(const kept *state, const wanted_plan *w, const plan *made,
+                           const kiln__lt_heuristic *found, int count, int *best, kiln_error *err)
+{
+    const problem *q = w->q;
+    const kiln_dtype scale = scale_dtype((kiln_dtype)q->in);
+    const int64_t last = (q->count - 1) * q->batch[SIDE_D] + (q->n - 1) * q->step[SIDE_D];
+    double alpha[2], beta[2];
+    const kiln__lt_call call = {
+        .lt = state->lt,
+        .handle = state->handle,
+        .desc = made->desc,
+        .layout = {made->layout[SIDE_A], made->layout[SIDE_B], made->layout[SIDE_D]},
+        .alpha = alpha,
+        .beta = beta,
+        .a = w->o->side[SIDE_A]->data,
+        .b = w->o->side[SIDE_B]->data,
+        .stream = w->stream};
+
+    kiln__put_number(scale, 1, alpha);
+    kiln__put_number(scale, q->adds != 0, beta);
+    return kiln__lt_fastest(state->device, &call,
+                            (size_t)(last + q->m) * kiln_dtype_size((kiln_dtype)q->out), found,
+                            count, best, err);
+}
+
+/* Settle a plan on the fastest algorithm: the one on disk, or measured now. */
+static kiln_status tune(const kept *state, const wanted_plan *w, plan *made,
+                        const kiln__lt_heuristic *found, int count, kiln_error *err)
+{
+    kiln__blob blob = KILN__BLOB_INIT;
+    kiln_error why = KILN_ERROR_INIT;
+    tuned_key key;
+    int best = 0;
+
+    make_key(state, w->q, &key);
+    if (kiln__cache_load(state->cache, &key, sizeof key, &blob) &&
+        blob.bytes == sizeof made->choice) {
+        memcpy(&made->choice, blob.data, sizeof made->choice);
+        made->settled = true;
+    }
+    kiln__blob_clear(&blob);
+    if (made->settled || w->stream == NULL)
+        return KILN_OK;
+    kiln_status status = fastest(state, w, made, found, count, &best, &why);
+    if (status == KILN_OK) {
+        made->choice = found[best];
+        made->settled = true;
+        kiln__cache_store(state->cache, &key, sizeof key, &made->choice, sizeof made->choice);
+    } else if (status == KILN_ERR_UNSUPPORTED || status == KILN_ERR_NO_MEMORY) {
+        status = KILN_OK; /* not on this stream, or not now */
+    } else {
+        (void)kiln__error_copy(err, &why);
+    }
+    kiln_error_clear(&why);
+    return status;
+}
+
+/* ---- plans, made and kept --------------------------------------------------------------------- */
+
+static kiln_status make_plan(kept *state, const wanted_plan *w, plan **out, kiln_error *err)
+{
+    const problem *q = w->q;
     plan *made = kiln__calloc(1, sizeof *made);
+    kiln__lt_heuristic found[TUNED];
     const char *call = "cublasLtMatrixLayoutCreate";
-    int result = KILN__LT_SUCCESS;
+    int result = KILN__LT_SUCCESS, count = 0;
+    kiln_status status = KILN_OK;
 
     if (made == NULL)
         return kiln__fail_memory(err, sizeof *made);
+    memset(found, 0, sizeof found);
     made->hash = kiln__hash_64(q, sizeof *q);
     made->problem = *q;
     made->lt = state->lt;
@@ -336,32 +434,38 @@ static kiln_status make_plan(kept *state, const problem *q, const void *bias, pl
         result = make_layout(state->lt, q, side, &made->layout[side]);
     if (result == KILN__LT_SUCCESS) {
         call = "cublasLtMatmulDescCreate";
-        result = make_desc(state->lt, q, bias, &made->desc);
+        result = make_desc(state->lt, q, w->bias, &made->desc);
     }
     if (result == KILN__LT_SUCCESS) {
         call = "cublasLtMatmulAlgoGetHeuristic";
-        result = choose(state, q, made);
+        result = choose(state, q, made, found, q->tuned ? TUNED : 1, &count);
     }
-    if (result != KILN__LT_SUCCESS) {
+    if (result != KILN__LT_SUCCESS)
+        status = fail(state->lt, result, call, err);
+    else if (q->tuned && made->possible)
+        status = tune(state, w, made, found, count, err);
+    else
+        made->settled = true;
+    if (status != KILN_OK) {
         destroy_plan(made);
-        return fail(state->lt, result, call, err);
+        return status;
     }
     *out = made;
     return KILN_OK;
 }
 
-/* The plan of a problem; `*owned` is one that the memo had no room for. */
-static kiln_status get_plan(kept *state, const problem *q, const void *bias, const plan **out,
-                            plan **owned, kiln_error *err)
+/* The plan of a problem; `*owned` is one that the memo had no room for, or that is not settled. */
+static kiln_status get_plan(kept *state, const wanted_plan *w, const plan **out, plan **owned,
+                            kiln_error *err)
 {
     plan *made = NULL;
 
-    *out = kiln__memo_find(&state->plans, kiln__hash_64(q, sizeof *q), plan_fits, q);
+    *out = kiln__memo_find(&state->plans, kiln__hash_64(w->q, sizeof *w->q), plan_fits, w->q);
     if (*out != NULL)
         return KILN_OK;
-    KILN_CHECK(make_plan(state, q, bias, &made, err));
+    KILN_CHECK(make_plan(state, w, &made, err));
     *out = made;
-    if (!kiln__memo_insert(&state->plans, made))
+    if (!made->settled || !kiln__memo_insert(&state->plans, made))
         *owned = made;
     return KILN_OK;
 }
@@ -378,26 +482,39 @@ typedef struct decision {
     bool finished; /* whether the library does all that follows the product */
 } decision;
 
-static kiln_status decide(kiln_context *ctx, const kiln__product *p, uint32_t alignment,
-                          decision *d, kiln_error *err)
+/* Decide anew, after a plan that is not possible or not settled. */
+static kiln_status decide_again(decision *d, wanted_plan *w, kiln_error *err)
 {
+    destroy_plan(d->owned);
+    d->owned = NULL;
+    return get_plan(d->state, w, &d->plan, &d->owned, err);
+}
+
+/* `stream`: where algorithms may be measured; NULL: nowhere. */
+static kiln_status decide(kiln_context *ctx, const kiln__product *p, uint32_t alignment,
+                          kiln_stream *stream, decision *d, kiln_error *err)
+{
+    wanted_plan w = {.q = &d->q, .o = &d->o, .bias = p->bias, .stream = stream};
+
     KILN_CHECK(get_kept(ctx, &d->state, err));
-    read_problem(p, alignment, &d->q, &d->o);
+    read_problem(p, p->autotune ? ALIGNMENT_RECORDED : alignment, &d->q, &d->o);
     d->q.epilogue = epilogue_of(p, &d->o);
-    KILN_CHECK(get_plan(d->state, &d->q, p->bias, &d->plan, &d->owned, err));
+    d->q.tuned = p->autotune;
+    KILN_CHECK(get_plan(d->state, &w, &d->plan, &d->owned, err));
     if (!d->plan->possible && d->q.epilogue != KILN__LT_EPILOGUE_DEFAULT) {
-        destroy_plan(d->owned);
-        d->owned = NULL;
         d->q.epilogue = KILN__LT_EPILOGUE_DEFAULT;
-        KILN_CHECK(get_plan(d->state, &d->q, NULL, &d->plan, &d->owned, err));
+        w.bias = NULL;
+        KILN_CHECK(decide_again(d, &w, err));
     }
     const uint32_t exact = (uint32_t)compute_of(p->in, KILN_COMPUTE_EXACT);
     if (!d->plan->possible &&
         d->q.compute != exact) { /* not all libraries and GPUs have all of them */
-        destroy_plan(d->owned);
-        d->owned = NULL;
         d->q.compute = exact;
-        KILN_CHECK(get_plan(d->state, &d->q, NULL, &d->plan, &d->owned, err));
+        KILN_CHECK(decide_again(d, &w, err));
+    }
+    if (!d->plan->settled) { /* a recording: what is measured later shall not change it */
+        d->q.tuned = false;
+        KILN_CHECK(decide_again(d, &w, err));
     }
     if (!d->plan->possible)
         return kiln__fail(err, KILN_ERR_UNSUPPORTED,
@@ -443,14 +560,18 @@ typedef struct recorded {
     kiln_context *ctx; /* kept by the program */
     kiln__product p;
     void *workspace;
+    size_t workspace_bytes;
 } recorded;
 
 static kiln_status multiply_recorded(const void *args, void *native, kiln_error *err)
 {
     const recorded *const r = args;
     decision d = {.owned = NULL};
-    kiln_status status = decide(r->ctx, &r->p, ALIGNMENT_RECORDED, &d, err);
+    kiln_status status = decide(r->ctx, &r->p, ALIGNMENT_RECORDED, NULL, &d, err);
 
+    if (status == KILN_OK && d.plan->choice.workspace_bytes > r->workspace_bytes)
+        status = kiln__fail(err, KILN_ERR_DRIVER,
+                            "matmul: cuBLASLt needs more workspace than when it was recorded");
     if (status == KILN_OK)
         status = multiply(&d, &r->p, r->workspace, native, err);
     destroy_plan(d.owned);
@@ -463,11 +584,12 @@ static void describe(const void *args, kiln__step_note *note)
     kiln__product_describe(offsetof(recorded, p), note);
 }
 
-static kiln_status record(kiln_context *ctx, const kiln__product *p, void *workspace,
-                          kiln_stream *stream, kiln_error *err)
+static kiln_status record(kiln_context *ctx, const kiln__product *p, const decision *d,
+                          void *workspace, kiln_stream *stream, kiln_error *err)
 {
-    const recorded r = {ctx, *p, workspace};
+    recorded r = {ctx, *p, workspace, d->plan->choice.workspace_bytes};
 
+    r.p.autotune = d->q.tuned != 0;
     return kiln__record_library(stream, multiply_recorded, &r, sizeof r, describe, err);
 }
 
@@ -483,12 +605,13 @@ kiln_status kiln__product_cuda(kiln_context *ctx, const kiln__product *p, kiln_s
     kiln_status status = KILN_OK;
 
     KILN_CHECK(kiln__device_enter(device, &pushed, err));
-    KILN_TRY(decide(ctx, p, recording ? ALIGNMENT_RECORDED : ALIGNMENT_MAX, &d, err));
+    KILN_TRY(decide(ctx, p, recording ? ALIGNMENT_RECORDED : ALIGNMENT_MAX,
+                    recording ? NULL : stream, &d, err));
     if (d.plan->choice.workspace_bytes > 0) {
         KILN_TRY(kiln__pool_alloc(device, d.plan->choice.workspace_bytes, stream, &block, err));
         workspace = block->address;
     }
-    status = recording ? record(ctx, p, workspace, stream, err)
+    status = recording ? record(ctx, p, &d, workspace, stream, err)
                        : multiply(&d, p, workspace, kiln__stream_native(stream), err);
     *finished_out = d.finished;
 

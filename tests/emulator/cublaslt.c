@@ -2,7 +2,8 @@
  * cublaslt.c - a stand-in for libcublasLt.so.13: it checks what it is asked, notes it down, and multiplies
  * on the host with plain loops, in the order of the emulated driver's streams.
  *
- * A test finds the notes by dlsym() of "stand_in_last" and "stand_in_count". As the real library it refuses
+ * Asked for several algorithms it gives three: one that multiplies many times over, one as it should be, one that is
+ * not possible. A test finds the notes by dlsym() of "stand_in_last", "stand_in_count" and "stand_in_asked". As the real library it refuses
  * with NOT_SUPPORTED what it has no algorithm for: epilogues other than none for float64 and complex numbers.
  */
 #define _GNU_SOURCE
@@ -22,6 +23,7 @@ enum {
     INVALID_VALUE = 7,
     NOT_SUPPORTED = 15,
     WORKSPACE_BYTES = 1000,
+    SLOW = 30,
     EPILOGUE_RELU = 2,
     EPILOGUE_BIAS = 4,
     EPILOGUE_GELU = 32
@@ -58,7 +60,7 @@ typedef struct heuristic {
 } heuristic;
 
 EMU_EXPORT stand_in_call stand_in_last;
-EMU_EXPORT unsigned stand_in_count;
+EMU_EXPORT unsigned stand_in_count, stand_in_asked; /* products, and questions for algorithms */
 
 /* ---- elements -------------------------------------------------------------------------------- */
 
@@ -294,11 +296,18 @@ EMU_EXPORT int cublasLtMatmulAlgoGetHeuristic(void *handle, const desc *d, const
         return NOT_SUPPORTED;
     if (d->compute == 78) /* this GPU is too old */
         return NOT_SUPPORTED;
-    memset(results, 0, sizeof *results);
-    for (int k = 0; k < 4; k++)
-        results->algo[k] = p->alignment[k];
-    results->workspace_bytes = p->workspace >= WORKSPACE_BYTES ? WORKSPACE_BYTES : 0;
-    *count = 1;
+    *count = wanted < 3 ? 1 : 3;
+    for (int which = 0; which < *count; which++) {
+        heuristic *one = &results[which];
+        memset(one, 0, sizeof *one);
+        for (int k = 0; k < 4; k++)
+            one->algo[k] = p->alignment[k];
+        one->algo[4] = (uint64_t)which;
+        one->algo[5] = wanted > 1 && which == 0 ? SLOW : 1;
+        one->state = which == 2 ? NOT_SUPPORTED : SUCCESS;
+        one->workspace_bytes = p->workspace >= WORKSPACE_BYTES ? WORKSPACE_BYTES : 0;
+    }
+    stand_in_asked++;
     return SUCCESS;
 }
 
@@ -310,6 +319,7 @@ typedef struct work {
     const char *a, *b;
     char *out, *workspace;
     double complex alpha, beta;
+    uint64_t times;
 } work;
 
 static const char *element(const layout *l, bool transposed, const char *data, int64_t matrix,
@@ -330,9 +340,8 @@ static double complex finish(const desc *d, double complex v)
     return v;
 }
 
-static void multiply(void *given)
+static void multiply_once(const work *w)
 {
-    work *w = given;
     const int64_t k_count = (int64_t)(w->d.transpose[0] ? w->a_layout.rows : w->a_layout.columns);
 
     memset(w->workspace, 0xAB, WORKSPACE_BYTES);
@@ -354,6 +363,14 @@ static void multiply(void *given)
                                                         i * (int64_t)bytes_of(w->out_layout.type));
                 store(w->out_layout.type, finish(&w->d, sum), at);
             }
+}
+
+static void multiply(void *given)
+{
+    const work *w = given;
+
+    for (uint64_t k = 0; k < w->times; k++)
+        multiply_once(w);
 }
 
 /* Whether the call keeps what was promised when the algorithm was chosen. */
@@ -394,7 +411,8 @@ EMU_EXPORT int cublasLtMatmul(void *handle, const desc *d, const void *alpha, co
                 out,
                 workspace,
                 load(d->scale, alpha),
-                load(d->scale, beta)};
+                load(d->scale, beta),
+                algo[5]};
     all = w;
     stand_in_last = (stand_in_call){.m = (int64_t)out_layout->rows,
                                     .n = (int64_t)out_layout->columns,
@@ -404,7 +422,9 @@ EMU_EXPORT int cublasLtMatmul(void *handle, const desc *d, const void *alpha, co
                                     .compute = d->compute,
                                     .a = a,
                                     .b = b,
-                                    .d = out};
+                                    .d = out,
+                                    .workspace_bytes = workspace_bytes,
+                                    .algorithm = algo[4]};
     stand_in_count++;
     memcpy(&launch, &symbol, sizeof launch);
     return launch(stream, multiply, w) == 0 ? SUCCESS : INVALID_VALUE;

@@ -12,6 +12,8 @@ typedef struct stand_in_call {
     uint32_t epilogue;
     int compute;
     const void *a, *b, *d;
+    uint64_t workspace_bytes;
+    uint64_t algorithm; /* which of those that the heuristic gave, from 0 */
 } stand_in_call;
 
 #endif
