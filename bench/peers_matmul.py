@@ -2,7 +2,7 @@
 
     python3 bench/peers_matmul.py libkiln.so GROUP [seconds]
 
-GROUP is one of skinny, stacks, epilogues, einsum, attention. A line holds a case, the least time of each in
+GROUP is one of skinny, stacks, epilogues, einsum, attention, tuned (algorithms measured). A line holds a case, the least time of each in
 microseconds, how many times as fast kiln is, and the largest difference of the results as a part of the largest
 element. A time is that of a call among many that are enqueued before the device is waited for: where a product
 takes less than its call, it is the host's. kiln is called through ctypes, which costs it a few microseconds a call.
@@ -29,7 +29,13 @@ class Options(ctypes.Structure):
     """kiln_matmul_options"""
     _fields_ = [("struct_size", ctypes.c_size_t), ("stream", ctypes.c_void_p), ("dtype", ctypes.c_int),
                 ("compute", ctypes.c_int), ("alpha", ctypes.c_double), ("beta", ctypes.c_double),
-                ("c", ctypes.c_void_p), ("bias", ctypes.c_void_p), ("epilogue", ctypes.c_int)]
+                ("c", ctypes.c_void_p), ("bias", ctypes.c_void_p), ("epilogue", ctypes.c_int),
+                ("autotune", ctypes.c_bool)]
+
+
+class GraphOptions(ctypes.Structure):
+    """kiln_graph_options"""
+    _fields_ = [("struct_size", ctypes.c_size_t), ("name", ctypes.c_char_p), ("wide", ctypes.c_int)]
 
 
 class Kiln:
@@ -86,20 +92,22 @@ class Kiln:
         return lambda: self.check(call(*args))
 
     def graph(self, text, names, tensors, y):
-        """The same for an expression; KILN_EXPLAIN prints its steps."""
+        """The same for an expression, of a graph that keeps 16-bit floats in float32 between its operations, as
+        torch.compile does; KILN_EXPLAIN prints its steps."""
         graph, results = ctypes.c_void_p(), ctypes.c_size_t()
+        options = GraphOptions(ctypes.sizeof(GraphOptions), None, 1)
         self.check(self.lib.kiln_graph_parse(
             self.ctx, text.encode(), (ctypes.c_char_p * len(names))(*[n.encode() for n in names]),
-            ctypes.c_size_t(len(names)), None, ctypes.byref(graph), ctypes.byref(results), self.error))
+            ctypes.c_size_t(len(names)), ctypes.byref(options), ctypes.byref(graph), ctypes.byref(results), self.error))
         args = (Arg * (len(tensors) + 1))(*[Arg(1, self.array(t).value) for t in [*tensors, y]])
-        options = (ctypes.c_void_p * 2)(16, self.stream)
+        call_options = (ctypes.c_void_p * 2)(16, self.stream)
         count = ctypes.c_size_t(len(args))
         if os.environ.get("KILN_EXPLAIN"):
             said = ctypes.c_char_p()
             self.check(self.lib.kiln_graph_explain(graph, args, count, ctypes.byref(said), self.error))
             print(said.value.decode())
         call = self.lib.kiln_graph_run
-        return lambda: self.check(call(graph, args, count, options, self.error))
+        return lambda: self.check(call(graph, args, count, call_options, self.error))
 
 
 def draw(*shape, dtype="float16", scale=1.0):
@@ -215,6 +223,17 @@ def attention(kiln):
                    lambda f=f, q=q, k=k, v=v, m=m: f(q, k, v, m), y)
 
 
+def tuned(kiln):
+    for dtype in ("float16", "bfloat16", "float32"):
+        for m, k, n in ((4096, 4096, 4096), (8192, 8192, 8192), (512, 8192, 8192), (4096, 11008, 4096), (1, 8192, 8192)):
+            if dtype == "float32" and m == 8192:
+                continue
+            a, b = draw(m, k, dtype=dtype), draw(k, n, dtype=dtype)
+            y, theirs = (torch.empty(m, n, device="cuda", dtype=a.dtype) for _ in range(2))
+            yield (f"{dtype} {m} x {k} x {n}", kiln.matmul(a, b, y, autotune=True),
+                   lambda a=a, b=b, out=theirs: torch.matmul(a, b, out=out), y)
+
+
 def time_of(run, count):
     torch.cuda.synchronize()
     begin = time.perf_counter()
@@ -243,7 +262,7 @@ def compare(case, ours, theirs, y):
 
 
 def main():
-    groups = {f.__name__: f for f in (skinny, stacks, epilogues, einsum, attention)}
+    groups = {f.__name__: f for f in (skinny, stacks, epilogues, einsum, attention, tuned)}
     until = time.perf_counter() + float(sys.argv[3] if len(sys.argv) > 3 else 60)
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.cuda.set_stream(torch.cuda.Stream())
