@@ -733,6 +733,60 @@ static void test_matmul__multiplies_int8_on_tensor_cores(void **state)
     }
 }
 
+/* Each product of a stack of two axes. */
+static void check_stack(test_env *t, const kiln_array *a, const kiln_array *b, const kiln_array *y)
+{
+    for (int64_t i = 0; i < kiln_array_shape(y)[0]; i++)
+        for (int64_t j = 0; j < kiln_array_shape(y)[1]; j++) {
+            const kiln_array *const whole[] = {a, b, y};
+            kiln_array *one[3] = {NULL};
+            char place[48];
+            snprintf(place, sizeof place, "%lld, %lld", (long long)i, (long long)j);
+            for (size_t k = 0; k < COUNT(one); k++)
+                OK(t, kiln_array_view(whole[k], place, &one[k], &t->err));
+            check_product(t, one[0], one[1], one[2], &plain);
+            for (size_t k = 0; k < COUNT(one); k++)
+                kiln_array_release(one[k]);
+        }
+}
+
+/* Heads of attention: a stack of two axes that are none in memory is copied where its matrices are small, and
+ * multiplied by one call of the library; one of large matrices is used as it lies. */
+static void test_matmul__copies_stacks_of_small_matrices(void **state)
+{
+    test_env *t = *state;
+    void *library = dlopen("libcublasLt.so.13", RTLD_NOW | RTLD_NOLOAD);
+    const unsigned *count = library != NULL ? dlsym(library, "stand_in_count") : NULL;
+
+    for (int large = 0; large < 2; large++) {
+        const int64_t shape[] = {3, large ? 1024 : 5, 2, large ? 1 : 4};
+        kiln_array *wide = random_array(t, KILN_FLOAT32, 4, shape), *a = NULL, *b = NULL, *y = NULL;
+        kiln_array *given = NULL, *turned = NULL;
+        unsigned before = count != NULL ? *count : 0;
+
+        OK(t, kiln_array_transpose(wide, KILN_AXES(0, 2, 1, 3), &a, &t->err));
+        OK(t, kiln_array_transpose(wide, KILN_AXES(0, 2, 3, 1), &b, &t->err));
+        OK(t, kiln_matmul(a, b, NULL, &y, &t->err));
+        if (!large)
+            check_stack(t, a, b, y);
+        if (count != NULL)
+            assert_int_equal(*count - before, large ? 3 : 1);
+        if (!large) { /* into an output of the same kind */
+            OK(t, kiln_array_zeros(t->ctx, KILN_FLOAT32, 4, (const int64_t[]){3, 5, 2, 5}, &given,
+                                   &t->err));
+            OK(t, kiln_array_transpose(given, KILN_AXES(0, 2, 1, 3), &turned, &t->err));
+            before = count != NULL ? *count : 0;
+            OK(t, kiln_matmul(a, b, NULL, &turned, &t->err));
+            check_stack(t, a, b, turned);
+            if (count != NULL)
+                assert_int_equal(*count - before, 1);
+        }
+        kiln_array *const all[] = {wide, a, b, y, given, turned};
+        for (size_t k = 0; k < COUNT(all); k++)
+            kiln_array_release(all[k]);
+    }
+}
+
 /* Small integers are exact in all of them. */
 static void test_matmul__computes_in_other_precisions(void **state)
 {
@@ -857,6 +911,7 @@ int main(int argc, char **argv)
         TEST(test_matmul__gives_the_library_what_it_takes),
         TEST(test_matmul__multiplies_int8_on_tensor_cores),
         TEST(test_matmul__computes_in_other_precisions),
+        TEST(test_matmul__copies_stacks_of_small_matrices),
         TEST(test_matmul__measures_algorithms_once),
         TEST(test_matmul__records_what_is_not_measured),
     };

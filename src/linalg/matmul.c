@@ -140,6 +140,34 @@ static bool fits(const kiln_array *x)
         .fits;
 }
 
+/* Whether the axes of an array's stack are one axis in memory. */
+static bool stack_folds(const kiln_array *x)
+{
+    for (int axis = x->rank - 4; axis >= 0; axis--)
+        if (x->shape[axis] != 1 && x->strides[axis] != x->strides[axis + 1] * x->shape[axis + 1])
+            return false;
+    return true;
+}
+
+/* Whether the product is one of a stack of several axes whose matrices are so small that those of the last axis,
+ * which one call of the library takes, do not fill a GPU. What is copied so that all are one call, costs less. */
+static bool wants_one_call(const matmul *w)
+{
+    enum {
+        TILE = 128,
+        TILES = 128
+    }; /* elements of a block's part of y, and blocks that a GPU runs at once */
+    const kiln__product *p = &w->p;
+    const int last = p->stack_rank - 1;
+
+    if (last < 1 || w->a->rank != w->rank || w->b->rank != w->rank || p->count == p->stack[last] ||
+        memcmp(w->a->shape, p->stack, sizeof p->stack[0] * (size_t)p->stack_rank) != 0 ||
+        memcmp(w->b->shape, p->stack, sizeof p->stack[0] * (size_t)p->stack_rank) != 0)
+        return false;
+    return p->m <= TILE * TILES && p->n <= TILE * TILES && p->stack[last] <= TILES &&
+           p->stack[last] * kiln__blocks(p->m, TILE) * kiln__blocks(p->n, TILE) < TILES;
+}
+
 /* Whether an output can be computed into: it overlaps no operand, and a library takes its layout. */
 static bool stands_apart(const matmul *w, const kiln_array *given)
 {
@@ -149,7 +177,8 @@ static bool stands_apart(const matmul *w, const kiln_array *given)
     for (size_t k = 0; k < KILN_COUNT_OF(read); k++)
         if (read[k] != NULL && kiln__array_overlap(given, read[k]))
             return false;
-    return host || given->rank == 0 || !kiln__cublaslt_takes(w->p.in) || fits(given);
+    return host || given->rank == 0 || !kiln__cublaslt_takes(w->p.in) ||
+           (fits(given) && (stack_folds(given) || !wants_one_call(w)));
 }
 
 /* The array that the product is computed into, and what it holds before. */
@@ -222,7 +251,7 @@ static kiln_status make_suitable(const matmul *w, int k_axis, kiln_array **x, ki
     kiln_array *made = NULL;
     kiln_status status = KILN_OK;
 
-    if (w->p.k > 0 && fits(*x))
+    if (w->p.k > 0 && fits(*x) && (stack_folds(*x) || !wants_one_call(w)))
         return KILN_OK;
     if (w->p.k > 0) {
         status = kiln__array_copy_on(*x, w->stream, &made, err);
